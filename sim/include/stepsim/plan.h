@@ -1,0 +1,172 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The only place that sees model, job, stack, schedule and platform together: groups, ranks on
+ * GPUs, cost of every slot, static memory, classes of equal ranks. Read only after ss_plan_build.
+ */
+#ifndef STEPSIM_PLAN_H
+#define STEPSIM_PLAN_H
+
+#include "stepsim/error.h"
+#include "stepsim/job.h"
+#include "stepsim/platform.h"
+#include "stepsim/schedule.h"
+#include "stepsim/stack.h"
+#include "stepsim/types.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Kinds of process groups; X(symbol, name, dense axes that vary inside the group) */
+#define SS_GROUP_LIST(X)                                                                          \
+    X(SS_GROUP_TP, "tp", "tp")                                                                    \
+    X(SS_GROUP_CP, "cp", "cp")                                                                    \
+    X(SS_GROUP_DP, "dp", "dp")                                                                    \
+    X(SS_GROUP_DP_CP, "dp-cp", "dp-cp")                                                           \
+    X(SS_GROUP_TP_CP, "tp-cp", "tp-cp")                                                           \
+    X(SS_GROUP_PP, "pp", "pp")                                                                    \
+    X(SS_GROUP_MP, "mp", "tp-pp")                                                                 \
+    X(SS_GROUP_EMBEDDING, "embedding", "pp")
+enum ss_group_kind {
+#define X(sym, name, axes) sym,
+    SS_GROUP_LIST(X)
+#undef X
+    SS_GROUP_COUNT
+};
+const char *ss_group_name(int kind);
+
+enum ss_axis { SS_AXIS_TP, SS_AXIS_CP, SS_AXIS_EP, SS_AXIS_DP, SS_AXIS_PP, SS_AXIS_COUNT };
+
+/* Ranks by arithmetic, as Megatron's RankGenerator: order "tp-cp-ep-dp-pp", first axis fastest. */
+struct ss_ranks {
+    int world_size;
+    int size[SS_AXIS_COUNT];
+    int stride[SS_AXIS_COUNT];
+};
+int ss_ranks_init(struct ss_ranks *r, const char *order, const int size[SS_AXIS_COUNT], struct ss_error *err);
+int ss_ranks_coordinate(const struct ss_ranks *r, int rank, int axis);
+/* Members of the group of `kind` that holds `rank`, in Megatron's order; *n members written to
+ * out (room for world_size). Embedding: first and last stage only (one if pp is 1). */
+void ss_ranks_group(const struct ss_ranks *r, int kind, int rank, int *out, int *n);
+
+/* A path: links that one flow crosses. weight: how many equal flows it stands for on that link. */
+struct ss_path {
+    int nlinks;
+    int link[SS_ROUTE_MAX]; /* index into the program's links */
+    double weight[SS_ROUTE_MAX];
+};
+/* One transfer of a collective's phase. */
+struct ss_flow {
+    int path;     /* index into paths */
+    double bytes; /* >= 0 */
+};
+/* Flows that start together; the phase ends with the last of them. Latency is paid before. */
+struct ss_flow_phase {
+    double latency; /* s */
+    int nflows;
+    struct ss_flow *flows;
+};
+/* A collective (or any transfer of a group), lowered once to phases of flows. */
+struct ss_collective {
+    char name[48];   /* "dp reduce-scatter bucket 3" */
+    int label;       /* enum ss_label that waiting for it gets */
+    double bytes;    /* full buffer, as in NCCL */
+    double sm_share; /* share of the SM resource of every member that it holds while its flows run */
+    int nmembers;    /* classes that take part; it starts when all have posted it */
+    int *members;
+    int nphases;
+    struct ss_flow_phase *phases;
+};
+
+/* A mark inside a chunk's forward or backward at which a collective is due. */
+struct ss_bucket_mark {
+    double fraction; /* of the phase's duration, 0..1, ascending */
+    int collective;  /* index into plan.collectives */
+};
+
+/* One chunk (virtual stage) of one class: what a microbatch costs. Durations by label, in s. */
+struct ss_chunk_cost {
+    int virtual_stage;
+    int first_layer, nlayers; /* transformer layers; embedding and loss by the flags */
+    int has_embedding, has_loss;
+    double forward[SS_LABEL_COUNT];
+    double backward[SS_LABEL_COUNT]; /* B: full backward with recompute */
+    double input_grad[SS_LABEL_COUNT];  /* I */
+    double weight_grad[SS_LABEL_COUNT]; /* W */
+    double recv_bytes, send_bytes;   /* activation (and its gradient) at the chunk's borders, 0 at the ends */
+    double activation_bytes;         /* kept from F to B of one microbatch (or W) */
+    double logits_bytes;             /* kept from F to B by the loss layer */
+    double forward_extra_bytes, backward_extra_bytes; /* working set while the slot runs */
+    double weight_grad_bytes;        /* of activation_bytes, kept from I to W when the backward is split */
+    int nreduce, ngather;            /* data-parallel buckets: reduce in backward order, gather in forward order */
+    struct ss_bucket_mark *reduce;   /* when ready in the last microbatch's backward */
+    struct ss_bucket_mark *gather;   /* when needed in the first microbatch's forward */
+};
+
+/* Ranks that do the same on the same kind of links. */
+struct ss_plan_class {
+    int stage;          /* pipeline rank */
+    int count;          /* ranks it stands for */
+    int representative; /* lowest of them */
+    double parameters;          /* on one rank */
+    double memory[SS_MEM_COUNT]; /* static bytes by class */
+    struct ss_chunk_cost *chunks; /* [plan.schedule->chunks] */
+    /* After the last backward, in order; all post-slot collectives are on the dp stream. */
+    int npost;
+    int *post; /* collectives not bound to a bucket: gradient reduce without overlap, embedding, ... */
+    int norm;  /* global barrier (gradient norm, found-inf), -1 = none */
+    double optimizer_s;         /* clip + step, local */
+    int nafter;
+    int *after; /* after the step: parameter all-gather without overlap */
+    /* Pipeline peers, by virtual neighbour direction: forward send path, backward send path. */
+    double fixed_s; /* host time of the iteration that nothing overlaps */
+};
+
+/* Where a send goes: from class `from` to class `to`. */
+struct ss_p2p_path {
+    int from, to;  /* classes */
+    int path;      /* index into plan.paths */
+    double latency;
+    double sm_share;
+};
+
+struct ss_plan {
+    const struct ss_job *job;
+    const struct ss_stack *stack;
+    const struct ss_platform *platform;
+    const struct ss_schedule *schedule;
+    struct ss_ranks ranks;
+    int world_size, dp, microbatches;
+    int padded_vocab;
+    double parameters; /* whole model */
+
+    int nclasses;
+    struct ss_plan_class *classes;
+    int *class_of; /* [world_size] */
+
+    int nlinks;
+    struct ss_link *links; /* those that flows cross */
+    int npaths;
+    struct ss_path *paths;
+    int ncollectives;
+    struct ss_collective *collectives;
+    int np2p;
+    struct ss_p2p_path *p2p;
+
+    double model_flops;        /* Megatron's, one iteration, all ranks */
+    double model_flops_causal; /* causal attention halved */
+    double hardware_flops;     /* with recompute */
+    struct ss_notes guessed;   /* shapes and sizes outside the calibrated range */
+    struct ss_notes warnings;
+};
+
+/* All inputs must outlive the plan. */
+int ss_plan_build(const struct ss_job *job, const struct ss_stack *stack,
+                  const struct ss_platform *platform, const struct ss_schedule *schedule,
+                  struct ss_plan **out, struct ss_error *err);
+void ss_plan_free(struct ss_plan *plan);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

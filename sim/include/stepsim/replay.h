@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Replays a program on one of two engines that share one contract (program.h) and agree to 1e-9. */
+#ifndef STEPSIM_REPLAY_H
+#define STEPSIM_REPLAY_H
+
+#include <stdint.h>
+
+#include "stepsim/error.h"
+#include "stepsim/program.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Called by an engine in order of time, ties by (class, event index). Any pointer may be NULL.
+ * slot and event are the cursor of the event. */
+struct ss_observer {
+    void *ctx;
+    /* A main-thread event that took time (COMPUTE and waits), when it ends. Of a wait, `busy_from` is
+     * when the transfer or collective waited for began (latency included): before that the rank
+     * waited for a peer. For COMPUTE busy_from = start. */
+    void (*span)(void *ctx, int cls, int slot, int event, double start, double busy_from, double end);
+    /* A background transfer, when it ends: channel >= 0 or collective >= 0. */
+    void (*transfer)(void *ctx, int channel, int collective, double start, double end, double bytes);
+    /* Dynamic memory of a class after an ALLOC or FREE. */
+    void (*memory)(void *ctx, int cls, int slot, int event, double time, int mem, double bytes);
+};
+
+enum ss_engine { SS_ENGINE_NATIVE, SS_ENGINE_SIMGRID };
+const char *ss_engine_name(int engine);
+
+struct ss_replay_stats {
+    double makespan;  /* s: end of the last class */
+    int64_t events;   /* events run */
+};
+
+/* 0, SS_ERR_DEADLOCK naming the blocked events (at most two in full), SS_ERR_UNSUPPORTED, SS_ERR_ENGINE.
+ * The SimGrid engine runs in a forked child: observers are called in the caller. */
+int ss_replay(const struct ss_program *p, int engine, const struct ss_observer *observers, int nobservers,
+              struct ss_replay_stats *stats, struct ss_error *err);
+
+/* Routes of a foreign platform from the SimGrid kernel; see ss_route_asker. */
+int ss_simgrid_ask_routes(const char *file, int npairs, const char *const (*hosts)[2], char **routes,
+                          struct ss_error *err);
+/* Loads a file in a child: 0 if SimGrid accepts it, else its first complaint. */
+int ss_simgrid_probe(const char *file, struct ss_error *err);
+
+/* What a replay says, gathered by an observer. Arrays are by class; the caller frees with ss_timeline_free. */
+struct ss_timeline {
+    int nclasses;
+    double iteration_s;
+    int64_t events;
+    double (*spent)[SS_LABEL_COUNT];   /* [class]: s by label; sums to iteration_s, idle still as bubble */
+    double (*dynamic_peak)[SS_MEM_COUNT]; /* bytes by class of memory at the moment of the peak of the total */
+    double *peak_time;                 /* s */
+    int *peak_slot;                    /* slot of the event at the peak */
+    double *link_busy;                 /* [nlinks]: s that at least one flow used it; may be NULL */
+};
+int ss_timeline_replay(const struct ss_program *p, int engine, struct ss_timeline **out, struct ss_error *err);
+void ss_timeline_free(struct ss_timeline *t);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The answer for one job: built from a plan and the timeline of its replay. */
+#ifndef STEPSIM_RESULT_H
+#define STEPSIM_RESULT_H
+
+#include <stdint.h>
+
+#include "stepsim/error.h"
+#include "stepsim/plan.h"
+#include "stepsim/replay.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+struct ss_stage_result {
+    int stage;
+    double breakdown[SS_LABEL_COUNT]; /* s, sums to iteration_s */
+    double memory[SS_MEM_COUNT];      /* bytes at the peak */
+    double allocated, reserved, device; /* bytes: peak of tensors; with allocator; with context and NCCL */
+};
+
+struct ss_timer {
+    char name[48];
+    double seconds;
+};
+
+struct ss_result {
+    double iteration_s;
+    double tflops_per_gpu, tflops_causal_per_gpu; /* TFLOP/s */
+    double mfu, mfu_bf16, hfu;                    /* 0..1 */
+    double tokens_per_s_per_gpu;
+    double bubble_ratio, bubble_fraction; /* idle / ideal, idle / total */
+    int nstages;
+    struct ss_stage_result *stages; /* by pipeline rank: the class with the most busy time there */
+    int critical_stage;             /* its breakdown is the answer's */
+    double capacity;                /* bytes: what nvidia-smi shows as total */
+    double peak_device, peak_reserved, peak_allocated;
+    int peak_stage;
+    int fits;         /* 0: out of memory */
+    int thrash;       /* fits, but within the stack's thrash margin */
+    int ntimers;
+    struct ss_timer *timers;
+    int engine, level;
+    int ranks_simulated;
+    int64_t events;
+};
+
+int ss_result_build(const struct ss_plan *plan, const struct ss_timeline *timeline, int engine,
+                    struct ss_result **out, struct ss_error *err);
+void ss_result_free(struct ss_result *r);
+
+/* One thing to try when a job does not fit (or is tight): a job that was run, and what it costs. */
+struct ss_fix {
+    char change[160]; /* flags: "--recompute-granularity full --recompute-method uniform --recompute-num-layers 1" */
+    int fits;
+    double peak_device, iteration_s; /* of the changed job */
+};
+/* The class that is too big and the first three changes that make it fit, cheapest in time first,
+ * each checked by a native run. *n <= 3. */
+int ss_fixes_find(const struct ss_job *job, const struct ss_stack *stack, const struct ss_platform *platform,
+                  struct ss_fix fixes[3], int *n, struct ss_error *err);
+
+/* The whole way for one job: schedule, plan, program, replay, result. Anything not wanted may be NULL. */
+struct ss_run {
+    struct ss_schedule *schedule;
+    struct ss_plan *plan;
+    struct ss_program *program;
+    struct ss_timeline *timeline;
+    struct ss_result *result;
+};
+int ss_run_job(const struct ss_job *job, const struct ss_stack *stack, const struct ss_platform *platform,
+               int engine, struct ss_run *out, struct ss_error *err);
+void ss_run_free(struct ss_run *run);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Everything a program outside needs. */
+#ifndef STEPSIM_H
+#define STEPSIM_H
+
+#include "stepsim/error.h"
+#include "stepsim/job.h"
+#include "stepsim/model.h"
+#include "stepsim/plan.h"
+#include "stepsim/platform.h"
+#include "stepsim/program.h"
+#include "stepsim/replay.h"
+#include "stepsim/report.h"
+#include "stepsim/result.h"
+#include "stepsim/schedule.h"
+#include "stepsim/stack.h"
+#include "stepsim/types.h"
+
+#endif
