@@ -23,8 +23,6 @@ int ss_fail(struct ss_error *err, int code, const char *file, int line, const ch
 /* Adds the hint to an error just made; returns code. */
 int ss_hint(struct ss_error *err, int code, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
-/* Nearest of n names to `word` by edit distance, NULL when none is near (distance > 1 + len/3). */
-const char *ss_nearest(const char *word, const char *const *names, size_t n);
 
 /* ---- memory.c: arrays that grow; all return NULL/-1 on exhaustion, never abort ---- */
 void *ss_calloc(size_t n, size_t size);

@@ -2,6 +2,8 @@
 #ifndef STEPSIM_ERROR_H
 #define STEPSIM_ERROR_H
 
+#include <stddef.h>
+
 #ifdef __cplusplus
 extern "C" {
 #endif
@@ -43,6 +45,8 @@ struct ss_error {
 const char *ss_status_name(int status);
 /* Exit status of the program for a status; 3 for unknown ones. */
 int ss_status_exit(int status);
+/* Nearest of n names to `word` by edit distance, NULL when none is near (distance > 1 + len/3). */
+const char *ss_nearest(const char *word, const char *const *names, size_t n);
 /* Writes "file:line: error: message: hint" into buf (always terminated); returns buf. */
 char *ss_error_format(const struct ss_error *err, char *buf, unsigned long size);
 

@@ -17,20 +17,34 @@ const char *ss_version(void);
 
 struct ss_report_options {
     int json;
+    int color;                         /* text: ANSI colours */
     double measured_s, measured_bytes; /* 0 = not given */
     double wall_s;                     /* < 0: not asked for (--timing) */
-    const struct ss_notes *notes;
-    const struct ss_fix *fixes;
+    const struct ss_notes *notes;      /* may be NULL */
+    const struct ss_fix *fixes;        /* for a job that does not fit */
     int nfixes;
 };
 /* `run`: answer first, breakdown, memory, warnings. */
 int ss_report_run(const struct ss_run *run, const struct ss_report_options *opt, FILE *out, struct ss_error *err);
-/* `plan`: groups, layers of every stage and chunk, microbatches, memory. */
+/* `plan`: groups, layers of every stage and chunk, microbatches, memory. The run needs schedule and
+ * plan; memory is left out where there is no result. */
 int ss_report_plan(const struct ss_run *run, const struct ss_report_options *opt, FILE *out, struct ss_error *err);
+/* `program read`: a replayed program without a model: time by class and label, memory peaks. */
+int ss_report_timeline(const struct ss_program *program, const struct ss_timeline *timeline, int engine,
+                       const struct ss_report_options *opt, FILE *out, struct ss_error *err);
 /* `platform show`. */
 int ss_report_platform(const struct ss_platform *p, int json, FILE *out, struct ss_error *err);
+/* `list`: what is "models", "platforms", "stacks" or "schedules"; NULL lists all four. */
+int ss_report_list(const char *what, int json, FILE *out, struct ss_error *err);
 /* An error as one JSON object. */
 int ss_report_error(const struct ss_error *e, FILE *out);
+
+/* An output file that appears whole or not at all. NULL and "-" are stdout. Commit and abort free it;
+ * commit fails when the text did not reach the disk (or the pipe). */
+struct ss_output;
+int ss_output_begin(const char *path, struct ss_output **out, FILE **stream, struct ss_error *err);
+int ss_output_commit(struct ss_output *o, struct ss_error *err);
+void ss_output_abort(struct ss_output *o);
 
 #ifdef __cplusplus
 }

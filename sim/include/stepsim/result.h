@@ -49,6 +49,10 @@ struct ss_result {
 int ss_result_build(const struct ss_plan *plan, const struct ss_timeline *timeline, int engine,
                     struct ss_result **out, struct ss_error *err);
 void ss_result_free(struct ss_result *r);
+/* The class of memory (enum ss_mem) that is largest on a stage: the one to shrink first. */
+int ss_result_largest(const struct ss_result *r, int stage);
+/* Dense peak of the job's GEMM precision, FLOP/s; 16-bit: the bf16 peak, or fp16 where there is no bf16. */
+double ss_result_peak_flops(const struct ss_plan *plan, int sixteen_bit);
 
 /* One thing to try when a job does not fit (or is tight): a job that was run, and what it costs. */
 struct ss_fix {
