@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "stepsim/error.h"
+
+#include <string.h>
+
+#include "base/base.h"
+
+#define X(sym, value, exit_status, name) {value, exit_status, name},
+static const struct {
+    int code, exit_status;
+    const char *name;
+} statuses[] = {{SS_OK, 0, "ok"}, SS_ERROR_LIST(X)};
+#undef X
+
+const char *ss_status_name(int status)
+{
+    for (size_t i = 0; i < SS_ARRAY_LEN(statuses); i++)
+        if (statuses[i].code == status)
+            return statuses[i].name;
+    return "unknown";
+}
+
+int ss_status_exit(int status)
+{
+    for (size_t i = 0; i < SS_ARRAY_LEN(statuses); i++)
+        if (statuses[i].code == status)
+            return statuses[i].exit_status;
+    return 3;
+}
+
+/* One line whatever the text holds: user input is quoted in messages, and logs are read by line. */
+static void flatten(char *text)
+{
+    for (char *c = text; *c; c++)
+        if ((unsigned char)*c < ' ' || *c == 0x7f)
+            *c = ' ';
+}
+
+int ss_fail(struct ss_error *err, int code, const char *file, int line, const char *fmt, ...)
+{
+    if (!err)
+        return code;
+    /* The arguments may point into *err (an error that is wrapped), so the text is made beside it. */
+    struct ss_error made = {.code = code, .line = line > 0 ? line : 0};
+    ss_copy(made.file, sizeof made.file, file ? file : "");
+    va_list args;
+    va_start(args, fmt);
+    vsnprintf(made.message, sizeof made.message, fmt, args);
+    va_end(args);
+    flatten(made.file);
+    flatten(made.message);
+    *err = made;
+    return code;
+}
+
+int ss_hint(struct ss_error *err, int code, const char *fmt, ...)
+{
+    if (!err)
+        return code;
+    char hint[sizeof err->hint];
+    va_list args;
+    va_start(args, fmt);
+    vsnprintf(hint, sizeof hint, fmt, args);
+    va_end(args);
+    flatten(hint);
+    memcpy(err->hint, hint, sizeof hint);
+    return code;
+}
+
+char *ss_error_format(const struct ss_error *err, char *buf, unsigned long size)
+{
+    char line[32] = "";
+    if (err->line > 0)
+        snprintf(line, sizeof line, "%d:", err->line);
+    snprintf(buf, size, "%s%s%s%serror: %s%s%s", err->file, err->file[0] ? ":" : "", err->file[0] ? line : "",
+             err->file[0] ? " " : "", err->message, err->hint[0] ? ": " : "", err->hint);
+    return buf;
+}
+
+/* Edit distance of two words of at most 63 letters, case ignored, '_' equal to '-'. */
+static size_t distance(const char *a, const char *b)
+{
+    size_t row[64];
+    size_t lb = strlen(b);
+    for (size_t j = 0; j <= lb; j++)
+        row[j] = j;
+    for (size_t i = 0; a[i]; i++) {
+        size_t diagonal = row[0];
+        row[0] = i + 1;
+        for (size_t j = 0; j < lb; j++) {
+            char x = a[i] == '_' ? '-' : a[i], y = b[j] == '_' ? '-' : b[j];
+            x = x >= 'A' && x <= 'Z' ? (char)(x + 32) : x;
+            y = y >= 'A' && y <= 'Z' ? (char)(y + 32) : y;
+            size_t best = diagonal + (x != y);
+            if (row[j] + 1 < best)
+                best = row[j] + 1;
+            if (row[j + 1] + 1 < best)
+                best = row[j + 1] + 1;
+            diagonal = row[j + 1];
+            row[j + 1] = best;
+        }
+    }
+    return row[lb];
+}
+
+const char *ss_nearest(const char *word, const char *const *names, size_t n)
+{
+    const char *best = NULL;
+    size_t len = strlen(word), best_distance = 2 + len / 3;
+    if (len > 63)
+        return NULL;
+    for (size_t i = 0; i < n; i++) {
+        if (!names[i] || strlen(names[i]) > 63)
+            continue;
+        size_t d = distance(word, names[i]);
+        if (d < best_distance) {
+            best_distance = d;
+            best = names[i];
+        }
+    }
+    return best;
+}

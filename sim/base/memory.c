@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/base.h"
+
+void *ss_calloc(size_t n, size_t size)
+{
+    /* calloc(0) may be NULL without being out of memory. */
+    return calloc(n ? n : 1, size ? size : 1);
+}
+
+int ss_grow(void *array, size_t *cap, size_t need, size_t size)
+{
+    void *old, *grown;
+    if (need <= *cap)
+        return SS_OK;
+    size_t want = *cap < 8 ? 8 : *cap;
+    while (want < need) {
+        if (want > SIZE_MAX / 2)
+            return SS_ERR_NOMEM;
+        want *= 2;
+    }
+    if (size && want > SIZE_MAX / 2 / size)
+        return SS_ERR_NOMEM;
+    /* `array` points at the caller's pointer of any object type; memcpy keeps that legal C. */
+    memcpy(&old, array, sizeof old);
+    grown = realloc(old, want * (size ? size : 1));
+    if (!grown)
+        return SS_ERR_NOMEM;
+    memcpy(array, &grown, sizeof grown);
+    *cap = want;
+    return SS_OK;
+}
+
+bool ss_copy(char *dst, size_t size, const char *src)
+{
+    if (!size)
+        return false;
+    size_t len = strnlen(src, size);
+    bool fits = len < size;
+    if (!fits)
+        len = size - 1;
+    memmove(dst, src, len);
+    dst[len] = '\0';
+    return fits;
+}

@@ -1,0 +1,24 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# usage: run.sh BUILD_DIR SOURCE_ROOT
+# Installs into a temporary prefix and builds an outside program against it, by CMake and by pkg-config.
+set -eu
+build=$1
+source=$2/tests/consumer
+dir=$(mktemp -d)
+trap 'rm -rf "$dir"' EXIT
+prefix=$dir/prefix
+cmake --install "$build" --prefix "$prefix" > "$dir/install.log"
+
+cmake -S "$source" -B "$dir/cmake" -DCMAKE_PREFIX_PATH="$prefix" > "$dir/log" 2>&1 &&
+    cmake --build "$dir/cmake" >> "$dir/log" 2>&1 || { cat "$dir/log"; exit 1; }
+"$dir/cmake/consumer"
+
+PKG_CONFIG_PATH=$(dirname "$(find "$prefix" -name stepsim.pc)")
+export PKG_CONFIG_PATH
+make -s -C "$source" OUT="$dir/consumer-make"
+"$dir/consumer-make"
+
+for file in bin/stepsim share/stepsim/platforms share/stepsim/workloads; do
+    [ -e "$prefix/$file" ] || { echo "not installed: $file"; exit 1; }
+done

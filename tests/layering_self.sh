@@ -1,0 +1,46 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# layering.sh must find each kind of violation in a small made-up tree, and none in a clean one.
+set -eu
+here=$(cd "$(dirname "$0")" && pwd)
+dir=$(mktemp -d)
+trap 'rm -rf "$dir"' EXIT
+failed=0
+
+fresh() {
+    rm -rf "$dir/sim"
+    mkdir -p "$dir/sim/include/stepsim" "$dir/sim/base" "$dir/sim/platform" "$dir/sim/replay" "$dir/sim/cli"
+    echo '#include <stdint.h>' > "$dir/sim/include/stepsim/error.h"
+    echo '#include "stepsim/error.h"' > "$dir/sim/include/stepsim/platform.h"
+    echo '#include "stepsim/platform.h"' > "$dir/sim/include/stepsim/stepsim.h"
+    echo '#include "stepsim/error.h"' > "$dir/sim/base/base.h"
+    echo '#include <libxml/parser.h>' > "$dir/sim/base/xml.c"
+    echo '#include "base/base.h"' > "$dir/sim/platform/platform.c"
+    echo '#include <simgrid/actor.h>' > "$dir/sim/replay/simgrid.c"
+    echo '#include "stepsim/stepsim.h"' > "$dir/sim/cli/main.c"
+}
+# expect "part of the message, or nothing" "what was done"
+expect() {
+    out=$(sh "$here/layering.sh" "$dir" 2>&1) && status=0 || status=$?
+    if [ -z "$1" ]; then
+        [ "$status" = 0 ] && [ -z "$out" ] || { echo "clean tree: exit $status: $out"; failed=1; }
+    elif [ "$status" != 1 ] || ! echo "$out" | grep -q "$1"; then
+        echo "$2: exit $status, wanted 1 and '$1', got: $out"
+        failed=1
+    fi
+}
+fresh; expect "" clean
+fresh; echo '#include "stepsim/platform.h"' >> "$dir/sim/base/xml.c"; expect "higher room platform" upward
+fresh; echo '#include "base/base.h"' >> "$dir/sim/cli/main.c"; expect "public headers only" "cli private"
+fresh; echo '#include "base/base.h"' >> "$dir/sim/include/stepsim/platform.h"; expect "private" "public private"
+fresh; echo '# include <libxml/tree.h>' >> "$dir/sim/platform/platform.c"; expect "libxml2" libxml2
+fresh; echo '#include <hwloc.h>' >> "$dir/sim/platform/platform.c"; expect "hwloc" hwloc
+fresh; echo '#include <simgrid/host.h>' >> "$dir/sim/platform/platform.c"; expect "SimGrid" simgrid
+fresh; echo '#include <jansson.h>' >> "$dir/sim/include/stepsim/platform.h"; expect "may not include <jansson.h>" third
+fresh; echo '#include "base.h"' >> "$dir/sim/platform/platform.c"; expect "is no file" "bare name"
+fresh; echo 'int x;' > "$dir/sim/include/stepsim/new.h"; expect "no room owns" "unknown header"
+fresh
+echo '#include "base/b.h"' > "$dir/sim/base/a.h"
+echo '#include "base/a.h"' > "$dir/sim/base/b.h"
+expect "cycle" cycle
+exit $failed
