@@ -52,7 +52,7 @@ char *ss_unit_format(double value, enum ss_unit unit, char *buf, size_t size);
 int ss_parse_i64(const char *text, int64_t lo, int64_t hi, int64_t *out);
 int ss_parse_double(const char *text, double *out);
 
-/* ---- file.c ---- */
+/* ---- file.c, data.c ---- */
 /* Reads a whole file (at most max_bytes), NUL-terminated; caller frees *out. "-" is stdin. */
 int ss_file_read(const char *path, size_t max_bytes, char **out, size_t *len, struct ss_error *err);
 /* Writes by way of "path.tmp.PID" and rename, so that a reader never sees half a file.

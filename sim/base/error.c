@@ -28,12 +28,35 @@ int ss_status_exit(int status)
     return 3;
 }
 
-/* One line whatever the text holds: user input is quoted in messages, and logs are read by line. */
+/* Length of the UTF-8 character at c, 0 if it is none (cut, overlong, surrogate, not UTF-8). */
+static size_t utf8_length(const unsigned char *c)
+{
+    size_t n = 0;
+    if (c[0] < 0x80)
+        return 1;
+    if (c[0] >= 0xc2)
+        n = c[0] < 0xe0 ? 2 : c[0] < 0xf0 ? 3 : c[0] < 0xf5 ? 4 : 0;
+    for (size_t i = 1; i < n; i++)
+        if ((c[i] & 0xc0) != 0x80)
+            return 0;
+    bool overlong = (c[0] == 0xe0 && c[1] < 0xa0) || (c[0] == 0xf0 && c[1] < 0x90);
+    bool outside = (c[0] == 0xed && c[1] >= 0xa0) || (c[0] == 0xf4 && c[1] >= 0x90);
+    return overlong || outside ? 0 : n;
+}
+
+/* One line of UTF-8 whatever the text holds: messages quote user input, which may be binary, logs
+ * are read by line and JSON takes UTF-8 only. */
 static void flatten(char *text)
 {
-    for (char *c = text; *c; c++)
-        if ((unsigned char)*c < ' ' || *c == 0x7f)
+    unsigned char *c = (unsigned char *)text;
+    while (*c) {
+        size_t n = utf8_length(c);
+        if (!n)
+            *c = '?';
+        else if (*c < ' ' || *c == 0x7f)
             *c = ' ';
+        c += n ? n : 1;
+    }
 }
 
 int ss_fail(struct ss_error *err, int code, const char *file, int line, const char *fmt, ...)

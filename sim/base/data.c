@@ -1,0 +1,148 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Where platforms, models and stacks are found by name. */
+#include <dirent.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/base.h"
+
+#define ROOTS 2
+
+static bool is_folder(const char *path)
+{
+    struct stat st;
+    return stat(path, &st) == 0 && S_ISDIR(st.st_mode);
+}
+
+static bool is_file(const char *path)
+{
+    struct stat st;
+    return stat(path, &st) == 0 && !S_ISDIR(st.st_mode);
+}
+
+/* The folders that hold platforms/ and workloads/, first match wins; returns how many. */
+static size_t data_roots(const char *roots[ROOTS])
+{
+    size_t n = 0;
+    const char *chosen = getenv("STEPSIM_DATA");
+    if (chosen && *chosen)
+        roots[n++] = chosen;
+    /* A program that runs from its build sees the sources it was built from. */
+    roots[n++] = is_folder(SS_SOURCE_DATA_DIR "/platforms") ? SS_SOURCE_DATA_DIR : SS_INSTALL_DATA_DIR;
+    return n;
+}
+
+static bool ends_with(const char *text, const char *end)
+{
+    size_t a = strlen(text), b = strlen(end);
+    return a >= b && !strcmp(text + a - b, end);
+}
+
+static int compare_names(const void *a, const void *b)
+{
+    return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+static int list_folder(const char *folder, const char *suffix, char ***names, size_t *n, size_t *cap)
+{
+    DIR *dir = opendir(folder);
+    struct dirent *entry;
+    int rc = SS_OK;
+    if (!dir)
+        return SS_OK;
+    while (!rc && (entry = readdir(dir)) != NULL) {
+        size_t len = strlen(entry->d_name), cut = strlen(suffix);
+        if (entry->d_name[0] == '.' || len <= cut || !ends_with(entry->d_name, suffix))
+            continue;
+        rc = ss_grow(names, cap, *n + 1, sizeof **names);
+        if (!rc && !((*names)[*n] = strndup(entry->d_name, len - cut)))
+            rc = SS_ERR_NOMEM;
+        if (!rc)
+            ++*n;
+    }
+    closedir(dir);
+    return rc;
+}
+
+int ss_data_list(const char *kind, const char *suffix, char ***names, size_t *n, struct ss_error *err)
+{
+    const char *roots[ROOTS];
+    char **list = NULL, folder[4096];
+    size_t count = 0, cap = 0, kept = 0, nroots = data_roots(roots);
+    int rc = SS_OK;
+    for (size_t i = 0; i < nroots && !rc; i++) {
+        snprintf(folder, sizeof folder, "%s/%s", roots[i], kind);
+        rc = list_folder(folder, suffix, &list, &count, &cap);
+    }
+    if (rc) {
+        ss_names_free(list, count);
+        return ss_fail(err, rc, NULL, 0, "out of memory");
+    }
+    if (count)
+        qsort(list, count, sizeof *list, compare_names);
+    for (size_t i = 0; i < count; i++) {
+        if (kept && !strcmp(list[kept - 1], list[i]))
+            free(list[i]);
+        else
+            list[kept++] = list[i];
+    }
+    *names = list;
+    *n = kept;
+    return SS_OK;
+}
+
+void ss_names_free(char **names, size_t n)
+{
+    for (size_t i = 0; names && i < n; i++)
+        free(names[i]);
+    free(names);
+}
+
+/* "h200: no such name in platforms: did you mean h20? choose a100, h100 ... or give a path" */
+static int unknown_name(const char *kind, const char *name, const char *suffix, struct ss_error *err)
+{
+    char choices[400] = "";
+    char **names = NULL;
+    size_t n = 0, used = 0;
+    int rc = ss_data_list(kind, suffix, &names, &n, err);
+    if (rc)
+        return rc;
+    for (size_t i = 0; i < n && used < sizeof choices - 1; i++)
+        used += (size_t)snprintf(choices + used, sizeof choices - used, "%s%s", i ? ", " : "", names[i]);
+    ss_fail(err, SS_ERR_IO, NULL, 0, "no '%s' in %s", name, kind);
+    const char *near = ss_nearest(name, (const char *const *)names, n);
+    if (!n)
+        ss_hint(err, SS_ERR_IO, "no data folder was found; set STEPSIM_DATA to the one that holds %s, or give a path",
+                kind);
+    else if (near)
+        ss_hint(err, SS_ERR_IO, "did you mean %s? There are %s; or give a path ending in %s", near, choices, suffix);
+    else
+        ss_hint(err, SS_ERR_IO, "choose one of %s, or give a path ending in %s", choices, suffix);
+    ss_names_free(names, n);
+    return SS_ERR_IO;
+}
+
+int ss_data_find(const char *kind, const char *name, const char *suffix, char *path, size_t size,
+                 struct ss_error *err)
+{
+    const char *roots[ROOTS];
+    if (strchr(name, '/') || (*suffix && ends_with(name, suffix))) {
+        if (!is_file(name)) {
+            ss_fail(err, SS_ERR_IO, name, 0, is_folder(name) ? "is a folder" : "no such file");
+            return ss_hint(err, SS_ERR_IO, "give a file, or a name without '/' and '%s' to look it up in %s", suffix,
+                           kind);
+        }
+        if (!ss_copy(path, size, name))
+            return ss_fail(err, SS_ERR_IO, name, 0, "the path is too long");
+        return SS_OK;
+    }
+    size_t nroots = data_roots(roots);
+    for (size_t i = 0; *name && i < nroots; i++) {
+        int n = snprintf(path, size, "%s/%s/%s%s", roots[i], kind, name, suffix);
+        if (n >= 0 && (size_t)n < size && is_file(path))
+            return SS_OK;
+    }
+    return unknown_name(kind, name, suffix, err);
+}

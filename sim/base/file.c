@@ -1,0 +1,178 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/base.h"
+
+static int io_fail(struct ss_error *err, const char *path, const char *what, int errnum)
+{
+    ss_fail(err, SS_ERR_IO, path, 0, "cannot %s: %s", what, strerror(errnum));
+    if (errnum == ENOENT)
+        ss_hint(err, SS_ERR_IO, "check the path");
+    else if (errnum == EACCES || errnum == EPERM)
+        ss_hint(err, SS_ERR_IO, "check the permissions of the file and its folder");
+    else if (errnum == ENOSPC)
+        ss_hint(err, SS_ERR_IO, "make room on the disk");
+    return SS_ERR_IO;
+}
+
+/* Reads the rest of f; *out has room for the NUL. */
+static int read_all(FILE *f, const char *name, size_t max_bytes, char **out, size_t *len, struct ss_error *err)
+{
+    char *data = NULL;
+    size_t n = 0, cap = 0;
+    for (;;) {
+        if (ss_grow(&data, &cap, n + 4096 + 1, 1)) {
+            free(data);
+            return ss_fail(err, SS_ERR_NOMEM, name, 0, "out of memory after %zu bytes", n);
+        }
+        size_t got = fread(data + n, 1, cap - n - 1, f);
+        n += got;
+        if (n > max_bytes) {
+            free(data);
+            ss_fail(err, SS_ERR_INPUT, name, 0, "larger than %zu bytes", max_bytes);
+            return ss_hint(err, SS_ERR_INPUT, "is this the right file?");
+        }
+        if (!got)
+            break;
+    }
+    if (ferror(f)) {
+        int errnum = errno ? errno : EIO;
+        free(data);
+        return io_fail(err, name, "read", errnum);
+    }
+    data[n] = '\0';
+    *out = data;
+    if (len)
+        *len = n;
+    return SS_OK;
+}
+
+int ss_file_read(const char *path, size_t max_bytes, char **out, size_t *len, struct ss_error *err)
+{
+    if (!strcmp(path, "-"))
+        return read_all(stdin, "stdin", max_bytes, out, len, err);
+    FILE *f = fopen(path, "rbe");
+    if (!f)
+        return io_fail(err, path, "read", errno);
+    errno = 0;
+    int rc = read_all(f, path, max_bytes, out, len, err);
+    fclose(f);
+    return rc;
+}
+
+struct ss_file_writer {
+    FILE *stream;
+    char *target; /* NULL: stdout, nothing to close or rename */
+    char *temporary; /* NULL: the target is written directly */
+};
+
+static void writer_free(struct ss_file_writer *w)
+{
+    free(w->target);
+    free(w->temporary);
+    free(w);
+}
+
+/* Opens target.tmp.PID[.n], so that two writers of one path do not meet. */
+static int open_temporary(struct ss_file_writer *w, mode_t mode)
+{
+    size_t size = strlen(w->target) + 48;
+    w->temporary = ss_calloc(size, 1);
+    if (!w->temporary)
+        return ENOMEM;
+    for (int n = 0; n < 100; n++) {
+        snprintf(w->temporary, size, n ? "%s.tmp.%ld.%d" : "%s.tmp.%ld", w->target, (long)getpid(), n);
+        int fd = open(w->temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+        if (fd >= 0) {
+            if (mode && fchmod(fd, mode) != 0) { /* keeps the umask's mode */ }
+            w->stream = fdopen(fd, "wb");
+            if (w->stream)
+                return 0;
+            int errnum = errno;
+            close(fd);
+            unlink(w->temporary);
+            return errnum;
+        }
+        if (errno != EEXIST)
+            return errno;
+    }
+    return EEXIST;
+}
+
+static int open_target(struct ss_file_writer *w, const char *path)
+{
+    struct stat st;
+    mode_t mode = 0;
+    bool exists = stat(path, &st) == 0;
+    /* Behind a symbolic link the file is replaced, not the link. */
+    w->target = exists ? realpath(path, NULL) : strdup(path);
+    if (!w->target)
+        return errno ? errno : ENOMEM;
+    if (exists && S_ISDIR(st.st_mode))
+        return EISDIR;
+    if (exists && !S_ISREG(st.st_mode)) { /* /dev/null, a pipe: renaming would destroy it */
+        w->stream = fopen(path, "wbe");
+        return w->stream ? 0 : errno;
+    }
+    if (exists) {
+        mode = st.st_mode & 07777;
+        if (access(path, W_OK))
+            return errno;
+    }
+    return open_temporary(w, mode);
+}
+
+int ss_file_begin(const char *path, struct ss_file_writer **out, FILE **stream, struct ss_error *err)
+{
+    struct ss_file_writer *w = ss_calloc(1, sizeof *w);
+    if (!w)
+        return ss_fail(err, SS_ERR_NOMEM, path, 0, "out of memory");
+    if (!strcmp(path, "-"))
+        w->stream = stdout;
+    else {
+        int errnum = open_target(w, path);
+        if (errnum) {
+            writer_free(w);
+            return io_fail(err, path, "write", errnum);
+        }
+    }
+    *out = w;
+    *stream = w->stream;
+    return SS_OK;
+}
+
+int ss_file_commit(struct ss_file_writer *w, struct ss_error *err)
+{
+    int rc = SS_OK, errnum = 0;
+    const char *name = w->target ? w->target : "stdout";
+    errno = 0;
+    if (fflush(w->stream) || ferror(w->stream))
+        errnum = errno ? errno : EIO;
+    if (w->target && fclose(w->stream) && !errnum)
+        errnum = errno ? errno : EIO;
+    if (!errnum && w->temporary && rename(w->temporary, w->target))
+        errnum = errno;
+    if (errnum) {
+        rc = io_fail(err, name, "write", errnum);
+        if (w->temporary)
+            unlink(w->temporary);
+    }
+    writer_free(w);
+    return rc;
+}
+
+void ss_file_abort(struct ss_file_writer *w)
+{
+    if (!w)
+        return;
+    if (w->target)
+        fclose(w->stream);
+    if (w->temporary)
+        unlink(w->temporary);
+    writer_free(w);
+}

@@ -1,0 +1,307 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <libxml/parser.h>
+#include <libxml/parserInternals.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/base.h"
+
+#define MAX_BYTES (256u << 20)
+#define MAX_DEPTH 256
+#define BLOCK (64u << 10)
+
+/* The tree lives in blocks that are freed together: a large file has millions of small strings. */
+struct block {
+    struct block *next;
+    size_t used, size;
+    _Alignas(max_align_t) char data[];
+};
+
+struct ss_xml {
+    char *file;
+    struct block *blocks;
+    struct ss_xml_node *root;
+};
+
+struct builder {
+    struct ss_xml *doc;
+    xmlParserCtxtPtr parser;
+    int depth;
+    struct ss_xml_node *open[MAX_DEPTH];     /* path from the root to the current element */
+    struct ss_xml_node *last[MAX_DEPTH + 1]; /* last element at each depth, to append to */
+    bool failed;
+    struct ss_error *err;
+    int code;
+};
+
+static void *take(struct ss_xml *doc, size_t size, size_t align)
+{
+    struct block *b = doc->blocks;
+    size_t at = b ? (b->used + align - 1) / align * align : 0;
+    if (!b || at + size > b->size) {
+        size_t room = size > BLOCK ? size : BLOCK;
+        struct block *fresh = malloc(sizeof *fresh + room);
+        if (!fresh)
+            return NULL;
+        fresh->next = b;
+        fresh->size = room;
+        doc->blocks = b = fresh;
+        at = 0;
+    }
+    b->used = at + size;
+    return b->data + at;
+}
+
+/* Text of [begin, end) with a prefix "ns:" where there is one. */
+static char *take_text(struct ss_xml *doc, const xmlChar *prefix, const xmlChar *begin, size_t len)
+{
+    size_t plen = prefix ? strlen((const char *)prefix) + 1 : 0;
+    char *text = take(doc, plen + len + 1, 1);
+    if (!text)
+        return NULL;
+    if (prefix) {
+        memcpy(text, prefix, plen - 1);
+        text[plen - 1] = ':';
+    }
+    memcpy(text + plen, begin, len);
+    text[plen + len] = '\0';
+    return text;
+}
+
+/* The first failure is the cause; what follows is its echo. */
+static void stop(struct builder *b, int code, int line, const char *message, const char *hint)
+{
+    if (b->failed)
+        return;
+    b->failed = true;
+    b->code = ss_fail(b->err, code, b->doc->file, line, "%s", message);
+    ss_hint(b->err, code, "%s", hint);
+    xmlStopParser(b->parser);
+}
+
+/* Line where the start tag that ends here begins: libxml2 itself knows the line of its end. */
+static int tag_line(const xmlParserInput *input)
+{
+    int line = input->line;
+    for (const xmlChar *c = input->cur; c > input->base && *c != '<'; c--)
+        if (*c == '\n')
+            line--;
+    return line > 0 ? line : 1;
+}
+
+static struct ss_xml_node *take_node(struct ss_xml *doc, const xmlChar *name, const xmlChar *prefix, int nattrs,
+                                     const xmlChar **attrs)
+{
+    struct ss_xml_node *node = take(doc, sizeof *node, _Alignof(struct ss_xml_node));
+    if (!node)
+        return NULL;
+    memset(node, 0, sizeof *node);
+    node->nattrs = nattrs;
+    node->tag = take_text(doc, prefix, name, strlen((const char *)name));
+    node->attrs = take(doc, ((size_t)nattrs + 1) * sizeof *node->attrs, _Alignof(struct ss_xml_attr));
+    if (!node->tag || !node->attrs)
+        return NULL;
+    for (int i = 0; i < nattrs; i++) {
+        const xmlChar **a = attrs + 5 * i; /* local name, prefix, URI, value begin, value end */
+        node->attrs[i].name = take_text(doc, a[1], a[0], strlen((const char *)a[0]));
+        node->attrs[i].value = take_text(doc, NULL, a[3], (size_t)(a[4] - a[3]));
+        if (!node->attrs[i].name || !node->attrs[i].value)
+            return NULL;
+    }
+    return node;
+}
+
+static void start_element(void *ctx, const xmlChar *name, const xmlChar *prefix, const xmlChar *uri, int nspaces,
+                          const xmlChar **spaces, int nattrs, int ndefaulted, const xmlChar **attrs)
+{
+    xmlParserCtxtPtr parser = ctx;
+    struct builder *b = parser->_private;
+    (void)uri, (void)nspaces, (void)spaces, (void)ndefaulted;
+    int line = tag_line(parser->input);
+    if (b->failed)
+        return;
+    if (b->depth == MAX_DEPTH) {
+        stop(b, SS_ERR_INPUT, line, "elements are nested deeper than 256", "is a tag left unclosed?");
+        return;
+    }
+    struct ss_xml_node *node = take_node(b->doc, name, prefix, nattrs, attrs);
+    if (!node) {
+        stop(b, SS_ERR_NOMEM, line, "out of memory", "");
+        return;
+    }
+    node->line = line;
+    if (b->depth)
+        node->parent = b->open[b->depth - 1];
+    else
+        b->doc->root = node;
+    if (b->last[b->depth])
+        b->last[b->depth]->next = node;
+    else if (node->parent)
+        node->parent->first_child = node;
+    b->last[b->depth] = node;
+    b->open[b->depth++] = node;
+    b->last[b->depth] = NULL;
+}
+
+static void end_element(void *ctx, const xmlChar *name, const xmlChar *prefix, const xmlChar *uri)
+{
+    struct builder *b = ((xmlParserCtxtPtr)ctx)->_private;
+    (void)name, (void)prefix, (void)uri;
+    if (!b->failed)
+        b->depth--;
+}
+
+/* Entities could make a small file large, or read other files; no platform needs them. */
+static void refuse_entity(void *ctx, const xmlChar *name, int type, const xmlChar *public_id,
+                          const xmlChar *system_id, xmlChar *content)
+{
+    xmlParserCtxtPtr parser = ctx;
+    (void)name, (void)type, (void)public_id, (void)system_id, (void)content;
+    stop(parser->_private, SS_ERR_INPUT, parser->input->line, "declares an entity",
+         "write the text itself instead of <!ENTITY>");
+}
+
+static void refuse_unparsed(void *ctx, const xmlChar *name, const xmlChar *public_id, const xmlChar *system_id,
+                            const xmlChar *notation)
+{
+    (void)notation;
+    refuse_entity(ctx, name, 0, public_id, system_id, NULL);
+}
+
+static void on_error(void *ctx, xmlErrorPtr error)
+{
+    xmlParserCtxtPtr parser = ctx;
+    char message[400];
+    if (error->level < XML_ERR_ERROR && error->code != XML_WAR_UNDECLARED_ENTITY)
+        return;
+    ss_copy(message, sizeof message, error->message ? error->message : "not well-formed XML");
+    size_t len = strlen(message);
+    while (len && (message[len - 1] == '\n' || message[len - 1] == ' '))
+        message[--len] = '\0';
+    bool memory = error->code == XML_ERR_NO_MEMORY;
+    stop(parser->_private, memory ? SS_ERR_NOMEM : SS_ERR_INPUT, error->line, message,
+         memory ? "" : "the file must be well-formed XML; look at this line and the one before");
+}
+
+static int run_parser(struct builder *b, const char *text, size_t len, struct ss_error *err)
+{
+    /* Only these callbacks: nothing loads the external DTD that platform files name, or any other file. */
+    xmlSAXHandler callbacks = {
+        .initialized = XML_SAX2_MAGIC,
+        .startElementNs = start_element,
+        .endElementNs = end_element,
+        .entityDecl = refuse_entity,
+        .unparsedEntityDecl = refuse_unparsed,
+        .serror = on_error,
+    };
+    b->parser = xmlCreateMemoryParserCtxt(text, (int)len);
+    if (!b->parser)
+        return ss_fail(err, SS_ERR_NOMEM, b->doc->file, 0, "out of memory");
+    /* NOENT: no entity can be declared, so it only makes &amp; and its kind plain characters. */
+    xmlCtxtUseOptions(b->parser, XML_PARSE_NONET | XML_PARSE_BIG_LINES | XML_PARSE_NOENT);
+    *b->parser->sax = callbacks;
+    b->parser->_private = b;
+    int rc = xmlParseDocument(b->parser);
+    bool good = !rc && b->parser->wellFormed && b->doc->root;
+    xmlFreeParserCtxt(b->parser);
+    if (b->failed)
+        return b->code;
+    if (!good)
+        return ss_fail(err, SS_ERR_INPUT, b->doc->file, 1, "not well-formed XML");
+    return SS_OK;
+}
+
+/* libxml2 calls this "Document is empty", at line 1 or 0 as it happens. */
+static bool is_blank(const char *text, size_t len)
+{
+    while (len && strchr(" \t\r\n", text[len - 1]) && text[len - 1])
+        len--;
+    return !len;
+}
+
+int ss_xml_parse(const char *text, size_t len, const char *name, struct ss_xml **out, struct ss_error *err)
+{
+    if (len > MAX_BYTES) {
+        ss_fail(err, SS_ERR_INPUT, name, 0, "larger than 256 MiB");
+        return ss_hint(err, SS_ERR_INPUT, "is this the right file?");
+    }
+    if (is_blank(text, len)) {
+        ss_fail(err, SS_ERR_INPUT, name, 1, "the file is empty");
+        return ss_hint(err, SS_ERR_INPUT, "an XML document was expected");
+    }
+    struct ss_xml *doc = ss_calloc(1, sizeof *doc);
+    struct builder *b = ss_calloc(1, sizeof *b);
+    int rc;
+    if (!doc || !b || !(doc->file = strdup(name)))
+        rc = ss_fail(err, SS_ERR_NOMEM, name, 0, "out of memory");
+    else {
+        b->doc = doc;
+        b->err = err;
+        rc = run_parser(b, text, len, err);
+    }
+    free(b);
+    if (rc)
+        ss_xml_free(doc);
+    else
+        *out = doc;
+    return rc;
+}
+
+int ss_xml_load(const char *path, struct ss_xml **out, struct ss_error *err)
+{
+    char *text;
+    size_t len;
+    int rc = ss_file_read(path, MAX_BYTES, &text, &len, err);
+    if (rc)
+        return rc;
+    rc = ss_xml_parse(text, len, strcmp(path, "-") ? path : "stdin", out, err);
+    free(text);
+    return rc;
+}
+
+const struct ss_xml_node *ss_xml_root(const struct ss_xml *doc)
+{
+    return doc->root;
+}
+
+const char *ss_xml_file(const struct ss_xml *doc)
+{
+    return doc->file;
+}
+
+const char *ss_xml_attr(const struct ss_xml_node *node, const char *name)
+{
+    for (int i = 0; i < node->nattrs; i++)
+        if (!strcmp(node->attrs[i].name, name))
+            return node->attrs[i].value;
+    return NULL;
+}
+
+void ss_xml_free(struct ss_xml *doc)
+{
+    if (!doc)
+        return;
+    for (struct block *b = doc->blocks, *next; b; b = next) {
+        next = b->next;
+        free(b);
+    }
+    free(doc->file);
+    free(doc);
+}
+
+void ss_xml_escape(FILE *out, const char *text)
+{
+    for (const char *c = text; *c; c++) {
+        switch (*c) {
+        case '&': fputs("&amp;", out); break;
+        case '<': fputs("&lt;", out); break;
+        case '>': fputs("&gt;", out); break;
+        case '"': fputs("&quot;", out); break;
+        case '\t': fputs("&#9;", out); break;
+        case '\n': fputs("&#10;", out); break;
+        case '\r': fputs("&#13;", out); break;
+        default: /* XML has no other control characters, not even escaped */
+            putc((unsigned char)*c < ' ' ? '?' : *c, out);
+        }
+    }
+}
