@@ -118,7 +118,6 @@ struct ss_plan_class {
     double optimizer_s;         /* clip + step, local */
     int nafter;
     int *after; /* after the step: parameter all-gather without overlap */
-    /* Pipeline peers, by virtual neighbour direction: forward send path, backward send path. */
     double fixed_s; /* host time of the iteration that nothing overlaps */
 };
 
@@ -165,6 +164,8 @@ int ss_plan_build(const struct ss_job *job, const struct ss_stack *stack,
                   const struct ss_platform *platform, const struct ss_schedule *schedule,
                   struct ss_plan **out, struct ss_error *err);
 void ss_plan_free(struct ss_plan *plan);
+/* Bytes on the device beside tensors: CUDA context, NCCL communicators. */
+double ss_plan_overhead_bytes(const struct ss_plan *plan, int cls);
 
 #ifdef __cplusplus
 }

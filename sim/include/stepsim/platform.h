@@ -40,6 +40,8 @@ extern "C" {
     X(gemm_tile_m, "ss.gemm.tile_m", COUNT, 1, 0, 16, 1024, "rows of the largest output tile of one SM") \
     X(gemm_tile_n, "ss.gemm.tile_n", COUNT, 1, 0, 16, 1024, "columns of the largest output tile of one SM") \
     X(gemm_k_prologue, "ss.gemm.k_prologue", NONE, 1, 0, 0, 4096, "prologue and epilogue of a tile, in steps of K at bf16") \
+    X(gemm_k_prologue_fp8, "ss.gemm.k_prologue.fp8", NONE, 1, 0, 0, 4096, "the same at fp8")      \
+    X(gemm_small_tile, "ss.gemm.small_tile", FRACTION, 1, 0, 0.5, 1, "efficiency of a tile of half the largest size over the largest one's") \
     X(kernel_latency, "ss.kernel_latency", TIME, 1, 0, 0, 1e-3, "shortest time from one kernel's start to the next one's on one stream") \
     X(nvlink_efficiency, "ss.nvlink.efficiency", FRACTION, 1, 0, 0.1, 1, "busbw of a large collective over the link's bandwidth") \
     X(nvlink_latency, "ss.nvlink.step_latency", TIME, 1, 0, 0, 1e-3, "latency of one ring step over NVLink") \

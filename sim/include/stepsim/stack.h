@@ -17,33 +17,37 @@ extern "C" {
  * Flags are 0 or 1 of unit COUNT. Attention rates are shares of the card's dense peak at 16 bit.
  */
 #define SS_STACK_PROPS(X)                                                                         \
-    X(flash_fwd, "ss.attention.flash.forward", FRACTION, 0.5, 0.01, 1, "flash attention forward, share of the 16-bit peak on the causal half") \
-    X(flash_bwd, "ss.attention.flash.backward", FRACTION, 0.35, 0.01, 1, "flash attention backward (2.5 x the forward's FLOP)") \
-    X(fused_fwd, "ss.attention.fused.forward", FRACTION, 0.6, 0.01, 1, "cuDNN fused attention forward") \
-    X(fused_bwd, "ss.attention.fused.backward", FRACTION, 0.45, 0.01, 1, "cuDNN fused attention backward") \
-    X(attention_half_tokens, "ss.attention.half_tokens", NONE, 256, 0, 1e6, "tokens a sequence chunk needs to reach half of the flash or fused rate") \
+    X(flash_fwd, "ss.attention.flash.forward", FRACTION, 0.33, 0.01, 1, "flash attention forward, share of the card's 16-bit peak on the causal half, at 8192 tokens") \
+    X(flash_bwd, "ss.attention.flash.backward", FRACTION, 0.29, 0.01, 1, "flash attention backward (2.5 x the forward's FLOP), likewise") \
+    X(fused_fwd, "ss.attention.fused.forward", FRACTION, 0.6, 0.01, 1, "cuDNN fused attention forward, likewise") \
+    X(fused_bwd, "ss.attention.fused.backward", FRACTION, 0.45, 0.01, 1, "cuDNN fused attention backward, likewise") \
+    X(attention_half_tokens, "ss.attention.half_tokens", NONE, 800, 0, 1e5, "tokens of a query chunk at which flash and fused attention reach half of their asymptotic rate") \
     X(unfused_passes_fwd, "ss.attention.unfused.passes_forward", NONE, 4, 1, 40, "times that unfused attention moves the score matrix through HBM, forward") \
     X(unfused_passes_bwd, "ss.attention.unfused.passes_backward", NONE, 6, 1, 40, "the same, backward") \
-    X(fused_cross_entropy, "ss.fused.cross_entropy", COUNT, 0, 0, 1, "cross entropy works in place on the logits") \
-    X(fused_rope, "ss.fused.rope", COUNT, 0, 0, 1, "rotary embedding is one kernel")              \
-    X(fused_swiglu, "ss.fused.swiglu", COUNT, 1, 0, 1, "bias + activation are one kernel")        \
-    X(fused_norm, "ss.fused.norm", COUNT, 1, 0, 1, "normalisation is one kernel")                 \
-    X(fused_wgrad_accumulation, "ss.fused.wgrad_accumulation", COUNT, 1, 0, 1, "weight gradients accumulate inside the GEMM") \
+    X(rope_passes, "ss.rope.passes", NONE, 2, 0, 40, "times that the rotary embedding moves Q and K through HBM in one direction of the pass") \
+    X(loss_fwd_bytes, "ss.loss.forward_bytes", NONE, 38, 1, 100, "bytes of HBM traffic a logit, cross entropy forward") \
+    X(loss_bwd_bytes, "ss.loss.backward_bytes", NONE, 14, 1, 100, "the same, backward") \
+    X(fused_cross_entropy, "ss.fused.cross_entropy", COUNT, 0, 0, 1, "cross entropy works in place on the 16-bit logits") \
+    X(fused_wgrad_accumulation, "ss.fused.wgrad_accumulation", COUNT, 1, 0, 1, "weight gradients accumulate inside their GEMM into the fp32 main gradient") \
     X(te_layers, "ss.te.layers", COUNT, 1, 0, 1, "Transformer Engine layers: fused norm + linear, their saved tensors") \
-    X(fp8_allgather, "ss.te.fp8_allgather", COUNT, 0, 0, 1, "sequence-parallel all-gathers move 1-byte activations in fp8") \
-    X(fp8_cast_passes, "ss.te.fp8_cast_passes", NONE, 1, 0, 8, "times that fp8 casts and transposes move each GEMM operand through HBM, beside the fused ones") \
-    X(tp_overlap_gemm, "ss.tp.overlap", FRACTION, 0.6, 0, 1, "share of the TP collectives that --tp-comm-overlap hides under their GEMMs, at most the GEMM's own time") \
-    X(comm_sm_nvlink, "ss.comm.sm_share.nvlink", FRACTION, 0.1, 0, 0.5, "share of the SMs and of HBM bandwidth that an NVLink collective takes from compute beside it") \
+    X(fp8_allgather, "ss.te.fp8_allgather", COUNT, 1, 0, 1, "sequence-parallel all-gathers move 1-byte activations in fp8") \
+    X(fp8_cast_passes, "ss.te.fp8_cast", NONE, 1, 0, 8, "traffic of fp8 casts and transposes over the count of docs/model.md") \
+    X(tp_overlap_sms, "ss.tp.overlap_sms", COUNT, 16, 0, 132, "SMs that --tp-comm-overlap takes from the GEMMs it runs beside") \
+    X(tp_overlap_busbw, "ss.tp.overlap_busbw", FRACTION, 0.8, 0.1, 1, "busbw of those collectives over the NVLink bandwidth") \
+    X(comm_sm_nvlink, "ss.comm.sm_share.nvlink", FRACTION, 0.1, 0, 0.5, "share of the SMs and of the HBM bandwidth that an NVLink collective takes from compute beside it") \
     X(comm_sm_nic, "ss.comm.sm_share.nic", FRACTION, 0.02, 0, 0.5, "the same for traffic over the NICs") \
-    X(host_gap, "ss.host.gap", TIME, 0, 0, 1e-3, "extra time between kernels that the host cannot hide, a kernel") \
+    X(cp_overlap, "ss.cp.overlap", FRACTION, 1, 0, 1, "share of the context-parallel passes that may hide under attention") \
+    X(host_gap, "ss.host.gap", TIME, 0, 0, 1e-3, "host time of a kernel that the GPU waits for") \
     X(fixed_iteration, "ss.iteration.fixed", TIME, 0, 0, 10, "data loader, logging and host work of an iteration that nothing overlaps") \
-    X(fixed_microbatch, "ss.microbatch.fixed", TIME, 0, 0, 1, "host work of a microbatch on a stage: schedule, batch, p2p set-up") \
-    X(adam_passes, "ss.optimizer.passes", NONE, 1, 0.5, 8, "times that the optimizer step moves parameters, gradients and states through HBM") \
+    X(fixed_microbatch, "ss.microbatch.fixed", TIME, 0, 0, 1, "host work of one forward or backward slot that the GPU waits for") \
+    X(adam_passes, "ss.optimizer.passes", NONE, 1, 0.5, 8, "traffic of the optimizer step over the count of docs/model.md") \
     X(grad_norm_barrier, "ss.optimizer.barrier", COUNT, 1, 0, 1, "gradient norm and found-inf wait for every rank before the step") \
-    X(param_bytes_grad_fp16, "ss.optimizer.grad_copy", COUNT, 0, 0, 1, "16-bit gradients are copied to fp32 before the step (no fused main gradient)") \
-    X(context_bytes, "ss.memory.context", BYTES, 1.5e9, 0, 2e10, "CUDA context, cuBLAS and cuDNN workspaces") \
-    X(nccl_bytes, "ss.memory.nccl_per_group", BYTES, 2e8, 0, 2e10, "NCCL buffers of one communicator with more than one rank") \
-    X(fragmentation, "ss.memory.fragmentation", FRACTION, 0.03, 0, 0.5, "share of activations that the caching allocator reserves beside them") \
+    X(grad_copy, "ss.optimizer.grad_copy", COUNT, 0, 0, 1, "16-bit gradients are copied to fp32 before the step (no fp32 main gradient)") \
+    X(ddp_bucket, "ss.ddp.bucket_params", NONE, 40e6, 1, 1e12, "parameters of a data-parallel bucket when --ddp-bucket-size is not given") \
+    X(context_bytes, "ss.memory.context", BYTES, 6e8, 0, 2e10, "CUDA context and library workspaces") \
+    X(nccl_bytes, "ss.memory.nccl_per_group", BYTES, 3.5e8, 0, 2e10, "NCCL buffers of one communicator of more than one rank") \
+    X(tp_overlap_buffers, "ss.memory.tp_overlap_buffers", COUNT, 10, 0, 40, "activation-sized buffers that --tp-comm-overlap registers") \
+    X(fragmentation, "ss.memory.fragmentation", FRACTION, 0.02, 0, 0.5, "reserved beside the dynamic tensors by the caching allocator") \
     X(thrash_margin, "ss.memory.thrash_margin", FRACTION, 0.02, 0, 0.2, "free share of the device under which the allocator retries: the run is slow")
 
 struct ss_stack {
