@@ -36,6 +36,8 @@ int ss_report_timeline(const struct ss_program *program, const struct ss_timelin
 int ss_report_platform(const struct ss_platform *p, int json, FILE *out, struct ss_error *err);
 /* `list`: what is "models", "platforms", "stacks" or "schedules"; NULL lists all four. */
 int ss_report_list(const char *what, int json, FILE *out, struct ss_error *err);
+/* `program check`, `platform check` as JSON: the files found good. */
+int ss_report_checked(const char *command, int n, const char *const *names, FILE *out, struct ss_error *err);
 /* An error as one JSON object. */
 int ss_report_error(const struct ss_error *e, FILE *out);
 

@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the subcommands share. Only public headers: the program is one user of the library among others. */
+#ifndef SS_CLI_H
+#define SS_CLI_H
+
+#include "stepsim/stepsim.h"
+
+/* Options beside the job's own; a subcommand says which it takes. */
+enum cli_option {
+    CLI_JSON = 1,
+    CLI_TIMING = 2,
+    CLI_ENGINE = 4,
+    CLI_TOLERANCE = 8,
+    CLI_MEASURED = 16,
+    CLI_SET = 32,
+    CLI_OUTPUT = 64,
+    CLI_EXPANDED = 128,
+    CLI_XML = 256,
+    CLI_NODES = 512
+};
+
+#define CLI_MAX_SETS 64
+
+struct cli_flags {
+    int accepted; /* of enum cli_option */
+    int json, timing, expanded, xml;
+    int engine;       /* enum ss_engine */
+    int nodes;        /* 0 = not given */
+    double tolerance; /* per cent, < 0 = not given */
+    double measured_s, measured_bytes;
+    char output[1024]; /* "" = stdout */
+    int nsets;
+    struct {
+        char id[64], value[64];
+    } sets[CLI_MAX_SETS];
+};
+
+/* All that a prediction needs, checked and complete. */
+struct cli_inputs {
+    struct ss_job job;
+    struct ss_stack stack;
+    struct ss_platform *platform;
+    struct ss_notes notes;
+};
+
+void cli_flags_init(struct cli_flags *flags, int accepted, int engine);
+/* An ss_other_option: reads one option of ours. */
+int cli_flag(void *flags, int argc, char *const *argv, struct ss_error *err);
+/* Options of a subcommand that takes files or names, no job: what is not an option is moved to
+ * argv[0..*n-1] in order. */
+int cli_words(struct cli_flags *flags, int argc, char **argv, int *n, struct ss_error *err);
+
+int cli_inputs_load(struct cli_inputs *in, struct cli_flags *flags, int argc, char **argv, struct ss_error *err);
+void cli_inputs_free(struct cli_inputs *in);
+/* Loads a platform for commands without a job: --nodes, and the --set of its props. */
+int cli_platform_load(const char *name, const struct cli_flags *flags, struct ss_platform **out,
+                      struct ss_error *err);
+
+int cli_usage(struct ss_error *err, const char *hint, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
+/* Reports an error (on stdout as JSON if the words ask for it, else on stderr); returns the exit status. */
+int cli_fail(const struct ss_error *err, int json);
+int cli_has_word(int argc, char *const *argv, const char *word);
+/* Seconds since the program began. */
+double cli_wall_s(void);
+/* 1 when text on stdout may be coloured. */
+int cli_color(const struct cli_flags *flags);
+
+/* Each returns the exit status; argv[0] is the subcommand's first word after its name. */
+int cmd_run(int argc, char **argv);
+int cmd_plan(int argc, char **argv);
+int cmd_program(int argc, char **argv);
+int cmd_platform(int argc, char **argv);
+int cmd_list(int argc, char **argv);
+
+extern const char cli_help_run[], cli_help_plan[], cli_help_program[], cli_help_platform[], cli_help_list[];
+
+#endif

@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <stdio.h>
+
+#include "cli/cli.h"
+
+const char cli_help_plan[] =
+    "usage: stepsim plan --platform NAME|FILE [--nodes N] --model NAME|FILE JOB-OPTION... [OPTION...]\n"
+    "\n"
+    "Shows what runs where: process groups with their ranks, layers of every stage and chunk,\n"
+    "microbatches, warm-up, and memory by stage. Takes the job options of \"stepsim run\".\n"
+    "\n"
+    "  --json              the same as one JSON object\n"
+    "  --set ss.PROP=VALUE changes one value of the card or the stack; may be repeated\n"
+    "  --output FILE       writes there instead of stdout\n"
+    "\n"
+    "exit status: 0, or 2 usage, 3 bad input or a configuration that the framework refuses. That a\n"
+    "plan does not fit the card is no error here.\n"
+    "\n"
+    "example:\n"
+    "  stepsim plan --platform h800 --nodes 8 --model llama3.1-70b --bf16 --tp 4 --pp 8 --cp 2 \\\n"
+    "      --num-layers-per-virtual-pipeline-stage 2 --seq 8192 --mbs 1 --gbs 1024 \\\n"
+    "      --sequence-parallel --use-distributed-optimizer\n";
+
+static int report(const struct ss_run *run, const struct cli_inputs *in, const struct cli_flags *flags,
+                  struct ss_error *err)
+{
+    struct ss_report_options opt = {
+        .json = flags->json, .color = cli_color(flags), .wall_s = -1, .notes = &in->notes};
+    struct ss_output *output;
+    FILE *stream;
+    int rc = ss_output_begin(flags->output, &output, &stream, err);
+
+    if (rc)
+        return rc;
+    rc = ss_report_plan(run, &opt, stream, err);
+    if (rc) {
+        ss_output_abort(output);
+        return rc;
+    }
+    return ss_output_commit(output, err);
+}
+
+int cmd_plan(int argc, char **argv)
+{
+    int json = cli_has_word(argc, argv, "--json"), rc;
+    struct ss_error err = {0};
+    struct cli_flags flags;
+    struct cli_inputs in;
+    struct ss_run run;
+
+    cli_flags_init(&flags, CLI_JSON | CLI_SET | CLI_OUTPUT | CLI_MEASURED, SS_ENGINE_NATIVE);
+    rc = cli_inputs_load(&in, &flags, argc, argv, &err);
+    if (rc)
+        return cli_fail(&err, json);
+    rc = ss_run_job(&in.job, &in.stack, in.platform, flags.engine, &run, &err);
+    if (!rc) {
+        rc = report(&run, &in, &flags, &err);
+        ss_run_free(&run);
+    }
+    cli_inputs_free(&in);
+    return rc ? cli_fail(&err, json) : 0;
+}

@@ -1,0 +1,145 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <stdio.h>
+#include <string.h>
+
+#include "cli/cli.h"
+
+const char cli_help_platform[] =
+    "usage: stepsim platform show NAME|FILE [--nodes N] [--set ss.PROP=VALUE] [--json|--xml] [-o FILE]\n"
+    "       stepsim platform check FILE...\n"
+    "       stepsim platform import LSTOPO.xml [-o FILE]\n"
+    "\n"
+    "A platform is a SimGrid XML in which every GPU is a host; docs/formats-platform.md lists the\n"
+    "props that describe a card.\n"
+    "\n"
+    "  show     nodes, links and the card; --xml writes the platform with its current values\n"
+    "  check    finds what is wrong with a file: structure, names, units, ranges, routes; then lets\n"
+    "           SimGrid load it\n"
+    "  import   makes one node from the XML of hwloc's lstopo; --nodes repeats it later\n"
+    "\n"
+    "example:\n"
+    "  stepsim platform show h800 --nodes 4\n"
+    "  lstopo node.xml && stepsim platform import node.xml -o mine.xml\n"
+    "  stepsim run --platform mine.xml --nodes 2 --model llama3.1-8b --bf16 --tp 8 --gbs 64 --seq 4096\n";
+
+static int write_platform(const struct ss_platform *p, const struct cli_flags *flags, int xml, struct ss_error *err)
+{
+    struct ss_output *output;
+    FILE *stream;
+    int rc = ss_output_begin(flags->output, &output, &stream, err);
+
+    if (rc)
+        return rc;
+    rc = xml ? ss_platform_write(p, stream, err) : ss_report_platform(p, flags->json, stream, err);
+    if (rc) {
+        ss_output_abort(output);
+        return rc;
+    }
+    return ss_output_commit(output, err);
+}
+
+static int do_show(int argc, char **argv, struct ss_error *err)
+{
+    struct ss_platform *p;
+    struct cli_flags flags;
+    int n, rc;
+
+    cli_flags_init(&flags, CLI_JSON | CLI_XML | CLI_NODES | CLI_SET | CLI_OUTPUT, SS_ENGINE_NATIVE);
+    rc = cli_words(&flags, argc, argv, &n, err);
+    if (!rc && n != 1)
+        rc = cli_usage(err, "\"stepsim list platforms\" shows the names", "%s",
+                       n ? "more than one platform given" : "no platform given");
+    if (!rc)
+        rc = cli_platform_load(argv[0], &flags, &p, err);
+    if (rc)
+        return rc;
+    rc = write_platform(p, &flags, flags.xml, err);
+    ss_platform_free(p);
+    return rc;
+}
+
+static int check_one(const char *path, int json, struct ss_error *err)
+{
+    struct cli_flags flags;
+    struct ss_platform *p;
+    int rc;
+
+    cli_flags_init(&flags, 0, SS_ENGINE_NATIVE);
+    rc = cli_platform_load(path, &flags, &p, err);
+    if (rc)
+        return rc;
+    rc = ss_simgrid_probe(ss_platform_file(p), err);
+    if (!rc && !json)
+        printf("%s: ok: %d node%s x %d x %s\n", path, ss_platform_nodes(p), ss_platform_nodes(p) == 1 ? "" : "s",
+               ss_platform_gpus_per_node(p), ss_platform_card(p)->name);
+    ss_platform_free(p);
+    return rc;
+}
+
+/* All files are checked; the last error is the caller's to report, those before it are reported here. */
+static int do_check(int argc, char **argv, struct ss_error *err)
+{
+    struct cli_flags flags;
+    int n, rc, worst = SS_OK;
+
+    cli_flags_init(&flags, CLI_JSON, SS_ENGINE_NATIVE);
+    rc = cli_words(&flags, argc, argv, &n, err);
+    if (!rc && n == 0)
+        rc = cli_usage(err, "give one or more XML files", "no file given");
+    if (rc)
+        return rc;
+    for (int i = 0; i < n; i++) {
+        struct ss_error one = {0};
+        rc = check_one(argv[i], flags.json, &one);
+        if (!rc)
+            continue;
+        if (worst && flags.json)
+            continue; /* one JSON object a command: the first error */
+        if (worst)
+            cli_fail(err, 0);
+        worst = rc;
+        *err = one;
+    }
+    if (!worst && flags.json)
+        return ss_report_checked("platform", n, (const char *const *)argv, stdout, err);
+    return worst;
+}
+
+static int do_import(int argc, char **argv, struct ss_error *err)
+{
+    struct ss_platform *p;
+    struct cli_flags flags;
+    char note[512] = "";
+    int n, rc;
+
+    cli_flags_init(&flags, CLI_JSON | CLI_OUTPUT, SS_ENGINE_NATIVE);
+    rc = cli_words(&flags, argc, argv, &n, err);
+    if (!rc && n != 1)
+        rc = cli_usage(err, "make one with \"lstopo node.xml\" on a node of the cluster", "%s",
+                       n ? "more than one file given" : "no file given");
+    if (!rc)
+        rc = ss_platform_import_hwloc(argv[0], &p, note, sizeof note, err);
+    if (rc)
+        return rc;
+    if (note[0])
+        fprintf(stderr, "stepsim: note: %s\n", note);
+    rc = write_platform(p, &flags, 1, err);
+    ss_platform_free(p);
+    return rc;
+}
+
+int cmd_platform(int argc, char **argv)
+{
+    static const char *const verbs[] = {"show", "check", "import"};
+    static int (*const run[])(int, char **, struct ss_error *) = {do_show, do_check, do_import};
+    int json = cli_has_word(argc, argv, "--json"), rc = 1;
+    struct ss_error err = {0};
+
+    for (int i = 0; argc > 0 && i < 3; i++)
+        if (!strcmp(argv[0], verbs[i]))
+            rc = run[i](argc - 1, argv + 1, &err);
+    if (rc > 0)
+        rc = cli_usage(&err, "say show, check or import; --help shows an example", "%s%s",
+                       argc > 0 ? "unknown verb " : "no verb given", argc > 0 ? argv[0] : "");
+    return rc ? cli_fail(&err, json) : 0;
+}

@@ -1,0 +1,157 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <stdio.h>
+#include <string.h>
+
+#include "cli/cli.h"
+
+const char cli_help_program[] =
+    "usage: stepsim program write JOB-OPTION... [--expanded] [-o FILE]\n"
+    "       stepsim program read FILE [--engine simgrid|native] [--json] [--timing] [-o FILE]\n"
+    "       stepsim program check FILE\n"
+    "\n"
+    "The program is the body of one iteration: for each class of equal ranks its computations,\n"
+    "transfers, waits and allocations. It knows nothing of models; docs/formats-program.md is its\n"
+    "grammar. FILE may be - for stdin.\n"
+    "\n"
+    "  write   lowers a job (options of \"stepsim run\") and prints its program\n"
+    "  read    replays a program and prints the time by class; a deadlock exits 1 and names the\n"
+    "          blocked events\n"
+    "  check   reads a program and proves that it can run\n"
+    "\n"
+    "  --expanded   every event of every class, without templates\n"
+    "  --engine     which kernel replays it (native)\n"
+    "\n"
+    "example:\n"
+    "  stepsim program write --platform h800 --nodes 1 --model llama3.1-8b --bf16 --tp 4 --pp 2 \\\n"
+    "      --seq 4096 --mbs 1 --gbs 8 -o job.prog\n"
+    "  stepsim program read job.prog --engine simgrid\n";
+
+static int lower(struct cli_inputs *in, struct ss_run *run, struct ss_error *err)
+{
+    /* The native replay that comes with it proves that what is written can run. */
+    return ss_run_job(&in->job, &in->stack, in->platform, SS_ENGINE_NATIVE, run, err);
+}
+
+static int write_program(const struct ss_program *program, const struct cli_flags *flags, struct ss_error *err)
+{
+    struct ss_output *output;
+    FILE *stream;
+    int rc = ss_output_begin(flags->output, &output, &stream, err);
+
+    if (rc)
+        return rc;
+    rc = ss_program_write(program, flags->expanded, stream, err);
+    if (rc) {
+        ss_output_abort(output);
+        return rc;
+    }
+    return ss_output_commit(output, err);
+}
+
+static int do_write(int argc, char **argv, struct ss_error *err)
+{
+    struct cli_flags flags;
+    struct cli_inputs in;
+    struct ss_run run;
+    int rc;
+
+    cli_flags_init(&flags, CLI_JSON | CLI_SET | CLI_OUTPUT | CLI_EXPANDED | CLI_MEASURED, SS_ENGINE_NATIVE);
+    rc = cli_inputs_load(&in, &flags, argc, argv, err);
+    if (rc)
+        return rc;
+    rc = lower(&in, &run, err);
+    if (!rc) {
+        rc = write_program(run.program, &flags, err);
+        ss_run_free(&run);
+    }
+    cli_inputs_free(&in);
+    return rc;
+}
+
+static int replay(const struct ss_program *program, const struct cli_flags *flags, struct ss_error *err)
+{
+    struct ss_report_options opt = {.json = flags->json, .wall_s = -1};
+    struct ss_timeline *timeline;
+    struct ss_output *output;
+    FILE *stream;
+    int rc = ss_timeline_replay(program, flags->engine, &timeline, err);
+
+    if (rc)
+        return rc;
+    rc = ss_output_begin(flags->output, &output, &stream, err);
+    if (!rc) {
+        if (flags->timing)
+            opt.wall_s = cli_wall_s();
+        rc = ss_report_timeline(program, timeline, flags->engine, &opt, stream, err);
+        if (rc)
+            ss_output_abort(output);
+        else
+            rc = ss_output_commit(output, err);
+    }
+    ss_timeline_free(timeline);
+    return rc;
+}
+
+static int one_file(struct cli_flags *flags, int argc, char **argv, struct ss_error *err)
+{
+    int n, rc = cli_words(flags, argc, argv, &n, err);
+
+    if (!rc && n != 1)
+        rc = cli_usage(err, "- is stdin", "%s", n == 0 ? "no program file given" : "more than one program file given");
+    return rc;
+}
+
+static int do_read(int argc, char **argv, struct ss_error *err)
+{
+    struct ss_program *program;
+    struct cli_flags flags;
+    int rc;
+
+    cli_flags_init(&flags, CLI_JSON | CLI_TIMING | CLI_ENGINE | CLI_OUTPUT, SS_ENGINE_NATIVE);
+    rc = one_file(&flags, argc, argv, err);
+    if (!rc)
+        rc = ss_program_read(argv[0], &program, err);
+    if (rc)
+        return rc;
+    rc = replay(program, &flags, err);
+    ss_program_free(program);
+    return rc;
+}
+
+static int do_check(int argc, char **argv, struct ss_error *err)
+{
+    struct ss_program *program;
+    struct cli_flags flags;
+    int rc;
+
+    cli_flags_init(&flags, CLI_JSON, SS_ENGINE_NATIVE);
+    rc = one_file(&flags, argc, argv, err);
+    if (!rc)
+        rc = ss_program_read(argv[0], &program, err);
+    if (rc)
+        return rc;
+    rc = ss_program_check(program, err);
+    if (!rc && flags.json)
+        rc = ss_report_checked("program", 1, (const char *const *)argv, stdout, err);
+    else if (!rc)
+        printf("%s: ok: %d classes, %lld events\n", argv[0], program->nclasses,
+               (long long)ss_program_event_count(program));
+    ss_program_free(program);
+    return rc;
+}
+
+int cmd_program(int argc, char **argv)
+{
+    static const char *const verbs[] = {"write", "read", "check"};
+    static int (*const run[])(int, char **, struct ss_error *) = {do_write, do_read, do_check};
+    int json = cli_has_word(argc, argv, "--json"), rc = 1;
+    struct ss_error err = {0};
+
+    for (int i = 0; argc > 0 && i < 3; i++)
+        if (!strcmp(argv[0], verbs[i]))
+            rc = run[i](argc - 1, argv + 1, &err);
+    if (rc > 0)
+        rc = cli_usage(&err, "say write, read or check; --help shows an example", "%s%s",
+                       argc > 0 ? "unknown verb " : "no verb given", argc > 0 ? argv[0] : "");
+    return rc ? cli_fail(&err, json) : 0;
+}

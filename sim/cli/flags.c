@@ -1,0 +1,257 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Options of the program, beside those of a job. */
+#include <errno.h>
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "cli/cli.h"
+
+static const struct {
+    const char *name;
+    int option;
+    int takes_value;
+} table[] = {
+    {"--json", CLI_JSON, 0},           {"--timing", CLI_TIMING, 0},
+    {"--expanded", CLI_EXPANDED, 0},   {"--xml", CLI_XML, 0},
+    {"--engine", CLI_ENGINE, 1},       {"--tolerance", CLI_TOLERANCE, 1},
+    {"--measured", CLI_MEASURED, 1},   {"--measured-memory", CLI_MEASURED, 1},
+    {"--set", CLI_SET, 1},             {"--output", CLI_OUTPUT, 1},
+    {"-o", CLI_OUTPUT, 1},             {"--nodes", CLI_NODES, 1},
+};
+#define NTABLE (sizeof table / sizeof table[0])
+
+void cli_flags_init(struct cli_flags *flags, int accepted, int engine)
+{
+    memset(flags, 0, sizeof *flags);
+    flags->accepted = accepted;
+    flags->engine = engine;
+    flags->tolerance = -1;
+}
+
+int cli_usage(struct ss_error *err, const char *hint, const char *fmt, ...)
+{
+    va_list ap;
+
+    memset(err, 0, sizeof *err);
+    err->code = SS_ERR_USAGE;
+    va_start(ap, fmt);
+    vsnprintf(err->message, sizeof err->message, fmt, ap);
+    va_end(ap);
+    snprintf(err->hint, sizeof err->hint, "%s", hint ? hint : "");
+    return SS_ERR_USAGE;
+}
+
+int cli_fail(const struct ss_error *err, int json)
+{
+    char text[1600];
+
+    if (json)
+        ss_report_error(err, stdout);
+    else
+        fprintf(stderr, "%s\n", ss_error_format(err, text, sizeof text));
+    return ss_status_exit(err->code);
+}
+
+int cli_has_word(int argc, char *const *argv, const char *word)
+{
+    for (int i = 0; i < argc; i++)
+        if (!strcmp(argv[i], word))
+            return 1;
+    return 0;
+}
+
+double cli_wall_s(void)
+{
+    static struct timespec start;
+    struct timespec now;
+
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    if (start.tv_sec == 0 && start.tv_nsec == 0)
+        start = now;
+    return (double)(now.tv_sec - start.tv_sec) + 1e-9 * (double)(now.tv_nsec - start.tv_nsec);
+}
+
+int cli_color(const struct cli_flags *flags)
+{
+    const char *no_color = getenv("NO_COLOR");
+
+    return !flags->output[0] && isatty(STDOUT_FILENO) && !(no_color && no_color[0]);
+}
+
+/* A number, then one of the units (scale in SI); a bare number has the scale of the first. */
+static int quantity(const char *text, const char *const *units, const double *scale, int nunits, double *out)
+{
+    char *end;
+
+    errno = 0;
+    double value = strtod(text, &end);
+    if (end == text || errno == ERANGE || !isfinite(value) || !(value > 0))
+        return SS_ERR_USAGE;
+    while (*end == ' ')
+        end++;
+    if (!*end) {
+        *out = value * scale[0];
+        return SS_OK;
+    }
+    for (int i = 0; i < nunits; i++)
+        if (!strcmp(end, units[i])) {
+            *out = value * scale[i];
+            return SS_OK;
+        }
+    return SS_ERR_USAGE;
+}
+
+static int set_measured(struct cli_flags *f, const char *name, const char *value, struct ss_error *err)
+{
+    static const char *const times[] = {"ms", "s", "us", "min"};
+    static const double time_scale[] = {1e-3, 1, 1e-6, 60};
+    static const char *const sizes[] = {"MiB", "GiB", "GB", "MB", "B"};
+    static const double size_scale[] = {1048576.0, 1073741824.0, 1e9, 1e6, 1};
+
+    if (!strcmp(name, "--measured")) {
+        if (quantity(value, times, time_scale, 4, &f->measured_s))
+            return cli_usage(err, "give a time with its unit, such as 33070.9ms or 33.07s", "--measured %s: not a time",
+                             value);
+    } else if (quantity(value, sizes, size_scale, 5, &f->measured_bytes)) {
+        return cli_usage(err, "give a size with its unit, such as 72542MiB or 70.8GiB",
+                         "--measured-memory %s: not a size", value);
+    }
+    return SS_OK;
+}
+
+static int set_prop(struct cli_flags *f, const char *value, struct ss_error *err)
+{
+    const char *equal = strchr(value, '=');
+    size_t n = equal ? (size_t)(equal - value) : 0;
+
+    if (!equal || n == 0 || !equal[1] || n >= sizeof f->sets[0].id || strlen(equal + 1) >= sizeof f->sets[0].value)
+        return cli_usage(err, "write it as --set ss.nic.efficiency=0.8", "--set %s: not ID=VALUE", value);
+    if (f->nsets == CLI_MAX_SETS)
+        return cli_usage(err, "put the values into a platform or stack file", "more than %d --set", CLI_MAX_SETS);
+    memcpy(f->sets[f->nsets].id, value, n);
+    f->sets[f->nsets].id[n] = '\0';
+    strcpy(f->sets[f->nsets].value, equal + 1);
+    f->nsets++;
+    return SS_OK;
+}
+
+static int set_number(const char *name, const char *value, double lo, double hi, double *out, struct ss_error *err)
+{
+    char *end;
+
+    *out = strtod(value, &end);
+    if (end == value || (*end && strcmp(end, "%") != 0) || !(*out >= lo && *out <= hi))
+        return cli_usage(err, "", "%s %s: not a number from %g to %g", name, value, lo, hi);
+    return SS_OK;
+}
+
+static int set_engine(struct cli_flags *f, const char *value, struct ss_error *err)
+{
+    static const int engines[] = {SS_ENGINE_NATIVE, SS_ENGINE_SIMGRID};
+
+    for (int i = 0; i < 2; i++)
+        if (!strcmp(value, ss_engine_name(engines[i]))) {
+            f->engine = engines[i];
+            return SS_OK;
+        }
+    return cli_usage(err, "choose simgrid or native", "--engine %s: no such engine", value);
+}
+
+static int apply(struct cli_flags *f, const char *name, const char *value, struct ss_error *err)
+{
+    double number;
+    int rc = SS_OK;
+
+    if (!strcmp(name, "--json"))
+        f->json = 1;
+    else if (!strcmp(name, "--timing"))
+        f->timing = 1;
+    else if (!strcmp(name, "--expanded"))
+        f->expanded = 1;
+    else if (!strcmp(name, "--xml"))
+        f->xml = 1;
+    else if (!strcmp(name, "--engine"))
+        rc = set_engine(f, value, err);
+    else if (!strcmp(name, "--tolerance"))
+        rc = set_number(name, value, 0, 1e6, &f->tolerance, err);
+    else if (!strcmp(name, "--set"))
+        rc = set_prop(f, value, err);
+    else if (!strcmp(name, "--nodes")) {
+        rc = set_number(name, value, 1, 65536, &number, err);
+        if (!rc && (number != floor(number) || strchr(value, '%')))
+            rc = cli_usage(err, "", "--nodes %s: not a whole number", value);
+        if (!rc)
+            f->nodes = (int)number;
+    } else if (!strncmp(name, "--measured", 10))
+        rc = set_measured(f, name, value, err);
+    else if (strlen(value) >= sizeof f->output)
+        rc = cli_usage(err, "", "the path after %s is too long", name);
+    else
+        strcpy(f->output, value);
+    return rc;
+}
+
+/* A word that is one or two letters off one of ours is no option of a job either. */
+static int near_miss(const struct cli_flags *f, const char *word, struct ss_error *err)
+{
+    const char *names[NTABLE], *near;
+    size_t n = 0;
+    char hint[96];
+
+    for (size_t i = 0; i < NTABLE; i++)
+        if ((f->accepted & table[i].option) && strlen(table[i].name) >= 6)
+            names[n++] = table[i].name;
+    near = ss_nearest(word, names, n);
+    if (!near || strlen(word) < 5 || strlen(word) + 2 < strlen(near))
+        return 0;
+    snprintf(hint, sizeof hint, "did you mean %s?", near);
+    return cli_usage(err, hint, "unknown option %s", word);
+}
+
+int cli_flag(void *ctx, int argc, char *const *argv, struct ss_error *err)
+{
+    struct cli_flags *f = ctx;
+    const char *equal = strchr(argv[0], '=');
+    size_t length = equal ? (size_t)(equal - argv[0]) : strlen(argv[0]);
+    char word[64];
+
+    snprintf(word, sizeof word, "%.*s", (int)(length < 63 ? length : 63), argv[0]);
+    for (size_t i = 0; i < NTABLE; i++) {
+        if (!(f->accepted & table[i].option) || strcmp(table[i].name, word) != 0)
+            continue;
+        if (!table[i].takes_value && equal)
+            return cli_usage(err, "", "%s takes no value", word);
+        if (!table[i].takes_value) {
+            int bad = apply(f, word, "", err);
+            return bad ? bad : 1;
+        }
+        if (!equal && argc < 2)
+            return cli_usage(err, "", "%s needs a value", word);
+        int rc = apply(f, word, equal ? equal + 1 : argv[1], err);
+        return rc ? rc : equal ? 1 : 2;
+    }
+    return near_miss(f, word, err);
+}
+
+int cli_words(struct cli_flags *flags, int argc, char **argv, int *n, struct ss_error *err)
+{
+    *n = 0;
+    for (int i = 0; i < argc;) {
+        if (argv[i][0] != '-' || !strcmp(argv[i], "-")) {
+            argv[(*n)++] = argv[i++];
+            continue;
+        }
+        int taken = cli_flag(flags, argc - i, argv + i, err);
+        if (taken < 0)
+            return taken;
+        if (taken == 0)
+            return cli_usage(err, "--help lists the options", "unknown option %s", argv[i]);
+        i += taken;
+    }
+    return SS_OK;
+}

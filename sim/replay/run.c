@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The whole way for one job: schedule, plan, program, replay, result. */
+#include <string.h>
+
+#include "base/base.h"
+#include "stepsim/result.h"
+
+static const char *schedule_name(const struct ss_job *job, int chunks)
+{
+    if (job->schedule[0] && strcmp(job->schedule, "auto") != 0)
+        return job->schedule;
+    return chunks > 1 ? "interleaved" : "1f1b";
+}
+
+static int build_schedule(const struct ss_job *job, int world_size, struct ss_schedule **out, struct ss_error *err)
+{
+    struct ss_schedule_params params = {
+        .stages = job->pp,
+        .chunks = ss_job_chunks(job),
+        .microbatches = ss_job_microbatches(job, world_size),
+        .microbatch_group_size = job->microbatch_group_size,
+        .overlap_p2p = job->overlap_p2p,
+    };
+
+    return ss_schedule_build(schedule_name(job, params.chunks), &params, out, err);
+}
+
+int ss_run_job(const struct ss_job *job, const struct ss_stack *stack, const struct ss_platform *platform,
+               int engine, struct ss_run *out, struct ss_error *err)
+{
+    int world_size = ss_platform_nodes(platform) * ss_platform_gpus_per_node(platform);
+    int rc;
+
+    memset(out, 0, sizeof *out);
+    rc = build_schedule(job, world_size, &out->schedule, err);
+    if (!rc)
+        rc = ss_plan_build(job, stack, platform, out->schedule, &out->plan, err);
+    if (!rc)
+        rc = ss_program_build(out->plan, &out->program, err);
+    if (!rc)
+        rc = ss_timeline_replay(out->program, engine, &out->timeline, err);
+    if (!rc)
+        rc = ss_result_build(out->plan, out->timeline, engine, &out->result, err);
+    if (rc)
+        ss_run_free(out);
+    return rc;
+}
+
+void ss_run_free(struct ss_run *run)
+{
+    if (!run)
+        return;
+    ss_result_free(run->result);
+    ss_timeline_free(run->timeline);
+    ss_program_free(run->program);
+    ss_plan_free(run->plan);
+    ss_schedule_free(run->schedule);
+    memset(run, 0, sizeof *run);
+}

@@ -1,0 +1,187 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "report/common.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char *word(const char *const *words, size_t n, int i)
+{
+    return i >= 0 && (size_t)i < n ? words[i] : "unknown";
+}
+
+const char *ss_report_attention(int attention)
+{
+    static const char *const words[] = {"auto", "flash", "fused", "unfused"};
+    return word(words, SS_ARRAY_LEN(words), attention);
+}
+
+const char *ss_report_recompute(int recompute)
+{
+    static const char *const words[] = {"none", "selective", "full"};
+    return word(words, SS_ARRAY_LEN(words), recompute);
+}
+
+const char *ss_report_recompute_method(int method)
+{
+    static const char *const words[] = {"uniform", "block"};
+    return word(words, SS_ARRAY_LEN(words), method);
+}
+
+const char *ss_report_sharding(int sharding)
+{
+    static const char *const words[] = {"no_shard", "optim", "optim_grads", "optim_grads_params"};
+    return word(words, SS_ARRAY_LEN(words), sharding);
+}
+
+const char *ss_report_cp_comm(int type)
+{
+    static const char *const words[] = {"p2p", "a2a", "allgather", "a2a+p2p"};
+    return word(words, SS_ARRAY_LEN(words), type);
+}
+
+const char *ss_report_level(int level)
+{
+    static const char *const words[] = {"chunk", "layer", "flow"};
+    return word(words, SS_ARRAY_LEN(words), level);
+}
+
+const char *ss_report_link_kind(int kind)
+{
+    static const char *const words[] = {"nvlink", "nic", "uplink", "other"};
+    return word(words, SS_ARRAY_LEN(words), kind);
+}
+
+double ss_report_error_pct(double predicted, double measured)
+{
+    return 100 * (predicted - measured) / measured;
+}
+
+static int add_once(struct ss_notes *out, const char *text)
+{
+    for (unsigned long i = 0; i < out->n; i++)
+        if (!strcmp(out->text[i], text))
+            return SS_OK;
+    return ss_notes_add(out, "%s", text);
+}
+
+static int add_all(struct ss_notes *out, const struct ss_notes *from)
+{
+    int rc = SS_OK;
+
+    for (unsigned long i = 0; from && !rc && i < from->n; i++)
+        rc = add_once(out, from->text[i]);
+    return rc;
+}
+
+int ss_report_warnings(const struct ss_run *run, const struct ss_report_options *opt, struct ss_notes *out)
+{
+    const struct ss_result *r = run->result;
+    int rc = SS_OK;
+
+    memset(out, 0, sizeof *out);
+    if (r && r->thrash)
+        rc = ss_notes_add(out,
+                          "stage %d is within %.1f %% of the card's memory: the allocator will retry and the run "
+                          "will be slower than predicted",
+                          r->peak_stage, 100 * (r->capacity - r->peak_device) / r->capacity);
+    if (!rc)
+        rc = add_all(out, &run->plan->warnings);
+    if (!rc)
+        rc = add_all(out, opt->notes);
+    return rc;
+}
+
+int ss_report_guessed(const struct ss_run *run, struct ss_notes *out)
+{
+    const char *assumed = ss_platform_assumed(run->plan->platform);
+    int rc;
+
+    memset(out, 0, sizeof *out);
+    rc = add_all(out, &run->plan->guessed);
+    if (!rc && assumed[0])
+        rc = ss_notes_add(out, "assumed by the platform %s: %s", ss_platform_name(run->plan->platform), assumed);
+    return rc;
+}
+
+int ss_report_done(FILE *out, struct ss_error *err)
+{
+    if (!ferror(out))
+        return SS_OK;
+    return ss_fail(err, SS_ERR_IO, NULL, 0, "cannot write the output");
+}
+
+int ss_report_error(const struct ss_error *e, FILE *out)
+{
+    json_t *document = ss_json_document(NULL), *error = json_object();
+
+    ss_json_text(error, "code", ss_status_name(e->code));
+    ss_json_text(error, "message", e->message);
+    if (e->file[0])
+        ss_json_text(error, "file", e->file);
+    if (e->line > 0)
+        ss_json_integer(error, "line", e->line);
+    if (e->hint[0])
+        ss_json_text(error, "hint", e->hint);
+    json_object_set_new(document, "error", error);
+    return ss_json_write(document, out, NULL);
+}
+
+int ss_report_checked(const char *command, int n, const char *const *names, FILE *out, struct ss_error *err)
+{
+    json_t *document = ss_json_document(command), *files = json_array();
+
+    for (int i = 0; i < n; i++) {
+        json_t *file = json_object();
+        ss_json_text(file, "file", names[i]);
+        ss_json_flag(file, "ok", 1);
+        json_array_append_new(files, file);
+    }
+    json_object_set_new(document, "checked", files);
+    return ss_json_write(document, out, err);
+}
+
+struct ss_output {
+    struct ss_file_writer *writer; /* NULL: stdout */
+    FILE *stream;
+};
+
+int ss_output_begin(const char *path, struct ss_output **out, FILE **stream, struct ss_error *err)
+{
+    struct ss_output *o = ss_calloc(1, sizeof *o);
+    int rc = SS_OK;
+
+    if (!o)
+        return ss_fail(err, SS_ERR_NOMEM, NULL, 0, "no memory for the output");
+    o->stream = stdout;
+    if (path && strcmp(path, "-") != 0)
+        rc = ss_file_begin(path, &o->writer, &o->stream, err);
+    if (rc) {
+        free(o);
+        return rc;
+    }
+    *stream = o->stream;
+    *out = o;
+    return SS_OK;
+}
+
+int ss_output_commit(struct ss_output *o, struct ss_error *err)
+{
+    int rc = SS_OK;
+
+    if (o->writer)
+        rc = ss_file_commit(o->writer, err);
+    else if (fflush(o->stream) != 0 || ferror(o->stream))
+        rc = ss_fail(err, SS_ERR_IO, NULL, 0, "cannot write to stdout: %s", strerror(errno));
+    free(o);
+    return rc;
+}
+
+void ss_output_abort(struct ss_output *o)
+{
+    if (!o)
+        return;
+    if (o->writer)
+        ss_file_abort(o->writer);
+    free(o);
+}

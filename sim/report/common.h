@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the text and the JSON report share. */
+#ifndef SS_REPORT_COMMON_H
+#define SS_REPORT_COMMON_H
+
+#include <jansson.h>
+#include <stdio.h>
+
+#include "base/base.h"
+#include "stepsim/report.h"
+
+/* Words of the enums in job.h. Never NULL. */
+const char *ss_report_attention(int attention);
+const char *ss_report_recompute(int recompute);
+const char *ss_report_recompute_method(int method);
+const char *ss_report_sharding(int sharding);
+const char *ss_report_cp_comm(int type);
+const char *ss_report_level(int level);
+const char *ss_report_link_kind(int kind);
+
+/* 100 (predicted - measured) / measured */
+double ss_report_error_pct(double predicted, double measured);
+
+/* Everything the user should know, plan's and reader's, in one list; frees with ss_notes_free. */
+int ss_report_warnings(const struct ss_run *run, const struct ss_report_options *opt, struct ss_notes *out);
+int ss_report_guessed(const struct ss_run *run, struct ss_notes *out);
+
+/* SS_ERR_IO when the stream has failed. */
+int ss_report_done(FILE *out, struct ss_error *err);
+
+/* ---- json_common.c ---- */
+/* Adds; a number that is not finite becomes null. All take what they add. */
+void ss_json_number(json_t *object, const char *key, double value);
+void ss_json_integer(json_t *object, const char *key, int64_t value);
+void ss_json_text(json_t *object, const char *key, const char *text);
+void ss_json_flag(json_t *object, const char *key, int value);
+/* {"schema_version": 1, "version": "...", "command": "..."} */
+json_t *ss_json_document(const char *command);
+json_t *ss_json_notes(const struct ss_notes *notes);
+/* job, model, stack, platform: everything that the prediction read, resolved */
+json_t *ss_json_inputs(const struct ss_plan *plan);
+json_t *ss_json_card(const struct ss_card *card);
+json_t *ss_json_platform(const struct ss_platform *p);
+/* Seconds by label as milliseconds. */
+json_t *ss_json_labels(const double seconds[SS_LABEL_COUNT]);
+/* Writes with 10 significant digits and a newline, frees the document. */
+int ss_json_write(json_t *document, FILE *out, struct ss_error *err);
+
+#endif

@@ -1,0 +1,146 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The documents of `run --json` and `plan --json`; docs/formats.md describes every key. */
+#include "report/json.h"
+
+#include "report/common.h"
+
+static json_t *stage_memory(const struct ss_stage_result *s)
+{
+    json_t *o = json_object();
+
+    ss_json_integer(o, "stage", s->stage);
+    for (int m = 0; m < SS_MEM_COUNT; m++) {
+        char key[48];
+        double bytes = s->memory[m];
+        /* context, NCCL and fragmentation belong to no tensor: "other", so that the classes sum to the total */
+        if (m == SS_MEM_OTHER)
+            bytes += s->device - s->allocated;
+        snprintf(key, sizeof key, "%s_mib", ss_mem_name(m));
+        ss_json_number(o, key, bytes / SS_MIB);
+    }
+    ss_json_number(o, "total_mib", s->device / SS_MIB);
+    ss_json_number(o, "reserved_mib", s->reserved / SS_MIB);
+    ss_json_number(o, "allocated_mib", s->allocated / SS_MIB);
+    return o;
+}
+
+json_t *ss_json_memory(const struct ss_result *r, double measured_bytes)
+{
+    json_t *o = json_object(), *stages = json_array();
+
+    ss_json_number(o, "peak_mib", r->peak_device / SS_MIB);
+    ss_json_number(o, "capacity_mib", r->capacity / SS_MIB);
+    ss_json_flag(o, "fits", r->fits);
+    ss_json_flag(o, "near_limit", r->thrash);
+    ss_json_integer(o, "peak_stage", r->peak_stage);
+    ss_json_number(o, "device_mib", r->peak_device / SS_MIB);
+    ss_json_number(o, "reserved_mib", r->peak_reserved / SS_MIB);
+    ss_json_number(o, "allocated_mib", r->peak_allocated / SS_MIB);
+    ss_json_text(o, "largest_class", ss_mem_name(ss_result_largest(r, r->peak_stage)));
+    if (measured_bytes > 0) {
+        ss_json_number(o, "measured_mib", measured_bytes / SS_MIB);
+        ss_json_number(o, "error_pct", ss_report_error_pct(r->peak_device, measured_bytes));
+    }
+    for (int s = 0; s < r->nstages; s++)
+        json_array_append_new(stages, stage_memory(&r->stages[s]));
+    json_object_set_new(o, "stages", stages);
+    return o;
+}
+
+static void add_rates(json_t *o, const struct ss_result *r, const struct ss_report_options *opt)
+{
+    ss_json_text(o, "predicted_outcome", r->fits ? "ok" : "oom");
+    ss_json_number(o, "iteration_ms", 1e3 * r->iteration_s);
+    if (opt->measured_s > 0) {
+        ss_json_number(o, "measured_ms", 1e3 * opt->measured_s);
+        ss_json_number(o, "error_pct", ss_report_error_pct(r->iteration_s, opt->measured_s));
+    }
+    ss_json_number(o, "tflops_per_gpu", r->tflops_per_gpu);
+    ss_json_number(o, "tflops_causal_per_gpu", r->tflops_causal_per_gpu);
+    ss_json_number(o, "mfu", r->mfu);
+    ss_json_number(o, "mfu_bf16", r->mfu_bf16);
+    ss_json_number(o, "hfu", r->hfu);
+    ss_json_number(o, "tokens_per_s_per_gpu", r->tokens_per_s_per_gpu);
+    ss_json_number(o, "bubble_ratio", r->bubble_ratio);
+    ss_json_number(o, "bubble_fraction", r->bubble_fraction);
+}
+
+static void add_breakdown(json_t *o, const struct ss_result *r)
+{
+    json_t *stages = json_array(), *timers = json_object();
+
+    ss_json_integer(o, "critical_stage", r->critical_stage);
+    json_object_set_new(o, "breakdown_ms", ss_json_labels(r->stages[r->critical_stage].breakdown));
+    for (int s = 0; s < r->nstages; s++) {
+        json_t *stage = json_object();
+        ss_json_integer(stage, "stage", s);
+        json_t *labels = ss_json_labels(r->stages[s].breakdown);
+        json_object_update(stage, labels);
+        json_decref(labels);
+        json_array_append_new(stages, stage);
+    }
+    json_object_set_new(o, "stage_breakdown", stages);
+    for (int i = 0; i < r->ntimers; i++)
+        ss_json_number(timers, r->timers[i].name, 1e3 * r->timers[i].seconds);
+    json_object_set_new(o, "timers_ms", timers);
+}
+
+static json_t *fixes_array(const struct ss_report_options *opt, double iteration_s)
+{
+    json_t *array = json_array();
+
+    for (int i = 0; i < opt->nfixes; i++) {
+        const struct ss_fix *f = &opt->fixes[i];
+        json_t *o = json_object();
+        ss_json_text(o, "change", f->change);
+        ss_json_flag(o, "fits", f->fits);
+        ss_json_number(o, "peak_mib", f->peak_device / SS_MIB);
+        ss_json_number(o, "iteration_ms", 1e3 * f->iteration_s);
+        ss_json_number(o, "cost_pct", 100 * (f->iteration_s / iteration_s - 1));
+        json_array_append_new(array, o);
+    }
+    return array;
+}
+
+static int add_notes(json_t *o, const struct ss_run *run, const struct ss_report_options *opt)
+{
+    struct ss_notes notes;
+    int rc = ss_report_warnings(run, opt, &notes);
+
+    json_object_set_new(o, "warnings", ss_json_notes(&notes));
+    ss_notes_free(&notes);
+    if (rc)
+        return rc;
+    rc = ss_report_guessed(run, &notes);
+    json_object_set_new(o, "guessed", ss_json_notes(&notes));
+    ss_notes_free(&notes);
+    return rc;
+}
+
+int ss_json_run(const struct ss_run *run, const struct ss_report_options *opt, FILE *out, struct ss_error *err)
+{
+    const struct ss_result *r = run->result;
+    json_t *o = ss_json_document("run");
+
+    add_rates(o, r, opt);
+    json_object_set_new(o, "memory", ss_json_memory(r, opt->measured_bytes));
+    if (!r->fits)
+        json_object_set_new(o, "fixes", fixes_array(opt, r->iteration_s));
+    add_breakdown(o, r);
+    int rc = add_notes(o, run, opt);
+    if (rc) {
+        json_decref(o);
+        return ss_fail(err, rc, NULL, 0, "no memory for the report");
+    }
+    ss_json_text(o, "engine", ss_engine_name(r->engine));
+    ss_json_text(o, "level", ss_report_level(r->level));
+    ss_json_integer(o, "ranks_simulated", r->ranks_simulated);
+    ss_json_integer(o, "events", r->events);
+    json_object_set_new(o, "inputs", ss_json_inputs(run->plan));
+    if (opt->wall_s >= 0) {
+        json_t *timing = json_object();
+        ss_json_number(timing, "wall_ms", 1e3 * opt->wall_s);
+        json_object_set_new(o, "timing", timing);
+    }
+    return ss_json_write(o, out, err);
+}

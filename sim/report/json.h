@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef SS_REPORT_JSON_H
+#define SS_REPORT_JSON_H
+
+#include <jansson.h>
+
+#include "stepsim/report.h"
+
+int ss_json_run(const struct ss_run *run, const struct ss_report_options *opt, FILE *out, struct ss_error *err);
+int ss_json_plan(const struct ss_run *run, const struct ss_report_options *opt, FILE *out, struct ss_error *err);
+json_t *ss_json_memory(const struct ss_result *r, double measured_bytes);
+
+#endif

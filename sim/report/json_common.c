@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <inttypes.h>
+#include <math.h>
+
+#include "report/common.h"
+
+void ss_json_number(json_t *object, const char *key, double value)
+{
+    /* -0.0 would print a sign that means nothing */
+    json_object_set_new(object, key, isfinite(value) ? json_real(value == 0 ? 0 : value) : json_null());
+}
+
+void ss_json_integer(json_t *object, const char *key, int64_t value)
+{
+    json_object_set_new(object, key, json_integer(value));
+}
+
+/* Paths and names may hold any bytes; JSON holds UTF-8 only: others become '?'. */
+void ss_json_text(json_t *object, const char *key, const char *text)
+{
+    json_t *value = json_string(text);
+
+    if (!value) {
+        char ascii[1024];
+        size_t n = 0;
+        for (; text[n] && n + 1 < sizeof ascii; n++)
+            ascii[n] = (unsigned char)text[n] < 128 ? text[n] : '?';
+        ascii[n] = '\0';
+        value = json_string(ascii);
+    }
+    json_object_set_new(object, key, value);
+}
+
+void ss_json_flag(json_t *object, const char *key, int value)
+{
+    json_object_set_new(object, key, json_boolean(value));
+}
+
+json_t *ss_json_document(const char *command)
+{
+    json_t *document = json_object();
+
+    ss_json_integer(document, "schema_version", SS_SCHEMA_VERSION);
+    ss_json_text(document, "version", ss_version());
+    if (command)
+        ss_json_text(document, "command", command);
+    return document;
+}
+
+json_t *ss_json_notes(const struct ss_notes *notes)
+{
+    json_t *array = json_array();
+
+    for (unsigned long i = 0; i < notes->n; i++) {
+        json_t *holder = json_object();
+        ss_json_text(holder, "text", notes->text[i]);
+        json_array_append(array, json_object_get(holder, "text"));
+        json_decref(holder);
+    }
+    return array;
+}
+
+json_t *ss_json_labels(const double seconds[SS_LABEL_COUNT])
+{
+    json_t *object = json_object();
+
+    for (int l = 0; l < SS_LABEL_COUNT; l++)
+        ss_json_number(object, ss_label_name(l), 1e3 * seconds[l]);
+    return object;
+}
+
+json_t *ss_json_card(const struct ss_card *card)
+{
+    json_t *object = json_object();
+
+    ss_json_text(object, "name", card->name);
+#define X(field, id, unit, required, def, lo, hi, doc) ss_json_number(object, id, card->field);
+    SS_CARD_PROPS(X)
+#undef X
+    return object;
+}
+
+json_t *ss_json_platform(const struct ss_platform *p)
+{
+    json_t *object = json_object();
+    char hash[32];
+
+    snprintf(hash, sizeof hash, "%016" PRIx64, ss_platform_hash(p));
+    ss_json_text(object, "name", ss_platform_name(p));
+    ss_json_text(object, "hash", hash);
+    ss_json_integer(object, "nodes", ss_platform_nodes(p));
+    ss_json_integer(object, "gpus_per_node", ss_platform_gpus_per_node(p));
+    ss_json_integer(object, "nics_per_node", ss_platform_nics_per_node(p));
+    ss_json_number(object, "nic_bandwidth", ss_platform_nic_bandwidth(p));
+    ss_json_number(object, "nvlink_bandwidth", ss_platform_nvlink_bandwidth(p));
+    ss_json_text(object, "assumed", ss_platform_assumed(p));
+    json_object_set_new(object, "card", ss_json_card(ss_platform_card(p)));
+    return object;
+}
+
+int ss_json_write(json_t *document, FILE *out, struct ss_error *err)
+{
+    int rc = json_dumpf(document, out, JSON_INDENT(2) | JSON_PRESERVE_ORDER | JSON_REAL_PRECISION(10));
+
+    json_decref(document);
+    if (rc)
+        return ss_fail(err, ferror(out) ? SS_ERR_IO : SS_ERR_NOMEM, NULL, 0, "cannot write the JSON document");
+    fputc('\n', out);
+    return ss_report_done(out, err);
+}

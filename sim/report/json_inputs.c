@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The resolved inputs of a prediction: enough to run it again. */
+#include "report/common.h"
+
+static json_t *model_object(const struct ss_model *m)
+{
+    json_t *o = json_object();
+
+    ss_json_text(o, "name", m->name);
+    ss_json_integer(o, "num_layers", m->num_layers);
+    ss_json_integer(o, "hidden_size", m->hidden_size);
+    ss_json_integer(o, "ffn_hidden_size", m->ffn_hidden_size);
+    ss_json_integer(o, "num_attention_heads", m->num_attention_heads);
+    ss_json_integer(o, "num_query_groups", m->num_query_groups);
+    ss_json_integer(o, "kv_channels", m->kv_channels);
+    ss_json_integer(o, "vocab_size", m->vocab_size);
+    ss_json_integer(o, "extra_vocab_size", m->extra_vocab_size);
+    ss_json_integer(o, "max_position_embeddings", m->max_position_embeddings);
+    ss_json_flag(o, "gated_mlp", m->gated_mlp);
+    ss_json_flag(o, "tied_embeddings", m->tied_embeddings);
+    ss_json_flag(o, "qkv_bias", m->qkv_bias);
+    ss_json_flag(o, "linear_bias", m->linear_bias);
+    ss_json_text(o, "normalization", m->normalization == SS_NORM_RMSNORM ? "rmsnorm" : "layernorm");
+    ss_json_text(o, "position",
+                 m->position == SS_POSITION_ROPE      ? "rope"
+                 : m->position == SS_POSITION_LEARNED ? "learned"
+                                                      : "none");
+    ss_json_integer(o, "num_experts", m->num_experts);
+    return o;
+}
+
+static void parallel_fields(json_t *o, const struct ss_plan *plan)
+{
+    const struct ss_job *job = plan->job;
+
+    ss_json_integer(o, "world_size", plan->world_size);
+    ss_json_integer(o, "tp", job->tp);
+    ss_json_integer(o, "pp", job->pp);
+    ss_json_integer(o, "cp", job->cp);
+    ss_json_integer(o, "ep", job->ep);
+    ss_json_integer(o, "dp", plan->dp);
+    ss_json_integer(o, "chunks", plan->schedule->chunks);
+    ss_json_integer(o, "layers_per_virtual_stage", job->layers_per_virtual_stage);
+    ss_json_integer(o, "microbatch_group_size", job->microbatch_group_size);
+    ss_json_integer(o, "first_stage_layers", job->first_stage_layers);
+    ss_json_integer(o, "last_stage_layers", job->last_stage_layers);
+    ss_json_text(o, "rank_order", job->rank_order);
+    ss_json_text(o, "schedule", plan->schedule->name);
+    ss_json_integer(o, "micro_batch", job->micro_batch);
+    ss_json_integer(o, "global_batch", job->global_batch);
+    ss_json_integer(o, "microbatches", plan->microbatches);
+    ss_json_integer(o, "seq_length", job->seq_length);
+    ss_json_flag(o, "sequence_parallel", job->sequence_parallel);
+    ss_json_flag(o, "tp_comm_overlap", job->tp_comm_overlap);
+    ss_json_text(o, "cp_comm_type", ss_report_cp_comm(job->cp_comm_type));
+}
+
+static json_t *job_object(const struct ss_plan *plan)
+{
+    const struct ss_job *job = plan->job;
+    json_t *o = json_object();
+
+    parallel_fields(o, plan);
+    ss_json_text(o, "precision", ss_precision_name(job->precision));
+    if (job->precision == SS_FP8) {
+        ss_json_text(o, "fp8_base", ss_precision_name(job->fp8_base));
+        ss_json_flag(o, "fp8_param_gather", job->fp8_param_gather);
+    }
+    ss_json_text(o, "attention", ss_report_attention(job->attention));
+    ss_json_number(o, "attention_dropout", job->attention_dropout);
+    ss_json_number(o, "hidden_dropout", job->hidden_dropout);
+    ss_json_text(o, "recompute", ss_report_recompute(job->recompute));
+    ss_json_text(o, "recompute_method", ss_report_recompute_method(job->recompute_method));
+    ss_json_integer(o, "recompute_num_layers", job->recompute_num_layers);
+    ss_json_flag(o, "distributed_optimizer", job->distributed_optimizer);
+    ss_json_flag(o, "fsdp", job->fsdp);
+    ss_json_flag(o, "fsdp_hybrid", job->fsdp_hybrid);
+    ss_json_text(o, "sharding", ss_report_sharding(job->sharding));
+    ss_json_text(o, "outer_sharding", ss_report_sharding(job->outer_sharding));
+    ss_json_flag(o, "overlap_grad_reduce", job->overlap_grad_reduce);
+    ss_json_flag(o, "overlap_param_gather", job->overlap_param_gather);
+    ss_json_flag(o, "overlap_p2p", job->overlap_p2p);
+    ss_json_flag(o, "grad_reduce_fp32", job->grad_reduce_fp32);
+    ss_json_number(o, "bucket_size", job->bucket_size);
+    ss_json_integer(o, "cpu_offload_layers", job->cpu_offload_layers);
+    ss_json_flag(o, "cpu_offload_activations", job->cpu_offload_activations);
+    ss_json_flag(o, "cpu_offload_weights", job->cpu_offload_weights);
+    ss_json_number(o, "optimizer_offload", job->optimizer_offload);
+    ss_json_flag(o, "check_for_nan", job->check_for_nan);
+    ss_json_integer(o, "padded_vocab_size", plan->padded_vocab);
+    ss_json_number(o, "parameters", plan->parameters);
+    return o;
+}
+
+static json_t *stack_object(const struct ss_stack *s)
+{
+    json_t *o = json_object();
+
+    ss_json_text(o, "name", s->name);
+    ss_json_text(o, "framework", s->framework);
+    ss_json_text(o, "attention_auto", s->attention_auto);
+    ss_json_text(o, "timers", s->timers);
+#define X(field, id, unit, def, lo, hi, doc) ss_json_number(o, id, s->field);
+    SS_STACK_PROPS(X)
+#undef X
+    return o;
+}
+
+json_t *ss_json_inputs(const struct ss_plan *plan)
+{
+    json_t *o = json_object();
+
+    json_object_set_new(o, "job", job_object(plan));
+    json_object_set_new(o, "model", model_object(&plan->job->model));
+    json_object_set_new(o, "stack", stack_object(plan->stack));
+    json_object_set_new(o, "platform", ss_json_platform(plan->platform));
+    return o;
+}

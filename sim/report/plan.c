@@ -1,0 +1,187 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* `plan`: what runs where, before any time passes. */
+#include <stdlib.h>
+
+#include "report/common.h"
+#include "report/json.h"
+#include "report/text.h"
+
+/* Any class of a stage: the layers of a stage do not depend on the class. */
+static const struct ss_plan_class *class_of_stage(const struct ss_plan *plan, int stage)
+{
+    for (int c = 0; c < plan->nclasses; c++)
+        if (plan->classes[c].stage == stage)
+            return &plan->classes[c];
+    return NULL;
+}
+
+/* Members of the group of `kind` that rank 0 is in; *n of them. */
+static void first_group(const struct ss_plan *plan, int kind, int *members, int *n)
+{
+    ss_ranks_group(&plan->ranks, kind, 0, members, n);
+}
+
+static int group_count(const struct ss_plan *plan, int kind, int size)
+{
+    /* the ends of each pipeline only: one group a pipeline */
+    if (kind == SS_GROUP_EMBEDDING)
+        return plan->world_size / plan->ranks.size[SS_AXIS_PP];
+    return plan->world_size / size;
+}
+
+static void text_groups(const struct ss_plan *plan, int *members, FILE *out)
+{
+    fprintf(out, "\nGroups        size  count  ranks of the first\n");
+    for (int kind = 0; kind < SS_GROUP_COUNT; kind++) {
+        int n;
+        first_group(plan, kind, members, &n);
+        fprintf(out, "  %-10s %5d %6d ", ss_group_name(kind), n, group_count(plan, kind, n));
+        for (int i = 0; i < n && i < 8; i++)
+            fprintf(out, " %d", members[i]);
+        fprintf(out, "%s\n", n > 8 ? " ..." : "");
+    }
+}
+
+static void text_stages(const struct ss_plan *plan, FILE *out)
+{
+    fprintf(out, "\nStage  ranks  parameters  layers by chunk\n");
+    for (int s = 0; s < plan->schedule->stages; s++) {
+        const struct ss_plan_class *c = class_of_stage(plan, s);
+        if (!c)
+            continue;
+        fprintf(out, "  %3d  %5d  %10.4g ", s, plan->world_size / plan->schedule->stages, c->parameters);
+        for (int k = 0; k < plan->schedule->chunks; k++) {
+            const struct ss_chunk_cost *chunk = &c->chunks[k];
+            fprintf(out, " %s", chunk->has_embedding ? "emb+" : "");
+            if (chunk->nlayers > 1)
+                fprintf(out, "%d-%d", chunk->first_layer, chunk->first_layer + chunk->nlayers - 1);
+            else if (chunk->nlayers == 1)
+                fprintf(out, "%d", chunk->first_layer);
+            else
+                fprintf(out, "-");
+            fprintf(out, "%s", chunk->has_loss ? "+loss" : "");
+        }
+        fputc('\n', out);
+    }
+}
+
+int ss_text_plan(const struct ss_run *run, const struct ss_report_options *opt, FILE *out, struct ss_error *err)
+{
+    const struct ss_plan *plan = run->plan;
+    struct ss_notes warnings;
+    int *members = ss_calloc((size_t)plan->world_size, sizeof *members);
+
+    if (!members || ss_report_warnings(run, opt, &warnings)) {
+        free(members);
+        return ss_fail(err, SS_ERR_NOMEM, NULL, 0, "no memory for the report");
+    }
+    ss_text_job(plan, out);
+    text_groups(plan, members, out);
+    text_stages(plan, out);
+    fprintf(out, "\n%d microbatches of %d a pipeline; warm-up slots by stage:", plan->microbatches,
+            plan->job->micro_batch);
+    for (int s = 0; s < plan->schedule->stages; s++)
+        fprintf(out, " %d", ss_schedule_warmup(plan->schedule, s));
+    fprintf(out, "\n(microbatch, chunk) pairs in flight by stage:");
+    for (int s = 0; s < plan->schedule->stages; s++)
+        fprintf(out, " %d", ss_schedule_in_flight(plan->schedule, s));
+    fputc('\n', out);
+    if (run->result)
+        ss_text_memory(run->result, out);
+    ss_text_notes("Warnings", &warnings, 20, out);
+    ss_notes_free(&warnings);
+    free(members);
+    return ss_report_done(out, err);
+}
+
+static json_t *json_groups(const struct ss_plan *plan, int *members)
+{
+    json_t *groups = json_object();
+
+    for (int kind = 0; kind < SS_GROUP_COUNT; kind++) {
+        json_t *o = json_object(), *first = json_array();
+        int n;
+        first_group(plan, kind, members, &n);
+        ss_json_integer(o, "size", n);
+        ss_json_integer(o, "count", group_count(plan, kind, n));
+        for (int i = 0; i < n; i++)
+            json_array_append_new(first, json_integer(members[i]));
+        json_object_set_new(o, "first", first);
+        json_object_set_new(groups, ss_group_name(kind), o);
+    }
+    return groups;
+}
+
+static json_t *json_chunk(const struct ss_chunk_cost *chunk)
+{
+    json_t *o = json_object();
+    double forward = 0, backward = 0;
+
+    for (int l = 0; l < SS_LABEL_COUNT; l++) {
+        forward += chunk->forward[l];
+        backward += chunk->backward[l];
+    }
+    ss_json_integer(o, "virtual_stage", chunk->virtual_stage);
+    ss_json_integer(o, "first_layer", chunk->first_layer);
+    ss_json_integer(o, "layers", chunk->nlayers);
+    ss_json_flag(o, "embedding", chunk->has_embedding);
+    ss_json_flag(o, "loss", chunk->has_loss);
+    ss_json_number(o, "forward_ms", 1e3 * forward);
+    ss_json_number(o, "backward_ms", 1e3 * backward);
+    ss_json_number(o, "activations_mib", chunk->activation_bytes / SS_MIB);
+    ss_json_number(o, "logits_mib", chunk->logits_bytes / SS_MIB);
+    ss_json_number(o, "send_mib", chunk->send_bytes / SS_MIB);
+    return o;
+}
+
+static json_t *json_stages(const struct ss_plan *plan)
+{
+    json_t *stages = json_array();
+
+    for (int s = 0; s < plan->schedule->stages; s++) {
+        const struct ss_plan_class *c = class_of_stage(plan, s);
+        json_t *o = json_object(), *chunks = json_array();
+        ss_json_integer(o, "stage", s);
+        ss_json_integer(o, "ranks", plan->world_size / plan->schedule->stages);
+        ss_json_number(o, "parameters", c ? c->parameters : 0);
+        ss_json_integer(o, "warmup", ss_schedule_warmup(plan->schedule, s));
+        ss_json_integer(o, "in_flight", ss_schedule_in_flight(plan->schedule, s));
+        for (int k = 0; c && k < plan->schedule->chunks; k++)
+            json_array_append_new(chunks, json_chunk(&c->chunks[k]));
+        json_object_set_new(o, "chunks", chunks);
+        json_array_append_new(stages, o);
+    }
+    return stages;
+}
+
+int ss_json_plan(const struct ss_run *run, const struct ss_report_options *opt, FILE *out, struct ss_error *err)
+{
+    const struct ss_plan *plan = run->plan;
+    struct ss_notes warnings;
+    int *members = ss_calloc((size_t)plan->world_size, sizeof *members);
+
+    if (!members || ss_report_warnings(run, opt, &warnings)) {
+        free(members);
+        return ss_fail(err, SS_ERR_NOMEM, NULL, 0, "no memory for the report");
+    }
+    json_t *o = ss_json_document("plan");
+    ss_json_integer(o, "world_size", plan->world_size);
+    ss_json_integer(o, "dp", plan->dp);
+    ss_json_integer(o, "microbatches", plan->microbatches);
+    ss_json_number(o, "parameters", plan->parameters);
+    ss_json_integer(o, "classes", plan->nclasses);
+    json_object_set_new(o, "groups", json_groups(plan, members));
+    json_object_set_new(o, "stages", json_stages(plan));
+    if (run->result)
+        json_object_set_new(o, "memory", ss_json_memory(run->result, opt->measured_bytes));
+    json_object_set_new(o, "warnings", ss_json_notes(&warnings));
+    json_object_set_new(o, "inputs", ss_json_inputs(plan));
+    ss_notes_free(&warnings);
+    free(members);
+    return ss_json_write(o, out, err);
+}
+
+int ss_report_plan(const struct ss_run *run, const struct ss_report_options *opt, FILE *out, struct ss_error *err)
+{
+    return opt->json ? ss_json_plan(run, opt, out, err) : ss_text_plan(run, opt, out, err);
+}

@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* `platform show`. */
+#include "report/common.h"
+
+static void text_card(const struct ss_card *card, FILE *out)
+{
+    char value[64];
+
+    fprintf(out, "\n%s\n", card->name);
+#define X(field, id, unit, required, def, lo, hi, doc)                                                           \
+    fprintf(out, "  %-24s %12s  %s\n", id, ss_unit_format(card->field, SS_UNIT_##unit, value, sizeof value), doc);
+    SS_CARD_PROPS(X)
+#undef X
+}
+
+static int json_show(const struct ss_platform *p, FILE *out, struct ss_error *err)
+{
+    json_t *o = ss_json_document("platform"), *links = json_array();
+    int n = ss_platform_link_count(p), shown = n < 1024 ? n : 1024;
+
+    json_object_set_new(o, "platform", ss_json_platform(p));
+    ss_json_integer(o, "link_count", n);
+    for (int i = 0; i < shown; i++) {
+        struct ss_link link;
+        json_t *entry = json_object();
+        ss_platform_link(p, i, &link);
+        ss_json_text(entry, "name", link.name);
+        ss_json_text(entry, "kind", ss_report_link_kind(link.kind));
+        ss_json_number(entry, "bandwidth", link.bandwidth);
+        ss_json_number(entry, "latency", link.latency);
+        json_array_append_new(links, entry);
+    }
+    json_object_set_new(o, "links", links);
+    return ss_json_write(o, out, err);
+}
+
+static void text_links(const struct ss_platform *p, FILE *out)
+{
+    int count[SS_LINK_KIND_COUNT] = {0}, n = ss_platform_link_count(p);
+    double low[SS_LINK_KIND_COUNT] = {0}, high[SS_LINK_KIND_COUNT] = {0};
+
+    for (int i = 0; i < n; i++) {
+        struct ss_link link;
+        ss_platform_link(p, i, &link);
+        int k = link.kind >= 0 && link.kind < SS_LINK_KIND_COUNT ? link.kind : SS_LINK_OTHER;
+        if (count[k] == 0 || link.bandwidth < low[k])
+            low[k] = link.bandwidth;
+        if (link.bandwidth > high[k])
+            high[k] = link.bandwidth;
+        count[k]++;
+    }
+    fprintf(out, "\nLinks, one direction each\n");
+    for (int k = 0; k < SS_LINK_KIND_COUNT; k++) {
+        char a[64], b[64];
+        if (!count[k])
+            continue;
+        fprintf(out, "  %-8s %6d of %s", ss_report_link_kind(k), count[k],
+                ss_unit_format(low[k], SS_UNIT_BANDWIDTH, a, sizeof a));
+        if (high[k] > low[k])
+            fprintf(out, " to %s", ss_unit_format(high[k], SS_UNIT_BANDWIDTH, b, sizeof b));
+        fputc('\n', out);
+    }
+}
+
+int ss_report_platform(const struct ss_platform *p, int json, FILE *out, struct ss_error *err)
+{
+    int nodes = ss_platform_nodes(p), gpus = ss_platform_gpus_per_node(p);
+    const char *assumed = ss_platform_assumed(p);
+
+    if (json)
+        return json_show(p, out, err);
+    fprintf(out, "%s: %d node%s x %d GPUs = %d x %s, hash %016llx\n", ss_platform_name(p), nodes,
+            nodes == 1 ? "" : "s", gpus, nodes * gpus, ss_platform_card(p)->name,
+            (unsigned long long)ss_platform_hash(p));
+    fprintf(out, "%d NICs a node of %.4g GB/s, NVLink %.4g GB/s a GPU and direction\n", ss_platform_nics_per_node(p),
+            ss_platform_nic_bandwidth(p) / 1e9, ss_platform_nvlink_bandwidth(p) / 1e9);
+    if (assumed[0])
+        fprintf(out, "assumed, not known: %s\n", assumed);
+    text_links(p, out);
+    text_card(ss_platform_card(p), out);
+    return ss_report_done(out, err);
+}

@@ -1,0 +1,222 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* `run` for people: the answer in the first line, then where time and memory go, in 80 columns. */
+#include "report/text.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "report/common.h"
+#include "report/json.h"
+
+#define BAR_WIDTH 40
+#define GUESSED_SHOWN 4
+
+static const char *const color_good = "\033[1;32m", *const color_bad = "\033[1;31m", *const color_off = "\033[0m";
+
+const char *ss_text_time(double seconds, char *buf, size_t size)
+{
+    double value = seconds >= 1 ? seconds : 1e3 * seconds;
+    int digits = value >= 1000 ? 0 : value >= 100 ? 1 : value >= 10 ? 2 : 3;
+
+    snprintf(buf, size, "%.*f %s", digits, value, seconds >= 1 ? "s" : "ms");
+    return buf;
+}
+
+void ss_text_job(const struct ss_plan *plan, FILE *out)
+{
+    const struct ss_job *job = plan->job;
+    const struct ss_platform *p = plan->platform;
+
+    fprintf(out, "%s (%.3g parameters) on %d x %s, %d node%s of %s; stack %s\n",
+            job->model.name[0] ? job->model.name : "model", plan->parameters, plan->world_size,
+            ss_platform_card(p)->name, ss_platform_nodes(p), ss_platform_nodes(p) == 1 ? "" : "s",
+            ss_platform_name(p), plan->stack->name);
+    fprintf(out, "%s, tp %d pp %d cp %d dp %d, %s", ss_precision_name(job->precision), job->tp, job->pp, job->cp,
+            plan->dp, plan->schedule->name);
+    if (plan->schedule->chunks > 1)
+        fprintf(out, " with %d chunks", plan->schedule->chunks);
+    fprintf(out, ", seq %d, %d microbatch%s of %d, global batch %d\n", job->seq_length, plan->microbatches,
+            plan->microbatches == 1 ? "" : "es", job->micro_batch, job->global_batch);
+}
+
+static void answer(const struct ss_result *r, const struct ss_report_options *opt, FILE *out)
+{
+    char predicted[32], measured[32];
+
+    fprintf(out, "%s an iteration", ss_text_time(r->iteration_s, predicted, sizeof predicted));
+    if (opt->measured_s > 0)
+        fprintf(out, " (measured %s, %+.1f %%)", ss_text_time(opt->measured_s, measured, sizeof measured),
+                ss_report_error_pct(r->iteration_s, opt->measured_s));
+    fprintf(out, ", %.0f TFLOP/s/GPU, MFU %.0f %%, ", r->tflops_per_gpu, 100 * r->mfu);
+    if (opt->color)
+        fputs(r->fits ? color_good : color_bad, out);
+    fprintf(out, "%s: %.1f of %.1f GiB on stage %d", r->fits ? "fits" : "does not fit", r->peak_device / SS_GIB,
+            r->capacity / SS_GIB, r->peak_stage);
+    if (opt->color)
+        fputs(color_off, out);
+    if (opt->measured_bytes > 0)
+        fprintf(out, " (measured %.1f, %+.1f %%)", opt->measured_bytes / SS_GIB,
+                ss_report_error_pct(r->peak_device, opt->measured_bytes));
+    fputc('\n', out);
+}
+
+static void breakdown(const struct ss_result *r, FILE *out)
+{
+    const double *part = r->stages[r->critical_stage].breakdown;
+    char bar[BAR_WIDTH + 1];
+
+    fprintf(out, "\nWhere the time goes (stage %d, the busiest)\n", r->critical_stage);
+    for (int l = 0; l < SS_LABEL_COUNT; l++) {
+        double share = r->iteration_s > 0 ? part[l] / r->iteration_s : 0;
+        int n = (int)lround(share * BAR_WIDTH);
+        if (part[l] <= 0)
+            continue;
+        n = n < 0 ? 0 : n > BAR_WIDTH ? BAR_WIDTH : n;
+        memset(bar, '#', (size_t)n);
+        bar[n] = '\0';
+        fprintf(out, "  %-10s %11.1f ms %5.1f %% %s%s\n", ss_label_name(l), 1e3 * part[l], 100 * share, n ? " " : "",
+                bar);
+    }
+    if (r->nstages > 1)
+        fprintf(out, "  pipeline bubble: %.4f of the ideal time, %.4f of all\n", r->bubble_ratio, r->bubble_fraction);
+}
+
+/* Labels that matter on any stage become columns; the rest is summed. */
+static void stages(const struct ss_result *r, FILE *out)
+{
+    static const int groups[][4] = {
+        {SS_LABEL_COMPUTE, SS_LABEL_OPTIMIZER, -1, -1},
+        {SS_LABEL_RECOMPUTE, -1, -1, -1},
+        {SS_LABEL_TP, SS_LABEL_CP, SS_LABEL_EP, -1},
+        {SS_LABEL_DP, SS_LABEL_OFFLOAD, SS_LABEL_OTHER, -1},
+        {SS_LABEL_PP, -1, -1, -1},
+        {SS_LABEL_BUBBLE, -1, -1, -1},
+        {SS_LABEL_IMBALANCE, -1, -1, -1},
+    };
+
+    if (r->nstages < 2)
+        return;
+    fprintf(out, "\nStage, ms     compute recompute  tp+cp+ep  dp+other        pp    bubble imbalance\n");
+    for (int s = 0; s < r->nstages; s++) {
+        fprintf(out, "  %5d    ", s);
+        for (size_t g = 0; g < SS_ARRAY_LEN(groups); g++) {
+            double sum = 0;
+            for (int i = 0; i < 4 && groups[g][i] >= 0; i++)
+                sum += r->stages[s].breakdown[groups[g][i]];
+            fprintf(out, "%10.1f", 1e3 * sum);
+        }
+        fputc('\n', out);
+    }
+}
+
+void ss_text_memory(const struct ss_result *r, FILE *out)
+{
+    fprintf(out, "\nMemory, GiB  weights gradients optimizer activations  logits   other   total\n");
+    for (int s = 0; s < r->nstages; s++) {
+        const struct ss_stage_result *stage = &r->stages[s];
+        const double *m = stage->memory;
+        fprintf(out, "  stage %-4d %7.2f %9.2f %9.2f %11.2f %7.2f %7.2f %7.2f%s\n", s, m[SS_MEM_WEIGHTS] / SS_GIB,
+                m[SS_MEM_GRADIENTS] / SS_GIB, m[SS_MEM_OPTIMIZER] / SS_GIB, m[SS_MEM_ACTIVATIONS] / SS_GIB,
+                m[SS_MEM_LOGITS] / SS_GIB, (m[SS_MEM_OTHER] + stage->device - stage->allocated) / SS_GIB,
+                stage->device / SS_GIB, s == r->peak_stage && r->nstages > 1 ? " *" : "");
+    }
+}
+
+static void misfit(const struct ss_result *r, const struct ss_report_options *opt, FILE *out)
+{
+    int class = ss_result_largest(r, r->peak_stage);
+    char time[32];
+
+    fprintf(out, "\nStage %d needs %.1f GiB more than the card has; most is %s, %.1f GiB.\n", r->peak_stage,
+            (r->peak_device - r->capacity) / SS_GIB, ss_mem_name(class),
+            r->stages[r->peak_stage].memory[class] / SS_GIB);
+    if (opt->nfixes == 0) {
+        fprintf(out, "No change that was tried makes it fit; more nodes or a larger card may.\n");
+        return;
+    }
+    fprintf(out, "What makes it fit, fastest first (each was run):\n");
+    for (int i = 0; i < opt->nfixes; i++) {
+        const struct ss_fix *f = &opt->fixes[i];
+        fprintf(out, "  %d. %s\n     %s an iteration (%+.1f %%), %.1f GiB\n", i + 1, f->change,
+                ss_text_time(f->iteration_s, time, sizeof time), 100 * (f->iteration_s / r->iteration_s - 1),
+                f->peak_device / SS_GIB);
+    }
+}
+
+static void timers(const struct ss_result *r, FILE *out)
+{
+    if (r->ntimers == 0)
+        return;
+    fprintf(out, "\nTimers of the last rank, ms\n");
+    for (int i = 0; i < r->ntimers; i++)
+        fprintf(out, "  %-34s %11.2f\n", r->timers[i].name, 1e3 * r->timers[i].seconds);
+}
+
+/* Words of one note over lines of at most 80 columns. */
+static void wrapped(const char *text, FILE *out)
+{
+    size_t column = 4;
+
+    fputs("  -", out);
+    while (*text) {
+        size_t n = strcspn(text, " ");
+        if (column > 4 && column + n > 79) {
+            fputs("\n   ", out);
+            column = 4;
+        }
+        fprintf(out, " %.*s", (int)n, text);
+        column += n + 1;
+        text += n;
+        text += strspn(text, " ");
+    }
+    fputc('\n', out);
+}
+
+void ss_text_notes(const char *title, const struct ss_notes *notes, unsigned long most, FILE *out)
+{
+    if (notes->n == 0)
+        return;
+    fprintf(out, "\n%s\n", title);
+    for (unsigned long i = 0; i < notes->n && i < most; i++)
+        wrapped(notes->text[i], out);
+    if (notes->n > most)
+        fprintf(out, "  - and %lu more (--json lists all)\n", notes->n - most);
+}
+
+int ss_text_run(const struct ss_run *run, const struct ss_report_options *opt, FILE *out, struct ss_error *err)
+{
+    const struct ss_result *r = run->result;
+    struct ss_notes warnings, guessed = {0};
+    int rc = ss_report_warnings(run, opt, &warnings);
+
+    if (!rc)
+        rc = ss_report_guessed(run, &guessed);
+    if (rc) {
+        ss_notes_free(&warnings);
+        ss_notes_free(&guessed);
+        return ss_fail(err, rc, NULL, 0, "no memory for the report");
+    }
+    answer(r, opt, out);
+    ss_text_job(run->plan, out);
+    if (!r->fits)
+        misfit(r, opt, out);
+    breakdown(r, out);
+    stages(r, out);
+    ss_text_memory(r, out);
+    timers(r, out);
+    ss_text_notes("Warnings", &warnings, 20, out);
+    ss_text_notes("Guessed (outside what was measured)", &guessed, GUESSED_SHOWN, out);
+    fprintf(out, "\n%s engine, %s level, %d classes of ranks, %lld events", ss_engine_name(r->engine),
+            ss_report_level(r->level), r->ranks_simulated, (long long)r->events);
+    if (opt->wall_s >= 0)
+        fprintf(out, ", %.0f ms", 1e3 * opt->wall_s);
+    fputc('\n', out);
+    ss_notes_free(&warnings);
+    ss_notes_free(&guessed);
+    return ss_report_done(out, err);
+}
+
+int ss_report_run(const struct ss_run *run, const struct ss_report_options *opt, FILE *out, struct ss_error *err)
+{
+    return opt->json ? ss_json_run(run, opt, out, err) : ss_text_run(run, opt, out, err);
+}

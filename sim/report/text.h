@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef SS_REPORT_TEXT_H
+#define SS_REPORT_TEXT_H
+
+#include "stepsim/report.h"
+
+int ss_text_run(const struct ss_run *run, const struct ss_report_options *opt, FILE *out, struct ss_error *err);
+int ss_text_plan(const struct ss_run *run, const struct ss_report_options *opt, FILE *out, struct ss_error *err);
+
+/* Parts that several reports print. */
+void ss_text_job(const struct ss_plan *plan, FILE *out);
+void ss_text_memory(const struct ss_result *r, FILE *out);
+void ss_text_notes(const char *title, const struct ss_notes *notes, unsigned long most, FILE *out);
+/* "23.57 s", "451.2 ms": four significant digits. */
+const char *ss_text_time(double seconds, char *buf, size_t size);
+
+#endif
