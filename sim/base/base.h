@@ -46,7 +46,8 @@ enum ss_unit {
 /* Parses "25GBps" -> 25e9. A unit is required except for NONE, COUNT and FRACTION. Finite only.
  * 0, or SS_ERR_INPUT with *why set to a static text. */
 int ss_unit_parse(const char *text, enum ss_unit unit, double *out, const char **why);
-/* Prints the shortest text that ss_unit_parse reads back to exactly the same value. */
+/* Prints the shortest text, without an exponent where possible, that ss_unit_parse reads back to
+ * exactly the same value. */
 char *ss_unit_format(double value, enum ss_unit unit, char *buf, size_t size);
 /* Strict number parsing: the whole text, no overflow. */
 int ss_parse_i64(const char *text, int64_t lo, int64_t hi, int64_t *out);

@@ -232,8 +232,10 @@ char *ss_unit_format(double value, enum ss_unit unit, char *buf, size_t size)
         const struct spelling *s = &spellings[i];
         if (s->unit != unit || !format_as(value, s, text, sizeof text) || !strcmp(s->suffix, "%"))
             continue;
-        /* Of equally long texts 500MB beats 0.5GB. */
+        /* 500MB beats 0.5GB, which is as long, and 5e8B, which is shorter. */
         size_t cost = 2 * strlen(text) + (text[0] == '0' && text[1] == '.');
+        if (strchr(text, 'e'))
+            cost += sizeof text;
         if (value == 0 && s->ten == 0 && s->two == 0)
             cost = 0;
         if (cost < best_cost) {

@@ -203,6 +203,8 @@ static int run_parser(struct builder *b, const char *text, size_t len, struct ss
     b->parser->_private = b;
     int rc = xmlParseDocument(b->parser);
     bool good = !rc && b->parser->wellFormed && b->doc->root;
+    if (b->parser->myDoc) /* libxml2 makes one for an internal DTD, whatever the callbacks */
+        xmlFreeDoc(b->parser->myDoc);
     xmlFreeParserCtxt(b->parser);
     if (b->failed)
         return b->code;
