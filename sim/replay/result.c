@@ -106,13 +106,12 @@ static int schedule_bubble(const struct ss_plan *plan, int c, double *idle, doub
     for (int phase = 0; phase < SS_PHASE_COUNT; phase++)
         duration[phase] = buffer + (size_t)phase * v;
     for (size_t k = 0; k < v; k++) {
-        double f = label_sum(chunks[k].forward), b = label_sum(chunks[k].backward);
-        buffer[SS_PHASE_F * v + k] = f;
-        buffer[SS_PHASE_B * v + k] = b;
+        buffer[SS_PHASE_F * v + k] = label_sum(chunks[k].forward);
+        buffer[SS_PHASE_B * v + k] = label_sum(chunks[k].backward);
         buffer[SS_PHASE_I * v + k] = label_sum(chunks[k].input_grad);
         buffer[SS_PHASE_W * v + k] = label_sum(chunks[k].weight_grad);
-        buffer[SS_PHASE_FB * v + k] = f + b;
     }
+    duration[SS_PHASE_FB] = NULL; /* F of one chunk + B of the other */
     double *rank_idle = buffer + SS_PHASE_COUNT * v;
     rc = ss_schedule_makespan(s, duration, makespan, rank_idle, err);
     if (!rc)
