@@ -11,12 +11,11 @@ enum cli_option {
     CLI_TIMING = 2,
     CLI_ENGINE = 4,
     CLI_TOLERANCE = 8,
-    CLI_MEASURED = 16,
-    CLI_SET = 32,
-    CLI_OUTPUT = 64,
-    CLI_EXPANDED = 128,
-    CLI_XML = 256,
-    CLI_NODES = 512
+    CLI_SET = 16,
+    CLI_OUTPUT = 32,
+    CLI_EXPANDED = 64,
+    CLI_XML = 128,
+    CLI_NODES = 256
 };
 
 #define CLI_MAX_SETS 64
@@ -27,7 +26,6 @@ struct cli_flags {
     int engine;       /* enum ss_engine */
     int nodes;        /* 0 = not given */
     double tolerance; /* per cent, < 0 = not given */
-    double measured_s, measured_bytes;
     char output[1024]; /* "" = stdout */
     int nsets;
     struct {

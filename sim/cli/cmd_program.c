@@ -55,7 +55,7 @@ static int do_write(int argc, char **argv, struct ss_error *err)
     struct ss_run run;
     int rc;
 
-    cli_flags_init(&flags, CLI_JSON | CLI_SET | CLI_OUTPUT | CLI_EXPANDED | CLI_MEASURED, SS_ENGINE_NATIVE);
+    cli_flags_init(&flags, CLI_JSON | CLI_SET | CLI_OUTPUT | CLI_EXPANDED, SS_ENGINE_NATIVE);
     rc = cli_inputs_load(&in, &flags, argc, argv, err);
     if (rc)
         return rc;

@@ -4,6 +4,8 @@
 
 #include "cli/cli.h"
 
+#define MIB (1024.0 * 1024.0)
+
 const char cli_help_run[] =
     "usage: stepsim run --platform NAME|FILE [--nodes N] --model NAME|FILE JOB-OPTION... [OPTION...]\n"
     "\n"
@@ -42,8 +44,8 @@ static int report(const struct ss_run *run, const struct cli_inputs *in, const s
     struct ss_report_options opt = {
         .json = flags->json,
         .color = cli_color(flags),
-        .measured_s = flags->measured_s,
-        .measured_bytes = flags->measured_bytes,
+        .measured_s = in->job.measured_ms / 1e3,
+        .measured_bytes = in->job.measured_mib * MIB,
         .wall_s = flags->timing ? cli_wall_s() : -1,
         .notes = &in->notes,
         .fixes = fixes,
@@ -73,15 +75,15 @@ static int outside(const char *what, double predicted, double measured, double t
     return 1;
 }
 
-static int verdict(const struct ss_result *r, const struct cli_flags *flags)
+static int verdict(const struct ss_result *r, const struct ss_job *job, const struct cli_flags *flags)
 {
     int bad = 0;
 
     if (!r->fits)
         return ss_status_exit(SS_ERR_OOM);
     if (flags->tolerance >= 0) {
-        bad |= outside("the iteration time", r->iteration_s, flags->measured_s, flags->tolerance);
-        bad |= outside("the memory", r->peak_device, flags->measured_bytes, flags->tolerance);
+        bad |= outside("the iteration time", r->iteration_s, job->measured_ms / 1e3, flags->tolerance);
+        bad |= outside("the memory", r->peak_device, job->measured_mib * MIB, flags->tolerance);
     }
     return bad ? ss_status_exit(SS_ERR_TOLERANCE) : 0;
 }
@@ -95,7 +97,7 @@ int cmd_run(int argc, char **argv)
     struct ss_run run;
     struct ss_fix fixes[3];
 
-    cli_flags_init(&flags, CLI_JSON | CLI_TIMING | CLI_ENGINE | CLI_TOLERANCE | CLI_MEASURED | CLI_SET | CLI_OUTPUT,
+    cli_flags_init(&flags, CLI_JSON | CLI_TIMING | CLI_ENGINE | CLI_TOLERANCE | CLI_SET | CLI_OUTPUT,
                    SS_ENGINE_SIMGRID);
     rc = cli_inputs_load(&in, &flags, argc, argv, &err);
     if (rc)
@@ -106,7 +108,7 @@ int cmd_run(int argc, char **argv)
             rc = ss_fixes_find(&in.job, &in.stack, in.platform, fixes, &nfixes, &err);
         if (!rc)
             rc = report(&run, &in, &flags, fixes, nfixes, &err);
-        status = rc ? 0 : verdict(run.result, &flags);
+        status = rc ? 0 : verdict(run.result, &in.job, &flags);
         ss_run_free(&run);
     }
     cli_inputs_free(&in);

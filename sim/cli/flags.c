@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Options of the program, beside those of a job. */
-#include <errno.h>
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -19,7 +18,6 @@ static const struct {
     {"--json", CLI_JSON, 0},           {"--timing", CLI_TIMING, 0},
     {"--expanded", CLI_EXPANDED, 0},   {"--xml", CLI_XML, 0},
     {"--engine", CLI_ENGINE, 1},       {"--tolerance", CLI_TOLERANCE, 1},
-    {"--measured", CLI_MEASURED, 1},   {"--measured-memory", CLI_MEASURED, 1},
     {"--set", CLI_SET, 1},             {"--output", CLI_OUTPUT, 1},
     {"-o", CLI_OUTPUT, 1},             {"--nodes", CLI_NODES, 1},
 };
@@ -81,47 +79,6 @@ int cli_color(const struct cli_flags *flags)
     const char *no_color = getenv("NO_COLOR");
 
     return !flags->output[0] && isatty(STDOUT_FILENO) && !(no_color && no_color[0]);
-}
-
-/* A number, then one of the units (scale in SI); a bare number has the scale of the first. */
-static int quantity(const char *text, const char *const *units, const double *scale, int nunits, double *out)
-{
-    char *end;
-
-    errno = 0;
-    double value = strtod(text, &end);
-    if (end == text || errno == ERANGE || !isfinite(value) || !(value > 0))
-        return SS_ERR_USAGE;
-    while (*end == ' ')
-        end++;
-    if (!*end) {
-        *out = value * scale[0];
-        return SS_OK;
-    }
-    for (int i = 0; i < nunits; i++)
-        if (!strcmp(end, units[i])) {
-            *out = value * scale[i];
-            return SS_OK;
-        }
-    return SS_ERR_USAGE;
-}
-
-static int set_measured(struct cli_flags *f, const char *name, const char *value, struct ss_error *err)
-{
-    static const char *const times[] = {"ms", "s", "us", "min"};
-    static const double time_scale[] = {1e-3, 1, 1e-6, 60};
-    static const char *const sizes[] = {"MiB", "GiB", "GB", "MB", "B"};
-    static const double size_scale[] = {1048576.0, 1073741824.0, 1e9, 1e6, 1};
-
-    if (!strcmp(name, "--measured")) {
-        if (quantity(value, times, time_scale, 4, &f->measured_s))
-            return cli_usage(err, "give a time with its unit, such as 33070.9ms or 33.07s", "--measured %s: not a time",
-                             value);
-    } else if (quantity(value, sizes, size_scale, 5, &f->measured_bytes)) {
-        return cli_usage(err, "give a size with its unit, such as 72542MiB or 70.8GiB",
-                         "--measured-memory %s: not a size", value);
-    }
-    return SS_OK;
 }
 
 static int set_prop(struct cli_flags *f, const char *value, struct ss_error *err)
@@ -187,9 +144,7 @@ static int apply(struct cli_flags *f, const char *name, const char *value, struc
             rc = cli_usage(err, "", "--nodes %s: not a whole number", value);
         if (!rc)
             f->nodes = (int)number;
-    } else if (!strncmp(name, "--measured", 10))
-        rc = set_measured(f, name, value, err);
-    else if (strlen(value) >= sizeof f->output)
+    } else if (strlen(value) >= sizeof f->output)
         rc = cli_usage(err, "", "the path after %s is too long", name);
     else
         strcpy(f->output, value);

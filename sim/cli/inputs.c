@@ -93,10 +93,6 @@ static int parse_words(struct cli_inputs *in, struct cli_flags *flags, int argc,
         return rc;
     if (!in->job.platform[0])
         return cli_usage(err, "add --platform NAME; \"stepsim list platforms\" shows the names", "no --platform given");
-    if (in->job.measured_ms > 0)
-        flags->measured_s = in->job.measured_ms / 1e3;
-    if (in->job.measured_mib > 0)
-        flags->measured_bytes = in->job.measured_mib * 1024 * 1024;
     return SS_OK;
 }
 

@@ -158,6 +158,7 @@ struct search {
     const struct ss_stack *stack;
     const struct ss_platform *platform;
     int world_size, gpus_per_node;
+    char alone[NCHANGES]; /* fits by itself: no need of a second change */
     struct ss_fix *found; /* every fix that fits, unsorted */
     size_t nfound, cap;
 };
@@ -224,14 +225,16 @@ static int explore(struct search *x, const struct ss_job *base, const char *done
         char flags[160], all[160];
         double peak, seconds;
         int rc = SS_OK;
-        if (!changes[i](&job, data_parallel(x, base), flags, sizeof flags))
+        if (x->alone[i] || !changes[i](&job, data_parallel(x, base), flags, sizeof flags))
             continue;
         if (snprintf(all, sizeof all, "%s%s%s", done, done[0] ? " " : "", flags) >= (int)sizeof all)
             continue;
         if (depth > 1)
             rc = explore(x, &job, all, i + 1, depth - 1);
-        else if (fits_with_few_microbatches(x, &job) && try_job(x, &job, &peak, &seconds))
+        else if (fits_with_few_microbatches(x, &job) && try_job(x, &job, &peak, &seconds)) {
             rc = keep(x, all, peak, seconds);
+            x->alone[i] = !done[0];
+        }
         if (rc)
             return rc;
     }
