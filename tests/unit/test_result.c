@@ -1,0 +1,231 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Definitions of docs/design.md section 5 on a plan and a timeline made by hand. */
+#include <CUnit/Basic.h>
+#include <CUnit/CUnit.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/base.h"
+#include "stepsim/result.h"
+
+#define NEAR(a, b) CU_ASSERT_DOUBLE_EQUAL(a, b, 1e-12 * (1 + fabs((double)(b))))
+
+enum { STAGES = 2, MICROBATCHES = 4 };
+
+/* Two stages of one chunk each, one class a stage. */
+struct fixture {
+    struct ss_job job;
+    struct ss_stack stack;
+    struct ss_platform *platform;
+    struct ss_schedule *schedule;
+    struct ss_plan plan;
+    struct ss_plan_class classes[STAGES];
+    struct ss_chunk_cost chunks[STAGES];
+    struct ss_timeline timeline;
+    double spent[STAGES][SS_LABEL_COUNT], peak[STAGES][SS_MEM_COUNT];
+    struct ss_result *result;
+};
+
+static void set_up(struct fixture *f)
+{
+    struct ss_platform_options options = {.nodes = 1};
+    struct ss_schedule_params params = {.stages = STAGES, .chunks = 1, .microbatches = MICROBATCHES};
+    struct ss_error err = {0};
+
+    memset(f, 0, sizeof *f);
+    ss_job_init(&f->job);
+    f->job.global_batch = MICROBATCHES;
+    f->job.micro_batch = 1;
+    f->job.seq_length = 1000;
+    f->job.pp = STAGES;
+    f->job.precision = SS_FP8;
+    CU_ASSERT_EQUAL_FATAL(ss_platform_load("h800", &options, &f->platform, &err), 0);
+    CU_ASSERT_EQUAL_FATAL(ss_schedule_build("1f1b", &params, &f->schedule, &err), 0);
+    f->stack.thrash_margin = 0.02;
+    f->stack.fragmentation = 0.1;
+    int size[SS_AXIS_COUNT] = {1, 1, 1, 1, STAGES};
+    CU_ASSERT_EQUAL_FATAL(ss_ranks_init(&f->plan.ranks, "tp-cp-ep-dp-pp", size, &err), 0);
+    f->plan.job = &f->job;
+    f->plan.stack = &f->stack;
+    f->plan.platform = f->platform;
+    f->plan.schedule = f->schedule;
+    f->plan.world_size = STAGES;
+    f->plan.dp = 1;
+    f->plan.microbatches = MICROBATCHES;
+    f->plan.nclasses = STAGES;
+    f->plan.classes = f->classes;
+    for (int s = 0; s < STAGES; s++) {
+        f->classes[s].stage = s;
+        f->classes[s].count = 1;
+        f->classes[s].representative = s;
+        f->classes[s].chunks = &f->chunks[s];
+        f->chunks[s].forward[SS_LABEL_COMPUTE] = 1;
+        f->chunks[s].backward[SS_LABEL_COMPUTE] = 1.5;
+        f->chunks[s].backward[SS_LABEL_TP] = 0.5;
+        f->spent[s][SS_LABEL_COMPUTE] = 10;
+        f->spent[s][SS_LABEL_TP] = 2;
+        f->spent[s][SS_LABEL_BUBBLE] = 3;
+    }
+    f->timeline.nclasses = STAGES;
+    f->timeline.iteration_s = 15;
+    f->timeline.spent = f->spent;
+    f->timeline.dynamic_peak = f->peak;
+}
+
+static void build(struct fixture *f)
+{
+    struct ss_error err = {0};
+
+    ss_result_free(f->result);
+    f->result = NULL;
+    CU_ASSERT_EQUAL_FATAL(ss_result_build(&f->plan, &f->timeline, SS_ENGINE_NATIVE, &f->result, &err), 0);
+}
+
+static void tear_down(struct fixture *f)
+{
+    ss_result_free(f->result);
+    ss_schedule_free(f->schedule);
+    ss_platform_free(f->platform);
+}
+
+static double sum(const double *v, int n)
+{
+    double s = 0;
+
+    for (int i = 0; i < n; i++)
+        s += v[i];
+    return s;
+}
+
+static void test_equal_stages_have_only_the_schedules_bubble(void)
+{
+    struct fixture f;
+
+    set_up(&f);
+    build(&f);
+    NEAR(f.result->bubble_ratio, (STAGES - 1.0) / MICROBATCHES);
+    NEAR(f.result->bubble_fraction, 3.0 / 15);
+    for (int s = 0; s < STAGES; s++) {
+        NEAR(f.result->stages[s].breakdown[SS_LABEL_BUBBLE], 3);
+        NEAR(f.result->stages[s].breakdown[SS_LABEL_IMBALANCE], 0);
+        NEAR(sum(f.result->stages[s].breakdown, SS_LABEL_COUNT), f.result->iteration_s);
+    }
+    CU_ASSERT_EQUAL(f.result->critical_stage, 0);
+    tear_down(&f);
+}
+
+static void test_idle_beyond_the_bubble_is_imbalance(void)
+{
+    struct fixture f;
+
+    set_up(&f);
+    /* stage 1 computes twice as long and waits for transfers */
+    f.chunks[1].forward[SS_LABEL_COMPUTE] = 2;
+    f.chunks[1].backward[SS_LABEL_COMPUTE] = 3.5;
+    f.spent[1][SS_LABEL_COMPUTE] = 22;
+    f.spent[1][SS_LABEL_PP] = 0.5;
+    f.timeline.iteration_s = 30;
+    f.spent[1][SS_LABEL_BUBBLE] = 30 - 24.5;
+    f.spent[0][SS_LABEL_BUBBLE] = 18;
+    build(&f);
+    CU_ASSERT_EQUAL(f.result->critical_stage, 1);
+    /* all stages like stage 1: the bubble is one forward and one backward, 6 s, more than it idles */
+    NEAR(f.result->stages[1].breakdown[SS_LABEL_BUBBLE], 5.5);
+    NEAR(f.result->stages[1].breakdown[SS_LABEL_IMBALANCE], 0);
+    NEAR(f.result->stages[0].breakdown[SS_LABEL_BUBBLE], 6);
+    NEAR(f.result->stages[0].breakdown[SS_LABEL_IMBALANCE], 12);
+    NEAR(f.result->bubble_ratio, (STAGES - 1.0) / MICROBATCHES);
+    tear_down(&f);
+}
+
+static void test_memory_adds_up_and_decides(void)
+{
+    struct fixture f;
+
+    set_up(&f);
+    double capacity = ss_platform_card(f.platform)->device_memory;
+    f.classes[0].memory[SS_MEM_WEIGHTS] = 3e9;
+    f.classes[0].memory[SS_MEM_OPTIMIZER] = 5e9;
+    f.peak[0][SS_MEM_ACTIVATIONS] = 10e9;
+    f.classes[1].memory[SS_MEM_WEIGHTS] = 4e9;
+    build(&f);
+    NEAR(f.result->stages[0].allocated, 18e9);
+    NEAR(f.result->stages[0].reserved, 19e9);
+    NEAR(f.result->stages[0].device, 19e9 + ss_plan_overhead_bytes(&f.plan, 0));
+    NEAR(sum(f.result->stages[0].memory, SS_MEM_COUNT), f.result->stages[0].allocated);
+    CU_ASSERT_EQUAL(f.result->peak_stage, 0);
+    NEAR(f.result->peak_device, f.result->stages[0].device);
+    CU_ASSERT(f.result->fits);
+    CU_ASSERT_FALSE(f.result->thrash);
+    CU_ASSERT_EQUAL(ss_result_largest(f.result, 0), SS_MEM_ACTIVATIONS);
+    CU_ASSERT_EQUAL(ss_result_largest(f.result, 1), SS_MEM_WEIGHTS);
+
+    f.classes[1].memory[SS_MEM_WEIGHTS] = 0.99 * capacity - ss_plan_overhead_bytes(&f.plan, 1);
+    build(&f);
+    CU_ASSERT_EQUAL(f.result->peak_stage, 1);
+    CU_ASSERT(f.result->fits);
+    CU_ASSERT(f.result->thrash);
+
+    f.classes[1].memory[SS_MEM_WEIGHTS] += 0.011 * capacity;
+    build(&f);
+    CU_ASSERT_FALSE(f.result->fits);
+    CU_ASSERT_FALSE(f.result->thrash);
+    tear_down(&f);
+}
+
+static void test_rates(void)
+{
+    struct fixture f;
+
+    set_up(&f);
+    const struct ss_card *card = ss_platform_card(f.platform);
+    f.plan.model_flops = 6e15;
+    f.plan.model_flops_causal = 5e15;
+    f.plan.hardware_flops = 7.5e15;
+    build(&f);
+    NEAR(f.result->tflops_per_gpu, 6e15 / 15 / STAGES / 1e12);
+    NEAR(f.result->tflops_causal_per_gpu, 5e15 / 15 / STAGES / 1e12);
+    NEAR(f.result->mfu, 6e15 / 15 / STAGES / card->peak_fp8);
+    NEAR(f.result->mfu_bf16, 6e15 / 15 / STAGES / card->peak_bf16);
+    NEAR(f.result->hfu, 7.5e15 / 15 / STAGES / card->peak_fp8);
+    NEAR(f.result->tokens_per_s_per_gpu, MICROBATCHES * 1000 / 15.0 / STAGES);
+    f.job.precision = SS_FP32;
+    build(&f);
+    NEAR(f.result->mfu, 6e15 / 15 / STAGES / card->peak_fp32);
+    tear_down(&f);
+}
+
+static void test_a_stage_takes_its_busiest_class(void)
+{
+    struct fixture f;
+
+    set_up(&f);
+    /* both classes on stage 0: nothing stands for stage 1 */
+    struct ss_error err = {0};
+    f.classes[1].stage = 0;
+    f.spent[1][SS_LABEL_COMPUTE] = 11;
+    CU_ASSERT_EQUAL(ss_result_build(&f.plan, &f.timeline, SS_ENGINE_NATIVE, &f.result, &err), SS_ERR_ENGINE);
+    CU_ASSERT_PTR_NULL(f.result);
+    CU_ASSERT_PTR_NOT_NULL(strstr(err.message, "stage 1"));
+    tear_down(&f);
+}
+
+int main(void)
+{
+    unsigned failures;
+
+    if (CU_initialize_registry() != CUE_SUCCESS)
+        return 1;
+    CU_pSuite suite = CU_add_suite("result", NULL, NULL);
+    CU_add_test(suite, "equal stages have only the schedule's bubble", test_equal_stages_have_only_the_schedules_bubble);
+    CU_add_test(suite, "idle beyond the bubble is imbalance", test_idle_beyond_the_bubble_is_imbalance);
+    CU_add_test(suite, "memory adds up and decides", test_memory_adds_up_and_decides);
+    CU_add_test(suite, "rates", test_rates);
+    CU_add_test(suite, "a stage takes its busiest class", test_a_stage_takes_its_busiest_class);
+    CU_basic_set_mode(CU_BRM_VERBOSE);
+    CU_basic_run_tests();
+    failures = CU_get_number_of_failures();
+    CU_cleanup_registry();
+    return failures != 0;
+}
