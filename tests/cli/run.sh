@@ -6,8 +6,8 @@
 # nothing is written) and NAME.exit (no file: 0). In outputs SOURCE_ROOT is written SRC.
 # UPDATE=1 rewrites the expected files instead.
 set -eu
-STEPSIM=$1
-SRC=$2
+STEPSIM=$(cd "$(dirname "$1")" && pwd)/$(basename "$1")
+SRC=$(cd "$2" && pwd)
 shift 2
 export STEPSIM SRC
 LC_ALL=C

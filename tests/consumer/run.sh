@@ -15,7 +15,8 @@ cmake -S "$source" -B "$dir/cmake" -DCMAKE_PREFIX_PATH="$prefix" > "$dir/log" 2>
 "$dir/cmake/consumer"
 
 PKG_CONFIG_PATH=$(dirname "$(find "$prefix" -name stepsim.pc)")
-export PKG_CONFIG_PATH
+LD_LIBRARY_PATH=$(dirname "$PKG_CONFIG_PATH") # where the library is a shared one
+export PKG_CONFIG_PATH LD_LIBRARY_PATH
 make -s -C "$source" OUT="$dir/consumer-make"
 "$dir/consumer-make"
 
