@@ -108,15 +108,17 @@ struct ss_program {
     struct ss_collective *collectives;
     struct ss_program_class *classes;
     double memory_overhead_factor; /* reserved = allocated dynamic peak x this, >= 1 */
+    struct ss_program_source *source; /* lines of the text it was read from; NULL when it was built */
 };
 
 /* Lowers a plan, at chunk level. */
 int ss_program_build(const struct ss_plan *plan, struct ss_program **out, struct ss_error *err);
 void ss_program_free(struct ss_program *p);
 /* Indices in range, amounts finite and >= 0, FREE never below zero, waits have posts, sends match
- * receives, static order can run (a cycle is named). Error lines point into `file` when it was read. */
+ * receives: SS_ERR_INPUT. The order can run, whatever the times: SS_ERR_DEADLOCK naming (at most) two
+ * blocked events. Error lines point into the file when the program was read. */
 int ss_program_check(const struct ss_program *p, struct ss_error *err);
-/* Text form (docs/formats.md). Compact: templates and slots; expanded: every event of every class. */
+/* Text form (docs/formats-program.md). Compact: templates and slots; expanded: every event of every class. */
 int ss_program_write(const struct ss_program *p, int expanded, FILE *out, struct ss_error *err);
 /* Reads both. "-" is stdin. */
 int ss_program_read(const char *path, struct ss_program **out, struct ss_error *err);
@@ -129,7 +131,8 @@ int64_t ss_program_event_count(const struct ss_program *p);
 struct ss_cursor {
     int slot, event;
 };
-/* Next event of class c or NULL at the end; cur starts as {0, 0} and after the call names the next one. */
+/* Next event of class c or NULL at the end; cur starts as {0, 0} and after the call names the next one
+ * ({nslots, 0} at the end). Templates are not empty. */
 const struct ss_event *ss_program_next(const struct ss_program *p, int c, struct ss_cursor *cur);
 
 #ifdef __cplusplus
