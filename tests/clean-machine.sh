@@ -15,6 +15,7 @@ if [ -z "${CLEAN_MACHINE_INSIDE:-}" ]; then
 fi
 
 root=$(mktemp -d "${TMPDIR:-/tmp}/clean-machine-XXXXXX")
+chmod 755 "$root" # the package manager drops to a user of its own
 cleanup() {
     if mountpoint -q "$root/proc"; then umount "$root/proc"; fi
     if [ -n "${KEEP:-}" ]; then

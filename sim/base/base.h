@@ -21,8 +21,7 @@
 int ss_fail(struct ss_error *err, int code, const char *file, int line, const char *fmt, ...)
     __attribute__((format(printf, 5, 6)));
 /* Adds the hint to an error just made; returns code. */
-int ss_hint(struct ss_error *err, int code, const char *fmt, ...)
-    __attribute__((format(printf, 3, 4)));
+int ss_hint(struct ss_error *err, int code, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
 
 /* ---- memory.c: arrays that grow; all return NULL/-1 on exhaustion, never abort ---- */
 void *ss_calloc(size_t n, size_t size);
@@ -33,15 +32,15 @@ bool ss_copy(char *dst, size_t size, const char *src);
 
 /* ---- units.c ---- */
 enum ss_unit {
-    SS_UNIT_NONE,       /* plain number                                  */
-    SS_UNIT_COUNT,      /* whole number >= 0                             */
-    SS_UNIT_FRACTION,   /* 0..1, also "85%"                              */
-    SS_UNIT_BYTES,      /* B kB MB GB TB KiB MiB GiB TiB                 */
-    SS_UNIT_BANDWIDTH,  /* Bps kBps MBps GBps TBps GiBps, Gbps = bits/8  */
-    SS_UNIT_FLOPS,      /* f Mf Gf Tf Pf (FLOP/s), also TFLOPs           */
-    SS_UNIT_TIME,       /* s ms us ns (result in s)                      */
-    SS_UNIT_WATT,       /* W kW                                          */
-    SS_UNIT_PRICE       /* USD/h                                         */
+    SS_UNIT_NONE,      /* plain number                                  */
+    SS_UNIT_COUNT,     /* whole number >= 0                             */
+    SS_UNIT_FRACTION,  /* 0..1, also "85%"                              */
+    SS_UNIT_BYTES,     /* B kB MB GB TB KiB MiB GiB TiB                 */
+    SS_UNIT_BANDWIDTH, /* Bps kBps MBps GBps TBps GiBps, Gbps = bits/8  */
+    SS_UNIT_FLOPS,     /* f Mf Gf Tf Pf (FLOP/s), also TFLOPs           */
+    SS_UNIT_TIME,      /* s ms us ns (result in s)                      */
+    SS_UNIT_WATT,      /* W kW                                          */
+    SS_UNIT_PRICE      /* USD/h                                         */
 };
 /* Parses "25GBps" -> 25e9. A unit is required except for NONE, COUNT and FRACTION. Finite only.
  * 0, or SS_ERR_INPUT with *why set to a static text. */
@@ -92,8 +91,7 @@ struct ss_xml_node {
 struct ss_xml;
 int ss_xml_load(const char *path, struct ss_xml **out, struct ss_error *err);
 /* `name` stands for the file in messages. */
-int ss_xml_parse(const char *text, size_t len, const char *name, struct ss_xml **out,
-                 struct ss_error *err);
+int ss_xml_parse(const char *text, size_t len, const char *name, struct ss_xml **out, struct ss_error *err);
 const struct ss_xml_node *ss_xml_root(const struct ss_xml *doc);
 const char *ss_xml_file(const struct ss_xml *doc);
 /* Value of an attribute or NULL. */

@@ -114,10 +114,11 @@ static int unknown_name(const char *kind, const char *name, const char *suffix, 
     ss_fail(err, SS_ERR_IO, NULL, 0, "no '%s' in %s", name, kind);
     const char *near = ss_nearest(name, (const char *const *)names, n);
     if (!n)
-        ss_hint(err, SS_ERR_IO, "no data folder was found; set STEPSIM_DATA to the one that holds %s, or give a path",
-                kind);
+        ss_hint(err, SS_ERR_IO,
+                "no data folder was found; set STEPSIM_DATA to the one that holds %s, or give a path", kind);
     else if (near)
-        ss_hint(err, SS_ERR_IO, "did you mean %s? There are %s; or give a path ending in %s", near, choices, suffix);
+        ss_hint(err, SS_ERR_IO, "did you mean %s? There are %s; or give a path ending in %s", near, choices,
+                suffix);
     else
         ss_hint(err, SS_ERR_IO, "choose one of %s, or give a path ending in %s", choices, suffix);
     ss_names_free(names, n);
@@ -131,8 +132,8 @@ int ss_data_find(const char *kind, const char *name, const char *suffix, char *p
     if (strchr(name, '/') || (*suffix && ends_with(name, suffix))) {
         if (!is_file(name)) {
             ss_fail(err, SS_ERR_IO, name, 0, is_folder(name) ? "is a folder" : "no such file");
-            return ss_hint(err, SS_ERR_IO, "give a file, or a name without '/' and '%s' to look it up in %s", suffix,
-                           kind);
+            return ss_hint(err, SS_ERR_IO, "give a file, or a name without '/' and '%s' to look it up in %s",
+                           suffix, kind);
         }
         if (!ss_copy(path, size, name))
             return ss_fail(err, SS_ERR_IO, name, 0, "the path is too long");

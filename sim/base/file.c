@@ -21,7 +21,8 @@ static int io_fail(struct ss_error *err, const char *path, const char *what, int
 }
 
 /* Reads the rest of f; *out has room for the NUL. */
-static int read_all(FILE *f, const char *name, size_t max_bytes, char **out, size_t *len, struct ss_error *err)
+static int read_all(FILE *f, const char *name, size_t max_bytes, char **out, size_t *len,
+                    struct ss_error *err)
 {
     char *data = NULL;
     size_t n = 0, cap = 0;
@@ -67,7 +68,7 @@ int ss_file_read(const char *path, size_t max_bytes, char **out, size_t *len, st
 
 struct ss_file_writer {
     FILE *stream;
-    char *target; /* NULL: stdout, nothing to close or rename */
+    char *target;    /* NULL: stdout, nothing to close or rename */
     char *temporary; /* NULL: the target is written directly */
 };
 
@@ -89,7 +90,8 @@ static int open_temporary(struct ss_file_writer *w, mode_t mode)
         snprintf(w->temporary, size, n ? "%s.tmp.%ld.%d" : "%s.tmp.%ld", w->target, (long)getpid(), n);
         int fd = open(w->temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
         if (fd >= 0) {
-            if (mode && fchmod(fd, mode) != 0) { /* keeps the umask's mode */ }
+            if (mode && fchmod(fd, mode))
+                errno = 0; /* the umask's mode will do */
             w->stream = fdopen(fd, "wb");
             if (w->stream)
                 return 0;

@@ -89,8 +89,8 @@ static int tag_line(const xmlParserInput *input)
     return line > 0 ? line : 1;
 }
 
-static struct ss_xml_node *take_node(struct ss_xml *doc, const xmlChar *name, const xmlChar *prefix, int nattrs,
-                                     const xmlChar **attrs)
+static struct ss_xml_node *take_node(struct ss_xml *doc, const xmlChar *name, const xmlChar *prefix,
+                                     int nattrs, const xmlChar **attrs)
 {
     struct ss_xml_node *node = take(doc, sizeof *node, _Alignof(struct ss_xml_node));
     if (!node)
@@ -111,8 +111,9 @@ static struct ss_xml_node *take_node(struct ss_xml *doc, const xmlChar *name, co
     return node;
 }
 
-static void start_element(void *ctx, const xmlChar *name, const xmlChar *prefix, const xmlChar *uri, int nspaces,
-                          const xmlChar **spaces, int nattrs, int ndefaulted, const xmlChar **attrs)
+static void start_element(void *ctx, const xmlChar *name, const xmlChar *prefix, const xmlChar *uri,
+                          int nspaces, const xmlChar **spaces, int nattrs, int ndefaulted,
+                          const xmlChar **attrs)
 {
     xmlParserCtxtPtr parser = ctx;
     struct builder *b = parser->_private;
@@ -161,8 +162,8 @@ static void refuse_entity(void *ctx, const xmlChar *name, int type, const xmlCha
          "write the text itself instead of <!ENTITY>");
 }
 
-static void refuse_unparsed(void *ctx, const xmlChar *name, const xmlChar *public_id, const xmlChar *system_id,
-                            const xmlChar *notation)
+static void refuse_unparsed(void *ctx, const xmlChar *name, const xmlChar *public_id,
+                            const xmlChar *system_id, const xmlChar *notation)
 {
     (void)notation;
     refuse_entity(ctx, name, 0, public_id, system_id, NULL);

@@ -49,7 +49,8 @@ static void test_error(void)
     CU_ASSERT_EQUAL(e.code, SS_ERR_INPUT);
     CU_ASSERT_STRING_EQUAL(ss_error_format(&e, text, sizeof text), "job.args:14: error: 48 layers no");
     ss_hint(&e, e.code, "use %s", "--pp 3");
-    CU_ASSERT_STRING_EQUAL(ss_error_format(&e, text, sizeof text), "job.args:14: error: 48 layers no: use --pp 3");
+    CU_ASSERT_STRING_EQUAL(ss_error_format(&e, text, sizeof text),
+                           "job.args:14: error: 48 layers no: use --pp 3");
     CU_ASSERT_STRING_EQUAL(ss_error_format(&e, text, 9), "job.args");
     /* An error that is wrapped in one made from its own text; the old hint goes. */
     ss_fail(&e, SS_ERR_IO, e.file, 0, "in: %s", e.message);
@@ -76,7 +77,8 @@ static void test_error_text(void)
 
 static void test_nearest(void)
 {
-    const char *const names[] = {"h800", "h20", NULL, "v100-16g", "--micro-batch-size", "--global-batch-size"};
+    const char *const names[] = {
+        "h800", "h20", NULL, "v100-16g", "--micro-batch-size", "--global-batch-size"};
     size_t n = SS_ARRAY_LEN(names);
     CU_ASSERT_STRING_EQUAL(ss_nearest("h80", names, n), "h800");
     CU_ASSERT_STRING_EQUAL(ss_nearest("--micro_batch_sise", names, n), "--micro-batch-size");
@@ -164,14 +166,30 @@ static const struct unit_case good_units[] = {
     {"2.5USD/h", SS_UNIT_PRICE, 2.5},
 };
 static const struct unit_case bad_units[] = {
-    {"", SS_UNIT_BYTES, 0},          {"GB", SS_UNIT_BYTES, 0},          {"25", SS_UNIT_BANDWIDTH, 0},
-    {"25GB", SS_UNIT_BANDWIDTH, 0},  {"25gbps", SS_UNIT_BANDWIDTH, 0},  {"25GBps ", SS_UNIT_BANDWIDTH, 0},
-    {" 25GBps", SS_UNIT_BANDWIDTH, 0}, {"-1GBps", SS_UNIT_BANDWIDTH, 0}, {"nanGBps", SS_UNIT_BANDWIDTH, 0},
-    {"infGBps", SS_UNIT_BANDWIDTH, 0}, {"0x10B", SS_UNIT_BYTES, 0},      {"1e400B", SS_UNIT_BYTES, 0},
-    {"1e999999999999999999s", SS_UNIT_TIME, 0}, {"1,5GB", SS_UNIT_BYTES, 0}, {"1.5", SS_UNIT_COUNT, 0},
-    {"-1", SS_UNIT_COUNT, 0},        {"1e300", SS_UNIT_COUNT, 0},       {"1.01", SS_UNIT_FRACTION, 0},
-    {"101%", SS_UNIT_FRACTION, 0},   {"1.2.3", SS_UNIT_NONE, 0},        {"5e", SS_UNIT_NONE, 0},
-    {".", SS_UNIT_NONE, 0},          {"-", SS_UNIT_NONE, 0},            {"3m", SS_UNIT_TIME, 0},
+    {"", SS_UNIT_BYTES, 0},
+    {"GB", SS_UNIT_BYTES, 0},
+    {"25", SS_UNIT_BANDWIDTH, 0},
+    {"25GB", SS_UNIT_BANDWIDTH, 0},
+    {"25gbps", SS_UNIT_BANDWIDTH, 0},
+    {"25GBps ", SS_UNIT_BANDWIDTH, 0},
+    {" 25GBps", SS_UNIT_BANDWIDTH, 0},
+    {"-1GBps", SS_UNIT_BANDWIDTH, 0},
+    {"nanGBps", SS_UNIT_BANDWIDTH, 0},
+    {"infGBps", SS_UNIT_BANDWIDTH, 0},
+    {"0x10B", SS_UNIT_BYTES, 0},
+    {"1e400B", SS_UNIT_BYTES, 0},
+    {"1e999999999999999999s", SS_UNIT_TIME, 0},
+    {"1,5GB", SS_UNIT_BYTES, 0},
+    {"1.5", SS_UNIT_COUNT, 0},
+    {"-1", SS_UNIT_COUNT, 0},
+    {"1e300", SS_UNIT_COUNT, 0},
+    {"1.01", SS_UNIT_FRACTION, 0},
+    {"101%", SS_UNIT_FRACTION, 0},
+    {"1.2.3", SS_UNIT_NONE, 0},
+    {"5e", SS_UNIT_NONE, 0},
+    {".", SS_UNIT_NONE, 0},
+    {"-", SS_UNIT_NONE, 0},
+    {"3m", SS_UNIT_TIME, 0},
 };
 
 static void test_unit_parse(void)
@@ -252,7 +270,8 @@ static void test_numbers(void)
     double d = 5;
     CU_ASSERT(ss_parse_i64("-12", -20, 20, &n) == 0 && n == -12);
     CU_ASSERT(ss_parse_i64("9223372036854775807", INT64_MIN, INT64_MAX, &n) == 0 && n == INT64_MAX);
-    const char *const bad[] = {"", " 1", "1 ", "1.0", "0x1", "21", "-21", "9223372036854775808", "+", "--1", "1e1"};
+    const char *const bad[] = {"",  " 1",  "1 ", "1.0", "0x1", "21", "-21", "9223372036854775808",
+                               "+", "--1", "1e1"};
     for (size_t i = 0; i < SS_ARRAY_LEN(bad); i++)
         CU_ASSERT_EQUAL(ss_parse_i64(bad[i], -20, 20, &n), SS_ERR_INPUT);
     CU_ASSERT(n == INT64_MAX);

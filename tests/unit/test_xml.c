@@ -109,7 +109,9 @@ static void test_refused(void)
         {"<a>\n\x01</a>", "invalid Char", 2},
         {"<a>\n\xff\xfe</a>", "UTF-8", 2},
         {"<?xml version='1.0' encoding='no-such'?>\n<a/>", "encoding", 1},
-        {"\x7f" "ELF\x02\x01\x01", "", 1},
+        {"\x7f"
+         "ELF\x02\x01\x01",
+         "", 1},
         {"{ \"a\": 1 }", "Start tag expected", 1},
     };
     for (size_t i = 0; i < SS_ARRAY_LEN(cases); i++)
@@ -232,7 +234,8 @@ static void test_escape(void)
     ss_xml_free(doc);
     free(out);
     f = open_memstream(&out, &size);
-    ss_xml_escape(f, "a\x01" "b");
+    ss_xml_escape(f, "a\x01"
+                     "b");
     fclose(f);
     CU_ASSERT_STRING_EQUAL(out, "a?b");
     free(out);
@@ -247,7 +250,8 @@ int main(void)
                CU_add_test(suite, "prefixes, encodings, defaults", test_details) &&
                CU_add_test(suite, "damaged documents", test_refused) &&
                CU_add_test(suite, "cut at every byte", test_truncated) &&
-               CU_add_test(suite, "depth", test_depth) && CU_add_test(suite, "many lines, long values", test_large) &&
+               CU_add_test(suite, "depth", test_depth) &&
+               CU_add_test(suite, "many lines, long values", test_large) &&
                CU_add_test(suite, "from a file", test_load) && CU_add_test(suite, "escape", test_escape);
     if (good) {
         CU_basic_set_mode(CU_BRM_NORMAL);
