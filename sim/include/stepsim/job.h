@@ -42,11 +42,11 @@ struct ss_job {
     int sequence_parallel;
     int tp_comm_overlap;
     int cp_comm_type; /* enum ss_cp_comm */
-    double attention_dropout, hidden_dropout;
+    double attention_dropout, hidden_dropout; /* -1 until finish when not given */
 
     int recompute; /* enum ss_recompute */
-    int recompute_method;
-    int recompute_num_layers;
+    int recompute_method;     /* enum ss_recompute_method, -1 = not given */
+    int recompute_num_layers; /* 0 = not given */
 
     int distributed_optimizer; /* ZeRO-1 */
     int sharding;              /* enum ss_sharding: FSDP when > SS_SHARD_OPTIM, with use_fsdp */
@@ -55,13 +55,15 @@ struct ss_job {
     int fsdp_hybrid;           /* 1: the inner group is one node */
     int overlap_grad_reduce, overlap_param_gather;
     int overlap_p2p;           /* 0 after --no-overlap-p2p-communication */
-    int grad_reduce_fp32;      /* --accumulate-allreduce-grads-in-fp32 (bf16 implies it) */
+    int grad_reduce_fp32;      /* --accumulate-allreduce-grads-in-fp32 (bf16 implies it); -1 = not given */
     double bucket_size;        /* --ddp-bucket-size in parameters, 0 = Megatron's default */
-    int cpu_offload_layers;    /* --cpu-offloading-num-layers, 0 = off */
+    int cpu_offload_layers;    /* --cpu-offloading-num-layers, 0 = off; -1 = --cpu-offloading alone */
     int cpu_offload_activations, cpu_offload_weights;
-    double optimizer_offload;  /* fraction of optimizer states and step on the host */
+    double optimizer_offload;  /* fraction of optimizer states and step on the host; < 0 until finish: not switched on */
     int check_for_nan;
 
+    int transformer_local;  /* --transformer-impl local: no Transformer Engine */
+    int tokenizer_vocab;    /* rows of a tokenizer known by name, for jobs that name no vocabulary */
     int vocab_divisible_by; /* --make-vocab-size-divisible-by, 128 */
     struct ss_model model;  /* complete after ss_job_finish */
     char schedule[256];     /* "auto", a schedule name, or later a file */

@@ -12,7 +12,7 @@ extern "C" {
 enum ss_norm { SS_NORM_LAYERNORM, SS_NORM_RMSNORM };
 enum ss_position { SS_POSITION_NONE, SS_POSITION_LEARNED, SS_POSITION_ROPE };
 
-/* Sizes in elements, 0 = not given. Completed by ss_model_finish. */
+/* Sizes in elements, 0 = not given; choices and yes/no -1 = not given. Completed by ss_model_finish. */
 struct ss_model {
     char name[64];
     int num_layers;          /* transformer layers */
@@ -33,6 +33,7 @@ struct ss_model {
     /* Mixture of experts: read and kept, 0 = dense. */
     int num_experts, top_k, moe_ffn_hidden_size, moe_layer_freq, shared_expert_ffn_hidden_size;
     int mtp_num_layers;
+    double attention_dropout, hidden_dropout; /* as config.json says, -1 = it does not */
 };
 
 void ss_model_init(struct ss_model *m);

@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Every argument of Megatron-LM and what is done with it; docs/flags.md is written from these tables. */
+#ifndef SS_FLAGS_H
+#define SS_FLAGS_H
+
+#include <stddef.h>
+
+#include "stepsim/job.h"
+
+enum ss_flag_treatment {
+    SS_FLAG_OWN,          /* stepsim's own, or a short name */
+    SS_FLAG_MODELLED,     /* sets something that the prediction reads */
+    SS_FLAG_NO_EFFECT,    /* no effect on time or memory: accepted, listed once */
+    SS_FLAG_EXPERTS,      /* matters only to models that are refused later */
+    SS_FLAG_NOT_MODELLED, /* may change time or memory a little: accepted with a note of its own */
+    SS_FLAG_REFUSED,
+    SS_FLAG_TREATMENTS
+};
+
+/* Number of values, as in argparse: '0', '1', '+' (one or more), '*' (any). */
+struct ss_flag_group {
+    int treatment;
+    char values;
+    const char *why;
+    const char *names; /* space separated, without "--"; NULL ends the table */
+};
+extern const struct ss_flag_group ss_flag_groups[];
+
+/* One named value of a flag; name NULL ends a list. */
+struct ss_flag_choice {
+    const char *name;
+    int value;
+};
+/* Takes the values of a flag; *why is what is wrong with them, on SS_ERR_INPUT or SS_ERR_UNSUPPORTED. */
+typedef int (*ss_flag_call)(struct ss_job *job, int n, char *const *values, const char **why);
+
+enum ss_flag_kind { SS_FLAG_SET, SS_FLAG_INT, SS_FLAG_DOUBLE, SS_FLAG_CHOICE, SS_FLAG_TEXT, SS_FLAG_CALL };
+struct ss_flag_setter {
+    const char *name; /* with "--" */
+    char values;
+    int treatment; /* SS_FLAG_OWN or SS_FLAG_MODELLED */
+    int kind;
+    size_t offset;
+    double low, high; /* SET: value in low; TEXT: size in high */
+    const struct ss_flag_choice *choices;
+    ss_flag_call call;
+    const char *doc;
+};
+/* Ends with a name of NULL. */
+extern const struct ss_flag_setter ss_flag_setters[];
+
+/* One flag, whichever table it is in. */
+struct ss_flag {
+    char name[96];
+    int treatment;
+    char values;
+    const char *why;                     /* reason or meaning, may be NULL */
+    const struct ss_flag_setter *setter; /* OWN and MODELLED only */
+};
+/* Walks over all flags; start with {0}. 0 past the end. */
+struct ss_flag_walk {
+    size_t setter, group;
+    const char *names; /* rest of the group's list */
+};
+int ss_flag_next(struct ss_flag_walk *w, struct ss_flag *out);
+/* By name with "--"; 0 when there is none. */
+int ss_flag_find(const char *name, struct ss_flag *out);
+/* Nearest known name, written to buf; 0 when none is near. */
+int ss_flag_nearest(const char *name, char *buf, size_t size);
+/* Applies n values; on failure *why says what is wrong (a text in buf or a static one). */
+int ss_flag_apply(const struct ss_flag_setter *s, struct ss_job *job, int n, char *const *values,
+                  char *buf, size_t size, const char **why);
+const char *ss_flag_treatment_name(int treatment);
+
+#endif

@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "stepsim/job.h"
+
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/base.h"
+#include "workload/job_internal.h"
+
+void ss_job_init(struct ss_job *job)
+{
+    memset(job, 0, sizeof(*job));
+    ss_copy(job->stack, sizeof(job->stack), "megatron-2407");
+    ss_copy(job->schedule, sizeof(job->schedule), "auto");
+    ss_copy(job->rank_order, sizeof(job->rank_order), "tp-cp-ep-dp-pp");
+    job->tp = job->pp = job->cp = job->ep = 1;
+    job->precision = SS_FP32;
+    job->fp8_base = -1;
+    job->attention = SS_ATTENTION_AUTO;
+    job->recompute_method = -1;
+    job->attention_dropout = job->hidden_dropout = -1;
+    job->overlap_p2p = 1;
+    job->grad_reduce_fp32 = -1;
+    job->cpu_offload_activations = job->cpu_offload_weights = 1;
+    job->check_for_nan = 1;
+    job->vocab_divisible_by = 128;
+    ss_model_init(&job->model);
+}
+
+static int add_note(struct ss_notes *notes, const char *fmt, va_list args)
+{
+    char *text;
+    size_t cap = notes->cap;
+
+    if (vasprintf(&text, fmt, args) < 0)
+        return SS_ERR_NOMEM;
+    for (unsigned long i = 0; i < notes->n; i++)
+        if (!strcmp(notes->text[i], text)) {
+            free(text);
+            return SS_OK;
+        }
+    if (ss_grow(&notes->text, &cap, notes->n + 1, sizeof(*notes->text))) {
+        free(text);
+        return SS_ERR_NOMEM;
+    }
+    notes->cap = cap;
+    notes->text[notes->n++] = text;
+    return SS_OK;
+}
+
+int ss_notes_add(struct ss_notes *notes, const char *fmt, ...)
+{
+    va_list args;
+
+    va_start(args, fmt);
+    int rc = add_note(notes, fmt, args);
+    va_end(args);
+    return rc;
+}
+
+void ss_job_note(struct ss_notes *notes, const char *fmt, ...)
+{
+    va_list args;
+
+    if (!notes)
+        return;
+    va_start(args, fmt);
+    add_note(notes, fmt, args); /* a note lost to exhaustion changes no result */
+    va_end(args);
+}
+
+void ss_notes_free(struct ss_notes *notes)
+{
+    if (!notes)
+        return;
+    for (unsigned long i = 0; i < notes->n; i++)
+        free(notes->text[i]);
+    free(notes->text);
+    memset(notes, 0, sizeof(*notes));
+}
+
+int ss_job_dp(const struct ss_job *job, int world_size)
+{
+    return (int)(world_size / ((int64_t)job->tp * job->pp * job->cp));
+}
+
+int ss_job_microbatches(const struct ss_job *job, int world_size)
+{
+    return (int)(job->global_batch / ((int64_t)job->micro_batch * ss_job_dp(job, world_size)));
+}
+
+int ss_job_chunks(const struct ss_job *job)
+{
+    if (job->pp == 1)
+        return 1;
+    if (job->virtual_stages)
+        return job->virtual_stages;
+    if (!job->layers_per_virtual_stage)
+        return 1;
+    int v = job->model.num_layers / job->pp / job->layers_per_virtual_stage;
+    return v > 1 ? v : 1;
+}

@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the readers of models and jobs share. */
+#ifndef SS_MODEL_INTERNAL_H
+#define SS_MODEL_INTERNAL_H
+
+#include <stddef.h>
+
+#include "stepsim/model.h"
+
+/* A choice or yes/no that nobody gave; sizes use 0. Gone after ss_model_finish. */
+#define SS_MODEL_UNSET (-1)
+
+/* Takes over every value that `given` has. */
+void ss_model_overlay(struct ss_model *base, const struct ss_model *given);
+/* Parses the text of a config.json; `file` stands for it in messages. *out is initialised here. */
+int ss_model_parse(const char *text, size_t len, const char *file, struct ss_model *out,
+                   struct ss_error *err);
+
+#endif
