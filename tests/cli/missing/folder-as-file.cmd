@@ -1,0 +1,1 @@
+mkdir d.args; "$STEPSIM" run --job d.args

@@ -1,0 +1,1 @@
+"$STEPSIM" run --job ./none.args

@@ -1,0 +1,1 @@
+"$STEPSIM" platform check ./none.xml

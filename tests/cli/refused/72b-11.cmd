@@ -1,0 +1,1 @@
+"$STEPSIM" run --platform h800 --nodes 8 --model qwen2.5-72b --bf16 --fp8-format hybrid --seq 8192 --mbs 1 --gbs 1024 --use-distributed-optimizer --overlap-grad-reduce --overlap-param-gather --sequence-parallel --tp-comm-overlap --tp 4 --pp 4 --cp 8

@@ -1,0 +1,1 @@
+"$STEPSIM" run --platform h20 --nodes 1 --stack nemo-24.03 --model llama2-13b --seq 16384 --mbs 1 --gbs 1 --precision fp32 --tp 4 --cp 2 --recompute-granularity full --recompute-method uniform --recompute-num-layers 1 --use-distributed-optimizer --sequence-parallel

@@ -1,0 +1,1 @@
+"$STEPSIM" rum --platform h800

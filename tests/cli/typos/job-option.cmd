@@ -1,0 +1,1 @@
+"$STEPSIM" run --platform h800 --nodes 1 --model llama3.1-8b --use-distributed-optimiser

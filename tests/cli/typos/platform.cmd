@@ -1,0 +1,1 @@
+"$STEPSIM" run --platform h80 --nodes 1 --model llama3.1-8b --bf16 --gbs 8 --seq 1024

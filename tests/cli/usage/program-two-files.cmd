@@ -1,0 +1,1 @@
+"$STEPSIM" program read a b

@@ -1,0 +1,1 @@
+"$STEPSIM" run --platform h800 --engine
