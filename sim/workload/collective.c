@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "workload/collective.h"
+
+#include <math.h>
+
+void ss_net_init(struct ss_net *net, const struct ss_platform *p)
+{
+    const struct ss_card *card = ss_platform_card(p);
+    net->nvlink_busbw = ss_platform_nvlink_bandwidth(p) * card->nvlink_efficiency;
+    net->nvlink_step = card->nvlink_latency;
+    net->nic_busbw = ss_platform_nic_bandwidth(p) * card->nic_efficiency;
+    net->nic_step = card->nic_latency;
+    net->gpus_per_node = ss_platform_gpus_per_node(p);
+    net->nics_per_node = ss_platform_nics_per_node(p);
+    if (net->nvlink_busbw <= 0) /* no NVLink: GPUs of a node talk over PCIe */
+        net->nvlink_busbw = card->pcie_bandwidth;
+}
+
+double ss_net_nics(const struct ss_net *net, const struct ss_group_shape *g)
+{
+    return fmax(1, floor((double)g->per_node * net->nics_per_node / net->gpus_per_node));
+}
+
+double ss_collective_traffic(int kind, double bytes, int n)
+{
+    double ring = bytes * (n - 1) / n;
+    return kind == SS_COLL_ALL_REDUCE ? 2 * ring : ring;
+}
+
+double ss_collective_latency(const struct ss_net *net, int kind, const struct ss_group_shape *g)
+{
+    int far = g->nodes > 1 ? g->nodes : 0; /* ring steps that leave a node */
+    double once = (g->n - 1 - fmin(far, g->n - 1)) * net->nvlink_step + fmin(far, g->n - 1) * net->nic_step;
+    return kind == SS_COLL_ALL_REDUCE ? 2 * once : once;
+}
+
+double ss_collective_seconds(const struct ss_net *net, int kind, double bytes, const struct ss_group_shape *g)
+{
+    double traffic, slowest;
+    if (g->n <= 1)
+        return 0;
+    traffic = ss_collective_traffic(kind, bytes, g->n);
+    slowest = g->per_node > 1 ? traffic / net->nvlink_busbw : 0;
+    if (g->nodes > 1)
+        slowest = fmax(slowest, traffic / (net->nic_busbw * ss_net_nics(net, g)));
+    return ss_collective_latency(net, kind, g) + slowest;
+}

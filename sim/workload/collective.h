@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Collectives: uncontended time in closed form, and the same lowered to phases of flows. */
+#ifndef SS_WORKLOAD_COLLECTIVE_H
+#define SS_WORKLOAD_COLLECTIVE_H
+
+#include "stepsim/plan.h"
+
+enum ss_collective_kind {
+    SS_COLL_ALL_GATHER,
+    SS_COLL_REDUCE_SCATTER,
+    SS_COLL_ALL_REDUCE,
+    SS_COLL_ALL_TO_ALL
+};
+
+/* What a collective needs to know of a group: members, nodes they lie on, members on one node. */
+struct ss_group_shape {
+    int n, nodes, per_node;
+};
+
+/* Links of one GPU as collectives see them: busbw per direction and latency of a ring step. */
+struct ss_net {
+    double nvlink_busbw, nvlink_step; /* bytes/s, s */
+    double nic_busbw, nic_step;       /* of one NIC */
+    int gpus_per_node, nics_per_node;
+};
+
+void ss_net_init(struct ss_net *net, const struct ss_platform *p);
+/* NICs that a group's members on one node drive. */
+double ss_net_nics(const struct ss_net *net, const struct ss_group_shape *g);
+/* Traffic of one member over the buffer: 2(n-1)/n for all-reduce, (n-1)/n for the others (nccl-tests,
+ * PERFORMANCE.md). `bytes` is the full buffer. */
+double ss_collective_traffic(int kind, double bytes, int n);
+/* Latency of all steps of a ring over the group. */
+double ss_collective_latency(const struct ss_net *net, int kind, const struct ss_group_shape *g);
+/* Uncontended time: latency + the slower of NVLink and NICs. 0 for one member. */
+double ss_collective_seconds(const struct ss_net *net, int kind, double bytes,
+                             const struct ss_group_shape *g);
+
+#endif

@@ -1,0 +1,306 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "workload/cost.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "base/base.h"
+
+double ss_cost_peak(const struct ss_card *card, int precision)
+{
+    const double peak[SS_PRECISION_COUNT] = {card->peak_fp32, card->peak_fp16, card->peak_bf16,
+                                             card->peak_fp8};
+    return peak[precision];
+}
+
+static double gemm_efficiency(const struct ss_card *card, int precision)
+{
+    const double eff[SS_PRECISION_COUNT] = {card->gemm_eff_fp32, card->gemm_eff_fp16, card->gemm_eff_bf16,
+                                            card->gemm_eff_fp8};
+    return eff[precision];
+}
+
+static double kernels_s(const struct ss_cost_context *c, double n)
+{
+    return n * (c->card->kernel_latency + c->stack->host_gap);
+}
+
+double ss_cost_elementwise(const struct ss_cost_context *c, double bytes, int kernels)
+{
+    return bytes / (c->card->hbm_bandwidth * c->card->hbm_efficiency) + kernels_s(c, kernels);
+}
+
+double ss_cost_gemm(const struct ss_cost_context *c, int precision, double m, double n, double k,
+                    int accumulate, double sms)
+{
+    const struct ss_card *card = c->card;
+    double tm = card->gemm_tile_m, tn = card->gemm_tile_n, small = card->gemm_small_tile;
+    const double tiles[4][3] = {{tm, tn, 1}, {tn, tm, 1}, {tm, tn * 0.75, sqrt(small)}, {tm, tn / 2, small}};
+    double sm_rate = ss_cost_peak(card, precision) * gemm_efficiency(card, precision) / card->sm_count;
+    double steps = k + (precision == SS_FP8 ? card->gemm_k_prologue_fp8 : card->gemm_k_prologue);
+    double element = precision == SS_FP8 ? 1 : precision == SS_FP32 ? 4 : 2;
+    double bandwidth = card->hbm_bandwidth * card->hbm_efficiency;
+    double moved = ((m * k + k * n) * element + (accumulate ? 0 : m * n * fmax(element, 2))) / bandwidth;
+    double best = INFINITY;
+    for (size_t i = 0; i < SS_ARRAY_LEN(tiles); i++) {
+        double waves = ceil(ceil(m / tiles[i][0]) * ceil(n / tiles[i][1]) / sms);
+        best = fmin(best, waves * 2 * tiles[i][0] * tiles[i][1] * steps / (sm_rate * tiles[i][2]));
+    }
+    return fmax(best, moved) + (accumulate ? m * n * 8 / bandwidth : 0) + kernels_s(c, 1);
+}
+
+static void add_all(double *to, const double *from)
+{
+    for (int i = 0; i < SS_LABEL_COUNT; i++)
+        to[i] += from[i];
+}
+
+/* Share of the asymptotic attention rate that a chunk of queries reaches, 1 at 8192 tokens. */
+static double attention_saturation(const struct ss_cost_context *c)
+{
+    double half = c->stack->attention_half_tokens, at = 8192;
+    return c->shape.chunk / (c->shape.chunk + half) * (at + half) / at;
+}
+
+/* Ring passes of K and V (P2P), each hidden under the attention of one chunk; the others are exposed. */
+static double cp_exposed(const struct ss_cost_context *c, double attention_s, double tensors)
+{
+    const struct ss_shape *s = &c->shape;
+    const struct ss_group_shape *g = &c->cp;
+    double kv = 2 * s->tokens * s->groups * s->d * s->e;
+    double qo = 2 * s->tokens * s->heads * s->d * s->e;
+    if (g->n <= 1)
+        return 0;
+    switch (c->job->cp_comm_type) {
+    case SS_CP_A2A: return tensors * ss_collective_seconds(&c->net, SS_COLL_ALL_TO_ALL, kv + qo, g);
+    case SS_CP_ALLGATHER: return tensors * ss_collective_seconds(&c->net, SS_COLL_ALL_GATHER, kv * g->n, g);
+    default: {
+        double busbw = g->nodes > 1 ? fmin(c->net.nvlink_busbw, c->net.nic_busbw) : c->net.nvlink_busbw;
+        double step = tensors * kv / busbw + (g->nodes > 1 ? c->net.nic_step : c->net.nvlink_step);
+        return (g->n - 1) *
+               fmax(step - c->stack->cp_overlap * attention_s / g->n, (1 - c->stack->cp_overlap) * step);
+    }
+    }
+}
+
+/* Partial results of the chunks are rescaled and added in fp32 (ring attention). */
+static double cp_correction(const struct ss_cost_context *c)
+{
+    const struct ss_shape *s = &c->shape;
+    if (c->cp.n <= 1 || c->job->cp_comm_type == SS_CP_A2A)
+        return 0;
+    return ss_cost_elementwise(c, (c->cp.n - 1) * s->tokens * s->heads * s->d * (s->e + 8),
+                               3 * (c->cp.n - 1));
+}
+
+static void attention_cost(const struct ss_cost_context *c, const struct ss_op *op, double *forward,
+                           double *backward)
+{
+    const struct ss_stack *st = c->stack;
+    int p = c->shape.storage_precision;
+    double peak = ss_cost_peak(c->card, p);
+    if (c->shape.attention == SS_ATTENTION_UNFUSED) {
+        double rate = peak * gemm_efficiency(c->card, p);
+        *forward = op->forward_flops / rate + ss_cost_elementwise(c, op->forward_bytes, op->forward_kernels);
+        *backward =
+            op->backward_flops / rate + ss_cost_elementwise(c, op->backward_bytes, op->backward_kernels);
+        return;
+    }
+    int fused = c->shape.attention == SS_ATTENTION_FUSED;
+    double rate = peak * attention_saturation(c);
+    *forward = op->forward_flops / (rate * (fused ? st->fused_fwd : st->flash_fwd)) +
+               kernels_s(c, op->forward_kernels) + cp_correction(c);
+    *backward = op->backward_flops / (rate * (fused ? st->fused_bwd : st->flash_bwd)) +
+                kernels_s(c, op->backward_kernels) + 2 * cp_correction(c);
+}
+
+/* Times of the collectives around one linear layer. */
+struct tp_times {
+    double gather, scatter; /* SP: all-gather and reduce-scatter; else `scatter` is the all-reduce */
+};
+
+static struct tp_times tp_times_of(const struct ss_cost_context *c, int precision)
+{
+    const struct ss_shape *s = &c->shape;
+    struct ss_net net = c->net;
+    struct tp_times t = {0, 0};
+    double full = s->tokens * s->h * s->e;
+    double gathered = precision == SS_FP8 && c->stack->fp8_allgather ? s->tokens * s->h : full;
+    if (c->tp.n <= 1)
+        return t;
+    if (s->tp_comm_overlap && c->tp.nodes == 1)
+        net.nvlink_busbw *= c->stack->tp_overlap_busbw / c->card->nvlink_efficiency;
+    if (s->sp > 1) {
+        t.gather = ss_collective_seconds(&net, SS_COLL_ALL_GATHER, gathered, &c->tp);
+        t.scatter = ss_collective_seconds(&net, SS_COLL_REDUCE_SCATTER, full, &c->tp);
+    } else {
+        t.scatter = ss_collective_seconds(&net, SS_COLL_ALL_REDUCE, full, &c->tp);
+    }
+    return t;
+}
+
+static double exposed(double communication, double beside)
+{
+    return fmax(0, communication - beside);
+}
+
+/* A linear layer with its TP collectives. With --tp-comm-overlap every collective runs beside its GEMM,
+ * which has `overlap_sms` SMs less; without it only the backward's input gather (beside the input
+ * gradient) and its scatter or all-reduce (beside the weight gradient) are asynchronous. */
+static void linear_cost(const struct ss_cost_context *c, const struct ss_op *op, double *fwd, double *dgrad,
+                        double *wgrad)
+{
+    int sp = c->shape.sp > 1, tp = op->role != SS_TP_NONE && c->tp.n > 1;
+    int overlap = tp && c->shape.tp_comm_overlap && op->precision == c->shape.gemm_precision;
+    int column = op->role == SS_TP_COLUMN, acc = c->stack->fused_wgrad_accumulation > 0;
+    double all = c->card->sm_count, part = all - (overlap ? fmin(c->stack->tp_overlap_sms, all - 1) : 0);
+    double f = ss_cost_gemm(c, op->precision, op->m, op->n, op->k, 0, part);
+    double d = ss_cost_gemm(c, op->precision, op->m, op->k, op->n, 0, part);
+    double w = ss_cost_gemm(c, op->precision, op->n, op->k, op->m, acc, column ? part : all);
+    fwd[SS_LABEL_COMPUTE] += f;
+    dgrad[SS_LABEL_COMPUTE] += d;
+    wgrad[SS_LABEL_COMPUTE] += w;
+    if (!acc) /* gradient added to the main gradient by a kernel of its own */
+        wgrad[SS_LABEL_COMPUTE] += ss_cost_elementwise(c, op->n * op->k * (c->shape.e * 3), 1);
+    if (!tp)
+        return;
+    struct tp_times t = tp_times_of(c, op->precision);
+    if (!sp) {
+        fwd[SS_LABEL_TP] += column ? 0 : t.scatter;
+        dgrad[SS_LABEL_TP] += column ? exposed(t.scatter, w) : 0;
+    } else if (column) {
+        fwd[SS_LABEL_TP] += overlap ? exposed(t.gather, f) : t.gather;
+        dgrad[SS_LABEL_TP] += exposed(t.gather, d) + exposed(t.scatter, w);
+    } else {
+        fwd[SS_LABEL_TP] += overlap ? exposed(t.scatter, f) : t.scatter;
+        dgrad[SS_LABEL_TP] += overlap ? exposed(t.gather, d) : t.gather;
+    }
+}
+
+/* Sharded parameters are gathered before each pass and gradients scattered after the backward, each
+ * beside the layer's own compute (prefetch of one layer). */
+static void fsdp_cost(const struct ss_cost_context *c, double params, struct ss_layer_cost *out)
+{
+    double e = c->shape.e, f = 0, b = 0;
+    double gather = ss_collective_seconds(&c->net, SS_COLL_ALL_GATHER, params * e, &c->fsdp);
+    double scatter = ss_collective_seconds(&c->net, SS_COLL_REDUCE_SCATTER,
+                                           params * (c->job->grad_reduce_fp32 ? 4 : e), &c->fsdp);
+    if (c->fsdp.n <= 1)
+        return;
+    for (int i = 0; i < SS_LABEL_COUNT; i++) {
+        f += out->forward[i];
+        b += out->input_grad[i] + out->weight_grad[i];
+    }
+    int grads = c->job->sharding >= SS_SHARD_OPTIM_GRADS,
+        parameters = c->job->sharding >= SS_SHARD_OPTIM_GRADS_PARAMS;
+    double share = c->fsdp.nodes > 1 ? c->stack->comm_sm_nic : c->stack->comm_sm_nvlink;
+    double bf = parameters ? gather : 0, bb = (parameters ? gather : 0) + (grads ? scatter : 0);
+    /* The collectives take their share of the SMs from the compute that hides them. */
+    out->forward[SS_LABEL_DP] += exposed(bf, f) + share * fmin(bf, f);
+    out->input_grad[SS_LABEL_DP] += exposed(bb, b) + share * fmin(bb, b);
+}
+
+/* Scatter of the embedding's output and gather of the logits' input under sequence parallelism. */
+static void border_cost(const struct ss_cost_context *c, int layer_kind, struct ss_layer_cost *out)
+{
+    double full = c->shape.tokens * c->shape.h * c->shape.e, tokens = c->shape.tokens * 4;
+    int sp = c->shape.sp > 1;
+    if (c->tp.n <= 1)
+        return;
+    if (layer_kind == SS_LAYER_EMBEDDING) {
+        out->forward[SS_LABEL_TP] +=
+            ss_collective_seconds(&c->net, sp ? SS_COLL_REDUCE_SCATTER : SS_COLL_ALL_REDUCE, full, &c->tp);
+        if (sp)
+            out->weight_grad[SS_LABEL_TP] += ss_collective_seconds(&c->net, SS_COLL_ALL_GATHER, full, &c->tp);
+    } else if (layer_kind ==
+               SS_LAYER_LOSS) { /* maximum, target logit and sum of the parallel cross entropy */
+        out->forward[SS_LABEL_TP] += 3 * ss_collective_seconds(&c->net, SS_COLL_ALL_REDUCE, tokens, &c->tp);
+    }
+}
+
+/* Activations of the offloaded layers cross PCIe beside the layer's compute, each way once. */
+static void offload_cost(const struct ss_cost_context *c, const struct ss_ops *ops, struct ss_layer_cost *out)
+{
+    double bytes = (c->job->cpu_offload_activations ? ss_ops_saved_bytes(ops, 0) : 0) +
+                   (c->job->cpu_offload_weights ? ss_ops_params(ops) * c->shape.e : 0);
+    double f = 0, b = 0, copy = bytes / c->card->pcie_bandwidth;
+    for (int i = 0; i < SS_LABEL_COUNT; i++) {
+        f += out->forward[i];
+        b += out->input_grad[i] + out->weight_grad[i];
+    }
+    out->forward[SS_LABEL_OFFLOAD] += exposed(copy, f);
+    out->input_grad[SS_LABEL_OFFLOAD] += exposed(copy, b);
+}
+
+static void recompute_cost(const struct ss_cost_context *c, const struct ss_ops *ops, int recompute,
+                           const double *forward, struct ss_layer_cost *out)
+{
+    double f, b;
+    if (recompute == SS_RECOMPUTE_FULL) {
+        for (int i = 0; i < SS_LABEL_COUNT; i++)
+            out->input_grad[i == SS_LABEL_COMPUTE ? SS_LABEL_RECOMPUTE : i] += forward[i];
+        out->recompute_flops += out->forward_flops;
+    }
+    for (int i = 0; i < ops->n && recompute == SS_RECOMPUTE_SELECTIVE; i++) {
+        const struct ss_op *op = &ops->op[i];
+        if (!op->core_attention)
+            continue;
+        attention_cost(c, op, &f, &b);
+        out->input_grad[SS_LABEL_RECOMPUTE] += f;
+        out->input_grad[SS_LABEL_CP] += cp_exposed(c, f, 1);
+        out->recompute_flops += op->forward_flops;
+    }
+}
+
+void ss_cost_layer(const struct ss_cost_context *c, const struct ss_ops *ops, int layer_kind, int recompute,
+                   struct ss_layer_cost *out)
+{
+    double forward[SS_LABEL_COUNT] = {0};
+    memset(out, 0, sizeof *out);
+    for (int i = 0; i < ops->n; i++) {
+        const struct ss_op *op = &ops->op[i];
+        double f, b;
+        switch (op->kind) {
+        case SS_OP_GEMM: linear_cost(c, op, forward, out->input_grad, out->weight_grad); break;
+        case SS_OP_ATTENTION:
+            attention_cost(c, op, &f, &b);
+            forward[SS_LABEL_COMPUTE] += f;
+            out->input_grad[SS_LABEL_COMPUTE] += b;
+            forward[SS_LABEL_CP] += cp_exposed(c, f, 1);
+            out->input_grad[SS_LABEL_CP] += cp_exposed(c, b, 2);
+            break;
+        default:
+            forward[SS_LABEL_COMPUTE] += ss_cost_elementwise(c, op->forward_bytes, op->forward_kernels);
+            out->input_grad[SS_LABEL_COMPUTE] +=
+                ss_cost_elementwise(c, op->backward_bytes, op->backward_kernels);
+        }
+        out->forward_flops += op->forward_flops;
+        out->backward_flops += op->backward_flops;
+    }
+    add_all(out->forward, forward);
+    border_cost(c, layer_kind, out);
+    recompute_cost(c, ops, recompute, forward, out);
+    fsdp_cost(c, ss_ops_params(ops), out);
+}
+
+void ss_cost_layer_offload(const struct ss_cost_context *c, const struct ss_ops *ops,
+                           struct ss_layer_cost *out)
+{
+    offload_cost(c, ops, out);
+}
+
+double ss_cost_optimizer(const struct ss_cost_context *c, double params, double shards)
+{
+    double local = params / shards, e = c->shape.e, device, host;
+    /* Gradient norm reads 4 B; the step reads gradient, two moments and the master copy, writes the last
+     * three and the 16-bit parameter. */
+    double step = local * (4 + 4 + 12 + 12 + (e < 4 ? e : 0)) * c->stack->adam_passes;
+    double copies = c->stack->grad_copy > 0 && e < 4 ? params * (e + 4) + params * (4 + e) : 0;
+    device = (step * (1 - c->job->optimizer_offload) + copies) /
+             (c->card->hbm_bandwidth * c->card->hbm_efficiency);
+    /* Offloaded: gradients go out and parameters come back over PCIe; the host steps at memory speed,
+     * which PCIe bounds from above on every node here. */
+    host = c->job->optimizer_offload * local * (4 + e) / c->card->pcie_bandwidth +
+           c->job->optimizer_offload * local * 28 / c->card->pcie_bandwidth;
+    return device + host + kernels_s(c, 12);
+}

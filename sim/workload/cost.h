@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Seconds of operators and layers on one rank, nothing contended (docs/model.md has the equations). */
+#ifndef SS_WORKLOAD_COST_H
+#define SS_WORKLOAD_COST_H
+
+#include "stepsim/job.h"
+#include "stepsim/platform.h"
+#include "workload/collective.h"
+#include "workload/ops.h"
+
+struct ss_cost_context {
+    const struct ss_card *card;
+    const struct ss_stack *stack;
+    const struct ss_job *job;
+    struct ss_shape shape;
+    struct ss_net net;
+    struct ss_group_shape tp, cp, fsdp; /* fsdp: n = 1 when parameters are not sharded */
+};
+
+/* One layer, one microbatch, by label. */
+struct ss_layer_cost {
+    double forward[SS_LABEL_COUNT];
+    double input_grad[SS_LABEL_COUNT];                     /* I, with the recompute if there is any */
+    double weight_grad[SS_LABEL_COUNT];                    /* W */
+    double forward_flops, backward_flops, recompute_flops; /* of one rank, causal attention halved */
+};
+
+/* C[m x n] = A[m x k] B[k x n] in output tiles over waves of `sms` SMs:
+ * waves * 2 tile_m tile_n (k + prologue) / (peak / SMs * efficiency), the best of four tiles, at least
+ * the HBM time of the three matrices (with `accumulate` the fp32 read and write of C on top). */
+double ss_cost_gemm(const struct ss_cost_context *c, int precision, double m, double n, double k,
+                    int accumulate, double sms);
+/* Bandwidth-bound kernels. */
+double ss_cost_elementwise(const struct ss_cost_context *c, double bytes, int kernels);
+/* A layer's operators; recompute: enum ss_recompute applied to this layer. */
+void ss_cost_layer(const struct ss_cost_context *c, const struct ss_ops *ops, int layer_kind, int recompute,
+                   struct ss_layer_cost *out);
+/* Adds what CPU offloading of this layer exposes. */
+void ss_cost_layer_offload(const struct ss_cost_context *c, const struct ss_ops *ops,
+                           struct ss_layer_cost *out);
+/* Optimizer step, gradient clipping and copies on `params` parameters of which 1/shards are stepped here. */
+double ss_cost_optimizer(const struct ss_cost_context *c, double params, double shards);
+double ss_cost_peak(const struct ss_card *card, int precision);
+
+#endif

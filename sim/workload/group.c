@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Process groups by arithmetic on the rank order, nothing stored. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/base.h"
+#include "stepsim/plan.h"
+
+static const char *const axis_names[SS_AXIS_COUNT] = {"tp", "cp", "ep", "dp", "pp"};
+
+const char *ss_group_name(int kind)
+{
+    static const char *const names[SS_GROUP_COUNT] = {
+#define X(sym, name, axes) name,
+        SS_GROUP_LIST(X)
+#undef X
+    };
+    return kind >= 0 && kind < SS_GROUP_COUNT ? names[kind] : "unknown";
+}
+
+static int axis_of(const char *word, size_t len)
+{
+    for (int i = 0; i < SS_AXIS_COUNT; i++)
+        if (strlen(axis_names[i]) == len && strncmp(word, axis_names[i], len) == 0)
+            return i;
+    return -1;
+}
+
+int ss_ranks_init(struct ss_ranks *r, const char *order, const int size[SS_AXIS_COUNT], struct ss_error *err)
+{
+    int seen[SS_AXIS_COUNT] = {0}, stride = 1;
+    memset(r, 0, sizeof *r);
+    for (const char *p = order; *p;) {
+        size_t len = strcspn(p, "-");
+        int axis = axis_of(p, len);
+        if (axis < 0 || seen[axis])
+            return ss_fail(err, SS_ERR_INPUT, NULL, 0,
+                           "rank order '%s' must name each of tp, cp, ep, dp, pp at most once", order);
+        seen[axis] = 1;
+        r->size[axis] = size[axis];
+        r->stride[axis] = stride;
+        stride *= size[axis];
+        p += len;
+        p += *p == '-';
+    }
+    for (int i = 0; i < SS_AXIS_COUNT; i++) {
+        if (!seen[i] && size[i] > 1)
+            return ss_fail(err, SS_ERR_CONFIG, NULL, 0, "rank order '%s' lacks %s, whose size is %d", order,
+                           axis_names[i], size[i]);
+        if (!seen[i]) {
+            r->size[i] = 1;
+            r->stride[i] = stride;
+        }
+    }
+    r->world_size = stride;
+    return SS_OK;
+}
+
+int ss_ranks_coordinate(const struct ss_ranks *r, int rank, int axis)
+{
+    return rank / r->stride[axis] % r->size[axis];
+}
+
+/* Bit i: axis i varies inside the group. */
+static unsigned group_axes(int kind)
+{
+    static const char *const axes[SS_GROUP_COUNT] = {
+#define X(sym, name, varying) varying,
+        SS_GROUP_LIST(X)
+#undef X
+    };
+    unsigned mask = 0;
+    for (const char *p = axes[kind]; *p;) {
+        size_t len = strcspn(p, "-");
+        mask |= 1u << axis_of(p, len);
+        p += len;
+        p += *p == '-';
+    }
+    return mask;
+}
+
+void ss_ranks_group(const struct ss_ranks *r, int kind, int rank, int *out, int *n)
+{
+    unsigned mask = group_axes(kind);
+    int base = rank, count = 1, order[SS_AXIS_COUNT], k = 0;
+    for (int a = 0; a < SS_AXIS_COUNT; a++) {
+        if (!(mask & 1u << a) || r->size[a] == 1)
+            continue;
+        base -= ss_ranks_coordinate(r, rank, a) * r->stride[a];
+        count *= r->size[a];
+        order[k++] = a;
+    }
+    for (int i = 1; i < k; i++) /* fastest axis first, so that members ascend */
+        for (int j = i; j > 0 && r->stride[order[j]] < r->stride[order[j - 1]]; j--) {
+            int t = order[j];
+            order[j] = order[j - 1];
+            order[j - 1] = t;
+        }
+    *n = 0;
+    for (int i = 0; i < count; i++) {
+        int member = base, rest = i, first = 1, last = 1;
+        for (int j = 0; j < k; j++) {
+            int c = rest % r->size[order[j]];
+            rest /= r->size[order[j]];
+            member += c * r->stride[order[j]];
+            first &= c == 0;
+            last &= c == r->size[order[j]] - 1;
+        }
+        if (kind == SS_GROUP_EMBEDDING && !first && !last)
+            continue;
+        out[(*n)++] = member;
+    }
+}

@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Bytes that a rank holds, as Megatron-LM holds them (docs/model.md). */
+#ifndef SS_WORKLOAD_MEMORY_H
+#define SS_WORKLOAD_MEMORY_H
+
+#include "workload/cost.h"
+
+/* Parameters of one rank by what the memory account needs of them. */
+struct ss_param_count {
+    double all;   /* every parameter of the rank */
+    double gemm;  /* those of which fp8 keeps a copy and its transpose */
+    double layer; /* of one transformer layer: what FSDP gathers at a time */
+};
+
+/* Static bytes by class; `shards`: ranks that divide the optimizer states (1 without ZeRO). */
+void ss_memory_static(const struct ss_cost_context *c, const struct ss_param_count *params, double shards,
+                      double memory[SS_MEM_COUNT]);
+/* Bytes that the layers of one chunk keep from a microbatch's F to its B, and the working sets.
+ * `kept[]` are the operators of an ordinary layer; nlayers of them. Fills the chunk's byte fields. */
+void ss_memory_chunk(const struct ss_cost_context *c, const struct ss_ops *layer,
+                     const struct ss_ops *embedding, const struct ss_ops *loss, struct ss_chunk_cost *chunk);
+/* Layers of a chunk that are fully recomputed. */
+int ss_memory_recomputed_layers(const struct ss_job *job, int nlayers);
+
+#endif

@@ -1,0 +1,258 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "workload/ops.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "base/base.h"
+
+void ss_shape_init(struct ss_shape *s, const struct ss_job *job, const struct ss_stack *stack,
+                   int padded_vocab)
+{
+    const struct ss_model *m = &job->model;
+    memset(s, 0, sizeof *s);
+    s->micro_batch = job->micro_batch;
+    s->sequence = job->seq_length;
+    s->chunk = (double)job->seq_length / job->cp;
+    s->tokens = s->micro_batch * s->chunk;
+    s->tp = job->tp;
+    s->cp = job->cp;
+    s->h = m->hidden_size;
+    s->ffn = (double)m->ffn_hidden_size / job->tp;
+    s->heads = (double)m->num_attention_heads / job->tp;
+    s->groups = fmax(1, (double)m->num_query_groups / job->tp);
+    s->d = m->kv_channels;
+    s->vocab = (double)padded_vocab / job->tp;
+    s->sp = job->sequence_parallel && job->tp > 1 ? job->tp : 1;
+    s->gated = m->gated_mlp;
+    s->qkv_bias = m->qkv_bias;
+    s->linear_bias = m->linear_bias;
+    s->learned_positions = m->position == SS_POSITION_LEARNED;
+    s->rope = m->position == SS_POSITION_ROPE;
+    s->norm_is_layernorm = m->normalization == SS_NORM_LAYERNORM;
+    s->tied = m->tied_embeddings;
+    s->gemm_precision = job->precision;
+    s->storage_precision = job->precision == SS_FP8 ? job->fp8_base : job->precision;
+    s->e = s->storage_precision == SS_FP32 ? 4 : 2;
+    s->attention = job->attention;
+    if (s->attention == SS_ATTENTION_AUTO)
+        s->attention = s->storage_precision == SS_FP32                 ? SS_ATTENTION_UNFUSED
+                       : strcmp(stack->attention_auto, "fused") == 0   ? SS_ATTENTION_FUSED
+                       : strcmp(stack->attention_auto, "unfused") == 0 ? SS_ATTENTION_UNFUSED
+                                                                       : SS_ATTENTION_FLASH;
+    s->tp_comm_overlap = job->tp_comm_overlap && job->tp > 1 && s->sp > 1;
+    s->attention_dropout = job->attention_dropout;
+    s->hidden_dropout = job->hidden_dropout;
+}
+
+double ss_shape_border_bytes(const struct ss_shape *s)
+{
+    return s->tokens * s->h * s->e / s->sp;
+}
+
+static struct ss_op *op_add(struct ss_ops *ops, const char *name, int kind)
+{
+    struct ss_op *op = &ops->op[ops->n++];
+    memset(op, 0, sizeof *op);
+    op->name = name;
+    op->kind = kind;
+    op->forward_kernels = op->backward_kernels = 1;
+    return op;
+}
+
+/* Linear layer [tokens x k] -> [tokens x n] and what it keeps: its input, unless that is saved elsewhere. */
+static struct ss_op *op_linear(struct ss_ops *ops, const char *name, const struct ss_shape *s, double n,
+                               double k, int role, int precision, int bias)
+{
+    struct ss_op *op = op_add(ops, name, SS_OP_GEMM);
+    op->m = s->tokens;
+    op->n = n;
+    op->k = k;
+    op->role = role;
+    op->precision = precision;
+    op->gemm_params = n * k;
+    op->params = n * k + (bias ? n : 0);
+    op->forward_flops = 2 * op->m * n * k;
+    op->backward_flops = 2 * op->forward_flops;
+    op->backward_kernels = 2;
+    return op;
+}
+
+static void op_elementwise(struct ss_op *op, double forward_bytes, double backward_bytes, int forward_kernels,
+                           int backward_kernels)
+{
+    op->forward_bytes = forward_bytes;
+    op->backward_bytes = backward_bytes;
+    op->forward_kernels = forward_kernels;
+    op->backward_kernels = backward_kernels;
+}
+
+/* Traffic of the fp8 casts and transposes of one linear layer (Transformer Engine): an input that the
+ * norm already wrote in fp8 is transposed (1 B read, 1 B written); a 16-bit one is read once and written
+ * twice; so is the gradient of the output. */
+static void op_fp8_cast(struct ss_ops *ops, const struct ss_shape *s, const struct ss_stack *stack, double in,
+                        double out, int in_is_fp8)
+{
+    struct ss_op *op = op_add(ops, "fp8 cast", SS_OP_ELEMENTWISE);
+    double passes = stack->fp8_cast_passes * s->tokens;
+    op_elementwise(op, passes * in * (in_is_fp8 ? 2 : 4), passes * out * 4, in_is_fp8 ? 1 : 2, 2);
+}
+
+static void norm_add(struct ss_ops *ops, const struct ss_shape *s, const struct ss_stack *stack,
+                     const char *name)
+{
+    int fp8 = s->gemm_precision == SS_FP8;
+    double x = s->tokens * s->h / s->sp;
+    struct ss_op *op = op_add(ops, name, SS_OP_ELEMENTWISE);
+    /* Forward reads x and writes the norm (in fp8 when the GEMM wants it); backward reads x and the
+     * gradient and writes one. */
+    op_elementwise(op, x * (s->e + (fp8 ? 1 : s->e)), x * 3 * s->e, 1, 2);
+    op->params = s->h * (s->norm_is_layernorm ? 2 : 1);
+    /* Kept: the norm's input and, for the weight gradient of the GEMM behind it, its output. */
+    op->saved_bytes = x * (s->e + (fp8 && stack->te_layers ? 1 : s->e)) + 4 * s->tokens / s->sp;
+    /* The gathered input of the column-parallel GEMM. */
+    op->working_bytes = s->sp > 1 ? s->tokens * s->h * (fp8 ? 1 : s->e) : 0;
+}
+
+/* Residual add with (jit-fused) bias and dropout; TorchScript's dropout keeps its 1-byte mask at p = 0 too. */
+static void residual_add(struct ss_ops *ops, const struct ss_shape *s)
+{
+    double x = s->tokens * s->h / s->sp;
+    struct ss_op *op = op_add(ops, "residual", SS_OP_ELEMENTWISE);
+    op_elementwise(op, x * (3 * s->e + (s->hidden_dropout > 0)), x * (3 * s->e + (s->hidden_dropout > 0)), 1,
+                   2);
+    op->saved_bytes = x;
+}
+
+static void attention_add(struct ss_ops *ops, const struct ss_shape *s, const struct ss_stack *stack)
+{
+    struct ss_op *op = op_add(ops, "core attention", SS_OP_ATTENTION);
+    double square = s->tokens * s->sequence * s->heads; /* elements of the score matrices */
+    op->core_attention = 1;
+    op->saved_bytes = s->tokens * (s->heads + 2 * s->groups) * s->d * s->e /* Q K V */
+                      + s->tokens * s->heads * s->d * s->e; /* output, input of the projection */
+    if (s->attention != SS_ATTENTION_UNFUSED) {
+        op->forward_flops = 4 * square * s->d / 2; /* causal half */
+        op->backward_flops = 2.5 * op->forward_flops;
+        op->backward_kernels = 3;
+        op->core_bytes = 4 * s->tokens * s->heads; /* softmax statistics */
+        return;
+    }
+    /* Q K^T, scale + mask + softmax, dropout, P V over the full square. */
+    op->forward_flops = 4 * square * s->d;
+    op->backward_flops = 2 * op->forward_flops;
+    op->forward_bytes = square * s->e * stack->unfused_passes_fwd;
+    op->backward_bytes = square * s->e * stack->unfused_passes_bwd;
+    op->forward_kernels = s->attention_dropout > 0 ? 4 : 3;
+    op->backward_kernels = s->attention_dropout > 0 ? 6 : 5;
+    /* Softmax output, and with dropout its mask and its output (Korthikanti et al. 2022, 5 a s / h). */
+    op->core_bytes = square * (s->e + (s->attention_dropout > 0 ? 1 + s->e : 0));
+    op->working_bytes = 2 * square * s->e;
+}
+
+static void dense_build(struct ss_ops *ops, const struct ss_shape *s, const struct ss_stack *stack)
+{
+    int p = s->gemm_precision, fp8 = p == SS_FP8;
+    double qkv = (s->heads + 2 * s->groups) * s->d, a = s->heads * s->d;
+    double fc1 = s->ffn * (s->gated ? 2 : 1);
+    struct ss_op *op;
+    norm_add(ops, s, stack, "input norm");
+    if (fp8)
+        op_fp8_cast(ops, s, stack, s->h / s->sp, qkv, 1);
+    op_linear(ops, "qkv", s, qkv, s->h, SS_TP_COLUMN, p, s->qkv_bias || s->linear_bias);
+    if (s->rope) {
+        double qk = s->tokens * (s->heads + s->groups) * s->d * s->e * 2 * stack->rope_passes;
+        op_elementwise(op_add(ops, "rope", SS_OP_ELEMENTWISE), qk, qk, 2, 2);
+    }
+    attention_add(ops, s, stack);
+    if (fp8)
+        op_fp8_cast(ops, s, stack, a, s->h / s->sp, 0);
+    op = op_linear(ops, "projection", s, s->h, a, SS_TP_ROW, p, s->linear_bias);
+    op->saved_bytes = fp8 ? s->tokens * a : 0; /* fp8 copy; in 16 bit attention already keeps it */
+    residual_add(ops, s);
+    norm_add(ops, s, stack, "mlp norm");
+    if (fp8)
+        op_fp8_cast(ops, s, stack, s->h / s->sp, fc1, 1);
+    op = op_linear(ops, "fc1", s, fc1, s->h, SS_TP_COLUMN, p, s->linear_bias);
+    op->saved_bytes = s->tokens * fc1 * s->e; /* input of the activation function */
+    op->working_bytes = s->tokens * (fc1 + s->ffn) * s->e;
+    op = op_add(ops, "activation", SS_OP_ELEMENTWISE);
+    op_elementwise(op, s->tokens * (fc1 + s->ffn) * s->e, s->tokens * (2 * fc1 + s->ffn) * s->e, 1, 1);
+    if (fp8)
+        op_fp8_cast(ops, s, stack, s->ffn, s->h / s->sp, 0);
+    op = op_linear(ops, "fc2", s, s->h, s->ffn, SS_TP_ROW, p, s->linear_bias);
+    op->saved_bytes = s->tokens * s->ffn * (fp8 ? 1 : s->e);
+    residual_add(ops, s);
+}
+
+static void embedding_build(struct ss_ops *ops, const struct ss_shape *s)
+{
+    double x = s->tokens * s->h;
+    struct ss_op *op = op_add(ops, "embedding", SS_OP_ELEMENTWISE);
+    /* Look-up, and scatter-add of fp32 gradients in the backward. */
+    op_elementwise(op, x * s->e * (s->learned_positions ? 5 : 2), x * (s->e + 8),
+                   s->learned_positions ? 3 : 1, 2);
+    op->params = s->vocab * s->h + (s->learned_positions ? s->sequence * s->h : 0);
+    op->saved_bytes = 8 * s->tokens + (s->hidden_dropout > 0 ? x / s->sp : 0);
+}
+
+static void loss_build(struct ss_ops *ops, const struct ss_shape *s, const struct ss_stack *stack)
+{
+    double logits = s->tokens * s->vocab;
+    struct ss_op *op;
+    norm_add(ops, s, stack, "final norm");
+    ops->op[ops->n - 1].saved_bytes = s->tokens * s->h / s->sp * 2 * s->e;
+    op = op_linear(ops, "logits", s, s->vocab, s->h, SS_TP_COLUMN, s->storage_precision, 0);
+    op->gemm_params = 0; /* stays in 16 bit under fp8 */
+    if (s->tied)
+        op->params = 0; /* counted by the embedding where they share a stage; the plan adds the copy else */
+    op = op_add(ops, "cross entropy", SS_OP_ELEMENTWISE);
+    op_elementwise(op, logits * stack->loss_fwd_bytes, logits * stack->loss_bwd_bytes, 12, 4);
+    /* 16-bit logits and their fp32 copy, in which the softmax works in place; the gradient is cast back. */
+    op->saved_bytes = logits * (stack->fused_cross_entropy || s->e == 4 ? s->e : s->e + 4);
+    op->working_bytes = logits * s->e;
+}
+
+int ss_ops_build(const struct ss_shape *s, const struct ss_stack *stack, int layer_kind, struct ss_ops *out,
+                 struct ss_error *err)
+{
+    out->n = 0;
+    switch (layer_kind) {
+    case SS_LAYER_EMBEDDING: embedding_build(out, s); return SS_OK;
+    case SS_LAYER_DENSE: dense_build(out, s, stack); return SS_OK;
+    case SS_LAYER_LOSS: loss_build(out, s, stack); return SS_OK;
+    default: return ss_fail(err, SS_ERR_UNSUPPORTED, NULL, 0, "this kind of layer is not modelled");
+    }
+}
+
+double ss_ops_params(const struct ss_ops *ops)
+{
+    double sum = 0;
+    for (int i = 0; i < ops->n; i++)
+        sum += ops->op[i].params;
+    return sum;
+}
+
+double ss_ops_gemm_params(const struct ss_ops *ops)
+{
+    double sum = 0;
+    for (int i = 0; i < ops->n; i++)
+        sum += ops->op[i].gemm_params;
+    return sum;
+}
+
+double ss_ops_saved_bytes(const struct ss_ops *ops, int selective_recompute)
+{
+    double sum = 0;
+    for (int i = 0; i < ops->n; i++)
+        sum += ops->op[i].saved_bytes + (selective_recompute ? 0 : ops->op[i].core_bytes);
+    return sum;
+}
+
+double ss_ops_working_bytes(const struct ss_ops *ops)
+{
+    double most = 0;
+    for (int i = 0; i < ops->n; i++)
+        most = fmax(most, ops->op[i].working_bytes);
+    return most;
+}

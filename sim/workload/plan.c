@@ -1,0 +1,366 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/base.h"
+#include "workload/memory.h"
+#include "workload/plan_internal.h"
+
+/* Operators of the three kinds of layers of a job, and what each costs on one class. */
+struct layer_set {
+    struct ss_ops embedding, dense, loss;
+    struct ss_layer_cost embedding_cost, dense_cost, redone_cost, loss_cost, offloaded_cost;
+};
+
+/* Transformer layers of virtual stage s. Uneven first and last pipeline ranks take what the flags say, the
+ * others share the rest; chunks of a rank are equal (ss_job_finish has checked the divisions). */
+static int layers_of_stage(const struct ss_job *job, const struct ss_schedule *s, int virtual_stage)
+{
+    int p = s->stages, rank = s->virtual_rank[virtual_stage], layers = job->model.num_layers, others = p;
+    if (job->first_stage_layers > 0) {
+        if (rank == 0)
+            return job->first_stage_layers / s->chunks;
+        layers -= job->first_stage_layers;
+        others--;
+    }
+    if (job->last_stage_layers > 0) {
+        if (rank == p - 1)
+            return job->last_stage_layers / s->chunks;
+        layers -= job->last_stage_layers;
+        others--;
+    }
+    return layers / (others * s->chunks);
+}
+
+static int layer_set_build(struct layer_set *set, const struct ss_cost_context *c, struct ss_error *err)
+{
+    const struct ss_job *job = c->job;
+    int status;
+    if ((status = ss_ops_build(&c->shape, c->stack, SS_LAYER_EMBEDDING, &set->embedding, err)) != 0 ||
+        (status = ss_ops_build(&c->shape, c->stack, SS_LAYER_DENSE, &set->dense, err)) != 0 ||
+        (status = ss_ops_build(&c->shape, c->stack, SS_LAYER_LOSS, &set->loss, err)) != 0)
+        return status;
+    ss_cost_layer(c, &set->embedding, SS_LAYER_EMBEDDING, SS_RECOMPUTE_NONE, &set->embedding_cost);
+    ss_cost_layer(c, &set->loss, SS_LAYER_LOSS, SS_RECOMPUTE_NONE, &set->loss_cost);
+    ss_cost_layer(c, &set->dense, SS_LAYER_DENSE,
+                  job->recompute == SS_RECOMPUTE_SELECTIVE ? SS_RECOMPUTE_SELECTIVE : SS_RECOMPUTE_NONE,
+                  &set->dense_cost);
+    ss_cost_layer(c, &set->dense, SS_LAYER_DENSE, SS_RECOMPUTE_FULL, &set->redone_cost);
+    set->offloaded_cost = set->dense_cost;
+    ss_cost_layer_offload(c, &set->dense, &set->offloaded_cost);
+    return SS_OK;
+}
+
+static void add_layers(struct ss_chunk_cost *chunk, const struct ss_layer_cost *l, double n)
+{
+    for (int i = 0; i < SS_LABEL_COUNT; i++) {
+        chunk->forward[i] += n * l->forward[i];
+        chunk->input_grad[i] += n * l->input_grad[i];
+        chunk->weight_grad[i] += n * l->weight_grad[i];
+    }
+}
+
+static void chunk_cost(const struct ss_cost_context *c, const struct layer_set *set,
+                       struct ss_chunk_cost *chunk)
+{
+    const struct ss_job *job = c->job;
+    int redone = ss_memory_recomputed_layers(job, chunk->nlayers);
+    int offloaded =
+        job->cpu_offload_layers < chunk->nlayers - redone ? job->cpu_offload_layers : chunk->nlayers - redone;
+    add_layers(chunk, &set->redone_cost, redone);
+    add_layers(chunk, &set->offloaded_cost, offloaded);
+    add_layers(chunk, &set->dense_cost, chunk->nlayers - redone - offloaded);
+    if (chunk->has_embedding)
+        add_layers(chunk, &set->embedding_cost, 1);
+    if (chunk->has_loss)
+        add_layers(chunk, &set->loss_cost, 1);
+    chunk->forward[SS_LABEL_OTHER] += c->stack->fixed_microbatch;
+    chunk->input_grad[SS_LABEL_OTHER] += c->stack->fixed_microbatch;
+    for (int i = 0; i < SS_LABEL_COUNT; i++)
+        chunk->backward[i] = chunk->input_grad[i] + chunk->weight_grad[i];
+}
+
+/* Where this chunk lies and what crosses its borders. */
+static void chunk_place(const struct ss_plan *plan, const struct ss_cost_context *c, int stage, int k,
+                        struct ss_chunk_cost *chunk)
+{
+    const struct ss_schedule *s = plan->schedule;
+    int last = s->stages * s->chunks - 1;
+    for (int v = 0; v <= last; v++) {
+        if (s->virtual_rank[v] == stage && s->virtual_chunk[v] == k) {
+            chunk->virtual_stage = v;
+            break;
+        }
+        chunk->first_layer += layers_of_stage(plan->job, s, v);
+    }
+    chunk->nlayers = layers_of_stage(plan->job, s, chunk->virtual_stage);
+    chunk->has_embedding = chunk->virtual_stage == 0;
+    chunk->has_loss = chunk->virtual_stage == last;
+    chunk->recv_bytes = chunk->has_embedding ? 0 : ss_shape_border_bytes(&c->shape);
+    chunk->send_bytes = chunk->has_loss ? 0 : ss_shape_border_bytes(&c->shape);
+}
+
+static double chunk_params(const struct ss_plan *plan, const struct ss_cost_context *c,
+                           const struct layer_set *set, const struct ss_chunk_cost *chunk)
+{
+    double n = chunk->nlayers * ss_ops_params(&set->dense);
+    if (chunk->has_embedding)
+        n += ss_ops_params(&set->embedding);
+    if (chunk->has_loss)
+        n += ss_ops_params(&set->loss) +
+             (c->shape.tied && plan->schedule->stages > 1 ? c->shape.vocab * c->shape.h : 0);
+    return n;
+}
+
+static void context_init(struct ss_plan_builder *b, int cls, struct ss_cost_context *c)
+{
+    const struct ss_plan *plan = b->plan;
+    const struct ss_job *job = plan->job;
+    int rank = plan->classes[cls].representative;
+    memset(c, 0, sizeof *c);
+    c->card = ss_platform_card(plan->platform);
+    c->stack = plan->stack;
+    c->job = job;
+    c->net = b->net;
+    ss_shape_init(&c->shape, job, plan->stack, plan->padded_vocab);
+    c->tp = ss_plan_group_shape(plan, SS_GROUP_TP, rank, b->scratch);
+    c->cp = ss_plan_group_shape(plan, SS_GROUP_CP, rank, b->scratch);
+    c->fsdp = (struct ss_group_shape){1, 1, 1};
+    if (job->fsdp && job->sharding >= SS_SHARD_OPTIM_GRADS) {
+        c->fsdp = ss_plan_group_shape(plan, SS_GROUP_DP_CP, rank, b->scratch);
+        if (job->fsdp_hybrid && c->fsdp.nodes > 1)
+            c->fsdp = (struct ss_group_shape){c->fsdp.per_node, 1, c->fsdp.per_node};
+    }
+}
+
+/* Ranks that divide the optimizer states. */
+static double optimizer_shards(const struct ss_plan *plan, const struct ss_cost_context *c)
+{
+    if (c->fsdp.n > 1)
+        return c->fsdp.n;
+    return plan->job->distributed_optimizer ? (double)plan->dp * plan->job->cp : 1;
+}
+
+static int class_build(struct ss_plan_builder *b, int cls, struct ss_error *err)
+{
+    struct ss_plan *plan = b->plan;
+    struct ss_plan_class *pc = &plan->classes[cls];
+    int v = plan->schedule->chunks, status;
+    struct ss_cost_context c;
+    struct layer_set set;
+    struct ss_param_count count = {0, 0, 0};
+    double *params = ss_calloc((size_t)v, sizeof *params), *layer = ss_calloc((size_t)v, sizeof *layer);
+    pc->chunks = ss_calloc((size_t)v, sizeof *pc->chunks);
+    if (!params || !layer || !pc->chunks) {
+        status = ss_fail(err, SS_ERR_NOMEM, NULL, 0, "out of memory for %d chunks", v);
+        goto out;
+    }
+    context_init(b, cls, &c);
+    if ((status = layer_set_build(&set, &c, err)) != 0)
+        goto out;
+    for (int k = 0; k < v; k++) {
+        struct ss_chunk_cost *chunk = &pc->chunks[k];
+        chunk_place(plan, &c, pc->stage, k, chunk);
+        chunk_cost(&c, &set, chunk);
+        ss_memory_chunk(&c, &set.dense, &set.embedding, &set.loss, chunk);
+        params[k] = chunk_params(plan, &c, &set, chunk);
+        layer[k] = ss_ops_params(&set.dense);
+        count.all += params[k];
+        count.gemm += chunk->nlayers * ss_ops_gemm_params(&set.dense);
+    }
+    count.layer = ss_ops_params(&set.dense);
+    pc->parameters = count.all;
+    ss_memory_static(&c, &count, optimizer_shards(plan, &c), pc->memory);
+    pc->optimizer_s = ss_cost_optimizer(&c, count.all, optimizer_shards(plan, &c));
+    pc->fixed_s = plan->stack->fixed_iteration;
+    status = ss_plan_dp_build(b, &c, cls, params, layer, err);
+out:
+    free(params);
+    free(layer);
+    return status;
+}
+
+/* Megatron-LM's num_floating_point_operations: full attention square, no recompute. */
+static void count_flops(struct ss_plan *plan)
+{
+    const struct ss_job *job = plan->job;
+    const struct ss_model *m = &job->model;
+    double h = m->hidden_size, l = m->num_layers, s = job->seq_length, v = plan->padded_vocab;
+    double q = (double)m->kv_channels * m->num_attention_heads / h;
+    double groups = (double)m->num_query_groups / m->num_attention_heads;
+    double base = 12.0 * job->global_batch * s * l * h * h;
+    double linear =
+        base * (q * (1 + groups) + m->ffn_hidden_size / h * (m->gated_mlp ? 1.5 : 1) + v / (2 * l * h));
+    double attention = base * q * s / h, again = 0;
+    plan->model_flops = linear + attention;
+    plan->model_flops_causal = linear + attention / 2;
+    if (job->recompute == SS_RECOMPUTE_SELECTIVE)
+        again = attention / 3;
+    if (job->recompute == SS_RECOMPUTE_FULL) {
+        double share = 0; /* of the layers, that run their forward twice */
+        for (int vs = 0; vs < plan->schedule->stages * plan->schedule->chunks; vs++)
+            share += ss_memory_recomputed_layers(job, layers_of_stage(job, plan->schedule, vs)) / l;
+        again = share * (linear + attention - base * v / (2 * l * h)) / 3;
+    }
+    plan->hardware_flops = plan->model_flops + again;
+}
+
+static void note_guesses(struct ss_plan *plan)
+{
+    const struct ss_job *job = plan->job;
+    const char *assumed = ss_platform_assumed(plan->platform);
+    if (*assumed && ss_platform_nodes(plan->platform) > 1)
+        ss_notes_add(&plan->guessed, "platform %s assumes: %s", ss_platform_name(plan->platform), assumed);
+    if (job->seq_length / job->cp < 1024 || job->seq_length > 65536)
+        ss_notes_add(&plan->guessed,
+                     "attention over %d tokens, %d a rank: rates are calibrated at 2048 to 8192 a rank",
+                     job->seq_length, job->seq_length / job->cp);
+    if (job->model.kv_channels != 64 && job->model.kv_channels != 128)
+        ss_notes_add(&plan->guessed, "attention with head dimension %d: rates are calibrated at 128",
+                     job->model.kv_channels);
+    if (job->cp > 1 && job->cp_comm_type != SS_CP_P2P)
+        ss_notes_add(&plan->guessed, "context parallelism other than p2p: never calibrated");
+    if (job->fsdp)
+        ss_notes_add(&plan->guessed, "FSDP: prefetch of one layer, never calibrated");
+    if (job->cpu_offload_layers > 0 || job->optimizer_offload > 0)
+        ss_notes_add(&plan->guessed, "offload over PCIe at its nominal rate: never calibrated");
+}
+
+/* What the card cannot run at all. */
+static int check_card(const struct ss_plan *plan, struct ss_error *err)
+{
+    const struct ss_card *card = ss_platform_card(plan->platform);
+    const struct ss_job *job = plan->job;
+    int storage = job->precision == SS_FP8 ? job->fp8_base : job->precision;
+    if (ss_cost_peak(card, job->precision) <= 0 || ss_cost_peak(card, storage) <= 0)
+        return ss_hint(
+            err,
+            ss_fail(err, SS_ERR_CONFIG, NULL, 0, "%s has no %s matrix units", card->name,
+                    ss_precision_name(ss_cost_peak(card, storage) <= 0 ? storage : job->precision)),
+            "choose another precision or card");
+    return SS_OK;
+}
+
+static int plan_init(struct ss_plan_builder *b, struct ss_error *err)
+{
+    struct ss_plan *plan = b->plan;
+    const struct ss_job *job = plan->job;
+    int status, links = ss_platform_link_count(plan->platform);
+    plan->world_size = ss_platform_nodes(plan->platform) * ss_platform_gpus_per_node(plan->platform);
+    plan->dp = ss_job_dp(job, plan->world_size);
+    plan->microbatches = ss_job_microbatches(job, plan->world_size);
+    plan->padded_vocab = ss_model_padded_vocab(&job->model, job->vocab_divisible_by, job->tp);
+    plan->parameters = ss_model_parameters(&job->model, plan->padded_vocab);
+    const int size[SS_AXIS_COUNT] = {job->tp, job->cp, 1, plan->dp, job->pp};
+    if ((status = ss_ranks_init(&plan->ranks, job->rank_order, size, err)) != 0)
+        return status;
+    if (plan->ranks.world_size != plan->world_size)
+        return ss_fail(err, SS_ERR_CONFIG, NULL, 0,
+                       "tensor %d x context %d x data %d x pipeline %d is not %d GPUs", job->tp, job->cp,
+                       plan->dp, job->pp, plan->world_size);
+    ss_net_init(&b->net, plan->platform);
+    b->scratch = ss_calloc((size_t)plan->world_size, sizeof *b->scratch);
+    b->shared_link = ss_calloc((size_t)links + 1, sizeof *b->shared_link);
+    if (!b->scratch || !b->shared_link)
+        return ss_fail(err, SS_ERR_NOMEM, NULL, 0, "out of memory for %d ranks", plan->world_size);
+    memset(b->shared_link, -1, ((size_t)links + 1) * sizeof *b->shared_link);
+    if ((status = ss_plan_classes_build(b, err)) != 0)
+        return status;
+    size_t own = (size_t)plan->nclasses * SS_LINK_KIND_COUNT * 2;
+    b->class_link = ss_calloc(own, sizeof *b->class_link);
+    if (!b->class_link)
+        return ss_fail(err, SS_ERR_NOMEM, NULL, 0, "out of memory for links");
+    memset(b->class_link, -1, own * sizeof *b->class_link);
+    return SS_OK;
+}
+
+static int plan_fill(struct ss_plan_builder *b, struct ss_error *err)
+{
+    struct ss_plan *plan = b->plan;
+    int status;
+    if ((status = check_card(plan, err)) != 0 || (status = plan_init(b, err)) != 0)
+        return status;
+    for (int c = 0; c < plan->nclasses; c++)
+        if ((status = class_build(b, c, err)) != 0)
+            return status;
+    if ((status = ss_plan_p2p_build(b, err)) != 0)
+        return status;
+    if (plan->job->model.tied_embeddings && plan->schedule->stages > 1) {
+        double element = plan->job->precision == SS_FP32 || plan->job->grad_reduce_fp32 ? 4 : 2;
+        status = ss_plan_embedding_build(
+            b, (double)plan->padded_vocab / plan->job->tp * plan->job->model.hidden_size * element, err);
+        if (status)
+            return status;
+    }
+    if ((status = ss_plan_barrier_build(b, err)) != 0)
+        return status;
+    count_flops(plan);
+    note_guesses(plan);
+    return SS_OK;
+}
+
+int ss_plan_build(const struct ss_job *job, const struct ss_stack *stack, const struct ss_platform *platform,
+                  const struct ss_schedule *schedule, struct ss_plan **out, struct ss_error *err)
+{
+    struct ss_plan_builder b;
+    int status;
+    memset(&b, 0, sizeof b);
+    b.plan = ss_calloc(1, sizeof *b.plan);
+    if (!b.plan)
+        return ss_fail(err, SS_ERR_NOMEM, NULL, 0, "out of memory for the plan");
+    b.plan->job = job;
+    b.plan->stack = stack;
+    b.plan->platform = platform;
+    b.plan->schedule = schedule;
+    status = plan_fill(&b, err);
+    free(b.scratch);
+    free(b.shared_link);
+    free(b.class_link);
+    if (status) {
+        ss_plan_free(b.plan);
+        return status;
+    }
+    *out = b.plan;
+    return SS_OK;
+}
+
+void ss_plan_free(struct ss_plan *plan)
+{
+    if (!plan)
+        return;
+    for (int c = 0; c < plan->nclasses; c++) {
+        for (int k = 0; plan->classes[c].chunks && k < plan->schedule->chunks; k++) {
+            free(plan->classes[c].chunks[k].reduce);
+            free(plan->classes[c].chunks[k].gather);
+        }
+        free(plan->classes[c].chunks);
+        free(plan->classes[c].post);
+        free(plan->classes[c].after);
+    }
+    for (int i = 0; i < plan->ncollectives; i++) {
+        for (int p = 0; p < plan->collectives[i].nphases; p++)
+            free(plan->collectives[i].phases[p].flows);
+        free(plan->collectives[i].phases);
+        free(plan->collectives[i].members);
+    }
+    free(plan->classes);
+    free(plan->class_of);
+    free(plan->links);
+    free(plan->paths);
+    free(plan->collectives);
+    free(plan->p2p);
+    ss_notes_free(&plan->guessed);
+    ss_notes_free(&plan->warnings);
+    free(plan);
+}
+
+double ss_plan_overhead_bytes(const struct ss_plan *plan, int cls)
+{
+    const struct ss_job *job = plan->job;
+    /* Communicators of more than one rank: world, and tp, cp, tp-cp, pp, dp(-cp), mp as far as they exist. */
+    int groups = (plan->world_size > 1) + (job->tp > 1) + (job->cp > 1) + (job->tp > 1 && job->cp > 1) +
+                 (job->pp > 1) + (plan->dp * job->cp > 1) + (job->tp > 1 && job->pp > 1);
+    (void)cls;
+    return plan->stack->context_bytes + groups * plan->stack->nccl_bytes;
+}
