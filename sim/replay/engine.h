@@ -1,0 +1,214 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What both engines share with the caller: a board for the outcome (in shared memory when the engine
+ * runs in a child) and a tape for observed events.
+ */
+#ifndef SS_REPLAY_ENGINE_H
+#define SS_REPLAY_ENGINE_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+
+#include "stepsim/replay.h"
+
+/* ---- time by label and memory of one class, gathered on the fly ---- */
+
+struct ss_account {
+    double sum[SS_LABEL_COUNT], rest[SS_LABEL_COUNT]; /* Neumaier's compensated sums */
+    double end;                                       /* s: when the main thread was last seen busy */
+    double now[SS_MEM_COUNT], total;                  /* dynamic bytes */
+    double peak[SS_MEM_COUNT], peak_total, peak_time;
+    int peak_slot;
+};
+
+/* The labels of a mix that are not 0; the last one takes what the others leave, so that nothing is lost. */
+struct ss_blend {
+    int n;
+    int label[SS_LABEL_COUNT];
+    double fraction[SS_LABEL_COUNT];
+};
+
+/* ---- outcome ---- */
+
+struct ss_board {
+    size_t mapped; /* bytes of shared memory, 0: from the heap */
+    int finished;  /* 1: the rest is valid */
+    int status;   /* 0, SS_ERR_DEADLOCK (then `at` says where) or an error with its texts */
+    char message[512], hint[512];
+    double makespan;
+    int64_t events;
+    struct ss_cursor *at;        /* [nclasses]: the blocked event; slot = nslots at the end */
+    struct ss_account *accounts; /* [nclasses] or NULL: not wanted */
+    struct ss_blend *blends;     /* [nmixes], with accounts */
+    double *link_busy;           /* [nlinks] or NULL: not wanted */
+};
+
+/* ---- tape ---- */
+
+enum ss_record_kind { SS_RECORD_TRANSFER, SS_RECORD_SPAN, SS_RECORD_MEMORY };
+
+/* transfer: slot = channel, event = collective, cls = -1. memory: mem in `extra`, bytes in `value`. */
+struct ss_record {
+    double time, start, value; /* value: busy_from of a span, bytes of the others */
+    int kind, cls, slot, event, extra;
+    int order; /* as it came, within one instant */
+};
+
+struct ss_tape {
+    const struct ss_program *program;
+    struct ss_board *board;
+    struct ss_account *accounts; /* the board's */
+    int wanted;                  /* records are kept */
+    int failed;                  /* out of memory, or nobody reads any more */
+    double now;                  /* the instant of the records kept */
+    size_t n, cap;
+    struct ss_record *records;
+    /* delivery: to observers or, in a child, into a pipe */
+    const struct ss_observer *observers;
+    int nobservers, fd;
+    char *out;
+    size_t nout;
+};
+
+void ss_tape_init(struct ss_tape *tape, const struct ss_program *p, struct ss_board *board,
+                  const struct ss_observer *observers, int nobservers);
+/* Sorts the records of the instant and delivers them. */
+void ss_tape_flush(struct ss_tape *tape);
+/* Delivers what is left. */
+void ss_tape_end(struct ss_tape *tape);
+void ss_tape_free(struct ss_tape *tape);
+/* Calls the observers with one record. */
+void ss_tape_observe(const struct ss_observer *observers, int nobservers, const struct ss_record *r);
+
+static inline void ss_account_add(struct ss_account *a, int label, double seconds)
+{
+    double s = a->sum[label], t = s + seconds;
+    a->rest[label] += s >= seconds ? (s - t) + seconds : (seconds - t) + s;
+    a->sum[label] = t;
+}
+
+static inline void ss_account_compute(struct ss_account *a, const struct ss_blend *b, double start, double end)
+{
+    double left = end - start;
+    for (int i = 0; i < b->n - 1; i++) {
+        double part = b->fraction[i] * (end - start);
+        ss_account_add(a, b->label[i], part);
+        left -= part;
+    }
+    ss_account_add(a, b->label[b->n - 1], left);
+    a->end = end;
+}
+
+static inline void ss_account_wait(struct ss_account *a, int label, double start, double busy_from, double end)
+{
+    if (busy_from > start)
+        ss_account_add(a, SS_LABEL_BUBBLE, busy_from - start);
+    ss_account_add(a, label, end - busy_from);
+    a->end = end;
+}
+
+static inline void ss_account_memory(struct ss_account *a, int slot, int mem, double time, double bytes)
+{
+    a->now[mem] += bytes;
+    a->total += bytes;
+    if (a->total > a->peak_total) {
+        a->peak_total = a->total;
+        a->peak_time = time;
+        a->peak_slot = slot;
+        for (int i = 0; i < SS_MEM_COUNT; i++)
+            a->peak[i] = a->now[i];
+    }
+}
+
+static inline void ss_tape_keep(struct ss_tape *t, struct ss_record r)
+{
+    if (r.time != t->now)
+        ss_tape_flush(t);
+    if (t->n == t->cap) {
+        size_t cap = t->cap ? 2 * t->cap : 64;
+        struct ss_record *grown = realloc(t->records, cap * sizeof *grown);
+        if (!grown) {
+            t->failed = 1;
+            return;
+        }
+        t->records = grown;
+        t->cap = cap;
+    }
+    t->now = r.time;
+    r.order = (int)t->n;
+    t->records[t->n++] = r;
+}
+
+/* A wait that took time; label: of what was waited for. */
+static inline void ss_tape_wait(struct ss_tape *t, int cls, int slot, int event, int label, double start,
+                                double busy_from, double end)
+{
+    if (!(end > start))
+        return;
+    busy_from = busy_from < start ? start : busy_from > end ? end : busy_from;
+    if (t->accounts)
+        ss_account_wait(&t->accounts[cls], label, start, busy_from, end);
+    if (t->wanted)
+        ss_tape_keep(t, (struct ss_record){end, start, busy_from, SS_RECORD_SPAN, cls, slot, event, 0, 0});
+}
+
+static inline void ss_tape_compute(struct ss_tape *t, int cls, int slot, int event, int mix, double start,
+                                   double end)
+{
+    if (!(end > start))
+        return;
+    if (t->accounts)
+        ss_account_compute(&t->accounts[cls], &t->board->blends[mix], start, end);
+    if (t->wanted)
+        ss_tape_keep(t, (struct ss_record){end, start, start, SS_RECORD_SPAN, cls, slot, event, 0, 0});
+}
+
+static inline void ss_tape_memory(struct ss_tape *t, int cls, int slot, int event, double time, int mem,
+                                  double bytes)
+{
+    if (t->accounts)
+        ss_account_memory(&t->accounts[cls], slot, mem, time, bytes);
+    if (t->wanted)
+        ss_tape_keep(t, (struct ss_record){time, time, bytes, SS_RECORD_MEMORY, cls, slot, event, mem, 0});
+}
+
+static inline void ss_tape_transfer(struct ss_tape *t, int channel, int collective, double start, double end,
+                                    double bytes)
+{
+    if (t->wanted)
+        ss_tape_keep(t, (struct ss_record){end, start, bytes, SS_RECORD_TRANSFER, -1, channel, collective, 0, 0});
+}
+
+/* ---- the SimGrid module: one entry point, called in a forked child only ---- */
+
+enum ss_module_task { SS_MODULE_REPLAY, SS_MODULE_ROUTES, SS_MODULE_PROBE };
+struct ss_module_call {
+    int task;
+    const struct ss_program *program; /* replay */
+    struct ss_tape *tape;
+    const char *file; /* routes, probe */
+    int npairs;
+    const char *const (*hosts)[2];
+    int fd; /* routes are written here: one NUL-terminated text a pair */
+    struct ss_board *board;
+};
+#define SS_MODULE_SYMBOL "ss_simgrid_main"
+typedef void ss_module_main(struct ss_module_call *call);
+
+/* ---- inside the library ---- */
+
+void ss_native_run(const struct ss_program *p, struct ss_tape *tape, struct ss_board *board);
+/* Loads the module and runs the call in a child; reads records (and routes) back. */
+int ss_child_replay(const struct ss_program *p, struct ss_tape *tape, struct ss_board *board,
+                    struct ss_error *err);
+/* One replay with everything: observers and, where the board has room, accounts. */
+int ss_replay_board(const struct ss_program *p, int engine, const struct ss_observer *observers, int nobservers,
+                    int accounts, struct ss_board **out, struct ss_error *err);
+void ss_board_free(struct ss_board *board);
+/* Structure that a replay relies on: indices in range, amounts finite. Cheaper than ss_program_check. */
+int ss_replay_precheck(const struct ss_program *p, struct ss_error *err);
+/* SS_ERR_DEADLOCK with the blocked events named, from where every class stands. */
+int ss_deadlock_fail(const struct ss_program *p, const struct ss_cursor *at, struct ss_error *err);
+
+#endif

@@ -1,0 +1,370 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The native engine's loop. An instant: all timers due, then the classes that may go on, lowest first,
+ * until none is left; then what was touched is shared anew and the clock moves to the next timer.
+ */
+#include "replay/native.h"
+
+static void wake(struct ss_native *k, int cls)
+{
+    k->classes[cls].blocked = -1;
+    k->runnable[cls / 64] |= 1ULL << (cls % 64);
+    if (cls / 64 < k->lowest)
+        k->lowest = cls / 64;
+}
+
+/* The end of a wait of class cls. */
+static void end_wait(struct ss_native *k, int cls, int label, double busy_from)
+{
+    struct ss_native_class *c = &k->classes[cls];
+    ss_tape_wait(k->tape, cls, c->slot, (int)(c->ev - c->first), label, c->since, busy_from, k->now);
+    c->ev++;
+    wake(k, cls);
+}
+
+/* ---- channels ---- */
+
+static void hold_ends(struct ss_native *k, const struct ss_channel *ch, int on)
+{
+    if (!(ch->sm_share > 0))
+        return;
+    void (*change)(struct ss_native *, int, double) = on ? ss_sm_hold : ss_sm_release;
+    change(k, ch->from, ch->sm_share);
+    if (ch->to != ch->from)
+        change(k, ch->to, ch->sm_share);
+}
+
+static void end_message(struct ss_native *k, int channel)
+{
+    const struct ss_channel *ch = &k->p->channels[channel];
+    struct ss_channel_state *s = &k->st.channels[channel];
+    s->busy = 0;
+    s->ended++;
+    hold_ends(k, ch, 0);
+    ss_tape_transfer(k->tape, channel, -1, s->begin, k->now, s->bytes);
+    struct ss_native_class *from = &k->classes[ch->from], *to = &k->classes[ch->to];
+    if (from->blocked == SS_EV_WAIT_SEND && from->target == channel && ss_state_sent(s)) {
+        s->send_waits++;
+        end_wait(k, ch->from, SS_LABEL_PP, s->begin);
+    }
+    if (to->blocked == SS_EV_WAIT_RECV && to->target == channel && ss_state_received(s)) {
+        s->recv_waits++;
+        end_wait(k, ch->to, SS_LABEL_PP, s->begin);
+    }
+}
+
+/* Begins messages until one takes time. */
+static void advance_channel(struct ss_native *k, int channel)
+{
+    const struct ss_channel *ch = &k->p->channels[channel];
+    struct ss_channel_state *s = &k->st.channels[channel];
+    while (ss_state_can_begin(s, ch->rendezvous)) {
+        ss_state_begin(s, k->now);
+        hold_ends(k, ch, 1);
+        if (ch->latency > 0) {
+            ss_timers_set(&k->timers, k->flow0 + channel, k->now + ch->latency);
+            return;
+        }
+        if (ss_fluid_start(k, channel, ch->path, s->bytes))
+            return;
+        end_message(k, channel);
+    }
+}
+
+static void channel_due(struct ss_native *k, int channel)
+{
+    if (k->fluid.flows[channel].path >= 0)
+        ss_fluid_stop(k, channel);
+    else if (ss_fluid_start(k, channel, k->p->channels[channel].path, k->st.channels[channel].bytes))
+        return;
+    end_message(k, channel);
+    advance_channel(k, channel);
+}
+
+/* ---- collectives ---- */
+
+static void hold_members(struct ss_native *k, const struct ss_collective *g, int on)
+{
+    if (!(g->sm_share > 0))
+        return;
+    for (int i = 0; i < g->nmembers; i++)
+        (on ? ss_sm_hold : ss_sm_release)(k, g->members[i], g->sm_share);
+}
+
+static void end_collective(struct ss_native *k, int instance)
+{
+    struct ss_instance in = k->st.instances[instance];
+    const struct ss_collective *g = &k->p->collectives[in.collective];
+    const int *members = k->st.member + k->st.member0[in.collective];
+    hold_members(k, g, 0);
+    ss_tape_transfer(k->tape, -1, in.collective, in.begin, k->now, g->bytes);
+    ss_state_end_instance(&k->st, instance, k->scratch);
+    for (int i = 0; i < g->nmembers; i++) {
+        struct ss_stream_state *s = &k->st.streams[k->scratch[i]];
+        struct ss_native_class *c = &k->classes[members[i]];
+        if (c->blocked == SS_EV_WAIT && c->target == k->scratch[i] && ss_state_joined(s)) {
+            s->waited++;
+            end_wait(k, members[i], g->label, in.begin);
+        }
+        ss_state_next(&k->st, k->scratch[i]);
+    }
+}
+
+/* Starts the flows of the phase; the number of those that take time. */
+static int start_flows(struct ss_native *k, int instance, const struct ss_flow_phase *phase)
+{
+    int n = 0;
+    for (int i = 0; i < phase->nflows; i++) {
+        const struct ss_flow *w = &phase->flows[i];
+        if (!(w->bytes > 0) || w->path < 0 || k->fluid.paths[w->path].n == 0)
+            continue;
+        int flow = ss_fluid_new(k, instance);
+        if (flow < 0) {
+            k->failed = 1;
+            break;
+        }
+        n += ss_fluid_start(k, flow, w->path, w->bytes);
+    }
+    return n;
+}
+
+/* From the start of the instance's phase, or from the end of its latency, until something takes time. */
+static void advance_collective(struct ss_native *k, int instance, int latency_paid)
+{
+    struct ss_instance *in = &k->st.instances[instance];
+    const struct ss_collective *g = &k->p->collectives[in->collective];
+    for (; in->phase < g->nphases; in->phase++, latency_paid = 0) {
+        const struct ss_flow_phase *phase = &g->phases[in->phase];
+        if (!latency_paid && phase->latency > 0) {
+            ss_timers_set(&k->timers, k->inst0 + instance, k->now + phase->latency);
+            return;
+        }
+        in->flows_left = start_flows(k, instance, phase);
+        if (in->flows_left > 0)
+            return;
+    }
+    end_collective(k, instance);
+}
+
+static void begin_ready(struct ss_native *k)
+{
+    while (k->st.nready) {
+        int i = k->st.ready[--k->st.nready];
+        k->st.instances[i].begin = k->now;
+        hold_members(k, &k->p->collectives[k->st.instances[i].collective], 1);
+        advance_collective(k, i, 0);
+    }
+}
+
+static void flow_due(struct ss_native *k, int flow)
+{
+    int owner = k->fluid.flows[flow].owner;
+    ss_fluid_stop(k, flow);
+    if (--k->st.instances[owner].flows_left)
+        return;
+    k->st.instances[owner].phase++;
+    advance_collective(k, owner, 0);
+    begin_ready(k);
+}
+
+/* ---- classes ---- */
+
+static int next_slot(struct ss_native *k, int cls)
+{
+    struct ss_native_class *c = &k->classes[cls];
+    const struct ss_program_class *pc = &k->p->classes[cls];
+    while (++c->slot < c->nslots) {
+        const struct ss_template *t = &k->p->templates[pc->slots[c->slot].template_index];
+        if (t->nevents == 0)
+            continue;
+        c->first = c->ev = t->events;
+        c->end = t->events + t->nevents;
+        return 1;
+    }
+    if (--k->left == 0) {
+        k->board->makespan = k->now;
+        ss_fluid_close(k);
+    }
+    return 0;
+}
+
+static void block(struct ss_native *k, struct ss_native_class *c, int kind, int target)
+{
+    c->blocked = kind;
+    c->target = target;
+    c->since = k->now;
+}
+
+/* Runs one class until something takes time. */
+static void run_class(struct ss_native *k, int cls)
+{
+    struct ss_native_class *c = &k->classes[cls];
+    struct ss_state *st = &k->st;
+    while (c->ev < c->end || next_slot(k, cls)) {
+        const struct ss_event *e = c->ev;
+        k->events++;
+        switch (e->kind) {
+        case SS_EV_COMPUTE:
+            if (e->amount > 0) {
+                block(k, c, SS_EV_COMPUTE, -1);
+                ss_sm_start(k, cls, e->amount);
+                return;
+            }
+            break;
+        case SS_EV_SEND:
+            k->failed |= ss_state_send(&st->channels[e->index], e->amount);
+            advance_channel(k, e->index);
+            break;
+        case SS_EV_RECV:
+            st->channels[e->index].recvs++;
+            advance_channel(k, e->index);
+            break;
+        case SS_EV_WAIT_SEND:
+            if (!ss_state_sent(&st->channels[e->index])) {
+                block(k, c, SS_EV_WAIT_SEND, e->index);
+                return;
+            }
+            st->channels[e->index].send_waits++;
+            break;
+        case SS_EV_WAIT_RECV:
+            if (!ss_state_received(&st->channels[e->index])) {
+                block(k, c, SS_EV_WAIT_RECV, e->index);
+                return;
+            }
+            st->channels[e->index].recv_waits++;
+            break;
+        case SS_EV_POST:
+            k->failed |= ss_state_post(st, st->stream0[cls] + e->aux, e->index, ss_state_member(st, e->index, cls));
+            begin_ready(k);
+            break;
+        case SS_EV_WAIT: {
+            int stream = st->stream0[cls] + e->aux;
+            if (!ss_state_joined(&st->streams[stream])) {
+                block(k, c, SS_EV_WAIT, stream);
+                return;
+            }
+            st->streams[stream].waited++;
+            break;
+        }
+        case SS_EV_ALLOC:
+        case SS_EV_FREE:
+            ss_tape_memory(k->tape, cls, c->slot, (int)(e - c->first), k->now, e->index,
+                           e->kind == SS_EV_ALLOC ? e->amount : -e->amount);
+            break;
+        default:
+            break;
+        }
+        c->ev++;
+    }
+}
+
+static void compute_due(struct ss_native *k, int cls)
+{
+    struct ss_native_class *c = &k->classes[cls];
+    ss_tape_compute(k->tape, cls, c->slot, (int)(c->ev - c->first), c->ev->index, c->since, k->now);
+    c->ev++;
+    wake(k, cls);
+}
+
+static void timer_due(struct ss_native *k, int id)
+{
+    if (id < k->inst0) {
+        compute_due(k, id);
+    } else if (id < k->flow0) {
+        advance_collective(k, id - k->inst0, 1);
+        begin_ready(k);
+    } else if (id < k->flow0 + k->p->nchannels) {
+        channel_due(k, id - k->flow0);
+    } else {
+        flow_due(k, id - k->flow0);
+    }
+}
+
+static void run_runnable(struct ss_native *k)
+{
+    int words = (k->p->nclasses + 63) / 64;
+    while (k->lowest < words) {
+        if (!k->runnable[k->lowest]) {
+            k->lowest++;
+            continue;
+        }
+        int bit = __builtin_ctzll(k->runnable[k->lowest]);
+        k->runnable[k->lowest] &= k->runnable[k->lowest] - 1;
+        run_class(k, 64 * k->lowest + bit);
+    }
+}
+
+static void run(struct ss_native *k)
+{
+    for (int c = 0; c < k->p->nclasses; c++)
+        wake(k, c);
+    for (;;) {
+        run_runnable(k);
+        if (k->failed || k->tape->failed)
+            return;
+        if (k->timers.n && k->timers.heap[0].time <= k->now) {
+            timer_due(k, ss_timers_pop(&k->timers));
+            continue;
+        }
+        ss_sm_settle(k);
+        ss_fluid_settle(k);
+        if (k->timers.n == 0)
+            return;
+        k->now = fmax(k->now, k->timers.heap[0].time);
+    }
+}
+
+static int init(struct ss_native *k)
+{
+    const struct ss_program *p = k->p;
+    size_t nc = (size_t)p->nclasses;
+    int members = 1;
+    if (ss_state_init(&k->st, p))
+        return -1;
+    for (int g = 0; g < p->ncollectives; g++)
+        if (p->collectives[g].nmembers > members)
+            members = p->collectives[g].nmembers;
+    k->classes = calloc(nc + 1, sizeof *k->classes);
+    k->runnable = calloc(nc / 64 + 1, sizeof *k->runnable);
+    k->scratch = calloc((size_t)members, sizeof *k->scratch);
+    k->inst0 = p->nclasses;
+    k->flow0 = k->inst0 + k->st.nstreams + 1;
+    k->left = p->nclasses;
+    if (!k->classes || !k->runnable || !k->scratch || ss_timers_init(&k->timers, k->flow0 + p->nchannels) ||
+        ss_sm_init(k) || ss_fluid_init(&k->fluid, p, k->board->link_busy))
+        return -1;
+    for (int c = 0; c < p->nclasses; c++) {
+        k->classes[c].slot = -1;
+        k->classes[c].nslots = p->classes[c].nslots;
+    }
+    return 0;
+}
+
+static void release(struct ss_native *k)
+{
+    ss_state_free(&k->st);
+    ss_timers_free(&k->timers);
+    ss_fluid_free(&k->fluid);
+    free(k->classes);
+    free(k->holds);
+    free(k->runnable);
+    free(k->sm_dirty);
+    free(k->scratch);
+}
+
+void ss_native_run(const struct ss_program *p, struct ss_tape *tape, struct ss_board *board)
+{
+    struct ss_native k = {.p = p, .tape = tape, .board = board};
+    if (init(&k) == 0)
+        run(&k);
+    else
+        k.failed = 1;
+    board->status = k.failed || tape->failed ? SS_ERR_NOMEM : k.left ? SS_ERR_DEADLOCK : 0;
+    board->events = k.events;
+    for (int c = 0; !k.failed && c < p->nclasses; c++) {
+        board->at[c].slot = k.classes[c].slot;
+        board->at[c].event = (int)(k.classes[c].ev - k.classes[c].first);
+    }
+    board->finished = 1;
+    release(&k);
+}

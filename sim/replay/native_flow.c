@@ -1,0 +1,291 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Max-min fair sharing of links, with a weight per (flow, link), by progressive filling: the rates of
+ * all flows rise together; when a link is full its flows stay as they are and the others go on.
+ * A flow of weight w on a link takes w times its rate there. Only the connected component of flows and
+ * links that was touched is shared anew; a flow alone on its links needs no sharing.
+ */
+#include "replay/native.h"
+
+/* One hop a link: a path that crosses a link twice loads it twice. */
+static int merge_hops(const struct ss_path *path, struct ss_hop *out)
+{
+    int n = 0;
+    for (int i = 0; i < path->nlinks; i++) {
+        int j = 0;
+        while (j < n && out[j].link != path->link[i])
+            j++;
+        if (j == n)
+            out[n++] = (struct ss_hop){path->link[i], 0};
+        out[j].weight += path->weight[i];
+    }
+    return n;
+}
+
+static int grow_flows(struct ss_fluid *f, int n)
+{
+    size_t room = (size_t)n + 1;
+    struct ss_fluid_flow *flows = realloc(f->flows, room * sizeof *flows);
+    if (flows)
+        f->flows = flows;
+    int *next = realloc(f->node_next, room * SS_ROUTE_MAX * sizeof *next);
+    if (next)
+        f->node_next = next;
+    int *prev = realloc(f->node_prev, room * SS_ROUTE_MAX * sizeof *prev);
+    if (prev)
+        f->node_prev = prev;
+    int *part = realloc(f->part_flows, room * sizeof *part);
+    if (part)
+        f->part_flows = part;
+    if (!flows || !next || !prev || !part)
+        return -1;
+    for (int i = f->nflows; i < n; i++) {
+        flows[i] = (struct ss_fluid_flow){.path = -1, .owner = -1};
+        if (i >= f->nchannels) {
+            flows[i].next_free = f->free_flow;
+            f->free_flow = i;
+        }
+    }
+    f->nflows = n;
+    return 0;
+}
+
+int ss_fluid_init(struct ss_fluid *f, const struct ss_program *p, double *busy)
+{
+    f->nlinks = p->nlinks;
+    f->nchannels = p->nchannels;
+    f->free_flow = -1;
+    f->busy = busy;
+    size_t nhops = 0;
+    for (int i = 0; i < p->npaths; i++)
+        nhops += (size_t)p->paths[i].nlinks;
+    f->hops = malloc((nhops + 1) * sizeof *f->hops);
+    f->paths = calloc((size_t)p->npaths + 1, sizeof *f->paths);
+    f->links = calloc((size_t)p->nlinks + 1, sizeof *f->links);
+    f->dirty = malloc(((size_t)p->nlinks + 1) * sizeof *f->dirty);
+    f->part_links = malloc(((size_t)p->nlinks + 1) * sizeof *f->part_links);
+    if (!f->hops || !f->paths || !f->links || !f->dirty || !f->part_links || grow_flows(f, p->nchannels))
+        return -1;
+    for (int l = 0; l < p->nlinks; l++) {
+        f->links[l].bandwidth = p->links[l].bandwidth;
+        f->links[l].head = -1;
+    }
+    int first = 0;
+    for (int i = 0; i < p->npaths; i++) {
+        int n = merge_hops(&p->paths[i], f->hops + first);
+        double solo = INFINITY;
+        for (int j = first; j < first + n; j++)
+            solo = fmin(solo, f->links[f->hops[j].link].bandwidth / f->hops[j].weight);
+        f->paths[i] = (struct ss_fluid_path){first, n, solo};
+        first += n;
+    }
+    return 0;
+}
+
+void ss_fluid_free(struct ss_fluid *f)
+{
+    free(f->hops);
+    free(f->paths);
+    free(f->links);
+    free(f->flows);
+    free(f->node_next);
+    free(f->node_prev);
+    free(f->dirty);
+    free(f->part_links);
+    free(f->part_flows);
+}
+
+int ss_fluid_new(struct ss_native *k, int owner)
+{
+    struct ss_fluid *f = &k->fluid;
+    if (f->free_flow < 0) {
+        int n = f->nflows + (f->nflows < 64 ? 64 : f->nflows);
+        if (grow_flows(f, n) || ss_timers_grow(&k->timers, k->flow0 + n))
+            return -1;
+    }
+    int i = f->free_flow;
+    f->free_flow = f->flows[i].next_free;
+    f->flows[i].owner = owner;
+    return i;
+}
+
+static void touch(struct ss_fluid *f, int link)
+{
+    if (!f->links[link].dirty) {
+        f->links[link].dirty = 1;
+        f->dirty[f->ndirty++] = link;
+    }
+}
+
+int ss_fluid_start(struct ss_native *k, int flow, int path, double bytes)
+{
+    struct ss_fluid *f = &k->fluid;
+    if (!(bytes > 0) || path < 0 || f->paths[path].n == 0)
+        return 0;
+    const struct ss_fluid_path *way = &f->paths[path];
+    int shared = -1;
+    for (int j = 0; j < way->n; j++) {
+        struct ss_fluid_link *l = &f->links[f->hops[way->first + j].link];
+        int node = flow * SS_ROUTE_MAX + j;
+        f->node_next[node] = l->head;
+        f->node_prev[node] = -1;
+        if (l->head >= 0)
+            f->node_prev[l->head] = node;
+        l->head = node;
+        if (l->count++)
+            shared = f->hops[way->first + j].link;
+        else
+            l->since = k->now;
+    }
+    struct ss_fluid_flow *w = &f->flows[flow];
+    w->path = path;
+    w->left = bytes;
+    w->last = k->now;
+    w->rate = 0;
+    if (shared >= 0) {
+        touch(f, shared); /* leads to all others */
+    } else {
+        w->rate = way->solo;
+        ss_timers_set(&k->timers, k->flow0 + flow, k->now + bytes / way->solo);
+    }
+    return 1;
+}
+
+void ss_fluid_stop(struct ss_native *k, int flow)
+{
+    struct ss_fluid *f = &k->fluid;
+    struct ss_fluid_flow *w = &f->flows[flow];
+    const struct ss_fluid_path *way = &f->paths[w->path];
+    for (int j = 0; j < way->n; j++) {
+        int link = f->hops[way->first + j].link, node = flow * SS_ROUTE_MAX + j;
+        int next = f->node_next[node], prev = f->node_prev[node];
+        struct ss_fluid_link *l = &f->links[link];
+        if (prev >= 0)
+            f->node_next[prev] = next;
+        else
+            l->head = next;
+        if (next >= 0)
+            f->node_prev[next] = prev;
+        if (--l->count)
+            touch(f, link);
+        else if (f->busy)
+            f->busy[link] += k->now - l->since;
+    }
+    w->path = -1;
+    if (flow >= f->nchannels) {
+        w->next_free = f->free_flow;
+        f->free_flow = flow;
+    }
+}
+
+void ss_fluid_close(struct ss_native *k)
+{
+    struct ss_fluid *f = &k->fluid;
+    for (int i = 0; f->busy && i < f->nlinks; i++)
+        if (f->links[i].count)
+            f->busy[i] += k->now - f->links[i].since;
+    f->busy = NULL;
+}
+
+/* Flows and links reached from a link; numbers of both. */
+static void gather(struct ss_fluid *f, int start, int *nlinks, int *nflows)
+{
+    int nl = 0, nf = 0;
+    f->part_links[nl++] = start;
+    f->links[start].mark = f->epoch;
+    for (int i = 0; i < nl; i++) {
+        struct ss_fluid_link *l = &f->links[f->part_links[i]];
+        l->room = l->bandwidth;
+        l->weight = 0;
+        l->open = 0;
+        for (int node = l->head; node >= 0; node = f->node_next[node]) {
+            struct ss_fluid_flow *w = &f->flows[node / SS_ROUTE_MAX];
+            const struct ss_fluid_path *way = &f->paths[w->path];
+            l->weight += f->hops[way->first + node % SS_ROUTE_MAX].weight;
+            l->open++;
+            if (w->mark == f->epoch)
+                continue;
+            w->mark = f->epoch;
+            f->part_flows[nf++] = node / SS_ROUTE_MAX;
+            for (int j = 0; j < way->n; j++) {
+                int link = f->hops[way->first + j].link;
+                if (f->links[link].mark != f->epoch) {
+                    f->links[link].mark = f->epoch;
+                    f->part_links[nl++] = link;
+                }
+            }
+        }
+    }
+    *nlinks = nl;
+    *nflows = nf;
+}
+
+/* The rate of a flow is found. */
+static void fix_flow(struct ss_native *k, int flow, double rate)
+{
+    struct ss_fluid *f = &k->fluid;
+    struct ss_fluid_flow *w = &f->flows[flow];
+    const struct ss_fluid_path *way = &f->paths[w->path];
+    for (int j = 0; j < way->n; j++) {
+        struct ss_hop h = f->hops[way->first + j];
+        struct ss_fluid_link *l = &f->links[h.link];
+        l->room -= h.weight * rate;
+        l->weight -= h.weight;
+        l->open--;
+    }
+    w->mark = -f->epoch;
+    if (rate == w->rate)
+        return;
+    w->left = fmax(0, w->left - w->rate * (k->now - w->last));
+    w->last = k->now;
+    w->rate = rate;
+    ss_timers_set(&k->timers, k->flow0 + flow, k->now + w->left / rate);
+}
+
+static void fill(struct ss_native *k, int nlinks, int nflows)
+{
+    struct ss_fluid *f = &k->fluid;
+    double level = 0;
+    while (nflows > 0) {
+        int full = -1;
+        double least = INFINITY;
+        for (int i = 0; i < nlinks;) {
+            const struct ss_fluid_link *l = &f->links[f->part_links[i]];
+            if (l->open == 0) {
+                f->part_links[i] = f->part_links[--nlinks];
+                continue;
+            }
+            double share = l->room / l->weight;
+            if (share < least || (share == least && f->part_links[i] < full)) {
+                least = share;
+                full = f->part_links[i];
+            }
+            i++;
+        }
+        level = fmax(level, least); /* rounding must not let it sink */
+        for (int node = f->links[full].head; node >= 0; node = f->node_next[node]) {
+            int flow = node / SS_ROUTE_MAX;
+            if (f->flows[flow].mark != f->epoch)
+                continue;
+            fix_flow(k, flow, level);
+            nflows--;
+        }
+    }
+}
+
+void ss_fluid_settle(struct ss_native *k)
+{
+    struct ss_fluid *f = &k->fluid;
+    if (f->ndirty == 0)
+        return;
+    f->epoch++;
+    for (int i = 0; i < f->ndirty; i++) {
+        int link = f->dirty[i], nlinks, nflows;
+        f->links[link].dirty = 0;
+        if (f->links[link].count == 0 || f->links[link].mark == f->epoch)
+            continue;
+        gather(f, link, &nlinks, &nflows);
+        fill(k, nlinks, nflows);
+    }
+    f->ndirty = 0;
+}

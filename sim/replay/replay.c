@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Dispatch of a replay to an engine. */
+#include <string.h>
+#include <sys/mman.h>
+
+#include "base/base.h"
+#include "replay/engine.h"
+
+const char *ss_engine_name(int engine)
+{
+    return engine == SS_ENGINE_NATIVE ? "native" : engine == SS_ENGINE_SIMGRID ? "simgrid" : "unknown";
+}
+
+void ss_board_free(struct ss_board *board)
+{
+    if (board && board->mapped)
+        munmap(board, board->mapped);
+    else
+        free(board);
+}
+
+static void blend_init(struct ss_blend *b, const struct ss_mix *mix)
+{
+    b->n = 0;
+    for (int i = 0; i < SS_LABEL_COUNT; i++) {
+        if (!(mix->fraction[i] > 0))
+            continue;
+        b->label[b->n] = i;
+        b->fraction[b->n++] = mix->fraction[i];
+    }
+    if (b->n == 0) {
+        b->label[0] = SS_LABEL_COMPUTE;
+        b->fraction[b->n++] = 1;
+    }
+}
+
+/* One block, so that a child can fill it in shared memory. */
+static struct ss_board *board_new(const struct ss_program *p, int shared, int accounts)
+{
+    size_t at = sizeof(struct ss_board), classes = (size_t)p->nclasses;
+    size_t accounts_at = at + classes * sizeof(struct ss_cursor);
+    size_t blends_at, busy_at, size = accounts_at;
+    accounts_at = (accounts_at + 15) / 16 * 16;
+    blends_at = accounts_at + classes * sizeof(struct ss_account);
+    busy_at = blends_at + (size_t)p->nmixes * sizeof(struct ss_blend);
+    if (accounts)
+        size = busy_at + (size_t)p->nlinks * sizeof(double);
+    char *block = shared ? mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0)
+                         : ss_calloc(1, size);
+    if (!block || block == MAP_FAILED)
+        return NULL;
+    struct ss_board *b = (struct ss_board *)block;
+    b->mapped = shared ? size : 0;
+    b->at = (struct ss_cursor *)(block + at);
+    if (accounts) {
+        b->accounts = (struct ss_account *)(block + accounts_at);
+        b->blends = (struct ss_blend *)(block + blends_at);
+        b->link_busy = (double *)(block + busy_at);
+        for (int i = 0; i < p->nmixes; i++)
+            blend_init(&b->blends[i], &p->mixes[i]);
+    }
+    return b;
+}
+
+static int outcome(const struct ss_program *p, const struct ss_board *b, struct ss_error *err)
+{
+    if (b->status == 0)
+        return 0;
+    if (b->status == SS_ERR_DEADLOCK)
+        return ss_deadlock_fail(p, b->at, err);
+    if (b->status == SS_ERR_NOMEM)
+        return ss_fail(err, SS_ERR_NOMEM, NULL, 0, "out of memory while replaying %s", p->name);
+    int rc = ss_fail(err, b->status, NULL, 0, "%s", b->message);
+    return b->hint[0] ? ss_hint(err, rc, "%s", b->hint) : rc;
+}
+
+int ss_replay_board(const struct ss_program *p, int engine, const struct ss_observer *observers, int nobservers,
+                    int accounts, struct ss_board **out, struct ss_error *err)
+{
+    if (engine != SS_ENGINE_NATIVE && engine != SS_ENGINE_SIMGRID)
+        return ss_fail(err, SS_ERR_USAGE, NULL, 0, "unknown engine %d", engine);
+    int rc = ss_replay_precheck(p, err);
+    if (rc)
+        return rc;
+    struct ss_board *board = board_new(p, engine == SS_ENGINE_SIMGRID, accounts);
+    if (!board)
+        return ss_fail(err, SS_ERR_NOMEM, NULL, 0, "out of memory while replaying %s", p->name);
+    struct ss_tape tape;
+    ss_tape_init(&tape, p, board, observers, nobservers);
+    if (engine == SS_ENGINE_NATIVE) {
+        ss_native_run(p, &tape, board);
+        ss_tape_end(&tape);
+    } else {
+        rc = ss_child_replay(p, &tape, board, err);
+    }
+    ss_tape_free(&tape);
+    if (!rc)
+        rc = outcome(p, board, err);
+    if (rc)
+        ss_board_free(board);
+    else
+        *out = board;
+    return rc;
+}
+
+int ss_replay(const struct ss_program *p, int engine, const struct ss_observer *observers, int nobservers,
+              struct ss_replay_stats *stats, struct ss_error *err)
+{
+    struct ss_board *board = NULL;
+    int rc = ss_replay_board(p, engine, observers, nobservers, 0, &board, err);
+    if (rc)
+        return rc;
+    if (stats) {
+        stats->makespan = board->makespan;
+        stats->events = board->events;
+    }
+    ss_board_free(board);
+    return 0;
+}

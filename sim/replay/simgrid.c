@@ -1,0 +1,188 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The SimGrid engine: an actor for the main thread of each class, workers for what runs in the background.
+ * Runs in a child process that ends with _exit, so nothing is given back at the end.
+ */
+#include <unistd.h>
+
+#include "replay/simgrid.h"
+
+ss_module_main ss_simgrid_main;
+
+void ss_sg_end_wait(struct ss_sg *sg, int cls, int label, double busy_from)
+{
+    struct ss_sg_class *c = &sg->classes[cls];
+    c->blocked = -1;
+    ss_tape_wait(sg->tape, cls, c->at.slot, c->at.event, label, c->since, busy_from, simgrid_get_clock());
+    sg_sem_release(c->sem);
+}
+
+static void block(struct ss_sg_class *c, int kind, int target)
+{
+    c->blocked = kind;
+    c->target = target;
+    c->since = simgrid_get_clock();
+    sg_sem_acquire(c->sem);
+}
+
+static void compute(struct ss_sg_class *c, const struct ss_event *e)
+{
+    if (!(e->amount > 0))
+        return;
+    double start = simgrid_get_clock();
+    sg_actor_execute(e->amount);
+    ss_tape_compute(c->sg->tape, c->index, c->at.slot, c->at.event, e->index, start, simgrid_get_clock());
+}
+
+static void wait_event(struct ss_sg_class *c, const struct ss_event *e)
+{
+    struct ss_state *st = &c->sg->st;
+    if (e->kind == SS_EV_WAIT) {
+        int stream = st->stream0[c->index] + e->aux;
+        if (ss_state_joined(&st->streams[stream]))
+            st->streams[stream].waited++;
+        else
+            block(c, e->kind, stream);
+    } else if (e->kind == SS_EV_WAIT_SEND) {
+        if (ss_state_sent(&st->channels[e->index]))
+            st->channels[e->index].send_waits++;
+        else
+            block(c, e->kind, e->index);
+    } else {
+        if (ss_state_received(&st->channels[e->index]))
+            st->channels[e->index].recv_waits++;
+        else
+            block(c, e->kind, e->index);
+    }
+}
+
+static void run_event(struct ss_sg_class *c, const struct ss_event *e)
+{
+    struct ss_sg *sg = c->sg;
+    sg->events++;
+    switch (e->kind) {
+    case SS_EV_COMPUTE:
+        compute(c, e);
+        break;
+    case SS_EV_SEND:
+        sg->failed |= ss_state_send(&sg->st.channels[e->index], e->amount);
+        ss_sg_advance_channel(sg, e->index);
+        break;
+    case SS_EV_RECV:
+        sg->st.channels[e->index].recvs++;
+        ss_sg_advance_channel(sg, e->index);
+        break;
+    case SS_EV_POST:
+        sg->failed |= ss_state_post(&sg->st, sg->st.stream0[c->index] + e->aux, e->index,
+                                    ss_state_member(&sg->st, e->index, c->index));
+        ss_sg_begin_ready(sg);
+        break;
+    case SS_EV_ALLOC:
+    case SS_EV_FREE:
+        ss_tape_memory(sg->tape, c->index, c->at.slot, c->at.event, simgrid_get_clock(), e->index,
+                       e->kind == SS_EV_ALLOC ? e->amount : -e->amount);
+        break;
+    default:
+        wait_event(c, e);
+        break;
+    }
+}
+
+static void close_links(struct ss_sg *sg)
+{
+    double now = simgrid_get_clock();
+    for (int l = 0; sg->busy && l < sg->p->nlinks; l++)
+        if (sg->link_flows[l] > 0)
+            sg->busy[l] += now - sg->link_since[l];
+    sg->busy = NULL;
+}
+
+static void class_main(int argc, char **argv)
+{
+    struct ss_sg_class *c = sg_actor_self_get_data();
+    struct ss_sg *sg = c->sg;
+    const struct ss_program_class *pc = &sg->p->classes[c->index];
+    (void)argc;
+    (void)argv;
+    for (c->at.slot = 0; c->at.slot < pc->nslots; c->at.slot++) {
+        const struct ss_template *t = &sg->p->templates[pc->slots[c->at.slot].template_index];
+        for (c->at.event = 0; c->at.event < t->nevents; c->at.event++) {
+            run_event(c, &t->events[c->at.event]);
+            if (sg->failed)
+                _exit(1);
+        }
+    }
+    c->at.event = 0;
+    if (--sg->left == 0) {
+        sg->board->makespan = simgrid_get_clock();
+        close_links(sg);
+        ss_sg_dismiss(sg);
+    }
+}
+
+static int is_instant(const struct ss_sg *sg, const struct ss_collective *g)
+{
+    for (int i = 0; i < g->nphases; i++) {
+        if (g->phases[i].latency > 0)
+            return 0;
+        for (int j = 0; j < g->phases[i].nflows; j++) {
+            const struct ss_flow *f = &g->phases[i].flows[j];
+            if (f->path >= 0 && f->bytes > 0 && sg->pairs[f->path].from)
+                return 0;
+        }
+    }
+    return 1;
+}
+
+static int init(struct ss_sg *sg)
+{
+    const struct ss_program *p = sg->p;
+    int rc = ss_state_init(&sg->st, p);
+    sg->classes = calloc((size_t)p->nclasses + 1, sizeof *sg->classes);
+    sg->pairs = calloc((size_t)p->npaths + 1, sizeof *sg->pairs);
+    sg->instant = calloc((size_t)p->ncollectives + 1, 1);
+    sg->link_flows = calloc((size_t)p->nlinks + 1, sizeof *sg->link_flows);
+    sg->link_since = calloc((size_t)p->nlinks + 1, sizeof *sg->link_since);
+    if (rc || !sg->classes || !sg->pairs || !sg->instant || !sg->link_flows || !sg->link_since)
+        return ss_sg_fail(sg->board, SS_ERR_NOMEM, "", "out of memory");
+    sg->busy = sg->board->link_busy;
+    sg->left = p->nclasses;
+    ss_sg_init_engine(1, (size_t)p->nclasses + (size_t)p->nchannels + (size_t)sg->st.nstreams);
+    if ((rc = ss_sg_platform(sg)))
+        return rc;
+    for (int g = 0; g < p->ncollectives; g++)
+        sg->instant[g] = (char)is_instant(sg, &p->collectives[g]);
+    for (int i = 0; i < p->nclasses; i++) {
+        struct ss_sg_class *c = &sg->classes[i];
+        c->sg = sg;
+        c->index = i;
+        c->blocked = -1;
+        c->sem = sg_sem_init(0);
+        sg_actor_t actor = sg_actor_init(p->classes[i].name, c->host);
+        sg_actor_set_data(actor, c);
+        sg_actor_start(actor, class_main, 0, NULL);
+    }
+    return 0;
+}
+
+void ss_sg_replay(struct ss_module_call *call)
+{
+    struct ss_sg sg = {.p = call->program, .tape = call->tape, .board = call->board};
+    struct ss_board *board = call->board;
+    if (init(&sg) == 0) {
+        simgrid_run();
+        board->status = sg.left ? SS_ERR_DEADLOCK : 0;
+        board->events = sg.events;
+        for (int c = 0; c < sg.p->nclasses; c++)
+            board->at[c] = sg.classes[c].at;
+    }
+    board->finished = 1;
+}
+
+void ss_simgrid_main(struct ss_module_call *call)
+{
+    if (call->task == SS_MODULE_REPLAY)
+        ss_sg_replay(call);
+    else
+        ss_sg_ask(call);
+}

@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The SimGrid engine: a module of its own, run in a forked child only (child.c). */
+#ifndef SS_REPLAY_SIMGRID_H
+#define SS_REPLAY_SIMGRID_H
+
+#include <stdarg.h>
+#include <stdio.h>
+
+#include <simgrid/actor.h>
+#include <simgrid/engine.h>
+#include <simgrid/exec.h>
+#include <simgrid/host.h>
+#include <simgrid/link.h>
+#include <simgrid/semaphore.h>
+
+#include "replay/engine.h"
+#include "replay/state.h"
+
+/* A path as SimGrid sees it: a pair of hosts with that one-way route between them. */
+struct ss_sg_pair {
+    sg_host_t from, to; /* NULL: no links, takes no time */
+};
+
+enum ss_sg_job { SS_SG_CHANNEL, SS_SG_COLLECTIVE, SS_SG_FLOW };
+
+struct ss_sg;
+/* An actor that runs one background transfer at a time. */
+struct ss_sg_worker {
+    struct ss_sg *sg;
+    sg_sem_t sem;
+    int job, index; /* channel, instance; a flow: path */
+    double bytes;   /* of a flow */
+    struct ss_sg_worker *parent; /* of a flow: the collective's worker */
+    int flows_left, waits;       /* of a collective: flows of the phase; blocked until they end */
+    int quit;
+    sg_exec_t *holds;
+    size_t cap_holds;
+    struct ss_sg_worker *next; /* idle ones */
+};
+
+struct ss_sg_class {
+    struct ss_sg *sg;
+    int index;
+    sg_host_t host;
+    sg_sem_t sem;
+    struct ss_cursor at;
+    int blocked, target; /* as in the native engine */
+    double since;
+};
+
+struct ss_sg {
+    const struct ss_program *p;
+    struct ss_tape *tape;
+    struct ss_board *board;
+    struct ss_state st;
+    struct ss_sg_class *classes;
+    struct ss_sg_pair *pairs;
+    char *instant; /* [ncollectives]: takes no time */
+    int *link_flows;
+    double *link_since;
+    double *busy; /* NULL once the last class has ended, or when not wanted */
+    struct ss_sg_worker *idle;
+    int left, active; /* classes not at their end, transfers under way */
+    int64_t events;
+    int failed;
+};
+
+/* ---- simgrid_platform.c ---- */
+/* Loads the reduced platform and finds hosts and pairs. 0, or a status with the board's texts. */
+int ss_sg_platform(struct ss_sg *sg);
+void ss_sg_init_engine(int quiet_deadlock, size_t actors);
+int ss_sg_fail(struct ss_board *board, int status, const char *hint, const char *fmt, ...)
+    __attribute__((format(printf, 4, 5)));
+/* ---- simgrid_work.c: background transfers ---- */
+/* Begins what may begin on a channel; from any actor. */
+void ss_sg_advance_channel(struct ss_sg *sg, int channel);
+void ss_sg_begin_ready(struct ss_sg *sg);
+/* Sends the idle workers home when nothing is left to do. */
+void ss_sg_dismiss(struct ss_sg *sg);
+/* ---- simgrid.c ---- */
+void ss_sg_end_wait(struct ss_sg *sg, int cls, int label, double busy_from);
+void ss_sg_replay(struct ss_module_call *call);
+/* ---- simgrid_ask.c ---- */
+void ss_sg_ask(struct ss_module_call *call);
+
+#endif

@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Time by label, memory peaks and link use of one replay. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/base.h"
+#include "replay/engine.h"
+
+void ss_timeline_free(struct ss_timeline *t)
+{
+    if (!t)
+        return;
+    free(t->spent);
+    free(t->dynamic_peak);
+    free(t->peak_time);
+    free(t->peak_slot);
+    free(t->link_busy);
+    free(t);
+}
+
+static struct ss_timeline *timeline_new(const struct ss_program *p)
+{
+    struct ss_timeline *t = ss_calloc(1, sizeof *t);
+    size_t n = (size_t)p->nclasses + 1;
+    if (!t)
+        return NULL;
+    t->nclasses = p->nclasses;
+    t->spent = ss_calloc(n, sizeof *t->spent);
+    t->dynamic_peak = ss_calloc(n, sizeof *t->dynamic_peak);
+    t->peak_time = ss_calloc(n, sizeof *t->peak_time);
+    t->peak_slot = ss_calloc(n, sizeof *t->peak_slot);
+    t->link_busy = ss_calloc((size_t)p->nlinks + 1, sizeof *t->link_busy);
+    if (t->spent && t->dynamic_peak && t->peak_time && t->peak_slot && t->link_busy)
+        return t;
+    ss_timeline_free(t);
+    return NULL;
+}
+
+int ss_timeline_replay(const struct ss_program *p, int engine, struct ss_timeline **out, struct ss_error *err)
+{
+    struct ss_board *board = NULL;
+    int rc = ss_replay_board(p, engine, NULL, 0, 1, &board, err);
+    if (rc)
+        return rc;
+    struct ss_timeline *t = timeline_new(p);
+    if (!t) {
+        ss_board_free(board);
+        return ss_fail(err, SS_ERR_NOMEM, NULL, 0, "out of memory for the timeline of %d classes", p->nclasses);
+    }
+    t->iteration_s = board->makespan;
+    t->events = board->events;
+    for (int c = 0; c < p->nclasses; c++) {
+        struct ss_account *a = &board->accounts[c];
+        if (board->makespan > a->end)
+            ss_account_add(a, SS_LABEL_BUBBLE, board->makespan - a->end);
+        for (int i = 0; i < SS_LABEL_COUNT; i++)
+            t->spent[c][i] = a->sum[i] + a->rest[i];
+        memcpy(t->dynamic_peak[c], a->peak, sizeof a->peak);
+        t->peak_time[c] = a->peak_time;
+        t->peak_slot[c] = a->peak_slot;
+    }
+    memcpy(t->link_busy, board->link_busy, (size_t)p->nlinks * sizeof *t->link_busy);
+    ss_board_free(board);
+    *out = t;
+    return 0;
+}
