@@ -1,0 +1,247 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Groups, operators, costs and collectives against numbers worked out by hand. */
+#include <CUnit/Basic.h>
+#include <CUnit/CUnit.h>
+#include <math.h>
+#include <string.h>
+
+#include "workload/cost.h"
+#include "workload/memory.h"
+
+static void expect_group(const struct ss_ranks *r, int kind, int rank, const int *want, int n)
+{
+    int got[64], count;
+    ss_ranks_group(r, kind, rank, got, &count);
+    CU_ASSERT_EQUAL(count, n);
+    for (int i = 0; i < n && i < count; i++)
+        CU_ASSERT_EQUAL(got[i], want[i]);
+}
+
+/* The example of Megatron's parallel_state: 16 GPUs, tensor 2, pipeline 4. */
+static void test_groups_megatron_example(void)
+{
+    const int size[SS_AXIS_COUNT] = {2, 1, 1, 2, 4};
+    struct ss_ranks r;
+    CU_ASSERT_EQUAL_FATAL(ss_ranks_init(&r, "tp-cp-ep-dp-pp", size, NULL), 0);
+    CU_ASSERT_EQUAL(r.world_size, 16);
+    expect_group(&r, SS_GROUP_TP, 5, (int[]){4, 5}, 2);
+    expect_group(&r, SS_GROUP_DP, 2, (int[]){0, 2}, 2);
+    expect_group(&r, SS_GROUP_DP, 7, (int[]){5, 7}, 2);
+    expect_group(&r, SS_GROUP_PP, 9, (int[]){1, 5, 9, 13}, 4);
+    expect_group(&r, SS_GROUP_MP, 0, (int[]){0, 1, 4, 5, 8, 9, 12, 13}, 8);
+    expect_group(&r, SS_GROUP_EMBEDDING, 6, (int[]){2, 14}, 2);
+}
+
+static void test_groups_with_context(void)
+{
+    const int size[SS_AXIS_COUNT] = {2, 2, 1, 2, 2};
+    struct ss_ranks r;
+    CU_ASSERT_EQUAL_FATAL(ss_ranks_init(&r, "tp-cp-ep-dp-pp", size, NULL), 0);
+    expect_group(&r, SS_GROUP_CP, 5, (int[]){5, 7}, 2);
+    expect_group(&r, SS_GROUP_DP_CP, 0, (int[]){0, 2, 4, 6}, 4);
+    expect_group(&r, SS_GROUP_TP_CP, 12, (int[]){12, 13, 14, 15}, 4);
+    CU_ASSERT_EQUAL_FATAL(ss_ranks_init(&r, "tp-pp-dp-cp", size, NULL), 0);
+    expect_group(&r, SS_GROUP_PP, 0, (int[]){0, 2}, 2);
+    expect_group(&r, SS_GROUP_DP_CP, 1, (int[]){1, 5, 9, 13}, 4);
+}
+
+static void test_groups_refused(void)
+{
+    const int size[SS_AXIS_COUNT] = {2, 2, 1, 2, 2};
+    struct ss_ranks r;
+    struct ss_error err;
+    CU_ASSERT_EQUAL(ss_ranks_init(&r, "tp-cp-tp", size, &err), SS_ERR_INPUT);
+    CU_ASSERT_EQUAL(ss_ranks_init(&r, "tp-xx", size, &err), SS_ERR_INPUT);
+    CU_ASSERT_EQUAL(ss_ranks_init(&r, "tp-dp-pp", size, &err), SS_ERR_CONFIG);
+    CU_ASSERT_PTR_NOT_NULL(strstr(err.message, "cp"));
+}
+
+/* A card and a stack of round numbers. */
+static void context_make(struct ss_cost_context *c, struct ss_card *card, struct ss_stack *stack,
+                         struct ss_job *job)
+{
+    memset(c, 0, sizeof *c);
+    memset(card, 0, sizeof *card);
+    memset(stack, 0, sizeof *stack);
+    ss_job_init(job);
+    card->sm_count = 100;
+    card->peak_bf16 = 1e15;
+    card->peak_fp8 = 2e15;
+    card->gemm_eff_bf16 = 0.5;
+    card->gemm_eff_fp8 = 0.5;
+    card->gemm_tile_m = 128;
+    card->gemm_tile_n = 256;
+    card->gemm_small_tile = 0.9;
+    card->hbm_bandwidth = 1e12;
+    card->hbm_efficiency = 1;
+    stack->fused_wgrad_accumulation = 1;
+    stack->flash_fwd = 0.4;
+    stack->flash_bwd = 0.25;
+    stack->te_layers = 1;
+    c->card = card;
+    c->stack = stack;
+    c->job = job;
+    c->tp = c->cp = c->fsdp = (struct ss_group_shape){1, 1, 1};
+}
+
+static void test_gemm_waves(void)
+{
+    struct ss_cost_context c;
+    struct ss_card card;
+    struct ss_stack stack;
+    struct ss_job job;
+    context_make(&c, &card, &stack, &job);
+    /* 10 x 10 tiles on 100 SMs: one full wave of 2 * 128 * 256 * k / (5 TFLOP/s). */
+    double one = 2.0 * 128 * 256 * 65536 / 5e12;
+    CU_ASSERT_DOUBLE_EQUAL(ss_cost_gemm(&c, SS_BF16, 1280, 2560, 65536, 0, 100), one, 1e-12);
+    /* One row of tiles more: 110 tiles are two waves of the largest tile, but 110 * 4/3 tiles of three
+     * quarters' size are two of those, at sqrt(0.9). */
+    CU_ASSERT_DOUBLE_EQUAL(ss_cost_gemm(&c, SS_BF16, 1408, 2560, 65536, 0, 100), 2 * 0.75 * one / sqrt(0.9),
+                           1e-12);
+    /* Fewer SMs: 100 tiles on 50 SMs are two waves. */
+    CU_ASSERT_DOUBLE_EQUAL(ss_cost_gemm(&c, SS_BF16, 1280, 2560, 65536, 0, 50), 2 * one, 1e-12);
+    /* Accumulation reads and writes 8 bytes an element. */
+    CU_ASSERT_DOUBLE_EQUAL(ss_cost_gemm(&c, SS_BF16, 1280, 2560, 65536, 1, 100),
+                           one + 1280.0 * 2560 * 8 / 1e12, 1e-12);
+    /* Thin matrices are bound by HBM. */
+    CU_ASSERT_DOUBLE_EQUAL(ss_cost_gemm(&c, SS_BF16, 1, 25600, 128, 0, 100),
+                           (128 + 128 * 25600.0 + 25600) * 2 / 1e12, 1e-12);
+}
+
+static void llama_8b(struct ss_job *job)
+{
+    job->model.num_layers = 32;
+    job->model.hidden_size = 4096;
+    job->model.ffn_hidden_size = 14336;
+    job->model.num_attention_heads = 32;
+    job->model.num_query_groups = 8;
+    job->model.kv_channels = 128;
+    job->model.gated_mlp = 1;
+    job->model.linear_bias = job->model.qkv_bias = 0;
+    job->model.normalization = SS_NORM_RMSNORM;
+    job->model.position = SS_POSITION_ROPE;
+    job->micro_batch = 1;
+    job->seq_length = 8192;
+    job->tp = job->cp = job->pp = 1;
+    job->precision = SS_BF16;
+    job->attention = SS_ATTENTION_FLASH;
+    job->attention_dropout = job->hidden_dropout = 0;
+}
+
+static void test_ops_of_llama_8b(void)
+{
+    struct ss_cost_context c;
+    struct ss_card card;
+    struct ss_stack stack;
+    struct ss_job job;
+    struct ss_ops ops;
+    context_make(&c, &card, &stack, &job);
+    llama_8b(&job);
+    ss_shape_init(&c.shape, &job, &stack, 128512);
+    CU_ASSERT_EQUAL_FATAL(ss_ops_build(&c.shape, &stack, SS_LAYER_DENSE, &ops, NULL), 0);
+    /* 4096 x 6144 + 4096 x 4096 + 3 x 4096 x 14336 and two norms. */
+    CU_ASSERT_DOUBLE_EQUAL(ss_ops_params(&ops), 25165824.0 + 16777216 + 176160768 + 8192, 0.5);
+    CU_ASSERT_DOUBLE_EQUAL(ss_ops_gemm_params(&ops), 218103808.0, 0.5);
+    /* Per token: norms 2 x (2h + 2h + 4), QKV 2 x 6144, attention output 2h, masks 2h, FC1 4f, activation 2f,
+     * softmax statistics 4 a. */
+    double token = 2 * (4 * 4096 + 4) + 2 * 6144 + 2 * 4096 + 2 * 4096 + 6 * 14336;
+    CU_ASSERT_DOUBLE_EQUAL(ss_ops_saved_bytes(&ops, 1), 8192 * token, 1);
+    CU_ASSERT_DOUBLE_EQUAL(ss_ops_saved_bytes(&ops, 0), 8192 * (token + 4 * 32), 1);
+    CU_ASSERT_EQUAL(ss_ops_build(&c.shape, &stack, SS_LAYER_MOE, &ops, NULL), SS_ERR_UNSUPPORTED);
+}
+
+static double sum(const double *label)
+{
+    double s = 0;
+    for (int i = 0; i < SS_LABEL_COUNT; i++)
+        s += label[i];
+    return s;
+}
+
+static void test_recompute_costs_a_forward(void)
+{
+    struct ss_cost_context c;
+    struct ss_card card;
+    struct ss_stack stack;
+    struct ss_job job;
+    struct ss_ops ops;
+    struct ss_layer_cost none, selective, full;
+    context_make(&c, &card, &stack, &job);
+    llama_8b(&job);
+    ss_shape_init(&c.shape, &job, &stack, 128512);
+    ss_ops_build(&c.shape, &stack, SS_LAYER_DENSE, &ops, NULL);
+    ss_cost_layer(&c, &ops, SS_LAYER_DENSE, SS_RECOMPUTE_NONE, &none);
+    ss_cost_layer(&c, &ops, SS_LAYER_DENSE, SS_RECOMPUTE_SELECTIVE, &selective);
+    ss_cost_layer(&c, &ops, SS_LAYER_DENSE, SS_RECOMPUTE_FULL, &full);
+    CU_ASSERT_DOUBLE_EQUAL(sum(full.input_grad) - sum(none.input_grad), sum(none.forward), 1e-12);
+    CU_ASSERT_DOUBLE_EQUAL(full.input_grad[SS_LABEL_RECOMPUTE], none.forward[SS_LABEL_COMPUTE], 1e-12);
+    /* Causal attention forward: 2 s^2 a d at 0.4 of the peak. */
+    CU_ASSERT_DOUBLE_EQUAL(selective.input_grad[SS_LABEL_RECOMPUTE], 2.0 * 8192 * 8192 * 4096 / 4e14, 1e-12);
+    CU_ASSERT_EQUAL(none.input_grad[SS_LABEL_RECOMPUTE], 0);
+}
+
+static void test_collectives(void)
+{
+    const struct ss_net net = {160e9, 1e-6, 40e9, 5e-6, 8, 8};
+    struct ss_group_shape node = {8, 1, 8}, two = {16, 2, 8}, one = {1, 1, 1}, far = {4, 4, 1};
+    CU_ASSERT_EQUAL(ss_collective_seconds(&net, SS_COLL_ALL_GATHER, 1e9, &one), 0);
+    CU_ASSERT_DOUBLE_EQUAL(ss_collective_seconds(&net, SS_COLL_ALL_GATHER, 1.6e9, &node),
+                           7e-6 + 1.4e9 / 160e9, 1e-15);
+    CU_ASSERT_DOUBLE_EQUAL(ss_collective_seconds(&net, SS_COLL_ALL_REDUCE, 1.6e9, &node),
+                           14e-6 + 2.8e9 / 160e9, 1e-15);
+    /* Eight NICs together beat one NVLink. */
+    CU_ASSERT_DOUBLE_EQUAL(ss_collective_seconds(&net, SS_COLL_REDUCE_SCATTER, 1.6e9, &two),
+                           23e-6 + 1.5e9 / 160e9, 1e-15);
+    /* One rank a node: its NIC alone. */
+    CU_ASSERT_DOUBLE_EQUAL(ss_collective_seconds(&net, SS_COLL_ALL_GATHER, 1.6e9, &far), 15e-6 + 1.2e9 / 40e9,
+                           1e-15);
+}
+
+static void test_static_memory(void)
+{
+    struct ss_cost_context c;
+    struct ss_card card;
+    struct ss_stack stack;
+    struct ss_job job;
+    struct ss_param_count count = {1e9, 0.9e9, 1e8};
+    double memory[SS_MEM_COUNT];
+    context_make(&c, &card, &stack, &job);
+    llama_8b(&job);
+    job.grad_reduce_fp32 = 1;
+    ss_shape_init(&c.shape, &job, &stack, 128512);
+    ss_memory_static(&c, &count, 16, memory); /* bf16, ZeRO-1 over 16 */
+    CU_ASSERT_DOUBLE_EQUAL(memory[SS_MEM_WEIGHTS], 2e9, 1);
+    CU_ASSERT_DOUBLE_EQUAL(memory[SS_MEM_GRADIENTS], 4e9, 1);
+    CU_ASSERT_DOUBLE_EQUAL(memory[SS_MEM_OPTIMIZER], 12e9 / 16, 1);
+    job.precision = SS_FP8;
+    job.fp8_base = SS_BF16;
+    ss_shape_init(&c.shape, &job, &stack, 128512);
+    ss_memory_static(&c, &count, 16, memory); /* two 1-byte copies of the GEMM weights */
+    CU_ASSERT_DOUBLE_EQUAL(memory[SS_MEM_WEIGHTS], 2e9 + 1.8e9, 1);
+    job.precision = SS_FP32;
+    ss_shape_init(&c.shape, &job, &stack, 128512);
+    ss_memory_static(&c, &count, 1, memory);
+    CU_ASSERT_DOUBLE_EQUAL(memory[SS_MEM_WEIGHTS] + memory[SS_MEM_GRADIENTS] + memory[SS_MEM_OPTIMIZER], 16e9,
+                           1);
+}
+
+int main(void)
+{
+    CU_pSuite suite;
+    unsigned failures;
+    if (CU_initialize_registry() != CUE_SUCCESS || !(suite = CU_add_suite("plan", NULL, NULL)))
+        return 1;
+    CU_add_test(suite, "groups of Megatron's example", test_groups_megatron_example);
+    CU_add_test(suite, "groups with context parallelism", test_groups_with_context);
+    CU_add_test(suite, "bad rank orders", test_groups_refused);
+    CU_add_test(suite, "GEMM tiles and waves", test_gemm_waves);
+    CU_add_test(suite, "operators of a layer", test_ops_of_llama_8b);
+    CU_add_test(suite, "recompute", test_recompute_costs_a_forward);
+    CU_add_test(suite, "collectives", test_collectives);
+    CU_add_test(suite, "static memory", test_static_memory);
+    CU_basic_set_mode(CU_BRM_NORMAL);
+    CU_basic_run_tests();
+    failures = CU_get_number_of_failures();
+    CU_cleanup_registry();
+    return failures != 0;
+}
