@@ -1,0 +1,453 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Any other SimGrid platform: which hosts are the GPUs of which node, and their routes as the kernel says. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "platform/platform_internal.h"
+
+struct gpu {
+    int point;
+    long node;
+};
+
+struct reader {
+    struct ss_platform *p;
+    const struct ss_index *ix;
+    const struct ss_xml_node *root_zone;
+    struct ss_error *err;
+    int next; /* point that the walk comes to */
+    bool have_card;
+    const char *first_host;
+    struct gpu *gpus; /* every host, node -1 where none is said */
+    size_t ngpus, cap;
+    bool numbered;
+};
+
+static int fail_memory(const struct reader *r)
+{
+    return ss_fail(r->err, SS_ERR_NOMEM, r->p->file, 0, "out of memory");
+}
+
+static int same_card(const struct reader *r, const struct ss_props *props, const struct ss_card *card, int line,
+                     const char *host)
+{
+    const char *id = strcmp(card->name, r->p->card.name) != 0 ? "ss.card" : NULL;
+    int where = props->value[SS_PROP_CARD].line;
+
+    for (int i = 0; i < SS_PROP_CARD_COUNT && id == NULL; i++)
+        if (ss_card_get(card, i) != ss_card_get(&r->p->card, i)) {
+            id = ss_prop_def(i)->id;
+            where = props->value[i].line;
+        }
+    if (id == NULL)
+        return SS_OK;
+    return ss_hint(r->err,
+                   ss_fail(r->err, SS_ERR_UNSUPPORTED, r->p->file, where > 0 ? where : line,
+                           "%s of host \"%s\" differs from that of host \"%s\"", id, host, r->first_host),
+                   "one platform has one kind of card");
+}
+
+/* The host at the walk's point, with the props that hold for it. */
+static int add_host(struct reader *r, const struct ss_props *props, int line, bool *checked)
+{
+    struct ss_card card;
+    const char *name = r->ix->points[r->next].name;
+    const struct ss_prop_value *node = &props->value[SS_PROP_NODE];
+
+    if (!*checked) {
+        int status = ss_props_card(props, r->p->file, r->root_zone->line, &card, r->err);
+
+        if (status == SS_OK && r->have_card)
+            status = same_card(r, props, &card, line, name);
+        if (status != SS_OK)
+            return status;
+        if (!r->have_card) {
+            r->p->card = card;
+            r->first_host = name;
+        }
+        r->have_card = *checked = true;
+    }
+    if (ss_grow(&r->gpus, &r->cap, r->ngpus + 1, sizeof(*r->gpus)) != SS_OK)
+        return fail_memory(r);
+    r->gpus[r->ngpus++] = (struct gpu){r->next, node->text != NULL ? (long)node->number : -1};
+    r->numbered = r->numbered || node->text != NULL;
+    r->next++;
+    return SS_OK;
+}
+
+/* Takes every host of a <cluster>, then its router. */
+static int walk_cluster(struct reader *r, const struct ss_props *outer, const struct ss_xml_node *node, int where)
+{
+    struct ss_props props = *outer;
+    int self = r->next++;
+    bool checked = false;
+    int status = ss_props_read(&props, node, where | SS_AT_HOST, r->p->file, r->err);
+
+    while (status == SS_OK && r->next < (int)r->ix->npoints && r->ix->points[r->next].zone == self) {
+        if (r->ix->points[r->next].kind == SS_ENTRY_HOST)
+            status = add_host(r, &props, node->line, &checked);
+        else
+            r->next++;
+    }
+    return status;
+}
+
+/* The root's props are in `outer` already. */
+static int walk_zone(struct reader *r, const struct ss_props *outer, const struct ss_xml_node *zone)
+{
+    struct ss_props props = *outer, other;
+    bool checked = false, fresh;
+    int status = SS_OK;
+
+    r->next++;
+    if (zone != r->root_zone)
+        status = ss_props_read(&props, zone, SS_AT_ZONE, r->p->file, r->err);
+    for (const struct ss_xml_node *c = zone->first_child; c != NULL && status == SS_OK; c = c->next) {
+        if (ss_tag_is(c, "zone")) {
+            status = walk_zone(r, &props, c); /* depth bounded by the reader */
+        } else if (ss_tag_is(c, "cluster")) {
+            status = walk_cluster(r, &props, c, SS_AT_ZONE);
+        } else if (ss_tag_is(c, "router")) {
+            r->next++;
+        } else if (ss_tag_is(c, "link") && c->first_child != NULL) {
+            memset(&other, 0, sizeof(other));
+            status = ss_props_read(&other, c, SS_AT_LINK, r->p->file, r->err);
+        } else if (ss_tag_is(c, "host")) {
+            other = props;
+            fresh = c->first_child == NULL && checked;
+            status = ss_props_read(&other, c, SS_AT_HOST, r->p->file, r->err);
+            if (status == SS_OK)
+                status = add_host(r, &other, c->line, &fresh);
+            checked = checked || (status == SS_OK && c->first_child == NULL);
+        }
+    }
+    return status;
+}
+
+static int by_node(const void *a, const void *b)
+{
+    const struct gpu *x = a, *y = b;
+
+    if (x->node != y->node)
+        return x->node < y->node ? -1 : 1;
+    return (x->point > y->point) - (x->point < y->point);
+}
+
+static int unequal(const struct reader *r, const struct gpu *first, int had, int want)
+{
+    const struct ss_entry *e = &r->ix->points[first->point];
+
+    return ss_hint(r->err,
+                   ss_fail(r->err, SS_ERR_INPUT, r->p->file, e->node->line, "node %ld has %d GPUs, the first has %d",
+                           first->node, had, want),
+                   "all nodes must have as many GPUs");
+}
+
+/* Hosts that say ss.node are GPUs; the others are not. */
+static int group_numbered(struct reader *r, int *nodes, int per_node)
+{
+    size_t n = 0;
+    int had = 0, status = SS_OK;
+
+    for (size_t i = 0; i < r->ngpus; i++)
+        if (r->gpus[i].node >= 0)
+            r->gpus[n++] = r->gpus[i];
+    r->ngpus = n;
+    qsort(r->gpus, n, sizeof(*r->gpus), by_node);
+    *nodes = 0;
+    for (size_t i = 0; i < n && status == SS_OK; i++) {
+        had++;
+        if (i + 1 < n && r->gpus[i + 1].node == r->gpus[i].node)
+            continue;
+        if (per_node == 0)
+            per_node = had;
+        if (had != per_node)
+            status = unequal(r, &r->gpus[i + 1 - (size_t)had], had, per_node);
+        had = 0;
+        ++*nodes;
+    }
+    r->p->gpus_per_node = per_node;
+    return status;
+}
+
+static int group(struct reader *r, const struct ss_props *props, int want)
+{
+    const struct ss_prop_value *per = &props->value[SS_PROP_GPUS_PER_NODE];
+    struct ss_platform *p = r->p;
+    int per_node = per->text != NULL ? (int)per->number : 0, nodes, status;
+
+    if (r->numbered) {
+        status = group_numbered(r, &nodes, per_node);
+        if (status != SS_OK)
+            return status;
+    } else if (per_node == 0) {
+        return ss_hint(r->err,
+                       ss_fail(r->err, SS_ERR_INPUT, p->file, r->root_zone->line, "missing prop \"ss.gpus_per_node\""),
+                       "add it to this zone, or ss.node to every host that is a GPU");
+    } else if (r->ngpus % (size_t)per_node != 0) {
+        return ss_hint(r->err,
+                       ss_fail(r->err, SS_ERR_INPUT, p->file, per->line, "%zu hosts are no whole nodes of %d GPUs", r->ngpus,
+                               per_node),
+                       "all nodes must have as many GPUs");
+    } else {
+        p->gpus_per_node = per_node;
+        nodes = (int)(r->ngpus / (size_t)per_node);
+    }
+    if (want > nodes)
+        return ss_hint(r->err,
+                       ss_fail(r->err, SS_ERR_INPUT, p->file, r->root_zone->line, "the file has %d nodes, not %d", nodes, want),
+                       "only platforms with ss.template have any number of nodes");
+    p->nodes = want > 0 ? want : nodes;
+    return SS_OK;
+}
+
+static const char *link_kind_prop(const struct ss_entry *link)
+{
+    for (const struct ss_xml_node *c = link->node->first_child; c != NULL; c = c->next)
+        if (ss_tag_is(c, "prop") && strcmp(ss_xml_attr(c, "id"), "ss.kind") == 0 && ss_tag_is(link->node, "link"))
+            return ss_xml_attr(c, "value");
+    return NULL;
+}
+
+/* Number of the link in the platform, made when it is new. map: by entry, 0 = not yet. */
+static int take_link(struct reader *r, int entry, int *map)
+{
+    struct ss_foreign *f = r->p->foreign;
+    const struct ss_entry *e = &r->ix->links[entry];
+
+    if (map[entry] == 0) {
+        f->links[f->nlinks].name = strdup(e->name);
+        if (f->links[f->nlinks].name == NULL)
+            return -1;
+        f->links[f->nlinks].kind = ss_link_kind_of(e->name, link_kind_prop(e));
+        f->links[f->nlinks].bandwidth = e->bandwidth;
+        f->links[f->nlinks].latency = e->latency;
+        map[entry] = ++f->nlinks;
+    }
+    return map[entry] - 1;
+}
+
+struct pair_route {
+    int n, entry[SS_ROUTE_MAX];
+    double narrowest, fat;
+};
+
+/* Splits the names of a route. A FATPIPE link slows every flow for itself, which nothing here models:
+ * it is left out where another link is no wider, else refused. */
+static int split_route(struct reader *r, const char *src, const char *dst, char *text, struct pair_route *out,
+                       double *latency)
+{
+    char *state = NULL;
+    int code;
+
+    *out = (struct pair_route){.narrowest = INFINITY, .fat = INFINITY};
+    *latency = 0;
+    for (char *name = strtok_r(text, " ", &state); name != NULL; name = strtok_r(NULL, " ", &state)) {
+        int at = ss_index_link(r->ix, name);
+        const struct ss_entry *e = at >= 0 ? &r->ix->links[at] : NULL;
+
+        if (e == NULL)
+            return ss_fail(r->err, SS_ERR_UNSUPPORTED, r->p->file, r->root_zone->line,
+                           "the route from \"%s\" to \"%s\" crosses \"%s\", which no <link> or <cluster> declares", src,
+                           dst, name);
+        *latency += e->latency;
+        if (e->fatpipe) {
+            out->fat = fmin(out->fat, e->bandwidth);
+            continue;
+        }
+        if (out->n == SS_ROUTE_MAX) {
+            code = ss_fail(r->err, SS_ERR_UNSUPPORTED, r->p->file, r->root_zone->line,
+                           "the route from \"%s\" to \"%s\" has more than %d links", src, dst, SS_ROUTE_MAX);
+            return ss_hint(r->err, code, "leave out links that never limit");
+        }
+        out->narrowest = fmin(out->narrowest, e->bandwidth);
+        out->entry[out->n++] = at;
+    }
+    if (out->n > 0 && out->narrowest <= out->fat)
+        return SS_OK;
+    if (out->fat < INFINITY)
+        return ss_hint(r->err,
+                       ss_fail(r->err, SS_ERR_UNSUPPORTED, r->p->file, r->root_zone->line,
+                               "a FATPIPE link limits the route from \"%s\" to \"%s\"", src, dst),
+                       "make it SHARED or SPLITDUPLEX, or wider than the links around it");
+    return ss_fail(r->err, SS_ERR_INPUT, r->p->file, r->root_zone->line, "missing route from \"%s\" to \"%s\"", src, dst);
+}
+
+static int store_route(struct reader *r, int src, int dst, char *text, int *map)
+{
+    struct ss_foreign *f = r->p->foreign;
+    struct ss_foreign_route *to = &f->routes[src * f->ngpus + dst];
+    struct pair_route route;
+    int status = split_route(r, f->gpus[src], f->gpus[dst], text != NULL ? text : "", &route, &to->latency);
+
+    if (status != SS_OK)
+        return status;
+    if (ss_grow(&f->pool, &f->pool_cap, f->npool + (size_t)route.n, sizeof(*f->pool)) != SS_OK)
+        return fail_memory(r);
+    to->first = (int)f->npool;
+    to->nlinks = route.n;
+    for (int i = 0; i < route.n; i++) {
+        int link = take_link(r, route.entry[i], map);
+
+        if (link < 0)
+            return fail_memory(r);
+        f->pool[f->npool++] = link;
+    }
+    return SS_OK;
+}
+
+static int ask_routes(struct reader *r, const struct ss_platform_options *options)
+{
+    struct ss_foreign *f = r->p->foreign;
+    int n = f->ngpus, npairs = n * (n - 1), at = 0, status;
+    const char *(*pairs)[2] = ss_calloc((size_t)npairs + 1, sizeof(*pairs));
+    char **routes = ss_calloc((size_t)npairs + 1, sizeof(*routes));
+    int *map = ss_calloc(r->ix->nlinks + 1, sizeof(*map));
+
+    for (int s = 0; pairs != NULL && s < n; s++)
+        for (int d = 0; d < n; d++)
+            if (s != d) {
+                pairs[at][0] = f->gpus[s];
+                pairs[at++][1] = f->gpus[d];
+            }
+    if (pairs == NULL || routes == NULL || map == NULL)
+        status = fail_memory(r);
+    else
+        status = options->asker(r->p->file, npairs, (const char *const(*)[2])pairs, routes, r->err);
+    at = 0;
+    for (int s = 0; s < n && status == SS_OK; s++)
+        for (int d = 0; d < n && status == SS_OK; d++)
+            if (s != d)
+                status = store_route(r, s, d, routes[at++], map);
+    for (int i = 0; routes != NULL && i < npairs; i++)
+        free(routes[i]);
+    free(pairs);
+    free(routes);
+    free(map);
+    return status;
+}
+
+static int make_foreign(struct reader *r, const struct ss_platform_options *options)
+{
+    struct ss_platform *p = r->p;
+    struct ss_foreign *f;
+    int n = p->nodes * p->gpus_per_node;
+
+    if (n > SS_MAX_FOREIGN_GPUS)
+        return ss_hint(r->err,
+                       ss_fail(r->err, SS_ERR_UNSUPPORTED, p->file, r->root_zone->line,
+                               "%d GPUs in a file without ss.template; at most %d", n, SS_MAX_FOREIGN_GPUS),
+                       "take fewer nodes, or describe one node and use ss.template");
+    if (n > 1 && (options == NULL || options->asker == NULL))
+        return ss_hint(r->err,
+                       ss_fail(r->err, SS_ERR_UNSUPPORTED, p->file, r->root_zone->line,
+                               "the routes of this platform need the SimGrid kernel, which is not at hand"),
+                       "install SimGrid, or use a platform with ss.template");
+    f = p->foreign = ss_calloc(1, sizeof(*f));
+    if (f == NULL)
+        return fail_memory(r);
+    f->ngpus = n;
+    f->gpus = ss_calloc((size_t)n, sizeof(*f->gpus));
+    f->links = ss_calloc(r->ix->nlinks + 1, sizeof(*f->links));
+    f->routes = ss_calloc((size_t)n * (size_t)n, sizeof(*f->routes));
+    if (f->gpus == NULL || f->links == NULL || f->routes == NULL)
+        return fail_memory(r);
+    for (int i = 0; i < n; i++)
+        if ((f->gpus[i] = strdup(r->ix->points[r->gpus[i].point].name)) == NULL)
+            return fail_memory(r);
+    return n > 1 ? ask_routes(r, options) : SS_OK;
+}
+
+/* Distinct links by which the first node's GPUs leave it. */
+static int count_nics(const struct ss_platform *p)
+{
+    const struct ss_foreign *f = p->foreign;
+    int seen[SS_MAX_GPUS_PER_NODE], n = 0;
+
+    for (int l = 0; p->nodes > 1 && l < p->gpus_per_node && l < SS_MAX_GPUS_PER_NODE; l++) {
+        const struct ss_foreign_route *r = &f->routes[l * f->ngpus + p->gpus_per_node + l];
+        int link = f->pool[r->first], old = 0;
+
+        for (int i = r->nlinks - 1; i >= 0; i--)
+            if (f->links[f->pool[r->first + i]].kind == SS_LINK_NIC)
+                link = f->pool[r->first + i];
+        while (old < n && seen[old] != link)
+            old++;
+        if (old == n)
+            seen[n++] = link;
+    }
+    return n;
+}
+
+double ss_foreign_bandwidth(const struct ss_platform *p, int kind)
+{
+    const struct ss_foreign *f = p->foreign;
+    int peer = kind == SS_LINK_NVLINK ? 1 : p->gpus_per_node;
+    const struct ss_foreign_route *r;
+    double narrowest = INFINITY;
+
+    if (kind == SS_LINK_NVLINK ? p->gpus_per_node < 2 : p->nodes < 2)
+        return 0;
+    r = &f->routes[peer];
+    for (int i = 0; i < r->nlinks; i++) {
+        const struct ss_foreign_link *link = &f->links[f->pool[r->first + i]];
+
+        if (link->kind == kind)
+            return link->bandwidth;
+        narrowest = fmin(narrowest, link->bandwidth);
+    }
+    return narrowest;
+}
+
+static int read_props(struct reader *r, struct ss_props *props)
+{
+    static const int of_template[] = {SS_PROP_NODES_PER_LEAF, SS_PROP_OVERSUBSCRIPTION};
+    bool zone = ss_tag_is(r->root_zone, "zone");
+    int status = ss_props_read(props, r->root_zone, SS_AT_ROOT | SS_AT_ZONE | (zone ? 0 : SS_AT_HOST), r->p->file, r->err);
+    struct ss_props inherited;
+
+    for (size_t i = 0; i < SS_ARRAY_LEN(of_template) && status == SS_OK; i++)
+        if (props->value[of_template[i]].text != NULL)
+            status = ss_fail(r->err, SS_ERR_INPUT, r->p->file, props->value[of_template[i]].line,
+                             "prop \"%s\" belongs to a zone with ss.template", ss_prop_def(of_template[i])->id);
+    if (status != SS_OK)
+        return status;
+    inherited = *props;
+    return zone ? walk_zone(r, &inherited, r->root_zone)
+                : walk_cluster(r, &inherited, r->root_zone, SS_AT_ROOT | SS_AT_ZONE);
+}
+
+int ss_foreign_read(struct ss_platform *p, const struct ss_xml_node *root, const struct ss_index *ix,
+                    const struct ss_platform_options *options, struct ss_error *err)
+{
+    struct reader r = {.p = p, .ix = ix, .root_zone = root->first_child, .err = err};
+    struct ss_props props = {0};
+    int status = read_props(&r, &props);
+
+    if (status == SS_OK)
+        status = group(&r, &props, options != NULL ? options->nodes : 0);
+    if (status == SS_OK)
+        status = make_foreign(&r, options);
+    if (status == SS_OK)
+        p->nics_per_node = props.value[SS_PROP_NICS_PER_NODE].text != NULL
+                               ? (int)props.value[SS_PROP_NICS_PER_NODE].number
+                               : count_nics(p);
+    free(r.gpus);
+    return status;
+}
+
+void ss_foreign_free(struct ss_foreign *f)
+{
+    if (f == NULL)
+        return;
+    for (int i = 0; i < f->ngpus && f->gpus != NULL; i++)
+        free(f->gpus[i]);
+    for (int i = 0; i < f->nlinks; i++)
+        free(f->links[i].name);
+    free(f->gpus);
+    free(f->links);
+    free(f->routes);
+    free(f->pool);
+    free(f);
+}

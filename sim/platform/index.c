@@ -1,0 +1,276 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Names of a platform file: hosts, routers, zones and links, those that a <cluster> makes included. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "platform/platform_internal.h"
+
+static int out_of_memory(const char *file, struct ss_error *err)
+{
+    return ss_fail(err, SS_ERR_NOMEM, file, 0, "out of memory");
+}
+
+/* A name kept as long as the index; NULL when out of memory. */
+static const char *keep(struct ss_index *ix, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+static const char *keep(struct ss_index *ix, const char *fmt, ...)
+{
+    char *text = NULL;
+    va_list args;
+
+    va_start(args, fmt);
+    if (vasprintf(&text, fmt, args) < 0)
+        text = NULL;
+    va_end(args);
+    if (text == NULL || ss_grow(&ix->strings, &ix->strings_cap, ix->nstrings + 1, sizeof(*ix->strings)) != SS_OK) {
+        free(text);
+        return NULL;
+    }
+    ix->strings[ix->nstrings++] = text;
+    return text;
+}
+
+static int add_point(struct ss_index *ix, int kind, const char *name, int zone, const struct ss_xml_node *node,
+                     const char *file, struct ss_error *err)
+{
+    if (name == NULL || ss_grow(&ix->points, &ix->points_cap, ix->npoints + 1, sizeof(*ix->points)) != SS_OK)
+        return out_of_memory(file, err);
+    if (kind == SS_ENTRY_HOST && ++ix->nhosts > SS_MAX_GPUS)
+        return ss_fail(err, SS_ERR_INPUT, file, node->line, "more than %d hosts", SS_MAX_GPUS);
+    ix->points[ix->npoints] =
+        (struct ss_entry){.name = name, .kind = kind, .zone = zone, .order = (int)ix->npoints, .node = node};
+    ix->npoints++;
+    return SS_OK;
+}
+
+static int add_link(struct ss_index *ix, const char *name, const char *base, const struct ss_xml_node *node,
+                    double bandwidth, double latency, int fatpipe, const char *file, struct ss_error *err)
+{
+    if (name == NULL || ss_grow(&ix->links, &ix->links_cap, ix->nlinks + 1, sizeof(*ix->links)) != SS_OK)
+        return out_of_memory(file, err);
+    ix->links[ix->nlinks] = (struct ss_entry){.name = name, .kind = SS_ENTRY_LINK, .zone = -1,
+                                              .order = (int)ix->nlinks, .node = node, .bandwidth = bandwidth,
+                                              .latency = latency, .fatpipe = fatpipe, .base = base};
+    ix->nlinks++;
+    return SS_OK;
+}
+
+static double value_of(const struct ss_xml_node *node, const char *attr, int quantity)
+{
+    const char *text = ss_xml_attr(node, attr), *why;
+    double value = 0;
+
+    /* Checked by the schema. */
+    return text != NULL && text[0] != 0 && ss_quantity_parse(text, quantity, &value, &why) == SS_OK ? value : 0;
+}
+
+static int add_policy_link(struct ss_index *ix, const char *id, const char *policy, const struct ss_xml_node *node,
+                           double bandwidth, double latency, const char *file, struct ss_error *err)
+{
+    int status;
+
+    if (strcmp(policy, "SPLITDUPLEX") != 0)
+        return add_link(ix, id, NULL, node, bandwidth, latency, strcmp(policy, "FATPIPE") == 0, file, err);
+    status = add_link(ix, keep(ix, "%s_UP", id), id, node, bandwidth, latency, 0, file, err);
+    return status != SS_OK ? status
+                           : add_link(ix, keep(ix, "%s_DOWN", id), id, node, bandwidth, latency, 0, file, err);
+}
+
+/* One host of a cluster, with the links that SimGrid makes for it. */
+static int add_member(struct ss_index *ix, const struct ss_xml_node *node, int zone, long number, const char *file,
+                      struct ss_error *err)
+{
+    const char *policy = ss_xml_attr(node, "sharing_policy"), *id = ss_xml_attr(node, "id");
+    const char *limiter = ss_xml_attr(node, "limiter_link"), *name;
+    int status = add_point(ix, SS_ENTRY_HOST,
+                           keep(ix, "%s%ld%s", ss_xml_attr(node, "prefix"), number, ss_xml_attr(node, "suffix")), zone,
+                           node, file, err);
+
+    if (status != SS_OK)
+        return status;
+    name = keep(ix, "%s_link_%ld", id, number);
+    if (name == NULL)
+        return out_of_memory(file, err);
+    status = add_policy_link(ix, name, policy != NULL ? policy : "SPLITDUPLEX", node,
+                             value_of(node, "bw", SS_QUANTITY_BANDWIDTH), value_of(node, "lat", SS_QUANTITY_TIME), file,
+                             err);
+    if (status == SS_OK && limiter != NULL && limiter[0] != 0)
+        status = add_link(ix, keep(ix, "%s_limiter", name), NULL, node, value_of(node, "limiter_link", SS_QUANTITY_BANDWIDTH),
+                          0, 0, file, err);
+    return status;
+}
+
+/* "0-15,20": every number, bounded. */
+static int add_radical(struct ss_index *ix, const struct ss_xml_node *node, int zone, const char *file,
+                       struct ss_error *err)
+{
+    const char *text = ss_xml_attr(node, "radical"), *at = text;
+
+    while (true) {
+        char *end;
+        long first, last;
+        int status = SS_OK;
+
+        first = *at >= '0' && *at <= '9' ? strtol(at, &end, 10) : -1;
+        last = first;
+        if (first >= 0 && *end == '-') {
+            at = end + 1;
+            last = *at >= '0' && *at <= '9' ? strtol(at, &end, 10) : -1;
+        }
+        if (first < 0 || last < first || last >= INT32_MAX || (*end != 0 && *end != ','))
+            return ss_hint(err, ss_fail(err, SS_ERR_INPUT, file, node->line, "radical=\"%s\" of a cluster", text),
+                           "write numbers and ranges, like 0-15,20");
+        for (long i = first; i <= last && status == SS_OK; i++)
+            status = add_member(ix, node, zone, i, file, err);
+        if (status != SS_OK)
+            return status;
+        if (*end == 0)
+            return SS_OK;
+        at = end + 1;
+    }
+}
+
+static int add_cluster(struct ss_index *ix, const struct ss_xml_node *node, int zone, const char *file,
+                       struct ss_error *err)
+{
+    const char *id = ss_xml_attr(node, "id"), *router = ss_xml_attr(node, "router_id");
+    const char *bb = ss_xml_attr(node, "bb_bw"), *policy = ss_xml_attr(node, "bb_sharing_policy");
+    int self = (int)ix->npoints;
+    int status = add_point(ix, SS_ENTRY_ZONE, id, zone, node, file, err);
+
+    if (status == SS_OK)
+        status = add_radical(ix, node, self, file, err);
+    if (status == SS_OK)
+        status = add_point(ix, SS_ENTRY_ROUTER,
+                           router != NULL && router[0] != 0 ? router
+                                                            : keep(ix, "%s%s_router%s", ss_xml_attr(node, "prefix"), id,
+                                                                   ss_xml_attr(node, "suffix")),
+                           self, node, file, err);
+    if (status == SS_OK && bb != NULL && bb[0] != 0)
+        status = add_link(ix, keep(ix, "%s_backbone", id), NULL, node, value_of(node, "bb_bw", SS_QUANTITY_BANDWIDTH),
+                          value_of(node, "bb_lat", SS_QUANTITY_TIME), policy != NULL && strcmp(policy, "FATPIPE") == 0,
+                          file, err);
+    return status;
+}
+
+static int add_children(struct ss_index *ix, const struct ss_xml_node *parent, int zone, const char *file,
+                        struct ss_error *err)
+{
+    for (const struct ss_xml_node *c = parent->first_child; c != NULL; c = c->next) {
+        const char *id = ss_xml_attr(c, "id"), *policy = ss_xml_attr(c, "sharing_policy");
+        int self = (int)ix->npoints, status = SS_OK;
+
+        if (ss_tag_is(c, "host") || ss_tag_is(c, "router"))
+            status = add_point(ix, ss_tag_is(c, "host") ? SS_ENTRY_HOST : SS_ENTRY_ROUTER, id, zone, c, file, err);
+        else if (ss_tag_is(c, "link"))
+            status = add_policy_link(ix, id, policy != NULL ? policy : "SHARED", c,
+                                     value_of(c, "bandwidth", SS_QUANTITY_BANDWIDTH),
+                                     value_of(c, "latency", SS_QUANTITY_TIME), file, err);
+        else if (ss_tag_is(c, "cluster"))
+            status = add_cluster(ix, c, zone, file, err);
+        else if (ss_tag_is(c, "zone")) {
+            status = add_point(ix, SS_ENTRY_ZONE, id, zone, c, file, err);
+            if (status == SS_OK)
+                status = add_children(ix, c, self, file, err);
+        }
+        if (status != SS_OK)
+            return status;
+    }
+    return SS_OK;
+}
+
+static int by_name(const void *a, const void *b, void *entries)
+{
+    const struct ss_entry *x = (struct ss_entry *)entries + *(const int *)a;
+    const struct ss_entry *y = (struct ss_entry *)entries + *(const int *)b;
+    int order = strcmp(x->name, y->name);
+
+    return order != 0 ? order : (x->order > y->order) - (x->order < y->order);
+}
+
+/* Sorts by name; the first duplicate in document order is an error. */
+static int sort(struct ss_entry *entries, size_t n, int **out, const char *what, const char *file, struct ss_error *err)
+{
+    const struct ss_entry *again = NULL, *first = NULL;
+    int *order = ss_calloc(n + 1, sizeof(*order));
+
+    if (order == NULL)
+        return out_of_memory(file, err);
+    *out = order;
+    for (size_t i = 0; i < n; i++)
+        order[i] = (int)i;
+    qsort_r(order, n, sizeof(*order), by_name, entries);
+    for (size_t i = 1; i < n; i++) {
+        const struct ss_entry *x = &entries[order[i - 1]], *y = &entries[order[i]];
+
+        if (strcmp(x->name, y->name) == 0 && (again == NULL || y->order < again->order)) {
+            again = y;
+            first = x;
+        }
+    }
+    if (again == NULL)
+        return SS_OK;
+    if (again->kind == SS_ENTRY_HOST)
+        what = "host";
+    else if (again->kind == SS_ENTRY_ROUTER)
+        what = "router";
+    return ss_hint(err,
+                   ss_fail(err, SS_ERR_INPUT, file, again->node->line, "duplicate %s \"%s\" (first in line %d)", what,
+                           again->base != NULL ? again->base : again->name, first->node->line),
+                   "every name must be used once");
+}
+
+int ss_index_build(struct ss_index *ix, const struct ss_xml_node *root, const char *file, struct ss_error *err)
+{
+    int status = add_children(ix, root, -1, file, err);
+
+    if (status == SS_OK)
+        status = sort(ix->points, ix->npoints, &ix->point_by_name, "zone", file, err);
+    if (status == SS_OK)
+        status = sort(ix->links, ix->nlinks, &ix->link_by_name, "link", file, err);
+    if (status == SS_OK && ix->nhosts == 0)
+        status = ss_hint(err,
+                         ss_fail(err, SS_ERR_INPUT, file, root->first_child->line, "zone \"%s\" has no hosts",
+                                 ix->points[0].name),
+                         "every GPU is a <host>");
+    return status;
+}
+
+void ss_index_free(struct ss_index *ix)
+{
+    for (size_t i = 0; i < ix->nstrings; i++)
+        free(ix->strings[i]);
+    free(ix->strings);
+    free(ix->points);
+    free(ix->links);
+    free(ix->point_by_name);
+    free(ix->link_by_name);
+    memset(ix, 0, sizeof(*ix));
+}
+
+static int find(const struct ss_entry *entries, const int *order, size_t n, const char *name)
+{
+    size_t lo = 0, hi = n;
+
+    while (lo < hi) {
+        size_t mid = lo + (hi - lo) / 2;
+        int cmp = strcmp(entries[order[mid]].name, name);
+
+        if (cmp == 0)
+            return order[mid];
+        if (cmp < 0)
+            lo = mid + 1;
+        else
+            hi = mid;
+    }
+    return -1;
+}
+
+int ss_index_point(const struct ss_index *ix, const char *name)
+{
+    return find(ix->points, ix->point_by_name, ix->npoints, name);
+}
+
+int ss_index_link(const struct ss_index *ix, const char *name)
+{
+    return find(ix->links, ix->link_by_name, ix->nlinks, name);
+}

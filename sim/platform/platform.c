@@ -1,0 +1,343 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Loads a platform and answers for it. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "platform/platform_internal.h"
+
+void ss_platform_base_name(const char *path, char *out, size_t size)
+{
+    const char *slash = strrchr(path, '/');
+    size_t len;
+
+    ss_copy(out, size, slash != NULL ? slash + 1 : path);
+    len = strlen(out);
+    if (len > 4 && strcmp(out + len - 4, ".xml") == 0)
+        out[len - 4] = 0;
+}
+
+static int read_zone(struct ss_platform *p, const struct ss_xml_node *root, const struct ss_platform_options *options,
+                     struct ss_error *err)
+{
+    const struct ss_xml_node *zone = root->first_child;
+    struct ss_props props = {0};
+    struct ss_index ix = {0};
+    bool cluster = ss_tag_is(zone, "cluster");
+    int nodes = options != NULL ? options->nodes : 0;
+    int status = ss_props_read(&props, zone, SS_AT_ROOT | SS_AT_ZONE | (cluster ? SS_AT_HOST : 0), p->file, err);
+
+    if (status == SS_OK)
+        status = ss_index_build(&ix, root, p->file, err);
+    if (status == SS_OK)
+        status = ss_refs_check(&ix, root, p->file, err);
+    if (status == SS_OK)
+        status = ss_props_assumed(&props.value[SS_PROP_ASSUMED], p->file, &p->assumed, err);
+    if (status == SS_OK && props.value[SS_PROP_TEMPLATE].text != NULL) {
+        status = ss_props_card(&props, p->file, zone->line, &p->card, err);
+        if (status == SS_OK)
+            status = ss_template_read(p, zone, &props, nodes, err);
+    } else if (status == SS_OK) {
+        status = ss_foreign_read(p, root, &ix, options, err);
+    }
+    ss_index_free(&ix);
+    return status;
+}
+
+static int from_document(const struct ss_xml *doc, const char *name, const struct ss_platform_options *options,
+                         struct ss_platform **out, struct ss_error *err)
+{
+    struct ss_platform *p;
+    int status;
+
+    if (options != NULL && (options->nodes < 0 || options->nodes > SS_MAX_GPUS))
+        return ss_fail(err, SS_ERR_USAGE, NULL, 0, "%d nodes; 1 to %d are possible", options->nodes, SS_MAX_GPUS);
+    p = ss_calloc(1, sizeof(*p));
+    if (p == NULL)
+        return ss_fail(err, SS_ERR_NOMEM, name, 0, "out of memory");
+    if (!ss_copy(p->file, sizeof(p->file), name)) {
+        ss_platform_free(p);
+        return ss_fail(err, SS_ERR_INPUT, NULL, 0, "a file name of more than %zu characters", sizeof(p->file) - 1);
+    }
+    ss_platform_base_name(name, p->name, sizeof(p->name));
+    status = ss_schema_check(ss_xml_root(doc), p->file, err);
+    if (status == SS_OK)
+        status = read_zone(p, ss_xml_root(doc), options, err);
+    if (status != SS_OK) {
+        ss_platform_free(p);
+        return status;
+    }
+    *out = p;
+    return SS_OK;
+}
+
+int ss_platform_parse(const char *text, size_t len, const char *name, const struct ss_platform_options *options,
+                      struct ss_platform **out, struct ss_error *err)
+{
+    struct ss_xml *doc = NULL;
+    int status = ss_xml_parse(text, len, name, &doc, err);
+
+    if (status == SS_OK)
+        status = from_document(doc, name, options, out, err);
+    ss_xml_free(doc);
+    return status;
+}
+
+int ss_platform_load(const char *name_or_path, const struct ss_platform_options *options, struct ss_platform **out,
+                     struct ss_error *err)
+{
+    char path[4096];
+    struct ss_xml *doc = NULL;
+    int status = ss_data_find("platforms", name_or_path, ".xml", path, sizeof(path), err);
+
+    if (status == SS_OK)
+        status = ss_xml_load(path, &doc, err);
+    if (status == SS_OK)
+        status = from_document(doc, path, options, out, err);
+    ss_xml_free(doc);
+    return status;
+}
+
+void ss_platform_free(struct ss_platform *p)
+{
+    if (p == NULL)
+        return;
+    ss_foreign_free(p->foreign);
+    free(p->assumed);
+    free(p);
+}
+
+const char *ss_platform_name(const struct ss_platform *p)
+{
+    return p->name;
+}
+
+const char *ss_platform_file(const struct ss_platform *p)
+{
+    return p->file;
+}
+
+const struct ss_card *ss_platform_card(const struct ss_platform *p)
+{
+    return &p->card;
+}
+
+int ss_platform_nodes(const struct ss_platform *p)
+{
+    return p->nodes;
+}
+
+int ss_platform_gpus_per_node(const struct ss_platform *p)
+{
+    return p->gpus_per_node;
+}
+
+int ss_platform_nics_per_node(const struct ss_platform *p)
+{
+    return p->nics_per_node;
+}
+
+double ss_platform_nic_bandwidth(const struct ss_platform *p)
+{
+    if (p->foreign != NULL)
+        return ss_foreign_bandwidth(p, SS_LINK_NIC);
+    return p->nics_per_node > 0 ? p->bandwidth[SS_LINK_NIC] : 0;
+}
+
+/* Of a mesh: to all neighbours together. */
+double ss_platform_nvlink_bandwidth(const struct ss_platform *p)
+{
+    if (p->foreign != NULL)
+        return ss_foreign_bandwidth(p, SS_LINK_NVLINK);
+    return p->bandwidth[SS_LINK_NVLINK] * (p->template_kind == SS_TEMPLATE_MESH ? p->gpus_per_node - 1 : 1);
+}
+
+const char *ss_platform_assumed(const struct ss_platform *p)
+{
+    return p->assumed != NULL ? p->assumed : "";
+}
+
+int ss_platform_link_count(const struct ss_platform *p)
+{
+    return p->foreign != NULL ? p->foreign->nlinks : ss_template_link_count(p);
+}
+
+void ss_platform_link(const struct ss_platform *p, int index, struct ss_link *out)
+{
+    const struct ss_foreign_link *link;
+
+    if (p->foreign == NULL) {
+        ss_template_link(p, index, out);
+        return;
+    }
+    link = &p->foreign->links[index];
+    ss_copy(out->name, sizeof(out->name), link->name);
+    out->kind = link->kind;
+    out->bandwidth = link->bandwidth;
+    out->latency = link->latency;
+}
+
+void ss_platform_route(const struct ss_platform *p, int src, int dst, struct ss_route *out)
+{
+    const struct ss_foreign_route *route;
+
+    if (p->foreign == NULL) {
+        ss_template_route(p, src, dst, out);
+        return;
+    }
+    route = &p->foreign->routes[src * p->foreign->ngpus + dst];
+    out->nlinks = route->nlinks;
+    out->latency = route->latency;
+    for (int i = 0; i < route->nlinks; i++)
+        out->link[i] = p->foreign->pool[route->first + i];
+}
+
+/* ---- what-ifs ---- */
+
+struct link_value {
+    const char *id;
+    int kind, is_bandwidth;
+};
+static const struct link_value link_values[] = {{"ss.nvlink.bandwidth", SS_LINK_NVLINK, 1},
+                                                {"ss.nvlink.latency", SS_LINK_NVLINK, 0},
+                                                {"ss.nic.bandwidth", SS_LINK_NIC, 1},
+                                                {"ss.nic.latency", SS_LINK_NIC, 0},
+                                                {"ss.uplink.latency", SS_LINK_UPLINK, 0}};
+
+static void set_foreign_links(struct ss_foreign *f, const struct link_value *to, double value)
+{
+    for (int i = 0; i < f->nlinks; i++)
+        if (f->links[i].kind == to->kind && to->is_bandwidth)
+            f->links[i].bandwidth = value;
+    if (to->is_bandwidth)
+        return;
+    for (long r = 0; r < (long)f->ngpus * f->ngpus; r++)
+        for (int i = 0; i < f->routes[r].nlinks; i++) {
+            const struct ss_foreign_link *link = &f->links[f->pool[f->routes[r].first + i]];
+
+            if (link->kind == to->kind)
+                f->routes[r].latency += value - link->latency;
+        }
+    for (int i = 0; i < f->nlinks; i++)
+        if (f->links[i].kind == to->kind)
+            f->links[i].latency = value;
+}
+
+static int set_links(struct ss_platform *p, const struct link_value *to, const char *text, struct ss_error *err)
+{
+    double value;
+    const char *why = "";
+    int code;
+
+    if (ss_unit_parse(text, to->is_bandwidth ? SS_UNIT_BANDWIDTH : SS_UNIT_TIME, &value, &why) != SS_OK) {
+        code = ss_fail(err, SS_ERR_INPUT, NULL, 0, "%s=\"%s\": %s", to->id, text, why);
+        return ss_hint(err, code, to->is_bandwidth ? "write it like 50GBps or 400Gbps" : "write it like 2us");
+    }
+    if (to->is_bandwidth ? value < 1e6 || value > 1e15 : value < 0 || value > 1)
+        return ss_fail(err, SS_ERR_INPUT, NULL, 0, "%s=\"%s\" is outside %s", to->id, text,
+                       to->is_bandwidth ? "1MBps to 1000TBps" : "0s to 1s");
+    if (p->foreign != NULL) {
+        set_foreign_links(p->foreign, to, value);
+        return SS_OK;
+    }
+    if (to->is_bandwidth)
+        p->bandwidth[to->kind] = value;
+    else
+        p->latency[to->kind] = value;
+    ss_template_derive(p);
+    return SS_OK;
+}
+
+static int set_fabric(struct ss_platform *p, int prop, double value, struct ss_error *err)
+{
+    if (p->foreign != NULL)
+        return ss_fail(err, SS_ERR_INPUT, p->file, 0, "%s is a value of platforms with ss.template", ss_prop_def(prop)->id);
+    if (prop == SS_PROP_OVERSUBSCRIPTION)
+        p->oversubscription = value;
+    else
+        p->nodes_per_leaf = (int)value;
+    ss_template_derive(p);
+    return SS_OK;
+}
+
+int ss_platform_set(struct ss_platform *p, const char *id, const char *value, struct ss_error *err)
+{
+    int prop = ss_prop_find(id), status;
+    double number;
+
+    for (size_t i = 0; i < SS_ARRAY_LEN(link_values); i++)
+        if (strcmp(link_values[i].id, id) == 0)
+            return set_links(p, &link_values[i], value, err);
+    if (prop < 0) {
+        if (strncmp(id, "ss.", 3) == 0)
+            return ss_prop_unknown(id, NULL, 0, err);
+        status = ss_fail(err, SS_ERR_INPUT, NULL, 0, "unknown prop \"%s\"", id);
+        return ss_hint(err, status, "props of a platform start with \"ss.\"");
+    }
+    if (prop >= SS_PROP_CARD_COUNT && prop != SS_PROP_OVERSUBSCRIPTION && prop != SS_PROP_NODES_PER_LEAF)
+        return ss_hint(err, ss_fail(err, SS_ERR_INPUT, NULL, 0, "%s cannot be set", id),
+                       "it is the shape of the platform; edit the file");
+    status = ss_prop_parse(prop, value, NULL, 0, &number, err);
+    if (status != SS_OK)
+        return status;
+    if (prop >= SS_PROP_CARD_COUNT)
+        return set_fabric(p, prop, number, err);
+    ss_card_put(&p->card, prop, number);
+    return SS_OK;
+}
+
+/* ---- hash ---- */
+
+static uint64_t hash_integer(uint64_t h, uint64_t value)
+{
+    unsigned char bytes[8];
+
+    for (int i = 0; i < 8; i++)
+        bytes[i] = (unsigned char)(value >> (8 * i));
+    return ss_hash(h, bytes, sizeof(bytes));
+}
+
+static uint64_t hash_double(uint64_t h, double value)
+{
+    uint64_t bits;
+
+    value += 0.0; /* no negative zero */
+    memcpy(&bits, &value, sizeof(bits));
+    return hash_integer(h, bits);
+}
+
+static uint64_t hash_foreign(uint64_t h, const struct ss_foreign *f)
+{
+    for (int i = 0; i < f->nlinks; i++) {
+        h = hash_integer(h, (uint64_t)f->links[i].kind);
+        h = hash_double(h, f->links[i].bandwidth);
+        h = hash_double(h, f->links[i].latency);
+    }
+    for (long i = 0; i < (long)f->ngpus * f->ngpus; i++) {
+        h = hash_integer(h, (uint64_t)f->routes[i].nlinks);
+        h = hash_double(h, f->routes[i].latency);
+        for (int k = 0; k < f->routes[i].nlinks; k++)
+            h = hash_integer(h, (uint64_t)f->pool[f->routes[i].first + k]);
+    }
+    return h;
+}
+
+uint64_t ss_platform_hash(const struct ss_platform *p)
+{
+    uint64_t h = ss_hash(SS_HASH_INIT, p->card.name, strlen(p->card.name));
+
+    for (int i = 0; i < SS_PROP_CARD_COUNT; i++)
+        h = hash_double(h, ss_card_get(&p->card, i));
+    h = hash_integer(h, (uint64_t)p->nodes);
+    h = hash_integer(h, (uint64_t)p->gpus_per_node);
+    h = hash_integer(h, (uint64_t)p->nics_per_node);
+    h = hash_integer(h, (uint64_t)p->template_kind);
+    if (p->foreign != NULL)
+        return hash_foreign(h, p->foreign);
+    h = hash_integer(h, (uint64_t)p->nodes_per_leaf);
+    h = hash_double(h, p->oversubscription);
+    for (int i = 0; i < SS_LINK_KIND_COUNT; i++) {
+        h = hash_double(h, p->bandwidth[i]);
+        h = hash_double(h, p->latency[i]);
+    }
+    return h;
+}

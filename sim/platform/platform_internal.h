@@ -1,0 +1,195 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Layer 1, private: what the files of this room share. */
+#ifndef SS_PLATFORM_INTERNAL_H
+#define SS_PLATFORM_INTERNAL_H
+
+#include "base/base.h"
+#include "stepsim/platform.h"
+
+#define SS_MAX_GPUS 65536
+#define SS_MAX_GPUS_PER_NODE 1024
+#define SS_MAX_MESH_GPUS 64
+/* Routes of a file that is not ours are asked and kept pair by pair: 1024 GPUs are a million pairs. */
+#define SS_MAX_FOREIGN_GPUS 1024
+
+enum ss_template_kind { SS_TEMPLATE_NONE, SS_TEMPLATE_NVSWITCH, SS_TEMPLATE_MESH };
+
+/* A file that is not a template: links by index, routes by ordered pair. */
+struct ss_foreign_link {
+    char *name;
+    int kind;
+    double bandwidth, latency;
+};
+struct ss_foreign_route {
+    int first, nlinks; /* into pool */
+    double latency;
+};
+struct ss_foreign {
+    int ngpus;
+    char **gpus; /* host names, node by node */
+    int nlinks;
+    struct ss_foreign_link *links;
+    struct ss_foreign_route *routes; /* [src * ngpus + dst] */
+    size_t npool, pool_cap;
+    int *pool;
+};
+
+struct ss_platform {
+    char name[64];
+    char file[256];
+    struct ss_card card;
+    char *assumed; /* words of ss.assumed, separated by one space */
+    int nodes, gpus_per_node, nics_per_node;
+    int template_kind;
+    int nodes_per_leaf;      /* template only, as are the next three */
+    double oversubscription; /* NIC bandwidth below a leaf over the leaf's uplink */
+    double bandwidth[SS_LINK_KIND_COUNT]; /* of the uplink: derived */
+    double latency[SS_LINK_KIND_COUNT];
+    struct ss_foreign *foreign; /* NULL for a template */
+};
+
+/* ---- platform.c ---- */
+/* Parses a platform from memory; `name` stands for the file in messages and for the asker. */
+int ss_platform_parse(const char *text, size_t len, const char *name,
+                      const struct ss_platform_options *options, struct ss_platform **out,
+                      struct ss_error *err);
+/* "dir/h800.xml" -> "h800" */
+void ss_platform_base_name(const char *path, char *out, size_t size);
+
+/* ---- props.c: the table of ss. props ---- */
+enum ss_prop {
+#define X(field, id, unit, required, def, lo, hi, doc) SS_PROP_##field,
+    SS_CARD_PROPS(X)
+#undef X
+    SS_PROP_CARD_COUNT,
+    SS_PROP_GPUS_PER_NODE = SS_PROP_CARD_COUNT,
+    SS_PROP_NICS_PER_NODE,
+    SS_PROP_NODES_PER_LEAF,
+    SS_PROP_OVERSUBSCRIPTION,
+    SS_PROP_NODE,
+    SS_PROP_NUMBER_COUNT,
+    SS_PROP_CARD = SS_PROP_NUMBER_COUNT,
+    SS_PROP_TEMPLATE,
+    SS_PROP_ASSUMED,
+    SS_PROP_KIND,
+    SS_PROP_COUNT
+};
+/* Where a prop may stand. */
+enum { SS_AT_ROOT = 1, SS_AT_ZONE = 2, SS_AT_HOST = 4, SS_AT_LINK = 8 };
+
+struct ss_prop_value {
+    double number;
+    const char *text; /* NULL: not given */
+    int line;
+};
+struct ss_props {
+    struct ss_prop_value value[SS_PROP_COUNT];
+};
+struct ss_prop_def {
+    const char *id;
+    int unit; /* enum ss_unit, -1 for a text */
+    int where, required;
+    double lo, hi;
+};
+const struct ss_prop_def *ss_prop_def(int prop);
+/* Number of the prop with that id, -1 if there is none. */
+int ss_prop_find(const char *id);
+/* Parses and checks one value; file and line go into the message. */
+int ss_prop_parse(int prop, const char *text, const char *file, int line, double *out,
+                  struct ss_error *err);
+/* Error for an unknown id, with the nearest one as hint. */
+int ss_prop_unknown(const char *id, const char *file, int line, struct ss_error *err);
+/* Adds the ss. props among node's children over those inherited. Others are left alone. */
+int ss_props_read(struct ss_props *props, const struct ss_xml_node *node, int where,
+                  const char *file, struct ss_error *err);
+/* Fills the card; an error at `line` when a required prop is missing. */
+int ss_props_card(const struct ss_props *props, const char *file, int line, struct ss_card *card,
+                  struct ss_error *err);
+/* Normalises and checks the words of ss.assumed; malloc'ed. */
+int ss_props_assumed(const struct ss_prop_value *value, const char *file, char **out,
+                     struct ss_error *err);
+double ss_card_get(const struct ss_card *card, int prop);
+void ss_card_put(struct ss_card *card, int prop, double value);
+/* From the prop ss.kind (may be NULL), else from the name's prefix. */
+int ss_link_kind_of(const char *name, const char *kind);
+
+/* ---- quantity.c: values of SimGrid's own attributes ---- */
+enum ss_quantity { SS_QUANTITY_BANDWIDTH, SS_QUANTITY_TIME, SS_QUANTITY_SPEED };
+/* Number with SimGrid's units; of a list of speeds the first. 0 or SS_ERR_INPUT with *why. */
+int ss_quantity_parse(const char *text, int quantity, double *out, const char **why);
+
+/* ---- schema.c: tags, attributes, order and values of a SimGrid platform ---- */
+int ss_schema_check(const struct ss_xml_node *root, const char *file, struct ss_error *err);
+bool ss_tag_is(const struct ss_xml_node *node, const char *tag);
+/* Is it one of these, " route zoneRoute "? */
+bool ss_tag_in(const struct ss_xml_node *node, const char *tags_spaced);
+
+/* ---- index.c: names of a file ---- */
+enum ss_entry_kind { SS_ENTRY_HOST, SS_ENTRY_ROUTER, SS_ENTRY_ZONE, SS_ENTRY_LINK };
+struct ss_entry {
+    const char *name; /* in the document or in the index's own strings */
+    int kind;
+    int zone;   /* entry of the zone it stands in, -1 at the top */
+    int order;  /* document order */
+    const struct ss_xml_node *node;
+    double bandwidth, latency; /* links, one direction */
+    int fatpipe;
+    const char *base; /* SPLITDUPLEX: the link's id without _UP or _DOWN, else NULL */
+};
+struct ss_index {
+    struct ss_entry *points, *links; /* document order */
+    size_t npoints, points_cap, nlinks, links_cap;
+    int *point_by_name, *link_by_name;
+    char **strings; /* names made up for clusters and directions */
+    size_t nstrings, strings_cap;
+    int nhosts;
+};
+int ss_index_build(struct ss_index *ix, const struct ss_xml_node *root, const char *file,
+                   struct ss_error *err);
+void ss_index_free(struct ss_index *ix);
+/* Index of the entry, -1 if none. */
+int ss_index_point(const struct ss_index *ix, const char *name);
+int ss_index_link(const struct ss_index *ix, const char *name);
+
+/* ---- refs.c: routes name what exists, and every host can be reached ---- */
+int ss_refs_check(const struct ss_index *ix, const struct ss_xml_node *root, const char *file,
+                  struct ss_error *err);
+
+/* ---- template.c: our clusters, by arithmetic ---- */
+/* One element of a template's XML, in the order of the file. */
+struct ss_item {
+    int section; /* changes where a comment is due: enum ss_section */
+    const char *tag;
+    char id[48];         /* host, router, link; a route's src */
+    char dst[48];        /* route */
+    char link[48];       /* route */
+    double value, delay; /* host: speed; link: bandwidth and latency */
+};
+enum ss_section { SS_SECTION_NODE, SS_SECTION_FABRIC, SS_SECTION_NVLINK_ROUTES,
+                  SS_SECTION_NIC_ROUTES, SS_SECTION_UPLINK_ROUTES };
+typedef int (*ss_item_visitor)(void *ctx, const struct ss_item *item);
+/* Visits every element of the body for p->nodes nodes; stops at the first nonzero result. */
+int ss_template_walk(const struct ss_platform *p, ss_item_visitor visit, void *ctx);
+/* Fills p from a zone that carries ss.template, checks that the body is what the template says,
+ * then sets `nodes` (0: as in the file). */
+int ss_template_read(struct ss_platform *p, const struct ss_xml_node *zone,
+                     const struct ss_props *props, int nodes, struct ss_error *err);
+/* Checks sizes that any way of making a template must keep. */
+int ss_template_check_size(const struct ss_platform *p, int line, struct ss_error *err);
+void ss_template_derive(struct ss_platform *p); /* uplink bandwidth */
+double ss_template_speed(const struct ss_platform *p);
+int ss_template_link_count(const struct ss_platform *p);
+void ss_template_link(const struct ss_platform *p, int index, struct ss_link *out);
+void ss_template_route(const struct ss_platform *p, int src, int dst, struct ss_route *out);
+
+/* ---- foreign.c: any other SimGrid platform ---- */
+int ss_foreign_read(struct ss_platform *p, const struct ss_xml_node *root, const struct ss_index *ix,
+                    const struct ss_platform_options *options, struct ss_error *err);
+void ss_foreign_free(struct ss_foreign *f);
+double ss_foreign_bandwidth(const struct ss_platform *p, int kind);
+
+/* ---- hwloc_import.c ---- */
+int ss_platform_import_text(const char *text, size_t len, const char *name, struct ss_platform **out,
+                            char *note, unsigned long note_size, struct ss_error *err);
+
+#endif

@@ -1,0 +1,157 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A platform as XML that SimGrid loads and ss_platform_load reads back to the same values. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "platform/platform_internal.h"
+
+static void put_text_prop(FILE *out, const char *id, const char *text)
+{
+    fprintf(out, "    <prop id=\"%s\" value=\"", id);
+    ss_xml_escape(out, text);
+    fputs("\"/>\n", out);
+}
+
+static void put_prop(FILE *out, int prop, double value)
+{
+    const struct ss_prop_def *def = ss_prop_def(prop);
+    char text[64];
+
+    put_text_prop(out, def->id, ss_unit_format(value, def->unit, text, sizeof(text)));
+}
+
+static void put_head(const struct ss_platform *p, const char *routing, FILE *out)
+{
+    fputs("<?xml version='1.0'?>\n"
+          "<!DOCTYPE platform SYSTEM \"https://simgrid.org/simgrid.dtd\">\n"
+          "<platform version=\"4.1\">\n  <zone id=\"",
+          out);
+    ss_xml_escape(out, p->name);
+    fprintf(out, "\" routing=\"%s\">\n    <!-- The card, and how kernels and links perform: docs/formats-platform.md -->\n",
+            routing);
+    put_text_prop(out, "ss.card", p->card.name);
+    for (int i = 0; i < SS_PROP_CARD_COUNT; i++)
+        if (ss_prop_def(i)->required || ss_card_get(&p->card, i) != 0)
+            put_prop(out, i, ss_card_get(&p->card, i));
+    if (p->assumed != NULL && p->assumed[0] != 0)
+        put_text_prop(out, "ss.assumed", p->assumed);
+    put_prop(out, SS_PROP_GPUS_PER_NODE, p->gpus_per_node);
+}
+
+static void put_link(FILE *out, const char *name, const char *kind, const char *policy, double bandwidth,
+                     double latency)
+{
+    char bw[64], lat[64];
+
+    fputs("    <link id=\"", out);
+    ss_xml_escape(out, name);
+    fprintf(out, "\" bandwidth=\"%s\" latency=\"%s\"", ss_unit_format(bandwidth, SS_UNIT_BANDWIDTH, bw, sizeof(bw)),
+            ss_unit_format(latency, SS_UNIT_TIME, lat, sizeof(lat)));
+    if (policy != NULL)
+        fprintf(out, " sharing_policy=\"%s\"", policy);
+    if (kind != NULL)
+        fprintf(out, "><prop id=\"ss.kind\" value=\"%s\"/></link>\n", kind);
+    else
+        fputs("/>\n", out);
+}
+
+struct writer {
+    FILE *out;
+    int section;
+};
+
+static int put_item(void *ctx, const struct ss_item *it)
+{
+    static const char *const comments[] = {
+        [SS_SECTION_NODE] = "Nodes: GPUs, NVLinks, NICs; the first node is the template of all others",
+        [SS_SECTION_FABRIC] = "Leaf switches by node group and rail, and the spine",
+        [SS_SECTION_NVLINK_ROUTES] = "One-hop routes. Of equally short paths the kernel takes the one whose elements come first:\n"
+                                     "         NVLink before NIC keeps a flow on the sender's rail, off the spine",
+        [SS_SECTION_NIC_ROUTES] = "GPU to its rail's leaf",
+        [SS_SECTION_UPLINK_ROUTES] = "Leaf to spine"};
+    struct writer *w = ctx;
+    char text[64];
+
+    if (it->section != w->section) {
+        w->section = it->section;
+        fprintf(w->out, "    <!-- %s -->\n", comments[it->section]);
+    }
+    if (strcmp(it->tag, "link") == 0)
+        put_link(w->out, it->id, NULL, "SPLITDUPLEX", it->value, it->delay);
+    else if (strcmp(it->tag, "host") == 0)
+        fprintf(w->out, "    <host id=\"%s\" speed=\"%s\"/>\n", it->id,
+                ss_unit_format(it->value, SS_UNIT_FLOPS, text, sizeof(text)));
+    else if (strcmp(it->tag, "router") == 0)
+        fprintf(w->out, "    <router id=\"%s\"/>\n", it->id);
+    else
+        fprintf(w->out, "    <route src=\"%s\" dst=\"%s\"><link_ctn id=\"%s\" direction=\"UP\"/></route>\n", it->id,
+                it->dst, it->link);
+    return 0;
+}
+
+static void put_template(const struct ss_platform *p, FILE *out)
+{
+    struct writer w = {out, -1};
+
+    put_head(p, "Dijkstra", out);
+    put_prop(out, SS_PROP_NICS_PER_NODE, p->nics_per_node);
+    if (p->nics_per_node > 0) {
+        put_prop(out, SS_PROP_NODES_PER_LEAF, p->nodes_per_leaf);
+        put_prop(out, SS_PROP_OVERSUBSCRIPTION, p->oversubscription);
+    }
+    put_text_prop(out, "ss.template", p->template_kind == SS_TEMPLATE_MESH ? "mesh" : "nvswitch");
+    ss_template_walk(p, put_item, &w);
+}
+
+static void put_foreign_route(const struct ss_foreign *f, int src, int dst, FILE *out)
+{
+    const struct ss_foreign_route *r = &f->routes[src * f->ngpus + dst];
+
+    fputs("    <route src=\"", out);
+    ss_xml_escape(out, f->gpus[src]);
+    fputs("\" dst=\"", out);
+    ss_xml_escape(out, f->gpus[dst]);
+    fputs("\" symmetrical=\"NO\">", out);
+    for (int i = 0; i < r->nlinks; i++) {
+        fputs("<link_ctn id=\"", out);
+        ss_xml_escape(out, f->links[f->pool[r->first + i]].name);
+        fputs("\"/>", out);
+    }
+    fputs("</route>\n", out);
+}
+
+/* Flat: the GPUs, the links that their routes cross, and every route. */
+static void put_foreign(const struct ss_platform *p, FILE *out)
+{
+    static const char *const kinds[] = {"nvlink", "nic", "uplink", "other"};
+    const struct ss_foreign *f = p->foreign;
+    char speed[64];
+
+    put_head(p, "Full", out);
+    put_prop(out, SS_PROP_NICS_PER_NODE, p->nics_per_node);
+    ss_unit_format(ss_template_speed(p), SS_UNIT_FLOPS, speed, sizeof(speed));
+    for (int i = 0; i < f->ngpus; i++) {
+        fputs("    <host id=\"", out);
+        ss_xml_escape(out, f->gpus[i]);
+        fprintf(out, "\" speed=\"%s\"/>\n", speed);
+    }
+    for (int i = 0; i < f->nlinks; i++)
+        put_link(out, f->links[i].name, kinds[f->links[i].kind], NULL, f->links[i].bandwidth, f->links[i].latency);
+    for (int s = 0; s < f->ngpus; s++)
+        for (int d = 0; d < f->ngpus; d++)
+            if (s != d)
+                put_foreign_route(f, s, d, out);
+}
+
+int ss_platform_write(const struct ss_platform *p, FILE *out, struct ss_error *err)
+{
+    if (p->foreign != NULL)
+        put_foreign(p, out);
+    else
+        put_template(p, out);
+    fputs("  </zone>\n</platform>\n", out);
+    if (ferror(out))
+        return ss_fail(err, SS_ERR_IO, NULL, 0, "cannot write the platform");
+    return SS_OK;
+}
