@@ -42,6 +42,8 @@ struct ss_board {
     struct ss_account *accounts; /* [nclasses] or NULL: not wanted */
     struct ss_blend *blends;     /* [nmixes], with accounts */
     double *link_busy;           /* [nlinks] or NULL: not wanted */
+    double *event_s;             /* [events of all templates], with accounts: s that each took, all slots together */
+    int *first_event;            /* [ntemplates], with accounts: where a template's events begin there */
 };
 
 /* ---- tape ---- */
@@ -140,6 +142,12 @@ static inline void ss_tape_keep(struct ss_tape *t, struct ss_record r)
     t->records[t->n++] = r;
 }
 
+static inline void ss_tape_event(struct ss_tape *t, int cls, int slot, int event, double seconds)
+{
+    int template_index = t->program->classes[cls].slots[slot].template_index;
+    t->board->event_s[t->board->first_event[template_index] + event] += seconds;
+}
+
 /* A wait that took time; label: of what was waited for. */
 static inline void ss_tape_wait(struct ss_tape *t, int cls, int slot, int event, int label, double start,
                                 double busy_from, double end)
@@ -147,8 +155,10 @@ static inline void ss_tape_wait(struct ss_tape *t, int cls, int slot, int event,
     if (!(end > start))
         return;
     busy_from = busy_from < start ? start : busy_from > end ? end : busy_from;
-    if (t->accounts)
+    if (t->accounts) {
         ss_account_wait(&t->accounts[cls], label, start, busy_from, end);
+        ss_tape_event(t, cls, slot, event, end - start);
+    }
     if (t->wanted)
         ss_tape_keep(t, (struct ss_record){end, start, busy_from, SS_RECORD_SPAN, cls, slot, event, 0, 0});
 }
@@ -158,8 +168,10 @@ static inline void ss_tape_compute(struct ss_tape *t, int cls, int slot, int eve
 {
     if (!(end > start))
         return;
-    if (t->accounts)
+    if (t->accounts) {
         ss_account_compute(&t->accounts[cls], &t->board->blends[mix], start, end);
+        ss_tape_event(t, cls, slot, event, end - start);
+    }
     if (t->wanted)
         ss_tape_keep(t, (struct ss_record){end, start, start, SS_RECORD_SPAN, cls, slot, event, 0, 0});
 }
@@ -206,6 +218,8 @@ int ss_child_replay(const struct ss_program *p, struct ss_tape *tape, struct ss_
 int ss_replay_board(const struct ss_program *p, int engine, const struct ss_observer *observers, int nobservers,
                     int accounts, struct ss_board **out, struct ss_error *err);
 void ss_board_free(struct ss_board *board);
+/* Events of all templates together. */
+size_t ss_template_events(const struct ss_program *p);
 /* Structure that a replay relies on: indices in range, amounts finite. Cheaper than ss_program_check. */
 int ss_replay_precheck(const struct ss_program *p, struct ss_error *err);
 /* SS_ERR_DEADLOCK with the blocked events named, from where every class stands. */

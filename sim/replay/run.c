@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/base.h"
+#include "replay/timers.h"
 #include "stepsim/result.h"
 
 static const char *schedule_name(const struct ss_job *job, int chunks)
@@ -41,6 +42,8 @@ int ss_run_job(const struct ss_job *job, const struct ss_stack *stack, const str
         rc = ss_timeline_replay(out->program, engine, &out->timeline, err);
     if (!rc)
         rc = ss_result_build(out->plan, out->timeline, engine, &out->result, err);
+    if (!rc)
+        rc = ss_timers_fill(out->plan, out->program, out->timeline, out->result, err);
     if (rc)
         ss_run_free(out);
     return rc;

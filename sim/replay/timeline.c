@@ -14,6 +14,7 @@ void ss_timeline_free(struct ss_timeline *t)
     free(t->dynamic_peak);
     free(t->peak_time);
     free(t->peak_slot);
+    free(t->event_s);
     free(t->link_busy);
     free(t);
 }
@@ -29,8 +30,9 @@ static struct ss_timeline *timeline_new(const struct ss_program *p)
     t->dynamic_peak = ss_calloc(n, sizeof *t->dynamic_peak);
     t->peak_time = ss_calloc(n, sizeof *t->peak_time);
     t->peak_slot = ss_calloc(n, sizeof *t->peak_slot);
+    t->event_s = ss_calloc(ss_template_events(p) + 1, sizeof *t->event_s);
     t->link_busy = ss_calloc((size_t)p->nlinks + 1, sizeof *t->link_busy);
-    if (t->spent && t->dynamic_peak && t->peak_time && t->peak_slot && t->link_busy)
+    if (t->spent && t->dynamic_peak && t->peak_time && t->peak_slot && t->event_s && t->link_busy)
         return t;
     ss_timeline_free(t);
     return NULL;
@@ -59,6 +61,7 @@ int ss_timeline_replay(const struct ss_program *p, int engine, struct ss_timelin
         t->peak_time[c] = a->peak_time;
         t->peak_slot[c] = a->peak_slot;
     }
+    memcpy(t->event_s, board->event_s, ss_template_events(p) * sizeof *t->event_s);
     memcpy(t->link_busy, board->link_busy, (size_t)p->nlinks * sizeof *t->link_busy);
     ss_board_free(board);
     *out = t;

@@ -54,6 +54,7 @@ struct ss_timeline {
     double (*dynamic_peak)[SS_MEM_COUNT]; /* bytes by class of memory at the moment of the peak of the total */
     double *peak_time;                 /* s */
     int *peak_slot;                    /* slot of the event at the peak */
+    double *event_s; /* [events of all templates, template by template]: s that each took, all slots together */
     double *link_busy;                 /* [nlinks]: s that at least one flow used it; may be NULL */
 };
 int ss_timeline_replay(const struct ss_program *p, int engine, struct ss_timeline **out, struct ss_error *err);
