@@ -88,14 +88,29 @@ static double label_sum(const double by_label[SS_LABEL_COUNT])
     return sum;
 }
 
+/* Mean over the chunks of a class of the time of one phase. */
+static double mean_phase(const struct ss_plan_class *c, int chunks, int phase)
+{
+    double sum = 0;
+
+    for (int k = 0; k < chunks; k++) {
+        const struct ss_chunk_cost *chunk = &c->chunks[k];
+        sum += label_sum(phase == SS_PHASE_F   ? chunk->forward
+                         : phase == SS_PHASE_B ? chunk->backward
+                         : phase == SS_PHASE_I ? chunk->input_grad
+                                               : chunk->weight_grad);
+    }
+    return sum / chunks;
+}
+
 /*
- * The pipeline as it would be if every stage were like class c and communication free: what idles
- * then is the schedule's own bubble, what idles beyond it comes of unequal stages and of transfers.
+ * The pipeline as it would be if all stages and chunks took what those of class c take on average,
+ * with free communication: what idles then is the schedule's own bubble, what idles beyond it comes
+ * of unequal stages and of transfers.
  */
 static int schedule_bubble(const struct ss_plan *plan, int c, double *idle, double *makespan, struct ss_error *err)
 {
     const struct ss_schedule *s = plan->schedule;
-    const struct ss_chunk_cost *chunks = plan->classes[c].chunks;
     size_t v = (size_t)s->chunks, p = (size_t)s->stages;
     double *buffer = ss_calloc(SS_PHASE_COUNT * v + p, sizeof *buffer);
     const double *duration[SS_PHASE_COUNT];
@@ -103,13 +118,11 @@ static int schedule_bubble(const struct ss_plan *plan, int c, double *idle, doub
 
     if (!buffer)
         return ss_fail(err, SS_ERR_NOMEM, NULL, 0, "no memory for the bubble of %d stages", s->stages);
-    for (int phase = 0; phase < SS_PHASE_COUNT; phase++)
+    for (int phase = 0; phase < SS_PHASE_FB; phase++) {
+        double mean = mean_phase(&plan->classes[c], s->chunks, phase);
         duration[phase] = buffer + (size_t)phase * v;
-    for (size_t k = 0; k < v; k++) {
-        buffer[SS_PHASE_F * v + k] = label_sum(chunks[k].forward);
-        buffer[SS_PHASE_B * v + k] = label_sum(chunks[k].backward);
-        buffer[SS_PHASE_I * v + k] = label_sum(chunks[k].input_grad);
-        buffer[SS_PHASE_W * v + k] = label_sum(chunks[k].weight_grad);
+        for (size_t k = 0; k < v; k++)
+            buffer[(size_t)phase * v + k] = mean;
     }
     duration[SS_PHASE_FB] = NULL; /* F of one chunk + B of the other */
     double *rank_idle = buffer + SS_PHASE_COUNT * v;

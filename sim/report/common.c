@@ -92,18 +92,6 @@ int ss_report_warnings(const struct ss_run *run, const struct ss_report_options 
     return rc;
 }
 
-int ss_report_guessed(const struct ss_run *run, struct ss_notes *out)
-{
-    const char *assumed = ss_platform_assumed(run->plan->platform);
-    int rc;
-
-    memset(out, 0, sizeof *out);
-    rc = add_all(out, &run->plan->guessed);
-    if (!rc && assumed[0])
-        rc = ss_notes_add(out, "assumed by the platform %s: %s", ss_platform_name(run->plan->platform), assumed);
-    return rc;
-}
-
 int ss_report_done(FILE *out, struct ss_error *err)
 {
     if (!ferror(out))
@@ -154,7 +142,7 @@ int ss_output_begin(const char *path, struct ss_output **out, FILE **stream, str
     if (!o)
         return ss_fail(err, SS_ERR_NOMEM, NULL, 0, "no memory for the output");
     o->stream = stdout;
-    if (path && strcmp(path, "-") != 0)
+    if (path && path[0] && strcmp(path, "-") != 0)
         rc = ss_file_begin(path, &o->writer, &o->stream, err);
     if (rc) {
         free(o);

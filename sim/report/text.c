@@ -27,16 +27,15 @@ void ss_text_job(const struct ss_plan *plan, FILE *out)
     const struct ss_job *job = plan->job;
     const struct ss_platform *p = plan->platform;
 
-    fprintf(out, "%s (%.3g parameters) on %d x %s, %d node%s of %s; stack %s\n",
-            job->model.name[0] ? job->model.name : "model", plan->parameters, plan->world_size,
-            ss_platform_card(p)->name, ss_platform_nodes(p), ss_platform_nodes(p) == 1 ? "" : "s",
-            ss_platform_name(p), plan->stack->name);
-    fprintf(out, "%s, tp %d pp %d cp %d dp %d, %s", ss_precision_name(job->precision), job->tp, job->pp, job->cp,
-            plan->dp, plan->schedule->name);
+    fprintf(out, "%s, %.3g parameters, %s, on %d node%s of %s: %d x %s\n",
+            job->model.name[0] ? job->model.name : "model", plan->parameters, ss_precision_name(job->precision),
+            ss_platform_nodes(p), ss_platform_nodes(p) == 1 ? "" : "s", ss_platform_name(p), plan->world_size, ss_platform_card(p)->name);
+    fprintf(out, "tp %d, pp %d, cp %d, dp %d, %s", job->tp, job->pp, job->cp, plan->dp, plan->schedule->name);
     if (plan->schedule->chunks > 1)
-        fprintf(out, " with %d chunks", plan->schedule->chunks);
-    fprintf(out, ", seq %d, %d microbatch%s of %d, global batch %d\n", job->seq_length, plan->microbatches,
-            plan->microbatches == 1 ? "" : "es", job->micro_batch, job->global_batch);
+        fprintf(out, " with %d chunks a rank", plan->schedule->chunks);
+    fprintf(out, ", stack %s\nsequence %d, global batch %d: %d microbatch%s of %d\n", plan->stack->name,
+            job->seq_length, job->global_batch, plan->microbatches, plan->microbatches == 1 ? "" : "es",
+            job->micro_batch);
 }
 
 static void answer(const struct ss_result *r, const struct ss_report_options *opt, FILE *out)
@@ -74,7 +73,7 @@ static void breakdown(const struct ss_result *r, FILE *out)
         n = n < 0 ? 0 : n > BAR_WIDTH ? BAR_WIDTH : n;
         memset(bar, '#', (size_t)n);
         bar[n] = '\0';
-        fprintf(out, "  %-10s %11.1f ms %5.1f %% %s%s\n", ss_label_name(l), 1e3 * part[l], 100 * share, n ? " " : "",
+        fprintf(out, "  %-10s %11.1f ms %5.1f %%%s%s\n", ss_label_name(l), 1e3 * part[l], 100 * share, n ? " " : "",
                 bar);
     }
     if (r->nstages > 1)
@@ -186,14 +185,11 @@ void ss_text_notes(const char *title, const struct ss_notes *notes, unsigned lon
 int ss_text_run(const struct ss_run *run, const struct ss_report_options *opt, FILE *out, struct ss_error *err)
 {
     const struct ss_result *r = run->result;
-    struct ss_notes warnings, guessed = {0};
+    struct ss_notes warnings;
     int rc = ss_report_warnings(run, opt, &warnings);
 
-    if (!rc)
-        rc = ss_report_guessed(run, &guessed);
     if (rc) {
         ss_notes_free(&warnings);
-        ss_notes_free(&guessed);
         return ss_fail(err, rc, NULL, 0, "no memory for the report");
     }
     answer(r, opt, out);
@@ -205,14 +201,13 @@ int ss_text_run(const struct ss_run *run, const struct ss_report_options *opt, F
     ss_text_memory(r, out);
     timers(r, out);
     ss_text_notes("Warnings", &warnings, 20, out);
-    ss_text_notes("Guessed (outside what was measured)", &guessed, GUESSED_SHOWN, out);
+    ss_text_notes("Guessed (outside what was measured)", &run->plan->guessed, GUESSED_SHOWN, out);
     fprintf(out, "\n%s engine, %s level, %d classes of ranks, %lld events", ss_engine_name(r->engine),
             ss_report_level(r->level), r->ranks_simulated, (long long)r->events);
     if (opt->wall_s >= 0)
         fprintf(out, ", %.0f ms", 1e3 * opt->wall_s);
     fputc('\n', out);
     ss_notes_free(&warnings);
-    ss_notes_free(&guessed);
     return ss_report_done(out, err);
 }
 

@@ -267,6 +267,8 @@ int ss_fixes_find(const struct ss_job *job, const struct ss_stack *stack, const 
         for (size_t i = 0; !rc && i < x.nfound && *n < 3; i++)
             fixes[(*n)++] = x.found[i];
     }
+    if (*n > 1) /* a pair may be faster than a single change */
+        qsort(fixes, (size_t)*n, sizeof *fixes, faster);
     free(x.found);
     if (rc)
         return ss_fail(err, rc, NULL, 0, "no memory for the search of fixes");

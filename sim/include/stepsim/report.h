@@ -41,7 +41,7 @@ int ss_report_checked(const char *command, int n, const char *const *names, FILE
 /* An error as one JSON object. */
 int ss_report_error(const struct ss_error *e, FILE *out);
 
-/* An output file that appears whole or not at all. NULL and "-" are stdout. Commit and abort free it;
+/* An output file that appears whole or not at all. NULL, "" and "-" are stdout. Commit and abort free it;
  * commit fails when the text did not reach the disk (or the pipe). */
 struct ss_output;
 int ss_output_begin(const char *path, struct ss_output **out, FILE **stream, struct ss_error *err);

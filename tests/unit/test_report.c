@@ -1,0 +1,319 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What `run --json` and `plan --json` promise (docs/formats.md), on real jobs. */
+#include <CUnit/Basic.h>
+#include <jansson.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "stepsim/stepsim.h"
+
+struct made {
+    struct ss_job job;
+    struct ss_stack stack;
+    struct ss_platform *platform;
+    struct ss_run run;
+    struct ss_notes notes;
+};
+
+static void make(struct made *m, int argc, const char *const *argv)
+{
+    struct ss_platform_options options = {0};
+    struct ss_error err = {0};
+
+    memset(m, 0, sizeof *m);
+    ss_job_init(&m->job);
+    CU_ASSERT_EQUAL_FATAL(ss_job_parse(&m->job, argc, (char *const *)argv, NULL, NULL, &m->notes, &err), 0);
+    options.nodes = m->job.nodes;
+    CU_ASSERT_EQUAL_FATAL(ss_platform_load(m->job.platform, &options, &m->platform, &err), 0);
+    CU_ASSERT_EQUAL_FATAL(
+        ss_stack_load("megatron-2407", ss_platform_card(m->platform)->name, &m->stack, &err), 0);
+    int gpus = ss_platform_gpus_per_node(m->platform);
+    CU_ASSERT_EQUAL_FATAL(ss_job_finish(&m->job, &m->stack, ss_platform_nodes(m->platform) * gpus, gpus, &m->notes, &err),
+                          0);
+    CU_ASSERT_EQUAL_FATAL(ss_run_job(&m->job, &m->stack, m->platform, SS_ENGINE_NATIVE, &m->run, &err), 0);
+}
+
+static void drop(struct made *m)
+{
+    ss_run_free(&m->run);
+    ss_platform_free(m->platform);
+    ss_notes_free(&m->notes);
+}
+
+static const char *const small[] = {"--platform", "h800",  "--nodes", "1",    "--model", "llama3.1-8b",
+                                    "--bf16",     "--tp",  "2",       "--pp", "2",       "--seq",
+                                    "4096",       "--mbs", "1",       "--gbs", "16",     "--use-distributed-optimizer",
+                                    "--num-layers-per-virtual-pipeline-stage", "8", "--sequence-parallel"};
+static const char *const large[] = {"--platform", "h800", "--nodes", "1",    "--model", "llama3.1-70b",
+                                    "--bf16",     "--tp", "8",       "--seq", "4096",   "--mbs",
+                                    "1",          "--gbs", "1"};
+#define COUNT(a) ((int)(sizeof(a) / sizeof(a)[0]))
+
+static json_t *report(const struct made *m, const struct ss_report_options *opt,
+                      int (*fn)(const struct ss_run *, const struct ss_report_options *, FILE *, struct ss_error *))
+{
+    struct ss_error err = {0};
+    char *text = NULL;
+    size_t size = 0;
+    FILE *f = open_memstream(&text, &size);
+
+    CU_ASSERT_PTR_NOT_NULL_FATAL(f);
+    CU_ASSERT_EQUAL(fn(&m->run, opt, f, &err), 0);
+    fclose(f);
+    json_t *document = json_loads(text, JSON_REJECT_DUPLICATES, NULL);
+    CU_ASSERT_PTR_NOT_NULL_FATAL(document);
+    free(text);
+    return document;
+}
+
+static double number(const json_t *o, const char *key)
+{
+    json_t *v = json_object_get(o, key);
+
+    if (!json_is_number(v)) {
+        printf("no number %s\n", key);
+        CU_FAIL("missing number");
+        return NAN;
+    }
+    return json_number_value(v);
+}
+
+static double label_sum(const json_t *o)
+{
+    double sum = 0;
+
+    for (int l = 0; l < SS_LABEL_COUNT; l++) {
+        double v = number(o, ss_label_name(l));
+        CU_ASSERT(v >= 0);
+        sum += v;
+    }
+    return sum;
+}
+
+static void test_run_has_every_key(void)
+{
+    static const char *const keys[] = {
+        "schema_version", "version", "command", "predicted_outcome", "iteration_ms", "measured_ms", "error_pct",
+        "tflops_per_gpu", "tflops_causal_per_gpu", "mfu", "mfu_bf16", "hfu", "tokens_per_s_per_gpu", "bubble_ratio",
+        "bubble_fraction", "memory", "critical_stage", "breakdown_ms", "stage_breakdown", "timers_ms", "warnings",
+        "guessed", "engine", "level", "ranks_simulated", "events", "inputs", "timing"};
+    struct ss_report_options opt = {.json = 1, .measured_s = 1, .wall_s = 0.5};
+    struct made m;
+
+    make(&m, COUNT(small), small);
+    opt.notes = &m.notes;
+    json_t *o = report(&m, &opt, ss_report_run);
+    CU_ASSERT_EQUAL(json_object_size(o), COUNT(keys));
+    for (int i = 0; i < COUNT(keys); i++)
+        if (!json_object_get(o, keys[i])) {
+            printf("no key %s\n", keys[i]);
+            CU_FAIL("missing key");
+        }
+    CU_ASSERT_EQUAL(number(o, "schema_version"), 1);
+    CU_ASSERT_EQUAL(number(json_object_get(o, "timing"), "wall_ms"), 500);
+    CU_ASSERT_DOUBLE_EQUAL(number(o, "error_pct"), number(o, "iteration_ms") / 10 - 100, 1e-6);
+    json_t *inputs = json_object_get(o, "inputs");
+    CU_ASSERT_EQUAL(number(json_object_get(inputs, "job"), "world_size"), 8);
+    CU_ASSERT_EQUAL(number(json_object_get(inputs, "job"), "chunks"), 2);
+    CU_ASSERT_EQUAL(number(json_object_get(inputs, "model"), "hidden_size"), 4096);
+    CU_ASSERT_PTR_NOT_NULL(json_object_get(json_object_get(inputs, "platform"), "hash"));
+    json_decref(o);
+    drop(&m);
+}
+
+static void test_parts_sum_to_the_whole(void)
+{
+    struct ss_report_options opt = {.json = 1, .wall_s = -1};
+    struct made m;
+
+    make(&m, COUNT(small), small);
+    json_t *o = report(&m, &opt, ss_report_run), *stage;
+    double iteration = number(o, "iteration_ms"), peak = 0;
+    size_t i;
+    CU_ASSERT(iteration > 0);
+    CU_ASSERT_DOUBLE_EQUAL(label_sum(json_object_get(o, "breakdown_ms")), iteration, 1e-9 * iteration);
+    json_t *stages = json_object_get(o, "stage_breakdown");
+    CU_ASSERT_EQUAL(json_array_size(stages), 2);
+    json_array_foreach(stages, i, stage) {
+        CU_ASSERT_EQUAL(number(stage, "stage"), i);
+        CU_ASSERT_DOUBLE_EQUAL(label_sum(stage), iteration, 1e-9 * iteration);
+    }
+    json_t *memory = json_object_get(o, "memory");
+    stages = json_object_get(memory, "stages");
+    CU_ASSERT_EQUAL(json_array_size(stages), 2);
+    json_array_foreach(stages, i, stage) {
+        double sum = 0;
+        for (int k = 0; k < SS_MEM_COUNT; k++) {
+            char key[32];
+            snprintf(key, sizeof key, "%s_mib", ss_mem_name(k));
+            sum += number(stage, key);
+        }
+        CU_ASSERT_DOUBLE_EQUAL(sum, number(stage, "total_mib"), 1e-8 * sum);
+        CU_ASSERT(number(stage, "allocated_mib") <= number(stage, "reserved_mib"));
+        CU_ASSERT(number(stage, "reserved_mib") <= number(stage, "total_mib"));
+        peak = fmax(peak, number(stage, "total_mib"));
+    }
+    CU_ASSERT_EQUAL(peak, number(memory, "peak_mib"));
+    CU_ASSERT(json_is_true(json_object_get(memory, "fits")));
+    CU_ASSERT_PTR_NULL(json_object_get(o, "timing"));
+    CU_ASSERT_PTR_NULL(json_object_get(o, "measured_ms"));
+    CU_ASSERT_DOUBLE_EQUAL(number(o, "bubble_ratio"), 1.0 / (2 * 8), 1e-10);
+    json_decref(o);
+    drop(&m);
+}
+
+static void test_timers_are_of_the_iteration(void)
+{
+    struct ss_report_options opt = {.json = 1, .wall_s = -1};
+    struct made m;
+
+    make(&m, COUNT(small), small);
+    json_t *o = report(&m, &opt, ss_report_run), *timers = json_object_get(o, "timers_ms");
+    double iteration = number(o, "iteration_ms");
+    CU_ASSERT(number(timers, "forward-compute") > 0);
+    CU_ASSERT(number(timers, "backward-compute") > number(timers, "forward-compute"));
+    CU_ASSERT(number(timers, "optimizer") > 0);
+    CU_ASSERT(number(timers, "forward-backward") + number(timers, "optimizer") <= iteration * (1 + 1e-9));
+    CU_ASSERT(number(timers, "forward-compute") + number(timers, "backward-compute") <=
+              number(timers, "forward-backward") * (1 + 1e-9));
+    json_decref(o);
+    drop(&m);
+}
+
+static void test_a_job_that_does_not_fit_is_complete(void)
+{
+    struct ss_report_options opt = {.json = 1, .wall_s = -1};
+    struct ss_error err = {0};
+    struct ss_fix fixes[3];
+    struct made m;
+    int n = -1;
+
+    make(&m, COUNT(large), large);
+    CU_ASSERT_FALSE(m.run.result->fits);
+    CU_ASSERT_EQUAL(ss_fixes_find(&m.job, &m.stack, m.platform, fixes, &n, &err), 0);
+    CU_ASSERT(n >= 0 && n <= 3);
+    opt.fixes = fixes;
+    opt.nfixes = n;
+    json_t *o = report(&m, &opt, ss_report_run);
+    CU_ASSERT_STRING_EQUAL(json_string_value(json_object_get(o, "predicted_outcome")), "oom");
+    CU_ASSERT_EQUAL(json_array_size(json_object_get(o, "fixes")), n);
+    CU_ASSERT(number(o, "iteration_ms") > 0);
+    for (int i = 0; i < n; i++) {
+        CU_ASSERT(fixes[i].fits);
+        CU_ASSERT(fixes[i].peak_device <= m.run.result->capacity);
+        if (i)
+            CU_ASSERT(fixes[i].iteration_s >= fixes[i - 1].iteration_s);
+    }
+    json_decref(o);
+    drop(&m);
+}
+
+/* What a fix promises is what a run of the changed job gives. */
+static void test_fixes_are_checked_by_a_run(void)
+{
+    static const char *const job[] = {"--platform", "h800", "--nodes", "4",     "--model", "llama3.1-8b",
+                                      "--bf16",     "--seq", "16384",  "--mbs", "4",       "--gbs",
+                                      "256",        "--use-distributed-optimizer"};
+    const char *changed[64];
+    struct ss_error err = {0};
+    struct ss_fix fixes[3];
+    struct made m, again;
+    char text[160];
+    int n = 0, argc = COUNT(job);
+
+    make(&m, COUNT(job), job);
+    CU_ASSERT_FALSE_FATAL(m.run.result->fits);
+    CU_ASSERT_EQUAL(ss_fixes_find(&m.job, &m.stack, m.platform, fixes, &n, &err), 0);
+    CU_ASSERT_FATAL(n > 0);
+    memcpy(changed, job, sizeof job);
+    strcpy(text, fixes[0].change);
+    for (char *word = strtok(text, " "); word; word = strtok(NULL, " "))
+        changed[argc++] = word;
+    make(&again, argc, changed);
+    CU_ASSERT(again.run.result->fits);
+    CU_ASSERT_DOUBLE_EQUAL(again.run.result->iteration_s, fixes[0].iteration_s, 1e-12 * fixes[0].iteration_s);
+    CU_ASSERT_DOUBLE_EQUAL(again.run.result->peak_device, fixes[0].peak_device, 1);
+    drop(&again);
+    drop(&m);
+}
+
+static void test_plan_lists_all_layers(void)
+{
+    struct ss_report_options opt = {.json = 1, .wall_s = -1};
+    struct made m;
+
+    make(&m, COUNT(small), small);
+    json_t *o = report(&m, &opt, ss_report_plan), *stage, *chunk;
+    int layers = 0, embeddings = 0, losses = 0;
+    size_t i, k;
+    json_array_foreach(json_object_get(o, "stages"), i, stage)
+        json_array_foreach(json_object_get(stage, "chunks"), k, chunk) {
+            layers += (int)number(chunk, "layers");
+            embeddings += json_is_true(json_object_get(chunk, "embedding"));
+            losses += json_is_true(json_object_get(chunk, "loss"));
+        }
+    CU_ASSERT_EQUAL(layers, 32);
+    CU_ASSERT_EQUAL(embeddings, 1);
+    CU_ASSERT_EQUAL(losses, 1);
+    json_t *tp = json_object_get(json_object_get(o, "groups"), "tp");
+    CU_ASSERT_EQUAL(number(tp, "size"), 2);
+    CU_ASSERT_EQUAL(number(tp, "count"), 4);
+    json_decref(o);
+    drop(&m);
+}
+
+static void test_an_error_is_one_object(void)
+{
+    struct ss_error e = {.code = SS_ERR_CONFIG, .line = 7, .file = "a\"b.args", .message = "no \xff way", .hint = "x"};
+    char *text = NULL;
+    size_t size = 0;
+    FILE *f = open_memstream(&text, &size);
+
+    CU_ASSERT_EQUAL(ss_report_error(&e, f), 0);
+    fclose(f);
+    json_t *o = json_loads(text, 0, NULL);
+    CU_ASSERT_PTR_NOT_NULL_FATAL(o);
+    json_t *error = json_object_get(o, "error");
+    CU_ASSERT_STRING_EQUAL(json_string_value(json_object_get(error, "code")), "config-error");
+    CU_ASSERT_STRING_EQUAL(json_string_value(json_object_get(error, "file")), "a\"b.args");
+    CU_ASSERT_STRING_EQUAL(json_string_value(json_object_get(error, "message")), "no ? way");
+    CU_ASSERT_EQUAL(number(error, "line"), 7);
+    json_decref(o);
+    free(text);
+}
+
+static void test_a_full_disk_is_an_error(void)
+{
+    struct ss_error err = {0};
+    FILE *full = fopen("/dev/full", "w");
+
+    if (!full)
+        return;
+    setvbuf(full, NULL, _IONBF, 0);
+    CU_ASSERT_EQUAL(ss_report_list("schedules", 0, full, &err), SS_ERR_IO);
+    CU_ASSERT_EQUAL(ss_report_list("schedules", 1, full, &err), SS_ERR_IO);
+    fclose(full);
+}
+
+int main(void)
+{
+    unsigned failures;
+
+    if (CU_initialize_registry() != CUE_SUCCESS)
+        return 1;
+    CU_pSuite suite = CU_add_suite("report", NULL, NULL);
+    CU_add_test(suite, "run has every key", test_run_has_every_key);
+    CU_add_test(suite, "parts sum to the whole", test_parts_sum_to_the_whole);
+    CU_add_test(suite, "timers are of the iteration", test_timers_are_of_the_iteration);
+    CU_add_test(suite, "a job that does not fit is complete", test_a_job_that_does_not_fit_is_complete);
+    CU_add_test(suite, "fixes are checked by a run", test_fixes_are_checked_by_a_run);
+    CU_add_test(suite, "plan lists all layers", test_plan_lists_all_layers);
+    CU_add_test(suite, "an error is one object", test_an_error_is_one_object);
+    CU_add_test(suite, "a full disk is an error", test_a_full_disk_is_an_error);
+    CU_basic_set_mode(CU_BRM_VERBOSE);
+    CU_basic_run_tests();
+    failures = CU_get_number_of_failures();
+    CU_cleanup_registry();
+    return failures != 0;
+}
