@@ -24,6 +24,12 @@ static inline const char *ss_program_file(const struct ss_program *p)
     return p->source ? p->source->file : NULL;
 }
 
+/* More collective streams than a class ever has. */
+#define SS_STREAMS_MAX 64
+
+/* program_order.c: runs all classes by counters alone, without times. The structure must be sound. */
+int ss_program_check_order(const struct ss_program *p, struct ss_error *err);
+
 /* Line of an event of a class, or 0. */
 int ss_program_event_line(const struct ss_program *p, int cls, int slot, int event);
 
