@@ -1,0 +1,2 @@
+. "$SRC/tests/cli/platforms/damage.sh"
+: > bad.xml; echo 1 > line; check

@@ -1,0 +1,2 @@
+. "$SRC/tests/cli/platforms/damage.sh"
+damage "<!DOCTYPE.*" "<!DOCTYPE platform [<!ENTITY a \"aaaaaaaaaa\"><!ENTITY b \"\\\\&a;\\\\&a;\\\\&a;\">]>"; check

@@ -1,0 +1,2 @@
+. "$SRC/tests/cli/platforms/damage.sh"
+damage nothing nothing; echo 0 > line; check

@@ -1,0 +1,2 @@
+. "$SRC/tests/cli/platforms/damage.sh"
+damage ".*host id=\"gpu-0-3\".*" ""; check

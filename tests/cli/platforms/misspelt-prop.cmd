@@ -1,0 +1,2 @@
+. "$SRC/tests/cli/platforms/damage.sh"
+damage ss.hbm.bandwidth ss.hbm.bandwith; check

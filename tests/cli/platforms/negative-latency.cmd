@@ -1,0 +1,2 @@
+. "$SRC/tests/cli/platforms/damage.sh"
+damage "latency=\"500ns" "latency=\"-500ns"; check

@@ -1,0 +1,2 @@
+. "$SRC/tests/cli/platforms/damage.sh"
+damage "version=\"4.1\"" "version=\"3\""; check

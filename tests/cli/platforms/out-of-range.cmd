@@ -1,0 +1,2 @@
+. "$SRC/tests/cli/platforms/damage.sh"
+damage "ss.hbm.efficiency\" value=\"[0-9.]*" "ss.hbm.efficiency\" value=\"1.5"; check
