@@ -165,15 +165,10 @@ int ss_flag_apply(const struct ss_flag_setter *s, struct ss_job *job, int n, cha
     void *target = (char *)job + s->offset;
 
     switch ((enum ss_flag_kind)s->kind) {
-    case SS_FLAG_SET:
-        *(int *)target = (int)s->low;
-        return SS_OK;
-    case SS_FLAG_INT:
-        return apply_int(s, target, values[0], buf, size, why);
-    case SS_FLAG_DOUBLE:
-        return apply_double(s, target, values[0], buf, size, why);
-    case SS_FLAG_CHOICE:
-        return apply_choice(s, target, values[0], buf, size, why);
+    case SS_FLAG_SET: *(int *)target = (int)s->low; return SS_OK;
+    case SS_FLAG_INT: return apply_int(s, target, values[0], buf, size, why);
+    case SS_FLAG_DOUBLE: return apply_double(s, target, values[0], buf, size, why);
+    case SS_FLAG_CHOICE: return apply_choice(s, target, values[0], buf, size, why);
     case SS_FLAG_TEXT:
         if (values[0][0] && strlen(values[0]) < (size_t)s->high) {
             ss_copy(target, (size_t)s->high, values[0]);
@@ -181,8 +176,7 @@ int ss_flag_apply(const struct ss_flag_setter *s, struct ss_job *job, int n, cha
         }
         *why = values[0][0] ? "the value is too long" : "the value is empty";
         return SS_ERR_INPUT;
-    case SS_FLAG_CALL:
-        return s->call(job, n, values, why);
+    case SS_FLAG_CALL: return s->call(job, n, values, why);
     }
     return SS_ERR_INPUT;
 }

@@ -68,8 +68,8 @@ int ss_flag_find(const char *name, struct ss_flag *out);
 /* Nearest known name, written to buf; 0 when none is near. */
 int ss_flag_nearest(const char *name, char *buf, size_t size);
 /* Applies n values; on failure *why says what is wrong (a text in buf or a static one). */
-int ss_flag_apply(const struct ss_flag_setter *s, struct ss_job *job, int n, char *const *values,
-                  char *buf, size_t size, const char **why);
+int ss_flag_apply(const struct ss_flag_setter *s, struct ss_job *job, int n, char *const *values, char *buf,
+                  size_t size, const char **why);
 const char *ss_flag_treatment_name(int treatment);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Arguments of Megatron-LM (23.06 to core 0.18) and of Pai-Megatron-Patch that set nothing here, by treatment,
+/* Arguments of Megatron-LM (23.06 to core 0.20) and of Pai-Megatron-Patch that set nothing here, by treatment,
  * number of values and reason. Names without their leading "--". */
 #include "workload/flags.h"
 
@@ -179,11 +179,10 @@ const struct ss_flag_group ss_flag_groups[] = {
      "mtp-use-repeated-layer overlap-dispatch-backward-with-experts-wgrad "
      "overlap-moe-expert-parallel-comm use-grouped-gemm-for-shared-expert use-tutel"},
     {SS_FLAG_EXPERTS, '1', "only with experts or multi-token prediction",
-     "expert-interval expert-tensor-parallel-num-weight-shards inference-grouped-gemm-backend "
-     "inference-moe-token-dispatcher-type moe-combine-bwd-dtype moe-deepep-num-sms "
-     "moe-dispatch-fwd-dtype moe-eval-capacity-factor moe-expert-capacity-factor "
-     "moe-expert-parallel-size moe-expert-rank-capacity-factor moe-flex-dispatcher-backend "
-     "moe-flex-dispatcher-num-sms moe-hybridep-num-blocks-permute "
+     "expert-interval inference-grouped-gemm-backend inference-moe-token-dispatcher-type "
+     "moe-combine-bwd-dtype moe-deepep-num-sms moe-dispatch-fwd-dtype moe-eval-capacity-factor "
+     "moe-expert-capacity-factor moe-expert-parallel-size moe-expert-rank-capacity-factor "
+     "moe-flex-dispatcher-backend moe-flex-dispatcher-num-sms moe-hybridep-num-blocks-permute "
      "moe-hybridep-num-blocks-unpermute moe-hybridep-num-sms "
      "moe-hybridep-num-sms-preprocessing moe-input-jitter-eps moe-latent-size moe-loss-coeff "
      "moe-min-capacity moe-mlp-glu-interleave-size moe-paged-stash-buffer-size-factor-cpu "
@@ -253,8 +252,8 @@ const struct ss_flag_group ss_flag_groups[] = {
      "attention-output-gate batch-invariant-mode deterministic-mode "
      "disable-bf16-reduced-precision-matmul embed-layernorm log-max-attention-logit "
      "no-async-tensor-model-parallel-allreduce no-pin-cpu-grads no-pin-cpu-params qk-clip "
-     "qk-l2-norm qk-layernorm squared-relu transformer-timers use-kitchen-attention "
-     "use-legacy-models use-torch-optimizer-for-cpu-offload"},
+     "qk-l2-norm qk-layernorm squared-relu transformer-timers use-legacy-models "
+     "use-torch-optimizer-for-cpu-offload"},
     {SS_FLAG_NOT_MODELLED, '1', "its cost is not known",
      "batch-invariant-backend empty-unused-memory-level fp8-recipe output-logit-dtype "
      "softmax-type"},
@@ -352,9 +351,9 @@ const struct ss_flag_group ss_flag_groups[] = {
     {SS_FLAG_REFUSED, '1', "encoder-decoder models are not modelled",
      "decoder-num-layers decoder-seq-length encoder-pipeline-model-parallel-size "
      "encoder-tensor-model-parallel-size pipeline-model-parallel-split-rank"},
-    {SS_FLAG_REFUSED, '1', "a layout by text is not modelled: use --decoder-first-pipeline-num-layers and --decoder-last-pipeline-num-layers",
+    {SS_FLAG_REFUSED, '1', "such a layout is not modelled: --decoder-first/-last-pipeline-num-layers are",
      "pipeline-model-parallel-layout"},
-    {SS_FLAG_REFUSED, '0', "a layout by text is not modelled: use --decoder-first-pipeline-num-layers and --decoder-last-pipeline-num-layers",
+    {SS_FLAG_REFUSED, '0', "such a layout is not modelled: --decoder-first/-last-pipeline-num-layers are",
      "account-for-embedding-in-pipeline-split account-for-loss-in-pipeline-split "
      "standalone-embedding-stage"},
     {SS_FLAG_REFUSED, '1', "fp4 is not modelled",

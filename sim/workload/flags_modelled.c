@@ -48,6 +48,7 @@ static const struct ss_flag_choice position[] = {
     {"yarn", SS_POSITION_ROPE},                {"none", SS_POSITION_NONE}, {NULL, 0}};
 static const struct ss_flag_choice impl[] = {{"local", 1}, {"transformer_engine", 0}, {NULL, 0}};
 
+/* clang-format off */
 const struct ss_flag_setter ss_flag_setters[] = {
     /* ---- stepsim's own ---- */
     OWN_TEXT("--platform", platform, "name in platforms/ or path of a SimGrid XML")
@@ -56,8 +57,8 @@ const struct ss_flag_setter ss_flag_setters[] = {
     OWN_TEXT("--stack", stack, "name in workloads/stacks or path of a software profile")
     OWN_TEXT("--schedule", schedule, "auto, 1f1b or interleaved")
     {"--job", '1', SS_FLAG_OWN, SS_FLAG_CALL, 0, 0, 0, NULL, ss_flag_job, "file of flags; the command line beats it"},
-    OWN_CALL("--measured", '1', ss_flag_measured, "measured iteration time (33070.9ms), printed beside the prediction")
-    OWN_CALL("--measured-memory", '1', ss_flag_measured_memory, "measured device memory (72542MiB)")
+    OWN_CALL("--measured", '1', ss_flag_measured, "measured iteration time, as 33070.9ms")
+    OWN_CALL("--measured-memory", '1', ss_flag_measured_memory, "measured device memory, as 72542MiB")
     OWN_INT("--tp", tp, 1, MAX_DEGREE, "--tensor-model-parallel-size")
     OWN_INT("--pp", pp, 1, MAX_DEGREE, "--pipeline-model-parallel-size")
     OWN_INT("--cp", cp, 1, MAX_DEGREE, "--context-parallel-size")
@@ -67,13 +68,19 @@ const struct ss_flag_setter ss_flag_setters[] = {
     OWN_INT("--gbs", global_batch, 1, MAX_SIZE, "--global-batch-size")
     OWN_INT("--seq", seq_length, 1, MAX_SIZE, "--seq-length")
     OWN_CALL("--precision", '1', ss_flag_precision, "fp32, fp16, bf16 or fp8 (hybrid over bf16)")
-    OWN_CALL("--recompute", '1', ss_flag_recompute, "none, selective or full (uniform, 1 layer, unless other flags say else)")
-    OWN_CALL("--fsdp", '1', ss_flag_fsdp, "NeMo's words: full = optim_grads_params, grad = optim_grads, hybrid = full inside a node, none")
-    OWN_CALL("--rank-order", '1', ss_flag_rank_order, "order of the parallel axes, first one fastest: tp-cp-ep-dp-pp")
-    OWN_INT("--microbatch-group-size-per-vp-stage", microbatch_group_size, 1, MAX_SIZE, "--microbatch-group-size-per-virtual-pipeline-stage")
-    OWN_SET("--no-cpu-offloading-activations", cpu_offload_activations, 0, "CPU offloading leaves activations on the device")
-    OWN_SET("--no-cpu-offloading-weights", cpu_offload_weights, 0, "CPU offloading leaves weights on the device")
-    OWN_SET("--cpu-offloading-activations", cpu_offload_activations, 1, "CPU offloading moves activations (default)")
+    OWN_CALL("--recompute", '1', ss_flag_recompute, "none, selective or full (uniform, 1 layer)")
+    OWN_CALL("--fsdp", '1', ss_flag_fsdp,
+        "NeMo's words: full = optim_grads_params, grad = optim_grads, hybrid = full inside a node, none")
+    OWN_CALL("--rank-order", '1', ss_flag_rank_order,
+        "order of the parallel axes, first one fastest: tp-cp-ep-dp-pp")
+    OWN_INT("--microbatch-group-size-per-vp-stage", microbatch_group_size, 1, MAX_SIZE,
+        "--microbatch-group-size-per-virtual-pipeline-stage")
+    OWN_SET("--no-cpu-offloading-activations", cpu_offload_activations, 0,
+        "CPU offloading leaves activations on the device")
+    OWN_SET("--no-cpu-offloading-weights", cpu_offload_weights, 0,
+        "CPU offloading leaves weights on the device")
+    OWN_SET("--cpu-offloading-activations", cpu_offload_activations, 1,
+        "CPU offloading moves activations (default)")
     OWN_SET("--cpu-offloading-weights", cpu_offload_weights, 1, "CPU offloading moves weights")
 
     /* ---- parallel layout ---- */
@@ -104,7 +111,8 @@ const struct ss_flag_setter ss_flag_setters[] = {
     CALL("--fp8-hybrid", '0', ss_flag_fp8, "name of older releases")
     CALL("--fp8-e4m3", '0', ss_flag_fp8, "name of older releases")
     SET("--fp8-param-gather", fp8_param_gather, 1, NULL)
-    CHOICE("--attention-backend", attention, attention, "auto: flash in 16 bit or as the stack says, unfused in fp32")
+    CHOICE("--attention-backend", attention, attention,
+        "auto: flash in 16 bit or as the stack says, unfused in fp32")
     SET("--use-flash-attn", attention, SS_ATTENTION_FLASH, NULL)
     CHOICE("--transformer-impl", transformer_local, impl, "local: no fp8, no context parallelism")
     NUMBER("--attention-dropout", attention_dropout, 0, 1, NULL)
@@ -115,8 +123,10 @@ const struct ss_flag_setter ss_flag_setters[] = {
     CHOICE("--recompute-granularity", recompute, recompute, NULL)
     CHOICE("--recompute-method", recompute_method, method, NULL)
     INT("--recompute-num-layers", recompute_num_layers, 1, 100000, NULL)
-    CALL("--recompute-modules", '*', ss_flag_recompute_modules, "core_attn only: what selective recompute does by default")
-    CALL("--checkpoint-activations", '0', ss_flag_checkpoint_activations, "name of older releases: full, uniform")
+    CALL("--recompute-modules", '*', ss_flag_recompute_modules,
+        "core_attn only: what selective recompute does by default")
+    CALL("--checkpoint-activations", '0', ss_flag_checkpoint_activations,
+        "name of older releases: full, uniform")
     INT("--checkpoint-num-layers", recompute_num_layers, 1, 100000, "name of older releases")
 
     /* ---- data parallel and optimizer ---- */
@@ -126,13 +136,15 @@ const struct ss_flag_setter ss_flag_setters[] = {
     SET("--use-megatron-fsdp", fsdp, 1, NULL)
     SET("--use-custom-fsdp", fsdp, 1, "--use-megatron-fsdp")
     CALL("--use-torch-fsdp2", '0', ss_flag_fsdp2, "optim_grads_params")
-    CALL("--num-distributed-optimizer-instances", '1', ss_flag_optimizer_instances, "1 only; --fsdp hybrid shards inside a node")
+    CALL("--num-distributed-optimizer-instances", '1', ss_flag_optimizer_instances,
+        "1 only; --fsdp hybrid shards inside a node")
     SET("--overlap-grad-reduce", overlap_grad_reduce, 1, NULL)
     SET("--overlap-param-gather", overlap_param_gather, 1, NULL)
     SET("--accumulate-allreduce-grads-in-fp32", grad_reduce_fp32, 1, "bf16 implies it")
     SET("--grad-reduce-in-bf16", grad_reduce_fp32, 0, NULL)
     NUMBER("--ddp-bucket-size", bucket_size, 1, 1e15, "in parameters")
-    CALL("--cpu-offloading", '0', ss_flag_cpu_offloading, "needs --cpu-offloading-num-layers to move anything")
+    CALL("--cpu-offloading", '0', ss_flag_cpu_offloading,
+        "needs --cpu-offloading-num-layers to move anything")
     INT("--cpu-offloading-num-layers", cpu_offload_layers, 0, 100000, NULL)
     CALL("--optimizer", '1', ss_flag_optimizer, "adam; hybridadam moves the optimizer to the host")
     CALL("--optimizer-cpu-offload", '0', ss_flag_optimizer_offload, NULL)
@@ -148,21 +160,26 @@ const struct ss_flag_setter ss_flag_setters[] = {
     INT("--num-layers", model.num_layers, 1, 100000, NULL)
     INT("--encoder-num-layers", model.num_layers, 1, 100000, "--num-layers")
     INT("--hidden-size", model.hidden_size, 1, 1 << 20, NULL)
-    INT("--ffn-hidden-size", model.ffn_hidden_size, 1, 1 << 24, "default 4h, with --swiglu 8h/3 cut to a multiple of 64")
+    INT("--ffn-hidden-size", model.ffn_hidden_size, 1, 1 << 24,
+        "default 4h, with --swiglu 8h/3 cut to a multiple of 64")
     INT("--num-attention-heads", model.num_attention_heads, 1, 1 << 16, NULL)
     CALL("--group-query-attention", '0', ss_flag_group_query, NULL)
-    INT("--num-query-groups", model.num_query_groups, 1, 1 << 16, "grouped queries also without --group-query-attention")
+    INT("--num-query-groups", model.num_query_groups, 1, 1 << 16,
+        "grouped queries also without --group-query-attention")
     INT("--kv-channels", model.kv_channels, 1, 1 << 16, NULL)
     INT("--vocab-size", model.vocab_size, 1, MAX_SIZE, NULL)
     CALL("--padded-vocab-size", '1', ss_flag_padded_vocab, "rows as given, no more padding")
-    INT("--extra-vocab-size", model.extra_vocab_size, 0, 1 << 24, "Pai-Megatron-Patch: rows added before padding")
+    INT("--extra-vocab-size", model.extra_vocab_size, 0, 1 << 24,
+        "Pai-Megatron-Patch: rows added before padding")
     INT("--make-vocab-size-divisible-by", vocab_divisible_by, 1, 1 << 20, "times tensor parallel size")
-    CALL("--tokenizer-type", '1', ss_flag_tokenizer, "names the vocabulary when neither a flag nor a model does")
+    CALL("--tokenizer-type", '1', ss_flag_tokenizer,
+        "names the vocabulary when neither a flag nor a model does")
     CALL("--patch-tokenizer-type", '1', ss_flag_tokenizer, "Pai-Megatron-Patch: the same")
     INT("--max-position-embeddings", model.max_position_embeddings, 1, 1 << 30, NULL)
     CHOICE("--position-embedding-type", model.position, position, NULL)
     SET("--use-rotary-position-embeddings", model.position, SS_POSITION_ROPE, NULL)
-    SET("--use-llama2-rotary-position-embeddings", model.position, SS_POSITION_ROPE, "Pai-Megatron-Patch: the same")
+    SET("--use-llama2-rotary-position-embeddings", model.position, SS_POSITION_ROPE,
+        "Pai-Megatron-Patch: the same")
     SET("--no-position-embedding", model.position, SS_POSITION_NONE, NULL)
     SET("--swiglu", model.gated_mlp, 1, NULL)
     SET("--quick-geglu", model.gated_mlp, 1, NULL)
@@ -175,8 +192,10 @@ const struct ss_flag_setter ss_flag_setters[] = {
     INT("--num-experts", model.num_experts, 0, 1 << 16, "experts are read, then refused")
     INT("--moe-router-topk", model.top_k, 1, 1 << 16, "only with experts")
     INT("--moe-ffn-hidden-size", model.moe_ffn_hidden_size, 1, 1 << 24, "only with experts")
-    INT("--moe-shared-expert-intermediate-size", model.shared_expert_ffn_hidden_size, 0, 1 << 24, "only with experts")
+    INT("--moe-shared-expert-intermediate-size", model.shared_expert_ffn_hidden_size, 0, 1 << 24,
+        "only with experts")
     CALL("--moe-layer-freq", '1', ss_flag_moe_layer_freq, "only with experts")
     INT("--mtp-num-layers", model.mtp_num_layers, 0, 1000, "multi-token prediction is read, then refused")
     {NULL, 0, 0, 0, 0, 0, 0, NULL, NULL, NULL},
 };
+/* clang-format on */

@@ -232,7 +232,8 @@ DEFINE(optimizer_instances)
 {
     UNUSED;
     if (strcmp(values[0], "1"))
-        return unsupported(why, "only 1 is modelled; --fsdp hybrid shards inside a node and replicates outside");
+        return unsupported(why,
+                           "only 1 is modelled; --fsdp hybrid shards inside a node and replicates outside");
     return SS_OK;
 }
 
@@ -323,8 +324,8 @@ DEFINE(tokenizer)
     static const struct {
         const char *name;
         int rows;
-    } known[] = {{"GPT2BPETokenizer", 50257},   {"LLama3Tokenizer", 128256}, {"LLama2Tokenizer", 32000},
-                 {"LLamaTokenizer", 32000},     {"Llama2Tokenizer", 32000},  {"Qwen2Tokenizer", 151643},
+    } known[] = {{"GPT2BPETokenizer", 50257}, {"LLama3Tokenizer", 128256}, {"LLama2Tokenizer", 32000},
+                 {"LLamaTokenizer", 32000},   {"Llama2Tokenizer", 32000},  {"Qwen2Tokenizer", 151643},
                  {"MistralTokenizer", 32000}};
 
     UNUSED;

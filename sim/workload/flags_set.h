@@ -5,12 +5,34 @@
 
 #include "stepsim/job.h"
 
-#define SS_FLAG_CALLS(X)                                                                          \
-    X(job) X(measured) X(measured_memory) X(precision) X(recompute) X(fsdp) X(rank_order)         \
-    X(tp_pp_dp) X(cp_comm) X(fp16) X(bf16) X(fp8) X(fp8_format) X(recompute_modules)              \
-    X(checkpoint_activations) X(fsdp2) X(optimizer_instances) X(cpu_offloading) X(optimizer)      \
-    X(optimizer_offload) X(optimizer_fraction) X(optimizer_policy) X(fp32_only) X(group_query)    \
-    X(padded_vocab) X(tokenizer) X(moe_layer_freq)
+#define SS_FLAG_CALLS(X)                                                                                     \
+    X(job)                                                                                                   \
+    X(measured)                                                                                              \
+    X(measured_memory)                                                                                       \
+    X(precision)                                                                                             \
+    X(recompute)                                                                                             \
+    X(fsdp)                                                                                                  \
+    X(rank_order)                                                                                            \
+    X(tp_pp_dp)                                                                                              \
+    X(cp_comm)                                                                                               \
+    X(fp16)                                                                                                  \
+    X(bf16)                                                                                                  \
+    X(fp8)                                                                                                   \
+    X(fp8_format)                                                                                            \
+    X(recompute_modules)                                                                                     \
+    X(checkpoint_activations)                                                                                \
+    X(fsdp2)                                                                                                 \
+    X(optimizer_instances)                                                                                   \
+    X(cpu_offloading)                                                                                        \
+    X(optimizer)                                                                                             \
+    X(optimizer_offload)                                                                                     \
+    X(optimizer_fraction)                                                                                    \
+    X(optimizer_policy)                                                                                      \
+    X(fp32_only)                                                                                             \
+    X(group_query)                                                                                           \
+    X(padded_vocab)                                                                                          \
+    X(tokenizer)                                                                                             \
+    X(moe_layer_freq)
 #define X(name) int ss_flag_##name(struct ss_job *job, int n, char *const *values, const char **why);
 SS_FLAG_CALLS(X)
 #undef X

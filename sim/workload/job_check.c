@@ -12,8 +12,9 @@ static int is_nemo(const struct ss_finish *f)
 }
 
 /* One cause, one thing to do about it. */
-#define REFUSE(f, hint, ...) \
-    return (ss_job_refuse(f, __VA_ARGS__), (hint)[0] ? ss_hint((f)->err, SS_ERR_CONFIG, "%s", hint) : SS_ERR_CONFIG)
+#define REFUSE(f, hint, ...)                                                                                 \
+    return (ss_job_refuse(f, __VA_ARGS__),                                                                   \
+            (hint)[0] ? ss_hint((f)->err, SS_ERR_CONFIG, "%s", hint) : SS_ERR_CONFIG)
 
 static int check_experts(struct ss_finish *f)
 {
@@ -26,7 +27,8 @@ static int check_experts(struct ss_finish *f)
         return ss_hint(f->err, SS_ERR_UNSUPPORTED, "take a dense model, without --num-experts");
     }
     if (m->mtp_num_layers > 0)
-        return ss_fail(f->err, SS_ERR_UNSUPPORTED, NULL, 0, "multi-token prediction layers are not modelled yet");
+        return ss_fail(f->err, SS_ERR_UNSUPPORTED, NULL, 0,
+                       "multi-token prediction layers are not modelled yet");
     if (job->ep > 1)
         REFUSE(f, "drop --expert-model-parallel-size",
                "num_experts must be non None to use expert model parallelism");
@@ -65,7 +67,8 @@ static int check_order(struct ss_finish *f)
             REFUSE(f, "name all of tp, cp, ep, dp and pp",
                    "The size of (%s) is (%d), but you haven't specified the order (%s).", axes[i].name,
                    axes[i].size, job->rank_order);
-    if (strstr(job->rank_order, "ep") && !strstr(job->rank_order, "ep-dp") && !strstr(job->rank_order, "dp-ep"))
+    if (strstr(job->rank_order, "ep") && !strstr(job->rank_order, "ep-dp") &&
+        !strstr(job->rank_order, "dp-ep"))
         REFUSE(f, "", "The ep and dp must be adjacent in order (%s).", job->rank_order);
     return SS_OK;
 }
@@ -86,13 +89,18 @@ static int check_cuts(struct ss_finish *f)
         REFUSE(f, "", "%d is not divisible by %d (ffn hidden size, tensor parallel size)", m->ffn_hidden_size,
                job->tp);
     if (job->cp > 1 && job->seq_length % (2 * job->cp))
-        REFUSE(f, "", "seq-length should be a multiple of 2 * context-parallel-size if context-parallel-size > 1.");
+        REFUSE(f, "",
+               "seq-length should be a multiple of 2 * context-parallel-size if context-parallel-size > 1.");
     if (job->sequence_parallel && job->seq_length / job->cp % job->tp)
-        REFUSE(f, "", "First dimension of the tensor should be divisible by tensor parallel size "
-               "(sequence %d / context %d, tensor %d)", job->seq_length, job->cp, job->tp);
+        REFUSE(f, "",
+               "First dimension of the tensor should be divisible by tensor parallel size "
+               "(sequence %d / context %d, tensor %d)",
+               job->seq_length, job->cp, job->tp);
     if (job->cp > 1 && (job->cp_comm_type == SS_CP_A2A) && (m->num_query_groups / job->tp) % job->cp)
-        REFUSE(f, "", "the %d query groups of a rank are not divisible by context parallel size %d, as "
-               "--cp-comm-type a2a needs", m->num_query_groups / job->tp, job->cp);
+        REFUSE(f, "",
+               "the %d query groups of a rank are not divisible by context parallel size %d, as "
+               "--cp-comm-type a2a needs",
+               m->num_query_groups / job->tp, job->cp);
     return SS_OK;
 }
 
@@ -113,8 +121,10 @@ static int check_batch(struct ss_finish *f)
     int dp = ss_job_dp(job, f->world_size);
 
     if (job->global_batch % ((int64_t)job->micro_batch * dp))
-        REFUSE(f, "", "global batch size (%d) is not divisible by micro batch size (%d) times data parallel size (%d)",
-               job->global_batch, job->micro_batch, dp);
+        REFUSE(
+            f, "",
+            "global batch size (%d) is not divisible by micro batch size (%d) times data parallel size (%d)",
+            job->global_batch, job->micro_batch, dp);
     return SS_OK;
 }
 
@@ -127,7 +137,8 @@ static int check_virtual(struct ss_finish *f, int *v)
 
     *v = 0;
     if (job->layers_per_virtual_stage && job->virtual_stages)
-        REFUSE(f, "", "No more than one of the following arguments can be set at the same time: "
+        REFUSE(f, "",
+               "No more than one of the following arguments can be set at the same time: "
                "--num-layers-per-virtual-pipeline-stage, --num-virtual-stages-per-pipeline-rank");
     if (asked && job->overlap_p2p && job->pp < 2)
         REFUSE(f, "drop the virtual stages",
@@ -135,21 +146,26 @@ static int check_virtual(struct ss_finish *f, int *v)
     if (asked && !job->overlap_p2p && job->pp < 3)
         REFUSE(f, "drop --no-overlap-p2p-communication or the virtual stages",
                "when interleaved schedule is used and p2p communication overlap is disabled, "
-               "pipeline-model-parallel size should be greater than 2 to avoid having multiple p2p sends and recvs "
+               "pipeline-model-parallel size should be greater than 2 to avoid having multiple p2p sends and "
+               "recvs "
                "between same 2 ranks per communication batch");
     if (job->layers_per_virtual_stage && uneven)
-        REFUSE(f, "", "please use --num-virtual-stages-per-pipeline-rank to specify virtual pipeline parallel "
+        REFUSE(f, "",
+               "please use --num-virtual-stages-per-pipeline-rank to specify virtual pipeline parallel "
                "degree when enable uneven pipeline parallelism");
     if (job->layers_per_virtual_stage) {
         int layers = job->model.num_layers / job->pp;
         if (job->model.num_layers % job->pp)
-            REFUSE(f, "", "number of layers should be divisible by the pipeline parallel size (%d layers, pipeline %d)",
-                   job->model.num_layers, job->pp);
+            REFUSE(
+                f, "",
+                "number of layers should be divisible by the pipeline parallel size (%d layers, pipeline %d)",
+                job->model.num_layers, job->pp);
         if (layers % job->layers_per_virtual_stage)
-            REFUSE(f, "take a divisor of the layers of a pipeline stage",
-                   "number of layers per pipeline stage must be divisible number of layers per virtual pipeline "
-                   "stage (%d layers / pipeline %d = %d, %d a virtual stage)",
-                   job->model.num_layers, job->pp, layers, job->layers_per_virtual_stage);
+            REFUSE(
+                f, "take a divisor of the layers of a pipeline stage",
+                "number of layers per pipeline stage must be divisible number of layers per virtual pipeline "
+                "stage (%d layers / pipeline %d = %d, %d a virtual stage)",
+                job->model.num_layers, job->pp, layers, job->layers_per_virtual_stage);
         *v = layers / job->layers_per_virtual_stage;
     } else if (job->virtual_stages > 1) {
         *v = job->virtual_stages;
@@ -167,30 +183,39 @@ static int check_split(struct ss_finish *f, int v)
 
     if (!first && !last) {
         if (layers % stages)
-            REFUSE(f, "give --decoder-first-pipeline-num-layers and --decoder-last-pipeline-num-layers",
-                   "number of layers should be divisible by the pipeline parallel size (%d layers, pipeline %d)",
-                   layers, stages);
+            REFUSE(
+                f, "give --decoder-first-pipeline-num-layers and --decoder-last-pipeline-num-layers",
+                "number of layers should be divisible by the pipeline parallel size (%d layers, pipeline %d)",
+                layers, stages);
         if (layers / stages % chunks)
-            REFUSE(f, "", "number of layers on each pipeline rank: %d must be divisible by virtual pipeline "
-                   "parallel degree %d", layers / stages, chunks);
+            REFUSE(f, "",
+                   "number of layers on each pipeline rank: %d must be divisible by virtual pipeline "
+                   "parallel degree %d",
+                   layers / stages, chunks);
         return SS_OK;
     }
     if (job->pp < 2)
         REFUSE(f, "", "an uneven first or last stage needs a pipeline-model-parallel size above 1");
     if (first % chunks)
-        REFUSE(f, "", "number of layers at first stage: %d must be divisible by virtual pipeline parallel degree %d",
+        REFUSE(f, "",
+               "number of layers at first stage: %d must be divisible by virtual pipeline parallel degree %d",
                first, chunks);
     if (last % chunks)
-        REFUSE(f, "", "number of layers at last stage: %d must be divisible by virtual pipeline parallel degree %d",
+        REFUSE(f, "",
+               "number of layers at last stage: %d must be divisible by virtual pipeline parallel degree %d",
                last, chunks);
     layers -= first + last;
     stages -= !!first + !!last;
     if (layers < stages || (stages ? layers % stages : layers != 0))
-        REFUSE(f, "", "number of layers at middle stage: %d must be divisible by the middle pipeline model "
-               "parallel size %d", layers, stages);
+        REFUSE(f, "",
+               "number of layers at middle stage: %d must be divisible by the middle pipeline model "
+               "parallel size %d",
+               layers, stages);
     if (stages && layers / stages % chunks)
-        REFUSE(f, "", "number of layers on each middle pipeline rank: %d must be divisible by virtual pipeline "
-               "parallel degree %d", layers / stages, chunks);
+        REFUSE(f, "",
+               "number of layers on each middle pipeline rank: %d must be divisible by virtual pipeline "
+               "parallel degree %d",
+               layers / stages, chunks);
     return SS_OK;
 }
 
@@ -204,16 +229,21 @@ static int check_interleaving(struct ss_finish *f, int v)
     if (!group && m % job->pp)
         REFUSE(f, "another --global-batch-size, or --microbatch-group-size-per-virtual-pipeline-stage",
                "number of microbatches (%d) is not divisible by pipeline-model-parallel-size (%d) when using "
-               "interleaved schedule", m, job->pp);
+               "interleaved schedule",
+               m, job->pp);
     if (!group)
         return SS_OK;
     if (group > m || group < job->pp)
-        REFUSE(f, "", "The number of contiguous micro-batches in a virtual pipeline stage (%d) should range in "
-               "[PP=%d, M=%d]", group, job->pp, m);
+        REFUSE(f, "",
+               "The number of contiguous micro-batches in a virtual pipeline stage (%d) should range in "
+               "[PP=%d, M=%d]",
+               group, job->pp, m);
     if (m % group > 0 && m % group < job->pp)
-        REFUSE(f, "", "The remainder of M (the total micro-batches) divided by N (number of contiguous "
+        REFUSE(f, "",
+               "The remainder of M (the total micro-batches) divided by N (number of contiguous "
                "micro-batches in a virtual pipeline stage) should be 0, or larger than or equal to the "
-               "pipeline-parallel size, but it is %d.", m % group);
+               "pipeline-parallel size, but it is %d.",
+               m % group);
     return SS_OK;
 }
 
@@ -255,11 +285,14 @@ static int check_recompute(struct ss_finish *f)
     if (job->recompute != SS_RECOMPUTE_FULL)
         return SS_OK;
     if (job->recompute_method < 0)
-        REFUSE(f, "add --recompute-method", "Using recompute_granularity: full so recompute_method must be "
+        REFUSE(f, "add --recompute-method",
+               "Using recompute_granularity: full so recompute_method must be "
                "\"block\" or \"uniform\"");
     if (job->recompute_num_layers < 1 || job->recompute_num_layers > stage_layers(job))
-        REFUSE(f, "", "When using recompute_granularity: full recompute_num_layers must be between 1 and "
-               "num_layers_per_pipeline_rank: %d", stage_layers(job));
+        REFUSE(f, "",
+               "When using recompute_granularity: full recompute_num_layers must be between 1 and "
+               "num_layers_per_pipeline_rank: %d",
+               stage_layers(job));
     return SS_OK;
 }
 
@@ -276,7 +309,8 @@ static int check_offload(struct ss_finish *f)
                "Currently there is no support for Pipeline parallelism with CPU offloading");
     /* NeMo 24.03 was seen to run such a job, with the recompute alone active. */
     if (job->recompute != SS_RECOMPUTE_NONE && !(is_nemo(f) && job->recompute == SS_RECOMPUTE_FULL))
-        REFUSE(f, "drop one of the two", "CPU offloading does not work when activation recomputation is enabled");
+        REFUSE(f, "drop one of the two",
+               "CPU offloading does not work when activation recomputation is enabled");
     if (job->transformer_local || f->stack->te_layers == 0)
         REFUSE(f, "", "CPU Offloading is enabled when TE is not present");
     return SS_OK;
@@ -290,14 +324,16 @@ static int check_data_parallel(struct ss_finish *f)
         REFUSE(f, "take --pp 1, or the distributed optimizer instead of FSDP",
                "FSDP is not supported with pipeline parallelism");
     if (job->overlap_param_gather && !job->distributed_optimizer && !job->fsdp)
-        REFUSE(f, "add --use-distributed-optimizer", "--overlap-param-gather only supported with distributed optimizer");
+        REFUSE(f, "add --use-distributed-optimizer",
+               "--overlap-param-gather only supported with distributed optimizer");
     if (job->overlap_param_gather && !job->overlap_grad_reduce)
         REFUSE(f, "add --overlap-grad-reduce",
                "--overlap-grad-reduce should be turned on when using --overlap-param-gather");
     if (job->fp8_param_gather && job->precision != SS_FP8)
         REFUSE(f, "add --fp8-format hybrid", "fp8_param must be used together with fp8 mode.");
     if (job->fp8_param_gather && !job->distributed_optimizer && !job->fsdp)
-        REFUSE(f, "add --use-distributed-optimizer", "--fp8-param-gather only supported with distributed optimizer");
+        REFUSE(f, "add --use-distributed-optimizer",
+               "--fp8-param-gather only supported with distributed optimizer");
     return SS_OK;
 }
 
@@ -327,8 +363,10 @@ static int check_fp8(struct ss_finish *f)
                job->transformer_local ? "--transformer-impl local does not use" : "the stack does not have");
     for (size_t i = 0; i < SS_ARRAY_LEN(sizes); i++)
         if (sizes[i].value % sizes[i].unit)
-            REFUSE(f, "", "FP8 execution requires 2D input matrices with height divisible by 8 and width divisible "
-                   "by 16, but the %s is %lld", sizes[i].what, (long long)sizes[i].value);
+            REFUSE(f, "",
+                   "FP8 execution requires 2D input matrices with height divisible by 8 and width divisible "
+                   "by 16, but the %s is %lld",
+                   sizes[i].what, (long long)sizes[i].value);
     return SS_OK;
 }
 
@@ -368,7 +406,8 @@ int ss_job_check_features(struct ss_finish *f)
     int rc = SS_OK;
 
     if (f->job->tp_comm_overlap && !f->job->sequence_parallel)
-        REFUSE(f, "add --sequence-parallel", "Tensor parallel communication/GEMM overlap can happen only when "
+        REFUSE(f, "add --sequence-parallel",
+               "Tensor parallel communication/GEMM overlap can happen only when "
                "sequence parallelism is enabled");
     rc = check_positions(f);
     if (!rc)

@@ -76,7 +76,8 @@ static void complete_positions(struct ss_finish *f)
     if (m->position == SS_POSITION_LEARNED && !nemo)
         return; /* refused later */
     if (m->max_position_embeddings)
-        ss_job_note(f->notes, "the sequence of %d is longer than the %d positions of the model's config: "
+        ss_job_note(f->notes,
+                    "the sequence of %d is longer than the %d positions of the model's config: "
                     "max-position-embeddings is taken as the sequence length",
                     f->job->seq_length, m->max_position_embeddings);
     m->max_position_embeddings = f->job->seq_length;
@@ -199,8 +200,12 @@ int ss_job_finish(struct ss_job *job, const struct ss_stack *stack, int world_si
                   struct ss_notes *notes, struct ss_error *err)
 {
     struct ss_job draft = *job;
-    struct ss_finish f = {.job = &draft, .stack = stack, .world_size = world_size,
-                          .gpus_per_node = gpus_per_node, .notes = notes, .err = err};
+    struct ss_finish f = {.job = &draft,
+                          .stack = stack,
+                          .world_size = world_size,
+                          .gpus_per_node = gpus_per_node,
+                          .notes = notes,
+                          .err = err};
     int rc = finish(&f);
 
     if (!rc) {

@@ -19,7 +19,8 @@ struct ss_words {
     char *file; /* NULL on the command line */
 };
 /* Splits text as a shell would: quotes, backslashes, # comments. */
-int ss_words_split(struct ss_words *out, const char *text, size_t len, const char *file, struct ss_error *err);
+int ss_words_split(struct ss_words *out, const char *text, size_t len, const char *file,
+                   struct ss_error *err);
 int ss_words_add(struct ss_words *words, const char *text, size_t len, int line);
 void ss_words_free(struct ss_words *words);
 
@@ -33,8 +34,8 @@ int ss_places_expand(struct ss_places *out, struct ss_words *words, struct ss_er
 void ss_places_free(struct ss_places *places);
 
 /* ss_job_parse_file on a text; `file` stands for it in messages. */
-int ss_job_parse_text(struct ss_job *job, const char *text, size_t len, const char *file, ss_other_option other,
-                      void *ctx, struct ss_notes *notes, struct ss_error *err);
+int ss_job_parse_text(struct ss_job *job, const char *text, size_t len, const char *file,
+                      ss_other_option other, void *ctx, struct ss_notes *notes, struct ss_error *err);
 
 /* What finish works on. */
 struct ss_finish {

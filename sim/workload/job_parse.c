@@ -14,7 +14,7 @@ struct parser {
     struct ss_notes *notes;
     struct ss_error *err;
     const struct ss_words *words;
-    char **argv; /* the words' texts */
+    char **argv;   /* the words' texts */
     char *ignored; /* names of flags without effect, ", " between */
     size_t ignored_len, ignored_cap;
 };
@@ -74,19 +74,17 @@ static int apply_known(struct parser *p, const struct ss_flag *f, size_t i, int 
     case SS_FLAG_MODELLED: {
         int rc = ss_flag_apply(f->setter, p->job, n, values, buf, sizeof(buf), &why);
         if (rc)
-            return ss_fail(p->err, rc == SS_ERR_UNSUPPORTED ? rc : wrong_code(p), p->words->file, line_at(p, i),
-                           "%s%s%.80s: %s", f->name, n ? " " : "", n ? values[0] : "", why);
+            return ss_fail(p->err, rc == SS_ERR_UNSUPPORTED ? rc : wrong_code(p), p->words->file,
+                           line_at(p, i), "%s%s%.80s: %s", f->name, n ? " " : "", n ? values[0] : "", why);
         return SS_OK;
     }
     case SS_FLAG_NO_EFFECT:
-    case SS_FLAG_EXPERTS:
-        return remember_ignored(p, f->name);
+    case SS_FLAG_EXPERTS: return remember_ignored(p, f->name);
     case SS_FLAG_NOT_MODELLED:
         ss_job_note(p->notes, "%s is accepted, its effect is not modelled: %s", f->name, f->why);
         return SS_OK;
     case SS_FLAG_REFUSED:
-    case SS_FLAG_TREATMENTS:
-        break;
+    case SS_FLAG_TREATMENTS: break;
     }
     return ss_fail(p->err, SS_ERR_UNSUPPORTED, p->words->file, line_at(p, i), "%s: %s", f->name, f->why);
 }
@@ -102,31 +100,6 @@ static int count_values(struct parser *p, const struct ss_flag *f, size_t i, siz
     if (*n == 0 && (f->values == '1' || f->values == '+'))
         return ss_fail(p->err, wrong_code(p), p->words->file, line_at(p, i), "%s needs a value", f->name);
     return SS_OK;
-}
-
-/* One flag at word i, not the other's; *used words are taken. */
-static int parse_flag(struct parser *p, size_t i, size_t *used)
-{
-    struct ss_flag f;
-    char *text = p->argv[i], *equal = is_flag(text) ? strchr(text, '=') : NULL;
-    char name[128];
-    size_t n = 0;
-
-    snprintf(name, sizeof(name), "%.*s", (int)(equal ? equal - text : (long)strnlen(text, sizeof(name))), text);
-    if (!ss_flag_find(name, &f))
-        return unknown_word(p, i, name);
-    if (equal) {
-        if (f.values == '0')
-            return ss_fail(p->err, wrong_code(p), p->words->file, line_at(p, i), "%s takes no value", f.name);
-        char *const value[] = {equal + 1};
-        *used = 1;
-        return apply_known(p, &f, i, 1, value);
-    }
-    int rc = count_values(p, &f, i, &n);
-    if (rc)
-        return rc;
-    *used = 1 + n;
-    return apply_known(p, &f, i, (int)n, p->argv + i + 1);
 }
 
 /* Offers word i to the other; *used 0 when it does not want it. */
@@ -151,6 +124,33 @@ static int ask_other(struct parser *p, size_t i, size_t *used)
     return SS_OK;
 }
 
+/* The flag at word i; *used words are taken. */
+static int parse_flag(struct parser *p, size_t i, size_t *used)
+{
+    struct ss_flag f;
+    char *text = p->argv[i], *equal = is_flag(text) ? strchr(text, '=') : NULL;
+    char name[128];
+    size_t n = equal ? (size_t)(equal - text) : strlen(text);
+
+    snprintf(name, sizeof(name), "%.*s", n < sizeof(name) ? (int)n : (int)sizeof(name) - 1, text);
+    if (!ss_flag_find(name, &f)) {
+        int rc = ask_other(p, i, used);
+        return rc || *used ? rc : unknown_word(p, i, name);
+    }
+    if (equal) {
+        if (f.values == '0')
+            return ss_fail(p->err, wrong_code(p), p->words->file, line_at(p, i), "%s takes no value", f.name);
+        char *const value[] = {equal + 1};
+        *used = 1;
+        return apply_known(p, &f, i, 1, value);
+    }
+    int rc = count_values(p, &f, i, &n);
+    if (rc)
+        return rc;
+    *used = 1 + n;
+    return apply_known(p, &f, i, (int)n, p->argv + i + 1);
+}
+
 static int parse_place(struct parser *p, const struct ss_words *words)
 {
     int rc = SS_OK;
@@ -161,11 +161,8 @@ static int parse_place(struct parser *p, const struct ss_words *words)
         return ss_fail(p->err, SS_ERR_NOMEM, NULL, 0, "out of memory");
     for (size_t i = 0; i < words->n; i++)
         p->argv[i] = words->w[i].text;
-    for (size_t i = 0, used = 0; i < words->n && !rc; i += used) {
-        rc = ask_other(p, i, &used);
-        if (!rc && !used)
-            rc = parse_flag(p, i, &used);
-    }
+    for (size_t i = 0, used = 0; i < words->n && !rc; i += used)
+        rc = parse_flag(p, i, &used);
     free(p->argv);
     p->argv = NULL;
     return rc;
@@ -204,8 +201,8 @@ int ss_job_parse(struct ss_job *job, int argc, char *const *argv, ss_other_optio
     return parse_words(job, &words, other, ctx, notes, err);
 }
 
-int ss_job_parse_text(struct ss_job *job, const char *text, size_t len, const char *file, ss_other_option other,
-                      void *ctx, struct ss_notes *notes, struct ss_error *err)
+int ss_job_parse_text(struct ss_job *job, const char *text, size_t len, const char *file,
+                      ss_other_option other, void *ctx, struct ss_notes *notes, struct ss_error *err)
 {
     struct ss_words words = {0};
     int rc;

@@ -176,8 +176,8 @@ static int find_file(const char *name, const char *from, char *path, size_t size
 
 static int expand(struct ss_places *out, struct ss_words *words, int depth, struct ss_error *err);
 
-static int expand_file(struct ss_places *out, const char *name, const struct ss_words *from, int line, int depth,
-                       struct ss_error *err)
+static int expand_file(struct ss_places *out, const char *name, const struct ss_words *from, int line,
+                       int depth, struct ss_error *err)
 {
     struct ss_words words = {0};
     char path[1024], *text;
@@ -186,8 +186,8 @@ static int expand_file(struct ss_places *out, const char *name, const struct ss_
     if (!name[0] || !strncmp(name, "--", 2))
         return ss_fail(err, from->file ? SS_ERR_INPUT : SS_ERR_USAGE, from->file, line, "--job needs a file");
     if (depth >= MAX_DEPTH || out->n >= MAX_PLACES)
-        return ss_fail(err, SS_ERR_INPUT, from->file, line, "--job %.100s: files of flags name files more than %d deep",
-                       name, MAX_DEPTH);
+        return ss_fail(err, SS_ERR_INPUT, from->file, line,
+                       "--job %.100s: files of flags name files more than %d deep", name, MAX_DEPTH);
     int rc = find_file(name, from->file, path, sizeof(path), err);
     if (!rc)
         rc = ss_file_read(path, MAX_FILE_BYTES, &text, &len, err);

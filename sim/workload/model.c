@@ -17,8 +17,12 @@ void ss_model_init(struct ss_model *m)
 
 void ss_model_overlay(struct ss_model *base, const struct ss_model *given)
 {
-#define SIZE(f) if (given->f) base->f = given->f
-#define CHOICE(f) if (given->f != SS_MODEL_UNSET) base->f = given->f
+#define SIZE(f)                                                                                              \
+    if (given->f)                                                                                            \
+    base->f = given->f
+#define CHOICE(f)                                                                                            \
+    if (given->f != SS_MODEL_UNSET)                                                                          \
+    base->f = given->f
     SIZE(num_layers);
     SIZE(hidden_size);
     SIZE(ffn_hidden_size);
@@ -88,8 +92,8 @@ static int check_sizes(const struct ss_model *m, struct ss_error *err)
             ss_fail(err, SS_ERR_CONFIG, NULL, 0, "the model has no %s", sizes[i].flag);
             return ss_hint(err, SS_ERR_CONFIG, "name a model with --model or give %s", sizes[i].flag);
         }
-        return ss_fail(err, SS_ERR_CONFIG, NULL, 0, "%s %d is outside 1..%d", sizes[i].flag,
-                       sizes[i].value, sizes[i].high);
+        return ss_fail(err, SS_ERR_CONFIG, NULL, 0, "%s %d is outside 1..%d", sizes[i].flag, sizes[i].value,
+                       sizes[i].high);
     }
     if (m->extra_vocab_size < 0 || m->extra_vocab_size > 1 << 24)
         return ss_fail(err, SS_ERR_CONFIG, NULL, 0, "--extra-vocab-size %d is outside 0..%d",
@@ -111,11 +115,10 @@ int ss_model_finish(struct ss_model *m, struct ss_error *err)
         m->kv_channels = m->hidden_size / m->num_attention_heads;
     }
     if (m->kv_channels < 1 || m->kv_channels > 1 << 16)
-        return ss_fail(err, SS_ERR_CONFIG, NULL, 0, "head dimension %d is outside 1..%d",
-                       m->kv_channels, 1 << 16);
+        return ss_fail(err, SS_ERR_CONFIG, NULL, 0, "head dimension %d is outside 1..%d", m->kv_channels,
+                       1 << 16);
     if (m->num_attention_heads % m->num_query_groups)
-        return ss_fail(err, SS_ERR_CONFIG, NULL, 0,
-                       "%d attention heads are not divisible by %d query groups",
+        return ss_fail(err, SS_ERR_CONFIG, NULL, 0, "%d attention heads are not divisible by %d query groups",
                        m->num_attention_heads, m->num_query_groups);
     if (!m->name[0])
         ss_copy(m->name, sizeof(m->name), "custom");

@@ -76,8 +76,8 @@ static int read_size(const struct reader *r, const char *a, const char *b, int r
     if (!v) {
         if (!required)
             return SS_OK;
-        ss_fail(r->err, SS_ERR_INPUT, r->file, 0, b ? "no \"%s\" (or \"%s\") in this config" : "no \"%s\" in this config",
-                a, b);
+        ss_fail(r->err, SS_ERR_INPUT, r->file, 0,
+                b ? "no \"%s\" (or \"%s\") in this config" : "no \"%s\" in this config", a, b);
         return ss_hint(r->err, SS_ERR_INPUT, "add it, as in Hugging Face's config.json");
     }
     if (!json_is_integer(v))
@@ -142,7 +142,8 @@ static int read_family(const struct reader *r, const struct family **out)
     ss_fail(r->err, SS_ERR_UNSUPPORTED, r->file, line_of(r, key), "model_type \"%.60s\" is not known",
             json_string_value(v));
     return near ? ss_hint(r->err, SS_ERR_UNSUPPORTED, "did you mean \"%s\"?", near)
-                : ss_hint(r->err, SS_ERR_UNSUPPORTED, "give the shape with Megatron's flags instead of --model");
+                : ss_hint(r->err, SS_ERR_UNSUPPORTED,
+                          "give the shape with Megatron's flags instead of --model");
 }
 
 static int read_activation(const struct reader *r, struct ss_model *m)
@@ -150,8 +151,9 @@ static int read_activation(const struct reader *r, struct ss_model *m)
     static const struct {
         const char *name;
         int gated; /* -1: as the family says */
-    } known[] = {{"silu", 1},     {"swish", 1},    {"swiglu", 1},    {"geglu", 1},      {"gelu", -1},
-                 {"gelu_new", -1}, {"gelu_fast", -1}, {"gelu_pytorch_tanh", -1}, {"relu", 0}};
+    } known[] = {{"silu", 1},  {"swish", 1},     {"swiglu", 1},     {"geglu", 1},
+                 {"gelu", -1}, {"gelu_new", -1}, {"gelu_fast", -1}, {"gelu_pytorch_tanh", -1},
+                 {"relu", 0}};
     const char *key;
     const json_t *v = pick(r, "hidden_act", "activation_function", &key);
 
@@ -182,7 +184,8 @@ static int read_own(const struct reader *r, struct ss_model *m)
         return SS_OK;
     if (!json_is_object(own))
         return wrong(r, "stepsim", "is not an object");
-    json_object_foreach((json_t *)own, key, value) {
+    json_object_foreach((json_t *)own, key, value)
+    {
         if (strcmp(key, "extra_vocab_size")) {
             ss_fail(r->err, SS_ERR_INPUT, r->file, line_of(r, key), "\"stepsim\" has no \"%.60s\"", key);
             return ss_hint(r->err, SS_ERR_INPUT, "it may hold \"extra_vocab_size\"");
@@ -222,8 +225,8 @@ static int read_shape(const struct reader *r, struct ss_model *m)
     if (!rc)
         rc = read_size(r, "vocab_size", NULL, 1, 1 << 26, &m->vocab_size);
     if (!rc)
-        rc = read_size(r, "max_position_embeddings", "n_positions", m->position == SS_POSITION_LEARNED, 1 << 30,
-                       &m->max_position_embeddings);
+        rc = read_size(r, "max_position_embeddings", "n_positions", m->position == SS_POSITION_LEARNED,
+                       1 << 30, &m->max_position_embeddings);
     if (!rc) /* only GPT-2 has a rule for it: 4 h */
         rc = read_size(r, "intermediate_size", "n_inner", m->gated_mlp == 1, 1 << 24, &m->ffn_hidden_size);
     return rc;
@@ -287,8 +290,7 @@ static void name_from_path(const char *path, char *out, size_t size)
     out[n] = 0;
 }
 
-int ss_model_parse(const char *text, size_t len, const char *file, struct ss_model *out,
-                   struct ss_error *err)
+int ss_model_parse(const char *text, size_t len, const char *file, struct ss_model *out, struct ss_error *err)
 {
     json_error_t why;
     struct ss_error found = {0};
@@ -299,8 +301,9 @@ int ss_model_parse(const char *text, size_t len, const char *file, struct ss_mod
         return ss_fail(err, SS_ERR_INPUT, file, why.line, "not JSON: %s", why.text);
     /* A finding inside a broken model must not leave *out half filled. */
     struct reader r = {.text = text, .file = file, .root = root, .err = &found};
-    int rc = json_is_object(root) ? read_all(&r, out)
-                                  : ss_fail(&found, SS_ERR_INPUT, file, 1, "a model is a JSON object { ... }");
+    int rc = json_is_object(root)
+                 ? read_all(&r, out)
+                 : ss_fail(&found, SS_ERR_INPUT, file, 1, "a model is a JSON object { ... }");
     json_decref(root);
     if (rc) {
         ss_model_init(out);

@@ -18,7 +18,7 @@ struct prop {
     size_t offset;
 };
 static const struct prop props[] = {
-#define X(field, id, unit, def, lo, hi, doc) \
+#define X(field, id, unit, def, lo, hi, doc)                                                                 \
     {id, SS_UNIT_##unit, lo, hi, def, offsetof(struct ss_stack, field)},
     SS_STACK_PROPS(X)
 #undef X
@@ -195,7 +195,8 @@ static int read_base(const char *file, const struct ss_xml_node *root, const cha
     }
     for (int i = 0; i < trail->n; i++)
         if (!strcmp(trail->path[i], path))
-            return ss_fail(err, SS_ERR_INPUT, file, root->line, "base \"%.60s\" leads back to this stack", base);
+            return ss_fail(err, SS_ERR_INPUT, file, root->line, "base \"%.60s\" leads back to this stack",
+                           base);
     if (trail->n == MAX_BASES)
         return ss_fail(err, SS_ERR_INPUT, file, root->line, "more than %d bases one on another", MAX_BASES);
     return read_path(path, card, trail, s, err);

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Any bytes are either a job that can be completed or refused, or give one error with text. */
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/base.h"
+#include "stepsim/job.h"
+#include "workload/job_internal.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static void complete(struct ss_job *job)
+{
+    static struct ss_stack stack;
+    struct ss_error err = {0};
+
+    if (!stack.name[0] && ss_stack_load("megatron-2407", NULL, &stack, NULL))
+        abort();
+    job->model_ref[0] = 0; /* no files but the bytes */
+    int world = 64;
+    int rc = ss_job_finish(job, &stack, world, 8, NULL, &err);
+    if (rc ? !err.message[0]
+           : ss_job_dp(job, world) < 1 || ss_job_microbatches(job, world) < 1 || ss_job_chunks(job) < 1)
+        abort();
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    struct ss_job job;
+    struct ss_notes notes = {0};
+    struct ss_error err = {0};
+
+    if (memmem(data, size, "--job", 5))
+        return 0;
+    ss_job_init(&job);
+    int rc = ss_job_parse_text(&job, (const char *)data, size, "fuzz.args", NULL, NULL, &notes, &err);
+    if (rc && (!err.message[0] || !err.code))
+        abort();
+    if (!rc)
+        complete(&job);
+    ss_notes_free(&notes);
+    return 0;
+}

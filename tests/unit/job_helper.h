@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Jobs from flags in one text, for the tests of the job reader. */
+#ifndef JOB_HELPER_H
+#define JOB_HELPER_H
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "stepsim/job.h"
+
+#define JOB_MAX_ARGS 128
+#define L8B "--model llama3.1-8b --bf16 --mbs 1 --gbs 1024 --seq 8192 "
+#define Q14 "--model qwen2.5-14b --bf16 --mbs 1 --gbs 1024 --seq 8192 "
+#define Q72 "--model qwen2.5-72b --bf16 --fp8-format hybrid --mbs 1 --gbs 1024 --seq 8192 "
+#define L13 "--model llama2-13b --stack nemo-24.03 --mbs 1 --gbs 1 --seq 16384 "
+
+/* Splits at blanks. */
+static inline int split(char *text, char **argv)
+{
+    int n = 0;
+
+    for (char *p = strtok(text, " \n"); p && n < JOB_MAX_ARGS; p = strtok(NULL, " \n"))
+        argv[n++] = p;
+    return n;
+}
+
+static inline int parse(struct ss_job *job, const char *flags, struct ss_notes *notes, struct ss_error *err)
+{
+    char *text = strdup(flags), *argv[JOB_MAX_ARGS];
+    int n = split(text, argv);
+    int rc = ss_job_parse(job, n, argv, NULL, NULL, notes, err);
+
+    free(text);
+    return rc;
+}
+
+/* From flags to a complete job on `world` GPUs, 8 a node; the stack's card does not matter here. */
+static inline int complete(struct ss_job *job, const char *flags, int world, struct ss_notes *notes,
+                           struct ss_error *err)
+{
+    struct ss_stack stack;
+    int rc;
+
+    ss_job_init(job);
+    rc = parse(job, flags, notes, err);
+    if (!rc)
+        rc = ss_stack_load(job->stack, NULL, &stack, err);
+    if (!rc)
+        rc = ss_job_finish(job, &stack, world, 8, notes, err);
+    return rc;
+}
+
+static inline int has_note(const struct ss_notes *notes, const char *text)
+{
+    for (unsigned long i = 0; i < notes->n; i++)
+        if (strstr(notes->text[i], text))
+            return 1;
+    return 0;
+}
+
+#endif

@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* docs/flags.md is what the tables of flags say. "test_flags --write docs/flags.md" writes it anew. */
+#include <CUnit/Basic.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/base.h"
+#include "workload/flags.h"
+
+static const char head[] =
+    "# Megatron-LM's arguments\n\n"
+    "What stepsim does with every argument of Megatron-LM (23.06 to core 0.20) and with those that\n"
+    "Pai-Megatron-Patch adds. The behaviour followed is that of core 0.8 (Megatron-LM 240718); names that "
+    "came\n"
+    "later mean what they mean there. An argument that is not in this table is an error that names the "
+    "nearest one.\n"
+    "`--flag value` and `--flag=value` are the same.\n\n"
+    "| treatment | meaning |\n|---|---|\n"
+    "| own | stepsim's own, or a short name of one of Megatron's |\n"
+    "| modelled | the prediction reads it |\n"
+    "| no effect | no effect on the time or memory of an iteration: accepted, all of them listed in one note "
+    "|\n"
+    "| only with experts | accepted; it matters to mixtures of experts or multi-token prediction, which are "
+    "refused |\n"
+    "| not modelled | may change time or memory a little: accepted with a note of its own |\n"
+    "| refused | an error that says why |\n\n"
+    "Values: `+` one or more, `*` any number. This page is written by `test_flags --write docs/flags.md`, "
+    "and a\n"
+    "test fails when it differs from the program.\n\n"
+    "| argument | values | treatment | note |\n|---|---|---|---|\n";
+
+static void write_page(FILE *out)
+{
+    struct ss_flag_walk w = {0};
+    struct ss_flag f;
+
+    fputs(head, out);
+    while (ss_flag_next(&w, &f))
+        fprintf(out, "| `%s` | %c | %s | %s |\n", f.name, f.values, ss_flag_treatment_name(f.treatment),
+                f.why ? f.why : "");
+}
+
+static void test_page(void)
+{
+    char *page = NULL, *text = NULL;
+    size_t size = 0, len;
+    FILE *out = open_memstream(&page, &size);
+
+    CU_ASSERT_PTR_NOT_NULL_FATAL(out);
+    write_page(out);
+    fclose(out);
+    CU_ASSERT_EQUAL_FATAL(ss_file_read(SS_SOURCE_DIR "/docs/flags.md", 1 << 22, &text, &len, NULL), 0);
+    if (strcmp(page, text))
+        fprintf(stderr, "docs/flags.md differs from the program: run test_flags --write docs/flags.md\n");
+    CU_ASSERT_STRING_EQUAL(page, text);
+    free(page);
+    free(text);
+}
+
+static int by_name(const void *a, const void *b)
+{
+    return strcmp(((const struct ss_flag *)a)->name, ((const struct ss_flag *)b)->name);
+}
+
+static void test_table(void)
+{
+    struct ss_flag_walk w = {0};
+    struct ss_flag f, found, *all = NULL;
+    size_t n = 0, cap = 0;
+
+    while (ss_flag_next(&w, &f)) {
+        CU_ASSERT_EQUAL_FATAL(ss_grow(&all, &cap, n + 1, sizeof(*all)), 0);
+        all[n++] = f;
+        CU_ASSERT(ss_flag_find(f.name, &found));
+        CU_ASSERT_EQUAL(found.treatment, f.treatment);
+        CU_ASSERT_PTR_NOT_NULL(strchr("01+*", f.values));
+        CU_ASSERT(strlen(f.name) > 3 && f.name[0] == '-' && f.name[1] == '-');
+        CU_ASSERT((f.setter != NULL) == (f.treatment == SS_FLAG_OWN || f.treatment == SS_FLAG_MODELLED));
+        if (f.treatment == SS_FLAG_REFUSED || f.treatment == SS_FLAG_NOT_MODELLED ||
+            f.treatment == SS_FLAG_OWN)
+            CU_ASSERT_PTR_NOT_NULL(f.why);
+    }
+    CU_ASSERT(n > 900);
+    qsort(all, n, sizeof(*all), by_name);
+    for (size_t i = 1; i < n; i++) {
+        if (!strcmp(all[i - 1].name, all[i].name))
+            fprintf(stderr, "twice: %s\n", all[i].name);
+        CU_ASSERT(strcmp(all[i - 1].name, all[i].name) != 0);
+    }
+    free(all);
+    CU_ASSERT_EQUAL(ss_flag_find("--no-such-flag", &found), 0);
+    CU_ASSERT_EQUAL(ss_flag_find("--", &found), 0);
+    CU_ASSERT_EQUAL(ss_flag_find("lr", &found), 0);
+}
+
+static void test_nearest(void)
+{
+    char near[96];
+
+    CU_ASSERT(ss_flag_nearest("--tensor-model-paralel-size", near, sizeof(near)));
+    CU_ASSERT_STRING_EQUAL(near, "--tensor-model-parallel-size");
+    CU_ASSERT(ss_flag_nearest("--overlap-grad-reduction", near, sizeof(near)));
+    CU_ASSERT_STRING_EQUAL(near, "--overlap-grad-reduce");
+    CU_ASSERT_EQUAL(ss_flag_nearest("--xyzzyxyzzyxyzzy", near, sizeof(near)), 0);
+}
+
+int main(int argc, char **argv)
+{
+    if (argc == 3 && !strcmp(argv[1], "--write")) {
+        FILE *out = fopen(argv[2], "w");
+        if (!out)
+            return 2;
+        write_page(out);
+        return fclose(out) != 0;
+    }
+    if (CU_initialize_registry() != CUE_SUCCESS)
+        return 2;
+    CU_pSuite s = CU_add_suite("flags", NULL, NULL);
+    if (!s || !CU_add_test(s, "page", test_page) || !CU_add_test(s, "table", test_table) ||
+        !CU_add_test(s, "nearest", test_nearest))
+        return 2;
+    CU_basic_set_mode(CU_BRM_NORMAL);
+    CU_basic_run_tests();
+    int bad = CU_get_number_of_failures() > 0 || CU_get_number_of_tests_run() == 0;
+    CU_cleanup_registry();
+    return bad;
+}

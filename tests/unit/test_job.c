@@ -1,0 +1,275 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Jobs completed: precedence, defaults, notes, launch lines and the job files that come with the program. */
+#include <CUnit/Basic.h>
+
+#include "base/base.h"
+#include "job_helper.h"
+#include "stepsim/job.h"
+
+#define DATA SS_SOURCE_DIR "/tests/unit/data/"
+
+static void test_complete_job(void)
+{
+    struct ss_job job;
+    struct ss_notes notes = {0};
+    struct ss_error err = {0};
+    int rc = complete(
+        &job,
+        L8B "--platform h800 --nodes 4 --tp 2 --pp 2 --use-distributed-optimizer --sequence-parallel "
+            "--tp-comm-overlap --overlap-grad-reduce --overlap-param-gather --measured 33070.9ms "
+            "--measured-memory=31458MiB",
+        32, &notes, &err);
+
+    if (rc)
+        fprintf(stderr, "%s\n", err.message);
+    CU_ASSERT_EQUAL_FATAL(rc, 0);
+    CU_ASSERT_STRING_EQUAL(job.platform, "h800");
+    CU_ASSERT_EQUAL(job.nodes, 4);
+    CU_ASSERT_EQUAL(ss_job_dp(&job, 32), 8);
+    CU_ASSERT_EQUAL(ss_job_microbatches(&job, 32), 128);
+    CU_ASSERT_EQUAL(ss_job_chunks(&job), 1);
+    CU_ASSERT_EQUAL(job.overlap_p2p, 0);
+    CU_ASSERT_EQUAL(job.precision, SS_BF16);
+    CU_ASSERT_EQUAL(job.attention, SS_ATTENTION_FLASH);
+    CU_ASSERT_EQUAL(job.sharding, SS_SHARD_OPTIM);
+    CU_ASSERT_EQUAL(job.grad_reduce_fp32, 1);
+    CU_ASSERT_EQUAL(job.etp, 2);
+    CU_ASSERT_EQUAL(job.check_for_nan, 1);
+    CU_ASSERT_DOUBLE_EQUAL(job.attention_dropout, 0, 0);
+    CU_ASSERT_DOUBLE_EQUAL(job.hidden_dropout, 0, 0);
+    CU_ASSERT_DOUBLE_EQUAL(job.measured_ms, 33070.9, 1e-9);
+    CU_ASSERT_DOUBLE_EQUAL(job.measured_mib, 31458, 1e-9);
+    CU_ASSERT_EQUAL(job.model.vocab_size + job.model.extra_vocab_size, 128512);
+    CU_ASSERT_EQUAL(notes.n, 0);
+    ss_notes_free(&notes);
+}
+
+static void test_precedence(void)
+{
+    struct ss_job job;
+
+    /* a flag beats config.json, whose added rows go with its vocabulary */
+    CU_ASSERT_EQUAL_FATAL(
+        complete(&job, L8B "--num-layers 8 --vocab-size 1000 --attention-dropout 0.2", 8, NULL, NULL), 0);
+    CU_ASSERT_EQUAL(job.model.num_layers, 8);
+    CU_ASSERT_EQUAL(job.model.vocab_size + job.model.extra_vocab_size, 1000);
+    CU_ASSERT_EQUAL(job.model.hidden_size, 4096);
+    CU_ASSERT_DOUBLE_EQUAL(job.attention_dropout, 0.2, 0);
+    CU_ASSERT_DOUBLE_EQUAL(job.hidden_dropout, 0, 0);
+    /* the later word wins */
+    CU_ASSERT_EQUAL_FATAL(complete(&job, L8B "--tp 4 --tensor-model-parallel-size 2 --gbs=64", 8, NULL, NULL),
+                          0);
+    CU_ASSERT_EQUAL(job.tp, 2);
+    CU_ASSERT_EQUAL(job.global_batch, 64);
+    /* Megatron's defaults */
+    CU_ASSERT_EQUAL_FATAL(complete(&job,
+                                   "--num-layers 2 --hidden-size 64 --num-attention-heads 4 --vocab-size 99 "
+                                   "--max-position-embeddings 32 --seq-length 32 --micro-batch-size 2",
+                                   8, NULL, NULL),
+                          0);
+    CU_ASSERT_EQUAL(job.global_batch, 16);
+    CU_ASSERT_EQUAL(job.model.ffn_hidden_size, 256);
+    CU_ASSERT_EQUAL(job.model.tied_embeddings, 1);
+    CU_ASSERT_EQUAL(job.precision, SS_FP32);
+    CU_ASSERT_EQUAL(job.attention, SS_ATTENTION_UNFUSED);
+    CU_ASSERT_DOUBLE_EQUAL(job.hidden_dropout, 0.1, 0);
+    /* finishing twice changes nothing */
+    struct ss_job again = job;
+    struct ss_stack stack;
+    CU_ASSERT_EQUAL_FATAL(ss_stack_load("megatron-2407", NULL, &stack, NULL), 0);
+    CU_ASSERT_EQUAL(ss_job_finish(&again, &stack, 8, 8, NULL, NULL), 0);
+    CU_ASSERT_EQUAL(memcmp(&again, &job, sizeof(job)), 0);
+}
+
+/* fp8 is told beside the storage precision, in any order. */
+static void test_precision(void)
+{
+    static const struct {
+        const char *flags;
+        int precision, base;
+    } rows[] = {{"--bf16", SS_BF16, SS_BF16},
+                {"--fp16", SS_FP16, SS_FP16},
+                {"", SS_FP32, -1},
+                {"--bf16 --fp8-format hybrid", SS_FP8, SS_BF16},
+                {"--fp8-format hybrid --bf16", SS_FP8, SS_BF16},
+                {"--fp8-format e4m3 --fp16", SS_FP8, SS_FP16},
+                {"--precision fp8", SS_FP8, SS_BF16},
+                {"--bf16 --fp8-hybrid --fp8-format none", SS_BF16, SS_BF16},
+                {"--precision fp8 --precision fp32", SS_FP32, -1}};
+
+    for (size_t i = 0; i < SS_ARRAY_LEN(rows); i++) {
+        struct ss_job job;
+        ss_job_init(&job);
+        CU_ASSERT_EQUAL_FATAL(parse(&job, rows[i].flags, NULL, NULL), 0);
+        CU_ASSERT_EQUAL(job.precision, rows[i].precision);
+        CU_ASSERT_EQUAL(job.fp8_base, rows[i].base);
+    }
+}
+
+static void test_attention(void)
+{
+    static const struct {
+        const char *flags;
+        int backend, note;
+    } rows[] = {{"--bf16 --stack megatron-2407", SS_ATTENTION_FLASH, 0},
+                {"--bf16 --stack nemo-24.11", SS_ATTENTION_FUSED, 0},
+                {"--fp16 --stack megatron-2021", SS_ATTENTION_UNFUSED, 0},
+                {"--bf16 --attention-backend fused", SS_ATTENTION_FUSED, 0},
+                {"--bf16 --attention-backend unfused", SS_ATTENTION_UNFUSED, 0},
+                {"--bf16 --use-flash-attn --attention-backend auto", SS_ATTENTION_FLASH, 0},
+                {"--stack nemo-24.03", SS_ATTENTION_UNFUSED, 0},
+                {"--stack nemo-24.03 --use-flash-attn", SS_ATTENTION_UNFUSED, 1}};
+
+    for (size_t i = 0; i < SS_ARRAY_LEN(rows); i++) {
+        struct ss_job job;
+        struct ss_notes notes = {0};
+        char flags[256];
+        snprintf(flags, sizeof(flags), "--model llama2-13b --mbs 1 --seq 4096 %s", rows[i].flags);
+        CU_ASSERT_EQUAL(complete(&job, flags, 8, &notes, NULL), 0);
+        CU_ASSERT_EQUAL(job.attention, rows[i].backend);
+        CU_ASSERT_EQUAL(has_note(&notes, "not active in fp32"), rows[i].note);
+        ss_notes_free(&notes);
+    }
+}
+
+static void test_other_defaults(void)
+{
+    struct ss_job job;
+    struct ss_notes notes = {0};
+
+    CU_ASSERT_EQUAL_FATAL(complete(&job,
+                                   L8B "--sequence-parallel --pp 4 --num-layers-per-virtual-pipeline-stage 4 "
+                                       "--checkpoint-activations --fsdp none --use-tp-pp-dp-mapping",
+                                   32, &notes, NULL),
+                          0);
+    CU_ASSERT_EQUAL(job.sequence_parallel, 0);
+    CU_ASSERT(has_note(&notes, "sequence parallelism is off"));
+    CU_ASSERT_EQUAL(ss_job_chunks(&job), 2);
+    CU_ASSERT_EQUAL(job.overlap_p2p, 1);
+    CU_ASSERT_EQUAL(job.recompute, SS_RECOMPUTE_FULL);
+    CU_ASSERT_EQUAL(job.recompute_method, SS_RECOMPUTE_UNIFORM);
+    CU_ASSERT_EQUAL(job.recompute_num_layers, 1);
+    CU_ASSERT_STRING_EQUAL(job.rank_order, "tp-cp-ep-pp-dp");
+    ss_notes_free(&notes);
+    CU_ASSERT_EQUAL_FATAL(complete(&job,
+                                   L8B "--fsdp hybrid --rank-order tp-dp-pp --optimizer-cpu-offload "
+                                       "--optimizer-offload-fraction 0.5",
+                                   32, NULL, NULL),
+                          0);
+    CU_ASSERT_EQUAL(job.fsdp, 1);
+    CU_ASSERT_EQUAL(job.fsdp_hybrid, 1);
+    CU_ASSERT_EQUAL(job.sharding, SS_SHARD_OPTIM_GRADS_PARAMS);
+    CU_ASSERT_STRING_EQUAL(job.rank_order, "tp-dp-pp-cp-ep");
+    CU_ASSERT_DOUBLE_EQUAL(job.optimizer_offload, 0.5, 0);
+    CU_ASSERT_EQUAL_FATAL(complete(&job,
+                                   L8B "--optimizer hybridadam --optimizer-offload-policy static "
+                                       "--optimizer-offload-fraction 1.0 --fsdp grad",
+                                   32, NULL, NULL),
+                          0);
+    CU_ASSERT_DOUBLE_EQUAL(job.optimizer_offload, 1, 0);
+    CU_ASSERT_EQUAL(job.sharding, SS_SHARD_OPTIM_GRADS);
+    CU_ASSERT_EQUAL_FATAL(
+        complete(&job, L8B "--optimizer-offload-fraction 0.7 --data-parallel-sharding-strategy optim_grads",
+                 32, NULL, NULL),
+        0);
+    CU_ASSERT_DOUBLE_EQUAL(job.optimizer_offload, 0, 0);
+    CU_ASSERT_EQUAL(job.sharding, SS_SHARD_NONE);
+    CU_ASSERT_EQUAL_FATAL(
+        complete(&job, L8B "--fp16 --cpu-offloading --cpu-offloading-num-layers 3", 32, NULL, NULL), 0);
+    CU_ASSERT_EQUAL(job.grad_reduce_fp32, 0);
+    CU_ASSERT_EQUAL(job.check_for_nan, 0);
+    CU_ASSERT_EQUAL(job.cpu_offload_layers, 3);
+}
+
+static void test_notes(void)
+{
+    struct ss_job job;
+    struct ss_notes notes = {0};
+
+    ss_job_init(&job);
+    CU_ASSERT_EQUAL_FATAL(
+        parse(&job,
+              "--lr 1e-5 --log-throughput --lr -1 --lr-decay-iters 3 --data-path 0.5 a 0.5 b --split 1,0,0 "
+              "--no-rope-fusion --no-rope-fusion",
+              &notes, NULL),
+        0);
+    CU_ASSERT_EQUAL(notes.n, 2);
+    CU_ASSERT(has_note(&notes, "--no-rope-fusion"));
+    CU_ASSERT(has_note(&notes, "memory: --lr, --log-throughput, --lr-decay-iters, --data-path, --split"));
+    ss_notes_free(&notes);
+}
+
+static void test_launch_lines(void)
+{
+    static const struct {
+        const char *file;
+        int tp, pp, cp, chunks;
+    } rows[] = {{DATA "launch-8b-tp2-pp2.args", 2, 2, 1, 1},
+                {DATA "launch-8b-tp1-pp2-cp2-vp4.args", 1, 2, 2, 4}};
+
+    for (size_t i = 0; i < SS_ARRAY_LEN(rows); i++) {
+        struct ss_job job;
+        struct ss_stack stack;
+        struct ss_error err = {0};
+        ss_job_init(&job);
+        CU_ASSERT_EQUAL_FATAL(ss_stack_load("megatron-2407", "H800", &stack, &err), 0);
+        int rc = ss_job_parse_file(&job, rows[i].file, NULL, NULL, NULL, &err);
+        if (!rc)
+            rc = ss_job_finish(&job, &stack, 32, 8, NULL, &err);
+        if (rc)
+            fprintf(stderr, "%s\n", err.message);
+        CU_ASSERT_EQUAL_FATAL(rc, 0);
+        CU_ASSERT_EQUAL(job.tp, rows[i].tp);
+        CU_ASSERT_EQUAL(job.pp, rows[i].pp);
+        CU_ASSERT_EQUAL(job.cp, rows[i].cp);
+        CU_ASSERT_EQUAL(ss_job_chunks(&job), rows[i].chunks);
+        CU_ASSERT_EQUAL(job.precision, SS_FP8);
+        CU_ASSERT_EQUAL(job.model.num_query_groups, 8);
+        CU_ASSERT_EQUAL(job.model.tied_embeddings, 0);
+        CU_ASSERT_EQUAL(ss_model_padded_vocab(&job.model, job.vocab_divisible_by, job.tp), 128512);
+        CU_ASSERT_DOUBLE_EQUAL(ss_model_parameters(&job.model, 128256), 8030261248.0, 0.5);
+    }
+}
+
+static void test_job_files(void)
+{
+    char **names;
+    size_t n;
+
+    CU_ASSERT_EQUAL_FATAL(ss_data_list("workloads/jobs", ".args", &names, &n, NULL), 0);
+    CU_ASSERT(n >= 9);
+    for (size_t i = 0; i < n; i++) {
+        struct ss_job job;
+        struct ss_notes notes = {0};
+        struct ss_error err = {0};
+        char flags[128];
+        snprintf(flags, sizeof(flags), "--job %s", names[i]);
+        ss_job_init(&job);
+        int gpus = parse(&job, flags, NULL, NULL) ? 0 : job.nodes * (!strcmp(job.platform, "v100") ? 4 : 8);
+        int rc = complete(&job, flags, gpus, &notes, &err);
+        if (rc || notes.n)
+            fprintf(stderr, "%s: %s %s\n", names[i], err.message, notes.n ? notes.text[0] : "");
+        CU_ASSERT_EQUAL(rc, 0);
+        CU_ASSERT_EQUAL(notes.n, 0);
+        ss_notes_free(&notes);
+    }
+    ss_names_free(names, n);
+}
+
+int main(void)
+{
+    if (CU_initialize_registry() != CUE_SUCCESS)
+        return 2;
+    CU_pSuite s = CU_add_suite("job", NULL, NULL);
+    if (!s || !CU_add_test(s, "complete job", test_complete_job) ||
+        !CU_add_test(s, "precedence", test_precedence) || !CU_add_test(s, "precision", test_precision) ||
+        !CU_add_test(s, "attention", test_attention) ||
+        !CU_add_test(s, "other defaults", test_other_defaults) || !CU_add_test(s, "notes", test_notes) ||
+        !CU_add_test(s, "launch lines", test_launch_lines) || !CU_add_test(s, "job files", test_job_files))
+        return 2;
+    CU_basic_set_mode(CU_BRM_NORMAL);
+    CU_basic_run_tests();
+    int bad = CU_get_number_of_failures() > 0 || CU_get_number_of_tests_run() == 0;
+    CU_cleanup_registry();
+    return bad;
+}

@@ -1,0 +1,219 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Words and files of flags: quotes, lines, precedence, and one clear error for each mistake. */
+#include <CUnit/Basic.h>
+#include <unistd.h>
+
+#include "base/base.h"
+#include "job_helper.h"
+#include "stepsim/job.h"
+#include "workload/job_internal.h"
+
+struct seen {
+    int n;
+    char words[8][32];
+};
+
+/* Words that cannot be understood; the job stays as it was. */
+static void test_bad_words(void)
+{
+    static const struct {
+        const char *flags;
+        int code;
+        const char *message, *hint;
+    } rows[] = {
+        {"--tensor-model-paralel-size 2", SS_ERR_USAGE, "--tensor-model-paralel-size",
+         "--tensor-model-parallel-size"},
+        {"--seqq 1", SS_ERR_USAGE, "unknown flag --seqq", "--seq"},
+        {"--xyzzyxyzzyxyzzy", SS_ERR_USAGE, "unknown flag", "docs/flags.md"},
+        {"8", SS_ERR_USAGE, "\"8\" is no flag", "--"},
+        {"-tp 8", SS_ERR_USAGE, "is no flag", "--"},
+        {"--bf16 true", SS_ERR_USAGE, "\"true\" is no flag", ""},
+        {"--bf16=1", SS_ERR_USAGE, "takes no value", ""},
+        {"--tp", SS_ERR_USAGE, "needs a value", ""},
+        {"--tp --pp 2", SS_ERR_USAGE, "--tp needs a value", ""},
+        {"--tp=", SS_ERR_USAGE, "whole number", ""},
+        {"--tp 2.5", SS_ERR_USAGE, "whole number in 1..", ""},
+        {"--tp 2x", SS_ERR_USAGE, "whole number", ""},
+        {"--tp 0", SS_ERR_USAGE, "whole number in 1..", ""},
+        {"--tp -1", SS_ERR_USAGE, "whole number in 1..", ""},
+        {"--tp 99999999999999999999", SS_ERR_USAGE, "whole number", ""},
+        {"--attention-dropout 1.5", SS_ERR_USAGE, "number in 0..1", ""},
+        {"--attention-dropout nan", SS_ERR_USAGE, "number in 0..1", ""},
+        {"--attention-backend flsh", SS_ERR_USAGE, "none of flash fused unfused", ""},
+        {"--measured 100", SS_ERR_USAGE, "--measured", ""},
+        {"--measured 0ms", SS_ERR_USAGE, "above 0", ""},
+        {"--measured-memory 7GHz", SS_ERR_USAGE, "--measured-memory", ""},
+        {"--rank-order tp-tp", SS_ERR_USAGE, "each once", ""},
+        {"--rank-order tp-cp-", SS_ERR_USAGE, "each once", ""},
+        {"--fsdp half", SS_ERR_USAGE, "full, grad, hybrid", ""},
+        {"--cp-comm-type p2p a2a", SS_ERR_UNSUPPORTED, "differs between layers", ""},
+        {"--optimizer sgd", SS_ERR_UNSUPPORTED, "only adam", ""},
+        {"--multi-latent-attention", SS_ERR_UNSUPPORTED, "not modelled", ""},
+        {"--batch-size 4", SS_ERR_UNSUPPORTED, "--micro-batch-size", ""},
+        {"--num-distributed-optimizer-instances 2", SS_ERR_UNSUPPORTED, "only 1", ""},
+        {"--job", SS_ERR_USAGE, "--job needs a file", ""},
+        {"--job /no/such/file", SS_ERR_IO, "", ""},
+    };
+
+    for (size_t i = 0; i < SS_ARRAY_LEN(rows); i++) {
+        struct ss_job job, before;
+        struct ss_error err = {0};
+        char flags[256];
+        ss_job_init(&job);
+        before = job;
+        snprintf(flags, sizeof(flags), "--pp 7 %s", rows[i].flags);
+        int rc = parse(&job, flags, NULL, &err);
+        if (rc != rows[i].code || !strstr(err.message, rows[i].message) || !strstr(err.hint, rows[i].hint))
+            fprintf(stderr, "%s: %d %s (%s)\n", rows[i].flags, rc, err.message, err.hint);
+        CU_ASSERT_EQUAL(rc, rows[i].code);
+        CU_ASSERT_PTR_NOT_NULL(strstr(err.message, rows[i].message));
+        CU_ASSERT_PTR_NOT_NULL(strstr(err.hint, rows[i].hint));
+        CU_ASSERT_EQUAL(memcmp(&job, &before, sizeof(job)), 0);
+    }
+}
+
+static int other(void *ctx, int argc, char *const *argv, struct ss_error *err)
+{
+    struct seen *seen = ctx;
+
+    if (!strcmp(argv[0], "--fail"))
+        return ss_fail(err, SS_ERR_USAGE, NULL, 0, "told to fail");
+    if (!strcmp(argv[0], "--greedy"))
+        return 1000;
+    if (strcmp(argv[0], "--engine") || argc < 2 || seen->n == 8)
+        return 0;
+    ss_copy(seen->words[seen->n++], 32, argv[1]);
+    return 2;
+}
+
+static void test_other(void)
+{
+    char *words[] = {"--engine", "native", "--tp", "2", "--engine", "simgrid", "--greedy", "--pp"};
+    struct ss_job job;
+    struct ss_error err = {0};
+    struct seen seen = {0};
+
+    ss_job_init(&job);
+    CU_ASSERT_EQUAL_FATAL(ss_job_parse(&job, 8, words, other, &seen, NULL, &err), 0);
+    CU_ASSERT_EQUAL(seen.n, 2);
+    CU_ASSERT_STRING_EQUAL(seen.words[1], "simgrid");
+    CU_ASSERT_EQUAL(job.tp, 2);
+    words[6] = "--fail";
+    CU_ASSERT_EQUAL(ss_job_parse(&job, 8, words, other, &seen, NULL, &err), SS_ERR_USAGE);
+    CU_ASSERT_STRING_EQUAL(err.message, "told to fail");
+    static const char text[] = "--tp 2\n--fail";
+    CU_ASSERT_EQUAL(ss_job_parse_text(&job, text, strlen(text), "a.args", other, &seen, NULL, &err),
+                    SS_ERR_USAGE);
+    CU_ASSERT_STRING_EQUAL(err.file, "a.args");
+    CU_ASSERT_EQUAL(err.line, 2);
+}
+
+static void test_text(void)
+{
+    static const struct {
+        const char *text;
+        int line; /* of the error, 0: good */
+        const char *message;
+    } rows[] = {
+        {"# only a comment", 0, ""},
+        {"--tp 2 # two\n\n--pp\n 4 --model 'a b' --platform \"x\\\"#y\"", 0, ""},
+        {"--tp \\\n2 \\\r\n--pp 4 --model a\\ b --platform x'\"#'y", 0, ""},
+        {"--tp 2\n--pp 'x\n\n", 2, "not closed"},
+        {"--tp 2\n\n--ppp 4", 3, "unknown flag --ppp"},
+        {"--tp 2\n--pp \\\n  five", 2, "whole number"},
+        {"--job", 1, "needs a file"},
+        {"\n--job \"\"", 2, "needs a file"},
+    };
+
+    for (size_t i = 0; i < SS_ARRAY_LEN(rows); i++) {
+        struct ss_job job;
+        struct ss_error err = {0};
+        ss_job_init(&job);
+        int rc =
+            ss_job_parse_text(&job, rows[i].text, strlen(rows[i].text), "a.args", NULL, NULL, NULL, &err);
+        CU_ASSERT_EQUAL(rc, rows[i].line ? SS_ERR_INPUT : 0);
+        CU_ASSERT_EQUAL(err.line, rows[i].line);
+        CU_ASSERT_PTR_NOT_NULL(strstr(err.message, rows[i].message));
+        CU_ASSERT_STRING_EQUAL(err.file, rows[i].line ? "a.args" : "");
+        if (!rows[i].line && i) {
+            CU_ASSERT_EQUAL(job.tp * job.pp, 8);
+            CU_ASSERT_STRING_EQUAL(job.model_ref, "a b");
+            CU_ASSERT_STRING_EQUAL(job.platform, "x\"#y");
+        }
+    }
+    struct ss_job job;
+    struct ss_error err = {0};
+    ss_job_init(&job);
+    CU_ASSERT_EQUAL(ss_job_parse_text(&job, "--tp\n2\0", 7, "a.args", NULL, NULL, NULL, &err), SS_ERR_INPUT);
+    CU_ASSERT_EQUAL(err.line, 2);
+}
+
+static void write_text(const char *dir, const char *name, const char *text)
+{
+    char path[128];
+    snprintf(path, sizeof(path), "%s/%s", dir, name);
+    FILE *f = fopen(path, "w");
+
+    CU_ASSERT_PTR_NOT_NULL_FATAL(f);
+    fputs(text, f);
+    fclose(f);
+}
+
+static void remove_text(const char *dir, const char *name)
+{
+    char path[128];
+    snprintf(path, sizeof(path), "%s/%s", dir, name);
+    unlink(path);
+}
+
+/* The command line beats a file wherever it is named, a file beats those that it names. */
+static void test_files(void)
+{
+    char dir[] = "/tmp/stepsim-job-XXXXXX", flags[256];
+    struct ss_job job;
+    struct ss_error err = {0};
+
+    CU_ASSERT_PTR_NOT_NULL_FATAL(mkdtemp(dir));
+    write_text(dir, "outer.args", "--pp 4\n--job inner.args\n--model outer");
+    write_text(dir, "inner.args", "--pp 8 --tp 8 --cp 8 --model inner");
+    write_text(dir, "loop.args", "--tp 2\n--job loop.args");
+    write_text(dir, "cut.args", "--pp 2 --tp");
+    ss_job_init(&job);
+    snprintf(flags, sizeof(flags), "--tp 2 --job %s/outer.args", dir);
+    CU_ASSERT_EQUAL(parse(&job, flags, NULL, &err), 0);
+    CU_ASSERT_EQUAL(job.tp, 2);
+    CU_ASSERT_EQUAL(job.pp, 4);
+    CU_ASSERT_EQUAL(job.cp, 8);
+    CU_ASSERT_STRING_EQUAL(job.model_ref, "outer");
+    snprintf(flags, sizeof(flags), "--job=%s/loop.args", dir);
+    CU_ASSERT_EQUAL(parse(&job, flags, NULL, &err), SS_ERR_INPUT);
+    CU_ASSERT_PTR_NOT_NULL(strstr(err.message, "deep"));
+    CU_ASSERT_EQUAL(err.line, 2);
+    snprintf(flags, sizeof(flags), "--job=%s/cut.args --seq 2", dir);
+    CU_ASSERT_EQUAL(parse(&job, flags, NULL, &err), SS_ERR_INPUT);
+    CU_ASSERT_PTR_NOT_NULL(strstr(err.message, "--tp needs a value"));
+    snprintf(flags, sizeof(flags), "%s/inner.args", dir);
+    ss_job_init(&job);
+    CU_ASSERT_EQUAL(ss_job_parse_file(&job, flags, NULL, NULL, NULL, &err), 0);
+    CU_ASSERT_EQUAL(job.tp, 8);
+    remove_text(dir, "outer.args");
+    remove_text(dir, "inner.args");
+    remove_text(dir, "loop.args");
+    remove_text(dir, "cut.args");
+    rmdir(dir);
+}
+
+int main(void)
+{
+    if (CU_initialize_registry() != CUE_SUCCESS)
+        return 2;
+    CU_pSuite s = CU_add_suite("job words", NULL, NULL);
+    if (!s || !CU_add_test(s, "bad words", test_bad_words) || !CU_add_test(s, "other", test_other) ||
+        !CU_add_test(s, "text", test_text) || !CU_add_test(s, "files", test_files))
+        return 2;
+    CU_basic_set_mode(CU_BRM_NORMAL);
+    CU_basic_run_tests();
+    int bad = CU_get_number_of_failures() > 0 || CU_get_number_of_tests_run() == 0;
+    CU_cleanup_registry();
+    return bad;
+}

@@ -1,0 +1,196 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Stacks: every file loads, bases and cards rule as documented, one clear error for each mistake. */
+#include <CUnit/Basic.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/base.h"
+#include "stepsim/stack.h"
+#include "workload/stack_internal.h"
+
+static int parse(const char *text, const char *card, struct ss_stack *s, struct ss_error *err)
+{
+    return ss_stack_parse(text, strlen(text), "x.xml", card, s, err);
+}
+
+static void test_every_file_loads(void)
+{
+    static const char *const cards[] = {NULL, "H800", "H20", "V100", "A100", "H100"};
+    char **names;
+    size_t n;
+
+    CU_ASSERT_EQUAL_FATAL(ss_data_list("workloads/stacks", ".xml", &names, &n, NULL), 0);
+    CU_ASSERT(n >= 4);
+    for (size_t i = 0; i < n; i++)
+        for (size_t c = 0; c < SS_ARRAY_LEN(cards); c++) {
+            struct ss_stack s;
+            struct ss_error err = {0};
+            int rc = ss_stack_load(names[i], cards[c], &s, &err);
+            if (rc)
+                fprintf(stderr, "%s: %s:%d %s\n", names[i], err.file, err.line, err.message);
+            CU_ASSERT_EQUAL(rc, 0);
+            CU_ASSERT(rc || !strcmp(s.name, names[i]));
+        }
+    ss_names_free(names, n);
+}
+
+static void test_known_stacks(void)
+{
+    struct ss_stack s;
+
+    CU_ASSERT_EQUAL_FATAL(ss_stack_load("megatron-2021", "V100", &s, NULL), 0);
+    CU_ASSERT_EQUAL(s.te_layers, 0);
+    CU_ASSERT_STRING_EQUAL(s.attention_auto, "unfused");
+    CU_ASSERT_STRING_EQUAL(s.timers, "megatron-2021");
+    CU_ASSERT_STRING_EQUAL(s.framework, "megatron");
+    CU_ASSERT_EQUAL_FATAL(ss_stack_load("nemo-24.11", "H100", &s, NULL), 0);
+    CU_ASSERT_STRING_EQUAL(s.attention_auto, "fused");
+    CU_ASSERT_STRING_EQUAL(s.framework, "nemo");
+}
+
+/* The rows of SS_STACK_PROPS are consistent, and every one can be set by its id. */
+static void test_every_prop(void)
+{
+    struct ss_stack s;
+    char text[64];
+
+    CU_ASSERT_EQUAL_FATAL(parse("<stack name='x'/>", NULL, &s, NULL), 0);
+#define X(field, id, unit, def, lo, hi, doc)                                                                 \
+    CU_ASSERT_EQUAL(s.field, (double)(def));                                                                 \
+    CU_ASSERT((double)(lo) <= (double)(def) && (double)(def) <= (double)(hi));                               \
+    CU_ASSERT_EQUAL(ss_stack_set(&s, id, ss_unit_format(hi, SS_UNIT_##unit, text, sizeof(text)), NULL), 0);  \
+    CU_ASSERT_EQUAL(s.field, (double)(hi));                                                                  \
+    CU_ASSERT_EQUAL(ss_stack_set(&s, id, ss_unit_format(lo, SS_UNIT_##unit, text, sizeof(text)), NULL), 0);  \
+    CU_ASSERT_EQUAL(s.field, (double)(lo));
+    SS_STACK_PROPS(X)
+#undef X
+}
+
+#define P(id, more) "<prop id='" id "' " more "/>"
+
+static void test_cards_and_bases(void)
+{
+    static const char text[] = "<stack name='x' base='nemo-24.03'>" P("ss.host.gap", "card='H20' value='2us'")
+        P("ss.host.gap", "value='1us'") "</stack>";
+    struct ss_stack s;
+
+    CU_ASSERT_EQUAL_FATAL(parse(text, "H20", &s, NULL), 0);
+    CU_ASSERT_DOUBLE_EQUAL(s.host_gap, 2e-6, 1e-18);
+    CU_ASSERT_STRING_EQUAL(s.framework, "nemo");
+    CU_ASSERT_STRING_EQUAL(s.name, "x");
+    CU_ASSERT_EQUAL_FATAL(parse(text, "H100", &s, NULL), 0);
+    CU_ASSERT_DOUBLE_EQUAL(s.host_gap, 1e-6, 1e-18);
+    CU_ASSERT_EQUAL_FATAL(parse(text, NULL, &s, NULL), 0);
+    CU_ASSERT_DOUBLE_EQUAL(s.host_gap, 1e-6, 1e-18);
+}
+
+static void test_errors(void)
+{
+    static const struct {
+        const char *text, *word;
+        int line;
+    } bad[] = {
+        {"", "", -1},
+        {"<stack name='x'>", "", -1},
+        {"<platform name='x'/>", "platform", 1},
+        {"<stack/>", "name", 1},
+        {"<stack name=''/>", "name", 1},
+        {"<stack name='x' bas='y'/>", "bas", 1},
+        {"<stack name='x' base='no-such-stack'/>", "no-such-stack", 1},
+        {"<stack name='x'>\n<link/></stack>", "link", 2},
+        {"<stack name='x'>\n<prop id='ss.host.gap'/></stack>", "value", 2},
+        {"<stack name='x'>\n<prop value='1'/></stack>", "id", 2},
+        {"<stack name='x'>\n\n<prop id='ss.host.gapp' value='1us'/></stack>", "ss.host.gapp", 3},
+        {"<stack name='x'>\n<prop id='ss.host.gap' value='1'/></stack>", "ss.host.gap", 2},
+        {"<stack name='x'>\n<prop id='ss.host.gap' value='1GB'/></stack>", "ss.host.gap", 2},
+        {"<stack name='x'>\n<prop id='ss.host.gap' value='9s'/></stack>", "outside", 2},
+        {"<stack name='x'>\n<prop id='ss.host.gap' value='nan'/></stack>", "ss.host.gap", 2},
+        {"<stack name='x'>\n<prop id='ss.host.gap' value='-1us'/></stack>", "ss.host.gap", 2},
+        {"<stack name='x'>\n<prop id='ss.timers' value='torch'/></stack>", "torch", 2},
+        {"<stack name='x'>\n<prop id='ss.framework' value=''/></stack>", "ss.framework", 2},
+        {"<stack name='x'>\n<prop id='ss.host.gap' crd='H20' value='1us'/></stack>", "crd", 2},
+        {"<stack name='x'>\n<prop id='ss.host.gap' value='1us'/>\n<prop id='ss.host.gap' "
+         "value='1us'/></stack>",
+         "twice", 3},
+        /* of another card, and wrong all the same */
+        {"<stack name='x'>\n<prop id='ss.host.gap' card='B200' value='9s'/></stack>", "outside", 2},
+    };
+
+    for (size_t i = 0; i < SS_ARRAY_LEN(bad); i++) {
+        struct ss_stack s;
+        struct ss_error err = {0};
+        CU_ASSERT_EQUAL(parse(bad[i].text, "H20", &s, &err), SS_ERR_INPUT);
+        if (!strstr(err.message, bad[i].word))
+            fprintf(stderr, "%zu: %s\n", i, err.message);
+        CU_ASSERT_PTR_NOT_NULL(strstr(err.message, bad[i].word));
+        CU_ASSERT_STRING_EQUAL(err.file, "x.xml");
+        if (bad[i].line >= 0)
+            CU_ASSERT_EQUAL(err.line, bad[i].line);
+    }
+    struct ss_stack s;
+    struct ss_error err = {0};
+    parse("<stack name='x'><prop id='ss.host.gapp' value='1us'/></stack>", NULL, &s, &err);
+    CU_ASSERT_PTR_NOT_NULL(strstr(err.hint, "ss.host.gap"));
+}
+
+static void write_text(const char *path, const char *text)
+{
+    FILE *f = fopen(path, "w");
+
+    CU_ASSERT_PTR_NOT_NULL_FATAL(f);
+    fputs(text, f);
+    fclose(f);
+}
+
+static void test_base_cycle(void)
+{
+    char dir[] = "/tmp/stepsim-stack-XXXXXX", a[64], b[64], text[256];
+    struct ss_stack s;
+    struct ss_error err = {0};
+
+    CU_ASSERT_PTR_NOT_NULL_FATAL(mkdtemp(dir));
+    snprintf(a, sizeof(a), "%s/a.xml", dir);
+    snprintf(b, sizeof(b), "%s/b.xml", dir);
+    snprintf(text, sizeof(text), "<stack name='a'\n base='%s'/>", b);
+    write_text(a, text);
+    snprintf(text, sizeof(text), "<stack name='b' base='%s'/>", a);
+    write_text(b, text);
+    CU_ASSERT_EQUAL(ss_stack_load(a, NULL, &s, &err), SS_ERR_INPUT);
+    CU_ASSERT_PTR_NOT_NULL(strstr(err.message, "leads back"));
+    CU_ASSERT_STRING_EQUAL(err.file, b);
+    unlink(a);
+    unlink(b);
+    rmdir(dir);
+}
+
+static void test_failure_leaves_stack(void)
+{
+    struct ss_stack s;
+    struct ss_error err = {0};
+
+    CU_ASSERT_EQUAL_FATAL(ss_stack_load("megatron-2407", "H800", &s, NULL), 0);
+    struct ss_stack before = s;
+    CU_ASSERT_EQUAL(ss_stack_set(&s, "ss.host.gap", "1 hour", &err), SS_ERR_INPUT);
+    CU_ASSERT_EQUAL(ss_stack_load("no-such-stack", NULL, &s, &err), SS_ERR_IO);
+    CU_ASSERT_EQUAL(memcmp(&s, &before, sizeof(s)), 0);
+}
+
+int main(void)
+{
+    if (CU_initialize_registry() != CUE_SUCCESS)
+        return 2;
+    CU_pSuite s = CU_add_suite("stack", NULL, NULL);
+    if (!s || !CU_add_test(s, "every file", test_every_file_loads) ||
+        !CU_add_test(s, "known stacks", test_known_stacks) ||
+        !CU_add_test(s, "every prop", test_every_prop) ||
+        !CU_add_test(s, "cards and bases", test_cards_and_bases) || !CU_add_test(s, "errors", test_errors) ||
+        !CU_add_test(s, "base cycle", test_base_cycle) ||
+        !CU_add_test(s, "failure leaves the stack", test_failure_leaves_stack))
+        return 2;
+    CU_basic_set_mode(CU_BRM_NORMAL);
+    CU_basic_run_tests();
+    int bad = CU_get_number_of_failures() > 0 || CU_get_number_of_tests_run() == 0;
+    CU_cleanup_registry();
+    return bad;
+}
