@@ -55,6 +55,9 @@ int cli_platform_load(const char *name, const struct cli_flags *flags, struct ss
                       struct ss_error *err);
 
 int cli_usage(struct ss_error *err, const char *hint, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
+/* The usage error of a word that is none of `names`: the nearest one as hint, else `hint`. */
+int cli_unknown(struct ss_error *err, const char *what, const char *word, const char *const *names, size_t n,
+                const char *hint);
 /* Reports an error (on stdout as JSON if the words ask for it, else on stderr); returns the exit status. */
 int cli_fail(const struct ss_error *err, int json);
 int cli_has_word(int argc, char *const *argv, const char *word);

@@ -132,14 +132,16 @@ int cmd_platform(int argc, char **argv)
 {
     static const char *const verbs[] = {"show", "check", "import"};
     static int (*const run[])(int, char **, struct ss_error *) = {do_show, do_check, do_import};
+    static const char hint[] = "say show, check or import; --help shows an example";
     int json = cli_has_word(argc, argv, "--json"), rc = 1;
     struct ss_error err = {0};
 
     for (int i = 0; argc > 0 && i < 3; i++)
         if (!strcmp(argv[0], verbs[i]))
             rc = run[i](argc - 1, argv + 1, &err);
-    if (rc > 0)
-        rc = cli_usage(&err, "say show, check or import; --help shows an example", "%s%s",
-                       argc > 0 ? "unknown verb " : "no verb given", argc > 0 ? argv[0] : "");
+    if (argc == 0)
+        rc = cli_usage(&err, hint, "no verb given");
+    else if (rc > 0)
+        rc = cli_unknown(&err, "verb", argv[0], verbs, 3, hint);
     return rc ? cli_fail(&err, json) : 0;
 }

@@ -44,6 +44,16 @@ int cli_usage(struct ss_error *err, const char *hint, const char *fmt, ...)
     return SS_ERR_USAGE;
 }
 
+int cli_unknown(struct ss_error *err, const char *what, const char *word, const char *const *names, size_t n,
+                const char *hint)
+{
+    const char *near = ss_nearest(word, names, n);
+    char did_you_mean[128];
+
+    snprintf(did_you_mean, sizeof did_you_mean, "did you mean %s?", near ? near : "");
+    return cli_usage(err, near ? did_you_mean : hint, "unknown %s \"%s\"", what, word);
+}
+
 int cli_fail(const struct ss_error *err, int json)
 {
     char text[1600];

@@ -43,21 +43,14 @@ static const struct command *find(const char *name)
 
 static int unknown(const char *name, int json)
 {
-    const char *names[NCOMMANDS + 2], *near;
+    const char *names[NCOMMANDS + 2];
     struct ss_error err = {0};
 
     for (size_t i = 0; i < NCOMMANDS; i++)
         names[i] = commands[i].name;
     names[NCOMMANDS] = "help";
     names[NCOMMANDS + 1] = "version";
-    near = ss_nearest(name, names, NCOMMANDS + 2);
-    if (near) {
-        char hint[80];
-        snprintf(hint, sizeof hint, "did you mean \"stepsim %s\"?", near);
-        cli_usage(&err, hint, "unknown command \"%s\"", name);
-    } else {
-        cli_usage(&err, "\"stepsim help\" lists the commands", "unknown command \"%s\"", name);
-    }
+    cli_unknown(&err, "command", name, names, NCOMMANDS + 2, "\"stepsim help\" lists the commands");
     return cli_fail(&err, json);
 }
 

@@ -27,7 +27,7 @@ static void describe_model(const char *name, char *buf, size_t size)
     buf[0] = '\0';
     if (ss_model_load(name, &m, &err) || ss_model_finish(&m, &err))
         return;
-    snprintf(buf, size, "%.1fB parameters, %d layers of %d, %d heads, %d groups, vocabulary %d",
+    snprintf(buf, size, "%.4gB, %d layers of %d, %d heads, %d groups, vocabulary %d",
              ss_model_parameters(&m, m.vocab_size + m.extra_vocab_size) / 1e9, m.num_layers, m.hidden_size,
              m.num_attention_heads, m.num_query_groups, m.vocab_size + m.extra_vocab_size);
 }

@@ -93,16 +93,18 @@ static void stages(const struct ss_result *r, FILE *out)
         {SS_LABEL_IMBALANCE, -1, -1, -1},
     };
 
+    static const int width[] = {11, 10, 9, 9, 9, 9, 10};
+
     if (r->nstages < 2)
         return;
-    fprintf(out, "\nStage, ms     compute recompute  tp+cp+ep  dp+other        pp    bubble imbalance\n");
+    fprintf(out, "\nStage, ms compute recompute tp+cp+ep dp+other       pp   bubble imbalance\n");
     for (int s = 0; s < r->nstages; s++) {
-        fprintf(out, "  %5d    ", s);
+        fprintf(out, "  %3d ", s);
         for (size_t g = 0; g < SS_ARRAY_LEN(groups); g++) {
             double sum = 0;
             for (int i = 0; i < 4 && groups[g][i] >= 0; i++)
                 sum += r->stages[s].breakdown[groups[g][i]];
-            fprintf(out, "%10.1f", 1e3 * sum);
+            fprintf(out, "%*.1f", width[g], 1e3 * sum);
         }
         fputc('\n', out);
     }

@@ -1,0 +1,1 @@
+"$STEPSIM" list schedules --json

@@ -1,0 +1,1 @@
+"$STEPSIM" list platforms; "$STEPSIM" list stacks; "$STEPSIM" list schedules

@@ -1,0 +1,1 @@
+"$STEPSIM" platform check "$SRC"/platforms/*.xml

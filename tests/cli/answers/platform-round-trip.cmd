@@ -1,0 +1,1 @@
+"$STEPSIM" platform show h800 --nodes 3 --xml -o mine.xml; "$STEPSIM" platform check mine.xml; "$STEPSIM" platform show h800 --nodes 3 --json | grep -v "\"name\": \"h800\"" > a; "$STEPSIM" platform show mine.xml --json | grep -v "\"name\": \"mine\"" > b; cmp a b && echo the same

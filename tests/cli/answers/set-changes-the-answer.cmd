@@ -1,0 +1,2 @@
+"$STEPSIM" run --platform h800 --nodes 1 --model llama3.1-8b --bf16 --tp 2 --pp 2 --seq 4096 --mbs 1 --gbs 16 --sequence-parallel --use-distributed-optimizer --engine native --json > a; "$STEPSIM" run --platform h800 --nodes 1 --model llama3.1-8b --bf16 --tp 2 --pp 2 --seq 4096 --mbs 1 --gbs 16 --sequence-parallel --use-distributed-optimizer --engine native --json --set ss.gemm.efficiency.bf16=0.3 > b
+awk '/"iteration_ms"/ { t[FILENAME] = $2 + 0 } END { print (t["b"] > 1.5 * t["a"] ? "slower" : "no slower") }' a b; grep -h '"ss.gemm.efficiency.bf16"' b

@@ -1,0 +1,1 @@
+"$STEPSIM" program check "$SRC/tests/cli/programs/deadlock.prog"

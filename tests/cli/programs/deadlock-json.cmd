@@ -1,0 +1,1 @@
+cp "$SRC/tests/cli/programs/deadlock.prog" p; "$STEPSIM" program check p --json

@@ -1,0 +1,1 @@
+"$STEPSIM" program read "$SRC/tests/cli/programs/deadlock.prog" --engine simgrid

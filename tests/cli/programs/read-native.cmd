@@ -1,0 +1,1 @@
+"$STEPSIM" program read "$SRC/tests/cli/programs/works.prog"

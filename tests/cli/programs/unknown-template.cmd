@@ -1,0 +1,1 @@
+sed 's/slot a.body/slot a.boddy/' "$SRC/tests/cli/programs/works.prog" > bad.prog; "$STEPSIM" program read bad.prog

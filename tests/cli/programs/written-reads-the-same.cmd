@@ -1,0 +1,3 @@
+"$STEPSIM" program write --platform h800 --nodes 1 --model llama3.1-8b --bf16 --tp 2 --pp 2 --seq 4096 --mbs 1 --gbs 16 --sequence-parallel --use-distributed-optimizer -o p; "$STEPSIM" program check p > /dev/null && echo sound
+"$STEPSIM" program read p --json | grep iteration_ms > a; "$STEPSIM" run --platform h800 --nodes 1 --model llama3.1-8b --bf16 --tp 2 --pp 2 --seq 4096 --mbs 1 --gbs 16 --sequence-parallel --use-distributed-optimizer --json | grep iteration_ms > b; cmp a b && echo the same time
+"$STEPSIM" program write --platform h800 --nodes 1 --model llama3.1-8b --bf16 --tp 2 --pp 2 --seq 4096 --mbs 1 --gbs 16 --sequence-parallel --use-distributed-optimizer --expanded -o q; "$STEPSIM" program read q --json | grep iteration_ms > c; cmp a c && echo expanded too
