@@ -93,17 +93,26 @@ static double cp_correction(const struct ss_cost_context *c)
                                3 * (c->cp.n - 1));
 }
 
+/* The batched GEMMs of unfused attention, all heads as one: scores (K = d) and context (N = d), and in the
+ * backward two of each kind for every one of the forward. */
+static void unfused_cost(const struct ss_cost_context *c, const struct ss_op *op, double *forward,
+                         double *backward)
+{
+    const struct ss_shape *s = &c->shape;
+    double rows = s->tokens * s->heads, sms = c->card->sm_count;
+    double scores = ss_cost_gemm(c, s->storage_precision, rows, s->sequence, s->d, 0, sms);
+    double context = ss_cost_gemm(c, s->storage_precision, rows, s->d, s->sequence, 0, sms);
+    *forward = scores + context + ss_cost_elementwise(c, op->forward_bytes, op->forward_kernels);
+    *backward = scores + 3 * context + ss_cost_elementwise(c, op->backward_bytes, op->backward_kernels);
+}
+
 static void attention_cost(const struct ss_cost_context *c, const struct ss_op *op, double *forward,
                            double *backward)
 {
     const struct ss_stack *st = c->stack;
-    int p = c->shape.storage_precision;
-    double peak = ss_cost_peak(c->card, p);
+    double peak = ss_cost_peak(c->card, c->shape.storage_precision);
     if (c->shape.attention == SS_ATTENTION_UNFUSED) {
-        double rate = peak * gemm_efficiency(c->card, p);
-        *forward = op->forward_flops / rate + ss_cost_elementwise(c, op->forward_bytes, op->forward_kernels);
-        *backward =
-            op->backward_flops / rate + ss_cost_elementwise(c, op->backward_bytes, op->backward_kernels);
+        unfused_cost(c, op, forward, backward);
         return;
     }
     int fused = c->shape.attention == SS_ATTENTION_FUSED;

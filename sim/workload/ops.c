@@ -87,15 +87,19 @@ static void op_elementwise(struct ss_op *op, double forward_bytes, double backwa
     op->backward_kernels = backward_kernels;
 }
 
-/* Traffic of the fp8 casts and transposes of one linear layer (Transformer Engine): an input that the
- * norm already wrote in fp8 is transposed (1 B read, 1 B written); a 16-bit one is read once and written
- * twice; so is the gradient of the output. */
+/* Traffic of the fp8 casts and transposes of one linear layer (Transformer Engine). Cast: 2 B read, 1 B
+ * written; transpose: 1 B read, 1 B written; of a tensor that is not gathered both are one kernel that
+ * reads once. `in`, `out`: whole width; a width that sequence parallelism splits is cast as a shard and
+ * transposed after the gather. The norm's output needs no cast. */
 static void op_fp8_cast(struct ss_ops *ops, const struct ss_shape *s, const struct ss_stack *stack, double in,
-                        double out, int in_is_fp8)
+                        double out, int role)
 {
     struct ss_op *op = op_add(ops, "fp8 cast", SS_OP_ELEMENTWISE);
     double passes = stack->fp8_cast_passes * s->tokens;
-    op_elementwise(op, passes * in * (in_is_fp8 ? 2 : 4), passes * out * 4, in_is_fp8 ? 1 : 2, 2);
+    int column = role == SS_TP_COLUMN, gathered = !column && s->sp > 1;
+    double input = column ? 2 * in : 4 * in;
+    double gradient = gathered ? 3 * out / s->sp + 2 * out : 4 * out;
+    op_elementwise(op, passes * input, passes * gradient, column ? 1 : 2, gathered ? 3 : 2);
 }
 
 static void norm_add(struct ss_ops *ops, const struct ss_shape *s, const struct ss_stack *stack,
@@ -158,7 +162,7 @@ static void dense_build(struct ss_ops *ops, const struct ss_shape *s, const stru
     struct ss_op *op;
     norm_add(ops, s, stack, "input norm");
     if (fp8)
-        op_fp8_cast(ops, s, stack, s->h / s->sp, qkv, 1);
+        op_fp8_cast(ops, s, stack, s->h, qkv, SS_TP_COLUMN);
     op_linear(ops, "qkv", s, qkv, s->h, SS_TP_COLUMN, p, s->qkv_bias || s->linear_bias);
     if (s->rope) {
         double qk = s->tokens * (s->heads + s->groups) * s->d * s->e * 2 * stack->rope_passes;
@@ -166,20 +170,20 @@ static void dense_build(struct ss_ops *ops, const struct ss_shape *s, const stru
     }
     attention_add(ops, s, stack);
     if (fp8)
-        op_fp8_cast(ops, s, stack, a, s->h / s->sp, 0);
+        op_fp8_cast(ops, s, stack, a, s->h, SS_TP_ROW);
     op = op_linear(ops, "projection", s, s->h, a, SS_TP_ROW, p, s->linear_bias);
     op->saved_bytes = fp8 ? s->tokens * a : 0; /* fp8 copy; in 16 bit attention already keeps it */
     residual_add(ops, s);
     norm_add(ops, s, stack, "mlp norm");
     if (fp8)
-        op_fp8_cast(ops, s, stack, s->h / s->sp, fc1, 1);
+        op_fp8_cast(ops, s, stack, s->h, fc1, SS_TP_COLUMN);
     op = op_linear(ops, "fc1", s, fc1, s->h, SS_TP_COLUMN, p, s->linear_bias);
     op->saved_bytes = s->tokens * fc1 * s->e; /* input of the activation function */
     op->working_bytes = s->tokens * (fc1 + s->ffn) * s->e;
     op = op_add(ops, "activation", SS_OP_ELEMENTWISE);
     op_elementwise(op, s->tokens * (fc1 + s->ffn) * s->e, s->tokens * (2 * fc1 + s->ffn) * s->e, 1, 1);
     if (fp8)
-        op_fp8_cast(ops, s, stack, s->ffn, s->h / s->sp, 0);
+        op_fp8_cast(ops, s, stack, s->ffn, s->h, SS_TP_ROW);
     op = op_linear(ops, "fc2", s, s->h, s->ffn, SS_TP_ROW, p, s->linear_bias);
     op->saved_bytes = s->tokens * s->ffn * (fp8 ? 1 : s->e);
     residual_add(ops, s);

@@ -209,9 +209,6 @@ static void count_flops(struct ss_plan *plan)
 static void note_guesses(struct ss_plan *plan)
 {
     const struct ss_job *job = plan->job;
-    const char *assumed = ss_platform_assumed(plan->platform);
-    if (*assumed && ss_platform_nodes(plan->platform) > 1)
-        ss_notes_add(&plan->guessed, "platform %s assumes: %s", ss_platform_name(plan->platform), assumed);
     if (job->seq_length / job->cp < 1024 || job->seq_length > 65536)
         ss_notes_add(&plan->guessed,
                      "attention over %d tokens, %d a rank: rates are calibrated at 2048 to 8192 a rank",

@@ -69,7 +69,7 @@ static int unknown_prop(const char *file, int line, const char *id, struct ss_er
     const char *near = ss_nearest(id, names, n);
     ss_fail(err, SS_ERR_INPUT, file, line, "a stack has no prop \"%.80s\"", id);
     return near ? ss_hint(err, SS_ERR_INPUT, "did you mean \"%s\"?", near)
-                : ss_hint(err, SS_ERR_INPUT, "workloads/README.md names them all");
+                : ss_hint(err, SS_ERR_INPUT, "workloads/README.md says where they are listed");
 }
 
 static int set_word(struct ss_stack *s, const struct word_prop *w, const char *file, int line,
