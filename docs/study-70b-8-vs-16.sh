@@ -47,9 +47,9 @@ calc() {
 }
 # one row over both clusters: row NAME FORMAT VALUE8 VALUE16
 row() {
-    printf '| %s | %s | %s | %s |\n' "$1" "$(calc "$2" "$3")" "$(calc "$2" "$4")" "$(calc %.3f "$4 / $3")"
+    printf '| %s | %s | %s | %s |\n' "$1" "$(calc "$2" "$3")" "$(calc "$2" "$4")" "$(calc %.3f "($4) / ($3)")"
 }
-# layout NODES WORD...
+# layout NODES WORD...: a row; those that fit are kept for the comparison of the best
 layout() {
     nodes=$1
     shift
@@ -57,6 +57,7 @@ layout() {
     gib=$(calc %.1f "$(value layout peak_mib) / 1024")
     [ "$(value layout fits)" = true ] || gib="$gib, does not fit"
     [ "$(value layout near_limit)" = false ] || gib="$gib, tight"
+    [ "$gib" != "${gib%[0-9]}" ] && value layout iteration_ms >> "$dir/best$nodes"
     printf '| %s | `%s` | %s | %s | %s |\n' "$nodes" "$*" "$(calc %.2f "$(value layout iteration_ms) / 1000")" \
         "$(calc %.1f "100 * $(value layout mfu)")" "$gib"
 }
@@ -74,8 +75,7 @@ layers, context 2); the second 64 GPUs are a second data-parallel replica. Made 
 prediction.
 
 \`\`\`
-stepsim run $job \\
-    $base --nodes 8
+$(printf 'stepsim run --nodes 8 %s %s' "$job" "$base" | fold -s -w 92 | sed -e '$!s/ *$/ \\/' -e '2,$s/^/    /')
 \`\`\`
 
 **Doubling the nodes makes an iteration $(calc %.2f "$t8 / $t16") times as fast: an efficiency of $(calc %.1f "50 * $t8 / $t16") %.**
@@ -132,9 +132,17 @@ Twice the GPUs allow layouts that would not fit before. s an iteration, MFU in %
 |---|---|---|---|---|
 END
 for n in 8 16; do
+    : > "$dir/best$n"
     layout "$n" $base
     layout "$n" --tp 4 --pp 8 --cp 1 --num-layers-per-virtual-pipeline-stage 2
     layout "$n" --tp 2 --pp 8 --cp 4 --num-layers-per-virtual-pipeline-stage 2
     layout "$n" --tp 8 --pp 8 --cp 1
     layout "$n" --tp 8 --pp 4 --cp 2 --num-layers-per-virtual-pipeline-stage 5
 done
+best8=$(sort -n "$dir/best8" | head -n 1)
+best16=$(sort -n "$dir/best16" | head -n 1)
+cat << END
+
+With the best of these that fit with room to spare, $(calc %.1f "$best8 / 1000") s on 8 nodes and $(calc %.1f "$best16 / 1000") s on 16, doubling makes an iteration
+$(calc %.2f "$best8 / $best16") times as fast.
+END
