@@ -47,7 +47,7 @@ cp -L /etc/hosts "$root/etc/hosts" 2> /dev/null || true
 mount -t proc proc "$root/proc" || echo "clean-machine.sh: warning: no /proc in the chroot" >&2
 
 inside() {
-    chroot "$root" /usr/bin/env -i HOME=/root PATH=/usr/sbin:/usr/bin:/sbin:/bin \
+    chroot "$root" /usr/bin/env -i HOME=/root PATH=/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin \
         ${http_proxy:+"http_proxy=$http_proxy"} ${https_proxy:+"https_proxy=$https_proxy"} "$@"
 }
 inside apt-get -q update > /dev/null
@@ -58,4 +58,13 @@ for command in "$@"; do
     echo "== sh setup.sh $command"
     inside sh -c 'cd /root/stepsim && sh setup.sh "$1"' sh "$command"
 done
+# An installed program must do without the sources, in data and in the SimGrid engine.
+case " $* " in
+*" install "*)
+    echo "== the installed program, sources moved away"
+    inside mv /root/stepsim /root/moved
+    answer=$(inside stepsim run --platform h800 --nodes 4 --job /root/moved/workloads/jobs/8b-16.args)
+    echo "$answer" | head -n 1
+    ;;
+esac
 echo "clean-machine.sh: passed: $*"
