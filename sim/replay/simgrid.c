@@ -14,7 +14,6 @@ void ss_sg_end_wait(struct ss_sg *sg, int cls, int label, double busy_from)
     struct ss_sg_class *c = &sg->classes[cls];
     c->blocked = -1;
     ss_tape_wait(sg->tape, cls, c->at.slot, c->at.event, label, c->since, busy_from, simgrid_get_clock());
-    sg_sem_release(c->sem);
 }
 
 static void block(struct ss_sg_class *c, int kind, int target)
@@ -134,6 +133,42 @@ static int is_instant(const struct ss_sg *sg, const struct ss_collective *g)
     return 1;
 }
 
+/* Of one activity, at most. */
+struct extremes {
+    double seconds, bytes;
+};
+
+static void see_flow(struct extremes *x, const struct ss_program *p, int path, double bytes)
+{
+    x->bytes = fmax(x->bytes, bytes);
+    for (int i = 0; path >= 0 && i < p->paths[path].nlinks; i++)
+        x->seconds = fmax(x->seconds,
+                          bytes * p->paths[path].weight[i] / p->links[p->paths[path].link[i]].bandwidth);
+}
+
+static struct extremes find_extremes(const struct ss_program *p)
+{
+    struct extremes x = {0, 1};
+    for (int t = 0; t < p->ntemplates; t++)
+        for (int i = 0; i < p->templates[t].nevents; i++) {
+            const struct ss_event *e = &p->templates[t].events[i];
+            if (e->kind == SS_EV_COMPUTE)
+                x.seconds = fmax(x.seconds, e->amount);
+            else if (e->kind == SS_EV_SEND)
+                see_flow(&x, p, p->channels[e->index].path, e->amount);
+        }
+    for (int i = 0; i < p->nchannels; i++)
+        x.seconds = fmax(x.seconds, p->channels[i].latency);
+    for (int g = 0; g < p->ncollectives; g++)
+        for (int i = 0; i < p->collectives[g].nphases; i++) {
+            const struct ss_flow_phase *phase = &p->collectives[g].phases[i];
+            x.seconds = fmax(x.seconds, phase->latency);
+            for (int j = 0; j < phase->nflows; j++)
+                see_flow(&x, p, phase->flows[j].path, phase->flows[j].bytes);
+        }
+    return x;
+}
+
 static int init(struct ss_sg *sg)
 {
     const struct ss_program *p = sg->p;
@@ -147,7 +182,9 @@ static int init(struct ss_sg *sg)
         return ss_sg_fail(sg->board, SS_ERR_NOMEM, "", "out of memory");
     sg->busy = sg->board->link_busy;
     sg->left = p->nclasses;
-    ss_sg_init_engine(1, (size_t)p->nclasses + (size_t)p->nchannels + (size_t)sg->st.nstreams);
+    struct extremes x = find_extremes(p);
+    sg->scale = exp2(floor(log2(0x1p60 / x.bytes)));
+    ss_sg_init_engine(1, (size_t)p->nclasses + (size_t)p->nchannels + (size_t)sg->st.nstreams, x.seconds);
     if ((rc = ss_sg_platform(sg)))
         return rc;
     for (int g = 0; g < p->ncollectives; g++)

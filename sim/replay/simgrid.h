@@ -55,6 +55,7 @@ struct ss_sg {
     struct ss_state st;
     struct ss_sg_class *classes;
     struct ss_sg_pair *pairs;
+    double scale;  /* SimGrid's bytes are whole: flows and bandwidths times a power of 2 that keeps the fractions */
     char *instant; /* [ncollectives]: takes no time */
     int *link_flows;
     double *link_since;
@@ -68,7 +69,10 @@ struct ss_sg {
 /* ---- simgrid_platform.c ---- */
 /* Loads the reduced platform and finds hosts and pairs. 0, or a status with the board's texts. */
 int ss_sg_platform(struct ss_sg *sg);
-void ss_sg_init_engine(int quiet_deadlock, size_t actors);
+/* longest: s, of a single activity. SimGrid ends activities together whose ends are nearer than its precision,
+ * and contention amplifies such errors: it must be as small as rounding allows. The clock is moved by
+ * now += end - now, which is exact but for steps that more than double it, so ulps of the longest step do. */
+void ss_sg_init_engine(int quiet_deadlock, size_t actors, double longest);
 int ss_sg_fail(struct ss_board *board, int status, const char *hint, const char *fmt, ...)
     __attribute__((format(printf, 4, 5)));
 /* ---- simgrid_work.c: background transfers ---- */
@@ -78,6 +82,8 @@ void ss_sg_begin_ready(struct ss_sg *sg);
 /* Sends the idle workers home when nothing is left to do. */
 void ss_sg_dismiss(struct ss_sg *sg);
 /* ---- simgrid.c ---- */
+/* Books the end of a wait; the caller releases the class's semaphore when its own books are in order,
+ * because other actors run during every call of SimGrid that is not a plain question. */
 void ss_sg_end_wait(struct ss_sg *sg, int cls, int label, double busy_from);
 void ss_sg_replay(struct ss_module_call *call);
 /* ---- simgrid_ask.c ---- */

@@ -58,7 +58,7 @@ static int answer(struct ss_module_call *call)
 
 void ss_sg_ask(struct ss_module_call *call)
 {
-    ss_sg_init_engine(0, 0);
+    ss_sg_init_engine(0, 0, 1);
     simgrid_load_platform(call->file);
     if (call->task == SS_MODULE_ROUTES)
         call->board->status = answer(call);

@@ -29,8 +29,10 @@ int ss_sg_fail(struct ss_board *board, int status, const char *hint, const char 
     return status;
 }
 
-void ss_sg_init_engine(int quiet_deadlock, size_t actors)
+void ss_sg_init_engine(int quiet_deadlock, size_t actors, double longest)
 {
+    char precision[64];
+    snprintf(precision, sizeof precision, "--cfg=surf/precision:%.3g", fmax(1e-14 * longest, 1e-300));
     const char *args[] = {"stepsim",
                           quiet_deadlock ? "--log=root.thresh:critical" : "--log=root.thresh:error",
                           "--log=no_loc",
@@ -40,7 +42,7 @@ void ss_sg_init_engine(int quiet_deadlock, size_t actors)
                           "--cfg=network/latency-factor:0",
                           "--cfg=network/bandwidth-factor:1",
                           "--cfg=network/weight-S:0",
-                          "--cfg=surf/precision:1e-12",
+                          precision,
                           "--cfg=maxmin/precision:1e-12",
 #if defined(SS_SANITIZED) || defined(__SANITIZE_ADDRESS__)
                           "--cfg=contexts/factory:thread",
@@ -138,7 +140,7 @@ static int write_platform(const struct ss_sg *sg, struct use *u, int hosts, FILE
     for (int l = 0; l < p->nlinks; l++)
         if (u->lightest[l] > 0)
             fprintf(out, "<link id=\"l%d\" bandwidth=\"%.17gBps\" latency=\"0s\"/>\n", l,
-                    p->links[l].bandwidth / u->lightest[l]);
+                    p->links[l].bandwidth / u->lightest[l] * sg->scale);
     for (int i = 0; i < p->npaths && !rc; i++)
         if (u->used[i] && p->paths[i].nlinks > 0) {
             int from, to;

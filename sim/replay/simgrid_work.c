@@ -98,7 +98,7 @@ static int takes_time(const struct ss_sg *sg, int path, double bytes)
 static void run_flow(struct ss_sg *sg, int path, double bytes)
 {
     count_links(sg, path, 1);
-    sg_host_sendto(sg->pairs[path].from, sg->pairs[path].to, bytes);
+    sg_host_sendto(sg->pairs[path].from, sg->pairs[path].to, nearbyint(bytes * sg->scale));
     count_links(sg, path, 0);
 }
 
@@ -118,14 +118,20 @@ static void end_message(struct ss_sg *sg, int channel)
     s->busy = 0;
     s->ended++;
     ss_tape_transfer(sg->tape, channel, -1, s->begin, simgrid_get_clock(), s->bytes);
-    if (from->blocked == SS_EV_WAIT_SEND && from->target == channel && ss_state_sent(s)) {
+    int sent = from->blocked == SS_EV_WAIT_SEND && from->target == channel && ss_state_sent(s);
+    int received = to->blocked == SS_EV_WAIT_RECV && to->target == channel && ss_state_received(s);
+    if (sent) {
         s->send_waits++;
         ss_sg_end_wait(sg, ch->from, SS_LABEL_PP, s->begin);
     }
-    if (to->blocked == SS_EV_WAIT_RECV && to->target == channel && ss_state_received(s)) {
+    if (received) {
         s->recv_waits++;
         ss_sg_end_wait(sg, ch->to, SS_LABEL_PP, s->begin);
     }
+    if (sent)
+        sg_sem_release(from->sem);
+    if (received)
+        sg_sem_release(to->sem);
 }
 
 /* Begins the next message; 1 when one that takes time is under way. */
@@ -182,16 +188,20 @@ static void end_collective(struct ss_sg *sg, int instance)
     }
     ss_tape_transfer(sg->tape, -1, in.collective, in.begin, simgrid_get_clock(), g->bytes);
     ss_state_end_instance(&sg->st, instance, streams);
+    int nwoken = 0;
     for (int i = 0; i < g->nmembers; i++) {
         struct ss_stream_state *s = &sg->st.streams[streams[i]];
         struct ss_sg_class *c = &sg->classes[members[i]];
-        if (c->blocked == SS_EV_WAIT && c->target == streams[i] && ss_state_joined(s)) {
+        int woken = c->blocked == SS_EV_WAIT && c->target == streams[i] && ss_state_joined(s);
+        ss_state_next(&sg->st, streams[i]);
+        if (woken) {
             s->waited++;
             ss_sg_end_wait(sg, members[i], g->label, in.begin);
+            streams[nwoken++] = members[i];
         }
     }
-    for (int i = 0; i < g->nmembers; i++)
-        ss_state_next(&sg->st, streams[i]);
+    for (int i = 0; i < nwoken; i++)
+        sg_sem_release(sg->classes[streams[i]].sem);
     free(streams);
 }
 

@@ -1,0 +1,755 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Programs whose times follow by hand from the replay contract; both engines must find them. */
+#include <CUnit/Basic.h>
+#include <unistd.h>
+
+#include "replay_make.h"
+
+static int close_to(double a, double b)
+{
+    return fabs(a - b) <= 1e-9 * (1 + fabs(b));
+}
+
+/* Replays on both engines and checks spans and transfers. */
+struct want {
+    char kind;
+    int a, b, c, k;
+    double start, busy, end;
+};
+
+static void check(struct ss_program *p, double makespan, const struct want *want, int n)
+{
+    for (int engine = 0; engine <= SS_ENGINE_SIMGRID; engine++) {
+        struct ear ear;
+        struct ss_replay_stats stats = {0};
+        struct ss_error err = {0};
+        int rc = ear_replay(p, engine, &ear, &stats, &err);
+        CU_ASSERT_EQUAL(rc, 0);
+        if (rc)
+            printf("\n  %s: %s: %s\n", ss_engine_name(engine), err.message, err.hint);
+        CU_ASSERT(close_to(stats.makespan, makespan));
+        if (!close_to(stats.makespan, makespan))
+            printf("\n  %s: makespan %.17g, not %.17g\n", ss_engine_name(engine), stats.makespan, makespan);
+        for (int i = 0; i < n; i++) {
+            const struct heard *h = ear_find(&ear, want[i].kind, want[i].a, want[i].b, want[i].c, want[i].k);
+            CU_ASSERT_PTR_NOT_NULL(h);
+            int good = h && close_to(h->start, want[i].start) && close_to(h->busy, want[i].busy) &&
+                       close_to(h->end, want[i].end);
+            CU_ASSERT(good);
+            if (h && !good)
+                printf("\n  %s: want %d: [%.17g %.17g %.17g]\n", ss_engine_name(engine), i, h->start, h->busy, h->end);
+        }
+        free(ear.all);
+    }
+    make_free(p);
+}
+
+#define CHECK(p, makespan, ...)                                                                   \
+    do {                                                                                          \
+        const struct want wants[] = {__VA_ARGS__};                                                \
+        check(p, makespan, wants, (int)(sizeof wants / sizeof wants[0]));                         \
+    } while (0)
+#define SPAN(cls, slot, event, start, busy, end) {'s', cls, slot, event, 0, start, busy, end}
+#define MESSAGE(channel, k, start, end) {'t', channel, -1, 0, k, start, start, end}
+#define GROUP(collective, k, start, end) {'t', -1, collective, 0, k, start, start, end}
+
+static void test_compute(void)
+{
+    struct ss_program *p = make_program(2, 0);
+    make_compute(p, 0, 1.5);
+    make_compute(p, 0, 0.5);
+    make_compute(p, 0, 0);
+    make_slot(p, 1, "other");
+    make_slot(p, 1, "empty");
+    make_slot(p, 1, "third");
+    make_compute(p, 1, 0.25);
+    CHECK(p, 2, SPAN(0, 0, 0, 0, 0, 1.5), SPAN(0, 0, 1, 1.5, 1.5, 2), SPAN(1, 2, 0, 0, 0, 0.25));
+}
+
+static void test_ping(void)
+{
+    struct ss_program *p = make_program(2, 0);
+    int ch = make_channel(p, 0, 1, 0, make_wire(p, 1e9), 0.5, 0);
+    make_compute(p, 0, 1);
+    make_send(p, ch, 1e9);
+    make_compute(p, 0, 0.25);
+    make_wait_send(p, ch);
+    make_recv(p, ch);
+    make_wait_recv(p, ch);
+    CHECK(p, 2.5, MESSAGE(ch, 0, 1, 2.5), SPAN(1, 0, 1, 0, 1, 2.5), SPAN(0, 0, 3, 1.25, 1.25, 2.5));
+}
+
+static void test_rendezvous(void)
+{
+    for (int rendezvous = 0; rendezvous <= 1; rendezvous++) {
+        struct ss_program *p = make_program(2, 0);
+        int ch = make_channel(p, 0, 1, rendezvous, make_wire(p, 2e9), 0, 0);
+        make_send(p, ch, 1e9);
+        make_wait_send(p, ch);
+        make_compute(p, 1, 3);
+        make_recv(p, ch);
+        make_wait_recv(p, ch);
+        if (rendezvous)
+            CHECK(p, 3.5, SPAN(0, 0, 1, 0, 3, 3.5), SPAN(1, 0, 2, 3, 3, 3.5), MESSAGE(ch, 0, 3, 3.5));
+        else
+            CHECK(p, 3, SPAN(0, 0, 1, 0, 0, 0.5), SPAN(1, 0, 0, 0, 0, 3), MESSAGE(ch, 0, 0, 0.5));
+    }
+}
+
+/* One message at a time, in order; a small one does not overtake. */
+static void test_fifo(void)
+{
+    struct ss_program *p = make_program(2, 0);
+    int ch = make_channel(p, 0, 1, 0, make_wire(p, 1e9), 0.5, 0);
+    for (int i = 0; i < 20; i++)
+        make_send(p, ch, i == 0 ? 2e9 : 5e8);
+    for (int i = 0; i < 20; i++)
+        make_recv(p, ch);
+    for (int i = 0; i < 20; i++)
+        make_wait_recv(p, ch);
+    make_wait_send(p, ch);
+    CHECK(p, 2.5 + 19, MESSAGE(ch, 0, 0, 2.5), MESSAGE(ch, 1, 2.5, 3.5), MESSAGE(ch, 19, 20.5, 21.5),
+          SPAN(1, 0, 20, 0, 0, 2.5), SPAN(1, 0, 39, 20.5, 20.5, 21.5), SPAN(0, 0, 20, 0, 0, 2.5));
+}
+
+/* 1 and 2 GB on 1 GB/s: both at half until 2 s, then the rest alone. */
+static void test_contention(void)
+{
+    struct ss_program *p = make_program(2, 0);
+    int path = make_wire(p, 1e9);
+    int a = make_channel(p, 0, 1, 0, path, 0, 0), b = make_channel(p, 0, 1, 0, path, 0, 0);
+    make_send(p, a, 1e9);
+    make_send(p, b, 2e9);
+    make_recv(p, a);
+    make_recv(p, b);
+    make_wait_recv(p, a);
+    make_wait_recv(p, b);
+    CHECK(p, 3, MESSAGE(a, 0, 0, 2), MESSAGE(b, 0, 0, 3), SPAN(1, 0, 2, 0, 0, 2), SPAN(1, 0, 3, 2, 2, 3));
+}
+
+/* Link A of 1 GB/s with flows 1, 2; link B of 2 GB/s with flows 2, 3: rates 1/2, 1/2, 3/2. A late fourth
+ * flow on a link of its own, and the first one's end at 2 s, change nothing for others or only B's. */
+static void test_maxmin(void)
+{
+    struct ss_program *p = make_program(2, 0);
+    int la = make_link(p, 1e9), lb = make_link(p, 2e9);
+    int path[3] = {make_path(p), make_path(p), make_path(p)}, ch[4];
+    make_hop(p, path[0], la, 1);
+    make_hop(p, path[1], la, 1);
+    make_hop(p, path[1], lb, 1);
+    make_hop(p, path[2], lb, 1);
+    for (int i = 0; i < 3; i++)
+        ch[i] = make_channel(p, 0, 1, 0, path[i], 0, 0);
+    ch[3] = make_channel(p, 0, 1, 0, make_wire(p, 1e9), 1, 0);
+    make_send(p, ch[0], 1e9);  /* ends at 2 */
+    make_send(p, ch[1], 2e9);  /* 1 GB until 2, then 1 GB/s: ends at 3 */
+    make_send(p, ch[2], 3.5e9); /* 3 GB until 2, then 1 GB/s: ends at 2.5 */
+    make_send(p, ch[3], 1e9);
+    for (int i = 0; i < 4; i++)
+        make_wait_send(p, ch[i]);
+    CHECK(p, 3, MESSAGE(ch[0], 0, 0, 2), MESSAGE(ch[1], 0, 0, 3), MESSAGE(ch[2], 0, 0, 2.5),
+          MESSAGE(ch[3], 0, 0, 2));
+}
+
+/* A flow that stands for four takes four times its rate on the shared link. */
+static void test_weights(void)
+{
+    struct ss_program *p = make_program(2, 0);
+    int own = make_link(p, 1e9), shared = make_link(p, 2e9);
+    int four = make_path(p), one = make_path(p);
+    make_hop(p, four, own, 1);
+    make_hop(p, four, shared, 4);
+    make_hop(p, one, shared, 1);
+    int a = make_channel(p, 0, 1, 0, four, 0, 0), b = make_channel(p, 0, 1, 0, one, 0, 0);
+    make_send(p, a, 1e9); /* 2/5 GB/s; then alone 1/2 GB/s */
+    make_send(p, b, 4e8); /* ends at 1 */
+    make_wait_send(p, a);
+    make_wait_send(p, b);
+    CHECK(p, 2.2, MESSAGE(a, 0, 0, 2.2), MESSAGE(b, 0, 0, 1));
+}
+
+/* A link named twice on a path carries the flow twice. */
+static void test_twice(void)
+{
+    struct ss_program *p = make_program(2, 0);
+    int link = make_link(p, 1e9), path = make_path(p);
+    make_hop(p, path, link, 1);
+    make_hop(p, path, link, 1);
+    int ch = make_channel(p, 0, 1, 0, path, 0, 0);
+    make_send(p, ch, 1e9);
+    make_wait_send(p, ch);
+    CHECK(p, 2, MESSAGE(ch, 0, 0, 2));
+}
+
+static void test_weights_unsupported(void)
+{
+    struct ss_program *p = make_program(2, 0);
+    int link = make_link(p, 1e9), a = make_path(p), b = make_path(p);
+    make_hop(p, a, link, 1);
+    make_hop(p, b, link, 1.5);
+    int ca = make_channel(p, 0, 1, 0, a, 0, 0), cb = make_channel(p, 0, 1, 0, b, 0, 0);
+    make_send(p, ca, 1e9); /* 0.4 GB/s to the end */
+    make_send(p, cb, 1e9);
+    make_wait_send(p, ca);
+    struct ss_replay_stats stats;
+    struct ss_error err = {0};
+    CU_ASSERT_EQUAL(ss_replay(p, SS_ENGINE_NATIVE, NULL, 0, &stats, NULL), 0);
+    CU_ASSERT(close_to(stats.makespan, 2.5));
+    CU_ASSERT_EQUAL(ss_replay(p, SS_ENGINE_SIMGRID, NULL, 0, &stats, &err), SS_ERR_UNSUPPORTED);
+    CU_ASSERT_PTR_NOT_NULL(strstr(err.message, "link0"));
+    CU_ASSERT_PTR_NOT_NULL(strstr(err.hint, "native"));
+    make_free(p);
+}
+
+/* A compute of 3 s beside a collective of 1 s latency and 1 s flow with the given shares. */
+static void hold_case(double share, double second_share, double end)
+{
+    int members[] = {0};
+    struct ss_program *p = make_program(1, 2);
+    int path = make_wire(p, 1e9);
+    for (int i = 0; i < 2; i++) {
+        int g = make_collective(p, 1, members, i ? second_share : share);
+        make_phase(p, g, i ? 2 : 1);
+        if (i == 0)
+            make_flow(p, g, path, 1e9);
+        make_event(p, 0, SS_EV_POST, g, i, 0);
+    }
+    make_compute(p, 0, 3);
+    CHECK(p, end, SPAN(0, 0, 2, 0, 0, end), GROUP(0, 0, 0, 2));
+}
+
+static void test_hold(void)
+{
+    hold_case(0.25, 0, 3.5);      /* 3/4 for 2 s */
+    hold_case(0, 0, 3);
+    hold_case(0.8, 0, 4);         /* an equal share: 1/2 for 2 s */
+    hold_case(1, 1, 3 + 4.0 / 3); /* thirds */
+    hold_case(0.2, 0.9, 4.2);     /* 0.2, 0.4 and 0.4 */
+    hold_case(0.9, 0.2, 4.2);
+    hold_case(0.1, 0.1, 3.4);
+}
+
+/* A message with an SM share slows both its ends while it moves, latency included. */
+static void test_hold_message(void)
+{
+    struct ss_program *p = make_program(3, 0);
+    int ch = make_channel(p, 0, 1, 0, make_wire(p, 1e9), 1, 0.5);
+    make_send(p, ch, 1e9);
+    make_compute(p, 0, 4);
+    make_compute(p, 1, 0.5);
+    make_compute(p, 1, 4);
+    make_compute(p, 2, 4);
+    CHECK(p, 5.5, SPAN(0, 0, 1, 0, 0, 5), SPAN(1, 0, 0, 0, 0, 1), SPAN(1, 0, 1, 1, 1, 5.5), SPAN(2, 0, 0, 0, 0, 4));
+}
+
+/* Three members: starts with the last; phases one after another, each as long as its slowest flow. */
+static void test_collective(void)
+{
+    int members[] = {2, 0, 1};
+    struct ss_program *p = make_program(4, 1);
+    int fast = make_wire(p, 2e9), slow = make_wire(p, 1e9), nowhere = make_path(p);
+    int g = make_collective(p, 3, members, 0);
+    make_phase(p, g, 0.125);
+    make_flow(p, g, fast, 1e9);
+    make_flow(p, g, slow, 1e9);
+    make_flow(p, g, nowhere, 1e9);
+    make_flow(p, g, -1, 1e9);
+    make_phase(p, g, 0.25);
+    make_phase(p, g, 0);
+    make_flow(p, g, fast, 1e9);
+    make_flow(p, g, fast, 1e9);
+    make_flow(p, g, slow, 0);
+    for (int c = 0; c < 3; c++) {
+        make_compute(p, c, c);
+        make_event(p, c, SS_EV_POST, g, 0, 0);
+        make_event(p, c, SS_EV_POST, g, 0, 0);
+        make_event(p, c, SS_EV_WAIT, 0, 0, 0);
+        make_event(p, c, SS_EV_WAIT, 0, 0, 0);
+    }
+    make_compute(p, 3, 1);
+    /* 0.125 + 1 + 0.25 + 1 = 2.375 each */
+    CHECK(p, 6.75, GROUP(g, 0, 2, 4.375), GROUP(g, 1, 4.375, 6.75), SPAN(0, 0, 3, 0, 2, 4.375),
+          SPAN(0, 0, 4, 4.375, 4.375, 6.75), SPAN(1, 0, 3, 1, 2, 4.375), SPAN(2, 0, 4, 4.375, 4.375, 6.75));
+}
+
+/* Two streams run beside each other and share the link; one stream runs one at a time. */
+static void test_streams(void)
+{
+    int members[] = {0, 1};
+    struct ss_program *p = make_program(2, 2);
+    int path = make_wire(p, 1e9), g[3];
+    for (int i = 0; i < 3; i++) {
+        g[i] = make_collective(p, 2, members, 0);
+        make_phase(p, g[i], 0);
+        make_flow(p, g[i], path, 1e9);
+    }
+    for (int c = 0; c < 2; c++) {
+        for (int i = 0; i < 3; i++)
+            make_event(p, c, SS_EV_POST, g[i], i == 2, 0);
+        make_event(p, c, SS_EV_WAIT, 0, 1, 0);
+        make_event(p, c, SS_EV_WAIT, 0, 0, 0);
+        make_event(p, c, SS_EV_WAIT, 0, 0, 0);
+    }
+    CHECK(p, 3, GROUP(g[0], 0, 0, 2), GROUP(g[2], 0, 0, 2), GROUP(g[1], 0, 2, 3), SPAN(0, 0, 3, 0, 0, 2),
+          SPAN(1, 0, 5, 2, 2, 3));
+}
+
+/* The same collective on two streams: each post meets the post of the same number. */
+static void test_same_collective(void)
+{
+    int members[] = {0, 1};
+    struct ss_program *p = make_program(2, 2);
+    int path = make_wire(p, 1e9), g = make_collective(p, 2, members, 0);
+    make_phase(p, g, 0);
+    make_flow(p, g, path, 1e9);
+    make_event(p, 0, SS_EV_POST, g, 0, 0);
+    make_event(p, 0, SS_EV_POST, g, 1, 0);
+    make_event(p, 1, SS_EV_POST, g, 1, 0);
+    make_compute(p, 1, 1);
+    make_event(p, 1, SS_EV_POST, g, 0, 0);
+    for (int c = 0; c < 2; c++)
+        for (int s = 0; s < 2; s++)
+            make_event(p, c, SS_EV_WAIT, 0, s, 0);
+    CHECK(p, 2, GROUP(g, 0, 0, 1), GROUP(g, 1, 1, 2), SPAN(0, 0, 2, 0, 0, 1), SPAN(0, 0, 3, 1, 1, 2),
+          SPAN(1, 0, 3, 1, 1, 2));
+}
+
+/* Nothing takes time: all ends at 0, however long the chain. */
+static void test_instant(void)
+{
+    int members[] = {0, 1};
+    struct ss_program *p = make_program(2, 1);
+    int nowhere = make_path(p), wire = make_wire(p, 1e9);
+    int there = make_channel(p, 0, 1, 1, wire, 0, 0.5), back = make_channel(p, 1, 0, 0, nowhere, 0, 0);
+    int g = make_collective(p, 2, members, 0.5);
+    make_phase(p, g, 0);
+    make_flow(p, g, wire, 0);
+    for (int i = 0; i < 500; i++) {
+        make_send(p, there, 0);
+        make_recv(p, there);
+        make_wait_recv(p, there);
+        make_send(p, back, 1e9);
+        make_recv(p, back);
+        make_wait_recv(p, back);
+        make_wait_send(p, there);
+        for (int c = 0; c < 2; c++) {
+            make_event(p, c, SS_EV_POST, g, 0, 0);
+            make_event(p, c, SS_EV_WAIT, 0, 0, 0);
+        }
+    }
+    make_compute(p, 0, 1);
+    CHECK(p, 1, MESSAGE(there, 499, 0, 0), MESSAGE(back, 499, 0, 0), GROUP(g, 499, 0, 0));
+}
+
+/* A transfer nobody waits for goes on after the end of the classes. */
+static void test_trailing(void)
+{
+    struct ss_program *p = make_program(2, 0);
+    int ch = make_channel(p, 0, 1, 0, make_wire(p, 1e9), 0, 0);
+    make_send(p, ch, 5e9);
+    make_compute(p, 0, 1);
+    CHECK(p, 1, MESSAGE(ch, 0, 0, 5), SPAN(0, 0, 1, 0, 0, 1));
+}
+
+/* More classes than a machine word has bits: a token around a ring. */
+static void test_ring(void)
+{
+    int n = 150;
+    struct ss_program *p = make_program(n, 0);
+    int path = make_wire(p, 1e9);
+    for (int c = 0; c < n; c++)
+        make_channel(p, c, (c + 1) % n, c % 2, path, 0.25, 0.1);
+    for (int c = 0; c < n; c++) {
+        if (c > 0) {
+            make_recv(p, c - 1);
+            make_wait_recv(p, c - 1);
+        }
+        make_compute(p, c, 0.5);
+        make_send(p, c, 2.5e8);
+    }
+    make_recv(p, n - 1);
+    make_wait_recv(p, n - 1);
+    CHECK(p, n * 1.0, MESSAGE(n - 1, 0, n - 0.5, n), SPAN(0, 0, 3, 0.5, n - 0.5, n));
+}
+
+/* ---- deadlocks ---- */
+
+static void check_deadlock(struct ss_program *p, const char *first, const char *second)
+{
+    for (int engine = 0; engine <= SS_ENGINE_SIMGRID; engine++) {
+        struct ss_error err = {0};
+        struct ss_replay_stats stats;
+        CU_ASSERT_EQUAL(ss_replay(p, engine, NULL, 0, &stats, &err), SS_ERR_DEADLOCK);
+        CU_ASSERT_PTR_NOT_NULL(strstr(err.message, first));
+        CU_ASSERT_PTR_NOT_NULL(strstr(err.message, second));
+        if (!strstr(err.message, first) || !strstr(err.message, second))
+            printf("\n  %s: %s\n", ss_engine_name(engine), err.message);
+    }
+    make_free(p);
+}
+
+static void test_deadlock_receives(void)
+{
+    struct ss_program *p = make_program(3, 0);
+    int path = make_wire(p, 1e9);
+    int there = make_channel(p, 1, 2, 0, path, 0, 0), back = make_channel(p, 2, 1, 0, path, 0, 0);
+    make_compute(p, 0, 1);
+    for (int i = 0; i < 2; i++) {
+        make_slot(p, 1, i ? "F1" : "F0");
+        make_slot(p, 2, i ? "B1" : "B0");
+        make_recv(p, back);
+        make_recv(p, there);
+        if (i == 0)
+            make_send(p, there, 1e6);
+        make_wait_recv(p, back);
+        if (i == 0)
+            make_send(p, back, 1e6);
+        make_wait_recv(p, there);
+        make_compute(p, 1, 1);
+        make_compute(p, 2, 1);
+    }
+    check_deadlock(p, "stage1 slot 1 event 1 (F1) waits for receive 2 from stage2",
+                   "stage2 slot 1 event 1 (B1) waits for receive 2 from stage1");
+}
+
+static void test_deadlock_rendezvous(void)
+{
+    struct ss_program *p = make_program(2, 0);
+    int path = make_wire(p, 1e9);
+    int there = make_channel(p, 0, 1, 1, path, 0, 0), back = make_channel(p, 1, 0, 1, path, 0, 0);
+    make_send(p, there, 1e6);
+    make_wait_send(p, there);
+    make_recv(p, back);
+    make_send(p, back, 1e6);
+    make_wait_send(p, back);
+    make_recv(p, there);
+    check_deadlock(p, "stage0 slot 0 event 1 (slot) waits for send 1 to stage1",
+                   "stage1 slot 0 event 1 (slot) waits for send 1 to stage0");
+}
+
+static void test_deadlock_collectives(void)
+{
+    int members[] = {0, 1};
+    struct ss_program *p = make_program(2, 1);
+    int a = make_collective(p, 2, members, 0), b = make_collective(p, 2, members, 0);
+    make_phase(p, a, 1);
+    make_phase(p, b, 1);
+    for (int c = 0; c < 2; c++) {
+        make_event(p, c, SS_EV_POST, c ? b : a, 0, 0);
+        make_event(p, c, SS_EV_POST, c ? a : b, 0, 0);
+        make_event(p, c, SS_EV_WAIT, 0, 0, 0);
+    }
+    check_deadlock(p, "collective collective0 on stream 0, where stage1 is missing",
+                   "collective collective1 on stream 0, where stage0 is missing");
+}
+
+static void test_deadlock_end(void)
+{
+    struct ss_program *p = make_program(3, 1);
+    int ch = make_channel(p, 0, 1, 0, make_wire(p, 1e9), 0, 0);
+    make_compute(p, 0, 1);
+    make_recv(p, ch);
+    make_wait_recv(p, ch);
+    make_compute(p, 1, 1);
+    make_event(p, 2, SS_EV_WAIT, 0, 0, 0);
+    check_deadlock(p, "stage0 is at its end", "1 more classes are blocked");
+    p = make_program(1, 1);
+    make_event(p, 0, SS_EV_WAIT, 0, 0, 0);
+    check_deadlock(p, "collective 1 of stream 0, which it never posts", "stage0");
+    p = make_program(1, 0);
+    ch = make_channel(p, 0, 0, 0, -1, 0, 0);
+    make_send(p, ch, 1);
+    make_wait_recv(p, ch);
+    check_deadlock(p, "receive 1 from stage0 (channel 0, tag 0), which it never posts", "slot 0 event 1");
+}
+
+/* ---- timeline ---- */
+
+static struct ss_program *timeline_program(void)
+{
+    int members[] = {0, 1};
+    struct ss_program *p = make_program(2, 1);
+    int ch = make_channel(p, 0, 1, 0, make_wire(p, 1e9), 0.5, 0), g = make_collective(p, 2, members, 0);
+    make_phase(p, g, 1);
+    make_flow(p, g, make_wire(p, 1e9), 2e9);
+    make_flow(p, g, p->channels[ch].path, 1e9);
+    p->mixes = make_room(p->mixes, p->nmixes++, sizeof *p->mixes);
+    p->mixes[1].fraction[SS_LABEL_COMPUTE] = 0.5;
+    p->mixes[1].fraction[SS_LABEL_RECOMPUTE] = 0.25;
+    p->mixes[1].fraction[SS_LABEL_TP] = 0.25;
+    p->classes[0].memory[SS_MEM_WEIGHTS] = 1e9;
+    make_slot(p, 0, "one");
+    make_event(p, 0, SS_EV_ALLOC, SS_MEM_ACTIVATIONS, 0, 100);
+    make_event(p, 0, SS_EV_COMPUTE, 1, 0, 2);
+    make_event(p, 0, SS_EV_ALLOC, SS_MEM_LOGITS, 0, 50);
+    make_slot(p, 0, "two");
+    make_event(p, 0, SS_EV_FREE, SS_MEM_ACTIVATIONS, 0, 100);
+    make_event(p, 0, SS_EV_ALLOC, SS_MEM_OTHER, 0, 99);
+    make_send(p, ch, 1e9);
+    make_event(p, 0, SS_EV_POST, g, 0, 0);
+    make_recv(p, ch);
+    make_wait_recv(p, ch);   /* bubble 2, pp 1.5 */
+    make_compute(p, 1, 0.5); /* to 4 */
+    make_event(p, 1, SS_EV_POST, g, 0, 0);
+    make_event(p, 1, SS_EV_WAIT, 0, 0, 0); /* dp 3: 4..7 */
+    make_compute(p, 1, 1);
+    return p;
+}
+
+static void test_timeline(void)
+{
+    struct ss_program *p = timeline_program();
+    for (int engine = 0; engine <= SS_ENGINE_SIMGRID; engine++) {
+        struct ss_timeline *t = NULL;
+        CU_ASSERT_EQUAL_FATAL(ss_timeline_replay(p, engine, &t, NULL), 0);
+        CU_ASSERT(close_to(t->iteration_s, 8));
+        CU_ASSERT_EQUAL(t->events, 7 + 6);
+        CU_ASSERT(close_to(t->spent[0][SS_LABEL_COMPUTE], 1));
+        CU_ASSERT(close_to(t->spent[0][SS_LABEL_RECOMPUTE], 0.5));
+        CU_ASSERT(close_to(t->spent[0][SS_LABEL_TP], 0.5));
+        CU_ASSERT(close_to(t->spent[0][SS_LABEL_BUBBLE], 6));
+        CU_ASSERT(close_to(t->spent[1][SS_LABEL_BUBBLE], 2));
+        CU_ASSERT(close_to(t->spent[1][SS_LABEL_PP], 1.5));
+        CU_ASSERT(close_to(t->spent[1][SS_LABEL_DP], 3));
+        CU_ASSERT(close_to(t->spent[1][SS_LABEL_COMPUTE], 1.5));
+        for (int c = 0; c < 2; c++) {
+            double sum = 0;
+            for (int i = 0; i < SS_LABEL_COUNT; i++)
+                sum += t->spent[c][i];
+            CU_ASSERT(fabs(sum - t->iteration_s) <= 1e-12 * t->iteration_s);
+        }
+        CU_ASSERT_EQUAL(t->dynamic_peak[0][SS_MEM_ACTIVATIONS], 100);
+        CU_ASSERT_EQUAL(t->dynamic_peak[0][SS_MEM_LOGITS], 50);
+        CU_ASSERT_EQUAL(t->dynamic_peak[0][SS_MEM_OTHER], 0);
+        CU_ASSERT_EQUAL(t->dynamic_peak[0][SS_MEM_WEIGHTS], 0);
+        CU_ASSERT(close_to(t->peak_time[0], 2));
+        CU_ASSERT_EQUAL(t->peak_slot[0], 0);
+        CU_ASSERT_EQUAL(t->dynamic_peak[1][SS_MEM_ACTIVATIONS], 0);
+        /* the message's flow 2.5..3.5 and the collective's 5..6; the collective's other flow 5..7 */
+        CU_ASSERT(close_to(t->link_busy[0], 2));
+        CU_ASSERT(close_to(t->link_busy[1], 2));
+        ss_timeline_free(t);
+    }
+    make_free(p);
+}
+
+/* A link that is busy to the end and beyond counts until the end of the iteration. */
+static void test_timeline_trailing(void)
+{
+    struct ss_program *p = make_program(1, 0);
+    int ch = make_channel(p, 0, 0, 0, make_wire(p, 1e9), 0, 0);
+    make_send(p, ch, 5e9);
+    make_compute(p, 0, 2);
+    for (int engine = 0; engine <= SS_ENGINE_SIMGRID; engine++) {
+        struct ss_timeline *t = NULL;
+        CU_ASSERT_EQUAL_FATAL(ss_timeline_replay(p, engine, &t, NULL), 0);
+        CU_ASSERT(close_to(t->iteration_s, 2));
+        CU_ASSERT(close_to(t->link_busy[0], 2));
+        ss_timeline_free(t);
+    }
+    make_free(p);
+}
+
+/* In order of time; at one instant transfers first, then by class and event. */
+static void test_order(void)
+{
+    struct ss_program *p = make_program(6, 0);
+    int path = make_path(p);
+    for (int c = 5; c > 0; c--)
+        make_channel(p, c, c - 1, 0, path, 0.5, 0);
+    for (int c = 0; c < 6; c++) {
+        make_event(p, c, SS_EV_ALLOC, 0, 0, 1);
+        make_compute(p, c, 0.5);
+        if (c > 0)
+            make_send(p, 5 - c, 0);
+        if (c < 5) {
+            make_recv(p, 4 - c);
+            make_wait_recv(p, 4 - c);
+        }
+        make_event(p, c, SS_EV_FREE, 0, 0, 1);
+    }
+    for (int engine = 0; engine <= SS_ENGINE_SIMGRID; engine++) {
+        struct ear ear;
+        CU_ASSERT_EQUAL(ear_replay(p, engine, &ear, NULL, NULL), 0);
+        CU_ASSERT_EQUAL(ear.n, 6 + 12 + 5 + 5);
+        for (int i = 1; i < ear.n; i++) {
+            const struct heard *a = &ear.all[i - 1], *b = &ear.all[i];
+            CU_ASSERT(a->end <= b->end);
+            if (a->end != b->end)
+                continue;
+            CU_ASSERT(a->kind == 't' || b->kind != 't');
+            if (a->kind == 't' || b->kind == 't')
+                continue;
+            CU_ASSERT(a->a < b->a || (a->a == b->a && (a->b < b->b || (a->b == b->b && a->c < b->c))));
+        }
+        free(ear.all);
+    }
+    make_free(p);
+}
+
+/* ---- what must not crash ---- */
+
+static void expect_bad(struct ss_program *p)
+{
+    for (int engine = 0; engine <= SS_ENGINE_SIMGRID; engine++) {
+        struct ss_error err = {0};
+        CU_ASSERT_EQUAL(ss_replay(p, engine, NULL, 0, NULL, &err), SS_ERR_INPUT);
+        CU_ASSERT(err.message[0] && err.hint[0]);
+    }
+    make_free(p);
+}
+
+static void test_bad(void)
+{
+    int members[] = {0, 0}, both[] = {1};
+    struct ss_program *p;
+    for (int kind = 0; kind <= SS_EVENT_COUNT; kind++)
+        for (int index = -1; index <= 7; index += 8) {
+            if (kind == SS_EV_WAIT)
+                continue;
+            p = make_program(1, 0);
+            make_event(p, 0, kind, index, 0, 1);
+            expect_bad(p);
+        }
+    p = make_program(1, 0);
+    make_compute(p, 0, NAN);
+    expect_bad(p);
+    p = make_program(1, 0);
+    make_compute(p, 0, -1);
+    expect_bad(p);
+    p = make_program(2, 0);
+    make_channel(p, 0, 1, 0, -1, 0, 0);
+    make_event(p, 1, SS_EV_SEND, 0, 0, 1); /* not its channel */
+    expect_bad(p);
+    p = make_program(1, 1);
+    make_collective(p, 2, members, 0);
+    expect_bad(p);
+    p = make_program(2, 1);
+    make_collective(p, 1, both, 0);
+    make_event(p, 0, SS_EV_POST, 0, 0, 0); /* not a member */
+    expect_bad(p);
+    p = make_program(1, 0);
+    make_link(p, 0);
+    expect_bad(p);
+    p = make_program(1, 0);
+    make_hop(p, make_path(p), 3, 1);
+    expect_bad(p);
+    p = make_program(1, 0);
+    make_compute(p, 0, 1);
+    p->classes[0].slots[0].template_index = 5;
+    expect_bad(p);
+}
+
+static void test_nothing(void)
+{
+    for (int engine = 0; engine <= SS_ENGINE_SIMGRID; engine++) {
+        struct ss_program *p = make_program(0, 0);
+        struct ss_replay_stats stats = {1, 1};
+        CU_ASSERT_EQUAL(ss_replay(p, engine, NULL, 0, &stats, NULL), 0);
+        CU_ASSERT_EQUAL(stats.makespan, 0);
+        CU_ASSERT_EQUAL(stats.events, 0);
+        make_free(p);
+    }
+    struct ss_program *p = make_program(1, 0);
+    CU_ASSERT_EQUAL(ss_replay(p, 7, NULL, 0, NULL, NULL), SS_ERR_USAGE);
+    make_free(p);
+    CU_ASSERT_STRING_EQUAL(ss_engine_name(SS_ENGINE_NATIVE), "native");
+    CU_ASSERT_STRING_EQUAL(ss_engine_name(SS_ENGINE_SIMGRID), "simgrid");
+}
+
+/* ---- platforms asked of SimGrid ---- */
+
+static const char platform_text[] =
+    "<?xml version='1.0'?>\n<!DOCTYPE platform SYSTEM \"https://simgrid.org/simgrid.dtd\">\n"
+    "<platform version=\"4.1\"><zone id=\"z\" routing=\"Full\">\n"
+    "<host id=\"a\" speed=\"1Gf\"/><host id=\"b\" speed=\"1Gf\"/>\n"
+    "<link id=\"up\" bandwidth=\"1GBps\" latency=\"1us\"/><link id=\"down\" bandwidth=\"1GBps\" latency=\"1us\"/>\n"
+    "<route src=\"a\" dst=\"b\" symmetrical=\"NO\"><link_ctn id=\"up\"/><link_ctn id=\"down\"/></route>\n"
+    "<route src=\"b\" dst=\"a\" symmetrical=\"NO\"><link_ctn id=\"down\"/></route>\n"
+    "</zone></platform>\n";
+
+static void write_file(char *path, const char *text)
+{
+    strcpy(path, "/tmp/stepsim-test-XXXXXX");
+    int fd = mkstemp(path);
+    CU_ASSERT_FATAL(fd >= 0);
+    CU_ASSERT_EQUAL(write(fd, text, strlen(text)), (ssize_t)strlen(text));
+    close(fd);
+}
+
+static void test_routes(void)
+{
+    char path[64], *routes[2] = {0};
+    const char *const hosts[2][2] = {{"a", "b"}, {"b", "a"}}, *const wrong[1][2] = {{"a", "nobody"}};
+    struct ss_error err = {0};
+    write_file(path, platform_text);
+    CU_ASSERT_EQUAL(ss_simgrid_probe(path, NULL), 0);
+    CU_ASSERT_EQUAL_FATAL(ss_simgrid_ask_routes(path, 2, hosts, routes, NULL), 0);
+    CU_ASSERT_STRING_EQUAL(routes[0], "up down");
+    CU_ASSERT_STRING_EQUAL(routes[1], "down");
+    free(routes[0]);
+    free(routes[1]);
+    routes[0] = NULL;
+    CU_ASSERT_EQUAL(ss_simgrid_ask_routes(path, 1, wrong, routes, &err), SS_ERR_INPUT);
+    CU_ASSERT_PTR_NOT_NULL(strstr(err.message, "nobody"));
+    CU_ASSERT_PTR_NULL(routes[0]);
+    unlink(path);
+}
+
+static void test_probe_bad(void)
+{
+    static const char *const texts[] = {"", "<platform version=\"4.1\"><zone id=\"z\" routing=\"Full\">", "no XML",
+                                        "<platform version=\"4.1\"><zone id=\"z\" routing=\"Full\"><link/></zone></platform>"};
+    char path[64];
+    for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
+        struct ss_error err = {0};
+        write_file(path, texts[i]);
+        CU_ASSERT_EQUAL(ss_simgrid_probe(path, &err), SS_ERR_ENGINE);
+        CU_ASSERT(strlen(err.message) > 20);
+        unlink(path);
+    }
+    struct ss_error err = {0};
+    CU_ASSERT_EQUAL(ss_simgrid_probe("/nonexistent/platform.xml", &err), SS_ERR_ENGINE);
+    CU_ASSERT(err.message[0] != 0);
+}
+
+int main(void)
+{
+    CU_TestInfo tests[] = {{"compute", test_compute},
+                           {"ping", test_ping},
+                           {"rendezvous", test_rendezvous},
+                           {"fifo", test_fifo},
+                           {"contention", test_contention},
+                           {"maxmin", test_maxmin},
+                           {"weights", test_weights},
+                           {"link twice", test_twice},
+                           {"weights unsupported", test_weights_unsupported},
+                           {"hold", test_hold},
+                           {"hold of a message", test_hold_message},
+                           {"collective", test_collective},
+                           {"streams", test_streams},
+                           {"same collective", test_same_collective},
+                           {"instant", test_instant},
+                           {"trailing", test_trailing},
+                           {"ring", test_ring},
+                           {"deadlock receives", test_deadlock_receives},
+                           {"deadlock rendezvous", test_deadlock_rendezvous},
+                           {"deadlock collectives", test_deadlock_collectives},
+                           {"deadlock end", test_deadlock_end},
+                           {"timeline", test_timeline},
+                           {"timeline trailing", test_timeline_trailing},
+                           {"order", test_order},
+                           {"bad", test_bad},
+                           {"nothing", test_nothing},
+                           {"routes", test_routes},
+                           {"probe", test_probe_bad},
+                           CU_TEST_INFO_NULL};
+    CU_SuiteInfo suites[] = {{"replay", NULL, NULL, NULL, NULL, tests}, CU_SUITE_INFO_NULL};
+    if (CU_initialize_registry() != CUE_SUCCESS || CU_register_suites(suites) != CUE_SUCCESS)
+        return 2;
+    CU_basic_set_mode(CU_BRM_NORMAL);
+    CU_basic_run_tests();
+    int failed = (int)CU_get_number_of_failures();
+    CU_cleanup_registry();
+    return failed > 0;
+}
