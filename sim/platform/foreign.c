@@ -248,9 +248,11 @@ static int split_route(struct reader *r, const char *src, const char *dst, char 
         const struct ss_entry *e = at >= 0 ? &r->ix->links[at] : NULL;
 
         if (e == NULL)
-            return ss_fail(r->err, SS_ERR_UNSUPPORTED, r->p->file, r->root_zone->line,
-                           "the route from \"%s\" to \"%s\" crosses \"%s\", which no <link> or <cluster> declares", src,
-                           dst, name);
+            return ss_hint(r->err,
+                           ss_fail(r->err, SS_ERR_UNSUPPORTED, r->p->file, r->root_zone->line,
+                                   "the route from \"%s\" to \"%s\" crosses \"%s\", which no <link> or <cluster> declares",
+                                   src, dst, name),
+                           "describe it with links of its own");
         *latency += e->latency;
         if (e->fatpipe) {
             out->fat = fmin(out->fat, e->bandwidth);
@@ -271,7 +273,10 @@ static int split_route(struct reader *r, const char *src, const char *dst, char 
                        ss_fail(r->err, SS_ERR_UNSUPPORTED, r->p->file, r->root_zone->line,
                                "a FATPIPE link limits the route from \"%s\" to \"%s\"", src, dst),
                        "make it SHARED or SPLITDUPLEX, or wider than the links around it");
-    return ss_fail(r->err, SS_ERR_INPUT, r->p->file, r->root_zone->line, "missing route from \"%s\" to \"%s\"", src, dst);
+    return ss_hint(r->err,
+                   ss_fail(r->err, SS_ERR_INPUT, r->p->file, r->root_zone->line, "missing route from \"%s\" to \"%s\"", src,
+                           dst),
+                   "every GPU must reach every other over at least one link");
 }
 
 static int store_route(struct reader *r, int src, int dst, char *text, int *map)
@@ -409,8 +414,10 @@ static int read_props(struct reader *r, struct ss_props *props)
 
     for (size_t i = 0; i < SS_ARRAY_LEN(of_template) && status == SS_OK; i++)
         if (props->value[of_template[i]].text != NULL)
-            status = ss_fail(r->err, SS_ERR_INPUT, r->p->file, props->value[of_template[i]].line,
-                             "prop \"%s\" belongs to a zone with ss.template", ss_prop_def(of_template[i])->id);
+            status = ss_hint(r->err,
+                             ss_fail(r->err, SS_ERR_INPUT, r->p->file, props->value[of_template[i]].line,
+                                     "prop \"%s\" belongs to a zone with ss.template", ss_prop_def(of_template[i])->id),
+                             "remove it: the links of this file say it");
     if (status != SS_OK)
         return status;
     inherited = *props;

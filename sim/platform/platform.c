@@ -233,8 +233,10 @@ static int set_links(struct ss_platform *p, const struct link_value *to, const c
         return ss_hint(err, code, to->is_bandwidth ? "write it like 50GBps or 400Gbps" : "write it like 2us");
     }
     if (to->is_bandwidth ? value < 1e6 || value > 1e15 : value < 0 || value > 1)
-        return ss_fail(err, SS_ERR_INPUT, NULL, 0, "%s=\"%s\" is outside %s", to->id, text,
-                       to->is_bandwidth ? "1MBps to 1000TBps" : "0s to 1s");
+        return ss_hint(err,
+                       ss_fail(err, SS_ERR_INPUT, NULL, 0, "%s=\"%s\" is outside %s", to->id, text,
+                               to->is_bandwidth ? "1MBps to 1000TBps" : "0s to 1s"),
+                       "is the unit right?");
     if (p->foreign != NULL) {
         set_foreign_links(p->foreign, to, value);
         return SS_OK;

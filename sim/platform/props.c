@@ -77,16 +77,19 @@ int ss_prop_parse(int prop, const char *text, const char *file, int line, double
         return ss_hint(err, code, "write it like %s", unit_example[def->unit]);
     }
     if (*out < def->lo || *out > def->hi)
-        return ss_fail(err, SS_ERR_INPUT, file, line, "%s=\"%s\" is outside %s to %s", def->id, text,
-                       ss_unit_format(def->lo, def->unit, lo, sizeof(lo)),
-                       ss_unit_format(def->hi, def->unit, hi, sizeof(hi)));
+        return ss_hint(err,
+                       ss_fail(err, SS_ERR_INPUT, file, line, "%s=\"%s\" is outside %s to %s", def->id, text,
+                               ss_unit_format(def->lo, def->unit, lo, sizeof(lo)),
+                               ss_unit_format(def->hi, def->unit, hi, sizeof(hi))),
+                       "is the unit right?");
     return SS_OK;
 }
 
 static int read_text(int prop, const char *text, const char *file, int line, struct ss_error *err)
 {
     if (prop == SS_PROP_CARD && (text[0] == 0 || strlen(text) >= sizeof(((struct ss_card *)0)->name)))
-        return ss_fail(err, SS_ERR_INPUT, file, line, "ss.card needs a name of 1 to 63 characters");
+        return ss_hint(err, ss_fail(err, SS_ERR_INPUT, file, line, "ss.card needs a name of 1 to 63 characters"),
+                       "write it like H100-80GB");
     if (prop == SS_PROP_TEMPLATE && strcmp(text, "nvswitch") != 0 && strcmp(text, "mesh") != 0) {
         int code = ss_fail(err, SS_ERR_INPUT, file, line, "unknown template \"%s\"", text);
 
@@ -139,8 +142,10 @@ int ss_props_read(struct ss_props *props, const struct ss_xml_node *node, int wh
         if (prop < 0)
             return ss_prop_unknown(id, file, c->line, err);
         if (seen[prop] != 0)
-            return ss_fail(err, SS_ERR_INPUT, file, c->line, "prop \"%s\" is given twice (first in line %d)",
-                           id, seen[prop]);
+            return ss_hint(err,
+                           ss_fail(err, SS_ERR_INPUT, file, c->line, "prop \"%s\" is given twice (first in line %d)", id,
+                                   seen[prop]),
+                           "keep one of them");
         seen[prop] = c->line;
         status = read_one(props, c, where, prop, file, err);
         if (status != SS_OK)

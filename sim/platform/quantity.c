@@ -73,6 +73,10 @@ static int parse_one(const char *text, size_t len, int quantity, double *out, co
         return SS_ERR_INPUT;
     memcpy(buf, text, len);
     buf[len] = 0;
+    if (strchr(buf, ' ') != NULL) { /* our own units may have one, SimGrid's not */
+        *why = "holds a blank";
+        return SS_ERR_INPUT;
+    }
     /* Where the unit is one of ours, its reader rounds correctly: what was written reads back exactly. */
     if (ss_unit_parse(buf, units[quantity], out, why) == SS_OK)
         return SS_OK;

@@ -52,8 +52,10 @@ static int check_gateway(const struct zone *z, const struct ss_xml_node *route, 
         ;
     if (up == zone)
         return SS_OK;
-    return ss_fail(z->err, SS_ERR_INPUT, z->file, route->line, "gateway %s=\"%s\" is not in zone \"%s\"", attr,
-                   ss_xml_attr(route, attr), z->ix->points[zone].name);
+    return ss_hint(z->err,
+                   ss_fail(z->err, SS_ERR_INPUT, z->file, route->line, "gateway %s=\"%s\" is not in zone \"%s\"", attr,
+                           ss_xml_attr(route, attr), z->ix->points[zone].name),
+                   "a gateway is a host or router of the zone that it opens");
 }
 
 static int check_links(const struct zone *z, const struct ss_xml_node *route)

@@ -162,8 +162,10 @@ static int check_value(const struct ss_xml_node *node, const struct ss_xml_attr 
     case COUNT:
         return ss_parse_i64(a->value, 1, INT32_MAX, &count) == SS_OK
                    ? SS_OK
-                   : ss_fail(err, SS_ERR_INPUT, file, node->line, "%s=\"%s\" in <%s> is not a whole number above 0",
-                             a->name, a->value, node->tag);
+                   : ss_hint(err,
+                             ss_fail(err, SS_ERR_INPUT, file, node->line, "%s=\"%s\" in <%s> is not a whole number above 0",
+                                     a->name, a->value, node->tag),
+                             "write a number like 1");
     case POLICY:
         return one_of(node, a, policies, file, err);
     case TOPOLOGY:
@@ -248,7 +250,10 @@ static int check_place(const struct ss_xml_node *node, const struct tag *tag, st
     bool leaf = ss_tag_is(node, "host") || ss_tag_is(node, "router");
 
     if (!ss_tag_in(node->parent, tag->parents))
-        return ss_fail(err, SS_ERR_INPUT, file, node->line, "<%s> cannot stand in <%s>", node->tag, node->parent->tag);
+        return ss_hint(err,
+                       ss_fail(err, SS_ERR_INPUT, file, node->line, "<%s> cannot stand in <%s>", node->tag,
+                               node->parent->tag),
+                       "it may stand in:%s", tag->parents);
     if (!ss_tag_is(node->parent, "zone"))
         return SS_OK;
     if (tag->phase < c->phase)
@@ -281,15 +286,14 @@ static int check_children(const struct ss_xml_node *node, const char *file, stru
         status = check_place(c, tag, &content, file, err);
         if (status == SS_OK)
             status = check_attrs(c, tag, file, err);
+        if (status == SS_OK && c->first_child == NULL && tag->phase == PHASE_ROUTE)
+            status = ss_hint(err, ss_fail(err, SS_ERR_INPUT, file, c->line, "a <%s> without links", c->tag),
+                             "add <link_ctn id=\"...\"/>");
         if (status == SS_OK && c->first_child != NULL)
             status = check_children(c, file, err); /* depth bounded by the reader */
         if (status != SS_OK)
             return status;
     }
-    if (ss_tag_in(node, " route zoneRoute ") && node->first_child == NULL)
-        return ss_hint(err,
-                       ss_fail(err, SS_ERR_INPUT, file, node->line, "a <%s> without links", node->tag),
-                       "add <link_ctn id=\"...\"/>");
     return SS_OK;
 }
 

@@ -176,19 +176,25 @@ static void first_link(struct ss_platform *p, const struct ss_xml_node *zone, in
 int ss_template_check_size(const struct ss_platform *p, int line, struct ss_error *err)
 {
     if (p->template_kind == SS_TEMPLATE_MESH && (p->gpus_per_node < 2 || p->gpus_per_node > SS_MAX_MESH_GPUS))
-        return ss_fail(err, SS_ERR_INPUT, p->file, line, "a mesh has 2 to %d GPUs a node, not %d", SS_MAX_MESH_GPUS,
-                       p->gpus_per_node);
+        return ss_hint(err,
+                       ss_fail(err, SS_ERR_INPUT, p->file, line, "a mesh has 2 to %d GPUs a node, not %d", SS_MAX_MESH_GPUS,
+                               p->gpus_per_node),
+                       "use the template nvswitch");
     if (p->nics_per_node > 0 && p->gpus_per_node % p->nics_per_node != 0)
-        return ss_fail(err, SS_ERR_INPUT, p->file, line, "%d GPUs cannot share %d NICs equally", p->gpus_per_node,
-                       p->nics_per_node);
+        return ss_hint(err,
+                       ss_fail(err, SS_ERR_INPUT, p->file, line, "%d GPUs cannot share %d NICs equally", p->gpus_per_node,
+                               p->nics_per_node),
+                       "ss.nics_per_node must divide ss.gpus_per_node");
     if (p->nodes > 1 && p->nics_per_node == 0)
         return ss_hint(err,
                        ss_fail(err, SS_ERR_INPUT, p->file, line, "%d nodes without a NIC cannot reach each other",
                                p->nodes),
                        "set ss.nics_per_node, or use one node");
     if ((long)p->nodes * p->gpus_per_node > SS_MAX_GPUS)
-        return ss_fail(err, SS_ERR_INPUT, p->file, line, "%d nodes of %d GPUs are more than %d GPUs", p->nodes,
-                       p->gpus_per_node, SS_MAX_GPUS);
+        return ss_hint(err,
+                       ss_fail(err, SS_ERR_INPUT, p->file, line, "%d nodes of %d GPUs are more than %d GPUs", p->nodes,
+                               p->gpus_per_node, SS_MAX_GPUS),
+                       "take fewer nodes");
     return SS_OK;
 }
 
@@ -216,8 +222,10 @@ static int read_shape(struct ss_platform *p, const struct ss_xml_node *zone, con
     for (const struct ss_xml_node *e = zone->first_child; e != NULL; e = e->next)
         hosts += ss_tag_is(e, "host");
     if (hosts == 0 || hosts % p->gpus_per_node != 0)
-        return ss_fail(err, SS_ERR_INPUT, p->file, zone->line, "%ld hosts are no whole nodes of %d GPUs", hosts,
-                       p->gpus_per_node);
+        return ss_hint(err,
+                       ss_fail(err, SS_ERR_INPUT, p->file, zone->line, "%ld hosts are no whole nodes of %d GPUs", hosts,
+                               p->gpus_per_node),
+                       WAY_OUT);
     p->nodes = (int)(hosts / p->gpus_per_node);
     return ss_template_check_size(p, zone->line, err);
 }
@@ -230,7 +238,9 @@ int ss_template_read(struct ss_platform *p, const struct ss_xml_node *zone, cons
     int status;
 
     if (!ss_tag_is(zone, "zone") || strcasecmp(routing, "Dijkstra") != 0)
-        return ss_fail(err, SS_ERR_INPUT, p->file, zone->line, "a template is one <zone> with routing=\"Dijkstra\"");
+        return ss_hint(err,
+                       ss_fail(err, SS_ERR_INPUT, p->file, zone->line, "a template is one <zone> with routing=\"Dijkstra\""),
+                       WAY_OUT);
     status = no_inner_props(zone, p->file, err);
     if (status == SS_OK)
         status = read_shape(p, zone, props, err);
