@@ -92,6 +92,18 @@ int ss_report_warnings(const struct ss_run *run, const struct ss_report_options 
     return rc;
 }
 
+int ss_report_guessed(const struct ss_run *run, struct ss_notes *out)
+{
+    const char *assumed = ss_platform_assumed(run->plan->platform);
+    int rc;
+
+    memset(out, 0, sizeof *out);
+    rc = add_all(out, &run->plan->guessed);
+    if (!rc && assumed[0])
+        rc = ss_notes_add(out, "the platform %s assumes: %s", ss_platform_name(run->plan->platform), assumed);
+    return rc;
+}
+
 int ss_report_done(FILE *out, struct ss_error *err)
 {
     if (!ferror(out))

@@ -23,6 +23,7 @@ double ss_report_error_pct(double predicted, double measured);
 
 /* Everything the user should know, plan's and reader's, in one list; frees with ss_notes_free. */
 int ss_report_warnings(const struct ss_run *run, const struct ss_report_options *opt, struct ss_notes *out);
+int ss_report_guessed(const struct ss_run *run, struct ss_notes *out);
 
 /* SS_ERR_IO when the stream has failed. */
 int ss_report_done(FILE *out, struct ss_error *err);

@@ -109,7 +109,11 @@ static int add_notes(json_t *o, const struct ss_run *run, const struct ss_report
 
     json_object_set_new(o, "warnings", ss_json_notes(&notes));
     ss_notes_free(&notes);
-    json_object_set_new(o, "guessed", ss_json_notes(&run->plan->guessed));
+    if (rc)
+        return rc;
+    rc = ss_report_guessed(run, &notes);
+    json_object_set_new(o, "guessed", ss_json_notes(&notes));
+    ss_notes_free(&notes);
     return rc;
 }
 

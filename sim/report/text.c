@@ -187,11 +187,14 @@ void ss_text_notes(const char *title, const struct ss_notes *notes, unsigned lon
 int ss_text_run(const struct ss_run *run, const struct ss_report_options *opt, FILE *out, struct ss_error *err)
 {
     const struct ss_result *r = run->result;
-    struct ss_notes warnings;
+    struct ss_notes warnings, guessed = {0};
     int rc = ss_report_warnings(run, opt, &warnings);
 
+    if (!rc)
+        rc = ss_report_guessed(run, &guessed);
     if (rc) {
         ss_notes_free(&warnings);
+        ss_notes_free(&guessed);
         return ss_fail(err, rc, NULL, 0, "no memory for the report");
     }
     answer(r, opt, out);
@@ -203,13 +206,14 @@ int ss_text_run(const struct ss_run *run, const struct ss_report_options *opt, F
     ss_text_memory(r, out);
     timers(r, out);
     ss_text_notes("Warnings", &warnings, 20, out);
-    ss_text_notes("Guessed (outside what was measured)", &run->plan->guessed, GUESSED_SHOWN, out);
+    ss_text_notes("Guessed (not measured, or outside what was)", &guessed, GUESSED_SHOWN, out);
     fprintf(out, "\n%s engine, %s level, %d classes of ranks, %lld events", ss_engine_name(r->engine),
             ss_report_level(r->level), r->ranks_simulated, (long long)r->events);
     if (opt->wall_s >= 0)
         fprintf(out, ", %.0f ms", 1e3 * opt->wall_s);
     fputc('\n', out);
     ss_notes_free(&warnings);
+    ss_notes_free(&guessed);
     return ss_report_done(out, err);
 }
 
