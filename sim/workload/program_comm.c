@@ -222,7 +222,7 @@ static void fill_step(struct lowering *l, int d, int i, int chunk, int microbatc
     int last = s->stages * s->chunks - 1, r = l->rank;
     int stage = l->stage_of[r * s->chunks + chunk];
     int from = d == FWD ? stage - 1 : stage + 1, to = d == FWD ? stage + 1 : stage - 1;
-    struct step step = {chunk, -1, -1, i - 1};
+    struct step step = {chunk, -1, -1, -1}; /* nothing to post holds nobody back */
     if (from >= 0 && from <= last && s->virtual_rank[from] != r) {
         step.source = s->virtual_rank[from];
         int sent = l->order[d][(size_t)from * (size_t)s->microbatches + (size_t)microbatch];
