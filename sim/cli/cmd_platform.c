@@ -22,7 +22,8 @@ const char cli_help_platform[] =
     "  lstopo node.xml && stepsim platform import node.xml -o mine.xml\n"
     "  stepsim run --platform mine.xml --nodes 2 --model llama3.1-8b --bf16 --tp 8 --gbs 64 --seq 4096\n";
 
-static int write_platform(const struct ss_platform *p, const struct cli_flags *flags, int xml, struct ss_error *err)
+static int write_platform(const struct ss_platform *p, const struct cli_flags *flags, int xml,
+                          struct ss_error *err)
 {
     struct ss_output *output;
     FILE *stream;
@@ -70,8 +71,8 @@ static int check_one(const char *path, int json, struct ss_error *err)
         return rc;
     rc = ss_simgrid_probe(ss_platform_file(p), err);
     if (!rc && !json)
-        printf("%s: ok: %d node%s x %d x %s\n", path, ss_platform_nodes(p), ss_platform_nodes(p) == 1 ? "" : "s",
-               ss_platform_gpus_per_node(p), ss_platform_card(p)->name);
+        printf("%s: ok: %d node%s x %d x %s\n", path, ss_platform_nodes(p),
+               ss_platform_nodes(p) == 1 ? "" : "s", ss_platform_gpus_per_node(p), ss_platform_card(p)->name);
     ss_platform_free(p);
     return rc;
 }

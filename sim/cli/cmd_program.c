@@ -32,7 +32,8 @@ static int lower(struct cli_inputs *in, struct ss_run *run, struct ss_error *err
     return ss_run_job(&in->job, &in->stack, in->platform, SS_ENGINE_NATIVE, run, err);
 }
 
-static int write_program(const struct ss_program *program, const struct cli_flags *flags, struct ss_error *err)
+static int write_program(const struct ss_program *program, const struct cli_flags *flags,
+                         struct ss_error *err)
 {
     struct ss_output *output;
     FILE *stream;
@@ -97,7 +98,8 @@ static int one_file(struct cli_flags *flags, int argc, char **argv, struct ss_er
     int n, rc = cli_words(flags, argc, argv, &n, err);
 
     if (!rc && n != 1)
-        rc = cli_usage(err, "- is stdin", "%s", n == 0 ? "no program file given" : "more than one program file given");
+        rc = cli_usage(err, "- is stdin", "%s",
+                       n == 0 ? "no program file given" : "more than one program file given");
     return rc;
 }
 

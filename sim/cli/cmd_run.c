@@ -71,7 +71,8 @@ static int outside(const char *what, double predicted, double measured, double t
 
     if (!(measured > 0) || fabs(error) <= tolerance)
         return 0;
-    fprintf(stderr, "stepsim: %s is %+.2f %% off, more than the tolerance of %g %%\n", what, error, tolerance);
+    fprintf(stderr, "stepsim: %s is %+.2f %% off, more than the tolerance of %g %%\n", what, error,
+            tolerance);
     return 1;
 }
 

@@ -15,11 +15,10 @@ static const struct {
     int option;
     int takes_value;
 } table[] = {
-    {"--json", CLI_JSON, 0},           {"--timing", CLI_TIMING, 0},
-    {"--expanded", CLI_EXPANDED, 0},   {"--xml", CLI_XML, 0},
-    {"--engine", CLI_ENGINE, 1},       {"--tolerance", CLI_TOLERANCE, 1},
-    {"--set", CLI_SET, 1},             {"--output", CLI_OUTPUT, 1},
-    {"-o", CLI_OUTPUT, 1},             {"--nodes", CLI_NODES, 1},
+    {"--json", CLI_JSON, 0},   {"--timing", CLI_TIMING, 0}, {"--expanded", CLI_EXPANDED, 0},
+    {"--xml", CLI_XML, 0},     {"--engine", CLI_ENGINE, 1}, {"--tolerance", CLI_TOLERANCE, 1},
+    {"--set", CLI_SET, 1},     {"--output", CLI_OUTPUT, 1}, {"-o", CLI_OUTPUT, 1},
+    {"--nodes", CLI_NODES, 1},
 };
 #define NTABLE (sizeof table / sizeof table[0])
 
@@ -96,10 +95,12 @@ static int set_prop(struct cli_flags *f, const char *value, struct ss_error *err
     const char *equal = strchr(value, '=');
     size_t n = equal ? (size_t)(equal - value) : 0;
 
-    if (!equal || n == 0 || !equal[1] || n >= sizeof f->sets[0].id || strlen(equal + 1) >= sizeof f->sets[0].value)
+    if (!equal || n == 0 || !equal[1] || n >= sizeof f->sets[0].id ||
+        strlen(equal + 1) >= sizeof f->sets[0].value)
         return cli_usage(err, "write it as --set ss.nic.efficiency=0.8", "--set %s: not ID=VALUE", value);
     if (f->nsets == CLI_MAX_SETS)
-        return cli_usage(err, "put the values into a platform or stack file", "more than %d --set", CLI_MAX_SETS);
+        return cli_usage(err, "put the values into a platform or stack file", "more than %d --set",
+                         CLI_MAX_SETS);
     memcpy(f->sets[f->nsets].id, value, n);
     f->sets[f->nsets].id[n] = '\0';
     strcpy(f->sets[f->nsets].value, equal + 1);
@@ -107,7 +108,8 @@ static int set_prop(struct cli_flags *f, const char *value, struct ss_error *err
     return SS_OK;
 }
 
-static int set_number(const char *name, const char *value, double lo, double hi, double *out, struct ss_error *err)
+static int set_number(const char *name, const char *value, double lo, double hi, double *out,
+                      struct ss_error *err)
 {
     char *end;
 

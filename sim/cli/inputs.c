@@ -12,7 +12,10 @@ static const char *const card_ids[] = {
 #define X(field, id, unit, required, def, lo, hi, doc) id,
     SS_CARD_PROPS(X)
 #undef X
-    "ss.nic.bandwidth", "ss.nic.latency", "ss.nvlink.bandwidth", "ss.nvlink.latency",
+        "ss.nic.bandwidth",
+    "ss.nic.latency",
+    "ss.nvlink.bandwidth",
+    "ss.nvlink.latency",
 };
 static const char *const stack_ids[] = {
 #define X(field, id, unit, def, lo, hi, doc) id,
@@ -85,18 +88,21 @@ int cli_platform_load(const char *name, const struct cli_flags *flags, struct ss
     return rc;
 }
 
-static int parse_words(struct cli_inputs *in, struct cli_flags *flags, int argc, char **argv, struct ss_error *err)
+static int parse_words(struct cli_inputs *in, struct cli_flags *flags, int argc, char **argv,
+                       struct ss_error *err)
 {
     int rc = ss_job_parse(&in->job, argc, argv, cli_flag, flags, &in->notes, err);
 
     if (rc)
         return rc;
     if (!in->job.platform[0])
-        return cli_usage(err, "add --platform NAME; \"stepsim list platforms\" shows the names", "no --platform given");
+        return cli_usage(err, "add --platform NAME; \"stepsim list platforms\" shows the names",
+                         "no --platform given");
     return SS_OK;
 }
 
-int cli_inputs_load(struct cli_inputs *in, struct cli_flags *flags, int argc, char **argv, struct ss_error *err)
+int cli_inputs_load(struct cli_inputs *in, struct cli_flags *flags, int argc, char **argv,
+                    struct ss_error *err)
 {
     int rc;
 
@@ -106,13 +112,14 @@ int cli_inputs_load(struct cli_inputs *in, struct cli_flags *flags, int argc, ch
     if (!rc)
         rc = load_platform(in->job.platform, in->job.nodes, &in->platform, err);
     if (!rc)
-        rc = ss_stack_load(in->job.stack[0] ? in->job.stack : DEFAULT_STACK, ss_platform_card(in->platform)->name,
-                           &in->stack, err);
+        rc = ss_stack_load(in->job.stack[0] ? in->job.stack : DEFAULT_STACK,
+                           ss_platform_card(in->platform)->name, &in->stack, err);
     if (!rc)
         rc = apply_sets(flags, in->platform, &in->stack, err);
     if (!rc) {
         int gpus = ss_platform_gpus_per_node(in->platform);
-        rc = ss_job_finish(&in->job, &in->stack, ss_platform_nodes(in->platform) * gpus, gpus, &in->notes, err);
+        rc = ss_job_finish(&in->job, &in->stack, ss_platform_nodes(in->platform) * gpus, gpus, &in->notes,
+                           err);
     }
     if (rc)
         cli_inputs_free(in);

@@ -20,14 +20,10 @@ double ss_result_peak_flops(const struct ss_plan *plan, int sixteen_bit)
     if (sixteen_bit)
         return card->peak_bf16 > 0 ? card->peak_bf16 : card->peak_fp16;
     switch (plan->job->precision) {
-    case SS_FP32:
-        return card->peak_fp32;
-    case SS_FP16:
-        return card->peak_fp16;
-    case SS_FP8:
-        return card->peak_fp8;
-    default:
-        return card->peak_bf16;
+    case SS_FP32: return card->peak_fp32;
+    case SS_FP16: return card->peak_fp16;
+    case SS_FP8: return card->peak_fp8;
+    default: return card->peak_bf16;
     }
 }
 
@@ -108,7 +104,8 @@ static double mean_phase(const struct ss_plan_class *c, int chunks, int phase)
  * with free communication: what idles then is the schedule's own bubble, what idles beyond it comes
  * of unequal stages and of transfers.
  */
-static int schedule_bubble(const struct ss_plan *plan, int c, double *idle, double *makespan, struct ss_error *err)
+static int schedule_bubble(const struct ss_plan *plan, int c, double *idle, double *makespan,
+                           struct ss_error *err)
 {
     const struct ss_schedule *s = plan->schedule;
     size_t v = (size_t)s->chunks, p = (size_t)s->stages;

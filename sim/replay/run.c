@@ -13,7 +13,8 @@ static const char *schedule_name(const struct ss_job *job, int chunks)
     return chunks > 1 ? "interleaved" : "1f1b";
 }
 
-static int build_schedule(const struct ss_job *job, int world_size, struct ss_schedule **out, struct ss_error *err)
+static int build_schedule(const struct ss_job *job, int world_size, struct ss_schedule **out,
+                          struct ss_error *err)
 {
     struct ss_schedule_params params = {
         .stages = job->pp,

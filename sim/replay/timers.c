@@ -12,25 +12,25 @@
 #include "base/base.h"
 
 /* X(symbol, name in Megatron-LM 2021, name in Megatron core; "" = not printed there) */
-#define TIMER_LIST(X)                                                                             \
-    X(FORWARD_BACKWARD, "", "forward-backward")                                                   \
-    X(FORWARD_COMPUTE, "forward-compute", "forward-compute")                                      \
-    X(FORWARD_RECV, "forward-recv", "forward-recv")                                               \
-    X(FORWARD_SEND, "forward-send", "forward-send")                                               \
-    X(FORWARD_SEND_BACKWARD_RECV, "forward-send-backward-recv", "forward-send-backward-recv")     \
-    X(BACKWARD_COMPUTE, "backward-compute", "backward-compute")                                   \
-    X(BACKWARD_RECV, "backward-recv", "backward-recv")                                            \
-    X(BACKWARD_SEND, "backward-send", "backward-send")                                            \
-    X(BACKWARD_SEND_FORWARD_RECV, "backward-send-forward-recv", "backward-send-forward-recv")     \
-    X(GRADS_SYNC, "backward-params-all-reduce", "all-grads-sync")                                 \
-    X(EMBEDDING_SYNC, "backward-embedding-all-reduce", "embedding-grads-all-reduce")              \
-    X(PARAMS_GATHER, "", "params-all-gather")                                                     \
+#define TIMER_LIST(X)                                                                                        \
+    X(FORWARD_BACKWARD, "", "forward-backward")                                                              \
+    X(FORWARD_COMPUTE, "forward-compute", "forward-compute")                                                 \
+    X(FORWARD_RECV, "forward-recv", "forward-recv")                                                          \
+    X(FORWARD_SEND, "forward-send", "forward-send")                                                          \
+    X(FORWARD_SEND_BACKWARD_RECV, "forward-send-backward-recv", "forward-send-backward-recv")                \
+    X(BACKWARD_COMPUTE, "backward-compute", "backward-compute")                                              \
+    X(BACKWARD_RECV, "backward-recv", "backward-recv")                                                       \
+    X(BACKWARD_SEND, "backward-send", "backward-send")                                                       \
+    X(BACKWARD_SEND_FORWARD_RECV, "backward-send-forward-recv", "backward-send-forward-recv")                \
+    X(GRADS_SYNC, "backward-params-all-reduce", "all-grads-sync")                                            \
+    X(EMBEDDING_SYNC, "backward-embedding-all-reduce", "embedding-grads-all-reduce")                         \
+    X(PARAMS_GATHER, "", "params-all-gather")                                                                \
     X(OPTIMIZER, "optimizer", "optimizer")
 enum timer {
 #define X(sym, old, core) sym,
     TIMER_LIST(X)
 #undef X
-    TIMER_COUNT
+        TIMER_COUNT
 };
 
 struct timers {
@@ -99,7 +99,8 @@ static void template_times(struct timers *t, int index, int phase)
             else if (phase >= 0)
                 charge(t, BACKWARD_COMPUTE, seconds[e]);
             else
-                charge(t, OPTIMIZER, seconds[e] * t->program->mixes[event->index].fraction[SS_LABEL_OPTIMIZER]);
+                charge(t, OPTIMIZER,
+                       seconds[e] * t->program->mixes[event->index].fraction[SS_LABEL_OPTIMIZER]);
         } else if (phase >= 0 && (event->kind == SS_EV_WAIT_SEND || event->kind == SS_EV_WAIT_RECV)) {
             charge(t, transfer_timer(tpl, phase, event->kind, seen), seconds[e]);
         }
@@ -216,8 +217,8 @@ static int step_timer(struct ss_result *r)
     return SS_OK;
 }
 
-int ss_timers_fill(const struct ss_plan *plan, const struct ss_program *program, const struct ss_timeline *timeline,
-                   struct ss_result *r, struct ss_error *err)
+int ss_timers_fill(const struct ss_plan *plan, const struct ss_program *program,
+                   const struct ss_timeline *timeline, struct ss_result *r, struct ss_error *err)
 {
     const char *style = plan->stack->timers;
     struct timers t = {.program = program, .timeline = timeline, .cls = plan->class_of[plan->world_size - 1]};

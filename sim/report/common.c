@@ -81,10 +81,11 @@ int ss_report_warnings(const struct ss_run *run, const struct ss_report_options 
 
     memset(out, 0, sizeof *out);
     if (r && r->thrash)
-        rc = ss_notes_add(out,
-                          "stage %d is within %.1f %% of the card's memory: the allocator will retry and the run "
-                          "will be slower than predicted",
-                          r->peak_stage, 100 * (r->capacity - r->peak_device) / r->capacity);
+        rc = ss_notes_add(
+            out,
+            "stage %d is within %.1f %% of the card's memory: the allocator will retry and the run "
+            "will be slower than predicted",
+            r->peak_stage, 100 * (r->capacity - r->peak_device) / r->capacity);
     if (!rc)
         rc = add_all(out, &run->plan->warnings);
     if (!rc)

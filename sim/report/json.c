@@ -117,7 +117,8 @@ static int add_notes(json_t *o, const struct ss_run *run, const struct ss_report
     return rc;
 }
 
-int ss_json_run(const struct ss_run *run, const struct ss_report_options *opt, FILE *out, struct ss_error *err)
+int ss_json_run(const struct ss_run *run, const struct ss_report_options *opt, FILE *out,
+                struct ss_error *err)
 {
     const struct ss_result *r = run->result;
     json_t *o = ss_json_document("run");

@@ -104,7 +104,8 @@ int ss_json_write(json_t *document, FILE *out, struct ss_error *err)
 
     json_decref(document);
     if (rc)
-        return ss_fail(err, ferror(out) ? SS_ERR_IO : SS_ERR_NOMEM, NULL, 0, "cannot write the JSON document");
+        return ss_fail(err, ferror(out) ? SS_ERR_IO : SS_ERR_NOMEM, NULL, 0,
+                       "cannot write the JSON document");
     fputc('\n', out);
     return ss_report_done(out, err);
 }

@@ -65,7 +65,8 @@ static void text_stages(const struct ss_plan *plan, FILE *out)
     }
 }
 
-int ss_text_plan(const struct ss_run *run, const struct ss_report_options *opt, FILE *out, struct ss_error *err)
+int ss_text_plan(const struct ss_run *run, const struct ss_report_options *opt, FILE *out,
+                 struct ss_error *err)
 {
     const struct ss_plan *plan = run->plan;
     struct ss_notes warnings;
@@ -154,7 +155,8 @@ static json_t *json_stages(const struct ss_plan *plan)
     return stages;
 }
 
-int ss_json_plan(const struct ss_run *run, const struct ss_report_options *opt, FILE *out, struct ss_error *err)
+int ss_json_plan(const struct ss_run *run, const struct ss_report_options *opt, FILE *out,
+                 struct ss_error *err)
 {
     const struct ss_plan *plan = run->plan;
     struct ss_notes warnings;
@@ -181,7 +183,8 @@ int ss_json_plan(const struct ss_run *run, const struct ss_report_options *opt, 
     return ss_json_write(o, out, err);
 }
 
-int ss_report_plan(const struct ss_run *run, const struct ss_report_options *opt, FILE *out, struct ss_error *err)
+int ss_report_plan(const struct ss_run *run, const struct ss_report_options *opt, FILE *out,
+                   struct ss_error *err)
 {
     return opt->json ? ss_json_plan(run, opt, out, err) : ss_text_plan(run, opt, out, err);
 }

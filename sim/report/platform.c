@@ -7,8 +7,9 @@ static void text_card(const struct ss_card *card, FILE *out)
     char value[64];
 
     fprintf(out, "\n%s\n", card->name);
-#define X(field, id, unit, required, def, lo, hi, doc)                                                           \
-    fprintf(out, "  %-24s %12s  %s\n", id, ss_unit_format(card->field, SS_UNIT_##unit, value, sizeof value), doc);
+#define X(field, id, unit, required, def, lo, hi, doc)                                                       \
+    fprintf(out, "  %-24s %12s  %s\n", id, ss_unit_format(card->field, SS_UNIT_##unit, value, sizeof value), \
+            doc);
     SS_CARD_PROPS(X)
 #undef X
 }
@@ -72,8 +73,9 @@ int ss_report_platform(const struct ss_platform *p, int json, FILE *out, struct 
     fprintf(out, "%s: %d node%s x %d GPUs = %d x %s, hash %016llx\n", ss_platform_name(p), nodes,
             nodes == 1 ? "" : "s", gpus, nodes * gpus, ss_platform_card(p)->name,
             (unsigned long long)ss_platform_hash(p));
-    fprintf(out, "%d NICs a node of %.4g GB/s, NVLink %.4g GB/s a GPU and direction\n", ss_platform_nics_per_node(p),
-            ss_platform_nic_bandwidth(p) / 1e9, ss_platform_nvlink_bandwidth(p) / 1e9);
+    fprintf(out, "%d NICs a node of %.4g GB/s, NVLink %.4g GB/s a GPU and direction\n",
+            ss_platform_nics_per_node(p), ss_platform_nic_bandwidth(p) / 1e9,
+            ss_platform_nvlink_bandwidth(p) / 1e9);
     if (assumed[0])
         fprintf(out, "assumed, not known: %s\n", assumed);
     text_links(p, out);

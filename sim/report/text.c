@@ -11,7 +11,8 @@
 #define BAR_WIDTH 40
 #define GUESSED_SHOWN 4
 
-static const char *const color_good = "\033[1;32m", *const color_bad = "\033[1;31m", *const color_off = "\033[0m";
+static const char *const color_good = "\033[1;32m", *const color_bad = "\033[1;31m",
+                         *const color_off = "\033[0m";
 
 const char *ss_text_time(double seconds, char *buf, size_t size)
 {
@@ -28,8 +29,9 @@ void ss_text_job(const struct ss_plan *plan, FILE *out)
     const struct ss_platform *p = plan->platform;
 
     fprintf(out, "%s, %.3g parameters, %s, on %d node%s of %s: %d x %s\n",
-            job->model.name[0] ? job->model.name : "model", plan->parameters, ss_precision_name(job->precision),
-            ss_platform_nodes(p), ss_platform_nodes(p) == 1 ? "" : "s", ss_platform_name(p), plan->world_size, ss_platform_card(p)->name);
+            job->model.name[0] ? job->model.name : "model", plan->parameters,
+            ss_precision_name(job->precision), ss_platform_nodes(p), ss_platform_nodes(p) == 1 ? "" : "s",
+            ss_platform_name(p), plan->world_size, ss_platform_card(p)->name);
     fprintf(out, "tp %d, pp %d, cp %d, dp %d, %s", job->tp, job->pp, job->cp, plan->dp, plan->schedule->name);
     if (plan->schedule->chunks > 1)
         fprintf(out, " with %d chunks a rank", plan->schedule->chunks);
@@ -49,8 +51,8 @@ static void answer(const struct ss_result *r, const struct ss_report_options *op
     fprintf(out, ", %.0f TFLOP/s/GPU, MFU %.0f %%, ", r->tflops_per_gpu, 100 * r->mfu);
     if (opt->color)
         fputs(r->fits ? color_good : color_bad, out);
-    fprintf(out, "%s: %.1f of %.1f GiB on stage %d", r->fits ? "fits" : "does not fit", r->peak_device / SS_GIB,
-            r->capacity / SS_GIB, r->peak_stage);
+    fprintf(out, "%s: %.1f of %.1f GiB on stage %d", r->fits ? "fits" : "does not fit",
+            r->peak_device / SS_GIB, r->capacity / SS_GIB, r->peak_stage);
     if (opt->color)
         fputs(color_off, out);
     if (opt->measured_bytes > 0)
@@ -73,11 +75,12 @@ static void breakdown(const struct ss_result *r, FILE *out)
         n = n < 0 ? 0 : n > BAR_WIDTH ? BAR_WIDTH : n;
         memset(bar, '#', (size_t)n);
         bar[n] = '\0';
-        fprintf(out, "  %-10s %11.1f ms %5.1f %%%s%s\n", ss_label_name(l), 1e3 * part[l], 100 * share, n ? " " : "",
-                bar);
+        fprintf(out, "  %-10s %11.1f ms %5.1f %%%s%s\n", ss_label_name(l), 1e3 * part[l], 100 * share,
+                n ? " " : "", bar);
     }
     if (r->nstages > 1)
-        fprintf(out, "  pipeline bubble: %.4f of the ideal time, %.4f of all\n", r->bubble_ratio, r->bubble_fraction);
+        fprintf(out, "  pipeline bubble: %.4f of the ideal time, %.4f of all\n", r->bubble_ratio,
+                r->bubble_fraction);
 }
 
 /* Labels that matter on any stage become columns; the rest is summed. */
@@ -116,10 +119,11 @@ void ss_text_memory(const struct ss_result *r, FILE *out)
     for (int s = 0; s < r->nstages; s++) {
         const struct ss_stage_result *stage = &r->stages[s];
         const double *m = stage->memory;
-        fprintf(out, "  stage %-4d %7.2f %9.2f %9.2f %11.2f %7.2f %7.2f %7.2f%s\n", s, m[SS_MEM_WEIGHTS] / SS_GIB,
-                m[SS_MEM_GRADIENTS] / SS_GIB, m[SS_MEM_OPTIMIZER] / SS_GIB, m[SS_MEM_ACTIVATIONS] / SS_GIB,
-                m[SS_MEM_LOGITS] / SS_GIB, (m[SS_MEM_OTHER] + stage->device - stage->allocated) / SS_GIB,
-                stage->device / SS_GIB, s == r->peak_stage && r->nstages > 1 ? " *" : "");
+        fprintf(out, "  stage %-4d %7.2f %9.2f %9.2f %11.2f %7.2f %7.2f %7.2f%s\n", s,
+                m[SS_MEM_WEIGHTS] / SS_GIB, m[SS_MEM_GRADIENTS] / SS_GIB, m[SS_MEM_OPTIMIZER] / SS_GIB,
+                m[SS_MEM_ACTIVATIONS] / SS_GIB, m[SS_MEM_LOGITS] / SS_GIB,
+                (m[SS_MEM_OTHER] + stage->device - stage->allocated) / SS_GIB, stage->device / SS_GIB,
+                s == r->peak_stage && r->nstages > 1 ? " *" : "");
     }
 }
 
@@ -184,7 +188,8 @@ void ss_text_notes(const char *title, const struct ss_notes *notes, unsigned lon
         fprintf(out, "  - and %lu more (--json lists all)\n", notes->n - most);
 }
 
-int ss_text_run(const struct ss_run *run, const struct ss_report_options *opt, FILE *out, struct ss_error *err)
+int ss_text_run(const struct ss_run *run, const struct ss_report_options *opt, FILE *out,
+                struct ss_error *err)
 {
     const struct ss_result *r = run->result;
     struct ss_notes warnings, guessed = {0};
@@ -217,7 +222,8 @@ int ss_text_run(const struct ss_run *run, const struct ss_report_options *opt, F
     return ss_report_done(out, err);
 }
 
-int ss_report_run(const struct ss_run *run, const struct ss_report_options *opt, FILE *out, struct ss_error *err)
+int ss_report_run(const struct ss_run *run, const struct ss_report_options *opt, FILE *out,
+                  struct ss_error *err)
 {
     return opt->json ? ss_json_run(run, opt, out, err) : ss_text_run(run, opt, out, err);
 }

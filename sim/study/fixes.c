@@ -148,9 +148,18 @@ static int use_fsdp(struct ss_job *job, int dp, char *flags, size_t size)
 }
 
 static const change_fn changes[] = {
-    use_distributed_optimizer, use_sequence_parallel, use_flash, recompute_selective,
-    recompute_full,            halve_micro_batch,     double_tp, double_pp,
-    double_cp,                 drop_virtual_stages,   use_fsdp,  offload_optimizer,
+    use_distributed_optimizer,
+    use_sequence_parallel,
+    use_flash,
+    recompute_selective,
+    recompute_full,
+    halve_micro_batch,
+    double_tp,
+    double_pp,
+    double_cp,
+    drop_virtual_stages,
+    use_fsdp,
+    offload_optimizer,
 };
 #define NCHANGES (sizeof changes / sizeof changes[0])
 

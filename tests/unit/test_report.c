@@ -29,8 +29,8 @@ static void make(struct made *m, int argc, const char *const *argv)
     CU_ASSERT_EQUAL_FATAL(
         ss_stack_load("megatron-2407", ss_platform_card(m->platform)->name, &m->stack, &err), 0);
     int gpus = ss_platform_gpus_per_node(m->platform);
-    CU_ASSERT_EQUAL_FATAL(ss_job_finish(&m->job, &m->stack, ss_platform_nodes(m->platform) * gpus, gpus, &m->notes, &err),
-                          0);
+    CU_ASSERT_EQUAL_FATAL(
+        ss_job_finish(&m->job, &m->stack, ss_platform_nodes(m->platform) * gpus, gpus, &m->notes, &err), 0);
     CU_ASSERT_EQUAL_FATAL(ss_run_job(&m->job, &m->stack, m->platform, SS_ENGINE_NATIVE, &m->run, &err), 0);
 }
 
@@ -41,17 +41,35 @@ static void drop(struct made *m)
     ss_notes_free(&m->notes);
 }
 
-static const char *const small[] = {"--platform", "h800",  "--nodes", "1",    "--model", "llama3.1-8b",
-                                    "--bf16",     "--tp",  "2",       "--pp", "2",       "--seq",
-                                    "4096",       "--mbs", "1",       "--gbs", "16",     "--use-distributed-optimizer",
-                                    "--num-layers-per-virtual-pipeline-stage", "8", "--sequence-parallel"};
-static const char *const large[] = {"--platform", "h800", "--nodes", "1",    "--model", "llama3.1-70b",
-                                    "--bf16",     "--tp", "8",       "--seq", "4096",   "--mbs",
-                                    "1",          "--gbs", "1"};
+static const char *const small[] = {"--platform",
+                                    "h800",
+                                    "--nodes",
+                                    "1",
+                                    "--model",
+                                    "llama3.1-8b",
+                                    "--bf16",
+                                    "--tp",
+                                    "2",
+                                    "--pp",
+                                    "2",
+                                    "--seq",
+                                    "4096",
+                                    "--mbs",
+                                    "1",
+                                    "--gbs",
+                                    "16",
+                                    "--use-distributed-optimizer",
+                                    "--num-layers-per-virtual-pipeline-stage",
+                                    "8",
+                                    "--sequence-parallel"};
+static const char *const large[] = {"--platform",   "h800",   "--nodes", "1",     "--model",
+                                    "llama3.1-70b", "--bf16", "--tp",    "8",     "--seq",
+                                    "4096",         "--mbs",  "1",       "--gbs", "1"};
 #define COUNT(a) ((int)(sizeof(a) / sizeof(a)[0]))
 
 static json_t *report(const struct made *m, const struct ss_report_options *opt,
-                      int (*fn)(const struct ss_run *, const struct ss_report_options *, FILE *, struct ss_error *))
+                      int (*fn)(const struct ss_run *, const struct ss_report_options *, FILE *,
+                                struct ss_error *))
 {
     struct ss_error err = {0};
     char *text = NULL;
@@ -93,11 +111,34 @@ static double label_sum(const json_t *o)
 
 static void test_run_has_every_key(void)
 {
-    static const char *const keys[] = {
-        "schema_version", "version", "command", "predicted_outcome", "iteration_ms", "measured_ms", "error_pct",
-        "tflops_per_gpu", "tflops_causal_per_gpu", "mfu", "mfu_bf16", "hfu", "tokens_per_s_per_gpu", "bubble_ratio",
-        "bubble_fraction", "memory", "critical_stage", "breakdown_ms", "stage_breakdown", "timers_ms", "warnings",
-        "guessed", "engine", "level", "ranks_simulated", "events", "inputs", "timing"};
+    static const char *const keys[] = {"schema_version",
+                                       "version",
+                                       "command",
+                                       "predicted_outcome",
+                                       "iteration_ms",
+                                       "measured_ms",
+                                       "error_pct",
+                                       "tflops_per_gpu",
+                                       "tflops_causal_per_gpu",
+                                       "mfu",
+                                       "mfu_bf16",
+                                       "hfu",
+                                       "tokens_per_s_per_gpu",
+                                       "bubble_ratio",
+                                       "bubble_fraction",
+                                       "memory",
+                                       "critical_stage",
+                                       "breakdown_ms",
+                                       "stage_breakdown",
+                                       "timers_ms",
+                                       "warnings",
+                                       "guessed",
+                                       "engine",
+                                       "level",
+                                       "ranks_simulated",
+                                       "events",
+                                       "inputs",
+                                       "timing"};
     struct ss_report_options opt = {.json = 1, .measured_s = 1, .wall_s = 0.5};
     struct made m;
 
@@ -135,14 +176,16 @@ static void test_parts_sum_to_the_whole(void)
     CU_ASSERT_DOUBLE_EQUAL(label_sum(json_object_get(o, "breakdown_ms")), iteration, 1e-9 * iteration);
     json_t *stages = json_object_get(o, "stage_breakdown");
     CU_ASSERT_EQUAL(json_array_size(stages), 2);
-    json_array_foreach(stages, i, stage) {
+    json_array_foreach(stages, i, stage)
+    {
         CU_ASSERT_EQUAL(number(stage, "stage"), i);
         CU_ASSERT_DOUBLE_EQUAL(label_sum(stage), iteration, 1e-9 * iteration);
     }
     json_t *memory = json_object_get(o, "memory");
     stages = json_object_get(memory, "stages");
     CU_ASSERT_EQUAL(json_array_size(stages), 2);
-    json_array_foreach(stages, i, stage) {
+    json_array_foreach(stages, i, stage)
+    {
         double sum = 0;
         for (int k = 0; k < SS_MEM_COUNT; k++) {
             char key[32];
@@ -212,9 +255,9 @@ static void test_a_job_that_does_not_fit_is_complete(void)
 /* What a fix promises is what a run of the changed job gives. */
 static void test_fixes_are_checked_by_a_run(void)
 {
-    static const char *const job[] = {"--platform", "h800", "--nodes", "4",     "--model", "llama3.1-8b",
-                                      "--bf16",     "--seq", "16384",  "--mbs", "4",       "--gbs",
-                                      "256",        "--use-distributed-optimizer"};
+    static const char *const job[] = {
+        "--platform", "h800",  "--nodes", "4", "--model", "llama3.1-8b", "--bf16",
+        "--seq",      "16384", "--mbs",   "4", "--gbs",   "256",         "--use-distributed-optimizer"};
     const char *changed[64];
     struct ss_error err = {0};
     struct ss_fix fixes[3];
@@ -248,11 +291,12 @@ static void test_plan_lists_all_layers(void)
     int layers = 0, embeddings = 0, losses = 0;
     size_t i, k;
     json_array_foreach(json_object_get(o, "stages"), i, stage)
-        json_array_foreach(json_object_get(stage, "chunks"), k, chunk) {
-            layers += (int)number(chunk, "layers");
-            embeddings += json_is_true(json_object_get(chunk, "embedding"));
-            losses += json_is_true(json_object_get(chunk, "loss"));
-        }
+        json_array_foreach(json_object_get(stage, "chunks"), k, chunk)
+    {
+        layers += (int)number(chunk, "layers");
+        embeddings += json_is_true(json_object_get(chunk, "embedding"));
+        losses += json_is_true(json_object_get(chunk, "loss"));
+    }
     CU_ASSERT_EQUAL(layers, 32);
     CU_ASSERT_EQUAL(embeddings, 1);
     CU_ASSERT_EQUAL(losses, 1);
@@ -265,7 +309,8 @@ static void test_plan_lists_all_layers(void)
 
 static void test_an_error_is_one_object(void)
 {
-    struct ss_error e = {.code = SS_ERR_CONFIG, .line = 7, .file = "a\"b.args", .message = "no \xff way", .hint = "x"};
+    struct ss_error e = {
+        .code = SS_ERR_CONFIG, .line = 7, .file = "a\"b.args", .message = "no \xff way", .hint = "x"};
     char *text = NULL;
     size_t size = 0;
     FILE *f = open_memstream(&text, &size);

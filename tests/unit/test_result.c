@@ -218,7 +218,8 @@ int main(void)
     if (CU_initialize_registry() != CUE_SUCCESS)
         return 1;
     CU_pSuite suite = CU_add_suite("result", NULL, NULL);
-    CU_add_test(suite, "equal stages have only the schedule's bubble", test_equal_stages_have_only_the_schedules_bubble);
+    CU_add_test(suite, "equal stages have only the schedule's bubble",
+                test_equal_stages_have_only_the_schedules_bubble);
     CU_add_test(suite, "idle beyond the bubble is imbalance", test_idle_beyond_the_bubble_is_imbalance);
     CU_add_test(suite, "memory adds up and decides", test_memory_adds_up_and_decides);
     CU_add_test(suite, "rates", test_rates);
