@@ -383,44 +383,6 @@ static void schedule_slots(struct builder *b, int *template_of, int *seen)
 
 /* ---- classes ---- */
 
-static void name_class(struct builder *b, int c, const int *per_stage, int *nth)
-{
-    struct ss_program_class *out = &b->p->classes[c];
-    int stage = b->plan->classes[c].stage;
-    if (per_stage[stage] > 1)
-        snprintf(out->name, sizeof out->name, "stage%d.%d", stage, nth[stage]++);
-    else
-        snprintf(out->name, sizeof out->name, "stage%d", stage);
-}
-
-static int init_classes(struct builder *b)
-{
-    const struct ss_plan *plan = b->plan;
-    int stages = b->schedule->stages;
-    int *per_stage = ss_calloc(2 * (size_t)stages, sizeof *per_stage);
-    if (!per_stage)
-        return no_memory(b);
-    for (int c = 0; c < plan->nclasses; c++)
-        per_stage[plan->classes[c].stage]++;
-    for (int c = 0; c < plan->nclasses; c++) {
-        const struct ss_plan_class *in = &plan->classes[c];
-        struct ss_program_class *out = &b->p->classes[c];
-        name_class(b, c, per_stage, per_stage + stages);
-        out->stage = in->stage;
-        out->count = in->count;
-        out->first_rank = in->representative;
-        out->nstreams = in->norm >= 0 ? 2 : 1;
-        memcpy(out->memory, in->memory, sizeof out->memory);
-        out->slots = malloc(((size_t)b->schedule->nslots[in->stage] + 2) * sizeof *out->slots);
-        if (!out->slots) {
-            free(per_stage);
-            return no_memory(b);
-        }
-    }
-    free(per_stage);
-    return SS_OK;
-}
-
 static int lower_classes(struct builder *b)
 {
     size_t most = 1;
@@ -442,58 +404,7 @@ static int lower_classes(struct builder *b)
     return b->failed;
 }
 
-/* ---- what the program takes over from the plan ---- */
-
-static int copy_collective(const struct ss_collective *in, struct ss_collective *out)
-{
-    *out = *in;
-    out->members = malloc(((size_t)in->nmembers + 1) * sizeof *out->members);
-    out->phases = ss_calloc((size_t)in->nphases, sizeof *out->phases);
-    if (!out->members || !out->phases) {
-        out->nphases = 0;
-        return SS_ERR_NOMEM;
-    }
-    if (in->nmembers)
-        memcpy(out->members, in->members, (size_t)in->nmembers * sizeof *out->members);
-    for (int i = 0; i < in->nphases; i++) {
-        size_t n = (size_t)in->phases[i].nflows;
-        out->phases[i] = in->phases[i];
-        out->phases[i].flows = malloc((n + 1) * sizeof *out->phases[i].flows);
-        if (!out->phases[i].flows)
-            return SS_ERR_NOMEM;
-        if (n)
-            memcpy(out->phases[i].flows, in->phases[i].flows, n * sizeof *out->phases[i].flows);
-    }
-    return SS_OK;
-}
-
-static int copy_tables(struct builder *b)
-{
-    const struct ss_plan *plan = b->plan;
-    struct ss_program *p = b->p;
-    p->links = malloc(((size_t)plan->nlinks + 1) * sizeof *p->links);
-    p->paths = malloc(((size_t)plan->npaths + 1) * sizeof *p->paths);
-    p->collectives = ss_calloc((size_t)plan->ncollectives, sizeof *p->collectives);
-    p->classes = ss_calloc((size_t)plan->nclasses, sizeof *p->classes);
-    if (!p->links || !p->paths || !p->collectives || !p->classes)
-        return no_memory(b);
-    if (plan->nlinks)
-        memcpy(p->links, plan->links, (size_t)plan->nlinks * sizeof *p->links);
-    if (plan->npaths)
-        memcpy(p->paths, plan->paths, (size_t)plan->npaths * sizeof *p->paths);
-    p->nlinks = plan->nlinks;
-    p->npaths = plan->npaths;
-    p->nclasses = plan->nclasses;
-    for (; p->ncollectives < plan->ncollectives; p->ncollectives++)
-        if (copy_collective(&plan->collectives[p->ncollectives], &p->collectives[p->ncollectives])) {
-            p->ncollectives++; /* so that its parts are freed */
-            return no_memory(b);
-        }
-    const struct ss_schedule *s = plan->schedule;
-    snprintf(p->name, sizeof p->name, "%.24s-p%d-v%d-m%d", s->name, s->stages, s->chunks, s->microbatches);
-    p->memory_overhead_factor = 1 + (plan->stack ? plan->stack->fragmentation : 0);
-    return SS_OK;
-}
+/* ---- all together ---- */
 
 /* Entries of plan->p2p by class, as one counting sort. */
 static int bucket_paths(struct builder *b, int sends, int **start, int **entry)
@@ -514,9 +425,7 @@ static int bucket_paths(struct builder *b, int sends, int **start, int **entry)
 
 static int build(struct builder *b)
 {
-    int rc = copy_tables(b);
-    if (!rc)
-        rc = init_classes(b);
+    int rc = ss_program_copy(b->plan, b->p, b->err);
     if (!rc)
         rc = bucket_paths(b, 1, &b->out_start, &b->out_entry);
     if (!rc)

