@@ -133,7 +133,8 @@ const char *ss_nearest(const char *word, const char *const *names, size_t n)
     if (len > 63)
         return NULL;
     for (size_t i = 0; i < n; i++) {
-        if (!names[i] || strlen(names[i]) > 63)
+        size_t other = names[i] ? strlen(names[i]) : SIZE_MAX;
+        if (other > 63 || (other > len ? other - len : len - other) >= best_distance)
             continue;
         size_t d = distance(word, names[i]);
         if (d < best_distance) {
