@@ -162,8 +162,9 @@ int ss_deadlock_fail(const struct ss_program *p, const struct ss_cursor *at, str
         int two = peer >= 0 && peer != c && event_at(&b, peer);
         if (two)
             describe(&b, peer, second, sizeof second);
-        if (count > 1 + two)
-            snprintf(more, sizeof more, "; %d more classes are blocked", count - 1 - two);
+        int others = count - 1 - two;
+        if (others > 0)
+            snprintf(more, sizeof more, "; %d more %s blocked", others, others > 1 ? "classes are" : "class is");
     }
     ss_state_free(&b.st);
     free(b.streams);

@@ -100,36 +100,68 @@ static int check_collective(const struct ss_program *p, int g, int *seen, struct
     return 0;
 }
 
-static int check_member(const struct ss_collective *g, int cls)
+static int is_member(const struct ss_collective *g, int cls)
 {
+    int lo = 0, hi = g->nmembers; /* mostly ascending: then this finds it */
+    while (lo < hi) {
+        int mid = lo + (hi - lo) / 2;
+        if (g->members[mid] < cls)
+            lo = mid + 1;
+        else
+            hi = mid;
+    }
+    if (lo < g->nmembers && g->members[lo] == cls)
+        return 1;
     for (int i = 0; i < g->nmembers; i++)
         if (g->members[i] == cls)
             return 1;
     return 0;
 }
 
-static int check_event(const struct ss_program *p, const struct ss_event *e, int cls)
+/* Whatever class runs it. */
+static int event_ok(const struct ss_program *p, const struct ss_event *e)
+{
+    if (!amount_ok(e->amount))
+        return 0;
+    switch (e->kind) {
+    case SS_EV_COMPUTE: return index_ok(e->index, p->nmixes);
+    case SS_EV_SEND:
+    case SS_EV_RECV:
+    case SS_EV_WAIT_SEND:
+    case SS_EV_WAIT_RECV: return index_ok(e->index, p->nchannels);
+    case SS_EV_POST: return index_ok(e->index, p->ncollectives);
+    case SS_EV_WAIT: return 1;
+    case SS_EV_ALLOC:
+    case SS_EV_FREE: return index_ok(e->index, SS_MEM_COUNT);
+    default: return 0;
+    }
+}
+
+static int check_templates(const struct ss_program *p, struct ss_error *err)
+{
+    for (int t = 0; t < p->ntemplates; t++) {
+        if (!array_ok(p->templates[t].nevents, p->templates[t].events))
+            return bad(err, "template %d has no valid events", t);
+        for (int e = 0; e < p->templates[t].nevents; e++)
+            if (!event_ok(p, &p->templates[t].events[e]))
+                return bad(err, "event %d of template %s has a kind, index or amount that is not valid", e,
+                           p->templates[t].name);
+    }
+    return 0;
+}
+
+/* That this class may run it. */
+static int owner_ok(const struct ss_program *p, const struct ss_event *e, int cls)
 {
     switch (e->kind) {
-    case SS_EV_COMPUTE:
-        return amount_ok(e->amount) && index_ok(e->index, p->nmixes);
     case SS_EV_SEND:
-        return amount_ok(e->amount) && index_ok(e->index, p->nchannels) && p->channels[e->index].from == cls;
-    case SS_EV_WAIT_SEND:
-        return index_ok(e->index, p->nchannels) && p->channels[e->index].from == cls;
+    case SS_EV_WAIT_SEND: return p->channels[e->index].from == cls;
     case SS_EV_RECV:
-    case SS_EV_WAIT_RECV:
-        return index_ok(e->index, p->nchannels) && p->channels[e->index].to == cls;
+    case SS_EV_WAIT_RECV: return p->channels[e->index].to == cls;
     case SS_EV_POST:
-        return index_ok(e->aux, p->classes[cls].nstreams) && index_ok(e->index, p->ncollectives) &&
-               check_member(&p->collectives[e->index], cls);
-    case SS_EV_WAIT:
-        return index_ok(e->aux, p->classes[cls].nstreams);
-    case SS_EV_ALLOC:
-    case SS_EV_FREE:
-        return amount_ok(e->amount) && index_ok(e->index, SS_MEM_COUNT);
-    default:
-        return 0;
+        return index_ok(e->aux, p->classes[cls].nstreams) && is_member(&p->collectives[e->index], cls);
+    case SS_EV_WAIT: return index_ok(e->aux, p->classes[cls].nstreams);
+    default: return 1;
     }
 }
 
@@ -146,11 +178,9 @@ static int check_class(const struct ss_program *p, int cls, int *seen, struct ss
         if (seen[t] == cls + 1)
             continue;
         seen[t] = cls + 1;
-        if (!array_ok(p->templates[t].nevents, p->templates[t].events))
-            return bad(err, "template %d has no valid events", t);
         for (int e = 0; e < p->templates[t].nevents; e++)
-            if (!check_event(p, &p->templates[t].events[e], cls))
-                return bad(err, "%s slot %d event %d (of template %s) has an index or amount that is not valid there",
+            if (!owner_ok(p, &p->templates[t].events[e], cls))
+                return bad(err, "%s slot %d event %d (of template %s) uses a channel, stream or collective that is not its own",
                            c->name, i, e, p->templates[t].name);
     }
     return 0;
@@ -161,6 +191,8 @@ int ss_replay_precheck(const struct ss_program *p, struct ss_error *err)
     int rc = check_arrays(p, err);
     if (!rc)
         rc = check_network(p, err);
+    if (!rc)
+        rc = check_templates(p, err);
     if (rc)
         return rc;
     int n = p->ntemplates > p->nclasses ? p->ntemplates : p->nclasses;

@@ -88,6 +88,17 @@ static int outcome(const struct ss_program *p, const struct ss_board *b, struct 
     return b->hint[0] ? ss_hint(err, rc, "%s", b->hint) : rc;
 }
 
+/* The rounding of SimGrid's clock can, in theory, make it miss an end and stop; it then looks like a deadlock. */
+static int confirm_deadlock(const struct ss_program *p, struct ss_board *board, struct ss_error *err)
+{
+    struct ss_board *native = NULL;
+    if (board->status != SS_ERR_DEADLOCK || ss_replay_board(p, SS_ENGINE_NATIVE, NULL, 0, 0, &native, NULL))
+        return 0;
+    ss_board_free(native);
+    int rc = ss_fail(err, SS_ERR_ENGINE, NULL, 0, "SimGrid stopped before the end of a job that can run");
+    return ss_hint(err, rc, "use --engine native, which finishes it");
+}
+
 int ss_replay_board(const struct ss_program *p, int engine, const struct ss_observer *observers, int nobservers,
                     int accounts, struct ss_board **out, struct ss_error *err)
 {
@@ -106,6 +117,8 @@ int ss_replay_board(const struct ss_program *p, int engine, const struct ss_obse
         ss_tape_end(&tape);
     } else {
         rc = ss_child_replay(p, &tape, board, err);
+        if (!rc)
+            rc = confirm_deadlock(p, board, err);
     }
     ss_tape_free(&tape);
     if (!rc)

@@ -3,8 +3,6 @@
  * The SimGrid engine: an actor for the main thread of each class, workers for what runs in the background.
  * Runs in a child process that ends with _exit, so nothing is given back at the end.
  */
-#include <unistd.h>
-
 #include "replay/simgrid.h"
 
 ss_module_main ss_simgrid_main;
@@ -64,7 +62,8 @@ static void run_event(struct ss_sg_class *c, const struct ss_event *e)
         compute(c, e);
         break;
     case SS_EV_SEND:
-        sg->failed |= ss_state_send(&sg->st.channels[e->index], e->amount);
+        if (ss_state_send(&sg->st.channels[e->index], e->amount))
+            ss_sg_give_up(sg);
         ss_sg_advance_channel(sg, e->index);
         break;
     case SS_EV_RECV:
@@ -72,8 +71,9 @@ static void run_event(struct ss_sg_class *c, const struct ss_event *e)
         ss_sg_advance_channel(sg, e->index);
         break;
     case SS_EV_POST:
-        sg->failed |= ss_state_post(&sg->st, sg->st.stream0[c->index] + e->aux, e->index,
-                                    ss_state_member(&sg->st, e->index, c->index));
+        if (ss_state_post(&sg->st, sg->st.stream0[c->index] + e->aux, e->index,
+                          ss_state_member(&sg->st, e->index, c->index)))
+            ss_sg_give_up(sg);
         ss_sg_begin_ready(sg);
         break;
     case SS_EV_ALLOC:
@@ -107,8 +107,8 @@ static void class_main(int argc, char **argv)
         const struct ss_template *t = &sg->p->templates[pc->slots[c->at.slot].template_index];
         for (c->at.event = 0; c->at.event < t->nevents; c->at.event++) {
             run_event(c, &t->events[c->at.event]);
-            if (sg->failed)
-                _exit(1);
+            if (sg->tape->failed)
+                ss_sg_give_up(sg);
         }
     }
     c->at.event = 0;

@@ -63,7 +63,6 @@ struct ss_sg {
     struct ss_sg_worker *idle;
     int left, active; /* classes not at their end, transfers under way */
     int64_t events;
-    int failed;
 };
 
 /* ---- simgrid_platform.c ---- */
@@ -73,6 +72,8 @@ int ss_sg_platform(struct ss_sg *sg);
  * and contention amplifies such errors: it must be as small as rounding allows. The clock is moved by
  * now += end - now, which is exact but for steps that more than double it, so ulps of the longest step do. */
 void ss_sg_init_engine(int quiet_deadlock, size_t actors, double longest);
+/* Out of memory in the middle: ends the child, the caller gets the error. */
+void ss_sg_give_up(struct ss_sg *sg) __attribute__((noreturn));
 int ss_sg_fail(struct ss_board *board, int status, const char *hint, const char *fmt, ...)
     __attribute__((format(printf, 4, 5)));
 /* ---- simgrid_work.c: background transfers ---- */

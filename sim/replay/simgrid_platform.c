@@ -29,6 +29,13 @@ int ss_sg_fail(struct ss_board *board, int status, const char *hint, const char 
     return status;
 }
 
+void ss_sg_give_up(struct ss_sg *sg)
+{
+    sg->board->status = SS_ERR_NOMEM;
+    sg->board->finished = 1;
+    _exit(1);
+}
+
 void ss_sg_init_engine(int quiet_deadlock, size_t actors, double longest)
 {
     char precision[64];

@@ -13,8 +13,7 @@ static void start_job(struct ss_sg *sg, struct ss_sg_worker job)
     if (w) {
         sg->idle = w->next;
     } else if (!(w = calloc(1, sizeof *w))) {
-        sg->failed = 1;
-        return;
+        ss_sg_give_up(sg);
     }
     int fresh = !w->sem;
     w->job = job.job;
@@ -52,10 +51,8 @@ static void hold(struct ss_sg_worker *w, size_t i, int cls, double share)
     if (i >= w->cap_holds) {
         size_t cap = 2 * i + 2;
         sg_exec_t *grown = realloc(w->holds, cap * sizeof *grown);
-        if (!grown) {
-            w->sg->failed = 1;
-            return;
-        }
+        if (!grown)
+            ss_sg_give_up(w->sg);
         w->holds = grown;
         w->cap_holds = cap;
     }
@@ -182,10 +179,8 @@ static void end_collective(struct ss_sg *sg, int instance)
     const struct ss_collective *g = &sg->p->collectives[in.collective];
     const int *members = sg->st.member + sg->st.member0[in.collective];
     int *streams = malloc((size_t)g->nmembers * sizeof *streams);
-    if (!streams) {
-        sg->failed = 1;
-        return;
-    }
+    if (!streams)
+        ss_sg_give_up(sg);
     ss_tape_transfer(sg->tape, -1, in.collective, in.begin, simgrid_get_clock(), g->bytes);
     ss_state_end_instance(&sg->st, instance, streams);
     int nwoken = 0;

@@ -452,7 +452,7 @@ static void test_deadlock_end(void)
     make_wait_recv(p, ch);
     make_compute(p, 1, 1);
     make_event(p, 2, SS_EV_WAIT, 0, 0, 0);
-    check_deadlock(p, "stage0 is at its end", "1 more classes are blocked");
+    check_deadlock(p, "stage0 is at its end", "1 more class is blocked");
     p = make_program(1, 1);
     make_event(p, 0, SS_EV_WAIT, 0, 0, 0);
     check_deadlock(p, "collective 1 of stream 0, which it never posts", "stage0");

@@ -45,13 +45,16 @@ struct maker {
     struct owed *owed;
     int nowed;
     int coarse;  /* few different amounts: many things happen at one instant */
+    int wide;    /* amounts of very different size */
     int weights; /* flows stand for several */
     int shares;  /* transfers hold SMs */
 };
 
 static double amount(struct maker *m, double most)
 {
-    return m->coarse ? most * (1 + draw_int(&m->d, 3)) / 4 : most * draw_real(&m->d);
+    if (m->coarse)
+        return most * (1 + draw_int(&m->d, 3)) / 4;
+    return most * (m->wide ? pow(10, -8 * draw_real(&m->d)) : draw_real(&m->d));
 }
 
 static double share(struct maker *m)
@@ -157,6 +160,7 @@ static struct ss_program *make_random(uint64_t seed)
     struct maker m = {.d = {seed, 0}};
     m.p = make_program(1 + draw_int(&m.d, 6), 1 + draw_int(&m.d, 3));
     m.coarse = draw_int(&m.d, 3) == 0;
+    m.wide = draw_int(&m.d, 4) == 0;
     m.weights = draw_int(&m.d, 3) == 0;
     m.shares = draw_int(&m.d, 3) > 0;
     m.p->mixes = make_room(m.p->mixes, m.p->nmixes++, sizeof *m.p->mixes);
