@@ -43,7 +43,8 @@ struct builder {
 
 static int no_memory(struct builder *b)
 {
-    return ss_fail(b->err, SS_ERR_NOMEM, NULL, 0, "no memory for the program of %d classes", b->plan->nclasses);
+    return ss_fail(b->err, SS_ERR_NOMEM, NULL, 0, "no memory for the program of %d classes",
+                   b->plan->nclasses);
 }
 
 /* ---- events ---- */
@@ -186,8 +187,13 @@ static int find_channel(struct builder *b, const struct ss_comm_op *op)
         return 0;
     }
     const struct ss_p2p_path *path = &b->plan->p2p[entry];
-    b->p->channels[b->p->nchannels++] = (struct ss_channel){.from = path->from, .to = path->to, .tag = op->backward,
-        .rendezvous = 1, .path = path->path, .latency = path->latency, .sm_share = path->sm_share};
+    b->p->channels[b->p->nchannels++] = (struct ss_channel){.from = path->from,
+                                                            .to = path->to,
+                                                            .tag = op->backward,
+                                                            .rendezvous = 1,
+                                                            .path = path->path,
+                                                            .latency = path->latency,
+                                                            .sm_share = path->sm_share};
     *channel = b->p->nchannels;
     return *channel - 1;
 }
@@ -270,7 +276,8 @@ static void finish_slot(struct builder *b)
     add_slot(b, finish_template(b, "finish"), -1, -1, -1);
 }
 
-static void forward_work(struct builder *b, const struct ss_comm_variant *v, const double seconds[SS_LABEL_COUNT])
+static void forward_work(struct builder *b, const struct ss_comm_variant *v,
+                         const double seconds[SS_LABEL_COUNT])
 {
     const struct ss_chunk_cost *chunk = &b->plan->classes[b->cls].chunks[v->chunk];
     struct work w = work_begin(b, seconds);
@@ -310,7 +317,8 @@ static void backward(struct builder *b, const struct ss_comm_variant *v)
     memory(b, SS_EV_ALLOC, SS_MEM_OTHER, chunk->backward_extra_bytes);
     backward_work(b, v, v->chunk, split ? chunk->input_grad : chunk->backward);
     memory(b, SS_EV_FREE, SS_MEM_OTHER, chunk->backward_extra_bytes);
-    memory(b, SS_EV_FREE, SS_MEM_ACTIVATIONS, chunk->activation_bytes - (split ? chunk->weight_grad_bytes : 0));
+    memory(b, SS_EV_FREE, SS_MEM_ACTIVATIONS,
+           chunk->activation_bytes - (split ? chunk->weight_grad_bytes : 0));
     memory(b, SS_EV_FREE, SS_MEM_LOGITS, chunk->logits_bytes);
 }
 

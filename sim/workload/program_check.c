@@ -38,11 +38,13 @@ static int check_paths(const struct checker *c)
     for (int i = 0; i < p->npaths; i++) {
         const struct ss_path *path = &p->paths[i];
         if (path->nlinks < 0 || path->nlinks > SS_ROUTE_MAX)
-            return FAIL(LINE(c, path, i), "path %d has %d links, 0 to %d are possible", i, path->nlinks, SS_ROUTE_MAX);
+            return FAIL(LINE(c, path, i), "path %d has %d links, 0 to %d are possible", i, path->nlinks,
+                        SS_ROUTE_MAX);
         for (int k = 0; k < path->nlinks; k++)
-            if (path->link[k] < 0 || path->link[k] >= p->nlinks || !isfinite(path->weight[k]) || path->weight[k] <= 0)
-                return FAIL(LINE(c, path, i), "path %d: link %d with weight %g: out of range", i, path->link[k],
-                            path->weight[k]);
+            if (path->link[k] < 0 || path->link[k] >= p->nlinks || !isfinite(path->weight[k]) ||
+                path->weight[k] <= 0)
+                return FAIL(LINE(c, path, i), "path %d: link %d with weight %g: out of range", i,
+                            path->link[k], path->weight[k]);
     }
     return SS_OK;
 }
@@ -54,7 +56,8 @@ static int check_mixes(const struct checker *c)
         for (int k = 0; k < SS_LABEL_COUNT; k++) {
             double x = c->p->mixes[i].fraction[k];
             if (!amount_ok(x))
-                return FAIL(LINE(c, mix, i), "mix %d: fraction %g of %s is out of range", i, x, ss_label_name(k));
+                return FAIL(LINE(c, mix, i), "mix %d: fraction %g of %s is out of range", i, x,
+                            ss_label_name(k));
             sum += x;
         }
         if (fabs(sum - 1) > 1e-9)
@@ -70,7 +73,8 @@ static bool class_ok(const struct checker *c, int cls)
 
 static int compare_channels(const void *a, const void *b)
 {
-    const struct ss_channel *x = *(const struct ss_channel *const *)a, *y = *(const struct ss_channel *const *)b;
+    const struct ss_channel *x = *(const struct ss_channel *const *)a,
+                            *y = *(const struct ss_channel *const *)b;
     int d = (x->from > y->from) - (x->from < y->from);
     d = d ? d : (x->to > y->to) - (x->to < y->to);
     d = d ? d : (x->tag > y->tag) - (x->tag < y->tag);
@@ -104,12 +108,13 @@ static int check_channels(const struct checker *c)
         const struct ss_channel *ch = &p->channels[i];
         int line = LINE(c, channel, i);
         if (!class_ok(c, ch->from) || !class_ok(c, ch->to) || ch->from == ch->to)
-            return FAIL(line, "channel %d goes from class %d to class %d: they must be two classes", i, ch->from, ch->to);
+            return FAIL(line, "channel %d goes from class %d to class %d: they must be two classes", i,
+                        ch->from, ch->to);
         if (ch->path < 0 || ch->path >= p->npaths)
             return FAIL(line, "channel %d: there is no path %d", i, ch->path);
         if (ch->tag < 0 || !amount_ok(ch->latency) || !(ch->sm_share >= 0 && ch->sm_share <= 1))
-            return FAIL(line, "channel %d: tag %d, latency %g s or SM share %g is out of range", i, ch->tag, ch->latency,
-                        ch->sm_share);
+            return FAIL(line, "channel %d: tag %d, latency %g s or SM share %g is out of range", i, ch->tag,
+                        ch->latency, ch->sm_share);
     }
     return check_distinct_channels(c);
 }
@@ -124,7 +129,8 @@ static int check_members(const struct checker *c, int index, int *stamp)
         if (!class_ok(c, k->members[i]))
             return FAIL(line, "collective '%s': there is no class %d", k->name, k->members[i]);
         if (stamp[k->members[i]] == index + 1)
-            return FAIL(line, "collective '%s' names member %s twice", k->name, c->p->classes[k->members[i]].name);
+            return FAIL(line, "collective '%s' names member %s twice", k->name,
+                        c->p->classes[k->members[i]].name);
         stamp[k->members[i]] = index + 1;
     }
     return SS_OK;
@@ -139,17 +145,19 @@ static int check_collectives(const struct checker *c)
         const struct ss_collective *k = &c->p->collectives[i];
         int line = LINE(c, collective, i);
         rc = check_members(c, i, stamp);
-        if (!rc && (k->label < 0 || k->label >= SS_LABEL_COUNT || !amount_ok(k->bytes) || !(k->sm_share >= 0 && k->sm_share <= 1)))
-            rc = FAIL(line, "collective '%s': label %d, %g bytes or SM share %g is out of range", k->name, k->label,
-                      k->bytes, k->sm_share);
+        if (!rc && (k->label < 0 || k->label >= SS_LABEL_COUNT || !amount_ok(k->bytes) ||
+                    !(k->sm_share >= 0 && k->sm_share <= 1)))
+            rc = FAIL(line, "collective '%s': label %d, %g bytes or SM share %g is out of range", k->name,
+                      k->label, k->bytes, k->sm_share);
         for (int f = 0; f < k->nphases && !rc; f++) {
             if (!amount_ok(k->phases[f].latency))
-                rc = FAIL(line, "collective '%s': latency %g s is out of range", k->name, k->phases[f].latency);
+                rc = FAIL(line, "collective '%s': latency %g s is out of range", k->name,
+                          k->phases[f].latency);
             for (int n = 0; n < k->phases[f].nflows && !rc; n++) {
                 const struct ss_flow *flow = &k->phases[f].flows[n];
                 if (flow->path < 0 || flow->path >= c->p->npaths || !amount_ok(flow->bytes))
-                    rc = FAIL(line, "collective '%s': flow of %g bytes on path %d is out of range", k->name, flow->bytes,
-                              flow->path);
+                    rc = FAIL(line, "collective '%s': flow of %g bytes on path %d is out of range", k->name,
+                              flow->bytes, flow->path);
             }
         }
     }
@@ -170,9 +178,13 @@ static int check_event(const struct checker *c, int t, int e)
     int limit = 0, line = event_line(c, t, e);
     switch (ev->kind) {
     case SS_EV_COMPUTE: limit = p->nmixes; break;
-    case SS_EV_SEND: case SS_EV_RECV: case SS_EV_WAIT_SEND: case SS_EV_WAIT_RECV: limit = p->nchannels; break;
+    case SS_EV_SEND:
+    case SS_EV_RECV:
+    case SS_EV_WAIT_SEND:
+    case SS_EV_WAIT_RECV: limit = p->nchannels; break;
     case SS_EV_POST: limit = p->ncollectives; break;
-    case SS_EV_ALLOC: case SS_EV_FREE: limit = SS_MEM_COUNT; break;
+    case SS_EV_ALLOC:
+    case SS_EV_FREE: limit = SS_MEM_COUNT; break;
     case SS_EV_WAIT: break;
     default: return FAIL(line, "template %s event %d: there is no kind %d", tmpl->name, e, ev->kind);
     }
@@ -200,7 +212,8 @@ static int check_templates(const struct checker *c)
 }
 
 /* What an event demands of the class that runs it. */
-static int check_use(const struct checker *c, int cls, int t, const struct ss_event *ev, int line, const unsigned char *member)
+static int check_use(const struct checker *c, int cls, int t, const struct ss_event *ev, int line,
+                     const unsigned char *member)
 {
     const struct ss_program *p = c->p;
     const struct ss_program_class *k = &p->classes[cls];
@@ -209,13 +222,15 @@ static int check_use(const struct checker *c, int cls, int t, const struct ss_ev
     if (sends || receives) {
         const struct ss_channel *ch = &p->channels[ev->index];
         if ((sends ? ch->from : ch->to) != cls)
-            return FAIL(line, "class %s (template %s): %s on the channel from %s to %s (tag %d), of which it is not the %s",
-                        k->name, p->templates[t].name, ss_event_name(ev->kind), p->classes[ch->from].name,
-                        p->classes[ch->to].name, ch->tag, sends ? "sender" : "receiver");
+            return FAIL(
+                line,
+                "class %s (template %s): %s on the channel from %s to %s (tag %d), of which it is not the %s",
+                k->name, p->templates[t].name, ss_event_name(ev->kind), p->classes[ch->from].name,
+                p->classes[ch->to].name, ch->tag, sends ? "sender" : "receiver");
     }
     if ((ev->kind == SS_EV_POST || ev->kind == SS_EV_WAIT) && (ev->aux < 0 || ev->aux >= k->nstreams))
-        return FAIL(line, "class %s (template %s): there is no stream %d of %d", k->name, p->templates[t].name, ev->aux,
-                    k->nstreams);
+        return FAIL(line, "class %s (template %s): there is no stream %d of %d", k->name,
+                    p->templates[t].name, ev->aux, k->nstreams);
     if (ev->kind == SS_EV_POST && !member[ev->index])
         return FAIL(line, "class %s (template %s) posts collective '%s' without being a member", k->name,
                     p->templates[t].name, p->collectives[ev->index].name);
@@ -255,15 +270,17 @@ static int check_class(const struct checker *c, int cls, int *stamp, const unsig
     const struct ss_program_class *k = &p->classes[cls];
     int line = LINE(c, class_line, cls);
     if (k->count < 1 || k->first_rank < 0 || k->stage < 0 || k->nstreams < 0 || k->nstreams > SS_STREAMS_MAX)
-        return FAIL(line, "class %s: stage %d, %d ranks from rank %d, %d streams: out of range", k->name, k->stage,
-                    k->count, k->first_rank, k->nstreams);
+        return FAIL(line, "class %s: stage %d, %d ranks from rank %d, %d streams: out of range", k->name,
+                    k->stage, k->count, k->first_rank, k->nstreams);
     for (int i = 0; i < SS_MEM_COUNT; i++)
         if (!amount_ok(k->memory[i]))
-            return FAIL(line, "class %s: %g bytes of %s are out of range", k->name, k->memory[i], ss_mem_name(i));
+            return FAIL(line, "class %s: %g bytes of %s are out of range", k->name, k->memory[i],
+                        ss_mem_name(i));
     for (int i = 0; i < k->nslots; i++) {
         int t = k->slots[i].template_index;
         if (t < 0 || t >= p->ntemplates || k->slots[i].phase < -1 || k->slots[i].phase >= SS_PHASE_COUNT)
-            return FAIL(line, "class %s slot %d: template %d or phase %d does not exist", k->name, i, t, k->slots[i].phase);
+            return FAIL(line, "class %s slot %d: template %d or phase %d does not exist", k->name, i, t,
+                        k->slots[i].phase);
         if (stamp[t] == cls + 1)
             continue;
         stamp[t] = cls + 1;
@@ -340,8 +357,9 @@ static int check_all_names(const struct checker *c)
 
 int ss_program_check(const struct ss_program *p, struct ss_error *err)
 {
-    static int (*const steps[])(const struct checker *) = {check_paths, check_mixes, check_channels,
-        check_collectives, check_templates, check_classes, check_all_names};
+    static int (*const steps[])(const struct checker *) = {check_paths,       check_mixes,     check_channels,
+                                                           check_collectives, check_templates, check_classes,
+                                                           check_all_names};
     struct checker c = {p, err};
     if (!isfinite(p->memory_overhead_factor) || p->memory_overhead_factor < 1)
         return ss_fail(err, SS_ERR_INPUT, ss_program_file(p), 0, "memory overhead factor %g is less than 1",

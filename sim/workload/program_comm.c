@@ -50,17 +50,17 @@ struct op_list {
 struct lowering {
     const struct ss_schedule *s;
     struct ss_error *err;
-    int *stage_of;      /* [rank * chunks + chunk] */
-    int *order[2];      /* [virtual stage, microbatch]: number of that step in its rank's order */
+    int *stage_of; /* [rank * chunks + chunk] */
+    int *order[2]; /* [virtual stage, microbatch]: number of that step in its rank's order */
     /* of the rank at hand */
     int rank, warmup, total;
     struct step *step[2];
     int posted[2], waited[2]; /* steps whose input has been posted, waited for */
     int pending[2];           /* peer of a send that is not waited for, or -1 */
     struct op_list before, after;
-    struct op_list held;      /* batched: the steady forward's operations, until the backward */
-    int *first_of, *last_of;  /* [chunk]: slots of the first forward and the last weight gradient */
-    int *chain;               /* [phase * chunks + chunk]: first variant, or -1 */
+    struct op_list held;     /* batched: the steady forward's operations, until the backward */
+    int *first_of, *last_of; /* [chunk]: slots of the first forward and the last weight gradient */
+    int *chain;              /* [phase * chunks + chunk]: first variant, or -1 */
     size_t variant_cap;
 };
 
@@ -243,10 +243,11 @@ static int check_channel_order(struct lowering *l, int d, int i, int microbatch,
     int stage = l->stage_of[l->rank * l->s->chunks + step->chunk] + (d == FWD ? -1 : 1);
     int sent = l->order[d][(size_t)stage * (size_t)l->s->microbatches + (size_t)microbatch];
     if (sent <= latest[step->source])
-        return ss_fail(l->err, SS_ERR_UNSUPPORTED, NULL, 0,
-                       "schedule %s: rank %d uses what rank %d sends (%s, chunk %d, microbatch %d) in another order "
-                       "than it is sent",
-                       l->s->name, l->rank, step->source, d == FWD ? "forward" : "backward", step->chunk, microbatch);
+        return ss_fail(
+            l->err, SS_ERR_UNSUPPORTED, NULL, 0,
+            "schedule %s: rank %d uses what rank %d sends (%s, chunk %d, microbatch %d) in another order "
+            "than it is sent",
+            l->s->name, l->rank, step->source, d == FWD ? "forward" : "backward", step->chunk, microbatch);
     latest[step->source] = sent;
     return SS_OK;
 }

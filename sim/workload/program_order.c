@@ -28,7 +28,7 @@ struct runner {
     size_t *stream_base; /* first stream of a class */
     struct stream *streams;
     struct channel *channels;
-    int *arrived; /* [collective]: members at whose head it is */
+    int *arrived;     /* [collective]: members at whose head it is */
     int *look, nlook; /* classes with new heads */
     char *listed;
     double *memory, *peak; /* [class * SS_MEM_COUNT] */
@@ -38,7 +38,8 @@ struct runner {
 
 static int no_memory(struct runner *r)
 {
-    return ss_fail(r->err, SS_ERR_NOMEM, NULL, 0, "no memory to check a program of %d classes", r->p->nclasses);
+    return ss_fail(r->err, SS_ERR_NOMEM, NULL, 0, "no memory to check a program of %d classes",
+                   r->p->nclasses);
 }
 
 static void wake(struct runner *r, int cls)
@@ -54,7 +55,8 @@ static int fail_at(struct runner *r, int cls, const struct ss_cursor *at, const 
 {
     const struct ss_program_class *k = &r->p->classes[cls];
     const struct ss_template *t = &r->p->templates[k->slots[at->slot].template_index];
-    return ss_fail(r->err, SS_ERR_INPUT, ss_program_file(r->p), ss_program_event_line(r->p, cls, at->slot, at->event),
+    return ss_fail(r->err, SS_ERR_INPUT, ss_program_file(r->p),
+                   ss_program_event_line(r->p, cls, at->slot, at->event),
                    "class %s slot %d event %d (%s in %s): %s", k->name, at->slot, at->event,
                    ss_event_name(t->events[at->event].kind), t->name, why);
 }
@@ -115,7 +117,8 @@ static void count_heads(struct runner *r, int cls)
         int collective = head_of(s);
         bool other = false;
         for (int k = 0; k < r->p->classes[cls].nstreams && collective >= 0; k++)
-            other = other || (k != i && stream_of(r, cls, k)->counted && head_of(stream_of(r, cls, k)) == collective);
+            other = other ||
+                    (k != i && stream_of(r, cls, k)->counted && head_of(stream_of(r, cls, k)) == collective);
         if (collective < 0 || s->counted || other)
             continue;
         s->counted = true;
@@ -194,8 +197,7 @@ static int step(struct runner *r, int cls, const struct ss_cursor *at, const str
             return 1;
         c->receive_waited++;
         return 0;
-    case SS_EV_POST:
-        return do_post(r, cls, ev);
+    case SS_EV_POST: return do_post(r, cls, ev);
     case SS_EV_WAIT:
         s = stream_of(r, cls, ev->aux);
         if (s->waited >= s->n)
@@ -205,10 +207,8 @@ static int step(struct runner *r, int cls, const struct ss_cursor *at, const str
         s->waited++;
         return 0;
     case SS_EV_ALLOC:
-    case SS_EV_FREE:
-        return do_memory(r, cls, at, ev);
-    default:
-        return 0;
+    case SS_EV_FREE: return do_memory(r, cls, at, ev);
+    default: return 0;
     }
 }
 
@@ -267,7 +267,8 @@ static int waits_for(struct runner *r, int cls)
     const struct ss_collective *k = &r->p->collectives[s->posted[s->done]];
     int missing = -1;
     for (int i = 0; i < k->nmembers; i++) /* a blocked one explains more than one that has ended */
-        if (!waits_at_head(r, k->members[i], s->posted[s->done]) && (missing < 0 || blocked(r, k->members[i]))) {
+        if (!waits_at_head(r, k->members[i], s->posted[s->done]) &&
+            (missing < 0 || blocked(r, k->members[i]))) {
             missing = k->members[i];
             if (blocked(r, missing))
                 break;
@@ -286,14 +287,16 @@ static void describe(struct runner *r, int cls, char out[320])
         snprintf(where, sizeof where, ", line %d", line);
     if (ev->kind == SS_EV_WAIT) {
         const struct stream *s = stream_of(r, cls, ev->aux);
-        snprintf(what, sizeof what, "wait for '%s' on stream %d", r->p->collectives[s->posted[s->done]].name, ev->aux);
+        snprintf(what, sizeof what, "wait for '%s' on stream %d", r->p->collectives[s->posted[s->done]].name,
+                 ev->aux);
     } else {
         const struct ss_channel *c = &r->p->channels[ev->index];
-        snprintf(what, sizeof what, "%s on channel %s>%s tag %d", ss_event_name(ev->kind), r->p->classes[c->from].name,
-                 r->p->classes[c->to].name, c->tag);
+        snprintf(what, sizeof what, "%s on channel %s>%s tag %d", ss_event_name(ev->kind),
+                 r->p->classes[c->from].name, r->p->classes[c->to].name, c->tag);
     }
     snprintf(out, 320, "class %s slot %d event %d (%s%s) waits for class %s%s", k->name, r->at[cls].slot,
-             r->at[cls].event, what, where, r->p->classes[other].name, blocked(r, other) ? "" : ", which has ended");
+             r->at[cls].event, what, where, r->p->classes[other].name,
+             blocked(r, other) ? "" : ", which has ended");
 }
 
 static int deadlock(struct runner *r)
@@ -322,8 +325,8 @@ static int deadlock(struct runner *r)
     } else {
         ss_fail(r->err, SS_ERR_DEADLOCK, ss_program_file(r->p), line, "deadlock: %s", first);
     }
-    return ss_hint(r->err, SS_ERR_DEADLOCK, "%d of %d classes are blocked; change the order of their events", total,
-                   r->p->nclasses);
+    return ss_hint(r->err, SS_ERR_DEADLOCK, "%d of %d classes are blocked; change the order of their events",
+                   total, r->p->nclasses);
 }
 
 static int leftovers(struct runner *r)
@@ -334,7 +337,8 @@ static int leftovers(struct runner *r)
             return ss_fail(r->err, SS_ERR_INPUT, ss_program_file(p), p->source ? p->source->channel[i] : 0,
                            "channel from %s to %s (tag %d): %lld sends meet %lld receives",
                            p->classes[p->channels[i].from].name, p->classes[p->channels[i].to].name,
-                           p->channels[i].tag, (long long)r->channels[i].sent, (long long)r->channels[i].received);
+                           p->channels[i].tag, (long long)r->channels[i].sent,
+                           (long long)r->channels[i].received);
     for (int c = 0; c < p->nclasses; c++)
         for (int k = 0; k < p->classes[c].nstreams; k++) {
             int collective = head_of(stream_of(r, c, k));

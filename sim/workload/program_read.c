@@ -7,8 +7,10 @@
 
 #define TEXT_MAX ((size_t)1 << 30)
 
-const char *const ss_link_kind_words[SS_LINK_KIND_COUNT] = {
-    [SS_LINK_NVLINK] = "nvlink", [SS_LINK_NIC] = "nic", [SS_LINK_UPLINK] = "uplink", [SS_LINK_OTHER] = "other"};
+const char *const ss_link_kind_words[SS_LINK_KIND_COUNT] = {[SS_LINK_NVLINK] = "nvlink",
+                                                            [SS_LINK_NIC] = "nic",
+                                                            [SS_LINK_UPLINK] = "uplink",
+                                                            [SS_LINK_OTHER] = "other"};
 
 int ss_read_fail(struct ss_reader *r, const char *fmt, ...)
 {
@@ -71,7 +73,8 @@ int ss_read_int(struct ss_reader *r, size_t word, const char *what, int lo, int 
     if (word >= r->in.nwords)
         return ss_read_fail(r, "%s is missing", what);
     if (ss_parse_i64(r->in.words[word].text, lo, hi, &value))
-        return ss_read_fail(r, "%s '%.60s' is not a whole number from %d to %d", what, r->in.words[word].text, lo, hi);
+        return ss_read_fail(r, "%s '%.60s' is not a whole number from %d to %d", what, r->in.words[word].text,
+                            lo, hi);
     *out = (int)value;
     return SS_OK;
 }
@@ -140,9 +143,15 @@ static const struct {
     const char *word;
     int (*read)(struct ss_reader *);
 } statements[] = {
-    {"program", read_program}, {"memory-overhead", read_overhead}, {"link", ss_read_link},
-    {"path", ss_read_path},    {"mix", ss_read_mix},               {"channel", ss_read_channel},
-    {"collective", ss_read_collective}, {"template", ss_read_template}, {"class", ss_read_class},
+    {"program", read_program},
+    {"memory-overhead", read_overhead},
+    {"link", ss_read_link},
+    {"path", ss_read_path},
+    {"mix", ss_read_mix},
+    {"channel", ss_read_channel},
+    {"collective", ss_read_collective},
+    {"template", ss_read_template},
+    {"class", ss_read_class},
 };
 
 static int read_statement(struct ss_reader *r)
@@ -199,7 +208,8 @@ static int parse(char *text, size_t len, const char *name, struct ss_program **o
         rc = ss_fail(err, SS_ERR_INPUT, name, 0, "the file holds a zero byte: it is not a program text");
     else if (!(rc = begin(&r, name)))
         rc = read_all(&r);
-    struct ss_names *tables[] = {&r.links, &r.paths, &r.mixes, &r.channels, &r.collectives, &r.templates, &r.classes};
+    struct ss_names *tables[] = {&r.links,       &r.paths,     &r.mixes,  &r.channels,
+                                 &r.collectives, &r.templates, &r.classes};
     for (size_t i = 0; i < SS_ARRAY_LEN(tables); i++)
         ss_names_clear(tables[i]);
     ss_lines_free(&r.in);

@@ -77,11 +77,13 @@ static int read_event(struct ss_reader *r, int kind, struct events *out)
         rc = rc ? rc : read_stream(r, 2, &ev);
         break;
     case SS_EV_WAIT: rc = read_stream(r, 1, &ev); break;
-    case SS_EV_ALLOC: case SS_EV_FREE: rc = read_memory_event(r, &ev); break;
+    case SS_EV_ALLOC:
+    case SS_EV_FREE: rc = read_memory_event(r, &ev); break;
     default: rc = ss_read_ref(r, 1, "channel", &r->channels, &ev.index);
     }
     if (!rc && r->in.nwords > most[kind])
-        rc = ss_read_fail(r, "unexpected '%.60s' behind '%s'", r->in.words[most[kind]].text, r->in.words[0].text);
+        rc = ss_read_fail(r, "unexpected '%.60s' behind '%s'", r->in.words[most[kind]].text,
+                          r->in.words[0].text);
     if (!rc && (ss_grow(&out->event, &out->cap, out->n + 1, sizeof ev) ||
                 ss_grow(&out->line, &out->line_cap, out->n + 1, sizeof *out->line)))
         rc = ss_read_nomem(r);
@@ -228,7 +230,8 @@ static int add_slot(struct class_reader *c, struct ss_program_slot slot, int lin
         return rc;
     k->slots[k->nslots++] = slot;
     for (int i = 0; i < t->nevents && !c->streams_given; i++)
-        if ((t->events[i].kind == SS_EV_POST || t->events[i].kind == SS_EV_WAIT) && t->events[i].aux >= c->top_stream)
+        if ((t->events[i].kind == SS_EV_POST || t->events[i].kind == SS_EV_WAIT) &&
+            t->events[i].aux >= c->top_stream)
             c->top_stream = t->events[i].aux + 1;
     return SS_OK;
 }
@@ -254,8 +257,8 @@ static int slot_events(struct class_reader *c, const char *name, int line, int *
     if (!rc && known >= 0) {
         *index = known;
         if (!same_events(&r->p->templates[known], &e))
-            rc = ss_read_fail(r, "the slot of line %d has other events than template '%s' of line %d", line, name,
-                              r->source->template_line[known]);
+            rc = ss_read_fail(r, "the slot of line %d has other events than template '%s' of line %d", line,
+                              name, r->source->template_line[known]);
     } else if (!rc) {
         if (!name)
             rc = made_name(r, the_class(c)->name, the_class(c)->nslots, &name);
@@ -275,7 +278,8 @@ static int read_slot(struct class_reader *c)
     if (rc)
         return rc;
     if (r->in.nwords != 2 && r->in.nwords != 5)
-        return ss_read_fail(r, "a slot is 'slot TEMPLATE [PHASE CHUNK MICROBATCH]', or with '{' and its events");
+        return ss_read_fail(r,
+                            "a slot is 'slot TEMPLATE [PHASE CHUNK MICROBATCH]', or with '{' and its events");
     const struct ss_word name = r->in.words[1];
     if (r->in.nwords == 5) {
         for (slot.phase = 0; slot.phase < SS_PHASE_COUNT; slot.phase++)
@@ -302,8 +306,9 @@ static int read_memory(struct class_reader *c)
     struct ss_pairs pairs = {c->r, 1, names, SS_MEM_COUNT, 0};
     int key, rc = SS_OK;
     while (!rc && (key = ss_pairs_next(&pairs)) != -1)
-        rc = key < -1 ? key + 1
-                      : ss_read_unit(c->r, pairs.at - 1, names[key], SS_UNIT_BYTES, &the_class(c)->memory[key]);
+        rc = key < -1
+                 ? key + 1
+                 : ss_read_unit(c->r, pairs.at - 1, names[key], SS_UNIT_BYTES, &the_class(c)->memory[key]);
     return rc;
 }
 
@@ -329,7 +334,8 @@ static int read_class_head(struct class_reader *c)
     struct ss_program_class *k = the_class(c);
     struct ss_pairs pairs = {r, 2, keys, SS_ARRAY_LEN(keys), 0};
     if (!opens(r))
-        return ss_read_fail(r, "a class starts with 'class NAME [stage N] [ranks N] [first N] [streams N] {'");
+        return ss_read_fail(r,
+                            "a class starts with 'class NAME [stage N] [ranks N] [first N] [streams N] {'");
     int key, rc = ss_read_name(r, 1, "class", k->name, sizeof k->name);
     if (!rc && (rc = ss_names_add(&r->classes, r->in.words[1].text)) != SS_OK)
         rc = rc == SS_ERR_NOMEM ? ss_read_nomem(r) : ss_read_fail(r, "a second class '%s'", k->name);
@@ -352,8 +358,8 @@ static int append_class(struct ss_reader *r, struct class_reader *c)
         return ss_read_nomem(r);
     const struct ss_program_class *before = c->index ? &r->p->classes[c->index - 1] : NULL;
     int64_t first = before ? (int64_t)before->first_rank + before->count : 0;
-    r->p->classes[c->index] = (struct ss_program_class){.stage = c->index, .count = 1,
-                                                        .first_rank = first < 1 << 28 ? (int)first : 0};
+    r->p->classes[c->index] = (struct ss_program_class){
+        .stage = c->index, .count = 1, .first_rank = first < 1 << 28 ? (int)first : 0};
     r->source->slot[c->index] = NULL;
     r->p->nclasses++;
     return ss_read_line_of(r, &r->source->class_line, &r->class_lines, c->index, r->in.line);

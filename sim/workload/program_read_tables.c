@@ -135,8 +135,10 @@ int ss_read_resolve(struct ss_reader *r)
         const struct ss_class_ref *ref = &r->refs[i];
         int cls = ss_names_find(&r->classes, ref->name);
         if (cls < 0) {
-            int rc = ss_fail(r->err, SS_ERR_INPUT, r->in.file, ref->line, "there is no class '%.80s'", ref->name);
-            const char *near = ss_nearest(ref->name, r->classes.name, r->classes.n < 10000 ? r->classes.n : 0);
+            int rc =
+                ss_fail(r->err, SS_ERR_INPUT, r->in.file, ref->line, "there is no class '%.80s'", ref->name);
+            const char *near =
+                ss_nearest(ref->name, r->classes.name, r->classes.n < 10000 ? r->classes.n : 0);
             return near ? ss_hint(r->err, rc, "did you mean '%s'?", near) : rc;
         }
         if (ref->kind == 2)
@@ -162,7 +164,8 @@ int ss_read_channel(struct ss_reader *r)
         size_t at = pairs.at - 1;
         const char *word = r->in.words[at].text;
         switch (key) {
-        case FROM: case TO: rc = refer(r, at, key == TO, index, 0); break;
+        case FROM:
+        case TO: rc = refer(r, at, key == TO, index, 0); break;
         case PATH: rc = ss_read_ref(r, at, "path", &r->paths, &ch.path); break;
         case TAG: rc = ss_read_int(r, at, "tag", 0, 1 << 20, &ch.tag); break;
         case LATENCY: rc = ss_read_unit(r, at, "latency", SS_UNIT_TIME, &ch.latency); break;

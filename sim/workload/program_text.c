@@ -20,7 +20,7 @@ struct writer {
     const struct ss_program *p;
     FILE *out;
     struct known_number *known;
-    unsigned char *own_name; /* [collective]: its name is its key */
+    unsigned char *own_name;  /* [collective]: its name is its key */
     int pure[SS_LABEL_COUNT]; /* mix that is all this label, or -1 */
     bool tagged;              /* channels are keyed by class names */
 };
@@ -54,7 +54,8 @@ static void channel_key(struct writer *w, int channel)
     const struct ss_channel *c = &w->p->channels[channel];
     char name[128];
     if (w->tagged)
-        snprintf(name, sizeof name, "%s>%s.%d", w->p->classes[c->from].name, w->p->classes[c->to].name, c->tag);
+        snprintf(name, sizeof name, "%s>%s.%d", w->p->classes[c->from].name, w->p->classes[c->to].name,
+                 c->tag);
     else
         snprintf(name, sizeof name, "c%d", channel);
     ss_word_write(name, w->out);
@@ -70,7 +71,8 @@ static void collective_key(struct writer *w, int collective)
 
 static int compare_collectives(const void *a, const void *b)
 {
-    return strcmp((*(const struct ss_collective *const *)a)->name, (*(const struct ss_collective *const *)b)->name);
+    return strcmp((*(const struct ss_collective *const *)a)->name,
+                  (*(const struct ss_collective *const *)b)->name);
 }
 
 /* Like the keys that are made for the others. */
@@ -237,16 +239,13 @@ static void write_event(struct writer *w, const struct ss_event *ev)
         collective_key(w, ev->index);
         fprintf(w->out, " stream %d", ev->aux);
         break;
-    case SS_EV_WAIT:
-        fprintf(w->out, " stream %d", ev->aux);
-        break;
+    case SS_EV_WAIT: fprintf(w->out, " stream %d", ev->aux); break;
     case SS_EV_ALLOC:
     case SS_EV_FREE:
         fprintf(w->out, "%s ", ss_mem_name(ev->index));
         number(w, ev->amount, SS_UNIT_BYTES);
         break;
-    default:
-        channel_key(w, ev->index);
+    default: channel_key(w, ev->index);
     }
     fputc('\n', w->out);
 }
@@ -304,7 +303,8 @@ static void write_class(struct writer *w, const struct ss_program_class *k, int 
     bool any = false;
     fputs("class ", w->out);
     ss_word_write(k->name, w->out);
-    fprintf(w->out, " stage %d ranks %d first %d streams %d {\n", k->stage, k->count, k->first_rank, k->nstreams);
+    fprintf(w->out, " stage %d ranks %d first %d streams %d {\n", k->stage, k->count, k->first_rank,
+            k->nstreams);
     for (int i = 0; i < SS_MEM_COUNT; i++) {
         if (k->memory[i] == 0)
             continue;

@@ -55,13 +55,14 @@ struct ss_reader {
     struct ss_error *err;
     struct ss_names links, paths, mixes, channels, collectives, templates, classes;
     size_t link_cap, path_cap, mix_cap, channel_cap, collective_cap, template_cap, class_cap;
-    size_t path_lines, mix_lines, channel_lines, collective_lines, class_lines, template_lines, event_cap, slot_cap;
+    size_t path_lines, mix_lines, channel_lines, collective_lines, class_lines, template_lines, event_cap,
+        slot_cap;
     /* Classes may be named before they are there: kept by word until the end. */
     struct ss_class_ref {
         const char *name;
         int line;
         int kind, index, member; /* 0: channel from, 1: channel to, 2: collective member */
-    } *refs;
+    } * refs;
     size_t nrefs, ref_cap;
     char **made; /* names that are not in the text */
     size_t nmade, made_cap;

@@ -3,8 +3,8 @@
 #ifndef PLAN_FIXTURE_H
 #define PLAN_FIXTURE_H
 
-#include <stdlib.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "stepsim/plan.h"
@@ -111,7 +111,8 @@ static void fixture_paths(struct fixture *f, int per_stage)
         }
 }
 
-static struct fixture *fixture_make_group(const char *name, int p, int v, int m, int group, int overlap, int flags)
+static struct fixture *fixture_make_group(const char *name, int p, int v, int m, int group, int overlap,
+                                          int flags)
 {
     struct ss_schedule_params params = {p, v, m, group, overlap};
     struct fixture *f = calloc(1, sizeof *f);
@@ -139,7 +140,8 @@ static struct fixture *fixture_make_group(const char *name, int p, int v, int m,
     for (int c = 0; c < n; c++)
         all[c] = c;
     if (flags & FIXTURE_DP) {
-        int embedding = fixture_collective(plan, "embedding", all, n, 0), norm = fixture_collective(plan, "norm", all, n, 0);
+        int embedding = fixture_collective(plan, "embedding", all, n, 0),
+            norm = fixture_collective(plan, "norm", all, n, 0);
         for (int c = 0; c < n; c++) {
             plan->classes[c].npost = 1;
             plan->classes[c].post = malloc(sizeof(int));

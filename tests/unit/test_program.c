@@ -38,7 +38,8 @@ static struct ss_program *parse(const char *text, struct ss_error *err)
 /* ---- lowering ---- */
 
 /* The k-th event of a class, in words: "send 1", "compute 2 ms". */
-static const char *describe(const struct ss_program *p, int cls, const struct ss_event *ev, char *out, size_t size)
+static const char *describe(const struct ss_program *p, int cls, const struct ss_event *ev, char *out,
+                            size_t size)
 {
     if (ev->kind == SS_EV_COMPUTE)
         snprintf(out, size, "compute %.10g", ev->amount);
@@ -80,39 +81,116 @@ static void expect_events(const struct ss_program *p, int cls, const char *const
 static void test_1f1b_events(void)
 {
     /* Three microbatches over two ranks: rank 0 warms up with one forward. */
-    static const char *const first[] = {
-        "compute 0.5", "compute 0.25", "post gather0.0",                              /* step */
-        "alloc activations 100", "alloc other 7", "wait 0", "compute 1", "free other 7", /* warm-up */
-        "send f1", "wait-send f1",
-        "alloc activations 100", "alloc other 7", "compute 1", "free other 7",        /* F1, B0 */
-        "send f1", "recv b1", "wait-recv b1", "wait-send f1",
-        "alloc other 9", "compute 2", "free other 9", "free activations 100",
-        "alloc activations 100", "alloc other 7", "compute 1", "free other 7",        /* F2, B1 */
-        "send f1", "recv b1", "wait-recv b1", "wait-send f1",
-        "alloc other 9", "compute 2", "free other 9", "free activations 100",
-        "recv b1", "wait-recv b1",                                                    /* cool-down: B2, cut at the bucket */
-        "alloc other 9", "compute 1", "post reduce0.0", "compute 1", "free other 9", "free activations 100",
-        "post embedding", "wait 0", "wait 0", "post norm", "wait 1", NULL};
-    static const char *const last[] = {
-        "compute 0.5", "compute 0.25", "post gather1.0",
-        "recv f0", "wait-recv f0",
-        "alloc activations 100", "alloc logits 11", "alloc other 7", "wait 0", "compute 1", "free other 7",
-        "alloc other 9", "compute 2", "free other 9", "free activations 100", "free logits 11",
-        "send b0", "recv f0", "wait-recv f0", "wait-send b0",
-        "alloc activations 100", "alloc logits 11", "alloc other 7", "compute 1", "free other 7",
-        "alloc other 9", "compute 2", "free other 9", "free activations 100", "free logits 11",
-        "send b0", "recv f0", "wait-recv f0", "wait-send b0",
-        "alloc activations 100", "alloc logits 11", "alloc other 7", "compute 1", "free other 7",
-        "alloc other 9", "compute 1", "post reduce1.0", "compute 1", "free other 9", "free activations 100", "free logits 11",
-        "send b0", "wait-send b0",
-        "post embedding", "wait 0", "wait 0", "post norm", "wait 1", NULL};
+    static const char *const first[] = {"compute 0.5",
+                                        "compute 0.25",
+                                        "post gather0.0", /* step */
+                                        "alloc activations 100",
+                                        "alloc other 7",
+                                        "wait 0",
+                                        "compute 1",
+                                        "free other 7", /* warm-up */
+                                        "send f1",
+                                        "wait-send f1",
+                                        "alloc activations 100",
+                                        "alloc other 7",
+                                        "compute 1",
+                                        "free other 7", /* F1, B0 */
+                                        "send f1",
+                                        "recv b1",
+                                        "wait-recv b1",
+                                        "wait-send f1",
+                                        "alloc other 9",
+                                        "compute 2",
+                                        "free other 9",
+                                        "free activations 100",
+                                        "alloc activations 100",
+                                        "alloc other 7",
+                                        "compute 1",
+                                        "free other 7", /* F2, B1 */
+                                        "send f1",
+                                        "recv b1",
+                                        "wait-recv b1",
+                                        "wait-send f1",
+                                        "alloc other 9",
+                                        "compute 2",
+                                        "free other 9",
+                                        "free activations 100",
+                                        "recv b1",
+                                        "wait-recv b1", /* cool-down: B2, cut at the bucket */
+                                        "alloc other 9",
+                                        "compute 1",
+                                        "post reduce0.0",
+                                        "compute 1",
+                                        "free other 9",
+                                        "free activations 100",
+                                        "post embedding",
+                                        "wait 0",
+                                        "wait 0",
+                                        "post norm",
+                                        "wait 1",
+                                        NULL};
+    static const char *const last[] = {"compute 0.5",
+                                       "compute 0.25",
+                                       "post gather1.0",
+                                       "recv f0",
+                                       "wait-recv f0",
+                                       "alloc activations 100",
+                                       "alloc logits 11",
+                                       "alloc other 7",
+                                       "wait 0",
+                                       "compute 1",
+                                       "free other 7",
+                                       "alloc other 9",
+                                       "compute 2",
+                                       "free other 9",
+                                       "free activations 100",
+                                       "free logits 11",
+                                       "send b0",
+                                       "recv f0",
+                                       "wait-recv f0",
+                                       "wait-send b0",
+                                       "alloc activations 100",
+                                       "alloc logits 11",
+                                       "alloc other 7",
+                                       "compute 1",
+                                       "free other 7",
+                                       "alloc other 9",
+                                       "compute 2",
+                                       "free other 9",
+                                       "free activations 100",
+                                       "free logits 11",
+                                       "send b0",
+                                       "recv f0",
+                                       "wait-recv f0",
+                                       "wait-send b0",
+                                       "alloc activations 100",
+                                       "alloc logits 11",
+                                       "alloc other 7",
+                                       "compute 1",
+                                       "free other 7",
+                                       "alloc other 9",
+                                       "compute 1",
+                                       "post reduce1.0",
+                                       "compute 1",
+                                       "free other 9",
+                                       "free activations 100",
+                                       "free logits 11",
+                                       "send b0",
+                                       "wait-send b0",
+                                       "post embedding",
+                                       "wait 0",
+                                       "wait 0",
+                                       "post norm",
+                                       "wait 1",
+                                       NULL};
     struct fixture *f = fixture_make("1f1b", 2, 1, 3, 1, FIXTURE_DP | FIXTURE_EXTRA);
     struct ss_program *p = lower(f);
     CU_ASSERT_FATAL(p != NULL);
     CU_ASSERT_EQUAL(ss_program_check(p, NULL), SS_OK);
     expect_events(p, 0, first);
     expect_events(p, 1, last);
-    CU_ASSERT_EQUAL(ss_program_event_count(p), (int64_t)(sizeof first + sizeof last) / (int64_t)sizeof *first - 2);
+    CU_ASSERT_EQUAL(ss_program_event_count(p),
+                    (int64_t)(sizeof first + sizeof last) / (int64_t)sizeof *first - 2);
     CU_ASSERT_EQUAL(p->nchannels, 2);
     CU_ASSERT(p->channels[0].rendezvous && p->channels[1].rendezvous);
     ss_program_free(p);
@@ -122,23 +200,48 @@ static void test_1f1b_events(void)
 static void test_interleaved_events(void)
 {
     /* Two ranks, two chunks, four microbatches, overlapped: receives are posted one slot ahead. */
-    static const char *const overlapped[] = {
-        "compute 1", "send f1",                                          /* F0.0: nothing comes back yet */
-        "wait-send f1", "compute 1", "send f1", "recv f1",               /* F0.1; chunk 1 of microbatch 0 is due */
-        "wait-send f1", "wait-recv f1", "compute 1", "send f1", "recv f1", /* F1.0 */
-        "wait-send f1", "wait-recv f1", "compute 1", "send f1", "recv b1", /* F1.1, then the first backward's */
-        "wait-send f1", "compute 1", "send f1",                          /* F0.2 */
-        "wait-recv b1", "compute 2", "send b1", "recv b1",               /* B1.0 */
-        "wait-send f1", "compute 1", "send f1", "recv f1",               /* F0.3 */
-        "wait-send b1", "wait-recv b1", "compute 2", "send b1", "recv b1", /* B1.1 */
-        NULL};
-    static const char *const batched[] = {
-        "compute 1", "send f1", "wait-send f1",
-        "compute 1", "send f1", "recv f1", "wait-recv f1", "wait-send f1",
-        "compute 1", "send f1", "recv f1", "wait-recv f1", "wait-send f1",
-        "compute 1", "send f1", "recv b1", "wait-recv b1", "wait-send f1",
-        "compute 1", "compute 2", "send f1", "send b1", "recv b1", "wait-recv b1", "wait-send f1", "wait-send b1",
-        NULL};
+    static const char *const overlapped[] = {"compute 1",
+                                             "send f1", /* F0.0: nothing comes back yet */
+                                             "wait-send f1",
+                                             "compute 1",
+                                             "send f1",
+                                             "recv f1", /* F0.1; chunk 1 of microbatch 0 is due */
+                                             "wait-send f1",
+                                             "wait-recv f1",
+                                             "compute 1",
+                                             "send f1",
+                                             "recv f1", /* F1.0 */
+                                             "wait-send f1",
+                                             "wait-recv f1",
+                                             "compute 1",
+                                             "send f1",
+                                             "recv b1", /* F1.1, then the first backward's */
+                                             "wait-send f1",
+                                             "compute 1",
+                                             "send f1", /* F0.2 */
+                                             "wait-recv b1",
+                                             "compute 2",
+                                             "send b1",
+                                             "recv b1", /* B1.0 */
+                                             "wait-send f1",
+                                             "compute 1",
+                                             "send f1",
+                                             "recv f1", /* F0.3 */
+                                             "wait-send b1",
+                                             "wait-recv b1",
+                                             "compute 2",
+                                             "send b1",
+                                             "recv b1", /* B1.1 */
+                                             NULL};
+    static const char *const batched[] = {"compute 1",    "send f1",      "wait-send f1",
+                                          "compute 1",    "send f1",      "recv f1",
+                                          "wait-recv f1", "wait-send f1", "compute 1",
+                                          "send f1",      "recv f1",      "wait-recv f1",
+                                          "wait-send f1", "compute 1",    "send f1",
+                                          "recv b1",      "wait-recv b1", "wait-send f1",
+                                          "compute 1",    "compute 2",    "send f1",
+                                          "send b1",      "recv b1",      "wait-recv b1",
+                                          "wait-send f1", "wait-send b1", NULL};
     for (int overlap = 0; overlap < 2; overlap++) {
         struct fixture *f = fixture_make("interleaved", 2, 2, 4, overlap, 0);
         struct ss_program *p = lower(f);
@@ -169,7 +272,8 @@ static int unsound(const char *name, int p, int v, int m, int group, int overlap
     struct ss_error err = {0};
     int bad = !prog || ss_program_check(prog, &err) != SS_OK;
     if (bad) {
-        fprintf(stderr, "%s p=%d v=%d m=%d N=%d overlap=%d: %s\n", name, p, v, m, group, overlap, err.message);
+        fprintf(stderr, "%s p=%d v=%d m=%d N=%d overlap=%d: %s\n", name, p, v, m, group, overlap,
+                err.message);
     } else {
         long sends = 0;
         for (int c = 0; c < prog->nclasses; c++) {
@@ -184,7 +288,8 @@ static int unsound(const char *name, int p, int v, int m, int group, int overlap
                     now -= ev->amount;
                 most = fmax(most, now);
             }
-            bad += now != 0 || most != 100.0 * ss_schedule_in_flight(f->schedule, prog->classes[c].stage) * !!(flags & FIXTURE_EXTRA);
+            bad += now != 0 || most != 100.0 * ss_schedule_in_flight(f->schedule, prog->classes[c].stage) *
+                                           !!(flags & FIXTURE_EXTRA);
         }
         bad += sends != 2L * (p * v - 1) * m * (prog->nclasses / p);
     }
@@ -290,16 +395,41 @@ static void test_replay_equals_schedule(void)
 
 static void test_split_and_paired_slots(void)
 {
-    static const struct ss_slot split[] = {{SS_PHASE_F, 0, 0, -1, -1}, {SS_PHASE_FB, 0, 1, 0, 0},
-                                           {SS_PHASE_I, 0, 1, -1, -1}, {SS_PHASE_W, 0, 1, -1, -1}};
-    static const char *const want[] = {
-        "compute 0.5", "compute 0.25", "post gather0.0",
-        "alloc activations 100", "alloc logits 11", "alloc other 7", "wait 0", "compute 1", "free other 7",
-        "alloc activations 100", "alloc logits 11", "alloc other 16", "compute 3", "free other 16",
-        "free activations 100", "free logits 11",
-        "alloc other 9", "compute 1.25", "free other 9", "free activations 60", "free logits 11",
-        "compute 0.375", "post reduce0.0", "compute 0.375", "free activations 40",
-        "post embedding", "wait 0", "wait 0", "post norm", "wait 1", NULL};
+    static const struct ss_slot split[] = {{SS_PHASE_F, 0, 0, -1, -1},
+                                           {SS_PHASE_FB, 0, 1, 0, 0},
+                                           {SS_PHASE_I, 0, 1, -1, -1},
+                                           {SS_PHASE_W, 0, 1, -1, -1}};
+    static const char *const want[] = {"compute 0.5",
+                                       "compute 0.25",
+                                       "post gather0.0",
+                                       "alloc activations 100",
+                                       "alloc logits 11",
+                                       "alloc other 7",
+                                       "wait 0",
+                                       "compute 1",
+                                       "free other 7",
+                                       "alloc activations 100",
+                                       "alloc logits 11",
+                                       "alloc other 16",
+                                       "compute 3",
+                                       "free other 16",
+                                       "free activations 100",
+                                       "free logits 11",
+                                       "alloc other 9",
+                                       "compute 1.25",
+                                       "free other 9",
+                                       "free activations 60",
+                                       "free logits 11",
+                                       "compute 0.375",
+                                       "post reduce0.0",
+                                       "compute 0.375",
+                                       "free activations 40",
+                                       "post embedding",
+                                       "wait 0",
+                                       "wait 0",
+                                       "post norm",
+                                       "wait 1",
+                                       NULL};
     struct fixture *f = fixture_make("1f1b", 1, 1, 2, 1, FIXTURE_DP | FIXTURE_EXTRA);
     memcpy(f->schedule->slots[0], split, sizeof split);
     CU_ASSERT_EQUAL(ss_schedule_check(f->schedule, NULL), SS_OK);
@@ -315,8 +445,8 @@ static void test_split_and_paired_slots(void)
 
 static int same_collective(const struct ss_collective *a, const struct ss_collective *b)
 {
-    int same = !strcmp(a->name, b->name) && a->label == b->label && a->bytes == b->bytes && a->sm_share == b->sm_share &&
-               a->nmembers == b->nmembers && a->nphases == b->nphases;
+    int same = !strcmp(a->name, b->name) && a->label == b->label && a->bytes == b->bytes &&
+               a->sm_share == b->sm_share && a->nmembers == b->nmembers && a->nphases == b->nphases;
     for (int i = 0; same && i < a->nmembers; i++)
         same = a->members[i] == b->members[i];
     for (int i = 0; same && i < a->nphases; i++) {
@@ -340,32 +470,39 @@ static int same_program(const struct ss_program *a, const struct ss_program *b)
                x->path == y->path && x->latency == y->latency && x->sm_share == y->sm_share;
     }
     for (int i = 0; same && i < a->nlinks; i++)
-        same = !strcmp(a->links[i].name, b->links[i].name) && a->links[i].bandwidth == b->links[i].bandwidth &&
-               a->links[i].latency == b->links[i].latency && a->links[i].kind == b->links[i].kind;
+        same = !strcmp(a->links[i].name, b->links[i].name) &&
+               a->links[i].bandwidth == b->links[i].bandwidth && a->links[i].latency == b->links[i].latency &&
+               a->links[i].kind == b->links[i].kind;
     for (int i = 0; same && i < a->npaths; i++) {
         same = a->paths[i].nlinks == b->paths[i].nlinks;
         for (int k = 0; same && k < a->paths[i].nlinks; k++)
-            same = a->paths[i].link[k] == b->paths[i].link[k] && a->paths[i].weight[k] == b->paths[i].weight[k];
+            same =
+                a->paths[i].link[k] == b->paths[i].link[k] && a->paths[i].weight[k] == b->paths[i].weight[k];
     }
     for (int i = 0; same && i < a->ncollectives; i++)
         same = same_collective(&a->collectives[i], &b->collectives[i]);
     for (int i = 0; same && i < a->nmixes; i++)
         same = !memcmp(&a->mixes[i], &b->mixes[i], sizeof a->mixes[i]);
     for (int i = 0; same && i < a->ntemplates; i++)
-        same = !strcmp(a->templates[i].name, b->templates[i].name) && a->templates[i].nevents == b->templates[i].nevents;
+        same = !strcmp(a->templates[i].name, b->templates[i].name) &&
+               a->templates[i].nevents == b->templates[i].nevents;
     for (int c = 0; same && c < a->nclasses; c++) {
         struct ss_cursor x = {0, 0}, y = {0, 0};
         const struct ss_event *e, *g;
-        same = !strcmp(a->classes[c].name, b->classes[c].name) && a->classes[c].nslots == b->classes[c].nslots &&
-               a->classes[c].count == b->classes[c].count && a->classes[c].stage == b->classes[c].stage &&
-               a->classes[c].first_rank == b->classes[c].first_rank && a->classes[c].nstreams == b->classes[c].nstreams &&
+        same = !strcmp(a->classes[c].name, b->classes[c].name) &&
+               a->classes[c].nslots == b->classes[c].nslots && a->classes[c].count == b->classes[c].count &&
+               a->classes[c].stage == b->classes[c].stage &&
+               a->classes[c].first_rank == b->classes[c].first_rank &&
+               a->classes[c].nstreams == b->classes[c].nstreams &&
                !memcmp(a->classes[c].memory, b->classes[c].memory, sizeof a->classes[c].memory);
         for (int i = 0; same && i < a->classes[c].nslots; i++)
             same = !memcmp(&a->classes[c].slots[i], &b->classes[c].slots[i], sizeof a->classes[c].slots[i]);
         do {
             e = ss_program_next(a, c, &x);
             g = ss_program_next(b, c, &y);
-            same = same && !e == !g && (!e || (e->kind == g->kind && e->index == g->index && e->aux == g->aux && e->amount == g->amount));
+            same = same && !e == !g &&
+                   (!e || (e->kind == g->kind && e->index == g->index && e->aux == g->aux &&
+                           e->amount == g->amount));
         } while (same && e);
     }
     return same;
@@ -384,7 +521,8 @@ static void round_trip(struct fixture *f)
         CU_ASSERT_FATAL(back != NULL);
         CU_ASSERT(same_program(p, back));
         CU_ASSERT_EQUAL(ss_program_check(back, NULL), SS_OK);
-        char *again = text_of(back, expanded), *other = text_of(back, !expanded), *direct = text_of(p, !expanded);
+        char *again = text_of(back, expanded), *other = text_of(back, !expanded),
+             *direct = text_of(p, !expanded);
         CU_ASSERT_STRING_EQUAL(text, again);
         CU_ASSERT_STRING_EQUAL(other, direct);
         free(text);
@@ -424,10 +562,12 @@ static const char hand_written[] =
     "    memory weights 1GiB gradients 2GiB\n"
     "    compute 10ms\n    send there 1kB\n    wait-send there\n"
     "    slot work F 1 2\n"
-    "    slot - B 1 2 {\n        recv back\n        wait-recv back\n        post sum stream 1\n        wait stream 1\n    }\n"
+    "    slot - B 1 2 {\n        recv back\n        wait-recv back\n        post sum stream 1\n        wait "
+    "stream 1\n    }\n"
     "}\n"
     "class b stage 5 first 100 {\n"
-    "    recv there\n    wait-recv there\n    alloc other 1MB\n    free other 1MB\n    send back 2kB\n    wait-send back\n"
+    "    recv there\n    wait-recv there\n    alloc other 1MB\n    free other 1MB\n    send back 2kB\n    "
+    "wait-send back\n"
     "    post sum\n    wait\n"
     "    compute 1s recompute\n    compute 2s recompute\n"
     "}\n";
@@ -539,8 +679,8 @@ static void test_text_errors(void)
         struct ss_program *p = parse(cases[i].text, &err);
         if (p || err.code != SS_ERR_INPUT || (cases[i].line && err.line != cases[i].line) ||
             strcmp(err.file, "t.prog") != 0 || !strstr(err.message, cases[i].words)) {
-            fprintf(stderr, "case %zu: '%s' line %d, expected '%s' line %d\n", i, err.message, err.line, cases[i].words,
-                    cases[i].line);
+            fprintf(stderr, "case %zu: '%s' line %d, expected '%s' line %d\n", i, err.message, err.line,
+                    cases[i].words, cases[i].line);
             CU_FAIL("text error");
         }
         CU_ASSERT_PTR_NULL(parse(cases[i].text, NULL));
@@ -554,9 +694,9 @@ static void test_text_errors(void)
 
 /* ---- check ---- */
 
-#define TWO_CLASSES(a, b) \
-    "program x\npath p\nchannel f from a to b path p rendezvous yes\nchannel g from b to a path p tag 1\n" \
-    "collective k {\nmembers a b\n}\ncollective l {\nmembers a b\n}\n" \
+#define TWO_CLASSES(a, b)                                                                                    \
+    "program x\npath p\nchannel f from a to b path p rendezvous yes\nchannel g from b to a path p tag 1\n"   \
+    "collective k {\nmembers a b\n}\ncollective l {\nmembers a b\n}\n"                                       \
     "class a {\n" a "}\nclass b {\n" b "}\n"
 
 static void expect_check(const char *text, int code, int line, const char *words, const char *more)
@@ -566,8 +706,8 @@ static void expect_check(const char *text, int code, int line, const char *words
     int rc = p ? ss_program_check(p, &err) : 1;
     if (rc != code || (line && err.line != line) || (words && !strstr(err.message, words)) ||
         (more && !strstr(err.message, more))) {
-        fprintf(stderr, "%d line %d: '%s', expected %d line %d '%s' '%s'\n", rc, err.line, err.message, code, line,
-                words ? words : "", more ? more : "");
+        fprintf(stderr, "%d line %d: '%s', expected %d line %d '%s' '%s'\n", rc, err.line, err.message, code,
+                line, words ? words : "", more ? more : "");
         CU_FAIL("check");
     }
     if (p)
@@ -578,46 +718,58 @@ static void expect_check(const char *text, int code, int line, const char *words
 static void test_deadlocks(void)
 {
     /* Each wants to be given first. The first class line is 10 lines down. */
-    expect_check(TWO_CLASSES("recv g\nwait-recv g\nsend f 1B\n", "recv f\nwait-recv f\nsend g 1B\n"), SS_ERR_DEADLOCK, 13,
+    expect_check(TWO_CLASSES("recv g\nwait-recv g\nsend f 1B\n", "recv f\nwait-recv f\nsend g 1B\n"),
+                 SS_ERR_DEADLOCK, 13,
                  "class a slot 0 event 1 (wait-recv on channel b>a tag 1, line 13) waits for class b",
                  "class b slot 0 event 1 (wait-recv on channel a>b tag 0, line 18) waits for class a");
     /* Both send first on rendezvous channels; the second is eager and would not block. */
-    expect_check(TWO_CLASSES("send f 1B\nwait-send f\nrecv g\nwait-recv g\n", "send g 1B\nwait-send g\nrecv f\nwait-recv f\n"),
+    expect_check(TWO_CLASSES("send f 1B\nwait-send f\nrecv g\nwait-recv g\n",
+                             "send g 1B\nwait-send g\nrecv f\nwait-recv f\n"),
                  SS_OK, 0, NULL, NULL);
     /* The partner has ended. */
-    expect_check(TWO_CLASSES("recv g\nwait-recv g\n", "compute 1ms\n"), SS_ERR_DEADLOCK, 13, "class a", "has ended");
+    expect_check(TWO_CLASSES("recv g\nwait-recv g\n", "compute 1ms\n"), SS_ERR_DEADLOCK, 13, "class a",
+                 "has ended");
     /* Collectives in different orders on one stream. */
-    expect_check(TWO_CLASSES("post k\npost l\nwait\n", "post l\npost k\nwait\n"), SS_ERR_DEADLOCK, 14, "'k' on stream 0",
-                 "'l' on stream 0");
-    expect_check(TWO_CLASSES("post k\npost l stream 1\nwait\nwait stream 1\n", "post l\npost k stream 1\nwait\nwait stream 1\n"),
+    expect_check(TWO_CLASSES("post k\npost l\nwait\n", "post l\npost k\nwait\n"), SS_ERR_DEADLOCK, 14,
+                 "'k' on stream 0", "'l' on stream 0");
+    expect_check(TWO_CLASSES("post k\npost l stream 1\nwait\nwait stream 1\n",
+                             "post l\npost k stream 1\nwait\nwait stream 1\n"),
                  SS_OK, 0, NULL, NULL);
     /* A collective against a receive. */
-    expect_check(TWO_CLASSES("post k\nwait\nsend f 1B\n", "recv f\nwait-recv f\npost k\n"), SS_ERR_DEADLOCK, 0, "wait for 'k'",
-                 "wait-recv");
+    expect_check(TWO_CLASSES("post k\nwait\nsend f 1B\n", "recv f\nwait-recv f\npost k\n"), SS_ERR_DEADLOCK,
+                 0, "wait for 'k'", "wait-recv");
     /* The same collective again and again, on one stream and on two. */
-    expect_check(TWO_CLASSES("post k\npost k\npost k\nwait\nwait\nwait\n", "post k\nwait\npost k\nwait\npost k\nwait\n"), SS_OK,
-                 0, NULL, NULL);
-    expect_check(TWO_CLASSES("post k\npost k stream 1\nwait\nwait stream 1\n", "post k\npost k\nwait\nwait\n"), SS_OK, 0,
-                 NULL, NULL);
+    expect_check(TWO_CLASSES("post k\npost k\npost k\nwait\nwait\nwait\n",
+                             "post k\nwait\npost k\nwait\npost k\nwait\n"),
+                 SS_OK, 0, NULL, NULL);
+    expect_check(
+        TWO_CLASSES("post k\npost k stream 1\nwait\nwait stream 1\n", "post k\npost k\nwait\nwait\n"), SS_OK,
+        0, NULL, NULL);
 }
 
 static void test_check_errors(void)
 {
-    expect_check(TWO_CLASSES("send f 1B\n", "compute 1s\n"), SS_ERR_INPUT, 3, "1 sends meet 0 receives", NULL);
-    expect_check(TWO_CLASSES("wait-recv g\n", "send g 1B\n"), SS_ERR_INPUT, 12, "no receive to wait for", "class a slot 0 event 0");
+    expect_check(TWO_CLASSES("send f 1B\n", "compute 1s\n"), SS_ERR_INPUT, 3, "1 sends meet 0 receives",
+                 NULL);
+    expect_check(TWO_CLASSES("wait-recv g\n", "send g 1B\n"), SS_ERR_INPUT, 12, "no receive to wait for",
+                 "class a slot 0 event 0");
     expect_check(TWO_CLASSES("wait-send f\n", ""), SS_ERR_INPUT, 12, "no send to wait for", NULL);
     expect_check(TWO_CLASSES("wait\n", ""), SS_ERR_INPUT, 12, "no collective to wait for", NULL);
     expect_check(TWO_CLASSES("send g 1B\n", "recv g\n"), SS_ERR_INPUT, 12, "not the sender", NULL);
     expect_check(TWO_CLASSES("recv f\n", ""), SS_ERR_INPUT, 12, "not the receiver", NULL);
     expect_check(TWO_CLASSES("post k\n", ""), SS_ERR_INPUT, 5, "never by all its members", NULL);
-    expect_check(TWO_CLASSES("alloc other 1MB\nfree other 2MB\n", ""), SS_ERR_INPUT, 13, "frees more memory", NULL);
-    expect_check(TWO_CLASSES("alloc other 1MB\nfree weights 1MB\n", ""), SS_ERR_INPUT, 13, "frees more memory", NULL);
-    expect_check("program x\npath p\nchannel f from a to a path p\nclass a {\n}\n", SS_ERR_INPUT, 3, "two classes", NULL);
-    expect_check("program x\npath p\nchannel f from a to b path p\nchannel g from a to b path p\nclass a {\n}\nclass b {\n}\n",
+    expect_check(TWO_CLASSES("alloc other 1MB\nfree other 2MB\n", ""), SS_ERR_INPUT, 13, "frees more memory",
+                 NULL);
+    expect_check(TWO_CLASSES("alloc other 1MB\nfree weights 1MB\n", ""), SS_ERR_INPUT, 13,
+                 "frees more memory", NULL);
+    expect_check("program x\npath p\nchannel f from a to a path p\nclass a {\n}\n", SS_ERR_INPUT, 3,
+                 "two classes", NULL);
+    expect_check("program x\npath p\nchannel f from a to b path p\nchannel g from a to b path p\nclass a "
+                 "{\n}\nclass b {\n}\n",
                  SS_ERR_INPUT, 4, "have tag 0", NULL);
     expect_check("program x\ncollective k {\nmembers a a\n}\nclass a {\n}\n", SS_ERR_INPUT, 2, "twice", NULL);
-    expect_check("program x\ncollective k {\nmembers a\n}\nclass a {\n}\nclass b {\npost k\n}\n", SS_ERR_INPUT, 8,
-                 "without being a member", NULL);
+    expect_check("program x\ncollective k {\nmembers a\n}\nclass a {\n}\nclass b {\npost k\n}\n",
+                 SS_ERR_INPUT, 8, "without being a member", NULL);
     expect_check("program x\nmemory-overhead 0.5\n", SS_ERR_INPUT, 0, "less than 1", NULL);
     expect_check("program x\n", SS_OK, 0, NULL, NULL);
     expect_check("program x\nclass a {\n}\n", SS_OK, 0, NULL, NULL);
@@ -701,10 +853,10 @@ static void replay_example(int engine)
 {
     /* class, start, busy from, end; milliseconds */
     static const double want[][4] = {
-        {0, 0, 0, 10},      {0, 10, 10, 16},    {1, 0, 10, 16},     {0, 16, 16, 26},   {1, 16, 16, 28},
-        {1, 28, 28, 52},    {0, 26, 52, 58},    {1, 52, 52, 58},    {1, 58, 58, 70},   {0, 58, 58, 78},
-        {1, 70, 70, 94},    {0, 78, 94, 100},   {1, 94, 94, 100},   {0, 100, 100, 120}, {0, 120, 120, 126},
-        {1, 100, 120, 126},
+        {0, 0, 0, 10},    {0, 10, 10, 16},    {1, 0, 10, 16},     {0, 16, 16, 26},
+        {1, 16, 16, 28},  {1, 28, 28, 52},    {0, 26, 52, 58},    {1, 52, 52, 58},
+        {1, 58, 58, 70},  {0, 58, 58, 78},    {1, 70, 70, 94},    {0, 78, 94, 100},
+        {1, 94, 94, 100}, {0, 100, 100, 120}, {0, 120, 120, 126}, {1, 100, 120, 126},
     };
     struct ss_program *p = NULL;
     struct ss_error err = {0};
@@ -724,8 +876,8 @@ static void replay_example(int engine)
     for (int i = 0; i < seen.n && i < (int)(sizeof want / sizeof *want); i++)
         for (int k = 0; k < 4; k++)
             if (fabs(seen.span[i][k] * (k ? 1e3 : 1) - want[i][k]) > 1e-9) {
-                fprintf(stderr, "engine %d span %d: class %g, %.10g %.10g %.10g ms\n", engine, i, seen.span[i][0],
-                        seen.span[i][1] * 1e3, seen.span[i][2] * 1e3, seen.span[i][3] * 1e3);
+                fprintf(stderr, "engine %d span %d: class %g, %.10g %.10g %.10g ms\n", engine, i,
+                        seen.span[i][0], seen.span[i][1] * 1e3, seen.span[i][2] * 1e3, seen.span[i][3] * 1e3);
                 CU_FAIL("timeline");
             }
     CU_ASSERT_DOUBLE_EQUAL(stats.makespan, 126e-3, 1e-12);

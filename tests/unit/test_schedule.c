@@ -189,7 +189,8 @@ static void expect_error(const char *name, int p, int v, int m, int group, int c
 
 static void test_refusals(void)
 {
-    expect_error("interleaved", 4, 2, 10, 0, SS_ERR_CONFIG, "(10) is not divisible by pipeline-model-parallel-size (4)");
+    expect_error("interleaved", 4, 2, 10, 0, SS_ERR_CONFIG,
+                 "(10) is not divisible by pipeline-model-parallel-size (4)");
     expect_error("interleaved", 1, 2, 8, 0, SS_ERR_CONFIG, "greater than 1");
     expect_error("interleaved", 4, 2, 8, 3, SS_ERR_CONFIG, "outside 4");
     expect_error("interleaved", 4, 2, 8, 9, SS_ERR_CONFIG, "outside 4");
@@ -286,10 +287,22 @@ static void expect_check(int p, int v, int m, const struct ss_slot *const *slots
     ss_schedule_free(s);
 }
 
-#define F(c, m) {SS_PHASE_F, c, m, -1, -1}
-#define B(c, m) {SS_PHASE_B, c, m, -1, -1}
-#define I(c, m) {SS_PHASE_I, c, m, -1, -1}
-#define W(c, m) {SS_PHASE_W, c, m, -1, -1}
+#define F(c, m)                                                                                              \
+    {                                                                                                        \
+        SS_PHASE_F, c, m, -1, -1                                                                             \
+    }
+#define B(c, m)                                                                                              \
+    {                                                                                                        \
+        SS_PHASE_B, c, m, -1, -1                                                                             \
+    }
+#define I(c, m)                                                                                              \
+    {                                                                                                        \
+        SS_PHASE_I, c, m, -1, -1                                                                             \
+    }
+#define W(c, m)                                                                                              \
+    {                                                                                                        \
+        SS_PHASE_W, c, m, -1, -1                                                                             \
+    }
 
 static void test_check_names_the_slot(void)
 {
@@ -306,11 +319,14 @@ static void test_check_names_the_slot(void)
     expect_check(1, 1, 2, (const struct ss_slot *[]){twice}, (int[]){4}, SS_ERR_INPUT, "rank 0 slot 1 (F");
     expect_check(1, 1, 2, (const struct ss_slot *[]){early}, (int[]){4}, SS_ERR_INPUT, "rank 0 slot 1 (B");
     expect_check(1, 1, 2, (const struct ss_slot *[]){both}, (int[]){5}, SS_ERR_INPUT, "whole (B) and split");
-    expect_check(1, 1, 2, (const struct ss_slot *[]){early_w}, (int[]){5}, SS_ERR_INPUT, "before the gradient");
+    expect_check(1, 1, 2, (const struct ss_slot *[]){early_w}, (int[]){5}, SS_ERR_INPUT,
+                 "before the gradient");
     expect_check(1, 1, 2, (const struct ss_slot *[]){range}, (int[]){4}, SS_ERR_INPUT, "no such chunk");
     expect_check(1, 1, 2, (const struct ss_slot *[]){phase}, (int[]){1}, SS_ERR_INPUT, "phase 9");
-    expect_check(1, 1, 2, (const struct ss_slot *[]){good}, (int[]){3}, SS_ERR_INPUT, "never runs B of chunk 0, microbatch 1");
-    expect_check(2, 1, 2, (const struct ss_slot *[]){good, good}, (int[]){4, 0}, SS_ERR_INPUT, "rank 1 never runs F");
+    expect_check(1, 1, 2, (const struct ss_slot *[]){good}, (int[]){3}, SS_ERR_INPUT,
+                 "never runs B of chunk 0, microbatch 1");
+    expect_check(2, 1, 2, (const struct ss_slot *[]){good, good}, (int[]){4, 0}, SS_ERR_INPUT,
+                 "rank 1 never runs F");
     /* A split backward on one rank and a whole one on the other fit together. */
     expect_check(2, 1, 2, (const struct ss_slot *[]){split, good}, (int[]){6, 4}, SS_OK, NULL);
 }
@@ -320,8 +336,10 @@ static void test_check_names_the_cycle(void)
     /* Rank 0 wants the backward of 0 before it starts microbatch 1; rank 1 wants both forwards first. */
     static const struct ss_slot first[] = {F(0, 0), B(0, 0), F(0, 1), B(0, 1)};
     static const struct ss_slot second[] = {F(0, 0), F(0, 1), B(0, 0), B(0, 1)};
-    expect_check(2, 1, 2, (const struct ss_slot *[]){first, second}, (int[]){4, 4}, SS_ERR_DEADLOCK, "rank 0 slot 1 (B");
-    expect_check(2, 1, 2, (const struct ss_slot *[]){first, second}, (int[]){4, 4}, SS_ERR_DEADLOCK, "is at slot 1 (F");
+    expect_check(2, 1, 2, (const struct ss_slot *[]){first, second}, (int[]){4, 4}, SS_ERR_DEADLOCK,
+                 "rank 0 slot 1 (B");
+    expect_check(2, 1, 2, (const struct ss_slot *[]){first, second}, (int[]){4, 4}, SS_ERR_DEADLOCK,
+                 "is at slot 1 (F");
     struct ss_schedule *s = by_hand(2, 1, 2, (const struct ss_slot *[]){second, second}, (int[]){4, 4});
     s->virtual_rank[1] = 0;
     CU_ASSERT_EQUAL(ss_schedule_check(s, NULL), SS_ERR_INPUT);

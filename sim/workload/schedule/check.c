@@ -13,10 +13,12 @@ struct checker {
     struct ss_error *err;
 };
 
-static int bad(const struct checker *c, int rank, int slot, int phase, int chunk, int microbatch, const char *why)
+static int bad(const struct checker *c, int rank, int slot, int phase, int chunk, int microbatch,
+               const char *why)
 {
-    return ss_fail(c->err, SS_ERR_INPUT, NULL, 0, "schedule %s: rank %d slot %d (%s of chunk %d, microbatch %d): %s",
-                   c->s->name, rank, slot, ss_phase_name(phase), chunk, microbatch, why);
+    return ss_fail(c->err, SS_ERR_INPUT, NULL, 0,
+                   "schedule %s: rank %d slot %d (%s of chunk %d, microbatch %d): %s", c->s->name, rank, slot,
+                   ss_phase_name(phase), chunk, microbatch, why);
 }
 
 /* One action of a slot; a paired slot has two. */
@@ -37,7 +39,8 @@ static int check_action(struct checker *c, int rank, int slot, int phase, int ch
     if (*done & rule[phase].self)
         return bad(c, rank, slot, phase, chunk, microbatch, "runs a second time");
     if (*done & rule[phase].excludes)
-        return bad(c, rank, slot, phase, chunk, microbatch, "the backward is given both whole (B) and split (I, W)");
+        return bad(c, rank, slot, phase, chunk, microbatch,
+                   "the backward is given both whole (B) and split (I, W)");
     if ((*done & rule[phase].needs) != rule[phase].needs)
         return bad(c, rank, slot, phase, chunk, microbatch, rule[phase].missing);
     *done = (unsigned char)(*done | rule[phase].self);
@@ -82,11 +85,12 @@ static int check_placement(const struct ss_schedule *s, struct ss_error *err)
     for (int v = 0; v < n && !rc; v++) {
         int rank = s->virtual_rank[v], chunk = s->virtual_chunk[v];
         if (rank < 0 || rank >= s->stages || chunk < 0 || chunk >= s->chunks)
-            rc = ss_fail(err, SS_ERR_INPUT, NULL, 0, "schedule %s: virtual stage %d is on rank %d, chunk %d, which do not exist",
-                         s->name, v, rank, chunk);
+            rc = ss_fail(err, SS_ERR_INPUT, NULL, 0,
+                         "schedule %s: virtual stage %d is on rank %d, chunk %d, which do not exist", s->name,
+                         v, rank, chunk);
         else if (seen[rank * s->chunks + chunk]++)
-            rc = ss_fail(err, SS_ERR_INPUT, NULL, 0, "schedule %s: two virtual stages are on rank %d, chunk %d", s->name,
-                         rank, chunk);
+            rc = ss_fail(err, SS_ERR_INPUT, NULL, 0,
+                         "schedule %s: two virtual stages are on rank %d, chunk %d", s->name, rank, chunk);
     }
     free(seen);
     return rc;
@@ -109,7 +113,8 @@ static int position(const struct ss_schedule *s, int rank, int backward, int chu
             return i;
         if (backward && backward_here && slot->chunk == chunk && slot->microbatch == microbatch)
             return i;
-        if (backward && slot->phase == SS_PHASE_FB && slot->chunk2 == chunk && slot->microbatch2 == microbatch)
+        if (backward && slot->phase == SS_PHASE_FB && slot->chunk2 == chunk &&
+            slot->microbatch2 == microbatch)
             return i;
     }
     return -1;
@@ -117,7 +122,8 @@ static int position(const struct ss_schedule *s, int rank, int backward, int chu
 
 static bool pending(const struct ss_schedule *s, const int *at, struct need need)
 {
-    int where = position(s, need.rank, need.phase == SS_PHASE_B, s->virtual_chunk[need.stage], need.microbatch);
+    int where =
+        position(s, need.rank, need.phase == SS_PHASE_B, s->virtual_chunk[need.stage], need.microbatch);
     return where < 0 || where >= at[need.rank];
 }
 
@@ -127,7 +133,8 @@ static struct need blocked_by(const struct ss_schedule *s, const int *map, const
     const struct ss_slot *slot = &s->slots[rank][at[rank]];
     int stage = map[rank * s->chunks + slot->chunk];
     if (slot->phase == SS_PHASE_F || slot->phase == SS_PHASE_FB) {
-        struct need need = {stage ? s->virtual_rank[stage - 1] : rank, SS_PHASE_F, stage - 1, slot->microbatch};
+        struct need need = {stage ? s->virtual_rank[stage - 1] : rank, SS_PHASE_F, stage - 1,
+                            slot->microbatch};
         if (stage && pending(s, at, need))
             return need;
     }
@@ -147,13 +154,14 @@ static int name_cycle(const struct ss_schedule *s, const int *map, const int *at
         rank = blocked_by(s, map, at, rank).rank;
     struct need a = blocked_by(s, map, at, rank), b = blocked_by(s, map, at, a.rank);
     const struct ss_slot *x = &s->slots[rank][at[rank]], *y = &s->slots[a.rank][at[a.rank]];
-    return ss_fail(err, SS_ERR_DEADLOCK, NULL, 0,
-                   "schedule %s cannot run: rank %d slot %d (%s of chunk %d, microbatch %d) waits for %s of chunk %d, "
-                   "microbatch %d on rank %d, which is at slot %d (%s of chunk %d, microbatch %d) and waits for %s of "
-                   "chunk %d, microbatch %d on rank %d",
-                   s->name, rank, at[rank], ss_phase_name(x->phase), x->chunk, x->microbatch, ss_phase_name(a.phase),
-                   s->virtual_chunk[a.stage], a.microbatch, a.rank, at[a.rank], ss_phase_name(y->phase), y->chunk,
-                   y->microbatch, ss_phase_name(b.phase), s->virtual_chunk[b.stage], b.microbatch, b.rank);
+    return ss_fail(
+        err, SS_ERR_DEADLOCK, NULL, 0,
+        "schedule %s cannot run: rank %d slot %d (%s of chunk %d, microbatch %d) waits for %s of chunk %d, "
+        "microbatch %d on rank %d, which is at slot %d (%s of chunk %d, microbatch %d) and waits for %s of "
+        "chunk %d, microbatch %d on rank %d",
+        s->name, rank, at[rank], ss_phase_name(x->phase), x->chunk, x->microbatch, ss_phase_name(a.phase),
+        s->virtual_chunk[a.stage], a.microbatch, a.rank, at[a.rank], ss_phase_name(y->phase), y->chunk,
+        y->microbatch, ss_phase_name(b.phase), s->virtual_chunk[b.stage], b.microbatch, b.rank);
 }
 
 static int check_order(const struct ss_schedule *s, struct ss_error *err)

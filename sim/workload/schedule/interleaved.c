@@ -45,8 +45,10 @@ static int refuse_0_10(const struct ss_schedule_params *q, struct ss_error *err)
                 "the last of the groups of %d microbatches has %d of %d microbatches, fewer than "
                 "pipeline-model-parallel-size (%d)",
                 group, m % group, m, p);
-        return ss_hint(err, SS_ERR_CONFIG, "the rest must be 0 or at least %d: change the group size or the "
-                       "number of microbatches", p);
+        return ss_hint(err, SS_ERR_CONFIG,
+                       "the rest must be 0 or at least %d: change the group size or the "
+                       "number of microbatches",
+                       p);
     }
     return SS_OK;
 }

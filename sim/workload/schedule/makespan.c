@@ -8,9 +8,9 @@
 struct relaxation {
     const struct ss_schedule *s;
     const double *const *duration;
-    int *stage_of;      /* [rank * chunks + chunk] */
-    double *forward;    /* end of F by (virtual stage, microbatch), < 0: not yet */
-    double *backward;   /* end of B or I */
+    int *stage_of;           /* [rank * chunks + chunk] */
+    double *forward;         /* end of F by (virtual stage, microbatch), < 0: not yet */
+    double *backward;        /* end of B or I */
     int *queue, head, count; /* ranks that may have become able to run, a ring of `stages` */
     char *queued;
 };
@@ -53,17 +53,14 @@ static double slot_ready(const struct relaxation *x, int rank, const struct ss_s
 {
     int stage = x->stage_of[rank * x->s->chunks + slot->chunk];
     switch (slot->phase) {
-    case SS_PHASE_F:
-        return forward_ready(x, stage, slot->microbatch);
-    case SS_PHASE_W:
-        return x->backward[ss_schedule_index(x->s, stage, slot->microbatch)];
+    case SS_PHASE_F: return forward_ready(x, stage, slot->microbatch);
+    case SS_PHASE_W: return x->backward[ss_schedule_index(x->s, stage, slot->microbatch)];
     case SS_PHASE_FB: {
         double f = forward_ready(x, stage, slot->microbatch);
         double b = backward_ready(x, x->stage_of[rank * x->s->chunks + slot->chunk2], slot->microbatch2);
         return f < 0 || b < 0 ? -1 : f > b ? f : b;
     }
-    default:
-        return backward_ready(x, stage, slot->microbatch);
+    default: return backward_ready(x, stage, slot->microbatch);
     }
 }
 

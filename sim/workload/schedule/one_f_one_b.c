@@ -11,7 +11,8 @@ int ss_schedule_build_1f1b(const struct ss_schedule_params *params, struct ss_sc
 {
     int p = params->stages, m = params->microbatches;
     if (params->chunks != 1) {
-        ss_fail(err, SS_ERR_CONFIG, NULL, 0, "schedule 1f1b has one model chunk a rank, not %d", params->chunks);
+        ss_fail(err, SS_ERR_CONFIG, NULL, 0, "schedule 1f1b has one model chunk a rank, not %d",
+                params->chunks);
         return ss_hint(err, SS_ERR_CONFIG, "use the schedule 'interleaved' for virtual pipeline stages");
     }
     struct ss_slot *order = malloc(2 * (size_t)m * sizeof *order);

@@ -56,8 +56,10 @@ int ss_schedule_build(const char *name, const struct ss_schedule_params *params,
     }
     ss_fail(err, SS_ERR_INPUT, NULL, 0, "unknown schedule '%s'", name);
     const char *near = ss_nearest(name, names, SS_ARRAY_LEN(table));
-    return ss_hint(err, SS_ERR_INPUT, near ? "did you mean '%s'? `stepsim list schedules` names all"
-                                           : "`stepsim list schedules` names all%.0s", near ? near : "");
+    return ss_hint(err, SS_ERR_INPUT,
+                   near ? "did you mean '%s'? `stepsim list schedules` names all"
+                        : "`stepsim list schedules` names all%.0s",
+                   near ? near : "");
 }
 
 void ss_schedule_free(struct ss_schedule *s)
