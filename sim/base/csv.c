@@ -1,0 +1,259 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "base/csv.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/base.h"
+
+#define MAX_COLUMNS 256
+#define MAX_BYTES ((size_t)64 << 20)
+
+/* Fields lie row by row; their text is the file's, unquoted in place. */
+struct ss_csv {
+    char file[256];
+    char *text;
+    const char **field;
+    size_t nfields, field_cap;
+    int *line; /* of each row, the first included */
+    size_t nlines, line_cap;
+    size_t columns;
+};
+
+struct reader {
+    struct ss_csv *csv;
+    char *in, *end, *out;
+    int line;
+    struct ss_error *err;
+};
+
+static int bad(struct reader *r, const char *message, const char *hint)
+{
+    ss_fail(r->err, SS_ERR_INPUT, r->csv->file, r->line, "%s", message);
+    return ss_hint(r->err, SS_ERR_INPUT, "%s", hint);
+}
+
+static int keep(struct reader *r, const char *field)
+{
+    struct ss_csv *csv = r->csv;
+
+    if (ss_grow(&csv->field, &csv->field_cap, csv->nfields + 1, sizeof *csv->field))
+        return ss_fail(r->err, SS_ERR_NOMEM, csv->file, r->line, "out of memory");
+    csv->field[csv->nfields++] = field;
+    return SS_OK;
+}
+
+static int read_quoted(struct reader *r)
+{
+    int first = r->line;
+
+    for (r->in++; r->in < r->end; r->in++) {
+        if (*r->in == '"' && (r->in + 1 == r->end || r->in[1] != '"')) {
+            r->in++;
+            if (r->in < r->end && !strchr(",\r\n", *r->in))
+                return bad(r, "text behind a closing quote", "double the quotes inside a quoted field");
+            return SS_OK;
+        }
+        r->in += *r->in == '"';
+        r->line += *r->in == '\n';
+        *r->out++ = *r->in;
+    }
+    r->line = first;
+    return bad(r, "a quote is not closed", "double the quotes inside a quoted field");
+}
+
+static int read_plain(struct reader *r)
+{
+    for (; r->in < r->end && !strchr(",\r\n", *r->in); r->in++) {
+        if (*r->in == '"')
+            return bad(r, "a quote inside a plain field",
+                       "put the whole field in quotes and double those inside");
+        *r->out++ = *r->in;
+    }
+    return SS_OK;
+}
+
+/* One field and the separator behind it; *last when the row ends with it. */
+static int read_field(struct reader *r, int *last)
+{
+    char *field = r->out;
+    int rc = r->in < r->end && *r->in == '"' ? read_quoted(r) : read_plain(r);
+
+    if (rc)
+        return rc;
+    *last = r->in == r->end || *r->in != ',';
+    if (r->in < r->end && *r->in == '\r') {
+        if (r->in + 1 < r->end && r->in[1] != '\n')
+            return bad(r, "a carriage return without a line feed", "end lines with \\n or \\r\\n");
+        r->in++;
+    }
+    /* The separator's place holds the terminator: out never overtakes in. */
+    r->in += r->in < r->end;
+    *r->out++ = '\0';
+    return keep(r, field);
+}
+
+static int read_row(struct reader *r)
+{
+    struct ss_csv *csv = r->csv;
+    size_t first = csv->nfields, n;
+    int last = 0, rc = SS_OK, line = r->line;
+
+    if (*r->in == '\n' || (*r->in == '\r' && r->in + 1 < r->end && r->in[1] == '\n')) {
+        r->in += *r->in == '\r' ? 2 : 1;
+        r->line++;
+        return SS_OK;
+    }
+    while (!last && !rc) {
+        if (csv->nfields - first == MAX_COLUMNS)
+            return bad(r, "more than 256 fields", "is this the right file?");
+        rc = read_field(r, &last);
+    }
+    if (rc)
+        return rc;
+    if (ss_grow(&csv->line, &csv->line_cap, csv->nlines + 1, sizeof *csv->line))
+        return ss_fail(r->err, SS_ERR_NOMEM, csv->file, line, "out of memory");
+    csv->line[csv->nlines++] = line;
+    n = csv->nfields - first;
+    if (csv->nlines == 1)
+        csv->columns = n;
+    if (n != csv->columns) {
+        ss_fail(r->err, SS_ERR_INPUT, csv->file, line, "%zu fields; the first line names %zu columns", n, csv->columns);
+        return ss_hint(r->err, SS_ERR_INPUT, "a field with a comma needs quotes");
+    }
+    r->line++;
+    return SS_OK;
+}
+
+static int check_names(struct reader *r)
+{
+    struct ss_csv *csv = r->csv;
+
+    r->line = csv->nlines ? csv->line[0] : 1;
+    if (!csv->nlines)
+        return bad(r, "no line of column names", "the first line names the columns");
+    for (size_t i = 0; i < csv->columns; i++)
+        for (size_t k = 0; k < i; k++)
+            if (!strcmp(csv->field[i], csv->field[k])) {
+                ss_fail(r->err, SS_ERR_INPUT, csv->file, r->line, "column \"%.80s\" stands twice", csv->field[i]);
+                return ss_hint(r->err, SS_ERR_INPUT, "remove or rename one");
+            }
+    return SS_OK;
+}
+
+static int parse(struct reader *r, size_t len)
+{
+    static const char mark[] = "\xef\xbb\xbf"; /* some spreadsheets begin with it */
+    int rc = SS_OK;
+
+    if (memchr(r->in, '\0', len)) {
+        for (char *p = r->in; *p; p++)
+            r->line += *p == '\n';
+        return bad(r, "a NUL byte", "this is no text file; save it as UTF-8");
+    }
+    if (len >= 3 && !memcmp(r->in, mark, 3))
+        r->in += 3;
+    while (!rc && r->in < r->end)
+        rc = read_row(r);
+    return rc ? rc : check_names(r);
+}
+
+int ss_csv_parse(const char *text, size_t len, const char *name, struct ss_csv **out, struct ss_error *err)
+{
+    struct ss_csv *csv = ss_calloc(1, sizeof *csv);
+    struct reader r = {.csv = csv, .line = 1, .err = err};
+    int rc;
+
+    if (!csv || len > MAX_BYTES || !(csv->text = ss_calloc(len + 2, 1))) {
+        free(csv);
+        return len > MAX_BYTES ? ss_fail(err, SS_ERR_INPUT, name, 0, "larger than %zu bytes", MAX_BYTES)
+                               : ss_fail(err, SS_ERR_NOMEM, name, 0, "out of memory");
+    }
+    ss_copy(csv->file, sizeof csv->file, name);
+    memcpy(csv->text, text, len);
+    r.in = r.out = csv->text;
+    r.end = csv->text + len;
+    rc = parse(&r, len);
+    if (rc) {
+        ss_csv_free(csv);
+        return rc;
+    }
+    *out = csv;
+    return SS_OK;
+}
+
+int ss_csv_load(const char *path, struct ss_csv **out, struct ss_error *err)
+{
+    char *text;
+    size_t len;
+    int rc = ss_file_read(path, MAX_BYTES, &text, &len, err);
+
+    if (rc)
+        return rc;
+    rc = ss_csv_parse(text, len, path, out, err);
+    free(text);
+    return rc;
+}
+
+void ss_csv_free(struct ss_csv *csv)
+{
+    if (!csv)
+        return;
+    free(csv->text);
+    free(csv->field);
+    free(csv->line);
+    free(csv);
+}
+
+const char *ss_csv_file(const struct ss_csv *csv)
+{
+    return csv->file;
+}
+
+size_t ss_csv_rows(const struct ss_csv *csv)
+{
+    return csv->nlines - 1;
+}
+
+size_t ss_csv_columns(const struct ss_csv *csv)
+{
+    return csv->columns;
+}
+
+const char *ss_csv_column_name(const struct ss_csv *csv, size_t column)
+{
+    return csv->field[column];
+}
+
+int ss_csv_column(const struct ss_csv *csv, const char *name)
+{
+    for (size_t i = 0; i < csv->columns; i++)
+        if (!strcmp(csv->field[i], name))
+            return (int)i;
+    return -1;
+}
+
+const char *ss_csv_field(const struct ss_csv *csv, size_t row, int column)
+{
+    return column < 0 ? "" : csv->field[(row + 1) * csv->columns + (size_t)column];
+}
+
+int ss_csv_line(const struct ss_csv *csv, size_t row)
+{
+    return csv->line[row + 1];
+}
+
+void ss_csv_write(FILE *out, const char *text)
+{
+    if (!strpbrk(text, ",\"\r\n")) {
+        fputs(text, out);
+        return;
+    }
+    fputc('"', out);
+    for (const char *p = text; *p; p++) {
+        if (*p == '"')
+            fputc('"', out);
+        fputc(*p, out);
+    }
+    fputc('"', out);
+}
