@@ -43,14 +43,16 @@ static int read_zone(struct ss_platform *p, const struct ss_xml_node *root, cons
     return status;
 }
 
-static int from_document(const struct ss_xml *doc, const char *name, const struct ss_platform_options *options,
-                         struct ss_platform **out, struct ss_error *err)
+int ss_platform_from_document(const struct ss_xml *doc, const char *name, const struct ss_platform_options *options,
+                              int depth, struct ss_platform **out, struct ss_error *err)
 {
     struct ss_platform *p;
     int status;
 
     if (options != NULL && (options->nodes < 0 || options->nodes > SS_MAX_GPUS))
         return ss_fail(err, SS_ERR_USAGE, NULL, 0, "%d nodes; 1 to %d are possible", options->nodes, SS_MAX_GPUS);
+    if (ss_variant_is(ss_xml_root(doc)))
+        return ss_variant_read(ss_xml_root(doc), name, options, depth, out, err);
     p = ss_calloc(1, sizeof(*p));
     if (p == NULL)
         return ss_fail(err, SS_ERR_NOMEM, name, 0, "out of memory");
@@ -62,6 +64,24 @@ static int from_document(const struct ss_xml *doc, const char *name, const struc
     status = ss_schema_check(ss_xml_root(doc), p->file, err);
     if (status == SS_OK)
         status = read_zone(p, ss_xml_root(doc), options, err);
+    if (status != SS_OK) {
+        ss_platform_free(p);
+        return status;
+    }
+    *out = p;
+    return SS_OK;
+}
+
+static int from_document(const struct ss_xml *doc, const char *name, const struct ss_platform_options *options,
+                         struct ss_platform **out, struct ss_error *err)
+{
+    struct ss_platform *p;
+    int status = ss_platform_from_document(doc, name, options, 0, &p, err);
+
+    if (status == SS_OK && options != NULL)
+        status = ss_variant_take_gpus(p, options->gpus_per_node, err);
+    else if (status != SS_OK)
+        return status;
     if (status != SS_OK) {
         ss_platform_free(p);
         return status;

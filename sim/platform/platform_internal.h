@@ -53,6 +53,10 @@ struct ss_platform {
 int ss_platform_parse(const char *text, size_t len, const char *name,
                       const struct ss_platform_options *options, struct ss_platform **out,
                       struct ss_error *err);
+/* depth: how many files lead here by ss.base. */
+int ss_platform_from_document(const struct ss_xml *doc, const char *name,
+                              const struct ss_platform_options *options, int depth,
+                              struct ss_platform **out, struct ss_error *err);
 /* "dir/h800.xml" -> "h800" */
 void ss_platform_base_name(const char *path, char *out, size_t size);
 
@@ -182,13 +186,21 @@ int ss_template_link_count(const struct ss_platform *p);
 void ss_template_link(const struct ss_platform *p, int index, struct ss_link *out);
 void ss_template_route(const struct ss_platform *p, int src, int dst, struct ss_route *out);
 
+/* ---- variant.c: a platform told as a difference from another ---- */
+/* A zone with the prop ss.base? */
+bool ss_variant_is(const struct ss_xml_node *root);
+int ss_variant_read(const struct ss_xml_node *root, const char *file, const struct ss_platform_options *options,
+                    int depth, struct ss_platform **out, struct ss_error *err);
+/* Leaves `gpus` GPUs a node and their share of its NICs; 0 = all. */
+int ss_variant_take_gpus(struct ss_platform *p, int gpus, struct ss_error *err);
+
 /* ---- foreign.c: any other SimGrid platform ---- */
 int ss_foreign_read(struct ss_platform *p, const struct ss_xml_node *root, const struct ss_index *ix,
                     const struct ss_platform_options *options, struct ss_error *err);
 void ss_foreign_free(struct ss_foreign *f);
 double ss_foreign_bandwidth(const struct ss_platform *p, int kind);
 
-/* ---- hwloc_import.c ---- */
+/* ---- node_import.c ---- */
 int ss_platform_import_text(const char *text, size_t len, const char *name, struct ss_platform **out,
                             char *note, unsigned long note_size, struct ss_error *err);
 

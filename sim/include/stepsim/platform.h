@@ -87,6 +87,7 @@ typedef int (*ss_route_asker)(const char *file, int npairs, const char *const (*
 struct ss_platform_options {
     int nodes;            /* 0: as many as the file has */
     ss_route_asker asker; /* may be NULL */
+    int gpus_per_node;    /* 0: all; a template may be used in part */
 };
 
 /* Loads a platform by name (platforms/NAME.xml) or path. A file whose zone carries
