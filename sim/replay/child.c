@@ -48,10 +48,12 @@ static ss_module_main *load_module(struct ss_error *err)
         const char *text = dlerror();
         ss_copy(why, sizeof why, text ? text : "");
     }
-    int rc = ss_fail(err, SS_ERR_ENGINE, NULL, 0, "the SimGrid engine cannot be loaded: %s",
-                     why[0] ? why : "no " MODULE_FILE " in " SS_MODULE_BUILD_DIR " or " SS_MODULE_INSTALL_DIR);
-    ss_hint(err, rc, "install libsimgrid, point STEPSIM_MODULE_DIR to the folder of " MODULE_FILE
-                     ", or use --engine native");
+    int rc =
+        ss_fail(err, SS_ERR_ENGINE, NULL, 0, "the SimGrid engine cannot be loaded: %s",
+                why[0] ? why : "no " MODULE_FILE " in " SS_MODULE_BUILD_DIR " or " SS_MODULE_INSTALL_DIR);
+    ss_hint(err, rc,
+            "install libsimgrid, point STEPSIM_MODULE_DIR to the folder of " MODULE_FILE
+            ", or use --engine native");
     return NULL;
 }
 
@@ -193,7 +195,8 @@ static int read_records(void *ctx, const char *data, size_t n)
     return 0;
 }
 
-int ss_child_replay(const struct ss_program *p, struct ss_tape *tape, struct ss_board *board, struct ss_error *err)
+int ss_child_replay(const struct ss_program *p, struct ss_tape *tape, struct ss_board *board,
+                    struct ss_error *err)
 {
     struct ss_module_call call = {.task = SS_MODULE_REPLAY, .program = p, .tape = tape, .board = board};
     struct record_reader reader = {.tape = tape};

@@ -98,7 +98,8 @@ static void describe_what(const struct blocked *b, int cls, const struct ss_even
             snprintf(buf, size, "collective %u of stream %d, which it never posts", s->waited + 1, e->aux);
         else
             snprintf(buf, size, "collective %s on stream %d, where %s is missing",
-                     b->p->collectives[s->ring[s->ended & s->mask].collective].name, e->aux, classes[peer].name);
+                     b->p->collectives[s->ring[s->ended & s->mask].collective].name, e->aux,
+                     classes[peer].name);
         return;
     }
     int sends = e->kind == SS_EV_WAIT_SEND;
@@ -106,7 +107,8 @@ static void describe_what(const struct blocked *b, int cls, const struct ss_even
     const struct ss_channel *ch = &b->p->channels[e->index];
     snprintf(buf, size, "%s %u %s %s (channel %d, tag %d)%s", sends ? "send" : "receive",
              (sends ? s->send_waits : s->recv_waits) + 1, sends ? "to" : "from",
-             classes[sends ? ch->to : ch->from].name, e->index, ch->tag, peer < 0 ? ", which it never posts" : "");
+             classes[sends ? ch->to : ch->from].name, e->index, ch->tag,
+             peer < 0 ? ", which it never posts" : "");
 }
 
 static void describe(const struct blocked *b, int cls, char *buf, size_t size)
@@ -164,12 +166,15 @@ int ss_deadlock_fail(const struct ss_program *p, const struct ss_cursor *at, str
             describe(&b, peer, second, sizeof second);
         int others = count - 1 - two;
         if (others > 0)
-            snprintf(more, sizeof more, "; %d more %s blocked", others, others > 1 ? "classes are" : "class is");
+            snprintf(more, sizeof more, "; %d more %s blocked", others,
+                     others > 1 ? "classes are" : "class is");
     }
     ss_state_free(&b.st);
     free(b.streams);
     free(b.seen);
     int rc = ss_fail(err, SS_ERR_DEADLOCK, NULL, 0, "the job blocks for ever: %s%s%s%s", first,
                      second[0] ? "; " : "", second, more);
-    return ss_hint(err, rc, "every send needs a receive on its channel, and the members of a collective post in one order");
+    return ss_hint(
+        err, rc,
+        "every send needs a receive on its channel, and the members of a collective post in one order");
 }

@@ -34,7 +34,7 @@ struct ss_blend {
 struct ss_board {
     size_t mapped; /* bytes of shared memory, 0: from the heap */
     int finished;  /* 1: the rest is valid */
-    int status;   /* 0, SS_ERR_DEADLOCK (then `at` says where) or an error with its texts */
+    int status;    /* 0, SS_ERR_DEADLOCK (then `at` says where) or an error with its texts */
     char message[512], hint[512];
     double makespan;
     int64_t events;
@@ -42,8 +42,8 @@ struct ss_board {
     struct ss_account *accounts; /* [nclasses] or NULL: not wanted */
     struct ss_blend *blends;     /* [nmixes], with accounts */
     double *link_busy;           /* [nlinks] or NULL: not wanted */
-    double *event_s;             /* [events of all templates], with accounts: s that each took, all slots together */
-    int *first_event;            /* [ntemplates], with accounts: where a template's events begin there */
+    double *event_s;  /* [events of all templates], with accounts: s that each took, all slots together */
+    int *first_event; /* [ntemplates], with accounts: where a template's events begin there */
 };
 
 /* ---- tape ---- */
@@ -90,7 +90,8 @@ static inline void ss_account_add(struct ss_account *a, int label, double second
     a->sum[label] = t;
 }
 
-static inline void ss_account_compute(struct ss_account *a, const struct ss_blend *b, double start, double end)
+static inline void ss_account_compute(struct ss_account *a, const struct ss_blend *b, double start,
+                                      double end)
 {
     double left = end - start;
     for (int i = 0; i < b->n - 1; i++) {
@@ -102,7 +103,8 @@ static inline void ss_account_compute(struct ss_account *a, const struct ss_blen
     a->end = end;
 }
 
-static inline void ss_account_wait(struct ss_account *a, int label, double start, double busy_from, double end)
+static inline void ss_account_wait(struct ss_account *a, int label, double start, double busy_from,
+                                   double end)
 {
     if (busy_from > start)
         ss_account_add(a, SS_LABEL_BUBBLE, busy_from - start);
@@ -189,7 +191,8 @@ static inline void ss_tape_transfer(struct ss_tape *t, int channel, int collecti
                                     double bytes)
 {
     if (t->wanted)
-        ss_tape_keep(t, (struct ss_record){end, start, bytes, SS_RECORD_TRANSFER, -1, channel, collective, 0, 0});
+        ss_tape_keep(
+            t, (struct ss_record){end, start, bytes, SS_RECORD_TRANSFER, -1, channel, collective, 0, 0});
 }
 
 /* ---- the SimGrid module: one entry point, called in a forked child only ---- */
@@ -215,8 +218,8 @@ void ss_native_run(const struct ss_program *p, struct ss_tape *tape, struct ss_b
 int ss_child_replay(const struct ss_program *p, struct ss_tape *tape, struct ss_board *board,
                     struct ss_error *err);
 /* One replay with everything: observers and, where the board has room, accounts. */
-int ss_replay_board(const struct ss_program *p, int engine, const struct ss_observer *observers, int nobservers,
-                    int accounts, struct ss_board **out, struct ss_error *err);
+int ss_replay_board(const struct ss_program *p, int engine, const struct ss_observer *observers,
+                    int nobservers, int accounts, struct ss_board **out, struct ss_error *err);
 void ss_board_free(struct ss_board *board);
 /* Events of all templates together. */
 size_t ss_template_events(const struct ss_program *p);

@@ -234,7 +234,8 @@ static void run_class(struct ss_native *k, int cls)
             st->channels[e->index].recv_waits++;
             break;
         case SS_EV_POST:
-            k->failed |= ss_state_post(st, st->stream0[cls] + e->aux, e->index, ss_state_member(st, e->index, cls));
+            k->failed |=
+                ss_state_post(st, st->stream0[cls] + e->aux, e->index, ss_state_member(st, e->index, cls));
             begin_ready(k);
             break;
         case SS_EV_WAIT: {
@@ -251,8 +252,7 @@ static void run_class(struct ss_native *k, int cls)
             ss_tape_memory(k->tape, cls, c->slot, (int)(e - c->first), k->now, e->index,
                            e->kind == SS_EV_ALLOC ? e->amount : -e->amount);
             break;
-        default:
-            break;
+        default: break;
         }
         c->ev++;
     }

@@ -25,8 +25,8 @@ struct ss_hop {
 };
 
 struct ss_fluid_path {
-    int first, n;   /* hops */
-    double solo;    /* bytes/s when alone */
+    int first, n; /* hops */
+    double solo;  /* bytes/s when alone */
 };
 
 struct ss_fluid_flow {
@@ -40,8 +40,8 @@ struct ss_fluid_link {
     double bandwidth;
     int head, count; /* flow nodes that cross it now */
     int mark, dirty;
-    double since;             /* when it became busy */
-    double room, weight;      /* while filling */
+    double since;        /* when it became busy */
+    double room, weight; /* while filling */
     int open;
 };
 
@@ -50,10 +50,10 @@ struct ss_fluid {
     struct ss_hop *hops;
     struct ss_fluid_path *paths;
     struct ss_fluid_link *links;
-    struct ss_fluid_flow *flows;   /* channels first */
-    int *node_next, *node_prev;    /* [nflows * SS_ROUTE_MAX]: flow f on its hop j */
-    int *dirty, ndirty;            /* links whose flows must be shared anew */
-    int *part_links, *part_flows;  /* the connected component at hand */
+    struct ss_fluid_flow *flows;  /* channels first */
+    int *node_next, *node_prev;   /* [nflows * SS_ROUTE_MAX]: flow f on its hop j */
+    int *dirty, ndirty;           /* links whose flows must be shared anew */
+    int *part_links, *part_flows; /* the connected component at hand */
     size_t cap_part_flows;
     int epoch;
     double *busy; /* [nlinks] or NULL */
@@ -81,13 +81,13 @@ struct ss_native {
     struct ss_native_class *classes;
     double *holds;
     int flow0, inst0;
-    uint64_t *runnable;   /* bits */
-    int lowest;           /* no runnable class below 64 * lowest */
+    uint64_t *runnable; /* bits */
+    int lowest;         /* no runnable class below 64 * lowest */
     int *sm_dirty, nsm_dirty;
-    int *scratch;         /* streams of one collective */
-    int left;             /* classes not at their end */
+    int *scratch; /* streams of one collective */
+    int left;     /* classes not at their end */
     int64_t events;
-    int failed;           /* out of memory */
+    int failed; /* out of memory */
 };
 
 /* ---- native_heap.c ---- */

@@ -94,8 +94,8 @@ static int check_collective(const struct ss_program *p, int g, int *seen, struct
         for (int j = 0; j < ph->nflows; j++)
             if ((ph->flows[j].path != -1 && !index_ok(ph->flows[j].path, p->npaths)) ||
                 !amount_ok(ph->flows[j].bytes))
-                return bad(err, "collective %d phase %d flow %d names path %d of %d or has no valid bytes", g, i, j,
-                           ph->flows[j].path, p->npaths);
+                return bad(err, "collective %d phase %d flow %d names path %d of %d or has no valid bytes", g,
+                           i, j, ph->flows[j].path, p->npaths);
     }
     return 0;
 }
@@ -180,7 +180,9 @@ static int check_class(const struct ss_program *p, int cls, int *seen, struct ss
         seen[t] = cls + 1;
         for (int e = 0; e < p->templates[t].nevents; e++)
             if (!owner_ok(p, &p->templates[t].events[e], cls))
-                return bad(err, "%s slot %d event %d (of template %s) uses a channel, stream or collective that is not its own",
+                return bad(err,
+                           "%s slot %d event %d (of template %s) uses a channel, stream or collective that "
+                           "is not its own",
                            c->name, i, e, p->templates[t].name);
     }
     return 0;

@@ -99,8 +99,8 @@ static int confirm_deadlock(const struct ss_program *p, struct ss_board *board, 
     return ss_hint(err, rc, "use --engine native, which finishes it");
 }
 
-int ss_replay_board(const struct ss_program *p, int engine, const struct ss_observer *observers, int nobservers,
-                    int accounts, struct ss_board **out, struct ss_error *err)
+int ss_replay_board(const struct ss_program *p, int engine, const struct ss_observer *observers,
+                    int nobservers, int accounts, struct ss_board **out, struct ss_error *err)
 {
     if (engine != SS_ENGINE_NATIVE && engine != SS_ENGINE_SIMGRID)
         return ss_fail(err, SS_ERR_USAGE, NULL, 0, "unknown engine %d", engine);

@@ -28,8 +28,8 @@ struct ss_sg;
 struct ss_sg_worker {
     struct ss_sg *sg;
     sg_sem_t sem;
-    int job, index; /* channel, instance; a flow: path */
-    double bytes;   /* of a flow */
+    int job, index;              /* channel, instance; a flow: path */
+    double bytes;                /* of a flow */
     struct ss_sg_worker *parent; /* of a flow: the collective's worker */
     int flows_left, waits;       /* of a collective: flows of the phase; blocked until they end */
     int quit;
@@ -55,7 +55,8 @@ struct ss_sg {
     struct ss_state st;
     struct ss_sg_class *classes;
     struct ss_sg_pair *pairs;
-    double scale;  /* SimGrid's bytes are whole: flows and bandwidths times a power of 2 that keeps the fractions */
+    double
+        scale; /* SimGrid's bytes are whole: flows and bandwidths times a power of 2 that keeps the fractions */
     char *instant; /* [ncollectives]: takes no time */
     int *link_flows;
     double *link_since;

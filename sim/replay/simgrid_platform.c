@@ -13,9 +13,9 @@
 #define MAX_REPEAT 64
 
 struct use {
-    double *lightest;  /* [nlinks]: smallest weight on it, 0 = not used */
-    char *used;        /* [npaths] */
-    double *load;      /* [nlinks]: scratch, weight of one path */
+    double *lightest; /* [nlinks]: smallest weight on it, 0 = not used */
+    char *used;       /* [npaths] */
+    double *load;     /* [nlinks]: scratch, weight of one path */
 };
 
 int ss_sg_fail(struct ss_board *board, int status, const char *hint, const char *fmt, ...)
@@ -40,24 +40,26 @@ void ss_sg_init_engine(int quiet_deadlock, size_t actors, double longest)
 {
     char precision[64];
     snprintf(precision, sizeof precision, "--cfg=surf/precision:%.3g", fmax(1e-14 * longest, 1e-300));
-    const char *args[] = {"stepsim",
-                          quiet_deadlock ? "--log=root.thresh:critical" : "--log=root.thresh:error",
-                          "--log=no_loc",
-                          "--cfg=network/model:CM02",
-                          "--cfg=network/crosstraffic:0",
-                          "--cfg=network/TCP-gamma:0",
-                          "--cfg=network/latency-factor:0",
-                          "--cfg=network/bandwidth-factor:1",
-                          "--cfg=network/weight-S:0",
-                          precision,
-                          "--cfg=maxmin/precision:1e-12",
+    const char *args[] = {
+        "stepsim",
+        quiet_deadlock ? "--log=root.thresh:critical" : "--log=root.thresh:error",
+        "--log=no_loc",
+        "--cfg=network/model:CM02",
+        "--cfg=network/crosstraffic:0",
+        "--cfg=network/TCP-gamma:0",
+        "--cfg=network/latency-factor:0",
+        "--cfg=network/bandwidth-factor:1",
+        "--cfg=network/weight-S:0",
+        precision,
+        "--cfg=maxmin/precision:1e-12",
 #if defined(SS_SANITIZED) || defined(__SANITIZE_ADDRESS__)
-                          "--cfg=contexts/factory:thread",
+        "--cfg=contexts/factory:thread",
 #else
-                          "--cfg=contexts/stack-size:128",
+        "--cfg=contexts/stack-size:128",
 #endif
-                          actors > 20000 ? "--cfg=contexts/guard-size:0" : NULL,
-                          NULL};
+        actors > 20000 ? "--cfg=contexts/guard-size:0" : NULL,
+        NULL
+    };
     int argc = 0;
     while (args[argc])
         argc++;
@@ -92,7 +94,8 @@ static int use_init(struct use *u, const struct ss_program *p)
     for (int g = 0; g < p->ncollectives; g++)
         for (int i = 0; i < p->collectives[g].nphases; i++)
             for (int j = 0; j < p->collectives[g].phases[i].nflows; j++)
-                mark(u, p, p->collectives[g].phases[i].flows[j].path, p->collectives[g].phases[i].flows[j].bytes);
+                mark(u, p, p->collectives[g].phases[i].flows[j].path,
+                     p->collectives[g].phases[i].flows[j].bytes);
     return 0;
 }
 
@@ -116,9 +119,10 @@ static int write_route(const struct ss_sg *sg, struct use *u, int path, int from
             continue; /* named before */
         int n = repeats(u->load[l], u->lightest[l]);
         if (n == 0)
-            rc = ss_sg_fail(sg->board, SS_ERR_UNSUPPORTED, "use --engine native, which knows weights",
-                            "link %s is crossed by flows that stand for %g and %g flows: SimGrid cannot share it",
-                            sg->p->links[l].name, u->lightest[l], u->load[l]);
+            rc = ss_sg_fail(
+                sg->board, SS_ERR_UNSUPPORTED, "use --engine native, which knows weights",
+                "link %s is crossed by flows that stand for %g and %g flows: SimGrid cannot share it",
+                sg->p->links[l].name, u->lightest[l], u->load[l]);
         for (int k = 0; k < n; k++)
             fprintf(out, "<link_ctn id=\"l%d\"/>", l);
         u->load[l] = 0;
@@ -141,7 +145,8 @@ static int write_platform(const struct ss_sg *sg, struct use *u, int hosts, FILE
     const struct ss_program *p = sg->p;
     int rc = 0, n = 0;
     fputs("<?xml version='1.0'?>\n<!DOCTYPE platform SYSTEM \"https://simgrid.org/simgrid.dtd\">\n"
-          "<platform version=\"4.1\">\n<zone id=\"z\" routing=\"Full\">\n", out);
+          "<platform version=\"4.1\">\n<zone id=\"z\" routing=\"Full\">\n",
+          out);
     for (int i = 0; i < hosts; i++)
         fprintf(out, "<host id=\"h%d\" speed=\"1f\"/>\n", i);
     for (int l = 0; l < p->nlinks; l++)

@@ -19,7 +19,7 @@ struct ss_channel_state {
     uint32_t send_waits, recv_waits;     /* waits completed */
     uint32_t mask;                       /* of the ring */
     int busy;
-    double *ring;  /* bytes of messages posted, not begun */
+    double *ring;        /* bytes of messages posted, not begun */
     double begin, bytes; /* of the message that moves */
 };
 

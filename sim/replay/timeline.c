@@ -47,7 +47,8 @@ int ss_timeline_replay(const struct ss_program *p, int engine, struct ss_timelin
     struct ss_timeline *t = timeline_new(p);
     if (!t) {
         ss_board_free(board);
-        return ss_fail(err, SS_ERR_NOMEM, NULL, 0, "out of memory for the timeline of %d classes", p->nclasses);
+        return ss_fail(err, SS_ERR_NOMEM, NULL, 0, "out of memory for the timeline of %d classes",
+                       p->nclasses);
     }
     t->iteration_s = board->makespan;
     t->events = board->events;

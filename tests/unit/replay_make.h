@@ -69,15 +69,17 @@ MAKE_UNUSED static int make_wire(struct ss_program *p, double bandwidth)
     return path;
 }
 
-MAKE_UNUSED static int make_channel(struct ss_program *p, int from, int to, int rendezvous, int path, double latency,
-                                    double sm_share)
+MAKE_UNUSED static int make_channel(struct ss_program *p, int from, int to, int rendezvous, int path,
+                                    double latency, double sm_share)
 {
     p->channels = make_room(p->channels, p->nchannels, sizeof *p->channels);
-    p->channels[p->nchannels] = (struct ss_channel){from, to, p->nchannels, rendezvous, path, latency, sm_share};
+    p->channels[p->nchannels] =
+        (struct ss_channel){from, to, p->nchannels, rendezvous, path, latency, sm_share};
     return p->nchannels++;
 }
 
-MAKE_UNUSED static int make_collective(struct ss_program *p, int nmembers, const int *members, double sm_share)
+MAKE_UNUSED static int make_collective(struct ss_program *p, int nmembers, const int *members,
+                                       double sm_share)
 {
     p->collectives = make_room(p->collectives, p->ncollectives, sizeof *p->collectives);
     struct ss_collective *g = &p->collectives[p->ncollectives];
@@ -178,7 +180,7 @@ MAKE_UNUSED static void make_free(struct ss_program *p)
 /* ---- what the observers heard ---- */
 
 struct heard {
-    char kind; /* 's'pan, 't'ransfer, 'm'emory */
+    char kind;   /* 's'pan, 't'ransfer, 'm'emory */
     int a, b, c; /* class, slot, event; channel, collective, 0 */
     double start, busy, end, bytes;
 };
@@ -210,8 +212,8 @@ static void ear_memory(void *ctx, int cls, int slot, int event, double time, int
     ear_add(ctx, (struct heard){'m', cls, slot, event, time, time, time, bytes});
 }
 
-MAKE_UNUSED static int ear_replay(const struct ss_program *p, int engine, struct ear *ear, struct ss_replay_stats *stats,
-                                  struct ss_error *err)
+MAKE_UNUSED static int ear_replay(const struct ss_program *p, int engine, struct ear *ear,
+                                  struct ss_replay_stats *stats, struct ss_error *err)
 {
     struct ss_observer o = {ear, ear_span, ear_transfer, ear_memory};
     memset(ear, 0, sizeof *ear);

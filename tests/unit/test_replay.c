@@ -36,21 +36,31 @@ static void check(struct ss_program *p, double makespan, const struct want *want
                        close_to(h->end, want[i].end);
             CU_ASSERT(good);
             if (h && !good)
-                printf("\n  %s: want %d: [%.17g %.17g %.17g]\n", ss_engine_name(engine), i, h->start, h->busy, h->end);
+                printf("\n  %s: want %d: [%.17g %.17g %.17g]\n", ss_engine_name(engine), i, h->start, h->busy,
+                       h->end);
         }
         free(ear.all);
     }
     make_free(p);
 }
 
-#define CHECK(p, makespan, ...)                                                                   \
-    do {                                                                                          \
-        const struct want wants[] = {__VA_ARGS__};                                                \
-        check(p, makespan, wants, (int)(sizeof wants / sizeof wants[0]));                         \
+#define CHECK(p, makespan, ...)                                                                              \
+    do {                                                                                                     \
+        const struct want wants[] = {__VA_ARGS__};                                                           \
+        check(p, makespan, wants, (int)(sizeof wants / sizeof wants[0]));                                    \
     } while (0)
-#define SPAN(cls, slot, event, start, busy, end) {'s', cls, slot, event, 0, start, busy, end}
-#define MESSAGE(channel, k, start, end) {'t', channel, -1, 0, k, start, start, end}
-#define GROUP(collective, k, start, end) {'t', -1, collective, 0, k, start, start, end}
+#define SPAN(cls, slot, event, start, busy, end)                                                             \
+    {                                                                                                        \
+        's', cls, slot, event, 0, start, busy, end                                                           \
+    }
+#define MESSAGE(channel, k, start, end)                                                                      \
+    {                                                                                                        \
+        't', channel, -1, 0, k, start, start, end                                                            \
+    }
+#define GROUP(collective, k, start, end)                                                                     \
+    {                                                                                                        \
+        't', -1, collective, 0, k, start, start, end                                                         \
+    }
 
 static void test_compute(void)
 {
@@ -140,8 +150,8 @@ static void test_maxmin(void)
     for (int i = 0; i < 3; i++)
         ch[i] = make_channel(p, 0, 1, 0, path[i], 0, 0);
     ch[3] = make_channel(p, 0, 1, 0, make_wire(p, 1e9), 1, 0);
-    make_send(p, ch[0], 1e9);  /* ends at 2 */
-    make_send(p, ch[1], 2e9);  /* 1 GB until 2, then 1 GB/s: ends at 3 */
+    make_send(p, ch[0], 1e9);   /* ends at 2 */
+    make_send(p, ch[1], 2e9);   /* 1 GB until 2, then 1 GB/s: ends at 3 */
     make_send(p, ch[2], 3.5e9); /* 3 GB until 2, then 1 GB/s: ends at 2.5 */
     make_send(p, ch[3], 1e9);
     for (int i = 0; i < 4; i++)
@@ -219,7 +229,7 @@ static void hold_case(double share, double second_share, double end)
 
 static void test_hold(void)
 {
-    hold_case(0.25, 0, 3.5);      /* 3/4 for 2 s */
+    hold_case(0.25, 0, 3.5); /* 3/4 for 2 s */
     hold_case(0, 0, 3);
     hold_case(0.8, 0, 4);         /* an equal share: 1/2 for 2 s */
     hold_case(1, 1, 3 + 4.0 / 3); /* thirds */
@@ -238,7 +248,8 @@ static void test_hold_message(void)
     make_compute(p, 1, 0.5);
     make_compute(p, 1, 4);
     make_compute(p, 2, 4);
-    CHECK(p, 5.5, SPAN(0, 0, 1, 0, 0, 5), SPAN(1, 0, 0, 0, 0, 1), SPAN(1, 0, 1, 1, 1, 5.5), SPAN(2, 0, 0, 0, 0, 4));
+    CHECK(p, 5.5, SPAN(0, 0, 1, 0, 0, 5), SPAN(1, 0, 0, 0, 0, 1), SPAN(1, 0, 1, 1, 1, 5.5),
+          SPAN(2, 0, 0, 0, 0, 4));
 }
 
 /* Three members: starts with the last; phases one after another, each as long as its slowest flow. */

@@ -301,7 +301,8 @@ static const char platform_text[] =
     "<?xml version='1.0'?>\n<!DOCTYPE platform SYSTEM \"https://simgrid.org/simgrid.dtd\">\n"
     "<platform version=\"4.1\"><zone id=\"z\" routing=\"Full\">\n"
     "<host id=\"a\" speed=\"1Gf\"/><host id=\"b\" speed=\"1Gf\"/>\n"
-    "<link id=\"up\" bandwidth=\"1GBps\" latency=\"1us\"/><link id=\"down\" bandwidth=\"1GBps\" latency=\"1us\"/>\n"
+    "<link id=\"up\" bandwidth=\"1GBps\" latency=\"1us\"/><link id=\"down\" bandwidth=\"1GBps\" "
+    "latency=\"1us\"/>\n"
     "<route src=\"a\" dst=\"b\" symmetrical=\"NO\"><link_ctn id=\"up\"/><link_ctn id=\"down\"/></route>\n"
     "<route src=\"b\" dst=\"a\" symmetrical=\"NO\"><link_ctn id=\"down\"/></route>\n"
     "</zone></platform>\n";
@@ -336,8 +337,9 @@ static void test_routes(void)
 
 static void test_probe_bad(void)
 {
-    static const char *const texts[] = {"", "<platform version=\"4.1\"><zone id=\"z\" routing=\"Full\">", "no XML",
-                                        "<platform version=\"4.1\"><zone id=\"z\" routing=\"Full\"><link/></zone></platform>"};
+    static const char *const texts[] = {
+        "", "<platform version=\"4.1\"><zone id=\"z\" routing=\"Full\">", "no XML",
+        "<platform version=\"4.1\"><zone id=\"z\" routing=\"Full\"><link/></zone></platform>"};
     char path[64];
     for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
         struct ss_error err = {0};

@@ -123,7 +123,8 @@ static void settle(struct maker *m)
     int i = draw_int(&m->d, m->nowed);
     struct owed o = m->owed[i];
     m->owed[i] = m->owed[--m->nowed];
-    make_event(m->p, o.cls, o.kind, o.kind == SS_EV_WAIT ? 0 : o.index, o.kind == SS_EV_WAIT ? o.index : 0, 0);
+    make_event(m->p, o.cls, o.kind, o.kind == SS_EV_WAIT ? 0 : o.index, o.kind == SS_EV_WAIT ? o.index : 0,
+               0);
 }
 
 static void step(struct maker *m)
@@ -131,7 +132,8 @@ static void step(struct maker *m)
     struct ss_program *p = m->p;
     int what = draw_int(&m->d, 10), cls = draw_int(&m->d, p->nclasses);
     if (what < 3) {
-        make_event(p, cls, SS_EV_COMPUTE, draw_int(&m->d, p->nmixes), 0, draw_int(&m->d, 10) ? amount(m, 0.2) : 0);
+        make_event(p, cls, SS_EV_COMPUTE, draw_int(&m->d, p->nmixes), 0,
+                   draw_int(&m->d, 10) ? amount(m, 0.2) : 0);
     } else if (what < 5) {
         int ch = draw_int(&m->d, p->nchannels);
         make_send(p, ch, draw_int(&m->d, 8) ? amount(m, 1e8) : 0);
@@ -233,7 +235,8 @@ static int same_ears(struct ear *a, struct ear *b)
     return 1;
 }
 
-static int same_timelines(const struct ss_program *p, const struct ss_timeline *a, const struct ss_timeline *b)
+static int same_timelines(const struct ss_program *p, const struct ss_timeline *a,
+                          const struct ss_timeline *b)
 {
     int same = near(a->iteration_s, b->iteration_s) && a->events == b->events;
     for (int c = 0; c < p->nclasses; c++) {
@@ -242,8 +245,8 @@ static int same_timelines(const struct ss_program *p, const struct ss_timeline *
             same &= near(a->spent[c][i], b->spent[c][i]);
             sum += a->spent[c][i];
         }
-        same &= fabs(sum - a->iteration_s) <= 1e-12 * a->iteration_s && near(a->peak_time[c], b->peak_time[c]) &&
-                a->peak_slot[c] == b->peak_slot[c] &&
+        same &= fabs(sum - a->iteration_s) <= 1e-12 * a->iteration_s &&
+                near(a->peak_time[c], b->peak_time[c]) && a->peak_slot[c] == b->peak_slot[c] &&
                 memcmp(a->dynamic_peak[c], b->dynamic_peak[c], sizeof a->dynamic_peak[c]) == 0;
     }
     for (int l = 0; l < p->nlinks; l++)
@@ -271,8 +274,8 @@ static int engines_agree(const struct ss_program *p, uint64_t seed)
                same_ears(&ear[0], &ear[1]) && same_timelines(p, lines[0], lines[1]) &&
                lines[0]->iteration_s == stats[0].makespan;
         if (!same)
-            printf("\n  seed %llu: native %.17g, simgrid %.17g\n", (unsigned long long)seed, stats[0].makespan,
-                   stats[1].makespan);
+            printf("\n  seed %llu: native %.17g, simgrid %.17g\n", (unsigned long long)seed,
+                   stats[0].makespan, stats[1].makespan);
     }
     for (int e = 0; e < 2; e++) {
         free(ear[e].all);
