@@ -184,6 +184,12 @@ static void on_error(void *ctx, xmlErrorPtr error)
          memory ? "" : "the file must be well-formed XML; look at this line and the one before");
 }
 
+/* Failed conversions of an encoding are reported without a parser, to standard error if nobody else. */
+static void drop_error(void *ctx, xmlErrorPtr error)
+{
+    (void)ctx, (void)error;
+}
+
 static int run_parser(struct builder *b, const char *text, size_t len, struct ss_error *err)
 {
     /* Only these callbacks: nothing loads the external DTD that platform files name, or any other file. */
@@ -202,7 +208,11 @@ static int run_parser(struct builder *b, const char *text, size_t len, struct ss
     xmlCtxtUseOptions(b->parser, XML_PARSE_NONET | XML_PARSE_BIG_LINES | XML_PARSE_NOENT);
     *b->parser->sax = callbacks;
     b->parser->_private = b;
+    xmlStructuredErrorFunc before = xmlStructuredError;
+    void *context = xmlStructuredErrorContext;
+    xmlSetStructuredErrorFunc(NULL, drop_error);
     int rc = xmlParseDocument(b->parser);
+    xmlSetStructuredErrorFunc(context, before);
     bool good = !rc && b->parser->wellFormed && b->doc->root;
     if (b->parser->myDoc) /* libxml2 makes one for an internal DTD, whatever the callbacks */
         xmlFreeDoc(b->parser->myDoc);

@@ -1,44 +1,30 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One node from an hwloc XML; the only user of hwloc. */
+/*
+ * What an hwloc XML says of a node; the only user of hwloc.
+ * hwloc 2.9 crashes on some damaged files and leaks on others, so a child process reads them.
+ */
 #include <ctype.h>
+#include <errno.h>
+#include <fcntl.h>
 #include <hwloc.h>
-#include <math.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
-#include "platform/platform_internal.h"
+#include "platform/node_facts.h"
 
-#define MAX_BYTES (64u << 20)
+#define CHILD_SECONDS 60
 
-/* What the file says of the node. */
 struct node {
     const char *file;
     hwloc_topology_t topology;
-    int ngpus, nnics, nnumas;
+    int ngpus;
     hwloc_obj_t gpus[SS_MAX_GPUS_PER_NODE];
-    const char *model; /* of the first GPU */
-    double memory;     /* of one GPU, 0 = not said */
-    double host_memory;
-    char *note;
-    unsigned long note_size;
+    struct ss_node_facts *facts;
 };
-
-static void note(struct node *n, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
-static void note(struct node *n, const char *fmt, ...)
-{
-    size_t used = n->note_size > 0 ? strlen(n->note) : 0;
-    va_list args;
-
-    if (used + 2 >= n->note_size)
-        return;
-    if (used > 0) {
-        strcpy(n->note + used, " ");
-        used++;
-    }
-    va_start(args, fmt);
-    vsnprintf(n->note + used, n->note_size - used, fmt, args);
-    va_end(args);
-}
 
 /* Our own reader goes first: it names the line of what is damaged, and hwloc's version. */
 static int check_text(const char *text, size_t len, const char *file, struct ss_error *err)
@@ -138,103 +124,46 @@ static void find_nics(struct node *n)
         const char *state = info(obj, "Port1State");
 
         if (obj->attr->osdev.type == HWLOC_OBJ_OSDEV_OPENFABRICS && (state == NULL || atoi(state) == 4))
-            n->nnics++;
+            n->facts->nnics++;
     }
 }
 
 static int survey(struct node *n, struct ss_error *err)
 {
     hwloc_obj_t root = hwloc_get_root_obj(n->topology);
-    const char *size, *gigabytes;
+    struct ss_node_facts *f = n->facts;
+    const char *model, *size, *gigabytes;
 
     find_gpus(n);
     if (n->ngpus == 0)
         return ss_hint(err, ss_fail(err, SS_ERR_INPUT, n->file, 0, "no NVIDIA GPU in this node"),
                        "hwloc lists GPUs as nvml devices, or as PCI devices of class 03xx and vendor 10de; was I/O left out?");
     find_nics(n);
-    n->nnumas = hwloc_get_nbobjs_by_type(n->topology, HWLOC_OBJ_NUMANODE);
-    n->host_memory = (double)root->total_memory;
-    n->model = gpu_model(n->gpus[0]);
-    if (n->model == NULL)
+    f->nnumas = hwloc_get_nbobjs_by_type(n->topology, HWLOC_OBJ_NUMANODE);
+    f->host_memory = (double)root->total_memory;
+    model = gpu_model(n->gpus[0]);
+    if (model == NULL)
         return ss_hint(err, ss_fail(err, SS_ERR_INPUT, n->file, 0, "the file does not name the GPU's model"),
                        "write it with an hwloc that has NVML or the PCI ids");
     for (int i = 1; i < n->ngpus; i++) {
         const char *other = gpu_model(n->gpus[i]);
 
-        if (other == NULL || strcmp(other, n->model) != 0)
+        if (other == NULL || strcmp(other, model) != 0)
             return ss_hint(err,
                            ss_fail(err, SS_ERR_UNSUPPORTED, n->file, 0, "GPUs of two models: \"%.80s\" and \"%.80s\"",
-                                   n->model, other != NULL ? other : "unnamed"),
+                                   model, other != NULL ? other : "unnamed"),
                            "one platform has one kind of card");
     }
-    gigabytes = strstr(n->model, "GB");
-    while (gigabytes != NULL && gigabytes > n->model && isdigit((unsigned char)gigabytes[-1]))
+    f->ngpus = n->ngpus;
+    ss_copy(f->model, sizeof(f->model), model);
+    gigabytes = strstr(model, "GB");
+    while (gigabytes != NULL && gigabytes > model && isdigit((unsigned char)gigabytes[-1]))
         gigabytes--;
     if (gigabytes != NULL && isdigit((unsigned char)*gigabytes))
-        n->memory = atof(gigabytes) * SS_GIB;
+        f->memory = atof(gigabytes) * SS_GIB;
     else if ((size = gpu_info(n->gpus[0], "CUDAGlobalMemorySize")) != NULL)
-        n->memory = atof(size) * 1024;
+        f->memory = atof(size) * 1024;
     return SS_OK;
-}
-
-/* Is `word` (up to its first '-') a whole word of the model's name? H20 is not in "H200". */
-static bool names_card(const char *model, const char *card)
-{
-    size_t len = strcspn(card, "-");
-
-    for (const char *at = model; *at != 0; at++)
-        if (strncmp(at, card, len) == 0 && !isalnum((unsigned char)at[len]) &&
-            (at == model || !isalnum((unsigned char)at[-1])))
-            return true;
-    return false;
-}
-
-static int unknown_card(const struct node *n, char *known, struct ss_error *err)
-{
-    int code = n->memory > 0
-                   ? ss_fail(err, SS_ERR_UNSUPPORTED, n->file, 0, "no platform knows the card \"%.80s\" (%.0f GiB)", n->model,
-                             n->memory / SS_GIB)
-                   : ss_fail(err, SS_ERR_UNSUPPORTED, n->file, 0, "no platform knows the card \"%.80s\"", n->model);
-
-    return ss_hint(err, code, "known: %s; or copy one of platforms/*.xml and edit it", known);
-}
-
-/* The card table is the platforms that come with the program: nearest memory among those of the name. */
-static int find_card(const struct node *n, struct ss_platform **out, struct ss_error *err)
-{
-    struct ss_platform_options options = {.nodes = 1};
-    struct ss_platform *best = NULL;
-    char known[300] = "";
-    double miss = 0.15;
-    char **names = NULL;
-    size_t count = 0;
-    int status = ss_data_list("platforms", ".xml", &names, &count, err);
-
-    for (size_t i = 0; status == SS_OK && i < count; i++) {
-        struct ss_platform *p = NULL;
-        double off;
-
-        /* A platform of the user's that does not load is no reason to fail here. */
-        if (ss_platform_load(names[i], &options, &p, NULL) != SS_OK)
-            continue;
-        if (p->foreign == NULL && strlen(known) + strlen(p->card.name) + 3 < sizeof(known)) {
-            strcat(known, known[0] != 0 ? ", " : "");
-            strcat(known, p->card.name);
-        }
-        off = n->memory > 0 ? fabs(n->memory / p->card.hbm_size - 1) : 0;
-        if (p->foreign == NULL && names_card(n->model, p->card.name) && off < miss) {
-            ss_platform_free(best);
-            best = p;
-            miss = off;
-        } else {
-            ss_platform_free(p);
-        }
-    }
-    ss_names_free(names, count);
-    if (status == SS_OK && best == NULL)
-        status = unknown_card(n, known, err);
-    *out = best;
-    return status;
 }
 
 /* hwloc before 2.12 gave NVLink 3 and 4 links twice their bandwidth. */
@@ -246,16 +175,11 @@ static bool may_double(const struct node *n)
     return version == NULL || sscanf(version, "%d.%d", &major, &minor) != 2 || major < 2 || (major == 2 && minor < 12);
 }
 
-struct matrix {
-    bool mesh, whole;  /* GPU to GPU; every GPU alike */
-    double link, total; /* bytes/s per direction: one pair's or GPU's link, all of a GPU */
-};
-
-static void read_matrix(const struct node *n, const struct hwloc_distances_s *d, struct matrix *m)
+static void read_matrix(const struct node *n, const struct hwloc_distances_s *d, struct ss_nvlink_matrix *m)
 {
     double pair = -1, to_switch = -1;
 
-    m->whole = true;
+    m->given = m->whole = 1;
     for (int i = 0; i < n->ngpus; i++) {
         int row = -1;
         double rest = 0;
@@ -288,152 +212,112 @@ static void read_matrix(const struct node *n, const struct hwloc_distances_s *d,
     m->whole = m->whole && m->link > 0 && (m->mesh || pair <= 0);
 }
 
-/* NVLink of the node into p, which holds the card table's. */
-static int set_nvlink(struct node *n, struct ss_platform *p, struct ss_error *err)
+static void find_nvlink(struct node *n)
 {
     struct hwloc_distances_s *d = NULL;
-    struct matrix m = {0};
-    double table = ss_platform_nvlink_bandwidth(p);
     unsigned count = 1;
-    bool found = n->ngpus > 1 &&
-                 hwloc_distances_get_by_name(n->topology, "NVLinkBandwidth", &count, &d, 0) == 0 && count > 0 && d != NULL;
 
-    if (found) {
-        read_matrix(n, d, &m);
-        hwloc_distances_release(n->topology, d);
-        if (!m.whole)
-            return ss_hint(err,
-                           ss_fail(err, SS_ERR_UNSUPPORTED, n->file, 0,
-                                   "the NVLink matrix is neither a full mesh nor a switch, equal for all GPUs"),
-                           "describe this node as a SimGrid platform by hand");
-        p->template_kind = m.mesh ? SS_TEMPLATE_MESH : SS_TEMPLATE_NVSWITCH;
-        if (may_double(n) && fabs(m.total / table - 2) < 0.01) {
-            note(n, "NVLink bandwidth is the card table's: this hwloc (before 2.12) doubles it in the file.");
-            m.link /= 2;
-        } else {
-            note(n, "NVLink bandwidth is the file's.");
-        }
-        p->bandwidth[SS_LINK_NVLINK] = m.link;
-        return SS_OK;
-    }
-    if (p->template_kind == SS_TEMPLATE_MESH && n->ngpus > 1) {
-        p->bandwidth[SS_LINK_NVLINK] = table / (n->ngpus - 1);
-    } else if (n->ngpus == 1) {
-        p->template_kind = SS_TEMPLATE_NVSWITCH;
-        p->bandwidth[SS_LINK_NVLINK] = table;
-    }
-    note(n, "NVLink bandwidth is the card table's: the file has no NVLink matrix.");
-    return SS_OK;
+    if (n->ngpus < 2 || hwloc_distances_get_by_name(n->topology, "NVLinkBandwidth", &count, &d, 0) != 0 || count == 0 ||
+        d == NULL)
+        return;
+    read_matrix(n, d, &n->facts->nvlink);
+    n->facts->nvlink.may_be_double = may_double(n);
+    hwloc_distances_release(n->topology, d);
 }
 
-static void set_nics(struct node *n, struct ss_platform *p)
-{
-    int nics = n->nnics < n->ngpus ? n->nnics : n->ngpus;
-
-    while (nics > 0 && n->ngpus % nics != 0)
-        nics--;
-    if (nics == 0)
-        note(n, "The file has no InfiniBand device: this platform has one node only.");
-    else
-        note(n, "%d of the file's %d InfiniBand devices carry the network; their speed is not in the file, %g Gb/s is the card table's.",
-             nics, n->nnics, p->bandwidth[SS_LINK_NIC] * 8 / 1e9);
-    p->nics_per_node = nics;
-}
-
-/* Adds a word to those assumed, or takes one away. */
-static int assume(struct ss_platform *p, const char *word, bool yes)
-{
-    size_t len = strlen(word);
-    char *at = p->assumed != NULL ? p->assumed : "", *all;
-
-    while ((at = strstr(at, word)) != NULL && ((at > p->assumed && at[-1] != ' ') || (at[len] != ' ' && at[len] != 0)))
-        at += len;
-    if ((at != NULL) == yes)
-        return SS_OK;
-    if (!yes) {
-        memmove(at, at + len + (at[len] == ' '), strlen(at + len + (at[len] == ' ')) + 1);
-        len = strlen(p->assumed);
-        if (len > 0 && p->assumed[len - 1] == ' ')
-            p->assumed[len - 1] = 0;
-        return SS_OK;
-    }
-    if (asprintf(&all, "%s%s%s", p->assumed != NULL ? p->assumed : "",
-                 p->assumed != NULL && p->assumed[0] != 0 ? " " : "", word) < 0)
-        return SS_ERR_NOMEM;
-    free(p->assumed);
-    p->assumed = all;
-    return SS_OK;
-}
-
-static int build(struct node *n, struct ss_platform *p, struct ss_error *err)
-{
+/* What the child writes. */
+struct answer {
     int status;
+    struct ss_error error;
+    struct ss_node_facts facts;
+};
 
-    ss_copy(p->file, sizeof(p->file), n->file);
-    ss_platform_base_name(n->file, p->name, sizeof(p->name));
-    p->nodes = 1;
-    status = set_nvlink(n, p, err);
-    if (status != SS_OK)
-        return status;
-    p->gpus_per_node = n->ngpus;
-    set_nics(n, p);
-    if (n->host_memory >= ss_prop_def(SS_PROP_host_memory)->lo) {
-        p->card.host_memory = n->host_memory;
-        status = assume(p, "host_memory", false);
+static void run_child(const char *text, size_t len, const char *file, int to)
+{
+    static const struct rlimit no_core = {0, 0};
+    struct answer answer;
+    struct node n = {.file = file, .facts = &answer.facts};
+    int null = open("/dev/null", O_WRONLY);
+
+    memset(&answer, 0, sizeof(answer)); /* padding too: all of it is written */
+    setrlimit(RLIMIT_CORE, &no_core);
+    for (int s = 1; s < 32; s++)
+        signal(s, SIG_DFL);
+    alarm(CHILD_SECONDS);
+    if (null >= 0) { /* hwloc and libxml2 write what they think of damaged files */
+        dup2(null, 1);
+        dup2(null, 2);
     }
-    if (status == SS_OK && p->nics_per_node > 0)
-        status = assume(p, "nic.bandwidth", true);
-    if (status != SS_OK)
-        return ss_fail(err, SS_ERR_NOMEM, n->file, 0, "out of memory");
-    note(n, "%d GPUs \"%.80s\" on %d NUMA nodes; all other values are those of card %s.", n->ngpus, n->model, n->nnumas,
-         p->card.name);
-    ss_template_derive(p);
-    return ss_template_check_size(p, 0, err);
+    answer.status = load(&n, text, len, &answer.error);
+    if (answer.status == SS_OK)
+        answer.status = survey(&n, &answer.error);
+    if (answer.status == SS_OK)
+        find_nvlink(&n);
+    for (size_t done = 0; done < sizeof(answer);) {
+        ssize_t wrote = write(to, (const char *)&answer + done, sizeof(answer) - done);
+
+        if (wrote < 0 && errno != EINTR)
+            break;
+        done += wrote > 0 ? (size_t)wrote : 0;
+    }
+    _exit(0);
 }
 
-int ss_platform_import_text(const char *text, size_t len, const char *name, struct ss_platform **out, char *notes,
-                            unsigned long note_size, struct ss_error *err)
+static bool read_answer(int from, struct answer *answer)
 {
-    struct node *n;
-    struct ss_platform *p = NULL;
-    int status = check_text(text, len, name, err);
+    size_t done = 0;
 
-    if (note_size > 0 && notes != NULL)
-        notes[0] = 0;
+    while (done < sizeof(*answer)) {
+        ssize_t got = read(from, (char *)answer + done, sizeof(*answer) - done);
+
+        if (got == 0 || (got < 0 && errno != EINTR))
+            return false;
+        done += got > 0 ? (size_t)got : 0;
+    }
+    return true;
+}
+
+static int ask_child(const char *text, size_t len, const char *file, struct answer *answer, struct ss_error *err)
+{
+    int ends[2];
+    bool whole;
+    pid_t child;
+
+    if (pipe2(ends, O_CLOEXEC) != 0)
+        return ss_fail(err, SS_ERR_IO, file, 0, "no pipe: %s", strerror(errno));
+    child = fork();
+    if (child == 0) {
+        close(ends[0]);
+        run_child(text, len, file, ends[1]);
+    }
+    close(ends[1]);
+    if (child < 0) {
+        close(ends[0]);
+        return ss_fail(err, SS_ERR_NOMEM, file, 0, "no process to read the file: %s", strerror(errno));
+    }
+    whole = read_answer(ends[0], answer);
+    close(ends[0]);
+    while (waitpid(child, NULL, 0) < 0 && errno == EINTR)
+        ;
+    if (whole)
+        return SS_OK;
+    return ss_hint(err, ss_fail(err, SS_ERR_INPUT, file, 0, "hwloc breaks down on this file"),
+                   "it is damaged; write it again with 'lstopo file.xml' on the node");
+}
+
+int ss_node_facts_read(const char *text, size_t len, const char *file, struct ss_node_facts *out,
+                       struct ss_error *err)
+{
+    struct answer answer;
+    int status = check_text(text, len, file, err);
+
+    if (status == SS_OK)
+        status = ask_child(text, len, file, &answer, err);
     if (status != SS_OK)
         return status;
-    n = ss_calloc(1, sizeof(*n));
-    if (n == NULL)
-        return ss_fail(err, SS_ERR_NOMEM, name, 0, "out of memory");
-    n->file = name;
-    n->note = notes;
-    n->note_size = notes != NULL ? note_size : 0;
-    status = load(n, text, len, err);
-    if (status == SS_OK)
-        status = survey(n, err);
-    if (status == SS_OK)
-        status = find_card(n, &p, err);
-    if (status == SS_OK)
-        status = build(n, p, err);
-    if (n->topology != NULL)
-        hwloc_topology_destroy(n->topology);
-    free(n);
-    if (status == SS_OK)
-        *out = p;
-    else
-        ss_platform_free(p);
-    return status;
-}
-
-int ss_platform_import_hwloc(const char *lstopo_xml, struct ss_platform **out, char *notes, unsigned long note_size,
-                             struct ss_error *err)
-{
-    char *text = NULL;
-    size_t len = 0;
-    int status = ss_file_read(lstopo_xml, MAX_BYTES, &text, &len, err);
-
-    if (status == SS_OK)
-        status = ss_platform_import_text(text, len, lstopo_xml, out, notes, note_size, err);
-    free(text);
-    return status;
+    if (answer.status != SS_OK && err != NULL)
+        *err = answer.error;
+    if (answer.status == SS_OK)
+        *out = answer.facts;
+    return answer.status;
 }

@@ -1,0 +1,221 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A platform of one node from what hwloc tells of it and the card table. */
+#include <ctype.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "platform/node_facts.h"
+
+#define MAX_BYTES (64u << 20)
+
+struct import {
+    const char *file;
+    struct ss_node_facts facts;
+    char *note;
+    unsigned long note_size;
+};
+
+static void note(struct import *n, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+static void note(struct import *n, const char *fmt, ...)
+{
+    size_t used = n->note_size > 0 ? strlen(n->note) : 0;
+    va_list args;
+
+    if (used + 2 >= n->note_size)
+        return;
+    if (used > 0) {
+        strcpy(n->note + used, " ");
+        used++;
+    }
+    va_start(args, fmt);
+    vsnprintf(n->note + used, n->note_size - used, fmt, args);
+    va_end(args);
+}
+
+/* Is `word` (up to its first '-') a whole word of the model's name? H20 is not in "H200". */
+static bool names_card(const char *model, const char *card)
+{
+    size_t len = strcspn(card, "-");
+
+    for (const char *at = model; *at != 0; at++)
+        if (strncmp(at, card, len) == 0 && !isalnum((unsigned char)at[len]) &&
+            (at == model || !isalnum((unsigned char)at[-1])))
+            return true;
+    return false;
+}
+
+static int unknown_card(const struct import *n, char *known, struct ss_error *err)
+{
+    int code = n->facts.memory > 0
+                   ? ss_fail(err, SS_ERR_UNSUPPORTED, n->file, 0, "no platform knows the card \"%.80s\" (%.0f GiB)", n->facts.model,
+                             n->facts.memory / SS_GIB)
+                   : ss_fail(err, SS_ERR_UNSUPPORTED, n->file, 0, "no platform knows the card \"%.80s\"", n->facts.model);
+
+    return ss_hint(err, code, "known: %s; or copy one of platforms/*.xml and edit it", known);
+}
+
+/* The card table is the platforms that come with the program: nearest memory among those of the name. */
+static int find_card(const struct import *n, struct ss_platform **out, struct ss_error *err)
+{
+    struct ss_platform_options options = {.nodes = 1};
+    struct ss_platform *best = NULL;
+    char known[300] = "";
+    double miss = 0.15;
+    char **names = NULL;
+    size_t count = 0;
+    int status = ss_data_list("platforms", ".xml", &names, &count, err);
+
+    for (size_t i = 0; status == SS_OK && i < count; i++) {
+        struct ss_platform *p = NULL;
+        double off;
+
+        /* A platform of the user's that does not load is no reason to fail here. */
+        if (ss_platform_load(names[i], &options, &p, NULL) != SS_OK)
+            continue;
+        if (p->foreign == NULL && strlen(known) + strlen(p->card.name) + 3 < sizeof(known)) {
+            strcat(known, known[0] != 0 ? ", " : "");
+            strcat(known, p->card.name);
+        }
+        off = n->facts.memory > 0 ? fabs(n->facts.memory / p->card.hbm_size - 1) : 0;
+        if (p->foreign == NULL && names_card(n->facts.model, p->card.name) && off < miss) {
+            ss_platform_free(best);
+            best = p;
+            miss = off;
+        } else {
+            ss_platform_free(p);
+        }
+    }
+    ss_names_free(names, count);
+    if (status == SS_OK && best == NULL)
+        status = unknown_card(n, known, err);
+    *out = best;
+    return status;
+}
+
+/* NVLink of the node into p, which holds the card table's. */
+static int set_nvlink(struct import *n, struct ss_platform *p, struct ss_error *err)
+{
+    const struct ss_nvlink_matrix *m = &n->facts.nvlink;
+    double table = ss_platform_nvlink_bandwidth(p);
+
+    if (m->given) {
+        bool twice = m->may_be_double && fabs(m->total / table - 2) < 0.01;
+
+        if (!m->whole)
+            return ss_hint(err,
+                           ss_fail(err, SS_ERR_UNSUPPORTED, n->file, 0,
+                                   "the NVLink matrix is neither a full mesh nor a switch, equal for all GPUs"),
+                           "describe this node as a SimGrid platform by hand");
+        p->template_kind = m->mesh ? SS_TEMPLATE_MESH : SS_TEMPLATE_NVSWITCH;
+        p->bandwidth[SS_LINK_NVLINK] = twice ? m->link / 2 : m->link;
+        note(n, twice ? "NVLink bandwidth is the card table's: this hwloc (before 2.12) doubles it in the file."
+                      : "NVLink bandwidth is the file's.");
+        return SS_OK;
+    }
+    if (n->facts.ngpus == 1)
+        p->template_kind = SS_TEMPLATE_NVSWITCH;
+    p->bandwidth[SS_LINK_NVLINK] = p->template_kind == SS_TEMPLATE_MESH ? table / (n->facts.ngpus - 1) : table;
+    note(n, "NVLink bandwidth is the card table's: the file has no NVLink matrix.");
+    return SS_OK;
+}
+
+static void set_nics(struct import *n, struct ss_platform *p)
+{
+    int nics = n->facts.nnics < n->facts.ngpus ? n->facts.nnics : n->facts.ngpus;
+
+    while (nics > 0 && n->facts.ngpus % nics != 0)
+        nics--;
+    if (nics == 0)
+        note(n, "The file has no InfiniBand device: this platform has one node only.");
+    else
+        note(n, "%d of the file's %d InfiniBand devices carry the network; their speed is not in the file, %g Gb/s is the card table's.",
+             nics, n->facts.nnics, p->bandwidth[SS_LINK_NIC] * 8 / 1e9);
+    p->nics_per_node = nics;
+}
+
+/* Adds a word to those assumed, or takes one away. */
+static int assume(struct ss_platform *p, const char *word, bool yes)
+{
+    size_t len = strlen(word);
+    char *at = p->assumed != NULL ? p->assumed : "", *all;
+
+    while ((at = strstr(at, word)) != NULL && ((at > p->assumed && at[-1] != ' ') || (at[len] != ' ' && at[len] != 0)))
+        at += len;
+    if ((at != NULL) == yes)
+        return SS_OK;
+    if (!yes) {
+        memmove(at, at + len + (at[len] == ' '), strlen(at + len + (at[len] == ' ')) + 1);
+        len = strlen(p->assumed);
+        if (len > 0 && p->assumed[len - 1] == ' ')
+            p->assumed[len - 1] = 0;
+        return SS_OK;
+    }
+    if (asprintf(&all, "%s%s%s", p->assumed != NULL ? p->assumed : "",
+                 p->assumed != NULL && p->assumed[0] != 0 ? " " : "", word) < 0)
+        return SS_ERR_NOMEM;
+    free(p->assumed);
+    p->assumed = all;
+    return SS_OK;
+}
+
+static int build(struct import *n, struct ss_platform *p, struct ss_error *err)
+{
+    int status;
+
+    ss_copy(p->file, sizeof(p->file), n->file);
+    ss_platform_base_name(n->file, p->name, sizeof(p->name));
+    p->nodes = 1;
+    status = set_nvlink(n, p, err);
+    if (status != SS_OK)
+        return status;
+    p->gpus_per_node = n->facts.ngpus;
+    set_nics(n, p);
+    if (n->facts.host_memory >= ss_prop_def(SS_PROP_host_memory)->lo &&
+        n->facts.host_memory <= ss_prop_def(SS_PROP_host_memory)->hi) {
+        p->card.host_memory = n->facts.host_memory;
+        status = assume(p, "host_memory", false);
+    }
+    if (status == SS_OK && p->nics_per_node > 0)
+        status = assume(p, "nic.bandwidth", true);
+    if (status != SS_OK)
+        return ss_fail(err, SS_ERR_NOMEM, n->file, 0, "out of memory");
+    note(n, "%d GPUs \"%.80s\" on %d NUMA nodes; all other values are those of card %s.", n->facts.ngpus, n->facts.model, n->facts.nnumas,
+         p->card.name);
+    ss_template_derive(p);
+    return ss_template_check_size(p, 0, err);
+}
+
+int ss_platform_import_text(const char *text, size_t len, const char *name, struct ss_platform **out, char *notes,
+                            unsigned long note_size, struct ss_error *err)
+{
+    struct import n = {.file = name, .note = notes, .note_size = notes != NULL ? note_size : 0};
+    struct ss_platform *p = NULL;
+    int status;
+
+    if (n.note_size > 0)
+        notes[0] = 0;
+    status = ss_node_facts_read(text, len, name, &n.facts, err);
+    if (status == SS_OK)
+        status = find_card(&n, &p, err);
+    if (status == SS_OK)
+        status = build(&n, p, err);
+    if (status == SS_OK)
+        *out = p;
+    else
+        ss_platform_free(p);
+    return status;
+}
+
+int ss_platform_import_hwloc(const char *lstopo_xml, struct ss_platform **out, char *notes, unsigned long note_size,
+                             struct ss_error *err)
+{
+    char *text = NULL;
+    size_t len = 0;
+    int status = ss_file_read(lstopo_xml, MAX_BYTES, &text, &len, err);
+
+    if (status == SS_OK)
+        status = ss_platform_import_text(text, len, lstopo_xml, out, notes, note_size, err);
+    free(text);
+    return status;
+}
