@@ -66,7 +66,7 @@ struct lowering {
 
 static void emit(struct op_list *list, int kind, int backward, int peer, int chunk)
 {
-    if (ss_grow(&list->op, &list->cap, list->n + 1, sizeof *list->op)) {
+    if (list->n == list->cap && ss_grow(&list->op, &list->cap, list->n + 1, sizeof *list->op)) {
         list->failed = 1;
         return;
     }
@@ -86,10 +86,11 @@ static void post_due(struct lowering *l, struct op_list *list, int d, int i)
 /* The input of step i is here after this; posted now if it was not before. */
 static void receive(struct lowering *l, struct op_list *list, int d, int i)
 {
-    for (; l->posted[d] <= i && l->posted[d] < l->total; l->posted[d]++)
+    i = i < l->total ? i : l->total - 1;
+    for (; l->posted[d] <= i; l->posted[d]++)
         if (l->step[d][l->posted[d]].source >= 0)
             emit(list, SS_EV_RECV, d, l->step[d][l->posted[d]].source, -1);
-    for (; l->waited[d] <= i && l->waited[d] < l->total; l->waited[d]++)
+    for (; l->waited[d] <= i; l->waited[d]++)
         if (l->step[d][l->waited[d]].source >= 0)
             emit(list, SS_EV_WAIT_RECV, d, l->step[d][l->waited[d]].source, -1);
 }
