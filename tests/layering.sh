@@ -29,7 +29,7 @@ BEGIN {
         level[order[i]] = i
     owners = "error:base types:base platform:platform model:workload job:workload stack:workload"
     owners = owners " schedule:workload plan:workload program:workload replay:replay result:replay"
-    owners = owners " report:report study:study stepsim:cli"
+    owners = owners " report:report pictures:report study:study stepsim:cli"
     n = split(owners, list, " ")
     for (i = 1; i <= n; i++) {
         split(list[i], pair, ":")
@@ -76,6 +76,8 @@ FNR == 1 {
         fail("only sim/platform/hwloc_import.c uses hwloc")
     if (name ~ /^(simgrid|xbt)/ && FILENAME !~ /^sim\/replay\/simgrid[^\/]*\.[ch]$/)
         fail("only sim/replay/simgrid*.c uses SimGrid")
+    if (name == "zlib.h" && FILENAME != "sim/base/gzip.c")
+        fail("only sim/base/gzip.c uses zlib")
     if (name ~ /^stepsim\// || name ~ /\.c$/)
         fail("write own headers with quotes")
 }

@@ -61,6 +61,8 @@ struct ss_file_writer;
 int ss_file_begin(const char *path, struct ss_file_writer **out, FILE **stream, struct ss_error *err);
 int ss_file_commit(struct ss_file_writer *w, struct ss_error *err);
 void ss_file_abort(struct ss_file_writer *w);
+/* Removes the unfinished file of a program about to die. For signal handlers: frees nothing. */
+void ss_file_discard(const struct ss_file_writer *w);
 /* Finds `name` + `suffix` under the data folder `kind` ("platforms", "workloads/models",
  * "workloads/stacks"): $STEPSIM_DATA, the source tree, the installed share folder, in this order.
  * A name with '/' or ending in `suffix` is taken as a path. 0 or SS_ERR_IO naming the choices. */

@@ -168,6 +168,12 @@ int ss_file_commit(struct ss_file_writer *w, struct ss_error *err)
     return rc;
 }
 
+void ss_file_discard(const struct ss_file_writer *w)
+{
+    if (w && w->temporary)
+        unlink(w->temporary);
+}
+
 void ss_file_abort(struct ss_file_writer *w)
 {
     if (!w)

@@ -41,12 +41,14 @@ int ss_report_checked(const char *command, int n, const char *const *names, FILE
 /* An error as one JSON object. */
 int ss_report_error(const struct ss_error *e, FILE *out);
 
-/* An output file that appears whole or not at all. NULL, "" and "-" are stdout. Commit and abort free it;
- * commit fails when the text did not reach the disk (or the pipe). */
+/* An output file that appears whole or not at all, gzipped when its name ends in ".gz". NULL, "" and "-"
+ * are stdout. Commit and abort free it; commit fails when the text did not reach the disk (or the pipe). */
 struct ss_output;
 int ss_output_begin(const char *path, struct ss_output **out, FILE **stream, struct ss_error *err);
 int ss_output_commit(struct ss_output *o, struct ss_error *err);
 void ss_output_abort(struct ss_output *o);
+/* Removes the unfinished file and frees nothing: for the signal handler of a program about to die. */
+void ss_output_discard(const struct ss_output *o);
 
 #ifdef __cplusplus
 }

@@ -6,6 +6,7 @@
 #include "stepsim/error.h"
 #include "stepsim/job.h"
 #include "stepsim/model.h"
+#include "stepsim/pictures.h"
 #include "stepsim/plan.h"
 #include "stepsim/platform.h"
 #include "stepsim/program.h"

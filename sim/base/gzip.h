@@ -1,0 +1,11 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef SS_GZIP_H
+#define SS_GZIP_H
+
+#include <stdio.h>
+
+/* A stream whose text goes gzipped to `under`, the same bytes every time. fclose ends it (and fails when
+ * `under` cannot be written) but leaves `under` open. NULL: out of memory. */
+FILE *ss_gzip_open(FILE *under);
+
+#endif

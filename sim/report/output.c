@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Output files that appear whole or not at all. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/base.h"
+#include "base/gzip.h"
+#include "stepsim/report.h"
+
+struct ss_output {
+    struct ss_file_writer *writer; /* NULL: stdout */
+    FILE *stream, *packed;         /* packed: NULL, or what is gzipped to the stream */
+};
+
+static int ends_in_gz(const char *path)
+{
+    size_t n = strlen(path);
+
+    return n > 3 && !strcmp(path + n - 3, ".gz");
+}
+
+int ss_output_begin(const char *path, struct ss_output **out, FILE **stream, struct ss_error *err)
+{
+    struct ss_output *o = ss_calloc(1, sizeof *o);
+    int named = path && path[0] && strcmp(path, "-") != 0, rc = SS_OK;
+
+    if (!o)
+        return ss_fail(err, SS_ERR_NOMEM, NULL, 0, "no memory for the output");
+    o->stream = stdout;
+    if (named)
+        rc = ss_file_begin(path, &o->writer, &o->stream, err);
+    if (!rc && named && ends_in_gz(path) && !(o->packed = ss_gzip_open(o->stream)))
+        rc = ss_fail(err, SS_ERR_NOMEM, path, 0, "no memory to pack the output");
+    if (rc) {
+        ss_output_abort(o);
+        return rc;
+    }
+    *stream = o->packed ? o->packed : o->stream;
+    *out = o;
+    return SS_OK;
+}
+
+int ss_output_commit(struct ss_output *o, struct ss_error *err)
+{
+    int rc = SS_OK, failed = 0, why = 0;
+
+    if (o->packed) {
+        failed = fclose(o->packed) != 0;
+        why = errno;
+        o->packed = NULL;
+    }
+    if (failed) {
+        ss_output_abort(o);
+        return ss_fail(err, SS_ERR_IO, NULL, 0, "cannot write the gzipped output: %s", strerror(why));
+    }
+    if (o->writer)
+        rc = ss_file_commit(o->writer, err);
+    else if (fflush(o->stream) != 0 || ferror(o->stream))
+        rc = ss_fail(err, SS_ERR_IO, NULL, 0, "cannot write to stdout: %s", strerror(errno));
+    free(o);
+    return rc;
+}
+
+void ss_output_abort(struct ss_output *o)
+{
+    if (!o)
+        return;
+    if (o->packed)
+        fclose(o->packed);
+    if (o->writer)
+        ss_file_abort(o->writer);
+    free(o);
+}
+
+void ss_output_discard(const struct ss_output *o)
+{
+    if (o)
+        ss_file_discard(o->writer);
+}
