@@ -100,25 +100,37 @@ void ss_names_free(char **names, size_t n)
     free(names);
 }
 
-/* "h200: no such name in platforms: did you mean h20? choose a100, h100 ... or give a path" */
+/* "a, b, c", as many as fit; dots for the rest. */
+static void join_names(char **names, size_t n, char *out, size_t size)
+{
+    size_t used = 0;
+    out[0] = '\0';
+    for (size_t i = 0; i < n; i++) {
+        if (used + strlen(names[i]) + sizeof ", ..." > size) {
+            snprintf(out + used, size - used, ", ...");
+            return;
+        }
+        used += (size_t)snprintf(out + used, size - used, "%s%s", i ? ", " : "", names[i]);
+    }
+}
+
+/* "no 'h80' in platforms: did you mean h800? or give a path ending in .xml" */
 static int unknown_name(const char *kind, const char *name, const char *suffix, struct ss_error *err)
 {
-    char choices[400] = "";
+    char choices[400];
     char **names = NULL;
-    size_t n = 0, used = 0;
+    size_t n = 0;
     int rc = ss_data_list(kind, suffix, &names, &n, err);
     if (rc)
         return rc;
-    for (size_t i = 0; i < n && used < sizeof choices - 1; i++)
-        used += (size_t)snprintf(choices + used, sizeof choices - used, "%s%s", i ? ", " : "", names[i]);
     ss_fail(err, SS_ERR_IO, NULL, 0, "no '%s' in %s", name, kind);
     const char *near = ss_nearest(name, (const char *const *)names, n);
+    join_names(names, n, choices, sizeof choices);
     if (!n)
         ss_hint(err, SS_ERR_IO,
                 "no data folder was found; set STEPSIM_DATA to the one that holds %s, or give a path", kind);
     else if (near)
-        ss_hint(err, SS_ERR_IO, "did you mean %s? There are %s; or give a path ending in %s", near, choices,
-                suffix);
+        ss_hint(err, SS_ERR_IO, "did you mean %s? Or give a path ending in %s", near, suffix);
     else
         ss_hint(err, SS_ERR_IO, "choose one of %s, or give a path ending in %s", choices, suffix);
     ss_names_free(names, n);

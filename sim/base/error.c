@@ -126,6 +126,14 @@ static size_t distance(const char *a, const char *b)
     return row[lb];
 }
 
+static size_t common_prefix(const char *a, const char *b)
+{
+    size_t n = 0;
+    while (a[n] && a[n] == b[n])
+        n++;
+    return n;
+}
+
 const char *ss_nearest(const char *word, const char *const *names, size_t n)
 {
     const char *best = NULL;
@@ -134,10 +142,12 @@ const char *ss_nearest(const char *word, const char *const *names, size_t n)
         return NULL;
     for (size_t i = 0; i < n; i++) {
         size_t other = names[i] ? strlen(names[i]) : SIZE_MAX;
-        if (other > 63 || (other > len ? other - len : len - other) >= best_distance)
+        if (other > 63 || (other > len ? other - len : len - other) > best_distance)
             continue;
         size_t d = distance(word, names[i]);
-        if (d < best_distance) {
+        /* "h80" is as far from h20 as from h800, but people leave out more than they mistype. */
+        if (d < best_distance ||
+            (best && d == best_distance && common_prefix(word, names[i]) > common_prefix(word, best))) {
             best_distance = d;
             best = names[i];
         }
