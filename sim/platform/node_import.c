@@ -73,7 +73,7 @@ static int find_card(const struct import *n, struct ss_platform **out, struct ss
         /* A platform of the user's that does not load is no reason to fail here. */
         if (ss_platform_load(names[i], &options, &p, NULL) != SS_OK)
             continue;
-        if (p->foreign == NULL && strlen(known) + strlen(p->card.name) + 3 < sizeof(known)) {
+        if (p->foreign == NULL && strstr(known, p->card.name) == NULL && strlen(known) + strlen(p->card.name) + 3 < sizeof(known)) {
             strcat(known, known[0] != 0 ? ", " : "");
             strcat(known, p->card.name);
         }

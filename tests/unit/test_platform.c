@@ -54,6 +54,28 @@ static void test_shipped(void)
     }
 }
 
+/* So does every variant of them, once written in full. */
+static void test_all(void)
+{
+    char **names = NULL;
+    size_t n = 0;
+
+    CU_ASSERT_EQUAL(ss_data_list("platforms", ".xml", &names, &n, NULL), SS_OK);
+    CU_ASSERT(n >= SS_ARRAY_LEN(shipped));
+    for (size_t i = 0; i < n; i++) {
+        struct ss_platform *p = load(names[i], 3), *again = NULL;
+        char *text = written(p);
+
+        CU_ASSERT_EQUAL(ss_platform_parse(text, strlen(text), "again.xml", NULL, &again, NULL), SS_OK);
+        CU_ASSERT(again != NULL && ss_platform_hash(again) == ss_platform_hash(p));
+        CU_ASSERT(ss_platform_card(p)->device_memory <= 1.07 * ss_platform_card(p)->hbm_size);
+        free(text);
+        ss_platform_free(again);
+        ss_platform_free(p);
+    }
+    ss_names_free(names, n);
+}
+
 /* Facts of the cards, from their datasheets. */
 static void test_facts(void)
 {
@@ -379,6 +401,7 @@ int main(void)
         return 2;
     CU_pSuite suite = CU_add_suite("platform", NULL, NULL);
     int good = suite && CU_add_test(suite, "shipped files", test_shipped) &&
+               CU_add_test(suite, "all platforms", test_all) &&
                CU_add_test(suite, "facts of the cards", test_facts) && CU_add_test(suite, "routes", test_routes) &&
                CU_add_test(suite, "links", test_links) && CU_add_test(suite, "size", test_size) &&
                CU_add_test(suite, "shared NICs", test_shared_nics) && CU_add_test(suite, "what-ifs", test_set) &&
