@@ -232,11 +232,22 @@ struct answer {
     struct ss_node_facts facts;
 };
 
+/* An error without what lies behind the ends of its texts. */
+static void copy_error(struct ss_error *to, const struct ss_error *from)
+{
+    to->code = from->code;
+    to->line = from->line;
+    ss_copy(to->file, sizeof(to->file), from->file);
+    ss_copy(to->message, sizeof(to->message), from->message);
+    ss_copy(to->hint, sizeof(to->hint), from->hint);
+}
+
 static void run_child(const char *text, size_t len, const char *file, int to)
 {
     static const struct rlimit no_core = {0, 0};
     struct answer answer;
     struct node n = {.file = file, .facts = &answer.facts};
+    struct ss_error error = {0};
     int null = open("/dev/null", O_WRONLY);
 
     memset(&answer, 0, sizeof(answer)); /* padding too: all of it is written */
@@ -248,11 +259,13 @@ static void run_child(const char *text, size_t len, const char *file, int to)
         dup2(null, 1);
         dup2(null, 2);
     }
-    answer.status = load(&n, text, len, &answer.error);
+    answer.status = load(&n, text, len, &error);
     if (answer.status == SS_OK)
-        answer.status = survey(&n, &answer.error);
+        answer.status = survey(&n, &error);
     if (answer.status == SS_OK)
         find_nvlink(&n);
+    else
+        copy_error(&answer.error, &error);
     for (size_t done = 0; done < sizeof(answer);) {
         ssize_t wrote = write(to, (const char *)&answer + done, sizeof(answer) - done);
 
