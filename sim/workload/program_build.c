@@ -190,7 +190,7 @@ static int find_channel(struct builder *b, const struct ss_comm_op *op)
     b->p->channels[b->p->nchannels++] = (struct ss_channel){.from = path->from,
                                                             .to = path->to,
                                                             .tag = op->backward,
-                                                            .rendezvous = 1,
+                                                            .rendezvous = b->schedule->p2p != SS_P2P_ASYNC,
                                                             .path = path->path,
                                                             .latency = path->latency,
                                                             .sm_share = path->sm_share};

@@ -15,6 +15,10 @@
  * Batched (interleaved without overlap): one batch of up to four operations behind each backward of the
  * steady part, behind each slot of warm-up and cool-down; waited for at once.
  *
+ * Asynchronous (all other schedules): a send is posted behind its slot and nobody waits for it; its channel
+ * is not a rendezvous, so it begins at once. A slot waits for the message that it needs and, as messages
+ * of a channel come in order, for those before it.
+ *
  * A receive is due when the sender, which runs the same order of forwards (or backwards), sends:
  * ranks work aligned, each later rank one slot later in a forward, so rank r posts behind its own
  * forward number i = s + (q - r) to get what rank q made in its forward number s. For a neighbour that
@@ -39,6 +43,7 @@ struct step {
     int chunk;
     int source, target; /* ranks of input and output; -1: none, or the rank itself */
     int post;           /* the input's receive is posted behind this own step; -1: before all of them */
+    int message;        /* the input's number among those from `source` */
 };
 
 struct op_list {
@@ -52,10 +57,12 @@ struct lowering {
     struct ss_error *err;
     int *stage_of; /* [rank * chunks + chunk] */
     int *order[2]; /* [virtual stage, microbatch]: number of that step in its rank's order */
+    int *message[2]; /* likewise: number of its output among those for the same rank */
     /* of the rank at hand */
     int rank, warmup, total;
     struct step *step[2];
     int posted[2], waited[2]; /* steps whose input has been posted, waited for */
+    int *taken[2];            /* [rank]: messages counted for it, later taken from it */
     int pending[2];           /* peer of a send that is not waited for, or -1 */
     struct op_list before, after;
     struct op_list held;     /* batched: the steady forward's operations, until the backward */
@@ -173,9 +180,22 @@ static void batched(struct lowering *l, int d, int i)
     wait_batch(l);
 }
 
+static void asynchronous(struct lowering *l, int d, int i)
+{
+    const struct step *step = &l->step[d][i];
+    for (; step->source >= 0 && l->taken[d][step->source] <= step->message; l->taken[d][step->source]++) {
+        emit(&l->before, SS_EV_RECV, d, step->source, -1);
+        emit(&l->before, SS_EV_WAIT_RECV, d, step->source, -1);
+    }
+    if (step->target >= 0)
+        emit(&l->after, SS_EV_SEND, d, step->target, step->chunk);
+}
+
 static void around(struct lowering *l, int d, int i)
 {
-    if (l->s->p2p == SS_P2P_BLOCKING)
+    if (l->s->p2p == SS_P2P_ASYNC)
+        asynchronous(l, d, i);
+    else if (l->s->p2p == SS_P2P_BLOCKING)
         blocking(l, d, i);
     else if (l->s->p2p == SS_P2P_OVERLAPPED)
         overlapped(l, d, i);
@@ -199,18 +219,34 @@ static int backward_part(const struct ss_slot *slot, int *chunk, int *microbatch
     return paired || slot->phase == SS_PHASE_B || slot->phase == SS_PHASE_I;
 }
 
+/* Where the input of a virtual stage comes from, or its output goes to; -1: nowhere. */
+static int source_stage(const struct ss_schedule *s, int d, int stage)
+{
+    return d == FWD ? ss_schedule_before(s, stage) : ss_schedule_after(s, stage);
+}
+
+static void number_step(struct lowering *l, int d, int stage, int microbatch, int order)
+{
+    size_t at = (size_t)stage * (size_t)l->s->microbatches + (size_t)microbatch;
+    int to = source_stage(l->s, !d, stage);
+    l->order[d][at] = order;
+    if (to >= 0)
+        l->message[d][at] = l->taken[d][l->s->virtual_rank[to]]++;
+}
+
 static void number_steps(struct lowering *l)
 {
     for (int r = 0; r < l->s->stages; r++) {
         int count[2] = {0, 0}, chunk, mb;
+        for (int d = 0; d < 2; d++)
+            memset(l->taken[d], 0, (size_t)l->s->stages * sizeof *l->taken[d]);
         for (int i = 0; i < l->s->nslots[r]; i++) {
             const struct ss_slot *slot = &l->s->slots[r][i];
             const int *stage = l->stage_of + (size_t)r * (size_t)l->s->chunks;
-            size_t m = (size_t)l->s->microbatches;
             if (forward_part(slot))
-                l->order[FWD][(size_t)stage[slot->chunk] * m + (size_t)slot->microbatch] = count[FWD]++;
+                number_step(l, FWD, stage[slot->chunk], slot->microbatch, count[FWD]++);
             if (backward_part(slot, &chunk, &mb))
-                l->order[BWD][(size_t)stage[chunk] * m + (size_t)mb] = count[BWD]++;
+                number_step(l, BWD, stage[chunk], mb, count[BWD]++);
         }
         /* ss_schedule_check holds: each rank runs each of its actions once. */
         assert(count[FWD] == l->s->chunks * l->s->microbatches && count[BWD] == count[FWD]);
@@ -220,28 +256,30 @@ static void number_steps(struct lowering *l)
 static void fill_step(struct lowering *l, int d, int i, int chunk, int microbatch)
 {
     const struct ss_schedule *s = l->s;
-    int last = s->stages * s->chunks - 1, r = l->rank;
-    int stage = l->stage_of[r * s->chunks + chunk];
-    int from = d == FWD ? stage - 1 : stage + 1, to = d == FWD ? stage + 1 : stage - 1;
-    struct step step = {chunk, -1, -1, -1}; /* nothing to post holds nobody back */
-    if (from >= 0 && from <= last && s->virtual_rank[from] != r) {
+    int r = l->rank, stage = l->stage_of[r * s->chunks + chunk];
+    int from = source_stage(s, d, stage), to = source_stage(s, !d, stage);
+    struct step step = {chunk, -1, -1, -1, -1}; /* nothing to post holds nobody back */
+    if (from >= 0 && s->virtual_rank[from] != r) {
+        size_t at = (size_t)from * (size_t)s->microbatches + (size_t)microbatch;
         step.source = s->virtual_rank[from];
-        int sent = l->order[d][(size_t)from * (size_t)s->microbatches + (size_t)microbatch];
+        step.message = l->message[d][at];
+        int sent = l->order[d][at];
         int aligned = sent + (d == FWD ? step.source - r : r - step.source);
         step.post = aligned < -1 ? -1 : aligned < i ? aligned : i - 1;
     }
-    if (to >= 0 && to <= last && s->virtual_rank[to] != r)
+    if (to >= 0 && s->virtual_rank[to] != r)
         step.target = s->virtual_rank[to];
     l->step[d][i] = step;
 }
 
-/* Receives meet sends in order; a rank that wants them in another order cannot use one channel. */
+/* Receives meet sends in order; a rank that wants them in another order cannot use one channel, unless it
+ * keeps what it waits for on the way. */
 static int check_channel_order(struct lowering *l, int d, int i, int microbatch, int *latest)
 {
     const struct step *step = &l->step[d][i];
-    if (step->source < 0)
+    if (step->source < 0 || l->s->p2p == SS_P2P_ASYNC)
         return SS_OK;
-    int stage = l->stage_of[l->rank * l->s->chunks + step->chunk] + (d == FWD ? -1 : 1);
+    int stage = source_stage(l->s, d, l->stage_of[l->rank * l->s->chunks + step->chunk]);
     int sent = l->order[d][(size_t)stage * (size_t)l->s->microbatches + (size_t)microbatch];
     if (sent <= latest[step->source])
         return ss_fail(
@@ -358,6 +396,7 @@ static int lower_rank(struct lowering *l, int rank, struct ss_comm_rank *out)
     l->variant_cap = 0;
     for (int d = 0; d < 2; d++) {
         l->posted[d] = l->waited[d] = 0;
+        memset(l->taken[d], 0, (size_t)s->stages * sizeof *l->taken[d]);
         l->pending[d] = -1;
     }
     l->held.n = 0;
@@ -381,8 +420,10 @@ static int make_room(struct lowering *l, struct ss_comm *comm)
     bool ok = comm->ranks && l->stage_of && l->first_of && l->last_of && l->chain;
     for (int d = 0; d < 2; d++) {
         l->order[d] = malloc((size_t)s->stages * n * sizeof *l->order[d]);
+        l->message[d] = ss_calloc((size_t)s->stages * n, sizeof *l->message[d]);
+        l->taken[d] = ss_calloc((size_t)s->stages, sizeof *l->taken[d]);
         l->step[d] = malloc(n * sizeof *l->step[d]);
-        ok = ok && l->order[d] && l->step[d];
+        ok = ok && l->order[d] && l->message[d] && l->taken[d] && l->step[d];
     }
     return ok ? SS_OK : SS_ERR_NOMEM;
 }
@@ -403,6 +444,8 @@ int ss_comm_build(const struct ss_schedule *s, struct ss_comm *comm, struct ss_e
         ss_fail(err, rc, NULL, 0, "no memory to lower a schedule of %d ranks", s->stages);
     for (int d = 0; d < 2; d++) {
         free(l.order[d]);
+        free(l.message[d]);
+        free(l.taken[d]);
         free(l.step[d]);
     }
     free(l.stage_of);

@@ -14,10 +14,16 @@
 typedef int (*ss_schedule_builder)(const struct ss_schedule_params *params, struct ss_schedule **out,
                                    struct ss_error *err);
 
-int ss_schedule_build_1f1b(const struct ss_schedule_params *params, struct ss_schedule **out,
-                           struct ss_error *err);
-int ss_schedule_build_interleaved(const struct ss_schedule_params *params, struct ss_schedule **out,
-                                  struct ss_error *err);
+int ss_schedule_build_gpipe(const struct ss_schedule_params *, struct ss_schedule **, struct ss_error *);
+int ss_schedule_build_1f1b(const struct ss_schedule_params *, struct ss_schedule **, struct ss_error *);
+int ss_schedule_build_eager_1f1b(const struct ss_schedule_params *, struct ss_schedule **, struct ss_error *);
+int ss_schedule_build_interleaved(const struct ss_schedule_params *, struct ss_schedule **, struct ss_error *);
+int ss_schedule_build_looped_bfs(const struct ss_schedule_params *, struct ss_schedule **, struct ss_error *);
+int ss_schedule_build_zb_h1(const struct ss_schedule_params *, struct ss_schedule **, struct ss_error *);
+int ss_schedule_build_zb_h2(const struct ss_schedule_params *, struct ss_schedule **, struct ss_error *);
+int ss_schedule_build_zb_v(const struct ss_schedule_params *, struct ss_schedule **, struct ss_error *);
+int ss_schedule_build_dualpipe(const struct ss_schedule_params *, struct ss_schedule **, struct ss_error *);
+int ss_schedule_build_dualpipev(const struct ss_schedule_params *, struct ss_schedule **, struct ss_error *);
 
 /* Placement of Megatron (virtual stage s = chunk * stages + rank) and room for `nslots` slots on every
  * rank; nslots[] is set to it. NULL when out of memory. */
@@ -27,6 +33,46 @@ struct ss_schedule *ss_schedule_alloc(const char *name, const struct ss_schedule
  * 1F1B and interleaved 1F1B have in common. forward[i] and backward[i] are the i-th of each. */
 void ss_schedule_fill(struct ss_slot *slots, const struct ss_slot *forward, const struct ss_slot *backward,
                       int total, int warmup);
+
+/* Placement of a V over two chunks: down the ranks with chunk 0, up again with chunk 1. */
+void ss_schedule_place_v(struct ss_schedule *s);
+
+/* An order in the making: slots of one rank are appended. `next` counts what a chunk has run, so that a
+ * builder names only phases and chunks; W takes the oldest gradient still owed, of any chunk. */
+struct ss_order {
+    struct ss_schedule *s;
+    int rank, n;
+    int *next;  /* [SS_PHASE_COUNT * chunks] */
+    int *owed;  /* slots of this rank whose W is due, oldest first */
+    int nowed, paid;
+};
+/* Opens rank 0; room comes from ss_schedule_alloc. 0 or SS_ERR_NOMEM. */
+int ss_order_begin(struct ss_order *o, struct ss_schedule *s);
+void ss_order_rank(struct ss_order *o, int rank);
+void ss_order_add(struct ss_order *o, int phase, int chunk);  /* F, B or I */
+void ss_order_pair(struct ss_order *o, int forward, int backward);
+void ss_order_weight(struct ss_order *o);                     /* nothing is owed: nothing is added */
+int ss_order_owed(const struct ss_order *o);
+void ss_order_end(struct ss_order *o);
+
+/* The eight steps that DualPipe and DualPipeV share, for rank i of n ranks between the end where the
+ * microbatches of chunk `near` come in (i = 0) and the one where they turn or meet (i = n - 1). */
+void ss_order_dualpipe(struct ss_order *o, int i, int n, int near, int far);
+
+/* SS_ERR_CONFIG when the schedule is asked to have another number of chunks or too few microbatches. */
+int ss_schedule_need_chunks(const char *name, const struct ss_schedule_params *params, int chunks,
+                            struct ss_error *err);
+int ss_schedule_need_microbatches(const char *name, const struct ss_schedule_params *params, int least,
+                                  const char *why, struct ss_error *err);
+int ss_schedule_no_memory(const struct ss_schedule_params *params, struct ss_error *err);
+
+/* Line and column of the slots of a file, [rank][slot]; freed with the schedule. */
+struct ss_schedule_source {
+    char file[256];
+    int stages;
+    int **line, **column;
+};
+void ss_schedule_source_free(struct ss_schedule_source *source);
 
 /* Virtual stage of (rank, chunk): map[rank * chunks + chunk], -1 where nothing is placed. NULL when out
  * of memory. */
@@ -40,9 +86,9 @@ static inline int64_t ss_schedule_index(const struct ss_schedule *s, int stage, 
 
 /* Runs the slots of a sound schedule (indices in range) as early as their order and their inputs allow.
  * duration[] as in ss_schedule_makespan; NULL: no slot takes time. at[rank] is the first slot that
- * cannot run (nslots when all ran), end[rank] the time of the last that did. Both have one entry a
- * rank; end may be NULL. */
+ * cannot run (nslots when all ran), end[rank] the time of the last that did (may be NULL). Start and end of
+ * slot i of rank r go to starts[r][i] and ends[r][i]; both may be NULL. */
 int ss_schedule_relax(const struct ss_schedule *s, const double *const *duration, int *at, double *end,
-                      struct ss_error *err);
+                      double *const *starts, double *const *ends, struct ss_error *err);
 
 #endif

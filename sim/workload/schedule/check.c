@@ -13,12 +13,32 @@ struct checker {
     struct ss_error *err;
 };
 
+/* ", row 3 column 7" of a slot that was read from a file; else "". */
+static const char *place(const struct ss_schedule *s, int rank, int slot, char buf[64])
+{
+    buf[0] = '\0';
+    if (s->source)
+        snprintf(buf, 64, ", row %d column %d", s->source->line[rank][slot], s->source->column[rank][slot]);
+    return buf;
+}
+
+static const char *file_of(const struct ss_schedule *s)
+{
+    return s->source ? s->source->file : NULL;
+}
+
+static int line_of(const struct ss_schedule *s, int rank, int slot)
+{
+    return s->source ? s->source->line[rank][slot] : 0;
+}
+
 static int bad(const struct checker *c, int rank, int slot, int phase, int chunk, int microbatch,
                const char *why)
 {
-    return ss_fail(c->err, SS_ERR_INPUT, NULL, 0,
-                   "schedule %s: rank %d slot %d (%s of chunk %d, microbatch %d): %s", c->s->name, rank, slot,
-                   ss_phase_name(phase), chunk, microbatch, why);
+    char at[64];
+    return ss_fail(c->err, SS_ERR_INPUT, file_of(c->s), line_of(c->s, rank, slot),
+                   "schedule %s: rank %d slot %d (%s of chunk %d, microbatch %d)%s: %s", c->s->name, rank, slot,
+                   ss_phase_name(phase), chunk, microbatch, place(c->s, rank, slot, at), why);
 }
 
 /* One action of a slot; a paired slot has two. */
@@ -68,7 +88,7 @@ static int check_complete(struct checker *c, int rank)
             if (done == (DONE_F | DONE_B) || done == (DONE_F | DONE_I | DONE_W))
                 continue;
             const char *missing = !(done & DONE_F) ? "F" : done & DONE_I ? "W" : "B";
-            return ss_fail(c->err, SS_ERR_INPUT, NULL, 0,
+            return ss_fail(c->err, SS_ERR_INPUT, file_of(c->s), 0,
                            "schedule %s: rank %d never runs %s of chunk %d, microbatch %d", c->s->name, rank,
                            missing, chunk, mb);
         }
@@ -79,6 +99,9 @@ static int check_complete(struct checker *c, int rank)
 static int check_placement(const struct ss_schedule *s, struct ss_error *err)
 {
     int n = s->stages * s->chunks, rc = SS_OK;
+    if (s->pipelines > 1 && n % s->pipelines)
+        return ss_fail(err, SS_ERR_INPUT, NULL, 0, "schedule %s: %d virtual stages do not make %d pipelines", s->name, n,
+                       s->pipelines);
     char *seen = ss_calloc((size_t)n, 1);
     if (!seen)
         return ss_fail(err, SS_ERR_NOMEM, NULL, 0, "no memory for %d virtual stages", n);
@@ -127,25 +150,40 @@ static bool pending(const struct ss_schedule *s, const int *at, struct need need
     return where < 0 || where >= at[need.rank];
 }
 
-/* Only inputs from other ranks can block: own order is proved before. */
+/* What the slot at which a rank is stuck waits for. Its own forward is not among it: that is proved before. */
 static struct need blocked_by(const struct ss_schedule *s, const int *map, const int *at, int rank)
 {
     const struct ss_slot *slot = &s->slots[rank][at[rank]];
-    int stage = map[rank * s->chunks + slot->chunk];
-    if (slot->phase == SS_PHASE_F || slot->phase == SS_PHASE_FB) {
-        struct need need = {stage ? s->virtual_rank[stage - 1] : rank, SS_PHASE_F, stage - 1,
-                            slot->microbatch};
-        if (stage && pending(s, at, need))
+    int before = ss_schedule_before(s, map[rank * s->chunks + slot->chunk]);
+    int paired = slot->phase == SS_PHASE_FB;
+    if ((slot->phase == SS_PHASE_F || paired) && before >= 0) {
+        struct need need = {s->virtual_rank[before], SS_PHASE_F, before, slot->microbatch};
+        if (pending(s, at, need))
             return need;
     }
-    if (slot->phase == SS_PHASE_FB)
-        stage = map[rank * s->chunks + slot->chunk2];
-    int mb = slot->phase == SS_PHASE_FB ? slot->microbatch2 : slot->microbatch;
-    return (struct need){s->virtual_rank[stage + 1], SS_PHASE_B, stage + 1, mb};
+    int after = ss_schedule_after(s, map[rank * s->chunks + (paired ? slot->chunk2 : slot->chunk)]);
+    return (struct need){s->virtual_rank[after], SS_PHASE_B, after,
+                         paired ? slot->microbatch2 : slot->microbatch};
+}
+
+/* All ranks of the cycle, in the order in which they wait for each other. */
+static int hint_cycle(const struct ss_schedule *s, const int *map, const int *at, int first, struct ss_error *err)
+{
+    char list[256];
+    size_t n = 0;
+    int rank = first, shown = 0;
+    do {
+        if (shown++ < 20)
+            n += (size_t)snprintf(list + n, sizeof list - n, "%d, ", rank);
+        rank = blocked_by(s, map, at, rank).rank;
+    } while (rank != first);
+    snprintf(list + n, sizeof list - n, "%s%d", shown > 20 ? "..., " : "", first);
+    return ss_hint(err, SS_ERR_DEADLOCK, "each rank of %s waits for the next: move one of these slots", list);
 }
 
 static int name_cycle(const struct ss_schedule *s, const int *map, const int *at, struct ss_error *err)
 {
+    char here[64], there[64];
     int rank = 0;
     while (at[rank] == s->nslots[rank])
         rank++;
@@ -154,21 +192,22 @@ static int name_cycle(const struct ss_schedule *s, const int *map, const int *at
         rank = blocked_by(s, map, at, rank).rank;
     struct need a = blocked_by(s, map, at, rank), b = blocked_by(s, map, at, a.rank);
     const struct ss_slot *x = &s->slots[rank][at[rank]], *y = &s->slots[a.rank][at[a.rank]];
-    return ss_fail(
-        err, SS_ERR_DEADLOCK, NULL, 0,
-        "schedule %s cannot run: rank %d slot %d (%s of chunk %d, microbatch %d) waits for %s of chunk %d, "
-        "microbatch %d on rank %d, which is at slot %d (%s of chunk %d, microbatch %d) and waits for %s of "
-        "chunk %d, microbatch %d on rank %d",
-        s->name, rank, at[rank], ss_phase_name(x->phase), x->chunk, x->microbatch, ss_phase_name(a.phase),
-        s->virtual_chunk[a.stage], a.microbatch, a.rank, at[a.rank], ss_phase_name(y->phase), y->chunk,
-        y->microbatch, ss_phase_name(b.phase), s->virtual_chunk[b.stage], b.microbatch, b.rank);
+    ss_fail(err, SS_ERR_DEADLOCK, file_of(s), line_of(s, rank, at[rank]),
+            "schedule %s cannot run: rank %d slot %d (%s of chunk %d, microbatch %d%s) waits for %s of chunk %d, "
+            "microbatch %d on rank %d, which is at slot %d (%s of chunk %d, microbatch %d%s) and waits for %s of "
+            "chunk %d, microbatch %d on rank %d",
+            s->name, rank, at[rank], ss_phase_name(x->phase), x->chunk, x->microbatch,
+            place(s, rank, at[rank], here), ss_phase_name(a.phase), s->virtual_chunk[a.stage], a.microbatch, a.rank,
+            at[a.rank], ss_phase_name(y->phase), y->chunk, y->microbatch, place(s, a.rank, at[a.rank], there),
+            ss_phase_name(b.phase), s->virtual_chunk[b.stage], b.microbatch, b.rank);
+    return hint_cycle(s, map, at, rank, err);
 }
 
 static int check_order(const struct ss_schedule *s, struct ss_error *err)
 {
     int *at = ss_calloc((size_t)s->stages, sizeof *at);
     int *map = ss_schedule_stage_map(s);
-    int rc = at && map ? ss_schedule_relax(s, NULL, at, NULL, err)
+    int rc = at && map ? ss_schedule_relax(s, NULL, at, NULL, NULL, NULL, err)
                        : ss_fail(err, SS_ERR_NOMEM, NULL, 0, "no memory for %d ranks", s->stages);
     for (int r = 0; !rc && r < s->stages; r++)
         if (at[r] < s->nslots[r])

@@ -37,15 +37,17 @@ static double slot_seconds(const struct relaxation *x, const struct ss_slot *slo
 /* Earliest time at which the inputs of a forward are there, or < 0. */
 static double forward_ready(const struct relaxation *x, int stage, int microbatch)
 {
-    return stage == 0 ? 0 : x->forward[ss_schedule_index(x->s, stage - 1, microbatch)];
+    int before = ss_schedule_before(x->s, stage);
+    return before < 0 ? 0 : x->forward[ss_schedule_index(x->s, before, microbatch)];
 }
 
 static double backward_ready(const struct relaxation *x, int stage, int microbatch)
 {
     double own = x->forward[ss_schedule_index(x->s, stage, microbatch)];
-    if (own < 0 || stage == x->s->stages * x->s->chunks - 1)
+    int after = ss_schedule_after(x->s, stage);
+    if (own < 0 || after < 0)
         return own;
-    double next = x->backward[ss_schedule_index(x->s, stage + 1, microbatch)];
+    double next = x->backward[ss_schedule_index(x->s, after, microbatch)];
     return next < 0 || next > own ? next : own;
 }
 
@@ -67,15 +69,17 @@ static double slot_ready(const struct relaxation *x, int rank, const struct ss_s
 static void forward_done(struct relaxation *x, int stage, int microbatch, double end)
 {
     x->forward[ss_schedule_index(x->s, stage, microbatch)] = end;
-    if (stage + 1 < x->s->stages * x->s->chunks)
-        wake(x, x->s->virtual_rank[stage + 1]);
+    int after = ss_schedule_after(x->s, stage);
+    if (after >= 0)
+        wake(x, x->s->virtual_rank[after]);
 }
 
 static void backward_done(struct relaxation *x, int stage, int microbatch, double end)
 {
     x->backward[ss_schedule_index(x->s, stage, microbatch)] = end;
-    if (stage > 0)
-        wake(x, x->s->virtual_rank[stage - 1]);
+    int before = ss_schedule_before(x->s, stage);
+    if (before >= 0)
+        wake(x, x->s->virtual_rank[before]);
 }
 
 static void slot_done(struct relaxation *x, int rank, const struct ss_slot *slot, double end)
@@ -89,7 +93,7 @@ static void slot_done(struct relaxation *x, int rank, const struct ss_slot *slot
         backward_done(x, x->stage_of[rank * x->s->chunks + slot->chunk2], slot->microbatch2, end);
 }
 
-static void run(struct relaxation *x, int *at, double *end)
+static void run(struct relaxation *x, int *at, double *end, double *const *starts, double *const *ends)
 {
     for (int r = 0; r < x->s->stages; r++) {
         at[r] = 0;
@@ -106,14 +110,19 @@ static void run(struct relaxation *x, int *at, double *end)
             double ready = slot_ready(x, rank, slot);
             if (ready < 0)
                 break;
-            end[rank] = (ready > end[rank] ? ready : end[rank]) + slot_seconds(x, slot);
+            double start = ready > end[rank] ? ready : end[rank];
+            end[rank] = start + slot_seconds(x, slot);
             slot_done(x, rank, slot, end[rank]);
+            if (starts)
+                starts[rank][at[rank]] = start;
+            if (ends)
+                ends[rank][at[rank]] = end[rank];
         }
     }
 }
 
 int ss_schedule_relax(const struct ss_schedule *s, const double *const *duration, int *at, double *end,
-                      struct ss_error *err)
+                      double *const *starts, double *const *ends, struct ss_error *err)
 {
     size_t n = (size_t)s->stages * (size_t)s->chunks * (size_t)s->microbatches, p = (size_t)s->stages;
     struct relaxation x = {.s = s, .duration = duration};
@@ -129,7 +138,7 @@ int ss_schedule_relax(const struct ss_schedule *s, const double *const *duration
     } else {
         for (size_t i = 0; i < n; i++)
             x.forward[i] = x.backward[i] = -1;
-        run(&x, at, end ? end : own_end);
+        run(&x, at, end ? end : own_end, starts, ends);
     }
     free(own_end);
     free(x.stage_of);
@@ -149,16 +158,32 @@ static double rank_work(const struct ss_schedule *s, const double *const *durati
     return sum;
 }
 
-int ss_schedule_makespan(const struct ss_schedule *s, const double *const duration[SS_PHASE_COUNT],
-                         double *makespan, double *idle, struct ss_error *err)
+/* Checks and runs; *end is the caller's, one entry a rank. */
+static int timed(const struct ss_schedule *s, const double *const *duration, double *end, double *const *starts,
+                 double *const *ends, struct ss_error *err)
 {
     int rc = ss_schedule_check(s, err);
     if (rc)
         return rc;
     int *at = ss_calloc((size_t)s->stages, sizeof *at);
+    rc = at ? ss_schedule_relax(s, duration, at, end, starts, ends, err)
+            : ss_fail(err, SS_ERR_NOMEM, NULL, 0, "no memory for %d ranks", s->stages);
+    free(at);
+    return rc;
+}
+
+int ss_schedule_times(const struct ss_schedule *s, const double *const duration[SS_PHASE_COUNT],
+                      double *const *start, double *const *end, struct ss_error *err)
+{
+    return timed(s, duration, NULL, start, end, err);
+}
+
+int ss_schedule_makespan(const struct ss_schedule *s, const double *const duration[SS_PHASE_COUNT],
+                         double *makespan, double *idle, struct ss_error *err)
+{
     double *end = ss_calloc((size_t)s->stages, sizeof *end);
-    rc = at && end ? ss_schedule_relax(s, duration, at, end, err)
-                   : ss_fail(err, SS_ERR_NOMEM, NULL, 0, "no memory for %d ranks", s->stages);
+    int rc = end ? timed(s, duration, end, NULL, NULL, err)
+                 : ss_fail(err, SS_ERR_NOMEM, NULL, 0, "no memory for %d ranks", s->stages);
     if (!rc) {
         *makespan = 0;
         for (int r = 0; r < s->stages; r++)
@@ -166,7 +191,25 @@ int ss_schedule_makespan(const struct ss_schedule *s, const double *const durati
         for (int r = 0; idle && r < s->stages; r++)
             idle[r] = *makespan - rank_work(s, duration, r);
     }
-    free(at);
     free(end);
+    return rc;
+}
+
+int ss_schedule_bubble(const struct ss_schedule *s, const double *const duration[SS_PHASE_COUNT], double *bubble,
+                       struct ss_error *err)
+{
+    size_t p = (size_t)s->stages, n = 0;
+    for (size_t r = 0; r < p; r++)
+        n += (size_t)s->nslots[r];
+    double *times = ss_calloc(p + n, sizeof *times), **start = ss_calloc(p, sizeof *start);
+    int rc = times && start ? SS_OK : ss_fail(err, SS_ERR_NOMEM, NULL, 0, "no memory for %d ranks", s->stages);
+    for (size_t r = 0, at = p; !rc && r < p; at += (size_t)s->nslots[r++])
+        start[r] = times + at;
+    if (!rc)
+        rc = timed(s, duration, times, start, NULL, err);
+    for (int r = 0; !rc && r < s->stages; r++)
+        bubble[r] = s->nslots[r] ? times[r] - start[r][0] - rank_work(s, duration, r) : 0;
+    free(times);
+    free(start);
     return rc;
 }

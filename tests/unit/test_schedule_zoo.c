@@ -1,0 +1,268 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Every schedule against its closed form: bubble and activations in flight, equal stages, free communication. */
+#include <CUnit/Basic.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "plan_fixture.h"
+#include "stepsim/program.h"
+#include "stepsim/replay.h"
+#include "stepsim/schedule.h"
+
+static struct ss_schedule *build(const char *name, int p, int v, int m)
+{
+    struct ss_schedule_params params = {p, v, m, 0, 1};
+    struct ss_schedule *s = NULL;
+    struct ss_error err = {0};
+    if (ss_schedule_build(name, &params, &s, &err) || ss_schedule_check(s, &err)) {
+        fprintf(stderr, "%s p=%d v=%d m=%d: %s\n", name, p, v, m, err.message);
+        ss_schedule_free(s);
+        return NULL;
+    }
+    return s;
+}
+
+/* Durations F, I, W of a chunk; a paired slot lasts `pair`, or F + B where that is 0. */
+struct times {
+    double f, i, w, pair;
+};
+
+static double worst_bubble(const struct ss_schedule *s, const struct times *t)
+{
+    double f[8], b[8], i[8], w[8], fb[8], bubble[64], worst = 0;
+    const double *duration[SS_PHASE_COUNT] = {f, b, i, w, t->pair > 0 ? fb : NULL};
+    for (int c = 0; c < s->chunks; c++) {
+        f[c] = t->f;
+        i[c] = t->i;
+        w[c] = t->w;
+        b[c] = t->i + t->w;
+        fb[c] = t->pair;
+    }
+    CU_ASSERT_EQUAL_FATAL(ss_schedule_bubble(s, duration, bubble, NULL), SS_OK);
+    for (int r = 0; r < s->stages; r++)
+        worst = fmax(worst, bubble[r]);
+    return worst;
+}
+
+static int most_in_flight(const struct ss_schedule *s)
+{
+    int most = 0;
+    for (int r = 0; r < s->stages; r++)
+        most = ss_schedule_in_flight(s, r) > most ? ss_schedule_in_flight(s, r) : most;
+    return most;
+}
+
+/* The papers' formulas; -1: the schedule's conditions do not hold. */
+static double paper_bubble(const char *name, int p, int m, const struct times *t)
+{
+    double b = t->i + t->w, pair = t->pair > 0 ? t->pair : t->f + b;
+    if (!strcmp(name, "zb-h1"))
+        return m >= p ? (p - 1) * (t->f + t->i - t->w) : -1;
+    if (!strcmp(name, "zb-h2"))
+        return m >= 2 * p - 1 ? (p - 1) * (t->f + t->i - 2 * t->w) : -1;
+    if (!strcmp(name, "zb-v"))
+        return m >= 2 * p - 1 ? 0 : -1;
+    if (!strcmp(name, "dualpipe"))
+        return m >= 2 * p ? (p / 2 - 1) * (pair + b - 3 * t->w) : -1;
+    if (!strcmp(name, "dualpipev"))
+        return m >= 2 * p ? (p - 1) * (pair + b - 3 * t->w) : -1;
+    return (p - 1) * (t->f + b);
+}
+
+static int paper_in_flight(const char *name, int p, int v, int m)
+{
+    int n = v * m, want = p;
+    if (!strcmp(name, "gpipe") || !strcmp(name, "looped-bfs"))
+        want = n;
+    else if (!strcmp(name, "interleaved"))
+        want = m == p ? n : (v - 1) * p + 2 * (p - 1) + 1;
+    else if (!strcmp(name, "eager-1f1b") || !strcmp(name, "zb-h2"))
+        want = 2 * p - 1;
+    else if (!strcmp(name, "zb-v"))
+        want = 2 * p;
+    else if (!strcmp(name, "dualpipe"))
+        want = p + 1;
+    else if (!strcmp(name, "dualpipev"))
+        want = 2 * p + 1;
+    return want < n ? want : n;
+}
+
+static int chunks_of(int known, const char *name)
+{
+    return ss_schedule_known_chunks(known, !strcmp(name, "interleaved") || !strcmp(name, "looped-bfs") ? 2 : 1);
+}
+
+static void test_closed_forms(void)
+{
+    static const struct times equal = {1, 1, 1, 0};
+    const char *name;
+    int shown = 0, refused = 0;
+    for (int n = 0; ss_schedule_known(n, &name, NULL); n++)
+        for (int p = 4; p <= 8; p += 4)
+            for (int m = 8; m <= 32; m *= 2) {
+                int v = chunks_of(n, name);
+                double bubble = paper_bubble(name, p, m, &equal);
+                struct ss_schedule_params params = {p, v, m, 0, 1};
+                struct ss_schedule *s = NULL;
+                struct ss_error err = {0};
+                if (bubble < 0) {
+                    CU_ASSERT_EQUAL(ss_schedule_build(name, &params, &s, &err), SS_ERR_CONFIG);
+                    CU_ASSERT(err.hint[0] && strstr(err.message, "microbatches"));
+                    refused++;
+                    continue;
+                }
+                s = build(name, p, v, m);
+                CU_ASSERT_PTR_NOT_NULL_FATAL(s);
+                CU_ASSERT_DOUBLE_EQUAL(worst_bubble(s, &equal), bubble, 1e-12);
+                CU_ASSERT_EQUAL(most_in_flight(s), paper_in_flight(name, p, v, m));
+                CU_ASSERT_EQUAL(ss_schedule_microbatches(s), m);
+                ss_schedule_free(s);
+                shown++;
+            }
+    CU_ASSERT_EQUAL(shown, 10 * 6 - refused);
+    CU_ASSERT_EQUAL(refused, 4); /* p = 8, m = 8: zb-h2, zb-v, dualpipe, dualpipev */
+}
+
+/* The formulas hold for other times too, where W is short enough to be moved freely. */
+static void test_unequal_phases(void)
+{
+    static const char *const names[] = {"1f1b", "gpipe", "eager-1f1b", "zb-h1", "zb-h2"};
+    static const struct times t = {1.1, 1.3, 0.9, 0};
+    double worst = 0;
+    for (size_t n = 0; n < sizeof names / sizeof names[0]; n++)
+        for (int p = 2; p <= 8; p++)
+            for (int m = 2 * p - 1; m <= 4 * p; m++) {
+                struct ss_schedule *s = build(names[n], p, 1, m);
+                CU_ASSERT_PTR_NOT_NULL_FATAL(s);
+                double got = worst_bubble(s, &t), want = paper_bubble(names[n], p, m, &t);
+                if (fabs(got - want) > 1e-9)
+                    fprintf(stderr, "%s p=%d m=%d: %.12g, not %.12g\n", names[n], p, m, got, want);
+                worst = fmax(worst, fabs(got - want));
+                ss_schedule_free(s);
+            }
+    CU_ASSERT(worst < 1e-11);
+}
+
+static void test_claims(void)
+{
+    static const struct times equal = {1, 1, 1, 0};
+    for (int p = 2; p <= 8; p++)
+        for (int m = 2 * p; m <= 40; m += 2) {
+            struct ss_schedule *one = build("1f1b", p, 1, m), *h1 = build("zb-h1", p, 1, m);
+            struct ss_schedule *v = build("zb-v", p, 2, m);
+            CU_ASSERT_DOUBLE_EQUAL(3 * worst_bubble(h1, &equal), worst_bubble(one, &equal), 1e-12);
+            CU_ASSERT_EQUAL(most_in_flight(h1), most_in_flight(one));
+            CU_ASSERT_DOUBLE_EQUAL(worst_bubble(v, &equal), 0, 1e-12);
+            CU_ASSERT_EQUAL(most_in_flight(v), 2 * most_in_flight(one)); /* of half a stage each */
+            ss_schedule_free(one);
+            ss_schedule_free(h1);
+            ss_schedule_free(v);
+        }
+}
+
+static void expect_refusal(const char *name, int p, int v, int m, const char *words)
+{
+    struct ss_schedule_params params = {p, v, m, 0, 1};
+    struct ss_schedule *s = NULL;
+    struct ss_error err = {0};
+    CU_ASSERT_EQUAL(ss_schedule_build(name, &params, &s, &err), SS_ERR_CONFIG);
+    CU_ASSERT_PTR_NULL(s);
+    CU_ASSERT(err.hint[0] != '\0');
+    if (!strstr(err.message, words)) {
+        fprintf(stderr, "no '%s' in '%s'\n", words, err.message);
+        CU_FAIL("message");
+    }
+}
+
+static void test_refusals(void)
+{
+    expect_refusal("zb-h2", 4, 1, 6, "at least 7 microbatches");
+    expect_refusal("zb-v", 4, 2, 6, "at least 7 microbatches");
+    expect_refusal("zb-v", 4, 1, 8, "two model chunks");
+    expect_refusal("zb-h1", 4, 1, 3, "at least 4");
+    expect_refusal("zb-h1", 4, 2, 8, "one model chunk");
+    expect_refusal("dualpipe", 3, 2, 8, "even");
+    expect_refusal("dualpipe", 4, 2, 9, "even");
+    expect_refusal("dualpipe", 4, 2, 6, "at least 8");
+    expect_refusal("dualpipev", 4, 2, 7, "at least 8");
+    expect_refusal("gpipe", 4, 2, 7, "one model chunk");
+    expect_refusal("looped-bfs", 4, 2, 3, "at least 4");
+}
+
+/* The V: what a rank hands to itself needs no send; DualPipe's two pipelines end where they meet the rim. */
+static void test_placement(void)
+{
+    struct ss_schedule *s = build("zb-v", 4, 2, 8);
+    CU_ASSERT_EQUAL(s->virtual_rank[3], 3);
+    CU_ASSERT_EQUAL(s->virtual_rank[4], 3);
+    CU_ASSERT_EQUAL(s->virtual_rank[7], 0);
+    CU_ASSERT_EQUAL(ss_schedule_after(s, 3), 4);
+    CU_ASSERT_EQUAL(ss_schedule_after(s, 7), -1);
+    ss_schedule_free(s);
+    s = build("dualpipe", 4, 2, 8);
+    CU_ASSERT_EQUAL(ss_schedule_depth(s), 4);
+    CU_ASSERT_EQUAL(ss_schedule_after(s, 3), -1);
+    CU_ASSERT_EQUAL(ss_schedule_before(s, 4), -1);
+    CU_ASSERT_EQUAL(ss_schedule_before(s, 5), 4);
+    ss_schedule_free(s);
+}
+
+/* The program that the schedule is lowered to takes, with free communication, what its integers say. */
+static double replay_error(const char *name, int p, int v, int m)
+{
+    static const double f[] = {1, 1}, b[] = {2, 2}, i[] = {1.25, 1.25}, w[] = {0.75, 0.75};
+    const double *duration[SS_PHASE_COUNT] = {f, b, i, w, NULL};
+    struct fixture *x = fixture_make(name, p, v, m, 1, FIXTURE_EXTRA);
+    struct ss_program *program = NULL;
+    struct ss_replay_stats stats = {0};
+    struct ss_error err = {0};
+    double makespan = 0;
+    if (!x)
+        return INFINITY;
+    int rc = ss_schedule_makespan(x->schedule, duration, &makespan, NULL, &err);
+    if (!rc)
+        rc = ss_program_build(&x->plan, &program, &err);
+    if (!rc)
+        rc = ss_program_check(program, &err);
+    if (!rc)
+        rc = ss_replay(program, SS_ENGINE_NATIVE, NULL, 0, &stats, &err);
+    if (rc)
+        fprintf(stderr, "%s p=%d m=%d: %s\n", name, p, m, err.message);
+    ss_program_free(program);
+    fixture_free(x);
+    return rc ? INFINITY : fabs(stats.makespan - makespan) / makespan;
+}
+
+static void test_replay_equals_integers(void)
+{
+    const char *name;
+    for (int n = 0; ss_schedule_known(n, &name, NULL); n++)
+        for (int p = 2; p <= 8; p += p < 4 ? 1 : 2)
+            for (int m = 2 * p; m <= 32; m += 2 * p) {
+                if (p % 2 && !strcmp(name, "dualpipe"))
+                    continue;
+                double error = replay_error(name, p, chunks_of(n, name), m);
+                if (!(error < 1e-12))
+                    fprintf(stderr, "%s p=%d m=%d: %g\n", name, p, m, error);
+                CU_ASSERT(error < 1e-12);
+            }
+}
+
+int main(void)
+{
+    if (CU_initialize_registry())
+        return 1;
+    CU_pSuite suite = CU_add_suite("schedule zoo", NULL, NULL);
+    CU_ADD_TEST(suite, test_closed_forms);
+    CU_ADD_TEST(suite, test_unequal_phases);
+    CU_ADD_TEST(suite, test_claims);
+    CU_ADD_TEST(suite, test_refusals);
+    CU_ADD_TEST(suite, test_placement);
+    CU_ADD_TEST(suite, test_replay_equals_integers);
+    CU_basic_set_mode(CU_BRM_NORMAL);
+    CU_basic_run_tests();
+    int failed = (int)CU_get_number_of_failures();
+    CU_cleanup_registry();
+    return failed != 0;
+}
