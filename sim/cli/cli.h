@@ -15,7 +15,8 @@ enum cli_option {
     CLI_OUTPUT = 32,
     CLI_EXPANDED = 64,
     CLI_XML = 128,
-    CLI_NODES = 256
+    CLI_NODES = 256,
+    CLI_VALIDATE = 512
 };
 
 #define CLI_MAX_SETS 64
@@ -27,6 +28,8 @@ struct cli_flags {
     int nodes;        /* 0 = not given */
     double tolerance; /* per cent, < 0 = not given */
     char output[1024]; /* "" = stdout */
+    int update;        /* CLI_VALIDATE: this and the next three */
+    char csv[1024], svg[1024], against[1024];
     int nsets;
     struct {
         char id[64], value[64];
@@ -72,7 +75,9 @@ int cmd_plan(int argc, char **argv);
 int cmd_program(int argc, char **argv);
 int cmd_platform(int argc, char **argv);
 int cmd_list(int argc, char **argv);
+int cmd_validate(int argc, char **argv);
 
-extern const char cli_help_run[], cli_help_plan[], cli_help_program[], cli_help_platform[], cli_help_list[];
+extern const char cli_help_run[], cli_help_plan[], cli_help_program[], cli_help_platform[], cli_help_list[],
+    cli_help_validate[];
 
 #endif

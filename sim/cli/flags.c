@@ -18,7 +18,8 @@ static const struct {
     {"--json", CLI_JSON, 0},   {"--timing", CLI_TIMING, 0}, {"--expanded", CLI_EXPANDED, 0},
     {"--xml", CLI_XML, 0},     {"--engine", CLI_ENGINE, 1}, {"--tolerance", CLI_TOLERANCE, 1},
     {"--set", CLI_SET, 1},     {"--output", CLI_OUTPUT, 1}, {"-o", CLI_OUTPUT, 1},
-    {"--nodes", CLI_NODES, 1},
+    {"--nodes", CLI_NODES, 1}, {"--update", CLI_VALIDATE, 0}, {"--csv", CLI_VALIDATE, 1},
+    {"--svg", CLI_VALIDATE, 1}, {"--against", CLI_VALIDATE, 1},
 };
 #define NTABLE (sizeof table / sizeof table[0])
 
@@ -131,6 +132,14 @@ static int set_engine(struct cli_flags *f, const char *value, struct ss_error *e
     return cli_usage(err, "choose simgrid or native", "--engine %s: no such engine", value);
 }
 
+static int set_path(char *out, size_t size, const char *name, const char *value, struct ss_error *err)
+{
+    if (strlen(value) >= size)
+        return cli_usage(err, "", "the path after %s is too long", name);
+    strcpy(out, value);
+    return SS_OK;
+}
+
 static int apply(struct cli_flags *f, const char *name, const char *value, struct ss_error *err)
 {
     double number;
@@ -156,10 +165,16 @@ static int apply(struct cli_flags *f, const char *name, const char *value, struc
             rc = cli_usage(err, "", "--nodes %s: not a whole number", value);
         if (!rc)
             f->nodes = (int)number;
-    } else if (strlen(value) >= sizeof f->output)
-        rc = cli_usage(err, "", "the path after %s is too long", name);
+    } else if (!strcmp(name, "--update"))
+        f->update = 1;
+    else if (!strcmp(name, "--csv"))
+        rc = set_path(f->csv, sizeof f->csv, name, value, err);
+    else if (!strcmp(name, "--svg"))
+        rc = set_path(f->svg, sizeof f->svg, name, value, err);
+    else if (!strcmp(name, "--against"))
+        rc = set_path(f->against, sizeof f->against, name, value, err);
     else
-        strcpy(f->output, value);
+        rc = set_path(f->output, sizeof f->output, name, value, err);
     return rc;
 }
 

@@ -15,6 +15,7 @@ static const struct command commands[] = {
     {"plan", cmd_plan, cli_help_plan, "groups, layers of every stage and chunk, microbatches, memory"},
     {"program", cmd_program, cli_help_program, "write, replay or check the simulated program as text"},
     {"platform", cmd_platform, cli_help_platform, "show, check or import a cluster description"},
+    {"validate", cmd_validate, cli_help_validate, "hold predictions against tables of measured runs"},
     {"list", cmd_list, cli_help_list, "models, platforms, stacks and schedules that are known by name"},
 };
 #define NCOMMANDS (sizeof commands / sizeof commands[0])

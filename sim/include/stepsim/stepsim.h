@@ -15,6 +15,7 @@
 #include "stepsim/result.h"
 #include "stepsim/schedule.h"
 #include "stepsim/stack.h"
+#include "stepsim/study.h"
 #include "stepsim/types.h"
 
 #endif

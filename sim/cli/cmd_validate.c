@@ -1,0 +1,140 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cli/cli.h"
+
+const char cli_help_validate[] =
+    "usage: stepsim validate [TABLE...] [OPTION...]\n"
+    "\n"
+    "Predicts every run of tables of measured runs, prints the error of each, then mean, median,\n"
+    "worst and bias by model, GPU, precision, source and outcome. A TABLE is a CSV file with the\n"
+    "columns of docs/formats.md, or a name in validation/ (runs, foreign, vtrain); runs if none is given.\n"
+    "\n"
+    "  --csv FILE           writes the predictions as a table\n"
+    "  --svg FILE           writes a picture: measured against predicted time\n"
+    "  --against FILE       compares with an earlier --csv: prints what moved and exits 4 if anything did;\n"
+    "                       without a TABLE all three tables are taken\n"
+    "  --update             writes validation/results.csv of all three tables\n"
+    "  --engine simgrid|native   which kernel replays (native)\n"
+    "  --json               one JSON object, as docs/formats.md says\n"
+    "  --timing             prints the wall-clock time to stderr\n"
+    "  --output FILE        writes there instead of stdout\n"
+    "\n"
+    "exit status: 0, or 2 usage, 3 bad input, 4 a prediction moved (--against). A large error is no\n"
+    "failure here.\n"
+    "\n"
+    "example:\n"
+    "  stepsim validate mine.csv --svg mine.svg\n";
+
+#define MAX_TABLES 64
+#define RESULTS "validation/results.csv"
+
+static void progress(void *ctx, int done, int total, const char *id)
+{
+    (void)ctx;
+    fprintf(stderr, "\r%4d of %d %-50.50s", done, total, id);
+    if (done == total)
+        fprintf(stderr, "\r%62s\r", "");
+    fflush(stderr);
+}
+
+typedef int (*writer)(const struct ss_validation *v, FILE *out, struct ss_error *err);
+
+static int write_to(const struct ss_validation *v, const char *path, writer write, struct ss_error *err)
+{
+    struct ss_output *output;
+    FILE *stream;
+    int rc = ss_output_begin(path, &output, &stream, err);
+
+    if (rc)
+        return rc;
+    rc = write(v, stream, err);
+    if (rc) {
+        ss_output_abort(output);
+        return rc;
+    }
+    return ss_output_commit(output, err);
+}
+
+static int write_all(const struct ss_validation *v, const struct cli_flags *flags, struct ss_error *err)
+{
+    int rc = SS_OK;
+
+    if (flags->csv[0])
+        rc = write_to(v, flags->csv, ss_validation_write_csv, err);
+    if (!rc && flags->svg[0])
+        rc = write_to(v, flags->svg, ss_validation_write_svg, err);
+    if (!rc && flags->update)
+        rc = write_to(v, RESULTS, ss_validation_write_csv, err);
+    if (!rc && !flags->against[0])
+        rc = write_to(v, flags->output, flags->json ? ss_validation_write_json : ss_validation_write_text, err);
+    return rc;
+}
+
+static int compare(const struct ss_validation *v, const struct cli_flags *flags, int *moved, struct ss_error *err)
+{
+    struct ss_output *output;
+    FILE *stream;
+    int rc = ss_output_begin(flags->output, &output, &stream, err);
+
+    if (rc)
+        return rc;
+    rc = ss_validation_compare(v, flags->against, stream, moved, err);
+    if (rc) {
+        ss_output_abort(output);
+        return rc;
+    }
+    rc = ss_output_commit(output, err);
+    if (!rc && *moved)
+        fprintf(stderr, "stepsim: %d predictions differ from %s; \"stepsim validate --update\" writes it anew\n", *moved,
+                flags->against);
+    return rc;
+}
+
+static int check_words(const struct cli_flags *flags, int n, struct ss_error *err)
+{
+    if (n > MAX_TABLES)
+        return cli_usage(err, "", "more than %d tables", MAX_TABLES);
+    if (flags->update && n)
+        return cli_usage(err, "use --csv FILE for other tables", "--update takes no table: it writes " RESULTS);
+    if (flags->json && flags->against[0])
+        return cli_usage(err, "leave one out", "--against prints text, not JSON");
+    return SS_OK;
+}
+
+int cmd_validate(int argc, char **argv)
+{
+    static const char *const standard[] = {"runs", "foreign", "vtrain"};
+    int json = cli_has_word(argc, argv, "--json"), n, rc, moved = 0;
+    struct ss_validate_options opt = {.engine = SS_ENGINE_NATIVE};
+    struct ss_validation *v = NULL;
+    const char *tables[MAX_TABLES];
+    struct ss_error err = {0};
+    struct cli_flags flags;
+
+    cli_flags_init(&flags, CLI_JSON | CLI_TIMING | CLI_ENGINE | CLI_OUTPUT | CLI_VALIDATE, SS_ENGINE_NATIVE);
+    rc = cli_words(&flags, argc, argv, &n, &err);
+    if (!rc)
+        rc = check_words(&flags, n, &err);
+    if (rc)
+        return cli_fail(&err, json);
+    for (int i = 0; i < n; i++)
+        tables[i] = argv[i];
+    if (!n) {
+        n = flags.update || flags.against[0] ? 3 : 1;
+        memcpy(tables, standard, (size_t)n * sizeof tables[0]);
+    }
+    opt.engine = flags.engine;
+    opt.progress = isatty(STDERR_FILENO) ? progress : NULL;
+    rc = ss_validate(tables, n, &opt, &v, &err);
+    if (!rc)
+        rc = write_all(v, &flags, &err);
+    if (!rc && flags.against[0])
+        rc = compare(v, &flags, &moved, &err);
+    ss_validation_free(v);
+    if (!rc && flags.timing)
+        fprintf(stderr, "stepsim: %.2f s\n", cli_wall_s());
+    return rc ? cli_fail(&err, json) : moved ? ss_status_exit(SS_ERR_TOLERANCE) : 0;
+}

@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Predictions held against measurements: tables of measured runs, their prediction, and the fit of
+ * numbers that no data sheet tells.
+ */
+#ifndef STEPSIM_STUDY_H
+#define STEPSIM_STUDY_H
+
+#include <stdio.h>
+
+#include "stepsim/error.h"
+#include "stepsim/job.h"
+#include "stepsim/replay.h"
+#include "stepsim/result.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* ---- a table of runs: CSV with the columns of validation/README.md ---- */
+struct ss_table;
+/* By path, or by name in validation/ ("runs"). Adds a note for every unknown column. */
+int ss_table_load(const char *name_or_path, struct ss_table **out, struct ss_notes *notes, struct ss_error *err);
+/* From memory; `name` stands for the file in messages. */
+int ss_table_parse(const char *text, unsigned long len, const char *name, struct ss_table **out,
+                   struct ss_notes *notes, struct ss_error *err);
+void ss_table_free(struct ss_table *t);
+const char *ss_table_file(const struct ss_table *t);
+int ss_table_rows(const struct ss_table *t);
+int ss_table_line(const struct ss_table *t, int row);
+/* Text of a field, "" where the table has no such column. */
+const char *ss_table_get(const struct ss_table *t, int row, const char *column);
+/* A field as a number; `missing` where it is empty, an error with file and line where it is none. */
+int ss_table_number(const struct ss_table *t, int row, const char *column, double missing, double *out,
+                    struct ss_error *err);
+/* The row as a job, by way of the job's flags; *gpus_per_node 0 = all of a node. Notes say what was assumed. */
+int ss_table_job(const struct ss_table *t, int row, struct ss_job *job, int *gpus_per_node,
+                 struct ss_notes *notes, struct ss_error *err);
+
+/* ---- validate ---- */
+/* Words of `outcome`: ok, oom, config-error, framework-error, not-run; of predicted_outcome: ok, oom, config-error,
+ * unsupported, or "" where there is nothing to predict. */
+struct ss_validation_row {
+    char id[96], table[64], source[80], model[64], gpu[48], precision[16], platform[64], stack[64];
+    char configuration[160]; /* one line for people */
+    char quality[32], outcome[24], predicted_outcome[24], memory_kind[16];
+    char reason[320]; /* of a prediction that is not ok, or what the table says of the row */
+    int counted;      /* its quality counts in the summary */
+    int right;        /* outcome: 1 right, 0 wrong, -1 not judged */
+    int gpus;
+    double parameters;                      /* of the model, 0 = not known */
+    double measured_s, predicted_s;         /* 0 = none */
+    double measured_bytes, predicted_bytes; /* in the row's own memory_kind, 0 = none */
+};
+/* 100 (predicted - measured) / measured, NaN where one is missing. */
+double ss_validation_time_error(const struct ss_validation_row *row);
+double ss_validation_memory_error(const struct ss_validation_row *row);
+
+struct ss_error_stat {
+    int n;
+    double mean_abs, median_abs, worst_abs, bias; /* per cent */
+};
+struct ss_validation_summary {
+    char name[96];
+    struct ss_error_stat time, memory;
+    int outcomes, right;
+};
+enum ss_validation_group {
+    SS_BY_MODEL,
+    SS_BY_GPU,
+    SS_BY_PRECISION,
+    SS_BY_SOURCE, /* source and platform */
+    SS_BY_OUTCOME,
+    SS_BY_QUALITY, /* of the rows that the summary leaves out */
+    SS_BY_COUNT
+};
+struct ss_validation {
+    int nrows;
+    struct ss_validation_row *rows;
+    int unsupported; /* rows that are not modelled: neither passed nor failed */
+    struct ss_validation_summary all;
+    int ngroups[SS_BY_COUNT];
+    struct ss_validation_summary *groups[SS_BY_COUNT];
+    struct ss_notes notes;
+};
+struct ss_validate_options {
+    int engine; /* enum ss_engine */
+    void (*progress)(void *ctx, int done, int total, const char *id); /* may be NULL */
+    void *ctx;
+};
+int ss_validate(const char *const *tables, int ntables, const struct ss_validate_options *opt,
+                struct ss_validation **out, struct ss_error *err);
+void ss_validation_free(struct ss_validation *v);
+const char *ss_validation_group_name(int group);
+
+int ss_validation_write_text(const struct ss_validation *v, FILE *out, struct ss_error *err);
+int ss_validation_write_json(const struct ss_validation *v, FILE *out, struct ss_error *err);
+/* The form of validation/results.csv: 6 significant digits. */
+int ss_validation_write_csv(const struct ss_validation *v, FILE *out, struct ss_error *err);
+/* Scatter picture, measured against predicted time, both logarithmic. */
+int ss_validation_write_svg(const struct ss_validation *v, FILE *out, struct ss_error *err);
+/* Compares with an earlier CSV by id, prints what moved, appeared or vanished; *moved is their number. */
+int ss_validation_compare(const struct ss_validation *v, const char *csv_path, FILE *out, int *moved,
+                          struct ss_error *err);
+
+/* ---- error band ---- */
+/* How far off predictions like this one were: the |error| that 90 % of the most alike rows of
+ * validation/results.csv stay within (of fewer than ten rows: the worst). */
+struct ss_band {
+    int n;           /* rows, 0 = none alike */
+    double pct;      /* per cent of the time */
+    char like[160];  /* what they have in common */
+};
+/* Reads `csv` (NULL: validation/results.csv of the data). A missing file gives n = 0. */
+int ss_band_find(const char *csv, const char *card, int precision, double parameters, int gpus,
+                 struct ss_band *out, struct ss_error *err);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

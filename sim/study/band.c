@@ -1,0 +1,143 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The error to expect of a prediction: that of the measured runs most like it. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/base.h"
+#include "base/csv.h"
+#include "study/study_internal.h"
+
+#define ENOUGH 4 /* rows that make a band; with fewer the next wider circle is asked */
+
+struct likeness {
+    const char *card, *precision;
+    double parameters;
+    int gpus;
+};
+
+struct line {
+    char gpu[64], precision[16];
+    double parameters, gpus, error;
+};
+
+static int read_line(const struct ss_csv *csv, size_t row, struct line *out)
+{
+#define FIELD(name) ss_csv_field(csv, row, ss_csv_column(csv, name))
+    ss_copy(out->gpu, sizeof out->gpu, FIELD("gpu"));
+    ss_copy(out->precision, sizeof out->precision, FIELD("precision"));
+    return ss_quality_counts(FIELD("quality")) && !strcmp(FIELD("outcome"), "ok") &&
+           !strcmp(FIELD("predicted_outcome"), "ok") && !ss_parse_double(FIELD("parameters"), &out->parameters) &&
+           !ss_parse_double(FIELD("gpus"), &out->gpus) && !ss_parse_double(FIELD("error_pct"), &out->error) &&
+           out->parameters > 0 && out->gpus > 0;
+#undef FIELD
+}
+
+static int within(double a, double b, double factor)
+{
+    return a <= factor * b && b <= factor * a;
+}
+
+/* From the narrowest circle to the widest. */
+#define CIRCLES 4
+static int is_alike(const struct likeness *to, const struct line *l, int circle)
+{
+    int card = !strcmp(to->card, l->gpu), precision = !strcmp(to->precision, l->precision);
+
+    switch (circle) {
+    case 0:
+        return card && precision && within(to->parameters, l->parameters, 2) && within(to->gpus, l->gpus, 4);
+    case 1:
+        return card && precision;
+    case 2:
+        return card;
+    default:
+        return 1;
+    }
+}
+
+static void describe(const struct likeness *to, int circle, char *out, size_t size)
+{
+    switch (circle) {
+    case 0:
+        snprintf(out, size, "%.60s in %s, model size within 2 x and GPUs within 4 x", to->card, to->precision);
+        break;
+    case 1:
+        snprintf(out, size, "%.60s in %s", to->card, to->precision);
+        break;
+    case 2:
+        snprintf(out, size, "%.60s in any precision", to->card);
+        break;
+    default:
+        snprintf(out, size, "runs on other cards: none on %.60s was measured", to->card);
+    }
+}
+
+static int compare_doubles(const void *a, const void *b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+
+    return (x > y) - (x < y);
+}
+
+static int find_circle(const struct ss_csv *csv, const struct likeness *to, double *errors, struct ss_band *out)
+{
+    for (int circle = 0; circle < CIRCLES; circle++) {
+        int n = 0;
+        for (size_t r = 0; r < ss_csv_rows(csv); r++) {
+            struct line l;
+            if (read_line(csv, r, &l) && is_alike(to, &l, circle))
+                errors[n++] = fabs(l.error);
+        }
+        if (n < ENOUGH)
+            continue;
+        qsort(errors, (size_t)n, sizeof *errors, compare_doubles);
+        out->n = n;
+        out->pct = errors[n < 10 ? n - 1 : (int)ceil(0.9 * n) - 1];
+        describe(to, circle, out->like, sizeof out->like);
+        return SS_OK;
+    }
+    return SS_OK;
+}
+
+static int columns_are_there(const struct ss_csv *csv)
+{
+    static const char *const needed[] = {"gpu",        "gpus",    "precision",         "parameters",
+                                         "quality",    "outcome", "predicted_outcome", "error_pct"};
+
+    for (size_t i = 0; i < SS_ARRAY_LEN(needed); i++)
+        if (ss_csv_column(csv, needed[i]) < 0)
+            return 0;
+    return 1;
+}
+
+int ss_band_find(const char *csv_path, const char *card, int precision, double parameters, int gpus,
+                 struct ss_band *out, struct ss_error *err)
+{
+    struct likeness to = {card, ss_precision_name(precision), parameters, gpus};
+    struct ss_error none = {0};
+    struct ss_csv *csv;
+    char path[4096];
+    double *errors;
+    int rc;
+
+    memset(out, 0, sizeof *out);
+    if (csv_path)
+        ss_copy(path, sizeof path, csv_path);
+    else if (ss_data_find("validation", "results", ".csv", path, sizeof path, &none))
+        return SS_OK;
+    if (access(path, R_OK) != 0)
+        return SS_OK;
+    rc = ss_csv_load(path, &csv, err);
+    if (rc)
+        return rc;
+    errors = ss_calloc(ss_csv_rows(csv) + 1, sizeof *errors);
+    if (!errors)
+        rc = ss_fail(err, SS_ERR_NOMEM, NULL, 0, "out of memory");
+    else if (columns_are_there(csv))
+        rc = find_circle(csv, &to, errors, out);
+    free(errors);
+    ss_csv_free(csv);
+    return rc;
+}

@@ -1,0 +1,204 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Rows of tables, made ready to predict: job, platform and stack of each, or why there is none. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/base.h"
+#include "study/study_internal.h"
+
+int ss_quality_counts(const char *quality)
+{
+    static const char *const good[] = {"", "ok", "inferred-precision", "A", "B"};
+
+    for (size_t i = 0; i < SS_ARRAY_LEN(good); i++)
+        if (!strcmp(quality, good[i]))
+            return 1;
+    return 0;
+}
+
+static int load_inputs(struct ss_case *c, int gpus_per_node, struct ss_error *err)
+{
+    struct ss_platform_options options = {
+        .nodes = c->job.nodes, .asker = ss_simgrid_ask_routes, .gpus_per_node = gpus_per_node};
+    int rc = ss_platform_load(c->job.platform, &options, &c->platform, err);
+
+    if (rc)
+        return rc;
+    return ss_stack_load(c->job.stack[0] ? c->job.stack : SS_STUDY_STACK, ss_platform_card(c->platform)->name, &c->stack,
+                         err);
+}
+
+static void refuse(struct ss_case *c, int state, const char *reason)
+{
+    c->state = state;
+    ss_copy(c->reason, sizeof c->reason, reason);
+}
+
+/* What a configuration that cannot run gives is an answer, anything else is this table's mistake. */
+static int settle(struct ss_case *c, int rc, const struct ss_error *why, struct ss_error *err)
+{
+    if (rc == SS_ERR_CONFIG || rc == SS_ERR_UNSUPPORTED) {
+        refuse(c, rc == SS_ERR_CONFIG ? SS_CASE_REFUSED : SS_CASE_UNSUPPORTED, why->message);
+        return SS_OK;
+    }
+    if (rc && err) {
+        *err = *why;
+        if (!err->file[0]) {
+            ss_copy(err->file, sizeof err->file, ss_table_file(c->table));
+            err->line = ss_table_line(c->table, c->row);
+        }
+    }
+    return rc;
+}
+
+static int has_experts(const struct ss_case *c)
+{
+    const char *experts = ss_table_get(c->table, c->row, "num_experts");
+
+    return experts[0] && strcmp(experts, "0") != 0 && strcmp(experts, "1") != 0;
+}
+
+static int read_measured(struct ss_case *c, struct ss_error *err)
+{
+    double ms, mib;
+    int rc = ss_table_number(c->table, c->row, "iteration_ms", 0, &ms, err);
+
+    if (!rc)
+        rc = ss_table_number(c->table, c->row, "memory_mib", 0, &mib, err);
+    if (rc)
+        return rc;
+    c->measured_s = ms / 1e3;
+    c->measured_bytes = mib * SS_MIB;
+    return SS_OK;
+}
+
+static int check_outcome(const struct ss_case *c, struct ss_error *err)
+{
+    static const char *const words[] = {"", "ok", "oom", "config-error", "framework-error", "not-run"};
+    const char *outcome = ss_table_get(c->table, c->row, "outcome");
+
+    for (size_t i = 0; i < SS_ARRAY_LEN(words); i++)
+        if (!strcmp(outcome, words[i]))
+            return SS_OK;
+    ss_fail(err, SS_ERR_INPUT, ss_table_file(c->table), ss_table_line(c->table, c->row), "outcome cannot be \"%.40s\"",
+            outcome);
+    return ss_hint(err, SS_ERR_INPUT, "it is ok, oom, config-error, framework-error or not-run");
+}
+
+static int prepare(struct ss_case *c, struct ss_notes *notes, struct ss_error *err)
+{
+    struct ss_error why = {0};
+    int gpus = 0, rc = read_measured(c, err);
+
+    if (!rc)
+        rc = check_outcome(c, err);
+    if (rc)
+        return rc;
+    if (has_experts(c)) {
+        refuse(c, SS_CASE_UNSUPPORTED, "mixture-of-experts models are not modelled yet");
+        return SS_OK;
+    }
+    rc = ss_table_job(c->table, c->row, &c->job, &gpus, notes, &why);
+    if (!rc)
+        rc = load_inputs(c, gpus, &why);
+    if (rc)
+        return settle(c, rc == SS_ERR_CONFIG ? SS_ERR_INPUT : rc, &why, err);
+    gpus = ss_platform_gpus_per_node(c->platform);
+    rc = ss_job_finish(&c->job, &c->stack, ss_platform_nodes(c->platform) * gpus, gpus, NULL, &why);
+    rc = settle(c, rc, &why, err);
+    if (!rc && c->state == SS_CASE_READY && !strcmp(ss_table_get(c->table, c->row, "outcome"), "framework-error"))
+        refuse(c, SS_CASE_NOTHING, ss_table_get(c->table, c->row, "note"));
+    return rc;
+}
+
+static int load_tables(const char *const *names, int n, struct ss_cases *out, struct ss_notes *notes,
+                       struct ss_error *err)
+{
+    int rc = SS_OK;
+
+    out->tables = ss_calloc((size_t)n, sizeof(struct ss_table *));
+    if (!out->tables)
+        return ss_fail(err, SS_ERR_NOMEM, NULL, 0, "out of memory");
+    for (int i = 0; i < n && !rc; i++) {
+        rc = ss_table_load(names[i], &out->tables[i], notes, err);
+        if (rc)
+            break;
+        out->ntables++;
+        out->n += ss_table_rows(out->tables[i]);
+    }
+    if (!rc && !(out->cases = ss_calloc((size_t)out->n + 1, sizeof *out->cases)))
+        rc = ss_fail(err, SS_ERR_NOMEM, NULL, 0, "out of memory");
+    return rc;
+}
+
+int ss_cases_load(const char *const *tables, int ntables, struct ss_cases *out, struct ss_notes *notes,
+                  struct ss_error *err)
+{
+    int rc, at = 0;
+
+    memset(out, 0, sizeof *out);
+    rc = load_tables(tables, ntables, out, notes, err);
+    for (int t = 0; t < out->ntables && !rc; t++)
+        for (int r = 0; r < ss_table_rows(out->tables[t]) && !rc; r++) {
+            struct ss_case *c = &out->cases[at++];
+            c->table = out->tables[t];
+            c->row = r;
+            rc = prepare(c, notes, err);
+        }
+    if (rc)
+        ss_cases_free(out);
+    return rc;
+}
+
+void ss_cases_free(struct ss_cases *c)
+{
+    for (int i = 0; c->cases && i < c->n; i++)
+        ss_platform_free(c->cases[i].platform);
+    for (int i = 0; i < c->ntables; i++)
+        ss_table_free(c->tables[i]);
+    free(c->cases);
+    free(c->tables);
+    memset(c, 0, sizeof *c);
+}
+
+int ss_case_predict(const struct ss_case *c, int engine, struct ss_prediction *out, struct ss_error *err)
+{
+    struct ss_error why = {0};
+    struct ss_run run;
+    int rc;
+
+    memset(out, 0, sizeof *out);
+    out->state = c->state;
+    ss_copy(out->reason, sizeof out->reason, c->reason);
+    if (c->state != SS_CASE_READY)
+        return SS_OK;
+    rc = ss_run_job(&c->job, &c->stack, c->platform, engine, &run, &why);
+    if (rc == SS_ERR_CONFIG || rc == SS_ERR_UNSUPPORTED) {
+        out->state = rc == SS_ERR_CONFIG ? SS_CASE_REFUSED : SS_CASE_UNSUPPORTED;
+        ss_copy(out->reason, sizeof out->reason, why.message);
+        return SS_OK;
+    }
+    if (rc) {
+        if (err)
+            *err = why;
+        return rc;
+    }
+    out->fits = run.result->fits;
+    out->thrash = run.result->thrash;
+    out->seconds = run.result->iteration_s;
+    out->device = run.result->peak_device;
+    out->reserved = run.result->peak_reserved;
+    out->allocated = run.result->peak_allocated;
+    out->parameters = run.plan->parameters;
+    ss_run_free(&run);
+    return SS_OK;
+}
+
+double ss_prediction_memory(const struct ss_prediction *p, const char *memory_kind)
+{
+    if (!strcmp(memory_kind, "reserved"))
+        return p->reserved;
+    if (!strcmp(memory_kind, "allocated") || !strcmp(memory_kind, "analytic"))
+        return p->allocated;
+    return p->device;
+}

@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the files of this room share. */
+#ifndef SS_STUDY_INTERNAL_H
+#define SS_STUDY_INTERNAL_H
+
+#include <stddef.h>
+
+#include "stepsim/study.h"
+
+#define SS_STUDY_STACK "megatron-2407" /* of rows that name none */
+
+/* Adds a note once; notes may be NULL. */
+int ss_study_note(struct ss_notes *notes, const char *text);
+
+/* ---- cases.c: rows made ready to predict ---- */
+enum ss_case_state { SS_CASE_READY, SS_CASE_REFUSED, SS_CASE_UNSUPPORTED, SS_CASE_NOTHING };
+struct ss_case {
+    const struct ss_table *table;
+    int row;
+    int state;
+    char reason[320]; /* REFUSED and UNSUPPORTED: why */
+    struct ss_job job;
+    struct ss_stack stack;
+    struct ss_platform *platform;
+    double measured_s, measured_bytes; /* 0 = none */
+};
+struct ss_cases {
+    int ntables, n;
+    struct ss_table **tables;
+    struct ss_case *cases;
+};
+int ss_cases_load(const char *const *tables, int ntables, struct ss_cases *out, struct ss_notes *notes,
+                  struct ss_error *err);
+void ss_cases_free(struct ss_cases *c);
+
+struct ss_prediction {
+    int state;        /* enum ss_case_state: a plan may be refused too */
+    int fits, thrash;
+    double seconds;   /* also of a job that does not fit */
+    double device, reserved, allocated; /* bytes */
+    double parameters;
+    char reason[320];
+};
+/* Errors only of this machine: what the model refuses is told in *out. */
+int ss_case_predict(const struct ss_case *c, int engine, struct ss_prediction *out, struct ss_error *err);
+/* Of the three peaks the one that a table's memory_kind means. */
+double ss_prediction_memory(const struct ss_prediction *p, const char *memory_kind);
+/* Is this the quality of a row that may be judged by? */
+int ss_quality_counts(const char *quality);
+
+/* ---- validate_stats.c ---- */
+/* Fills summary and groups from the rows. */
+int ss_validation_summarise(struct ss_validation *v, struct ss_error *err);
+
+#endif

@@ -1,0 +1,146 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Tables of measured runs. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/base.h"
+#include "base/csv.h"
+#include "study/study_internal.h"
+
+struct ss_table {
+    struct ss_csv *csv;
+};
+
+static const char *const columns[] = {
+    "id", "source", "framework", "platform", "stack", "gpu", "nodes", "gpus_per_node", "model", "num_layers",
+    "hidden_size", "ffn_hidden_size", "num_attention_heads", "num_query_groups", "kv_channels", "vocab_size",
+    "gated_mlp", "tied_embeddings", "position", "normalization", "precision", "attention", "tp", "pp", "cp", "ep",
+    "num_experts", "top_k", "layers_per_virtual_stage", "micro_batch", "global_batch", "seq_length", "recompute",
+    "recompute_num_layers", "sequence_parallel", "optimizer", "fsdp", "cpu_offload", "tp_comm_overlap",
+    "grad_param_overlap", "first_stage_layers", "last_stage_layers", "outcome", "iteration_ms", "tflops_per_gpu",
+    "memory_mib", "memory_kind", "quality", "note"};
+static const char *const required[] = {"id", "platform", "nodes", "micro_batch", "global_batch", "seq_length"};
+
+int ss_study_note(struct ss_notes *notes, const char *text)
+{
+    for (unsigned long i = 0; notes && i < notes->n; i++)
+        if (!strcmp(notes->text[i], text))
+            return SS_OK;
+    return notes ? ss_notes_add(notes, "%s", text) : SS_OK;
+}
+
+static int known(const char *name)
+{
+    for (size_t i = 0; i < SS_ARRAY_LEN(columns); i++)
+        if (!strcmp(columns[i], name))
+            return 1;
+    return 0;
+}
+
+static int check_columns(const struct ss_csv *csv, struct ss_notes *notes, struct ss_error *err)
+{
+    char text[512];
+
+    for (size_t i = 0; i < SS_ARRAY_LEN(required); i++)
+        if (ss_csv_column(csv, required[i]) < 0) {
+            ss_fail(err, SS_ERR_INPUT, ss_csv_file(csv), 1, "no column \"%s\"", required[i]);
+            return ss_hint(err, SS_ERR_INPUT, "the first line names the columns; a table of runs needs id, platform, "
+                                              "nodes, micro_batch, global_batch, seq_length and a model or its shape");
+        }
+    for (size_t i = 0; i < ss_csv_columns(csv); i++) {
+        const char *name = ss_csv_column_name(csv, i), *near;
+        if (known(name))
+            continue;
+        near = ss_nearest(name, columns, SS_ARRAY_LEN(columns));
+        snprintf(text, sizeof text, "%s: column \"%.60s\" is not read%s%s%s", ss_csv_file(csv), name,
+                 near ? "; did you mean " : "", near ? near : "", near ? "?" : "");
+        if (ss_study_note(notes, text))
+            return ss_fail(err, SS_ERR_NOMEM, NULL, 0, "out of memory");
+    }
+    return SS_OK;
+}
+
+static int wrap(struct ss_csv *csv, struct ss_table **out, struct ss_notes *notes, struct ss_error *err)
+{
+    struct ss_table *t;
+    int rc = check_columns(csv, notes, err);
+
+    if (!rc && !(t = ss_calloc(1, sizeof *t)))
+        rc = ss_fail(err, SS_ERR_NOMEM, NULL, 0, "out of memory");
+    if (rc) {
+        ss_csv_free(csv);
+        return rc;
+    }
+    t->csv = csv;
+    *out = t;
+    return SS_OK;
+}
+
+int ss_table_parse(const char *text, unsigned long len, const char *name, struct ss_table **out,
+                   struct ss_notes *notes, struct ss_error *err)
+{
+    struct ss_csv *csv;
+    int rc = ss_csv_parse(text, len, name, &csv, err);
+
+    return rc ? rc : wrap(csv, out, notes, err);
+}
+
+int ss_table_load(const char *name_or_path, struct ss_table **out, struct ss_notes *notes, struct ss_error *err)
+{
+    char path[4096];
+    struct ss_csv *csv;
+    int rc = SS_OK;
+
+    if (!strcmp(name_or_path, "-"))
+        ss_copy(path, sizeof path, name_or_path);
+    else
+        rc = ss_data_find("validation", name_or_path, ".csv", path, sizeof path, err);
+    if (!rc)
+        rc = ss_csv_load(path, &csv, err);
+    return rc ? rc : wrap(csv, out, notes, err);
+}
+
+void ss_table_free(struct ss_table *t)
+{
+    if (!t)
+        return;
+    ss_csv_free(t->csv);
+    free(t);
+}
+
+const char *ss_table_file(const struct ss_table *t)
+{
+    return ss_csv_file(t->csv);
+}
+
+int ss_table_rows(const struct ss_table *t)
+{
+    return (int)ss_csv_rows(t->csv);
+}
+
+int ss_table_line(const struct ss_table *t, int row)
+{
+    return ss_csv_line(t->csv, (size_t)row);
+}
+
+const char *ss_table_get(const struct ss_table *t, int row, const char *column)
+{
+    return ss_csv_field(t->csv, (size_t)row, ss_csv_column(t->csv, column));
+}
+
+int ss_table_number(const struct ss_table *t, int row, const char *column, double missing, double *out,
+                    struct ss_error *err)
+{
+    const char *text = ss_table_get(t, row, column);
+
+    if (!text[0]) {
+        *out = missing;
+        return SS_OK;
+    }
+    if (ss_parse_double(text, out) || !(*out >= 0 && *out < 1e15)) {
+        ss_fail(err, SS_ERR_INPUT, ss_table_file(t), ss_table_line(t, row), "%s \"%.40s\" is no number from 0 up", column,
+                text);
+        return ss_hint(err, SS_ERR_INPUT, "leave the field empty where nothing is known");
+    }
+    return SS_OK;
+}

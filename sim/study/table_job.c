@@ -1,0 +1,321 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A row of a table as a job: through the flags of the command line, so that both mean the same. */
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/base.h"
+#include "study/study_internal.h"
+
+#define MAX_WORDS 96
+#define MAX_WORD 256
+
+struct flags {
+    const struct ss_table *t;
+    int row, n;
+    char text[MAX_WORDS][MAX_WORD];
+    struct ss_notes *notes;
+    struct ss_error *err;
+};
+
+static const char *get(const struct flags *f, const char *column)
+{
+    return ss_table_get(f->t, f->row, column);
+}
+
+static int is(const struct flags *f, const char *column, const char *value)
+{
+    return !strcmp(get(f, column), value);
+}
+
+static void add(struct flags *f, const char *word)
+{
+    if (f->n < MAX_WORDS)
+        ss_copy(f->text[f->n++], MAX_WORD, word);
+}
+
+static void add_two(struct flags *f, const char *flag, const char *value)
+{
+    add(f, flag);
+    add(f, value);
+}
+
+static int bad(const struct flags *f, const char *column, const char *choices)
+{
+    ss_fail(f->err, SS_ERR_INPUT, ss_table_file(f->t), ss_table_line(f->t, f->row), "%s cannot be \"%.60s\"", column,
+            get(f, column));
+    return ss_hint(f->err, SS_ERR_INPUT, "it is one of: %s; or empty", choices);
+}
+
+/* Adds the flag (or two words) that stands for the column's word; empty and words without flag add nothing. */
+struct choice {
+    const char *value, *flag, *second;
+};
+static int choose(struct flags *f, const char *column, const struct choice *choices, size_t n)
+{
+    char list[160] = "";
+    size_t used = 0;
+
+    if (!get(f, column)[0])
+        return SS_OK;
+    for (size_t i = 0; i < n; i++) {
+        if (is(f, column, choices[i].value)) {
+            if (choices[i].flag)
+                add(f, choices[i].flag);
+            if (choices[i].second)
+                add(f, choices[i].second);
+            return SS_OK;
+        }
+        if (used < sizeof list)
+            used += (size_t)snprintf(list + used, sizeof list - used, "%s%s", i ? " " : "", choices[i].value);
+    }
+    return bad(f, column, list);
+}
+
+static int yes_no(struct flags *f, const char *column, int *out)
+{
+    *out = is(f, column, "true") ? 1 : is(f, column, "false") ? 0 : -1;
+    return *out >= 0 || !get(f, column)[0] ? SS_OK : bad(f, column, "true false");
+}
+
+static int switch_on(struct flags *f, const char *column, const char *flag, const char *second)
+{
+    int on, rc = yes_no(f, column, &on);
+
+    if (rc || on != 1)
+        return rc;
+    add(f, flag);
+    if (second)
+        add(f, second);
+    return SS_OK;
+}
+
+/* Columns whose values are those of a flag. */
+static void add_values(struct flags *f)
+{
+    static const char *const same[][2] = {
+        {"platform", "--platform"},
+        {"nodes", "--nodes"},
+        {"stack", "--stack"},
+        {"num_layers", "--num-layers"},
+        {"hidden_size", "--hidden-size"},
+        {"ffn_hidden_size", "--ffn-hidden-size"},
+        {"num_attention_heads", "--num-attention-heads"},
+        {"num_query_groups", "--num-query-groups"},
+        {"kv_channels", "--kv-channels"},
+        {"vocab_size", "--vocab-size"},
+        {"tp", "--tp"},
+        {"pp", "--pp"},
+        {"cp", "--cp"},
+        {"layers_per_virtual_stage", "--num-layers-per-virtual-pipeline-stage"},
+        {"first_stage_layers", "--decoder-first-pipeline-num-layers"},
+        {"last_stage_layers", "--decoder-last-pipeline-num-layers"},
+        {"micro_batch", "--mbs"},
+        {"global_batch", "--gbs"},
+        {"seq_length", "--seq"},
+        {"seq_length", "--max-position-embeddings"},
+        {"fsdp", "--fsdp"},
+        {"attention", "--attention-backend"},
+        {"recompute_num_layers", "--recompute-num-layers"}};
+
+    for (size_t i = 0; i < SS_ARRAY_LEN(same); i++)
+        if (get(f, same[i][0])[0])
+            add_two(f, same[i][1], get(f, same[i][0]));
+}
+
+static int add_choices(struct flags *f)
+{
+    static const struct choice precision[] = {{"fp32", NULL, NULL}, {"fp16", "--fp16", NULL}, {"bf16", "--bf16", NULL},
+                                              {"fp8", "--precision", "fp8"}};
+    static const struct choice recompute[] = {{"none", "--recompute", "none"},
+                                              {"unknown", "--recompute", "none"},
+                                              {"selective", "--recompute", "selective"},
+                                              {"full", "--recompute", "full"}};
+    static const struct choice optimizer[] = {{"distributed", "--use-distributed-optimizer", NULL},
+                                              {"fused_adam", NULL, NULL}, {"adam", NULL, NULL}};
+    static const struct choice position[] = {{"rope", "--position-embedding-type", "rope"},
+                                             {"learned", "--position-embedding-type", "learned_absolute"},
+                                             {"alibi", "--position-embedding-type", "none"},
+                                             {"none", "--position-embedding-type", "none"}};
+    static const struct choice norm[] = {{"rmsnorm", "--normalization", "RMSNorm"},
+                                         {"layernorm", "--normalization", "LayerNorm"}};
+    int rc = choose(f, "precision", precision, SS_ARRAY_LEN(precision));
+
+    if (!rc)
+        rc = choose(f, "recompute", recompute, SS_ARRAY_LEN(recompute));
+    if (!rc)
+        rc = choose(f, "optimizer", optimizer, SS_ARRAY_LEN(optimizer));
+    if (!rc)
+        rc = choose(f, "position", position, SS_ARRAY_LEN(position));
+    if (!rc)
+        rc = choose(f, "normalization", norm, SS_ARRAY_LEN(norm));
+    return rc;
+}
+
+/* What is offloaded: layers of activations, or (as a note says) the optimizer. */
+static int add_offload(struct flags *f)
+{
+    if (is(f, "cpu_offload", "true") && strstr(get(f, "note"), "optimizer ")) {
+        add(f, "--optimizer-cpu-offload");
+        add_two(f, "--optimizer-offload-fraction", "1");
+        return SS_OK;
+    }
+    if (is(f, "cpu_offload", "true"))
+        add_two(f, "--cpu-offloading-num-layers", "1");
+    return switch_on(f, "cpu_offload", "--cpu-offloading", NULL);
+}
+
+static int add_switches(struct flags *f)
+{
+    int rc = switch_on(f, "sequence_parallel", "--sequence-parallel", NULL);
+
+    if (!rc)
+        rc = switch_on(f, "tp_comm_overlap", "--tp-comm-overlap", NULL);
+    if (!rc)
+        rc = switch_on(f, "grad_param_overlap", "--overlap-grad-reduce", "--overlap-param-gather");
+    return rc ? rc : add_offload(f);
+}
+
+/* Layers that do not divide by the stages: as the note says ("uneven: first 15 last 15"), or with as many layers
+ * as the largest stage must have on all but the two ends. */
+static int add_uneven(struct flags *f)
+{
+    const char *note = get(f, "note"), *uneven = strstr(note, "uneven"), *at = strstr(note, "first ");
+    int64_t layers, stages;
+    int first, last;
+    char text[16];
+
+    if (!uneven || get(f, "first_stage_layers")[0] || ss_parse_i64(get(f, "num_layers"), 1, 100000, &layers) ||
+        ss_parse_i64(get(f, "pp"), 2, 100000, &stages) || layers % stages == 0)
+        return SS_OK;
+    if (!at || sscanf(at, "first %d last %d", &first, &last) != 2) {
+        int rest = (int)(layers - (stages - 2) * ((layers + stages - 1) / stages));
+        first = rest / 2;
+        last = rest - first;
+    }
+    if (first < 1 || last < 1)
+        return SS_OK;
+    snprintf(text, sizeof text, "%d", first);
+    add_two(f, "--decoder-first-pipeline-num-layers", text);
+    snprintf(text, sizeof text, "%d", last);
+    add_two(f, "--decoder-last-pipeline-num-layers", text);
+    return SS_OK;
+}
+
+static int add_notes(struct flags *f)
+{
+    int rc = SS_OK;
+
+    if (is(f, "recompute", "unknown"))
+        rc = ss_study_note(f->notes, "recompute \"unknown\" is taken as none");
+    if (!rc && is(f, "position", "alibi"))
+        rc = ss_study_note(f->notes, "position \"alibi\" is taken as no position embedding");
+    if (!rc && !get(f, "sequence_parallel")[0])
+        rc = ss_study_note(f->notes, "sequence_parallel is off where the table does not say");
+    if (!rc && !get(f, "tp_comm_overlap")[0])
+        rc = ss_study_note(f->notes, "tp_comm_overlap is off where the table does not say");
+    if (!rc && !get(f, "grad_param_overlap")[0])
+        rc = ss_study_note(f->notes, "grad_param_overlap is off where the table does not say (FSDP always overlaps)");
+    return rc ? ss_fail(f->err, rc, NULL, 0, "out of memory") : SS_OK;
+}
+
+static int shape_is_complete(const struct flags *f)
+{
+    return get(f, "num_layers")[0] && get(f, "hidden_size")[0] && get(f, "num_attention_heads")[0] &&
+           get(f, "vocab_size")[0] && (get(f, "ffn_hidden_size")[0] || !is(f, "gated_mlp", "true"));
+}
+
+/* A model that is known by name gives what the columns cannot say; the columns beat it. */
+static int complete_model(const struct flags *f, struct ss_job *job)
+{
+    struct ss_model named;
+    struct ss_error unknown = {0};
+    int rc;
+
+    ss_model_init(&named);
+    if (get(f, "model")[0] && !strchr(get(f, "model"), '/') && !ss_model_load(get(f, "model"), &named, &unknown)) {
+        job->model.qkv_bias = named.qkv_bias;
+        job->attention_dropout = named.attention_dropout;
+        job->hidden_dropout = named.hidden_dropout;
+    } else if (is(f, "position", "rope") || !strncmp(get(f, "model"), "mpt", 3)) {
+        job->attention_dropout = job->hidden_dropout = 0; /* no such model drops out in pre-training */
+    }
+    ss_copy(job->model.name, sizeof job->model.name, get(f, "model"));
+    rc = yes_no((struct flags *)f, "gated_mlp", &job->model.gated_mlp);
+    if (!rc)
+        rc = yes_no((struct flags *)f, "tied_embeddings", &job->model.tied_embeddings);
+    if (job->model.gated_mlp == 1)
+        job->model.linear_bias = 0;
+    return rc;
+}
+
+/* The line of the table is the place of every mistake in it. */
+static int place(const struct flags *f, int rc)
+{
+    char text[sizeof f->err->message];
+
+    if (!rc || !f->err || f->err->line == ss_table_line(f->t, f->row))
+        return rc;
+    f->err->code = rc == SS_ERR_USAGE ? SS_ERR_INPUT : rc;
+    snprintf(text, sizeof text, "row \"%.60s\": %.400s", get(f, "id"), f->err->message);
+    ss_copy(f->err->message, sizeof f->err->message, text);
+    ss_copy(f->err->file, sizeof f->err->file, ss_table_file(f->t));
+    f->err->line = ss_table_line(f->t, f->row);
+    return f->err->code;
+}
+
+static int build(struct flags *f, struct ss_job *job, struct ss_notes *words)
+{
+    char *argv[MAX_WORDS];
+    int rc, complete = shape_is_complete(f);
+
+    if (!complete && get(f, "model")[0])
+        add_two(f, "--model", get(f, "model"));
+    add_values(f);
+    rc = add_choices(f);
+    if (!rc)
+        rc = add_switches(f);
+    if (!rc)
+        rc = add_uneven(f);
+    if (!rc)
+        rc = add_notes(f);
+    if (rc)
+        return rc;
+    for (int i = 0; i < f->n; i++)
+        argv[i] = f->text[i];
+    rc = ss_job_parse(job, f->n, argv, NULL, NULL, words, f->err);
+    if (!rc && complete)
+        rc = complete_model(f, job);
+    return rc;
+}
+
+int ss_table_job(const struct ss_table *t, int row, struct ss_job *job, int *gpus_per_node,
+                 struct ss_notes *notes, struct ss_error *err)
+{
+    struct flags *f = ss_calloc(1, sizeof *f);
+    struct ss_notes words = {0};
+    struct ss_error own = {0};
+    double gpus;
+    int rc;
+
+    if (!f)
+        return ss_fail(err, SS_ERR_NOMEM, NULL, 0, "out of memory");
+    f->t = t;
+    f->row = row;
+    f->notes = notes;
+    f->err = &own;
+    ss_job_init(job);
+    rc = ss_table_number(t, row, "gpus_per_node", 0, &gpus, &own);
+    if (!rc && (gpus > 65536 || gpus != (int)gpus))
+        rc = bad(f, "gpus_per_node", "whole numbers");
+    if (!rc)
+        rc = build(f, job, &words);
+    *gpus_per_node = rc ? 0 : (int)gpus;
+    if (rc)
+        rc = place(f, rc);
+    if (rc && err)
+        *err = own;
+    ss_notes_free(&words);
+    free(f);
+    return rc;
+}

@@ -1,0 +1,221 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Predicts every row of tables of measured runs and judges the predictions. */
+#include <ctype.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/base.h"
+#include "study/study_internal.h"
+
+double ss_validation_time_error(const struct ss_validation_row *row)
+{
+    if (!(row->measured_s > 0) || !(row->predicted_s > 0))
+        return NAN;
+    return 100 * (row->predicted_s - row->measured_s) / row->measured_s;
+}
+
+double ss_validation_memory_error(const struct ss_validation_row *row)
+{
+    if (!(row->measured_bytes > 0) || !(row->predicted_bytes > 0))
+        return NAN;
+    return 100 * (row->predicted_bytes - row->measured_bytes) / row->measured_bytes;
+}
+
+/* "dgxc2411-llama3.1-70b" is of source dgxc2411, "vt-m-12" of vt-m. */
+static void source_of(const char *id, char *out, size_t size)
+{
+    size_t n = strcspn(id, "-");
+
+    if (id[n] && id[n + 1] && id[n + 2] == '-')
+        n += 2;
+    snprintf(out, size, "%.*s", (int)(n < size ? n : size - 1), id);
+}
+
+static void describe(const struct ss_case *c, struct ss_validation_row *row)
+{
+    const struct ss_job *job = &c->job;
+    int n = snprintf(row->configuration, sizeof row->configuration, "%.40s %dx%.24s %s tp%d pp%d cp%d", row->model,
+                     row->gpus, row->gpu, row->precision, job->tp, job->pp, job->cp);
+    size_t room = n > 0 && (size_t)n < sizeof row->configuration ? sizeof row->configuration - (size_t)n : 0;
+    char *end = row->configuration + (sizeof row->configuration - room);
+
+    if (!room)
+        return;
+    n = snprintf(end, room, "%s%.0d mbs%d gbs%d seq%d", job->layers_per_virtual_stage ? " lvs" : "",
+                 job->layers_per_virtual_stage, job->micro_batch, job->global_batch, job->seq_length);
+    if (n > 0 && (size_t)n < room && job->recompute != SS_RECOMPUTE_NONE)
+        snprintf(end + n, room - (size_t)n, " %s", job->recompute == SS_RECOMPUTE_FULL ? "full" : "selective");
+}
+
+static void take(char *out, size_t size, const struct ss_case *c, const char *column, const char *missing)
+{
+    const char *text = ss_table_get(c->table, c->row, column);
+
+    ss_copy(out, size, text[0] ? text : missing);
+}
+
+static void fill_words(const struct ss_case *c, struct ss_validation_row *row)
+{
+    const char *file = ss_table_file(c->table), *slash = strrchr(file, '/');
+    double nodes = 0, gpus = 0;
+
+    ss_copy(row->table, sizeof row->table, slash ? slash + 1 : file);
+    if (strrchr(row->table, '.'))
+        *strrchr(row->table, '.') = '\0';
+    take(row->id, sizeof row->id, c, "id", "");
+    source_of(row->id, row->source, sizeof row->source);
+    take(row->model, sizeof row->model, c, "model", "model");
+    take(row->platform, sizeof row->platform, c, "platform", "");
+    take(row->stack, sizeof row->stack, c, "stack", SS_STUDY_STACK);
+    take(row->gpu, sizeof row->gpu, c, "gpu", c->platform ? ss_platform_card(c->platform)->name : "");
+    take(row->precision, sizeof row->precision, c, "precision", ss_precision_name(c->job.precision));
+    take(row->quality, sizeof row->quality, c, "quality", "");
+    take(row->outcome, sizeof row->outcome, c, "outcome", "ok");
+    take(row->memory_kind, sizeof row->memory_kind, c, "memory_kind", c->measured_bytes > 0 ? "device" : "");
+    ss_table_number(c->table, c->row, "nodes", 0, &nodes, NULL);
+    ss_table_number(c->table, c->row, "gpus_per_node", 0, &gpus, NULL);
+    row->gpus = c->platform ? ss_platform_nodes(c->platform) * ss_platform_gpus_per_node(c->platform) : (int)(nodes * gpus);
+    describe(c, row);
+}
+
+/* ---- outcomes ---- */
+
+/* Share of the longer words of `note` that also stand in `text`; both without case. */
+static double shared_words(const char *note, const char *text)
+{
+    int words = 0, found = 0;
+    char low[1024], word[64];
+    size_t n = 0;
+
+    for (; text[n] && n + 1 < sizeof low; n++)
+        low[n] = (char)tolower((unsigned char)text[n]);
+    low[n] = '\0';
+    for (const char *p = note; *p;) {
+        size_t len = 0;
+        while (*p && !isalpha((unsigned char)*p))
+            p++;
+        while (isalpha((unsigned char)*p) && len + 1 < sizeof word)
+            word[len++] = (char)tolower((unsigned char)*p++);
+        word[len] = '\0';
+        if (len < 4)
+            continue;
+        words++;
+        found += strstr(low, word) != NULL;
+    }
+    return words ? (double)found / words : 1;
+}
+
+/* Behind "ValueError: " and the like stand the launcher's own words; any other note is the author's account, with
+ * which no message need agree in its words. */
+static int same_cause(const char *note, const char *reason)
+{
+    const char *words = strstr(note, "Error: ");
+
+    return !words || shared_words(words + 7, reason) >= 0.5;
+}
+
+/* Megatron refuses virtual stages at pipeline size 1: whatever the table says, a refusal is right. */
+static int may_be_refused(const struct ss_case *c)
+{
+    return c->job.pp == 1 && c->job.layers_per_virtual_stage > 0;
+}
+
+static int judge(const struct ss_case *c, const struct ss_validation_row *row)
+{
+    const char *predicted = row->predicted_outcome;
+    int refused = !strcmp(predicted, "config-error");
+
+    if (!predicted[0] || !strcmp(predicted, "unsupported") || !strcmp(row->outcome, "framework-error") ||
+        !strcmp(row->outcome, "not-run"))
+        return -1;
+    if (!strcmp(row->outcome, "config-error"))
+        return refused && same_cause(ss_table_get(c->table, c->row, "note"), row->reason);
+    if (refused && may_be_refused(c))
+        return 1;
+    return !strcmp(row->outcome, predicted);
+}
+
+static void fill_prediction(const struct ss_case *c, const struct ss_prediction *p, struct ss_validation_row *row)
+{
+    static const char *const states[] = {"ok", "config-error", "unsupported", ""};
+
+    ss_copy(row->predicted_outcome, sizeof row->predicted_outcome,
+            p->state == SS_CASE_READY && !p->fits ? "oom" : states[p->state]);
+    ss_copy(row->reason, sizeof row->reason, p->reason);
+    row->measured_s = c->measured_s;
+    row->measured_bytes = c->measured_bytes;
+    row->parameters = p->parameters;
+    if (p->state == SS_CASE_READY) {
+        row->predicted_s = p->seconds;
+        row->predicted_bytes = ss_prediction_memory(p, row->memory_kind);
+        if (!p->fits && !row->reason[0])
+            snprintf(row->reason, sizeof row->reason, "needs %.1f GiB", p->device / SS_GIB);
+        else if (p->thrash)
+            ss_copy(row->reason, sizeof row->reason, "so near the card's memory that the allocator retries");
+    }
+    row->counted = ss_quality_counts(row->quality);
+    row->right = judge(c, row);
+    if (row->right == 0 && !row->reason[0])
+        ss_copy(row->reason, sizeof row->reason, ss_table_get(c->table, c->row, "note"));
+}
+
+/* ---- all rows ---- */
+
+static int predict_all(const struct ss_cases *cases, const struct ss_validate_options *opt, struct ss_validation *v,
+                       struct ss_error *err)
+{
+    int rc = SS_OK;
+
+    for (int i = 0; i < cases->n && !rc; i++) {
+        struct ss_prediction p;
+        fill_words(&cases->cases[i], &v->rows[i]);
+        if (opt->progress)
+            opt->progress(opt->ctx, i, cases->n, v->rows[i].id);
+        rc = ss_case_predict(&cases->cases[i], opt->engine, &p, err);
+        if (rc)
+            break;
+        fill_prediction(&cases->cases[i], &p, &v->rows[i]);
+        v->unsupported += p.state == SS_CASE_UNSUPPORTED;
+        v->nrows++;
+    }
+    if (opt->progress)
+        opt->progress(opt->ctx, v->nrows, cases->n, "");
+    return rc;
+}
+
+int ss_validate(const char *const *tables, int ntables, const struct ss_validate_options *opt,
+                struct ss_validation **out, struct ss_error *err)
+{
+    struct ss_validation *v = ss_calloc(1, sizeof *v);
+    struct ss_cases cases;
+    int rc;
+
+    if (!v)
+        return ss_fail(err, SS_ERR_NOMEM, NULL, 0, "out of memory");
+    rc = ss_cases_load(tables, ntables, &cases, &v->notes, err);
+    if (!rc) {
+        v->rows = ss_calloc((size_t)cases.n + 1, sizeof *v->rows);
+        rc = v->rows ? predict_all(&cases, opt, v, err) : ss_fail(err, SS_ERR_NOMEM, NULL, 0, "out of memory");
+        ss_cases_free(&cases);
+    }
+    if (!rc)
+        rc = ss_validation_summarise(v, err);
+    if (rc) {
+        ss_validation_free(v);
+        return rc;
+    }
+    *out = v;
+    return SS_OK;
+}
+
+void ss_validation_free(struct ss_validation *v)
+{
+    if (!v)
+        return;
+    for (int g = 0; g < SS_BY_COUNT; g++)
+        free(v->groups[g]);
+    ss_notes_free(&v->notes);
+    free(v->rows);
+    free(v);
+}
