@@ -210,11 +210,11 @@ const struct ss_flag_group ss_flag_groups[] = {
      "disable-tp-comm-overlap-rs disable-tp-comm-split-ag disable-tp-comm-split-rs "
      "no-tp-comm-bulk-dgrad no-tp-comm-bulk-wgrad no-tp-comm-overlap-ag no-tp-comm-overlap-rs "
      "no-tp-comm-split-ag no-tp-comm-split-rs tp-comm-overlap-rs-dgrad"},
-    {SS_FLAG_NOT_MODELLED, '0', "CUDA graphs: the stack says what a kernel launch costs (ss.host.gap)",
+    {SS_FLAG_NOT_MODELLED, '0', "CUDA graphs: the stack says what issuing an operator costs (ss.host.operator)",
      "enable-cuda-graph external-cuda-graph optimizer-cuda-graph"},
-    {SS_FLAG_NOT_MODELLED, '1', "CUDA graphs: the stack says what a kernel launch costs (ss.host.gap)",
+    {SS_FLAG_NOT_MODELLED, '1', "CUDA graphs: the stack says what issuing an operator costs (ss.host.operator)",
      "cuda-graph-impl"},
-    {SS_FLAG_NOT_MODELLED, '+', "CUDA graphs: the stack says what a kernel launch costs (ss.host.gap)",
+    {SS_FLAG_NOT_MODELLED, '+', "CUDA graphs: the stack says what issuing an operator costs (ss.host.operator)",
      "cuda-graph-modules cuda-graph-scope"},
     {SS_FLAG_NOT_MODELLED, '*', "the prediction is for the full global batch",
      "rampup-batch-size"},

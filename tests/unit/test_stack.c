@@ -71,18 +71,18 @@ static void test_every_prop(void)
 
 static void test_cards_and_bases(void)
 {
-    static const char text[] = "<stack name='x' base='nemo-24.03'>" P("ss.host.gap", "card='H20' value='2us'")
-        P("ss.host.gap", "value='1us'") "</stack>";
+    static const char text[] = "<stack name='x' base='nemo-24.03'>" P("ss.host.operator", "card='H20' value='2us'")
+        P("ss.host.operator", "value='1us'") "</stack>";
     struct ss_stack s;
 
     CU_ASSERT_EQUAL_FATAL(parse(text, "H20", &s, NULL), 0);
-    CU_ASSERT_DOUBLE_EQUAL(s.host_gap, 2e-6, 1e-18);
+    CU_ASSERT_DOUBLE_EQUAL(s.host_operator, 2e-6, 1e-18);
     CU_ASSERT_STRING_EQUAL(s.framework, "nemo");
     CU_ASSERT_STRING_EQUAL(s.name, "x");
     CU_ASSERT_EQUAL_FATAL(parse(text, "H100", &s, NULL), 0);
-    CU_ASSERT_DOUBLE_EQUAL(s.host_gap, 1e-6, 1e-18);
+    CU_ASSERT_DOUBLE_EQUAL(s.host_operator, 1e-6, 1e-18);
     CU_ASSERT_EQUAL_FATAL(parse(text, NULL, &s, NULL), 0);
-    CU_ASSERT_DOUBLE_EQUAL(s.host_gap, 1e-6, 1e-18);
+    CU_ASSERT_DOUBLE_EQUAL(s.host_operator, 1e-6, 1e-18);
 }
 
 static void test_errors(void)
@@ -99,22 +99,22 @@ static void test_errors(void)
         {"<stack name='x' bas='y'/>", "bas", 1},
         {"<stack name='x' base='no-such-stack'/>", "no-such-stack", 1},
         {"<stack name='x'>\n<link/></stack>", "link", 2},
-        {"<stack name='x'>\n<prop id='ss.host.gap'/></stack>", "value", 2},
+        {"<stack name='x'>\n<prop id='ss.host.operator'/></stack>", "value", 2},
         {"<stack name='x'>\n<prop value='1'/></stack>", "id", 2},
-        {"<stack name='x'>\n\n<prop id='ss.host.gapp' value='1us'/></stack>", "ss.host.gapp", 3},
-        {"<stack name='x'>\n<prop id='ss.host.gap' value='1'/></stack>", "ss.host.gap", 2},
-        {"<stack name='x'>\n<prop id='ss.host.gap' value='1GB'/></stack>", "ss.host.gap", 2},
-        {"<stack name='x'>\n<prop id='ss.host.gap' value='9s'/></stack>", "outside", 2},
-        {"<stack name='x'>\n<prop id='ss.host.gap' value='nan'/></stack>", "ss.host.gap", 2},
-        {"<stack name='x'>\n<prop id='ss.host.gap' value='-1us'/></stack>", "ss.host.gap", 2},
+        {"<stack name='x'>\n\n<prop id='ss.host.operatorp' value='1us'/></stack>", "ss.host.operatorp", 3},
+        {"<stack name='x'>\n<prop id='ss.host.operator' value='1'/></stack>", "ss.host.operator", 2},
+        {"<stack name='x'>\n<prop id='ss.host.operator' value='1GB'/></stack>", "ss.host.operator", 2},
+        {"<stack name='x'>\n<prop id='ss.host.operator' value='9s'/></stack>", "outside", 2},
+        {"<stack name='x'>\n<prop id='ss.host.operator' value='nan'/></stack>", "ss.host.operator", 2},
+        {"<stack name='x'>\n<prop id='ss.host.operator' value='-1us'/></stack>", "ss.host.operator", 2},
         {"<stack name='x'>\n<prop id='ss.timers' value='torch'/></stack>", "torch", 2},
         {"<stack name='x'>\n<prop id='ss.framework' value=''/></stack>", "ss.framework", 2},
-        {"<stack name='x'>\n<prop id='ss.host.gap' crd='H20' value='1us'/></stack>", "crd", 2},
-        {"<stack name='x'>\n<prop id='ss.host.gap' value='1us'/>\n<prop id='ss.host.gap' "
+        {"<stack name='x'>\n<prop id='ss.host.operator' crd='H20' value='1us'/></stack>", "crd", 2},
+        {"<stack name='x'>\n<prop id='ss.host.operator' value='1us'/>\n<prop id='ss.host.operator' "
          "value='1us'/></stack>",
          "twice", 3},
         /* of another card, and wrong all the same */
-        {"<stack name='x'>\n<prop id='ss.host.gap' card='B200' value='9s'/></stack>", "outside", 2},
+        {"<stack name='x'>\n<prop id='ss.host.operator' card='B200' value='9s'/></stack>", "outside", 2},
     };
 
     for (size_t i = 0; i < SS_ARRAY_LEN(bad); i++) {
@@ -130,8 +130,8 @@ static void test_errors(void)
     }
     struct ss_stack s;
     struct ss_error err = {0};
-    parse("<stack name='x'><prop id='ss.host.gapp' value='1us'/></stack>", NULL, &s, &err);
-    CU_ASSERT_PTR_NOT_NULL(strstr(err.hint, "ss.host.gap"));
+    parse("<stack name='x'><prop id='ss.host.operatorp' value='1us'/></stack>", NULL, &s, &err);
+    CU_ASSERT_PTR_NOT_NULL(strstr(err.hint, "ss.host.operator"));
 }
 
 static void write_text(const char *path, const char *text)
@@ -171,7 +171,7 @@ static void test_failure_leaves_stack(void)
 
     CU_ASSERT_EQUAL_FATAL(ss_stack_load("megatron-2407", "H800", &s, NULL), 0);
     struct ss_stack before = s;
-    CU_ASSERT_EQUAL(ss_stack_set(&s, "ss.host.gap", "1 hour", &err), SS_ERR_INPUT);
+    CU_ASSERT_EQUAL(ss_stack_set(&s, "ss.host.operator", "1 hour", &err), SS_ERR_INPUT);
     CU_ASSERT_EQUAL(ss_stack_load("no-such-stack", NULL, &s, &err), SS_ERR_IO);
     CU_ASSERT_EQUAL(memcmp(&s, &before, sizeof(s)), 0);
 }
