@@ -333,12 +333,30 @@ static int ask_routes(struct reader *r, const struct ss_platform_options *option
     return status;
 }
 
+/* Without its cache SimGrid searches the graph anew for every pair: minutes for 1024 GPUs, not seconds. */
+static int check_speed(const struct reader *r, int ngpus)
+{
+    for (size_t i = 0; i < r->ix->npoints && ngpus > SS_MAX_UNCACHED_GPUS; i++) {
+        const struct ss_entry *e = &r->ix->points[i];
+        const char *routing = ss_xml_attr(e->node, "routing");
+
+        if (e->kind == SS_ENTRY_ZONE && routing != NULL && strcmp(routing, "Dijkstra") == 0)
+            return ss_hint(r->err,
+                           ss_fail(r->err, SS_ERR_UNSUPPORTED, r->p->file, e->node->line,
+                                   "routing=\"Dijkstra\" is too slow for the routes of %d GPUs", ngpus),
+                           "write routing=\"DijkstraCache\": the same routes");
+    }
+    return SS_OK;
+}
+
 static int make_foreign(struct reader *r, const struct ss_platform_options *options)
 {
     struct ss_platform *p = r->p;
     struct ss_foreign *f;
-    int n = p->nodes * p->gpus_per_node;
+    int n = p->nodes * p->gpus_per_node, status = check_speed(r, n);
 
+    if (status != SS_OK)
+        return status;
     if (n > SS_MAX_FOREIGN_GPUS)
         return ss_hint(r->err,
                        ss_fail(r->err, SS_ERR_UNSUPPORTED, p->file, r->root_zone->line,

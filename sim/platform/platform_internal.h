@@ -11,6 +11,7 @@
 #define SS_MAX_MESH_GPUS 64
 /* Routes of a file that is not ours are asked and kept pair by pair: 1024 GPUs are a million pairs. */
 #define SS_MAX_FOREIGN_GPUS 1024
+#define SS_MAX_UNCACHED_GPUS 256
 
 enum ss_template_kind { SS_TEMPLATE_NONE, SS_TEMPLATE_NVSWITCH, SS_TEMPLATE_MESH };
 

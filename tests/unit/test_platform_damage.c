@@ -375,6 +375,34 @@ static void test_foreign(void)
     free(good);
 }
 
+/* Too many GPUs for routes one by one: said before anything is asked. */
+static void test_foreign_size(void)
+{
+    static const struct damage slow = {.what = "slow", .code = SS_ERR_UNSUPPORTED, .mark = "<zone", .part = "too slow"};
+    static const struct damage large = {.what = "large", .code = SS_ERR_UNSUPPORTED, .mark = "<zone", .part = "at most 1024"};
+    struct ss_platform_options options = {.asker = ask};
+    char *props = card_props(), *text = NULL;
+    size_t size = 0;
+
+    for (int hosts = 257; hosts <= 1025; hosts += 768) {
+        FILE *out = open_memstream(&text, &size);
+
+        fprintf(out, "<platform version=\"4.1\">\n<zone id=\"z\" routing=\"%s\">\n%s", hosts == 257 ? "Dijkstra" : "Floyd",
+                props);
+        fputs("<prop id=\"ss.gpus_per_node\" value=\"1\"/>\n", out);
+        for (int i = 0; i < hosts; i++)
+            fprintf(out, "<host id=\"a%d\" speed=\"1f\"/>\n", i);
+        fputs("<link id=\"l\" bandwidth=\"1Bps\"/>\n", out);
+        for (int i = 1; i < hosts; i++)
+            fprintf(out, "<route src=\"a0\" dst=\"a%d\"><link_ctn id=\"l\"/></route>\n", i);
+        fputs("</zone></platform>\n", out);
+        fclose(out);
+        check(text, hosts == 257 ? &slow : &large, &options);
+        free(text);
+    }
+    free(props);
+}
+
 static const char *written_file;
 
 /* Routes of a flat file that we wrote: the links of the <route> itself. */
@@ -443,6 +471,7 @@ int main(void)
     CU_pSuite suite = CU_add_suite("platform damage", NULL, NULL);
     int good = suite && CU_add_test(suite, "foreign file", test_foreign) &&
                CU_add_test(suite, "foreign file written", test_foreign_written) &&
+               CU_add_test(suite, "many GPUs", test_foreign_size) &&
                CU_add_test(suite, "damaged foreign files", test_foreign_damage) &&
                CU_add_test(suite, "other damage", test_other_damage) && CU_add_test(suite, "cut at every byte", test_truncated) &&
                CU_add_test(suite, "damaged templates", test_template_damage);
