@@ -29,8 +29,8 @@ static int fail_memory(const struct reader *r)
     return ss_fail(r->err, SS_ERR_NOMEM, r->p->file, 0, "out of memory");
 }
 
-static int same_card(const struct reader *r, const struct ss_props *props, const struct ss_card *card, int line,
-                     const char *host)
+static int same_card(const struct reader *r, const struct ss_props *props, const struct ss_card *card,
+                     int line, const char *host)
 {
     const char *id = strcmp(card->name, r->p->card.name) != 0 ? "ss.card" : NULL;
     int where = props->value[SS_PROP_CARD].line;
@@ -77,7 +77,8 @@ static int add_host(struct reader *r, const struct ss_props *props, int line, bo
 }
 
 /* Takes every host of a <cluster>, then its router. */
-static int walk_cluster(struct reader *r, const struct ss_props *outer, const struct ss_xml_node *node, int where)
+static int walk_cluster(struct reader *r, const struct ss_props *outer, const struct ss_xml_node *node,
+                        int where)
 {
     struct ss_props props = *outer;
     int self = r->next++;
@@ -139,8 +140,8 @@ static int unequal(const struct reader *r, const struct gpu *first, int had, int
     const struct ss_entry *e = &r->ix->points[first->point];
 
     return ss_hint(r->err,
-                   ss_fail(r->err, SS_ERR_INPUT, r->p->file, e->node->line, "node %ld has %d GPUs, the first has %d",
-                           first->node, had, want),
+                   ss_fail(r->err, SS_ERR_INPUT, r->p->file, e->node->line,
+                           "node %ld has %d GPUs, the first has %d", first->node, had, want),
                    "all nodes must have as many GPUs");
 }
 
@@ -182,13 +183,14 @@ static int group(struct reader *r, const struct ss_props *props, int want)
         if (status != SS_OK)
             return status;
     } else if (per_node == 0) {
-        return ss_hint(r->err,
-                       ss_fail(r->err, SS_ERR_INPUT, p->file, r->root_zone->line, "missing prop \"ss.gpus_per_node\""),
-                       "add it to this zone, or ss.node to every host that is a GPU");
+        return ss_hint(
+            r->err,
+            ss_fail(r->err, SS_ERR_INPUT, p->file, r->root_zone->line, "missing prop \"ss.gpus_per_node\""),
+            "add it to this zone, or ss.node to every host that is a GPU");
     } else if (r->ngpus % (size_t)per_node != 0) {
         return ss_hint(r->err,
-                       ss_fail(r->err, SS_ERR_INPUT, p->file, per->line, "%zu hosts are no whole nodes of %d GPUs", r->ngpus,
-                               per_node),
+                       ss_fail(r->err, SS_ERR_INPUT, p->file, per->line,
+                               "%zu hosts are no whole nodes of %d GPUs", r->ngpus, per_node),
                        "all nodes must have as many GPUs");
     } else {
         p->gpus_per_node = per_node;
@@ -196,7 +198,8 @@ static int group(struct reader *r, const struct ss_props *props, int want)
     }
     if (want > nodes)
         return ss_hint(r->err,
-                       ss_fail(r->err, SS_ERR_INPUT, p->file, r->root_zone->line, "the file has %d nodes, not %d", nodes, want),
+                       ss_fail(r->err, SS_ERR_INPUT, p->file, r->root_zone->line,
+                               "the file has %d nodes, not %d", nodes, want),
                        "only platforms with ss.template have any number of nodes");
     p->nodes = want > 0 ? want : nodes;
     return SS_OK;
@@ -205,7 +208,8 @@ static int group(struct reader *r, const struct ss_props *props, int want)
 static const char *link_kind_prop(const struct ss_entry *link)
 {
     for (const struct ss_xml_node *c = link->node->first_child; c != NULL; c = c->next)
-        if (ss_tag_is(c, "prop") && strcmp(ss_xml_attr(c, "id"), "ss.kind") == 0 && ss_tag_is(link->node, "link"))
+        if (ss_tag_is(c, "prop") && strcmp(ss_xml_attr(c, "id"), "ss.kind") == 0 &&
+            ss_tag_is(link->node, "link"))
             return ss_xml_attr(c, "value");
     return NULL;
 }
@@ -248,11 +252,13 @@ static int split_route(struct reader *r, const char *src, const char *dst, char 
         const struct ss_entry *e = at >= 0 ? &r->ix->links[at] : NULL;
 
         if (e == NULL)
-            return ss_hint(r->err,
-                           ss_fail(r->err, SS_ERR_UNSUPPORTED, r->p->file, r->root_zone->line,
-                                   "the route from \"%s\" to \"%s\" crosses \"%s\", which no <link> or <cluster> declares",
-                                   src, dst, name),
-                           "describe it with links of its own");
+            return ss_hint(
+                r->err,
+                ss_fail(
+                    r->err, SS_ERR_UNSUPPORTED, r->p->file, r->root_zone->line,
+                    "the route from \"%s\" to \"%s\" crosses \"%s\", which no <link> or <cluster> declares",
+                    src, dst, name),
+                "describe it with links of its own");
         *latency += e->latency;
         if (e->fatpipe) {
             out->fat = fmin(out->fat, e->bandwidth);
@@ -274,8 +280,8 @@ static int split_route(struct reader *r, const char *src, const char *dst, char 
                                "a FATPIPE link limits the route from \"%s\" to \"%s\"", src, dst),
                        "make it SHARED or SPLITDUPLEX, or wider than the links around it");
     return ss_hint(r->err,
-                   ss_fail(r->err, SS_ERR_INPUT, r->p->file, r->root_zone->line, "missing route from \"%s\" to \"%s\"", src,
-                           dst),
+                   ss_fail(r->err, SS_ERR_INPUT, r->p->file, r->root_zone->line,
+                           "missing route from \"%s\" to \"%s\"", src, dst),
                    "every GPU must reach every other over at least one link");
 }
 
@@ -427,14 +433,16 @@ static int read_props(struct reader *r, struct ss_props *props)
 {
     static const int of_template[] = {SS_PROP_NODES_PER_LEAF, SS_PROP_OVERSUBSCRIPTION};
     bool zone = ss_tag_is(r->root_zone, "zone");
-    int status = ss_props_read(props, r->root_zone, SS_AT_ROOT | SS_AT_ZONE | (zone ? 0 : SS_AT_HOST), r->p->file, r->err);
+    int status = ss_props_read(props, r->root_zone, SS_AT_ROOT | SS_AT_ZONE | (zone ? 0 : SS_AT_HOST),
+                               r->p->file, r->err);
     struct ss_props inherited;
 
     for (size_t i = 0; i < SS_ARRAY_LEN(of_template) && status == SS_OK; i++)
         if (props->value[of_template[i]].text != NULL)
             status = ss_hint(r->err,
                              ss_fail(r->err, SS_ERR_INPUT, r->p->file, props->value[of_template[i]].line,
-                                     "prop \"%s\" belongs to a zone with ss.template", ss_prop_def(of_template[i])->id),
+                                     "prop \"%s\" belongs to a zone with ss.template",
+                                     ss_prop_def(of_template[i])->id),
                              "remove it: the links of this file say it");
     if (status != SS_OK)
         return status;

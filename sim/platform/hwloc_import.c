@@ -40,7 +40,8 @@ static int check_text(const char *text, size_t len, const char *file, struct ss_
     version = ss_xml_attr(root, "version");
     if (!ss_tag_is(root, "topology"))
         status = ss_hint(err,
-                         ss_fail(err, SS_ERR_INPUT, file, root->line, "the root is <%s>, not hwloc's <topology>", root->tag),
+                         ss_fail(err, SS_ERR_INPUT, file, root->line,
+                                 "the root is <%s>, not hwloc's <topology>", root->tag),
                          "write the file with 'lstopo file.xml'");
     else if (version == NULL || strncmp(version, "2.", 2) != 0)
         status = ss_hint(err,
@@ -59,7 +60,8 @@ static int load(struct node *n, const char *text, size_t len, struct ss_error *e
         return ss_fail(err, SS_ERR_NOMEM, n->file, 0, "out of memory");
     }
     if (hwloc_topology_set_io_types_filter(n->topology, HWLOC_TYPE_FILTER_KEEP_ALL) != 0 ||
-        hwloc_topology_set_xmlbuffer(n->topology, text, (int)len + 1) != 0 || hwloc_topology_load(n->topology) != 0)
+        hwloc_topology_set_xmlbuffer(n->topology, text, (int)len + 1) != 0 ||
+        hwloc_topology_load(n->topology) != 0)
         return ss_hint(err, ss_fail(err, SS_ERR_INPUT, n->file, 0, "hwloc cannot read this file"),
                        "write it again with 'lstopo file.xml' on the node");
     return SS_OK;
@@ -111,7 +113,8 @@ static void find_gpus(struct node *n)
     if (n->ngpus > 0)
         return;
     while ((obj = hwloc_get_next_pcidev(n->topology, obj)) != NULL)
-        if (obj->attr->pcidev.class_id >> 8 == 0x03 && obj->attr->pcidev.vendor_id == 0x10de && !add_gpu(n, obj))
+        if (obj->attr->pcidev.class_id >> 8 == 0x03 && obj->attr->pcidev.vendor_id == 0x10de &&
+            !add_gpu(n, obj))
             return;
 }
 
@@ -137,7 +140,8 @@ static int survey(struct node *n, struct ss_error *err)
     find_gpus(n);
     if (n->ngpus == 0)
         return ss_hint(err, ss_fail(err, SS_ERR_INPUT, n->file, 0, "no NVIDIA GPU in this node"),
-                       "hwloc lists GPUs as nvml devices, or as PCI devices of class 03xx and vendor 10de; was I/O left out?");
+                       "hwloc lists GPUs as nvml devices, or as PCI devices of class 03xx and vendor 10de; "
+                       "was I/O left out?");
     find_nics(n);
     f->nnumas = hwloc_get_nbobjs_by_type(n->topology, HWLOC_OBJ_NUMANODE);
     f->host_memory = (double)root->total_memory;
@@ -150,8 +154,9 @@ static int survey(struct node *n, struct ss_error *err)
 
         if (other == NULL || strcmp(other, model) != 0)
             return ss_hint(err,
-                           ss_fail(err, SS_ERR_UNSUPPORTED, n->file, 0, "GPUs of two models: \"%.80s\" and \"%.80s\"",
-                                   model, other != NULL ? other : "unnamed"),
+                           ss_fail(err, SS_ERR_UNSUPPORTED, n->file, 0,
+                                   "GPUs of two models: \"%.80s\" and \"%.80s\"", model,
+                                   other != NULL ? other : "unnamed"),
                            "one platform has one kind of card");
     }
     f->ngpus = n->ngpus;
@@ -172,7 +177,8 @@ static bool may_double(const struct node *n)
     const char *version = info(hwloc_get_root_obj(n->topology), "hwlocVersion");
     int major = 0, minor = 0;
 
-    return version == NULL || sscanf(version, "%d.%d", &major, &minor) != 2 || major < 2 || (major == 2 && minor < 12);
+    return version == NULL || sscanf(version, "%d.%d", &major, &minor) != 2 || major < 2 ||
+           (major == 2 && minor < 12);
 }
 
 static void read_matrix(const struct node *n, const struct hwloc_distances_s *d, struct ss_nvlink_matrix *m)
@@ -217,8 +223,8 @@ static void find_nvlink(struct node *n)
     struct hwloc_distances_s *d = NULL;
     unsigned count = 1;
 
-    if (n->ngpus < 2 || hwloc_distances_get_by_name(n->topology, "NVLinkBandwidth", &count, &d, 0) != 0 || count == 0 ||
-        d == NULL)
+    if (n->ngpus < 2 || hwloc_distances_get_by_name(n->topology, "NVLinkBandwidth", &count, &d, 0) != 0 ||
+        count == 0 || d == NULL)
         return;
     read_matrix(n, d, &n->facts->nvlink);
     n->facts->nvlink.may_be_double = may_double(n);
@@ -290,7 +296,8 @@ static bool read_answer(int from, struct answer *answer)
     return true;
 }
 
-static int ask_child(const char *text, size_t len, const char *file, struct answer *answer, struct ss_error *err)
+static int ask_child(const char *text, size_t len, const char *file, struct answer *answer,
+                     struct ss_error *err)
 {
     int ends[2];
     bool whole;

@@ -21,7 +21,8 @@ static const char *keep(struct ss_index *ix, const char *fmt, ...)
     if (vasprintf(&text, fmt, args) < 0)
         text = NULL;
     va_end(args);
-    if (text == NULL || ss_grow(&ix->strings, &ix->strings_cap, ix->nstrings + 1, sizeof(*ix->strings)) != SS_OK) {
+    if (text == NULL ||
+        ss_grow(&ix->strings, &ix->strings_cap, ix->nstrings + 1, sizeof(*ix->strings)) != SS_OK) {
         free(text);
         return NULL;
     }
@@ -29,8 +30,8 @@ static const char *keep(struct ss_index *ix, const char *fmt, ...)
     return text;
 }
 
-static int add_point(struct ss_index *ix, int kind, const char *name, int zone, const struct ss_xml_node *node,
-                     const char *file, struct ss_error *err)
+static int add_point(struct ss_index *ix, int kind, const char *name, int zone,
+                     const struct ss_xml_node *node, const char *file, struct ss_error *err)
 {
     if (name == NULL || ss_grow(&ix->points, &ix->points_cap, ix->npoints + 1, sizeof(*ix->points)) != SS_OK)
         return out_of_memory(file, err);
@@ -48,9 +49,15 @@ static int add_link(struct ss_index *ix, const char *name, const char *base, con
 {
     if (name == NULL || ss_grow(&ix->links, &ix->links_cap, ix->nlinks + 1, sizeof(*ix->links)) != SS_OK)
         return out_of_memory(file, err);
-    ix->links[ix->nlinks] = (struct ss_entry){.name = name, .kind = SS_ENTRY_LINK, .zone = -1,
-                                              .order = (int)ix->nlinks, .node = node, .bandwidth = bandwidth,
-                                              .latency = latency, .fatpipe = fatpipe, .base = base};
+    ix->links[ix->nlinks] = (struct ss_entry){.name = name,
+                                              .kind = SS_ENTRY_LINK,
+                                              .zone = -1,
+                                              .order = (int)ix->nlinks,
+                                              .node = node,
+                                              .bandwidth = bandwidth,
+                                              .latency = latency,
+                                              .fatpipe = fatpipe,
+                                              .base = base};
     ix->nlinks++;
     return SS_OK;
 }
@@ -61,30 +68,34 @@ static double value_of(const struct ss_xml_node *node, const char *attr, int qua
     double value = 0;
 
     /* Checked by the schema. */
-    return text != NULL && text[0] != 0 && ss_quantity_parse(text, quantity, &value, &why) == SS_OK ? value : 0;
+    return text != NULL && text[0] != 0 && ss_quantity_parse(text, quantity, &value, &why) == SS_OK ? value
+                                                                                                    : 0;
 }
 
-static int add_policy_link(struct ss_index *ix, const char *id, const char *policy, const struct ss_xml_node *node,
-                           double bandwidth, double latency, const char *file, struct ss_error *err)
+static int add_policy_link(struct ss_index *ix, const char *id, const char *policy,
+                           const struct ss_xml_node *node, double bandwidth, double latency, const char *file,
+                           struct ss_error *err)
 {
     int status;
 
     if (strcmp(policy, "SPLITDUPLEX") != 0)
         return add_link(ix, id, NULL, node, bandwidth, latency, strcmp(policy, "FATPIPE") == 0, file, err);
     status = add_link(ix, keep(ix, "%s_UP", id), id, node, bandwidth, latency, 0, file, err);
-    return status != SS_OK ? status
-                           : add_link(ix, keep(ix, "%s_DOWN", id), id, node, bandwidth, latency, 0, file, err);
+    return status != SS_OK
+               ? status
+               : add_link(ix, keep(ix, "%s_DOWN", id), id, node, bandwidth, latency, 0, file, err);
 }
 
 /* One host of a cluster, with the links that SimGrid makes for it. */
-static int add_member(struct ss_index *ix, const struct ss_xml_node *node, int zone, long number, const char *file,
-                      struct ss_error *err)
+static int add_member(struct ss_index *ix, const struct ss_xml_node *node, int zone, long number,
+                      const char *file, struct ss_error *err)
 {
     const char *policy = ss_xml_attr(node, "sharing_policy"), *id = ss_xml_attr(node, "id");
     const char *limiter = ss_xml_attr(node, "limiter_link"), *name;
-    int status = add_point(ix, SS_ENTRY_HOST,
-                           keep(ix, "%s%ld%s", ss_xml_attr(node, "prefix"), number, ss_xml_attr(node, "suffix")), zone,
-                           node, file, err);
+    int status =
+        add_point(ix, SS_ENTRY_HOST,
+                  keep(ix, "%s%ld%s", ss_xml_attr(node, "prefix"), number, ss_xml_attr(node, "suffix")), zone,
+                  node, file, err);
 
     if (status != SS_OK)
         return status;
@@ -92,11 +103,11 @@ static int add_member(struct ss_index *ix, const struct ss_xml_node *node, int z
     if (name == NULL)
         return out_of_memory(file, err);
     status = add_policy_link(ix, name, policy != NULL ? policy : "SPLITDUPLEX", node,
-                             value_of(node, "bw", SS_QUANTITY_BANDWIDTH), value_of(node, "lat", SS_QUANTITY_TIME), file,
-                             err);
+                             value_of(node, "bw", SS_QUANTITY_BANDWIDTH),
+                             value_of(node, "lat", SS_QUANTITY_TIME), file, err);
     if (status == SS_OK && limiter != NULL && limiter[0] != 0)
-        status = add_link(ix, keep(ix, "%s_limiter", name), NULL, node, value_of(node, "limiter_link", SS_QUANTITY_BANDWIDTH),
-                          0, 0, file, err);
+        status = add_link(ix, keep(ix, "%s_limiter", name), NULL, node,
+                          value_of(node, "limiter_link", SS_QUANTITY_BANDWIDTH), 0, 0, file, err);
     return status;
 }
 
@@ -118,7 +129,8 @@ static int add_radical(struct ss_index *ix, const struct ss_xml_node *node, int 
             last = *at >= '0' && *at <= '9' ? strtol(at, &end, 10) : -1;
         }
         if (first < 0 || last < first || last >= INT32_MAX || (*end != 0 && *end != ','))
-            return ss_hint(err, ss_fail(err, SS_ERR_INPUT, file, node->line, "radical=\"%s\" of a cluster", text),
+            return ss_hint(err,
+                           ss_fail(err, SS_ERR_INPUT, file, node->line, "radical=\"%s\" of a cluster", text),
                            "write numbers and ranges, like 0-15,20");
         for (long i = first; i <= last && status == SS_OK; i++)
             status = add_member(ix, node, zone, i, file, err);
@@ -141,15 +153,17 @@ static int add_cluster(struct ss_index *ix, const struct ss_xml_node *node, int 
     if (status == SS_OK)
         status = add_radical(ix, node, self, file, err);
     if (status == SS_OK)
-        status = add_point(ix, SS_ENTRY_ROUTER,
-                           router != NULL && router[0] != 0 ? router
-                                                            : keep(ix, "%s%s_router%s", ss_xml_attr(node, "prefix"), id,
-                                                                   ss_xml_attr(node, "suffix")),
-                           self, node, file, err);
+        status = add_point(
+            ix, SS_ENTRY_ROUTER,
+            router != NULL && router[0] != 0
+                ? router
+                : keep(ix, "%s%s_router%s", ss_xml_attr(node, "prefix"), id, ss_xml_attr(node, "suffix")),
+            self, node, file, err);
     if (status == SS_OK && bb != NULL && bb[0] != 0)
-        status = add_link(ix, keep(ix, "%s_backbone", id), NULL, node, value_of(node, "bb_bw", SS_QUANTITY_BANDWIDTH),
-                          value_of(node, "bb_lat", SS_QUANTITY_TIME), policy != NULL && strcmp(policy, "FATPIPE") == 0,
-                          file, err);
+        status = add_link(ix, keep(ix, "%s_backbone", id), NULL, node,
+                          value_of(node, "bb_bw", SS_QUANTITY_BANDWIDTH),
+                          value_of(node, "bb_lat", SS_QUANTITY_TIME),
+                          policy != NULL && strcmp(policy, "FATPIPE") == 0, file, err);
     return status;
 }
 
@@ -161,7 +175,8 @@ static int add_children(struct ss_index *ix, const struct ss_xml_node *parent, i
         int self = (int)ix->npoints, status = SS_OK;
 
         if (ss_tag_is(c, "host") || ss_tag_is(c, "router"))
-            status = add_point(ix, ss_tag_is(c, "host") ? SS_ENTRY_HOST : SS_ENTRY_ROUTER, id, zone, c, file, err);
+            status =
+                add_point(ix, ss_tag_is(c, "host") ? SS_ENTRY_HOST : SS_ENTRY_ROUTER, id, zone, c, file, err);
         else if (ss_tag_is(c, "link"))
             status = add_policy_link(ix, id, policy != NULL ? policy : "SHARED", c,
                                      value_of(c, "bandwidth", SS_QUANTITY_BANDWIDTH),
@@ -189,7 +204,8 @@ static int by_name(const void *a, const void *b, void *entries)
 }
 
 /* Sorts by name; the first duplicate in document order is an error. */
-static int sort(struct ss_entry *entries, size_t n, int **out, const char *what, const char *file, struct ss_error *err)
+static int sort(struct ss_entry *entries, size_t n, int **out, const char *what, const char *file,
+                struct ss_error *err)
 {
     const struct ss_entry *again = NULL, *first = NULL;
     int *order = ss_calloc(n + 1, sizeof(*order));
@@ -215,12 +231,14 @@ static int sort(struct ss_entry *entries, size_t n, int **out, const char *what,
     else if (again->kind == SS_ENTRY_ROUTER)
         what = "router";
     return ss_hint(err,
-                   ss_fail(err, SS_ERR_INPUT, file, again->node->line, "duplicate %s \"%s\" (first in line %d)", what,
+                   ss_fail(err, SS_ERR_INPUT, file, again->node->line,
+                           "duplicate %s \"%s\" (first in line %d)", what,
                            again->base != NULL ? again->base : again->name, first->node->line),
                    "every name must be used once");
 }
 
-int ss_index_build(struct ss_index *ix, const struct ss_xml_node *root, const char *file, struct ss_error *err)
+int ss_index_build(struct ss_index *ix, const struct ss_xml_node *root, const char *file,
+                   struct ss_error *err)
 {
     int status = add_children(ix, root, -1, file, err);
 

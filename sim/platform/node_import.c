@@ -47,10 +47,11 @@ static bool names_card(const char *model, const char *card)
 
 static int unknown_card(const struct import *n, char *known, struct ss_error *err)
 {
-    int code = n->facts.memory > 0
-                   ? ss_fail(err, SS_ERR_UNSUPPORTED, n->file, 0, "no platform knows the card \"%.80s\" (%.0f GiB)", n->facts.model,
-                             n->facts.memory / SS_GIB)
-                   : ss_fail(err, SS_ERR_UNSUPPORTED, n->file, 0, "no platform knows the card \"%.80s\"", n->facts.model);
+    int code = n->facts.memory > 0 ? ss_fail(err, SS_ERR_UNSUPPORTED, n->file, 0,
+                                             "no platform knows the card \"%.80s\" (%.0f GiB)",
+                                             n->facts.model, n->facts.memory / SS_GIB)
+                                   : ss_fail(err, SS_ERR_UNSUPPORTED, n->file, 0,
+                                             "no platform knows the card \"%.80s\"", n->facts.model);
 
     return ss_hint(err, code, "known: %s; or copy one of platforms/*.xml and edit it", known);
 }
@@ -73,7 +74,8 @@ static int find_card(const struct import *n, struct ss_platform **out, struct ss
         /* A platform of the user's that does not load is no reason to fail here. */
         if (ss_platform_load(names[i], &options, &p, NULL) != SS_OK)
             continue;
-        if (p->foreign == NULL && strstr(known, p->card.name) == NULL && strlen(known) + strlen(p->card.name) + 3 < sizeof(known)) {
+        if (p->foreign == NULL && strstr(known, p->card.name) == NULL &&
+            strlen(known) + strlen(p->card.name) + 3 < sizeof(known)) {
             strcat(known, known[0] != 0 ? ", " : "");
             strcat(known, p->card.name);
         }
@@ -103,19 +105,22 @@ static int set_nvlink(struct import *n, struct ss_platform *p, struct ss_error *
         bool twice = m->may_be_double && fabs(m->total / table - 2) < 0.01;
 
         if (!m->whole)
-            return ss_hint(err,
-                           ss_fail(err, SS_ERR_UNSUPPORTED, n->file, 0,
-                                   "the NVLink matrix is neither a full mesh nor a switch, equal for all GPUs"),
-                           "describe this node as a SimGrid platform by hand");
+            return ss_hint(
+                err,
+                ss_fail(err, SS_ERR_UNSUPPORTED, n->file, 0,
+                        "the NVLink matrix is neither a full mesh nor a switch, equal for all GPUs"),
+                "describe this node as a SimGrid platform by hand");
         p->template_kind = m->mesh ? SS_TEMPLATE_MESH : SS_TEMPLATE_NVSWITCH;
         p->bandwidth[SS_LINK_NVLINK] = twice ? m->link / 2 : m->link;
-        note(n, twice ? "NVLink bandwidth is the card table's: this hwloc (before 2.12) doubles it in the file."
-                      : "NVLink bandwidth is the file's.");
+        note(n, twice
+                    ? "NVLink bandwidth is the card table's: this hwloc (before 2.12) doubles it in the file."
+                    : "NVLink bandwidth is the file's.");
         return SS_OK;
     }
     if (n->facts.ngpus == 1)
         p->template_kind = SS_TEMPLATE_NVSWITCH;
-    p->bandwidth[SS_LINK_NVLINK] = p->template_kind == SS_TEMPLATE_MESH ? table / (n->facts.ngpus - 1) : table;
+    p->bandwidth[SS_LINK_NVLINK] =
+        p->template_kind == SS_TEMPLATE_MESH ? table / (n->facts.ngpus - 1) : table;
     note(n, "NVLink bandwidth is the card table's: the file has no NVLink matrix.");
     return SS_OK;
 }
@@ -129,7 +134,9 @@ static void set_nics(struct import *n, struct ss_platform *p)
     if (nics == 0)
         note(n, "The file has no InfiniBand device: this platform has one node only.");
     else
-        note(n, "%d of the file's %d InfiniBand devices carry the network; their speed is not in the file, %g Gb/s is the card table's.",
+        note(n,
+             "%d of the file's %d InfiniBand devices carry the network; their speed is not in the file, %g "
+             "Gb/s is the card table's.",
              nics, n->facts.nnics, p->bandwidth[SS_LINK_NIC] * 8 / 1e9);
     p->nics_per_node = nics;
 }
@@ -140,7 +147,8 @@ static int assume(struct ss_platform *p, const char *word, bool yes)
     size_t len = strlen(word);
     char *at = p->assumed != NULL ? p->assumed : "", *all;
 
-    while ((at = strstr(at, word)) != NULL && ((at > p->assumed && at[-1] != ' ') || (at[len] != ' ' && at[len] != 0)))
+    while ((at = strstr(at, word)) != NULL &&
+           ((at > p->assumed && at[-1] != ' ') || (at[len] != ' ' && at[len] != 0)))
         at += len;
     if ((at != NULL) == yes)
         return SS_OK;
@@ -180,14 +188,14 @@ static int build(struct import *n, struct ss_platform *p, struct ss_error *err)
         status = assume(p, "nic.bandwidth", true);
     if (status != SS_OK)
         return ss_fail(err, SS_ERR_NOMEM, n->file, 0, "out of memory");
-    note(n, "%d GPUs \"%.80s\" on %d NUMA nodes; all other values are those of card %s.", n->facts.ngpus, n->facts.model, n->facts.nnumas,
-         p->card.name);
+    note(n, "%d GPUs \"%.80s\" on %d NUMA nodes; all other values are those of card %s.", n->facts.ngpus,
+         n->facts.model, n->facts.nnumas, p->card.name);
     ss_template_derive(p);
     return ss_template_check_size(p, 0, err);
 }
 
-int ss_platform_import_text(const char *text, size_t len, const char *name, struct ss_platform **out, char *notes,
-                            unsigned long note_size, struct ss_error *err)
+int ss_platform_import_text(const char *text, size_t len, const char *name, struct ss_platform **out,
+                            char *notes, unsigned long note_size, struct ss_error *err)
 {
     struct import n = {.file = name, .note = notes, .note_size = notes != NULL ? note_size : 0};
     struct ss_platform *p = NULL;
@@ -207,8 +215,8 @@ int ss_platform_import_text(const char *text, size_t len, const char *name, stru
     return status;
 }
 
-int ss_platform_import_hwloc(const char *lstopo_xml, struct ss_platform **out, char *notes, unsigned long note_size,
-                             struct ss_error *err)
+int ss_platform_import_hwloc(const char *lstopo_xml, struct ss_platform **out, char *notes,
+                             unsigned long note_size, struct ss_error *err)
 {
     char *text = NULL;
     size_t len = 0;

@@ -16,15 +16,16 @@ void ss_platform_base_name(const char *path, char *out, size_t size)
         out[len - 4] = 0;
 }
 
-static int read_zone(struct ss_platform *p, const struct ss_xml_node *root, const struct ss_platform_options *options,
-                     struct ss_error *err)
+static int read_zone(struct ss_platform *p, const struct ss_xml_node *root,
+                     const struct ss_platform_options *options, struct ss_error *err)
 {
     const struct ss_xml_node *zone = root->first_child;
     struct ss_props props = {0};
     struct ss_index ix = {0};
     bool cluster = ss_tag_is(zone, "cluster");
     int nodes = options != NULL ? options->nodes : 0;
-    int status = ss_props_read(&props, zone, SS_AT_ROOT | SS_AT_ZONE | (cluster ? SS_AT_HOST : 0), p->file, err);
+    int status =
+        ss_props_read(&props, zone, SS_AT_ROOT | SS_AT_ZONE | (cluster ? SS_AT_HOST : 0), p->file, err);
 
     if (status == SS_OK)
         status = ss_index_build(&ix, root, p->file, err);
@@ -43,14 +44,16 @@ static int read_zone(struct ss_platform *p, const struct ss_xml_node *root, cons
     return status;
 }
 
-int ss_platform_from_document(const struct ss_xml *doc, const char *name, const struct ss_platform_options *options,
-                              int depth, struct ss_platform **out, struct ss_error *err)
+int ss_platform_from_document(const struct ss_xml *doc, const char *name,
+                              const struct ss_platform_options *options, int depth, struct ss_platform **out,
+                              struct ss_error *err)
 {
     struct ss_platform *p;
     int status;
 
     if (options != NULL && (options->nodes < 0 || options->nodes > SS_MAX_GPUS))
-        return ss_fail(err, SS_ERR_USAGE, NULL, 0, "%d nodes; 1 to %d are possible", options->nodes, SS_MAX_GPUS);
+        return ss_fail(err, SS_ERR_USAGE, NULL, 0, "%d nodes; 1 to %d are possible", options->nodes,
+                       SS_MAX_GPUS);
     if (ss_variant_is(ss_xml_root(doc)))
         return ss_variant_read(ss_xml_root(doc), name, options, depth, out, err);
     p = ss_calloc(1, sizeof(*p));
@@ -58,7 +61,8 @@ int ss_platform_from_document(const struct ss_xml *doc, const char *name, const 
         return ss_fail(err, SS_ERR_NOMEM, name, 0, "out of memory");
     if (!ss_copy(p->file, sizeof(p->file), name)) {
         ss_platform_free(p);
-        return ss_fail(err, SS_ERR_INPUT, NULL, 0, "a file name of more than %zu characters", sizeof(p->file) - 1);
+        return ss_fail(err, SS_ERR_INPUT, NULL, 0, "a file name of more than %zu characters",
+                       sizeof(p->file) - 1);
     }
     ss_platform_base_name(name, p->name, sizeof(p->name));
     status = ss_schema_check(ss_xml_root(doc), p->file, err);
@@ -72,8 +76,9 @@ int ss_platform_from_document(const struct ss_xml *doc, const char *name, const 
     return SS_OK;
 }
 
-static int from_document(const struct ss_xml *doc, const char *name, const struct ss_platform_options *options,
-                         struct ss_platform **out, struct ss_error *err)
+static int from_document(const struct ss_xml *doc, const char *name,
+                         const struct ss_platform_options *options, struct ss_platform **out,
+                         struct ss_error *err)
 {
     struct ss_platform *p;
     int status = ss_platform_from_document(doc, name, options, 0, &p, err);
@@ -90,8 +95,9 @@ static int from_document(const struct ss_xml *doc, const char *name, const struc
     return SS_OK;
 }
 
-int ss_platform_parse(const char *text, size_t len, const char *name, const struct ss_platform_options *options,
-                      struct ss_platform **out, struct ss_error *err)
+int ss_platform_parse(const char *text, size_t len, const char *name,
+                      const struct ss_platform_options *options, struct ss_platform **out,
+                      struct ss_error *err)
 {
     struct ss_xml *doc = NULL;
     int status = ss_xml_parse(text, len, name, &doc, err);
@@ -102,8 +108,8 @@ int ss_platform_parse(const char *text, size_t len, const char *name, const stru
     return status;
 }
 
-int ss_platform_load(const char *name_or_path, const struct ss_platform_options *options, struct ss_platform **out,
-                     struct ss_error *err)
+int ss_platform_load(const char *name_or_path, const struct ss_platform_options *options,
+                     struct ss_platform **out, struct ss_error *err)
 {
     char path[4096];
     struct ss_xml *doc = NULL;
@@ -242,7 +248,8 @@ static void set_foreign_links(struct ss_foreign *f, const struct link_value *to,
             f->links[i].latency = value;
 }
 
-static int set_links(struct ss_platform *p, const struct link_value *to, const char *text, struct ss_error *err)
+static int set_links(struct ss_platform *p, const struct link_value *to, const char *text,
+                     struct ss_error *err)
 {
     double value;
     const char *why = "";
@@ -272,7 +279,8 @@ static int set_links(struct ss_platform *p, const struct link_value *to, const c
 static int set_fabric(struct ss_platform *p, int prop, double value, struct ss_error *err)
 {
     if (p->foreign != NULL)
-        return ss_fail(err, SS_ERR_INPUT, p->file, 0, "%s is a value of platforms with ss.template", ss_prop_def(prop)->id);
+        return ss_fail(err, SS_ERR_INPUT, p->file, 0, "%s is a value of platforms with ss.template",
+                       ss_prop_def(prop)->id);
     if (prop == SS_PROP_OVERSUBSCRIPTION)
         p->oversubscription = value;
     else

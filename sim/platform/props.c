@@ -7,11 +7,11 @@
 
 #define TEXT (-1)
 static const struct ss_prop_def defs[SS_PROP_COUNT] = {
-#define X(field, id, unit, required, def, lo, hi, doc)                                             \
+#define X(field, id, unit, required, def, lo, hi, doc)                                                       \
     [SS_PROP_##field] = {id, SS_UNIT_##unit, SS_AT_ROOT | SS_AT_ZONE | SS_AT_HOST, required, lo, hi},
     SS_CARD_PROPS(X)
 #undef X
-    [SS_PROP_GPUS_PER_NODE] = {"ss.gpus_per_node", SS_UNIT_COUNT, SS_AT_ROOT, 0, 1, SS_MAX_GPUS_PER_NODE},
+        [SS_PROP_GPUS_PER_NODE] = {"ss.gpus_per_node", SS_UNIT_COUNT, SS_AT_ROOT, 0, 1, SS_MAX_GPUS_PER_NODE},
     [SS_PROP_NICS_PER_NODE] = {"ss.nics_per_node", SS_UNIT_COUNT, SS_AT_ROOT, 0, 0, SS_MAX_GPUS_PER_NODE},
     [SS_PROP_NODES_PER_LEAF] = {"ss.nodes_per_leaf", SS_UNIT_COUNT, SS_AT_ROOT, 0, 1, SS_MAX_GPUS},
     [SS_PROP_OVERSUBSCRIPTION] = {"ss.oversubscription", SS_UNIT_NONE, SS_AT_ROOT, 0, 0.01, 1000},
@@ -22,12 +22,15 @@ static const struct ss_prop_def defs[SS_PROP_COUNT] = {
     [SS_PROP_KIND] = {"ss.kind", TEXT, SS_AT_LINK, 0, 0, 0},
 };
 
-static const char *const unit_example[] = {
-    [SS_UNIT_NONE] = "a number",           [SS_UNIT_COUNT] = "a whole number",
-    [SS_UNIT_FRACTION] = "0.85 or 85%",    [SS_UNIT_BYTES] = "80GB or 81559MiB",
-    [SS_UNIT_BANDWIDTH] = "50GBps or 400Gbps", [SS_UNIT_FLOPS] = "989.4Tf",
-    [SS_UNIT_TIME] = "2us",                [SS_UNIT_WATT] = "700W",
-    [SS_UNIT_PRICE] = "2.5USD/h"};
+static const char *const unit_example[] = {[SS_UNIT_NONE] = "a number",
+                                           [SS_UNIT_COUNT] = "a whole number",
+                                           [SS_UNIT_FRACTION] = "0.85 or 85%",
+                                           [SS_UNIT_BYTES] = "80GB or 81559MiB",
+                                           [SS_UNIT_BANDWIDTH] = "50GBps or 400Gbps",
+                                           [SS_UNIT_FLOPS] = "989.4Tf",
+                                           [SS_UNIT_TIME] = "2us",
+                                           [SS_UNIT_WATT] = "700W",
+                                           [SS_UNIT_PRICE] = "2.5USD/h"};
 
 /* What SimGrid has a tag for, and what the words of ss.assumed may name beside props. */
 static const char *const link_values[] = {"nvlink.bandwidth", "nvlink.latency", "nic.bandwidth",
@@ -64,8 +67,7 @@ int ss_prop_unknown(const char *id, const char *file, int line, struct ss_error 
     return ss_hint(err, code, "props with ss. are stepsim's own; rename it if it is yours");
 }
 
-int ss_prop_parse(int prop, const char *text, const char *file, int line, double *out,
-                  struct ss_error *err)
+int ss_prop_parse(int prop, const char *text, const char *file, int line, double *out, struct ss_error *err)
 {
     const struct ss_prop_def *def = &defs[prop];
     const char *why = "";
@@ -88,7 +90,8 @@ int ss_prop_parse(int prop, const char *text, const char *file, int line, double
 static int read_text(int prop, const char *text, const char *file, int line, struct ss_error *err)
 {
     if (prop == SS_PROP_CARD && (text[0] == 0 || strlen(text) >= sizeof(((struct ss_card *)0)->name)))
-        return ss_hint(err, ss_fail(err, SS_ERR_INPUT, file, line, "ss.card needs a name of 1 to 63 characters"),
+        return ss_hint(err,
+                       ss_fail(err, SS_ERR_INPUT, file, line, "ss.card needs a name of 1 to 63 characters"),
                        "write it like H100-80GB");
     if (prop == SS_PROP_TEMPLATE && strcmp(text, "nvswitch") != 0 && strcmp(text, "mesh") != 0) {
         int code = ss_fail(err, SS_ERR_INPUT, file, line, "unknown template \"%s\"", text);
@@ -143,8 +146,8 @@ int ss_props_read(struct ss_props *props, const struct ss_xml_node *node, int wh
             return ss_prop_unknown(id, file, c->line, err);
         if (seen[prop] != 0)
             return ss_hint(err,
-                           ss_fail(err, SS_ERR_INPUT, file, c->line, "prop \"%s\" is given twice (first in line %d)", id,
-                                   seen[prop]),
+                           ss_fail(err, SS_ERR_INPUT, file, c->line,
+                                   "prop \"%s\" is given twice (first in line %d)", id, seen[prop]),
                            "keep one of them");
         seen[prop] = c->line;
         status = read_one(props, c, where, prop, file, err);
@@ -157,27 +160,22 @@ int ss_props_read(struct ss_props *props, const struct ss_xml_node *node, int wh
 double ss_card_get(const struct ss_card *card, int prop)
 {
     switch (prop) {
-#define X(field, id, unit, required, def, lo, hi, doc)                                             \
-    case SS_PROP_##field:                                                                          \
-        return card->field;
+#define X(field, id, unit, required, def, lo, hi, doc)                                                       \
+    case SS_PROP_##field: return card->field;
         SS_CARD_PROPS(X)
 #undef X
-    default:
-        return 0;
+    default: return 0;
     }
 }
 
 void ss_card_put(struct ss_card *card, int prop, double value)
 {
     switch (prop) {
-#define X(field, id, unit, required, def, lo, hi, doc)                                             \
-    case SS_PROP_##field:                                                                          \
-        card->field = value;                                                                       \
-        break;
+#define X(field, id, unit, required, def, lo, hi, doc)                                                       \
+    case SS_PROP_##field: card->field = value; break;
         SS_CARD_PROPS(X)
 #undef X
-    default:
-        break;
+    default: break;
     }
 }
 
@@ -222,8 +220,8 @@ static int assumed_unknown(const char *word, const struct ss_prop_value *value, 
     const char *names[SS_ARRAY_LEN(link_values) + SS_PROP_NUMBER_COUNT];
     size_t n = 0;
     const char *near;
-    int code = ss_fail(err, SS_ERR_INPUT, file, value->line, "ss.assumed names \"%s\", which is no value of a platform",
-                       word);
+    int code = ss_fail(err, SS_ERR_INPUT, file, value->line,
+                       "ss.assumed names \"%s\", which is no value of a platform", word);
 
     for (size_t i = 0; i < SS_ARRAY_LEN(link_values); i++)
         names[n++] = link_values[i];

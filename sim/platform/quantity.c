@@ -11,18 +11,25 @@ struct scale {
     double factor;
 };
 
-static const struct scale times[] = {{"s", 1},       {"ms", 1e-3}, {"us", 1e-6},  {"ns", 1e-9},
-                                     {"ps", 1e-12},  {"m", 60},    {"h", 3600},   {"d", 86400},
-                                     {"w", 7 * 86400}};
-static const struct scale prefixes[] = {
-    {"", 1},       {"k", 1e3},    {"M", 1e6},          {"G", 1e9},           {"T", 1e12},
-    {"P", 1e15},   {"E", 1e18},   {"Ki", 1024.0},      {"Mi", 1048576.0},    {"Gi", 1073741824.0},
-    {"Ti", 1099511627776.0},      {"Pi", 1125899906842624.0}, {"Ei", 1152921504606846976.0}};
+static const struct scale times[] = {{"s", 1},  {"ms", 1e-3}, {"us", 1e-6}, {"ns", 1e-9},    {"ps", 1e-12},
+                                     {"m", 60}, {"h", 3600},  {"d", 86400}, {"w", 7 * 86400}};
+static const struct scale prefixes[] = {{"", 1},
+                                        {"k", 1e3},
+                                        {"M", 1e6},
+                                        {"G", 1e9},
+                                        {"T", 1e12},
+                                        {"P", 1e15},
+                                        {"E", 1e18},
+                                        {"Ki", 1024.0},
+                                        {"Mi", 1048576.0},
+                                        {"Gi", 1073741824.0},
+                                        {"Ti", 1099511627776.0},
+                                        {"Pi", 1125899906842624.0},
+                                        {"Ei", 1152921504606846976.0}};
 static const struct scale words[] = {{"", 1},        {"kilo", 1e3},  {"mega", 1e6}, {"giga", 1e9},
                                      {"tera", 1e12}, {"peta", 1e15}, {"exa", 1e18}};
 
-static bool scaled(const char *unit, const char *base, const struct scale *scales, size_t n,
-                   double *factor)
+static bool scaled(const char *unit, const char *base, const struct scale *scales, size_t n, double *factor)
 {
     size_t len = strlen(unit), tail = strlen(base);
 
@@ -61,8 +68,8 @@ static bool unit_factor(const char *unit, int quantity, double *factor)
 
 static int parse_one(const char *text, size_t len, int quantity, double *out, const char **why)
 {
-    static const char *const wanted[] = {"needs a unit, like 50GBps or 400Gbps",
-                                         "needs a unit, like 2us", "needs a unit, like 100Gf"};
+    static const char *const wanted[] = {"needs a unit, like 50GBps or 400Gbps", "needs a unit, like 2us",
+                                         "needs a unit, like 100Gf"};
     static const int units[] = {SS_UNIT_BANDWIDTH, SS_UNIT_TIME, SS_UNIT_FLOPS};
     char buf[64];
     char *end;

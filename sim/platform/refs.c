@@ -20,8 +20,8 @@ struct zone {
     struct ss_error *err;
 };
 
-static int find_point(const struct zone *z, const struct ss_xml_node *route, const char *attr, bool zones, bool direct,
-                      int *out)
+static int find_point(const struct zone *z, const struct ss_xml_node *route, const char *attr, bool zones,
+                      bool direct, int *out)
 {
     const char *name = ss_xml_attr(route, attr);
     int at = ss_index_point(z->ix, name);
@@ -29,13 +29,13 @@ static int find_point(const struct zone *z, const struct ss_xml_node *route, con
     int code;
 
     if (e == NULL || (e->kind == SS_ENTRY_ZONE) != zones) {
-        code = ss_fail(z->err, SS_ERR_INPUT, z->file, route->line, "%s=\"%s\" of a %s names no %s", attr, name,
-                       route->tag, zones ? "zone" : "host or router");
+        code = ss_fail(z->err, SS_ERR_INPUT, z->file, route->line, "%s=\"%s\" of a %s names no %s", attr,
+                       name, route->tag, zones ? "zone" : "host or router");
         return ss_hint(z->err, code, "every end of a route must be declared, with exactly this name");
     }
     if (direct && e->zone != z->self) {
-        code = ss_fail(z->err, SS_ERR_INPUT, z->file, route->line, "%s=\"%s\" of a %s stands in another zone", attr, name,
-                       route->tag);
+        code = ss_fail(z->err, SS_ERR_INPUT, z->file, route->line, "%s=\"%s\" of a %s stands in another zone",
+                       attr, name, route->tag);
         return ss_hint(z->err, code, "zones are connected by <zoneRoute> in the zone around both");
     }
     *out = at;
@@ -53,8 +53,9 @@ static int check_gateway(const struct zone *z, const struct ss_xml_node *route, 
     if (up == zone)
         return SS_OK;
     return ss_hint(z->err,
-                   ss_fail(z->err, SS_ERR_INPUT, z->file, route->line, "gateway %s=\"%s\" is not in zone \"%s\"", attr,
-                           ss_xml_attr(route, attr), z->ix->points[zone].name),
+                   ss_fail(z->err, SS_ERR_INPUT, z->file, route->line,
+                           "gateway %s=\"%s\" is not in zone \"%s\"", attr, ss_xml_attr(route, attr),
+                           z->ix->points[zone].name),
                    "a gateway is a host or router of the zone that it opens");
 }
 
@@ -76,9 +77,11 @@ static int check_links(const struct zone *z, const struct ss_xml_node *route)
                        : found       ? "a direction for a link that is not SPLITDUPLEX:"
                                      : "unknown link",
                        id);
-        return ss_hint(z->err, code, none && split ? "add direction=\"UP\" or \"DOWN\""
-                                     : found       ? "remove the direction, or make the link SPLITDUPLEX"
-                                                   : "declare it with <link id=\"%.200s\" ...>", id);
+        return ss_hint(z->err, code,
+                       none && split ? "add direction=\"UP\" or \"DOWN\""
+                       : found       ? "remove the direction, or make the link SPLITDUPLEX"
+                                     : "declare it with <link id=\"%.200s\" ...>",
+                       id);
     }
     return SS_OK;
 }
@@ -144,7 +147,8 @@ static int check_duplicates(struct zone *z)
     if (again == NULL)
         return SS_OK;
     return ss_hint(z->err,
-                   ss_fail(z->err, SS_ERR_INPUT, z->file, again->line, "duplicate route between \"%s\" and \"%s\" (first in line %d)",
+                   ss_fail(z->err, SS_ERR_INPUT, z->file, again->line,
+                           "duplicate route between \"%s\" and \"%s\" (first in line %d)",
                            z->ix->points[again->src].name, z->ix->points[again->dst].name, first),
                    "routes are symmetrical unless they say symmetrical=\"NO\"");
 }
@@ -159,10 +163,11 @@ static bool is_target(const struct zone *z, int point)
 static int no_route(const struct zone *z, int line, int a, int b)
 {
     const struct ss_entry *points = z->ix->points;
-    int code = ss_fail(z->err, SS_ERR_INPUT, z->file, line, "missing route from \"%s\" to \"%s\"", points[a].name,
-                       points[b].name);
+    int code = ss_fail(z->err, SS_ERR_INPUT, z->file, line, "missing route from \"%s\" to \"%s\"",
+                       points[a].name, points[b].name);
 
-    return ss_hint(z->err, code, "zone \"%s\" needs a route between all of its hosts or zones", points[z->self].name);
+    return ss_hint(z->err, code, "zone \"%s\" needs a route between all of its hosts or zones",
+                   points[z->self].name);
 }
 
 /* Full routing: an edge for each ordered pair. Edges are sorted. */
@@ -178,7 +183,8 @@ static int check_pairs(const struct zone *z)
         for (int b = z->self + 1; b < z->end; b++) {
             while (at < z->nedges && z->edges[at].src == a && z->edges[at].dst < b)
                 at++;
-            if (is_target(z, b) && b != a && (at == z->nedges || z->edges[at].src != a || z->edges[at].dst != b))
+            if (is_target(z, b) && b != a &&
+                (at == z->nedges || z->edges[at].src != a || z->edges[at].dst != b))
                 return no_route(z, z->node->line, a, b);
         }
     }
@@ -231,11 +237,12 @@ static int check_lonely(const struct zone *z)
         const struct ss_entry *e = &z->ix->points[i];
 
         if (is_target(z, i) && !named[i - z->self])
-            status = ss_hint(z->err,
-                             ss_fail(z->err, SS_ERR_INPUT, z->file, e->node->line, "%s \"%s\" has no route",
-                                     e->kind == SS_ENTRY_HOST ? "host" : "zone", e->name),
-                             "add a %s for it to zone \"%s\"", e->kind == SS_ENTRY_HOST ? "<route>" : "<zoneRoute>",
-                             z->ix->points[z->self].name);
+            status =
+                ss_hint(z->err,
+                        ss_fail(z->err, SS_ERR_INPUT, z->file, e->node->line, "%s \"%s\" has no route",
+                                e->kind == SS_ENTRY_HOST ? "host" : "zone", e->name),
+                        "add a %s for it to zone \"%s\"",
+                        e->kind == SS_ENTRY_HOST ? "<route>" : "<zoneRoute>", z->ix->points[z->self].name);
     }
     free(named);
     return status;
@@ -252,8 +259,8 @@ static int check_reach(const struct zone *z)
         return SS_OK;
     if (strcmp(routing, "None") == 0)
         return ss_hint(z->err,
-                       ss_fail(z->err, SS_ERR_INPUT, z->file, z->node->line, "routing=\"None\" leaves %d hosts or zones apart",
-                               targets),
+                       ss_fail(z->err, SS_ERR_INPUT, z->file, z->node->line,
+                               "routing=\"None\" leaves %d hosts or zones apart", targets),
                        "use Full, Floyd or Dijkstra, with routes");
     status = check_lonely(z);
     if (status != SS_OK)
@@ -261,9 +268,14 @@ static int check_reach(const struct zone *z)
     return strcmp(routing, "Full") == 0 ? check_pairs(z) : check_connected(z);
 }
 
-static int check_zone(const struct ss_index *ix, const struct ss_xml_node *node, const char *file, struct ss_error *err)
+static int check_zone(const struct ss_index *ix, const struct ss_xml_node *node, const char *file,
+                      struct ss_error *err)
 {
-    struct zone z = {.ix = ix, .node = node, .self = ss_index_point(ix, ss_xml_attr(node, "id")), .file = file, .err = err};
+    struct zone z = {.ix = ix,
+                     .node = node,
+                     .self = ss_index_point(ix, ss_xml_attr(node, "id")),
+                     .file = file,
+                     .err = err};
     int status = SS_OK;
 
     /* Points are in document order: those inside have a zone of at least self. */
@@ -283,7 +295,8 @@ static int check_zone(const struct ss_index *ix, const struct ss_xml_node *node,
     return status;
 }
 
-int ss_refs_check(const struct ss_index *ix, const struct ss_xml_node *root, const char *file, struct ss_error *err)
+int ss_refs_check(const struct ss_index *ix, const struct ss_xml_node *root, const char *file,
+                  struct ss_error *err)
 {
     return ss_tag_is(root->first_child, "zone") ? check_zone(ix, root->first_child, file, err) : SS_OK;
 }

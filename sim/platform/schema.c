@@ -7,7 +7,20 @@
 
 #include "platform/platform_internal.h"
 
-enum type { TEXT, NAME, BANDWIDTH, TIME, SPEED, COUNT, POLICY, TOPOLOGY, YESNO, DIRECTION, ROUTING, FORBIDDEN };
+enum type {
+    TEXT,
+    NAME,
+    BANDWIDTH,
+    TIME,
+    SPEED,
+    COUNT,
+    POLICY,
+    TOPOLOGY,
+    YESNO,
+    DIRECTION,
+    ROUTING,
+    FORBIDDEN
+};
 struct attr {
     const char *name;
     int type;
@@ -27,38 +40,81 @@ static const struct tag tags[] = {
     {"platform", "", 0, {{"version", TEXT, true}}},
     {"zone", " platform zone ", PHASE_ELEMENT, {{"id", NAME, true}, {"routing", ROUTING, true}}},
     {"prop", " zone host cluster link disk ", PHASE_PROP, {{"id", NAME, true}, {"value", TEXT, true}}},
-    {"host", " zone ", PHASE_ELEMENT,
-     {{"id", NAME, true}, {"speed", SPEED, true}, {"core", COUNT, false}, {"coordinates", TEXT, false},
-      {"pstate", TEXT, false}, {"speed_file", FORBIDDEN, false}, {"availability_file", FORBIDDEN, false},
+    {"host",
+     " zone ",
+     PHASE_ELEMENT,
+     {{"id", NAME, true},
+      {"speed", SPEED, true},
+      {"core", COUNT, false},
+      {"coordinates", TEXT, false},
+      {"pstate", TEXT, false},
+      {"speed_file", FORBIDDEN, false},
+      {"availability_file", FORBIDDEN, false},
       {"state_file", FORBIDDEN, false}}},
-    {"disk", " host ", PHASE_PROP,
+    {"disk",
+     " host ",
+     PHASE_PROP,
      {{"id", TEXT, false}, {"read_bw", BANDWIDTH, true}, {"write_bw", BANDWIDTH, true}}},
     {"router", " zone ", PHASE_ELEMENT, {{"id", NAME, true}, {"coordinates", TEXT, false}}},
-    {"link", " zone ", PHASE_ELEMENT,
-     {{"id", NAME, true}, {"bandwidth", BANDWIDTH, true}, {"latency", TIME, false}, {"sharing_policy", POLICY, false},
-      {"bandwidth_file", FORBIDDEN, false}, {"latency_file", FORBIDDEN, false}, {"state_file", FORBIDDEN, false}}},
-    {"cluster", " platform zone ", PHASE_ELEMENT,
-     {{"id", NAME, true}, {"prefix", TEXT, true}, {"suffix", TEXT, true}, {"radical", NAME, true},
-      {"speed", SPEED, true}, {"core", COUNT, false}, {"bw", BANDWIDTH, true}, {"lat", TIME, true},
-      {"sharing_policy", POLICY, false}, {"topology", TOPOLOGY, false}, {"topo_parameters", TEXT, false},
-      {"bb_bw", BANDWIDTH, false}, {"bb_lat", TIME, false}, {"bb_sharing_policy", POLICY, false},
-      {"router_id", TEXT, false}, {"limiter_link", BANDWIDTH, false}, {"loopback_bw", BANDWIDTH, false},
+    {"link",
+     " zone ",
+     PHASE_ELEMENT,
+     {{"id", NAME, true},
+      {"bandwidth", BANDWIDTH, true},
+      {"latency", TIME, false},
+      {"sharing_policy", POLICY, false},
+      {"bandwidth_file", FORBIDDEN, false},
+      {"latency_file", FORBIDDEN, false},
+      {"state_file", FORBIDDEN, false}}},
+    {"cluster",
+     " platform zone ",
+     PHASE_ELEMENT,
+     {{"id", NAME, true},
+      {"prefix", TEXT, true},
+      {"suffix", TEXT, true},
+      {"radical", NAME, true},
+      {"speed", SPEED, true},
+      {"core", COUNT, false},
+      {"bw", BANDWIDTH, true},
+      {"lat", TIME, true},
+      {"sharing_policy", POLICY, false},
+      {"topology", TOPOLOGY, false},
+      {"topo_parameters", TEXT, false},
+      {"bb_bw", BANDWIDTH, false},
+      {"bb_lat", TIME, false},
+      {"bb_sharing_policy", POLICY, false},
+      {"router_id", TEXT, false},
+      {"limiter_link", BANDWIDTH, false},
+      {"loopback_bw", BANDWIDTH, false},
       {"loopback_lat", TIME, false}}},
-    {"route", " zone ", PHASE_ROUTE, {{"src", NAME, true}, {"dst", NAME, true}, {"symmetrical", YESNO, false}}},
+    {"route",
+     " zone ",
+     PHASE_ROUTE,
+     {{"src", NAME, true}, {"dst", NAME, true}, {"symmetrical", YESNO, false}}},
     {"bypassRoute", " zone ", PHASE_ROUTE, {{"src", NAME, true}, {"dst", NAME, true}}},
-    {"zoneRoute", " zone ", PHASE_ROUTE,
-     {{"src", NAME, true}, {"dst", NAME, true}, {"gw_src", NAME, true}, {"gw_dst", NAME, true},
+    {"zoneRoute",
+     " zone ",
+     PHASE_ROUTE,
+     {{"src", NAME, true},
+      {"dst", NAME, true},
+      {"gw_src", NAME, true},
+      {"gw_dst", NAME, true},
       {"symmetrical", YESNO, false}}},
-    {"bypassZoneRoute", " zone ", PHASE_ROUTE,
+    {"bypassZoneRoute",
+     " zone ",
+     PHASE_ROUTE,
      {{"src", NAME, true}, {"dst", NAME, true}, {"gw_src", NAME, true}, {"gw_dst", NAME, true}}},
-    {"link_ctn", " route bypassRoute zoneRoute bypassZoneRoute ", PHASE_PROP,
+    {"link_ctn",
+     " route bypassRoute zoneRoute bypassZoneRoute ",
+     PHASE_PROP,
      {{"id", NAME, true}, {"direction", DIRECTION, false}}},
 };
 
 /* Tags of SimGrid that change over time, are deprecated, or have no meaning here. */
-static const char *const refused[] = {"AS", "ASroute", "bypassASroute", "actor", "argument", "backbone", "cabinet",
-                                      "config", "host_link", "include", "model_prop", "mount", "peer", "process",
-                                      "random", "storage", "storage_type", "trace", "trace_connect"};
+static const char *const refused[] = {
+    "AS",     "ASroute",   "bypassASroute", "actor",      "argument",     "backbone", "cabinet",
+    "config", "host_link", "include",       "model_prop", "mount",        "peer",     "process",
+    "random", "storage",   "storage_type",  "trace",      "trace_connect"};
 
 static const char *const policies[] = {"SHARED", "SPLITDUPLEX", "FATPIPE", NULL};
 static const char *const topologies[] = {"FLAT", "TORUS", "FAT_TREE", "DRAGONFLY", NULL};
@@ -96,8 +152,8 @@ static int unknown_tag(const struct ss_xml_node *node, const char *file, struct 
     for (size_t i = 0; i < SS_ARRAY_LEN(refused); i++)
         if (strcmp(refused[i], node->tag) == 0)
             return ss_hint(err,
-                           ss_fail(err, SS_ERR_UNSUPPORTED, file, node->line, "<%s> is SimGrid's, but not supported here",
-                                   node->tag),
+                           ss_fail(err, SS_ERR_UNSUPPORTED, file, node->line,
+                                   "<%s> is SimGrid's, but not supported here", node->tag),
                            "describe the platform with zone, host, router, link, route and cluster");
     for (size_t i = 0; i < SS_ARRAY_LEN(tags); i++)
         names[i] = tags[i].name;
@@ -118,16 +174,19 @@ static int one_of(const struct ss_xml_node *node, const struct ss_xml_attr *a, c
         strncat(list, i > 0 ? ", " : "", sizeof(list) - strlen(list) - 1);
         strncat(list, words[i], sizeof(list) - strlen(list) - 1);
     }
-    return ss_hint(err, ss_fail(err, SS_ERR_INPUT, file, node->line, "%s=\"%s\" in <%s>", a->name, a->value, node->tag),
-                   "use one of %s", list);
+    return ss_hint(
+        err, ss_fail(err, SS_ERR_INPUT, file, node->line, "%s=\"%s\" in <%s>", a->name, a->value, node->tag),
+        "use one of %s", list);
 }
 
-static int check_quantity(const struct ss_xml_node *node, const struct ss_xml_attr *a, int type, const char *file,
-                          struct ss_error *err)
+static int check_quantity(const struct ss_xml_node *node, const struct ss_xml_attr *a, int type,
+                          const char *file, struct ss_error *err)
 {
     double value;
     const char *why = "";
-    int quantity = type == BANDWIDTH ? SS_QUANTITY_BANDWIDTH : type == TIME ? SS_QUANTITY_TIME : SS_QUANTITY_SPEED;
+    int quantity = type == BANDWIDTH ? SS_QUANTITY_BANDWIDTH
+                   : type == TIME    ? SS_QUANTITY_TIME
+                                     : SS_QUANTITY_SPEED;
     const char *id = ss_xml_attr(node, "id");
 
     if (ss_quantity_parse(a->value, quantity, &value, &why) != SS_OK)
@@ -137,65 +196,66 @@ static int check_quantity(const struct ss_xml_node *node, const struct ss_xml_at
                        "SimGrid's units: 50GBps or 400Gbps, 2us, 100Gf");
     if (value < 0 || (value == 0 && type != TIME))
         return ss_hint(err,
-                       ss_fail(err, SS_ERR_INPUT, file, node->line, "%s=\"%s\" of <%s id=\"%s\"> must %s", a->name,
-                               a->value, node->tag, id != NULL ? id : "",
+                       ss_fail(err, SS_ERR_INPUT, file, node->line, "%s=\"%s\" of <%s id=\"%s\"> must %s",
+                               a->name, a->value, node->tag, id != NULL ? id : "",
                                type == TIME ? "not be negative" : "be positive"),
                        "give a value that the hardware can have");
     return SS_OK;
 }
 
-static int check_value(const struct ss_xml_node *node, const struct ss_xml_attr *a, int type, const char *file,
-                       struct ss_error *err)
+static int check_value(const struct ss_xml_node *node, const struct ss_xml_attr *a, int type,
+                       const char *file, struct ss_error *err)
 {
     int64_t count;
 
     switch (type) {
     case NAME:
-        return a->value[0] != 0
-                   ? SS_OK
-                   : ss_hint(err, ss_fail(err, SS_ERR_INPUT, file, node->line, "empty %s in <%s>", a->name, node->tag),
-                             "give it a name");
+        return a->value[0] != 0 ? SS_OK
+                                : ss_hint(err,
+                                          ss_fail(err, SS_ERR_INPUT, file, node->line, "empty %s in <%s>",
+                                                  a->name, node->tag),
+                                          "give it a name");
     case BANDWIDTH:
     case TIME:
-    case SPEED:
-        return check_quantity(node, a, type, file, err);
+    case SPEED: return check_quantity(node, a, type, file, err);
     case COUNT:
         return ss_parse_i64(a->value, 1, INT32_MAX, &count) == SS_OK
                    ? SS_OK
                    : ss_hint(err,
-                             ss_fail(err, SS_ERR_INPUT, file, node->line, "%s=\"%s\" in <%s> is not a whole number above 0",
-                                     a->name, a->value, node->tag),
+                             ss_fail(err, SS_ERR_INPUT, file, node->line,
+                                     "%s=\"%s\" in <%s> is not a whole number above 0", a->name, a->value,
+                                     node->tag),
                              "write a number like 1");
-    case POLICY:
-        return one_of(node, a, policies, file, err);
+    case POLICY: return one_of(node, a, policies, file, err);
     case TOPOLOGY:
         if (strcmp(a->value, "FLAT") != 0 && one_of(node, a, topologies, file, NULL) == SS_OK)
             return ss_hint(err,
-                           ss_fail(err, SS_ERR_UNSUPPORTED, file, node->line, "a cluster with topology=\"%s\"", a->value),
+                           ss_fail(err, SS_ERR_UNSUPPORTED, file, node->line,
+                                   "a cluster with topology=\"%s\"", a->value),
                            "describe it with zones, links and routes");
         return one_of(node, a, topologies, file, err);
-    case YESNO:
-        return one_of(node, a, yesno, file, err);
-    case DIRECTION:
-        return one_of(node, a, directions, file, err);
+    case YESNO: return one_of(node, a, yesno, file, err);
+    case DIRECTION: return one_of(node, a, directions, file, err);
     case ROUTING:
-        if (strcmp(a->value, "Cluster") == 0 || strcmp(a->value, "Vivaldi") == 0 || strcmp(a->value, "Wifi") == 0)
-            return ss_hint(err, ss_fail(err, SS_ERR_UNSUPPORTED, file, node->line, "routing=\"%s\"", a->value),
+        if (strcmp(a->value, "Cluster") == 0 || strcmp(a->value, "Vivaldi") == 0 ||
+            strcmp(a->value, "Wifi") == 0)
+            return ss_hint(err,
+                           ss_fail(err, SS_ERR_UNSUPPORTED, file, node->line, "routing=\"%s\"", a->value),
                            "use Full, Floyd, Dijkstra, or a <cluster>");
         return one_of(node, a, routings, file, err);
     case FORBIDDEN:
         return a->value[0] == 0
                    ? SS_OK
                    : ss_hint(err,
-                             ss_fail(err, SS_ERR_UNSUPPORTED, file, node->line, "%s in <%s>: resources that change over time",
-                                     a->name, node->tag),
+                             ss_fail(err, SS_ERR_UNSUPPORTED, file, node->line,
+                                     "%s in <%s>: resources that change over time", a->name, node->tag),
                              "give the value that holds during training");
-    default:
-        return SS_OK;
+    default: return SS_OK;
     }
 }
 
-static int check_attrs(const struct ss_xml_node *node, const struct tag *tag, const char *file, struct ss_error *err)
+static int check_attrs(const struct ss_xml_node *node, const struct tag *tag, const char *file,
+                       struct ss_error *err)
 {
     for (int i = 0; i < node->nattrs; i++) {
         const char *names[SS_ARRAY_LEN(tag->attrs)];
@@ -211,13 +271,14 @@ static int check_attrs(const struct ss_xml_node *node, const struct tag *tag, co
         if (found == NULL) {
             const char *near = ss_nearest(node->attrs[i].name, names, n);
 
-            status = ss_fail(err, SS_ERR_INPUT, file, node->line, "unknown attribute \"%s\" in <%s>", node->attrs[i].name,
-                             node->tag);
+            status = ss_fail(err, SS_ERR_INPUT, file, node->line, "unknown attribute \"%s\" in <%s>",
+                             node->attrs[i].name, node->tag);
             return near != NULL ? ss_hint(err, status, "did you mean \"%s\"?", near)
                                 : ss_hint(err, status, "remove it");
         }
         /* SimGrid's DTD has "" for an absent one of these. */
-        if (node->attrs[i].value[0] == 0 && !found->required && (found->type == BANDWIDTH || found->type == TIME))
+        if (node->attrs[i].value[0] == 0 && !found->required &&
+            (found->type == BANDWIDTH || found->type == TIME))
             continue;
         status = check_value(node, &node->attrs[i], found->type, file, err);
         if (status != SS_OK)
@@ -228,9 +289,9 @@ static int check_attrs(const struct ss_xml_node *node, const struct tag *tag, co
             const char *id = ss_xml_attr(node, "id");
 
             return ss_hint(err,
-                           ss_fail(err, SS_ERR_INPUT, file, node->line, "<%s%s%s%s> has no attribute \"%s\"", node->tag,
-                                   id != NULL ? " id=\"" : "", id != NULL ? id : "", id != NULL ? "\"" : "",
-                                   tag->attrs[n].name),
+                           ss_fail(err, SS_ERR_INPUT, file, node->line, "<%s%s%s%s> has no attribute \"%s\"",
+                                   node->tag, id != NULL ? " id=\"" : "", id != NULL ? id : "",
+                                   id != NULL ? "\"" : "", tag->attrs[n].name),
                            "add %s=\"...\"", tag->attrs[n].name);
         }
     return SS_OK;
@@ -242,8 +303,8 @@ struct content {
     const struct ss_xml_node *zone, *leaf; /* first subzone or cluster, first host or router */
 };
 
-static int check_place(const struct ss_xml_node *node, const struct tag *tag, struct content *c, const char *file,
-                       struct ss_error *err)
+static int check_place(const struct ss_xml_node *node, const struct tag *tag, struct content *c,
+                       const char *file, struct ss_error *err)
 {
     static const char *const phases[] = {"props", "hosts, routers, links and zones", "routes"};
     bool inner = ss_tag_is(node, "zone") || ss_tag_is(node, "cluster");
@@ -257,9 +318,9 @@ static int check_place(const struct ss_xml_node *node, const struct tag *tag, st
     if (!ss_tag_is(node->parent, "zone"))
         return SS_OK;
     if (tag->phase < c->phase)
-        return ss_hint(err,
-                       ss_fail(err, SS_ERR_INPUT, file, node->line, "<%s> comes too late in its zone", node->tag),
-                       "SimGrid wants %s before %s", phases[tag->phase], phases[c->phase]);
+        return ss_hint(
+            err, ss_fail(err, SS_ERR_INPUT, file, node->line, "<%s> comes too late in its zone", node->tag),
+            "SimGrid wants %s before %s", phases[tag->phase], phases[c->phase]);
     c->phase = tag->phase;
     if (inner && c->zone == NULL)
         c->zone = node;
@@ -267,8 +328,9 @@ static int check_place(const struct ss_xml_node *node, const struct tag *tag, st
         c->leaf = node;
     if (c->zone != NULL && c->leaf != NULL && (inner || leaf))
         return ss_hint(err,
-                       ss_fail(err, SS_ERR_INPUT, file, node->line, "<%s> in a zone that also holds <%s> (line %d)",
-                               node->tag, inner ? c->leaf->tag : c->zone->tag, inner ? c->leaf->line : c->zone->line),
+                       ss_fail(err, SS_ERR_INPUT, file, node->line,
+                               "<%s> in a zone that also holds <%s> (line %d)", node->tag,
+                               inner ? c->leaf->tag : c->zone->tag, inner ? c->leaf->line : c->zone->line),
                        "put the hosts into a zone of their own");
     return SS_OK;
 }
@@ -304,10 +366,10 @@ int ss_schema_check(const struct ss_xml_node *root, const char *file, struct ss_
     int status;
 
     if (!ss_tag_is(root, "platform"))
-        return ss_hint(err,
-                       ss_fail(err, SS_ERR_INPUT, file, root->line, "the root is <%s>, not <platform>", root->tag),
-                       ss_tag_is(root, "topology") ? "this looks like lstopo output: 'stepsim platform import' reads it"
-                                                   : "give a SimGrid platform file");
+        return ss_hint(
+            err, ss_fail(err, SS_ERR_INPUT, file, root->line, "the root is <%s>, not <platform>", root->tag),
+            ss_tag_is(root, "topology") ? "this looks like lstopo output: 'stepsim platform import' reads it"
+                                        : "give a SimGrid platform file");
     if (version == NULL || (strcmp(version, "4.1") != 0 && strcmp(version, "4") != 0))
         return ss_hint(err,
                        ss_fail(err, SS_ERR_INPUT, file, root->line, "platform version \"%s\" is not 4.1",

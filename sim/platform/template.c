@@ -69,8 +69,8 @@ void ss_template_link(const struct ss_platform *p, int index, struct ss_link *ou
     if (index >= in_nodes) {
         k = (index - in_nodes) / 2;
         out->kind = SS_LINK_UPLINK;
-        snprintf(out->name, sizeof(out->name), "uplink-%d-%d.%s", k / p->nics_per_node,
-                 k % p->nics_per_node, dir);
+        snprintf(out->name, sizeof(out->name), "uplink-%d-%d.%s", k / p->nics_per_node, k % p->nics_per_node,
+                 dir);
     } else if (k >= nvlinks_per_node(p)) {
         out->kind = SS_LINK_NIC;
         snprintf(out->name, sizeof(out->name), "nic-%d-%d.%s", node, k - nvlinks_per_node(p), dir);

@@ -6,8 +6,9 @@
 
 #include "platform/platform_internal.h"
 
-#define WAY_OUT "write it with 'stepsim platform show NAME --xml', or remove the prop ss.template to have "  \
-                "it read as any SimGrid platform"
+#define WAY_OUT                                                                                              \
+    "write it with 'stepsim platform show NAME --xml', or remove the prop ss.template to have "              \
+    "it read as any SimGrid platform"
 
 static const struct ss_xml_node *skip_props(const struct ss_xml_node *node)
 {
@@ -28,7 +29,8 @@ static double quantity(const struct ss_xml_node *node, const char *attr, int kin
 static int wrong_item(const struct ss_platform *p, const struct ss_xml_node *node, const struct ss_item *want,
                       struct ss_error *err)
 {
-    const char *id = ss_xml_attr(node, "id"), *src = ss_xml_attr(node, "src"), *dst = ss_xml_attr(node, "dst");
+    const char *id = ss_xml_attr(node, "id"), *src = ss_xml_attr(node, "src"),
+               *dst = ss_xml_attr(node, "dst");
     char expected[160], found[160];
     int code;
 
@@ -41,7 +43,8 @@ static int wrong_item(const struct ss_platform *p, const struct ss_xml_node *nod
                  dst != NULL ? dst : "");
     else
         snprintf(found, sizeof(found), "<%.20s id=\"%.50s\">", node->tag, id != NULL ? id : "");
-    code = ss_fail(err, SS_ERR_INPUT, p->file, node->line, "the template has %s here, the file %s", expected, found);
+    code = ss_fail(err, SS_ERR_INPUT, p->file, node->line, "the template has %s here, the file %s", expected,
+                   found);
     return ss_hint(err, code, WAY_OUT);
 }
 
@@ -65,8 +68,8 @@ static int check_value(const struct checker *c, const struct ss_item *want, cons
 
     if (same(quantity(c->at, attr, kind), expected))
         return SS_OK;
-    code = ss_fail(c->err, SS_ERR_INPUT, c->p->file, c->at->line, "%s of \"%s\" is %s, the template's is %s", attr,
-                   want->id, ss_xml_attr(c->at, attr) != NULL ? ss_xml_attr(c->at, attr) : "0",
+    code = ss_fail(c->err, SS_ERR_INPUT, c->p->file, c->at->line, "%s of \"%s\" is %s, the template's is %s",
+                   attr, want->id, ss_xml_attr(c->at, attr) != NULL ? ss_xml_attr(c->at, attr) : "0",
                    ss_unit_format(expected, units[kind], text, sizeof(text)));
     if (strncmp(want->id, "uplink-", 7) == 0 && kind == SS_QUANTITY_BANDWIDTH)
         return ss_hint(c->err, code, "an uplink has ss.nodes_per_leaf x NIC / ss.oversubscription");
@@ -81,14 +84,17 @@ static int check_route(const struct checker *c, const struct ss_item *want)
     const char *direction = ctn != NULL ? ss_xml_attr(ctn, "direction") : NULL;
     const char *symmetrical = ss_xml_attr(c->at, "symmetrical");
 
-    if (ctn != NULL && ctn->next == NULL && strcmp(ss_xml_attr(ctn, "id"), want->link) == 0 && direction != NULL &&
-        strcmp(direction, "UP") == 0 && (symmetrical == NULL || strcasecmp(symmetrical, "yes") == 0))
+    if (ctn != NULL && ctn->next == NULL && strcmp(ss_xml_attr(ctn, "id"), want->link) == 0 &&
+        direction != NULL && strcmp(direction, "UP") == 0 &&
+        (symmetrical == NULL || strcasecmp(symmetrical, "yes") == 0))
         return SS_OK;
-    return ss_hint(c->err,
-                   ss_fail(c->err, SS_ERR_INPUT, c->p->file, c->at->line,
-                           "the template's route from \"%s\" to \"%s\" is symmetrical and goes by the one link \"%s\" UP",
-                           want->id, want->dst, want->link),
-                   WAY_OUT);
+    return ss_hint(
+        c->err,
+        ss_fail(
+            c->err, SS_ERR_INPUT, c->p->file, c->at->line,
+            "the template's route from \"%s\" to \"%s\" is symmetrical and goes by the one link \"%s\" UP",
+            want->id, want->dst, want->link),
+        WAY_OUT);
 }
 
 static int check_link(const struct checker *c, const struct ss_item *want)
@@ -113,9 +119,9 @@ static int check_item(void *ctx, const struct ss_item *want)
     int status = SS_OK;
 
     if (c->at == NULL) {
-        status = ss_fail(c->err, SS_ERR_INPUT, c->p->file, c->zone->line, "missing <%s %s=\"%s\"%s%s%s>", want->tag,
-                         route ? "src" : "id", want->id, route ? " dst=\"" : "", route ? want->dst : "",
-                         route ? "\"" : "");
+        status = ss_fail(c->err, SS_ERR_INPUT, c->p->file, c->zone->line, "missing <%s %s=\"%s\"%s%s%s>",
+                         want->tag, route ? "src" : "id", want->id, route ? " dst=\"" : "",
+                         route ? want->dst : "", route ? "\"" : "");
         return ss_hint(c->err, status, WAY_OUT);
     }
     id = ss_xml_attr(c->at, route ? "src" : "id");
@@ -145,14 +151,15 @@ static int no_inner_props(const struct ss_xml_node *zone, const char *file, stru
             if (ss_prop_find(id) < 0)
                 return ss_prop_unknown(id, file, c->line, err);
             return ss_hint(err,
-                           ss_fail(err, SS_ERR_INPUT, file, c->line, "prop \"%s\" in <%s>: a template has them in its zone",
-                                   id, e->tag),
+                           ss_fail(err, SS_ERR_INPUT, file, c->line,
+                                   "prop \"%s\" in <%s>: a template has them in its zone", id, e->tag),
                            "move it into the zone");
         }
     return SS_OK;
 }
 
-static int need(const struct ss_props *props, int prop, const char *file, int line, int *out, struct ss_error *err)
+static int need(const struct ss_props *props, int prop, const char *file, int line, int *out,
+                struct ss_error *err)
 {
     if (props->value[prop].text == NULL)
         return ss_hint(err,
@@ -177,23 +184,23 @@ int ss_template_check_size(const struct ss_platform *p, int line, struct ss_erro
 {
     if (p->template_kind == SS_TEMPLATE_MESH && (p->gpus_per_node < 2 || p->gpus_per_node > SS_MAX_MESH_GPUS))
         return ss_hint(err,
-                       ss_fail(err, SS_ERR_INPUT, p->file, line, "a mesh has 2 to %d GPUs a node, not %d", SS_MAX_MESH_GPUS,
-                               p->gpus_per_node),
+                       ss_fail(err, SS_ERR_INPUT, p->file, line, "a mesh has 2 to %d GPUs a node, not %d",
+                               SS_MAX_MESH_GPUS, p->gpus_per_node),
                        "use the template nvswitch");
     if (p->nics_per_node > 0 && p->gpus_per_node % p->nics_per_node != 0)
         return ss_hint(err,
-                       ss_fail(err, SS_ERR_INPUT, p->file, line, "%d GPUs cannot share %d NICs equally", p->gpus_per_node,
-                               p->nics_per_node),
+                       ss_fail(err, SS_ERR_INPUT, p->file, line, "%d GPUs cannot share %d NICs equally",
+                               p->gpus_per_node, p->nics_per_node),
                        "ss.nics_per_node must divide ss.gpus_per_node");
     if (p->nodes > 1 && p->nics_per_node == 0)
         return ss_hint(err,
-                       ss_fail(err, SS_ERR_INPUT, p->file, line, "%d nodes without a NIC cannot reach each other",
-                               p->nodes),
+                       ss_fail(err, SS_ERR_INPUT, p->file, line,
+                               "%d nodes without a NIC cannot reach each other", p->nodes),
                        "set ss.nics_per_node, or use one node");
     if ((long)p->nodes * p->gpus_per_node > SS_MAX_GPUS)
         return ss_hint(err,
-                       ss_fail(err, SS_ERR_INPUT, p->file, line, "%d nodes of %d GPUs are more than %d GPUs", p->nodes,
-                               p->gpus_per_node, SS_MAX_GPUS),
+                       ss_fail(err, SS_ERR_INPUT, p->file, line, "%d nodes of %d GPUs are more than %d GPUs",
+                               p->nodes, p->gpus_per_node, SS_MAX_GPUS),
                        "take fewer nodes");
     return SS_OK;
 }
@@ -206,8 +213,8 @@ static int read_shape(struct ss_platform *p, const struct ss_xml_node *zone, con
 
     if (status != SS_OK)
         return status;
-    p->template_kind = strcmp(props->value[SS_PROP_TEMPLATE].text, "mesh") == 0 ? SS_TEMPLATE_MESH
-                                                                                : SS_TEMPLATE_NVSWITCH;
+    p->template_kind =
+        strcmp(props->value[SS_PROP_TEMPLATE].text, "mesh") == 0 ? SS_TEMPLATE_MESH : SS_TEMPLATE_NVSWITCH;
     p->nics_per_node = props->value[SS_PROP_NICS_PER_NODE].text != NULL
                            ? (int)props->value[SS_PROP_NICS_PER_NODE].number
                            : p->gpus_per_node;
@@ -223,15 +230,15 @@ static int read_shape(struct ss_platform *p, const struct ss_xml_node *zone, con
         hosts += ss_tag_is(e, "host");
     if (hosts == 0 || hosts % p->gpus_per_node != 0)
         return ss_hint(err,
-                       ss_fail(err, SS_ERR_INPUT, p->file, zone->line, "%ld hosts are no whole nodes of %d GPUs", hosts,
-                               p->gpus_per_node),
+                       ss_fail(err, SS_ERR_INPUT, p->file, zone->line,
+                               "%ld hosts are no whole nodes of %d GPUs", hosts, p->gpus_per_node),
                        WAY_OUT);
     p->nodes = (int)(hosts / p->gpus_per_node);
     return ss_template_check_size(p, zone->line, err);
 }
 
-int ss_template_read(struct ss_platform *p, const struct ss_xml_node *zone, const struct ss_props *props, int nodes,
-                     struct ss_error *err)
+int ss_template_read(struct ss_platform *p, const struct ss_xml_node *zone, const struct ss_props *props,
+                     int nodes, struct ss_error *err)
 {
     struct checker c = {p, zone, skip_props(zone->first_child), err};
     const char *routing = ss_xml_attr(zone, "routing");
@@ -239,7 +246,8 @@ int ss_template_read(struct ss_platform *p, const struct ss_xml_node *zone, cons
 
     if (!ss_tag_is(zone, "zone") || strcasecmp(routing, "Dijkstra") != 0)
         return ss_hint(err,
-                       ss_fail(err, SS_ERR_INPUT, p->file, zone->line, "a template is one <zone> with routing=\"Dijkstra\""),
+                       ss_fail(err, SS_ERR_INPUT, p->file, zone->line,
+                               "a template is one <zone> with routing=\"Dijkstra\""),
                        WAY_OUT);
     status = no_inner_props(zone, p->file, err);
     if (status == SS_OK)
@@ -253,8 +261,8 @@ int ss_template_read(struct ss_platform *p, const struct ss_xml_node *zone, cons
     status = ss_template_walk(p, check_item, &c);
     if (status == SS_OK && c.at != NULL)
         status = ss_hint(err,
-                         ss_fail(err, SS_ERR_INPUT, p->file, c.at->line, "<%s>: the template ends before this element",
-                                 c.at->tag),
+                         ss_fail(err, SS_ERR_INPUT, p->file, c.at->line,
+                                 "<%s>: the template ends before this element", c.at->tag),
                          WAY_OUT);
     if (status != SS_OK || nodes == 0)
         return status;

@@ -28,7 +28,9 @@ static void put_head(const struct ss_platform *p, const char *routing, FILE *out
           "<platform version=\"4.1\">\n  <zone id=\"",
           out);
     ss_xml_escape(out, p->name);
-    fprintf(out, "\" routing=\"%s\">\n    <!-- The card, and how kernels and links perform: docs/formats-platform.md -->\n",
+    fprintf(out,
+            "\" routing=\"%s\">\n    <!-- The card, and how kernels and links perform: "
+            "docs/formats-platform.md -->\n",
             routing);
     put_text_prop(out, "ss.card", p->card.name);
     for (int i = 0; i < SS_PROP_CARD_COUNT; i++)
@@ -46,7 +48,8 @@ static void put_link(FILE *out, const char *name, const char *kind, const char *
 
     fputs("    <link id=\"", out);
     ss_xml_escape(out, name);
-    fprintf(out, "\" bandwidth=\"%s\" latency=\"%s\"", ss_unit_format(bandwidth, SS_UNIT_BANDWIDTH, bw, sizeof(bw)),
+    fprintf(out, "\" bandwidth=\"%s\" latency=\"%s\"",
+            ss_unit_format(bandwidth, SS_UNIT_BANDWIDTH, bw, sizeof(bw)),
             ss_unit_format(latency, SS_UNIT_TIME, lat, sizeof(lat)));
     if (policy != NULL)
         fprintf(out, " sharing_policy=\"%s\"", policy);
@@ -66,8 +69,9 @@ static int put_item(void *ctx, const struct ss_item *it)
     static const char *const comments[] = {
         [SS_SECTION_NODE] = "Nodes: GPUs, NVLinks, NICs; the first node is the template of all others",
         [SS_SECTION_FABRIC] = "Leaf switches by node group and rail, and the spine",
-        [SS_SECTION_NVLINK_ROUTES] = "One-hop routes. Of equally short paths the kernel takes the one whose elements come first:\n"
-                                     "         NVLink before NIC keeps a flow on the sender's rail, off the spine",
+        [SS_SECTION_NVLINK_ROUTES] =
+            "One-hop routes. Of equally short paths the kernel takes the one whose elements come first:\n"
+            "         NVLink before NIC keeps a flow on the sender's rail, off the spine",
         [SS_SECTION_NIC_ROUTES] = "GPU to its rail's leaf",
         [SS_SECTION_UPLINK_ROUTES] = "Leaf to spine"};
     struct writer *w = ctx;
@@ -85,8 +89,8 @@ static int put_item(void *ctx, const struct ss_item *it)
     else if (strcmp(it->tag, "router") == 0)
         fprintf(w->out, "    <router id=\"%s\"/>\n", it->id);
     else
-        fprintf(w->out, "    <route src=\"%s\" dst=\"%s\"><link_ctn id=\"%s\" direction=\"UP\"/></route>\n", it->id,
-                it->dst, it->link);
+        fprintf(w->out, "    <route src=\"%s\" dst=\"%s\"><link_ctn id=\"%s\" direction=\"UP\"/></route>\n",
+                it->id, it->dst, it->link);
     return 0;
 }
 
@@ -137,7 +141,8 @@ static void put_foreign(const struct ss_platform *p, FILE *out)
         fprintf(out, "\" speed=\"%s\"/>\n", speed);
     }
     for (int i = 0; i < f->nlinks; i++)
-        put_link(out, f->links[i].name, kinds[f->links[i].kind], NULL, f->links[i].bandwidth, f->links[i].latency);
+        put_link(out, f->links[i].name, kinds[f->links[i].kind], NULL, f->links[i].bandwidth,
+                 f->links[i].latency);
     for (int s = 0; s < f->ngpus; s++)
         for (int d = 0; d < f->ngpus; d++)
             if (s != d)

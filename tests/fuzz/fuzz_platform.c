@@ -9,7 +9,8 @@
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 /* Routes by the first two links of the file, so that files without a template get somewhere. */
-static int ask(const char *file, int npairs, const char *const (*hosts)[2], char **routes, struct ss_error *err)
+static int ask(const char *file, int npairs, const char *const (*hosts)[2], char **routes,
+               struct ss_error *err)
 {
     (void)file, (void)hosts;
     if (npairs > 1000)

@@ -140,10 +140,12 @@ static void test_routes(void)
     CU_ASSERT_STRING_EQUAL(route_text(p, 0, 7), "nvlink-0-0.up nvlink-0-7.down");
     CU_ASSERT_STRING_EQUAL(route_text(p, 3, 8 * 5 + 3), "nic-0-3.up nic-5-3.down");
     /* Another rail of the same leaves: own rail first, then the receiver's NVLink. */
-    CU_ASSERT_STRING_EQUAL(route_text(p, 3, 8 * 5 + 6), "nic-0-3.up nic-5-3.down nvlink-5-3.up nvlink-5-6.down");
+    CU_ASSERT_STRING_EQUAL(route_text(p, 3, 8 * 5 + 6),
+                           "nic-0-3.up nic-5-3.down nvlink-5-3.up nvlink-5-6.down");
     CU_ASSERT_STRING_EQUAL(route_text(p, 8 * 31 + 1, 8 * 32 + 1),
                            "nic-31-1.up uplink-0-1.up uplink-1-1.down nic-32-1.down");
-    CU_ASSERT_STRING_EQUAL(route_text(p, 8 * 39 + 1, 2), "nic-39-1.up uplink-1-1.up uplink-0-2.down nic-0-2.down");
+    CU_ASSERT_STRING_EQUAL(route_text(p, 8 * 39 + 1, 2),
+                           "nic-39-1.up uplink-1-1.up uplink-0-2.down nic-0-2.down");
     CU_ASSERT_EQUAL(ss_platform_link_count(p), 40 * 2 * 16 + 2 * 2 * 8);
     ss_platform_free(p);
 
@@ -259,13 +261,18 @@ static void test_set(void)
     CU_ASSERT_EQUAL(ss_platform_set(p, "ss.nvlink.latency", "0s", &e), SS_OK);
     CU_ASSERT_DOUBLE_EQUAL(ss_platform_nvlink_bandwidth(p), 450e9, 0);
 
-    static const char *const bad[][3] = {
-        {"ss.nic.bandwidth", "25", "unit"},       {"ss.nic.bandwidth", "0GBps", "outside"},
-        {"ss.nic.latency", "2s", "outside"},    {"ss.sm_count", "0", "outside"},
-        {"ss.sm_cuont", "132", "unknown prop"},   {"sm_count", "132", "unknown prop"},
-        {"ss.hbm.efficiency", "1.5", ""},         {"ss.gpus_per_node", "4", "cannot be set"},
-        {"ss.card", "H100", "cannot be set"},     {"", "1", "unknown prop"},
-        {"ss.oversubscription", "x", "oversubscription"},   {"ss.kernel_latency", "2 GB", "unit"}};
+    static const char *const bad[][3] = {{"ss.nic.bandwidth", "25", "unit"},
+                                         {"ss.nic.bandwidth", "0GBps", "outside"},
+                                         {"ss.nic.latency", "2s", "outside"},
+                                         {"ss.sm_count", "0", "outside"},
+                                         {"ss.sm_cuont", "132", "unknown prop"},
+                                         {"sm_count", "132", "unknown prop"},
+                                         {"ss.hbm.efficiency", "1.5", ""},
+                                         {"ss.gpus_per_node", "4", "cannot be set"},
+                                         {"ss.card", "H100", "cannot be set"},
+                                         {"", "1", "unknown prop"},
+                                         {"ss.oversubscription", "x", "oversubscription"},
+                                         {"ss.kernel_latency", "2 GB", "unit"}};
     last = ss_platform_hash(p);
     for (size_t i = 0; i < SS_ARRAY_LEN(bad); i++) {
         memset(&e, 0, sizeof(e));
@@ -402,10 +409,11 @@ int main(void)
     CU_pSuite suite = CU_add_suite("platform", NULL, NULL);
     int good = suite && CU_add_test(suite, "shipped files", test_shipped) &&
                CU_add_test(suite, "all platforms", test_all) &&
-               CU_add_test(suite, "facts of the cards", test_facts) && CU_add_test(suite, "routes", test_routes) &&
-               CU_add_test(suite, "links", test_links) && CU_add_test(suite, "size", test_size) &&
-               CU_add_test(suite, "shared NICs", test_shared_nics) && CU_add_test(suite, "what-ifs", test_set) &&
-               CU_add_test(suite, "hash", test_hash) && CU_add_test(suite, "import of hwloc files", test_hwloc) &&
+               CU_add_test(suite, "facts of the cards", test_facts) &&
+               CU_add_test(suite, "routes", test_routes) && CU_add_test(suite, "links", test_links) &&
+               CU_add_test(suite, "size", test_size) && CU_add_test(suite, "shared NICs", test_shared_nics) &&
+               CU_add_test(suite, "what-ifs", test_set) && CU_add_test(suite, "hash", test_hash) &&
+               CU_add_test(suite, "import of hwloc files", test_hwloc) &&
                CU_add_test(suite, "damaged hwloc files", test_hwloc_damaged);
     if (good) {
         CU_basic_set_mode(CU_BRM_NORMAL);

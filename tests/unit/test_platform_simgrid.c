@@ -84,8 +84,8 @@ static void compare(const struct ss_platform *p)
             route_names(p, s, d, ours, sizeof(ours));
             route_names(asked, s, d, theirs, sizeof(theirs));
             if (strcmp(ours, theirs) != 0 && wrong++ == 0)
-                printf("\n  %s, %d nodes, %d to %d: %s instead of %s\n", ss_platform_name(p), ss_platform_nodes(p), s, d, ours,
-                       theirs);
+                printf("\n  %s, %d nodes, %d to %d: %s instead of %s\n", ss_platform_name(p),
+                       ss_platform_nodes(p), s, d, ours, theirs);
         }
     CU_ASSERT_EQUAL(wrong, 0);
     if (ss_platform_nodes(p) > 1) {
@@ -134,12 +134,17 @@ static void test_clusters(void)
           out);
     for (int i = 0; i < SS_PROP_CARD_COUNT; i++)
         fprintf(out, "<prop id=\"%s\" value=\"%s\"/>\n", ss_prop_def(i)->id,
-                ss_unit_format(ss_card_get(ss_platform_card(card), i), ss_prop_def(i)->unit, value, sizeof(value)));
+                ss_unit_format(ss_card_get(ss_platform_card(card), i), ss_prop_def(i)->unit, value,
+                               sizeof(value)));
     for (int n = 0; n < 2; n++)
-        fprintf(out, "<cluster id=\"c%d\" prefix=\"g%d-\" suffix=\"\" radical=\"0-3\" speed=\"1Tf\" bw=\"10GBps\" lat=\"1us\" "
-                     "bb_bw=\"40GBps\" bb_lat=\"2us\"><prop id=\"ss.node\" value=\"%d\"/></cluster>\n", n, n, n);
+        fprintf(out,
+                "<cluster id=\"c%d\" prefix=\"g%d-\" suffix=\"\" radical=\"0-3\" speed=\"1Tf\" bw=\"10GBps\" "
+                "lat=\"1us\" "
+                "bb_bw=\"40GBps\" bb_lat=\"2us\"><prop id=\"ss.node\" value=\"%d\"/></cluster>\n",
+                n, n, n);
     fputs("<link id=\"nic-wire\" bandwidth=\"20GBps\" latency=\"5us\"/>\n"
-          "<zoneRoute src=\"c0\" dst=\"c1\" gw_src=\"g0-c0_router\" gw_dst=\"g1-c1_router\"><link_ctn id=\"nic-wire\"/></zoneRoute>\n"
+          "<zoneRoute src=\"c0\" dst=\"c1\" gw_src=\"g0-c0_router\" gw_dst=\"g1-c1_router\"><link_ctn "
+          "id=\"nic-wire\"/></zoneRoute>\n"
           "</zone></platform>\n",
           out);
     fclose(out);
