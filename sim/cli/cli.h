@@ -16,10 +16,20 @@ enum cli_option {
     CLI_EXPANDED = 64,
     CLI_XML = 128,
     CLI_NODES = 256,
-    CLI_VALIDATE = 512
+    CLI_VALIDATE = 512,
+    CLI_PICTURES = 1024
 };
 
 #define CLI_MAX_SETS 64
+
+#define CLI_NPICTURES 4
+
+/* --gantt, --trace, --memory, --report, in this order; "" = not wanted */
+struct cli_pictures {
+    char path[CLI_NPICTURES][1024];
+    double window[2]; /* s; 0, 0 = all */
+    int color;        /* enum ss_picture_color */
+};
 
 struct cli_flags {
     int accepted; /* of enum cli_option */
@@ -30,6 +40,7 @@ struct cli_flags {
     char output[1024]; /* "" = stdout */
     int update;        /* CLI_VALIDATE: this and the next three */
     char csv[1024], svg[1024], against[1024];
+    struct cli_pictures pictures;
     int nsets;
     struct {
         char id[64], value[64];
@@ -68,6 +79,26 @@ int cli_has_word(int argc, char *const *argv, const char *word);
 double cli_wall_s(void);
 /* 1 when text on stdout may be coloured. */
 int cli_color(const struct cli_flags *flags);
+
+/* Their lines in the help of a subcommand. */
+#define CLI_HELP_PICTURES                                                                             \
+    "  --report FILE.html        one page with everything: answer, timeline, memory, network, inputs\n" \
+    "  --gantt FILE.svg          who computes, sends and waits when\n"                               \
+    "  --memory FILE.svg         memory over time, stage by stage\n"                                 \
+    "  --trace FILE.json[.gz]    for Perfetto and chrome://tracing\n"                                \
+    "  --window 0s:2s            draws only this part of the iteration\n"                            \
+    "  --color-by phase|microbatch   boxes of the Gantt chart (phase)\n"
+
+/* Reads one option of CLI_PICTURES. */
+int cli_picture_set(struct cli_pictures *p, const char *name, const char *value, struct ss_error *err);
+/* Draws what the flags ask for; run and report may be NULL. A failure leaves no file. */
+int cli_pictures_make(const struct cli_flags *flags, const struct ss_program *program,
+                      const struct ss_timeline *timeline, const struct ss_run *run,
+                      const struct ss_report_options *report, struct ss_error *err);
+/* As ss_output_begin, commit and abort; an interrupt removes what is unfinished. */
+int cli_output_begin(const char *path, struct ss_output **out, FILE **stream, struct ss_error *err);
+int cli_output_commit(struct ss_output *o, struct ss_error *err);
+void cli_output_abort(struct ss_output *o);
 
 /* Each returns the exit status; argv[0] is the subcommand's first word after its name. */
 int cmd_run(int argc, char **argv);

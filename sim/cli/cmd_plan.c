@@ -28,16 +28,16 @@ static int report(const struct ss_run *run, const struct cli_inputs *in, const s
         .json = flags->json, .color = cli_color(flags), .wall_s = -1, .notes = &in->notes};
     struct ss_output *output;
     FILE *stream;
-    int rc = ss_output_begin(flags->output, &output, &stream, err);
+    int rc = cli_output_begin(flags->output, &output, &stream, err);
 
     if (rc)
         return rc;
     rc = ss_report_plan(run, &opt, stream, err);
     if (rc) {
-        ss_output_abort(output);
+        cli_output_abort(output);
         return rc;
     }
-    return ss_output_commit(output, err);
+    return cli_output_commit(output, err);
 }
 
 int cmd_plan(int argc, char **argv)

@@ -27,16 +27,16 @@ static int write_platform(const struct ss_platform *p, const struct cli_flags *f
 {
     struct ss_output *output;
     FILE *stream;
-    int rc = ss_output_begin(flags->output, &output, &stream, err);
+    int rc = cli_output_begin(flags->output, &output, &stream, err);
 
     if (rc)
         return rc;
     rc = xml ? ss_platform_write(p, stream, err) : ss_report_platform(p, flags->json, stream, err);
     if (rc) {
-        ss_output_abort(output);
+        cli_output_abort(output);
         return rc;
     }
-    return ss_output_commit(output, err);
+    return cli_output_commit(output, err);
 }
 
 static int do_show(int argc, char **argv, struct ss_error *err)

@@ -6,7 +6,7 @@
 
 const char cli_help_program[] =
     "usage: stepsim program write JOB-OPTION... [--expanded] [-o FILE]\n"
-    "       stepsim program read FILE [--engine simgrid|native] [--json] [--timing] [-o FILE]\n"
+    "       stepsim program read FILE [--engine simgrid|native] [--json] [--timing] [-o FILE] [PICTURE...]\n"
     "       stepsim program check FILE\n"
     "\n"
     "The program is the body of one iteration: for each class of equal ranks its computations,\n"
@@ -20,6 +20,8 @@ const char cli_help_program[] =
     "\n"
     "  --expanded   every event of every class, without templates\n"
     "  --engine     which kernel replays it (native)\n"
+    "\n"
+    "pictures of \"read\" (docs/pictures.md):\n" CLI_HELP_PICTURES
     "\n"
     "example:\n"
     "  stepsim program write --platform h800 --nodes 1 --model llama3.1-8b --bf16 --tp 4 --pp 2 \\\n"
@@ -37,16 +39,16 @@ static int write_program(const struct ss_program *program, const struct cli_flag
 {
     struct ss_output *output;
     FILE *stream;
-    int rc = ss_output_begin(flags->output, &output, &stream, err);
+    int rc = cli_output_begin(flags->output, &output, &stream, err);
 
     if (rc)
         return rc;
     rc = ss_program_write(program, flags->expanded, stream, err);
     if (rc) {
-        ss_output_abort(output);
+        cli_output_abort(output);
         return rc;
     }
-    return ss_output_commit(output, err);
+    return cli_output_commit(output, err);
 }
 
 static int do_write(int argc, char **argv, struct ss_error *err)
@@ -79,15 +81,17 @@ static int replay(const struct ss_program *program, const struct cli_flags *flag
 
     if (rc)
         return rc;
-    rc = ss_output_begin(flags->output, &output, &stream, err);
+    rc = cli_pictures_make(flags, program, timeline, NULL, NULL, err);
+    if (!rc)
+        rc = cli_output_begin(flags->output, &output, &stream, err);
     if (!rc) {
         if (flags->timing)
             opt.wall_s = cli_wall_s();
         rc = ss_report_timeline(program, timeline, flags->engine, &opt, stream, err);
         if (rc)
-            ss_output_abort(output);
+            cli_output_abort(output);
         else
-            rc = ss_output_commit(output, err);
+            rc = cli_output_commit(output, err);
     }
     ss_timeline_free(timeline);
     return rc;
@@ -109,7 +113,7 @@ static int do_read(int argc, char **argv, struct ss_error *err)
     struct cli_flags flags;
     int rc;
 
-    cli_flags_init(&flags, CLI_JSON | CLI_TIMING | CLI_ENGINE | CLI_OUTPUT, SS_ENGINE_NATIVE);
+    cli_flags_init(&flags, CLI_JSON | CLI_TIMING | CLI_ENGINE | CLI_OUTPUT | CLI_PICTURES, SS_ENGINE_NATIVE);
     rc = one_file(&flags, argc, argv, err);
     if (!rc)
         rc = ss_program_read(argv[0], &program, err);

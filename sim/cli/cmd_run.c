@@ -30,6 +30,8 @@ const char cli_help_run[] =
     "  --timing                  adds the wall-clock time of the prediction\n"
     "  --output FILE             writes there instead of stdout\n"
     "\n"
+    "pictures (docs/pictures.md):\n" CLI_HELP_PICTURES
+    "\n"
     "exit status: 0 fits, 1 out of memory or deadlock, 2 usage, 3 bad input or a configuration that\n"
     "the framework refuses, 4 outside --tolerance\n"
     "\n"
@@ -53,16 +55,18 @@ static int report(const struct ss_run *run, const struct cli_inputs *in, const s
     };
     struct ss_output *output;
     FILE *stream;
-    int rc = ss_output_begin(flags->output, &output, &stream, err);
+    int rc = cli_output_begin(flags->output, &output, &stream, err);
 
     if (rc)
         return rc;
-    rc = ss_report_run(run, &opt, stream, err);
+    rc = cli_pictures_make(flags, run->program, run->timeline, run, &opt, err);
+    if (!rc)
+        rc = ss_report_run(run, &opt, stream, err);
     if (rc) {
-        ss_output_abort(output);
+        cli_output_abort(output);
         return rc;
     }
-    return ss_output_commit(output, err);
+    return cli_output_commit(output, err);
 }
 
 static int outside(const char *what, double predicted, double measured, double tolerance)
@@ -98,7 +102,7 @@ int cmd_run(int argc, char **argv)
     struct ss_run run;
     struct ss_fix fixes[3];
 
-    cli_flags_init(&flags, CLI_JSON | CLI_TIMING | CLI_ENGINE | CLI_TOLERANCE | CLI_SET | CLI_OUTPUT,
+    cli_flags_init(&flags, CLI_JSON | CLI_TIMING | CLI_ENGINE | CLI_TOLERANCE | CLI_SET | CLI_OUTPUT | CLI_PICTURES,
                    SS_ENGINE_SIMGRID);
     rc = cli_inputs_load(&in, &flags, argc, argv, &err);
     if (rc)

@@ -46,16 +46,16 @@ static int write_to(const struct ss_validation *v, const char *path, writer writ
 {
     struct ss_output *output;
     FILE *stream;
-    int rc = ss_output_begin(path, &output, &stream, err);
+    int rc = cli_output_begin(path, &output, &stream, err);
 
     if (rc)
         return rc;
     rc = write(v, stream, err);
     if (rc) {
-        ss_output_abort(output);
+        cli_output_abort(output);
         return rc;
     }
-    return ss_output_commit(output, err);
+    return cli_output_commit(output, err);
 }
 
 static int write_all(const struct ss_validation *v, const struct cli_flags *flags, struct ss_error *err)
@@ -77,16 +77,16 @@ static int compare(const struct ss_validation *v, const struct cli_flags *flags,
 {
     struct ss_output *output;
     FILE *stream;
-    int rc = ss_output_begin(flags->output, &output, &stream, err);
+    int rc = cli_output_begin(flags->output, &output, &stream, err);
 
     if (rc)
         return rc;
     rc = ss_validation_compare(v, flags->against, stream, moved, err);
     if (rc) {
-        ss_output_abort(output);
+        cli_output_abort(output);
         return rc;
     }
-    rc = ss_output_commit(output, err);
+    rc = cli_output_commit(output, err);
     if (!rc && *moved)
         fprintf(stderr, "stepsim: %d predictions differ from %s; \"stepsim validate --update\" writes it anew\n", *moved,
                 flags->against);

@@ -20,6 +20,8 @@ static const struct {
     {"--set", CLI_SET, 1},     {"--output", CLI_OUTPUT, 1}, {"-o", CLI_OUTPUT, 1},
     {"--nodes", CLI_NODES, 1}, {"--update", CLI_VALIDATE, 0}, {"--csv", CLI_VALIDATE, 1},
     {"--svg", CLI_VALIDATE, 1}, {"--against", CLI_VALIDATE, 1},
+    {"--gantt", CLI_PICTURES, 1}, {"--trace", CLI_PICTURES, 1}, {"--memory", CLI_PICTURES, 1},
+    {"--report", CLI_PICTURES, 1}, {"--window", CLI_PICTURES, 1}, {"--color-by", CLI_PICTURES, 1},
 };
 #define NTABLE (sizeof table / sizeof table[0])
 
@@ -140,12 +142,14 @@ static int set_path(char *out, size_t size, const char *name, const char *value,
     return SS_OK;
 }
 
-static int apply(struct cli_flags *f, const char *name, const char *value, struct ss_error *err)
+static int apply(struct cli_flags *f, int option, const char *name, const char *value, struct ss_error *err)
 {
     double number;
     int rc = SS_OK;
 
-    if (!strcmp(name, "--json"))
+    if (option == CLI_PICTURES)
+        rc = cli_picture_set(&f->pictures, name, value, err);
+    else if (!strcmp(name, "--json"))
         f->json = 1;
     else if (!strcmp(name, "--timing"))
         f->timing = 1;
@@ -209,12 +213,12 @@ int cli_flag(void *ctx, int argc, char *const *argv, struct ss_error *err)
         if (!table[i].takes_value && equal)
             return cli_usage(err, "", "%s takes no value", word);
         if (!table[i].takes_value) {
-            int bad = apply(f, word, "", err);
+            int bad = apply(f, table[i].option, word, "", err);
             return bad ? bad : 1;
         }
         if (!equal && argc < 2)
             return cli_usage(err, "", "%s needs a value", word);
-        int rc = apply(f, word, equal ? equal + 1 : argv[1], err);
+        int rc = apply(f, table[i].option, word, equal ? equal + 1 : argv[1], err);
         return rc ? rc : equal ? 1 : 2;
     }
     return near_miss(f, word, err);

@@ -1,10 +1,160 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "base/base.h"
+/* One replay feeds all pictures: the trace is written on the way, the others from what was recorded. */
 #include "stepsim/pictures.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#include "report/common.h"
+#include "report/html.h"
+#include "report/trace.h"
+
+#define BINS 1500
+#define BOXES 300000.0
+
+struct album {
+    const struct ss_program *program;
+    const struct ss_timeline *timeline;
+    const struct ss_picture_request *request;
+    double start, end;
+    struct ss_record_book book;
+    struct ss_bins bins;
+    struct ss_trace *trace;
+    double told; /* share that the caller was last told */
+};
+
+static void tell(struct album *a, double time)
+{
+    double share = a->timeline->iteration_s > 0 ? time / a->timeline->iteration_s : 1;
+
+    if (share < a->told + 0.01)
+        return;
+    a->told = share;
+    a->request->progress(a->request->progress_ctx, share < 1 ? share : 1);
+}
+
+static void on_span(void *ctx, int cls, int slot, int event, double start, double busy_from, double end)
+{
+    (void)cls, (void)slot, (void)event, (void)start, (void)busy_from;
+    tell(ctx, end);
+}
+
+static void on_transfer(void *ctx, int channel, int collective, double start, double end, double bytes)
+{
+    struct album *a = ctx;
+
+    ss_bins_transfer(&a->bins, channel, collective, start, end, bytes);
+}
+
+static void on_memory(void *ctx, int cls, int slot, int event, double time, int mem, double bytes)
+{
+    struct album *a = ctx;
+
+    (void)slot, (void)event;
+    ss_bins_memory(&a->bins, cls, time, mem, bytes);
+}
+
+static int replay(struct album *a, int engine, struct ss_error *err)
+{
+    const struct ss_picture_request *r = a->request;
+    struct ss_observer observers[3];
+    int n = 0, rc;
+
+    observers[n++] = (struct ss_observer){a, r->progress ? on_span : NULL, on_transfer, on_memory};
+    if (r->gantt || r->report)
+        observers[n++] = ss_book_observer(&a->book);
+    if (r->trace && ss_trace_begin(a->program, a->start, a->end, r->trace, &a->trace, &observers[n++]))
+        return ss_fail(err, SS_ERR_NOMEM, NULL, 0, "out of memory for the trace");
+    rc = ss_replay(a->program, engine, observers, n, NULL, err);
+    if (rc)
+        return rc;
+    ss_bins_end(&a->bins);
+    if (a->book.failed || (a->trace && ss_trace_failed(a->trace)))
+        return ss_fail(err, SS_ERR_NOMEM, NULL, 0, "out of memory for the pictures of %s", a->program->name);
+    return SS_OK;
+}
+
+/* Bytes of a class beside its tensors, as the result counts them. */
+static void fill_extra(const struct album *a, struct ss_memory_extra *extra)
+{
+    const struct ss_run *run = a->request->run;
+    double share =
+        run && run->plan ? run->plan->stack->fragmentation : a->program->memory_overhead_factor - 1;
+
+    extra->capacity = run && run->result ? run->result->capacity : 0;
+    for (int c = 0; c < a->program->nclasses; c++) {
+        double dynamic = 0;
+        for (int m = 0; m < SS_MEM_COUNT; m++)
+            dynamic += a->timeline->dynamic_peak[c][m];
+        extra->overhead[c] = dynamic * fmax(share, 0);
+        if (run && run->plan && c < run->plan->nclasses)
+            extra->overhead[c] += ss_plan_overhead_bytes(run->plan, c);
+    }
+}
+
+static int draw(struct album *a, int engine, const struct ss_memory_extra *extra, struct ss_error *err)
+{
+    const struct ss_picture_request *r = a->request;
+    FILE *const written[] = {r->gantt, r->memory, r->report, r->trace};
+    int rc = SS_OK;
+
+    if (r->trace)
+        ss_trace_end(a->trace, &a->bins, a->timeline->iteration_s);
+    if (r->gantt)
+        ss_svg_gantt(&a->book, a->timeline, r->color, r->gantt);
+    if (r->memory)
+        ss_svg_memory(&a->bins, a->timeline, extra, r->memory);
+    if (r->report) {
+        struct ss_page page = {a->program, a->timeline, r->run, r->options, &a->book,
+                               &a->bins,   extra,       engine, r->report};
+        rc = ss_html_page(&page, err);
+    }
+    for (size_t i = 0; !rc && i < SS_ARRAY_LEN(written); i++)
+        if (written[i])
+            rc = ss_report_done(written[i], err);
+    return rc;
+}
+
+static void set_window(struct album *a)
+{
+    const struct ss_picture_request *r = a->request;
+
+    a->start = 0;
+    a->end = a->timeline->iteration_s;
+    if (r->window_end > r->window_start) {
+        a->start = fmax(0, fmin(r->window_start, a->end));
+        a->end = fmin(r->window_end, a->end);
+    }
+}
 
 int ss_pictures_draw(const struct ss_program *program, const struct ss_timeline *timeline, int engine,
                      const struct ss_picture_request *request, struct ss_error *err)
 {
-    (void)program, (void)timeline, (void)engine, (void)request;
-    return ss_fail(err, SS_ERR_UNSUPPORTED, NULL, 0, "no pictures yet");
+    struct album a = {.program = program, .timeline = timeline, .request = request};
+    struct ss_memory_extra extra = {0};
+    int rc;
+
+    set_window(&a);
+    if (request->window_end > request->window_start && !(a.end > a.start))
+        return ss_fail(err, SS_ERR_USAGE, NULL, 0,
+                       "the window begins at %.6g s, behind the iteration's end at %.6g s",
+                       request->window_start, timeline->iteration_s);
+    rc = ss_bins_init(&a.bins, program, a.start, a.end, BINS);
+    if (!rc)
+        rc = ss_book_init(&a.book, program, a.start, a.end, timeline->iteration_s, BOXES);
+    if (!rc && !(extra.overhead = ss_calloc((size_t)program->nclasses + 1, sizeof *extra.overhead)))
+        rc = SS_ERR_NOMEM;
+    if (rc) {
+        rc = ss_fail(err, rc, NULL, 0, "out of memory for the pictures of %s", program->name);
+    } else {
+        fill_extra(&a, &extra);
+        rc = replay(&a, engine, err);
+        if (!rc)
+            rc = draw(&a, engine, &extra, err);
+    }
+    free(extra.overhead);
+    ss_trace_free(a.trace);
+    ss_book_free(&a.book);
+    ss_bins_free(&a.bins);
+    return rc;
 }

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef SS_REPORT_HTML_H
+#define SS_REPORT_HTML_H
+
+#include "report/svg.h"
+
+/* All that the page is made of. */
+struct ss_page {
+    const struct ss_program *program;
+    const struct ss_timeline *timeline;
+    const struct ss_run *run; /* may be NULL */
+    const struct ss_report_options *options; /* may be NULL */
+    const struct ss_record_book *book;
+    const struct ss_bins *bins;
+    const struct ss_memory_extra *extra;
+    int engine;
+    FILE *out;
+};
+int ss_html_page(const struct ss_page *page, struct ss_error *err);
+
+/* ---- its parts ---- */
+int ss_html_answer(const struct ss_page *page);
+void ss_html_breakdown(const struct ss_page *page);
+void ss_html_memory(const struct ss_page *page);
+void ss_html_network(const struct ss_page *page);
+int ss_html_inputs(const struct ss_page *page);
+/* The numbers that the scripts draw, as a JSON script element. */
+void ss_html_data(const struct ss_page *page);
+
+#endif

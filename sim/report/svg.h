@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the SVG pictures share: colours, text, axes. */
+#ifndef SS_REPORT_SVG_H
+#define SS_REPORT_SVG_H
+
+#include "report/bins.h"
+#include "report/record.h"
+#include "stepsim/pictures.h"
+
+#define SS_MICROBATCH_COLORS 10
+
+/* Opens the document: a title and description for screen readers, the style sheet in light and dark. */
+void ss_svg_begin(FILE *out, double width, double height, const char *title, const char *description);
+void ss_svg_end(FILE *out);
+/* A colour as "#rrggbb": of a phase (-1: outside the schedule), lighter with the chunk. */
+const char *ss_color_phase(int phase, int chunk, int chunks, char buf[8]);
+const char *ss_color_microbatch(int microbatch, int backward, char buf[8]);
+const char *ss_color_label(int label);
+const char *ss_color_memory(int mem);
+/* 1: black text reads better on it than white. */
+int ss_color_light(const char *hex);
+/* Time axis below y: ticks at round times, grid lines up to `top`. */
+void ss_svg_time_axis(FILE *out, double x, double y, double width, double top, double start, double end);
+/* Step between round values so that about `most` fit. */
+double ss_round_step(double range, int most);
+/* "12.5 ms", with the decimals that a step of this size needs. */
+const char *ss_axis_time(double time, double step, char *buf, size_t size);
+void ss_svg_text(FILE *out, double x, double y, const char *class_name, const char *text);
+/* A coordinate with two decimals at most. */
+void ss_svg_number(FILE *out, double value);
+
+/* ---- one file each ---- */
+void ss_svg_gantt(const struct ss_record_book *book, const struct ss_timeline *t, int color, FILE *out);
+/* capacity: bytes, 0 = not known. overhead: [class] bytes beside the tensors. */
+struct ss_memory_extra {
+    double capacity;
+    double *overhead;
+};
+void ss_svg_memory(const struct ss_bins *bins, const struct ss_timeline *t,
+                   const struct ss_memory_extra *extra, FILE *out);
+
+#endif

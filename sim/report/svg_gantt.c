@@ -1,0 +1,363 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The Gantt chart: a row a class with its computation, and below it thin lanes for its sends and collectives. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/base.h"
+#include "report/names.h"
+#include "report/svg.h"
+
+#define LEFT 128.0
+#define RIGHT 64.0
+#define TOP 78.0
+#define ROW 24.0 /* height of a compute lane */
+#define THIN 7.0 /* of a communication lane */
+#define GAP 10.0
+#define BOX_FOR_TEXT 15.0 /* width that a typical box should have */
+#define SMALLEST 3.0      /* narrower neighbours are drawn as one */
+#define WIDEST 6000.0
+#define OVERVIEW 1800.0 /* where boxes would be too narrow to tell apart even then */
+#define NARROWEST 900.0
+
+struct chart {
+    const struct ss_record_book *book;
+    const struct ss_timeline *timeline;
+    FILE *out;
+    int color, chunks;
+    double width, height, start, end;
+};
+
+static int compare_double(const void *a, const void *b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+
+    return (x > y) - (x < y);
+}
+
+/* Length that most computations of the schedule have: half of them are longer. */
+static double typical_box(const struct ss_record_book *b)
+{
+    size_t n = 0, cap = 0;
+    double *length = NULL, median = 0;
+
+    for (int l = 0; l < b->nlanes; l++)
+        for (size_t i = 0; b->lanes[l].kind == SS_LANE_COMPUTE && i < b->lanes[l].n; i++) {
+            const struct ss_box *box = &b->lanes[l].boxes[i];
+            if (box->kind != SS_BOX_RUN || b->program->classes[b->lanes[l].cls].slots[box->slot].phase < 0)
+                continue;
+            if (ss_grow(&length, &cap, n + 1, sizeof *length))
+                break;
+            length[n++] = box->end - box->start;
+        }
+    if (n) {
+        qsort(length, n, sizeof *length, compare_double);
+        median = length[n / 4];
+    }
+    free(length);
+    return median;
+}
+
+static double lane_height(const struct ss_lane *lane)
+{
+    return lane->kind == SS_LANE_COMPUTE ? ROW : THIN;
+}
+
+/* Lanes that nothing used are not drawn. */
+static int drawn(const struct ss_lane *lane)
+{
+    return lane->kind == SS_LANE_COMPUTE || lane->n > 0;
+}
+
+static double chart_height(const struct ss_record_book *b)
+{
+    double y = TOP;
+
+    for (int l = 0; l < b->nlanes; l++)
+        y += drawn(&b->lanes[l]) ? lane_height(&b->lanes[l]) + 1 : 0;
+    return y + GAP * b->program->nclasses + 34;
+}
+
+static int most_chunks(const struct ss_program *p)
+{
+    int most = 1;
+
+    for (int c = 0; c < p->nclasses; c++)
+        for (int s = 0; s < p->classes[c].nslots; s++)
+            if (p->classes[c].slots[s].chunk >= most)
+                most = p->classes[c].slots[s].chunk + 1;
+    return most;
+}
+
+static double x_of(const struct chart *k, double time)
+{
+    double share = (time - k->start) / (k->end - k->start);
+
+    return LEFT + k->width * (share < 0 ? 0 : share > 1 ? 1 : share);
+}
+
+static const char *box_color(const struct chart *k, const struct ss_lane *lane, const struct ss_box *box,
+                             char buf[8])
+{
+    const struct ss_program *p = k->book->program;
+    const struct ss_program_slot *s = box->slot < 0 ? NULL : &p->classes[lane->cls].slots[box->slot];
+
+    if (box->kind == SS_BOX_WAIT || box->kind == SS_BOX_COLLECTIVE)
+        return ss_color_label(box->label);
+    if (!s || (box->kind == SS_BOX_RUN && box->mixed))
+        return "#4a7d8c";
+    if (box->kind == SS_BOX_SEND && s->phase < 0)
+        return ss_color_label(SS_LABEL_PP);
+    if (k->color == SS_COLOR_MICROBATCH && s->phase >= 0 && s->microbatch >= 0)
+        return ss_color_microbatch(s->microbatch, s->phase != SS_PHASE_F, buf);
+    return ss_color_phase(s->phase, s->chunk, k->chunks, buf);
+}
+
+static void put_tip(const struct chart *k, const struct ss_lane *lane, const struct ss_box *box)
+{
+    const struct ss_program *p = k->book->program;
+    char name[96] = "";
+    double step = (box->end - box->start) / 100;
+
+    if (box->slot >= 0)
+        ss_slot_name(p, lane->cls, box->slot, name, sizeof name);
+    fputs("<title>", k->out);
+    if (box->kind == SS_BOX_COLLECTIVE)
+        ss_xml_escape(k->out, p->collectives[box->index].name);
+    else
+        ss_xml_escape(k->out, name);
+    if (box->count > 1)
+        fprintf(k->out, " and %d more", box->count - 1);
+    if (box->kind == SS_BOX_WAIT)
+        fprintf(k->out, ", waits for %s", ss_label_name(box->label));
+    if (box->kind == SS_BOX_SEND) {
+        fputs(" to ", k->out);
+        ss_xml_escape(k->out, p->classes[p->channels[box->index].to].name);
+    }
+    if (box->kind >= SS_BOX_SEND)
+        fprintf(k->out, ", %.4g MB", box->bytes / 1e6);
+    fprintf(k->out, "\n%s", ss_axis_time(box->start, step, name, sizeof name));
+    fprintf(k->out, " to %s", ss_axis_time(box->end, step, name, sizeof name));
+    fprintf(k->out, ", %s</title>", ss_axis_time(box->end - box->start, step, name, sizeof name));
+}
+
+static void put_data(const struct chart *k, const struct ss_lane *lane, const struct ss_box *box)
+{
+    const struct ss_program_slot *s = &k->book->program->classes[lane->cls].slots[box->slot];
+
+    fprintf(k->out, " data-op=\"%s\" data-mb=\"%d\" data-chunk=\"%d\" data-start=\"", ss_phase_name(s->phase),
+            s->microbatch, s->chunk);
+    ss_put_number(box->start, 9, k->out);
+    fputs("\" data-end=\"", k->out);
+    ss_put_number(box->end, 9, k->out);
+    fputc('"', k->out);
+}
+
+static void put_label(const struct chart *k, const struct ss_lane *lane, const struct ss_box *box, double x,
+                      double width, double y, const char *fill)
+{
+    const struct ss_program_slot *s = &k->book->program->classes[lane->cls].slots[box->slot];
+    char text[24];
+
+    if (box->kind != SS_BOX_RUN || box->count > 1 || s->phase < 0)
+        return;
+    snprintf(text, sizeof text, "%d", s->microbatch);
+    if (width >= 6.2 * (double)strlen(text) + 1)
+        ss_svg_text(k->out, x + width / 2, y + ROW / 2 + 3.5, ss_color_light(fill) ? "n k" : "n w", text);
+}
+
+static void put_box(const struct chart *k, const struct ss_lane *lane, const struct ss_box *box, double y)
+{
+    double x = x_of(k, box->start), width = fmax(x_of(k, box->end) - x, 0.3), h = lane_height(lane);
+    char buf[8];
+    const char *fill = box_color(k, lane, box, buf);
+
+    if (box->kind == SS_BOX_WAIT) { /* shallower, so that waiting does not look like work */
+        y += 6;
+        h -= 12;
+    }
+    fputs("<rect class=\"b\" x=\"", k->out);
+    ss_svg_number(k->out, x);
+    fputs("\" y=\"", k->out);
+    ss_svg_number(k->out, y);
+    fputs("\" width=\"", k->out);
+    ss_svg_number(k->out, width);
+    fprintf(k->out, "\" height=\"%.0f\" fill=\"%s\"", h, fill);
+    if (box->count > 1) /* the share of it that is not idle */
+        fprintf(k->out, " fill-opacity=\"%.2f\"", fmax(0.3, fmin(1, box->busy / (box->end - box->start))));
+    if (box->kind == SS_BOX_RUN && box->count == 1 &&
+        k->book->program->classes[lane->cls].slots[box->slot].phase >= 0)
+        put_data(k, lane, box);
+    fputc('>', k->out);
+    put_tip(k, lane, box);
+    fputs("</rect>\n", k->out);
+    if (box->kind == SS_BOX_RUN)
+        put_label(k, lane, box, x, width, y, fill);
+}
+
+/* Neighbours too narrow to see are drawn as one. */
+static void put_boxes(const struct chart *k, const struct ss_lane *lane, double y)
+{
+    double smallest = SMALLEST / k->width * (k->end - k->start);
+
+    for (size_t i = 0; i < lane->n;) {
+        struct ss_box box = lane->boxes[i++];
+        while (i < lane->n && lane->boxes[i].kind == box.kind && lane->boxes[i].end - box.start < smallest) {
+            const struct ss_box *next = &lane->boxes[i++];
+            const struct ss_program_slot *slots = k->book->program->classes[lane->cls].slots;
+            if (box.kind == SS_BOX_RUN)
+                box.mixed |= next->mixed | (slots[box.slot].phase != slots[next->slot].phase);
+            box.count += next->count;
+            box.bytes += next->bytes;
+            box.busy += next->busy;
+            box.end = next->end;
+        }
+        put_box(k, lane, &box, y);
+    }
+}
+
+static void put_track(const struct chart *k, double y, double height)
+{
+    fprintf(k->out, "<rect class=\"track\" x=\"%.0f\" y=\"%.0f\" width=\"%.0f\" height=\"%.0f\"/>\n", LEFT, y,
+            k->width, height);
+}
+
+static const char *lane_name(const struct chart *k, const struct ss_lane *lane, char *buf, size_t size)
+{
+    const struct ss_program *p = k->book->program;
+
+    if (lane->kind == SS_LANE_SEND)
+        snprintf(buf, size, "to %.17s", p->classes[p->channels[lane->index].to].name);
+    else
+        snprintf(buf, size, lane->index ? "collectives %d" : "collectives", lane->index);
+    return buf;
+}
+
+static double busy_share(const struct ss_timeline *t, int cls)
+{
+    const double *s = t->spent[cls];
+    double busy = s[SS_LABEL_COMPUTE] + s[SS_LABEL_RECOMPUTE] + s[SS_LABEL_OPTIMIZER];
+
+    return t->iteration_s > 0 ? busy / t->iteration_s : 0;
+}
+
+static double put_class(const struct chart *k, int cls, double y)
+{
+    const struct ss_record_book *b = k->book;
+    char text[64];
+
+    fprintf(k->out, "<g data-class=\"");
+    ss_xml_escape(k->out, b->program->classes[cls].name);
+    fputs("\">\n", k->out);
+    snprintf(text, sizeof text, "%.18s", b->program->classes[cls].name);
+    ss_svg_text(k->out, LEFT - 8, y + ROW / 2 + 4, "end", text);
+    snprintf(text, sizeof text, "%.1f %%", 100 * busy_share(k->timeline, cls));
+    ss_svg_text(k->out, LEFT + k->width + 8, y + ROW / 2 + 4, "small muted", text);
+    for (int l = b->first_lane[cls]; l < b->first_lane[cls + 1]; l++) {
+        const struct ss_lane *lane = &b->lanes[l];
+        if (!drawn(lane))
+            continue;
+        if (lane->kind == SS_LANE_COMPUTE)
+            put_track(k, y, ROW);
+        else {
+            fprintf(k->out, "<text x=\"%.0f\" y=\"%.0f\" class=\"muted end\" style=\"font-size:8px\">",
+                    LEFT - 8, y + 6);
+            ss_xml_escape(k->out, lane_name(k, lane, text, sizeof text));
+            fputs("</text>\n", k->out);
+        }
+        put_boxes(k, lane, y);
+        y += lane_height(lane) + 1;
+    }
+    fputs("</g>\n", k->out);
+    return y + GAP;
+}
+
+static double put_key(FILE *out, double x, const char *fill, const char *text)
+{
+    fprintf(out, "<rect x=\"%.0f\" y=\"46\" width=\"14\" height=\"12\" rx=\"2\" fill=\"%s\"/>", x, fill);
+    ss_svg_text(out, x + 19, 56, "small", text);
+    return x + 34 + 6.4 * (double)strlen(text);
+}
+
+/* Phases and labels that occur, in the order of their enums. */
+static void put_legend(const struct chart *k)
+{
+    static const char *const phases[] = {"forward", "backward", "input gradient", "weight gradient",
+                                         "forward + backward"};
+    const struct ss_record_book *b = k->book;
+    unsigned phase = 0, label = 0;
+    double x = LEFT;
+    char buf[8], text[48];
+
+    for (int l = 0; l < b->nlanes; l++)
+        for (size_t i = 0; i < b->lanes[l].n; i++) {
+            const struct ss_box *box = &b->lanes[l].boxes[i];
+            if (box->kind == SS_BOX_RUN)
+                phase |= 1u << (b->program->classes[b->lanes[l].cls].slots[box->slot].phase + 1);
+            else if (box->kind != SS_BOX_SEND)
+                label |= 1u << box->label;
+        }
+    for (int i = 0; i < SS_PHASE_COUNT && k->color == SS_COLOR_PHASE; i++)
+        if (phase & 2u << i)
+            x = put_key(k->out, x, ss_color_phase(i, 0, k->chunks, buf), phases[i]);
+    if (k->color == SS_COLOR_PHASE && k->chunks > 1) {
+        snprintf(text, sizeof text, "lighter: chunk 1 to %d", k->chunks - 1);
+        x = put_key(k->out, x, ss_color_phase(SS_PHASE_F, k->chunks - 1, k->chunks, buf), text);
+    }
+    if (k->color == SS_COLOR_MICROBATCH)
+        x = put_key(k->out, x, ss_color_microbatch(0, 0, buf), "colour: microbatch, backward darker");
+    if (phase & 1)
+        x = put_key(k->out, x, ss_color_phase(-1, 0, 1, buf), "outside the schedule");
+    for (int i = 0; i < SS_LABEL_COUNT; i++)
+        if (label & 1u << i) {
+            snprintf(text, sizeof text,
+                     i >= SS_LABEL_TP && i <= SS_LABEL_PP ? "%s communication" : "waits: %s",
+                     ss_label_name(i));
+            x = put_key(k->out, x, ss_color_label(i), text);
+        }
+    put_key(k->out, x, "url(#idle)", "idle");
+}
+
+static void put_head(const struct chart *k)
+{
+    const struct ss_program *p = k->book->program;
+    char title[160], text[256], a[48], b[48];
+    double whole = k->timeline->iteration_s;
+    int part = k->start > 0 || k->end < whole;
+
+    snprintf(title, sizeof title, "%s: %s an iteration", p->name,
+             ss_axis_time(whole, whole / 1000, a, sizeof a));
+    snprintf(text, sizeof text,
+             "%s from %s to %s. %d rows, one for each class of equal ranks; at the right the share of the "
+             "iteration that its kernels run. Numbers are microbatches.",
+             part ? "A part," : "The whole iteration,",
+             ss_axis_time(k->start, (k->end - k->start) / 1000, a, sizeof a),
+             ss_axis_time(k->end, (k->end - k->start) / 1000, b, sizeof b), p->nclasses);
+    ss_svg_begin(k->out, LEFT + k->width + RIGHT, k->height, title, text);
+    ss_svg_text(k->out, 16, 26, "title", title);
+    if (part) {
+        snprintf(text, sizeof text, "window %s to %s", a, b);
+        ss_svg_text(k->out, LEFT + k->width, 26, "muted end", text);
+    }
+    ss_svg_text(k->out, LEFT + k->width + 8, 58, "small muted", "busy");
+}
+
+void ss_svg_gantt(const struct ss_record_book *book, const struct ss_timeline *t, int color, FILE *out)
+{
+    struct chart k = {book, t, out, color, most_chunks(book->program), 0, 0, book->start, book->end};
+    double typical = typical_box(book), y = TOP;
+
+    if (!(k.end > k.start))
+        k.end = k.start + 1e-9;
+    k.width = typical > 0 ? (k.end - k.start) / typical * BOX_FOR_TEXT : NARROWEST;
+    if (k.width > 4 * WIDEST)
+        k.width = OVERVIEW;
+    k.width = floor(fmin(fmax(k.width, NARROWEST), WIDEST));
+    k.height = chart_height(book);
+    put_head(&k);
+    put_legend(&k);
+    ss_svg_time_axis(out, LEFT, k.height - 30, k.width, TOP - 8, k.start, k.end);
+    for (int c = 0; c < book->program->nclasses; c++)
+        y = put_class(&k, c, y);
+    ss_svg_end(out);
+}
