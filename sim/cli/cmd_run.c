@@ -52,11 +52,17 @@ static int report(const struct ss_run *run, const struct cli_inputs *in, const s
         .nfixes = nfixes,
     };
     struct ss_output *output;
+    struct ss_band band;
     FILE *stream;
-    int rc = ss_output_begin(flags->output, &output, &stream, err);
+    int rc = ss_band_find(NULL, ss_platform_card(in->platform)->name, in->job.precision, run->plan->parameters,
+                          run->plan->world_size, &band, err);
 
+    if (!rc)
+        rc = ss_output_begin(flags->output, &output, &stream, err);
     if (rc)
         return rc;
+    opt.band_pct = band.pct;
+    opt.band_like = band.like;
     rc = ss_report_run(run, &opt, stream, err);
     if (rc) {
         ss_output_abort(output);
