@@ -54,14 +54,21 @@ static int report(const struct ss_run *run, const struct cli_inputs *in, const s
         .nfixes = nfixes,
     };
     struct ss_output *output;
+    struct ss_band band;
     FILE *stream;
-    int rc = cli_output_begin(flags->output, &output, &stream, err);
+    int rc = ss_band_find(NULL, ss_platform_card(in->platform)->name, in->job.precision, run->plan->parameters,
+                          run->plan->world_size, &band, err);
 
     if (rc)
         return rc;
+    opt.band_pct = band.pct;
+    opt.band_like = band.like;
     rc = cli_pictures_make(flags, run->program, run->timeline, run, &opt, err);
     if (!rc)
-        rc = ss_report_run(run, &opt, stream, err);
+        rc = cli_output_begin(flags->output, &output, &stream, err);
+    if (rc)
+        return rc;
+    rc = ss_report_run(run, &opt, stream, err);
     if (rc) {
         cli_output_abort(output);
         return rc;

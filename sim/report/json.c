@@ -2,6 +2,8 @@
 /* The documents of `run --json` and `plan --json`; docs/formats.md describes every key. */
 #include "report/json.h"
 
+#include <math.h>
+
 #include "report/common.h"
 
 static json_t *stage_memory(const struct ss_stage_result *s)
@@ -55,6 +57,8 @@ static void add_rates(json_t *o, const struct ss_result *r, const struct ss_repo
         ss_json_number(o, "measured_ms", 1e3 * opt->measured_s);
         ss_json_number(o, "error_pct", ss_report_error_pct(r->iteration_s, opt->measured_s));
     }
+    ss_json_number(o, "error_band_pct", opt->band_pct > 0 ? opt->band_pct : NAN);
+    ss_json_text(o, "error_band_like", opt->band_pct > 0 ? opt->band_like : "");
     ss_json_number(o, "tflops_per_gpu", r->tflops_per_gpu);
     ss_json_number(o, "tflops_causal_per_gpu", r->tflops_causal_per_gpu);
     ss_json_number(o, "mfu", r->mfu);

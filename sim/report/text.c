@@ -59,7 +59,10 @@ static void answer(const struct ss_result *r, const struct ss_report_options *op
 {
     char predicted[32], measured[32];
 
-    fprintf(out, "%s an iteration", ss_text_time(r->iteration_s, predicted, sizeof predicted));
+    fputs(ss_text_time(r->iteration_s, predicted, sizeof predicted), out);
+    if (opt->band_pct > 0)
+        fprintf(out, " +-%.*f %%", opt->band_pct < 10, opt->band_pct);
+    fputs(" an iteration", out);
     if (opt->measured_s > 0)
         fprintf(out, " (measured %s, %+.1f %%)", ss_text_time(opt->measured_s, measured, sizeof measured),
                 ss_report_error_pct(r->iteration_s, opt->measured_s));
@@ -225,6 +228,8 @@ int ss_text_run(const struct ss_run *run, const struct ss_report_options *opt, F
     }
     answer(r, opt, out);
     ss_text_job(run->plan, out);
+    if (opt->band_pct > 0)
+        fprintf(out, "expect +-%.1f %%: measured runs most like it were within that\n  (%s)\n", opt->band_pct, opt->band_like);
     if (!r->fits)
         misfit(r, opt, out);
     breakdown(r, out);

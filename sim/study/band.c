@@ -25,7 +25,7 @@ struct line {
 static int read_line(const struct ss_csv *csv, size_t row, struct line *out)
 {
 #define FIELD(name) ss_csv_field(csv, row, ss_csv_column(csv, name))
-    ss_copy(out->gpu, sizeof out->gpu, FIELD("gpu"));
+    ss_copy(out->gpu, sizeof out->gpu, FIELD("card"));
     ss_copy(out->precision, sizeof out->precision, FIELD("precision"));
     return ss_quality_counts(FIELD("quality")) && !strcmp(FIELD("outcome"), "ok") &&
            !strcmp(FIELD("predicted_outcome"), "ok") && !ss_parse_double(FIELD("parameters"), &out->parameters) &&
@@ -103,7 +103,7 @@ static int find_circle(const struct ss_csv *csv, const struct likeness *to, doub
 
 static int columns_are_there(const struct ss_csv *csv)
 {
-    static const char *const needed[] = {"gpu",        "gpus",    "precision",         "parameters",
+    static const char *const needed[] = {"card",       "gpus",    "precision",         "parameters",
                                          "quality",    "outcome", "predicted_outcome", "error_pct"};
 
     for (size_t i = 0; i < SS_ARRAY_LEN(needed); i++)

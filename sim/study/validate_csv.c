@@ -10,7 +10,7 @@
 #include "study/study_internal.h"
 
 static const char header[] =
-    "table,id,model,platform,stack,gpu,gpus,precision,parameters,quality,outcome,predicted_outcome,right,measured_ms,"
+    "table,id,model,platform,stack,card,gpus,precision,parameters,quality,outcome,predicted_outcome,right,measured_ms,"
     "predicted_ms,error_pct,memory_kind,measured_mib,predicted_mib,memory_error_pct\n";
 
 static void put(FILE *out, const char *text)
@@ -38,7 +38,7 @@ static void write_row(const struct ss_validation_row *r, FILE *out)
     put(out, r->model);
     put(out, r->platform);
     put(out, r->stack);
-    put(out, r->gpu);
+    put(out, r->card);
     fprintf(out, ",%d", r->gpus);
     put(out, r->precision);
     put_number(out, r->parameters > 0 ? r->parameters : NAN, "%.4g");
@@ -87,7 +87,7 @@ static const char *old_field(const struct compare *c, int row, const char *colum
     return ss_csv_field(c->old, (size_t)row, ss_csv_column(c->old, column));
 }
 
-/* Both have 6 digits, and the last may round either way on another machine. */
+/* The table has 6 digits, and the last may round either way on another machine. */
 static int differs(const char *old, double now, char *text, size_t size)
 {
     double was;
@@ -95,7 +95,7 @@ static int differs(const char *old, double now, char *text, size_t size)
     snprintf(text, size, "%.6g", now);
     if (!old[0] || ss_parse_double(old, &was))
         return now > 0;
-    return fabs(now - was) > 3e-6 * fabs(was);
+    return fabs(now - was) > 1.1e-5 * fabs(was);
 }
 
 static void compare_row(struct compare *c, const struct ss_validation_row *r)

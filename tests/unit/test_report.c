@@ -118,6 +118,8 @@ static void test_run_has_every_key(void)
                                        "iteration_ms",
                                        "measured_ms",
                                        "error_pct",
+                                       "error_band_pct",
+                                       "error_band_like",
                                        "tflops_per_gpu",
                                        "tflops_causal_per_gpu",
                                        "mfu",

@@ -20,6 +20,8 @@ struct ss_report_options {
     int color;                         /* text: ANSI colours */
     double measured_s, measured_bytes; /* 0 = not given */
     double wall_s;                     /* < 0: not asked for (--timing) */
+    double band_pct;                   /* error of the measured runs most like this one, 0 = not known */
+    const char *band_like;             /* what they have in common */
     const struct ss_notes *notes;      /* may be NULL */
     const struct ss_fix *fixes;        /* for a job that does not fit */
     int nfixes;

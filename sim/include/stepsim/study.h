@@ -41,7 +41,7 @@ int ss_table_job(const struct ss_table *t, int row, struct ss_job *job, int *gpu
 /* Words of `outcome`: ok, oom, config-error, framework-error, not-run; of predicted_outcome: ok, oom, config-error,
  * unsupported, or "" where there is nothing to predict. */
 struct ss_validation_row {
-    char id[96], table[64], source[80], model[64], gpu[48], precision[16], platform[64], stack[64];
+    char id[96], table[64], source[80], model[64], gpu[48], card[48], precision[16], platform[64], stack[64];
     char configuration[160]; /* one line for people */
     char quality[32], outcome[24], predicted_outcome[24], memory_kind[16];
     char reason[320]; /* of a prediction that is not ok, or what the table says of the row */

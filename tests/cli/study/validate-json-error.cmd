@@ -1,0 +1,1 @@
+printf 'id,platform\n"x' > mine.csv; "$STEPSIM" validate mine.csv --json

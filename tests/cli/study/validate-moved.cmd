@@ -1,0 +1,1 @@
+printf 'id,platform,nodes,model,precision,tp,pp,micro_batch,global_batch,seq_length\nmine,h800,1,llama3.1-8b,bf16,2,2,1,16,4096\n' > mine.csv; "$STEPSIM" validate mine.csv --csv now.csv > out && sed 's/,ok,ok,yes,/,ok,oom,no,/' now.csv > then.csv && "$STEPSIM" validate mine.csv --against now.csv && "$STEPSIM" validate mine.csv --against then.csv

@@ -1,0 +1,371 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Tables of runs: rows as jobs, predictions judged, statistics, written forms, error band. */
+#include <CUnit/Basic.h>
+#include <jansson.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "stepsim/study.h"
+
+#define HEAD "id,platform,stack,nodes,model,precision,tp,pp,micro_batch,global_batch,seq_length,sequence_parallel,"     \
+             "optimizer,outcome,iteration_ms,memory_mib,quality,note\n"
+#define JOB "h800,megatron-2407,1,llama3.1-8b,bf16,2,2,1,16,4096,true,distributed,"
+
+static struct ss_table *parse(const char *text, struct ss_notes *notes)
+{
+    struct ss_error err = {0};
+    struct ss_table *t = NULL;
+
+    CU_ASSERT_EQUAL_FATAL(ss_table_parse(text, strlen(text), "t.csv", &t, notes, &err), 0);
+    return t;
+}
+
+static void test_job(void)
+{
+    struct ss_notes notes = {0};
+    struct ss_table *t = parse(HEAD "a," JOB "ok,900,,ok,\n", &notes);
+    struct ss_error err = {0};
+    struct ss_job job;
+    double ms;
+    int gpus;
+
+    CU_ASSERT_EQUAL(notes.n, 0);
+    CU_ASSERT_EQUAL_FATAL(ss_table_job(t, 0, &job, &gpus, &notes, &err), 0);
+    CU_ASSERT_STRING_EQUAL(job.platform, "h800");
+    CU_ASSERT_STRING_EQUAL(job.model_ref, "llama3.1-8b");
+    CU_ASSERT_EQUAL(job.tp, 2);
+    CU_ASSERT_EQUAL(job.sequence_parallel, 1);
+    CU_ASSERT_EQUAL(job.distributed_optimizer, 1);
+    CU_ASSERT_EQUAL(job.tp_comm_overlap, 0);
+    CU_ASSERT_EQUAL(gpus, 0);
+    CU_ASSERT_EQUAL(ss_table_line(t, 0), 2);
+    CU_ASSERT_STRING_EQUAL(ss_table_get(t, 0, "no such column"), "");
+    CU_ASSERT_EQUAL(ss_table_number(t, 0, "memory_mib", 7, &ms, &err), 0);
+    CU_ASSERT_EQUAL(ms, 7);
+    ss_table_free(t);
+    ss_notes_free(&notes);
+}
+
+static void test_shape_beats_model(void)
+{
+    struct ss_table *t = parse("id,platform,nodes,gpus_per_node,model,num_layers,hidden_size,ffn_hidden_size,"
+                               "num_attention_heads,num_query_groups,vocab_size,gated_mlp,tied_embeddings,position,"
+                               "normalization,precision,pp,micro_batch,global_batch,seq_length,recompute,note,color\n"
+                               "x,a100,2,4,my-own,10,1024,4096,16,8,32000,true,false,rope,rmsnorm,fp8,4,1,8,2048,unknown,"
+                               "uneven: first 2 last 2,red\n",
+                               NULL);
+    struct ss_notes notes = {0};
+    struct ss_job job;
+    int gpus;
+
+    CU_ASSERT_EQUAL_FATAL(ss_table_job(t, 0, &job, &gpus, &notes, NULL), 0);
+    CU_ASSERT_STRING_EQUAL(job.model_ref, "");
+    CU_ASSERT_STRING_EQUAL(job.model.name, "my-own");
+    CU_ASSERT_EQUAL(job.model.num_query_groups, 8);
+    CU_ASSERT_EQUAL(job.model.gated_mlp, 1);
+    CU_ASSERT_EQUAL(job.model.tied_embeddings, 0);
+    CU_ASSERT_EQUAL(job.precision, SS_FP8);
+    CU_ASSERT_EQUAL(job.recompute, SS_RECOMPUTE_NONE);
+    CU_ASSERT_EQUAL(job.first_stage_layers, 2);
+    CU_ASSERT_EQUAL(job.last_stage_layers, 2);
+    CU_ASSERT_EQUAL(job.attention_dropout, 0);
+    CU_ASSERT_EQUAL(gpus, 4);
+    CU_ASSERT(notes.n >= 1 && strstr(notes.text[0], "recompute \"unknown\" is taken as none"));
+    ss_table_free(t);
+    ss_notes_free(&notes);
+}
+
+static void test_mistakes(void)
+{
+    static const struct {
+        const char *row, *message;
+    } rows[] = {
+        {"a,h800,megatron-2407,1,llama3.1-8b,bf17,2,2,1,16,4096,true,distributed,ok,900,,ok,\n", "precision"},
+        {"a,h800,megatron-2407,1,llama3.1-8b,bf16,two,2,1,16,4096,true,distributed,ok,900,,ok,\n", "--tp"},
+        {"a,h800,megatron-2407,1,llama3.1-8b,bf16,2,2,1,16,4096,yes,distributed,ok,900,,ok,\n", "sequence_parallel"},
+        {"a,h800,megatron-2407,1,llama3.1-8b,bf16,2,2,1,16,4096,true,sgd,ok,900,,ok,\n", "optimizer"},
+    };
+    struct ss_table *t;
+    struct ss_error err = {0};
+    struct ss_notes notes = {0};
+    int gpus;
+
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        char text[1024];
+        struct ss_job job;
+        snprintf(text, sizeof text, HEAD "\n%s", rows[i].row);
+        t = parse(text, NULL);
+        CU_ASSERT_EQUAL(ss_table_job(t, 0, &job, &gpus, NULL, &err), SS_ERR_INPUT);
+        CU_ASSERT_STRING_EQUAL(err.file, "t.csv");
+        CU_ASSERT_EQUAL(err.line, 3);
+        CU_ASSERT_PTR_NOT_NULL(strstr(err.message, rows[i].message));
+        ss_table_free(t);
+    }
+    CU_ASSERT_EQUAL(ss_table_parse("id,nodes\n", 9, "t.csv", &t, NULL, &err), SS_ERR_INPUT);
+    CU_ASSERT_PTR_NOT_NULL(strstr(err.message, "platform"));
+    t = parse("id,platform,nodes,micro_batch,global_batch,seq_lenght,seq_length\n", &notes);
+    CU_ASSERT(notes.n == 1 && strstr(notes.text[0], "did you mean seq_length?"));
+    ss_table_free(t);
+    ss_notes_free(&notes);
+}
+
+/* Writes a table beside the test, validates it. */
+static struct ss_validation *validate(const char *text)
+{
+    char path[] = "/tmp/stepsim-validate-XXXXXX";
+    const char *tables[] = {path};
+    struct ss_validate_options opt = {.engine = SS_ENGINE_NATIVE};
+    struct ss_validation *v = NULL;
+    struct ss_error err = {0};
+    int fd = mkstemp(path);
+
+    CU_ASSERT_FATAL(fd >= 0);
+    CU_ASSERT_EQUAL_FATAL(write(fd, text, strlen(text)), (ssize_t)strlen(text));
+    close(fd);
+    if (ss_validate(tables, 1, &opt, &v, &err))
+        fprintf(stderr, "%s:%d: %s\n", err.file, err.line, err.message);
+    unlink(path);
+    CU_ASSERT_PTR_NOT_NULL_FATAL(v);
+    return v;
+}
+
+static const char outcomes[] = HEAD
+    "fits," JOB "ok,1000,,ok,\n"
+    "apart," JOB "ok,1000,,suspect,\n"
+    "not-so," JOB "oom,,,ok,\n"
+    "large,h800,megatron-2407,1,llama3.1-405b,bf16,2,2,1,16,4096,true,distributed,oom,,,ok,\n"
+    "refused,h800,megatron-2407,1,llama3.1-8b,bf16,2,3,1,16,4096,true,distributed,config-error,,,ok,tensor 2 x pipeline 3\n"
+    "other-cause,h800,megatron-2407,1,llama3.1-8b,bf16,2,3,1,16,4096,true,distributed,config-error,,,ok,"
+    "ValueError: there is no support for CPU offloading\n"
+    "broken," JOB "framework-error,,,ok,NCCL error\n"
+    "never," JOB "not-run,,,ok,\n";
+
+static void test_outcomes(void)
+{
+    static const int right[] = {1, 1, 0, 1, 1, 0, -1, -1};
+    static const char *const predicted[] = {"ok", "ok", "ok", "oom", "config-error", "config-error", "", "ok"};
+    struct ss_validation *v = validate(outcomes);
+
+    CU_ASSERT_EQUAL_FATAL(v->nrows, 8);
+    for (int i = 0; i < 8; i++) {
+        CU_ASSERT_EQUAL(v->rows[i].right, right[i]);
+        CU_ASSERT_STRING_EQUAL(v->rows[i].predicted_outcome, predicted[i]);
+    }
+    CU_ASSERT(v->rows[7].predicted_s > 0);
+    CU_ASSERT_EQUAL(v->rows[6].predicted_s, 0);
+    CU_ASSERT_EQUAL(v->all.outcomes, 5);
+    CU_ASSERT_EQUAL(v->all.right, 3);
+    CU_ASSERT_EQUAL(v->all.time.n, 1);
+    CU_ASSERT_DOUBLE_EQUAL(v->all.time.bias, ss_validation_time_error(&v->rows[0]), 1e-9);
+    CU_ASSERT_EQUAL(v->ngroups[SS_BY_QUALITY], 1);
+    CU_ASSERT_STRING_EQUAL(v->groups[SS_BY_QUALITY][0].name, "suspect");
+    ss_validation_free(v);
+}
+
+static void test_unsupported(void)
+{
+    struct ss_validation *v = validate("id,platform,nodes,model,precision,num_experts,micro_batch,global_batch,seq_length,outcome\n"
+                                       "moe,h800,1,mixtral,bf16,8,1,8,4096,ok\n");
+
+    CU_ASSERT_EQUAL(v->unsupported, 1);
+    CU_ASSERT_EQUAL(v->rows[0].right, -1);
+    CU_ASSERT_STRING_EQUAL(v->rows[0].predicted_outcome, "unsupported");
+    CU_ASSERT_EQUAL(v->all.outcomes, 0);
+    CU_ASSERT_EQUAL(v->ngroups[SS_BY_MODEL], 0);
+    ss_validation_free(v);
+}
+
+/* Errors of -50, +0, +100 % by choice of what was measured. */
+static void test_statistics(void)
+{
+    struct ss_validation *v = validate(HEAD "a," JOB "ok,1000,,A,\n"), *three;
+    double ms = 1e3 * v->rows[0].predicted_s;
+    char text[2048];
+
+    ss_validation_free(v);
+    snprintf(text, sizeof text, HEAD "a," JOB "ok,%.6f,,A,\nb," JOB "ok,%.6f,,B,\nc," JOB "ok,%.6f,,C,\nd," JOB "ok,%.6f,,,\n",
+             2 * ms, ms, ms, 0.5 * ms);
+    three = validate(text);
+    CU_ASSERT_EQUAL(three->all.time.n, 3);
+    CU_ASSERT_DOUBLE_EQUAL(three->all.time.mean_abs, 50, 1e-3);
+    CU_ASSERT_DOUBLE_EQUAL(three->all.time.median_abs, 50, 1e-3);
+    CU_ASSERT_DOUBLE_EQUAL(three->all.time.worst_abs, 100, 1e-3);
+    CU_ASSERT_DOUBLE_EQUAL(three->all.time.bias, 50.0 / 3, 1e-3);
+    ss_validation_free(three);
+}
+
+static char *written(const struct ss_validation *v, int (*write_form)(const struct ss_validation *, FILE *, struct ss_error *))
+{
+    char *text = NULL;
+    size_t len;
+    FILE *out = open_memstream(&text, &len);
+
+    CU_ASSERT_EQUAL(write_form(v, out, NULL), 0);
+    fclose(out);
+    return text;
+}
+
+static void test_json(void)
+{
+    static const char *const keys[] = {"id",           "quality",     "outcome",       "predicted_outcome",
+                                       "measured_ms",  "predicted_ms", "error_pct",     "measured_mib",
+                                       "predicted_mib", "memory_error_pct", "reason"};
+    static const char *const stats[] = {"n", "mean_abs_pct", "median_abs_pct", "worst_abs_pct", "bias_pct"};
+    struct ss_validation *v = validate(outcomes);
+    char *text = written(v, ss_validation_write_json);
+    json_t *o = json_loads(text, 0, NULL), *row, *summary;
+
+    CU_ASSERT_PTR_NOT_NULL_FATAL(o);
+    CU_ASSERT_EQUAL(json_array_size(json_object_get(o, "rows")), 8);
+    row = json_array_get(json_object_get(o, "rows"), 0);
+    for (size_t i = 0; i < sizeof keys / sizeof keys[0]; i++)
+        CU_ASSERT_PTR_NOT_NULL(json_object_get(row, keys[i]));
+    CU_ASSERT_DOUBLE_EQUAL(json_real_value(json_object_get(row, "measured_ms")), 1000, 1e-9);
+    CU_ASSERT(json_is_null(json_object_get(row, "measured_mib")));
+    summary = json_object_get(o, "summary");
+    for (size_t i = 0; i < sizeof stats / sizeof stats[0]; i++) {
+        CU_ASSERT_PTR_NOT_NULL(json_object_get(json_object_get(summary, "time"), stats[i]));
+        CU_ASSERT_PTR_NOT_NULL(json_object_get(json_object_get(summary, "memory"), stats[i]));
+    }
+    CU_ASSERT_EQUAL(json_integer_value(json_object_get(json_object_get(summary, "outcomes"), "right")), 3);
+    json_decref(o);
+    free(text);
+    ss_validation_free(v);
+}
+
+/* A written table compares equal with itself, and every kind of change is seen. */
+static void test_compare(void)
+{
+    struct ss_validation *v = validate(outcomes);
+    char path[] = "/tmp/stepsim-results-XXXXXX", *text = written(v, ss_validation_write_csv), *report = NULL;
+    int fd = mkstemp(path), moved = -1;
+    size_t len;
+    FILE *out;
+
+    CU_ASSERT_FATAL(fd >= 0);
+    CU_ASSERT_EQUAL_FATAL(write(fd, text, strlen(text)), (ssize_t)strlen(text));
+    close(fd);
+    out = open_memstream(&report, &len);
+    CU_ASSERT_EQUAL(ss_validation_compare(v, path, out, &moved, NULL), 0);
+    CU_ASSERT_EQUAL(moved, 0);
+    v->rows[0].predicted_s *= 1.001;
+    strcpy(v->rows[1].predicted_outcome, "oom");
+    strcpy(v->rows[2].id, "renamed");
+    CU_ASSERT_EQUAL(ss_validation_compare(v, path, out, &moved, NULL), 0);
+    fclose(out);
+    CU_ASSERT_EQUAL(moved, 4);
+    CU_ASSERT_PTR_NOT_NULL(strstr(report, "fits: predicted_ms"));
+    CU_ASSERT_PTR_NOT_NULL(strstr(report, "apart: predicted_outcome ok -> oom"));
+    CU_ASSERT_PTR_NOT_NULL(strstr(report, "renamed: new"));
+    CU_ASSERT_PTR_NOT_NULL(strstr(report, "not-so: no longer"));
+    unlink(path);
+    free(report);
+    free(text);
+    ss_validation_free(v);
+}
+
+static void test_svg(void)
+{
+    struct ss_validation *v = validate(outcomes);
+    char *text = written(v, ss_validation_write_svg);
+
+    CU_ASSERT_PTR_NOT_NULL(strstr(text, "<title>fits: 1000.0 ms"));
+    CU_ASSERT_PTR_NULL(strstr(text, "nan"));
+    free(text);
+    v->nrows = 0; /* an empty picture is a picture */
+    text = written(v, ss_validation_write_svg);
+    CU_ASSERT_PTR_NOT_NULL(strstr(text, "</svg>"));
+    free(text);
+    ss_validation_free(v);
+}
+
+static void test_band(void)
+{
+    static const char head[] = "card,gpus,precision,parameters,quality,outcome,predicted_outcome,error_pct\n";
+    char path[] = "/tmp/stepsim-band-XXXXXX", text[4096];
+    struct ss_band band;
+    struct ss_error err = {0};
+    int fd = mkstemp(path), n = 0;
+
+    CU_ASSERT_FATAL(fd >= 0);
+    n += snprintf(text + n, sizeof text - (size_t)n, "%s", head);
+    for (int i = 1; i <= 20; i++) /* alike: errors of 0.1 to 2.0 % */
+        n += snprintf(text + n, sizeof text - (size_t)n, "X,32,bf16,7e9,ok,ok,ok,%s%.1f\n", i % 2 ? "-" : "", 0.1 * i);
+    for (int i = 0; i < 4; i++)
+        n += snprintf(text + n, sizeof text - (size_t)n, "X,32,fp8,7e9,A,ok,ok,5\nX,32,bf16,7e9,suspect,ok,ok,90\n");
+    CU_ASSERT_EQUAL_FATAL(write(fd, text, (size_t)n), n);
+    close(fd);
+    CU_ASSERT_EQUAL(ss_band_find(path, "X", SS_BF16, 8e9, 64, &band, &err), 0);
+    CU_ASSERT_EQUAL(band.n, 20);
+    CU_ASSERT_DOUBLE_EQUAL(band.pct, 1.8, 1e-9);
+    CU_ASSERT_EQUAL(ss_band_find(path, "X", SS_FP8, 70e9, 64, &band, &err), 0);
+    CU_ASSERT_EQUAL(band.n, 4);
+    CU_ASSERT_DOUBLE_EQUAL(band.pct, 5, 1e-9);
+    CU_ASSERT_EQUAL(ss_band_find(path, "Y", SS_BF16, 8e9, 64, &band, &err), 0);
+    CU_ASSERT_EQUAL(band.n, 24);
+    CU_ASSERT_PTR_NOT_NULL(strstr(band.like, "none on Y"));
+    CU_ASSERT_EQUAL(ss_band_find("/no/such/file.csv", "X", SS_BF16, 8e9, 64, &band, &err), 0);
+    CU_ASSERT_EQUAL(band.n, 0);
+    unlink(path);
+}
+
+/* The command line's job file and the table's row are one run: one prediction. */
+static void test_same_as_job_file(void)
+{
+    const char *tables[] = {SS_SOURCE_DIR "/validation/runs.csv"};
+    struct ss_validate_options opt = {.engine = SS_ENGINE_NATIVE};
+    struct ss_platform_options nodes = {.nodes = 4};
+    struct ss_platform *platform;
+    struct ss_validation *v;
+    struct ss_stack stack;
+    struct ss_job job;
+    struct ss_run run;
+    double seconds = 0;
+
+    CU_ASSERT_EQUAL_FATAL(ss_validate(tables, 1, &opt, &v, NULL), 0);
+    for (int i = 0; i < v->nrows; i++)
+        if (!strcmp(v->rows[i].id, "8b-16"))
+            seconds = v->rows[i].predicted_s;
+    ss_job_init(&job);
+    CU_ASSERT_EQUAL_FATAL(ss_job_parse_file(&job, SS_SOURCE_DIR "/workloads/jobs/8b-16.args", NULL, NULL, NULL, NULL), 0);
+    CU_ASSERT_EQUAL_FATAL(ss_platform_load("h800", &nodes, &platform, NULL), 0);
+    CU_ASSERT_EQUAL_FATAL(ss_stack_load("megatron-2407", ss_platform_card(platform)->name, &stack, NULL), 0);
+    CU_ASSERT_EQUAL_FATAL(ss_job_finish(&job, &stack, 32, 8, NULL, NULL), 0);
+    CU_ASSERT_EQUAL_FATAL(ss_run_job(&job, &stack, platform, SS_ENGINE_NATIVE, &run, NULL), 0);
+    CU_ASSERT_DOUBLE_EQUAL(run.result->iteration_s, seconds, 1e-9);
+    ss_run_free(&run);
+    ss_platform_free(platform);
+    ss_validation_free(v);
+}
+
+int main(void)
+{
+    static const struct {
+        const char *name;
+        void (*test)(void);
+    } tests[] = {{"row as job", test_job},
+                 {"shape beats model", test_shape_beats_model},
+                 {"mistakes", test_mistakes},
+                 {"outcomes", test_outcomes},
+                 {"unsupported", test_unsupported},
+                 {"statistics", test_statistics},
+                 {"json", test_json},
+                 {"compare", test_compare},
+                 {"svg", test_svg},
+                 {"band", test_band},
+                 {"same as job file", test_same_as_job_file}};
+
+    if (CU_initialize_registry() != CUE_SUCCESS)
+        return 2;
+    CU_pSuite s = CU_add_suite("validate", NULL, NULL);
+    for (size_t i = 0; s && i < sizeof tests / sizeof tests[0]; i++)
+        if (!CU_add_test(s, tests[i].name, tests[i].test))
+            return 2;
+    CU_basic_set_mode(CU_BRM_NORMAL);
+    CU_basic_run_tests();
+    int bad = CU_get_number_of_failures() > 0 || CU_get_number_of_tests_run() == 0;
+    CU_cleanup_registry();
+    return bad;
+}
