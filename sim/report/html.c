@@ -1,8 +1,132 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* One page that needs nothing but a browser: answer first, then where time, memory and bytes go. */
 #include "report/html.h"
+
+#include "report/common.h"
+#include "report/html/parts.h"
+
+static void section(const struct ss_page *page, const char *id, const char *title)
+{
+    fprintf(page->out, "</section>\n<section id=\"%s\" aria-labelledby=\"h-%s\">\n<h2 id=\"h-%s\">%s</h2>\n",
+            id, id, id, title);
+}
+
+static void head(const struct ss_page *page)
+{
+    FILE *out = page->out;
+
+    fputs("<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
+          "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
+          "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src "
+          "'unsafe-inline'; "
+          "script-src 'unsafe-inline'; img-src data:\">\n"
+          "<meta name=\"color-scheme\" content=\"light dark\">\n"
+          "<link rel=\"icon\" href=\"data:,\">\n<title>",
+          out);
+    ss_xml_escape(out, page->program->name);
+    fprintf(out, ": %.4g s an iteration</title>\n<style>\n%s</style>\n</head>\n<body>\n",
+            page->timeline->iteration_s, ss_page_style_css);
+    fputs(
+        "<a class=\"skip\" href=\"#breakdown\">Skip to the breakdown</a>\n<main>\n<section id=\"answer\">\n",
+        out);
+}
+
+static void timeline(const struct ss_page *page)
+{
+    FILE *out = page->out;
+
+    section(page, "timeline", "Timeline");
+    fputs("<p class=\"lead\">A row for each class of equal ranks: its computation, and below it thin lanes "
+          "for what it "
+          "sends and for its collectives. Hatched is idle.</p>\n"
+          "<div class=\"bar\" role=\"toolbar\" aria-label=\"Timeline\" aria-controls=\"tl\">\n"
+          "<button type=\"button\" id=\"tl-in\">Zoom in</button><button type=\"button\" id=\"tl-out\">Zoom "
+          "out</button>"
+          "<button type=\"button\" id=\"tl-left\" aria-label=\"Earlier\">&#8592;</button>"
+          "<button type=\"button\" id=\"tl-right\" aria-label=\"Later\">&#8594;</button>"
+          "<button type=\"button\" id=\"tl-all\">All</button>\n"
+          "<label>Colour <select id=\"tl-color\"><option value=\"phase\">phase and chunk</option>"
+          "<option value=\"microbatch\">microbatch</option></select></label>\n"
+          "<label><input type=\"checkbox\" id=\"tl-comm\" checked> communication lanes</label>\n"
+          "<span id=\"tl-range\" class=\"range\"></span></div>\n"
+          "<div id=\"tl-legend\" class=\"legend\"></div>\n"
+          "<canvas id=\"tl-map\" aria-hidden=\"true\"></canvas>\n"
+          "<div id=\"tl\" class=\"timeline\" tabindex=\"0\" role=\"application\" aria-label=\"Timeline of "
+          "the iteration\" "
+          "aria-describedby=\"tl-help\"><canvas></canvas></div>\n"
+          "<p id=\"tl-status\" class=\"status\" role=\"status\" aria-live=\"polite\">Point at a box, or "
+          "focus the "
+          "timeline and use the arrow keys.</p>\n"
+          "<p id=\"tl-help\" class=\"hint\">Drag to move, Ctrl + wheel to zoom (the wheel alone when the "
+          "timeline has the "
+          "focus), double click to zoom to a box. Keys: <kbd>+</kbd> <kbd>-</kbd> zoom, <kbd>Shift</kbd> + "
+          "<kbd>&#8592;</kbd> <kbd>&#8594;</kbd> move, <kbd>&#8592;</kbd> <kbd>&#8594;</kbd> next box, "
+          "<kbd>&#8593;</kbd> "
+          "<kbd>&#8595;</kbd> next lane, <kbd>Enter</kbd> zooms to the box, <kbd>0</kbd> shows all.</p>\n"
+          "<div id=\"tl-memory\" class=\"memory\"><h3 id=\"tl-memory-title\">Memory of the stage in the same "
+          "window</h3><canvas role=\"img\" aria-labelledby=\"tl-memory-title\"></canvas></div>\n"
+          "<details id=\"tl-list\"><summary>What is in view, as a table</summary><div "
+          "class=\"wide\"></div></details>\n"
+          "<noscript><p class=\"note\">The timeline needs JavaScript; all figures are in the "
+          "tables.</p></noscript>\n"
+          "<div id=\"tip\" hidden></div>\n",
+          out);
+}
+
+static void notes(const struct ss_page *page, const struct ss_notes *list, const char *none)
+{
+    if (list->n == 0)
+        fprintf(page->out, "<p>%s</p>\n", none);
+    for (unsigned long i = 0; i < list->n; i++) {
+        fputs(i == 0 ? "<ul>\n<li>" : "<li>", page->out);
+        ss_xml_escape(page->out, list->text[i]);
+        fputs(i + 1 == list->n ? "</li>\n</ul>\n" : "</li>\n", page->out);
+    }
+}
+
+static int all_notes(const struct ss_page *page)
+{
+    static const struct ss_report_options none = {.wall_s = -1};
+    struct ss_notes list = {0};
+    int rc = SS_OK;
+
+    if (!page->run)
+        return SS_OK;
+    section(page, "warnings", "Warnings");
+    rc = ss_report_warnings(page->run, page->options ? page->options : &none, &list);
+    notes(page, &list, "None.");
+    ss_notes_free(&list);
+    if (rc)
+        return rc;
+    section(page, "guessed", "Guessed numbers");
+    fputs("<p class=\"lead\">Not measured, or outside the range that was.</p>\n", page->out);
+    rc = ss_report_guessed(page->run, &list);
+    notes(page, &list, "None.");
+    ss_notes_free(&list);
+    return rc;
+}
 
 int ss_html_page(const struct ss_page *page, struct ss_error *err)
 {
-    (void)page, (void)err;
-    return 0;
+    int rc;
+
+    head(page);
+    ss_html_answer(page);
+    section(page, "breakdown", "Where the time goes");
+    ss_html_breakdown(page);
+    timeline(page);
+    section(page, "memory", "Memory");
+    ss_html_memory(page);
+    section(page, "network", "Network");
+    ss_html_network(page);
+    rc = all_notes(page);
+    if (!rc && page->run) {
+        section(page, "inputs", "Configuration");
+        rc = ss_html_inputs(page);
+    }
+    if (!rc)
+        rc = ss_html_data(page);
+    fprintf(page->out, "<script>\n\"use strict\";\n%s%s%s</script>\n</body>\n</html>\n", ss_page_data_js,
+            ss_page_timeline_js, ss_page_charts_js);
+    return rc ? ss_fail(err, rc, NULL, 0, "no memory for the page") : SS_OK;
 }

@@ -8,7 +8,7 @@
 struct ss_page {
     const struct ss_program *program;
     const struct ss_timeline *timeline;
-    const struct ss_run *run; /* may be NULL */
+    const struct ss_run *run;                /* may be NULL */
     const struct ss_report_options *options; /* may be NULL */
     const struct ss_record_book *book;
     const struct ss_bins *bins;
@@ -19,12 +19,12 @@ struct ss_page {
 int ss_html_page(const struct ss_page *page, struct ss_error *err);
 
 /* ---- its parts ---- */
-int ss_html_answer(const struct ss_page *page);
+void ss_html_answer(const struct ss_page *page);
 void ss_html_breakdown(const struct ss_page *page);
 void ss_html_memory(const struct ss_page *page);
 void ss_html_network(const struct ss_page *page);
 int ss_html_inputs(const struct ss_page *page);
-/* The numbers that the scripts draw, as a JSON script element. */
-void ss_html_data(const struct ss_page *page);
+/* Closes the page, then the numbers that the scripts draw: JSON, gzipped, as base64. 0 or SS_ERR_NOMEM. */
+int ss_html_data(const struct ss_page *page);
 
 #endif

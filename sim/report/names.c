@@ -24,7 +24,7 @@ const char *ss_class_name(const struct ss_program *p, int cls, char *buf, size_t
     const struct ss_program_class *c = &p->classes[cls];
 
     if (c->count > 1)
-        snprintf(buf, size, "%s: rank %d and %d alike", c->name, c->first_rank, c->count - 1);
+        snprintf(buf, size, "%s: rank %d and %d more like it", c->name, c->first_rank, c->count - 1);
     else
         snprintf(buf, size, "%s: rank %d", c->name, c->first_rank);
     return buf;

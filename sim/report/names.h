@@ -9,7 +9,7 @@
 
 /* "F 12", "F 12 chunk 1" of a slot, the template's name outside the schedule. Both count from 0. */
 const char *ss_slot_name(const struct ss_program *p, int cls, int slot, char *buf, size_t size);
-/* "stage0, ranks 0 and 7 more" */
+/* "stage0: rank 0 and 7 more like it" */
 const char *ss_class_name(const struct ss_program *p, int cls, char *buf, size_t size);
 /* A JSON string with quotes; what is not ASCII becomes '?', "</" cannot end a script element. */
 void ss_put_json_text(const char *text, FILE *out);

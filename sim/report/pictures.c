@@ -10,7 +10,7 @@
 #include "report/trace.h"
 
 #define BINS 1500
-#define BOXES 300000.0
+#define BOXES 600000.0
 
 struct album {
     const struct ss_program *program;

@@ -301,7 +301,8 @@ static void put_legend(const struct chart *k)
         if (phase & 2u << i)
             x = put_key(k->out, x, ss_color_phase(i, 0, k->chunks, buf), phases[i]);
     if (k->color == SS_COLOR_PHASE && k->chunks > 1) {
-        snprintf(text, sizeof text, "lighter: chunk 1 to %d", k->chunks - 1);
+        snprintf(text, sizeof text, k->chunks > 2 ? "lighter: chunk 1 to %d" : "lighter: chunk %d",
+                 k->chunks - 1);
         x = put_key(k->out, x, ss_color_phase(SS_PHASE_F, k->chunks - 1, k->chunks, buf), text);
     }
     if (k->color == SS_COLOR_MICROBATCH)

@@ -1,0 +1,11 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef SS_BASE64_H
+#define SS_BASE64_H
+
+#include <stdio.h>
+
+/* A stream whose bytes go as base64 to `under`. fclose writes the last ones but leaves `under` open.
+ * NULL: out of memory. */
+FILE *ss_base64_open(FILE *under);
+
+#endif

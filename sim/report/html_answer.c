@@ -1,0 +1,263 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The page's static parts: answer, breakdown, memory, inputs. Readable without scripts. */
+#include <math.h>
+
+#include "report/common.h"
+#include "report/html.h"
+#include "report/names.h"
+#include "report/text.h"
+
+static void tile(FILE *out, const char *name, const char *value, const char *note, const char *kind)
+{
+    fprintf(out, "<div class=\"tile %s\"><dt>%s</dt><dd>%s", kind, name, value);
+    if (note[0])
+        fprintf(out, "<small>%s</small>", note);
+    fputs("</dd></div>\n", out);
+}
+
+static void time_tile(const struct ss_page *page)
+{
+    const struct ss_report_options *opt = page->options;
+    char value[64], note[160] = "", time[32];
+
+    ss_text_time(page->timeline->iteration_s, value, sizeof value);
+    if (opt && opt->measured_s > 0)
+        snprintf(note, sizeof note, "measured %s, %+.1f %%", ss_text_time(opt->measured_s, time, sizeof time),
+                 ss_report_error_pct(page->timeline->iteration_s, opt->measured_s));
+    else if (opt && opt->band_pct > 0)
+        snprintf(note, sizeof note, "&plusmn;%.*f %%: the error where runs like this were measured",
+                 opt->band_pct < 10, opt->band_pct);
+    tile(page->out, "Iteration", value, note, "");
+}
+
+static void memory_tile(const struct ss_page *page, const struct ss_result *r)
+{
+    const struct ss_report_options *opt = page->options;
+    char value[64], note[160];
+    int n;
+
+    snprintf(value, sizeof value, "%.1f of %.1f GiB", r->peak_device / SS_GIB, r->capacity / SS_GIB);
+    n = snprintf(note, sizeof note, "on stage %d%s", r->peak_stage, r->thrash ? ", near the limit" : "");
+    if (opt && opt->measured_bytes > 0)
+        snprintf(note + n, sizeof note - (size_t)n, "; measured %.1f, %+.1f %%", opt->measured_bytes / SS_GIB,
+                 ss_report_error_pct(r->peak_device, opt->measured_bytes));
+    tile(page->out, r->fits ? "Memory: fits" : "Memory: does not fit", value, note,
+         !r->fits    ? "bad"
+         : r->thrash ? "warn"
+                     : "good");
+}
+
+static void result_tiles(const struct ss_page *page, const struct ss_result *r)
+{
+    char value[64], note[96];
+
+    memory_tile(page, r);
+    snprintf(value, sizeof value, "%.0f TFLOP/s", r->tflops_per_gpu);
+    snprintf(note, sizeof note, "MFU %.1f %%, HFU %.1f %%", 100 * r->mfu, 100 * r->hfu);
+    tile(page->out, "Each GPU", value, note, "");
+    snprintf(value, sizeof value, "%.0f tokens/s", r->tokens_per_s_per_gpu);
+    tile(page->out, "Throughput", value, "a GPU", "");
+    if (r->nstages > 1) {
+        snprintf(value, sizeof value, "%.2f %%", 100 * r->bubble_fraction);
+        tile(page->out, "Pipeline bubble", value, "of the iteration", "");
+    }
+}
+
+static void fixes(const struct ss_page *page, const struct ss_result *r)
+{
+    const struct ss_report_options *opt = page->options;
+    char time[32];
+
+    if (r->fits || !opt)
+        return;
+    fprintf(
+        page->out,
+        "<h2>What makes it fit</h2>\n<p>Stage %d needs %.1f GiB more than the card has; most is %s.</p>\n",
+        r->peak_stage, (r->peak_device - r->capacity) / SS_GIB,
+        ss_mem_name(ss_result_largest(r, r->peak_stage)));
+    if (opt->nfixes == 0)
+        fputs("<p>No change that was tried makes it fit.</p>\n", page->out);
+    for (int i = 0; i < opt->nfixes; i++) {
+        const struct ss_fix *f = &opt->fixes[i];
+        fputs(i ? "<li><code>" : "<ol>\n<li><code>", page->out);
+        ss_xml_escape(page->out, f->change);
+        fprintf(page->out, "</code>: %s an iteration (%+.1f %%), %.1f GiB</li>\n%s",
+                ss_text_time(f->iteration_s, time, sizeof time), 100 * (f->iteration_s / r->iteration_s - 1),
+                f->peak_device / SS_GIB, i + 1 == opt->nfixes ? "</ol>\n" : "");
+    }
+}
+
+static void describe_job(const struct ss_plan *plan, FILE *out)
+{
+    const struct ss_job *job = plan->job;
+
+    ss_xml_escape(out, job->model.name[0] ? job->model.name : "model");
+    fprintf(out, " (%.3g parameters, %s) on %d node%s of ", plan->parameters,
+            ss_precision_name(job->precision), ss_platform_nodes(plan->platform),
+            ss_platform_nodes(plan->platform) == 1 ? "" : "s");
+    ss_xml_escape(out, ss_platform_name(plan->platform));
+    fprintf(out, ", %d &times; ", plan->world_size);
+    ss_xml_escape(out, ss_platform_card(plan->platform)->name);
+    fprintf(out, "<br>tp %d, pp %d, cp %d, dp %d, %s, %d microbatches of %d, sequence %d, stack ", job->tp,
+            job->pp, job->cp, plan->dp, plan->schedule->name, plan->microbatches, job->micro_batch,
+            job->seq_length);
+    ss_xml_escape(out, plan->stack->name);
+}
+
+void ss_html_answer(const struct ss_page *page)
+{
+    const struct ss_result *r = page->run ? page->run->result : NULL;
+    FILE *out = page->out;
+    char time[32];
+
+    fprintf(out,
+            "<p class=\"eyebrow\">Predicted training iteration</p>\n<h1>%s an iteration%s</h1>\n<p "
+            "class=\"lead\">",
+            ss_text_time(page->timeline->iteration_s, time, sizeof time),
+            !r        ? ""
+            : r->fits ? ", and it fits"
+                      : ", but it does not fit");
+    if (page->run && page->run->plan)
+        describe_job(page->run->plan, out);
+    else {
+        fputs("program ", out);
+        ss_xml_escape(out, page->program->name);
+        fprintf(out, ", %d classes of equal ranks", page->program->nclasses);
+    }
+    fputs("</p>\n<dl class=\"tiles\">\n", out);
+    time_tile(page);
+    if (r)
+        result_tiles(page, r);
+    fputs("</dl>\n", out);
+    if (r)
+        fixes(page, r);
+}
+
+/* ---- where the time goes ---- */
+
+static const double *row_labels(const struct ss_page *page, int row)
+{
+    return page->run && page->run->result ? page->run->result->stages[row].breakdown
+                                          : page->timeline->spent[row];
+}
+
+static int row_count(const struct ss_page *page)
+{
+    return page->run && page->run->result ? page->run->result->nstages : page->program->nclasses;
+}
+
+static unsigned used_labels(const struct ss_page *page)
+{
+    unsigned used = 0;
+
+    for (int r = 0; r < row_count(page); r++)
+        for (int l = 0; l < SS_LABEL_COUNT; l++)
+            used |= (unsigned)(row_labels(page, r)[l] > 1e-9 * page->timeline->iteration_s) << l;
+    return used;
+}
+
+static void row_name(const struct ss_page *page, int row)
+{
+    if (page->run && page->run->result)
+        fprintf(page->out, "stage %d%s", row, row == page->run->result->critical_stage ? " (busiest)" : "");
+    else
+        ss_xml_escape(page->out, page->program->classes[row].name);
+}
+
+static void bars(const struct ss_page *page)
+{
+    FILE *out = page->out;
+    double whole = page->timeline->iteration_s;
+
+    fputs("<div class=\"bars\" aria-hidden=\"true\">\n", out);
+    for (int r = 0; r < row_count(page); r++) {
+        fputs("<div class=\"row\"><span class=\"name\">", out);
+        row_name(page, r);
+        fputs("</span><span class=\"track\">", out);
+        for (int l = 0; l < SS_LABEL_COUNT && whole > 0; l++) {
+            double share = 100 * row_labels(page, r)[l] / whole;
+            if (share < 0.005)
+                continue;
+            fprintf(out, "<i style=\"width:%.3f%%;background:%s\" title=\"%s: %.4g ms, %.2f %%\"></i>", share,
+                    ss_color_label(l), ss_label_name(l), 1e3 * row_labels(page, r)[l], share);
+        }
+        fputs("</span></div>\n", out);
+    }
+    fputs("</div>\n", out);
+}
+
+void ss_html_breakdown(const struct ss_page *page)
+{
+    FILE *out = page->out;
+    unsigned used = used_labels(page);
+
+    fputs("<div class=\"legend\" aria-hidden=\"true\">", out);
+    for (int l = 0; l < SS_LABEL_COUNT; l++)
+        if (used & 1u << l)
+            fprintf(out, "<span><i style=\"background:%s\"></i>%s</span>", ss_color_label(l),
+                    ss_label_name(l));
+    fputs("</div>\n", out);
+    bars(page);
+    fputs("<div class=\"wide\"><table><caption>Milliseconds of one iteration; every row sums to "
+          "it</caption>\n<thead><tr>"
+          "<th scope=\"col\">Stage</th>",
+          out);
+    for (int l = 0; l < SS_LABEL_COUNT; l++)
+        if (used & 1u << l)
+            fprintf(out, "<th scope=\"col\">%s</th>", ss_label_name(l));
+    fputs("</tr></thead>\n<tbody>\n", out);
+    for (int r = 0; r < row_count(page); r++) {
+        fputs("<tr><th scope=\"row\">", out);
+        row_name(page, r);
+        fputs("</th>", out);
+        for (int l = 0; l < SS_LABEL_COUNT; l++)
+            if (used & 1u << l)
+                fprintf(out, "<td>%.1f</td>", 1e3 * row_labels(page, r)[l]);
+        fputs("</tr>\n", out);
+    }
+    fputs("</tbody></table></div>\n", out);
+}
+
+/* ---- memory ---- */
+
+static void memory_row(const struct ss_page *page, int cls)
+{
+    const struct ss_program_class *c = &page->program->classes[cls];
+    double total = page->extra->overhead[cls];
+    char slot[64] = "";
+
+    fputs("<tr><th scope=\"row\">", page->out);
+    ss_xml_escape(page->out, c->name);
+    fprintf(page->out, "</th><td>%d</td>", c->count);
+    for (int m = 0; m < SS_MEM_COUNT; m++) {
+        double bytes = c->memory[m] + page->timeline->dynamic_peak[cls][m];
+        total += bytes;
+        fprintf(page->out, "<td>%.2f</td>", bytes / SS_GIB);
+    }
+    if (c->nslots > 0)
+        ss_slot_name(page->program, cls, page->timeline->peak_slot[cls], slot, sizeof slot);
+    fprintf(page->out, "<td>%.2f</td><td><strong>%.2f</strong></td><td class=\"text\">%.4g ms, ",
+            page->extra->overhead[cls] / SS_GIB, total / SS_GIB, 1e3 * page->timeline->peak_time[cls]);
+    ss_xml_escape(page->out, slot);
+    fputs("</td></tr>\n", page->out);
+}
+
+void ss_html_memory(const struct ss_page *page)
+{
+    FILE *out = page->out;
+
+    fputs("<div class=\"wide\">\n", out);
+    ss_svg_memory(page->bins, page->timeline, page->extra, out);
+    fputs("</div>\n<div class=\"wide\"><table><caption>GiB on one GPU at the peak</caption>\n<thead><tr><th "
+          "scope=\"col\">Class</th><th scope=\"col\">Ranks</th>",
+          out);
+    for (int m = 0; m < SS_MEM_COUNT; m++)
+        fprintf(out, "<th scope=\"col\">%s</th>", ss_mem_name(m));
+    fputs("<th scope=\"col\">context, NCCL, fragmentation</th><th scope=\"col\">total</th><th scope=\"col\" "
+          "class=\"text\">when</th>"
+          "</tr></thead>\n<tbody>\n",
+          out);
+    for (int c = 0; c < page->program->nclasses; c++)
+        memory_row(page, c);
+    fputs("</tbody></table></div>\n", out);
+}

@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The resolved inputs, from the same document as run --json, as tables. */
+#include <string.h>
+
+#include "report/common.h"
+#include "report/html.h"
+
+static void put_value(FILE *out, const json_t *value)
+{
+    char *text = NULL;
+
+    switch (json_typeof(value)) {
+    case JSON_STRING: ss_xml_escape(out, json_string_value(value)); return;
+    case JSON_TRUE: fputs("yes", out); return;
+    case JSON_FALSE: fputs("no", out); return;
+    case JSON_INTEGER: fprintf(out, "%" JSON_INTEGER_FORMAT, json_integer_value(value)); return;
+    case JSON_REAL: fprintf(out, "%.6g", json_real_value(value)); return;
+    case JSON_NULL: return;
+    default: break;
+    }
+    text = json_dumps(value, JSON_COMPACT | JSON_REAL_PRECISION(6) | JSON_ENCODE_ANY);
+    if (text)
+        ss_xml_escape(out, text);
+    free(text);
+}
+
+static void put_rows(FILE *out, json_t *object, const char *prefix)
+{
+    const char *key;
+    json_t *value;
+
+    json_object_foreach(object, key, value)
+    {
+        char name[160];
+        snprintf(name, sizeof name, "%s%s%s", prefix, prefix[0] ? "." : "", key);
+        if (json_is_object(value)) {
+            put_rows(out, value, name);
+            continue;
+        }
+        fputs("<tr><th scope=\"row\"><code>", out);
+        ss_xml_escape(out, name);
+        fputs("</code></th><td class=\"text\">", out);
+        put_value(out, value);
+        fputs("</td></tr>\n", out);
+    }
+}
+
+int ss_html_inputs(const struct ss_page *page)
+{
+    json_t *inputs = ss_json_inputs(page->run->plan), *part;
+    const char *key;
+
+    if (!inputs)
+        return SS_ERR_NOMEM;
+    fputs("<p class=\"lead\">Everything that the prediction read, resolved; figures in SI units.</p>\n",
+          page->out);
+    json_object_foreach(inputs, key, part)
+    {
+        fprintf(page->out,
+                "<details%s><summary>%s</summary><div class=\"wide\"><table class=\"kv\"><tbody>\n",
+                strcmp(key, "job") ? "" : " open", key);
+        put_rows(page->out, part, "");
+        fputs("</tbody></table></div></details>\n", page->out);
+    }
+    json_decref(inputs);
+    return SS_OK;
+}
