@@ -13,17 +13,26 @@ static const char *schedule_name(const struct ss_job *job, int chunks)
     return chunks > 1 ? "interleaved" : "1f1b";
 }
 
+/* Chunks that the job asks for; a schedule that is made for one number has that one. */
+static int schedule_chunks(const struct ss_job *job)
+{
+    int asked = ss_job_chunks(job);
+    return asked > 1 ? asked : ss_schedule_chunks(schedule_name(job, asked), asked);
+}
+
 static int build_schedule(const struct ss_job *job, int world_size, struct ss_schedule **out,
                           struct ss_error *err)
 {
     struct ss_schedule_params params = {
         .stages = job->pp,
-        .chunks = ss_job_chunks(job),
+        .chunks = schedule_chunks(job),
         .microbatches = ss_job_microbatches(job, world_size),
         .microbatch_group_size = job->microbatch_group_size,
         .overlap_p2p = job->overlap_p2p,
     };
 
+    if (ss_schedule_is_file(job->schedule))
+        return ss_schedule_load(job->schedule, out, err);
     return ss_schedule_build(schedule_name(job, params.chunks), &params, out, err);
 }
 

@@ -53,6 +53,28 @@ static uint64_t hash_route(uint64_t h, const struct ss_plan *plan, int src, int 
     return h;
 }
 
+/* Two pipeline ranks work together under the schedule: they hold virtual neighbours or, with two copies of the model,
+ * the same layers. */
+static int stages_talk(const struct ss_schedule *s, int stage, int peer)
+{
+    if (s->pipelines > 1 && peer == s->stages - 1 - stage)
+        return 1;
+    for (int v = 0; v + 1 < s->stages * s->chunks; v++) {
+        int from = s->virtual_rank[v], to = s->virtual_rank[v + 1];
+        if ((from == stage && to == peer) || (from == peer && to == stage))
+            return 1;
+    }
+    return 0;
+}
+
+static uint64_t hash_peers(uint64_t h, const struct ss_plan *plan, int rank, int stage)
+{
+    for (int peer = 0; peer < plan->schedule->stages; peer++)
+        if (peer != stage && stages_talk(plan->schedule, stage, peer))
+            h = hash_route(h, plan, rank, ss_plan_stage_peer(plan, rank, peer));
+    return h;
+}
+
 static void colour_by_groups(struct ss_plan_builder *b, uint64_t *colour)
 {
     static const int kinds[] = {SS_GROUP_TP, SS_GROUP_CP, SS_GROUP_DP_CP};
@@ -95,6 +117,9 @@ static void refine(const struct ss_plan *plan, const uint64_t *colour, uint64_t 
         next[r] = ss_hash(SS_HASH_INIT, &colour[r], sizeof *colour);
         next[r] = ss_hash(next[r], &colour[after], sizeof *colour);
         next[r] = ss_hash(next[r], &colour[before], sizeof *colour);
+        for (int peer = 0; peer < p; peer++)
+            if (peer != stage && stages_talk(plan->schedule, stage, peer))
+                next[r] = ss_hash(next[r], &colour[ss_plan_stage_peer(plan, r, peer)], sizeof *colour);
     }
 }
 
@@ -147,6 +172,7 @@ int ss_plan_classes_build(struct ss_plan_builder *b, struct ss_error *err)
         colour[r] = ss_hash(SS_HASH_INIT, &stage, sizeof stage);
         colour[r] = hash_route(colour[r], plan, r, ss_plan_stage_peer(plan, r, (stage + 1) % p));
         colour[r] = hash_route(colour[r], plan, r, ss_plan_stage_peer(plan, r, (stage + p - 1) % p));
+        colour[r] = hash_peers(colour[r], plan, r, stage);
     }
     colour_by_groups(b, colour);
     for (int before = distinct(colour, plan->world_size, sorted);;) {

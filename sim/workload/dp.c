@@ -44,29 +44,89 @@ static int flow_add(struct ss_plan_builder *b, int collective, int path, double 
     return SS_OK;
 }
 
-/* A ring collective of the class's ranks: NVLink and NIC legs flow side by side. */
+/* Class of the ranks that hold the same layers in the other copy of the model; `cls` where there is one copy. */
+static int twin_of(const struct ss_plan *plan, int cls)
+{
+    const struct ss_plan_class *c = &plan->classes[cls];
+    if (plan->schedule->pipelines < 2)
+        return cls;
+    return plan->class_of[ss_plan_stage_peer(plan, c->representative, plan->schedule->stages - 1 - c->stage)];
+}
+
+/* The data-parallel group of a class; with two copies of the model the group of both. */
+static struct ss_group_shape gradient_group(struct ss_plan_builder *b, int cls)
+{
+    const struct ss_plan *plan = b->plan;
+    struct ss_group_shape g = ss_plan_group_shape(plan, SS_GROUP_DP_CP, plan->classes[cls].representative, b->scratch);
+    int twin = twin_of(plan, cls), gpus = ss_platform_gpus_per_node(plan->platform), n = g.n, more;
+    if (twin == cls)
+        return g;
+    ss_ranks_group(&plan->ranks, SS_GROUP_DP_CP, plan->classes[twin].representative, b->scratch + n, &more);
+    g = (struct ss_group_shape){n + more, 0, 0};
+    for (int i = 0; i < g.n; i++) {
+        int on_node = 0, first = 1;
+        for (int k = 0; k < g.n; k++) {
+            on_node += b->scratch[k] / gpus == b->scratch[i] / gpus;
+            first = first && (k >= i || b->scratch[k] / gpus != b->scratch[i] / gpus);
+        }
+        g.nodes += first;
+        g.per_node = on_node > g.per_node ? on_node : g.per_node;
+    }
+    return g;
+}
+
+/* A collective of this name that the twin has made. */
+static int find_collective(const struct ss_plan *plan, const char *name)
+{
+    for (int i = 0; i < plan->ncollectives; i++)
+        if (!strcmp(plan->collectives[i].name, name))
+            return i;
+    return -1;
+}
+
+/* The NVLink and NIC legs of one class, side by side. */
+static int ring_flows(struct ss_plan_builder *b, int cls, int index, double traffic, const struct ss_group_shape *g,
+                      struct ss_error *err)
+{
+    int path, status;
+    if (g->per_node > 1) {
+        if ((status = ss_plan_path_ring(b, cls, SS_LINK_NVLINK, &path, err)) != 0)
+            return status;
+        flow_add(b, index, path, traffic);
+    }
+    if (g->nodes > 1) {
+        if ((status = ss_plan_path_ring(b, cls, SS_LINK_NIC, &path, err)) != 0)
+            return status;
+        flow_add(b, index, path, traffic / ss_net_nics(&b->net, g));
+    }
+    return SS_OK;
+}
+
+/* A ring collective of the class's ranks, and of its twin's. The two share one collective, named after the lower
+ * class. */
 static int ring_add(struct ss_plan_builder *b, int cls, const char *name, int kind, double bytes,
                     const struct ss_group_shape *g, int *index, struct ss_error *err)
 {
     const struct ss_stack *stack = b->plan->stack;
     double traffic = ss_collective_traffic(kind, bytes, g->n);
-    int path, status = collective_add(b, name, SS_LABEL_DP, bytes, 1, 2, index, err);
+    int twin = twin_of(b->plan, cls), both = twin != cls, status;
+    if (both && twin < cls) {
+        *index = find_collective(b->plan, name);
+        return *index >= 0 && b->plan->collectives[*index].members[1] == cls
+                   ? SS_OK
+                   : ss_fail(err, SS_ERR_UNSUPPORTED, NULL, 0,
+                             "schedule %s: the two copies of pipeline stage %d are not placed alike on the nodes",
+                             b->plan->schedule->name, b->plan->classes[cls].stage);
+    }
+    status = collective_add(b, name, SS_LABEL_DP, bytes, 1 + both, 2 + 2 * both, index, err);
     if (status)
         return status;
     b->plan->collectives[*index].members[0] = cls;
+    b->plan->collectives[*index].members[both] = twin;
     b->plan->collectives[*index].phases[0].latency = ss_collective_latency(&b->net, kind, g);
     b->plan->collectives[*index].sm_share = g->per_node > 1 ? stack->comm_sm_nvlink : stack->comm_sm_nic;
-    if (g->per_node > 1) {
-        if ((status = ss_plan_path_ring(b, cls, SS_LINK_NVLINK, &path, err)) != 0)
-            return status;
-        flow_add(b, *index, path, traffic);
-    }
-    if (g->nodes > 1) {
-        if ((status = ss_plan_path_ring(b, cls, SS_LINK_NIC, &path, err)) != 0)
-            return status;
-        flow_add(b, *index, path, traffic / ss_net_nics(&b->net, g));
-    }
-    return SS_OK;
+    status = ring_flows(b, cls, *index, traffic, g, err);
+    return status || !both ? status : ring_flows(b, twin, *index, traffic, g, err);
 }
 
 /* Bytes of a parameter in the gradient's reduction and in the parameters' all-gather. */
@@ -107,16 +167,17 @@ static int bucket_add(struct ss_plan_builder *b, const struct ss_cost_context *c
     const struct ss_job *job = plan->job;
     struct ss_chunk_cost *cc = &plan->classes[cls].chunks[chunk];
     char name[48];
-    int index, status = SS_OK;
+    int index, status = SS_OK, twin = twin_of(plan, cls);
+    int named = twin < cls ? twin : cls, named_chunk = twin < cls ? plan->schedule->chunks - 1 - chunk : chunk;
     if (job->overlap_grad_reduce) {
         int kind = job->distributed_optimizer ? SS_COLL_REDUCE_SCATTER : SS_COLL_ALL_REDUCE;
-        snprintf(name, sizeof name, "grads class%d chunk%d bucket%d", cls, chunk, bucket);
+        snprintf(name, sizeof name, "grads class%d chunk%d bucket%d", named, named_chunk, bucket);
         status = ring_add(b, cls, name, kind, params * grad_bytes(plan, cost), g, &index, err);
         if (!status)
             status = mark_add(&cc->reduce, &cc->nreduce, ready, index, err);
     }
     if (!status && job->overlap_param_gather && job->distributed_optimizer) {
-        snprintf(name, sizeof name, "params class%d chunk%d bucket%d", cls, chunk, bucket);
+        snprintf(name, sizeof name, "params class%d chunk%d bucket%d", named, named_chunk, bucket);
         status = ring_add(b, cls, name, SS_COLL_ALL_GATHER, params * param_bytes(plan, cost), g, &index, err);
         if (!status)
             status = mark_add(&cc->gather, &cc->ngather, needed, index, err);
@@ -142,7 +203,9 @@ static int chunk_buckets(struct ss_plan_builder *b, const struct ss_cost_context
     double size =
         plan->job->bucket_size > 0 ? plan->job->bucket_size : fmax(plan->stack->ddp_bucket, 1e6 * g->n);
     int n = cc->nlayers, per = layers_per_bucket(size, layer, n), bucket = 0, status = SS_OK;
-    if (plan->classes[cls].stage > 0 || chunk > 0 || n == 0)
+    int twin = plan->schedule->pipelines > 1 && plan->classes[cls].stage == plan->schedule->stages - 1;
+    int first_chunk = twin ? chunk == plan->schedule->chunks - 1 : plan->classes[cls].stage == 0 && chunk == 0;
+    if (!first_chunk || n == 0)
         return bucket_add(b, cost, cls, chunk, 0, params, 1, 0, g, err);
     for (int last = n; last > 0 && !status; last -= per, bucket++) { /* backward order */
         int first = last - per > 0 ? last - per : 0;
@@ -171,9 +234,14 @@ int ss_plan_dp_build(struct ss_plan_builder *b, const struct ss_cost_context *co
     struct ss_plan *plan = b->plan;
     const struct ss_job *job = plan->job;
     struct ss_plan_class *pc = &plan->classes[cls];
-    struct ss_group_shape g = ss_plan_group_shape(plan, SS_GROUP_DP_CP, pc->representative, b->scratch);
+    struct ss_group_shape g = gradient_group(b, cls);
     double all = 0;
-    int index, status = SS_OK;
+    int index, status = SS_OK, twin = twin_of(plan, cls);
+    char grads[48] = "grads", params[48] = "params";
+    if (twin != cls) {
+        snprintf(grads, sizeof grads, "grads class%d", twin < cls ? twin : cls);
+        snprintf(params, sizeof params, "params class%d", twin < cls ? twin : cls);
+    }
     if (g.n <= 1 || cost->fsdp.n > 1) /* sharded parameters communicate inside the layers */
         return SS_OK;
     for (int k = 0; k < plan->schedule->chunks && !status; k++) {
@@ -181,7 +249,7 @@ int ss_plan_dp_build(struct ss_plan_builder *b, const struct ss_cost_context *co
         status = chunk_buckets(b, cost, cls, k, chunk_params[k], layer_params[k], &g, err);
     }
     if (!status && !job->overlap_grad_reduce) {
-        status = ring_add(b, cls, "grads",
+        status = ring_add(b, cls, grads,
                           job->distributed_optimizer ? SS_COLL_REDUCE_SCATTER : SS_COLL_ALL_REDUCE,
                           all * grad_bytes(plan, cost), &g, &index, err);
         if (!status)
@@ -189,7 +257,7 @@ int ss_plan_dp_build(struct ss_plan_builder *b, const struct ss_cost_context *co
     }
     if (!status && !job->overlap_param_gather && job->distributed_optimizer) {
         status =
-            ring_add(b, cls, "params", SS_COLL_ALL_GATHER, all * param_bytes(plan, cost), &g, &index, err);
+            ring_add(b, cls, params, SS_COLL_ALL_GATHER, all * param_bytes(plan, cost), &g, &index, err);
         if (!status)
             status = class_list_add(&pc->after, &pc->nafter, index, err);
     }

@@ -253,6 +253,20 @@ double ss_ops_saved_bytes(const struct ss_ops *ops, int selective_recompute)
     return sum;
 }
 
+double ss_ops_weight_grad_bytes(const struct ss_ops *ops, const struct ss_shape *s)
+{
+    double sum = 0;
+    for (int i = 0; i < ops->n; i++) {
+        const struct ss_op *op = &ops->op[i];
+        if (op->kind != SS_OP_GEMM)
+            continue;
+        double in = op->m * op->k / (op->role == SS_TP_COLUMN ? s->sp : 1);
+        double gradient = op->m * op->n / (op->role == SS_TP_ROW ? s->sp : 1);
+        sum += (in + gradient) * (op->precision == SS_FP8 ? 1 : s->e);
+    }
+    return sum;
+}
+
 double ss_ops_working_bytes(const struct ss_ops *ops)
 {
     double most = 0;

@@ -13,24 +13,31 @@ struct layer_set {
     struct ss_layer_cost embedding_cost, dense_cost, redone_cost, loss_cost, offloaded_cost;
 };
 
+/* Chunks that a rank has of one copy of the model. */
+static int chunks_of_copy(const struct ss_schedule *s)
+{
+    return ss_schedule_depth(s) / s->stages > 0 ? ss_schedule_depth(s) / s->stages : 1;
+}
+
 /* Transformer layers of virtual stage s. Uneven first and last pipeline ranks take what the flags say, the
- * others share the rest; chunks of a rank are equal (ss_job_finish has checked the divisions). */
+ * others share the rest; chunks of a rank are equal (ss_job_finish and check_schedule have checked the
+ * divisions). */
 static int layers_of_stage(const struct ss_job *job, const struct ss_schedule *s, int virtual_stage)
 {
     int p = s->stages, rank = s->virtual_rank[virtual_stage], layers = job->model.num_layers, others = p;
     if (job->first_stage_layers > 0) {
         if (rank == 0)
-            return job->first_stage_layers / s->chunks;
+            return job->first_stage_layers / chunks_of_copy(s);
         layers -= job->first_stage_layers;
         others--;
     }
     if (job->last_stage_layers > 0) {
         if (rank == p - 1)
-            return job->last_stage_layers / s->chunks;
+            return job->last_stage_layers / chunks_of_copy(s);
         layers -= job->last_stage_layers;
         others--;
     }
-    return layers / (others * s->chunks);
+    return layers / (others * chunks_of_copy(s));
 }
 
 static int layer_set_build(struct layer_set *set, const struct ss_cost_context *c, struct ss_error *err)
@@ -86,19 +93,22 @@ static void chunk_place(const struct ss_plan *plan, const struct ss_cost_context
                         struct ss_chunk_cost *chunk)
 {
     const struct ss_schedule *s = plan->schedule;
-    int last = s->stages * s->chunks - 1;
-    for (int v = 0; v <= last; v++) {
-        if (s->virtual_rank[v] == stage && s->virtual_chunk[v] == k) {
+    for (int v = 0; v < s->stages * s->chunks; v++)
+        if (s->virtual_rank[v] == stage && s->virtual_chunk[v] == k)
             chunk->virtual_stage = v;
-            break;
-        }
+    for (int v = ss_schedule_before(s, chunk->virtual_stage); v >= 0; v = ss_schedule_before(s, v))
         chunk->first_layer += layers_of_stage(plan->job, s, v);
-    }
     chunk->nlayers = layers_of_stage(plan->job, s, chunk->virtual_stage);
-    chunk->has_embedding = chunk->virtual_stage == 0;
-    chunk->has_loss = chunk->virtual_stage == last;
+    chunk->has_embedding = ss_schedule_before(s, chunk->virtual_stage) < 0;
+    chunk->has_loss = ss_schedule_after(s, chunk->virtual_stage) < 0;
     chunk->recv_bytes = chunk->has_embedding ? 0 : ss_shape_border_bytes(&c->shape);
     chunk->send_bytes = chunk->has_loss ? 0 : ss_shape_border_bytes(&c->shape);
+}
+
+/* The embedding and the output layer of one copy of the model are on different ranks. */
+static int ends_apart(const struct ss_schedule *s)
+{
+    return s->virtual_rank[0] != s->virtual_rank[s->stages * s->chunks - 1];
 }
 
 static double chunk_params(const struct ss_plan *plan, const struct ss_cost_context *c,
@@ -109,7 +119,7 @@ static double chunk_params(const struct ss_plan *plan, const struct ss_cost_cont
         n += ss_ops_params(&set->embedding);
     if (chunk->has_loss)
         n += ss_ops_params(&set->loss) +
-             (c->shape.tied && plan->schedule->stages > 1 ? c->shape.vocab * c->shape.h : 0);
+             (c->shape.tied && ends_apart(plan->schedule) ? c->shape.vocab * c->shape.h : 0);
     return n;
 }
 
@@ -139,7 +149,8 @@ static double optimizer_shards(const struct ss_plan *plan, const struct ss_cost_
 {
     if (c->fsdp.n > 1)
         return c->fsdp.n;
-    return plan->job->distributed_optimizer ? (double)plan->dp * plan->job->cp : 1;
+    double copies = plan->schedule->pipelines > 1 ? plan->schedule->pipelines : 1;
+    return plan->job->distributed_optimizer ? (double)plan->dp * plan->job->cp * copies : 1;
 }
 
 static int class_build(struct ss_plan_builder *b, int cls, struct ss_error *err)
@@ -199,7 +210,7 @@ static void count_flops(struct ss_plan *plan)
         again = attention / 3;
     if (job->recompute == SS_RECOMPUTE_FULL) {
         double share = 0; /* of the layers, that run their forward twice */
-        for (int vs = 0; vs < plan->schedule->stages * plan->schedule->chunks; vs++)
+        for (int vs = 0; vs < ss_schedule_depth(plan->schedule); vs++)
             share += ss_memory_recomputed_layers(job, layers_of_stage(job, plan->schedule, vs)) / l;
         again = share * (linear + attention - base * v / (2 * l * h)) / 3;
     }
@@ -272,11 +283,43 @@ static int plan_init(struct ss_plan_builder *b, struct ss_error *err)
     return SS_OK;
 }
 
+/* The schedule was made apart from the job: by a name, or in a file. */
+static int check_schedule(const struct ss_plan *plan, struct ss_error *err)
+{
+    const struct ss_schedule *s = plan->schedule;
+    const struct ss_job *job = plan->job;
+    int world = ss_platform_nodes(plan->platform) * ss_platform_gpus_per_node(plan->platform);
+    int m = ss_job_microbatches(job, world), depth = ss_schedule_depth(s), megatron = s->pipelines <= 1;
+    for (int v = 0; v < depth; v++)
+        megatron &= s->virtual_rank[v] == v % s->stages;
+    if (s->stages != job->pp)
+        return ss_hint(err,
+                       ss_fail(err, SS_ERR_CONFIG, NULL, 0, "schedule %s has %d ranks, the job %d pipeline stages",
+                               s->name, s->stages, job->pp),
+                       "use --pipeline-model-parallel-size %d", s->stages);
+    if (ss_schedule_microbatches(s) != m)
+        return ss_hint(err,
+                       ss_fail(err, SS_ERR_CONFIG, NULL, 0, "schedule %s has %d microbatches, the job %d", s->name,
+                               ss_schedule_microbatches(s), m),
+                       "use --global-batch-size %d", ss_schedule_microbatches(s) * job->micro_batch * ss_job_dp(job, world));
+    if ((job->first_stage_layers || job->last_stage_layers) && !megatron)
+        return ss_fail(err, SS_ERR_CONFIG, NULL, 0,
+                       "schedule %s places stages in another order than Megatron: uneven first and last stages have no "
+                       "meaning there",
+                       s->name);
+    if (!job->first_stage_layers && !job->last_stage_layers && job->model.num_layers % depth)
+        return ss_hint(err,
+                       ss_fail(err, SS_ERR_CONFIG, NULL, 0, "%d layers do not divide by the %d virtual stages of schedule %s",
+                               job->model.num_layers, depth, s->name),
+                       "use another --pipeline-model-parallel-size or schedule");
+    return SS_OK;
+}
+
 static int plan_fill(struct ss_plan_builder *b, struct ss_error *err)
 {
     struct ss_plan *plan = b->plan;
     int status;
-    if ((status = check_card(plan, err)) != 0 || (status = plan_init(b, err)) != 0)
+    if ((status = check_schedule(plan, err)) != 0 || (status = check_card(plan, err)) != 0 || (status = plan_init(b, err)) != 0)
         return status;
     for (int c = 0; c < plan->nclasses; c++)
         if ((status = class_build(b, c, err)) != 0)

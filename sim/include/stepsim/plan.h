@@ -97,7 +97,8 @@ struct ss_chunk_cost {
     double activation_bytes;         /* kept from F to B of one microbatch (or W) */
     double logits_bytes;             /* kept from F to B by the loss layer */
     double forward_extra_bytes, backward_extra_bytes; /* working set while the slot runs */
-    double weight_grad_bytes;        /* of activation_bytes, kept from I to W when the backward is split */
+    double weight_grad_bytes;        /* kept from I to W when the backward is split: inputs of the GEMMs, and
+                                        the gradients of their outputs; may be more than activation_bytes */
     int nreduce, ngather;            /* data-parallel buckets: reduce in backward order, gather in forward order */
     struct ss_bucket_mark *reduce;   /* when ready in the last microbatch's backward */
     struct ss_bucket_mark *gather;   /* when needed in the first microbatch's forward */
