@@ -118,13 +118,13 @@ static void norm_add(struct ss_ops *ops, const struct ss_shape *s, const struct 
     op->working_bytes = s->sp > 1 ? s->tokens * s->h * (fp8 ? 1 : s->e) : 0;
 }
 
-/* Residual add with (jit-fused) bias and dropout; TorchScript's dropout keeps its 1-byte mask at p = 0 too. */
+/* Residual add with bias and dropout: TorchScript runs the dropout at p = 0 too, and keeps its 1-byte mask.
+ * Backward: the mask applied, and the two branches' gradients added. */
 static void residual_add(struct ss_ops *ops, const struct ss_shape *s)
 {
     double x = s->tokens * s->h / s->sp;
     struct ss_op *op = op_add(ops, "residual", SS_OP_ELEMENTWISE);
-    op_elementwise(op, x * (3 * s->e + (s->hidden_dropout > 0)), x * (3 * s->e + (s->hidden_dropout > 0)), 1,
-                   2);
+    op_elementwise(op, x * (3 * s->e + 1), x * (5 * s->e + 1), 1, 2);
     op->saved_bytes = x;
 }
 
@@ -154,6 +154,26 @@ static void attention_add(struct ss_ops *ops, const struct ss_shape *s, const st
     op->working_bytes = 2 * square * s->e;
 }
 
+/* Copies between the layouts of the GEMMs and of attention. Transformer Engine: Q and V of the joint QKV made
+ * contiguous; older layers: the context, its gradient, and the gradients of Q, K and V joined. */
+static void layout_add(struct ss_ops *ops, const struct ss_shape *s, const struct ss_stack *stack)
+{
+    double q = s->tokens * s->heads * s->d, kv = s->tokens * s->groups * s->d, copy = 2 * s->e;
+    struct ss_op *op = op_add(ops, "layout", SS_OP_ELEMENTWISE);
+    if (stack->te_layers > 0)
+        op_elementwise(op, copy * (q + kv), 0, 2, 0);
+    else
+        op_elementwise(op, copy * q, copy * (2 * q + 2 * kv), 1, 2);
+}
+
+/* Activation of the MLP. A gated one's backward computes both halves and joins them with a copy. */
+static void activation_add(struct ss_ops *ops, const struct ss_shape *s, double fc1)
+{
+    double joined = s->gated ? 2 * fc1 : 0;
+    op_elementwise(op_add(ops, "activation", SS_OP_ELEMENTWISE), s->tokens * (fc1 + s->ffn) * s->e,
+                   s->tokens * (2 * fc1 + s->ffn + joined) * s->e, 1, s->gated ? 2 : 1);
+}
+
 static void dense_build(struct ss_ops *ops, const struct ss_shape *s, const struct ss_stack *stack)
 {
     int p = s->gemm_precision, fp8 = p == SS_FP8;
@@ -168,6 +188,7 @@ static void dense_build(struct ss_ops *ops, const struct ss_shape *s, const stru
         double qk = s->tokens * (s->heads + s->groups) * s->d * s->e * 2 * stack->rope_passes;
         op_elementwise(op_add(ops, "rope", SS_OP_ELEMENTWISE), qk, qk, 2, 2);
     }
+    layout_add(ops, s, stack);
     attention_add(ops, s, stack);
     if (fp8)
         op_fp8_cast(ops, s, stack, a, s->h, SS_TP_ROW);
@@ -180,8 +201,7 @@ static void dense_build(struct ss_ops *ops, const struct ss_shape *s, const stru
     op = op_linear(ops, "fc1", s, fc1, s->h, SS_TP_COLUMN, p, s->linear_bias);
     op->saved_bytes = s->tokens * fc1 * s->e; /* input of the activation function */
     op->working_bytes = s->tokens * (fc1 + s->ffn) * s->e;
-    op = op_add(ops, "activation", SS_OP_ELEMENTWISE);
-    op_elementwise(op, s->tokens * (fc1 + s->ffn) * s->e, s->tokens * (2 * fc1 + s->ffn) * s->e, 1, 1);
+    activation_add(ops, s, fc1);
     if (fp8)
         op_fp8_cast(ops, s, stack, s->ffn, s->h, SS_TP_ROW);
     op = op_linear(ops, "fc2", s, s->h, s->ffn, SS_TP_ROW, p, s->linear_bias);
