@@ -36,6 +36,15 @@ static int build_schedule(const struct ss_job *job, int world_size, struct ss_sc
     return ss_schedule_build(schedule_name(job, params.chunks), &params, out, err);
 }
 
+/* Where nothing makes the ranks wait for each other they run on into the next iteration. */
+static int without_barrier(const struct ss_plan *plan)
+{
+    for (int c = 0; c < plan->nclasses; c++)
+        if (plan->classes[c].norm >= 0)
+            return 0;
+    return plan->nclasses > 1;
+}
+
 int ss_run_job(const struct ss_job *job, const struct ss_stack *stack, const struct ss_platform *platform,
                int engine, struct ss_run *out, struct ss_error *err)
 {
@@ -49,7 +58,8 @@ int ss_run_job(const struct ss_job *job, const struct ss_stack *stack, const str
     if (!rc)
         rc = ss_program_build(out->plan, &out->program, err);
     if (!rc)
-        rc = ss_timeline_replay(out->program, engine, &out->timeline, err);
+        rc = without_barrier(out->plan) ? ss_timeline_steady(out->program, engine, &out->timeline, err)
+                                        : ss_timeline_replay(out->program, engine, &out->timeline, err);
     if (!rc)
         rc = ss_result_build(out->plan, out->timeline, engine, &out->result, err);
     if (!rc)
