@@ -328,9 +328,10 @@ void ss_cost_layer_offload(const struct ss_cost_context *c, const struct ss_ops 
 double ss_cost_optimizer(const struct ss_cost_context *c, double params, double shards)
 {
     double local = params / shards, e = c->shape.e, device, host;
-    /* Gradient norm reads 4 B; the step reads gradient, two moments and the master copy, writes the last
-     * three and the 16-bit parameter. */
-    double step = local * (4 + 4 + 12 + 12 + (e < 4 ? e : 0)) * c->stack->adam_passes;
+    /* Gradient norm reads 4 B, clipping reads and writes them; the step reads gradient, two moments and the
+     * master copy, writes the last three and the 16-bit parameter. fp16 unscales the gradients first. */
+    double unscale = c->shape.storage_precision == SS_FP16 ? 8 : 0;
+    double step = local * (4 + 8 + unscale + 4 + 12 + 12 + (e < 4 ? e : 0)) * c->stack->adam_passes;
     double copies = c->stack->grad_copy > 0 && e < 4 ? params * (e + 4) + params * (4 + e) : 0;
     device = (step * (1 - c->job->optimizer_offload) + copies) /
              (c->card->hbm_bandwidth * c->card->hbm_efficiency);

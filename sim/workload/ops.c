@@ -118,14 +118,14 @@ static void norm_add(struct ss_ops *ops, const struct ss_shape *s, const struct 
     op->working_bytes = s->sp > 1 ? s->tokens * s->h * (fp8 ? 1 : s->e) : 0;
 }
 
-/* Residual add with bias and dropout: TorchScript runs the dropout at p = 0 too, and keeps its 1-byte mask.
- * Backward: the mask applied, and the two branches' gradients added. */
-static void residual_add(struct ss_ops *ops, const struct ss_shape *s)
+/* Residual add with bias and dropout. Megatron's is a TorchScript function, which runs the dropout at p = 0 too
+ * and keeps its 1-byte mask. Backward: the mask applied, and the two branches' gradients added. */
+static void residual_add(struct ss_ops *ops, const struct ss_shape *s, const struct ss_stack *stack)
 {
-    double x = s->tokens * s->h / s->sp;
+    double x = s->tokens * s->h / s->sp, mask = s->hidden_dropout > 0 || stack->dropout_mask > 0;
     struct ss_op *op = op_add(ops, "residual", SS_OP_ELEMENTWISE);
-    op_elementwise(op, x * (3 * s->e + 1), x * (5 * s->e + 1), 1, 2);
-    op->saved_bytes = x;
+    op_elementwise(op, x * (3 * s->e + mask), x * (3 * s->e + mask * (2 * s->e + 1)), 1, 2);
+    op->saved_bytes = x * mask;
 }
 
 static void attention_add(struct ss_ops *ops, const struct ss_shape *s, const struct ss_stack *stack)
@@ -194,7 +194,7 @@ static void dense_build(struct ss_ops *ops, const struct ss_shape *s, const stru
         op_fp8_cast(ops, s, stack, a, s->h, SS_TP_ROW);
     op = op_linear(ops, "projection", s, s->h, a, SS_TP_ROW, p, s->linear_bias);
     op->saved_bytes = fp8 ? s->tokens * a : 0; /* fp8 copy; in 16 bit attention already keeps it */
-    residual_add(ops, s);
+    residual_add(ops, s, stack);
     norm_add(ops, s, stack, "mlp norm");
     if (fp8)
         op_fp8_cast(ops, s, stack, s->h, fc1, SS_TP_COLUMN);
@@ -206,7 +206,7 @@ static void dense_build(struct ss_ops *ops, const struct ss_shape *s, const stru
         op_fp8_cast(ops, s, stack, s->ffn, s->h, SS_TP_ROW);
     op = op_linear(ops, "fc2", s, s->h, s->ffn, SS_TP_ROW, p, s->linear_bias);
     op->saved_bytes = s->tokens * s->ffn * (fp8 ? 1 : s->e);
-    residual_add(ops, s);
+    residual_add(ops, s, stack);
 }
 
 static void embedding_build(struct ss_ops *ops, const struct ss_shape *s)
