@@ -202,6 +202,17 @@ void ss_platform_link(const struct ss_platform *p, int index, struct ss_link *ou
     out->latency = link->latency;
 }
 
+void ss_platform_link_facts(const struct ss_platform *p, int index, int *kind, double *bandwidth)
+{
+    if (p->foreign != NULL) {
+        *kind = p->foreign->links[index].kind;
+        *bandwidth = p->foreign->links[index].bandwidth;
+        return;
+    }
+    *kind = ss_template_link_kind(p, index);
+    *bandwidth = p->bandwidth[*kind];
+}
+
 void ss_platform_route(const struct ss_platform *p, int src, int dst, struct ss_route *out)
 {
     const struct ss_foreign_route *route;

@@ -185,6 +185,7 @@ void ss_template_derive(struct ss_platform *p); /* uplink bandwidth */
 double ss_template_speed(const struct ss_platform *p);
 int ss_template_link_count(const struct ss_platform *p);
 void ss_template_link(const struct ss_platform *p, int index, struct ss_link *out);
+int ss_template_link_kind(const struct ss_platform *p, int index);
 void ss_template_route(const struct ss_platform *p, int src, int dst, struct ss_route *out);
 
 /* ---- variant.c: a platform told as a difference from another ---- */

@@ -60,6 +60,15 @@ int ss_template_link_count(const struct ss_platform *p)
     return p->nodes * links_per_node(p) + 2 * leaf_groups(p) * p->nics_per_node;
 }
 
+int ss_template_link_kind(const struct ss_platform *p, int index)
+{
+    int per_node = links_per_node(p);
+
+    if (index >= p->nodes * per_node)
+        return SS_LINK_UPLINK;
+    return index % per_node / 2 >= nvlinks_per_node(p) ? SS_LINK_NIC : SS_LINK_NVLINK;
+}
+
 void ss_template_link(const struct ss_platform *p, int index, struct ss_link *out)
 {
     int per_node = links_per_node(p), in_nodes = p->nodes * per_node;

@@ -13,18 +13,36 @@ static const char *schedule_name(const struct ss_job *job, int chunks)
     return chunks > 1 ? "interleaved" : "1f1b";
 }
 
+/* Chunks that the job asks for; a schedule that is made for one number has that one. */
+static int schedule_chunks(const struct ss_job *job)
+{
+    int asked = ss_job_chunks(job);
+    return asked > 1 ? asked : ss_schedule_chunks(schedule_name(job, asked), asked);
+}
+
 static int build_schedule(const struct ss_job *job, int world_size, struct ss_schedule **out,
                           struct ss_error *err)
 {
     struct ss_schedule_params params = {
         .stages = job->pp,
-        .chunks = ss_job_chunks(job),
+        .chunks = schedule_chunks(job),
         .microbatches = ss_job_microbatches(job, world_size),
         .microbatch_group_size = job->microbatch_group_size,
         .overlap_p2p = job->overlap_p2p,
     };
 
+    if (ss_schedule_is_file(job->schedule))
+        return ss_schedule_load(job->schedule, out, err);
     return ss_schedule_build(schedule_name(job, params.chunks), &params, out, err);
+}
+
+/* Where nothing makes the ranks wait for each other they run on into the next iteration. */
+static int without_barrier(const struct ss_plan *plan)
+{
+    for (int c = 0; c < plan->nclasses; c++)
+        if (plan->classes[c].norm >= 0)
+            return 0;
+    return plan->nclasses > 1;
 }
 
 int ss_run_job(const struct ss_job *job, const struct ss_stack *stack, const struct ss_platform *platform,
@@ -40,7 +58,8 @@ int ss_run_job(const struct ss_job *job, const struct ss_stack *stack, const str
     if (!rc)
         rc = ss_program_build(out->plan, &out->program, err);
     if (!rc)
-        rc = ss_timeline_replay(out->program, engine, &out->timeline, err);
+        rc = without_barrier(out->plan) ? ss_timeline_steady(out->program, engine, &out->timeline, err)
+                                        : ss_timeline_replay(out->program, engine, &out->timeline, err);
     if (!rc)
         rc = ss_result_build(out->plan, out->timeline, engine, &out->result, err);
     if (!rc)

@@ -55,11 +55,14 @@ static void add_all(double *to, const double *from)
         to[i] += from[i];
 }
 
-/* Share of the asymptotic attention rate that a chunk of queries reaches, 1 at 8192 tokens. */
+/* Attention rate over that of 8192 query tokens and a head dimension of 128: the diagonal weighs more in a
+ * short chunk, the exponentials in a small head. */
 static double attention_saturation(const struct ss_cost_context *c)
 {
     double half = c->stack->attention_half_tokens, at = 8192;
-    return c->shape.chunk / (c->shape.chunk + half) * (at + half) / at;
+    double half_d = c->stack->attention_half_dim, d = c->shape.d, at_d = 128;
+    return c->shape.chunk / (c->shape.chunk + half) * (at + half) / at *
+           (d / (d + half_d) * (at_d + half_d) / at_d);
 }
 
 /* Ring passes of K and V (P2P), each hidden under the attention of one chunk; the others are exposed. */
@@ -174,12 +177,14 @@ static void linear_cost(const struct ss_cost_context *c, const struct ss_op *op,
     if (!tp)
         return;
     struct tp_times t = tp_times_of(c, op->precision);
+    double beside_d = c->stack->tp_async_backward > 0 ? d : 0,
+           beside_w = c->stack->tp_async_backward > 0 ? w : 0;
     if (!sp) {
         fwd[SS_LABEL_TP] += column ? 0 : t.scatter;
-        dgrad[SS_LABEL_TP] += column ? exposed(t.scatter, w) : 0;
+        dgrad[SS_LABEL_TP] += column ? exposed(t.scatter, beside_w) : 0;
     } else if (column) {
         fwd[SS_LABEL_TP] += overlap ? exposed(t.gather, f) : t.gather;
-        dgrad[SS_LABEL_TP] += exposed(t.gather, d) + exposed(t.scatter, w);
+        dgrad[SS_LABEL_TP] += exposed(t.gather, beside_d) + exposed(t.scatter, beside_w);
     } else {
         fwd[SS_LABEL_TP] += overlap ? exposed(t.scatter, f) : t.scatter;
         dgrad[SS_LABEL_TP] += overlap ? exposed(t.gather, d) : t.gather;
@@ -204,6 +209,10 @@ static void fsdp_cost(const struct ss_cost_context *c, double params, struct ss_
         parameters = c->job->sharding >= SS_SHARD_OPTIM_GRADS_PARAMS;
     double share = c->fsdp.nodes > 1 ? c->stack->comm_sm_nic : c->stack->comm_sm_nvlink;
     double bf = parameters ? gather : 0, bb = (parameters ? gather : 0) + (grads ? scatter : 0);
+    /* HBM traffic of the flat buffers: gathered parameters written and read, gradients cast and reduced. */
+    out->forward[SS_LABEL_COMPUTE] += parameters ? ss_cost_elementwise(c, params * 2 * e, 1) : 0;
+    out->input_grad[SS_LABEL_COMPUTE] +=
+        ss_cost_elementwise(c, params * ((parameters ? 2 * e : 0) + (grads ? e + 8 : 0)), 3);
     /* The collectives take their share of the SMs from the compute that hides them. */
     out->forward[SS_LABEL_DP] += exposed(bf, f) + share * fmin(bf, f);
     out->input_grad[SS_LABEL_DP] += exposed(bb, b) + share * fmin(bb, b);
@@ -319,9 +328,10 @@ void ss_cost_layer_offload(const struct ss_cost_context *c, const struct ss_ops 
 double ss_cost_optimizer(const struct ss_cost_context *c, double params, double shards)
 {
     double local = params / shards, e = c->shape.e, device, host;
-    /* Gradient norm reads 4 B; the step reads gradient, two moments and the master copy, writes the last
-     * three and the 16-bit parameter. */
-    double step = local * (4 + 4 + 12 + 12 + (e < 4 ? e : 0)) * c->stack->adam_passes;
+    /* Gradient norm reads 4 B, clipping reads and writes them; the step reads gradient, two moments and the
+     * master copy, writes the last three and the 16-bit parameter. fp16 unscales the gradients first. */
+    double unscale = c->shape.storage_precision == SS_FP16 ? 8 : 0;
+    double step = local * (4 + 8 + unscale + 4 + 12 + 12 + (e < 4 ? e : 0)) * c->stack->adam_passes;
     double copies = c->stack->grad_copy > 0 && e < 4 ? params * (e + 4) + params * (4 + e) : 0;
     device = (step * (1 - c->job->optimizer_offload) + copies) /
              (c->card->hbm_bandwidth * c->card->hbm_efficiency);

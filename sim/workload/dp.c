@@ -2,7 +2,8 @@
 /*
  * Data-parallel collectives as Megatron core 0.8 issues them: with overlap, gradients of the first chunk of
  * pipeline rank 0 go in buckets as they become ready, all other chunks in one bucket each
- * (DistributedDataParallel turns bucketing off there); without overlap one collective a rank.
+ * (DistributedDataParallel turns bucketing off there); without overlap one collective a rank. Where a
+ * schedule holds two copies of the model, the ranks of the other copy take part.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -11,85 +12,56 @@
 #include "base/base.h"
 #include "workload/plan_internal.h"
 
-static int collective_add(struct ss_plan_builder *b, const char *name, int label, double bytes, int nmembers,
-                          int nflows, int *index, struct ss_error *err)
+/* The group at hand: classes of one pipeline stage, or of two where there are two copies of the model. */
+struct dp_group {
+    struct ss_plan_builder *b;
+    struct ss_error *err;
+    int cls; /* first of its classes, at the lower stage */
+    int *classes, n;
+    double grad_bytes, param_bytes; /* of a parameter in the reduction and in the gather */
+    struct ss_group_shape shape;
+};
+
+/* The chunk of another class of the group that holds the same layers as `chunk` of the first one. */
+static int same_chunk(const struct dp_group *d, int cls, int chunk)
 {
-    struct ss_plan *plan = b->plan;
-    struct ss_collective *c;
-    if (ss_grow(&plan->collectives, &b->cap_collectives, (size_t)plan->ncollectives + 1, sizeof *c) != 0)
-        return ss_fail(err, SS_ERR_NOMEM, NULL, 0, "out of memory for collectives");
-    c = &plan->collectives[plan->ncollectives];
-    memset(c, 0, sizeof *c);
-    *index = plan->ncollectives++; /* from here ss_plan_free releases it */
-    ss_copy(c->name, sizeof c->name, name);
-    c->label = label;
-    c->bytes = bytes;
-    c->members = ss_calloc((size_t)nmembers, sizeof *c->members);
-    c->phases = ss_calloc(1, sizeof *c->phases);
-    if (!c->members || !c->phases)
-        return ss_fail(err, SS_ERR_NOMEM, NULL, 0, "out of memory for a collective");
-    c->nmembers = nmembers;
-    c->nphases = 1;
-    c->phases[0].flows = nflows ? ss_calloc((size_t)nflows, sizeof *c->phases[0].flows) : NULL;
-    if (nflows && !c->phases[0].flows)
-        return ss_fail(err, SS_ERR_NOMEM, NULL, 0, "out of memory for flows");
-    return SS_OK;
+    const struct ss_plan *plan = d->b->plan;
+    return plan->classes[cls].stage == plan->classes[d->cls].stage ? chunk : plan->schedule->chunks - 1 - chunk;
 }
 
-static int flow_add(struct ss_plan_builder *b, int collective, int path, double bytes)
+static int ring(const struct dp_group *d, const char *name, int kind, double bytes, int *index)
 {
-    struct ss_flow_phase *phase = &b->plan->collectives[collective].phases[0];
-    phase->flows[phase->nflows].path = path;
-    phase->flows[phase->nflows++].bytes = bytes;
-    return SS_OK;
+    const struct ss_stack *stack = d->b->plan->stack;
+    const struct ss_ring r = {.name = name,
+                              .group = SS_WAY_DP,
+                              .kind = kind,
+                              .label = SS_LABEL_DP,
+                              .bytes = bytes,
+                              .sm_share = d->shape.per_node > 1 ? stack->comm_sm_nvlink : stack->comm_sm_nic,
+                              .speed = 1,
+                              .seconds = -1};
+    return ss_plan_ring_add(d->b, d->cls, &r, index, d->err);
 }
 
-/* A ring collective of the class's ranks: NVLink and NIC legs flow side by side. */
-static int ring_add(struct ss_plan_builder *b, int cls, const char *name, int kind, double bytes,
-                    const struct ss_group_shape *g, int *index, struct ss_error *err)
-{
-    const struct ss_stack *stack = b->plan->stack;
-    double traffic = ss_collective_traffic(kind, bytes, g->n);
-    int path, status = collective_add(b, name, SS_LABEL_DP, bytes, 1, 2, index, err);
-    if (status)
-        return status;
-    b->plan->collectives[*index].members[0] = cls;
-    b->plan->collectives[*index].phases[0].latency = ss_collective_latency(&b->net, kind, g);
-    b->plan->collectives[*index].sm_share = g->per_node > 1 ? stack->comm_sm_nvlink : stack->comm_sm_nic;
-    if (g->per_node > 1) {
-        if ((status = ss_plan_path_ring(b, cls, SS_LINK_NVLINK, &path, err)) != 0)
-            return status;
-        flow_add(b, *index, path, traffic);
-    }
-    if (g->nodes > 1) {
-        if ((status = ss_plan_path_ring(b, cls, SS_LINK_NIC, &path, err)) != 0)
-            return status;
-        flow_add(b, *index, path, traffic / ss_net_nics(&b->net, g));
-    }
-    return SS_OK;
-}
-
-/* Bytes of a parameter in the gradient's reduction and in the parameters' all-gather. */
-static double grad_bytes(const struct ss_plan *plan, const struct ss_cost_context *cost)
-{
-    return cost->shape.e == 4 || plan->job->grad_reduce_fp32 ? 4 : 2;
-}
-
-static double param_bytes(const struct ss_plan *plan, const struct ss_cost_context *cost)
-{
-    return plan->job->precision == SS_FP8 && plan->job->fp8_param_gather ? 1 : cost->shape.e;
-}
-
-static int mark_add(struct ss_bucket_mark **marks, int *n, double fraction, int collective,
-                    struct ss_error *err)
+static int mark_add(struct ss_bucket_mark **marks, int *n, struct ss_bucket_mark mark, struct ss_error *err)
 {
     struct ss_bucket_mark *grown = realloc(*marks, (size_t)(*n + 1) * sizeof **marks);
     if (!grown)
         return ss_fail(err, SS_ERR_NOMEM, NULL, 0, "out of memory for buckets");
     *marks = grown;
-    grown[*n].fraction = fraction;
-    grown[(*n)++].collective = collective;
+    grown[(*n)++] = mark;
     return SS_OK;
+}
+
+static int marks_add(const struct dp_group *d, int chunk, int gather, struct ss_bucket_mark mark)
+{
+    int status = SS_OK;
+    for (int i = 0; i < d->n && !status; i++) {
+        struct ss_chunk_cost *cc = &d->b->plan->classes[d->classes[i]].chunks[same_chunk(d, d->classes[i], chunk)];
+        status = gather ? mark_add(&cc->gather, &cc->ngather, mark, d->err)
+                        : mark_add(&cc->reduce, &cc->nreduce, mark, d->err);
+    }
+    return status;
 }
 
 /* Layers of a bucket: at least `bucket` parameters, whole layers. */
@@ -99,99 +71,121 @@ static int layers_per_bucket(double bucket, double layer, int nlayers)
     return n < 1 ? 1 : n > nlayers ? nlayers : (int)n;
 }
 
-static int bucket_add(struct ss_plan_builder *b, const struct ss_cost_context *cost, int cls, int chunk,
-                      int bucket, double params, double ready, double needed, const struct ss_group_shape *g,
-                      struct ss_error *err)
+/* ready, needed: when, in the last backward and the first forward */
+static int bucket_add(const struct dp_group *d, int chunk, int bucket, double params, struct ss_bucket_mark ready,
+                      struct ss_bucket_mark needed)
 {
-    struct ss_plan *plan = b->plan;
-    const struct ss_job *job = plan->job;
-    struct ss_chunk_cost *cc = &plan->classes[cls].chunks[chunk];
+    const struct ss_job *job = d->b->plan->job;
     char name[48];
-    int index, status = SS_OK;
+    int status = SS_OK;
     if (job->overlap_grad_reduce) {
         int kind = job->distributed_optimizer ? SS_COLL_REDUCE_SCATTER : SS_COLL_ALL_REDUCE;
-        snprintf(name, sizeof name, "grads class%d chunk%d bucket%d", cls, chunk, bucket);
-        status = ring_add(b, cls, name, kind, params * grad_bytes(plan, cost), g, &index, err);
+        snprintf(name, sizeof name, "grads class%d chunk%d bucket%d", d->cls, chunk, bucket);
+        status = ring(d, name, kind, params * d->grad_bytes, &ready.collective);
         if (!status)
-            status = mark_add(&cc->reduce, &cc->nreduce, ready, index, err);
+            status = marks_add(d, chunk, 0, ready);
     }
     if (!status && job->overlap_param_gather && job->distributed_optimizer) {
-        snprintf(name, sizeof name, "params class%d chunk%d bucket%d", cls, chunk, bucket);
-        status = ring_add(b, cls, name, SS_COLL_ALL_GATHER, params * param_bytes(plan, cost), g, &index, err);
+        snprintf(name, sizeof name, "params class%d chunk%d bucket%d", d->cls, chunk, bucket);
+        status = ring(d, name, SS_COLL_ALL_GATHER, params * d->param_bytes, &needed.collective);
         if (!status)
-            status = mark_add(&cc->gather, &cc->ngather, needed, index, err);
+            status = marks_add(d, chunk, 1, needed);
     }
     return status;
 }
 
 /* Gathers are made in backward order; the forward needs them the other way round. */
-static void reverse_marks(struct ss_bucket_mark *marks, int n)
+static void reverse_gathers(const struct dp_group *d, int chunk)
 {
-    for (int i = 0; i < n / 2; i++) {
-        struct ss_bucket_mark t = marks[i];
-        marks[i] = marks[n - 1 - i];
-        marks[n - 1 - i] = t;
+    for (int k = 0; k < d->n; k++) {
+        struct ss_chunk_cost *cc = &d->b->plan->classes[d->classes[k]].chunks[same_chunk(d, d->classes[k], chunk)];
+        for (int i = 0; i < cc->ngather / 2; i++) {
+            struct ss_bucket_mark t = cc->gather[i];
+            cc->gather[i] = cc->gather[cc->ngather - 1 - i];
+            cc->gather[cc->ngather - 1 - i] = t;
+        }
     }
 }
 
-static int chunk_buckets(struct ss_plan_builder *b, const struct ss_cost_context *cost, int cls, int chunk,
-                         double params, double layer, const struct ss_group_shape *g, struct ss_error *err)
+static int chunk_buckets(const struct dp_group *d, int chunk, double params, double layer)
 {
-    struct ss_plan *plan = b->plan;
-    struct ss_chunk_cost *cc = &plan->classes[cls].chunks[chunk];
-    double size =
-        plan->job->bucket_size > 0 ? plan->job->bucket_size : fmax(plan->stack->ddp_bucket, 1e6 * g->n);
+    const struct ss_plan *plan = d->b->plan;
+    const struct ss_plan_class *pc = &plan->classes[d->cls];
+    const struct ss_chunk_cost *cc = &pc->chunks[chunk];
+    double size = plan->job->bucket_size > 0 ? plan->job->bucket_size : fmax(plan->stack->ddp_bucket, 1e6 * d->shape.n);
     int n = cc->nlayers, per = layers_per_bucket(size, layer, n), bucket = 0, status = SS_OK;
-    if (plan->classes[cls].stage > 0 || chunk > 0 || n == 0)
-        return bucket_add(b, cost, cls, chunk, 0, params, 1, 0, g, err);
+    if (pc->stage > 0 || chunk > 0 || n == 0)
+        return bucket_add(d, chunk, 0, params, (struct ss_bucket_mark){.fraction = 1},
+                          (struct ss_bucket_mark){.fraction = 0});
     for (int last = n; last > 0 && !status; last -= per, bucket++) { /* backward order */
         int first = last - per > 0 ? last - per : 0;
-        double own =
-            layer * (last - first) + (first == 0 ? params - layer * n : 0); /* embedding with the first */
-        status =
-            bucket_add(b, cost, cls, chunk, bucket, own, (double)(n - first) / n, (double)first / n, g, err);
+        double own = layer * (last - first) + (first == 0 ? params - layer * n : 0); /* embedding with the first */
+        status = bucket_add(d, chunk, bucket, own, (struct ss_bucket_mark){.fraction = (double)(n - first) / n},
+                            (struct ss_bucket_mark){.fraction = (double)first / n});
     }
-    reverse_marks(cc->gather, cc->ngather);
+    reverse_gathers(d, chunk);
     return status;
 }
 
-static int class_list_add(int **list, int *n, int value, struct ss_error *err)
+/* Without overlap: all gradients (parameters) of the rank in one. */
+static int whole_add(const struct dp_group *d, int gather, double params)
 {
-    int *grown = realloc(*list, (size_t)(*n + 1) * sizeof **list);
-    if (!grown)
-        return ss_fail(err, SS_ERR_NOMEM, NULL, 0, "out of memory for collectives");
-    *list = grown;
-    grown[(*n)++] = value;
-    return SS_OK;
+    struct ss_plan *plan = d->b->plan;
+    int index, kind = gather                             ? SS_COLL_ALL_GATHER
+                      : plan->job->distributed_optimizer ? SS_COLL_REDUCE_SCATTER
+                                                         : SS_COLL_ALL_REDUCE;
+    int status = ring(d, gather ? "params" : "grads", kind, params * (gather ? d->param_bytes : d->grad_bytes), &index);
+    for (int i = 0; i < d->n && !status; i++) {
+        struct ss_plan_class *pc = &plan->classes[d->classes[i]];
+        status = gather ? ss_plan_list_add(&pc->after, &pc->nafter, index, d->err)
+                        : ss_plan_list_add(&pc->post, &pc->npost, index, d->err);
+    }
+    return status;
 }
 
-int ss_plan_dp_build(struct ss_plan_builder *b, const struct ss_cost_context *cost, int cls,
-                     const double *chunk_params, const double *layer_params, struct ss_error *err)
+static int group_build(struct dp_group *d)
 {
-    struct ss_plan *plan = b->plan;
+    const struct ss_plan *plan = d->b->plan;
     const struct ss_job *job = plan->job;
-    struct ss_plan_class *pc = &plan->classes[cls];
-    struct ss_group_shape g = ss_plan_group_shape(plan, SS_GROUP_DP_CP, pc->representative, b->scratch);
+    size_t at = (size_t)(plan->classes[d->cls].stage * plan->schedule->chunks);
     double all = 0;
-    int index, status = SS_OK;
-    if (g.n <= 1 || cost->fsdp.n > 1) /* sharded parameters communicate inside the layers */
-        return SS_OK;
+    int status = SS_OK;
     for (int k = 0; k < plan->schedule->chunks && !status; k++) {
-        all += chunk_params[k];
-        status = chunk_buckets(b, cost, cls, k, chunk_params[k], layer_params[k], &g, err);
+        all += d->b->chunk_params[at + (size_t)k];
+        status = chunk_buckets(d, k, d->b->chunk_params[at + (size_t)k], d->b->layer_params[at + (size_t)k]);
     }
-    if (!status && !job->overlap_grad_reduce) {
-        status = ring_add(b, cls, "grads",
-                          job->distributed_optimizer ? SS_COLL_REDUCE_SCATTER : SS_COLL_ALL_REDUCE,
-                          all * grad_bytes(plan, cost), &g, &index, err);
-        if (!status)
-            status = class_list_add(&pc->post, &pc->npost, index, err);
-    }
-    if (!status && !job->overlap_param_gather && job->distributed_optimizer) {
-        status =
-            ring_add(b, cls, "params", SS_COLL_ALL_GATHER, all * param_bytes(plan, cost), &g, &index, err);
-        if (!status)
-            status = class_list_add(&pc->after, &pc->nafter, index, err);
+    if (!status && !job->overlap_grad_reduce)
+        status = whole_add(d, 0, all);
+    if (!status && !job->overlap_param_gather && job->distributed_optimizer)
+        status = whole_add(d, 1, all);
+    return status;
+}
+
+int ss_plan_dp_build(struct ss_plan_builder *b, struct ss_error *err)
+{
+    const struct ss_plan *plan = b->plan;
+    const struct ss_job *job = plan->job;
+    int mixed = job->precision != SS_FP32, status = SS_OK;
+    struct dp_group d = {.b = b, .err = err};
+    if (!ss_ways_in_use(plan, SS_WAY_DP)) /* sharded parameters communicate inside the layers */
+        return SS_OK;
+    d.grad_bytes = !mixed || job->grad_reduce_fp32 ? 4 : 2;
+    d.param_bytes = job->precision == SS_FP8 && job->fp8_param_gather ? 1 : mixed ? 2 : 4;
+    for (int c = 0; c < plan->nclasses && !status; c++) {
+        if (b->done[c])
+            continue;
+        d.cls = c;
+        d.shape = ss_plan_shape(b, SS_WAY_DP, plan->classes[c].representative);
+        d.n = ss_plan_group_classes(b, c, SS_WAY_DP);
+        d.classes = malloc((size_t)d.n * sizeof *d.classes);
+        if (!d.classes)
+            return ss_fail(err, SS_ERR_NOMEM, NULL, 0, "out of memory for a group of %d classes", d.n);
+        memcpy(d.classes, b->scratch, (size_t)d.n * sizeof *d.classes);
+        for (int i = 0; i < d.n; i++)
+            b->done[d.classes[i]] = 1;
+        if (d.shape.n > 1)
+            status = group_build(&d);
+        free(d.classes);
     }
     return status;
 }
@@ -205,7 +199,7 @@ int ss_plan_barrier_build(struct ss_plan_builder *b, struct ss_error *err)
         plan->classes[c].norm = -1;
     if (plan->stack->grad_norm_barrier <= 0)
         return SS_OK;
-    status = collective_add(b, "gradient norm", SS_LABEL_OPTIMIZER, 4, plan->nclasses, 0, &index, err);
+    status = ss_plan_collective_add(b, "gradient norm", SS_LABEL_OPTIMIZER, 4, plan->nclasses, 0, &index, err);
     if (status)
         return status;
     /* One number over all ranks: a tree up and down. */
@@ -217,32 +211,40 @@ int ss_plan_barrier_build(struct ss_plan_builder *b, struct ss_error *err)
     return SS_OK;
 }
 
+/* First and last stage of a class; each sends its gradient to the other. */
+static int embedding_add(struct ss_plan_builder *b, int cls, int peer, double bytes, struct ss_error *err)
+{
+    struct ss_plan *plan = b->plan;
+    int kind = b->ways.embedding, both[2] = {cls, peer}, index, status;
+    size_t there = (size_t)plan->classes[cls].representative * (size_t)b->ways.nkinds + (size_t)kind;
+    status = ss_plan_collective_add(b, "embedding grads", SS_LABEL_DP, bytes, 2, 2, &index, err);
+    if (status)
+        return status;
+    plan->collectives[index].phases[0].latency = 2 * fmax(b->ways.latency[there], b->net.nic_step);
+    for (int i = 0; i < 2 && !status; i++) {
+        struct ss_plan_class *pc = &plan->classes[both[i]];
+        int path;
+        plan->collectives[index].members[i] = both[i];
+        status = ss_plan_path(b, both[i], kind, &path, err);
+        if (!status) {
+            ss_plan_flow_add(b, index, path, bytes);
+            status = ss_plan_list_add(&pc->post, &pc->npost, index, err);
+        }
+    }
+    return status;
+}
+
 int ss_plan_embedding_build(struct ss_plan_builder *b, double bytes, struct ss_error *err)
 {
     struct ss_plan *plan = b->plan;
-    int last = plan->schedule->virtual_rank[plan->schedule->stages * plan->schedule->chunks - 1],
-        status = SS_OK;
+    int status = SS_OK;
     for (int c = 0; c < plan->nclasses && !status; c++) {
-        int rank = plan->classes[c].representative, peer, there, back, index;
-        double latency;
-        if (plan->classes[c].stage != plan->schedule->virtual_rank[0])
+        int rank = plan->classes[c].representative;
+        if (plan->classes[c].stage != plan->schedule->virtual_rank[0] || b->ways.embedding < 0)
             continue;
-        peer = ss_plan_stage_peer(plan, rank, last);
-        if (peer == rank)
-            continue;
-        if ((status = collective_add(b, "embedding grads", SS_LABEL_DP, bytes, 2, 2, &index, err)) != 0 ||
-            (status = ss_plan_path_between(b, rank, peer, &there, &latency, err)) != 0 ||
-            (status = ss_plan_path_between(b, peer, rank, &back, &latency, err)) != 0)
-            return status;
-        plan->collectives[index].members[0] = c;
-        plan->collectives[index].members[1] = plan->class_of[peer];
-        plan->collectives[index].phases[0].latency = 2 * fmax(latency, b->net.nic_step);
-        flow_add(b, index, there, bytes);
-        flow_add(b, index, back, bytes);
-        status = class_list_add(&plan->classes[c].post, &plan->classes[c].npost, index, err);
-        if (!status)
-            status = class_list_add(&plan->classes[plan->class_of[peer]].post,
-                                    &plan->classes[plan->class_of[peer]].npost, index, err);
+        int peer = b->ways.to[(size_t)rank * (size_t)b->ways.nkinds + (size_t)b->ways.embedding];
+        if (peer >= 0)
+            status = embedding_add(b, c, plan->class_of[peer], bytes, err);
     }
     return status;
 }

@@ -75,5 +75,7 @@ void ss_memory_chunk(const struct ss_cost_context *c, const struct ss_ops *layer
         chunk->activation_bytes += ss_ops_saved_bytes(loss, 0) - entropy->saved_bytes;
         chunk->backward_extra_bytes = fmax(chunk->backward_extra_bytes, entropy->working_bytes);
     }
-    chunk->weight_grad_bytes = 0.5 * chunk->activation_bytes; /* inputs of the GEMMs, until W */
+    chunk->weight_grad_bytes = n * ss_ops_weight_grad_bytes(layer, &c->shape);
+    if (chunk->has_loss)
+        chunk->weight_grad_bytes += ss_ops_weight_grad_bytes(loss, &c->shape);
 }

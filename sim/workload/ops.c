@@ -118,14 +118,14 @@ static void norm_add(struct ss_ops *ops, const struct ss_shape *s, const struct 
     op->working_bytes = s->sp > 1 ? s->tokens * s->h * (fp8 ? 1 : s->e) : 0;
 }
 
-/* Residual add with (jit-fused) bias and dropout; TorchScript's dropout keeps its 1-byte mask at p = 0 too. */
-static void residual_add(struct ss_ops *ops, const struct ss_shape *s)
+/* Residual add with bias and dropout. Megatron's is a TorchScript function, which runs the dropout at p = 0 too
+ * and keeps its 1-byte mask. Backward: the mask applied, and the two branches' gradients added. */
+static void residual_add(struct ss_ops *ops, const struct ss_shape *s, const struct ss_stack *stack)
 {
-    double x = s->tokens * s->h / s->sp;
+    double x = s->tokens * s->h / s->sp, mask = s->hidden_dropout > 0 || stack->dropout_mask > 0;
     struct ss_op *op = op_add(ops, "residual", SS_OP_ELEMENTWISE);
-    op_elementwise(op, x * (3 * s->e + (s->hidden_dropout > 0)), x * (3 * s->e + (s->hidden_dropout > 0)), 1,
-                   2);
-    op->saved_bytes = x;
+    op_elementwise(op, x * (3 * s->e + mask), x * (3 * s->e + mask * (2 * s->e + 1)), 1, 2);
+    op->saved_bytes = x * mask;
 }
 
 static void attention_add(struct ss_ops *ops, const struct ss_shape *s, const struct ss_stack *stack)
@@ -154,6 +154,26 @@ static void attention_add(struct ss_ops *ops, const struct ss_shape *s, const st
     op->working_bytes = 2 * square * s->e;
 }
 
+/* Copies between the layouts of the GEMMs and of attention. Transformer Engine: Q and V of the joint QKV made
+ * contiguous; older layers: the context, its gradient, and the gradients of Q, K and V joined. */
+static void layout_add(struct ss_ops *ops, const struct ss_shape *s, const struct ss_stack *stack)
+{
+    double q = s->tokens * s->heads * s->d, kv = s->tokens * s->groups * s->d, copy = 2 * s->e;
+    struct ss_op *op = op_add(ops, "layout", SS_OP_ELEMENTWISE);
+    if (stack->te_layers > 0)
+        op_elementwise(op, copy * (q + kv), 0, 2, 0);
+    else
+        op_elementwise(op, copy * q, copy * (2 * q + 2 * kv), 1, 2);
+}
+
+/* Activation of the MLP. A gated one's backward computes both halves and joins them with a copy. */
+static void activation_add(struct ss_ops *ops, const struct ss_shape *s, double fc1)
+{
+    double joined = s->gated ? 2 * fc1 : 0;
+    op_elementwise(op_add(ops, "activation", SS_OP_ELEMENTWISE), s->tokens * (fc1 + s->ffn) * s->e,
+                   s->tokens * (2 * fc1 + s->ffn + joined) * s->e, 1, s->gated ? 2 : 1);
+}
+
 static void dense_build(struct ss_ops *ops, const struct ss_shape *s, const struct ss_stack *stack)
 {
     int p = s->gemm_precision, fp8 = p == SS_FP8;
@@ -168,25 +188,25 @@ static void dense_build(struct ss_ops *ops, const struct ss_shape *s, const stru
         double qk = s->tokens * (s->heads + s->groups) * s->d * s->e * 2 * stack->rope_passes;
         op_elementwise(op_add(ops, "rope", SS_OP_ELEMENTWISE), qk, qk, 2, 2);
     }
+    layout_add(ops, s, stack);
     attention_add(ops, s, stack);
     if (fp8)
         op_fp8_cast(ops, s, stack, a, s->h, SS_TP_ROW);
     op = op_linear(ops, "projection", s, s->h, a, SS_TP_ROW, p, s->linear_bias);
     op->saved_bytes = fp8 ? s->tokens * a : 0; /* fp8 copy; in 16 bit attention already keeps it */
-    residual_add(ops, s);
+    residual_add(ops, s, stack);
     norm_add(ops, s, stack, "mlp norm");
     if (fp8)
         op_fp8_cast(ops, s, stack, s->h, fc1, SS_TP_COLUMN);
     op = op_linear(ops, "fc1", s, fc1, s->h, SS_TP_COLUMN, p, s->linear_bias);
     op->saved_bytes = s->tokens * fc1 * s->e; /* input of the activation function */
     op->working_bytes = s->tokens * (fc1 + s->ffn) * s->e;
-    op = op_add(ops, "activation", SS_OP_ELEMENTWISE);
-    op_elementwise(op, s->tokens * (fc1 + s->ffn) * s->e, s->tokens * (2 * fc1 + s->ffn) * s->e, 1, 1);
+    activation_add(ops, s, fc1);
     if (fp8)
         op_fp8_cast(ops, s, stack, s->ffn, s->h, SS_TP_ROW);
     op = op_linear(ops, "fc2", s, s->h, s->ffn, SS_TP_ROW, p, s->linear_bias);
     op->saved_bytes = s->tokens * s->ffn * (fp8 ? 1 : s->e);
-    residual_add(ops, s);
+    residual_add(ops, s, stack);
 }
 
 static void embedding_build(struct ss_ops *ops, const struct ss_shape *s)
@@ -250,6 +270,20 @@ double ss_ops_saved_bytes(const struct ss_ops *ops, int selective_recompute)
     double sum = 0;
     for (int i = 0; i < ops->n; i++)
         sum += ops->op[i].saved_bytes + (selective_recompute ? 0 : ops->op[i].core_bytes);
+    return sum;
+}
+
+double ss_ops_weight_grad_bytes(const struct ss_ops *ops, const struct ss_shape *s)
+{
+    double sum = 0;
+    for (int i = 0; i < ops->n; i++) {
+        const struct ss_op *op = &ops->op[i];
+        if (op->kind != SS_OP_GEMM)
+            continue;
+        double in = op->m * op->k / (op->role == SS_TP_COLUMN ? s->sp : 1);
+        double gradient = op->m * op->n / (op->role == SS_TP_ROW ? s->sp : 1);
+        sum += (in + gradient) * (op->precision == SS_FP8 ? 1 : s->e);
+    }
     return sum;
 }
 

@@ -68,6 +68,9 @@ int ss_ops_build(const struct ss_shape *s, const struct ss_stack *stack, int lay
 double ss_ops_params(const struct ss_ops *ops);
 double ss_ops_gemm_params(const struct ss_ops *ops);
 double ss_ops_saved_bytes(const struct ss_ops *ops, int selective_recompute);
+/* Kept from I to W when the backward is split: inputs of the GEMMs and gradients of their outputs, which sequence
+ * parallelism shards where it shards them in the forward. */
+double ss_ops_weight_grad_bytes(const struct ss_ops *ops, const struct ss_shape *s);
 double ss_ops_working_bytes(const struct ss_ops *ops); /* the largest */
 /* Bytes of the tensor between two layers, on one rank. */
 double ss_shape_border_bytes(const struct ss_shape *s);

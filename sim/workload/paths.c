@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Links that flows cross. A rank's own links become its class's; those in the fabric that can limit stay. */
+/*
+ * Links that flows cross, one for all links of the platform that are alike. A class's flow stands for those of
+ * all its ranks: on a link it weighs as much as there are of these on one link of the platform.
+ */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -7,172 +10,128 @@
 #include "base/base.h"
 #include "workload/plan_internal.h"
 
-enum { DOWN, UP };
-
-static double link_efficiency(const struct ss_plan *plan, int kind)
+static int no_memory(struct ss_error *err)
 {
-    const struct ss_card *card = ss_platform_card(plan->platform);
-    return kind == SS_LINK_NVLINK ? card->nvlink_efficiency : card->nic_efficiency;
+    return ss_fail(err, SS_ERR_NOMEM, NULL, 0, "out of memory for links and paths");
 }
 
-static int link_add(struct ss_plan_builder *b, const char *name, int kind, double bandwidth, double latency,
-                    int *index, struct ss_error *err)
+static uint64_t load_key(const struct ss_plan_builder *b, int link, int cls, int kind)
 {
-    struct ss_plan *plan = b->plan;
-    struct ss_link *link;
-    if (ss_grow(&plan->links, &b->cap_links, (size_t)plan->nlinks + 1, sizeof *plan->links) != 0)
-        return ss_fail(err, SS_ERR_NOMEM, NULL, 0, "out of memory for links");
-    link = &plan->links[plan->nlinks];
-    memset(link, 0, sizeof *link);
-    ss_copy(link->name, sizeof link->name, name);
-    link->kind = kind;
-    link->bandwidth = bandwidth;
-    link->latency = latency;
-    *index = plan->nlinks++;
-    return SS_OK;
+    return ((uint64_t)(unsigned)link * (uint64_t)b->plan->nclasses + (uint64_t)(unsigned)cls) *
+               (uint64_t)b->ways.nkinds +
+           (uint64_t)kind;
 }
 
-/* The class's own NVLink or NIC, one direction. */
-static int class_link(struct ss_plan_builder *b, int cls, int kind, int direction, double bandwidth,
-                      double latency, int *index, struct ss_error *err)
+/* Counts the flows on every link that the way of a class's representative crosses. */
+static int count_loads(struct ss_plan_builder *b, struct ss_error *err)
 {
-    static const char *const kinds[SS_LINK_KIND_COUNT] = {"nvlink", "nic", "uplink", "link"};
-    int *slot = &b->class_link[(cls * SS_LINK_KIND_COUNT + kind) * 2 + direction];
-    char name[64];
-    if (*slot < 0) {
-        snprintf(name, sizeof name, "class%d.%s.%s", cls, kinds[kind], direction == UP ? "up" : "down");
-        int status = link_add(b, name, kind, bandwidth, latency, slot, err);
-        if (status)
-            return status;
+    const struct ss_plan *plan = b->plan;
+    const struct ss_ways *w = &b->ways;
+    char *wanted = ss_calloc((size_t)w->nlinks, 1);
+    int status = wanted ? 0 : -1;
+    for (int c = 0; c < plan->nclasses && !status; c++) {
+        size_t i = (size_t)plan->classes[c].representative * (size_t)w->nkinds;
+        for (int j = w->first[i]; j < w->first[i + (size_t)w->nkinds]; j++)
+            wanted[w->pool[j]] = w->kept[w->pool[j]];
     }
-    *index = *slot;
+    for (int r = 0; r < plan->world_size && !status; r++)
+        for (int k = 0; k < w->nkinds && !status; k++) {
+            size_t i = (size_t)r * (size_t)w->nkinds + (size_t)k;
+            for (int j = w->first[i]; j < w->first[i + 1] && !status; j++)
+                if (wanted[w->pool[j]])
+                    status = ss_key_map_add(&b->load, load_key(b, w->pool[j], plan->class_of[r], k), 1);
+        }
+    free(wanted);
+    return status ? no_memory(err) : SS_OK;
+}
+
+int ss_plan_links_count(struct ss_plan_builder *b, struct ss_error *err)
+{
+    const struct ss_ways *w = &b->ways;
+    struct ss_plan *plan = b->plan;
+    plan->link_count = ss_calloc((size_t)plan->nlinks, sizeof *plan->link_count);
+    if (!plan->link_count)
+        return no_memory(err);
+    for (int l = 0; l < w->nlinks; l++) {
+        int link = b->link_colour ? ss_key_map_get(&b->links, b->link_colour[l]) : ss_key_map_get(&b->links, (uint64_t)l);
+        if (link >= 0)
+            plan->link_count[link]++;
+    }
     return SS_OK;
 }
 
-static int path_add(struct ss_plan_builder *b, const struct ss_path *path, int *index, struct ss_error *err)
+int ss_plan_paths_init(struct ss_plan_builder *b, struct ss_error *err)
+{
+    b->path_of = ss_calloc((size_t)b->plan->nclasses * (size_t)b->ways.nkinds, sizeof *b->path_of);
+    if (!b->path_of)
+        return no_memory(err);
+    return b->plan->unfolded ? SS_OK : count_loads(b, err);
+}
+
+/* The plan's link for one of the platform. */
+static int link_of(struct ss_plan_builder *b, int physical, int *index, struct ss_error *err)
 {
     struct ss_plan *plan = b->plan;
-    for (int i = 0; i < plan->npaths; i++) {
-        const struct ss_path *p = &plan->paths[i];
-        if (p->nlinks == path->nlinks &&
-            memcmp(p->link, path->link, (size_t)path->nlinks * sizeof *path->link) == 0 &&
-            memcmp(p->weight, path->weight, (size_t)path->nlinks * sizeof *path->weight) == 0) {
-            *index = i;
-            return SS_OK;
-        }
+    uint64_t key = b->link_colour ? b->link_colour[physical] : (uint64_t)physical;
+    *index = ss_key_map_put(&b->links, key, plan->nlinks);
+    if (*index < 0 || ss_grow(&plan->links, &b->cap_links, (size_t)plan->nlinks + 1, sizeof *plan->links) != 0)
+        return no_memory(err);
+    if (*index < plan->nlinks)
+        return SS_OK;
+    memset(&plan->links[plan->nlinks], 0, sizeof *plan->links);
+    ss_ways_link(plan, &b->ways, physical, &plan->links[plan->nlinks++]);
+    return SS_OK;
+}
+
+int ss_plan_path(struct ss_plan_builder *b, int cls, int kind, int *index, struct ss_error *err)
+{
+    struct ss_plan *plan = b->plan;
+    const struct ss_ways *w = &b->ways;
+    *index = -1;
+    if (kind < 0)
+        return SS_OK;
+    size_t i = (size_t)plan->classes[cls].representative * (size_t)w->nkinds + (size_t)kind;
+    int *known = &b->path_of[cls * w->nkinds + kind], status;
+    struct ss_path p;
+    if (w->to[i] < 0)
+        return SS_OK;
+    if (*known) {
+        *index = *known - 1;
+        return SS_OK;
+    }
+    memset(&p, 0, sizeof p);
+    for (int j = w->first[i]; j < w->first[i + 1]; j++) {
+        if (!w->kept[w->pool[j]])
+            continue;
+        if ((status = link_of(b, w->pool[j], &p.link[p.nlinks], err)) != 0)
+            return status;
+        p.weight[p.nlinks] =
+            plan->unfolded ? 1 : ss_key_map_get(&b->load, load_key(b, w->pool[j], cls, kind));
+        plan->weighted |= p.weight[p.nlinks++] != 1;
     }
     if (ss_grow(&plan->paths, &b->cap_paths, (size_t)plan->npaths + 1, sizeof *plan->paths) != 0)
-        return ss_fail(err, SS_ERR_NOMEM, NULL, 0, "out of memory for paths");
-    plan->paths[plan->npaths] = *path;
+        return no_memory(err);
+    plan->paths[plan->npaths] = p;
+    *known = plan->npaths + 1;
     *index = plan->npaths++;
     return SS_OK;
 }
 
-int ss_plan_path_ring(struct ss_plan_builder *b, int cls, int link_kind, int *path, struct ss_error *err)
-{
-    double bandwidth = link_kind == SS_LINK_NVLINK ? b->net.nvlink_busbw : b->net.nic_busbw;
-    struct ss_path p;
-    memset(&p, 0, sizeof p);
-    p.nlinks = 2;
-    for (int i = 0; i < 2; i++) {
-        int status = class_link(b, cls, link_kind, i == 0 ? UP : DOWN, bandwidth, 0, &p.link[i], err);
-        if (status)
-            return status;
-        p.weight[i] = 1;
-    }
-    return path_add(b, &p, path, err);
-}
-
-/* How many ranks of the sender's class cross this link on the way to the same pipeline rank. */
-static double members_on_link(const struct ss_plan *plan, int src, int dst, int link)
-{
-    int cls = plan->class_of[src], stage = ss_ranks_coordinate(&plan->ranks, dst, SS_AXIS_PP);
-    double n = 0;
-    for (int r = 0; r < plan->world_size; r++) {
-        struct ss_route route;
-        int peer;
-        if (plan->class_of[r] != cls)
-            continue;
-        peer = ss_plan_stage_peer(plan, r, stage);
-        if (peer == r)
-            continue;
-        ss_platform_route(plan->platform, r, peer, &route);
-        for (int i = 0; i < route.nlinks; i++)
-            n += route.link[i] == link;
-    }
-    return n < 1 ? 1 : n;
-}
-
-/* A link inside the fabric. It is left out where it cannot limit: when the NICs of all ranks that cross
- * it together carry no more than it does. */
-static int shared_link(struct ss_plan_builder *b, int src, int dst, int platform_link, struct ss_path *path,
-                       struct ss_error *err)
+static int p2p_add(struct ss_plan_builder *b, int cls, int kind, struct ss_error *err)
 {
     struct ss_plan *plan = b->plan;
-    struct ss_link link;
-    int *slot = &b->shared_link[platform_link], status;
-    double members = members_on_link(plan, src, dst, platform_link);
-    ss_platform_link(plan->platform, platform_link, &link);
-    if (*slot < 0 && members * ss_platform_nic_bandwidth(plan->platform) <= link.bandwidth)
-        return SS_OK;
-    if (*slot < 0) {
-        status = link_add(b, link.name, link.kind, link.bandwidth * link_efficiency(plan, link.kind),
-                          link.latency, slot, err);
-        if (status)
-            return status;
-    }
-    path->link[path->nlinks] = *slot;
-    path->weight[path->nlinks++] = members;
-    return SS_OK;
-}
-
-int ss_plan_path_between(struct ss_plan_builder *b, int src, int dst, int *path, double *latency,
-                         struct ss_error *err)
-{
-    struct ss_plan *plan = b->plan;
-    struct ss_route route;
-    struct ss_path p;
-    double nics = (double)b->net.gpus_per_node / fmax(1, b->net.nics_per_node);
-    memset(&p, 0, sizeof p);
-    ss_platform_route(plan->platform, src, dst, &route);
-    *latency = 0;
-    for (int i = 0; i < route.nlinks; i++) {
-        struct ss_link link;
-        int end = i == 0 || i == route.nlinks - 1, status;
-        ss_platform_link(plan->platform, route.link[i], &link);
-        if (end) {
-            int cls = plan->class_of[i == 0 ? src : dst], direction = i == 0 ? UP : DOWN;
-            status =
-                class_link(b, cls, link.kind, direction, link.bandwidth * link_efficiency(plan, link.kind),
-                           link.latency, &p.link[p.nlinks], err);
-            /* GPUs that share a NIC send through it together. */
-            p.weight[p.nlinks++] =
-                link.kind == SS_LINK_NIC && nics > 1 ? members_on_link(plan, src, dst, route.link[i]) : 1;
-        } else {
-            status = shared_link(b, src, dst, route.link[i], &p, err);
-        }
-        if (status)
-            return status;
-    }
-    *latency = route.latency;
-    return path_add(b, &p, path, err);
-}
-
-static int p2p_add(struct ss_plan_builder *b, int src, int dst, struct ss_error *err)
-{
-    struct ss_plan *plan = b->plan;
+    size_t i = (size_t)plan->classes[cls].representative * (size_t)b->ways.nkinds + (size_t)kind;
     struct ss_p2p_path edge;
     int status;
     memset(&edge, 0, sizeof edge);
-    edge.from = plan->class_of[src];
-    edge.to = plan->class_of[dst];
-    for (int i = 0; i < plan->np2p; i++)
-        if (plan->p2p[i].from == edge.from && plan->p2p[i].to == edge.to)
-            return SS_OK;
-    status = ss_plan_path_between(b, src, dst, &edge.path, &edge.latency, err);
-    if (status)
-        return status;
+    if (b->ways.to[i] < 0)
+        return SS_OK;
+    edge.from = cls;
+    edge.to = plan->class_of[b->ways.to[i]];
+    edge.latency = b->ways.latency[i];
     edge.sm_share = 0; /* NCCL sends use one or two channels; they are short beside the compute */
+    if ((status = ss_plan_path(b, cls, kind, &edge.path, err)) != 0)
+        return status;
     if (ss_grow(&plan->p2p, &b->cap_p2p, (size_t)plan->np2p + 1, sizeof *plan->p2p) != 0)
         return ss_fail(err, SS_ERR_NOMEM, NULL, 0, "out of memory for sends");
     plan->p2p[plan->np2p++] = edge;
@@ -181,21 +140,9 @@ static int p2p_add(struct ss_plan_builder *b, int src, int dst, struct ss_error 
 
 int ss_plan_p2p_build(struct ss_plan_builder *b, struct ss_error *err)
 {
-    struct ss_plan *plan = b->plan;
-    const struct ss_schedule *s = plan->schedule;
     int status = SS_OK;
-    for (int v = 0; v + 1 < s->stages * s->chunks && !status; v++) {
-        int from = s->virtual_rank[v], to = s->virtual_rank[v + 1];
-        for (int c = 0; c < plan->nclasses && !status && from != to; c++) {
-            int rank = plan->classes[c].representative;
-            if (plan->classes[c].stage == from)
-                status = p2p_add(b, rank, ss_plan_stage_peer(plan, rank, to), err);
-            else if (plan->classes[c].stage == to)
-                status = p2p_add(b, rank, ss_plan_stage_peer(plan, rank, from), err);
-            if (!status && plan->classes[c].stage == from &&
-                s->stages == 2) /* both neighbours are one rank */
-                status = p2p_add(b, ss_plan_stage_peer(plan, rank, to), rank, err);
-        }
-    }
+    for (int c = 0; c < b->plan->nclasses && !status; c++)
+        for (int k = 0; k < b->ways.npeers && !status; k++)
+            status = p2p_add(b, c, k, err);
     return status;
 }

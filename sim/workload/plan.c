@@ -7,30 +7,47 @@
 #include "workload/memory.h"
 #include "workload/plan_internal.h"
 
+const char *ss_level_name(int level)
+{
+    static const char *const names[] = {
+#define X(sym, name) name,
+        SS_LEVEL_LIST(X)
+#undef X
+    };
+    return level >= 0 && level < SS_LEVEL_COUNT ? names[level] : "unknown";
+}
+
 /* Operators of the three kinds of layers of a job, and what each costs on one class. */
 struct layer_set {
     struct ss_ops embedding, dense, loss;
     struct ss_layer_cost embedding_cost, dense_cost, redone_cost, loss_cost, offloaded_cost;
 };
 
+/* Chunks that a rank has of one copy of the model. */
+static int chunks_of_copy(const struct ss_schedule *s)
+{
+    return ss_schedule_depth(s) / s->stages > 0 ? ss_schedule_depth(s) / s->stages : 1;
+}
+
 /* Transformer layers of virtual stage s. Uneven first and last pipeline ranks take what the flags say, the
- * others share the rest; chunks of a rank are equal (ss_job_finish has checked the divisions). */
+ * others share the rest; chunks of a rank are equal (ss_job_finish and check_schedule have checked the
+ * divisions). */
 static int layers_of_stage(const struct ss_job *job, const struct ss_schedule *s, int virtual_stage)
 {
     int p = s->stages, rank = s->virtual_rank[virtual_stage], layers = job->model.num_layers, others = p;
     if (job->first_stage_layers > 0) {
         if (rank == 0)
-            return job->first_stage_layers / s->chunks;
+            return job->first_stage_layers / chunks_of_copy(s);
         layers -= job->first_stage_layers;
         others--;
     }
     if (job->last_stage_layers > 0) {
         if (rank == p - 1)
-            return job->last_stage_layers / s->chunks;
+            return job->last_stage_layers / chunks_of_copy(s);
         layers -= job->last_stage_layers;
         others--;
     }
-    return layers / (others * s->chunks);
+    return layers / (others * chunks_of_copy(s));
 }
 
 static int layer_set_build(struct layer_set *set, const struct ss_cost_context *c, struct ss_error *err)
@@ -86,19 +103,22 @@ static void chunk_place(const struct ss_plan *plan, const struct ss_cost_context
                         struct ss_chunk_cost *chunk)
 {
     const struct ss_schedule *s = plan->schedule;
-    int last = s->stages * s->chunks - 1;
-    for (int v = 0; v <= last; v++) {
-        if (s->virtual_rank[v] == stage && s->virtual_chunk[v] == k) {
+    for (int v = 0; v < s->stages * s->chunks; v++)
+        if (s->virtual_rank[v] == stage && s->virtual_chunk[v] == k)
             chunk->virtual_stage = v;
-            break;
-        }
+    for (int v = ss_schedule_before(s, chunk->virtual_stage); v >= 0; v = ss_schedule_before(s, v))
         chunk->first_layer += layers_of_stage(plan->job, s, v);
-    }
     chunk->nlayers = layers_of_stage(plan->job, s, chunk->virtual_stage);
-    chunk->has_embedding = chunk->virtual_stage == 0;
-    chunk->has_loss = chunk->virtual_stage == last;
+    chunk->has_embedding = ss_schedule_before(s, chunk->virtual_stage) < 0;
+    chunk->has_loss = ss_schedule_after(s, chunk->virtual_stage) < 0;
     chunk->recv_bytes = chunk->has_embedding ? 0 : ss_shape_border_bytes(&c->shape);
     chunk->send_bytes = chunk->has_loss ? 0 : ss_shape_border_bytes(&c->shape);
+}
+
+/* The embedding and the output layer of one copy of the model are on different ranks. */
+static int ends_apart(const struct ss_schedule *s)
+{
+    return s->virtual_rank[0] != s->virtual_rank[s->stages * s->chunks - 1];
 }
 
 static double chunk_params(const struct ss_plan *plan, const struct ss_cost_context *c,
@@ -109,29 +129,22 @@ static double chunk_params(const struct ss_plan *plan, const struct ss_cost_cont
         n += ss_ops_params(&set->embedding);
     if (chunk->has_loss)
         n += ss_ops_params(&set->loss) +
-             (c->shape.tied && plan->schedule->stages > 1 ? c->shape.vocab * c->shape.h : 0);
+             (c->shape.tied && ends_apart(plan->schedule) ? c->shape.vocab * c->shape.h : 0);
     return n;
 }
 
-static void context_init(struct ss_plan_builder *b, int cls, struct ss_cost_context *c)
+static void context_init(const struct ss_plan_builder *b, const struct ss_cost_key *key, struct ss_cost_context *c)
 {
     const struct ss_plan *plan = b->plan;
-    const struct ss_job *job = plan->job;
-    int rank = plan->classes[cls].representative;
     memset(c, 0, sizeof *c);
     c->card = ss_platform_card(plan->platform);
     c->stack = plan->stack;
-    c->job = job;
+    c->job = plan->job;
     c->net = b->net;
-    ss_shape_init(&c->shape, job, plan->stack, plan->padded_vocab);
-    c->tp = ss_plan_group_shape(plan, SS_GROUP_TP, rank, b->scratch);
-    c->cp = ss_plan_group_shape(plan, SS_GROUP_CP, rank, b->scratch);
-    c->fsdp = (struct ss_group_shape){1, 1, 1};
-    if (job->fsdp && job->sharding >= SS_SHARD_OPTIM_GRADS) {
-        c->fsdp = ss_plan_group_shape(plan, SS_GROUP_DP_CP, rank, b->scratch);
-        if (job->fsdp_hybrid && c->fsdp.nodes > 1)
-            c->fsdp = (struct ss_group_shape){c->fsdp.per_node, 1, c->fsdp.per_node};
-    }
+    ss_shape_init(&c->shape, plan->job, plan->stack, plan->padded_vocab);
+    c->tp = key->tp;
+    c->cp = key->cp;
+    c->fsdp = key->fsdp;
 }
 
 /* Ranks that divide the optimizer states. */
@@ -139,46 +152,93 @@ static double optimizer_shards(const struct ss_plan *plan, const struct ss_cost_
 {
     if (c->fsdp.n > 1)
         return c->fsdp.n;
-    return plan->job->distributed_optimizer ? (double)plan->dp * plan->job->cp : 1;
+    double copies = plan->schedule->pipelines > 1 ? plan->schedule->pipelines : 1;
+    return plan->job->distributed_optimizer ? (double)plan->dp * plan->job->cp * copies : 1;
 }
 
-static int class_build(struct ss_plan_builder *b, int cls, struct ss_error *err)
+/* Kernels of a slow GPU take longer; the others of its tensor and context group wait for it in every layer. */
+static void slow_chunk(struct ss_chunk_cost *chunk, const struct ss_cost_key *key, int waiting)
+{
+    double *const all[] = {chunk->forward, chunk->backward, chunk->input_grad, chunk->weight_grad};
+    for (size_t i = 0; i < SS_ARRAY_LEN(all); i++) {
+        double kernels = all[i][SS_LABEL_COMPUTE] + all[i][SS_LABEL_RECOMPUTE];
+        all[i][SS_LABEL_COMPUTE] *= key->own;
+        all[i][SS_LABEL_RECOMPUTE] *= key->own;
+        all[i][waiting] += kernels * (key->group - key->own);
+    }
+}
+
+/* The first class with these costs. */
+static int class_cost(struct ss_plan_builder *b, int cls, const struct ss_cost_key *key, struct ss_error *err)
 {
     struct ss_plan *plan = b->plan;
     struct ss_plan_class *pc = &plan->classes[cls];
-    int v = plan->schedule->chunks, status;
+    size_t at = (size_t)(pc->stage * plan->schedule->chunks);
     struct ss_cost_context c;
     struct layer_set set;
     struct ss_param_count count = {0, 0, 0};
-    double *params = ss_calloc((size_t)v, sizeof *params), *layer = ss_calloc((size_t)v, sizeof *layer);
-    pc->chunks = ss_calloc((size_t)v, sizeof *pc->chunks);
-    if (!params || !layer || !pc->chunks) {
-        status = ss_fail(err, SS_ERR_NOMEM, NULL, 0, "out of memory for %d chunks", v);
-        goto out;
-    }
-    context_init(b, cls, &c);
+    int status;
+    context_init(b, key, &c);
     if ((status = layer_set_build(&set, &c, err)) != 0)
-        goto out;
-    for (int k = 0; k < v; k++) {
+        return status;
+    for (int k = 0; k < plan->schedule->chunks; k++) {
         struct ss_chunk_cost *chunk = &pc->chunks[k];
         chunk_place(plan, &c, pc->stage, k, chunk);
         chunk_cost(&c, &set, chunk);
+        slow_chunk(chunk, key, key->tp.n > 1 ? SS_LABEL_TP : SS_LABEL_CP);
         ss_memory_chunk(&c, &set.dense, &set.embedding, &set.loss, chunk);
-        params[k] = chunk_params(plan, &c, &set, chunk);
-        layer[k] = ss_ops_params(&set.dense);
-        count.all += params[k];
+        b->chunk_params[at + (size_t)k] = chunk_params(plan, &c, &set, chunk);
+        b->layer_params[at + (size_t)k] = ss_ops_params(&set.dense);
+        count.all += b->chunk_params[at + (size_t)k];
         count.gemm += chunk->nlayers * ss_ops_gemm_params(&set.dense);
     }
     count.layer = ss_ops_params(&set.dense);
     pc->parameters = count.all;
     ss_memory_static(&c, &count, optimizer_shards(plan, &c), pc->memory);
-    pc->optimizer_s = ss_cost_optimizer(&c, count.all, optimizer_shards(plan, &c));
+    pc->optimizer_s = key->own * ss_cost_optimizer(&c, count.all, optimizer_shards(plan, &c));
     pc->fixed_s = plan->stack->fixed_iteration;
-    status = ss_plan_dp_build(b, &c, cls, params, layer, err);
-out:
-    free(params);
-    free(layer);
-    return status;
+    return SS_OK;
+}
+
+/* Factors of the slowest GPUs that a rank works with in every layer. */
+static double group_slowness(const struct ss_plan_builder *b, int rank)
+{
+    double most = 1;
+    int n;
+    ss_ranks_group(&b->plan->ranks, SS_GROUP_TP_CP, rank, b->scratch, &n);
+    for (int i = 0; i < n; i++)
+        most = fmax(most, b->slowness[b->scratch[i]]);
+    return most;
+}
+
+static int class_build(struct ss_plan_builder *b, int cls, struct ss_error *err)
+{
+    struct ss_plan_class *pc = &b->plan->classes[cls], *like;
+    int rank = pc->representative, v = b->plan->schedule->chunks;
+    struct ss_cost_key key;
+    memset(&key, 0, sizeof key);
+    key.stage = pc->stage;
+    key.tp = ss_plan_shape(b, SS_WAY_TP, rank);
+    key.cp = ss_plan_shape(b, SS_WAY_CP, rank);
+    key.fsdp = ss_plan_shape(b, SS_WAY_FSDP, rank);
+    key.own = b->slowness ? b->slowness[rank] : 1;
+    key.group = b->slowness ? group_slowness(b, rank) : 1;
+    pc->chunks = ss_calloc((size_t)v, sizeof *pc->chunks);
+    if (!pc->chunks || ss_grow(&b->costs, &b->cap_costs, (size_t)b->ncosts + 1, sizeof *b->costs))
+        return ss_fail(err, SS_ERR_NOMEM, NULL, 0, "out of memory for %d chunks", v);
+    for (int i = b->ncosts - 1; i >= 0; i--) {
+        if (memcmp(&b->costs[i].key, &key, sizeof key) != 0)
+            continue;
+        like = &b->plan->classes[b->costs[i].cls];
+        memcpy(pc->chunks, like->chunks, (size_t)v * sizeof *pc->chunks);
+        memcpy(pc->memory, like->memory, sizeof pc->memory);
+        pc->parameters = like->parameters;
+        pc->optimizer_s = like->optimizer_s;
+        pc->fixed_s = like->fixed_s;
+        return SS_OK;
+    }
+    b->costs[b->ncosts++] = (struct ss_cost_entry){key, cls};
+    return class_cost(b, cls, &key, err);
 }
 
 /* Megatron-LM's num_floating_point_operations: full attention square, no recompute. */
@@ -199,7 +259,7 @@ static void count_flops(struct ss_plan *plan)
         again = attention / 3;
     if (job->recompute == SS_RECOMPUTE_FULL) {
         double share = 0; /* of the layers, that run their forward twice */
-        for (int vs = 0; vs < plan->schedule->stages * plan->schedule->chunks; vs++)
+        for (int vs = 0; vs < ss_schedule_depth(plan->schedule); vs++)
             share += ss_memory_recomputed_layers(job, layers_of_stage(job, plan->schedule, vs)) / l;
         again = share * (linear + attention - base * v / (2 * l * h)) / 3;
     }
@@ -239,11 +299,49 @@ static int check_card(const struct ss_plan *plan, struct ss_error *err)
     return SS_OK;
 }
 
+/* Rank r on GPU r, or as told. */
+static int place_ranks(struct ss_plan_builder *b, struct ss_error *err)
+{
+    struct ss_plan *plan = b->plan;
+    const int *placement = b->options->placement;
+    plan->gpu_of = malloc((size_t)plan->world_size * sizeof *plan->gpu_of);
+    if (!plan->gpu_of)
+        return ss_fail(err, SS_ERR_NOMEM, NULL, 0, "out of memory for %d ranks", plan->world_size);
+    for (int r = 0; r < plan->world_size; r++) {
+        plan->gpu_of[r] = placement ? placement[r] : r;
+        if (plan->gpu_of[r] < 0 || plan->gpu_of[r] >= plan->world_size || b->scratch[plan->gpu_of[r]]++)
+            return ss_fail(err, SS_ERR_CONFIG, NULL, 0, "rank %d is placed on GPU %d, which %s", r, plan->gpu_of[r],
+                           plan->gpu_of[r] < 0 || plan->gpu_of[r] >= plan->world_size ? "does not exist"
+                                                                                      : "another rank has");
+    }
+    return SS_OK;
+}
+
+static int slow_ranks(struct ss_plan_builder *b, struct ss_error *err)
+{
+    const struct ss_plan_options *o = b->options;
+    int world = b->plan->world_size;
+    if (o->nstragglers == 0)
+        return SS_OK;
+    b->slowness = ss_calloc((size_t)world, sizeof *b->slowness);
+    if (!b->slowness)
+        return ss_fail(err, SS_ERR_NOMEM, NULL, 0, "out of memory for %d ranks", world);
+    for (int r = 0; r < world; r++)
+        b->slowness[r] = 1;
+    for (int i = 0; i < o->nstragglers; i++) {
+        if (o->stragglers[i].rank < 0 || o->stragglers[i].rank >= world)
+            return ss_fail(err, SS_ERR_CONFIG, NULL, 0, "straggler: there is no rank %d, only 0 to %d",
+                           o->stragglers[i].rank, world - 1);
+        b->slowness[o->stragglers[i].rank] *= o->stragglers[i].factor;
+    }
+    return SS_OK;
+}
+
 static int plan_init(struct ss_plan_builder *b, struct ss_error *err)
 {
     struct ss_plan *plan = b->plan;
     const struct ss_job *job = plan->job;
-    int status, links = ss_platform_link_count(plan->platform);
+    int status;
     plan->world_size = ss_platform_nodes(plan->platform) * ss_platform_gpus_per_node(plan->platform);
     plan->dp = ss_job_dp(job, plan->world_size);
     plan->microbatches = ss_job_microbatches(job, plan->world_size);
@@ -257,18 +355,49 @@ static int plan_init(struct ss_plan_builder *b, struct ss_error *err)
                        "tensor %d x context %d x data %d x pipeline %d is not %d GPUs", job->tp, job->cp,
                        plan->dp, job->pp, plan->world_size);
     ss_net_init(&b->net, plan->platform);
-    b->scratch = ss_calloc((size_t)plan->world_size, sizeof *b->scratch);
-    b->shared_link = ss_calloc((size_t)links + 1, sizeof *b->shared_link);
-    if (!b->scratch || !b->shared_link)
+    size_t costs = (size_t)(plan->schedule->stages * plan->schedule->chunks);
+    b->scratch = ss_calloc(2 * (size_t)plan->world_size, sizeof *b->scratch);
+    b->chunk_params = ss_calloc(costs, sizeof *b->chunk_params);
+    b->layer_params = ss_calloc(costs, sizeof *b->layer_params);
+    if (!b->scratch || !b->chunk_params || !b->layer_params)
         return ss_fail(err, SS_ERR_NOMEM, NULL, 0, "out of memory for %d ranks", plan->world_size);
-    memset(b->shared_link, -1, ((size_t)links + 1) * sizeof *b->shared_link);
-    if ((status = ss_plan_classes_build(b, err)) != 0)
+    if ((status = place_ranks(b, err)) != 0 || (status = slow_ranks(b, err)) != 0 ||
+        (status = ss_ways_build(plan, &b->net, b->options, &b->ways, err)) != 0 ||
+        (status = ss_plan_classes_build(b, err)) != 0)
         return status;
-    size_t own = (size_t)plan->nclasses * SS_LINK_KIND_COUNT * 2;
-    b->class_link = ss_calloc(own, sizeof *b->class_link);
-    if (!b->class_link)
-        return ss_fail(err, SS_ERR_NOMEM, NULL, 0, "out of memory for links");
-    memset(b->class_link, -1, own * sizeof *b->class_link);
+    b->done = ss_calloc((size_t)plan->nclasses, 1);
+    return b->done ? ss_plan_paths_init(b, err) : ss_fail(err, SS_ERR_NOMEM, NULL, 0, "out of memory for classes");
+}
+
+/* The schedule was made apart from the job: by a name, or in a file. */
+static int check_schedule(const struct ss_plan *plan, struct ss_error *err)
+{
+    const struct ss_schedule *s = plan->schedule;
+    const struct ss_job *job = plan->job;
+    int world = ss_platform_nodes(plan->platform) * ss_platform_gpus_per_node(plan->platform);
+    int m = ss_job_microbatches(job, world), depth = ss_schedule_depth(s), megatron = s->pipelines <= 1;
+    for (int v = 0; v < depth; v++)
+        megatron &= s->virtual_rank[v] == v % s->stages;
+    if (s->stages != job->pp)
+        return ss_hint(err,
+                       ss_fail(err, SS_ERR_CONFIG, NULL, 0, "schedule %s has %d ranks, the job %d pipeline stages",
+                               s->name, s->stages, job->pp),
+                       "use --pipeline-model-parallel-size %d", s->stages);
+    if (ss_schedule_microbatches(s) != m)
+        return ss_hint(err,
+                       ss_fail(err, SS_ERR_CONFIG, NULL, 0, "schedule %s has %d microbatches, the job %d", s->name,
+                               ss_schedule_microbatches(s), m),
+                       "use --global-batch-size %d", ss_schedule_microbatches(s) * job->micro_batch * ss_job_dp(job, world));
+    if ((job->first_stage_layers || job->last_stage_layers) && !megatron)
+        return ss_fail(err, SS_ERR_CONFIG, NULL, 0,
+                       "schedule %s places stages in another order than Megatron: uneven first and last stages have no "
+                       "meaning there",
+                       s->name);
+    if (!job->first_stage_layers && !job->last_stage_layers && job->model.num_layers % depth)
+        return ss_hint(err,
+                       ss_fail(err, SS_ERR_CONFIG, NULL, 0, "%d layers do not divide by the %d virtual stages of schedule %s",
+                               job->model.num_layers, depth, s->name),
+                       "use another --pipeline-model-parallel-size or schedule");
     return SS_OK;
 }
 
@@ -276,12 +405,12 @@ static int plan_fill(struct ss_plan_builder *b, struct ss_error *err)
 {
     struct ss_plan *plan = b->plan;
     int status;
-    if ((status = check_card(plan, err)) != 0 || (status = plan_init(b, err)) != 0)
+    if ((status = check_schedule(plan, err)) != 0 || (status = check_card(plan, err)) != 0 || (status = plan_init(b, err)) != 0)
         return status;
     for (int c = 0; c < plan->nclasses; c++)
         if ((status = class_build(b, c, err)) != 0)
             return status;
-    if ((status = ss_plan_p2p_build(b, err)) != 0)
+    if ((status = ss_plan_dp_build(b, err)) != 0 || (status = ss_plan_p2p_build(b, err)) != 0)
         return status;
     if (plan->job->model.tied_embeddings && plan->schedule->stages > 1) {
         double element = plan->job->precision == SS_FP32 || plan->job->grad_reduce_fp32 ? 4 : 2;
@@ -290,19 +419,37 @@ static int plan_fill(struct ss_plan_builder *b, struct ss_error *err)
         if (status)
             return status;
     }
-    if ((status = ss_plan_barrier_build(b, err)) != 0)
+    if ((status = ss_plan_barrier_build(b, err)) != 0 || (status = ss_plan_links_count(b, err)) != 0)
         return status;
     count_flops(plan);
     note_guesses(plan);
     return SS_OK;
 }
 
-int ss_plan_build(const struct ss_job *job, const struct ss_stack *stack, const struct ss_platform *platform,
-                  const struct ss_schedule *schedule, struct ss_plan **out, struct ss_error *err)
+static void builder_free(struct ss_plan_builder *b)
 {
+    ss_ways_free(&b->ways);
+    ss_key_map_free(&b->links);
+    ss_key_map_free(&b->load);
+    free(b->link_colour);
+    free(b->path_of);
+    free(b->slowness);
+    free(b->costs);
+    free(b->chunk_params);
+    free(b->layer_params);
+    free(b->scratch);
+    free(b->done);
+}
+
+int ss_plan_build_with(const struct ss_job *job, const struct ss_stack *stack, const struct ss_platform *platform,
+                       const struct ss_schedule *schedule, const struct ss_plan_options *options,
+                       struct ss_plan **out, struct ss_error *err)
+{
+    static const struct ss_plan_options none;
     struct ss_plan_builder b;
     int status;
     memset(&b, 0, sizeof b);
+    b.options = options ? options : &none;
     b.plan = ss_calloc(1, sizeof *b.plan);
     if (!b.plan)
         return ss_fail(err, SS_ERR_NOMEM, NULL, 0, "out of memory for the plan");
@@ -310,16 +457,22 @@ int ss_plan_build(const struct ss_job *job, const struct ss_stack *stack, const 
     b.plan->stack = stack;
     b.plan->platform = platform;
     b.plan->schedule = schedule;
+    b.plan->level = b.options->level;
+    b.plan->unfolded = b.options->unfold;
     status = plan_fill(&b, err);
-    free(b.scratch);
-    free(b.shared_link);
-    free(b.class_link);
+    builder_free(&b);
     if (status) {
         ss_plan_free(b.plan);
         return status;
     }
     *out = b.plan;
     return SS_OK;
+}
+
+int ss_plan_build(const struct ss_job *job, const struct ss_stack *stack, const struct ss_platform *platform,
+                  const struct ss_schedule *schedule, struct ss_plan **out, struct ss_error *err)
+{
+    return ss_plan_build_with(job, stack, platform, schedule, NULL, out, err);
 }
 
 void ss_plan_free(struct ss_plan *plan)
@@ -343,6 +496,8 @@ void ss_plan_free(struct ss_plan *plan)
     }
     free(plan->classes);
     free(plan->class_of);
+    free(plan->gpu_of);
+    free(plan->link_count);
     free(plan->links);
     free(plan->paths);
     free(plan->collectives);

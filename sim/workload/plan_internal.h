@@ -3,37 +3,108 @@
 #ifndef SS_WORKLOAD_PLAN_INTERNAL_H
 #define SS_WORKLOAD_PLAN_INTERNAL_H
 
-#include "workload/cost.h"
+#include <stddef.h>
+#include <stdint.h>
 
-/* Growing arrays of the plan under construction. */
+#include "workload/cost.h"
+#include "workload/ways.h"
+
+/* Numbers by 64-bit key; grows. */
+struct ss_key_map {
+    struct ss_key_slot {
+        uint64_t key;
+        int value; /* + 1; 0: free */
+    } *slot;
+    size_t n, size;
+};
+/* The value of `key`, `value` if it is new; -1 out of memory. */
+int ss_key_map_put(struct ss_key_map *m, uint64_t key, int value);
+/* -1: not there. */
+int ss_key_map_get(const struct ss_key_map *m, uint64_t key);
+/* Adds to the value of a key that begins at 0. */
+int ss_key_map_add(struct ss_key_map *m, uint64_t key, int more);
+void ss_key_map_free(struct ss_key_map *m);
+
+/* Classes with the same costs. */
+struct ss_cost_key {
+    int stage;
+    struct ss_group_shape tp, cp, fsdp;
+    double own, group; /* factors of stragglers */
+};
+struct ss_cost_entry {
+    struct ss_cost_key key;
+    int cls; /* first of them */
+};
+
+/* The plan under construction. */
 struct ss_plan_builder {
     struct ss_plan *plan;
+    const struct ss_plan_options *options;
     struct ss_net net;
-    size_t cap_links, cap_paths, cap_collectives, cap_p2p;
-    /* Links by (class, kind, up/down) and shared ones by platform index; -1 = not yet made. */
-    int *class_link;
-    int *shared_link;
-    int *scratch; /* [world_size] members of a group */
+    struct ss_ways ways;
+    size_t cap_links, cap_paths, cap_collectives, cap_p2p, cap_costs;
+    uint64_t *link_colour;      /* [ways.nlinks]: equal where links are alike; NULL when unfolded */
+    struct ss_key_map links;    /* colour, or link of the platform when unfolded -> plan link */
+    struct ss_key_map load;     /* (link, class, kind) -> flows that cross it */
+    int *path_of;               /* [class * ways.nkinds + kind]: path + 1, or 0 */
+    double *slowness;           /* [world_size]: factors of stragglers, NULL without */
+    struct ss_cost_entry *costs; /* keys seen */
+    int ncosts;
+    double *chunk_params, *layer_params; /* [stage * chunks + chunk] */
+    int *scratch; /* [2 * world_size] members of a group */
+    char *done;   /* [nclasses] */
 };
+
+static inline uint64_t ss_mix64(uint64_t z)
+{
+    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9ULL;
+    z = (z ^ (z >> 27)) * 0x94d049bb133111ebULL;
+    return z ^ (z >> 31);
+}
+static inline uint64_t ss_mix_in(uint64_t h, uint64_t value)
+{
+    return ss_mix64(h * 0x9e3779b97f4a7c15ULL + value + 1);
+}
 
 /* classes.c: classes of equal ranks by colour refinement. */
 int ss_plan_classes_build(struct ss_plan_builder *b, struct ss_error *err);
-/* Shape of the group of `kind` that holds `rank`. */
-struct ss_group_shape ss_plan_group_shape(const struct ss_plan *plan, int kind, int rank, int *scratch);
+/* Shape of the group (enum ss_way_group) that holds `rank`. */
+struct ss_group_shape ss_plan_shape(const struct ss_plan_builder *b, int group, int rank);
 /* Rank of the pipeline neighbour `stage` with the other coordinates of `rank`. */
 int ss_plan_stage_peer(const struct ss_plan *plan, int rank, int stage);
+/* Number of colours; -1 out of memory. */
+int ss_plan_distinct(const uint64_t *colour, int n);
 
 /* paths.c: links that flows cross, and sends between classes. */
+int ss_plan_paths_init(struct ss_plan_builder *b, struct ss_error *err);
+/* How many links of the platform each one stands for; when all paths are made. */
+int ss_plan_links_count(struct ss_plan_builder *b, struct ss_error *err);
 int ss_plan_p2p_build(struct ss_plan_builder *b, struct ss_error *err);
-/* Path of a flow from a rank of class `from` to a rank of class `to`; *latency in s. */
-int ss_plan_path_between(struct ss_plan_builder *b, int src, int dst, int *path, double *latency,
-                         struct ss_error *err);
-/* Path over the class's own NVLink (kind SS_LINK_NVLINK) or NIC, up and down: a ring step inside the class. */
-int ss_plan_path_ring(struct ss_plan_builder *b, int cls, int link_kind, int *path, struct ss_error *err);
+/* Path of the flow of a kind (of struct ss_ways) of a class; -1: it has none. */
+int ss_plan_path(struct ss_plan_builder *b, int cls, int kind, int *path, struct ss_error *err);
+
+/* group_collectives.c: collectives of a group with all classes that take part. */
+struct ss_ring {
+    const char *name;
+    int group; /* enum ss_way_group */
+    int kind;  /* enum ss_collective_kind */
+    int label;
+    double bytes; /* full buffer */
+    double sm_share;
+    double speed; /* 1, or what the busbw of NVLink is multiplied by */
+    double seconds; /* without flows: how long it takes; < 0: flows */
+};
+int ss_plan_collective_add(struct ss_plan_builder *b, const char *name, int label, double bytes, int nmembers,
+                           int nflows, int *index, struct ss_error *err);
+void ss_plan_flow_add(struct ss_plan_builder *b, int collective, int path, double bytes);
+/* A ring collective of the group that holds the class's ranks. */
+int ss_plan_ring_add(struct ss_plan_builder *b, int cls, const struct ss_ring *ring, int *index, struct ss_error *err);
+/* Classes of that group, ascending, into b->scratch; their number. */
+int ss_plan_group_classes(struct ss_plan_builder *b, int cls, int group);
+int ss_plan_list_add(int **list, int *n, int value, struct ss_error *err);
 
 /* dp.c: data-parallel buckets, norm barrier, embedding all-reduce. */
-int ss_plan_dp_build(struct ss_plan_builder *b, const struct ss_cost_context *cost, int cls,
-                     const double *chunk_params, const double *layer_params, struct ss_error *err);
+int ss_plan_dp_build(struct ss_plan_builder *b, struct ss_error *err);
 int ss_plan_barrier_build(struct ss_plan_builder *b, struct ss_error *err);
 int ss_plan_embedding_build(struct ss_plan_builder *b, double bytes, struct ss_error *err);
 

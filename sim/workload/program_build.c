@@ -317,8 +317,10 @@ static void backward(struct builder *b, const struct ss_comm_variant *v)
     memory(b, SS_EV_ALLOC, SS_MEM_OTHER, chunk->backward_extra_bytes);
     backward_work(b, v, v->chunk, split ? chunk->input_grad : chunk->backward);
     memory(b, SS_EV_FREE, SS_MEM_OTHER, chunk->backward_extra_bytes);
-    memory(b, SS_EV_FREE, SS_MEM_ACTIVATIONS,
-           chunk->activation_bytes - (split ? chunk->weight_grad_bytes : 0));
+    /* What W needs may be more than what the forward kept: after recompute, and with the gradients. */
+    double freed = chunk->activation_bytes - (split ? chunk->weight_grad_bytes : 0);
+    memory(b, SS_EV_ALLOC, SS_MEM_ACTIVATIONS, -freed);
+    memory(b, SS_EV_FREE, SS_MEM_ACTIVATIONS, freed);
     memory(b, SS_EV_FREE, SS_MEM_LOGITS, chunk->logits_bytes);
 }
 

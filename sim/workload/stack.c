@@ -141,6 +141,13 @@ static int check_repeated(const char *file, const struct ss_xml_node *node, stru
     return SS_OK;
 }
 
+/* A prop's card names a card or a family: "A100" is also "A100-80GB". */
+static int card_matches(const char *only, const char *card)
+{
+    size_t n = strlen(only);
+    return !strncmp(only, card, n) && (card[n] == 0 || card[n] == '-');
+}
+
 /* Checks every prop, sets those for all cards (pass 0) or for this card (pass 1). */
 static int read_props(const char *file, const struct ss_xml_node *root, const char *card, int pass,
                       struct ss_stack *s, struct ss_error *err)
@@ -162,7 +169,7 @@ static int read_props(const char *file, const struct ss_xml_node *root, const ch
             return rc;
         /* A prop of another card is checked all the same, on a copy. */
         struct ss_stack scratch = *s;
-        int ours = pass == 0 ? !only : only && card && !strcmp(only, card);
+        int ours = pass == 0 ? !only : only && card && card_matches(only, card);
         rc = set_prop(ours ? s : &scratch, file, n->line, id, value, err);
         if (rc)
             return rc;

@@ -77,7 +77,7 @@ static void context_make(struct ss_cost_context *c, struct ss_card *card, struct
     stack->fused_wgrad_accumulation = 1;
     stack->flash_fwd = 0.4;
     stack->flash_bwd = 0.25;
-    stack->te_layers = 1;
+    stack->te_layers = stack->dropout_mask = 1;
     c->card = card;
     c->stack = stack;
     c->job = job;

@@ -249,6 +249,53 @@ static void test_replay_equals_integers(void)
             }
 }
 
+/* Without a global barrier the period of the loop is the work and the worst bubble inside a rank; with one it is the
+ * makespan. Equal stages, F = I = W = 1. */
+static double period(const char *name, int p, int v, int m, int with_barrier)
+{
+    struct fixture *x = fixture_make(name, p, v, m, 1, 0);
+    struct ss_program *program = NULL;
+    struct ss_timeline *t = NULL;
+    struct ss_error err = {0};
+    CU_ASSERT_PTR_NOT_NULL_FATAL(x);
+    for (int c = 0; c < x->plan.nclasses; c++)
+        for (int k = 0; k < v; k++) {
+            x->plan.classes[c].chunks[k].input_grad[SS_LABEL_COMPUTE] = 1;
+            x->plan.classes[c].chunks[k].weight_grad[SS_LABEL_COMPUTE] = 1;
+        }
+    int rc = ss_program_build(&x->plan, &program, &err);
+    if (!rc)
+        rc = with_barrier ? ss_timeline_replay(program, SS_ENGINE_NATIVE, &t, &err)
+                          : ss_timeline_steady(program, SS_ENGINE_NATIVE, &t, &err);
+    CU_ASSERT_EQUAL_FATAL(rc, SS_OK);
+    for (int c = 0; c < t->nclasses; c++) {
+        double sum = 0;
+        for (int i = 0; i < SS_LABEL_COUNT; i++)
+            sum += t->spent[c][i];
+        CU_ASSERT_DOUBLE_EQUAL(sum, t->iteration_s, 1e-9);
+    }
+    double seconds = t->iteration_s;
+    ss_timeline_free(t);
+    ss_program_free(program);
+    fixture_free(x);
+    return seconds;
+}
+
+static void test_price_of_the_barrier(void)
+{
+    for (int p = 4; p <= 8; p += 4)
+        for (int m = 16; m <= 32; m *= 2) {
+            CU_ASSERT_DOUBLE_EQUAL(period("1f1b", p, 1, m, 1), 3 * m + 3 * (p - 1), 1e-9);
+            CU_ASSERT_DOUBLE_EQUAL(period("1f1b", p, 1, m, 0), 3 * m + 3 * (p - 1), 1e-9);
+            CU_ASSERT_DOUBLE_EQUAL(period("zb-h1", p, 1, m, 1), 3 * m + p - 1, 1e-9);
+            CU_ASSERT_DOUBLE_EQUAL(period("zb-h1", p, 1, m, 0), 3 * m + p - 1, 1e-9);
+            CU_ASSERT_DOUBLE_EQUAL(period("zb-h2", p, 1, m, 1), 3 * m + p - 1, 1e-9);
+            CU_ASSERT_DOUBLE_EQUAL(period("zb-h2", p, 1, m, 0), 3 * m, 1e-9);
+            CU_ASSERT_DOUBLE_EQUAL(period("zb-v", p, 2, m, 1), 6 * m + p - 1, 1e-9);
+            CU_ASSERT_DOUBLE_EQUAL(period("zb-v", p, 2, m, 0), 6 * m, 1e-9);
+        }
+}
+
 int main(void)
 {
     if (CU_initialize_registry())
@@ -260,6 +307,7 @@ int main(void)
     CU_ADD_TEST(suite, test_refusals);
     CU_ADD_TEST(suite, test_placement);
     CU_ADD_TEST(suite, test_replay_equals_integers);
+    CU_ADD_TEST(suite, test_price_of_the_barrier);
     CU_basic_set_mode(CU_BRM_NORMAL);
     CU_basic_run_tests();
     int failed = (int)CU_get_number_of_failures();

@@ -49,6 +49,40 @@ int ss_ranks_coordinate(const struct ss_ranks *r, int rank, int axis);
  * out (room for world_size). Embedding: first and last stage only (one if pp is 1). */
 void ss_ranks_group(const struct ss_ranks *r, int kind, int rank, int *out, int *n);
 
+/* Level of detail of a program. X(symbol, name) */
+#define SS_LEVEL_LIST(X)                                                                          \
+    X(SS_LEVEL_CHUNK, "chunk") /* one event a slot; pipeline and data-parallel traffic as flows */ \
+    X(SS_LEVEL_LAYER, "layer") /* operators, and the TP, CP and FSDP collectives beside them */   \
+    X(SS_LEVEL_FLOW, "flow")   /* these collectives as flows on the links, too */
+enum ss_level {
+#define X(sym, name) sym,
+    SS_LEVEL_LIST(X)
+#undef X
+    SS_LEVEL_COUNT
+};
+const char *ss_level_name(int level);
+
+/* A rank whose kernels take `factor` times as long. */
+struct ss_straggler {
+    int rank;
+    double factor; /* >= 1 */
+};
+/* A link ("nic-3-0.up", or "nic-3-0" for both directions) with 1/factor of its bandwidth. */
+struct ss_slow_link {
+    char name[64];
+    double factor; /* >= 1 */
+};
+/* How finely ranks are simulated, and where they are. All zero: chunk level, folded, rank r on GPU r. */
+struct ss_plan_options {
+    int level;            /* enum ss_level */
+    int unfold;           /* 1: every rank is its own class */
+    const int *placement; /* [world_size]: GPU of every rank, each once; NULL: rank r is on GPU r */
+    int nstragglers;
+    const struct ss_straggler *stragglers;
+    int nslow_links;
+    const struct ss_slow_link *slow_links;
+};
+
 /* A path: links that one flow crosses. weight: how many equal flows it stands for on that link. */
 struct ss_path {
     int nlinks;
@@ -82,6 +116,32 @@ struct ss_collective {
 struct ss_bucket_mark {
     double fraction; /* of the phase's duration, 0..1, ascending */
     int collective;  /* index into plan.collectives */
+    int step;        /* layer level: due before this step of the phase */
+};
+
+/* Streams of a class's collectives. X(symbol, name) */
+#define SS_STREAM_LIST(X)                                                                         \
+    X(SS_STREAM_DP, "dp")                                                                         \
+    X(SS_STREAM_NORM, "norm")                                                                     \
+    X(SS_STREAM_TP, "tp") /* this and the next: at layer level only */                            \
+    X(SS_STREAM_CP, "cp")                                                                         \
+    X(SS_STREAM_FSDP, "fsdp")                                                                     \
+    X(SS_STREAM_OFFLOAD, "offload")
+enum ss_stream {
+#define X(sym, name) sym,
+    SS_STREAM_LIST(X)
+#undef X
+    SS_STREAM_COUNT
+};
+
+/* What a slot does at layer level, in order: computes, posts a collective, waits for the oldest one. */
+enum ss_step_kind { SS_STEP_COMPUTE, SS_STEP_POST, SS_STEP_WAIT };
+struct ss_step {
+    int kind;
+    int label;      /* COMPUTE */
+    int stream;     /* POST, WAIT */
+    int collective; /* POST: index into plan.collectives */
+    double seconds; /* COMPUTE */
 };
 
 /* One chunk (virtual stage) of one class: what a microbatch costs. Durations by label, in s. */
@@ -97,10 +157,13 @@ struct ss_chunk_cost {
     double activation_bytes;         /* kept from F to B of one microbatch (or W) */
     double logits_bytes;             /* kept from F to B by the loss layer */
     double forward_extra_bytes, backward_extra_bytes; /* working set while the slot runs */
-    double weight_grad_bytes;        /* of activation_bytes, kept from I to W when the backward is split */
+    double weight_grad_bytes;        /* kept from I to W when the backward is split: inputs of the GEMMs, and
+                                        the gradients of their outputs; may be more than activation_bytes */
     int nreduce, ngather;            /* data-parallel buckets: reduce in backward order, gather in forward order */
     struct ss_bucket_mark *reduce;   /* when ready in the last microbatch's backward */
     struct ss_bucket_mark *gather;   /* when needed in the first microbatch's forward */
+    int nsteps[SS_PHASE_COUNT];      /* layer level: F, B, I and W */
+    struct ss_step *steps[SS_PHASE_COUNT];
 };
 
 /* Ranks that do the same on the same kind of links. */
@@ -134,6 +197,7 @@ struct ss_plan {
     const struct ss_stack *stack;
     const struct ss_platform *platform;
     const struct ss_schedule *schedule;
+    int level, unfolded;
     struct ss_ranks ranks;
     int world_size, dp, microbatches;
     int padded_vocab;
@@ -142,9 +206,12 @@ struct ss_plan {
     int nclasses;
     struct ss_plan_class *classes;
     int *class_of; /* [world_size] */
+    int *gpu_of;   /* [world_size] */
 
     int nlinks;
-    struct ss_link *links; /* those that flows cross */
+    struct ss_link *links; /* those that flows cross and that can limit them; named after one of those alike */
+    int *link_count;       /* [nlinks]: links of the platform that it stands for */
+    int weighted; /* 1: a link is crossed by flows that stand for different numbers of flows */
     int npaths;
     struct ss_path *paths;
     int ncollectives;
@@ -163,6 +230,10 @@ struct ss_plan {
 int ss_plan_build(const struct ss_job *job, const struct ss_stack *stack,
                   const struct ss_platform *platform, const struct ss_schedule *schedule,
                   struct ss_plan **out, struct ss_error *err);
+/* The same; options NULL = all zero. They need not outlive the call. */
+int ss_plan_build_with(const struct ss_job *job, const struct ss_stack *stack, const struct ss_platform *platform,
+                       const struct ss_schedule *schedule, const struct ss_plan_options *options,
+                       struct ss_plan **out, struct ss_error *err);
 void ss_plan_free(struct ss_plan *plan);
 /* Bytes on the device beside tensors: CUDA context, NCCL communicators. */
 double ss_plan_overhead_bytes(const struct ss_plan *plan, int cls);

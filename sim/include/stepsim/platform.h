@@ -114,6 +114,8 @@ const char *ss_platform_assumed(const struct ss_platform *p);
 int ss_platform_link_count(const struct ss_platform *p);
 /* Fills *out; index from 0 to link_count - 1. */
 void ss_platform_link(const struct ss_platform *p, int index, struct ss_link *out);
+/* The same without the name, which takes most of the time. */
+void ss_platform_link_facts(const struct ss_platform *p, int index, int *kind, double *bandwidth);
 /* Route between two GPUs (node * gpus_per_node + local index), src != dst. */
 void ss_platform_route(const struct ss_platform *p, int src, int dst, struct ss_route *out);
 

@@ -58,6 +58,10 @@ struct ss_timeline {
     double *link_busy;                 /* [nlinks]: s that at least one flow used it; may be NULL */
 };
 int ss_timeline_replay(const struct ss_program *p, int engine, struct ss_timeline **out, struct ss_error *err);
+/* One period of the endless loop of a program whose body does not end in a global barrier: ranks run on into the
+ * next iteration while others still end the last one. It is what the third of three bodies in a row adds
+ * to two of them; memory is the peak of all. */
+int ss_timeline_steady(const struct ss_program *p, int engine, struct ss_timeline **out, struct ss_error *err);
 void ss_timeline_free(struct ss_timeline *t);
 
 #ifdef __cplusplus

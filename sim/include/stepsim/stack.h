@@ -21,7 +21,8 @@ extern "C" {
     X(flash_bwd, "ss.attention.flash.backward", FRACTION, 0.29, 0.01, 1, "flash attention backward (2.5 x the forward's FLOP), likewise") \
     X(fused_fwd, "ss.attention.fused.forward", FRACTION, 0.6, 0.01, 1, "cuDNN fused attention forward, likewise") \
     X(fused_bwd, "ss.attention.fused.backward", FRACTION, 0.45, 0.01, 1, "cuDNN fused attention backward, likewise") \
-    X(attention_half_tokens, "ss.attention.half_tokens", NONE, 800, 0, 1e5, "tokens of a query chunk at which flash and fused attention reach half of their asymptotic rate") \
+    X(attention_half_tokens, "ss.attention.half_tokens", NONE, 300, 0, 1e5, "tokens of a query chunk at which flash and fused attention reach half of their asymptotic rate") \
+    X(attention_half_dim, "ss.attention.half_dim", NONE, 16, 0, 1e3, "the same for the head dimension; the rates above are at 128") \
     X(unfused_passes_fwd, "ss.attention.unfused.passes_forward", NONE, 4, 1, 40, "times that unfused attention moves the score matrix through HBM, forward") \
     X(unfused_passes_bwd, "ss.attention.unfused.passes_backward", NONE, 6, 1, 40, "the same, backward") \
     X(rope_passes, "ss.rope.passes", NONE, 2, 0, 40, "times that the rotary embedding moves Q and K through HBM in one direction of the pass") \
@@ -32,6 +33,7 @@ extern "C" {
     X(te_layers, "ss.te.layers", COUNT, 1, 0, 1, "Transformer Engine layers: fused norm + linear, their saved tensors") \
     X(fp8_allgather, "ss.te.fp8_allgather", COUNT, 1, 0, 1, "sequence-parallel all-gathers move 1-byte activations in fp8") \
     X(fp8_cast_passes, "ss.te.fp8_cast", NONE, 1, 0, 8, "traffic of fp8 casts and transposes over the count of docs/model.md") \
+    X(tp_async_backward, "ss.tp.async_backward", COUNT, 1, 0, 1, "the backward's gather, reduce-scatter or all-reduce of a column-parallel layer runs beside its GEMMs") \
     X(tp_overlap_sms, "ss.tp.overlap_sms", COUNT, 16, 0, 132, "SMs that --tp-comm-overlap takes from the GEMMs it runs beside") \
     X(tp_overlap_busbw, "ss.tp.overlap_busbw", FRACTION, 0.8, 0.1, 1, "busbw of those collectives over the NVLink bandwidth") \
     X(comm_sm_nvlink, "ss.comm.sm_share.nvlink", FRACTION, 0.1, 0, 0.5, "share of the SMs and of the HBM bandwidth that an NVLink collective takes from compute beside it") \
@@ -44,8 +46,9 @@ extern "C" {
     X(grad_norm_barrier, "ss.optimizer.barrier", COUNT, 1, 0, 1, "gradient norm and found-inf wait for every rank before the step") \
     X(grad_copy, "ss.optimizer.grad_copy", COUNT, 0, 0, 1, "16-bit gradients are copied to fp32 before the step (no fp32 main gradient)") \
     X(ddp_bucket, "ss.ddp.bucket_params", NONE, 40e6, 1, 1e12, "parameters of a data-parallel bucket when --ddp-bucket-size is not given") \
+    X(dropout_mask, "ss.memory.dropout_mask", COUNT, 1, 0, 1, "the residual's dropout runs and keeps its mask at p = 0 too, as TorchScript does") \
     X(context_bytes, "ss.memory.context", BYTES, 6e8, 0, 2e10, "CUDA context and library workspaces") \
-    X(nccl_bytes, "ss.memory.nccl_per_group", BYTES, 3.5e8, 0, 2e10, "NCCL buffers of one communicator of more than one rank") \
+    X(nccl_bytes, "ss.memory.nccl_per_group", BYTES, 6e8, 0, 2e10, "NCCL buffers of one communicator of more than one rank") \
     X(tp_overlap_buffers, "ss.memory.tp_overlap_buffers", COUNT, 10, 0, 40, "activation-sized buffers that --tp-comm-overlap registers") \
     X(fragmentation, "ss.memory.fragmentation", FRACTION, 0.02, 0, 0.5, "reserved beside the dynamic tensors by the caching allocator") \
     X(thrash_margin, "ss.memory.thrash_margin", FRACTION, 0.02, 0, 0.2, "free share of the device under which the allocator retries: the run is slow")
