@@ -38,7 +38,14 @@ static void timeline(const struct ss_page *page)
     section(page, "timeline", "Timeline");
     fputs("<p class=\"lead\">A row for each class of equal ranks: its computation, and below it thin lanes "
           "for what it "
-          "sends and for its collectives. Hatched is idle.</p>\n"
+          "sends and for its collectives. Hatched is idle.",
+          out);
+    if (page->book->makespan > page->timeline->iteration_s * (1 + 1e-9))
+        fputs(" No global barrier ends the iteration: ranks run on into the next one, so that it takes less "
+              "time than "
+              "the one drawn here, which begins with an empty pipeline.",
+              out);
+    fputs("</p>\n"
           "<div class=\"bar\" role=\"toolbar\" aria-label=\"Timeline\" aria-controls=\"tl\">\n"
           "<button type=\"button\" id=\"tl-in\">Zoom in</button><button type=\"button\" id=\"tl-out\">Zoom "
           "out</button>"

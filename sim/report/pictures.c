@@ -16,6 +16,7 @@ struct album {
     const struct ss_program *program;
     const struct ss_timeline *timeline;
     const struct ss_picture_request *request;
+    double makespan; /* s: of one body, longer than the iteration where ranks run on into the next one */
     double start, end;
     struct ss_record_book book;
     struct ss_bins bins;
@@ -25,7 +26,7 @@ struct album {
 
 static void tell(struct album *a, double time)
 {
-    double share = a->timeline->iteration_s > 0 ? time / a->timeline->iteration_s : 1;
+    double share = a->makespan > 0 ? time / a->makespan : 1;
 
     if (share < a->told + 0.01)
         return;
@@ -99,7 +100,7 @@ static int draw(struct album *a, int engine, const struct ss_memory_extra *extra
     int rc = SS_OK;
 
     if (r->trace)
-        ss_trace_end(a->trace, &a->bins, a->timeline->iteration_s);
+        ss_trace_end(a->trace, &a->bins, a->makespan);
     if (r->gantt)
         ss_svg_gantt(&a->book, a->timeline, r->color, r->gantt);
     if (r->memory)
@@ -120,7 +121,7 @@ static void set_window(struct album *a)
     const struct ss_picture_request *r = a->request;
 
     a->start = 0;
-    a->end = a->timeline->iteration_s;
+    a->end = a->makespan;
     if (r->window_end > r->window_start) {
         a->start = fmax(0, fmin(r->window_start, a->end));
         a->end = fmin(r->window_end, a->end);
@@ -132,16 +133,21 @@ int ss_pictures_draw(const struct ss_program *program, const struct ss_timeline 
 {
     struct album a = {.program = program, .timeline = timeline, .request = request};
     struct ss_memory_extra extra = {0};
-    int rc;
+    struct ss_replay_stats stats;
+    int rc = ss_replay(program, SS_ENGINE_NATIVE, NULL, 0, &stats,
+                       err); /* how far time goes, before it is drawn */
 
+    if (rc)
+        return rc;
+    a.makespan = stats.makespan;
     set_window(&a);
     if (request->window_end > request->window_start && !(a.end > a.start))
         return ss_fail(err, SS_ERR_USAGE, NULL, 0,
                        "the window begins at %.6g s, behind the iteration's end at %.6g s",
-                       request->window_start, timeline->iteration_s);
+                       request->window_start, a.makespan);
     rc = ss_bins_init(&a.bins, program, a.start, a.end, BINS);
     if (!rc)
-        rc = ss_book_init(&a.book, program, a.start, a.end, timeline->iteration_s, BOXES);
+        rc = ss_book_init(&a.book, program, a.start, a.end, a.makespan, BOXES);
     if (!rc && !(extra.overhead = ss_calloc((size_t)program->nclasses + 1, sizeof *extra.overhead)))
         rc = SS_ERR_NOMEM;
     if (rc) {

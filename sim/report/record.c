@@ -113,7 +113,7 @@ static void make_lanes(struct ss_record_book *b)
 }
 
 int ss_book_init(struct ss_record_book *b, const struct ss_program *p, double start, double end,
-                 double iteration_s, double most)
+                 double makespan, double most)
 {
     size_t lanes = (size_t)p->nclasses + (size_t)p->nchannels, classes = (size_t)p->nclasses;
     double slots = 0;
@@ -122,12 +122,13 @@ int ss_book_init(struct ss_record_book *b, const struct ss_program *p, double st
     b->program = p;
     b->start = start;
     b->end = end;
+    b->makespan = makespan;
     for (size_t c = 0; c < classes; c++) {
         lanes += (size_t)p->classes[c].nstreams;
         slots += p->classes[c].nslots;
     }
-    if (iteration_s > 0)
-        slots *= (end - start) / iteration_s;
+    if (makespan > 0)
+        slots *= (end - start) / makespan;
     /* A merged box is about a quantum long, so this many fill the lanes twice over at worst. */
     if (slots * BOXES_A_SLOT > most)
         b->quantum = 2 * (end - start) * (double)lanes / most;

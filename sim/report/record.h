@@ -30,6 +30,7 @@ struct ss_lane {
 struct ss_record_book {
     const struct ss_program *program;
     double start, end; /* s: the window */
+    double makespan;    /* s: of the whole replay */
     double quantum;    /* s: shorter neighbours are merged; 0: nothing is */
     struct ss_follow follow;
     int nlanes;
@@ -41,7 +42,7 @@ struct ss_record_book {
 
 /* At most about `most` boxes are kept. 0 or SS_ERR_NOMEM. */
 int ss_book_init(struct ss_record_book *b, const struct ss_program *p, double start, double end,
-                 double iteration_s, double most);
+                 double makespan, double most);
 void ss_book_free(struct ss_record_book *b);
 struct ss_observer ss_book_observer(struct ss_record_book *b);
 

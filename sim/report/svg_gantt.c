@@ -15,7 +15,8 @@
 #define THIN 7.0 /* of a communication lane */
 #define GAP 10.0
 #define BOX_FOR_TEXT 15.0 /* width that a typical box should have */
-#define SMALLEST 3.0      /* narrower neighbours are drawn as one */
+#define SMALLEST 3.0
+#define MOST_BOXES 30000.0 /* of an overview */
 #define WIDEST 6000.0
 #define OVERVIEW 1800.0 /* where boxes would be too narrow to tell apart even then */
 #define NARROWEST 900.0
@@ -26,6 +27,7 @@ struct chart {
     FILE *out;
     int color, chunks;
     double width, height, start, end;
+    double smallest; /* narrower neighbours are drawn as one */
 };
 
 static int compare_double(const void *a, const void *b)
@@ -195,22 +197,34 @@ static void put_box(const struct chart *k, const struct ss_lane *lane, const str
         put_label(k, lane, box, x, width, y, fill);
 }
 
-/* Neighbours too narrow to see are drawn as one. */
+static void take_in(const struct chart *k, const struct ss_lane *lane, struct ss_box *box,
+                    const struct ss_box *next)
+{
+    const struct ss_program_slot *slots = k->book->program->classes[lane->cls].slots;
+
+    if (box->kind == SS_BOX_RUN)
+        box->mixed |= next->mixed | (slots[box->slot].phase != slots[next->slot].phase);
+    box->count += next->count;
+    box->bytes += next->bytes;
+    box->busy += next->busy;
+    box->end = next->end;
+}
+
+/* Neighbours too narrow to see are drawn as one; a wait too narrow to see does not part them. */
 static void put_boxes(const struct chart *k, const struct ss_lane *lane, double y)
 {
-    double smallest = SMALLEST / k->width * (k->end - k->start);
+    double smallest = k->smallest / k->width * (k->end - k->start);
 
     for (size_t i = 0; i < lane->n;) {
         struct ss_box box = lane->boxes[i++];
-        while (i < lane->n && lane->boxes[i].kind == box.kind && lane->boxes[i].end - box.start < smallest) {
-            const struct ss_box *next = &lane->boxes[i++];
-            const struct ss_program_slot *slots = k->book->program->classes[lane->cls].slots;
-            if (box.kind == SS_BOX_RUN)
-                box.mixed |= next->mixed | (slots[box.slot].phase != slots[next->slot].phase);
-            box.count += next->count;
-            box.bytes += next->bytes;
-            box.busy += next->busy;
-            box.end = next->end;
+        if (box.kind == SS_BOX_WAIT && box.end - box.start < smallest / 6)
+            continue;
+        for (; i < lane->n && lane->boxes[i].end - box.start < smallest; i++) {
+            const struct ss_box *next = &lane->boxes[i];
+            if (next->kind == box.kind)
+                take_in(k, lane, &box, next);
+            else if (next->kind != SS_BOX_WAIT || next->end - next->start >= smallest / 6)
+                break;
         }
         put_box(k, lane, &box, y);
     }
@@ -324,7 +338,7 @@ static void put_head(const struct chart *k)
     const struct ss_program *p = k->book->program;
     char title[160], text[256], a[48], b[48];
     double whole = k->timeline->iteration_s;
-    int part = k->start > 0 || k->end < whole;
+    int part = k->start > 0 || k->end < k->book->makespan;
 
     snprintf(title, sizeof title, "%s: %s an iteration", p->name,
              ss_axis_time(whole, whole / 1000, a, sizeof a));
@@ -339,20 +353,25 @@ static void put_head(const struct chart *k)
     if (part) {
         snprintf(text, sizeof text, "window %s to %s", a, b);
         ss_svg_text(k->out, LEFT + k->width, 26, "muted end", text);
-    }
+    } else if (k->book->makespan > whole * (1 + 1e-9))
+        ss_svg_text(k->out, LEFT + k->width, 26, "muted end",
+                    "no global barrier: ranks run on into the next iteration");
     ss_svg_text(k->out, LEFT + k->width + 8, 58, "small muted", "busy");
 }
 
 void ss_svg_gantt(const struct ss_record_book *book, const struct ss_timeline *t, int color, FILE *out)
 {
-    struct chart k = {book, t, out, color, most_chunks(book->program), 0, 0, book->start, book->end};
+    struct chart k = {book, t, out,         color,     most_chunks(book->program),
+                      0,    0, book->start, book->end, SMALLEST};
     double typical = typical_box(book), y = TOP;
 
     if (!(k.end > k.start))
         k.end = k.start + 1e-9;
     k.width = typical > 0 ? (k.end - k.start) / typical * BOX_FOR_TEXT : NARROWEST;
-    if (k.width > 4 * WIDEST)
+    if (k.width > 4 * WIDEST) {
         k.width = OVERVIEW;
+        k.smallest = fmax(SMALLEST, book->nlanes * OVERVIEW / MOST_BOXES);
+    }
     k.width = floor(fmin(fmax(k.width, NARROWEST), WIDEST));
     k.height = chart_height(book);
     put_head(&k);

@@ -7,6 +7,7 @@
 #include "base/base.h"
 #include "report/names.h"
 #include "report/svg.h"
+#include "report/text.h"
 
 #define LEFT 92.0
 #define WIDTH 920.0
@@ -133,7 +134,7 @@ static void put_peak(const struct chart *k, int cls, double bottom)
     if (b->program->classes[cls].nslots > 0 && dynamic > 0)
         ss_slot_name(b->program, cls, k->timeline->peak_slot[cls], slot, sizeof slot);
     snprintf(text, sizeof text, "peak %.2f GiB at %s%s%s", peak / SS_GIB,
-             ss_axis_time(time, b->width, when, sizeof when), slot[0] ? ", " : "", slot);
+             ss_text_time(time, when, sizeof when), slot[0] ? ", " : "", slot);
     ss_svg_text(k->out, LEFT + WIDTH, bottom - PANEL - 5, "small muted end", text);
     if (x < LEFT || x > LEFT + WIDTH)
         return;

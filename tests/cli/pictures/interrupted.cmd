@@ -1,0 +1,16 @@
+# Ctrl-C leaves neither a file nor half of one; so does a kill.
+awk 'BEGIN {
+    print "program long"
+    print "link l bandwidth 100GBps\npath p l\nchannel f from a to b path p tag 0"
+    print "template A {\ncompute 5ms\nsend f 1MB\n}\ntemplate B {\nrecv f\nwait-recv f\ncompute 5ms\n}"
+    for (c = 0; c < 2; c++) {
+        print "class " (c ? "b" : "a") " {"
+        for (i = 0; i < 200000; i++) print "slot " (c ? "B" : "A") " F 0 " i
+        print "}"
+    }
+}' > long.prog
+for signal in INT TERM; do
+    timeout --preserve-status -s $signal 1 "$STEPSIM" program read long.prog --trace t.json.gz --report r.html --gantt g.svg
+    echo "exit $?"
+    ls
+done

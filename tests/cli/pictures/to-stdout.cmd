@@ -1,0 +1,4 @@
+"$STEPSIM" program read "$SRC/docs/examples/two-ranks.prog" --trace -
+status=$?
+ls
+exit $status

@@ -1,0 +1,4 @@
+"$STEPSIM" program read "$SRC/docs/examples/two-ranks.prog" --gantt
+status=$?
+ls
+exit $status
