@@ -89,17 +89,17 @@ static void op_elementwise(struct ss_op *op, double forward_bytes, double backwa
 
 /* Traffic of the fp8 casts and transposes of one linear layer (Transformer Engine). Cast: 2 B read, 1 B
  * written; transpose: 1 B read, 1 B written; of a tensor that is not gathered both are one kernel that
- * reads once. `in`, `out`: whole width; a width that sequence parallelism splits is cast as a shard and
- * transposed after the gather. The norm's output needs no cast. */
+ * reads once. `in`, `out`: whole width. The norm wrote the input of a column-parallel layer in fp8; the
+ * backward transposes it after the gather. A gradient that sequence parallelism splits is cast as a shard. */
 static void op_fp8_cast(struct ss_ops *ops, const struct ss_shape *s, const struct ss_stack *stack, double in,
                         double out, int role)
 {
     struct ss_op *op = op_add(ops, "fp8 cast", SS_OP_ELEMENTWISE);
     double passes = stack->fp8_cast_passes * s->tokens;
     int column = role == SS_TP_COLUMN, gathered = !column && s->sp > 1;
-    double input = column ? 2 * in : 4 * in;
     double gradient = gathered ? 3 * out / s->sp + 2 * out : 4 * out;
-    op_elementwise(op, passes * input, passes * gradient, column ? 1 : 2, gathered ? 3 : 2);
+    op_elementwise(op, column ? 0 : passes * 4 * in, passes * (gradient + (column ? 2 * in : 0)), column ? 0 : 2,
+                   gathered || column ? 3 : 2);
 }
 
 static void norm_add(struct ss_ops *ops, const struct ss_shape *s, const struct ss_stack *stack,
