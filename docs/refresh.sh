@@ -26,3 +26,28 @@ awk -v file="$new.example" '
     /<!-- example begin/ { while ((getline line < file) > 0) print line; skip = 1 }' README.md > "$new"
 rm -f "$new.example"
 cp "$new" README.md
+
+# docs/validation.md: tables of all sources, and the first users' jobs.
+sh docs/validation-tables.sh "$program" > "$new.tables"
+job_row() {
+    "$program" run --job "workloads/jobs/$1.args" --engine native --json > "$new.json" || true
+    awk -v run="$1" '
+        { gsub(/[",]/, "") }
+        $1 == "iteration_ms:" && !t { t = $2 }
+        $1 == "measured_ms:" { m = $2 }
+        $1 == "peak_mib:" && !p { p = $2 }
+        $1 == "measured_mib:" { q = $2 }
+        END { printf "| %s | %.1f ms | %.1f ms | %+.1f %% | %.0f | %.0f | %+.1f %% |\n", run, t, m, 100 * (t / m - 1), p, q, 100 * (p / q - 1) }' "$new.json"
+}
+{
+    echo "| run | predicted | measured | error | memory, MiB | measured | error |"
+    echo "|---|---|---|---|---|---|---|"
+    for job in 8b-05 8b-10 8b-16 14b-11 70b-14; do job_row $job; done
+} > "$new.jobs"
+awk -v tables="$new.tables" -v jobs="$new.jobs" '
+    /<!-- (tables|jobs) end/ { skip = 0 }
+    !skip { print }
+    /<!-- tables begin/ { while ((getline line < tables) > 0) print line; skip = 1 }
+    /<!-- jobs begin/ { while ((getline line < jobs) > 0) print line; skip = 1 }' docs/validation.md > "$new"
+rm -f "$new.tables" "$new.jobs" "$new.json"
+cp "$new" docs/validation.md

@@ -17,10 +17,21 @@ enum cli_option {
     CLI_XML = 128,
     CLI_NODES = 256,
     CLI_VALIDATE = 512,
-    CLI_PICTURES = 1024
+    CLI_PICTURES = 1024,
+    CLI_SIM = 1 << 16 /* how the job is simulated: flags_sim.c */
 };
 
 #define CLI_MAX_SETS 64
+#define CLI_MAX_SLOW 64
+
+/* Filled by cli_sim_flag; complete after cli_sim_finish. */
+struct cli_sim {
+    struct ss_run_options options;
+    char placement[1024];
+    int *gpu_of;
+    struct ss_straggler stragglers[CLI_MAX_SLOW];
+    struct ss_slow_link slow_links[CLI_MAX_SLOW];
+};
 
 #define CLI_NPICTURES 4
 
@@ -41,6 +52,7 @@ struct cli_flags {
     int update;        /* CLI_VALIDATE: this and the next three */
     char csv[1024], svg[1024], against[1024];
     struct cli_pictures pictures;
+    struct cli_sim sim;
     int nsets;
     struct {
         char id[64], value[64];
@@ -64,6 +76,11 @@ int cli_words(struct cli_flags *flags, int argc, char **argv, int *n, struct ss_
 
 int cli_inputs_load(struct cli_inputs *in, struct cli_flags *flags, int argc, char **argv, struct ss_error *err);
 void cli_inputs_free(struct cli_inputs *in);
+/* One of the CLI_SIM options. */
+int cli_sim_flag(struct cli_sim *s, const char *name, const char *value, struct ss_error *err);
+/* flags->sim.options is ready for this platform after it; free in any case. */
+int cli_sim_finish(struct cli_flags *flags, const struct ss_platform *platform, struct ss_error *err);
+void cli_sim_free(struct cli_flags *flags);
 /* Loads a platform for commands without a job: --nodes, and the --set of its props. */
 int cli_platform_load(const char *name, const struct cli_flags *flags, struct ss_platform **out,
                       struct ss_error *err);
@@ -105,10 +122,13 @@ int cmd_run(int argc, char **argv);
 int cmd_plan(int argc, char **argv);
 int cmd_program(int argc, char **argv);
 int cmd_platform(int argc, char **argv);
+int cmd_schedule(int argc, char **argv);
 int cmd_list(int argc, char **argv);
 int cmd_validate(int argc, char **argv);
+int cmd_calibrate(int argc, char **argv);
 
+extern const char cli_help_schedule[];
 extern const char cli_help_run[], cli_help_plan[], cli_help_program[], cli_help_platform[], cli_help_list[],
-    cli_help_validate[];
+    cli_help_validate[], cli_help_calibrate[];
 
 #endif

@@ -18,6 +18,7 @@ const char cli_help_program[] =
     "          blocked events\n"
     "  check   reads a program and proves that it can run\n"
     "\n"
+    "  --level, --unfold, --placement, --straggler, --slow-link   as \"stepsim run\" has them\n"
     "  --expanded   every event of every class, without templates\n"
     "  --engine     which kernel replays it (native)\n"
     "\n"
@@ -28,10 +29,15 @@ const char cli_help_program[] =
     "      --seq 4096 --mbs 1 --gbs 8 -o job.prog\n"
     "  stepsim program read job.prog --engine simgrid\n";
 
-static int lower(struct cli_inputs *in, struct ss_run *run, struct ss_error *err)
+static int lower(struct cli_inputs *in, struct cli_flags *flags, struct ss_run *run, struct ss_error *err)
 {
+    int rc = cli_sim_finish(flags, in->platform, err);
+
     /* The native replay that comes with it proves that what is written can run. */
-    return ss_run_job(&in->job, &in->stack, in->platform, SS_ENGINE_NATIVE, run, err);
+    if (!rc)
+        rc = ss_run_job_with(&in->job, &in->stack, in->platform, &flags->sim.options, run, err);
+    cli_sim_free(flags);
+    return rc;
 }
 
 static int write_program(const struct ss_program *program, const struct cli_flags *flags,
@@ -58,11 +64,11 @@ static int do_write(int argc, char **argv, struct ss_error *err)
     struct ss_run run;
     int rc;
 
-    cli_flags_init(&flags, CLI_JSON | CLI_SET | CLI_OUTPUT | CLI_EXPANDED, SS_ENGINE_NATIVE);
+    cli_flags_init(&flags, CLI_JSON | CLI_SET | CLI_OUTPUT | CLI_EXPANDED | CLI_SIM, SS_ENGINE_NATIVE);
     rc = cli_inputs_load(&in, &flags, argc, argv, err);
     if (rc)
         return rc;
-    rc = lower(&in, &run, err);
+    rc = lower(&in, &flags, &run, err);
     if (!rc) {
         rc = write_program(run.program, &flags, err);
         ss_run_free(&run);

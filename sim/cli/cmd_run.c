@@ -22,6 +22,11 @@ const char cli_help_run[] =
     "  --bf16 --fp16 --fp8-format hybrid ...   and the other flags of Megatron: docs/flags.md\n"
     "\n"
     "  --engine simgrid|native   which kernel replays it (simgrid)\n"
+    "  --level chunk|layer|flow  an event a slot; operators and their collectives; these as flows (chunk)\n"
+    "  --unfold                  simulates every rank, not one of those that do the same\n"
+    "  --placement FILE          where ranks are: docs/formats.md\n"
+    "  --straggler RANK:FACTOR   a GPU that takes FACTOR times as long; may be repeated\n"
+    "  --slow-link NAME:FACTOR   a link with 1/FACTOR of its bandwidth; may be repeated\n"
     "  --measured TIME           a measured iteration, 33070.9ms: prints the error beside\n"
     "  --measured-memory SIZE    a measured peak, 72542MiB\n"
     "  --tolerance PERCENT       exits 4 if the prediction is further off than this\n"
@@ -109,12 +114,15 @@ int cmd_run(int argc, char **argv)
     struct ss_run run;
     struct ss_fix fixes[3];
 
-    cli_flags_init(&flags, CLI_JSON | CLI_TIMING | CLI_ENGINE | CLI_TOLERANCE | CLI_SET | CLI_OUTPUT | CLI_PICTURES,
+    cli_flags_init(&flags, CLI_JSON | CLI_TIMING | CLI_ENGINE | CLI_TOLERANCE | CLI_SET | CLI_OUTPUT | CLI_PICTURES |
+                               CLI_SIM,
                    SS_ENGINE_SIMGRID);
     rc = cli_inputs_load(&in, &flags, argc, argv, &err);
     if (rc)
         return cli_fail(&err, json);
-    rc = ss_run_job(&in.job, &in.stack, in.platform, flags.engine, &run, &err);
+    rc = cli_sim_finish(&flags, in.platform, &err);
+    if (!rc)
+        rc = ss_run_job_with(&in.job, &in.stack, in.platform, &flags.sim.options, &run, &err);
     if (!rc) {
         if (!run.result->fits)
             rc = ss_fixes_find(&in.job, &in.stack, in.platform, fixes, &nfixes, &err);
@@ -123,6 +131,7 @@ int cmd_run(int argc, char **argv)
         status = rc ? 0 : verdict(run.result, &in.job, &flags);
         ss_run_free(&run);
     }
+    cli_sim_free(&flags);
     cli_inputs_free(&in);
     return rc ? cli_fail(&err, json) : status;
 }

@@ -20,6 +20,8 @@ static const struct {
     {"--set", CLI_SET, 1},     {"--output", CLI_OUTPUT, 1}, {"-o", CLI_OUTPUT, 1},
     {"--nodes", CLI_NODES, 1}, {"--update", CLI_VALIDATE, 0}, {"--csv", CLI_VALIDATE, 1},
     {"--svg", CLI_VALIDATE, 1}, {"--against", CLI_VALIDATE, 1},
+    {"--level", CLI_SIM, 1},   {"--unfold", CLI_SIM, 0},    {"--placement", CLI_SIM, 1},
+    {"--straggler", CLI_SIM, 1}, {"--slow-link", CLI_SIM, 1},
     {"--gantt", CLI_PICTURES, 1}, {"--trace", CLI_PICTURES, 1}, {"--memory", CLI_PICTURES, 1},
     {"--report", CLI_PICTURES, 1}, {"--window", CLI_PICTURES, 1}, {"--color-by", CLI_PICTURES, 1},
 };
@@ -149,6 +151,8 @@ static int apply(struct cli_flags *f, int option, const char *name, const char *
 
     if (option == CLI_PICTURES)
         rc = cli_picture_set(&f->pictures, name, value, err);
+    else if (option == CLI_SIM)
+        rc = cli_sim_flag(&f->sim, name, value, err);
     else if (!strcmp(name, "--json"))
         f->json = 1;
     else if (!strcmp(name, "--timing"))

@@ -16,6 +16,9 @@ static const char *const card_ids[] = {
     "ss.nic.latency",
     "ss.nvlink.bandwidth",
     "ss.nvlink.latency",
+    "ss.uplink.latency",
+    "ss.oversubscription",
+    "ss.nodes_per_leaf",
 };
 static const char *const stack_ids[] = {
 #define X(field, id, unit, def, lo, hi, doc) id,

@@ -14,6 +14,7 @@ static const struct command commands[] = {
     {"run", cmd_run, cli_help_run, "predict one training iteration: time, where it goes, memory"},
     {"plan", cmd_plan, cli_help_plan, "groups, layers of every stage and chunk, microbatches, memory"},
     {"program", cmd_program, cli_help_program, "write, replay or check the simulated program as text"},
+    {"schedule", cmd_schedule, cli_help_schedule, "show, check, compare and search pipeline schedules"},
     {"platform", cmd_platform, cli_help_platform, "show, check or import a cluster description"},
     {"validate", cmd_validate, cli_help_validate, "hold predictions against tables of measured runs"},
     {"list", cmd_list, cli_help_list, "models, platforms, stacks and schedules that are known by name"},

@@ -220,6 +220,7 @@ int ss_result_build(const struct ss_plan *plan, const struct ss_timeline *timeli
     r->iteration_s = timeline->iteration_s;
     r->events = timeline->events;
     r->engine = engine;
+    r->level = plan->level;
     r->ranks_simulated = timeline->nclasses;
     r->critical_stage = critical_stage(plan, timeline, &critical_class);
     rc = critical_class < 0 ? ss_fail(err, SS_ERR_ENGINE, NULL, 0, "no rank was simulated")

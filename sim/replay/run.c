@@ -45,8 +45,38 @@ static int without_barrier(const struct ss_plan *plan)
     return plan->nclasses > 1;
 }
 
-int ss_run_job(const struct ss_job *job, const struct ss_stack *stack, const struct ss_platform *platform,
-               int engine, struct ss_run *out, struct ss_error *err)
+static int replay(struct ss_run *out, int engine, struct ss_error *err)
+{
+    int rc = ss_program_build(out->plan, &out->program, err);
+
+    if (rc)
+        return rc;
+    return without_barrier(out->plan) ? ss_timeline_steady(out->program, engine, &out->timeline, err)
+                                      : ss_timeline_replay(out->program, engine, &out->timeline, err);
+}
+
+/* SimGrid cannot share a link among flows that stand for different numbers of flows: there every rank is
+ * simulated. */
+static int replay_unfolded(const struct ss_run_options *options, struct ss_run *out, struct ss_error *err)
+{
+    struct ss_plan_options unfolded = options->plan;
+    const struct ss_plan *p = out->plan;
+    struct ss_plan *plan;
+    int rc;
+
+    unfolded.unfold = 1;
+    rc = ss_plan_build_with(p->job, p->stack, p->platform, p->schedule, &unfolded, &plan, err);
+    if (rc)
+        return rc;
+    ss_program_free(out->program);
+    out->program = NULL;
+    ss_plan_free(out->plan);
+    out->plan = plan;
+    return replay(out, options->engine, err);
+}
+
+int ss_run_job_with(const struct ss_job *job, const struct ss_stack *stack, const struct ss_platform *platform,
+                    const struct ss_run_options *options, struct ss_run *out, struct ss_error *err)
 {
     int world_size = ss_platform_nodes(platform) * ss_platform_gpus_per_node(platform);
     int rc;
@@ -54,19 +84,27 @@ int ss_run_job(const struct ss_job *job, const struct ss_stack *stack, const str
     memset(out, 0, sizeof *out);
     rc = build_schedule(job, world_size, &out->schedule, err);
     if (!rc)
-        rc = ss_plan_build(job, stack, platform, out->schedule, &out->plan, err);
+        rc = ss_plan_build_with(job, stack, platform, out->schedule, &options->plan, &out->plan, err);
+    if (!rc) {
+        rc = replay(out, options->engine, err);
+        if (rc == SS_ERR_UNSUPPORTED && options->engine == SS_ENGINE_SIMGRID && out->plan->weighted)
+            rc = replay_unfolded(options, out, err);
+    }
     if (!rc)
-        rc = ss_program_build(out->plan, &out->program, err);
-    if (!rc)
-        rc = without_barrier(out->plan) ? ss_timeline_steady(out->program, engine, &out->timeline, err)
-                                        : ss_timeline_replay(out->program, engine, &out->timeline, err);
-    if (!rc)
-        rc = ss_result_build(out->plan, out->timeline, engine, &out->result, err);
+        rc = ss_result_build(out->plan, out->timeline, options->engine, &out->result, err);
     if (!rc)
         rc = ss_timers_fill(out->plan, out->program, out->timeline, out->result, err);
     if (rc)
         ss_run_free(out);
     return rc;
+}
+
+int ss_run_job(const struct ss_job *job, const struct ss_stack *stack, const struct ss_platform *platform,
+               int engine, struct ss_run *out, struct ss_error *err)
+{
+    const struct ss_run_options options = {.engine = engine};
+
+    return ss_run_job_with(job, stack, platform, &options, out, err);
 }
 
 void ss_run_free(struct ss_run *run)

@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Classes: the coarsest partition of ranks and links in which two ranks of a class have the same pipeline
- * rank and speed, groups of the same shape and of the same classes, peers in the same classes, and flows over
- * links of the same classes; and two links of a class have the same bandwidth and are crossed by as many
- * flows of every kind and class (equitable partition; docs/design.md proves that such ranks do the same at
- * the same time). Found by colour refinement: colours are hashes of what a rank or link sees.
+ * Classes: the coarsest partition of ranks, flows and links in which
+ *   ranks of a class have the same pipeline rank and speed, groups of the same shape and of the same classes,
+ *   peers in the same classes, and flows of the same classes;
+ *   flows of a class start together and are as large (a send's because its ends are of the same classes, a
+ *   collective's because its group is), and cross links of the same classes in the same order;
+ *   links of a class have the same bandwidth and are crossed by as many flows of every class
+ * (equitable partition; docs/design.md proves that such ranks do the same at the same time). Found by colour
+ * refinement: colours are hashes of what a rank, flow or link sees.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -26,15 +29,17 @@ int ss_plan_stage_peer(const struct ss_plan *plan, int rank, int stage)
     return rank + (stage - own) * r->stride[SS_AXIS_PP];
 }
 
-int ss_plan_distinct(const uint64_t *colour, int n)
+/* Number of different ones among n, `step` apart; -1 out of memory. */
+static int distinct(const uint64_t *colour, int n, int step)
 {
     struct ss_key_map seen = {0};
     int status = 0;
     uint64_t last = 0;
     for (int i = 0; i < n && status >= 0; i++) {
-        if (i == 0 || colour[i] != last)
-            status = ss_key_map_put(&seen, colour[i], 0);
-        last = colour[i];
+        uint64_t own = colour[(size_t)i * (size_t)step];
+        if (i == 0 || own != last)
+            status = ss_key_map_put(&seen, own, 0);
+        last = own;
     }
     int count = status < 0 ? -1 : (int)seen.n;
     ss_key_map_free(&seen);
@@ -48,13 +53,14 @@ static uint64_t bits_of(double x)
     return u;
 }
 
-/* Colours at work. */
+/* Colours at work; sum[g]: of the members of a group, by its lowest rank. */
 struct colours {
     const struct ss_plan *plan;
     const struct ss_ways *w;
     uint64_t *rank, *next; /* [world_size] */
+    uint64_t *flow;        /* [world_size * nkinds] */
     uint64_t *link;        /* [nlinks] */
-    uint64_t *sum;         /* [world_size], of the members of a group */
+    uint64_t *sum[SS_WAY_GROUPS];
 };
 
 static uint64_t first_colour(const struct ss_plan_builder *b, int r)
@@ -76,66 +82,106 @@ static uint64_t first_colour(const struct ss_plan_builder *b, int r)
     return h;
 }
 
+static void sum_groups(struct colours *c)
+{
+    int n = c->plan->world_size;
+    for (int g = 0; g < SS_WAY_GROUPS; g++) {
+        if (!c->sum[g])
+            continue;
+        memset(c->sum[g], 0, (size_t)n * sizeof *c->sum[g]);
+        for (int r = 0; r < n; r++)
+            c->sum[g][c->w->group[g][r]] += ss_mix64(c->rank[r]);
+    }
+}
+
+/* Group whose ring a kind of flow belongs to; -1: a send. */
+static int group_of_kind(const struct ss_ways *w, int kind)
+{
+    for (int g = 0; g < SS_WAY_GROUPS; g++)
+        for (int l = 0; l < SS_LEGS; l++)
+            if (w->leg[g][l] == kind)
+                return g;
+    return -1;
+}
+
+/* A flow sees what starts it, and its links in their order. */
+static void colour_flows(struct colours *c)
+{
+    const struct ss_ways *w = c->w;
+    for (int k = 0; k < w->nkinds; k++) {
+        int g = group_of_kind(w, k);
+        for (int r = 0; r < c->plan->world_size; r++) {
+            size_t i = (size_t)r * (size_t)w->nkinds + (size_t)k;
+            uint64_t h = 0;
+            c->flow[i] = 0;
+            if (w->to[i] < 0)
+                continue;
+            if (g >= 0)
+                h = ss_mix_in(c->sum[g][w->group[g][r]] + (uint64_t)w->beside[g][r], (uint64_t)k);
+            else
+                h = ss_mix_in(ss_mix_in(c->rank[r], c->rank[w->to[i]]), (uint64_t)k);
+            for (int j = w->first[i]; j < w->first[i + 1]; j++)
+                if (w->kept[w->pool[j]])
+                    h = ss_mix_in(h, c->link[w->pool[j]]);
+            c->flow[i] = h;
+        }
+    }
+}
+
 /* A link sees its bandwidth and the flows that cross it, in no order. */
 static void colour_links(struct colours *c)
 {
     const struct ss_ways *w = c->w;
+    size_t n = (size_t)c->plan->world_size * (size_t)w->nkinds;
     for (int l = 0; l < w->nlinks; l++)
         c->link[l] = bits_of(w->bandwidth[l]);
-    for (int r = 0; r < c->plan->world_size; r++)
-        for (int k = 0; k < w->nkinds; k++) {
-            size_t i = (size_t)r * (size_t)w->nkinds + (size_t)k;
-            uint64_t flow = ss_mix_in(c->rank[r], (uint64_t)k), hop = 1; /* so that up and down differ */
-            for (int j = w->first[i]; j < w->first[i + 1]; j++)
-                if (w->kept[w->pool[j]]) {
-                    c->link[w->pool[j]] += flow * hop;
-                    hop += 2;
-                }
-        }
+    for (size_t i = 0; i < n; i++) {
+        uint64_t hop = 1; /* so that up and down differ */
+        for (int j = w->first[i]; j < w->first[i + 1]; j++)
+            if (w->kept[w->pool[j]]) {
+                c->link[w->pool[j]] += c->flow[i] * hop;
+                hop += 2;
+            }
+    }
 }
 
-/* A rank sees itself, its peers and its links in their order, and its groups' members in no order. */
+/* A rank sees itself, its peers and flows, and the members of its groups in no order. */
 static void colour_ranks(struct colours *c)
 {
     const struct ss_ways *w = c->w;
-    int n = c->plan->world_size;
-    for (int r = 0; r < n; r++) {
+    for (int r = 0; r < c->plan->world_size; r++) {
         uint64_t h = c->rank[r];
-        for (int k = 0; k < w->nkinds; k++) {
-            size_t i = (size_t)r * (size_t)w->nkinds + (size_t)k;
-            if (k < w->npeers || k == w->embedding)
-                h = ss_mix_in(h, w->to[i] < 0 ? 0 : c->rank[w->to[i]]);
-            for (int j = w->first[i]; j < w->first[i + 1]; j++)
-                if (w->kept[w->pool[j]])
-                    h = ss_mix_in(h, c->link[w->pool[j]]);
-        }
+        for (int k = 0; k < w->nkinds; k++)
+            h = ss_mix_in(h, c->flow[(size_t)r * (size_t)w->nkinds + (size_t)k]);
+        for (int g = 0; g < SS_WAY_GROUPS; g++)
+            if (c->sum[g])
+                h = ss_mix_in(h, c->sum[g][w->group[g][r]]);
         c->next[r] = h;
-    }
-    for (int g = 0; g < SS_WAY_GROUPS; g++) {
-        if (!w->group[g])
-            continue;
-        memset(c->sum, 0, (size_t)n * sizeof *c->sum);
-        for (int r = 0; r < n; r++)
-            c->sum[w->group[g][r]] += ss_mix64(c->rank[r]);
-        for (int r = 0; r < n; r++)
-            c->next[r] = ss_mix_in(c->next[r], c->sum[w->group[g][r]]);
     }
 }
 
-/* Refines until nothing is split any more: a refinement never merges, so equal counts mean the same
- * partition. *n: colours. */
-static int refine(struct colours *c, int *n)
+static int count_colours(const struct colours *c, const uint64_t *rank)
 {
-    int world = c->plan->world_size, before = ss_plan_distinct(c->rank, world);
-    for (;;) {
+    int ranks = distinct(rank, c->plan->world_size, 1), flows = 0;
+    for (int k = 0; k < c->w->nkinds && ranks >= 0 && flows >= 0; k++) {
+        int more = distinct(c->flow + k, c->plan->world_size, c->w->nkinds);
+        flows = more < 0 ? -1 : flows + more;
+    }
+    return ranks < 0 || flows < 0 ? -1 : ranks + flows;
+}
+
+/* Refines until nothing is split any more: a refinement never merges, so equal counts mean the same
+ * partition. */
+static int refine(struct colours *c)
+{
+    for (int before = 0;;) {
+        sum_groups(c);
+        colour_flows(c);
         colour_links(c);
         colour_ranks(c);
-        int now = ss_plan_distinct(c->next, world);
-        if (before < 0 || now < 0)
-            return SS_ERR_NOMEM;
-        *n = before;
-        if (now == before)
-            return SS_OK;
+        int now = count_colours(c, c->next);
+        if (now <= before)
+            return now < 0 ? SS_ERR_NOMEM : SS_OK;
         uint64_t *swap = c->rank;
         c->rank = c->next;
         c->next = swap;
@@ -171,26 +217,37 @@ static int number_classes(struct ss_plan *plan, const uint64_t *colour, int ncla
     return status < 0 ? ss_fail(err, SS_ERR_NOMEM, NULL, 0, "out of memory for %d classes", nclasses) : SS_OK;
 }
 
+static int colours_init(struct colours *c)
+{
+    size_t n = (size_t)c->plan->world_size;
+    c->rank = ss_calloc(n, sizeof *c->rank);
+    c->next = ss_calloc(n, sizeof *c->next);
+    c->flow = ss_calloc(n * (size_t)c->w->nkinds, sizeof *c->flow);
+    c->link = ss_calloc((size_t)c->w->nlinks, sizeof *c->link);
+    for (int g = 0; g < SS_WAY_GROUPS; g++)
+        if (c->w->group[g] && !(c->sum[g] = ss_calloc(n, sizeof *c->sum[g])))
+            return SS_ERR_NOMEM;
+    return c->rank && c->next && c->flow && c->link ? SS_OK : SS_ERR_NOMEM;
+}
+
 static int fold(struct ss_plan_builder *b, struct ss_error *err)
 {
-    size_t n = (size_t)b->plan->world_size;
     struct colours c = {.plan = b->plan, .w = &b->ways};
-    int count = 0, status = SS_ERR_NOMEM;
-    c.rank = ss_calloc(n, sizeof *c.rank);
-    c.next = ss_calloc(n, sizeof *c.next);
-    c.sum = ss_calloc(n, sizeof *c.sum);
-    c.link = ss_calloc((size_t)b->ways.nlinks, sizeof *c.link);
-    if (c.rank && c.next && c.sum && c.link) {
-        for (int r = 0; r < b->plan->world_size; r++)
-            c.rank[r] = first_colour(b, r);
-        status = refine(&c, &count);
-    }
-    status = status ? ss_fail(err, SS_ERR_NOMEM, NULL, 0, "out of memory for %d ranks", b->plan->world_size)
-                    : number_classes(b->plan, c.rank, count, err);
+    int status = colours_init(&c), world = b->plan->world_size;
+    for (int r = 0; r < world && !status; r++)
+        c.rank[r] = first_colour(b, r);
+    for (int l = 0; l < b->ways.nlinks && !status; l++)
+        c.link[l] = bits_of(b->ways.bandwidth[l]);
+    if (!status)
+        status = refine(&c);
+    status = status ? ss_fail(err, SS_ERR_NOMEM, NULL, 0, "out of memory for %d ranks", world)
+                    : number_classes(b->plan, c.rank, distinct(c.rank, world, 1), err);
     b->link_colour = c.link;
+    b->flow_colour = c.flow;
     free(c.rank);
     free(c.next);
-    free(c.sum);
+    for (int g = 0; g < SS_WAY_GROUPS; g++)
+        free(c.sum[g]);
     return status;
 }
 

@@ -55,7 +55,7 @@ const struct ss_flag_setter ss_flag_setters[] = {
     OWN_INT("--nodes", nodes, 1, 65536, "nodes of the platform")
     OWN_TEXT("--model", model_ref, "name in workloads/models or path of a config.json")
     OWN_TEXT("--stack", stack, "name in workloads/stacks or path of a software profile")
-    OWN_TEXT("--schedule", schedule, "auto, 1f1b or interleaved")
+    OWN_TEXT("--schedule", schedule, "auto, a name of `schedule list`, or a schedule file")
     {"--job", '1', SS_FLAG_OWN, SS_FLAG_CALL, 0, 0, 0, NULL, ss_flag_job, "file of flags; the command line beats it"},
     OWN_CALL("--measured", '1', ss_flag_measured, "measured iteration time, as 33070.9ms")
     OWN_CALL("--measured-memory", '1', ss_flag_measured_memory, "measured device memory, as 72542MiB")

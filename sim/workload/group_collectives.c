@@ -68,6 +68,16 @@ int ss_plan_group_classes(struct ss_plan_builder *b, int cls, int group)
     return distinct;
 }
 
+/* A flow that is like one of another member stands for both. */
+static int known_flow(const struct ss_plan_builder *b, int index, int path)
+{
+    const struct ss_flow_phase *phase = &b->plan->collectives[index].phases[0];
+    for (int i = 0; i < phase->nflows && !b->plan->unfolded; i++)
+        if (phase->flows[i].path == path)
+            return 1;
+    return 0;
+}
+
 /* The flows of one member, side by side; all its ranks have equal ones. */
 static int member_flows(struct ss_plan_builder *b, int cls, const struct ss_ring *ring, int index, struct ss_error *err)
 {
@@ -80,7 +90,7 @@ static int member_flows(struct ss_plan_builder *b, int cls, const struct ss_ring
     for (int l = 0; l < SS_LEGS; l++) {
         if ((status = ss_plan_path(b, cls, leg[l], &path, err)) != 0)
             return status;
-        if (path >= 0)
+        if (path >= 0 && !known_flow(b, index, path))
             ss_plan_flow_add(b, index, path, bytes[l]);
     }
     return SS_OK;

@@ -75,6 +75,11 @@ static struct ss_op *op_linear(struct ss_ops *ops, const char *name, const struc
     op->forward_flops = 2 * op->m * n * k;
     op->backward_flops = 2 * op->forward_flops;
     op->backward_kernels = 2;
+    /* Under sequence parallelism the backward holds whole tensors of width h: the gathered input or gradient
+     * (in fp8 its transpose too) and, of a column-parallel layer, the input's gradient before its scatter. */
+    if (s->sp > 1 && role != SS_TP_NONE)
+        op->working_bytes = s->tokens * s->h * (2 * s->e / (precision == SS_FP8 ? 2 : 1)) +
+                            (role == SS_TP_COLUMN ? s->tokens * s->h * s->e : 0);
     return op;
 }
 
@@ -89,17 +94,17 @@ static void op_elementwise(struct ss_op *op, double forward_bytes, double backwa
 
 /* Traffic of the fp8 casts and transposes of one linear layer (Transformer Engine). Cast: 2 B read, 1 B
  * written; transpose: 1 B read, 1 B written; of a tensor that is not gathered both are one kernel that
- * reads once. `in`, `out`: whole width; a width that sequence parallelism splits is cast as a shard and
- * transposed after the gather. The norm's output needs no cast. */
+ * reads once. `in`, `out`: whole width. The norm wrote the input of a column-parallel layer in fp8; the
+ * backward transposes it after the gather. A gradient that sequence parallelism splits is cast as a shard. */
 static void op_fp8_cast(struct ss_ops *ops, const struct ss_shape *s, const struct ss_stack *stack, double in,
                         double out, int role)
 {
     struct ss_op *op = op_add(ops, "fp8 cast", SS_OP_ELEMENTWISE);
     double passes = stack->fp8_cast_passes * s->tokens;
     int column = role == SS_TP_COLUMN, gathered = !column && s->sp > 1;
-    double input = column ? 2 * in : 4 * in;
     double gradient = gathered ? 3 * out / s->sp + 2 * out : 4 * out;
-    op_elementwise(op, passes * input, passes * gradient, column ? 1 : 2, gathered ? 3 : 2);
+    op_elementwise(op, column ? 0 : passes * 4 * in, passes * (gradient + (column ? 2 * in : 0)),
+                   column ? 0 : 2, gathered || column ? 3 : 2);
 }
 
 static void norm_add(struct ss_ops *ops, const struct ss_shape *s, const struct ss_stack *stack,
@@ -114,8 +119,6 @@ static void norm_add(struct ss_ops *ops, const struct ss_shape *s, const struct 
     op->params = s->h * (s->norm_is_layernorm ? 2 : 1);
     /* Kept: the norm's input and, for the weight gradient of the GEMM behind it, its output. */
     op->saved_bytes = x * (s->e + (fp8 && stack->te_layers ? 1 : s->e)) + 4 * s->tokens / s->sp;
-    /* The gathered input of the column-parallel GEMM. */
-    op->working_bytes = s->sp > 1 ? s->tokens * s->h * (fp8 ? 1 : s->e) : 0;
 }
 
 /* Residual add with bias and dropout. Megatron's is a TorchScript function, which runs the dropout at p = 0 too
@@ -200,7 +203,7 @@ static void dense_build(struct ss_ops *ops, const struct ss_shape *s, const stru
         op_fp8_cast(ops, s, stack, s->h, fc1, SS_TP_COLUMN);
     op = op_linear(ops, "fc1", s, fc1, s->h, SS_TP_COLUMN, p, s->linear_bias);
     op->saved_bytes = s->tokens * fc1 * s->e; /* input of the activation function */
-    op->working_bytes = s->tokens * (fc1 + s->ffn) * s->e;
+    op->working_bytes += s->tokens * (fc1 + s->ffn) * s->e;
     activation_add(ops, s, fc1);
     if (fp8)
         op_fp8_cast(ops, s, stack, s->ffn, s->h, SS_TP_ROW);

@@ -15,11 +15,14 @@ static int no_memory(struct ss_error *err)
     return ss_fail(err, SS_ERR_NOMEM, NULL, 0, "out of memory for links and paths");
 }
 
-static uint64_t load_key(const struct ss_plan_builder *b, int link, int cls, int kind)
+static size_t flow_of(const struct ss_plan_builder *b, int cls, int kind)
 {
-    return ((uint64_t)(unsigned)link * (uint64_t)b->plan->nclasses + (uint64_t)(unsigned)cls) *
-               (uint64_t)b->ways.nkinds +
-           (uint64_t)kind;
+    return (size_t)b->plan->classes[cls].representative * (size_t)b->ways.nkinds + (size_t)kind;
+}
+
+static uint64_t load_key(int link, uint64_t colour)
+{
+    return ss_mix_in(colour, (uint64_t)link);
 }
 
 /* Counts the flows on every link that the way of a class's representative crosses. */
@@ -27,20 +30,18 @@ static int count_loads(struct ss_plan_builder *b, struct ss_error *err)
 {
     const struct ss_plan *plan = b->plan;
     const struct ss_ways *w = &b->ways;
+    size_t n = (size_t)plan->world_size * (size_t)w->nkinds;
     char *wanted = ss_calloc((size_t)w->nlinks, 1);
     int status = wanted ? 0 : -1;
     for (int c = 0; c < plan->nclasses && !status; c++) {
-        size_t i = (size_t)plan->classes[c].representative * (size_t)w->nkinds;
+        size_t i = flow_of(b, c, 0);
         for (int j = w->first[i]; j < w->first[i + (size_t)w->nkinds]; j++)
             wanted[w->pool[j]] = w->kept[w->pool[j]];
     }
-    for (int r = 0; r < plan->world_size && !status; r++)
-        for (int k = 0; k < w->nkinds && !status; k++) {
-            size_t i = (size_t)r * (size_t)w->nkinds + (size_t)k;
-            for (int j = w->first[i]; j < w->first[i + 1] && !status; j++)
-                if (wanted[w->pool[j]])
-                    status = ss_key_map_add(&b->load, load_key(b, w->pool[j], plan->class_of[r], k), 1);
-        }
+    for (size_t i = 0; i < n && !status; i++)
+        for (int j = w->first[i]; j < w->first[i + 1] && !status; j++)
+            if (wanted[w->pool[j]])
+                status = ss_key_map_add(&b->load, load_key(w->pool[j], b->flow_colour[i]), 1);
     free(wanted);
     return status ? no_memory(err) : SS_OK;
 }
@@ -62,9 +63,6 @@ int ss_plan_links_count(struct ss_plan_builder *b, struct ss_error *err)
 
 int ss_plan_paths_init(struct ss_plan_builder *b, struct ss_error *err)
 {
-    b->path_of = ss_calloc((size_t)b->plan->nclasses * (size_t)b->ways.nkinds, sizeof *b->path_of);
-    if (!b->path_of)
-        return no_memory(err);
     return b->plan->unfolded ? SS_OK : count_loads(b, err);
 }
 
@@ -83,37 +81,43 @@ static int link_of(struct ss_plan_builder *b, int physical, int *index, struct s
     return SS_OK;
 }
 
-int ss_plan_path(struct ss_plan_builder *b, int cls, int kind, int *index, struct ss_error *err)
+static int path_fill(struct ss_plan_builder *b, size_t flow, struct ss_path *p, struct ss_error *err)
 {
     struct ss_plan *plan = b->plan;
     const struct ss_ways *w = &b->ways;
-    *index = -1;
-    if (kind < 0)
-        return SS_OK;
-    size_t i = (size_t)plan->classes[cls].representative * (size_t)w->nkinds + (size_t)kind;
-    int *known = &b->path_of[cls * w->nkinds + kind], status;
-    struct ss_path p;
-    if (w->to[i] < 0)
-        return SS_OK;
-    if (*known) {
-        *index = *known - 1;
-        return SS_OK;
-    }
-    memset(&p, 0, sizeof p);
-    for (int j = w->first[i]; j < w->first[i + 1]; j++) {
+    for (int j = w->first[flow]; j < w->first[flow + 1]; j++) {
+        int status;
         if (!w->kept[w->pool[j]])
             continue;
-        if ((status = link_of(b, w->pool[j], &p.link[p.nlinks], err)) != 0)
+        if ((status = link_of(b, w->pool[j], &p->link[p->nlinks], err)) != 0)
             return status;
-        p.weight[p.nlinks] =
-            plan->unfolded ? 1 : ss_key_map_get(&b->load, load_key(b, w->pool[j], cls, kind));
-        plan->weighted |= p.weight[p.nlinks++] != 1;
+        p->weight[p->nlinks] =
+            plan->unfolded ? 1 : ss_key_map_get(&b->load, load_key(w->pool[j], b->flow_colour[flow]));
+        plan->weighted |= p->weight[p->nlinks++] != 1;
     }
+    return SS_OK;
+}
+
+int ss_plan_path(struct ss_plan_builder *b, int cls, int kind, int *index, struct ss_error *err)
+{
+    struct ss_plan *plan = b->plan;
+    struct ss_path p;
+    size_t flow = flow_of(b, cls, kind);
+    int status;
+    *index = -1;
+    if (kind < 0 || b->ways.to[flow] < 0)
+        return SS_OK;
+    *index = ss_key_map_put(&b->path_of, b->flow_colour ? b->flow_colour[flow] : (uint64_t)flow, plan->npaths);
+    if (*index < 0)
+        return no_memory(err);
+    if (*index < plan->npaths)
+        return SS_OK;
+    memset(&p, 0, sizeof p);
+    if ((status = path_fill(b, flow, &p, err)) != 0)
+        return status;
     if (ss_grow(&plan->paths, &b->cap_paths, (size_t)plan->npaths + 1, sizeof *plan->paths) != 0)
         return no_memory(err);
-    plan->paths[plan->npaths] = p;
-    *known = plan->npaths + 1;
-    *index = plan->npaths++;
+    plan->paths[plan->npaths++] = p;
     return SS_OK;
 }
 

@@ -432,7 +432,8 @@ static void builder_free(struct ss_plan_builder *b)
     ss_key_map_free(&b->links);
     ss_key_map_free(&b->load);
     free(b->link_colour);
-    free(b->path_of);
+    ss_key_map_free(&b->path_of);
+    free(b->flow_colour);
     free(b->slowness);
     free(b->costs);
     free(b->chunk_params);

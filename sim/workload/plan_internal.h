@@ -44,9 +44,10 @@ struct ss_plan_builder {
     struct ss_ways ways;
     size_t cap_links, cap_paths, cap_collectives, cap_p2p, cap_costs;
     uint64_t *link_colour;      /* [ways.nlinks]: equal where links are alike; NULL when unfolded */
+    uint64_t *flow_colour;      /* [rank * ways.nkinds + kind]: equal where flows are alike, 0 where there is none */
     struct ss_key_map links;    /* colour, or link of the platform when unfolded -> plan link */
-    struct ss_key_map load;     /* (link, class, kind) -> flows that cross it */
-    int *path_of;               /* [class * ways.nkinds + kind]: path + 1, or 0 */
+    struct ss_key_map load;     /* (link, flow's colour) -> flows that cross it */
+    struct ss_key_map path_of;  /* colour, or number of the flow when unfolded -> plan path */
     double *slowness;           /* [world_size]: factors of stragglers, NULL without */
     struct ss_cost_entry *costs; /* keys seen */
     int ncosts;
@@ -72,15 +73,13 @@ int ss_plan_classes_build(struct ss_plan_builder *b, struct ss_error *err);
 struct ss_group_shape ss_plan_shape(const struct ss_plan_builder *b, int group, int rank);
 /* Rank of the pipeline neighbour `stage` with the other coordinates of `rank`. */
 int ss_plan_stage_peer(const struct ss_plan *plan, int rank, int stage);
-/* Number of colours; -1 out of memory. */
-int ss_plan_distinct(const uint64_t *colour, int n);
 
 /* paths.c: links that flows cross, and sends between classes. */
 int ss_plan_paths_init(struct ss_plan_builder *b, struct ss_error *err);
 /* How many links of the platform each one stands for; when all paths are made. */
 int ss_plan_links_count(struct ss_plan_builder *b, struct ss_error *err);
 int ss_plan_p2p_build(struct ss_plan_builder *b, struct ss_error *err);
-/* Path of the flow of a kind (of struct ss_ways) of a class; -1: it has none. */
+/* Path of the flow of a kind (of struct ss_ways) of a class; -1: it has none. Flows that are alike share one. */
 int ss_plan_path(struct ss_plan_builder *b, int cls, int kind, int *path, struct ss_error *err);
 
 /* group_collectives.c: collectives of a group with all classes that take part. */

@@ -38,6 +38,16 @@ int ss_report_timeline(const struct ss_program *program, const struct ss_timelin
 int ss_report_platform(const struct ss_platform *p, int json, FILE *out, struct ss_error *err);
 /* `list`: what is "models", "platforms", "stacks" or "schedules"; NULL lists all four. */
 int ss_report_list(const char *what, int json, FILE *out, struct ss_error *err);
+/* `schedule list`: source, conditions, bubble, activations in flight of every known schedule. */
+int ss_report_schedules(int json, FILE *out, struct ss_error *err);
+struct ss_schedule_view {
+    int json, color;
+    int width;       /* columns */
+    double times[3]; /* F, I, W of a chunk; B = I + W */
+};
+/* `schedule show`: the order as a Gantt chart of letters: F or f (chunk 1) and the microbatch, free communication. */
+int ss_report_schedule(const struct ss_schedule *s, const struct ss_schedule_view *view, FILE *out,
+                       struct ss_error *err);
 /* `program check`, `platform check` as JSON: the files found good. */
 int ss_report_checked(const char *command, int n, const char *const *names, FILE *out, struct ss_error *err);
 /* An error as one JSON object. */

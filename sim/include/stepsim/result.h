@@ -75,6 +75,13 @@ struct ss_run {
 };
 int ss_run_job(const struct ss_job *job, const struct ss_stack *stack, const struct ss_platform *platform,
                int engine, struct ss_run *out, struct ss_error *err);
+/* The same, with a say in how it is simulated. */
+struct ss_run_options {
+    int engine; /* enum ss_engine */
+    struct ss_plan_options plan;
+};
+int ss_run_job_with(const struct ss_job *job, const struct ss_stack *stack, const struct ss_platform *platform,
+                    const struct ss_run_options *options, struct ss_run *out, struct ss_error *err);
 void ss_run_free(struct ss_run *run);
 
 #ifdef __cplusplus

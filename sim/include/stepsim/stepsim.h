@@ -14,6 +14,7 @@
 #include "stepsim/report.h"
 #include "stepsim/result.h"
 #include "stepsim/schedule.h"
+#include "stepsim/schedule_study.h"
 #include "stepsim/stack.h"
 #include "stepsim/study.h"
 #include "stepsim/types.h"

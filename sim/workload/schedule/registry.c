@@ -83,7 +83,7 @@ int ss_schedule_known_chunks(int n, int wanted)
 {
     if (n < 0 || (size_t)n >= SS_ARRAY_LEN(table))
         return -1;
-    return table[n].chunks > 1 ? table[n].chunks : wanted;
+    return table[n].chunks ? table[n].chunks : wanted;
 }
 
 int ss_schedule_chunks(const char *name, int wanted)

@@ -1,0 +1,45 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# usage: sh docs/validation-tables.sh [PROGRAM]
+# Prints the tables of docs/validation.md from the program's own predictions of validation/*.csv.
+set -eu
+cd "$(dirname "$0")/.."
+program=${1:-build/stepsim}
+tmp=$(mktemp -d)
+trap 'rm -rf "$tmp"' EXIT
+
+# "by source and platform" of one table as Markdown rows.
+sources() {
+    "$program" validate "$1" 2> /dev/null | awk '
+        /^by / { on = /^by source/ }
+        on && / on / {
+            name = $1 " on " $3
+            time = $4 > 0 ? $4 " | " $5 " | " $6 " | " $7 " | " $8 : "0 | | | |"
+            n = $4 > 0 ? 9 : 9
+            memory = $n > 0 ? $n " | " $(n + 1) " | " $(n + 3) " | " $(n + 4) : "0 | | |"
+            print "| " name " | " time " | " memory " |"
+        }'
+}
+head_row() {
+    echo "| source and platform | n | time mean % | median | worst | bias | n | memory mean % | worst | bias |"
+    echo "|---|---|---|---|---|---|---|---|---|---|"
+}
+
+echo "### Runs of this project's users (the H800, H20 and V100 numbers are fitted on them)"
+echo
+head_row
+sources validation/runs.csv
+echo
+echo "### Other people's runs (nothing fitted on them)"
+echo
+head_row
+sources validation/foreign.csv
+sources validation/vtrain.csv
+echo
+echo "### Single-node rows of vtrain.csv, fitted (ss.host.operator) on the odd lines"
+echo
+head_row
+for half in 1 0; do
+    { head -n 1 validation/vtrain.csv; grep '^vt-s' validation/vtrain.csv | awk -v h=$half 'NR % 2 == h'; } > "$tmp/half.csv"
+    sources "$tmp/half.csv" | sed "s/^| vt-s/| vt-s $([ $half = 1 ] && echo odd || echo even)/"
+done

@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Options that say how a job is simulated: --level, --unfold, --placement, --straggler, --slow-link. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/cli.h"
+
+static int set_level(struct cli_sim *s, const char *value, struct ss_error *err)
+{
+    for (int i = 0; i < SS_LEVEL_COUNT; i++)
+        if (!strcmp(value, ss_level_name(i))) {
+            s->options.plan.level = i;
+            return SS_OK;
+        }
+    return cli_usage(err, "choose chunk, layer or flow", "--level %s: no such level", value);
+}
+
+/* WHAT:FACTOR; `what` has room for `size` characters. */
+static int split_factor(const char *name, const char *value, char *what, size_t size, double *factor,
+                        struct ss_error *err)
+{
+    const char *colon = strrchr(value, ':');
+    char *end;
+    size_t n = colon ? (size_t)(colon - value) : 0;
+
+    if (!colon || n == 0 || n >= size)
+        return cli_usage(err, "1.2 means a fifth slower", "%s %s: not %s:FACTOR", name, value,
+                         !strcmp(name, "--straggler") ? "RANK" : "LINK");
+    *factor = strtod(colon + 1, &end);
+    if (end == colon + 1 || *end || !(*factor >= 1 && *factor <= 1e6))
+        return cli_usage(err, "", "%s %s: the factor is not a number from 1 to 1000000", name, value);
+    memcpy(what, value, n);
+    what[n] = '\0';
+    return SS_OK;
+}
+
+static int add_straggler(struct cli_sim *s, const char *value, struct ss_error *err)
+{
+    struct ss_straggler *to = &s->stragglers[s->options.plan.nstragglers];
+    char rank[16], *end;
+    int rc;
+
+    if (s->options.plan.nstragglers == CLI_MAX_SLOW)
+        return cli_usage(err, "", "more than %d --straggler", CLI_MAX_SLOW);
+    rc = split_factor("--straggler", value, rank, sizeof rank, &to->factor, err);
+    if (rc)
+        return rc;
+    long number = strtol(rank, &end, 10);
+    if (*end || rank[0] < '0' || rank[0] > '9' || number > 1 << 24)
+        return cli_usage(err, "", "--straggler %s: not a rank", value);
+    to->rank = (int)number;
+    s->options.plan.nstragglers++;
+    return SS_OK;
+}
+
+static int add_slow_link(struct cli_sim *s, const char *value, struct ss_error *err)
+{
+    struct ss_slow_link *to = &s->slow_links[s->options.plan.nslow_links];
+    int rc;
+
+    if (s->options.plan.nslow_links == CLI_MAX_SLOW)
+        return cli_usage(err, "", "more than %d --slow-link", CLI_MAX_SLOW);
+    rc = split_factor("--slow-link", value, to->name, sizeof to->name, &to->factor, err);
+    if (!rc)
+        s->options.plan.nslow_links++;
+    return rc;
+}
+
+int cli_sim_flag(struct cli_sim *s, const char *name, const char *value, struct ss_error *err)
+{
+    if (!strcmp(name, "--unfold"))
+        s->options.plan.unfold = 1;
+    else if (!strcmp(name, "--level"))
+        return set_level(s, value, err);
+    else if (!strcmp(name, "--straggler"))
+        return add_straggler(s, value, err);
+    else if (!strcmp(name, "--slow-link"))
+        return add_slow_link(s, value, err);
+    else if (strlen(value) >= sizeof s->placement)
+        return cli_usage(err, "", "the path after %s is too long", name);
+    else
+        strcpy(s->placement, value);
+    return SS_OK;
+}
+
+int cli_sim_finish(struct cli_flags *flags, const struct ss_platform *platform, struct ss_error *err)
+{
+    struct cli_sim *s = &flags->sim;
+    int rc = SS_OK;
+
+    s->options.engine = flags->engine;
+    s->options.plan.stragglers = s->stragglers;
+    s->options.plan.slow_links = s->slow_links;
+    if (s->placement[0])
+        rc = ss_placement_load(s->placement, platform, &s->gpu_of, err);
+    s->options.plan.placement = s->gpu_of;
+    return rc;
+}
+
+void cli_sim_free(struct cli_flags *flags)
+{
+    free(flags->sim.gpu_of);
+    flags->sim.gpu_of = NULL;
+}

@@ -1,0 +1,207 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Schedules beside each other, by their integers or replayed on a cluster. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/base.h"
+#include "stepsim/result.h"
+#include "stepsim/schedule_study.h"
+
+void ss_comparison_free(struct ss_comparison *c)
+{
+    if (!c)
+        return;
+    for (int i = 0; c->rows && i < c->n; i++)
+        free(c->rows[i].activation);
+    free(c->rows);
+    free(c);
+}
+
+/* The names asked for, or all. */
+static int start(const char *const *names, int n, struct ss_comparison **out, struct ss_error *err)
+{
+    struct ss_comparison *c = ss_calloc(1, sizeof *c);
+    const char *name;
+    int known = 0;
+    while (ss_schedule_known(known, NULL, NULL))
+        known++;
+    if (!n)
+        names = NULL;
+    if (c) {
+        c->n = names ? n : known;
+        c->rows = ss_calloc((size_t)c->n, sizeof *c->rows);
+    }
+    if (!c || !c->rows) {
+        ss_comparison_free(c);
+        return ss_fail(err, SS_ERR_NOMEM, NULL, 0, "no memory to compare schedules");
+    }
+    for (int i = 0; i < c->n; i++) {
+        ss_schedule_known(i, &name, NULL);
+        ss_copy(c->rows[i].name, sizeof c->rows[i].name, names ? names[i] : name);
+    }
+    *out = c;
+    return SS_OK;
+}
+
+/* "interleaved:4" is interleaved with 4 chunks a rank; without a number those that the schedule is made for, else
+ * `asked`, and at least 2. Returns the chunks. */
+static int split_name(const char *name, int asked, char *base)
+{
+    const char *colon = strrchr(name, ':');
+    int64_t chunks;
+    strcpy(base, name);
+    if (colon && !ss_parse_i64(colon + 1, 1, 4096, &chunks)) {
+        base[colon - name] = '\0';
+        return (int)chunks;
+    }
+    return ss_schedule_chunks(base, asked > 1 ? asked : 2);
+}
+
+/* A schedule that refuses these numbers is a row with its reason; all else ends the comparison. */
+static int refused(struct ss_compare_row *row, int rc, const struct ss_error *e, struct ss_error *err)
+{
+    if (rc == SS_ERR_CONFIG || rc == SS_ERR_UNSUPPORTED) {
+        row->rc = rc;
+        ss_copy(row->reason, sizeof row->reason, e->message);
+        return SS_OK;
+    }
+    if (rc && err)
+        *err = *e;
+    return rc;
+}
+
+/* Messages between ranks, activations and gradients, of one iteration. */
+static int64_t count_sends(const struct ss_schedule *s)
+{
+    int64_t edges = 0;
+    for (int v = 0; v < s->stages * s->chunks; v++) {
+        int next = ss_schedule_after(s, v);
+        edges += next >= 0 && s->virtual_rank[v] != s->virtual_rank[next];
+    }
+    return 2 * edges * s->microbatches;
+}
+
+static int describe(struct ss_compare_row *row, const struct ss_schedule *s)
+{
+    row->chunks = s->chunks;
+    row->stages = s->stages;
+    row->sends = count_sends(s);
+    row->activation = ss_calloc((size_t)s->stages, sizeof *row->activation);
+    for (int r = 0; r < s->stages; r++) {
+        int n = ss_schedule_in_flight(s, r);
+        row->in_flight = n > row->in_flight ? n : row->in_flight;
+        if (row->activation) /* a chunk is a part of the stages of one copy */
+            row->activation[r] = (double)n * s->stages / ss_schedule_depth(s);
+    }
+    return row->activation ? SS_OK : SS_ERR_NOMEM;
+}
+
+static int time_integers(struct ss_compare_row *row, const struct ss_schedule *s, const double times[3],
+                         struct ss_error *err)
+{
+    size_t v = (size_t)s->chunks, p = (size_t)s->stages;
+    double share = (double)s->stages / ss_schedule_depth(s), worst = 0;
+    double *buffer = ss_calloc(4 * v + p, sizeof *buffer), *idle = buffer + 4 * v;
+    if (!buffer)
+        return ss_fail(err, SS_ERR_NOMEM, NULL, 0, "no memory to compare schedules");
+    for (size_t c = 0; c < v; c++) {
+        buffer[c] = times[0] * share;
+        buffer[v + c] = (times[1] + times[2]) * share;
+        buffer[2 * v + c] = times[1] * share;
+        buffer[3 * v + c] = times[2] * share;
+    }
+    const double *duration[SS_PHASE_COUNT] = {buffer, buffer + v, buffer + 2 * v, buffer + 3 * v, NULL};
+    int rc = ss_schedule_makespan(s, duration, &row->iteration_s, idle, err);
+    for (size_t r = 0; !rc && r < p; r++)
+        worst = fmax(worst, idle[r]);
+    row->bubble_fraction = row->iteration_s > 0 ? worst / row->iteration_s : 0;
+    if (!rc)
+        rc = ss_schedule_bubble(s, duration, idle, err);
+    for (size_t r = 0; !rc && r < p; r++)
+        row->inner_bubble = fmax(row->inner_bubble, idle[r]);
+    free(buffer);
+    return rc;
+}
+
+int ss_compare_integers(const char *const *names, int n, const struct ss_schedule_params *params,
+                        const double times[3], struct ss_comparison **out, struct ss_error *err)
+{
+    struct ss_comparison *c = NULL;
+    int rc = start(names, n, &c, err);
+    for (int i = 0; !rc && i < c->n; i++) {
+        struct ss_compare_row *row = &c->rows[i];
+        struct ss_schedule_params own = *params;
+        struct ss_schedule *s = NULL;
+        struct ss_error e = {0};
+        char base[sizeof row->name];
+        own.chunks = split_name(row->name, params->chunks, base);
+        rc = ss_schedule_is_file(base) ? ss_schedule_load(base, &s, &e) : ss_schedule_build(base, &own, &s, &e);
+        if (!rc && describe(row, s))
+            rc = ss_fail(&e, SS_ERR_NOMEM, NULL, 0, "no memory to compare schedules");
+        if (!rc)
+            rc = time_integers(row, s, times, &e);
+        rc = refused(row, rc, &e, err);
+        ss_schedule_free(s);
+    }
+    if (rc)
+        ss_comparison_free(c);
+    else
+        *out = c;
+    return rc;
+}
+
+/* ---- on a cluster ---- */
+
+static void take_result(struct ss_compare_row *row, const struct ss_run *run)
+{
+    static const int waits[] = {SS_LABEL_PP, SS_LABEL_DP, SS_LABEL_TP, SS_LABEL_CP, SS_LABEL_EP};
+    const struct ss_result *r = run->result;
+    const double *spent = r->stages[r->critical_stage].breakdown;
+    row->iteration_s = r->iteration_s;
+    row->bubble_fraction = r->iteration_s > 0 ? (spent[SS_LABEL_BUBBLE] + spent[SS_LABEL_IMBALANCE]) / r->iteration_s : 0;
+    row->inner_bubble = r->bubble_fraction;
+    for (size_t i = 0; i < SS_ARRAY_LEN(waits); i++)
+        row->exposed_s += spent[waits[i]];
+    for (int s = 0; s < r->nstages; s++)
+        row->activation[s] = r->stages[s].memory[SS_MEM_ACTIVATIONS] + r->stages[s].memory[SS_MEM_LOGITS];
+    row->peak_device = r->peak_device;
+    row->fits = r->fits;
+}
+
+int ss_compare_job(const char *const *names, int n, const struct ss_job *job, const struct ss_stack *stack,
+                   const struct ss_platform *platform, int engine, struct ss_comparison **out, struct ss_error *err)
+{
+    struct ss_comparison *c = NULL;
+    int rc = start(names, n, &c, err);
+    for (int i = 0; !rc && i < c->n; i++) {
+        struct ss_compare_row *row = &c->rows[i];
+        struct ss_job own = *job;
+        struct ss_error e = {0};
+        struct ss_run run;
+        char base[sizeof row->name];
+        int chunks = split_name(row->name, ss_job_chunks(job), base);
+        ss_copy(own.schedule, sizeof own.schedule, base);
+        own.layers_per_virtual_stage = 0;
+        own.virtual_stages = chunks > 1 ? chunks : 0;
+        own.overlap_p2p = chunks > 1; /* as Megatron does unless told otherwise */
+        rc = ss_run_job(&own, stack, platform, engine, &run, &e);
+        if (!rc) {
+            rc = describe(row, run.schedule);
+            if (rc)
+                ss_fail(&e, SS_ERR_NOMEM, NULL, 0, "no memory to compare schedules");
+            else
+                take_result(row, &run);
+            c->capacity = run.result->capacity;
+            ss_run_free(&run);
+        }
+        rc = refused(row, rc, &e, err);
+    }
+    if (rc) {
+        ss_comparison_free(c);
+        return rc;
+    }
+    c->cluster = 1;
+    *out = c;
+    return SS_OK;
+}

@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What a search needs of a real job: times and memory of its stages, and what the card leaves for activations. */
+#include <math.h>
+#include <string.h>
+
+#include "base/base.h"
+#include "stepsim/result.h"
+#include "stepsim/schedule_study.h"
+
+static double sum(const double by_label[SS_LABEL_COUNT])
+{
+    double total = 0;
+    for (int i = 0; i < SS_LABEL_COUNT; i++)
+        total += by_label[i];
+    return total;
+}
+
+static void take_class(struct ss_search *q, const struct ss_plan *plan, int cls)
+{
+    const struct ss_plan_class *c = &plan->classes[cls];
+    double left = ss_platform_card(plan->platform)->device_memory - ss_plan_overhead_bytes(plan, cls), extra = 0;
+    for (int k = 0; k < q->chunks; k++) {
+        const struct ss_chunk_cost *chunk = &c->chunks[k];
+        int at = c->stage * q->chunks + k;
+        q->f[at] = fmax(q->f[at], sum(chunk->forward));
+        q->i[at] = fmax(q->i[at], sum(chunk->input_grad));
+        q->w[at] = fmax(q->w[at], sum(chunk->weight_grad));
+        q->activation[at] = chunk->activation_bytes + chunk->logits_bytes;
+        q->weight[at] = chunk->weight_grad_bytes;
+        extra = fmax(extra, fmax(chunk->forward_extra_bytes, chunk->backward_extra_bytes));
+    }
+    for (int m = 0; m < SS_MEM_COUNT; m++)
+        left -= c->memory[m];
+    q->cap[c->stage] = fmin(q->cap[c->stage], fmax(0, left / (1 + plan->stack->fragmentation) - extra));
+}
+
+int ss_search_from_job(const struct ss_job *job, const struct ss_stack *stack, const struct ss_platform *platform,
+                       int v_shape, struct ss_search **out, struct ss_error *err)
+{
+    struct ss_job own = *job;
+    struct ss_run run;
+    int chunks = v_shape ? 2 : ss_job_chunks(job);
+    /* Any schedule of the same placement gives the plan its stages. */
+    ss_copy(own.schedule, sizeof own.schedule, v_shape ? "zb-v" : chunks > 1 ? "looped-bfs" : "gpipe");
+    int rc = ss_run_job(&own, stack, platform, SS_ENGINE_NATIVE, &run, err);
+    if (rc)
+        return rc;
+    struct ss_search *q = ss_search_new(job->pp, chunks, run.plan->microbatches);
+    if (q) {
+        q->v_shape = v_shape;
+        q->barrier = stack->grad_norm_barrier > 0;
+        for (int c = 0; c < run.plan->nclasses; c++)
+            take_class(q, run.plan, c);
+    }
+    ss_run_free(&run);
+    if (!q)
+        return ss_fail(err, SS_ERR_NOMEM, NULL, 0, "no memory to search schedules");
+    *out = q;
+    return SS_OK;
+}

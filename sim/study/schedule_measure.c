@@ -1,0 +1,196 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What an order takes when stages differ, and what no order can beat. */
+#include <math.h>
+#include <stdlib.h>
+
+#include "base/base.h"
+#include "study/schedule_order.h"
+
+int ss_search_stage(const struct ss_search *q, int rank, int chunk)
+{
+    return q->v_shape && chunk == 1 ? 2 * q->stages - 1 - rank : chunk * q->stages + rank;
+}
+
+double ss_search_length(const struct ss_search *q, const struct ss_measure *m)
+{
+    return q->barrier ? m->makespan : m->span;
+}
+
+struct sweep {
+    const struct ss_search *q;
+    const struct ss_schedule *s;
+    double *forward, *backward; /* [virtual stage, microbatch]: end, < 0 not yet */
+    int *stage_of;              /* [rank * chunks + chunk] */
+};
+
+static double *done(const struct sweep *x, double *table, int stage, int mb)
+{
+    return &table[(size_t)stage * (size_t)x->s->microbatches + (size_t)mb];
+}
+
+static double need_forward(const struct sweep *x, int stage, int mb)
+{
+    int before = ss_schedule_before(x->s, stage);
+    return before < 0 ? 0 : *done(x, x->forward, before, mb);
+}
+
+static double need_backward(const struct sweep *x, int stage, int mb)
+{
+    int after = ss_schedule_after(x->s, stage);
+    double own = *done(x, x->forward, stage, mb), next = after < 0 ? 0 : *done(x, x->backward, after, mb);
+    return own < 0 || next < 0 ? -1 : fmax(own, next);
+}
+
+/* Runs a slot that begins no sooner than `now`; its end, or < 0 when it has to wait. */
+static double run_slot(struct sweep *x, int rank, const struct ss_slot *slot, double now, double *work)
+{
+    const struct ss_search *q = x->q;
+    int at = rank * q->chunks + slot->chunk, stage = x->stage_of[at], mb = slot->microbatch;
+    double ready = 0;
+    *work = 0;
+    if (slot->phase == SS_PHASE_F || slot->phase == SS_PHASE_FB)
+        ready = need_forward(x, stage, mb);
+    if (slot->phase == SS_PHASE_B || slot->phase == SS_PHASE_I)
+        ready = need_backward(x, stage, mb);
+    if (slot->phase == SS_PHASE_FB && ready >= 0) {
+        double other = need_backward(x, x->stage_of[rank * q->chunks + slot->chunk2], slot->microbatch2);
+        ready = other < 0 ? other : fmax(ready, other);
+    }
+    if (ready < 0)
+        return -1;
+    int back = slot->phase == SS_PHASE_FB ? rank * q->chunks + slot->chunk2 : at;
+    if (slot->phase == SS_PHASE_F || slot->phase == SS_PHASE_FB)
+        *work += q->f[at];
+    if (slot->phase != SS_PHASE_F && slot->phase != SS_PHASE_W)
+        *work += q->i[back];
+    if (slot->phase == SS_PHASE_B || slot->phase == SS_PHASE_W || slot->phase == SS_PHASE_FB)
+        *work += q->w[back];
+    double end = fmax(ready, now) + *work;
+    if (slot->phase == SS_PHASE_F || slot->phase == SS_PHASE_FB)
+        *done(x, x->forward, stage, mb) = end;
+    if (slot->phase == SS_PHASE_B || slot->phase == SS_PHASE_I)
+        *done(x, x->backward, stage, mb) = end;
+    if (slot->phase == SS_PHASE_FB)
+        *done(x, x->backward, x->stage_of[back], slot->microbatch2) = end;
+    return end;
+}
+
+static double peak_of(const struct ss_search *q, const struct ss_schedule *s, int rank)
+{
+    double now = 0, peak = 0;
+    for (int i = 0; i < s->nslots[rank]; i++) {
+        const struct ss_slot *slot = &s->slots[rank][i];
+        int at = rank * q->chunks + slot->chunk, paired = slot->phase == SS_PHASE_FB;
+        int back = paired ? rank * q->chunks + slot->chunk2 : at;
+        if (slot->phase == SS_PHASE_F || paired)
+            now += q->activation[at];
+        peak = fmax(peak, now);
+        if (slot->phase == SS_PHASE_B || paired)
+            now -= q->activation[back];
+        if (slot->phase == SS_PHASE_I)
+            now -= q->activation[at] - q->weight[at];
+        if (slot->phase == SS_PHASE_W)
+            now -= q->weight[at];
+        peak = fmax(peak, now);
+    }
+    return peak;
+}
+
+static void sweep_ranks(struct sweep *x, struct ss_measure *out, int *at, double *end, double *start, double *busy)
+{
+    int p = x->s->stages, left = 0;
+    for (int moved = 1; moved;) {
+        moved = left = 0;
+        for (int r = 0; r < p; r++) {
+            for (; at[r] < x->s->nslots[r]; at[r]++, moved = 1) {
+                double work, stop = run_slot(x, r, &x->s->slots[r][at[r]], end[r], &work);
+                if (stop < 0)
+                    break;
+                if (at[r] == 0)
+                    start[r] = stop - work;
+                end[r] = stop;
+                busy[r] += work;
+            }
+            left += at[r] < x->s->nslots[r];
+        }
+    }
+    out->feasible = !left;
+    for (int r = 0; r < p; r++) {
+        out->makespan = fmax(out->makespan, end[r]);
+        out->span = fmax(out->span, end[r] - start[r]);
+        out->idle += end[r] - start[r] - busy[r];
+    }
+}
+
+int ss_search_measure(const struct ss_search *q, const struct ss_schedule *s, struct ss_measure *out, double *peak)
+{
+    size_t p = (size_t)s->stages, n = p * (size_t)s->chunks, all = n * (size_t)s->microbatches;
+    struct sweep x = {.q = q, .s = s};
+    *out = (struct ss_measure){0};
+    x.forward = ss_calloc(2 * all, sizeof *x.forward);
+    x.stage_of = ss_calloc(n, sizeof *x.stage_of);
+    int *at = ss_calloc(p, sizeof *at);
+    double *times = ss_calloc(3 * p, sizeof *times);
+    int ok = x.forward && x.stage_of && at && times;
+    if (ok) {
+        x.backward = x.forward + all;
+        for (size_t i = 0; i < 2 * all; i++)
+            x.forward[i] = -1;
+        for (size_t v = 0; v < n; v++)
+            x.stage_of[s->virtual_rank[v] * s->chunks + s->virtual_chunk[v]] = (int)v;
+        sweep_ranks(&x, out, at, times, times + p, times + 2 * p);
+        for (size_t r = 0; r < p; r++) {
+            double own = peak_of(q, s, (int)r);
+            out->feasible = out->feasible && own <= q->cap[r] * (1 + 1e-12);
+            if (peak)
+                peak[r] = own;
+        }
+    }
+    free(x.forward);
+    free(x.stage_of);
+    free(at);
+    free(times);
+    return ok ? SS_OK : SS_ERR_NOMEM;
+}
+
+/* ---- what no order can beat; the memory cap is not part of it ---- */
+
+static double sum_before(const struct ss_search *q, const double *table, int stage)
+{
+    double sum = 0;
+    for (int r = 0; r < q->stages; r++)
+        for (int c = 0; c < q->chunks; c++)
+            if (ss_search_stage(q, r, c) < stage)
+                sum += table[r * q->chunks + c];
+    return sum;
+}
+
+static double rank_sum(const struct ss_search *q, const double *table, int rank)
+{
+    double sum = 0;
+    for (int c = 0; c < q->chunks; c++)
+        sum += table[rank * q->chunks + c];
+    return sum * q->microbatches;
+}
+
+double ss_search_lower_bound(const struct ss_search *q)
+{
+    double bound = 0;
+    int all = q->stages * q->chunks;
+    for (int r = 0; r < q->stages; r++) {
+        double f = rank_sum(q, q->f, r), i = rank_sum(q, q->i, r), w = rank_sum(q, q->w, r);
+        int first = ss_search_stage(q, r, 0);
+        for (int c = 1; c < q->chunks; c++)
+            first = ss_search_stage(q, r, c) < first ? ss_search_stage(q, r, c) : first;
+        if (!q->barrier) {
+            bound = fmax(bound, f + i + w);
+            continue;
+        }
+        /* A rank begins when the first forward arrives; after its last backward the earlier stages run theirs. */
+        double head = sum_before(q, q->f, first), tail = sum_before(q, q->i, first);
+        double last_w = first ? q->w[0] : 0;
+        bound = fmax(bound, head + f + i + w + (q->split ? 0 : tail + sum_before(q, q->w, first)));
+        bound = fmax(bound, head + f + i + tail + last_w);
+    }
+    return q->barrier ? fmax(bound, sum_before(q, q->f, all) + sum_before(q, q->i, all) + q->w[0]) : bound;
+}

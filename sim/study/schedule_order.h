@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Times and memory of an order whose stages are not equal; what the search is made of. */
+#ifndef SS_STUDY_SCHEDULE_ORDER_H
+#define SS_STUDY_SCHEDULE_ORDER_H
+
+#include "stepsim/schedule_study.h"
+
+/* What steers the list scheduler on one rank. */
+struct ss_steer {
+    int ahead;   /* forwards that may be there without their backward */
+    int owed;    /* W that may wait */
+    int forward; /* a forward goes before a backward that is ready too */
+    int deep;    /* of two forwards the one of the later chunk goes first */
+};
+
+struct ss_measure {
+    double makespan, span; /* s: last end; longest rank from first start to last end */
+    double idle;           /* s, all ranks, as a tie-break */
+    int feasible;
+};
+
+/* Longest of what is to be minimised. */
+double ss_search_length(const struct ss_search *q, const struct ss_measure *m);
+double ss_search_lower_bound(const struct ss_search *q);
+/* Rank and virtual stage of the placement. */
+int ss_search_stage(const struct ss_search *q, int rank, int chunk);
+/* Builds an order into the slots of *s (made by ss_search_schedule_new). */
+int ss_search_list(const struct ss_search *q, const struct ss_steer *steer, struct ss_schedule *s,
+                   struct ss_measure *out);
+/* Room for 3 slots a (chunk, microbatch). */
+struct ss_schedule *ss_search_schedule_new(const struct ss_search *q);
+/* Times and peaks of an order that is given; peak[rank] may be NULL. 0 or SS_ERR_NOMEM. */
+int ss_search_measure(const struct ss_search *q, const struct ss_schedule *s, struct ss_measure *out, double *peak);
+
+#endif

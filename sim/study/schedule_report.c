@@ -1,0 +1,157 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Comparison and search for people and scripts. */
+#include <math.h>
+
+#include "base/base.h"
+#include "report/common.h"
+#include "report/text.h"
+#include "stepsim/schedule_study.h"
+
+/* ---- compare ---- */
+
+static void integer_row(const struct ss_compare_row *r, FILE *out)
+{
+    double most = 0;
+    for (int s = 0; s < r->stages; s++)
+        most = fmax(most, r->activation[s]);
+    fprintf(out, "  %-18s %2d %10.6g  %6.2f %% %10.6g %10.4g %8lld\n", r->name, r->chunks, r->iteration_s,
+            100 * r->bubble_fraction, r->inner_bubble, most, (long long)r->sends);
+}
+
+static void cluster_row(const struct ss_compare_row *r, double best, FILE *out)
+{
+    char time[32];
+    double most = 0;
+    for (int s = 0; s < r->stages; s++)
+        most = fmax(most, r->activation[s]);
+    fprintf(out, "  %-18s %2d %9s %+6.1f %%  %5.1f %% %8.1f ms %6lld %8.1f %8.1f  %s\n", r->name, r->chunks,
+            ss_text_time(r->iteration_s, time, sizeof time), 100 * (r->iteration_s / best - 1),
+            100 * r->bubble_fraction, 1e3 * r->exposed_s, (long long)r->sends, most / SS_GIB,
+            r->peak_device / SS_GIB, r->fits ? "fits" : "too big");
+}
+
+/* Activations of every stage, which the table gives only the largest of. */
+static void stage_rows(const struct ss_comparison *c, FILE *out)
+{
+    fprintf(out, "\nPeak of activations by stage, %s\n", c->cluster ? "GiB" : "in microbatches of a whole stage");
+    for (int i = 0; i < c->n; i++) {
+        const struct ss_compare_row *r = &c->rows[i];
+        if (r->rc)
+            continue;
+        fprintf(out, "  %-18s", r->name);
+        for (int s = 0; s < r->stages; s++) {
+            if (s && s % 8 == 0)
+                fprintf(out, "\n  %-18s", "");
+            fprintf(out, " %6.4g", c->cluster ? r->activation[s] / SS_GIB : r->activation[s]);
+        }
+        fputc('\n', out);
+    }
+}
+
+static int compare_text(const struct ss_comparison *c, FILE *out, struct ss_error *err)
+{
+    double best = INFINITY;
+    for (int i = 0; i < c->n; i++)
+        if (!c->rows[i].rc)
+            best = fmin(best, c->rows[i].iteration_s);
+    if (c->cluster)
+        fprintf(out, "  schedule            v iteration   slower  bubble     exposed  sends  act GiB  GiB/%.1f\n",
+                c->capacity / SS_GIB);
+    else
+        fprintf(out, "  schedule            v  iteration   bubble   inside a rank in flight    sends\n");
+    for (int i = 0; i < c->n; i++)
+        if (!c->rows[i].rc && c->cluster)
+            cluster_row(&c->rows[i], best, out);
+        else if (!c->rows[i].rc)
+            integer_row(&c->rows[i], out);
+    for (int i = 0; i < c->n; i++)
+        if (c->rows[i].rc)
+            fprintf(out, "  %-18s  - %s\n", c->rows[i].name, c->rows[i].reason);
+    stage_rows(c, out);
+    return ss_report_done(out, err);
+}
+
+static json_t *row_json(const struct ss_comparison *c, const struct ss_compare_row *r)
+{
+    json_t *o = json_object(), *stages = json_array();
+    ss_json_text(o, "schedule", r->name);
+    ss_json_text(o, "outcome", r->rc ? ss_status_name(r->rc) : "ok");
+    if (r->rc) {
+        ss_json_text(o, "reason", r->reason);
+        json_decref(stages);
+        return o;
+    }
+    ss_json_integer(o, "chunks", r->chunks);
+    ss_json_number(o, c->cluster ? "iteration_ms" : "iteration", c->cluster ? 1e3 * r->iteration_s : r->iteration_s);
+    ss_json_number(o, "bubble_fraction", r->bubble_fraction);
+    if (c->cluster)
+        ss_json_number(o, "schedule_bubble_fraction", r->inner_bubble);
+    else
+        ss_json_number(o, "bubble_inside_rank", r->inner_bubble);
+    ss_json_integer(o, "in_flight_chunks", r->in_flight);
+    ss_json_integer(o, "sends", (int64_t)r->sends);
+    for (int s = 0; s < r->stages; s++)
+        json_array_append_new(stages, json_real(c->cluster ? r->activation[s] / SS_MIB : r->activation[s]));
+    json_object_set_new(o, c->cluster ? "activations_mib" : "activations_in_flight", stages);
+    if (!c->cluster)
+        return o;
+    ss_json_number(o, "exposed_communication_ms", 1e3 * r->exposed_s);
+    ss_json_number(o, "peak_mib", r->peak_device / SS_MIB);
+    ss_json_flag(o, "fits", r->fits);
+    return o;
+}
+
+int ss_comparison_write(const struct ss_comparison *c, int json, FILE *out, struct ss_error *err)
+{
+    if (!json)
+        return compare_text(c, out, err);
+    json_t *o = ss_json_document("schedule compare"), *rows = json_array();
+    for (int i = 0; i < c->n; i++)
+        json_array_append_new(rows, row_json(c, &c->rows[i]));
+    if (c->cluster)
+        ss_json_number(o, "capacity_mib", c->capacity / SS_MIB);
+    json_object_set_new(o, "schedules", rows);
+    return ss_json_write(o, out, err);
+}
+
+/* ---- search ---- */
+
+static int search_json(const struct ss_search *q, const struct ss_search_result *r, FILE *out, struct ss_error *err)
+{
+    json_t *o = ss_json_document("schedule search"), *peaks = json_array();
+    ss_json_text(o, "objective", q->barrier ? "makespan" : "longest rank");
+    ss_json_number(o, "length", r->length);
+    ss_json_number(o, "lower_bound", r->lower_bound);
+    ss_json_number(o, "above_bound_pct", r->lower_bound > 0 ? 100 * (r->length / r->lower_bound - 1) : 0);
+    if (r->known[0]) {
+        ss_json_text(o, "best_known", r->known);
+        ss_json_number(o, "best_known_length", r->known_length);
+    }
+    for (int s = 0; s < r->stages; s++)
+        json_array_append_new(peaks, json_real(r->peak[s]));
+    json_object_set_new(o, "peak_by_rank", peaks);
+    ss_json_integer(o, "tried", r->tried);
+    ss_json_integer(o, "seed", (int64_t)q->seed);
+    return ss_json_write(o, out, err);
+}
+
+int ss_search_write(const struct ss_search *q, const struct ss_search_result *r, int json, FILE *out,
+                    struct ss_error *err)
+{
+    if (json)
+        return search_json(q, r, out, err);
+    fprintf(out, "%.6g %s\n", r->length, q->barrier ? "from the first start to the last end" : "the longest rank");
+    fprintf(out, "lower bound %.6g, whatever the memory: the order is at most %.2f %% above the best there is\n",
+            r->lower_bound, r->lower_bound > 0 ? 100 * (r->length / r->lower_bound - 1) : 0);
+    if (r->known[0])
+        fprintf(out, "best known under the cap: %s, %.6g%s\n", r->known, r->known_length,
+                r->length < r->known_length ? "" : ", which is not beaten");
+    else
+        fprintf(out, "no known schedule stays under the cap\n");
+    fprintf(out, "peak of memory by rank:");
+    for (int s = 0; s < r->stages; s++)
+        fprintf(out, " %.4g", r->peak[s]);
+    fprintf(out, "\nlist scheduling with local search, %d orders tried, seed %llu\n", r->tried,
+            (unsigned long long)q->seed);
+    return ss_report_done(out, err);
+}

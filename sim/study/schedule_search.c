@@ -1,0 +1,288 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Local search over the integers that steer a list scheduler. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/base.h"
+#include "stepsim/result.h"
+#include "study/schedule_order.h"
+#include "workload/schedule/builder.h"
+
+#define SLOTS_A_SECOND 2e7 /* of the list scheduler, a rank looked at each; roughly */
+
+struct search {
+    const struct ss_search *q;
+    struct ss_steer *now, *next; /* [stages] */
+    struct ss_schedule *order, *best;
+    struct ss_measure now_measure, best_measure;
+    uint64_t random;
+    int tried;
+};
+
+struct ss_search *ss_search_new(int stages, int chunks, int microbatches)
+{
+    struct ss_search *q = ss_calloc(1, sizeof *q);
+    size_t n = (size_t)stages * (size_t)chunks;
+    if (!q)
+        return NULL;
+    q->stages = stages;
+    q->chunks = chunks;
+    q->microbatches = microbatches;
+    q->split = q->barrier = 1;
+    q->seed = 1;
+    q->f = ss_calloc(n, sizeof *q->f);
+    q->i = ss_calloc(n, sizeof *q->i);
+    q->w = ss_calloc(n, sizeof *q->w);
+    q->activation = ss_calloc(n, sizeof *q->activation);
+    q->weight = ss_calloc(n, sizeof *q->weight);
+    q->cap = ss_calloc((size_t)stages, sizeof *q->cap);
+    if (!q->f || !q->i || !q->w || !q->activation || !q->weight || !q->cap) {
+        ss_search_free(q);
+        return NULL;
+    }
+    for (int r = 0; r < stages; r++)
+        q->cap[r] = INFINITY;
+    return q;
+}
+
+void ss_search_free(struct ss_search *q)
+{
+    if (!q)
+        return;
+    free(q->f);
+    free(q->i);
+    free(q->w);
+    free(q->activation);
+    free(q->weight);
+    free(q->cap);
+    free(q);
+}
+
+struct ss_schedule *ss_search_schedule_new(const struct ss_search *q)
+{
+    struct ss_schedule_params params = {.stages = q->stages, .chunks = q->chunks, .microbatches = q->microbatches};
+    struct ss_schedule *s = ss_schedule_alloc("found", &params, 3 * q->chunks * q->microbatches);
+    if (s && q->v_shape)
+        ss_schedule_place_v(s);
+    return s;
+}
+
+/* xorshift64*: the same on every machine. */
+static uint64_t draw(struct search *x, uint64_t below)
+{
+    x->random ^= x->random >> 12;
+    x->random ^= x->random << 25;
+    x->random ^= x->random >> 27;
+    return (x->random * 0x2545f4914f6cdd1dULL >> 11) % below;
+}
+
+static int better(const struct ss_search *q, const struct ss_measure *a, const struct ss_measure *b, int equal_too)
+{
+    double la = ss_search_length(q, a), lb = ss_search_length(q, b);
+    if (a->feasible != b->feasible)
+        return a->feasible;
+    if (la != lb)
+        return la < lb;
+    return equal_too ? a->idle <= b->idle : a->idle < b->idle;
+}
+
+/* Lists with `steer`; keeps the order when it is the best so far. */
+static int try_steer(struct search *x, const struct ss_steer *steer, struct ss_measure *out)
+{
+    int rc = ss_search_list(x->q, steer, x->order, out);
+    x->tried++;
+    if (rc || !better(x->q, out, &x->best_measure, 0))
+        return rc;
+    struct ss_schedule *t = x->best;
+    x->best = x->order;
+    x->order = t;
+    x->best_measure = *out;
+    return SS_OK;
+}
+
+/* Starts that are 1F1B, ZB-H1, ZB-H2 and their kin in these integers. */
+static void start_steer(const struct search *x, int n, struct ss_steer *steer)
+{
+    const struct ss_search *q = x->q;
+    int p = q->stages, all = q->chunks * q->microbatches;
+    for (int r = 0; r < p; r++) {
+        int first = q->v_shape ? 2 * p : p - r + (q->chunks - 1) * p;
+        int ahead[] = {first, q->chunks > 1 && !q->v_shape ? first + p - r - 1 : 2 * (p - r) - 1, p * q->chunks, all};
+        steer[r].ahead = ahead[n % 4];
+        steer[r].owed = n / 4 % 2 ? all : n % 4 == 1 ? 2 * r : r;
+        steer[r].forward = n / 8 % 2;
+        steer[r].deep = n / 16 % 2;
+    }
+}
+
+/* One or all ranks, one integer. */
+static void change(struct search *x, struct ss_steer *steer)
+{
+    int p = x->q->stages, all = x->q->chunks * x->q->microbatches;
+    int everywhere = draw(x, 4) == 0, rank = (int)draw(x, (uint64_t)p), what = (int)draw(x, 6);
+    int by = (int)draw(x, 3) + 1, down = (int)draw(x, 2);
+    for (int r = 0; r < p; r++) {
+        if (!everywhere && r != rank)
+            continue;
+        int *value = what < 2 ? &steer[r].ahead : &steer[r].owed;
+        if (what == 4)
+            steer[r].forward = !steer[r].forward;
+        else if (what == 5)
+            steer[r].deep = !steer[r].deep;
+        else
+            *value += down ? -by : by;
+        steer[r].ahead = steer[r].ahead < 1 ? 1 : steer[r].ahead > all ? all : steer[r].ahead;
+        steer[r].owed = steer[r].owed < 0 ? 0 : steer[r].owed > all ? all : steer[r].owed;
+    }
+}
+
+static int climb(struct search *x, int steps)
+{
+    size_t size = (size_t)x->q->stages * sizeof *x->now;
+    struct ss_measure m;
+    int rc = SS_OK;
+    x->now_measure = (struct ss_measure){.makespan = INFINITY, .span = INFINITY, .idle = INFINITY};
+    for (int n = 0; n < 32 && !rc; n++) {
+        start_steer(x, n, x->next);
+        rc = try_steer(x, x->next, &m);
+        if (rc || !better(x->q, &m, &x->now_measure, 0))
+            continue;
+        x->now_measure = m;
+        memcpy(x->now, x->next, size);
+    }
+    for (int n = 0; n < steps && !rc; n++) {
+        memcpy(x->next, x->now, size);
+        change(x, x->next);
+        rc = try_steer(x, x->next, &m);
+        if (rc || !better(x->q, &m, &x->now_measure, 1))
+            continue;
+        x->now_measure = m;
+        memcpy(x->now, x->next, size);
+    }
+    return rc;
+}
+
+/* A known schedule with the same placement, of the same problem. */
+static int same_placement(const struct ss_search *q, const struct ss_schedule *s)
+{
+    if (s->chunks != q->chunks || s->pipelines > 1)
+        return 0;
+    for (int v = 0; v < q->stages * q->chunks; v++)
+        if (ss_search_stage(q, s->virtual_rank[v], s->virtual_chunk[v]) != v)
+            return 0;
+    return 1;
+}
+
+/* The best known schedule is a start of its own. */
+static int try_known(struct search *x, struct ss_search_result *out)
+{
+    const struct ss_search *q = x->q;
+    const char *name;
+    int rc = SS_OK;
+    for (int n = 0; ss_schedule_known(n, &name, NULL) && !rc; n++) {
+        struct ss_schedule_params params = {q->stages, q->chunks, q->microbatches, 0, 1};
+        struct ss_schedule *s = NULL;
+        struct ss_measure m;
+        if (ss_schedule_build(name, &params, &s, NULL))
+            continue;
+        if (same_placement(q, s))
+            rc = ss_search_measure(q, s, &m, NULL);
+        else
+            m = (struct ss_measure){0};
+        double length = ss_search_length(q, &m);
+        if (!rc && m.feasible && (!out->known[0] || length < out->known_length)) {
+            ss_copy(out->known, sizeof out->known, name);
+            out->known_length = length;
+            if (better(q, &m, &x->best_measure, 0)) {
+                ss_schedule_free(x->best);
+                x->best = s;
+                x->best_measure = m;
+                s = NULL;
+            }
+        }
+        ss_schedule_free(s);
+    }
+    return rc;
+}
+
+static int default_steps(const struct ss_search *q)
+{
+    double slots = 3.0 * q->stages * q->chunks * q->microbatches, n = SLOTS_A_SECOND / (slots * q->stages);
+    return n > 20000 ? 20000 : n < 50 ? 50 : (int)n;
+}
+
+static int check_input(const struct ss_search *q, struct ss_error *err)
+{
+    int n = q->stages * q->chunks, good = q->stages >= 1 && q->chunks >= 1 && q->microbatches >= 1;
+    if (!good || (q->v_shape && q->chunks != 2) || (int64_t)n * q->microbatches > 1 << 24)
+        return ss_fail(err, SS_ERR_USAGE, NULL, 0, "search: %d stages x %d chunks x %d microbatches%s", q->stages, q->chunks,
+                       q->microbatches, q->v_shape ? " on a V, which has two chunks" : "");
+    for (int k = 0; k < n; k++)
+        if (!(q->f[k] >= 0 && q->i[k] >= 0 && q->w[k] >= 0 && isfinite(q->f[k] + q->i[k] + q->w[k])))
+            return ss_fail(err, SS_ERR_USAGE, NULL, 0, "search: times must be finite and not negative");
+    return SS_OK;
+}
+
+static int finish(struct search *x, struct ss_search_result *r, struct ss_error *err)
+{
+    const struct ss_search *q = x->q;
+    struct ss_measure m;
+    if (!x->best_measure.feasible)
+        return ss_hint(err,
+                       ss_fail(err, SS_ERR_CONFIG, NULL, 0, "search: no order was found that stays under the memory cap"),
+                       "raise the cap: one microbatch of every chunk of a rank must fit");
+    if (ss_search_measure(q, x->best, &m, r->peak))
+        return SS_ERR_NOMEM;
+    r->length = ss_search_length(q, &m);
+    r->lower_bound = ss_search_lower_bound(q);
+    r->tried = x->tried;
+    r->stages = q->stages;
+    r->schedule = x->best;
+    x->best = NULL;
+    return ss_schedule_check(r->schedule, err);
+}
+
+int ss_search_run(const struct ss_search *q, struct ss_search_result **out, struct ss_error *err)
+{
+    struct search x = {.q = q, .random = q->seed * 2 + 1};
+    int rc = check_input(q, err);
+    if (rc)
+        return rc;
+    struct ss_search_result *r = ss_calloc(1, sizeof *r);
+    x.best_measure = (struct ss_measure){.makespan = INFINITY, .span = INFINITY, .idle = INFINITY};
+    x.now = ss_calloc((size_t)q->stages, sizeof *x.now);
+    x.next = ss_calloc((size_t)q->stages, sizeof *x.next);
+    x.order = ss_search_schedule_new(q);
+    x.best = ss_search_schedule_new(q);
+    if (r)
+        r->peak = ss_calloc((size_t)q->stages, sizeof *r->peak);
+    if (!r || !r->peak || !x.now || !x.next || !x.order || !x.best)
+        rc = SS_ERR_NOMEM;
+    if (!rc)
+        rc = climb(&x, q->steps > 0 ? q->steps : default_steps(q));
+    if (!rc)
+        rc = try_known(&x, r);
+    if (!rc)
+        rc = finish(&x, r, err);
+    if (rc == SS_ERR_NOMEM)
+        ss_fail(err, rc, NULL, 0, "no memory to search schedules of %d stages", q->stages);
+    free(x.now);
+    free(x.next);
+    ss_schedule_free(x.order);
+    ss_schedule_free(x.best);
+    if (rc)
+        ss_search_result_free(r);
+    else
+        *out = r;
+    return rc;
+}
+
+void ss_search_result_free(struct ss_search_result *r)
+{
+    if (!r)
+        return;
+    ss_schedule_free(r->schedule);
+    free(r->peak);
+    free(r);
+}

@@ -1,0 +1,1 @@
+"$STEPSIM" schedule compare --pp 4 -m 8

@@ -1,0 +1,1 @@
+"$STEPSIM" schedule list | head -12

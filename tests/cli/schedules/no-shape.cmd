@@ -1,0 +1,1 @@
+"$STEPSIM" schedule show zb-h1

@@ -1,0 +1,1 @@
+for s in 1f1b interleaved dualpipe; do "$STEPSIM" schedule write $s --pp 4 -m 8 -o a.sched && "$STEPSIM" schedule write a.sched -o b.sched && cmp a.sched b.sched && "$STEPSIM" schedule check a.sched; done

@@ -1,0 +1,2 @@
+"$STEPSIM" schedule write zb-h1 --pp 4 -m 8 -o mine.csv
+"$STEPSIM" run --platform h800 --nodes 1 --model llama3.1-8b --bf16 --tp 2 --pp 2 --seq 4096 --mbs 1 --gbs 16 --schedule mine.csv

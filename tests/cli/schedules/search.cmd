@@ -1,0 +1,1 @@
+"$STEPSIM" schedule search --pp 4 -m 8 --cap 4

@@ -1,0 +1,1 @@
+"$STEPSIM" schedule show zb-h3 --pp 4 -m 8

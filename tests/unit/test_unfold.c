@@ -1,0 +1,190 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A class of ranks does what each of its ranks does: folded and unfolded agree, on both engines, to 1e-9. */
+#include <CUnit/Basic.h>
+
+#include "scale_job.h"
+
+#define COMMON "--mbs 1 --use-distributed-optimizer --overlap-grad-reduce --overlap-param-gather "
+#define SMALL "--model llama3.1-8b --bf16 --seq 4096 --sequence-parallel " COMMON
+
+static const struct ss_straggler slow_gpu[] = {{5, 1.3}};
+static const struct ss_slow_link slow_nic[] = {{"nic-1-3", 4}};
+static const struct ss_slow_link slow_uplink[] = {{"uplink-0-2.up", 3}};
+
+static const struct {
+    const char *what, *job;
+    int classes; /* folded; 0: not looked at */
+    int straggler;
+    const struct ss_slow_link *slow;
+} cases[] = {
+    {"pipeline", "h800 2;" SMALL "--tp 2 --pp 4 --gbs 16", 4, 0, NULL},
+    {"interleaved", "h800 2;" SMALL "--tp 2 --pp 4 --gbs 16 --num-layers-per-virtual-pipeline-stage 2", 4, 0, NULL},
+    {"two stages, interleaved", "h800 2;" SMALL "--tp 2 --pp 2 --gbs 16 --num-layers-per-virtual-pipeline-stage 4", 2, 0,
+     NULL},
+    {"context", "h800 4;" SMALL "--tp 2 --pp 2 --cp 2 --gbs 16", 2, 0, NULL},
+    {"context over nodes", "h800 4;" SMALL "--tp 2 --pp 2 --cp 8 --gbs 8", 0, 0, NULL},
+    {"ranks in another order", "h800 4;" SMALL "--tp 2 --pp 4 --gbs 32 --use-tp-pp-dp-mapping", 4, 0, NULL},
+    {"tied embeddings", "h800 2;--model qwen2.5-1.5b --bf16 --seq 4096 " COMMON "--tp 1 --pp 2 --gbs 32", 2, 0, NULL},
+    {"nothing overlaps", "h800 2;--model llama3.1-8b --bf16 --seq 4096 --mbs 1 --tp 2 --pp 2 --gbs 16", 2, 0, NULL},
+    {"two GPUs a NIC", "a100-roce400 4;" SMALL "--tp 2 --pp 4 --gbs 32", 4, 0, NULL},
+    {"no NVSwitch", "v100-32g 4;--model qwen2.5-0.5b --fp16 --seq 1024 --mbs 1 --tp 1 --pp 4 --gbs 16", 0, 0, NULL},
+    {"two to one", "h800 8 ss.oversubscription=2 ss.nodes_per_leaf=2;" SMALL "--tp 2 --pp 2 --gbs 64", 0, 0, NULL},
+    {"eight to one, uneven leaves", "h800 8 ss.oversubscription=8 ss.nodes_per_leaf=3;" SMALL "--tp 2 --pp 4 --gbs 64", 0,
+     0, NULL},
+    {"four to one, shared NICs", "a100-roce400 8 ss.oversubscription=4 ss.nodes_per_leaf=2;" SMALL "--tp 4 --pp 4 --gbs 32",
+     0, 0, NULL},
+    {"a slow GPU", "h800 4;" SMALL "--tp 2 --pp 4 --gbs 32", 0, 1, NULL},
+    {"a slow NIC", "h800 4;" SMALL "--tp 2 --pp 2 --gbs 32", 0, 0, slow_nic},
+    {"a slow uplink", "h800 8 ss.nodes_per_leaf=2;" SMALL "--tp 2 --pp 2 --gbs 64", 0, 0, slow_uplink},
+    {"V", "h800 2;" SMALL "--tp 2 --pp 4 --gbs 32 --schedule zb-v", 4, 0, NULL},
+    {"two copies", "h800 2;" SMALL "--tp 2 --pp 4 --gbs 32 --schedule dualpipe", 4, 0, NULL},
+};
+
+static void compare(const struct ss_run *a, const struct ss_run *b)
+{
+    double t = a->result->iteration_s;
+    CU_ASSERT_DOUBLE_EQUAL(b->result->iteration_s, t, 1e-9 * t);
+    CU_ASSERT_DOUBLE_EQUAL(b->result->peak_device, a->result->peak_device, 1e-9 * a->result->peak_device);
+    for (int r = 0; r < a->plan->world_size; r++)
+        for (int l = 0; l < SS_LABEL_COUNT; l++)
+            CU_ASSERT_DOUBLE_EQUAL(b->timeline->spent[b->plan->class_of[r]][l],
+                                   a->timeline->spent[a->plan->class_of[r]][l], 1e-9 * t);
+}
+
+static void run_case(size_t i)
+{
+    struct scale_job s;
+    struct ss_run run[4] = {{0}};
+    CU_ASSERT_FATAL(scale_open(&s, cases[i].job) == 0);
+    for (int k = 0; k < 4; k++) {
+        struct ss_run_options o = {.engine = k & 2 ? SS_ENGINE_SIMGRID : SS_ENGINE_NATIVE};
+        o.plan.unfold = k & 1;
+        o.plan.nstragglers = cases[i].straggler;
+        o.plan.stragglers = slow_gpu;
+        o.plan.nslow_links = cases[i].slow != NULL;
+        o.plan.slow_links = cases[i].slow;
+        unsigned before = CU_get_number_of_failures();
+        CU_ASSERT_FATAL(scale_run(&s, &o, &run[k]) == 0);
+        if (k)
+            compare(&run[0], &run[k]);
+        if (CU_get_number_of_failures() > before)
+            fprintf(stderr, "%s: %s %s: %.12g s, folded native %.12g s\n", cases[i].what, k & 1 ? "unfolded" : "folded",
+                    k & 2 ? "simgrid" : "native", run[k].result->iteration_s, run[0].result->iteration_s);
+    }
+    CU_ASSERT_EQUAL(run[1].result->ranks_simulated, run[1].plan->world_size);
+    CU_ASSERT(run[0].result->ranks_simulated < run[0].plan->world_size);
+    if (cases[i].classes)
+        CU_ASSERT_EQUAL(run[0].result->ranks_simulated, cases[i].classes);
+    for (int k = 0; k < 4; k++)
+        ss_run_free(&run[k]);
+    scale_close(&s);
+}
+
+static void test_cases(void)
+{
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++)
+        run_case(i);
+}
+
+/* A node order that mirrors the cluster changes nothing; one that tears a tensor group apart does. */
+static void test_placement(void)
+{
+    struct scale_job s;
+    struct ss_run straight, mirrored, torn;
+    int gpu_of[32];
+    CU_ASSERT_FATAL(scale_open(&s, "h800 4;" SMALL "--tp 2 --pp 2 --gbs 32") == 0);
+    struct ss_run_options o = {.engine = SS_ENGINE_NATIVE};
+    CU_ASSERT_FATAL(scale_run(&s, &o, &straight) == 0);
+    o.plan.placement = gpu_of;
+    for (int r = 0; r < 32; r++)
+        gpu_of[r] = (3 - r / 8) * 8 + r % 8;
+    CU_ASSERT_FATAL(scale_run(&s, &o, &mirrored) == 0);
+    compare(&straight, &mirrored);
+    for (int r = 0; r < 32; r++)
+        gpu_of[r] = r % 4 * 8 + r / 4;
+    CU_ASSERT_FATAL(scale_run(&s, &o, &torn) == 0);
+    CU_ASSERT(torn.result->iteration_s > 1.05 * straight.result->iteration_s);
+    gpu_of[7] = gpu_of[6];
+    struct ss_error err = {0};
+    struct ss_run none;
+    CU_ASSERT_EQUAL(ss_run_job_with(&s.job, &s.stack, s.platform, &o, &none, &err), SS_ERR_CONFIG);
+    CU_ASSERT_PTR_NOT_NULL(strstr(err.message, "another rank"));
+    ss_run_free(&straight);
+    ss_run_free(&mirrored);
+    ss_run_free(&torn);
+    scale_close(&s);
+}
+
+/* A straggler splits classes, and no more than those that feel it. */
+static void test_straggler(void)
+{
+    struct scale_job s;
+    struct ss_run whole, slow;
+    CU_ASSERT_FATAL(scale_open(&s, "h800 8;" SMALL "--tp 8 --pp 2 --gbs 32") == 0);
+    struct ss_run_options o = {.engine = SS_ENGINE_NATIVE};
+    CU_ASSERT_FATAL(scale_run(&s, &o, &whole) == 0);
+    const struct ss_straggler one[] = {{9, 1.5}};
+    o.plan.nstragglers = 1;
+    o.plan.stragglers = one;
+    CU_ASSERT_FATAL(scale_run(&s, &o, &slow) == 0);
+    CU_ASSERT_EQUAL(whole.result->ranks_simulated, 2);
+    /* per stage: its rail and the other rails, and each replica, for what it sends reaches the next one's NIC */
+    CU_ASSERT_EQUAL(slow.result->ranks_simulated, 16);
+    CU_ASSERT(slow.result->iteration_s > 1.1 * whole.result->iteration_s);
+    CU_ASSERT(slow.result->iteration_s < 1.5 * whole.result->iteration_s);
+    ss_run_free(&whole);
+    ss_run_free(&slow);
+    const struct ss_straggler missing[] = {{64, 2}};
+    struct ss_error err = {0};
+    o.plan.stragglers = missing;
+    CU_ASSERT_EQUAL(ss_run_job_with(&s.job, &s.stack, s.platform, &o, &slow, &err), SS_ERR_CONFIG);
+    const struct ss_slow_link link[] = {{"nic-9-9", 2}};
+    o.plan.nstragglers = 0;
+    o.plan.nslow_links = 1;
+    o.plan.slow_links = link;
+    CU_ASSERT_EQUAL(ss_run_job_with(&s.job, &s.stack, s.platform, &o, &slow, &err), SS_ERR_CONFIG);
+    CU_ASSERT_PTR_NOT_NULL(strstr(err.message, "nic-9-9"));
+    scale_close(&s);
+}
+
+/* Links that cannot limit are not simulated; others are, by how many of them are alike. */
+static void test_links(void)
+{
+    struct scale_job s;
+    struct ss_run run;
+    int uplinks = 0, nics = 0;
+    struct ss_run_options o = {.engine = SS_ENGINE_NATIVE};
+    CU_ASSERT_FATAL(scale_open(&s, "h800 8 ss.nodes_per_leaf=2;" SMALL "--tp 8 --pp 2 --gbs 32") == 0);
+    CU_ASSERT_FATAL(scale_run(&s, &o, &run) == 0);
+    for (int l = 0; l < run.plan->nlinks; l++)
+        uplinks += run.plan->links[l].kind == SS_LINK_UPLINK;
+    CU_ASSERT_EQUAL(uplinks, 0);
+    ss_run_free(&run);
+    CU_ASSERT_FATAL(ss_platform_set(s.platform, "ss.oversubscription", "1.5", NULL) == 0);
+    CU_ASSERT_FATAL(scale_run(&s, &o, &run) == 0);
+    for (int l = 0; l < run.plan->nlinks; l++) {
+        uplinks += run.plan->links[l].kind == SS_LINK_UPLINK;
+        nics += run.plan->links[l].kind == SS_LINK_NIC ? run.plan->link_count[l] : 0;
+    }
+    CU_ASSERT(uplinks > 0);
+    CU_ASSERT_EQUAL(nics, 2 * 64); /* each NIC, up and down, is in one class */
+    ss_run_free(&run);
+    scale_close(&s);
+}
+
+int main(void)
+{
+    CU_pSuite suite;
+    unsigned failures;
+    if (CU_initialize_registry() != CUE_SUCCESS || !(suite = CU_add_suite("unfold", NULL, NULL)))
+        return 1;
+    CU_add_test(suite, "folded and unfolded agree on both engines", test_cases);
+    CU_add_test(suite, "placement", test_placement);
+    CU_add_test(suite, "stragglers and slow links", test_straggler);
+    CU_add_test(suite, "links that limit", test_links);
+    CU_basic_set_mode(CU_BRM_NORMAL);
+    CU_basic_run_tests();
+    failures = CU_get_number_of_failures();
+    CU_cleanup_registry();
+    return failures != 0;
+}
