@@ -11,6 +11,7 @@ cd "$(dirname "$0")"
 
 packages="build-essential cmake ninja-build pkg-config libsimgrid-dev libhwloc-dev libxml2-dev"
 packages="$packages libcunit1-dev libjansson-dev zlib1g-dev"
+browser_packages="chromium chromium-driver python3-selenium fonts-dejavu-core"
 demo="build/stepsim run --platform h800 --nodes 4 --job workloads/jobs/8b-16.args"
 demo="$demo --measured 23570.5ms --measured-memory 72542MiB"
 
@@ -59,6 +60,8 @@ demo)
     $demo
     ;;
 test)
+    # The pages and pictures are opened in a browser; STEPSIM_NO_BROWSER_TEST=1 leaves that out.
+    [ -n "${STEPSIM_NO_BROWSER_TEST:-}" ] || packages="$packages $browser_packages"
     build
     ctest --preset release -j "$(nproc)"
     ;;
