@@ -45,6 +45,9 @@ static void timeline(const struct ss_page *page)
               "time than "
               "the one drawn here, which begins with an empty pipeline.",
               out);
+    if (page->book->nshown < page->program->nclasses)
+        fprintf(out, " Shown are %d of %d classes, the first of each stage.", page->book->nshown,
+                page->program->nclasses);
     fputs("</p>\n"
           "<div class=\"bar\" role=\"toolbar\" aria-label=\"Timeline\" aria-controls=\"tl\">\n"
           "<button type=\"button\" id=\"tl-in\">Zoom in</button><button type=\"button\" id=\"tl-out\">Zoom "

@@ -146,6 +146,12 @@ static int row_count(const struct ss_page *page)
     return page->run && page->run->result ? page->run->result->nstages : page->program->nclasses;
 }
 
+/* Of very many classes only those that the timeline shows. */
+static int row_shown(const struct ss_page *page, int row)
+{
+    return (page->run && page->run->result) || page->book->shown[row];
+}
+
 static unsigned used_labels(const struct ss_page *page)
 {
     unsigned used = 0;
@@ -171,6 +177,8 @@ static void bars(const struct ss_page *page)
 
     fputs("<div class=\"bars\" aria-hidden=\"true\">\n", out);
     for (int r = 0; r < row_count(page); r++) {
+        if (!row_shown(page, r))
+            continue;
         fputs("<div class=\"row\"><span class=\"name\">", out);
         row_name(page, r);
         fputs("</span><span class=\"track\">", out);
@@ -207,6 +215,8 @@ void ss_html_breakdown(const struct ss_page *page)
             fprintf(out, "<th scope=\"col\">%s</th>", ss_label_name(l));
     fputs("</tr></thead>\n<tbody>\n", out);
     for (int r = 0; r < row_count(page); r++) {
+        if (!row_shown(page, r))
+            continue;
         fputs("<tr><th scope=\"row\">", out);
         row_name(page, r);
         fputs("</th>", out);
@@ -258,6 +268,7 @@ void ss_html_memory(const struct ss_page *page)
           "</tr></thead>\n<tbody>\n",
           out);
     for (int c = 0; c < page->program->nclasses; c++)
-        memory_row(page, c);
+        if (page->book->shown[c])
+            memory_row(page, c);
     fputs("</tbody></table></div>\n", out);
 }

@@ -160,10 +160,11 @@ static void put_document(const struct ss_page *page, FILE *out)
         ss_put_json_text(p->templates[i].name, out);
     }
     fputs("],\"classes\":[", out);
-    for (int c = 0; c < p->nclasses; c++) {
-        fputs(c ? ",\n" : "", out);
-        put_class(page, c, out);
-    }
+    for (int c = 0, n = 0; c < p->nclasses; c++)
+        if (page->book->shown[c]) {
+            fputs(n++ ? ",\n" : "", out);
+            put_class(page, c, out);
+        }
     fputs("]}\n", out);
 }
 

@@ -15,6 +15,7 @@
 #define MARGIN 16.0
 #define LINKS_SHOWN 4 /* in a box */
 #define SPARK 120
+#define LINKS_LISTED 200
 
 /* Mean load over the bins, and the highest. */
 static void link_load(const struct ss_bins *b, int link, double *mean, double *most)
@@ -173,17 +174,43 @@ static void spark(const struct ss_page *page, int link, double peak)
           page->out);
     for (int s = 0; s < SPARK; s++) {
         double most = 0;
-        for (int i = s * b->n / SPARK; i < (s + 1) * b->n / SPARK; i++)
+        int first = s * b->n / SPARK, last = (s + 1) * b->n / SPARK;
+        for (int i = first; i < last || i == first; i++)
             most = fmax(most, ss_bins_load(b, link, i));
         fprintf(page->out, "L%d %.1f", s, 18 - 17 * fmin(1, peak > 0 ? most / peak : 0));
     }
     fputs("L120 18z\"/></svg></td>", page->out);
 }
 
+static int compare_bytes(const void *a, const void *b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+
+    return (x < y) - (x > y);
+}
+
+/* Bytes that a link must have carried to be among the busiest, which the table lists. */
+static double least_listed(const struct ss_page *page)
+{
+    size_t n = (size_t)page->program->nlinks;
+    double *bytes = ss_calloc(n + 1, sizeof *bytes), least = 0;
+
+    if (!bytes || n <= LINKS_LISTED) {
+        free(bytes);
+        return 0;
+    }
+    memcpy(bytes, page->bins->link_bytes, n * sizeof *bytes);
+    qsort(bytes, n, sizeof *bytes, compare_bytes);
+    least = bytes[LINKS_LISTED - 1];
+    free(bytes);
+    return least;
+}
+
 static void links(const struct ss_page *page)
 {
     const struct ss_program *p = page->program;
-    double mean, most;
+    double mean, most, least = least_listed(page);
+    int listed = 0;
 
     fputs("<div class=\"wide\"><table><caption>Links; load is the share of the "
           "bandwidth</caption>\n<thead><tr><th "
@@ -193,9 +220,10 @@ static void links(const struct ss_page *page)
           "scope=\"col\">in use</th>"
           "<th scope=\"col\">up to the peak, over time</th></tr></thead>\n<tbody>\n",
           page->out);
-    for (int l = 0; l < p->nlinks; l++) {
-        if (!(page->bins->link_bytes[l] > 0))
+    for (int l = 0; l < p->nlinks && listed < LINKS_LISTED; l++) {
+        if (!(page->bins->link_bytes[l] > 0) || page->bins->link_bytes[l] < least)
             continue;
+        listed++;
         link_load(page->bins, l, &mean, &most);
         fputs("<tr><th scope=\"row\">", page->out);
         ss_xml_escape(page->out, p->links[l].name);

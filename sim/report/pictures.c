@@ -10,6 +10,7 @@
 #include "report/trace.h"
 
 #define BINS 1500
+#define CELLS 4e6 /* of all classes and links together */
 #define BOXES 600000.0
 
 struct album {
@@ -145,7 +146,8 @@ int ss_pictures_draw(const struct ss_program *program, const struct ss_timeline 
         return ss_fail(err, SS_ERR_USAGE, NULL, 0,
                        "the window begins at %.6g s, behind the iteration's end at %.6g s",
                        request->window_start, a.makespan);
-    rc = ss_bins_init(&a.bins, program, a.start, a.end, BINS);
+    double bins = CELLS / (program->nclasses + program->nlinks + 1);
+    rc = ss_bins_init(&a.bins, program, a.start, a.end, bins > BINS ? BINS : bins > 50 ? (int)bins : 50);
     if (!rc)
         rc = ss_book_init(&a.book, program, a.start, a.end, a.makespan, BOXES);
     if (!rc && !(extra.overhead = ss_calloc((size_t)program->nclasses + 1, sizeof *extra.overhead)))

@@ -10,6 +10,9 @@
 /* Boxes of one slot: its computation, a message, and now and then a wait. */
 #define BOXES_A_SLOT 2.5
 
+/* More rows than this nobody looks at. */
+#define MOST_ROWS 128
+
 static int phase_of(const struct ss_record_book *b, int cls, int slot)
 {
     return slot < 0 ? -1 : b->program->classes[cls].slots[slot].phase;
@@ -38,7 +41,7 @@ static int merged(const struct ss_record_book *b, const struct ss_lane *lane, co
 
 static void add(struct ss_record_book *b, struct ss_lane *lane, struct ss_box box)
 {
-    if (box.end < b->start || box.start > b->end || !(box.end > box.start))
+    if (!b->shown[lane->cls] || box.end < b->start || box.start > b->end || !(box.end > box.start))
         return;
     if (box.kind == SS_BOX_WAIT && box.end - box.start < b->quantum / 2)
         return;
@@ -91,6 +94,19 @@ static void on_transfer(void *ctx, int channel, int collective, double start, do
     }
 }
 
+static void choose_classes(struct ss_record_book *b)
+{
+    const struct ss_program *p = b->program;
+
+    for (int c = 0; c < p->nclasses && b->nshown < 4 * MOST_ROWS; c++) {
+        int first = 1;
+        for (int k = 0; k < c && p->nclasses > MOST_ROWS; k++)
+            first &= p->classes[k].stage != p->classes[c].stage || !b->shown[k];
+        b->shown[c] = (unsigned char)first;
+        b->nshown += first;
+    }
+}
+
 static void make_lanes(struct ss_record_book *b)
 {
     const struct ss_program *p = b->program;
@@ -135,10 +151,12 @@ int ss_book_init(struct ss_record_book *b, const struct ss_program *p, double st
     b->lanes = ss_calloc(lanes + 1, sizeof *b->lanes);
     b->first_lane = ss_calloc(classes + 1, sizeof *b->first_lane);
     b->send_lane = ss_calloc((size_t)p->nchannels + 1, sizeof *b->send_lane);
-    if (!b->lanes || !b->first_lane || !b->send_lane || ss_follow_init(&b->follow, p)) {
+    b->shown = ss_calloc(classes + 1, sizeof *b->shown);
+    if (!b->lanes || !b->first_lane || !b->send_lane || !b->shown || ss_follow_init(&b->follow, p)) {
         ss_book_free(b);
         return SS_ERR_NOMEM;
     }
+    choose_classes(b);
     make_lanes(b);
     return SS_OK;
 }
@@ -150,6 +168,7 @@ void ss_book_free(struct ss_record_book *b)
     free(b->lanes);
     free(b->first_lane);
     free(b->send_lane);
+    free(b->shown);
     ss_follow_free(&b->follow);
     memset(b, 0, sizeof *b);
 }

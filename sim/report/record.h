@@ -37,10 +37,12 @@ struct ss_record_book {
     struct ss_lane *lanes; /* class by class: compute, sends, streams */
     int *first_lane;       /* [nclasses + 1] */
     int *send_lane;        /* [nchannels] */
+    unsigned char *shown;  /* [nclasses]: 0: not drawn, one like it on the same stage is */
+    int nshown;
     int failed;
 };
 
-/* At most about `most` boxes are kept. 0 or SS_ERR_NOMEM. */
+/* At most about `most` boxes are kept; of very many classes the lowest one of each stage. 0 or SS_ERR_NOMEM. */
 int ss_book_init(struct ss_record_book *b, const struct ss_program *p, double start, double end,
                  double makespan, double most);
 void ss_book_free(struct ss_record_book *b);

@@ -119,7 +119,7 @@ double ss_round_step(double range, int most)
     return 10 * power;
 }
 
-const char *ss_axis_time(double time, double step, char *buf, size_t size)
+const char *ss_axis_time(double time, double step, double most, char *buf, size_t size)
 {
     static const struct {
         double unit;
@@ -127,7 +127,7 @@ const char *ss_axis_time(double time, double step, char *buf, size_t size)
     } units[] = {{1, "s"}, {1e-3, "ms"}, {1e-6, "\302\265s"}, {1e-9, "ns"}};
     int u = 0;
 
-    while (u < 3 && step < units[u].unit * 0.0999)
+    while (u < 3 && most < units[u].unit * 0.9999)
         u++;
     int decimals = (int)ceil(-log10(step / units[u].unit) - 1e-9);
     snprintf(buf, size, "%.*f %s", decimals > 0 ? decimals : 0, time / units[u].unit + 0.0, units[u].name);
@@ -167,6 +167,6 @@ void ss_svg_time_axis(FILE *out, double x, double y, double width, double top, d
     for (double i = ceil(start / step - 1e-9); i * step <= end * (1 + 1e-12) && range > 0; i++) {
         double at = x + (i * step - start) / range * width;
         line(out, "grid", at, top, at, y);
-        ss_svg_text(out, at, y + 15, "small muted mid", ss_axis_time(i * step, step, text, sizeof text));
+        ss_svg_text(out, at, y + 15, "small muted mid", ss_axis_time(i * step, step, end, text, sizeof text));
     }
 }

@@ -23,8 +23,8 @@ int ss_color_light(const char *hex);
 void ss_svg_time_axis(FILE *out, double x, double y, double width, double top, double start, double end);
 /* Step between round values so that about `most` fit. */
 double ss_round_step(double range, int most);
-/* "12.5 ms", with the decimals that a step of this size needs. */
-const char *ss_axis_time(double time, double step, char *buf, size_t size);
+/* "12.5 ms": the unit fits times up to `most`, the decimals tell steps of this size apart. */
+const char *ss_axis_time(double time, double step, double most, char *buf, size_t size);
 void ss_svg_text(FILE *out, double x, double y, const char *class_name, const char *text);
 /* A coordinate with two decimals at most. */
 void ss_svg_number(FILE *out, double value);

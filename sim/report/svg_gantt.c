@@ -7,6 +7,7 @@
 #include "base/base.h"
 #include "report/names.h"
 #include "report/svg.h"
+#include "report/text.h"
 
 #define LEFT 128.0
 #define RIGHT 64.0
@@ -66,9 +67,9 @@ static double lane_height(const struct ss_lane *lane)
 }
 
 /* Lanes that nothing used are not drawn. */
-static int drawn(const struct ss_lane *lane)
+static int drawn(const struct ss_record_book *b, const struct ss_lane *lane)
 {
-    return lane->kind == SS_LANE_COMPUTE || lane->n > 0;
+    return b->shown[lane->cls] && (lane->kind == SS_LANE_COMPUTE || lane->n > 0);
 }
 
 static double chart_height(const struct ss_record_book *b)
@@ -76,8 +77,8 @@ static double chart_height(const struct ss_record_book *b)
     double y = TOP;
 
     for (int l = 0; l < b->nlanes; l++)
-        y += drawn(&b->lanes[l]) ? lane_height(&b->lanes[l]) + 1 : 0;
-    return y + GAP * b->program->nclasses + 34;
+        y += drawn(b, &b->lanes[l]) ? lane_height(&b->lanes[l]) + 1 : 0;
+    return y + GAP * b->nshown + 34;
 }
 
 static int most_chunks(const struct ss_program *p)
@@ -138,9 +139,9 @@ static void put_tip(const struct chart *k, const struct ss_lane *lane, const str
     }
     if (box->kind >= SS_BOX_SEND)
         fprintf(k->out, ", %.4g MB", box->bytes / 1e6);
-    fprintf(k->out, "\n%s", ss_axis_time(box->start, step, name, sizeof name));
-    fprintf(k->out, " to %s", ss_axis_time(box->end, step, name, sizeof name));
-    fprintf(k->out, ", %s</title>", ss_axis_time(box->end - box->start, step, name, sizeof name));
+    fprintf(k->out, "\n%s", ss_axis_time(box->start, step, box->end, name, sizeof name));
+    fprintf(k->out, " to %s", ss_axis_time(box->end, step, box->end, name, sizeof name));
+    fprintf(k->out, ", %s</title>", ss_text_time(box->end - box->start, name, sizeof name));
 }
 
 static void put_data(const struct chart *k, const struct ss_lane *lane, const struct ss_box *box)
@@ -269,7 +270,7 @@ static double put_class(const struct chart *k, int cls, double y)
     ss_svg_text(k->out, LEFT + k->width + 8, y + ROW / 2 + 4, "small muted", text);
     for (int l = b->first_lane[cls]; l < b->first_lane[cls + 1]; l++) {
         const struct ss_lane *lane = &b->lanes[l];
-        if (!drawn(lane))
+        if (!drawn(b, lane))
             continue;
         if (lane->kind == SS_LANE_COMPUTE)
             put_track(k, y, ROW);
@@ -340,14 +341,17 @@ static void put_head(const struct chart *k)
     double whole = k->timeline->iteration_s;
     int part = k->start > 0 || k->end < k->book->makespan;
 
-    snprintf(title, sizeof title, "%s: %s an iteration", p->name,
-             ss_axis_time(whole, whole / 1000, a, sizeof a));
+    snprintf(title, sizeof title, "%s: %s an iteration", p->name, ss_text_time(whole, a, sizeof a));
+    if (k->book->nshown < p->nclasses)
+        snprintf(title + strlen(title), sizeof title - strlen(title),
+                 "; %d of %d classes, the first of each stage", k->book->nshown, p->nclasses);
     snprintf(text, sizeof text,
-             "%s from %s to %s. %d rows, one for each class of equal ranks; at the right the share of the "
+             "%s from %s to %s. %d of %d classes of equal ranks, a row each; at the right the share of the "
              "iteration that its kernels run. Numbers are microbatches.",
              part ? "A part," : "The whole iteration,",
-             ss_axis_time(k->start, (k->end - k->start) / 1000, a, sizeof a),
-             ss_axis_time(k->end, (k->end - k->start) / 1000, b, sizeof b), p->nclasses);
+             ss_axis_time(k->start, (k->end - k->start) / 1000, k->end, a, sizeof a),
+             ss_axis_time(k->end, (k->end - k->start) / 1000, k->end, b, sizeof b), k->book->nshown,
+             p->nclasses);
     ss_svg_begin(k->out, LEFT + k->width + RIGHT, k->height, title, text);
     ss_svg_text(k->out, 16, 26, "title", title);
     if (part) {
@@ -378,6 +382,7 @@ void ss_svg_gantt(const struct ss_record_book *book, const struct ss_timeline *t
     put_legend(&k);
     ss_svg_time_axis(out, LEFT, k.height - 30, k.width, TOP - 8, k.start, k.end);
     for (int c = 0; c < book->program->nclasses; c++)
-        y = put_class(&k, c, y);
+        if (book->shown[c])
+            y = put_class(&k, c, y);
     ss_svg_end(out);
 }

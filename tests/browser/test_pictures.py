@@ -184,6 +184,7 @@ class Pictures(unittest.TestCase):
         self.assertIn("last, compute", tip.text)
         self.assertIn("16.0 ms to 52.0 ms", tip.text)
         self.assertIn("takes 36.00 ms", tip.text)
+        self.shot("two-hover-light")
         self.quiet()
 
     def test_keys_read_boxes_out(self):
@@ -196,6 +197,7 @@ class Pictures(unittest.TestCase):
             said.append(status.text)
         self.assertRegex(said[0], r"(F|B) of microbatch \d+, stage0, compute, chunk \d, .* to .*, takes ")
         self.assertNotEqual(said[0], said[1])
+        self.shot("report-selected-light")
         self.assertRegex(said[2], r"^sends .*(MB|GB)")
         self.assertLess(self.length(), 1)
         self.quiet()
@@ -237,6 +239,18 @@ class Pictures(unittest.TestCase):
         self.settle()
         self.shot("report-microbatch-light")
         self.quiet()
+
+    def test_narrow_window(self):
+        """A telephone's width: nothing is wider than the window but what scrolls by itself."""
+        self.web.execute_cdp_cmd("Emulation.setDeviceMetricsOverride",
+                                 {"width": 420, "height": 900, "deviceScaleFactor": 1, "mobile": True})
+        try:
+            self.open("report.html", "dark")
+            self.shot("report-narrow-dark")
+            self.assertLessEqual(self.web.execute_script("return document.documentElement.scrollWidth"), 420)
+            self.quiet()
+        finally:
+            self.web.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
 
     # ---- SVG ----
 

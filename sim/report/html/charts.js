@@ -114,7 +114,7 @@ Timeline.prototype.key = function (e) {
 /* Memory of the selected class over the window of the timeline, stacked. */
 function drawMemory(t) {
   const d = t.d, c = t.cls || d.classes[0], box = document.getElementById("tl-memory"), canvas = box.querySelector("canvas");
-  const height = 150, g = t.context(canvas, height), width = canvas.clientWidth, css = getComputedStyle(document.documentElement);
+  const height = 150, g = t.context(canvas, height), width = t.width, css = getComputedStyle(document.documentElement);
   const total = (i) => c.overhead + c.fixed.reduce((a, b) => a + b, 0) + c.dynamic.reduce((s, m) => s + (m[i] || 0), 0);
   let most = d.capacity;
   for (let i = 0; i < d.bins; i++) most = Math.max(most, total(i));
@@ -130,7 +130,7 @@ function drawMemory(t) {
       g.lineTo(Math.max(LABELS, t.x(d.start + i * wide)), y(level(i)));
       g.lineTo(Math.min(width, t.x(d.start + (i + 1) * wide)), y(level(i)));
     }
-    g.lineTo(width, y(0));
+    g.lineTo(Math.min(width, t.x(d.start + last * wide)), y(0));
     g.fill();
   };
   for (let m = d.memory.length - 1; m >= 0; m--)
@@ -166,7 +166,7 @@ function fillTable(t) {
   for (const row of t.rows)
     for (let i = firstEndingAfter(row.lane, t.from); i < row.lane.n && row.lane.start[i] < t.to && rows.length < most; i++) {
       const lane = row.lane, step = (t.to - t.from) / 1e4, [title] = describe(t.d, lane, i);
-      rows.push([row.cls.name, lane.name, title, timeText(lane.start[i], step), lengthText(lane.end[i] - lane.start[i]),
+      rows.push([row.cls.name, lane.name, title, timeText(lane.start[i], step, t.to), lengthText(lane.end[i] - lane.start[i]),
         lane.type[i] >= SEND ? bytesText(lane.bytes[i]) : ""]);
     }
   const table = document.createElement("table"), add = (cells, name, parent) => {

@@ -43,11 +43,11 @@ function decode(d) {
   return d;
 }
 
-/* "12.34 ms": as many digits as a step of this size needs. */
-function timeText(seconds, step) {
+/* "12.34 ms": the unit fits times up to `most`, the decimals tell steps of this size apart. */
+function timeText(seconds, step, most) {
   const units = [[1, "s"], [1e-3, "ms"], [1e-6, "\u00b5s"], [1e-9, "ns"]];
   let u = 0;
-  while (u < 3 && step < units[u][0] * 0.0999) u++;
+  while (u < 3 && most < units[u][0] * 0.9999) u++;
   const digits = Math.max(0, Math.ceil(-Math.log10(step / units[u][0]) - 1e-9));
   return (seconds / units[u][0]).toFixed(Math.min(digits, 9)) + " " + units[u][1];
 }
@@ -114,7 +114,7 @@ function describe(d, lane, i) {
   if (slot && d.chunks > 1 && type !== WAIT) lines.push("chunk " + slot.chunk);
   if (type === SEND || type === COLLECTIVE) lines.push(bytesText(lane.bytes[i]));
   if (lane.count[i] > 1) lines.push("with " + (lane.count[i] - 1) + " more, too short to draw");
-  lines.push(timeText(lane.start[i], length / 100) + " to " + timeText(lane.end[i], length / 100));
+  lines.push(timeText(lane.start[i], length / 100, lane.end[i]) + " to " + timeText(lane.end[i], length / 100, lane.end[i]));
   lines.push("takes " + lengthText(length));
   return [title, ...lines];
 }

@@ -64,7 +64,7 @@ class Timeline {
     this.box.dataset.to = this.to;
     const step = length / 1000;
     document.getElementById("tl-range").textContent =
-      timeText(this.from, step) + " to " + timeText(this.to, step) + " of " + timeText(this.d.iteration, step);
+      timeText(this.from, step, this.to) + " to " + timeText(this.to, step, this.to) + " of " + lengthText(this.d.iteration);
     this.redraw();
     this.onView(this);
   }
@@ -154,7 +154,7 @@ class Timeline {
       g.fillStyle = line;
       g.fillRect(x, AXIS - 6, 1, this.height - AXIS);
       g.fillStyle = this.muted;
-      if (x > LABELS + 20 && x < this.width - 24) g.fillText(timeText(i * step, step), x, AXIS / 2);
+      if (x > LABELS + 20 && x < this.width - 36) g.fillText(timeText(i * step, step, this.to), x, AXIS / 2);
     }
   }
 
