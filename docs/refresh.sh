@@ -11,6 +11,18 @@ trap 'rm -f "$new"' EXIT
 sh docs/study-70b-8-vs-16.sh "$program" > "$new"
 cp "$new" docs/study-70b-8-vs-16-nodes.md
 
+# insert FILE MARK DOCUMENT: FILE between the lines "MARK begin" and "MARK end"
+insert() {
+    awk -v file="$1" -v mark="<!-- $2 " '
+        index($0, mark "end") { skip = 0 }
+        !skip { print }
+        index($0, mark "begin") { while ((getline line < file) > 0) print line; skip = 1 }' "$3" > "$new"
+    cp "$new" "$3"
+}
+sh docs/schedules.sh "$program" > "$new.part"
+insert "$new.part" cluster docs/schedules.md
+rm -f "$new.part"
+
 example() {
     echo '```'
     echo '$ stepsim run --platform h800 --nodes 4 --job workloads/jobs/8b-16.args \'
@@ -20,12 +32,8 @@ example() {
     echo '```'
 }
 example > "$new.example"
-awk -v file="$new.example" '
-    /<!-- example end/ { skip = 0 }
-    !skip { print }
-    /<!-- example begin/ { while ((getline line < file) > 0) print line; skip = 1 }' README.md > "$new"
+insert "$new.example" example README.md
 rm -f "$new.example"
-cp "$new" README.md
 
 # docs/validation.md: tables of all sources, and the first users' jobs.
 sh docs/validation-tables.sh "$program" > "$new.tables"

@@ -75,6 +75,8 @@ FNR == 1 {
         fail("only sim/base/xml.c uses libxml2")
     if (name ~ /^hwloc/ && FILENAME != "sim/platform/hwloc_import.c")
         fail("only sim/platform/hwloc_import.c uses hwloc")
+    if (name ~ /cminpack/ && FILENAME != "sim/study/fit.c")
+        fail("only sim/study/fit.c uses cminpack")
     if (name ~ /^(simgrid|xbt)/ && FILENAME !~ /^sim\/replay\/simgrid[^\/]*\.[ch]$/)
         fail("only sim/replay/simgrid*.c uses SimGrid")
     if (name == "zlib.h" && FILENAME != "sim/base/gzip.c")

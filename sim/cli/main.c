@@ -17,6 +17,7 @@ static const struct command commands[] = {
     {"schedule", cmd_schedule, cli_help_schedule, "show, check, compare and search pipeline schedules"},
     {"platform", cmd_platform, cli_help_platform, "show, check or import a cluster description"},
     {"validate", cmd_validate, cli_help_validate, "hold predictions against tables of measured runs"},
+    {"calibrate", cmd_calibrate, cli_help_calibrate, "fit numbers of a platform or a stack to measured runs"},
     {"list", cmd_list, cli_help_list, "models, platforms, stacks and schedules that are known by name"},
 };
 #define NCOMMANDS (sizeof commands / sizeof commands[0])

@@ -85,9 +85,38 @@ static int check_outcome(const struct ss_case *c, struct ss_error *err)
     return ss_hint(err, SS_ERR_INPUT, "it is ok, oom, config-error, framework-error or not-run");
 }
 
-static int prepare(struct ss_case *c, struct ss_notes *notes, struct ss_error *err)
+/* "dir/h800.xml" is h800. */
+static int is_platform(const char *column, const char *chosen)
+{
+    const char *slash = strrchr(chosen, '/'), *name = slash ? slash + 1 : chosen;
+    size_t n = strlen(name);
+
+    if (n > 4 && !strcmp(name + n - 4, ".xml"))
+        n -= 4;
+    return !strcmp(column, chosen) || (strlen(column) == n && !strncmp(column, name, n));
+}
+
+int ss_case_finish(struct ss_case *c, int gpus_per_node, struct ss_error *err)
+{
+    int gpus, rc = load_inputs(c, gpus_per_node, err);
+
+    if (rc)
+        return rc;
+    gpus = ss_platform_gpus_per_node(c->platform);
+    return ss_job_finish(&c->job, &c->stack, ss_platform_nodes(c->platform) * gpus, gpus, NULL, err);
+}
+
+/* Of a table's row a platform or stack that cannot be read is a mistake, not a refused configuration. */
+static int finish(struct ss_case *c, int gpus, struct ss_error *err)
 {
     struct ss_error why = {0};
+    int rc = ss_case_finish(c, gpus, &why);
+
+    return settle(c, rc == SS_ERR_CONFIG && !c->platform ? SS_ERR_INPUT : rc, &why, err);
+}
+
+static int prepare(struct ss_case *c, const struct ss_case_choice *choice, struct ss_notes *notes, struct ss_error *err)
+{
     int gpus = 0, rc = read_measured(c, err);
 
     if (!rc)
@@ -98,14 +127,17 @@ static int prepare(struct ss_case *c, struct ss_notes *notes, struct ss_error *e
         refuse(c, SS_CASE_UNSUPPORTED, "mixture-of-experts models are not modelled yet");
         return SS_OK;
     }
-    rc = ss_table_job(c->table, c->row, &c->job, &gpus, notes, &why);
+    if (choice && !is_platform(ss_table_get(c->table, c->row, "platform"), choice->platform)) {
+        refuse(c, SS_CASE_NOTHING, "another platform");
+        return SS_OK;
+    }
+    rc = ss_table_job(c->table, c->row, &c->job, &gpus, notes, err);
+    if (!rc && choice)
+        ss_copy(c->job.platform, sizeof c->job.platform, choice->platform);
+    if (!rc && choice && choice->stack)
+        ss_copy(c->job.stack, sizeof c->job.stack, choice->stack);
     if (!rc)
-        rc = load_inputs(c, gpus, &why);
-    if (rc)
-        return settle(c, rc == SS_ERR_CONFIG ? SS_ERR_INPUT : rc, &why, err);
-    gpus = ss_platform_gpus_per_node(c->platform);
-    rc = ss_job_finish(&c->job, &c->stack, ss_platform_nodes(c->platform) * gpus, gpus, NULL, &why);
-    rc = settle(c, rc, &why, err);
+        rc = finish(c, gpus, err);
     if (!rc && c->state == SS_CASE_READY && !strcmp(ss_table_get(c->table, c->row, "outcome"), "framework-error"))
         refuse(c, SS_CASE_NOTHING, ss_table_get(c->table, c->row, "note"));
     return rc;
@@ -131,8 +163,8 @@ static int load_tables(const char *const *names, int n, struct ss_cases *out, st
     return rc;
 }
 
-int ss_cases_load(const char *const *tables, int ntables, struct ss_cases *out, struct ss_notes *notes,
-                  struct ss_error *err)
+int ss_cases_load(const char *const *tables, int ntables, const struct ss_case_choice *choice, struct ss_cases *out,
+                  struct ss_notes *notes, struct ss_error *err)
 {
     int rc, at = 0;
 
@@ -143,7 +175,7 @@ int ss_cases_load(const char *const *tables, int ntables, struct ss_cases *out, 
             struct ss_case *c = &out->cases[at++];
             c->table = out->tables[t];
             c->row = r;
-            rc = prepare(c, notes, err);
+            rc = prepare(c, choice, notes, err);
         }
     if (rc)
         ss_cases_free(out);

@@ -84,6 +84,8 @@ static int64_t count_sends(const struct ss_schedule *s)
 
 static int describe(struct ss_compare_row *row, const struct ss_schedule *s)
 {
+    if (s->source)
+        ss_copy(row->name, sizeof row->name, s->name); /* of a file its own name */
     row->chunks = s->chunks;
     row->stages = s->stages;
     row->sends = count_sends(s);

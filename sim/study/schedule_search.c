@@ -163,11 +163,14 @@ static int climb(struct search *x, int steps)
     return rc;
 }
 
-/* A known schedule with the same placement, of the same problem. */
-static int same_placement(const struct ss_search *q, const struct ss_schedule *s)
+/* A known schedule of the same problem: same placement, and whole backwards where they may not be split. */
+static int same_problem(const struct ss_search *q, const struct ss_schedule *s)
 {
     if (s->chunks != q->chunks || s->pipelines > 1)
         return 0;
+    for (int i = 0; i < s->nslots[0] && !q->split; i++)
+        if (s->slots[0][i].phase == SS_PHASE_I)
+            return 0;
     for (int v = 0; v < q->stages * q->chunks; v++)
         if (ss_search_stage(q, s->virtual_rank[v], s->virtual_chunk[v]) != v)
             return 0;
@@ -186,7 +189,7 @@ static int try_known(struct search *x, struct ss_search_result *out)
         struct ss_measure m;
         if (ss_schedule_build(name, &params, &s, NULL))
             continue;
-        if (same_placement(q, s))
+        if (same_problem(q, s))
             rc = ss_search_measure(q, s, &m, NULL);
         else
             m = (struct ss_measure){0};

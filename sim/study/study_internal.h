@@ -24,13 +24,21 @@ struct ss_case {
     struct ss_platform *platform;
     double measured_s, measured_bytes; /* 0 = none */
 };
+/* Rows of this platform only, and on this file of it. */
+struct ss_case_choice {
+    const char *platform; /* name or path */
+    const char *stack;    /* NULL: each row's own */
+};
 struct ss_cases {
     int ntables, n;
     struct ss_table **tables;
     struct ss_case *cases;
 };
-int ss_cases_load(const char *const *tables, int ntables, struct ss_cases *out, struct ss_notes *notes,
-                  struct ss_error *err);
+/* choice may be NULL; rows that it leaves out are SS_CASE_NOTHING. */
+int ss_cases_load(const char *const *tables, int ntables, const struct ss_case_choice *choice, struct ss_cases *out,
+                  struct ss_notes *notes, struct ss_error *err);
+/* Loads platform and stack of c->job and completes it. */
+int ss_case_finish(struct ss_case *c, int gpus_per_node, struct ss_error *err);
 void ss_cases_free(struct ss_cases *c);
 
 struct ss_prediction {
@@ -49,6 +57,8 @@ double ss_prediction_memory(const struct ss_prediction *p, const char *memory_ki
 int ss_quality_counts(const char *quality);
 
 /* ---- validate_stats.c ---- */
+/* Sorts errors[n] by size. */
+void ss_error_stat_fill(double *errors, int n, struct ss_error_stat *out);
 /* Fills summary and groups from the rows. */
 int ss_validation_summarise(struct ss_validation *v, struct ss_error *err);
 

@@ -195,7 +195,7 @@ int ss_validate(const char *const *tables, int ntables, const struct ss_validate
 
     if (!v)
         return ss_fail(err, SS_ERR_NOMEM, NULL, 0, "out of memory");
-    rc = ss_cases_load(tables, ntables, &cases, &v->notes, err);
+    rc = ss_cases_load(tables, ntables, NULL, &cases, &v->notes, err);
     if (!rc) {
         v->rows = ss_calloc((size_t)cases.n + 1, sizeof *v->rows);
         rc = v->rows ? predict_all(&cases, opt, v, err) : ss_fail(err, SS_ERR_NOMEM, NULL, 0, "out of memory");

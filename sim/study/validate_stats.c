@@ -21,8 +21,7 @@ static int compare_doubles(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* Sorts errors[] by size. */
-static void finish_stat(double *errors, int n, struct ss_error_stat *out)
+void ss_error_stat_fill(double *errors, int n, struct ss_error_stat *out)
 {
     double sum = 0, sum_abs = 0;
 
@@ -100,7 +99,7 @@ static void summarise(const struct ss_validation *v, int group, const char *name
             out->outcomes += !memory && row->right >= 0;
             out->right += !memory && row->right == 1;
         }
-        finish_stat(errors, n, memory ? &out->memory : &out->time);
+        ss_error_stat_fill(errors, n, memory ? &out->memory : &out->time);
     }
 }
 

@@ -115,6 +115,99 @@ struct ss_band {
 int ss_band_find(const char *csv, const char *card, int precision, double parameters, int gpus,
                  struct ss_band *out, struct ss_error *err);
 
+/* ---- output of nccl-tests and of Megatron's training loop ---- */
+struct ss_nccl_point {
+    double bytes;   /* the size column: the full buffer */
+    double seconds; /* the faster of out-of-place and in-place */
+};
+struct ss_nccl_log {
+    char operation[32]; /* all_reduce, all_gather, reduce_scatter, alltoall; "" = not said */
+    int ranks, nodes;   /* from the list of devices, 0 = not said */
+    double traffic;     /* busbw over algbw of the largest size, 0 = not known */
+    int npoints;
+    struct ss_nccl_point *points;
+};
+/* The text that nccl-tests' *_perf print, also behind the labels of mpirun and srun. */
+int ss_nccl_load(const char *path, struct ss_nccl_log **out, struct ss_error *err);
+int ss_nccl_parse(const char *text, unsigned long len, const char *name, struct ss_nccl_log **out,
+                  struct ss_error *err);
+void ss_nccl_free(struct ss_nccl_log *log);
+
+struct ss_train_log {
+    int iterations;    /* lines found */
+    int used;          /* of them, without the first ones */
+    double seconds;    /* median of those */
+    double spread;     /* their median absolute deviation over the median */
+    double tflops;     /* median TFLOP/s a GPU as printed, 0 = not printed */
+    double allocated, reserved; /* bytes: largest "max allocated" and "max reserved" of any rank, 0 = not printed */
+    int global_batch;  /* as printed last, 0 = not printed */
+    int ntimers;       /* the last value of each timer */
+    struct ss_timer *timers;
+};
+int ss_train_log_load(const char *path, struct ss_train_log **out, struct ss_error *err);
+int ss_train_log_parse(const char *text, unsigned long len, const char *name, struct ss_train_log **out,
+                       struct ss_error *err);
+void ss_train_log_free(struct ss_train_log *log);
+
+/* ---- calibrate ---- */
+#define SS_FIT_MAX 25
+struct ss_fit_prop {
+    char id[64];
+    int of_stack;          /* 0: a prop of the platform */
+    double lo, hi;         /* bounds; lo == hi: those of the prop itself */
+    double before, after;  /* in SI */
+    double deviation;      /* standard deviation, NaN where the data do not determine it */
+    int determined, at_bound;
+};
+struct ss_fit_row {
+    char id[96];
+    char kind[16];                  /* time, memory, nccl */
+    double measured, before, after; /* s or bytes */
+};
+struct ss_fit_left_out {
+    char name[96];
+    struct ss_error_stat error; /* of the rows left out, predicted by the fit of all others */
+};
+struct ss_calibration {
+    int nprops, nrows, nskipped; /* skipped: rows of another platform, quality or outcome */
+    struct ss_fit_prop props[SS_FIT_MAX];
+    double correlation[SS_FIT_MAX][SS_FIT_MAX];
+    struct ss_fit_row *rows;
+    struct ss_error_stat before, after;
+    char leave_out[16]; /* "" or the column */
+    int nleft_out;
+    struct ss_fit_left_out *left_out;
+    struct ss_error_stat over_left_out; /* all rows, each predicted without its group */
+    int evaluations;
+    struct ss_notes notes;
+};
+struct ss_calibrate_options {
+    const char *platform, *stack; /* stack NULL: each row's own */
+    int ntables;
+    const char *const *tables;
+    const char *nccl;      /* NULL or a file of nccl-tests */
+    int nccl_nodes;        /* 0: as its list of devices says, else 1 */
+    const char *log, *job; /* NULL or a training log and the job that made it */
+    const char *leave_out; /* NULL, model, gpu, precision or id */
+    int nprops;            /* 0: GEMM efficiency of the rows' precisions, NVLink and NIC efficiency */
+    struct ss_fit_prop props[SS_FIT_MAX]; /* id, lo, hi */
+    void (*progress)(void *ctx, int evaluations); /* may be NULL */
+    void *ctx;
+};
+/* Reads "ID=LO:HI" or "ID", values with units; lo == hi afterwards where no bounds are given. */
+int ss_fit_prop_parse(const char *text, struct ss_fit_prop *out, struct ss_error *err);
+/* Least squares of the relative errors within the bounds. */
+int ss_calibrate(const struct ss_calibrate_options *opt, struct ss_calibration **out, struct ss_error *err);
+void ss_calibration_free(struct ss_calibration *c);
+int ss_calibration_write_text(const struct ss_calibration *c, FILE *out, struct ss_error *err);
+int ss_calibration_write_json(const struct ss_calibration *c, FILE *out, struct ss_error *err);
+/* The platform with its fitted props, as XML. */
+int ss_calibration_write_platform(const struct ss_calibration *c, const char *platform, FILE *out,
+                                  struct ss_error *err);
+/* A stack of that name over `base` with the fitted props of the stack. */
+int ss_calibration_write_stack(const struct ss_calibration *c, const char *name, const char *base, FILE *out,
+                               struct ss_error *err);
+
 #ifdef __cplusplus
 }
 #endif

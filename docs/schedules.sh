@@ -1,0 +1,60 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# usage: sh docs/schedules.sh [PROGRAM] > section of docs/schedules.md
+# Llama-3.1-70B on 8 H800 nodes under several schedules, from the program's own answers.
+set -eu
+LC_ALL=C
+export LC_ALL
+program=${1:-build/stepsim}
+dir=$(mktemp -d)
+trap 'rm -rf "$dir"' EXIT
+job="--platform h800 --nodes 8 --model llama3.1-70b --bf16 --tp 4 --pp 8 --seq 8192 --mbs 1 --gbs 32"
+job="$job --use-distributed-optimizer --sequence-parallel --overlap-grad-reduce --overlap-param-gather"
+names="1f1b,interleaved:2,zb-h1,zb-h2,zb-v,dualpipe,dualpipev,docs/examples/late-split.sched"
+
+# shellcheck disable=SC2086 # a list of words
+search() { "$program" schedule search $job "$@" > "$dir/answer"; }
+# rows OPTION...: one row a schedule: name, seconds, bubble %, exposed ms, GiB of activations, GiB in all, fits
+# shellcheck disable=SC2086
+rows() {
+    "$program" schedule compare $job "$@" --json | awk '
+        function text(s) { gsub(/[",]/, "", s); return s }
+        $1 == "\"schedule\":" { name = text($2); most = 0; inside = 0 }
+        $1 == "\"iteration_ms\":" { ms = text($2) }
+        $1 == "\"bubble_fraction\":" { bubble = text($2) }
+        $1 == "\"exposed_communication_ms\":" { exposed = text($2) }
+        $1 == "\"activations_mib\":" { inside = 1; next }
+        inside && $1 ~ /^\]/ { inside = 0 }
+        inside && text($1) + 0 > most { most = text($1) + 0 }
+        $1 == "\"peak_mib\":" { peak = text($2) }
+        $1 == "\"fits\":" { printf "%s %.3f %.1f %.0f %.1f %.1f %s\n", name, ms / 1e3, 100 * bubble, exposed,
+                            most / 1024, peak / 1024, text($2) == "true" ? "yes" : "no" }'
+}
+
+search -o "$dir/found.csv"
+search --v -o "$dir/found-v.csv"
+names="$names,$dir/found.csv,$dir/found-v.csv"
+rows --schedules "$names" > "$dir/with"
+rows --schedules "$names" --set ss.optimizer.barrier=0 > "$dir/without"
+
+cat <<EOF
+## On a cluster
+
+Llama-3.1-70B on 8 nodes of H800 (64 GPUs of 80 GB): tp 4, pp 8, dp 2, 16 microbatches of one sequence of 8192, bf16, nothing
+recomputed. \`late-split\` is written by hand ([examples/late-split.sched](examples/late-split.sched)); \`found\` and \`found-v\` come from
+\`stepsim schedule search\` with this job (\`--v\`: two chunks on a V), the cap being what the card leaves. The last column is without
+the global barrier. This section is made by docs/schedules.sh.
+
+| schedule | iteration s | bubble % | exposed communication ms | activations GiB | device GiB | fits | s without barrier |
+|---|---|---|---|---|---|---|---|
+EOF
+paste -d ' ' "$dir/with" "$dir/without" | awk '{ printf "| %s | %s | %s | %s | %s | %s | %s | %s |\n", $1, $2, $3, $4, $5, $6, $7, $9 }'
+cat <<EOF
+
+Activations: the stage with most; bubble: idle time of the stage with the most work, imbalance included. The command:
+
+\`\`\`
+stepsim schedule compare --schedules 1f1b,interleaved:2,zb-v,docs/examples/late-split.sched \\
+EOF
+echo "$job" | fold -s -w 100 | sed 's/^/    /; $!s/ *$/ \\/'
+echo '```'

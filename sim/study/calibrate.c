@@ -1,0 +1,359 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Fits props of a card and a stack to measured runs, and says how well the data know them. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/base.h"
+#include "study/calibrate.h"
+#include "study/fit.h"
+
+struct fitting {
+    struct ss_calibration *c;
+    struct ss_observations *o;
+    const char *use;   /* observations that count */
+    double *predicted; /* [o->n] */
+    int nactive, active[SS_FIT_MAX]; /* props that are fitted; the others keep their value */
+    double x[SS_FIT_MAX];            /* of all props */
+    const struct ss_calibrate_options *opt;
+    int *evaluations; /* so far, of all fits */
+};
+
+/* Relative errors: a long run weighs as much as a short one. */
+static int residuals(void *ctx, const double *x, double *r, struct ss_error *err)
+{
+    struct fitting *f = ctx;
+    int rc, n = 0;
+
+    for (int i = 0; i < f->nactive; i++)
+        f->x[f->active[i]] = x[i];
+    ++*f->evaluations;
+    if (f->opt->progress)
+        f->opt->progress(f->opt->ctx, *f->evaluations);
+    rc = ss_observations_predict(f->o, f->c->props, f->c->nprops, f->x, f->use, f->predicted, err);
+    for (int i = 0; i < f->o->n && !rc; i++)
+        if (f->use[i])
+            r[n++] = f->predicted[i] > 0 ? log(f->predicted[i] / f->o->list[i].measured) : 1e3;
+    return rc;
+}
+
+/* From f->x to f->x. */
+static int solve(struct fitting *f, struct ss_fit_answer *answer, struct ss_error *err)
+{
+    struct ss_fit_problem problem = {.n = f->nactive, .residuals = residuals, .ctx = f};
+    double x[SS_FIT_MAX];
+    int rc;
+
+    for (int i = 0; i < f->o->n; i++)
+        problem.m += f->use[i] != 0;
+    for (int i = 0; i < problem.n; i++) {
+        problem.lo[i] = f->c->props[f->active[i]].lo;
+        problem.hi[i] = f->c->props[f->active[i]].hi;
+        x[i] = f->x[f->active[i]];
+    }
+    rc = problem.n ? ss_fit_solve(&problem, x, answer, err) : SS_OK;
+    for (int i = 0; i < problem.n; i++)
+        f->x[f->active[i]] = x[i];
+    return rc;
+}
+
+/* The number that the data say least of, if they say too little; -1 = all are determined. */
+static int least_known(const struct fitting *f, const struct ss_fit_answer *answer)
+{
+    int worst = -1;
+
+    for (int i = 0; i < f->nactive; i++)
+        if (!answer->determined[i] && (worst < 0 || answer->unknown[i] > answer->unknown[worst]))
+            worst = i;
+    return worst;
+}
+
+/* Numbers that the data do not determine go back to where they were, one at a time, and the others are fitted
+ * again: of two that only count together one stays free. */
+static int solve_determined(struct fitting *f, const double *start, struct ss_fit_answer *answer, struct ss_error *err)
+{
+    for (;;) {
+        int worst, rc = solve(f, answer, err);
+        if (rc || !f->nactive || (worst = least_known(f, answer)) < 0)
+            return rc;
+        memcpy(f->x, start, sizeof f->x);
+        memmove(f->active + worst, f->active + worst + 1, (size_t)(--f->nactive - worst) * sizeof *f->active);
+    }
+}
+
+/* ---- what to fit ---- */
+
+static int add_prop(struct ss_calibration *c, const char *id)
+{
+    for (int i = 0; i < c->nprops; i++)
+        if (!strcmp(c->props[i].id, id))
+            return 0;
+    ss_copy(c->props[c->nprops++].id, sizeof c->props[0].id, id);
+    return 1;
+}
+
+static void default_props(struct ss_calibration *c, struct ss_observations *o)
+{
+    char id[64];
+    int runs = 0, far = o->nccl_nodes > 1;
+
+    for (int i = 0; i < o->n; i++) {
+        const struct ss_case *run;
+        if (o->list[i].kind == SS_OBSERVE_NCCL)
+            continue;
+        run = ss_observations_case(o, o->list[i].of_case);
+        snprintf(id, sizeof id, "ss.gemm.efficiency.%s", ss_precision_name(run->job.precision));
+        add_prop(c, id);
+        far |= ss_platform_nodes(run->platform) > 1;
+        runs++;
+    }
+    add_prop(c, "ss.nvlink.efficiency");
+    if (!runs)
+        add_prop(c, "ss.nvlink.step_latency");
+    if (far)
+        add_prop(c, "ss.nic.efficiency");
+    if (far && !runs)
+        add_prop(c, "ss.nic.step_latency");
+}
+
+static int is_of_memory(const char *id)
+{
+    return !strncmp(id, "ss.memory.", 10);
+}
+
+static int choose_props(const struct ss_calibrate_options *opt, struct ss_calibration *c, struct ss_observations *o,
+                        struct ss_error *err)
+{
+    const struct ss_platform *p;
+    const struct ss_stack *s;
+    int rc = SS_OK, memory = 0;
+
+    for (int i = 0; i < opt->nprops && i < SS_FIT_MAX; i++)
+        if (add_prop(c, opt->props[i].id)) {
+            c->props[c->nprops - 1].lo = opt->props[i].lo;
+            c->props[c->nprops - 1].hi = opt->props[i].hi;
+        }
+    if (!opt->nprops)
+        default_props(c, o);
+    ss_observations_first(o, &p, &s);
+    for (int i = 0; i < c->nprops && !rc; i++) {
+        rc = ss_study_prop_complete(&c->props[i], p, s, err);
+        memory |= is_of_memory(c->props[i].id);
+    }
+    return rc || !memory ? rc : ss_observations_add_memory(o, err);
+}
+
+/* ---- before and after ---- */
+
+static double error_pct(double predicted, double measured)
+{
+    return 100 * (predicted - measured) / measured;
+}
+
+static void fill_stat(const struct ss_observations *o, const double *predicted, double *scratch, struct ss_error_stat *out)
+{
+    for (int i = 0; i < o->n; i++)
+        scratch[i] = error_pct(predicted[i], o->list[i].measured);
+    ss_error_stat_fill(scratch, o->n, out);
+}
+
+static int fill_rows(struct fitting *f, const double *x, int after, struct ss_error *err)
+{
+    static const char *const kinds[] = {"time", "memory", "nccl"};
+    double *scratch = ss_calloc((size_t)f->o->n + 1, sizeof *scratch);
+    int rc = scratch ? ss_observations_predict(f->o, f->c->props, f->c->nprops, x, NULL, f->predicted, err)
+                     : ss_fail(err, SS_ERR_NOMEM, NULL, 0, "out of memory");
+
+    for (int i = 0; i < f->o->n && !rc; i++) {
+        struct ss_fit_row *row = &f->c->rows[i];
+        ss_copy(row->id, sizeof row->id, f->o->list[i].id);
+        ss_copy(row->kind, sizeof row->kind, kinds[f->o->list[i].kind]);
+        row->measured = f->o->list[i].measured;
+        *(after ? &row->after : &row->before) = f->predicted[i];
+    }
+    if (!rc)
+        fill_stat(f->o, f->predicted, scratch, after ? &f->c->after : &f->c->before);
+    free(scratch);
+    return rc;
+}
+
+/* ---- cross-validation ---- */
+
+static int fit_without(struct fitting *f, const char *key, const double *start, double *errors, int *n, struct ss_error *err)
+{
+    char *use = ss_calloc((size_t)f->o->n + 1, 1);
+    struct fitting part = *f; /* fits what all rows together determine */
+    int rc = SS_OK, first = *n;
+
+    if (!use)
+        return ss_fail(err, SS_ERR_NOMEM, NULL, 0, "out of memory");
+    for (int i = 0; i < f->o->n; i++)
+        use[i] = f->o->list[i].kind == SS_OBSERVE_NCCL || strcmp(f->o->list[i].key, key) != 0;
+    part.use = use;
+    memcpy(part.x, start, sizeof part.x);
+    rc = solve(&part, NULL, err);
+    for (int i = 0; i < f->o->n; i++)
+        use[i] = !use[i];
+    if (!rc)
+        rc = ss_observations_predict(f->o, f->c->props, f->c->nprops, part.x, use, f->predicted, err);
+    for (int i = 0; i < f->o->n && !rc; i++)
+        if (use[i] && f->o->list[i].kind == SS_OBSERVE_TIME)
+            errors[(*n)++] = error_pct(f->predicted[i], f->o->list[i].measured);
+    free(use);
+    if (rc)
+        return rc;
+    struct ss_fit_left_out *out = &f->c->left_out[f->c->nleft_out++];
+    ss_copy(out->name, sizeof out->name, key);
+    double *copy = ss_calloc((size_t)(*n - first) + 1, sizeof *copy);
+    if (!copy)
+        return ss_fail(err, SS_ERR_NOMEM, NULL, 0, "out of memory");
+    memcpy(copy, errors + first, (size_t)(*n - first) * sizeof *copy);
+    ss_error_stat_fill(copy, *n - first, &out->error);
+    free(copy);
+    return SS_OK;
+}
+
+static int is_new_key(const struct ss_observations *o, int i)
+{
+    for (int k = 0; k < i; k++)
+        if (o->list[k].kind != SS_OBSERVE_NCCL && !strcmp(o->list[k].key, o->list[i].key))
+            return 0;
+    return o->list[i].kind != SS_OBSERVE_NCCL;
+}
+
+static int leave_out(struct fitting *f, const double *start, struct ss_error *err)
+{
+    double *errors = ss_calloc((size_t)f->o->n + 1, sizeof *errors);
+    int rc = SS_OK, n = 0, groups = 0;
+
+    f->c->left_out = ss_calloc((size_t)f->o->n + 1, sizeof *f->c->left_out);
+    if (!errors || !f->c->left_out) {
+        free(errors);
+        return ss_fail(err, SS_ERR_NOMEM, NULL, 0, "out of memory");
+    }
+    for (int i = 0; i < f->o->n; i++)
+        groups += is_new_key(f->o, i);
+    if (groups < 2) {
+        rc = ss_fail(err, SS_ERR_INPUT, NULL, 0, "all rows are of one %s: nothing is left to fit without it", f->c->leave_out);
+        ss_hint(err, rc, "leave out by another column");
+    }
+    for (int i = 0; i < f->o->n && !rc; i++)
+        if (is_new_key(f->o, i))
+            rc = fit_without(f, f->o->list[i].key, start, errors, &n, err);
+    if (!rc)
+        ss_error_stat_fill(errors, n, &f->c->over_left_out);
+    free(errors);
+    return rc;
+}
+
+/* ---- the whole ---- */
+
+static void take_answer(const struct fitting *f, const struct ss_fit_answer *answer)
+{
+    struct ss_calibration *c = f->c;
+
+    for (int i = 0; i < c->nprops; i++) {
+        c->props[i].after = f->x[i];
+        c->props[i].deviation = NAN;
+        c->correlation[i][i] = 1;
+    }
+    for (int i = 0; i < f->nactive; i++) {
+        struct ss_fit_prop *p = &c->props[f->active[i]];
+        p->deviation = answer->deviation[i];
+        p->determined = 1;
+        p->at_bound = answer->at_bound[i];
+        for (int k = 0; k < f->nactive; k++)
+            c->correlation[f->active[i]][f->active[k]] = answer->correlation[i][k];
+    }
+}
+
+static int fit_all(const struct ss_calibrate_options *opt, struct ss_calibration *c, struct ss_observations *o,
+                   struct ss_error *err)
+{
+    struct fitting f = {.c = c, .o = o, .predicted = ss_calloc((size_t)o->n + 1, sizeof(double)), .nactive = c->nprops,
+                        .opt = opt, .evaluations = &c->evaluations};
+    double start[SS_FIT_MAX] = {0};
+    struct ss_fit_answer answer;
+    char *all = ss_calloc((size_t)o->n + 1, 1);
+    int rc;
+
+    c->rows = ss_calloc((size_t)o->n + 1, sizeof *c->rows);
+    rc = c->rows && f.predicted && all ? SS_OK : ss_fail(err, SS_ERR_NOMEM, NULL, 0, "out of memory");
+    c->nrows = rc ? 0 : o->n;
+    c->nskipped = o->nskipped;
+    for (int i = 0; i < c->nprops; i++) {
+        start[i] = f.x[i] = c->props[i].before;
+        f.active[i] = i;
+    }
+    if (!rc) {
+        memset(all, 1, (size_t)o->n);
+        f.use = all;
+        rc = fill_rows(&f, start, 0, err);
+    }
+    if (!rc)
+        rc = solve_determined(&f, start, &answer, err);
+    if (!rc) {
+        take_answer(&f, &answer);
+        rc = fill_rows(&f, f.x, 1, err);
+    }
+    if (!rc && c->leave_out[0])
+        rc = leave_out(&f, start, err);
+    free(f.predicted);
+    free(all);
+    return rc;
+}
+
+static int check_options(const struct ss_calibrate_options *opt, struct ss_error *err)
+{
+    static const char *const columns[] = {"model", "gpu", "precision", "id"};
+    int known = !opt->leave_out;
+
+    for (size_t i = 0; i < SS_ARRAY_LEN(columns) && !known; i++)
+        known = !strcmp(opt->leave_out, columns[i]);
+    if (!known) {
+        ss_fail(err, SS_ERR_USAGE, NULL, 0, "--leave-out %.40s: no such column", opt->leave_out);
+        return ss_hint(err, SS_ERR_USAGE, "choose model, gpu, precision or id");
+    }
+    if (opt->log && !opt->job) {
+        ss_fail(err, SS_ERR_USAGE, NULL, 0, "--log without --job");
+        return ss_hint(err, SS_ERR_USAGE, "--job FILE has the flags of the run that printed the log");
+    }
+    return SS_OK;
+}
+
+int ss_calibrate(const struct ss_calibrate_options *opt, struct ss_calibration **out, struct ss_error *err)
+{
+    struct ss_calibration *c;
+    struct ss_observations o;
+    int rc = check_options(opt, err);
+
+    if (rc)
+        return rc;
+    c = ss_calloc(1, sizeof *c);
+    if (!c)
+        return ss_fail(err, SS_ERR_NOMEM, NULL, 0, "out of memory");
+    ss_copy(c->leave_out, sizeof c->leave_out, opt->leave_out ? opt->leave_out : "");
+    rc = ss_observations_load(opt, &o, &c->notes, err);
+    if (!rc) {
+        rc = choose_props(opt, c, &o, err);
+        if (!rc)
+            rc = fit_all(opt, c, &o, err);
+        ss_observations_free(&o);
+    }
+    if (rc) {
+        ss_calibration_free(c);
+        return rc;
+    }
+    *out = c;
+    return SS_OK;
+}
+
+void ss_calibration_free(struct ss_calibration *c)
+{
+    if (!c)
+        return;
+    ss_notes_free(&c->notes);
+    free(c->rows);
+    free(c->left_out);
+    free(c);
+}

@@ -1,0 +1,197 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A calibration for people, as JSON, as a platform and as a stack. */
+#include <math.h>
+#include <string.h>
+
+#include "base/base.h"
+#include "report/common.h"
+#include "study/calibrate.h"
+
+static void print_stat(const char *name, const struct ss_error_stat *s, FILE *out)
+{
+    fprintf(out, "  %-24s mean %6.2f  median %6.2f  worst %6.1f  bias %+6.2f %%  of %d\n", name, s->mean_abs, s->median_abs,
+            s->worst_abs, s->bias, s->n);
+}
+
+static double error_of(double predicted, double measured)
+{
+    return 100 * (predicted - measured) / measured;
+}
+
+static void print_rows(const struct ss_calibration *c, FILE *out)
+{
+    fprintf(out, "\nRows used (%d; %d others are of another platform, quality or outcome)\n", c->nrows, c->nskipped);
+    for (int i = 0; i < c->nrows; i++) {
+        const struct ss_fit_row *r = &c->rows[i];
+        double scale = !strcmp(r->kind, "memory") ? 1 / SS_MIB : 1e3;
+        fprintf(out, "  %-32s %-6s %12.3f %s %+8.1f %% -> %+6.1f %%\n", r->id, r->kind, scale * r->measured,
+                !strcmp(r->kind, "memory") ? "MiB" : "ms ", error_of(r->before, r->measured), error_of(r->after, r->measured));
+    }
+}
+
+static void print_prop(const struct ss_fit_prop *p, FILE *out)
+{
+    char before[64], after[64], deviation[64], lo[64], hi[64];
+
+    fprintf(out, "  %-32s %12s -> %12s", p->id, ss_study_prop_text(p->id, p->before, before, sizeof before),
+            ss_study_prop_text(p->id, p->after, after, sizeof after));
+    if (p->determined)
+        fprintf(out, " +- %-12s", ss_study_prop_text(p->id, p->deviation, deviation, sizeof deviation));
+    else
+        fprintf(out, " %-15s", "not determined");
+    fprintf(out, " in %s..%s%s\n", ss_study_prop_text(p->id, p->lo, lo, sizeof lo),
+            ss_study_prop_text(p->id, p->hi, hi, sizeof hi), p->at_bound ? ", at its bound" : "");
+}
+
+static void print_correlation(const struct ss_calibration *c, FILE *out)
+{
+    if (c->nprops < 2)
+        return;
+    fprintf(out, "\nCorrelation (near 1 or -1: the data know only a mix of the two)\n");
+    for (int i = 0; i < c->nprops; i++) {
+        fprintf(out, "  %2d %-32s", i + 1, c->props[i].id);
+        for (int k = 0; k <= i; k++)
+            fprintf(out, " %5.2f", c->correlation[i][k]);
+        fputc('\n', out);
+    }
+}
+
+int ss_calibration_write_text(const struct ss_calibration *c, FILE *out, struct ss_error *err)
+{
+    fprintf(out, "Errors\n");
+    print_stat("before", &c->before, out);
+    print_stat("after", &c->after, out);
+    fprintf(out, "\nNumbers, with standard deviation\n");
+    for (int i = 0; i < c->nprops; i++)
+        print_prop(&c->props[i], out);
+    print_correlation(c, out);
+    print_rows(c, out);
+    if (c->leave_out[0]) {
+        fprintf(out, "\nTimes predicted by the fit of all others, leaving out one %s at a time\n", c->leave_out);
+        for (int i = 0; i < c->nleft_out; i++)
+            print_stat(c->left_out[i].name, &c->left_out[i].error, out);
+        print_stat("all", &c->over_left_out, out);
+    }
+    for (unsigned long i = 0; i < c->notes.n; i++)
+        fprintf(out, "note: %s\n", c->notes.text[i]);
+    return ss_report_done(out, err);
+}
+
+/* ---- JSON ---- */
+
+static json_t *stat_object(const struct ss_error_stat *s)
+{
+    json_t *o = json_object();
+
+    ss_json_integer(o, "n", s->n);
+    ss_json_number(o, "mean_abs_pct", s->mean_abs);
+    ss_json_number(o, "median_abs_pct", s->median_abs);
+    ss_json_number(o, "worst_abs_pct", s->worst_abs);
+    ss_json_number(o, "bias_pct", s->bias);
+    return o;
+}
+
+static json_t *prop_object(const struct ss_calibration *c, int i)
+{
+    const struct ss_fit_prop *p = &c->props[i];
+    json_t *o = json_object(), *correlation = json_object();
+
+    ss_json_text(o, "id", p->id);
+    ss_json_text(o, "of", p->of_stack ? "stack" : "platform");
+    ss_json_number(o, "low", p->lo);
+    ss_json_number(o, "high", p->hi);
+    ss_json_number(o, "before", p->before);
+    ss_json_number(o, "after", p->after);
+    ss_json_number(o, "deviation", p->deviation);
+    ss_json_flag(o, "determined", p->determined);
+    ss_json_flag(o, "at_bound", p->at_bound);
+    for (int k = 0; k < c->nprops; k++)
+        ss_json_number(correlation, c->props[k].id, c->correlation[i][k]);
+    json_object_set_new(o, "correlation", correlation);
+    return o;
+}
+
+static json_t *row_object(const struct ss_fit_row *r)
+{
+    double scale = !strcmp(r->kind, "memory") ? 1 / SS_MIB : 1e3;
+    json_t *o = json_object();
+
+    ss_json_text(o, "id", r->id);
+    ss_json_text(o, "kind", r->kind);
+    ss_json_text(o, "unit", !strcmp(r->kind, "memory") ? "MiB" : "ms");
+    ss_json_number(o, "measured", scale * r->measured);
+    ss_json_number(o, "before", scale * r->before);
+    ss_json_number(o, "after", scale * r->after);
+    return o;
+}
+
+int ss_calibration_write_json(const struct ss_calibration *c, FILE *out, struct ss_error *err)
+{
+    json_t *o = ss_json_document("calibrate"), *props = json_array(), *rows = json_array(), *left = json_array();
+
+    json_object_set_new(o, "before", stat_object(&c->before));
+    json_object_set_new(o, "after", stat_object(&c->after));
+    for (int i = 0; i < c->nprops; i++)
+        json_array_append_new(props, prop_object(c, i));
+    json_object_set_new(o, "props", props);
+    for (int i = 0; i < c->nrows; i++)
+        json_array_append_new(rows, row_object(&c->rows[i]));
+    json_object_set_new(o, "rows", rows);
+    ss_json_integer(o, "rows_skipped", c->nskipped);
+    if (c->leave_out[0]) {
+        json_t *object = json_object();
+        ss_json_text(object, "by", c->leave_out);
+        for (int i = 0; i < c->nleft_out; i++) {
+            json_t *one = stat_object(&c->left_out[i].error);
+            ss_json_text(one, "left_out", c->left_out[i].name);
+            json_array_append_new(left, one);
+        }
+        json_object_set_new(object, "groups", left);
+        json_object_set_new(object, "all", stat_object(&c->over_left_out));
+        json_object_set_new(o, "leave_out", object);
+    } else {
+        json_decref(left);
+    }
+    ss_json_integer(o, "evaluations", c->evaluations);
+    json_object_set_new(o, "notes", ss_json_notes(&c->notes));
+    return ss_json_write(o, out, err);
+}
+
+/* ---- files ---- */
+
+int ss_calibration_write_platform(const struct ss_calibration *c, const char *platform, FILE *out, struct ss_error *err)
+{
+    struct ss_platform_options options = {.asker = ss_simgrid_ask_routes};
+    struct ss_platform *p;
+    char text[64];
+    int rc = ss_platform_load(platform, &options, &p, err);
+
+    if (rc)
+        return rc;
+    for (int i = 0; i < c->nprops && !rc; i++)
+        if (!c->props[i].of_stack)
+            rc = ss_platform_set(p, c->props[i].id,
+                                 ss_study_prop_text(c->props[i].id, c->props[i].after, text, sizeof text), err);
+    if (!rc)
+        rc = ss_platform_write(p, out, err);
+    ss_platform_free(p);
+    return rc;
+}
+
+int ss_calibration_write_stack(const struct ss_calibration *c, const char *name, const char *base, FILE *out,
+                               struct ss_error *err)
+{
+    char text[64];
+
+    fputs("<?xml version=\"1.0\"?>\n<stack name=\"", out);
+    ss_xml_escape(out, name);
+    fputs("\" base=\"", out);
+    ss_xml_escape(out, base);
+    fputs("\">\n", out);
+    for (int i = 0; i < c->nprops; i++)
+        if (c->props[i].of_stack)
+            fprintf(out, "  <prop id=\"%s\" value=\"%s\"/>\n", c->props[i].id,
+                    ss_study_prop_text(c->props[i].id, c->props[i].after, text, sizeof text));
+    fputs("</stack>\n", out);
+    return ss_report_done(out, err);
+}

@@ -1,0 +1,210 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Output of nccl-tests. A line of column names ("# size count type redop root time algbw busbw #wrong time ...")
+ * tells where the times stand; below it come lines of numbers. Sizes are bytes, times us.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/base.h"
+#include "study/study_internal.h"
+
+#define MAX_BYTES ((size_t)64 << 20)
+#define MAX_WORDS 32
+#define MAX_HOSTS 4096
+
+struct reader {
+    const char *file;
+    struct ss_nccl_log *log;
+    size_t cap, nhosts, host_cap;
+    char **hosts;
+    int time[2], algbw; /* columns, -1 = not seen */
+    struct ss_error *err;
+};
+
+static int out_of_memory(struct reader *r)
+{
+    return ss_fail(r->err, SS_ERR_NOMEM, r->file, 0, "out of memory");
+}
+
+/* Launchers put "[1,0]<stdout>:" or "0: " before each line. */
+static char *skip_label(char *line)
+{
+    char *p = strstr(line, "<stdout>:");
+
+    if (line[0] == '[' && p)
+        return p + 9;
+    p = line + strspn(line, "0123456789");
+    return p > line && p[0] == ':' && p[1] == ' ' ? p + 2 : line;
+}
+
+static int split(char *line, char *words[MAX_WORDS])
+{
+    char *rest;
+    int n = 0;
+
+    for (char *w = strtok_r(line, " \t\r", &rest); w && n < MAX_WORDS; w = strtok_r(NULL, " \t\r", &rest))
+        words[n++] = w;
+    return n;
+}
+
+static int read_columns(struct reader *r, char *words[], int n)
+{
+    int times = 0;
+
+    if (n < 4 || strcmp(words[0], "size") != 0 || strcmp(words[1], "count") != 0)
+        return 0;
+    r->time[0] = r->time[1] = r->algbw = -1;
+    for (int i = 0; i < n; i++) {
+        if (!strcmp(words[i], "time") && times < 2)
+            r->time[times++] = i;
+        if (!strcmp(words[i], "algbw") && r->algbw < 0)
+            r->algbw = i;
+    }
+    return 1;
+}
+
+/* "#  Rank  0 Group  0 Pid 123 on host device 0 [0x0f] NVIDIA ..." */
+static int read_device(struct reader *r, char *words[], int n)
+{
+    int i = 0;
+
+    while (i + 1 < n && strcmp(words[i], "on") != 0)
+        i++;
+    if (i + 1 >= n)
+        return SS_OK;
+    r->log->ranks++;
+    for (size_t h = 0; h < r->nhosts; h++)
+        if (!strcmp(r->hosts[h], words[i + 1]))
+            return SS_OK;
+    if (r->nhosts == MAX_HOSTS)
+        return SS_OK;
+    if (ss_grow(&r->hosts, &r->host_cap, r->nhosts + 1, sizeof *r->hosts) || !(r->hosts[r->nhosts] = strdup(words[i + 1])))
+        return out_of_memory(r);
+    r->nhosts++;
+    return SS_OK;
+}
+
+/* "all_reduce_perf", wherever it stands */
+static void read_operation(struct reader *r, const char *line)
+{
+    static const char *const names[] = {"all_reduce", "all_gather", "reduce_scatter", "alltoall"};
+    char word[48];
+
+    for (size_t i = 0; !r->log->operation[0] && i < SS_ARRAY_LEN(names); i++) {
+        snprintf(word, sizeof word, "%s_perf", names[i]);
+        if (strstr(line, word))
+            ss_copy(r->log->operation, sizeof r->log->operation, names[i]);
+    }
+}
+
+static int read_point(struct reader *r, char *words[], int n)
+{
+    double bytes, best = 0, algbw, busbw;
+    struct ss_nccl_log *log = r->log;
+
+    if (r->time[0] < 0 || n <= r->time[0] || ss_parse_double(words[0], &bytes) || !(bytes > 0 && bytes < 1e15))
+        return SS_OK;
+    for (int i = 0; i < 2; i++) {
+        double us;
+        if (r->time[i] < 0 || r->time[i] >= n || ss_parse_double(words[r->time[i]], &us) || !(us > 0 && us < 1e12))
+            continue;
+        best = best == 0 || us < best ? us : best;
+    }
+    if (best == 0)
+        return SS_OK;
+    if (ss_grow(&log->points, &r->cap, (size_t)log->npoints + 1, sizeof *log->points))
+        return out_of_memory(r);
+    log->points[log->npoints++] = (struct ss_nccl_point){bytes, best * 1e-6};
+    if (r->algbw >= 0 && r->algbw + 1 < n && !ss_parse_double(words[r->algbw], &algbw) &&
+        !ss_parse_double(words[r->algbw + 1], &busbw) && algbw >= 1 && busbw > 0 && busbw < 1e6)
+        log->traffic = busbw / algbw;
+    return SS_OK;
+}
+
+static int read_line(struct reader *r, char *line)
+{
+    char *words[MAX_WORDS], *text = skip_label(line);
+    int n;
+
+    text += strspn(text, " \t");
+    read_operation(r, text);
+    if (*text != '#') {
+        n = split(text, words);
+        return n ? read_point(r, words, n) : SS_OK;
+    }
+    n = split(text + 1, words);
+    if (n > 3 && !strcmp(words[0], "Rank"))
+        return read_device(r, words, n);
+    read_columns(r, words, n);
+    return SS_OK;
+}
+
+/* More transferred than the buffer holds: an all-reduce, whose factor is 2(n-1)/n. */
+static void guess_operation(struct ss_nccl_log *log)
+{
+    if (!log->operation[0] && log->traffic > 1.02)
+        ss_copy(log->operation, sizeof log->operation, "all_reduce");
+}
+
+static int read_all(struct reader *r, char *text)
+{
+    char *rest;
+    int rc = SS_OK;
+
+    for (char *line = strtok_r(text, "\n", &rest); line && !rc; line = strtok_r(NULL, "\n", &rest))
+        rc = read_line(r, line);
+    r->log->nodes = (int)r->nhosts;
+    guess_operation(r->log);
+    if (!rc && !r->log->npoints) {
+        rc = ss_fail(r->err, SS_ERR_INPUT, r->file, 0, "no line of sizes and times");
+        ss_hint(r->err, rc, "give what all_reduce_perf or another program of nccl-tests prints, with its line of column names");
+    }
+    return rc;
+}
+
+int ss_nccl_parse(const char *text, unsigned long len, const char *name, struct ss_nccl_log **out, struct ss_error *err)
+{
+    struct reader r = {.file = name, .time = {-1, -1}, .algbw = -1, .err = err};
+    char *copy = ss_calloc(len + 1, 1);
+    int rc;
+
+    r.log = ss_calloc(1, sizeof *r.log);
+    if (!copy || !r.log) {
+        free(copy);
+        free(r.log);
+        return ss_fail(err, SS_ERR_NOMEM, name, 0, "out of memory");
+    }
+    for (unsigned long i = 0; i < len; i++)
+        copy[i] = text[i] ? text[i] : ' ';
+    rc = read_all(&r, copy);
+    ss_names_free(r.hosts, r.nhosts);
+    free(copy);
+    if (rc) {
+        ss_nccl_free(r.log);
+        return rc;
+    }
+    *out = r.log;
+    return SS_OK;
+}
+
+int ss_nccl_load(const char *path, struct ss_nccl_log **out, struct ss_error *err)
+{
+    char *text;
+    size_t len;
+    int rc = ss_file_read(path, MAX_BYTES, &text, &len, err);
+
+    if (rc)
+        return rc;
+    rc = ss_nccl_parse(text, len, path, out, err);
+    free(text);
+    return rc;
+}
+
+void ss_nccl_free(struct ss_nccl_log *log)
+{
+    if (!log)
+        return;
+    free(log->points);
+    free(log);
+}

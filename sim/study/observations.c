@@ -1,0 +1,295 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Measured runs, collectives and logs that a fit is held against. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/base.h"
+#include "study/calibrate.h"
+#include "workload/collective.h"
+
+#define SMALLEST_MESSAGE 1048576.0 /* below, other protocols than the model's rule */
+
+struct ss_case *ss_observations_case(struct ss_observations *o, int index)
+{
+    return index == o->cases.n ? &o->log_case : &o->cases.cases[index];
+}
+
+static int add(struct ss_observations *o, const struct ss_observation *what, struct ss_error *err)
+{
+    if (ss_grow(&o->list, &o->cap, (size_t)o->n + 1, sizeof *o->list))
+        return ss_fail(err, SS_ERR_NOMEM, NULL, 0, "out of memory");
+    o->list[o->n++] = *what;
+    return SS_OK;
+}
+
+static void set_key(const struct ss_case *c, const char *id, const char *by, char *key, size_t size)
+{
+    if (!by)
+        key[0] = '\0';
+    else if (!strcmp(by, "model"))
+        ss_copy(key, size, c->job.model.name[0] ? c->job.model.name : c->job.model_ref);
+    else if (!strcmp(by, "gpu"))
+        ss_copy(key, size, ss_platform_card(c->platform)->name);
+    else if (!strcmp(by, "precision"))
+        ss_copy(key, size, ss_precision_name(c->job.precision));
+    else
+        ss_copy(key, size, id);
+}
+
+/* ---- runs of tables ---- */
+
+static int is_usable(const struct ss_case *c)
+{
+    const char *outcome = ss_table_get(c->table, c->row, "outcome");
+
+    return c->state == SS_CASE_READY && c->measured_s > 0 && (!outcome[0] || !strcmp(outcome, "ok")) &&
+           ss_quality_counts(ss_table_get(c->table, c->row, "quality"));
+}
+
+static int load_runs(const struct ss_calibrate_options *opt, struct ss_observations *o, struct ss_notes *notes,
+                     struct ss_error *err)
+{
+    struct ss_case_choice choice = {opt->platform, opt->stack};
+    int rc = ss_cases_load(opt->tables, opt->ntables, &choice, &o->cases, notes, err);
+
+    for (int i = 0; i < o->cases.n && !rc; i++) {
+        const struct ss_case *c = &o->cases.cases[i];
+        struct ss_observation what = {.kind = SS_OBSERVE_TIME, .of_case = i, .measured = c->measured_s};
+        if (!is_usable(c)) {
+            o->nskipped++;
+            continue;
+        }
+        ss_copy(what.id, sizeof what.id, ss_table_get(c->table, c->row, "id"));
+        set_key(c, what.id, opt->leave_out, what.key, sizeof what.key);
+        rc = add(o, &what, err);
+    }
+    return rc;
+}
+
+/* ---- a training log ---- */
+
+static int load_log(const struct ss_calibrate_options *opt, struct ss_observations *o, struct ss_notes *notes,
+                    struct ss_error *err)
+{
+    struct ss_case *c = &o->log_case;
+    struct ss_observation what = {.kind = SS_OBSERVE_TIME, .of_case = o->cases.n};
+    struct ss_train_log *log;
+    int rc = ss_train_log_load(opt->log, &log, err);
+    char text[400];
+
+    if (rc)
+        return rc;
+    o->has_log = 1;
+    c->measured_s = log->seconds;
+    c->measured_bytes = log->reserved;
+    snprintf(text, sizeof text, "%.200s: median %.1f ms of %d of %d iterations, spread %.1f %%", opt->log, 1e3 * log->seconds,
+             log->used, log->iterations, 100 * log->spread);
+    ss_job_init(&c->job);
+    rc = ss_study_note(notes, text);
+    if (!rc)
+        rc = ss_job_parse_file(&c->job, opt->job, NULL, NULL, NULL, err);
+    if (!rc && log->global_batch && c->job.global_batch && log->global_batch != c->job.global_batch) {
+        rc = ss_fail(err, SS_ERR_INPUT, opt->log, 0, "global batch size %d, but %d in %.200s", log->global_batch,
+                     c->job.global_batch, opt->job);
+        ss_hint(err, rc, "give the flags of the run that printed this log");
+    }
+    ss_train_log_free(log);
+    ss_copy(c->job.platform, sizeof c->job.platform, opt->platform);
+    if (opt->stack)
+        ss_copy(c->job.stack, sizeof c->job.stack, opt->stack);
+    if (!rc)
+        rc = ss_case_finish(c, 0, err);
+    if (rc)
+        return rc;
+    what.measured = c->measured_s;
+    ss_copy(what.id, sizeof what.id, opt->log);
+    set_key(c, what.id, opt->leave_out, what.key, sizeof what.key);
+    return add(o, &what, err);
+}
+
+/* ---- nccl-tests ---- */
+
+static int add_points(struct ss_observations *o, struct ss_notes *notes, struct ss_error *err)
+{
+    int rc = SS_OK, small = 0;
+
+    for (int i = 0; i < o->nccl->npoints && !rc; i++) {
+        const struct ss_nccl_point *p = &o->nccl->points[i];
+        struct ss_observation what = {.kind = SS_OBSERVE_NCCL, .point = i, .measured = p->seconds};
+        if (p->bytes < SMALLEST_MESSAGE) {
+            small++;
+            continue;
+        }
+        snprintf(what.id, sizeof what.id, "%.20s %.0f bytes", o->nccl->operation, p->bytes);
+        rc = add(o, &what, err);
+    }
+    if (!rc && small)
+        rc = ss_study_note(notes, "messages under 1 MiB are not used: other protocols rule them");
+    return rc;
+}
+
+static int load_nccl(const struct ss_calibrate_options *opt, struct ss_observations *o, struct ss_notes *notes,
+                     struct ss_error *err)
+{
+    struct ss_platform_options options = {.asker = ss_simgrid_ask_routes};
+    int gpus, rc = ss_nccl_load(opt->nccl, &o->nccl, err);
+
+    if (rc)
+        return rc;
+    if (!o->nccl->operation[0]) {
+        rc = ss_fail(err, SS_ERR_INPUT, opt->nccl, 0, "which collective this is cannot be seen");
+        return ss_hint(err, rc, "keep the line of the command, such as \"# all_gather_perf -b 1M ...\", in the file");
+    }
+    o->nccl_nodes = opt->nccl_nodes ? opt->nccl_nodes : o->nccl->nodes ? o->nccl->nodes : 1;
+    options.nodes = o->nccl_nodes;
+    rc = ss_platform_load(opt->platform, &options, &o->nccl_platform, err);
+    if (rc)
+        return rc;
+    gpus = ss_platform_gpus_per_node(o->nccl_platform);
+    o->nccl_ranks = o->nccl->ranks ? o->nccl->ranks : o->nccl_nodes * gpus;
+    if (o->nccl_ranks < 2 || o->nccl_ranks > o->nccl_nodes * gpus || o->nccl_ranks % o->nccl_nodes) {
+        rc = ss_fail(err, SS_ERR_INPUT, opt->nccl, 0, "%d ranks on %d nodes of %d GPUs", o->nccl_ranks, o->nccl_nodes, gpus);
+        return ss_hint(err, rc, "--nodes N says how many nodes the test ran on");
+    }
+    return add_points(o, notes, err);
+}
+
+int ss_observations_load(const struct ss_calibrate_options *opt, struct ss_observations *out, struct ss_notes *notes,
+                         struct ss_error *err)
+{
+    int rc = SS_OK;
+
+    memset(out, 0, sizeof *out);
+    if (opt->ntables)
+        rc = load_runs(opt, out, notes, err);
+    if (!rc && opt->log)
+        rc = load_log(opt, out, notes, err);
+    if (!rc && opt->nccl)
+        rc = load_nccl(opt, out, notes, err);
+    if (!rc && !out->n) {
+        rc = ss_fail(err, SS_ERR_INPUT, NULL, 0, "no measured run of platform %.200s to calibrate with", opt->platform);
+        ss_hint(err, rc, "rows count whose column \"platform\" names it, with outcome ok, a time, and a quality of ok, "
+                         "inferred-precision, A, B or none");
+    }
+    if (rc)
+        ss_observations_free(out);
+    return rc;
+}
+
+void ss_observations_free(struct ss_observations *o)
+{
+    ss_cases_free(&o->cases);
+    ss_platform_free(o->log_case.platform);
+    ss_platform_free(o->nccl_platform);
+    ss_nccl_free(o->nccl);
+    free(o->list);
+    memset(o, 0, sizeof *o);
+}
+
+int ss_observations_add_memory(struct ss_observations *o, struct ss_error *err)
+{
+    int rc = SS_OK, n = o->n;
+
+    for (int i = 0; i < n && !rc; i++) {
+        struct ss_observation what = o->list[i];
+        if (what.kind != SS_OBSERVE_TIME)
+            continue;
+        what.kind = SS_OBSERVE_MEMORY;
+        what.measured = ss_observations_case(o, what.of_case)->measured_bytes;
+        if (what.measured > 0)
+            rc = add(o, &what, err);
+    }
+    return rc;
+}
+
+void ss_observations_first(struct ss_observations *o, const struct ss_platform **p, const struct ss_stack **s)
+{
+    static const struct ss_stack none;
+
+    *p = o->nccl_platform;
+    *s = &none;
+    for (int i = 0; i < o->n; i++)
+        if (o->list[i].kind != SS_OBSERVE_NCCL) {
+            struct ss_case *c = ss_observations_case(o, o->list[i].of_case);
+            *p = c->platform;
+            *s = &c->stack;
+            return;
+        }
+}
+
+/* ---- prediction ---- */
+
+static int set_props(const struct ss_fit_prop *props, int nprops, const double *x, struct ss_platform *p,
+                     struct ss_stack *s, struct ss_error *err)
+{
+    int rc = SS_OK;
+
+    for (int i = 0; i < nprops && !rc; i++)
+        if (s || !props[i].of_stack)
+            rc = ss_study_prop_set(props[i].id, x[i], p, s, err);
+    return rc;
+}
+
+static int kind_of(const char *operation)
+{
+    static const struct {
+        const char *name;
+        int kind;
+    } kinds[] = {{"all_gather", SS_COLL_ALL_GATHER},
+                 {"reduce_scatter", SS_COLL_REDUCE_SCATTER},
+                 {"alltoall", SS_COLL_ALL_TO_ALL}};
+
+    for (size_t i = 0; i < SS_ARRAY_LEN(kinds); i++)
+        if (!strcmp(kinds[i].name, operation))
+            return kinds[i].kind;
+    return SS_COLL_ALL_REDUCE;
+}
+
+static double collective_seconds(const struct ss_observations *o, int point)
+{
+    struct ss_group_shape shape = {o->nccl_ranks, o->nccl_nodes, o->nccl_ranks / o->nccl_nodes};
+    struct ss_net net;
+
+    ss_net_init(&net, o->nccl_platform);
+    return ss_collective_seconds(&net, kind_of(o->nccl->operation), o->nccl->points[point].bytes, &shape);
+}
+
+static const char *memory_kind(const struct ss_case *c)
+{
+    return c->table ? ss_table_get(c->table, c->row, "memory_kind") : "reserved";
+}
+
+/* A run whose numbers cannot be had with these props is as far off as can be; the fit turns back. */
+static int predict_run(struct ss_observations *o, const struct ss_fit_prop *props, int nprops, const double *x,
+                       const struct ss_observation *what, double *predicted, struct ss_error *err)
+{
+    struct ss_case *c = ss_observations_case(o, what->of_case);
+    struct ss_prediction p;
+    int rc = set_props(props, nprops, x, c->platform, &c->stack, err);
+
+    if (!rc)
+        rc = ss_case_predict(c, SS_ENGINE_NATIVE, &p, err);
+    if (!rc && p.state == SS_CASE_READY)
+        *predicted = what->kind == SS_OBSERVE_MEMORY ? ss_prediction_memory(&p, memory_kind(c)) : p.seconds;
+    return rc;
+}
+
+int ss_observations_predict(struct ss_observations *o, const struct ss_fit_prop *props, int nprops, const double *x,
+                            const char *use, double *predicted, struct ss_error *err)
+{
+    int rc = SS_OK;
+
+    if (o->nccl_platform)
+        rc = set_props(props, nprops, x, o->nccl_platform, NULL, err);
+    for (int i = 0; i < o->n && !rc; i++) {
+        if (use && !use[i])
+            continue;
+        predicted[i] = NAN;
+        if (o->list[i].kind == SS_OBSERVE_NCCL)
+            predicted[i] = collective_seconds(o, o->list[i].point);
+        else
+            rc = predict_run(o, props, nprops, x, &o->list[i], &predicted[i], err);
+    }
+    return rc;
+}

@@ -1,0 +1,1 @@
+"$STEPSIM" calibrate --rows runs

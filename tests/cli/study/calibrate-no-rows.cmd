@@ -1,0 +1,1 @@
+"$STEPSIM" calibrate --platform a100 --rows runs

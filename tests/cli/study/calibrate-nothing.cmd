@@ -1,0 +1,1 @@
+"$STEPSIM" calibrate --platform h800

@@ -1,0 +1,432 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The fit finds numbers that it was given hidden, says which it cannot know, and reads others' output. */
+#include <CUnit/Basic.h>
+#include <jansson.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "stepsim/platform.h"
+#include "stepsim/study.h"
+#include "study/fit.h"
+
+/* ---- least squares ---- */
+
+/* A line through points, and a third number that does nothing. */
+static int line(void *ctx, const double *x, double *r, struct ss_error *err)
+{
+    const double *noise = ctx;
+
+    (void)err;
+    for (int i = 0; i < 20; i++)
+        r[i] = x[0] + x[1] * i / 20.0 - (0.3 + 0.5 * i / 20.0 + (noise ? noise[i] : 0));
+    return 0;
+}
+
+static void test_line(void)
+{
+    struct ss_fit_problem p = {.n = 3, .m = 20, .lo = {0, 0, 0}, .hi = {1, 1, 1}, .residuals = line};
+    double x[SS_FIT_MAX] = {0.9, 0.1, 0.4};
+    struct ss_fit_answer a;
+
+    CU_ASSERT_EQUAL_FATAL(ss_fit_solve(&p, x, &a, NULL), 0);
+    CU_ASSERT_DOUBLE_EQUAL(x[0], 0.3, 1e-3);
+    CU_ASSERT_DOUBLE_EQUAL(x[1], 0.5, 1e-3);
+    CU_ASSERT_DOUBLE_EQUAL(x[2], 0.4, 1e-3);
+    CU_ASSERT(a.determined[0] && a.determined[1] && !a.determined[2]);
+    CU_ASSERT(isnan(a.deviation[2]));
+    CU_ASSERT(a.correlation[0][1] < -0.8 && a.correlation[0][1] > -0.95);
+}
+
+/* Against the textbook: slope's deviation = sigma / sqrt(sum (t - mean t)^2). */
+static void test_deviation(void)
+{
+    struct ss_fit_problem p = {.n = 2, .m = 20, .lo = {0, 0}, .hi = {1, 1}, .residuals = line};
+    double noise[20], x[SS_FIT_MAX] = {0.5, 0.5}, sum = 0, spread = 0;
+    struct ss_fit_answer a;
+
+    for (int i = 0; i < 20; i++)
+        noise[i] = 0.02 * sin(7.0 * i);
+    p.ctx = noise;
+    CU_ASSERT_EQUAL_FATAL(ss_fit_solve(&p, x, &a, NULL), 0);
+    for (int i = 0; i < 20; i++) {
+        double r = x[0] + x[1] * i / 20.0 - (0.3 + 0.5 * i / 20.0 + noise[i]), t = (i - 9.5) / 20;
+        sum += r * r;
+        spread += t * t;
+    }
+    CU_ASSERT_DOUBLE_EQUAL(a.deviation[1], sqrt(sum / 18 / spread), 1e-4);
+}
+
+/* The best value lies outside: the bound is the answer, and it is said. */
+static void test_bound(void)
+{
+    struct ss_fit_problem p = {.n = 2, .m = 20, .lo = {0, 0}, .hi = {0.25, 1}, .residuals = line};
+    double x[SS_FIT_MAX] = {0.1, 0.2};
+    struct ss_fit_answer a;
+
+    CU_ASSERT_EQUAL_FATAL(ss_fit_solve(&p, x, &a, NULL), 0);
+    CU_ASSERT(x[0] <= 0.25);
+    CU_ASSERT_DOUBLE_EQUAL(x[0], 0.25, 1e-3);
+    CU_ASSERT(a.at_bound[0] && !a.at_bound[1]);
+}
+
+static int broken(void *ctx, const double *x, double *r, struct ss_error *err)
+{
+    (void)ctx, (void)x, (void)r;
+    err->code = SS_ERR_ENGINE;
+    return SS_ERR_ENGINE;
+}
+
+static void test_error_ends_it(void)
+{
+    struct ss_fit_problem p = {.n = 1, .m = 1, .lo = {0}, .hi = {1}, .residuals = broken};
+    double x[SS_FIT_MAX] = {0.5};
+    struct ss_error err = {0};
+
+    CU_ASSERT_EQUAL(ss_fit_solve(&p, x, NULL, &err), SS_ERR_ENGINE);
+}
+
+/* ---- runs ---- */
+
+static char folder[] = "/tmp/stepsim-calibrate-XXXXXX";
+
+static const char *write_text(const char *name, const char *text)
+{
+    static char path[256];
+    FILE *f;
+
+    snprintf(path, sizeof path, "%s/%s", folder, name);
+    f = fopen(path, "w");
+    CU_ASSERT_PTR_NOT_NULL_FATAL(f);
+    fputs(text, f);
+    CU_ASSERT_EQUAL(fclose(f), 0);
+    return path;
+}
+
+#define HEAD "id,platform,stack,nodes,model,precision,tp,pp,micro_batch,global_batch,seq_length,sequence_parallel,"     \
+             "optimizer,outcome,iteration_ms,quality\n"
+static const char *const layouts[] = {"8,1,1,16", "2,2,1,64", "4,1,2,32", "1,4,1,32", "2,1,1,16"};
+
+/* A table whose times are what h800 predicts with a GEMM efficiency of 0.5. */
+static const char *hidden_table(void)
+{
+    static char path[256];
+    char text[4096], *csv;
+    struct ss_validate_options opt = {.engine = SS_ENGINE_NATIVE};
+    struct ss_platform_options none = {0};
+    struct ss_platform *p;
+    struct ss_validation *v;
+    const char *table;
+    size_t n, len;
+    FILE *out;
+
+    CU_ASSERT_EQUAL_FATAL(ss_platform_load("h800", &none, &p, NULL), 0);
+    CU_ASSERT_EQUAL_FATAL(ss_platform_set(p, "ss.gemm.efficiency.bf16", "0.5", NULL), 0);
+    out = open_memstream(&csv, &len);
+    CU_ASSERT_EQUAL_FATAL(ss_platform_write(p, out, NULL), 0);
+    fclose(out);
+    ss_platform_free(p);
+    snprintf(path, sizeof path, "%s", write_text("hidden.xml", csv));
+    free(csv);
+    n = (size_t)snprintf(text, sizeof text, HEAD);
+    for (int i = 0; i < 5; i++)
+        n += (size_t)snprintf(text + n, sizeof text - n, "r%d,%s,megatron-2407,1,llama3.1-8b,bf16,%s,4096,true,distributed,ok,,ok\n", i,
+                              path, layouts[i]);
+    table = write_text("hidden.csv", text);
+    CU_ASSERT_EQUAL_FATAL(ss_validate(&table, 1, &opt, &v, NULL), 0);
+    n = (size_t)snprintf(text, sizeof text, HEAD);
+    for (int i = 0; i < 5; i++)
+        n += (size_t)snprintf(text + n, sizeof text - n,
+                              "r%d,h800,megatron-2407,1,llama3.1-8b,bf16,%s,4096,true,distributed,ok,%.6f,ok\n", i, layouts[i],
+                              1e3 * v->rows[i].predicted_s);
+    snprintf(text + n, sizeof text - n, "other,h20,megatron-2407,1,llama3.1-8b,bf16,2,2,1,64,4096,true,distributed,ok,5,ok\n"
+                                        "poor,h800,megatron-2407,1,llama3.1-8b,bf16,2,2,1,64,4096,true,distributed,ok,5,D\n");
+    ss_validation_free(v);
+    snprintf(path, sizeof path, "%s", write_text("rows.csv", text));
+    return path;
+}
+
+static void test_finds_hidden(void)
+{
+    const char *table = hidden_table();
+    struct ss_calibrate_options opt = {.platform = "h800", .ntables = 1, .tables = &table, .leave_out = "id"};
+    struct ss_calibration *c;
+    struct ss_error err = {0};
+
+    CU_ASSERT_EQUAL_FATAL(ss_fit_prop_parse("ss.gemm.efficiency.bf16=0.3:0.9", &opt.props[0], &err), 0);
+    CU_ASSERT_EQUAL_FATAL(ss_fit_prop_parse("ss.gemm.efficiency.fp8", &opt.props[1], &err), 0);
+    opt.nprops = 2;
+    if (ss_calibrate(&opt, &c, &err)) {
+        fprintf(stderr, "%s\n", err.message);
+        CU_FAIL_FATAL("no calibration");
+    }
+    CU_ASSERT_EQUAL(c->nrows, 5);
+    CU_ASSERT_EQUAL(c->nskipped, 2);
+    CU_ASSERT_DOUBLE_EQUAL(c->props[0].after, 0.5, 2e-3);
+    CU_ASSERT_EQUAL(c->props[0].lo, 0.3);
+    CU_ASSERT(c->props[0].determined && c->props[0].deviation < 0.01);
+    CU_ASSERT(!c->props[1].determined && isnan(c->props[1].deviation));
+    CU_ASSERT_EQUAL(c->props[1].after, c->props[1].before);
+    CU_ASSERT(c->before.mean_abs > 5 && c->after.mean_abs < 0.5);
+    CU_ASSERT_EQUAL(c->nleft_out, 5);
+    CU_ASSERT_EQUAL(c->over_left_out.n, 5);
+    CU_ASSERT(c->over_left_out.worst_abs < 1);
+    ss_calibration_free(c);
+}
+
+static void test_writes(void)
+{
+    const char *table = hidden_table();
+    struct ss_calibrate_options opt = {.platform = "h800", .stack = "megatron-2407", .ntables = 1, .tables = &table, .nprops = 2};
+    struct ss_platform_options none = {0};
+    struct ss_calibration *c;
+    struct ss_platform *p;
+    struct ss_stack s;
+    char *text;
+    size_t len;
+    FILE *out;
+    json_t *o;
+
+    ss_fit_prop_parse("ss.gemm.efficiency.bf16", &opt.props[0], NULL);
+    ss_fit_prop_parse("ss.attention.flash.forward=0.2:0.5", &opt.props[1], NULL);
+    CU_ASSERT_EQUAL_FATAL(ss_calibrate(&opt, &c, NULL), 0);
+    out = open_memstream(&text, &len);
+    CU_ASSERT_EQUAL(ss_calibration_write_platform(c, "h800", out, NULL), 0);
+    fclose(out);
+    CU_ASSERT_EQUAL_FATAL(ss_platform_load(write_text("fitted.xml", text), &none, &p, NULL), 0);
+    CU_ASSERT_DOUBLE_EQUAL(ss_platform_card(p)->gemm_eff_bf16, c->props[0].after, 1e-4);
+    ss_platform_free(p);
+    free(text);
+    out = open_memstream(&text, &len);
+    CU_ASSERT_EQUAL(ss_calibration_write_stack(c, "mine", "megatron-2407", out, NULL), 0);
+    fclose(out);
+    CU_ASSERT_EQUAL_FATAL(ss_stack_load(write_text("mine.xml", text), NULL, &s, NULL), 0);
+    CU_ASSERT_STRING_EQUAL(s.name, "mine");
+    CU_ASSERT_DOUBLE_EQUAL(s.flash_fwd, c->props[1].after, 1e-4);
+    free(text);
+    out = open_memstream(&text, &len);
+    CU_ASSERT_EQUAL(ss_calibration_write_json(c, out, NULL), 0);
+    fclose(out);
+    o = json_loads(text, 0, NULL);
+    CU_ASSERT_EQUAL(json_array_size(json_object_get(o, "props")), 2);
+    CU_ASSERT_EQUAL(json_array_size(json_object_get(o, "rows")), 5);
+    json_decref(o);
+    free(text);
+    ss_calibration_free(c);
+}
+
+static void test_refused(void)
+{
+    struct ss_fit_prop f;
+    struct ss_error err = {0};
+    const char *table;
+    struct ss_calibrate_options opt = {.platform = "v100", .ntables = 1, .tables = &table};
+    struct ss_calibration *c;
+    static const char *const bad[] = {"ss.gemm.eficiency.bf16", "ss.sm_count=1:200", "ss.nic.efficiency=0.5", "ss.nic.efficiency=1:0.5",
+                                      "ss.kernel_latency=1:2", "ss.nic.efficiency=x:1"};
+
+    for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++)
+        CU_ASSERT_EQUAL(ss_fit_prop_parse(bad[i], &f, &err), SS_ERR_USAGE);
+    CU_ASSERT_EQUAL(ss_fit_prop_parse("ss.kernel_latency=1us:10us", &f, &err), 0);
+    CU_ASSERT_DOUBLE_EQUAL(f.hi, 1e-5, 1e-18);
+    table = hidden_table();
+    CU_ASSERT_EQUAL(ss_calibrate(&opt, &c, &err), SS_ERR_INPUT);
+    CU_ASSERT_PTR_NOT_NULL(strstr(err.message, "no measured run of platform v100"));
+    opt.platform = "h800";
+    opt.leave_out = "model";
+    CU_ASSERT_EQUAL(ss_calibrate(&opt, &c, &err), SS_ERR_INPUT);
+    opt.leave_out = "colour";
+    CU_ASSERT_EQUAL(ss_calibrate(&opt, &c, &err), SS_ERR_USAGE);
+    opt.leave_out = NULL;
+    ss_fit_prop_parse("ss.nic.efficiency=0.01:1", &opt.props[0], NULL);
+    opt.nprops = 1;
+    CU_ASSERT_EQUAL(ss_calibrate(&opt, &c, &err), SS_ERR_USAGE);
+}
+
+/* ---- nccl-tests ---- */
+
+static const char nccl[] =
+    "# nThread 1 nGpus 1 minBytes 1048576 maxBytes 1073741824 step: 4(factor) warmup iters: 5 iters: 20\n"
+    "#\n"
+    "# Using devices\n"
+    "#  Rank  0 Group  0 Pid    100 on     node-a device  0 [0x0f] A card\n"
+    "#  Rank  1 Group  0 Pid    101 on     node-a device  1 [0x10] A card\n"
+    "#  Rank  2 Group  0 Pid    102 on     node-b device  0 [0x0f] A card\n"
+    "#  Rank  3 Group  0 Pid    103 on     node-b device  1 [0x10] A card\n"
+    "#\n"
+    "#                                                              out-of-place                       in-place          \n"
+    "#       size         count      type   redop    root     time   algbw   busbw #wrong     time   algbw   busbw #wrong\n"
+    "#        (B)    (elements)                               (us)  (GB/s)  (GB/s)            (us)  (GB/s)  (GB/s)       \n"
+    "     1048576        262144     float     sum      -1    105.9    9.90   14.85      0    104.0   10.08   15.12      0\n"
+    "[1,0]<stdout>:    16777216       4194304     float     sum      -1    413.6   40.56   60.84      0    415.0   40.42   60.63    N/A\n"
+    "# Out of bounds values : 0 OK\n"
+    "# Avg bus bandwidth    : 37.8\n";
+
+static void test_nccl(void)
+{
+    struct ss_nccl_log *log;
+    struct ss_error err = {0};
+
+    CU_ASSERT_EQUAL_FATAL(ss_nccl_parse(nccl, strlen(nccl), "n.txt", &log, &err), 0);
+    CU_ASSERT_STRING_EQUAL(log->operation, "all_reduce");
+    CU_ASSERT_EQUAL(log->ranks, 4);
+    CU_ASSERT_EQUAL(log->nodes, 2);
+    CU_ASSERT_EQUAL_FATAL(log->npoints, 2);
+    CU_ASSERT_EQUAL(log->points[1].bytes, 16777216);
+    CU_ASSERT_DOUBLE_EQUAL(log->points[0].seconds, 104.0e-6, 1e-12);
+    CU_ASSERT_DOUBLE_EQUAL(log->points[1].seconds, 413.6e-6, 1e-12);
+    CU_ASSERT_DOUBLE_EQUAL(log->traffic, 1.5, 1e-3);
+    ss_nccl_free(log);
+    CU_ASSERT_EQUAL(ss_nccl_parse("hello\n1 2 3\n", 12, "n.txt", &log, &err), SS_ERR_INPUT);
+    CU_ASSERT_STRING_EQUAL(err.file, "n.txt");
+}
+
+/* All-gathers on one node of h800 at 160 GB/s of its 200 and 3 us a step. */
+static void test_fits_nccl(void)
+{
+    char text[4096];
+    struct ss_calibrate_options opt = {.platform = "h800", .nccl_nodes = 1};
+    struct ss_calibration *c;
+    struct ss_platform_options none = {0};
+    struct ss_platform *p;
+    struct ss_error err = {0};
+    double link, busbw;
+    int n = snprintf(text, sizeof text, "# Collective test starting: all_gather_perf\n#  size count type redop root time algbw busbw #wrong\n");
+
+    CU_ASSERT_EQUAL_FATAL(ss_platform_load("h800", &none, &p, NULL), 0);
+    link = ss_platform_nvlink_bandwidth(p);
+    ss_platform_free(p);
+    busbw = 0.7 * link;
+    for (double bytes = 262144; bytes < 2e9; bytes *= 4) {
+        double traffic = bytes * 7 / 8, s = traffic / busbw + 7 * 3e-6;
+        n += snprintf(text + n, sizeof text - (size_t)n, "%.0f %.0f float none -1 %.4f %.2f %.2f 0\n", bytes, bytes / 4, 1e6 * s,
+                      bytes / s / 1e9, traffic / s / 1e9);
+    }
+    opt.nccl = write_text("nccl.txt", text);
+    if (ss_calibrate(&opt, &c, &err)) {
+        fprintf(stderr, "%s\n", err.message);
+        CU_FAIL_FATAL("no calibration");
+    }
+    CU_ASSERT_EQUAL(c->nprops, 2);
+    CU_ASSERT_STRING_EQUAL(c->props[0].id, "ss.nvlink.efficiency");
+    CU_ASSERT_DOUBLE_EQUAL(c->props[0].after, 0.7, 5e-3);
+    CU_ASSERT_STRING_EQUAL(c->props[1].id, "ss.nvlink.step_latency");
+    CU_ASSERT_DOUBLE_EQUAL(c->props[1].after, 3e-6, 3e-7);
+    CU_ASSERT(c->notes.n == 1 && strstr(c->notes.text[0], "under 1 MiB"));
+    ss_calibration_free(c);
+}
+
+/* ---- training logs ---- */
+
+static const char train[] =
+    "time (ms) | model-and-optimizer-setup: 294.00 | data: 3654.81\n"
+    " iteration        1/     100 | consumed samples:  128 | elapsed time per iteration (ms): 15630.1 | throughput per GPU "
+    "(TFLOP/s/GPU): 80.0 | global batch size:   128 |\n"
+    "[Rank 1] (after 1 iterations) memory (MB) | allocated: 54250.9 | max allocated: 54251.5 | reserved: 61480.0 | max reserved: 61480.0\n"
+    "[Rank 0] (after 1 iterations) memory (MB) | allocated: 50000.0 | max allocated: 54000.0 | reserved: 61000.0 | max reserved: 61490.0\n"
+    " [2024-04-06 02:55:45] iteration        2/     100 | elapsed time per iteration (ms): 5630.1 | throughput per GPU "
+    "(TFLOP/s/GPU): 231.9 | global batch size:   128 | lm loss: 2.0E+00 |\n"
+    "    (min, max) time across ranks (ms):\n"
+    "    forward-backward ...............................: (5000.25, 5100.75)\n"
+    "    optimizer ......................................: (48.93, 50.00)\n"
+    " [2024-04-06 02:55:50] iteration        3/     100 | elapsed time per iteration (ms): 5410.6 | throughput per GPU "
+    "(TFLOP/s/GPU): 241.4 | global batch size:   128 |\n"
+    " [2024-04-06 02:55:55] iteration        4/     100 | elapsed time per iteration (ms): 5364.1/5400.0 | throughput per GPU "
+    "(TFLOP/s/GPU): 243.5 | global batch size:   128 |\n"
+    "time (ms) | forward-compute: 193.77 | backward-compute: 73.02\n";
+
+static double timer(const struct ss_train_log *log, const char *name)
+{
+    for (int i = 0; i < log->ntimers; i++)
+        if (!strcmp(log->timers[i].name, name))
+            return log->timers[i].seconds;
+    return -1;
+}
+
+static void test_train_log(void)
+{
+    struct ss_train_log *log;
+    struct ss_error err = {0};
+
+    CU_ASSERT_EQUAL_FATAL(ss_train_log_parse(train, strlen(train), "t.log", &log, &err), 0);
+    CU_ASSERT_EQUAL(log->iterations, 4);
+    CU_ASSERT_EQUAL(log->used, 3);
+    CU_ASSERT_DOUBLE_EQUAL(log->seconds, 5.4106, 1e-9);
+    CU_ASSERT_DOUBLE_EQUAL(log->tflops, 241.4, 1e-9);
+    CU_ASSERT_DOUBLE_EQUAL(log->allocated, 54251.5 * 1048576, 1);
+    CU_ASSERT_DOUBLE_EQUAL(log->reserved, 61490.0 * 1048576, 1);
+    CU_ASSERT_EQUAL(log->global_batch, 128);
+    CU_ASSERT_DOUBLE_EQUAL(timer(log, "forward-backward"), 5.10075, 1e-9);
+    CU_ASSERT_DOUBLE_EQUAL(timer(log, "optimizer"), 0.05, 1e-9);
+    CU_ASSERT_DOUBLE_EQUAL(timer(log, "backward-compute"), 0.07302, 1e-9);
+    CU_ASSERT_DOUBLE_EQUAL(timer(log, "data"), 3.65481, 1e-9);
+    ss_train_log_free(log);
+    CU_ASSERT_EQUAL(ss_train_log_parse("nothing\n", 8, "t.log", &log, &err), SS_ERR_INPUT);
+    CU_ASSERT_STRING_EQUAL(err.file, "t.log");
+}
+
+static void test_fits_log(void)
+{
+    char log[256], job[256];
+    struct ss_calibrate_options opt = {.platform = "h800"};
+    struct ss_calibration *c;
+    struct ss_error err = {0};
+
+    snprintf(log, sizeof log, "%s", write_text("t.log", train));
+    snprintf(job, sizeof job, "%s", write_text("t.args", "--nodes 1 --model llama3.1-8b --bf16 --tp 2 --pp 2 --mbs 1 --gbs 128\n"
+                                                         "--seq 4096 --sequence-parallel --use-distributed-optimizer\n"));
+    opt.log = log;
+    opt.job = job;
+    if (ss_calibrate(&opt, &c, &err)) {
+        fprintf(stderr, "%s\n", err.message);
+        CU_FAIL_FATAL("no calibration");
+    }
+    CU_ASSERT_EQUAL(c->nrows, 1);
+    CU_ASSERT_DOUBLE_EQUAL(c->rows[0].measured, 5.4106, 1e-9);
+    CU_ASSERT_STRING_EQUAL(c->props[0].id, "ss.gemm.efficiency.bf16");
+    ss_calibration_free(c);
+    snprintf(job, sizeof job, "%s", write_text("t.args", "--nodes 1 --model llama3.1-8b --bf16 --mbs 1 --gbs 256 --seq 4096\n"));
+    CU_ASSERT_EQUAL(ss_calibrate(&opt, &c, &err), SS_ERR_INPUT);
+    CU_ASSERT_PTR_NOT_NULL(strstr(err.message, "global batch size 128, but 256"));
+    opt.job = NULL;
+    CU_ASSERT_EQUAL(ss_calibrate(&opt, &c, &err), SS_ERR_USAGE);
+}
+
+int main(void)
+{
+    static const struct {
+        const char *name;
+        void (*test)(void);
+    } tests[] = {{"line", test_line},
+                 {"deviation", test_deviation},
+                 {"bound", test_bound},
+                 {"error ends it", test_error_ends_it},
+                 {"finds hidden", test_finds_hidden},
+                 {"writes", test_writes},
+                 {"refused", test_refused},
+                 {"nccl", test_nccl},
+                 {"fits nccl", test_fits_nccl},
+                 {"train log", test_train_log},
+                 {"fits log", test_fits_log}};
+    static const char *const files[] = {"hidden.xml", "hidden.csv", "rows.csv", "fitted.xml", "mine.xml",
+                                        "nccl.txt",   "t.log",      "t.args"};
+
+    if (!mkdtemp(folder) || CU_initialize_registry() != CUE_SUCCESS)
+        return 2;
+    CU_pSuite s = CU_add_suite("calibrate", NULL, NULL);
+    for (size_t i = 0; s && i < sizeof tests / sizeof tests[0]; i++)
+        if (!CU_add_test(s, tests[i].name, tests[i].test))
+            return 2;
+    CU_basic_set_mode(CU_BRM_NORMAL);
+    CU_basic_run_tests();
+    int bad = CU_get_number_of_failures() > 0 || CU_get_number_of_tests_run() == 0;
+    CU_cleanup_registry();
+    for (size_t i = 0; i < sizeof files / sizeof files[0]; i++) {
+        char path[256];
+        snprintf(path, sizeof path, "%s/%s", folder, files[i]);
+        unlink(path);
+    }
+    rmdir(folder);
+    return bad;
+}

@@ -1,0 +1,180 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The search: sound orders under the cap, never worse than what is known, the same for a seed; and the comparison. */
+#include <CUnit/Basic.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "stepsim/schedule_study.h"
+
+static struct ss_search *problem(int p, int v, int m, double f, double i, double w, double keep, double cap)
+{
+    struct ss_search *q = ss_search_new(p, v, m);
+    CU_ASSERT_PTR_NOT_NULL_FATAL(q);
+    q->steps = 300;
+    for (int k = 0; k < p * v; k++) {
+        q->f[k] = f;
+        q->i[k] = i;
+        q->w[k] = w;
+        q->activation[k] = 1;
+        q->weight[k] = keep;
+    }
+    for (int r = 0; r < p; r++)
+        q->cap[r] = cap;
+    return q;
+}
+
+static struct ss_search_result *found(const struct ss_search *q)
+{
+    struct ss_search_result *r = NULL;
+    struct ss_error err = {0};
+    int rc = ss_search_run(q, &r, &err);
+    if (rc)
+        fprintf(stderr, "%s\n", err.message);
+    CU_ASSERT_EQUAL_FATAL(rc, SS_OK);
+    CU_ASSERT_EQUAL(ss_schedule_check(r->schedule, NULL), SS_OK);
+    CU_ASSERT(r->length >= r->lower_bound - 1e-9);
+    CU_ASSERT(!r->known[0] || r->length <= r->known_length + 1e-9);
+    for (int k = 0; k < r->stages; k++)
+        CU_ASSERT(r->peak[k] <= q->cap[k] + 1e-9);
+    return r;
+}
+
+/* What the search says of its order is what the schedule's own integers say. */
+static double makespan(const struct ss_schedule *s, double f, double i, double w)
+{
+    double a[8], b[8], c[8], d[8], total = 0;
+    const double *duration[SS_PHASE_COUNT] = {a, b, c, d, NULL};
+    for (int k = 0; k < s->chunks; k++) {
+        a[k] = f;
+        b[k] = i + w;
+        c[k] = i;
+        d[k] = w;
+    }
+    CU_ASSERT_EQUAL(ss_schedule_makespan(s, duration, &total, NULL, NULL), SS_OK);
+    return total;
+}
+
+static void test_reaches_the_bound(void)
+{
+    for (int p = 2; p <= 8; p += 2) {
+        struct ss_search *q = problem(p, 1, 2 * p, 1, 1, 1, 0, p);
+        struct ss_search_result *r = found(q);
+        CU_ASSERT_DOUBLE_EQUAL(r->length, r->lower_bound, 1e-9); /* as ZB-H1 */
+        CU_ASSERT_DOUBLE_EQUAL(r->length, makespan(r->schedule, 1, 1, 1), 1e-9);
+        CU_ASSERT_STRING_EQUAL(r->known, "zb-h1");
+        ss_search_result_free(r);
+        ss_search_free(q);
+    }
+}
+
+static void test_objectives(void)
+{
+    struct ss_search *q = problem(4, 1, 12, 1, 1, 1, 0, 7);
+    q->barrier = 0;
+    struct ss_search_result *r = found(q);
+    CU_ASSERT_DOUBLE_EQUAL(r->length, 36, 1e-9); /* nothing idle inside a rank, as ZB-H2 */
+    ss_search_result_free(r);
+    q->split = 0;
+    q->barrier = 1;
+    r = found(q);
+    CU_ASSERT_DOUBLE_EQUAL(r->length, 36 + 9, 1e-9); /* with whole backwards 1F1B is the best there is */
+    CU_ASSERT_DOUBLE_EQUAL(r->lower_bound, 45, 1e-9);
+    ss_search_result_free(r);
+    ss_search_free(q);
+}
+
+static void test_v_under_a_cap(void)
+{
+    struct ss_search *q = problem(4, 2, 8, 1, 1, 1, 0.6, 8);
+    q->v_shape = 1;
+    struct ss_search_result *r = found(q);
+    CU_ASSERT(r->length <= 6 * 8 + 6);
+    CU_ASSERT_EQUAL(r->schedule->virtual_rank[7], 0);
+    double wide = r->length;
+    ss_search_result_free(r);
+    for (int k = 0; k < 4; k++)
+        q->cap[k] = 4;
+    r = found(q);
+    CU_ASSERT(r->length >= wide); /* memory has its price */
+    ss_search_result_free(r);
+    ss_search_free(q);
+}
+
+/* Stages that differ: no known order is made for them. */
+static void test_unequal_stages(void)
+{
+    struct ss_search *q = problem(4, 1, 12, 1, 1.3, 0.7, 0.5, 4);
+    for (int r = 0; r < 4; r++) {
+        q->f[r] = 1 + 0.1 * r;
+        q->i[r] = 1.4 - 0.1 * r;
+    }
+    struct ss_search_result *a = found(q), *b = found(q);
+    CU_ASSERT_EQUAL(a->length, b->length);
+    for (int r = 0; r < 4; r++)
+        CU_ASSERT_EQUAL(memcmp(a->schedule->slots[r], b->schedule->slots[r],
+                               (size_t)a->schedule->nslots[r] * sizeof *a->schedule->slots[r]), 0);
+    CU_ASSERT(a->length < a->known_length);
+    ss_search_result_free(a);
+    ss_search_result_free(b);
+    ss_search_free(q);
+}
+
+static void test_refusals(void)
+{
+    struct ss_search *q = problem(4, 1, 8, 1, 1, 1, 0, 0.5);
+    struct ss_search_result *r = NULL;
+    struct ss_error err = {0};
+    CU_ASSERT_EQUAL(ss_search_run(q, &r, &err), SS_ERR_CONFIG);
+    CU_ASSERT(strstr(err.message, "cap") != NULL);
+    q->f[2] = NAN;
+    CU_ASSERT_EQUAL(ss_search_run(q, &r, &err), SS_ERR_USAGE);
+    q->f[2] = 1;
+    q->v_shape = 1;
+    CU_ASSERT_EQUAL(ss_search_run(q, &r, &err), SS_ERR_USAGE);
+    CU_ASSERT_PTR_NULL(r);
+    ss_search_free(q);
+}
+
+static void test_compare(void)
+{
+    static const char *const names[] = {"1f1b", "zb-h1", "zb-v", "interleaved:4", "zb-h2"};
+    static const double times[] = {1, 1, 1};
+    struct ss_schedule_params shape = {.stages = 4, .microbatches = 8, .overlap_p2p = 1};
+    struct ss_comparison *c = NULL;
+    CU_ASSERT_EQUAL_FATAL(ss_compare_integers(names, 5, &shape, times, &c, NULL), SS_OK);
+    CU_ASSERT_DOUBLE_EQUAL(c->rows[0].iteration_s, 33, 1e-12);
+    CU_ASSERT_DOUBLE_EQUAL(c->rows[0].inner_bubble, 9, 1e-12);
+    CU_ASSERT_EQUAL(c->rows[0].sends, 2 * 3 * 8);
+    CU_ASSERT_DOUBLE_EQUAL(c->rows[1].inner_bubble, 3, 1e-12);
+    CU_ASSERT_DOUBLE_EQUAL(c->rows[2].iteration_s, 25.5, 1e-12);
+    CU_ASSERT_DOUBLE_EQUAL(c->rows[2].activation[3], 4, 1e-12);
+    CU_ASSERT_EQUAL(c->rows[2].sends, 2 * 6 * 8); /* the turn of the V is no send */
+    CU_ASSERT_EQUAL(c->rows[3].chunks, 4);
+    CU_ASSERT_DOUBLE_EQUAL(c->rows[3].inner_bubble, 9.0 / 4, 1e-12);
+    ss_comparison_free(c);
+    shape.microbatches = 4;
+    CU_ASSERT_EQUAL_FATAL(ss_compare_integers(names + 4, 1, &shape, times, &c, NULL), SS_OK);
+    CU_ASSERT_EQUAL(c->rows[0].rc, SS_ERR_CONFIG);
+    ss_comparison_free(c);
+    static const char *const unknown[] = {"zb-h9"};
+    CU_ASSERT_EQUAL(ss_compare_integers(unknown, 1, &shape, times, &c, NULL), SS_ERR_INPUT);
+}
+
+int main(void)
+{
+    if (CU_initialize_registry())
+        return 1;
+    CU_pSuite suite = CU_add_suite("schedule search", NULL, NULL);
+    CU_ADD_TEST(suite, test_reaches_the_bound);
+    CU_ADD_TEST(suite, test_objectives);
+    CU_ADD_TEST(suite, test_v_under_a_cap);
+    CU_ADD_TEST(suite, test_unequal_stages);
+    CU_ADD_TEST(suite, test_refusals);
+    CU_ADD_TEST(suite, test_compare);
+    CU_basic_set_mode(CU_BRM_NORMAL);
+    CU_basic_run_tests();
+    int failed = (int)CU_get_number_of_failures();
+    CU_cleanup_registry();
+    return failed != 0;
+}
