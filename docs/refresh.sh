@@ -8,6 +8,7 @@ program=${1:-build/stepsim}
 new=$(mktemp)
 trap 'rm -f "$new"' EXIT
 
+sh docs/pictures.sh "$program"
 sh docs/study-70b-8-vs-16.sh "$program" > "$new"
 cp "$new" docs/study-70b-8-vs-16-nodes.md
 
