@@ -18,45 +18,6 @@ int ss_plan_check_card(const struct ss_plan *plan, struct ss_error *err)
     return SS_OK;
 }
 
-/* Rank r on GPU r, or as told. */
-static int place_ranks(struct ss_plan_builder *b, struct ss_error *err)
-{
-    struct ss_plan *plan = b->plan;
-    const int *placement = b->options->placement;
-    plan->gpu_of = malloc((size_t)plan->world_size * sizeof *plan->gpu_of);
-    if (!plan->gpu_of)
-        return ss_fail(err, SS_ERR_NOMEM, NULL, 0, "out of memory for %d ranks", plan->world_size);
-    for (int r = 0; r < plan->world_size; r++) {
-        plan->gpu_of[r] = placement ? placement[r] : r;
-        if (plan->gpu_of[r] < 0 || plan->gpu_of[r] >= plan->world_size || b->scratch[plan->gpu_of[r]]++)
-            return ss_fail(err, SS_ERR_CONFIG, NULL, 0, "rank %d is placed on GPU %d, which %s", r,
-                           plan->gpu_of[r],
-                           plan->gpu_of[r] < 0 || plan->gpu_of[r] >= plan->world_size ? "does not exist"
-                                                                                      : "another rank has");
-    }
-    return SS_OK;
-}
-
-static int slow_ranks(struct ss_plan_builder *b, struct ss_error *err)
-{
-    const struct ss_plan_options *o = b->options;
-    int world = b->plan->world_size;
-    if (o->nstragglers == 0)
-        return SS_OK;
-    b->slowness = ss_calloc((size_t)world, sizeof *b->slowness);
-    if (!b->slowness)
-        return ss_fail(err, SS_ERR_NOMEM, NULL, 0, "out of memory for %d ranks", world);
-    for (int r = 0; r < world; r++)
-        b->slowness[r] = 1;
-    for (int i = 0; i < o->nstragglers; i++) {
-        if (o->stragglers[i].rank < 0 || o->stragglers[i].rank >= world)
-            return ss_fail(err, SS_ERR_CONFIG, NULL, 0, "straggler: there is no rank %d, only 0 to %d",
-                           o->stragglers[i].rank, world - 1);
-        b->slowness[o->stragglers[i].rank] *= o->stragglers[i].factor;
-    }
-    return SS_OK;
-}
-
 /* The schedule was made apart from the job: by a name, or in a file. */
 int ss_plan_check_schedule(const struct ss_plan *plan, struct ss_error *err)
 {
