@@ -31,7 +31,8 @@ const char cli_help_schedule[] =
     "            NAME:V asks for V chunks a rank\n"
     "  search    a better order for given stage times and a memory cap, and how far it can be from the best\n"
     "\n"
-    "SHAPE is --pp RANKS --microbatches M [--vp CHUNKS] [--group N]; JOB-OPTIONs are those of \"stepsim run\".\n"
+    "SHAPE is --pp RANKS --microbatches M [--vp CHUNKS] [--group N]; JOB-OPTIONs are those of \"stepsim "
+    "run\".\n"
     "SEARCH:\n"
     "  --times F,I,W[;F,I,W...]  of a chunk; with ; one for each rank (1,1,1)\n"
     "  --memory A,W              what a chunk keeps from F to I, and from I to W (1,0)\n"
@@ -41,7 +42,8 @@ const char cli_help_schedule[] =
     "  --no-barrier              ranks need not wait for each other at the end\n"
     "  --seed N --steps N        of the local search\n"
     "\n"
-    "exit status: 0, 1 a schedule that deadlocks, 2 usage, 3 bad input or a schedule that refuses the numbers\n"
+    "exit status: 0, 1 a schedule that deadlocks, 2 usage, 3 bad input or a schedule that refuses the "
+    "numbers\n"
     "\n"
     "example:\n"
     "  stepsim schedule show zb-v --pp 4 --microbatches 8\n"
@@ -67,7 +69,8 @@ static int number(const char *name, const char *value, double lo, double hi, int
     char *end;
     *out = strtod(value, &end);
     if (end == value || *end || !(*out >= lo && *out <= hi) || (whole && *out != floor(*out)))
-        return cli_usage(err, "", "%s %s: not a %snumber from %g to %g", name, value, whole ? "whole " : "", lo, hi);
+        return cli_usage(err, "", "%s %s: not a %snumber from %g to %g", name, value, whole ? "whole " : "",
+                         lo, hi);
     return SS_OK;
 }
 
@@ -83,8 +86,9 @@ static int set_int(const char *name, const char *value, int lo, int hi, int *out
 /* One option of ours at argv[0]; 0: it is none, else words taken, or an error. */
 static int own_option(struct options *o, int argc, char **argv, struct ss_error *err)
 {
-    static const char *const valued[] = {"--microbatches", "--vp",   "--group", "--times", "--memory", "--cap",
-                                         "--width",        "--seed", "--steps", "--schedules", "--pp", "-m"};
+    static const char *const valued[] = {"--microbatches", "--vp",        "--group", "--times",
+                                         "--memory",       "--cap",       "--width", "--seed",
+                                         "--steps",        "--schedules", "--pp",    "-m"};
     const char *w = argv[0], *value = argc > 1 ? argv[1] : NULL;
     int rc = SS_OK, known = 0;
     if (!strcmp(w, "--v"))
@@ -155,8 +159,10 @@ static int read_three(const char *option, const char **at, int n, double *out, s
     for (int k = 0; k < n; k++) {
         char *end;
         out[k] = strtod(*at, &end);
-        if (end == *at || !(out[k] >= 0 && out[k] < 1e15) || (k + 1 < n && *end != ',') || (k + 1 == n && *end && *end != ';'))
-            return cli_usage(err, n == 3 ? "write it as --times 1,1,1" : "write it as --memory 1,0.5", "%s: not %d numbers", option, n);
+        if (end == *at || !(out[k] >= 0 && out[k] < 1e15) || (k + 1 < n && *end != ',') ||
+            (k + 1 == n && *end && *end != ';'))
+            return cli_usage(err, n == 3 ? "write it as --times 1,1,1" : "write it as --memory 1,0.5",
+                             "%s: not %d numbers", option, n);
         *at = end + (k + 1 < n || *end == ';');
     }
     return SS_OK;
@@ -179,7 +185,8 @@ static int load(const struct options *o, const char *name, struct ss_schedule **
     if (rc)
         return rc;
     if (!shape.chunks)
-        shape.chunks = ss_schedule_chunks(name, strcmp(name, "interleaved") && strcmp(name, "looped-bfs") ? 1 : 2);
+        shape.chunks =
+            ss_schedule_chunks(name, strcmp(name, "interleaved") && strcmp(name, "looped-bfs") ? 1 : 2);
     return ss_schedule_build(name, &shape, out, err);
 }
 
@@ -285,8 +292,8 @@ static void print_checked(const char *file, const struct ss_schedule *s)
     int64_t slots = 0;
     for (int r = 0; r < s->stages; r++)
         slots += s->nslots[r];
-    printf("%s: ok: %d ranks, %d chunk%s a rank, %d microbatches, %lld slots; in flight by rank:", file, s->stages,
-           s->chunks, s->chunks == 1 ? "" : "s", ss_schedule_microbatches(s), (long long)slots);
+    printf("%s: ok: %d ranks, %d chunk%s a rank, %d microbatches, %lld slots; in flight by rank:", file,
+           s->stages, s->chunks, s->chunks == 1 ? "" : "s", ss_schedule_microbatches(s), (long long)slots);
     for (int r = 0; r < s->stages; r++)
         printf(" %d", ss_schedule_in_flight(s, r));
     putchar('\n');
@@ -343,7 +350,8 @@ static int write_comparison(const struct options *o, struct ss_comparison *c, st
     return rc;
 }
 
-static int compare_integers(struct options *o, int argc, char **argv, const char **names, int n, struct ss_error *err)
+static int compare_integers(struct options *o, int argc, char **argv, const char **names, int n,
+                            struct ss_error *err)
 {
     double times[3] = {1, 1, 1};
     struct ss_comparison *c;
@@ -391,7 +399,8 @@ static int fill_search(struct options *o, struct ss_search *q, struct ss_error *
         if (at && *at)
             rc = read_three("--times", &at, 3, t, err);
         else if (at && r > 1)
-            rc = cli_usage(err, "give three numbers once, or for each rank", "--times has %d ranks, not %d", r, q->stages);
+            rc = cli_usage(err, "give three numbers once, or for each rank", "--times has %d ranks, not %d",
+                           r, q->stages);
         if (at && !*at && r == 0)
             at = NULL; /* one triple for all */
         q->cap[r] = o->cap;

@@ -126,7 +126,8 @@ static int schedule_bubble(const struct ss_plan *plan, int c, double *idle, doub
     rc = ss_schedule_makespan(s, duration, makespan, rank_idle, err);
     if (!rc)
         *idle = fmax(0, rank_idle[plan->classes[c].stage]);
-    if (!rc && plan->classes[c].norm < 0) { /* ranks do not wait for the last one: the worst inner gap stays */
+    if (!rc &&
+        plan->classes[c].norm < 0) { /* ranks do not wait for the last one: the worst inner gap stays */
         double work = *makespan - *idle;
         rc = ss_schedule_bubble(s, duration, rank_idle, err);
         *idle = 0;

@@ -75,8 +75,9 @@ static int replay_unfolded(const struct ss_run_options *options, struct ss_run *
     return replay(out, options->engine, err);
 }
 
-int ss_run_job_with(const struct ss_job *job, const struct ss_stack *stack, const struct ss_platform *platform,
-                    const struct ss_run_options *options, struct ss_run *out, struct ss_error *err)
+int ss_run_job_with(const struct ss_job *job, const struct ss_stack *stack,
+                    const struct ss_platform *platform, const struct ss_run_options *options,
+                    struct ss_run *out, struct ss_error *err)
 {
     int world_size = ss_platform_nodes(platform) * ss_platform_gpus_per_node(platform);
     int rc;

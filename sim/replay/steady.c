@@ -23,7 +23,8 @@ static int repeat(const struct ss_program *p, int times, struct ss_program *out,
         *cls = p->classes[c];
         cls->slots = ss_calloc(n * (size_t)times, sizeof *cls->slots);
         if (!cls->slots)
-            return ss_fail(err, SS_ERR_NOMEM, NULL, 0, "out of memory for %d iterations of %s", times, p->name);
+            return ss_fail(err, SS_ERR_NOMEM, NULL, 0, "out of memory for %d iterations of %s", times,
+                           p->name);
         for (int i = 0; i < times && n; i++)
             memcpy(cls->slots + (size_t)i * n, p->classes[c].slots, n * sizeof *cls->slots);
         cls->nslots = (int)n * times;
@@ -31,7 +32,8 @@ static int repeat(const struct ss_program *p, int times, struct ss_program *out,
     return SS_OK;
 }
 
-static int replay_times(const struct ss_program *p, int times, int engine, struct ss_timeline **out, struct ss_error *err)
+static int replay_times(const struct ss_program *p, int times, int engine, struct ss_timeline **out,
+                        struct ss_error *err)
 {
     struct ss_program loop = {0};
     int rc = repeat(p, times, &loop, err);

@@ -29,8 +29,11 @@ int ss_report_schedules(int json, FILE *out, struct ss_error *err)
         json_array_append_new(list, entry);
     }
     if (!json) {
-        fprintf(out, "\np ranks, m microbatches, v chunks a rank; F, I, W, B = I + W: times of one chunk, FB of a pair.\n"
-                     "In flight: most chunks of microbatches that a rank keeps. Bubble: without a global barrier.\n");
+        fprintf(
+            out,
+            "\np ranks, m microbatches, v chunks a rank; F, I, W, B = I + W: times of one chunk, FB of a "
+            "pair.\n"
+            "In flight: most chunks of microbatches that a rank keeps. Bubble: without a global barrier.\n");
         return ss_report_done(out, err);
     }
     json_object_set_new(o, "schedules", list);
@@ -80,8 +83,8 @@ static int label_of(int phase, int chunk, int microbatch, char buf[24])
 }
 
 /* Columns [from, to) of the panel, cut to it, with the label if it has room. */
-static void put(const struct chart *x, char *line, unsigned char *paint, int width, double from, double to, int phase,
-                int chunk, int microbatch)
+static void put(const struct chart *x, char *line, unsigned char *paint, int width, double from, double to,
+                int phase, int chunk, int microbatch)
 {
     int a = (int)lround(from), b = (int)lround(to);
     char label[24];
@@ -94,7 +97,8 @@ static void put(const struct chart *x, char *line, unsigned char *paint, int wid
     }
 }
 
-static void put_slot(const struct chart *x, int rank, int i, double left, char *line, unsigned char *paint, int width)
+static void put_slot(const struct chart *x, int rank, int i, double left, char *line, unsigned char *paint,
+                     int width)
 {
     const struct ss_slot *slot = &x->s->slots[rank][i];
     double a = (x->start[rank][i] - left) * x->unit, b = (x->end[rank][i] - left) * x->unit;
@@ -109,7 +113,8 @@ static void put_slot(const struct chart *x, int rank, int i, double left, char *
     put(x, line, paint, width, cut, b, SS_PHASE_B, slot->chunk2, slot->microbatch2);
 }
 
-static void print_line(const struct chart *x, int rank, const char *line, const unsigned char *paint, int width)
+static void print_line(const struct chart *x, int rank, const char *line, const unsigned char *paint,
+                       int width)
 {
     int last = width;
     while (last > 0 && !paint[last - 1])
@@ -169,10 +174,11 @@ static void summary(const struct chart *x, const double *bubble)
         most = ss_schedule_in_flight(s, r) > most ? ss_schedule_in_flight(s, r) : most;
     }
     fprintf(x->out, "%s: %d ranks, %d chunk%s a rank, %d microbatches%s\n", s->name, s->stages, s->chunks,
-            s->chunks == 1 ? "" : "s", ss_schedule_microbatches(s), s->pipelines > 1 ? ", half from each end" : "");
+            s->chunks == 1 ? "" : "s", ss_schedule_microbatches(s),
+            s->pipelines > 1 ? ", half from each end" : "");
     fprintf(x->out, "F %g, I %g, W %g, B %g; length %g, bubble inside a rank %g, at most %d in flight\n\n",
-            x->view->times[0], x->view->times[1], x->view->times[2], x->view->times[1] + x->view->times[2], x->makespan,
-            worst, most);
+            x->view->times[0], x->view->times[1], x->view->times[2], x->view->times[1] + x->view->times[2],
+            x->makespan, worst, most);
 }
 
 static int show_json(const struct chart *x, const double *bubble, struct ss_error *err)

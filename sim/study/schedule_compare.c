@@ -138,7 +138,8 @@ int ss_compare_integers(const char *const *names, int n, const struct ss_schedul
         struct ss_error e = {0};
         char base[sizeof row->name];
         own.chunks = split_name(row->name, params->chunks, base);
-        rc = ss_schedule_is_file(base) ? ss_schedule_load(base, &s, &e) : ss_schedule_build(base, &own, &s, &e);
+        rc = ss_schedule_is_file(base) ? ss_schedule_load(base, &s, &e)
+                                       : ss_schedule_build(base, &own, &s, &e);
         if (!rc && describe(row, s))
             rc = ss_fail(&e, SS_ERR_NOMEM, NULL, 0, "no memory to compare schedules");
         if (!rc)
@@ -161,7 +162,8 @@ static void take_result(struct ss_compare_row *row, const struct ss_run *run)
     const struct ss_result *r = run->result;
     const double *spent = r->stages[r->critical_stage].breakdown;
     row->iteration_s = r->iteration_s;
-    row->bubble_fraction = r->iteration_s > 0 ? (spent[SS_LABEL_BUBBLE] + spent[SS_LABEL_IMBALANCE]) / r->iteration_s : 0;
+    row->bubble_fraction =
+        r->iteration_s > 0 ? (spent[SS_LABEL_BUBBLE] + spent[SS_LABEL_IMBALANCE]) / r->iteration_s : 0;
     row->inner_bubble = r->bubble_fraction;
     for (size_t i = 0; i < SS_ARRAY_LEN(waits); i++)
         row->exposed_s += spent[waits[i]];
@@ -172,7 +174,8 @@ static void take_result(struct ss_compare_row *row, const struct ss_run *run)
 }
 
 int ss_compare_job(const char *const *names, int n, const struct ss_job *job, const struct ss_stack *stack,
-                   const struct ss_platform *platform, int engine, struct ss_comparison **out, struct ss_error *err)
+                   const struct ss_platform *platform, int engine, struct ss_comparison **out,
+                   struct ss_error *err)
 {
     struct ss_comparison *c = NULL;
     int rc = start(names, n, &c, err);

@@ -18,7 +18,8 @@ static double sum(const double by_label[SS_LABEL_COUNT])
 static void take_class(struct ss_search *q, const struct ss_plan *plan, int cls)
 {
     const struct ss_plan_class *c = &plan->classes[cls];
-    double left = ss_platform_card(plan->platform)->device_memory - ss_plan_overhead_bytes(plan, cls), extra = 0;
+    double left = ss_platform_card(plan->platform)->device_memory - ss_plan_overhead_bytes(plan, cls),
+           extra = 0;
     for (int k = 0; k < q->chunks; k++) {
         const struct ss_chunk_cost *chunk = &c->chunks[k];
         int at = c->stage * q->chunks + k;
@@ -34,8 +35,9 @@ static void take_class(struct ss_search *q, const struct ss_plan *plan, int cls)
     q->cap[c->stage] = fmin(q->cap[c->stage], fmax(0, left / (1 + plan->stack->fragmentation) - extra));
 }
 
-int ss_search_from_job(const struct ss_job *job, const struct ss_stack *stack, const struct ss_platform *platform,
-                       int v_shape, struct ss_search **out, struct ss_error *err)
+int ss_search_from_job(const struct ss_job *job, const struct ss_stack *stack,
+                       const struct ss_platform *platform, int v_shape, struct ss_search **out,
+                       struct ss_error *err)
 {
     struct ss_job own = *job;
     struct ss_run run;

@@ -14,11 +14,11 @@ struct lister {
     const struct ss_search *q;
     const struct ss_steer *steer;
     struct ss_schedule *s;
-    double *forward, *backward; /* [virtual stage, microbatch] */
+    double *forward, *backward;               /* [virtual stage, microbatch] */
     int *stage_of, *next_f, *next_b, *next_w; /* [rank * chunks + chunk] */
     double *free_at, *start, *busy, *memory;  /* [rank] */
-    int *owed; /* [rank] */
-    int over;  /* a cap was passed: gradients kept for W may need more than the forward */
+    int *owed;                                /* [rank] */
+    int over; /* a cap was passed: gradients kept for W may need more than the forward */
 };
 
 struct choice {

@@ -96,7 +96,8 @@ static double peak_of(const struct ss_search *q, const struct ss_schedule *s, in
     return peak;
 }
 
-static void sweep_ranks(struct sweep *x, struct ss_measure *out, int *at, double *end, double *start, double *busy)
+static void sweep_ranks(struct sweep *x, struct ss_measure *out, int *at, double *end, double *start,
+                        double *busy)
 {
     int p = x->s->stages, left = 0;
     for (int moved = 1; moved;) {
@@ -122,7 +123,8 @@ static void sweep_ranks(struct sweep *x, struct ss_measure *out, int *at, double
     }
 }
 
-int ss_search_measure(const struct ss_search *q, const struct ss_schedule *s, struct ss_measure *out, double *peak)
+int ss_search_measure(const struct ss_search *q, const struct ss_schedule *s, struct ss_measure *out,
+                      double *peak)
 {
     size_t p = (size_t)s->stages, n = p * (size_t)s->chunks, all = n * (size_t)s->microbatches;
     struct sweep x = {.q = q, .s = s};

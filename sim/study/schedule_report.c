@@ -33,7 +33,8 @@ static void cluster_row(const struct ss_compare_row *r, double best, FILE *out)
 /* Activations of every stage, which the table gives only the largest of. */
 static void stage_rows(const struct ss_comparison *c, FILE *out)
 {
-    fprintf(out, "\nPeak of activations by stage, %s\n", c->cluster ? "GiB" : "in microbatches of a whole stage");
+    fprintf(out, "\nPeak of activations by stage, %s\n",
+            c->cluster ? "GiB" : "in microbatches of a whole stage");
     for (int i = 0; i < c->n; i++) {
         const struct ss_compare_row *r = &c->rows[i];
         if (r->rc)
@@ -55,7 +56,8 @@ static int compare_text(const struct ss_comparison *c, FILE *out, struct ss_erro
         if (!c->rows[i].rc)
             best = fmin(best, c->rows[i].iteration_s);
     if (c->cluster)
-        fprintf(out, "  schedule            v iteration   slower  bubble     exposed  sends  act GiB  GiB/%.1f\n",
+        fprintf(out,
+                "  schedule            v iteration   slower  bubble     exposed  sends  act GiB  GiB/%.1f\n",
                 c->capacity / SS_GIB);
     else
         fprintf(out, "  schedule            v  iteration   bubble   inside a rank in flight    sends\n");
@@ -82,7 +84,8 @@ static json_t *row_json(const struct ss_comparison *c, const struct ss_compare_r
         return o;
     }
     ss_json_integer(o, "chunks", r->chunks);
-    ss_json_number(o, c->cluster ? "iteration_ms" : "iteration", c->cluster ? 1e3 * r->iteration_s : r->iteration_s);
+    ss_json_number(o, c->cluster ? "iteration_ms" : "iteration",
+                   c->cluster ? 1e3 * r->iteration_s : r->iteration_s);
     ss_json_number(o, "bubble_fraction", r->bubble_fraction);
     if (c->cluster)
         ss_json_number(o, "schedule_bubble_fraction", r->inner_bubble);
@@ -116,7 +119,8 @@ int ss_comparison_write(const struct ss_comparison *c, int json, FILE *out, stru
 
 /* ---- search ---- */
 
-static int search_json(const struct ss_search *q, const struct ss_search_result *r, FILE *out, struct ss_error *err)
+static int search_json(const struct ss_search *q, const struct ss_search_result *r, FILE *out,
+                       struct ss_error *err)
 {
     json_t *o = ss_json_document("schedule search"), *peaks = json_array();
     ss_json_text(o, "objective", q->barrier ? "makespan" : "longest rank");
@@ -140,8 +144,10 @@ int ss_search_write(const struct ss_search *q, const struct ss_search_result *r,
 {
     if (json)
         return search_json(q, r, out, err);
-    fprintf(out, "%.6g %s\n", r->length, q->barrier ? "from the first start to the last end" : "the longest rank");
-    fprintf(out, "lower bound %.6g, whatever the memory: the order is at most %.2f %% above the best there is\n",
+    fprintf(out, "%.6g %s\n", r->length,
+            q->barrier ? "from the first start to the last end" : "the longest rank");
+    fprintf(out,
+            "lower bound %.6g, whatever the memory: the order is at most %.2f %% above the best there is\n",
             r->lower_bound, r->lower_bound > 0 ? 100 * (r->length / r->lower_bound - 1) : 0);
     if (r->known[0])
         fprintf(out, "best known under the cap: %s, %.6g%s\n", r->known, r->known_length,

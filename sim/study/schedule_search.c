@@ -61,7 +61,8 @@ void ss_search_free(struct ss_search *q)
 
 struct ss_schedule *ss_search_schedule_new(const struct ss_search *q)
 {
-    struct ss_schedule_params params = {.stages = q->stages, .chunks = q->chunks, .microbatches = q->microbatches};
+    struct ss_schedule_params params = {
+        .stages = q->stages, .chunks = q->chunks, .microbatches = q->microbatches};
     struct ss_schedule *s = ss_schedule_alloc("found", &params, 3 * q->chunks * q->microbatches);
     if (s && q->v_shape)
         ss_schedule_place_v(s);
@@ -77,7 +78,8 @@ static uint64_t draw(struct search *x, uint64_t below)
     return (x->random * 0x2545f4914f6cdd1dULL >> 11) % below;
 }
 
-static int better(const struct ss_search *q, const struct ss_measure *a, const struct ss_measure *b, int equal_too)
+static int better(const struct ss_search *q, const struct ss_measure *a, const struct ss_measure *b,
+                  int equal_too)
 {
     double la = ss_search_length(q, a), lb = ss_search_length(q, b);
     if (a->feasible != b->feasible)
@@ -108,7 +110,8 @@ static void start_steer(const struct search *x, int n, struct ss_steer *steer)
     int p = q->stages, all = q->chunks * q->microbatches;
     for (int r = 0; r < p; r++) {
         int first = q->v_shape ? 2 * p : p - r + (q->chunks - 1) * p;
-        int ahead[] = {first, q->chunks > 1 && !q->v_shape ? first + p - r - 1 : 2 * (p - r) - 1, p * q->chunks, all};
+        int ahead[] = {first, q->chunks > 1 && !q->v_shape ? first + p - r - 1 : 2 * (p - r) - 1,
+                       p * q->chunks, all};
         steer[r].ahead = ahead[n % 4];
         steer[r].owed = n / 4 % 2 ? all : n % 4 == 1 ? 2 * r : r;
         steer[r].forward = n / 8 % 2;
@@ -219,8 +222,9 @@ static int check_input(const struct ss_search *q, struct ss_error *err)
 {
     int n = q->stages * q->chunks, good = q->stages >= 1 && q->chunks >= 1 && q->microbatches >= 1;
     if (!good || (q->v_shape && q->chunks != 2) || (int64_t)n * q->microbatches > 1 << 24)
-        return ss_fail(err, SS_ERR_USAGE, NULL, 0, "search: %d stages x %d chunks x %d microbatches%s", q->stages, q->chunks,
-                       q->microbatches, q->v_shape ? " on a V, which has two chunks" : "");
+        return ss_fail(err, SS_ERR_USAGE, NULL, 0, "search: %d stages x %d chunks x %d microbatches%s",
+                       q->stages, q->chunks, q->microbatches,
+                       q->v_shape ? " on a V, which has two chunks" : "");
     for (int k = 0; k < n; k++)
         if (!(q->f[k] >= 0 && q->i[k] >= 0 && q->w[k] >= 0 && isfinite(q->f[k] + q->i[k] + q->w[k])))
             return ss_fail(err, SS_ERR_USAGE, NULL, 0, "search: times must be finite and not negative");
@@ -233,7 +237,8 @@ static int finish(struct search *x, struct ss_search_result *r, struct ss_error 
     struct ss_measure m;
     if (!x->best_measure.feasible)
         return ss_hint(err,
-                       ss_fail(err, SS_ERR_CONFIG, NULL, 0, "search: no order was found that stays under the memory cap"),
+                       ss_fail(err, SS_ERR_CONFIG, NULL, 0,
+                               "search: no order was found that stays under the memory cap"),
                        "raise the cap: one microbatch of every chunk of a rank must fit");
     if (ss_search_measure(q, x->best, &m, r->peak))
         return SS_ERR_NOMEM;

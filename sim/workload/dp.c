@@ -26,7 +26,8 @@ struct dp_group {
 static int same_chunk(const struct dp_group *d, int cls, int chunk)
 {
     const struct ss_plan *plan = d->b->plan;
-    return plan->classes[cls].stage == plan->classes[d->cls].stage ? chunk : plan->schedule->chunks - 1 - chunk;
+    return plan->classes[cls].stage == plan->classes[d->cls].stage ? chunk
+                                                                   : plan->schedule->chunks - 1 - chunk;
 }
 
 static int ring(const struct dp_group *d, const char *name, int kind, double bytes, int *index)
@@ -57,7 +58,8 @@ static int marks_add(const struct dp_group *d, int chunk, int gather, struct ss_
 {
     int status = SS_OK;
     for (int i = 0; i < d->n && !status; i++) {
-        struct ss_chunk_cost *cc = &d->b->plan->classes[d->classes[i]].chunks[same_chunk(d, d->classes[i], chunk)];
+        struct ss_chunk_cost *cc =
+            &d->b->plan->classes[d->classes[i]].chunks[same_chunk(d, d->classes[i], chunk)];
         status = gather ? mark_add(&cc->gather, &cc->ngather, mark, d->err)
                         : mark_add(&cc->reduce, &cc->nreduce, mark, d->err);
     }
@@ -72,8 +74,8 @@ static int layers_per_bucket(double bucket, double layer, int nlayers)
 }
 
 /* ready, needed: when, in the last backward and the first forward */
-static int bucket_add(const struct dp_group *d, int chunk, int bucket, double params, struct ss_bucket_mark ready,
-                      struct ss_bucket_mark needed)
+static int bucket_add(const struct dp_group *d, int chunk, int bucket, double params,
+                      struct ss_bucket_mark ready, struct ss_bucket_mark needed)
 {
     const struct ss_job *job = d->b->plan->job;
     char name[48];
@@ -98,7 +100,8 @@ static int bucket_add(const struct dp_group *d, int chunk, int bucket, double pa
 static void reverse_gathers(const struct dp_group *d, int chunk)
 {
     for (int k = 0; k < d->n; k++) {
-        struct ss_chunk_cost *cc = &d->b->plan->classes[d->classes[k]].chunks[same_chunk(d, d->classes[k], chunk)];
+        struct ss_chunk_cost *cc =
+            &d->b->plan->classes[d->classes[k]].chunks[same_chunk(d, d->classes[k], chunk)];
         for (int i = 0; i < cc->ngather / 2; i++) {
             struct ss_bucket_mark t = cc->gather[i];
             cc->gather[i] = cc->gather[cc->ngather - 1 - i];
@@ -112,16 +115,19 @@ static int chunk_buckets(const struct dp_group *d, int chunk, double params, dou
     const struct ss_plan *plan = d->b->plan;
     const struct ss_plan_class *pc = &plan->classes[d->cls];
     const struct ss_chunk_cost *cc = &pc->chunks[chunk];
-    double size = plan->job->bucket_size > 0 ? plan->job->bucket_size : fmax(plan->stack->ddp_bucket, 1e6 * d->shape.n);
+    double size =
+        plan->job->bucket_size > 0 ? plan->job->bucket_size : fmax(plan->stack->ddp_bucket, 1e6 * d->shape.n);
     int n = cc->nlayers, per = layers_per_bucket(size, layer, n), bucket = 0, status = SS_OK;
     if (pc->stage > 0 || chunk > 0 || n == 0)
         return bucket_add(d, chunk, 0, params, (struct ss_bucket_mark){.fraction = 1},
                           (struct ss_bucket_mark){.fraction = 0});
     for (int last = n; last > 0 && !status; last -= per, bucket++) { /* backward order */
         int first = last - per > 0 ? last - per : 0;
-        double own = layer * (last - first) + (first == 0 ? params - layer * n : 0); /* embedding with the first */
-        status = bucket_add(d, chunk, bucket, own, (struct ss_bucket_mark){.fraction = (double)(n - first) / n},
-                            (struct ss_bucket_mark){.fraction = (double)first / n});
+        double own =
+            layer * (last - first) + (first == 0 ? params - layer * n : 0); /* embedding with the first */
+        status =
+            bucket_add(d, chunk, bucket, own, (struct ss_bucket_mark){.fraction = (double)(n - first) / n},
+                       (struct ss_bucket_mark){.fraction = (double)first / n});
     }
     reverse_gathers(d, chunk);
     return status;
@@ -134,7 +140,8 @@ static int whole_add(const struct dp_group *d, int gather, double params)
     int index, kind = gather                             ? SS_COLL_ALL_GATHER
                       : plan->job->distributed_optimizer ? SS_COLL_REDUCE_SCATTER
                                                          : SS_COLL_ALL_REDUCE;
-    int status = ring(d, gather ? "params" : "grads", kind, params * (gather ? d->param_bytes : d->grad_bytes), &index);
+    int status = ring(d, gather ? "params" : "grads", kind,
+                      params * (gather ? d->param_bytes : d->grad_bytes), &index);
     for (int i = 0; i < d->n && !status; i++) {
         struct ss_plan_class *pc = &plan->classes[d->classes[i]];
         status = gather ? ss_plan_list_add(&pc->after, &pc->nafter, index, d->err)
@@ -199,7 +206,8 @@ int ss_plan_barrier_build(struct ss_plan_builder *b, struct ss_error *err)
         plan->classes[c].norm = -1;
     if (plan->stack->grad_norm_barrier <= 0)
         return SS_OK;
-    status = ss_plan_collective_add(b, "gradient norm", SS_LABEL_OPTIMIZER, 4, plan->nclasses, 0, &index, err);
+    status =
+        ss_plan_collective_add(b, "gradient norm", SS_LABEL_OPTIMIZER, 4, plan->nclasses, 0, &index, err);
     if (status)
         return status;
     /* One number over all ranks: a tree up and down. */

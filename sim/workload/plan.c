@@ -30,7 +30,7 @@ static int chunks_of_copy(const struct ss_schedule *s)
 }
 
 /* Transformer layers of virtual stage s. Uneven first and last pipeline ranks take what the flags say, the
- * others share the rest; chunks of a rank are equal (ss_job_finish and check_schedule have checked the
+ * others share the rest; chunks of a rank are equal (ss_job_finish and ss_plan_check_schedule have checked the
  * divisions). */
 static int layers_of_stage(const struct ss_job *job, const struct ss_schedule *s, int virtual_stage)
 {
@@ -133,7 +133,8 @@ static double chunk_params(const struct ss_plan *plan, const struct ss_cost_cont
     return n;
 }
 
-static void context_init(const struct ss_plan_builder *b, const struct ss_cost_key *key, struct ss_cost_context *c)
+static void context_init(const struct ss_plan_builder *b, const struct ss_cost_key *key,
+                         struct ss_cost_context *c)
 {
     const struct ss_plan *plan = b->plan;
     memset(c, 0, sizeof *c);
@@ -284,21 +285,6 @@ static void note_guesses(struct ss_plan *plan)
         ss_notes_add(&plan->guessed, "offload over PCIe at its nominal rate: never calibrated");
 }
 
-/* What the card cannot run at all. */
-static int check_card(const struct ss_plan *plan, struct ss_error *err)
-{
-    const struct ss_card *card = ss_platform_card(plan->platform);
-    const struct ss_job *job = plan->job;
-    int storage = job->precision == SS_FP8 ? job->fp8_base : job->precision;
-    if (ss_cost_peak(card, job->precision) <= 0 || ss_cost_peak(card, storage) <= 0)
-        return ss_hint(
-            err,
-            ss_fail(err, SS_ERR_CONFIG, NULL, 0, "%s has no %s matrix units", card->name,
-                    ss_precision_name(ss_cost_peak(card, storage) <= 0 ? storage : job->precision)),
-            "choose another precision or card");
-    return SS_OK;
-}
-
 /* Rank r on GPU r, or as told. */
 static int place_ranks(struct ss_plan_builder *b, struct ss_error *err)
 {
@@ -310,7 +296,8 @@ static int place_ranks(struct ss_plan_builder *b, struct ss_error *err)
     for (int r = 0; r < plan->world_size; r++) {
         plan->gpu_of[r] = placement ? placement[r] : r;
         if (plan->gpu_of[r] < 0 || plan->gpu_of[r] >= plan->world_size || b->scratch[plan->gpu_of[r]]++)
-            return ss_fail(err, SS_ERR_CONFIG, NULL, 0, "rank %d is placed on GPU %d, which %s", r, plan->gpu_of[r],
+            return ss_fail(err, SS_ERR_CONFIG, NULL, 0, "rank %d is placed on GPU %d, which %s", r,
+                           plan->gpu_of[r],
                            plan->gpu_of[r] < 0 || plan->gpu_of[r] >= plan->world_size ? "does not exist"
                                                                                       : "another rank has");
     }
@@ -366,46 +353,16 @@ static int plan_init(struct ss_plan_builder *b, struct ss_error *err)
         (status = ss_plan_classes_build(b, err)) != 0)
         return status;
     b->done = ss_calloc((size_t)plan->nclasses, 1);
-    return b->done ? ss_plan_paths_init(b, err) : ss_fail(err, SS_ERR_NOMEM, NULL, 0, "out of memory for classes");
-}
-
-/* The schedule was made apart from the job: by a name, or in a file. */
-static int check_schedule(const struct ss_plan *plan, struct ss_error *err)
-{
-    const struct ss_schedule *s = plan->schedule;
-    const struct ss_job *job = plan->job;
-    int world = ss_platform_nodes(plan->platform) * ss_platform_gpus_per_node(plan->platform);
-    int m = ss_job_microbatches(job, world), depth = ss_schedule_depth(s), megatron = s->pipelines <= 1;
-    for (int v = 0; v < depth; v++)
-        megatron &= s->virtual_rank[v] == v % s->stages;
-    if (s->stages != job->pp)
-        return ss_hint(err,
-                       ss_fail(err, SS_ERR_CONFIG, NULL, 0, "schedule %s has %d ranks, the job %d pipeline stages",
-                               s->name, s->stages, job->pp),
-                       "use --pipeline-model-parallel-size %d", s->stages);
-    if (ss_schedule_microbatches(s) != m)
-        return ss_hint(err,
-                       ss_fail(err, SS_ERR_CONFIG, NULL, 0, "schedule %s has %d microbatches, the job %d", s->name,
-                               ss_schedule_microbatches(s), m),
-                       "use --global-batch-size %d", ss_schedule_microbatches(s) * job->micro_batch * ss_job_dp(job, world));
-    if ((job->first_stage_layers || job->last_stage_layers) && !megatron)
-        return ss_fail(err, SS_ERR_CONFIG, NULL, 0,
-                       "schedule %s places stages in another order than Megatron: uneven first and last stages have no "
-                       "meaning there",
-                       s->name);
-    if (!job->first_stage_layers && !job->last_stage_layers && job->model.num_layers % depth)
-        return ss_hint(err,
-                       ss_fail(err, SS_ERR_CONFIG, NULL, 0, "%d layers do not divide by the %d virtual stages of schedule %s",
-                               job->model.num_layers, depth, s->name),
-                       "use another --pipeline-model-parallel-size or schedule");
-    return SS_OK;
+    return b->done ? ss_plan_paths_init(b, err)
+                   : ss_fail(err, SS_ERR_NOMEM, NULL, 0, "out of memory for classes");
 }
 
 static int plan_fill(struct ss_plan_builder *b, struct ss_error *err)
 {
     struct ss_plan *plan = b->plan;
     int status;
-    if ((status = check_schedule(plan, err)) != 0 || (status = check_card(plan, err)) != 0 || (status = plan_init(b, err)) != 0)
+    if ((status = ss_plan_check_schedule(plan, err)) != 0 || (status = ss_plan_check_card(plan, err)) != 0 ||
+        (status = plan_init(b, err)) != 0)
         return status;
     for (int c = 0; c < plan->nclasses; c++)
         if ((status = class_build(b, c, err)) != 0)
@@ -442,9 +399,9 @@ static void builder_free(struct ss_plan_builder *b)
     free(b->done);
 }
 
-int ss_plan_build_with(const struct ss_job *job, const struct ss_stack *stack, const struct ss_platform *platform,
-                       const struct ss_schedule *schedule, const struct ss_plan_options *options,
-                       struct ss_plan **out, struct ss_error *err)
+int ss_plan_build_with(const struct ss_job *job, const struct ss_stack *stack,
+                       const struct ss_platform *platform, const struct ss_schedule *schedule,
+                       const struct ss_plan_options *options, struct ss_plan **out, struct ss_error *err)
 {
     static const struct ss_plan_options none;
     struct ss_plan_builder b;

@@ -102,6 +102,10 @@ int ss_plan_ring_add(struct ss_plan_builder *b, int cls, const struct ss_ring *r
 int ss_plan_group_classes(struct ss_plan_builder *b, int cls, int group);
 int ss_plan_list_add(int **list, int *n, int value, struct ss_error *err);
 
+/* plan_check.c: a card without the precision; a schedule of another shape than the job. */
+int ss_plan_check_card(const struct ss_plan *plan, struct ss_error *err);
+int ss_plan_check_schedule(const struct ss_plan *plan, struct ss_error *err);
+
 /* dp.c: data-parallel buckets, norm barrier, embedding all-reduce. */
 int ss_plan_dp_build(struct ss_plan_builder *b, struct ss_error *err);
 int ss_plan_barrier_build(struct ss_plan_builder *b, struct ss_error *err);

@@ -55,8 +55,8 @@ struct op_list {
 struct lowering {
     const struct ss_schedule *s;
     struct ss_error *err;
-    int *stage_of; /* [rank * chunks + chunk] */
-    int *order[2]; /* [virtual stage, microbatch]: number of that step in its rank's order */
+    int *stage_of;   /* [rank * chunks + chunk] */
+    int *order[2];   /* [virtual stage, microbatch]: number of that step in its rank's order */
     int *message[2]; /* likewise: number of its output among those for the same rank */
     /* of the rank at hand */
     int rank, warmup, total;

@@ -60,7 +60,8 @@ static void test_round_trip(void)
     for (int n = 0; ss_schedule_known(n, &name, NULL); n++)
         for (int p = 2; p <= 8; p += 2)
             for (int m = 2 * p; m <= 4 * p; m += 2 * p) {
-                int v = ss_schedule_known_chunks(n, !strcmp(name, "interleaved") || !strcmp(name, "looped-bfs") ? 3 : 1);
+                int v = ss_schedule_known_chunks(
+                    n, !strcmp(name, "interleaved") || !strcmp(name, "looped-bfs") ? 3 : 1);
                 struct ss_schedule *s = build(name, p, v, m), *again = NULL;
                 struct ss_error err;
                 for (int format = SS_SCHEDULE_CSV; format <= SS_SCHEDULE_TEXT; format++) {
@@ -88,7 +89,8 @@ static void test_golden_figure(void)
 {
     struct ss_schedule *s = build("interleaved", 4, 2, 8), *golden = NULL;
     struct ss_error err = {0};
-    CU_ASSERT_EQUAL(ss_schedule_load(SS_SOURCE_DIR "/tests/golden/interleaved-p4-v2-m8.csv", &golden, &err), SS_OK);
+    CU_ASSERT_EQUAL(ss_schedule_load(SS_SOURCE_DIR "/tests/golden/interleaved-p4-v2-m8.csv", &golden, &err),
+                    SS_OK);
     if (golden)
         CU_ASSERT_EQUAL(differs(s, golden, 0), 0);
     ss_schedule_free(golden);
@@ -110,8 +112,9 @@ static void test_torch_csv(void)
     ss_schedule_free(s);
     static const char all[] = "0UNSHARD,0F0,0SEND_F0,(0F1;1B0)OVERLAP_F_B";
     CU_ASSERT_EQUAL(parse(all, "x.csv", &s, &err), SS_ERR_INPUT);
-    static const char comms[] = "0UNSHARD,0F0,0SEND_F0,0F1,0SEND_F1,0RECV_B0,0B0,0RECV_B1,0I1,0W1,0REDUCE_GRAD,0RESHARD\n"
-                                "1UNSHARD,1RECV_F0,1F0,1RECV_F1,(1F1;1B0)OVERLAP_F_B,1SEND_B0,1B1,1SEND_B1,1REDUCE_GRAD\n";
+    static const char comms[] =
+        "0UNSHARD,0F0,0SEND_F0,0F1,0SEND_F1,0RECV_B0,0B0,0RECV_B1,0I1,0W1,0REDUCE_GRAD,0RESHARD\n"
+        "1UNSHARD,1RECV_F0,1F0,1RECV_F1,(1F1;1B0)OVERLAP_F_B,1SEND_B0,1B1,1SEND_B1,1REDUCE_GRAD\n";
     CU_ASSERT_EQUAL_FATAL(parse(comms, "x.csv", &s, &err), SS_OK);
     CU_ASSERT_EQUAL(s->slots[1][1].phase, SS_PHASE_FB);
     ss_schedule_free(s);
@@ -146,7 +149,8 @@ static void test_errors(void)
     expect("0F0,0F1,0B0\n", SS_ERR_INPUT, 0, "at least 4 actions");
     expect("0F0,0I0,0W0,0F1,0I1\n", SS_ERR_INPUT, 0, "never runs W of chunk 0, microbatch 1");
     expect("0F0,0B0\n\n1F0,1B0\n", SS_ERR_INPUT, 2, "rank 1 computes nothing");
-    expect("0F0,0B0\n0F1,0B1\n", SS_ERR_INPUT, 2, "row 2 column 1: stage 0 runs on rank 1, but also on rank 0");
+    expect("0F0,0B0\n0F1,0B1\n", SS_ERR_INPUT, 2,
+           "row 2 column 1: stage 0 runs on rank 1, but also on rank 0");
     expect("0F0,0B0,2F0,2B0,0F1,0B1\n", SS_ERR_INPUT, 0, "at least 12 actions");
     expect("0F0,1F0,1B0,0B0\n2F0,2B0\n", SS_ERR_UNSUPPORTED, 2, "holds 1 virtual stages and rank 0 holds 2");
     expect("0F0,(0F1;0W0)OVERLAP_F_B,0B1\n", SS_ERR_INPUT, 1, "a pair is one F and one B");
@@ -157,7 +161,8 @@ static void test_errors(void)
 static void test_cycles(void)
 {
     expect("0F0,0B0,0F1,0B1\n1F0,1F1,1B0,1B1\n", SS_ERR_DEADLOCK, 1,
-           "rank 0 slot 1 (B of chunk 0, microbatch 0, row 1 column 2) waits for B of chunk 0, microbatch 0 on rank 1");
+           "rank 0 slot 1 (B of chunk 0, microbatch 0, row 1 column 2) waits for B of chunk 0, microbatch 0 "
+           "on rank 1");
     /* A rank that waits for itself: the second leg of the V before the first. */
     expect("0F0,1F0,0B0,1B0\n", SS_ERR_DEADLOCK, 1, "rank 0 slot 2");
     struct ss_schedule *s;
@@ -176,9 +181,11 @@ static void test_communication(void)
            "row 2 column 1: the input of this forward is not received before");
     expect("0F0,0RECV_B0,0B0\n1RECV_F0,1F0,1B0,1SEND_B0\n", SS_ERR_DEADLOCK, 0, "0SEND_F0 is never there");
     expect("0F0,0SEND_F0,0SEND_F0,0RECV_B0,0B0\n1RECV_F0,1F0,1B0,1SEND_B0\n", SS_ERR_INPUT, 1, "second time");
-    expect("0F0,0SEND_F0,0RECV_B0,0B0,0SEND_B0\n1RECV_F0,1F0,1B0,1SEND_B0\n", SS_ERR_INPUT, 1, "end of the pipeline");
+    expect("0F0,0SEND_F0,0RECV_B0,0B0,0SEND_B0\n1RECV_F0,1F0,1B0,1SEND_B0\n", SS_ERR_INPUT, 1,
+           "end of the pipeline");
     expect("0F0,1F0,0SEND_F0,1B0,0B0\n", SS_ERR_INPUT, 1, "on one rank");
-    expect("0F0,0REDUCE_GRAD,0B0\n", SS_ERR_INPUT, 1, "row 1 column 2: the gradients of stage 0 are reduced, but");
+    expect("0F0,0REDUCE_GRAD,0B0\n", SS_ERR_INPUT, 1,
+           "row 1 column 2: the gradients of stage 0 are reduced, but");
     expect("0F0,0I0,0REDUCE_GRAD,0W0\n", SS_ERR_INPUT, 1, "those of 1 microbatches follow");
     expect("0F0,0B0,0REDUCE_GRAD,0REDUCE_GRAD\n", SS_ERR_INPUT, 1, "second time");
     expect("0F0,0UNSHARD,0B0\n", SS_ERR_INPUT, 1, "while its weights are sharded");
@@ -189,9 +196,10 @@ static void test_communication(void)
 
 static void test_own_form(void)
 {
-    static const char good[] = "# a schedule by hand\nschedule 1\nname two-ways\npipelines 2\n\n"
-                               "rank 0: 0F0 3F0 . 3B0   # the last stage of the second copy is here\nrank 0: 0B0\n"
-                               "rank 1: 2F0 1F0 2B0 1B0\n";
+    static const char good[] =
+        "# a schedule by hand\nschedule 1\nname two-ways\npipelines 2\n\n"
+        "rank 0: 0F0 3F0 . 3B0   # the last stage of the second copy is here\nrank 0: 0B0\n"
+        "rank 1: 2F0 1F0 2B0 1B0\n";
     struct ss_schedule *s;
     struct ss_error err;
     int rc = parse(good, "mine.sched", &s, &err);
@@ -209,7 +217,8 @@ static void test_own_form(void)
     expect("schedule 1\nrank 0: 0F0 oops\n", SS_ERR_INPUT, 2, "row 2 column 13: 'oops' is no action");
     expect("schedule 1\np2p sometimes\n", SS_ERR_INPUT, 2, "unknown policy");
     expect("schedule 1\np2p blocking\nrank 0: 0F0 0B0\n", SS_ERR_INPUT, 0, "needs a line 'warmup'");
-    expect("schedule 1\np2p blocking\nwarmup 1\nrank 0: 0F0 0B0 0F1 0B1\n", SS_ERR_INPUT, 4, "is not what follows 1");
+    expect("schedule 1\np2p blocking\nwarmup 1\nrank 0: 0F0 0B0 0F1 0B1\n", SS_ERR_INPUT, 4,
+           "is not what follows 1");
     expect("schedule 1\np2p async\nwarmup 0 0\nrank 0: 0F0 0B0\n", SS_ERR_INPUT, 3, "2 numbers for 1 ranks");
     expect("schedule 1\npipelines 2\nrank 0: 0F0 0B0\n", SS_ERR_INPUT, 0, "do not make 2 pipelines");
 }

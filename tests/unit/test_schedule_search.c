@@ -113,7 +113,8 @@ static void test_unequal_stages(void)
     CU_ASSERT_EQUAL(a->length, b->length);
     for (int r = 0; r < 4; r++)
         CU_ASSERT_EQUAL(memcmp(a->schedule->slots[r], b->schedule->slots[r],
-                               (size_t)a->schedule->nslots[r] * sizeof *a->schedule->slots[r]), 0);
+                               (size_t)a->schedule->nslots[r] * sizeof *a->schedule->slots[r]),
+                        0);
     CU_ASSERT(a->length < a->known_length);
     ss_search_result_free(a);
     ss_search_result_free(b);

@@ -90,7 +90,8 @@ static int paper_in_flight(const char *name, int p, int v, int m)
 
 static int chunks_of(int known, const char *name)
 {
-    return ss_schedule_known_chunks(known, !strcmp(name, "interleaved") || !strcmp(name, "looped-bfs") ? 2 : 1);
+    return ss_schedule_known_chunks(known,
+                                    !strcmp(name, "interleaved") || !strcmp(name, "looped-bfs") ? 2 : 1);
 }
 
 static void test_closed_forms(void)

@@ -46,7 +46,8 @@ static int measure(struct assembly *x)
         if (x->computed > before)
             continue;
         ss_fail(t->err, SS_ERR_INPUT, t->file, t->row[r].line, "rank %zu computes nothing", r);
-        return ss_hint(t->err, SS_ERR_INPUT, "every rank holds at least one stage: a row a rank, from rank 0");
+        return ss_hint(t->err, SS_ERR_INPUT,
+                       "every rank holds at least one stage: a row a rank, from rank 0");
     }
     if (!t->rows)
         return ss_hint(t->err, ss_fail(t->err, SS_ERR_INPUT, t->file, 0, "a schedule without actions"),
@@ -54,8 +55,9 @@ static int measure(struct assembly *x)
     /* Also keeps what a slip of one digit would make the arrays below within the file's own size. */
     if (2 * (int64_t)x->stages * x->microbatches > x->computed) {
         ss_fail(t->err, SS_ERR_INPUT, t->file, 0,
-                "%d virtual stages with %d microbatches need at least %lld actions, but there are %lld", x->stages,
-                x->microbatches, 2 * (long long)x->stages * x->microbatches, (long long)x->computed);
+                "%d virtual stages with %d microbatches need at least %lld actions, but there are %lld",
+                x->stages, x->microbatches, 2 * (long long)x->stages * x->microbatches,
+                (long long)x->computed);
         return ss_hint(t->err, SS_ERR_INPUT,
                        "each stage runs F and B (or I and W) of each microbatch; a number may be mistyped");
     }
@@ -65,7 +67,8 @@ static int measure(struct assembly *x)
 static int claim(struct assembly *x, const struct ss_action *a, int stage, int rank)
 {
     if (x->rank_of[stage] >= 0 && x->rank_of[stage] != rank)
-        return ss_action_fail(x->t, a, "stage %d runs on rank %d, but also on rank %d", stage, rank, x->rank_of[stage]);
+        return ss_action_fail(x->t, a, "stage %d runs on rank %d, but also on rank %d", stage, rank,
+                              x->rank_of[stage]);
     x->rank_of[stage] = rank;
     return SS_OK;
 }
@@ -84,18 +87,20 @@ static int place(struct assembly *x, int *chunks)
         }
     for (int v = 0; v < x->stages && !rc; v++) {
         if (x->rank_of[v] < 0)
-            return ss_fail(x->t->err, SS_ERR_INPUT, x->t->file, 0, "no rank runs virtual stage %d of %d", v, x->stages);
+            return ss_fail(x->t->err, SS_ERR_INPUT, x->t->file, 0, "no rank runs virtual stage %d of %d", v,
+                           x->stages);
         x->chunk_of[v] = chunks[x->rank_of[v]]++;
     }
     for (int r = 1; r < p && !rc; r++)
         if (chunks[r] != chunks[0])
             rc = ss_hint(x->t->err,
                          ss_fail(x->t->err, SS_ERR_UNSUPPORTED, x->t->file, x->t->row[r].line,
-                                 "rank %d holds %d virtual stages and rank 0 holds %d", r, chunks[r], chunks[0]),
+                                 "rank %d holds %d virtual stages and rank 0 holds %d", r, chunks[r],
+                                 chunks[0]),
                          "give every rank the same number");
     if (!rc && x->stages % x->t->pipelines)
-        rc = ss_fail(x->t->err, SS_ERR_INPUT, x->t->file, 0, "%d virtual stages do not make %d pipelines", x->stages,
-                     x->t->pipelines);
+        rc = ss_fail(x->t->err, SS_ERR_INPUT, x->t->file, 0, "%d virtual stages do not make %d pipelines",
+                     x->stages, x->t->pipelines);
     return rc;
 }
 
@@ -131,7 +136,8 @@ static int fill_rank(struct assembly *x, size_t rank)
         if (!computes(a))
             continue;
         int chunk2 = a->kind == SS_ACTION_PAIR ? x->chunk_of[a->stage2] : -1;
-        slots[n] = (struct ss_slot){phase[a->kind], x->chunk_of[a->stage], a->microbatch, chunk2, a->microbatch2};
+        slots[n] =
+            (struct ss_slot){phase[a->kind], x->chunk_of[a->stage], a->microbatch, chunk2, a->microbatch2};
         forwards += forwards == n && a->kind == SS_ACTION_F;
         s->source->line[rank][n] = a->line;
         s->source->column[rank][n++] = a->column;
@@ -147,11 +153,14 @@ static int check_three_parts(const struct ss_action_table *t, const struct ss_sc
     int total = s->chunks * s->microbatches, warmup = s->warmup[rank];
     for (int i = 0; i < s->nslots[rank]; i++) {
         int steady = i >= warmup && i < 2 * total - warmup;
-        int phase = steady ? ((i - warmup) % 2 ? SS_PHASE_B : SS_PHASE_F) : i < warmup ? SS_PHASE_F : SS_PHASE_B;
+        int phase = steady       ? ((i - warmup) % 2 ? SS_PHASE_B : SS_PHASE_F)
+                    : i < warmup ? SS_PHASE_F
+                                 : SS_PHASE_B;
         if (s->slots[rank][i].phase == phase)
             continue;
         ss_fail(t->err, SS_ERR_INPUT, t->file, s->source->line[rank][i],
-                "p2p %s: rank %d slot %d is not what follows %d forwards of warm-up", ss_p2p_name(s->p2p), rank, i, warmup);
+                "p2p %s: rank %d slot %d is not what follows %d forwards of warm-up", ss_p2p_name(s->p2p),
+                rank, i, warmup);
         return ss_hint(t->err, SS_ERR_INPUT, "these policies are for 1F1B orders; use p2p async");
     }
     return SS_OK;
@@ -162,8 +171,8 @@ static int take_policy(struct assembly *x)
     const struct ss_action_table *t = x->t;
     x->s->p2p = t->p2p;
     if (t->nwarmup && t->nwarmup != t->rows)
-        return ss_fail(t->err, SS_ERR_INPUT, t->file, t->warmup_line, "warmup has %zu numbers for %zu ranks", t->nwarmup,
-                       t->rows);
+        return ss_fail(t->err, SS_ERR_INPUT, t->file, t->warmup_line, "warmup has %zu numbers for %zu ranks",
+                       t->nwarmup, t->rows);
     if (t->p2p == SS_P2P_ASYNC)
         return SS_OK;
     if (!t->nwarmup)
@@ -188,7 +197,8 @@ static int assemble(struct assembly *x)
     if (!rc)
         rc = place(x, chunks);
     if (!rc) {
-        struct ss_schedule_params params = {.stages = (int)p, .chunks = chunks[0], .microbatches = x->microbatches};
+        struct ss_schedule_params params = {
+            .stages = (int)p, .chunks = chunks[0], .microbatches = x->microbatches};
         x->s = ss_schedule_alloc(x->t->name, &params, 0);
         rc = x->s ? make_source(x) : no_memory(x->t);
     }

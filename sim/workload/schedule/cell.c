@@ -30,7 +30,8 @@ static int malformed(const struct ss_action_table *t, const struct ss_action *a,
 {
     ss_action_fail(t, a, "'%.*s' is no action", (int)(n < 60 ? n : 60), text);
     return ss_hint(t->err, SS_ERR_INPUT,
-                   "write the virtual stage, one of F B I W SEND_F RECV_F SEND_B RECV_B UNSHARD RESHARD REDUCE_GRAD, and "
+                   "write the virtual stage, one of F B I W SEND_F RECV_F SEND_B RECV_B UNSHARD RESHARD "
+                   "REDUCE_GRAD, and "
                    "the microbatch, as 2F0; a pair as (2F1;3B0)OVERLAP_F_B");
 }
 
@@ -76,13 +77,15 @@ static int parse_pair(const struct ss_action_table *t, const char *text, size_t 
     struct ss_action f = *a, b = *a;
     size_t rest = close ? n - (size_t)(close - text) - 1 : 0;
     /* Our own form may leave the word away. */
-    if (!close || !middle || middle > close || (rest && (rest != sizeof tail - 1 || memcmp(close + 1, tail, rest))))
+    if (!close || !middle || middle > close ||
+        (rest && (rest != sizeof tail - 1 || memcmp(close + 1, tail, rest))))
         return malformed(t, a, text, n);
     if (!parse_single(text + 1, (size_t)(middle - text) - 1, &f) ||
         !parse_single(middle + 1, (size_t)(close - middle) - 1, &b))
         return malformed(t, a, text, n);
     if (f.kind != SS_ACTION_F || b.kind != SS_ACTION_B) {
-        ss_action_fail(t, a, "a pair is one F and one B, in this order, not '%.*s'", (int)(n < 60 ? n : 60), text);
+        ss_action_fail(t, a, "a pair is one F and one B, in this order, not '%.*s'", (int)(n < 60 ? n : 60),
+                       text);
         return ss_hint(t->err, SS_ERR_INPUT, "write other actions one after the other");
     }
     a->kind = SS_ACTION_PAIR;

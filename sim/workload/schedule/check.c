@@ -37,8 +37,8 @@ static int bad(const struct checker *c, int rank, int slot, int phase, int chunk
 {
     char at[64];
     return ss_fail(c->err, SS_ERR_INPUT, file_of(c->s), line_of(c->s, rank, slot),
-                   "schedule %s: rank %d slot %d (%s of chunk %d, microbatch %d)%s: %s", c->s->name, rank, slot,
-                   ss_phase_name(phase), chunk, microbatch, place(c->s, rank, slot, at), why);
+                   "schedule %s: rank %d slot %d (%s of chunk %d, microbatch %d)%s: %s", c->s->name, rank,
+                   slot, ss_phase_name(phase), chunk, microbatch, place(c->s, rank, slot, at), why);
 }
 
 /* One action of a slot; a paired slot has two. */
@@ -100,8 +100,8 @@ static int check_placement(const struct ss_schedule *s, struct ss_error *err)
 {
     int n = s->stages * s->chunks, rc = SS_OK;
     if (s->pipelines > 1 && n % s->pipelines)
-        return ss_fail(err, SS_ERR_INPUT, NULL, 0, "schedule %s: %d virtual stages do not make %d pipelines", s->name, n,
-                       s->pipelines);
+        return ss_fail(err, SS_ERR_INPUT, NULL, 0, "schedule %s: %d virtual stages do not make %d pipelines",
+                       s->name, n, s->pipelines);
     char *seen = ss_calloc((size_t)n, 1);
     if (!seen)
         return ss_fail(err, SS_ERR_NOMEM, NULL, 0, "no memory for %d virtual stages", n);
@@ -167,7 +167,8 @@ static struct need blocked_by(const struct ss_schedule *s, const int *map, const
 }
 
 /* All ranks of the cycle, in the order in which they wait for each other. */
-static int hint_cycle(const struct ss_schedule *s, const int *map, const int *at, int first, struct ss_error *err)
+static int hint_cycle(const struct ss_schedule *s, const int *map, const int *at, int first,
+                      struct ss_error *err)
 {
     char list[256];
     size_t n = 0;
@@ -192,14 +193,16 @@ static int name_cycle(const struct ss_schedule *s, const int *map, const int *at
         rank = blocked_by(s, map, at, rank).rank;
     struct need a = blocked_by(s, map, at, rank), b = blocked_by(s, map, at, a.rank);
     const struct ss_slot *x = &s->slots[rank][at[rank]], *y = &s->slots[a.rank][at[a.rank]];
-    ss_fail(err, SS_ERR_DEADLOCK, file_of(s), line_of(s, rank, at[rank]),
-            "schedule %s cannot run: rank %d slot %d (%s of chunk %d, microbatch %d%s) waits for %s of chunk %d, "
-            "microbatch %d on rank %d, which is at slot %d (%s of chunk %d, microbatch %d%s) and waits for %s of "
-            "chunk %d, microbatch %d on rank %d",
-            s->name, rank, at[rank], ss_phase_name(x->phase), x->chunk, x->microbatch,
-            place(s, rank, at[rank], here), ss_phase_name(a.phase), s->virtual_chunk[a.stage], a.microbatch, a.rank,
-            at[a.rank], ss_phase_name(y->phase), y->chunk, y->microbatch, place(s, a.rank, at[a.rank], there),
-            ss_phase_name(b.phase), s->virtual_chunk[b.stage], b.microbatch, b.rank);
+    ss_fail(
+        err, SS_ERR_DEADLOCK, file_of(s), line_of(s, rank, at[rank]),
+        "schedule %s cannot run: rank %d slot %d (%s of chunk %d, microbatch %d%s) waits for %s of chunk %d, "
+        "microbatch %d on rank %d, which is at slot %d (%s of chunk %d, microbatch %d%s) and waits for %s of "
+        "chunk %d, microbatch %d on rank %d",
+        s->name, rank, at[rank], ss_phase_name(x->phase), x->chunk, x->microbatch,
+        place(s, rank, at[rank], here), ss_phase_name(a.phase), s->virtual_chunk[a.stage], a.microbatch,
+        a.rank, at[a.rank], ss_phase_name(y->phase), y->chunk, y->microbatch,
+        place(s, a.rank, at[a.rank], there), ss_phase_name(b.phase), s->virtual_chunk[b.stage], b.microbatch,
+        b.rank);
     return hint_cycle(s, map, at, rank, err);
 }
 

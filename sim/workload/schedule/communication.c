@@ -18,8 +18,8 @@ enum { RAN_F = 1, RAN_B = 2, SENT_F = 4, SENT_B = 8, GOT_F = 16, GOT_B = 32 };
 struct check {
     const struct ss_action_table *t;
     const struct ss_schedule *s;
-    unsigned char *done; /* [virtual stage, microbatch] */
-    int *weights;        /* [virtual stage]: B and W that ran */
+    unsigned char *done;   /* [virtual stage, microbatch] */
+    int *weights;          /* [virtual stage]: B and W that ran */
     char *whole, *reduced; /* [virtual stage]: gathered; gradients reduced */
     bool sends, shards;
     int rank;
@@ -40,16 +40,20 @@ static int compute(struct check *c, const struct ss_action *a, int kind, int sta
 {
     unsigned char *done = state(c, stage, mb);
     if (c->shards && !c->whole[stage])
-        return ss_hint(c->t->err, ss_action_fail(c->t, a, "stage %d computes while its weights are sharded", stage),
+        return ss_hint(c->t->err,
+                       ss_action_fail(c->t, a, "stage %d computes while its weights are sharded", stage),
                        "put %dUNSHARD before it", stage);
     if (c->reduced[stage] && kind != SS_ACTION_F)
-        return ss_action_fail(c->t, a, "the gradients of stage %d are reduced before this one is there", stage);
-    if (kind == SS_ACTION_F && c->sends && crosses(c, stage, ss_schedule_before(c->s, stage)) && !(*done & GOT_F))
+        return ss_action_fail(c->t, a, "the gradients of stage %d are reduced before this one is there",
+                              stage);
+    if (kind == SS_ACTION_F && c->sends && crosses(c, stage, ss_schedule_before(c->s, stage)) &&
+        !(*done & GOT_F))
         return ss_hint(c->t->err, ss_action_fail(c->t, a, "the input of this forward is not received before"),
                        "put %dRECV_F%d before it", stage, mb);
     if ((kind == SS_ACTION_B || kind == SS_ACTION_I) && c->sends &&
         crosses(c, stage, ss_schedule_after(c->s, stage)) && !(*done & GOT_B))
-        return ss_hint(c->t->err, ss_action_fail(c->t, a, "the gradient that this needs is not received before"),
+        return ss_hint(c->t->err,
+                       ss_action_fail(c->t, a, "the gradient that this needs is not received before"),
                        "put %dRECV_B%d before it", stage, mb);
     c->weights[stage] += kind == SS_ACTION_B || kind == SS_ACTION_W;
     if (kind != SS_ACTION_W)
@@ -72,10 +76,12 @@ static int transfer(struct check *c, const struct ss_action *a)
     if (a->microbatch >= c->s->microbatches)
         return ss_action_fail(c->t, a, "microbatch %d is never computed", a->microbatch);
     unsigned char *done = state(c, a->stage, a->microbatch);
-    int other = rule[a->kind].to_next ? ss_schedule_after(c->s, a->stage) : ss_schedule_before(c->s, a->stage);
+    int other =
+        rule[a->kind].to_next ? ss_schedule_after(c->s, a->stage) : ss_schedule_before(c->s, a->stage);
     if (!crosses(c, a->stage, other))
-        return ss_action_fail(c->t, a, other < 0 ? "stage %d is at the end of the pipeline: nothing is exchanged there"
-                                                 : "stage %d and its neighbour are on one rank: nothing is sent",
+        return ss_action_fail(c->t, a,
+                              other < 0 ? "stage %d is at the end of the pipeline: nothing is exchanged there"
+                                        : "stage %d and its neighbour are on one rank: nothing is sent",
                               a->stage);
     if (*done & rule[a->kind].own)
         return ss_action_fail(c->t, a, "is there a second time");
@@ -89,7 +95,8 @@ static int shard(struct check *c, const struct ss_action *a)
 {
     bool gather = a->kind == SS_ACTION_UNSHARD;
     if (c->whole[a->stage] == gather)
-        return ss_action_fail(c->t, a, "the weights of stage %d are %s already", a->stage, gather ? "gathered" : "sharded");
+        return ss_action_fail(c->t, a, "the weights of stage %d are %s already", a->stage,
+                              gather ? "gathered" : "sharded");
     c->whole[a->stage] = gather;
     return SS_OK;
 }
@@ -100,10 +107,12 @@ static int reduce(struct check *c, const struct ss_action *a)
     if (c->reduced[a->stage])
         return ss_action_fail(c->t, a, "the gradients of stage %d are reduced a second time", a->stage);
     if (missing)
-        return ss_hint(c->t->err,
-                       ss_action_fail(c->t, a, "the gradients of stage %d are reduced, but those of %d microbatches follow",
-                                      a->stage, missing),
-                       "put it behind the last B or W of the stage");
+        return ss_hint(
+            c->t->err,
+            ss_action_fail(c->t, a,
+                           "the gradients of stage %d are reduced, but those of %d microbatches follow",
+                           a->stage, missing),
+            "put it behind the last B or W of the stage");
     c->reduced[a->stage] = 1;
     return SS_OK;
 }
@@ -133,8 +142,8 @@ static int check_partners(struct check *c)
             if (!(a & SENT_F) || !(b & SENT_B))
                 return ss_hint(c->t->err,
                                ss_fail(c->t->err, SS_ERR_DEADLOCK, c->t->file, 0,
-                                       "%d%s%d is never there, and rank %d waits for it for ever", a & SENT_F ? next : v,
-                                       a & SENT_F ? "SEND_B" : "SEND_F", mb,
+                                       "%d%s%d is never there, and rank %d waits for it for ever",
+                                       a & SENT_F ? next : v, a & SENT_F ? "SEND_B" : "SEND_F", mb,
                                        c->s->virtual_rank[a & SENT_F ? v : next]),
                                "a file names all sends and receives, or none");
         }

@@ -57,7 +57,8 @@ void ss_order_dualpipe(struct ss_order *o, int i, int n, int near, int far)
 int ss_schedule_build_dualpipev(const struct ss_schedule_params *params, struct ss_schedule **out,
                                 struct ss_error *err)
 {
-    int p = params->stages, m = params->microbatches, rc = ss_schedule_need_chunks("dualpipev", params, 2, err);
+    int p = params->stages, m = params->microbatches,
+        rc = ss_schedule_need_chunks("dualpipev", params, 2, err);
     if (!rc)
         rc = ss_schedule_need_microbatches("dualpipev", params, 2 * p, "two for each rank fill the V", err);
     if (rc)

@@ -11,7 +11,8 @@
 int ss_schedule_build_eager_1f1b(const struct ss_schedule_params *params, struct ss_schedule **out,
                                  struct ss_error *err)
 {
-    int p = params->stages, m = params->microbatches, rc = ss_schedule_need_chunks("eager-1f1b", params, 1, err);
+    int p = params->stages, m = params->microbatches,
+        rc = ss_schedule_need_chunks("eager-1f1b", params, 1, err);
     if (rc)
         return rc;
     struct ss_schedule *s = ss_schedule_alloc("eager-1f1b", params, 2 * m);

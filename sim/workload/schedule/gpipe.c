@@ -5,7 +5,8 @@
 #include "base/base.h"
 #include "workload/schedule/builder.h"
 
-int ss_schedule_build_gpipe(const struct ss_schedule_params *params, struct ss_schedule **out, struct ss_error *err)
+int ss_schedule_build_gpipe(const struct ss_schedule_params *params, struct ss_schedule **out,
+                            struct ss_error *err)
 {
     int m = params->microbatches, rc = ss_schedule_need_chunks("gpipe", params, 1, err);
     if (rc)

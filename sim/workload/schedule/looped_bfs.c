@@ -10,8 +10,9 @@ int ss_schedule_build_looped_bfs(const struct ss_schedule_params *params, struct
                                  struct ss_error *err)
 {
     int v = params->chunks, m = params->microbatches, n = v * m;
-    int rc = ss_schedule_need_microbatches("looped-bfs", params, params->stages,
-                                           "a chunk must keep the pipeline busy until the first comes back", err);
+    int rc =
+        ss_schedule_need_microbatches("looped-bfs", params, params->stages,
+                                      "a chunk must keep the pipeline busy until the first comes back", err);
     if (rc)
         return rc;
     struct ss_schedule *s = ss_schedule_alloc("looped-bfs", params, 2 * n);

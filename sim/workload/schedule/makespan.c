@@ -159,8 +159,8 @@ static double rank_work(const struct ss_schedule *s, const double *const *durati
 }
 
 /* Checks and runs; *end is the caller's, one entry a rank. */
-static int timed(const struct ss_schedule *s, const double *const *duration, double *end, double *const *starts,
-                 double *const *ends, struct ss_error *err)
+static int timed(const struct ss_schedule *s, const double *const *duration, double *end,
+                 double *const *starts, double *const *ends, struct ss_error *err)
 {
     int rc = ss_schedule_check(s, err);
     if (rc)
@@ -195,14 +195,15 @@ int ss_schedule_makespan(const struct ss_schedule *s, const double *const durati
     return rc;
 }
 
-int ss_schedule_bubble(const struct ss_schedule *s, const double *const duration[SS_PHASE_COUNT], double *bubble,
-                       struct ss_error *err)
+int ss_schedule_bubble(const struct ss_schedule *s, const double *const duration[SS_PHASE_COUNT],
+                       double *bubble, struct ss_error *err)
 {
     size_t p = (size_t)s->stages, n = 0;
     for (size_t r = 0; r < p; r++)
         n += (size_t)s->nslots[r];
     double *times = ss_calloc(p + n, sizeof *times), **start = ss_calloc(p, sizeof *start);
-    int rc = times && start ? SS_OK : ss_fail(err, SS_ERR_NOMEM, NULL, 0, "no memory for %d ranks", s->stages);
+    int rc =
+        times && start ? SS_OK : ss_fail(err, SS_ERR_NOMEM, NULL, 0, "no memory for %d ranks", s->stages);
     for (size_t r = 0, at = p; !rc && r < p; at += (size_t)s->nslots[r++])
         start[r] = times + at;
     if (!rc)

@@ -14,7 +14,8 @@
 int ss_schedule_is_file(const char *name)
 {
     size_t n = strlen(name);
-    return strchr(name, '/') || (n > 4 && !strcmp(name + n - 4, ".csv")) || (n > 6 && !strcmp(name + n - 6, ".sched"));
+    return strchr(name, '/') || (n > 4 && !strcmp(name + n - 4, ".csv")) ||
+           (n > 6 && !strcmp(name + n - 6, ".sched"));
 }
 
 int ss_action_add(struct ss_action_table *t, size_t rank, const struct ss_action *a)
@@ -41,7 +42,8 @@ static bool blank(char c)
 }
 
 /* One cell [text, end): white space and one pair of quotes around it do not count. */
-static int read_cell(struct ss_action_table *t, size_t rank, const char *text, const char *end, int line, int column)
+static int read_cell(struct ss_action_table *t, size_t rank, const char *text, const char *end, int line,
+                     int column)
 {
     struct ss_action a = {.kind = -1, .line = line, .column = column};
     for (int quotes = 0; quotes < 2; quotes++) {
@@ -70,7 +72,8 @@ static int read_csv(struct ss_action_table *t, const char *text, size_t len)
         if (!stop)
             stop = end;
         if (rank > SS_ACTION_STAGE_MAX)
-            return ss_fail(t->err, SS_ERR_INPUT, t->file, line, "more than %d ranks", SS_ACTION_STAGE_MAX + 1);
+            return ss_fail(t->err, SS_ERR_INPUT, t->file, line, "more than %d ranks",
+                           SS_ACTION_STAGE_MAX + 1);
         while (text <= stop && !rc) {
             const char *comma = text < stop ? memchr(text, ',', (size_t)(stop - text)) : NULL;
             rc = read_cell(t, rank, text, comma ? comma : stop, line, column++);

@@ -148,7 +148,8 @@ static int read_line(struct reader *r, bool *seen_header)
         rc = read_name(r);
     } else if (is(word, n, "pipelines")) {
         if (!next_number(r, 1, 2, &r->t->pipelines))
-            return fail(r, "pipelines: not 1 or 2", "copies of the model; the second runs its own microbatches");
+            return fail(r, "pipelines: not 1 or 2",
+                        "copies of the model; the second runs its own microbatches");
     } else if (is(word, n, "p2p")) {
         rc = read_p2p(r);
     } else if (is(word, n, "warmup")) {
@@ -160,10 +161,11 @@ static int read_line(struct reader *r, bool *seen_header)
         snprintf(text, sizeof text, "%.*s", (int)(n < 39 ? n : 39), word);
         const char *near = ss_nearest(text, words, SS_ARRAY_LEN(words));
         ss_fail(r->t->err, SS_ERR_INPUT, r->t->file, r->line, "'%s' begins no line of a schedule", text);
-        return ss_hint(r->t->err, SS_ERR_INPUT, "%s%s", near ? "did you mean " : "lines begin with name, p2p, rank ...",
-                       near ? near : "");
+        return ss_hint(r->t->err, SS_ERR_INPUT, "%s%s",
+                       near ? "did you mean " : "lines begin with name, p2p, rank ...", near ? near : "");
     }
-    return !rc && next_word(r, &word, &n) ? fail(r, "more words than the line takes", "one thing a line") : rc;
+    return !rc && next_word(r, &word, &n) ? fail(r, "more words than the line takes", "one thing a line")
+                                          : rc;
 }
 
 int ss_action_read_text(struct ss_action_table *t, const char *text, size_t len)

@@ -262,9 +262,9 @@ int ss_schedule_need_chunks(const char *name, const struct ss_schedule_params *p
         return SS_OK;
     ss_fail(err, SS_ERR_CONFIG, NULL, 0, "schedule %s has %s a rank, not %d", name,
             chunks == 1 ? "one model chunk" : "two model chunks", params->chunks);
-    return ss_hint(err, SS_ERR_CONFIG, chunks == 1
-                                           ? "use the schedule 'interleaved' for virtual pipeline stages"
-                                           : "leave the virtual stages out, or ask for two a rank");
+    return ss_hint(err, SS_ERR_CONFIG,
+                   chunks == 1 ? "use the schedule 'interleaved' for virtual pipeline stages"
+                               : "leave the virtual stages out, or ask for two a rank");
 }
 
 int ss_schedule_need_microbatches(const char *name, const struct ss_schedule_params *params, int least,
@@ -272,8 +272,9 @@ int ss_schedule_need_microbatches(const char *name, const struct ss_schedule_par
 {
     if (params->microbatches >= least)
         return SS_OK;
-    ss_fail(err, SS_ERR_CONFIG, NULL, 0, "schedule %s over %d stages needs at least %d microbatches (%s), not %d", name,
-            params->stages, least, why, params->microbatches);
+    ss_fail(err, SS_ERR_CONFIG, NULL, 0,
+            "schedule %s over %d stages needs at least %d microbatches (%s), not %d", name, params->stages,
+            least, why, params->microbatches);
     return ss_hint(err, SS_ERR_CONFIG, "enlarge the global batch, or use 1f1b or fewer stages");
 }
 

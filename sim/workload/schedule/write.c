@@ -6,10 +6,12 @@
 #include "base/base.h"
 #include "workload/schedule/file.h"
 
-static struct ss_action action_of(const struct ss_schedule *s, const int *map, int rank, const struct ss_slot *slot)
+static struct ss_action action_of(const struct ss_schedule *s, const int *map, int rank,
+                                  const struct ss_slot *slot)
 {
     static const int kind[] = {SS_ACTION_F, SS_ACTION_B, SS_ACTION_I, SS_ACTION_W, SS_ACTION_PAIR};
-    struct ss_action a = {.kind = kind[slot->phase], .microbatch = slot->microbatch, .microbatch2 = slot->microbatch2};
+    struct ss_action a = {
+        .kind = kind[slot->phase], .microbatch = slot->microbatch, .microbatch2 = slot->microbatch2};
     a.stage = map[rank * s->chunks + slot->chunk];
     a.stage2 = slot->phase == SS_PHASE_FB ? map[rank * s->chunks + slot->chunk2] : -1;
     return a;
@@ -17,7 +19,8 @@ static struct ss_action action_of(const struct ss_schedule *s, const int *map, i
 
 /* Torch's lock-step runtime wants a cell for each time step: a slot stands where it would run if every slot took
  * one step, and what is idle before it is empty. */
-static void write_csv_row(const struct ss_schedule *s, const int *map, int rank, const double *start, FILE *out)
+static void write_csv_row(const struct ss_schedule *s, const int *map, int rank, const double *start,
+                          FILE *out)
 {
     char word[64];
     int at = 0;
@@ -37,7 +40,8 @@ static int write_csv(const struct ss_schedule *s, const int *map, FILE *out, str
         n += (size_t)s->nslots[r];
     double *one = ss_calloc((size_t)s->chunks, sizeof *one), *times = ss_calloc(n, sizeof *times);
     double **start = ss_calloc(p, sizeof *start);
-    int rc = one && times && start ? SS_OK : ss_fail(err, SS_ERR_NOMEM, NULL, 0, "no memory for %d ranks", s->stages);
+    int rc = one && times && start ? SS_OK
+                                   : ss_fail(err, SS_ERR_NOMEM, NULL, 0, "no memory for %d ranks", s->stages);
     for (int c = 0; !rc && c < s->chunks; c++)
         one[c] = 1;
     for (size_t r = 0, at = 0; !rc && r < p; at += (size_t)s->nslots[r++])
@@ -73,7 +77,8 @@ static void write_text_rank(const struct ss_schedule *s, const int *map, int ran
 static void write_text(const struct ss_schedule *s, const int *map, FILE *out)
 {
     fprintf(out, "schedule 1\nname %s\n", s->name);
-    fprintf(out, "# %d ranks, %d chunks a rank, %d microbatches\n", s->stages, s->chunks, ss_schedule_microbatches(s));
+    fprintf(out, "# %d ranks, %d chunks a rank, %d microbatches\n", s->stages, s->chunks,
+            ss_schedule_microbatches(s));
     if (s->pipelines > 1)
         fprintf(out, "pipelines %d\n", s->pipelines);
     fprintf(out, "p2p %s\n", ss_p2p_name(s->p2p));
@@ -91,7 +96,8 @@ int ss_schedule_write(const struct ss_schedule *s, int format, FILE *out, struct
 {
     if (format == SS_SCHEDULE_CSV && s->pipelines > 1) {
         ss_fail(err, SS_ERR_UNSUPPORTED, NULL, 0,
-                "schedule %s runs microbatches in two directions over two copies of the model; the CSV has no word for it",
+                "schedule %s runs microbatches in two directions over two copies of the model; the CSV has "
+                "no word for it",
                 s->name);
         return ss_hint(err, SS_ERR_UNSUPPORTED, "write the text form");
     }

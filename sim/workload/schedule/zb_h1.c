@@ -9,7 +9,8 @@
 #include "base/base.h"
 #include "workload/schedule/builder.h"
 
-int ss_schedule_build_zb_h1(const struct ss_schedule_params *params, struct ss_schedule **out, struct ss_error *err)
+int ss_schedule_build_zb_h1(const struct ss_schedule_params *params, struct ss_schedule **out,
+                            struct ss_error *err)
 {
     int p = params->stages, m = params->microbatches, rc = ss_schedule_need_chunks("zb-h1", params, 1, err);
     if (!rc)

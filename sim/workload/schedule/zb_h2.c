@@ -10,11 +10,13 @@
 #include "base/base.h"
 #include "workload/schedule/builder.h"
 
-int ss_schedule_build_zb_h2(const struct ss_schedule_params *params, struct ss_schedule **out, struct ss_error *err)
+int ss_schedule_build_zb_h2(const struct ss_schedule_params *params, struct ss_schedule **out,
+                            struct ss_error *err)
 {
     int p = params->stages, m = params->microbatches, rc = ss_schedule_need_chunks("zb-h2", params, 1, err);
     if (!rc)
-        rc = ss_schedule_need_microbatches("zb-h2", params, 2 * p - 1, "the first rank starts with them", err);
+        rc =
+            ss_schedule_need_microbatches("zb-h2", params, 2 * p - 1, "the first rank starts with them", err);
     if (rc)
         return rc;
     struct ss_schedule *s = ss_schedule_alloc("zb-h2", params, 3 * m);
