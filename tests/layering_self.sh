@@ -36,6 +36,7 @@ fresh; echo '#include "base/base.h"' >> "$dir/sim/include/stepsim/platform.h"; e
 fresh; echo '# include <libxml/tree.h>' >> "$dir/sim/platform/platform.c"; expect "libxml2" libxml2
 fresh; echo '#include <hwloc.h>' >> "$dir/sim/platform/platform.c"; expect "hwloc" hwloc
 fresh; echo '#include <simgrid/host.h>' >> "$dir/sim/platform/platform.c"; expect "SimGrid" simgrid
+fresh; echo '#include <zlib.h>' >> "$dir/sim/platform/platform.c"; expect "zlib" zlib
 fresh; echo '#include <jansson.h>' >> "$dir/sim/include/stepsim/platform.h"; expect "may not include <jansson.h>" third
 fresh; echo '#include "base.h"' >> "$dir/sim/platform/platform.c"; expect "is no file" "bare name"
 fresh; echo 'int x;' > "$dir/sim/include/stepsim/new.h"; expect "no room owns" "unknown header"

@@ -61,15 +61,8 @@ static void put_lane(const struct ss_page *page, const struct ss_lane *lane, FIL
 {
     char name[96];
 
-    if (lane->kind == SS_LANE_COMPUTE)
-        snprintf(name, sizeof name, "compute");
-    else if (lane->kind == SS_LANE_SEND)
-        snprintf(name, sizeof name, "to %s",
-                 page->program->classes[page->program->channels[lane->index].to].name);
-    else
-        snprintf(name, sizeof name, "collectives, stream %d", lane->index);
     fputc('{', out);
-    put_text(out, "name", name);
+    put_text(out, "name", ss_lane_name(page->program, lane, name, sizeof name));
     fprintf(out, "\"kind\":%d,", lane->kind);
     put_boxes(page, lane, out);
     fputc('}', out);

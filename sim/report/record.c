@@ -177,3 +177,19 @@ struct ss_observer ss_book_observer(struct ss_record_book *b)
 {
     return (struct ss_observer){b, on_span, on_transfer, NULL};
 }
+
+const char *ss_lane_name(const struct ss_program *p, const struct ss_lane *lane, char *buf, size_t size)
+{
+    if (lane->kind == SS_LANE_COMPUTE) {
+        snprintf(buf, size, "compute");
+    } else if (lane->kind == SS_LANE_STREAM) {
+        snprintf(buf, size, lane->index ? "collectives %d" : "collectives", lane->index);
+    } else {
+        const struct ss_channel *c = &p->channels[lane->index];
+        int same = 0;
+        for (int i = 0; i < p->nchannels; i++)
+            same += p->channels[i].from == c->from && p->channels[i].to == c->to;
+        snprintf(buf, size, same > 1 ? "to %.17s, tag %d" : "to %.17s", p->classes[c->to].name, c->tag);
+    }
+    return buf;
+}

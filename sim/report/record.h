@@ -46,6 +46,8 @@ struct ss_record_book {
 int ss_book_init(struct ss_record_book *b, const struct ss_program *p, double start, double end,
                  double makespan, double most);
 void ss_book_free(struct ss_record_book *b);
+/* "compute", "to stage1", "collectives 1": what a lane is called beside its class. */
+const char *ss_lane_name(const struct ss_program *p, const struct ss_lane *lane, char *buf, size_t size);
 struct ss_observer ss_book_observer(struct ss_record_book *b);
 
 #endif

@@ -237,17 +237,6 @@ static void put_track(const struct chart *k, double y, double height)
             k->width, height);
 }
 
-static const char *lane_name(const struct chart *k, const struct ss_lane *lane, char *buf, size_t size)
-{
-    const struct ss_program *p = k->book->program;
-
-    if (lane->kind == SS_LANE_SEND)
-        snprintf(buf, size, "to %.17s", p->classes[p->channels[lane->index].to].name);
-    else
-        snprintf(buf, size, lane->index ? "collectives %d" : "collectives", lane->index);
-    return buf;
-}
-
 static double busy_share(const struct ss_timeline *t, int cls)
 {
     const double *s = t->spent[cls];
@@ -277,7 +266,7 @@ static double put_class(const struct chart *k, int cls, double y)
         else {
             fprintf(k->out, "<text x=\"%.0f\" y=\"%.0f\" class=\"muted end\" style=\"font-size:8px\">",
                     LEFT - 8, y + 6);
-            ss_xml_escape(k->out, lane_name(k, lane, text, sizeof text));
+            ss_xml_escape(k->out, ss_lane_name(b->program, lane, text, sizeof text));
             fputs("</text>\n", k->out);
         }
         put_boxes(k, lane, y);
