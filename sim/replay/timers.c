@@ -33,12 +33,14 @@ enum timer {
         TIMER_COUNT
 };
 
+enum { DONE = 1, NOTHING_WAITED };
+
 struct timers {
     const struct ss_program *program;
     const struct ss_timeline *timeline;
     int cls, norm;
     int *first_event; /* [template]: index of its first event in timeline->event_s */
-    char *done;       /* [template] */
+    char *done;       /* [template]: 0, DONE or NOTHING_WAITED */
     /* collectives posted and not yet waited for, by stream: a wait is for the oldest */
     int **queue, *head, *tail;
     double seconds[TIMER_COUNT];
@@ -103,26 +105,33 @@ static void template_times(struct timers *t, int index, int phase)
                        seconds[e] * t->program->mixes[event->index].fraction[SS_LABEL_OPTIMIZER]);
         } else if (phase >= 0 && (event->kind == SS_EV_WAIT_SEND || event->kind == SS_EV_WAIT_RECV)) {
             charge(t, transfer_timer(tpl, phase, event->kind, seen), seconds[e]);
+        } else if (phase >= 0 && event->kind == SS_EV_WAIT && event->aux >= SS_STREAM_TP) {
+            charge(t, phase == SS_PHASE_F ? FORWARD_COMPUTE : BACKWARD_COMPUTE, seconds[e]); /* inside the layers */
         }
     }
 }
 
-/* Follows posts and waits to know what each wait is for. A wait in a template of many slots is
- * charged once: its time is that of all of them. */
-static void collective_times(struct timers *t, int index, int again)
+/* Follows posts and waits between the layers to know what each wait is for. A wait in a template of many slots
+ * is charged once: its time is that of all of them. 1 if there was any. */
+static int collective_times(struct timers *t, int index, int again)
 {
     const struct ss_template *tpl = &t->program->templates[index];
+    int any = 0;
 
     for (int e = 0; e < tpl->nevents; e++) {
         const struct ss_event *event = &tpl->events[e];
+        if ((event->kind != SS_EV_POST && event->kind != SS_EV_WAIT) || event->aux >= SS_STREAM_TP)
+            continue;
+        any = 1;
         if (event->kind == SS_EV_POST) {
             t->queue[event->aux][t->tail[event->aux]++] = event->index;
-        } else if (event->kind == SS_EV_WAIT && t->head[event->aux] < t->tail[event->aux]) {
+        } else if (t->head[event->aux] < t->tail[event->aux]) {
             int collective = t->queue[event->aux][t->head[event->aux]++];
             if (!again)
                 charge(t, collective_timer(t, collective), t->timeline->event_s[t->first_event[index] + e]);
         }
     }
+    return any;
 }
 
 static void walk(struct timers *t)
@@ -133,22 +142,29 @@ static void walk(struct timers *t)
         int index = c->slots[s].template_index;
         if (!t->done[index])
             template_times(t, index, c->slots[s].phase);
-        collective_times(t, index, t->done[index]);
-        t->done[index] = 1;
+        if (t->done[index] != NOTHING_WAITED)
+            t->done[index] = collective_times(t, index, t->done[index]) ? DONE : NOTHING_WAITED;
     }
 }
 
-static int posts_of_stream(const struct timers *t, int stream)
+/* Of the streams between the layers. */
+static void count_posts(const struct timers *t, int *posts)
 {
     const struct ss_program_class *c = &t->program->classes[t->cls];
-    int n = 0;
 
     for (int s = 0; s < c->nslots; s++) {
         const struct ss_template *tpl = &t->program->templates[c->slots[s].template_index];
+        if (t->done[c->slots[s].template_index] == NOTHING_WAITED)
+            continue;
+        int any = 0;
         for (int e = 0; e < tpl->nevents; e++)
-            n += tpl->events[e].kind == SS_EV_POST && tpl->events[e].aux == stream;
+            if (tpl->events[e].kind == SS_EV_POST && tpl->events[e].aux < SS_STREAM_TP) {
+                posts[tpl->events[e].aux]++;
+                any = 1;
+            }
+        t->done[c->slots[s].template_index] = any ? DONE : NOTHING_WAITED;
     }
-    return n;
+    memset(t->done, 0, (size_t)t->program->ntemplates);
 }
 
 static int make_room(struct timers *t)
@@ -162,8 +178,10 @@ static int make_room(struct timers *t)
     t->tail = ss_calloc((size_t)streams + 1, sizeof *t->tail);
     if (!t->first_event || !t->done || !t->queue || !t->head || !t->tail)
         return SS_ERR_NOMEM;
+    count_posts(t, t->tail);
     for (int s = 0; s < streams; s++) {
-        t->queue[s] = ss_calloc((size_t)posts_of_stream(t, s) + 1, sizeof **t->queue);
+        t->queue[s] = ss_calloc((size_t)t->tail[s] + 1, sizeof **t->queue);
+        t->tail[s] = 0;
         if (!t->queue[s])
             return SS_ERR_NOMEM;
     }

@@ -65,25 +65,38 @@ static double attention_saturation(const struct ss_cost_context *c)
            (d / (d + half_d) * (at_d + half_d) / at_d);
 }
 
-/* Ring passes of K and V (P2P), each hidden under the attention of one chunk; the others are exposed. */
-static double cp_exposed(const struct ss_cost_context *c, double attention_s, double tensors)
+struct ss_layer_step ss_cost_ring_step(const struct ss_cost_context *c, double tensors)
 {
     const struct ss_shape *s = &c->shape;
     const struct ss_group_shape *g = &c->cp;
     double kv = 2 * s->tokens * s->groups * s->d * s->e;
     double qo = 2 * s->tokens * s->heads * s->d * s->e;
-    if (g->n <= 1)
-        return 0;
-    switch (c->job->cp_comm_type) {
-    case SS_CP_A2A: return tensors * ss_collective_seconds(&c->net, SS_COLL_ALL_TO_ALL, kv + qo, g);
-    case SS_CP_ALLGATHER: return tensors * ss_collective_seconds(&c->net, SS_COLL_ALL_GATHER, kv * g->n, g);
-    default: {
+    struct ss_layer_step step = {
+        .kind = SS_STEP_POST, .label = SS_LABEL_CP, .stream = SS_STREAM_CP, .speed = 1, .part = 1};
+    if (c->job->cp_comm_type == SS_CP_A2A || c->job->cp_comm_type == SS_CP_ALLGATHER) {
+        int all = c->job->cp_comm_type == SS_CP_A2A;
+        step.coll = all ? SS_COLL_ALL_TO_ALL : SS_COLL_ALL_GATHER;
+        step.bytes = all ? kv + qo : kv * g->n;
+        step.seconds = ss_collective_seconds(&c->net, step.coll, step.bytes, g);
+    } else {
         double busbw = g->nodes > 1 ? fmin(c->net.nvlink_busbw, c->net.nic_busbw) : c->net.nvlink_busbw;
-        double step = tensors * kv / busbw + (g->nodes > 1 ? c->net.nic_step : c->net.nvlink_step);
-        return (g->n - 1) *
-               fmax(step - c->stack->cp_overlap * attention_s / g->n, (1 - c->stack->cp_overlap) * step);
+        step.coll = SS_COLL_ALL_GATHER;
+        step.bytes = tensors * kv;
+        step.seconds = step.bytes / busbw + (g->nodes > 1 ? c->net.nic_step : c->net.nvlink_step);
     }
-    }
+    return step;
+}
+
+/* Ring passes of K and V (P2P), each hidden under the attention of one chunk; the others are exposed. */
+static double cp_exposed(const struct ss_cost_context *c, double attention_s, double tensors)
+{
+    if (c->cp.n <= 1)
+        return 0;
+    if (c->job->cp_comm_type == SS_CP_A2A || c->job->cp_comm_type == SS_CP_ALLGATHER)
+        return tensors * ss_cost_ring_step(c, 1).seconds;
+    double step = ss_cost_ring_step(c, tensors).seconds;
+    return (c->cp.n - 1) *
+           fmax(step - c->stack->cp_overlap * attention_s / c->cp.n, (1 - c->stack->cp_overlap) * step);
 }
 
 /* Partial results of the chunks are rescaled and added in fp32 (ring attention). */
@@ -126,29 +139,27 @@ static void attention_cost(const struct ss_cost_context *c, const struct ss_op *
                 kernels_s(c, op->backward_kernels) + 2 * cp_correction(c);
 }
 
-/* Times of the collectives around one linear layer. */
-struct tp_times {
-    double gather, scatter; /* SP: all-gather and reduce-scatter; else `scatter` is the all-reduce */
-};
-
-static struct tp_times tp_times_of(const struct ss_cost_context *c, int precision)
+/* Times of the collectives around one linear layer; sequence parallel: all-gather and reduce-scatter, else
+ * `scatter` is the all-reduce. */
+static void tp_times(const struct ss_cost_context *c, int precision, struct ss_linear_times *t)
 {
     const struct ss_shape *s = &c->shape;
     struct ss_net net = c->net;
-    struct tp_times t = {0, 0};
     double full = s->tokens * s->h * s->e;
-    double gathered = precision == SS_FP8 && c->stack->fp8_allgather ? s->tokens * s->h : full;
+    t->speed = 1;
+    t->gather_bytes = precision == SS_FP8 && c->stack->fp8_allgather ? s->tokens * s->h : full;
+    t->scatter_bytes = full;
     if (c->tp.n <= 1)
-        return t;
+        return;
     if (s->tp_comm_overlap && c->tp.nodes == 1)
-        net.nvlink_busbw *= c->stack->tp_overlap_busbw / c->card->nvlink_efficiency;
+        t->speed = c->stack->tp_overlap_busbw / c->card->nvlink_efficiency;
+    net.nvlink_busbw *= t->speed;
     if (s->sp > 1) {
-        t.gather = ss_collective_seconds(&net, SS_COLL_ALL_GATHER, gathered, &c->tp);
-        t.scatter = ss_collective_seconds(&net, SS_COLL_REDUCE_SCATTER, full, &c->tp);
+        t->gather = ss_collective_seconds(&net, SS_COLL_ALL_GATHER, t->gather_bytes, &c->tp);
+        t->scatter = ss_collective_seconds(&net, SS_COLL_REDUCE_SCATTER, full, &c->tp);
     } else {
-        t.scatter = ss_collective_seconds(&net, SS_COLL_ALL_REDUCE, full, &c->tp);
+        t->scatter = ss_collective_seconds(&net, SS_COLL_ALL_REDUCE, full, &c->tp);
     }
-    return t;
 }
 
 static double exposed(double communication, double beside)
@@ -166,73 +177,102 @@ static void linear_cost(const struct ss_cost_context *c, const struct ss_op *op,
     int overlap = tp && c->shape.tp_comm_overlap && op->precision == c->shape.gemm_precision;
     int column = op->role == SS_TP_COLUMN, acc = c->stack->fused_wgrad_accumulation > 0;
     double all = c->card->sm_count, part = all - (overlap ? fmin(c->stack->tp_overlap_sms, all - 1) : 0);
-    double f = ss_cost_gemm(c, op->precision, op->m, op->n, op->k, 0, part);
-    double d = ss_cost_gemm(c, op->precision, op->m, op->k, op->n, 0, part);
-    double w = ss_cost_gemm(c, op->precision, op->n, op->k, op->m, acc, column ? part : all);
-    fwd[SS_LABEL_COMPUTE] += f;
-    dgrad[SS_LABEL_COMPUTE] += d;
-    wgrad[SS_LABEL_COMPUTE] += w;
+    struct ss_linear_times t = {.column = column, .sp = sp, .overlap = overlap};
+    t.f = ss_cost_gemm(c, op->precision, op->m, op->n, op->k, 0, part);
+    t.d = ss_cost_gemm(c, op->precision, op->m, op->k, op->n, 0, part);
+    t.w = ss_cost_gemm(c, op->precision, op->n, op->k, op->m, acc, column ? part : all);
     if (!acc) /* gradient added to the main gradient by a kernel of its own */
-        wgrad[SS_LABEL_COMPUTE] += ss_cost_elementwise(c, op->n * op->k * (c->shape.e * 3), 1);
+        t.accumulate = ss_cost_elementwise(c, op->n * op->k * (c->shape.e * 3), 1);
+    fwd[SS_LABEL_COMPUTE] += t.f;
+    dgrad[SS_LABEL_COMPUTE] += t.d;
+    wgrad[SS_LABEL_COMPUTE] += t.w + t.accumulate;
+    if (tp)
+        tp_times(c, op->precision, &t);
+    t.async = c->stack->tp_async_backward > 0;
+    ss_record_linear(c->record, &t);
     if (!tp)
         return;
-    struct tp_times t = tp_times_of(c, op->precision);
-    double beside_d = c->stack->tp_async_backward > 0 ? d : 0,
-           beside_w = c->stack->tp_async_backward > 0 ? w : 0;
+    double beside_d = t.async ? t.d : 0, beside_w = t.async ? t.w : 0;
     if (!sp) {
         fwd[SS_LABEL_TP] += column ? 0 : t.scatter;
         dgrad[SS_LABEL_TP] += column ? exposed(t.scatter, beside_w) : 0;
     } else if (column) {
-        fwd[SS_LABEL_TP] += overlap ? exposed(t.gather, f) : t.gather;
+        fwd[SS_LABEL_TP] += overlap ? exposed(t.gather, t.f) : t.gather;
         dgrad[SS_LABEL_TP] += exposed(t.gather, beside_d) + exposed(t.scatter, beside_w);
     } else {
-        fwd[SS_LABEL_TP] += overlap ? exposed(t.scatter, f) : t.scatter;
-        dgrad[SS_LABEL_TP] += overlap ? exposed(t.gather, d) : t.gather;
+        fwd[SS_LABEL_TP] += overlap ? exposed(t.scatter, t.f) : t.scatter;
+        dgrad[SS_LABEL_TP] += overlap ? exposed(t.gather, t.d) : t.gather;
     }
+}
+
+/* What collectives of `seconds` that hold a share of the SMs add to the compute beside them. */
+static double held(double seconds, double share, double compute)
+{
+    return fmax(seconds, compute + share * seconds) - compute;
+}
+
+static double sum(const double *by_label)
+{
+    double s = 0;
+    for (int i = 0; i < SS_LABEL_COUNT; i++)
+        s += by_label[i];
+    return s;
 }
 
 /* Sharded parameters are gathered before each pass and gradients scattered after the backward, each
  * beside the layer's own compute (prefetch of one layer). */
 static void fsdp_cost(const struct ss_cost_context *c, double params, struct ss_layer_cost *out)
 {
-    double e = c->shape.e, f = 0, b = 0;
-    double gather = ss_collective_seconds(&c->net, SS_COLL_ALL_GATHER, params * e, &c->fsdp);
-    double scatter = ss_collective_seconds(&c->net, SS_COLL_REDUCE_SCATTER,
-                                           params * (c->job->grad_reduce_fp32 ? 4 : e), &c->fsdp);
+    double e = c->shape.e, f = sum(out->forward), b = sum(out->input_grad) + sum(out->weight_grad);
+    double share = c->fsdp.nodes > 1 ? c->stack->comm_sm_nic : c->stack->comm_sm_nvlink;
+    int grads = c->job->sharding >= SS_SHARD_OPTIM_GRADS,
+        parameters = c->job->sharding >= SS_SHARD_OPTIM_GRADS_PARAMS, n = 0;
     if (c->fsdp.n <= 1)
         return;
-    for (int i = 0; i < SS_LABEL_COUNT; i++) {
-        f += out->forward[i];
-        b += out->input_grad[i] + out->weight_grad[i];
+    struct ss_layer_step post[2];
+    const double bytes[2] = {params * e, params * (c->job->grad_reduce_fp32 ? 4 : e)};
+    for (int i = parameters ? 0 : 1; i < (grads ? 2 : 1); i++, n++) {
+        int coll = i ? SS_COLL_REDUCE_SCATTER : SS_COLL_ALL_GATHER;
+        post[n] = (struct ss_layer_step){SS_STEP_POST,   SS_LABEL_DP, ss_collective_seconds(&c->net, coll, bytes[i], &c->fsdp),
+                                         SS_STREAM_FSDP, coll,        bytes[i],
+                                         1,              1,           share};
     }
-    int grads = c->job->sharding >= SS_SHARD_OPTIM_GRADS,
-        parameters = c->job->sharding >= SS_SHARD_OPTIM_GRADS_PARAMS;
-    double share = c->fsdp.nodes > 1 ? c->stack->comm_sm_nic : c->stack->comm_sm_nvlink;
-    double bf = parameters ? gather : 0, bb = (parameters ? gather : 0) + (grads ? scatter : 0);
+    double bf = parameters ? post[0].seconds : 0, bb = (n > 0 ? post[0].seconds : 0) + (n > 1 ? post[1].seconds : 0);
     /* HBM traffic of the flat buffers: gathered parameters written and read, gradients cast and reduced. */
-    out->forward[SS_LABEL_COMPUTE] += parameters ? ss_cost_elementwise(c, params * 2 * e, 1) : 0;
-    out->input_grad[SS_LABEL_COMPUTE] +=
-        ss_cost_elementwise(c, params * ((parameters ? 2 * e : 0) + (grads ? e + 8 : 0)), 3);
+    double flat_f = parameters ? ss_cost_elementwise(c, params * 2 * e, 1) : 0;
+    double flat_b = ss_cost_elementwise(c, params * ((parameters ? 2 * e : 0) + (grads ? e + 8 : 0)), 3);
+    ss_record_beside(c->record, SS_PHASE_F, post, parameters, flat_f);
+    ss_record_beside(c->record, SS_PHASE_B, post, n, flat_b);
+    ss_record_beside(c->record, SS_PHASE_I, post, n, flat_b);
+    out->forward[SS_LABEL_COMPUTE] += flat_f;
+    out->input_grad[SS_LABEL_COMPUTE] += flat_b;
     /* The collectives take their share of the SMs from the compute that hides them. */
-    out->forward[SS_LABEL_DP] += exposed(bf, f) + share * fmin(bf, f);
-    out->input_grad[SS_LABEL_DP] += exposed(bb, b) + share * fmin(bb, b);
+    out->forward[SS_LABEL_DP] += held(bf, share, f);
+    out->input_grad[SS_LABEL_DP] += held(bb, share, b);
 }
 
 /* Scatter of the embedding's output and gather of the logits' input under sequence parallelism. */
 static void border_cost(const struct ss_cost_context *c, int layer_kind, struct ss_layer_cost *out)
 {
-    double full = c->shape.tokens * c->shape.h * c->shape.e, tokens = c->shape.tokens * 4;
-    int sp = c->shape.sp > 1;
+    double full = c->shape.tokens * c->shape.h * c->shape.e, tokens = c->shape.tokens * 4, seconds;
+    int coll = c->shape.sp > 1 ? SS_COLL_REDUCE_SCATTER : SS_COLL_ALL_REDUCE;
     if (c->tp.n <= 1)
         return;
     if (layer_kind == SS_LAYER_EMBEDDING) {
-        out->forward[SS_LABEL_TP] +=
-            ss_collective_seconds(&c->net, sp ? SS_COLL_REDUCE_SCATTER : SS_COLL_ALL_REDUCE, full, &c->tp);
-        if (sp)
-            out->weight_grad[SS_LABEL_TP] += ss_collective_seconds(&c->net, SS_COLL_ALL_GATHER, full, &c->tp);
+        seconds = ss_collective_seconds(&c->net, coll, full, &c->tp);
+        out->forward[SS_LABEL_TP] += seconds;
+        ss_record_border(c->record, 1, coll, full, seconds);
+        if (c->shape.sp > 1) {
+            seconds = ss_collective_seconds(&c->net, SS_COLL_ALL_GATHER, full, &c->tp);
+            out->weight_grad[SS_LABEL_TP] += seconds;
+            ss_record_border(c->record, 0, SS_COLL_ALL_GATHER, full, seconds);
+        }
     } else if (layer_kind ==
                SS_LAYER_LOSS) { /* maximum, target logit and sum of the parallel cross entropy */
-        out->forward[SS_LABEL_TP] += 3 * ss_collective_seconds(&c->net, SS_COLL_ALL_REDUCE, tokens, &c->tp);
+        seconds = ss_collective_seconds(&c->net, SS_COLL_ALL_REDUCE, tokens, &c->tp);
+        out->forward[SS_LABEL_TP] += 3 * seconds;
+        for (int i = 0; i < 3; i++)
+            ss_record_border(c->record, 1, SS_COLL_ALL_REDUCE, tokens, seconds);
     }
 }
 
@@ -240,17 +280,16 @@ static void border_cost(const struct ss_cost_context *c, int layer_kind, struct 
  * takes the longer of both. What the host adds is labelled `other`. */
 static void host_cost(const struct ss_cost_context *c, const struct ss_ops *ops, struct ss_layer_cost *out)
 {
-    double forward = 0, backward = 0, f = 0, b = 0;
+    double forward = 0, backward = 0;
     for (int i = 0; i < ops->n; i++) {
         forward += ops->op[i].forward_kernels * c->stack->host_operator;
         backward += ops->op[i].backward_kernels * c->stack->host_operator;
     }
-    for (int i = 0; i < SS_LABEL_COUNT; i++) {
-        f += out->forward[i];
-        b += out->input_grad[i] + out->weight_grad[i];
-    }
-    out->forward[SS_LABEL_OTHER] += exposed(forward, f);
-    out->input_grad[SS_LABEL_OTHER] += exposed(backward, b);
+    forward = exposed(forward, sum(out->forward));
+    backward = exposed(backward, sum(out->input_grad) + sum(out->weight_grad));
+    out->forward[SS_LABEL_OTHER] += forward;
+    out->input_grad[SS_LABEL_OTHER] += backward;
+    ss_record_other(c->record, forward, backward);
 }
 
 /* Activations of the offloaded layers cross PCIe beside the layer's compute, each way once. */
@@ -258,13 +297,15 @@ static void offload_cost(const struct ss_cost_context *c, const struct ss_ops *o
 {
     double bytes = (c->job->cpu_offload_activations ? ss_ops_saved_bytes(ops, 0) : 0) +
                    (c->job->cpu_offload_weights ? ss_ops_params(ops) * c->shape.e : 0);
-    double f = 0, b = 0, copy = bytes / c->card->pcie_bandwidth;
-    for (int i = 0; i < SS_LABEL_COUNT; i++) {
-        f += out->forward[i];
-        b += out->input_grad[i] + out->weight_grad[i];
-    }
-    out->forward[SS_LABEL_OFFLOAD] += exposed(copy, f);
-    out->input_grad[SS_LABEL_OFFLOAD] += exposed(copy, b);
+    double copy = bytes / c->card->pcie_bandwidth;
+    double f = exposed(copy, sum(out->forward)), b = exposed(copy, sum(out->input_grad) + sum(out->weight_grad));
+    const struct ss_layer_step post = {
+        .kind = SS_STEP_POST, .label = SS_LABEL_OFFLOAD, .seconds = copy, .stream = SS_STREAM_OFFLOAD, .bytes = bytes,
+        .speed = 1, .part = 1};
+    for (int phase = SS_PHASE_F; phase <= SS_PHASE_I; phase++)
+        ss_record_beside(c->record, phase, &post, 1, 0);
+    out->forward[SS_LABEL_OFFLOAD] += f;
+    out->input_grad[SS_LABEL_OFFLOAD] += b;
 }
 
 static void recompute_cost(const struct ss_cost_context *c, const struct ss_ops *ops, int recompute,
@@ -275,6 +316,7 @@ static void recompute_cost(const struct ss_cost_context *c, const struct ss_ops 
         for (int i = 0; i < SS_LABEL_COUNT; i++)
             out->input_grad[i == SS_LABEL_COMPUTE ? SS_LABEL_RECOMPUTE : i] += forward[i];
         out->recompute_flops += out->forward_flops;
+        ss_record_recompute(c->record);
     }
     for (int i = 0; i < ops->n && recompute == SS_RECOMPUTE_SELECTIVE; i++) {
         const struct ss_op *op = &ops->op[i];
@@ -292,6 +334,7 @@ void ss_cost_layer(const struct ss_cost_context *c, const struct ss_ops *ops, in
 {
     double forward[SS_LABEL_COUNT] = {0};
     memset(out, 0, sizeof *out);
+    ss_record_begin(c->record);
     for (int i = 0; i < ops->n; i++) {
         const struct ss_op *op = &ops->op[i];
         double f, b;
@@ -301,13 +344,16 @@ void ss_cost_layer(const struct ss_cost_context *c, const struct ss_ops *ops, in
             attention_cost(c, op, &f, &b);
             forward[SS_LABEL_COMPUTE] += f;
             out->input_grad[SS_LABEL_COMPUTE] += b;
+            ss_record_attention(c->record, c, f, b, recompute == SS_RECOMPUTE_SELECTIVE && op->core_attention ? f : 0);
             forward[SS_LABEL_CP] += cp_exposed(c, f, 1);
             out->input_grad[SS_LABEL_CP] += cp_exposed(c, b, 2);
             break;
         default:
-            forward[SS_LABEL_COMPUTE] += ss_cost_elementwise(c, op->forward_bytes, op->forward_kernels);
-            out->input_grad[SS_LABEL_COMPUTE] +=
-                ss_cost_elementwise(c, op->backward_bytes, op->backward_kernels);
+            f = ss_cost_elementwise(c, op->forward_bytes, op->forward_kernels);
+            b = ss_cost_elementwise(c, op->backward_bytes, op->backward_kernels);
+            forward[SS_LABEL_COMPUTE] += f;
+            out->input_grad[SS_LABEL_COMPUTE] += b;
+            ss_record_kernels(c->record, f, b);
         }
         out->forward_flops += op->forward_flops;
         out->backward_flops += op->backward_flops;

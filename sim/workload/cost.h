@@ -7,6 +7,7 @@
 #include "stepsim/platform.h"
 #include "workload/collective.h"
 #include "workload/ops.h"
+#include "workload/steps.h"
 
 struct ss_cost_context {
     const struct ss_card *card;
@@ -15,6 +16,7 @@ struct ss_cost_context {
     struct ss_shape shape;
     struct ss_net net;
     struct ss_group_shape tp, cp, fsdp; /* fsdp: n = 1 when parameters are not sharded */
+    struct ss_recorder *record;         /* gets the steps of the layer at hand; may be NULL */
 };
 
 /* One layer, one microbatch, by label. */
@@ -38,6 +40,8 @@ void ss_cost_layer(const struct ss_cost_context *c, const struct ss_ops *ops, in
 /* Adds what CPU offloading of this layer exposes. */
 void ss_cost_layer_offload(const struct ss_cost_context *c, const struct ss_ops *ops,
                            struct ss_layer_cost *out);
+/* The context-parallel collective of attention: one ring step of `tensors` times K and V, or all of it. */
+struct ss_layer_step ss_cost_ring_step(const struct ss_cost_context *c, double tensors);
 /* Optimizer step, gradient clipping and copies on `params` parameters of which 1/shards are stepped here. */
 double ss_cost_optimizer(const struct ss_cost_context *c, double params, double shards);
 double ss_cost_peak(const struct ss_card *card, int precision);

@@ -39,6 +39,7 @@ static int ring(const struct dp_group *d, const char *name, int kind, double byt
                               .label = SS_LABEL_DP,
                               .bytes = bytes,
                               .sm_share = d->shape.per_node > 1 ? stack->comm_sm_nvlink : stack->comm_sm_nic,
+                              .part = 1,
                               .speed = 1,
                               .seconds = -1};
     return ss_plan_ring_add(d->b, d->cls, &r, index, d->err);
@@ -73,10 +74,11 @@ static int layers_per_bucket(double bucket, double layer, int nlayers)
     return n < 1 ? 1 : n > nlayers ? nlayers : (int)n;
 }
 
-/* ready, needed: when, in the last backward and the first forward */
-static int bucket_add(const struct dp_group *d, int chunk, int bucket, double params,
-                      struct ss_bucket_mark ready, struct ss_bucket_mark needed)
+/* ready, needed: layers done in the last backward and the first forward */
+static int bucket_add(const struct dp_group *d, int chunk, int bucket, double params, int layers_ready,
+                      int layers_needed)
 {
+    struct ss_bucket_mark ready = {.step = layers_ready}, needed = {.step = layers_needed};
     const struct ss_job *job = d->b->plan->job;
     char name[48];
     int status = SS_OK;
@@ -119,15 +121,11 @@ static int chunk_buckets(const struct dp_group *d, int chunk, double params, dou
         plan->job->bucket_size > 0 ? plan->job->bucket_size : fmax(plan->stack->ddp_bucket, 1e6 * d->shape.n);
     int n = cc->nlayers, per = layers_per_bucket(size, layer, n), bucket = 0, status = SS_OK;
     if (pc->stage > 0 || chunk > 0 || n == 0)
-        return bucket_add(d, chunk, 0, params, (struct ss_bucket_mark){.fraction = 1},
-                          (struct ss_bucket_mark){.fraction = 0});
+        return bucket_add(d, chunk, 0, params, n, 0);
     for (int last = n; last > 0 && !status; last -= per, bucket++) { /* backward order */
         int first = last - per > 0 ? last - per : 0;
-        double own =
-            layer * (last - first) + (first == 0 ? params - layer * n : 0); /* embedding with the first */
-        status =
-            bucket_add(d, chunk, bucket, own, (struct ss_bucket_mark){.fraction = (double)(n - first) / n},
-                       (struct ss_bucket_mark){.fraction = (double)first / n});
+        double own = layer * (last - first) + (first == 0 ? params - layer * n : 0); /* embedding with the first */
+        status = bucket_add(d, chunk, bucket, own, n - first, first);
     }
     reverse_gathers(d, chunk);
     return status;

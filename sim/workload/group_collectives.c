@@ -84,7 +84,7 @@ static int member_flows(struct ss_plan_builder *b, int cls, const struct ss_ring
     const struct ss_ways *w = &b->ways;
     int rank = b->plan->classes[cls].representative, path, status;
     const int *leg = w->leg[ring->group];
-    double n = ss_plan_shape(b, ring->group, rank).n, step = ring->bytes;
+    double n = ss_plan_shape(b, ring->group, rank).n, step = ring->bytes * ring->part;
     double traffic = ss_collective_traffic(ring->kind, ring->bytes, (int)n) / ring->speed;
     const double bytes[SS_LEGS] = {traffic, traffic / w->beside[ring->group][rank], step};
     for (int l = 0; l < SS_LEGS; l++) {
@@ -108,7 +108,7 @@ int ss_plan_ring_add(struct ss_plan_builder *b, int cls, const struct ss_ring *r
     memcpy(c->members, b->scratch, (size_t)n * sizeof *c->members);
     c->sm_share = ring->sm_share;
     c->phases[0].latency = !flows ? ring->seconds
-                           : step ? (g.nodes > 1 ? b->net.nic_step : b->net.nvlink_step)
+                           : step ? (g.nodes > 1 ? b->net.nic_step : b->net.nvlink_step) * ring->part
                                   : ss_collective_latency(&b->net, ring->kind, &g);
     for (int i = 0; flows && i < n; i++)
         if ((status = member_flows(b, b->plan->collectives[*index].members[i], ring, *index, err)) != 0)

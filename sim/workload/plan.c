@@ -17,12 +17,6 @@ const char *ss_level_name(int level)
     return level >= 0 && level < SS_LEVEL_COUNT ? names[level] : "unknown";
 }
 
-/* Operators of the three kinds of layers of a job, and what each costs on one class. */
-struct layer_set {
-    struct ss_ops embedding, dense, loss;
-    struct ss_layer_cost embedding_cost, dense_cost, redone_cost, loss_cost, offloaded_cost;
-};
-
 /* Chunks that a rank has of one copy of the model. */
 static int chunks_of_copy(const struct ss_schedule *s)
 {
@@ -50,54 +44,6 @@ static int layers_of_stage(const struct ss_job *job, const struct ss_schedule *s
     return layers / (others * chunks_of_copy(s));
 }
 
-static int layer_set_build(struct layer_set *set, const struct ss_cost_context *c, struct ss_error *err)
-{
-    const struct ss_job *job = c->job;
-    int status;
-    if ((status = ss_ops_build(&c->shape, c->stack, SS_LAYER_EMBEDDING, &set->embedding, err)) != 0 ||
-        (status = ss_ops_build(&c->shape, c->stack, SS_LAYER_DENSE, &set->dense, err)) != 0 ||
-        (status = ss_ops_build(&c->shape, c->stack, SS_LAYER_LOSS, &set->loss, err)) != 0)
-        return status;
-    ss_cost_layer(c, &set->embedding, SS_LAYER_EMBEDDING, SS_RECOMPUTE_NONE, &set->embedding_cost);
-    ss_cost_layer(c, &set->loss, SS_LAYER_LOSS, SS_RECOMPUTE_NONE, &set->loss_cost);
-    ss_cost_layer(c, &set->dense, SS_LAYER_DENSE,
-                  job->recompute == SS_RECOMPUTE_SELECTIVE ? SS_RECOMPUTE_SELECTIVE : SS_RECOMPUTE_NONE,
-                  &set->dense_cost);
-    ss_cost_layer(c, &set->dense, SS_LAYER_DENSE, SS_RECOMPUTE_FULL, &set->redone_cost);
-    set->offloaded_cost = set->dense_cost;
-    ss_cost_layer_offload(c, &set->dense, &set->offloaded_cost);
-    return SS_OK;
-}
-
-static void add_layers(struct ss_chunk_cost *chunk, const struct ss_layer_cost *l, double n)
-{
-    for (int i = 0; i < SS_LABEL_COUNT; i++) {
-        chunk->forward[i] += n * l->forward[i];
-        chunk->input_grad[i] += n * l->input_grad[i];
-        chunk->weight_grad[i] += n * l->weight_grad[i];
-    }
-}
-
-static void chunk_cost(const struct ss_cost_context *c, const struct layer_set *set,
-                       struct ss_chunk_cost *chunk)
-{
-    const struct ss_job *job = c->job;
-    int redone = ss_memory_recomputed_layers(job, chunk->nlayers);
-    int offloaded =
-        job->cpu_offload_layers < chunk->nlayers - redone ? job->cpu_offload_layers : chunk->nlayers - redone;
-    add_layers(chunk, &set->redone_cost, redone);
-    add_layers(chunk, &set->offloaded_cost, offloaded);
-    add_layers(chunk, &set->dense_cost, chunk->nlayers - redone - offloaded);
-    if (chunk->has_embedding)
-        add_layers(chunk, &set->embedding_cost, 1);
-    if (chunk->has_loss)
-        add_layers(chunk, &set->loss_cost, 1);
-    chunk->forward[SS_LABEL_OTHER] += c->stack->fixed_microbatch;
-    chunk->input_grad[SS_LABEL_OTHER] += c->stack->fixed_microbatch;
-    for (int i = 0; i < SS_LABEL_COUNT; i++)
-        chunk->backward[i] = chunk->input_grad[i] + chunk->weight_grad[i];
-}
-
 /* Where this chunk lies and what crosses its borders. */
 static void chunk_place(const struct ss_plan *plan, const struct ss_cost_context *c, int stage, int k,
                         struct ss_chunk_cost *chunk)
@@ -122,7 +68,7 @@ static int ends_apart(const struct ss_schedule *s)
 }
 
 static double chunk_params(const struct ss_plan *plan, const struct ss_cost_context *c,
-                           const struct layer_set *set, const struct ss_chunk_cost *chunk)
+                           const struct ss_layer_set *set, const struct ss_chunk_cost *chunk)
 {
     double n = chunk->nlayers * ss_ops_params(&set->dense);
     if (chunk->has_embedding)
@@ -176,24 +122,24 @@ static int class_cost(struct ss_plan_builder *b, int cls, const struct ss_cost_k
     struct ss_plan_class *pc = &plan->classes[cls];
     size_t at = (size_t)(pc->stage * plan->schedule->chunks);
     struct ss_cost_context c;
-    struct layer_set set;
+    struct ss_layer_set *set = b->costs[b->cost_of[cls]].set;
     struct ss_param_count count = {0, 0, 0};
     int status;
     context_init(b, key, &c);
-    if ((status = layer_set_build(&set, &c, err)) != 0)
+    if ((status = ss_layer_set_build(set, &c, plan->level > SS_LEVEL_CHUNK, err)) != 0)
         return status;
     for (int k = 0; k < plan->schedule->chunks; k++) {
         struct ss_chunk_cost *chunk = &pc->chunks[k];
         chunk_place(plan, &c, pc->stage, k, chunk);
-        chunk_cost(&c, &set, chunk);
+        ss_chunk_cost_fill(plan->job, set, chunk);
         slow_chunk(chunk, key, key->tp.n > 1 ? SS_LABEL_TP : SS_LABEL_CP);
-        ss_memory_chunk(&c, &set.dense, &set.embedding, &set.loss, chunk);
-        b->chunk_params[at + (size_t)k] = chunk_params(plan, &c, &set, chunk);
-        b->layer_params[at + (size_t)k] = ss_ops_params(&set.dense);
+        ss_memory_chunk(&c, &set->dense, &set->embedding, &set->loss, chunk);
+        b->chunk_params[at + (size_t)k] = chunk_params(plan, &c, set, chunk);
+        b->layer_params[at + (size_t)k] = ss_ops_params(&set->dense);
         count.all += b->chunk_params[at + (size_t)k];
-        count.gemm += chunk->nlayers * ss_ops_gemm_params(&set.dense);
+        count.gemm += chunk->nlayers * ss_ops_gemm_params(&set->dense);
     }
-    count.layer = ss_ops_params(&set.dense);
+    count.layer = ss_ops_params(&set->dense);
     pc->parameters = count.all;
     ss_memory_static(&c, &count, optimizer_shards(plan, &c), pc->memory);
     pc->optimizer_s = key->own * ss_cost_optimizer(&c, count.all, optimizer_shards(plan, &c));
@@ -236,9 +182,13 @@ static int class_build(struct ss_plan_builder *b, int cls, struct ss_error *err)
         pc->parameters = like->parameters;
         pc->optimizer_s = like->optimizer_s;
         pc->fixed_s = like->fixed_s;
+        b->cost_of[cls] = i;
         return SS_OK;
     }
-    b->costs[b->ncosts++] = (struct ss_cost_entry){key, cls};
+    b->cost_of[cls] = b->ncosts;
+    b->costs[b->ncosts] = (struct ss_cost_entry){key, cls, ss_calloc(1, sizeof(struct ss_layer_set))};
+    if (!b->costs[b->ncosts++].set)
+        return ss_fail(err, SS_ERR_NOMEM, NULL, 0, "out of memory for layers");
     return class_cost(b, cls, &key, err);
 }
 
@@ -353,8 +303,9 @@ static int plan_init(struct ss_plan_builder *b, struct ss_error *err)
         (status = ss_plan_classes_build(b, err)) != 0)
         return status;
     b->done = ss_calloc((size_t)plan->nclasses, 1);
-    return b->done ? ss_plan_paths_init(b, err)
-                   : ss_fail(err, SS_ERR_NOMEM, NULL, 0, "out of memory for classes");
+    b->cost_of = ss_calloc((size_t)plan->nclasses, sizeof *b->cost_of);
+    return b->done && b->cost_of ? ss_plan_paths_init(b, err)
+                                 : ss_fail(err, SS_ERR_NOMEM, NULL, 0, "out of memory for classes");
 }
 
 static int plan_fill(struct ss_plan_builder *b, struct ss_error *err)
@@ -367,7 +318,7 @@ static int plan_fill(struct ss_plan_builder *b, struct ss_error *err)
     for (int c = 0; c < plan->nclasses; c++)
         if ((status = class_build(b, c, err)) != 0)
             return status;
-    if ((status = ss_plan_dp_build(b, err)) != 0 || (status = ss_plan_p2p_build(b, err)) != 0)
+    if ((status = ss_plan_steps_build(b, err)) != 0 || (status = ss_plan_dp_build(b, err)) != 0 || (status = ss_plan_p2p_build(b, err)) != 0)
         return status;
     if (plan->job->model.tied_embeddings && plan->schedule->stages > 1) {
         double element = plan->job->precision == SS_FP32 || plan->job->grad_reduce_fp32 ? 4 : 2;
@@ -378,6 +329,7 @@ static int plan_fill(struct ss_plan_builder *b, struct ss_error *err)
     }
     if ((status = ss_plan_barrier_build(b, err)) != 0 || (status = ss_plan_links_count(b, err)) != 0)
         return status;
+    ss_plan_marks_place(b);
     count_flops(plan);
     note_guesses(plan);
     return SS_OK;
@@ -392,7 +344,11 @@ static void builder_free(struct ss_plan_builder *b)
     ss_key_map_free(&b->path_of);
     free(b->flow_colour);
     free(b->slowness);
+    for (int i = 0; i < b->ncosts; i++)
+        ss_layer_set_free(b->costs[i].set);
     free(b->costs);
+    free(b->cost_of);
+    ss_key_map_free(&b->step_collectives);
     free(b->chunk_params);
     free(b->layer_params);
     free(b->scratch);
@@ -441,6 +397,8 @@ void ss_plan_free(struct ss_plan *plan)
         for (int k = 0; plan->classes[c].chunks && k < plan->schedule->chunks; k++) {
             free(plan->classes[c].chunks[k].reduce);
             free(plan->classes[c].chunks[k].gather);
+            for (int phase = 0; phase < SS_PHASE_COUNT; phase++)
+                free(plan->classes[c].chunks[k].steps[phase]);
         }
         free(plan->classes[c].chunks);
         free(plan->classes[c].post);

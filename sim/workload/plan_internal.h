@@ -6,7 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "workload/cost.h"
+#include "workload/layers.h"
 #include "workload/ways.h"
 
 /* Numbers by 64-bit key; grows. */
@@ -34,6 +34,7 @@ struct ss_cost_key {
 struct ss_cost_entry {
     struct ss_cost_key key;
     int cls; /* first of them */
+    struct ss_layer_set *set;
 };
 
 /* The plan under construction. */
@@ -51,6 +52,8 @@ struct ss_plan_builder {
     double *slowness;           /* [world_size]: factors of stragglers, NULL without */
     struct ss_cost_entry *costs; /* keys seen */
     int ncosts;
+    int *cost_of;               /* [nclasses]: entry of costs */
+    struct ss_key_map step_collectives; /* what a collective of the layers is -> plan collective */
     double *chunk_params, *layer_params; /* [stage * chunks + chunk] */
     int *scratch; /* [2 * world_size] members of a group */
     char *done;   /* [nclasses] */
@@ -90,6 +93,7 @@ struct ss_ring {
     int label;
     double bytes; /* full buffer */
     double sm_share;
+    double part;  /* of a ring step that this is; else 1 */
     double speed; /* 1, or what the busbw of NVLink is multiplied by */
     double seconds; /* without flows: how long it takes; < 0: flows */
 };
@@ -101,6 +105,10 @@ int ss_plan_ring_add(struct ss_plan_builder *b, int cls, const struct ss_ring *r
 /* Classes of that group, ascending, into b->scratch; their number. */
 int ss_plan_group_classes(struct ss_plan_builder *b, int cls, int group);
 int ss_plan_list_add(int **list, int *n, int value, struct ss_error *err);
+
+/* class_steps.c: layer level. Marks hold numbers of layers in `step` until they are placed. */
+int ss_plan_steps_build(struct ss_plan_builder *b, struct ss_error *err);
+void ss_plan_marks_place(struct ss_plan_builder *b);
 
 /* plan_check.c: a card without the precision; a schedule of another shape than the job. */
 int ss_plan_check_card(const struct ss_plan *plan, struct ss_error *err);

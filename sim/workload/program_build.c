@@ -14,7 +14,7 @@
 #include "base/base.h"
 #include "workload/program_internal.h"
 
-enum { STREAM_DP, STREAM_NORM };
+enum { STREAM_DP = SS_STREAM_DP, STREAM_NORM = SS_STREAM_NORM };
 
 /* Mixes are few but asked for at every COMPUTE: found by hash. */
 struct mix_table {
@@ -276,10 +276,58 @@ static void finish_slot(struct builder *b)
     add_slot(b, finish_template(b, "finish"), -1, -1, -1);
 }
 
+/* ---- the work of a slot ---- */
+
+/* Layer level: computations between two posts or waits become one event. */
+static void steps(struct builder *b, const struct ss_chunk_cost *chunk, int phase, int from, int to)
+{
+    double seconds[SS_LABEL_COUNT] = {0};
+    for (int i = from; i <= to; i++) {
+        const struct ss_step *step = &chunk->steps[phase][i];
+        if (i < to && step->kind == SS_STEP_COMPUTE) {
+            seconds[step->label] += step->seconds;
+            continue;
+        }
+        struct work w = work_begin(b, seconds);
+        work_until(b, &w, 1);
+        memset(seconds, 0, sizeof seconds);
+        if (i < to)
+            event(b, step->kind == SS_STEP_POST ? SS_EV_POST : SS_EV_WAIT,
+                  step->kind == SS_STEP_POST ? step->collective : 0, step->stream, 0);
+    }
+}
+
+static void forward_steps(struct builder *b, const struct ss_chunk_cost *chunk, int first)
+{
+    int done = 0;
+    for (int i = 0; first && i < chunk->ngather; i++) {
+        steps(b, chunk, SS_PHASE_F, done, chunk->gather[i].step);
+        done = chunk->gather[i].step;
+        wait(b, STREAM_DP);
+    }
+    steps(b, chunk, SS_PHASE_F, done, chunk->nsteps[SS_PHASE_F]);
+}
+
+static void backward_steps(struct builder *b, const struct ss_chunk_cost *chunk, int phase, int last)
+{
+    int done = 0;
+    for (int i = 0; last && i < chunk->nreduce; i++) {
+        int at = phase == SS_PHASE_W ? chunk->reduce[i].weight_step : chunk->reduce[i].step;
+        steps(b, chunk, phase, done, at);
+        done = at;
+        post(b, chunk->reduce[i].collective, STREAM_DP);
+    }
+    steps(b, chunk, phase, done, chunk->nsteps[phase]);
+}
+
 static void forward_work(struct builder *b, const struct ss_comm_variant *v,
                          const double seconds[SS_LABEL_COUNT])
 {
     const struct ss_chunk_cost *chunk = &b->plan->classes[b->cls].chunks[v->chunk];
+    if (b->plan->level > SS_LEVEL_CHUNK) {
+        forward_steps(b, chunk, v->first);
+        return;
+    }
     struct work w = work_begin(b, seconds);
     for (int i = 0; v->first && i < chunk->ngather; i++) {
         work_until(b, &w, chunk->gather[i].fraction);
@@ -292,6 +340,10 @@ static void backward_work(struct builder *b, const struct ss_comm_variant *v, in
                           const double seconds[SS_LABEL_COUNT])
 {
     const struct ss_chunk_cost *chunk = &b->plan->classes[b->cls].chunks[chunk_index];
+    if (b->plan->level > SS_LEVEL_CHUNK) {
+        backward_steps(b, chunk, v->phase, v->last);
+        return;
+    }
     struct work w = work_begin(b, seconds);
     for (int i = 0; v->last && i < chunk->nreduce; i++) {
         work_until(b, &w, chunk->reduce[i].fraction);
@@ -345,8 +397,13 @@ static void paired(struct builder *b, const struct ss_comm_variant *v)
     memory(b, SS_EV_ALLOC, SS_MEM_ACTIVATIONS, f->activation_bytes);
     memory(b, SS_EV_ALLOC, SS_MEM_LOGITS, f->logits_bytes);
     memory(b, SS_EV_ALLOC, SS_MEM_OTHER, extra);
-    struct work w = work_begin(b, seconds);
-    work_until(b, &w, 1);
+    if (b->plan->level > SS_LEVEL_CHUNK) {
+        forward_steps(b, f, 0);
+        backward_steps(b, g, SS_PHASE_B, 0);
+    } else {
+        struct work w = work_begin(b, seconds);
+        work_until(b, &w, 1);
+    }
     memory(b, SS_EV_FREE, SS_MEM_OTHER, extra);
     memory(b, SS_EV_FREE, SS_MEM_ACTIVATIONS, g->activation_bytes);
     memory(b, SS_EV_FREE, SS_MEM_LOGITS, g->logits_bytes);

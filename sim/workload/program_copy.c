@@ -83,7 +83,7 @@ static int copy_classes(const struct ss_plan *plan, struct ss_program *p, struct
         out->stage = in->stage;
         out->count = in->count;
         out->first_rank = in->representative;
-        out->nstreams = in->norm >= 0 ? 2 : 1;
+        out->nstreams = plan->level > SS_LEVEL_CHUNK ? SS_STREAM_COUNT : in->norm >= 0 ? SS_STREAM_NORM + 1 : 1;
         memcpy(out->memory, in->memory, sizeof out->memory);
         out->slots = malloc(((size_t)plan->schedule->nslots[in->stage] + 2) * sizeof *out->slots);
         if (!out->slots) {

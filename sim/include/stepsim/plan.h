@@ -116,7 +116,8 @@ struct ss_collective {
 struct ss_bucket_mark {
     double fraction; /* of the phase's duration, 0..1, ascending */
     int collective;  /* index into plan.collectives */
-    int step;        /* layer level: due before this step of the phase */
+    int step;        /* layer level: due before this step of F or B */
+    int weight_step; /* of W */
 };
 
 /* Streams of a class's collectives. X(symbol, name) */

@@ -1,0 +1,166 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Where nothing is contended, a slot takes as long as its operators and collectives, and these as long as their
+ * flows: levels agree to 1e-9, folded and unfolded, on both engines. */
+#include <CUnit/Basic.h>
+
+#include "scale_job.h"
+
+#define COMMON "--model llama3.1-8b --bf16 --seq 4096 --mbs 1 --use-distributed-optimizer "
+#define OVERLAP "--sequence-parallel --tp-comm-overlap "
+
+static const char *const jobs[] = {
+    "h800 1;" COMMON OVERLAP "--tp 4 --pp 2 --gbs 8",
+    "h800 1;" COMMON "--sequence-parallel --tp 4 --pp 2 --gbs 8",
+    "h800 1;" COMMON "--tp 4 --pp 2 --gbs 8",
+    "h800 1;" COMMON "--tp 2 --pp 2 --cp 2 --gbs 8",
+    "h800 1;" COMMON OVERLAP "--tp 2 --cp 4 --gbs 4",
+    "h800 1;" COMMON OVERLAP "--tp 2 --cp 4 --gbs 4 --cp-comm-type a2a",
+    "h800 1;" COMMON OVERLAP "--tp 4 --pp 2 --gbs 8 --fp8-format hybrid",
+    "h800 1;" COMMON OVERLAP "--tp 4 --pp 2 --gbs 8 --recompute-granularity selective",
+    "h800 1;" COMMON OVERLAP "--tp 4 --pp 2 --gbs 8 --recompute-granularity full --recompute-method uniform "
+    "--recompute-num-layers 1",
+    "h800 1;" COMMON OVERLAP "--tp 4 --pp 2 --gbs 8 --recompute-granularity full --recompute-method block "
+    "--recompute-num-layers 3",
+    /* pipeline over NICs: sends in the background would meet tensor-parallel traffic on NVLink */
+    "h800 4;" COMMON OVERLAP "--tp 8 --pp 4 --gbs 8 --num-layers-per-virtual-pipeline-stage 2",
+    "h800 4;" COMMON OVERLAP "--tp 8 --pp 4 --gbs 16 --schedule zb-h1",
+    "h800 4;" COMMON OVERLAP "--tp 8 --pp 4 --gbs 16 --schedule zb-v",
+    "h800 2;" COMMON OVERLAP "--tp 8 --pp 2 --gbs 8",
+    "h800 2;" COMMON "--sequence-parallel --tp 16 --num-query-groups 16 --group-query-attention --gbs 4",
+    "h800 2;" COMMON OVERLAP "--tp 2 --cp 8 --gbs 2",
+    "h20 1;" COMMON OVERLAP "--tp 2 --pp 2 --cp 2 --gbs 8",
+};
+
+static const struct {
+    int level, unfold, engine;
+} ways[] = {
+    {SS_LEVEL_CHUNK, 0, SS_ENGINE_NATIVE},  {SS_LEVEL_LAYER, 0, SS_ENGINE_NATIVE}, {SS_LEVEL_FLOW, 0, SS_ENGINE_NATIVE},
+    {SS_LEVEL_LAYER, 1, SS_ENGINE_NATIVE},  {SS_LEVEL_FLOW, 1, SS_ENGINE_NATIVE},  {SS_LEVEL_LAYER, 0, SS_ENGINE_SIMGRID},
+    {SS_LEVEL_FLOW, 0, SS_ENGINE_SIMGRID}, {SS_LEVEL_FLOW, 1, SS_ENGINE_SIMGRID},
+};
+#define NWAYS (sizeof ways / sizeof ways[0])
+
+static int run_way(struct scale_job *s, size_t i, struct ss_run *run)
+{
+    struct ss_run_options o = {.engine = ways[i].engine};
+    o.plan.level = ways[i].level;
+    o.plan.unfold = ways[i].unfold;
+    return scale_run(s, &o, run);
+}
+
+static void agree(const char *job, const struct ss_run *a, const struct ss_run *b, size_t way)
+{
+    double t = a->result->iteration_s;
+    unsigned before = CU_get_number_of_failures();
+    CU_ASSERT_DOUBLE_EQUAL(b->result->iteration_s, t, 1e-9 * t);
+    for (int r = 0; r < a->plan->world_size; r++)
+        for (int l = 0; l < SS_LABEL_COUNT; l++)
+            CU_ASSERT_DOUBLE_EQUAL(b->timeline->spent[b->plan->class_of[r]][l],
+                                   a->timeline->spent[a->plan->class_of[r]][l], 1e-9 * t);
+    CU_ASSERT_EQUAL(b->result->level, ways[way].level);
+    CU_ASSERT_EQUAL(b->result->ntimers, a->result->ntimers);
+    for (int i = 0; i < a->result->ntimers && i < b->result->ntimers; i++)
+        CU_ASSERT_DOUBLE_EQUAL(b->result->timers[i].seconds, a->result->timers[i].seconds, 1e-9 * t);
+    if (CU_get_number_of_failures() > before)
+        fprintf(stderr, "%s\n  %s%s on %s: %.12g s instead of %.12g s\n", job, ss_level_name(ways[way].level),
+                ways[way].unfold ? " unfolded" : "", ss_engine_name(ways[way].engine), b->result->iteration_s, t);
+}
+
+static void test_levels(void)
+{
+    for (size_t j = 0; j < sizeof jobs / sizeof jobs[0]; j++) {
+        struct scale_job s;
+        struct ss_run first, other;
+        CU_ASSERT_FATAL(scale_open(&s, jobs[j]) == 0);
+        CU_ASSERT_FATAL(run_way(&s, 0, &first) == 0);
+        CU_ASSERT_EQUAL(first.result->level, SS_LEVEL_CHUNK);
+        for (size_t i = 1; i < NWAYS; i++) {
+            CU_ASSERT_FATAL(run_way(&s, i, &other) == 0);
+            agree(jobs[j], &first, &other, i);
+            ss_run_free(&other);
+        }
+        ss_run_free(&first);
+        scale_close(&s);
+    }
+}
+
+/* Data-parallel buckets come due at the same moment; without a share of the SMs they slow nothing. */
+static void test_buckets(void)
+{
+    static const char *const with_dp[] = {
+        "h800 4;" COMMON OVERLAP "--tp 8 --pp 2 --gbs 16 --overlap-grad-reduce --overlap-param-gather",
+        "h800 2;" COMMON OVERLAP "--tp 8 --pp 1 --gbs 16 --overlap-grad-reduce --overlap-param-gather "
+        "--ddp-bucket-size 100000000",
+        "h800 2;" COMMON "--tp 8 --pp 1 --gbs 4",
+    };
+    for (size_t j = 0; j < sizeof with_dp / sizeof with_dp[0]; j++) {
+        struct scale_job s;
+        struct ss_run first, other;
+        CU_ASSERT_FATAL(scale_open(&s, with_dp[j]) == 0);
+        s.stack.comm_sm_nic = s.stack.comm_sm_nvlink = 0;
+        CU_ASSERT_FATAL(run_way(&s, 0, &first) == 0);
+        for (size_t i = 1; i < NWAYS; i++) {
+            CU_ASSERT_FATAL(run_way(&s, i, &other) == 0);
+            agree(with_dp[j], &first, &other, i);
+            ss_run_free(&other);
+        }
+        ss_run_free(&first);
+        scale_close(&s);
+    }
+}
+
+/* FSDP: the gathers hold their share of the SMs beside each layer. */
+static void test_fsdp(void)
+{
+    struct scale_job s;
+    struct ss_run first, other;
+    const char *job = "h100 1;--model llama3.1-8b --bf16 --seq 8192 --mbs 1 --gbs 8 --fsdp full --stack nemo-24.03";
+    CU_ASSERT_FATAL(scale_open(&s, job) == 0);
+    CU_ASSERT_FATAL(run_way(&s, 0, &first) == 0);
+    for (size_t i = 1; i < NWAYS; i++) {
+        CU_ASSERT_FATAL(run_way(&s, i, &other) == 0);
+        CU_ASSERT_DOUBLE_EQUAL(other.result->iteration_s, first.result->iteration_s, 1e-9 * first.result->iteration_s);
+        ss_run_free(&other);
+    }
+    ss_run_free(&first);
+    scale_close(&s);
+}
+
+/* At flow level tensor-parallel traffic feels a slow NVLink, at layer level it does not. */
+static void test_slow_nvlink(void)
+{
+    static const struct ss_slow_link slow[] = {{"nvlink-0-1", 3}};
+    struct scale_job s;
+    struct ss_run run[3];
+    CU_ASSERT_FATAL(scale_open(&s, "h800 1;" COMMON OVERLAP "--tp 8 --gbs 4") == 0);
+    for (int k = 0; k < 3; k++) {
+        struct ss_run_options o = {.engine = SS_ENGINE_NATIVE};
+        o.plan.level = k == 0 ? SS_LEVEL_LAYER : SS_LEVEL_FLOW;
+        o.plan.unfold = k == 2;
+        o.plan.nslow_links = 1;
+        o.plan.slow_links = slow;
+        CU_ASSERT_FATAL(scale_run(&s, &o, &run[k]) == 0);
+    }
+    CU_ASSERT(run[1].result->iteration_s > 1.05 * run[0].result->iteration_s);
+    CU_ASSERT_DOUBLE_EQUAL(run[2].result->iteration_s, run[1].result->iteration_s, 1e-9 * run[1].result->iteration_s);
+    for (int k = 0; k < 3; k++)
+        ss_run_free(&run[k]);
+    scale_close(&s);
+}
+
+int main(void)
+{
+    CU_pSuite suite;
+    unsigned failures;
+    if (CU_initialize_registry() != CUE_SUCCESS || !(suite = CU_add_suite("level", NULL, NULL)))
+        return 1;
+    CU_add_test(suite, "levels agree when nothing is contended", test_levels);
+    CU_add_test(suite, "buckets are due at the same moment", test_buckets);
+    CU_add_test(suite, "sharded parameters", test_fsdp);
+    CU_add_test(suite, "a slow NVLink", test_slow_nvlink);
+    CU_basic_set_mode(CU_BRM_NORMAL);
+    CU_basic_run_tests();
+    failures = CU_get_number_of_failures();
+    CU_cleanup_registry();
+    return failures != 0;
+}
