@@ -9,6 +9,8 @@
 #define MAX_COLUMNS 256
 #define MAX_BYTES ((size_t)64 << 20)
 
+static const char byte_order_mark[] = "\xef\xbb\xbf"; /* some spreadsheets begin with it */
+
 /* Fields lie row by row; their text is the file's, unquoted in place. */
 struct ss_csv {
     char file[256];
@@ -143,7 +145,6 @@ static int check_names(struct reader *r)
 
 static int parse(struct reader *r, size_t len)
 {
-    static const char mark[] = "\xef\xbb\xbf"; /* some spreadsheets begin with it */
     int rc = SS_OK;
 
     if (memchr(r->in, '\0', len)) {
@@ -151,7 +152,7 @@ static int parse(struct reader *r, size_t len)
             r->line += *p == '\n';
         return bad(r, "a NUL byte", "this is no text file; save it as UTF-8");
     }
-    if (len >= 3 && !memcmp(r->in, mark, 3))
+    if (len >= 3 && !memcmp(r->in, byte_order_mark, 3))
         r->in += 3;
     while (!rc && r->in < r->end)
         rc = read_row(r);
@@ -245,7 +246,7 @@ int ss_csv_line(const struct ss_csv *csv, size_t row)
 
 void ss_csv_write(FILE *out, const char *text)
 {
-    if (!strpbrk(text, ",\"\r\n")) {
+    if (!strpbrk(text, ",\"\r\n") && strncmp(text, byte_order_mark, 3) != 0) {
         fputs(text, out);
         return;
     }

@@ -178,11 +178,15 @@ static int compare_doubles(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* Sorts. */
-static double median(double *value, size_t n)
+/* Of those behind the first `skip`, which it sorts; 0 of none. */
+static double median(const struct series *s, size_t skip)
 {
+    double *value;
+    size_t n = s->n - skip;
+
     if (!n)
         return 0;
+    value = s->value + skip;
     qsort(value, n, sizeof *value, compare_doubles);
     return n % 2 ? value[n / 2] : 0.5 * (value[n / 2 - 1] + value[n / 2]);
 }
@@ -204,12 +208,11 @@ static int finish(struct reader *r)
     }
     log->iterations = (int)r->ms.n;
     log->used = (int)(r->ms.n - skip);
-    log->seconds = median(r->ms.value + skip, (size_t)log->used) / 1e3;
+    log->seconds = median(&r->ms, skip) / 1e3;
     for (int i = 0; i < log->used; i++)
         r->ms.value[skip + (size_t)i] = fabs(r->ms.value[skip + (size_t)i] - 1e3 * log->seconds);
-    log->spread = median(r->ms.value + skip, (size_t)log->used) / (1e3 * log->seconds);
-    skip = warmup(r->tflops.n);
-    log->tflops = median(r->tflops.value + skip, r->tflops.n - skip);
+    log->spread = median(&r->ms, skip) / (1e3 * log->seconds);
+    log->tflops = median(&r->tflops, warmup(r->tflops.n));
     return SS_OK;
 }
 
