@@ -38,21 +38,40 @@ static int compare_double(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
+/* Where the computations of a slot end that begin with box i; returns the first box behind them. A wait is a
+ * slot of its own, so that waiting before the work is not part of it. */
+static size_t slot_extent(const struct ss_lane *lane, size_t i, double *end)
+{
+    size_t next = i + 1;
+
+    *end = lane->boxes[i].end;
+    if (lane->boxes[i].kind != SS_BOX_RUN)
+        return next;
+    for (; next < lane->n && lane->boxes[next].slot == lane->boxes[i].slot; next++)
+        if (lane->boxes[next].kind == SS_BOX_RUN)
+            *end = lane->boxes[next].end;
+    return next;
+}
+
 /* Length that most computations of the schedule have: half of them are longer. */
 static double typical_box(const struct ss_record_book *b)
 {
     size_t n = 0, cap = 0;
     double *length = NULL, median = 0;
 
-    for (int l = 0; l < b->nlanes; l++)
-        for (size_t i = 0; b->lanes[l].kind == SS_LANE_COMPUTE && i < b->lanes[l].n; i++) {
-            const struct ss_box *box = &b->lanes[l].boxes[i];
-            if (box->kind != SS_BOX_RUN || b->program->classes[b->lanes[l].cls].slots[box->slot].phase < 0)
+    for (int l = 0; l < b->nlanes; l++) {
+        const struct ss_lane *lane = &b->lanes[l];
+        double end;
+        for (size_t i = 0, next; lane->kind == SS_LANE_COMPUTE && i < lane->n; i = next) {
+            next = slot_extent(lane, i, &end);
+            if (lane->boxes[i].kind != SS_BOX_RUN ||
+                b->program->classes[lane->cls].slots[lane->boxes[i].slot].phase < 0)
                 continue;
             if (ss_grow(&length, &cap, n + 1, sizeof *length))
                 break;
-            length[n++] = box->end - box->start;
+            length[n++] = end - lane->boxes[i].start;
         }
+    }
     if (n) {
         qsort(length, n, sizeof *length, compare_double);
         median = length[n / 4];
@@ -156,19 +175,6 @@ static void put_data(const struct chart *k, const struct ss_lane *lane, const st
     fputc('"', k->out);
 }
 
-static void put_label(const struct chart *k, const struct ss_lane *lane, const struct ss_box *box, double x,
-                      double width, double y, const char *fill)
-{
-    const struct ss_program_slot *s = &k->book->program->classes[lane->cls].slots[box->slot];
-    char text[24];
-
-    if (box->kind != SS_BOX_RUN || box->count > 1 || s->phase < 0)
-        return;
-    snprintf(text, sizeof text, "%d", s->microbatch);
-    if (width >= 6.2 * (double)strlen(text) + 1)
-        ss_svg_text(k->out, x + width / 2, y + ROW / 2 + 3.5, ss_color_light(fill) ? "n k" : "n w", text);
-}
-
 static void put_box(const struct chart *k, const struct ss_lane *lane, const struct ss_box *box, double y)
 {
     double x = x_of(k, box->start), width = fmax(x_of(k, box->end) - x, 0.3), h = lane_height(lane);
@@ -194,8 +200,6 @@ static void put_box(const struct chart *k, const struct ss_lane *lane, const str
     fputc('>', k->out);
     put_tip(k, lane, box);
     fputs("</rect>\n", k->out);
-    if (box->kind == SS_BOX_RUN)
-        put_label(k, lane, box, x, width, y, fill);
 }
 
 static void take_in(const struct chart *k, const struct ss_lane *lane, struct ss_box *box,
@@ -205,7 +209,7 @@ static void take_in(const struct chart *k, const struct ss_lane *lane, struct ss
 
     if (box->kind == SS_BOX_RUN)
         box->mixed |= next->mixed | (slots[box->slot].phase != slots[next->slot].phase);
-    box->count += next->count;
+    box->count += next->slot == box->slot ? 0 : next->count;
     box->bytes += next->bytes;
     box->busy += next->busy;
     box->end = next->end;
@@ -228,6 +232,26 @@ static void put_boxes(const struct chart *k, const struct ss_lane *lane, double 
                 break;
         }
         put_box(k, lane, &box, y);
+    }
+}
+
+/* The number of the microbatch on every slot with room for it. */
+static void put_labels(const struct chart *k, const struct ss_lane *lane, double y)
+{
+    double end;
+    char text[24], buf[8];
+
+    for (size_t i = 0, next; i < lane->n && k->smallest <= SMALLEST; i = next) {
+        const struct ss_box *box = &lane->boxes[i];
+        next = slot_extent(lane, i, &end);
+        if (box->kind != SS_BOX_RUN || box->count > 1)
+            continue;
+        const struct ss_program_slot *s = &k->book->program->classes[lane->cls].slots[box->slot];
+        double x = x_of(k, box->start), width = x_of(k, end) - x;
+        snprintf(text, sizeof text, "%d", s->microbatch);
+        if (s->phase >= 0 && width >= 6.2 * (double)strlen(text) + 1)
+            ss_svg_text(k->out, x + width / 2, y + ROW / 2 + 3.5,
+                        ss_color_light(box_color(k, lane, box, buf)) ? "n k" : "n w", text);
     }
 }
 
@@ -270,6 +294,8 @@ static double put_class(const struct chart *k, int cls, double y)
             fputs("</text>\n", k->out);
         }
         put_boxes(k, lane, y);
+        if (lane->kind == SS_LANE_COMPUTE)
+            put_labels(k, lane, y);
         y += lane_height(lane) + 1;
     }
     fputs("</g>\n", k->out);

@@ -169,6 +169,7 @@ class Timeline {
       return;
     }
     for (let i = first; i < last && lane.start[i] < this.to; i++) this.drawBox(g, row, i);
+    if (lane.kind === 0) this.drawNumbers(g, row, first, last);
   }
 
   drawBox(g, row, i) {
@@ -177,15 +178,25 @@ class Timeline {
     const w = Math.max(x2 - x1, 0.6), color = this.fill(lane, i);
     g.fillStyle = color;
     g.fillRect(x1, row.y + wait, w > 4 ? w - 0.7 : w, row.height - 2 * wait);
-    if (lane.type[i] !== RUN || lane.mb[i] < 0 || lane.count[i] > 1) return;
-    const text = String(lane.mb[i]);
-    if (w < 6.5 * text.length + 3) return;
-    const rgb = parseInt(color.slice(1), 16);
-    const light = 0.299 * (rgb >> 16) + 0.587 * (rgb >> 8 & 255) + 0.114 * (rgb & 255) > 140;
-    g.fillStyle = light ? "#10161d" : "#fff";
+  }
+
+  /* The microbatch, once for all computations of a slot. */
+  drawNumbers(g, row, first, last) {
+    const lane = row.lane;
     g.font = "10.5px system-ui, sans-serif";
     g.textAlign = "center";
-    g.fillText(text, x1 + w / 2, row.y + row.height / 2 + 0.5);
+    for (let i = first, next; i < last; i = next) {
+      let end = i;
+      for (next = i + 1; next < last && lane.mb[next] === lane.mb[i] && (lane.type[next] !== RUN || lane.ref[next] === lane.ref[i]); next++)
+        if (lane.type[next] === RUN) end = next;
+      if (lane.type[i] !== RUN || lane.mb[i] < 0 || lane.count[i] > 1) { next = i + 1; continue; }
+      const x1 = Math.max(this.x(lane.start[i]), LABELS), x2 = Math.min(this.x(lane.end[end]), this.width);
+      const text = String(lane.mb[i]), rgb = parseInt(this.fill(lane, i).slice(1), 16);
+      if (x2 - x1 < 6.5 * text.length + 3) continue;
+      const light = 0.299 * (rgb >> 16) + 0.587 * (rgb >> 8 & 255) + 0.114 * (rgb & 255) > 140;
+      g.fillStyle = light ? "#10161d" : "#fff";
+      g.fillText(text, (x1 + x2) / 2, row.y + row.height / 2 + 0.5);
+    }
   }
 
   drawDense(g, row, first, last) {
