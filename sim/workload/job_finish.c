@@ -16,6 +16,9 @@ int ss_job_refuse(struct ss_finish *f, const char *fmt, ...)
     va_start(args, fmt);
     vsnprintf(text, sizeof(text), fmt, args);
     va_end(args);
+    size_t n = strlen(text);
+    if (n && text[n - 1] == '.') /* a hint follows */
+        text[n - 1] = '\0';
     return ss_fail(f->err, SS_ERR_CONFIG, NULL, 0, "%s", text);
 }
 
@@ -44,7 +47,8 @@ static int complete_model(struct ss_finish *f)
 
 static int missing(struct ss_finish *f, const char *flag)
 {
-    return ss_job_refuse(f, "the job has no %s", flag);
+    ss_job_refuse(f, "the job has no %s", flag);
+    return ss_hint(f->err, SS_ERR_CONFIG, "add %s N", flag);
 }
 
 static int complete_batch(struct ss_finish *f)
@@ -141,6 +145,8 @@ static void complete_optimizer(struct ss_finish *f)
     } else if (job->distributed_optimizer && job->sharding == SS_SHARD_NONE) {
         job->sharding = SS_SHARD_OPTIM;
     }
+    if (job->sharding == SS_SHARD_OPTIM)
+        job->distributed_optimizer = 1; /* the same thing by another name */
     if (job->fsdp_hybrid && f->gpus_per_node >= f->world_size)
         ss_job_note(f->notes, "hybrid sharding on one node is full sharding");
     if (job->grad_reduce_fp32 < 0)

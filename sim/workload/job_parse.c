@@ -76,6 +76,7 @@ static int apply_known(struct parser *p, const struct ss_flag *f, size_t i, int 
         if (rc)
             return ss_fail(p->err, rc == SS_ERR_UNSUPPORTED ? rc : wrong_code(p), p->words->file,
                            line_at(p, i), "%s%s%.80s: %s", f->name, n ? " " : "", n ? values[0] : "", why);
+        ss_job_origin_set(p->job, f->setter, p->words->file, line_at(p, i));
         return SS_OK;
     }
     case SS_FLAG_NO_EFFECT:

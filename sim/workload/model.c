@@ -92,12 +92,15 @@ static int check_sizes(const struct ss_model *m, struct ss_error *err)
             ss_fail(err, SS_ERR_CONFIG, NULL, 0, "the model has no %s", sizes[i].flag);
             return ss_hint(err, SS_ERR_CONFIG, "name a model with --model or give %s", sizes[i].flag);
         }
-        return ss_fail(err, SS_ERR_CONFIG, NULL, 0, "%s %d is outside 1..%d", sizes[i].flag, sizes[i].value,
-                       sizes[i].high);
+        ss_fail(err, SS_ERR_CONFIG, NULL, 0, "%s %d is outside 1..%d", sizes[i].flag, sizes[i].value,
+                sizes[i].high);
+        return ss_hint(err, SS_ERR_CONFIG, "is this the right model?");
     }
-    if (m->extra_vocab_size < 0 || m->extra_vocab_size > 1 << 24)
-        return ss_fail(err, SS_ERR_CONFIG, NULL, 0, "--extra-vocab-size %d is outside 0..%d",
-                       m->extra_vocab_size, 1 << 24);
+    if (m->extra_vocab_size < 0 || m->extra_vocab_size > 1 << 24) {
+        ss_fail(err, SS_ERR_CONFIG, NULL, 0, "--extra-vocab-size %d is outside 0..%d", m->extra_vocab_size,
+                1 << 24);
+        return ss_hint(err, SS_ERR_CONFIG, "it counts rows beside --vocab-size");
+    }
     return SS_OK;
 }
 
@@ -108,18 +111,22 @@ int ss_model_finish(struct ss_model *m, struct ss_error *err)
     if (rc)
         return rc;
     if (!m->kv_channels) {
-        if (m->hidden_size % m->num_attention_heads)
-            return ss_fail(err, SS_ERR_CONFIG, NULL, 0,
-                           "hidden size %d is not divisible by %d attention heads", m->hidden_size,
-                           m->num_attention_heads);
+        if (m->hidden_size % m->num_attention_heads) {
+            ss_fail(err, SS_ERR_CONFIG, NULL, 0, "hidden size %d is not divisible by %d attention heads",
+                    m->hidden_size, m->num_attention_heads);
+            return ss_hint(err, SS_ERR_CONFIG, "give --kv-channels if a head's size is not their quotient");
+        }
         m->kv_channels = m->hidden_size / m->num_attention_heads;
     }
-    if (m->kv_channels < 1 || m->kv_channels > 1 << 16)
-        return ss_fail(err, SS_ERR_CONFIG, NULL, 0, "head dimension %d is outside 1..%d", m->kv_channels,
-                       1 << 16);
-    if (m->num_attention_heads % m->num_query_groups)
-        return ss_fail(err, SS_ERR_CONFIG, NULL, 0, "%d attention heads are not divisible by %d query groups",
-                       m->num_attention_heads, m->num_query_groups);
+    if (m->kv_channels < 1 || m->kv_channels > 1 << 16) {
+        ss_fail(err, SS_ERR_CONFIG, NULL, 0, "head dimension %d is outside 1..%d", m->kv_channels, 1 << 16);
+        return ss_hint(err, SS_ERR_CONFIG, "--kv-channels, or the hidden size over the heads");
+    }
+    if (m->num_attention_heads % m->num_query_groups) {
+        ss_fail(err, SS_ERR_CONFIG, NULL, 0, "%d attention heads are not divisible by %d query groups",
+                m->num_attention_heads, m->num_query_groups);
+        return ss_hint(err, SS_ERR_CONFIG, "take a --num-query-groups that divides the heads");
+    }
     if (!m->name[0])
         ss_copy(m->name, sizeof(m->name), "custom");
     return SS_OK;

@@ -5,6 +5,7 @@
 #include "base/base.h"
 #include "job_helper.h"
 #include "stepsim/job.h"
+#include "workload/job_internal.h"
 
 /* Configurations that the frameworks refuse, with words of their reason. */
 static void test_refused(void)
@@ -51,7 +52,7 @@ static void test_refused(void)
          32, "should range in [PP=4, M=8]"},
         {L8B "--pp 4 --num-virtual-stages-per-pipeline-rank 2 --gbs 64 "
              "--microbatch-group-size-per-virtual-pipeline-stage 6",
-         32, "but it is 2."},
+         32, "but it is 2"},
         {L8B "--pp 4 --decoder-first-pipeline-num-layers 7", 32, "number of layers at middle stage: 25"},
         {L8B "--pp 4 --decoder-first-pipeline-num-layers 7 --decoder-last-pipeline-num-layers 7 "
              "--num-virtual-stages-per-pipeline-rank 3",
@@ -119,6 +120,48 @@ static void test_refused(void)
             fprintf(stderr, "%s: %d %s\n", rows[i].flags, rc, err.message);
         CU_ASSERT_EQUAL(rc, SS_ERR_CONFIG);
         CU_ASSERT_PTR_NOT_NULL(strstr(err.message, rows[i].reason));
+        if (!err.hint[0])
+            fprintf(stderr, "no hint: %s\n", err.message);
+        CU_ASSERT_TRUE(err.hint[0] != '\0');
+    }
+}
+
+/* A refusal names the line of the job file that it comes from, unless the command line said so. */
+static void test_lines(void)
+{
+    static const char text[] = "--model llama3.1-8b --bf16\n--pp 2\n--mbs 1\n--seq 8192 --gbs 1024\n";
+    static const struct {
+        const char *file, *command;
+        int line;
+    } rows[] = {
+        {"", "", -1},
+        {"--tensor-model-parallel-size 3", "", 5},
+        {"", "--tp 3", 0},
+        {"--tp 3\n--num-layers 32", "", 5},
+        {"--tp 4", "--tensor-model-parallel-size 3", 0},
+        {"\n--num-layers-per-virtual-pipeline-stage 5", "", 6},
+        {"--num-layers-per-virtual-pipeline-stage 5", "--tp 2", 5},
+        {"--decoder-first-pipeline-num-layers 5 --num-virtual-stages-per-pipeline-rank 2", "", 5},
+        {"--global-batch-size 7", "", 5},
+        {"--cpu-offloading-num-layers 2", "", 5},
+    };
+
+    for (size_t i = 0; i < SS_ARRAY_LEN(rows); i++) {
+        char all[512];
+        struct ss_job job;
+        struct ss_stack stack;
+        struct ss_error err = {0};
+        snprintf(all, sizeof all, "%s%s", text, rows[i].file);
+        ss_job_init(&job);
+        CU_ASSERT_EQUAL(ss_job_parse_text(&job, all, strlen(all), "job.args", NULL, NULL, NULL, &err), 0);
+        CU_ASSERT_EQUAL(parse(&job, rows[i].command, NULL, &err), 0);
+        CU_ASSERT_EQUAL(ss_stack_load(job.stack, NULL, &stack, &err), 0);
+        int rc = ss_job_finish(&job, &stack, 32, 8, NULL, &err);
+        CU_ASSERT_EQUAL(rc, rows[i].line < 0 ? 0 : SS_ERR_CONFIG);
+        CU_ASSERT_EQUAL(err.line, rows[i].line > 0 ? rows[i].line : 0);
+        CU_ASSERT_STRING_EQUAL(err.file, rows[i].line > 0 ? "job.args" : "");
+        if (err.line != (rows[i].line > 0 ? rows[i].line : 0))
+            fprintf(stderr, "%s | %s: line %d: %s\n", rows[i].file, rows[i].command, err.line, err.message);
     }
 }
 
@@ -180,8 +223,8 @@ int main(void)
     if (CU_initialize_registry() != CUE_SUCCESS)
         return 2;
     CU_pSuite s = CU_add_suite("job refused", NULL, NULL);
-    if (!s || !CU_add_test(s, "refused", test_refused) || !CU_add_test(s, "accepted", test_accepted) ||
-        !CU_add_test(s, "experts", test_experts))
+    if (!s || !CU_add_test(s, "refused", test_refused) || !CU_add_test(s, "lines", test_lines) ||
+        !CU_add_test(s, "accepted", test_accepted) || !CU_add_test(s, "experts", test_experts))
         return 2;
     CU_basic_set_mode(CU_BRM_NORMAL);
     CU_basic_run_tests();

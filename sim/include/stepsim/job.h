@@ -19,6 +19,16 @@ enum ss_recompute_method { SS_RECOMPUTE_UNIFORM, SS_RECOMPUTE_BLOCK };
 enum ss_sharding { SS_SHARD_NONE, SS_SHARD_OPTIM, SS_SHARD_OPTIM_GRADS, SS_SHARD_OPTIM_GRADS_PARAMS };
 enum ss_cp_comm { SS_CP_P2P, SS_CP_A2A, SS_CP_ALLGATHER, SS_CP_A2A_P2P };
 
+/* The reader's own: which line of the last --job file set a flag, for the messages of ss_job_finish. */
+#define SS_MAX_ORIGINS 64
+struct ss_job_origins {
+    char file[256]; /* "" = none */
+    int n;
+    struct ss_origin {
+        int flag, line; /* line 0: the command line */
+    } at[SS_MAX_ORIGINS];
+};
+
 /* Degrees and sizes are >= 1 where not said otherwise; flags are 0 or 1. */
 struct ss_job {
     /* where; filled from --platform, --nodes, --model, --stack by the reader */
@@ -69,6 +79,7 @@ struct ss_job {
     char schedule[256];     /* "auto", a schedule name, or later a file */
     double measured_ms;     /* --measured, 0 = not given */
     double measured_mib;    /* --measured-memory, 0 = not given */
+    struct ss_job_origins origins;
 };
 
 /* Notes for the user, each once: accepted flags without effect, assumptions. */
