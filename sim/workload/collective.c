@@ -8,6 +8,7 @@ void ss_net_init(struct ss_net *net, const struct ss_platform *p)
     const struct ss_card *card = ss_platform_card(p);
     net->nvlink_busbw = ss_platform_nvlink_bandwidth(p) * card->nvlink_efficiency;
     net->nvlink_step = card->nvlink_latency;
+    net->nvlink_half = card->nvlink_half_size;
     net->nic_busbw = ss_platform_nic_bandwidth(p) * card->nic_efficiency;
     net->nic_step = card->nic_latency;
     net->gpus_per_node = ss_platform_gpus_per_node(p);
@@ -27,11 +28,14 @@ double ss_collective_traffic(int kind, double bytes, int n)
     return kind == SS_COLL_ALL_REDUCE ? 2 * ring : ring;
 }
 
-double ss_collective_latency(const struct ss_net *net, int kind, const struct ss_group_shape *g)
+double ss_collective_latency(const struct ss_net *net, int kind, double bytes, const struct ss_group_shape *g)
 {
+    double start = g->per_node > 1
+                       ? ss_collective_traffic(kind, fmin(bytes, net->nvlink_half), g->n) / net->nvlink_busbw
+                       : 0;
     int far = g->nodes > 1 ? g->nodes : 0; /* ring steps that leave a node */
     double once = (g->n - 1 - fmin(far, g->n - 1)) * net->nvlink_step + fmin(far, g->n - 1) * net->nic_step;
-    return kind == SS_COLL_ALL_REDUCE ? 2 * once : once;
+    return start + (kind == SS_COLL_ALL_REDUCE ? 2 * once : once);
 }
 
 double ss_collective_seconds(const struct ss_net *net, int kind, double bytes, const struct ss_group_shape *g)
@@ -43,5 +47,5 @@ double ss_collective_seconds(const struct ss_net *net, int kind, double bytes, c
     slowest = g->per_node > 1 ? traffic / net->nvlink_busbw : 0;
     if (g->nodes > 1)
         slowest = fmax(slowest, traffic / (net->nic_busbw * ss_net_nics(net, g)));
-    return ss_collective_latency(net, kind, g) + slowest;
+    return ss_collective_latency(net, kind, bytes, g) + slowest;
 }

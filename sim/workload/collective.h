@@ -20,6 +20,7 @@ struct ss_group_shape {
 /* Links of one GPU as collectives see them: busbw per direction and latency of a ring step. */
 struct ss_net {
     double nvlink_busbw, nvlink_step; /* bytes/s, s */
+    double nvlink_half;               /* bytes: the first of a buffer, which move at half the busbw */
     double nic_busbw, nic_step;       /* of one NIC */
     int gpus_per_node, nics_per_node;
 };
@@ -30,8 +31,9 @@ double ss_net_nics(const struct ss_net *net, const struct ss_group_shape *g);
 /* Traffic of one member over the buffer: 2(n-1)/n for all-reduce, (n-1)/n for the others (nccl-tests,
  * PERFORMANCE.md). `bytes` is the full buffer. */
 double ss_collective_traffic(int kind, double bytes, int n);
-/* Latency of all steps of a ring over the group. */
-double ss_collective_latency(const struct ss_net *net, int kind, const struct ss_group_shape *g);
+/* Latency of all steps of a ring over the group, and what the slow start over NVLink adds. */
+double ss_collective_latency(const struct ss_net *net, int kind, double bytes,
+                             const struct ss_group_shape *g);
 /* Uncontended time: latency + the slower of NVLink and NICs. 0 for one member. */
 double ss_collective_seconds(const struct ss_net *net, int kind, double bytes,
                              const struct ss_group_shape *g);

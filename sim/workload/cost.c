@@ -151,8 +151,10 @@ static void tp_times(const struct ss_cost_context *c, int precision, struct ss_l
     t->scatter_bytes = full;
     if (c->tp.n <= 1)
         return;
-    if (s->tp_comm_overlap && c->tp.nodes == 1)
+    if (s->tp_comm_overlap && c->tp.nodes == 1) { /* user buffers, not NCCL */
         t->speed = c->stack->tp_overlap_busbw / c->card->nvlink_efficiency;
+        net.nvlink_half = 0;
+    }
     net.nvlink_busbw *= t->speed;
     if (s->sp > 1) {
         t->gather = ss_collective_seconds(&net, SS_COLL_ALL_GATHER, t->gather_bytes, &c->tp);

@@ -182,13 +182,19 @@ static void test_recompute_costs_a_forward(void)
 
 static void test_collectives(void)
 {
-    const struct ss_net net = {160e9, 1e-6, 40e9, 5e-6, 8, 8};
+    const struct ss_net net = {160e9, 1e-6, 0, 40e9, 5e-6, 8, 8};
     struct ss_group_shape node = {8, 1, 8}, two = {16, 2, 8}, one = {1, 1, 1}, far = {4, 4, 1};
     CU_ASSERT_EQUAL(ss_collective_seconds(&net, SS_COLL_ALL_GATHER, 1e9, &one), 0);
     CU_ASSERT_DOUBLE_EQUAL(ss_collective_seconds(&net, SS_COLL_ALL_GATHER, 1.6e9, &node),
                            7e-6 + 1.4e9 / 160e9, 1e-15);
     CU_ASSERT_DOUBLE_EQUAL(ss_collective_seconds(&net, SS_COLL_ALL_REDUCE, 1.6e9, &node),
                            14e-6 + 2.8e9 / 160e9, 1e-15);
+    /* The first 16 MB at half the busbw. */
+    const struct ss_net slow_start = {160e9, 0, 16e6, 40e9, 0, 8, 8};
+    CU_ASSERT_DOUBLE_EQUAL(ss_collective_seconds(&slow_start, SS_COLL_ALL_GATHER, 1.6e9, &node),
+                           1.414e9 / 160e9, 1e-15);
+    CU_ASSERT_DOUBLE_EQUAL(ss_collective_seconds(&slow_start, SS_COLL_ALL_GATHER, 8e6, &node), 14e6 / 160e9,
+                           1e-15);
     /* Eight NICs together beat one NVLink. */
     CU_ASSERT_DOUBLE_EQUAL(ss_collective_seconds(&net, SS_COLL_REDUCE_SCATTER, 1.6e9, &two),
                            23e-6 + 1.5e9 / 160e9, 1e-15);

@@ -44,6 +44,7 @@ extern "C" {
     X(gemm_small_tile, "ss.gemm.small_tile", FRACTION, 1, 0, 0.5, 1, "efficiency of a tile of half the largest size over the largest one's") \
     X(kernel_latency, "ss.kernel_latency", TIME, 1, 0, 0, 1e-3, "shortest time from one kernel's start to the next one's on one stream") \
     X(nvlink_efficiency, "ss.nvlink.efficiency", FRACTION, 1, 0, 0.1, 1, "busbw of a large collective over the link's bandwidth") \
+    X(nvlink_half_size, "ss.nvlink.half_size", BYTES, 0, 0, 0, 1e9, "buffer up to which an NVLink collective runs at half of its busbw, NCCL's protocols and channels filling")   \
     X(nvlink_latency, "ss.nvlink.step_latency", TIME, 1, 0, 0, 1e-3, "latency of one ring step over NVLink") \
     X(nic_efficiency, "ss.nic.efficiency", FRACTION, 1, 0, 0.1, 1, "busbw of a large collective over the NICs' bandwidth") \
     X(nic_latency, "ss.nic.step_latency", TIME, 1, 0, 0, 1e-3, "latency of one ring step over the network") \
