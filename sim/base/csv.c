@@ -120,7 +120,8 @@ static int read_row(struct reader *r)
     if (csv->nlines == 1)
         csv->columns = n;
     if (n != csv->columns) {
-        ss_fail(r->err, SS_ERR_INPUT, csv->file, line, "%zu fields; the first line names %zu columns", n, csv->columns);
+        ss_fail(r->err, SS_ERR_INPUT, csv->file, line, "%zu fields; the first line names %zu columns", n,
+                csv->columns);
         return ss_hint(r->err, SS_ERR_INPUT, "a field with a comma needs quotes");
     }
     r->line++;
@@ -137,7 +138,8 @@ static int check_names(struct reader *r)
     for (size_t i = 0; i < csv->columns; i++)
         for (size_t k = 0; k < i; k++)
             if (!strcmp(csv->field[i], csv->field[k])) {
-                ss_fail(r->err, SS_ERR_INPUT, csv->file, r->line, "column \"%.80s\" stands twice", csv->field[i]);
+                ss_fail(r->err, SS_ERR_INPUT, csv->file, r->line, "column \"%.80s\" stands twice",
+                        csv->field[i]);
                 return ss_hint(r->err, SS_ERR_INPUT, "remove or rename one");
             }
     return SS_OK;

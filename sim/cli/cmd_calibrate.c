@@ -56,8 +56,12 @@ static int take(struct words *w, const char *name, const char *value, struct ss_
     struct {
         const char *name;
         const char **to;
-    } const texts[] = {{"--platform", &w->opt.platform},   {"--stack", &w->opt.stack}, {"--nccl", &w->opt.nccl},
-                       {"--log", &w->opt.log},             {"--job", &w->opt.job},     {"--leave-out", &w->opt.leave_out},
+    } const texts[] = {{"--platform", &w->opt.platform},
+                       {"--stack", &w->opt.stack},
+                       {"--nccl", &w->opt.nccl},
+                       {"--log", &w->opt.log},
+                       {"--job", &w->opt.job},
+                       {"--leave-out", &w->opt.leave_out},
                        {"--stack-output", &w->stack_output}};
 
     for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++)
@@ -82,7 +86,7 @@ static int take(struct words *w, const char *name, const char *value, struct ss_
 
 static int is_ours(const char *word)
 {
-    static const char *const names[] = {"--platform", "--stack",        "--nccl", "--log", "--job",
+    static const char *const names[] = {"--platform",  "--stack",        "--nccl", "--log", "--job",
                                         "--leave-out", "--stack-output", "--rows", "--prop"};
 
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
@@ -114,13 +118,15 @@ static int read_words(struct words *w, struct cli_flags *flags, int argc, char *
     if (!w->opt.platform)
         return cli_usage(err, "\"stepsim list platforms\" shows the names", "no --platform given");
     if (!w->opt.ntables && !w->opt.nccl && !w->opt.log)
-        return cli_usage(err, "add --rows TABLE, --nccl FILE or --log FILE", "nothing measured to calibrate with");
+        return cli_usage(err, "add --rows TABLE, --nccl FILE or --log FILE",
+                         "nothing measured to calibrate with");
     if (w->stack_output && !w->opt.stack)
         return cli_usage(err, "--stack names the base of the new stack", "--stack-output without --stack");
     return SS_OK;
 }
 
-static int write_platform(const struct ss_calibration *c, const struct words *w, const char *path, struct ss_error *err)
+static int write_platform(const struct ss_calibration *c, const struct words *w, const char *path,
+                          struct ss_error *err)
 {
     struct ss_output *output;
     FILE *stream;
@@ -181,11 +187,13 @@ static int write_all(const struct ss_calibration *c, const struct words *w, cons
     if (!rc && w->stack_output)
         rc = write_stack(c, w, err);
     if (!rc)
-        rc = flags->json ? ss_calibration_write_json(c, stdout, err) : ss_calibration_write_text(c, stdout, err);
+        rc = flags->json ? ss_calibration_write_json(c, stdout, err)
+                         : ss_calibration_write_text(c, stdout, err);
     for (int i = 0; i < c->nprops; i++)
         of_stack |= c->props[i].of_stack;
     if (!rc && of_stack && !w->stack_output)
-        fprintf(stderr, "stepsim: note: numbers of the stack are written with --stack S --stack-output FILE\n");
+        fprintf(stderr,
+                "stepsim: note: numbers of the stack are written with --stack S --stack-output FILE\n");
     return rc;
 }
 

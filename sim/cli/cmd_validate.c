@@ -69,11 +69,13 @@ static int write_all(const struct ss_validation *v, const struct cli_flags *flag
     if (!rc && flags->update)
         rc = write_to(v, RESULTS, ss_validation_write_csv, err);
     if (!rc && !flags->against[0])
-        rc = write_to(v, flags->output, flags->json ? ss_validation_write_json : ss_validation_write_text, err);
+        rc = write_to(v, flags->output, flags->json ? ss_validation_write_json : ss_validation_write_text,
+                      err);
     return rc;
 }
 
-static int compare(const struct ss_validation *v, const struct cli_flags *flags, int *moved, struct ss_error *err)
+static int compare(const struct ss_validation *v, const struct cli_flags *flags, int *moved,
+                   struct ss_error *err)
 {
     struct ss_output *output;
     FILE *stream;
@@ -88,8 +90,9 @@ static int compare(const struct ss_validation *v, const struct cli_flags *flags,
     }
     rc = cli_output_commit(output, err);
     if (!rc && *moved)
-        fprintf(stderr, "stepsim: %d predictions differ from %s; \"stepsim validate --update\" writes it anew\n", *moved,
-                flags->against);
+        fprintf(stderr,
+                "stepsim: %d predictions differ from %s; \"stepsim validate --update\" writes it anew\n",
+                *moved, flags->against);
     return rc;
 }
 
@@ -98,7 +101,8 @@ static int check_words(const struct cli_flags *flags, int n, struct ss_error *er
     if (n > MAX_TABLES)
         return cli_usage(err, "", "more than %d tables", MAX_TABLES);
     if (flags->update && n)
-        return cli_usage(err, "use --csv FILE for other tables", "--update takes no table: it writes " RESULTS);
+        return cli_usage(err, "use --csv FILE for other tables",
+                         "--update takes no table: it writes " RESULTS);
     if (flags->json && flags->against[0])
         return cli_usage(err, "leave one out", "--against prints text, not JSON");
     return SS_OK;

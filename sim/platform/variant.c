@@ -30,21 +30,23 @@ bool ss_variant_is(const struct ss_xml_node *root)
 static int check_body(const struct ss_xml_node *zone, const char *file, struct ss_error *err)
 {
     if (zone->next != NULL)
-        return ss_fail(err, SS_ERR_INPUT, file, zone->next->line, "a second element beside the zone with ss.base");
+        return ss_fail(err, SS_ERR_INPUT, file, zone->next->line,
+                       "a second element beside the zone with ss.base");
     for (const struct ss_xml_node *c = zone->first_child; c != NULL; c = c->next) {
         const char *id = ss_xml_attr(c, "id");
 
         if (!ss_tag_is(c, "prop"))
-            return ss_hint(err,
-                           ss_fail(err, SS_ERR_INPUT, file, c->line, "<%s> in a zone with ss.base", c->tag),
-                           "a platform with ss.base holds props only; its nodes and links are those of the base");
+            return ss_hint(
+                err, ss_fail(err, SS_ERR_INPUT, file, c->line, "<%s> in a zone with ss.base", c->tag),
+                "a platform with ss.base holds props only; its nodes and links are those of the base");
         if (id == NULL || ss_xml_attr(c, "value") == NULL)
-            return ss_fail(err, SS_ERR_INPUT, file, c->line, "<prop> needs %s", id == NULL ? "an id" : "a value");
+            return ss_fail(err, SS_ERR_INPUT, file, c->line, "<prop> needs %s",
+                           id == NULL ? "an id" : "a value");
         for (const struct ss_xml_node *p = zone->first_child; p != c; p = p->next)
             if (strcmp(ss_xml_attr(p, "id"), id) == 0)
                 return ss_hint(err,
-                               ss_fail(err, SS_ERR_INPUT, file, c->line, "prop \"%s\" is given twice (first in line %d)", id,
-                                       p->line),
+                               ss_fail(err, SS_ERR_INPUT, file, c->line,
+                                       "prop \"%s\" is given twice (first in line %d)", id, p->line),
                                "keep one of them");
     }
     return SS_OK;
@@ -79,7 +81,8 @@ static int set_words(struct ss_platform *p, int prop, const struct ss_xml_node *
     }
     if (prop == SS_PROP_TEMPLATE) {
         if (strcmp(value, "mesh") != 0 && strcmp(value, "nvswitch") != 0)
-            return ss_hint(err, ss_fail(err, SS_ERR_INPUT, p->file, node->line, "no template \"%.40s\"", value),
+            return ss_hint(err,
+                           ss_fail(err, SS_ERR_INPUT, p->file, node->line, "no template \"%.40s\"", value),
                            "choose nvswitch or mesh");
         p->template_kind = strcmp(value, "mesh") == 0 ? SS_TEMPLATE_MESH : SS_TEMPLATE_NVSWITCH;
         return SS_OK;
@@ -111,8 +114,9 @@ static int set_one(struct ss_platform *p, const struct ss_xml_node *node, struct
     return why.hint[0] != 0 ? ss_hint(err, status, "%s", why.hint) : status;
 }
 
-static int load_base(const struct ss_xml_node *prop, const char *file, const struct ss_platform_options *options,
-                     int depth, struct ss_platform **out, struct ss_error *err)
+static int load_base(const struct ss_xml_node *prop, const char *file,
+                     const struct ss_platform_options *options, int depth, struct ss_platform **out,
+                     struct ss_error *err)
 {
     char path[4096];
     struct ss_xml *doc = NULL;
@@ -124,8 +128,9 @@ static int load_base(const struct ss_xml_node *prop, const char *file, const str
         return why.hint[0] != 0 ? ss_hint(err, status, "%s", why.hint) : status;
     }
     if (depth >= MAX_BASES)
-        return ss_hint(err, ss_fail(err, SS_ERR_INPUT, file, prop->line, "more than %d bases one on another", MAX_BASES),
-                       "does a base lead back to this file?");
+        return ss_hint(
+            err, ss_fail(err, SS_ERR_INPUT, file, prop->line, "more than %d bases one on another", MAX_BASES),
+            "does a base lead back to this file?");
     status = ss_xml_load(path, &doc, err);
     if (status == SS_OK)
         status = ss_platform_from_document(doc, path, options, depth + 1, out, err);
@@ -133,8 +138,9 @@ static int load_base(const struct ss_xml_node *prop, const char *file, const str
     return status;
 }
 
-int ss_variant_read(const struct ss_xml_node *root, const char *file, const struct ss_platform_options *options,
-                    int depth, struct ss_platform **out, struct ss_error *err)
+int ss_variant_read(const struct ss_xml_node *root, const char *file,
+                    const struct ss_platform_options *options, int depth, struct ss_platform **out,
+                    struct ss_error *err)
 {
     const struct ss_xml_node *zone = root->first_child;
     struct ss_platform *p = NULL;
@@ -147,8 +153,9 @@ int ss_variant_read(const struct ss_xml_node *root, const char *file, const stru
     ss_copy(p->file, sizeof(p->file), file);
     ss_platform_base_name(file, p->name, sizeof(p->name));
     if (p->foreign != NULL)
-        status = ss_hint(err, ss_fail(err, SS_ERR_INPUT, file, zone->line, "ss.base names a file that is no template"),
-                         "change a copy of that file instead");
+        status = ss_hint(
+            err, ss_fail(err, SS_ERR_INPUT, file, zone->line, "ss.base names a file that is no template"),
+            "change a copy of that file instead");
     for (const struct ss_xml_node *c = zone->first_child; c != NULL && status == SS_OK; c = c->next)
         status = set_one(p, c, err);
     ss_template_derive(p);
@@ -169,9 +176,10 @@ int ss_variant_take_gpus(struct ss_platform *p, int gpus, struct ss_error *err)
     if (gpus == 0 || gpus == p->gpus_per_node)
         return SS_OK;
     if (gpus < 0 || gpus > p->gpus_per_node || p->foreign != NULL)
-        return ss_hint(err,
-                       ss_fail(err, SS_ERR_INPUT, p->file, 0, "%d GPUs of nodes that have %d", gpus, p->gpus_per_node),
-                       p->foreign != NULL ? "only a template can be used in part" : "take a platform with larger nodes");
+        return ss_hint(
+            err,
+            ss_fail(err, SS_ERR_INPUT, p->file, 0, "%d GPUs of nodes that have %d", gpus, p->gpus_per_node),
+            p->foreign != NULL ? "only a template can be used in part" : "take a platform with larger nodes");
     nics = p->nics_per_node * gpus / p->gpus_per_node;
     if (p->nics_per_node > 0 && (nics == 0 || gpus % nics != 0))
         nics = 1;

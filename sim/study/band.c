@@ -28,7 +28,8 @@ static int read_line(const struct ss_csv *csv, size_t row, struct line *out)
     ss_copy(out->gpu, sizeof out->gpu, FIELD("card"));
     ss_copy(out->precision, sizeof out->precision, FIELD("precision"));
     return ss_quality_counts(FIELD("quality")) && !strcmp(FIELD("outcome"), "ok") &&
-           !strcmp(FIELD("predicted_outcome"), "ok") && !ss_parse_double(FIELD("parameters"), &out->parameters) &&
+           !strcmp(FIELD("predicted_outcome"), "ok") &&
+           !ss_parse_double(FIELD("parameters"), &out->parameters) &&
            !ss_parse_double(FIELD("gpus"), &out->gpus) && !ss_parse_double(FIELD("error_pct"), &out->error) &&
            out->parameters > 0 && out->gpus > 0;
 #undef FIELD
@@ -48,12 +49,9 @@ static int is_alike(const struct likeness *to, const struct line *l, int circle)
     switch (circle) {
     case 0:
         return card && precision && within(to->parameters, l->parameters, 2) && within(to->gpus, l->gpus, 4);
-    case 1:
-        return card && precision;
-    case 2:
-        return card;
-    default:
-        return 1;
+    case 1: return card && precision;
+    case 2: return card;
+    default: return 1;
     }
 }
 
@@ -61,16 +59,12 @@ static void describe(const struct likeness *to, int circle, char *out, size_t si
 {
     switch (circle) {
     case 0:
-        snprintf(out, size, "%.60s in %s, model size within 2 x and GPUs within 4 x", to->card, to->precision);
+        snprintf(out, size, "%.60s in %s, model size within 2 x and GPUs within 4 x", to->card,
+                 to->precision);
         break;
-    case 1:
-        snprintf(out, size, "%.60s in %s", to->card, to->precision);
-        break;
-    case 2:
-        snprintf(out, size, "%.60s in any precision", to->card);
-        break;
-    default:
-        snprintf(out, size, "runs on other cards: none on %.60s was measured", to->card);
+    case 1: snprintf(out, size, "%.60s in %s", to->card, to->precision); break;
+    case 2: snprintf(out, size, "%.60s in any precision", to->card); break;
+    default: snprintf(out, size, "runs on other cards: none on %.60s was measured", to->card);
     }
 }
 
@@ -81,7 +75,8 @@ static int compare_doubles(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-static int find_circle(const struct ss_csv *csv, const struct likeness *to, double *errors, struct ss_band *out)
+static int find_circle(const struct ss_csv *csv, const struct likeness *to, double *errors,
+                       struct ss_band *out)
 {
     for (int circle = 0; circle < CIRCLES; circle++) {
         int n = 0;
@@ -103,8 +98,8 @@ static int find_circle(const struct ss_csv *csv, const struct likeness *to, doub
 
 static int columns_are_there(const struct ss_csv *csv)
 {
-    static const char *const needed[] = {"card",       "gpus",    "precision",         "parameters",
-                                         "quality",    "outcome", "predicted_outcome", "error_pct"};
+    static const char *const needed[] = {"card",    "gpus",    "precision",         "parameters",
+                                         "quality", "outcome", "predicted_outcome", "error_pct"};
 
     for (size_t i = 0; i < SS_ARRAY_LEN(needed); i++)
         if (ss_csv_column(csv, needed[i]) < 0)

@@ -11,8 +11,8 @@
 struct fitting {
     struct ss_calibration *c;
     struct ss_observations *o;
-    const char *use;   /* observations that count */
-    double *predicted; /* [o->n] */
+    const char *use;                 /* observations that count */
+    double *predicted;               /* [o->n] */
     int nactive, active[SS_FIT_MAX]; /* props that are fitted; the others keep their value */
     double x[SS_FIT_MAX];            /* of all props */
     const struct ss_calibrate_options *opt;
@@ -70,7 +70,8 @@ static int least_known(const struct fitting *f, const struct ss_fit_answer *answ
 
 /* Numbers that the data do not determine go back to where they were, one at a time, and the others are fitted
  * again: of two that only count together one stays free. */
-static int solve_determined(struct fitting *f, const double *start, struct ss_fit_answer *answer, struct ss_error *err)
+static int solve_determined(struct fitting *f, const double *start, struct ss_fit_answer *answer,
+                            struct ss_error *err)
 {
     for (;;) {
         int worst, rc = solve(f, answer, err);
@@ -121,8 +122,8 @@ static int is_of_memory(const char *id)
     return !strncmp(id, "ss.memory.", 10);
 }
 
-static int choose_props(const struct ss_calibrate_options *opt, struct ss_calibration *c, struct ss_observations *o,
-                        struct ss_error *err)
+static int choose_props(const struct ss_calibrate_options *opt, struct ss_calibration *c,
+                        struct ss_observations *o, struct ss_error *err)
 {
     const struct ss_platform *p;
     const struct ss_stack *s;
@@ -150,7 +151,8 @@ static double error_pct(double predicted, double measured)
     return 100 * (predicted - measured) / measured;
 }
 
-static void fill_stat(const struct ss_observations *o, const double *predicted, double *scratch, struct ss_error_stat *out)
+static void fill_stat(const struct ss_observations *o, const double *predicted, double *scratch,
+                      struct ss_error_stat *out)
 {
     for (int i = 0; i < o->n; i++)
         scratch[i] = error_pct(predicted[i], o->list[i].measured);
@@ -179,7 +181,8 @@ static int fill_rows(struct fitting *f, const double *x, int after, struct ss_er
 
 /* ---- cross-validation ---- */
 
-static int fit_without(struct fitting *f, const char *key, const double *start, double *errors, int *n, struct ss_error *err)
+static int fit_without(struct fitting *f, const char *key, const double *start, double *errors, int *n,
+                       struct ss_error *err)
 {
     char *use = ss_calloc((size_t)f->o->n + 1, 1);
     struct fitting part = *f; /* fits what all rows together determine */
@@ -234,7 +237,8 @@ static int leave_out(struct fitting *f, const double *start, struct ss_error *er
     for (int i = 0; i < f->o->n; i++)
         groups += is_new_key(f->o, i);
     if (groups < 2) {
-        rc = ss_fail(err, SS_ERR_INPUT, NULL, 0, "all rows are of one %s: nothing is left to fit without it", f->c->leave_out);
+        rc = ss_fail(err, SS_ERR_INPUT, NULL, 0, "all rows are of one %s: nothing is left to fit without it",
+                     f->c->leave_out);
         ss_hint(err, rc, "leave out by another column");
     }
     for (int i = 0; i < f->o->n && !rc; i++)
@@ -267,11 +271,15 @@ static void take_answer(const struct fitting *f, const struct ss_fit_answer *ans
     }
 }
 
-static int fit_all(const struct ss_calibrate_options *opt, struct ss_calibration *c, struct ss_observations *o,
-                   struct ss_error *err)
+static int fit_all(const struct ss_calibrate_options *opt, struct ss_calibration *c,
+                   struct ss_observations *o, struct ss_error *err)
 {
-    struct fitting f = {.c = c, .o = o, .predicted = ss_calloc((size_t)o->n + 1, sizeof(double)), .nactive = c->nprops,
-                        .opt = opt, .evaluations = &c->evaluations};
+    struct fitting f = {.c = c,
+                        .o = o,
+                        .predicted = ss_calloc((size_t)o->n + 1, sizeof(double)),
+                        .nactive = c->nprops,
+                        .opt = opt,
+                        .evaluations = &c->evaluations};
     double start[SS_FIT_MAX] = {0};
     struct ss_fit_answer answer;
     char *all = ss_calloc((size_t)o->n + 1, 1);

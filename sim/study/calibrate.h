@@ -8,7 +8,8 @@
 
 /* ---- props.c ---- */
 double ss_study_prop_get(const char *id, const struct ss_platform *p, const struct ss_stack *s);
-int ss_study_prop_set(const char *id, double value, struct ss_platform *p, struct ss_stack *s, struct ss_error *err);
+int ss_study_prop_set(const char *id, double value, struct ss_platform *p, struct ss_stack *s,
+                      struct ss_error *err);
 /* Value with unit and four digits. */
 const char *ss_study_prop_text(const char *id, double value, char *buf, size_t size);
 /* Fills start value and missing bounds; refuses bounds outside the prop's own. */
@@ -23,7 +24,7 @@ struct ss_observation {
     int point;       /* NCCL */
     double measured; /* s or bytes */
     char id[96];
-    char key[96];    /* the group that --leave-out puts it in */
+    char key[96]; /* the group that --leave-out puts it in */
 };
 struct ss_observations {
     struct ss_cases cases;
@@ -36,17 +37,18 @@ struct ss_observations {
     size_t cap;
     struct ss_observation *list;
 };
-int ss_observations_load(const struct ss_calibrate_options *opt, struct ss_observations *out, struct ss_notes *notes,
-                         struct ss_error *err);
+int ss_observations_load(const struct ss_calibrate_options *opt, struct ss_observations *out,
+                         struct ss_notes *notes, struct ss_error *err);
 void ss_observations_free(struct ss_observations *o);
 /* Adds the memory of runs where a prop of memory is fitted. */
 int ss_observations_add_memory(struct ss_observations *o, struct ss_error *err);
 /* Case of an index in `of_case`; the last one is the log's. */
 struct ss_case *ss_observations_case(struct ss_observations *o, int index);
 /* Any platform and stack of the observations, for the start values. */
-void ss_observations_first(struct ss_observations *o, const struct ss_platform **p, const struct ss_stack **s);
+void ss_observations_first(struct ss_observations *o, const struct ss_platform **p,
+                           const struct ss_stack **s);
 /* predicted[n]; those with use[i] == 0 are left alone (use may be NULL: all). */
-int ss_observations_predict(struct ss_observations *o, const struct ss_fit_prop *props, int nprops, const double *x,
-                            const char *use, double *predicted, struct ss_error *err);
+int ss_observations_predict(struct ss_observations *o, const struct ss_fit_prop *props, int nprops,
+                            const double *x, const char *use, double *predicted, struct ss_error *err);
 
 #endif

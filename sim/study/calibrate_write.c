@@ -9,8 +9,8 @@
 
 static void print_stat(const char *name, const struct ss_error_stat *s, FILE *out)
 {
-    fprintf(out, "  %-24s mean %6.2f  median %6.2f  worst %6.1f  bias %+6.2f %%  of %d\n", name, s->mean_abs, s->median_abs,
-            s->worst_abs, s->bias, s->n);
+    fprintf(out, "  %-24s mean %6.2f  median %6.2f  worst %6.1f  bias %+6.2f %%  of %d\n", name, s->mean_abs,
+            s->median_abs, s->worst_abs, s->bias, s->n);
 }
 
 static double error_of(double predicted, double measured)
@@ -20,12 +20,14 @@ static double error_of(double predicted, double measured)
 
 static void print_rows(const struct ss_calibration *c, FILE *out)
 {
-    fprintf(out, "\nRows used (%d; %d others are of another platform, quality or outcome)\n", c->nrows, c->nskipped);
+    fprintf(out, "\nRows used (%d; %d others are of another platform, quality or outcome)\n", c->nrows,
+            c->nskipped);
     for (int i = 0; i < c->nrows; i++) {
         const struct ss_fit_row *r = &c->rows[i];
         double scale = !strcmp(r->kind, "memory") ? 1 / SS_MIB : 1e3;
         fprintf(out, "  %-32s %-6s %12.3f %s %+8.1f %% -> %+6.1f %%\n", r->id, r->kind, scale * r->measured,
-                !strcmp(r->kind, "memory") ? "MiB" : "ms ", error_of(r->before, r->measured), error_of(r->after, r->measured));
+                !strcmp(r->kind, "memory") ? "MiB" : "ms ", error_of(r->before, r->measured),
+                error_of(r->after, r->measured));
     }
 }
 
@@ -67,7 +69,8 @@ int ss_calibration_write_text(const struct ss_calibration *c, FILE *out, struct 
     print_correlation(c, out);
     print_rows(c, out);
     if (c->leave_out[0]) {
-        fprintf(out, "\nTimes predicted by the fit of all others, leaving out one %s at a time\n", c->leave_out);
+        fprintf(out, "\nTimes predicted by the fit of all others, leaving out one %s at a time\n",
+                c->leave_out);
         for (int i = 0; i < c->nleft_out; i++)
             print_stat(c->left_out[i].name, &c->left_out[i].error, out);
         print_stat("all", &c->over_left_out, out);
@@ -127,7 +130,8 @@ static json_t *row_object(const struct ss_fit_row *r)
 
 int ss_calibration_write_json(const struct ss_calibration *c, FILE *out, struct ss_error *err)
 {
-    json_t *o = ss_json_document("calibrate"), *props = json_array(), *rows = json_array(), *left = json_array();
+    json_t *o = ss_json_document("calibrate"), *props = json_array(), *rows = json_array(),
+           *left = json_array();
 
     json_object_set_new(o, "before", stat_object(&c->before));
     json_object_set_new(o, "after", stat_object(&c->after));
@@ -159,7 +163,8 @@ int ss_calibration_write_json(const struct ss_calibration *c, FILE *out, struct 
 
 /* ---- files ---- */
 
-int ss_calibration_write_platform(const struct ss_calibration *c, const char *platform, FILE *out, struct ss_error *err)
+int ss_calibration_write_platform(const struct ss_calibration *c, const char *platform, FILE *out,
+                                  struct ss_error *err)
 {
     struct ss_platform_options options = {.asker = ss_simgrid_ask_routes};
     struct ss_platform *p;
@@ -171,7 +176,8 @@ int ss_calibration_write_platform(const struct ss_calibration *c, const char *pl
     for (int i = 0; i < c->nprops && !rc; i++)
         if (!c->props[i].of_stack)
             rc = ss_platform_set(p, c->props[i].id,
-                                 ss_study_prop_text(c->props[i].id, c->props[i].after, text, sizeof text), err);
+                                 ss_study_prop_text(c->props[i].id, c->props[i].after, text, sizeof text),
+                                 err);
     if (!rc)
         rc = ss_platform_write(p, out, err);
     ss_platform_free(p);

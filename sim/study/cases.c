@@ -24,8 +24,8 @@ static int load_inputs(struct ss_case *c, int gpus_per_node, struct ss_error *er
 
     if (rc)
         return rc;
-    return ss_stack_load(c->job.stack[0] ? c->job.stack : SS_STUDY_STACK, ss_platform_card(c->platform)->name, &c->stack,
-                         err);
+    return ss_stack_load(c->job.stack[0] ? c->job.stack : SS_STUDY_STACK, ss_platform_card(c->platform)->name,
+                         &c->stack, err);
 }
 
 static void refuse(struct ss_case *c, int state, const char *reason)
@@ -80,8 +80,8 @@ static int check_outcome(const struct ss_case *c, struct ss_error *err)
     for (size_t i = 0; i < SS_ARRAY_LEN(words); i++)
         if (!strcmp(outcome, words[i]))
             return SS_OK;
-    ss_fail(err, SS_ERR_INPUT, ss_table_file(c->table), ss_table_line(c->table, c->row), "outcome cannot be \"%.40s\"",
-            outcome);
+    ss_fail(err, SS_ERR_INPUT, ss_table_file(c->table), ss_table_line(c->table, c->row),
+            "outcome cannot be \"%.40s\"", outcome);
     return ss_hint(err, SS_ERR_INPUT, "it is ok, oom, config-error, framework-error or not-run");
 }
 
@@ -115,7 +115,8 @@ static int finish(struct ss_case *c, int gpus, struct ss_error *err)
     return settle(c, rc == SS_ERR_CONFIG && !c->platform ? SS_ERR_INPUT : rc, &why, err);
 }
 
-static int prepare(struct ss_case *c, const struct ss_case_choice *choice, struct ss_notes *notes, struct ss_error *err)
+static int prepare(struct ss_case *c, const struct ss_case_choice *choice, struct ss_notes *notes,
+                   struct ss_error *err)
 {
     int gpus = 0, rc = read_measured(c, err);
 
@@ -138,7 +139,8 @@ static int prepare(struct ss_case *c, const struct ss_case_choice *choice, struc
         ss_copy(c->job.stack, sizeof c->job.stack, choice->stack);
     if (!rc)
         rc = finish(c, gpus, err);
-    if (!rc && c->state == SS_CASE_READY && !strcmp(ss_table_get(c->table, c->row, "outcome"), "framework-error"))
+    if (!rc && c->state == SS_CASE_READY &&
+        !strcmp(ss_table_get(c->table, c->row, "outcome"), "framework-error"))
         refuse(c, SS_CASE_NOTHING, ss_table_get(c->table, c->row, "note"));
     return rc;
 }
@@ -163,8 +165,8 @@ static int load_tables(const char *const *names, int n, struct ss_cases *out, st
     return rc;
 }
 
-int ss_cases_load(const char *const *tables, int ntables, const struct ss_case_choice *choice, struct ss_cases *out,
-                  struct ss_notes *notes, struct ss_error *err)
+int ss_cases_load(const char *const *tables, int ntables, const struct ss_case_choice *choice,
+                  struct ss_cases *out, struct ss_notes *notes, struct ss_error *err)
 {
     int rc, at = 0;
 

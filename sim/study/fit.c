@@ -16,12 +16,12 @@
 
 #include "base/base.h"
 
-#define PULL 1e-3       /* residual of moving a number through all of its range */
-#define NOISE 1e-3      /* no measurement is better than this: floor of sigma */
-#define FLAT 0.288675   /* 1 / sqrt(12) */
-#define SHIFT 4.0       /* u is kept away from 0, where relative steps and tolerances lose their meaning */
-#define STEP 1e-4       /* of s, for the Jacobian of the statistics */
-#define UNKNOWN 0.1     /* share of undetermined directions that makes a number undetermined */
+#define PULL 1e-3     /* residual of moving a number through all of its range */
+#define NOISE 1e-3    /* no measurement is better than this: floor of sigma */
+#define FLAT 0.288675 /* 1 / sqrt(12) */
+#define SHIFT 4.0     /* u is kept away from 0, where relative steps and tolerances lose their meaning */
+#define STEP 1e-4     /* of s, for the Jacobian of the statistics */
+#define UNKNOWN 0.1   /* share of undetermined directions that makes a number undetermined */
 
 struct solver {
     const struct ss_fit_problem *p;
@@ -73,8 +73,8 @@ static int minimise(struct solver *s, double *u)
         return ss_fail(s->err, SS_ERR_NOMEM, NULL, 0, "out of memory");
     double *r = at, *jacobian = r + m, *wa4 = jacobian + (size_t)m * (size_t)n;
     double *diag = wa4 + m, *qtf = diag + n, *wa1 = qtf + n, *wa2 = wa1 + n, *wa3 = wa2 + n;
-    lmdif(residuals, s, m, n, u, r, 1e-6, 1e-6, 0, 50 * (n + 1), 1e-7, diag, 1, 1.0, 0, &evaluations, jacobian, m, pivot,
-          qtf, wa1, wa2, wa3, wa4);
+    lmdif(residuals, s, m, n, u, r, 1e-6, 1e-6, 0, 50 * (n + 1), 1e-7, diag, 1, 1.0, 0, &evaluations,
+          jacobian, m, pivot, qtf, wa1, wa2, wa3, wa4);
     free(work);
     return s->status;
 }
@@ -172,7 +172,8 @@ static int find_statistics(struct solver *s, const double *x, struct ss_fit_answ
         v[i][i] = 1;
         for (int k = 0; k < p->n; k++)
             for (int j = 0; j < p->m; j++)
-                a[i][k] += jacobian[(size_t)i * (size_t)p->m + (size_t)j] * jacobian[(size_t)k * (size_t)p->m + (size_t)j];
+                a[i][k] += jacobian[(size_t)i * (size_t)p->m + (size_t)j] *
+                           jacobian[(size_t)k * (size_t)p->m + (size_t)j];
     }
     free(jacobian);
     if (rc)
@@ -187,7 +188,8 @@ static int find_statistics(struct solver *s, const double *x, struct ss_fit_answ
     return SS_OK;
 }
 
-int ss_fit_solve(const struct ss_fit_problem *p, double *x, struct ss_fit_answer *answer, struct ss_error *err)
+int ss_fit_solve(const struct ss_fit_problem *p, double *x, struct ss_fit_answer *answer,
+                 struct ss_error *err)
 {
     double start[SS_FIT_MAX], last[SS_FIT_MAX], u[SS_FIT_MAX];
     struct solver s = {.p = p, .start = start, .x = last, .err = err};

@@ -19,6 +19,7 @@ struct ss_fit_answer {
     int determined[SS_FIT_MAX], at_bound[SS_FIT_MAX];
 };
 /* x: start and result. answer may be NULL: no statistics. */
-int ss_fit_solve(const struct ss_fit_problem *p, double *x, struct ss_fit_answer *answer, struct ss_error *err);
+int ss_fit_solve(const struct ss_fit_problem *p, double *x, struct ss_fit_answer *answer,
+                 struct ss_error *err);
 
 #endif

@@ -79,7 +79,8 @@ static int read_device(struct reader *r, char *words[], int n)
             return SS_OK;
     if (r->nhosts == MAX_HOSTS)
         return SS_OK;
-    if (ss_grow(&r->hosts, &r->host_cap, r->nhosts + 1, sizeof *r->hosts) || !(r->hosts[r->nhosts] = strdup(words[i + 1])))
+    if (ss_grow(&r->hosts, &r->host_cap, r->nhosts + 1, sizeof *r->hosts) ||
+        !(r->hosts[r->nhosts] = strdup(words[i + 1])))
         return out_of_memory(r);
     r->nhosts++;
     return SS_OK;
@@ -103,11 +104,13 @@ static int read_point(struct reader *r, char *words[], int n)
     double bytes, best = 0, algbw, busbw;
     struct ss_nccl_log *log = r->log;
 
-    if (r->time[0] < 0 || n <= r->time[0] || ss_parse_double(words[0], &bytes) || !(bytes > 0 && bytes < 1e15))
+    if (r->time[0] < 0 || n <= r->time[0] || ss_parse_double(words[0], &bytes) ||
+        !(bytes > 0 && bytes < 1e15))
         return SS_OK;
     for (int i = 0; i < 2; i++) {
         double us;
-        if (r->time[i] < 0 || r->time[i] >= n || ss_parse_double(words[r->time[i]], &us) || !(us > 0 && us < 1e12))
+        if (r->time[i] < 0 || r->time[i] >= n || ss_parse_double(words[r->time[i]], &us) ||
+            !(us > 0 && us < 1e12))
             continue;
         best = best == 0 || us < best ? us : best;
     }
@@ -158,12 +161,15 @@ static int read_all(struct reader *r, char *text)
     guess_operation(r->log);
     if (!rc && !r->log->npoints) {
         rc = ss_fail(r->err, SS_ERR_INPUT, r->file, 0, "no line of sizes and times");
-        ss_hint(r->err, rc, "give what all_reduce_perf or another program of nccl-tests prints, with its line of column names");
+        ss_hint(r->err, rc,
+                "give what all_reduce_perf or another program of nccl-tests prints, with its line of column "
+                "names");
     }
     return rc;
 }
 
-int ss_nccl_parse(const char *text, unsigned long len, const char *name, struct ss_nccl_log **out, struct ss_error *err)
+int ss_nccl_parse(const char *text, unsigned long len, const char *name, struct ss_nccl_log **out,
+                  struct ss_error *err)
 {
     struct reader r = {.file = name, .time = {-1, -1}, .algbw = -1, .err = err};
     char *copy = ss_calloc(len + 1, 1);

@@ -47,8 +47,8 @@ static int is_usable(const struct ss_case *c)
            ss_quality_counts(ss_table_get(c->table, c->row, "quality"));
 }
 
-static int load_runs(const struct ss_calibrate_options *opt, struct ss_observations *o, struct ss_notes *notes,
-                     struct ss_error *err)
+static int load_runs(const struct ss_calibrate_options *opt, struct ss_observations *o,
+                     struct ss_notes *notes, struct ss_error *err)
 {
     struct ss_case_choice choice = {opt->platform, opt->stack};
     int rc = ss_cases_load(opt->tables, opt->ntables, &choice, &o->cases, notes, err);
@@ -83,15 +83,15 @@ static int load_log(const struct ss_calibrate_options *opt, struct ss_observatio
     o->has_log = 1;
     c->measured_s = log->seconds;
     c->measured_bytes = log->reserved;
-    snprintf(text, sizeof text, "%.200s: median %.1f ms of %d of %d iterations, spread %.1f %%", opt->log, 1e3 * log->seconds,
-             log->used, log->iterations, 100 * log->spread);
+    snprintf(text, sizeof text, "%.200s: median %.1f ms of %d of %d iterations, spread %.1f %%", opt->log,
+             1e3 * log->seconds, log->used, log->iterations, 100 * log->spread);
     ss_job_init(&c->job);
     rc = ss_study_note(notes, text);
     if (!rc)
         rc = ss_job_parse_file(&c->job, opt->job, NULL, NULL, NULL, err);
     if (!rc && log->global_batch && c->job.global_batch && log->global_batch != c->job.global_batch) {
-        rc = ss_fail(err, SS_ERR_INPUT, opt->log, 0, "global batch size %d, but %d in %.200s", log->global_batch,
-                     c->job.global_batch, opt->job);
+        rc = ss_fail(err, SS_ERR_INPUT, opt->log, 0, "global batch size %d, but %d in %.200s",
+                     log->global_batch, c->job.global_batch, opt->job);
         ss_hint(err, rc, "give the flags of the run that printed this log");
     }
     ss_train_log_free(log);
@@ -129,8 +129,8 @@ static int add_points(struct ss_observations *o, struct ss_notes *notes, struct 
     return rc;
 }
 
-static int load_nccl(const struct ss_calibrate_options *opt, struct ss_observations *o, struct ss_notes *notes,
-                     struct ss_error *err)
+static int load_nccl(const struct ss_calibrate_options *opt, struct ss_observations *o,
+                     struct ss_notes *notes, struct ss_error *err)
 {
     struct ss_platform_options options = {.asker = ss_simgrid_ask_routes};
     int gpus, rc = ss_nccl_load(opt->nccl, &o->nccl, err);
@@ -139,7 +139,8 @@ static int load_nccl(const struct ss_calibrate_options *opt, struct ss_observati
         return rc;
     if (!o->nccl->operation[0]) {
         rc = ss_fail(err, SS_ERR_INPUT, opt->nccl, 0, "which collective this is cannot be seen");
-        return ss_hint(err, rc, "keep the line of the command, such as \"# all_gather_perf -b 1M ...\", in the file");
+        return ss_hint(err, rc,
+                       "keep the line of the command, such as \"# all_gather_perf -b 1M ...\", in the file");
     }
     o->nccl_nodes = opt->nccl_nodes ? opt->nccl_nodes : o->nccl->nodes ? o->nccl->nodes : 1;
     options.nodes = o->nccl_nodes;
@@ -149,14 +150,15 @@ static int load_nccl(const struct ss_calibrate_options *opt, struct ss_observati
     gpus = ss_platform_gpus_per_node(o->nccl_platform);
     o->nccl_ranks = o->nccl->ranks ? o->nccl->ranks : o->nccl_nodes * gpus;
     if (o->nccl_ranks < 2 || o->nccl_ranks > o->nccl_nodes * gpus || o->nccl_ranks % o->nccl_nodes) {
-        rc = ss_fail(err, SS_ERR_INPUT, opt->nccl, 0, "%d ranks on %d nodes of %d GPUs", o->nccl_ranks, o->nccl_nodes, gpus);
+        rc = ss_fail(err, SS_ERR_INPUT, opt->nccl, 0, "%d ranks on %d nodes of %d GPUs", o->nccl_ranks,
+                     o->nccl_nodes, gpus);
         return ss_hint(err, rc, "--nodes N says how many nodes the test ran on");
     }
     return add_points(o, notes, err);
 }
 
-int ss_observations_load(const struct ss_calibrate_options *opt, struct ss_observations *out, struct ss_notes *notes,
-                         struct ss_error *err)
+int ss_observations_load(const struct ss_calibrate_options *opt, struct ss_observations *out,
+                         struct ss_notes *notes, struct ss_error *err)
 {
     int rc = SS_OK;
 
@@ -168,9 +170,12 @@ int ss_observations_load(const struct ss_calibrate_options *opt, struct ss_obser
     if (!rc && opt->nccl)
         rc = load_nccl(opt, out, notes, err);
     if (!rc && !out->n) {
-        rc = ss_fail(err, SS_ERR_INPUT, NULL, 0, "no measured run of platform %.200s to calibrate with", opt->platform);
-        ss_hint(err, rc, "rows count whose column \"platform\" names it, with outcome ok, a time, and a quality of ok, "
-                         "inferred-precision, A, B or none");
+        rc = ss_fail(err, SS_ERR_INPUT, NULL, 0, "no measured run of platform %.200s to calibrate with",
+                     opt->platform);
+        ss_hint(
+            err, rc,
+            "rows count whose column \"platform\" names it, with outcome ok, a time, and a quality of ok, "
+            "inferred-precision, A, B or none");
     }
     if (rc)
         ss_observations_free(out);
@@ -261,8 +266,9 @@ static const char *memory_kind(const struct ss_case *c)
 }
 
 /* A run whose numbers cannot be had with these props is as far off as can be; the fit turns back. */
-static int predict_run(struct ss_observations *o, const struct ss_fit_prop *props, int nprops, const double *x,
-                       const struct ss_observation *what, double *predicted, struct ss_error *err)
+static int predict_run(struct ss_observations *o, const struct ss_fit_prop *props, int nprops,
+                       const double *x, const struct ss_observation *what, double *predicted,
+                       struct ss_error *err)
 {
     struct ss_case *c = ss_observations_case(o, what->of_case);
     struct ss_prediction p;
@@ -275,8 +281,8 @@ static int predict_run(struct ss_observations *o, const struct ss_fit_prop *prop
     return rc;
 }
 
-int ss_observations_predict(struct ss_observations *o, const struct ss_fit_prop *props, int nprops, const double *x,
-                            const char *use, double *predicted, struct ss_error *err)
+int ss_observations_predict(struct ss_observations *o, const struct ss_fit_prop *props, int nprops,
+                            const double *x, const char *use, double *predicted, struct ss_error *err)
 {
     int rc = SS_OK;
 

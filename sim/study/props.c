@@ -15,10 +15,12 @@ struct prop {
     size_t offset;
 };
 static const struct prop props[] = {
-#define X(field, id, unit, required, def, lo, hi, doc) {id, SS_UNIT_##unit, lo, hi, 0, offsetof(struct ss_card, field)},
+#define X(field, id, unit, required, def, lo, hi, doc)                                                       \
+    {id, SS_UNIT_##unit, lo, hi, 0, offsetof(struct ss_card, field)},
     SS_CARD_PROPS(X)
 #undef X
-#define X(field, id, unit, def, lo, hi, doc) {id, SS_UNIT_##unit, lo, hi, 1, offsetof(struct ss_stack, field)},
+#define X(field, id, unit, def, lo, hi, doc)                                                                 \
+    {id, SS_UNIT_##unit, lo, hi, 1, offsetof(struct ss_stack, field)},
         SS_STACK_PROPS(X)
 #undef X
 };
@@ -93,7 +95,8 @@ int ss_fit_prop_parse(const char *text, struct ss_fit_prop *out, struct ss_error
     if (!rc)
         rc = read_bound(out->id, colon + 1, &out->hi, err);
     if (!rc && !(out->lo < out->hi))
-        rc = ss_fail(err, SS_ERR_USAGE, NULL, 0, "--prop %.100s: the lower bound is not below the upper one", text);
+        rc = ss_fail(err, SS_ERR_USAGE, NULL, 0, "--prop %.100s: the lower bound is not below the upper one",
+                     text);
     return rc;
 }
 
@@ -103,10 +106,12 @@ double ss_study_prop_get(const char *id, const struct ss_platform *p, const stru
 
     if (!prop)
         return !strcmp(id, links[0]) ? ss_platform_nvlink_bandwidth(p) : ss_platform_nic_bandwidth(p);
-    return *(const double *)((prop->of_stack ? (const char *)s : (const char *)ss_platform_card(p)) + prop->offset);
+    return *(const double *)((prop->of_stack ? (const char *)s : (const char *)ss_platform_card(p)) +
+                             prop->offset);
 }
 
-int ss_study_prop_set(const char *id, double value, struct ss_platform *p, struct ss_stack *s, struct ss_error *err)
+int ss_study_prop_set(const char *id, double value, struct ss_platform *p, struct ss_stack *s,
+                      struct ss_error *err)
 {
     const struct prop *prop = find(id);
     char text[64];
@@ -143,7 +148,8 @@ int ss_study_prop_complete(struct ss_fit_prop *f, const struct ss_platform *p, c
     }
     if (f->lo < lo || f->hi > hi) {
         ss_fail(err, SS_ERR_USAGE, NULL, 0, "bounds of %s reach outside %s..%s", f->id,
-                ss_unit_format(lo, unit_of(f->id), a, sizeof a), ss_unit_format(hi, unit_of(f->id), b, sizeof b));
+                ss_unit_format(lo, unit_of(f->id), a, sizeof a),
+                ss_unit_format(hi, unit_of(f->id), b, sizeof b));
         return SS_ERR_USAGE;
     }
     if (!(f->lo < f->hi))

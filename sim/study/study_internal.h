@@ -35,16 +35,16 @@ struct ss_cases {
     struct ss_case *cases;
 };
 /* choice may be NULL; rows that it leaves out are SS_CASE_NOTHING. */
-int ss_cases_load(const char *const *tables, int ntables, const struct ss_case_choice *choice, struct ss_cases *out,
-                  struct ss_notes *notes, struct ss_error *err);
+int ss_cases_load(const char *const *tables, int ntables, const struct ss_case_choice *choice,
+                  struct ss_cases *out, struct ss_notes *notes, struct ss_error *err);
 /* Loads platform and stack of c->job and completes it. */
 int ss_case_finish(struct ss_case *c, int gpus_per_node, struct ss_error *err);
 void ss_cases_free(struct ss_cases *c);
 
 struct ss_prediction {
-    int state;        /* enum ss_case_state: a plan may be refused too */
+    int state; /* enum ss_case_state: a plan may be refused too */
     int fits, thrash;
-    double seconds;   /* also of a job that does not fit */
+    double seconds;                     /* also of a job that does not fit */
     double device, reserved, allocated; /* bytes */
     double parameters;
     char reason[320];

@@ -11,15 +11,57 @@ struct ss_table {
     struct ss_csv *csv;
 };
 
-static const char *const columns[] = {
-    "id", "source", "framework", "platform", "stack", "gpu", "nodes", "gpus_per_node", "model", "num_layers",
-    "hidden_size", "ffn_hidden_size", "num_attention_heads", "num_query_groups", "kv_channels", "vocab_size",
-    "gated_mlp", "tied_embeddings", "position", "normalization", "precision", "attention", "tp", "pp", "cp", "ep",
-    "num_experts", "top_k", "layers_per_virtual_stage", "micro_batch", "global_batch", "seq_length", "recompute",
-    "recompute_num_layers", "sequence_parallel", "optimizer", "fsdp", "cpu_offload", "tp_comm_overlap",
-    "grad_param_overlap", "first_stage_layers", "last_stage_layers", "outcome", "iteration_ms", "tflops_per_gpu",
-    "memory_mib", "memory_kind", "quality", "note"};
-static const char *const required[] = {"id", "platform", "nodes", "micro_batch", "global_batch", "seq_length"};
+static const char *const columns[] = {"id",
+                                      "source",
+                                      "framework",
+                                      "platform",
+                                      "stack",
+                                      "gpu",
+                                      "nodes",
+                                      "gpus_per_node",
+                                      "model",
+                                      "num_layers",
+                                      "hidden_size",
+                                      "ffn_hidden_size",
+                                      "num_attention_heads",
+                                      "num_query_groups",
+                                      "kv_channels",
+                                      "vocab_size",
+                                      "gated_mlp",
+                                      "tied_embeddings",
+                                      "position",
+                                      "normalization",
+                                      "precision",
+                                      "attention",
+                                      "tp",
+                                      "pp",
+                                      "cp",
+                                      "ep",
+                                      "num_experts",
+                                      "top_k",
+                                      "layers_per_virtual_stage",
+                                      "micro_batch",
+                                      "global_batch",
+                                      "seq_length",
+                                      "recompute",
+                                      "recompute_num_layers",
+                                      "sequence_parallel",
+                                      "optimizer",
+                                      "fsdp",
+                                      "cpu_offload",
+                                      "tp_comm_overlap",
+                                      "grad_param_overlap",
+                                      "first_stage_layers",
+                                      "last_stage_layers",
+                                      "outcome",
+                                      "iteration_ms",
+                                      "tflops_per_gpu",
+                                      "memory_mib",
+                                      "memory_kind",
+                                      "quality",
+                                      "note"};
+static const char *const required[] = {"id",          "platform",     "nodes",
+                                       "micro_batch", "global_batch", "seq_length"};
 
 int ss_study_note(struct ss_notes *notes, const char *text)
 {
@@ -44,8 +86,9 @@ static int check_columns(const struct ss_csv *csv, struct ss_notes *notes, struc
     for (size_t i = 0; i < SS_ARRAY_LEN(required); i++)
         if (ss_csv_column(csv, required[i]) < 0) {
             ss_fail(err, SS_ERR_INPUT, ss_csv_file(csv), 1, "no column \"%s\"", required[i]);
-            return ss_hint(err, SS_ERR_INPUT, "the first line names the columns; a table of runs needs id, platform, "
-                                              "nodes, micro_batch, global_batch, seq_length and a model or its shape");
+            return ss_hint(err, SS_ERR_INPUT,
+                           "the first line names the columns; a table of runs needs id, platform, "
+                           "nodes, micro_batch, global_batch, seq_length and a model or its shape");
         }
     for (size_t i = 0; i < ss_csv_columns(csv); i++) {
         const char *name = ss_csv_column_name(csv, i), *near;
@@ -85,7 +128,8 @@ int ss_table_parse(const char *text, unsigned long len, const char *name, struct
     return rc ? rc : wrap(csv, out, notes, err);
 }
 
-int ss_table_load(const char *name_or_path, struct ss_table **out, struct ss_notes *notes, struct ss_error *err)
+int ss_table_load(const char *name_or_path, struct ss_table **out, struct ss_notes *notes,
+                  struct ss_error *err)
 {
     char path[4096];
     struct ss_csv *csv;
@@ -138,8 +182,8 @@ int ss_table_number(const struct ss_table *t, int row, const char *column, doubl
         return SS_OK;
     }
     if (ss_parse_double(text, out) || !(*out >= 0 && *out < 1e15)) {
-        ss_fail(err, SS_ERR_INPUT, ss_table_file(t), ss_table_line(t, row), "%s \"%.40s\" is no number from 0 up", column,
-                text);
+        ss_fail(err, SS_ERR_INPUT, ss_table_file(t), ss_table_line(t, row),
+                "%s \"%.40s\" is no number from 0 up", column, text);
         return ss_hint(err, SS_ERR_INPUT, "leave the field empty where nothing is known");
     }
     return SS_OK;

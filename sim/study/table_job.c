@@ -42,8 +42,8 @@ static void add_two(struct flags *f, const char *flag, const char *value)
 
 static int bad(const struct flags *f, const char *column, const char *choices)
 {
-    ss_fail(f->err, SS_ERR_INPUT, ss_table_file(f->t), ss_table_line(f->t, f->row), "%s cannot be \"%.60s\"", column,
-            get(f, column));
+    ss_fail(f->err, SS_ERR_INPUT, ss_table_file(f->t), ss_table_line(f->t, f->row), "%s cannot be \"%.60s\"",
+            column, get(f, column));
     return ss_hint(f->err, SS_ERR_INPUT, "it is one of: %s; or empty", choices);
 }
 
@@ -125,14 +125,17 @@ static void add_values(struct flags *f)
 
 static int add_choices(struct flags *f)
 {
-    static const struct choice precision[] = {{"fp32", NULL, NULL}, {"fp16", "--fp16", NULL}, {"bf16", "--bf16", NULL},
+    static const struct choice precision[] = {{"fp32", NULL, NULL},
+                                              {"fp16", "--fp16", NULL},
+                                              {"bf16", "--bf16", NULL},
                                               {"fp8", "--precision", "fp8"}};
     static const struct choice recompute[] = {{"none", "--recompute", "none"},
                                               {"unknown", "--recompute", "none"},
                                               {"selective", "--recompute", "selective"},
                                               {"full", "--recompute", "full"}};
     static const struct choice optimizer[] = {{"distributed", "--use-distributed-optimizer", NULL},
-                                              {"fused_adam", NULL, NULL}, {"adam", NULL, NULL}};
+                                              {"fused_adam", NULL, NULL},
+                                              {"adam", NULL, NULL}};
     static const struct choice position[] = {{"rope", "--position-embedding-type", "rope"},
                                              {"learned", "--position-embedding-type", "learned_absolute"},
                                              {"alibi", "--position-embedding-type", "none"},
@@ -185,7 +188,8 @@ static int add_uneven(struct flags *f)
     int first, last;
     char text[16];
 
-    if (!uneven || get(f, "first_stage_layers")[0] || ss_parse_i64(get(f, "num_layers"), 1, 100000, &layers) ||
+    if (!uneven || get(f, "first_stage_layers")[0] ||
+        ss_parse_i64(get(f, "num_layers"), 1, 100000, &layers) ||
         ss_parse_i64(get(f, "pp"), 2, 100000, &stages) || layers % stages == 0)
         return SS_OK;
     if (!at || sscanf(at, "first %d last %d", &first, &last) != 2) {
@@ -215,7 +219,8 @@ static int add_notes(struct flags *f)
     if (!rc && !get(f, "tp_comm_overlap")[0])
         rc = ss_study_note(f->notes, "tp_comm_overlap is off where the table does not say");
     if (!rc && !get(f, "grad_param_overlap")[0])
-        rc = ss_study_note(f->notes, "grad_param_overlap is off where the table does not say (FSDP always overlaps)");
+        rc = ss_study_note(f->notes,
+                           "grad_param_overlap is off where the table does not say (FSDP always overlaps)");
     return rc ? ss_fail(f->err, rc, NULL, 0, "out of memory") : SS_OK;
 }
 
@@ -233,7 +238,8 @@ static int complete_model(const struct flags *f, struct ss_job *job)
     int rc;
 
     ss_model_init(&named);
-    if (get(f, "model")[0] && !strchr(get(f, "model"), '/') && !ss_model_load(get(f, "model"), &named, &unknown)) {
+    if (get(f, "model")[0] && !strchr(get(f, "model"), '/') &&
+        !ss_model_load(get(f, "model"), &named, &unknown)) {
         job->model.qkv_bias = named.qkv_bias;
         job->attention_dropout = named.attention_dropout;
         job->hidden_dropout = named.hidden_dropout;

@@ -204,7 +204,8 @@ static int finish(struct reader *r)
 
     if (!r->ms.n) {
         ss_fail(r->err, SS_ERR_INPUT, r->file, 0, "no \"elapsed time per iteration (ms)\"");
-        return ss_hint(r->err, SS_ERR_INPUT, "give what the rank that logs printed, as Megatron-LM or NeMo writes it");
+        return ss_hint(r->err, SS_ERR_INPUT,
+                       "give what the rank that logs printed, as Megatron-LM or NeMo writes it");
     }
     log->iterations = (int)r->ms.n;
     log->used = (int)(r->ms.n - skip);

@@ -35,8 +35,8 @@ static void source_of(const char *id, char *out, size_t size)
 static void describe(const struct ss_case *c, struct ss_validation_row *row)
 {
     const struct ss_job *job = &c->job;
-    int n = snprintf(row->configuration, sizeof row->configuration, "%.40s %dx%.24s %s tp%d pp%d cp%d", row->model,
-                     row->gpus, row->gpu, row->precision, job->tp, job->pp, job->cp);
+    int n = snprintf(row->configuration, sizeof row->configuration, "%.40s %dx%.24s %s tp%d pp%d cp%d",
+                     row->model, row->gpus, row->gpu, row->precision, job->tp, job->pp, job->cp);
     size_t room = n > 0 && (size_t)n < sizeof row->configuration ? sizeof row->configuration - (size_t)n : 0;
     char *end = row->configuration + (sizeof row->configuration - room);
 
@@ -45,7 +45,8 @@ static void describe(const struct ss_case *c, struct ss_validation_row *row)
     n = snprintf(end, room, "%s%.0d mbs%d gbs%d seq%d", job->layers_per_virtual_stage ? " lvs" : "",
                  job->layers_per_virtual_stage, job->micro_batch, job->global_batch, job->seq_length);
     if (n > 0 && (size_t)n < room && job->recompute != SS_RECOMPUTE_NONE)
-        snprintf(end + n, room - (size_t)n, " %s", job->recompute == SS_RECOMPUTE_FULL ? "full" : "selective");
+        snprintf(end + n, room - (size_t)n, " %s",
+                 job->recompute == SS_RECOMPUTE_FULL ? "full" : "selective");
 }
 
 static void take(char *out, size_t size, const struct ss_case *c, const char *column, const char *missing)
@@ -77,7 +78,8 @@ static void fill_words(const struct ss_case *c, struct ss_validation_row *row)
     take(row->memory_kind, sizeof row->memory_kind, c, "memory_kind", c->measured_bytes > 0 ? "device" : "");
     ss_table_number(c->table, c->row, "nodes", 0, &nodes, NULL);
     ss_table_number(c->table, c->row, "gpus_per_node", 0, &gpus, NULL);
-    row->gpus = c->platform ? ss_platform_nodes(c->platform) * ss_platform_gpus_per_node(c->platform) : (int)(nodes * gpus);
+    row->gpus = c->platform ? ss_platform_nodes(c->platform) * ss_platform_gpus_per_node(c->platform)
+                            : (int)(nodes * gpus);
     describe(c, row);
 }
 
@@ -138,7 +140,8 @@ static int judge(const struct ss_case *c, const struct ss_validation_row *row)
     return !strcmp(row->outcome, predicted);
 }
 
-static void fill_prediction(const struct ss_case *c, const struct ss_prediction *p, struct ss_validation_row *row)
+static void fill_prediction(const struct ss_case *c, const struct ss_prediction *p,
+                            struct ss_validation_row *row)
 {
     static const char *const states[] = {"ok", "config-error", "unsupported", ""};
 
@@ -164,8 +167,8 @@ static void fill_prediction(const struct ss_case *c, const struct ss_prediction 
 
 /* ---- all rows ---- */
 
-static int predict_all(const struct ss_cases *cases, const struct ss_validate_options *opt, struct ss_validation *v,
-                       struct ss_error *err)
+static int predict_all(const struct ss_cases *cases, const struct ss_validate_options *opt,
+                       struct ss_validation *v, struct ss_error *err)
 {
     int rc = SS_OK;
 
@@ -198,7 +201,8 @@ int ss_validate(const char *const *tables, int ntables, const struct ss_validate
     rc = ss_cases_load(tables, ntables, NULL, &cases, &v->notes, err);
     if (!rc) {
         v->rows = ss_calloc((size_t)cases.n + 1, sizeof *v->rows);
-        rc = v->rows ? predict_all(&cases, opt, v, err) : ss_fail(err, SS_ERR_NOMEM, NULL, 0, "out of memory");
+        rc =
+            v->rows ? predict_all(&cases, opt, v, err) : ss_fail(err, SS_ERR_NOMEM, NULL, 0, "out of memory");
         ss_cases_free(&cases);
     }
     if (!rc)

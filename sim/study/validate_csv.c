@@ -10,7 +10,8 @@
 #include "study/study_internal.h"
 
 static const char header[] =
-    "table,id,model,platform,stack,card,gpus,precision,parameters,quality,outcome,predicted_outcome,right,measured_ms,"
+    "table,id,model,platform,stack,card,gpus,precision,parameters,quality,outcome,predicted_outcome,right,"
+    "measured_ms,"
     "predicted_ms,error_pct,memory_kind,measured_mib,predicted_mib,memory_error_pct\n";
 
 static void put(FILE *out, const char *text)
@@ -111,15 +112,16 @@ static void compare_row(struct compare *c, const struct ss_validation_row *r)
         return;
     }
     if (strcmp(old_field(c, row, "predicted_outcome"), r->predicted_outcome) != 0) {
-        fprintf(c->out, "%s %s: predicted_outcome %s -> %s\n", r->table, r->id, old_field(c, row, "predicted_outcome"),
-                r->predicted_outcome);
+        fprintf(c->out, "%s %s: predicted_outcome %s -> %s\n", r->table, r->id,
+                old_field(c, row, "predicted_outcome"), r->predicted_outcome);
         moved = 1;
     }
     for (int i = 0; i < 2; i++)
         if (differs(old_field(c, row, columns[i]), now[i], text, sizeof text)) {
             const char *error = old_field(c, row, i ? "memory_error_pct" : "error_pct");
             double e = i ? ss_validation_memory_error(r) : ss_validation_time_error(r);
-            fprintf(c->out, "%s %s: %s %s -> %s", r->table, r->id, columns[i], old_field(c, row, columns[i]), text);
+            fprintf(c->out, "%s %s: %s %s -> %s", r->table, r->id, columns[i], old_field(c, row, columns[i]),
+                    text);
             if (error[0] && isfinite(e))
                 fprintf(c->out, " (error %s %% -> %.2f %%)", error, e);
             fputc('\n', c->out);
@@ -137,7 +139,8 @@ static void find_vanished(struct compare *c, const struct ss_validation *v)
                     !strcmp(v->rows[i].table, old_field(c, (int)r, "table"));
         if (found)
             continue;
-        fprintf(c->out, "%s %s: no longer in the tables\n", old_field(c, (int)r, "table"), old_field(c, (int)r, "id"));
+        fprintf(c->out, "%s %s: no longer in the tables\n", old_field(c, (int)r, "table"),
+                old_field(c, (int)r, "id"));
         c->moved++;
     }
 }

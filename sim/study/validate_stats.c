@@ -7,7 +7,8 @@
 #include "base/base.h"
 #include "study/study_internal.h"
 
-static const char *const group_names[SS_BY_COUNT] = {"model", "gpu", "precision", "source", "outcome", "quality"};
+static const char *const group_names[SS_BY_COUNT] = {"model",  "gpu",     "precision",
+                                                     "source", "outcome", "quality"};
 
 const char *ss_validation_group_name(int group)
 {
@@ -44,23 +45,12 @@ void ss_error_stat_fill(double *errors, int n, struct ss_error_stat *out)
 static void key_of(const struct ss_validation_row *row, int group, char *key, size_t size)
 {
     switch (group) {
-    case SS_BY_MODEL:
-        snprintf(key, size, "%s", row->model);
-        break;
-    case SS_BY_GPU:
-        snprintf(key, size, "%s", row->gpu);
-        break;
-    case SS_BY_PRECISION:
-        snprintf(key, size, "%s", row->precision);
-        break;
-    case SS_BY_SOURCE:
-        snprintf(key, size, "%.40s on %.40s", row->source, row->platform);
-        break;
-    case SS_BY_OUTCOME:
-        snprintf(key, size, "%s", row->outcome);
-        break;
-    default:
-        snprintf(key, size, "%s", row->quality);
+    case SS_BY_MODEL: snprintf(key, size, "%s", row->model); break;
+    case SS_BY_GPU: snprintf(key, size, "%s", row->gpu); break;
+    case SS_BY_PRECISION: snprintf(key, size, "%s", row->precision); break;
+    case SS_BY_SOURCE: snprintf(key, size, "%.40s on %.40s", row->source, row->platform); break;
+    case SS_BY_OUTCOME: snprintf(key, size, "%s", row->outcome); break;
+    default: snprintf(key, size, "%s", row->quality);
     }
 }
 
@@ -105,7 +95,8 @@ static void summarise(const struct ss_validation *v, int group, const char *name
 
 static int compare_names(const void *a, const void *b)
 {
-    return strcmp(((const struct ss_validation_summary *)a)->name, ((const struct ss_validation_summary *)b)->name);
+    return strcmp(((const struct ss_validation_summary *)a)->name,
+                  ((const struct ss_validation_summary *)b)->name);
 }
 
 static int find(const struct ss_validation_summary *list, int n, const char *name)

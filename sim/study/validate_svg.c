@@ -56,15 +56,18 @@ static void draw_axes(const struct scale *s, FILE *out)
 {
     for (double d = s->lo; d <= s->hi; d++) {
         double at = SIDE * (d - s->lo) / (s->hi - s->lo);
-        fprintf(out, "<path d=\"M%.1f %.1fV%.1fM%.1f %.1fH%.1f\" stroke=\"#dddddd\" fill=\"none\"/>\n", MARGIN + at, MARGIN,
-                SIZE - MARGIN, MARGIN, SIZE - MARGIN - at, SIZE - MARGIN);
-        fprintf(out, "<text x=\"%.1f\" y=\"%.1f\" text-anchor=\"middle\">%g</text>\n", MARGIN + at, SIZE - MARGIN + 18,
-                pow(10, d));
-        fprintf(out, "<text x=\"%.1f\" y=\"%.1f\" text-anchor=\"end\">%g</text>\n", MARGIN - 6, SIZE - MARGIN - at + 4,
-                pow(10, d));
+        fprintf(out, "<path d=\"M%.1f %.1fV%.1fM%.1f %.1fH%.1f\" stroke=\"#dddddd\" fill=\"none\"/>\n",
+                MARGIN + at, MARGIN, SIZE - MARGIN, MARGIN, SIZE - MARGIN - at, SIZE - MARGIN);
+        fprintf(out, "<text x=\"%.1f\" y=\"%.1f\" text-anchor=\"middle\">%g</text>\n", MARGIN + at,
+                SIZE - MARGIN + 18, pow(10, d));
+        fprintf(out, "<text x=\"%.1f\" y=\"%.1f\" text-anchor=\"end\">%g</text>\n", MARGIN - 6,
+                SIZE - MARGIN - at + 4, pow(10, d));
     }
-    fprintf(out, "<text x=\"%.1f\" y=\"%.1f\" text-anchor=\"middle\">measured iteration, ms</text>\n", SIZE / 2, SIZE - 20);
-    fprintf(out, "<text transform=\"translate(20 %.1f) rotate(-90)\" text-anchor=\"middle\">predicted iteration, ms</text>\n",
+    fprintf(out, "<text x=\"%.1f\" y=\"%.1f\" text-anchor=\"middle\">measured iteration, ms</text>\n",
+            SIZE / 2, SIZE - 20);
+    fprintf(out,
+            "<text transform=\"translate(20 %.1f) rotate(-90)\" text-anchor=\"middle\">predicted iteration, "
+            "ms</text>\n",
             SIZE / 2);
 }
 
@@ -75,8 +78,9 @@ static void draw_lines(const struct scale *s, FILE *out)
 
     fprintf(out, "<g fill=\"none\" stroke=\"#888888\">\n");
     fprintf(out, "<path d=\"M%.1f %.1fL%.1f %.1f\"/>\n", MARGIN, SIZE - MARGIN, SIZE - MARGIN, MARGIN);
-    fprintf(out, "<path stroke-dasharray=\"4 4\" d=\"M%.1f %.1fL%.1f %.1fM%.1f %.1fL%.1f %.1f\"/>\n</g>\n", MARGIN,
-            SIZE - MARGIN - off, SIZE - MARGIN - off, MARGIN, MARGIN + off, SIZE - MARGIN, SIZE - MARGIN, MARGIN + off);
+    fprintf(out, "<path stroke-dasharray=\"4 4\" d=\"M%.1f %.1fL%.1f %.1fM%.1f %.1fL%.1f %.1f\"/>\n</g>\n",
+            MARGIN, SIZE - MARGIN - off, SIZE - MARGIN - off, MARGIN, MARGIN + off, SIZE - MARGIN,
+            SIZE - MARGIN, MARGIN + off);
 }
 
 int ss_validation_write_svg(const struct ss_validation *v, FILE *out, struct ss_error *err)
@@ -85,7 +89,8 @@ int ss_validation_write_svg(const struct ss_validation *v, FILE *out, struct ss_
 
     fprintf(out,
             "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%g\" height=\"%g\" viewBox=\"0 0 %g %g\" "
-            "font-family=\"sans-serif\" font-size=\"12\">\n<rect width=\"100%%\" height=\"100%%\" fill=\"white\"/>\n",
+            "font-family=\"sans-serif\" font-size=\"12\">\n<rect width=\"100%%\" height=\"100%%\" "
+            "fill=\"white\"/>\n",
             SIZE, SIZE, SIZE, SIZE);
     draw_axes(&s, out);
     draw_lines(&s, out);
@@ -99,7 +104,9 @@ int ss_validation_write_svg(const struct ss_validation *v, FILE *out, struct ss_
         fprintf(out, ": %.1f ms, predicted %.1f ms, %+.1f %%</title></circle>\n", 1e3 * r->measured_s,
                 1e3 * r->predicted_s, ss_validation_time_error(r));
     }
-    fprintf(out, "<text x=\"%.1f\" y=\"40\" text-anchor=\"middle\" font-size=\"15\">%d runs, mean error %.1f %%, median %.1f %%</text>\n",
+    fprintf(out,
+            "<text x=\"%.1f\" y=\"40\" text-anchor=\"middle\" font-size=\"15\">%d runs, mean error %.1f %%, "
+            "median %.1f %%</text>\n",
             SIZE / 2, v->all.time.n, v->all.time.mean_abs, v->all.time.median_abs);
     fputs("</svg>\n", out);
     return ss_report_done(out, err);

@@ -39,8 +39,9 @@ static void print_row(const struct ss_validation_row *r, int id_width, int confi
 {
     char a[32], b[32], c[32], d[32], e[32], f[32], g[80];
 
-    fprintf(out, "%-*s %-*s %10s %10s %7s %8s %8s %7s  %-10s %s\n", id_width, r->id, configuration_width, r->configuration,
-            number(1e3 * r->measured_s, "%.1f", a, sizeof a), number(1e3 * r->predicted_s, "%.1f", b, sizeof b),
+    fprintf(out, "%-*s %-*s %10s %10s %7s %8s %8s %7s  %-10s %s\n", id_width, r->id, configuration_width,
+            r->configuration, number(1e3 * r->measured_s, "%.1f", a, sizeof a),
+            number(1e3 * r->predicted_s, "%.1f", b, sizeof b),
             error_text(ss_validation_time_error(r), c, sizeof c),
             number(r->measured_bytes / SS_MIB, "%.0f", d, sizeof d),
             number(r->predicted_bytes / SS_MIB, "%.0f", e, sizeof e),
@@ -53,7 +54,8 @@ static void print_row(const struct ss_validation_row *r, int id_width, int confi
 static void print_stat(const struct ss_error_stat *s, FILE *out)
 {
     if (s->n)
-        fprintf(out, " %5d %6.2f %6.2f %6.1f %+7.2f ", s->n, s->mean_abs, s->median_abs, s->worst_abs, s->bias);
+        fprintf(out, " %5d %6.2f %6.2f %6.1f %+7.2f ", s->n, s->mean_abs, s->median_abs, s->worst_abs,
+                s->bias);
     else
         fprintf(out, " %5d %6s %6s %6s %7s ", 0, "-", "-", "-", "-");
 }
@@ -90,8 +92,9 @@ static void print_over_sources(const struct ss_validation *v, FILE *out)
 
 static void print_summaries(const struct ss_validation *v, FILE *out)
 {
-    static const char *const titles[] = {"by model", "by GPU", "by precision", "by source and platform", "by outcome",
-                                         "not in any figure above, by quality"};
+    static const char *const titles[] = {"by model",     "by GPU",
+                                         "by precision", "by source and platform",
+                                         "by outcome",   "not in any figure above, by quality"};
 
     fprintf(out, "\n%-32s %-36s %-36s %s\n", "Errors in %", "time", "memory", "outcomes");
     fprintf(out, "%-32s", "");
@@ -119,10 +122,11 @@ int ss_validation_write_text(const struct ss_validation *v, FILE *out, struct ss
         id_width = a > id_width && a <= 44 ? a : id_width;
         configuration_width = b > configuration_width ? b : configuration_width;
     }
-    fprintf(out, "%-*s %-*s %10s %10s %7s %8s %8s %7s  %-10s %s\n", id_width, "id", configuration_width, "configuration",
-            "measured", "predicted", "error", "measured", "predicted", "error", "quality", "outcome");
-    fprintf(out, "%-*s %-*s %10s %10s %7s %8s %8s %7s\n", id_width, "", configuration_width, "", "ms", "ms", "%", "MiB",
-            "MiB", "%");
+    fprintf(out, "%-*s %-*s %10s %10s %7s %8s %8s %7s  %-10s %s\n", id_width, "id", configuration_width,
+            "configuration", "measured", "predicted", "error", "measured", "predicted", "error", "quality",
+            "outcome");
+    fprintf(out, "%-*s %-*s %10s %10s %7s %8s %8s %7s\n", id_width, "", configuration_width, "", "ms", "ms",
+            "%", "MiB", "MiB", "%");
     for (int i = 0; i < v->nrows; i++)
         print_row(&v->rows[i], id_width, configuration_width, out);
     print_summaries(v, out);

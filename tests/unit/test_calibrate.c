@@ -104,8 +104,9 @@ static const char *write_text(const char *name, const char *text)
     return path;
 }
 
-#define HEAD "id,platform,stack,nodes,model,precision,tp,pp,micro_batch,global_batch,seq_length,sequence_parallel,"     \
-             "optimizer,outcome,iteration_ms,quality\n"
+#define HEAD                                                                                                 \
+    "id,platform,stack,nodes,model,precision,tp,pp,micro_batch,global_batch,seq_length,sequence_parallel,"   \
+    "optimizer,outcome,iteration_ms,quality\n"
 static const char *const layouts[] = {"8,1,1,16", "2,2,1,64", "4,1,2,32", "1,4,1,32", "2,1,1,16"};
 
 /* A table whose times are what h800 predicts with a GEMM efficiency of 0.5. */
@@ -131,17 +132,20 @@ static const char *hidden_table(void)
     free(csv);
     n = (size_t)snprintf(text, sizeof text, HEAD);
     for (int i = 0; i < 5; i++)
-        n += (size_t)snprintf(text + n, sizeof text - n, "r%d,%s,megatron-2407,1,llama3.1-8b,bf16,%s,4096,true,distributed,ok,,ok\n", i,
+        n += (size_t)snprintf(text + n, sizeof text - n,
+                              "r%d,%s,megatron-2407,1,llama3.1-8b,bf16,%s,4096,true,distributed,ok,,ok\n", i,
                               path, layouts[i]);
     table = write_text("hidden.csv", text);
     CU_ASSERT_EQUAL_FATAL(ss_validate(&table, 1, &opt, &v, NULL), 0);
     n = (size_t)snprintf(text, sizeof text, HEAD);
     for (int i = 0; i < 5; i++)
-        n += (size_t)snprintf(text + n, sizeof text - n,
-                              "r%d,h800,megatron-2407,1,llama3.1-8b,bf16,%s,4096,true,distributed,ok,%.6f,ok\n", i, layouts[i],
-                              1e3 * v->rows[i].predicted_s);
-    snprintf(text + n, sizeof text - n, "other,h20,megatron-2407,1,llama3.1-8b,bf16,2,2,1,64,4096,true,distributed,ok,5,ok\n"
-                                        "poor,h800,megatron-2407,1,llama3.1-8b,bf16,2,2,1,64,4096,true,distributed,ok,5,D\n");
+        n += (size_t)snprintf(
+            text + n, sizeof text - n,
+            "r%d,h800,megatron-2407,1,llama3.1-8b,bf16,%s,4096,true,distributed,ok,%.6f,ok\n", i, layouts[i],
+            1e3 * v->rows[i].predicted_s);
+    snprintf(text + n, sizeof text - n,
+             "other,h20,megatron-2407,1,llama3.1-8b,bf16,2,2,1,64,4096,true,distributed,ok,5,ok\n"
+             "poor,h800,megatron-2407,1,llama3.1-8b,bf16,2,2,1,64,4096,true,distributed,ok,5,D\n");
     ss_validation_free(v);
     snprintf(path, sizeof path, "%s", write_text("rows.csv", text));
     return path;
@@ -178,7 +182,8 @@ static void test_finds_hidden(void)
 static void test_writes(void)
 {
     const char *table = hidden_table();
-    struct ss_calibrate_options opt = {.platform = "h800", .stack = "megatron-2407", .ntables = 1, .tables = &table, .nprops = 2};
+    struct ss_calibrate_options opt = {
+        .platform = "h800", .stack = "megatron-2407", .ntables = 1, .tables = &table, .nprops = 2};
     struct ss_platform_options none = {0};
     struct ss_calibration *c;
     struct ss_platform *p;
@@ -223,8 +228,9 @@ static void test_refused(void)
     const char *table;
     struct ss_calibrate_options opt = {.platform = "v100", .ntables = 1, .tables = &table};
     struct ss_calibration *c;
-    static const char *const bad[] = {"ss.gemm.eficiency.bf16", "ss.sm_count=1:200", "ss.nic.efficiency=0.5", "ss.nic.efficiency=1:0.5",
-                                      "ss.kernel_latency=1:2", "ss.nic.efficiency=x:1"};
+    static const char *const bad[] = {"ss.gemm.eficiency.bf16", "ss.sm_count=1:200",
+                                      "ss.nic.efficiency=0.5",  "ss.nic.efficiency=1:0.5",
+                                      "ss.kernel_latency=1:2",  "ss.nic.efficiency=x:1"};
 
     for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++)
         CU_ASSERT_EQUAL(ss_fit_prop_parse(bad[i], &f, &err), SS_ERR_USAGE);
@@ -255,11 +261,16 @@ static const char nccl[] =
     "#  Rank  2 Group  0 Pid    102 on     node-b device  0 [0x0f] A card\n"
     "#  Rank  3 Group  0 Pid    103 on     node-b device  1 [0x10] A card\n"
     "#\n"
-    "#                                                              out-of-place                       in-place          \n"
-    "#       size         count      type   redop    root     time   algbw   busbw #wrong     time   algbw   busbw #wrong\n"
-    "#        (B)    (elements)                               (us)  (GB/s)  (GB/s)            (us)  (GB/s)  (GB/s)       \n"
-    "     1048576        262144     float     sum      -1    105.9    9.90   14.85      0    104.0   10.08   15.12      0\n"
-    "[1,0]<stdout>:    16777216       4194304     float     sum      -1    413.6   40.56   60.84      0    415.0   40.42   60.63    N/A\n"
+    "#                                                              out-of-place                       "
+    "in-place          \n"
+    "#       size         count      type   redop    root     time   algbw   busbw #wrong     time   algbw   "
+    "busbw #wrong\n"
+    "#        (B)    (elements)                               (us)  (GB/s)  (GB/s)            (us)  (GB/s)  "
+    "(GB/s)       \n"
+    "     1048576        262144     float     sum      -1    105.9    9.90   14.85      0    104.0   10.08   "
+    "15.12      0\n"
+    "[1,0]<stdout>:    16777216       4194304     float     sum      -1    413.6   40.56   60.84      0    "
+    "415.0   40.42   60.63    N/A\n"
     "# Out of bounds values : 0 OK\n"
     "# Avg bus bandwidth    : 37.8\n";
 
@@ -292,7 +303,9 @@ static void test_fits_nccl(void)
     struct ss_platform *p;
     struct ss_error err = {0};
     double link, busbw;
-    int n = snprintf(text, sizeof text, "# Collective test starting: all_gather_perf\n#  size count type redop root time algbw busbw #wrong\n");
+    int n = snprintf(text, sizeof text,
+                     "# Collective test starting: all_gather_perf\n#  size count type redop root time algbw "
+                     "busbw #wrong\n");
 
     CU_ASSERT_EQUAL_FATAL(ss_platform_load("h800", &none, &p, NULL), 0);
     link = ss_platform_nvlink_bandwidth(p);
@@ -301,8 +314,8 @@ static void test_fits_nccl(void)
     for (double bytes = 262144; bytes < 2e9; bytes *= 4) {
         double traffic = bytes * 7 / 8, start = fmin(bytes, 4e6) * 7 / 8; /* ss.nvlink.half_size of h800 */
         double s = (traffic + start) / busbw + 7 * 3e-6;
-        n += snprintf(text + n, sizeof text - (size_t)n, "%.0f %.0f float none -1 %.4f %.2f %.2f 0\n", bytes, bytes / 4, 1e6 * s,
-                      bytes / s / 1e9, traffic / s / 1e9);
+        n += snprintf(text + n, sizeof text - (size_t)n, "%.0f %.0f float none -1 %.4f %.2f %.2f 0\n", bytes,
+                      bytes / 4, 1e6 * s, bytes / s / 1e9, traffic / s / 1e9);
     }
     opt.nccl = write_text("nccl.txt", text);
     if (ss_calibrate(&opt, &c, &err)) {
@@ -320,22 +333,27 @@ static void test_fits_nccl(void)
 
 /* ---- training logs ---- */
 
-static const char train[] =
-    "time (ms) | model-and-optimizer-setup: 294.00 | data: 3654.81\n"
-    " iteration        1/     100 | consumed samples:  128 | elapsed time per iteration (ms): 15630.1 | throughput per GPU "
-    "(TFLOP/s/GPU): 80.0 | global batch size:   128 |\n"
-    "[Rank 1] (after 1 iterations) memory (MB) | allocated: 54250.9 | max allocated: 54251.5 | reserved: 61480.0 | max reserved: 61480.0\n"
-    "[Rank 0] (after 1 iterations) memory (MB) | allocated: 50000.0 | max allocated: 54000.0 | reserved: 61000.0 | max reserved: 61490.0\n"
-    " [2024-04-06 02:55:45] iteration        2/     100 | elapsed time per iteration (ms): 5630.1 | throughput per GPU "
-    "(TFLOP/s/GPU): 231.9 | global batch size:   128 | lm loss: 2.0E+00 |\n"
-    "    (min, max) time across ranks (ms):\n"
-    "    forward-backward ...............................: (5000.25, 5100.75)\n"
-    "    optimizer ......................................: (48.93, 50.00)\n"
-    " [2024-04-06 02:55:50] iteration        3/     100 | elapsed time per iteration (ms): 5410.6 | throughput per GPU "
-    "(TFLOP/s/GPU): 241.4 | global batch size:   128 |\n"
-    " [2024-04-06 02:55:55] iteration        4/     100 | elapsed time per iteration (ms): 5364.1/5400.0 | throughput per GPU "
-    "(TFLOP/s/GPU): 243.5 | global batch size:   128 |\n"
-    "time (ms) | forward-compute: 193.77 | backward-compute: 73.02\n";
+static const char train[] = "time (ms) | model-and-optimizer-setup: 294.00 | data: 3654.81\n"
+                            " iteration        1/     100 | consumed samples:  128 | elapsed time per "
+                            "iteration (ms): 15630.1 | throughput per GPU "
+                            "(TFLOP/s/GPU): 80.0 | global batch size:   128 |\n"
+                            "[Rank 1] (after 1 iterations) memory (MB) | allocated: 54250.9 | max allocated: "
+                            "54251.5 | reserved: 61480.0 | max reserved: 61480.0\n"
+                            "[Rank 0] (after 1 iterations) memory (MB) | allocated: 50000.0 | max allocated: "
+                            "54000.0 | reserved: 61000.0 | max reserved: 61490.0\n"
+                            " [2024-04-06 02:55:45] iteration        2/     100 | elapsed time per iteration "
+                            "(ms): 5630.1 | throughput per GPU "
+                            "(TFLOP/s/GPU): 231.9 | global batch size:   128 | lm loss: 2.0E+00 |\n"
+                            "    (min, max) time across ranks (ms):\n"
+                            "    forward-backward ...............................: (5000.25, 5100.75)\n"
+                            "    optimizer ......................................: (48.93, 50.00)\n"
+                            " [2024-04-06 02:55:50] iteration        3/     100 | elapsed time per iteration "
+                            "(ms): 5410.6 | throughput per GPU "
+                            "(TFLOP/s/GPU): 241.4 | global batch size:   128 |\n"
+                            " [2024-04-06 02:55:55] iteration        4/     100 | elapsed time per iteration "
+                            "(ms): 5364.1/5400.0 | throughput per GPU "
+                            "(TFLOP/s/GPU): 243.5 | global batch size:   128 |\n"
+                            "time (ms) | forward-compute: 193.77 | backward-compute: 73.02\n";
 
 static double timer(const struct ss_train_log *log, const char *name)
 {
@@ -375,8 +393,9 @@ static void test_fits_log(void)
     struct ss_error err = {0};
 
     snprintf(log, sizeof log, "%s", write_text("t.log", train));
-    snprintf(job, sizeof job, "%s", write_text("t.args", "--nodes 1 --model llama3.1-8b --bf16 --tp 2 --pp 2 --mbs 1 --gbs 128\n"
-                                                         "--seq 4096 --sequence-parallel --use-distributed-optimizer\n"));
+    snprintf(job, sizeof job, "%s",
+             write_text("t.args", "--nodes 1 --model llama3.1-8b --bf16 --tp 2 --pp 2 --mbs 1 --gbs 128\n"
+                                  "--seq 4096 --sequence-parallel --use-distributed-optimizer\n"));
     opt.log = log;
     opt.job = job;
     if (ss_calibrate(&opt, &c, &err)) {
@@ -387,7 +406,8 @@ static void test_fits_log(void)
     CU_ASSERT_DOUBLE_EQUAL(c->rows[0].measured, 5.4106, 1e-9);
     CU_ASSERT_STRING_EQUAL(c->props[0].id, "ss.gemm.efficiency.bf16");
     ss_calibration_free(c);
-    snprintf(job, sizeof job, "%s", write_text("t.args", "--nodes 1 --model llama3.1-8b --bf16 --mbs 1 --gbs 256 --seq 4096\n"));
+    snprintf(job, sizeof job, "%s",
+             write_text("t.args", "--nodes 1 --model llama3.1-8b --bf16 --mbs 1 --gbs 256 --seq 4096\n"));
     CU_ASSERT_EQUAL(ss_calibrate(&opt, &c, &err), SS_ERR_INPUT);
     CU_ASSERT_PTR_NOT_NULL(strstr(err.message, "global batch size 128, but 256"));
     opt.job = NULL;
@@ -410,8 +430,8 @@ int main(void)
                  {"fits nccl", test_fits_nccl},
                  {"train log", test_train_log},
                  {"fits log", test_fits_log}};
-    static const char *const files[] = {"hidden.xml", "hidden.csv", "rows.csv", "fitted.xml", "mine.xml",
-                                        "nccl.txt",   "t.log",      "t.args"};
+    static const char *const files[] = {"hidden.xml", "hidden.csv", "rows.csv", "fitted.xml",
+                                        "mine.xml",   "nccl.txt",   "t.log",    "t.args"};
 
     if (!mkdtemp(folder) || CU_initialize_registry() != CUE_SUCCESS)
         return 2;

@@ -17,7 +17,10 @@ static void test_fields(void)
     struct ss_error err;
     struct ss_csv *csv;
 
-    CU_ASSERT_EQUAL_FATAL(parse("\xef\xbb\xbf" "a,b,c\r\n1,\"x, \"\"y\"\"\",\r\n\n,\"two\nlines\",3", &csv, &err), 0);
+    CU_ASSERT_EQUAL_FATAL(parse("\xef\xbb\xbf"
+                                "a,b,c\r\n1,\"x, \"\"y\"\"\",\r\n\n,\"two\nlines\",3",
+                                &csv, &err),
+                          0);
     CU_ASSERT_EQUAL(ss_csv_rows(csv), 2);
     CU_ASSERT_EQUAL(ss_csv_columns(csv), 3);
     CU_ASSERT_EQUAL(ss_csv_column(csv, "c"), 2);

@@ -7,7 +7,9 @@
 
 #include "platform/platform_internal.h"
 
-#define ZONE(props) "<?xml version='1.0'?>\n<platform version=\"4.1\">\n<zone id=\"v\" routing=\"Dijkstra\">\n" props "</zone>\n</platform>\n"
+#define ZONE(props)                                                                                          \
+    "<?xml version='1.0'?>\n<platform version=\"4.1\">\n<zone id=\"v\" routing=\"Dijkstra\">\n" props        \
+    "</zone>\n</platform>\n"
 #define PROP(id, value) "<prop id=\"" id "\" value=\"" value "\"/>\n"
 
 static int parse(const char *text, struct ss_platform **p, struct ss_error *err)
@@ -20,9 +22,10 @@ static int parse(const char *text, struct ss_platform **p, struct ss_error *err)
 
 static void test_difference(void)
 {
-    static const char text[] = ZONE(PROP("ss.base", "h100") PROP("ss.card", "Mine") PROP("ss.hbm.bandwidth", "2TBps")
-                                        PROP("ss.nics_per_node", "4") PROP("ss.nic.bandwidth", "200Gbps")
-                                            PROP("ss.assumed", "power") PROP("other", "left alone"));
+    static const char text[] =
+        ZONE(PROP("ss.base", "h100") PROP("ss.card", "Mine") PROP("ss.hbm.bandwidth", "2TBps")
+                 PROP("ss.nics_per_node", "4") PROP("ss.nic.bandwidth", "200Gbps") PROP("ss.assumed", "power")
+                     PROP("other", "left alone"));
     struct ss_platform *base, *p;
     struct ss_error err;
 
@@ -51,7 +54,8 @@ static void test_written(void)
     size_t len;
     FILE *out = open_memstream(&text, &len);
 
-    CU_ASSERT_EQUAL_FATAL(parse(ZONE(PROP("ss.base", "v100-32g-dgx2") PROP("ss.power", "250W")), &p, &err), 0);
+    CU_ASSERT_EQUAL_FATAL(parse(ZONE(PROP("ss.base", "v100-32g-dgx2") PROP("ss.power", "250W")), &p, &err),
+                          0);
     CU_ASSERT_EQUAL(ss_platform_gpus_per_node(p), 16);
     CU_ASSERT_EQUAL(ss_platform_write(p, out, NULL), 0);
     fclose(out);
@@ -72,7 +76,8 @@ static void test_mistakes(void)
     } cases[] = {
         {ZONE(PROP("ss.base", "h9000")), 4, "ss.base: no 'h9000'"},
         {ZONE(PROP("ss.base", "h100") "<host id=\"a\" speed=\"1f\"/>\n"), 5, "<host>"},
-        {ZONE(PROP("ss.base", "h100") PROP("ss.power", "1W") PROP("ss.power", "2W")), 6, "given twice (first in line 5)"},
+        {ZONE(PROP("ss.base", "h100") PROP("ss.power", "1W") PROP("ss.power", "2W")), 6,
+         "given twice (first in line 5)"},
         {ZONE(PROP("ss.base", "h100") PROP("ss.powr", "1W")), 5, "unknown prop"},
         {ZONE(PROP("ss.base", "h100") PROP("ss.power", "1")), 5, "ss.power"},
         {ZONE(PROP("ss.base", "h100") PROP("ss.nics_per_node", "3")), 3, "cannot share 3 NICs"},

@@ -9,8 +9,9 @@
 
 #include "stepsim/study.h"
 
-#define HEAD "id,platform,stack,nodes,model,precision,tp,pp,micro_batch,global_batch,seq_length,sequence_parallel,"     \
-             "optimizer,outcome,iteration_ms,memory_mib,quality,note\n"
+#define HEAD                                                                                                 \
+    "id,platform,stack,nodes,model,precision,tp,pp,micro_batch,global_batch,seq_length,sequence_parallel,"   \
+    "optimizer,outcome,iteration_ms,memory_mib,quality,note\n"
 #define JOB "h800,megatron-2407,1,llama3.1-8b,bf16,2,2,1,16,4096,true,distributed,"
 
 static struct ss_table *parse(const char *text, struct ss_notes *notes)
@@ -50,12 +51,13 @@ static void test_job(void)
 
 static void test_shape_beats_model(void)
 {
-    struct ss_table *t = parse("id,platform,nodes,gpus_per_node,model,num_layers,hidden_size,ffn_hidden_size,"
-                               "num_attention_heads,num_query_groups,vocab_size,gated_mlp,tied_embeddings,position,"
-                               "normalization,precision,pp,micro_batch,global_batch,seq_length,recompute,note,color\n"
-                               "x,a100,2,4,my-own,10,1024,4096,16,8,32000,true,false,rope,rmsnorm,fp8,4,1,8,2048,unknown,"
-                               "uneven: first 2 last 2,red\n",
-                               NULL);
+    struct ss_table *t =
+        parse("id,platform,nodes,gpus_per_node,model,num_layers,hidden_size,ffn_hidden_size,"
+              "num_attention_heads,num_query_groups,vocab_size,gated_mlp,tied_embeddings,position,"
+              "normalization,precision,pp,micro_batch,global_batch,seq_length,recompute,note,color\n"
+              "x,a100,2,4,my-own,10,1024,4096,16,8,32000,true,false,rope,rmsnorm,fp8,4,1,8,2048,unknown,"
+              "uneven: first 2 last 2,red\n",
+              NULL);
     struct ss_notes notes = {0};
     struct ss_job job;
     int gpus;
@@ -84,7 +86,8 @@ static void test_mistakes(void)
     } rows[] = {
         {"a,h800,megatron-2407,1,llama3.1-8b,bf17,2,2,1,16,4096,true,distributed,ok,900,,ok,\n", "precision"},
         {"a,h800,megatron-2407,1,llama3.1-8b,bf16,two,2,1,16,4096,true,distributed,ok,900,,ok,\n", "--tp"},
-        {"a,h800,megatron-2407,1,llama3.1-8b,bf16,2,2,1,16,4096,yes,distributed,ok,900,,ok,\n", "sequence_parallel"},
+        {"a,h800,megatron-2407,1,llama3.1-8b,bf16,2,2,1,16,4096,yes,distributed,ok,900,,ok,\n",
+         "sequence_parallel"},
         {"a,h800,megatron-2407,1,llama3.1-8b,bf16,2,2,1,16,4096,true,sgd,ok,900,,ok,\n", "optimizer"},
     };
     struct ss_table *t;
@@ -131,21 +134,23 @@ static struct ss_validation *validate(const char *text)
     return v;
 }
 
-static const char outcomes[] = HEAD
-    "fits," JOB "ok,1000,,ok,\n"
-    "apart," JOB "ok,1000,,suspect,\n"
-    "not-so," JOB "oom,,,ok,\n"
-    "large,h800,megatron-2407,1,llama3.1-405b,bf16,2,2,1,16,4096,true,distributed,oom,,,ok,\n"
-    "refused,h800,megatron-2407,1,llama3.1-8b,bf16,2,3,1,16,4096,true,distributed,config-error,,,ok,tensor 2 x pipeline 3\n"
-    "other-cause,h800,megatron-2407,1,llama3.1-8b,bf16,2,3,1,16,4096,true,distributed,config-error,,,ok,"
-    "ValueError: there is no support for CPU offloading\n"
-    "broken," JOB "framework-error,,,ok,NCCL error\n"
-    "never," JOB "not-run,,,ok,\n";
+static const char outcomes[] =
+    HEAD "fits," JOB "ok,1000,,ok,\n"
+         "apart," JOB "ok,1000,,suspect,\n"
+         "not-so," JOB "oom,,,ok,\n"
+         "large,h800,megatron-2407,1,llama3.1-405b,bf16,2,2,1,16,4096,true,distributed,oom,,,ok,\n"
+         "refused,h800,megatron-2407,1,llama3.1-8b,bf16,2,3,1,16,4096,true,distributed,config-error,,,ok,"
+         "tensor 2 x pipeline 3\n"
+         "other-cause,h800,megatron-2407,1,llama3.1-8b,bf16,2,3,1,16,4096,true,distributed,config-error,,,ok,"
+         "ValueError: there is no support for CPU offloading\n"
+         "broken," JOB "framework-error,,,ok,NCCL error\n"
+         "never," JOB "not-run,,,ok,\n";
 
 static void test_outcomes(void)
 {
     static const int right[] = {1, 1, 0, 1, 1, 0, -1, -1};
-    static const char *const predicted[] = {"ok", "ok", "ok", "oom", "config-error", "config-error", "", "ok"};
+    static const char *const predicted[] = {"ok",           "ok",           "ok", "oom",
+                                            "config-error", "config-error", "",   "ok"};
     struct ss_validation *v = validate(outcomes);
 
     CU_ASSERT_EQUAL_FATAL(v->nrows, 8);
@@ -166,8 +171,9 @@ static void test_outcomes(void)
 
 static void test_unsupported(void)
 {
-    struct ss_validation *v = validate("id,platform,nodes,model,precision,num_experts,micro_batch,global_batch,seq_length,outcome\n"
-                                       "moe,h800,1,mixtral,bf16,8,1,8,4096,ok\n");
+    struct ss_validation *v =
+        validate("id,platform,nodes,model,precision,num_experts,micro_batch,global_batch,seq_length,outcome\n"
+                 "moe,h800,1,mixtral,bf16,8,1,8,4096,ok\n");
 
     CU_ASSERT_EQUAL(v->unsupported, 1);
     CU_ASSERT_EQUAL(v->rows[0].right, -1);
@@ -185,7 +191,8 @@ static void test_statistics(void)
     char text[2048];
 
     ss_validation_free(v);
-    snprintf(text, sizeof text, HEAD "a," JOB "ok,%.6f,,A,\nb," JOB "ok,%.6f,,B,\nc," JOB "ok,%.6f,,C,\nd," JOB "ok,%.6f,,,\n",
+    snprintf(text, sizeof text,
+             HEAD "a," JOB "ok,%.6f,,A,\nb," JOB "ok,%.6f,,B,\nc," JOB "ok,%.6f,,C,\nd," JOB "ok,%.6f,,,\n",
              2 * ms, ms, ms, 0.5 * ms);
     three = validate(text);
     CU_ASSERT_EQUAL(three->all.time.n, 3);
@@ -196,7 +203,8 @@ static void test_statistics(void)
     ss_validation_free(three);
 }
 
-static char *written(const struct ss_validation *v, int (*write_form)(const struct ss_validation *, FILE *, struct ss_error *))
+static char *written(const struct ss_validation *v,
+                     int (*write_form)(const struct ss_validation *, FILE *, struct ss_error *))
 {
     char *text = NULL;
     size_t len;
@@ -209,9 +217,9 @@ static char *written(const struct ss_validation *v, int (*write_form)(const stru
 
 static void test_json(void)
 {
-    static const char *const keys[] = {"id",           "quality",     "outcome",       "predicted_outcome",
-                                       "measured_ms",  "predicted_ms", "error_pct",     "measured_mib",
-                                       "predicted_mib", "memory_error_pct", "reason"};
+    static const char *const keys[] = {
+        "id",        "quality",      "outcome",       "predicted_outcome", "measured_ms", "predicted_ms",
+        "error_pct", "measured_mib", "predicted_mib", "memory_error_pct",  "reason"};
     static const char *const stats[] = {"n", "mean_abs_pct", "median_abs_pct", "worst_abs_pct", "bias_pct"};
     struct ss_validation *v = validate(outcomes);
     char *text = written(v, ss_validation_write_json);
@@ -292,9 +300,11 @@ static void test_band(void)
     CU_ASSERT_FATAL(fd >= 0);
     n += snprintf(text + n, sizeof text - (size_t)n, "%s", head);
     for (int i = 1; i <= 20; i++) /* alike: errors of 0.1 to 2.0 % */
-        n += snprintf(text + n, sizeof text - (size_t)n, "X,32,bf16,7e9,ok,ok,ok,%s%.1f\n", i % 2 ? "-" : "", 0.1 * i);
+        n += snprintf(text + n, sizeof text - (size_t)n, "X,32,bf16,7e9,ok,ok,ok,%s%.1f\n", i % 2 ? "-" : "",
+                      0.1 * i);
     for (int i = 0; i < 4; i++)
-        n += snprintf(text + n, sizeof text - (size_t)n, "X,32,fp8,7e9,A,ok,ok,5\nX,32,bf16,7e9,suspect,ok,ok,90\n");
+        n += snprintf(text + n, sizeof text - (size_t)n,
+                      "X,32,fp8,7e9,A,ok,ok,5\nX,32,bf16,7e9,suspect,ok,ok,90\n");
     CU_ASSERT_EQUAL_FATAL(write(fd, text, (size_t)n), n);
     close(fd);
     CU_ASSERT_EQUAL(ss_band_find(path, "X", SS_BF16, 8e9, 64, &band, &err), 0);
@@ -329,7 +339,8 @@ static void test_same_as_job_file(void)
         if (!strcmp(v->rows[i].id, "8b-16"))
             seconds = v->rows[i].predicted_s;
     ss_job_init(&job);
-    CU_ASSERT_EQUAL_FATAL(ss_job_parse_file(&job, SS_SOURCE_DIR "/workloads/jobs/8b-16.args", NULL, NULL, NULL, NULL), 0);
+    CU_ASSERT_EQUAL_FATAL(
+        ss_job_parse_file(&job, SS_SOURCE_DIR "/workloads/jobs/8b-16.args", NULL, NULL, NULL, NULL), 0);
     CU_ASSERT_EQUAL_FATAL(ss_platform_load("h800", &nodes, &platform, NULL), 0);
     CU_ASSERT_EQUAL_FATAL(ss_stack_load("megatron-2407", ss_platform_card(platform)->name, &stack, NULL), 0);
     CU_ASSERT_EQUAL_FATAL(ss_job_finish(&job, &stack, 32, 8, NULL, NULL), 0);
