@@ -120,7 +120,9 @@ int cmd_run(int argc, char **argv)
     rc = cli_inputs_load(&in, &flags, argc, argv, &err);
     if (rc)
         return cli_fail(&err, json);
-    rc = cli_sim_finish(&flags, in.platform, &err);
+    rc = flags.tolerance >= 0 && !(in.job.measured_ms > 0) && !(in.job.measured_mib > 0)
+             ? cli_usage(&err, "add --measured or --measured-memory", "--tolerance of what?")
+             : cli_sim_finish(&flags, in.platform, &err);
     if (!rc)
         rc = ss_run_job_with(&in.job, &in.stack, in.platform, &flags.sim.options, &run, &err);
     if (!rc) {

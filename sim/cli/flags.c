@@ -138,6 +138,8 @@ static int set_engine(struct cli_flags *f, const char *value, struct ss_error *e
 
 static int set_path(char *out, size_t size, const char *name, const char *value, struct ss_error *err)
 {
+    if (!value[0])
+        return cli_usage(err, "give the name of a file", "%s: the name is empty", name);
     if (strlen(value) >= size)
         return cli_usage(err, "", "the path after %s is too long", name);
     strcpy(out, value);

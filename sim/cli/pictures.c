@@ -73,8 +73,10 @@ int cli_picture_set(struct cli_pictures *p, const char *name, const char *value,
 static int check(const struct cli_flags *flags, struct ss_error *err)
 {
     const struct cli_pictures *p = &flags->pictures;
+    int wanted = 0;
 
     for (int i = 0; i < CLI_NPICTURES; i++) {
+        wanted |= p->path[i][0];
         for (int k = 0; k < i; k++)
             if (p->path[i][0] && !strcmp(p->path[i], p->path[k]))
                 return cli_usage(err, "give each a name of its own", "%s and %s write the same file",
@@ -83,7 +85,19 @@ static int check(const struct cli_flags *flags, struct ss_error *err)
             return cli_usage(err, "give each a name of its own", "%s and --output write the same file",
                              options[i]);
     }
+    if (!wanted && p->window[1] > 0)
+        return cli_usage(err, "add --gantt, --trace, --memory or --report", "--window without a picture");
     return SS_OK;
+}
+
+/* A picture is a stream to who draws it; what it is called is known here. */
+static void name_failed(const struct cli_flags *flags, FILE **const *streams, struct ss_error *err)
+{
+    for (int i = 0; i < CLI_NPICTURES; i++)
+        if (flags->pictures.path[i][0] && ferror(*streams[i]) && !err->file[0]) {
+            snprintf(err->file, sizeof err->file, "%s", flags->pictures.path[i]);
+            snprintf(err->hint, sizeof err->hint, "is there room on the disk?");
+        }
 }
 
 static void show_progress(void *ctx, double share)
@@ -122,8 +136,11 @@ int cli_pictures_make(const struct cli_flags *flags, const struct ss_program *pr
             rc = cli_output_begin(flags->pictures.path[i], &outputs[i], streams[i], err);
             wanted = 1;
         }
-    if (!rc && wanted)
+    if (!rc && wanted) {
         rc = draw(flags, program, timeline, &request, err);
+        if (rc == SS_ERR_IO)
+            name_failed(flags, streams, err);
+    }
     for (int i = 0; i < CLI_NPICTURES; i++) {
         if (outputs[i] && rc)
             cli_output_abort(outputs[i]);
