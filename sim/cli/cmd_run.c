@@ -24,6 +24,7 @@ const char cli_help_run[] =
     "  --engine simgrid|native   which kernel replays it (simgrid)\n"
     "  --level chunk|layer|flow  an event a slot; operators and their collectives; these as flows (chunk)\n"
     "  --unfold                  simulates every rank, not one of those that do the same\n"
+    "  --full-replay             native: runs every microbatch, also those of a steady state\n"
     "  --placement FILE          where ranks are: docs/formats.md\n"
     "  --straggler RANK:FACTOR   a GPU that takes FACTOR times as long; may be repeated\n"
     "  --slow-link NAME:FACTOR   a link with 1/FACTOR of its bandwidth; may be repeated\n"

@@ -72,6 +72,8 @@ int cli_sim_flag(struct cli_sim *s, const char *name, const char *value, struct 
 {
     if (!strcmp(name, "--unfold"))
         s->options.plan.unfold = 1;
+    else if (!strcmp(name, "--full-replay"))
+        s->options.full_replay = 1;
     else if (!strcmp(name, "--level"))
         return set_level(s, value, err);
     else if (!strcmp(name, "--straggler"))

@@ -33,11 +33,13 @@ struct ss_blend {
 
 struct ss_board {
     size_t mapped; /* bytes of shared memory, 0: from the heap */
+    int full_replay; /* native: no steady state is jumped over */
     int finished;  /* 1: the rest is valid */
     int status;    /* 0, SS_ERR_DEADLOCK (then `at` says where) or an error with its texts */
     char message[512], hint[512];
     double makespan;
     int64_t events;
+    int64_t events_run;          /* native: without those of a steady state jumped over */
     struct ss_cursor *at;        /* [nclasses]: the blocked event; slot = nslots at the end */
     struct ss_account *accounts; /* [nclasses] or NULL: not wanted */
     struct ss_blend *blends;     /* [nmixes], with accounts */
@@ -217,9 +219,10 @@ void ss_native_run(const struct ss_program *p, struct ss_tape *tape, struct ss_b
 /* Loads the module and runs the call in a child; reads records (and routes) back. */
 int ss_child_replay(const struct ss_program *p, struct ss_tape *tape, struct ss_board *board,
                     struct ss_error *err);
-/* One replay with everything: observers and, where the board has room, accounts. */
+/* One replay with everything: observers and, where asked for, accounts. */
+enum { SS_REPLAY_ACCOUNTS = 1, SS_REPLAY_FULL = 2 };
 int ss_replay_board(const struct ss_program *p, int engine, const struct ss_observer *observers,
-                    int nobservers, int accounts, struct ss_board **out, struct ss_error *err);
+                    int nobservers, int flags, struct ss_board **out, struct ss_error *err);
 void ss_board_free(struct ss_board *board);
 /* Events of all templates together. */
 size_t ss_template_events(const struct ss_program *p);

@@ -174,6 +174,8 @@ static int next_slot(struct ss_native *k, int cls)
     struct ss_native_class *c = &k->classes[cls];
     const struct ss_program_class *pc = &k->p->classes[cls];
     while (++c->slot < c->nslots) {
+        if (cls == k->anchor && c->slot >= k->anchor_slot)
+            k->anchored = 1;
         const struct ss_template *t = &k->p->templates[pc->slots[c->slot].template_index];
         if (t->nevents == 0)
             continue;
@@ -310,6 +312,10 @@ static void run(struct ss_native *k)
         ss_fluid_settle(k);
         if (k->timers.n == 0)
             return;
+        if (k->anchored && k->left) {
+            k->anchored = 0;
+            ss_jump_look(k);
+        }
         k->now = fmax(k->now, k->timers.heap[0].time);
     }
 }
@@ -330,6 +336,7 @@ static int init(struct ss_native *k)
     k->inst0 = p->nclasses;
     k->flow0 = k->inst0 + k->st.nstreams + 1;
     k->left = p->nclasses;
+    k->anchor = -1;
     if (!k->classes || !k->runnable || !k->scratch || ss_timers_init(&k->timers, k->flow0 + p->nchannels) ||
         ss_sm_init(k) || ss_fluid_init(&k->fluid, p, k->board->link_busy))
         return -1;
@@ -350,17 +357,19 @@ static void release(struct ss_native *k)
     free(k->runnable);
     free(k->sm_dirty);
     free(k->scratch);
+    ss_jump_free(k);
 }
 
 void ss_native_run(const struct ss_program *p, struct ss_tape *tape, struct ss_board *board)
 {
     struct ss_native k = {.p = p, .tape = tape, .board = board};
-    if (init(&k) == 0)
+    if (init(&k) == 0 && (tape->wanted || board->full_replay || ss_jump_init(&k) == 0))
         run(&k);
     else
         k.failed = 1;
     board->status = k.failed || tape->failed ? SS_ERR_NOMEM : k.left ? SS_ERR_DEADLOCK : 0;
     board->events = k.events;
+    board->events_run = k.events - k.skipped;
     for (int c = 0; !k.failed && c < p->nclasses; c++) {
         board->at[c].slot = k.classes[c].slot;
         board->at[c].event = (int)(k.classes[c].ev - k.classes[c].first);

@@ -86,8 +86,11 @@ struct ss_native {
     int *sm_dirty, nsm_dirty;
     int *scratch; /* streams of one collective */
     int left;     /* classes not at their end */
-    int64_t events;
+    int64_t events, skipped; /* skipped: of events, those jumped over */
     int failed; /* out of memory */
+    struct ss_jump *jump;    /* NULL: every slot is run */
+    int anchor, anchor_slot; /* class and slot at which to look for a steady state */
+    int anchored;            /* it was reached at this instant */
 };
 
 /* ---- native_heap.c ---- */
@@ -110,6 +113,11 @@ void ss_fluid_stop(struct ss_native *k, int flow);
 void ss_fluid_settle(struct ss_native *k);
 /* Counts no link time beyond now. */
 void ss_fluid_close(struct ss_native *k);
+
+/* ---- native_jump.c: a steady state is jumped over ---- */
+int ss_jump_init(struct ss_native *k);
+void ss_jump_look(struct ss_native *k);
+void ss_jump_free(struct ss_native *k);
 
 /* ---- native_sm.c ---- */
 int ss_sm_init(struct ss_native *k);

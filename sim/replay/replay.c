@@ -100,16 +100,17 @@ static int confirm_deadlock(const struct ss_program *p, struct ss_board *board, 
 }
 
 int ss_replay_board(const struct ss_program *p, int engine, const struct ss_observer *observers,
-                    int nobservers, int accounts, struct ss_board **out, struct ss_error *err)
+                    int nobservers, int flags, struct ss_board **out, struct ss_error *err)
 {
     if (engine != SS_ENGINE_NATIVE && engine != SS_ENGINE_SIMGRID)
         return ss_fail(err, SS_ERR_USAGE, NULL, 0, "unknown engine %d", engine);
     int rc = ss_replay_precheck(p, err);
     if (rc)
         return rc;
-    struct ss_board *board = board_new(p, engine == SS_ENGINE_SIMGRID, accounts);
+    struct ss_board *board = board_new(p, engine == SS_ENGINE_SIMGRID, flags & SS_REPLAY_ACCOUNTS);
     if (!board)
         return ss_fail(err, SS_ERR_NOMEM, NULL, 0, "out of memory while replaying %s", p->name);
+    board->full_replay = flags & SS_REPLAY_FULL;
     struct ss_tape tape;
     ss_tape_init(&tape, p, board, observers, nobservers);
     if (engine == SS_ENGINE_NATIVE) {

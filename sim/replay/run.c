@@ -45,14 +45,16 @@ static int without_barrier(const struct ss_plan *plan)
     return plan->nclasses > 1;
 }
 
-static int replay(struct ss_run *out, int engine, struct ss_error *err)
+static int replay(struct ss_run *out, const struct ss_run_options *options, struct ss_error *err)
 {
     int rc = ss_program_build(out->plan, &out->program, err);
 
     if (rc)
         return rc;
-    return without_barrier(out->plan) ? ss_timeline_steady(out->program, engine, &out->timeline, err)
-                                      : ss_timeline_replay(out->program, engine, &out->timeline, err);
+    if (without_barrier(out->plan))
+        return ss_timeline_steady(out->program, options->engine, &out->timeline, err);
+    return (options->full_replay ? ss_timeline_replay_full : ss_timeline_replay)(out->program, options->engine,
+                                                                                &out->timeline, err);
 }
 
 /* SimGrid cannot share a link among flows that stand for different numbers of flows: there every rank is
@@ -72,7 +74,7 @@ static int replay_unfolded(const struct ss_run_options *options, struct ss_run *
     out->program = NULL;
     ss_plan_free(out->plan);
     out->plan = plan;
-    return replay(out, options->engine, err);
+    return replay(out, options, err);
 }
 
 int ss_run_job_with(const struct ss_job *job, const struct ss_stack *stack,
@@ -87,7 +89,7 @@ int ss_run_job_with(const struct ss_job *job, const struct ss_stack *stack,
     if (!rc)
         rc = ss_plan_build_with(job, stack, platform, out->schedule, &options->plan, &out->plan, err);
     if (!rc) {
-        rc = replay(out, options->engine, err);
+        rc = replay(out, options, err);
         if (rc == SS_ERR_UNSUPPORTED && options->engine == SS_ENGINE_SIMGRID && out->plan->weighted)
             rc = replay_unfolded(options, out, err);
     }

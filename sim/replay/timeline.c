@@ -38,10 +38,10 @@ static struct ss_timeline *timeline_new(const struct ss_program *p)
     return NULL;
 }
 
-int ss_timeline_replay(const struct ss_program *p, int engine, struct ss_timeline **out, struct ss_error *err)
+static int replay(const struct ss_program *p, int engine, int flags, struct ss_timeline **out, struct ss_error *err)
 {
     struct ss_board *board = NULL;
-    int rc = ss_replay_board(p, engine, NULL, 0, 1, &board, err);
+    int rc = ss_replay_board(p, engine, NULL, 0, flags, &board, err);
     if (rc)
         return rc;
     struct ss_timeline *t = timeline_new(p);
@@ -67,4 +67,14 @@ int ss_timeline_replay(const struct ss_program *p, int engine, struct ss_timelin
     ss_board_free(board);
     *out = t;
     return 0;
+}
+
+int ss_timeline_replay(const struct ss_program *p, int engine, struct ss_timeline **out, struct ss_error *err)
+{
+    return replay(p, engine, SS_REPLAY_ACCOUNTS, out, err);
+}
+
+int ss_timeline_replay_full(const struct ss_program *p, int engine, struct ss_timeline **out, struct ss_error *err)
+{
+    return replay(p, engine, SS_REPLAY_ACCOUNTS | SS_REPLAY_FULL, out, err);
 }

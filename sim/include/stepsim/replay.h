@@ -62,6 +62,8 @@ int ss_timeline_replay(const struct ss_program *p, int engine, struct ss_timelin
  * next iteration while others still end the last one. It is what the third of three bodies in a row adds
  * to two of them; memory is the peak of all. */
 int ss_timeline_steady(const struct ss_program *p, int engine, struct ss_timeline **out, struct ss_error *err);
+/* The same without the native engine's jump over a steady state: every slot is run. */
+int ss_timeline_replay_full(const struct ss_program *p, int engine, struct ss_timeline **out, struct ss_error *err);
 void ss_timeline_free(struct ss_timeline *t);
 
 #ifdef __cplusplus

@@ -77,7 +77,8 @@ int ss_run_job(const struct ss_job *job, const struct ss_stack *stack, const str
                int engine, struct ss_run *out, struct ss_error *err);
 /* The same, with a say in how it is simulated. */
 struct ss_run_options {
-    int engine; /* enum ss_engine */
+    int engine;      /* enum ss_engine */
+    int full_replay; /* 1: every slot is run, no steady state jumped over */
     struct ss_plan_options plan;
 };
 int ss_run_job_with(const struct ss_job *job, const struct ss_stack *stack, const struct ss_platform *platform,

@@ -1,0 +1,371 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The steady state of a replay, and the jump over it. Whenever one class (the anchor) has run one more period of
+ * its slots, the state relative to now is compared with that of an earlier such moment (the base; Brent's method:
+ * it moves to every power of two, so that a period of any length is found with one snapshot). When both are the
+ * same, all that follows repeats as long as every class's slots do: the clock, and what was counted in between,
+ * are taken forward as many times.
+ *
+ * The same means: every count and index equal, every time and amount equal but for rounding. The error of a jump
+ * over n periods is at most n times that rounding, 1e-12 of the time at which the period was found.
+ */
+#include <math.h>
+
+#include "replay/native.h"
+
+#define ROUNDING 1e-12
+
+/* What is compared: numbers that must be equal, times and amounts that may differ by rounding. */
+struct state_text {
+    size_t nexact, cap_exact, nreal, cap_real;
+    int64_t *exact;
+    double *real;
+    int failed;
+};
+
+struct ss_jump {
+    int anchor, period, next; /* class, slots, slot at which to look again; -1: never */
+    int due;
+    int have_base, count, power; /* anchors since the base */
+    double base_now, base_rounding;
+    int64_t base_events;
+    int *base_slot, *shift; /* [nclasses] */
+    struct state_text base, now;
+    struct ss_account *accounts; /* of the base */
+    double *event_s, *link_busy;
+    size_t nevents;
+};
+
+/* ---- period of the anchor's slots ---- */
+
+/* Smallest period of t[0..n), by the failure function of Knuth, Morris and Pratt; 0 out of memory. */
+static int smallest_period(const struct ss_program_slot *t, int n)
+{
+    int *fail = malloc(((size_t)n + 1) * sizeof *fail), k = 0;
+    if (!fail)
+        return 0;
+    fail[0] = fail[1] = 0;
+    for (int i = 1; i < n; i++) {
+        while (k > 0 && t[i].template_index != t[k].template_index)
+            k = fail[k];
+        k += t[i].template_index == t[k].template_index;
+        fail[i + 1] = k;
+    }
+    int period = n - fail[n];
+    free(fail);
+    return period;
+}
+
+int ss_jump_init(struct ss_native *k)
+{
+    const struct ss_program *p = k->p;
+    int anchor = 0;
+    k->jump = NULL;
+    for (int c = 1; c < p->nclasses; c++)
+        if (p->classes[c].nslots > p->classes[anchor].nslots)
+            anchor = c;
+    int n = p->nclasses ? p->classes[anchor].nslots : 0, from = n / 4, middle = n / 2;
+    if (n < 32)
+        return 0;
+    int period = smallest_period(p->classes[anchor].slots + from, middle);
+    if (period <= 0 || 3 * period > middle)
+        return period > 0 ? 0 : -1;
+    struct ss_jump *j = calloc(1, sizeof *j);
+    if (!j)
+        return -1;
+    size_t nc = (size_t)p->nclasses;
+    j->anchor = anchor;
+    j->period = period;
+    j->next = period;
+    j->power = 1;
+    j->base_slot = calloc(nc, sizeof *j->base_slot);
+    j->shift = calloc(nc, sizeof *j->shift);
+    j->nevents = ss_template_events(p);
+    if (k->board->accounts) {
+        j->accounts = calloc(nc, sizeof *j->accounts);
+        j->event_s = calloc(j->nevents + 1, sizeof *j->event_s);
+        j->link_busy = calloc((size_t)p->nlinks + 1, sizeof *j->link_busy);
+    }
+    k->jump = j;
+    k->anchor = anchor;
+    k->anchor_slot = j->next;
+    return j->base_slot && j->shift && (!k->board->accounts || (j->accounts && j->event_s && j->link_busy)) ? 0 : -1;
+}
+
+void ss_jump_free(struct ss_native *k)
+{
+    struct ss_jump *j = k->jump;
+    if (!j)
+        return;
+    free(j->base_slot);
+    free(j->shift);
+    free(j->accounts);
+    free(j->event_s);
+    free(j->link_busy);
+    free(j->base.exact);
+    free(j->base.real);
+    free(j->now.exact);
+    free(j->now.real);
+    free(j);
+    k->jump = NULL;
+}
+
+/* ---- the state relative to now ---- */
+
+static void exact(struct state_text *t, int64_t value)
+{
+    if (t->nexact == t->cap_exact) {
+        size_t cap = t->cap_exact ? 2 * t->cap_exact : 256;
+        int64_t *grown = realloc(t->exact, cap * sizeof *grown);
+        if (!grown) {
+            t->failed = 1;
+            return;
+        }
+        t->exact = grown;
+        t->cap_exact = cap;
+    }
+    t->exact[t->nexact++] = value;
+}
+
+static void real(struct state_text *t, double value)
+{
+    if (t->nreal == t->cap_real) {
+        size_t cap = t->cap_real ? 2 * t->cap_real : 256;
+        double *grown = realloc(t->real, cap * sizeof *grown);
+        if (!grown) {
+            t->failed = 1;
+            return;
+        }
+        t->real = grown;
+        t->cap_real = cap;
+    }
+    t->real[t->nreal++] = value;
+}
+
+/* Time until a timer, or that there is none. */
+static void timer(const struct ss_native *k, struct state_text *t, int id)
+{
+    int at = k->timers.at[id];
+    exact(t, at >= 0);
+    if (at >= 0)
+        real(t, k->timers.heap[at].time - k->now);
+}
+
+static void write_class(const struct ss_native *k, int cls, struct state_text *t)
+{
+    const struct ss_native_class *c = &k->classes[cls];
+    int at_end = c->slot >= c->nslots;
+    exact(t, at_end ? -1 : k->p->classes[cls].slots[c->slot].template_index);
+    exact(t, at_end ? 0 : c->ev - c->first);
+    exact(t, (int64_t)c->blocked << 32 | (unsigned)c->target);
+    exact(t, c->nholds);
+    if (!at_end)
+        real(t, k->now - c->since);
+    for (int i = 0; i < c->nholds; i++)
+        real(t, k->holds[c->hold0 + i]);
+    timer(k, t, cls);
+    if (c->blocked == SS_EV_COMPUTE)
+        real(t, c->rate);
+}
+
+static void write_flow(const struct ss_native *k, int flow, struct state_text *t)
+{
+    const struct ss_fluid_flow *w = &k->fluid.flows[flow];
+    exact(t, w->path);
+    timer(k, t, k->flow0 + flow);
+    if (w->path >= 0) {
+        exact(t, w->owner);
+        real(t, w->rate / k->fluid.paths[w->path].solo);
+    }
+}
+
+static void write_channel(const struct ss_native *k, int channel, struct state_text *t)
+{
+    const struct ss_channel_state *s = &k->st.channels[channel];
+    exact(t, (int64_t)(s->sends - s->begun) << 32 | (s->recvs - s->begun));
+    exact(t, (int64_t)(s->begun - s->ended) << 32 | (s->sends - s->send_waits));
+    exact(t, (int64_t)(s->recvs - s->recv_waits) << 32 | (uint32_t)s->busy);
+    for (uint32_t i = s->begun; i != s->sends; i++)
+        exact(t, (int64_t)s->ring[i & s->mask]);
+    if (s->busy) {
+        real(t, k->now - s->begin);
+        exact(t, (int64_t)s->bytes);
+    }
+    write_flow(k, channel, t);
+}
+
+static void write_stream(const struct ss_native *k, int cls, int stream, struct state_text *t)
+{
+    const struct ss_stream_state *s = &k->st.streams[stream];
+    exact(t, (int64_t)(s->posted - s->ended) << 32 | (s->ended - s->waited));
+    for (uint32_t i = s->ended; i != s->posted; i++) {
+        struct ss_queued q = s->ring[i & s->mask];
+        exact(t, (int64_t)q.collective << 32 |
+                     (k->st.posts[ss_state_member(&k->st, q.collective, cls)] - q.instance));
+    }
+}
+
+static void write_instance(const struct ss_native *k, int i, struct state_text *t)
+{
+    const struct ss_instance *in = &k->st.instances[i];
+    exact(t, in->collective);
+    if (in->collective < 0)
+        return;
+    exact(t, (int64_t)(k->st.posts[k->st.member0[in->collective]] - in->number) << 32 | (unsigned)in->arrived);
+    exact(t, (int64_t)in->phase << 32 | (unsigned)in->flows_left);
+    timer(k, t, k->inst0 + i);
+    if (in->arrived == k->p->collectives[in->collective].nmembers)
+        real(t, k->now - in->begin);
+}
+
+static void write_state(const struct ss_native *k, struct state_text *t)
+{
+    t->nexact = t->nreal = 0;
+    for (int c = 0; c < k->p->nclasses; c++) {
+        write_class(k, c, t);
+        for (int s = k->st.stream0[c]; s < k->st.stream0[c + 1]; s++)
+            write_stream(k, c, s, t);
+        if (k->board->accounts)
+            for (int m = 0; m < SS_MEM_COUNT; m++)
+                exact(t, llround(k->board->accounts[c].now[m]));
+    }
+    for (int i = 0; i < k->p->nchannels; i++)
+        write_channel(k, i, t);
+    for (int i = k->p->nchannels; i < k->fluid.nflows; i++)
+        write_flow(k, i, t);
+    for (int i = 0; i <= k->st.nstreams; i++)
+        write_instance(k, i, t);
+}
+
+static int same(const struct state_text *a, const struct state_text *b, double rounding)
+{
+    if (a->nexact != b->nexact || a->nreal != b->nreal ||
+        memcmp(a->exact, b->exact, a->nexact * sizeof *a->exact) != 0)
+        return 0;
+    for (size_t i = 0; i < a->nreal; i++)
+        if (!(fabs(a->real[i] - b->real[i]) <= rounding))
+            return 0;
+    return 1;
+}
+
+/* ---- jump ---- */
+
+static void set_base(struct ss_native *k)
+{
+    struct ss_jump *j = k->jump;
+    const struct ss_board *board = k->board;
+    struct state_text swap = j->base;
+    j->base = j->now;
+    j->now = swap;
+    j->have_base = 1;
+    j->count = 0;
+    j->base_now = k->now;
+    j->base_events = k->events;
+    for (int c = 0; c < k->p->nclasses; c++)
+        j->base_slot[c] = k->classes[c].slot;
+    if (!board->accounts)
+        return;
+    memcpy(j->accounts, board->accounts, (size_t)k->p->nclasses * sizeof *j->accounts);
+    memcpy(j->event_s, board->event_s, j->nevents * sizeof *j->event_s);
+    memcpy(j->link_busy, board->link_busy, (size_t)k->p->nlinks * sizeof *j->link_busy);
+}
+
+/* How many periods more every class's slots repeat. */
+static int64_t periods_left(const struct ss_native *k)
+{
+    const struct ss_jump *j = k->jump;
+    int64_t most = INT32_MAX;
+    for (int c = 0; c < k->p->nclasses; c++) {
+        const struct ss_program_class *pc = &k->p->classes[c];
+        int from = k->classes[c].slot, step = j->shift[c], end = from;
+        if (step == 0)
+            continue;
+        while (end < pc->nslots && pc->slots[end].template_index == pc->slots[end - step].template_index)
+            end++;
+        int64_t n = (end - 1 - from) / step;
+        most = n < most ? n : most;
+    }
+    return most == INT32_MAX ? 0 : most;
+}
+
+static void shift_clock(struct ss_native *k, double by)
+{
+    for (int c = 0; c < k->p->nclasses; c++) {
+        k->classes[c].since += by;
+        k->classes[c].last += by;
+    }
+    for (int i = 0; i < k->timers.n; i++)
+        k->timers.heap[i].time += by;
+    for (int i = 0; i < k->p->nchannels; i++)
+        k->st.channels[i].begin += by;
+    for (int i = 0; i <= k->st.nstreams; i++)
+        k->st.instances[i].begin += by;
+    for (int i = 0; i < k->fluid.nflows; i++)
+        k->fluid.flows[i].last += by;
+    for (int i = 0; i < k->fluid.nlinks; i++)
+        k->fluid.links[i].since += by;
+    k->now += by;
+}
+
+static void count_again(struct ss_native *k, double times, double by)
+{
+    const struct ss_jump *j = k->jump;
+    struct ss_board *board = k->board;
+    int64_t skipped = (int64_t)times * (k->events - j->base_events);
+    k->events += skipped;
+    k->skipped += skipped;
+    if (!board->accounts)
+        return;
+    for (int c = 0; c < k->p->nclasses; c++) {
+        struct ss_account *a = &board->accounts[c];
+        const struct ss_account *old = &j->accounts[c];
+        for (int l = 0; l < SS_LABEL_COUNT; l++) {
+            double more = (a->sum[l] - old->sum[l]) + (a->rest[l] - old->rest[l]);
+            if (more != 0)
+                ss_account_add(a, l, times * more);
+        }
+        if (j->shift[c])
+            a->end += by;
+    }
+    for (size_t i = 0; i < j->nevents; i++)
+        board->event_s[i] += times * (board->event_s[i] - j->event_s[i]);
+    for (int l = 0; l < k->p->nlinks; l++)
+        board->link_busy[l] += times * (board->link_busy[l] - j->link_busy[l]);
+}
+
+static void jump(struct ss_native *k)
+{
+    struct ss_jump *j = k->jump;
+    for (int c = 0; c < k->p->nclasses; c++)
+        j->shift[c] = k->classes[c].slot - j->base_slot[c];
+    int64_t n = periods_left(k);
+    if (n < 1)
+        return;
+    double by = (double)n * (k->now - j->base_now);
+    count_again(k, (double)n, by);
+    shift_clock(k, by);
+    for (int c = 0; c < k->p->nclasses; c++)
+        k->classes[c].slot += (int)n * j->shift[c];
+    j->have_base = 0;
+    j->power = 1;
+}
+
+/* At the end of an instant in which the anchor came to its next period. */
+void ss_jump_look(struct ss_native *k)
+{
+    struct ss_jump *j = k->jump;
+    write_state(k, &j->now);
+    if (j->now.failed) {
+        k->failed = 1;
+        return;
+    }
+    j->count++;
+    if (j->have_base && same(&j->base, &j->now, ROUNDING * k->now)) {
+        jump(k);
+    } else if (!j->have_base || j->count == j->power) {
+        if (j->have_base)
+            j->power *= 2;
+        set_base(k);
+    }
+    k->anchor_slot = k->classes[j->anchor].slot + j->period;
+}
