@@ -43,3 +43,17 @@ for half in 1 0; do
     { head -n 1 validation/vtrain.csv; grep '^vt-s' validation/vtrain.csv | awk -v h=$half 'NR % 2 == h'; } > "$tmp/half.csv"
     sources "$tmp/half.csv" | sed "s/^| vt-s/| vt-s $([ $half = 1 ] && echo odd || echo even)/"
 done
+
+echo
+echo "### The H800 rows, each model predicted by the fit of the others"
+echo
+echo "Four of the five fitted numbers (the SM count is a whole number and stays); \`stepsim calibrate --leave-out model\`."
+echo
+echo "| left out | n | mean % | median | worst | bias |"
+echo "|---|---|---|---|---|---|"
+"$program" calibrate --platform h800 --rows validation/runs.csv --stack megatron-2407 --leave-out model \
+    --prop ss.gemm.efficiency.bf16=0.5:0.83 --prop ss.gemm.efficiency.fp8=0.4:0.73 \
+    --prop ss.attention.flash.backward=0.15:0.5 --prop ss.loss.forward_bytes=20:80 \
+    -o "$tmp/h800.xml" --stack-output "$tmp/stack.xml" 2> /dev/null | awk '
+    /^Times predicted by the fit/ { on = 1; next }
+    on && $2 == "mean" { print "| " $1 " | " $NF " | " $3 " | " $5 " | " $7 " | " $9 " |" }'
