@@ -89,6 +89,9 @@ int cli_usage(struct ss_error *err, const char *hint, const char *fmt, ...) __at
 /* The usage error of a word that is none of `names`: the nearest one as hint, else `hint`. */
 int cli_unknown(struct ss_error *err, const char *what, const char *word, const char *const *names, size_t n,
                 const char *hint);
+/* Runs the verb that argv[0] names, of n; returns the exit status. `hint` lists them. */
+typedef int (*cli_verb)(int argc, char **argv, struct ss_error *err);
+int cli_run_verb(int argc, char **argv, const char *const *names, const cli_verb *run, size_t n, const char *hint);
 /* Reports an error (on stdout as JSON if the words ask for it, else on stderr); returns the exit status. */
 int cli_fail(const struct ss_error *err, int json);
 int cli_has_word(int argc, char *const *argv, const char *word);

@@ -132,17 +132,8 @@ static int do_import(int argc, char **argv, struct ss_error *err)
 int cmd_platform(int argc, char **argv)
 {
     static const char *const verbs[] = {"show", "check", "import"};
-    static int (*const run[])(int, char **, struct ss_error *) = {do_show, do_check, do_import};
+    static const cli_verb run[] = {do_show, do_check, do_import};
     static const char hint[] = "say show, check or import; --help shows an example";
-    int json = cli_has_word(argc, argv, "--json"), rc = 1;
-    struct ss_error err = {0};
 
-    for (int i = 0; argc > 0 && i < 3; i++)
-        if (!strcmp(argv[0], verbs[i]))
-            rc = run[i](argc - 1, argv + 1, &err);
-    if (argc == 0)
-        rc = cli_usage(&err, hint, "no verb given");
-    else if (rc > 0)
-        rc = cli_unknown(&err, "verb", argv[0], verbs, 3, hint);
-    return rc ? cli_fail(&err, json) : 0;
+    return cli_run_verb(argc, argv, verbs, run, 3, hint);
 }

@@ -126,6 +126,11 @@ static int do_read(int argc, char **argv, struct ss_error *err)
     if (rc)
         return rc;
     rc = replay(program, &flags, err);
+    if (rc == SS_ERR_INPUT) { /* what is wrong with a text, the checker knows by line */
+        struct ss_error at = {0};
+        if (ss_program_check(program, &at) == SS_ERR_INPUT)
+            *err = at;
+    }
     ss_program_free(program);
     return rc;
 }
@@ -155,17 +160,8 @@ static int do_check(int argc, char **argv, struct ss_error *err)
 int cmd_program(int argc, char **argv)
 {
     static const char *const verbs[] = {"write", "read", "check"};
-    static int (*const run[])(int, char **, struct ss_error *) = {do_write, do_read, do_check};
+    static const cli_verb run[] = {do_write, do_read, do_check};
     static const char hint[] = "say write, read or check; --help shows an example";
-    int json = cli_has_word(argc, argv, "--json"), rc = 1;
-    struct ss_error err = {0};
 
-    for (int i = 0; argc > 0 && i < 3; i++)
-        if (!strcmp(argv[0], verbs[i]))
-            rc = run[i](argc - 1, argv + 1, &err);
-    if (argc == 0)
-        rc = cli_usage(&err, hint, "no verb given");
-    else if (rc > 0)
-        rc = cli_unknown(&err, "verb", argv[0], verbs, 3, hint);
-    return rc ? cli_fail(&err, json) : 0;
+    return cli_run_verb(argc, argv, verbs, run, 3, hint);
 }

@@ -477,17 +477,8 @@ static int do_search(int argc, char **argv, struct ss_error *err)
 int cmd_schedule(int argc, char **argv)
 {
     static const char *const verbs[] = {"list", "show", "write", "check", "compare", "search"};
-    static int (*const run[])(int, char **, struct ss_error *) = {do_list,  do_show,    do_write,
-                                                                  do_check, do_compare, do_search};
+    static const cli_verb run[] = {do_list, do_show, do_write, do_check, do_compare, do_search};
     static const char hint[] = "say list, show, write, check, compare or search; --help shows examples";
-    int json = cli_has_word(argc, argv, "--json"), rc = 1;
-    struct ss_error err = {0};
-    for (int i = 0; argc > 0 && i < 6; i++)
-        if (!strcmp(argv[0], verbs[i]))
-            rc = run[i](argc - 1, argv + 1, &err);
-    if (argc == 0)
-        rc = cli_usage(&err, hint, "no verb given");
-    else if (rc > 0)
-        rc = cli_unknown(&err, "verb", argv[0], verbs, 6, hint);
-    return rc ? cli_fail(&err, json) : 0;
+
+    return cli_run_verb(argc, argv, verbs, run, 6, hint);
 }
