@@ -60,3 +60,27 @@ awk -v tables="$new.tables" -v jobs="$new.jobs" '
     /<!-- jobs begin/ { while ((getline line < jobs) > 0) print line; skip = 1 }' docs/validation.md > "$new"
 rm -f "$new.tables" "$new.jobs" "$new.json"
 cp "$new" docs/validation.md
+
+# README.md: the errors in six lines.
+source_row() { # table, text, pattern of source lines
+    "$program" validate "validation/$1.csv" 2> /dev/null | awk -v text="$2" -v pattern="$3" '
+        /^by / { on = /^by source/ }
+        on && $2 == "on" && $4 > 0 && ($1 " on " $3) ~ pattern { n += $4; sum += $4 * $5; if ($7 > worst) worst = $7; sources++; each += $5 }
+        END { printf "| %s | %d | %.1f %% | %.1f %% |\n", text, n, sum / n, worst }'
+}
+{
+    echo "| runs | n | mean error of the time | worst |"
+    echo "|---|---|---|---|"
+    source_row runs "H800, five numbers fitted on them" "on h800$"
+    awk -F'[|]' '/^\| all / { printf "| the same, each model predicted by the fit of the others |%s|%s%% |%s%% |\n", $3, $4, $6 }' docs/validation.md
+    source_row runs "H20 (NeMo) and V100 of the same users" "on (h20|v100)$"
+    source_row foreign "H100 and A100, published by others, nothing fitted on them" "."
+    source_row vtrain "A100, 64 to 512 GPUs (vTrain), nothing fitted on them" "^vt-m"
+    source_row vtrain "A100, small models on one node (vTrain), one number fitted on half of them" "^vt-s"
+} > "$new.errors"
+awk -v file="$new.errors" '
+    /<!-- errors end/ { skip = 0 }
+    !skip { print }
+    /<!-- errors begin/ { while ((getline line < file) > 0) print line; skip = 1 }' README.md > "$new"
+rm -f "$new.errors"
+cp "$new" README.md
