@@ -28,6 +28,8 @@ const char cli_help_run[] =
     "  --placement FILE          where ranks are: docs/formats.md\n"
     "  --straggler RANK:FACTOR   a GPU that takes FACTOR times as long; may be repeated\n"
     "  --slow-link NAME:FACTOR   a link with 1/FACTOR of its bandwidth; may be repeated\n"
+    "  --jitter SIGMA            log-normal noise on every kernel; percentiles of --replicas R (100)\n"
+    "                            iterations, drawn from --seed N (0)\n"
     "  --measured TIME           a measured iteration, 33070.9ms: prints the error beside\n"
     "  --measured-memory SIZE    a measured peak, 72542MiB\n"
     "  --tolerance PERCENT       exits 4 if the prediction is further off than this\n"

@@ -21,7 +21,8 @@ static const struct {
     {"--nodes", CLI_NODES, 1}, {"--update", CLI_VALIDATE, 0}, {"--csv", CLI_VALIDATE, 1},
     {"--svg", CLI_VALIDATE, 1}, {"--against", CLI_VALIDATE, 1},
     {"--level", CLI_SIM, 1},   {"--unfold", CLI_SIM, 0}, {"--full-replay", CLI_SIM, 0},    {"--placement", CLI_SIM, 1},
-    {"--straggler", CLI_SIM, 1}, {"--slow-link", CLI_SIM, 1},
+    {"--straggler", CLI_SIM, 1}, {"--slow-link", CLI_SIM, 1}, {"--jitter", CLI_SIM, 1},
+    {"--seed", CLI_SIM, 1}, {"--replicas", CLI_SIM, 1},
     {"--gantt", CLI_PICTURES, 1}, {"--trace", CLI_PICTURES, 1}, {"--memory", CLI_PICTURES, 1},
     {"--report", CLI_PICTURES, 1}, {"--window", CLI_PICTURES, 1}, {"--color-by", CLI_PICTURES, 1},
 };

@@ -209,7 +209,7 @@ static void run_class(struct ss_native *k, int cls)
         case SS_EV_COMPUTE:
             if (e->amount > 0) {
                 block(k, c, SS_EV_COMPUTE, -1);
-                ss_sm_start(k, cls, e->amount);
+                ss_sm_start(k, cls, ss_program_seconds(k->p, cls, c->slot, (int)(e - c->first), e->amount));
                 return;
             }
             break;
@@ -363,7 +363,7 @@ static void release(struct ss_native *k)
 void ss_native_run(const struct ss_program *p, struct ss_tape *tape, struct ss_board *board)
 {
     struct ss_native k = {.p = p, .tape = tape, .board = board};
-    if (init(&k) == 0 && (tape->wanted || board->full_replay || ss_jump_init(&k) == 0))
+    if (init(&k) == 0 && (tape->wanted || board->full_replay || p->jitter.sigma > 0 || ss_jump_init(&k) == 0))
         run(&k);
     else
         k.failed = 1;

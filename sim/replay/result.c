@@ -248,5 +248,6 @@ void ss_result_free(struct ss_result *r)
         return;
     free(r->stages);
     free(r->timers);
+    free(r->links);
     free(r);
 }

@@ -3,6 +3,8 @@
 #include <string.h>
 
 #include "base/base.h"
+#include "replay/links.h"
+#include "replay/spread.h"
 #include "replay/timers.h"
 #include "stepsim/result.h"
 
@@ -45,12 +47,16 @@ static int without_barrier(const struct ss_plan *plan)
     return plan->nclasses > 1;
 }
 
-static int replay(struct ss_run *out, const struct ss_run_options *options, struct ss_error *err)
+static int replay(struct ss_run *out, const struct ss_run_options *options, struct ss_spread *spread,
+                  struct ss_error *err)
 {
     int rc = ss_program_build(out->plan, &out->program, err);
 
     if (rc)
         return rc;
+    if (options->jitter.sigma > 0)
+        return ss_spread_replay(out->program, options->engine, &options->jitter, options->replicas, &out->timeline,
+                                spread, err);
     if (without_barrier(out->plan))
         return ss_timeline_steady(out->program, options->engine, &out->timeline, err);
     return (options->full_replay ? ss_timeline_replay_full : ss_timeline_replay)(out->program, options->engine,
@@ -59,7 +65,8 @@ static int replay(struct ss_run *out, const struct ss_run_options *options, stru
 
 /* SimGrid cannot share a link among flows that stand for different numbers of flows: there every rank is
  * simulated. */
-static int replay_unfolded(const struct ss_run_options *options, struct ss_run *out, struct ss_error *err)
+static int replay_unfolded(const struct ss_run_options *options, struct ss_run *out, struct ss_spread *spread,
+                           struct ss_error *err)
 {
     struct ss_plan_options unfolded = options->plan;
     const struct ss_plan *p = out->plan;
@@ -74,7 +81,7 @@ static int replay_unfolded(const struct ss_run_options *options, struct ss_run *
     out->program = NULL;
     ss_plan_free(out->plan);
     out->plan = plan;
-    return replay(out, options, err);
+    return replay(out, options, spread, err);
 }
 
 int ss_run_job_with(const struct ss_job *job, const struct ss_stack *stack,
@@ -82,21 +89,28 @@ int ss_run_job_with(const struct ss_job *job, const struct ss_stack *stack,
                     struct ss_run *out, struct ss_error *err)
 {
     int world_size = ss_platform_nodes(platform) * ss_platform_gpus_per_node(platform);
+    struct ss_plan_options plan = options->plan;
+    struct ss_spread spread = {0};
     int rc;
 
     memset(out, 0, sizeof *out);
+    plan.unfold |= options->jitter.sigma > 0;
     rc = build_schedule(job, world_size, &out->schedule, err);
     if (!rc)
-        rc = ss_plan_build_with(job, stack, platform, out->schedule, &options->plan, &out->plan, err);
+        rc = ss_plan_build_with(job, stack, platform, out->schedule, &plan, &out->plan, err);
     if (!rc) {
-        rc = replay(out, options, err);
+        rc = replay(out, options, &spread, err);
         if (rc == SS_ERR_UNSUPPORTED && options->engine == SS_ENGINE_SIMGRID && out->plan->weighted)
-            rc = replay_unfolded(options, out, err);
+            rc = replay_unfolded(options, out, &spread, err);
     }
     if (!rc)
         rc = ss_result_build(out->plan, out->timeline, options->engine, &out->result, err);
     if (!rc)
+        out->result->spread = spread;
+    if (!rc)
         rc = ss_timers_fill(out->plan, out->program, out->timeline, out->result, err);
+    if (!rc)
+        rc = ss_links_fill(out->plan, out->program, out->timeline, out->result, err);
     if (rc)
         ss_run_free(out);
     return rc;

@@ -27,7 +27,8 @@ static void compute(struct ss_sg_class *c, const struct ss_event *e)
     if (!(e->amount > 0))
         return;
     double start = simgrid_get_clock();
-    sg_exec_t exec = sg_actor_exec_init(e->amount); /* a tenth cheaper than sg_actor_execute */
+    double seconds = ss_program_seconds(c->sg->p, c->index, c->at.slot, c->at.event, e->amount);
+    sg_exec_t exec = sg_actor_exec_init(seconds); /* a tenth cheaper than sg_actor_execute */
     sg_exec_start(exec);
     sg_exec_wait(exec);
     ss_tape_compute(c->sg->tape, c->index, c->at.slot, c->at.event, e->index, start, simgrid_get_clock());

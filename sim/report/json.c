@@ -89,6 +89,47 @@ static void add_breakdown(json_t *o, const struct ss_result *r)
     json_object_set_new(o, "timers_ms", timers);
 }
 
+#define LINKS_SHOWN 10
+
+static void add_links(json_t *o, const struct ss_result *r)
+{
+    json_t *links = json_array();
+
+    ss_json_text(o, "limiting_link", r->nlinks ? r->links[0].link.name : "");
+    for (int i = 0; i < r->nlinks && i < LINKS_SHOWN; i++) {
+        const struct ss_link_use *u = &r->links[i];
+        json_t *link = json_object();
+        ss_json_text(link, "name", u->link.name);
+        ss_json_text(link, "kind", ss_report_link_kind(u->link.kind));
+        ss_json_integer(link, "alike", u->alike);
+        ss_json_number(link, "bytes", u->bytes);
+        ss_json_number(link, "utilisation", u->utilisation);
+        ss_json_number(link, "busy", u->busy);
+        json_array_append_new(links, link);
+    }
+    json_object_set_new(o, "links", links);
+}
+
+static void add_spread(json_t *o, const struct ss_spread *s)
+{
+    json_t *spread = json_object(), *ms = json_object();
+
+    ss_json_number(spread, "sigma", s->sigma);
+    ss_json_integer(spread, "seed", (int64_t)s->seed);
+    ss_json_integer(spread, "replicas", s->replicas);
+    ss_json_number(ms, "without", 1e3 * s->without);
+    ss_json_number(ms, "mean", 1e3 * s->mean);
+    ss_json_number(ms, "min", 1e3 * s->min);
+    ss_json_number(ms, "p5", 1e3 * s->p5);
+    ss_json_number(ms, "p25", 1e3 * s->p25);
+    ss_json_number(ms, "p50", 1e3 * s->p50);
+    ss_json_number(ms, "p75", 1e3 * s->p75);
+    ss_json_number(ms, "p95", 1e3 * s->p95);
+    ss_json_number(ms, "max", 1e3 * s->max);
+    json_object_set_new(spread, "iteration_ms", ms);
+    json_object_set_new(o, "jitter", spread);
+}
+
 static json_t *fixes_array(const struct ss_report_options *opt, double iteration_s)
 {
     json_t *array = json_array();
@@ -132,6 +173,9 @@ int ss_json_run(const struct ss_run *run, const struct ss_report_options *opt, F
     if (!r->fits)
         json_object_set_new(o, "fixes", fixes_array(opt, r->iteration_s));
     add_breakdown(o, r);
+    add_links(o, r);
+    if (r->spread.replicas)
+        add_spread(o, &r->spread);
     int rc = add_notes(o, run, opt);
     if (rc) {
         json_decref(o);

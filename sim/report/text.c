@@ -212,6 +212,28 @@ void ss_text_notes(const char *title, const struct ss_notes *notes, unsigned lon
         fprintf(out, "  - and %lu more (--json lists all)\n", notes->n - most);
 }
 
+/* The link that carries most for its bandwidth: the one that limits, if the network does. */
+static void network(const struct ss_result *r, FILE *out)
+{
+    const struct ss_link_use *u = r->links;
+
+    if (r->nlinks == 0)
+        return;
+    fprintf(out, "\nBusiest link: %s", u->link.name);
+    if (u->alike > 1)
+        fprintf(out, " (and %d alike)", u->alike - 1);
+    fprintf(out, ", used to %.1f %%, busy %.1f %% of the time\n", 100 * u->utilisation, 100 * u->busy);
+}
+
+static void spread(const struct ss_spread *s, FILE *out)
+{
+    if (s->replicas == 0)
+        return;
+    fprintf(out, "\nJitter of %g, %d iterations, ms: mean %.1f, p5 %.1f, p50 %.1f, p95 %.1f\n", s->sigma,
+            s->replicas, 1e3 * s->mean, 1e3 * s->p5, 1e3 * s->p50, 1e3 * s->p95);
+    fprintf(out, "  without: %.1f; all else here is of the iteration in the middle\n", 1e3 * s->without);
+}
+
 int ss_text_run(const struct ss_run *run, const struct ss_report_options *opt, FILE *out,
                 struct ss_error *err)
 {
@@ -236,6 +258,8 @@ int ss_text_run(const struct ss_run *run, const struct ss_report_options *opt, F
     stages(r, out);
     ss_text_memory(r, out);
     timers(r, out);
+    network(r, out);
+    spread(&r->spread, out);
     ss_text_notes("Warnings", &warnings, 20, out);
     ss_text_notes("Guessed (not measured, or outside what was)", &guessed, GUESSED_SHOWN, out);
     fprintf(out, "\n%s engine, %s level, %d classes of ranks, %lld events", ss_engine_name(r->engine),

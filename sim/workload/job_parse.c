@@ -134,9 +134,11 @@ static int parse_flag(struct parser *p, size_t i, size_t *used)
     size_t n = equal ? (size_t)(equal - text) : strlen(text);
 
     snprintf(name, sizeof(name), "%.*s", n < sizeof(name) ? (int)n : (int)sizeof(name) - 1, text);
-    if (!ss_flag_find(name, &f)) {
+    int found = ss_flag_find(name, &f);
+    if (!found || !strcmp(name, "--seed")) { /* Megatron's seed has no effect, but commands that draw take it */
         int rc = ask_other(p, i, used);
-        return rc || *used ? rc : unknown_word(p, i, name);
+        if (rc || *used || !found)
+            return rc || *used ? rc : unknown_word(p, i, name);
     }
     if (equal) {
         if (f.values == '0')

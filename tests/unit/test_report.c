@@ -134,6 +134,8 @@ static void test_run_has_every_key(void)
                                        "stage_breakdown",
                                        "timers_ms",
                                        "warnings",
+                                       "limiting_link",
+                                       "links",
                                        "guessed",
                                        "engine",
                                        "level",

@@ -86,11 +86,21 @@ struct ss_channel {
     double latency, sm_share;
 };
 
+/* Every COMPUTE takes a factor of its own: log-normal, mean 1, the logarithm's standard deviation `sigma`; drawn
+ * by (seed, replica, rank, slot, event). */
+struct ss_jitter {
+    double sigma; /* 0: none */
+    uint64_t seed;
+    int replica;
+};
+double ss_jitter_factor(const struct ss_jitter *j, int rank, int slot, int event);
+
 struct ss_program_class {
     char name[40];  /* "stage0" */
     int stage;      /* pipeline rank, for reports */
     int count;      /* ranks it stands for */
     int first_rank; /* lowest of them */
+    int draws;      /* rank whose draws its jitter takes: of ranks in lockstep, the lowest */
     int nstreams;   /* collective streams */
     double memory[SS_MEM_COUNT]; /* static bytes */
     int nslots;
@@ -107,6 +117,7 @@ struct ss_program {
     struct ss_channel *channels;
     struct ss_collective *collectives;
     struct ss_program_class *classes;
+    struct ss_jitter jitter;
     double memory_overhead_factor; /* reserved = allocated dynamic peak x this, >= 1 */
     struct ss_program_source *source; /* lines of the text it was read from; NULL when it was built */
 };
@@ -126,6 +137,12 @@ int ss_program_parse(const char *text, unsigned long len, const char *name, stru
                      struct ss_error *err);
 /* Events of one iteration, all classes. */
 int64_t ss_program_event_count(const struct ss_program *p);
+
+/* Seconds of a COMPUTE event of class c at full capacity. */
+static inline double ss_program_seconds(const struct ss_program *p, int c, int slot, int event, double amount)
+{
+    return p->jitter.sigma > 0 ? amount * ss_jitter_factor(&p->jitter, p->classes[c].draws, slot, event) : amount;
+}
 
 /* Pull iterator over a class's events: nothing is unfolded. */
 struct ss_cursor {

@@ -25,6 +25,24 @@ struct ss_timer {
     double seconds;
 };
 
+/* Iterations under jitter, in s. */
+struct ss_spread {
+    int replicas; /* 0: none */
+    double sigma;
+    uint64_t seed;
+    double without; /* jitter */
+    double mean, min, p5, p25, p50, p75, p95, max;
+};
+
+/* A link that flows cross and that can limit them, or the first of several alike. */
+struct ss_link_use {
+    struct ss_link link;
+    int alike;          /* links of the platform that carry the same at the same time */
+    double bytes;       /* over each of them, one iteration */
+    double utilisation; /* of what it could carry in the iteration, 0..1 */
+    double busy;        /* share of the iteration in which it carries something, 0..1 */
+};
+
 struct ss_result {
     double iteration_s;
     double tflops_per_gpu, tflops_causal_per_gpu; /* TFLOP/s */
@@ -41,6 +59,9 @@ struct ss_result {
     int thrash;       /* fits, but within the stack's thrash margin */
     int ntimers;
     struct ss_timer *timers;
+    int nlinks;
+    struct ss_link_use *links; /* most utilised first: links[0] limits, if any does */
+    struct ss_spread spread; /* under jitter; all else is then of the replica in the middle */
     int engine, level;
     int ranks_simulated;
     int64_t events;
@@ -80,6 +101,8 @@ struct ss_run_options {
     int engine;      /* enum ss_engine */
     int full_replay; /* 1: every slot is run, no steady state jumped over */
     struct ss_plan_options plan;
+    struct ss_jitter jitter; /* sigma > 0: every rank is simulated, `replicas` times */
+    int replicas;
 };
 int ss_run_job_with(const struct ss_job *job, const struct ss_stack *stack, const struct ss_platform *platform,
                     const struct ss_run_options *options, struct ss_run *out, struct ss_error *err);

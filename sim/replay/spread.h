@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef SS_REPLAY_SPREAD_H
+#define SS_REPLAY_SPREAD_H
+
+#include "stepsim/result.h"
+
+/* Replays a program without jitter and then `replicas` times with it; *median is the timeline of the replica in
+ * the middle. */
+int ss_spread_replay(struct ss_program *p, int engine, const struct ss_jitter *jitter, int replicas,
+                     struct ss_timeline **median, struct ss_spread *out, struct ss_error *err);
+
+#endif
