@@ -1,0 +1,5 @@
+# What the README shows is what the program prints; else: sh docs/refresh.sh
+sed -n '/<!-- example begin/,/<!-- example end/p' "$SRC/README.md" | sed '1,4d' | sed '$d' | sed '$d' > shown
+"$STEPSIM" run --platform h800 --nodes 4 --job "$SRC/workloads/jobs/8b-16.args" \
+    --measured 23570.5ms --measured-memory 72542MiB > printed
+diff shown printed && [ -s shown ]
