@@ -66,7 +66,7 @@ static int read_quoted(struct reader *r)
 
 static int read_plain(struct reader *r)
 {
-    for (; r->in < r->end && !strchr(",\r\n", *r->in); r->in++) {
+    for (; r->in < r->end && *r->in != ',' && *r->in != '\r' && *r->in != '\n'; r->in++) {
         if (*r->in == '"')
             return bad(r, "a quote inside a plain field",
                        "put the whole field in quotes and double those inside");

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include <malloc.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -92,6 +93,10 @@ int main(int argc, char **argv)
     const struct command *c;
 
     cli_wall_s(); /* starts the clock */
+    /* Large tables come and go: give their pages back at the end only. */
+    mallopt(M_MMAP_THRESHOLD, 32 << 20);
+    mallopt(M_TRIM_THRESHOLD, 256 << 20);
+    mallopt(M_TOP_PAD, 1 << 20);
     if (argc < 2) {
         usage(stderr);
         return ss_status_exit(SS_ERR_USAGE);

@@ -57,6 +57,7 @@ struct lowering {
     struct ss_error *err;
     int *stage_of;   /* [rank * chunks + chunk] */
     int *order[2];   /* [virtual stage, microbatch]: number of that step in its rank's order */
+    int *from[2];    /* [virtual stage]: where its input comes from, -1: nowhere */
     int *message[2]; /* likewise: number of its output among those for the same rank */
     /* of the rank at hand */
     int rank, warmup, total;
@@ -71,7 +72,7 @@ struct lowering {
     size_t variant_cap;
 };
 
-static void emit(struct op_list *list, int kind, int backward, int peer, int chunk)
+static inline void emit(struct op_list *list, int kind, int backward, int peer, int chunk)
 {
     if (list->n == list->cap && ss_grow(&list->op, &list->cap, list->n + 1, sizeof *list->op)) {
         list->failed = 1;
@@ -219,16 +220,10 @@ static int backward_part(const struct ss_slot *slot, int *chunk, int *microbatch
     return paired || slot->phase == SS_PHASE_B || slot->phase == SS_PHASE_I;
 }
 
-/* Where the input of a virtual stage comes from, or its output goes to; -1: nowhere. */
-static int source_stage(const struct ss_schedule *s, int d, int stage)
-{
-    return d == FWD ? ss_schedule_before(s, stage) : ss_schedule_after(s, stage);
-}
-
 static void number_step(struct lowering *l, int d, int stage, int microbatch, int order)
 {
     size_t at = (size_t)stage * (size_t)l->s->microbatches + (size_t)microbatch;
-    int to = source_stage(l->s, !d, stage);
+    int to = l->from[!d][stage];
     l->order[d][at] = order;
     if (to >= 0)
         l->message[d][at] = l->taken[d][l->s->virtual_rank[to]]++;
@@ -257,7 +252,7 @@ static void fill_step(struct lowering *l, int d, int i, int chunk, int microbatc
 {
     const struct ss_schedule *s = l->s;
     int r = l->rank, stage = l->stage_of[r * s->chunks + chunk];
-    int from = source_stage(s, d, stage), to = source_stage(s, !d, stage);
+    int from = l->from[d][stage], to = l->from[!d][stage];
     struct step step = {chunk, -1, -1, -1, -1}; /* nothing to post holds nobody back */
     if (from >= 0 && s->virtual_rank[from] != r) {
         size_t at = (size_t)from * (size_t)s->microbatches + (size_t)microbatch;
@@ -279,7 +274,7 @@ static int check_channel_order(struct lowering *l, int d, int i, int microbatch,
     const struct step *step = &l->step[d][i];
     if (step->source < 0 || l->s->p2p == SS_P2P_ASYNC)
         return SS_OK;
-    int stage = source_stage(l->s, d, l->stage_of[l->rank * l->s->chunks + step->chunk]);
+    int stage = l->from[d][l->stage_of[l->rank * l->s->chunks + step->chunk]];
     int sent = l->order[d][(size_t)stage * (size_t)l->s->microbatches + (size_t)microbatch];
     if (sent <= latest[step->source])
         return ss_fail(
@@ -335,9 +330,15 @@ static int same(const struct lowering *l, const struct ss_comm_variant *a, const
 static int intern(struct lowering *l, struct ss_comm_rank *out, struct ss_comm_variant v)
 {
     int *head = &l->chain[v.phase * l->s->chunks + v.chunk];
-    for (int i = *head; i >= 0; i = out->variants[i].next)
-        if (same(l, &out->variants[i], &v))
+    for (int i = *head, before = -1; i >= 0; before = i, i = out->variants[i].next)
+        if (same(l, &out->variants[i], &v)) {
+            if (before >= 0) { /* to the front: the next one is mostly like it */
+                out->variants[before].next = out->variants[i].next;
+                out->variants[i].next = *head;
+                *head = i;
+            }
             return i;
+        }
     size_t n = l->before.n + l->after.n;
     v.op = ss_calloc(n, sizeof *v.op);
     if (!v.op || ss_grow(&out->variants, &l->variant_cap, (size_t)out->nvariants + 1, sizeof v)) {
@@ -419,11 +420,12 @@ static int make_room(struct lowering *l, struct ss_comm *comm)
     l->chain = ss_calloc(SS_PHASE_COUNT * chunks, sizeof *l->chain);
     bool ok = comm->ranks && l->stage_of && l->first_of && l->last_of && l->chain;
     for (int d = 0; d < 2; d++) {
+        l->from[d] = ss_calloc((size_t)s->stages * chunks, sizeof *l->from[d]);
         l->order[d] = malloc((size_t)s->stages * n * sizeof *l->order[d]);
         l->message[d] = ss_calloc((size_t)s->stages * n, sizeof *l->message[d]);
         l->taken[d] = ss_calloc((size_t)s->stages, sizeof *l->taken[d]);
         l->step[d] = malloc(n * sizeof *l->step[d]);
-        ok = ok && l->order[d] && l->message[d] && l->taken[d] && l->step[d];
+        ok = ok && l->from[d] && l->order[d] && l->message[d] && l->taken[d] && l->step[d];
     }
     return ok ? SS_OK : SS_ERR_NOMEM;
 }
@@ -434,8 +436,11 @@ int ss_comm_build(const struct ss_schedule *s, struct ss_comm *comm, struct ss_e
     *comm = (struct ss_comm){0};
     int rc = make_room(&l, comm);
     if (!rc) {
-        for (int v = 0; v < s->stages * s->chunks; v++)
+        for (int v = 0; v < s->stages * s->chunks; v++) {
             l.stage_of[s->virtual_rank[v] * s->chunks + s->virtual_chunk[v]] = v;
+            l.from[FWD][v] = ss_schedule_before(s, v);
+            l.from[BWD][v] = ss_schedule_after(s, v);
+        }
         number_steps(&l);
     }
     for (int r = 0; !rc && r < s->stages; r++)
@@ -443,6 +448,7 @@ int ss_comm_build(const struct ss_schedule *s, struct ss_comm *comm, struct ss_e
     if (rc == SS_ERR_NOMEM)
         ss_fail(err, rc, NULL, 0, "no memory to lower a schedule of %d ranks", s->stages);
     for (int d = 0; d < 2; d++) {
+        free(l.from[d]);
         free(l.order[d]);
         free(l.message[d]);
         free(l.taken[d]);

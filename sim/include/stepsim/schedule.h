@@ -46,6 +46,7 @@ struct ss_schedule {
     int *nslots;        /* [stages] */
     struct ss_slot **slots; /* [stages][nslots], order of execution */
     int *warmup;        /* [stages]: forward slots before the steady part */
+    int sound;           /* 1: known to pass ss_schedule_check, which functions below then spare themselves */
     struct ss_schedule_source *source; /* where slots stand in the file they were read from, or NULL */
 };
 

