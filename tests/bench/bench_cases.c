@@ -1,0 +1,225 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Times whole runs of the program, from parsing to result, and compares with an earlier table.
+ * bench_cases STEPSIM SOURCE_ROOT [--repeats N] [--quick] [--instructions] [--against TABLE]
+ * Prints a table in Markdown; --against reads one.
+ */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#define MAX_WORDS 16
+#define NAME_WIDTH 64
+
+static const struct {
+    const char *name, *job, *options;
+    int engines; /* 1 native, 2 simgrid */
+    int slow;    /* left out by --quick */
+    double target[2]; /* s: native, simgrid; 0: none */
+} cases[] = {
+    {"70b-14, chunk, every microbatch", "70b-14", "--full-replay", 3, 0, {0.030, 0.5}},
+    {"70b-14, chunk, steady state jumped", "70b-14", "", 1, 0, {0.008, 0}},
+    {"70b-14, layer, every microbatch", "70b-14", "--level layer --full-replay", 3, 1, {0.120, 2.5}},
+    {"70b-14, layer, steady state jumped", "70b-14", "--level layer", 1, 0, {0, 0}},
+    {"70b-14, 64 ranks unfolded, flow, every microbatch", "70b-14", "--level flow --unfold --full-replay", 3, 1, {2.5, 25}},
+    {"405b-16k, 16,384 GPUs folded, chunk", "405b-16k", "", 3, 0, {0.030, 1}},
+    {"405b-16k, 16,384 ranks unfolded, chunk, every microbatch", "405b-16k", "--unfold --full-replay", 1, 1, {10, 0}},
+    {"405b-16k, 16,384 ranks unfolded, chunk, jumped", "405b-16k", "--unfold", 1, 1, {0, 0}},
+};
+#define NCASES (sizeof cases / sizeof cases[0])
+static const char *const engines[] = {"native", "simgrid"};
+
+struct figures {
+    double wall, cpu, mib, events, iteration_ms, instructions;
+};
+
+static double now(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+static double seconds(struct timeval t)
+{
+    return (double)t.tv_sec + 1e-6 * (double)t.tv_usec;
+}
+
+static double field(const char *text, const char *name)
+{
+    char key[64];
+    snprintf(key, sizeof key, "\n  \"%s\": ", name);
+    const char *at = strstr(text, key);
+    return at ? strtod(at + strlen(key), NULL) : NAN;
+}
+
+/* One run; its JSON begins with what is looked for, or ends within the room. */
+static int run(char *const *argv, struct figures *f)
+{
+    static char text[1 << 18];
+    int fds[2], status, from;
+    struct rusage usage;
+    size_t n = 0;
+    ssize_t got;
+    if (pipe(fds))
+        return -1;
+    double start = now();
+    pid_t pid = fork();
+    if (pid == 0) {
+        dup2(fds[1], 1);
+        close(fds[0]);
+        close(fds[1]);
+        execvp(argv[0], argv);
+        _exit(127);
+    }
+    close(fds[1]);
+    from = fds[0];
+    while ((got = read(from, text + n, sizeof text - 1 - n)) > 0)
+        n += (size_t)got;
+    text[n] = '\0';
+    close(from);
+    if (pid < 0 || wait4(pid, &status, 0, &usage) < 0 || !WIFEXITED(status) || WEXITSTATUS(status) > 1)
+        return -1;
+    f->wall = now() - start;
+    f->cpu = seconds(usage.ru_utime) + seconds(usage.ru_stime);
+    f->mib = (double)usage.ru_maxrss / 1024;
+    f->events = field(text, "events");
+    f->iteration_ms = field(text, "iteration_ms");
+    return isnan(f->events) ? -1 : 0;
+}
+
+static int words_of(const char *stepsim, const char *root, size_t i, int engine, char *buf, size_t size, char **argv)
+{
+    int n = 0;
+    char *rest;
+    snprintf(buf, size, "%s run --json --engine %s --job %s/workloads/jobs/%s.args %s", stepsim, engines[engine], root,
+             cases[i].job, cases[i].options);
+    for (char *w = strtok_r(buf, " ", &rest); w && n < MAX_WORDS - 1; w = strtok_r(NULL, " ", &rest))
+        argv[n++] = w;
+    argv[n] = NULL;
+    return n;
+}
+
+/* callgrind's count of one run. */
+static double instructions(char *const *argv)
+{
+    char command[4096] = "valgrind --tool=callgrind --callgrind-out-file=/dev/null", line[512];
+    double count = NAN;
+    for (int i = 0; argv[i]; i++) {
+        strncat(command, " ", sizeof command - strlen(command) - 1);
+        strncat(command, argv[i], sizeof command - strlen(command) - 1);
+    }
+    strncat(command, " 2>&1 >/dev/null", sizeof command - strlen(command) - 1);
+    FILE *in = popen(command, "r");
+    while (in && fgets(line, sizeof line, in)) {
+        char *at = strstr(line, "refs:");
+        if (!at)
+            continue;
+        count = 0;
+        for (at += 5; *at; at++)
+            if (*at >= '0' && *at <= '9')
+                count = 10 * count + (*at - '0');
+    }
+    if (in)
+        pclose(in);
+    return count;
+}
+
+/* Wall time of a case in an earlier table; NAN: not there. */
+static double earlier(const char *table, const char *name, const char *engine)
+{
+    char line[512], key[160];
+    double wall = NAN;
+    FILE *in = table ? fopen(table, "r") : NULL;
+    snprintf(key, sizeof key, "| %s | %s | ", name, engine);
+    while (in && fgets(line, sizeof line, in))
+        if (!strncmp(line, key, strlen(key)))
+            wall = strtod(line + strlen(key), NULL);
+    if (in)
+        fclose(in);
+    return wall;
+}
+
+/* The fastest of `repeats`: the others met something else on the machine. */
+static int best_of(char *const *argv, int repeats, struct figures *best)
+{
+    struct figures f = {0};
+    for (int i = 0; i < repeats; i++) {
+        if (run(argv, &f))
+            return -1;
+        if (i == 0 || f.wall < best->wall)
+            *best = f;
+    }
+    return 0;
+}
+
+static void print_row(size_t i, int engine, const struct figures *f, double native_wall, const char *against)
+{
+    char ratio[32] = "", target[32] = "", count[32] = "", change[32] = "";
+    double before = earlier(against, cases[i].name, engines[engine]);
+    if (engine == 1 && native_wall > 0)
+        snprintf(ratio, sizeof ratio, "%.1f", f->wall / native_wall);
+    if (cases[i].target[engine] > 0)
+        snprintf(target, sizeof target, "%.0f", 1e3 * cases[i].target[engine]);
+    if (f->instructions > 0)
+        snprintf(count, sizeof count, "%.0f", f->instructions / 1e6);
+    if (before > 0)
+        snprintf(change, sizeof change, " %+.0f %% |", 100 * (1e3 * f->wall / before - 1));
+    else if (against)
+        snprintf(change, sizeof change, " new |");
+    printf("| %s | %s | %.1f | %s | %.1f | %.0f | %.0f | %.1f | %s | %s |%s\n", cases[i].name, engines[engine],
+           1e3 * f->wall, target, 1e3 * f->cpu, f->mib, f->events, f->events / f->wall / 1e6, count, ratio, change);
+    fflush(stdout);
+}
+
+int main(int argc, char **argv)
+{
+    int repeats = 5, quick = 0, count = 0, failed = 0;
+    const char *against = NULL;
+    if (argc < 3) {
+        fprintf(stderr, "usage: bench_cases STEPSIM SOURCE_ROOT [--repeats N] [--quick] [--instructions] [--against TABLE]\n");
+        return 2;
+    }
+    for (int i = 3; i < argc; i++) {
+        quick |= !strcmp(argv[i], "--quick");
+        count |= !strcmp(argv[i], "--instructions");
+        if (!strcmp(argv[i], "--repeats") && i + 1 < argc)
+            repeats = atoi(argv[++i]) > 0 ? atoi(argv[i]) : 1;
+        else if (!strcmp(argv[i], "--against") && i + 1 < argc)
+            against = argv[++i];
+    }
+    printf("| case | engine | wall ms | goal ms | CPU ms | MiB | events | Mevents/s | Minstructions | simgrid/native |%s\n",
+           against ? " wall, against |" : "");
+    printf("|---|---|---|---|---|---|---|---|---|---|%s\n", against ? "---|" : "");
+    for (size_t i = 0; i < NCASES; i++) {
+        double native = 0, iteration = 0;
+        for (int e = 0; e < 2 && !(quick && cases[i].slow); e++) {
+            struct figures f = {0};
+            char buf[2048], *words[MAX_WORDS];
+            if (!(cases[i].engines & 1 << e))
+                continue;
+            words_of(argv[1], argv[2], i, e, buf, sizeof buf, words);
+            if (best_of(words, quick || cases[i].slow ? 1 : repeats, &f)) {
+                fprintf(stderr, "%s on %s failed\n", cases[i].name, engines[e]);
+                failed = 1;
+                continue;
+            }
+            if (count)
+                f.instructions = instructions(words);
+            if (e == 0)
+                native = f.wall;
+            if (e == 1 && native > 0 && fabs(f.iteration_ms - iteration) > 1e-8 * iteration) {
+                fprintf(stderr, "%s: %.12g ms on simgrid, %.12g ms on native\n", cases[i].name, f.iteration_ms, iteration);
+                failed = 1;
+            }
+            iteration = f.iteration_ms;
+            print_row(i, e, &f, native, against);
+        }
+    }
+    return failed;
+}

@@ -1,0 +1,185 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Configurations inside one process: what a sweep pays for each, and how cost grows with the job.
+ * bench_sweep sweep LIST [N]   every configuration of the list (the first N): words to result and memory check
+ * bench_sweep scaling [--quick]   64 to 16,384 GPUs and 8 to 1024 microbatches, every microbatch replayed
+ * Prints Markdown.
+ */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "stepsim/stepsim.h"
+
+#define MAX_WORDS 128
+
+struct inputs {
+    struct ss_job job;
+    struct ss_stack stack;
+    struct ss_platform *platform;
+    struct ss_notes notes;
+};
+
+static double now(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+static int inputs_read(struct inputs *in, char *line, struct ss_error *err)
+{
+    char *words[MAX_WORDS], *rest;
+    int n = 0, rc, gpus;
+    memset(in, 0, sizeof *in);
+    for (char *w = strtok_r(line, " \n", &rest); w && n < MAX_WORDS; w = strtok_r(NULL, " \n", &rest))
+        words[n++] = w;
+    ss_job_init(&in->job);
+    rc = ss_job_parse(&in->job, n, words, NULL, NULL, &in->notes, err);
+    const struct ss_platform_options options = {.nodes = in->job.nodes};
+    if (!rc)
+        rc = ss_platform_load(in->job.platform, &options, &in->platform, err);
+    if (!rc)
+        rc = ss_stack_load("megatron-2407", ss_platform_card(in->platform)->name, &in->stack, err);
+    if (rc)
+        return rc;
+    gpus = ss_platform_gpus_per_node(in->platform);
+    return ss_job_finish(&in->job, &in->stack, ss_platform_nodes(in->platform) * gpus, gpus, &in->notes, err);
+}
+
+static void inputs_free(struct inputs *in)
+{
+    ss_platform_free(in->platform);
+    ss_notes_free(&in->notes);
+}
+
+static int by_value(const void *pa, const void *pb)
+{
+    double a = *(const double *)pa, b = *(const double *)pb;
+    return (a > b) - (a < b);
+}
+
+static int fail(const struct ss_error *err, const char *line)
+{
+    char text[1600];
+    fprintf(stderr, "%s\n  %s\n", ss_error_format(err, text, sizeof text), line);
+    return 1;
+}
+
+static int sweep(const char *list, int most)
+{
+    double *ms = calloc((size_t)most, sizeof *ms), total = 0;
+    int n = 0, fits = 0, failed = 0;
+    char line[2048], copy[2048];
+    FILE *in = fopen(list, "r");
+    while (in && ms && n < most && fgets(line, sizeof line, in)) {
+        const struct ss_run_options options = {.engine = SS_ENGINE_NATIVE};
+        struct ss_error err = {0};
+        struct inputs inputs;
+        struct ss_run run = {0};
+        memcpy(copy, line, sizeof copy);
+        double start = now();
+        int rc = inputs_read(&inputs, line, &err);
+        if (!rc)
+            rc = ss_run_job_with(&inputs.job, &inputs.stack, inputs.platform, &options, &run, &err);
+        if (!rc)
+            fits += run.result->fits;
+        ss_run_free(&run);
+        inputs_free(&inputs);
+        if (rc)
+            failed |= fail(&err, copy);
+        else
+            total += ms[n++] = 1e3 * (now() - start);
+    }
+    if (in)
+        fclose(in);
+    if (!n)
+        return 1;
+    qsort(ms, (size_t)n, sizeof *ms, by_value);
+    printf("| configurations | fit | median ms | mean ms | 95 %% below ms | slowest ms | a second |\n|---|---|---|---|---|---|---|\n");
+    printf("| %d | %d | %.2f | %.2f | %.2f | %.1f | %.0f |\n", n, fits, ms[n / 2], total / n, ms[n * 95 / 100], ms[n - 1],
+           1e3 * n / total);
+    free(ms);
+    return failed;
+}
+
+struct point {
+    double gpus, events, seconds;
+};
+
+/* 70B on tp 8 x pp 8 and data-parallel replicas. */
+static int measure(int gpus, int microbatches, int unfold, struct point *out)
+{
+    char line[512];
+    struct inputs in;
+    struct ss_error err = {0};
+    struct ss_run run = {0};
+    struct ss_run_options options = {.engine = SS_ENGINE_NATIVE, .full_replay = 1};
+    options.plan.unfold = unfold;
+    snprintf(line, sizeof line,
+             "--platform h800 --nodes %d --model llama3.1-70b --bf16 --tp 8 --pp 8 --seq 4096 --mbs 1 --gbs %d "
+             "--sequence-parallel --use-distributed-optimizer --overlap-grad-reduce --overlap-param-gather",
+             gpus / 8, microbatches * (gpus / 64));
+    int rc = inputs_read(&in, line, &err);
+    double start = now();
+    if (!rc)
+        rc = ss_run_job_with(&in.job, &in.stack, in.platform, &options, &run, &err);
+    if (!rc)
+        *out = (struct point){gpus, (double)run.result->events, now() - start};
+    ss_run_free(&run);
+    inputs_free(&in);
+    return rc ? fail(&err, line) : 0;
+}
+
+/* Slope of log(seconds) over log(events). */
+static double exponent(const struct point *p, int n)
+{
+    double sx = 0, sy = 0, sxx = 0, sxy = 0;
+    for (int i = 0; i < n; i++) {
+        double x = log(p[i].events), y = log(p[i].seconds);
+        sx += x;
+        sy += y;
+        sxx += x * x;
+        sxy += x * y;
+    }
+    return (n * sxy - sx * sy) / (n * sxx - sx * sx);
+}
+
+static int scaling(int quick)
+{
+    static const int gpus[] = {64, 256, 1024, 4096, 16384}, microbatches[] = {8, 32, 128, 1024};
+    struct point points[64];
+    int failed = 0;
+    for (int unfold = 1; unfold >= 0; unfold--) {
+        int n = 0;
+        printf("\n| %s: GPUs | microbatches | events | CPU ms | ns an event |\n|---|---|---|---|---|\n",
+               unfold ? "every rank" : "folded");
+        for (int g = 0; g < (quick ? 2 : 5); g++)
+            for (int m = 0; m < (quick ? 2 : 4); m++) {
+                if (unfold && (double)gpus[g] * microbatches[m] > 4e6)
+                    continue;
+                if (measure(gpus[g], microbatches[m], unfold, &points[n])) {
+                    failed = 1;
+                    continue;
+                }
+                printf("| %d | %d | %.0f | %.1f | %.0f |\n", gpus[g], microbatches[m], points[n].events,
+                       1e3 * points[n].seconds, 1e9 * points[n].seconds / points[n].events);
+                n++;
+            }
+        if (unfold && n > 1)
+            printf("\nCPU time grows with the %.2f-th power of the events.\n", exponent(points, n));
+    }
+    return failed;
+}
+
+int main(int argc, char **argv)
+{
+    if (argc > 2 && !strcmp(argv[1], "sweep"))
+        return sweep(argv[2], argc > 3 ? atoi(argv[3]) : 1 << 20);
+    if (argc > 1 && !strcmp(argv[1], "scaling"))
+        return scaling(argc > 2 && !strcmp(argv[2], "--quick"));
+    fprintf(stderr, "usage: bench_sweep sweep LIST [N] | scaling [--quick]\n");
+    return 2;
+}

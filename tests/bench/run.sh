@@ -1,0 +1,57 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# usage: run.sh [BUILD] [--update] [--smoke] [--instructions] [--against TABLE]
+# Times the named cases, a sweep of 1,000 configurations and how cost grows; prints tables in Markdown.
+#   BUILD           a build folder (build)
+#   --update        writes them to tests/bench/results.md, too
+#   --smoke         once, and only what is quick: that it runs, not how fast
+#   --instructions  counts them with callgrind, which takes minutes
+#   --against TABLE wall times against those of an earlier table
+set -eu
+root=$(cd "$(dirname "$0")/../.." && pwd)
+build=$root/build
+update=0 smoke=0 options= list=1000
+while [ $# -gt 0 ]; do
+    case $1 in
+    --update) update=1 ;;
+    --smoke) smoke=1 ;;
+    --instructions) options="$options --instructions" ;;
+    --against) options="$options --against $2"; shift ;;
+    *) build=$1 ;;
+    esac
+    shift
+done
+if [ $smoke = 1 ]; then
+    options="$options --quick" list=20
+else
+    cmake --build "$build" --target bench_cases bench_sweep >&2
+fi
+bench=$build/tests
+[ -x "$bench/bench_cases" ] || bench=$build
+tables() {
+    echo "# Cost of a prediction"
+    echo
+    echo "Written by tests/bench/run.sh on one core of $(nproc), $(sed -n 's/^model name.*: //p' /proc/cpuinfo | head -n 1)."
+    echo "Whole processes, from parsing to result; the fastest of several runs."
+    echo
+    # shellcheck disable=SC2086
+    "$bench/bench_cases" "$build/stepsim" "$root" $options
+    echo
+    echo "## One configuration inside a sweep"
+    echo
+    echo "CPU time of one thread, from the words of a job to its result, memory and checks included; tests/bench/sweep.txt."
+    echo
+    "$bench/bench_sweep" sweep "$root/tests/bench/sweep.txt" $list
+    echo
+    echo "## Growth"
+    echo
+    echo "Llama-3.1-70B, tp 8 x pp 8 and data-parallel replicas, every microbatch replayed by the native engine."
+    if [ $smoke = 1 ]; then "$bench/bench_sweep" scaling --quick; else "$bench/bench_sweep" scaling; fi
+}
+if [ $update = 1 ]; then
+    tables > "$root/tests/bench/results.md.new"
+    mv "$root/tests/bench/results.md.new" "$root/tests/bench/results.md"
+    cat "$root/tests/bench/results.md"
+else
+    tables
+fi
