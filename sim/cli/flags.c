@@ -212,6 +212,9 @@ static int near_miss(const struct cli_flags *f, const char *word, struct ss_erro
     char hint[96];
 
     for (size_t i = 0; i < NTABLE; i++)
+        if (!strcmp(table[i].name, word))
+            return cli_usage(err, "its --help lists those it has", "this command has no option %s", word);
+    for (size_t i = 0; i < NTABLE; i++)
         if ((f->accepted & table[i].option) && strlen(table[i].name) >= 6)
             names[n++] = table[i].name;
     near = ss_nearest(word, names, n);

@@ -144,6 +144,8 @@ static void test_text(void)
     struct ss_job job;
     struct ss_error err = {0};
     ss_job_init(&job);
+    CU_ASSERT_EQUAL(ss_job_parse_text(&job, "\xef\xbb\xbf--tp 2\r\n", 11, "a.args", NULL, NULL, NULL, &err), 0);
+    CU_ASSERT_EQUAL(job.tp, 2);
     CU_ASSERT_EQUAL(ss_job_parse_text(&job, "--tp\n2\0", 7, "a.args", NULL, NULL, NULL, &err), SS_ERR_INPUT);
     CU_ASSERT_EQUAL(err.line, 2);
 }

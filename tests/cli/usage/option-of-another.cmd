@@ -1,0 +1,1 @@
+"$STEPSIM" plan --platform h800 --engine native
