@@ -404,6 +404,46 @@ static void test_slow_members(void)
     }
 }
 
+/* Every stage accounts for the whole iteration and for all of its memory, at every level. */
+static void test_accounts(void)
+{
+    struct ss_run_options options = {.engine = SS_ENGINE_NATIVE};
+
+    for (size_t j = 0; j < sizeof jobs / sizeof jobs[0]; j++)
+        for (int level = SS_LEVEL_CHUNK; level <= SS_LEVEL_FLOW; level++) {
+            char text[1024];
+            struct scale_job s;
+            struct ss_run run;
+            snprintf(text, sizeof text, "h800 2;%s", jobs[j]);
+            options.plan.level = level;
+            CU_ASSERT_EQUAL_FATAL(scale_open(&s, text), 0);
+            CU_ASSERT_EQUAL_FATAL(scale_run(&s, &options, &run), 0);
+            const struct ss_result *r = run.result;
+            for (int i = 0; i < r->nstages; i++) {
+                const struct ss_stage_result *stage = &r->stages[i];
+                double time = 0, memory = 0, least = 0;
+                for (int k = 0; k < SS_LABEL_COUNT; k++) {
+                    time += stage->breakdown[k];
+                    least = fmin(least, stage->breakdown[k]);
+                }
+                for (int k = 0; k < SS_MEM_COUNT; k++) {
+                    memory += stage->memory[k];
+                    least = fmin(least, stage->memory[k]);
+                }
+                expect(jobs[j], r->iteration_s, time, '=');
+                expect(jobs[j], stage->allocated, memory, '=');
+                CU_ASSERT_TRUE(least >= 0);
+                CU_ASSERT_TRUE(stage->allocated <= stage->reserved && stage->reserved <= stage->device);
+                CU_ASSERT_TRUE(stage->device <= r->peak_device);
+            }
+            CU_ASSERT_TRUE(r->mfu > 0 && r->mfu < 1 && r->hfu >= r->mfu && r->hfu < 1);
+            CU_ASSERT_TRUE(r->tflops_causal_per_gpu < r->tflops_per_gpu);
+            CU_ASSERT_EQUAL(r->fits, r->peak_device <= r->capacity);
+            ss_run_free(&run);
+            scale_close(&s);
+        }
+}
+
 int main(void)
 {
     CU_TestInfo tests[] = {{"sharding", test_sharding},
@@ -416,6 +456,7 @@ int main(void)
                            {"tensor parallel", test_tensor},
                            {"faster parts", test_faster_parts},
                            {"slow members", test_slow_members},
+                           {"accounts", test_accounts},
                            CU_TEST_INFO_NULL};
     CU_SuiteInfo suites[] = {{.pName = "physics", .pTests = tests}, CU_SUITE_INFO_NULL};
 
