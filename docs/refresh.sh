@@ -11,6 +11,8 @@ trap 'rm -f "$new"' EXIT
 sh docs/pictures.sh "$program"
 sh docs/study-70b-8-vs-16.sh "$program" > "$new"
 cp "$new" docs/study-70b-8-vs-16-nodes.md
+sh docs/study-oversubscription.sh "$program" > "$new"
+cp "$new" docs/study-oversubscription.md
 
 # insert FILE MARK DOCUMENT: FILE between the lines "MARK begin" and "MARK end"
 insert() {

@@ -172,6 +172,97 @@ static void test_links(void)
     scale_close(&s);
 }
 
+/* The case of docs/study-oversubscription.md: two sends of 8,388,608 bytes are waited for, and two replicas share
+ * an uplink of 85 GB/s over the ratio. */
+static void test_by_hand(void)
+{
+    struct scale_job s;
+    double first = 0, send = 8192.0 * 4096 * 2 / 8 / 42.5e9;
+    static const int ratios[] = {1, 2, 4};
+    CU_ASSERT_FATAL(scale_open(&s, "h800 4 ss.nodes_per_leaf=2;--model llama3.1-8b --bf16 --tp 8 --pp 2 --seq 8192 "
+                                   "--mbs 1 --gbs 2 --sequence-parallel") == 0);
+    for (int i = 0; i < 3; i++) {
+        char ratio[8];
+        struct ss_run run;
+        struct ss_run_options o = {.engine = SS_ENGINE_NATIVE};
+        snprintf(ratio, sizeof ratio, "%d", ratios[i]);
+        CU_ASSERT_FATAL(ss_platform_set(s.platform, "ss.oversubscription", ratio, NULL) == 0);
+        CU_ASSERT_FATAL(scale_run(&s, &o, &run) == 0);
+        first = i ? first : run.result->iteration_s;
+        CU_ASSERT_DOUBLE_EQUAL(run.result->iteration_s - first, 2 * (ratios[i] - 1) * send, 1e-12);
+        ss_run_free(&run);
+    }
+    scale_close(&s);
+}
+
+/* The link that limits is named, with what it carries. */
+static void test_limit(void)
+{
+    struct scale_job s;
+    struct ss_run run;
+    struct ss_run_options o = {.engine = SS_ENGINE_NATIVE};
+    CU_ASSERT_FATAL(scale_open(&s, "h800 8 ss.oversubscription=8 ss.nodes_per_leaf=4;" SMALL "--tp 8 --pp 2 --gbs 512") == 0);
+    CU_ASSERT_FATAL(scale_run(&s, &o, &run) == 0);
+    const struct ss_link_use *u = run.result->links;
+    CU_ASSERT_FATAL(run.result->nlinks > 1);
+    CU_ASSERT_EQUAL(u[0].link.kind, SS_LINK_UPLINK);
+    CU_ASSERT_EQUAL(u[0].alike, 8); /* rails */
+    /* four replicas, 128 microbatches each, an activation of 4096 x 4096 x 2 / 8 bytes */
+    CU_ASSERT_DOUBLE_EQUAL(u[0].bytes, 4 * 128 * 4096.0 * 4096 * 2 / 8, 1);
+    CU_ASSERT_DOUBLE_EQUAL(u[0].utilisation, u[0].bytes / (4 * 42.5e9 / 8) / run.result->iteration_s, 1e-9);
+    CU_ASSERT(u[0].busy >= u[0].utilisation * (1 - 1e-9));
+    for (int i = 1; i < run.result->nlinks; i++)
+        CU_ASSERT(u[i].utilisation <= u[i - 1].utilisation);
+    ss_run_free(&run);
+    scale_close(&s);
+}
+
+/* Random clusters and jobs: native folded against SimGrid with every rank. */
+static void test_random(void)
+{
+    static const char *const platforms[] = {"h800", "a100-roce400", "h800", "v100-32g"};
+    uint64_t z = 12345;
+    int weighted = 0;
+    for (int i = 0; i < 60; i++) {
+        int draw[8];
+        char text[512];
+        struct scale_job s;
+        struct ss_run folded, every;
+        for (int k = 0; k < 8; k++) {
+            z = z * 6364136223846793005ULL + 1442695040888963407ULL;
+            draw[k] = (int)(z >> 40);
+        }
+        int v100 = draw[0] % 4 == 3, tp = 1 << (1 + draw[1] % 2), pp = 1 << (1 + draw[2] % 2);
+        int nodes = (v100 ? 8 : 4) << (draw[3] % 2), gpus = nodes * (v100 ? 4 : 8), dp = gpus / tp / pp;
+        snprintf(text, sizeof text,
+                 "%s %d ss.oversubscription=%d ss.nodes_per_leaf=%d;--model llama3.1-8b %s --seq 1024 --mbs 1 --tp %d "
+                 "--pp %d --gbs %d --sequence-parallel --use-distributed-optimizer %s %s %s",
+                 platforms[draw[0] % 4], nodes, 1 + draw[4] % 12, 1 + draw[5] % 4, v100 ? "--fp16" : "--bf16", tp, pp,
+                 dp * pp * (1 + draw[6] % 3), draw[7] % 2 ? "--overlap-grad-reduce --overlap-param-gather" : "",
+                 draw[7] % 3 ? "" : "--use-tp-pp-dp-mapping",
+                 draw[7] % 5 || pp < 4 ? "" : "--num-layers-per-virtual-pipeline-stage 2");
+        CU_ASSERT_FATAL(scale_open(&s, text) == 0);
+        struct ss_run_options o = {.engine = SS_ENGINE_NATIVE};
+        o.plan.level = i % 3;
+        CU_ASSERT_FATAL(scale_run(&s, &o, &folded) == 0);
+        o.engine = SS_ENGINE_SIMGRID;
+        o.plan.unfold = 1;
+        CU_ASSERT_FATAL(scale_run(&s, &o, &every) == 0);
+        unsigned before = CU_get_number_of_failures();
+        compare(&folded, &every);
+        weighted += folded.plan->weighted;
+        if (CU_get_number_of_failures() > before)
+            fprintf(stderr, "%s, level %s: %.12g s with every rank on simgrid, %.12g s folded on native\n", text,
+                    ss_level_name(i % 3), every.result->iteration_s, folded.result->iteration_s);
+        ss_run_free(&folded);
+        ss_run_free(&every);
+        scale_close(&s);
+    }
+    if (weighted < 10)
+        fprintf(stderr, "%d weighted\n", weighted);
+    CU_ASSERT(weighted >= 10);
+}
+
 int main(void)
 {
     CU_pSuite suite;
@@ -182,6 +273,9 @@ int main(void)
     CU_add_test(suite, "placement", test_placement);
     CU_add_test(suite, "stragglers and slow links", test_straggler);
     CU_add_test(suite, "links that limit", test_links);
+    CU_add_test(suite, "oversubscription by hand", test_by_hand);
+    CU_add_test(suite, "the limiting link is named", test_limit);
+    CU_add_test(suite, "random clusters", test_random);
     CU_basic_set_mode(CU_BRM_NORMAL);
     CU_basic_run_tests();
     failures = CU_get_number_of_failures();
