@@ -39,6 +39,14 @@ void ss_memory_static(const struct ss_cost_context *c, const struct ss_param_cou
         memory[SS_MEM_OTHER] += (job->overlap_p2p ? 4 : 2) * ss_shape_border_bytes(&c->shape);
 }
 
+double ss_memory_host(const struct ss_cost_context *c, const struct ss_param_count *params, double shards,
+                      const struct ss_ops *layer)
+{
+    double states = c->shape.e < 4 ? 12 : 8;
+    double kept = c->job->cpu_offload_activations ? ss_ops_saved_bytes(layer, 0) : 0;
+    return c->job->optimizer_offload * params->all * (states + 4) / shards + c->job->cpu_offload_layers * kept;
+}
+
 int ss_memory_recomputed_layers(const struct ss_job *job, int nlayers)
 {
     if (job->recompute != SS_RECOMPUTE_FULL)

@@ -19,6 +19,9 @@ void ss_memory_static(const struct ss_cost_context *c, const struct ss_param_cou
  * `kept[]` are the operators of an ordinary layer; nlayers of them. Fills the chunk's byte fields. */
 void ss_memory_chunk(const struct ss_cost_context *c, const struct ss_ops *layer,
                      const struct ss_ops *embedding, const struct ss_ops *loss, struct ss_chunk_cost *chunk);
+/* Bytes of the host's memory: optimizer states with the gradients they step by, and offloaded activations. */
+double ss_memory_host(const struct ss_cost_context *c, const struct ss_param_count *params, double shards,
+                      const struct ss_ops *layer);
 /* Layers of a chunk that are fully recomputed. */
 int ss_memory_recomputed_layers(const struct ss_job *job, int nlayers);
 

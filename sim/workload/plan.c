@@ -142,6 +142,7 @@ static int class_cost(struct ss_plan_builder *b, int cls, const struct ss_cost_k
     count.layer = ss_ops_params(&set->dense);
     pc->parameters = count.all;
     ss_memory_static(&c, &count, optimizer_shards(plan, &c), pc->memory);
+    pc->host_bytes = ss_memory_host(&c, &count, optimizer_shards(plan, &c), &set->dense);
     pc->optimizer_s = key->own * ss_cost_optimizer(&c, count.all, optimizer_shards(plan, &c));
     pc->fixed_s = plan->stack->fixed_iteration;
     return SS_OK;
@@ -233,6 +234,20 @@ static void note_guesses(struct ss_plan *plan)
         ss_notes_add(&plan->guessed, "FSDP: prefetch of one layer, never calibrated");
     if (job->cpu_offload_layers > 0 || job->optimizer_offload > 0)
         ss_notes_add(&plan->guessed, "offload over PCIe at its nominal rate: never calibrated");
+}
+
+/* What is offloaded must fit the node: a node's GPUs are mostly of one stage. */
+static void warn_host(struct ss_plan *plan)
+{
+    const double gib = 1024.0 * 1024 * 1024;
+    double most = 0, size = ss_platform_card(plan->platform)->host_memory;
+    int gpus = ss_platform_gpus_per_node(plan->platform);
+    for (int c = 0; c < plan->nclasses; c++)
+        most = fmax(most, plan->classes[c].host_bytes);
+    gpus = gpus < plan->world_size ? gpus : plan->world_size;
+    if (most * gpus > size)
+        ss_notes_add(&plan->warnings, "offload needs %.0f GiB of host memory on a node, which has %.0f GiB",
+                     most * gpus / gib, size / gib);
 }
 
 /* Rank r on GPU r, or as told. */
@@ -332,6 +347,7 @@ static int plan_fill(struct ss_plan_builder *b, struct ss_error *err)
     ss_plan_marks_place(b);
     count_flops(plan);
     note_guesses(plan);
+    warn_host(plan);
     return SS_OK;
 }
 

@@ -224,6 +224,35 @@ static void test_offload(void)
     expect("faster PCIe", slow.iteration, fast.iteration, '<');
 }
 
+/* What leaves the device must be somewhere: a node without room for it is warned of. */
+static void test_host_memory(void)
+{
+    static const struct {
+        const char *platform, *more;
+        int warned;
+    } rows[] = {
+        {"h800 1", "", 0},
+        {"h800 1", "--optimizer-cpu-offload", 0},
+        {"h800 1 ss.host_memory=60GB", "--optimizer-cpu-offload", 1}, /* 8e9 parameters of 16 bytes */
+        {"h800 1 ss.host_memory=60GB", "--optimizer-cpu-offload --optimizer-offload-fraction 0.4", 0},
+        {"h800 1 ss.host_memory=60GB", "--cpu-offloading --cpu-offloading-num-layers 31", 1},
+        {"h800 1 ss.host_memory=60GB", "--cpu-offloading --cpu-offloading-num-layers 1", 0},
+    };
+    const struct ss_run_options options = {.engine = SS_ENGINE_NATIVE};
+
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        char text[1024];
+        struct scale_job s;
+        struct ss_run run;
+        snprintf(text, sizeof text, "%s;" ZERO1 " %s", rows[i].platform, rows[i].more);
+        CU_ASSERT_EQUAL_FATAL(scale_open(&s, text), 0);
+        CU_ASSERT_EQUAL_FATAL(scale_run(&s, &options, &run), 0);
+        CU_ASSERT_EQUAL(has_note(&run.plan->warnings, "host memory"), rows[i].warned);
+        ss_run_free(&run);
+        scale_close(&s);
+    }
+}
+
 static void test_context(void)
 {
 #define WHOLE "--model llama3.1-8b --bf16 --seq 32768 --mbs 1 --gbs 16 --use-distributed-optimizer"
@@ -450,6 +479,7 @@ int main(void)
                            {"buckets", test_buckets},
                            {"recompute", test_recompute},
                            {"offload", test_offload},
+                           {"host memory", test_host_memory},
                            {"context parallel", test_context},
                            {"pipeline", test_pipeline},
                            {"precision, length, dropout", test_precision},
