@@ -104,6 +104,14 @@ static int parse_words(struct cli_inputs *in, struct cli_flags *flags, int argc,
     return SS_OK;
 }
 
+/* A name that is not found is found in the job file. */
+static int located(const struct ss_job *job, const char *flag, int rc, struct ss_error *err)
+{
+    if (rc)
+        ss_job_locate(job, flag, err);
+    return rc;
+}
+
 int cli_inputs_load(struct cli_inputs *in, struct cli_flags *flags, int argc, char **argv,
                     struct ss_error *err)
 {
@@ -113,10 +121,13 @@ int cli_inputs_load(struct cli_inputs *in, struct cli_flags *flags, int argc, ch
     ss_job_init(&in->job);
     rc = parse_words(in, flags, argc, argv, err);
     if (!rc)
-        rc = load_platform(in->job.platform, in->job.nodes, &in->platform, err);
+        rc = located(&in->job, "--platform",
+                     load_platform(in->job.platform, in->job.nodes, &in->platform, err), err);
     if (!rc)
-        rc = ss_stack_load(in->job.stack[0] ? in->job.stack : DEFAULT_STACK,
-                           ss_platform_card(in->platform)->name, &in->stack, err);
+        rc = located(&in->job, "--stack",
+                     ss_stack_load(in->job.stack[0] ? in->job.stack : DEFAULT_STACK,
+                                   ss_platform_card(in->platform)->name, &in->stack, err),
+                     err);
     if (!rc)
         rc = apply_sets(flags, in->platform, &in->stack, err);
     if (!rc) {

@@ -31,8 +31,10 @@ static int complete_model(struct ss_finish *f)
     f->positions_given = job->model.max_position_embeddings > 0;
     if (job->model_ref[0]) {
         int rc = ss_model_load(job->model_ref, &m, f->err);
-        if (rc)
+        if (rc) {
+            ss_job_locate(job, "--model", f->err);
             return rc;
+        }
         ss_model_overlay(&m, &job->model);
     } else {
         m = job->model;

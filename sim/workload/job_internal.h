@@ -54,9 +54,6 @@ int ss_job_check_stages(struct ss_finish *f);
 int ss_job_check_features(struct ss_finish *f);
 /* SS_ERR_CONFIG with this cause. */
 int ss_job_refuse(struct ss_finish *f, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
-/* Points the refusal at the line of the first of `flags` ("--tp --pp") that was given, if a job file gave it;
- * SS_ERR_CONFIG. */
-int ss_job_blame(struct ss_finish *f, const char *flags);
 /* Remembers who set a flag; file NULL: the command line. */
 struct ss_flag_setter;
 void ss_job_origin_set(struct ss_job *job, const struct ss_flag_setter *s, const char *file, int line);

@@ -23,39 +23,37 @@ static int number_of(const struct ss_flag_setter *s)
     return i;
 }
 
-static struct ss_origin *find(struct ss_job_origins *o, int flag)
+/* Index, or -1. */
+static int find(const struct ss_job_origins *o, int flag)
 {
     for (int i = 0; i < o->n; i++)
         if (o->at[i].flag == flag)
-            return &o->at[i];
-    return NULL;
+            return i;
+    return -1;
 }
 
 void ss_job_origin_set(struct ss_job *job, const struct ss_flag_setter *s, const char *file, int line)
 {
     struct ss_job_origins *o = &job->origins;
-    int flag = number_of(s);
-    struct ss_origin *at = find(o, flag);
+    int flag = number_of(s), at;
 
     if (file && strcmp(o->file, file) != 0) { /* lines are known of one file: the last */
         ss_copy(o->file, sizeof(o->file), file);
         o->n = 0;
-        at = NULL;
     }
-    if (!at && (!o->file[0] || o->n >= SS_MAX_ORIGINS))
-        return;
-    if (!at) {
-        at = &o->at[o->n++];
-        at->flag = flag;
+    at = find(o, flag);
+    if (at < 0) {
+        if (!o->file[0] || o->n >= SS_MAX_ORIGINS)
+            return;
+        at = o->n++;
+        o->at[at].flag = flag;
     }
-    at->line = file ? line : 0;
+    o->at[at].line = file ? line : 0;
 }
 
-int ss_job_blame(struct ss_finish *f, const char *flags)
+void ss_job_locate(const struct ss_job *job, const char *flags, struct ss_error *err)
 {
-    struct ss_job_origins *o = &f->job->origins;
-
-    for (const char *p = flags; f->err && *p; p += strspn(p, " ")) {
+    for (const char *p = flags; err && !err->file[0] && *p; p += strspn(p, " ")) {
         char name[96];
         struct ss_flag flag;
         size_t n = strcspn(p, " ");
@@ -63,14 +61,13 @@ int ss_job_blame(struct ss_finish *f, const char *flags)
         p += n;
         if (!ss_flag_find(name, &flag) || !flag.setter)
             continue;
-        const struct ss_origin *at = find(o, number_of(flag.setter));
-        if (!at)
+        int at = find(&job->origins, number_of(flag.setter));
+        if (at < 0)
             continue;
-        if (at->line > 0) {
-            ss_copy(f->err->file, sizeof(f->err->file), o->file);
-            f->err->line = at->line;
+        if (job->origins.at[at].line > 0) {
+            ss_copy(err->file, sizeof(err->file), job->origins.file);
+            err->line = job->origins.at[at].line;
         }
         break;
     }
-    return SS_ERR_CONFIG;
 }
