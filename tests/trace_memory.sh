@@ -50,7 +50,12 @@ peak() {
     wait $pid
     echo "$high"
 }
-plain=$(peak "$program" program read "$dir/big.prog")
+# Looking on from outside may miss the end of a run on a busy machine: the most of three.
+plain=0
+for _ in 1 2 3; do
+    once=$(peak "$program" program read "$dir/big.prog")
+    [ "$once" -le "$plain" ] || plain=$once
+done
 traced=$(peak "$program" program read "$dir/big.prog" --trace "$dir/t.json")
 size=$(wc -c < "$dir/t.json")
 echo "replay $plain KiB, with a trace of $size bytes $traced KiB"

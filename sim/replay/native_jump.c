@@ -157,7 +157,8 @@ static void write_class(const struct ss_native *k, int cls, struct state_text *t
     int at_end = c->slot >= c->nslots;
     exact(t, at_end ? -1 : k->p->classes[cls].slots[c->slot].template_index);
     exact(t, at_end ? 0 : c->ev - c->first);
-    exact(t, (int64_t)c->blocked << 32 | (unsigned)c->target);
+    exact(t, c->blocked); /* -1: not blocked */
+    exact(t, c->target);
     exact(t, c->nholds);
     if (!at_end)
         real(t, k->now - c->since);
