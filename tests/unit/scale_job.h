@@ -8,6 +8,14 @@
 #include "job_helper.h"
 #include "stepsim/stepsim.h"
 
+/* Under sanitizers SimGrid runs a thread a rank, which takes minutes for what else takes seconds: there only
+ * the first few cases ask it. */
+#ifdef SS_SANITIZED
+enum { SCALE_SIMGRID_CASES = 2 };
+#else
+enum { SCALE_SIMGRID_CASES = 1 << 20 };
+#endif
+
 /* "platform nodes prop=value ...;flags": a job on a platform. */
 struct scale_job {
     struct ss_job job;

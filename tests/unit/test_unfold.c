@@ -56,7 +56,7 @@ static void run_case(size_t i)
     struct scale_job s;
     struct ss_run run[4] = {{0}};
     CU_ASSERT_FATAL(scale_open(&s, cases[i].job) == 0);
-    for (int k = 0; k < 4; k++) {
+    for (int k = 0; k < (i < SCALE_SIMGRID_CASES ? 4 : 2); k++) {
         struct ss_run_options o = {.engine = k & 2 ? SS_ENGINE_SIMGRID : SS_ENGINE_NATIVE};
         o.plan.unfold = k & 1;
         o.plan.nstragglers = cases[i].straggler;
@@ -245,7 +245,7 @@ static void test_random(void)
         struct ss_run_options o = {.engine = SS_ENGINE_NATIVE};
         o.plan.level = i % 3;
         CU_ASSERT_FATAL(scale_run(&s, &o, &folded) == 0);
-        o.engine = SS_ENGINE_SIMGRID;
+        o.engine = i < SCALE_SIMGRID_CASES ? SS_ENGINE_SIMGRID : SS_ENGINE_NATIVE;
         o.plan.unfold = 1;
         CU_ASSERT_FATAL(scale_run(&s, &o, &every) == 0);
         unsigned before = CU_get_number_of_failures();
