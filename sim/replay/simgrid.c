@@ -20,18 +20,31 @@ static void block(struct ss_sg_class *c, int kind, int target)
     c->target = target;
     c->since = simgrid_get_clock();
     sg_sem_acquire(c->sem);
+    c->now = simgrid_get_clock();
+}
+
+static void run_exec(double seconds)
+{
+    sg_exec_t exec = sg_actor_exec_init(seconds); /* a tenth cheaper than sg_actor_execute */
+    sg_exec_start(exec);
+    sg_exec_wait(exec);
 }
 
 static void compute(struct ss_sg_class *c, const struct ss_event *e)
 {
+    struct ss_sg *sg = c->sg;
     if (!(e->amount > 0))
         return;
-    double start = simgrid_get_clock();
-    double seconds = ss_program_seconds(c->sg->p, c->index, c->at.slot, c->at.event, e->amount);
-    sg_exec_t exec = sg_actor_exec_init(seconds); /* a tenth cheaper than sg_actor_execute */
-    sg_exec_start(exec);
-    sg_exec_wait(exec);
-    ss_tape_compute(c->sg->tape, c->index, c->at.slot, c->at.event, e->index, start, simgrid_get_clock());
+    double start = c->now, seconds = ss_program_seconds(sg->p, c->index, c->at.slot, c->at.event, e->amount);
+    if (c->held) {
+        run_exec(seconds);
+        c->now = simgrid_get_clock();
+    } else {
+        c->now += seconds;
+        if (sg->tape->wanted)
+            ss_sg_catch_up(c);
+    }
+    ss_tape_compute(sg->tape, c->index, c->at.slot, c->at.event, e->index, start, c->now);
 }
 
 static void wait_event(struct ss_sg_class *c, const struct ss_event *e)
@@ -56,12 +69,33 @@ static void wait_event(struct ss_sg_class *c, const struct ss_event *e)
     }
 }
 
-static void run_event(struct ss_sg_class *c, const struct ss_event *e)
+/* What takes place in the class's own time; 0 when others have a part in it. */
+static int run_alone(struct ss_sg_class *c, const struct ss_event *e)
 {
     struct ss_sg *sg = c->sg;
-    sg->events++;
+    int stream = sg->st.stream0[c->index] + e->aux;
     switch (e->kind) {
-    case SS_EV_COMPUTE: compute(c, e); break;
+    case SS_EV_COMPUTE: compute(c, e); return 1;
+    case SS_EV_ALLOC:
+    case SS_EV_FREE:
+        ss_tape_memory(sg->tape, c->index, c->at.slot, c->at.event, c->now, e->index,
+                       e->kind == SS_EV_ALLOC ? e->amount : -e->amount);
+        return 1;
+    case SS_EV_POST:
+        if (!sg->queues[stream].own)
+            return 0;
+        ss_sg_post_own(c, stream, e->index);
+        return 1;
+    case SS_EV_WAIT: return sg->queues[stream].own && ss_sg_wait_own(c, stream);
+    default: return 0;
+    }
+}
+
+static void run_together(struct ss_sg_class *c, const struct ss_event *e)
+{
+    struct ss_sg *sg = c->sg;
+    ss_sg_catch_up(c);
+    switch (e->kind) {
     case SS_EV_SEND:
         if (ss_state_send(&sg->st.channels[e->index], e->amount))
             ss_sg_give_up(sg);
@@ -76,11 +110,6 @@ static void run_event(struct ss_sg_class *c, const struct ss_event *e)
                           ss_state_member(&sg->st, e->index, c->index)))
             ss_sg_give_up(sg);
         ss_sg_begin_ready(sg);
-        break;
-    case SS_EV_ALLOC:
-    case SS_EV_FREE:
-        ss_tape_memory(sg->tape, c->index, c->at.slot, c->at.event, simgrid_get_clock(), e->index,
-                       e->kind == SS_EV_ALLOC ? e->amount : -e->amount);
         break;
     default: wait_event(c, e); break;
     }
@@ -105,11 +134,14 @@ static void class_main(int argc, char **argv)
     for (c->at.slot = 0; c->at.slot < pc->nslots; c->at.slot++) {
         const struct ss_template *t = &sg->p->templates[pc->slots[c->at.slot].template_index];
         for (c->at.event = 0; c->at.event < t->nevents; c->at.event++) {
-            run_event(c, &t->events[c->at.event]);
+            sg->events++;
+            if (!run_alone(c, &t->events[c->at.event]))
+                run_together(c, &t->events[c->at.event]);
             if (sg->tape->failed)
                 ss_sg_give_up(sg);
         }
     }
+    ss_sg_catch_up(c);
     c->at.event = 0;
     if (--sg->left == 0) {
         sg->board->makespan = simgrid_get_clock();
@@ -188,6 +220,8 @@ static int init(struct ss_sg *sg)
         return rc;
     for (int g = 0; g < p->ncollectives; g++)
         sg->instant[g] = (char)is_instant(sg, &p->collectives[g]);
+    if ((rc = ss_sg_find_ahead(sg)))
+        return rc;
     for (int i = 0; i < p->nclasses; i++) {
         struct ss_sg_class *c = &sg->classes[i];
         c->sg = sg;

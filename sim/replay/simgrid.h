@@ -46,6 +46,20 @@ struct ss_sg_class {
     struct ss_cursor at;
     int blocked, target; /* as in the native engine */
     double since;
+    int held;   /* its SM resource may be: its computations are SimGrid's business */
+    double now; /* s: its own time, which may be ahead of SimGrid's clock */
+};
+
+/* A stream on which a class runs ahead of the clock. */
+struct ss_sg_own {
+    double begin, end;
+    int label;
+};
+struct ss_sg_queue {
+    int own;
+    uint32_t posted, waited, mask;
+    double free_at;         /* s: end of the last one posted */
+    struct ss_sg_own *ring; /* [waited, posted) */
 };
 
 struct ss_sg {
@@ -54,6 +68,7 @@ struct ss_sg {
     struct ss_board *board;
     struct ss_state st;
     struct ss_sg_class *classes;
+    struct ss_sg_queue *queues; /* [streams] */
     struct ss_sg_pair *pairs;
     double
         scale; /* SimGrid's bytes are whole: flows and bandwidths times a power of 2 that keeps the fractions */
@@ -77,6 +92,15 @@ void ss_sg_init_engine(int quiet_deadlock, size_t actors, double longest);
 void ss_sg_give_up(struct ss_sg *sg) __attribute__((noreturn));
 int ss_sg_fail(struct ss_board *board, int status, const char *hint, const char *fmt, ...)
     __attribute__((format(printf, 4, 5)));
+/* ---- simgrid_ahead.c: a class's own time ---- */
+/* Which classes and streams may run ahead. 0, or a status with the board's texts. */
+int ss_sg_find_ahead(struct ss_sg *sg);
+/* Sleeps until SimGrid's clock is the class's. */
+void ss_sg_catch_up(struct ss_sg_class *c);
+/* On streams that are `own`. */
+void ss_sg_post_own(struct ss_sg_class *c, int stream, int collective);
+/* 0: nothing was posted, the wait has no end. */
+int ss_sg_wait_own(struct ss_sg_class *c, int stream);
 /* ---- simgrid_work.c: background transfers ---- */
 /* Begins what may begin on a channel; from any actor. */
 void ss_sg_advance_channel(struct ss_sg *sg, int channel);
