@@ -35,8 +35,10 @@ static void compute(struct ss_sg_class *c, const struct ss_event *e)
     struct ss_sg *sg = c->sg;
     if (!(e->amount > 0))
         return;
+    if (c->held > 0)
+        ss_sg_catch_up(c); /* the holds may end meanwhile */
     double start = c->now, seconds = ss_program_seconds(sg->p, c->index, c->at.slot, c->at.event, e->amount);
-    if (c->held) {
+    if (c->held > 0) {
         run_exec(seconds);
         c->now = simgrid_get_clock();
     } else {
@@ -94,18 +96,22 @@ static int run_alone(struct ss_sg_class *c, const struct ss_event *e)
 static void run_together(struct ss_sg_class *c, const struct ss_event *e)
 {
     struct ss_sg *sg = c->sg;
+    const struct ss_channel *channels = sg->p->channels;
     ss_sg_catch_up(c);
     switch (e->kind) {
     case SS_EV_SEND:
+        c->held += channels[e->index].sm_share > 0;
         if (ss_state_send(&sg->st.channels[e->index], e->amount))
             ss_sg_give_up(sg);
         ss_sg_advance_channel(sg, e->index);
         break;
     case SS_EV_RECV:
+        c->held += channels[e->index].sm_share > 0 && channels[e->index].rendezvous;
         sg->st.channels[e->index].recvs++;
         ss_sg_advance_channel(sg, e->index);
         break;
     case SS_EV_POST:
+        c->held += sg->p->collectives[e->index].sm_share > 0;
         if (ss_state_post(&sg->st, sg->st.stream0[c->index] + e->aux, e->index,
                           ss_state_member(&sg->st, e->index, c->index)))
             ss_sg_give_up(sg);

@@ -46,7 +46,7 @@ struct ss_sg_class {
     struct ss_cursor at;
     int blocked, target; /* as in the native engine */
     double since;
-    int held;   /* its SM resource may be: its computations are SimGrid's business */
+    int held;   /* > 0: its SM resource may be held, by as many transfers that it has posted */
     double now; /* s: its own time, which may be ahead of SimGrid's clock */
 };
 

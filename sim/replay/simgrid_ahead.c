@@ -2,7 +2,8 @@
 /*
  * What a class may do ahead of SimGrid's clock. While nothing holds its SM resource, COMPUTE takes what it says, and
  * a collective of its own without flows takes its latencies: such times are only added up, and slept in one go when
- * the class next meets others. When every event is observed the clock keeps up with each instead.
+ * the class next meets others. A hold comes from a transfer that the class itself has posted, so it knows.
+ * When every event is observed the clock keeps up with each instead.
  */
 #include "replay/simgrid.h"
 
@@ -15,18 +16,17 @@ static int is_own(const struct ss_sg *sg, int collective)
             if (f->path >= 0 && f->bytes > 0 && sg->pairs[f->path].from)
                 return 0;
         }
-    return g->nmembers == 1;
+    return g->nmembers == 1 && !(g->sm_share > 0);
 }
 
-static void find_held(struct ss_sg *sg)
+/* Messages that need no receive may hold their receiver at any time. */
+static void find_always_held(struct ss_sg *sg)
 {
-    const struct ss_program *p = sg->p;
-    for (int i = 0; i < p->nchannels; i++)
-        if (p->channels[i].sm_share > 0)
-            sg->classes[p->channels[i].from].held = sg->classes[p->channels[i].to].held = 1;
-    for (int g = 0; g < p->ncollectives; g++)
-        for (int i = 0; p->collectives[g].sm_share > 0 && i < p->collectives[g].nmembers; i++)
-            sg->classes[p->collectives[g].members[i]].held = 1;
+    for (int i = 0; i < sg->p->nchannels; i++) {
+        const struct ss_channel *ch = &sg->p->channels[i];
+        if (ch->sm_share > 0 && !ch->rendezvous)
+            sg->classes[ch->to].held = 1;
+    }
 }
 
 /* Streams that carry nothing but a class's own collectives. seen: [ntemplates], the last class + 1 that had it. */
@@ -36,7 +36,7 @@ static void find_own_streams(struct ss_sg *sg, const char *own, int *seen)
     for (int c = 0; c < p->nclasses; c++) {
         struct ss_sg_queue *queues = sg->queues + sg->st.stream0[c];
         for (int s = 0; s < p->classes[c].nstreams; s++)
-            queues[s].own = !sg->classes[c].held && !sg->tape->wanted;
+            queues[s].own = !sg->tape->wanted;
         for (int i = 0; i < p->classes[c].nslots; i++) {
             int index = p->classes[c].slots[i].template_index;
             const struct ss_template *t = &p->templates[index];
@@ -58,7 +58,7 @@ int ss_sg_find_ahead(struct ss_sg *sg)
     if (!rc) {
         for (int g = 0; g < p->ncollectives; g++)
             own[g] = (char)is_own(sg, g);
-        find_held(sg);
+        find_always_held(sg);
         find_own_streams(sg, own, seen);
     }
     free(own);

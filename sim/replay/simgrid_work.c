@@ -114,6 +114,8 @@ static void end_message(struct ss_sg *sg, int channel)
     struct ss_sg_class *from = &sg->classes[ch->from], *to = &sg->classes[ch->to];
     s->busy = 0;
     s->ended++;
+    from->held -= ch->sm_share > 0;
+    to->held -= ch->sm_share > 0 && ch->rendezvous;
     ss_tape_transfer(sg->tape, channel, -1, s->begin, simgrid_get_clock(), s->bytes);
     int sent = from->blocked == SS_EV_WAIT_SEND && from->target == channel && ss_state_sent(s);
     int received = to->blocked == SS_EV_WAIT_RECV && to->target == channel && ss_state_received(s);
@@ -189,6 +191,7 @@ static void end_collective(struct ss_sg *sg, int instance)
         struct ss_sg_class *c = &sg->classes[members[i]];
         int woken = c->blocked == SS_EV_WAIT && c->target == streams[i] && ss_state_joined(s);
         ss_state_next(&sg->st, streams[i]);
+        c->held -= g->sm_share > 0;
         if (woken) {
             s->waited++;
             ss_sg_end_wait(sg, members[i], g->label, in.begin);
