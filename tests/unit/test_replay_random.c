@@ -48,6 +48,7 @@ struct maker {
     int wide;    /* amounts of very different size */
     int weights; /* flows stand for several */
     int shares;  /* transfers hold SMs */
+    int own0;    /* first of the collectives that a class has to itself, on its last stream */
 };
 
 static double amount(struct maker *m, double most)
@@ -109,6 +110,13 @@ static void traffic(struct maker *m)
                 make_flow(p, g, draw_int(&m->d, p->npaths), draw_int(&m->d, 6) ? amount(m, 1e8) : 0);
         }
     }
+    m->own0 = p->ncollectives;
+    for (int c = 0; c < p->nclasses; c++) {
+        int g = make_collective(p, 1, &c, draw_int(&m->d, 4) ? 0 : share(m));
+        p->collectives[g].label = SS_LABEL_CP;
+        for (int j = draw_int(&m->d, 3); j > 0; j--)
+            make_phase(p, g, amount(m, 0.1));
+    }
 }
 
 static void owe(struct maker *m, int kind, int cls, int index)
@@ -143,7 +151,8 @@ static void step(struct maker *m)
     } else if (what < 6 && p->ncollectives) {
         int g = draw_int(&m->d, p->ncollectives);
         for (int i = 0; i < p->collectives[g].nmembers; i++) {
-            int c = p->collectives[g].members[i], stream = draw_int(&m->d, p->classes[c].nstreams);
+            int c = p->collectives[g].members[i], last = p->classes[c].nstreams - 1;
+            int stream = g < m->own0 ? draw_int(&m->d, last) : last;
             make_event(p, c, SS_EV_POST, g, stream, 0);
             owe(m, SS_EV_WAIT, c, stream);
         }
@@ -160,7 +169,7 @@ static void step(struct maker *m)
 static struct ss_program *make_random(uint64_t seed)
 {
     struct maker m = {.d = {seed, 0}};
-    m.p = make_program(1 + draw_int(&m.d, 6), 1 + draw_int(&m.d, 3));
+    m.p = make_program(1 + draw_int(&m.d, 6), 2 + draw_int(&m.d, 3));
     m.coarse = draw_int(&m.d, 3) == 0;
     m.wide = draw_int(&m.d, 4) == 0;
     m.weights = draw_int(&m.d, 3) == 0;
