@@ -27,7 +27,7 @@ const char cli_help_run[] =
     "  --full-replay             native: runs every microbatch, also those of a steady state\n"
     "  --placement FILE          where ranks are: docs/formats.md\n"
     "  --straggler RANK:FACTOR   a GPU that takes FACTOR times as long; may be repeated\n"
-    "  --slow-link NAME:FACTOR   a link with 1/FACTOR of its bandwidth; may be repeated\n"
+    "  --slow-link NAME:FACTOR   a link with 1/FACTOR of its bandwidth, or \"failed\": flows go around\n"
     "  --jitter SIGMA            log-normal noise on every kernel; percentiles of --replicas R (100)\n"
     "                            iterations, drawn from --seed N (0)\n"
     "  --measured TIME           a measured iteration, 33070.9ms: prints the error beside\n"

@@ -29,7 +29,9 @@ static int split_factor(const char *name, const char *value, char *what, size_t 
         return cli_usage(err, "1.2 means a fifth slower", "%s %s: not %s:FACTOR", name, value,
                          !strcmp(name, "--straggler") ? "RANK" : "LINK");
     *factor = strtod(colon + 1, &end);
-    if (end == colon + 1 || *end || !(*factor >= 1 && *factor <= 1e6))
+    if (!strcmp(name, "--slow-link") && !strcmp(colon + 1, "failed"))
+        *factor = 0;
+    else if (end == colon + 1 || *end || !(*factor >= 1 && *factor <= 1e6))
         return cli_usage(err, "", "%s %s: the factor is not a number from 1 to 1000000", name, value);
     memcpy(what, value, n);
     what[n] = '\0';

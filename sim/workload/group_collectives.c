@@ -104,13 +104,15 @@ int ss_plan_ring_add(struct ss_plan_builder *b, int cls, const struct ss_ring *r
     if (status)
         return status;
     struct ss_collective *c = &b->plan->collectives[*index];
+    struct ss_net net = b->net;
+    net.nvlink_busbw *= ring->speed;
     int step = b->ways.leg[ring->group][SS_LEG_STEP] >= 0;
     memcpy(c->members, b->scratch, (size_t)n * sizeof *c->members);
     c->sm_share = ring->sm_share;
     c->phases[0].latency = !flows ? ring->seconds
                            : step ? (g.nodes > 1 ? b->net.nic_step : b->net.nvlink_step) * ring->part
                                   /* other than NCCL's speed: user buffers, which have no slow start */
-                                  : ss_collective_latency(&b->net, ring->kind, ring->speed == 1 ? ring->bytes : 0, &g);
+                                  : ss_collective_latency(&net, ring->kind, ring->speed == 1 ? ring->bytes : 0, &g);
     for (int i = 0; flows && i < n; i++)
         if ((status = member_flows(b, b->plan->collectives[*index].members[i], ring, *index, err)) != 0)
             return status;

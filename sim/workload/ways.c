@@ -245,28 +245,77 @@ static int link_kind(const struct maker *m, int link)
     return kind;
 }
 
-/* The way from one GPU to another. On one node, where it is not up one NVLink and down another (a mesh,
- * PCIe), it also takes the GPUs' ports, which stand for all their NVLinks; a ring takes nothing else, for it
- * uses all of these alike. */
-static int add_route(struct maker *m, int src, int dst, int ring, double *latency)
+/* A way under construction. */
+struct way {
+    int n, failed; /* failed: it crosses a link that does not work */
+    int link[2 * SS_ROUTE_MAX];
+    double latency;
+};
+
+static void cross(const struct maker *m, struct way *way, int link)
 {
-    struct ss_ways *w = m->w;
+    if (way->n == SS_ROUTE_MAX || !(m->w->bandwidth[link] > 0)) {
+        way->failed = 1;
+        return;
+    }
+    way->link[way->n++] = link;
+}
+
+/* Goes on from one GPU to another. On one node, where it is not up one NVLink and down another (a mesh, PCIe), it
+ * also takes the GPUs' ports, which stand for all their NVLinks; a ring takes nothing else, for it uses all of
+ * these alike. */
+static void go(const struct maker *m, struct way *way, int a, int b, int ring)
+{
     struct ss_route route;
-    int a = m->plan->gpu_of[src], b = m->plan->gpu_of[dst], near = a / m->gpus == b / m->gpus, ports;
+    int near = a / m->gpus == b / m->gpus, ports;
+    if (a == b)
+        return;
     ss_platform_route(m->plan->platform, a, b, &route);
-    if (w->npool + SS_ROUTE_MAX + 2 > w->cap_pool &&
-        ss_grow(&w->pool, &w->cap_pool, w->npool + SS_ROUTE_MAX + 2, sizeof *w->pool))
-        return no_memory(m);
     ports = near && !(route.nlinks == 2 && link_kind(m, route.link[0]) == SS_LINK_NVLINK &&
                       link_kind(m, route.link[1]) == SS_LINK_NVLINK);
     if (ports)
-        w->pool[w->npool++] = w->nplatform + 2 * a;
+        cross(m, way, m->w->nplatform + 2 * a);
     for (int i = 0; i < route.nlinks && !(ports && ring); i++)
-        if (!ports || i < SS_ROUTE_MAX - 2)
-            w->pool[w->npool++] = route.link[i];
+        cross(m, way, route.link[i]);
     if (ports)
-        w->pool[w->npool++] = w->nplatform + 2 * b + 1;
-    *latency = route.latency;
+        cross(m, way, m->w->nplatform + 2 * b + 1);
+    way->latency += route.latency;
+}
+
+/* Around a failed link: over another GPU of the source's node, of the target's, or of both (what leaves by its
+ * NIC gets there over NVLink, as NCCL does). The first way that works, in the order of the GPUs. */
+static int go_around(const struct maker *m, struct way *way, int a, int b)
+{
+    int g = m->gpus, from = a / g * g, to = b / g * g;
+    for (int pass = 0; pass < 3; pass++)
+        for (int i = 0; i < g; i++)
+            for (int j = 0; j < g; j++) {
+                int via = pass == 1 ? a : from + (a + i) % g, last = pass == 0 ? b : to + (b + j) % g;
+                *way = (struct way){0};
+                go(m, way, a, via, 0);
+                go(m, way, via, last, 0);
+                go(m, way, last, b, 0);
+                if (!way->failed)
+                    return 1;
+            }
+    return 0;
+}
+
+static int add_route(struct maker *m, int src, int dst, int ring, double *latency)
+{
+    struct ss_ways *w = m->w;
+    struct way way = {0};
+    int a = m->plan->gpu_of[src], b = m->plan->gpu_of[dst];
+    go(m, &way, a, b, ring);
+    if (way.failed && !go_around(m, &way, a, b))
+        return ss_fail(m->err, SS_ERR_CONFIG, NULL, 0, "rank %d cannot reach rank %d: there is no way around the failed links",
+                       src, dst);
+    if (w->npool + SS_ROUTE_MAX > w->cap_pool &&
+        ss_grow(&w->pool, &w->cap_pool, w->npool + SS_ROUTE_MAX, sizeof *w->pool))
+        return no_memory(m);
+    for (int i = 0; i < way.n; i++)
+        w->pool[w->npool++] = way.link[i];
+    *latency = way.latency;
     return SS_OK;
 }
 
@@ -319,7 +368,7 @@ static int slow_down(struct maker *m, const struct ss_slow_link *slow)
         ss_ways_link(m->plan, w, i, &link);
         if (!named(link.name, slow->name))
             continue;
-        w->bandwidth[i] /= slow->factor;
+        w->bandwidth[i] = slow->factor > 0 ? w->bandwidth[i] / slow->factor : 0;
         found = 1;
     }
     if (found)

@@ -113,6 +113,25 @@ static void test_buckets(void)
     }
 }
 
+/* User buffers of another busbw than NCCL's. */
+static void test_overlap_busbw(void)
+{
+    struct scale_job s;
+    struct ss_run first, other;
+    const char *job = "h800 1;" COMMON OVERLAP "--tp 8 --gbs 2";
+    CU_ASSERT_FATAL(scale_open(&s, job) == 0);
+    s.stack.tp_overlap_busbw = 0.11;
+    CU_ASSERT_FATAL(run_way(&s, 0, &first) == 0);
+    CU_ASSERT(first.timeline->spent[0][SS_LABEL_TP] > 0);
+    for (size_t i = 1; i < NWAYS; i++) {
+        CU_ASSERT_FATAL(run_way(&s, i, &other) == 0);
+        agree(job, &first, &other, i);
+        ss_run_free(&other);
+    }
+    ss_run_free(&first);
+    scale_close(&s);
+}
+
 /* FSDP: the gathers hold their share of the SMs beside each layer. */
 static void test_fsdp(void)
 {
@@ -160,6 +179,7 @@ int main(void)
         return 1;
     CU_add_test(suite, "levels agree when nothing is contended", test_levels);
     CU_add_test(suite, "buckets are due at the same moment", test_buckets);
+    CU_add_test(suite, "user buffers of another busbw", test_overlap_busbw);
     CU_add_test(suite, "sharded parameters", test_fsdp);
     CU_add_test(suite, "a slow NVLink", test_slow_nvlink);
     CU_basic_set_mode(CU_BRM_NORMAL);

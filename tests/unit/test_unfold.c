@@ -9,6 +9,7 @@
 
 static const struct ss_straggler slow_gpu[] = {{5, 1.3}};
 static const struct ss_slow_link slow_nic[] = {{"nic-1-3", 4}};
+static const struct ss_slow_link failed_nic[] = {{"nic-1-3", 0}};
 static const struct ss_slow_link slow_uplink[] = {{"uplink-0-2.up", 3}};
 
 static const struct {
@@ -35,6 +36,7 @@ static const struct {
      0, 0, NULL},
     {"a slow GPU", "h800 4;" SMALL "--tp 2 --pp 4 --gbs 32", 0, 1, NULL},
     {"a slow NIC", "h800 4;" SMALL "--tp 2 --pp 2 --gbs 32", 0, 0, slow_nic},
+    {"a failed NIC", "h800 4;" SMALL "--tp 2 --pp 2 --gbs 32", 0, 0, failed_nic},
     {"a slow uplink", "h800 8 ss.nodes_per_leaf=2;" SMALL "--tp 2 --pp 2 --gbs 64", 0, 0, slow_uplink},
     {"V", "h800 2;" SMALL "--tp 2 --pp 4 --gbs 32 --schedule zb-v", 4, 0, NULL},
     {"two copies", "h800 2;" SMALL "--tp 2 --pp 4 --gbs 32 --schedule dualpipe", 4, 0, NULL},
@@ -144,6 +146,33 @@ static void test_straggler(void)
     o.plan.slow_links = link;
     CU_ASSERT_EQUAL(ss_run_job_with(&s.job, &s.stack, s.platform, &o, &slow, &err), SS_ERR_CONFIG);
     CU_ASSERT_PTR_NOT_NULL(strstr(err.message, "nic-9-9"));
+    scale_close(&s);
+}
+
+/* What a failed NIC carried meets what the next one carries; a GPU without NVLink cannot be reached. */
+static void test_failed(void)
+{
+    static const struct ss_slow_link nvlink[] = {{"nvlink-0-0", 0}}, half[] = {{"nic-0-0", 2}};
+    struct scale_job s;
+    struct ss_run whole, failed, slow, none;
+    struct ss_run_options o = {.engine = SS_ENGINE_NATIVE};
+    struct ss_error err = {0};
+    CU_ASSERT_FATAL(scale_open(&s, "h800 2;" SMALL "--tp 8 --pp 1 --gbs 4") == 0);
+    CU_ASSERT_FATAL(scale_run(&s, &o, &whole) == 0);
+    o.plan.nslow_links = 1;
+    o.plan.slow_links = (const struct ss_slow_link[]){{"nic-0-0", 0}};
+    CU_ASSERT_FATAL(scale_run(&s, &o, &failed) == 0);
+    o.plan.slow_links = half;
+    CU_ASSERT_FATAL(scale_run(&s, &o, &slow) == 0);
+    CU_ASSERT(failed.result->iteration_s > whole.result->iteration_s);
+    CU_ASSERT_DOUBLE_EQUAL(failed.result->iteration_s, slow.result->iteration_s, 1e-3 * slow.result->iteration_s);
+    o.plan.slow_links = nvlink;
+    o.plan.level = SS_LEVEL_FLOW;
+    CU_ASSERT_EQUAL(ss_run_job_with(&s.job, &s.stack, s.platform, &o, &none, &err), SS_ERR_CONFIG);
+    CU_ASSERT_PTR_NOT_NULL(strstr(err.message, "no way around"));
+    ss_run_free(&whole);
+    ss_run_free(&failed);
+    ss_run_free(&slow);
     scale_close(&s);
 }
 
@@ -272,6 +301,7 @@ int main(void)
     CU_add_test(suite, "folded and unfolded agree on both engines", test_cases);
     CU_add_test(suite, "placement", test_placement);
     CU_add_test(suite, "stragglers and slow links", test_straggler);
+    CU_add_test(suite, "failed links", test_failed);
     CU_add_test(suite, "links that limit", test_links);
     CU_add_test(suite, "oversubscription by hand", test_by_hand);
     CU_add_test(suite, "the limiting link is named", test_limit);

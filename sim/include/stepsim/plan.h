@@ -70,7 +70,7 @@ struct ss_straggler {
 /* A link ("nic-3-0.up", or "nic-3-0" for both directions) with 1/factor of its bandwidth. */
 struct ss_slow_link {
     char name[64];
-    double factor; /* >= 1 */
+    double factor; /* >= 1; 0: it has failed, and flows go around it */
 };
 /* How finely ranks are simulated, and where they are. All zero: chunk level, folded, rank r on GPU r. */
 struct ss_plan_options {
