@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include <string.h>
+
 #include "replay/native.h"
 
 int ss_timers_init(struct ss_timers *t, int ids)
@@ -51,17 +53,32 @@ static void sift_up(struct ss_timers *t, int i, struct ss_timer_entry e)
     t->at[e.id] = i;
 }
 
+/* Time, then id, as one number: times are never negative, so their bits are in order. Compared without branches,
+ * which ties between ranks in lockstep would make hard to predict. */
+__extension__ typedef unsigned __int128 wide;
+
+static inline wide key(struct ss_timer_entry e)
+{
+    uint64_t bits;
+    memcpy(&bits, &e.time, sizeof bits);
+    return (wide)bits << 64 | (uint32_t)e.id;
+}
+
 static void sift_down(struct ss_timers *t, int i, struct ss_timer_entry e)
 {
+    wide own = key(e);
     for (;;) {
         int child = 4 * i + 1;
         if (child >= t->n)
             break;
         int last = child + 4 < t->n ? child + 4 : t->n, least = child;
-        for (int j = child + 1; j < last; j++)
-            if (before(t->heap[j], t->heap[least]))
-                least = j;
-        if (!before(t->heap[least], e))
+        wide smallest = key(t->heap[child]);
+        for (int j = child + 1; j < last; j++) {
+            wide other = key(t->heap[j]);
+            least = other < smallest ? j : least;
+            smallest = other < smallest ? other : smallest;
+        }
+        if (smallest >= own)
             break;
         t->heap[i] = t->heap[least];
         t->at[t->heap[i].id] = i;
