@@ -22,16 +22,28 @@ struct line {
     double parameters, gpus, error;
 };
 
-static int read_line(const struct ss_csv *csv, size_t row, struct line *out)
+/* Columns that are read, and where a table has them. */
+enum { CARD, GPUS, PRECISION, PARAMETERS, QUALITY, OUTCOME, PREDICTED, ERROR, COLUMNS };
+
+static int find_columns(const struct ss_csv *csv, int at[COLUMNS])
 {
-#define FIELD(name) ss_csv_field(csv, row, ss_csv_column(csv, name))
-    ss_copy(out->gpu, sizeof out->gpu, FIELD("card"));
-    ss_copy(out->precision, sizeof out->precision, FIELD("precision"));
-    return ss_quality_counts(FIELD("quality")) && !strcmp(FIELD("outcome"), "ok") &&
-           !strcmp(FIELD("predicted_outcome"), "ok") &&
-           !ss_parse_double(FIELD("parameters"), &out->parameters) &&
-           !ss_parse_double(FIELD("gpus"), &out->gpus) && !ss_parse_double(FIELD("error_pct"), &out->error) &&
-           out->parameters > 0 && out->gpus > 0;
+    static const char *const names[COLUMNS] = {"card",    "gpus",    "precision",         "parameters",
+                                               "quality", "outcome", "predicted_outcome", "error_pct"};
+
+    for (int i = 0; i < COLUMNS; i++)
+        if ((at[i] = ss_csv_column(csv, names[i])) < 0)
+            return 0;
+    return 1;
+}
+
+static int read_line(const struct ss_csv *csv, const int at[COLUMNS], size_t row, struct line *out)
+{
+#define FIELD(column) ss_csv_field(csv, row, at[column])
+    ss_copy(out->gpu, sizeof out->gpu, FIELD(CARD));
+    ss_copy(out->precision, sizeof out->precision, FIELD(PRECISION));
+    return !strcmp(FIELD(OUTCOME), "ok") && !strcmp(FIELD(PREDICTED), "ok") && ss_quality_counts(FIELD(QUALITY)) &&
+           !ss_parse_double(FIELD(PARAMETERS), &out->parameters) && !ss_parse_double(FIELD(GPUS), &out->gpus) &&
+           !ss_parse_double(FIELD(ERROR), &out->error) && out->parameters > 0 && out->gpus > 0;
 #undef FIELD
 }
 
@@ -75,14 +87,14 @@ static int compare_doubles(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-static int find_circle(const struct ss_csv *csv, const struct likeness *to, double *errors,
+static int find_circle(const struct ss_csv *csv, const int at[COLUMNS], const struct likeness *to, double *errors,
                        struct ss_band *out)
 {
     for (int circle = 0; circle < CIRCLES; circle++) {
         int n = 0;
         for (size_t r = 0; r < ss_csv_rows(csv); r++) {
             struct line l;
-            if (read_line(csv, r, &l) && is_alike(to, &l, circle))
+            if (read_line(csv, at, r, &l) && is_alike(to, &l, circle))
                 errors[n++] = fabs(l.error);
         }
         if (n < ENOUGH)
@@ -96,17 +108,6 @@ static int find_circle(const struct ss_csv *csv, const struct likeness *to, doub
     return SS_OK;
 }
 
-static int columns_are_there(const struct ss_csv *csv)
-{
-    static const char *const needed[] = {"card",    "gpus",    "precision",         "parameters",
-                                         "quality", "outcome", "predicted_outcome", "error_pct"};
-
-    for (size_t i = 0; i < SS_ARRAY_LEN(needed); i++)
-        if (ss_csv_column(csv, needed[i]) < 0)
-            return 0;
-    return 1;
-}
-
 int ss_band_find(const char *csv_path, const char *card, int precision, double parameters, int gpus,
                  struct ss_band *out, struct ss_error *err)
 {
@@ -115,6 +116,7 @@ int ss_band_find(const char *csv_path, const char *card, int precision, double p
     struct ss_csv *csv;
     char path[4096];
     double *errors;
+    int at[COLUMNS];
     int rc;
 
     memset(out, 0, sizeof *out);
@@ -130,8 +132,8 @@ int ss_band_find(const char *csv_path, const char *card, int precision, double p
     errors = ss_calloc(ss_csv_rows(csv) + 1, sizeof *errors);
     if (!errors)
         rc = ss_fail(err, SS_ERR_NOMEM, NULL, 0, "out of memory");
-    else if (columns_are_there(csv))
-        rc = find_circle(csv, &to, errors, out);
+    else if (find_columns(csv, at))
+        rc = find_circle(csv, at, &to, errors, out);
     free(errors);
     ss_csv_free(csv);
     return rc;
