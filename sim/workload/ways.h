@@ -39,6 +39,8 @@ struct ss_ways {
 /* Of a plan whose ranks, schedule, level and gpu_of are set. */
 int ss_ways_build(const struct ss_plan *plan, const struct ss_net *net, const struct ss_plan_options *options,
                   struct ss_ways *w, struct ss_error *err);
+/* The last part of it: fills kept[]. */
+int ss_ways_drop_links(const struct ss_plan *plan, struct ss_ways *w, struct ss_error *err);
 void ss_ways_free(struct ss_ways *w);
 /* Name, kind and latency of a link. */
 void ss_ways_link(const struct ss_plan *plan, const struct ss_ways *w, int link, struct ss_link *out);
