@@ -35,7 +35,12 @@ double ss_cost_gemm(const struct ss_cost_context *c, int precision, double m, do
 {
     const struct ss_card *card = c->card;
     double tm = card->gemm_tile_m, tn = card->gemm_tile_n, small = card->gemm_small_tile;
-    const double tiles[4][3] = {{tm, tn, 1}, {tn, tm, 1}, {tm, tn * 0.75, sqrt(small)}, {tm, tn / 2, small}};
+    const double tiles[6][3] = {{tm, tn, 1},
+                                {tn, tm, 1},
+                                {tm, tn * 0.75, sqrt(small)},
+                                {tm, tn / 2, small},
+                                {tm / 2, tn / 2, small * small},
+                                {tm / 2, tn / 4, small * small * small}};
     double sm_rate = ss_cost_peak(card, precision) * gemm_efficiency(card, precision) / card->sm_count;
     double steps = k + (precision == SS_FP8 ? card->gemm_k_prologue_fp8 : card->gemm_k_prologue);
     double element = precision == SS_FP8 ? 1 : precision == SS_FP32 ? 4 : 2;
@@ -235,11 +240,18 @@ static void fsdp_cost(const struct ss_cost_context *c, double params, struct ss_
     const double bytes[2] = {params * e, params * (c->job->grad_reduce_fp32 ? 4 : e)};
     for (int i = parameters ? 0 : 1; i < (grads ? 2 : 1); i++, n++) {
         int coll = i ? SS_COLL_REDUCE_SCATTER : SS_COLL_ALL_GATHER;
-        post[n] = (struct ss_layer_step){SS_STEP_POST,   SS_LABEL_DP, ss_collective_seconds(&c->net, coll, bytes[i], &c->fsdp),
-                                         SS_STREAM_FSDP, coll,        bytes[i],
-                                         1,              1,           share};
+        post[n] = (struct ss_layer_step){SS_STEP_POST,
+                                         SS_LABEL_DP,
+                                         ss_collective_seconds(&c->net, coll, bytes[i], &c->fsdp),
+                                         SS_STREAM_FSDP,
+                                         coll,
+                                         bytes[i],
+                                         1,
+                                         1,
+                                         share};
     }
-    double bf = parameters ? post[0].seconds : 0, bb = (n > 0 ? post[0].seconds : 0) + (n > 1 ? post[1].seconds : 0);
+    double bf = parameters ? post[0].seconds : 0,
+           bb = (n > 0 ? post[0].seconds : 0) + (n > 1 ? post[1].seconds : 0);
     /* HBM traffic of the flat buffers: gathered parameters written and read, gradients cast and reduced. */
     double flat_f = parameters ? ss_cost_elementwise(c, params * 2 * e, 1) : 0;
     double flat_b = ss_cost_elementwise(c, params * ((parameters ? 2 * e : 0) + (grads ? e + 8 : 0)), 3);
@@ -300,10 +312,15 @@ static void offload_cost(const struct ss_cost_context *c, const struct ss_ops *o
     double bytes = (c->job->cpu_offload_activations ? ss_ops_saved_bytes(ops, 0) : 0) +
                    (c->job->cpu_offload_weights ? ss_ops_params(ops) * c->shape.e : 0);
     double copy = bytes / c->card->pcie_bandwidth;
-    double f = exposed(copy, sum(out->forward)), b = exposed(copy, sum(out->input_grad) + sum(out->weight_grad));
-    const struct ss_layer_step post = {
-        .kind = SS_STEP_POST, .label = SS_LABEL_OFFLOAD, .seconds = copy, .stream = SS_STREAM_OFFLOAD, .bytes = bytes,
-        .speed = 1, .part = 1};
+    double f = exposed(copy, sum(out->forward)),
+           b = exposed(copy, sum(out->input_grad) + sum(out->weight_grad));
+    const struct ss_layer_step post = {.kind = SS_STEP_POST,
+                                       .label = SS_LABEL_OFFLOAD,
+                                       .seconds = copy,
+                                       .stream = SS_STREAM_OFFLOAD,
+                                       .bytes = bytes,
+                                       .speed = 1,
+                                       .part = 1};
     for (int phase = SS_PHASE_F; phase <= SS_PHASE_I; phase++)
         ss_record_beside(c->record, phase, &post, 1, 0);
     out->forward[SS_LABEL_OFFLOAD] += f;
@@ -346,7 +363,8 @@ void ss_cost_layer(const struct ss_cost_context *c, const struct ss_ops *ops, in
             attention_cost(c, op, &f, &b);
             forward[SS_LABEL_COMPUTE] += f;
             out->input_grad[SS_LABEL_COMPUTE] += b;
-            ss_record_attention(c->record, c, f, b, recompute == SS_RECOMPUTE_SELECTIVE && op->core_attention ? f : 0);
+            ss_record_attention(c->record, c, f, b,
+                                recompute == SS_RECOMPUTE_SELECTIVE && op->core_attention ? f : 0);
             forward[SS_LABEL_CP] += cp_exposed(c, f, 1);
             out->input_grad[SS_LABEL_CP] += cp_exposed(c, b, 2);
             break;

@@ -28,7 +28,7 @@ struct ss_layer_cost {
 };
 
 /* C[m x n] = A[m x k] B[k x n] in output tiles over waves of `sms` SMs:
- * waves * 2 tile_m tile_n (k + prologue) / (peak / SMs * efficiency), the best of four tiles, at least
+ * waves * 2 tile_m tile_n (k + prologue) / (peak / SMs * efficiency), the best of six tiles, at least
  * the HBM time of the three matrices (with `accumulate` the fp32 read and write of C on top). */
 double ss_cost_gemm(const struct ss_cost_context *c, int precision, double m, double n, double k,
                     int accumulate, double sms);

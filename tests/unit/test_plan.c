@@ -94,10 +94,9 @@ static void test_gemm_waves(void)
     /* 10 x 10 tiles on 100 SMs: one full wave of 2 * 128 * 256 * k / (5 TFLOP/s). */
     double one = 2.0 * 128 * 256 * 65536 / 5e12;
     CU_ASSERT_DOUBLE_EQUAL(ss_cost_gemm(&c, SS_BF16, 1280, 2560, 65536, 0, 100), one, 1e-12);
-    /* One row of tiles more: 110 tiles are two waves of the largest tile, but 110 * 4/3 tiles of three
-     * quarters' size are two of those, at sqrt(0.9). */
-    CU_ASSERT_DOUBLE_EQUAL(ss_cost_gemm(&c, SS_BF16, 1408, 2560, 65536, 0, 100), 2 * 0.75 * one / sqrt(0.9),
-                           1e-12);
+    /* One row of tiles more: 110 tiles are two waves of the largest tile, 440 quarter tiles five of theirs, at
+     * 0.9 squared. */
+    CU_ASSERT_DOUBLE_EQUAL(ss_cost_gemm(&c, SS_BF16, 1408, 2560, 65536, 0, 100), 5 * 0.25 * one / 0.81, 1e-12);
     /* Fewer SMs: 100 tiles on 50 SMs are two waves. */
     CU_ASSERT_DOUBLE_EQUAL(ss_cost_gemm(&c, SS_BF16, 1280, 2560, 65536, 0, 50), 2 * one, 1e-12);
     /* Accumulation reads and writes 8 bytes an element. */
