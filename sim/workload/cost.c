@@ -275,19 +275,31 @@ static void border_cost(const struct ss_cost_context *c, int layer_kind, struct 
     if (layer_kind == SS_LAYER_EMBEDDING) {
         seconds = ss_collective_seconds(&c->net, coll, full, &c->tp);
         out->forward[SS_LABEL_TP] += seconds;
-        ss_record_border(c->record, 1, coll, full, seconds);
+        ss_record_border(c->record, SS_PHASE_F, coll, full, seconds);
         if (c->shape.sp > 1) {
             seconds = ss_collective_seconds(&c->net, SS_COLL_ALL_GATHER, full, &c->tp);
             out->weight_grad[SS_LABEL_TP] += seconds;
-            ss_record_border(c->record, 0, SS_COLL_ALL_GATHER, full, seconds);
+            ss_record_border(c->record, SS_PHASE_W, SS_COLL_ALL_GATHER, full, seconds);
         }
     } else if (layer_kind ==
                SS_LAYER_LOSS) { /* maximum, target logit and sum of the parallel cross entropy */
         seconds = ss_collective_seconds(&c->net, SS_COLL_ALL_REDUCE, tokens, &c->tp);
         out->forward[SS_LABEL_TP] += 3 * seconds;
         for (int i = 0; i < 3; i++)
-            ss_record_border(c->record, 1, SS_COLL_ALL_REDUCE, tokens, seconds);
+            ss_record_border(c->record, SS_PHASE_F, SS_COLL_ALL_REDUCE, tokens, seconds);
     }
+}
+
+void ss_cost_pp_gather(const struct ss_cost_context *c, int phase, struct ss_layer_cost *out)
+{
+    double full = ss_shape_border_bytes(&c->shape);
+    memset(out, 0, sizeof *out);
+    ss_record_begin(c->record);
+    if (c->shape.pp_shares <= 1)
+        return;
+    double seconds = ss_collective_seconds(&c->net, SS_COLL_ALL_GATHER, full, &c->tp);
+    (phase == SS_PHASE_F ? out->forward : out->input_grad)[SS_LABEL_TP] = seconds;
+    ss_record_border(c->record, phase, SS_COLL_ALL_GATHER, full, seconds);
 }
 
 /* The host issues an operator's kernels one after the other and runs ahead of the GPU: a pass over a layer

@@ -37,6 +37,9 @@ double ss_cost_elementwise(const struct ss_cost_context *c, double bytes, int ke
 /* A layer's operators; recompute: enum ss_recompute applied to this layer. */
 void ss_cost_layer(const struct ss_cost_context *c, const struct ss_ops *ops, int layer_kind, int recompute,
                    struct ss_layer_cost *out);
+/* What a pipeline stage's tensor ranks gather of a tensor that they received in shares: phase F the activation, I its
+ * gradient. Zero where whole tensors are sent. */
+void ss_cost_pp_gather(const struct ss_cost_context *c, int phase, struct ss_layer_cost *out);
 /* Adds what CPU offloading of this layer exposes. */
 void ss_cost_layer_offload(const struct ss_cost_context *c, const struct ss_ops *ops,
                            struct ss_layer_cost *out);

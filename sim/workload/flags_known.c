@@ -227,8 +227,7 @@ const struct ss_flag_group ss_flag_groups[] = {
     {SS_FLAG_NOT_MODELLED, '1', "buckets and their order are Megatron's default",
      "ddp-num-buckets suggested-communication-unit-size"},
     {SS_FLAG_NOT_MODELLED, '0', "pipeline transfers are as without it",
-     "no-scatter-gather-tensors-in-pipeline overlap-p2p-communication-warmup-flush "
-     "use-ring-exchange-p2p"},
+     "overlap-p2p-communication-warmup-flush use-ring-exchange-p2p"},
     {SS_FLAG_NOT_MODELLED, '1', "pipeline transfers are as without it",
      "pipeline-model-parallel-comm-backend"},
     {SS_FLAG_NOT_MODELLED, '0', "its gain is not known",

@@ -96,6 +96,8 @@ const struct ss_flag_setter ss_flag_setters[] = {
     INT("--decoder-last-pipeline-num-layers", last_stage_layers, 1, 100000, NULL)
     CALL("--use-tp-pp-dp-mapping", '0', ss_flag_tp_pp_dp, "rank order tp-pp-dp")
     SET("--no-overlap-p2p-communication", overlap_p2p, 0, NULL)
+    SET("--no-scatter-gather-tensors-in-pipeline", scatter_gather, 0,
+        "releases before Megatron core: each tensor rank sends its share, the receivers gather it")
     SET("--sequence-parallel", sequence_parallel, 1, "off at tensor parallel 1, as Megatron does")
     SET("--tp-comm-overlap", tp_comm_overlap, 1, NULL)
     CALL("--cp-comm-type", '+', ss_flag_cp_comm, "the same for all layers")

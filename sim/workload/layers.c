@@ -19,6 +19,15 @@ static int layer_build(struct ss_layer_set *set, struct ss_cost_context *c, int 
     return c->record ? ss_record_end(&recorder, &set->steps[part]) : SS_OK;
 }
 
+static int gather_build(struct ss_layer_set *set, struct ss_cost_context *c, int part, int phase)
+{
+    struct ss_recorder recorder;
+    if (c->record)
+        c->record = &recorder;
+    ss_cost_pp_gather(c, phase, &set->cost[part]);
+    return c->record ? ss_record_end(&recorder, &set->steps[part]) : SS_OK;
+}
+
 int ss_layer_set_build(struct ss_layer_set *set, const struct ss_cost_context *context, int with_steps,
                        struct ss_error *err)
 {
@@ -32,6 +41,8 @@ int ss_layer_set_build(struct ss_layer_set *set, const struct ss_cost_context *c
         (status = ss_ops_build(&c.shape, c.stack, SS_LAYER_DENSE, &set->dense, err)) != 0 ||
         (status = ss_ops_build(&c.shape, c.stack, SS_LAYER_LOSS, &set->loss, err)) != 0)
         return status;
+    status |= gather_build(set, &c, SS_PART_RECEIVED, SS_PHASE_F);
+    status |= gather_build(set, &c, SS_PART_RETURNED, SS_PHASE_I);
     status |= layer_build(set, &c, SS_PART_EMBEDDING, &set->embedding, SS_LAYER_EMBEDDING, SS_RECOMPUTE_NONE);
     status |= layer_build(set, &c, SS_PART_LOSS, &set->loss, SS_LAYER_LOSS, SS_RECOMPUTE_NONE);
     status |= layer_build(set, &c, SS_PART_DENSE, &set->dense, SS_LAYER_DENSE, kept);
@@ -54,6 +65,8 @@ void ss_layer_set_free(struct ss_layer_set *set)
 static void count_parts(const struct ss_job *job, const struct ss_chunk_cost *chunk, int count[SS_PARTS])
 {
     int redone = ss_memory_recomputed_layers(job, chunk->nlayers), left = chunk->nlayers - redone;
+    count[SS_PART_RECEIVED] = chunk->recv_bytes > 0;
+    count[SS_PART_RETURNED] = chunk->send_bytes > 0;
     count[SS_PART_EMBEDDING] = chunk->has_embedding;
     count[SS_PART_REDONE] = redone;
     count[SS_PART_OFFLOADED] = job->cpu_offload_layers < left ? job->cpu_offload_layers : left;
@@ -97,7 +110,7 @@ struct ss_chunk_place ss_chunk_place_at(const struct ss_job *job, const struct s
     count_parts(job, chunk, count);
     for (int i = 0; i < SS_PARTS; i++) {
         int part = phase == SS_PHASE_F ? i : SS_PARTS - 1 - i;
-        int layer = part != SS_PART_EMBEDDING && part != SS_PART_LOSS;
+        int layer = part >= SS_PART_REDONE && part <= SS_PART_DENSE;
         int here = !layer ? (left > 0 || layers == chunk->nlayers) * count[part] : left < count[part] ? left : count[part];
         double seconds = part_seconds(&set->cost[part], phase);
         at += here * seconds;

@@ -5,8 +5,18 @@
 
 #include "workload/cost.h"
 
-/* Parts of a chunk, in forward order; the middle three are transformer layers. */
-enum ss_part { SS_PART_EMBEDDING, SS_PART_REDONE, SS_PART_OFFLOADED, SS_PART_DENSE, SS_PART_LOSS, SS_PARTS };
+/* Parts of a chunk, in forward order; REDONE to DENSE are transformer layers. RECEIVED gathers the activation of the
+ * stage before, RETURNED the gradient of the stage behind. */
+enum ss_part {
+    SS_PART_RECEIVED,
+    SS_PART_EMBEDDING,
+    SS_PART_REDONE,
+    SS_PART_OFFLOADED,
+    SS_PART_DENSE,
+    SS_PART_LOSS,
+    SS_PART_RETURNED,
+    SS_PARTS
+};
 
 struct ss_layer_set {
     struct ss_ops embedding, dense, loss;

@@ -41,6 +41,7 @@ void ss_shape_init(struct ss_shape *s, const struct ss_job *job, const struct ss
                        : strcmp(stack->attention_auto, "unfused") == 0 ? SS_ATTENTION_UNFUSED
                                                                        : SS_ATTENTION_FLASH;
     s->tp_comm_overlap = job->tp_comm_overlap && job->tp > 1 && s->sp > 1;
+    s->pp_shares = stack->pp_scatter_gather > 0 && job->scatter_gather && s->sp == 1 ? job->tp : 1;
     s->attention_dropout = job->attention_dropout;
     s->hidden_dropout = job->hidden_dropout;
 }
@@ -48,6 +49,11 @@ void ss_shape_init(struct ss_shape *s, const struct ss_job *job, const struct ss
 double ss_shape_border_bytes(const struct ss_shape *s)
 {
     return s->tokens * s->h * s->e / s->sp;
+}
+
+double ss_shape_send_bytes(const struct ss_shape *s)
+{
+    return ss_shape_border_bytes(s) / s->pp_shares;
 }
 
 static struct ss_op *op_add(struct ss_ops *ops, const char *name, int kind)

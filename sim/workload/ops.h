@@ -26,6 +26,7 @@ struct ss_shape {
     double e;              /* bytes of a stored activation element */
     int attention;         /* resolved: flash, fused or unfused */
     int tp_comm_overlap;   /* userbuffers overlap of TP collectives and GEMMs */
+    double pp_shares;      /* tensor ranks that send each a share of the tensor between two stages; 1: all of it */
     double attention_dropout, hidden_dropout;
 };
 
@@ -72,7 +73,8 @@ double ss_ops_saved_bytes(const struct ss_ops *ops, int selective_recompute);
  * parallelism shards where it shards them in the forward. */
 double ss_ops_weight_grad_bytes(const struct ss_ops *ops, const struct ss_shape *s);
 double ss_ops_working_bytes(const struct ss_ops *ops); /* the largest */
-/* Bytes of the tensor between two layers, on one rank. */
+/* Bytes of the tensor between two layers, on one rank; and what of it one rank sends to the next pipeline stage. */
 double ss_shape_border_bytes(const struct ss_shape *s);
+double ss_shape_send_bytes(const struct ss_shape *s);
 
 #endif

@@ -57,8 +57,8 @@ static void chunk_place(const struct ss_plan *plan, const struct ss_cost_context
     chunk->nlayers = layers_of_stage(plan->job, s, chunk->virtual_stage);
     chunk->has_embedding = ss_schedule_before(s, chunk->virtual_stage) < 0;
     chunk->has_loss = ss_schedule_after(s, chunk->virtual_stage) < 0;
-    chunk->recv_bytes = chunk->has_embedding ? 0 : ss_shape_border_bytes(&c->shape);
-    chunk->send_bytes = chunk->has_loss ? 0 : ss_shape_border_bytes(&c->shape);
+    chunk->recv_bytes = chunk->has_embedding ? 0 : ss_shape_send_bytes(&c->shape);
+    chunk->send_bytes = chunk->has_loss ? 0 : ss_shape_send_bytes(&c->shape);
 }
 
 /* The embedding and the output layer of one copy of the model are on different ranks. */

@@ -169,17 +169,17 @@ void ss_record_attention(struct ss_recorder *r, const struct ss_cost_context *c,
     ss_record_next(r);
 }
 
-void ss_record_border(struct ss_recorder *r, int forward, int coll, double bytes, double seconds)
+void ss_record_border(struct ss_recorder *r, int phase, int coll, double bytes, double seconds)
 {
     if (!r)
         return;
     struct ss_layer_step s = tp_step(coll, bytes, seconds, 1);
-    if (forward) {
+    if (phase == SS_PHASE_F) {
         post(&r->out.phase[SS_PHASE_F], &s, 0, 0);
         return;
     }
     post(&r->block.phase[SS_PHASE_B], &s, 0, 0);
-    post(&r->block.phase[SS_PHASE_W], &s, 0, 0);
+    post(&r->block.phase[phase], &s, 0, 0);
     ss_record_next(r);
 }
 

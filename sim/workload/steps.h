@@ -55,8 +55,8 @@ void ss_record_kernels(struct ss_recorder *r, double forward, double backward);
 /* again: seconds of a recomputed forward before the backward, 0 without. */
 void ss_record_attention(struct ss_recorder *r, const struct ss_cost_context *c, double forward, double backward,
                          double again);
-/* A collective of the tensor group that nothing hides, at the end of F, or the start of B and W. */
-void ss_record_border(struct ss_recorder *r, int forward, int coll, double bytes, double seconds);
+/* A collective of the tensor group that nothing hides: at the end of F, or the start of B and of `phase`, I or W. */
+void ss_record_border(struct ss_recorder *r, int phase, int coll, double bytes, double seconds);
 /* Time of the host at the end of F, or before the rest of B and I. */
 void ss_record_other(struct ss_recorder *r, double forward, double backward);
 /* The end of an operator. */

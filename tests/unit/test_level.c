@@ -25,6 +25,8 @@ static const char *const jobs[] = {
     "h800 4;" COMMON OVERLAP "--tp 8 --pp 4 --gbs 8 --num-layers-per-virtual-pipeline-stage 2",
     "h800 4;" COMMON OVERLAP "--tp 8 --pp 4 --gbs 16 --schedule zb-h1",
     "h800 4;" COMMON OVERLAP "--tp 8 --pp 4 --gbs 16 --schedule zb-v",
+    "h800 4;" COMMON "--stack megatron-2021 --tp 8 --pp 4 --gbs 16",
+    "h800 4;" COMMON "--stack megatron-2021 --tp 8 --pp 4 --gbs 16 --schedule zb-h1",
     "h800 2;" COMMON OVERLAP "--tp 8 --pp 2 --gbs 8",
     "h800 2;" COMMON "--sequence-parallel --tp 16 --num-query-groups 16 --group-query-attention --gbs 4",
     "h800 2;" COMMON OVERLAP "--tp 2 --cp 8 --gbs 2",

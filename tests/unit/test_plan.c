@@ -202,6 +202,41 @@ static void test_collectives(void)
                            1e-15);
 }
 
+/* Each tensor rank sends a quarter to the next stage, which gathers it; not under sequence parallelism, whose
+ * tensors are shares already, and not when the job says so. */
+static void test_scatter_gather(void)
+{
+    struct ss_cost_context c;
+    struct ss_card card;
+    struct ss_stack stack;
+    struct ss_job job;
+    struct ss_layer_cost received, returned;
+    context_make(&c, &card, &stack, &job);
+    c.net = (struct ss_net){160e9, 0, 0, 40e9, 0, 8, 8};
+    c.tp = (struct ss_group_shape){4, 1, 4};
+    llama_8b(&job);
+    job.tp = 4;
+    stack.pp_scatter_gather = 1;
+    ss_shape_init(&c.shape, &job, &stack, 128512);
+    double whole = ss_shape_border_bytes(&c.shape);
+    CU_ASSERT_DOUBLE_EQUAL(ss_shape_send_bytes(&c.shape), whole / 4, 1e-6);
+    ss_cost_pp_gather(&c, SS_PHASE_F, &received);
+    ss_cost_pp_gather(&c, SS_PHASE_I, &returned);
+    CU_ASSERT_DOUBLE_EQUAL(received.forward[SS_LABEL_TP], 0.75 * whole / 160e9, 1e-12);
+    CU_ASSERT_DOUBLE_EQUAL(returned.input_grad[SS_LABEL_TP], 0.75 * whole / 160e9, 1e-12);
+    CU_ASSERT_EQUAL(received.input_grad[SS_LABEL_TP] + returned.forward[SS_LABEL_TP], 0);
+    job.scatter_gather = 0;
+    ss_shape_init(&c.shape, &job, &stack, 128512);
+    CU_ASSERT_DOUBLE_EQUAL(ss_shape_send_bytes(&c.shape), whole, 1e-6);
+    ss_cost_pp_gather(&c, SS_PHASE_F, &received);
+    CU_ASSERT_EQUAL(received.forward[SS_LABEL_TP], 0);
+    job.scatter_gather = job.sequence_parallel = 1;
+    ss_shape_init(&c.shape, &job, &stack, 128512);
+    CU_ASSERT_DOUBLE_EQUAL(ss_shape_send_bytes(&c.shape), whole / 4, 1e-6);
+    ss_cost_pp_gather(&c, SS_PHASE_F, &received);
+    CU_ASSERT_EQUAL(received.forward[SS_LABEL_TP], 0);
+}
+
 static void test_static_memory(void)
 {
     struct ss_cost_context c;
@@ -243,6 +278,7 @@ int main(void)
     CU_add_test(suite, "operators of a layer", test_ops_of_llama_8b);
     CU_add_test(suite, "recompute", test_recompute_costs_a_forward);
     CU_add_test(suite, "collectives", test_collectives);
+    CU_add_test(suite, "scatter-gather of pipeline transfers", test_scatter_gather);
     CU_add_test(suite, "static memory", test_static_memory);
     CU_basic_set_mode(CU_BRM_NORMAL);
     CU_basic_run_tests();

@@ -65,6 +65,7 @@ struct ss_job {
     int fsdp_hybrid;           /* 1: the inner group is one node */
     int overlap_grad_reduce, overlap_param_gather;
     int overlap_p2p;           /* 0 after --no-overlap-p2p-communication */
+    int scatter_gather;        /* 0 after --no-scatter-gather-tensors-in-pipeline */
     int grad_reduce_fp32;      /* --accumulate-allreduce-grads-in-fp32 (bf16 implies it); -1 = not given */
     double bucket_size;        /* --ddp-bucket-size in parameters, 0 = Megatron's default */
     int cpu_offload_layers;    /* --cpu-offloading-num-layers, 0 = off; -1 = --cpu-offloading alone */
