@@ -22,16 +22,37 @@ static bool is_file(const char *path)
     return stat(path, &st) == 0 && !S_ISDIR(st.st_mode);
 }
 
-/* The folders that hold platforms/ and workloads/, first match wins; returns how many. */
-static size_t data_roots(const char *roots[ROOTS])
+/* Whether a folder holds any of what the program looks up by name. */
+static bool holds_data(const char *root)
 {
-    size_t n = 0;
+    static const char *const kinds[] = {"platforms", "workloads", "validation"};
+    char path[4096];
+    for (size_t i = 0; i < SS_ARRAY_LEN(kinds); i++) {
+        snprintf(path, sizeof path, "%s/%s", root, kinds[i]);
+        if (is_folder(path))
+            return true;
+    }
+    return false;
+}
+
+/* The folders that hold platforms/ and workloads/, first match wins. SS_ERR_IO when the one that the user chose
+ * is none. */
+static int data_roots(const char *roots[ROOTS], size_t *n, struct ss_error *err)
+{
     const char *chosen = getenv("STEPSIM_DATA");
-    if (chosen && *chosen)
-        roots[n++] = chosen;
+    *n = 0;
+    if (chosen && *chosen) {
+        if (!holds_data(chosen)) {
+            ss_fail(err, SS_ERR_IO, NULL, 0, "STEPSIM_DATA=%s: %s", chosen,
+                    is_folder(chosen) ? "the folder holds neither platforms, workloads nor validation"
+                                      : "no such folder");
+            return ss_hint(err, SS_ERR_IO, "correct it, or unset it to use the data that came with the program");
+        }
+        roots[(*n)++] = chosen;
+    }
     /* A program that runs from its build sees the sources it was built from. */
-    roots[n++] = is_folder(SS_SOURCE_DATA_DIR "/platforms") ? SS_SOURCE_DATA_DIR : SS_INSTALL_DATA_DIR;
-    return n;
+    roots[(*n)++] = is_folder(SS_SOURCE_DATA_DIR "/platforms") ? SS_SOURCE_DATA_DIR : SS_INSTALL_DATA_DIR;
+    return SS_OK;
 }
 
 static bool ends_with(const char *text, const char *end)
@@ -70,8 +91,10 @@ int ss_data_list(const char *kind, const char *suffix, char ***names, size_t *n,
 {
     const char *roots[ROOTS];
     char **list = NULL, folder[4096];
-    size_t count = 0, cap = 0, kept = 0, nroots = data_roots(roots);
-    int rc = SS_OK;
+    size_t count = 0, cap = 0, kept = 0, nroots;
+    int rc = data_roots(roots, &nroots, err);
+    if (rc)
+        return rc;
     for (size_t i = 0; i < nroots && !rc; i++) {
         snprintf(folder, sizeof folder, "%s/%s", roots[i], kind);
         rc = list_folder(folder, suffix, &list, &count, &cap);
@@ -151,7 +174,10 @@ int ss_data_find(const char *kind, const char *name, const char *suffix, char *p
             return ss_fail(err, SS_ERR_IO, name, 0, "the path is too long");
         return SS_OK;
     }
-    size_t nroots = data_roots(roots);
+    size_t nroots;
+    int rc = data_roots(roots, &nroots, err);
+    if (rc)
+        return rc;
     for (size_t i = 0; *name && i < nroots; i++) {
         int n = snprintf(path, size, "%s/%s/%s%s", roots[i], kind, name, suffix);
         if (n >= 0 && (size_t)n < size && is_file(path))

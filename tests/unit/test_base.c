@@ -381,11 +381,14 @@ static void test_data(void)
     strcpy(root, in_dir("data"));
     mkdir(root, 0777);
     mkdir(in_dir("data/things"), 0777);
+    setenv("STEPSIM_DATA", root, 1);
+    CU_ASSERT_EQUAL(ss_data_find("tests", "layering", ".sh", path, sizeof path, &e), SS_ERR_IO);
+    CU_ASSERT(strstr(e.message, "holds neither platforms") != NULL);
+    mkdir(in_dir("data/platforms"), 0777);
     put(in_dir("data/things/zeta.xml"), "");
     put(in_dir("data/things/alpha.xml"), "");
     put(in_dir("data/things/other.txt"), "");
     put(in_dir("data/things/.hidden.xml"), "");
-    setenv("STEPSIM_DATA", root, 1);
     CU_ASSERT_EQUAL(ss_data_find("things", "zeta", ".xml", path, sizeof path, &e), 0);
     CU_ASSERT(strstr(path, "/data/things/zeta.xml") != NULL);
     CU_ASSERT_EQUAL(ss_data_find("things", "zeta", ".xml", path, 10, &e), SS_ERR_IO);
@@ -406,11 +409,14 @@ static void test_data(void)
     CU_ASSERT_EQUAL(ss_data_find("things", root, ".xml", path, sizeof path, &e), SS_ERR_IO);
     CU_ASSERT_STRING_EQUAL(e.message, "is a folder");
     /* The source tree comes second, and an unknown kind has no names. */
-    setenv("STEPSIM_DATA", "/nonexistent", 1);
-    CU_ASSERT_EQUAL(ss_data_find("things", "zeta", ".xml", path, sizeof path, &e), SS_ERR_IO);
-    CU_ASSERT(strstr(e.hint, "STEPSIM_DATA") != NULL);
     CU_ASSERT_EQUAL(ss_data_find("tests", "layering", ".sh", path, sizeof path, &e), 0);
     CU_ASSERT_STRING_EQUAL(path, SS_SOURCE_DIR "/tests/layering.sh");
+    CU_ASSERT_EQUAL(ss_data_find("none", "zeta", ".xml", path, sizeof path, &e), SS_ERR_IO);
+    CU_ASSERT(strstr(e.hint, "STEPSIM_DATA") != NULL);
+    setenv("STEPSIM_DATA", "/nonexistent", 1);
+    CU_ASSERT_EQUAL(ss_data_find("tests", "layering", ".sh", path, sizeof path, &e), SS_ERR_IO);
+    CU_ASSERT_EQUAL(ss_data_list("tests", ".sh", &names, &n, &e), SS_ERR_IO);
+    CU_ASSERT_STRING_EQUAL(e.message, "STEPSIM_DATA=/nonexistent: no such folder");
     unsetenv("STEPSIM_DATA");
     names = NULL;
     CU_ASSERT(ss_data_list("none", ".xml", &names, &n, &e) == 0 && n == 0);
