@@ -146,14 +146,16 @@ static int read_family(const struct reader *r, const struct family **out)
                           "give the shape with Megatron's flags instead of --model");
 }
 
+/* Which functions are known. Whether the MLP is gated is the family's: its gate and up projections stay when the
+ * function between them is another (a Llama with gelu is GEGLU). Two names, not Hugging Face's, say it themselves. */
 static int read_activation(const struct reader *r, struct ss_model *m)
 {
     static const struct {
         const char *name;
         int gated; /* -1: as the family says */
-    } known[] = {{"silu", 1},  {"swish", 1},     {"swiglu", 1},     {"geglu", 1},
-                 {"gelu", -1}, {"gelu_new", -1}, {"gelu_fast", -1}, {"gelu_pytorch_tanh", -1},
-                 {"relu", 0}};
+    } known[] = {{"silu", -1},      {"swish", -1},    {"gelu", -1},
+                 {"gelu_new", -1},  {"gelu_fast", -1}, {"gelu_pytorch_tanh", -1},
+                 {"relu", -1},      {"swiglu", 1},    {"geglu", 1}};
     const char *key;
     const json_t *v = pick(r, "hidden_act", "activation_function", &key);
 

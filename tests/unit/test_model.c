@@ -194,6 +194,28 @@ static void test_good_text(void)
     CU_ASSERT_EQUAL(m.num_query_groups, 4);
 }
 
+/* The family says whether there is a gate projection, not the function between the projections. */
+static void test_activation(void)
+{
+    static const char gpt2[] = "{\"model_type\": \"gpt2\", \"n_embd\": 64, \"n_layer\": 1, \"n_head\": 4, "
+                               "\"vocab_size\": 100, \"n_positions\": 8";
+    static const struct {
+        const char *head, *activation;
+        int gated;
+    } known[] = {
+        {LLAMA, "silu", 1}, {LLAMA, "gelu_pytorch_tanh", 1}, {LLAMA, "relu", 1}, {LLAMA, "swiglu", 1},
+        {gpt2, "silu", 0},  {gpt2, "gelu_new", 0},           {gpt2, "relu", 0},
+    };
+
+    for (size_t i = 0; i < SS_ARRAY_LEN(known); i++) {
+        struct ss_model m;
+        char text[512];
+        snprintf(text, sizeof text, "%s, \"hidden_act\": \"%s\"}", known[i].head, known[i].activation);
+        CU_ASSERT_EQUAL_FATAL(ss_model_parse(text, strlen(text), "x.json", &m, NULL), 0);
+        CU_ASSERT_EQUAL(m.gated_mlp, known[i].gated);
+    }
+}
+
 static void test_missing_file(void)
 {
     struct ss_model m;
@@ -212,7 +234,7 @@ int main(void)
         !CU_add_test(s, "every file", test_every_file_loads) || !CU_add_test(s, "padding", test_padding) ||
         !CU_add_test(s, "fields", test_fields) || !CU_add_test(s, "defaults", test_defaults) ||
         !CU_add_test(s, "errors", test_errors) || !CU_add_test(s, "good text", test_good_text) ||
-        !CU_add_test(s, "missing file", test_missing_file))
+        !CU_add_test(s, "activation", test_activation) || !CU_add_test(s, "missing file", test_missing_file))
         return 2;
     CU_basic_set_mode(CU_BRM_NORMAL);
     CU_basic_run_tests();
