@@ -50,6 +50,8 @@ static int do_show(int argc, char **argv, struct ss_error *err)
     if (!rc && n != 1)
         rc = cli_usage(err, "\"stepsim list platforms\" shows the names", "%s",
                        n ? "more than one platform given" : "no platform given");
+    if (!rc && flags.json && flags.xml)
+        rc = cli_usage(err, "choose one", "both --json and --xml given");
     if (!rc)
         rc = cli_platform_load(argv[0], &flags, &p, err);
     if (rc)

@@ -1,0 +1,1 @@
+"$STEPSIM" platform show h800 --xml --json
