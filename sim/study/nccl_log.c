@@ -9,7 +9,6 @@
 #include "base/base.h"
 #include "study/study_internal.h"
 
-#define MAX_BYTES ((size_t)64 << 20)
 #define MAX_WORDS 32
 #define MAX_HOSTS 4096
 
@@ -125,8 +124,9 @@ static int read_point(struct reader *r, char *words[], int n)
     return SS_OK;
 }
 
-static int read_line(struct reader *r, char *line)
+static int read_line(void *ctx, char *line)
 {
+    struct reader *r = ctx;
     char *words[MAX_WORDS], *text = skip_label(line);
     int n;
 
@@ -150,61 +150,46 @@ static void guess_operation(struct ss_nccl_log *log)
         ss_copy(log->operation, sizeof log->operation, "all_reduce");
 }
 
-static int read_all(struct reader *r, char *text)
+static int finish(struct reader *r)
 {
-    char *rest;
-    int rc = SS_OK;
-
-    for (char *line = strtok_r(text, "\n", &rest); line && !rc; line = strtok_r(NULL, "\n", &rest))
-        rc = read_line(r, line);
     r->log->nodes = (int)r->nhosts;
     guess_operation(r->log);
-    if (!rc && !r->log->npoints) {
-        rc = ss_fail(r->err, SS_ERR_INPUT, r->file, 0, "no line of sizes and times");
-        ss_hint(r->err, rc,
-                "give what all_reduce_perf or another program of nccl-tests prints, with its line of column "
-                "names");
-    }
+    if (r->log->npoints)
+        return SS_OK;
+    ss_fail(r->err, SS_ERR_INPUT, r->file, 0, "no line of sizes and times");
+    return ss_hint(r->err, SS_ERR_INPUT,
+                   "give what all_reduce_perf or another program of nccl-tests prints, with its line of column "
+                   "names");
+}
+
+/* text NULL: the file of that name */
+static int read_all(const char *name, const char *text, unsigned long len, struct ss_nccl_log **out,
+                    struct ss_error *err)
+{
+    struct reader r = {.file = name, .time = {-1, -1}, .algbw = -1, .err = err};
+    int rc;
+
+    r.log = ss_calloc(1, sizeof *r.log);
+    rc = r.log ? ss_log_read(name, text, len, read_line, &r, err) : out_of_memory(&r);
+    if (!rc)
+        rc = finish(&r);
+    ss_names_free(r.hosts, r.nhosts);
+    if (rc)
+        ss_nccl_free(r.log);
+    else
+        *out = r.log;
     return rc;
 }
 
 int ss_nccl_parse(const char *text, unsigned long len, const char *name, struct ss_nccl_log **out,
                   struct ss_error *err)
 {
-    struct reader r = {.file = name, .time = {-1, -1}, .algbw = -1, .err = err};
-    char *copy = ss_calloc(len + 1, 1);
-    int rc;
-
-    r.log = ss_calloc(1, sizeof *r.log);
-    if (!copy || !r.log) {
-        free(copy);
-        free(r.log);
-        return ss_fail(err, SS_ERR_NOMEM, name, 0, "out of memory");
-    }
-    for (unsigned long i = 0; i < len; i++)
-        copy[i] = text[i] ? text[i] : ' ';
-    rc = read_all(&r, copy);
-    ss_names_free(r.hosts, r.nhosts);
-    free(copy);
-    if (rc) {
-        ss_nccl_free(r.log);
-        return rc;
-    }
-    *out = r.log;
-    return SS_OK;
+    return read_all(name, text, len, out, err);
 }
 
 int ss_nccl_load(const char *path, struct ss_nccl_log **out, struct ss_error *err)
 {
-    char *text;
-    size_t len;
-    int rc = ss_file_read(path, MAX_BYTES, &text, &len, err);
-
-    if (rc)
-        return rc;
-    rc = ss_nccl_parse(text, len, path, out, err);
-    free(text);
-    return rc;
+    return read_all(path, NULL, 0, out, err);
 }
 
 void ss_nccl_free(struct ss_nccl_log *log)

@@ -56,6 +56,14 @@ double ss_prediction_memory(const struct ss_prediction *p, const char *memory_ki
 /* Is this the quality of a row that may be judged by? */
 int ss_quality_counts(const char *quality);
 
+/* ---- log_text.c ---- */
+/* One line without its end, which may be changed; 0 or an error, which ends the reading. */
+typedef int (*ss_log_line)(void *reader, char *line);
+/* Calls `line` for every line that is not empty, of text[len] or, where text is NULL, of the file `name` (at most
+ * 256 MiB). A NUL counts as a blank. */
+int ss_log_read(const char *name, const char *text, size_t len, ss_log_line line, void *reader,
+                struct ss_error *err);
+
 /* ---- validate_stats.c ---- */
 /* Sorts errors[n] by size. */
 void ss_error_stat_fill(double *errors, int n, struct ss_error_stat *out);

@@ -14,7 +14,6 @@
 #include "base/base.h"
 #include "study/study_internal.h"
 
-#define MAX_BYTES ((size_t)256 << 20)
 #define MAX_TIMERS 256
 
 struct series {
@@ -156,8 +155,9 @@ static int read_timer_row(struct reader *r, const char *line)
     return number_after(open, ",", &ms) ? set_timer(r, p, n, ms) : SS_OK;
 }
 
-static int read_line(struct reader *r, const char *line)
+static int read_line(void *ctx, char *line)
 {
+    struct reader *r = ctx;
     int rc;
 
     if (strstr(line, "time across ranks (ms)")) {
@@ -217,47 +217,35 @@ static int finish(struct reader *r)
     return SS_OK;
 }
 
-int ss_train_log_parse(const char *text, unsigned long len, const char *name, struct ss_train_log **out,
-                       struct ss_error *err)
+/* text NULL: the file of that name */
+static int read_all(const char *name, const char *text, unsigned long len, struct ss_train_log **out,
+                    struct ss_error *err)
 {
     struct reader r = {.file = name, .err = err};
-    char *copy = ss_calloc(len + 1, 1), *rest;
-    int rc = SS_OK;
+    int rc;
 
     r.log = ss_calloc(1, sizeof *r.log);
-    if (!copy || !r.log) {
-        free(copy);
-        free(r.log);
-        return ss_fail(err, SS_ERR_NOMEM, name, 0, "out of memory");
-    }
-    for (unsigned long i = 0; i < len; i++)
-        copy[i] = text[i] ? text[i] : ' ';
-    for (char *line = strtok_r(copy, "\n", &rest); line && !rc; line = strtok_r(NULL, "\n", &rest))
-        rc = read_line(&r, line);
+    rc = r.log ? ss_log_read(name, text, len, read_line, &r, err) : out_of_memory(&r);
     if (!rc)
         rc = finish(&r);
     free(r.ms.value);
     free(r.tflops.value);
-    free(copy);
-    if (rc) {
+    if (rc)
         ss_train_log_free(r.log);
-        return rc;
-    }
-    *out = r.log;
-    return SS_OK;
+    else
+        *out = r.log;
+    return rc;
+}
+
+int ss_train_log_parse(const char *text, unsigned long len, const char *name, struct ss_train_log **out,
+                       struct ss_error *err)
+{
+    return read_all(name, text, len, out, err);
 }
 
 int ss_train_log_load(const char *path, struct ss_train_log **out, struct ss_error *err)
 {
-    char *text;
-    size_t len;
-    int rc = ss_file_read(path, MAX_BYTES, &text, &len, err);
-
-    if (rc)
-        return rc;
-    rc = ss_train_log_parse(text, len, path, out, err);
-    free(text);
-    return rc;
+    return read_all(path, NULL, 0, out, err);
 }
 
 void ss_train_log_free(struct ss_train_log *log)

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What other programs printed, line by line. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/base.h"
+#include "study/study_internal.h"
+
+#define MAX_BYTES ((size_t)256 << 20)
+
+/* Changes the text: lines are cut in place. */
+static int read_lines(char *text, size_t len, ss_log_line line, void *reader)
+{
+    char *rest;
+    int rc = SS_OK;
+
+    for (size_t i = 0; i < len; i++)
+        if (!text[i])
+            text[i] = ' ';
+    for (char *at = strtok_r(text, "\n", &rest); at && !rc; at = strtok_r(NULL, "\n", &rest))
+        rc = line(reader, at);
+    return rc;
+}
+
+int ss_log_read(const char *name, const char *text, size_t len, ss_log_line line, void *reader,
+                struct ss_error *err)
+{
+    char *copy;
+    int rc;
+
+    if (!text) {
+        rc = ss_file_read(name, MAX_BYTES, &copy, &len, err);
+        if (rc)
+            return rc;
+    } else {
+        copy = ss_calloc(len + 1, 1);
+        if (!copy)
+            return ss_fail(err, SS_ERR_NOMEM, name, 0, "out of memory");
+        memcpy(copy, text, len);
+    }
+    rc = read_lines(copy, len, line, reader);
+    free(copy);
+    return rc;
+}
