@@ -17,7 +17,8 @@ const char cli_help_calibrate[] =
     "  --rows TABLE           measured runs, as for \"stepsim validate\"; rows of this platform count\n"
     "  --nccl FILE            what a program of nccl-tests printed; --nodes N: nodes that it ran on\n"
     "  --log FILE             a log of Megatron's training loop, of the run with the flags of\n"
-    "  --job FILE             this file\n"
+    "  --job FILE             this file; the log's timers are held against the predicted ones\n"
+    "  --timers               fits those timers too that take a hundredth of the iteration or more\n"
     "  --stack NAME|FILE      predicts all rows with this stack, not with each row's own\n"
     "  --prop ID[=LOW:HIGH]   a number to fit, within its own bounds or these; may be repeated. Without\n"
     "                         one: efficiencies of GEMMs in the rows' precisions, NVLink and NIC\n"
@@ -99,7 +100,9 @@ static int read_words(struct words *w, struct cli_flags *flags, int argc, char *
 {
     for (int i = 0; i < argc;) {
         int taken;
-        if (is_ours(argv[i])) {
+        if (!strcmp(argv[i], "--timers")) {
+            w->opt.fit_timers = taken = 1;
+        } else if (is_ours(argv[i])) {
             if (i + 1 == argc)
                 return cli_usage(err, "", "%s needs a value", argv[i]);
             taken = take(w, argv[i], argv[i + 1], err);
@@ -120,6 +123,8 @@ static int read_words(struct words *w, struct cli_flags *flags, int argc, char *
     if (!w->opt.ntables && !w->opt.nccl && !w->opt.log)
         return cli_usage(err, "add --rows TABLE, --nccl FILE or --log FILE",
                          "nothing measured to calibrate with");
+    if (w->opt.fit_timers && !w->opt.log)
+        return cli_usage(err, "--log FILE has them", "--timers without --log");
     if (w->stack_output && !w->opt.stack)
         return cli_usage(err, "--stack names the base of the new stack", "--stack-output without --stack");
     return SS_OK;

@@ -154,14 +154,17 @@ static double error_pct(double predicted, double measured)
 static void fill_stat(const struct ss_observations *o, const double *predicted, double *scratch,
                       struct ss_error_stat *out)
 {
+    int n = 0;
+
     for (int i = 0; i < o->n; i++)
-        scratch[i] = error_pct(predicted[i], o->list[i].measured);
-    ss_error_stat_fill(scratch, o->n, out);
+        if (o->list[i].fitted)
+            scratch[n++] = error_pct(predicted[i], o->list[i].measured);
+    ss_error_stat_fill(scratch, n, out);
 }
 
 static int fill_rows(struct fitting *f, const double *x, int after, struct ss_error *err)
 {
-    static const char *const kinds[] = {"time", "memory", "nccl"};
+    static const char *const kinds[] = {"time", "memory", "nccl", "timer"};
     double *scratch = ss_calloc((size_t)f->o->n + 1, sizeof *scratch);
     int rc = scratch ? ss_observations_predict(f->o, f->c->props, f->c->nprops, x, NULL, f->predicted, err)
                      : ss_fail(err, SS_ERR_NOMEM, NULL, 0, "out of memory");
@@ -170,6 +173,7 @@ static int fill_rows(struct fitting *f, const double *x, int after, struct ss_er
         struct ss_fit_row *row = &f->c->rows[i];
         ss_copy(row->id, sizeof row->id, f->o->list[i].id);
         ss_copy(row->kind, sizeof row->kind, kinds[f->o->list[i].kind]);
+        row->fitted = f->o->list[i].fitted;
         row->measured = f->o->list[i].measured;
         *(after ? &row->after : &row->before) = f->predicted[i];
     }
@@ -191,7 +195,8 @@ static int fit_without(struct fitting *f, const char *key, const double *start, 
     if (!use)
         return ss_fail(err, SS_ERR_NOMEM, NULL, 0, "out of memory");
     for (int i = 0; i < f->o->n; i++)
-        use[i] = f->o->list[i].kind == SS_OBSERVE_NCCL || strcmp(f->o->list[i].key, key) != 0;
+        use[i] = f->o->list[i].fitted &&
+                 (f->o->list[i].kind == SS_OBSERVE_NCCL || strcmp(f->o->list[i].key, key) != 0);
     part.use = use;
     memcpy(part.x, start, sizeof part.x);
     rc = solve(&part, NULL, err);
@@ -294,7 +299,8 @@ static int fit_all(const struct ss_calibrate_options *opt, struct ss_calibration
         f.active[i] = i;
     }
     if (!rc) {
-        memset(all, 1, (size_t)o->n);
+        for (int i = 0; i < o->n; i++)
+            all[i] = (char)o->list[i].fitted;
         f.use = all;
         rc = fill_rows(&f, start, 0, err);
     }

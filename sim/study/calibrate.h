@@ -17,13 +17,14 @@ int ss_study_prop_complete(struct ss_fit_prop *f, const struct ss_platform *p, c
                            struct ss_error *err);
 
 /* ---- observations.c: what was measured, and its prediction for given props ---- */
-enum ss_observation_kind { SS_OBSERVE_TIME, SS_OBSERVE_MEMORY, SS_OBSERVE_NCCL };
+enum ss_observation_kind { SS_OBSERVE_TIME, SS_OBSERVE_MEMORY, SS_OBSERVE_NCCL, SS_OBSERVE_TIMER };
 struct ss_observation {
     int kind;
-    int of_case;     /* TIME, MEMORY: index into cases */
+    int of_case;     /* TIME, MEMORY, TIMER: index into cases */
     int point;       /* NCCL */
+    int fitted;      /* 0: only held against its prediction */
     double measured; /* s or bytes */
-    char id[96];
+    char id[96];  /* TIMER: the timer's name */
     char key[96]; /* the group that --leave-out puts it in */
 };
 struct ss_observations {

@@ -18,12 +18,21 @@ static double error_of(double predicted, double measured)
     return 100 * (predicted - measured) / measured;
 }
 
-static void print_rows(const struct ss_calibration *c, FILE *out)
+static int count_rows(const struct ss_calibration *c, int fitted)
 {
-    fprintf(out, "\nRows used (%d; %d others are of another platform, quality or outcome)\n", c->nrows,
-            c->nskipped);
+    int n = 0;
+
+    for (int i = 0; i < c->nrows; i++)
+        n += c->rows[i].fitted == fitted;
+    return n;
+}
+
+static void print_rows(const struct ss_calibration *c, int fitted, FILE *out)
+{
     for (int i = 0; i < c->nrows; i++) {
         const struct ss_fit_row *r = &c->rows[i];
+        if (r->fitted != fitted)
+            continue;
         double scale = !strcmp(r->kind, "memory") ? 1 / SS_MIB : 1e3;
         fprintf(out, "  %-32s %-6s %12.3f %s %+8.1f %% -> %+6.1f %%\n", r->id, r->kind, scale * r->measured,
                 !strcmp(r->kind, "memory") ? "MiB" : "ms ", error_of(r->before, r->measured),
@@ -67,7 +76,13 @@ int ss_calibration_write_text(const struct ss_calibration *c, FILE *out, struct 
     for (int i = 0; i < c->nprops; i++)
         print_prop(&c->props[i], out);
     print_correlation(c, out);
-    print_rows(c, out);
+    fprintf(out, "\nRows used (%d; %d others are of another platform, quality or outcome)\n", count_rows(c, 1),
+            c->nskipped);
+    print_rows(c, 1, out);
+    if (count_rows(c, 0)) {
+        fprintf(out, "\nTimers of the log, in no fit; predicted are the last rank's\n");
+        print_rows(c, 0, out);
+    }
     if (c->leave_out[0]) {
         fprintf(out, "\nTimes predicted by the fit of all others, leaving out one %s at a time\n",
                 c->leave_out);
@@ -121,6 +136,7 @@ static json_t *row_object(const struct ss_fit_row *r)
 
     ss_json_text(o, "id", r->id);
     ss_json_text(o, "kind", r->kind);
+    ss_json_flag(o, "fitted", r->fitted);
     ss_json_text(o, "unit", !strcmp(r->kind, "memory") ? "MiB" : "ms");
     ss_json_number(o, "measured", scale * r->measured);
     ss_json_number(o, "before", scale * r->before);

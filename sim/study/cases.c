@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Rows of tables, made ready to predict: job, platform and stack of each, or why there is none. */
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -224,8 +225,20 @@ int ss_case_predict(const struct ss_case *c, int engine, struct ss_prediction *o
     out->reserved = run.result->peak_reserved;
     out->allocated = run.result->peak_allocated;
     out->parameters = run.plan->parameters;
+    while (out->ntimers < run.result->ntimers && out->ntimers < SS_PREDICTION_TIMERS) {
+        out->timers[out->ntimers] = run.result->timers[out->ntimers];
+        out->ntimers++;
+    }
     ss_run_free(&run);
     return SS_OK;
+}
+
+double ss_prediction_timer(const struct ss_prediction *p, const char *name)
+{
+    for (int i = 0; i < p->ntimers; i++)
+        if (!strcmp(p->timers[i].name, name))
+            return p->timers[i].seconds;
+    return NAN;
 }
 
 double ss_prediction_memory(const struct ss_prediction *p, const char *memory_kind)

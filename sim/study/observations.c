@@ -9,6 +9,7 @@
 #include "workload/collective.h"
 
 #define SMALLEST_MESSAGE 1048576.0 /* below, other protocols than the model's rule */
+#define SMALLEST_TIMER 0.01        /* of the iteration; of less, relative errors say nothing */
 
 struct ss_case *ss_observations_case(struct ss_observations *o, int index)
 {
@@ -55,7 +56,8 @@ static int load_runs(const struct ss_calibrate_options *opt, struct ss_observati
 
     for (int i = 0; i < o->cases.n && !rc; i++) {
         const struct ss_case *c = &o->cases.cases[i];
-        struct ss_observation what = {.kind = SS_OBSERVE_TIME, .of_case = i, .measured = c->measured_s};
+        struct ss_observation what = {
+            .kind = SS_OBSERVE_TIME, .of_case = i, .measured = c->measured_s, .fitted = 1};
         if (!is_usable(c)) {
             o->nskipped++;
             continue;
@@ -69,11 +71,35 @@ static int load_runs(const struct ss_calibrate_options *opt, struct ss_observati
 
 /* ---- a training log ---- */
 
+/* Timers of the log that the model predicts, and a note that names the others. */
+static int add_timers(struct ss_observations *o, const struct ss_train_log *log, const struct ss_observation *run,
+                      int fitted, struct ss_notes *notes, struct ss_error *err)
+{
+    char others[300] = "timers of the log that are not predicted:";
+    struct ss_prediction p;
+    int rc = ss_case_predict(&o->log_case, SS_ENGINE_NATIVE, &p, err), unknown = 0;
+
+    for (int i = 0; i < log->ntimers && !rc && p.state == SS_CASE_READY; i++) {
+        struct ss_observation what = *run;
+        what.kind = SS_OBSERVE_TIMER;
+        what.measured = log->timers[i].seconds;
+        what.fitted = fitted && what.measured >= SMALLEST_TIMER * run->measured;
+        ss_copy(what.id, sizeof what.id, log->timers[i].name);
+        if (isnan(ss_prediction_timer(&p, what.id))) {
+            size_t used = strlen(others);
+            snprintf(others + used, sizeof others - used, "%s %s", unknown++ ? "," : "", what.id);
+        } else if (what.measured > 0) {
+            rc = add(o, &what, err);
+        }
+    }
+    return rc || !unknown ? rc : ss_study_note(notes, others);
+}
+
 static int load_log(const struct ss_calibrate_options *opt, struct ss_observations *o, struct ss_notes *notes,
                     struct ss_error *err)
 {
     struct ss_case *c = &o->log_case;
-    struct ss_observation what = {.kind = SS_OBSERVE_TIME, .of_case = o->cases.n};
+    struct ss_observation what = {.kind = SS_OBSERVE_TIME, .of_case = o->cases.n, .fitted = 1};
     struct ss_train_log *log;
     int rc = ss_train_log_load(opt->log, &log, err);
     char text[400];
@@ -94,18 +120,21 @@ static int load_log(const struct ss_calibrate_options *opt, struct ss_observatio
                      log->global_batch, c->job.global_batch, opt->job);
         ss_hint(err, rc, "give the flags of the run that printed this log");
     }
-    ss_train_log_free(log);
     ss_copy(c->job.platform, sizeof c->job.platform, opt->platform);
     if (opt->stack)
         ss_copy(c->job.stack, sizeof c->job.stack, opt->stack);
     if (!rc)
         rc = ss_case_finish(c, 0, err);
-    if (rc)
-        return rc;
-    what.measured = c->measured_s;
-    ss_copy(what.id, sizeof what.id, opt->log);
-    set_key(c, what.id, opt->leave_out, what.key, sizeof what.key);
-    return add(o, &what, err);
+    if (!rc) {
+        what.measured = c->measured_s;
+        ss_copy(what.id, sizeof what.id, opt->log);
+        set_key(c, what.id, opt->leave_out, what.key, sizeof what.key);
+        rc = add(o, &what, err);
+    }
+    if (!rc)
+        rc = add_timers(o, log, &what, opt->fit_timers, notes, err);
+    ss_train_log_free(log);
+    return rc;
 }
 
 /* ---- nccl-tests ---- */
@@ -116,7 +145,8 @@ static int add_points(struct ss_observations *o, struct ss_notes *notes, struct 
 
     for (int i = 0; i < o->nccl->npoints && !rc; i++) {
         const struct ss_nccl_point *p = &o->nccl->points[i];
-        struct ss_observation what = {.kind = SS_OBSERVE_NCCL, .point = i, .measured = p->seconds};
+        struct ss_observation what = {
+            .kind = SS_OBSERVE_NCCL, .point = i, .measured = p->seconds, .fitted = 1};
         if (p->bytes < SMALLEST_MESSAGE) {
             small++;
             continue;
@@ -266,36 +296,44 @@ static const char *memory_kind(const struct ss_case *c)
 }
 
 /* A run whose numbers cannot be had with these props is as far off as can be; the fit turns back. */
-static int predict_run(struct ss_observations *o, const struct ss_fit_prop *props, int nprops,
-                       const double *x, const struct ss_observation *what, double *predicted,
-                       struct ss_error *err)
+static int predict_run(struct ss_case *c, const struct ss_fit_prop *props, int nprops, const double *x,
+                       struct ss_prediction *out, struct ss_error *err)
 {
-    struct ss_case *c = ss_observations_case(o, what->of_case);
-    struct ss_prediction p;
     int rc = set_props(props, nprops, x, c->platform, &c->stack, err);
 
-    if (!rc)
-        rc = ss_case_predict(c, SS_ENGINE_NATIVE, &p, err);
-    if (!rc && p.state == SS_CASE_READY)
-        *predicted = what->kind == SS_OBSERVE_MEMORY ? ss_prediction_memory(&p, memory_kind(c)) : p.seconds;
-    return rc;
+    return rc ? rc : ss_case_predict(c, SS_ENGINE_NATIVE, out, err);
+}
+
+static double of_run(const struct ss_observation *what, const struct ss_case *c, const struct ss_prediction *p)
+{
+    if (p->state != SS_CASE_READY)
+        return NAN;
+    if (what->kind == SS_OBSERVE_TIMER)
+        return ss_prediction_timer(p, what->id);
+    return what->kind == SS_OBSERVE_MEMORY ? ss_prediction_memory(p, memory_kind(c)) : p->seconds;
 }
 
 int ss_observations_predict(struct ss_observations *o, const struct ss_fit_prop *props, int nprops,
                             const double *x, const char *use, double *predicted, struct ss_error *err)
 {
-    int rc = SS_OK;
+    struct ss_prediction last; /* of the run `of`: its time and timers follow each other */
+    int rc = SS_OK, of = -1;
 
     if (o->nccl_platform)
         rc = set_props(props, nprops, x, o->nccl_platform, NULL, err);
     for (int i = 0; i < o->n && !rc; i++) {
         if (use && !use[i])
             continue;
-        predicted[i] = NAN;
-        if (o->list[i].kind == SS_OBSERVE_NCCL)
-            predicted[i] = collective_seconds(o, o->list[i].point);
-        else
-            rc = predict_run(o, props, nprops, x, &o->list[i], &predicted[i], err);
+        const struct ss_observation *what = &o->list[i];
+        if (what->kind == SS_OBSERVE_NCCL) {
+            predicted[i] = collective_seconds(o, what->point);
+            continue;
+        }
+        struct ss_case *c = ss_observations_case(o, what->of_case);
+        if (what->of_case != of)
+            rc = predict_run(c, props, nprops, x, &last, err);
+        of = what->of_case;
+        predicted[i] = rc ? NAN : of_run(what, c, &last);
     }
     return rc;
 }

@@ -41,18 +41,23 @@ int ss_cases_load(const char *const *tables, int ntables, const struct ss_case_c
 int ss_case_finish(struct ss_case *c, int gpus_per_node, struct ss_error *err);
 void ss_cases_free(struct ss_cases *c);
 
+#define SS_PREDICTION_TIMERS 16
 struct ss_prediction {
     int state; /* enum ss_case_state: a plan may be refused too */
     int fits, thrash;
     double seconds;                     /* also of a job that does not fit */
     double device, reserved, allocated; /* bytes */
     double parameters;
+    int ntimers; /* of the last rank, under the names of the stack's framework */
+    struct ss_timer timers[SS_PREDICTION_TIMERS];
     char reason[320];
 };
 /* Errors only of this machine: what the model refuses is told in *out. */
 int ss_case_predict(const struct ss_case *c, int engine, struct ss_prediction *out, struct ss_error *err);
 /* Of the three peaks the one that a table's memory_kind means. */
 double ss_prediction_memory(const struct ss_prediction *p, const char *memory_kind);
+/* A timer by its name in s, NaN where it is not predicted. */
+double ss_prediction_timer(const struct ss_prediction *p, const char *name);
 /* Is this the quality of a row that may be judged by? */
 int ss_quality_counts(const char *quality);
 

@@ -385,6 +385,28 @@ static void test_train_log(void)
     CU_ASSERT_STRING_EQUAL(err.file, "t.log");
 }
 
+/* The log's timers that are predicted, and of them in the fit those of a hundredth of the iteration or more. */
+static void check_timers(const struct ss_calibration *c, int fitted)
+{
+    static const struct {
+        const char *name;
+        double ms;
+        int large;
+    } known[] = {{"forward-backward", 5100.75, 1},
+                 {"optimizer", 50, 0},
+                 {"forward-compute", 193.77, 1},
+                 {"backward-compute", 73.02, 1}};
+
+    for (int i = 0; i < 4; i++) {
+        const struct ss_fit_row *row = &c->rows[1 + i];
+        CU_ASSERT_STRING_EQUAL(row->id, known[i].name);
+        CU_ASSERT_STRING_EQUAL(row->kind, "timer");
+        CU_ASSERT_DOUBLE_EQUAL(row->measured, known[i].ms / 1e3, 1e-9);
+        CU_ASSERT(row->before > 0 && row->after > 0);
+        CU_ASSERT_EQUAL(row->fitted, fitted && known[i].large);
+    }
+}
+
 static void test_fits_log(void)
 {
     char log[256], job[256];
@@ -402,9 +424,18 @@ static void test_fits_log(void)
         fprintf(stderr, "%s\n", err.message);
         CU_FAIL_FATAL("no calibration");
     }
-    CU_ASSERT_EQUAL(c->nrows, 1);
+    CU_ASSERT_EQUAL_FATAL(c->nrows, 5);
     CU_ASSERT_DOUBLE_EQUAL(c->rows[0].measured, 5.4106, 1e-9);
+    CU_ASSERT_EQUAL(c->after.n, 1);
+    check_timers(c, 0);
+    CU_ASSERT_PTR_NOT_NULL(strstr(c->notes.text[c->notes.n - 1], "not predicted: model-and-optimizer-setup, data"));
     CU_ASSERT_STRING_EQUAL(c->props[0].id, "ss.gemm.efficiency.bf16");
+    ss_calibration_free(c);
+    opt.fit_timers = 1;
+    CU_ASSERT_EQUAL_FATAL(ss_calibrate(&opt, &c, &err), 0);
+    CU_ASSERT_EQUAL_FATAL(c->nrows, 5);
+    CU_ASSERT_EQUAL(c->after.n, 4);
+    check_timers(c, 1);
     ss_calibration_free(c);
     snprintf(job, sizeof job, "%s",
              write_text("t.args", "--nodes 1 --model llama3.1-8b --bf16 --mbs 1 --gbs 256 --seq 4096\n"));

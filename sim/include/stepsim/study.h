@@ -161,7 +161,8 @@ struct ss_fit_prop {
 };
 struct ss_fit_row {
     char id[96];
-    char kind[16];                  /* time, memory, nccl */
+    char kind[16];                  /* time, memory, nccl, timer */
+    int fitted;                     /* 0: only held against its prediction */
     double measured, before, after; /* s or bytes */
 };
 struct ss_fit_left_out {
@@ -188,6 +189,7 @@ struct ss_calibrate_options {
     const char *nccl;      /* NULL or a file of nccl-tests */
     int nccl_nodes;        /* 0: as its list of devices says, else 1 */
     const char *log, *job; /* NULL or a training log and the job that made it */
+    int fit_timers;        /* the log's timers count in the fit; else they are only shown */
     const char *leave_out; /* NULL, model, gpu, precision or id */
     int nprops;            /* 0: GEMM efficiency of the rows' precisions, NVLink and NIC efficiency */
     struct ss_fit_prop props[SS_FIT_MAX]; /* id, lo, hi */
