@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Collects the events of one slot after another and makes each a template of the program. */
+#ifndef SS_PROGRAM_EMIT_H
+#define SS_PROGRAM_EMIT_H
+
+#include <stddef.h>
+
+#include "stepsim/program.h"
+
+/* Mixes are few but asked for at every COMPUTE: found by hash. */
+struct ss_mix_table {
+    int *slot; /* mix + 1, or 0 */
+    size_t size, cap;
+};
+
+/* Starts as {.p = ..., .err = ...}. After an error nothing more is collected. */
+struct ss_emitter {
+    struct ss_program *p; /* gets mixes and templates */
+    struct ss_error *err;
+    int failed;      /* first error code */
+    int outstanding; /* posts on the data-parallel stream that are not waited for */
+    struct ss_mix_table mixes;
+    struct ss_event *events; /* of the template to come */
+    size_t nevents, cap, template_cap;
+};
+void ss_emitter_free(struct ss_emitter *e);
+
+void ss_emit_event(struct ss_emitter *e, int kind, int index, int aux, double amount);
+void ss_emit_post(struct ss_emitter *e, int collective, int stream);
+void ss_emit_wait(struct ss_emitter *e, int stream);
+/* ALLOC or FREE of a class of memory; nothing where bytes <= 0. */
+void ss_emit_memory(struct ss_emitter *e, int kind, int mem, double bytes);
+void ss_emit_compute(struct ss_emitter *e, int label, double seconds);
+
+/* Work that bucket marks cut into parts. */
+struct ss_work {
+    double seconds;
+    int mix;
+    double done; /* fraction */
+};
+struct ss_work ss_emit_work(struct ss_emitter *e, const double seconds[SS_LABEL_COUNT]);
+/* The part of it up to this fraction. */
+void ss_emit_work_until(struct ss_emitter *e, struct ss_work *w, double fraction);
+
+/* Makes the collected events the template "CLASS.SUFFIX"; its index, or -1 when there are none or on error. */
+int ss_emit_template(struct ss_emitter *e, const char *cls, const char *suffix);
+
+#endif
