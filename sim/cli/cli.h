@@ -121,6 +121,10 @@ int cli_output_begin(const char *path, struct ss_output **out, FILE **stream, st
 int cli_output_commit(struct ss_output *o, struct ss_error *err);
 void cli_output_abort(struct ss_output *o);
 
+/* For a terminal on stderr: "replaying:  37 %", rewritten in place; ctx is the word. */
+void cli_progress(void *ctx, double share);
+void cli_progress_end(void);
+
 /* Each returns the exit status; argv[0] is the subcommand's first word after its name. */
 int cmd_run(int argc, char **argv);
 int cmd_plan(int argc, char **argv);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <math.h>
 #include <stdio.h>
+#include <unistd.h>
 
 #include "cli/cli.h"
 
@@ -108,6 +109,19 @@ static int verdict(const struct ss_result *r, const struct ss_job *job, const st
     return bad ? ss_status_exit(SS_ERR_TOLERANCE) : 0;
 }
 
+static int replay(const struct cli_inputs *in, struct ss_run_options *options, struct ss_run *run,
+                  struct ss_error *err)
+{
+    int shown = isatty(STDERR_FILENO), rc;
+
+    options->progress = shown ? cli_progress : NULL;
+    options->ctx = "replaying";
+    rc = ss_run_job_with(&in->job, &in->stack, in->platform, options, run, err);
+    if (shown)
+        cli_progress_end();
+    return rc;
+}
+
 int cmd_run(int argc, char **argv)
 {
     int json = cli_has_word(argc, argv, "--json"), status, nfixes = 0, rc;
@@ -127,7 +141,7 @@ int cmd_run(int argc, char **argv)
              ? cli_usage(&err, "add --measured or --measured-memory", "--tolerance of what?")
              : cli_sim_finish(&flags, in.platform, &err);
     if (!rc)
-        rc = ss_run_job_with(&in.job, &in.stack, in.platform, &flags.sim.options, &run, &err);
+        rc = replay(&in, &flags.sim.options, &run, &err);
     if (!rc) {
         if (!run.result->fits)
             rc = ss_fixes_find(&in.job, &in.stack, in.platform, fixes, &nfixes, &err);

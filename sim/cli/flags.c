@@ -111,6 +111,17 @@ int cli_color(const struct cli_flags *flags)
     return !flags->output[0] && isatty(STDOUT_FILENO) && !(no_color && no_color[0]);
 }
 
+void cli_progress(void *ctx, double share)
+{
+    fprintf(stderr, "\r%s: %3.0f %%", (const char *)ctx, 100 * share);
+    fflush(stderr);
+}
+
+void cli_progress_end(void)
+{
+    fputs("\r\033[K", stderr);
+}
+
 static int set_prop(struct cli_flags *f, const char *value, struct ss_error *err)
 {
     const char *equal = strchr(value, '=');

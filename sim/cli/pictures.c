@@ -100,13 +100,6 @@ static void name_failed(const struct cli_flags *flags, FILE **const *streams, st
         }
 }
 
-static void show_progress(void *ctx, double share)
-{
-    (void)ctx;
-    fprintf(stderr, "\rdrawing: %3.0f %%", 100 * share);
-    fflush(stderr);
-}
-
 static int draw(const struct cli_flags *flags, const struct ss_program *program,
                 const struct ss_timeline *timeline, struct ss_picture_request *request, struct ss_error *err)
 {
@@ -115,10 +108,11 @@ static int draw(const struct cli_flags *flags, const struct ss_program *program,
     request->window_start = flags->pictures.window[0];
     request->window_end = flags->pictures.window[1];
     request->color = flags->pictures.color;
-    request->progress = shown ? show_progress : NULL;
+    request->progress = shown ? cli_progress : NULL;
+    request->progress_ctx = "drawing";
     rc = ss_pictures_draw(program, timeline, flags->engine, request, err);
     if (shown)
-        fputs("\r\033[K", stderr);
+        cli_progress_end();
     return rc;
 }
 

@@ -6,6 +6,7 @@
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -24,8 +25,17 @@
 #endif
 #define MODULE_FILE "stepsim-simgrid.so"
 
+#define TELL_EVERY_MS 100
+
 /* What the child's output pipe is read by: called with each piece; 0 or a status. */
 typedef int (*piece_reader)(void *ctx, const char *data, size_t n);
+
+/* Of a replay whose caller wants to know how far it is. */
+struct progress {
+    const struct ss_replay_options *options;
+    const struct ss_board *board;
+    int64_t slots; /* of all classes */
+};
 
 /* A module stays loaded: the next call finds it again at once. */
 static ss_module_main *load_module(struct ss_error *err)
@@ -72,11 +82,25 @@ static void run_in_child(ss_module_main *function, struct ss_module_call *call, 
     _exit(0);
 }
 
-static int read_pieces(int fd, piece_reader reader, void *ctx)
+/* Tells how far the child is until it has written something or has ended. */
+static void tell_progress(int fd, const struct progress *progress)
+{
+    struct pollfd ready = {.fd = fd, .events = POLLIN};
+    int n;
+    while ((n = poll(&ready, 1, TELL_EVERY_MS)) == 0 || (n < 0 && errno == EINTR))
+        if (n == 0)
+            progress->options->progress(progress->options->ctx,
+                                        (double)progress->board->slots_run / (double)progress->slots);
+}
+
+/* progress may be NULL. */
+static int read_pieces(int fd, piece_reader reader, void *ctx, const struct progress *progress)
 {
     char *buf = malloc(1 << 16);
     int rc = buf ? 0 : SS_ERR_NOMEM;
     while (!rc) {
+        if (progress)
+            tell_progress(fd, progress);
         ssize_t n = read(fd, buf, 1 << 16);
         if (n > 0)
             rc = reader(ctx, buf, (size_t)n);
@@ -131,8 +155,8 @@ static int child_error(int state, int log, const char *what, struct ss_error *er
 }
 
 /* Runs the call in a child to its end. 0 when the board is valid. */
-static int run_child(struct ss_module_call *call, piece_reader reader, void *ctx, const char *what,
-                     struct ss_error *err)
+static int run_child(struct ss_module_call *call, piece_reader reader, void *ctx, const struct progress *progress,
+                     const char *what, struct ss_error *err)
 {
     ss_module_main *function = load_module(err);
     int ends[2], state = 0, rc = 0;
@@ -154,7 +178,7 @@ static int run_child(struct ss_module_call *call, piece_reader reader, void *ctx
     int why = errno;
     close(ends[1]);
     if (pid > 0) {
-        rc = read_pieces(ends[0], reader, ctx);
+        rc = read_pieces(ends[0], reader, ctx, progress);
         close(ends[0]);
         while (waitpid(pid, &state, 0) < 0 && errno == EINTR)
             ;
@@ -196,11 +220,15 @@ static int read_records(void *ctx, const char *data, size_t n)
 }
 
 int ss_child_replay(const struct ss_program *p, struct ss_tape *tape, struct ss_board *board,
-                    struct ss_error *err)
+                    const struct ss_replay_options *options, struct ss_error *err)
 {
+    struct progress progress = {options, board, 0};
     struct ss_module_call call = {.task = SS_MODULE_REPLAY, .program = p, .tape = tape, .board = board};
     struct record_reader reader = {.tape = tape};
-    return run_child(&call, read_records, &reader, "replay the program", err);
+    for (int c = 0; c < p->nclasses; c++)
+        progress.slots += p->classes[c].nslots;
+    return run_child(&call, read_records, &reader, options->progress && progress.slots ? &progress : NULL,
+                     "replay the program", err);
 }
 
 /* ---- platforms ---- */
@@ -237,7 +265,7 @@ static int run_platform(struct ss_module_call *call, struct text_reader *text, s
         return ss_fail(err, SS_ERR_NOMEM, NULL, 0, "out of memory for %s", call->file);
     call->board = board;
     snprintf(what, sizeof what, "load %s", call->file);
-    int rc = run_child(call, read_text, text, what, err);
+    int rc = run_child(call, read_text, text, NULL, what, err);
     if (!rc && board->status) {
         rc = ss_fail(err, board->status, call->file, 0, "%s", board->message);
         if (board->hint[0])

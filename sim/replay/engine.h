@@ -34,6 +34,7 @@ struct ss_blend {
 struct ss_board {
     size_t mapped; /* bytes of shared memory, 0: from the heap */
     int full_replay; /* native: no steady state is jumped over */
+    _Atomic int64_t slots_run; /* SimGrid: so far, of all classes; read while the child runs */
     int finished;  /* 1: the rest is valid */
     int status;    /* 0, SS_ERR_DEADLOCK (then `at` says where) or an error with its texts */
     char message[512], hint[512];
@@ -218,11 +219,11 @@ typedef void ss_module_main(struct ss_module_call *call);
 void ss_native_run(const struct ss_program *p, struct ss_tape *tape, struct ss_board *board);
 /* Loads the module and runs the call in a child; reads records (and routes) back. */
 int ss_child_replay(const struct ss_program *p, struct ss_tape *tape, struct ss_board *board,
-                    struct ss_error *err);
+                    const struct ss_replay_options *options, struct ss_error *err);
 /* One replay with everything: observers and, where asked for, accounts. */
-enum { SS_REPLAY_ACCOUNTS = 1, SS_REPLAY_FULL = 2 };
-int ss_replay_board(const struct ss_program *p, int engine, const struct ss_observer *observers,
-                    int nobservers, int flags, struct ss_board **out, struct ss_error *err);
+int ss_replay_board(const struct ss_program *p, const struct ss_replay_options *options,
+                    const struct ss_observer *observers, int nobservers, int accounts, struct ss_board **out,
+                    struct ss_error *err);
 void ss_board_free(struct ss_board *board);
 /* Events of all templates together. */
 size_t ss_template_events(const struct ss_program *p);

@@ -92,32 +92,35 @@ static int outcome(const struct ss_program *p, const struct ss_board *b, struct 
 static int confirm_deadlock(const struct ss_program *p, struct ss_board *board, struct ss_error *err)
 {
     struct ss_board *native = NULL;
-    if (board->status != SS_ERR_DEADLOCK || ss_replay_board(p, SS_ENGINE_NATIVE, NULL, 0, 0, &native, NULL))
+    const struct ss_replay_options options = {.engine = SS_ENGINE_NATIVE};
+    if (board->status != SS_ERR_DEADLOCK || ss_replay_board(p, &options, NULL, 0, 0, &native, NULL))
         return 0;
     ss_board_free(native);
     int rc = ss_fail(err, SS_ERR_ENGINE, NULL, 0, "SimGrid stopped before the end of a job that can run");
     return ss_hint(err, rc, "use --engine native, which finishes it");
 }
 
-int ss_replay_board(const struct ss_program *p, int engine, const struct ss_observer *observers,
-                    int nobservers, int flags, struct ss_board **out, struct ss_error *err)
+int ss_replay_board(const struct ss_program *p, const struct ss_replay_options *options,
+                    const struct ss_observer *observers, int nobservers, int accounts, struct ss_board **out,
+                    struct ss_error *err)
 {
+    int engine = options->engine;
     if (engine != SS_ENGINE_NATIVE && engine != SS_ENGINE_SIMGRID)
         return ss_fail(err, SS_ERR_USAGE, NULL, 0, "unknown engine %d", engine);
     int rc = ss_replay_precheck(p, err);
     if (rc)
         return rc;
-    struct ss_board *board = board_new(p, engine == SS_ENGINE_SIMGRID, flags & SS_REPLAY_ACCOUNTS);
+    struct ss_board *board = board_new(p, engine == SS_ENGINE_SIMGRID, accounts);
     if (!board)
         return ss_fail(err, SS_ERR_NOMEM, NULL, 0, "out of memory while replaying %s", p->name);
-    board->full_replay = flags & SS_REPLAY_FULL;
+    board->full_replay = options->full;
     struct ss_tape tape;
     ss_tape_init(&tape, p, board, observers, nobservers);
     if (engine == SS_ENGINE_NATIVE) {
         ss_native_run(p, &tape, board);
         ss_tape_end(&tape);
     } else {
-        rc = ss_child_replay(p, &tape, board, err);
+        rc = ss_child_replay(p, &tape, board, options, err);
         if (!rc)
             rc = confirm_deadlock(p, board, err);
     }
@@ -135,7 +138,8 @@ int ss_replay(const struct ss_program *p, int engine, const struct ss_observer *
               struct ss_replay_stats *stats, struct ss_error *err)
 {
     struct ss_board *board = NULL;
-    int rc = ss_replay_board(p, engine, observers, nobservers, 0, &board, err);
+    const struct ss_replay_options options = {.engine = engine};
+    int rc = ss_replay_board(p, &options, observers, nobservers, 0, &board, err);
     if (rc)
         return rc;
     if (stats) {

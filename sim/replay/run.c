@@ -50,17 +50,16 @@ static int without_barrier(const struct ss_plan *plan)
 static int replay(struct ss_run *out, const struct ss_run_options *options, struct ss_spread *spread,
                   struct ss_error *err)
 {
+    const struct ss_replay_options how = {options->engine, options->full_replay, options->progress, options->ctx};
     int rc = ss_program_build(out->plan, &out->program, err);
 
     if (rc)
         return rc;
     if (options->jitter.sigma > 0)
-        return ss_spread_replay(out->program, options->engine, &options->jitter, options->replicas, &out->timeline,
-                                spread, err);
+        return ss_spread_replay(out->program, options, &out->timeline, spread, err);
     if (without_barrier(out->plan))
         return ss_timeline_steady(out->program, options->engine, &out->timeline, err);
-    return (options->full_replay ? ss_timeline_replay_full : ss_timeline_replay)(out->program, options->engine,
-                                                                                &out->timeline, err);
+    return ss_timeline_replay_with(out->program, &how, &out->timeline, err);
 }
 
 /* SimGrid cannot share a link among flows that stand for different numbers of flows: there every rank is

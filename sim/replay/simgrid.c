@@ -146,6 +146,7 @@ static void class_main(int argc, char **argv)
             if (sg->tape->failed)
                 ss_sg_give_up(sg);
         }
+        sg->board->slots_run++;
     }
     ss_sg_catch_up(c);
     c->at.event = 0;

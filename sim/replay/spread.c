@@ -46,9 +46,11 @@ static void fill(const struct drawn *d, int n, struct ss_spread *out)
     out->max = d[n - 1].seconds;
 }
 
-int ss_spread_replay(struct ss_program *p, int engine, const struct ss_jitter *jitter, int replicas,
-                     struct ss_timeline **median, struct ss_spread *out, struct ss_error *err)
+int ss_spread_replay(struct ss_program *p, const struct ss_run_options *options, struct ss_timeline **median,
+                     struct ss_spread *out, struct ss_error *err)
 {
+    const struct ss_jitter *jitter = &options->jitter;
+    int engine = options->engine, replicas = options->replicas;
     struct drawn *drawn = ss_calloc((size_t)replicas, sizeof *drawn);
     struct ss_timeline *t = NULL;
     int rc = drawn ? replay(p, 0, engine, &t, err) /* without jitter */
@@ -65,6 +67,8 @@ int ss_spread_replay(struct ss_program *p, int engine, const struct ss_jitter *j
             break;
         drawn[i] = (struct drawn){t->iteration_s, i};
         ss_timeline_free(t);
+        if (options->progress)
+            options->progress(options->ctx, (i + 1.0) / replicas);
     }
     if (!rc) {
         qsort(drawn, (size_t)replicas, sizeof *drawn, by_seconds);

@@ -4,9 +4,9 @@
 
 #include "stepsim/result.h"
 
-/* Replays a program without jitter and then `replicas` times with it; *median is the timeline of the replica in
- * the middle. */
-int ss_spread_replay(struct ss_program *p, int engine, const struct ss_jitter *jitter, int replicas,
-                     struct ss_timeline **median, struct ss_spread *out, struct ss_error *err);
+/* Replays a program without jitter and then options->replicas times with it; *median is the timeline of the
+ * replica in the middle. */
+int ss_spread_replay(struct ss_program *p, const struct ss_run_options *options, struct ss_timeline **median,
+                     struct ss_spread *out, struct ss_error *err);
 
 #endif

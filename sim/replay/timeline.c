@@ -38,10 +38,11 @@ static struct ss_timeline *timeline_new(const struct ss_program *p)
     return NULL;
 }
 
-static int replay(const struct ss_program *p, int engine, int flags, struct ss_timeline **out, struct ss_error *err)
+int ss_timeline_replay_with(const struct ss_program *p, const struct ss_replay_options *options,
+                            struct ss_timeline **out, struct ss_error *err)
 {
     struct ss_board *board = NULL;
-    int rc = ss_replay_board(p, engine, NULL, 0, flags, &board, err);
+    int rc = ss_replay_board(p, options, NULL, 0, 1, &board, err);
     if (rc)
         return rc;
     struct ss_timeline *t = timeline_new(p);
@@ -71,10 +72,5 @@ static int replay(const struct ss_program *p, int engine, int flags, struct ss_t
 
 int ss_timeline_replay(const struct ss_program *p, int engine, struct ss_timeline **out, struct ss_error *err)
 {
-    return replay(p, engine, SS_REPLAY_ACCOUNTS, out, err);
-}
-
-int ss_timeline_replay_full(const struct ss_program *p, int engine, struct ss_timeline **out, struct ss_error *err)
-{
-    return replay(p, engine, SS_REPLAY_ACCOUNTS | SS_REPLAY_FULL, out, err);
+    return ss_timeline_replay_with(p, &(struct ss_replay_options){.engine = engine}, out, err);
 }

@@ -58,6 +58,8 @@ static const struct {
      SS_LEVEL_LAYER, 0},
 };
 
+static const struct ss_replay_options every_slot = {.engine = SS_ENGINE_NATIVE, .full = 1};
+
 static void test_cases(void)
 {
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
@@ -69,7 +71,7 @@ static void test_cases(void)
         o.plan.level = cases[i].level;
         o.plan.unfold = cases[i].unfold;
         CU_ASSERT_FATAL(scale_run(&s, &o, &run) == 0);
-        CU_ASSERT_FATAL(ss_timeline_replay_full(run.program, SS_ENGINE_NATIVE, &full, NULL) == 0);
+        CU_ASSERT_FATAL(ss_timeline_replay_with(run.program, &every_slot, &full, NULL) == 0);
         compare(cases[i].job, run.program, run.timeline, full);
         ss_timeline_free(full);
         ss_run_free(&run);
@@ -80,8 +82,9 @@ static void test_cases(void)
 /* Events that the engine ran, without those that it jumped over. */
 static int64_t events_run(const struct ss_program *p, int full)
 {
+    const struct ss_replay_options how = {.engine = SS_ENGINE_NATIVE, .full = full};
     struct ss_board *board = NULL;
-    CU_ASSERT_FATAL(ss_replay_board(p, SS_ENGINE_NATIVE, NULL, 0, full ? SS_REPLAY_FULL : 0, &board, NULL) == 0);
+    CU_ASSERT_FATAL(ss_replay_board(p, &how, NULL, 0, 0, &board, NULL) == 0);
     int64_t run = board->events_run;
     ss_board_free(board);
     return run;

@@ -62,8 +62,16 @@ int ss_timeline_replay(const struct ss_program *p, int engine, struct ss_timelin
  * next iteration while others still end the last one. It is what the third of three bodies in a row adds
  * to two of them; memory is the peak of all. */
 int ss_timeline_steady(const struct ss_program *p, int engine, struct ss_timeline **out, struct ss_error *err);
-/* The same without the native engine's jump over a steady state: every slot is run. */
-int ss_timeline_replay_full(const struct ss_program *p, int engine, struct ss_timeline **out, struct ss_error *err);
+struct ss_replay_options {
+    int engine; /* enum ss_engine */
+    int full;   /* 1: every slot is run; the native engine does not jump over a steady state */
+    /* Called now and then while the SimGrid engine runs, with the share of the slots that are done, 0..1; may be
+     * NULL. */
+    void (*progress)(void *ctx, double share);
+    void *ctx;
+};
+int ss_timeline_replay_with(const struct ss_program *p, const struct ss_replay_options *options,
+                            struct ss_timeline **out, struct ss_error *err);
 void ss_timeline_free(struct ss_timeline *t);
 
 #ifdef __cplusplus

@@ -103,6 +103,10 @@ struct ss_run_options {
     struct ss_plan_options plan;
     struct ss_jitter jitter; /* sigma > 0: every rank is simulated, `replicas` times */
     int replicas;
+    /* Called now and then in a long replay on SimGrid, and with every replica, with the share done, 0..1; may be
+     * NULL. */
+    void (*progress)(void *ctx, double share);
+    void *ctx;
 };
 int ss_run_job_with(const struct ss_job *job, const struct ss_stack *stack, const struct ss_platform *platform,
                     const struct ss_run_options *options, struct ss_run *out, struct ss_error *err);

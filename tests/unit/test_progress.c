@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A long replay on SimGrid and the replicas under jitter tell how far they are. */
+#include <CUnit/Basic.h>
+
+#include "scale_job.h"
+
+#define JOB "h800 1;--model llama3.1-8b --bf16 --seq 4096 --mbs 1 --tp 2 --pp 4 --sequence-parallel "
+
+/* A replay of some tenths of a second; under sanitizers SimGrid is a hundred times slower. */
+#ifdef SS_SANITIZED
+#define LONG "--gbs 1000"
+#else
+#define LONG "--gbs 30000"
+#endif
+
+struct told {
+    int n, falls;
+    double last;
+};
+
+static void tell(void *ctx, double share)
+{
+    struct told *t = ctx;
+    t->n++;
+    t->falls += !(share >= t->last && share <= 1);
+    t->last = share;
+}
+
+static void run(const char *job, struct ss_run_options *options, struct told *told)
+{
+    struct scale_job s;
+    struct ss_run r;
+    *told = (struct told){0};
+    options->progress = tell;
+    options->ctx = told;
+    CU_ASSERT_FATAL(scale_open(&s, job) == 0);
+    CU_ASSERT_FATAL(scale_run(&s, options, &r) == 0);
+    ss_run_free(&r);
+    scale_close(&s);
+}
+
+static void test_simgrid(void)
+{
+    struct ss_run_options o = {.engine = SS_ENGINE_SIMGRID};
+    struct told told;
+    run(JOB LONG, &o, &told);
+    CU_ASSERT(told.n >= 1 && told.falls == 0 && told.last > 0);
+    run(JOB "--gbs 16", &o, &told);
+    CU_ASSERT(told.n == 0 || told.falls == 0);
+}
+
+static void test_replicas(void)
+{
+    struct ss_run_options o = {.engine = SS_ENGINE_NATIVE, .jitter = {.sigma = 0.1}, .replicas = 5};
+    struct told told;
+    run(JOB "--gbs 16", &o, &told);
+    CU_ASSERT(told.n == 5 && told.falls == 0 && told.last == 1);
+}
+
+int main(void)
+{
+    CU_pSuite suite;
+    if (CU_initialize_registry() || !(suite = CU_add_suite("progress", NULL, NULL)) ||
+        !CU_add_test(suite, "SimGrid", test_simgrid) || !CU_add_test(suite, "replicas", test_replicas))
+        return 1;
+    CU_basic_run_tests();
+    unsigned failed = CU_get_number_of_failures();
+    CU_cleanup_registry();
+    return failed != 0;
+}
