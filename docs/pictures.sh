@@ -3,8 +3,8 @@
 # usage: sh docs/pictures.sh [PROGRAM]
 # Draws the pictures of docs/pictures.md again.
 set -eu
+program=$(realpath "${1:-$(dirname "$0")/../build/stepsim}")
 cd "$(dirname "$0")/.."
-program=${1:-build/stepsim}
 out=docs/pictures
 
 job() {

@@ -3,8 +3,8 @@
 # usage: sh docs/refresh.sh [PROGRAM]
 # Makes the parts of the documents that are output of the program again: run it when predictions change.
 set -eu
+program=$(realpath "${1:-$(dirname "$0")/../build/stepsim}")
 cd "$(dirname "$0")/.."
-program=${1:-build/stepsim}
 new=$(mktemp)
 trap 'rm -f "$new"' EXIT
 

@@ -5,7 +5,8 @@
 set -eu
 LC_ALL=C
 export LC_ALL
-program=${1:-build/stepsim}
+program=$(realpath "${1:-$(dirname "$0")/../build/stepsim}")
+cd "$(dirname "$0")/.."
 dir=$(mktemp -d)
 trap 'rm -rf "$dir"' EXIT
 job="--platform h800 --nodes 8 --model llama3.1-70b --bf16 --tp 4 --pp 8 --seq 8192 --mbs 1 --gbs 32"

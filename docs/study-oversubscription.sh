@@ -5,7 +5,8 @@
 set -eu
 LC_ALL=C
 export LC_ALL
-program=${1:-build/stepsim}
+program=$(realpath "${1:-$(dirname "$0")/../build/stepsim}")
+cd "$(dirname "$0")/.."
 dir=$(mktemp -d)
 trap 'rm -rf "$dir"' EXIT
 

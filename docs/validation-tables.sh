@@ -3,8 +3,8 @@
 # usage: sh docs/validation-tables.sh [PROGRAM]
 # Prints the tables of docs/validation.md from the program's own predictions of validation/*.csv.
 set -eu
+program=$(realpath "${1:-$(dirname "$0")/../build/stepsim}")
 cd "$(dirname "$0")/.."
-program=${1:-build/stepsim}
 tmp=$(mktemp -d)
 trap 'rm -rf "$tmp"' EXIT
 

@@ -1,4 +1,4 @@
 # The comparison of schedules is what its script prints; else: sh docs/refresh.sh
 sed -n '/<!-- cluster begin/,/<!-- cluster end/p' "$SRC/docs/schedules.md" | sed '1d;$d' > shown
-(cd "$SRC" && sh docs/schedules.sh "$STEPSIM") > printed
+sh "$SRC/docs/schedules.sh" "$STEPSIM" > printed
 diff shown printed && [ -s shown ]
