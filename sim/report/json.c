@@ -65,6 +65,10 @@ static void add_rates(json_t *o, const struct ss_result *r, const struct ss_repo
     ss_json_number(o, "mfu_bf16", r->mfu_bf16);
     ss_json_number(o, "hfu", r->hfu);
     ss_json_number(o, "tokens_per_s_per_gpu", r->tokens_per_s_per_gpu);
+    if (r->usd_per_iteration > 0) {
+        ss_json_number(o, "usd_per_iteration", r->usd_per_iteration);
+        ss_json_number(o, "usd_per_million_tokens", r->usd_per_million_tokens);
+    }
     ss_json_number(o, "bubble_ratio", r->bubble_ratio);
     ss_json_number(o, "bubble_fraction", r->bubble_fraction);
 }

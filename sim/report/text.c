@@ -252,6 +252,9 @@ int ss_text_run(const struct ss_run *run, const struct ss_report_options *opt, F
     ss_text_job(run->plan, out);
     if (opt->band_pct > 0)
         fprintf(out, "expect +-%.1f %%: measured runs most like it were within that\n  (%s)\n", opt->band_pct, opt->band_like);
+    if (r->usd_per_iteration > 0)
+        fprintf(out, "costs %.4g USD an iteration, %.4g USD a million tokens\n", r->usd_per_iteration,
+                r->usd_per_million_tokens);
     if (!r->fits)
         misfit(r, opt, out);
     breakdown(r, out);

@@ -190,6 +190,11 @@ static void test_rates(void)
     NEAR(f.result->mfu_bf16, 6e15 / 15 / STAGES / card->peak_bf16);
     NEAR(f.result->hfu, 7.5e15 / 15 / STAGES / card->peak_fp8);
     NEAR(f.result->tokens_per_s_per_gpu, MICROBATCHES * 1000 / 15.0 / STAGES);
+    NEAR(f.result->usd_per_iteration, 0);
+    CU_ASSERT_EQUAL(ss_platform_set(f.platform, "ss.price", "3USD/h", NULL), 0);
+    build(&f);
+    NEAR(f.result->usd_per_iteration, 15.0 / 3600 * STAGES * 3);
+    NEAR(f.result->usd_per_million_tokens, 15.0 / 3600 * STAGES * 3 / (MICROBATCHES * 1000) * 1e6);
     f.job.precision = SS_FP32;
     build(&f);
     NEAR(f.result->mfu, 6e15 / 15 / STAGES / card->peak_fp32);

@@ -48,6 +48,7 @@ struct ss_result {
     double tflops_per_gpu, tflops_causal_per_gpu; /* TFLOP/s */
     double mfu, mfu_bf16, hfu;                    /* 0..1 */
     double tokens_per_s_per_gpu;
+    double usd_per_iteration, usd_per_million_tokens; /* of all GPUs by ss.price; 0 where it is not stated */
     double bubble_ratio, bubble_fraction; /* idle / ideal, idle / total */
     int nstages;
     struct ss_stage_result *stages; /* by pipeline rank: the class with the most busy time there */
