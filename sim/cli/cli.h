@@ -18,6 +18,7 @@ enum cli_option {
     CLI_NODES = 256,
     CLI_VALIDATE = 512,
     CLI_PICTURES = 1024,
+    CLI_GPUS = 2048,
     CLI_SIM = 1 << 16 /* how the job is simulated: flags_sim.c */
 };
 
@@ -47,7 +48,7 @@ struct cli_flags {
     int accepted; /* of enum cli_option */
     int json, timing, expanded, xml;
     int engine;       /* enum ss_engine */
-    int nodes;        /* 0 = not given */
+    int nodes, gpus_per_node; /* 0 = not given */
     double tolerance; /* per cent, < 0 = not given */
     char output[1024]; /* "" = stdout */
     int update;        /* CLI_VALIDATE: this and the next three */
@@ -82,7 +83,7 @@ int cli_sim_flag(struct cli_sim *s, const char *name, const char *value, struct 
 /* flags->sim.options is ready for this platform after it; free in any case. */
 int cli_sim_finish(struct cli_flags *flags, const struct ss_platform *platform, struct ss_error *err);
 void cli_sim_free(struct cli_flags *flags);
-/* Loads a platform for commands without a job: --nodes, and the --set of its props. */
+/* Loads a platform for commands without a job: --nodes, --gpus-per-node, and the --set of its props. */
 int cli_platform_load(const char *name, const struct cli_flags *flags, struct ss_platform **out,
                       struct ss_error *err);
 

@@ -5,7 +5,8 @@
 #include "cli/cli.h"
 
 const char cli_help_platform[] =
-    "usage: stepsim platform show NAME|FILE [--nodes N] [--set ss.PROP=VALUE] [--json|--xml] [-o FILE]\n"
+    "usage: stepsim platform show NAME|FILE [--nodes N] [--gpus-per-node N] [--set ss.PROP=VALUE]\n"
+    "                             [--json|--xml] [-o FILE]\n"
     "       stepsim platform check FILE...\n"
     "       stepsim platform import LSTOPO.xml [-o FILE]\n"
     "\n"
@@ -45,7 +46,7 @@ static int do_show(int argc, char **argv, struct ss_error *err)
     struct cli_flags flags;
     int n, rc;
 
-    cli_flags_init(&flags, CLI_JSON | CLI_XML | CLI_NODES | CLI_SET | CLI_OUTPUT, SS_ENGINE_NATIVE);
+    cli_flags_init(&flags, CLI_JSON | CLI_XML | CLI_NODES | CLI_GPUS | CLI_SET | CLI_OUTPUT, SS_ENGINE_NATIVE);
     rc = cli_words(&flags, argc, argv, &n, err);
     if (!rc && n != 1)
         rc = cli_usage(err, "\"stepsim list platforms\" shows the names", "%s",

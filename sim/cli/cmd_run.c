@@ -14,7 +14,7 @@ const char cli_help_run[] =
     "every pipeline stage needs, and whether it fits. The job is told in Megatron-LM's own flags.\n"
     "\n"
     "  --platform NAME|FILE   cluster: a name of \"stepsim list platforms\" or a SimGrid XML\n"
-    "  --nodes N              nodes of it\n"
+    "  --nodes N              nodes of it; --gpus-per-node N: of each the first N GPUs\n"
     "  --model NAME|FILE      a name of \"stepsim list models\" or a Hugging Face config.json\n"
     "  --stack NAME|FILE      software release (megatron-2407)\n"
     "  --job FILE             reads options from a file, one or more a line\n"

@@ -18,7 +18,7 @@ static const struct {
     {"--json", CLI_JSON, 0},   {"--timing", CLI_TIMING, 0}, {"--expanded", CLI_EXPANDED, 0},
     {"--xml", CLI_XML, 0},     {"--engine", CLI_ENGINE, 1}, {"--tolerance", CLI_TOLERANCE, 1},
     {"--set", CLI_SET, 1},     {"--output", CLI_OUTPUT, 1}, {"-o", CLI_OUTPUT, 1},
-    {"--nodes", CLI_NODES, 1}, {"--update", CLI_VALIDATE, 0}, {"--csv", CLI_VALIDATE, 1},
+    {"--nodes", CLI_NODES, 1}, {"--gpus-per-node", CLI_GPUS, 1}, {"--update", CLI_VALIDATE, 0}, {"--csv", CLI_VALIDATE, 1},
     {"--svg", CLI_VALIDATE, 1}, {"--against", CLI_VALIDATE, 1},
     {"--level", CLI_SIM, 1},   {"--unfold", CLI_SIM, 0}, {"--full-replay", CLI_SIM, 0},    {"--placement", CLI_SIM, 1},
     {"--straggler", CLI_SIM, 1}, {"--slow-link", CLI_SIM, 1}, {"--jitter", CLI_SIM, 1},
@@ -151,6 +151,18 @@ static int set_number(const char *name, const char *value, double lo, double hi,
     return SS_OK;
 }
 
+static int set_count(const char *name, const char *value, int most, int *out, struct ss_error *err)
+{
+    double number;
+    int rc = set_number(name, value, 1, most, &number, err);
+
+    if (!rc && (number != floor(number) || strchr(value, '%')))
+        rc = cli_usage(err, "", "%s %s: not a whole number", name, value);
+    if (!rc)
+        *out = (int)number;
+    return rc;
+}
+
 static int set_engine(struct cli_flags *f, const char *value, struct ss_error *err)
 {
     static const int engines[] = {SS_ENGINE_NATIVE, SS_ENGINE_SIMGRID};
@@ -175,7 +187,6 @@ static int set_path(char *out, size_t size, const char *name, const char *value,
 
 static int apply(struct cli_flags *f, int option, const char *name, const char *value, struct ss_error *err)
 {
-    double number;
     int rc = SS_OK;
 
     if (option == CLI_PICTURES)
@@ -196,13 +207,11 @@ static int apply(struct cli_flags *f, int option, const char *name, const char *
         rc = set_number(name, value, 0, 1e6, &f->tolerance, err);
     else if (!strcmp(name, "--set"))
         rc = set_prop(f, value, err);
-    else if (!strcmp(name, "--nodes")) {
-        rc = set_number(name, value, 1, 65536, &number, err);
-        if (!rc && (number != floor(number) || strchr(value, '%')))
-            rc = cli_usage(err, "", "--nodes %s: not a whole number", value);
-        if (!rc)
-            f->nodes = (int)number;
-    } else if (!strcmp(name, "--update"))
+    else if (!strcmp(name, "--nodes"))
+        rc = set_count(name, value, 65536, &f->nodes, err);
+    else if (!strcmp(name, "--gpus-per-node"))
+        rc = set_count(name, value, 1024, &f->gpus_per_node, err);
+    else if (!strcmp(name, "--update"))
         f->update = 1;
     else if (!strcmp(name, "--csv"))
         rc = set_path(f->csv, sizeof f->csv, name, value, err);

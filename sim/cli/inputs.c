@@ -69,9 +69,11 @@ static int apply_sets(const struct cli_flags *flags, struct ss_platform *platfor
     return rc;
 }
 
-static int load_platform(const char *name, int nodes, struct ss_platform **out, struct ss_error *err)
+static int load_platform(const char *name, int nodes, int gpus_per_node, struct ss_platform **out,
+                         struct ss_error *err)
 {
-    struct ss_platform_options options = {.nodes = nodes, .asker = ss_simgrid_ask_routes};
+    const struct ss_platform_options options = {
+        .nodes = nodes, .gpus_per_node = gpus_per_node, .asker = ss_simgrid_ask_routes};
 
     return ss_platform_load(name, &options, out, err);
 }
@@ -79,7 +81,7 @@ static int load_platform(const char *name, int nodes, struct ss_platform **out, 
 int cli_platform_load(const char *name, const struct cli_flags *flags, struct ss_platform **out,
                       struct ss_error *err)
 {
-    int rc = load_platform(name, flags->nodes, out, err);
+    int rc = load_platform(name, flags->nodes, flags->gpus_per_node, out, err);
 
     if (rc)
         return rc;
@@ -122,7 +124,8 @@ int cli_inputs_load(struct cli_inputs *in, struct cli_flags *flags, int argc, ch
     rc = parse_words(in, flags, argc, argv, err);
     if (!rc)
         rc = located(&in->job, "--platform",
-                     load_platform(in->job.platform, in->job.nodes, &in->platform, err), err);
+                     load_platform(in->job.platform, in->job.nodes, in->job.gpus_per_node, &in->platform, err),
+                     err);
     if (!rc)
         rc = located(&in->job, "--stack",
                      ss_stack_load(in->job.stack[0] ? in->job.stack : DEFAULT_STACK,

@@ -17,10 +17,10 @@ int ss_quality_counts(const char *quality)
     return 0;
 }
 
-static int load_inputs(struct ss_case *c, int gpus_per_node, struct ss_error *err)
+static int load_inputs(struct ss_case *c, struct ss_error *err)
 {
     struct ss_platform_options options = {
-        .nodes = c->job.nodes, .asker = ss_simgrid_ask_routes, .gpus_per_node = gpus_per_node};
+        .nodes = c->job.nodes, .asker = ss_simgrid_ask_routes, .gpus_per_node = c->job.gpus_per_node};
     int rc = ss_platform_load(c->job.platform, &options, &c->platform, err);
 
     if (rc)
@@ -97,9 +97,9 @@ static int is_platform(const char *column, const char *chosen)
     return !strcmp(column, chosen) || (strlen(column) == n && !strncmp(column, name, n));
 }
 
-int ss_case_finish(struct ss_case *c, int gpus_per_node, struct ss_error *err)
+int ss_case_finish(struct ss_case *c, struct ss_error *err)
 {
-    int gpus, rc = load_inputs(c, gpus_per_node, err);
+    int gpus, rc = load_inputs(c, err);
 
     if (rc)
         return rc;
@@ -108,10 +108,10 @@ int ss_case_finish(struct ss_case *c, int gpus_per_node, struct ss_error *err)
 }
 
 /* Of a table's row a platform or stack that cannot be read is a mistake, not a refused configuration. */
-static int finish(struct ss_case *c, int gpus, struct ss_error *err)
+static int finish(struct ss_case *c, struct ss_error *err)
 {
     struct ss_error why = {0};
-    int rc = ss_case_finish(c, gpus, &why);
+    int rc = ss_case_finish(c, &why);
 
     return settle(c, rc == SS_ERR_CONFIG && !c->platform ? SS_ERR_INPUT : rc, &why, err);
 }
@@ -119,7 +119,7 @@ static int finish(struct ss_case *c, int gpus, struct ss_error *err)
 static int prepare(struct ss_case *c, const struct ss_case_choice *choice, struct ss_notes *notes,
                    struct ss_error *err)
 {
-    int gpus = 0, rc = read_measured(c, err);
+    int rc = read_measured(c, err);
 
     if (!rc)
         rc = check_outcome(c, err);
@@ -133,13 +133,13 @@ static int prepare(struct ss_case *c, const struct ss_case_choice *choice, struc
         refuse(c, SS_CASE_NOTHING, "another platform");
         return SS_OK;
     }
-    rc = ss_table_job(c->table, c->row, &c->job, &gpus, notes, err);
+    rc = ss_table_job(c->table, c->row, &c->job, notes, err);
     if (!rc && choice)
         ss_copy(c->job.platform, sizeof c->job.platform, choice->platform);
     if (!rc && choice && choice->stack)
         ss_copy(c->job.stack, sizeof c->job.stack, choice->stack);
     if (!rc)
-        rc = finish(c, gpus, err);
+        rc = finish(c, err);
     if (!rc && c->state == SS_CASE_READY &&
         !strcmp(ss_table_get(c->table, c->row, "outcome"), "framework-error"))
         refuse(c, SS_CASE_NOTHING, ss_table_get(c->table, c->row, "note"));

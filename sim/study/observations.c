@@ -124,7 +124,7 @@ static int load_log(const struct ss_calibrate_options *opt, struct ss_observatio
     if (opt->stack)
         ss_copy(c->job.stack, sizeof c->job.stack, opt->stack);
     if (!rc)
-        rc = ss_case_finish(c, 0, err);
+        rc = ss_case_finish(c, err);
     if (!rc) {
         what.measured = c->measured_s;
         ss_copy(what.id, sizeof what.id, opt->log);

@@ -38,7 +38,7 @@ struct ss_cases {
 int ss_cases_load(const char *const *tables, int ntables, const struct ss_case_choice *choice,
                   struct ss_cases *out, struct ss_notes *notes, struct ss_error *err);
 /* Loads platform and stack of c->job and completes it. */
-int ss_case_finish(struct ss_case *c, int gpus_per_node, struct ss_error *err);
+int ss_case_finish(struct ss_case *c, struct ss_error *err);
 void ss_cases_free(struct ss_cases *c);
 
 #define SS_PREDICTION_TIMERS 16

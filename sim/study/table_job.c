@@ -96,6 +96,7 @@ static void add_values(struct flags *f)
     static const char *const same[][2] = {
         {"platform", "--platform"},
         {"nodes", "--nodes"},
+        {"gpus_per_node", "--gpus-per-node"},
         {"stack", "--stack"},
         {"num_layers", "--num-layers"},
         {"hidden_size", "--hidden-size"},
@@ -295,13 +296,11 @@ static int build(struct flags *f, struct ss_job *job, struct ss_notes *words)
     return rc;
 }
 
-int ss_table_job(const struct ss_table *t, int row, struct ss_job *job, int *gpus_per_node,
-                 struct ss_notes *notes, struct ss_error *err)
+int ss_table_job(const struct ss_table *t, int row, struct ss_job *job, struct ss_notes *notes, struct ss_error *err)
 {
     struct flags *f = ss_calloc(1, sizeof *f);
     struct ss_notes words = {0};
     struct ss_error own = {0};
-    double gpus;
     int rc;
 
     if (!f)
@@ -311,12 +310,7 @@ int ss_table_job(const struct ss_table *t, int row, struct ss_job *job, int *gpu
     f->notes = notes;
     f->err = &own;
     ss_job_init(job);
-    rc = ss_table_number(t, row, "gpus_per_node", 0, &gpus, &own);
-    if (!rc && (gpus > 65536 || gpus != (int)gpus))
-        rc = bad(f, "gpus_per_node", "whole numbers");
-    if (!rc)
-        rc = build(f, job, &words);
-    *gpus_per_node = rc ? 0 : (int)gpus;
+    rc = build(f, job, &words);
     if (rc)
         rc = place(f, rc);
     if (rc && err)

@@ -53,6 +53,7 @@ const struct ss_flag_setter ss_flag_setters[] = {
     /* ---- stepsim's own ---- */
     OWN_TEXT("--platform", platform, "name in platforms/ or path of a SimGrid XML")
     OWN_INT("--nodes", nodes, 1, 65536, "nodes of the platform")
+    OWN_INT("--gpus-per-node", gpus_per_node, 1, 1024, "uses this many GPUs of each node of a template; default all")
     OWN_TEXT("--model", model_ref, "name in workloads/models or path of a config.json")
     OWN_TEXT("--stack", stack, "name in workloads/stacks or path of a software profile")
     OWN_TEXT("--schedule", schedule, "auto, a name of `schedule list`, or a schedule file")

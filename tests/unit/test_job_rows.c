@@ -23,7 +23,7 @@ static int complete(int row, struct ss_error *err)
 {
     struct ss_stack stack;
     struct ss_job job;
-    int gpus, rc = ss_table_job(table, row, &job, &gpus, NULL, err);
+    int rc = ss_table_job(table, row, &job, NULL, err), gpus = job.gpus_per_node;
 
     CU_ASSERT_EQUAL_FATAL(rc, 0);
     CU_ASSERT_EQUAL(gpus, atoi(get(row, "gpus_per_node")));

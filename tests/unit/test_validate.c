@@ -30,17 +30,16 @@ static void test_job(void)
     struct ss_error err = {0};
     struct ss_job job;
     double ms;
-    int gpus;
 
     CU_ASSERT_EQUAL(notes.n, 0);
-    CU_ASSERT_EQUAL_FATAL(ss_table_job(t, 0, &job, &gpus, &notes, &err), 0);
+    CU_ASSERT_EQUAL_FATAL(ss_table_job(t, 0, &job, &notes, &err), 0);
     CU_ASSERT_STRING_EQUAL(job.platform, "h800");
     CU_ASSERT_STRING_EQUAL(job.model_ref, "llama3.1-8b");
     CU_ASSERT_EQUAL(job.tp, 2);
     CU_ASSERT_EQUAL(job.sequence_parallel, 1);
     CU_ASSERT_EQUAL(job.distributed_optimizer, 1);
     CU_ASSERT_EQUAL(job.tp_comm_overlap, 0);
-    CU_ASSERT_EQUAL(gpus, 0);
+    CU_ASSERT_EQUAL(job.gpus_per_node, 0);
     CU_ASSERT_EQUAL(ss_table_line(t, 0), 2);
     CU_ASSERT_STRING_EQUAL(ss_table_get(t, 0, "no such column"), "");
     CU_ASSERT_EQUAL(ss_table_number(t, 0, "memory_mib", 7, &ms, &err), 0);
@@ -60,9 +59,8 @@ static void test_shape_beats_model(void)
               NULL);
     struct ss_notes notes = {0};
     struct ss_job job;
-    int gpus;
 
-    CU_ASSERT_EQUAL_FATAL(ss_table_job(t, 0, &job, &gpus, &notes, NULL), 0);
+    CU_ASSERT_EQUAL_FATAL(ss_table_job(t, 0, &job, &notes, NULL), 0);
     CU_ASSERT_STRING_EQUAL(job.model_ref, "");
     CU_ASSERT_STRING_EQUAL(job.model.name, "my-own");
     CU_ASSERT_EQUAL(job.model.num_query_groups, 8);
@@ -73,7 +71,7 @@ static void test_shape_beats_model(void)
     CU_ASSERT_EQUAL(job.first_stage_layers, 2);
     CU_ASSERT_EQUAL(job.last_stage_layers, 2);
     CU_ASSERT_EQUAL(job.attention_dropout, 0);
-    CU_ASSERT_EQUAL(gpus, 4);
+    CU_ASSERT_EQUAL(job.gpus_per_node, 4);
     CU_ASSERT(notes.n >= 1 && strstr(notes.text[0], "recompute \"unknown\" is taken as none"));
     ss_table_free(t);
     ss_notes_free(&notes);
@@ -93,14 +91,13 @@ static void test_mistakes(void)
     struct ss_table *t;
     struct ss_error err = {0};
     struct ss_notes notes = {0};
-    int gpus;
 
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         char text[1024];
         struct ss_job job;
         snprintf(text, sizeof text, HEAD "\n%s", rows[i].row);
         t = parse(text, NULL);
-        CU_ASSERT_EQUAL(ss_table_job(t, 0, &job, &gpus, NULL, &err), SS_ERR_INPUT);
+        CU_ASSERT_EQUAL(ss_table_job(t, 0, &job, NULL, &err), SS_ERR_INPUT);
         CU_ASSERT_STRING_EQUAL(err.file, "t.csv");
         CU_ASSERT_EQUAL(err.line, 3);
         CU_ASSERT_PTR_NOT_NULL(strstr(err.message, rows[i].message));

@@ -31,11 +31,11 @@ struct ss_job_origins {
 
 /* Degrees and sizes are >= 1 where not said otherwise; flags are 0 or 1. */
 struct ss_job {
-    /* where; filled from --platform, --nodes, --model, --stack by the reader */
+    /* where; filled from --platform, --nodes, --gpus-per-node, --model, --stack by the reader */
     char platform[256]; /* name or path, "" = not given */
     char model_ref[256];
     char stack[256];
-    int nodes; /* 0 = as the platform says */
+    int nodes, gpus_per_node; /* 0 = as the platform says; fewer GPUs are the first ones of each node */
 
     int tp, pp, cp, ep, etp; /* etp 0 = tp */
     int layers_per_virtual_stage; /* 0 = not given */

@@ -33,9 +33,8 @@ const char *ss_table_get(const struct ss_table *t, int row, const char *column);
 /* A field as a number; `missing` where it is empty, an error with file and line where it is none. */
 int ss_table_number(const struct ss_table *t, int row, const char *column, double missing, double *out,
                     struct ss_error *err);
-/* The row as a job, by way of the job's flags; *gpus_per_node 0 = all of a node. Notes say what was assumed. */
-int ss_table_job(const struct ss_table *t, int row, struct ss_job *job, int *gpus_per_node,
-                 struct ss_notes *notes, struct ss_error *err);
+/* The row as a job, by way of the job's flags. Notes say what was assumed. */
+int ss_table_job(const struct ss_table *t, int row, struct ss_job *job, struct ss_notes *notes, struct ss_error *err);
 
 /* ---- validate ---- */
 /* Words of `outcome`: ok, oom, config-error, framework-error, not-run; of predicted_outcome: ok, oom, config-error,
