@@ -121,6 +121,8 @@ int cli_pictures_make(const struct cli_flags *flags, const struct ss_program *pr
 int cli_output_begin(const char *path, struct ss_output **out, FILE **stream, struct ss_error *err);
 int cli_output_commit(struct ss_output *o, struct ss_error *err);
 void cli_output_abort(struct ss_output *o);
+/* Commits what was written without an error (rc 0), else aborts; returns the status of both. */
+int cli_output_end(struct ss_output *o, int rc, struct ss_error *err);
 
 /* For a terminal on stderr: "replaying:  37 %", rewritten in place; ctx is the word. */
 void cli_progress(void *ctx, double share);

@@ -135,16 +135,12 @@ static int write_platform(const struct ss_calibration *c, const struct words *w,
 {
     struct ss_output *output;
     FILE *stream;
-    int rc = ss_output_begin(path, &output, &stream, err);
+    int rc = cli_output_begin(path, &output, &stream, err);
 
     if (rc)
         return rc;
     rc = ss_calibration_write_platform(c, w->opt.platform, stream, err);
-    if (rc) {
-        ss_output_abort(output);
-        return rc;
-    }
-    return ss_output_commit(output, err);
+    return cli_output_end(output, rc, err);
 }
 
 /* That a file can be written is known before the fit, which may take a minute. */
@@ -152,10 +148,10 @@ static int can_write(const char *path, struct ss_error *err)
 {
     struct ss_output *output;
     FILE *stream;
-    int rc = path && path[0] ? ss_output_begin(path, &output, &stream, err) : SS_OK;
+    int rc = path && path[0] ? cli_output_begin(path, &output, &stream, err) : SS_OK;
 
     if (!rc && path && path[0])
-        ss_output_abort(output);
+        cli_output_abort(output);
     return rc;
 }
 
@@ -171,15 +167,11 @@ static int write_stack(const struct ss_calibration *c, const struct words *w, st
     snprintf(name, sizeof name, "%s", slash ? slash + 1 : w->stack_output);
     if (strrchr(name, '.'))
         *strrchr(name, '.') = '\0';
-    rc = ss_output_begin(w->stack_output, &output, &stream, err);
+    rc = cli_output_begin(w->stack_output, &output, &stream, err);
     if (rc)
         return rc;
     rc = ss_calibration_write_stack(c, name[0] ? name : "calibrated", w->opt.stack, stream, err);
-    if (rc) {
-        ss_output_abort(output);
-        return rc;
-    }
-    return ss_output_commit(output, err);
+    return cli_output_end(output, rc, err);
 }
 
 static int write_all(const struct ss_calibration *c, const struct words *w, const struct cli_flags *flags,

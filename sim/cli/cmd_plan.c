@@ -33,11 +33,7 @@ static int report(const struct ss_run *run, const struct cli_inputs *in, const s
     if (rc)
         return rc;
     rc = ss_report_plan(run, &opt, stream, err);
-    if (rc) {
-        cli_output_abort(output);
-        return rc;
-    }
-    return cli_output_commit(output, err);
+    return cli_output_end(output, rc, err);
 }
 
 int cmd_plan(int argc, char **argv)

@@ -33,11 +33,7 @@ static int write_platform(const struct ss_platform *p, const struct cli_flags *f
     if (rc)
         return rc;
     rc = xml ? ss_platform_write(p, stream, err) : ss_report_platform(p, flags->json, stream, err);
-    if (rc) {
-        cli_output_abort(output);
-        return rc;
-    }
-    return cli_output_commit(output, err);
+    return cli_output_end(output, rc, err);
 }
 
 static int do_show(int argc, char **argv, struct ss_error *err)

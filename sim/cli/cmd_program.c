@@ -50,11 +50,7 @@ static int write_program(const struct ss_program *program, const struct cli_flag
     if (rc)
         return rc;
     rc = ss_program_write(program, flags->expanded, stream, err);
-    if (rc) {
-        cli_output_abort(output);
-        return rc;
-    }
-    return cli_output_commit(output, err);
+    return cli_output_end(output, rc, err);
 }
 
 static int do_write(int argc, char **argv, struct ss_error *err)
@@ -94,10 +90,7 @@ static int replay(const struct ss_program *program, const struct cli_flags *flag
         if (flags->timing)
             opt.wall_s = cli_wall_s();
         rc = ss_report_timeline(program, timeline, flags->engine, &opt, stream, err);
-        if (rc)
-            cli_output_abort(output);
-        else
-            rc = cli_output_commit(output, err);
+        rc = cli_output_end(output, rc, err);
     }
     ss_timeline_free(timeline);
     return rc;

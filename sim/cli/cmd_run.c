@@ -78,11 +78,7 @@ static int report(const struct ss_run *run, const struct cli_inputs *in, const s
     if (rc)
         return rc;
     rc = ss_report_run(run, &opt, stream, err);
-    if (rc) {
-        cli_output_abort(output);
-        return rc;
-    }
-    return cli_output_commit(output, err);
+    return cli_output_end(output, rc, err);
 }
 
 static int outside(const char *what, double predicted, double measured, double tolerance)

@@ -235,16 +235,13 @@ static int do_show(int argc, char **argv, struct ss_error *err)
     if (!rc)
         rc = load(&o, name, &s, err);
     if (!rc)
-        rc = ss_output_begin(o.flags.output, &output, &out, err);
+        rc = cli_output_begin(o.flags.output, &output, &out, err);
     if (!rc) {
         view.json = o.flags.json;
         view.color = cli_color(&o.flags);
         view.width = o.width ? o.width : terminal_width();
         rc = ss_report_schedule(s, &view, out, err);
-        if (rc)
-            ss_output_abort(output);
-        else
-            rc = ss_output_commit(output, err);
+        rc = cli_output_end(output, rc, err);
     }
     ss_schedule_free(s);
     return rc;
@@ -261,14 +258,11 @@ static int write_file(const struct options *o, const struct ss_schedule *s, stru
     struct ss_output *output;
     FILE *out;
     int csv = o->csv || (!o->text && (!o->flags.output[0] || ends_in_csv(o->flags.output)));
-    int rc = ss_output_begin(o->flags.output, &output, &out, err);
+    int rc = cli_output_begin(o->flags.output, &output, &out, err);
     if (rc)
         return rc;
     rc = ss_schedule_write(s, csv ? SS_SCHEDULE_CSV : SS_SCHEDULE_TEXT, out, err);
-    if (!rc)
-        return ss_output_commit(output, err);
-    ss_output_abort(output);
-    return rc;
+    return cli_output_end(output, rc, err);
 }
 
 static int do_write(int argc, char **argv, struct ss_error *err)
@@ -338,13 +332,10 @@ static int write_comparison(const struct options *o, struct ss_comparison *c, st
 {
     struct ss_output *output;
     FILE *out;
-    int rc = ss_output_begin(o->flags.output, &output, &out, err);
+    int rc = cli_output_begin(o->flags.output, &output, &out, err);
     if (!rc) {
         rc = ss_comparison_write(c, o->flags.json, out, err);
-        if (rc)
-            ss_output_abort(output);
-        else
-            rc = ss_output_commit(output, err);
+        rc = cli_output_end(output, rc, err);
     }
     ss_comparison_free(c);
     return rc;

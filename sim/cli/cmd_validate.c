@@ -51,11 +51,7 @@ static int write_to(const struct ss_validation *v, const char *path, writer writ
     if (rc)
         return rc;
     rc = write(v, stream, err);
-    if (rc) {
-        cli_output_abort(output);
-        return rc;
-    }
-    return cli_output_commit(output, err);
+    return cli_output_end(output, rc, err);
 }
 
 static int write_all(const struct ss_validation *v, const struct cli_flags *flags, struct ss_error *err)
@@ -84,11 +80,7 @@ static int compare(const struct ss_validation *v, const struct cli_flags *flags,
     if (rc)
         return rc;
     rc = ss_validation_compare(v, flags->against, stream, moved, err);
-    if (rc) {
-        cli_output_abort(output);
-        return rc;
-    }
-    rc = cli_output_commit(output, err);
+    rc = cli_output_end(output, rc, err);
     if (!rc && *moved)
         fprintf(stderr,
                 "stepsim: %d predictions differ from %s; \"stepsim validate --update\" writes it anew\n",

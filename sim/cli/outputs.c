@@ -85,3 +85,11 @@ void cli_output_abort(struct ss_output *o)
     ss_output_abort(o);
     sigprocmask(SIG_SETMASK, &before, NULL);
 }
+
+int cli_output_end(struct ss_output *o, int rc, struct ss_error *err)
+{
+    if (!rc)
+        return cli_output_commit(o, err);
+    cli_output_abort(o);
+    return rc;
+}
