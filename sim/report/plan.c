@@ -65,17 +65,26 @@ static void text_stages(const struct ss_plan *plan, FILE *out)
     }
 }
 
+/* What both forms need: room for the members of a group, and the warnings. */
+static int gather(const struct ss_run *run, const struct ss_report_options *opt, int **members,
+                  struct ss_notes *warnings, struct ss_error *err)
+{
+    *members = ss_calloc((size_t)run->plan->world_size, sizeof **members);
+    if (*members && !ss_report_warnings(run, opt, warnings))
+        return SS_OK;
+    free(*members);
+    return ss_fail(err, SS_ERR_NOMEM, NULL, 0, "no memory for the report");
+}
+
 int ss_text_plan(const struct ss_run *run, const struct ss_report_options *opt, FILE *out,
                  struct ss_error *err)
 {
     const struct ss_plan *plan = run->plan;
     struct ss_notes warnings;
-    int *members = ss_calloc((size_t)plan->world_size, sizeof *members);
+    int *members, rc = gather(run, opt, &members, &warnings, err);
 
-    if (!members || ss_report_warnings(run, opt, &warnings)) {
-        free(members);
-        return ss_fail(err, SS_ERR_NOMEM, NULL, 0, "no memory for the report");
-    }
+    if (rc)
+        return rc;
     ss_text_job(plan, out);
     text_groups(plan, members, out);
     text_stages(plan, out);
@@ -160,12 +169,10 @@ int ss_json_plan(const struct ss_run *run, const struct ss_report_options *opt, 
 {
     const struct ss_plan *plan = run->plan;
     struct ss_notes warnings;
-    int *members = ss_calloc((size_t)plan->world_size, sizeof *members);
+    int *members, rc = gather(run, opt, &members, &warnings, err);
 
-    if (!members || ss_report_warnings(run, opt, &warnings)) {
-        free(members);
-        return ss_fail(err, SS_ERR_NOMEM, NULL, 0, "no memory for the report");
-    }
+    if (rc)
+        return rc;
     json_t *o = ss_json_document("plan");
     ss_json_integer(o, "world_size", plan->world_size);
     ss_json_integer(o, "dp", plan->dp);

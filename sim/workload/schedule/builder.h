@@ -46,14 +46,15 @@ struct ss_order {
     int *owed;  /* slots of this rank whose W is due, oldest first */
     int nowed, paid;
 };
-/* Opens rank 0; room comes from ss_schedule_alloc. 0 or SS_ERR_NOMEM. */
-int ss_order_begin(struct ss_order *o, struct ss_schedule *s);
+/* Makes o->s as ss_schedule_alloc does, without slots yet, and opens rank 0. */
+int ss_order_begin(struct ss_order *o, const char *name, const struct ss_schedule_params *params, int nslots,
+                   struct ss_error *err);
 void ss_order_rank(struct ss_order *o, int rank);
 void ss_order_add(struct ss_order *o, int phase, int chunk);  /* F, B or I */
 void ss_order_pair(struct ss_order *o, int forward, int backward);
 void ss_order_weight(struct ss_order *o);                     /* nothing is owed: nothing is added */
 int ss_order_owed(const struct ss_order *o);
-void ss_order_end(struct ss_order *o);
+void ss_order_end(struct ss_order *o); /* o->s stays */
 
 /* The eight steps that DualPipe and DualPipeV share, for rank i of n ranks between the end where the
  * microbatches of chunk `near` come in (i = 0) and the one where they turn or meet (i = n - 1). */

@@ -30,13 +30,11 @@ int ss_schedule_build_dualpipe(const struct ss_schedule_params *params, struct s
         return rc;
     struct ss_schedule_params one = *params;
     one.microbatches /= 2;
-    struct ss_schedule *s = ss_schedule_alloc("dualpipe", &one, 6 * one.microbatches);
-    struct ss_order o = {0};
-    if (!s || ss_order_begin(&o, s)) {
-        ss_order_end(&o);
-        ss_schedule_free(s);
-        return ss_schedule_no_memory(params, err);
-    }
+    struct ss_order o;
+    rc = ss_order_begin(&o, "dualpipe", &one, 6 * one.microbatches, err);
+    if (rc)
+        return rc;
+    struct ss_schedule *s = o.s;
     s->pipelines = 2;
     ss_schedule_place_v(s);
     for (int r = 0; r < p; r++) {

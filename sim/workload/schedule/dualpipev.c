@@ -63,13 +63,11 @@ int ss_schedule_build_dualpipev(const struct ss_schedule_params *params, struct 
         rc = ss_schedule_need_microbatches("dualpipev", params, 2 * p, "two for each rank fill the V", err);
     if (rc)
         return rc;
-    struct ss_schedule *s = ss_schedule_alloc("dualpipev", params, 6 * m);
-    struct ss_order o = {0};
-    if (!s || ss_order_begin(&o, s)) {
-        ss_order_end(&o);
-        ss_schedule_free(s);
-        return ss_schedule_no_memory(params, err);
-    }
+    struct ss_order o;
+    rc = ss_order_begin(&o, "dualpipev", params, 6 * m, err);
+    if (rc)
+        return rc;
+    struct ss_schedule *s = o.s;
     ss_schedule_place_v(s);
     for (int r = 0; r < p; r++) {
         s->warmup[r] = 2 * p;

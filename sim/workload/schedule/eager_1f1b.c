@@ -15,13 +15,11 @@ int ss_schedule_build_eager_1f1b(const struct ss_schedule_params *params, struct
         rc = ss_schedule_need_chunks("eager-1f1b", params, 1, err);
     if (rc)
         return rc;
-    struct ss_schedule *s = ss_schedule_alloc("eager-1f1b", params, 2 * m);
-    struct ss_order o = {0};
-    if (!s || ss_order_begin(&o, s)) {
-        ss_order_end(&o);
-        ss_schedule_free(s);
-        return ss_schedule_no_memory(params, err);
-    }
+    struct ss_order o;
+    rc = ss_order_begin(&o, "eager-1f1b", params, 2 * m, err);
+    if (rc)
+        return rc;
+    struct ss_schedule *s = o.s;
     for (int r = 0; r < p; r++) {
         int warmup = 2 * (p - r - 1) < m ? 2 * (p - r - 1) : m;
         s->warmup[r] = warmup;

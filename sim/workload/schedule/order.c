@@ -6,15 +6,24 @@
 #include "base/base.h"
 #include "workload/schedule/builder.h"
 
-int ss_order_begin(struct ss_order *o, struct ss_schedule *s)
+int ss_order_begin(struct ss_order *o, const char *name, const struct ss_schedule_params *params, int nslots,
+                   struct ss_error *err)
 {
-    size_t chunks = (size_t)s->chunks;
+    struct ss_schedule *s = ss_schedule_alloc(name, params, nslots);
     *o = (struct ss_order){.s = s};
-    o->next = ss_calloc(SS_PHASE_COUNT * chunks, sizeof *o->next);
-    o->owed = ss_calloc(chunks * (size_t)s->microbatches, sizeof *o->owed);
+    if (s) {
+        size_t chunks = (size_t)s->chunks;
+        o->next = ss_calloc(SS_PHASE_COUNT * chunks, sizeof *o->next);
+        o->owed = ss_calloc(chunks * (size_t)s->microbatches, sizeof *o->owed);
+    }
+    if (!o->next || !o->owed) {
+        ss_order_end(o);
+        ss_schedule_free(s);
+        return ss_schedule_no_memory(params, err);
+    }
     for (int r = 0; r < s->stages; r++)
         s->nslots[r] = 0;
-    return o->next && o->owed ? SS_OK : SS_ERR_NOMEM;
+    return SS_OK;
 }
 
 void ss_order_rank(struct ss_order *o, int rank)

@@ -17,13 +17,11 @@ int ss_schedule_build_zb_h1(const struct ss_schedule_params *params, struct ss_s
         rc = ss_schedule_need_microbatches("zb-h1", params, p, "every rank holds p of them", err);
     if (rc)
         return rc;
-    struct ss_schedule *s = ss_schedule_alloc("zb-h1", params, 3 * m);
-    struct ss_order o = {0};
-    if (!s || ss_order_begin(&o, s)) {
-        ss_order_end(&o);
-        ss_schedule_free(s);
-        return ss_schedule_no_memory(params, err);
-    }
+    struct ss_order o;
+    rc = ss_order_begin(&o, "zb-h1", params, 3 * m, err);
+    if (rc)
+        return rc;
+    struct ss_schedule *s = o.s;
     for (int r = 0; r < p; r++) {
         s->warmup[r] = p - r - 1;
         ss_order_rank(&o, r);
