@@ -91,6 +91,10 @@ int cli_usage(struct ss_error *err, const char *hint, const char *fmt, ...) __at
 /* The usage error of a word that is none of `names`: the nearest one as hint, else `hint`. */
 int cli_unknown(struct ss_error *err, const char *what, const char *word, const char *const *names, size_t n,
                 const char *hint);
+/* The value of an option as a number, or a whole one, from lo to hi. */
+int cli_number(const char *name, const char *value, double lo, double hi, double *out, struct ss_error *err);
+int cli_whole(const char *name, const char *value, double lo, double hi, double *out, struct ss_error *err);
+int cli_count(const char *name, const char *value, int lo, int hi, int *out, struct ss_error *err);
 /* Runs the verb that argv[0] names, of n; returns the exit status. `hint` lists them. */
 typedef int (*cli_verb)(int argc, char **argv, struct ss_error *err);
 int cli_run_verb(int argc, char **argv, const char *const *names, const cli_verb *run, size_t n, const char *hint);

@@ -63,26 +63,6 @@ struct options {
     struct cli_flags flags;
 };
 
-static int number(const char *name, const char *value, double lo, double hi, int whole, double *out,
-                  struct ss_error *err)
-{
-    char *end;
-    *out = strtod(value, &end);
-    if (end == value || *end || !(*out >= lo && *out <= hi) || (whole && *out != floor(*out)))
-        return cli_usage(err, "", "%s %s: not a %snumber from %g to %g", name, value, whole ? "whole " : "",
-                         lo, hi);
-    return SS_OK;
-}
-
-static int set_int(const char *name, const char *value, int lo, int hi, int *out, struct ss_error *err)
-{
-    double x;
-    int rc = number(name, value, lo, hi, 1, &x, err);
-    if (!rc)
-        *out = (int)x;
-    return rc;
-}
-
 /* One option of ours at argv[0]; 0: it is none, else words taken, or an error. */
 static int own_option(struct options *o, int argc, char **argv, struct ss_error *err)
 {
@@ -108,21 +88,21 @@ static int own_option(struct options *o, int argc, char **argv, struct ss_error 
     if (!value)
         return cli_usage(err, "", "%s needs a value", w);
     if (!strcmp(w, "--pp"))
-        rc = set_int(w, value, 1, MAX_RANKS, &o->shape.stages, err);
+        rc = cli_count(w, value, 1, MAX_RANKS, &o->shape.stages, err);
     else if (!strcmp(w, "--vp"))
-        rc = set_int(w, value, 1, 4096, &o->shape.chunks, err);
+        rc = cli_count(w, value, 1, 4096, &o->shape.chunks, err);
     else if (!strcmp(w, "--microbatches") || !strcmp(w, "-m"))
-        rc = set_int(w, value, 1, 1 << 24, &o->shape.microbatches, err);
+        rc = cli_count(w, value, 1, 1 << 24, &o->shape.microbatches, err);
     else if (!strcmp(w, "--group"))
-        rc = set_int(w, value, 1, 1 << 24, &o->shape.microbatch_group_size, err);
+        rc = cli_count(w, value, 1, 1 << 24, &o->shape.microbatch_group_size, err);
     else if (!strcmp(w, "--width"))
-        rc = set_int(w, value, 20, 100000, &o->width, err);
+        rc = cli_count(w, value, 20, 100000, &o->width, err);
     else if (!strcmp(w, "--steps"))
-        rc = set_int(w, value, 1, 100000000, &o->steps, err);
+        rc = cli_count(w, value, 1, 100000000, &o->steps, err);
     else if (!strcmp(w, "--seed"))
-        rc = number(w, value, 0, 1e15, 1, &o->seed, err);
+        rc = cli_whole(w, value, 0, 1e15, &o->seed, err);
     else if (!strcmp(w, "--cap"))
-        rc = number(w, value, 0, 1e300, 0, &o->cap, err);
+        rc = cli_number(w, value, 0, 1e300, &o->cap, err);
     else if (!strcmp(w, "--times"))
         o->times = value;
     else if (!strcmp(w, "--memory"))

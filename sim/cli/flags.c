@@ -140,27 +140,47 @@ static int set_prop(struct cli_flags *f, const char *value, struct ss_error *err
     return SS_OK;
 }
 
-static int set_number(const char *name, const char *value, double lo, double hi, double *out,
-                      struct ss_error *err)
+static int read_number(const char *name, const char *value, double lo, double hi, int whole, double *out,
+                       struct ss_error *err)
 {
     char *end;
 
     *out = strtod(value, &end);
-    if (end == value || (*end && strcmp(end, "%") != 0) || !(*out >= lo && *out <= hi))
-        return cli_usage(err, "", "%s %s: not a number from %g to %g", name, value, lo, hi);
+    if (end == value || *end || !(*out >= lo && *out <= hi) || (whole && *out != floor(*out)))
+        return cli_usage(err, "", "%s %s: not a %snumber from %g to %g", name, value, whole ? "whole " : "", lo, hi);
     return SS_OK;
 }
 
-static int set_count(const char *name, const char *value, int most, int *out, struct ss_error *err)
+int cli_number(const char *name, const char *value, double lo, double hi, double *out, struct ss_error *err)
+{
+    return read_number(name, value, lo, hi, 0, out, err);
+}
+
+int cli_whole(const char *name, const char *value, double lo, double hi, double *out, struct ss_error *err)
+{
+    return read_number(name, value, lo, hi, 1, out, err);
+}
+
+int cli_count(const char *name, const char *value, int lo, int hi, int *out, struct ss_error *err)
 {
     double number;
-    int rc = set_number(name, value, 1, most, &number, err);
+    int rc = cli_whole(name, value, lo, hi, &number, err);
 
-    if (!rc && (number != floor(number) || strchr(value, '%')))
-        rc = cli_usage(err, "", "%s %s: not a whole number", name, value);
     if (!rc)
         *out = (int)number;
     return rc;
+}
+
+/* "2" and "2%" */
+static int set_tolerance(struct cli_flags *f, const char *name, const char *value, struct ss_error *err)
+{
+    size_t n = strlen(value);
+    char number[32];
+
+    if (n == 0 || n >= sizeof number || value[n - 1] != '%')
+        return cli_number(name, value, 0, 1e6, &f->tolerance, err);
+    snprintf(number, sizeof number, "%.*s", (int)n - 1, value);
+    return cli_number(name, number, 0, 1e6, &f->tolerance, err);
 }
 
 static int set_engine(struct cli_flags *f, const char *value, struct ss_error *err)
@@ -204,13 +224,13 @@ static int apply(struct cli_flags *f, int option, const char *name, const char *
     else if (!strcmp(name, "--engine"))
         rc = set_engine(f, value, err);
     else if (!strcmp(name, "--tolerance"))
-        rc = set_number(name, value, 0, 1e6, &f->tolerance, err);
+        rc = set_tolerance(f, name, value, err);
     else if (!strcmp(name, "--set"))
         rc = set_prop(f, value, err);
     else if (!strcmp(name, "--nodes"))
-        rc = set_count(name, value, 65536, &f->nodes, err);
+        rc = cli_count(name, value, 1, 65536, &f->nodes, err);
     else if (!strcmp(name, "--gpus-per-node"))
-        rc = set_count(name, value, 1024, &f->gpus_per_node, err);
+        rc = cli_count(name, value, 1, 1024, &f->gpus_per_node, err);
     else if (!strcmp(name, "--update"))
         f->update = 1;
     else if (!strcmp(name, "--csv"))

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Options that say how a job is simulated: --level, --unfold, --placement, --straggler, --slow-link. */
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -70,23 +69,6 @@ static int add_slow_link(struct cli_sim *s, const char *value, struct ss_error *
     return rc;
 }
 
-static int set_number(const char *name, const char *value, double lo, double hi, double *out, struct ss_error *err)
-{
-    char *end;
-
-    *out = strtod(value, &end);
-    if (end == value || *end || !(*out >= lo && *out <= hi))
-        return cli_usage(err, "", "%s %s: not a number from %g to %g", name, value, lo, hi);
-    return SS_OK;
-}
-
-static int set_whole(const char *name, const char *value, double most, double *out, struct ss_error *err)
-{
-    int rc = set_number(name, value, 0, most, out, err);
-
-    return !rc && *out != floor(*out) ? cli_usage(err, "", "%s %s: not a whole number", name, value) : rc;
-}
-
 int cli_sim_flag(struct cli_sim *s, const char *name, const char *value, struct ss_error *err)
 {
     if (!strcmp(name, "--unfold"))
@@ -94,11 +76,11 @@ int cli_sim_flag(struct cli_sim *s, const char *name, const char *value, struct 
     else if (!strcmp(name, "--full-replay"))
         s->options.full_replay = 1;
     else if (!strcmp(name, "--jitter"))
-        return set_number(name, value, 0, 2, &s->options.jitter.sigma, err);
+        return cli_number(name, value, 0, 2, &s->options.jitter.sigma, err);
     else if (!strcmp(name, "--seed"))
-        return set_whole(name, value, 1e15, &s->seed, err);
+        return cli_whole(name, value, 0, 1e15, &s->seed, err);
     else if (!strcmp(name, "--replicas"))
-        return set_whole(name, value, 1e6, &s->replicas, err);
+        return cli_whole(name, value, 0, 1e6, &s->replicas, err);
     else if (!strcmp(name, "--level"))
         return set_level(s, value, err);
     else if (!strcmp(name, "--straggler"))
