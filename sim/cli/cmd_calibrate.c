@@ -6,8 +6,9 @@
 #include "cli/cli.h"
 
 const char cli_help_calibrate[] =
-    "usage: stepsim calibrate --platform NAME|FILE [--rows TABLE]... [--nccl FILE] [--log FILE --job FILE]\n"
-    "                         [--prop ID[=LOW:HIGH]]... [--leave-out COLUMN] [OPTION...] [-o FILE]\n"
+    "usage: stepsim calibrate --platform NAME|FILE [--rows TABLE]... [--nccl FILE] [--microbench FILE]\n"
+    "                         [--log FILE --job FILE] [--prop ID[=LOW:HIGH]]... [--leave-out COLUMN]\n"
+    "                         [OPTION...] [-o FILE]\n"
     "\n"
     "Fits numbers of a platform or a stack to measurements, by least squares of the relative errors\n"
     "within bounds; prints the errors before and after, each number with its standard deviation and\n"
@@ -16,12 +17,15 @@ const char cli_help_calibrate[] =
     "  --platform NAME|FILE   the platform to start from\n"
     "  --rows TABLE           measured runs, as for \"stepsim validate\"; rows of this platform count\n"
     "  --nccl FILE            what a program of nccl-tests printed; --nodes N: nodes that it ran on\n"
+    "  --microbench FILE      GEMMs, copies and launches measured alone, as validation/probe writes them;\n"
+    "                         rows of this platform's card count\n"
     "  --log FILE             a log of Megatron's training loop, of the run with the flags of\n"
     "  --job FILE             this file; the log's timers are held against the predicted ones\n"
     "  --timers               fits those timers too that take a hundredth of the iteration or more\n"
     "  --stack NAME|FILE      predicts all rows with this stack, not with each row's own\n"
     "  --prop ID[=LOW:HIGH]   a number to fit, within its own bounds or these; may be repeated. Without\n"
-    "                         one: efficiencies of GEMMs in the rows' precisions, NVLink and NIC\n"
+    "                         one: efficiencies of GEMMs in the rows' precisions, NVLink and NIC; of\n"
+    "                         micro-benchmarks all that they tell\n"
     "  --leave-out COLUMN     model, gpu, precision or id: predicts each by a fit of all others\n"
     "  --output FILE          writes the platform with the fitted numbers\n"
     "  --stack-output FILE    writes a stack with the fitted numbers over --stack\n"
@@ -60,6 +64,7 @@ static int take(struct words *w, const char *name, const char *value, struct ss_
     } const texts[] = {{"--platform", &w->opt.platform},
                        {"--stack", &w->opt.stack},
                        {"--nccl", &w->opt.nccl},
+                       {"--microbench", &w->opt.microbench},
                        {"--log", &w->opt.log},
                        {"--job", &w->opt.job},
                        {"--leave-out", &w->opt.leave_out},
@@ -87,8 +92,9 @@ static int take(struct words *w, const char *name, const char *value, struct ss_
 
 static int is_ours(const char *word)
 {
-    static const char *const names[] = {"--platform",  "--stack",        "--nccl", "--log", "--job",
-                                        "--leave-out", "--stack-output", "--rows", "--prop"};
+    static const char *const names[] = {"--platform", "--stack", "--nccl",      "--microbench",
+                                        "--log",      "--job",   "--leave-out", "--stack-output",
+                                        "--rows",     "--prop"};
 
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
         if (!strcmp(word, names[i]))
@@ -120,8 +126,8 @@ static int read_words(struct words *w, struct cli_flags *flags, int argc, char *
     w->opt.nccl_nodes = flags->nodes;
     if (!w->opt.platform)
         return cli_usage(err, "\"stepsim list platforms\" shows the names", "no --platform given");
-    if (!w->opt.ntables && !w->opt.nccl && !w->opt.log)
-        return cli_usage(err, "add --rows TABLE, --nccl FILE or --log FILE",
+    if (!w->opt.ntables && !w->opt.nccl && !w->opt.microbench && !w->opt.log)
+        return cli_usage(err, "add --rows TABLE, --nccl FILE, --microbench FILE or --log FILE",
                          "nothing measured to calibrate with");
     if (w->opt.fit_timers && !w->opt.log)
         return cli_usage(err, "--log FILE has them", "--timers without --log");

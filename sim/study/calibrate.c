@@ -96,11 +96,17 @@ static int add_prop(struct ss_calibration *c, const char *id)
 static void default_props(struct ss_calibration *c, struct ss_observations *o)
 {
     char id[64];
+    char of_bench[SS_BENCH_PROPS][64];
     int runs = 0, far = o->nccl_nodes > 1;
 
     for (int i = 0; i < o->n; i++) {
         const struct ss_case *run;
-        if (o->list[i].kind == SS_OBSERVE_NCCL)
+        int n = o->list[i].kind == SS_OBSERVE_BENCH
+                    ? ss_bench_props(&o->bench->points[o->list[i].point], of_bench)
+                    : 0;
+        for (int k = 0; k < n; k++)
+            add_prop(c, of_bench[k]);
+        if (!ss_observation_is_run(&o->list[i]))
             continue;
         run = ss_observations_case(o, o->list[i].of_case);
         snprintf(id, sizeof id, "ss.gemm.efficiency.%s", ss_precision_name(run->job.precision));
@@ -108,8 +114,9 @@ static void default_props(struct ss_calibration *c, struct ss_observations *o)
         far |= ss_platform_nodes(run->platform) > 1;
         runs++;
     }
-    add_prop(c, "ss.nvlink.efficiency");
-    if (!runs)
+    if (runs || o->nccl)
+        add_prop(c, "ss.nvlink.efficiency");
+    if (!runs && o->nccl)
         add_prop(c, "ss.nvlink.step_latency");
     if (far)
         add_prop(c, "ss.nic.efficiency");
@@ -164,7 +171,7 @@ static void fill_stat(const struct ss_observations *o, const double *predicted, 
 
 static int fill_rows(struct fitting *f, const double *x, int after, struct ss_error *err)
 {
-    static const char *const kinds[] = {"time", "memory", "nccl", "timer"};
+    static const char *const kinds[] = {"time", "memory", "nccl", "timer", "bench"};
     double *scratch = ss_calloc((size_t)f->o->n + 1, sizeof *scratch);
     int rc = scratch ? ss_observations_predict(f->o, f->c->props, f->c->nprops, x, NULL, f->predicted, err)
                      : ss_fail(err, SS_ERR_NOMEM, NULL, 0, "out of memory");
@@ -195,8 +202,7 @@ static int fit_without(struct fitting *f, const char *key, const double *start, 
     if (!use)
         return ss_fail(err, SS_ERR_NOMEM, NULL, 0, "out of memory");
     for (int i = 0; i < f->o->n; i++)
-        use[i] = f->o->list[i].fitted &&
-                 (f->o->list[i].kind == SS_OBSERVE_NCCL || strcmp(f->o->list[i].key, key) != 0);
+        use[i] = f->o->list[i].fitted && (!ss_observation_is_run(&f->o->list[i]) || strcmp(f->o->list[i].key, key) != 0);
     part.use = use;
     memcpy(part.x, start, sizeof part.x);
     rc = solve(&part, NULL, err);
@@ -224,9 +230,9 @@ static int fit_without(struct fitting *f, const char *key, const double *start, 
 static int is_new_key(const struct ss_observations *o, int i)
 {
     for (int k = 0; k < i; k++)
-        if (o->list[k].kind != SS_OBSERVE_NCCL && !strcmp(o->list[k].key, o->list[i].key))
+        if (ss_observation_is_run(&o->list[k]) && !strcmp(o->list[k].key, o->list[i].key))
             return 0;
-    return o->list[i].kind != SS_OBSERVE_NCCL;
+    return ss_observation_is_run(&o->list[i]);
 }
 
 static int leave_out(struct fitting *f, const double *start, struct ss_error *err)

@@ -16,12 +16,40 @@ const char *ss_study_prop_text(const char *id, double value, char *buf, size_t s
 int ss_study_prop_complete(struct ss_fit_prop *f, const struct ss_platform *p, const struct ss_stack *s,
                            struct ss_error *err);
 
+/* ---- microbench.c: kernels measured alone on one card ---- */
+enum ss_bench_kind { SS_BENCH_GEMM, SS_BENCH_COPY, SS_BENCH_PCIE, SS_BENCH_LAUNCH };
+struct ss_bench_point {
+    int kind;
+    int precision;   /* GEMM: enum ss_precision */
+    int accumulate;  /* GEMM: a weight gradient, added to its fp32 output */
+    double m, n, k;  /* GEMM: output rows and columns, reduction */
+    double bytes;    /* COPY: of the buffer, which is read and written; PCIE: sent */
+    double seconds;  /* from its start to the next one's */
+    char id[64];
+};
+struct ss_bench {
+    int npoints, nskipped; /* skipped: rows of another card or kind */
+    struct ss_bench_point *points;
+};
+/* Rows of a table like validation/microbench.csv whose column gpu names the card (its <prop id="ss.card"> up to the
+ * dash, as a word), of the precisions that it has. */
+int ss_bench_load(const char *path, const struct ss_card *card, struct ss_bench **out, struct ss_error *err);
+/* From memory; `name` stands for the file in messages. */
+int ss_bench_parse(const char *text, size_t len, const char *name, const struct ss_card *card,
+                   struct ss_bench **out, struct ss_error *err);
+void ss_bench_free(struct ss_bench *b);
+/* What the cost model says of it (workload/cost.h). */
+double ss_bench_seconds(const struct ss_card *card, const struct ss_bench_point *p);
+/* The props that it can tell something of; returns how many. */
+#define SS_BENCH_PROPS 4
+int ss_bench_props(const struct ss_bench_point *p, char ids[SS_BENCH_PROPS][64]);
+
 /* ---- observations.c: what was measured, and its prediction for given props ---- */
-enum ss_observation_kind { SS_OBSERVE_TIME, SS_OBSERVE_MEMORY, SS_OBSERVE_NCCL, SS_OBSERVE_TIMER };
+enum ss_observation_kind { SS_OBSERVE_TIME, SS_OBSERVE_MEMORY, SS_OBSERVE_NCCL, SS_OBSERVE_TIMER, SS_OBSERVE_BENCH };
 struct ss_observation {
     int kind;
     int of_case;     /* TIME, MEMORY, TIMER: index into cases */
-    int point;       /* NCCL */
+    int point;       /* NCCL, BENCH */
     int fitted;      /* 0: only held against its prediction */
     double measured; /* s or bytes */
     char id[96];  /* TIMER: the timer's name */
@@ -31,9 +59,10 @@ struct ss_observations {
     struct ss_cases cases;
     struct ss_case log_case; /* of --log, when has_log */
     int has_log;
+    struct ss_platform *machine; /* that collectives and kernels run on; NULL: neither was measured */
     struct ss_nccl_log *nccl;
-    struct ss_platform *nccl_platform;
     int nccl_nodes, nccl_ranks;
+    struct ss_bench *bench;
     int n, nskipped;
     size_t cap;
     struct ss_observation *list;
@@ -41,6 +70,8 @@ struct ss_observations {
 int ss_observations_load(const struct ss_calibrate_options *opt, struct ss_observations *out,
                          struct ss_notes *notes, struct ss_error *err);
 void ss_observations_free(struct ss_observations *o);
+/* Is it of a training run, whose case of_case is? */
+int ss_observation_is_run(const struct ss_observation *what);
 /* Adds the memory of runs where a prop of memory is fitted. */
 int ss_observations_add_memory(struct ss_observations *o, struct ss_error *err);
 /* Case of an index in `of_case`; the last one is the log's. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Measured runs, collectives and logs that a fit is held against. */
+/* Measured runs, collectives, kernels and logs that a fit is held against. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,6 +14,11 @@
 struct ss_case *ss_observations_case(struct ss_observations *o, int index)
 {
     return index == o->cases.n ? &o->log_case : &o->cases.cases[index];
+}
+
+int ss_observation_is_run(const struct ss_observation *what)
+{
+    return what->kind != SS_OBSERVE_NCCL && what->kind != SS_OBSERVE_BENCH;
 }
 
 static int add(struct ss_observations *o, const struct ss_observation *what, struct ss_error *err)
@@ -137,6 +142,14 @@ static int load_log(const struct ss_calibrate_options *opt, struct ss_observatio
     return rc;
 }
 
+static int load_machine(const struct ss_calibrate_options *opt, int nodes, struct ss_observations *o,
+                        struct ss_error *err)
+{
+    struct ss_platform_options options = {.nodes = nodes, .asker = ss_simgrid_ask_routes};
+
+    return o->machine ? SS_OK : ss_platform_load(opt->platform, &options, &o->machine, err);
+}
+
 /* ---- nccl-tests ---- */
 
 static int add_points(struct ss_observations *o, struct ss_notes *notes, struct ss_error *err)
@@ -162,7 +175,6 @@ static int add_points(struct ss_observations *o, struct ss_notes *notes, struct 
 static int load_nccl(const struct ss_calibrate_options *opt, struct ss_observations *o,
                      struct ss_notes *notes, struct ss_error *err)
 {
-    struct ss_platform_options options = {.asker = ss_simgrid_ask_routes};
     int gpus, rc = ss_nccl_load(opt->nccl, &o->nccl, err);
 
     if (rc)
@@ -173,11 +185,10 @@ static int load_nccl(const struct ss_calibrate_options *opt, struct ss_observati
                        "keep the line of the command, such as \"# all_gather_perf -b 1M ...\", in the file");
     }
     o->nccl_nodes = opt->nccl_nodes ? opt->nccl_nodes : o->nccl->nodes ? o->nccl->nodes : 1;
-    options.nodes = o->nccl_nodes;
-    rc = ss_platform_load(opt->platform, &options, &o->nccl_platform, err);
+    rc = load_machine(opt, o->nccl_nodes, o, err);
     if (rc)
         return rc;
-    gpus = ss_platform_gpus_per_node(o->nccl_platform);
+    gpus = ss_platform_gpus_per_node(o->machine);
     o->nccl_ranks = o->nccl->ranks ? o->nccl->ranks : o->nccl_nodes * gpus;
     if (o->nccl_ranks < 2 || o->nccl_ranks > o->nccl_nodes * gpus || o->nccl_ranks % o->nccl_nodes) {
         rc = ss_fail(err, SS_ERR_INPUT, opt->nccl, 0, "%d ranks on %d nodes of %d GPUs", o->nccl_ranks,
@@ -185,6 +196,31 @@ static int load_nccl(const struct ss_calibrate_options *opt, struct ss_observati
         return ss_hint(err, rc, "--nodes N says how many nodes the test ran on");
     }
     return add_points(o, notes, err);
+}
+
+/* ---- micro-benchmarks ---- */
+
+static int load_bench(const struct ss_calibrate_options *opt, struct ss_observations *o,
+                      struct ss_notes *notes, struct ss_error *err)
+{
+    int gemms = 0, rc = load_machine(opt, 0, o, err);
+
+    if (!rc)
+        rc = ss_bench_load(opt->microbench, ss_platform_card(o->machine), &o->bench, err);
+    if (rc)
+        return rc;
+    o->nskipped += o->bench->nskipped;
+    for (int i = 0; i < o->bench->npoints && !rc; i++) {
+        const struct ss_bench_point *p = &o->bench->points[i];
+        struct ss_observation what = {.kind = SS_OBSERVE_BENCH, .point = i, .measured = p->seconds};
+        ss_copy(what.id, sizeof what.id, p->id);
+        gemms |= p->kind == SS_BENCH_GEMM;
+        rc = add(o, &what, err);
+    }
+    if (!rc && gemms)
+        rc = ss_study_note(notes, "GEMMs alone on a bench run faster than in training under the card's power "
+                                  "limit: fit ss.gemm.efficiency.* to runs afterwards");
+    return rc;
 }
 
 int ss_observations_load(const struct ss_calibrate_options *opt, struct ss_observations *out,
@@ -199,6 +235,8 @@ int ss_observations_load(const struct ss_calibrate_options *opt, struct ss_obser
         rc = load_log(opt, out, notes, err);
     if (!rc && opt->nccl)
         rc = load_nccl(opt, out, notes, err);
+    if (!rc && opt->microbench)
+        rc = load_bench(opt, out, notes, err);
     if (!rc && !out->n) {
         rc = ss_fail(err, SS_ERR_INPUT, NULL, 0, "no measured run of platform %.200s to calibrate with",
                      opt->platform);
@@ -216,8 +254,9 @@ void ss_observations_free(struct ss_observations *o)
 {
     ss_cases_free(&o->cases);
     ss_platform_free(o->log_case.platform);
-    ss_platform_free(o->nccl_platform);
+    ss_platform_free(o->machine);
     ss_nccl_free(o->nccl);
+    ss_bench_free(o->bench);
     free(o->list);
     memset(o, 0, sizeof *o);
 }
@@ -242,10 +281,10 @@ void ss_observations_first(struct ss_observations *o, const struct ss_platform *
 {
     static const struct ss_stack none;
 
-    *p = o->nccl_platform;
+    *p = o->machine;
     *s = &none;
     for (int i = 0; i < o->n; i++)
-        if (o->list[i].kind != SS_OBSERVE_NCCL) {
+        if (ss_observation_is_run(&o->list[i])) {
             struct ss_case *c = ss_observations_case(o, o->list[i].of_case);
             *p = c->platform;
             *s = &c->stack;
@@ -286,7 +325,7 @@ static double collective_seconds(const struct ss_observations *o, int point)
     struct ss_group_shape shape = {o->nccl_ranks, o->nccl_nodes, o->nccl_ranks / o->nccl_nodes};
     struct ss_net net;
 
-    ss_net_init(&net, o->nccl_platform);
+    ss_net_init(&net, o->machine);
     return ss_collective_seconds(&net, kind_of(o->nccl->operation), o->nccl->points[point].bytes, &shape);
 }
 
@@ -319,21 +358,25 @@ int ss_observations_predict(struct ss_observations *o, const struct ss_fit_prop 
     struct ss_prediction last; /* of the run `of`: its time and timers follow each other */
     int rc = SS_OK, of = -1;
 
-    if (o->nccl_platform)
-        rc = set_props(props, nprops, x, o->nccl_platform, NULL, err);
+    if (o->machine)
+        rc = set_props(props, nprops, x, o->machine, NULL, err);
     for (int i = 0; i < o->n && !rc; i++) {
         if (use && !use[i])
             continue;
         const struct ss_observation *what = &o->list[i];
-        if (what->kind == SS_OBSERVE_NCCL) {
+        predicted[i] = NAN;
+        if (what->kind == SS_OBSERVE_NCCL)
             predicted[i] = collective_seconds(o, what->point);
+        else if (what->kind == SS_OBSERVE_BENCH)
+            predicted[i] = ss_bench_seconds(ss_platform_card(o->machine), &o->bench->points[what->point]);
+        if (!ss_observation_is_run(what))
             continue;
-        }
         struct ss_case *c = ss_observations_case(o, what->of_case);
         if (what->of_case != of)
             rc = predict_run(c, props, nprops, x, &last, err);
         of = what->of_case;
-        predicted[i] = rc ? NAN : of_run(what, c, &last);
+        if (!rc)
+            predicted[i] = of_run(what, c, &last);
     }
     return rc;
 }

@@ -160,7 +160,7 @@ struct ss_fit_prop {
 };
 struct ss_fit_row {
     char id[96];
-    char kind[16];                  /* time, memory, nccl, timer */
+    char kind[16];                  /* time, memory, nccl, timer, bench */
     int fitted;                     /* 0: only held against its prediction */
     double measured, before, after; /* s or bytes */
 };
@@ -187,10 +187,11 @@ struct ss_calibrate_options {
     const char *const *tables;
     const char *nccl;      /* NULL or a file of nccl-tests */
     int nccl_nodes;        /* 0: as its list of devices says, else 1 */
+    const char *microbench; /* NULL or a table like validation/microbench.csv: its rows of this card */
     const char *log, *job; /* NULL or a training log and the job that made it */
     int fit_timers;        /* the log's timers count in the fit; else they are only shown */
     const char *leave_out; /* NULL, model, gpu, precision or id */
-    int nprops;            /* 0: GEMM efficiency of the rows' precisions, NVLink and NIC efficiency */
+    int nprops;            /* 0: what the kinds of measurements at hand tell: GEMM efficiencies, links, kernels */
     struct ss_fit_prop props[SS_FIT_MAX]; /* id, lo, hi */
     void (*progress)(void *ctx, int evaluations); /* may be NULL */
     void *ctx;

@@ -1,0 +1,239 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Micro-benchmarks of one card, as validation/microbench.csv and the probe write them; and what the card's props say
+ * of each. */
+#include <ctype.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/base.h"
+#include "base/csv.h"
+#include "study/calibrate.h"
+#include "workload/cost.h"
+
+enum column { KIND, GPU, SHAPE, RANKS, PRECISION, VALUE, UNIT, COLUMNS };
+static const char *const names[COLUMNS] = {
+    "kind", "gpu", "shape_or_bytes", "ranks/nodes", "precision", "measured value", "unit"};
+
+struct reader {
+    const struct ss_csv *csv;
+    const struct ss_card *card;
+    int column[COLUMNS];
+    size_t row;
+    struct ss_error *err;
+};
+
+static const char *field(const struct reader *r, enum column c)
+{
+    return ss_csv_field(r->csv, r->row, r->column[c]);
+}
+
+/* Does "NVIDIA H20" speak of "H20-96GB"? The name up to its dash stands there as a word of its own. */
+static int is_card(const char *gpu, const char *card)
+{
+    size_t n = strcspn(card, "-");
+
+    for (const char *at = gpu; n && *at; at++)
+        if (!strncmp(at, card, n) && (at == gpu || !isalnum((unsigned char)at[-1])) &&
+            !isalnum((unsigned char)at[n]))
+            return 1;
+    return 0;
+}
+
+static int precision_of(const char *name)
+{
+    for (int p = 0; p < SS_PRECISION_COUNT; p++)
+        if (!strcmp(name, ss_precision_name(p)))
+            return p;
+    return -1;
+}
+
+/* "M=2048 N=512 K=4096", alone or with the pass behind it. */
+static int read_gemm(const struct reader *r, struct ss_bench_point *p)
+{
+    static const char letters[] = "MNK";
+    double *const sizes[] = {&p->m, &p->n, &p->k};
+    const char *at = field(r, SHAPE);
+
+    for (int i = 0; i < 3; i++) {
+        char *end;
+        if (at[0] != letters[i] || at[1] != '=' || !isdigit((unsigned char)at[2]))
+            return 0;
+        *sizes[i] = (double)strtoul(at + 2, &end, 10);
+        if (*sizes[i] < 1 || *sizes[i] > 1e9 || (*end && *end != ' '))
+            return 0;
+        at = *end ? end + 1 : end;
+    }
+    p->kind = SS_BENCH_GEMM;
+    p->accumulate = !strcmp(at, "wgrad");
+    p->precision = precision_of(field(r, PRECISION));
+    return p->precision >= 0 && ss_cost_peak(r->card, p->precision) > 0 &&
+           !strcmp(field(r, UNIT), "TFLOP/s") &&
+           (!*at || p->accumulate || !strcmp(at, "forward") || !strcmp(at, "dgrad"));
+}
+
+/* "copy kernel 65536", "H2D 65536" */
+static int read_bytes(const struct reader *r, const char *what, int kind, struct ss_bench_point *p)
+{
+    const char *shape = field(r, SHAPE);
+    size_t n = strlen(what);
+    int64_t bytes;
+
+    if (strncmp(shape, what, n) != 0 || ss_parse_i64(shape + n, 1, (int64_t)1 << 50, &bytes))
+        return 0;
+    p->kind = kind;
+    p->bytes = (double)bytes;
+    return !strcmp(field(r, UNIT), "GB/s");
+}
+
+static int is_launch(const struct reader *r)
+{
+    return !strcmp(field(r, KIND), "launch") && !strcmp(field(r, SHAPE), "empty kernel, start to start") &&
+           !strcmp(field(r, UNIT), "us");
+}
+
+/* Is this row one that the cost of a card predicts? */
+static int read_shape(const struct reader *r, struct ss_bench_point *p)
+{
+    if (strcmp(field(r, RANKS), "1 GPU") != 0)
+        return 0;
+    if (!strcmp(field(r, KIND), "gemm"))
+        return read_gemm(r, p);
+    if (!strcmp(field(r, KIND), "memcpy"))
+        return read_bytes(r, "copy kernel ", SS_BENCH_COPY, p) || read_bytes(r, "H2D ", SS_BENCH_PCIE, p);
+    p->kind = SS_BENCH_LAUNCH;
+    return is_launch(r);
+}
+
+static int read_value(const struct reader *r, struct ss_bench_point *p)
+{
+    double value;
+
+    if (ss_parse_double(field(r, VALUE), &value) || !(value > 1e-9 && value < 1e9)) {
+        ss_fail(r->err, SS_ERR_INPUT, ss_csv_file(r->csv), ss_csv_line(r->csv, r->row),
+                "measured value \"%.40s\" is no number above 0", field(r, VALUE));
+        return ss_hint(r->err, SS_ERR_INPUT, "remove the row, or measure it again");
+    }
+    switch (p->kind) {
+    case SS_BENCH_GEMM: p->seconds = 2 * p->m * p->n * p->k / (value * 1e12); break;
+    case SS_BENCH_COPY: p->seconds = 2 * p->bytes / (value * 1e9); break; /* read and written */
+    case SS_BENCH_PCIE: p->seconds = p->bytes / (value * 1e9); break;
+    default: p->seconds = value * 1e-6;
+    }
+    snprintf(p->id, sizeof p->id, "%.50s%s%.8s", field(r, SHAPE), field(r, PRECISION)[0] ? " " : "",
+             field(r, PRECISION));
+    return SS_OK;
+}
+
+static int read_rows(struct reader *r, struct ss_bench *out)
+{
+    size_t cap = 0, n = ss_csv_rows(r->csv);
+    int rc = SS_OK;
+
+    for (r->row = 0; r->row < n && !rc; r->row++) {
+        struct ss_bench_point point = {.precision = -1};
+        if (!is_card(field(r, GPU), r->card->name) || !read_shape(r, &point)) {
+            out->nskipped++;
+            continue;
+        }
+        rc = read_value(r, &point);
+        if (!rc && ss_grow(&out->points, &cap, (size_t)out->npoints + 1, sizeof point))
+            rc = ss_fail(r->err, SS_ERR_NOMEM, NULL, 0, "out of memory");
+        if (!rc)
+            out->points[out->npoints++] = point;
+    }
+    if (!rc && !out->npoints) {
+        rc = ss_fail(r->err, SS_ERR_INPUT, ss_csv_file(r->csv), 0,
+                     "no GEMM, copy or launch measured on one %.60s", r->card->name);
+        ss_hint(r->err, rc, "column \"gpu\" must name it: \"%.*s\"", (int)strcspn(r->card->name, "-"),
+                r->card->name);
+    }
+    return rc;
+}
+
+static int read_all(const struct ss_csv *csv, const struct ss_card *card, struct ss_bench *out,
+                    struct ss_error *err)
+{
+    struct reader r = {.csv = csv, .card = card, .err = err};
+
+    for (int c = 0; c < COLUMNS; c++) {
+        r.column[c] = ss_csv_column(csv, names[c]);
+        if (r.column[c] < 0) {
+            ss_fail(err, SS_ERR_INPUT, ss_csv_file(csv), 1, "no column \"%s\"", names[c]);
+            return ss_hint(err, SS_ERR_INPUT, "give a table like validation/microbench.csv");
+        }
+    }
+    return read_rows(&r, out);
+}
+
+static int keep(int rc, struct ss_csv *csv, const struct ss_card *card, struct ss_bench **out,
+                struct ss_error *err)
+{
+    struct ss_bench *b = rc ? NULL : ss_calloc(1, sizeof *b);
+
+    if (rc)
+        return rc;
+    rc = b ? read_all(csv, card, b, err) : ss_fail(err, SS_ERR_NOMEM, NULL, 0, "out of memory");
+    ss_csv_free(csv);
+    if (rc)
+        ss_bench_free(b);
+    else
+        *out = b;
+    return rc;
+}
+
+int ss_bench_parse(const char *text, size_t len, const char *name, const struct ss_card *card,
+                   struct ss_bench **out, struct ss_error *err)
+{
+    struct ss_csv *csv = NULL;
+    int rc = ss_csv_parse(text, len, name, &csv, err);
+
+    return keep(rc, csv, card, out, err);
+}
+
+int ss_bench_load(const char *path, const struct ss_card *card, struct ss_bench **out, struct ss_error *err)
+{
+    struct ss_csv *csv = NULL;
+    int rc = ss_csv_load(path, &csv, err);
+
+    return keep(rc, csv, card, out, err);
+}
+
+void ss_bench_free(struct ss_bench *b)
+{
+    if (!b)
+        return;
+    free(b->points);
+    free(b);
+}
+
+double ss_bench_seconds(const struct ss_card *card, const struct ss_bench_point *p)
+{
+    const struct ss_cost_context c = {.card = card};
+
+    switch (p->kind) {
+    case SS_BENCH_GEMM:
+        return ss_cost_gemm(&c, p->precision, p->m, p->n, p->k, p->accumulate, card->sm_count);
+    case SS_BENCH_COPY: return ss_cost_elementwise(&c, 2 * p->bytes, 1);
+    case SS_BENCH_PCIE: return p->bytes / card->pcie_bandwidth;
+    default: return ss_cost_elementwise(&c, 0, 1);
+    }
+}
+
+int ss_bench_props(const struct ss_bench_point *p, char ids[SS_BENCH_PROPS][64])
+{
+    int n = 0;
+
+    if (p->kind == SS_BENCH_PCIE) {
+        ss_copy(ids[n++], sizeof ids[0], "ss.pcie.bandwidth");
+        return n;
+    }
+    if (p->kind == SS_BENCH_GEMM) {
+        snprintf(ids[n++], sizeof ids[0], "ss.gemm.efficiency.%s", ss_precision_name(p->precision));
+        snprintf(ids[n++], sizeof ids[0], "ss.gemm.k_prologue%s", p->precision == SS_FP8 ? ".fp8" : "");
+        ss_copy(ids[n++], sizeof ids[0], "ss.gemm.small_tile");
+    }
+    if (p->kind == SS_BENCH_COPY)
+        ss_copy(ids[n++], sizeof ids[0], "ss.hbm.efficiency");
+    ss_copy(ids[n++], sizeof ids[0], "ss.kernel_latency");
+    return n;
+}

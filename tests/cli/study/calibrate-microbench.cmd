@@ -1,0 +1,1 @@
+"$STEPSIM" calibrate --platform h100 --microbench "$SRC/validation/microbench.csv" --json -o fitted.xml | sed -n 's/^ *"\(id\|determined\)": \("ss[a-z_.0-9]*"\|true\|false\).*/\1 \2/p'; "$STEPSIM" platform check fitted.xml
