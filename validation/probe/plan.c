@@ -142,17 +142,21 @@ static void plan_put(struct probe_plan *p, int kind, long bytes)
     p->items[p->n++] = (struct probe_item){.kind = kind, .bytes = bytes};
 }
 
-static void plan_gemms(struct probe_plan *p, const struct shapes *s, int gemms, int precision)
+/* Shape by shape in all precisions: a run that is cut short has some of each. */
+static void plan_gemms(struct probe_plan *p, const struct shapes *s, int gemms, unsigned precisions)
 {
-    int stride = stride_of(s->n), taken = 0;
+    int stride = stride_of(s->n), taken[SS_PRECISION_COUNT] = {0};
 
-    for (long i = 0; i < s->n && (!gemms || taken < gemms); i++) {
+    for (long i = 0; i < s->n; i++) {
         const struct shape *at = &s->list[i * stride % s->n];
-        if (precision == SS_FP8 && !at->fp8)
-            continue;
-        p->items[p->n++] = (struct probe_item){
-            .kind = PROBE_GEMM, .precision = precision, .pass = at->pass, .m = at->m, .n = at->n, .k = at->k};
-        taken++;
+        struct probe_item item = {.kind = PROBE_GEMM, .pass = at->pass, .m = at->m, .n = at->n, .k = at->k};
+        for (int q = 0; q < SS_PRECISION_COUNT; q++) {
+            if (!(precisions & 1U << q) || (q == SS_FP8 && !at->fp8) || (gemms && taken[q] == gemms))
+                continue;
+            item.precision = q;
+            p->items[p->n++] = item;
+            taken[q]++;
+        }
     }
 }
 
@@ -173,10 +177,8 @@ int probe_plan_build(int gemms, unsigned precisions, struct probe_plan *out, str
             plan_put(out, PROBE_COPY, bytes);
         for (long bytes = 1L << 26; bytes <= 1L << 28; bytes *= 4)
             plan_put(out, PROBE_H2D, bytes);
+        plan_gemms(out, &s, gemms, precisions);
     }
-    for (int i = 0; i < SS_PRECISION_COUNT && !rc; i++)
-        if (precisions & 1U << i)
-            plan_gemms(out, &s, gemms, i);
     free(s.list);
     return rc;
 }

@@ -21,11 +21,12 @@ extern "C" {
 #include "base/base.h"
 }
 
-namespace {
+namespace
+{
 
 const double warm_up_s = 0.05, batch_s = 0.005;
-const double slow_s = 0.2; /* kernels so long are timed three times */
-const int most_launches = 400; /* in a batch: fewer than the stream's queue holds */
+const double slow_s = 0.2;                       /* kernels so long are timed three times */
+const int most_launches = 400;                   /* in a batch: fewer than the stream's queue holds */
 const size_t workspace_bytes = size_t(32) << 20; /* as Transformer Engine gives cuBLASLt on Hopper */
 const size_t most_pool_bytes = size_t(32) << 30;
 const size_t alignment = 256;
@@ -44,7 +45,11 @@ int check_cuda(cudaError_t e, const char *call, int line, ss_error *err)
     if (e == cudaSuccess)
         return SS_OK;
     ss_fail(err, SS_ERR_ENGINE, "probe.cu", line, "%.200s: %s", call, cudaGetErrorString(e));
-    return ss_hint(err, SS_ERR_ENGINE, "if the GPU is free and well, the same command goes on where it stopped");
+    return ss_hint(
+        err, SS_ERR_ENGINE, "%s",
+        e == cudaErrorMemoryAllocation
+            ? "other programs hold this machine's memory; nvidia-smi lists those on the GPU"
+            : "see with nvidia-smi that the GPU is well; the same command goes on where it stopped");
 }
 
 int check_blas(cublasStatus_t s, const char *call, int line, ss_error *err)
@@ -269,7 +274,10 @@ struct gemm {
         if (op)
             cublasLtMatmulDescDestroy(op);
     }
-    size_t set_bytes() const { return a_bytes + b_bytes + d_bytes; }
+    size_t set_bytes() const
+    {
+        return a_bytes + b_bytes + d_bytes;
+    }
 };
 
 size_t bytes_of(long rows, long columns, cudaDataType_t type)
@@ -299,15 +307,16 @@ int make_gemm(card *c, const probe_item *item, gemm *g, ss_error *err)
     g->in = types[item->precision];
     g->result = item->pass == PROBE_WGRAD ? CUDA_R_32F : fp8 ? CUDA_R_16BF : g->in;
     g->beta = item->pass == PROBE_WGRAD ? 1.0f : 0.0f;
-    BLAS(cublasLtMatmulDescCreate(&g->op, tf32 ? CUBLAS_COMPUTE_32F_FAST_TF32 : CUBLAS_COMPUTE_32F, CUDA_R_32F));
+    BLAS(cublasLtMatmulDescCreate(&g->op, tf32 ? CUBLAS_COMPUTE_32F_FAST_TF32 : CUBLAS_COMPUTE_32F,
+                                  CUDA_R_32F));
     BLAS(cublasLtMatmulDescSetAttribute(g->op, CUBLASLT_MATMUL_DESC_TRANSA, &ta, sizeof ta));
     BLAS(cublasLtMatmulDescSetAttribute(g->op, CUBLASLT_MATMUL_DESC_TRANSB, &tb, sizeof tb));
     if (fp8)
         BLAS(cublasLtMatmulDescSetAttribute(g->op, CUBLASLT_MATMUL_DESC_FAST_ACCUM, &fast, sizeof fast));
-    TRY(make_layout(&g->a, ta == CUBLAS_OP_T ? item->k : item->n, ta == CUBLAS_OP_T ? item->n : item->k, g->in,
-                    &g->a_bytes, err));
-    TRY(make_layout(&g->b, tb == CUBLAS_OP_T ? item->m : item->k, tb == CUBLAS_OP_T ? item->k : item->m, g->in,
-                    &g->b_bytes, err));
+    TRY(make_layout(&g->a, ta == CUBLAS_OP_T ? item->k : item->n, ta == CUBLAS_OP_T ? item->n : item->k,
+                    g->in, &g->a_bytes, err));
+    TRY(make_layout(&g->b, tb == CUBLAS_OP_T ? item->m : item->k, tb == CUBLAS_OP_T ? item->k : item->m,
+                    g->in, &g->b_bytes, err));
     TRY(make_layout(&g->d, item->n, item->m, g->result, &g->d_bytes, err));
     BLAS(cublasLtMatmulPreferenceCreate(&g->preference));
     BLAS(cublasLtMatmulPreferenceSetAttribute(g->preference, CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES,
@@ -319,8 +328,8 @@ int make_gemm(card *c, const probe_item *item, gemm *g, ss_error *err)
 int choose_algorithm(card *c, gemm *g, probe_sample *out, ss_error *err)
 {
     int n = 0;
-    cublasStatus_t s = cublasLtMatmulAlgoGetHeuristic(c->lt, g->op, g->a, g->b, g->d, g->d, g->preference, 1,
-                                                      &g->found, &n);
+    cublasStatus_t s =
+        cublasLtMatmulAlgoGetHeuristic(c->lt, g->op, g->a, g->b, g->d, g->d, g->preference, 1, &g->found, &n);
 
     if (s == CUBLAS_STATUS_NOT_SUPPORTED || (s == CUBLAS_STATUS_SUCCESS && !n)) {
         snprintf(out->why, sizeof out->why, "cuBLASLt has no algorithm for it on this card");

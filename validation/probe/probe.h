@@ -36,7 +36,7 @@ struct probe_plan {
     int n;
     struct probe_item *items;
 };
-/* Launches and copies first, then `gemms` shapes (0: all) of each precision whose bit (1 << enum ss_precision) is set,
+/* Launches and copies first, then `gemms` shapes (0: all) in each precision whose bit (1 << enum ss_precision) is set,
  * spread evenly over the models' shapes in an order that a longer list continues. Linear layers of all models in
  * workloads/models at tp 1, 2, 4, 8 with 2048 to 16384 tokens; fp8 where the sizes are multiples of 16, logits never. */
 int probe_plan_build(int gemms, unsigned precisions, struct probe_plan *out, struct ss_error *err);
