@@ -247,7 +247,11 @@ static int leave_out(struct fitting *f, const double *start, struct ss_error *er
     }
     for (int i = 0; i < f->o->n; i++)
         groups += is_new_key(f->o, i);
-    if (groups < 2) {
+    if (!groups) {
+        rc =
+            ss_fail(err, SS_ERR_USAGE, NULL, 0, "--leave-out %s: only runs can be left out", f->c->leave_out);
+        ss_hint(err, rc, "add --rows TABLE, or do without --leave-out");
+    } else if (groups < 2) {
         rc = ss_fail(err, SS_ERR_INPUT, NULL, 0, "all rows are of one %s: nothing is left to fit without it",
                      f->c->leave_out);
         ss_hint(err, rc, "leave out by another column");
