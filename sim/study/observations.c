@@ -212,7 +212,7 @@ static int load_bench(const struct ss_calibrate_options *opt, struct ss_observat
     o->nskipped += o->bench->nskipped;
     for (int i = 0; i < o->bench->npoints && !rc; i++) {
         const struct ss_bench_point *p = &o->bench->points[i];
-        struct ss_observation what = {.kind = SS_OBSERVE_BENCH, .point = i, .measured = p->seconds};
+        struct ss_observation what = {.kind = SS_OBSERVE_BENCH, .fitted = 1, .point = i, .measured = p->seconds};
         ss_copy(what.id, sizeof what.id, p->id);
         gemms |= p->kind == SS_BENCH_GEMM;
         rc = add(o, &what, err);
