@@ -4,6 +4,19 @@
 #include <math.h>
 #include <string.h>
 
+/* Copies of the gradients that reduction and step need beside 16-bit ones, bytes. DeepSpeed's ZeRO (FP16_Optimizer,
+ * BF16_Optimizer, stage 1): a flat bucket; a partition of the gradients, flat in 16 bit and then in fp32; without
+ * partitions both whole in fp32. bf16 accumulates in fp32, whole. */
+static double gradient_copies(const struct ss_cost_context *c, double params, double shards)
+{
+    double bucket = 2 * c->stack->zero_bucket;
+    if (c->shape.e >= 4 || c->stack->grad_copy <= 0)
+        return 0;
+    if (bucket <= 0 || c->job->precision != SS_FP16)
+        return bucket + 4 * params;
+    return bucket + params * (c->job->distributed_optimizer ? 6 / shards : 8);
+}
+
 void ss_memory_static(const struct ss_cost_context *c, const struct ss_param_count *params, double shards,
                       double memory[SS_MEM_COUNT])
 {
@@ -12,14 +25,13 @@ void ss_memory_static(const struct ss_cost_context *c, const struct ss_param_cou
     double inner = c->fsdp.n;
     double weight = c->shape.e, grad = !mixed || job->grad_reduce_fp32 ? 4 : 2;
     double states = mixed ? 12 : 8; /* two moments and, in mixed precision, the fp32 master copy */
-    int copies = mixed && c->stack->grad_copy > 0; /* fp32 gradients beside the 16-bit ones */
     if (fp8 && job->fp8_param_gather)
         weight = 1;
     memset(memory, 0, SS_MEM_COUNT * sizeof *memory);
     memory[SS_MEM_WEIGHTS] = params->all * weight;
     memory[SS_MEM_GRADIENTS] = params->all * grad;
-    memory[SS_MEM_OPTIMIZER] =
-        params->all * ((states / shards) * (1 - job->optimizer_offload) + (copies ? 4 : 0));
+    memory[SS_MEM_OPTIMIZER] = params->all * (states / shards) * (1 - job->optimizer_offload) +
+                               gradient_copies(c, params->all, shards);
     if (inner > 1) {
         if (job->sharding >= SS_SHARD_OPTIM_GRADS_PARAMS) {
             memory[SS_MEM_WEIGHTS] /= inner;
@@ -76,6 +88,8 @@ void ss_memory_chunk(const struct ss_cost_context *c, const struct ss_ops *layer
         chunk->backward_extra_bytes = working + border + fmin(group, redone) * full;
     if (chunk->has_embedding)
         chunk->activation_bytes += ss_ops_saved_bytes(embedding, 0);
+    if (!chunk->has_loss && c->stack->keep_outputs > 0)
+        chunk->activation_bytes += border;
     chunk->logits_bytes = 0;
     if (chunk->has_loss) {
         const struct ss_op *entropy = &loss->op[loss->n - 1];

@@ -160,7 +160,8 @@ static void attention_add(struct ss_ops *ops, const struct ss_shape *s, const st
     op->backward_kernels = s->attention_dropout > 0 ? 6 : 5;
     /* Softmax output, and with dropout its mask and its output (Korthikanti et al. 2022, 5 a s / h). */
     op->core_bytes = square * (s->e + (s->attention_dropout > 0 ? 1 + s->e : 0));
-    op->working_bytes = 2 * square * s->e;
+    /* Gradient of the softmax output; the fused backward of 16 bit works in it, the one of fp32 writes another. */
+    op->working_bytes = square * s->e * (s->e == 4 ? 2 : 1);
 }
 
 /* Copies between the layouts of the GEMMs and of attention. Transformer Engine: Q and V of the joint QKV made

@@ -445,6 +445,6 @@ double ss_plan_overhead_bytes(const struct ss_plan *plan, int cls)
     /* Communicators of more than one rank: world, and tp, cp, tp-cp, pp, dp(-cp), mp as far as they exist. */
     int groups = (plan->world_size > 1) + (job->tp > 1) + (job->cp > 1) + (job->tp > 1 && job->cp > 1) +
                  (job->pp > 1) + (plan->dp * job->cp > 1) + (job->tp > 1 && job->pp > 1);
-    (void)cls;
-    return plan->stack->context_bytes + groups * plan->stack->nccl_bytes;
+    return plan->stack->context_bytes + groups * plan->stack->nccl_bytes +
+           plan->stack->flat_gradients * 2 * plan->classes[cls].parameters;
 }

@@ -46,11 +46,15 @@ extern "C" {
     X(adam_passes, "ss.optimizer.passes", NONE, 1, 0.5, 8, "traffic of the optimizer step over the count of docs/model.md") \
     X(grad_norm_barrier, "ss.optimizer.barrier", COUNT, 1, 0, 1, "gradient norm and found-inf wait for every rank before the step") \
     X(grad_copy, "ss.optimizer.grad_copy", COUNT, 0, 0, 1, "16-bit gradients are copied to fp32 before the step (no fp32 main gradient)") \
+    X(flat_gradients, "ss.ddp.flat_gradients", COUNT, 0, 0, 1, "16-bit gradients are flattened to be reduced: a freed block of 2 bytes a parameter that serves nothing else") \
+    X(zero_bucket, "ss.zero.bucket_params", NONE, 0, 0, 1e12, "parameters of the bucket in which DeepSpeed's ZeRO reduces 16-bit gradients (its reduce_bucket_size); 0: another optimizer") \
     X(ddp_bucket, "ss.ddp.bucket_params", NONE, 40e6, 1, 1e12, "parameters of a data-parallel bucket when --ddp-bucket-size is not given") \
     X(dropout_mask, "ss.memory.dropout_mask", COUNT, 1, 0, 1, "the residual's dropout runs and keeps its mask at p = 0 too, as TorchScript does") \
     X(context_bytes, "ss.memory.context", BYTES, 6e8, 0, 2e10, "CUDA context and library workspaces") \
     X(nccl_bytes, "ss.memory.nccl_per_group", BYTES, 6e8, 0, 2e10, "NCCL buffers of one communicator of more than one rank") \
     X(tp_overlap_buffers, "ss.memory.tp_overlap_buffers", COUNT, 10, 0, 40, "activation-sized buffers that --tp-comm-overlap registers") \
+    X(keep_outputs, "ss.memory.keep_outputs", COUNT, 0, 0, 1, "a pipeline stage keeps its output until the backward, though its successor has it (before Megatron-LM 3.0 and in DeepSpeed)") \
+    X(read_first_stage, "ss.memory.read_first_stage", COUNT, 0, 0, 1, "a measured memory of this stack is the first pipeline stage's (DeepSpeed logs rank 0 alone), not the largest of any") \
     X(fragmentation, "ss.memory.fragmentation", FRACTION, 0.02, 0, 0.5, "reserved beside the dynamic tensors by the caching allocator") \
     X(thrash_margin, "ss.memory.thrash_margin", FRACTION, 0.02, 0, 0.2, "free share of the device under which the allocator retries: the run is slow")
 
