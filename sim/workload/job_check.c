@@ -389,7 +389,7 @@ static int check_fp8(struct ss_finish *f)
         ss_fail(f->err, SS_ERR_UNSUPPORTED, NULL, 0, "fp8 over fp32 storage is not modelled");
         return ss_hint(f->err, SS_ERR_UNSUPPORTED, "add --bf16");
     }
-    if (job->transformer_local || f->stack->te_layers == 0)
+    if (f->stack->fp8_dynamic == 0 && (job->transformer_local || f->stack->te_layers == 0))
         REFUSE(f, "--transformer-impl --stack --fp8-format --precision",
                "take another --stack or --transformer-impl", "fp8 needs Transformer Engine, which %s",
                job->transformer_local ? "--transformer-impl local does not use" : "the stack does not have");

@@ -152,7 +152,10 @@ static void complete_optimizer(struct ss_finish *f)
     if (job->fsdp_hybrid && f->gpus_per_node >= f->world_size)
         ss_job_note(f->notes, "hybrid sharding on one node is full sharding");
     if (job->grad_reduce_fp32 < 0)
-        job->grad_reduce_fp32 = job->precision != SS_FP16 && job->fp8_base != SS_FP16;
+        job->grad_reduce_fp32 = job->precision != SS_FP16 && job->fp8_base != SS_FP16 &&
+                                (job->precision == SS_FP32 || f->stack->grad_reduce_fp32 > 0);
+    if (job->precision == SS_FP8 && f->stack->fp8_param_gather > 0 && (job->distributed_optimizer || job->fsdp))
+        job->fp8_param_gather = 1;
     if (job->precision == SS_FP16 || job->fp8_base == SS_FP16)
         job->check_for_nan = 0; /* dynamic loss scaling looks for them itself */
     if (job->optimizer_offload < 0) {

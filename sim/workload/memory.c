@@ -25,10 +25,9 @@ void ss_memory_static(const struct ss_cost_context *c, const struct ss_param_cou
     double inner = c->fsdp.n;
     double weight = c->shape.e, grad = !mixed || job->grad_reduce_fp32 ? 4 : 2;
     double states = mixed ? 12 : 8; /* two moments and, in mixed precision, the fp32 master copy */
-    if (fp8 && job->fp8_param_gather)
-        weight = 1;
+    double narrow = fp8 && job->fp8_param_gather ? params->gemm : 0; /* parameters of 1 byte */
     memset(memory, 0, SS_MEM_COUNT * sizeof *memory);
-    memory[SS_MEM_WEIGHTS] = params->all * weight;
+    memory[SS_MEM_WEIGHTS] = (params->all - narrow) * weight + narrow;
     memory[SS_MEM_GRADIENTS] = params->all * grad;
     memory[SS_MEM_OPTIMIZER] = params->all * (states / shards) * (1 - job->optimizer_offload) +
                                gradient_copies(c, params->all, shards);
@@ -43,7 +42,7 @@ void ss_memory_static(const struct ss_cost_context *c, const struct ss_param_cou
             memory[SS_MEM_OTHER] += params->layer * grad;
         }
     }
-    if (fp8) /* 1-byte copy and its transpose, cached over the microbatches */
+    if (fp8 && !c->stack->fp8_dynamic) /* 1-byte copy and its transpose, cached over the microbatches */
         memory[SS_MEM_WEIGHTS] += params->gemm * (job->fp8_param_gather ? 1 : 2);
     if (c->shape.tp_comm_overlap)
         memory[SS_MEM_OTHER] += c->stack->tp_overlap_buffers * c->shape.tokens * c->shape.h * 2;

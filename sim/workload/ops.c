@@ -113,10 +113,16 @@ static void op_fp8_cast(struct ss_ops *ops, const struct ss_shape *s, const stru
                    column ? 0 : 2, gathered || column ? 3 : 2);
 }
 
+/* Do GEMMs keep their input in 1 byte for the backward? */
+static int saved_in_fp8(const struct ss_shape *s, const struct ss_stack *stack)
+{
+    return s->gemm_precision == SS_FP8 && stack->te_layers > 0 && stack->fp8_dynamic <= 0;
+}
+
 static void norm_add(struct ss_ops *ops, const struct ss_shape *s, const struct ss_stack *stack,
                      const char *name)
 {
-    int fp8 = s->gemm_precision == SS_FP8;
+    int fp8 = s->gemm_precision == SS_FP8, narrow = saved_in_fp8(s, stack);
     double x = s->tokens * s->h / s->sp;
     struct ss_op *op = op_add(ops, name, SS_OP_ELEMENTWISE);
     /* Forward reads x and writes the norm (in fp8 when the GEMM wants it); backward reads x and the
@@ -124,7 +130,7 @@ static void norm_add(struct ss_ops *ops, const struct ss_shape *s, const struct 
     op_elementwise(op, x * (s->e + (fp8 ? 1 : s->e)), x * 3 * s->e, 1, 2);
     op->params = s->h * (s->norm_is_layernorm ? 2 : 1);
     /* Kept: the norm's input and, for the weight gradient of the GEMM behind it, its output. */
-    op->saved_bytes = x * (s->e + (fp8 && stack->te_layers ? 1 : s->e)) + 4 * s->tokens / s->sp;
+    op->saved_bytes = x * (s->e + (narrow ? 1 : s->e)) + 4 * s->tokens / s->sp;
 }
 
 /* Residual add with bias and dropout. Megatron's is a TorchScript function, which runs the dropout at p = 0 too
@@ -186,7 +192,7 @@ static void activation_add(struct ss_ops *ops, const struct ss_shape *s, double 
 
 static void dense_build(struct ss_ops *ops, const struct ss_shape *s, const struct ss_stack *stack)
 {
-    int p = s->gemm_precision, fp8 = p == SS_FP8;
+    int p = s->gemm_precision, fp8 = p == SS_FP8, narrow = saved_in_fp8(s, stack);
     double qkv = (s->heads + 2 * s->groups) * s->d, a = s->heads * s->d;
     double fc1 = s->ffn * (s->gated ? 2 : 1);
     struct ss_op *op;
@@ -203,7 +209,7 @@ static void dense_build(struct ss_ops *ops, const struct ss_shape *s, const stru
     if (fp8)
         op_fp8_cast(ops, s, stack, a, s->h, SS_TP_ROW);
     op = op_linear(ops, "projection", s, s->h, a, SS_TP_ROW, p, s->linear_bias);
-    op->saved_bytes = fp8 ? s->tokens * a : 0; /* fp8 copy; in 16 bit attention already keeps it */
+    op->saved_bytes = narrow ? s->tokens * a : 0; /* fp8 copy; in 16 bit attention already keeps it */
     residual_add(ops, s, stack);
     norm_add(ops, s, stack, "mlp norm");
     if (fp8)
@@ -215,7 +221,7 @@ static void dense_build(struct ss_ops *ops, const struct ss_shape *s, const stru
     if (fp8)
         op_fp8_cast(ops, s, stack, s->ffn, s->h, SS_TP_ROW);
     op = op_linear(ops, "fc2", s, s->h, s->ffn, SS_TP_ROW, p, s->linear_bias);
-    op->saved_bytes = s->tokens * s->ffn * (fp8 ? 1 : s->e);
+    op->saved_bytes = s->tokens * s->ffn * (narrow ? 1 : s->e);
     residual_add(ops, s, stack);
 }
 
@@ -243,8 +249,13 @@ static void loss_build(struct ss_ops *ops, const struct ss_shape *s, const struc
     op = op_add(ops, "cross entropy", SS_OP_ELEMENTWISE);
     op_elementwise(op, logits * stack->loss_fwd_bytes, logits * stack->loss_bwd_bytes, 12, 4);
     /* 16-bit logits and their fp32 copy, in which the softmax works in place; the gradient is cast back. */
-    op->saved_bytes = logits * (stack->fused_cross_entropy || s->e == 4 ? s->e : s->e + 4);
-    op->working_bytes = logits * s->e;
+    double kept = stack->fused_cross_entropy || s->e == 4 ? s->e : s->e + 4;
+    op->saved_bytes = logits * kept;
+    op->working_bytes = logits * (kept > s->e ? fmax(s->e, stack->loss_peak_bytes - kept) : s->e);
+    if (stack->fused_linear_loss > 0) { /* gradients of input and weight, made in the forward; pieces of h / vocab tokens */
+        op->saved_bytes = (s->tokens + s->vocab) * s->h * s->e;
+        op->working_bytes = s->tokens * s->h * s->e;
+    }
 }
 
 int ss_ops_build(const struct ss_shape *s, const struct ss_stack *stack, int layer_kind, struct ss_ops *out,

@@ -29,8 +29,13 @@ extern "C" {
     X(loss_fwd_bytes, "ss.loss.forward_bytes", NONE, 38, 1, 100, "bytes of HBM traffic a logit, cross entropy forward") \
     X(loss_bwd_bytes, "ss.loss.backward_bytes", NONE, 14, 1, 100, "the same, backward") \
     X(fused_cross_entropy, "ss.fused.cross_entropy", COUNT, 0, 0, 1, "cross entropy works in place on the 16-bit logits") \
+    X(fused_linear_loss, "ss.fused.linear_cross_entropy", COUNT, 0, 0, 1, "output layer and cross entropy in one, a piece of the tokens at a time, as Liger's: no whole logits") \
+    X(loss_peak_bytes, "ss.loss.peak_bytes", NONE, 8, 4, 40, "bytes a logit that an unfused cross entropy holds at its peak: 16-bit logits, fp32 copy and gradient") \
     X(fused_wgrad_accumulation, "ss.fused.wgrad_accumulation", COUNT, 1, 0, 1, "weight gradients accumulate inside their GEMM into the fp32 main gradient") \
     X(te_layers, "ss.te.layers", COUNT, 1, 0, 1, "Transformer Engine layers: fused norm + linear, their saved tensors") \
+    X(fp8_dynamic, "ss.fp8.dynamic", COUNT, 0, 0, 1, "fp8 without Transformer Engine (torchao): operands are cast around each GEMM; weights and what is saved stay in 16 bit") \
+    X(fp8_param_gather, "ss.default.fp8_param_gather", COUNT, 0, 0, 1, "the framework's recipes keep GEMM parameters in fp8 alone when they train in fp8 (--fp8-param-gather)") \
+    X(grad_reduce_fp32, "ss.default.grad_reduce_fp32", COUNT, 1, 0, 1, "gradients of bf16 jobs accumulate and are reduced in fp32 where no flag says; 0: --grad-reduce-in-bf16") \
     X(fp8_allgather, "ss.te.fp8_allgather", COUNT, 1, 0, 1, "sequence-parallel all-gathers move 1-byte activations in fp8") \
     X(fp8_cast_passes, "ss.te.fp8_cast", NONE, 1, 0, 8, "traffic of fp8 casts and transposes over the count of docs/model.md") \
     X(tp_async_backward, "ss.tp.async_backward", COUNT, 1, 0, 1, "the backward's gather, reduce-scatter or all-reduce of a column-parallel layer runs beside its GEMMs") \
