@@ -123,14 +123,14 @@ static void norm_add(struct ss_ops *ops, const struct ss_shape *s, const struct 
                      const char *name)
 {
     int fp8 = s->gemm_precision == SS_FP8, narrow = saved_in_fp8(s, stack);
-    double x = s->tokens * s->h / s->sp;
+    double x = s->tokens * s->h / s->sp, whole = stack->saves_gathered > 0 ? s->sp : 1;
     struct ss_op *op = op_add(ops, name, SS_OP_ELEMENTWISE);
     /* Forward reads x and writes the norm (in fp8 when the GEMM wants it); backward reads x and the
      * gradient and writes one. */
     op_elementwise(op, x * (s->e + (fp8 ? 1 : s->e)), x * 3 * s->e, 1, 2);
     op->params = s->h * (s->norm_is_layernorm ? 2 : 1);
     /* Kept: the norm's input and, for the weight gradient of the GEMM behind it, its output. */
-    op->saved_bytes = x * (s->e + (narrow ? 1 : s->e)) + 4 * s->tokens / s->sp;
+    op->saved_bytes = x * s->e + x * whole * (narrow ? 1 : s->e) + 4 * s->tokens / s->sp;
 }
 
 /* Residual add with bias and dropout. Megatron's is a TorchScript function, which runs the dropout at p = 0 too
@@ -216,12 +216,13 @@ static void dense_build(struct ss_ops *ops, const struct ss_shape *s, const stru
         op_fp8_cast(ops, s, stack, s->h, fc1, SS_TP_COLUMN);
     op = op_linear(ops, "fc1", s, fc1, s->h, SS_TP_COLUMN, p, s->linear_bias);
     op->saved_bytes = s->tokens * fc1 * s->e; /* input of the activation function */
-    op->working_bytes += s->tokens * (fc1 + s->ffn) * s->e;
     activation_add(ops, s, fc1);
     if (fp8)
         op_fp8_cast(ops, s, stack, s->ffn, s->h, SS_TP_ROW);
     op = op_linear(ops, "fc2", s, s->h, s->ffn, SS_TP_ROW, p, s->linear_bias);
     op->saved_bytes = s->tokens * s->ffn * (narrow ? 1 : s->e);
+    /* Gradients of the activation's output and input, when this GEMM's own input is free again. */
+    op->working_bytes = fmax(op->working_bytes, s->tokens * (fc1 + s->ffn) * s->e - op->saved_bytes);
     residual_add(ops, s, stack);
 }
 
@@ -241,7 +242,7 @@ static void loss_build(struct ss_ops *ops, const struct ss_shape *s, const struc
     double logits = s->tokens * s->vocab;
     struct ss_op *op;
     norm_add(ops, s, stack, "final norm");
-    ops->op[ops->n - 1].saved_bytes = s->tokens * s->h / s->sp * 2 * s->e;
+    ops->op[ops->n - 1].saved_bytes = s->tokens * s->h * s->e * (1.0 / s->sp + (stack->saves_gathered > 0 ? 1 : 1.0 / s->sp));
     op = op_linear(ops, "logits", s, s->vocab, s->h, SS_TP_COLUMN, s->storage_precision, 0);
     op->gemm_params = 0; /* stays in 16 bit under fp8 */
     if (s->tied)

@@ -39,6 +39,7 @@ extern "C" {
     X(fp8_allgather, "ss.te.fp8_allgather", COUNT, 1, 0, 1, "sequence-parallel all-gathers move 1-byte activations in fp8") \
     X(fp8_cast_passes, "ss.te.fp8_cast", NONE, 1, 0, 8, "traffic of fp8 casts and transposes over the count of docs/model.md") \
     X(tp_async_backward, "ss.tp.async_backward", COUNT, 1, 0, 1, "the backward's gather, reduce-scatter or all-reduce of a column-parallel layer runs beside its GEMMs") \
+    X(saves_gathered, "ss.tp.saves_gathered", COUNT, 0, 0, 1, "column-parallel layers keep their gathered input, as PyTorch's DTensor; Megatron keeps the shard and gathers again") \
     X(tp_overlap_sms, "ss.tp.overlap_sms", COUNT, 16, 0, 132, "SMs that --tp-comm-overlap takes from the GEMMs it runs beside") \
     X(tp_overlap_busbw, "ss.tp.overlap_busbw", FRACTION, 0.8, 0.1, 1, "busbw of those collectives over the NVLink bandwidth") \
     X(comm_sm_nvlink, "ss.comm.sm_share.nvlink", FRACTION, 0.1, 0, 0.5, "share of the SMs and of the HBM bandwidth that an NVLink collective takes from compute beside it") \
