@@ -4,46 +4,65 @@
 #include <math.h>
 #include <string.h>
 
+/* Bytes of one parameter: itself, its gradient, its optimizer states (two moments and, in mixed precision, the fp32
+ * master copy). */
+struct parameter_bytes {
+    double weight, grad, states;
+};
+
+static struct parameter_bytes parameter_bytes(const struct ss_cost_context *c)
+{
+    if (c->shape.e >= 4 || (c->stack->fp32_params > 0 && c->shape.storage_precision == SS_BF16))
+        return (struct parameter_bytes){4, 4, 8};
+    return (struct parameter_bytes){2, c->job->grad_reduce_fp32 ? 4 : 2, 12};
+}
+
 /* Copies of the gradients that reduction and step need beside 16-bit ones, bytes. DeepSpeed's ZeRO (FP16_Optimizer,
  * BF16_Optimizer, stage 1): a flat bucket; a partition of the gradients, flat in 16 bit and then in fp32; without
  * partitions both whole in fp32. bf16 accumulates in fp32, whole. */
 static double gradient_copies(const struct ss_cost_context *c, double params, double shards)
 {
     double bucket = 2 * c->stack->zero_bucket;
-    if (c->shape.e >= 4 || c->stack->grad_copy <= 0)
+    if (c->shape.e >= 4)
         return 0;
+    if (c->stack->grad_copy <= 0)
+        return bucket;
     if (bucket <= 0 || c->job->precision != SS_FP16)
         return bucket + 4 * params;
     return bucket + params * (c->job->distributed_optimizer ? 6 / shards : 8);
+}
+
+/* Shards what the job shards inside a group, and adds what is gathered of it at a time. */
+static void shard_fully(const struct ss_cost_context *c, const struct ss_param_count *params, double grad,
+                        double memory[SS_MEM_COUNT])
+{
+    if (c->job->sharding >= SS_SHARD_OPTIM_GRADS_PARAMS) {
+        memory[SS_MEM_WEIGHTS] /= c->fsdp.n;
+        /* this layer's and the next one's */
+        memory[SS_MEM_OTHER] += fmax(2 * params->layer, fmin(params->all, c->stack->zero_live)) * c->shape.e;
+    }
+    if (c->job->sharding >= SS_SHARD_OPTIM_GRADS) {
+        memory[SS_MEM_GRADIENTS] /= c->fsdp.n;
+        memory[SS_MEM_OTHER] += params->layer * grad;
+    }
 }
 
 void ss_memory_static(const struct ss_cost_context *c, const struct ss_param_count *params, double shards,
                       double memory[SS_MEM_COUNT])
 {
     const struct ss_job *job = c->job;
-    int mixed = c->shape.e < 4, fp8 = job->precision == SS_FP8;
-    double inner = c->fsdp.n;
-    double weight = c->shape.e, grad = !mixed || job->grad_reduce_fp32 ? 4 : 2;
-    double states = mixed ? 12 : 8; /* two moments and, in mixed precision, the fp32 master copy */
-    double narrow = fp8 && job->fp8_param_gather ? params->gemm : 0; /* parameters of 1 byte */
+    struct parameter_bytes bytes = parameter_bytes(c);
+    int cached = job->precision == SS_FP8 && !c->stack->fp8_dynamic;
+    double narrow = cached && job->fp8_param_gather ? params->gemm : 0; /* parameters of 1 byte */
     memset(memory, 0, SS_MEM_COUNT * sizeof *memory);
-    memory[SS_MEM_WEIGHTS] = (params->all - narrow) * weight + narrow;
-    memory[SS_MEM_GRADIENTS] = params->all * grad;
-    memory[SS_MEM_OPTIMIZER] = params->all * (states / shards) * (1 - job->optimizer_offload) +
+    memory[SS_MEM_WEIGHTS] = (params->all - narrow) * bytes.weight + narrow;
+    memory[SS_MEM_GRADIENTS] = params->all * bytes.grad;
+    memory[SS_MEM_OPTIMIZER] = params->all * (bytes.states / shards) * (1 - job->optimizer_offload) +
                                gradient_copies(c, params->all, shards);
-    if (inner > 1) {
-        if (job->sharding >= SS_SHARD_OPTIM_GRADS_PARAMS) {
-            memory[SS_MEM_WEIGHTS] /= inner;
-            memory[SS_MEM_OTHER] +=
-                2 * params->layer * weight; /* this layer's and the next one's, gathered */
-        }
-        if (job->sharding >= SS_SHARD_OPTIM_GRADS) {
-            memory[SS_MEM_GRADIENTS] /= inner;
-            memory[SS_MEM_OTHER] += params->layer * grad;
-        }
-    }
-    if (fp8 && !c->stack->fp8_dynamic) /* 1-byte copy and its transpose, cached over the microbatches */
-        memory[SS_MEM_WEIGHTS] += params->gemm * (job->fp8_param_gather ? 1 : 2);
+    if (c->fsdp.n > 1)
+        shard_fully(c, params, bytes.grad, memory);
+    if (cached) /* 1-byte copy and its transpose, over the microbatches */
+        memory[SS_MEM_WEIGHTS] += params->gemm * (narrow > 0 ? 1 : 2);
     if (c->shape.tp_comm_overlap)
         memory[SS_MEM_OTHER] += c->stack->tp_overlap_buffers * c->shape.tokens * c->shape.h * 2;
     if (job->pp > 1) /* received activation and gradient; double when sends overlap */
@@ -53,7 +72,7 @@ void ss_memory_static(const struct ss_cost_context *c, const struct ss_param_cou
 double ss_memory_host(const struct ss_cost_context *c, const struct ss_param_count *params, double shards,
                       const struct ss_ops *layer)
 {
-    double states = c->shape.e < 4 ? 12 : 8;
+    double states = parameter_bytes(c).states;
     double kept = c->job->cpu_offload_activations ? ss_ops_saved_bytes(layer, 0) : 0;
     return c->job->optimizer_offload * params->all * (states + 4) / shards + c->job->cpu_offload_layers * kept;
 }

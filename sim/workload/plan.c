@@ -439,6 +439,14 @@ void ss_plan_free(struct ss_plan *plan)
     free(plan);
 }
 
+/* Bytes a parameter of gradients that lie scattered: not in the buffers of mixed precision or of ZeRO. */
+static double flattened_bytes(const struct ss_job *job)
+{
+    if (job->distributed_optimizer || job->fsdp)
+        return 0;
+    return job->precision == SS_FP32 ? 4 : job->grad_reduce_fp32 ? 0 : 2;
+}
+
 double ss_plan_overhead_bytes(const struct ss_plan *plan, int cls)
 {
     const struct ss_job *job = plan->job;
@@ -446,5 +454,5 @@ double ss_plan_overhead_bytes(const struct ss_plan *plan, int cls)
     int groups = (plan->world_size > 1) + (job->tp > 1) + (job->cp > 1) + (job->tp > 1 && job->cp > 1) +
                  (job->pp > 1) + (plan->dp * job->cp > 1) + (job->tp > 1 && job->pp > 1);
     return plan->stack->context_bytes + groups * plan->stack->nccl_bytes +
-           plan->stack->flat_gradients * 2 * plan->classes[cls].parameters;
+           plan->stack->flat_gradients * flattened_bytes(job) * plan->classes[cls].parameters;
 }

@@ -36,6 +36,7 @@ extern "C" {
     X(fp8_dynamic, "ss.fp8.dynamic", COUNT, 0, 0, 1, "fp8 without Transformer Engine (torchao): operands are cast around each GEMM; weights and what is saved stay in 16 bit") \
     X(fp8_param_gather, "ss.default.fp8_param_gather", COUNT, 0, 0, 1, "the framework's recipes keep GEMM parameters in fp8 alone when they train in fp8 (--fp8-param-gather)") \
     X(grad_reduce_fp32, "ss.default.grad_reduce_fp32", COUNT, 1, 0, 1, "gradients of bf16 jobs accumulate and are reduced in fp32 where no flag says; 0: --grad-reduce-in-bf16") \
+    X(fp32_params, "ss.default.fp32_params", COUNT, 0, 0, 1, "bf16 runs under autocast: parameters and gradients are fp32, with no other master copy (NeMo's megatron_amp_O2 = False)") \
     X(fp8_allgather, "ss.te.fp8_allgather", COUNT, 1, 0, 1, "sequence-parallel all-gathers move 1-byte activations in fp8") \
     X(fp8_cast_passes, "ss.te.fp8_cast", NONE, 1, 0, 8, "traffic of fp8 casts and transposes over the count of docs/model.md") \
     X(tp_async_backward, "ss.tp.async_backward", COUNT, 1, 0, 1, "the backward's gather, reduce-scatter or all-reduce of a column-parallel layer runs beside its GEMMs") \
@@ -52,7 +53,8 @@ extern "C" {
     X(adam_passes, "ss.optimizer.passes", NONE, 1, 0.5, 8, "traffic of the optimizer step over the count of docs/model.md") \
     X(grad_norm_barrier, "ss.optimizer.barrier", COUNT, 1, 0, 1, "gradient norm and found-inf wait for every rank before the step") \
     X(grad_copy, "ss.optimizer.grad_copy", COUNT, 0, 0, 1, "16-bit gradients are copied to fp32 before the step (no fp32 main gradient)") \
-    X(flat_gradients, "ss.ddp.flat_gradients", COUNT, 0, 0, 1, "16-bit gradients are flattened to be reduced: a freed block of 2 bytes a parameter that serves nothing else") \
+    X(flat_gradients, "ss.ddp.flat_gradients", COUNT, 0, 0, 1, "gradients outside of a contiguous fp32 buffer are flattened to be reduced: a freed block of their size that serves nothing else") \
+    X(zero_live, "ss.zero.live_params", NONE, 0, 0, 1e12, "parameters that DeepSpeed's ZeRO-3 keeps gathered (its stage3_max_live_parameters)") \
     X(zero_bucket, "ss.zero.bucket_params", NONE, 0, 0, 1e12, "parameters of the bucket in which DeepSpeed's ZeRO reduces 16-bit gradients (its reduce_bucket_size); 0: another optimizer") \
     X(ddp_bucket, "ss.ddp.bucket_params", NONE, 40e6, 1, 1e12, "parameters of a data-parallel bucket when --ddp-bucket-size is not given") \
     X(dropout_mask, "ss.memory.dropout_mask", COUNT, 1, 0, 1, "the residual's dropout runs and keeps its mask at p = 0 too, as TorchScript does") \
