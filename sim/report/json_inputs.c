@@ -100,6 +100,7 @@ static json_t *stack_object(const struct ss_stack *s)
     ss_json_text(o, "framework", s->framework);
     ss_json_text(o, "attention_auto", s->attention_auto);
     ss_json_text(o, "timers", s->timers);
+    ss_json_text(o, "memory_logged", s->memory_logged);
 #define X(field, id, unit, def, lo, hi, doc) ss_json_number(o, id, s->field);
     SS_STACK_PROPS(X)
 #undef X

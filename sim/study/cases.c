@@ -196,12 +196,16 @@ void ss_cases_free(struct ss_cases *c)
     memset(c, 0, sizeof *c);
 }
 
-/* The peaks, or what the first stage holds. */
-static void fill_memory(const struct ss_result *r, int first, struct ss_prediction *out)
+/* What the tools of the row's framework show: the peaks, or one stage's memory. */
+static void fill_memory(const struct ss_result *r, const char *logged, struct ss_prediction *out)
 {
-    out->device = first ? r->stages[0].device : r->peak_device;
-    out->reserved = first ? r->stages[0].reserved : r->peak_reserved;
-    out->allocated = first ? r->stages[0].allocated : r->peak_allocated;
+    const struct ss_stage_result *stage = !strcmp(logged, "first")  ? &r->stages[0]
+                                          : !strcmp(logged, "last") ? &r->stages[r->nstages - 1]
+                                                                    : NULL;
+
+    out->device = stage ? stage->device : r->peak_device;
+    out->reserved = stage ? stage->reserved : r->peak_reserved;
+    out->allocated = stage ? stage->allocated : r->peak_allocated;
 }
 
 int ss_case_predict(const struct ss_case *c, int engine, struct ss_prediction *out, struct ss_error *err)
@@ -229,7 +233,7 @@ int ss_case_predict(const struct ss_case *c, int engine, struct ss_prediction *o
     out->fits = run.result->fits;
     out->thrash = run.result->thrash;
     out->seconds = run.result->iteration_s;
-    fill_memory(run.result, c->stack.read_first_stage > 0, out);
+    fill_memory(run.result, c->stack.memory_logged, out);
     out->parameters = run.plan->parameters;
     while (out->ntimers < run.result->ntimers && out->ntimers < SS_PREDICTION_TIMERS) {
         out->timers[out->ntimers] = run.result->timers[out->ntimers];

@@ -33,6 +33,8 @@ static const struct word_prop {
      sizeof(((struct ss_stack *)0)->attention_auto)},
     {"ss.timers", "megatron-2021 megatron nemo none", offsetof(struct ss_stack, timers),
      sizeof(((struct ss_stack *)0)->timers)},
+    {"ss.memory.logged", "peak first last", offsetof(struct ss_stack, memory_logged),
+     sizeof(((struct ss_stack *)0)->memory_logged)},
     {"ss.framework", "megatron nemo", offsetof(struct ss_stack, framework),
      sizeof(((struct ss_stack *)0)->framework)},
 };
@@ -44,6 +46,7 @@ static void stack_init(struct ss_stack *s)
         *(double *)((char *)s + props[i].offset) = props[i].fallback;
     ss_copy(s->attention_auto, sizeof(s->attention_auto), "flash");
     ss_copy(s->timers, sizeof(s->timers), "megatron");
+    ss_copy(s->memory_logged, sizeof(s->memory_logged), "peak");
     ss_copy(s->framework, sizeof(s->framework), "megatron");
 }
 

@@ -62,7 +62,6 @@ extern "C" {
     X(nccl_bytes, "ss.memory.nccl_per_group", BYTES, 6e8, 0, 2e10, "NCCL buffers of one communicator of more than one rank") \
     X(tp_overlap_buffers, "ss.memory.tp_overlap_buffers", COUNT, 10, 0, 40, "activation-sized buffers that --tp-comm-overlap registers") \
     X(keep_outputs, "ss.memory.keep_outputs", COUNT, 0, 0, 1, "a pipeline stage keeps its output until the backward, though its successor has it (before Megatron-LM 3.0 and in DeepSpeed)") \
-    X(read_first_stage, "ss.memory.read_first_stage", COUNT, 0, 0, 1, "a measured memory of this stack is the first pipeline stage's (DeepSpeed logs rank 0 alone), not the largest of any") \
     X(fragmentation, "ss.memory.fragmentation", FRACTION, 0.02, 0, 0.5, "reserved beside the dynamic tensors by the caching allocator") \
     X(thrash_margin, "ss.memory.thrash_margin", FRACTION, 0.02, 0, 0.2, "free share of the device under which the allocator retries: the run is slow")
 
@@ -70,6 +69,7 @@ struct ss_stack {
     char name[64];
     char attention_auto[16];  /* backend of --attention-backend auto in 16 bit: flash or fused */
     char timers[16];          /* timer names: megatron-2021, megatron, nemo or none */
+    char memory_logged[16];   /* pipeline stage whose memory the framework's log shows: peak, first or last */
     char framework[32];       /* "megatron" or "nemo": whose refusals apply */
 #define X(field, id, unit, def, lo, hi, doc) double field;
     SS_STACK_PROPS(X)
