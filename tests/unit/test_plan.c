@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "workload/cost.h"
-#include "workload/memory.h"
 
 static void expect_group(const struct ss_ranks *r, int kind, int rank, const int *want, int n)
 {
@@ -237,34 +236,6 @@ static void test_scatter_gather(void)
     CU_ASSERT_EQUAL(received.forward[SS_LABEL_TP], 0);
 }
 
-static void test_static_memory(void)
-{
-    struct ss_cost_context c;
-    struct ss_card card;
-    struct ss_stack stack;
-    struct ss_job job;
-    struct ss_param_count count = {1e9, 0.9e9, 1e8};
-    double memory[SS_MEM_COUNT];
-    context_make(&c, &card, &stack, &job);
-    llama_8b(&job);
-    job.grad_reduce_fp32 = 1;
-    ss_shape_init(&c.shape, &job, &stack, 128512);
-    ss_memory_static(&c, &count, 16, memory); /* bf16, ZeRO-1 over 16 */
-    CU_ASSERT_DOUBLE_EQUAL(memory[SS_MEM_WEIGHTS], 2e9, 1);
-    CU_ASSERT_DOUBLE_EQUAL(memory[SS_MEM_GRADIENTS], 4e9, 1);
-    CU_ASSERT_DOUBLE_EQUAL(memory[SS_MEM_OPTIMIZER], 12e9 / 16, 1);
-    job.precision = SS_FP8;
-    job.fp8_base = SS_BF16;
-    ss_shape_init(&c.shape, &job, &stack, 128512);
-    ss_memory_static(&c, &count, 16, memory); /* two 1-byte copies of the GEMM weights */
-    CU_ASSERT_DOUBLE_EQUAL(memory[SS_MEM_WEIGHTS], 2e9 + 1.8e9, 1);
-    job.precision = SS_FP32;
-    ss_shape_init(&c.shape, &job, &stack, 128512);
-    ss_memory_static(&c, &count, 1, memory);
-    CU_ASSERT_DOUBLE_EQUAL(memory[SS_MEM_WEIGHTS] + memory[SS_MEM_GRADIENTS] + memory[SS_MEM_OPTIMIZER], 16e9,
-                           1);
-}
-
 int main(void)
 {
     CU_pSuite suite;
@@ -279,7 +250,6 @@ int main(void)
     CU_add_test(suite, "recompute", test_recompute_costs_a_forward);
     CU_add_test(suite, "collectives", test_collectives);
     CU_add_test(suite, "scatter-gather of pipeline transfers", test_scatter_gather);
-    CU_add_test(suite, "static memory", test_static_memory);
     CU_basic_set_mode(CU_BRM_NORMAL);
     CU_basic_run_tests();
     failures = CU_get_number_of_failures();

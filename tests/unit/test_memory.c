@@ -1,0 +1,206 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Bytes of a rank against numbers worked out by hand, as each framework holds them. */
+#include <CUnit/Basic.h>
+#include <CUnit/CUnit.h>
+#include <string.h>
+
+#include "job_helper.h"
+#include "stepsim/stepsim.h"
+#include "workload/memory.h"
+#include "workload/stack_internal.h"
+
+#define LLAMA "--model llama3.1-8b --seq 8192 --mbs 1 --gbs 1024 "
+#define PROP(id, value) "<prop id='" id "' value='" value "'/>"
+
+/* A job of 8 GPUs on a stack of these props. */
+struct fixture {
+    struct ss_job job;
+    struct ss_stack stack;
+    struct ss_cost_context c;
+};
+
+static int fixture_open(struct fixture *f, const char *props, const char *flags)
+{
+    struct ss_notes notes = {0};
+    struct ss_error err = {0};
+    char text[1024];
+    int rc;
+
+    memset(f, 0, sizeof *f);
+    snprintf(text, sizeof text, "<stack name='x'>%s</stack>", props);
+    ss_job_init(&f->job);
+    rc = ss_stack_parse(text, strlen(text), "x", NULL, &f->stack, &err);
+    if (!rc)
+        rc = parse(&f->job, flags, &notes, &err);
+    if (!rc)
+        rc = ss_job_finish(&f->job, &f->stack, 8, 8, &notes, &err);
+    if (rc)
+        fprintf(stderr, "%s: %s\n", flags, err.message);
+    ss_notes_free(&notes);
+    f->c.stack = &f->stack;
+    f->c.job = &f->job;
+    f->c.tp = f->c.cp = f->c.fsdp = (struct ss_group_shape){1, 1, 1};
+    ss_shape_init(&f->c.shape, &f->job, &f->stack, 128512);
+    return rc;
+}
+
+/* 1e9 parameters, of which 0.9e9 in GEMMs, states divided by 8: bytes in 1e9. */
+static void test_static(void)
+{
+#define ZERO "--use-distributed-optimizer "
+#define DEEPSPEED PROP("ss.optimizer.grad_copy", "1") PROP("ss.zero.bucket_params", "5e8")
+    static const struct {
+        const char *props, *flags;
+        double shards, weights, gradients, optimizer;
+    } rows[] = {
+        {"", LLAMA "--bf16 " ZERO, 8, 2, 4, 1.5},
+        {"", LLAMA "--bf16 --grad-reduce-in-bf16 " ZERO, 8, 2, 2, 1.5},
+        {"", LLAMA "--fp16", 1, 2, 2, 12},
+        {"", LLAMA, 1, 4, 4, 8},
+        /* fp8: two 1-byte copies of the GEMM weights; with fp8 parameters one of them is the parameter. */
+        {"", LLAMA "--bf16 --fp8-format hybrid " ZERO, 8, 2 + 1.8, 4, 1.5},
+        {"", LLAMA "--bf16 --fp8-format hybrid --fp8-param-gather " ZERO, 8, 0.2 + 1.8, 4, 1.5},
+        {PROP("ss.default.fp8_param_gather", "1") PROP("ss.default.grad_reduce_fp32", "0"),
+         LLAMA "--bf16 --fp8-format hybrid " ZERO, 8, 0.2 + 1.8, 2, 1.5},
+        {PROP("ss.default.fp8_param_gather", "1") PROP("ss.default.grad_reduce_fp32", "0"),
+         LLAMA "--bf16 --accumulate-allreduce-grads-in-fp32 " ZERO, 8, 2, 4, 1.5},
+        {PROP("ss.fp8.dynamic", "1") PROP("ss.te.layers", "0"), LLAMA "--bf16 --fp8-format hybrid " ZERO, 8, 2, 4, 1.5},
+        {PROP("ss.default.fp32_params", "1"), LLAMA "--bf16 " ZERO, 8, 4, 4, 1},
+        {PROP("ss.default.fp32_params", "1"), LLAMA "--fp16 " ZERO, 8, 2, 2, 1.5},
+        {PROP("ss.optimizer.grad_copy", "1"), LLAMA "--fp16", 1, 2, 2, 16},
+        /* A bucket of 1e9 bytes; partition, flat in 16 and in 32 bit; without partitions twice in 32 bit. */
+        {DEEPSPEED, LLAMA "--fp16 " ZERO, 8, 2, 2, 1.5 + 1 + 0.75},
+        {DEEPSPEED, LLAMA "--fp16", 1, 2, 2, 12 + 1 + 8},
+        {DEEPSPEED, LLAMA "--bf16 --grad-reduce-in-bf16 " ZERO, 8, 2, 2, 1.5 + 1 + 4},
+    };
+    const struct ss_param_count count = {1e9, 0.9e9, 1e8};
+
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        struct fixture f;
+        double memory[SS_MEM_COUNT];
+        CU_ASSERT_EQUAL_FATAL(fixture_open(&f, rows[i].props, rows[i].flags), 0);
+        ss_memory_static(&f.c, &count, rows[i].shards, memory);
+        CU_ASSERT_DOUBLE_EQUAL(memory[SS_MEM_WEIGHTS], 1e9 * rows[i].weights, 1);
+        CU_ASSERT_DOUBLE_EQUAL(memory[SS_MEM_GRADIENTS], 1e9 * rows[i].gradients, 1);
+        CU_ASSERT_DOUBLE_EQUAL(memory[SS_MEM_OPTIMIZER], 1e9 * rows[i].optimizer, 1);
+        CU_ASSERT_DOUBLE_EQUAL(memory[SS_MEM_OTHER], 0, 0);
+    }
+}
+
+/* Full sharding holds two layers gathered, ZeRO-3 as many parameters as it may. */
+static void test_gathered(void)
+{
+    const struct ss_param_count count = {8e9, 7e9, 2e8};
+    static const struct {
+        const char *props;
+        double gathered;
+    } rows[] = {{"", 4e8}, {PROP("ss.zero.live_params", "1e9"), 1e9}, {PROP("ss.zero.live_params", "9e9"), 8e9}};
+
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        struct fixture f;
+        double memory[SS_MEM_COUNT];
+        CU_ASSERT_EQUAL_FATAL(fixture_open(&f, rows[i].props, LLAMA "--bf16 --fsdp full"), 0);
+        f.c.fsdp.n = 8;
+        ss_memory_static(&f.c, &count, 8, memory);
+        CU_ASSERT_DOUBLE_EQUAL(memory[SS_MEM_WEIGHTS], 2e9, 1);
+        CU_ASSERT_DOUBLE_EQUAL(memory[SS_MEM_OTHER], 2 * rows[i].gathered + 4 * 2e8, 1);
+    }
+}
+
+/* Bytes a logit at the peak of the loss (8192 tokens, 128512 rows), and with the output layer in pieces. */
+static void test_loss(void)
+{
+    const double logits = 8192.0 * 128512, hidden = 8192.0 * 4096, weight = 128512.0 * 4096;
+    const struct {
+        const char *props;
+        double kept, peak;
+    } rows[] = {
+        {"", 6 * logits, 8 * logits},
+        {PROP("ss.loss.peak_bytes", "18"), 6 * logits, 18 * logits},
+        {PROP("ss.fused.cross_entropy", "1"), 2 * logits, 4 * logits},
+        {PROP("ss.fused.linear_cross_entropy", "1"), 2 * (hidden + weight), 2 * (hidden + weight) + 2 * hidden},
+    };
+
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        struct fixture f;
+        struct ss_ops loss;
+        CU_ASSERT_EQUAL_FATAL(fixture_open(&f, rows[i].props, LLAMA "--bf16"), 0);
+        CU_ASSERT_EQUAL_FATAL(ss_ops_build(&f.c.shape, &f.stack, SS_LAYER_LOSS, &loss, NULL), 0);
+        const struct ss_op *entropy = &loss.op[loss.n - 1];
+        CU_ASSERT_DOUBLE_EQUAL(entropy->saved_bytes, rows[i].kept, 1);
+        CU_ASSERT_DOUBLE_EQUAL(entropy->saved_bytes + entropy->working_bytes, rows[i].peak, 1);
+    }
+}
+
+/* What the inputs of the two norms of a layer leave: 2 x 2 bytes, or gathered over tensor 8 once more each. */
+static void test_gathered_inputs(void)
+{
+    struct ss_ops shard, whole;
+    struct fixture f;
+    double x = 8192.0 * 4096 * 2;
+
+    CU_ASSERT_EQUAL_FATAL(fixture_open(&f, "", LLAMA "--bf16 --tp 8 --sequence-parallel"), 0);
+    CU_ASSERT_EQUAL_FATAL(ss_ops_build(&f.c.shape, &f.stack, SS_LAYER_DENSE, &shard, NULL), 0);
+    f.stack.saves_gathered = 1;
+    CU_ASSERT_EQUAL_FATAL(ss_ops_build(&f.c.shape, &f.stack, SS_LAYER_DENSE, &whole, NULL), 0);
+    CU_ASSERT_DOUBLE_EQUAL(ss_ops_saved_bytes(&whole, 0) - ss_ops_saved_bytes(&shard, 0), 2 * x * 7 / 8, 1);
+}
+
+/* A stage that keeps its output holds a border more for each microbatch; the last one has none to keep. */
+static void test_kept_outputs(void)
+{
+    for (int last = 0; last < 2; last++) {
+        struct ss_chunk_cost freed = {.nlayers = 4, .has_loss = last}, kept = freed;
+        struct ss_ops layer, loss;
+        struct fixture f;
+        CU_ASSERT_EQUAL_FATAL(fixture_open(&f, "", LLAMA "--bf16 --pp 8"), 0);
+        ss_ops_build(&f.c.shape, &f.stack, SS_LAYER_DENSE, &layer, NULL);
+        ss_ops_build(&f.c.shape, &f.stack, SS_LAYER_LOSS, &loss, NULL);
+        ss_memory_chunk(&f.c, &layer, NULL, &loss, &freed);
+        f.stack.keep_outputs = 1;
+        ss_memory_chunk(&f.c, &layer, NULL, &loss, &kept);
+        CU_ASSERT_DOUBLE_EQUAL(kept.activation_bytes - freed.activation_bytes, last ? 0 : 8192.0 * 4096 * 2, 1);
+    }
+}
+
+/* Scattered gradients leave a block of their size; buffers of mixed precision and of ZeRO do not. */
+static void test_flat_gradients(void)
+{
+    static const struct {
+        const char *flags;
+        double bytes;
+    } rows[] = {{"--fp16", 2}, {"", 4}, {"--bf16", 0}, {"--fp16 --use-distributed-optimizer", 0}};
+
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        struct ss_plan_class class = {.parameters = 1e9};
+        struct ss_plan plan = {.classes = &class, .nclasses = 1, .world_size = 8, .dp = 8};
+        struct fixture f;
+        char flags[256];
+        snprintf(flags, sizeof flags, LLAMA "%s", rows[i].flags);
+        CU_ASSERT_EQUAL_FATAL(fixture_open(&f, PROP("ss.memory.context", "1GB"), flags), 0);
+        plan.job = &f.job;
+        plan.stack = &f.stack;
+        double without = ss_plan_overhead_bytes(&plan, 0);
+        f.stack.flat_gradients = 1;
+        CU_ASSERT_DOUBLE_EQUAL(ss_plan_overhead_bytes(&plan, 0) - without, 1e9 * rows[i].bytes, 1);
+    }
+}
+
+int main(void)
+{
+    CU_pSuite suite;
+    unsigned failures;
+    if (CU_initialize_registry() != CUE_SUCCESS || !(suite = CU_add_suite("memory", NULL, NULL)))
+        return 1;
+    CU_add_test(suite, "static", test_static);
+    CU_add_test(suite, "gathered parameters", test_gathered);
+    CU_add_test(suite, "loss", test_loss);
+    CU_add_test(suite, "gathered inputs", test_gathered_inputs);
+    CU_add_test(suite, "kept outputs", test_kept_outputs);
+    CU_add_test(suite, "flat gradients", test_flat_gradients);
+    CU_basic_set_mode(CU_BRM_NORMAL);
+    CU_basic_run_tests();
+    failures = CU_get_number_of_failures();
+    CU_cleanup_registry();
+    return failures != 0;
+}
