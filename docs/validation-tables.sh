@@ -36,6 +36,30 @@ head_row
 sources validation/foreign.csv
 sources validation/vtrain.csv
 echo
+echo "### Memory of other people's runs of quality C and D, in each row's own kind of memory"
+echo
+echo "| source and platform | n | mean % | median | worst | bias |"
+echo "|---|---|---|---|---|---|"
+"$program" validate validation/foreign.csv --csv "$tmp/foreign.csv" > "$tmp/out" 2>&1
+awk -F, '
+    NR == 1 { for (i = 1; i <= NF; i++) at[$i] = i; next }
+    $at["quality"] ~ /^[CD]$/ && $at["memory_error_pct"] != "" {
+        split($at["id"], id, "-")
+        print id[1] " on " $at["platform"] "," $at["memory_error_pct"]
+    }' "$tmp/foreign.csv" | LC_ALL=C sort -t, -k1,1 -k2,2g | awk -F, '
+    function abs(x) { return x < 0 ? -x : x }
+    function row(    i, j, x, sum, bias) {
+        for (i = 1; i <= n; i++) {
+            sum += abs(e[i]); bias += e[i]
+            for (j = i; j > 1 && abs(e[j]) < abs(e[j - 1]); j--) { x = e[j]; e[j] = e[j - 1]; e[j - 1] = x }
+        }
+        printf "| %s | %d | %.2f | %.2f | %.1f | %+.2f |\n", name, n, sum / n,
+            (abs(e[int((n + 1) / 2)]) + abs(e[int(n / 2) + 1])) / 2, abs(e[n]), bias / n
+    }
+    $1 != name { if (n) row(); name = $1; n = 0 }
+    { e[++n] = $2 }
+    END { if (n) row() }'
+echo
 echo "### Single-node rows of vtrain.csv, fitted (ss.host.operator) on the odd lines"
 echo
 head_row

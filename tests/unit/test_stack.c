@@ -47,6 +47,11 @@ static void test_known_stacks(void)
     CU_ASSERT_EQUAL_FATAL(ss_stack_load("nemo-24.11", "H100", &s, NULL), 0);
     CU_ASSERT_STRING_EQUAL(s.attention_auto, "fused");
     CU_ASSERT_STRING_EQUAL(s.framework, "nemo");
+    CU_ASSERT_STRING_EQUAL(s.memory_logged, "peak");
+    CU_ASSERT_EQUAL_FATAL(ss_stack_load("megatron-deepspeed-2022", "A100-80GB", &s, NULL), 0);
+    CU_ASSERT_STRING_EQUAL(s.memory_logged, "first");
+    CU_ASSERT_EQUAL_FATAL(ss_stack_load("megatron-bridge-2026", "H100", &s, NULL), 0);
+    CU_ASSERT_STRING_EQUAL(s.memory_logged, "last");
 }
 
 /* The rows of SS_STACK_PROPS are consistent, and every one can be set by its id. */

@@ -166,6 +166,34 @@ static void test_outcomes(void)
     ss_validation_free(v);
 }
 
+/* 1F1B holds most on its first stage: so much a stack shows that logs the largest or the first one, not the last. */
+static void test_logged_stage(void)
+{
+    static const char *const logged[] = {"peak", "first", "last"};
+    char path[] = "/tmp/stepsim-stack-XXXXXX", text[1024];
+    double mib[3];
+    int fd = mkstemp(path);
+
+    CU_ASSERT_FATAL(fd >= 0);
+    for (int i = 0; i < 3; i++) {
+        struct ss_validation *v;
+        int n = snprintf(text, sizeof text,
+                         "<stack name='x' base='megatron-2407'><prop id='ss.memory.logged' value='%s'/></stack>",
+                         logged[i]);
+        CU_ASSERT_EQUAL_FATAL(pwrite(fd, text, (size_t)n, 0) != n || ftruncate(fd, n), 0);
+        snprintf(text, sizeof text,
+                 HEAD "a,h800,%s,1,llama3.1-8b,bf16,2,2,1,16,4096,true,distributed,ok,900,40000,ok,\n", path);
+        v = validate(text);
+        mib[i] = v->rows[0].predicted_bytes;
+        CU_ASSERT_EQUAL(v->rows[0].right, 1);
+        ss_validation_free(v);
+    }
+    close(fd);
+    unlink(path);
+    CU_ASSERT_EQUAL(mib[0], mib[1]);
+    CU_ASSERT(mib[2] > 0 && mib[2] < mib[1]);
+}
+
 static void test_unsupported(void)
 {
     struct ss_validation *v =
@@ -357,6 +385,7 @@ int main(void)
                  {"shape beats model", test_shape_beats_model},
                  {"mistakes", test_mistakes},
                  {"outcomes", test_outcomes},
+                 {"the stage that is logged", test_logged_stage},
                  {"unsupported", test_unsupported},
                  {"statistics", test_statistics},
                  {"json", test_json},
