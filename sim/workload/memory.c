@@ -17,19 +17,28 @@ static struct parameter_bytes parameter_bytes(const struct ss_cost_context *c)
     return (struct parameter_bytes){2, c->job->grad_reduce_fp32 ? 4 : 2, 12};
 }
 
-/* Copies of the gradients that reduction and step need beside 16-bit ones, bytes. DeepSpeed's ZeRO (FP16_Optimizer,
- * BF16_Optimizer, stage 1): a flat bucket; a partition of the gradients, flat in 16 bit and then in fp32; without
- * partitions both whole in fp32. bf16 accumulates in fp32, whole. */
-static double gradient_copies(const struct ss_cost_context *c, double params, double shards)
+/* What DeepSpeed needs beside its bucket to step on its share of 16-bit gradients (stage_1_and_2.py): flat in 16 bit,
+ * then in fp32 where the norm had one gradient in fp64. Without shares (FP16_Optimizer) all of them in fp32, twice. */
+static double zero_copies(const struct ss_cost_context *c, const struct ss_param_count *params, double shards)
+{
+    double share = params->all / shards;
+    if (!c->job->distributed_optimizer)
+        return 8 * params->all;
+    return 2 * share + fmax(4 * share, 8 * fmin(params->tensor, share));
+}
+
+/* Copies of the gradients that reduction and step need beside 16-bit ones, bytes. bf16 accumulates in fp32, whole, in
+ * ZeRO too. */
+static double gradient_copies(const struct ss_cost_context *c, const struct ss_param_count *params, double shards)
 {
     double bucket = 2 * c->stack->zero_bucket;
     if (c->shape.e >= 4)
         return 0;
     if (c->stack->grad_copy <= 0)
         return bucket;
-    if (bucket <= 0 || c->job->precision != SS_FP16)
-        return bucket + 4 * params;
-    return bucket + params * (c->job->distributed_optimizer ? 6 / shards : 8);
+    if (bucket > 0 && c->job->precision == SS_FP16)
+        return bucket + zero_copies(c, params, shards);
+    return bucket + 4 * params->all;
 }
 
 /* Shards what the job shards inside a group, and adds what is gathered of it at a time. */
@@ -58,7 +67,7 @@ void ss_memory_static(const struct ss_cost_context *c, const struct ss_param_cou
     memory[SS_MEM_WEIGHTS] = (params->all - narrow) * bytes.weight + narrow;
     memory[SS_MEM_GRADIENTS] = params->all * bytes.grad;
     memory[SS_MEM_OPTIMIZER] = params->all * (bytes.states / shards) * (1 - job->optimizer_offload) +
-                               gradient_copies(c, params->all, shards);
+                               gradient_copies(c, params, shards);
     if (c->fsdp.n > 1)
         shard_fully(c, params, bytes.grad, memory);
     if (cached) /* 1-byte copy and its transpose, over the microbatches */

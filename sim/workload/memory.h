@@ -10,6 +10,7 @@ struct ss_param_count {
     double all;   /* every parameter of the rank */
     double gemm;  /* those of which fp8 keeps a copy and its transpose */
     double layer; /* of one transformer layer: what FSDP gathers at a time */
+    double tensor; /* of the largest single tensor */
 };
 
 /* Static bytes by class; `shards`: ranks that divide the optimizer states (1 without ZeRO). */

@@ -119,18 +119,24 @@ static int saved_in_fp8(const struct ss_shape *s, const struct ss_stack *stack)
     return s->gemm_precision == SS_FP8 && stack->te_layers > 0 && stack->fp8_dynamic <= 0;
 }
 
+/* The input of a column-parallel layer as it is kept: its shard, or gathered. */
+static double kept_input(const struct ss_shape *s, const struct ss_stack *stack, double element)
+{
+    return s->tokens * s->h / (stack->saves_gathered > 0 ? 1 : s->sp) * element;
+}
+
 static void norm_add(struct ss_ops *ops, const struct ss_shape *s, const struct ss_stack *stack,
                      const char *name)
 {
     int fp8 = s->gemm_precision == SS_FP8, narrow = saved_in_fp8(s, stack);
-    double x = s->tokens * s->h / s->sp, whole = stack->saves_gathered > 0 ? s->sp : 1;
+    double x = s->tokens * s->h / s->sp;
     struct ss_op *op = op_add(ops, name, SS_OP_ELEMENTWISE);
     /* Forward reads x and writes the norm (in fp8 when the GEMM wants it); backward reads x and the
      * gradient and writes one. */
     op_elementwise(op, x * (s->e + (fp8 ? 1 : s->e)), x * 3 * s->e, 1, 2);
     op->params = s->h * (s->norm_is_layernorm ? 2 : 1);
     /* Kept: the norm's input and, for the weight gradient of the GEMM behind it, its output. */
-    op->saved_bytes = x * s->e + x * whole * (narrow ? 1 : s->e) + 4 * s->tokens / s->sp;
+    op->saved_bytes = x * s->e + kept_input(s, stack, narrow ? 1 : s->e) + 4 * s->tokens / s->sp;
 }
 
 /* Residual add with bias and dropout. Megatron's is a TorchScript function, which runs the dropout at p = 0 too
@@ -242,7 +248,7 @@ static void loss_build(struct ss_ops *ops, const struct ss_shape *s, const struc
     double logits = s->tokens * s->vocab;
     struct ss_op *op;
     norm_add(ops, s, stack, "final norm");
-    ops->op[ops->n - 1].saved_bytes = s->tokens * s->h * s->e * (1.0 / s->sp + (stack->saves_gathered > 0 ? 1 : 1.0 / s->sp));
+    ops->op[ops->n - 1].saved_bytes = s->tokens * s->h / s->sp * s->e + kept_input(s, stack, s->e);
     op = op_linear(ops, "logits", s, s->vocab, s->h, SS_TP_COLUMN, s->storage_precision, 0);
     op->gemm_params = 0; /* stays in 16 bit under fp8 */
     if (s->tied)
@@ -253,7 +259,7 @@ static void loss_build(struct ss_ops *ops, const struct ss_shape *s, const struc
     double kept = stack->fused_cross_entropy || s->e == 4 ? s->e : s->e + 4;
     op->saved_bytes = logits * kept;
     op->working_bytes = logits * (kept > s->e ? fmax(s->e, stack->loss_peak_bytes - kept) : s->e);
-    if (stack->fused_linear_loss > 0) { /* gradients of input and weight, made in the forward; pieces of h / vocab tokens */
+    if (stack->fused_linear_loss > 0) { /* gradients of input and weight, made in the forward; logits of a piece */
         op->saved_bytes = (s->tokens + s->vocab) * s->h * s->e;
         op->working_bytes = s->tokens * s->h * s->e;
     }
@@ -277,6 +283,14 @@ double ss_ops_params(const struct ss_ops *ops)
     for (int i = 0; i < ops->n; i++)
         sum += ops->op[i].params;
     return sum;
+}
+
+double ss_ops_largest_params(const struct ss_ops *ops)
+{
+    double most = 0;
+    for (int i = 0; i < ops->n; i++)
+        most = fmax(most, ops->op[i].params);
+    return most;
 }
 
 double ss_ops_gemm_params(const struct ss_ops *ops)

@@ -67,6 +67,8 @@ int ss_ops_build(const struct ss_shape *s, const struct ss_stack *stack, int lay
                  struct ss_error *err);
 /* Sums over a list. */
 double ss_ops_params(const struct ss_ops *ops);
+/* Of the operator with most of them. */
+double ss_ops_largest_params(const struct ss_ops *ops);
 double ss_ops_gemm_params(const struct ss_ops *ops);
 double ss_ops_saved_bytes(const struct ss_ops *ops, int selective_recompute);
 /* Kept from I to W when the backward is split: inputs of the GEMMs and gradients of their outputs, which sequence

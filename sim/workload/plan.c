@@ -123,7 +123,7 @@ static int class_cost(struct ss_plan_builder *b, int cls, const struct ss_cost_k
     size_t at = (size_t)(pc->stage * plan->schedule->chunks);
     struct ss_cost_context c;
     struct ss_layer_set *set = b->costs[b->cost_of[cls]].set;
-    struct ss_param_count count = {0, 0, 0};
+    struct ss_param_count count = {0, 0, 0, 0};
     int status;
     context_init(b, key, &c);
     if ((status = ss_layer_set_build(set, &c, plan->level > SS_LEVEL_CHUNK, err)) != 0)
@@ -138,8 +138,11 @@ static int class_cost(struct ss_plan_builder *b, int cls, const struct ss_cost_k
         b->layer_params[at + (size_t)k] = ss_ops_params(&set->dense);
         count.all += b->chunk_params[at + (size_t)k];
         count.gemm += chunk->nlayers * ss_ops_gemm_params(&set->dense);
+        if (chunk->has_embedding || chunk->has_loss)
+            count.tensor = c.shape.vocab * c.shape.h;
     }
     count.layer = ss_ops_params(&set->dense);
+    count.tensor = fmax(count.tensor, ss_ops_largest_params(&set->dense));
     pc->parameters = count.all;
     ss_memory_static(&c, &count, optimizer_shards(plan, &c), pc->memory);
     pc->host_bytes = ss_memory_host(&c, &count, optimizer_shards(plan, &c), &set->dense);

@@ -68,12 +68,15 @@ static void test_static(void)
         {PROP("ss.default.fp32_params", "1"), LLAMA "--bf16 " ZERO, 8, 4, 4, 1},
         {PROP("ss.default.fp32_params", "1"), LLAMA "--fp16 " ZERO, 8, 2, 2, 1.5},
         {PROP("ss.optimizer.grad_copy", "1"), LLAMA "--fp16", 1, 2, 2, 16},
-        /* A bucket of 1e9 bytes; partition, flat in 16 and in 32 bit; without partitions twice in 32 bit. */
-        {DEEPSPEED, LLAMA "--fp16 " ZERO, 8, 2, 2, 1.5 + 1 + 0.75},
+        /* A bucket of 1e9 bytes; a share, flat in 16 bit and then in 32, or what of it is one tensor of 5e7 in 64;
+         * without shares twice in 32 bit. */
+        {DEEPSPEED, LLAMA "--fp16 " ZERO, 8, 2, 2, 1.5 + 1 + 0.25 + 0.5},
+        {DEEPSPEED, LLAMA "--fp16 " ZERO, 16, 2, 2, 0.75 + 1 + 0.125 + 0.4},
+        {DEEPSPEED, LLAMA "--fp16 " ZERO, 100, 2, 2, 0.12 + 1 + 0.02 + 0.08},
         {DEEPSPEED, LLAMA "--fp16", 1, 2, 2, 12 + 1 + 8},
         {DEEPSPEED, LLAMA "--bf16 --grad-reduce-in-bf16 " ZERO, 8, 2, 2, 1.5 + 1 + 4},
     };
-    const struct ss_param_count count = {1e9, 0.9e9, 1e8};
+    const struct ss_param_count count = {1e9, 0.9e9, 1e8, 5e7};
 
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         struct fixture f;
@@ -90,7 +93,7 @@ static void test_static(void)
 /* Full sharding holds two layers gathered, ZeRO-3 as many parameters as it may. */
 static void test_gathered(void)
 {
-    const struct ss_param_count count = {8e9, 7e9, 2e8};
+    const struct ss_param_count count = {8e9, 7e9, 2e8, 5e7};
     static const struct {
         const char *props;
         double gathered;
