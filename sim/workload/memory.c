@@ -5,7 +5,7 @@
 #include <string.h>
 
 /* Bytes of one parameter: itself, its gradient, its optimizer states (two moments and, in mixed precision, the fp32
- * master copy). */
+ * master copy, of which a bf16 parameter may be one half). */
 struct parameter_bytes {
     double weight, grad, states;
 };
@@ -14,7 +14,8 @@ static struct parameter_bytes parameter_bytes(const struct ss_cost_context *c)
 {
     if (c->shape.e >= 4 || (c->stack->fp32_params > 0 && c->shape.storage_precision == SS_BF16))
         return (struct parameter_bytes){4, 4, 8};
-    return (struct parameter_bytes){2, c->job->grad_reduce_fp32 ? 4 : 2, 12};
+    int half = c->stack->param_remainders > 0 && c->job->precision == SS_BF16 && c->job->distributed_optimizer;
+    return (struct parameter_bytes){2, c->job->grad_reduce_fp32 ? 4 : 2, half ? 10 : 12};
 }
 
 /* What DeepSpeed needs beside its bucket to step on its share of 16-bit gradients (stage_1_and_2.py): flat in 16 bit,

@@ -67,6 +67,9 @@ static void test_static(void)
         {PROP("ss.fp8.dynamic", "1") PROP("ss.te.layers", "0"), LLAMA "--bf16 --fp8-format hybrid " ZERO, 8, 2, 4, 1.5},
         {PROP("ss.default.fp32_params", "1"), LLAMA "--bf16 " ZERO, 8, 4, 4, 1},
         {PROP("ss.default.fp32_params", "1"), LLAMA "--fp16 " ZERO, 8, 2, 2, 1.5},
+        {PROP("ss.optimizer.param_remainders", "1"), LLAMA "--bf16 " ZERO, 8, 2, 4, 1.25},
+        {PROP("ss.optimizer.param_remainders", "1"), LLAMA "--bf16", 1, 2, 4, 12},
+        {PROP("ss.optimizer.param_remainders", "1"), LLAMA "--fp16 " ZERO, 8, 2, 2, 1.5},
         {PROP("ss.optimizer.grad_copy", "1"), LLAMA "--fp16", 1, 2, 2, 16},
         /* A bucket of 1e9 bytes; a share, flat in 16 bit and then in 32, or what of it is one tensor of 5e7 in 64;
          * without shares twice in 32 bit. */

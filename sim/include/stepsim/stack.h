@@ -54,6 +54,7 @@ extern "C" {
     X(grad_norm_barrier, "ss.optimizer.barrier", COUNT, 1, 0, 1, "gradient norm and found-inf wait for every rank before the step") \
     X(grad_copy, "ss.optimizer.grad_copy", COUNT, 0, 0, 1, "16-bit gradients are copied to fp32 before the step (no fp32 main gradient)") \
     X(flat_gradients, "ss.ddp.flat_gradients", COUNT, 0, 0, 1, "gradients outside of a contiguous fp32 buffer are flattened to be reduced: a freed block of their size that serves nothing else") \
+    X(param_remainders, "ss.optimizer.param_remainders", COUNT, 0, 0, 1, "bf16 parameters and 16-bit remainders make the fp32 master copy: 2 bytes of states fewer (Apex's distributed Adam under NeMo)") \
     X(zero_live, "ss.zero.live_params", NONE, 0, 0, 1e12, "parameters that DeepSpeed's ZeRO-3 keeps gathered (its stage3_max_live_parameters)") \
     X(zero_bucket, "ss.zero.bucket_params", NONE, 0, 0, 1e12, "parameters of the bucket in which DeepSpeed's ZeRO reduces 16-bit gradients (its reduce_bucket_size); 0: another optimizer") \
     X(ddp_bucket, "ss.ddp.bucket_params", NONE, 40e6, 1, 1e12, "parameters of a data-parallel bucket when --ddp-bucket-size is not given") \
