@@ -107,17 +107,20 @@ void ss_memory_chunk(const struct ss_cost_context *c, const struct ss_ops *layer
     double full = ss_ops_saved_bytes(layer, 0);
     double kept = ss_ops_saved_bytes(layer, job->recompute == SS_RECOMPUTE_SELECTIVE);
     double border = ss_shape_border_bytes(&c->shape), working = ss_ops_working_bytes(layer);
+    double gradients = 3 * border; /* of the residual stream, of the branch at work, of its norm's output */
     int offloaded = job->cpu_offload_activations ? job->cpu_offload_layers : 0;
     chunk->activation_bytes = ceil((double)redone / group) * border + (n - redone) * kept;
     chunk->activation_bytes -= fmin(offloaded, n - redone) * kept; /* lives on the host */
     chunk->forward_extra_bytes = working;
-    chunk->backward_extra_bytes = working + border + (full - kept);
+    chunk->backward_extra_bytes = working + gradients + (full - kept);
     if (redone > 0) /* one group's activations are alive again */
-        chunk->backward_extra_bytes = working + border + fmin(group, redone) * full;
+        chunk->backward_extra_bytes = working + gradients + fmin(group, redone) * full;
     if (chunk->has_embedding)
         chunk->activation_bytes += ss_ops_saved_bytes(embedding, 0);
-    if (!chunk->has_loss && c->stack->keep_outputs > 0)
-        chunk->activation_bytes += border;
+    if (!chunk->has_loss) /* DeepSpeed keeps the share that it sends */
+        chunk->activation_bytes += c->stack->keep_outputs > 1   ? ss_shape_send_bytes(&c->shape)
+                                   : c->stack->keep_outputs > 0 ? border
+                                                                : 0;
     chunk->logits_bytes = 0;
     if (chunk->has_loss) {
         const struct ss_op *entropy = &loss->op[loss->n - 1];

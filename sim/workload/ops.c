@@ -227,8 +227,11 @@ static void dense_build(struct ss_ops *ops, const struct ss_shape *s, const stru
         op_fp8_cast(ops, s, stack, s->ffn, s->h, SS_TP_ROW);
     op = op_linear(ops, "fc2", s, s->h, s->ffn, SS_TP_ROW, p, s->linear_bias);
     op->saved_bytes = s->tokens * s->ffn * (narrow ? 1 : s->e);
-    /* Gradients of the activation's output and input, when this GEMM's own input is free again. */
-    op->working_bytes = fmax(op->working_bytes, s->tokens * (fc1 + s->ffn) * s->e - op->saved_bytes);
+    /* Gradients of the activation's output and, unless it takes the input's place, input, when this GEMM's own input is
+     * free again. */
+    op->working_bytes =
+        fmax(op->working_bytes,
+             s->tokens * (s->ffn + (stack->inplace_activation > 0 ? 0 : fc1)) * s->e - op->saved_bytes);
     residual_add(ops, s, stack);
 }
 

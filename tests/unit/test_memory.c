@@ -138,6 +138,31 @@ static void test_loss(void)
     }
 }
 
+/* The largest working set of a layer of tensor 1: gradients of 2 x 14336 and 14336 columns less FC2's input of 14336 (in
+ * fp8 half of that), or only the latter where the backward works in place. */
+static void test_working(void)
+{
+    static const struct {
+        const char *props, *flags;
+        double columns;
+    } rows[] = {
+        {"", "--bf16", 2 * 14336},
+        {"", "--bf16 --fp8-format hybrid", 2.5 * 14336},
+        {PROP("ss.fused.inplace_activation", "1"), "--bf16", 0},
+        {PROP("ss.fused.inplace_activation", "1"), "--bf16 --fp8-format hybrid", 0.5 * 14336},
+    };
+
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        struct ss_ops layer;
+        struct fixture f;
+        char flags[256];
+        snprintf(flags, sizeof flags, LLAMA "%s", rows[i].flags);
+        CU_ASSERT_EQUAL_FATAL(fixture_open(&f, rows[i].props, flags), 0);
+        CU_ASSERT_EQUAL_FATAL(ss_ops_build(&f.c.shape, &f.stack, SS_LAYER_DENSE, &layer, NULL), 0);
+        CU_ASSERT_DOUBLE_EQUAL(ss_ops_working_bytes(&layer), 8192.0 * 2 * rows[i].columns, 1);
+    }
+}
+
 /* What the inputs of the two norms of a layer leave: 2 x 2 bytes, or gathered over tensor 8 once more each. */
 static void test_gathered_inputs(void)
 {
@@ -152,20 +177,24 @@ static void test_gathered_inputs(void)
     CU_ASSERT_DOUBLE_EQUAL(ss_ops_saved_bytes(&whole, 0) - ss_ops_saved_bytes(&shard, 0), 2 * x * 7 / 8, 1);
 }
 
-/* A stage that keeps its output holds a border more for each microbatch; the last one has none to keep. */
+/* A stage that keeps its output holds a border more for each microbatch, or the share of it that it sends; the last one
+ * has none to keep. */
 static void test_kept_outputs(void)
 {
-    for (int last = 0; last < 2; last++) {
+    for (int i = 0; i < 4; i++) {
+        int last = i % 2, share = i / 2;
         struct ss_chunk_cost freed = {.nlayers = 4, .has_loss = last}, kept = freed;
         struct ss_ops layer, loss;
         struct fixture f;
-        CU_ASSERT_EQUAL_FATAL(fixture_open(&f, "", LLAMA "--bf16 --pp 8"), 0);
+        CU_ASSERT_EQUAL_FATAL(
+            fixture_open(&f, PROP("ss.pp.scatter_gather", "1"), LLAMA "--bf16 --pp 4 --tp 2"), 0);
         ss_ops_build(&f.c.shape, &f.stack, SS_LAYER_DENSE, &layer, NULL);
         ss_ops_build(&f.c.shape, &f.stack, SS_LAYER_LOSS, &loss, NULL);
         ss_memory_chunk(&f.c, &layer, NULL, &loss, &freed);
-        f.stack.keep_outputs = 1;
+        f.stack.keep_outputs = share + 1;
         ss_memory_chunk(&f.c, &layer, NULL, &loss, &kept);
-        CU_ASSERT_DOUBLE_EQUAL(kept.activation_bytes - freed.activation_bytes, last ? 0 : 8192.0 * 4096 * 2, 1);
+        CU_ASSERT_DOUBLE_EQUAL(kept.activation_bytes - freed.activation_bytes, 
+                               last ? 0 : 8192.0 * 4096 * 2 / (share + 1), 1);
     }
 }
 
@@ -201,6 +230,7 @@ int main(void)
     CU_add_test(suite, "static", test_static);
     CU_add_test(suite, "gathered parameters", test_gathered);
     CU_add_test(suite, "loss", test_loss);
+    CU_add_test(suite, "working set", test_working);
     CU_add_test(suite, "gathered inputs", test_gathered_inputs);
     CU_add_test(suite, "kept outputs", test_kept_outputs);
     CU_add_test(suite, "flat gradients", test_flat_gradients);

@@ -29,6 +29,7 @@ extern "C" {
     X(loss_fwd_bytes, "ss.loss.forward_bytes", NONE, 38, 1, 100, "bytes of HBM traffic a logit, cross entropy forward") \
     X(loss_bwd_bytes, "ss.loss.backward_bytes", NONE, 14, 1, 100, "the same, backward") \
     X(fused_cross_entropy, "ss.fused.cross_entropy", COUNT, 0, 0, 1, "cross entropy works in place on the 16-bit logits") \
+    X(inplace_activation, "ss.fused.inplace_activation", COUNT, 0, 0, 1, "the backward of the MLP's activation writes into the activation's saved input, as Liger's") \
     X(fused_linear_loss, "ss.fused.linear_cross_entropy", COUNT, 0, 0, 1, "output layer and cross entropy in one, a piece of the tokens at a time, as Liger's: no whole logits") \
     X(loss_peak_bytes, "ss.loss.peak_bytes", NONE, 8, 4, 40, "bytes a logit that an unfused cross entropy holds at its peak: 16-bit logits, fp32 copy and gradient") \
     X(fused_wgrad_accumulation, "ss.fused.wgrad_accumulation", COUNT, 1, 0, 1, "weight gradients accumulate inside their GEMM into the fp32 main gradient") \
@@ -62,7 +63,7 @@ extern "C" {
     X(context_bytes, "ss.memory.context", BYTES, 6e8, 0, 2e10, "CUDA context and library workspaces") \
     X(nccl_bytes, "ss.memory.nccl_per_group", BYTES, 6e8, 0, 2e10, "NCCL buffers of one communicator of more than one rank") \
     X(tp_overlap_buffers, "ss.memory.tp_overlap_buffers", COUNT, 10, 0, 40, "activation-sized buffers that --tp-comm-overlap registers") \
-    X(keep_outputs, "ss.memory.keep_outputs", COUNT, 0, 0, 1, "a pipeline stage keeps its output until the backward, though its successor has it (before Megatron-LM 3.0 and in DeepSpeed)") \
+    X(keep_outputs, "ss.memory.keep_outputs", COUNT, 0, 0, 2, "1: a pipeline stage keeps its output until the backward, though its successor has it (Megatron-LM before core); 2: the share of it that it sends (DeepSpeed)") \
     X(fragmentation, "ss.memory.fragmentation", FRACTION, 0.02, 0, 0.5, "reserved beside the dynamic tensors by the caching allocator") \
     X(thrash_margin, "ss.memory.thrash_margin", FRACTION, 0.02, 0, 0.2, "free share of the device under which the allocator retries: the run is slow")
 
