@@ -132,8 +132,9 @@ static void norm_add(struct ss_ops *ops, const struct ss_shape *s, const struct 
     double x = s->tokens * s->h / s->sp;
     struct ss_op *op = op_add(ops, name, SS_OP_ELEMENTWISE);
     /* Forward reads x and writes the norm (in fp8 when the GEMM wants it); backward reads x and the
-     * gradient and writes one. */
-    op_elementwise(op, x * (s->e + (fp8 ? 1 : s->e)), x * 3 * s->e, 1, 2);
+     * gradient and writes one; without Transformer Engine the weight's gradient is a kernel that reads both
+     * again. */
+    op_elementwise(op, x * (s->e + (fp8 ? 1 : s->e)), x * (stack->te_layers ? 3 : 5) * s->e, 1, 2);
     op->params = s->h * (s->norm_is_layernorm ? 2 : 1);
     /* Kept: the norm's input and, for the weight gradient of the GEMM behind it, its output. */
     op->saved_bytes = x * s->e + kept_input(s, stack, narrow ? 1 : s->e) + 4 * s->tokens / s->sp;
@@ -196,6 +197,15 @@ static void activation_add(struct ss_ops *ops, const struct ss_shape *s, double 
                    s->tokens * (2 * fc1 + s->ffn + joined) * s->e, 1, s->gated ? 2 : 1);
 }
 
+/* Sums over the tokens of the output gradients of the layer's linear layers: the bias gradients, which
+ * Transformer Engine forms in its GEMMs and casts. They belong to operators that are counted elsewhere. */
+static void bias_gradients_add(struct ss_ops *ops, const struct ss_shape *s, double columns)
+{
+    double split = 2 * s->h / s->sp;
+    op_elementwise(op_add(ops, "bias gradients", SS_OP_ELEMENTWISE), 0, s->tokens * (columns + split) * s->e, 0,
+                   0);
+}
+
 static void dense_build(struct ss_ops *ops, const struct ss_shape *s, const struct ss_stack *stack)
 {
     int p = s->gemm_precision, fp8 = p == SS_FP8, narrow = saved_in_fp8(s, stack);
@@ -233,6 +243,8 @@ static void dense_build(struct ss_ops *ops, const struct ss_shape *s, const stru
         fmax(op->working_bytes,
              s->tokens * (s->ffn + (stack->inplace_activation > 0 ? 0 : fc1)) * s->e - op->saved_bytes);
     residual_add(ops, s, stack);
+    if (s->linear_bias && stack->te_layers <= 0)
+        bias_gradients_add(ops, s, qkv + fc1);
 }
 
 static void embedding_build(struct ss_ops *ops, const struct ss_shape *s)
