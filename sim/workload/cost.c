@@ -54,6 +54,23 @@ double ss_cost_gemm(const struct ss_cost_context *c, int precision, double m, do
     return fmax(best, moved) + (accumulate ? m * n * 8 / bandwidth : 0) + kernels_s(c, 1);
 }
 
+/* Tensor cores are fed 16 bytes at a time: whether matrices with rows of `a` and `b` elements suit them. */
+static int rows_aligned(int precision, double a, double b)
+{
+    double vector = precision == SS_FP32 ? 4 : precision == SS_FP8 ? 16 : 8;
+    return fmod(a, vector) == 0 && fmod(b, vector) == 0;
+}
+
+/* ss_cost_gemm, or where the rows are not aligned what the libraries fall back to: tiles of tile_m columns on the
+ * CUDA cores. */
+static double gemm(const struct ss_cost_context *c, int precision, double m, double n, double k,
+                   int accumulate, double sms, int aligned)
+{
+    double t = ss_cost_gemm(c, precision, m, n, k, accumulate, sms);
+    double cores = c->card->peak_cuda_cores * gemm_efficiency(c->card, precision), tile = c->card->gemm_tile_m;
+    return aligned || cores <= 0 ? t : fmax(t, 2 * m * ceil(n / tile) * tile * k / cores);
+}
+
 static void add_all(double *to, const double *from)
 {
     for (int i = 0; i < SS_LABEL_COUNT; i++)
@@ -121,8 +138,9 @@ static void unfused_cost(const struct ss_cost_context *c, const struct ss_op *op
 {
     const struct ss_shape *s = &c->shape;
     double rows = s->tokens * s->heads, sms = c->card->sm_count;
-    double scores = ss_cost_gemm(c, s->storage_precision, rows, s->sequence, s->d, 0, sms);
-    double context = ss_cost_gemm(c, s->storage_precision, rows, s->d, s->sequence, 0, sms);
+    int p = s->storage_precision, aligned = rows_aligned(p, s->sequence, s->d);
+    double scores = gemm(c, p, rows, s->sequence, s->d, 0, sms, aligned);
+    double context = gemm(c, p, rows, s->d, s->sequence, 0, sms, aligned);
     *forward = scores + context + ss_cost_elementwise(c, op->forward_bytes, op->forward_kernels);
     *backward = scores + 3 * context + ss_cost_elementwise(c, op->backward_bytes, op->backward_kernels);
 }
@@ -185,9 +203,10 @@ static void linear_cost(const struct ss_cost_context *c, const struct ss_op *op,
     int column = op->role == SS_TP_COLUMN, acc = c->stack->fused_wgrad_accumulation > 0;
     double all = c->card->sm_count, part = all - (overlap ? fmin(c->stack->tp_overlap_sms, all - 1) : 0);
     struct ss_linear_times t = {.column = column, .sp = sp, .overlap = overlap};
-    t.f = ss_cost_gemm(c, op->precision, op->m, op->n, op->k, 0, part);
-    t.d = ss_cost_gemm(c, op->precision, op->m, op->k, op->n, 0, part);
-    t.w = ss_cost_gemm(c, op->precision, op->n, op->k, op->m, acc, column ? part : all);
+    int aligned = rows_aligned(op->precision, op->n, op->k);
+    t.f = gemm(c, op->precision, op->m, op->n, op->k, 0, part, aligned);
+    t.d = gemm(c, op->precision, op->m, op->k, op->n, 0, part, aligned);
+    t.w = gemm(c, op->precision, op->n, op->k, op->m, acc, column ? part : all, aligned);
     if (!acc) /* gradient added to the main gradient by a kernel of its own */
         t.accumulate = ss_cost_elementwise(c, op->n * op->k * (c->shape.e * 3), 1);
     fwd[SS_LABEL_COMPUTE] += t.f;

@@ -178,6 +178,34 @@ static void test_recompute_costs_a_forward(void)
     CU_ASSERT_EQUAL(none.input_grad[SS_LABEL_RECOMPUTE], 0);
 }
 
+/* Rows that are no multiple of 16 bytes: the GEMMs on the CUDA cores. */
+static void test_unaligned_rows(void)
+{
+    struct ss_cost_context c;
+    struct ss_card card;
+    struct ss_stack stack;
+    struct ss_job job;
+    struct ss_ops ops;
+    struct ss_layer_cost aligned, unaligned, unknown;
+    context_make(&c, &card, &stack, &job);
+    card.peak_cuda_cores = 1e14;
+    card.hbm_bandwidth = 1e30;
+    llama_8b(&job);
+    ss_shape_init(&c.shape, &job, &stack, 128512);
+    ss_ops_build(&c.shape, &stack, SS_LAYER_LOSS, &ops, NULL);
+    ss_cost_layer(&c, &ops, SS_LAYER_LOSS, SS_RECOMPUTE_NONE, &aligned);
+    c.shape.vocab += 4;
+    ss_ops_build(&c.shape, &stack, SS_LAYER_LOSS, &ops, NULL);
+    ss_cost_layer(&c, &ops, SS_LAYER_LOSS, SS_RECOMPUTE_NONE, &unaligned);
+    card.peak_cuda_cores = 0;
+    ss_cost_layer(&c, &ops, SS_LAYER_LOSS, SS_RECOMPUTE_NONE, &unknown);
+    /* 2 T h V FLOP at half of 100 TFLOP/s, V in tiles of 128; the weight gradient h x V has whole ones. */
+    double column = 2.0 * 8192 * 4096 / 5e13;
+    CU_ASSERT_DOUBLE_EQUAL(sum(unaligned.forward), column * (128512 + 128), 1e-9);
+    CU_ASSERT_DOUBLE_EQUAL(sum(unaligned.weight_grad), column * (128512 + 4), 1e-9);
+    CU_ASSERT(sum(unknown.forward) < 0.2 * column * 128512 && sum(aligned.forward) < 0.2 * column * 128512);
+}
+
 static void test_collectives(void)
 {
     const struct ss_net net = {160e9, 1e-6, 0, 40e9, 5e-6, 8, 8};
@@ -248,6 +276,7 @@ int main(void)
     CU_add_test(suite, "GEMM tiles and waves", test_gemm_waves);
     CU_add_test(suite, "operators of a layer", test_ops_of_llama_8b);
     CU_add_test(suite, "recompute", test_recompute_costs_a_forward);
+    CU_add_test(suite, "unaligned rows", test_unaligned_rows);
     CU_add_test(suite, "collectives", test_collectives);
     CU_add_test(suite, "scatter-gather of pipeline transfers", test_scatter_gather);
     CU_basic_set_mode(CU_BRM_NORMAL);

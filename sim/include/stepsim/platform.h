@@ -29,6 +29,7 @@ extern "C" {
     X(peak_fp16, "ss.peak.fp16", FLOPS, 1, 0, 1e9, 1e18, "dense fp16 tensor peak")                \
     X(peak_bf16, "ss.peak.bf16", FLOPS, 1, 0, 0, 1e18, "dense bf16 tensor peak, 0 = none")        \
     X(peak_fp8, "ss.peak.fp8", FLOPS, 1, 0, 0, 1e18, "dense fp8 tensor peak, 0 = none")           \
+    X(peak_cuda_cores, "ss.peak.cuda_cores", FLOPS, 0, 0, 0, 1e18, "fp32 peak of the CUDA cores, where 16-bit GEMMs end up whose rows are no multiple of 16 bytes; 0 = not known, no GEMM does") \
     X(hbm_bandwidth, "ss.hbm.bandwidth", BANDWIDTH, 1, 0, 1e9, 1e15, "HBM peak bandwidth")        \
     X(hbm_size, "ss.hbm.size", BYTES, 1, 0, 1e9, 1e13, "HBM size as sold")                        \
     X(device_memory, "ss.device_memory", BYTES, 1, 0, 1e9, 1e13, "memory total that nvidia-smi shows: the capacity a job must fit") \
