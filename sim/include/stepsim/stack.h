@@ -48,6 +48,7 @@ extern "C" {
     X(comm_sm_nic, "ss.comm.sm_share.nic", FRACTION, 0.02, 0, 0.5, "the same for traffic over the NICs") \
     X(cp_overlap, "ss.cp.overlap", FRACTION, 1, 0, 1, "share of the context-parallel passes that may hide under attention") \
     X(pp_scatter_gather, "ss.pp.scatter_gather", COUNT, 0, 0, 1, "without sequence parallelism each tensor rank sends its share of an activation to the next pipeline stage, which gathers it (Narayanan et al., 2021)") \
+    X(pp_overlap, "ss.pp.overlap", COUNT, 1, 0, 1, "the interleaved schedule's sends and receives run in the background, unless the job says no") \
     X(host_operator, "ss.host.operator", TIME, 0, 0, 1e-3, "host time to issue one operator: a pass over a layer takes at least its operators' sum") \
     X(fixed_iteration, "ss.iteration.fixed", TIME, 0, 0, 10, "data loader, logging and host work of an iteration that nothing overlaps") \
     X(fixed_microbatch, "ss.microbatch.fixed", TIME, 0, 0, 1, "host work of one forward or backward slot that the GPU waits for") \
