@@ -49,3 +49,9 @@ double ss_collective_seconds(const struct ss_net *net, int kind, double bytes, c
         slowest = fmax(slowest, traffic / (net->nic_busbw * ss_net_nics(net, g)));
     return ss_collective_latency(net, kind, bytes, g) + slowest;
 }
+
+double ss_collective_sm_share(const struct ss_stack *stack, const struct ss_card *card,
+                              const struct ss_group_shape *g)
+{
+    return fmin(0.5, (g->nodes > 1 ? stack->comm_sms_nic : stack->comm_sms_nvlink) / card->sm_count);
+}

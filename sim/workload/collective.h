@@ -34,6 +34,9 @@ double ss_collective_traffic(int kind, double bytes, int n);
 /* Latency of all steps of a ring over the group, and what the slow start over NVLink adds. */
 double ss_collective_latency(const struct ss_net *net, int kind, double bytes,
                              const struct ss_group_shape *g);
+/* Share of the card's SMs that its channels hold, at most half. */
+double ss_collective_sm_share(const struct ss_stack *stack, const struct ss_card *card,
+                              const struct ss_group_shape *g);
 /* Uncontended time: latency + the slower of NVLink and NICs. 0 for one member. */
 double ss_collective_seconds(const struct ss_net *net, int kind, double bytes,
                              const struct ss_group_shape *g);

@@ -250,7 +250,7 @@ static double sum(const double *by_label)
 static void fsdp_cost(const struct ss_cost_context *c, double params, struct ss_layer_cost *out)
 {
     double e = c->shape.e, f = sum(out->forward), b = sum(out->input_grad) + sum(out->weight_grad);
-    double share = c->fsdp.nodes > 1 ? c->stack->comm_sm_nic : c->stack->comm_sm_nvlink;
+    double share = ss_collective_sm_share(c->stack, c->card, &c->fsdp);
     int grads = c->job->sharding >= SS_SHARD_OPTIM_GRADS,
         parameters = c->job->sharding >= SS_SHARD_OPTIM_GRADS_PARAMS, n = 0;
     if (c->fsdp.n <= 1)

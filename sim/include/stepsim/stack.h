@@ -44,8 +44,8 @@ extern "C" {
     X(saves_gathered, "ss.tp.saves_gathered", COUNT, 0, 0, 1, "column-parallel layers keep their gathered input, as PyTorch's DTensor; Megatron keeps the shard and gathers again") \
     X(tp_overlap_sms, "ss.tp.overlap_sms", COUNT, 16, 0, 132, "SMs that --tp-comm-overlap takes from the GEMMs it runs beside") \
     X(tp_overlap_busbw, "ss.tp.overlap_busbw", FRACTION, 0.8, 0.1, 1, "busbw of those collectives over the NVLink bandwidth") \
-    X(comm_sm_nvlink, "ss.comm.sm_share.nvlink", FRACTION, 0.1, 0, 0.5, "share of the SMs and of the HBM bandwidth that an NVLink collective takes from compute beside it") \
-    X(comm_sm_nic, "ss.comm.sm_share.nic", FRACTION, 0.02, 0, 0.5, "the same for traffic over the NICs") \
+    X(comm_sms_nvlink, "ss.comm.sms.nvlink", COUNT, 24, 0, 132, "SMs that a collective within a node takes from compute beside it, one a channel of NCCL; their share of the HBM bandwidth too") \
+    X(comm_sms_nic, "ss.comm.sms.nic", COUNT, 16, 0, 132, "the same for a collective across nodes") \
     X(cp_overlap, "ss.cp.overlap", FRACTION, 1, 0, 1, "share of the context-parallel passes that may hide under attention") \
     X(pp_scatter_gather, "ss.pp.scatter_gather", COUNT, 0, 0, 1, "without sequence parallelism each tensor rank sends its share of an activation to the next pipeline stage, which gathers it (Narayanan et al., 2021)") \
     X(pp_overlap, "ss.pp.overlap", COUNT, 1, 0, 1, "the interleaved schedule's sends and receives run in the background, unless the job says no") \
