@@ -321,14 +321,24 @@ void ss_cost_pp_gather(const struct ss_cost_context *c, int phase, struct ss_lay
     ss_record_border(c->record, phase, SS_COLL_ALL_GATHER, full, seconds);
 }
 
-/* The host issues an operator's kernels one after the other and runs ahead of the GPU: a pass over a layer
- * takes the longer of both. What the host adds is labelled `other`. */
+/* Collectives of an operator in one direction of the pass. */
+static int collectives_of(const struct ss_cost_context *c, const struct ss_op *op, int forward)
+{
+    int sp = c->shape.sp > 1, column = op->role == SS_TP_COLUMN;
+    if (op->role == SS_TP_NONE || c->tp.n <= 1)
+        return 0;
+    return forward ? sp || !column : column + sp;
+}
+
+/* The host issues an operator's kernels and collectives one after the other and runs ahead of the GPU: a pass
+ * over a layer takes the longer of both. What the host adds is labelled `other`. */
 static void host_cost(const struct ss_cost_context *c, const struct ss_ops *ops, struct ss_layer_cost *out)
 {
     double forward = 0, backward = 0;
     for (int i = 0; i < ops->n; i++) {
-        forward += ops->op[i].forward_kernels * c->stack->host_operator;
-        backward += ops->op[i].backward_kernels * c->stack->host_operator;
+        const struct ss_op *op = &ops->op[i];
+        forward += (op->forward_kernels + collectives_of(c, op, 1)) * c->stack->host_operator;
+        backward += (op->backward_kernels + collectives_of(c, op, 0)) * c->stack->host_operator;
     }
     forward = exposed(forward, sum(out->forward));
     backward = exposed(backward, sum(out->input_grad) + sum(out->weight_grad));
