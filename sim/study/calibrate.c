@@ -329,14 +329,14 @@ static int fit_all(const struct ss_calibrate_options *opt, struct ss_calibration
 
 static int check_options(const struct ss_calibrate_options *opt, struct ss_error *err)
 {
-    static const char *const columns[] = {"model", "gpu", "precision", "id"};
+    static const char *const columns[] = {"model", "gpu", "precision", "half", "id"};
     int known = !opt->leave_out;
 
     for (size_t i = 0; i < SS_ARRAY_LEN(columns) && !known; i++)
         known = !strcmp(opt->leave_out, columns[i]);
     if (!known) {
         ss_fail(err, SS_ERR_USAGE, NULL, 0, "--leave-out %.40s: no such column", opt->leave_out);
-        return ss_hint(err, SS_ERR_USAGE, "choose model, gpu, precision or id");
+        return ss_hint(err, SS_ERR_USAGE, "choose model, gpu, precision, half or id");
     }
     if (opt->log && !opt->job) {
         ss_fail(err, SS_ERR_USAGE, NULL, 0, "--log without --job");

@@ -39,6 +39,8 @@ static void set_key(const struct ss_case *c, const char *id, const char *by, cha
         ss_copy(key, size, ss_platform_card(c->platform)->name);
     else if (!strcmp(by, "precision"))
         ss_copy(key, size, ss_precision_name(c->job.precision));
+    else if (!strcmp(by, "half"))
+        ss_copy(key, size, c->table && ss_table_line(c->table, c->row) % 2 ? "odd lines" : "even lines");
     else
         ss_copy(key, size, id);
 }

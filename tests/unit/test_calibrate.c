@@ -242,6 +242,14 @@ static void test_refused(void)
     opt.platform = "h800";
     opt.leave_out = "model";
     CU_ASSERT_EQUAL(ss_calibrate(&opt, &c, &err), SS_ERR_INPUT);
+    opt.leave_out = "half";
+    CU_ASSERT_EQUAL_FATAL(ss_calibrate(&opt, &c, &err), SS_OK);
+    CU_ASSERT_EQUAL_FATAL(c->nleft_out, 2);
+    CU_ASSERT_STRING_EQUAL(c->left_out[0].name, "even lines");
+    CU_ASSERT_EQUAL(c->left_out[0].error.n, 3);
+    CU_ASSERT_STRING_EQUAL(c->left_out[1].name, "odd lines");
+    CU_ASSERT_EQUAL(c->left_out[1].error.n, 2);
+    ss_calibration_free(c);
     opt.leave_out = "colour";
     CU_ASSERT_EQUAL(ss_calibrate(&opt, &c, &err), SS_ERR_USAGE);
     opt.leave_out = NULL;

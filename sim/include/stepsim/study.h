@@ -190,7 +190,7 @@ struct ss_calibrate_options {
     const char *microbench; /* NULL or a table like validation/microbench.csv: its rows of this card */
     const char *log, *job; /* NULL or a training log and the job that made it */
     int fit_timers;        /* the log's timers count in the fit; else they are only shown */
-    const char *leave_out; /* NULL, model, gpu, precision or id */
+    const char *leave_out; /* NULL, model, gpu, precision, half (odd and even lines of the table) or id */
     int nprops;            /* 0: what the kinds of measurements at hand tell: GEMM efficiencies, links, kernels */
     struct ss_fit_prop props[SS_FIT_MAX]; /* id, lo, hi */
     void (*progress)(void *ctx, int evaluations); /* may be NULL */
