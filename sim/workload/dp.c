@@ -33,12 +33,13 @@ static int same_chunk(const struct dp_group *d, int cls, int chunk)
 static int ring(const struct dp_group *d, const char *name, int kind, double bytes, int *index)
 {
     const struct ss_plan *plan = d->b->plan;
+    const struct ss_card *card = ss_platform_card(plan->platform);
     const struct ss_ring r = {.name = name,
                               .group = SS_WAY_DP,
                               .kind = kind,
                               .label = SS_LABEL_DP,
                               .bytes = bytes,
-                              .sm_share = ss_collective_sm_share(plan->stack, ss_platform_card(plan->platform), &d->shape),
+                              .sm_share = ss_collective_sm_share(plan->stack, card, &d->shape),
                               .part = 1,
                               .speed = 1,
                               .seconds = -1};

@@ -148,6 +148,38 @@ static void test_ops_of_llama_8b(void)
     CU_ASSERT_EQUAL(ss_ops_build(&c.shape, &stack, SS_LAYER_MOE, &ops, NULL), SS_ERR_UNSUPPORTED);
 }
 
+static const struct ss_op *find_op(const struct ss_ops *ops, const char *name)
+{
+    for (int i = 0; i < ops->n; i++)
+        if (!strcmp(ops->op[i].name, name))
+            return &ops->op[i];
+    return NULL;
+}
+
+/* Without Transformer Engine the gradients of norm weights and of biases are kernels of their own. */
+static void test_plain_layers(void)
+{
+    struct ss_cost_context c;
+    struct ss_card card;
+    struct ss_stack stack;
+    struct ss_job job;
+    struct ss_ops ops;
+    context_make(&c, &card, &stack, &job);
+    llama_8b(&job);
+    job.model.linear_bias = 1;
+    ss_shape_init(&c.shape, &job, &stack, 128512);
+    CU_ASSERT_EQUAL_FATAL(ss_ops_build(&c.shape, &stack, SS_LAYER_DENSE, &ops, NULL), 0);
+    CU_ASSERT_PTR_NULL(find_op(&ops, "bias gradients"));
+    CU_ASSERT_DOUBLE_EQUAL(find_op(&ops, "input norm")->backward_bytes, 3 * 2 * 8192.0 * 4096, 1);
+    stack.te_layers = 0;
+    CU_ASSERT_EQUAL_FATAL(ss_ops_build(&c.shape, &stack, SS_LAYER_DENSE, &ops, NULL), 0);
+    CU_ASSERT_DOUBLE_EQUAL(find_op(&ops, "input norm")->backward_bytes, 5 * 2 * 8192.0 * 4096, 1);
+    CU_ASSERT_PTR_NOT_NULL_FATAL(find_op(&ops, "bias gradients"));
+    /* QKV 6144, both halves of FC1, projection and FC2. */
+    CU_ASSERT_DOUBLE_EQUAL(find_op(&ops, "bias gradients")->backward_bytes,
+                           2 * 8192.0 * (6144 + 2 * 14336 + 2 * 4096), 1);
+}
+
 static double sum(const double *label)
 {
     double s = 0;
@@ -176,6 +208,31 @@ static void test_recompute_costs_a_forward(void)
     /* Causal attention forward: 2 s^2 a d at 0.4 of the peak. */
     CU_ASSERT_DOUBLE_EQUAL(selective.input_grad[SS_LABEL_RECOMPUTE], 2.0 * 8192 * 8192 * 4096 / 4e14, 1e-12);
     CU_ASSERT_EQUAL(none.input_grad[SS_LABEL_RECOMPUTE], 0);
+}
+
+/* A layer takes at least what its host needs to issue operators and collectives. */
+static void test_host_issues_collectives(void)
+{
+    struct ss_cost_context c;
+    struct ss_card card;
+    struct ss_stack stack;
+    struct ss_job job;
+    struct ss_ops ops;
+    struct ss_layer_cost alone, split;
+    context_make(&c, &card, &stack, &job);
+    llama_8b(&job);
+    stack.host_operator = 1;
+    c.net.nvlink_busbw = 1e12;
+    ss_shape_init(&c.shape, &job, &stack, 128512);
+    ss_ops_build(&c.shape, &stack, SS_LAYER_DENSE, &ops, NULL);
+    ss_cost_layer(&c, &ops, SS_LAYER_DENSE, SS_RECOMPUTE_NONE, &alone);
+    c.tp = (struct ss_group_shape){2, 1, 2};
+    ss_cost_layer(&c, &ops, SS_LAYER_DENSE, SS_RECOMPUTE_NONE, &split);
+    /* An all-reduce behind the projection and FC2; in the backward before QKV and FC1. */
+    CU_ASSERT_DOUBLE_EQUAL(sum(split.forward) - sum(alone.forward), 2, 1e-9);
+    CU_ASSERT_DOUBLE_EQUAL(sum(split.input_grad) + sum(split.weight_grad) - sum(alone.input_grad) -
+                               sum(alone.weight_grad),
+                           2, 1e-9);
 }
 
 /* Rows that are no multiple of 16 bytes: the GEMMs on the CUDA cores. */
@@ -221,6 +278,12 @@ static void test_collectives(void)
                            1.414e9 / 160e9, 1e-15);
     CU_ASSERT_DOUBLE_EQUAL(ss_collective_seconds(&slow_start, SS_COLL_ALL_GATHER, 8e6, &node), 14e6 / 160e9,
                            1e-15);
+    /* 24 channels of NCCL within a node, 16 across nodes, of 96 SMs. */
+    const struct ss_stack stack = {.comm_sms_nvlink = 24, .comm_sms_nic = 16};
+    const struct ss_card card = {.sm_count = 96}, small = {.sm_count = 20};
+    CU_ASSERT_DOUBLE_EQUAL(ss_collective_sm_share(&stack, &card, &node), 0.25, 1e-15);
+    CU_ASSERT_DOUBLE_EQUAL(ss_collective_sm_share(&stack, &card, &two), 1.0 / 6, 1e-15);
+    CU_ASSERT_DOUBLE_EQUAL(ss_collective_sm_share(&stack, &small, &node), 0.5, 1e-15);
     /* Eight NICs together beat one NVLink. */
     CU_ASSERT_DOUBLE_EQUAL(ss_collective_seconds(&net, SS_COLL_REDUCE_SCATTER, 1.6e9, &two),
                            23e-6 + 1.5e9 / 160e9, 1e-15);
@@ -276,6 +339,8 @@ int main(void)
     CU_add_test(suite, "GEMM tiles and waves", test_gemm_waves);
     CU_add_test(suite, "operators of a layer", test_ops_of_llama_8b);
     CU_add_test(suite, "recompute", test_recompute_costs_a_forward);
+    CU_add_test(suite, "layers without Transformer Engine", test_plain_layers);
+    CU_add_test(suite, "the host issues collectives", test_host_issues_collectives);
     CU_add_test(suite, "unaligned rows", test_unaligned_rows);
     CU_add_test(suite, "collectives", test_collectives);
     CU_add_test(suite, "scatter-gather of pipeline transfers", test_scatter_gather);
