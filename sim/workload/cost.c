@@ -440,7 +440,9 @@ double ss_cost_optimizer(const struct ss_cost_context *c, double params, double 
     double unscale = c->shape.storage_precision == SS_FP16 ? 8 : 0;
     double step = local * (4 + 8 + unscale + 4 + 12 + 12 + (e < 4 ? e : 0)) * c->stack->adam_passes;
     double copies = c->stack->grad_copy > 0 && e < 4 ? params * (e + 4) + params * (4 + e) : 0;
-    device = (step * (1 - c->job->optimizer_offload) + copies) /
+    double gradient = e < 4 && c->job->grad_reduce_fp32 <= 0 ? e : 4;
+    double whole = c->fsdp.n > 1 ? 0 : params * gradient * c->stack->grad_passes;
+    device = (step * (1 - c->job->optimizer_offload) + copies + whole) /
              (c->card->hbm_bandwidth * c->card->hbm_efficiency);
     /* Offloaded: gradients go out and parameters come back over PCIe; the host steps at memory speed,
      * which PCIe bounds from above on every node here. */

@@ -235,6 +235,27 @@ static void test_host_issues_collectives(void)
                            2, 1e-9);
 }
 
+/* Beside the sharded step all local gradients are set to zero and scaled, but FSDP's. */
+static void test_gradient_passes(void)
+{
+    struct ss_cost_context c;
+    struct ss_card card;
+    struct ss_stack stack;
+    struct ss_job job;
+    context_make(&c, &card, &stack, &job);
+    llama_8b(&job);
+    card.pcie_bandwidth = 1;
+    job.grad_reduce_fp32 = 1;
+    ss_shape_init(&c.shape, &job, &stack, 128512);
+    double none = ss_cost_optimizer(&c, 1e9, 8);
+    stack.grad_passes = 3;
+    CU_ASSERT_DOUBLE_EQUAL(ss_cost_optimizer(&c, 1e9, 8) - none, 3 * 4e9 / 1e12, 1e-12);
+    job.grad_reduce_fp32 = 0;
+    CU_ASSERT_DOUBLE_EQUAL(ss_cost_optimizer(&c, 1e9, 8) - none, 3 * 2e9 / 1e12, 1e-12);
+    c.fsdp = (struct ss_group_shape){8, 1, 8};
+    CU_ASSERT_DOUBLE_EQUAL(ss_cost_optimizer(&c, 1e9, 8), none, 1e-12);
+}
+
 /* Rows that are no multiple of 16 bytes: the GEMMs on the CUDA cores. */
 static void test_unaligned_rows(void)
 {
@@ -341,6 +362,7 @@ int main(void)
     CU_add_test(suite, "recompute", test_recompute_costs_a_forward);
     CU_add_test(suite, "layers without Transformer Engine", test_plain_layers);
     CU_add_test(suite, "the host issues collectives", test_host_issues_collectives);
+    CU_add_test(suite, "passes over the gradients", test_gradient_passes);
     CU_add_test(suite, "unaligned rows", test_unaligned_rows);
     CU_add_test(suite, "collectives", test_collectives);
     CU_add_test(suite, "scatter-gather of pipeline transfers", test_scatter_gather);

@@ -53,6 +53,7 @@ extern "C" {
     X(fixed_iteration, "ss.iteration.fixed", TIME, 0, 0, 10, "data loader, logging and host work of an iteration that nothing overlaps") \
     X(fixed_microbatch, "ss.microbatch.fixed", TIME, 0, 0, 1, "host work of one forward or backward slot that the GPU waits for") \
     X(adam_passes, "ss.optimizer.passes", NONE, 1, 0.5, 8, "traffic of the optimizer step over the count of docs/model.md") \
+    X(grad_passes, "ss.optimizer.grad_passes", NONE, 3, 0, 8, "times that the gradients of all local parameters cross HBM outside the step: set to zero, and read and written to divide them by the ranks; none of it under FSDP") \
     X(grad_norm_barrier, "ss.optimizer.barrier", COUNT, 1, 0, 1, "gradient norm and found-inf wait for every rank before the step") \
     X(grad_copy, "ss.optimizer.grad_copy", COUNT, 0, 0, 1, "16-bit gradients are copied to fp32 before the step (no fp32 main gradient)") \
     X(flat_gradients, "ss.ddp.flat_gradients", COUNT, 0, 0, 1, "gradients outside of a contiguous fp32 buffer are flattened to be reduced: a freed block of their size that serves nothing else") \
