@@ -1,29 +1,15 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 # usage: sh validation/microbench.sh
-# Holds the shapes of docs/model.md's curves against validation/microbench.csv: GEMM tiles and prologue on H100, flash
-# attention by chunk and head dimension on H100, the slow start of NVLink collectives on A100 and H100. The level of each curve
-# (efficiency, rate, busbw) is the card alone on its bench, not a training run's.
+# Holds the shapes of docs/model.md's curves against validation/microbench.csv: flash attention by chunk and head dimension on
+# H100, the slow start of NVLink collectives on A100 and H100 (GEMMs: stepsim calibrate --microbench). The level of each curve
+# (rate, busbw) is the card alone on its bench, not a training run's.
 set -eu
 cd "$(dirname "$0")"
 awk -F, '
-function ceil(x) { return x == int(x) ? x : int(x) + 1 }
 function min(a, b) { return a < b ? a : b }
-function tiles(tm, tn, eff) { return ceil(ceil(M / tm) * ceil(N / tn) / 132) * 2 * tm * tn * (K + 82) / (989.4e12 / 132 * 0.871 * eff) }
-function gemm(  best, moved) {
-    best = min(min(tiles(128, 256, 1), tiles(256, 128, 1)), min(tiles(128, 192, sqrt(0.966)), tiles(128, 128, 0.966)))
-    best = min(best, min(tiles(64, 128, 0.966 ^ 2), tiles(64, 64, 0.966 ^ 3)))
-    moved = (M * K + K * N + M * N) * 2 / (3.35e12 * 0.88)
-    return (best > moved ? best : moved) + 5.3e-6
-}
 function put(set, error) { if (error < 0) error = -error; v[set, ++n[set]] = error; sum[set] += error; if (error > worst[set]) worst[set] = error }
 function busbw(S, steps, step, half, top) { return S * 1.75 / (steps * step + (S + min(S, half)) * 1.75 / top) }
-$1 == "gemm" && $2 ~ /sm_90/ && $5 == "bf16" && $3 ~ /^M=/ { # batched ones begin with B=
-    split($3, p, /[ =]/); M = p[2] + 0; N = p[4] + 0; K = p[6] + 0
-    e = 100 * (gemm() * $6 * 1e12 / (2 * M * N * K) - 1)
-    put("GEMM bf16 on H100, prologue 82, small tile 0.966", e)
-    if (M * N * K >= 1.6e10) put("  of these at least 1.6e10 multiply-adds", e)
-}
 $1 == "attention" && $2 == "H100 SXM" && $3 ~ /^FA2 fwd d=(64|128) causal seq=/ {
     d = $3; sub(/.*d=/, "", d); sub(/ .*/, "", d); L = $3; sub(/.*seq=/, "", L); sub(/ .*/, "", L)
     put("FA2 forward on H100, half 300 tokens, 16 of the head", 100 * (333 * L / (L + 300) * 8492 / 8192 * d / (d + 16) * 144 / 128 / $6 - 1))
@@ -36,7 +22,7 @@ $1 == "collective" && $3 ~ /^all_reduce [0-9]+$/ && $4 == "8 GPU 1 node" && $7 ~
 END {
     print "| curve | rows | mean error % | median | worst |"
     print "|---|---|---|---|---|"
-    m = split("GEMM bf16 on H100, prologue 82, small tile 0.966;  of these at least 1.6e10 multiply-adds;FA2 forward on H100, half 300 tokens, 16 of the head;all-reduce on A100, half size 20 MB, 4 us a step;all-reduce on H100 (in-switch top 480), half size 14 MB, 2 us", name, ";")
+    m = split("FA2 forward on H100, half 300 tokens, 16 of the head;all-reduce on A100, half size 20 MB, 4 us a step;all-reduce on H100 (in-switch top 480), half size 14 MB, 2 us", name, ";")
     for (s = 1; s <= m; s++) {
         set = name[s]
         for (i = 2; i <= n[set]; i++)
