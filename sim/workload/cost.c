@@ -192,6 +192,12 @@ static double exposed(double communication, double beside)
     return fmax(0, communication - beside);
 }
 
+/* fp8: the backward's GEMMs move their sums out of the tensor cores every few products, the forward's do not. */
+static double forward_gain(const struct ss_cost_context *c, int precision)
+{
+    return precision == SS_FP8 ? c->stack->fp8_forward_gain : 1;
+}
+
 /* A linear layer with its TP collectives. With --tp-comm-overlap every collective runs beside its GEMM,
  * which has `overlap_sms` SMs less; without it only the backward's input gather (beside the input
  * gradient) and its scatter or all-reduce (beside the weight gradient) are asynchronous. */
@@ -204,7 +210,7 @@ static void linear_cost(const struct ss_cost_context *c, const struct ss_op *op,
     double all = c->card->sm_count, part = all - (overlap ? fmin(c->stack->tp_overlap_sms, all - 1) : 0);
     struct ss_linear_times t = {.column = column, .sp = sp, .overlap = overlap};
     int aligned = rows_aligned(op->precision, op->n, op->k);
-    t.f = gemm(c, op->precision, op->m, op->n, op->k, 0, part, aligned);
+    t.f = gemm(c, op->precision, op->m, op->n, op->k, 0, part, aligned) / forward_gain(c, op->precision);
     t.d = gemm(c, op->precision, op->m, op->k, op->n, 0, part, aligned);
     t.w = gemm(c, op->precision, op->n, op->k, op->m, acc, column ? part : all, aligned);
     if (!acc) /* gradient added to the main gradient by a kernel of its own */

@@ -40,6 +40,7 @@ extern "C" {
     X(fp32_params, "ss.default.fp32_params", COUNT, 0, 0, 1, "bf16 runs under autocast: parameters and gradients are fp32, with no other master copy (NeMo's megatron_amp_O2 = False)") \
     X(fp8_allgather, "ss.te.fp8_allgather", COUNT, 1, 0, 1, "sequence-parallel all-gathers move 1-byte activations in fp8") \
     X(fp8_cast_passes, "ss.te.fp8_cast", NONE, 1, 0, 8, "traffic of fp8 casts and transposes over the count of docs/model.md") \
+    X(fp8_forward_gain, "ss.fp8.forward_gain", NONE, 1, 1, 1.3, "rate of the forward's fp8 GEMMs, which accumulate fast, over the backward's, which do not (use_split_accumulator, use_fast_accum)") \
     X(tp_async_backward, "ss.tp.async_backward", COUNT, 1, 0, 1, "the backward's gather, reduce-scatter or all-reduce of a column-parallel layer runs beside its GEMMs") \
     X(saves_gathered, "ss.tp.saves_gathered", COUNT, 0, 0, 1, "column-parallel layers keep their gathered input, as PyTorch's DTensor; Megatron keeps the shard and gathers again") \
     X(tp_overlap_sms, "ss.tp.overlap_sms", COUNT, 16, 0, 132, "SMs that --tp-comm-overlap takes from the GEMMs it runs beside") \
