@@ -60,16 +60,17 @@ awk -F, '
     { e[++n] = $2 }
     END { if (n) row() }'
 echo
+host=$(sed -n 's/.*"ss.host.operator" card="V100" value="\([^"]*\)".*/\1/p' workloads/stacks/megatron-2021.xml)
 echo "### vTrain's rows (A100): nothing fitted, and three numbers fitted on half of the lines"
 echo
-echo "Nothing fitted: \`ss.host.operator\` is the 81 us of the V100 runs, not the 59 us fitted on the odd lines of vt-s. Fitted:"
+echo "Nothing fitted: \`ss.host.operator\` is the $host of the V100 runs, not the 59 us fitted on the odd lines of vt-s. Fitted:"
 echo "\`ss.gemm.efficiency.fp16\` and, for vt-m, \`ss.nic.efficiency\` and \`ss.hbm.efficiency\`, for vt-s, \`ss.host.operator\` and \`ss.kernel_latency\`, by \`stepsim calibrate --leave-out half\`."
 echo
 echo "| rows | n | mean error % | median | worst | bias |"
 echo "|---|---|---|---|---|---|"
-cat > "$tmp/v100-host.xml" << 'EOF'
+cat > "$tmp/v100-host.xml" << EOF
 <stack name="v100-host" base="megatron-deepspeed-2021">
-  <prop id="ss.host.operator" value="81us"/>
+  <prop id="ss.host.operator" value="$host"/>
 </stack>
 EOF
 halves() { # rows, two numbers

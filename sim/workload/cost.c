@@ -213,8 +213,8 @@ static void linear_cost(const struct ss_cost_context *c, const struct ss_op *op,
     t.f = gemm(c, op->precision, op->m, op->n, op->k, 0, part, aligned) / forward_gain(c, op->precision);
     t.d = gemm(c, op->precision, op->m, op->k, op->n, 0, part, aligned);
     t.w = gemm(c, op->precision, op->n, op->k, op->m, acc, column ? part : all, aligned);
-    if (!acc) /* gradient added to the main gradient by a kernel of its own */
-        t.accumulate = ss_cost_elementwise(c, op->n * op->k * (c->shape.e * 3), 1);
+    if (!acc) /* a kernel of its own adds the gradient to those of earlier microbatches */
+        t.accumulate = c->accumulated * ss_cost_elementwise(c, op->n * op->k * (c->shape.e * 3), 1);
     fwd[SS_LABEL_COMPUTE] += t.f;
     dgrad[SS_LABEL_COMPUTE] += t.d;
     wgrad[SS_LABEL_COMPUTE] += t.w + t.accumulate;

@@ -16,6 +16,7 @@ struct ss_cost_context {
     struct ss_shape shape;
     struct ss_net net;
     struct ss_group_shape tp, cp, fsdp; /* fsdp: n = 1 when parameters are not sharded */
+    double accumulated; /* share of the microbatches whose weight gradients are added to earlier ones, 0..1 */
     struct ss_recorder *record;         /* gets the steps of the layer at hand; may be NULL */
 };
 

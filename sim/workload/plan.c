@@ -92,6 +92,7 @@ static void context_init(const struct ss_plan_builder *b, const struct ss_cost_k
     c->tp = key->tp;
     c->cp = key->cp;
     c->fsdp = key->fsdp;
+    c->accumulated = c->fsdp.n > 1 ? 0 : 1 - 1.0 / plan->microbatches; /* FSDP adds up shards */
 }
 
 /* Ranks that divide the optimizer states. */

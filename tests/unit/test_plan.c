@@ -342,6 +342,28 @@ static void test_fp8_forward_gain(void)
     }
 }
 
+/* Without the fusion the gradients of all microbatches but the first are added up by a kernel of its own. */
+static void test_gradients_added_up(void)
+{
+    struct ss_cost_context c;
+    struct ss_card card;
+    struct ss_stack stack;
+    struct ss_job job;
+    struct ss_ops ops;
+    struct ss_layer_cost first, later;
+    context_make(&c, &card, &stack, &job);
+    llama_8b(&job);
+    stack.fused_wgrad_accumulation = 0;
+    ss_shape_init(&c.shape, &job, &stack, 128512);
+    CU_ASSERT_FATAL(ss_ops_build(&c.shape, &stack, SS_LAYER_DENSE, &ops, NULL) == 0);
+    ss_cost_layer(&c, &ops, SS_LAYER_DENSE, SS_RECOMPUTE_NONE, &first);
+    c.accumulated = 0.75;
+    ss_cost_layer(&c, &ops, SS_LAYER_DENSE, SS_RECOMPUTE_NONE, &later);
+    CU_ASSERT_DOUBLE_EQUAL(later.weight_grad[SS_LABEL_COMPUTE] - first.weight_grad[SS_LABEL_COMPUTE],
+                           0.75 * 6 * ss_ops_gemm_params(&ops) / 1e12, 1e-12);
+    CU_ASSERT_EQUAL(later.forward[SS_LABEL_COMPUTE], first.forward[SS_LABEL_COMPUTE]);
+}
+
 /* Each tensor rank sends a quarter to the next stage, which gathers it; not under sequence parallelism, whose
  * tensors are shares already, and not when the job says so. */
 static void test_scatter_gather(void)
@@ -395,6 +417,7 @@ int main(void)
     CU_add_test(suite, "unaligned rows", test_unaligned_rows);
     CU_add_test(suite, "collectives", test_collectives);
     CU_add_test(suite, "fast accumulation of fp8 in the forward", test_fp8_forward_gain);
+    CU_add_test(suite, "gradients added up", test_gradients_added_up);
     CU_add_test(suite, "scatter-gather of pipeline transfers", test_scatter_gather);
     CU_basic_set_mode(CU_BRM_NORMAL);
     CU_basic_run_tests();
