@@ -166,10 +166,20 @@ static int load_tables(const char *const *names, int n, struct ss_cases *out, st
     return rc;
 }
 
+/* A platform or stack that does not exist costs its row, not the table. */
+static int leave_out(struct ss_case *c, struct ss_notes *notes, const struct ss_error *why)
+{
+    refuse(c, SS_CASE_UNSUPPORTED, why->message);
+    return !notes ? SS_OK
+                  : ss_notes_add(notes, "%s:%d: %s%s%s; not predicted", ss_table_file(c->table),
+                                 ss_table_line(c->table, c->row), why->message, why->hint[0] ? ": " : "", why->hint);
+}
+
 int ss_cases_load(const char *const *tables, int ntables, const struct ss_case_choice *choice,
                   struct ss_cases *out, struct ss_notes *notes, struct ss_error *err)
 {
-    int rc, at = 0;
+    struct ss_error first = {0};
+    int rc, at = 0, unknown = 0;
 
     memset(out, 0, sizeof *out);
     rc = load_tables(tables, ntables, out, notes, err);
@@ -179,7 +189,16 @@ int ss_cases_load(const char *const *tables, int ntables, const struct ss_case_c
             c->table = out->tables[t];
             c->row = r;
             rc = prepare(c, choice, notes, err);
+            if (rc != SS_ERR_IO)
+                continue;
+            if (unknown++ == 0)
+                first = *err;
+            rc = leave_out(c, notes, err);
         }
+    if (!rc && unknown > 0 && unknown == out->n) { /* nothing is left */
+        *err = first;
+        rc = SS_ERR_IO;
+    }
     if (rc)
         ss_cases_free(out);
     return rc;

@@ -1,0 +1,1 @@
+printf 'id,platform,stack,nodes,model,precision,micro_batch,global_batch,seq_length\nold,h100,nemo-1.0,1,llama3.1-8b,bf16,1,16,4096\nmine,h100,nemo-24.11,1,llama3.1-8b,bf16,1,16,4096\n' > mine.csv; "$STEPSIM" validate mine.csv --json 2>&1 | grep -E 'predicted_outcome|"reason"'; "$STEPSIM" validate mine.csv 2>&1 | grep "^note" | cut -c1-60
