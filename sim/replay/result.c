@@ -173,6 +173,7 @@ static int critical_stage(const struct ss_plan *plan, const struct ss_timeline *
 
 static void fill_memory(struct ss_result *r, const struct ss_plan *plan)
 {
+    double least = 0; /* when the allocator has given back all that it holds beside the tensors */
     r->capacity = ss_platform_card(plan->platform)->device_memory;
     r->peak_stage = 0;
     for (int s = 0; s < r->nstages; s++) {
@@ -181,9 +182,10 @@ static void fill_memory(struct ss_result *r, const struct ss_plan *plan)
             r->peak_stage = s;
         r->peak_reserved = fmax(r->peak_reserved, stage->reserved);
         r->peak_allocated = fmax(r->peak_allocated, stage->allocated);
+        least = fmax(least, stage->device - (stage->reserved - stage->allocated));
     }
     r->peak_device = r->stages[r->peak_stage].device;
-    r->fits = r->peak_device <= r->capacity;
+    r->fits = least <= r->capacity;
     r->thrash = r->fits && r->capacity - r->peak_device < plan->stack->thrash_margin * r->capacity;
 }
 

@@ -80,7 +80,12 @@ int ss_report_warnings(const struct ss_run *run, const struct ss_report_options 
     int rc = SS_OK;
 
     memset(out, 0, sizeof *out);
-    if (r && r->thrash)
+    if (r && r->thrash && r->peak_device > r->capacity)
+        rc = ss_notes_add(out,
+                          "stage %d has room for its tensors, but %.1f %% too little for what the allocator keeps beside "
+                          "them: it will free and retry, and the run will be much slower than predicted",
+                          r->peak_stage, 100 * (r->peak_device - r->capacity) / r->capacity);
+    else if (r && r->thrash)
         rc = ss_notes_add(
             out,
             "stage %d is within %.1f %% of the card's memory: the allocator will retry and the run "

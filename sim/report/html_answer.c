@@ -41,7 +41,11 @@ static void memory_tile(const struct ss_page *page, const struct ss_result *r)
     if (opt && opt->measured_bytes > 0)
         snprintf(note + n, sizeof note - (size_t)n, "; measured %.1f, %+.1f %%", opt->measured_bytes / SS_GIB,
                  ss_report_error_pct(r->peak_device, opt->measured_bytes));
-    tile(page->out, r->fits ? "Memory: fits" : "Memory: does not fit", value, note,
+    tile(page->out,
+         !r->fits                        ? "Memory: does not fit"
+         : r->peak_device > r->capacity ? "Memory: fits barely"
+                                         : "Memory: fits",
+         value, note,
          !r->fits    ? "bad"
          : r->thrash ? "warn"
                      : "good");

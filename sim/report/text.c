@@ -69,7 +69,7 @@ static void answer(const struct ss_result *r, const struct ss_report_options *op
     fprintf(out, ", %.0f TFLOP/s/GPU, MFU %.0f %%, ", r->tflops_per_gpu, 100 * r->mfu);
     if (opt->color)
         fputs(r->fits ? color_good : color_bad, out);
-    fprintf(out, "%s: %.1f of %.1f GiB on stage %d", r->fits ? "fits" : "does not fit",
+    fprintf(out, "%s: %.1f of %.1f GiB on stage %d", !r->fits ? "does not fit" : r->peak_device > r->capacity ? "fits barely" : "fits",
             r->peak_device / SS_GIB, r->capacity / SS_GIB, r->peak_stage);
     if (opt->color)
         fputs(color_off, out);

@@ -140,11 +140,11 @@ static void norm_add(struct ss_ops *ops, const struct ss_shape *s, const struct 
     op->saved_bytes = x * s->e + kept_input(s, stack, narrow ? 1 : s->e) + 4 * s->tokens / s->sp;
 }
 
-/* Residual add with bias and dropout. Megatron's is a TorchScript function, which runs the dropout at p = 0 too
- * and keeps its 1-byte mask. Backward: the mask applied, and the two branches' gradients added. */
-static void residual_add(struct ss_ops *ops, const struct ss_shape *s, const struct ss_stack *stack)
+/* Residual add with bias and dropout, which keeps a 1-byte mask unless it drops nothing. Backward: the mask
+ * applied, and the two branches' gradients added. */
+static void residual_add(struct ss_ops *ops, const struct ss_shape *s)
 {
-    double x = s->tokens * s->h / s->sp, mask = s->hidden_dropout > 0 || stack->dropout_mask > 0;
+    double x = s->tokens * s->h / s->sp, mask = s->hidden_dropout > 0;
     struct ss_op *op = op_add(ops, "residual", SS_OP_ELEMENTWISE);
     op_elementwise(op, x * (3 * s->e + mask), x * (3 * s->e + mask * (2 * s->e + 1)), 1, 2);
     op->saved_bytes = x * mask;
@@ -226,7 +226,7 @@ static void dense_build(struct ss_ops *ops, const struct ss_shape *s, const stru
         op_fp8_cast(ops, s, stack, a, s->h, SS_TP_ROW);
     op = op_linear(ops, "projection", s, s->h, a, SS_TP_ROW, p, s->linear_bias);
     op->saved_bytes = narrow ? s->tokens * a : 0; /* fp8 copy; in 16 bit attention already keeps it */
-    residual_add(ops, s, stack);
+    residual_add(ops, s);
     norm_add(ops, s, stack, "mlp norm");
     if (fp8)
         op_fp8_cast(ops, s, stack, s->h, fc1, SS_TP_COLUMN);
@@ -242,7 +242,7 @@ static void dense_build(struct ss_ops *ops, const struct ss_shape *s, const stru
     op->working_bytes =
         fmax(op->working_bytes,
              s->tokens * (s->ffn + (stack->inplace_activation > 0 ? 0 : fc1)) * s->e - op->saved_bytes);
-    residual_add(ops, s, stack);
+    residual_add(ops, s);
     if (s->linear_bias && stack->te_layers <= 0)
         bias_gradients_add(ops, s, qkv + fc1);
 }

@@ -76,7 +76,7 @@ static void context_make(struct ss_cost_context *c, struct ss_card *card, struct
     stack->fused_wgrad_accumulation = stack->fp8_forward_gain = 1;
     stack->flash_fwd = 0.4;
     stack->flash_bwd = 0.25;
-    stack->te_layers = stack->dropout_mask = 1;
+    stack->te_layers = 1;
     c->card = card;
     c->stack = stack;
     c->job = job;
@@ -140,11 +140,15 @@ static void test_ops_of_llama_8b(void)
     /* 4096 x 6144 + 4096 x 4096 + 3 x 4096 x 14336 and two norms. */
     CU_ASSERT_DOUBLE_EQUAL(ss_ops_params(&ops), 25165824.0 + 16777216 + 176160768 + 8192, 0.5);
     CU_ASSERT_DOUBLE_EQUAL(ss_ops_gemm_params(&ops), 218103808.0, 0.5);
-    /* Per token: norms 2 x (2h + 2h + 4), QKV 2 x 6144, attention output 2h, masks 2h, FC1 4f, activation 2f,
+    /* Per token: norms 2 x (2h + 2h + 4), QKV 2 x 6144, attention output 2h, FC1 4f, activation 2f,
      * softmax statistics 4 a. */
-    double token = 2 * (4 * 4096 + 4) + 2 * 6144 + 2 * 4096 + 2 * 4096 + 6 * 14336;
+    double token = 2 * (4 * 4096 + 4) + 2 * 6144 + 2 * 4096 + 6 * 14336;
     CU_ASSERT_DOUBLE_EQUAL(ss_ops_saved_bytes(&ops, 1), 8192 * token, 1);
     CU_ASSERT_DOUBLE_EQUAL(ss_ops_saved_bytes(&ops, 0), 8192 * (token + 4 * 32), 1);
+    /* Dropout keeps two masks. */
+    c.shape.hidden_dropout = 0.1;
+    CU_ASSERT_EQUAL_FATAL(ss_ops_build(&c.shape, &stack, SS_LAYER_DENSE, &ops, NULL), 0);
+    CU_ASSERT_DOUBLE_EQUAL(ss_ops_saved_bytes(&ops, 1), 8192 * (token + 2 * 4096), 1);
     CU_ASSERT_EQUAL(ss_ops_build(&c.shape, &stack, SS_LAYER_MOE, &ops, NULL), SS_ERR_UNSUPPORTED);
 }
 

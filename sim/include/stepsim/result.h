@@ -57,7 +57,8 @@ struct ss_result {
     double peak_device, peak_reserved, peak_allocated;
     int peak_stage;
     int fits;         /* 0: out of memory */
-    int thrash;       /* fits, but within the stack's thrash margin */
+    int thrash;       /* fits, but the peak is within the stack's thrash margin of the capacity, or above it: the allocator
+                         frees what it caches and tries again */
     int ntimers;
     struct ss_timer *timers;
     int nlinks;

@@ -62,12 +62,11 @@ extern "C" {
     X(zero_live, "ss.zero.live_params", NONE, 0, 0, 1e12, "parameters that DeepSpeed's ZeRO-3 keeps gathered (its stage3_max_live_parameters)") \
     X(zero_bucket, "ss.zero.bucket_params", NONE, 0, 0, 1e12, "parameters of the bucket in which DeepSpeed's ZeRO reduces 16-bit gradients (its reduce_bucket_size); 0: another optimizer") \
     X(ddp_bucket, "ss.ddp.bucket_params", NONE, 40e6, 1, 1e12, "parameters of a data-parallel bucket when --ddp-bucket-size is not given") \
-    X(dropout_mask, "ss.memory.dropout_mask", COUNT, 1, 0, 1, "the residual's dropout runs and keeps its mask at p = 0 too, as TorchScript does") \
     X(context_bytes, "ss.memory.context", BYTES, 6e8, 0, 2e10, "CUDA context and library workspaces") \
-    X(nccl_bytes, "ss.memory.nccl_per_group", BYTES, 6e8, 0, 2e10, "NCCL buffers of one communicator of more than one rank") \
+    X(nccl_bytes, "ss.memory.nccl_per_group", BYTES, 7.5e8, 0, 2e10, "NCCL buffers of one communicator of more than one rank") \
     X(tp_overlap_buffers, "ss.memory.tp_overlap_buffers", COUNT, 10, 0, 40, "activation-sized buffers that --tp-comm-overlap registers") \
     X(keep_outputs, "ss.memory.keep_outputs", COUNT, 0, 0, 2, "1: a pipeline stage keeps its output until the backward, though its successor has it (Megatron-LM before core); 2: the share of it that it sends (DeepSpeed)") \
-    X(fragmentation, "ss.memory.fragmentation", FRACTION, 0.02, 0, 0.5, "reserved beside the dynamic tensors by the caching allocator") \
+    X(fragmentation, "ss.memory.fragmentation", FRACTION, 0.05, 0, 0.5, "reserved beside the dynamic tensors by the caching allocator") \
     X(thrash_margin, "ss.memory.thrash_margin", FRACTION, 0.02, 0, 0.2, "free share of the device under which the allocator retries: the run is slow")
 
 struct ss_stack {
