@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "base/base.h"
+#include "workload/kernel.h"
 
 /* Time that kernels run: what makes a stage the one that sets the pace. */
 static double busy_time(const double spent[SS_LABEL_COUNT])
@@ -19,12 +20,7 @@ double ss_result_peak_flops(const struct ss_plan *plan, int sixteen_bit)
 
     if (sixteen_bit)
         return card->peak_bf16 > 0 ? card->peak_bf16 : card->peak_fp16;
-    switch (plan->job->precision) {
-    case SS_FP32: return card->peak_fp32;
-    case SS_FP16: return card->peak_fp16;
-    case SS_FP8: return card->peak_fp8;
-    default: return card->peak_bf16;
-    }
+    return ss_kernel_peak(card, plan->job->precision);
 }
 
 int ss_result_largest(const struct ss_result *r, int stage)

@@ -8,7 +8,7 @@
 #include "base/base.h"
 #include "base/csv.h"
 #include "study/calibrate.h"
-#include "workload/cost.h"
+#include "workload/kernel.h"
 
 enum column { KIND, GPU, SHAPE, RANKS, PRECISION, VALUE, UNIT, COLUMNS };
 static const char *const names[COLUMNS] = {
@@ -66,7 +66,7 @@ static int read_gemm(const struct reader *r, struct ss_bench_point *p)
     p->kind = SS_BENCH_GEMM;
     p->accumulate = !strcmp(at, "wgrad");
     p->precision = precision_of(field(r, PRECISION));
-    return p->precision >= 0 && ss_cost_peak(r->card, p->precision) > 0 &&
+    return p->precision >= 0 && ss_kernel_peak(r->card, p->precision) > 0 &&
            !strcmp(field(r, UNIT), "TFLOP/s") &&
            (!*at || p->accumulate || !strcmp(at, "forward") || !strcmp(at, "dgrad"));
 }
@@ -208,14 +208,12 @@ void ss_bench_free(struct ss_bench *b)
 
 double ss_bench_seconds(const struct ss_card *card, const struct ss_bench_point *p)
 {
-    const struct ss_cost_context c = {.card = card};
-
     switch (p->kind) {
     case SS_BENCH_GEMM:
-        return ss_cost_gemm(&c, p->precision, p->m, p->n, p->k, p->accumulate, card->sm_count);
-    case SS_BENCH_COPY: return ss_cost_elementwise(&c, 2 * p->bytes, 1);
+        return ss_kernel_gemm(card, p->precision, p->m, p->n, p->k, p->accumulate, card->sm_count);
+    case SS_BENCH_COPY: return ss_kernel_elementwise(card, 2 * p->bytes, 1);
     case SS_BENCH_PCIE: return p->bytes / card->pcie_bandwidth;
-    default: return ss_cost_elementwise(&c, 0, 1);
+    default: return ss_kernel_elementwise(card, 0, 1);
     }
 }
 

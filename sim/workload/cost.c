@@ -6,52 +6,9 @@
 
 #include "base/base.h"
 
-double ss_cost_peak(const struct ss_card *card, int precision)
+static double elementwise(const struct ss_cost_context *c, double bytes, int kernels)
 {
-    const double peak[SS_PRECISION_COUNT] = {card->peak_fp32, card->peak_fp16, card->peak_bf16,
-                                             card->peak_fp8};
-    return peak[precision];
-}
-
-static double gemm_efficiency(const struct ss_card *card, int precision)
-{
-    const double eff[SS_PRECISION_COUNT] = {card->gemm_eff_fp32, card->gemm_eff_fp16, card->gemm_eff_bf16,
-                                            card->gemm_eff_fp8};
-    return eff[precision];
-}
-
-static double kernels_s(const struct ss_cost_context *c, double n)
-{
-    return n * c->card->kernel_latency;
-}
-
-double ss_cost_elementwise(const struct ss_cost_context *c, double bytes, int kernels)
-{
-    return bytes / (c->card->hbm_bandwidth * c->card->hbm_efficiency) + kernels_s(c, kernels);
-}
-
-double ss_cost_gemm(const struct ss_cost_context *c, int precision, double m, double n, double k,
-                    int accumulate, double sms)
-{
-    const struct ss_card *card = c->card;
-    double tm = card->gemm_tile_m, tn = card->gemm_tile_n, small = card->gemm_small_tile;
-    const double tiles[6][3] = {{tm, tn, 1},
-                                {tn, tm, 1},
-                                {tm, tn * 0.75, sqrt(small)},
-                                {tm, tn / 2, small},
-                                {tm / 2, tn / 2, small * small},
-                                {tm / 2, tn / 4, small * small * small}};
-    double sm_rate = ss_cost_peak(card, precision) * gemm_efficiency(card, precision) / card->sm_count;
-    double steps = k + (precision == SS_FP8 ? card->gemm_k_prologue_fp8 : card->gemm_k_prologue);
-    double element = precision == SS_FP8 ? 1 : precision == SS_FP32 ? 4 : 2;
-    double bandwidth = card->hbm_bandwidth * card->hbm_efficiency;
-    double moved = ((m * k + k * n) * element + (accumulate ? 0 : m * n * fmax(element, 2))) / bandwidth;
-    double best = INFINITY;
-    for (size_t i = 0; i < SS_ARRAY_LEN(tiles); i++) {
-        double waves = ceil(ceil(m / tiles[i][0]) * ceil(n / tiles[i][1]) / sms);
-        best = fmin(best, waves * 2 * tiles[i][0] * tiles[i][1] * steps / (sm_rate * tiles[i][2]));
-    }
-    return fmax(best, moved) + (accumulate ? m * n * 8 / bandwidth : 0) + kernels_s(c, 1);
+    return ss_kernel_elementwise(c->card, bytes, kernels);
 }
 
 /* Tensor cores are fed 16 bytes at a time: whether matrices with rows of `a` and `b` elements suit them. */
@@ -61,20 +18,11 @@ static int rows_aligned(int precision, double a, double b)
     return fmod(a, vector) == 0 && fmod(b, vector) == 0;
 }
 
-/* ss_cost_gemm, or where the rows are not aligned what the libraries fall back to: tiles of tile_m columns on the
- * CUDA cores. */
 static double gemm(const struct ss_cost_context *c, int precision, double m, double n, double k,
                    int accumulate, double sms, int aligned)
 {
-    double t = ss_cost_gemm(c, precision, m, n, k, accumulate, sms);
-    double cores = c->card->peak_cuda_cores * gemm_efficiency(c->card, precision), tile = c->card->gemm_tile_m;
-    return aligned || cores <= 0 ? t : fmax(t, 2 * m * ceil(n / tile) * tile * k / cores);
-}
-
-static void add_all(double *to, const double *from)
-{
-    for (int i = 0; i < SS_LABEL_COUNT; i++)
-        to[i] += from[i];
+    double t = ss_kernel_gemm(c->card, precision, m, n, k, accumulate, sms);
+    return aligned ? t : fmax(t, ss_kernel_gemm_on_cores(c->card, precision, m, n, k));
 }
 
 /* Attention rate over that of 8192 query tokens and a head dimension of 128: the diagonal weighs more in a
@@ -87,7 +35,12 @@ static double attention_saturation(const struct ss_cost_context *c)
            (d / (d + half_d) * (at_d + half_d) / at_d);
 }
 
-struct ss_layer_step ss_cost_ring_step(const struct ss_cost_context *c, double tensors)
+int ss_cost_cp_in_ring(const struct ss_cost_context *c)
+{
+    return c->job->cp_comm_type != SS_CP_A2A && c->job->cp_comm_type != SS_CP_ALLGATHER;
+}
+
+struct ss_layer_step ss_cost_cp_step(const struct ss_cost_context *c, double tensors)
 {
     const struct ss_shape *s = &c->shape;
     const struct ss_group_shape *g = &c->cp;
@@ -95,28 +48,28 @@ struct ss_layer_step ss_cost_ring_step(const struct ss_cost_context *c, double t
     double qo = 2 * s->tokens * s->heads * s->d * s->e;
     struct ss_layer_step step = {
         .kind = SS_STEP_POST, .label = SS_LABEL_CP, .stream = SS_STREAM_CP, .speed = 1, .part = 1};
-    if (c->job->cp_comm_type == SS_CP_A2A || c->job->cp_comm_type == SS_CP_ALLGATHER) {
-        int all = c->job->cp_comm_type == SS_CP_A2A;
-        step.coll = all ? SS_COLL_ALL_TO_ALL : SS_COLL_ALL_GATHER;
-        step.bytes = all ? kv + qo : kv * g->n;
-        step.seconds = ss_collective_seconds(&c->net, step.coll, step.bytes, g);
-    } else {
+    if (ss_cost_cp_in_ring(c)) {
         double busbw = g->nodes > 1 ? fmin(c->net.nvlink_busbw, c->net.nic_busbw) : c->net.nvlink_busbw;
         step.coll = SS_COLL_ALL_GATHER;
         step.bytes = tensors * kv;
         step.seconds = step.bytes / busbw + (g->nodes > 1 ? c->net.nic_step : c->net.nvlink_step);
+    } else {
+        int all = c->job->cp_comm_type == SS_CP_A2A;
+        step.coll = all ? SS_COLL_ALL_TO_ALL : SS_COLL_ALL_GATHER;
+        step.bytes = all ? kv + qo : kv * g->n;
+        step.seconds = ss_collective_seconds(&c->net, step.coll, step.bytes, g);
     }
     return step;
 }
 
-/* Ring passes of K and V (P2P), each hidden under the attention of one chunk; the others are exposed. */
+/* Ring steps are each hidden under the attention of one chunk; other collectives are exposed. */
 static double cp_exposed(const struct ss_cost_context *c, double attention_s, double tensors)
 {
     if (c->cp.n <= 1)
         return 0;
-    if (c->job->cp_comm_type == SS_CP_A2A || c->job->cp_comm_type == SS_CP_ALLGATHER)
-        return tensors * ss_cost_ring_step(c, 1).seconds;
-    double step = ss_cost_ring_step(c, tensors).seconds;
+    if (!ss_cost_cp_in_ring(c))
+        return tensors * ss_cost_cp_step(c, 1).seconds;
+    double step = ss_cost_cp_step(c, tensors).seconds;
     return (c->cp.n - 1) *
            fmax(step - c->stack->cp_overlap * attention_s / c->cp.n, (1 - c->stack->cp_overlap) * step);
 }
@@ -127,7 +80,7 @@ static double cp_correction(const struct ss_cost_context *c)
     const struct ss_shape *s = &c->shape;
     if (c->cp.n <= 1 || c->job->cp_comm_type == SS_CP_A2A)
         return 0;
-    return ss_cost_elementwise(c, (c->cp.n - 1) * s->tokens * s->heads * s->d * (s->e + 8),
+    return elementwise(c, (c->cp.n - 1) * s->tokens * s->heads * s->d * (s->e + 8),
                                3 * (c->cp.n - 1));
 }
 
@@ -141,25 +94,51 @@ static void unfused_cost(const struct ss_cost_context *c, const struct ss_op *op
     int p = s->storage_precision, aligned = rows_aligned(p, s->sequence, s->d);
     double scores = gemm(c, p, rows, s->sequence, s->d, 0, sms, aligned);
     double context = gemm(c, p, rows, s->d, s->sequence, 0, sms, aligned);
-    *forward = scores + context + ss_cost_elementwise(c, op->forward_bytes, op->forward_kernels);
-    *backward = scores + 3 * context + ss_cost_elementwise(c, op->backward_bytes, op->backward_kernels);
+    *forward = scores + context + elementwise(c, op->forward_bytes, op->forward_kernels);
+    *backward = scores + 3 * context + elementwise(c, op->backward_bytes, op->backward_kernels);
 }
 
-static void attention_cost(const struct ss_cost_context *c, const struct ss_op *op, double *forward,
-                           double *backward)
+/* Flash and fused attention at their measured rates, and the corrections between ring steps. */
+static void flash_cost(const struct ss_cost_context *c, const struct ss_op *op, double *forward, double *backward)
 {
     const struct ss_stack *st = c->stack;
-    double peak = ss_cost_peak(c->card, c->shape.storage_precision);
-    if (c->shape.attention == SS_ATTENTION_UNFUSED) {
-        unfused_cost(c, op, forward, backward);
-        return;
-    }
     int fused = c->shape.attention == SS_ATTENTION_FUSED;
-    double rate = peak * attention_saturation(c);
+    double rate = ss_kernel_peak(c->card, c->shape.storage_precision) * attention_saturation(c);
     *forward = op->forward_flops / (rate * (fused ? st->fused_fwd : st->flash_fwd)) +
-               kernels_s(c, op->forward_kernels) + cp_correction(c);
+               elementwise(c, 0, op->forward_kernels) + cp_correction(c);
     *backward = op->backward_flops / (rate * (fused ? st->fused_bwd : st->flash_bwd)) +
-                kernels_s(c, op->backward_kernels) + 2 * cp_correction(c);
+                elementwise(c, 0, op->backward_kernels) + 2 * cp_correction(c);
+}
+
+static void attention_seconds(const struct ss_cost_context *c, const struct ss_op *op, double *forward,
+                              double *backward)
+{
+    if (c->shape.attention == SS_ATTENTION_UNFUSED)
+        unfused_cost(c, op, forward, backward);
+    else
+        flash_cost(c, op, forward, backward);
+}
+
+static void attention_cost(const struct ss_cost_context *c, const struct ss_op *op, int recompute,
+                           struct ss_layer_cost *out)
+{
+    int again = recompute == SS_RECOMPUTE_SELECTIVE && op->core_attention;
+    double f, b;
+    attention_seconds(c, op, &f, &b);
+    out->forward[SS_LABEL_COMPUTE] += f;
+    out->input_grad[SS_LABEL_COMPUTE] += b;
+    out->forward[SS_LABEL_CP] += cp_exposed(c, f, 1);
+    out->input_grad[SS_LABEL_CP] += cp_exposed(c, b, 2);
+    ss_record_attention(c->record, c, f, b, again ? f : 0);
+}
+
+static void elementwise_cost(const struct ss_cost_context *c, const struct ss_op *op, struct ss_layer_cost *out)
+{
+    double f = elementwise(c, op->forward_bytes, op->forward_kernels);
+    double b = elementwise(c, op->backward_bytes, op->backward_kernels);
+    out->forward[SS_LABEL_COMPUTE] += f;
+    out->input_grad[SS_LABEL_COMPUTE] += b;
+    ss_record_kernels(c->record, f, b);
 }
 
 /* Times of the collectives around one linear layer; sequence parallel: all-gather and reduce-scatter, else
@@ -198,43 +177,47 @@ static double forward_gain(const struct ss_cost_context *c, int precision)
     return precision == SS_FP8 ? c->stack->fp8_forward_gain : 1;
 }
 
-/* A linear layer with its TP collectives. With --tp-comm-overlap every collective runs beside its GEMM,
- * which has `overlap_sms` SMs less; without it only the backward's input gather (beside the input
- * gradient) and its scatter or all-reduce (beside the weight gradient) are asynchronous. */
-static void linear_cost(const struct ss_cost_context *c, const struct ss_op *op, double *fwd, double *dgrad,
-                        double *wgrad)
+/* GEMMs of a linear layer. Overlapped with user buffers, those beside a collective have `overlap_sms` SMs less. */
+static void gemm_times(const struct ss_cost_context *c, const struct ss_op *op, struct ss_linear_times *t)
 {
-    int sp = c->shape.sp > 1, tp = op->role != SS_TP_NONE && c->tp.n > 1;
-    int overlap = tp && c->shape.tp_comm_overlap && op->precision == c->shape.gemm_precision;
-    int column = op->role == SS_TP_COLUMN, acc = c->stack->fused_wgrad_accumulation > 0;
-    double all = c->card->sm_count, part = all - (overlap ? fmin(c->stack->tp_overlap_sms, all - 1) : 0);
-    struct ss_linear_times t = {.column = column, .sp = sp, .overlap = overlap};
-    int aligned = rows_aligned(op->precision, op->n, op->k);
-    t.f = gemm(c, op->precision, op->m, op->n, op->k, 0, part, aligned) / forward_gain(c, op->precision);
-    t.d = gemm(c, op->precision, op->m, op->k, op->n, 0, part, aligned);
-    t.w = gemm(c, op->precision, op->n, op->k, op->m, acc, column ? part : all, aligned);
+    int aligned = rows_aligned(op->precision, op->n, op->k), p = op->precision;
+    int acc = c->stack->fused_wgrad_accumulation > 0;
+    double all = c->card->sm_count, part = all - (t->overlap ? fmin(c->stack->tp_overlap_sms, all - 1) : 0);
+    t->f = gemm(c, p, op->m, op->n, op->k, 0, part, aligned) / forward_gain(c, p);
+    t->d = gemm(c, p, op->m, op->k, op->n, 0, part, aligned);
+    t->w = gemm(c, p, op->n, op->k, op->m, acc, t->column ? part : all, aligned);
     if (!acc) /* a kernel of its own adds the gradient to those of earlier microbatches */
-        t.accumulate = c->accumulated * ss_cost_elementwise(c, op->n * op->k * (c->shape.e * 3), 1);
-    fwd[SS_LABEL_COMPUTE] += t.f;
-    dgrad[SS_LABEL_COMPUTE] += t.d;
-    wgrad[SS_LABEL_COMPUTE] += t.w + t.accumulate;
+        t->accumulate = c->accumulated * elementwise(c, op->n * op->k * (c->shape.e * 3), 1);
+}
+
+/* What a linear layer's GEMMs do not hide of its TP collectives. Every one runs beside its GEMM with
+ * --tp-comm-overlap; without it only the backward's input gather (beside the input gradient) and its scatter or
+ * all-reduce (beside the weight gradient) are asynchronous. */
+static void tp_cost(const struct ss_linear_times *t, struct ss_layer_cost *out)
+{
+    double beside_f = t->overlap ? t->f : 0, beside_w = t->async ? t->w : 0;
+    double beside_d = (t->column ? t->async : t->overlap) ? t->d : 0;
+    out->forward[SS_LABEL_TP] += exposed(t->column ? t->gather : t->scatter, beside_f);
+    out->input_grad[SS_LABEL_TP] += exposed(t->gather, beside_d) + (t->column ? exposed(t->scatter, beside_w) : 0);
+}
+
+static void linear_cost(const struct ss_cost_context *c, const struct ss_op *op, struct ss_layer_cost *out)
+{
+    int tp = op->role != SS_TP_NONE && c->tp.n > 1;
+    struct ss_linear_times t = {
+        .column = op->role == SS_TP_COLUMN,
+        .sp = c->shape.sp > 1,
+        .overlap = tp && c->shape.tp_comm_overlap && op->precision == c->shape.gemm_precision,
+        .async = c->stack->tp_async_backward > 0,
+    };
+    gemm_times(c, op, &t);
     if (tp)
         tp_times(c, op->precision, &t);
-    t.async = c->stack->tp_async_backward > 0;
+    out->forward[SS_LABEL_COMPUTE] += t.f;
+    out->input_grad[SS_LABEL_COMPUTE] += t.d;
+    out->weight_grad[SS_LABEL_COMPUTE] += t.w + t.accumulate;
+    tp_cost(&t, out);
     ss_record_linear(c->record, &t);
-    if (!tp)
-        return;
-    double beside_d = t.async ? t.d : 0, beside_w = t.async ? t.w : 0;
-    if (!sp) {
-        fwd[SS_LABEL_TP] += column ? 0 : t.scatter;
-        dgrad[SS_LABEL_TP] += column ? exposed(t.scatter, beside_w) : 0;
-    } else if (column) {
-        fwd[SS_LABEL_TP] += overlap ? exposed(t.gather, t.f) : t.gather;
-        dgrad[SS_LABEL_TP] += exposed(t.gather, beside_d) + exposed(t.scatter, beside_w);
-    } else {
-        fwd[SS_LABEL_TP] += overlap ? exposed(t.scatter, t.f) : t.scatter;
-        dgrad[SS_LABEL_TP] += overlap ? exposed(t.gather, t.d) : t.gather;
-    }
 }
 
 /* What collectives of `seconds` that hold a share of the SMs add to the compute beside them. */
@@ -251,80 +234,79 @@ static double sum(const double *by_label)
     return s;
 }
 
+static struct ss_layer_step fsdp_step(const struct ss_cost_context *c, int coll, double bytes)
+{
+    return (struct ss_layer_step){.kind = SS_STEP_POST,
+                                  .label = SS_LABEL_DP,
+                                  .seconds = ss_collective_seconds(&c->net, coll, bytes, &c->fsdp),
+                                  .stream = SS_STREAM_FSDP,
+                                  .coll = coll,
+                                  .bytes = bytes,
+                                  .speed = 1,
+                                  .part = 1,
+                                  .sm_share = ss_collective_sm_share(c->stack, c->card, &c->fsdp)};
+}
+
 /* Sharded parameters are gathered before each pass and gradients scattered after the backward, each
- * beside the layer's own compute (prefetch of one layer). */
+ * beside the layer's own compute (prefetch of one layer), from which they take their share of the SMs. */
 static void fsdp_cost(const struct ss_cost_context *c, double params, struct ss_layer_cost *out)
 {
     double e = c->shape.e, f = sum(out->forward), b = sum(out->input_grad) + sum(out->weight_grad);
-    double share = ss_collective_sm_share(c->stack, c->card, &c->fsdp);
-    int grads = c->job->sharding >= SS_SHARD_OPTIM_GRADS,
-        parameters = c->job->sharding >= SS_SHARD_OPTIM_GRADS_PARAMS, n = 0;
+    int scatters = c->job->sharding >= SS_SHARD_OPTIM_GRADS, gathers = c->job->sharding >= SS_SHARD_OPTIM_GRADS_PARAMS;
+    int n = 0;
+    struct ss_layer_step post[2];
     if (c->fsdp.n <= 1)
         return;
-    struct ss_layer_step post[2];
-    const double bytes[2] = {params * e, params * (c->job->grad_reduce_fp32 ? 4 : e)};
-    for (int i = parameters ? 0 : 1; i < (grads ? 2 : 1); i++, n++) {
-        int coll = i ? SS_COLL_REDUCE_SCATTER : SS_COLL_ALL_GATHER;
-        post[n] = (struct ss_layer_step){SS_STEP_POST,
-                                         SS_LABEL_DP,
-                                         ss_collective_seconds(&c->net, coll, bytes[i], &c->fsdp),
-                                         SS_STREAM_FSDP,
-                                         coll,
-                                         bytes[i],
-                                         1,
-                                         1,
-                                         share};
-    }
-    double bf = parameters ? post[0].seconds : 0,
-           bb = (n > 0 ? post[0].seconds : 0) + (n > 1 ? post[1].seconds : 0);
+    if (gathers)
+        post[n++] = fsdp_step(c, SS_COLL_ALL_GATHER, params * e);
+    if (scatters)
+        post[n++] = fsdp_step(c, SS_COLL_REDUCE_SCATTER, params * (c->job->grad_reduce_fp32 ? 4 : e));
+    double share = n > 0 ? post[0].sm_share : 0, gather = gathers ? post[0].seconds : 0, both = 0;
+    for (int i = 0; i < n; i++)
+        both += post[i].seconds;
     /* HBM traffic of the flat buffers: gathered parameters written and read, gradients cast and reduced. */
-    double flat_f = parameters ? ss_cost_elementwise(c, params * 2 * e, 1) : 0;
-    double flat_b = ss_cost_elementwise(c, params * ((parameters ? 2 * e : 0) + (grads ? e + 8 : 0)), 3);
-    ss_record_beside(c->record, SS_PHASE_F, post, parameters, flat_f);
+    double flat_f = gathers ? elementwise(c, params * 2 * e, 1) : 0;
+    double flat_b = elementwise(c, params * ((gathers ? 2 * e : 0) + (scatters ? e + 8 : 0)), 3);
+    ss_record_beside(c->record, SS_PHASE_F, post, gathers, flat_f);
     ss_record_beside(c->record, SS_PHASE_B, post, n, flat_b);
     ss_record_beside(c->record, SS_PHASE_I, post, n, flat_b);
     out->forward[SS_LABEL_COMPUTE] += flat_f;
     out->input_grad[SS_LABEL_COMPUTE] += flat_b;
-    /* The collectives take their share of the SMs from the compute that hides them. */
-    out->forward[SS_LABEL_DP] += held(bf, share, f);
-    out->input_grad[SS_LABEL_DP] += held(bb, share, b);
+    out->forward[SS_LABEL_DP] += held(gather, share, f);
+    out->input_grad[SS_LABEL_DP] += held(both, share, b);
 }
 
-/* Scatter of the embedding's output and gather of the logits' input under sequence parallelism. */
+/* A collective of the tensor group that nothing hides, in phase F, I or W. */
+static void bare_cost(const struct ss_cost_context *c, int phase, int coll, double bytes, struct ss_layer_cost *out)
+{
+    double seconds = ss_collective_seconds(&c->net, coll, bytes, &c->tp);
+    double *by_label = phase == SS_PHASE_F ? out->forward : phase == SS_PHASE_I ? out->input_grad : out->weight_grad;
+    by_label[SS_LABEL_TP] += seconds;
+    ss_record_border(c->record, phase, coll, bytes, seconds);
+}
+
+/* Scatter of the embedding's output and gather of its gradient under sequence parallelism, else its all-reduce;
+ * maximum, target logit and sum of the parallel cross entropy. */
 static void border_cost(const struct ss_cost_context *c, int layer_kind, struct ss_layer_cost *out)
 {
-    double full = c->shape.tokens * c->shape.h * c->shape.e, tokens = c->shape.tokens * 4, seconds;
-    int coll = c->shape.sp > 1 ? SS_COLL_REDUCE_SCATTER : SS_COLL_ALL_REDUCE;
+    double full = c->shape.tokens * c->shape.h * c->shape.e, fp32_tokens = c->shape.tokens * 4;
+    int sp = c->shape.sp > 1;
     if (c->tp.n <= 1)
         return;
-    if (layer_kind == SS_LAYER_EMBEDDING) {
-        seconds = ss_collective_seconds(&c->net, coll, full, &c->tp);
-        out->forward[SS_LABEL_TP] += seconds;
-        ss_record_border(c->record, SS_PHASE_F, coll, full, seconds);
-        if (c->shape.sp > 1) {
-            seconds = ss_collective_seconds(&c->net, SS_COLL_ALL_GATHER, full, &c->tp);
-            out->weight_grad[SS_LABEL_TP] += seconds;
-            ss_record_border(c->record, SS_PHASE_W, SS_COLL_ALL_GATHER, full, seconds);
-        }
-    } else if (layer_kind ==
-               SS_LAYER_LOSS) { /* maximum, target logit and sum of the parallel cross entropy */
-        seconds = ss_collective_seconds(&c->net, SS_COLL_ALL_REDUCE, tokens, &c->tp);
-        out->forward[SS_LABEL_TP] += 3 * seconds;
-        for (int i = 0; i < 3; i++)
-            ss_record_border(c->record, SS_PHASE_F, SS_COLL_ALL_REDUCE, tokens, seconds);
-    }
+    if (layer_kind == SS_LAYER_EMBEDDING)
+        bare_cost(c, SS_PHASE_F, sp ? SS_COLL_REDUCE_SCATTER : SS_COLL_ALL_REDUCE, full, out);
+    if (layer_kind == SS_LAYER_EMBEDDING && sp)
+        bare_cost(c, SS_PHASE_W, SS_COLL_ALL_GATHER, full, out);
+    for (int i = 0; i < 3 && layer_kind == SS_LAYER_LOSS; i++)
+        bare_cost(c, SS_PHASE_F, SS_COLL_ALL_REDUCE, fp32_tokens, out);
 }
 
 void ss_cost_pp_gather(const struct ss_cost_context *c, int phase, struct ss_layer_cost *out)
 {
-    double full = ss_shape_border_bytes(&c->shape);
     memset(out, 0, sizeof *out);
     ss_record_begin(c->record);
-    if (c->shape.pp_shares <= 1)
-        return;
-    double seconds = ss_collective_seconds(&c->net, SS_COLL_ALL_GATHER, full, &c->tp);
-    (phase == SS_PHASE_F ? out->forward : out->input_grad)[SS_LABEL_TP] = seconds;
-    ss_record_border(c->record, phase, SS_COLL_ALL_GATHER, full, seconds);
+    if (c->shape.pp_shares > 1)
+        bare_cost(c, phase, SS_COLL_ALL_GATHER, ss_shape_border_bytes(&c->shape), out);
 }
 
 /* Collectives of an operator in one direction of the pass. */
@@ -353,14 +335,13 @@ static void host_cost(const struct ss_cost_context *c, const struct ss_ops *ops,
     ss_record_other(c->record, forward, backward);
 }
 
-/* Activations of the offloaded layers cross PCIe beside the layer's compute, each way once. */
-static void offload_cost(const struct ss_cost_context *c, const struct ss_ops *ops, struct ss_layer_cost *out)
+void ss_cost_layer_offload(const struct ss_cost_context *c, const struct ss_ops *ops,
+                           struct ss_layer_cost *out)
 {
     double bytes = (c->job->cpu_offload_activations ? ss_ops_saved_bytes(ops, 0) : 0) +
                    (c->job->cpu_offload_weights ? ss_ops_params(ops) * c->shape.e : 0);
     double copy = bytes / c->card->pcie_bandwidth;
-    double f = exposed(copy, sum(out->forward)),
-           b = exposed(copy, sum(out->input_grad) + sum(out->weight_grad));
+    double f = exposed(copy, sum(out->forward)), b = exposed(copy, sum(out->input_grad) + sum(out->weight_grad));
     const struct ss_layer_step post = {.kind = SS_STEP_POST,
                                        .label = SS_LABEL_OFFLOAD,
                                        .seconds = copy,
@@ -374,13 +355,14 @@ static void offload_cost(const struct ss_cost_context *c, const struct ss_ops *o
     out->input_grad[SS_LABEL_OFFLOAD] += b;
 }
 
+/* The forward again before the backward: all of it, or core attention alone. */
 static void recompute_cost(const struct ss_cost_context *c, const struct ss_ops *ops, int recompute,
-                           const double *forward, struct ss_layer_cost *out)
+                           struct ss_layer_cost *out)
 {
     double f, b;
     if (recompute == SS_RECOMPUTE_FULL) {
         for (int i = 0; i < SS_LABEL_COUNT; i++)
-            out->input_grad[i == SS_LABEL_COMPUTE ? SS_LABEL_RECOMPUTE : i] += forward[i];
+            out->input_grad[i == SS_LABEL_COMPUTE ? SS_LABEL_RECOMPUTE : i] += out->forward[i];
         out->recompute_flops += out->forward_flops;
         ss_record_recompute(c->record);
     }
@@ -388,7 +370,7 @@ static void recompute_cost(const struct ss_cost_context *c, const struct ss_ops 
         const struct ss_op *op = &ops->op[i];
         if (!op->core_attention)
             continue;
-        attention_cost(c, op, &f, &b);
+        attention_seconds(c, op, &f, &b); /* ss_record_attention has recorded it */
         out->input_grad[SS_LABEL_RECOMPUTE] += f;
         out->input_grad[SS_LABEL_CP] += cp_exposed(c, f, 1);
         out->recompute_flops += op->forward_flops;
@@ -398,44 +380,22 @@ static void recompute_cost(const struct ss_cost_context *c, const struct ss_ops 
 void ss_cost_layer(const struct ss_cost_context *c, const struct ss_ops *ops, int layer_kind, int recompute,
                    struct ss_layer_cost *out)
 {
-    double forward[SS_LABEL_COUNT] = {0};
     memset(out, 0, sizeof *out);
     ss_record_begin(c->record);
     for (int i = 0; i < ops->n; i++) {
         const struct ss_op *op = &ops->op[i];
-        double f, b;
         switch (op->kind) {
-        case SS_OP_GEMM: linear_cost(c, op, forward, out->input_grad, out->weight_grad); break;
-        case SS_OP_ATTENTION:
-            attention_cost(c, op, &f, &b);
-            forward[SS_LABEL_COMPUTE] += f;
-            out->input_grad[SS_LABEL_COMPUTE] += b;
-            ss_record_attention(c->record, c, f, b,
-                                recompute == SS_RECOMPUTE_SELECTIVE && op->core_attention ? f : 0);
-            forward[SS_LABEL_CP] += cp_exposed(c, f, 1);
-            out->input_grad[SS_LABEL_CP] += cp_exposed(c, b, 2);
-            break;
-        default:
-            f = ss_cost_elementwise(c, op->forward_bytes, op->forward_kernels);
-            b = ss_cost_elementwise(c, op->backward_bytes, op->backward_kernels);
-            forward[SS_LABEL_COMPUTE] += f;
-            out->input_grad[SS_LABEL_COMPUTE] += b;
-            ss_record_kernels(c->record, f, b);
+        case SS_OP_GEMM: linear_cost(c, op, out); break;
+        case SS_OP_ATTENTION: attention_cost(c, op, recompute, out); break;
+        default: elementwise_cost(c, op, out);
         }
         out->forward_flops += op->forward_flops;
         out->backward_flops += op->backward_flops;
     }
-    add_all(out->forward, forward);
     border_cost(c, layer_kind, out);
     host_cost(c, ops, out);
-    recompute_cost(c, ops, recompute, out->forward, out);
+    recompute_cost(c, ops, recompute, out);
     fsdp_cost(c, ss_ops_params(ops), out);
-}
-
-void ss_cost_layer_offload(const struct ss_cost_context *c, const struct ss_ops *ops,
-                           struct ss_layer_cost *out)
-{
-    offload_cost(c, ops, out);
 }
 
 double ss_cost_optimizer(const struct ss_cost_context *c, double params, double shards)
@@ -454,5 +414,5 @@ double ss_cost_optimizer(const struct ss_cost_context *c, double params, double 
      * which PCIe bounds from above on every node here. */
     host = c->job->optimizer_offload * local * (4 + e) / c->card->pcie_bandwidth +
            c->job->optimizer_offload * local * 28 / c->card->pcie_bandwidth;
-    return device + host + kernels_s(c, 12);
+    return device + host + elementwise(c, 0, 12);
 }

@@ -6,6 +6,7 @@
 #include "stepsim/job.h"
 #include "stepsim/platform.h"
 #include "workload/collective.h"
+#include "workload/kernel.h"
 #include "workload/ops.h"
 #include "workload/steps.h"
 
@@ -28,13 +29,6 @@ struct ss_layer_cost {
     double forward_flops, backward_flops, recompute_flops; /* of one rank, causal attention halved */
 };
 
-/* C[m x n] = A[m x k] B[k x n] in output tiles over waves of `sms` SMs:
- * waves * 2 tile_m tile_n (k + prologue) / (peak / SMs * efficiency), the best of six tiles, at least
- * the HBM time of the three matrices (with `accumulate` the fp32 read and write of C on top). */
-double ss_cost_gemm(const struct ss_cost_context *c, int precision, double m, double n, double k,
-                    int accumulate, double sms);
-/* Bandwidth-bound kernels. */
-double ss_cost_elementwise(const struct ss_cost_context *c, double bytes, int kernels);
 /* A layer's operators; recompute: enum ss_recompute applied to this layer. */
 void ss_cost_layer(const struct ss_cost_context *c, const struct ss_ops *ops, int layer_kind, int recompute,
                    struct ss_layer_cost *out);
@@ -44,10 +38,11 @@ void ss_cost_pp_gather(const struct ss_cost_context *c, int phase, struct ss_lay
 /* Adds what CPU offloading of this layer exposes. */
 void ss_cost_layer_offload(const struct ss_cost_context *c, const struct ss_ops *ops,
                            struct ss_layer_cost *out);
+/* Whether context parallelism passes K and V round a ring, beside attention; else it is a collective that nothing hides. */
+int ss_cost_cp_in_ring(const struct ss_cost_context *c);
 /* The context-parallel collective of attention: one ring step of `tensors` times K and V, or all of it. */
-struct ss_layer_step ss_cost_ring_step(const struct ss_cost_context *c, double tensors);
+struct ss_layer_step ss_cost_cp_step(const struct ss_cost_context *c, double tensors);
 /* Optimizer step, gradient clipping and copies on `params` parameters of which 1/shards are stepped here. */
 double ss_cost_optimizer(const struct ss_cost_context *c, double params, double shards);
-double ss_cost_peak(const struct ss_card *card, int precision);
 
 #endif

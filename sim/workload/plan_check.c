@@ -9,11 +9,11 @@ int ss_plan_check_card(const struct ss_plan *plan, struct ss_error *err)
     const struct ss_card *card = ss_platform_card(plan->platform);
     const struct ss_job *job = plan->job;
     int storage = job->precision == SS_FP8 ? job->fp8_base : job->precision;
-    if (ss_cost_peak(card, job->precision) <= 0 || ss_cost_peak(card, storage) <= 0)
+    if (ss_kernel_peak(card, job->precision) <= 0 || ss_kernel_peak(card, storage) <= 0)
         return ss_hint(
             err,
             ss_fail(err, SS_ERR_CONFIG, NULL, 0, "%s has no %s matrix units", card->name,
-                    ss_precision_name(ss_cost_peak(card, storage) <= 0 ? storage : job->precision)),
+                    ss_precision_name(ss_kernel_peak(card, storage) <= 0 ? storage : job->precision)),
             "choose another precision or card");
     return SS_OK;
 }

@@ -123,7 +123,7 @@ void ss_record_kernels(struct ss_recorder *r, double forward, double backward)
 static void ring(struct ss_step_list *l, const struct ss_cost_context *c, double attention, double tensors, int label)
 {
     double overlap = c->stack->cp_overlap, own = attention / c->cp.n;
-    struct ss_layer_step whole = ss_cost_ring_step(c, tensors), part = whole;
+    struct ss_layer_step whole = ss_cost_cp_step(c, tensors), part = whole;
     for (int i = 1; i < c->cp.n; i++) {
         if (overlap < 1) {
             part.part = 1 - overlap;
@@ -144,12 +144,12 @@ static void ring(struct ss_step_list *l, const struct ss_cost_context *c, double
 
 static void attention(struct ss_step_list *l, const struct ss_cost_context *c, double seconds, int tensors, int label)
 {
-    if (c->cp.n > 1 && c->job->cp_comm_type != SS_CP_A2A && c->job->cp_comm_type != SS_CP_ALLGATHER) {
+    if (c->cp.n > 1 && ss_cost_cp_in_ring(c)) {
         ring(l, c, seconds, tensors, label);
         return;
     }
     for (int i = 0; c->cp.n > 1 && i < tensors; i++) {
-        struct ss_layer_step s = ss_cost_ring_step(c, 1);
+        struct ss_layer_step s = ss_cost_cp_step(c, 1);
         post(l, &s, 0, 0);
     }
     compute(l, label, seconds);

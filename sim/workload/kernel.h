@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Seconds of one kernel that has a card to itself (docs/model.md, sections 2 and 4): all that a micro-benchmark sees. */
+#ifndef SS_WORKLOAD_KERNEL_H
+#define SS_WORKLOAD_KERNEL_H
+
+#include "stepsim/platform.h"
+
+/* Dense peak of matrix products, FLOP/s; precision: enum ss_precision. 0: the card has no such unit. */
+double ss_kernel_peak(const struct ss_card *card, int precision);
+/* C[m x n] = A[m x k] B[k x n] in output tiles over waves of `sms` SMs, 1 to the card's:
+ * waves * 2 tile_m tile_n (k + prologue) / (peak / SMs * efficiency), the best of six tiles, at least
+ * the HBM time of the three matrices (with `accumulate` the fp32 read and write of C on top). */
+double ss_kernel_gemm(const struct ss_card *card, int precision, double m, double n, double k, int accumulate,
+                      double sms);
+/* The same product in tiles of tile_m columns on the CUDA cores, which the libraries fall back to where rows are no
+ * multiple of 16 bytes. 0 where the card's file does not know their peak. */
+double ss_kernel_gemm_on_cores(const struct ss_card *card, int precision, double m, double n, double k);
+/* `bytes` of traffic through HBM in `kernels` kernels; either may be 0. */
+double ss_kernel_elementwise(const struct ss_card *card, double bytes, int kernels);
+
+#endif
