@@ -7,49 +7,50 @@
 #include "base/base.h"
 #include "workload/memory.h"
 
-static int layer_build(struct ss_layer_set *set, struct ss_cost_context *c, int part, const struct ss_ops *ops, int kind,
-                       int recompute)
+static int has_part(const struct ss_job *job, int part)
 {
-    struct ss_recorder recorder;
-    if (c->record)
-        c->record = &recorder;
-    ss_cost_layer(c, ops, kind, recompute, &set->cost[part]);
-    if (part == SS_PART_OFFLOADED)
-        ss_cost_layer_offload(c, ops, &set->cost[part]);
-    return c->record ? ss_record_end(&recorder, &set->steps[part]) : SS_OK;
+    return (part != SS_PART_REDONE || job->recompute == SS_RECOMPUTE_FULL) &&
+           (part != SS_PART_OFFLOADED || job->cpu_offload_layers > 0);
 }
 
-static int gather_build(struct ss_layer_set *set, struct ss_cost_context *c, int part, int phase)
+static void part_cost(const struct ss_layer_set *set, const struct ss_cost_context *c, int part,
+                      struct ss_layer_cost *cost)
 {
-    struct ss_recorder recorder;
-    if (c->record)
-        c->record = &recorder;
-    ss_cost_pp_gather(c, phase, &set->cost[part]);
-    return c->record ? ss_record_end(&recorder, &set->steps[part]) : SS_OK;
+    int kept = c->job->recompute == SS_RECOMPUTE_SELECTIVE ? SS_RECOMPUTE_SELECTIVE : SS_RECOMPUTE_NONE;
+    switch (part) {
+    case SS_PART_RECEIVED: ss_cost_pp_gather(c, SS_PHASE_F, cost); break;
+    case SS_PART_RETURNED: ss_cost_pp_gather(c, SS_PHASE_I, cost); break;
+    case SS_PART_EMBEDDING:
+        ss_cost_layer(c, &set->embedding, SS_LAYER_EMBEDDING, SS_RECOMPUTE_NONE, cost);
+        break;
+    case SS_PART_LOSS: ss_cost_layer(c, &set->loss, SS_LAYER_LOSS, SS_RECOMPUTE_NONE, cost); break;
+    case SS_PART_REDONE: ss_cost_layer(c, &set->dense, SS_LAYER_DENSE, SS_RECOMPUTE_FULL, cost); break;
+    default: ss_cost_layer(c, &set->dense, SS_LAYER_DENSE, kept, cost);
+    }
+    if (part == SS_PART_OFFLOADED)
+        ss_cost_layer_offload(c, &set->dense, cost);
 }
 
 int ss_layer_set_build(struct ss_layer_set *set, const struct ss_cost_context *context, int with_steps,
                        struct ss_error *err)
 {
     struct ss_cost_context c = *context;
-    struct ss_recorder any;
-    int kept = c.job->recompute == SS_RECOMPUTE_SELECTIVE ? SS_RECOMPUTE_SELECTIVE : SS_RECOMPUTE_NONE, status;
+    struct ss_recorder recorder;
+    int status;
     memset(set, 0, sizeof *set);
-    c.record = with_steps ? &any : NULL;
     set->fixed = c.stack->fixed_microbatch;
     if ((status = ss_ops_build(&c.shape, c.stack, SS_LAYER_EMBEDDING, &set->embedding, err)) != 0 ||
         (status = ss_ops_build(&c.shape, c.stack, SS_LAYER_DENSE, &set->dense, err)) != 0 ||
         (status = ss_ops_build(&c.shape, c.stack, SS_LAYER_LOSS, &set->loss, err)) != 0)
         return status;
-    status |= gather_build(set, &c, SS_PART_RECEIVED, SS_PHASE_F);
-    status |= gather_build(set, &c, SS_PART_RETURNED, SS_PHASE_I);
-    status |= layer_build(set, &c, SS_PART_EMBEDDING, &set->embedding, SS_LAYER_EMBEDDING, SS_RECOMPUTE_NONE);
-    status |= layer_build(set, &c, SS_PART_LOSS, &set->loss, SS_LAYER_LOSS, SS_RECOMPUTE_NONE);
-    status |= layer_build(set, &c, SS_PART_DENSE, &set->dense, SS_LAYER_DENSE, kept);
-    if (c.job->recompute == SS_RECOMPUTE_FULL)
-        status |= layer_build(set, &c, SS_PART_REDONE, &set->dense, SS_LAYER_DENSE, SS_RECOMPUTE_FULL);
-    if (c.job->cpu_offload_layers > 0)
-        status |= layer_build(set, &c, SS_PART_OFFLOADED, &set->dense, SS_LAYER_DENSE, kept);
+    c.record = with_steps ? &recorder : NULL;
+    for (int part = 0; part < SS_PARTS; part++) {
+        if (!has_part(c.job, part))
+            continue;
+        part_cost(set, &c, part, &set->cost[part]);
+        if (with_steps)
+            status |= ss_record_end(&recorder, &set->steps[part]);
+    }
     return status ? ss_fail(err, SS_ERR_NOMEM, NULL, 0, "out of memory for the steps of a layer") : SS_OK;
 }
 
@@ -101,6 +102,12 @@ static double part_seconds(const struct ss_layer_cost *cost, int phase)
     return s;
 }
 
+/* The i-th part in the order of a phase: backward ones begin behind. */
+static int part_at(int phase, int i)
+{
+    return phase == SS_PHASE_F ? i : SS_PARTS - 1 - i;
+}
+
 struct ss_chunk_place ss_chunk_place_at(const struct ss_job *job, const struct ss_layer_set *set,
                                         const struct ss_chunk_cost *chunk, int phase, int layers)
 {
@@ -109,9 +116,11 @@ struct ss_chunk_place ss_chunk_place_at(const struct ss_job *job, const struct s
     struct ss_chunk_place place = {0, 0};
     count_parts(job, chunk, count);
     for (int i = 0; i < SS_PARTS; i++) {
-        int part = phase == SS_PHASE_F ? i : SS_PARTS - 1 - i;
+        int part = part_at(phase, i);
         int layer = part >= SS_PART_REDONE && part <= SS_PART_DENSE;
-        int here = !layer ? (left > 0 || layers == chunk->nlayers) * count[part] : left < count[part] ? left : count[part];
+        int here = left < count[part] ? left : count[part];
+        if (!layer) /* what is no transformer layer: before the first one, or behind the last */
+            here = left > 0 || layers == chunk->nlayers ? count[part] : 0;
         double seconds = part_seconds(&set->cost[part], phase);
         at += here * seconds;
         total += count[part] * seconds;
@@ -133,7 +142,7 @@ int ss_chunk_steps_visit(const struct ss_job *job, const struct ss_layer_set *se
     int count[SS_PARTS], status = phase != SS_PHASE_W && set->fixed > 0 ? visit(ctx, &fixed) : 0;
     count_parts(job, chunk, count);
     for (int i = 0; i < SS_PARTS; i++) {
-        int part = phase == SS_PHASE_F ? i : SS_PARTS - 1 - i;
+        int part = part_at(phase, i);
         const struct ss_step_list *l = &set->steps[part].phase[phase];
         for (int n = 0; n < count[part]; n++)
             for (size_t k = 0; k < l->n && !status; k++)

@@ -96,39 +96,74 @@ int ss_memory_recomputed_layers(const struct ss_job *job, int nlayers)
     return nlayers;
 }
 
-void ss_memory_chunk(const struct ss_cost_context *c, const struct ss_ops *layer,
-                     const struct ss_ops *embedding, const struct ss_ops *loss, struct ss_chunk_cost *chunk)
+/* The transformer layers: what they keep from F to B, and the working sets of F and B. */
+static void layers_memory(const struct ss_cost_context *c, const struct ss_ops *layer, struct ss_chunk_cost *chunk)
 {
     const struct ss_job *job = c->job;
     int n = chunk->nlayers, redone = ss_memory_recomputed_layers(job, n);
     int group = job->recompute_method == SS_RECOMPUTE_UNIFORM && job->recompute_num_layers > 0
                     ? job->recompute_num_layers
                     : 1;
+    int offloaded = job->cpu_offload_activations ? job->cpu_offload_layers : 0;
     double full = ss_ops_saved_bytes(layer, 0);
     double kept = ss_ops_saved_bytes(layer, job->recompute == SS_RECOMPUTE_SELECTIVE);
     double border = ss_shape_border_bytes(&c->shape), working = ss_ops_working_bytes(layer);
     double gradients = 3 * border; /* of the residual stream, of the branch at work, of its norm's output */
-    int offloaded = job->cpu_offload_activations ? job->cpu_offload_layers : 0;
     chunk->activation_bytes = ceil((double)redone / group) * border + (n - redone) * kept;
     chunk->activation_bytes -= fmin(offloaded, n - redone) * kept; /* lives on the host */
     chunk->forward_extra_bytes = working;
     chunk->backward_extra_bytes = working + gradients + (full - kept);
     if (redone > 0) /* one group's activations are alive again */
         chunk->backward_extra_bytes = working + gradients + fmin(group, redone) * full;
+    chunk->weight_grad_bytes = n * ss_ops_weight_grad_bytes(layer, &c->shape);
+}
+
+/* Adds the output layer and the loss, whose logits are a class of memory of their own. */
+static void loss_memory(const struct ss_cost_context *c, const struct ss_ops *loss, struct ss_chunk_cost *chunk)
+{
+    const struct ss_op *entropy = &loss->op[loss->n - 1];
+    chunk->logits_bytes = entropy->saved_bytes;
+    chunk->activation_bytes += ss_ops_saved_bytes(loss, 0) - entropy->saved_bytes;
+    chunk->backward_extra_bytes = fmax(chunk->backward_extra_bytes, entropy->working_bytes);
+    chunk->weight_grad_bytes += ss_ops_weight_grad_bytes(loss, &c->shape);
+}
+
+/* What a chunk keeps of the output that it has sent to the next one: see ss.memory.keep_outputs. */
+static double kept_output(const struct ss_cost_context *c)
+{
+    double keeps = c->stack->keep_outputs;
+    return keeps > 1 ? ss_shape_send_bytes(&c->shape) : keeps > 0 ? ss_shape_border_bytes(&c->shape) : 0;
+}
+
+void ss_memory_chunk(const struct ss_cost_context *c, const struct ss_ops *layer,
+                     const struct ss_ops *embedding, const struct ss_ops *loss, struct ss_chunk_cost *chunk)
+{
+    layers_memory(c, layer, chunk);
     if (chunk->has_embedding)
         chunk->activation_bytes += ss_ops_saved_bytes(embedding, 0);
-    if (!chunk->has_loss) /* DeepSpeed keeps the share that it sends */
-        chunk->activation_bytes += c->stack->keep_outputs > 1   ? ss_shape_send_bytes(&c->shape)
-                                   : c->stack->keep_outputs > 0 ? border
-                                                                : 0;
     chunk->logits_bytes = 0;
-    if (chunk->has_loss) {
-        const struct ss_op *entropy = &loss->op[loss->n - 1];
-        chunk->logits_bytes = entropy->saved_bytes;
-        chunk->activation_bytes += ss_ops_saved_bytes(loss, 0) - entropy->saved_bytes;
-        chunk->backward_extra_bytes = fmax(chunk->backward_extra_bytes, entropy->working_bytes);
-    }
-    chunk->weight_grad_bytes = n * ss_ops_weight_grad_bytes(layer, &c->shape);
     if (chunk->has_loss)
-        chunk->weight_grad_bytes += ss_ops_weight_grad_bytes(loss, &c->shape);
+        loss_memory(c, loss, chunk);
+    else
+        chunk->activation_bytes += kept_output(c);
+}
+
+/* ---- beside tensors ---- */
+
+/* Bytes a parameter of gradients that lie scattered: not in the buffers of mixed precision or of ZeRO. */
+static double flattened_bytes(const struct ss_job *job)
+{
+    if (job->distributed_optimizer || job->fsdp)
+        return 0;
+    return job->precision == SS_FP32 ? 4 : job->grad_reduce_fp32 ? 0 : 2;
+}
+
+double ss_plan_overhead_bytes(const struct ss_plan *plan, int cls)
+{
+    const struct ss_job *job = plan->job;
+    /* Communicators of more than one rank: world, and tp, cp, tp-cp, pp, dp(-cp), mp as far as they exist. */
+    int groups = (plan->world_size > 1) + (job->tp > 1) + (job->cp > 1) + (job->tp > 1 && job->cp > 1) +
+                 (job->pp > 1) + (plan->dp * job->cp > 1) + (job->tp > 1 && job->pp > 1);
+    return plan->stack->context_bytes + groups * plan->stack->nccl_bytes +
+           plan->stack->flat_gradients * flattened_bytes(job) * plan->classes[cls].parameters;
 }

@@ -16,8 +16,8 @@ struct ss_param_count {
 /* Static bytes by class; `shards`: ranks that divide the optimizer states (1 without ZeRO). */
 void ss_memory_static(const struct ss_cost_context *c, const struct ss_param_count *params, double shards,
                       double memory[SS_MEM_COUNT]);
-/* Bytes that the layers of one chunk keep from a microbatch's F to its B, and the working sets.
- * `kept[]` are the operators of an ordinary layer; nlayers of them. Fills the chunk's byte fields. */
+/* Bytes that one chunk keeps from a microbatch's F to its B, and the working sets: of chunk->nlayers layers, and of
+ * embedding and loss where the chunk has them. Fills the chunk's byte fields but those of its messages. */
 void ss_memory_chunk(const struct ss_cost_context *c, const struct ss_ops *layer,
                      const struct ss_ops *embedding, const struct ss_ops *loss, struct ss_chunk_cost *chunk);
 /* Bytes of the host's memory: optimizer states with the gradients they step by, and offloaded activations. */

@@ -206,12 +206,22 @@ static void bias_gradients_add(struct ss_ops *ops, const struct ss_shape *s, dou
                    0);
 }
 
-static void dense_build(struct ss_ops *ops, const struct ss_shape *s, const struct ss_stack *stack)
+/* Columns of the joint Q, K and V, and of FC1: both halves of a gated MLP. */
+static double qkv_columns(const struct ss_shape *s)
 {
-    int p = s->gemm_precision, fp8 = p == SS_FP8, narrow = saved_in_fp8(s, stack);
-    double qkv = (s->heads + 2 * s->groups) * s->d, a = s->heads * s->d;
-    double fc1 = s->ffn * (s->gated ? 2 : 1);
-    struct ss_op *op;
+    return (s->heads + 2 * s->groups) * s->d;
+}
+
+static double fc1_columns(const struct ss_shape *s)
+{
+    return s->ffn * (s->gated ? 2 : 1);
+}
+
+/* From the input norm to the residual. */
+static void attention_block(struct ss_ops *ops, const struct ss_shape *s, const struct ss_stack *stack)
+{
+    int p = s->gemm_precision, fp8 = p == SS_FP8;
+    double qkv = qkv_columns(s), a = s->heads * s->d;
     norm_add(ops, s, stack, "input norm");
     if (fp8)
         op_fp8_cast(ops, s, stack, s->h, qkv, SS_TP_COLUMN);
@@ -224,27 +234,40 @@ static void dense_build(struct ss_ops *ops, const struct ss_shape *s, const stru
     attention_add(ops, s, stack);
     if (fp8)
         op_fp8_cast(ops, s, stack, a, s->h, SS_TP_ROW);
-    op = op_linear(ops, "projection", s, s->h, a, SS_TP_ROW, p, s->linear_bias);
-    op->saved_bytes = narrow ? s->tokens * a : 0; /* fp8 copy; in 16 bit attention already keeps it */
+    struct ss_op *op = op_linear(ops, "projection", s, s->h, a, SS_TP_ROW, p, s->linear_bias);
+    op->saved_bytes = saved_in_fp8(s, stack) ? s->tokens * a : 0; /* in 16 bit attention already keeps it */
     residual_add(ops, s);
+}
+
+/* From the MLP's norm to the residual. */
+static void mlp_block(struct ss_ops *ops, const struct ss_shape *s, const struct ss_stack *stack)
+{
+    int p = s->gemm_precision, fp8 = p == SS_FP8;
+    double fc1 = fc1_columns(s);
     norm_add(ops, s, stack, "mlp norm");
     if (fp8)
         op_fp8_cast(ops, s, stack, s->h, fc1, SS_TP_COLUMN);
-    op = op_linear(ops, "fc1", s, fc1, s->h, SS_TP_COLUMN, p, s->linear_bias);
+    struct ss_op *op = op_linear(ops, "fc1", s, fc1, s->h, SS_TP_COLUMN, p, s->linear_bias);
     op->saved_bytes = s->tokens * fc1 * s->e; /* input of the activation function */
     activation_add(ops, s, fc1);
     if (fp8)
         op_fp8_cast(ops, s, stack, s->ffn, s->h, SS_TP_ROW);
     op = op_linear(ops, "fc2", s, s->h, s->ffn, SS_TP_ROW, p, s->linear_bias);
-    op->saved_bytes = s->tokens * s->ffn * (narrow ? 1 : s->e);
+    op->saved_bytes = s->tokens * s->ffn * (saved_in_fp8(s, stack) ? 1 : s->e);
     /* Gradients of the activation's output and, unless it takes the input's place, input, when this GEMM's own input is
      * free again. */
     op->working_bytes =
         fmax(op->working_bytes,
              s->tokens * (s->ffn + (stack->inplace_activation > 0 ? 0 : fc1)) * s->e - op->saved_bytes);
     residual_add(ops, s);
+}
+
+static void dense_build(struct ss_ops *ops, const struct ss_shape *s, const struct ss_stack *stack)
+{
+    attention_block(ops, s, stack);
+    mlp_block(ops, s, stack);
     if (s->linear_bias && stack->te_layers <= 0)
-        bias_gradients_add(ops, s, qkv + fc1);
+        bias_gradients_add(ops, s, qkv_columns(s) + fc1_columns(s));
 }
 
 static void embedding_build(struct ss_ops *ops, const struct ss_shape *s)

@@ -17,186 +17,6 @@ const char *ss_level_name(int level)
     return level >= 0 && level < SS_LEVEL_COUNT ? names[level] : "unknown";
 }
 
-/* Chunks that a rank has of one copy of the model. */
-static int chunks_of_copy(const struct ss_schedule *s)
-{
-    return ss_schedule_depth(s) / s->stages > 0 ? ss_schedule_depth(s) / s->stages : 1;
-}
-
-/* Transformer layers of virtual stage s. Uneven first and last pipeline ranks take what the flags say, the
- * others share the rest; chunks of a rank are equal (ss_job_finish and ss_plan_check_schedule have checked the
- * divisions). */
-static int layers_of_stage(const struct ss_job *job, const struct ss_schedule *s, int virtual_stage)
-{
-    int p = s->stages, rank = s->virtual_rank[virtual_stage], layers = job->model.num_layers, others = p;
-    if (job->first_stage_layers > 0) {
-        if (rank == 0)
-            return job->first_stage_layers / chunks_of_copy(s);
-        layers -= job->first_stage_layers;
-        others--;
-    }
-    if (job->last_stage_layers > 0) {
-        if (rank == p - 1)
-            return job->last_stage_layers / chunks_of_copy(s);
-        layers -= job->last_stage_layers;
-        others--;
-    }
-    return layers / (others * chunks_of_copy(s));
-}
-
-/* Where this chunk lies and what crosses its borders. */
-static void chunk_place(const struct ss_plan *plan, const struct ss_cost_context *c, int stage, int k,
-                        struct ss_chunk_cost *chunk)
-{
-    const struct ss_schedule *s = plan->schedule;
-    for (int v = 0; v < s->stages * s->chunks; v++)
-        if (s->virtual_rank[v] == stage && s->virtual_chunk[v] == k)
-            chunk->virtual_stage = v;
-    for (int v = ss_schedule_before(s, chunk->virtual_stage); v >= 0; v = ss_schedule_before(s, v))
-        chunk->first_layer += layers_of_stage(plan->job, s, v);
-    chunk->nlayers = layers_of_stage(plan->job, s, chunk->virtual_stage);
-    chunk->has_embedding = ss_schedule_before(s, chunk->virtual_stage) < 0;
-    chunk->has_loss = ss_schedule_after(s, chunk->virtual_stage) < 0;
-    chunk->recv_bytes = chunk->has_embedding ? 0 : ss_shape_send_bytes(&c->shape);
-    chunk->send_bytes = chunk->has_loss ? 0 : ss_shape_send_bytes(&c->shape);
-}
-
-/* The embedding and the output layer of one copy of the model are on different ranks. */
-static int ends_apart(const struct ss_schedule *s)
-{
-    return s->virtual_rank[0] != s->virtual_rank[s->stages * s->chunks - 1];
-}
-
-static double chunk_params(const struct ss_plan *plan, const struct ss_cost_context *c,
-                           const struct ss_layer_set *set, const struct ss_chunk_cost *chunk)
-{
-    double n = chunk->nlayers * ss_ops_params(&set->dense);
-    if (chunk->has_embedding)
-        n += ss_ops_params(&set->embedding);
-    if (chunk->has_loss)
-        n += ss_ops_params(&set->loss) +
-             (c->shape.tied && ends_apart(plan->schedule) ? c->shape.vocab * c->shape.h : 0);
-    return n;
-}
-
-static void context_init(const struct ss_plan_builder *b, const struct ss_cost_key *key,
-                         struct ss_cost_context *c)
-{
-    const struct ss_plan *plan = b->plan;
-    memset(c, 0, sizeof *c);
-    c->card = ss_platform_card(plan->platform);
-    c->stack = plan->stack;
-    c->job = plan->job;
-    c->net = b->net;
-    ss_shape_init(&c->shape, plan->job, plan->stack, plan->padded_vocab);
-    c->tp = key->tp;
-    c->cp = key->cp;
-    c->fsdp = key->fsdp;
-    c->accumulated = c->fsdp.n > 1 ? 0 : 1 - 1.0 / plan->microbatches; /* FSDP adds up shards */
-}
-
-/* Ranks that divide the optimizer states. */
-static double optimizer_shards(const struct ss_plan *plan, const struct ss_cost_context *c)
-{
-    if (c->fsdp.n > 1)
-        return c->fsdp.n;
-    double copies = plan->schedule->pipelines > 1 ? plan->schedule->pipelines : 1;
-    return plan->job->distributed_optimizer ? (double)plan->dp * plan->job->cp * copies : 1;
-}
-
-/* Kernels of a slow GPU take longer; the others of its tensor and context group wait for it in every layer. */
-static void slow_chunk(struct ss_chunk_cost *chunk, const struct ss_cost_key *key, int waiting)
-{
-    double *const all[] = {chunk->forward, chunk->backward, chunk->input_grad, chunk->weight_grad};
-    for (size_t i = 0; i < SS_ARRAY_LEN(all); i++) {
-        double kernels = all[i][SS_LABEL_COMPUTE] + all[i][SS_LABEL_RECOMPUTE];
-        all[i][SS_LABEL_COMPUTE] *= key->own;
-        all[i][SS_LABEL_RECOMPUTE] *= key->own;
-        all[i][waiting] += kernels * (key->group - key->own);
-    }
-}
-
-/* The first class with these costs. */
-static int class_cost(struct ss_plan_builder *b, int cls, const struct ss_cost_key *key, struct ss_error *err)
-{
-    struct ss_plan *plan = b->plan;
-    struct ss_plan_class *pc = &plan->classes[cls];
-    size_t at = (size_t)(pc->stage * plan->schedule->chunks);
-    struct ss_cost_context c;
-    struct ss_layer_set *set = b->costs[b->cost_of[cls]].set;
-    struct ss_param_count count = {0, 0, 0, 0};
-    int status;
-    context_init(b, key, &c);
-    if ((status = ss_layer_set_build(set, &c, plan->level > SS_LEVEL_CHUNK, err)) != 0)
-        return status;
-    for (int k = 0; k < plan->schedule->chunks; k++) {
-        struct ss_chunk_cost *chunk = &pc->chunks[k];
-        chunk_place(plan, &c, pc->stage, k, chunk);
-        ss_chunk_cost_fill(plan->job, set, chunk);
-        slow_chunk(chunk, key, key->tp.n > 1 ? SS_LABEL_TP : SS_LABEL_CP);
-        ss_memory_chunk(&c, &set->dense, &set->embedding, &set->loss, chunk);
-        b->chunk_params[at + (size_t)k] = chunk_params(plan, &c, set, chunk);
-        b->layer_params[at + (size_t)k] = ss_ops_params(&set->dense);
-        count.all += b->chunk_params[at + (size_t)k];
-        count.gemm += chunk->nlayers * ss_ops_gemm_params(&set->dense);
-        if (chunk->has_embedding || chunk->has_loss)
-            count.tensor = c.shape.vocab * c.shape.h;
-    }
-    count.layer = ss_ops_params(&set->dense);
-    count.tensor = fmax(count.tensor, ss_ops_largest_params(&set->dense));
-    pc->parameters = count.all;
-    ss_memory_static(&c, &count, optimizer_shards(plan, &c), pc->memory);
-    pc->host_bytes = ss_memory_host(&c, &count, optimizer_shards(plan, &c), &set->dense);
-    pc->optimizer_s = key->own * ss_cost_optimizer(&c, count.all, optimizer_shards(plan, &c));
-    pc->fixed_s = plan->stack->fixed_iteration;
-    return SS_OK;
-}
-
-/* Factors of the slowest GPUs that a rank works with in every layer. */
-static double group_slowness(const struct ss_plan_builder *b, int rank)
-{
-    double most = 1;
-    int n;
-    ss_ranks_group(&b->plan->ranks, SS_GROUP_TP_CP, rank, b->scratch, &n);
-    for (int i = 0; i < n; i++)
-        most = fmax(most, b->slowness[b->scratch[i]]);
-    return most;
-}
-
-static int class_build(struct ss_plan_builder *b, int cls, struct ss_error *err)
-{
-    struct ss_plan_class *pc = &b->plan->classes[cls], *like;
-    int rank = pc->representative, v = b->plan->schedule->chunks;
-    struct ss_cost_key key;
-    memset(&key, 0, sizeof key);
-    key.stage = pc->stage;
-    key.tp = ss_plan_shape(b, SS_WAY_TP, rank);
-    key.cp = ss_plan_shape(b, SS_WAY_CP, rank);
-    key.fsdp = ss_plan_shape(b, SS_WAY_FSDP, rank);
-    key.own = b->slowness ? b->slowness[rank] : 1;
-    key.group = b->slowness ? group_slowness(b, rank) : 1;
-    pc->chunks = ss_calloc((size_t)v, sizeof *pc->chunks);
-    if (!pc->chunks || ss_grow(&b->costs, &b->cap_costs, (size_t)b->ncosts + 1, sizeof *b->costs))
-        return ss_fail(err, SS_ERR_NOMEM, NULL, 0, "out of memory for %d chunks", v);
-    for (int i = b->ncosts - 1; i >= 0; i--) {
-        if (memcmp(&b->costs[i].key, &key, sizeof key) != 0)
-            continue;
-        like = &b->plan->classes[b->costs[i].cls];
-        memcpy(pc->chunks, like->chunks, (size_t)v * sizeof *pc->chunks);
-        memcpy(pc->memory, like->memory, sizeof pc->memory);
-        pc->parameters = like->parameters;
-        pc->optimizer_s = like->optimizer_s;
-        pc->fixed_s = like->fixed_s;
-        b->cost_of[cls] = i;
-        return SS_OK;
-    }
-    b->cost_of[cls] = b->ncosts;
-    b->costs[b->ncosts] = (struct ss_cost_entry){key, cls, ss_calloc(1, sizeof(struct ss_layer_set))};
-    if (!b->costs[b->ncosts++].set)
-        return ss_fail(err, SS_ERR_NOMEM, NULL, 0, "out of memory for layers");
-    return class_cost(b, cls, &key, err);
-}
-
 /* Megatron-LM's num_floating_point_operations: full attention square, no recompute. */
 static void count_flops(struct ss_plan *plan)
 {
@@ -216,7 +36,7 @@ static void count_flops(struct ss_plan *plan)
     if (job->recompute == SS_RECOMPUTE_FULL) {
         double share = 0; /* of the layers, that run their forward twice */
         for (int vs = 0; vs < ss_schedule_depth(plan->schedule); vs++)
-            share += ss_memory_recomputed_layers(job, layers_of_stage(job, plan->schedule, vs)) / l;
+            share += ss_memory_recomputed_layers(job, ss_plan_stage_layers(job, plan->schedule, vs)) / l;
         again = share * (linear + attention - base * v / (2 * l * h)) / 3;
     }
     plan->hardware_flops = plan->model_flops + again;
@@ -335,9 +155,10 @@ static int plan_fill(struct ss_plan_builder *b, struct ss_error *err)
         (status = plan_init(b, err)) != 0)
         return status;
     for (int c = 0; c < plan->nclasses; c++)
-        if ((status = class_build(b, c, err)) != 0)
+        if ((status = ss_plan_class_cost_build(b, c, err)) != 0)
             return status;
-    if ((status = ss_plan_steps_build(b, err)) != 0 || (status = ss_plan_dp_build(b, err)) != 0 || (status = ss_plan_p2p_build(b, err)) != 0)
+    if ((status = ss_plan_steps_build(b, err)) != 0 || (status = ss_plan_dp_build(b, err)) != 0 ||
+        (status = ss_plan_p2p_build(b, err)) != 0)
         return status;
     if (plan->job->model.tied_embeddings && plan->schedule->stages > 1) {
         double element = plan->job->precision == SS_FP32 || plan->job->grad_reduce_fp32 ? 4 : 2;
@@ -441,22 +262,4 @@ void ss_plan_free(struct ss_plan *plan)
     ss_notes_free(&plan->guessed);
     ss_notes_free(&plan->warnings);
     free(plan);
-}
-
-/* Bytes a parameter of gradients that lie scattered: not in the buffers of mixed precision or of ZeRO. */
-static double flattened_bytes(const struct ss_job *job)
-{
-    if (job->distributed_optimizer || job->fsdp)
-        return 0;
-    return job->precision == SS_FP32 ? 4 : job->grad_reduce_fp32 ? 0 : 2;
-}
-
-double ss_plan_overhead_bytes(const struct ss_plan *plan, int cls)
-{
-    const struct ss_job *job = plan->job;
-    /* Communicators of more than one rank: world, and tp, cp, tp-cp, pp, dp(-cp), mp as far as they exist. */
-    int groups = (plan->world_size > 1) + (job->tp > 1) + (job->cp > 1) + (job->tp > 1 && job->cp > 1) +
-                 (job->pp > 1) + (plan->dp * job->cp > 1) + (job->tp > 1 && job->pp > 1);
-    return plan->stack->context_bytes + groups * plan->stack->nccl_bytes +
-           plan->stack->flat_gradients * flattened_bytes(job) * plan->classes[cls].parameters;
 }

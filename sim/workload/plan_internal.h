@@ -106,6 +106,11 @@ int ss_plan_ring_add(struct ss_plan_builder *b, int cls, const struct ss_ring *r
 int ss_plan_group_classes(struct ss_plan_builder *b, int cls, int group);
 int ss_plan_list_add(int **list, int *n, int value, struct ss_error *err);
 
+/* class_cost.c: times and memory of a class's chunks, copied from an earlier class of equal costs. */
+int ss_plan_class_cost_build(struct ss_plan_builder *b, int cls, struct ss_error *err);
+/* Transformer layers of a virtual stage. */
+int ss_plan_stage_layers(const struct ss_job *job, const struct ss_schedule *s, int virtual_stage);
+
 /* class_steps.c: layer level. Marks hold numbers of layers in `step` until they are placed. */
 int ss_plan_steps_build(struct ss_plan_builder *b, struct ss_error *err);
 void ss_plan_marks_place(struct ss_plan_builder *b);
