@@ -96,7 +96,6 @@ int ss_xml_load(const char *path, struct ss_xml **out, struct ss_error *err);
 /* `name` stands for the file in messages. */
 int ss_xml_parse(const char *text, size_t len, const char *name, struct ss_xml **out, struct ss_error *err);
 const struct ss_xml_node *ss_xml_root(const struct ss_xml *doc);
-const char *ss_xml_file(const struct ss_xml *doc);
 /* Value of an attribute or NULL. */
 const char *ss_xml_attr(const struct ss_xml_node *node, const char *name);
 void ss_xml_free(struct ss_xml *doc);

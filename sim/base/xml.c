@@ -277,11 +277,6 @@ const struct ss_xml_node *ss_xml_root(const struct ss_xml *doc)
     return doc->root;
 }
 
-const char *ss_xml_file(const struct ss_xml *doc)
-{
-    return doc->file;
-}
-
 const char *ss_xml_attr(const struct ss_xml_node *node, const char *name)
 {
     for (int i = 0; i < node->nattrs; i++)

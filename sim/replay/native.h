@@ -97,7 +97,6 @@ struct ss_native {
 int ss_timers_init(struct ss_timers *t, int ids);
 int ss_timers_grow(struct ss_timers *t, int ids);
 void ss_timers_set(struct ss_timers *t, int id, double time);
-void ss_timers_drop(struct ss_timers *t, int id);
 int ss_timers_pop(struct ss_timers *t);
 void ss_timers_free(struct ss_timers *t);
 

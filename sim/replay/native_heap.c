@@ -100,27 +100,11 @@ void ss_timers_set(struct ss_timers *t, int id, double time)
         sift_down(t, i, e);
 }
 
-static void take(struct ss_timers *t, int i)
-{
-    t->at[t->heap[i].id] = -1;
-    struct ss_timer_entry e = t->heap[--t->n];
-    if (i == t->n)
-        return;
-    if (i > 0 && before(e, t->heap[(i - 1) / 4]))
-        sift_up(t, i, e);
-    else
-        sift_down(t, i, e);
-}
-
-void ss_timers_drop(struct ss_timers *t, int id)
-{
-    if (t->at[id] >= 0)
-        take(t, t->at[id]);
-}
-
 int ss_timers_pop(struct ss_timers *t)
 {
     int id = t->heap[0].id;
-    take(t, 0);
+    t->at[id] = -1;
+    if (--t->n > 0)
+        sift_down(t, 0, t->heap[t->n]);
     return id;
 }

@@ -91,8 +91,8 @@ const struct ss_event *ss_place_event(const struct ss_program *p, int cls, int s
     return &p->templates[p->classes[cls].slots[slot].template_index].events[event];
 }
 
-/* The k-th WAIT of a stream is for its k-th POST. */
-int ss_follow_wait(struct ss_follow *f, int cls, int slot, int event)
+/* The collective that the WAIT at this place waits for; -1: none. The k-th WAIT of a stream is for its k-th POST. */
+static int awaited(struct ss_follow *f, int cls, int slot, int event)
 {
     const struct ss_program *p = f->program;
     int stream = ss_place_event(p, cls, slot, event)->aux;
@@ -114,6 +114,6 @@ int ss_follow_label(struct ss_follow *f, int cls, int slot, int event)
 {
     if (ss_place_event(f->program, cls, slot, event)->kind != SS_EV_WAIT)
         return SS_LABEL_PP;
-    int collective = ss_follow_wait(f, cls, slot, event);
+    int collective = awaited(f, cls, slot, event);
     return collective < 0 ? SS_LABEL_OTHER : f->program->collectives[collective].label;
 }

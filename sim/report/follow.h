@@ -34,9 +34,7 @@ void ss_follow_free(struct ss_follow *f);
 void ss_follow_message(struct ss_follow *f, int channel, struct ss_place *send, struct ss_place *recv);
 /* A collective has ended: its POST in a member class and the stream there; -1: none. */
 int ss_follow_post(struct ss_follow *f, int cls, int collective, struct ss_place *post);
-/* The collective that the WAIT at this place waits for; -1: none. Places of a class must not go back. */
-int ss_follow_wait(struct ss_follow *f, int cls, int slot, int event);
-/* Label that waiting at an event gets: pp, or the collective's. */
+/* Label that waiting at an event gets: pp, or the collective's. Places of a class must not go back. */
 int ss_follow_label(struct ss_follow *f, int cls, int slot, int event);
 const struct ss_event *ss_place_event(const struct ss_program *p, int cls, int slot, int event);
 

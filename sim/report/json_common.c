@@ -69,7 +69,7 @@ json_t *ss_json_labels(const double seconds[SS_LABEL_COUNT])
     return object;
 }
 
-json_t *ss_json_card(const struct ss_card *card)
+static json_t *card_object(const struct ss_card *card)
 {
     json_t *object = json_object();
 
@@ -94,7 +94,7 @@ json_t *ss_json_platform(const struct ss_platform *p)
     ss_json_number(object, "nic_bandwidth", ss_platform_nic_bandwidth(p));
     ss_json_number(object, "nvlink_bandwidth", ss_platform_nvlink_bandwidth(p));
     ss_json_text(object, "assumed", ss_platform_assumed(p));
-    json_object_set_new(object, "card", ss_json_card(ss_platform_card(p)));
+    json_object_set_new(object, "card", card_object(ss_platform_card(p)));
     return object;
 }
 

@@ -17,7 +17,8 @@ void ss_net_init(struct ss_net *net, const struct ss_platform *p)
         net->nvlink_busbw = card->pcie_bandwidth;
 }
 
-double ss_net_nics(const struct ss_net *net, const struct ss_group_shape *g)
+/* NICs that a group's members on one node drive. */
+static double nics_driven(const struct ss_net *net, const struct ss_group_shape *g)
 {
     return fmax(1, floor((double)g->per_node * net->nics_per_node / net->gpus_per_node));
 }
@@ -46,7 +47,7 @@ double ss_collective_seconds(const struct ss_net *net, int kind, double bytes, c
     traffic = ss_collective_traffic(kind, bytes, g->n);
     slowest = g->per_node > 1 ? traffic / net->nvlink_busbw : 0;
     if (g->nodes > 1)
-        slowest = fmax(slowest, traffic / (net->nic_busbw * ss_net_nics(net, g)));
+        slowest = fmax(slowest, traffic / (net->nic_busbw * nics_driven(net, g)));
     return ss_collective_latency(net, kind, bytes, g) + slowest;
 }
 

@@ -26,8 +26,6 @@ struct ss_net {
 };
 
 void ss_net_init(struct ss_net *net, const struct ss_platform *p);
-/* NICs that a group's members on one node drive. */
-double ss_net_nics(const struct ss_net *net, const struct ss_group_shape *g);
 /* Traffic of one member over the buffer: 2(n-1)/n for all-reduce, (n-1)/n for the others (nccl-tests,
  * PERFORMANCE.md). `bytes` is the full buffer. */
 double ss_collective_traffic(int kind, double bytes, int n);

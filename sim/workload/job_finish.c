@@ -168,7 +168,8 @@ static void complete_optimizer(struct ss_finish *f)
     }
 }
 
-void ss_job_complete(struct ss_finish *f)
+/* Defaults that need model, stack and cluster; may note, never refuses. */
+static void complete(struct ss_finish *f)
 {
     struct ss_job *job = f->job;
     const struct ss_model *m = &job->model;
@@ -220,7 +221,7 @@ int ss_job_finish(struct ss_job *job, const struct ss_stack *stack, int world_si
     int rc = finish(&f);
 
     if (!rc) {
-        ss_job_complete(&f);
+        complete(&f);
         *job = draft;
     }
     return rc;

@@ -46,8 +46,6 @@ struct ss_finish {
     struct ss_error *err;
     int positions_given; /* --max-position-embeddings */
 };
-/* Defaults that need model, stack and cluster; may note, never refuses. */
-void ss_job_complete(struct ss_finish *f);
 /* What the framework refuses before and after the defaults are in place. */
 int ss_job_check_layout(struct ss_finish *f);
 int ss_job_check_stages(struct ss_finish *f);

@@ -64,6 +64,24 @@ void ss_record_begin(struct ss_recorder *r)
         memset(r, 0, sizeof *r);
 }
 
+/* Puts `first` before the rest of the list. */
+static void put_first(struct ss_step_list *l, struct ss_step_list *first)
+{
+    if (first->n == 0 && !first->failed)
+        return;
+    add_all(first, l);
+    free(l->step);
+    *l = *first;
+    memset(first, 0, sizeof *first);
+}
+
+/* The end of an operator: its backward parts go before those of the operators ahead of it. */
+static void end_operator(struct ss_recorder *r)
+{
+    for (int phase = SS_PHASE_B; phase < SS_PHASE_FB; phase++)
+        put_first(&r->out.phase[phase], &r->block.phase[phase]);
+}
+
 /* ---- operators ---- */
 
 /* The gradient of the input, and in B that of the weight, which hides the scatter of a column-parallel layer. */
@@ -106,7 +124,7 @@ void ss_record_linear(struct ss_recorder *r, const struct ss_linear_times *t)
     linear_backward(&r->block.phase[SS_PHASE_B], t, &gather, &scatter, 0);
     linear_backward(&r->block.phase[SS_PHASE_I], t, &gather, &scatter, 1);
     compute(&r->block.phase[SS_PHASE_W], SS_LABEL_COMPUTE, t->w + t->accumulate);
-    ss_record_next(r);
+    end_operator(r);
 }
 
 void ss_record_kernels(struct ss_recorder *r, double forward, double backward)
@@ -116,7 +134,7 @@ void ss_record_kernels(struct ss_recorder *r, double forward, double backward)
     compute(&r->out.phase[SS_PHASE_F], SS_LABEL_COMPUTE, forward);
     compute(&r->block.phase[SS_PHASE_B], SS_LABEL_COMPUTE, backward);
     compute(&r->block.phase[SS_PHASE_I], SS_LABEL_COMPUTE, backward);
-    ss_record_next(r);
+    end_operator(r);
 }
 
 /* Ring attention: a step of K and V beside the attention of each chunk but the last. */
@@ -166,7 +184,7 @@ void ss_record_attention(struct ss_recorder *r, const struct ss_cost_context *c,
             attention(&r->block.phase[phase], c, again, 1, SS_LABEL_RECOMPUTE);
         attention(&r->block.phase[phase], c, backward, 2, SS_LABEL_COMPUTE);
     }
-    ss_record_next(r);
+    end_operator(r);
 }
 
 void ss_record_border(struct ss_recorder *r, int phase, int coll, double bytes, double seconds)
@@ -180,7 +198,7 @@ void ss_record_border(struct ss_recorder *r, int phase, int coll, double bytes, 
     }
     post(&r->block.phase[SS_PHASE_B], &s, 0, 0);
     post(&r->block.phase[phase], &s, 0, 0);
-    ss_record_next(r);
+    end_operator(r);
 }
 
 void ss_record_other(struct ss_recorder *r, double forward, double backward)
@@ -190,27 +208,10 @@ void ss_record_other(struct ss_recorder *r, double forward, double backward)
     compute(&r->out.phase[SS_PHASE_F], SS_LABEL_OTHER, forward);
     compute(&r->block.phase[SS_PHASE_B], SS_LABEL_OTHER, backward);
     compute(&r->block.phase[SS_PHASE_I], SS_LABEL_OTHER, backward);
-    ss_record_next(r);
+    end_operator(r);
 }
 
-/* ---- order ---- */
-
-/* Puts `first` before the rest of the list. */
-static void put_first(struct ss_step_list *l, struct ss_step_list *first)
-{
-    if (first->n == 0 && !first->failed)
-        return;
-    add_all(first, l);
-    free(l->step);
-    *l = *first;
-    memset(first, 0, sizeof *first);
-}
-
-void ss_record_next(struct ss_recorder *r)
-{
-    for (int phase = SS_PHASE_B; r && phase < SS_PHASE_FB; phase++)
-        put_first(&r->out.phase[phase], &r->block.phase[phase]);
-}
+/* ---- layers ---- */
 
 void ss_record_recompute(struct ss_recorder *r)
 {
