@@ -24,11 +24,9 @@ double ss_search_length(const struct ss_search *q, const struct ss_measure *m);
 double ss_search_lower_bound(const struct ss_search *q);
 /* Rank and virtual stage of the placement. */
 int ss_search_stage(const struct ss_search *q, int rank, int chunk);
-/* Builds an order into the slots of *s (made by ss_search_schedule_new). */
+/* Builds an order into the slots of *s, which has room for 3 slots a (chunk, microbatch). */
 int ss_search_list(const struct ss_search *q, const struct ss_steer *steer, struct ss_schedule *s,
                    struct ss_measure *out);
-/* Room for 3 slots a (chunk, microbatch). */
-struct ss_schedule *ss_search_schedule_new(const struct ss_search *q);
 /* Times and peaks of an order that is given; peak[rank] may be NULL. 0 or SS_ERR_NOMEM. */
 int ss_search_measure(const struct ss_search *q, const struct ss_schedule *s, struct ss_measure *out, double *peak);
 

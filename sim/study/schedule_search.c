@@ -59,7 +59,8 @@ void ss_search_free(struct ss_search *q)
     free(q);
 }
 
-struct ss_schedule *ss_search_schedule_new(const struct ss_search *q)
+/* Room for 3 slots a (chunk, microbatch). */
+static struct ss_schedule *schedule_new(const struct ss_search *q)
 {
     struct ss_schedule_params params = {
         .stages = q->stages, .chunks = q->chunks, .microbatches = q->microbatches};
@@ -261,8 +262,8 @@ int ss_search_run(const struct ss_search *q, struct ss_search_result **out, stru
     x.best_measure = (struct ss_measure){.makespan = INFINITY, .span = INFINITY, .idle = INFINITY};
     x.now = ss_calloc((size_t)q->stages, sizeof *x.now);
     x.next = ss_calloc((size_t)q->stages, sizeof *x.next);
-    x.order = ss_search_schedule_new(q);
-    x.best = ss_search_schedule_new(q);
+    x.order = schedule_new(q);
+    x.best = schedule_new(q);
     if (r)
         r->peak = ss_calloc((size_t)q->stages, sizeof *r->peak);
     if (!r || !r->peak || !x.now || !x.next || !x.order || !x.best)

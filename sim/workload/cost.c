@@ -44,22 +44,20 @@ struct ss_layer_step ss_cost_cp_step(const struct ss_cost_context *c, double ten
 {
     const struct ss_shape *s = &c->shape;
     const struct ss_group_shape *g = &c->cp;
-    double kv = 2 * s->tokens * s->groups * s->d * s->e;
-    double qo = 2 * s->tokens * s->heads * s->d * s->e;
-    struct ss_layer_step step = {
-        .kind = SS_STEP_POST, .label = SS_LABEL_CP, .stream = SS_STREAM_CP, .speed = 1, .part = 1};
+    double kv = 2 * s->tokens * s->groups * s->d * s->e, qo = 2 * s->tokens * s->heads * s->d * s->e;
+    int coll = SS_COLL_ALL_GATHER;
+    double bytes = kv * g->n, seconds;
     if (ss_cost_cp_in_ring(c)) {
         double busbw = g->nodes > 1 ? fmin(c->net.nvlink_busbw, c->net.nic_busbw) : c->net.nvlink_busbw;
-        step.coll = SS_COLL_ALL_GATHER;
-        step.bytes = tensors * kv;
-        step.seconds = step.bytes / busbw + (g->nodes > 1 ? c->net.nic_step : c->net.nvlink_step);
-    } else {
-        int all = c->job->cp_comm_type == SS_CP_A2A;
-        step.coll = all ? SS_COLL_ALL_TO_ALL : SS_COLL_ALL_GATHER;
-        step.bytes = all ? kv + qo : kv * g->n;
-        step.seconds = ss_collective_seconds(&c->net, step.coll, step.bytes, g);
+        bytes = tensors * kv;
+        seconds = bytes / busbw + (g->nodes > 1 ? c->net.nic_step : c->net.nvlink_step);
+        return ss_step_post(SS_LABEL_CP, SS_STREAM_CP, coll, bytes, seconds);
     }
-    return step;
+    if (c->job->cp_comm_type == SS_CP_A2A) {
+        coll = SS_COLL_ALL_TO_ALL;
+        bytes = kv + qo;
+    }
+    return ss_step_post(SS_LABEL_CP, SS_STREAM_CP, coll, bytes, ss_collective_seconds(&c->net, coll, bytes, g));
 }
 
 /* Ring steps are each hidden under the attention of one chunk; other collectives are exposed. */
@@ -236,15 +234,10 @@ static double sum(const double *by_label)
 
 static struct ss_layer_step fsdp_step(const struct ss_cost_context *c, int coll, double bytes)
 {
-    return (struct ss_layer_step){.kind = SS_STEP_POST,
-                                  .label = SS_LABEL_DP,
-                                  .seconds = ss_collective_seconds(&c->net, coll, bytes, &c->fsdp),
-                                  .stream = SS_STREAM_FSDP,
-                                  .coll = coll,
-                                  .bytes = bytes,
-                                  .speed = 1,
-                                  .part = 1,
-                                  .sm_share = ss_collective_sm_share(c->stack, c->card, &c->fsdp)};
+    double seconds = ss_collective_seconds(&c->net, coll, bytes, &c->fsdp);
+    struct ss_layer_step step = ss_step_post(SS_LABEL_DP, SS_STREAM_FSDP, coll, bytes, seconds);
+    step.sm_share = ss_collective_sm_share(c->stack, c->card, &c->fsdp);
+    return step;
 }
 
 /* Sharded parameters are gathered before each pass and gradients scattered after the backward, each
@@ -342,13 +335,7 @@ void ss_cost_layer_offload(const struct ss_cost_context *c, const struct ss_ops 
                    (c->job->cpu_offload_weights ? ss_ops_params(ops) * c->shape.e : 0);
     double copy = bytes / c->card->pcie_bandwidth;
     double f = exposed(copy, sum(out->forward)), b = exposed(copy, sum(out->input_grad) + sum(out->weight_grad));
-    const struct ss_layer_step post = {.kind = SS_STEP_POST,
-                                       .label = SS_LABEL_OFFLOAD,
-                                       .seconds = copy,
-                                       .stream = SS_STREAM_OFFLOAD,
-                                       .bytes = bytes,
-                                       .speed = 1,
-                                       .part = 1};
+    const struct ss_layer_step post = ss_step_post(SS_LABEL_OFFLOAD, SS_STREAM_OFFLOAD, 0, bytes, copy);
     for (int phase = SS_PHASE_F; phase <= SS_PHASE_I; phase++)
         ss_record_beside(c->record, phase, &post, 1, 0);
     out->forward[SS_LABEL_OFFLOAD] += f;

@@ -48,6 +48,9 @@ struct ss_linear_times {
     int column, sp, overlap, async;       /* async: the backward's collectives run beside its GEMMs */
 };
 
+/* A whole collective or copy at the links' own speed, which holds no SMs. */
+struct ss_layer_step ss_step_post(int label, int stream, int coll, double bytes, double seconds);
+
 /* All take a recorder that may be NULL and then do nothing. */
 void ss_record_begin(struct ss_recorder *r);
 void ss_record_linear(struct ss_recorder *r, const struct ss_linear_times *t);
