@@ -11,8 +11,10 @@
 static int io_fail(struct ss_error *err, const char *path, const char *what, int errnum)
 {
     ss_fail(err, SS_ERR_IO, path, 0, "cannot %s: %s", what, strerror(errnum));
-    if (errnum == ENOENT)
+    if (errnum == ENOENT || errnum == ENOTDIR || errnum == ENAMETOOLONG)
         ss_hint(err, SS_ERR_IO, "check the path");
+    else if (errnum == EISDIR)
+        ss_hint(err, SS_ERR_IO, "give a file in it");
     else if (errnum == EACCES || errnum == EPERM)
         ss_hint(err, SS_ERR_IO, "check the permissions of the file and its folder");
     else if (errnum == ENOSPC)
