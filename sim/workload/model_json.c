@@ -148,31 +148,41 @@ static int read_family(const struct reader *r, const struct family **out)
 
 /* Which functions are known. Whether the MLP is gated is the family's: its gate and up projections stay when the
  * function between them is another (a Llama with gelu is GEGLU). Two names, not Hugging Face's, say it themselves. */
+static const struct {
+    const char *name;
+    int gated; /* -1: as the family says */
+} activations[] = {{"silu", -1},     {"swish", -1},     {"gelu", -1},
+                   {"gelu_new", -1}, {"gelu_fast", -1}, {"gelu_pytorch_tanh", -1},
+                   {"relu", -1},     {"swiglu", 1},     {"geglu", 1}};
+
+static int unknown_activation(const struct reader *r, const char *key, const char *name)
+{
+    char list[160] = "";
+
+    for (size_t i = 0, n = 0; i < SS_ARRAY_LEN(activations) && n < sizeof list; i++)
+        n += (size_t)snprintf(list + n, sizeof list - n, "%s%s", i ? ", " : "", activations[i].name);
+    ss_fail(r->err, SS_ERR_UNSUPPORTED, r->file, line_of(r, key), "activation \"%.60s\" is not known", name);
+    return ss_hint(r->err, SS_ERR_UNSUPPORTED, "known ones: %s", list);
+}
+
 static int read_activation(const struct reader *r, struct ss_model *m)
 {
-    static const struct {
-        const char *name;
-        int gated; /* -1: as the family says */
-    } known[] = {{"silu", -1},      {"swish", -1},    {"gelu", -1},
-                 {"gelu_new", -1},  {"gelu_fast", -1}, {"gelu_pytorch_tanh", -1},
-                 {"relu", -1},      {"swiglu", 1},    {"geglu", 1}};
-    const char *key;
+    const char *key, *name;
     const json_t *v = pick(r, "hidden_act", "activation_function", &key);
 
     if (!v)
         return SS_OK;
     if (!json_is_string(v))
         return wrong(r, key, "is not a text");
-    for (size_t i = 0; i < SS_ARRAY_LEN(known); i++) {
-        if (!strcmp(json_string_value(v), known[i].name)) {
-            if (known[i].gated >= 0)
-                m->gated_mlp = known[i].gated;
+    name = json_string_value(v);
+    for (size_t i = 0; i < SS_ARRAY_LEN(activations); i++) {
+        if (!strcmp(name, activations[i].name)) {
+            if (activations[i].gated >= 0)
+                m->gated_mlp = activations[i].gated;
             return SS_OK;
         }
     }
-    ss_fail(r->err, SS_ERR_UNSUPPORTED, r->file, line_of(r, key), "activation \"%.60s\" is not known",
-            json_string_value(v));
-    return ss_hint(r->err, SS_ERR_UNSUPPORTED, "known ones: silu, swiglu, geglu, gelu, gelu_new, relu");
+    return unknown_activation(r, key, name);
 }
 
 /* What Megatron is told beside the config: rows added to the vocabulary. */
