@@ -86,7 +86,11 @@ static int take(struct words *w, const char *name, const char *value, struct ss_
         return 0;
     if (w->opt.nprops == SS_FIT_MAX)
         return cli_usage(err, "", "more than %d numbers to fit", SS_FIT_MAX);
-    int rc = ss_fit_prop_parse(value, &w->opt.props[w->opt.nprops], err);
+    struct ss_fit_prop *prop = &w->opt.props[w->opt.nprops];
+    int rc = ss_fit_prop_parse(value, prop, err);
+    for (int i = 0; !rc && i < w->opt.nprops; i++)
+        if (!strcmp(w->opt.props[i].id, prop->id))
+            rc = cli_usage(err, "leave one out", "--prop %s is given twice", prop->id);
     w->opt.nprops++;
     return rc ? rc : 1;
 }
