@@ -24,6 +24,9 @@ static const char *const stack_ids[] = {
 #define X(field, id, unit, def, lo, hi, doc) id,
     SS_STACK_PROPS(X)
 #undef X
+#define X(field, id, size, words, def, doc) id,
+        SS_STACK_WORDS(X)
+#undef X
 };
 #define NCARD_IDS (sizeof card_ids / sizeof card_ids[0])
 #define NSTACK_IDS (sizeof stack_ids / sizeof stack_ids[0])

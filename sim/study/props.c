@@ -46,6 +46,20 @@ static int is_known(const char *id)
     return find(id) || !strcmp(id, links[0]) || !strcmp(id, links[1]);
 }
 
+static int is_word(const char *id)
+{
+    static const char *const words[] = {
+#define X(field, id, size, words, def, doc) id,
+        SS_STACK_WORDS(X)
+#undef X
+    };
+
+    for (size_t i = 0; i < SS_ARRAY_LEN(words); i++)
+        if (!strcmp(id, words[i]))
+            return 1;
+    return 0;
+}
+
 static int unknown(const char *id, struct ss_error *err)
 {
     const char *names[SS_ARRAY_LEN(props) + SS_ARRAY_LEN(links)], *near;
@@ -80,6 +94,8 @@ int ss_fit_prop_parse(const char *text, struct ss_fit_prop *out, struct ss_error
 
     memset(out, 0, sizeof *out);
     snprintf(out->id, sizeof out->id, "%.*s", (int)(n < sizeof out->id ? n : sizeof out->id - 1), text);
+    if (is_word(out->id))
+        return ss_fail(err, SS_ERR_USAGE, NULL, 0, "--prop %s: a word cannot be fitted", out->id);
     if (!is_known(out->id))
         return unknown(out->id, err);
     if (unit_of(out->id) == SS_UNIT_COUNT)

@@ -24,19 +24,14 @@ static const struct prop props[] = {
 #undef X
 };
 
-/* Props that are words. */
+/* One row of SS_STACK_WORDS. */
 static const struct word_prop {
-    const char *id, *choices; /* space separated */
+    const char *id, *choices, *fallback; /* choices: space separated */
     size_t offset, size;
 } words[] = {
-    {"ss.attention.auto", "flash fused unfused", offsetof(struct ss_stack, attention_auto),
-     sizeof(((struct ss_stack *)0)->attention_auto)},
-    {"ss.timers", "megatron-2021 megatron nemo none", offsetof(struct ss_stack, timers),
-     sizeof(((struct ss_stack *)0)->timers)},
-    {"ss.memory.logged", "peak first last", offsetof(struct ss_stack, memory_logged),
-     sizeof(((struct ss_stack *)0)->memory_logged)},
-    {"ss.framework", "megatron nemo", offsetof(struct ss_stack, framework),
-     sizeof(((struct ss_stack *)0)->framework)},
+#define X(field, id, size, words, def, doc) {id, words, def, offsetof(struct ss_stack, field), size},
+    SS_STACK_WORDS(X)
+#undef X
 };
 
 static void stack_init(struct ss_stack *s)
@@ -44,10 +39,8 @@ static void stack_init(struct ss_stack *s)
     memset(s, 0, sizeof(*s));
     for (size_t i = 0; i < SS_ARRAY_LEN(props); i++)
         *(double *)((char *)s + props[i].offset) = props[i].fallback;
-    ss_copy(s->attention_auto, sizeof(s->attention_auto), "flash");
-    ss_copy(s->timers, sizeof(s->timers), "megatron");
-    ss_copy(s->memory_logged, sizeof(s->memory_logged), "peak");
-    ss_copy(s->framework, sizeof(s->framework), "megatron");
+    for (size_t i = 0; i < SS_ARRAY_LEN(words); i++)
+        ss_copy((char *)s + words[i].offset, words[i].size, words[i].fallback);
 }
 
 static int has_word(const char *list, const char *word)

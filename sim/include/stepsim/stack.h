@@ -79,12 +79,18 @@ extern "C" {
     X(fragmentation, "ss.memory.fragmentation", FRACTION, 0.05, 0, 0.5, "reserved beside the dynamic tensors by the caching allocator") \
     X(thrash_margin, "ss.memory.thrash_margin", FRACTION, 0.02, 0, 0.2, "free share of the device under which the allocator retries: the run is slow")
 
+/* X(field, prop id, size, words it may be, default, meaning) */
+#define SS_STACK_WORDS(X)                                                                         \
+    X(attention_auto, "ss.attention.auto", 16, "flash fused unfused", "flash", "backend of --attention-backend auto in 16 bit") \
+    X(timers, "ss.timers", 16, "megatron-2021 megatron nemo none", "megatron", "names of the timers") \
+    X(memory_logged, "ss.memory.logged", 16, "peak first last", "peak", "pipeline stage whose memory the framework's log shows") \
+    X(framework, "ss.framework", 32, "megatron nemo", "megatron", "whose refusals apply")
+
 struct ss_stack {
     char name[64];
-    char attention_auto[16];  /* what --attention-backend auto takes in 16 bit: flash, fused or unfused */
-    char timers[16];          /* timer names: megatron-2021, megatron, nemo or none */
-    char memory_logged[16];   /* pipeline stage whose memory the framework's log shows: peak, first or last */
-    char framework[32];       /* whose refusals apply: megatron or nemo */
+#define X(field, id, size, words, def, doc) char field[size];
+    SS_STACK_WORDS(X)
+#undef X
 #define X(field, id, unit, def, lo, hi, doc) double field;
     SS_STACK_PROPS(X)
 #undef X

@@ -1,0 +1,1 @@
+"$STEPSIM" calibrate --platform h20 --rows runs --prop ss.memory.logged
