@@ -171,6 +171,40 @@ static int parse_place(struct parser *p, const struct ss_words *words)
     return rc;
 }
 
+/* Do two jobs differ in more than what was measured and where they stand? */
+static int differ(const struct ss_job *a, const struct ss_job *b)
+{
+    struct ss_job other;
+
+    memcpy(&other, b, sizeof(other));
+    memcpy(&other.origins, &a->origins, sizeof(other.origins));
+    other.measured_ms = a->measured_ms;
+    other.measured_mib = a->measured_mib;
+    return memcmp(a, &other, sizeof(other)) != 0;
+}
+
+/* A measurement is of the job that it stands in: where flags that beat it make another job, it is let go. */
+static int parse_over(struct parser *p, const struct ss_words *words)
+{
+    struct ss_job before;
+
+    memcpy(&before, p->job, sizeof(before));
+    p->job->measured_ms = p->job->measured_mib = 0;
+    int rc = parse_place(p, words);
+    if (rc || !(before.measured_ms > 0 || before.measured_mib > 0))
+        return rc;
+    if (differ(&before, p->job)) {
+        ss_job_note(p->notes,
+                    "the measurement of the job file is left out: flags that beat it make another job");
+        return SS_OK;
+    }
+    if (!(p->job->measured_ms > 0))
+        p->job->measured_ms = before.measured_ms;
+    if (!(p->job->measured_mib > 0))
+        p->job->measured_mib = before.measured_mib;
+    return SS_OK;
+}
+
 /* Takes `words` over. The job changes only when all of them are right. */
 static int parse_words(struct ss_job *job, struct ss_words *words, ss_other_option other, void *ctx,
                        struct ss_notes *notes, struct ss_error *err)
@@ -181,7 +215,7 @@ static int parse_words(struct ss_job *job, struct ss_words *words, ss_other_opti
     int rc = ss_places_expand(&places, words, err);
 
     for (size_t i = 0; i < places.n && !rc; i++)
-        rc = parse_place(&p, &places.place[i]);
+        rc = parse_over(&p, &places.place[i]);
     if (!rc && p.ignored)
         ss_job_note(notes, "accepted without effect on time or memory: %s", p.ignored);
     if (!rc)
