@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Rows of tables, made ready to predict: job, platform and stack of each, or why there is none. */
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -35,6 +36,18 @@ static void refuse(struct ss_case *c, int state, const char *reason)
     ss_copy(c->reason, sizeof c->reason, reason);
 }
 
+/* A mistake without a line of its own is one of the row. */
+static void place(const struct ss_case *c, const struct ss_error *why, struct ss_error *err)
+{
+    *err = *why;
+    if (why->line)
+        return;
+    if (why->file[0])
+        snprintf(err->message, sizeof err->message, "%.250s: %.250s", why->file, why->message);
+    ss_copy(err->file, sizeof err->file, ss_table_file(c->table));
+    err->line = ss_table_line(c->table, c->row);
+}
+
 /* What a configuration that cannot run gives is an answer, anything else is this table's mistake. */
 static int settle(struct ss_case *c, int rc, const struct ss_error *why, struct ss_error *err)
 {
@@ -42,13 +55,8 @@ static int settle(struct ss_case *c, int rc, const struct ss_error *why, struct 
         refuse(c, rc == SS_ERR_CONFIG ? SS_CASE_REFUSED : SS_CASE_UNSUPPORTED, why->message);
         return SS_OK;
     }
-    if (rc && err) {
-        *err = *why;
-        if (!err->file[0]) {
-            ss_copy(err->file, sizeof err->file, ss_table_file(c->table));
-            err->line = ss_table_line(c->table, c->row);
-        }
-    }
+    if (rc && err)
+        place(c, why, err);
     return rc;
 }
 
@@ -73,17 +81,29 @@ static int read_measured(struct ss_case *c, struct ss_error *err)
     return SS_OK;
 }
 
-static int check_outcome(const struct ss_case *c, struct ss_error *err)
+static int check_word(const struct ss_case *c, const char *column, const char *const *words, size_t n,
+                      const char *list, struct ss_error *err)
 {
-    static const char *const words[] = {"", "ok", "oom", "config-error", "framework-error", "not-run"};
-    const char *outcome = ss_table_get(c->table, c->row, "outcome");
+    const char *word = ss_table_get(c->table, c->row, column);
 
-    for (size_t i = 0; i < SS_ARRAY_LEN(words); i++)
-        if (!strcmp(outcome, words[i]))
+    for (size_t i = 0; i < n; i++)
+        if (!strcmp(word, words[i]))
             return SS_OK;
     ss_fail(err, SS_ERR_INPUT, ss_table_file(c->table), ss_table_line(c->table, c->row),
-            "outcome cannot be \"%.40s\"", outcome);
-    return ss_hint(err, SS_ERR_INPUT, "it is ok, oom, config-error, framework-error or not-run");
+            "%s cannot be \"%.40s\"", column, word);
+    return ss_hint(err, SS_ERR_INPUT, "it is %s", list);
+}
+
+static int check_words(const struct ss_case *c, struct ss_error *err)
+{
+    static const char *const outcomes[] = {"", "ok", "oom", "config-error", "framework-error", "not-run"};
+    static const char *const kinds[] = {"", "device", "reserved", "allocated", "analytic"};
+    int rc = check_word(c, "outcome", outcomes, SS_ARRAY_LEN(outcomes),
+                        "ok, oom, config-error, framework-error or not-run", err);
+
+    return rc ? rc
+              : check_word(c, "memory_kind", kinds, SS_ARRAY_LEN(kinds),
+                           "device, reserved, allocated or analytic", err);
 }
 
 /* "dir/h800.xml" is h800. */
@@ -122,7 +142,7 @@ static int prepare(struct ss_case *c, const struct ss_case_choice *choice, struc
     int rc = read_measured(c, err);
 
     if (!rc)
-        rc = check_outcome(c, err);
+        rc = check_words(c, err);
     if (rc)
         return rc;
     if (has_experts(c)) {

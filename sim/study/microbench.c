@@ -110,7 +110,7 @@ static int read_value(const struct reader *r, struct ss_bench_point *p)
 
     if (ss_parse_double(field(r, VALUE), &value) || !(value > 1e-9 && value < 1e9)) {
         ss_fail(r->err, SS_ERR_INPUT, ss_csv_file(r->csv), ss_csv_line(r->csv, r->row),
-                "measured value \"%.40s\" is no number above 0", field(r, VALUE));
+                "measured value \"%.40s\" is no number in 1e-9..1e9", field(r, VALUE));
         return ss_hint(r->err, SS_ERR_INPUT, "remove the row, or measure it again");
     }
     switch (p->kind) {

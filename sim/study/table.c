@@ -183,7 +183,7 @@ int ss_table_number(const struct ss_table *t, int row, const char *column, doubl
     }
     if (ss_parse_double(text, out) || !(*out >= 0 && *out < 1e15)) {
         ss_fail(err, SS_ERR_INPUT, ss_table_file(t), ss_table_line(t, row),
-                "%s \"%.40s\" is no number from 0 up", column, text);
+                "%s \"%.40s\" is no number in 0..1e15", column, text);
         return ss_hint(err, SS_ERR_INPUT, "leave the field empty where nothing is known");
     }
     return SS_OK;

@@ -108,6 +108,7 @@ static void add_values(struct flags *f)
         {"tp", "--tp"},
         {"pp", "--pp"},
         {"cp", "--cp"},
+        {"ep", "--ep"},
         {"layers_per_virtual_stage", "--num-layers-per-virtual-pipeline-stage"},
         {"first_stage_layers", "--decoder-first-pipeline-num-layers"},
         {"last_stage_layers", "--decoder-last-pipeline-num-layers"},
