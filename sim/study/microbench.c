@@ -19,6 +19,7 @@ struct reader {
     const struct ss_card *card;
     int column[COLUMNS];
     size_t row;
+    int line_of_card; /* of the first row of this card, 0 = none */
     struct ss_error *err;
 };
 
@@ -124,6 +125,19 @@ static int read_value(const struct reader *r, struct ss_bench_point *p)
     return SS_OK;
 }
 
+static int nothing_read(const struct reader *r)
+{
+    const char *card = r->card->name;
+
+    ss_fail(r->err, SS_ERR_INPUT, ss_csv_file(r->csv), r->line_of_card,
+            "no GEMM, copy or launch measured on one %.60s", card);
+    if (r->line_of_card)
+        return ss_hint(r->err, SS_ERR_INPUT,
+                       "here is a row of that card; docs/formats.md has the words of its columns");
+    return ss_hint(r->err, SS_ERR_INPUT, "column \"gpu\" must name it: \"%.*s\"", (int)strcspn(card, "-"),
+                   card);
+}
+
 static int read_rows(struct reader *r, struct ss_bench *out)
 {
     size_t cap = 0, n = ss_csv_rows(r->csv);
@@ -131,7 +145,10 @@ static int read_rows(struct reader *r, struct ss_bench *out)
 
     for (r->row = 0; r->row < n && !rc; r->row++) {
         struct ss_bench_point point = {.precision = -1};
-        if (!is_card(field(r, GPU), r->card->name) || !read_shape(r, &point)) {
+        int of_card = is_card(field(r, GPU), r->card->name);
+        if (of_card && !r->line_of_card)
+            r->line_of_card = ss_csv_line(r->csv, r->row);
+        if (!of_card || !read_shape(r, &point)) {
             out->nskipped++;
             continue;
         }
@@ -141,13 +158,7 @@ static int read_rows(struct reader *r, struct ss_bench *out)
         if (!rc)
             out->points[out->npoints++] = point;
     }
-    if (!rc && !out->npoints) {
-        rc = ss_fail(r->err, SS_ERR_INPUT, ss_csv_file(r->csv), 0,
-                     "no GEMM, copy or launch measured on one %.60s", r->card->name);
-        ss_hint(r->err, rc, "column \"gpu\" must name it: \"%.*s\"", (int)strcspn(r->card->name, "-"),
-                r->card->name);
-    }
-    return rc;
+    return rc || out->npoints ? rc : nothing_read(r);
 }
 
 static int read_all(const struct ss_csv *csv, const struct ss_card *card, struct ss_bench *out,

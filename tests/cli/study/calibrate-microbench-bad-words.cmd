@@ -1,0 +1,1 @@
+{ head -1 "$SRC/validation/microbench.csv"; echo 'gemm,H100,M=9 N=9 K=9,1 GPU,bf16,1,TFLOP/s,me'; echo 'gemm,H20,M=1024 N=1024 K=1024,1 GPU,bf16,100,GFLOP/s,me'; } > b.csv; "$STEPSIM" calibrate --platform h20 --microbench b.csv
