@@ -108,6 +108,10 @@ static int wrap(struct ss_csv *csv, struct ss_table **out, struct ss_notes *note
     struct ss_table *t;
     int rc = check_columns(csv, notes, err);
 
+    if (!rc && !ss_csv_rows(csv)) {
+        rc = ss_fail(err, SS_ERR_INPUT, ss_csv_file(csv), 0, "no rows below the names of the columns");
+        ss_hint(err, rc, "a row a run; docs/formats.md has the columns");
+    }
     if (!rc && !(t = ss_calloc(1, sizeof *t)))
         rc = ss_fail(err, SS_ERR_NOMEM, NULL, 0, "out of memory");
     if (rc) {

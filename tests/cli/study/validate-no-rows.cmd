@@ -1,0 +1,1 @@
+head -1 "$SRC/validation/runs.csv" > t.csv; "$STEPSIM" validate t.csv
