@@ -37,8 +37,8 @@ DEFINE(measured)
     UNUSED;
     if (ss_unit_parse(values[0], SS_UNIT_TIME, &s, &what))
         return bad(why, what);
-    if (!(s > 0))
-        return bad(why, "a measured time is above 0");
+    if (!(s > 0 && s <= 1e9))
+        return bad(why, "a measured time is above 0 and at most 1e9 s");
     job->measured_ms = s * 1e3;
     return SS_OK;
 }
@@ -51,8 +51,8 @@ DEFINE(measured_memory)
     UNUSED;
     if (ss_unit_parse(values[0], SS_UNIT_BYTES, &bytes, &what))
         return bad(why, what);
-    if (!(bytes > 0))
-        return bad(why, "a measured memory is above 0");
+    if (!(bytes > 0 && bytes <= 1e15))
+        return bad(why, "a measured memory is above 0 and at most 1e15 bytes");
     job->measured_mib = bytes / SS_MIB;
     return SS_OK;
 }
