@@ -44,6 +44,8 @@ static void parallel_fields(json_t *o, const struct ss_plan *plan)
     ss_json_integer(o, "microbatch_group_size", job->microbatch_group_size);
     ss_json_integer(o, "first_stage_layers", job->first_stage_layers);
     ss_json_integer(o, "last_stage_layers", job->last_stage_layers);
+    ss_json_flag(o, "account_for_embedding", job->account_for_embedding);
+    ss_json_flag(o, "account_for_loss", job->account_for_loss);
     ss_json_text(o, "rank_order", job->rank_order);
     ss_json_text(o, "schedule", plan->schedule->name);
     ss_json_integer(o, "micro_batch", job->micro_batch);

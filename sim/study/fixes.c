@@ -87,7 +87,7 @@ static int double_tp(struct ss_job *job, int dp, char *flags, size_t size)
 /* Twice the stages. Layers a virtual stage stay as they are where they can, else one chunk a rank. */
 static int double_pp(struct ss_job *job, int dp, char *flags, size_t size)
 {
-    int per_stage, layers = job->model.num_layers;
+    int per_stage, layers = ss_job_split_layers(job);
 
     if (dp % 2 || job->first_stage_layers || job->last_stage_layers || layers % (2 * job->pp))
         return 0;

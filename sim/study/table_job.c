@@ -182,7 +182,8 @@ static int add_switches(struct flags *f)
 }
 
 /* Layers that do not divide by the stages: as the note says ("uneven: first 15 last 15"), or with as many layers
- * as the largest stage must have on all but the two ends. */
+ * as the largest stage must have on all but the two ends. One less than the others, with virtual stages, is where
+ * embedding and loss count as a layer. */
 static int add_uneven(struct flags *f)
 {
     const char *note = get(f, "note"), *uneven = strstr(note, "uneven"), *at = strstr(note, "first ");
@@ -201,6 +202,14 @@ static int add_uneven(struct flags *f)
     }
     if (first < 1 || last < 1)
         return SS_OK;
+    int64_t most = stages > 2 ? (layers - first - last) / (stages - 2) : 0;
+    if (get(f, "layers_per_virtual_stage")[0] && first >= most - 1 && first <= most && last >= most - 1 && last <= most) {
+        if (first < most)
+            add(f, "--account-for-embedding-in-pipeline-split");
+        if (last < most)
+            add(f, "--account-for-loss-in-pipeline-split");
+        return SS_OK;
+    }
     snprintf(text, sizeof text, "%d", first);
     add_two(f, "--decoder-first-pipeline-num-layers", text);
     snprintf(text, sizeof text, "%d", last);

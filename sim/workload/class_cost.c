@@ -16,10 +16,10 @@ static int chunks_of_copy(const struct ss_schedule *s)
 
 /* Transformer layers of virtual stage s. Uneven first and last pipeline ranks take what the flags say, the
  * others share the rest; chunks of a rank are equal (ss_job_finish and ss_plan_check_schedule have checked the
- * divisions). */
+ * divisions), but for embedding and loss where these count as a layer of the first and the last one. */
 int ss_plan_stage_layers(const struct ss_job *job, const struct ss_schedule *s, int virtual_stage)
 {
-    int p = s->stages, rank = s->virtual_rank[virtual_stage], layers = job->model.num_layers, others = p;
+    int p = s->stages, rank = s->virtual_rank[virtual_stage], layers = ss_job_split_layers(job), others = p;
     if (job->first_stage_layers > 0) {
         if (rank == 0)
             return job->first_stage_layers / chunks_of_copy(s);
@@ -32,7 +32,9 @@ int ss_plan_stage_layers(const struct ss_job *job, const struct ss_schedule *s, 
         layers -= job->last_stage_layers;
         others--;
     }
-    return layers / (others * chunks_of_copy(s));
+    return layers / (others * chunks_of_copy(s)) -
+           (job->account_for_embedding && ss_schedule_before(s, virtual_stage) < 0) -
+           (job->account_for_loss && ss_schedule_after(s, virtual_stage) < 0);
 }
 
 /* Where this chunk lies and what crosses its borders. */

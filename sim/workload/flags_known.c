@@ -353,7 +353,6 @@ const struct ss_flag_group ss_flag_groups[] = {
     {SS_FLAG_REFUSED, '1', "such a layout is not modelled: --decoder-first/-last-pipeline-num-layers are",
      "pipeline-model-parallel-layout"},
     {SS_FLAG_REFUSED, '0', "such a layout is not modelled: --decoder-first/-last-pipeline-num-layers are",
-     "account-for-embedding-in-pipeline-split account-for-loss-in-pipeline-split "
      "standalone-embedding-stage"},
     {SS_FLAG_REFUSED, '1', "fp4 is not modelled",
      "fp4-format fp4-quantizer-factory fp4-recipe"},

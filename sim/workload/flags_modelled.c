@@ -95,6 +95,8 @@ const struct ss_flag_setter ss_flag_setters[] = {
     INT("--microbatch-group-size-per-virtual-pipeline-stage", microbatch_group_size, 1, MAX_SIZE, NULL)
     INT("--decoder-first-pipeline-num-layers", first_stage_layers, 1, 100000, NULL)
     INT("--decoder-last-pipeline-num-layers", last_stage_layers, 1, 100000, NULL)
+    SET("--account-for-embedding-in-pipeline-split", account_for_embedding, 1, "the first virtual stage has a layer less")
+    SET("--account-for-loss-in-pipeline-split", account_for_loss, 1, "the last virtual stage has a layer less")
     CALL("--use-tp-pp-dp-mapping", '0', ss_flag_tp_pp_dp, "rank order tp-pp-dp")
     SET("--no-overlap-p2p-communication", overlap_p2p, 0, NULL)
     SET("--no-scatter-gather-tensors-in-pipeline", scatter_gather, 0,

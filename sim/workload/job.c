@@ -91,6 +91,11 @@ int ss_job_microbatches(const struct ss_job *job, int world_size)
     return (int)(job->global_batch / ((int64_t)job->micro_batch * ss_job_dp(job, world_size)));
 }
 
+int ss_job_split_layers(const struct ss_job *job)
+{
+    return job->model.num_layers + job->account_for_embedding + job->account_for_loss;
+}
+
 int ss_job_chunks(const struct ss_job *job)
 {
     if (job->pp == 1)
@@ -99,6 +104,6 @@ int ss_job_chunks(const struct ss_job *job)
         return job->virtual_stages;
     if (!job->layers_per_virtual_stage)
         return 1;
-    int v = job->model.num_layers / job->pp / job->layers_per_virtual_stage;
+    int v = ss_job_split_layers(job) / job->pp / job->layers_per_virtual_stage;
     return v > 1 ? v : 1;
 }

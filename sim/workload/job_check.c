@@ -166,20 +166,20 @@ static int check_virtual(struct ss_finish *f, int *v)
                "please use --num-virtual-stages-per-pipeline-rank to specify virtual pipeline parallel "
                "degree when enable uneven pipeline parallelism");
     if (job->layers_per_virtual_stage) {
-        int layers = job->model.num_layers / job->pp;
-        if (job->model.num_layers % job->pp)
+        int all = ss_job_split_layers(job), layers = all / job->pp;
+        if (all % job->pp)
             REFUSE(
                 f, "--pp --num-layers",
                 "give --decoder-first-pipeline-num-layers and --decoder-last-pipeline-num-layers",
                 "number of layers should be divisible by the pipeline parallel size (%d layers, pipeline %d)",
-                job->model.num_layers, job->pp);
+                all, job->pp);
         if (layers % job->layers_per_virtual_stage)
             REFUSE(
                 f, "--num-layers-per-virtual-pipeline-stage",
                 "take a divisor of the layers of a pipeline stage",
                 "number of layers per pipeline stage must be divisible number of layers per virtual pipeline "
                 "stage (%d layers / pipeline %d = %d, %d a virtual stage)",
-                job->model.num_layers, job->pp, layers, job->layers_per_virtual_stage);
+                all, job->pp, layers, job->layers_per_virtual_stage);
         *v = layers / job->layers_per_virtual_stage;
     } else if (job->virtual_stages > 1) {
         *v = job->virtual_stages;
@@ -192,7 +192,7 @@ static int check_split(struct ss_finish *f, int v)
 {
     const struct ss_job *job = f->job;
     int first = job->first_stage_layers, last = job->last_stage_layers;
-    int layers = job->model.num_layers, stages = job->pp;
+    int layers = ss_job_split_layers(job), stages = job->pp, counted = layers - job->model.num_layers;
     int chunks = v ? v : 1;
 
     if (!first && !last) {
@@ -208,8 +208,18 @@ static int check_split(struct ss_finish *f, int v)
                    "number of layers on each pipeline rank: %d must be divisible by virtual pipeline "
                    "parallel degree %d",
                    layers / stages, chunks);
+        if (layers / stages / chunks <= (stages * chunks > 1 ? counted > 0 : counted))
+            REFUSE(f, "--account-for-embedding-in-pipeline-split --account-for-loss-in-pipeline-split",
+                   "take fewer stages, or drop it", "a virtual stage of %d layers has none beside embedding or loss",
+                   layers / stages / chunks);
         return SS_OK;
     }
+    if (counted > 0)
+        REFUSE(f,
+               "--account-for-embedding-in-pipeline-split --account-for-loss-in-pipeline-split "
+               "--decoder-first-pipeline-num-layers --decoder-last-pipeline-num-layers",
+               "drop one of them",
+               "embedding and loss count as layers only where the first and the last stage are no exception");
     if (job->pp < 2)
         REFUSE(f, "--decoder-first-pipeline-num-layers --decoder-last-pipeline-num-layers",
                "drop it, or take a larger --pp",
@@ -291,7 +301,7 @@ static int stage_layers(const struct ss_job *job)
 {
     int first = job->first_stage_layers, last = job->last_stage_layers;
     int rest = job->pp - !!first - !!last;
-    int n = rest > 0 ? (job->model.num_layers - first - last) / rest : 0;
+    int n = rest > 0 ? (ss_job_split_layers(job) - first - last) / rest : 0;
 
     n = first > n ? first : n;
     return last > n ? last : n;

@@ -45,11 +45,11 @@ int ss_plan_check_schedule(const struct ss_plan *plan, struct ss_error *err)
             "schedule %s places stages in another order than Megatron: uneven first and last stages have no "
             "meaning there",
             s->name);
-    if (!job->first_stage_layers && !job->last_stage_layers && job->model.num_layers % depth)
+    if (!job->first_stage_layers && !job->last_stage_layers && ss_job_split_layers(job) % depth)
         return ss_hint(err,
                        ss_fail(err, SS_ERR_CONFIG, NULL, 0,
                                "%d layers do not divide by the %d virtual stages of schedule %s",
-                               job->model.num_layers, depth, s->name),
+                               ss_job_split_layers(job), depth, s->name),
                        "use another --pipeline-model-parallel-size or schedule");
     return SS_OK;
 }

@@ -42,6 +42,7 @@ struct ss_job {
     int virtual_stages;           /* stages per rank (--num-virtual-stages-per-pipeline-rank), 0 = not given */
     int microbatch_group_size;    /* --microbatch-group-size-per-vp-stage, 0 = pp */
     int first_stage_layers, last_stage_layers; /* --decoder-first/last-pipeline-num-layers, 0 = not given */
+    int account_for_embedding, account_for_loss; /* count as a layer each when layers are split over the stages */
     char rank_order[32];          /* "tp-cp-ep-dp-pp" */
 
     int micro_batch, global_batch, seq_length;
@@ -111,6 +112,7 @@ void ss_job_locate(const struct ss_job *job, const char *flags, struct ss_error 
 /* After finish. */
 int ss_job_dp(const struct ss_job *job, int world_size);              /* world / (tp pp cp) */
 int ss_job_microbatches(const struct ss_job *job, int world_size);    /* gbs / (mbs dp) */
+int ss_job_split_layers(const struct ss_job *job);                    /* layers, and embedding and loss where they count as one */
 int ss_job_chunks(const struct ss_job *job);                          /* v: model chunks a rank, 1 if not interleaved */
 
 #ifdef __cplusplus

@@ -1,0 +1,1 @@
+"$STEPSIM" plan --platform h800 --nodes 2 --model llama2-7b --num-layers 30 --bf16 --pp 4 --num-layers-per-virtual-pipeline-stage 4 --account-for-embedding-in-pipeline-split --account-for-loss-in-pipeline-split --seq 4096 --mbs 1 --gbs 16 | grep -A 4 "layers by chunk"
