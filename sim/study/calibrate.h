@@ -38,7 +38,7 @@ int ss_bench_load(const char *path, const struct ss_card *card, struct ss_bench 
 int ss_bench_parse(const char *text, size_t len, const char *name, const struct ss_card *card,
                    struct ss_bench **out, struct ss_error *err);
 void ss_bench_free(struct ss_bench *b);
-/* What the cost model says of it (workload/cost.h). */
+/* What the model says of it, s (workload/kernel.h). */
 double ss_bench_seconds(const struct ss_card *card, const struct ss_bench_point *p);
 /* The props that it can tell something of; returns how many. */
 #define SS_BENCH_PROPS 4

@@ -38,7 +38,7 @@ void ss_cost_pp_gather(const struct ss_cost_context *c, int phase, struct ss_lay
 /* Adds what CPU offloading of this layer exposes. */
 void ss_cost_layer_offload(const struct ss_cost_context *c, const struct ss_ops *ops,
                            struct ss_layer_cost *out);
-/* Whether context parallelism passes K and V round a ring, beside attention; else it is a collective that nothing hides. */
+/* Whether context parallelism passes K and V round a ring beside attention, not by a collective that nothing hides. */
 int ss_cost_cp_in_ring(const struct ss_cost_context *c);
 /* The context-parallel collective of attention: one ring step of `tensors` times K and V, or all of it. */
 struct ss_layer_step ss_cost_cp_step(const struct ss_cost_context *c, double tensors);

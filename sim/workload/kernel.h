@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Seconds of one kernel that has a card to itself (docs/model.md, sections 2 and 4): all that a micro-benchmark sees. */
+/* Seconds of one kernel that has a card to itself (docs/model.md, sections 2 and 4): what a micro-benchmark sees. */
 #ifndef SS_WORKLOAD_KERNEL_H
 #define SS_WORKLOAD_KERNEL_H
 
