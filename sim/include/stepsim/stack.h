@@ -38,7 +38,7 @@ extern "C" {
     X(fused_linear_loss, "ss.fused.linear_cross_entropy", COUNT, 0, 0, 1, "output layer and cross entropy in one, a piece of the tokens at a time, as Liger's: no whole logits") \
     X(loss_peak_bytes, "ss.loss.peak_bytes", NONE, 8, 4, 40, "bytes a logit that an unfused cross entropy holds at its peak: 16-bit logits, fp32 copy and gradient") \
     /* fp8 */                                                                                     \
-    X(fp8_dynamic, "ss.fp8.dynamic", COUNT, 0, 0, 1, "fp8 without Transformer Engine (torchao): operands are cast around each GEMM; weights and what is saved stay in 16 bit") \
+    X(fp8_dynamic, "ss.fp8.dynamic", COUNT, 0, 0, 1, "fp8 without Transformer Engine layers (torchao, or its linear layers under FSDP): operands are cast around each GEMM; weights and what is saved stay in 16 bit") \
     X(fp8_forward_gain, "ss.fp8.forward_gain", NONE, 1, 1, 1.3, "rate of the forward's fp8 GEMMs, which accumulate fast, over the backward's, which do not (use_split_accumulator, use_fast_accum)") \
     X(fp8_cast_passes, "ss.te.fp8_cast", NONE, 1, 0, 8, "traffic of fp8 casts and transposes over the count of docs/model.md") \
     X(fp8_allgather, "ss.te.fp8_allgather", COUNT, 1, 0, 1, "sequence-parallel all-gathers move 1-byte activations in fp8") \
