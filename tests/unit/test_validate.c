@@ -105,7 +105,8 @@ static void test_mistakes(void)
     }
     CU_ASSERT_EQUAL(ss_table_parse("id,nodes\n", 9, "t.csv", &t, NULL, &err), SS_ERR_INPUT);
     CU_ASSERT_PTR_NOT_NULL(strstr(err.message, "platform"));
-    t = parse("id,platform,nodes,micro_batch,global_batch,seq_lenght,seq_length\nmine,h800,1,1,8,,4096\n", &notes);
+    t = parse("id,platform,nodes,micro_batch,global_batch,seq_lenght,seq_length\nmine,h800,1,1,8,,4096\n",
+              &notes);
     CU_ASSERT(notes.n == 1 && strstr(notes.text[0], "did you mean seq_length?"));
     ss_table_free(t);
     ss_notes_free(&notes);
