@@ -254,7 +254,7 @@ static int complete_model(const struct flags *f, struct ss_job *job)
         job->model.qkv_bias = named.qkv_bias;
         job->attention_dropout = named.attention_dropout;
         job->hidden_dropout = named.hidden_dropout;
-    } else if (is(f, "position", "rope") || !strncmp(get(f, "model"), "mpt", 3)) {
+    } else if (is(f, "position", "rope")) {
         job->attention_dropout = job->hidden_dropout = 0; /* no such model drops out in pre-training */
     }
     ss_copy(job->model.name, sizeof job->model.name, get(f, "model"));

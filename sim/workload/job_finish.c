@@ -175,9 +175,9 @@ static void complete(struct ss_finish *f)
     const struct ss_model *m = &job->model;
 
     if (job->attention_dropout < 0)
-        job->attention_dropout = m->attention_dropout >= 0 ? m->attention_dropout : 0.1;
+        job->attention_dropout = m->attention_dropout >= 0 ? m->attention_dropout : f->stack->dropout;
     if (job->hidden_dropout < 0)
-        job->hidden_dropout = m->hidden_dropout >= 0 ? m->hidden_dropout : 0.1;
+        job->hidden_dropout = m->hidden_dropout >= 0 ? m->hidden_dropout : f->stack->dropout;
     if (job->precision == SS_FP8 && job->fp8_base < 0)
         job->fp8_base = SS_BF16; /* refused before */
     complete_positions(f);

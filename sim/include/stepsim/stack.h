@@ -28,6 +28,7 @@ extern "C" {
     X(unfused_passes_bwd, "ss.attention.unfused.passes_backward", NONE, 6, 1, 40, "the same, backward") \
     X(rope_passes, "ss.rope.passes", NONE, 2, 0, 40, "times that the rotary embedding moves Q and K through HBM in one direction of the pass") \
     /* layers */                                                                                  \
+    X(dropout, "ss.default.dropout", FRACTION, 0.1, 0, 1, "attention and hidden dropout where neither a flag nor the model says (Megatron-LM: 0.1)") \
     X(te_layers, "ss.te.layers", COUNT, 1, 0, 1, "Transformer Engine layers: fused norm + linear, their saved tensors") \
     X(inplace_activation, "ss.fused.inplace_activation", COUNT, 0, 0, 1, "the backward of the MLP's activation writes into the activation's saved input, as Liger's") \
     X(fused_wgrad_accumulation, "ss.fused.wgrad_accumulation", COUNT, 1, 0, 1, "weight gradients accumulate inside their GEMM into the fp32 main gradient") \
