@@ -2,27 +2,20 @@
 # SPDX-License-Identifier: Apache-2.0
 # usage: sh validation/microbench.sh
 # Holds the shapes of docs/model.md's curves against validation/microbench.csv: flash attention by chunk and head dimension on
-# H100, the slow start of NVLink collectives on A100 and H100 (GEMMs: stepsim calibrate --microbench). The level of each curve
-# (rate, busbw) is the card alone on its bench, not a training run's.
+# H100 (GEMMs, collectives: stepsim calibrate --microbench). The level of the curve is the card alone on its bench, not a training
+# run's.
 set -eu
 cd "$(dirname "$0")"
 awk -F, '
-function min(a, b) { return a < b ? a : b }
 function put(set, error) { if (error < 0) error = -error; v[set, ++n[set]] = error; sum[set] += error; if (error > worst[set]) worst[set] = error }
-function busbw(S, steps, step, half, top) { return S * 1.75 / (steps * step + (S + min(S, half)) * 1.75 / top) }
 $1 == "attention" && $2 == "H100 SXM" && $3 ~ /^FA2 fwd d=(64|128) causal seq=/ {
     d = $3; sub(/.*d=/, "", d); sub(/ .*/, "", d); L = $3; sub(/.*seq=/, "", L); sub(/ .*/, "", L)
     put("FA2 forward on H100, half 300 tokens, 16 of the head", 100 * (333 * L / (L + 300) * 8492 / 8192 * d / (d + 16) * 144 / 128 / $6 - 1))
 }
-$1 == "collective" && $3 ~ /^all_reduce [0-9]+$/ && $4 == "8 GPU 1 node" && $7 ~ /busbw/ {
-    S = $3; sub(/all_reduce /, "", S); S += 0
-    if (S >= 1e6 && $2 == "A100 SXM") put("all-reduce on A100, half size 20 MB, 4 us a step", 100 * (busbw(S, 14, 4e-6, 20e6, 234.9e9) / 1e9 / $6 - 1))
-    if (S >= 1e6 && $2 == "H100 SXM") put("all-reduce on H100 (in-switch top 480), half size 14 MB, 2 us", 100 * (busbw(S, 14, 2e-6, 14e6, 480e9) / 1e9 / $6 - 1))
-}
 END {
     print "| curve | rows | mean error % | median | worst |"
     print "|---|---|---|---|---|"
-    m = split("FA2 forward on H100, half 300 tokens, 16 of the head;all-reduce on A100, half size 20 MB, 4 us a step;all-reduce on H100 (in-switch top 480), half size 14 MB, 2 us", name, ";")
+    m = split("FA2 forward on H100, half 300 tokens, 16 of the head", name, ";")
     for (s = 1; s <= m; s++) {
         set = name[s]
         for (i = 2; i <= n[set]; i++)

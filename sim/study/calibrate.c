@@ -102,7 +102,7 @@ static void default_props(struct ss_calibration *c, struct ss_observations *o)
     for (int i = 0; i < o->n; i++) {
         const struct ss_case *run;
         int n = o->list[i].kind == SS_OBSERVE_BENCH
-                    ? ss_bench_props(&o->bench->points[o->list[i].point], of_bench)
+                    ? ss_bench_props(ss_platform_card(o->machine), &o->bench->points[o->list[i].point], of_bench)
                     : 0;
         for (int k = 0; k < n; k++)
             add_prop(c, of_bench[k]);

@@ -5,6 +5,7 @@
 
 #include "stepsim/platform.h"
 #include "study/study_internal.h"
+#include "workload/collective.h"
 
 /* ---- props.c ---- */
 double ss_study_prop_get(const char *id, const struct ss_platform *p, const struct ss_stack *s);
@@ -16,14 +17,23 @@ const char *ss_study_prop_text(const char *id, double value, char *buf, size_t s
 int ss_study_prop_complete(struct ss_fit_prop *f, const struct ss_platform *p, const struct ss_stack *s,
                            struct ss_error *err);
 
-/* ---- microbench.c: kernels measured alone on one card ---- */
-enum ss_bench_kind { SS_BENCH_GEMM, SS_BENCH_COPY, SS_BENCH_PCIE, SS_BENCH_LAUNCH };
+/* ---- nccl_log.c ---- */
+#define SS_SMALLEST_MESSAGE                                                                                  \
+    1048576.0 /* bytes of a collective; below, other protocols than the model's rule */
+/* enum ss_collective_kind of "all_reduce" and the like, as nccl-tests name them; -1 = not known. */
+int ss_nccl_kind(const char *operation);
+
+/* ---- microbench.c: kernels measured alone on one card, collectives on one node ---- */
+enum ss_bench_kind { SS_BENCH_GEMM, SS_BENCH_COPY, SS_BENCH_PCIE, SS_BENCH_LAUNCH, SS_BENCH_COLLECTIVE };
 struct ss_bench_point {
     int kind;
     int precision;   /* GEMM: enum ss_precision */
     int accumulate;  /* GEMM: a weight gradient, added to its fp32 output */
     double m, n, k;  /* GEMM: output rows and columns, reduction */
-    double bytes;    /* COPY: of the buffer, which is read and written; PCIE: sent */
+    double
+        bytes; /* COPY: of the buffer, which is read and written; PCIE: sent; COLLECTIVE: the full buffer */
+    int collective;              /* COLLECTIVE: enum ss_collective_kind */
+    struct ss_group_shape group; /* COLLECTIVE */
     double seconds;  /* from its start to the next one's */
     char id[64];
 };
@@ -38,11 +48,11 @@ int ss_bench_load(const char *path, const struct ss_card *card, struct ss_bench 
 int ss_bench_parse(const char *text, size_t len, const char *name, const struct ss_card *card,
                    struct ss_bench **out, struct ss_error *err);
 void ss_bench_free(struct ss_bench *b);
-/* What the model says of it, s (workload/kernel.h). */
-double ss_bench_seconds(const struct ss_card *card, const struct ss_bench_point *p);
-/* The props that it can tell something of; returns how many. */
-#define SS_BENCH_PROPS 4
-int ss_bench_props(const struct ss_bench_point *p, char ids[SS_BENCH_PROPS][64]);
+/* What the model says of it on this platform, s (workload/kernel.h, workload/collective.h). */
+double ss_bench_seconds(const struct ss_platform *platform, const struct ss_bench_point *p);
+/* The props of this card that it can tell something of; returns how many. */
+#define SS_BENCH_PROPS 5
+int ss_bench_props(const struct ss_card *card, const struct ss_bench_point *p, char ids[SS_BENCH_PROPS][64]);
 
 /* ---- observations.c: what was measured, and its prediction for given props ---- */
 enum ss_observation_kind { SS_OBSERVE_TIME, SS_OBSERVE_MEMORY, SS_OBSERVE_NCCL, SS_OBSERVE_TIMER, SS_OBSERVE_BENCH };

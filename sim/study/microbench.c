@@ -92,9 +92,41 @@ static int is_launch(const struct reader *r)
            !strcmp(field(r, UNIT), "us");
 }
 
+/* "8 GPU 1 node"; what lies between nodes is no matter of the card */
+static int read_group(const char *text, struct ss_group_shape *g)
+{
+    int end = 0;
+
+    if (sscanf(text, "%5d GPU 1 node%n", &g->n, &end) != 1 || !end || text[end] || g->n < 2)
+        return 0;
+    g->nodes = 1;
+    g->per_node = g->n;
+    return 1;
+}
+
+/* "all_reduce 1048576", as nccl-tests name and measure it */
+static int read_collective(const struct reader *r, struct ss_bench_point *p)
+{
+    const char *shape = field(r, SHAPE), *space = strchr(shape, ' ');
+    char operation[24];
+    int64_t bytes;
+
+    if (!space || (size_t)(space - shape) >= sizeof operation ||
+        ss_parse_i64(space + 1, (int64_t)SS_SMALLEST_MESSAGE, (int64_t)1 << 50, &bytes))
+        return 0;
+    ss_copy(operation, (size_t)(space - shape) + 1, shape);
+    p->kind = SS_BENCH_COLLECTIVE;
+    p->collective = ss_nccl_kind(operation);
+    p->bytes = (double)bytes;
+    return p->collective >= 0 && read_group(field(r, RANKS), &p->group) &&
+           !strncmp(field(r, UNIT), "GB/s busbw", 10);
+}
+
 /* Is this row one that the cost of a card predicts? */
 static int read_shape(const struct reader *r, struct ss_bench_point *p)
 {
+    if (!strcmp(field(r, KIND), "collective"))
+        return read_collective(r, p);
     if (strcmp(field(r, RANKS), "1 GPU") != 0)
         return 0;
     if (!strcmp(field(r, KIND), "gemm"))
@@ -103,6 +135,14 @@ static int read_shape(const struct reader *r, struct ss_bench_point *p)
         return read_bytes(r, "copy kernel ", SS_BENCH_COPY, p) || read_bytes(r, "H2D ", SS_BENCH_PCIE, p);
     p->kind = SS_BENCH_LAUNCH;
     return is_launch(r);
+}
+
+/* Bytes that nccl-tests count of one member: busbw is them over the time (its PERFORMANCE.md). */
+static double bus_bytes(const struct ss_bench_point *p)
+{
+    double once = p->bytes * (p->group.n - 1) / p->group.n;
+
+    return p->collective == SS_COLL_ALL_REDUCE ? 2 * once : once;
 }
 
 static int read_value(const struct reader *r, struct ss_bench_point *p)
@@ -118,6 +158,7 @@ static int read_value(const struct reader *r, struct ss_bench_point *p)
     case SS_BENCH_GEMM: p->seconds = 2 * p->m * p->n * p->k / (value * 1e12); break;
     case SS_BENCH_COPY: p->seconds = 2 * p->bytes / (value * 1e9); break; /* read and written */
     case SS_BENCH_PCIE: p->seconds = p->bytes / (value * 1e9); break;
+    case SS_BENCH_COLLECTIVE: p->seconds = bus_bytes(p) / (value * 1e9); break;
     default: p->seconds = value * 1e-6;
     }
     snprintf(p->id, sizeof p->id, "%.50s%s%.8s", field(r, SHAPE), field(r, PRECISION)[0] ? " " : "",
@@ -130,7 +171,7 @@ static int nothing_read(const struct reader *r)
     const char *card = r->card->name;
 
     ss_fail(r->err, SS_ERR_INPUT, ss_csv_file(r->csv), r->line_of_card,
-            "no GEMM, copy or launch measured on one %.60s", card);
+            "no GEMM, copy, launch or collective measured on %.60s", card);
     if (r->line_of_card)
         return ss_hint(r->err, SS_ERR_INPUT,
                        "here is a row of that card; docs/formats.md has the words of its columns");
@@ -217,21 +258,44 @@ void ss_bench_free(struct ss_bench *b)
     free(b);
 }
 
-double ss_bench_seconds(const struct ss_card *card, const struct ss_bench_point *p)
+double ss_bench_seconds(const struct ss_platform *platform, const struct ss_bench_point *p)
 {
+    const struct ss_card *card = ss_platform_card(platform);
+    struct ss_net net;
+
     switch (p->kind) {
     case SS_BENCH_GEMM:
         return ss_kernel_gemm(card, p->precision, p->m, p->n, p->k, p->accumulate, card->sm_count);
     case SS_BENCH_COPY: return ss_kernel_elementwise(card, 2 * p->bytes, 1);
     case SS_BENCH_PCIE: return p->bytes / card->pcie_bandwidth;
+    case SS_BENCH_COLLECTIVE:
+        ss_net_init(&net, platform);
+        return ss_collective_seconds(&net, p->collective, p->bytes, &p->group);
     default: return ss_kernel_elementwise(card, 0, 1);
     }
 }
 
-int ss_bench_props(const struct ss_bench_point *p, char ids[SS_BENCH_PROPS][64])
+static int collective_props(const struct ss_card *card, const struct ss_bench_point *p,
+                            char ids[SS_BENCH_PROPS][64])
 {
     int n = 0;
 
+    ss_copy(ids[n++], sizeof ids[0], "ss.nvlink.efficiency");
+    ss_copy(ids[n++], sizeof ids[0], "ss.nvlink.half_size");
+    ss_copy(ids[n++], sizeof ids[0], "ss.nvlink.step_latency");
+    if (p->collective == SS_COLL_ALL_REDUCE && card->nvls_efficiency > 0) {
+        ss_copy(ids[n++], sizeof ids[0], "ss.nvls.efficiency");
+        ss_copy(ids[n++], sizeof ids[0], "ss.nvls.latency");
+    }
+    return n;
+}
+
+int ss_bench_props(const struct ss_card *card, const struct ss_bench_point *p, char ids[SS_BENCH_PROPS][64])
+{
+    int n = 0;
+
+    if (p->kind == SS_BENCH_COLLECTIVE)
+        return collective_props(card, p, ids);
     if (p->kind == SS_BENCH_PCIE) {
         ss_copy(ids[n++], sizeof ids[0], "ss.pcie.bandwidth");
         return n;

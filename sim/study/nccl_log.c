@@ -7,7 +7,9 @@
 #include <string.h>
 
 #include "base/base.h"
+#include "study/calibrate.h"
 #include "study/study_internal.h"
+#include "workload/collective.h"
 
 #define MAX_WORDS 32
 #define MAX_HOSTS 4096
@@ -85,16 +87,31 @@ static int read_device(struct reader *r, char *words[], int n)
     return SS_OK;
 }
 
+static const struct {
+    const char *name;
+    int kind;
+} operations[] = {{"all_reduce", SS_COLL_ALL_REDUCE},
+                  {"all_gather", SS_COLL_ALL_GATHER},
+                  {"reduce_scatter", SS_COLL_REDUCE_SCATTER},
+                  {"alltoall", SS_COLL_ALL_TO_ALL}};
+
+int ss_nccl_kind(const char *operation)
+{
+    for (size_t i = 0; i < SS_ARRAY_LEN(operations); i++)
+        if (!strcmp(operations[i].name, operation))
+            return operations[i].kind;
+    return -1;
+}
+
 /* "all_reduce_perf", wherever it stands */
 static void read_operation(struct reader *r, const char *line)
 {
-    static const char *const names[] = {"all_reduce", "all_gather", "reduce_scatter", "alltoall"};
     char word[48];
 
-    for (size_t i = 0; !r->log->operation[0] && i < SS_ARRAY_LEN(names); i++) {
-        snprintf(word, sizeof word, "%s_perf", names[i]);
+    for (size_t i = 0; !r->log->operation[0] && i < SS_ARRAY_LEN(operations); i++) {
+        snprintf(word, sizeof word, "%s_perf", operations[i].name);
         if (strstr(line, word))
-            ss_copy(r->log->operation, sizeof r->log->operation, names[i]);
+            ss_copy(r->log->operation, sizeof r->log->operation, operations[i].name);
     }
 }
 

@@ -8,7 +8,6 @@
 #include "study/calibrate.h"
 #include "workload/collective.h"
 
-#define SMALLEST_MESSAGE 1048576.0 /* below, other protocols than the model's rule */
 #define SMALLEST_TIMER 0.01        /* of the iteration; of less, relative errors say nothing */
 
 struct ss_case *ss_observations_case(struct ss_observations *o, int index)
@@ -162,7 +161,7 @@ static int add_points(struct ss_observations *o, struct ss_notes *notes, struct 
         const struct ss_nccl_point *p = &o->nccl->points[i];
         struct ss_observation what = {
             .kind = SS_OBSERVE_NCCL, .point = i, .measured = p->seconds, .fitted = 1};
-        if (p->bytes < SMALLEST_MESSAGE) {
+        if (p->bytes < SS_SMALLEST_MESSAGE) {
             small++;
             continue;
         }
@@ -215,6 +214,10 @@ static int load_bench(const struct ss_calibrate_options *opt, struct ss_observat
     for (int i = 0; i < o->bench->npoints && !rc; i++) {
         const struct ss_bench_point *p = &o->bench->points[i];
         struct ss_observation what = {.kind = SS_OBSERVE_BENCH, .fitted = 1, .point = i, .measured = p->seconds};
+        if (p->group.per_node > ss_platform_gpus_per_node(o->machine)) {
+            o->nskipped++;
+            continue;
+        }
         ss_copy(what.id, sizeof what.id, p->id);
         gemms |= p->kind == SS_BENCH_GEMM;
         rc = add(o, &what, err);
@@ -307,28 +310,13 @@ static int set_props(const struct ss_fit_prop *props, int nprops, const double *
     return rc;
 }
 
-static int kind_of(const char *operation)
-{
-    static const struct {
-        const char *name;
-        int kind;
-    } kinds[] = {{"all_gather", SS_COLL_ALL_GATHER},
-                 {"reduce_scatter", SS_COLL_REDUCE_SCATTER},
-                 {"alltoall", SS_COLL_ALL_TO_ALL}};
-
-    for (size_t i = 0; i < SS_ARRAY_LEN(kinds); i++)
-        if (!strcmp(kinds[i].name, operation))
-            return kinds[i].kind;
-    return SS_COLL_ALL_REDUCE;
-}
-
 static double collective_seconds(const struct ss_observations *o, int point)
 {
     struct ss_group_shape shape = {o->nccl_ranks, o->nccl_nodes, o->nccl_ranks / o->nccl_nodes};
     struct ss_net net;
 
     ss_net_init(&net, o->machine);
-    return ss_collective_seconds(&net, kind_of(o->nccl->operation), o->nccl->points[point].bytes, &shape);
+    return ss_collective_seconds(&net, ss_nccl_kind(o->nccl->operation), o->nccl->points[point].bytes, &shape);
 }
 
 static const char *memory_kind(const struct ss_case *c)
@@ -370,7 +358,7 @@ int ss_observations_predict(struct ss_observations *o, const struct ss_fit_prop 
         if (what->kind == SS_OBSERVE_NCCL)
             predicted[i] = collective_seconds(o, what->point);
         else if (what->kind == SS_OBSERVE_BENCH)
-            predicted[i] = ss_bench_seconds(ss_platform_card(o->machine), &o->bench->points[what->point]);
+            predicted[i] = ss_bench_seconds(o->machine, &o->bench->points[what->point]);
         if (!ss_observation_is_run(what))
             continue;
         struct ss_case *c = ss_observations_case(o, what->of_case);

@@ -79,13 +79,13 @@ static int known_flow(const struct ss_plan_builder *b, int index, int path)
 }
 
 /* The flows of one member, side by side; all its ranks have equal ones. */
-static int member_flows(struct ss_plan_builder *b, int cls, const struct ss_ring *ring, int index, struct ss_error *err)
+static int member_flows(struct ss_plan_builder *b, int cls, const struct ss_ring *ring, double traffic, int index,
+                        struct ss_error *err)
 {
     const struct ss_ways *w = &b->ways;
     int rank = b->plan->classes[cls].representative, path, status;
     const int *leg = w->leg[ring->group];
-    double n = ss_plan_shape(b, ring->group, rank).n, step = ring->bytes * ring->part;
-    double traffic = ss_collective_traffic(ring->kind, ring->bytes, (int)n) / ring->speed;
+    double step = ring->bytes * ring->part;
     const double bytes[SS_LEGS] = {traffic, traffic / w->beside[ring->group][rank], step};
     for (int l = 0; l < SS_LEGS; l++) {
         if ((status = ss_plan_path(b, cls, leg[l], &path, err)) != 0)
@@ -106,15 +106,17 @@ int ss_plan_ring_add(struct ss_plan_builder *b, int cls, const struct ss_ring *r
     struct ss_collective *c = &b->plan->collectives[*index];
     struct ss_net net = b->net;
     net.nvlink_busbw *= ring->speed;
+    if (ring->speed != 1) /* other than NCCL's: user buffers, which have no slow start */
+        net.nvlink_half = 0;
+    struct ss_collective_way way = ss_collective_way(&net, ring->kind, ring->bytes, &g);
     int step = b->ways.leg[ring->group][SS_LEG_STEP] >= 0;
     memcpy(c->members, b->scratch, (size_t)n * sizeof *c->members);
     c->sm_share = ring->sm_share;
     c->phases[0].latency = !flows ? ring->seconds
                            : step ? (g.nodes > 1 ? b->net.nic_step : b->net.nvlink_step) * ring->part
-                                  /* other than NCCL's speed: user buffers, which have no slow start */
-                                  : ss_collective_latency(&net, ring->kind, ring->speed == 1 ? ring->bytes : 0, &g);
+                                  : way.latency;
     for (int i = 0; flows && i < n; i++)
-        if ((status = member_flows(b, b->plan->collectives[*index].members[i], ring, *index, err)) != 0)
+        if ((status = member_flows(b, b->plan->collectives[*index].members[i], ring, way.traffic / ring->speed, *index, err)) != 0)
             return status;
     return SS_OK;
 }

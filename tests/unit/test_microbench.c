@@ -26,15 +26,18 @@ static void test_kinds(void)
 {
     struct ss_bench *b;
 
-    CU_ASSERT_EQUAL_FATAL(parse("H200-141GB", 1,
-                                "gemm,NVIDIA H200,M=100 N=200 K=300,1 GPU,bf16,12,TFLOP/s,x\n"
-                                "gemm,NVIDIA H200,M=100 N=200 K=300 wgrad,1 GPU,fp8,6,TFLOP/s,x\n"
-                                "memcpy,NVIDIA H200,copy kernel 1000,1 GPU,,4,GB/s,x\n"
-                                "memcpy,NVIDIA H200,H2D 1000,1 GPU,,4,GB/s,x\n"
-                                "launch,NVIDIA H200,\"empty kernel, start to start\",1 GPU,,2.5,us,x\n",
-                                &b, NULL),
-                          0);
-    CU_ASSERT_EQUAL_FATAL(b->npoints, 5);
+    CU_ASSERT_EQUAL_FATAL(
+        parse("H200-141GB", 1,
+              "gemm,NVIDIA H200,M=100 N=200 K=300,1 GPU,bf16,12,TFLOP/s,x\n"
+              "gemm,NVIDIA H200,M=100 N=200 K=300 wgrad,1 GPU,fp8,6,TFLOP/s,x\n"
+              "memcpy,NVIDIA H200,copy kernel 1000,1 GPU,,4,GB/s,x\n"
+              "memcpy,NVIDIA H200,H2D 1000,1 GPU,,4,GB/s,x\n"
+              "launch,NVIDIA H200,\"empty kernel, start to start\",1 GPU,,2.5,us,x\n"
+              "collective,NVIDIA H200,all_reduce 2000000,4 GPU 1 node,fp32,3,GB/s busbw (1 us),x\n"
+              "collective,NVIDIA H200,all_gather 2000000,4 GPU 1 node,fp32,3,GB/s busbw,x\n",
+              &b, NULL),
+        0);
+    CU_ASSERT_EQUAL_FATAL(b->npoints, 7);
     CU_ASSERT_EQUAL(b->nskipped, 0);
     CU_ASSERT_DOUBLE_EQUAL(b->points[0].seconds, 1e-6, 1e-18);
     CU_ASSERT_EQUAL(b->points[0].precision, SS_BF16);
@@ -43,6 +46,9 @@ static void test_kinds(void)
     CU_ASSERT_DOUBLE_EQUAL(b->points[2].seconds, 500e-9, 1e-18);
     CU_ASSERT_DOUBLE_EQUAL(b->points[3].seconds, 250e-9, 1e-18);
     CU_ASSERT_DOUBLE_EQUAL(b->points[4].seconds, 2.5e-6, 1e-18);
+    CU_ASSERT_DOUBLE_EQUAL(b->points[5].seconds, 1e-3, 1e-15);
+    CU_ASSERT_EQUAL(b->points[5].group.n, 4);
+    CU_ASSERT_DOUBLE_EQUAL(b->points[6].seconds, 0.5e-3, 1e-15);
     CU_ASSERT_STRING_EQUAL(b->points[1].id, "M=100 N=200 K=300 wgrad fp8");
     ss_bench_free(b);
 }
@@ -61,12 +67,18 @@ static void test_skipped(void)
                                "gemm,H20,M=1 N=0 K=3,1 GPU,bf16,1,TFLOP/s,x\n"
                                "gemm,H20,M=1 N=2 K=,1 GPU,bf16,1,TFLOP/s,x\n"
                                "memcpy,H20,H2D PCIe5 x16,1 GPU,,1,GB/s,x\n"
-                               "launch,H20,\"host, one call\",1 GPU,,1,us,x\n";
+                               "launch,H20,\"host, one call\",1 GPU,,1,us,x\n"
+                               "collective,H20,all_reduce 1048575,8 GPU 1 node,fp32,0.00,GB/s busbw,x\n"
+                               "collective,H20,all_reduce ring 1048576,8 GPU 1 node,fp32,1,GB/s busbw,x\n"
+                               "collective,H20,broadcast 1048576,8 GPU 1 node,fp32,1,GB/s busbw,x\n"
+                               "collective,H20,all_reduce 1048576,16 GPU 2 nodes,fp32,1,GB/s busbw,x\n"
+                               "collective,H20,all_reduce 1048576,1 GPU 1 node,fp32,1,GB/s busbw,x\n"
+                               "collective,H20,all_reduce 1048576,8 GPU 1 node,fp32,1,GB/s algbw,x\n";
     struct ss_bench *b;
 
     CU_ASSERT_EQUAL_FATAL(parse("H20", 1, rows, &b, NULL), 0);
     CU_ASSERT_EQUAL(b->npoints, 2);
-    CU_ASSERT_EQUAL(b->nskipped, 10);
+    CU_ASSERT_EQUAL(b->nskipped, 16);
     ss_bench_free(b);
     CU_ASSERT_EQUAL_FATAL(parse("H20", 0, rows, &b, NULL), 0);
     CU_ASSERT_EQUAL(b->npoints, 1); /* a card without fp8 */
@@ -99,12 +111,14 @@ static void test_refused(void)
 
 static const struct {
     const char *id, *value;
-} hidden[] = {{"ss.gemm.efficiency.bf16", "0.85"}, {"ss.gemm.efficiency.fp8", "0.6"},
-              {"ss.gemm.k_prologue", "150"},       {"ss.gemm.k_prologue.fp8", "300"},
-              {"ss.gemm.small_tile", "0.9"},       {"ss.hbm.efficiency", "0.8"},
-              {"ss.kernel_latency", "2us"},        {"ss.pcie.bandwidth", "40GBps"}};
+} hidden[] = {
+    {"ss.gemm.efficiency.bf16", "0.85"}, {"ss.gemm.efficiency.fp8", "0.6"}, {"ss.gemm.k_prologue", "150"},
+    {"ss.gemm.k_prologue.fp8", "300"},   {"ss.gemm.small_tile", "0.9"},     {"ss.hbm.efficiency", "0.8"},
+    {"ss.kernel_latency", "2us"},        {"ss.pcie.bandwidth", "40GBps"},   {"ss.nvlink.efficiency", "0.7"},
+    {"ss.nvlink.half_size", "8MB"},      {"ss.nvlink.step_latency", "3us"}, {"ss.nvls.efficiency", "0.6"},
+    {"ss.nvls.latency", "30us"}};
 
-static void put_gemms(const struct ss_card *card, int precision, FILE *f)
+static void put_gemms(const struct ss_platform *platform, int precision, FILE *f)
 {
     static const double sizes[] = {512, 1280, 4096, 8192};
 
@@ -117,17 +131,29 @@ static void put_gemms(const struct ss_card *card, int precision, FILE *f)
                                    .k = sizes[i / 16]};
         fprintf(f, "gemm,NVIDIA H200,M=%.0f N=%.0f K=%.0f%s,1 GPU,%s,%.9g,TFLOP/s,x\n", p.m, p.n, p.k,
                 p.accumulate ? " wgrad" : "", ss_precision_name(precision),
-                2e-12 * p.m * p.n * p.k / ss_bench_seconds(card, &p));
+                2e-12 * p.m * p.n * p.k / ss_bench_seconds(platform, &p));
     }
 }
 
-static void put_bytes(const struct ss_card *card, int kind, const char *name, double passes, FILE *f)
+static void put_bytes(const struct ss_platform *platform, int kind, const char *name, double passes, FILE *f)
 {
     for (double bytes = 65536; bytes < 1e9; bytes *= 16) {
         struct ss_bench_point p = {.kind = kind, .bytes = bytes};
         fprintf(f, "memcpy,NVIDIA H200,%s %.0f,1 GPU,,%.9g,GB/s,x\n", name, bytes,
-                1e-9 * passes * bytes / ss_bench_seconds(card, &p));
+                1e-9 * passes * bytes / ss_bench_seconds(platform, &p));
     }
+}
+
+static void put_collectives(const struct ss_platform *platform, const char *name, int kind, double passes,
+                            FILE *f)
+{
+    for (double bytes = 1 << 20; bytes < 1e10; bytes *= 4)
+        for (int n = 2; n <= 8; n += 3) {
+            struct ss_bench_point p = {
+                .kind = SS_BENCH_COLLECTIVE, .collective = kind, .bytes = bytes, .group = {n, 1, n}};
+            fprintf(f, "collective,NVIDIA H200,%s %.0f,%d GPU 1 node,fp32,%.9g,GB/s busbw,x\n", name, bytes,
+                    n, 1e-9 * passes * (n - 1) / n * bytes / ss_bench_seconds(platform, &p));
+        }
 }
 
 static void write_hidden(const char *path)
@@ -142,12 +168,14 @@ static void write_hidden(const char *path)
     for (size_t i = 0; i < sizeof hidden / sizeof hidden[0]; i++)
         CU_ASSERT_EQUAL_FATAL(ss_platform_set(p, hidden[i].id, hidden[i].value, NULL), 0);
     fputs(HEAD, f);
-    put_gemms(ss_platform_card(p), SS_BF16, f);
-    put_gemms(ss_platform_card(p), SS_FP8, f);
-    put_bytes(ss_platform_card(p), SS_BENCH_COPY, "copy kernel", 2, f);
-    put_bytes(ss_platform_card(p), SS_BENCH_PCIE, "H2D", 1, f);
+    put_gemms(p, SS_BF16, f);
+    put_gemms(p, SS_FP8, f);
+    put_bytes(p, SS_BENCH_COPY, "copy kernel", 2, f);
+    put_bytes(p, SS_BENCH_PCIE, "H2D", 1, f);
+    put_collectives(p, "all_reduce", SS_COLL_ALL_REDUCE, 2, f);
+    put_collectives(p, "all_gather", SS_COLL_ALL_GATHER, 1, f);
     fprintf(f, "launch,NVIDIA H200,\"empty kernel, start to start\",1 GPU,,%.9g,us,x\n",
-            1e6 * ss_bench_seconds(ss_platform_card(p), &launch));
+            1e6 * ss_bench_seconds(p, &launch));
     CU_ASSERT_EQUAL(fclose(f), 0);
     ss_platform_free(p);
 }

@@ -290,7 +290,12 @@ static void test_unaligned_rows(void)
 
 static void test_collectives(void)
 {
-    const struct ss_net net = {160e9, 1e-6, 0, 40e9, 5e-6, 8, 8};
+    const struct ss_net net = {.nvlink_busbw = 160e9,
+                               .nvlink_step = 1e-6,
+                               .nic_busbw = 40e9,
+                               .nic_step = 5e-6,
+                               .gpus_per_node = 8,
+                               .nics_per_node = 8};
     struct ss_group_shape node = {8, 1, 8}, two = {16, 2, 8}, one = {1, 1, 1}, far = {4, 4, 1};
     CU_ASSERT_EQUAL(ss_collective_seconds(&net, SS_COLL_ALL_GATHER, 1e9, &one), 0);
     CU_ASSERT_DOUBLE_EQUAL(ss_collective_seconds(&net, SS_COLL_ALL_GATHER, 1.6e9, &node),
@@ -298,7 +303,8 @@ static void test_collectives(void)
     CU_ASSERT_DOUBLE_EQUAL(ss_collective_seconds(&net, SS_COLL_ALL_REDUCE, 1.6e9, &node),
                            14e-6 + 2.8e9 / 160e9, 1e-15);
     /* The first 16 MB at half the busbw. */
-    const struct ss_net slow_start = {160e9, 0, 16e6, 40e9, 0, 8, 8};
+    const struct ss_net slow_start = {
+        .nvlink_busbw = 160e9, .nvlink_half = 16e6, .gpus_per_node = 8, .nics_per_node = 8};
     CU_ASSERT_DOUBLE_EQUAL(ss_collective_seconds(&slow_start, SS_COLL_ALL_GATHER, 1.6e9, &node),
                            1.414e9 / 160e9, 1e-15);
     CU_ASSERT_DOUBLE_EQUAL(ss_collective_seconds(&slow_start, SS_COLL_ALL_GATHER, 8e6, &node), 14e6 / 160e9,
@@ -315,6 +321,37 @@ static void test_collectives(void)
     /* One rank a node: its NIC alone. */
     CU_ASSERT_DOUBLE_EQUAL(ss_collective_seconds(&net, SS_COLL_ALL_GATHER, 1.6e9, &far), 15e-6 + 1.2e9 / 40e9,
                            1e-15);
+}
+
+/* An all-reduce takes the fastest of ring, tree and switch; a ring's other collectives have no choice. */
+static void test_collective_algorithms(void)
+{
+    struct ss_net net = {.nvlink_busbw = 360e9,
+                         .nvlink_step = 2e-6,
+                         .nvls_busbw = 308e9,
+                         .nvls_latency = 24e-6,
+                         .nic_busbw = 40e9,
+                         .nic_step = 10e-6,
+                         .gpus_per_node = 8,
+                         .nics_per_node = 8};
+    const struct ss_group_shape node = {8, 1, 8}, three = {3, 1, 3}, wide = {512, 64, 8};
+    struct ss_collective_way way = ss_collective_way(&net, SS_COLL_ALL_REDUCE, 1e9, &node);
+    /* Each GPU's link carries the buffer into the switch once, and an eighth of it again. */
+    CU_ASSERT_EQUAL(way.algorithm, SS_ALGORITHM_NVLS);
+    CU_ASSERT_DOUBLE_EQUAL(ss_collective_seconds(&net, SS_COLL_ALL_REDUCE, 1e9, &node),
+                           24e-6 + 1.125e9 / 308e9, 1e-12);
+    CU_ASSERT_EQUAL(ss_collective_way(&net, SS_COLL_REDUCE_SCATTER, 1e9, &node).algorithm, SS_ALGORITHM_RING);
+    /* Among three the ring moves no more than the switch, and at more of the link. */
+    CU_ASSERT_EQUAL(ss_collective_way(&net, SS_COLL_ALL_REDUCE, 1e9, &three).algorithm, SS_ALGORITHM_RING);
+    net.nvls_busbw = 0;
+    CU_ASSERT_EQUAL(ss_collective_way(&net, SS_COLL_ALL_REDUCE, 1e9, &node).algorithm, SS_ALGORITHM_RING);
+    /* 64 nodes: a small buffer goes up and down six levels and the chain of a node, a huge one round the ring. */
+    way = ss_collective_way(&net, SS_COLL_ALL_REDUCE, 4, &wide);
+    CU_ASSERT_EQUAL(way.algorithm, SS_ALGORITHM_TREE);
+    CU_ASSERT_DOUBLE_EQUAL(way.latency, 2 * (6 * 10e-6 + 7 * 2e-6), 1e-9);
+    way = ss_collective_way(&net, SS_COLL_ALL_REDUCE, 1e12, &wide);
+    CU_ASSERT_EQUAL(way.algorithm, SS_ALGORITHM_RING);
+    CU_ASSERT_DOUBLE_EQUAL(way.traffic, 2e12 * 511 / 512, 1);
 }
 
 /* The forward's fp8 GEMMs accumulate fast; 16-bit ones know no difference. */
@@ -378,7 +415,7 @@ static void test_scatter_gather(void)
     struct ss_job job;
     struct ss_layer_cost received, returned;
     context_make(&c, &card, &stack, &job);
-    c.net = (struct ss_net){160e9, 0, 0, 40e9, 0, 8, 8};
+    c.net = (struct ss_net){.nvlink_busbw = 160e9, .nic_busbw = 40e9, .gpus_per_node = 8, .nics_per_node = 8};
     c.tp = (struct ss_group_shape){4, 1, 4};
     llama_8b(&job);
     job.tp = 4;
@@ -420,6 +457,7 @@ int main(void)
     CU_add_test(suite, "passes over the gradients", test_gradient_passes);
     CU_add_test(suite, "unaligned rows", test_unaligned_rows);
     CU_add_test(suite, "collectives", test_collectives);
+    CU_add_test(suite, "algorithms of collectives", test_collective_algorithms);
     CU_add_test(suite, "fast accumulation of fp8 in the forward", test_fp8_forward_gain);
     CU_add_test(suite, "gradients added up", test_gradients_added_up);
     CU_add_test(suite, "scatter-gather of pipeline transfers", test_scatter_gather);

@@ -47,6 +47,8 @@ extern "C" {
     X(nvlink_efficiency, "ss.nvlink.efficiency", FRACTION, 1, 0, 0.1, 1, "busbw of a large collective over the link's bandwidth") \
     X(nvlink_half_size, "ss.nvlink.half_size", BYTES, 0, 0, 0, 1e9, "buffer up to which an NVLink collective runs at half of its busbw, NCCL's protocols and channels filling")   \
     X(nvlink_latency, "ss.nvlink.step_latency", TIME, 1, 0, 0, 1e-3, "latency of one ring step over NVLink") \
+    X(nvls_efficiency, "ss.nvls.efficiency", FRACTION, 0, 0, 0, 1, "bytes that an all-reduce moves into a switch that reduces (NVLink SHARP) over the link's bandwidth; 0: it cannot") \
+    X(nvls_latency, "ss.nvls.latency", TIME, 0, 0, 0, 1e-3, "latency of such an all-reduce") \
     X(nic_efficiency, "ss.nic.efficiency", FRACTION, 1, 0, 0.1, 1, "busbw of a large collective over the NICs' bandwidth") \
     X(nic_latency, "ss.nic.step_latency", TIME, 1, 0, 0, 1e-3, "latency of one ring step over the network") \
     X(pcie_bandwidth, "ss.pcie.bandwidth", BANDWIDTH, 1, 0, 1e8, 1e13, "host to device copy rate, one direction") \
