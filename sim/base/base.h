@@ -55,8 +55,11 @@ int ss_parse_double(const char *text, double *out);
 /* ---- file.c, data.c ---- */
 /* Reads a whole file (at most max_bytes), NUL-terminated; caller frees *out. "-" is stdin. */
 int ss_file_read(const char *path, size_t max_bytes, char **out, size_t *len, struct ss_error *err);
+/* Was this file, by whatever name, read by ss_file_read before? */
+bool ss_file_was_read(const char *path);
 /* Writes by way of "path.tmp.PID" and rename, so that a reader never sees half a file.
- * Begin returns the stream; commit closes and renames; abort closes and removes. "-" is stdout. */
+ * Begin returns the stream; commit closes and renames; abort closes and removes. "-" is stdout. A file that nobody
+ * may write is refused, to root too. */
 struct ss_file_writer;
 int ss_file_begin(const char *path, struct ss_file_writer **out, FILE **stream, struct ss_error *err);
 int ss_file_commit(struct ss_file_writer *w, struct ss_error *err);

@@ -121,8 +121,11 @@ int cli_picture_set(struct cli_pictures *p, const char *name, const char *value,
 int cli_pictures_make(const struct cli_flags *flags, const struct ss_program *program,
                       const struct ss_timeline *timeline, const struct ss_run *run,
                       const struct ss_report_options *report, struct ss_error *err);
-/* As ss_output_begin, commit and abort; an interrupt removes what is unfinished. */
+/* As ss_output_begin, commit and abort; an interrupt removes what is unfinished, and a file that this program has read
+ * is not overwritten. */
 int cli_output_begin(const char *path, struct ss_output **out, FILE **stream, struct ss_error *err);
+/* The same for a file that the program reads and is asked to bring up to date. */
+int cli_output_renew(const char *path, struct ss_output **out, FILE **stream, struct ss_error *err);
 int cli_output_commit(struct ss_output *o, struct ss_error *err);
 void cli_output_abort(struct ss_output *o);
 /* Commits what was written without an error (rc 0), else aborts; returns the status of both. */

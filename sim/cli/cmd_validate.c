@@ -42,11 +42,13 @@ static void progress(void *ctx, int done, int total, const char *id)
 
 typedef int (*writer)(const struct ss_validation *v, FILE *out, struct ss_error *err);
 
-static int write_to(const struct ss_validation *v, const char *path, writer write, struct ss_error *err)
+static int write_to(const struct ss_validation *v, const char *path, int renew, writer write,
+                    struct ss_error *err)
 {
     struct ss_output *output;
     FILE *stream;
-    int rc = cli_output_begin(path, &output, &stream, err);
+    int rc =
+        renew ? cli_output_renew(path, &output, &stream, err) : cli_output_begin(path, &output, &stream, err);
 
     if (rc)
         return rc;
@@ -59,13 +61,13 @@ static int write_all(const struct ss_validation *v, const struct cli_flags *flag
     int rc = SS_OK;
 
     if (flags->csv[0])
-        rc = write_to(v, flags->csv, ss_validation_write_csv, err);
+        rc = write_to(v, flags->csv, 0, ss_validation_write_csv, err);
     if (!rc && flags->svg[0])
-        rc = write_to(v, flags->svg, ss_validation_write_svg, err);
+        rc = write_to(v, flags->svg, 0, ss_validation_write_svg, err);
     if (!rc && flags->update)
-        rc = write_to(v, RESULTS, ss_validation_write_csv, err);
+        rc = write_to(v, RESULTS, 1, ss_validation_write_csv, err);
     if (!rc && !flags->against[0])
-        rc = write_to(v, flags->output, flags->json ? ss_validation_write_json : ss_validation_write_text,
+        rc = write_to(v, flags->output, 0, flags->json ? ss_validation_write_json : ss_validation_write_text,
                       err);
     return rc;
 }
@@ -85,6 +87,22 @@ static int compare(const struct ss_validation *v, const struct cli_flags *flags,
         fprintf(stderr,
                 "stepsim: %d predictions differ from %s; \"stepsim validate --update\" writes it anew\n",
                 *moved, flags->against);
+    return rc;
+}
+
+/* Before the work, for it takes seconds. */
+static int check_targets(const struct cli_flags *flags, struct ss_error *err)
+{
+    FILE *results = flags->update ? fopen(RESULTS, "r+e") : NULL;
+    int rc = ss_output_check(flags->csv, "table,id,model,", err);
+
+    if (results)
+        fclose(results);
+    if (!rc)
+        rc = ss_output_check(flags->svg, "<svg", err);
+    if (!rc && flags->update && !results)
+        rc = cli_usage(err, "use it in stepsim's source folder; --csv FILE writes the table anywhere",
+                       "--update: " RESULTS " cannot be written from this folder");
     return rc;
 }
 
@@ -114,6 +132,8 @@ int cmd_validate(int argc, char **argv)
     rc = cli_words(&flags, argc, argv, &n, &err);
     if (!rc)
         rc = check_words(&flags, n, &err);
+    if (!rc)
+        rc = check_targets(&flags, &err);
     if (rc)
         return cli_fail(&err, json);
     for (int i = 0; i < n; i++)

@@ -43,8 +43,15 @@ static void forget(const struct ss_output *o)
             unfinished[i] = NULL;
 }
 
-/* No signal may come between a change of the file and that of our list. */
 int cli_output_begin(const char *path, struct ss_output **out, FILE **stream, struct ss_error *err)
+{
+    int rc = ss_output_check(path, NULL, err);
+
+    return rc ? rc : cli_output_renew(path, out, stream, err);
+}
+
+/* No signal may come between a change of the file and that of our list. */
+int cli_output_renew(const char *path, struct ss_output **out, FILE **stream, struct ss_error *err)
 {
     sigset_t held, before;
     int rc;

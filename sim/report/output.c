@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "base/base.h"
 #include "base/gzip.h"
@@ -12,6 +13,32 @@ struct ss_output {
     struct ss_file_writer *writer; /* NULL: stdout */
     FILE *stream, *packed;         /* packed: NULL, or what is gzipped to the stream */
 };
+
+static int is_named(const char *path)
+{
+    return path && path[0] && strcmp(path, "-") != 0;
+}
+
+int ss_output_check(const char *path, const char *start, struct ss_error *err)
+{
+    char found[64] = "";
+    struct stat st;
+    int there = is_named(path) && !stat(path, &st) && S_ISREG(st.st_mode);
+    FILE *f = there && start ? fopen(path, "rbe") : NULL;
+    size_t n = f ? fread(found, 1, sizeof found - 1, f) : 0;
+
+    if (f)
+        fclose(f);
+    if (there && ss_file_was_read(path)) {
+        ss_fail(err, SS_ERR_INPUT, path, 0, "this file was read, writing it would destroy an input");
+        return ss_hint(err, SS_ERR_INPUT, "write to another one");
+    }
+    if (n && strncmp(found, start, strlen(start)) != 0) {
+        ss_fail(err, SS_ERR_INPUT, path, 1, "this file is of another kind, writing it would destroy it");
+        return ss_hint(err, SS_ERR_INPUT, "give another name; files to read stand without an option");
+    }
+    return SS_OK;
+}
 
 static int ends_in_gz(const char *path)
 {
@@ -23,7 +50,7 @@ static int ends_in_gz(const char *path)
 int ss_output_begin(const char *path, struct ss_output **out, FILE **stream, struct ss_error *err)
 {
     struct ss_output *o = ss_calloc(1, sizeof *o);
-    int named = path && path[0] && strcmp(path, "-") != 0, rc = SS_OK;
+    int named = is_named(path), rc = SS_OK;
 
     if (!o)
         return ss_fail(err, SS_ERR_NOMEM, NULL, 0, "no memory for the output");

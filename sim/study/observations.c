@@ -101,6 +101,27 @@ static int add_timers(struct ss_observations *o, const struct ss_train_log *log,
     return rc || !unknown ? rc : ss_study_note(notes, others);
 }
 
+/* A job that names another card than the one to be fitted says nothing of it. */
+static int check_card(const struct ss_calibrate_options *opt, const struct ss_job *job, struct ss_error *err)
+{
+    struct ss_platform_options options = {.nodes = 1};
+    struct ss_platform *fitted = NULL, *named = NULL;
+    struct ss_error unknown;
+    int rc = SS_OK;
+
+    if (job->platform[0] && strcmp(job->platform, opt->platform) != 0 &&
+        !ss_platform_load(opt->platform, &options, &fitted, &unknown) &&
+        !ss_platform_load(job->platform, &options, &named, &unknown) &&
+        strcmp(ss_platform_card(fitted)->name, ss_platform_card(named)->name) != 0) {
+        rc = ss_fail(err, SS_ERR_INPUT, opt->job, 0, "a job of %s, but %s is to be fitted",
+                     ss_platform_card(named)->name, ss_platform_card(fitted)->name);
+        ss_hint(err, rc, "give --platform %.200s, or the flags of a run on this card", job->platform);
+    }
+    ss_platform_free(fitted);
+    ss_platform_free(named);
+    return rc;
+}
+
 static int load_log(const struct ss_calibrate_options *opt, struct ss_observations *o, struct ss_notes *notes,
                     struct ss_error *err)
 {
@@ -126,6 +147,8 @@ static int load_log(const struct ss_calibrate_options *opt, struct ss_observatio
                      log->global_batch, c->job.global_batch, opt->job);
         ss_hint(err, rc, "give the flags of the run that printed this log");
     }
+    if (!rc)
+        rc = check_card(opt, &c->job, err);
     ss_copy(c->job.platform, sizeof c->job.platform, opt->platform);
     if (opt->stack)
         ss_copy(c->job.stack, sizeof c->job.stack, opt->stack);

@@ -103,6 +103,41 @@ static int check_columns(const struct ss_csv *csv, struct ss_notes *notes, struc
     return SS_OK;
 }
 
+struct named_row {
+    const char *id;
+    int line;
+};
+
+static int by_id(const void *a, const void *b)
+{
+    const struct named_row *x = a, *y = b;
+    int order = strcmp(x->id, y->id);
+
+    return order ? order : x->line - y->line;
+}
+
+/* Rows are known by their ids: two of one name could not be told apart in what is printed of them. */
+static int check_ids(const struct ss_csv *csv, struct ss_error *err)
+{
+    size_t n = ss_csv_rows(csv);
+    int column = ss_csv_column(csv, "id"), rc = SS_OK;
+    struct named_row *rows = ss_calloc(n + 1, sizeof *rows);
+
+    if (!rows)
+        return ss_fail(err, SS_ERR_NOMEM, NULL, 0, "out of memory");
+    for (size_t i = 0; i < n; i++)
+        rows[i] = (struct named_row){ss_csv_field(csv, i, column), ss_csv_line(csv, i)};
+    qsort(rows, n, sizeof *rows, by_id);
+    for (size_t i = 1; i < n && !rc; i++)
+        if (rows[i].id[0] && !strcmp(rows[i].id, rows[i - 1].id)) {
+            rc = ss_fail(err, SS_ERR_INPUT, ss_csv_file(csv), rows[i].line,
+                         "id \"%.80s\" is that of line %d too", rows[i].id, rows[i - 1].line);
+            ss_hint(err, rc, "give each run an id of its own");
+        }
+    free(rows);
+    return rc;
+}
+
 static int wrap(struct ss_csv *csv, struct ss_table **out, struct ss_notes *notes, struct ss_error *err)
 {
     struct ss_table *t;
@@ -112,6 +147,8 @@ static int wrap(struct ss_csv *csv, struct ss_table **out, struct ss_notes *note
         rc = ss_fail(err, SS_ERR_INPUT, ss_csv_file(csv), 0, "no rows below the names of the columns");
         ss_hint(err, rc, "a row a run; docs/formats.md has the columns");
     }
+    if (!rc)
+        rc = check_ids(csv, err);
     if (!rc && !(t = ss_calloc(1, sizeof *t)))
         rc = ss_fail(err, SS_ERR_NOMEM, NULL, 0, "out of memory");
     if (rc) {

@@ -293,6 +293,10 @@ static void test_file_read(void)
     CU_ASSERT_EQUAL_FATAL(ss_file_read(path, 5, &text, &len, &e), 0);
     CU_ASSERT(len == 5 && !strcmp(text, "hello"));
     free(text);
+    char same[300];
+    snprintf(same, sizeof same, "%s/./a.txt", dir);
+    CU_ASSERT(ss_file_was_read(path) && ss_file_was_read(same));
+    CU_ASSERT(!ss_file_was_read(dir) && !ss_file_was_read(in_dir("none")));
     CU_ASSERT_EQUAL(ss_file_read(path, 4, &text, &len, &e), SS_ERR_INPUT);
     CU_ASSERT_EQUAL(ss_file_read(in_dir("none"), 9, &text, &len, &e), SS_ERR_IO);
     CU_ASSERT(strstr(e.file, "/none") && strstr(e.message, "No such file") && e.hint[0]);
@@ -337,6 +341,8 @@ static void test_file_write(void)
     free(text);
     struct stat st;
     CU_ASSERT(stat(path, &st) == 0 && (st.st_mode & 0777) == 0600);
+    chmod(path, 0400); /* not even root's program overwrites what nobody may write */
+    CU_ASSERT_EQUAL(ss_file_begin(path, &w, &f, &e), SS_ERR_IO);
     CU_ASSERT_EQUAL(count_files(), before);
     ss_file_abort(NULL);
 }

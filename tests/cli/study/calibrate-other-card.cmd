@@ -1,0 +1,1 @@
+printf 'elapsed time per iteration (ms): 430.0 |\n' > t.log; sed 's/^--measured.*//' "$SRC/workloads/jobs/gpt2-01.args" > t.args; "$STEPSIM" calibrate --platform h800 --prop ss.gemm.efficiency.fp16 --log t.log --job t.args -o out.xml

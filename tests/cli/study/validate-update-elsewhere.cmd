@@ -1,0 +1,1 @@
+"$STEPSIM" validate --update
