@@ -24,16 +24,25 @@ int ss_study_prop_complete(struct ss_fit_prop *f, const struct ss_platform *p, c
 int ss_nccl_kind(const char *operation);
 
 /* ---- microbench.c: kernels measured alone on one card, collectives on one node ---- */
-enum ss_bench_kind { SS_BENCH_GEMM, SS_BENCH_COPY, SS_BENCH_PCIE, SS_BENCH_LAUNCH, SS_BENCH_COLLECTIVE };
+enum ss_bench_kind {
+    SS_BENCH_GEMM,
+    SS_BENCH_COPY,
+    SS_BENCH_PCIE,
+    SS_BENCH_LAUNCH,
+    SS_BENCH_COLLECTIVE,
+    SS_BENCH_ATTENTION
+};
 struct ss_bench_point {
     int kind;
-    int precision;   /* GEMM: enum ss_precision */
+    int precision;   /* GEMM, ATTENTION: enum ss_precision */
     int accumulate;  /* GEMM: a weight gradient, added to its fp32 output */
     double m, n, k;  /* GEMM: output rows and columns, reduction */
     double
         bytes; /* COPY: of the buffer, which is read and written; PCIE: sent; COLLECTIVE: the full buffer */
     int collective;              /* COLLECTIVE: enum ss_collective_kind */
     struct ss_group_shape group; /* COLLECTIVE */
+    int fused, backward;         /* ATTENTION: cuDNN's, not flash; the backward's 2.5 times the FLOP */
+    double queries, head;        /* ATTENTION: tokens of a causal sequence, head dimension */
     double seconds;  /* from its start to the next one's */
     char id[64];
 };
@@ -48,9 +57,11 @@ int ss_bench_load(const char *path, const struct ss_card *card, struct ss_bench 
 int ss_bench_parse(const char *text, size_t len, const char *name, const struct ss_card *card,
                    struct ss_bench **out, struct ss_error *err);
 void ss_bench_free(struct ss_bench *b);
-/* What the model says of it on this platform, s (workload/kernel.h, workload/collective.h). */
-double ss_bench_seconds(const struct ss_platform *platform, const struct ss_bench_point *p);
-/* The props of this card that it can tell something of; returns how many. */
+/* What the model says of it, s (workload/kernel.h, workload/collective.h); attention: of 1 TFLOP. `stack` is read for
+ * attention alone. */
+double ss_bench_seconds(const struct ss_platform *platform, const struct ss_stack *stack,
+                        const struct ss_bench_point *p);
+/* The props of this card and a stack that it can tell something of; returns how many. */
 #define SS_BENCH_PROPS 5
 int ss_bench_props(const struct ss_card *card, const struct ss_bench_point *p, char ids[SS_BENCH_PROPS][64]);
 
@@ -70,6 +81,7 @@ struct ss_observations {
     struct ss_case log_case; /* of --log, when has_log */
     int has_log;
     struct ss_platform *machine; /* that collectives and kernels run on; NULL: neither was measured */
+    struct ss_stack stack;       /* whose attention was measured */
     struct ss_nccl_log *nccl;
     int nccl_nodes, nccl_ranks;
     struct ss_bench *bench;

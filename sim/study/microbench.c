@@ -2,6 +2,7 @@
 /* Micro-benchmarks of one card, as validation/microbench.csv and the probe write them; and what the card's props say
  * of each. */
 #include <ctype.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -28,11 +29,14 @@ static const char *field(const struct reader *r, enum column c)
     return ss_csv_field(r->csv, r->row, r->column[c]);
 }
 
-/* Does "NVIDIA H20" speak of "H20-96GB"? The name up to its dash stands there as a word of its own. */
+/* Does "NVIDIA H20" speak of "H20-96GB"? The name up to its dash stands there as a word of its own. A card for PCIe has
+ * less power than its namesake. */
 static int is_card(const char *gpu, const char *card)
 {
     size_t n = strcspn(card, "-");
 
+    if (strstr(gpu, "PCIe") && !strstr(card, "PCIe"))
+        return 0;
     for (const char *at = gpu; n && *at; at++)
         if (!strncmp(at, card, n) && (at == gpu || !isalnum((unsigned char)at[-1])) &&
             !isalnum((unsigned char)at[n]))
@@ -92,6 +96,33 @@ static int is_launch(const struct reader *r)
            !strcmp(field(r, UNIT), "us");
 }
 
+/* "seq=8192": the number behind a word, or 0 */
+static double number_behind(const char *text, const char *word)
+{
+    const char *at = strstr(text, word);
+
+    return at && (at == text || at[-1] == ' ') ? (double)strtoul(at + strlen(word), NULL, 10) : 0;
+}
+
+/* "FA2 fwd b=2 seq=8192 hq=64 hkv=8 d=128 causal": the rate depends on the sequence and the head alone. */
+static int read_attention(const struct reader *r, struct ss_bench_point *p)
+{
+    const char *shape = field(r, SHAPE), *precision = field(r, PRECISION);
+
+    p->kind = SS_BENCH_ATTENTION;
+    p->fused = !strncmp(shape, "cuDNN ", 6);
+    if (!p->fused && strncmp(shape, "FA2 ", 4) != 0)
+        return 0;
+    shape = strchr(shape, ' ') + 1;
+    p->backward = !strncmp(shape, "bwd ", 4);
+    p->queries = number_behind(shape, "seq=");
+    p->head = fmax(number_behind(shape, "d="), number_behind(shape, "headdim="));
+    p->precision = !strncmp(precision, "fp16", 4) ? SS_FP16 : !strncmp(precision, "bf16", 4) ? SS_BF16 : -1;
+    return (p->backward || !strncmp(shape, "fwd ", 4)) && strstr(shape, " causal") && p->queries > 0 &&
+           p->head > 0 && p->precision >= 0 && ss_kernel_peak(r->card, p->precision) > 0 &&
+           !strncmp(field(r, UNIT), "TFLOP/s", 7);
+}
+
 /* "8 GPU 1 node"; what lies between nodes is no matter of the card */
 static int read_group(const char *text, struct ss_group_shape *g)
 {
@@ -131,6 +162,8 @@ static int read_shape(const struct reader *r, struct ss_bench_point *p)
         return 0;
     if (!strcmp(field(r, KIND), "gemm"))
         return read_gemm(r, p);
+    if (!strcmp(field(r, KIND), "attention"))
+        return read_attention(r, p);
     if (!strcmp(field(r, KIND), "memcpy"))
         return read_bytes(r, "copy kernel ", SS_BENCH_COPY, p) || read_bytes(r, "H2D ", SS_BENCH_PCIE, p);
     p->kind = SS_BENCH_LAUNCH;
@@ -159,6 +192,7 @@ static int read_value(const struct reader *r, struct ss_bench_point *p)
     case SS_BENCH_COPY: p->seconds = 2 * p->bytes / (value * 1e9); break; /* read and written */
     case SS_BENCH_PCIE: p->seconds = p->bytes / (value * 1e9); break;
     case SS_BENCH_COLLECTIVE: p->seconds = bus_bytes(p) / (value * 1e9); break;
+    case SS_BENCH_ATTENTION: p->seconds = 1 / value; break;
     default: p->seconds = value * 1e-6;
     }
     snprintf(p->id, sizeof p->id, "%.50s%s%.8s", field(r, SHAPE), field(r, PRECISION)[0] ? " " : "",
@@ -171,7 +205,7 @@ static int nothing_read(const struct reader *r)
     const char *card = r->card->name;
 
     ss_fail(r->err, SS_ERR_INPUT, ss_csv_file(r->csv), r->line_of_card,
-            "no GEMM, copy, launch or collective measured on %.60s", card);
+            "no GEMM, attention, copy, launch or collective measured on %.60s", card);
     if (r->line_of_card)
         return ss_hint(r->err, SS_ERR_INPUT,
                        "here is a row of that card; docs/formats.md has the words of its columns");
@@ -258,7 +292,15 @@ void ss_bench_free(struct ss_bench *b)
     free(b);
 }
 
-double ss_bench_seconds(const struct ss_platform *platform, const struct ss_bench_point *p)
+static double attention_share(const struct ss_stack *s, const struct ss_bench_point *p)
+{
+    if (p->fused)
+        return p->backward ? s->fused_bwd : s->fused_fwd;
+    return p->backward ? s->flash_bwd : s->flash_fwd;
+}
+
+double ss_bench_seconds(const struct ss_platform *platform, const struct ss_stack *stack,
+                        const struct ss_bench_point *p)
 {
     const struct ss_card *card = ss_platform_card(platform);
     struct ss_net net;
@@ -271,6 +313,9 @@ double ss_bench_seconds(const struct ss_platform *platform, const struct ss_benc
     case SS_BENCH_COLLECTIVE:
         ss_net_init(&net, platform);
         return ss_collective_seconds(&net, p->collective, p->bytes, &p->group);
+    case SS_BENCH_ATTENTION:
+        return 1e12 / ss_kernel_attention_rate(card, stack, p->precision, attention_share(stack, p),
+                                               p->queries, p->head);
     default: return ss_kernel_elementwise(card, 0, 1);
     }
 }
@@ -296,6 +341,13 @@ int ss_bench_props(const struct ss_card *card, const struct ss_bench_point *p, c
 
     if (p->kind == SS_BENCH_COLLECTIVE)
         return collective_props(card, p, ids);
+    if (p->kind == SS_BENCH_ATTENTION) {
+        snprintf(ids[n++], sizeof ids[0], "ss.attention.%s.%s", p->fused ? "fused" : "flash",
+                 p->backward ? "backward" : "forward");
+        ss_copy(ids[n++], sizeof ids[0], "ss.attention.half_tokens");
+        ss_copy(ids[n++], sizeof ids[0], "ss.attention.half_dim");
+        return n;
+    }
     if (p->kind == SS_BENCH_PCIE) {
         ss_copy(ids[n++], sizeof ids[0], "ss.pcie.bandwidth");
         return n;

@@ -227,8 +227,10 @@ static int load_nccl(const struct ss_calibrate_options *opt, struct ss_observati
 static int load_bench(const struct ss_calibrate_options *opt, struct ss_observations *o,
                       struct ss_notes *notes, struct ss_error *err)
 {
-    int gemms = 0, rc = load_machine(opt, 0, o, err);
+    int gemms = 0, attention = 0, rc = load_machine(opt, 0, o, err);
 
+    if (!rc && opt->stack)
+        rc = ss_stack_load(opt->stack, ss_platform_card(o->machine)->name, &o->stack, err);
     if (!rc)
         rc = ss_bench_load(opt->microbench, ss_platform_card(o->machine), &o->bench, err);
     if (rc)
@@ -237,7 +239,9 @@ static int load_bench(const struct ss_calibrate_options *opt, struct ss_observat
     for (int i = 0; i < o->bench->npoints && !rc; i++) {
         const struct ss_bench_point *p = &o->bench->points[i];
         struct ss_observation what = {.kind = SS_OBSERVE_BENCH, .fitted = 1, .point = i, .measured = p->seconds};
-        if (p->group.per_node > ss_platform_gpus_per_node(o->machine)) {
+        int unnamed = p->kind == SS_BENCH_ATTENTION && !opt->stack;
+        if (unnamed || p->group.per_node > ss_platform_gpus_per_node(o->machine)) {
+            attention += unnamed;
             o->nskipped++;
             continue;
         }
@@ -245,6 +249,9 @@ static int load_bench(const struct ss_calibrate_options *opt, struct ss_observat
         gemms |= p->kind == SS_BENCH_GEMM;
         rc = add(o, &what, err);
     }
+    if (!rc && attention)
+        rc =
+            ss_study_note(notes, "rows of attention are not used: they tell of a stack, which --stack names");
     if (!rc && gemms)
         rc = ss_study_note(notes, "GEMMs alone on a bench run faster than in training under the card's power "
                                   "limit: fit ss.gemm.efficiency.* to runs afterwards");
@@ -307,10 +314,8 @@ int ss_observations_add_memory(struct ss_observations *o, struct ss_error *err)
 
 void ss_observations_first(struct ss_observations *o, const struct ss_platform **p, const struct ss_stack **s)
 {
-    static const struct ss_stack none;
-
     *p = o->machine;
-    *s = &none;
+    *s = &o->stack;
     for (int i = 0; i < o->n; i++)
         if (ss_observation_is_run(&o->list[i])) {
             struct ss_case *c = ss_observations_case(o, o->list[i].of_case);
@@ -372,7 +377,7 @@ int ss_observations_predict(struct ss_observations *o, const struct ss_fit_prop 
     int rc = SS_OK, of = -1;
 
     if (o->machine)
-        rc = set_props(props, nprops, x, o->machine, NULL, err);
+        rc = set_props(props, nprops, x, o->machine, o->bench ? &o->stack : NULL, err);
     for (int i = 0; i < o->n && !rc; i++) {
         if (use && !use[i])
             continue;
@@ -381,7 +386,7 @@ int ss_observations_predict(struct ss_observations *o, const struct ss_fit_prop 
         if (what->kind == SS_OBSERVE_NCCL)
             predicted[i] = collective_seconds(o, what->point);
         else if (what->kind == SS_OBSERVE_BENCH)
-            predicted[i] = ss_bench_seconds(o->machine, &o->bench->points[what->point]);
+            predicted[i] = ss_bench_seconds(o->machine, &o->stack, &o->bench->points[what->point]);
         if (!ss_observation_is_run(what))
             continue;
         struct ss_case *c = ss_observations_case(o, what->of_case);

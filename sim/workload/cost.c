@@ -25,16 +25,6 @@ static double gemm(const struct ss_cost_context *c, int precision, double m, dou
     return aligned ? t : fmax(t, ss_kernel_gemm_on_cores(c->card, precision, m, n, k));
 }
 
-/* Attention rate over that of 8192 query tokens and a head dimension of 128: the diagonal weighs more in a
- * short chunk, the exponentials in a small head. */
-static double attention_saturation(const struct ss_cost_context *c)
-{
-    double half = c->stack->attention_half_tokens, at = 8192;
-    double half_d = c->stack->attention_half_dim, d = c->shape.d, at_d = 128;
-    return c->shape.chunk / (c->shape.chunk + half) * (at + half) / at *
-           (d / (d + half_d) * (at_d + half_d) / at_d);
-}
-
 int ss_cost_cp_in_ring(const struct ss_cost_context *c)
 {
     return c->job->cp_comm_type != SS_CP_A2A && c->job->cp_comm_type != SS_CP_ALLGATHER;
@@ -96,15 +86,22 @@ static void unfused_cost(const struct ss_cost_context *c, const struct ss_op *op
     *backward = scores + 3 * context + elementwise(c, op->backward_bytes, op->backward_kernels);
 }
 
+/* All-to-all gives each rank whole sequences of fewer heads, a ring a part of each. */
+static double attention_rate(const struct ss_cost_context *c, double share)
+{
+    double queries = c->job->cp_comm_type == SS_CP_A2A ? c->shape.sequence : c->shape.chunk;
+    return ss_kernel_attention_rate(c->card, c->stack, c->shape.storage_precision, share, queries,
+                                    c->shape.d);
+}
+
 /* Flash and fused attention at their measured rates, and the corrections between ring steps. */
 static void flash_cost(const struct ss_cost_context *c, const struct ss_op *op, double *forward, double *backward)
 {
     const struct ss_stack *st = c->stack;
     int fused = c->shape.attention == SS_ATTENTION_FUSED;
-    double rate = ss_kernel_peak(c->card, c->shape.storage_precision) * attention_saturation(c);
-    *forward = op->forward_flops / (rate * (fused ? st->fused_fwd : st->flash_fwd)) +
+    *forward = op->forward_flops / attention_rate(c, fused ? st->fused_fwd : st->flash_fwd) +
                elementwise(c, 0, op->forward_kernels) + cp_correction(c);
-    *backward = op->backward_flops / (rate * (fused ? st->fused_bwd : st->flash_bwd)) +
+    *backward = op->backward_flops / attention_rate(c, fused ? st->fused_bwd : st->flash_bwd) +
                 elementwise(c, 0, op->backward_kernels) + 2 * cp_correction(c);
 }
 

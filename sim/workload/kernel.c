@@ -52,3 +52,12 @@ double ss_kernel_gemm_on_cores(const struct ss_card *card, int precision, double
     double rate = card->peak_cuda_cores * gemm_efficiency(card, precision), tile = card->gemm_tile_m;
     return rate > 0 ? 2 * m * ceil(n / tile) * tile * k / rate : 0;
 }
+
+double ss_kernel_attention_rate(const struct ss_card *card, const struct ss_stack *stack, int precision,
+                                double share, double queries, double d)
+{
+    double half = stack->attention_half_tokens, at = 8192, half_d = stack->attention_half_dim, at_d = 128;
+    double saturation =
+        queries / (queries + half) * (at + half) / at * (d / (d + half_d) * (at_d + half_d) / at_d);
+    return ss_kernel_peak(card, precision) * saturation * share;
+}
