@@ -63,15 +63,18 @@ static int report(const struct ss_run *run, const struct cli_inputs *in, const s
         .nfixes = nfixes,
     };
     struct ss_output *output;
-    struct ss_band band;
+    struct ss_band band, memory;
     FILE *stream;
-    int rc = ss_band_find(NULL, ss_platform_card(in->platform)->name, in->job.precision, run->plan->parameters,
-                          run->plan->world_size, &band, err);
+    int rc = ss_band_find(NULL, ss_platform_card(in->platform)->name, in->job.precision,
+                          run->plan->parameters, run->plan->world_size, &band, &memory, err);
 
     if (rc)
         return rc;
     opt.band_pct = band.pct;
     opt.band_like = band.like;
+    opt.memory_low_pct = memory.low_pct;
+    opt.memory_high_pct = memory.high_pct;
+    opt.memory_like = memory.like;
     rc = cli_pictures_make(flags, run->program, run->timeline, run, &opt, err);
     if (!rc)
         rc = cli_output_begin(flags->output, &output, &stream, err);

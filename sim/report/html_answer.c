@@ -41,6 +41,9 @@ static void memory_tile(const struct ss_page *page, const struct ss_result *r)
     if (opt && opt->measured_bytes > 0)
         snprintf(note + n, sizeof note - (size_t)n, "; measured %.1f, %+.1f %%", opt->measured_bytes / SS_GIB,
                  ss_report_error_pct(r->peak_device, opt->measured_bytes));
+    else if (opt && opt->memory_like && opt->memory_like[0])
+        snprintf(note + n, sizeof note - (size_t)n, "; runs like this took %+.1f to %+.1f %% of it",
+                 opt->memory_low_pct, opt->memory_high_pct);
     tile(page->out,
          !r->fits                        ? "Memory: does not fit"
          : r->peak_device > r->capacity ? "Memory: fits barely"

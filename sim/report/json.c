@@ -26,7 +26,7 @@ static json_t *stage_memory(const struct ss_stage_result *s)
     return o;
 }
 
-json_t *ss_json_memory(const struct ss_result *r, double measured_bytes)
+json_t *ss_json_memory(const struct ss_result *r, const struct ss_report_options *opt)
 {
     json_t *o = json_object(), *stages = json_array();
 
@@ -39,10 +39,14 @@ json_t *ss_json_memory(const struct ss_result *r, double measured_bytes)
     ss_json_number(o, "reserved_mib", r->peak_reserved / SS_MIB);
     ss_json_number(o, "allocated_mib", r->peak_allocated / SS_MIB);
     ss_json_text(o, "largest_class", ss_mem_name(ss_result_largest(r, r->peak_stage)));
-    if (measured_bytes > 0) {
-        ss_json_number(o, "measured_mib", measured_bytes / SS_MIB);
-        ss_json_number(o, "error_pct", ss_report_error_pct(r->peak_device, measured_bytes));
+    if (opt->measured_bytes > 0) {
+        ss_json_number(o, "measured_mib", opt->measured_bytes / SS_MIB);
+        ss_json_number(o, "error_pct", ss_report_error_pct(r->peak_device, opt->measured_bytes));
     }
+    int known = opt->memory_like && opt->memory_like[0];
+    ss_json_number(o, "band_low_pct", known ? opt->memory_low_pct : NAN);
+    ss_json_number(o, "band_high_pct", known ? opt->memory_high_pct : NAN);
+    ss_json_text(o, "band_like", known ? opt->memory_like : "");
     for (int s = 0; s < r->nstages; s++)
         json_array_append_new(stages, stage_memory(&r->stages[s]));
     json_object_set_new(o, "stages", stages);
@@ -173,7 +177,7 @@ int ss_json_run(const struct ss_run *run, const struct ss_report_options *opt, F
     json_t *o = ss_json_document("run");
 
     add_rates(o, r, opt);
-    json_object_set_new(o, "memory", ss_json_memory(r, opt->measured_bytes));
+    json_object_set_new(o, "memory", ss_json_memory(r, opt));
     if (!r->fits)
         json_object_set_new(o, "fixes", fixes_array(opt, r->iteration_s));
     add_breakdown(o, r);

@@ -234,6 +234,21 @@ static void spread(const struct ss_spread *s, FILE *out)
     fprintf(out, "  without: %.1f; all else here is of the iteration in the middle\n", 1e3 * s->without);
 }
 
+/* How far off measured runs like this one were. */
+static void expect(const struct ss_report_options *opt, FILE *out)
+{
+    int memory = opt->memory_like && opt->memory_like[0];
+
+    if (opt->band_pct > 0)
+        fprintf(out, "expect +-%.1f %%: measured runs most like it were within that\n  (%s)\n", opt->band_pct,
+                opt->band_like);
+    if (memory)
+        fprintf(out, "expect %+.1f to %+.1f %% of memory, likewise\n", opt->memory_low_pct,
+                opt->memory_high_pct);
+    if (memory && (opt->band_pct <= 0 || strcmp(opt->memory_like, opt->band_like) != 0))
+        fprintf(out, "  (%s)\n", opt->memory_like);
+}
+
 int ss_text_run(const struct ss_run *run, const struct ss_report_options *opt, FILE *out,
                 struct ss_error *err)
 {
@@ -250,8 +265,7 @@ int ss_text_run(const struct ss_run *run, const struct ss_report_options *opt, F
     }
     answer(r, opt, out);
     ss_text_job(run->plan, out);
-    if (opt->band_pct > 0)
-        fprintf(out, "expect +-%.1f %%: measured runs most like it were within that\n  (%s)\n", opt->band_pct, opt->band_like);
+    expect(opt, out);
     if (r->usd_per_iteration > 0)
         fprintf(out, "costs %.4g USD an iteration, %.4g USD a million tokens\n", r->usd_per_iteration,
                 r->usd_per_million_tokens);

@@ -23,12 +23,20 @@ struct line {
 };
 
 /* Columns that are read, and where a table has them. */
-enum { CARD, GPUS, PRECISION, PARAMETERS, QUALITY, OUTCOME, PREDICTED, ERROR, COLUMNS };
+enum { CARD, GPUS, PRECISION, PARAMETERS, QUALITY, OUTCOME, PREDICTED, KIND, TIME, MEMORY, COLUMNS };
 
 static int find_columns(const struct ss_csv *csv, int at[COLUMNS])
 {
-    static const char *const names[COLUMNS] = {"card",    "gpus",    "precision",         "parameters",
-                                               "quality", "outcome", "predicted_outcome", "error_pct"};
+    static const char *const names[COLUMNS] = {"card",
+                                               "gpus",
+                                               "precision",
+                                               "parameters",
+                                               "quality",
+                                               "outcome",
+                                               "predicted_outcome",
+                                               "memory_kind",
+                                               "error_pct",
+                                               "memory_error_pct"};
 
     for (int i = 0; i < COLUMNS; i++)
         if ((at[i] = ss_csv_column(csv, names[i])) < 0)
@@ -36,14 +44,17 @@ static int find_columns(const struct ss_csv *csv, int at[COLUMNS])
     return 1;
 }
 
-static int read_line(const struct ss_csv *csv, const int at[COLUMNS], size_t row, struct line *out)
+/* Is it a run that ran and whose column `what` says how far off its prediction is? */
+static int read_line(const struct ss_csv *csv, const int at[COLUMNS], size_t row, int what, struct line *out)
 {
 #define FIELD(column) ss_csv_field(csv, row, at[column])
     ss_copy(out->gpu, sizeof out->gpu, FIELD(CARD));
     ss_copy(out->precision, sizeof out->precision, FIELD(PRECISION));
-    return !strcmp(FIELD(OUTCOME), "ok") && !strcmp(FIELD(PREDICTED), "ok") && ss_quality_counts(FIELD(QUALITY)) &&
-           !ss_parse_double(FIELD(PARAMETERS), &out->parameters) && !ss_parse_double(FIELD(GPUS), &out->gpus) &&
-           !ss_parse_double(FIELD(ERROR), &out->error) && out->parameters > 0 && out->gpus > 0;
+    int tells = what == TIME ? !strcmp(FIELD(PREDICTED), "ok") : strcmp(FIELD(KIND), "analytic") != 0;
+    return tells && !strcmp(FIELD(OUTCOME), "ok") && ss_quality_counts(FIELD(QUALITY)) &&
+           !ss_parse_double(FIELD(PARAMETERS), &out->parameters) &&
+           !ss_parse_double(FIELD(GPUS), &out->gpus) && !ss_parse_double(FIELD(what), &out->error) &&
+           out->parameters > 0 && out->gpus > 0 && out->error > -100;
 #undef FIELD
 }
 
@@ -87,29 +98,50 @@ static int compare_doubles(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-static int find_circle(const struct ss_csv *csv, const int at[COLUMNS], const struct likeness *to, double *errors,
-                       struct ss_band *out)
+/* Index of what 90 % of n sorted values are not above. */
+static int ninety(int n)
 {
-    for (int circle = 0; circle < CIRCLES; circle++) {
-        int n = 0;
+    return n < 10 ? n - 1 : (int)ceil(0.9 * n) - 1;
+}
+
+/* From errors of the prediction to measured over predicted, sorted: 90 % lie between. */
+static void fill(double *errors, int n, struct ss_band *out)
+{
+    int outside = n < 10 ? 0 : (int)floor(0.05 * n);
+
+    for (int i = 0; i < n; i++)
+        errors[i] = 100 / (1 + errors[i] / 100) - 100;
+    qsort(errors, (size_t)n, sizeof *errors, compare_doubles);
+    out->low_pct = errors[outside];
+    out->high_pct = errors[n - 1 - outside];
+    for (int i = 0; i < n; i++)
+        errors[i] = fabs(100 / (1 + errors[i] / 100) - 100);
+    qsort(errors, (size_t)n, sizeof *errors, compare_doubles);
+    out->n = n;
+    out->pct = errors[ninety(n)];
+}
+
+static void find_circle(const struct ss_csv *csv, const int at[COLUMNS], const struct likeness *to, int what,
+                        double *errors, struct ss_band *out)
+{
+    int circle = 0, n = 0;
+
+    for (; circle < CIRCLES && n < ENOUGH; circle++) {
+        n = 0;
         for (size_t r = 0; r < ss_csv_rows(csv); r++) {
             struct line l;
-            if (read_line(csv, at, r, &l) && is_alike(to, &l, circle))
-                errors[n++] = fabs(l.error);
+            if (read_line(csv, at, r, what, &l) && is_alike(to, &l, circle))
+                errors[n++] = l.error;
         }
-        if (n < ENOUGH)
-            continue;
-        qsort(errors, (size_t)n, sizeof *errors, compare_doubles);
-        out->n = n;
-        out->pct = errors[n < 10 ? n - 1 : (int)ceil(0.9 * n) - 1];
-        describe(to, circle, out->like, sizeof out->like);
-        return SS_OK;
     }
-    return SS_OK;
+    if (n < ENOUGH)
+        return;
+    fill(errors, n, out);
+    describe(to, circle - 1, out->like, sizeof out->like);
 }
 
 int ss_band_find(const char *csv_path, const char *card, int precision, double parameters, int gpus,
-                 struct ss_band *out, struct ss_error *err)
+                 struct ss_band *seconds, struct ss_band *memory, struct ss_error *err)
 {
     struct likeness to = {card, ss_precision_name(precision), parameters, gpus};
     struct ss_error none = {0};
@@ -119,7 +151,8 @@ int ss_band_find(const char *csv_path, const char *card, int precision, double p
     int at[COLUMNS];
     int rc;
 
-    memset(out, 0, sizeof *out);
+    memset(seconds, 0, sizeof *seconds);
+    memset(memory, 0, sizeof *memory);
     if (csv_path)
         ss_copy(path, sizeof path, csv_path);
     else if (ss_data_find("validation", "results", ".csv", path, sizeof path, &none))
@@ -130,10 +163,12 @@ int ss_band_find(const char *csv_path, const char *card, int precision, double p
     if (rc)
         return rc;
     errors = ss_calloc(ss_csv_rows(csv) + 1, sizeof *errors);
-    if (!errors)
+    if (!errors) {
         rc = ss_fail(err, SS_ERR_NOMEM, NULL, 0, "out of memory");
-    else if (find_columns(csv, at))
-        rc = find_circle(csv, at, &to, errors, out);
+    } else if (find_columns(csv, at)) {
+        find_circle(csv, at, &to, TIME, errors, seconds);
+        find_circle(csv, at, &to, MEMORY, errors, memory);
+    }
     free(errors);
     ss_csv_free(csv);
     return rc;

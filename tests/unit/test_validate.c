@@ -317,32 +317,46 @@ static void test_svg(void)
 
 static void test_band(void)
 {
-    static const char head[] = "card,gpus,precision,parameters,quality,outcome,predicted_outcome,error_pct\n";
+    static const char head[] = "card,gpus,precision,parameters,quality,outcome,predicted_outcome,memory_kind,"
+                               "error_pct,memory_error_pct\n";
     char path[] = "/tmp/stepsim-band-XXXXXX", text[4096];
-    struct ss_band band;
+    struct ss_band band, memory;
     struct ss_error err = {0};
     int fd = mkstemp(path), n = 0;
 
     CU_ASSERT_FATAL(fd >= 0);
     n += snprintf(text + n, sizeof text - (size_t)n, "%s", head);
     for (int i = 1; i <= 20; i++) /* alike: errors of 0.1 to 2.0 % */
-        n += snprintf(text + n, sizeof text - (size_t)n, "X,32,bf16,7e9,ok,ok,ok,%s%.1f\n", i % 2 ? "-" : "",
-                      0.1 * i);
+        n += snprintf(text + n, sizeof text - (size_t)n, "X,32,bf16,7e9,ok,ok,ok,%s,%s%.1f,%d\n",
+                      i == 1 ? "analytic" : "device", i % 2 ? "-" : "", 0.1 * i,
+                      i == 1   ? 900
+                      : i == 2 ? -50
+                      : i == 3 ? -20
+                               : 25);
     for (int i = 0; i < 4; i++)
         n += snprintf(text + n, sizeof text - (size_t)n,
-                      "X,32,fp8,7e9,A,ok,ok,5\nX,32,bf16,7e9,suspect,ok,ok,90\n");
+                      "X,32,fp8,7e9,A,ok,oom,device,5,%d\nX,32,fp8,7e9,A,ok,ok,,5,\nX,32,bf16,7e9,suspect,ok,"
+                      "ok,device,90,90\n",
+                      i ? 0 : -20);
     CU_ASSERT_EQUAL_FATAL(write(fd, text, (size_t)n), n);
     close(fd);
-    CU_ASSERT_EQUAL(ss_band_find(path, "X", SS_BF16, 8e9, 64, &band, &err), 0);
+    CU_ASSERT_EQUAL(ss_band_find(path, "X", SS_BF16, 8e9, 64, &band, &memory, &err), 0);
     CU_ASSERT_EQUAL(band.n, 20);
     CU_ASSERT_DOUBLE_EQUAL(band.pct, 1.8, 1e-9);
-    CU_ASSERT_EQUAL(ss_band_find(path, "X", SS_FP8, 70e9, 64, &band, &err), 0);
+    /* Of 19 one in twenty is none: all lie within; half of the memory predicted is twice as much measured. */
+    CU_ASSERT_EQUAL(memory.n, 19);
+    CU_ASSERT_DOUBLE_EQUAL(memory.high_pct, 100, 1e-9);
+    CU_ASSERT_DOUBLE_EQUAL(memory.low_pct, -20, 1e-9);
+    CU_ASSERT_EQUAL(ss_band_find(path, "X", SS_FP8, 70e9, 64, &band, &memory, &err), 0);
     CU_ASSERT_EQUAL(band.n, 4);
     CU_ASSERT_DOUBLE_EQUAL(band.pct, 5, 1e-9);
-    CU_ASSERT_EQUAL(ss_band_find(path, "Y", SS_BF16, 8e9, 64, &band, &err), 0);
+    CU_ASSERT_EQUAL(memory.n, 4); /* also of runs that were predicted not to fit */
+    CU_ASSERT_DOUBLE_EQUAL(memory.high_pct, 25, 1e-9);
+    CU_ASSERT_DOUBLE_EQUAL(memory.low_pct, 0, 1e-9);
+    CU_ASSERT_EQUAL(ss_band_find(path, "Y", SS_BF16, 8e9, 64, &band, &memory, &err), 0);
     CU_ASSERT_EQUAL(band.n, 24);
     CU_ASSERT_PTR_NOT_NULL(strstr(band.like, "none on Y"));
-    CU_ASSERT_EQUAL(ss_band_find("/no/such/file.csv", "X", SS_BF16, 8e9, 64, &band, &err), 0);
+    CU_ASSERT_EQUAL(ss_band_find("/no/such/file.csv", "X", SS_BF16, 8e9, 64, &band, &memory, &err), 0);
     CU_ASSERT_EQUAL(band.n, 0);
     unlink(path);
 }
