@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <CUnit/Basic.h>
 #include <locale.h>
 #include <math.h>
 #include <stdlib.h>
@@ -9,6 +8,7 @@
 
 #include "base/base.h"
 #include "stepsim/types.h"
+#include "suite.h"
 
 static char dir[] = "/tmp/stepsim-test-XXXXXX";
 
@@ -443,37 +443,21 @@ static int remove_dir(void)
 
 int main(void)
 {
-    if (CU_initialize_registry() != CUE_SUCCESS)
-        return 2;
-    CU_pSuite suite = CU_add_suite("base", make_dir, remove_dir);
-    static const struct {
-        const char *name;
-        CU_TestFunc run;
-    } tests[] = {
-        {"status names and exits", test_status},
-        {"errors", test_error},
-        {"text of errors is one line of UTF-8", test_error_text},
-        {"nearest name", test_nearest},
-        {"names of types", test_names},
-        {"growing arrays and bounded copies", test_memory},
-        {"FNV-1a", test_hash},
-        {"units are read", test_unit_parse},
-        {"units are written and read back", test_unit_format},
-        {"no dependence on locale", test_locale},
-        {"plain numbers", test_numbers},
-        {"files are read", test_file_read},
-        {"files are written whole or not at all", test_file_write},
-        {"devices, links, full disks", test_file_write_special},
-        {"data folders", test_data},
-    };
-    for (size_t i = 0; suite && i < SS_ARRAY_LEN(tests); i++)
-        if (!CU_add_test(suite, tests[i].name, tests[i].run))
-            suite = NULL;
-    if (suite) {
-        CU_basic_set_mode(CU_BRM_NORMAL);
-        CU_basic_run_tests();
-    }
-    int failed = !suite || CU_get_number_of_failures() || CU_get_number_of_suites_failed();
-    CU_cleanup_registry();
-    return failed;
+    CU_TestInfo tests[] = {{"status names and exits", test_status},
+                           {"errors", test_error},
+                           {"text of errors is one line of UTF-8", test_error_text},
+                           {"nearest name", test_nearest},
+                           {"names of types", test_names},
+                           {"growing arrays and bounded copies", test_memory},
+                           {"FNV-1a", test_hash},
+                           {"units are read", test_unit_parse},
+                           {"units are written and read back", test_unit_format},
+                           {"no dependence on locale", test_locale},
+                           {"plain numbers", test_numbers},
+                           {"files are read", test_file_read},
+                           {"files are written whole or not at all", test_file_write},
+                           {"devices, links, full disks", test_file_write_special},
+                           {"data folders", test_data},
+                           CU_TEST_INFO_NULL};
+    return suite_run("base", make_dir, remove_dir, tests);
 }

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The fit finds numbers that it was given hidden, says which it cannot know, and reads others' output. */
-#include <CUnit/Basic.h>
 #include <jansson.h>
 #include <math.h>
 #include <stdlib.h>
@@ -10,6 +9,7 @@
 #include "stepsim/platform.h"
 #include "stepsim/study.h"
 #include "study/fit.h"
+#include "suite.h"
 
 /* ---- least squares ---- */
 
@@ -455,33 +455,23 @@ static void test_fits_log(void)
 
 int main(void)
 {
-    static const struct {
-        const char *name;
-        void (*test)(void);
-    } tests[] = {{"line", test_line},
-                 {"deviation", test_deviation},
-                 {"bound", test_bound},
-                 {"error ends it", test_error_ends_it},
-                 {"finds hidden", test_finds_hidden},
-                 {"writes", test_writes},
-                 {"refused", test_refused},
-                 {"nccl", test_nccl},
-                 {"fits nccl", test_fits_nccl},
-                 {"train log", test_train_log},
-                 {"fits log", test_fits_log}};
+    CU_TestInfo tests[] = {{"line", test_line},
+                           {"deviation", test_deviation},
+                           {"bound", test_bound},
+                           {"error ends it", test_error_ends_it},
+                           {"finds hidden", test_finds_hidden},
+                           {"writes", test_writes},
+                           {"refused", test_refused},
+                           {"nccl", test_nccl},
+                           {"fits nccl", test_fits_nccl},
+                           {"train log", test_train_log},
+                           {"fits log", test_fits_log},
+                           CU_TEST_INFO_NULL};
     static const char *const files[] = {"hidden.xml", "hidden.csv", "rows.csv", "fitted.xml",
                                         "mine.xml",   "nccl.txt",   "t.log",    "t.args"};
-
-    if (!mkdtemp(folder) || CU_initialize_registry() != CUE_SUCCESS)
+    if (!mkdtemp(folder))
         return 2;
-    CU_pSuite s = CU_add_suite("calibrate", NULL, NULL);
-    for (size_t i = 0; s && i < sizeof tests / sizeof tests[0]; i++)
-        if (!CU_add_test(s, tests[i].name, tests[i].test))
-            return 2;
-    CU_basic_set_mode(CU_BRM_NORMAL);
-    CU_basic_run_tests();
-    int bad = CU_get_number_of_failures() > 0 || CU_get_number_of_tests_run() == 0;
-    CU_cleanup_registry();
+    int bad = suite_run("calibrate", NULL, NULL, tests);
     for (size_t i = 0; i < sizeof files / sizeof files[0]; i++) {
         char path[256];
         snprintf(path, sizeof path, "%s/%s", folder, files[i]);

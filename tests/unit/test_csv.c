@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Comma-separated values: what is read, and where each mistake is said to be. */
-#include <CUnit/Basic.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/csv.h"
+#include "suite.h"
 
 static int parse(const char *text, struct ss_csv **csv, struct ss_error *err)
 {
@@ -108,16 +108,8 @@ static void test_write(void)
 
 int main(void)
 {
-    if (CU_initialize_registry() != CUE_SUCCESS)
-        return 2;
-    CU_pSuite s = CU_add_suite("csv", NULL, NULL);
-    if (!s || !CU_add_test(s, "fields", test_fields) || !CU_add_test(s, "only names", test_only_names) ||
-        !CU_add_test(s, "mistakes", test_mistakes) || !CU_add_test(s, "bytes", test_bytes) ||
-        !CU_add_test(s, "write", test_write))
-        return 2;
-    CU_basic_set_mode(CU_BRM_NORMAL);
-    CU_basic_run_tests();
-    int bad = CU_get_number_of_failures() > 0 || CU_get_number_of_tests_run() == 0;
-    CU_cleanup_registry();
-    return bad;
+    CU_TestInfo tests[] = {{"fields", test_fields},     {"only names", test_only_names},
+                           {"mistakes", test_mistakes}, {"bytes", test_bytes},
+                           {"write", test_write},       CU_TEST_INFO_NULL};
+    return suite_run("csv", NULL, NULL, tests);
 }

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* docs/flags.md is what the tables of flags say. "test_flags --write docs/flags.md" writes it anew. */
-#include <CUnit/Basic.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/base.h"
+#include "suite.h"
 #include "workload/flags.h"
 
 static const char head[] =
@@ -106,6 +106,8 @@ static void test_nearest(void)
 
 int main(int argc, char **argv)
 {
+    CU_TestInfo tests[] = {
+        {"page", test_page}, {"table", test_table}, {"nearest", test_nearest}, CU_TEST_INFO_NULL};
     if (argc == 3 && !strcmp(argv[1], "--write")) {
         FILE *out = fopen(argv[2], "w");
         if (!out)
@@ -113,15 +115,5 @@ int main(int argc, char **argv)
         write_page(out);
         return fclose(out) != 0;
     }
-    if (CU_initialize_registry() != CUE_SUCCESS)
-        return 2;
-    CU_pSuite s = CU_add_suite("flags", NULL, NULL);
-    if (!s || !CU_add_test(s, "page", test_page) || !CU_add_test(s, "table", test_table) ||
-        !CU_add_test(s, "nearest", test_nearest))
-        return 2;
-    CU_basic_set_mode(CU_BRM_NORMAL);
-    CU_basic_run_tests();
-    int bad = CU_get_number_of_failures() > 0 || CU_get_number_of_tests_run() == 0;
-    CU_cleanup_registry();
-    return bad;
+    return suite_run("flags", NULL, NULL, tests);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <CUnit/Basic.h>
 
 #include "scale_job.h"
+#include "suite.h"
 
 #define JOB "h800 1;--model llama3.1-8b --bf16 --seq 4096 --mbs 1 --tp 2 --pp 2 --gbs 16 --sequence-parallel"
 
@@ -74,15 +74,7 @@ static void test_spread(void)
 
 int main(void)
 {
-    CU_pSuite suite;
-    unsigned failures;
-    if (CU_initialize_registry() != CUE_SUCCESS || !(suite = CU_add_suite("jitter", NULL, NULL)))
-        return 1;
-    CU_add_test(suite, "draws", test_draws);
-    CU_add_test(suite, "iterations under jitter", test_spread);
-    CU_basic_set_mode(CU_BRM_NORMAL);
-    CU_basic_run_tests();
-    failures = CU_get_number_of_failures();
-    CU_cleanup_registry();
-    return failures != 0;
+    CU_TestInfo tests[] = {
+        {"draws", test_draws}, {"iterations under jitter", test_spread}, CU_TEST_INFO_NULL};
+    return suite_run("jitter", NULL, NULL, tests);
 }

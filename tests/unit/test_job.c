@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Jobs completed: precedence, defaults, notes, launch lines and the job files that come with the program. */
-#include <CUnit/Basic.h>
 
 #include "base/base.h"
 #include "job_helper.h"
 #include "stepsim/job.h"
+#include "suite.h"
 
 #define DATA SS_SOURCE_DIR "/tests/unit/data/"
 
@@ -258,18 +258,14 @@ static void test_job_files(void)
 
 int main(void)
 {
-    if (CU_initialize_registry() != CUE_SUCCESS)
-        return 2;
-    CU_pSuite s = CU_add_suite("job", NULL, NULL);
-    if (!s || !CU_add_test(s, "complete job", test_complete_job) ||
-        !CU_add_test(s, "precedence", test_precedence) || !CU_add_test(s, "precision", test_precision) ||
-        !CU_add_test(s, "attention", test_attention) ||
-        !CU_add_test(s, "other defaults", test_other_defaults) || !CU_add_test(s, "notes", test_notes) ||
-        !CU_add_test(s, "launch lines", test_launch_lines) || !CU_add_test(s, "job files", test_job_files))
-        return 2;
-    CU_basic_set_mode(CU_BRM_NORMAL);
-    CU_basic_run_tests();
-    int bad = CU_get_number_of_failures() > 0 || CU_get_number_of_tests_run() == 0;
-    CU_cleanup_registry();
-    return bad;
+    CU_TestInfo tests[] = {{"complete job", test_complete_job},
+                           {"precedence", test_precedence},
+                           {"precision", test_precision},
+                           {"attention", test_attention},
+                           {"other defaults", test_other_defaults},
+                           {"notes", test_notes},
+                           {"launch lines", test_launch_lines},
+                           {"job files", test_job_files},
+                           CU_TEST_INFO_NULL};
+    return suite_run("job", NULL, NULL, tests);
 }

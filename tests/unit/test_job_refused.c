@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What Megatron-LM and NeMo refuse, and near neighbours that they accept. */
-#include <CUnit/Basic.h>
 
 #include "base/base.h"
 #include "job_helper.h"
 #include "stepsim/job.h"
+#include "suite.h"
 #include "workload/job_internal.h"
 
 /* Configurations that the frameworks refuse, with words of their reason. */
@@ -222,15 +222,10 @@ static void test_experts(void)
 
 int main(void)
 {
-    if (CU_initialize_registry() != CUE_SUCCESS)
-        return 2;
-    CU_pSuite s = CU_add_suite("job refused", NULL, NULL);
-    if (!s || !CU_add_test(s, "refused", test_refused) || !CU_add_test(s, "lines", test_lines) ||
-        !CU_add_test(s, "accepted", test_accepted) || !CU_add_test(s, "experts", test_experts))
-        return 2;
-    CU_basic_set_mode(CU_BRM_NORMAL);
-    CU_basic_run_tests();
-    int bad = CU_get_number_of_failures() > 0 || CU_get_number_of_tests_run() == 0;
-    CU_cleanup_registry();
-    return bad;
+    CU_TestInfo tests[] = {{"refused", test_refused},
+                           {"lines", test_lines},
+                           {"accepted", test_accepted},
+                           {"experts", test_experts},
+                           CU_TEST_INFO_NULL};
+    return suite_run("job refused", NULL, NULL, tests);
 }

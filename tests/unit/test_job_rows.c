@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Every row of validation/runs.csv is accepted or refused as it was when it was run. */
-#include <CUnit/Basic.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "stepsim/job.h"
 #include "stepsim/study.h"
+#include "suite.h"
 
 static struct ss_table *table;
 
@@ -64,14 +64,6 @@ static void test_measured_rows(void)
 
 int main(void)
 {
-    if (CU_initialize_registry() != CUE_SUCCESS)
-        return 2;
-    CU_pSuite s = CU_add_suite("job rows", NULL, NULL);
-    if (!s || !CU_add_test(s, "measured rows", test_measured_rows))
-        return 2;
-    CU_basic_set_mode(CU_BRM_NORMAL);
-    CU_basic_run_tests();
-    int bad = CU_get_number_of_failures() > 0 || CU_get_number_of_tests_run() == 0;
-    CU_cleanup_registry();
-    return bad;
+    CU_TestInfo tests[] = {{"measured rows", test_measured_rows}, CU_TEST_INFO_NULL};
+    return suite_run("job rows", NULL, NULL, tests);
 }

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Words and files of flags: quotes, lines, precedence, and one clear error for each mistake. */
-#include <CUnit/Basic.h>
 #include <unistd.h>
 
 #include "base/base.h"
 #include "job_helper.h"
 #include "stepsim/job.h"
+#include "suite.h"
 #include "workload/job_internal.h"
 
 struct seen {
@@ -207,15 +207,10 @@ static void test_files(void)
 
 int main(void)
 {
-    if (CU_initialize_registry() != CUE_SUCCESS)
-        return 2;
-    CU_pSuite s = CU_add_suite("job words", NULL, NULL);
-    if (!s || !CU_add_test(s, "bad words", test_bad_words) || !CU_add_test(s, "other", test_other) ||
-        !CU_add_test(s, "text", test_text) || !CU_add_test(s, "files", test_files))
-        return 2;
-    CU_basic_set_mode(CU_BRM_NORMAL);
-    CU_basic_run_tests();
-    int bad = CU_get_number_of_failures() > 0 || CU_get_number_of_tests_run() == 0;
-    CU_cleanup_registry();
-    return bad;
+    CU_TestInfo tests[] = {{"bad words", test_bad_words},
+                           {"other", test_other},
+                           {"text", test_text},
+                           {"files", test_files},
+                           CU_TEST_INFO_NULL};
+    return suite_run("job words", NULL, NULL, tests);
 }

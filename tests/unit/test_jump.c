@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A replay that jumps over its steady state counts what one that runs every slot counts. */
-#include <CUnit/Basic.h>
 
 #include "replay/engine.h"
 #include "scale_job.h"
+#include "suite.h"
 
 #define COMMON "--bf16 --mbs 1 --use-distributed-optimizer --overlap-grad-reduce --overlap-param-gather "
 #define SMALL "h800 2;--model llama3.1-8b --seq 4096 --sequence-parallel --tp-comm-overlap " COMMON
@@ -105,15 +105,8 @@ static void test_it_jumps(void)
 
 int main(void)
 {
-    CU_pSuite suite;
-    unsigned failures;
-    if (CU_initialize_registry() != CUE_SUCCESS || !(suite = CU_add_suite("jump", NULL, NULL)))
-        return 1;
-    CU_add_test(suite, "a jump counts what it leaves out", test_cases);
-    CU_add_test(suite, "a steady state is jumped over", test_it_jumps);
-    CU_basic_set_mode(CU_BRM_NORMAL);
-    CU_basic_run_tests();
-    failures = CU_get_number_of_failures();
-    CU_cleanup_registry();
-    return failures != 0;
+    CU_TestInfo tests[] = {{"a jump counts what it leaves out", test_cases},
+                           {"a steady state is jumped over", test_it_jumps},
+                           CU_TEST_INFO_NULL};
+    return suite_run("jump", NULL, NULL, tests);
 }

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Where nothing is contended, a slot takes as long as its operators and collectives, and these as long as their
  * flows: levels agree to 1e-9, folded and unfolded, on both engines. */
-#include <CUnit/Basic.h>
 
 #include "scale_job.h"
+#include "suite.h"
 
 #define COMMON "--model llama3.1-8b --bf16 --seq 4096 --mbs 1 --use-distributed-optimizer "
 #define OVERLAP "--sequence-parallel --tp-comm-overlap "
@@ -175,18 +175,11 @@ static void test_slow_nvlink(void)
 
 int main(void)
 {
-    CU_pSuite suite;
-    unsigned failures;
-    if (CU_initialize_registry() != CUE_SUCCESS || !(suite = CU_add_suite("level", NULL, NULL)))
-        return 1;
-    CU_add_test(suite, "levels agree when nothing is contended", test_levels);
-    CU_add_test(suite, "buckets are due at the same moment", test_buckets);
-    CU_add_test(suite, "user buffers of another busbw", test_overlap_busbw);
-    CU_add_test(suite, "sharded parameters", test_fsdp);
-    CU_add_test(suite, "a slow NVLink", test_slow_nvlink);
-    CU_basic_set_mode(CU_BRM_NORMAL);
-    CU_basic_run_tests();
-    failures = CU_get_number_of_failures();
-    CU_cleanup_registry();
-    return failures != 0;
+    CU_TestInfo tests[] = {{"levels agree when nothing is contended", test_levels},
+                           {"buckets are due at the same moment", test_buckets},
+                           {"user buffers of another busbw", test_overlap_busbw},
+                           {"sharded parameters", test_fsdp},
+                           {"a slow NVLink", test_slow_nvlink},
+                           CU_TEST_INFO_NULL};
+    return suite_run("level", NULL, NULL, tests);
 }

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Bytes of a rank against numbers worked out by hand, as each framework holds them. */
-#include <CUnit/Basic.h>
-#include <CUnit/CUnit.h>
 #include <string.h>
 
 #include "job_helper.h"
 #include "stepsim/stepsim.h"
+#include "suite.h"
 #include "workload/memory.h"
 #include "workload/stack_internal.h"
 
@@ -223,20 +222,13 @@ static void test_flat_gradients(void)
 
 int main(void)
 {
-    CU_pSuite suite;
-    unsigned failures;
-    if (CU_initialize_registry() != CUE_SUCCESS || !(suite = CU_add_suite("memory", NULL, NULL)))
-        return 1;
-    CU_add_test(suite, "static", test_static);
-    CU_add_test(suite, "gathered parameters", test_gathered);
-    CU_add_test(suite, "loss", test_loss);
-    CU_add_test(suite, "working set", test_working);
-    CU_add_test(suite, "gathered inputs", test_gathered_inputs);
-    CU_add_test(suite, "kept outputs", test_kept_outputs);
-    CU_add_test(suite, "flat gradients", test_flat_gradients);
-    CU_basic_set_mode(CU_BRM_NORMAL);
-    CU_basic_run_tests();
-    failures = CU_get_number_of_failures();
-    CU_cleanup_registry();
-    return failures != 0;
+    CU_TestInfo tests[] = {{"static", test_static},
+                           {"gathered parameters", test_gathered},
+                           {"loss", test_loss},
+                           {"working set", test_working},
+                           {"gathered inputs", test_gathered_inputs},
+                           {"kept outputs", test_kept_outputs},
+                           {"flat gradients", test_flat_gradients},
+                           CU_TEST_INFO_NULL};
+    return suite_run("memory", NULL, NULL, tests);
 }

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Micro-benchmarks: which rows of a table are of a card, what they say, and that a fit finds a card's numbers. */
-#include <CUnit/Basic.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -8,6 +7,7 @@
 #include <unistd.h>
 
 #include "study/calibrate.h"
+#include "suite.h"
 
 #define HEAD "kind,gpu,shape_or_bytes,ranks/nodes,precision,measured value,unit,source\n"
 
@@ -271,23 +271,10 @@ static void test_finds_hidden(void)
 
 int main(void)
 {
-    static const struct {
-        const char *name;
-        void (*test)(void);
-    } tests[] = {{"kinds", test_kinds},
-                 {"skipped", test_skipped},
-                 {"refused", test_refused},
-                 {"finds hidden", test_finds_hidden}};
-
-    if (CU_initialize_registry() != CUE_SUCCESS)
-        return 2;
-    CU_pSuite s = CU_add_suite("microbench", NULL, NULL);
-    for (size_t i = 0; s && i < sizeof tests / sizeof tests[0]; i++)
-        if (!CU_add_test(s, tests[i].name, tests[i].test))
-            return 2;
-    CU_basic_set_mode(CU_BRM_NORMAL);
-    CU_basic_run_tests();
-    int bad = CU_get_number_of_failures() > 0 || CU_get_number_of_tests_run() == 0;
-    CU_cleanup_registry();
-    return bad;
+    CU_TestInfo tests[] = {{"kinds", test_kinds},
+                           {"skipped", test_skipped},
+                           {"refused", test_refused},
+                           {"finds hidden", test_finds_hidden},
+                           CU_TEST_INFO_NULL};
+    return suite_run("microbench", NULL, NULL, tests);
 }

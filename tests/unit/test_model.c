@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Models: published parameter counts, Hugging Face's fields, one clear error for each mistake. */
-#include <CUnit/Basic.h>
 #include <math.h>
 #include <string.h>
 
 #include "base/base.h"
 #include "stepsim/model.h"
+#include "suite.h"
 #include "workload/model_internal.h"
 
 static double parameters(const char *name, int rows)
@@ -227,18 +227,15 @@ static void test_missing_file(void)
 
 int main(void)
 {
-    if (CU_initialize_registry() != CUE_SUCCESS)
-        return 2;
-    CU_pSuite s = CU_add_suite("model", NULL, NULL);
-    if (!s || !CU_add_test(s, "published counts", test_published_counts) ||
-        !CU_add_test(s, "every file", test_every_file_loads) || !CU_add_test(s, "padding", test_padding) ||
-        !CU_add_test(s, "fields", test_fields) || !CU_add_test(s, "defaults", test_defaults) ||
-        !CU_add_test(s, "errors", test_errors) || !CU_add_test(s, "good text", test_good_text) ||
-        !CU_add_test(s, "activation", test_activation) || !CU_add_test(s, "missing file", test_missing_file))
-        return 2;
-    CU_basic_set_mode(CU_BRM_NORMAL);
-    CU_basic_run_tests();
-    int bad = CU_get_number_of_failures() > 0 || CU_get_number_of_tests_run() == 0;
-    CU_cleanup_registry();
-    return bad;
+    CU_TestInfo tests[] = {{"published counts", test_published_counts},
+                           {"every file", test_every_file_loads},
+                           {"padding", test_padding},
+                           {"fields", test_fields},
+                           {"defaults", test_defaults},
+                           {"errors", test_errors},
+                           {"good text", test_good_text},
+                           {"activation", test_activation},
+                           {"missing file", test_missing_file},
+                           CU_TEST_INFO_NULL};
+    return suite_run("model", NULL, NULL, tests);
 }

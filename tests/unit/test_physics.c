@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Whatever the figures of the cards are, some answers can go one way only: what a flag or a faster part may do to
  * time and memory. */
-#include <CUnit/Basic.h>
-#include <CUnit/CUnit.h>
 
 #include "scale_job.h"
+#include "suite.h"
 
 #define NEAR_ENOUGH 1e-9 /* rounding of sums */
 #define ANOMALY 2e-3     /* faster links change who shares with whom: a little may be lost */
@@ -488,13 +487,5 @@ int main(void)
                            {"slow members", test_slow_members},
                            {"accounts", test_accounts},
                            CU_TEST_INFO_NULL};
-    CU_SuiteInfo suites[] = {{.pName = "physics", .pTests = tests}, CU_SUITE_INFO_NULL};
-
-    if (CU_initialize_registry() != CUE_SUCCESS || CU_register_suites(suites) != CUE_SUCCESS)
-        return 1;
-    CU_basic_set_mode(CU_BRM_NORMAL);
-    CU_basic_run_tests();
-    int failed = CU_get_number_of_failures() > 0;
-    CU_cleanup_registry();
-    return failed;
+    return suite_run("physics", NULL, NULL, tests);
 }

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What the pictures promise: docs/formats.md "Traces" and "Gantt charts". */
-#include <CUnit/Basic.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "pictures_fixture.h"
+#include "suite.h"
 
 /* ---- the well-known figure ---- */
 
@@ -253,25 +253,15 @@ static void test_memory_names_the_peak(void)
 
 int main(void)
 {
-    static CU_TestInfo tests[] = {
-        {"the interleaved figure slot by slot", test_figure_slot_by_slot},
-        {"the figure is the golden file", test_figure_is_the_golden_file},
-        {"both engines draw the same", test_engines_draw_the_same},
-        {"a window", test_window},
-        {"a window behind the end", test_window_behind_the_end},
-        {"a full disk", test_full_disk},
-        {"progress", test_progress_rises_to_the_end},
-        {"names are escaped", test_names_are_escaped},
-        {"memory names the peak", test_memory_names_the_peak},
-        CU_TEST_INFO_NULL,
-    };
-    CU_SuiteInfo suites[] = {{"pictures", NULL, NULL, NULL, NULL, tests}, CU_SUITE_INFO_NULL};
-
-    if (CU_initialize_registry() || CU_register_suites(suites))
-        return 1;
-    CU_basic_set_mode(CU_BRM_VERBOSE);
-    CU_basic_run_tests();
-    unsigned failed = CU_get_number_of_failures();
-    CU_cleanup_registry();
-    return failed != 0;
+    CU_TestInfo tests[] = {{"the interleaved figure slot by slot", test_figure_slot_by_slot},
+                           {"the figure is the golden file", test_figure_is_the_golden_file},
+                           {"both engines draw the same", test_engines_draw_the_same},
+                           {"a window", test_window},
+                           {"a window behind the end", test_window_behind_the_end},
+                           {"a full disk", test_full_disk},
+                           {"progress", test_progress_rises_to_the_end},
+                           {"names are escaped", test_names_are_escaped},
+                           {"memory names the peak", test_memory_names_the_peak},
+                           CU_TEST_INFO_NULL};
+    return suite_run("pictures", NULL, NULL, tests);
 }

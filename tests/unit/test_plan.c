@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Groups, operators, costs and collectives against numbers worked out by hand. */
-#include <CUnit/Basic.h>
-#include <CUnit/CUnit.h>
 #include <math.h>
 #include <string.h>
 
+#include "suite.h"
 #include "workload/cost.h"
 
 static void expect_group(const struct ss_ranks *r, int kind, int rank, const int *want, int n)
@@ -442,28 +441,21 @@ static void test_scatter_gather(void)
 
 int main(void)
 {
-    CU_pSuite suite;
-    unsigned failures;
-    if (CU_initialize_registry() != CUE_SUCCESS || !(suite = CU_add_suite("plan", NULL, NULL)))
-        return 1;
-    CU_add_test(suite, "groups of Megatron's example", test_groups_megatron_example);
-    CU_add_test(suite, "groups with context parallelism", test_groups_with_context);
-    CU_add_test(suite, "bad rank orders", test_groups_refused);
-    CU_add_test(suite, "GEMM tiles and waves", test_gemm_waves);
-    CU_add_test(suite, "operators of a layer", test_ops_of_llama_8b);
-    CU_add_test(suite, "recompute", test_recompute_costs_a_forward);
-    CU_add_test(suite, "layers without Transformer Engine", test_plain_layers);
-    CU_add_test(suite, "the host issues collectives", test_host_issues_collectives);
-    CU_add_test(suite, "passes over the gradients", test_gradient_passes);
-    CU_add_test(suite, "unaligned rows", test_unaligned_rows);
-    CU_add_test(suite, "collectives", test_collectives);
-    CU_add_test(suite, "algorithms of collectives", test_collective_algorithms);
-    CU_add_test(suite, "fast accumulation of fp8 in the forward", test_fp8_forward_gain);
-    CU_add_test(suite, "gradients added up", test_gradients_added_up);
-    CU_add_test(suite, "scatter-gather of pipeline transfers", test_scatter_gather);
-    CU_basic_set_mode(CU_BRM_NORMAL);
-    CU_basic_run_tests();
-    failures = CU_get_number_of_failures();
-    CU_cleanup_registry();
-    return failures != 0;
+    CU_TestInfo tests[] = {{"groups of Megatron's example", test_groups_megatron_example},
+                           {"groups with context parallelism", test_groups_with_context},
+                           {"bad rank orders", test_groups_refused},
+                           {"GEMM tiles and waves", test_gemm_waves},
+                           {"operators of a layer", test_ops_of_llama_8b},
+                           {"recompute", test_recompute_costs_a_forward},
+                           {"layers without Transformer Engine", test_plain_layers},
+                           {"the host issues collectives", test_host_issues_collectives},
+                           {"passes over the gradients", test_gradient_passes},
+                           {"unaligned rows", test_unaligned_rows},
+                           {"collectives", test_collectives},
+                           {"algorithms of collectives", test_collective_algorithms},
+                           {"fast accumulation of fp8 in the forward", test_fp8_forward_gain},
+                           {"gradients added up", test_gradients_added_up},
+                           {"scatter-gather of pipeline transfers", test_scatter_gather},
+                           CU_TEST_INFO_NULL};
+    return suite_run("plan", NULL, NULL, tests);
 }

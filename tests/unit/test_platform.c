@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Platforms: the shipped files, links and routes by arithmetic, what-ifs, files of others, hwloc. */
-#include <CUnit/Basic.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "platform/platform_internal.h"
+#include "suite.h"
 
 static const char *const shipped[] = {"a100", "h100", "h20", "h800", "v100", "v100-32g"};
 
@@ -404,22 +404,17 @@ static void test_hwloc_damaged(void)
 
 int main(void)
 {
-    if (CU_initialize_registry() != CUE_SUCCESS)
-        return 2;
-    CU_pSuite suite = CU_add_suite("platform", NULL, NULL);
-    int good = suite && CU_add_test(suite, "shipped files", test_shipped) &&
-               CU_add_test(suite, "all platforms", test_all) &&
-               CU_add_test(suite, "facts of the cards", test_facts) &&
-               CU_add_test(suite, "routes", test_routes) && CU_add_test(suite, "links", test_links) &&
-               CU_add_test(suite, "size", test_size) && CU_add_test(suite, "shared NICs", test_shared_nics) &&
-               CU_add_test(suite, "what-ifs", test_set) && CU_add_test(suite, "hash", test_hash) &&
-               CU_add_test(suite, "import of hwloc files", test_hwloc) &&
-               CU_add_test(suite, "damaged hwloc files", test_hwloc_damaged);
-    if (good) {
-        CU_basic_set_mode(CU_BRM_NORMAL);
-        CU_basic_run_tests();
-    }
-    int failed = !good || CU_get_number_of_failures() || CU_get_number_of_suites_failed();
-    CU_cleanup_registry();
-    return failed;
+    CU_TestInfo tests[] = {{"shipped files", test_shipped},
+                           {"all platforms", test_all},
+                           {"facts of the cards", test_facts},
+                           {"routes", test_routes},
+                           {"links", test_links},
+                           {"size", test_size},
+                           {"shared NICs", test_shared_nics},
+                           {"what-ifs", test_set},
+                           {"hash", test_hash},
+                           {"import of hwloc files", test_hwloc},
+                           {"damaged hwloc files", test_hwloc_damaged},
+                           CU_TEST_INFO_NULL};
+    return suite_run("platform", NULL, NULL, tests);
 }

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Damaged platform files: each kind is one error with its code, file and line, and says what to do. */
-#include <CUnit/Basic.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "platform/platform_internal.h"
+#include "suite.h"
 
 /* A valid file of somebody else's: two zones with two GPUs each. Card props go where @ is. */
 static const char *const good_file =
@@ -466,20 +466,13 @@ static void test_foreign_written(void)
 
 int main(void)
 {
-    if (CU_initialize_registry() != CUE_SUCCESS)
-        return 2;
-    CU_pSuite suite = CU_add_suite("platform damage", NULL, NULL);
-    int good = suite && CU_add_test(suite, "foreign file", test_foreign) &&
-               CU_add_test(suite, "foreign file written", test_foreign_written) &&
-               CU_add_test(suite, "many GPUs", test_foreign_size) &&
-               CU_add_test(suite, "damaged foreign files", test_foreign_damage) &&
-               CU_add_test(suite, "other damage", test_other_damage) && CU_add_test(suite, "cut at every byte", test_truncated) &&
-               CU_add_test(suite, "damaged templates", test_template_damage);
-    if (good) {
-        CU_basic_set_mode(CU_BRM_NORMAL);
-        CU_basic_run_tests();
-    }
-    int failed = !good || CU_get_number_of_failures() || CU_get_number_of_suites_failed();
-    CU_cleanup_registry();
-    return failed;
+    CU_TestInfo tests[] = {{"foreign file", test_foreign},
+                           {"foreign file written", test_foreign_written},
+                           {"many GPUs", test_foreign_size},
+                           {"damaged foreign files", test_foreign_damage},
+                           {"other damage", test_other_damage},
+                           {"cut at every byte", test_truncated},
+                           {"damaged templates", test_template_damage},
+                           CU_TEST_INFO_NULL};
+    return suite_run("platform damage", NULL, NULL, tests);
 }

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What the SimGrid kernel says of platforms: it loads ours, and its routes are our arithmetic. */
-#include <CUnit/Basic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "platform/platform_internal.h"
 #include "stepsim/replay.h"
+#include "suite.h"
 
 static const char *const shipped[] = {"a100", "h100", "h20", "h800", "v100", "v100-32g"};
 
@@ -166,17 +166,9 @@ static void test_clusters(void)
 
 int main(void)
 {
-    if (CU_initialize_registry() != CUE_SUCCESS)
-        return 2;
-    CU_pSuite suite = CU_add_suite("platform and SimGrid", NULL, NULL);
-    int good = suite && CU_add_test(suite, "shipped files load", test_probe) &&
-               CU_add_test(suite, "routes of templates", test_templates) &&
-               CU_add_test(suite, "clusters of a foreign file", test_clusters);
-    if (good) {
-        CU_basic_set_mode(CU_BRM_NORMAL);
-        CU_basic_run_tests();
-    }
-    int failed = !good || CU_get_number_of_failures() || CU_get_number_of_suites_failed();
-    CU_cleanup_registry();
-    return failed;
+    CU_TestInfo tests[] = {{"shipped files load", test_probe},
+                           {"routes of templates", test_templates},
+                           {"clusters of a foreign file", test_clusters},
+                           CU_TEST_INFO_NULL};
+    return suite_run("platform and SimGrid", NULL, NULL, tests);
 }

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Platforms told as a difference from another, and templates of which a node is used in part. */
-#include <CUnit/Basic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "platform/platform_internal.h"
+#include "suite.h"
 
 #define ZONE(props)                                                                                          \
     "<?xml version='1.0'?>\n<platform version=\"4.1\">\n<zone id=\"v\" routing=\"Dijkstra\">\n" props        \
@@ -153,16 +153,11 @@ static void test_part_of_a_node(void)
 
 int main(void)
 {
-    if (CU_initialize_registry() != CUE_SUCCESS)
-        return 2;
-    CU_pSuite s = CU_add_suite("platform variant", NULL, NULL);
-    if (!s || !CU_add_test(s, "difference", test_difference) || !CU_add_test(s, "written", test_written) ||
-        !CU_add_test(s, "mistakes", test_mistakes) || !CU_add_test(s, "circle", test_circle) ||
-        !CU_add_test(s, "part of a node", test_part_of_a_node))
-        return 2;
-    CU_basic_set_mode(CU_BRM_NORMAL);
-    CU_basic_run_tests();
-    int bad = CU_get_number_of_failures() > 0 || CU_get_number_of_tests_run() == 0;
-    CU_cleanup_registry();
-    return bad;
+    CU_TestInfo tests[] = {{"difference", test_difference},
+                           {"written", test_written},
+                           {"mistakes", test_mistakes},
+                           {"circle", test_circle},
+                           {"part of a node", test_part_of_a_node},
+                           CU_TEST_INFO_NULL};
+    return suite_run("platform variant", NULL, NULL, tests);
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The probe without a GPU: what it would measure, its statistics, and its table on a card made of paper. */
 #include "probe.h"
+#include "suite.h"
 
-#include <CUnit/Basic.h>
 #include <fcntl.h>
 #include <math.h>
 #include <signal.h>
@@ -250,24 +250,15 @@ static void test_refused(void)
 
 int main(void)
 {
-    static const struct {
-        const char *name;
-        void (*test)(void);
-    } tests[] = {{"plan", test_plan},      {"shapes", test_shapes},   {"statistics", test_statistics},
-                 {"driver", test_driver},  {"resumes", test_resumes}, {"is read", test_is_read},
-                 {"refused", test_refused}};
+    CU_TestInfo tests[] = {
+        {"plan", test_plan},       {"shapes", test_shapes},   {"statistics", test_statistics},
+        {"driver", test_driver},   {"resumes", test_resumes}, {"is read", test_is_read},
+        {"refused", test_refused}, CU_TEST_INFO_NULL};
     int fd = mkstemps(file, 4);
 
-    if (fd < 0 || close(fd) || CU_initialize_registry() != CUE_SUCCESS)
+    if (fd < 0 || close(fd))
         return 2;
-    CU_pSuite s = CU_add_suite("probe", NULL, NULL);
-    for (size_t i = 0; s && i < sizeof tests / sizeof tests[0]; i++)
-        if (!CU_add_test(s, tests[i].name, tests[i].test))
-            return 2;
-    CU_basic_set_mode(CU_BRM_NORMAL);
-    CU_basic_run_tests();
-    int bad = CU_get_number_of_failures() > 0 || CU_get_number_of_tests_run() == 0;
-    CU_cleanup_registry();
+    int bad = suite_run("probe", NULL, NULL, tests);
     unlink(file);
     return bad;
 }

@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <CUnit/Basic.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -7,6 +6,7 @@
 #include "plan_fixture.h"
 #include "stepsim/program.h"
 #include "stepsim/replay.h"
+#include "suite.h"
 
 static struct ss_program *lower(struct fixture *f)
 {
@@ -485,19 +485,13 @@ static void test_example(void)
 
 int main(void)
 {
-    if (CU_initialize_registry())
-        return 2;
-    CU_pSuite suite = CU_add_suite("program", NULL, NULL);
-    CU_add_test(suite, "events of 1F1B", test_1f1b_events);
-    CU_add_test(suite, "events of interleaved", test_interleaved_events);
-    CU_add_test(suite, "every schedule can run", test_everything_can_run);
-    CU_add_test(suite, "several classes a stage", test_unfolded_classes);
-    CU_add_test(suite, "replay equals schedule", test_replay_equals_schedule);
-    CU_add_test(suite, "split and paired slots", test_split_and_paired_slots);
-    CU_add_test(suite, "example of the docs", test_example);
-    CU_basic_set_mode(CU_BRM_NORMAL);
-    CU_basic_run_tests();
-    unsigned failed = CU_get_number_of_failures();
-    CU_cleanup_registry();
-    return failed != 0;
+    CU_TestInfo tests[] = {{"events of 1F1B", test_1f1b_events},
+                           {"events of interleaved", test_interleaved_events},
+                           {"every schedule can run", test_everything_can_run},
+                           {"several classes a stage", test_unfolded_classes},
+                           {"replay equals schedule", test_replay_equals_schedule},
+                           {"split and paired slots", test_split_and_paired_slots},
+                           {"example of the docs", test_example},
+                           CU_TEST_INFO_NULL};
+    return suite_run("program", NULL, NULL, tests);
 }

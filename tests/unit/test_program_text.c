@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <CUnit/Basic.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "plan_fixture.h"
 #include "stepsim/program.h"
+#include "suite.h"
 
 static struct ss_program *lower(struct fixture *f)
 {
@@ -425,18 +425,12 @@ static void test_check_ranges(void)
 
 int main(void)
 {
-    if (CU_initialize_registry())
-        return 2;
-    CU_pSuite suite = CU_add_suite("program text", NULL, NULL);
-    CU_add_test(suite, "text round trip", test_round_trip);
-    CU_add_test(suite, "hand-written text", test_hand_written);
-    CU_add_test(suite, "errors in the text", test_text_errors);
-    CU_add_test(suite, "deadlocks", test_deadlocks);
-    CU_add_test(suite, "errors of the check", test_check_errors);
-    CU_add_test(suite, "ranges of the check", test_check_ranges);
-    CU_basic_set_mode(CU_BRM_NORMAL);
-    CU_basic_run_tests();
-    unsigned failed = CU_get_number_of_failures();
-    CU_cleanup_registry();
-    return failed != 0;
+    CU_TestInfo tests[] = {{"text round trip", test_round_trip},
+                           {"hand-written text", test_hand_written},
+                           {"errors in the text", test_text_errors},
+                           {"deadlocks", test_deadlocks},
+                           {"errors of the check", test_check_errors},
+                           {"ranges of the check", test_check_ranges},
+                           CU_TEST_INFO_NULL};
+    return suite_run("program text", NULL, NULL, tests);
 }

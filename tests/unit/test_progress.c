@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A long replay on SimGrid and the replicas under jitter tell how far they are. */
-#include <CUnit/Basic.h>
 
 #include "scale_job.h"
+#include "suite.h"
 
 #define JOB "h800 1;--model llama3.1-8b --bf16 --seq 4096 --mbs 1 --tp 2 --pp 4 --sequence-parallel "
 
@@ -59,12 +59,6 @@ static void test_replicas(void)
 
 int main(void)
 {
-    CU_pSuite suite;
-    if (CU_initialize_registry() || !(suite = CU_add_suite("progress", NULL, NULL)) ||
-        !CU_add_test(suite, "SimGrid", test_simgrid) || !CU_add_test(suite, "replicas", test_replicas))
-        return 1;
-    CU_basic_run_tests();
-    unsigned failed = CU_get_number_of_failures();
-    CU_cleanup_registry();
-    return failed != 0;
+    CU_TestInfo tests[] = {{"SimGrid", test_simgrid}, {"replicas", test_replicas}, CU_TEST_INFO_NULL};
+    return suite_run("progress", NULL, NULL, tests);
 }

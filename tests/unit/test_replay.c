@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Programs whose times follow by hand from the replay contract; both engines must find them. */
-#include <CUnit/Basic.h>
 
 #include "replay_make.h"
+#include "suite.h"
 
 static int close_to(double a, double b)
 {
@@ -402,12 +402,5 @@ int main(void)
                            {"trailing", test_trailing},
                            {"ring", test_ring},
                            CU_TEST_INFO_NULL};
-    CU_SuiteInfo suites[] = {{"replay", NULL, NULL, NULL, NULL, tests}, CU_SUITE_INFO_NULL};
-    if (CU_initialize_registry() != CUE_SUCCESS || CU_register_suites(suites) != CUE_SUCCESS)
-        return 2;
-    CU_basic_set_mode(CU_BRM_NORMAL);
-    CU_basic_run_tests();
-    int failed = (int)CU_get_number_of_failures();
-    CU_cleanup_registry();
-    return failed > 0;
+    return suite_run("replay", NULL, NULL, tests);
 }

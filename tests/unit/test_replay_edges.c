@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What a replay says beside times: deadlocks, timeline, order of observers, bad programs, platforms asked of SimGrid. */
-#include <CUnit/Basic.h>
 #include <unistd.h>
 
 #include "replay_make.h"
+#include "suite.h"
 
 static int close_to(double a, double b)
 {
@@ -367,12 +367,5 @@ int main(void)
                            {"routes", test_routes},
                            {"probe", test_probe_bad},
                            CU_TEST_INFO_NULL};
-    CU_SuiteInfo suites[] = {{"replay_edges", NULL, NULL, NULL, NULL, tests}, CU_SUITE_INFO_NULL};
-    if (CU_initialize_registry() != CUE_SUCCESS || CU_register_suites(suites) != CUE_SUCCESS)
-        return 2;
-    CU_basic_set_mode(CU_BRM_NORMAL);
-    CU_basic_run_tests();
-    int failed = (int)CU_get_number_of_failures();
-    CU_cleanup_registry();
-    return failed > 0;
+    return suite_run("replay_edges", NULL, NULL, tests);
 }

@@ -4,9 +4,9 @@
  * A program is written down in an order in which it can run (a wait comes after both posts), so it cannot block.
  * test_replay_random [first seed] [number of seeds]
  */
-#include <CUnit/Basic.h>
 
 #include "replay_make.h"
+#include "suite.h"
 
 static uint64_t first_seed = 1, nseeds = 500;
 
@@ -310,16 +310,9 @@ static void test_random(void)
 int main(int argc, char **argv)
 {
     CU_TestInfo tests[] = {{"random programs", test_random}, CU_TEST_INFO_NULL};
-    CU_SuiteInfo suites[] = {{"replay_random", NULL, NULL, NULL, NULL, tests}, CU_SUITE_INFO_NULL};
     if (argc > 1)
         first_seed = strtoull(argv[1], NULL, 10);
     if (argc > 2)
         nseeds = strtoull(argv[2], NULL, 10);
-    if (CU_initialize_registry() != CUE_SUCCESS || CU_register_suites(suites) != CUE_SUCCESS)
-        return 2;
-    CU_basic_set_mode(CU_BRM_NORMAL);
-    CU_basic_run_tests();
-    int failed = (int)CU_get_number_of_failures();
-    CU_cleanup_registry();
-    return failed > 0;
+    return suite_run("replay_random", NULL, NULL, tests);
 }

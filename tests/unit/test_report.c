@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What `run --json` and `plan --json` promise (docs/formats.md), on real jobs. */
-#include <CUnit/Basic.h>
 #include <jansson.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "stepsim/stepsim.h"
+#include "suite.h"
 
 struct made {
     struct ss_job job;
@@ -347,22 +347,14 @@ static void test_a_full_disk_is_an_error(void)
 
 int main(void)
 {
-    unsigned failures;
-
-    if (CU_initialize_registry() != CUE_SUCCESS)
-        return 1;
-    CU_pSuite suite = CU_add_suite("report", NULL, NULL);
-    CU_add_test(suite, "run has every key", test_run_has_every_key);
-    CU_add_test(suite, "parts sum to the whole", test_parts_sum_to_the_whole);
-    CU_add_test(suite, "timers are of the iteration", test_timers_are_of_the_iteration);
-    CU_add_test(suite, "a job that does not fit is complete", test_a_job_that_does_not_fit_is_complete);
-    CU_add_test(suite, "fixes are checked by a run", test_fixes_are_checked_by_a_run);
-    CU_add_test(suite, "plan lists all layers", test_plan_lists_all_layers);
-    CU_add_test(suite, "an error is one object", test_an_error_is_one_object);
-    CU_add_test(suite, "a full disk is an error", test_a_full_disk_is_an_error);
-    CU_basic_set_mode(CU_BRM_VERBOSE);
-    CU_basic_run_tests();
-    failures = CU_get_number_of_failures();
-    CU_cleanup_registry();
-    return failures != 0;
+    CU_TestInfo tests[] = {{"run has every key", test_run_has_every_key},
+                           {"parts sum to the whole", test_parts_sum_to_the_whole},
+                           {"timers are of the iteration", test_timers_are_of_the_iteration},
+                           {"a job that does not fit is complete", test_a_job_that_does_not_fit_is_complete},
+                           {"fixes are checked by a run", test_fixes_are_checked_by_a_run},
+                           {"plan lists all layers", test_plan_lists_all_layers},
+                           {"an error is one object", test_an_error_is_one_object},
+                           {"a full disk is an error", test_a_full_disk_is_an_error},
+                           CU_TEST_INFO_NULL};
+    return suite_run("report", NULL, NULL, tests);
 }

@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Definitions of docs/design.md section 5 on a plan and a timeline made by hand. */
-#include <CUnit/Basic.h>
-#include <CUnit/CUnit.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/base.h"
 #include "stepsim/result.h"
+#include "suite.h"
 
 #define NEAR(a, b) CU_ASSERT_DOUBLE_EQUAL(a, b, 1e-12 * (1 + fabs((double)(b))))
 
@@ -218,20 +217,12 @@ static void test_a_stage_takes_its_busiest_class(void)
 
 int main(void)
 {
-    unsigned failures;
-
-    if (CU_initialize_registry() != CUE_SUCCESS)
-        return 1;
-    CU_pSuite suite = CU_add_suite("result", NULL, NULL);
-    CU_add_test(suite, "equal stages have only the schedule's bubble",
-                test_equal_stages_have_only_the_schedules_bubble);
-    CU_add_test(suite, "idle beyond the bubble is imbalance", test_idle_beyond_the_bubble_is_imbalance);
-    CU_add_test(suite, "memory adds up and decides", test_memory_adds_up_and_decides);
-    CU_add_test(suite, "rates", test_rates);
-    CU_add_test(suite, "a stage takes its busiest class", test_a_stage_takes_its_busiest_class);
-    CU_basic_set_mode(CU_BRM_VERBOSE);
-    CU_basic_run_tests();
-    failures = CU_get_number_of_failures();
-    CU_cleanup_registry();
-    return failures != 0;
+    CU_TestInfo tests[] = {
+        {"equal stages have only the schedule's bubble", test_equal_stages_have_only_the_schedules_bubble},
+        {"idle beyond the bubble is imbalance", test_idle_beyond_the_bubble_is_imbalance},
+        {"memory adds up and decides", test_memory_adds_up_and_decides},
+        {"rates", test_rates},
+        {"a stage takes its busiest class", test_a_stage_takes_its_busiest_class},
+        CU_TEST_INFO_NULL};
+    return suite_run("result", NULL, NULL, tests);
 }

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <CUnit/Basic.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "stepsim/schedule.h"
+#include "suite.h"
 
 static struct ss_schedule *build(const char *name, int p, int v, int m, int group)
 {
@@ -374,22 +374,17 @@ static void test_paired_and_split_slots(void)
 
 int main(void)
 {
-    if (CU_initialize_registry())
-        return 2;
-    CU_pSuite suite = CU_add_suite("schedule", NULL, NULL);
-    CU_add_test(suite, "1F1B equals Megatron up to (8, 64)", test_1f1b_equals_megatron);
-    CU_add_test(suite, "interleaved equals core 0.8 up to (8, 5, 64)", test_interleaved_equals_core_0_8);
-    CU_add_test(suite, "interleaved equals core 0.10 with group sizes", test_interleaved_equals_core_0_10);
-    CU_add_test(suite, "known orders", test_known_orders);
-    CU_add_test(suite, "refusals", test_refusals);
-    CU_add_test(suite, "list of schedules", test_known_list);
-    CU_add_test(suite, "bubble is exact", test_bubble_is_exact);
-    CU_add_test(suite, "checker names the slot", test_check_names_the_slot);
-    CU_add_test(suite, "checker names the cycle", test_check_names_the_cycle);
-    CU_add_test(suite, "paired and split slots", test_paired_and_split_slots);
-    CU_basic_set_mode(CU_BRM_NORMAL);
-    CU_basic_run_tests();
-    unsigned failed = CU_get_number_of_failures();
-    CU_cleanup_registry();
-    return failed != 0;
+    CU_TestInfo tests[] = {
+        {"1F1B equals Megatron up to (8, 64)", test_1f1b_equals_megatron},
+        {"interleaved equals core 0.8 up to (8, 5, 64)", test_interleaved_equals_core_0_8},
+        {"interleaved equals core 0.10 with group sizes", test_interleaved_equals_core_0_10},
+        {"known orders", test_known_orders},
+        {"refusals", test_refusals},
+        {"list of schedules", test_known_list},
+        {"bubble is exact", test_bubble_is_exact},
+        {"checker names the slot", test_check_names_the_slot},
+        {"checker names the cycle", test_check_names_the_cycle},
+        {"paired and split slots", test_paired_and_split_slots},
+        CU_TEST_INFO_NULL};
+    return suite_run("schedule", NULL, NULL, tests);
 }

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Schedules as data: what is written reads back, what is wrong is named with its row and column. */
-#include <CUnit/Basic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "stepsim/schedule.h"
+#include "suite.h"
 
 static struct ss_schedule *build(const char *name, int p, int v, int m)
 {
@@ -225,19 +225,9 @@ static void test_own_form(void)
 
 int main(void)
 {
-    if (CU_initialize_registry())
-        return 1;
-    CU_pSuite suite = CU_add_suite("schedule files", NULL, NULL);
-    CU_ADD_TEST(suite, test_round_trip);
-    CU_ADD_TEST(suite, test_golden_figure);
-    CU_ADD_TEST(suite, test_torch_csv);
-    CU_ADD_TEST(suite, test_errors);
-    CU_ADD_TEST(suite, test_cycles);
-    CU_ADD_TEST(suite, test_communication);
-    CU_ADD_TEST(suite, test_own_form);
-    CU_basic_set_mode(CU_BRM_NORMAL);
-    CU_basic_run_tests();
-    int failed = (int)CU_get_number_of_failures();
-    CU_cleanup_registry();
-    return failed != 0;
+    CU_TestInfo tests[] = {{"round trip", test_round_trip}, {"golden figure", test_golden_figure},
+                           {"torch csv", test_torch_csv},   {"errors", test_errors},
+                           {"cycles", test_cycles},         {"communication", test_communication},
+                           {"own form", test_own_form},     CU_TEST_INFO_NULL};
+    return suite_run("schedule files", NULL, NULL, tests);
 }

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The search: sound orders under the cap, never worse than what is known, the same for a seed; and the comparison. */
-#include <CUnit/Basic.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "stepsim/schedule_study.h"
+#include "suite.h"
 
 static struct ss_search *problem(int p, int v, int m, double f, double i, double w, double keep, double cap)
 {
@@ -164,18 +164,12 @@ static void test_compare(void)
 
 int main(void)
 {
-    if (CU_initialize_registry())
-        return 1;
-    CU_pSuite suite = CU_add_suite("schedule search", NULL, NULL);
-    CU_ADD_TEST(suite, test_reaches_the_bound);
-    CU_ADD_TEST(suite, test_objectives);
-    CU_ADD_TEST(suite, test_v_under_a_cap);
-    CU_ADD_TEST(suite, test_unequal_stages);
-    CU_ADD_TEST(suite, test_refusals);
-    CU_ADD_TEST(suite, test_compare);
-    CU_basic_set_mode(CU_BRM_NORMAL);
-    CU_basic_run_tests();
-    int failed = (int)CU_get_number_of_failures();
-    CU_cleanup_registry();
-    return failed != 0;
+    CU_TestInfo tests[] = {{"reaches the bound", test_reaches_the_bound},
+                           {"objectives", test_objectives},
+                           {"v under a cap", test_v_under_a_cap},
+                           {"unequal stages", test_unequal_stages},
+                           {"refusals", test_refusals},
+                           {"compare", test_compare},
+                           CU_TEST_INFO_NULL};
+    return suite_run("schedule search", NULL, NULL, tests);
 }

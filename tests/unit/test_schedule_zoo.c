@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Every schedule against its closed form: bubble and activations in flight, equal stages, free communication. */
-#include <CUnit/Basic.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,6 +8,7 @@
 #include "stepsim/program.h"
 #include "stepsim/replay.h"
 #include "stepsim/schedule.h"
+#include "suite.h"
 
 static struct ss_schedule *build(const char *name, int p, int v, int m)
 {
@@ -299,19 +299,13 @@ static void test_price_of_the_barrier(void)
 
 int main(void)
 {
-    if (CU_initialize_registry())
-        return 1;
-    CU_pSuite suite = CU_add_suite("schedule zoo", NULL, NULL);
-    CU_ADD_TEST(suite, test_closed_forms);
-    CU_ADD_TEST(suite, test_unequal_phases);
-    CU_ADD_TEST(suite, test_claims);
-    CU_ADD_TEST(suite, test_refusals);
-    CU_ADD_TEST(suite, test_placement);
-    CU_ADD_TEST(suite, test_replay_equals_integers);
-    CU_ADD_TEST(suite, test_price_of_the_barrier);
-    CU_basic_set_mode(CU_BRM_NORMAL);
-    CU_basic_run_tests();
-    int failed = (int)CU_get_number_of_failures();
-    CU_cleanup_registry();
-    return failed != 0;
+    CU_TestInfo tests[] = {{"closed forms", test_closed_forms},
+                           {"unequal phases", test_unequal_phases},
+                           {"claims", test_claims},
+                           {"refusals", test_refusals},
+                           {"placement", test_placement},
+                           {"replay equals integers", test_replay_equals_integers},
+                           {"price of the barrier", test_price_of_the_barrier},
+                           CU_TEST_INFO_NULL};
+    return suite_run("schedule zoo", NULL, NULL, tests);
 }

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Stacks: every file loads, bases and cards rule as documented, one clear error for each mistake. */
-#include <CUnit/Basic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "base/base.h"
 #include "stepsim/stack.h"
+#include "suite.h"
 #include "workload/stack_internal.h"
 
 static int parse(const char *text, const char *card, struct ss_stack *s, struct ss_error *err)
@@ -183,19 +183,13 @@ static void test_failure_leaves_stack(void)
 
 int main(void)
 {
-    if (CU_initialize_registry() != CUE_SUCCESS)
-        return 2;
-    CU_pSuite s = CU_add_suite("stack", NULL, NULL);
-    if (!s || !CU_add_test(s, "every file", test_every_file_loads) ||
-        !CU_add_test(s, "known stacks", test_known_stacks) ||
-        !CU_add_test(s, "every prop", test_every_prop) ||
-        !CU_add_test(s, "cards and bases", test_cards_and_bases) || !CU_add_test(s, "errors", test_errors) ||
-        !CU_add_test(s, "base cycle", test_base_cycle) ||
-        !CU_add_test(s, "failure leaves the stack", test_failure_leaves_stack))
-        return 2;
-    CU_basic_set_mode(CU_BRM_NORMAL);
-    CU_basic_run_tests();
-    int bad = CU_get_number_of_failures() > 0 || CU_get_number_of_tests_run() == 0;
-    CU_cleanup_registry();
-    return bad;
+    CU_TestInfo tests[] = {{"every file", test_every_file_loads},
+                           {"known stacks", test_known_stacks},
+                           {"every prop", test_every_prop},
+                           {"cards and bases", test_cards_and_bases},
+                           {"errors", test_errors},
+                           {"base cycle", test_base_cycle},
+                           {"failure leaves the stack", test_failure_leaves_stack},
+                           CU_TEST_INFO_NULL};
+    return suite_run("stack", NULL, NULL, tests);
 }

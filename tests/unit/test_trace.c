@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Traces keep the rules of the Trace Event Format, their spans nest, and they sum to the breakdown. */
-#include <CUnit/Basic.h>
 #include <math.h>
 #include <string.h>
 
 #include "pictures_fixture.h"
+#include "suite.h"
 
 struct span {
     long long tid, start, end; /* ps */
@@ -347,18 +347,8 @@ static void test_link_load(void)
 
 int main(void)
 {
-    static CU_TestInfo tests[] = {
-        {"two ranks", test_two_ranks},           {"a job", test_job},
-        {"every schedule", test_every_schedule}, {"parts of a slot", test_parts_of_a_slot},
-        {"link load", test_link_load},           CU_TEST_INFO_NULL,
-    };
-    CU_SuiteInfo suites[] = {{"trace", NULL, NULL, NULL, NULL, tests}, CU_SUITE_INFO_NULL};
-
-    if (CU_initialize_registry() || CU_register_suites(suites))
-        return 1;
-    CU_basic_set_mode(CU_BRM_VERBOSE);
-    CU_basic_run_tests();
-    unsigned failed = CU_get_number_of_failures();
-    CU_cleanup_registry();
-    return failed != 0;
+    CU_TestInfo tests[] = {{"two ranks", test_two_ranks},           {"a job", test_job},
+                           {"every schedule", test_every_schedule}, {"parts of a slot", test_parts_of_a_slot},
+                           {"link load", test_link_load},           CU_TEST_INFO_NULL};
+    return suite_run("trace", NULL, NULL, tests);
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A class of ranks does what each of its ranks does: folded and unfolded agree, on both engines, to 1e-9. */
-#include <CUnit/Basic.h>
 
 #include "scale_job.h"
+#include "suite.h"
 
 #define COMMON "--mbs 1 --use-distributed-optimizer --overlap-grad-reduce --overlap-param-gather "
 #define SMALL "--model llama3.1-8b --bf16 --seq 4096 --sequence-parallel " COMMON
@@ -294,21 +294,14 @@ static void test_random(void)
 
 int main(void)
 {
-    CU_pSuite suite;
-    unsigned failures;
-    if (CU_initialize_registry() != CUE_SUCCESS || !(suite = CU_add_suite("unfold", NULL, NULL)))
-        return 1;
-    CU_add_test(suite, "folded and unfolded agree on both engines", test_cases);
-    CU_add_test(suite, "placement", test_placement);
-    CU_add_test(suite, "stragglers and slow links", test_straggler);
-    CU_add_test(suite, "failed links", test_failed);
-    CU_add_test(suite, "links that limit", test_links);
-    CU_add_test(suite, "oversubscription by hand", test_by_hand);
-    CU_add_test(suite, "the limiting link is named", test_limit);
-    CU_add_test(suite, "random clusters", test_random);
-    CU_basic_set_mode(CU_BRM_NORMAL);
-    CU_basic_run_tests();
-    failures = CU_get_number_of_failures();
-    CU_cleanup_registry();
-    return failures != 0;
+    CU_TestInfo tests[] = {{"folded and unfolded agree on both engines", test_cases},
+                           {"placement", test_placement},
+                           {"stragglers and slow links", test_straggler},
+                           {"failed links", test_failed},
+                           {"links that limit", test_links},
+                           {"oversubscription by hand", test_by_hand},
+                           {"the limiting link is named", test_limit},
+                           {"random clusters", test_random},
+                           CU_TEST_INFO_NULL};
+    return suite_run("unfold", NULL, NULL, tests);
 }

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Tables of runs: rows as jobs, predictions judged, statistics, written forms, error band. */
-#include <CUnit/Basic.h>
 #include <jansson.h>
 #include <math.h>
 #include <stdlib.h>
@@ -8,6 +7,7 @@
 #include <unistd.h>
 
 #include "stepsim/study.h"
+#include "suite.h"
 
 #define HEAD                                                                                                 \
     "id,platform,stack,nodes,model,precision,tp,pp,micro_batch,global_batch,seq_length,sequence_parallel,"   \
@@ -393,31 +393,18 @@ static void test_same_as_job_file(void)
 
 int main(void)
 {
-    static const struct {
-        const char *name;
-        void (*test)(void);
-    } tests[] = {{"row as job", test_job},
-                 {"shape beats model", test_shape_beats_model},
-                 {"mistakes", test_mistakes},
-                 {"outcomes", test_outcomes},
-                 {"the stage that is logged", test_logged_stage},
-                 {"unsupported", test_unsupported},
-                 {"statistics", test_statistics},
-                 {"json", test_json},
-                 {"compare", test_compare},
-                 {"svg", test_svg},
-                 {"band", test_band},
-                 {"same as job file", test_same_as_job_file}};
-
-    if (CU_initialize_registry() != CUE_SUCCESS)
-        return 2;
-    CU_pSuite s = CU_add_suite("validate", NULL, NULL);
-    for (size_t i = 0; s && i < sizeof tests / sizeof tests[0]; i++)
-        if (!CU_add_test(s, tests[i].name, tests[i].test))
-            return 2;
-    CU_basic_set_mode(CU_BRM_NORMAL);
-    CU_basic_run_tests();
-    int bad = CU_get_number_of_failures() > 0 || CU_get_number_of_tests_run() == 0;
-    CU_cleanup_registry();
-    return bad;
+    CU_TestInfo tests[] = {{"row as job", test_job},
+                           {"shape beats model", test_shape_beats_model},
+                           {"mistakes", test_mistakes},
+                           {"outcomes", test_outcomes},
+                           {"the stage that is logged", test_logged_stage},
+                           {"unsupported", test_unsupported},
+                           {"statistics", test_statistics},
+                           {"json", test_json},
+                           {"compare", test_compare},
+                           {"svg", test_svg},
+                           {"band", test_band},
+                           {"same as job file", test_same_as_job_file},
+                           CU_TEST_INFO_NULL};
+    return suite_run("validate", NULL, NULL, tests);
 }

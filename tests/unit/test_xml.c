@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <CUnit/Basic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "base/base.h"
+#include "suite.h"
 
 static struct ss_xml *parse(const char *text)
 {
@@ -242,21 +242,14 @@ static void test_escape(void)
 
 int main(void)
 {
-    if (CU_initialize_registry() != CUE_SUCCESS)
-        return 2;
-    CU_pSuite suite = CU_add_suite("xml", NULL, NULL);
-    int good = suite && CU_add_test(suite, "tree, lines, attributes", test_tree) &&
-               CU_add_test(suite, "prefixes, encodings, defaults", test_details) &&
-               CU_add_test(suite, "damaged documents", test_refused) &&
-               CU_add_test(suite, "cut at every byte", test_truncated) &&
-               CU_add_test(suite, "depth", test_depth) &&
-               CU_add_test(suite, "many lines, long values", test_large) &&
-               CU_add_test(suite, "from a file", test_load) && CU_add_test(suite, "escape", test_escape);
-    if (good) {
-        CU_basic_set_mode(CU_BRM_NORMAL);
-        CU_basic_run_tests();
-    }
-    int failed = !good || CU_get_number_of_failures() || CU_get_number_of_suites_failed();
-    CU_cleanup_registry();
-    return failed;
+    CU_TestInfo tests[] = {{"tree, lines, attributes", test_tree},
+                           {"prefixes, encodings, defaults", test_details},
+                           {"damaged documents", test_refused},
+                           {"cut at every byte", test_truncated},
+                           {"depth", test_depth},
+                           {"many lines, long values", test_large},
+                           {"from a file", test_load},
+                           {"escape", test_escape},
+                           CU_TEST_INFO_NULL};
+    return suite_run("xml", NULL, NULL, tests);
 }
