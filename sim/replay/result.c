@@ -33,6 +33,15 @@ int ss_result_largest(const struct ss_result *r, int stage)
     return best;
 }
 
+double ss_result_beside(const struct ss_stage_result *s)
+{
+    double tensors = 0;
+
+    for (int m = 0; m < SS_MEM_COUNT; m++)
+        tensors += s->memory[m];
+    return s->device - tensors;
+}
+
 /* The class of `stage` with the most busy time; the lowest of equals. -1: none. */
 static int busiest_class(const struct ss_plan *plan, const struct ss_timeline *t, int stage)
 {
@@ -63,7 +72,8 @@ static void stage_memory(const struct ss_plan *plan, const struct ss_timeline *t
         double device = reserved + ss_plan_overhead_bytes(plan, c);
         if (device <= s->device)
             continue;
-        s->allocated = fixed + dynamic;
+        /* The step's own tensors and the activations share no moment, but in flat blocks no segment either. */
+        s->allocated = fixed + dynamic - fmin(plan->classes[c].step_bytes, dynamic);
         s->reserved = reserved;
         s->device = device;
         for (int m = 0; m < SS_MEM_COUNT; m++)

@@ -16,7 +16,7 @@ static json_t *stage_memory(const struct ss_stage_result *s)
         double bytes = s->memory[m];
         /* context, NCCL and fragmentation belong to no tensor: "other", so that the classes sum to the total */
         if (m == SS_MEM_OTHER)
-            bytes += s->device - s->allocated;
+            bytes += ss_result_beside(s);
         snprintf(key, sizeof key, "%s_mib", ss_mem_name(m));
         ss_json_number(o, key, bytes / SS_MIB);
     }

@@ -146,7 +146,7 @@ void ss_text_memory(const struct ss_result *r, FILE *out)
         fprintf(out, "  stage %-4d %7.2f %9.2f %9.2f %11.2f %7.2f %7.2f %7.2f%s\n", s,
                 m[SS_MEM_WEIGHTS] / SS_GIB, m[SS_MEM_GRADIENTS] / SS_GIB, m[SS_MEM_OPTIMIZER] / SS_GIB,
                 m[SS_MEM_ACTIVATIONS] / SS_GIB, m[SS_MEM_LOGITS] / SS_GIB,
-                (m[SS_MEM_OTHER] + stage->device - stage->allocated) / SS_GIB, stage->device / SS_GIB,
+                (m[SS_MEM_OTHER] + ss_result_beside(stage)) / SS_GIB, stage->device / SS_GIB,
                 s == r->peak_stage && r->nstages > 1 ? " *" : "");
     }
 }

@@ -146,6 +146,7 @@ static int class_cost(struct ss_plan_builder *b, int cls, const struct ss_cost_k
     double shards = optimizer_shards(plan, &c);
     pc->parameters = count.all;
     ss_memory_static(&c, &count, shards, pc->memory);
+    pc->step_bytes = ss_memory_step(&c, &count, shards);
     pc->host_bytes = ss_memory_host(&c, &count, shards, &set->dense);
     pc->optimizer_s = key->own * ss_cost_optimizer(&c, count.all, shards);
     pc->fixed_s = plan->stack->fixed_iteration;

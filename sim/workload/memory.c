@@ -28,18 +28,19 @@ static double zero_copies(const struct ss_cost_context *c, const struct ss_param
     return 2 * share + fmax(4 * share, 8 * fmin(params->tensor, share));
 }
 
-/* Copies of the gradients that reduction and step need beside 16-bit ones, bytes. bf16 accumulates in fp32, whole, in
- * ZeRO too. */
+/* Copies of the gradients that the step needs beside 16-bit ones, bytes. bf16 accumulates in fp32, whole, in ZeRO too. */
 static double gradient_copies(const struct ss_cost_context *c, const struct ss_param_count *params, double shards)
 {
-    double bucket = 2 * c->stack->zero_bucket;
-    if (c->shape.e >= 4)
+    if (c->shape.e >= 4 || c->stack->grad_copy <= 0)
         return 0;
-    if (c->stack->grad_copy <= 0)
-        return bucket;
-    if (bucket > 0 && c->job->precision == SS_FP16)
-        return bucket + zero_copies(c, params, shards);
-    return bucket + 4 * params->all;
+    if (c->stack->zero_bucket > 0 && c->job->precision == SS_FP16)
+        return zero_copies(c, params, shards);
+    return 4 * params->all;
+}
+
+double ss_memory_step(const struct ss_cost_context *c, const struct ss_param_count *params, double shards)
+{
+    return c->stack->grad_copy > 1 && c->job->precision == SS_FP16 ? gradient_copies(c, params, shards) : 0;
 }
 
 /* Shards what the job shards inside a group, and adds what is gathered of it at a time. */
@@ -68,7 +69,8 @@ void ss_memory_static(const struct ss_cost_context *c, const struct ss_param_cou
     memory[SS_MEM_WEIGHTS] = (params->all - narrow) * bytes.weight + narrow;
     memory[SS_MEM_GRADIENTS] = params->all * bytes.grad;
     memory[SS_MEM_OPTIMIZER] = params->all * (bytes.states / shards) * (1 - job->optimizer_offload) +
-                               gradient_copies(c, params, shards);
+                               gradient_copies(c, params, shards) +
+                               (c->shape.e < 4 ? 2 * c->stack->zero_bucket : 0);
     if (c->fsdp.n > 1)
         shard_fully(c, params, bytes.grad, memory);
     if (cached) /* 1-byte copy and its transpose, over the microbatches */

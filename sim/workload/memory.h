@@ -16,6 +16,8 @@ struct ss_param_count {
 /* Static bytes by class; `shards`: ranks that divide the optimizer states (1 without ZeRO). */
 void ss_memory_static(const struct ss_cost_context *c, const struct ss_param_count *params, double shards,
                       double memory[SS_MEM_COUNT]);
+/* Those of them that live in the optimizer's step alone, when no activation does: ss.optimizer.grad_copy 2. */
+double ss_memory_step(const struct ss_cost_context *c, const struct ss_param_count *params, double shards);
 /* Bytes that one chunk keeps from a microbatch's F to its B, and the working sets: of chunk->nlayers layers, and of
  * embedding and loss where the chunk has them. Fills the chunk's byte fields but those of its messages. */
 void ss_memory_chunk(const struct ss_cost_context *c, const struct ss_ops *layer,

@@ -63,7 +63,8 @@ static void test_static(void)
          LLAMA "--bf16 --fp8-format hybrid " ZERO, 8, 0.2 + 1.8, 2, 1.5},
         {PROP("ss.default.fp8_param_gather", "1") PROP("ss.default.grad_reduce_fp32", "0"),
          LLAMA "--bf16 --accumulate-allreduce-grads-in-fp32 " ZERO, 8, 2, 4, 1.5},
-        {PROP("ss.fp8.dynamic", "1") PROP("ss.te.layers", "0"), LLAMA "--bf16 --fp8-format hybrid " ZERO, 8, 2, 4, 1.5},
+        {PROP("ss.fp8.dynamic", "1") PROP("ss.te.layers", "0"), LLAMA "--bf16 --fp8-format hybrid " ZERO, 8,
+         2, 4, 1.5},
         {PROP("ss.default.fp32_params", "1"), LLAMA "--bf16 " ZERO, 8, 4, 4, 1},
         {PROP("ss.default.fp32_params", "1"), LLAMA "--fp16 " ZERO, 8, 2, 2, 1.5},
         {PROP("ss.optimizer.param_remainders", "1"), LLAMA "--bf16 " ZERO, 8, 2, 4, 1.25},
@@ -92,6 +93,28 @@ static void test_static(void)
     }
 }
 
+/* Of the copies of gradients those of fp16 under DeepSpeed (2) are of the step alone; bf16 adds up in its own, Megatron-LM keeps
+ * them (1) until the next step. */
+static void test_step(void)
+{
+    const struct ss_param_count count = {1e9, 0.9e9, 1e8, 5e7};
+    static const struct {
+        const char *props, *flags;
+        double shards, bytes;
+    } rows[] = {{PROP("ss.optimizer.grad_copy", "2"), LLAMA "--fp16", 1, 4e9},
+                {PROP("ss.optimizer.grad_copy", "2") PROP("ss.zero.bucket_params", "5e8"),
+                 LLAMA "--fp16 " ZERO, 8, 0.75e9},
+                {PROP("ss.optimizer.grad_copy", "2"), LLAMA "--bf16 --grad-reduce-in-bf16", 1, 0},
+                {PROP("ss.optimizer.grad_copy", "1"), LLAMA "--fp16", 1, 0},
+                {"", LLAMA "--fp16", 1, 0}};
+
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        struct fixture f;
+        CU_ASSERT_EQUAL_FATAL(fixture_open(&f, rows[i].props, rows[i].flags), 0);
+        CU_ASSERT_DOUBLE_EQUAL(ss_memory_step(&f.c, &count, rows[i].shards), rows[i].bytes, 1);
+    }
+}
+
 /* Full sharding holds two layers gathered, ZeRO-3 as many parameters as it may. */
 static void test_gathered(void)
 {
@@ -99,7 +122,8 @@ static void test_gathered(void)
     static const struct {
         const char *props;
         double gathered;
-    } rows[] = {{"", 4e8}, {PROP("ss.zero.live_params", "1e9"), 1e9}, {PROP("ss.zero.live_params", "9e9"), 8e9}};
+    } rows[] = {
+        {"", 4e8}, {PROP("ss.zero.live_params", "1e9"), 1e9}, {PROP("ss.zero.live_params", "9e9"), 8e9}};
 
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         struct fixture f;
@@ -123,7 +147,8 @@ static void test_loss(void)
         {"", 6 * logits, 8 * logits},
         {PROP("ss.loss.peak_bytes", "18"), 6 * logits, 18 * logits},
         {PROP("ss.fused.cross_entropy", "1"), 2 * logits, 4 * logits},
-        {PROP("ss.fused.linear_cross_entropy", "1"), 2 * (hidden + weight), 2 * (hidden + weight) + 2 * hidden},
+        {PROP("ss.fused.linear_cross_entropy", "1"), 2 * (hidden + weight),
+         2 * (hidden + weight) + 2 * hidden},
     };
 
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
@@ -192,7 +217,7 @@ static void test_kept_outputs(void)
         ss_memory_chunk(&f.c, &layer, NULL, &loss, &freed);
         f.stack.keep_outputs = share + 1;
         ss_memory_chunk(&f.c, &layer, NULL, &loss, &kept);
-        CU_ASSERT_DOUBLE_EQUAL(kept.activation_bytes - freed.activation_bytes, 
+        CU_ASSERT_DOUBLE_EQUAL(kept.activation_bytes - freed.activation_bytes,
                                last ? 0 : 8192.0 * 4096 * 2 / (share + 1), 1);
     }
 }
@@ -222,7 +247,8 @@ static void test_flat_gradients(void)
 
 int main(void)
 {
-    CU_TestInfo tests[] = {{"static", test_static},
+    CU_TestInfo tests[] = {{"copies of the step", test_step},
+                           {"static", test_static},
                            {"gathered parameters", test_gathered},
                            {"loss", test_loss},
                            {"working set", test_working},

@@ -170,6 +170,19 @@ static void test_memory_adds_up_and_decides(void)
     build(&f);
     CU_ASSERT_FALSE(f.result->fits);
     CU_ASSERT_FALSE(f.result->thrash);
+    NEAR(ss_result_beside(&f.result->stages[1]), ss_plan_overhead_bytes(&f.plan, 1));
+
+    /* 2 % of it are of the step alone, and as much is dynamic: they share their room, though the device shows both. */
+    f.classes[1].memory[SS_MEM_WEIGHTS] -= 0.02 * capacity;
+    f.classes[1].step_bytes = 0.02 * capacity;
+    f.peak[1][SS_MEM_ACTIVATIONS] = 0.02 * capacity;
+    build(&f);
+    CU_ASSERT(f.result->fits && f.result->thrash);
+    NEAR(f.result->stages[1].allocated, 0.981 * capacity - ss_plan_overhead_bytes(&f.plan, 1));
+    NEAR(f.result->stages[1].device, 1.003 * capacity);
+    f.classes[1].step_bytes = 0;
+    build(&f);
+    CU_ASSERT_FALSE(f.result->fits);
     tear_down(&f);
 }
 

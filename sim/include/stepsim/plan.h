@@ -174,6 +174,7 @@ struct ss_plan_class {
     int representative; /* lowest of them */
     double parameters;          /* on one rank */
     double memory[SS_MEM_COUNT]; /* static bytes by class */
+    double step_bytes;           /* of them, those that live in the optimizer's step alone */
     double host_bytes;           /* of the host's memory, that one rank's offload needs */
     struct ss_chunk_cost *chunks; /* [plan.schedule->chunks] */
     /* After the last backward, in order; all post-slot collectives are on the dp stream. */

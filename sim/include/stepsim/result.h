@@ -74,6 +74,8 @@ int ss_result_build(const struct ss_plan *plan, const struct ss_timeline *timeli
 void ss_result_free(struct ss_result *r);
 /* The class of memory (enum ss_mem) that is largest on a stage: the one to shrink first. */
 int ss_result_largest(const struct ss_result *r, int stage);
+/* Bytes of its device memory that are no tensor's: context, NCCL, what the allocator keeps. */
+double ss_result_beside(const struct ss_stage_result *s);
 /* Dense peak of the job's GEMM precision, FLOP/s; 16-bit: the bf16 peak, or fp16 where there is no bf16. */
 double ss_result_peak_flops(const struct ss_plan *plan, int sixteen_bit);
 
