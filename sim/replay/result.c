@@ -33,6 +33,21 @@ int ss_result_largest(const struct ss_result *r, int stage)
     return best;
 }
 
+int ss_result_stage_like(const struct ss_result *r, double measured)
+{
+    double peak = fabs(r->peak_device / measured - 1), best = peak;
+    int found = -1;
+
+    for (int s = 0; peak > 0.05 && s < r->nstages; s++) {
+        double off = fabs(r->stages[s].device / measured - 1);
+        if (off < 0.05 && off < best) {
+            best = off;
+            found = s;
+        }
+    }
+    return found;
+}
+
 double ss_result_beside(const struct ss_stage_result *s)
 {
     double tensors = 0;

@@ -40,21 +40,6 @@ void ss_text_job(const struct ss_plan *plan, FILE *out)
             job->micro_batch);
 }
 
-/* A measured figure is often one GPU's: the stage that it fits better than the peak's, or -1. */
-static int stage_like(const struct ss_result *r, double measured)
-{
-    double peak = fabs(r->peak_device / measured - 1), best = peak;
-    int found = -1;
-    for (int s = 0; peak > 0.05 && s < r->nstages; s++) {
-        double off = fabs(r->stages[s].device / measured - 1);
-        if (off < 0.05 && off < best) {
-            best = off;
-            found = s;
-        }
-    }
-    return found;
-}
-
 static void answer(const struct ss_result *r, const struct ss_report_options *opt, FILE *out)
 {
     char predicted[32], measured[32];
@@ -74,7 +59,7 @@ static void answer(const struct ss_result *r, const struct ss_report_options *op
     if (opt->color)
         fputs(color_off, out);
     if (opt->measured_bytes > 0) {
-        int like = stage_like(r, opt->measured_bytes);
+        int like = ss_result_stage_like(r, opt->measured_bytes);
         fprintf(out, " (measured %.1f, %+.1f %%", opt->measured_bytes / SS_GIB,
                 ss_report_error_pct(r->peak_device, opt->measured_bytes));
         if (like >= 0)

@@ -236,7 +236,8 @@ void ss_cases_free(struct ss_cases *c)
 }
 
 /* What the tools of the row's framework show: the peaks, or one stage's memory. */
-static void fill_memory(const struct ss_result *r, const char *logged, struct ss_prediction *out)
+static void fill_memory(const struct ss_result *r, const char *logged, double measured,
+                        struct ss_prediction *out)
 {
     const struct ss_stage_result *stage = !strcmp(logged, "first")  ? &r->stages[0]
                                           : !strcmp(logged, "last") ? &r->stages[r->nstages - 1]
@@ -245,6 +246,8 @@ static void fill_memory(const struct ss_result *r, const char *logged, struct ss
     out->device = stage ? stage->device : r->peak_device;
     out->reserved = stage ? stage->reserved : r->peak_reserved;
     out->allocated = stage ? stage->allocated : r->peak_allocated;
+    out->stage_like = stage || measured <= 0 ? -1 : ss_result_stage_like(r, measured);
+    out->stage_device = out->stage_like < 0 ? 0 : r->stages[out->stage_like].device;
 }
 
 int ss_case_predict(const struct ss_case *c, int engine, struct ss_prediction *out, struct ss_error *err)
@@ -272,7 +275,7 @@ int ss_case_predict(const struct ss_case *c, int engine, struct ss_prediction *o
     out->fits = run.result->fits;
     out->thrash = run.result->thrash;
     out->seconds = run.result->iteration_s;
-    fill_memory(run.result, c->stack.memory_logged, out);
+    fill_memory(run.result, c->stack.memory_logged, c->measured_bytes, out);
     out->parameters = run.plan->parameters;
     while (out->ntimers < run.result->ntimers && out->ntimers < SS_PREDICTION_TIMERS) {
         out->timers[out->ntimers] = run.result->timers[out->ntimers];

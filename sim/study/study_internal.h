@@ -47,6 +47,8 @@ struct ss_prediction {
     int fits, thrash;
     double seconds;                     /* also of a job that does not fit */
     double device, reserved, allocated; /* bytes */
+    int stage_like;      /* whose device memory a measured one is like rather than the peak's; -1 = none */
+    double stage_device; /* bytes of that stage */
     double parameters;
     int ntimers; /* of the last rank, under the names of the stack's framework */
     struct ss_timer timers[SS_PREDICTION_TIMERS];

@@ -159,6 +159,10 @@ static void fill_prediction(const struct ss_case *c, const struct ss_prediction 
         else if (p->thrash)
             ss_copy(row->reason, sizeof row->reason, "so near the card's memory that the allocator retries");
     }
+    if (p->state == SS_CASE_READY && p->stage_like >= 0 && !row->reason[0] &&
+        !strcmp(row->memory_kind, "device"))
+        snprintf(row->reason, sizeof row->reason, "memory like stage %d's: %.0f MiB, %+.1f %%", p->stage_like,
+                 p->stage_device / SS_MIB, 100 * (p->stage_device / c->measured_bytes - 1));
     row->counted = ss_quality_counts(row->quality);
     row->right = judge(c, row);
     if (row->right == 0 && !row->reason[0])

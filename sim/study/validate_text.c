@@ -47,7 +47,7 @@ static void print_row(const struct ss_validation_row *r, int id_width, int confi
             number(r->predicted_bytes / SS_MIB, "%.0f", e, sizeof e),
             error_text(ss_validation_memory_error(r), f, sizeof f), r->quality[0] ? r->quality : "-",
             verdict(r, g, sizeof g));
-    if (r->reason[0] && strcmp(r->predicted_outcome, "ok") != 0)
+    if (r->reason[0])
         fprintf(out, "%*s %s\n", id_width, "", r->reason);
 }
 

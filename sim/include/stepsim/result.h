@@ -74,6 +74,9 @@ int ss_result_build(const struct ss_plan *plan, const struct ss_timeline *timeli
 void ss_result_free(struct ss_result *r);
 /* The class of memory (enum ss_mem) that is largest on a stage: the one to shrink first. */
 int ss_result_largest(const struct ss_result *r, int stage);
+/* A measured figure of device memory is often one GPU's: the stage that it is within 5 % of while it is further from the
+ * peak, or -1. */
+int ss_result_stage_like(const struct ss_result *r, double measured);
 /* Bytes of its device memory that are no tensor's: context, NCCL, what the allocator keeps. */
 double ss_result_beside(const struct ss_stage_result *s);
 /* Dense peak of the job's GEMM precision, FLOP/s; 16-bit: the bf16 peak, or fp16 where there is no bf16. */

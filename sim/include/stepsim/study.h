@@ -43,7 +43,8 @@ struct ss_validation_row {
     char id[96], table[64], source[80], model[64], gpu[48], card[48], precision[16], platform[64], stack[64];
     char configuration[160]; /* one line for people */
     char quality[32], outcome[24], predicted_outcome[24], memory_kind[16];
-    char reason[320]; /* of a prediction that is not ok, or what the table says of the row */
+    char reason
+        [320]; /* of a prediction that is not ok, whose memory a measured one is like, or what the table says */
     int counted;      /* its quality counts in the summary */
     int right;        /* outcome: 1 right, 0 wrong, -1 not judged */
     int gpus;
