@@ -100,3 +100,29 @@ echo "|---|---|---|---|---|---|"
     -o "$tmp/h800.xml" --stack-output "$tmp/stack.xml" 2> /dev/null | awk '
     /^Times predicted by the fit/ { on = 1; next }
     on && $2 == "mean" { print "| " $1 " | " $NF " | " $3 " | " $5 " | " $7 " | " $9 " |" }'
+
+echo
+echo "### The memory of the H800 rows, each model predicted by the fit of the others"
+echo
+echo "The two numbers of memory, \`ss.memory.nccl_per_group\` and \`ss.memory.fragmentation\`; as the table tells the rows, and as"
+echo "they are read below: 8b-06 and 70b-20 with the layouts of validation/reread.csv, 8b-05 and 8b-07 left out."
+echo
+echo "| rows | left out | n | mean % | median | worst | bias |"
+echo "|---|---|---|---|---|---|---|"
+awk -F, -v OFS=, '
+    FNR == 1 { for (i = 1; i <= NF; i++) at[$i] = i; if (NR == 1) print; next }
+    FILENAME ~ /reread/ { $at["quality"] = "ok"; if ($1 !~ /^70b-18/) print; next }
+    $1 == "8b-06" || $1 == "70b-20" { next }
+    $1 == "8b-05" || $1 == "8b-07" { $at["memory_mib"] = "" }
+    { print }' validation/runs.csv validation/reread.csv > "$tmp/read.csv"
+memory_rows() { # rows, table
+    "$program" calibrate --platform h800 --rows "$2" --stack megatron-2407 --leave-out model \
+        --prop ss.memory.nccl_per_group=0B:3GB --prop ss.memory.fragmentation=0:0.3 \
+        -o "$tmp/h800.xml" --stack-output "$tmp/stack.xml" 2> /dev/null | awk -v rows="$1" '
+        /^  ss.memory/ { fitted = fitted (fitted ? ", " : "") $4 " " $5 " " $6; sub(/\+-/, "±", fitted) }
+        /^Their memory, likewise/ { on = 1; next }
+        on && $2 == "mean" { print "| " rows " | " $1 " | " $NF " | " $3 " | " $5 " | " $7 " | " $9 " |" }
+        END { print "| " rows " | fitted: " fitted " | | | | | |" }'
+}
+memory_rows "as told" validation/runs.csv
+memory_rows "as read" "$tmp/read.csv"

@@ -192,15 +192,41 @@ static int fill_rows(struct fitting *f, const double *x, int after, struct ss_er
 
 /* ---- cross-validation ---- */
 
-static int fit_without(struct fitting *f, const char *key, const double *start, double *errors, int *n,
-                       struct ss_error *err)
+/* Errors of what was left out, gathered group by group. */
+struct left_out {
+    double *errors; /* [observations] */
+    int n;
+};
+
+/* Of those of one kind; the last `first`.. are this group's. */
+static int gather(struct fitting *f, const char *use, int kind, struct left_out *all,
+                  struct ss_error_stat *out, struct ss_error *err)
+{
+    int first = all->n;
+    double *copy = ss_calloc((size_t)f->o->n + 1, sizeof *copy);
+
+    if (!copy)
+        return ss_fail(err, SS_ERR_NOMEM, NULL, 0, "out of memory");
+    for (int i = 0; i < f->o->n; i++)
+        if (use[i] && f->o->list[i].kind == kind)
+            all->errors[all->n++] = error_pct(f->predicted[i], f->o->list[i].measured);
+    memcpy(copy, all->errors + first, (size_t)(all->n - first) * sizeof *copy);
+    ss_error_stat_fill(copy, all->n - first, out);
+    free(copy);
+    return SS_OK;
+}
+
+static int fit_without(struct fitting *f, const char *key, const double *start, struct left_out *times,
+                       struct left_out *memory, struct ss_error *err)
 {
     char *use = ss_calloc((size_t)f->o->n + 1, 1);
     struct fitting part = *f; /* fits what all rows together determine */
-    int rc = SS_OK, first = *n;
+    struct ss_fit_left_out *out = &f->c->left_out[f->c->nleft_out++];
+    int rc;
 
     if (!use)
         return ss_fail(err, SS_ERR_NOMEM, NULL, 0, "out of memory");
+    ss_copy(out->name, sizeof out->name, key);
     for (int i = 0; i < f->o->n; i++)
         use[i] = f->o->list[i].fitted && (!ss_observation_is_run(&f->o->list[i]) || strcmp(f->o->list[i].key, key) != 0);
     part.use = use;
@@ -210,21 +236,12 @@ static int fit_without(struct fitting *f, const char *key, const double *start, 
         use[i] = !use[i];
     if (!rc)
         rc = ss_observations_predict(f->o, f->c->props, f->c->nprops, part.x, use, f->predicted, err);
-    for (int i = 0; i < f->o->n && !rc; i++)
-        if (use[i] && f->o->list[i].kind == SS_OBSERVE_TIME)
-            errors[(*n)++] = error_pct(f->predicted[i], f->o->list[i].measured);
+    if (!rc)
+        rc = gather(f, use, SS_OBSERVE_TIME, times, &out->error, err);
+    if (!rc)
+        rc = gather(f, use, SS_OBSERVE_MEMORY, memory, &out->memory, err);
     free(use);
-    if (rc)
-        return rc;
-    struct ss_fit_left_out *out = &f->c->left_out[f->c->nleft_out++];
-    ss_copy(out->name, sizeof out->name, key);
-    double *copy = ss_calloc((size_t)(*n - first) + 1, sizeof *copy);
-    if (!copy)
-        return ss_fail(err, SS_ERR_NOMEM, NULL, 0, "out of memory");
-    memcpy(copy, errors + first, (size_t)(*n - first) * sizeof *copy);
-    ss_error_stat_fill(copy, *n - first, &out->error);
-    free(copy);
-    return SS_OK;
+    return rc;
 }
 
 static int is_new_key(const struct ss_observations *o, int i)
@@ -237,12 +254,14 @@ static int is_new_key(const struct ss_observations *o, int i)
 
 static int leave_out(struct fitting *f, const double *start, struct ss_error *err)
 {
-    double *errors = ss_calloc((size_t)f->o->n + 1, sizeof *errors);
-    int rc = SS_OK, n = 0, groups = 0;
+    struct left_out times = {ss_calloc((size_t)f->o->n + 1, sizeof(double)), 0};
+    struct left_out memory = {ss_calloc((size_t)f->o->n + 1, sizeof(double)), 0};
+    int rc = SS_OK, groups = 0;
 
     f->c->left_out = ss_calloc((size_t)f->o->n + 1, sizeof *f->c->left_out);
-    if (!errors || !f->c->left_out) {
-        free(errors);
+    if (!times.errors || !memory.errors || !f->c->left_out) {
+        free(times.errors);
+        free(memory.errors);
         return ss_fail(err, SS_ERR_NOMEM, NULL, 0, "out of memory");
     }
     for (int i = 0; i < f->o->n; i++)
@@ -258,10 +277,13 @@ static int leave_out(struct fitting *f, const double *start, struct ss_error *er
     }
     for (int i = 0; i < f->o->n && !rc; i++)
         if (is_new_key(f->o, i))
-            rc = fit_without(f, f->o->list[i].key, start, errors, &n, err);
-    if (!rc)
-        ss_error_stat_fill(errors, n, &f->c->over_left_out);
-    free(errors);
+            rc = fit_without(f, f->o->list[i].key, start, &times, &memory, err);
+    if (!rc) {
+        ss_error_stat_fill(times.errors, times.n, &f->c->over_left_out);
+        ss_error_stat_fill(memory.errors, memory.n, &f->c->memory_left_out);
+    }
+    free(times.errors);
+    free(memory.errors);
     return rc;
 }
 

@@ -90,6 +90,13 @@ int ss_calibration_write_text(const struct ss_calibration *c, FILE *out, struct 
             print_stat(c->left_out[i].name, &c->left_out[i].error, out);
         print_stat("all", &c->over_left_out, out);
     }
+    if (c->memory_left_out.n) {
+        fprintf(out, "\nTheir memory, likewise\n");
+        for (int i = 0; i < c->nleft_out; i++)
+            if (c->left_out[i].memory.n)
+                print_stat(c->left_out[i].name, &c->left_out[i].memory, out);
+        print_stat("all", &c->memory_left_out, out);
+    }
     for (unsigned long i = 0; i < c->notes.n; i++)
         fprintf(out, "note: %s\n", c->notes.text[i]);
     return ss_report_done(out, err);
@@ -164,10 +171,14 @@ int ss_calibration_write_json(const struct ss_calibration *c, FILE *out, struct 
         for (int i = 0; i < c->nleft_out; i++) {
             json_t *one = stat_object(&c->left_out[i].error);
             ss_json_text(one, "left_out", c->left_out[i].name);
+            if (c->left_out[i].memory.n)
+                json_object_set_new(one, "memory", stat_object(&c->left_out[i].memory));
             json_array_append_new(left, one);
         }
         json_object_set_new(object, "groups", left);
         json_object_set_new(object, "all", stat_object(&c->over_left_out));
+        if (c->memory_left_out.n)
+            json_object_set_new(object, "all_memory", stat_object(&c->memory_left_out));
         json_object_set_new(o, "leave_out", object);
     } else {
         json_decref(left);

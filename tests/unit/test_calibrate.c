@@ -249,6 +249,17 @@ static void test_refused(void)
     CU_ASSERT_EQUAL(c->left_out[0].error.n, 3);
     CU_ASSERT_STRING_EQUAL(c->left_out[1].name, "odd lines");
     CU_ASSERT_EQUAL(c->left_out[1].error.n, 2);
+    CU_ASSERT_EQUAL(c->left_out[1].memory.n + c->memory_left_out.n, 0); /* no number of memory is fitted */
+    ss_calibration_free(c);
+    static const char *runs = "runs";
+    struct ss_calibrate_options memory = {
+        .platform = "h800", .ntables = 1, .tables = &runs, .leave_out = "model", .nprops = 1};
+    ss_fit_prop_parse("ss.memory.fragmentation", &memory.props[0], NULL);
+    CU_ASSERT_EQUAL_FATAL(ss_calibrate(&memory, &c, &err), SS_OK);
+    CU_ASSERT_EQUAL(c->nleft_out, 3);
+    CU_ASSERT_EQUAL(c->memory_left_out.n, 21);
+    CU_ASSERT_EQUAL(c->left_out[0].memory.n + c->left_out[1].memory.n + c->left_out[2].memory.n, 21);
+    CU_ASSERT(c->memory_left_out.mean_abs > c->over_left_out.mean_abs); /* of the times none depends on it */
     ss_calibration_free(c);
     opt.leave_out = "colour";
     CU_ASSERT_EQUAL(ss_calibrate(&opt, &c, &err), SS_ERR_USAGE);

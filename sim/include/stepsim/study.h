@@ -168,7 +168,8 @@ struct ss_fit_row {
 };
 struct ss_fit_left_out {
     char name[96];
-    struct ss_error_stat error; /* of the rows left out, predicted by the fit of all others */
+    struct ss_error_stat error;  /* of the times left out, predicted by the fit of all others */
+    struct ss_error_stat memory; /* of their memory, where a number of memory is fitted (n = 0: none) */
 };
 struct ss_calibration {
     int nprops, nrows, nskipped; /* skipped: rows of another platform, quality or outcome */
@@ -179,7 +180,7 @@ struct ss_calibration {
     char leave_out[16]; /* "" or the column */
     int nleft_out;
     struct ss_fit_left_out *left_out;
-    struct ss_error_stat over_left_out; /* all rows, each predicted without its group */
+    struct ss_error_stat over_left_out, memory_left_out; /* all rows, each predicted without its group */
     int evaluations;
     struct ss_notes notes;
 };
