@@ -87,6 +87,13 @@ halves() { # rows, two numbers
 halves vt-m ss.nic.efficiency=0.3:1 ss.hbm.efficiency=0.6:0.95
 halves vt-s ss.host.operator=0us:300us ss.kernel_latency=1us:20us
 
+# runs.csv as its odd rows are read in docs/validation.md.
+awk -F, -v OFS=, '
+    FNR == 1 { for (i = 1; i <= NF; i++) at[$i] = i; if (NR == 1) print; next }
+    FILENAME ~ /reread/ { $at["quality"] = "ok"; if ($1 !~ /^70b-18/) print; next }
+    $1 == "8b-06" || $1 == "70b-20" { next }
+    $1 == "8b-05" || $1 == "8b-07" { $at["memory_mib"] = "" }
+    { print }' validation/runs.csv validation/reread.csv > "$tmp/read.csv"
 echo
 echo "### The H800 rows, each model predicted by the fit of the others"
 echo
@@ -94,12 +101,16 @@ echo "Four of the five fitted numbers (the SM count is a whole number and stays)
 echo
 echo "| left out | n | mean % | median | worst | bias |"
 echo "|---|---|---|---|---|---|"
-"$program" calibrate --platform h800 --rows validation/runs.csv --stack megatron-2407 --leave-out model \
-    --prop ss.gemm.efficiency.bf16=0.5:0.83 --prop ss.gemm.efficiency.fp8=0.4:0.73 \
-    --prop ss.attention.flash.backward=0.15:0.5 --prop ss.loss.forward_bytes=20:80 \
-    -o "$tmp/h800.xml" --stack-output "$tmp/stack.xml" 2> /dev/null | awk '
-    /^Times predicted by the fit/ { on = 1; next }
-    on && $2 == "mean" { print "| " $1 " | " $NF " | " $3 " | " $5 " | " $7 " | " $9 " |" }'
+time_rows() { # table, what is put behind "all", which lines
+    "$program" calibrate --platform h800 --rows "$1" --stack megatron-2407 --leave-out model \
+        --prop ss.gemm.efficiency.bf16=0.5:0.83 --prop ss.gemm.efficiency.fp8=0.4:0.73 \
+        --prop ss.attention.flash.backward=0.15:0.5 --prop ss.loss.forward_bytes=20:80 \
+        -o "$tmp/h800.xml" --stack-output "$tmp/stack.xml" 2> /dev/null | awk -v behind="$2" -v lines="$3" '
+        /^Times predicted by the fit/ { on = 1; next }
+        on && $2 == "mean" && $1 ~ lines { print "| " $1 behind " | " $NF " | " $3 " | " $5 " | " $7 " | " $9 " |" }'
+}
+time_rows validation/runs.csv "" .
+time_rows "$tmp/read.csv" ", 8b-06 and 70b-20 as read below" all
 
 echo
 echo "### The memory of the H800 rows, each model predicted by the fit of the others"
@@ -109,12 +120,6 @@ echo "they are read below: 8b-06 and 70b-20 with the layouts of validation/rerea
 echo
 echo "| rows | left out | n | mean % | median | worst | bias |"
 echo "|---|---|---|---|---|---|---|"
-awk -F, -v OFS=, '
-    FNR == 1 { for (i = 1; i <= NF; i++) at[$i] = i; if (NR == 1) print; next }
-    FILENAME ~ /reread/ { $at["quality"] = "ok"; if ($1 !~ /^70b-18/) print; next }
-    $1 == "8b-06" || $1 == "70b-20" { next }
-    $1 == "8b-05" || $1 == "8b-07" { $at["memory_mib"] = "" }
-    { print }' validation/runs.csv validation/reread.csv > "$tmp/read.csv"
 memory_rows() { # rows, table
     "$program" calibrate --platform h800 --rows "$2" --stack megatron-2407 --leave-out model \
         --prop ss.memory.nccl_per_group=0B:3GB --prop ss.memory.fragmentation=0:0.3 \
