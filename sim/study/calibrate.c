@@ -146,6 +146,10 @@ static int choose_props(const struct ss_calibrate_options *opt, struct ss_calibr
     ss_observations_first(o, &p, &s);
     for (int i = 0; i < c->nprops && !rc; i++) {
         rc = ss_study_prop_complete(&c->props[i], p, s, err);
+        if (!rc && c->props[i].of_stack && !s->name[0]) {
+            rc = ss_fail(err, SS_ERR_USAGE, NULL, 0, "%s is a number of a stack", c->props[i].id);
+            ss_hint(err, rc, "name the stack with --stack");
+        }
         memory |= is_of_memory(c->props[i].id);
     }
     return rc || !memory ? rc : ss_observations_add_memory(o, err);

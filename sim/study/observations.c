@@ -249,6 +249,11 @@ static int load_bench(const struct ss_calibrate_options *opt, struct ss_observat
         gemms |= p->kind == SS_BENCH_GEMM;
         rc = add(o, &what, err);
     }
+    if (!rc && attention && !o->n) {
+        ss_fail(err, SS_ERR_USAGE, opt->microbench, 0,
+                "all rows of this card are of attention, which tell of a stack");
+        return ss_hint(err, SS_ERR_USAGE, "name it with --stack");
+    }
     if (!rc && attention)
         rc =
             ss_study_note(notes, "rows of attention are not used: they tell of a stack, which --stack names");
