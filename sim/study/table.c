@@ -116,26 +116,32 @@ static int by_id(const void *a, const void *b)
     return order ? order : x->line - y->line;
 }
 
-/* Rows are known by their ids: two of one name could not be told apart in what is printed of them. */
-static int check_ids(const struct ss_csv *csv, struct ss_error *err)
+/* Rows are known by their ids: two of one name cannot be told apart in what is printed of them. */
+static int note_ids(const struct ss_csv *csv, struct ss_notes *notes, struct ss_error *err)
 {
     size_t n = ss_csv_rows(csv);
-    int column = ss_csv_column(csv, "id"), rc = SS_OK;
+    int column = ss_csv_column(csv, "id"), twice = 0, bad = 0;
     struct named_row *rows = ss_calloc(n + 1, sizeof *rows);
+    char text[512];
 
     if (!rows)
         return ss_fail(err, SS_ERR_NOMEM, NULL, 0, "out of memory");
     for (size_t i = 0; i < n; i++)
         rows[i] = (struct named_row){ss_csv_field(csv, i, column), ss_csv_line(csv, i)};
     qsort(rows, n, sizeof *rows, by_id);
-    for (size_t i = 1; i < n && !rc; i++)
-        if (rows[i].id[0] && !strcmp(rows[i].id, rows[i - 1].id)) {
-            rc = ss_fail(err, SS_ERR_INPUT, ss_csv_file(csv), rows[i].line,
-                         "id \"%.80s\" is that of line %d too", rows[i].id, rows[i - 1].line);
-            ss_hint(err, rc, "give each run an id of its own");
-        }
+    for (size_t i = 1; i < n; i++) {
+        if (!rows[i].id[0] || strcmp(rows[i].id, rows[i - 1].id) != 0)
+            continue;
+        if (!twice++)
+            snprintf(text, sizeof text, "%.300s:%d: id \"%.80s\" is that of line %d too", ss_csv_file(csv),
+                     rows[i].line, rows[i].id, rows[i - 1].line);
+    }
     free(rows);
-    return rc;
+    if (twice > 1)
+        snprintf(text + strlen(text), sizeof text - strlen(text), ", and so on %d times", twice);
+    if (twice)
+        bad = ss_study_note(notes, text);
+    return bad ? ss_fail(err, SS_ERR_NOMEM, NULL, 0, "out of memory") : SS_OK;
 }
 
 static int wrap(struct ss_csv *csv, struct ss_table **out, struct ss_notes *notes, struct ss_error *err)
@@ -148,7 +154,7 @@ static int wrap(struct ss_csv *csv, struct ss_table **out, struct ss_notes *note
         ss_hint(err, rc, "a row a run; docs/formats.md has the columns");
     }
     if (!rc)
-        rc = check_ids(csv, err);
+        rc = note_ids(csv, notes, err);
     if (!rc && !(t = ss_calloc(1, sizeof *t)))
         rc = ss_fail(err, SS_ERR_NOMEM, NULL, 0, "out of memory");
     if (rc) {
