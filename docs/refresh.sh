@@ -78,7 +78,7 @@ source_row() { # table, text, pattern of source lines, first field of the figure
     source_row runs "H20 (NeMo) and V100 of the same users" "on (h20|v100)$"
     source_row foreign "H100 and A100, published by others, nothing fitted on them" "."
     source_row vtrain "A100, 64 to 512 GPUs (vTrain), nothing fitted on them" "^vt-m"
-    source_row vtrain "A100, small models on one node (vTrain), one number fitted on half of them" "^vt-s"
+    source_row vtrain "A100, small models on one node (vTrain), nothing fitted on them" "^vt-s"
     echo
     echo "| runs | n | mean error of the memory | worst |"
     echo "|---|---|---|---|"

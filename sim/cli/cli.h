@@ -52,7 +52,7 @@ struct cli_flags {
     double tolerance; /* per cent, < 0 = not given */
     char output[1024]; /* "" = stdout */
     int update;        /* CLI_VALIDATE: this and the next three */
-    char csv[1024], svg[1024], against[1024];
+    char csv[1024], svg[1024], against[1024], timer_rows[1024];
     struct cli_pictures pictures;
     struct cli_sim sim;
     int nsets;

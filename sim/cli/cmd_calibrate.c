@@ -21,6 +21,7 @@ const char cli_help_calibrate[] =
     "                         rows of this platform's card count\n"
     "  --log FILE             a log of Megatron's training loop, of the run with the flags of\n"
     "  --job FILE             this file; the log's timers are held against the predicted ones\n"
+    "  --timer-rows FILE      measured timers of the tables' runs (columns run, timer, ms), likewise\n"
     "  --timers               fits those timers too that take a hundredth of the iteration or more\n"
     "  --stack NAME|FILE      predicts all rows with this stack, not with each row's own; the attention\n"
     "                         of micro-benchmarks is its\n"
@@ -69,6 +70,7 @@ static int take(struct words *w, const char *name, const char *value, struct ss_
                        {"--microbench", &w->opt.microbench},
                        {"--log", &w->opt.log},
                        {"--job", &w->opt.job},
+                       {"--timer-rows", &w->opt.timer_rows},
                        {"--leave-out", &w->opt.leave_out},
                        {"--stack-output", &w->stack_output}};
 
@@ -100,7 +102,7 @@ static int is_ours(const char *word)
 {
     static const char *const names[] = {"--platform", "--stack", "--nccl",      "--microbench",
                                         "--log",      "--job",   "--leave-out", "--stack-output",
-                                        "--rows",     "--prop"};
+                                        "--rows",     "--prop",  "--timer-rows"};
 
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
         if (!strcmp(word, names[i]))
@@ -135,8 +137,10 @@ static int read_words(struct words *w, struct cli_flags *flags, int argc, char *
     if (!w->opt.ntables && !w->opt.nccl && !w->opt.microbench && !w->opt.log)
         return cli_usage(err, "add --rows TABLE, --nccl FILE, --microbench FILE or --log FILE",
                          "nothing measured to calibrate with");
-    if (w->opt.fit_timers && !w->opt.log)
-        return cli_usage(err, "--log FILE has them", "--timers without --log");
+    if (w->opt.timer_rows && !w->opt.ntables)
+        return cli_usage(err, "--rows TABLE has the runs", "--timer-rows without --rows");
+    if (w->opt.fit_timers && !w->opt.log && !w->opt.timer_rows)
+        return cli_usage(err, "--log FILE has them, or --timer-rows FILE", "--timers without timers");
     if (w->stack_output && !w->opt.stack)
         return cli_usage(err, "--stack names the base of the new stack", "--stack-output without --stack");
     return SS_OK;

@@ -16,6 +16,8 @@ const char cli_help_validate[] =
     "  --svg FILE           writes a picture: measured against predicted time\n"
     "  --against FILE       compares with an earlier --csv: prints what moved and exits 4 if anything did;\n"
     "                       without a TABLE all three tables are taken\n"
+    "  --timer-rows FILE    measured timers of these runs (columns run, timer, ms): prints them beside the\n"
+    "                       predicted ones; of the table runs, validation/gpt2-timers.csv\n"
     "  --update             writes validation/results.csv of all three tables\n"
     "  --engine simgrid|native   which kernel replays (native)\n"
     "  --json               one JSON object, as docs/formats.md says\n"
@@ -118,6 +120,14 @@ static int check_words(const struct cli_flags *flags, int n, struct ss_error *er
     return SS_OK;
 }
 
+static int has_runs(const char *const *tables, int n)
+{
+    for (int i = 0; i < n; i++)
+        if (!strcmp(tables[i], "runs"))
+            return 1;
+    return 0;
+}
+
 int cmd_validate(int argc, char **argv)
 {
     static const char *const standard[] = {"runs", "foreign", "vtrain"};
@@ -143,6 +153,7 @@ int cmd_validate(int argc, char **argv)
         memcpy(tables, standard, (size_t)n * sizeof tables[0]);
     }
     opt.engine = flags.engine;
+    opt.timer_rows = flags.timer_rows[0] ? flags.timer_rows : has_runs(tables, n) ? "gpt2-timers" : NULL;
     opt.progress = isatty(STDERR_FILENO) ? progress : NULL;
     rc = ss_validate(tables, n, &opt, &v, &err);
     if (!rc)

@@ -15,16 +15,37 @@ static const struct {
     int option;
     int takes_value;
 } table[] = {
-    {"--json", CLI_JSON, 0},   {"--timing", CLI_TIMING, 0}, {"--expanded", CLI_EXPANDED, 0},
-    {"--xml", CLI_XML, 0},     {"--engine", CLI_ENGINE, 1}, {"--tolerance", CLI_TOLERANCE, 1},
-    {"--set", CLI_SET, 1},     {"--output", CLI_OUTPUT, 1}, {"-o", CLI_OUTPUT, 1},
-    {"--nodes", CLI_NODES, 1}, {"--gpus-per-node", CLI_GPUS, 1},
-    {"--update", CLI_VALIDATE, 0}, {"--csv", CLI_VALIDATE, 1}, {"--svg", CLI_VALIDATE, 1}, {"--against", CLI_VALIDATE, 1},
-    {"--level", CLI_SIM, 1},   {"--unfold", CLI_SIM, 0}, {"--full-replay", CLI_SIM, 0},    {"--placement", CLI_SIM, 1},
-    {"--straggler", CLI_SIM, 1}, {"--slow-link", CLI_SIM, 1}, {"--jitter", CLI_SIM, 1},
-    {"--seed", CLI_SIM, 1}, {"--replicas", CLI_SIM, 1},
-    {"--gantt", CLI_PICTURES, 1}, {"--trace", CLI_PICTURES, 1}, {"--memory", CLI_PICTURES, 1},
-    {"--report", CLI_PICTURES, 1}, {"--window", CLI_PICTURES, 1}, {"--color-by", CLI_PICTURES, 1},
+    {"--json", CLI_JSON, 0},
+    {"--timing", CLI_TIMING, 0},
+    {"--expanded", CLI_EXPANDED, 0},
+    {"--xml", CLI_XML, 0},
+    {"--engine", CLI_ENGINE, 1},
+    {"--tolerance", CLI_TOLERANCE, 1},
+    {"--set", CLI_SET, 1},
+    {"--output", CLI_OUTPUT, 1},
+    {"-o", CLI_OUTPUT, 1},
+    {"--nodes", CLI_NODES, 1},
+    {"--gpus-per-node", CLI_GPUS, 1},
+    {"--update", CLI_VALIDATE, 0},
+    {"--csv", CLI_VALIDATE, 1},
+    {"--svg", CLI_VALIDATE, 1},
+    {"--against", CLI_VALIDATE, 1},
+    {"--timer-rows", CLI_VALIDATE, 1},
+    {"--level", CLI_SIM, 1},
+    {"--unfold", CLI_SIM, 0},
+    {"--full-replay", CLI_SIM, 0},
+    {"--placement", CLI_SIM, 1},
+    {"--straggler", CLI_SIM, 1},
+    {"--slow-link", CLI_SIM, 1},
+    {"--jitter", CLI_SIM, 1},
+    {"--seed", CLI_SIM, 1},
+    {"--replicas", CLI_SIM, 1},
+    {"--gantt", CLI_PICTURES, 1},
+    {"--trace", CLI_PICTURES, 1},
+    {"--memory", CLI_PICTURES, 1},
+    {"--report", CLI_PICTURES, 1},
+    {"--window", CLI_PICTURES, 1},
+    {"--color-by", CLI_PICTURES, 1},
 };
 #define NTABLE (sizeof table / sizeof table[0])
 
@@ -237,6 +258,8 @@ static int apply(struct cli_flags *f, int option, const char *name, const char *
         rc = set_path(f->csv, sizeof f->csv, name, value, err);
     else if (!strcmp(name, "--svg"))
         rc = set_path(f->svg, sizeof f->svg, name, value, err);
+    else if (!strcmp(name, "--timer-rows"))
+        rc = set_path(f->timer_rows, sizeof f->timer_rows, name, value, err);
     else if (!strcmp(name, "--against"))
         rc = set_path(f->against, sizeof f->against, name, value, err);
     else

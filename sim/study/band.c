@@ -87,7 +87,7 @@ static void describe(const struct likeness *to, int circle, char *out, size_t si
         break;
     case 1: snprintf(out, size, "%.60s in %s", to->card, to->precision); break;
     case 2: snprintf(out, size, "%.60s in any precision", to->card); break;
-    default: snprintf(out, size, "runs on other cards: none on %.60s was measured", to->card);
+    default: snprintf(out, size, "all runs: few or none on %.60s were measured", to->card);
     }
 }
 

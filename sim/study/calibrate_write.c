@@ -80,7 +80,7 @@ int ss_calibration_write_text(const struct ss_calibration *c, FILE *out, struct 
             c->nskipped);
     print_rows(c, 1, out);
     if (count_rows(c, 0)) {
-        fprintf(out, "\nTimers of the log, in no fit; predicted are the last rank's\n");
+        fprintf(out, "\nTimers in no fit; predicted are the last rank's\n");
         print_rows(c, 0, out);
     }
     if (c->leave_out[0]) {

@@ -8,8 +8,6 @@
 #include "study/calibrate.h"
 #include "workload/collective.h"
 
-#define SMALLEST_TIMER 0.01        /* of the iteration; of less, relative errors say nothing */
-
 struct ss_case *ss_observations_case(struct ss_observations *o, int index)
 {
     return index == o->cases.n ? &o->log_case : &o->cases.cases[index];
@@ -44,6 +42,55 @@ static void set_key(const struct ss_case *c, const char *id, const char *by, cha
         ss_copy(key, size, id);
 }
 
+/* ---- timers of a run ---- */
+
+/* Those that the model predicts, and a note that names the others. `timers`: of the run that `run` observes. */
+static int add_timers(struct ss_observations *o, const struct ss_timer *timers, int n,
+                      const struct ss_observation *run, int fitted, struct ss_notes *notes,
+                      struct ss_error *err)
+{
+    char others[400];
+    struct ss_prediction p;
+    int rc, unknown = 0;
+
+    if (!n)
+        return SS_OK;
+    snprintf(others, sizeof others, "%.90s: timers that are not predicted:", run->id);
+    rc = ss_case_predict(ss_observations_case(o, run->of_case), SS_ENGINE_NATIVE, &p, err);
+    for (int i = 0; i < n && !rc && p.state == SS_CASE_READY; i++) {
+        struct ss_observation what = *run;
+        what.kind = SS_OBSERVE_TIMER;
+        what.measured = timers[i].seconds;
+        what.fitted = fitted && what.measured >= SS_SMALLEST_TIMER * run->measured;
+        ss_copy(what.id, sizeof what.id, timers[i].name);
+        if (isnan(ss_prediction_timer(&p, what.id))) {
+            size_t used = strlen(others);
+            snprintf(others + used, sizeof others - used, "%s %s", unknown++ ? "," : "", what.id);
+        } else if (what.measured > 0) {
+            rc = add(o, &what, err);
+        }
+    }
+    return rc || !unknown ? rc : ss_study_note(notes, others);
+}
+
+/* Of a table of timers those of one run. */
+static int add_timer_rows(struct ss_observations *o, const struct ss_timer_rows *rows,
+                          const struct ss_observation *run, int fitted, struct ss_notes *notes,
+                          struct ss_error *err)
+{
+    struct ss_timer *own = ss_calloc((size_t)rows->n + 1, sizeof *own);
+    int n = 0, rc;
+
+    if (!own)
+        return ss_fail(err, SS_ERR_NOMEM, NULL, 0, "out of memory");
+    for (int i = 0; i < rows->n; i++)
+        if (!strcmp(rows->rows[i].run, run->id))
+            own[n++] = rows->rows[i].timer;
+    rc = add_timers(o, own, n, run, fitted, notes, err);
+    free(own);
+    return rc;
+}
+
 /* ---- runs of tables ---- */
 
 static int is_usable(const struct ss_case *c)
@@ -58,8 +105,11 @@ static int load_runs(const struct ss_calibrate_options *opt, struct ss_observati
                      struct ss_notes *notes, struct ss_error *err)
 {
     struct ss_case_choice choice = {opt->platform, opt->stack};
+    struct ss_timer_rows timers = {0};
     int rc = ss_cases_load(opt->tables, opt->ntables, &choice, &o->cases, notes, err);
 
+    if (!rc && opt->timer_rows)
+        rc = ss_timer_rows_load(opt->timer_rows, &timers, err);
     for (int i = 0; i < o->cases.n && !rc; i++) {
         const struct ss_case *c = &o->cases.cases[i];
         struct ss_observation what = {
@@ -71,35 +121,14 @@ static int load_runs(const struct ss_calibrate_options *opt, struct ss_observati
         ss_copy(what.id, sizeof what.id, ss_table_get(c->table, c->row, "id"));
         set_key(c, what.id, opt->leave_out, what.key, sizeof what.key);
         rc = add(o, &what, err);
+        if (!rc)
+            rc = add_timer_rows(o, &timers, &what, opt->fit_timers, notes, err);
     }
+    ss_timer_rows_free(&timers);
     return rc;
 }
 
 /* ---- a training log ---- */
-
-/* Timers of the log that the model predicts, and a note that names the others. */
-static int add_timers(struct ss_observations *o, const struct ss_train_log *log, const struct ss_observation *run,
-                      int fitted, struct ss_notes *notes, struct ss_error *err)
-{
-    char others[300] = "timers of the log that are not predicted:";
-    struct ss_prediction p;
-    int rc = ss_case_predict(&o->log_case, SS_ENGINE_NATIVE, &p, err), unknown = 0;
-
-    for (int i = 0; i < log->ntimers && !rc && p.state == SS_CASE_READY; i++) {
-        struct ss_observation what = *run;
-        what.kind = SS_OBSERVE_TIMER;
-        what.measured = log->timers[i].seconds;
-        what.fitted = fitted && what.measured >= SMALLEST_TIMER * run->measured;
-        ss_copy(what.id, sizeof what.id, log->timers[i].name);
-        if (isnan(ss_prediction_timer(&p, what.id))) {
-            size_t used = strlen(others);
-            snprintf(others + used, sizeof others - used, "%s %s", unknown++ ? "," : "", what.id);
-        } else if (what.measured > 0) {
-            rc = add(o, &what, err);
-        }
-    }
-    return rc || !unknown ? rc : ss_study_note(notes, others);
-}
 
 /* A job that names another card than the one to be fitted says nothing of it. */
 static int check_card(const struct ss_calibrate_options *opt, const struct ss_job *job, struct ss_error *err)
@@ -161,7 +190,7 @@ static int load_log(const struct ss_calibrate_options *opt, struct ss_observatio
         rc = add(o, &what, err);
     }
     if (!rc)
-        rc = add_timers(o, log, &what, opt->fit_timers, notes, err);
+        rc = add_timers(o, log->timers, log->ntimers, &what, opt->fit_timers, notes, err);
     ss_train_log_free(log);
     return rc;
 }

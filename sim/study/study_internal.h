@@ -63,6 +63,26 @@ double ss_prediction_timer(const struct ss_prediction *p, const char *name);
 /* Is this the quality of a row that may be judged by? */
 int ss_quality_counts(const char *quality);
 
+/* ---- timer_rows.c: a CSV file with the columns run (the id of a table's row), timer and ms ---- */
+struct ss_timer_row {
+    char run[96];
+    struct ss_timer timer;
+    int line;
+};
+struct ss_timer_rows {
+    char file[256];
+    int n;
+    struct ss_timer_row *rows;
+};
+/* By path, or by name in validation/. */
+int ss_timer_rows_load(const char *name_or_path, struct ss_timer_rows *out, struct ss_error *err);
+/* From memory; `name` stands for the file in messages. */
+int ss_timer_rows_parse(const char *text, size_t len, const char *name, struct ss_timer_rows *out,
+                        struct ss_error *err);
+void ss_timer_rows_free(struct ss_timer_rows *t);
+/* Smaller ones of an iteration's share are in no fit and no figure: their relative errors say nothing. */
+#define SS_SMALLEST_TIMER 0.01
+
 /* ---- log_text.c ---- */
 /* One line without its end, which may be changed; 0 or an error, which ends the reading. */
 typedef int (*ss_log_line)(void *reader, char *line);

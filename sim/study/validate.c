@@ -22,6 +22,11 @@ double ss_validation_memory_error(const struct ss_validation_row *row)
     return 100 * (row->predicted_bytes - row->measured_bytes) / row->measured_bytes;
 }
 
+double ss_validation_timer_error(const struct ss_validation_timer *timer)
+{
+    return 100 * (timer->predicted_s - timer->measured_s) / timer->measured_s;
+}
+
 /* "dgxc2411-llama3.1-70b" is of source dgxc2411, "vt-m-12" of vt-m. */
 static void source_of(const char *id, char *out, size_t size)
 {
@@ -169,6 +174,59 @@ static void fill_prediction(const struct ss_case *c, const struct ss_prediction 
         ss_copy(row->reason, sizeof row->reason, ss_table_get(c->table, c->row, "note"));
 }
 
+/* ---- timers ---- */
+
+static int load_timers(const char *name, struct ss_validation *v, struct ss_error *err)
+{
+    struct ss_timer_rows t;
+    int rc = ss_timer_rows_load(name, &t, err);
+
+    if (rc)
+        return rc;
+    v->timers = ss_calloc((size_t)t.n + 1, sizeof *v->timers);
+    if (!v->timers)
+        rc = ss_fail(err, SS_ERR_NOMEM, NULL, 0, "out of memory");
+    for (int i = 0; i < t.n && !rc; i++) {
+        struct ss_validation_timer *timer = &v->timers[v->ntimers++];
+        ss_copy(timer->id, sizeof timer->id, t.rows[i].run);
+        ss_copy(timer->name, sizeof timer->name, t.rows[i].timer.name);
+        timer->measured_s = t.rows[i].timer.seconds;
+        timer->predicted_s = NAN;
+    }
+    ss_timer_rows_free(&t);
+    return rc;
+}
+
+static void fill_timers(const struct ss_case *c, const struct ss_prediction *p, const char *id,
+                        struct ss_validation *v)
+{
+    for (int i = 0; i < v->ntimers && p->state == SS_CASE_READY; i++)
+        if (!strcmp(v->timers[i].id, id)) {
+            v->timers[i].predicted_s = ss_prediction_timer(p, v->timers[i].name);
+            v->timers[i].run_s = c->measured_s;
+        }
+}
+
+static int is_row(const struct ss_validation *v, const char *id)
+{
+    for (int i = 0; i < v->nrows; i++)
+        if (!strcmp(v->rows[i].id, id))
+            return 1;
+    return 0;
+}
+
+static int note_strangers(struct ss_validation *v, struct ss_error *err)
+{
+    char text[200];
+
+    for (int i = 0; i < v->ntimers; i++) {
+        snprintf(text, sizeof text, "timers of \"%s\", which is no run of these tables", v->timers[i].id);
+        if (!is_row(v, v->timers[i].id) && ss_study_note(&v->notes, text))
+            return ss_fail(err, SS_ERR_NOMEM, NULL, 0, "out of memory");
+    }
+    return SS_OK;
+}
+
 /* ---- all rows ---- */
 
 static int predict_all(const struct ss_cases *cases, const struct ss_validate_options *opt,
@@ -185,6 +243,7 @@ static int predict_all(const struct ss_cases *cases, const struct ss_validate_op
         if (rc)
             break;
         fill_prediction(&cases->cases[i], &p, &v->rows[i]);
+        fill_timers(&cases->cases[i], &p, v->rows[i].id, v);
         v->unsupported += p.state == SS_CASE_UNSUPPORTED;
         v->nrows++;
     }
@@ -202,13 +261,17 @@ int ss_validate(const char *const *tables, int ntables, const struct ss_validate
 
     if (!v)
         return ss_fail(err, SS_ERR_NOMEM, NULL, 0, "out of memory");
-    rc = ss_cases_load(tables, ntables, NULL, &cases, &v->notes, err);
+    rc = opt->timer_rows ? load_timers(opt->timer_rows, v, err) : SS_OK;
+    if (!rc)
+        rc = ss_cases_load(tables, ntables, NULL, &cases, &v->notes, err);
     if (!rc) {
         v->rows = ss_calloc((size_t)cases.n + 1, sizeof *v->rows);
         rc =
             v->rows ? predict_all(&cases, opt, v, err) : ss_fail(err, SS_ERR_NOMEM, NULL, 0, "out of memory");
         ss_cases_free(&cases);
     }
+    if (!rc)
+        rc = note_strangers(v, err);
     if (!rc)
         rc = ss_validation_summarise(v, err);
     if (rc) {
@@ -227,5 +290,6 @@ void ss_validation_free(struct ss_validation *v)
         free(v->groups[g]);
     ss_notes_free(&v->notes);
     free(v->rows);
+    free(v->timers);
     free(v);
 }

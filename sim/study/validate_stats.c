@@ -131,13 +131,27 @@ static int make_groups(struct ss_validation *v, int group, double *errors)
     return SS_OK;
 }
 
+static void summarise_timers(struct ss_validation *v, double *errors)
+{
+    int n = 0;
+
+    for (int i = 0; i < v->ntimers; i++) {
+        double error = ss_validation_timer_error(&v->timers[i]);
+        if (isfinite(error) && v->timers[i].measured_s >= SS_SMALLEST_TIMER * v->timers[i].run_s)
+            errors[n++] = error;
+    }
+    ss_error_stat_fill(errors, n, &v->timer_error);
+}
+
 int ss_validation_summarise(struct ss_validation *v, struct ss_error *err)
 {
-    double *errors = ss_calloc((size_t)v->nrows + 1, sizeof *errors);
+    double *errors = ss_calloc((size_t)v->nrows + (size_t)v->ntimers + 1, sizeof *errors);
     int rc = errors ? SS_OK : SS_ERR_NOMEM;
 
-    if (!rc)
+    if (!rc) {
         summarise(v, SS_BY_COUNT, "all", errors, &v->all);
+        summarise_timers(v, errors);
+    }
     for (int g = 0; g < SS_BY_COUNT && !rc; g++)
         rc = make_groups(v, g, errors);
     free(errors);

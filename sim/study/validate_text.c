@@ -113,6 +113,28 @@ static void print_summaries(const struct ss_validation *v, FILE *out)
     }
 }
 
+static void print_timers(const struct ss_validation *v, FILE *out)
+{
+    const struct ss_error_stat *all = &v->timer_error;
+    char a[32], b[32];
+
+    if (!v->ntimers)
+        return;
+    fprintf(out, "\n%-12s %-36s %10s %10s %7s\n", "Timers", "of the last rank", "measured", "predicted",
+            "error");
+    fprintf(out, "%-12s %-36s %10s %10s %7s\n", "", "", "ms", "ms", "%");
+    for (int i = 0; i < v->ntimers; i++) {
+        const struct ss_validation_timer *t = &v->timers[i];
+        fprintf(out, "%-12s %-36s %10.2f %10s %7s\n", t->id, t->name, 1e3 * t->measured_s,
+                number(1e3 * t->predicted_s, "%.2f", a, sizeof a),
+                error_text(ss_validation_timer_error(t), b, sizeof b));
+    }
+    if (all->n)
+        fprintf(out,
+                "  %d of 1 %% of the iteration or more: mean %.2f, median %.2f, worst %.1f, bias %+.2f %%\n",
+                all->n, all->mean_abs, all->median_abs, all->worst_abs, all->bias);
+}
+
 int ss_validation_write_text(const struct ss_validation *v, FILE *out, struct ss_error *err)
 {
     int id_width = 4, configuration_width = 13;
@@ -130,6 +152,7 @@ int ss_validation_write_text(const struct ss_validation *v, FILE *out, struct ss
     for (int i = 0; i < v->nrows; i++)
         print_row(&v->rows[i], id_width, configuration_width, out);
     print_summaries(v, out);
+    print_timers(v, out);
     if (v->unsupported)
         fprintf(out, "unsupported: %d rows that are not modelled, counted nowhere above\n", v->unsupported);
     for (unsigned long i = 0; i < v->notes.n; i++)
@@ -198,6 +221,23 @@ static json_t *summary_object(const struct ss_validation_summary *s)
     return o;
 }
 
+static json_t *timers_array(const struct ss_validation *v)
+{
+    json_t *list = json_array();
+
+    for (int i = 0; i < v->ntimers; i++) {
+        const struct ss_validation_timer *t = &v->timers[i];
+        json_t *o = json_object();
+        ss_json_text(o, "id", t->id);
+        ss_json_text(o, "timer", t->name);
+        put_known(o, "measured_ms", 1e3 * t->measured_s);
+        put_known(o, "predicted_ms", 1e3 * t->predicted_s);
+        ss_json_number(o, "error_pct", ss_validation_timer_error(t));
+        json_array_append_new(list, o);
+    }
+    return list;
+}
+
 int ss_validation_write_json(const struct ss_validation *v, FILE *out, struct ss_error *err)
 {
     json_t *o = ss_json_document("validate"), *rows = json_array(), *groups = json_object();
@@ -218,6 +258,10 @@ int ss_validation_write_json(const struct ss_validation *v, FILE *out, struct ss
         json_object_set_new(groups, ss_validation_group_name(g), list);
     }
     json_object_set_new(o, "groups", groups);
+    if (v->ntimers) {
+        json_object_set_new(o, "timers", timers_array(v));
+        json_object_set_new(o, "timer_summary", stat_object(&v->timer_error));
+    }
     ss_json_integer(o, "unsupported", v->unsupported);
     json_object_set_new(o, "notes", ss_json_notes(&v->notes));
     return ss_json_write(o, out, err);

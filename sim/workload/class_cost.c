@@ -72,6 +72,17 @@ static double chunk_params(const struct ss_plan *plan, const struct ss_cost_cont
     return n;
 }
 
+/* FSDP flattens the parameters of a layer, and those of embedding and loss. */
+static int chunk_tensors(const struct ss_plan *plan, const struct ss_cost_context *c,
+                         const struct ss_layer_set *set, const struct ss_chunk_cost *chunk)
+{
+    if (c->fsdp.n > 1)
+        return chunk->nlayers + (chunk->has_embedding || chunk->has_loss);
+    return chunk->nlayers * ss_ops_tensors(&set->dense) +
+           (chunk->has_embedding ? ss_ops_tensors(&set->embedding) : 0) +
+           (chunk->has_loss ? ss_ops_tensors(&set->loss) + (c->shape.tied && ends_apart(plan->schedule)) : 0);
+}
+
 static void context_init(const struct ss_plan_builder *b, const struct ss_cost_key *key,
                          struct ss_cost_context *c)
 {
@@ -122,6 +133,7 @@ static void chunk_build(struct ss_plan_builder *b, const struct ss_cost_context 
     b->chunk_params[at] = chunk_params(b->plan, c, set, chunk);
     b->layer_params[at] = ss_ops_params(&set->dense);
     count->all += b->chunk_params[at];
+    count->tensors += chunk_tensors(b->plan, c, set, chunk);
     count->gemm += chunk->nlayers * ss_ops_gemm_params(&set->dense);
     if (chunk->has_embedding || chunk->has_loss)
         count->tensor = c->shape.vocab * c->shape.h;
@@ -133,7 +145,7 @@ static int class_cost(struct ss_plan_builder *b, int cls, const struct ss_cost_k
     struct ss_plan *plan = b->plan;
     struct ss_plan_class *pc = &plan->classes[cls];
     struct ss_layer_set *set = b->costs[b->cost_of[cls]].set;
-    struct ss_param_count count = {0, 0, 0, 0};
+    struct ss_param_count count = {0};
     struct ss_cost_context c;
     int status;
     context_init(b, key, &c);
@@ -148,7 +160,8 @@ static int class_cost(struct ss_plan_builder *b, int cls, const struct ss_cost_k
     ss_memory_static(&c, &count, shards, pc->memory);
     pc->step_bytes = ss_memory_step(&c, &count, shards);
     pc->host_bytes = ss_memory_host(&c, &count, shards, &set->dense);
-    pc->optimizer_s = key->own * ss_cost_optimizer(&c, count.all, shards);
+    pc->gradients_s = key->own * ss_cost_gradients(&c, count.all);
+    pc->optimizer_s = key->own * ss_cost_optimizer(&c, count.all, count.tensors, shards);
     pc->fixed_s = plan->stack->fixed_iteration;
     return SS_OK;
 }
@@ -185,6 +198,7 @@ static void class_copy(struct ss_plan_class *pc, const struct ss_plan_class *lik
     memcpy(pc->memory, like->memory, sizeof pc->memory);
     pc->host_bytes = like->host_bytes;
     pc->parameters = like->parameters;
+    pc->gradients_s = like->gradients_s;
     pc->optimizer_s = like->optimizer_s;
     pc->fixed_s = like->fixed_s;
 }

@@ -382,7 +382,13 @@ void ss_cost_layer(const struct ss_cost_context *c, const struct ss_ops *ops, in
     fsdp_cost(c, ss_ops_params(ops), out);
 }
 
-double ss_cost_optimizer(const struct ss_cost_context *c, double params, double shards)
+double ss_cost_gradients(const struct ss_cost_context *c, double params)
+{
+    double element = c->shape.e < 4 && c->job->grad_reduce_fp32 <= 0 ? c->shape.e : 4;
+    return c->fsdp.n > 1 ? 0 : elementwise(c, params * element * c->stack->grad_passes, 0);
+}
+
+double ss_cost_optimizer(const struct ss_cost_context *c, double params, int tensors, double shards)
 {
     double local = params / shards, e = c->shape.e, device, host;
     /* Gradient norm reads 4 B, clipping reads and writes them; the step reads gradient, two moments and the
@@ -390,13 +396,11 @@ double ss_cost_optimizer(const struct ss_cost_context *c, double params, double 
     double unscale = c->shape.storage_precision == SS_FP16 ? 8 : 0;
     double step = local * (4 + 8 + unscale + 4 + 12 + 12 + (e < 4 ? e : 0)) * c->stack->adam_passes;
     double copies = c->stack->grad_copy > 0 && e < 4 ? params * (e + 4) + params * (4 + e) : 0;
-    double gradient = e < 4 && c->job->grad_reduce_fp32 <= 0 ? e : 4;
-    double whole = c->fsdp.n > 1 ? 0 : params * gradient * c->stack->grad_passes;
-    device = (step * (1 - c->job->optimizer_offload) + copies + whole) /
-             (c->card->hbm_bandwidth * c->card->hbm_efficiency);
+    device = elementwise(c, step * (1 - c->job->optimizer_offload) + copies, 12);
     /* Offloaded: gradients go out and parameters come back over PCIe; the host steps at memory speed,
      * which PCIe bounds from above on every node here. */
     host = c->job->optimizer_offload * local * (4 + e) / c->card->pcie_bandwidth +
            c->job->optimizer_offload * local * 28 / c->card->pcie_bandwidth;
-    return device + host + elementwise(c, 0, 12);
+    /* Before each of its passes Python gathers the tensors, while the GPU has nothing to do. */
+    return device + host + tensors / shards * c->stack->step_operators * c->stack->host_operator;
 }

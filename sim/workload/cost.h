@@ -42,7 +42,10 @@ void ss_cost_layer_offload(const struct ss_cost_context *c, const struct ss_ops 
 int ss_cost_cp_in_ring(const struct ss_cost_context *c);
 /* The context-parallel collective of attention: one ring step of `tensors` times K and V, or all of it. */
 struct ss_layer_step ss_cost_cp_step(const struct ss_cost_context *c, double tensors);
-/* Optimizer step, gradient clipping and copies on `params` parameters of which 1/shards are stepped here. */
-double ss_cost_optimizer(const struct ss_cost_context *c, double params, double shards);
+/* What the gradients of `params` parameters, all those of the rank, cost beside their reduction. */
+double ss_cost_gradients(const struct ss_cost_context *c, double params);
+/* Optimizer step, gradient clipping and copies on `params` parameters in `tensors` tensors of which 1/shards are
+ * stepped here. */
+double ss_cost_optimizer(const struct ss_cost_context *c, double params, int tensors, double shards);
 
 #endif

@@ -11,6 +11,7 @@ struct ss_param_count {
     double gemm;  /* those of which fp8 keeps a copy and its transpose */
     double layer; /* of one transformer layer: what FSDP gathers at a time */
     double tensor; /* of the largest single tensor */
+    int tensors;   /* that hold all of them */
 };
 
 /* Static bytes by class; `shards`: ranks that divide the optimizer states (1 without ZeRO). */

@@ -78,6 +78,7 @@ static struct ss_op *op_linear(struct ss_ops *ops, const char *name, const struc
     op->precision = precision;
     op->gemm_params = n * k;
     op->params = n * k + (bias ? n : 0);
+    op->tensors = bias ? 2 : 1;
     op->forward_flops = 2 * op->m * n * k;
     op->backward_flops = 2 * op->forward_flops;
     op->backward_kernels = 2;
@@ -135,7 +136,8 @@ static void norm_add(struct ss_ops *ops, const struct ss_shape *s, const struct 
      * gradient and writes one; without Transformer Engine the weight's gradient is a kernel that reads both
      * again. */
     op_elementwise(op, x * (s->e + (fp8 ? 1 : s->e)), x * (stack->te_layers ? 3 : 5) * s->e, 1, 2);
-    op->params = s->h * (s->norm_is_layernorm ? 2 : 1);
+    op->tensors = s->norm_is_layernorm ? 2 : 1;
+    op->params = s->h * op->tensors;
     /* Kept: the norm's input and, for the weight gradient of the GEMM behind it, its output. */
     op->saved_bytes = x * s->e + kept_input(s, stack, narrow ? 1 : s->e) + 4 * s->tokens / s->sp;
 }
@@ -278,6 +280,7 @@ static void embedding_build(struct ss_ops *ops, const struct ss_shape *s)
     op_elementwise(op, x * s->e * (s->learned_positions ? 5 : 2), x * (s->e + 8),
                    s->learned_positions ? 3 : 1, 2);
     op->params = s->vocab * s->h + (s->learned_positions ? s->sequence * s->h : 0);
+    op->tensors = s->learned_positions ? 2 : 1;
     op->saved_bytes = 8 * s->tokens + (s->hidden_dropout > 0 ? x / s->sp : 0);
 }
 
@@ -290,7 +293,8 @@ static void loss_build(struct ss_ops *ops, const struct ss_shape *s, const struc
     op = op_linear(ops, "logits", s, s->vocab, s->h, SS_TP_COLUMN, s->storage_precision, 0);
     op->gemm_params = 0; /* stays in 16 bit under fp8 */
     if (s->tied)
-        op->params = 0; /* counted by the embedding where they share a stage; the plan adds the copy else */
+        op->params = op->tensors =
+            0; /* counted by the embedding where they share a stage; the plan adds the copy else */
     op = op_add(ops, "cross entropy", SS_OP_ELEMENTWISE);
     op_elementwise(op, logits * stack->loss_fwd_bytes, logits * stack->loss_bwd_bytes, 12, 4);
     /* 16-bit logits and their fp32 copy, in which the softmax works in place; the gradient is cast back. */
@@ -320,6 +324,14 @@ double ss_ops_params(const struct ss_ops *ops)
     double sum = 0;
     for (int i = 0; i < ops->n; i++)
         sum += ops->op[i].params;
+    return sum;
+}
+
+int ss_ops_tensors(const struct ss_ops *ops)
+{
+    int sum = 0;
+    for (int i = 0; i < ops->n; i++)
+        sum += ops->op[i].tensors;
     return sum;
 }
 

@@ -47,6 +47,7 @@ struct ss_op {
     double forward_bytes, backward_bytes; /* HBM traffic of elementwise kernels (attention: unfused) */
     int forward_kernels, backward_kernels;
     double params;        /* of one rank */
+    int tensors;          /* that hold them */
     double gemm_params;   /* those that fp8 keeps a copy of */
     double saved_bytes;   /* kept from forward to backward, without core_bytes */
     double core_bytes;    /* kept too, but not under selective recompute */
@@ -67,6 +68,7 @@ int ss_ops_build(const struct ss_shape *s, const struct ss_stack *stack, int lay
                  struct ss_error *err);
 /* Sums over a list. */
 double ss_ops_params(const struct ss_ops *ops);
+int ss_ops_tensors(const struct ss_ops *ops);
 /* Of the operator with most of them. */
 double ss_ops_largest_params(const struct ss_ops *ops);
 double ss_ops_gemm_params(const struct ss_ops *ops);

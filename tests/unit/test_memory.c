@@ -79,7 +79,7 @@ static void test_static(void)
         {DEEPSPEED, LLAMA "--fp16", 1, 2, 2, 12 + 1 + 8},
         {DEEPSPEED, LLAMA "--bf16 --grad-reduce-in-bf16 " ZERO, 8, 2, 2, 1.5 + 1 + 4},
     };
-    const struct ss_param_count count = {1e9, 0.9e9, 1e8, 5e7};
+    const struct ss_param_count count = {1e9, 0.9e9, 1e8, 5e7, 9};
 
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         struct fixture f;
@@ -97,7 +97,7 @@ static void test_static(void)
  * them (1) until the next step. */
 static void test_step(void)
 {
-    const struct ss_param_count count = {1e9, 0.9e9, 1e8, 5e7};
+    const struct ss_param_count count = {1e9, 0.9e9, 1e8, 5e7, 9};
     static const struct {
         const char *props, *flags;
         double shards, bytes;
@@ -118,7 +118,7 @@ static void test_step(void)
 /* Full sharding holds two layers gathered, ZeRO-3 as many parameters as it may. */
 static void test_gathered(void)
 {
-    const struct ss_param_count count = {8e9, 7e9, 2e8, 5e7};
+    const struct ss_param_count count = {8e9, 7e9, 2e8, 5e7, 9};
     static const struct {
         const char *props;
         double gathered;

@@ -250,13 +250,41 @@ static void test_gradient_passes(void)
     card.pcie_bandwidth = 1;
     job.grad_reduce_fp32 = 1;
     ss_shape_init(&c.shape, &job, &stack, 128512);
-    double none = ss_cost_optimizer(&c, 1e9, 8);
     stack.grad_passes = 3;
-    CU_ASSERT_DOUBLE_EQUAL(ss_cost_optimizer(&c, 1e9, 8) - none, 3 * 4e9 / 1e12, 1e-12);
+    CU_ASSERT_DOUBLE_EQUAL(ss_cost_gradients(&c, 1e9), 3 * 4e9 / 1e12, 1e-12);
     job.grad_reduce_fp32 = 0;
-    CU_ASSERT_DOUBLE_EQUAL(ss_cost_optimizer(&c, 1e9, 8) - none, 3 * 2e9 / 1e12, 1e-12);
+    CU_ASSERT_DOUBLE_EQUAL(ss_cost_gradients(&c, 1e9), 3 * 2e9 / 1e12, 1e-12);
     c.fsdp = (struct ss_group_shape){8, 1, 8};
-    CU_ASSERT_DOUBLE_EQUAL(ss_cost_optimizer(&c, 1e9, 8), none, 1e-12);
+    CU_ASSERT_EQUAL(ss_cost_gradients(&c, 1e9), 0);
+}
+
+/* The step takes the host so many operators for each tensor that a rank steps, beside the traffic of its bytes. */
+static void test_step_tensors(void)
+{
+    struct ss_cost_context c;
+    struct ss_card card;
+    struct ss_stack stack;
+    struct ss_job job;
+    struct ss_ops ops;
+    context_make(&c, &card, &stack, &job);
+    llama_8b(&job);
+    card.pcie_bandwidth = 1;
+    ss_shape_init(&c.shape, &job, &stack, 128512);
+    double bytes = ss_cost_optimizer(&c, 1e9, 0, 1);
+    stack.host_operator = 1e-4;
+    stack.step_operators = 2;
+    CU_ASSERT_DOUBLE_EQUAL(ss_cost_optimizer(&c, 1e9, 300, 1) - bytes, 300 * 2e-4, 1e-12);
+    CU_ASSERT_DOUBLE_EQUAL(ss_cost_optimizer(&c, 8e9, 300, 8) - bytes, 300 * 2e-4 / 8, 1e-12);
+    /* Two norms and four matrices; with biases and LayerNorm's two vectors twice as many. */
+    ss_ops_build(&c.shape, &stack, SS_LAYER_DENSE, &ops, NULL);
+    CU_ASSERT_EQUAL(ss_ops_tensors(&ops), 6);
+    c.shape.linear_bias = c.shape.norm_is_layernorm = c.shape.learned_positions = c.shape.tied = 1;
+    ss_ops_build(&c.shape, &stack, SS_LAYER_DENSE, &ops, NULL);
+    CU_ASSERT_EQUAL(ss_ops_tensors(&ops), 12);
+    ss_ops_build(&c.shape, &stack, SS_LAYER_EMBEDDING, &ops, NULL);
+    CU_ASSERT_EQUAL(ss_ops_tensors(&ops), 2);
+    ss_ops_build(&c.shape, &stack, SS_LAYER_LOSS, &ops, NULL);
+    CU_ASSERT_EQUAL(ss_ops_tensors(&ops), 2); /* the final norm's; the matrix is the embedding's */
 }
 
 /* Rows that are no multiple of 16 bytes: the GEMMs on the CUDA cores. */
@@ -450,6 +478,7 @@ int main(void)
                            {"layers without Transformer Engine", test_plain_layers},
                            {"the host issues collectives", test_host_issues_collectives},
                            {"passes over the gradients", test_gradient_passes},
+                           {"tensors of the step", test_step_tensors},
                            {"unaligned rows", test_unaligned_rows},
                            {"collectives", test_collectives},
                            {"algorithms of collectives", test_collective_algorithms},

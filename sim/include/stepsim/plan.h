@@ -181,6 +181,7 @@ struct ss_plan_class {
     int npost;
     int *post; /* collectives not bound to a bucket: gradient reduce without overlap, embedding, ... */
     int norm;  /* global barrier (gradient norm, found-inf), -1 = none */
+    double gradients_s;         /* passes over all local gradients before the norm */
     double optimizer_s;         /* clip + step, local */
     int nafter;
     int *after; /* after the step: parameter all-gather without overlap */

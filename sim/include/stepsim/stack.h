@@ -117,6 +117,8 @@ extern "C" {
     X(grad_passes, "ss.optimizer.grad_passes", NONE, 3, 0, 8,                                                \
       "times that the gradients of all local parameters cross HBM outside the step: set to zero, and read "  \
       "and written to divide them by the ranks; none of it under FSDP")                                      \
+    X(step_operators, "ss.optimizer.host_operators", NONE, 1, 0, 8,                                          \
+      "host time of the step for each parameter tensor (of FSDP: each layer), in ss.host.operator")          \
     X(grad_norm_barrier, "ss.optimizer.barrier", COUNT, 1, 0, 1,                                             \
       "gradient norm and found-inf wait for every rank before the step")                                     \
     X(grad_copy, "ss.optimizer.grad_copy", COUNT, 0, 0, 2,                                                   \

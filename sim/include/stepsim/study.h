@@ -65,6 +65,14 @@ struct ss_validation_summary {
     struct ss_error_stat time, memory;
     int outcomes, right;
 };
+struct ss_validation_timer {
+    char id[96]; /* of its run */
+    char name[48];
+    double measured_s, predicted_s; /* predicted: NaN = not simulated, or not of these tables */
+    double run_s;                   /* measured time of the iteration, 0 = none */
+};
+/* 100 (predicted - measured) / measured, NaN where it is not predicted. */
+double ss_validation_timer_error(const struct ss_validation_timer *timer);
 enum ss_validation_group {
     SS_BY_MODEL,
     SS_BY_GPU,
@@ -77,6 +85,9 @@ enum ss_validation_group {
 struct ss_validation {
     int nrows;
     struct ss_validation_row *rows;
+    int ntimers;
+    struct ss_validation_timer *timers; /* in the order of their file */
+    struct ss_error_stat timer_error;   /* of those that take a hundredth of the iteration or more */
     int unsupported; /* rows that are not modelled: neither passed nor failed */
     struct ss_validation_summary all;
     int ngroups[SS_BY_COUNT];
@@ -85,6 +96,7 @@ struct ss_validation {
 };
 struct ss_validate_options {
     int engine; /* enum ss_engine */
+    const char *timer_rows; /* NULL or measured timers of rows of the tables: run, timer, ms */
     void (*progress)(void *ctx, int done, int total, const char *id); /* may be NULL */
     void *ctx;
 };
@@ -192,7 +204,8 @@ struct ss_calibrate_options {
     int nccl_nodes;        /* 0: as its list of devices says, else 1 */
     const char *microbench; /* NULL or a table like validation/microbench.csv: its rows of this card */
     const char *log, *job; /* NULL or a training log and the job that made it */
-    int fit_timers;        /* the log's timers count in the fit; else they are only shown */
+    const char *timer_rows; /* NULL or measured timers of the tables' rows: run, timer, ms */
+    int fit_timers;         /* timers count in the fit; else they are only shown */
     const char *leave_out; /* NULL, model, gpu, precision, half (odd and even lines of the table) or id */
     int nprops;            /* 0: what the kinds of measurements at hand tell: GEMM efficiencies, links, kernels */
     struct ss_fit_prop props[SS_FIT_MAX]; /* id, lo, hi */

@@ -1,1 +1,1 @@
-"$STEPSIM" validate runs --svg a.svg --json | grep -c '"id"'; grep -c '<circle' a.svg
+"$STEPSIM" validate runs --svg a.svg --json | grep -c '"configuration"'; grep -c '<circle' a.svg
