@@ -22,15 +22,15 @@ static int schedule_chunks(const struct ss_job *job)
     return asked > 1 ? asked : ss_schedule_chunks(schedule_name(job, asked), asked);
 }
 
-static int build_schedule(const struct ss_job *job, int world_size, struct ss_schedule **out,
-                          struct ss_error *err)
+static int build_schedule(const struct ss_job *job, const struct ss_stack *stack, int world_size,
+                          struct ss_schedule **out, struct ss_error *err)
 {
     struct ss_schedule_params params = {
         .stages = job->pp,
         .chunks = schedule_chunks(job),
         .microbatches = ss_job_microbatches(job, world_size),
         .microbatch_group_size = job->microbatch_group_size,
-        .overlap_p2p = job->overlap_p2p,
+        .overlap_p2p = ss_job_overlaps_p2p(job, stack),
     };
 
     if (ss_schedule_is_file(job->schedule))
@@ -94,7 +94,7 @@ int ss_run_job_with(const struct ss_job *job, const struct ss_stack *stack,
 
     memset(out, 0, sizeof *out);
     plan.unfold |= options->jitter.sigma > 0;
-    rc = build_schedule(job, world_size, &out->schedule, err);
+    rc = build_schedule(job, stack, world_size, &out->schedule, err);
     if (!rc)
         rc = ss_plan_build_with(job, stack, platform, out->schedule, &plan, &out->plan, err);
     if (!rc) {

@@ -259,7 +259,7 @@ int ss_timers_fill(const struct ss_plan *plan, const struct ss_program *program,
             walk(&t);
             /* all of the iteration but the step: what Megatron times around its schedule */
             charge(&t, FORWARD_BACKWARD,
-                   r->iteration_s - t.seconds[OPTIMIZER] - timeline->spent[t.cls][SS_LABEL_OTHER]);
+                   r->iteration_s - t.seconds[OPTIMIZER] - plan->classes[t.cls].fixed_s);
             rc = emit(&t, core, r);
         }
         free_room(&t);

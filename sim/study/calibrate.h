@@ -78,8 +78,7 @@ struct ss_observation {
 };
 struct ss_observations {
     struct ss_cases cases;
-    struct ss_case log_case; /* of --log, when has_log */
-    int has_log;
+    struct ss_case log_case;     /* of --log */
     struct ss_platform *machine; /* that collectives and kernels run on; NULL: neither was measured */
     struct ss_stack stack;       /* whose attention was measured */
     struct ss_nccl_log *nccl;

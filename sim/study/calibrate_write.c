@@ -201,7 +201,7 @@ int ss_calibration_write_platform(const struct ss_calibration *c, const char *pl
     if (rc)
         return rc;
     for (int i = 0; i < c->nprops && !rc; i++)
-        if (!c->props[i].of_stack)
+        if (!c->props[i].of_stack && c->props[i].determined)
             rc = ss_platform_set(p, c->props[i].id,
                                  ss_study_prop_text(c->props[i].id, c->props[i].after, text, sizeof text),
                                  err);
@@ -222,7 +222,7 @@ int ss_calibration_write_stack(const struct ss_calibration *c, const char *name,
     ss_xml_escape(out, base);
     fputs("\">\n", out);
     for (int i = 0; i < c->nprops; i++)
-        if (c->props[i].of_stack)
+        if (c->props[i].of_stack && c->props[i].determined)
             fprintf(out, "  <prop id=\"%s\" value=\"%s\"/>\n", c->props[i].id,
                     ss_study_prop_text(c->props[i].id, c->props[i].after, text, sizeof text));
     fputs("</stack>\n", out);

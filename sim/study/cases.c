@@ -198,7 +198,7 @@ static int leave_out(struct ss_case *c, struct ss_notes *notes, const struct ss_
 int ss_cases_load(const char *const *tables, int ntables, const struct ss_case_choice *choice,
                   struct ss_cases *out, struct ss_notes *notes, struct ss_error *err)
 {
-    struct ss_error first = {0};
+    struct ss_error first = {0}, why = {0};
     int rc, at = 0, unknown = 0;
 
     memset(out, 0, sizeof *out);
@@ -208,17 +208,19 @@ int ss_cases_load(const char *const *tables, int ntables, const struct ss_case_c
             struct ss_case *c = &out->cases[at++];
             c->table = out->tables[t];
             c->row = r;
-            rc = prepare(c, choice, notes, err);
+            rc = prepare(c, choice, notes, &why);
             if (rc != SS_ERR_IO)
                 continue;
             if (unknown++ == 0)
-                first = *err;
-            rc = leave_out(c, notes, err);
+                first = why;
+            rc = leave_out(c, notes, &why);
         }
     if (!rc && unknown > 0 && unknown == out->n) { /* nothing is left */
-        *err = first;
+        why = first;
         rc = SS_ERR_IO;
     }
+    if (rc && err && why.message[0])
+        *err = why;
     if (rc)
         ss_cases_free(out);
     return rc;

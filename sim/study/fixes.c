@@ -177,6 +177,8 @@ static int try_job(const struct search *x, const struct ss_job *wanted, double *
 {
     struct ss_job job = *wanted;
     struct ss_notes notes = {0};
+    if (job.recompute != SS_RECOMPUTE_FULL)
+        job.recompute_method = -1; /* which finishing fills in and would refuse */
     struct ss_run run;
     int fits = 0, rc = ss_job_finish(&job, x->stack, x->world_size, x->gpus_per_node, &notes, NULL);
 

@@ -307,7 +307,7 @@ double ss_bench_seconds(const struct ss_platform *platform, const struct ss_stac
 
     switch (p->kind) {
     case SS_BENCH_GEMM:
-        return ss_kernel_gemm(card, p->precision, p->m, p->n, p->k, p->accumulate, card->sm_count);
+        return ss_kernel_gemm(card, p->precision, p->m, p->n, p->k, p->accumulate, card->sm_count, 1);
     case SS_BENCH_COPY: return ss_kernel_elementwise(card, 2 * p->bytes, 1);
     case SS_BENCH_PCIE: return p->bytes / card->pcie_bandwidth;
     case SS_BENCH_COLLECTIVE:

@@ -91,6 +91,22 @@ static int add_timer_rows(struct ss_observations *o, const struct ss_timer_rows 
     return rc;
 }
 
+static int note_strangers(const struct ss_observations *o, const struct ss_timer_rows *timers,
+                          struct ss_notes *notes)
+{
+    int rc = SS_OK;
+
+    for (int i = 0; i < timers->n && !rc; i++) {
+        int known = 0;
+        for (int k = 0; k < o->cases.n && !known; k++)
+            known = !strcmp(timers->rows[i].run,
+                            ss_table_get(o->cases.cases[k].table, o->cases.cases[k].row, "id"));
+        if (!known)
+            rc = ss_timer_rows_stranger(timers->rows[i].run, notes);
+    }
+    return rc;
+}
+
 /* ---- runs of tables ---- */
 
 static int is_usable(const struct ss_case *c)
@@ -124,6 +140,8 @@ static int load_runs(const struct ss_calibrate_options *opt, struct ss_observati
         if (!rc)
             rc = add_timer_rows(o, &timers, &what, opt->fit_timers, notes, err);
     }
+    if (!rc)
+        rc = note_strangers(o, &timers, notes);
     ss_timer_rows_free(&timers);
     return rc;
 }
@@ -162,7 +180,6 @@ static int load_log(const struct ss_calibrate_options *opt, struct ss_observatio
 
     if (rc)
         return rc;
-    o->has_log = 1;
     c->measured_s = log->seconds;
     c->measured_bytes = log->reserved;
     snprintf(text, sizeof text, "%.200s: median %.1f ms of %d of %d iterations, spread %.1f %%", opt->log,

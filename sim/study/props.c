@@ -2,6 +2,7 @@
 /* Numbers that can be fitted: the props of a card, its links and a stack, by id. */
 #include <math.h>
 #include <stddef.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/base.h"
@@ -138,12 +139,12 @@ int ss_study_prop_set(const char *id, double value, struct ss_platform *p, struc
 
 const char *ss_study_prop_text(const char *id, double value, char *buf, size_t size)
 {
-    double digits;
-
     /* Four digits are more than a fit knows. */
-    snprintf(buf, size, "%.4g", value);
-    ss_parse_double(buf, &digits);
-    return ss_unit_format(digits, unit_of(id), buf, size);
+    int e = value != 0 ? (int)floor(log10(fabs(value))) - 3 : 0;
+    double ten = pow(10, abs(e));
+
+    return ss_unit_format(e > 0 ? round(value / ten) * ten : round(value * ten) / ten, unit_of(id), buf,
+                          size);
 }
 
 int ss_study_prop_complete(struct ss_fit_prop *f, const struct ss_platform *p, const struct ss_stack *s,

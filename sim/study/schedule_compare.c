@@ -189,7 +189,6 @@ int ss_compare_job(const char *const *names, int n, const struct ss_job *job, co
         ss_copy(own.schedule, sizeof own.schedule, base);
         own.layers_per_virtual_stage = 0;
         own.virtual_stages = chunks > 1 ? chunks : 0;
-        own.overlap_p2p = chunks > 1; /* as Megatron does unless told otherwise */
         rc = ss_run_job(&own, stack, platform, engine, &run, &e);
         if (!rc) {
             rc = describe(row, run.schedule);

@@ -79,6 +79,8 @@ int ss_timer_rows_load(const char *name_or_path, struct ss_timer_rows *out, stru
 /* From memory; `name` stands for the file in messages. */
 int ss_timer_rows_parse(const char *text, size_t len, const char *name, struct ss_timer_rows *out,
                         struct ss_error *err);
+/* Notes that their run is none of the tables'. */
+int ss_timer_rows_stranger(const char *run, struct ss_notes *notes);
 void ss_timer_rows_free(struct ss_timer_rows *t);
 /* Smaller ones of an iteration's share are in no fit and no figure: their relative errors say nothing. */
 #define SS_SMALLEST_TIMER 0.01

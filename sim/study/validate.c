@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Predicts every row of tables of measured runs and judges the predictions. */
 #include <ctype.h>
+#include <limits.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -84,7 +85,7 @@ static void fill_words(const struct ss_case *c, struct ss_validation_row *row)
     ss_table_number(c->table, c->row, "nodes", 0, &nodes, NULL);
     ss_table_number(c->table, c->row, "gpus_per_node", 0, &gpus, NULL);
     row->gpus = c->platform ? ss_platform_nodes(c->platform) * ss_platform_gpus_per_node(c->platform)
-                            : (int)(nodes * gpus);
+                            : (int)fmin(nodes * gpus, INT_MAX);
     describe(c, row);
 }
 
@@ -217,13 +218,9 @@ static int is_row(const struct ss_validation *v, const char *id)
 
 static int note_strangers(struct ss_validation *v, struct ss_error *err)
 {
-    char text[200];
-
-    for (int i = 0; i < v->ntimers; i++) {
-        snprintf(text, sizeof text, "timers of \"%s\", which is no run of these tables", v->timers[i].id);
-        if (!is_row(v, v->timers[i].id) && ss_study_note(&v->notes, text))
+    for (int i = 0; i < v->ntimers; i++)
+        if (!is_row(v, v->timers[i].id) && ss_timer_rows_stranger(v->timers[i].id, &v->notes))
             return ss_fail(err, SS_ERR_NOMEM, NULL, 0, "out of memory");
-    }
     return SS_OK;
 }
 

@@ -96,14 +96,15 @@ static void context_init(const struct ss_plan_builder *b, const struct ss_cost_k
     c->tp = key->tp;
     c->cp = key->cp;
     c->fsdp = key->fsdp;
-    c->accumulated = c->fsdp.n > 1 ? 0 : 1 - 1.0 / plan->microbatches; /* FSDP adds up shards */
+    c->once = 1.0 / plan->microbatches;
+    c->accumulated = c->fsdp.n > 1 ? 0 : 1 - c->once; /* FSDP adds up shards */
 }
 
 /* Ranks that divide the optimizer states. */
 static double optimizer_shards(const struct ss_plan *plan, const struct ss_cost_context *c)
 {
-    if (c->fsdp.n > 1)
-        return c->fsdp.n;
+    if (c->fsdp.n > 1) /* of the replicas of a hybrid job each may step its part */
+        return plan->job->outer_sharding == SS_SHARD_OPTIM ? (double)plan->dp * plan->job->cp : c->fsdp.n;
     double copies = plan->schedule->pipelines > 1 ? plan->schedule->pipelines : 1;
     return plan->job->distributed_optimizer ? (double)plan->dp * plan->job->cp * copies : 1;
 }
@@ -196,6 +197,7 @@ static void class_copy(struct ss_plan_class *pc, const struct ss_plan_class *lik
 {
     memcpy(pc->chunks, like->chunks, (size_t)chunks * sizeof *pc->chunks);
     memcpy(pc->memory, like->memory, sizeof pc->memory);
+    pc->step_bytes = like->step_bytes;
     pc->host_bytes = like->host_bytes;
     pc->parameters = like->parameters;
     pc->gradients_s = like->gradients_s;

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/base.h"
+#include "workload/memory.h"
 
 static double elementwise(const struct ss_cost_context *c, double bytes, int kernels)
 {
@@ -19,15 +20,10 @@ static int rows_aligned(int precision, double a, double b)
 }
 
 static double gemm(const struct ss_cost_context *c, int precision, double m, double n, double k,
-                   int accumulate, double sms, int aligned)
+                   int accumulate, double sms, double gain, int aligned)
 {
-    double t = ss_kernel_gemm(c->card, precision, m, n, k, accumulate, sms);
+    double t = ss_kernel_gemm(c->card, precision, m, n, k, accumulate, sms, gain);
     return aligned ? t : fmax(t, ss_kernel_gemm_on_cores(c->card, precision, m, n, k));
-}
-
-int ss_cost_cp_in_ring(const struct ss_cost_context *c)
-{
-    return c->job->cp_comm_type != SS_CP_A2A && c->job->cp_comm_type != SS_CP_ALLGATHER;
 }
 
 struct ss_layer_step ss_cost_cp_step(const struct ss_cost_context *c, double tensors)
@@ -37,7 +33,7 @@ struct ss_layer_step ss_cost_cp_step(const struct ss_cost_context *c, double ten
     double kv = 2 * s->tokens * s->groups * s->d * s->e, qo = 2 * s->tokens * s->heads * s->d * s->e;
     int coll = SS_COLL_ALL_GATHER;
     double bytes = kv * g->n, seconds;
-    if (ss_cost_cp_in_ring(c)) {
+    if (ss_job_cp_in_ring(c->job)) {
         double busbw = g->nodes > 1 ? fmin(c->net.nvlink_busbw, c->net.nic_busbw) : c->net.nvlink_busbw;
         bytes = tensors * kv;
         seconds = bytes / busbw + (g->nodes > 1 ? c->net.nic_step : c->net.nvlink_step);
@@ -55,7 +51,7 @@ static double cp_exposed(const struct ss_cost_context *c, double attention_s, do
 {
     if (c->cp.n <= 1)
         return 0;
-    if (!ss_cost_cp_in_ring(c))
+    if (!ss_job_cp_in_ring(c->job))
         return tensors * ss_cost_cp_step(c, 1).seconds;
     double step = ss_cost_cp_step(c, tensors).seconds;
     return (c->cp.n - 1) *
@@ -66,22 +62,22 @@ static double cp_exposed(const struct ss_cost_context *c, double attention_s, do
 static double cp_correction(const struct ss_cost_context *c)
 {
     const struct ss_shape *s = &c->shape;
-    if (c->cp.n <= 1 || c->job->cp_comm_type == SS_CP_A2A)
+    if (c->cp.n <= 1 || !ss_job_cp_in_ring(c->job))
         return 0;
     return elementwise(c, (c->cp.n - 1) * s->tokens * s->heads * s->d * (s->e + 8),
                                3 * (c->cp.n - 1));
 }
 
 /* The batched GEMMs of unfused attention, all heads as one: scores (K = d) and context (N = d), and in the
- * backward two of each kind for every one of the forward. */
+ * backward the gradients of both products: one more of the former kind, three of the latter. */
 static void unfused_cost(const struct ss_cost_context *c, const struct ss_op *op, double *forward,
                          double *backward)
 {
     const struct ss_shape *s = &c->shape;
     double rows = s->tokens * s->heads, sms = c->card->sm_count;
     int p = s->storage_precision, aligned = rows_aligned(p, s->sequence, s->d);
-    double scores = gemm(c, p, rows, s->sequence, s->d, 0, sms, aligned);
-    double context = gemm(c, p, rows, s->d, s->sequence, 0, sms, aligned);
+    double scores = gemm(c, p, rows, s->sequence, s->d, 0, sms, 1, aligned);
+    double context = gemm(c, p, rows, s->d, s->sequence, 0, sms, 1, aligned);
     *forward = scores + context + elementwise(c, op->forward_bytes, op->forward_kernels);
     *backward = scores + 3 * context + elementwise(c, op->backward_bytes, op->backward_kernels);
 }
@@ -148,7 +144,7 @@ static void tp_times(const struct ss_cost_context *c, int precision, struct ss_l
     t->scatter_bytes = full;
     if (c->tp.n <= 1)
         return;
-    if (s->tp_comm_overlap && c->tp.nodes == 1) { /* user buffers, not NCCL */
+    if (t->overlap && c->tp.nodes == 1) { /* user buffers, not NCCL */
         t->speed = c->stack->tp_overlap_busbw / c->card->nvlink_efficiency;
         net.nvlink_half = 0;
     }
@@ -178,9 +174,9 @@ static void gemm_times(const struct ss_cost_context *c, const struct ss_op *op, 
     int aligned = rows_aligned(op->precision, op->n, op->k), p = op->precision;
     int acc = c->stack->fused_wgrad_accumulation > 0;
     double all = c->card->sm_count, part = all - (t->overlap ? fmin(c->stack->tp_overlap_sms, all - 1) : 0);
-    t->f = gemm(c, p, op->m, op->n, op->k, 0, part, aligned) / forward_gain(c, p);
-    t->d = gemm(c, p, op->m, op->k, op->n, 0, part, aligned);
-    t->w = gemm(c, p, op->n, op->k, op->m, acc, t->column ? part : all, aligned);
+    t->f = gemm(c, p, op->m, op->n, op->k, 0, part, forward_gain(c, p), aligned);
+    t->d = gemm(c, p, op->m, op->k, op->n, 0, part, 1, aligned);
+    t->w = gemm(c, p, op->n, op->k, op->m, acc, t->column ? part : all, 1, aligned);
     if (!acc) /* a kernel of its own adds the gradient to those of earlier microbatches */
         t->accumulate = c->accumulated * elementwise(c, op->n * op->k * (c->shape.e * 3), 1);
 }
@@ -238,32 +234,31 @@ static struct ss_layer_step fsdp_step(const struct ss_cost_context *c, int coll,
 }
 
 /* Sharded parameters are gathered before each pass and gradients scattered after the backward, each
- * beside the layer's own compute (prefetch of one layer), from which they take their share of the SMs. */
+ * beside the layer's own compute (prefetch of one layer), from which they take their share of the SMs. Where gradients
+ * and states alone are sharded (ZeRO-2) the forward gathers, in every microbatch or, on average, once an iteration. */
 static void fsdp_cost(const struct ss_cost_context *c, double params, struct ss_layer_cost *out)
 {
     double e = c->shape.e, f = sum(out->forward), b = sum(out->input_grad) + sum(out->weight_grad);
-    int scatters = c->job->sharding >= SS_SHARD_OPTIM_GRADS, gathers = c->job->sharding >= SS_SHARD_OPTIM_GRADS_PARAMS;
-    int n = 0;
-    struct ss_layer_step post[2];
-    if (c->fsdp.n <= 1)
+    if (c->fsdp.n <= 1 || c->job->sharding < SS_SHARD_OPTIM_GRADS)
         return;
-    if (gathers)
-        post[n++] = fsdp_step(c, SS_COLL_ALL_GATHER, params * e);
-    if (scatters)
-        post[n++] = fsdp_step(c, SS_COLL_REDUCE_SCATTER, params * (c->job->grad_reduce_fp32 ? 4 : e));
-    double share = n > 0 ? post[0].sm_share : 0, gather = gathers ? post[0].seconds : 0, both = 0;
-    for (int i = 0; i < n; i++)
-        both += post[i].seconds;
+    int again = c->job->sharding >= SS_SHARD_OPTIM_GRADS_PARAMS;
+    double times = again || c->stack->fsdp_gather_once <= 0 ? 1 : c->once;
+    double sent = c->job->precision == SS_FP8 && c->job->fp8_param_gather ? 1 : e;
+    struct ss_layer_step gather = fsdp_step(c, SS_COLL_ALL_GATHER, params * sent * times);
+    struct ss_layer_step scatter =
+        fsdp_step(c, SS_COLL_REDUCE_SCATTER, params * ss_parameter_bytes(c->job, c->stack).grad);
+    const struct ss_layer_step back[2] = {again ? gather : scatter, scatter};
+    double both = scatter.seconds + (again ? gather.seconds : 0);
     /* HBM traffic of the flat buffers: gathered parameters written and read, gradients cast and reduced. */
-    double flat_f = gathers ? elementwise(c, params * 2 * e, 1) : 0;
-    double flat_b = elementwise(c, params * ((gathers ? 2 * e : 0) + (scatters ? e + 8 : 0)), 3);
-    ss_record_beside(c->record, SS_PHASE_F, post, gathers, flat_f);
-    ss_record_beside(c->record, SS_PHASE_B, post, n, flat_b);
-    ss_record_beside(c->record, SS_PHASE_I, post, n, flat_b);
+    double flat_f = elementwise(c, params * 2 * e * times, 1);
+    double flat_b = elementwise(c, params * ((again ? 2 * e : 0) + e + 8), 3);
+    ss_record_beside(c->record, SS_PHASE_F, &gather, 1, flat_f);
+    ss_record_beside(c->record, SS_PHASE_B, back, 1 + again, flat_b);
+    ss_record_beside(c->record, SS_PHASE_I, back, 1 + again, flat_b);
     out->forward[SS_LABEL_COMPUTE] += flat_f;
     out->input_grad[SS_LABEL_COMPUTE] += flat_b;
-    out->forward[SS_LABEL_DP] += held(gather, share, f);
-    out->input_grad[SS_LABEL_DP] += held(both, share, b);
+    out->forward[SS_LABEL_DP] += held(gather.seconds, gather.sm_share, f);
+    out->input_grad[SS_LABEL_DP] += held(both, scatter.sm_share, b);
 }
 
 /* A collective of the tensor group that nothing hides, in phase F, I or W. */
@@ -384,23 +379,24 @@ void ss_cost_layer(const struct ss_cost_context *c, const struct ss_ops *ops, in
 
 double ss_cost_gradients(const struct ss_cost_context *c, double params)
 {
-    double element = c->shape.e < 4 && c->job->grad_reduce_fp32 <= 0 ? c->shape.e : 4;
-    return c->fsdp.n > 1 ? 0 : elementwise(c, params * element * c->stack->grad_passes, 0);
+    double passes = c->stack->grad_passes + (c->job->check_for_nan ? 1 : 0); /* a norm reads them once */
+    return c->fsdp.n > 1 ? 0 : elementwise(c, params * passes * ss_parameter_bytes(c->job, c->stack).grad, 0);
 }
 
 double ss_cost_optimizer(const struct ss_cost_context *c, double params, int tensors, double shards)
 {
-    double local = params / shards, e = c->shape.e, device, host;
+    double local = params / shards, e = ss_parameter_bytes(c->job, c->stack).weight, device, host;
     /* Gradient norm reads 4 B, clipping reads and writes them; the step reads gradient, two moments and the
      * master copy, writes the last three and the 16-bit parameter. fp16 unscales the gradients first. */
     double unscale = c->shape.storage_precision == SS_FP16 ? 8 : 0;
     double step = local * (4 + 8 + unscale + 4 + 12 + 12 + (e < 4 ? e : 0)) * c->stack->adam_passes;
-    double copies = c->stack->grad_copy > 0 && e < 4 ? params * (e + 4) + params * (4 + e) : 0;
+    double copies = ss_memory_copied(c, params, shards) * 2 * (e + 4); /* gradients in, parameters out */
     device = elementwise(c, step * (1 - c->job->optimizer_offload) + copies, 12);
     /* Offloaded: gradients go out and parameters come back over PCIe; the host steps at memory speed,
      * which PCIe bounds from above on every node here. */
     host = c->job->optimizer_offload * local * (4 + e) / c->card->pcie_bandwidth +
            c->job->optimizer_offload * local * 28 / c->card->pcie_bandwidth;
     /* Before each of its passes Python gathers the tensors, while the GPU has nothing to do. */
-    return device + host + tensors / shards * c->stack->step_operators * c->stack->host_operator;
+    return device + host +
+           tensors / (c->fsdp.n > 1 ? 1 : shards) * c->stack->step_operators * c->stack->host_operator;
 }

@@ -17,6 +17,7 @@ struct ss_cost_context {
     struct ss_shape shape;
     struct ss_net net;
     struct ss_group_shape tp, cp, fsdp; /* fsdp: n = 1 when parameters are not sharded */
+    double once;                        /* share of an iteration's microbatches that one is */
     double accumulated; /* share of the microbatches whose weight gradients are added to earlier ones, 0..1 */
     struct ss_recorder *record;         /* gets the steps of the layer at hand; may be NULL */
 };
@@ -38,14 +39,12 @@ void ss_cost_pp_gather(const struct ss_cost_context *c, int phase, struct ss_lay
 /* Adds what CPU offloading of this layer exposes. */
 void ss_cost_layer_offload(const struct ss_cost_context *c, const struct ss_ops *ops,
                            struct ss_layer_cost *out);
-/* Whether context parallelism passes K and V round a ring beside attention, not by a collective that nothing hides. */
-int ss_cost_cp_in_ring(const struct ss_cost_context *c);
 /* The context-parallel collective of attention: one ring step of `tensors` times K and V, or all of it. */
 struct ss_layer_step ss_cost_cp_step(const struct ss_cost_context *c, double tensors);
 /* What the gradients of `params` parameters, all those of the rank, cost beside their reduction. */
 double ss_cost_gradients(const struct ss_cost_context *c, double params);
 /* Optimizer step, gradient clipping and copies on `params` parameters in `tensors` tensors of which 1/shards are
- * stepped here. */
+ * stepped here (of FSDP's flat ones a part of each). */
 double ss_cost_optimizer(const struct ss_cost_context *c, double params, int tensors, double shards);
 
 #endif

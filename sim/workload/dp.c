@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "base/base.h"
+#include "workload/memory.h"
 #include "workload/plan_internal.h"
 
 /* The group at hand: classes of one pipeline stage, or of two where there are two copies of the model. */
@@ -18,7 +19,10 @@ struct dp_group {
     struct ss_error *err;
     int cls; /* first of its classes, at the lower stage */
     int *classes, n;
-    double grad_bytes, param_bytes; /* of a parameter in the reduction and in the gather */
+    double grad_bytes,
+        param_bytes; /* of a parameter in the reduction and in the gather; of a shard's, where sharded */
+    int scatter, early,
+        late; /* gradients are scattered and parameters gathered; reduce and gather beside compute */
     struct ss_group_shape shape;
 };
 
@@ -80,17 +84,16 @@ static int bucket_add(const struct dp_group *d, int chunk, int bucket, double pa
                       int layers_needed)
 {
     struct ss_bucket_mark ready = {.step = layers_ready}, needed = {.step = layers_needed};
-    const struct ss_job *job = d->b->plan->job;
     char name[48];
     int status = SS_OK;
-    if (job->overlap_grad_reduce) {
-        int kind = job->distributed_optimizer ? SS_COLL_REDUCE_SCATTER : SS_COLL_ALL_REDUCE;
+    if (d->early) {
+        int kind = d->scatter ? SS_COLL_REDUCE_SCATTER : SS_COLL_ALL_REDUCE;
         snprintf(name, sizeof name, "grads class%d chunk%d bucket%d", d->cls, chunk, bucket);
         status = ring(d, name, kind, params * d->grad_bytes, &ready.collective);
         if (!status)
             status = marks_add(d, chunk, 0, ready);
     }
-    if (!status && job->overlap_param_gather && job->distributed_optimizer) {
+    if (!status && d->late && d->scatter) {
         snprintf(name, sizeof name, "params class%d chunk%d bucket%d", d->cls, chunk, bucket);
         status = ring(d, name, SS_COLL_ALL_GATHER, params * d->param_bytes, &needed.collective);
         if (!status)
@@ -136,9 +139,7 @@ static int chunk_buckets(const struct dp_group *d, int chunk, double params, dou
 static int whole_add(const struct dp_group *d, int gather, double params)
 {
     struct ss_plan *plan = d->b->plan;
-    int index, kind = gather                             ? SS_COLL_ALL_GATHER
-                      : plan->job->distributed_optimizer ? SS_COLL_REDUCE_SCATTER
-                                                         : SS_COLL_ALL_REDUCE;
+    int index, kind = gather ? SS_COLL_ALL_GATHER : d->scatter ? SS_COLL_REDUCE_SCATTER : SS_COLL_ALL_REDUCE;
     int status = ring(d, gather ? "params" : "grads", kind,
                       params * (gather ? d->param_bytes : d->grad_bytes), &index);
     for (int i = 0; i < d->n && !status; i++) {
@@ -152,7 +153,6 @@ static int whole_add(const struct dp_group *d, int gather, double params)
 static int group_build(struct dp_group *d)
 {
     const struct ss_plan *plan = d->b->plan;
-    const struct ss_job *job = plan->job;
     size_t at = (size_t)(plan->classes[d->cls].stage * plan->schedule->chunks);
     double all = 0;
     int status = SS_OK;
@@ -160,27 +160,44 @@ static int group_build(struct dp_group *d)
         all += d->b->chunk_params[at + (size_t)k];
         status = chunk_buckets(d, k, d->b->chunk_params[at + (size_t)k], d->b->layer_params[at + (size_t)k]);
     }
-    if (!status && !job->overlap_grad_reduce)
+    if (!status && !d->early)
         status = whole_add(d, 0, all);
-    if (!status && !job->overlap_param_gather && job->distributed_optimizer)
+    if (!status && !d->late && d->scatter)
         status = whole_add(d, 1, all);
     return status;
+}
+
+/* With FSDP only the replicas of a hybrid job are left: each rank's shard, beside the layers. */
+static void group_init(struct dp_group *d)
+{
+    const struct ss_job *job = d->b->plan->job;
+    const struct ss_parameter_bytes bytes = ss_parameter_bytes(job, d->b->plan->stack);
+    d->grad_bytes = bytes.grad;
+    d->param_bytes = job->precision == SS_FP8 && job->fp8_param_gather ? 1 : bytes.weight;
+    d->scatter = job->distributed_optimizer;
+    d->early = job->overlap_grad_reduce;
+    d->late = job->overlap_param_gather;
+    if (job->fsdp_hybrid) {
+        int shards = ss_plan_shape(d->b, SS_WAY_FSDP, d->b->plan->classes[d->cls].representative).n;
+        d->grad_bytes /= shards;
+        d->param_bytes /= shards;
+        d->scatter = job->outer_sharding == SS_SHARD_OPTIM;
+        d->early = d->late = 1;
+    }
 }
 
 int ss_plan_dp_build(struct ss_plan_builder *b, struct ss_error *err)
 {
     const struct ss_plan *plan = b->plan;
-    const struct ss_job *job = plan->job;
-    int mixed = job->precision != SS_FP32, status = SS_OK;
+    int status = SS_OK;
     struct dp_group d = {.b = b, .err = err};
     if (!ss_ways_in_use(plan, SS_WAY_DP)) /* sharded parameters communicate inside the layers */
         return SS_OK;
-    d.grad_bytes = !mixed || job->grad_reduce_fp32 ? 4 : 2;
-    d.param_bytes = job->precision == SS_FP8 && job->fp8_param_gather ? 1 : mixed ? 2 : 4;
     for (int c = 0; c < plan->nclasses && !status; c++) {
         if (b->done[c])
             continue;
         d.cls = c;
+        group_init(&d);
         d.shape = ss_plan_shape(b, SS_WAY_DP, plan->classes[c].representative);
         d.n = ss_plan_group_classes(b, c, SS_WAY_DP);
         d.classes = malloc((size_t)d.n * sizeof *d.classes);

@@ -96,6 +96,16 @@ int ss_job_split_layers(const struct ss_job *job)
     return job->model.num_layers + job->account_for_embedding + job->account_for_loss;
 }
 
+int ss_job_cp_in_ring(const struct ss_job *job)
+{
+    return job->cp_comm_type != SS_CP_A2A && job->cp_comm_type != SS_CP_ALLGATHER;
+}
+
+int ss_job_overlaps_p2p(const struct ss_job *job, const struct ss_stack *stack)
+{
+    return job->overlap_p2p && ss_job_chunks(job) > 1 && stack->pp_overlap > 0;
+}
+
 int ss_job_chunks(const struct ss_job *job)
 {
     if (job->pp == 1)

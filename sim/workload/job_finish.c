@@ -120,8 +120,6 @@ static void complete_parallel(struct ss_finish *f)
     }
     if (job->pp > 1 && job->layers_per_virtual_stage && ss_job_chunks(job) == 1)
         ss_job_note(f->notes, "one virtual stage a rank: run as 1F1B without interleaving");
-    if (ss_job_chunks(job) == 1 || f->stack->pp_overlap <= 0)
-        job->overlap_p2p = 0; /* Megatron's non-interleaved schedule cannot, nor could old releases */
     if (!strcmp(job->rank_order, "tp-pp-dp"))
         ss_copy(job->rank_order, sizeof(job->rank_order), "tp-cp-ep-pp-dp");
     static const char *const axes[] = {"tp", "cp", "ep", "dp", "pp"};

@@ -25,7 +25,7 @@ double ss_kernel_elementwise(const struct ss_card *card, double bytes, int kerne
 }
 
 double ss_kernel_gemm(const struct ss_card *card, int precision, double m, double n, double k, int accumulate,
-                      double sms)
+                      double sms, double gain)
 {
     double tm = card->gemm_tile_m, tn = card->gemm_tile_n, small = card->gemm_small_tile;
     const double tiles[6][3] = {{tm, tn, 1},
@@ -34,7 +34,8 @@ double ss_kernel_gemm(const struct ss_card *card, int precision, double m, doubl
                                 {tm, tn / 2, small},
                                 {tm / 2, tn / 2, small * small},
                                 {tm / 2, tn / 4, small * small * small}};
-    double sm_rate = ss_kernel_peak(card, precision) * gemm_efficiency(card, precision) / card->sm_count;
+    double sm_rate =
+        ss_kernel_peak(card, precision) * gemm_efficiency(card, precision) * gain / card->sm_count;
     double steps = k + (precision == SS_FP8 ? card->gemm_k_prologue_fp8 : card->gemm_k_prologue);
     double element = precision == SS_FP8 ? 1 : precision == SS_FP32 ? 4 : 2;
     double bandwidth = card->hbm_bandwidth * card->hbm_efficiency;

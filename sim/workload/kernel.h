@@ -10,9 +10,9 @@
 double ss_kernel_peak(const struct ss_card *card, int precision);
 /* C[m x n] = A[m x k] B[k x n] in output tiles over waves of `sms` SMs, 1 to the card's:
  * waves * 2 tile_m tile_n (k + prologue) / (peak / SMs * efficiency), the best of six tiles, at least
- * the HBM time of the three matrices (with `accumulate` the fp32 read and write of C on top). */
+ * the HBM time of the three matrices (with `accumulate` the fp32 read and write of C on top). `gain`: over that rate. */
 double ss_kernel_gemm(const struct ss_card *card, int precision, double m, double n, double k, int accumulate,
-                      double sms);
+                      double sms, double gain);
 /* The same product in tiles of tile_m columns on the CUDA cores, which the libraries fall back to where rows are no
  * multiple of 16 bytes. 0 where the card's file does not know their peak. */
 double ss_kernel_gemm_on_cores(const struct ss_card *card, int precision, double m, double n, double k);

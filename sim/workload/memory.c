@@ -4,18 +4,23 @@
 #include <math.h>
 #include <string.h>
 
-/* Bytes of one parameter: itself, its gradient, its optimizer states (two moments and, in mixed precision, the fp32
- * master copy, of which a bf16 parameter may be one half). */
-struct parameter_bytes {
-    double weight, grad, states;
-};
-
-static struct parameter_bytes parameter_bytes(const struct ss_cost_context *c)
+struct ss_parameter_bytes ss_parameter_bytes(const struct ss_job *job, const struct ss_stack *stack)
 {
-    if (c->shape.e >= 4 || (c->stack->fp32_params > 0 && c->shape.storage_precision == SS_BF16))
-        return (struct parameter_bytes){4, 4, 8};
-    int half = c->stack->param_remainders > 0 && c->job->precision == SS_BF16 && c->job->distributed_optimizer;
-    return (struct parameter_bytes){2, c->job->grad_reduce_fp32 ? 4 : 2, half ? 10 : 12};
+    int stored = job->precision == SS_FP8 ? job->fp8_base : job->precision;
+    if (stored == SS_FP32 || (stack->fp32_params > 0 && stored == SS_BF16))
+        return (struct ss_parameter_bytes){4, 4, 8};
+    int half = stack->param_remainders > 0 && job->precision == SS_BF16 && job->distributed_optimizer;
+    return (struct ss_parameter_bytes){2, job->grad_reduce_fp32 ? 4 : 2, half ? 10 : 12};
+}
+
+double ss_memory_copied(const struct ss_cost_context *c, double params, double shards)
+{
+    const struct ss_stack *stack = c->stack;
+    if (stack->grad_copy <= 0 || c->shape.e >= 4)
+        return 0;
+    if (stack->grad_copy < 2) /* Megatron-LM: none where they accumulate in fp32 */
+        return ss_parameter_bytes(c->job, stack).grad < 4 ? params : 0;
+    return stack->zero_bucket > 0 && c->job->precision == SS_FP16 ? params / shards : params;
 }
 
 /* What DeepSpeed needs beside its bucket to step on its share of 16-bit gradients (stage_1_and_2.py): flat in 16 bit,
@@ -23,7 +28,7 @@ static struct parameter_bytes parameter_bytes(const struct ss_cost_context *c)
 static double zero_copies(const struct ss_cost_context *c, const struct ss_param_count *params, double shards)
 {
     double share = params->all / shards;
-    if (!c->job->distributed_optimizer)
+    if (!c->job->distributed_optimizer && c->fsdp.n <= 1)
         return 8 * params->all;
     return 2 * share + fmax(4 * share, 8 * fmin(params->tensor, share));
 }
@@ -31,11 +36,10 @@ static double zero_copies(const struct ss_cost_context *c, const struct ss_param
 /* Copies of the gradients that the step needs beside 16-bit ones, bytes. bf16 accumulates in fp32, whole, in ZeRO too. */
 static double gradient_copies(const struct ss_cost_context *c, const struct ss_param_count *params, double shards)
 {
-    if (c->shape.e >= 4 || c->stack->grad_copy <= 0)
-        return 0;
-    if (c->stack->zero_bucket > 0 && c->job->precision == SS_FP16)
+    double copied = ss_memory_copied(c, params->all, shards);
+    if (copied > 0 && c->stack->zero_bucket > 0 && c->job->precision == SS_FP16)
         return zero_copies(c, params, shards);
-    return 4 * params->all;
+    return 4 * copied;
 }
 
 double ss_memory_step(const struct ss_cost_context *c, const struct ss_param_count *params, double shards)
@@ -62,7 +66,7 @@ void ss_memory_static(const struct ss_cost_context *c, const struct ss_param_cou
                       double memory[SS_MEM_COUNT])
 {
     const struct ss_job *job = c->job;
-    struct parameter_bytes bytes = parameter_bytes(c);
+    struct ss_parameter_bytes bytes = ss_parameter_bytes(job, c->stack);
     int cached = job->precision == SS_FP8 && !c->stack->fp8_dynamic;
     double narrow = cached && job->fp8_param_gather ? params->gemm : 0; /* parameters of 1 byte */
     memset(memory, 0, SS_MEM_COUNT * sizeof *memory);
@@ -78,13 +82,14 @@ void ss_memory_static(const struct ss_cost_context *c, const struct ss_param_cou
     if (c->shape.tp_comm_overlap)
         memory[SS_MEM_OTHER] += c->stack->tp_overlap_buffers * c->shape.tokens * c->shape.h * 2;
     if (job->pp > 1) /* received activation and gradient; double when sends overlap */
-        memory[SS_MEM_OTHER] += (job->overlap_p2p ? 4 : 2) * ss_shape_border_bytes(&c->shape);
+        memory[SS_MEM_OTHER] +=
+            (ss_job_overlaps_p2p(job, c->stack) ? 4 : 2) * ss_shape_border_bytes(&c->shape);
 }
 
 double ss_memory_host(const struct ss_cost_context *c, const struct ss_param_count *params, double shards,
                       const struct ss_ops *layer)
 {
-    double states = parameter_bytes(c).states;
+    double states = ss_parameter_bytes(c->job, c->stack).states;
     double kept = c->job->cpu_offload_activations ? ss_ops_saved_bytes(layer, 0) : 0;
     return c->job->optimizer_offload * params->all * (states + 4) / shards + c->job->cpu_offload_layers * kept;
 }

@@ -14,6 +14,15 @@ struct ss_param_count {
     int tensors;   /* that hold all of them */
 };
 
+/* Bytes of one parameter: itself, its gradient, its optimizer states (two moments and, in mixed precision, the fp32
+ * master copy, of which a bf16 parameter may be one half). */
+struct ss_parameter_bytes {
+    double weight, grad, states;
+};
+struct ss_parameter_bytes ss_parameter_bytes(const struct ss_job *job, const struct ss_stack *stack);
+/* Of `params` parameters those whose 16-bit gradients are copied to fp32 for the step (ss.optimizer.grad_copy). */
+double ss_memory_copied(const struct ss_cost_context *c, double params, double shards);
+
 /* Static bytes by class; `shards`: ranks that divide the optimizer states (1 without ZeRO). */
 void ss_memory_static(const struct ss_cost_context *c, const struct ss_param_count *params, double shards,
                       double memory[SS_MEM_COUNT]);

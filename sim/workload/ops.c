@@ -27,7 +27,7 @@ void ss_shape_init(struct ss_shape *s, const struct ss_job *job, const struct ss
     s->gated = m->gated_mlp;
     s->qkv_bias = m->qkv_bias;
     s->linear_bias = m->linear_bias;
-    s->learned_positions = m->position == SS_POSITION_LEARNED;
+    s->positions = m->position == SS_POSITION_LEARNED ? m->max_position_embeddings : 0;
     s->rope = m->position == SS_POSITION_ROPE;
     s->norm_is_layernorm = m->normalization == SS_NORM_LAYERNORM;
     s->tied = m->tied_embeddings;
@@ -101,7 +101,8 @@ static void op_elementwise(struct ss_op *op, double forward_bytes, double backwa
 
 /* Traffic of the fp8 casts and transposes of one linear layer (Transformer Engine). Cast: 2 B read, 1 B
  * written; transpose: 1 B read, 1 B written; of a tensor that is not gathered both are one kernel that
- * reads once. `in`, `out`: whole width. The norm wrote the input of a column-parallel layer in fp8; the
+ * reads once. Dynamic scaling (torchao) reads an operand for its largest value, reads it again and writes 1 B: activations
+ * and weights in the forward, gradients and both again in the backward. `in`, `out`: width. The norm wrote the input of a column-parallel layer in fp8; the
  * backward transposes it after the gather. A gradient that sequence parallelism splits is cast as a shard. */
 static void op_fp8_cast(struct ss_ops *ops, const struct ss_shape *s, const struct ss_stack *stack, double in,
                         double out, int role)
@@ -109,6 +110,12 @@ static void op_fp8_cast(struct ss_ops *ops, const struct ss_shape *s, const stru
     struct ss_op *op = op_add(ops, "fp8 cast", SS_OP_ELEMENTWISE);
     double passes = stack->fp8_cast_passes * s->tokens;
     int column = role == SS_TP_COLUMN, gathered = !column && s->sp > 1;
+    if (stack->fp8_dynamic > 0) { /* every operand of every GEMM, as a shard where it is gathered */
+        double input = s->tokens * in / (column ? s->sp : 1), output = s->tokens * out / (column ? 1 : s->sp);
+        op_elementwise(op, stack->fp8_cast_passes * 5 * (input + in * out),
+                       stack->fp8_cast_passes * 5 * (output + input + in * out), 4, 6);
+        return;
+    }
     double gradient = gathered ? 3 * out / s->sp + 2 * out : 4 * out;
     op_elementwise(op, column ? 0 : passes * 4 * in, passes * (gradient + (column ? 2 * in : 0)),
                    column ? 0 : 2, gathered || column ? 3 : 2);
@@ -129,13 +136,13 @@ static double kept_input(const struct ss_shape *s, const struct ss_stack *stack,
 static void norm_add(struct ss_ops *ops, const struct ss_shape *s, const struct ss_stack *stack,
                      const char *name)
 {
-    int fp8 = s->gemm_precision == SS_FP8, narrow = saved_in_fp8(s, stack);
+    int narrow = saved_in_fp8(s, stack);
     double x = s->tokens * s->h / s->sp;
     struct ss_op *op = op_add(ops, name, SS_OP_ELEMENTWISE);
     /* Forward reads x and writes the norm (in fp8 when the GEMM wants it); backward reads x and the
      * gradient and writes one; without Transformer Engine the weight's gradient is a kernel that reads both
      * again. */
-    op_elementwise(op, x * (s->e + (fp8 ? 1 : s->e)), x * (stack->te_layers ? 3 : 5) * s->e, 1, 2);
+    op_elementwise(op, x * (s->e + (narrow ? 1 : s->e)), x * (stack->te_layers ? 3 : 5) * s->e, 1, 2);
     op->tensors = s->norm_is_layernorm ? 2 : 1;
     op->params = s->h * op->tensors;
     /* Kept: the norm's input and, for the weight gradient of the GEMM behind it, its output. */
@@ -277,10 +284,9 @@ static void embedding_build(struct ss_ops *ops, const struct ss_shape *s)
     double x = s->tokens * s->h;
     struct ss_op *op = op_add(ops, "embedding", SS_OP_ELEMENTWISE);
     /* Look-up, and scatter-add of fp32 gradients in the backward. */
-    op_elementwise(op, x * s->e * (s->learned_positions ? 5 : 2), x * (s->e + 8),
-                   s->learned_positions ? 3 : 1, 2);
-    op->params = s->vocab * s->h + (s->learned_positions ? s->sequence * s->h : 0);
-    op->tensors = s->learned_positions ? 2 : 1;
+    op_elementwise(op, x * s->e * (s->positions > 0 ? 5 : 2), x * (s->e + 8), s->positions > 0 ? 3 : 1, 2);
+    op->params = s->vocab * s->h + s->positions * s->h;
+    op->tensors = s->positions > 0 ? 2 : 1;
     op->saved_bytes = 8 * s->tokens + (s->hidden_dropout > 0 ? x / s->sp : 0);
 }
 

@@ -20,7 +20,8 @@ struct ss_shape {
     double vocab;         /* padded vocabulary rows of one rank */
     int tp, cp;
     double sp; /* tp under sequence parallelism, else 1: divides activations between the GEMMs */
-    int gated, qkv_bias, linear_bias, learned_positions, rope, norm_is_layernorm, tied;
+    double positions; /* rows of the learned position table, 0: none */
+    int gated, qkv_bias, linear_bias, rope, norm_is_layernorm, tied;
     int gemm_precision;    /* of linear layers: enum ss_precision */
     int storage_precision; /* of activations, attention and logits */
     double e;              /* bytes of a stored activation element */

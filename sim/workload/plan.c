@@ -161,7 +161,7 @@ static int plan_fill(struct ss_plan_builder *b, struct ss_error *err)
         (status = ss_plan_p2p_build(b, err)) != 0)
         return status;
     if (plan->job->model.tied_embeddings && plan->schedule->stages > 1) {
-        double element = plan->job->precision == SS_FP32 || plan->job->grad_reduce_fp32 ? 4 : 2;
+        double element = ss_parameter_bytes(plan->job, plan->stack).grad;
         status = ss_plan_embedding_build(
             b, (double)plan->padded_vocab / plan->job->tp * plan->job->model.hidden_size * element, err);
         if (status)

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Plan -> program, at chunk level. The body of a class, from global barrier to global barrier:
+ * Plan -> program. The body of a class, from global barrier to global barrier:
  *   step      optimizer, parameter all-gathers that nothing hides, host time; then the
  *             all-gathers that the first forwards hide are posted, all at once, in forward order;
  *   schedule  one slot a slot of the schedule; the first forward of a chunk waits for its parameters where
  *             they are needed, the last backward posts its gradient buckets where they are ready;
  *   finish    sends still on their way, reductions without overlap, all gradients, gradient norm.
- * Stream 0 carries the data-parallel group, stream 1 the norm.
+ * The streams are those of stepsim/plan.h (SS_STREAM_*).
  */
 #include <stdlib.h>
 #include <string.h>

@@ -169,7 +169,7 @@ static void ring(struct ss_step_list *l, const struct ss_cost_context *c, double
 
 static void attention(struct ss_step_list *l, const struct ss_cost_context *c, double seconds, int tensors, int label)
 {
-    if (c->cp.n > 1 && ss_cost_cp_in_ring(c)) {
+    if (c->cp.n > 1 && ss_job_cp_in_ring(c->job)) {
         ring(l, c, seconds, tensors, label);
         return;
     }

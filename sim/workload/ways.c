@@ -40,7 +40,9 @@ int ss_ways_in_use(const struct ss_plan *plan, int group)
 {
     const struct ss_job *job = plan->job;
     switch (group) {
-    case SS_WAY_DP: return (plan->dp * job->cp > 1 || plan->schedule->pipelines > 1) && !fsdp_in_use(job);
+    case SS_WAY_DP: /* with FSDP the replicas of a hybrid job */
+        return (plan->dp * job->cp > 1 || plan->schedule->pipelines > 1) &&
+               (!fsdp_in_use(job) || job->fsdp_hybrid);
     case SS_WAY_TP: return plan->level == SS_LEVEL_FLOW && job->tp > 1;
     case SS_WAY_CP: return plan->level == SS_LEVEL_FLOW && job->cp > 1;
     default: return plan->level == SS_LEVEL_FLOW && plan->dp * job->cp > 1 && fsdp_in_use(job);
@@ -59,21 +61,47 @@ static void dp_of_copies(const struct ss_plan *plan, int rank, int *out, int *n)
     *n += more;
 }
 
+static int node_of(const struct ss_plan *plan, int rank)
+{
+    return plan->gpu_of[rank] / ss_platform_gpus_per_node(plan->platform);
+}
+
+/* How many of the ranks before number i are on its node. */
+static int place_on_node(const struct ss_plan *plan, const int *ranks, int i)
+{
+    int place = 0;
+    for (int k = 0; k < i; k++)
+        place += node_of(plan, ranks[k]) == node_of(plan, ranks[i]);
+    return place;
+}
+
+/* Of a hybrid job's data-parallel ranks those on the node of `rank`, which shard among them, or those that hold the same
+ * shard on every node. */
+static void keep_part(const struct ss_plan *plan, int shards, int rank, int *out, int *n)
+{
+    int own = 0, kept = 0;
+    while (out[own] != rank)
+        own++;
+    own = place_on_node(plan, out, own);
+    for (int i = *n - 1; i >= 0; i--) /* from the end: those before are still what they were */
+        if (shards ? node_of(plan, out[i]) != node_of(plan, rank) : place_on_node(plan, out, i) != own)
+            out[i] = -1;
+    for (int i = 0; i < *n; i++)
+        if (out[i] >= 0)
+            out[kept++] = out[i];
+    *n = kept;
+}
+
 void ss_ways_members(const struct ss_plan *plan, int group, int rank, int *out, int *n)
 {
     static const int kinds[SS_WAY_GROUPS] = {SS_GROUP_DP_CP, SS_GROUP_TP, SS_GROUP_CP, SS_GROUP_DP_CP};
-    int gpus = ss_platform_gpus_per_node(plan->platform), kept = 0;
     if (group == SS_WAY_DP && plan->schedule->pipelines > 1) {
         dp_of_copies(plan, rank, out, n);
         return;
     }
     ss_ranks_group(&plan->ranks, kinds[group], rank, out, n);
-    if (group != SS_WAY_FSDP || !plan->job->fsdp_hybrid)
-        return;
-    for (int i = 0; i < *n; i++)
-        if (plan->gpu_of[out[i]] / gpus == plan->gpu_of[rank] / gpus)
-            out[kept++] = out[i];
-    *n = kept;
+    if (plan->job->fsdp_hybrid && (group == SS_WAY_FSDP || group == SS_WAY_DP))
+        keep_part(plan, group == SS_WAY_FSDP, rank, out, n);
 }
 
 /* ---- kinds ---- */
@@ -95,8 +123,9 @@ static int find_peers(const struct ss_schedule *s, int *peers, int *count)
         int b = next < 0 ? a : s->virtual_rank[next];
         for (int i = 0; i < 2 && a != b; i++) {
             int from = i ? b : a, to = i ? a : b;
-            if (!peer_known(peers + from * s->stages, count[from], to))
-                peers[from * s->stages + count[from]++] = to;
+            int *own = peers + (size_t)from * (size_t)s->stages;
+            if (!peer_known(own, count[from], to))
+                own[count[from]++] = to;
         }
     }
     for (int i = 0; i < s->stages; i++)
@@ -120,14 +149,14 @@ static int make_kinds(struct maker *m)
     }
     for (int i = 0; i < s->stages; i++)
         for (int j = 0; j < w->npeers; j++)
-            w->peer[i * w->npeers + j] = j < count[i] ? all[i * s->stages + j] : -1;
+            w->peer[i * w->npeers + j] = j < count[i] ? all[(size_t)i * p + (size_t)j] : -1;
     free(all);
     free(count);
     w->nkinds = w->npeers;
     w->embedding = m->plan->job->model.tied_embeddings && s->stages > 1 ? w->nkinds++ : -1;
     for (int g = 0; g < SS_WAY_GROUPS; g++)
         for (int l = 0; l < SS_LEGS; l++) {
-            int step = g == SS_WAY_CP && m->plan->job->cp_comm_type == SS_CP_P2P;
+            int step = g == SS_WAY_CP && ss_job_cp_in_ring(m->plan->job);
             w->leg[g][l] = ss_ways_in_use(m->plan, g) && (l == SS_LEG_STEP) == step ? w->nkinds++ : -1;
         }
     return SS_OK;

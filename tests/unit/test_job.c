@@ -28,7 +28,7 @@ static void test_complete_job(void)
     CU_ASSERT_EQUAL(ss_job_dp(&job, 32), 8);
     CU_ASSERT_EQUAL(ss_job_microbatches(&job, 32), 128);
     CU_ASSERT_EQUAL(ss_job_chunks(&job), 1);
-    CU_ASSERT_EQUAL(job.overlap_p2p, 0);
+    CU_ASSERT_EQUAL(job.overlap_p2p, 1);
     CU_ASSERT_EQUAL(job.precision, SS_BF16);
     CU_ASSERT_EQUAL(job.attention, SS_ATTENTION_FLASH);
     CU_ASSERT_EQUAL(job.sharding, SS_SHARD_OPTIM);

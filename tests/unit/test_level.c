@@ -30,6 +30,7 @@ static const char *const jobs[] = {
     "h800 2;" COMMON OVERLAP "--tp 8 --pp 2 --gbs 8",
     "h800 2;" COMMON "--sequence-parallel --tp 16 --num-query-groups 16 --group-query-attention --gbs 4",
     "h800 2;" COMMON OVERLAP "--tp 2 --cp 8 --gbs 2",
+    "h800 2;" COMMON OVERLAP "--tp 2 --cp 8 --gbs 2 --cp-comm-type a2a+p2p",
     "h20 1;" COMMON OVERLAP "--tp 2 --pp 2 --cp 2 --gbs 8",
 };
 
@@ -134,21 +135,52 @@ static void test_overlap_busbw(void)
     scale_close(&s);
 }
 
-/* FSDP: the gathers hold their share of the SMs beside each layer. */
+/* FSDP: the gathers hold their share of the SMs beside each layer; ZeRO-2 gathers in the forward alone, the replicas of a
+ * hybrid job reduce their shards. */
 static void test_fsdp(void)
 {
-    struct scale_job s;
-    struct ss_run first, other;
-    const char *job = "h100 1;--model llama3.1-8b --bf16 --seq 8192 --mbs 1 --gbs 8 --fsdp full --stack nemo-24.03";
-    CU_ASSERT_FATAL(scale_open(&s, job) == 0);
-    CU_ASSERT_FATAL(run_way(&s, 0, &first) == 0);
-    for (size_t i = 1; i < NWAYS; i++) {
-        CU_ASSERT_FATAL(run_way(&s, i, &other) == 0);
-        CU_ASSERT_DOUBLE_EQUAL(other.result->iteration_s, first.result->iteration_s, 1e-9 * first.result->iteration_s);
-        ss_run_free(&other);
+#define FSDP "--model llama3.1-8b --bf16 --seq 8192 --mbs 1 --gbs 16 "
+    static const char *const fsdp[] = {"h100 1;" FSDP "--stack nemo-24.03 --fsdp full",
+                                       "h100 1;" FSDP "--stack llm-foundry-2023 --fsdp grad",
+                                       "h100 1;" FSDP "--fsdp grad", "h100 2;" FSDP "--fsdp hybrid"};
+    for (size_t k = 0; k < sizeof fsdp / sizeof fsdp[0]; k++) {
+        struct scale_job s;
+        struct ss_run first, other;
+        CU_ASSERT_FATAL(scale_open(&s, fsdp[k]) == 0);
+        CU_ASSERT_FATAL(run_way(&s, 0, &first) == 0);
+        for (size_t i = 1; i < NWAYS; i++) {
+            CU_ASSERT_FATAL(run_way(&s, i, &other) == 0);
+            CU_ASSERT_DOUBLE_EQUAL(other.result->iteration_s, first.result->iteration_s,
+                                   1e-9 * first.result->iteration_s);
+            ss_run_free(&other);
+        }
+        ss_run_free(&first);
+        scale_close(&s);
     }
-    ss_run_free(&first);
+}
+
+/* Bytes that a NIC carries in one iteration. */
+static double nic_bytes(const char *job)
+{
+    struct scale_job s;
+    struct ss_run run;
+    double bytes = 0;
+    CU_ASSERT_FATAL(scale_open(&s, job) == 0);
+    CU_ASSERT_FATAL(run_way(&s, 0, &run) == 0);
+    for (int i = 0; i < run.result->nlinks; i++)
+        if (!strncmp(run.result->links[i].link.name, "nic-", 4))
+            bytes = run.result->links[i].bytes;
+    ss_run_free(&run);
     scale_close(&s);
+    return bytes;
+}
+
+/* Two nodes that hold copies: of its eighth of the fp32 gradients each rank sends (n-1)/n twice. */
+static void test_hybrid_traffic(void)
+{
+    double parameters = 8.03e9, bytes = nic_bytes("h100 2;" FSDP "--fsdp hybrid");
+    CU_ASSERT_DOUBLE_EQUAL(bytes, 4 * parameters / 8, 0.02 * bytes);
+    CU_ASSERT(nic_bytes("h100 2;" FSDP "--fsdp hybrid --outer-dp-sharding-strategy optim") < 0.8 * bytes);
 }
 
 /* At flow level tensor-parallel traffic feels a slow NVLink, at layer level it does not. */
@@ -179,6 +211,7 @@ int main(void)
                            {"buckets are due at the same moment", test_buckets},
                            {"user buffers of another busbw", test_overlap_busbw},
                            {"sharded parameters", test_fsdp},
+                           {"traffic of hybrid sharding", test_hybrid_traffic},
                            {"a slow NVLink", test_slow_nvlink},
                            CU_TEST_INFO_NULL};
     return suite_run("level", NULL, NULL, tests);

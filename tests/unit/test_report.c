@@ -228,6 +228,44 @@ static void test_timers_are_of_the_iteration(void)
     drop(&m);
 }
 
+/* Layers that wait for the host wait in the slots, not beside them. */
+static void test_timers_of_a_small_model(void)
+{
+    static const char *const job[] = {"--platform",
+                                      "a100",
+                                      "--nodes",
+                                      "1",
+                                      "--model",
+                                      "gpt2-7.5b",
+                                      "--hidden-size",
+                                      "1024",
+                                      "--tp",
+                                      "2",
+                                      "--pp",
+                                      "2",
+                                      "--mbs",
+                                      "1",
+                                      "--gbs",
+                                      "16",
+                                      "--seq",
+                                      "1024",
+                                      "--bf16",
+                                      "--num-attention-heads",
+                                      "16",
+                                      "--ffn-hidden-size",
+                                      "4096"};
+    struct ss_report_options opt = {.json = 1, .wall_s = -1};
+    struct made m;
+
+    make(&m, COUNT(job), job);
+    json_t *o = report(&m, &opt, ss_report_run), *timers = json_object_get(o, "timers_ms");
+    CU_ASSERT(number(json_object_get(o, "breakdown_ms"), "other") > 0.1 * number(o, "iteration_ms"));
+    CU_ASSERT(number(timers, "forward-compute") + number(timers, "backward-compute") <=
+              number(timers, "forward-backward") * (1 + 1e-9));
+    json_decref(o);
+    drop(&m);
+}
+
 static void test_a_job_that_does_not_fit_is_complete(void)
 {
     struct ss_report_options opt = {.json = 1, .wall_s = -1};
@@ -282,6 +320,40 @@ static void test_fixes_are_checked_by_a_run(void)
     CU_ASSERT_DOUBLE_EQUAL(again.run.result->iteration_s, fixes[0].iteration_s, 1e-12 * fixes[0].iteration_s);
     CU_ASSERT_DOUBLE_EQUAL(again.run.result->peak_device, fixes[0].peak_device, 1);
     drop(&again);
+    drop(&m);
+}
+
+/* A job with selective recompute is refused no change for it. */
+static void test_fixes_of_a_selective_job(void)
+{
+    static const char *const job[] = {"--platform",
+                                      "h800",
+                                      "--nodes",
+                                      "4",
+                                      "--model",
+                                      "llama3.1-8b",
+                                      "--bf16",
+                                      "--recompute-activations",
+                                      "--seq",
+                                      "8192",
+                                      "--mbs",
+                                      "4",
+                                      "--gbs",
+                                      "256",
+                                      "--use-distributed-optimizer",
+                                      "--tp",
+                                      "2"};
+    struct ss_error err = {0};
+    struct ss_fix fixes[3];
+    struct made m;
+    int n = 0, others = 0;
+
+    make(&m, COUNT(job), job);
+    CU_ASSERT_FALSE_FATAL(m.run.result->fits);
+    CU_ASSERT_EQUAL(ss_fixes_find(&m.job, &m.stack, m.platform, fixes, &n, &err), 0);
+    for (int i = 0; i < n; i++)
+        others += !strstr(fixes[i].change, "--recompute-granularity full");
+    CU_ASSERT(others > 0);
     drop(&m);
 }
 
@@ -350,7 +422,9 @@ int main(void)
     CU_TestInfo tests[] = {{"run has every key", test_run_has_every_key},
                            {"parts sum to the whole", test_parts_sum_to_the_whole},
                            {"timers are of the iteration", test_timers_are_of_the_iteration},
+                           {"timers of a small model", test_timers_of_a_small_model},
                            {"a job that does not fit is complete", test_a_job_that_does_not_fit_is_complete},
+                           {"fixes of a selective job", test_fixes_of_a_selective_job},
                            {"fixes are checked by a run", test_fixes_are_checked_by_a_run},
                            {"plan lists all layers", test_plan_lists_all_layers},
                            {"an error is one object", test_an_error_is_one_object},

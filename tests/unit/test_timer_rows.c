@@ -106,14 +106,17 @@ static void test_fits(void)
     struct ss_calibration *c;
     int shown = 0;
     write_to(runs, RUNS);
-    write_to(timers, "run,timer,ms\nmine,optimizer,60\nmine,data,10\nother,backward-send,0.01\n");
+    write_to(timers,
+             "run,timer,ms\nmine,optimizer,60\nmine,data,10\nother,backward-send,0.01\nnobody,data,1\n");
     CU_ASSERT_EQUAL_FATAL(ss_fit_prop_parse("ss.optimizer.host_operators=0:8", &opt.props[0], NULL), 0);
     CU_ASSERT_EQUAL_FATAL(ss_calibrate(&opt, &c, NULL), 0);
     CU_ASSERT_EQUAL(c->after.n, 2);
     for (int i = 0; i < c->nrows; i++)
         shown += !strcmp(c->rows[i].kind, "timer") && !c->rows[i].fitted;
     CU_ASSERT_EQUAL(shown, 2);
-    CU_ASSERT_PTR_NOT_NULL(strstr(c->notes.text[c->notes.n - 1], "mine: timers that are not predicted: data"));
+    CU_ASSERT_PTR_NOT_NULL(
+        strstr(c->notes.text[c->notes.n - 2], "mine: timers that are not predicted: data"));
+    CU_ASSERT_PTR_NOT_NULL(strstr(c->notes.text[c->notes.n - 1], "timers of \"nobody\", which is no run"));
     ss_calibration_free(c);
     opt.fit_timers = 1;
     CU_ASSERT_EQUAL_FATAL(ss_calibrate(&opt, &c, NULL), 0);
@@ -121,13 +124,22 @@ static void test_fits(void)
     ss_calibration_free(c);
 }
 
+/* Whoever wants no message gets the status alone. */
+static void test_no_message(void)
+{
+    const char *tables[] = {runs};
+    struct ss_validate_options opt = {.engine = SS_ENGINE_NATIVE};
+    struct ss_validation *v;
+    write_to(runs, "id,platform,nodes,model,precision,micro_batch,global_batch,seq_length\n"
+                   "mine,v1000,4,gpt2-7.5b,fp16,1,16,512\n");
+    CU_ASSERT_EQUAL(ss_validate(tables, 1, &opt, &v, NULL), SS_ERR_IO);
+}
+
 int main(void)
 {
-    CU_TestInfo tests[] = {{"reads", test_reads},
-                           {"mistakes", test_mistakes},
-                           {"validates", test_validates},
-                           {"fits", test_fits},
-                           CU_TEST_INFO_NULL};
+    CU_TestInfo tests[] = {{"reads", test_reads},           {"mistakes", test_mistakes},
+                           {"validates", test_validates},   {"fits", test_fits},
+                           {"no message", test_no_message}, CU_TEST_INFO_NULL};
     int a = mkstemp(runs), b = mkstemp(timers);
     if (a < 0 || b < 0)
         return 2;

@@ -242,7 +242,7 @@ int ss_plan_build_with(const struct ss_job *job, const struct ss_stack *stack, c
  * line, # comments; each of the platform's GPUs once. *out has one GPU a rank, freed with free(). */
 int ss_placement_load(const char *path, const struct ss_platform *platform, int **out, struct ss_error *err);
 void ss_plan_free(struct ss_plan *plan);
-/* Bytes on the device beside tensors: CUDA context, NCCL communicators. */
+/* Bytes on the device beside tensors: CUDA context, NCCL communicators, flattened gradients (ss.ddp.flat_gradients). */
 double ss_plan_overhead_bytes(const struct ss_plan *plan, int cls);
 
 #ifdef __cplusplus

@@ -122,7 +122,7 @@ struct ss_program {
     struct ss_program_source *source; /* lines of the text it was read from; NULL when it was built */
 };
 
-/* Lowers a plan, at chunk level. */
+/* Lowers a plan, at its level. */
 int ss_program_build(const struct ss_plan *plan, struct ss_program **out, struct ss_error *err);
 void ss_program_free(struct ss_program *p);
 /* Indices in range, amounts finite and >= 0, FREE never below zero, waits have posts, sends match

@@ -88,8 +88,8 @@ struct ss_fix {
     int fits;
     double peak_device, iteration_s; /* of the changed job */
 };
-/* The class that is too big and the first three changes that make it fit, cheapest in time first,
- * each checked by a native run. *n <= 3. */
+/* The first three changes that make `job`, which ss_job_finish has completed, fit, cheapest in time first, each checked
+ * by a native run. *n <= 3. */
 int ss_fixes_find(const struct ss_job *job, const struct ss_stack *stack, const struct ss_platform *platform,
                   struct ss_fix fixes[3], int *n, struct ss_error *err);
 

@@ -111,6 +111,9 @@ extern "C" {
       "reduce_bucket_size); 0: another optimizer")                                                           \
     X(zero_live, "ss.zero.live_params", NONE, 0, 0, 1e12,                                                    \
       "parameters that DeepSpeed's ZeRO-3 keeps gathered (its stage3_max_live_parameters)")                  \
+    X(fsdp_gather_once, "ss.fsdp.gather_once", COUNT, 1, 0, 1,                                               \
+      "parameters of which gradients and states alone are sharded are gathered once an iteration "           \
+      "(Megatron-FSDP, ZeRO-2), not in every microbatch's forward (PyTorch's FSDP)")                         \
     /* optimizer */                                                                                          \
     X(adam_passes, "ss.optimizer.passes", NONE, 1, 0.5, 8,                                                   \
       "traffic of the optimizer step over the count of docs/model.md")                                       \
