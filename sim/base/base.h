@@ -70,6 +70,8 @@ void ss_file_discard(const struct ss_file_writer *w);
  * "workloads/stacks"): $STEPSIM_DATA, the source tree, the installed share folder, in this order.
  * A name with '/' or ending in `suffix` is taken as a path. 0 or SS_ERR_IO naming the choices; also when
  * $STEPSIM_DATA is set to what is no such folder. */
+/* Whether writing to both paths would write one file; "", "-" and NULL are stdout, which is none. */
+bool ss_file_same_target(const char *a, const char *b);
 int ss_data_find(const char *kind, const char *name, const char *suffix, char *path, size_t size,
                  struct ss_error *err);
 /* Sorted names (suffix removed) in that folder; caller frees with ss_names_free. */

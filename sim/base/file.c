@@ -99,6 +99,36 @@ int ss_file_read(const char *path, size_t max_bytes, char **out, size_t *len, st
     return rc;
 }
 
+/* The path without links and dots, of which the last part need not exist; allocated, NULL where there is none. */
+static char *canonical(const char *path)
+{
+    char *found = realpath(path, NULL), *folder, *whole = NULL;
+    const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
+    if (found)
+        return found;
+    folder = slash ? strndup(path, (size_t)(slash - path) + 1) : strdup(".");
+    found = folder ? realpath(folder, NULL) : NULL;
+    size_t size = found ? strlen(found) + strlen(name) + 2 : 0;
+    if (size && (whole = malloc(size)))
+        snprintf(whole, size, "%s/%s", found, name);
+    free(folder);
+    free(found);
+    return whole;
+}
+
+bool ss_file_same_target(const char *a, const char *b)
+{
+    struct stat st;
+    if (!a || !b || !a[0] || !b[0] || !strcmp(a, "-") || !strcmp(b, "-") ||
+        (stat(a, &st) == 0 && !S_ISREG(st.st_mode))) /* /dev/null takes any number */
+        return false;
+    char *x = canonical(a), *y = canonical(b);
+    bool same = x && y ? !strcmp(x, y) : !strcmp(a, b);
+    free(x);
+    free(y);
+    return same;
+}
+
 struct ss_file_writer {
     FILE *stream;
     char *target;    /* NULL: stdout, nothing to close or rename */

@@ -29,7 +29,8 @@ enum cli_option {
 struct cli_sim {
     struct ss_run_options options;
     char placement[1024];
-    double seed, replicas;
+    int jitter;            /* given */
+    double seed, replicas; /* < 0, 0: not given */
     int *gpu_of;
     struct ss_straggler stragglers[CLI_MAX_SLOW];
     struct ss_slow_link slow_links[CLI_MAX_SLOW];

@@ -141,6 +141,9 @@ static int read_words(struct words *w, struct cli_flags *flags, int argc, char *
         return cli_usage(err, "--rows TABLE has the runs", "--timer-rows without --rows");
     if (w->opt.fit_timers && !w->opt.log && !w->opt.timer_rows)
         return cli_usage(err, "--log FILE has them, or --timer-rows FILE", "--timers without timers");
+    if (ss_output_same(flags->output, w->stack_output))
+        return cli_usage(err, "give each a name of its own",
+                         "--output and --stack-output write the same file");
     if (w->stack_output && !w->opt.stack)
         return cli_usage(err, "--stack names the base of the new stack", "--stack-output without --stack");
     return SS_OK;
@@ -164,7 +167,10 @@ static int can_write(const char *path, struct ss_error *err)
 {
     struct ss_output *output;
     FILE *stream;
-    int rc = path && path[0] ? cli_output_begin(path, &output, &stream, err) : SS_OK;
+    int rc = ss_output_check(path, "<?xml", err);
+
+    if (!rc && path && path[0])
+        rc = cli_output_begin(path, &output, &stream, err);
 
     if (!rc && path && path[0])
         cli_output_abort(output);
@@ -186,7 +192,8 @@ static int write_stack(const struct ss_calibration *c, const struct words *w, st
     rc = cli_output_begin(w->stack_output, &output, &stream, err);
     if (rc)
         return rc;
-    rc = ss_calibration_write_stack(c, name[0] ? name : "calibrated", w->opt.stack, stream, err);
+    rc = ss_calibration_write_stack(c, name[0] ? name : "calibrated", w->opt.stack, w->opt.platform, stream,
+                                    err);
     return cli_output_end(output, rc, err);
 }
 
@@ -205,8 +212,8 @@ static int write_all(const struct ss_calibration *c, const struct words *w, cons
     for (int i = 0; i < c->nprops; i++)
         of_stack |= c->props[i].of_stack;
     if (!rc && of_stack && !w->stack_output)
-        fprintf(stderr,
-                "stepsim: note: numbers of the stack are written with --stack S --stack-output FILE\n");
+        fprintf(stderr, "stepsim: note: numbers of the stack are written with %s--stack-output FILE\n",
+                w->opt.stack ? "" : "--stack S ");
     return rc;
 }
 

@@ -143,7 +143,7 @@ int cmd_run(int argc, char **argv)
         rc = replay(&in, &flags.sim.options, &run, &err);
     if (!rc) {
         if (!run.result->fits)
-            rc = ss_fixes_find(&in.job, &in.stack, in.platform, fixes, &nfixes, &err);
+            rc = ss_fixes_find(&in.job, &in.stack, in.platform, &flags.sim.options, fixes, &nfixes, &err);
         if (!rc)
             rc = report(&run, &in, &flags, fixes, nfixes, &err);
         status = rc ? 0 : verdict(run.result, &in.job, &flags);

@@ -115,6 +115,9 @@ static int check_words(const struct cli_flags *flags, int n, struct ss_error *er
     if (flags->update && n)
         return cli_usage(err, "use --csv FILE for other tables",
                          "--update takes no table: it writes " RESULTS);
+    if (ss_output_same(flags->csv, flags->svg) || ss_output_same(flags->csv, flags->output) ||
+        ss_output_same(flags->svg, flags->output))
+        return cli_usage(err, "give each a name of its own", "two outputs write the same file");
     if (flags->json && flags->against[0])
         return cli_usage(err, "leave one out", "--against prints text, not JSON");
     return SS_OK;

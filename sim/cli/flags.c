@@ -55,6 +55,7 @@ void cli_flags_init(struct cli_flags *flags, int accepted, int engine)
     flags->accepted = accepted;
     flags->engine = engine;
     flags->tolerance = -1;
+    flags->sim.seed = -1;
 }
 
 int cli_usage(struct ss_error *err, const char *hint, const char *fmt, ...)

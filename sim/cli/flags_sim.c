@@ -75,12 +75,12 @@ int cli_sim_flag(struct cli_sim *s, const char *name, const char *value, struct 
         s->options.plan.unfold = 1;
     else if (!strcmp(name, "--full-replay"))
         s->options.full_replay = 1;
-    else if (!strcmp(name, "--jitter"))
+    else if (!strcmp(name, "--jitter") && (s->jitter = 1))
         return cli_number(name, value, 0, 2, &s->options.jitter.sigma, err);
     else if (!strcmp(name, "--seed"))
         return cli_whole(name, value, 0, 1e15, &s->seed, err);
     else if (!strcmp(name, "--replicas"))
-        return cli_whole(name, value, 0, 1e6, &s->replicas, err);
+        return cli_whole(name, value, 1, 1e6, &s->replicas, err);
     else if (!strcmp(name, "--level"))
         return set_level(s, value, err);
     else if (!strcmp(name, "--straggler"))
@@ -99,8 +99,11 @@ int cli_sim_finish(struct cli_flags *flags, const struct ss_platform *platform, 
     struct cli_sim *s = &flags->sim;
     int rc = SS_OK;
 
+    if ((s->replicas >= 1 || s->seed >= 0) && !s->jitter)
+        return cli_usage(err, "add --jitter SIGMA", "%s without --jitter",
+                         s->replicas >= 1 ? "--replicas" : "--seed");
     s->options.engine = flags->engine;
-    s->options.jitter.seed = (uint64_t)s->seed;
+    s->options.jitter.seed = s->seed >= 0 ? (uint64_t)s->seed : 0;
     s->options.replicas = s->replicas >= 1 ? (int)s->replicas : 100;
     s->options.plan.stragglers = s->stragglers;
     s->options.plan.slow_links = s->slow_links;

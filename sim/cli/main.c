@@ -62,8 +62,10 @@ static int flushed(int status)
 {
     if (fflush(stdout) == 0 && !ferror(stdout))
         return status;
-    fprintf(stderr, "stepsim: error: cannot write to stdout\n");
-    return status ? status : ss_status_exit(SS_ERR_IO);
+    if (status) /* which has been told */
+        return status;
+    fprintf(stderr, "error: cannot write to stdout\n");
+    return ss_status_exit(SS_ERR_IO);
 }
 
 static int help(int argc, char **argv)

@@ -78,10 +78,10 @@ static int check(const struct cli_flags *flags, struct ss_error *err)
     for (int i = 0; i < CLI_NPICTURES; i++) {
         wanted |= p->path[i][0];
         for (int k = 0; k < i; k++)
-            if (p->path[i][0] && !strcmp(p->path[i], p->path[k]))
+            if (ss_output_same(p->path[i], p->path[k]))
                 return cli_usage(err, "give each a name of its own", "%s and %s write the same file",
                                  options[k], options[i]);
-        if (p->path[i][0] && !strcmp(p->path[i], flags->output))
+        if (ss_output_same(p->path[i], flags->output))
             return cli_usage(err, "give each a name of its own", "%s and --output write the same file",
                              options[i]);
     }

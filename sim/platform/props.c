@@ -52,8 +52,9 @@ int ss_prop_find(const char *id)
 
 int ss_prop_unknown(const char *id, const char *file, int line, struct ss_error *err)
 {
-    const char *names[SS_PROP_COUNT];
+    const char *names[SS_PROP_COUNT + SS_ARRAY_LEN(link_values)];
     const char *near;
+    char links[SS_ARRAY_LEN(link_values)][32];
     int code = ss_fail(err, SS_ERR_INPUT, file, line, "unknown prop \"%s\"", id);
 
     for (size_t i = 0; i < SS_ARRAY_LEN(link_values); i++)
@@ -61,7 +62,11 @@ int ss_prop_unknown(const char *id, const char *file, int line, struct ss_error 
             return ss_hint(err, code, "it is an attribute of the <link> elements");
     for (int i = 0; i < SS_PROP_COUNT; i++)
         names[i] = defs[i].id;
-    near = ss_nearest(id, names, SS_PROP_COUNT);
+    for (size_t i = 0; i < SS_ARRAY_LEN(link_values); i++) {
+        snprintf(links[i], sizeof links[i], "ss.%s", link_values[i]);
+        names[SS_PROP_COUNT + i] = links[i];
+    }
+    near = ss_nearest(id, names, SS_ARRAY_LEN(names));
     if (near != NULL)
         return ss_hint(err, code, "did you mean \"%s\"?", near);
     return ss_hint(err, code, "props with ss. are stepsim's own; rename it if it is yours");

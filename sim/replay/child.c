@@ -10,6 +10,7 @@
 #include <signal.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -170,8 +171,11 @@ static int run_child(struct ss_module_call *call, piece_reader reader, void *ctx
         return rc;
     }
     fflush(NULL); /* else the child's exit could write our buffers a second time */
-    pid_t pid = fork();
+    pid_t parent = getpid(), pid = fork();
     if (pid == 0) {
+        prctl(PR_SET_PDEATHSIG, SIGKILL); /* nobody is left to read */
+        if (getppid() != parent)
+            _exit(1);
         close(ends[0]);
         run_in_child(function, call, log, ends[1]);
     }

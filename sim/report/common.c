@@ -52,6 +52,11 @@ const char *ss_report_link_kind(int kind)
     return word(words, SS_ARRAY_LEN(words), kind);
 }
 
+double ss_report_undisturbed_s(const struct ss_result *r)
+{
+    return r->spread.replicas > 0 ? r->spread.without : r->iteration_s;
+}
+
 double ss_report_error_pct(double predicted, double measured)
 {
     return 100 * (predicted - measured) / measured;

@@ -20,6 +20,8 @@ const char *ss_report_link_kind(int kind);
 
 /* 100 (predicted - measured) / measured */
 double ss_report_error_pct(double predicted, double measured);
+/* The iteration without jitter, s. */
+double ss_report_undisturbed_s(const struct ss_result *r);
 
 /* Everything the user should know, plan's and reader's, in one list; frees with ss_notes_free. */
 int ss_report_warnings(const struct ss_run *run, const struct ss_report_options *opt, struct ss_notes *out);

@@ -179,7 +179,7 @@ int ss_json_run(const struct ss_run *run, const struct ss_report_options *opt, F
     add_rates(o, r, opt);
     json_object_set_new(o, "memory", ss_json_memory(r, opt));
     if (!r->fits)
-        json_object_set_new(o, "fixes", fixes_array(opt, r->iteration_s));
+        json_object_set_new(o, "fixes", fixes_array(opt, ss_report_undisturbed_s(r)));
     add_breakdown(o, r);
     add_links(o, r);
     if (r->spread.replicas)

@@ -19,6 +19,11 @@ static int is_named(const char *path)
     return path && path[0] && strcmp(path, "-") != 0;
 }
 
+int ss_output_same(const char *a, const char *b)
+{
+    return ss_file_same_target(a, b);
+}
+
 int ss_output_check(const char *path, const char *start, struct ss_error *err)
 {
     char found[64] = "";

@@ -152,8 +152,8 @@ static void misfit(const struct ss_result *r, const struct ss_report_options *op
     for (int i = 0; i < opt->nfixes; i++) {
         const struct ss_fix *f = &opt->fixes[i];
         fprintf(out, "  %d. %s\n     %s an iteration (%+.1f %%), %.1f GiB\n", i + 1, f->change,
-                ss_text_time(f->iteration_s, time, sizeof time), 100 * (f->iteration_s / r->iteration_s - 1),
-                f->peak_device / SS_GIB);
+                ss_text_time(f->iteration_s, time, sizeof time),
+                100 * (f->iteration_s / ss_report_undisturbed_s(r) - 1), f->peak_device / SS_GIB);
     }
 }
 

@@ -63,30 +63,39 @@ static int within(double a, double b, double factor)
     return a <= factor * b && b <= factor * a;
 }
 
-/* From the narrowest circle to the widest. */
-#define CIRCLES 4
+/* From the narrowest circle to the widest. A model's size tells more than the card it runs on: what bounds a small one bounds
+ * it everywhere. */
+#define CIRCLES 7
 static int is_alike(const struct likeness *to, const struct line *l, int circle)
 {
     int card = !strcmp(to->card, l->gpu), precision = !strcmp(to->precision, l->precision);
+    int near = within(to->parameters, l->parameters, 2) && within(to->gpus, l->gpus, 4);
+    int far = within(to->parameters, l->parameters, 8);
 
     switch (circle) {
-    case 0:
-        return card && precision && within(to->parameters, l->parameters, 2) && within(to->gpus, l->gpus, 4);
-    case 1: return card && precision;
-    case 2: return card;
+    case 0: return card && precision && near;
+    case 1: return card && precision && far;
+    case 2: return card && far;
+    case 3: return near;
+    case 4: return far;
+    case 5: return card;
     default: return 1;
     }
 }
 
 static void describe(const struct likeness *to, int circle, char *out, size_t size)
 {
+    static const char *const sizes[] = {"model size within 2 x and GPUs within 4 x", "model size within 8 x"};
+
     switch (circle) {
     case 0:
-        snprintf(out, size, "%.60s in %s, model size within 2 x and GPUs within 4 x", to->card,
-                 to->precision);
+    case 1: snprintf(out, size, "%.60s in %s, %s", to->card, to->precision, sizes[circle]); break;
+    case 2: snprintf(out, size, "%.60s in any precision, %s", to->card, sizes[1]); break;
+    case 3:
+    case 4:
+        snprintf(out, size, "any card, %s: few or none on %.60s were measured", sizes[circle - 3], to->card);
         break;
-    case 1: snprintf(out, size, "%.60s in %s", to->card, to->precision); break;
-    case 2: snprintf(out, size, "%.60s in any precision", to->card); break;
+    case 5: snprintf(out, size, "%.60s, models of any size", to->card); break;
     default: snprintf(out, size, "all runs: few or none on %.60s were measured", to->card);
     }
 }

@@ -183,6 +183,7 @@ static int fill_rows(struct fitting *f, const double *x, int after, struct ss_er
     for (int i = 0; i < f->o->n && !rc; i++) {
         struct ss_fit_row *row = &f->c->rows[i];
         ss_copy(row->id, sizeof row->id, f->o->list[i].id);
+        ss_copy(row->run, sizeof row->run, f->o->list[i].run);
         ss_copy(row->kind, sizeof row->kind, kinds[f->o->list[i].kind]);
         row->fitted = f->o->list[i].fitted;
         row->measured = f->o->list[i].measured;

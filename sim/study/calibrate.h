@@ -74,6 +74,7 @@ struct ss_observation {
     int fitted;      /* 0: only held against its prediction */
     double measured; /* s or bytes */
     char id[96];  /* TIMER: the timer's name */
+    char run[96]; /* TIMER: whose */
     char key[96]; /* the group that --leave-out puts it in */
 };
 struct ss_observations {

@@ -34,7 +34,9 @@ static void print_rows(const struct ss_calibration *c, int fitted, FILE *out)
         if (r->fitted != fitted)
             continue;
         double scale = !strcmp(r->kind, "memory") ? 1 / SS_MIB : 1e3;
-        fprintf(out, "  %-32s %-6s %12.3f %s %+8.1f %% -> %+6.1f %%\n", r->id, r->kind, scale * r->measured,
+        char name[200];
+        snprintf(name, sizeof name, "%s%s%s", r->run, r->run[0] ? " " : "", r->id);
+        fprintf(out, "  %-40s %-6s %12.3f %s %+8.1f %% -> %+6.1f %%\n", name, r->kind, scale * r->measured,
                 !strcmp(r->kind, "memory") ? "MiB" : "ms ", error_of(r->before, r->measured),
                 error_of(r->after, r->measured));
     }
@@ -142,6 +144,8 @@ static json_t *row_object(const struct ss_fit_row *r)
     json_t *o = json_object();
 
     ss_json_text(o, "id", r->id);
+    if (r->run[0])
+        ss_json_text(o, "run", r->run);
     ss_json_text(o, "kind", r->kind);
     ss_json_flag(o, "fitted", r->fitted);
     ss_json_text(o, "unit", !strcmp(r->kind, "memory") ? "MiB" : "ms");
@@ -211,10 +215,29 @@ int ss_calibration_write_platform(const struct ss_calibration *c, const char *pl
     return rc;
 }
 
-int ss_calibration_write_stack(const struct ss_calibration *c, const char *name, const char *base, FILE *out,
-                               struct ss_error *err)
+/* Does the stack have a value of its own for this card? */
+static int of_card(const char *id, const struct ss_stack *here, const struct ss_stack *elsewhere)
 {
-    char text[64];
+    return ss_study_prop_get(id, NULL, here) != ss_study_prop_get(id, NULL, elsewhere);
+}
+
+int ss_calibration_write_stack(const struct ss_calibration *c, const char *name, const char *base,
+                               const char *platform, FILE *out, struct ss_error *err)
+{
+    struct ss_platform_options options = {.nodes = 1, .asker = ss_simgrid_ask_routes};
+    struct ss_stack here, elsewhere;
+    struct ss_platform *p;
+    char text[64], card[64];
+    int rc = ss_platform_load(platform, &options, &p, err);
+
+    if (rc)
+        return rc;
+    ss_copy(card, sizeof card, ss_platform_card(p)->name);
+    ss_platform_free(p);
+    card[strcspn(card, "-")] = '\0'; /* its family */
+    if ((rc = ss_stack_load(base, card, &here, err)) != 0 ||
+        (rc = ss_stack_load(base, NULL, &elsewhere, err)) != 0)
+        return rc;
 
     fputs("<?xml version=\"1.0\"?>\n<stack name=\"", out);
     ss_xml_escape(out, name);
@@ -222,9 +245,13 @@ int ss_calibration_write_stack(const struct ss_calibration *c, const char *name,
     ss_xml_escape(out, base);
     fputs("\">\n", out);
     for (int i = 0; i < c->nprops; i++)
-        if (c->props[i].of_stack && c->props[i].determined)
-            fprintf(out, "  <prop id=\"%s\" value=\"%s\"/>\n", c->props[i].id,
+        if (c->props[i].of_stack && c->props[i].determined) {
+            fprintf(out, "  <prop id=\"%s\"", c->props[i].id);
+            if (of_card(c->props[i].id, &here, &elsewhere))
+                fprintf(out, " card=\"%s\"", card);
+            fprintf(out, " value=\"%s\"/>\n",
                     ss_study_prop_text(c->props[i].id, c->props[i].after, text, sizeof text));
+        }
     fputs("</stack>\n", out);
     return ss_report_done(out, err);
 }

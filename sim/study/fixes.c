@@ -166,6 +166,7 @@ static const change_fn changes[] = {
 struct search {
     const struct ss_stack *stack;
     const struct ss_platform *platform;
+    struct ss_run_options options;
     int world_size, gpus_per_node;
     char alone[NCHANGES]; /* fits by itself: no need of a second change */
     struct ss_fix *found; /* every fix that fits, unsorted */
@@ -183,7 +184,7 @@ static int try_job(const struct search *x, const struct ss_job *wanted, double *
     int fits = 0, rc = ss_job_finish(&job, x->stack, x->world_size, x->gpus_per_node, &notes, NULL);
 
     ss_notes_free(&notes);
-    if (rc || ss_run_job(&job, x->stack, x->platform, SS_ENGINE_NATIVE, &run, NULL))
+    if (rc || ss_run_job_with(&job, x->stack, x->platform, &x->options, &run, NULL))
         return 0;
     fits = run.result->fits && !run.result->thrash;
     *peak = run.result->peak_device;
@@ -262,11 +263,14 @@ static int faster(const void *a, const void *b)
 }
 
 int ss_fixes_find(const struct ss_job *job, const struct ss_stack *stack, const struct ss_platform *platform,
-                  struct ss_fix fixes[3], int *n, struct ss_error *err)
+                  const struct ss_run_options *options, struct ss_fix fixes[3], int *n, struct ss_error *err)
 {
     struct search x = {.stack = stack, .platform = platform};
     int rc = SS_OK;
 
+    if (options)
+        x.options.plan = options->plan;
+    x.options.engine = SS_ENGINE_NATIVE;
     x.gpus_per_node = ss_platform_gpus_per_node(platform);
     x.world_size = ss_platform_nodes(platform) * x.gpus_per_node;
     *n = 0;

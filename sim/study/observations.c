@@ -62,6 +62,7 @@ static int add_timers(struct ss_observations *o, const struct ss_timer *timers, 
         what.kind = SS_OBSERVE_TIMER;
         what.measured = timers[i].seconds;
         what.fitted = fitted && what.measured >= SS_SMALLEST_TIMER * run->measured;
+        ss_copy(what.run, sizeof what.run, run->id);
         ss_copy(what.id, sizeof what.id, timers[i].name);
         if (isnan(ss_prediction_timer(&p, what.id))) {
             size_t used = strlen(others);

@@ -39,6 +39,37 @@ static int read_row(const struct ss_csv *csv, size_t i, struct ss_timer_row *row
     return SS_OK;
 }
 
+static int by_name(const void *a, const void *b)
+{
+    const struct ss_timer_row *const *x = a, *const *y = b;
+    int order = strcmp((*x)->run, (*y)->run);
+
+    if (!order)
+        order = strcmp((*x)->timer.name, (*y)->timer.name);
+    return order ? order : (*x)->line - (*y)->line;
+}
+
+/* A timer of a run is measured once. */
+static int check_repeated(const struct ss_timer_rows *t, struct ss_error *err)
+{
+    const struct ss_timer_row **sorted = ss_calloc((size_t)t->n + 1, sizeof *sorted);
+    int rc = sorted ? SS_OK : ss_fail(err, SS_ERR_NOMEM, NULL, 0, "out of memory");
+
+    for (int i = 0; i < t->n && !rc; i++)
+        sorted[i] = &t->rows[i];
+    if (!rc)
+        qsort(sorted, (size_t)t->n, sizeof *sorted, by_name);
+    for (int i = 1; i < t->n && !rc; i++)
+        if (!strcmp(sorted[i]->run, sorted[i - 1]->run) &&
+            !strcmp(sorted[i]->timer.name, sorted[i - 1]->timer.name)) {
+            ss_fail(err, SS_ERR_INPUT, t->file, sorted[i]->line, "%.80s of %.80s is in line %d too",
+                    sorted[i]->timer.name, sorted[i]->run, sorted[i - 1]->line);
+            rc = ss_hint(err, SS_ERR_INPUT, "keep one of them");
+        }
+    free(sorted);
+    return rc;
+}
+
 static int wrap(struct ss_csv *csv, struct ss_timer_rows *out, struct ss_error *err)
 {
     int rc = check_columns(csv, err);
@@ -52,6 +83,10 @@ static int wrap(struct ss_csv *csv, struct ss_timer_rows *out, struct ss_error *
         out->n += !rc;
     }
     ss_csv_free(csv);
+    if (!rc && !out->n)
+        rc = ss_fail(err, SS_ERR_INPUT, out->file, 0, "no rows below the names of the columns");
+    if (!rc)
+        rc = check_repeated(out, err);
     if (rc)
         ss_timer_rows_free(out);
     return rc;

@@ -198,13 +198,15 @@ static int load_timers(const char *name, struct ss_validation *v, struct ss_erro
     return rc;
 }
 
-static void fill_timers(const struct ss_case *c, const struct ss_prediction *p, const char *id,
-                        struct ss_validation *v)
+static void fill_timers(const struct ss_case *c, const struct ss_prediction *p,
+                        const struct ss_validation_row *row, struct ss_validation *v)
 {
     for (int i = 0; i < v->ntimers && p->state == SS_CASE_READY; i++)
-        if (!strcmp(v->timers[i].id, id)) {
+        if (!strcmp(v->timers[i].id, row->id)) {
             v->timers[i].predicted_s = ss_prediction_timer(p, v->timers[i].name);
-            v->timers[i].run_s = c->measured_s;
+            v->timers[i].counted =
+                row->counted && v->timers[i].measured_s >=
+                                    SS_SMALLEST_TIMER * (c->measured_s > 0 ? c->measured_s : p->seconds);
         }
 }
 
@@ -240,7 +242,7 @@ static int predict_all(const struct ss_cases *cases, const struct ss_validate_op
         if (rc)
             break;
         fill_prediction(&cases->cases[i], &p, &v->rows[i]);
-        fill_timers(&cases->cases[i], &p, v->rows[i].id, v);
+        fill_timers(&cases->cases[i], &p, &v->rows[i], v);
         v->unsupported += p.state == SS_CASE_UNSUPPORTED;
         v->nrows++;
     }

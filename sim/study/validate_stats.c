@@ -137,7 +137,7 @@ static void summarise_timers(struct ss_validation *v, double *errors)
 
     for (int i = 0; i < v->ntimers; i++) {
         double error = ss_validation_timer_error(&v->timers[i]);
-        if (isfinite(error) && v->timers[i].measured_s >= SS_SMALLEST_TIMER * v->timers[i].run_s)
+        if (isfinite(error) && v->timers[i].counted)
             errors[n++] = error;
     }
     ss_error_stat_fill(errors, n, &v->timer_error);

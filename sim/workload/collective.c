@@ -19,10 +19,11 @@ void ss_net_init(struct ss_net *net, const struct ss_platform *p)
         net->nvlink_busbw = card->pcie_bandwidth;
 }
 
-/* NICs that a group's members on one node drive. */
+/* NICs that a group's members on one node drive: their share, for the node's other GPUs are members of groups that
+ * do the same at the same time. */
 static double nics_driven(const struct ss_net *net, const struct ss_group_shape *g)
 {
-    return fmax(1, floor((double)g->per_node * net->nics_per_node / net->gpus_per_node));
+    return (double)g->per_node * net->nics_per_node / net->gpus_per_node;
 }
 
 /* One algorithm: `factor` times the buffer moves, its first bytes at half the speed; `step` is paid once. */

@@ -92,6 +92,13 @@ static int read_size(const struct reader *r, const char *a, const char *b, int r
     return SS_OK;
 }
 
+/* May be left out, but is never 0. */
+static int read_positive(const struct reader *r, const char *name, int high, int *out)
+{
+    const char *key;
+    return read_size(r, name, NULL, pick(r, name, NULL, &key) != NULL, high, out);
+}
+
 static int read_rate(const struct reader *r, const char *a, const char *b, double *out)
 {
     const char *key;
@@ -208,8 +215,10 @@ static int read_own(const struct reader *r, struct ss_model *m)
     return read_size(&inner, "extra_vocab_size", NULL, 0, 1 << 24, &m->extra_vocab_size);
 }
 
-static int read_experts(const struct reader *r, struct ss_model *m)
+static int read_experts(const struct reader *r, const struct family *f, struct ss_model *m)
 {
+    if (!strcmp(f->type, "mixtral") || !strcmp(f->type, "qwen2_moe"))
+        m->num_experts = 8; /* what the library takes where the file says nothing, or more */
     int rc = read_size(r, "num_local_experts", "num_experts", 0, 1 << 16, &m->num_experts);
 
     if (!rc)
@@ -222,6 +231,18 @@ static int read_experts(const struct reader *r, struct ss_model *m)
     return rc;
 }
 
+/* Qwen2 names a window even where it does not use it. */
+static int read_window(const struct reader *r, struct ss_model *m)
+{
+    int used = 1, rc = read_bool(r, "use_sliding_window", &used);
+
+    if (!rc)
+        rc = read_size(r, "sliding_window", NULL, 0, 1 << 30, &m->sliding_window);
+    if (!used)
+        m->sliding_window = 0;
+    return rc;
+}
+
 static int read_shape(const struct reader *r, struct ss_model *m)
 {
     int rc = read_size(r, "hidden_size", "n_embd", 1, 1 << 20, &m->hidden_size);
@@ -231,9 +252,9 @@ static int read_shape(const struct reader *r, struct ss_model *m)
     if (!rc)
         rc = read_size(r, "num_attention_heads", "n_head", 1, 1 << 16, &m->num_attention_heads);
     if (!rc)
-        rc = read_size(r, "num_key_value_heads", NULL, 0, 1 << 16, &m->num_query_groups);
+        rc = read_positive(r, "num_key_value_heads", 1 << 16, &m->num_query_groups);
     if (!rc)
-        rc = read_size(r, "head_dim", NULL, 0, 1 << 16, &m->kv_channels);
+        rc = read_positive(r, "head_dim", 1 << 16, &m->kv_channels);
     if (!rc)
         rc = read_size(r, "vocab_size", NULL, 1, 1 << 26, &m->vocab_size);
     if (!rc)
@@ -275,7 +296,9 @@ static int read_all(const struct reader *r, struct ss_model *m)
     if (!rc)
         rc = read_rate(r, "resid_pdrop", "hidden_dropout", &m->hidden_dropout);
     if (!rc)
-        rc = read_experts(r, m);
+        rc = read_experts(r, f, m);
+    if (!rc)
+        rc = read_window(r, m);
     if (!rc)
         rc = read_own(r, m);
     return rc;

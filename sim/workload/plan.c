@@ -74,6 +74,17 @@ static void warn_host(struct ss_plan *plan)
                      most * gpus / gib, size / gib);
 }
 
+/* Tensor- and context-parallel and FSDP traffic is priced without the links unless it is flows. */
+static void warn_slow_links(struct ss_plan *plan, const struct ss_plan_options *o)
+{
+    const struct ss_job *job = plan->job;
+    int inside = job->tp > 1 || job->cp > 1 || (job->fsdp && job->sharding >= SS_SHARD_OPTIM_GRADS);
+    if (o->nslow_links > 0 && plan->level < SS_LEVEL_FLOW && inside)
+        ss_notes_add(&plan->warnings,
+                     "the slow link holds up pipeline and data-parallel transfers alone: --level flow has "
+                     "those inside the layers too");
+}
+
 /* Rank r on GPU r, or as told. */
 static int place_ranks(struct ss_plan_builder *b, struct ss_error *err)
 {
@@ -173,6 +184,7 @@ static int plan_fill(struct ss_plan_builder *b, struct ss_error *err)
     count_flops(plan);
     note_guesses(plan);
     warn_host(plan);
+    warn_slow_links(plan, b->options);
     return SS_OK;
 }
 

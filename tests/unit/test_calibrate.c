@@ -204,7 +204,7 @@ static void test_writes(void)
     ss_platform_free(p);
     free(text);
     out = open_memstream(&text, &len);
-    CU_ASSERT_EQUAL(ss_calibration_write_stack(c, "mine", "megatron-2407", out, NULL), 0);
+    CU_ASSERT_EQUAL(ss_calibration_write_stack(c, "mine", "megatron-2407", "h800", out, NULL), 0);
     fclose(out);
     CU_ASSERT_EQUAL_FATAL(ss_stack_load(write_text("mine.xml", text), NULL, &s, NULL), 0);
     CU_ASSERT_STRING_EQUAL(s.name, "mine");

@@ -276,7 +276,7 @@ static void test_a_job_that_does_not_fit_is_complete(void)
 
     make(&m, COUNT(large), large);
     CU_ASSERT_FALSE(m.run.result->fits);
-    CU_ASSERT_EQUAL(ss_fixes_find(&m.job, &m.stack, m.platform, fixes, &n, &err), 0);
+    CU_ASSERT_EQUAL(ss_fixes_find(&m.job, &m.stack, m.platform, NULL, fixes, &n, &err), 0);
     CU_ASSERT(n >= 0 && n <= 3);
     opt.fixes = fixes;
     opt.nfixes = n;
@@ -309,7 +309,7 @@ static void test_fixes_are_checked_by_a_run(void)
 
     make(&m, COUNT(job), job);
     CU_ASSERT_FALSE_FATAL(m.run.result->fits);
-    CU_ASSERT_EQUAL(ss_fixes_find(&m.job, &m.stack, m.platform, fixes, &n, &err), 0);
+    CU_ASSERT_EQUAL(ss_fixes_find(&m.job, &m.stack, m.platform, NULL, fixes, &n, &err), 0);
     CU_ASSERT_FATAL(n > 0);
     memcpy(changed, job, sizeof job);
     strcpy(text, fixes[0].change);
@@ -350,7 +350,7 @@ static void test_fixes_of_a_selective_job(void)
 
     make(&m, COUNT(job), job);
     CU_ASSERT_FALSE_FATAL(m.run.result->fits);
-    CU_ASSERT_EQUAL(ss_fixes_find(&m.job, &m.stack, m.platform, fixes, &n, &err), 0);
+    CU_ASSERT_EQUAL(ss_fixes_find(&m.job, &m.stack, m.platform, NULL, fixes, &n, &err), 0);
     for (int i = 0; i < n; i++)
         others += !strstr(fixes[i].change, "--recompute-granularity full");
     CU_ASSERT(others > 0);

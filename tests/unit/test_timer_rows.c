@@ -51,7 +51,10 @@ static void test_mistakes(void)
         int line;
     } rows[] = {{"run,timer\nmine,optimizer\n", "no column \"ms\"", 1},
                 {"run,timer,ms\nmine,optimizer,fast\n", "ms cannot be \"fast\"", 2},
-                {"run,timer,ms\nmine,optimizer,1\nmine,optimizer,0\n", "ms cannot be \"0\"", 3},
+                {"run,timer,ms\nmine,optimizer,1\nmine,data,0\n", "ms cannot be \"0\"", 3},
+                {"run,timer,ms\nmine,optimizer,1\nmine,data,2\nmine,optimizer,3\n",
+                 "optimizer of mine is in line 2", 4},
+                {"run,timer,ms\n", "no rows", 0},
                 {"run,timer,ms\nmine,optimizer,nan\n", "ms cannot be", 2},
                 {"run,timer,ms\nmine,,1\n", "needs a run and a timer", 2},
                 {"run,timer,ms\n,optimizer,1\n", "needs a run and a timer", 2}};

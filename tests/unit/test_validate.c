@@ -347,7 +347,7 @@ static void test_band(void)
     CU_ASSERT_EQUAL(memory.n, 19);
     CU_ASSERT_DOUBLE_EQUAL(memory.high_pct, 100, 1e-9);
     CU_ASSERT_DOUBLE_EQUAL(memory.low_pct, -20, 1e-9);
-    CU_ASSERT_EQUAL(ss_band_find(path, "X", SS_FP8, 70e9, 64, &band, &memory, &err), 0);
+    CU_ASSERT_EQUAL(ss_band_find(path, "X", SS_FP8, 50e9, 64, &band, &memory, &err), 0);
     CU_ASSERT_EQUAL(band.n, 4);
     CU_ASSERT_DOUBLE_EQUAL(band.pct, 5, 1e-9);
     CU_ASSERT_EQUAL(memory.n, 4); /* also of runs that were predicted not to fit */

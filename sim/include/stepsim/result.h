@@ -82,17 +82,6 @@ double ss_result_beside(const struct ss_stage_result *s);
 /* Dense peak of the job's GEMM precision, FLOP/s; 16-bit: the bf16 peak, or fp16 where there is no bf16. */
 double ss_result_peak_flops(const struct ss_plan *plan, int sixteen_bit);
 
-/* One thing to try when a job does not fit (or is tight): a job that was run, and what it costs. */
-struct ss_fix {
-    char change[160]; /* flags: "--recompute-granularity full --recompute-method uniform --recompute-num-layers 1" */
-    int fits;
-    double peak_device, iteration_s; /* of the changed job */
-};
-/* The first three changes that make `job`, which ss_job_finish has completed, fit, cheapest in time first, each checked
- * by a native run. *n <= 3. */
-int ss_fixes_find(const struct ss_job *job, const struct ss_stack *stack, const struct ss_platform *platform,
-                  struct ss_fix fixes[3], int *n, struct ss_error *err);
-
 /* The whole way for one job: schedule, plan, program, replay, result. Anything not wanted may be NULL. */
 struct ss_run {
     struct ss_schedule *schedule;
@@ -118,6 +107,19 @@ struct ss_run_options {
 int ss_run_job_with(const struct ss_job *job, const struct ss_stack *stack, const struct ss_platform *platform,
                     const struct ss_run_options *options, struct ss_run *out, struct ss_error *err);
 void ss_run_free(struct ss_run *run);
+
+/* One thing to try when a job does not fit (or is tight): a job that was run, and what it costs. */
+struct ss_fix {
+    char change
+        [160]; /* flags: "--recompute-granularity full --recompute-method uniform --recompute-num-layers 1" */
+    int fits;
+    double peak_device, iteration_s; /* of the changed job */
+};
+/* The first three changes that make `job`, which ss_job_finish has completed, fit, cheapest in time first, each checked
+ * by a native run with the plan's options (level, slow GPUs and links, placement) and without jitter; options may be NULL.
+ * *n <= 3. */
+int ss_fixes_find(const struct ss_job *job, const struct ss_stack *stack, const struct ss_platform *platform,
+                  const struct ss_run_options *options, struct ss_fix fixes[3], int *n, struct ss_error *err);
 
 #ifdef __cplusplus
 }

@@ -69,7 +69,7 @@ struct ss_validation_timer {
     char id[96]; /* of its run */
     char name[48];
     double measured_s, predicted_s; /* predicted: NaN = not simulated, or not of these tables */
-    double run_s;                   /* measured time of the iteration, 0 = none */
+    int counted;                    /* of a run that counts, and a hundredth of its iteration or more */
 };
 /* 100 (predicted - measured) / measured, NaN where it is not predicted. */
 double ss_validation_timer_error(const struct ss_validation_timer *timer);
@@ -174,6 +174,7 @@ struct ss_fit_prop {
 };
 struct ss_fit_row {
     char id[96];
+    char run[96];                   /* of a timer: the run that it is of */
     char kind[16];                  /* time, memory, nccl, timer, bench */
     int fitted;                     /* 0: only held against its prediction */
     double measured, before, after; /* s or bytes */
@@ -222,9 +223,10 @@ int ss_calibration_write_json(const struct ss_calibration *c, FILE *out, struct 
 /* The platform with its fitted props, as XML. */
 int ss_calibration_write_platform(const struct ss_calibration *c, const char *platform, FILE *out,
                                   struct ss_error *err);
-/* A stack of that name over `base` with the fitted props of the stack. */
-int ss_calibration_write_stack(const struct ss_calibration *c, const char *name, const char *base, FILE *out,
-                               struct ss_error *err);
+/* A stack of that name over `base` with the fitted props of the stack; those of which the base has a value of its own for
+ * the platform's card are that card's. */
+int ss_calibration_write_stack(const struct ss_calibration *c, const char *name, const char *base,
+                               const char *platform, FILE *out, struct ss_error *err);
 
 #ifdef __cplusplus
 }

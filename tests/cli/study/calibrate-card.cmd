@@ -1,0 +1,1 @@
+"$STEPSIM" calibrate --platform v100 --stack megatron-2021 --rows runs --prop ss.microbatch.fixed=1us:20ms --prop ss.attention.unfused.passes_forward=2:20 --stack-output s.xml > /dev/null; sed 's/value="[^"]*"/value=""/' s.xml
