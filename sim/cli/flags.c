@@ -158,6 +158,9 @@ static int set_prop(struct cli_flags *f, const char *value, struct ss_error *err
     memcpy(f->sets[f->nsets].id, value, n);
     f->sets[f->nsets].id[n] = '\0';
     strcpy(f->sets[f->nsets].value, equal + 1);
+    int rc = cli_set_check(f->sets[f->nsets].id, equal + 1, err);
+    if (rc)
+        return rc;
     f->nsets++;
     return SS_OK;
 }

@@ -54,6 +54,16 @@ static int unknown_prop(const char *id, struct ss_error *err)
     return cli_usage(err, hint, "--set %s: no such prop", id);
 }
 
+int cli_set_check(const char *id, const char *value, struct ss_error *err)
+{
+    struct ss_stack scratch;
+
+    memset(&scratch, 0, sizeof scratch);
+    if (among(id, stack_ids, NSTACK_IDS))
+        return ss_stack_set(&scratch, id, value, err);
+    return among(id, card_ids, NCARD_IDS) ? SS_OK : unknown_prop(id, err);
+}
+
 /* stack may be NULL: platform only */
 static int apply_sets(const struct cli_flags *flags, struct ss_platform *platform, struct ss_stack *stack,
                       struct ss_error *err)

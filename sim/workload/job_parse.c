@@ -15,6 +15,7 @@ struct parser {
     struct ss_error *err;
     const struct ss_words *words;
     char **argv;   /* the words' texts */
+    const char *stored; /* --fp16 or --bf16, when this file or line has had it */
     char *ignored; /* names of flags without effect, ", " between */
     size_t ignored_len, ignored_cap;
 };
@@ -64,6 +65,20 @@ static int unknown_word(struct parser *p, size_t i, const char *name)
     return ss_hint(p->err, code, "docs/flags.md lists all of them");
 }
 
+/* Megatron asserts that there is one. A file's may be beaten by the command line's. */
+static int check_stored(struct parser *p, const char *name, size_t i)
+{
+    int one = !strcmp(name, "--fp16") || !strcmp(name, "--bf16");
+
+    if (one && p->stored && strcmp(p->stored, name) != 0) {
+        ss_fail(p->err, SS_ERR_CONFIG, p->words->file, line_at(p, i), "%s beside %s", name, p->stored);
+        return ss_hint(p->err, SS_ERR_CONFIG, "leave one out");
+    }
+    if (one)
+        p->stored = !strcmp(name, "--fp16") ? "--fp16" : "--bf16";
+    return SS_OK;
+}
+
 static int apply_known(struct parser *p, const struct ss_flag *f, size_t i, int n, char *const *values)
 {
     char buf[512];
@@ -72,7 +87,10 @@ static int apply_known(struct parser *p, const struct ss_flag *f, size_t i, int 
     switch ((enum ss_flag_treatment)f->treatment) {
     case SS_FLAG_OWN:
     case SS_FLAG_MODELLED: {
-        int rc = ss_flag_apply(f->setter, p->job, n, values, buf, sizeof(buf), &why);
+        int rc = check_stored(p, f->name, i);
+        if (rc)
+            return rc;
+        rc = ss_flag_apply(f->setter, p->job, n, values, buf, sizeof(buf), &why);
         if (rc)
             return ss_fail(p->err, rc == SS_ERR_UNSUPPORTED ? rc : wrong_code(p), p->words->file,
                            line_at(p, i), "%s%s%.80s: %s", f->name, n ? " " : "", n ? values[0] : "", why);
@@ -159,6 +177,7 @@ static int parse_place(struct parser *p, const struct ss_words *words)
     int rc = SS_OK;
 
     p->words = words;
+    p->stored = NULL;
     p->argv = ss_calloc(words->n + 1, sizeof(*p->argv));
     if (!p->argv)
         return ss_fail(p->err, SS_ERR_NOMEM, NULL, 0, "out of memory");

@@ -174,8 +174,11 @@ static void test_other_defaults(void)
         0);
     CU_ASSERT_DOUBLE_EQUAL(job.optimizer_offload, 0, 0);
     CU_ASSERT_EQUAL(job.sharding, SS_SHARD_NONE);
-    CU_ASSERT_EQUAL_FATAL(
-        complete(&job, L8B "--fp16 --cpu-offloading --cpu-offloading-num-layers 3", 32, NULL, NULL), 0);
+    CU_ASSERT_EQUAL_FATAL(complete(&job,
+                                   "--model llama3.1-8b --mbs 1 --gbs 1024 --seq 8192 --fp16 "
+                                   "--cpu-offloading --cpu-offloading-num-layers 3",
+                                   32, NULL, NULL),
+                          0);
     CU_ASSERT_EQUAL(job.grad_reduce_fp32, 0);
     CU_ASSERT_EQUAL(job.check_for_nan, 0);
     CU_ASSERT_EQUAL(job.cpu_offload_layers, 3);

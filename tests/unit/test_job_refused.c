@@ -94,6 +94,7 @@ static void test_refused(void)
         {L8B "--fp8-format hybrid --fp8-param-gather", 32, "--fp8-param-gather only supported with"},
         {L8B "--tp 2 --tp-comm-overlap", 32, "only when sequence parallelism is enabled"},
         /* precision and attention */
+        {L8B "--fp16", 32, "--fp16 beside --bf16"},
         {L8B "--fp8-format hybrid --transformer-impl local", 32, "fp8 needs Transformer Engine"},
         {L8B "--fp8-format hybrid --stack megatron-2021", 32, "fp8 needs Transformer Engine"},
         {L8B "--fp8-format hybrid --seq 8190 --mbs 2 --gbs 64", 32, "height divisible by 8"},
