@@ -100,13 +100,6 @@ static void describe(const struct likeness *to, int circle, char *out, size_t si
     }
 }
 
-static int compare_doubles(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-
-    return (x > y) - (x < y);
-}
-
 /* Index of what 90 % of n sorted values are not above. */
 static int ninety(int n)
 {
@@ -120,12 +113,12 @@ static void fill(double *errors, int n, struct ss_band *out)
 
     for (int i = 0; i < n; i++)
         errors[i] = 100 / (1 + errors[i] / 100) - 100;
-    qsort(errors, (size_t)n, sizeof *errors, compare_doubles);
+    ss_study_sort(errors, (size_t)n);
     out->low_pct = errors[outside];
     out->high_pct = errors[n - 1 - outside];
     for (int i = 0; i < n; i++)
         errors[i] = fabs(100 / (1 + errors[i] / 100) - 100);
-    qsort(errors, (size_t)n, sizeof *errors, compare_doubles);
+    ss_study_sort(errors, (size_t)n);
     out->n = n;
     out->pct = errors[ninety(n)];
 }

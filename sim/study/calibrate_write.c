@@ -13,11 +13,6 @@ static void print_stat(const char *name, const struct ss_error_stat *s, FILE *ou
             s->median_abs, s->worst_abs, s->bias, s->n);
 }
 
-static double error_of(double predicted, double measured)
-{
-    return 100 * (predicted - measured) / measured;
-}
-
 static int count_rows(const struct ss_calibration *c, int fitted)
 {
     int n = 0;
@@ -37,8 +32,8 @@ static void print_rows(const struct ss_calibration *c, int fitted, FILE *out)
         char name[200];
         snprintf(name, sizeof name, "%s%s%s", r->run, r->run[0] ? " " : "", r->id);
         fprintf(out, "  %-40s %-6s %12.3f %s %+8.1f %% -> %+6.1f %%\n", name, r->kind, scale * r->measured,
-                !strcmp(r->kind, "memory") ? "MiB" : "ms ", error_of(r->before, r->measured),
-                error_of(r->after, r->measured));
+                !strcmp(r->kind, "memory") ? "MiB" : "ms ", ss_study_error_pct(r->before, r->measured),
+                ss_study_error_pct(r->after, r->measured));
     }
 }
 

@@ -171,13 +171,6 @@ static int read_line(void *ctx, char *line)
     return rc || !r->in_timers ? rc : read_timer_row(r, line);
 }
 
-static int compare_doubles(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-
-    return (x > y) - (x < y);
-}
-
 /* Of those behind the first `skip`, which it sorts; 0 of none. */
 static double median(const struct series *s, size_t skip)
 {
@@ -187,8 +180,8 @@ static double median(const struct series *s, size_t skip)
     if (!n)
         return 0;
     value = s->value + skip;
-    qsort(value, n, sizeof *value, compare_doubles);
-    return n % 2 ? value[n / 2] : 0.5 * (value[n / 2 - 1] + value[n / 2]);
+    ss_study_sort(value, n);
+    return ss_study_median(value, n);
 }
 
 /* The first lines hold compilation, autotuning and cold caches. */

@@ -13,19 +13,19 @@ double ss_validation_time_error(const struct ss_validation_row *row)
 {
     if (!(row->measured_s > 0) || !(row->predicted_s > 0))
         return NAN;
-    return 100 * (row->predicted_s - row->measured_s) / row->measured_s;
+    return ss_study_error_pct(row->predicted_s, row->measured_s);
 }
 
 double ss_validation_memory_error(const struct ss_validation_row *row)
 {
     if (!(row->measured_bytes > 0) || !(row->predicted_bytes > 0))
         return NAN;
-    return 100 * (row->predicted_bytes - row->measured_bytes) / row->measured_bytes;
+    return ss_study_error_pct(row->predicted_bytes, row->measured_bytes);
 }
 
 double ss_validation_timer_error(const struct ss_validation_timer *timer)
 {
-    return 100 * (timer->predicted_s - timer->measured_s) / timer->measured_s;
+    return ss_study_error_pct(timer->predicted_s, timer->measured_s);
 }
 
 /* "dgxc2411-llama3.1-70b" is of source dgxc2411, "vt-m-12" of vt-m. */

@@ -22,6 +22,21 @@ static int compare_doubles(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
+void ss_study_sort(double *values, size_t n)
+{
+    qsort(values, n, sizeof *values, compare_doubles);
+}
+
+double ss_study_median(const double *sorted, size_t n)
+{
+    return n % 2 ? sorted[n / 2] : 0.5 * (sorted[n / 2 - 1] + sorted[n / 2]);
+}
+
+double ss_study_error_pct(double predicted, double measured)
+{
+    return 100 * (predicted - measured) / measured;
+}
+
 void ss_error_stat_fill(double *errors, int n, struct ss_error_stat *out)
 {
     double sum = 0, sum_abs = 0;
@@ -35,10 +50,10 @@ void ss_error_stat_fill(double *errors, int n, struct ss_error_stat *out)
         errors[i] = fabs(errors[i]);
         sum_abs += errors[i];
     }
-    qsort(errors, (size_t)n, sizeof *errors, compare_doubles);
+    ss_study_sort(errors, (size_t)n);
     out->bias = sum / n;
     out->mean_abs = sum_abs / n;
-    out->median_abs = n % 2 ? errors[n / 2] : 0.5 * (errors[n / 2 - 1] + errors[n / 2]);
+    out->median_abs = ss_study_median(errors, (size_t)n);
     out->worst_abs = errors[n - 1];
 }
 

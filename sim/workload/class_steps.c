@@ -25,21 +25,14 @@ static int group_of_stream(int stream)
     return stream == SS_STREAM_TP ? SS_WAY_TP : stream == SS_STREAM_CP ? SS_WAY_CP : SS_WAY_FSDP;
 }
 
-static uint64_t bits_of(double x)
-{
-    uint64_t u;
-    memcpy(&u, &x, sizeof u);
-    return u;
-}
-
 static uint64_t collective_key(const struct lowering *l, const struct ss_layer_step *s, int group)
 {
     uint64_t h = ss_mix_in((uint64_t)(group < 0 ? l->cls : l->first[group]), (uint64_t)(group + 1));
     h = ss_mix_in(h, (uint64_t)s->coll);
     h = ss_mix_in(h, (uint64_t)s->label);
-    h = ss_mix_in(h, bits_of(s->bytes));
-    h = ss_mix_in(h, bits_of(s->speed));
-    return ss_mix_in(h, bits_of(s->part));
+    h = ss_mix_in(h, ss_bits_of(s->bytes));
+    h = ss_mix_in(h, ss_bits_of(s->speed));
+    return ss_mix_in(h, ss_bits_of(s->part));
 }
 
 static int make_collective(struct lowering *l, const struct ss_layer_step *s, int group, int *index)

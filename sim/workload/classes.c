@@ -46,13 +46,6 @@ static int distinct(const uint64_t *colour, int n, int step)
     return count;
 }
 
-static uint64_t bits_of(double x)
-{
-    uint64_t u;
-    memcpy(&u, &x, sizeof u);
-    return u;
-}
-
 /* Colours at work; sum[g]: of the members of a group, by its lowest rank. */
 struct colours {
     const struct ss_plan *plan;
@@ -68,7 +61,7 @@ static uint64_t first_colour(const struct ss_plan_builder *b, int r)
     const struct ss_ways *w = &b->ways;
     uint64_t h = ss_mix_in(0, (uint64_t)ss_ranks_coordinate(&b->plan->ranks, r, SS_AXIS_PP));
     if (b->slowness)
-        h = ss_mix_in(h, bits_of(b->slowness[r]));
+        h = ss_mix_in(h, ss_bits_of(b->slowness[r]));
     for (int g = 0; g < SS_WAY_GROUPS; g++) {
         if (!w->group[g])
             continue;
@@ -78,7 +71,7 @@ static uint64_t first_colour(const struct ss_plan_builder *b, int r)
             h = ss_mix_in(h, (uint64_t)w->beside[g][r]);
     }
     for (int k = 0; k < w->npeers || k == w->embedding; k++)
-        h = ss_mix_in(h, w->to[r * w->nkinds + k] < 0 ? 1 : bits_of(w->latency[r * w->nkinds + k]));
+        h = ss_mix_in(h, w->to[r * w->nkinds + k] < 0 ? 1 : ss_bits_of(w->latency[r * w->nkinds + k]));
     return h;
 }
 
@@ -134,7 +127,7 @@ static void colour_links(struct colours *c)
     const struct ss_ways *w = c->w;
     size_t n = (size_t)c->plan->world_size * (size_t)w->nkinds;
     for (int l = 0; l < w->nlinks; l++)
-        c->link[l] = bits_of(w->bandwidth[l]);
+        c->link[l] = ss_bits_of(w->bandwidth[l]);
     for (size_t i = 0; i < n; i++) {
         uint64_t hop = 1; /* so that up and down differ */
         for (int j = w->first[i]; j < w->first[i + 1]; j++)
@@ -237,7 +230,7 @@ static int fold(struct ss_plan_builder *b, struct ss_error *err)
     for (int r = 0; r < world && !status; r++)
         c.rank[r] = first_colour(b, r);
     for (int l = 0; l < b->ways.nlinks && !status; l++)
-        c.link[l] = bits_of(b->ways.bandwidth[l]);
+        c.link[l] = ss_bits_of(b->ways.bandwidth[l]);
     if (!status)
         status = refine(&c);
     status = status ? ss_fail(err, SS_ERR_NOMEM, NULL, 0, "out of memory for %d ranks", world)

@@ -5,6 +5,7 @@
 
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 #include "workload/layers.h"
 #include "workload/ways.h"
@@ -64,6 +65,12 @@ static inline uint64_t ss_mix64(uint64_t z)
     z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9ULL;
     z = (z ^ (z >> 27)) * 0x94d049bb133111ebULL;
     return z ^ (z >> 31);
+}
+static inline uint64_t ss_bits_of(double x)
+{
+    uint64_t u;
+    memcpy(&u, &x, sizeof u);
+    return u;
 }
 static inline uint64_t ss_mix_in(uint64_t h, uint64_t value)
 {
