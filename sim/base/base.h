@@ -70,6 +70,10 @@ void ss_file_discard(const struct ss_file_writer *w);
  * "workloads/stacks"): $STEPSIM_DATA, the source tree, the installed share folder, in this order.
  * A name with '/' or ending in `suffix` is taken as a path. 0 or SS_ERR_IO naming the choices; also when
  * $STEPSIM_DATA is set to what is no such folder. */
+/* Bytes of the UTF-8 character at c, 1 to 4; 0 where these bytes are none. */
+size_t ss_utf8_length(const char *c);
+/* At most `most` bytes of text, whole characters. */
+int ss_utf8_cut(const char *text, int most);
 /* Whether writing to both paths would write one file; "", "-" and NULL are stdout, which is none. */
 bool ss_file_same_target(const char *a, const char *b);
 int ss_data_find(const char *kind, const char *name, const char *suffix, char *path, size_t size,

@@ -297,9 +297,43 @@ void ss_xml_free(struct ss_xml *doc)
     free(doc);
 }
 
+size_t ss_utf8_length(const char *c)
+{
+    static const unsigned long least[] = {0, 0, 0x80, 0x800, 0x10000};
+    unsigned char lead = (unsigned char)*c;
+    size_t n = lead < 0x80 ? 1 : lead >> 5 == 6 ? 2 : lead >> 4 == 14 ? 3 : lead >> 3 == 30 ? 4 : 0;
+    unsigned long point = n > 1 ? lead & (0x7fU >> n) : 0;
+
+    for (size_t i = 1; i < n; i++) {
+        if (((unsigned char)c[i] & 0xc0) != 0x80)
+            return 0;
+        point = point << 6 | ((unsigned char)c[i] & 0x3f);
+    }
+    return n > 1 && (point < least[n] || point > 0x10ffff || (point >= 0xd800 && point < 0xe000)) ? 0 : n;
+}
+
+int ss_utf8_cut(const char *text, int most)
+{
+    int n = 0;
+
+    while (text[n] && n < most) {
+        size_t length = ss_utf8_length(text + n);
+        if (n + (int)(length ? length : 1) > most)
+            break;
+        n += (int)(length ? length : 1);
+    }
+    return n;
+}
+
 void ss_xml_escape(FILE *out, const char *text)
 {
     for (const char *c = text; *c; c++) {
+        size_t length = ss_utf8_length(c);
+        if (length != 1) {
+            fwrite(length ? c : "?", 1, length ? length : 1, out);
+            c += length ? length - 1 : 0;
+            continue;
+        }
         switch (*c) {
         case '&': fputs("&amp;", out); break;
         case '<': fputs("&lt;", out); break;

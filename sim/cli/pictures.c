@@ -39,6 +39,9 @@ static int set_window(struct cli_pictures *p, const char *value, struct ss_error
     if (from < 0 || to <= from || *rest)
         return cli_usage(err, "write it as --window 0s:2s or --window 150ms:200ms",
                          "--window %s: not FROM:TO", value);
+    if (to - from < 1e-9 * to) /* too narrow for the figures of an axis */
+        return cli_usage(err, "take a wider one", "--window %s is narrower than a billionth of its end",
+                         value);
     p->window[0] = from;
     p->window[1] = to;
     return SS_OK;

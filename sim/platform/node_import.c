@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A platform of one node from what hwloc tells of it and the card table. */
-#include <ctype.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -31,18 +30,6 @@ static void note(struct import *n, const char *fmt, ...)
     va_start(args, fmt);
     vsnprintf(n->note + used, n->note_size - used, fmt, args);
     va_end(args);
-}
-
-/* Is `word` (up to its first '-') a whole word of the model's name? H20 is not in "H200". */
-static bool names_card(const char *model, const char *card)
-{
-    size_t len = strcspn(card, "-");
-
-    for (const char *at = model; *at != 0; at++)
-        if (strncmp(at, card, len) == 0 && !isalnum((unsigned char)at[len]) &&
-            (at == model || !isalnum((unsigned char)at[-1])))
-            return true;
-    return false;
 }
 
 static int unknown_card(const struct import *n, char *known, struct ss_error *err)
@@ -80,7 +67,7 @@ static int find_card(const struct import *n, struct ss_platform **out, struct ss
             strcat(known, p->card.name);
         }
         off = n->facts.memory > 0 ? fabs(n->facts.memory / p->card.hbm_size - 1) : 0;
-        if (p->foreign == NULL && names_card(n->facts.model, p->card.name) && off < miss) {
+        if (p->foreign == NULL && ss_card_is_named(n->facts.model, p->card.name) && off < miss) {
             ss_platform_free(best);
             best = p;
             miss = off;

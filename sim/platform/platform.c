@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Loads a platform and answers for it. */
+#include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -298,6 +299,32 @@ static int set_fabric(struct ss_platform *p, int prop, double value, struct ss_e
         p->nodes_per_leaf = (int)value;
     ss_template_derive(p);
     return SS_OK;
+}
+
+/* What stands behind a card's name in a model's: "H100-SXM5", "A100-80GB", but no "A100-PCIE" and no "H20-3e". */
+static int is_plain_suffix(const char *at)
+{
+    size_t digits = strspn(at + 1, "0123456789");
+
+    if (isalnum((unsigned char)*at))
+        return 0;
+    return *at != '-' || strncmp(at + 1, "SXM", 3) == 0 ||
+           (digits > 0 && !isalnum((unsigned char)at[1 + digits])) || strncmp(at + 1 + digits, "GB", 2) == 0;
+}
+
+int ss_card_is_named(const char *model, const char *card)
+{
+    static const char *const others[] = {"PCIe", "PCIE", "NVL"};
+    size_t n = strcspn(card, "-");
+
+    for (size_t i = 0; i < SS_ARRAY_LEN(others); i++)
+        if (strstr(model, others[i]) && !strstr(card, others[i]))
+            return 0;
+    for (const char *at = model; n && *at; at++)
+        if (strncmp(at, card, n) == 0 && (at == model || !isalnum((unsigned char)at[-1])) &&
+            is_plain_suffix(at + n))
+            return 1;
+    return 0;
 }
 
 int ss_platform_set(struct ss_platform *p, const char *id, const char *value, struct ss_error *err)

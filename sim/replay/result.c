@@ -57,6 +57,12 @@ double ss_result_beside(const struct ss_stage_result *s)
     return s->device - tensors;
 }
 
+/* Beyond rounding, in which the engines differ. */
+static int busier(const struct ss_timeline *t, int a, int b)
+{
+    return busy_time(t->spent[a]) > busy_time(t->spent[b]) * (1 + 1e-9);
+}
+
 /* The class of `stage` with the most busy time; the lowest of equals. -1: none. */
 static int busiest_class(const struct ss_plan *plan, const struct ss_timeline *t, int stage)
 {
@@ -65,7 +71,7 @@ static int busiest_class(const struct ss_plan *plan, const struct ss_timeline *t
     for (int c = 0; c < plan->nclasses; c++) {
         if (plan->classes[c].stage != stage)
             continue;
-        if (best < 0 || busy_time(t->spent[c]) > busy_time(t->spent[best]))
+        if (best < 0 || busier(t, c, best))
             best = c;
     }
     return best;
@@ -183,7 +189,7 @@ static int critical_stage(const struct ss_plan *plan, const struct ss_timeline *
 
     for (int s = 0; s < plan->schedule->stages; s++) {
         int c = busiest_class(plan, t, s);
-        if (c >= 0 && (best < 0 || busy_time(t->spent[c]) > busy_time(t->spent[best]))) {
+        if (c >= 0 && (best < 0 || busier(t, c, best))) {
             best = c;
             stage = s;
         }

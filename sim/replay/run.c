@@ -56,9 +56,10 @@ static int replay(struct ss_run *out, const struct ss_run_options *options, stru
     if (rc)
         return rc;
     if (options->jitter.sigma > 0)
-        return ss_spread_replay(out->program, options, &out->timeline, spread, err);
+        return ss_spread_replay(out->program, options, without_barrier(out->plan), &out->timeline, spread,
+                                err);
     if (without_barrier(out->plan))
-        return ss_timeline_steady(out->program, options->engine, &out->timeline, err);
+        return ss_timeline_steady(out->program, &how, &out->timeline, err);
     return ss_timeline_replay_with(out->program, &how, &out->timeline, err);
 }
 

@@ -27,10 +27,13 @@ static double percentile(const struct drawn *d, int n, double p)
     return i + 1 < n ? d[i].seconds + (at - i) * (d[i + 1].seconds - d[i].seconds) : d[n - 1].seconds;
 }
 
-static int replay(struct ss_program *p, int replica, int engine, struct ss_timeline **out, struct ss_error *err)
+static int replay(struct ss_program *p, int replica, int engine, int loop, struct ss_timeline **out,
+                  struct ss_error *err)
 {
+    const struct ss_replay_options how = {.engine = engine};
+
     p->jitter.replica = replica;
-    return ss_timeline_replay(p, engine, out, err);
+    return loop ? ss_timeline_steady(p, &how, out, err) : ss_timeline_replay_with(p, &how, out, err);
 }
 
 static void fill(const struct drawn *d, int n, struct ss_spread *out)
@@ -46,14 +49,14 @@ static void fill(const struct drawn *d, int n, struct ss_spread *out)
     out->max = d[n - 1].seconds;
 }
 
-int ss_spread_replay(struct ss_program *p, const struct ss_run_options *options, struct ss_timeline **median,
-                     struct ss_spread *out, struct ss_error *err)
+int ss_spread_replay(struct ss_program *p, const struct ss_run_options *options, int loop,
+                     struct ss_timeline **median, struct ss_spread *out, struct ss_error *err)
 {
     const struct ss_jitter *jitter = &options->jitter;
     int engine = options->engine, replicas = options->replicas;
     struct drawn *drawn = ss_calloc((size_t)replicas, sizeof *drawn);
     struct ss_timeline *t = NULL;
-    int rc = drawn ? replay(p, 0, engine, &t, err) /* without jitter */
+    int rc = drawn ? replay(p, 0, engine, loop, &t, err) /* without jitter */
                    : ss_fail(err, SS_ERR_NOMEM, NULL, 0, "no memory for %d replicas", replicas);
     memset(out, 0, sizeof *out);
     if (!rc) {
@@ -62,7 +65,7 @@ int ss_spread_replay(struct ss_program *p, const struct ss_run_options *options,
         p->jitter = *jitter;
     }
     for (int i = 0; i < replicas && !rc; i++) {
-        rc = replay(p, i, engine, &t, err);
+        rc = replay(p, i, engine, loop, &t, err);
         if (rc)
             break;
         drawn[i] = (struct drawn){t->iteration_s, i};
@@ -76,7 +79,7 @@ int ss_spread_replay(struct ss_program *p, const struct ss_run_options *options,
         out->sigma = jitter->sigma;
         out->seed = jitter->seed;
         fill(drawn, replicas, out);
-        rc = replay(p, drawn[(replicas - 1) / 2].replica, engine, median, err);
+        rc = replay(p, drawn[(replicas - 1) / 2].replica, engine, loop, median, err);
     }
     free(drawn);
     return rc;

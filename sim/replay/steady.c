@@ -32,13 +32,13 @@ static int repeat(const struct ss_program *p, int times, struct ss_program *out,
     return SS_OK;
 }
 
-static int replay_times(const struct ss_program *p, int times, int engine, struct ss_timeline **out,
-                        struct ss_error *err)
+static int replay_times(const struct ss_program *p, int times, const struct ss_replay_options *how,
+                        struct ss_timeline **out, struct ss_error *err)
 {
     struct ss_program loop = {0};
     int rc = repeat(p, times, &loop, err);
     if (!rc)
-        rc = ss_timeline_replay(&loop, engine, out, err);
+        rc = ss_timeline_replay_with(&loop, how, out, err);
     for (int c = 0; loop.classes && c < p->nclasses; c++)
         free(loop.classes[c].slots);
     free(loop.classes);
@@ -68,12 +68,13 @@ static void subtract(const struct ss_program *p, struct ss_timeline *t, const st
         t->link_busy[i] = minus(t->link_busy[i], before->link_busy[i]);
 }
 
-int ss_timeline_steady(const struct ss_program *p, int engine, struct ss_timeline **out, struct ss_error *err)
+int ss_timeline_steady(const struct ss_program *p, const struct ss_replay_options *how,
+                       struct ss_timeline **out, struct ss_error *err)
 {
     struct ss_timeline *two = NULL, *three = NULL;
-    int rc = replay_times(p, 2, engine, &two, err);
+    int rc = replay_times(p, 2, how, &two, err);
     if (!rc)
-        rc = replay_times(p, 3, engine, &three, err);
+        rc = replay_times(p, 3, how, &three, err);
     if (!rc) {
         subtract(p, three, two);
         *out = three;

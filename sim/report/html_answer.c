@@ -89,8 +89,9 @@ static void fixes(const struct ss_page *page, const struct ss_result *r)
         fputs(i ? "<li><code>" : "<ol>\n<li><code>", page->out);
         ss_xml_escape(page->out, f->change);
         fprintf(page->out, "</code>: %s an iteration (%+.1f %%), %.1f GiB</li>\n%s",
-                ss_text_time(f->iteration_s, time, sizeof time), 100 * (f->iteration_s / r->iteration_s - 1),
-                f->peak_device / SS_GIB, i + 1 == opt->nfixes ? "</ol>\n" : "");
+                ss_text_time(f->iteration_s, time, sizeof time),
+                100 * (f->iteration_s / ss_report_undisturbed_s(r) - 1), f->peak_device / SS_GIB,
+                i + 1 == opt->nfixes ? "</ol>\n" : "");
     }
 }
 

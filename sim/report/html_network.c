@@ -57,7 +57,7 @@ static void put_short(FILE *out, const char *name, int most)
 {
     char text[64];
 
-    snprintf(text, sizeof text, "%.*s", most, name);
+    snprintf(text, sizeof text, "%.*s", ss_utf8_cut(name, most), name);
     ss_xml_escape(out, text);
 }
 

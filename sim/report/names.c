@@ -39,8 +39,13 @@ void ss_put_json_text(const char *text, FILE *out)
             fprintf(out, "\\%c", c);
         else if (c < 32 || c == '<')
             fprintf(out, "\\u%04x", c);
-        else
-            fputc(c < 127 ? c : '?', out);
+        else if (c < 127)
+            fputc(c, out);
+        else {
+            size_t length = ss_utf8_length(text);
+            fwrite(length > 1 ? text : "?", 1, length > 1 ? length : 1, out);
+            text += length > 1 ? length - 1 : 0;
+        }
     }
     fputc('"', out);
 }

@@ -160,12 +160,14 @@ static void line(FILE *out, const char *class_name, double x1, double y1, double
 
 void ss_svg_time_axis(FILE *out, double x, double y, double width, double top, double start, double end)
 {
-    double step = ss_round_step(end - start, (int)(width / 90)), range = end - start;
+    double step = ss_round_step(end - start, (int)(width / 90)), range = end - start,
+           first = ceil(start / step - 1e-9);
+    int ticks = range > 0 ? (int)fmin(floor(end * (1 + 1e-12) / step) - first + 1, width) : 0;
     char text[48];
 
     line(out, "axis", x, y, x + width, y);
-    for (double i = ceil(start / step - 1e-9); i * step <= end * (1 + 1e-12) && range > 0; i++) {
-        double at = x + (i * step - start) / range * width;
+    for (int n = 0; n < ticks; n++) {
+        double i = first + n, at = x + (i * step - start) / range * width;
         line(out, "grid", at, top, at, y);
         ss_svg_text(out, at, y + 15, "small muted mid", ss_axis_time(i * step, step, end, text, sizeof text));
     }

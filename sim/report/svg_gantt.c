@@ -277,7 +277,8 @@ static double put_class(const struct chart *k, int cls, double y)
     fprintf(k->out, "<g data-class=\"");
     ss_xml_escape(k->out, b->program->classes[cls].name);
     fputs("\">\n", k->out);
-    snprintf(text, sizeof text, "%.18s", b->program->classes[cls].name);
+    snprintf(text, sizeof text, "%.*s", ss_utf8_cut(b->program->classes[cls].name, 18),
+             b->program->classes[cls].name);
     ss_svg_text(k->out, LEFT - 8, y + ROW / 2 + 4, "end", text);
     snprintf(text, sizeof text, "%.1f %%", 100 * busy_share(k->timeline, cls));
     ss_svg_text(k->out, LEFT + k->width + 8, y + ROW / 2 + 4, "small muted", text);

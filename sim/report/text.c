@@ -88,8 +88,8 @@ static void breakdown(const struct ss_result *r, FILE *out)
                 n ? " " : "", bar);
     }
     if (r->nstages > 1)
-        fprintf(out, "  pipeline bubble: %.4f of the ideal time, %.4f of all\n", r->bubble_ratio,
-                r->bubble_fraction);
+        fprintf(out, "  pipeline bubble: %.2f %% of the ideal time, %.2f %% of all\n", 100 * r->bubble_ratio,
+                100 * r->bubble_fraction);
 }
 
 /* Labels that matter on any stage become columns; the rest is summed. */
@@ -105,11 +105,11 @@ static void stages(const struct ss_result *r, FILE *out)
         {SS_LABEL_IMBALANCE, -1, -1, -1},
     };
 
-    static const int width[] = {11, 10, 9, 9, 9, 9, 10};
+    static const int width[] = {15, 10, 9, 9, 9, 9, 10};
 
     if (r->nstages < 2)
         return;
-    fprintf(out, "\nStage, ms compute recompute tp+cp+ep dp+other       pp   bubble imbalance\n");
+    fprintf(out, "\nStage, ms compute+opt recompute tp+cp+ep dp+other       pp   bubble imbalance\n");
     for (int s = 0; s < r->nstages; s++) {
         fprintf(out, "  %3d ", s);
         for (size_t g = 0; g < SS_ARRAY_LEN(groups); g++) {
@@ -228,7 +228,7 @@ static void expect(const struct ss_report_options *opt, FILE *out)
         fprintf(out, "expect +-%.1f %%: measured runs most like it were within that\n  (%s)\n", opt->band_pct,
                 opt->band_like);
     if (memory)
-        fprintf(out, "expect %+.1f to %+.1f %% of memory, likewise\n", opt->memory_low_pct,
+        fprintf(out, "expect %+.1f to %+.1f %% more memory than this, likewise\n", opt->memory_low_pct,
                 opt->memory_high_pct);
     if (memory && (opt->band_pct <= 0 || strcmp(opt->memory_like, opt->band_like) != 0))
         fprintf(out, "  (%s)\n", opt->memory_like);

@@ -354,9 +354,11 @@ static void put_names(struct ss_trace *t, int cls)
         if (p->channels[c].from != cls)
             continue;
         t->send_lane[c] = sends % (TID_STREAM - TID_SEND);
+        if (sends++ >= TID_STREAM - TID_SEND)
+            continue; /* shares the thread of an earlier one */
         snprintf(name, sizeof name, "send to %s, tag %d", p->classes[p->channels[c].to].name,
                  p->channels[c].tag);
-        put_meta(t, "thread_name", cls, TID_SEND + sends++, name);
+        put_meta(t, "thread_name", cls, TID_SEND + t->send_lane[c], name);
     }
     for (int s = 0; s < p->classes[cls].nstreams; s++) {
         snprintf(name, sizeof name, "collectives, stream %d", s);

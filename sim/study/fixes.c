@@ -177,13 +177,9 @@ struct search {
 static int try_job(const struct search *x, const struct ss_job *wanted, double *peak, double *seconds)
 {
     struct ss_job job = *wanted;
-    struct ss_notes notes = {0};
-    if (job.recompute != SS_RECOMPUTE_FULL)
-        job.recompute_method = -1; /* which finishing fills in and would refuse */
     struct ss_run run;
-    int fits = 0, rc = ss_job_finish(&job, x->stack, x->world_size, x->gpus_per_node, &notes, NULL);
+    int fits = 0, rc = ss_job_finish_again(&job, x->stack, x->world_size, x->gpus_per_node, NULL);
 
-    ss_notes_free(&notes);
     if (rc || ss_run_job_with(&job, x->stack, x->platform, &x->options, &run, NULL))
         return 0;
     fits = run.result->fits && !run.result->thrash;

@@ -29,21 +29,6 @@ static const char *field(const struct reader *r, enum column c)
     return ss_csv_field(r->csv, r->row, r->column[c]);
 }
 
-/* Does "NVIDIA H20" speak of "H20-96GB"? The name up to its dash stands there as a word of its own. A card for PCIe has
- * less power than its namesake. */
-static int is_card(const char *gpu, const char *card)
-{
-    size_t n = strcspn(card, "-");
-
-    if (strstr(gpu, "PCIe") && !strstr(card, "PCIe"))
-        return 0;
-    for (const char *at = gpu; n && *at; at++)
-        if (!strncmp(at, card, n) && (at == gpu || !isalnum((unsigned char)at[-1])) &&
-            !isalnum((unsigned char)at[n]))
-            return 1;
-    return 0;
-}
-
 static int precision_of(const char *name)
 {
     for (int p = 0; p < SS_PRECISION_COUNT; p++)
@@ -220,7 +205,7 @@ static int read_rows(struct reader *r, struct ss_bench *out)
 
     for (r->row = 0; r->row < n && !rc; r->row++) {
         struct ss_bench_point point = {.precision = -1};
-        int of_card = is_card(field(r, GPU), r->card->name);
+        int of_card = ss_card_is_named(field(r, GPU), r->card->name);
         if (of_card && !r->line_of_card)
             r->line_of_card = ss_csv_line(r->csv, r->row);
         if (!of_card || !read_shape(r, &point)) {

@@ -38,6 +38,11 @@ static int start(const char *const *names, int n, struct ss_comparison **out, st
     }
     for (int i = 0; i < c->n; i++) {
         ss_schedule_known(i, &name, NULL);
+        if (names && strlen(names[i]) >= sizeof c->rows[i].name) {
+            ss_comparison_free(c);
+            return ss_fail(err, SS_ERR_INPUT, NULL, 0, "the path %.60s... is longer than %zu bytes", names[i],
+                           sizeof c->rows[i].name - 1);
+        }
         ss_copy(c->rows[i].name, sizeof c->rows[i].name, names ? names[i] : name);
     }
     *out = c;
@@ -138,8 +143,12 @@ int ss_compare_integers(const char *const *names, int n, const struct ss_schedul
         struct ss_error e = {0};
         char base[sizeof row->name];
         own.chunks = split_name(row->name, params->chunks, base);
-        rc = ss_schedule_is_file(base) ? ss_schedule_load(base, &s, &e)
-                                       : ss_schedule_build(base, &own, &s, &e);
+        int file = ss_schedule_is_file(base) || !strcmp(base, "-");
+        rc = file ? ss_schedule_load(base, &s, &e) : ss_schedule_build(base, &own, &s, &e);
+        int copies = !rc && s->pipelines > 1 ? s->pipelines : 1;
+        if (!rc && (s->stages != params->stages || s->microbatches * copies != params->microbatches))
+            rc = ss_fail(&e, SS_ERR_CONFIG, NULL, 0, "has %d ranks and %d microbatches, not %d and %d",
+                         s->stages, s->microbatches * copies, params->stages, params->microbatches);
         if (!rc && describe(row, s))
             rc = ss_fail(&e, SS_ERR_NOMEM, NULL, 0, "no memory to compare schedules");
         if (!rc)
@@ -189,7 +198,12 @@ int ss_compare_job(const char *const *names, int n, const struct ss_job *job, co
         ss_copy(own.schedule, sizeof own.schedule, base);
         own.layers_per_virtual_stage = 0;
         own.virtual_stages = chunks > 1 ? chunks : 0;
-        rc = ss_run_job(&own, stack, platform, engine, &run, &e);
+        if (!strcmp(base, "interleaved")) /* which Megatron refuses some jobs */
+            rc = ss_job_finish_again(&own, stack,
+                                     ss_platform_nodes(platform) * ss_platform_gpus_per_node(platform),
+                                     ss_platform_gpus_per_node(platform), &e);
+        if (!rc)
+            rc = ss_run_job(&own, stack, platform, engine, &run, &e);
         if (!rc) {
             rc = describe(row, run.schedule);
             if (rc)

@@ -42,12 +42,16 @@ int ss_search_from_job(const struct ss_job *job, const struct ss_stack *stack,
     struct ss_job own = *job;
     struct ss_run run;
     int chunks = v_shape ? 2 : ss_job_chunks(job);
-    /* Any schedule of the same placement gives the plan its stages. */
+    /* Any schedule of the same placement gives the plan its stages; what these need of the microbatches is no matter here. */
+    int world = ss_platform_nodes(platform) * ss_platform_gpus_per_node(platform);
+    int microbatches = ss_job_microbatches(job, world);
+    if (microbatches > 0 && microbatches < 2 * job->pp)
+        own.global_batch *= (2 * job->pp + microbatches - 1) / microbatches;
     ss_copy(own.schedule, sizeof own.schedule, v_shape ? "zb-v" : chunks > 1 ? "looped-bfs" : "gpipe");
     int rc = ss_run_job(&own, stack, platform, SS_ENGINE_NATIVE, &run, err);
     if (rc)
         return rc;
-    struct ss_search *q = ss_search_new(job->pp, chunks, run.plan->microbatches);
+    struct ss_search *q = ss_search_new(job->pp, chunks, microbatches);
     if (q) {
         q->v_shape = v_shape;
         q->barrier = stack->grad_norm_barrier > 0;

@@ -96,6 +96,8 @@ static void context_init(const struct ss_plan_builder *b, const struct ss_cost_k
     c->tp = key->tp;
     c->cp = key->cp;
     c->fsdp = key->fsdp;
+    c->slower = key->group - 1;
+    c->p2p_overlapped = plan->schedule->p2p == SS_P2P_OVERLAPPED;
     c->once = 1.0 / plan->microbatches;
     c->accumulated = c->fsdp.n > 1 ? 0 : 1 - c->once; /* FSDP adds up shards */
 }

@@ -137,8 +137,11 @@ static void place_mark(const struct ss_plan_builder *b, const struct ss_layer_se
     struct ss_chunk_place at = ss_chunk_place_at(job, set, chunk, gather ? SS_PHASE_F : SS_PHASE_B, layers);
     mark->fraction = at.fraction;
     mark->step = at.step;
-    if (!gather)
-        mark->weight_step = ss_chunk_place_at(job, set, chunk, SS_PHASE_W, layers).step;
+    if (!gather) {
+        struct ss_chunk_place weight = ss_chunk_place_at(job, set, chunk, SS_PHASE_W, layers);
+        mark->weight_step = weight.step;
+        mark->weight_fraction = weight.fraction;
+    }
 }
 
 void ss_plan_marks_place(struct ss_plan_builder *b)

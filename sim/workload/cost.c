@@ -54,8 +54,8 @@ static double cp_exposed(const struct ss_cost_context *c, double attention_s, do
     if (!ss_job_cp_in_ring(c->job))
         return tensors * ss_cost_cp_step(c, 1).seconds;
     double step = ss_cost_cp_step(c, tensors).seconds;
-    return (c->cp.n - 1) *
-           fmax(step - c->stack->cp_overlap * attention_s / c->cp.n, (1 - c->stack->cp_overlap) * step);
+    return (c->cp.n - 1) * fmax(step - c->stack->cp_overlap * attention_s * (1 + c->slower) / c->cp.n,
+                                (1 - c->stack->cp_overlap) * step);
 }
 
 /* Partial results of the chunks are rescaled and added in fp32 (ring attention). */
@@ -184,10 +184,12 @@ static void gemm_times(const struct ss_cost_context *c, const struct ss_op *op, 
 /* What a linear layer's GEMMs do not hide of its TP collectives. Every one runs beside its GEMM with
  * --tp-comm-overlap; without it only the backward's input gather (beside the input gradient) and its scatter or
  * all-reduce (beside the weight gradient) are asynchronous. */
-static void tp_cost(const struct ss_linear_times *t, struct ss_layer_cost *out)
+static void tp_cost(const struct ss_cost_context *c, const struct ss_linear_times *t,
+                    struct ss_layer_cost *out)
 {
-    double beside_f = t->overlap ? t->f : 0, beside_w = t->async ? t->w : 0;
-    double beside_d = (t->column ? t->async : t->overlap) ? t->d : 0;
+    double slow = 1 + c->slower, beside_f = t->overlap ? slow * t->f : 0,
+           beside_w = t->async ? slow * t->w : 0;
+    double beside_d = (t->column ? t->async : t->overlap) ? slow * t->d : 0;
     out->forward[SS_LABEL_TP] += exposed(t->column ? t->gather : t->scatter, beside_f);
     out->input_grad[SS_LABEL_TP] += exposed(t->gather, beside_d) + (t->column ? exposed(t->scatter, beside_w) : 0);
 }
@@ -207,7 +209,7 @@ static void linear_cost(const struct ss_cost_context *c, const struct ss_op *op,
     out->forward[SS_LABEL_COMPUTE] += t.f;
     out->input_grad[SS_LABEL_COMPUTE] += t.d;
     out->weight_grad[SS_LABEL_COMPUTE] += t.w + t.accumulate;
-    tp_cost(&t, out);
+    tp_cost(c, &t, out);
     ss_record_linear(c->record, &t);
 }
 
@@ -225,6 +227,12 @@ static double sum(const double *by_label)
     return s;
 }
 
+/* With the kernels of the slowest GPU of those that work together. */
+static double slowed(const struct ss_cost_context *c, const double *by_label)
+{
+    return sum(by_label) + c->slower * (by_label[SS_LABEL_COMPUTE] + by_label[SS_LABEL_RECOMPUTE]);
+}
+
 static struct ss_layer_step fsdp_step(const struct ss_cost_context *c, int coll, double bytes)
 {
     double seconds = ss_collective_seconds(&c->net, coll, bytes, &c->fsdp);
@@ -238,7 +246,8 @@ static struct ss_layer_step fsdp_step(const struct ss_cost_context *c, int coll,
  * and states alone are sharded (ZeRO-2) the forward gathers, in every microbatch or, on average, once an iteration. */
 static void fsdp_cost(const struct ss_cost_context *c, double params, struct ss_layer_cost *out)
 {
-    double e = c->shape.e, f = sum(out->forward), b = sum(out->input_grad) + sum(out->weight_grad);
+    double e = c->shape.e, f = slowed(c, out->forward),
+           b = slowed(c, out->input_grad) + slowed(c, out->weight_grad);
     if (c->fsdp.n <= 1 || c->job->sharding < SS_SHARD_OPTIM_GRADS)
         return;
     int again = c->job->sharding >= SS_SHARD_OPTIM_GRADS_PARAMS;
@@ -313,8 +322,8 @@ static void host_cost(const struct ss_cost_context *c, const struct ss_ops *ops,
         forward += (op->forward_kernels + collectives_of(c, op, 1)) * c->stack->host_operator;
         backward += (op->backward_kernels + collectives_of(c, op, 0)) * c->stack->host_operator;
     }
-    forward = exposed(forward, sum(out->forward));
-    backward = exposed(backward, sum(out->input_grad) + sum(out->weight_grad));
+    forward = exposed(forward, slowed(c, out->forward));
+    backward = exposed(backward, slowed(c, out->input_grad) + slowed(c, out->weight_grad));
     out->forward[SS_LABEL_OTHER] += forward;
     out->input_grad[SS_LABEL_OTHER] += backward;
     ss_record_other(c->record, forward, backward);

@@ -17,6 +17,8 @@ struct ss_cost_context {
     struct ss_shape shape;
     struct ss_net net;
     struct ss_group_shape tp, cp, fsdp; /* fsdp: n = 1 when parameters are not sharded */
+    double slower;      /* by how much GPUs that it works with in every layer take longer, 0 = none */
+    int p2p_overlapped; /* pipeline transfers run beside compute */
     double once;                        /* share of an iteration's microbatches that one is */
     double accumulated; /* share of the microbatches whose weight gradients are added to earlier ones, 0..1 */
     struct ss_recorder *record;         /* gets the steps of the layer at hand; may be NULL */

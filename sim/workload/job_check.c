@@ -256,8 +256,9 @@ static int check_interleaving(struct ss_finish *f, int v)
     const struct ss_job *job = f->job;
     int m = ss_job_microbatches(job, f->world_size), group = job->microbatch_group_size;
 
-    if (v < 2)
-        return SS_OK;
+    if (v < 2 ||
+        (job->schedule[0] && strcmp(job->schedule, "auto") != 0 && strcmp(job->schedule, "interleaved") != 0))
+        return SS_OK; /* another schedule says itself what it needs */
     if (!group && m % job->pp)
         REFUSE(f, "--gbs --mbs",
                "another --global-batch-size, or --microbatch-group-size-per-virtual-pipeline-stage",

@@ -210,6 +210,18 @@ static int finish(struct ss_finish *f)
     return rc;
 }
 
+int ss_job_finish_again(struct ss_job *job, const struct ss_stack *stack, int world_size, int gpus_per_node,
+                        struct ss_error *err)
+{
+    struct ss_notes notes = {0};
+    if (job->recompute != SS_RECOMPUTE_FULL)
+        job->recompute_method = -1; /* which finishing has filled in and would refuse */
+    int rc = ss_job_finish(job, stack, world_size, gpus_per_node, &notes, err);
+
+    ss_notes_free(&notes);
+    return rc;
+}
+
 int ss_job_finish(struct ss_job *job, const struct ss_stack *stack, int world_size, int gpus_per_node,
                   struct ss_notes *notes, struct ss_error *err)
 {

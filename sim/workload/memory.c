@@ -82,8 +82,7 @@ void ss_memory_static(const struct ss_cost_context *c, const struct ss_param_cou
     if (c->shape.tp_comm_overlap)
         memory[SS_MEM_OTHER] += c->stack->tp_overlap_buffers * c->shape.tokens * c->shape.h * 2;
     if (job->pp > 1) /* received activation and gradient; double when sends overlap */
-        memory[SS_MEM_OTHER] +=
-            (ss_job_overlaps_p2p(job, c->stack) ? 4 : 2) * ss_shape_border_bytes(&c->shape);
+        memory[SS_MEM_OTHER] += (c->p2p_overlapped ? 4 : 2) * ss_shape_border_bytes(&c->shape);
 }
 
 double ss_memory_host(const struct ss_cost_context *c, const struct ss_param_count *params, double shards,

@@ -211,7 +211,8 @@ static void backward_work(struct builder *b, const struct ss_comm_variant *v, in
     }
     struct ss_work w = ss_emit_work(&b->e, seconds);
     for (int i = 0; v->last && i < chunk->nreduce; i++) {
-        ss_emit_work_until(&b->e, &w, chunk->reduce[i].fraction);
+        const struct ss_bucket_mark *mark = &chunk->reduce[i];
+        ss_emit_work_until(&b->e, &w, v->phase == SS_PHASE_W ? mark->weight_fraction : mark->fraction);
         ss_emit_post(&b->e, chunk->reduce[i].collective, SS_STREAM_DP);
     }
     ss_emit_work_until(&b->e, &w, 1);

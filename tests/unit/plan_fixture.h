@@ -71,9 +71,10 @@ static void fixture_chunk(struct fixture *f, int cls, int chunk, int flags)
     c->gather = calloc(1, sizeof *c->gather);
     c->reduce = calloc(1, sizeof *c->reduce);
     snprintf(name, sizeof name, odd ? "all-gather %d" : "gather%d.%d", stage, chunk);
-    c->gather[0] = (struct ss_bucket_mark){0, fixture_collective(plan, name, &cls, 1, odd), 0, 0};
+    c->gather[0] = (struct ss_bucket_mark){.collective = fixture_collective(plan, name, &cls, 1, odd)};
     snprintf(name, sizeof name, odd ? "k1" : "reduce%d.%d", stage, chunk);
-    c->reduce[0] = (struct ss_bucket_mark){odd ? 1.0 / 3 : 0.5, fixture_collective(plan, name, &cls, 1, odd), 0, 0};
+    c->reduce[0] = (struct ss_bucket_mark){.collective = fixture_collective(plan, name, &cls, 1, odd)};
+    c->reduce[0].fraction = c->reduce[0].weight_fraction = odd ? 1.0 / 3 : 0.5;
 }
 
 static void fixture_class(struct fixture *f, int cls, int stage, int flags)

@@ -441,9 +441,34 @@ static int remove_dir(void)
     return system(command);
 }
 
+/* Whole characters, and none where the bytes are none: a lone byte, a long form, half of a pair. */
+static void test_utf8(void)
+{
+    static const struct {
+        const char *text;
+        size_t length;
+    } rows[] = {{"a", 1},
+                {"\xc3\xa4", 2},
+                {"\xe2\x82\xac", 3},
+                {"\xf0\x9f\x98\x80", 4},
+                {"\xa4", 0},
+                {"\xc3", 0},
+                {"\xc0\x80", 0},
+                {"\xe0\x80\x80", 0},
+                {"\xed\xa0\x80", 0},
+                {"\xf4\x90\x80\x80", 0},
+                {"\xff\xfe", 0}};
+    for (size_t i = 0; i < SS_ARRAY_LEN(rows); i++)
+        CU_ASSERT_EQUAL(ss_utf8_length(rows[i].text), rows[i].length);
+    CU_ASSERT_EQUAL(ss_utf8_cut("ab\xc3\xa4", 3), 2);
+    CU_ASSERT_EQUAL(ss_utf8_cut("ab\xc3\xa4", 4), 4);
+    CU_ASSERT_EQUAL(ss_utf8_cut("ab", 9), 2);
+}
+
 int main(void)
 {
-    CU_TestInfo tests[] = {{"status names and exits", test_status},
+    CU_TestInfo tests[] = {{"utf-8", test_utf8},
+                           {"status names and exits", test_status},
                            {"errors", test_error},
                            {"text of errors is one line of UTF-8", test_error_text},
                            {"nearest name", test_nearest},

@@ -97,6 +97,8 @@ static void test_buckets(void)
         "h800 2;" COMMON OVERLAP "--tp 8 --pp 1 --gbs 16 --overlap-grad-reduce --overlap-param-gather "
         "--ddp-bucket-size 100000000",
         "h800 2;" COMMON "--tp 8 --pp 1 --gbs 4",
+        "h800 2;" COMMON OVERLAP
+        "--tp 8 --pp 1 --gbs 16 --overlap-grad-reduce --overlap-param-gather --schedule zb-h1",
     };
     for (size_t j = 0; j < sizeof with_dp / sizeof with_dp[0]; j++) {
         struct scale_job s;
@@ -183,6 +185,33 @@ static void test_hybrid_traffic(void)
     CU_ASSERT(nic_bytes("h100 2;" FSDP "--fsdp hybrid --outer-dp-sharding-strategy optim") < 0.8 * bytes);
 }
 
+/* A GPU of half the speed: its group's GEMMs hide as much more. */
+static void test_straggler(void)
+{
+    static const struct ss_straggler slow[] = {{3, 2}};
+    static const char *const slowed[] = {"h800 1;" COMMON OVERLAP "--tp 8 --gbs 4",
+                                         "h800 1;--stack megatron-lm-2022 " COMMON
+                                         "--sequence-parallel --tp 8 --gbs 4",
+                                         "h800 1;" COMMON "--tp 2 --cp 4 --gbs 4"};
+    for (size_t k = 0; k < sizeof slowed / sizeof slowed[0]; k++) {
+        struct scale_job s;
+        struct ss_run run[2];
+        CU_ASSERT_FATAL(scale_open(&s, slowed[k]) == 0);
+        for (int i = 0; i < 2; i++) {
+            struct ss_run_options o = {.engine = SS_ENGINE_NATIVE};
+            o.plan.level = i ? SS_LEVEL_LAYER : SS_LEVEL_CHUNK;
+            o.plan.nstragglers = 1;
+            o.plan.stragglers = slow;
+            CU_ASSERT_FATAL(scale_run(&s, &o, &run[i]) == 0);
+        }
+        CU_ASSERT_DOUBLE_EQUAL(run[1].result->iteration_s, run[0].result->iteration_s,
+                               1e-9 * run[0].result->iteration_s);
+        for (int i = 0; i < 2; i++)
+            ss_run_free(&run[i]);
+        scale_close(&s);
+    }
+}
+
 /* At flow level tensor-parallel traffic feels a slow NVLink, at layer level it does not. */
 static void test_slow_nvlink(void)
 {
@@ -212,6 +241,7 @@ int main(void)
                            {"user buffers of another busbw", test_overlap_busbw},
                            {"sharded parameters", test_fsdp},
                            {"traffic of hybrid sharding", test_hybrid_traffic},
+                           {"a slow GPU", test_straggler},
                            {"a slow NVLink", test_slow_nvlink},
                            CU_TEST_INFO_NULL};
     return suite_run("level", NULL, NULL, tests);

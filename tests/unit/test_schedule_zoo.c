@@ -254,6 +254,7 @@ static void test_replay_equals_integers(void)
  * makespan. Equal stages, F = I = W = 1. */
 static double period(const char *name, int p, int v, int m, int with_barrier)
 {
+    const struct ss_replay_options native = {.engine = SS_ENGINE_NATIVE};
     struct fixture *x = fixture_make(name, p, v, m, 1, 0);
     struct ss_program *program = NULL;
     struct ss_timeline *t = NULL;
@@ -267,7 +268,7 @@ static double period(const char *name, int p, int v, int m, int with_barrier)
     int rc = ss_program_build(&x->plan, &program, &err);
     if (!rc)
         rc = with_barrier ? ss_timeline_replay(program, SS_ENGINE_NATIVE, &t, &err)
-                          : ss_timeline_steady(program, SS_ENGINE_NATIVE, &t, &err);
+                          : ss_timeline_steady(program, &native, &t, &err);
     CU_ASSERT_EQUAL_FATAL(rc, SS_OK);
     for (int c = 0; c < t->nclasses; c++) {
         double sum = 0;

@@ -106,6 +106,9 @@ int ss_job_parse_file(struct ss_job *job, const char *path, ss_other_option othe
  * words as the cause. `world_size` is nodes x GPUs; `gpus_per_node` for the hybrid group. */
 int ss_job_finish(struct ss_job *job, const struct ss_stack *stack, int world_size, int gpus_per_node,
                   struct ss_notes *notes, struct ss_error *err);
+/* The same for a job that was finished and then changed; without notes. */
+int ss_job_finish_again(struct ss_job *job, const struct ss_stack *stack, int world_size, int gpus_per_node,
+                        struct ss_error *err);
 /* Points an error that names no file at the line of the job file that gave the first of `flags` ("--tp --pp") that
  * were given; none if the command line did. */
 void ss_job_locate(const struct ss_job *job, const char *flags, struct ss_error *err);

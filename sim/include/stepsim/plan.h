@@ -115,6 +115,7 @@ struct ss_collective {
 /* A mark inside a chunk's forward or backward at which a collective is due. */
 struct ss_bucket_mark {
     double fraction; /* of the phase's duration, 0..1, ascending */
+    double weight_fraction; /* likewise of W, where the backward is split */
     int collective;  /* index into plan.collectives */
     int step;        /* layer level: due before this step of F or B */
     int weight_step; /* of W */

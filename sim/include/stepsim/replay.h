@@ -57,11 +57,8 @@ struct ss_timeline {
     double *event_s; /* [events of all templates, template by template]: s that each took, all slots together */
     double *link_busy;                 /* [nlinks]: s that at least one flow used it; may be NULL */
 };
-int ss_timeline_replay(const struct ss_program *p, int engine, struct ss_timeline **out, struct ss_error *err);
-/* One period of the endless loop of a program whose body does not end in a global barrier: ranks run on into the
- * next iteration while others still end the last one. It is what the third of three bodies in a row adds
- * to two of them; memory is the peak of all. */
-int ss_timeline_steady(const struct ss_program *p, int engine, struct ss_timeline **out, struct ss_error *err);
+int ss_timeline_replay(const struct ss_program *p, int engine, struct ss_timeline **out,
+                       struct ss_error *err);
 struct ss_replay_options {
     int engine; /* enum ss_engine */
     int full;   /* 1: every slot is run; the native engine does not jump over a steady state */
@@ -72,6 +69,11 @@ struct ss_replay_options {
 };
 int ss_timeline_replay_with(const struct ss_program *p, const struct ss_replay_options *options,
                             struct ss_timeline **out, struct ss_error *err);
+/* One period of the endless loop of a program whose body does not end in a global barrier: ranks run on into the
+ * next iteration while others still end the last one. It is what the third of three bodies in a row adds
+ * to two of them; memory is the peak of all. */
+int ss_timeline_steady(const struct ss_program *p, const struct ss_replay_options *how,
+                       struct ss_timeline **out, struct ss_error *err);
 void ss_timeline_free(struct ss_timeline *t);
 
 #ifdef __cplusplus

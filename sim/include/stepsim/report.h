@@ -58,11 +58,12 @@ int ss_report_error(const struct ss_error *e, FILE *out);
 /* An output file that appears whole or not at all, gzipped when its name ends in ".gz". NULL, "" and "-"
  * are stdout. Commit and abort free it; commit fails when the text did not reach the disk (or the pipe). */
 struct ss_output;
-/* Would writing it destroy an input? SS_ERR_INPUT for a file that this process has read, and, `start` not NULL, for one
- * that begins otherwise: a slip of who means to read it. */
 /* Whether both are names of one file; "", "-" and NULL are stdout, which is none. */
 int ss_output_same(const char *a, const char *b);
+/* Would writing it destroy an input? SS_ERR_INPUT for a file that this process has read, and, `start` not NULL, for one
+ * that begins otherwise: a slip of who means to read it. */
 int ss_output_check(const char *path, const char *start, struct ss_error *err);
+/* *stream belongs to the output, which closes it. */
 int ss_output_begin(const char *path, struct ss_output **out, FILE **stream, struct ss_error *err);
 int ss_output_commit(struct ss_output *o, struct ss_error *err);
 void ss_output_abort(struct ss_output *o);

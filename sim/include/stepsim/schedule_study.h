@@ -18,7 +18,7 @@ extern "C" {
 
 /* ---- compare ---- */
 struct ss_compare_row {
-    char name[96];
+    char name[256];
     int rc;             /* 0, or why there are no figures: enum ss_status */
     char reason[320];   /* of rc */
     int chunks, stages;

@@ -1,0 +1,1 @@
+for jitter in "" "--jitter 1e-9 --replicas 3"; do "$STEPSIM" run --platform h800 --nodes 2 --model llama3.1-8b --bf16 --tp 4 --pp 4 --seq 4096 --mbs 1 --gbs 32 --schedule zb-h2 --set ss.optimizer.barrier=0 --engine native $jitter --json | sed -n 's/^  "iteration_ms": \(.....\).*/\1/p'; done | uniq | wc -l

@@ -1,0 +1,1 @@
+job="--platform h800 --nodes 1 --model llama3.1-8b --bf16 --tp 2 --pp 4 --seq 4096 --mbs 1 --gbs 24"; "$STEPSIM" run $job --window 1.0s:1.0000000000000002s --gantt h.svg; echo $?; "$STEPSIM" run $job --window 1s:1.00001s --gantt h.svg > /dev/null; echo $?; ls
