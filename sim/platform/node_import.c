@@ -173,6 +173,8 @@ static int build(struct import *n, struct ss_platform *p, struct ss_error *err)
     }
     if (status == SS_OK && p->nics_per_node > 0)
         status = assume(p, "nic.bandwidth", true);
+    if (status == SS_OK && !n->facts.nvlink.given && n->facts.ngpus > 1)
+        status = assume(p, "nvlink.bandwidth", true);
     if (status != SS_OK)
         return ss_fail(err, SS_ERR_NOMEM, n->file, 0, "out of memory");
     note(n, "%d GPUs \"%.80s\" on %d NUMA nodes; all other values are those of card %s.", n->facts.ngpus,

@@ -54,7 +54,7 @@ struct ss_result {
     struct ss_stage_result *stages; /* by pipeline rank: the class with the most busy time there */
     int critical_stage;             /* its breakdown is the answer's */
     double capacity;                /* bytes: what nvidia-smi shows as total */
-    double peak_device, peak_reserved, peak_allocated;
+    double peak_device, peak_reserved, peak_allocated; /* bytes */
     int peak_stage;
     int fits;         /* 0: out of memory */
     int thrash;       /* fits, but the peak is within the stack's thrash margin of the capacity, or above it: the allocator
@@ -113,7 +113,7 @@ struct ss_fix {
     char change
         [160]; /* flags: "--recompute-granularity full --recompute-method uniform --recompute-num-layers 1" */
     int fits;
-    double peak_device, iteration_s; /* of the changed job */
+    double peak_device, iteration_s; /* bytes and s, of the changed job */
 };
 /* The first three changes that make `job`, which ss_job_finish has completed, fit, cheapest in time first, each checked
  * by a native run with the plan's options (level, slow GPUs and links, placement) and without jitter; options may be NULL.
