@@ -66,16 +66,12 @@ int ss_file_commit(struct ss_file_writer *w, struct ss_error *err);
 void ss_file_abort(struct ss_file_writer *w);
 /* Removes the unfinished file of a program about to die. For signal handlers: frees nothing. */
 void ss_file_discard(const struct ss_file_writer *w);
+/* Whether writing to both paths would write one file; "", "-" and NULL are stdout, which is none. */
+bool ss_file_same_target(const char *a, const char *b);
 /* Finds `name` + `suffix` under the data folder `kind` ("platforms", "workloads/models",
  * "workloads/stacks"): $STEPSIM_DATA, the source tree, the installed share folder, in this order.
  * A name with '/' or ending in `suffix` is taken as a path. 0 or SS_ERR_IO naming the choices; also when
  * $STEPSIM_DATA is set to what is no such folder. */
-/* Bytes of the UTF-8 character at c, 1 to 4; 0 where these bytes are none. */
-size_t ss_utf8_length(const char *c);
-/* At most `most` bytes of text, whole characters. */
-int ss_utf8_cut(const char *text, int most);
-/* Whether writing to both paths would write one file; "", "-" and NULL are stdout, which is none. */
-bool ss_file_same_target(const char *a, const char *b);
 int ss_data_find(const char *kind, const char *name, const char *suffix, char *path, size_t size,
                  struct ss_error *err);
 /* Sorted names (suffix removed) in that folder; caller frees with ss_names_free. */
@@ -88,6 +84,10 @@ void ss_names_free(char **names, size_t n);
 uint64_t ss_hash(uint64_t h, const void *data, size_t len);
 
 /* ---- xml.c: the only user of libxml2 ---- */
+/* Bytes of the UTF-8 character at c, 1 to 4; 0 where these bytes are none. */
+size_t ss_utf8_length(const char *c);
+/* At most `most` bytes of text, whole characters. */
+int ss_utf8_cut(const char *text, int most);
 /* A parsed document as a plain tree. Read with XML_PARSE_NONET | XML_PARSE_BIG_LINES, no entity
  * expansion, at most 256 MiB and depth 256. */
 struct ss_xml_attr {

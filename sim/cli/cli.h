@@ -84,9 +84,9 @@ int cli_sim_flag(struct cli_sim *s, const char *name, const char *value, struct 
 /* flags->sim.options is ready for this platform after it; free in any case. */
 int cli_sim_finish(struct cli_flags *flags, const struct ss_platform *platform, struct ss_error *err);
 void cli_sim_free(struct cli_flags *flags);
-/* Loads a platform for commands without a job: --nodes, --gpus-per-node, and the --set of its props. */
 /* Of --set, what can be said before a platform is there: no such prop, no value of a stack. */
 int cli_set_check(const char *id, const char *value, struct ss_error *err);
+/* Loads a platform for commands without a job: --nodes, --gpus-per-node, and the --set of its props. */
 int cli_platform_load(const char *name, const struct cli_flags *flags, struct ss_platform **out,
                       struct ss_error *err);
 

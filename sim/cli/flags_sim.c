@@ -99,9 +99,8 @@ int cli_sim_finish(struct cli_flags *flags, const struct ss_platform *platform, 
     struct cli_sim *s = &flags->sim;
     int rc = SS_OK;
 
-    if ((s->replicas >= 1 || s->seed >= 0) && !s->jitter)
-        return cli_usage(err, "add --jitter SIGMA", "%s without --jitter",
-                         s->replicas >= 1 ? "--replicas" : "--seed");
+    if (s->replicas >= 1 && !s->jitter) /* --seed alone is Megatron's */
+        return cli_usage(err, "add --jitter SIGMA", "--replicas without --jitter");
     s->options.engine = flags->engine;
     s->options.jitter.seed = s->seed >= 0 ? (uint64_t)s->seed : 0;
     s->options.replicas = s->replicas >= 1 ? (int)s->replicas : 100;

@@ -304,12 +304,11 @@ static int set_fabric(struct ss_platform *p, int prop, double value, struct ss_e
 /* What stands behind a card's name in a model's: "H100-SXM5", "A100-80GB", but no "A100-PCIE" and no "H20-3e". */
 static int is_plain_suffix(const char *at)
 {
+    if (*at != '-')
+        return !isalnum((unsigned char)*at);
     size_t digits = strspn(at + 1, "0123456789");
-
-    if (isalnum((unsigned char)*at))
-        return 0;
-    return *at != '-' || strncmp(at + 1, "SXM", 3) == 0 ||
-           (digits > 0 && !isalnum((unsigned char)at[1 + digits])) || strncmp(at + 1 + digits, "GB", 2) == 0;
+    return strncmp(at + 1, "SXM", 3) == 0 || (digits > 0 && !isalnum((unsigned char)at[1 + digits])) ||
+           strncmp(at + 1 + digits, "GB", 2) == 0;
 }
 
 int ss_card_is_named(const char *model, const char *card)

@@ -85,13 +85,14 @@ static int transfer_timer(const struct ss_template *tpl, int phase, int kind, in
     return phase == SS_PHASE_F ? FORWARD_RECV : BACKWARD_RECV;
 }
 
-/* Between the slots: the optimizer's step, and the passes over gradients that belong to their reduction. */
-static void charge_between(struct timers *t, const double *fraction, double seconds)
+/* Between the slots: the optimizer's step, or in front of the norm the passes over gradients, which belong to their
+ * reduction. */
+static int timer_between(const struct ss_template *tpl, int event)
 {
-    if (fraction[SS_LABEL_OPTIMIZER] > 0)
-        charge(t, OPTIMIZER, seconds * fraction[SS_LABEL_OPTIMIZER]);
-    if (fraction[SS_LABEL_DP] > 0)
-        charge(t, GRADS_SYNC, seconds * fraction[SS_LABEL_DP]);
+    for (int e = event + 1; e < tpl->nevents; e++)
+        if (tpl->events[e].kind == SS_EV_POST && tpl->events[e].aux == SS_STREAM_NORM)
+            return GRADS_SYNC;
+    return OPTIMIZER;
 }
 
 /* Charges the whole time of a template at its first slot. */
@@ -110,7 +111,8 @@ static void template_times(struct timers *t, int index, int phase)
             else if (phase >= 0)
                 charge(t, BACKWARD_COMPUTE, seconds[e]);
             else
-                charge_between(t, t->program->mixes[event->index].fraction, seconds[e]);
+                charge(t, timer_between(tpl, e),
+                       seconds[e] * t->program->mixes[event->index].fraction[SS_LABEL_OPTIMIZER]);
         } else if (phase >= 0 && (event->kind == SS_EV_WAIT_SEND || event->kind == SS_EV_WAIT_RECV)) {
             charge(t, transfer_timer(tpl, phase, event->kind, seen), seconds[e]);
         } else if (phase >= 0 && event->kind == SS_EV_WAIT && event->aux >= SS_STREAM_TP) {

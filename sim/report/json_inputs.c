@@ -81,7 +81,7 @@ static json_t *job_object(const struct ss_plan *plan)
     ss_json_text(o, "outer_sharding", ss_report_sharding(job->outer_sharding));
     ss_json_flag(o, "overlap_grad_reduce", job->overlap_grad_reduce);
     ss_json_flag(o, "overlap_param_gather", job->overlap_param_gather);
-    ss_json_flag(o, "overlap_p2p", ss_job_overlaps_p2p(job, plan->stack));
+    ss_json_flag(o, "overlap_p2p", plan->schedule->p2p == SS_P2P_OVERLAPPED);
     ss_json_flag(o, "grad_reduce_fp32", job->grad_reduce_fp32);
     ss_json_number(o, "bucket_size", job->bucket_size);
     ss_json_integer(o, "cpu_offload_layers", job->cpu_offload_layers);

@@ -105,8 +105,10 @@ static void context_init(const struct ss_plan_builder *b, const struct ss_cost_k
 /* Ranks that divide the optimizer states. */
 static double optimizer_shards(const struct ss_plan *plan, const struct ss_cost_context *c)
 {
-    if (c->fsdp.n > 1) /* of the replicas of a hybrid job each may step its part */
-        return plan->job->outer_sharding == SS_SHARD_OPTIM ? (double)plan->dp * plan->job->cp : c->fsdp.n;
+    if (ss_job_is_hybrid(plan->job) && plan->job->outer_sharding == SS_SHARD_OPTIM)
+        return (double)plan->dp * plan->job->cp; /* each of the replicas steps its part */
+    if (c->fsdp.n > 1)
+        return c->fsdp.n;
     double copies = plan->schedule->pipelines > 1 ? plan->schedule->pipelines : 1;
     return plan->job->distributed_optimizer ? (double)plan->dp * plan->job->cp * copies : 1;
 }

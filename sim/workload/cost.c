@@ -335,7 +335,8 @@ void ss_cost_layer_offload(const struct ss_cost_context *c, const struct ss_ops 
     double bytes = (c->job->cpu_offload_activations ? ss_ops_saved_bytes(ops, 0) : 0) +
                    (c->job->cpu_offload_weights ? ss_ops_params(ops) * c->shape.e : 0);
     double copy = bytes / c->card->pcie_bandwidth;
-    double f = exposed(copy, sum(out->forward)), b = exposed(copy, sum(out->input_grad) + sum(out->weight_grad));
+    double f = exposed(copy, slowed(c, out->forward));
+    double b = exposed(copy, slowed(c, out->input_grad) + slowed(c, out->weight_grad));
     const struct ss_layer_step post = ss_step_post(SS_LABEL_OFFLOAD, SS_STREAM_OFFLOAD, 0, bytes, copy);
     for (int phase = SS_PHASE_F; phase <= SS_PHASE_I; phase++)
         ss_record_beside(c->record, phase, &post, 1, 0);

@@ -177,7 +177,7 @@ static void group_init(struct dp_group *d)
     d->scatter = job->distributed_optimizer;
     d->early = job->overlap_grad_reduce;
     d->late = job->overlap_param_gather;
-    if (job->fsdp_hybrid) {
+    if (ss_job_is_hybrid(job)) {
         int shards = ss_plan_shape(d->b, SS_WAY_FSDP, d->b->plan->classes[d->cls].representative).n;
         d->grad_bytes /= shards;
         d->param_bytes /= shards;

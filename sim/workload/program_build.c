@@ -133,7 +133,7 @@ static void finish_slot(struct builder *b)
         ss_emit_post(&b->e, c->post[i], SS_STREAM_DP);
     while (b->e.outstanding > 0 && !b->e.failed)
         ss_emit_wait(&b->e, SS_STREAM_DP);
-    ss_emit_compute(&b->e, SS_LABEL_DP, c->gradients_s);
+    ss_emit_compute(&b->e, SS_LABEL_OPTIMIZER, c->gradients_s);
     if (c->norm >= 0) {
         ss_emit_post(&b->e, c->norm, SS_STREAM_NORM);
         ss_emit_wait(&b->e, SS_STREAM_NORM);

@@ -15,7 +15,7 @@ struct maker {
     struct ss_ways *w;
     struct ss_error *err;
     int gpus, nodes;
-    int *members; /* [world_size] */
+    int *members; /* [2 * world_size] */
     /* of one group */
     int *node_of;    /* [member]: number among the group's nodes */
     int *place;      /* [member]: number among the members on its node */
@@ -42,7 +42,7 @@ int ss_ways_in_use(const struct ss_plan *plan, int group)
     switch (group) {
     case SS_WAY_DP: /* with FSDP the replicas of a hybrid job */
         return (plan->dp * job->cp > 1 || plan->schedule->pipelines > 1) &&
-               (!fsdp_in_use(job) || job->fsdp_hybrid);
+               (!fsdp_in_use(job) || ss_job_is_hybrid(job));
     case SS_WAY_TP: return plan->level == SS_LEVEL_FLOW && job->tp > 1;
     case SS_WAY_CP: return plan->level == SS_LEVEL_FLOW && job->cp > 1;
     default: return plan->level == SS_LEVEL_FLOW && plan->dp * job->cp > 1 && fsdp_in_use(job);
@@ -66,29 +66,19 @@ static int node_of(const struct ss_plan *plan, int rank)
     return plan->gpu_of[rank] / ss_platform_gpus_per_node(plan->platform);
 }
 
-/* How many of the ranks before number i are on its node. */
-static int place_on_node(const struct ss_plan *plan, const int *ranks, int i)
-{
-    int place = 0;
-    for (int k = 0; k < i; k++)
-        place += node_of(plan, ranks[k]) == node_of(plan, ranks[i]);
-    return place;
-}
-
 /* Of a hybrid job's data-parallel ranks those on the node of `rank`, which shard among them, or those that hold the same
- * shard on every node. */
+ * shard on every node: of the ranks of a node the one at the same place. */
 static void keep_part(const struct ss_plan *plan, int shards, int rank, int *out, int *n)
 {
-    int own = 0, kept = 0;
-    while (out[own] != rank)
-        own++;
-    own = place_on_node(plan, out, own);
-    for (int i = *n - 1; i >= 0; i--) /* from the end: those before are still what they were */
-        if (shards ? node_of(plan, out[i]) != node_of(plan, rank) : place_on_node(plan, out, i) != own)
-            out[i] = -1;
-    for (int i = 0; i < *n; i++)
-        if (out[i] >= 0)
-            out[kept++] = out[i];
+    int own = 0, kept = 0, all = *n, *count = out + plan->world_size; /* [node] */
+    memset(count, 0, (size_t)ss_platform_nodes(plan->platform) * sizeof *count);
+    for (int i = 0; i < all && out[i] != rank; i++)
+        own += node_of(plan, out[i]) == node_of(plan, rank);
+    for (int i = 0; i < all; i++) {
+        int r = out[i], place = count[node_of(plan, r)]++;
+        if (shards ? node_of(plan, r) == node_of(plan, rank) : place == own)
+            out[kept++] = r;
+    }
     *n = kept;
 }
 
@@ -100,7 +90,7 @@ void ss_ways_members(const struct ss_plan *plan, int group, int rank, int *out, 
         return;
     }
     ss_ranks_group(&plan->ranks, kinds[group], rank, out, n);
-    if (plan->job->fsdp_hybrid && (group == SS_WAY_FSDP || group == SS_WAY_DP))
+    if (ss_job_is_hybrid(plan->job) && (group == SS_WAY_FSDP || group == SS_WAY_DP))
         keep_part(plan, group == SS_WAY_FSDP, rank, out, n);
 }
 
@@ -439,7 +429,7 @@ static int make_room(struct maker *m)
     size_t n = (size_t)m->plan->world_size, nodes = (size_t)m->nodes;
     int **arrays[] = {&m->members, &m->node_of, &m->place, &m->count, &m->by_node};
     for (size_t i = 0; i < SS_ARRAY_LEN(arrays); i++)
-        if (!(*arrays[i] = malloc((n + 1) * sizeof(int))))
+        if (!(*arrays[i] = malloc((2 * n + 1) * sizeof(int))))
             return no_memory(m);
     m->start = malloc((nodes + 2) * sizeof *m->start);
     m->node_stamp = ss_calloc(nodes, sizeof *m->node_stamp);

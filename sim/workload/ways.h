@@ -44,7 +44,8 @@ int ss_ways_drop_links(const struct ss_plan *plan, struct ss_ways *w, struct ss_
 void ss_ways_free(struct ss_ways *w);
 /* Name, kind and latency of a link. */
 void ss_ways_link(const struct ss_plan *plan, const struct ss_ways *w, int link, struct ss_link *out);
-/* Members of a group: ss_ranks_group, but for FSDP's, which may be the part on one node. */
+/* Members of a group: ss_ranks_group, but for FSDP's, which may be the part on one node. `out` holds
+ * 2 * world_size, of which the second half is for counting nodes. */
 void ss_ways_members(const struct ss_plan *plan, int group, int rank, int *out, int *n);
 /* Whether a group's collectives are lowered, at this level, to flows. */
 int ss_ways_in_use(const struct ss_plan *plan, int group);

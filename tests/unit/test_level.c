@@ -189,10 +189,11 @@ static void test_hybrid_traffic(void)
 static void test_straggler(void)
 {
     static const struct ss_straggler slow[] = {{3, 2}};
-    static const char *const slowed[] = {"h800 1;" COMMON OVERLAP "--tp 8 --gbs 4",
-                                         "h800 1;--stack megatron-lm-2022 " COMMON
-                                         "--sequence-parallel --tp 8 --gbs 4",
-                                         "h800 1;" COMMON "--tp 2 --cp 4 --gbs 4"};
+    static const char *const slowed[] = {
+        "h800 1;" COMMON OVERLAP "--tp 8 --gbs 4",
+        "h800 1;--stack megatron-lm-2022 " COMMON "--sequence-parallel --tp 8 --gbs 4",
+        "h800 1;" COMMON "--tp 2 --cp 4 --gbs 4",
+        "h800 1;" COMMON "--tp 8 --gbs 4 --cpu-offloading --cpu-offloading-num-layers 20"};
     for (size_t k = 0; k < sizeof slowed / sizeof slowed[0]; k++) {
         struct scale_job s;
         struct ss_run run[2];

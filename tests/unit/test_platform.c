@@ -402,6 +402,28 @@ static void test_hwloc_damaged(void)
     CU_ASSERT_PTR_NOT_NULL(strstr(e.hint, "lstopo"));
 }
 
+static void test_card_names(void)
+{
+    static const struct {
+        const char *model, *card;
+        int is;
+    } names[] = {{"NVIDIA H100-SXM5", "H100", 1},
+                 {"NVIDIA H100 80GB HBM3", "H100", 1},
+                 {"A100-80GB", "A100", 1},
+                 {"NVIDIA A100-PCIE-40GB", "A100", 0},
+                 {"NVIDIA H20-3e", "H20", 0},
+                 {"H200", "H20", 0},
+                 {"H20", "H20", 1},
+                 {"V100", "H20", 0}};
+
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+        char *exact = strdup(names[i].model); /* ends where the memory does */
+        CU_ASSERT_PTR_NOT_NULL_FATAL(exact);
+        CU_ASSERT_EQUAL(ss_card_is_named(exact, names[i].card), names[i].is);
+        free(exact);
+    }
+}
+
 int main(void)
 {
     CU_TestInfo tests[] = {{"shipped files", test_shipped},
@@ -415,6 +437,7 @@ int main(void)
                            {"hash", test_hash},
                            {"import of hwloc files", test_hwloc},
                            {"damaged hwloc files", test_hwloc_damaged},
+                           {"names of cards", test_card_names},
                            CU_TEST_INFO_NULL};
     return suite_run("platform", NULL, NULL, tests);
 }

@@ -118,7 +118,9 @@ int ss_job_microbatches(const struct ss_job *job, int world_size);    /* gbs / (
 int ss_job_split_layers(const struct ss_job *job);                    /* layers, and embedding and loss where they count as one */
 /* Whether context parallelism passes K and V round a ring beside attention, not by a collective that nothing hides. */
 int ss_job_cp_in_ring(const struct ss_job *job);
-/* Whether pipeline transfers run beside compute: not those of Megatron's non-interleaved schedule, nor of old releases. */
+/* Whether parameters are sharded inside nodes, which hold copies. */
+int ss_job_is_hybrid(const struct ss_job *job);
+/* Whether pipeline transfers may run beside compute where the schedule can: not those of Megatron's non-interleaved schedule, nor of old releases. */
 int ss_job_overlaps_p2p(const struct ss_job *job, const struct ss_stack *stack);
 int ss_job_chunks(const struct ss_job *job);                          /* v: model chunks a rank, 1 if not interleaved */
 

@@ -30,8 +30,8 @@ struct ss_model {
     int linear_bias;  /* bias on every linear layer */
     int normalization; /* enum ss_norm */
     int position;      /* enum ss_position */
-    /* Mixture of experts: read and kept, 0 = dense. */
     int sliding_window; /* tokens that attention looks back on, 0 = all; read, but attention is priced over all */
+    /* Mixture of experts: read and kept, 0 = dense. */
     int num_experts, top_k, moe_ffn_hidden_size, moe_layer_freq, shared_expert_ffn_hidden_size;
     int mtp_num_layers;
     double attention_dropout, hidden_dropout; /* as config.json says, -1 = it does not */

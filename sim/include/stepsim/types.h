@@ -17,8 +17,7 @@ enum ss_precision {
 };
 
 /* What an instant of a rank's compute stream is spent on; breakdown_ms has one entry each.
- * The first group are running kernels, the second operations waited for (dp: and kernels that set gradients to zero and scale
- * them), the third idle time. */
+ * The first group are running kernels, the second operations waited for, the third idle time. */
 #define SS_LABEL_LIST(X)                                                                          \
     X(SS_LABEL_COMPUTE, "compute")                                                                \
     X(SS_LABEL_RECOMPUTE, "recompute")                                                            \
