@@ -49,7 +49,7 @@ install_packages() {
 
 build() {
     install_packages
-    cmake --preset release ${PREFIX:+"-DCMAKE_INSTALL_PREFIX=$PREFIX"}
+    cmake --preset release "-DCMAKE_INSTALL_PREFIX=${PREFIX:-/usr/local}" # also where an earlier build had another
     cmake --build --preset release
 }
 

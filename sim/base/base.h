@@ -66,6 +66,10 @@ int ss_file_commit(struct ss_file_writer *w, struct ss_error *err);
 void ss_file_abort(struct ss_file_writer *w);
 /* Removes the unfinished file of a program about to die. For signal handlers: frees nothing. */
 void ss_file_discard(const struct ss_file_writer *w);
+/* UTF-8's byte order mark, with which some editors and spreadsheets begin a file. */
+#define SS_BYTE_ORDER_MARK "\xef\xbb\xbf"
+/* Bytes of it at the start of text[0 .. len-1]: 3, or 0 where there is none. */
+size_t ss_byte_order_mark(const char *text, size_t len);
 /* Whether writing to both paths would write one file; "", "-" and NULL are stdout, which is none. */
 bool ss_file_same_target(const char *a, const char *b);
 /* Finds `name` + `suffix` under the data folder `kind` ("platforms", "workloads/models",

@@ -9,8 +9,6 @@
 #define MAX_COLUMNS 256
 #define MAX_BYTES ((size_t)64 << 20)
 
-static const char byte_order_mark[] = "\xef\xbb\xbf"; /* some spreadsheets begin with it */
-
 /* Fields lie row by row; their text is the file's, unquoted in place. */
 struct ss_csv {
     char file[256];
@@ -154,8 +152,7 @@ static int parse(struct reader *r, size_t len)
             r->line += *p == '\n';
         return bad(r, "a NUL byte", "this is no text file; save it as UTF-8");
     }
-    if (len >= 3 && !memcmp(r->in, byte_order_mark, 3))
-        r->in += 3;
+    r->in += ss_byte_order_mark(r->in, len);
     while (!rc && r->in < r->end)
         rc = read_row(r);
     return rc ? rc : check_names(r);
@@ -248,7 +245,7 @@ int ss_csv_line(const struct ss_csv *csv, size_t row)
 
 void ss_csv_write(FILE *out, const char *text)
 {
-    if (!strpbrk(text, ",\"\r\n") && strncmp(text, byte_order_mark, 3) != 0) {
+    if (!strpbrk(text, ",\"\r\n") && !ss_byte_order_mark(text, strlen(text))) {
         fputs(text, out);
         return;
     }

@@ -116,6 +116,12 @@ static char *canonical(const char *path)
     return whole;
 }
 
+size_t ss_byte_order_mark(const char *text, size_t len)
+{
+    size_t n = sizeof SS_BYTE_ORDER_MARK - 1;
+    return len >= n && memcmp(text, SS_BYTE_ORDER_MARK, n) == 0 ? n : 0;
+}
+
 bool ss_file_same_target(const char *a, const char *b)
 {
     struct stat st;

@@ -85,19 +85,17 @@ static int transfer_timer(const struct ss_template *tpl, int phase, int kind, in
     return phase == SS_PHASE_F ? FORWARD_RECV : BACKWARD_RECV;
 }
 
-/* Between the slots: the optimizer's step, or in front of the norm the passes over gradients, which belong to their
- * reduction. */
-static int timer_between(const struct ss_template *tpl, int event)
+/* Around the schedule: the optimizer's step opens an iteration; the passes over gradients, which belong to their
+ * reduction, close it. */
+static int timer_around(const struct ss_program_class *c, int slot)
 {
-    for (int e = event + 1; e < tpl->nevents; e++)
-        if (tpl->events[e].kind == SS_EV_POST && tpl->events[e].aux == SS_STREAM_NORM)
-            return GRADS_SYNC;
-    return OPTIMIZER;
+    return slot > 0 && slot == c->nslots - 1 && c->slots[0].phase < 0 ? GRADS_SYNC : OPTIMIZER;
 }
 
-/* Charges the whole time of a template at its first slot. */
-static void template_times(struct timers *t, int index, int phase)
+/* Charges the whole time of a slot's template, of which this is the first slot. */
+static void template_times(struct timers *t, const struct ss_program_class *c, int slot)
 {
+    int index = c->slots[slot].template_index, phase = c->slots[slot].phase;
     const struct ss_template *tpl = &t->program->templates[index];
     const double *seconds = t->timeline->event_s + t->first_event[index];
     int seen = 0;
@@ -111,7 +109,7 @@ static void template_times(struct timers *t, int index, int phase)
             else if (phase >= 0)
                 charge(t, BACKWARD_COMPUTE, seconds[e]);
             else
-                charge(t, timer_between(tpl, e),
+                charge(t, timer_around(c, slot),
                        seconds[e] * t->program->mixes[event->index].fraction[SS_LABEL_OPTIMIZER]);
         } else if (phase >= 0 && (event->kind == SS_EV_WAIT_SEND || event->kind == SS_EV_WAIT_RECV)) {
             charge(t, transfer_timer(tpl, phase, event->kind, seen), seconds[e]);
@@ -151,7 +149,7 @@ static void walk(struct timers *t)
     for (int s = 0; s < c->nslots; s++) {
         int index = c->slots[s].template_index;
         if (!t->done[index])
-            template_times(t, index, c->slots[s].phase);
+            template_times(t, c, s);
         if (t->done[index] != NOTHING_WAITED)
             t->done[index] = collective_times(t, index, t->done[index]) ? DONE : NOTHING_WAITED;
     }

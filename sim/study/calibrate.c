@@ -118,6 +118,11 @@ static void default_props(struct ss_calibration *c, struct ss_observations *o)
         add_prop(c, "ss.nvlink.efficiency");
     if (!runs && o->nccl)
         add_prop(c, "ss.nvlink.step_latency");
+    if (o->nccl && !far && ss_nccl_kind(o->nccl->operation) == SS_COLL_ALL_REDUCE &&
+        ss_platform_card(o->machine)->nvls_efficiency > 0) { /* the switch may have summed */
+        add_prop(c, "ss.nvls.efficiency");
+        add_prop(c, "ss.nvls.latency");
+    }
     if (far)
         add_prop(c, "ss.nic.efficiency");
     if (far && !runs)

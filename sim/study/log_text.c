@@ -8,6 +8,20 @@
 
 #define MAX_BYTES ((size_t)256 << 20)
 
+/* "[1,0]<stdout>:" of mpirun, "0: " of srun, "[rank0]:" or "[default0]:" of torchrun */
+static char *skip_label(char *line)
+{
+    char *end;
+
+    if (line[0] == '[' && (end = strchr(line, ']')) != NULL) {
+        if (end[1] == ':')
+            return end + 2;
+        return strncmp(end + 1, "<stdout>:", 9) == 0 ? end + 10 : line;
+    }
+    end = line + strspn(line, "0123456789");
+    return end > line && end[0] == ':' && end[1] == ' ' ? end + 2 : line;
+}
+
 /* Changes the text: lines are cut in place. */
 static int read_lines(char *text, size_t len, ss_log_line line, void *reader)
 {
@@ -18,7 +32,7 @@ static int read_lines(char *text, size_t len, ss_log_line line, void *reader)
         if (!text[i])
             text[i] = ' ';
     for (char *at = strtok_r(text, "\n", &rest); at && !rc; at = strtok_r(NULL, "\n", &rest))
-        rc = line(reader, at);
+        rc = line(reader, skip_label(at));
     return rc;
 }
 

@@ -28,15 +28,11 @@ static int out_of_memory(struct reader *r)
     return ss_fail(r->err, SS_ERR_NOMEM, r->file, 0, "out of memory");
 }
 
-/* Launchers put "[1,0]<stdout>:" or "0: " before each line. */
-static char *skip_label(char *line)
+static int second_run(struct reader *r)
 {
-    char *p = strstr(line, "<stdout>:");
-
-    if (line[0] == '[' && p)
-        return p + 9;
-    p = line + strspn(line, "0123456789");
-    return p > line && p[0] == ':' && p[1] == ' ' ? p + 2 : line;
+    ss_fail(r->err, SS_ERR_INPUT, r->file, 0, "a second run of nccl-tests, after %d sizes of the first",
+            r->log->npoints);
+    return ss_hint(r->err, SS_ERR_INPUT, "give one run a file");
 }
 
 static int split(char *line, char *words[MAX_WORDS])
@@ -74,6 +70,8 @@ static int read_device(struct reader *r, char *words[], int n)
         i++;
     if (i + 1 >= n)
         return SS_OK;
+    if (r->log->npoints)
+        return second_run(r);
     r->log->ranks++;
     for (size_t h = 0; h < r->nhosts; h++)
         if (!strcmp(r->hosts[h], words[i + 1]))
@@ -104,15 +102,19 @@ int ss_nccl_kind(const char *operation)
 }
 
 /* "all_reduce_perf", wherever it stands */
-static void read_operation(struct reader *r, const char *line)
+static int read_operation(struct reader *r, const char *line)
 {
     char word[48];
 
-    for (size_t i = 0; !r->log->operation[0] && i < SS_ARRAY_LEN(operations); i++) {
+    for (size_t i = 0; i < SS_ARRAY_LEN(operations); i++) {
         snprintf(word, sizeof word, "%s_perf", operations[i].name);
-        if (strstr(line, word))
-            ss_copy(r->log->operation, sizeof r->log->operation, operations[i].name);
+        if (!strstr(line, word) || !strcmp(r->log->operation, operations[i].name))
+            continue;
+        if (r->log->npoints)
+            return second_run(r);
+        ss_copy(r->log->operation, sizeof r->log->operation, operations[i].name);
     }
+    return SS_OK;
 }
 
 static int read_point(struct reader *r, char *words[], int n)
@@ -144,11 +146,11 @@ static int read_point(struct reader *r, char *words[], int n)
 static int read_line(void *ctx, char *line)
 {
     struct reader *r = ctx;
-    char *words[MAX_WORDS], *text = skip_label(line);
-    int n;
+    char *words[MAX_WORDS], *text = line + strspn(line, " \t");
+    int n, rc = read_operation(r, text);
 
-    text += strspn(text, " \t");
-    read_operation(r, text);
+    if (rc)
+        return rc;
     if (*text != '#') {
         n = split(text, words);
         return n ? read_point(r, words, n) : SS_OK;

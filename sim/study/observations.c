@@ -207,6 +207,11 @@ static int load_log(const struct ss_calibrate_options *opt, struct ss_observatio
         set_key(c, what.id, opt->leave_out, what.key, sizeof what.key);
         rc = add(o, &what, err);
     }
+    if (!rc && opt->fit_timers && !log->ntimers) {
+        snprintf(text, sizeof text, "%.200s: no timers; --timing-log-level 1 or 2 makes Megatron print them",
+                 opt->log);
+        rc = ss_study_note(notes, text);
+    }
     if (!rc)
         rc = add_timers(o, log->timers, log->ntimers, &what, opt->fit_timers, notes, err);
     ss_train_log_free(log);

@@ -88,7 +88,7 @@ void ss_timer_rows_free(struct ss_timer_rows *t);
 /* ---- log_text.c ---- */
 /* One line without its end, which may be changed; 0 or an error, which ends the reading. */
 typedef int (*ss_log_line)(void *reader, char *line);
-/* Calls `line` for every line that is not empty, of text[len] or, where text is NULL, of the file `name` (at most
+/* Calls `line` for every line that is not empty, without what a launcher put before it, of text[len] or, where text is NULL, of the file `name` (at most
  * 256 MiB). A NUL counts as a blank. */
 int ss_log_read(const char *name, const char *text, size_t len, ss_log_line line, void *reader,
                 struct ss_error *err);

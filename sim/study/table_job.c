@@ -6,6 +6,7 @@
 
 #include "base/base.h"
 #include "study/study_internal.h"
+#include "workload/model_internal.h"
 
 #define MAX_WORDS 96
 #define MAX_WORD 256
@@ -248,21 +249,21 @@ static int complete_model(const struct flags *f, struct ss_job *job)
     struct ss_error unknown = {0};
     int rc;
 
+    rc = yes_no((struct flags *)f, "gated_mlp", &job->model.gated_mlp);
+    if (!rc)
+        rc = yes_no((struct flags *)f, "tied_embeddings", &job->model.tied_embeddings);
+    if (job->model.gated_mlp == 1)
+        job->model.linear_bias = 0;
     ss_model_init(&named);
     if (get(f, "model")[0] && !strchr(get(f, "model"), '/') &&
         !ss_model_load(get(f, "model"), &named, &unknown)) {
-        job->model.qkv_bias = named.qkv_bias;
+        ss_model_choose(&job->model, &named);
         job->attention_dropout = named.attention_dropout;
         job->hidden_dropout = named.hidden_dropout;
     } else if (is(f, "position", "rope")) {
         job->attention_dropout = job->hidden_dropout = 0; /* no such model drops out in pre-training */
     }
     ss_copy(job->model.name, sizeof job->model.name, get(f, "model"));
-    rc = yes_no((struct flags *)f, "gated_mlp", &job->model.gated_mlp);
-    if (!rc)
-        rc = yes_no((struct flags *)f, "tied_embeddings", &job->model.tied_embeddings);
-    if (job->model.gated_mlp == 1)
-        job->model.linear_bias = 0;
     return rc;
 }
 

@@ -5,6 +5,9 @@
  *   [Rank 1] (after 1 iterations) memory (MB) | allocated: 54250.9 | max allocated: 54251.0 | reserved: ... | max reserved: ...
  *   time (ms) | forward-compute: 193.77 | backward-compute: 73.02
  *   forward-compute ................................: (1204.9, 1211.3)
+ *   forward-compute ................................: 1211.3
+ *   forward-compute:
+ *      rank  0: 1204.9
  */
 #include <ctype.h>
 #include <math.h>
@@ -25,8 +28,10 @@ struct reader {
     const char *file;
     struct ss_train_log *log;
     struct series ms, tflops;
+    struct series timers[MAX_TIMERS]; /* of log->timers; one printing a value */
     size_t timer_cap;
-    int in_timers; /* below "time across ranks" */
+    int in_timers; /* below "time across ranks" or "times across ranks" */
+    int of_ranks;  /* timer whose ranks' lines follow, -1 = none */
     struct ss_error *err;
 };
 
@@ -93,15 +98,17 @@ static void read_memory(struct reader *r, const char *line)
         r->log->reserved = fmax(r->log->reserved, value * SS_MIB);
 }
 
-static int set_timer(struct reader *r, const char *name, size_t len, double ms)
+/* The timer of that name, new or known; *index -1 where there is no room for it. */
+static int find_timer(struct reader *r, const char *name, size_t len, int *index)
 {
     struct ss_train_log *log = r->log;
 
+    *index = -1;
     if (len == 0 || len >= sizeof log->timers[0].name)
         return SS_OK;
     for (int i = 0; i < log->ntimers; i++)
         if (strlen(log->timers[i].name) == len && !strncmp(log->timers[i].name, name, len)) {
-            log->timers[i].seconds = ms / 1e3;
+            *index = i;
             return SS_OK;
         }
     if (log->ntimers == MAX_TIMERS)
@@ -110,8 +117,15 @@ static int set_timer(struct reader *r, const char *name, size_t len, double ms)
         return out_of_memory(r);
     memset(&log->timers[log->ntimers], 0, sizeof *log->timers);
     memcpy(log->timers[log->ntimers].name, name, len);
-    log->timers[log->ntimers++].seconds = ms / 1e3;
+    *index = log->ntimers++;
     return SS_OK;
+}
+
+static int add_timer(struct reader *r, const char *name, size_t len, double ms)
+{
+    int index, rc = find_timer(r, name, len, &index);
+
+    return rc || index < 0 ? rc : push(r, &r->timers[index], ms);
 }
 
 static size_t name_length(const char *p)
@@ -135,24 +149,46 @@ static int read_timer_line(struct reader *r, const char *line)
         p += strspn(p, " ");
         n = name_length(p);
         if (p[n] == ':' && number_after(p + n, ":", &ms))
-            rc = set_timer(r, p, n, ms);
+            rc = add_timer(r, p, n, ms);
     }
     return rc;
 }
 
-/* "    name ....: (min, max)": the largest over the ranks */
-static int read_timer_row(struct reader *r, const char *line)
+/* "     rank  0: value", below "  name:": the largest over the ranks */
+static int read_rank(struct reader *r, const char *p)
 {
-    const char *p = line + strspn(line, " \t"), *open;
-    size_t n = name_length(p);
+    struct series *s = &r->timers[r->of_ranks];
     double ms;
 
-    open = strstr(p, ": (");
-    if (!n || !open || p[n + strspn(p + n, " .")] != ':') {
+    if (!number_after(p, ":", &ms))
+        return SS_OK;
+    if (isnan(s->value[s->n - 1]) || ms > s->value[s->n - 1])
+        s->value[s->n - 1] = ms;
+    return SS_OK;
+}
+
+/* "    name ....: (min, max)" or "    name ....: max": the largest over the ranks */
+static int read_timer_row(struct reader *r, const char *line)
+{
+    const char *p = line + strspn(line, " \t"), *colon;
+    size_t n = name_length(p);
+    double ms;
+    int rc;
+
+    if (r->of_ranks >= 0 && !strncmp(p, "rank ", 5))
+        return read_rank(r, p);
+    r->of_ranks = -1;
+    colon = p + n + strspn(p + n, " .");
+    if (!n || *colon != ':') {
         r->in_timers = *p == '\0' || *p == '\r';
         return SS_OK;
     }
-    return number_after(open, ",", &ms) ? set_timer(r, p, n, ms) : SS_OK;
+    if (colon[1 + strspn(colon + 1, " \r")] == '\0') {
+        rc = find_timer(r, p, n, &r->of_ranks);
+        return rc || r->of_ranks < 0 ? rc : push(r, &r->timers[r->of_ranks], NAN);
+    }
+    return number_after(colon, strncmp(colon, ": (", 3) == 0 ? "," : ":", &ms) ? add_timer(r, p, n, ms)
+                                                                               : SS_OK;
 }
 
 static int read_line(void *ctx, char *line)
@@ -160,8 +196,9 @@ static int read_line(void *ctx, char *line)
     struct reader *r = ctx;
     int rc;
 
-    if (strstr(line, "time across ranks (ms)")) {
+    if (strstr(line, "time across ranks (ms)") || strstr(line, "times across ranks (ms)")) {
         r->in_timers = 1;
+        r->of_ranks = -1;
         return SS_OK;
     }
     if (strstr(line, "time (ms)"))
@@ -190,6 +227,27 @@ static size_t warmup(size_t n)
     return n >= 10 ? n / 5 : n >= 3 ? 1 : 0;
 }
 
+/* Medians, as of the iterations. A timer of which no rank's value follows is none. */
+static void finish_timers(struct reader *r)
+{
+    struct ss_train_log *log = r->log;
+    int kept = 0;
+
+    for (int i = 0; i < log->ntimers; i++) {
+        struct series *s = &r->timers[i];
+        size_t n = 0;
+        for (size_t k = 0; k < s->n; k++)
+            if (!isnan(s->value[k]))
+                s->value[n++] = s->value[k];
+        s->n = n;
+        if (!n)
+            continue;
+        log->timers[kept] = log->timers[i];
+        log->timers[kept++].seconds = median(s, warmup(n)) / 1e3;
+    }
+    log->ntimers = kept;
+}
+
 static int finish(struct reader *r)
 {
     struct ss_train_log *log = r->log;
@@ -198,7 +256,7 @@ static int finish(struct reader *r)
     if (!r->ms.n) {
         ss_fail(r->err, SS_ERR_INPUT, r->file, 0, "no \"elapsed time per iteration (ms)\"");
         return ss_hint(r->err, SS_ERR_INPUT,
-                       "give what the rank that logs printed, as Megatron-LM or NeMo writes it");
+                       "give what the rank that logs printed, as Megatron-LM writes it");
     }
     log->iterations = (int)r->ms.n;
     log->used = (int)(r->ms.n - skip);
@@ -207,6 +265,7 @@ static int finish(struct reader *r)
         r->ms.value[skip + (size_t)i] = fabs(r->ms.value[skip + (size_t)i] - 1e3 * log->seconds);
     log->spread = median(&r->ms, skip) / (1e3 * log->seconds);
     log->tflops = median(&r->tflops, warmup(r->tflops.n));
+    finish_timers(r);
     return SS_OK;
 }
 
@@ -214,7 +273,7 @@ static int finish(struct reader *r)
 static int read_all(const char *name, const char *text, unsigned long len, struct ss_train_log **out,
                     struct ss_error *err)
 {
-    struct reader r = {.file = name, .err = err};
+    struct reader r = {.file = name, .of_ranks = -1, .err = err};
     int rc;
 
     r.log = ss_calloc(1, sizeof *r.log);
@@ -223,6 +282,8 @@ static int read_all(const char *name, const char *text, unsigned long len, struc
         rc = finish(&r);
     free(r.ms.value);
     free(r.tflops.value);
+    for (int i = 0; i < MAX_TIMERS; i++)
+        free(r.timers[i].value);
     if (rc)
         ss_train_log_free(r.log);
     else

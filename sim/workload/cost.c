@@ -399,7 +399,8 @@ double ss_cost_optimizer(const struct ss_cost_context *c, double params, int ten
     /* Gradient norm reads 4 B, clipping reads and writes them; the step reads gradient, two moments and the
      * master copy, writes the last three and the 16-bit parameter. fp16 unscales the gradients first. */
     double unscale = c->shape.storage_precision == SS_FP16 ? 8 : 0;
-    double step = local * (4 + 8 + unscale + 4 + 12 + 12 + (e < 4 ? e : 0)) * c->stack->adam_passes;
+    double clip = c->job->clip_grad ? 4 + 8 : 0;
+    double step = local * (clip + unscale + 4 + 12 + 12 + (e < 4 ? e : 0)) * c->stack->adam_passes;
     double copies = ss_memory_copied(c, params, shards) * 2 * (e + 4); /* gradients in, parameters out */
     device = elementwise(c, step * (1 - c->job->optimizer_offload) + copies, 12);
     /* Offloaded: gradients go out and parameters come back over PCIe; the host steps at memory speed,

@@ -220,7 +220,8 @@ int ss_plan_barrier_build(struct ss_plan_builder *b, struct ss_error *err)
     double step = nodes > 1 ? b->net.nic_step : b->net.nvlink_step;
     for (int c = 0; c < plan->nclasses; c++)
         plan->classes[c].norm = -1;
-    if (plan->stack->grad_norm_barrier <= 0)
+    int scales = plan->job->precision == SS_FP16 || plan->job->fp8_base == SS_FP16; /* and asks all for inf */
+    if (plan->stack->grad_norm_barrier <= 0 || !(plan->job->clip_grad || scales))
         return SS_OK;
     status =
         ss_plan_collective_add(b, "gradient norm", SS_LABEL_OPTIMIZER, 4, plan->nclasses, 0, &index, err);

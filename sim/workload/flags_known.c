@@ -11,7 +11,7 @@ const struct ss_flag_group ss_flag_groups[] = {
      "check-weight-hash-across-dp-replicas-interval ckpt-convert-format ckpt-convert-save "
      "ckpt-format ckpt-fully-parallel-load-exchange-algo "
      "ckpt-fully-parallel-load-process-group ckpt-fully-parallel-save-process-group "
-     "ckpt-pg-tensors-cache-path ckpt-step clip-grad config-logger-dir cuda-graph-warmup-steps "
+     "ckpt-pg-tensors-cache-path ckpt-step config-logger-dir cuda-graph-warmup-steps "
      "data-args-path data-cache-path data-dir data-impl dataloader-save dataloader-type "
      "dataset decoupled-lr decoupled-min-lr dist-ckpt-format dist-ckpt-strictness "
      "dist-ckpt-workers distributed-backend distributed-timeout-minutes "
@@ -151,11 +151,10 @@ const struct ss_flag_group ss_flag_groups[] = {
      "use-checkpoint-opt-param-scheduler use-checkpoint-opt_param-scheduler "
      "use-cpu-initialization use-dist-ckpt use-gigatoken use-legacy-static-engine "
      "use-mcore-models use-mistral-rotary-position-embeddings use-mup use-normhead "
-     "use-persistent-ckpt-worker use-precision-aware-optimizer use-pytorch-profiler "
+     "use-persistent-ckpt-worker use-pytorch-profiler "
      "use-rope-scaling use-same-sampling-seed-across-dp-ranks verify-integrity "
      "yarn-correction-range-round-to-int"},
-    {SS_FLAG_NO_EFFECT, '*', NULL,
-     "data-path test-data-path train-data-path valid-data-path"},
+    {SS_FLAG_NO_EFFECT, '*', NULL, "data-path test-data-path train-data-path valid-data-path"},
     {SS_FLAG_NO_EFFECT, '+', NULL,
      "iterations-to-skip mrope-section profile-ranks tiktoken-special-tokens "
      "tokenizer-special-tokens train-data valid-data validation-set-names"},
@@ -210,14 +209,15 @@ const struct ss_flag_group ss_flag_groups[] = {
      "disable-tp-comm-overlap-rs disable-tp-comm-split-ag disable-tp-comm-split-rs "
      "no-tp-comm-bulk-dgrad no-tp-comm-bulk-wgrad no-tp-comm-overlap-ag no-tp-comm-overlap-rs "
      "no-tp-comm-split-ag no-tp-comm-split-rs tp-comm-overlap-rs-dgrad"},
-    {SS_FLAG_NOT_MODELLED, '0', "CUDA graphs: the stack says what issuing an operator costs (ss.host.operator)",
+    {SS_FLAG_NOT_MODELLED, '0',
+     "CUDA graphs: the stack says what issuing an operator costs (ss.host.operator)",
      "enable-cuda-graph external-cuda-graph optimizer-cuda-graph"},
-    {SS_FLAG_NOT_MODELLED, '1', "CUDA graphs: the stack says what issuing an operator costs (ss.host.operator)",
-     "cuda-graph-impl"},
-    {SS_FLAG_NOT_MODELLED, '+', "CUDA graphs: the stack says what issuing an operator costs (ss.host.operator)",
+    {SS_FLAG_NOT_MODELLED, '1',
+     "CUDA graphs: the stack says what issuing an operator costs (ss.host.operator)", "cuda-graph-impl"},
+    {SS_FLAG_NOT_MODELLED, '+',
+     "CUDA graphs: the stack says what issuing an operator costs (ss.host.operator)",
      "cuda-graph-modules cuda-graph-scope"},
-    {SS_FLAG_NOT_MODELLED, '*', "the prediction is for the full global batch",
-     "rampup-batch-size"},
+    {SS_FLAG_NOT_MODELLED, '*', "the prediction is for the full global batch", "rampup-batch-size"},
     {SS_FLAG_NOT_MODELLED, '0', "the prediction is for the full global batch",
      "decrease-batch-size-if-needed"},
     {SS_FLAG_NOT_MODELLED, '0', "buckets and their order are Megatron's default",
@@ -238,15 +238,14 @@ const struct ss_flag_group ss_flag_groups[] = {
      "keep-fp8-transpose-cache-when-using-custom-fsdp "
      "megatron-fsdp-enable-fine-grained-param-gather megatron-fsdp-max-pool-double-buffer "
      "overlap-cpu-optimizer-d2h-h2d reuse-grad-buf-for-mxfp8-param-ag "
-     "torch-fsdp2-no-reshard-after-forward use-nccl-ub use-sharp"},
+     "torch-fsdp2-no-reshard-after-forward use-nccl-ub use-precision-aware-optimizer use-sharp"},
     {SS_FLAG_NOT_MODELLED, '1', "its gain is not known",
      "flash-attention-version megatron-fsdp-grad-comm-dtype megatron-fsdp-main-grads-dtype "
      "megatron-fsdp-main-params-dtype megatron-fsdp-version nccl-communicator-config-path "
      "sharp-enabled-group wgrad-deferral-limit"},
     {SS_FLAG_NOT_MODELLED, '+', "its gain is not known",
      "ddp-param-name-patterns-for-fp32-local-accumulation"},
-    {SS_FLAG_NOT_MODELLED, '*', "its gain is not known",
-     "high-priority-stream-groups"},
+    {SS_FLAG_NOT_MODELLED, '*', "its gain is not known", "high-priority-stream-groups"},
     {SS_FLAG_NOT_MODELLED, '0', "its cost is not known",
      "attention-output-gate batch-invariant-mode deterministic-mode "
      "disable-bf16-reduced-precision-matmul embed-layernorm log-max-attention-logit "
@@ -256,18 +255,14 @@ const struct ss_flag_group ss_flag_groups[] = {
     {SS_FLAG_NOT_MODELLED, '1', "its cost is not known",
      "batch-invariant-backend empty-unused-memory-level fp8-recipe output-logit-dtype "
      "softmax-type"},
-    {SS_FLAG_NOT_MODELLED, '*', "its cost is not known",
-     "spec"},
-    {SS_FLAG_NOT_MODELLED, '+', "its cost is not known",
-     "hierarchical-context-parallel-sizes"},
+    {SS_FLAG_NOT_MODELLED, '*', "its cost is not known", "spec"},
+    {SS_FLAG_NOT_MODELLED, '+', "its cost is not known", "hierarchical-context-parallel-sizes"},
     {SS_FLAG_NOT_MODELLED, '0', "shapes in a checkpoint are not read: give them here",
      "use-checkpoint-args use-mp-args-from-checkpoint-args"},
     {SS_FLAG_NOT_MODELLED, '0', "the vocabulary is padded as --make-vocab-size-divisible-by says",
      "disable-pad-vocab-size no-pad-vocab-size"},
-    {SS_FLAG_REFUSED, '1', "Megatron took it out: --micro-batch-size instead",
-     "batch-size"},
-    {SS_FLAG_REFUSED, '1', "Megatron took it out: --lr-warmup-fraction instead",
-     "warmup"},
+    {SS_FLAG_REFUSED, '1', "Megatron took it out: --micro-batch-size instead", "batch-size"},
+    {SS_FLAG_REFUSED, '1', "Megatron took it out: --lr-warmup-fraction instead", "warmup"},
     {SS_FLAG_REFUSED, '1', "Megatron took it out: --tensor-model-parallel-size instead",
      "model-parallel-size"},
     {SS_FLAG_REFUSED, '1', "retrieval models are not modelled",
@@ -279,16 +274,14 @@ const struct ss_flag_group ss_flag_groups[] = {
     {SS_FLAG_REFUSED, '0', "retrieval models are not modelled",
      "biencoder-shared-query-context-model retriever-score-scaling retro-add-retriever "
      "retro-no-verify-neighbor-count retro-return-doc-ids use-one-sent-docs"},
-    {SS_FLAG_REFUSED, '+', "retrieval models are not modelled",
-     "retriever-report-topk-accuracies"},
+    {SS_FLAG_REFUSED, '+', "retrieval models are not modelled", "retriever-report-topk-accuracies"},
     {SS_FLAG_REFUSED, '1', "vision models are not modelled",
      "classes-fraction data-per-class-fraction dino-bottleneck-size dino-freeze-last-layer "
      "dino-head-hidden-size dino-local-crops-number dino-local-img-size dino-teacher-temp "
      "dino-warmup-teacher-temp dino-warmup-teacher-temp-epochs img-h img-w iter-per-epoch "
      "mask-factor mask-type num-channels num-classes patch-dim swin-backbone-type "
      "vision-backbone-type vision-pretraining-type"},
-    {SS_FLAG_REFUSED, '0', "vision models are not modelled",
-     "dino-norm-last-layer vision-pretraining"},
+    {SS_FLAG_REFUSED, '0', "vision models are not modelled", "dino-norm-last-layer vision-pretraining"},
     {SS_FLAG_REFUSED, '0', "reinforcement learning steps are not modelled",
      "grpo-filter-groups-with-same-reward langrl-external-server no-langrl-external-server "
      "no-rl-calculate-intra-group-similarity no-rl-inference-logprobs-is-correction "
@@ -315,8 +308,7 @@ const struct ss_flag_group ss_flag_groups[] = {
      "rl-rollout-bank-dir rl-rollout-bank-max-bytes rl-sequence-packing-algo "
      "rl-sequence-packing-bin-size rl-sequence-packing-max-sequences-per-bin "
      "rl-submission-granularity"},
-    {SS_FLAG_REFUSED, '*', "reinforcement learning steps are not modelled",
-     "rl-inference-parsers"},
+    {SS_FLAG_REFUSED, '*', "reinforcement learning steps are not modelled", "rl-inference-parsers"},
     {SS_FLAG_REFUSED, '0', "multi-latent attention is not modelled",
      "cache-mla-latents mla-down-proj-fusion multi-latent-attention"},
     {SS_FLAG_REFUSED, '1', "multi-latent attention is not modelled",
@@ -342,8 +334,7 @@ const struct ss_flag_group ss_flag_groups[] = {
      "disable-dsa-indexer-rotate-activation disable-dsa-indexer-scoring-relu "
      "dsa-indexer-k-norm-fp32 dsa-indexer-rope-interleaved dsa-indexer-use-sparse-loss "
      "no-dsa-indexer-rotate-activation no-dsa-indexer-scoring-relu"},
-    {SS_FLAG_REFUSED, '0', "hyper-connections are not modelled",
-     "enable-mhc-connections"},
+    {SS_FLAG_REFUSED, '0', "hyper-connections are not modelled", "enable-mhc-connections"},
     {SS_FLAG_REFUSED, '1', "hyper-connections are not modelled",
      "mhc-init-gating-factor mhc-num-residual-streams mhc-recompute-layer-num "
      "mhc-sinkhorn-iterations"},
@@ -354,10 +345,8 @@ const struct ss_flag_group ss_flag_groups[] = {
      "pipeline-model-parallel-layout"},
     {SS_FLAG_REFUSED, '0', "such a layout is not modelled: --decoder-first/-last-pipeline-num-layers are",
      "standalone-embedding-stage"},
-    {SS_FLAG_REFUSED, '1', "fp4 is not modelled",
-     "fp4-format fp4-quantizer-factory fp4-recipe"},
-    {SS_FLAG_REFUSED, '0', "fp4 is not modelled",
-     "fp4-param-gather"},
+    {SS_FLAG_REFUSED, '1', "fp4 is not modelled", "fp4-format fp4-quantizer-factory fp4-recipe"},
+    {SS_FLAG_REFUSED, '0', "fp4 is not modelled", "fp4-param-gather"},
     {SS_FLAG_REFUSED, '0', "layers of different precision are not modelled",
      "disable-fp8-wgrad first-last-layers-bf16 fp8-output-proj no-fp8-wgrad "
      "use-kitchen-attention"},
@@ -374,12 +363,9 @@ const struct ss_flag_group ss_flag_groups[] = {
      "gtp-remat-reduce-scatter-with-fp32-accumulation"},
     {SS_FLAG_REFUSED, '1', "weight shards by tensor rank are not modelled",
      "expert-tensor-parallel-num-weight-shards tensor-parallel-num-weight-shards"},
-    {SS_FLAG_REFUSED, '+', "weight shards by tensor rank are not modelled",
-     "gtp-remat-opt-in-modules"},
-    {SS_FLAG_REFUSED, '0', "sequences of different length are not modelled",
-     "hybrid-context-parallel"},
-    {SS_FLAG_REFUSED, '1', "sequences of different length are not modelled",
-     "max-seqlen-per-dp-cp-rank"},
+    {SS_FLAG_REFUSED, '+', "weight shards by tensor rank are not modelled", "gtp-remat-opt-in-modules"},
+    {SS_FLAG_REFUSED, '0', "sequences of different length are not modelled", "hybrid-context-parallel"},
+    {SS_FLAG_REFUSED, '1', "sequences of different length are not modelled", "max-seqlen-per-dp-cp-rank"},
     {SS_FLAG_REFUSED, '0', "offloading by module is not modelled: use --cpu-offloading-num-layers",
      "delay-offload-until-cuda-graph fine-grained-activation-offloading"},
     {SS_FLAG_REFUSED, '+', "offloading by module is not modelled: use --cpu-offloading-num-layers",
@@ -391,15 +377,10 @@ const struct ss_flag_group ss_flag_groups[] = {
      "logits-load-decode-threads logits-load-dir logits-load-kd-loss-alpha "
      "logits-load-msc-prefetch-depth logits-load-prefetch-factor logits-save-dir "
      "logits-save-dtype logits-save-top-k logits-save-top-p logits-save-top-p-min-k"},
-    {SS_FLAG_REFUSED, '0', "distillation is not modelled",
-     "logits-load-ignore-errors"},
-    {SS_FLAG_REFUSED, '0', "training of a part of the layers is not modelled",
-     "freeze-all-layers"},
-    {SS_FLAG_REFUSED, '1', "MLPs cut in chunks are not modelled",
-     "mlp-chunks-for-training"},
-    {SS_FLAG_REFUSED, '1', "a YAML configuration is not read: give the flags",
-     "yaml-cfg"},
-    {SS_FLAG_REFUSED, '1', "a batch that changes during the run is not modelled",
-     "step-batch-size-schedule"},
+    {SS_FLAG_REFUSED, '0', "distillation is not modelled", "logits-load-ignore-errors"},
+    {SS_FLAG_REFUSED, '0', "training of a part of the layers is not modelled", "freeze-all-layers"},
+    {SS_FLAG_REFUSED, '1', "MLPs cut in chunks are not modelled", "mlp-chunks-for-training"},
+    {SS_FLAG_REFUSED, '1', "a YAML configuration is not read: give the flags", "yaml-cfg"},
+    {SS_FLAG_REFUSED, '1', "a batch that changes during the run is not modelled", "step-batch-size-schedule"},
     {0, 0, NULL, NULL},
 };

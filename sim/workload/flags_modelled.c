@@ -146,7 +146,7 @@ const struct ss_flag_setter ss_flag_setters[] = {
     SET("--overlap-grad-reduce", overlap_grad_reduce, 1, NULL)
     SET("--overlap-param-gather", overlap_param_gather, 1, NULL)
     SET("--accumulate-allreduce-grads-in-fp32", grad_reduce_fp32, 1, "bf16 implies it")
-    SET("--grad-reduce-in-bf16", grad_reduce_fp32, 0, NULL)
+    SET("--grad-reduce-in-bf16", grad_reduce_bf16, 1, "beats --accumulate-allreduce-grads-in-fp32")
     NUMBER("--ddp-bucket-size", bucket_size, 1, 1e15, "in parameters")
     CALL("--cpu-offloading", '0', ss_flag_cpu_offloading,
         "needs --cpu-offloading-num-layers to move anything")
@@ -160,15 +160,16 @@ const struct ss_flag_setter ss_flag_setters[] = {
     CALL("--exp-avg-dtype", '1', ss_flag_fp32_only, "fp32 only")
     CALL("--exp-avg-sq-dtype", '1', ss_flag_fp32_only, "fp32 only")
     SET("--no-check-for-nan-in-loss-and-grad", check_for_nan, 0, NULL)
+    CALL("--clip-grad", '1', ss_flag_clip_grad, "0: neither gradient norm nor clipping")
 
     /* ---- shape ---- */
     INT("--num-layers", model.num_layers, 1, 100000, NULL)
     INT("--encoder-num-layers", model.num_layers, 1, 100000, "--num-layers")
     INT("--hidden-size", model.hidden_size, 1, 1 << 20, NULL)
     INT("--ffn-hidden-size", model.ffn_hidden_size, 1, 1 << 24,
-        "default 4h, with --swiglu 8h/3 cut to a multiple of 64")
+        "default 4h, of a gated MLP but --quick-geglu's 8h/3 cut to a multiple of 64")
     INT("--num-attention-heads", model.num_attention_heads, 1, 1 << 16, NULL)
-    CALL("--group-query-attention", '0', ss_flag_group_query, NULL)
+    SET("--group-query-attention", group_query_attention, 1, "1 group where neither a flag nor the model says")
     INT("--num-query-groups", model.num_query_groups, 1, 1 << 16,
         "grouped queries also without --group-query-attention")
     INT("--kv-channels", model.kv_channels, 1, 1 << 16, NULL)
@@ -178,16 +179,16 @@ const struct ss_flag_setter ss_flag_setters[] = {
         "Pai-Megatron-Patch: rows added before padding")
     INT("--make-vocab-size-divisible-by", vocab_divisible_by, 1, 1 << 20, "times tensor parallel size")
     CALL("--tokenizer-type", '1', ss_flag_tokenizer,
-        "names the vocabulary when neither a flag nor a model does")
+        "names the vocabulary when neither a flag nor a model does; NullTokenizer adds a row to --vocab-size")
     CALL("--patch-tokenizer-type", '1', ss_flag_tokenizer, "Pai-Megatron-Patch: the same")
     INT("--max-position-embeddings", model.max_position_embeddings, 1, 1 << 30, NULL)
     CHOICE("--position-embedding-type", model.position, position, NULL)
     SET("--use-rotary-position-embeddings", model.position, SS_POSITION_ROPE, NULL)
     SET("--use-llama2-rotary-position-embeddings", model.position, SS_POSITION_ROPE,
         "Pai-Megatron-Patch: the same")
-    SET("--no-position-embedding", model.position, SS_POSITION_NONE, NULL)
+    SET("--no-position-embedding", no_position_embedding, 1, "only beside rope, which it says already")
     SET("--swiglu", model.gated_mlp, 1, NULL)
-    SET("--quick-geglu", model.gated_mlp, 1, NULL)
+    CALL("--quick-geglu", '0', ss_flag_quick_geglu, NULL)
     SET("--untie-embeddings-and-output-weights", model.tied_embeddings, 0, NULL)
     SET("--disable-bias-linear", model.linear_bias, 0, NULL)
     SET("--add-qkv-bias", model.qkv_bias, 1, NULL)

@@ -116,6 +116,7 @@ DEFINE(precision)
 DEFINE(recompute)
 {
     UNUSED;
+    job->checkpoint_activations = 0;
     if (!strcmp(values[0], "full")) {
         job->recompute = SS_RECOMPUTE_FULL;
         if (job->recompute_method < 0)
@@ -138,7 +139,9 @@ DEFINE(checkpoint_activations)
     char *const words[] = {full};
 
     UNUSED;
-    return ss_flag_recompute(job, 1, words, why);
+    int rc = ss_flag_recompute(job, 1, words, why);
+    job->checkpoint_activations = 1;
+    return rc;
 }
 
 DEFINE(recompute_modules)
@@ -165,6 +168,7 @@ DEFINE(fsdp)
         if (strcmp(values[0], words[i].name))
             continue;
         job->fsdp = words[i].fsdp;
+        job->fsdp2 = 0;
         job->sharding = words[i].sharding;
         job->fsdp_hybrid = words[i].hybrid;
         return SS_OK;
@@ -175,7 +179,7 @@ DEFINE(fsdp)
 DEFINE(fsdp2)
 {
     UNUSED;
-    job->fsdp = 1;
+    job->fsdp = job->fsdp2 = 1;
     job->sharding = SS_SHARD_OPTIM_GRADS_PARAMS;
     return SS_OK;
 }
@@ -297,12 +301,21 @@ DEFINE(fp32_only)
     return unsupported(why, "optimizer states in another type than fp32 are not modelled");
 }
 
-/* Megatron's --num-query-groups is 1 unless given. */
-DEFINE(group_query)
+DEFINE(clip_grad)
+{
+    double norm;
+
+    UNUSED;
+    if (ss_parse_double(values[0], &norm) || !(norm >= 0 && norm <= 1e15))
+        return bad(why, "it is a norm of 0 or more");
+    job->clip_grad = norm > 0;
+    return SS_OK;
+}
+
+DEFINE(quick_geglu)
 {
     UNUSED;
-    if (!job->model.num_query_groups)
-        job->model.num_query_groups = 1;
+    job->model.gated_mlp = job->quick_geglu = 1;
     return SS_OK;
 }
 
@@ -314,6 +327,7 @@ DEFINE(padded_vocab)
     if (ss_parse_i64(values[0], 1, 1 << 26, &rows))
         return bad(why, "it is a whole number in 1..67108864");
     job->model.vocab_size = (int)rows;
+    job->padded_vocab = 1;
     job->model.extra_vocab_size = 0;
     job->vocab_divisible_by = 1;
     return SS_OK;
@@ -330,6 +344,7 @@ DEFINE(tokenizer)
 
     UNUSED;
     job->tokenizer_vocab = 0;
+    job->null_tokenizer = !strcmp(values[0], "NullTokenizer");
     for (size_t i = 0; i < SS_ARRAY_LEN(known); i++)
         if (!strcmp(values[0], known[i].name))
             job->tokenizer_vocab = known[i].rows;

@@ -29,9 +29,10 @@
     X(optimizer_fraction)                                                                                    \
     X(optimizer_policy)                                                                                      \
     X(fp32_only)                                                                                             \
-    X(group_query)                                                                                           \
+    X(clip_grad)                                                                                             \
     X(padded_vocab)                                                                                          \
     X(tokenizer)                                                                                             \
+    X(quick_geglu)                                                                                           \
     X(moe_layer_freq)
 #define X(name) int ss_flag_##name(struct ss_job *job, int n, char *const *values, const char **why);
 SS_FLAG_CALLS(X)

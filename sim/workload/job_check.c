@@ -312,6 +312,11 @@ static int check_recompute(struct ss_finish *f)
 {
     const struct ss_job *job = f->job;
 
+    if (job->checkpoint_activations && f->stack->te_layers > 0)
+        REFUSE(
+            f, "--checkpoint-activations", "take --recompute full, or a --stack of before Megatron core",
+            "--checkpoint-activations is no longer valid, use --recompute-activations, or, for more control, "
+            "--recompute-granularity and --recompute-method.");
     if (job->recompute == SS_RECOMPUTE_SELECTIVE && job->recompute_method >= 0)
         REFUSE(f, "--recompute-method", "drop --recompute-method",
                "recompute method is not yet supported for selective recomputing granularity");
@@ -360,6 +365,14 @@ static int check_data_parallel(struct ss_finish *f)
 {
     const struct ss_job *job = f->job;
 
+    if (job->fsdp2 && job->distributed_optimizer)
+        REFUSE(f, "--use-distributed-optimizer", "drop it: FSDP shards the optimizer too",
+               "--use-torch-fsdp2 is not supported with MCore's distributed optimizer");
+    if (job->fsdp2 && job->model.tied_embeddings)
+        REFUSE(f, "--use-torch-fsdp2", "add --untie-embeddings-and-output-weights",
+               "--use-torch-fsdp2 requires --untie-embeddings-and-output-weights");
+    if (job->fsdp2 && (job->precision == SS_FP16 || job->fp8_base == SS_FP16))
+        REFUSE(f, "--fp16 --precision", "take --bf16", "--use-torch-fsdp2 not supported with fp16 yet");
     if (job->fsdp && job->sharding > SS_SHARD_OPTIM && job->pp > 1)
         REFUSE(f, "--fsdp --use-megatron-fsdp --use-torch-fsdp2 --pp",
                "take --pp 1, or the distributed optimizer instead of FSDP",
@@ -434,6 +447,9 @@ static int check_positions(struct ss_finish *f)
 {
     const struct ss_model *m = &f->job->model;
 
+    if (f->job->no_position_embedding && m->position == SS_POSITION_LEARNED)
+        REFUSE(f, "--no-position-embedding", "say --position-embedding-type rope, or none",
+               "--no-position-embedding is deprecated, use --position-embedding-type");
     if (m->max_position_embeddings >= f->job->seq_length || is_nemo(f))
         return SS_OK;
     if (!f->positions_given && m->position != SS_POSITION_LEARNED)

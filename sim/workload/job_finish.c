@@ -29,6 +29,10 @@ static int complete_model(struct ss_finish *f)
     struct ss_model m;
 
     f->positions_given = job->model.max_position_embeddings > 0;
+    if (job->null_tokenizer && !job->padded_vocab && job->model.vocab_size > 0) {
+        job->model.vocab_size++;
+        job->null_tokenizer = 0; /* once, however often the job is finished */
+    }
     if (job->model_ref[0]) {
         int rc = ss_model_load(job->model_ref, &m, f->err);
         if (rc) {
@@ -41,6 +45,10 @@ static int complete_model(struct ss_finish *f)
     }
     if (!m.vocab_size)
         m.vocab_size = job->tokenizer_vocab;
+    if (!m.num_query_groups && job->group_query_attention)
+        m.num_query_groups = 1;
+    if (!m.ffn_hidden_size && job->quick_geglu)
+        m.ffn_hidden_size = 4 * m.hidden_size;
     int rc = ss_model_finish(&m, f->err);
     if (!rc)
         job->model = m;
@@ -152,6 +160,8 @@ static void complete_optimizer(struct ss_finish *f)
     if (job->grad_reduce_fp32 < 0)
         job->grad_reduce_fp32 = job->precision != SS_FP16 && job->fp8_base != SS_FP16 &&
                                 (job->precision == SS_FP32 || f->stack->grad_reduce_fp32 > 0);
+    if (job->grad_reduce_bf16 && (job->precision == SS_BF16 || job->fp8_base == SS_BF16))
+        job->grad_reduce_fp32 = 0;
     if (job->precision == SS_FP8 && f->stack->fp8_param_gather > 0 && (job->distributed_optimizer || job->fsdp))
         job->fp8_param_gather = 1;
     if (job->precision == SS_FP16 || job->fp8_base == SS_FP16)

@@ -115,8 +115,7 @@ int ss_words_split(struct ss_words *out, const char *text, size_t len, const cha
     const char *nul = memchr(text, 0, len);
     int rc = SS_OK;
 
-    if (len >= 3 && !memcmp(text, "\xef\xbb\xbf", 3)) /* an editor's byte order mark */
-        s.p += 3;
+    s.p += ss_byte_order_mark(text, len);
     if (nul) {
         int line = 1;
         for (const char *p = text; p < nul; p++)

@@ -15,13 +15,27 @@ void ss_model_init(struct ss_model *m)
     m->attention_dropout = m->hidden_dropout = SS_MODEL_UNSET;
 }
 
+#define CHOICES(X)                                                                                           \
+    X(gated_mlp)                                                                                             \
+    X(tied_embeddings)                                                                                       \
+    X(qkv_bias)                                                                                              \
+    X(linear_bias)                                                                                           \
+    X(normalization)                                                                                         \
+    X(position)
+
+void ss_model_choose(struct ss_model *m, const struct ss_model *other)
+{
+#define CHOICE(f)                                                                                            \
+    if (m->f == SS_MODEL_UNSET)                                                                              \
+        m->f = other->f;
+    CHOICES(CHOICE)
+#undef CHOICE
+}
+
 void ss_model_overlay(struct ss_model *base, const struct ss_model *given)
 {
 #define SIZE(f)                                                                                              \
     if (given->f)                                                                                            \
-    base->f = given->f
-#define CHOICE(f)                                                                                            \
-    if (given->f != SS_MODEL_UNSET)                                                                          \
     base->f = given->f
     SIZE(num_layers);
     SIZE(hidden_size);
@@ -40,13 +54,11 @@ void ss_model_overlay(struct ss_model *base, const struct ss_model *given)
     SIZE(moe_layer_freq);
     SIZE(shared_expert_ffn_hidden_size);
     SIZE(mtp_num_layers);
-    CHOICE(gated_mlp);
-    CHOICE(tied_embeddings);
-    CHOICE(qkv_bias);
-    CHOICE(linear_bias);
-    CHOICE(normalization);
-    CHOICE(position);
 #undef SIZE
+#define CHOICE(f)                                                                                            \
+    if (given->f != SS_MODEL_UNSET)                                                                          \
+        base->f = given->f;
+    CHOICES(CHOICE)
 #undef CHOICE
 }
 

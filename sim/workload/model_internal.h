@@ -12,6 +12,8 @@
 
 /* Takes over every value that `given` has. */
 void ss_model_overlay(struct ss_model *base, const struct ss_model *given);
+/* Takes over the other's choices (no sizes) where `m` has none. */
+void ss_model_choose(struct ss_model *m, const struct ss_model *other);
 /* Parses the text of a config.json; `file` stands for it in messages. *out is initialised here. */
 int ss_model_parse(const char *text, size_t len, const char *file, struct ss_model *out,
                    struct ss_error *err);

@@ -329,7 +329,8 @@ int ss_model_parse(const char *text, size_t len, const char *file, struct ss_mod
 {
     json_error_t why;
     struct ss_error found = {0};
-    json_t *root = json_loadb(text, len, JSON_REJECT_DUPLICATES, &why);
+    size_t mark = ss_byte_order_mark(text, len);
+    json_t *root = json_loadb(text + mark, len - mark, JSON_REJECT_DUPLICATES, &why);
 
     ss_model_init(out);
     if (!root)

@@ -10,6 +10,7 @@
 #include "stepsim/study.h"
 #include "study/fit.h"
 #include "suite.h"
+#include "workload/collective.h"
 
 /* ---- least squares ---- */
 
@@ -310,6 +311,14 @@ static void test_nccl(void)
     ss_nccl_free(log);
     CU_ASSERT_EQUAL(ss_nccl_parse("hello\n1 2 3\n", 12, "n.txt", &log, &err), SS_ERR_INPUT);
     CU_ASSERT_STRING_EQUAL(err.file, "n.txt");
+    /* two runs, of one operation or of two */
+    static const char *const second[] = {nccl, "# Collective test starting: all_gather_perf\n"};
+    for (size_t i = 0; i < 2; i++) {
+        char both[2 * sizeof nccl];
+        snprintf(both, sizeof both, "# Collective test starting: all_reduce_perf\n%s%s", nccl, second[i]);
+        CU_ASSERT_EQUAL(ss_nccl_parse(both, strlen(both), "n.txt", &log, &err), SS_ERR_INPUT);
+        CU_ASSERT_PTR_NOT_NULL(strstr(err.message, "a second run of nccl-tests, after 2 sizes"));
+    }
 }
 
 /* All-gathers on one node of h800 at 140 GB/s of its 200 and 3 us a step. */
@@ -350,6 +359,42 @@ static void test_fits_nccl(void)
     ss_calibration_free(c);
 }
 
+/* All-reduces within a node of a card whose switch sums, as the curve of the card itself says with other numbers. */
+static void test_fits_nvls(void)
+{
+    char text[4096];
+    struct ss_calibrate_options opt = {.platform = "h800", .nccl_nodes = 1};
+    struct ss_calibration *c;
+    struct ss_platform_options none = {0};
+    struct ss_platform *p;
+    struct ss_error err = {0};
+    struct ss_group_shape node = {8, 1, 8};
+    struct ss_net net;
+    int n = snprintf(text, sizeof text,
+                     "# Collective test starting: all_reduce_perf\n#  size count type redop root time algbw "
+                     "busbw #wrong\n");
+
+    CU_ASSERT_EQUAL_FATAL(ss_platform_load("h800", &none, &p, NULL), 0);
+    CU_ASSERT_EQUAL_FATAL(ss_platform_set(p, "ss.nvls.efficiency", "0.8", NULL), 0);
+    CU_ASSERT_EQUAL_FATAL(ss_platform_set(p, "ss.nvls.latency", "15us", NULL), 0);
+    ss_net_init(&net, p);
+    ss_platform_free(p);
+    for (double bytes = 1048576; bytes < 5e9; bytes *= 2) {
+        double s = ss_collective_seconds(&net, SS_COLL_ALL_REDUCE, bytes, &node);
+        n += snprintf(text + n, sizeof text - (size_t)n, "%.0f %.0f float sum -1 %.4f %.2f %.2f 0\n", bytes,
+                      bytes / 4, 1e6 * s, bytes / s / 1e9, 1.75 * bytes / s / 1e9);
+    }
+    opt.nccl = write_text("nccl.txt", text);
+    CU_ASSERT_EQUAL_FATAL(ss_calibrate(&opt, &c, &err), 0);
+    CU_ASSERT_EQUAL_FATAL(c->nprops, 4);
+    CU_ASSERT_STRING_EQUAL(c->props[2].id, "ss.nvls.efficiency");
+    CU_ASSERT_DOUBLE_EQUAL(c->props[2].after, 0.8, 5e-3);
+    CU_ASSERT_STRING_EQUAL(c->props[3].id, "ss.nvls.latency");
+    CU_ASSERT_DOUBLE_EQUAL(c->props[3].after, 15e-6, 1e-6);
+    CU_ASSERT(c->after.worst_abs < 0.5);
+    ss_calibration_free(c);
+}
+
 /* ---- training logs ---- */
 
 static const char train[] = "time (ms) | model-and-optimizer-setup: 294.00 | data: 3654.81\n"
@@ -382,6 +427,35 @@ static double timer(const struct ss_train_log *log, const char *name)
     return -1;
 }
 
+/* What --timing-log-option max and all print, behind the labels of launchers; medians without the first. */
+static void check_timer_forms(void)
+{
+    static const char text[] = "3: iteration 1/ 9 | elapsed time per iteration (ms): 100.0 |\n"
+                               "3: max time across ranks (ms):\n"
+                               "3:     forward-compute ................................: 90.00\n"
+                               "[rank0]:iteration 2/ 9 | elapsed time per iteration (ms): 100.0 |\n"
+                               "[rank0]:max time across ranks (ms):\n"
+                               "[rank0]:    forward-compute ................................: 40.00\n"
+                               "[default7]:max time across ranks (ms):\n"
+                               "[default7]:    forward-compute ................................: 50.00\n"
+                               "times across ranks (ms):\n"
+                               "  backward-compute:\n"
+                               "     rank  0: 20.00\n"
+                               "     rank  1: 30.00\n"
+                               "     rank 10: 25.00\n"
+                               "  optimizer:\n"
+                               "iteration 3/ 9 | elapsed time per iteration (ms): 100.0 |\n"
+                               "     rank 11: 99.00\n";
+    struct ss_train_log *log;
+
+    CU_ASSERT_EQUAL_FATAL(ss_train_log_parse(text, strlen(text), "t.log", &log, NULL), 0);
+    CU_ASSERT_EQUAL(log->iterations, 3);
+    CU_ASSERT_EQUAL(log->ntimers, 2);
+    CU_ASSERT_DOUBLE_EQUAL(timer(log, "forward-compute"), 0.045, 1e-9);
+    CU_ASSERT_DOUBLE_EQUAL(timer(log, "backward-compute"), 0.030, 1e-9);
+    ss_train_log_free(log);
+}
+
 static void test_train_log(void)
 {
     struct ss_train_log *log;
@@ -400,6 +474,7 @@ static void test_train_log(void)
     CU_ASSERT_DOUBLE_EQUAL(timer(log, "backward-compute"), 0.07302, 1e-9);
     CU_ASSERT_DOUBLE_EQUAL(timer(log, "data"), 3.65481, 1e-9);
     ss_train_log_free(log);
+    check_timer_forms();
     CU_ASSERT_EQUAL(ss_train_log_parse("nothing\n", 8, "t.log", &log, &err), SS_ERR_INPUT);
     CU_ASSERT_STRING_EQUAL(err.file, "t.log");
 }
@@ -475,6 +550,7 @@ int main(void)
                            {"refused", test_refused},
                            {"nccl", test_nccl},
                            {"fits nccl", test_fits_nccl},
+                           {"fits nvls", test_fits_nvls},
                            {"train log", test_train_log},
                            {"fits log", test_fits_log},
                            CU_TEST_INFO_NULL};

@@ -139,7 +139,7 @@ static void test_other_defaults(void)
 
     CU_ASSERT_EQUAL_FATAL(complete(&job,
                                    L8B "--sequence-parallel --pp 4 --num-layers-per-virtual-pipeline-stage 4 "
-                                       "--checkpoint-activations --fsdp none --use-tp-pp-dp-mapping",
+                                       "--recompute full --fsdp none --use-tp-pp-dp-mapping",
                                    32, &notes, NULL),
                           0);
     CU_ASSERT_EQUAL(job.sequence_parallel, 0);
@@ -182,6 +182,68 @@ static void test_other_defaults(void)
     CU_ASSERT_EQUAL(job.grad_reduce_fp32, 0);
     CU_ASSERT_EQUAL(job.check_for_nan, 0);
     CU_ASSERT_EQUAL(job.cpu_offload_layers, 3);
+}
+
+#define SHAPE                                                                                                \
+    "--bf16 --mbs 1 --seq 128 --num-layers 2 --hidden-size 1024 --num-attention-heads 8 "                    \
+    "--max-position-embeddings 128 "
+
+/* Flags that complete what neither a size nor the model says; their order does not matter. */
+static void test_model_flags(void)
+{
+    static const struct {
+        const char *flags;
+        int groups, vocab, ffn, position;
+    } rows[] = {
+        {SHAPE "--vocab-size 1000", 8, 1000, 4096, SS_POSITION_LEARNED},
+        {SHAPE "--vocab-size 1000 --group-query-attention", 1, 1000, 4096, SS_POSITION_LEARNED},
+        {SHAPE "--vocab-size 1000 --group-query-attention --num-query-groups 2", 2, 1000, 4096,
+         SS_POSITION_LEARNED},
+        {SHAPE "--tokenizer-type NullTokenizer --vocab-size 1000", 8, 1001, 4096, SS_POSITION_LEARNED},
+        {SHAPE "--tokenizer-type NullTokenizer --padded-vocab-size 1000", 8, 1000, 4096, SS_POSITION_LEARNED},
+        {SHAPE "--tokenizer-type NullTokenizer --vocab-size 1000 --tokenizer-type Llama2Tokenizer", 8, 1000,
+         4096, SS_POSITION_LEARNED},
+        {SHAPE "--vocab-size 1000 --swiglu", 8, 1000, 2688, SS_POSITION_LEARNED},
+        {SHAPE "--vocab-size 1000 --quick-geglu", 8, 1000, 4096, SS_POSITION_LEARNED},
+        {SHAPE "--vocab-size 1000 --no-position-embedding --position-embedding-type rope", 8, 1000, 4096,
+         SS_POSITION_ROPE},
+        {SHAPE "--vocab-size 1000 --use-rotary-position-embeddings --no-position-embedding", 8, 1000, 4096,
+         SS_POSITION_ROPE},
+        {L8B "--group-query-attention --no-position-embedding", 8, 128256, 14336, SS_POSITION_ROPE},
+    };
+    struct ss_stack stack;
+
+    CU_ASSERT_EQUAL_FATAL(ss_stack_load("megatron-2407", NULL, &stack, NULL), 0);
+    for (size_t i = 0; i < SS_ARRAY_LEN(rows); i++) {
+        struct ss_job job;
+        CU_ASSERT_EQUAL_FATAL(complete(&job, rows[i].flags, 8, NULL, NULL), 0);
+        for (int again = 0; again < 2; again++) {
+            CU_ASSERT_EQUAL(job.model.num_query_groups, rows[i].groups);
+            CU_ASSERT_EQUAL(job.model.vocab_size, rows[i].vocab);
+            CU_ASSERT_EQUAL(job.model.ffn_hidden_size, rows[i].ffn);
+            CU_ASSERT_EQUAL(job.model.position, rows[i].position);
+            CU_ASSERT_EQUAL(ss_job_finish_again(&job, &stack, 8, 8, NULL), 0);
+        }
+    }
+}
+
+static void test_gradient_type(void)
+{
+    static const struct {
+        const char *flags;
+        int fp32;
+    } rows[] = {{L8B, 1},
+                {L8B "--grad-reduce-in-bf16", 0},
+                {L8B "--accumulate-allreduce-grads-in-fp32 --grad-reduce-in-bf16", 0},
+                {L8B "--grad-reduce-in-bf16 --accumulate-allreduce-grads-in-fp32", 0},
+                {L8B "--grad-reduce-in-bf16 --precision fp16", 0},
+                {L8B "--grad-reduce-in-bf16 --precision fp16 --accumulate-allreduce-grads-in-fp32", 1}};
+
+    for (size_t i = 0; i < SS_ARRAY_LEN(rows); i++) {
+        struct ss_job job;
+        CU_ASSERT_EQUAL_FATAL(complete(&job, rows[i].flags, 8, NULL, NULL), 0);
+        CU_ASSERT_EQUAL(job.grad_reduce_fp32, rows[i].fp32);
+    }
 }
 
 static void test_notes(void)
@@ -266,6 +328,8 @@ int main(void)
                            {"precision", test_precision},
                            {"attention", test_attention},
                            {"other defaults", test_other_defaults},
+                           {"flags that complete the model", test_model_flags},
+                           {"type of gradients", test_gradient_type},
                            {"notes", test_notes},
                            {"launch lines", test_launch_lines},
                            {"job files", test_job_files},

@@ -181,8 +181,8 @@ static void test_errors(void)
 
 static void test_good_text(void)
 {
-    static const char text[] =
-        LLAMA ",\n\"unknown_field\": {\"a\": [1]}, \"head_dim\": null, \"torch_dtype\": \"x\"}";
+    static const char text[] = SS_BYTE_ORDER_MARK LLAMA
+        ",\n\"unknown_field\": {\"a\": [1]}, \"head_dim\": null, \"torch_dtype\": \"x\"}";
     struct ss_model m;
     struct ss_error err = {0};
 

@@ -273,7 +273,11 @@ static void test_step_tensors(void)
     llama_8b(&job);
     card.pcie_bandwidth = 1;
     ss_shape_init(&c.shape, &job, &stack, 128512);
+    job.clip_grad = 1;
     double bytes = ss_cost_optimizer(&c, 1e9, 0, 1);
+    job.clip_grad = 0; /* the norm reads 4 bytes of each gradient, clipping reads and writes them */
+    CU_ASSERT_DOUBLE_EQUAL(bytes - ss_cost_optimizer(&c, 1e9, 0, 1), 12e9 * stack.adam_passes / 1e12, 1e-12);
+    job.clip_grad = 1;
     stack.host_operator = 1e-4;
     stack.step_operators = 2;
     CU_ASSERT_DOUBLE_EQUAL(ss_cost_optimizer(&c, 1e9, 300, 1) - bytes, 300 * 2e-4, 1e-12);

@@ -48,6 +48,32 @@ static void test_job(void)
     ss_notes_free(&notes);
 }
 
+/* A row that gives the whole shape of a model known by name: what its columns leave open is that model's. */
+static void test_named_choices(void)
+{
+#define SHAPE_HEAD                                                                                           \
+    "id,platform,nodes,model,num_layers,hidden_size,ffn_hidden_size,num_attention_heads,vocab_size,"         \
+    "normalization,precision,micro_batch,global_batch,seq_length\n"
+    struct ss_table *t =
+        parse(SHAPE_HEAD "x,h800,1,qwen2.5-7b,4,1024,4096,16,32000,,bf16,1,8,2048\n"
+                         "y,h800,1,qwen2.5-7b,4,1024,4096,16,32000,layernorm,bf16,1,8,2048\n",
+              NULL);
+    for (int row = 0; row < 2; row++) {
+        struct ss_notes notes = {0};
+        struct ss_job job;
+        CU_ASSERT_EQUAL_FATAL(ss_table_job(t, row, &job, &notes, NULL), 0);
+        CU_ASSERT_EQUAL(job.model.num_layers, 4);
+        CU_ASSERT_EQUAL(job.model.position, SS_POSITION_ROPE);
+        CU_ASSERT_EQUAL(job.model.normalization, row ? SS_NORM_LAYERNORM : SS_NORM_RMSNORM);
+        CU_ASSERT_EQUAL(job.model.gated_mlp, 1);
+        CU_ASSERT_EQUAL(job.model.qkv_bias, 1);
+        CU_ASSERT_EQUAL(job.model.linear_bias, 0);
+        CU_ASSERT_EQUAL(job.model.tied_embeddings, 0);
+        ss_notes_free(&notes);
+    }
+    ss_table_free(t);
+}
+
 static void test_shape_beats_model(void)
 {
     struct ss_table *t =
@@ -394,6 +420,7 @@ static void test_same_as_job_file(void)
 int main(void)
 {
     CU_TestInfo tests[] = {{"row as job", test_job},
+                           {"choices of a named model", test_named_choices},
                            {"shape beats model", test_shape_beats_model},
                            {"mistakes", test_mistakes},
                            {"outcomes", test_outcomes},

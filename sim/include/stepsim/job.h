@@ -58,25 +58,33 @@ struct ss_job {
     int recompute; /* enum ss_recompute */
     int recompute_method;     /* enum ss_recompute_method, -1 = not given */
     int recompute_num_layers; /* 0 = not given */
+    int checkpoint_activations; /* asked for by the name that Megatron core refuses */
 
     int distributed_optimizer; /* ZeRO-1 */
     int sharding;              /* enum ss_sharding: FSDP when > SS_SHARD_OPTIM, with use_fsdp */
     int outer_sharding;        /* over the replicas of the inner group */
     int fsdp;                  /* 1: Megatron-FSDP or NeMo's fsdp=True rules the layout */
+    int fsdp2;                 /* 1: by PyTorch's FSDP2, --use-torch-fsdp2 */
     int fsdp_hybrid;           /* 1: the inner group is one node */
     int overlap_grad_reduce, overlap_param_gather;
     int overlap_p2p;           /* 0 after --no-overlap-p2p-communication */
     int scatter_gather;        /* 0 after --no-scatter-gather-tensors-in-pipeline */
     int grad_reduce_fp32;      /* --accumulate-allreduce-grads-in-fp32 (bf16 implies it); -1 = not given */
+    int grad_reduce_bf16;      /* --grad-reduce-in-bf16, which beats it */
     double bucket_size;        /* --ddp-bucket-size in parameters, 0 = Megatron's default */
     int cpu_offload_layers;    /* --cpu-offloading-num-layers, 0 = off; -1 = --cpu-offloading alone */
     int cpu_offload_activations, cpu_offload_weights;
     double optimizer_offload;  /* fraction of optimizer states and step on the host; < 0 until finish: not switched on */
     int check_for_nan;
+    int clip_grad; /* 0 after --clip-grad 0: no gradient norm */
 
     int transformer_local;  /* --transformer-impl local: no Transformer Engine */
     int tokenizer_vocab;    /* rows of a tokenizer known by name, for jobs that name no vocabulary */
+    int null_tokenizer;     /* adds a row, for the end of a document, to a --vocab-size */
+    int padded_vocab;       /* the vocabulary was given with its padding */
     int vocab_divisible_by; /* --make-vocab-size-divisible-by, 128 */
+    int group_query_attention, no_position_embedding,
+        quick_geglu;        /* flags that complete or check the model */
     struct ss_model model;  /* complete after ss_job_finish */
     char schedule[256];     /* "auto", a schedule name, or later a file */
     double measured_ms;     /* --measured, 0 = not given */

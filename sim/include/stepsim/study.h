@@ -140,7 +140,7 @@ struct ss_nccl_log {
     int npoints;
     struct ss_nccl_point *points;
 };
-/* The text that nccl-tests' *_perf print, also behind the labels of mpirun and srun. */
+/* The text that one run of nccl-tests' *_perf printed, also behind the labels of mpirun, srun and torchrun. */
 int ss_nccl_load(const char *path, struct ss_nccl_log **out, struct ss_error *err);
 int ss_nccl_parse(const char *text, unsigned long len, const char *name, struct ss_nccl_log **out,
                   struct ss_error *err);
@@ -154,7 +154,7 @@ struct ss_train_log {
     double tflops;     /* median TFLOP/s a GPU as printed, 0 = not printed */
     double allocated, reserved; /* bytes: largest "max allocated" and "max reserved" of any rank, 0 = not printed */
     int global_batch;  /* as printed last, 0 = not printed */
-    int ntimers;       /* the last value of each timer */
+    int ntimers;       /* median of each timer, without the first values; of ranks the largest */
     struct ss_timer *timers;
 };
 int ss_train_log_load(const char *path, struct ss_train_log **out, struct ss_error *err);
