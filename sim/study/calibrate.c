@@ -8,6 +8,11 @@
 #include "study/calibrate.h"
 #include "study/fit.h"
 
+/* The data contradict a number's start where it makes the root mean square error three times that of the fit, and
+ * one of a per cent more. */
+#define WORSE 9.0
+#define SLACK 1e-4
+
 struct fitting {
     struct ss_calibration *c;
     struct ss_observations *o;
@@ -68,18 +73,59 @@ static int least_known(const struct fitting *f, const struct ss_fit_answer *answ
     return worst;
 }
 
+/* Mean square of the residuals at f->x. */
+static int mean_square(struct fitting *f, double *out, struct ss_error *err)
+{
+    double *r = ss_calloc((size_t)f->o->n + 1, sizeof *r), sum = 0;
+    int n = 0, rc = r ? residuals(f, NULL, r, err) : ss_fail(err, SS_ERR_NOMEM, NULL, 0, "out of memory");
+
+    for (int i = 0; i < f->o->n && !rc; i++)
+        if (f->use[i])
+            sum += r[n] * r[n], n++;
+    *out = n ? sum / n : 0;
+    free(r);
+    return rc;
+}
+
+/* Fits the active numbers from `from`, where the others stay. */
+static int solve_from(struct fitting *f, const double *from, struct ss_fit_answer *answer, double *square,
+                      struct ss_error *err)
+{
+    int rc;
+
+    memcpy(f->x, from, sizeof f->x);
+    rc = solve(f, answer, err);
+    if (!rc) {
+        int n = f->nactive;
+        f->nactive = 0; /* as they are */
+        rc = mean_square(f, square, err);
+        f->nactive = n;
+    }
+    return rc;
+}
+
 /* Numbers that the data do not determine go back to where they were, one at a time, and the others are fitted
- * again: of two that only count together one stays free. */
+ * again: of two that only count together one stays free. Where the data contradict the value that it had (of a
+ * collective that is only not used where it is slow enough, say), the number stays where it fitted. */
 static int solve_determined(struct fitting *f, const double *start, struct ss_fit_answer *answer,
                             struct ss_error *err)
 {
-    for (;;) {
-        int worst, rc = solve(f, answer, err);
-        if (rc || !f->nactive || (worst = least_known(f, answer)) < 0)
-            return rc;
-        memcpy(f->x, start, sizeof f->x);
+    double hold[SS_FIT_MAX], free_square, square;
+    int worst, rc;
+
+    memcpy(hold, start, sizeof hold);
+    rc = solve_from(f, hold, answer, &free_square, err);
+    while (!rc && f->nactive && (worst = least_known(f, answer)) >= 0) {
+        int prop = f->active[worst];
+        double fitted = f->x[prop];
         memmove(f->active + worst, f->active + worst + 1, (size_t)(--f->nactive - worst) * sizeof *f->active);
+        rc = solve_from(f, hold, answer, &square, err);
+        if (!rc && square > WORSE * free_square + SLACK) {
+            hold[prop] = fitted;
+            rc = solve_from(f, hold, answer, &square, err);
+        }
     }
+    return rc;
 }
 
 /* ---- what to fit ---- */
@@ -118,7 +164,7 @@ static void default_props(struct ss_calibration *c, struct ss_observations *o)
         add_prop(c, "ss.nvlink.efficiency");
     if (!runs && o->nccl)
         add_prop(c, "ss.nvlink.step_latency");
-    if (o->nccl && !far && ss_nccl_kind(o->nccl->operation) == SS_COLL_ALL_REDUCE &&
+    if (o->nccl && o->nccl_nodes <= 1 && ss_nccl_kind(o->nccl->operation) == SS_COLL_ALL_REDUCE &&
         ss_platform_card(o->machine)->nvls_efficiency > 0) { /* the switch may have summed */
         add_prop(c, "ss.nvls.efficiency");
         add_prop(c, "ss.nvls.latency");

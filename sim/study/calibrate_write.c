@@ -37,6 +37,11 @@ static void print_rows(const struct ss_calibration *c, int fitted, FILE *out)
     }
 }
 
+static int is_new(const struct ss_fit_prop *p)
+{
+    return p->determined || p->after != p->before;
+}
+
 static void print_prop(const struct ss_fit_prop *p, FILE *out)
 {
     char before[64], after[64], deviation[64], lo[64], hi[64];
@@ -47,8 +52,9 @@ static void print_prop(const struct ss_fit_prop *p, FILE *out)
         fprintf(out, " +- %-12s", ss_study_prop_text(p->id, p->deviation, deviation, sizeof deviation));
     else
         fprintf(out, " %-15s", "not determined");
-    fprintf(out, " in %s..%s%s\n", ss_study_prop_text(p->id, p->lo, lo, sizeof lo),
-            ss_study_prop_text(p->id, p->hi, hi, sizeof hi), p->at_bound ? ", at its bound" : "");
+    fprintf(out, " in %s..%s%s%s\n", ss_study_prop_text(p->id, p->lo, lo, sizeof lo),
+            ss_study_prop_text(p->id, p->hi, hi, sizeof hi), p->at_bound ? ", at its bound" : "",
+            !p->determined && is_new(p) ? ", but not what it was" : "");
 }
 
 static void print_correlation(const struct ss_calibration *c, FILE *out)
@@ -200,7 +206,7 @@ int ss_calibration_write_platform(const struct ss_calibration *c, const char *pl
     if (rc)
         return rc;
     for (int i = 0; i < c->nprops && !rc; i++)
-        if (!c->props[i].of_stack && c->props[i].determined)
+        if (!c->props[i].of_stack && is_new(&c->props[i]))
             rc = ss_platform_set(p, c->props[i].id,
                                  ss_study_prop_text(c->props[i].id, c->props[i].after, text, sizeof text),
                                  err);
@@ -240,7 +246,7 @@ int ss_calibration_write_stack(const struct ss_calibration *c, const char *name,
     ss_xml_escape(out, base);
     fputs("\">\n", out);
     for (int i = 0; i < c->nprops; i++)
-        if (c->props[i].of_stack && c->props[i].determined) {
+        if (c->props[i].of_stack && is_new(&c->props[i])) {
             fprintf(out, "  <prop id=\"%s\"", c->props[i].id);
             if (of_card(c->props[i].id, &here, &elsewhere))
                 fprintf(out, " card=\"%s\"", card);

@@ -96,6 +96,8 @@ static void context_init(const struct ss_plan_builder *b, const struct ss_cost_k
     c->tp = key->tp;
     c->cp = key->cp;
     c->fsdp = key->fsdp;
+    /* Ranks side by side send to their next ones on the next node together; so many share a NIC. */
+    c->cp_sharers = fmin(plan->ranks.stride[SS_AXIS_CP], (double)c->net.gpus_per_node / c->net.nics_per_node);
     c->slower = key->group - 1;
     c->p2p_overlapped = plan->schedule->p2p == SS_P2P_OVERLAPPED;
     c->once = 1.0 / plan->microbatches;

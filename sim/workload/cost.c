@@ -34,7 +34,8 @@ struct ss_layer_step ss_cost_cp_step(const struct ss_cost_context *c, double ten
     int coll = SS_COLL_ALL_GATHER;
     double bytes = kv * g->n, seconds;
     if (ss_job_cp_in_ring(c->job)) {
-        double busbw = g->nodes > 1 ? fmin(c->net.nvlink_busbw, c->net.nic_busbw) : c->net.nvlink_busbw;
+        double far = c->net.nic_busbw / fmax(1, c->cp_sharers);
+        double busbw = g->nodes > 1 ? fmin(c->net.nvlink_busbw, far) : c->net.nvlink_busbw;
         bytes = tensors * kv;
         seconds = bytes / busbw + (g->nodes > 1 ? c->net.nic_step : c->net.nvlink_step);
         return ss_step_post(SS_LABEL_CP, SS_STREAM_CP, coll, bytes, seconds);

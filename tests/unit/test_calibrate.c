@@ -393,6 +393,21 @@ static void test_fits_nvls(void)
     CU_ASSERT_DOUBLE_EQUAL(c->props[3].after, 15e-6, 1e-6);
     CU_ASSERT(c->after.worst_abs < 0.5);
     ss_calibration_free(c);
+    /* Slower than any ring that leaves the switch's numbers as they are: these say no more than "not used". */
+    n = snprintf(text, sizeof text,
+                 "# Collective test starting: all_reduce_perf\n#  size count type redop root time algbw busbw #wrong\n");
+    net.nvls_busbw = 0;
+    net.nvlink_busbw *= 0.7;
+    for (double bytes = 1048576; bytes < 5e9; bytes *= 2)
+        n += snprintf(text + n, sizeof text - (size_t)n, "%.0f %.0f float sum -1 %.4f 0 0 0\n", bytes, bytes / 4,
+                      1e6 * ss_collective_seconds(&net, SS_COLL_ALL_REDUCE, bytes, &node));
+    opt.nccl = write_text("nccl.txt", text);
+    CU_ASSERT_EQUAL_FATAL(ss_calibrate(&opt, &c, &err), 0);
+    CU_ASSERT(c->before.worst_abs > 15);
+    CU_ASSERT(c->after.worst_abs < 1);
+    CU_ASSERT(c->props[0].determined);
+    CU_ASSERT(!c->props[2].determined && c->props[2].after < c->props[2].before);
+    ss_calibration_free(c);
 }
 
 /* ---- training logs ---- */
