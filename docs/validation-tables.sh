@@ -121,13 +121,13 @@ time_rows() { # table, what is put behind "all", which lines
         on && $2 == "mean" && $1 ~ lines { print "| " $1 behind " | " $NF " | " $3 " | " $5 " | " $7 " | " $9 " |" }'
 }
 time_rows validation/runs.csv "" .
-time_rows "$tmp/read.csv" ", 8b-06 and 70b-20 as read below" all
+time_rows "$tmp/read.csv" ", 8b-06, 8b-08 and 70b-20 as read below" all
 
 echo
 echo "### The memory of the H800 rows, each model predicted by the fit of the others"
 echo
 echo "The two numbers of memory, \`ss.memory.nccl_per_group\` and \`ss.memory.fragmentation\`; as the table tells the rows, and as"
-echo "they are read below: 8b-06 and 70b-20 with the layouts of validation/reread.csv, 8b-05 and 8b-07 left out."
+echo "they are read below: 8b-06, 8b-08 and 70b-20 with the layouts of validation/reread.csv, 8b-05 and 8b-07 left out."
 echo
 echo "| rows | left out | n | mean % | median | worst | bias |"
 echo "|---|---|---|---|---|---|---|"
