@@ -41,10 +41,7 @@ static int build_schedule(const struct ss_job *job, const struct ss_stack *stack
 /* Where nothing makes the ranks wait for each other they run on into the next iteration. */
 static int without_barrier(const struct ss_plan *plan)
 {
-    for (int c = 0; c < plan->nclasses; c++)
-        if (plan->classes[c].norm >= 0)
-            return 0;
-    return plan->nclasses > 1;
+    return plan->nclasses > 1 && !ss_plan_has_barrier(plan);
 }
 
 static int replay(struct ss_run *out, const struct ss_run_options *options, struct ss_spread *spread,

@@ -89,6 +89,7 @@ static json_t *job_object(const struct ss_plan *plan)
     ss_json_flag(o, "cpu_offload_weights", job->cpu_offload_weights);
     ss_json_number(o, "optimizer_offload", job->optimizer_offload);
     ss_json_flag(o, "check_for_nan", job->check_for_nan);
+    ss_json_flag(o, "clip_grad", job->clip_grad);
     ss_json_integer(o, "padded_vocab_size", plan->padded_vocab);
     ss_json_number(o, "parameters", plan->parameters);
     return o;

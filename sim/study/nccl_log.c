@@ -70,8 +70,6 @@ static int read_device(struct reader *r, char *words[], int n)
         i++;
     if (i + 1 >= n)
         return SS_OK;
-    if (r->log->npoints)
-        return second_run(r);
     r->log->ranks++;
     for (size_t h = 0; h < r->nhosts; h++)
         if (!strcmp(r->hosts[h], words[i + 1]))
@@ -101,20 +99,27 @@ int ss_nccl_kind(const char *operation)
     return -1;
 }
 
-/* "all_reduce_perf", wherever it stands */
-static int read_operation(struct reader *r, const char *line)
+/* The first of "all_reduce_perf" and its like, wherever it stands */
+static void read_operation(struct reader *r, const char *line)
 {
+    const char *first = NULL, *at;
     char word[48];
 
-    for (size_t i = 0; i < SS_ARRAY_LEN(operations); i++) {
+    for (size_t i = 0, known = r->log->operation[0] != 0; i < SS_ARRAY_LEN(operations) && !known; i++) {
         snprintf(word, sizeof word, "%s_perf", operations[i].name);
-        if (!strstr(line, word) || !strcmp(r->log->operation, operations[i].name))
-            continue;
-        if (r->log->npoints)
-            return second_run(r);
-        ss_copy(r->log->operation, sizeof r->log->operation, operations[i].name);
+        at = strstr(line, word);
+        if (at && (!first || at < first)) {
+            first = at;
+            ss_copy(r->log->operation, sizeof r->log->operation, operations[i].name);
+        }
     }
-    return SS_OK;
+}
+
+/* The lines with which a run begins. */
+static int begins(char *words[], int n)
+{
+    return n > 3 && (!strcmp(words[0], "nThread") || !strcmp(words[0], "Rank") ||
+                     (!strcmp(words[0], "Collective") && !strcmp(words[2], "starting:")));
 }
 
 static int read_point(struct reader *r, char *words[], int n)
@@ -147,15 +152,16 @@ static int read_line(void *ctx, char *line)
 {
     struct reader *r = ctx;
     char *words[MAX_WORDS], *text = line + strspn(line, " \t");
-    int n, rc = read_operation(r, text);
+    int n;
 
-    if (rc)
-        return rc;
+    read_operation(r, text);
     if (*text != '#') {
         n = split(text, words);
         return n ? read_point(r, words, n) : SS_OK;
     }
     n = split(text + 1, words);
+    if (r->log->npoints && begins(words, n))
+        return second_run(r);
     if (n > 3 && !strcmp(words[0], "Rank"))
         return read_device(r, words, n);
     read_columns(r, words, n);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What a search needs of a real job: times and memory of its stages, and what the card leaves for activations. */
+#include <limits.h>
 #include <math.h>
 #include <string.h>
 
@@ -45,8 +46,14 @@ int ss_search_from_job(const struct ss_job *job, const struct ss_stack *stack,
     /* Any schedule of the same placement gives the plan its stages; what these need of the microbatches is no matter here. */
     int world = ss_platform_nodes(platform) * ss_platform_gpus_per_node(platform);
     int microbatches = ss_job_microbatches(job, world);
-    if (microbatches > 0 && microbatches < 2 * job->pp)
-        own.global_batch *= (2 * job->pp + microbatches - 1) / microbatches;
+    if (microbatches > 0 && microbatches < 2 * job->pp) {
+        int64_t batch = (int64_t)job->global_batch * ((2 * job->pp + microbatches - 1) / microbatches);
+        if (batch > INT_MAX) {
+            ss_fail(err, SS_ERR_CONFIG, NULL, 0, "the batch is too large to search a schedule for");
+            return ss_hint(err, SS_ERR_CONFIG, "take a smaller --micro-batch-size and --global-batch-size");
+        }
+        own.global_batch = (int)batch;
+    }
     ss_copy(own.schedule, sizeof own.schedule, v_shape ? "zb-v" : chunks > 1 ? "looped-bfs" : "gpipe");
     int rc = ss_run_job(&own, stack, platform, SS_ENGINE_NATIVE, &run, err);
     if (rc)
@@ -54,7 +61,7 @@ int ss_search_from_job(const struct ss_job *job, const struct ss_stack *stack,
     struct ss_search *q = ss_search_new(job->pp, chunks, microbatches);
     if (q) {
         q->v_shape = v_shape;
-        q->barrier = stack->grad_norm_barrier > 0;
+        q->barrier = ss_plan_has_barrier(run.plan);
         for (int c = 0; c < run.plan->nclasses; c++)
             take_class(q, run.plan, c);
     }

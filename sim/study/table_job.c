@@ -236,27 +236,42 @@ static int add_notes(struct flags *f)
     return rc ? ss_fail(f->err, rc, NULL, 0, "out of memory") : SS_OK;
 }
 
+/* The model of that name: 1 if there is one. */
+static int named_model(const struct flags *f, struct ss_model *out)
+{
+    struct ss_error unknown = {0};
+
+    ss_model_init(out);
+    return get(f, "model")[0] && !strchr(get(f, "model"), '/') &&
+           !ss_model_load(get(f, "model"), out, &unknown);
+}
+
+/* Whether the columns give a shape of their own. Without the MLP's width they do where it follows from the hidden
+ * size; queries are not grouped where they do not say so, but that the model of that name groups as many heads. */
 static int shape_is_complete(const struct flags *f)
 {
+    struct ss_model named;
+    int known = named_model(f, &named);
+    int gated = get(f, "gated_mlp")[0] ? is(f, "gated_mlp", "true") : known && named.gated_mlp == 1;
+    int64_t heads;
+    int grouped = known && named.num_query_groups > 0 && !get(f, "num_query_groups")[0] &&
+                  !ss_parse_i64(get(f, "num_attention_heads"), 1, 1 << 16, &heads) &&
+                  heads == named.num_attention_heads;
+
     return get(f, "num_layers")[0] && get(f, "hidden_size")[0] && get(f, "num_attention_heads")[0] &&
-           get(f, "vocab_size")[0] && (get(f, "ffn_hidden_size")[0] || !is(f, "gated_mlp", "true"));
+           get(f, "vocab_size")[0] && (get(f, "ffn_hidden_size")[0] || !gated) && !grouped;
 }
 
 /* A model that is known by name gives what the columns cannot say; the columns beat it. */
 static int complete_model(const struct flags *f, struct ss_job *job)
 {
     struct ss_model named;
-    struct ss_error unknown = {0};
-    int rc;
-
-    rc = yes_no((struct flags *)f, "gated_mlp", &job->model.gated_mlp);
+    int rc = yes_no((struct flags *)f, "gated_mlp", &job->model.gated_mlp);
     if (!rc)
         rc = yes_no((struct flags *)f, "tied_embeddings", &job->model.tied_embeddings);
     if (job->model.gated_mlp == 1)
         job->model.linear_bias = 0;
-    ss_model_init(&named);
-    if (get(f, "model")[0] && !strchr(get(f, "model"), '/') &&
-        !ss_model_load(get(f, "model"), &named, &unknown)) {
+    if (named_model(f, &named)) {
         ss_model_choose(&job->model, &named);
         job->attention_dropout = named.attention_dropout;
         job->hidden_dropout = named.hidden_dropout;

@@ -109,7 +109,7 @@ static double optimizer_shards(const struct ss_plan *plan, const struct ss_cost_
 {
     if (ss_job_is_hybrid(plan->job) && plan->job->outer_sharding == SS_SHARD_OPTIM)
         return (double)plan->dp * plan->job->cp; /* each of the replicas steps its part */
-    if (c->fsdp.n > 1)
+    if (c->fsdp.n > 1 || ss_job_is_hybrid(plan->job))
         return c->fsdp.n;
     double copies = plan->schedule->pipelines > 1 ? plan->schedule->pipelines : 1;
     return plan->job->distributed_optimizer ? (double)plan->dp * plan->job->cp * copies : 1;

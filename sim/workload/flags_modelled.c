@@ -25,8 +25,6 @@
 #define MAX_DEGREE (1 << 20)
 #define MAX_SIZE (1 << 26)
 
-static const struct ss_flag_choice recompute[] = {
-    {"selective", SS_RECOMPUTE_SELECTIVE}, {"full", SS_RECOMPUTE_FULL}, {NULL, 0}};
 static const struct ss_flag_choice method[] = {
     {"uniform", SS_RECOMPUTE_UNIFORM}, {"block", SS_RECOMPUTE_BLOCK}, {NULL, 0}};
 static const struct ss_flag_choice attention[] = {{"flash", SS_ATTENTION_FLASH},
@@ -124,8 +122,8 @@ const struct ss_flag_setter ss_flag_setters[] = {
     NUMBER("--hidden-dropout", hidden_dropout, 0, 1, NULL)
 
     /* ---- recompute ---- */
-    SET("--recompute-activations", recompute, SS_RECOMPUTE_SELECTIVE, NULL)
-    CHOICE("--recompute-granularity", recompute, recompute, NULL)
+    CALL("--recompute-activations", '0', ss_flag_recompute_activations, NULL)
+    CALL("--recompute-granularity", '1', ss_flag_recompute_granularity, "selective or full")
     CHOICE("--recompute-method", recompute_method, method, NULL)
     INT("--recompute-num-layers", recompute_num_layers, 1, 100000, NULL)
     CALL("--recompute-modules", '*', ss_flag_recompute_modules,

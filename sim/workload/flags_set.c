@@ -133,6 +133,24 @@ DEFINE(recompute)
     return SS_OK;
 }
 
+DEFINE(recompute_activations)
+{
+    UNUSED;
+    job->recompute = SS_RECOMPUTE_SELECTIVE;
+    job->checkpoint_activations = 0;
+    return SS_OK;
+}
+
+DEFINE(recompute_granularity)
+{
+    UNUSED;
+    if (strcmp(values[0], "selective") && strcmp(values[0], "full"))
+        return bad(why, "it is selective or full");
+    job->recompute = values[0][0] == 'f' ? SS_RECOMPUTE_FULL : SS_RECOMPUTE_SELECTIVE;
+    job->checkpoint_activations = 0;
+    return SS_OK;
+}
+
 DEFINE(checkpoint_activations)
 {
     static char full[] = "full";

@@ -11,6 +11,8 @@
     X(measured_memory)                                                                                       \
     X(precision)                                                                                             \
     X(recompute)                                                                                             \
+    X(recompute_activations)                                                                                 \
+    X(recompute_granularity)                                                                                 \
     X(fsdp)                                                                                                  \
     X(rank_order)                                                                                            \
     X(tp_pp_dp)                                                                                              \

@@ -29,10 +29,9 @@ static int complete_model(struct ss_finish *f)
     struct ss_model m;
 
     f->positions_given = job->model.max_position_embeddings > 0;
-    if (job->null_tokenizer && !job->padded_vocab && job->model.vocab_size > 0) {
+    if (job->null_tokenizer && !job->padded_vocab && job->model.vocab_size > 0)
         job->model.vocab_size++;
-        job->null_tokenizer = 0; /* once, however often the job is finished */
-    }
+    job->null_tokenizer = 0; /* once, however often the job is finished */
     if (job->model_ref[0]) {
         int rc = ss_model_load(job->model_ref, &m, f->err);
         if (rc) {
@@ -155,6 +154,13 @@ static void complete_optimizer(struct ss_finish *f)
     }
     if (job->sharding == SS_SHARD_OPTIM)
         job->distributed_optimizer = 1; /* the same thing by another name */
+    if (job->fsdp_hybrid && !ss_job_is_hybrid(job)) {
+        ss_job_note(
+            f->notes,
+            "--outer-dp-sharding-strategy is not active where neither parameters nor gradients are sharded");
+        job->fsdp_hybrid = 0;
+        job->outer_sharding = SS_SHARD_NONE;
+    }
     if (job->fsdp_hybrid && f->gpus_per_node >= f->world_size)
         ss_job_note(f->notes, "hybrid sharding on one node is full sharding");
     if (job->grad_reduce_fp32 < 0)

@@ -242,6 +242,14 @@ int ss_plan_build(const struct ss_job *job, const struct ss_stack *stack, const 
     return ss_plan_build_with(job, stack, platform, schedule, NULL, out, err);
 }
 
+int ss_plan_has_barrier(const struct ss_plan *plan)
+{
+    for (int c = 0; c < plan->nclasses; c++)
+        if (plan->classes[c].norm >= 0)
+            return 1;
+    return 0;
+}
+
 void ss_plan_free(struct ss_plan *plan)
 {
     if (!plan)

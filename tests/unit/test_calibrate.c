@@ -311,6 +311,17 @@ static void test_nccl(void)
     ss_nccl_free(log);
     CU_ASSERT_EQUAL(ss_nccl_parse("hello\n1 2 3\n", 12, "n.txt", &log, &err), SS_ERR_INPUT);
     CU_ASSERT_STRING_EQUAL(err.file, "n.txt");
+    /* what nccl-tests print behind their figures, and what people write there, is no second run */
+    char tail[2 * sizeof nccl];
+    snprintf(tail, sizeof tail,
+             "%s# Collective test concluded: all_reduce_perf\n# compare all_gather_perf next\n", nccl);
+    CU_ASSERT_EQUAL_FATAL(ss_nccl_parse(tail, strlen(tail), "n.txt", &log, &err), 0);
+    CU_ASSERT_EQUAL(log->npoints, 2);
+    ss_nccl_free(log);
+    snprintf(tail, sizeof tail, "all_gather_perf -b 1M && all_reduce_perf -b 1M\n%s", nccl);
+    CU_ASSERT_EQUAL_FATAL(ss_nccl_parse(tail, strlen(tail), "n.txt", &log, &err), 0);
+    CU_ASSERT_STRING_EQUAL(log->operation, "all_gather");
+    ss_nccl_free(log);
     /* two runs, of one operation or of two */
     static const char *const second[] = {nccl, "# Collective test starting: all_gather_perf\n"};
     for (size_t i = 0; i < 2; i++) {

@@ -210,6 +210,7 @@ static void test_model_flags(void)
         {SHAPE "--vocab-size 1000 --use-rotary-position-embeddings --no-position-embedding", 8, 1000, 4096,
          SS_POSITION_ROPE},
         {L8B "--group-query-attention --no-position-embedding", 8, 128256, 14336, SS_POSITION_ROPE},
+        {L8B "--tokenizer-type NullTokenizer", 8, 128256, 14336, SS_POSITION_ROPE},
     };
     struct ss_stack stack;
 

@@ -199,6 +199,8 @@ static void test_accepted(void)
         L8B "--recompute full --recompute-method block --recompute-num-layers 32",
         L8B "--recompute full --recompute selective",
         L8B "--checkpoint-activations --recompute full",
+        L8B "--checkpoint-activations --recompute-granularity full --recompute-method uniform "
+            "--recompute-num-layers 1",
         "--model gpt2-7.5b --fp16 --mbs 1 --gbs 4 --seq 1024 --checkpoint-activations --stack megatron-2021",
         L8B "--use-torch-fsdp2",
         L8B "--use-torch-fsdp2 --use-distributed-optimizer --fsdp none",

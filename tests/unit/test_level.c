@@ -188,6 +188,26 @@ static void test_hybrid_traffic(void)
     CU_ASSERT(nic_bytes("h100 2;" FSDP "--fsdp hybrid --outer-dp-sharding-strategy optim") < 0.8 * bytes);
 }
 
+/* Tensor parallelism fills the node: no rank shares its parameters, and nothing else divides the optimizer. */
+static void test_hybrid_alone(void)
+{
+    static const char *const whole[] = {"h100 4;" FSDP "--tp 8 --fsdp hybrid",
+                                       "h100 4;" FSDP "--tp 8 --fsdp hybrid --use-distributed-optimizer"};
+    double optimizer[2];
+    for (int i = 0; i < 2; i++) {
+        struct scale_job s;
+        struct ss_run run;
+        const struct ss_run_options o = {.engine = SS_ENGINE_NATIVE};
+        CU_ASSERT_FATAL(scale_open(&s, whole[i]) == 0);
+        CU_ASSERT_FATAL(scale_run(&s, &o, &run) == 0);
+        optimizer[i] = run.plan->classes[0].memory[SS_MEM_OPTIMIZER];
+        ss_run_free(&run);
+        scale_close(&s);
+    }
+    CU_ASSERT_DOUBLE_EQUAL(optimizer[0], 12 * 8.03e9 / 8, 0.02 * optimizer[0]);
+    CU_ASSERT_EQUAL(optimizer[0], optimizer[1]);
+}
+
 /* A GPU of half the speed: its group's GEMMs hide as much more. */
 static void test_straggler(void)
 {
@@ -245,6 +265,7 @@ int main(void)
                            {"user buffers of another busbw", test_overlap_busbw},
                            {"sharded parameters", test_fsdp},
                            {"traffic of hybrid sharding", test_hybrid_traffic},
+                           {"hybrid sharding of one rank", test_hybrid_alone},
                            {"a slow GPU", test_straggler},
                            {"a slow NVLink", test_slow_nvlink},
                            CU_TEST_INFO_NULL};

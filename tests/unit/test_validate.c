@@ -74,6 +74,23 @@ static void test_named_choices(void)
     ss_table_free(t);
 }
 
+/* Sizes that the columns leave open are those of the model of that name. */
+static void test_named_sizes(void)
+{
+    struct ss_table *t = parse("id,platform,nodes,model,num_layers,hidden_size,num_attention_heads,vocab_"
+                               "size,precision,micro_batch,global_batch,seq_length\n"
+                               "x,h800,1,llama3.1-8b,4,4096,32,128256,bf16,1,8,2048\n",
+                               NULL);
+    struct ss_job job;
+
+    CU_ASSERT_EQUAL_FATAL(ss_table_job(t, 0, &job, NULL, NULL), 0);
+    CU_ASSERT_STRING_EQUAL(job.model_ref, "llama3.1-8b");
+    CU_ASSERT_EQUAL(job.model.num_layers, 4);
+    CU_ASSERT_EQUAL(job.model.ffn_hidden_size, 0); /* the model's, when the job is finished */
+    CU_ASSERT_EQUAL(job.model.num_query_groups, 0);
+    ss_table_free(t);
+}
+
 static void test_shape_beats_model(void)
 {
     struct ss_table *t =
@@ -421,6 +438,7 @@ int main(void)
 {
     CU_TestInfo tests[] = {{"row as job", test_job},
                            {"choices of a named model", test_named_choices},
+                           {"sizes of a named model", test_named_sizes},
                            {"shape beats model", test_shape_beats_model},
                            {"mistakes", test_mistakes},
                            {"outcomes", test_outcomes},

@@ -242,6 +242,8 @@ int ss_plan_build_with(const struct ss_job *job, const struct ss_stack *stack, c
 /* Reads a placement: the GPUs of ranks 0, 1, ... in order, `node N` (all GPUs of a node) or `gpu NODE INDEX` a
  * line, # comments; each of the platform's GPUs once. *out has one GPU a rank, freed with free(). */
 int ss_placement_load(const char *path, const struct ss_platform *platform, int **out, struct ss_error *err);
+/* Whether all ranks wait for each other before the optimizer's step. */
+int ss_plan_has_barrier(const struct ss_plan *plan);
 void ss_plan_free(struct ss_plan *plan);
 /* Bytes on the device beside tensors: CUDA context, NCCL communicators, flattened gradients (ss.ddp.flat_gradients). */
 double ss_plan_overhead_bytes(const struct ss_plan *plan, int cls);
