@@ -201,7 +201,7 @@ static void linear_cost(const struct ss_cost_context *c, const struct ss_op *op,
     struct ss_linear_times t = {
         .column = op->role == SS_TP_COLUMN,
         .sp = c->shape.sp > 1,
-        .overlap = tp && c->shape.tp_comm_overlap && op->precision == c->shape.gemm_precision,
+        .overlap = tp && c->shape.tp_comm_overlap && op->gemm_params > 0, /* not the logits */
         .async = c->stack->tp_async_backward > 0,
     };
     gemm_times(c, op, &t);

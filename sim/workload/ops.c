@@ -297,7 +297,7 @@ static void loss_build(struct ss_ops *ops, const struct ss_shape *s, const struc
     norm_add(ops, s, stack, "final norm");
     ops->op[ops->n - 1].saved_bytes = s->tokens * s->h / s->sp * s->e + kept_input(s, stack, s->e);
     op = op_linear(ops, "logits", s, s->vocab, s->h, SS_TP_COLUMN, s->storage_precision, 0);
-    op->gemm_params = 0; /* stays in 16 bit under fp8 */
+    op->gemm_params = 0; /* Megatron's own layer: stays in 16 bit under fp8 */
     if (s->tied)
         op->params = op->tensors =
             0; /* counted by the embedding where they share a stage; the plan adds the copy else */

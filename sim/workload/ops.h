@@ -49,7 +49,7 @@ struct ss_op {
     int forward_kernels, backward_kernels;
     double params;        /* of one rank */
     int tensors;          /* that hold them */
-    double gemm_params;   /* those that fp8 keeps a copy of */
+    double gemm_params;   /* those that fp8 keeps a copy of; 0: no linear layer of Transformer Engine */
     double saved_bytes;   /* kept from forward to backward, without core_bytes */
     double core_bytes;    /* kept too, but not under selective recompute */
     double working_bytes; /* alive while the operator runs, beside the saved ones */
