@@ -31,15 +31,15 @@ static struct ss_collective_way way(const struct ss_net *net, int algorithm, dou
                                     double bytes, const struct ss_group_shape *g)
 {
     double start = g->per_node > 1 ? factor * fmin(bytes, net->nvlink_half) / net->nvlink_busbw : 0;
-    return (struct ss_collective_way){algorithm, step + start, factor * bytes};
+    return (struct ss_collective_way){algorithm, step + start, factor * bytes, factor * bytes};
 }
 
 static double way_seconds(const struct ss_net *net, const struct ss_collective_way *w,
                           const struct ss_group_shape *g)
 {
-    double slowest = g->per_node > 1 ? w->traffic / net->nvlink_busbw : 0;
+    double slowest = g->per_node > 1 ? w->near / net->nvlink_busbw : 0;
     if (g->nodes > 1)
-        slowest = fmax(slowest, w->traffic / (net->nic_busbw * nics_driven(net, g)));
+        slowest = fmax(slowest, w->far / (net->nic_busbw * nics_driven(net, g)));
     return w->latency + slowest;
 }
 
@@ -48,6 +48,11 @@ struct ss_collective_way ss_collective_way(const struct ss_net *net, int kind, d
 {
     double n = g->n, far = g->nodes > 1 ? fmin(g->nodes, n - 1) : 0; /* ring steps that leave a node */
     double round = (n - 1 - far) * net->nvlink_step + far * net->nic_step;
+    if (kind == SS_COLL_ALL_TO_ALL) {
+        struct ss_collective_way all = way(net, SS_ALGORITHM_RING, (g->per_node - 1) / n, round, bytes, g);
+        all.far = g->per_node * (n - g->per_node) / n * bytes; /* all buffers of a node */
+        return all;
+    }
     if (kind != SS_COLL_ALL_REDUCE)
         return way(net, SS_ALGORITHM_RING, (n - 1) / n, round, bytes, g);
     double up = (g->per_node - 1) * net->nvlink_step + ceil(log2(g->nodes)) * net->nic_step;

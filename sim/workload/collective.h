@@ -33,16 +33,18 @@ struct ss_net {
     int gpus_per_node, nics_per_node;
 };
 
-/* What a collective asks of one member: bytes over NVLink and, where the group leaves its node, over the NICs. */
+/* What a collective asks: bytes that a member sends over NVLink and, where the group leaves its node, those that the
+ * members of one node together send over NICs. */
 struct ss_collective_way {
     int algorithm;
     double latency; /* s: of all steps, and what the slow start over NVLink adds */
-    double traffic; /* bytes at busbw */
+    double near, far; /* bytes at busbw */
 };
 
 void ss_net_init(struct ss_net *net, const struct ss_platform *p);
 /* The fastest way. Traffic over a full buffer of `bytes`: 2(n-1)/n for a ring's all-reduce, (n-1)/n for the others
- * (nccl-tests, PERFORMANCE.md), 2 for a tree, 1 + 1/n through the switch. */
+ * (nccl-tests, PERFORMANCE.md), 2 for a tree, 1 + 1/n through the switch; of an all-to-all with q members a node
+ * (q-1)/n of each member's buffer stays there and (n-q)/n leaves it. */
 struct ss_collective_way ss_collective_way(const struct ss_net *net, int kind, double bytes,
                                            const struct ss_group_shape *g);
 /* Share of the card's SMs that its channels hold, at most half. */

@@ -32,7 +32,7 @@ struct ss_layer_step ss_cost_cp_step(const struct ss_cost_context *c, double ten
     const struct ss_group_shape *g = &c->cp;
     double kv = 2 * s->tokens * s->groups * s->d * s->e, qo = 2 * s->tokens * s->heads * s->d * s->e;
     int coll = SS_COLL_ALL_GATHER;
-    double bytes = kv * g->n, seconds;
+    double bytes = tensors * kv * g->n, seconds;
     if (ss_job_cp_in_ring(c->job)) {
         double far = c->net.nic_busbw / fmax(1, c->cp_sharers);
         double busbw = g->nodes > 1 ? fmin(c->net.nvlink_busbw, far) : c->net.nvlink_busbw;
@@ -42,7 +42,7 @@ struct ss_layer_step ss_cost_cp_step(const struct ss_cost_context *c, double ten
     }
     if (c->job->cp_comm_type == SS_CP_A2A) {
         coll = SS_COLL_ALL_TO_ALL;
-        bytes = kv + qo;
+        bytes = kv + (tensors > 1 ? 1.5 : 1) * qo; /* backward: output and its gradient, then those of Q, K and V */
     }
     return ss_step_post(SS_LABEL_CP, SS_STREAM_CP, coll, bytes, ss_collective_seconds(&c->net, coll, bytes, g));
 }
@@ -53,7 +53,7 @@ static double cp_exposed(const struct ss_cost_context *c, double attention_s, do
     if (c->cp.n <= 1)
         return 0;
     if (!ss_job_cp_in_ring(c->job))
-        return tensors * ss_cost_cp_step(c, 1).seconds;
+        return ss_cost_cp_step(c, tensors).seconds;
     double step = ss_cost_cp_step(c, tensors).seconds;
     return (c->cp.n - 1) * fmax(step - c->stack->cp_overlap * attention_s * (1 + c->slower) / c->cp.n,
                                 (1 - c->stack->cp_overlap) * step);

@@ -42,7 +42,8 @@ void ss_cost_pp_gather(const struct ss_cost_context *c, int phase, struct ss_lay
 /* Adds what CPU offloading of this layer exposes. */
 void ss_cost_layer_offload(const struct ss_cost_context *c, const struct ss_ops *ops,
                            struct ss_layer_cost *out);
-/* The context-parallel collective of attention: one ring step of `tensors` times K and V, or all of it. */
+/* The context-parallel collective of attention: one ring step of `tensors` times K and V (1: forward, 2: backward), or
+ * all of it. */
 struct ss_layer_step ss_cost_cp_step(const struct ss_cost_context *c, double tensors);
 /* What the gradients of `params` parameters, all those of the rank, cost beside their reduction. */
 double ss_cost_gradients(const struct ss_cost_context *c, double params);

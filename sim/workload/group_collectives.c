@@ -79,14 +79,14 @@ static int known_flow(const struct ss_plan_builder *b, int index, int path)
 }
 
 /* The flows of one member, side by side; all its ranks have equal ones. */
-static int member_flows(struct ss_plan_builder *b, int cls, const struct ss_ring *ring, double traffic, int index,
+static int member_flows(struct ss_plan_builder *b, int cls, const struct ss_ring *ring, const struct ss_collective_way *way, int index,
                         struct ss_error *err)
 {
     const struct ss_ways *w = &b->ways;
     int rank = b->plan->classes[cls].representative, path, status;
     const int *leg = w->leg[ring->group];
     double step = ring->bytes * ring->part;
-    const double bytes[SS_LEGS] = {traffic, traffic / w->beside[ring->group][rank], step};
+    const double bytes[SS_LEGS] = {way->near / ring->speed, way->far / ring->speed / w->beside[ring->group][rank], step};
     for (int l = 0; l < SS_LEGS; l++) {
         if ((status = ss_plan_path(b, cls, leg[l], &path, err)) != 0)
             return status;
@@ -116,7 +116,7 @@ int ss_plan_ring_add(struct ss_plan_builder *b, int cls, const struct ss_ring *r
                            : step ? (g.nodes > 1 ? b->net.nic_step : b->net.nvlink_step) * ring->part
                                   : way.latency;
     for (int i = 0; flows && i < n; i++)
-        if ((status = member_flows(b, b->plan->collectives[*index].members[i], ring, way.traffic / ring->speed, *index, err)) != 0)
+        if ((status = member_flows(b, b->plan->collectives[*index].members[i], ring, &way, *index, err)) != 0)
             return status;
     return SS_OK;
 }

@@ -45,15 +45,20 @@ static void count_flops(struct ss_plan *plan)
 static void note_guesses(struct ss_plan *plan)
 {
     const struct ss_job *job = plan->job;
-    if (job->seq_length / job->cp < 1024 || job->seq_length > 65536)
+    if (job->seq_length / job->cp < 1024 || job->seq_length > 32768)
         ss_notes_add(&plan->guessed,
-                     "attention over %d tokens, %d a rank: rates are calibrated at 2048 to 8192 a rank",
+                     "attention over %d tokens, %d a rank: rates are calibrated at 2048 to 8192 a rank and checked up to "
+                     "32768",
                      job->seq_length, job->seq_length / job->cp);
     if (job->model.kv_channels != 64 && job->model.kv_channels != 128)
         ss_notes_add(&plan->guessed, "attention with head dimension %d: rates are calibrated at 128",
                      job->model.kv_channels);
-    if (job->cp > 1 && job->cp_comm_type != SS_CP_P2P)
+    if (job->cp > 1 && job->cp_comm_type == SS_CP_A2A_P2P)
+        ss_notes_add(&plan->guessed, "--cp-comm-type a2a+p2p is priced as p2p, whose ring has more steps: an upper bound");
+    else if (job->cp > 1 && job->cp_comm_type != SS_CP_P2P)
         ss_notes_add(&plan->guessed, "context parallelism other than p2p: never calibrated");
+    if (job->tp > 1 && job->tp_comm_overlap && ss_platform_card(plan->platform)->sm_count != 132)
+        ss_notes_add(&plan->guessed, "--tp-comm-overlap: the SMs that it takes are measured on H800, which has 132");
     if (job->fsdp)
         ss_notes_add(&plan->guessed, "FSDP: prefetch of one layer, never calibrated");
     if (job->cpu_offload_layers > 0 || job->optimizer_offload > 0)

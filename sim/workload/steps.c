@@ -173,8 +173,8 @@ static void attention(struct ss_step_list *l, const struct ss_cost_context *c, d
         ring(l, c, seconds, tensors, label);
         return;
     }
-    for (int i = 0; c->cp.n > 1 && i < tensors; i++) {
-        struct ss_layer_step s = ss_cost_cp_step(c, 1);
+    if (c->cp.n > 1) {
+        struct ss_layer_step s = ss_cost_cp_step(c, tensors);
         post(l, &s, 0, 0);
     }
     compute(l, label, seconds);

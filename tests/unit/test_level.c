@@ -31,6 +31,9 @@ static const char *const jobs[] = {
     "h800 2;" COMMON "--sequence-parallel --tp 16 --num-query-groups 16 --group-query-attention --gbs 4",
     "h800 2;" COMMON OVERLAP "--tp 2 --cp 8 --gbs 2",
     "h800 2;" COMMON OVERLAP "--tp 2 --cp 8 --gbs 2 --cp-comm-type a2a+p2p",
+    "h800 2;" COMMON OVERLAP "--tp 2 --cp 8 --gbs 2 --num-query-groups 16 --cp-comm-type a2a",
+    "h800 2;" COMMON "--tp 8 --cp 2 --gbs 2 --num-query-groups 16 --cp-comm-type a2a",
+    "h800 2;" COMMON "--tp 8 --cp 2 --gbs 2 --cp-comm-type all_gather",
     /* two GPUs a NIC: both leave the node in a ring step, or one of them */
     "a100-roce400 4;" COMMON OVERLAP "--tp 4 --cp 4 --gbs 4",
     "a100-roce400 2;" COMMON "--tp 1 --cp 16 --gbs 2",

@@ -386,7 +386,13 @@ static void test_collective_algorithms(void)
     CU_ASSERT_DOUBLE_EQUAL(way.latency, 2 * (6 * 10e-6 + 7 * 2e-6), 1e-9);
     way = ss_collective_way(&net, SS_COLL_ALL_REDUCE, 1e12, &wide);
     CU_ASSERT_EQUAL(way.algorithm, SS_ALGORITHM_RING);
-    CU_ASSERT_DOUBLE_EQUAL(way.traffic, 2e12 * 511 / 512, 1);
+    CU_ASSERT_DOUBLE_EQUAL(way.near, 2e12 * 511 / 512, 1);
+    /* All-to-all of two nodes: of each rank's buffer 7/16 stay on the node, 8/16 leave it by the rank's own NIC. */
+    const struct ss_group_shape two = {16, 2, 8};
+    way = ss_collective_way(&net, SS_COLL_ALL_TO_ALL, 16e9, &two);
+    CU_ASSERT_DOUBLE_EQUAL(way.near, 7e9, 1);
+    CU_ASSERT_DOUBLE_EQUAL(way.far, 8 * 8e9, 1);
+    CU_ASSERT_DOUBLE_EQUAL(ss_collective_seconds(&net, SS_COLL_ALL_TO_ALL, 16e9, &two) - way.latency, 8e9 / net.nic_busbw, 1e-9);
 }
 
 /* The forward's fp8 GEMMs accumulate fast; 16-bit ones know no difference. */
