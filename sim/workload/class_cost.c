@@ -138,12 +138,18 @@ static void chunk_build(struct ss_plan_builder *b, const struct ss_cost_context 
     slow_chunk(chunk, key, key->tp.n > 1 ? SS_LABEL_TP : SS_LABEL_CP);
     ss_memory_chunk(c, &set->dense, &set->embedding, &set->loss, chunk);
     b->chunk_params[at] = chunk_params(b->plan, c, set, chunk);
+    b->loss_params[at] = chunk->has_loss ? ss_ops_params(&set->loss) : 0;
     b->layer_params[at] = ss_ops_params(&set->dense);
+    b->layer_gemm[at] = ss_ops_gemm_params(&set->dense);
     count->all += b->chunk_params[at];
     count->tensors += chunk_tensors(b->plan, c, set, chunk);
     count->gemm += chunk->nlayers * ss_ops_gemm_params(&set->dense);
     if (chunk->has_embedding || chunk->has_loss)
         count->tensor = c->shape.vocab * c->shape.h;
+    double borders[2] = {chunk->has_embedding ? ss_ops_params(&set->embedding) : 0,
+                         chunk->has_loss ? ss_ops_params(&set->loss) : 0};
+    count->border = fmax(count->border, fmax(borders[0], borders[1]));
+    count->borders += borders[0] + borders[1];
 }
 
 /* The first class with these costs. */

@@ -21,6 +21,7 @@ struct dp_group {
     int *classes, n;
     double grad_bytes,
         param_bytes; /* of a parameter in the reduction and in the gather; of a shard's, where sharded */
+    double narrow;   /* bytes less of a GEMM's parameter in the gather: fp8 */
     int scatter, early,
         late; /* gradients are scattered and parameters gathered; reduce and gather beside compute */
     struct ss_group_shape shape;
@@ -72,16 +73,21 @@ static int marks_add(const struct dp_group *d, int chunk, int gather, struct ss_
     return status;
 }
 
-/* Layers of a bucket: at least `bucket` parameters, whole layers. */
-static int layers_per_bucket(double bucket, double layer, int nlayers)
+static size_t chunk_at(const struct dp_group *d, int chunk)
 {
-    double n = layer > 0 ? ceil(bucket / layer) : nlayers;
-    return n < 1 ? 1 : n > nlayers ? nlayers : (int)n;
+    return (size_t)(d->b->plan->classes[d->cls].stage * d->b->plan->schedule->chunks + chunk);
 }
 
-/* ready, needed: layers done in the last backward and the first forward */
-static int bucket_add(const struct dp_group *d, int chunk, int bucket, double params, int layers_ready,
-                      int layers_needed)
+/* Gathered of `params` parameters, those of so many layers of a chunk among them. */
+static double gathered(const struct dp_group *d, int chunk, double params, int layers)
+{
+    return params * d->param_bytes - layers * d->b->layer_gemm[chunk_at(d, chunk)] * d->narrow;
+}
+
+/* `layers` of a chunk and what else its bucket holds; ready, needed: layers done in the last backward and the first
+ * forward */
+static int bucket_add(const struct dp_group *d, int chunk, int bucket, double params, int layers,
+                      int layers_ready, int layers_needed)
 {
     struct ss_bucket_mark ready = {.step = layers_ready}, needed = {.step = layers_needed};
     char name[48];
@@ -95,7 +101,7 @@ static int bucket_add(const struct dp_group *d, int chunk, int bucket, double pa
     }
     if (!status && d->late && d->scatter) {
         snprintf(name, sizeof name, "params class%d chunk%d bucket%d", d->cls, chunk, bucket);
-        status = ring(d, name, SS_COLL_ALL_GATHER, params * d->param_bytes, &needed.collective);
+        status = ring(d, name, SS_COLL_ALL_GATHER, gathered(d, chunk, params, layers), &needed.collective);
         if (!status)
             status = marks_add(d, chunk, 1, needed);
     }
@@ -116,6 +122,8 @@ static void reverse_gathers(const struct dp_group *d, int chunk)
     }
 }
 
+/* Buckets of the chunk's parameters in the order of the backward: output layer, layers, embedding. Each takes whole
+ * ones until it has its size; the last takes what is left. */
 static int chunk_buckets(const struct dp_group *d, int chunk, double params, double layer)
 {
     const struct ss_plan *plan = d->b->plan;
@@ -123,25 +131,28 @@ static int chunk_buckets(const struct dp_group *d, int chunk, double params, dou
     const struct ss_chunk_cost *cc = &pc->chunks[chunk];
     double size =
         plan->job->bucket_size > 0 ? plan->job->bucket_size : fmax(plan->stack->ddp_bucket, 1e6 * d->shape.n);
-    int n = cc->nlayers, per = layers_per_bucket(size, layer, n), bucket = 0, status = SS_OK;
-    if (pc->stage > 0 || chunk > 0 || n == 0)
-        return bucket_add(d, chunk, 0, params, n, 0);
-    for (int last = n; last > 0 && !status; last -= per, bucket++) { /* backward order */
-        int first = last - per > 0 ? last - per : 0;
-        double own = layer * (last - first) + (first == 0 ? params - layer * n : 0); /* embedding with the first */
-        status = bucket_add(d, chunk, bucket, own, n - first, first);
+    double own = d->b->loss_params[chunk_at(d, chunk)], rest = params - own - layer * cc->nlayers;
+    int left = cc->nlayers, bucket = 0, status = SS_OK;
+    if (pc->stage > 0 || chunk > 0 || left == 0)
+        return bucket_add(d, chunk, 0, params, left, left, 0);
+    while (left > 0 && !status) {
+        int layers = 0;
+        for (; left > 0 && own < size; left--, layers++)
+            own += layer;
+        status =
+            bucket_add(d, chunk, bucket++, own + (left > 0 ? 0 : rest), layers, cc->nlayers - left, left);
+        own = 0;
     }
     reverse_gathers(d, chunk);
     return status;
 }
 
 /* Without overlap: all gradients (parameters) of the rank in one. */
-static int whole_add(const struct dp_group *d, int gather, double params)
+static int whole_add(const struct dp_group *d, int gather, double bytes)
 {
     struct ss_plan *plan = d->b->plan;
     int index, kind = gather ? SS_COLL_ALL_GATHER : d->scatter ? SS_COLL_REDUCE_SCATTER : SS_COLL_ALL_REDUCE;
-    int status = ring(d, gather ? "params" : "grads", kind,
-                      params * (gather ? d->param_bytes : d->grad_bytes), &index);
+    int status = ring(d, gather ? "params" : "grads", kind, bytes, &index);
     for (int i = 0; i < d->n && !status; i++) {
         struct ss_plan_class *pc = &plan->classes[d->classes[i]];
         status = gather ? ss_plan_list_add(&pc->after, &pc->nafter, index, d->err)
@@ -153,17 +164,18 @@ static int whole_add(const struct dp_group *d, int gather, double params)
 static int group_build(struct dp_group *d)
 {
     const struct ss_plan *plan = d->b->plan;
-    size_t at = (size_t)(plan->classes[d->cls].stage * plan->schedule->chunks);
-    double all = 0;
+    double grads = 0, params = 0;
     int status = SS_OK;
     for (int k = 0; k < plan->schedule->chunks && !status; k++) {
-        all += d->b->chunk_params[at + (size_t)k];
-        status = chunk_buckets(d, k, d->b->chunk_params[at + (size_t)k], d->b->layer_params[at + (size_t)k]);
+        double all = d->b->chunk_params[chunk_at(d, k)];
+        grads += all * d->grad_bytes;
+        params += gathered(d, k, all, plan->classes[d->cls].chunks[k].nlayers);
+        status = chunk_buckets(d, k, all, d->b->layer_params[chunk_at(d, k)]);
     }
     if (!status && !d->early)
-        status = whole_add(d, 0, all);
+        status = whole_add(d, 0, grads);
     if (!status && !d->late && d->scatter)
-        status = whole_add(d, 1, all);
+        status = whole_add(d, 1, params);
     return status;
 }
 
@@ -173,7 +185,8 @@ static void group_init(struct dp_group *d)
     const struct ss_job *job = d->b->plan->job;
     const struct ss_parameter_bytes bytes = ss_parameter_bytes(job, d->b->plan->stack);
     d->grad_bytes = bytes.grad;
-    d->param_bytes = job->precision == SS_FP8 && job->fp8_param_gather ? 1 : bytes.weight;
+    d->param_bytes = bytes.weight;
+    d->narrow = job->precision == SS_FP8 && job->fp8_param_gather ? bytes.weight - 1 : 0;
     d->scatter = job->distributed_optimizer;
     d->early = job->overlap_grad_reduce;
     d->late = job->overlap_param_gather;
@@ -181,6 +194,7 @@ static void group_init(struct dp_group *d)
         int shards = ss_plan_shape(d->b, SS_WAY_FSDP, d->b->plan->classes[d->cls].representative).n;
         d->grad_bytes /= shards;
         d->param_bytes /= shards;
+        d->narrow /= shards;
         d->scatter = job->outer_sharding == SS_SHARD_OPTIM;
         d->early = d->late = 1;
     }

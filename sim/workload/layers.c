@@ -108,6 +108,12 @@ static int part_at(int phase, int i)
     return phase == SS_PHASE_F ? i : SS_PARTS - 1 - i;
 }
 
+/* What comes before the first transformer layer of a phase. */
+static int starts(int phase, int part)
+{
+    return phase == SS_PHASE_F ? part < SS_PART_REDONE : part > SS_PART_DENSE;
+}
+
 struct ss_chunk_place ss_chunk_place_at(const struct ss_job *job, const struct ss_layer_set *set,
                                         const struct ss_chunk_cost *chunk, int phase, int layers)
 {
@@ -120,7 +126,9 @@ struct ss_chunk_place ss_chunk_place_at(const struct ss_job *job, const struct s
         int layer = part >= SS_PART_REDONE && part <= SS_PART_DENSE;
         int here = left < count[part] ? left : count[part];
         if (!layer) /* what is no transformer layer: before the first one, or behind the last */
-            here = left > 0 || layers == chunk->nlayers ? count[part] : 0;
+            here = starts(phase, part)                               ? count[part]
+                   : phase != SS_PHASE_F && layers == chunk->nlayers ? count[part]
+                                                                     : 0;
         double seconds = part_seconds(&set->cost[part], phase);
         at += here * seconds;
         total += count[part] * seconds;
@@ -128,9 +136,9 @@ struct ss_chunk_place ss_chunk_place_at(const struct ss_job *job, const struct s
         all += count[part] * (int)set->steps[part].phase[phase].n;
         left -= layer ? here : 0;
     }
-    if (layers > 0)
+    if (layers > 0 || phase != SS_PHASE_F)
         place = (struct ss_chunk_place){total > 0 ? at / total : 1, steps};
-    if (layers >= chunk->nlayers && (layers > 0 || phase != SS_PHASE_F))
+    if (layers >= chunk->nlayers && phase != SS_PHASE_F)
         place = (struct ss_chunk_place){1, all};
     return place;
 }

@@ -30,8 +30,9 @@ void ss_layer_set_free(struct ss_layer_set *set);
 /* Times of a chunk whose place is known. */
 void ss_chunk_cost_fill(const struct ss_job *job, const struct ss_layer_set *set, struct ss_chunk_cost *chunk);
 
-/* A place in a phase of a chunk: after its first `layers` transformer layers in the order of the phase. Before
- * the first one also means before embedding or loss, after the last one behind everything. */
+/* A place in a phase of a chunk: after its first `layers` transformer layers in the order of the phase. 0 means at the
+ * start of the forward, behind the loss in the backward; all of them before the loss in the forward, behind everything in
+ * the backward. */
 struct ss_chunk_place {
     double fraction; /* of the phase's time */
     int step;

@@ -47,18 +47,32 @@ double ss_memory_step(const struct ss_cost_context *c, const struct ss_param_cou
     return c->stack->grad_copy > 1 && c->job->precision == SS_FP16 ? gradient_copies(c, params, shards) : 0;
 }
 
+/* PyTorch's FSDP shards fp32 parameters, which are their own master copy; 16 bit is what it gathers. */
+static int shard_is_master(const struct ss_cost_context *c)
+{
+    return c->stack->fsdp_pytorch > 0 && c->shape.e < 4 && c->job->sharding >= SS_SHARD_OPTIM_GRADS_PARAMS;
+}
+
 /* Shards what the job shards inside a group, and adds what is gathered of it at a time. */
 static void shard_fully(const struct ss_cost_context *c, const struct ss_param_count *params, double grad,
                         double memory[SS_MEM_COUNT])
 {
+    int pytorch = c->stack->fsdp_pytorch > 0;
+    double e = c->shape.e, largest = pytorch ? params->layer : fmax(params->layer, params->border);
     if (c->job->sharding >= SS_SHARD_OPTIM_GRADS_PARAMS) {
         memory[SS_MEM_WEIGHTS] /= c->fsdp.n;
         /* this layer's and the next one's */
-        memory[SS_MEM_OTHER] += fmax(2 * params->layer, fmin(params->all, c->stack->zero_live)) * c->shape.e;
+        memory[SS_MEM_OTHER] += fmax(params->layer + largest, fmin(params->all, c->stack->zero_live)) * e;
+        if (pytorch)
+            memory[SS_MEM_OTHER] += params->borders * e;
+        if (shard_is_master(c)) {
+            memory[SS_MEM_WEIGHTS] = 4 * params->all / c->fsdp.n;
+            memory[SS_MEM_OPTIMIZER] -= 4 * params->all / c->fsdp.n * (1 - c->job->optimizer_offload);
+        }
     }
     if (c->job->sharding >= SS_SHARD_OPTIM_GRADS) {
         memory[SS_MEM_GRADIENTS] /= c->fsdp.n;
-        memory[SS_MEM_OTHER] += params->layer * grad;
+        memory[SS_MEM_OTHER] += largest * grad + (pytorch ? params->borders * e : 0);
     }
 }
 
@@ -119,8 +133,11 @@ static void layers_memory(const struct ss_cost_context *c, const struct ss_ops *
     chunk->activation_bytes -= fmin(offloaded, n - redone) * kept; /* lives on the host */
     chunk->forward_extra_bytes = working;
     chunk->backward_extra_bytes = working + gradients + (full - kept);
-    if (redone > 0) /* one group's activations are alive again */
-        chunk->backward_extra_bytes = working + gradients + fmin(group, redone) * full;
+    if (redone >
+        0) /* one group's activations are alive again; those of the layers behind, that were kept, are gone */
+        chunk->backward_extra_bytes =
+            working + gradients +
+            fmax(redone < n ? full - kept : 0, fmin(group, redone) * full - (n - redone) * kept);
     chunk->weight_grad_bytes = n * ss_ops_weight_grad_bytes(layer, &c->shape);
 }
 

@@ -10,6 +10,7 @@ struct ss_param_count {
     double all;   /* every parameter of the rank */
     double gemm;  /* those of which fp8 keeps a copy and its transpose */
     double layer; /* of one transformer layer: what FSDP gathers at a time */
+    double border, borders; /* of the larger of embedding and output layer, and of both */
     double tensor; /* of the largest single tensor */
     int tensors;   /* that hold all of them */
 };

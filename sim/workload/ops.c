@@ -42,6 +42,7 @@ void ss_shape_init(struct ss_shape *s, const struct ss_job *job, const struct ss
                                                                        : SS_ATTENTION_FLASH;
     s->tp_comm_overlap = job->tp_comm_overlap && job->tp > 1 && s->sp > 1;
     s->pp_shares = stack->pp_scatter_gather > 0 && job->scatter_gather && s->sp == 1 ? job->tp : 1;
+    s->cp_gathers = job->cp > 1 && job->cp_comm_type == SS_CP_ALLGATHER;
     s->attention_dropout = job->attention_dropout;
     s->hidden_dropout = job->hidden_dropout;
 }
@@ -171,6 +172,8 @@ static void attention_add(struct ss_ops *ops, const struct ss_shape *s, const st
         op->backward_flops = 2.5 * op->forward_flops;
         op->backward_kernels = 3;
         op->core_bytes = 4 * s->tokens * s->heads; /* softmax statistics */
+        if (s->cp_gathers)                         /* whole K and V, and in the backward their gradients */
+            op->working_bytes = 4 * s->cp * s->tokens * s->groups * s->d * s->e;
         return;
     }
     /* Q K^T, scale + mask + softmax, dropout, P V over the full square. */
@@ -306,7 +309,9 @@ static void loss_build(struct ss_ops *ops, const struct ss_shape *s, const struc
     /* 16-bit logits and their fp32 copy, in which the softmax works in place; the gradient is cast back. */
     double kept = stack->fused_cross_entropy || s->e == 4 ? s->e : s->e + 4;
     op->saved_bytes = logits * kept;
-    op->working_bytes = logits * (kept > s->e ? fmax(s->e, stack->loss_peak_bytes - kept) : s->e);
+    double peak = s->tp > 1 && stack->loss_parallel_peak_bytes > 0 ? stack->loss_parallel_peak_bytes
+                                                                   : stack->loss_peak_bytes;
+    op->working_bytes = logits * (kept > s->e ? fmax(s->e, peak - kept) : s->e);
     if (stack->fused_linear_loss > 0) { /* gradients of input and weight, made in the forward; logits of a piece */
         op->saved_bytes = (s->tokens + s->vocab) * s->h * s->e;
         op->working_bytes = s->tokens * s->h * s->e;

@@ -19,6 +19,7 @@ struct ss_shape {
     double d;             /* head dimension */
     double vocab;         /* padded vocabulary rows of one rank */
     int tp, cp;
+    int cp_gathers; /* context parallelism gathers whole K and V */
     double sp; /* tp under sequence parallelism, else 1: divides activations between the GEMMs */
     double positions; /* rows of the learned position table, 0: none */
     int gated, qkv_bias, linear_bias, rope, norm_is_layernorm, tied;

@@ -150,8 +150,10 @@ static int plan_init(struct ss_plan_builder *b, struct ss_error *err)
     size_t costs = (size_t)(plan->schedule->stages * plan->schedule->chunks);
     b->scratch = ss_calloc(2 * (size_t)plan->world_size, sizeof *b->scratch);
     b->chunk_params = ss_calloc(costs, sizeof *b->chunk_params);
+    b->loss_params = ss_calloc(costs, sizeof *b->loss_params);
     b->layer_params = ss_calloc(costs, sizeof *b->layer_params);
-    if (!b->scratch || !b->chunk_params || !b->layer_params)
+    b->layer_gemm = ss_calloc(costs, sizeof *b->layer_gemm);
+    if (!b->scratch || !b->chunk_params || !b->loss_params || !b->layer_params || !b->layer_gemm)
         return ss_fail(err, SS_ERR_NOMEM, NULL, 0, "out of memory for %d ranks", plan->world_size);
     if ((status = place_ranks(b, err)) != 0 || (status = slow_ranks(b, err)) != 0 ||
         (status = ss_ways_build(plan, &b->net, b->options, &b->ways, err)) != 0 ||
@@ -208,7 +210,9 @@ static void builder_free(struct ss_plan_builder *b)
     free(b->cost_of);
     ss_key_map_free(&b->step_collectives);
     free(b->chunk_params);
+    free(b->loss_params);
     free(b->layer_params);
+    free(b->layer_gemm);
     free(b->scratch);
     free(b->done);
 }

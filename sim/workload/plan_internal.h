@@ -55,7 +55,8 @@ struct ss_plan_builder {
     int ncosts;
     int *cost_of;               /* [nclasses]: entry of costs */
     struct ss_key_map step_collectives; /* what a collective of the layers is -> plan collective */
-    double *chunk_params, *layer_params; /* [stage * chunks + chunk] */
+    double *chunk_params, *loss_params; /* [stage * chunks + chunk]: of the chunk, of its output layer */
+    double *layer_params, *layer_gemm;  /* likewise: of one of its layers, and of that layer's GEMMs */
     int *scratch; /* [2 * world_size] members of a group */
     char *done;   /* [nclasses] */
 };

@@ -191,6 +191,27 @@ static void test_hybrid_traffic(void)
     CU_ASSERT(nic_bytes("h100 2;" FSDP "--fsdp hybrid --outer-dp-sharding-strategy optim") < 0.8 * bytes);
 }
 
+/* In one stage the output layer's gradients go first and its parameters are needed last. */
+static void test_output_bucket(void)
+{
+    struct scale_job s;
+    struct ss_run run;
+    const struct ss_run_options o = {.engine = SS_ENGINE_NATIVE};
+    double output = 128512.0 * 4096;
+    CU_ASSERT_FATAL(scale_open(&s, "h100 1;" COMMON OVERLAP "--gbs 16") == 0);
+    CU_ASSERT_FATAL(scale_run(&s, &o, &run) == 0);
+    const struct ss_chunk_cost *chunk = &run.plan->classes[0].chunks[0];
+    CU_ASSERT_DOUBLE_EQUAL(run.plan->collectives[chunk->reduce[0].collective].bytes, 4 * output,
+                           1e-4 * 4 * output);
+    CU_ASSERT(chunk->reduce[0].fraction > 0 && chunk->reduce[0].fraction < 0.1);
+    const struct ss_bucket_mark *last = &chunk->gather[chunk->ngather - 1];
+    CU_ASSERT_DOUBLE_EQUAL(run.plan->collectives[last->collective].bytes, 2 * output, 1e-4 * 2 * output);
+    CU_ASSERT(last->fraction > 0.9 && last->fraction < 1);
+    CU_ASSERT_DOUBLE_EQUAL(chunk->reduce[chunk->nreduce - 1].fraction, 1, 0);
+    ss_run_free(&run);
+    scale_close(&s);
+}
+
 /* Tensor parallelism fills the node: no rank shares its parameters, and nothing else divides the optimizer. */
 static void test_hybrid_alone(void)
 {
@@ -268,6 +289,7 @@ int main(void)
                            {"user buffers of another busbw", test_overlap_busbw},
                            {"sharded parameters", test_fsdp},
                            {"traffic of hybrid sharding", test_hybrid_traffic},
+                           {"bucket of the output layer", test_output_bucket},
                            {"hybrid sharding of one rank", test_hybrid_alone},
                            {"a slow GPU", test_straggler},
                            {"a slow NVLink", test_slow_nvlink},

@@ -79,7 +79,8 @@ static void test_static(void)
         {DEEPSPEED, LLAMA "--fp16", 1, 2, 2, 12 + 1 + 8},
         {DEEPSPEED, LLAMA "--bf16 --grad-reduce-in-bf16 " ZERO, 8, 2, 2, 1.5 + 1 + 4},
     };
-    const struct ss_param_count count = {1e9, 0.9e9, 1e8, 5e7, 9};
+    const struct ss_param_count count = {
+        .all = 1e9, .gemm = 0.9e9, .layer = 1e8, .tensor = 5e7, .tensors = 9};
 
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         struct fixture f;
@@ -97,7 +98,8 @@ static void test_static(void)
  * them (1) until the next step. */
 static void test_step(void)
 {
-    const struct ss_param_count count = {1e9, 0.9e9, 1e8, 5e7, 9};
+    const struct ss_param_count count = {
+        .all = 1e9, .gemm = 0.9e9, .layer = 1e8, .tensor = 5e7, .tensors = 9};
     static const struct {
         const char *props, *flags;
         double shards, bytes;
@@ -115,15 +117,20 @@ static void test_step(void)
     }
 }
 
-/* Full sharding holds two layers gathered, ZeRO-3 as many parameters as it may. */
+/* Full sharding holds two layers gathered, of which one may be the output layer, ZeRO-3 as many parameters as it may;
+ * PyTorch's holds two layers, and embedding and output layer with their gradients all the time; its fp32 shards are the
+ * master copy. */
 static void test_gathered(void)
 {
-    const struct ss_param_count count = {8e9, 7e9, 2e8, 5e7, 9};
+    const struct ss_param_count count = {
+        .all = 8e9, .gemm = 7e9, .layer = 2e8, .border = 5e8, .borders = 9e8, .tensor = 5e7, .tensors = 9};
     static const struct {
         const char *props;
-        double gathered;
-    } rows[] = {
-        {"", 4e8}, {PROP("ss.zero.live_params", "1e9"), 1e9}, {PROP("ss.zero.live_params", "9e9"), 8e9}};
+        double weights, optimizer, other;
+    } rows[] = {{"", 2e9, 12e9, 2 * 7e8 + 4 * 5e8},
+                {PROP("ss.zero.live_params", "1e9"), 2e9, 12e9, 2 * 1e9 + 4 * 5e8},
+                {PROP("ss.zero.live_params", "9e9"), 2e9, 12e9, 2 * 8e9 + 4 * 5e8},
+                {PROP("ss.fsdp.pytorch", "1"), 4e9, 8e9, 2 * 4e8 + 2 * 9e8 + 4 * 2e8 + 2 * 9e8}};
 
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         struct fixture f;
@@ -131,8 +138,10 @@ static void test_gathered(void)
         CU_ASSERT_EQUAL_FATAL(fixture_open(&f, rows[i].props, LLAMA "--bf16 --fsdp full"), 0);
         f.c.fsdp.n = 8;
         ss_memory_static(&f.c, &count, 8, memory);
-        CU_ASSERT_DOUBLE_EQUAL(memory[SS_MEM_WEIGHTS], 2e9, 1);
-        CU_ASSERT_DOUBLE_EQUAL(memory[SS_MEM_OTHER], 2 * rows[i].gathered + 4 * 2e8, 1);
+        CU_ASSERT_DOUBLE_EQUAL(memory[SS_MEM_WEIGHTS], rows[i].weights, 1);
+        CU_ASSERT_DOUBLE_EQUAL(memory[SS_MEM_GRADIENTS], 4e9, 1);
+        CU_ASSERT_DOUBLE_EQUAL(memory[SS_MEM_OPTIMIZER], rows[i].optimizer, 1);
+        CU_ASSERT_DOUBLE_EQUAL(memory[SS_MEM_OTHER], rows[i].other, 1);
     }
 }
 
@@ -146,6 +155,7 @@ static void test_loss(void)
     } rows[] = {
         {"", 6 * logits, 8 * logits},
         {PROP("ss.loss.peak_bytes", "18"), 6 * logits, 18 * logits},
+        {PROP("ss.loss.parallel_peak_bytes", "18"), 6 * logits, 8 * logits}, /* tensor 1 */
         {PROP("ss.fused.cross_entropy", "1"), 2 * logits, 4 * logits},
         {PROP("ss.fused.linear_cross_entropy", "1"), 2 * (hidden + weight),
          2 * (hidden + weight) + 2 * hidden},
@@ -185,6 +195,42 @@ static void test_working(void)
         CU_ASSERT_EQUAL_FATAL(ss_ops_build(&f.c.shape, &f.stack, SS_LAYER_DENSE, &layer, NULL), 0);
         CU_ASSERT_DOUBLE_EQUAL(ss_ops_working_bytes(&layer), 8192.0 * 2 * rows[i].columns, 1);
     }
+}
+
+/* Context parallelism by all-gather: K, V and their gradients of the whole sequence, of 8 groups. */
+static void test_gathered_keys(void)
+{
+    struct ss_ops layer;
+    struct fixture f;
+
+    CU_ASSERT_EQUAL_FATAL(fixture_open(&f, "", LLAMA "--bf16 --cp 8 --cp-comm-type all_gather"), 0);
+    CU_ASSERT_EQUAL_FATAL(ss_ops_build(&f.c.shape, &f.stack, SS_LAYER_DENSE, &layer, NULL), 0);
+    CU_ASSERT_DOUBLE_EQUAL(ss_ops_working_bytes(&layer), 4 * 8192.0 * 8 * 128 * 2, 1);
+}
+
+/* By block the first layers are recomputed when those behind them, which were kept, are gone: with two of eight there is
+ * nothing more than at the start of the backward, with all of them a layer. */
+static void test_block(void)
+{
+    struct ss_chunk_cost chunk[3] = {{.nlayers = 8}, {.nlayers = 8}, {.nlayers = 8}};
+    static const int redone[3] = {0, 2, 8};
+    struct ss_ops layer;
+    struct fixture f;
+
+    for (int i = 0; i < 3; i++) {
+        char flags[256];
+        snprintf(flags, sizeof flags, LLAMA "--bf16 %s --recompute-num-layers %d",
+                 redone[i] ? "--recompute-granularity full --recompute-method block" : "",
+                 redone[i] ? redone[i] : 1);
+        if (!redone[i])
+            snprintf(flags, sizeof flags, LLAMA "--bf16");
+        CU_ASSERT_EQUAL_FATAL(fixture_open(&f, "", flags), 0);
+        CU_ASSERT_EQUAL_FATAL(ss_ops_build(&f.c.shape, &f.stack, SS_LAYER_DENSE, &layer, NULL), 0);
+        ss_memory_chunk(&f.c, &layer, NULL, NULL, &chunk[i]);
+    }
+    CU_ASSERT_DOUBLE_EQUAL(chunk[1].backward_extra_bytes, chunk[0].backward_extra_bytes, 1);
+    CU_ASSERT_DOUBLE_EQUAL(chunk[2].backward_extra_bytes - chunk[0].backward_extra_bytes,
+                           ss_ops_saved_bytes(&layer, 0), 1);
 }
 
 /* What the inputs of the two norms of a layer leave: 2 x 2 bytes, or gathered over tensor 8 once more each. */
@@ -252,6 +298,8 @@ int main(void)
                            {"gathered parameters", test_gathered},
                            {"loss", test_loss},
                            {"working set", test_working},
+                           {"gathered K and V", test_gathered_keys},
+                           {"recompute by block", test_block},
                            {"gathered inputs", test_gathered_inputs},
                            {"kept outputs", test_kept_outputs},
                            {"flat gradients", test_flat_gradients},

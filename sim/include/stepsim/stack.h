@@ -55,6 +55,8 @@ extern "C" {
     X(loss_peak_bytes, "ss.loss.peak_bytes", NONE, 8, 4, 40,                                                 \
       "bytes a logit that an unfused cross entropy holds at its peak: 16-bit logits, fp32 copy and "         \
       "gradient")                                                                                            \
+    X(loss_parallel_peak_bytes, "ss.loss.parallel_peak_bytes", NONE, 0, 0, 40,                               \
+      "the same where tensor ranks share the vocabulary; 0: the same number")                                \
     /* fp8 */                                                                                                \
     X(fp8_dynamic, "ss.fp8.dynamic", COUNT, 0, 0, 1,                                                         \
       "fp8 without Transformer Engine layers (torchao, or its linear layers under FSDP): operands are cast " \
@@ -111,9 +113,10 @@ extern "C" {
       "reduce_bucket_size); 0: another optimizer")                                                           \
     X(zero_live, "ss.zero.live_params", NONE, 0, 0, 1e12,                                                    \
       "parameters that DeepSpeed's ZeRO-3 keeps gathered (its stage3_max_live_parameters)")                  \
-    X(fsdp_gather_once, "ss.fsdp.gather_once", COUNT, 1, 0, 1,                                               \
-      "parameters of which gradients and states alone are sharded are gathered once an iteration "           \
-      "(Megatron-FSDP, ZeRO-2), not in every microbatch's forward (PyTorch's FSDP)")                         \
+    X(fsdp_pytorch, "ss.fsdp.pytorch", COUNT, 0, 0, 1,                                                       \
+      "FSDP is PyTorch's: shards are fp32 parameters without a 16-bit copy, embedding and output layer "     \
+      "stay "                                                                                                \
+      "gathered, and where gradients and states alone are sharded every microbatch's forward gathers")       \
     /* optimizer */                                                                                          \
     X(adam_passes, "ss.optimizer.passes", NONE, 1, 0.5, 8,                                                   \
       "traffic of the optimizer step over the count of docs/model.md")                                       \
