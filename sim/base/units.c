@@ -79,7 +79,7 @@ static const char *const missing_suffix[] = {
     [SS_UNIT_BYTES] = "lacks a unit, such as GB or GiB",
     [SS_UNIT_BANDWIDTH] = "lacks a unit, such as GBps or Gbps",
     [SS_UNIT_FLOPS] = "lacks a unit, such as Tf",
-    [SS_UNIT_TIME] = "lacks a unit, such as us",
+    [SS_UNIT_TIME] = "lacks a unit, such as ms or us",
     [SS_UNIT_WATT] = "lacks a unit, such as W",
     [SS_UNIT_PRICE] = "lacks a unit, USD/h",
 };

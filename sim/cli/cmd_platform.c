@@ -21,7 +21,8 @@ const char cli_help_platform[] =
     "example:\n"
     "  stepsim platform show h800 --nodes 4\n"
     "  lstopo node.xml && stepsim platform import node.xml -o mine.xml\n"
-    "  stepsim run --platform mine.xml --nodes 2 --model llama3.1-8b --bf16 --tp 8 --gbs 64 --seq 4096\n";
+    "  stepsim run --platform mine.xml --nodes 2 --model llama3.1-8b --bf16 --tp 8 --mbs 1 --gbs 64 --seq "
+    "4096\n";
 
 static int write_platform(const struct ss_platform *p, const struct cli_flags *flags, int xml,
                           struct ss_error *err)

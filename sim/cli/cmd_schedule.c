@@ -36,7 +36,7 @@ const char cli_help_schedule[] =
     "SEARCH:\n"
     "  --times F,I,W[;F,I,W...]  of a chunk; with ; one for each rank (1,1,1)\n"
     "  --memory A,W              what a chunk keeps from F to I, and from I to W (1,0)\n"
-    "  --cap X                   memory of a rank, in the unit of --memory (no limit)\n"
+    "  --cap X                   memory of a rank, in the unit of --memory; of a job as 40GiB (no limit)\n"
     "  --v                       two chunks a rank on a V\n"
     "  --whole                   the backward is not split\n"
     "  --no-barrier              ranks need not wait for each other at the end\n"
@@ -62,6 +62,29 @@ struct options {
     char *schedules;
     struct cli_flags flags;
 };
+
+/* A plain number, or bytes as 40GiB. */
+static int read_cap(const char *value, double *out, struct ss_error *err)
+{
+    static const struct {
+        const char *name;
+        double bytes;
+    } units[] = {{"GiB", 1024.0 * 1024 * 1024}, {"MiB", 1024.0 * 1024}, {"GB", 1e9}, {"MB", 1e6}};
+    char number[64];
+    size_t n = strlen(value);
+
+    for (size_t i = 0; i < sizeof units / sizeof units[0]; i++) {
+        size_t m = strlen(units[i].name);
+        if (n <= m || n - m >= sizeof number || strcmp(value + n - m, units[i].name) != 0)
+            continue;
+        memcpy(number, value, n - m);
+        number[n - m] = '\0';
+        int rc = cli_number("--cap", number, 0, 1e15, out, err);
+        *out *= units[i].bytes;
+        return rc;
+    }
+    return cli_number("--cap", value, 0, 1e300, out, err);
+}
 
 /* One option of ours at argv[0]; 0: it is none, else words taken, or an error. */
 static int own_option(struct options *o, int argc, char **argv, struct ss_error *err)
@@ -102,7 +125,7 @@ static int own_option(struct options *o, int argc, char **argv, struct ss_error 
     else if (!strcmp(w, "--seed"))
         rc = cli_whole(w, value, 0, 1e15, &o->seed, err);
     else if (!strcmp(w, "--cap"))
-        rc = cli_number(w, value, 0, 1e300, &o->cap, err);
+        rc = read_cap(value, &o->cap, err);
     else if (!strcmp(w, "--times"))
         o->times = value;
     else if (!strcmp(w, "--memory"))

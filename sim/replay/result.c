@@ -283,3 +283,8 @@ void ss_result_free(struct ss_result *r)
     free(r->links);
     free(r);
 }
+
+int ss_is_other_unit(double predicted, double measured)
+{
+    return predicted > 0 && measured > 0 && (predicted > 20 * measured || measured > 20 * predicted);
+}

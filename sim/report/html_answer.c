@@ -60,7 +60,9 @@ static void result_tiles(const struct ss_page *page, const struct ss_result *r)
 
     memory_tile(page, r);
     snprintf(value, sizeof value, "%.0f TFLOP/s", r->tflops_per_gpu);
-    snprintf(note, sizeof note, "MFU %.1f %%, HFU %.1f %%", 100 * r->mfu, 100 * r->hfu);
+    snprintf(note, sizeof note, "MFU %.1f %%, causal %.1f %%, HFU %.1f %%", 100 * r->mfu,
+             r->tflops_per_gpu > 0 ? 100 * r->mfu * r->tflops_causal_per_gpu / r->tflops_per_gpu : 0,
+             100 * r->hfu);
     tile(page->out, "Each GPU", value, note, "");
     snprintf(value, sizeof value, "%.0f tokens/s", r->tokens_per_s_per_gpu);
     tile(page->out, "Throughput", value, "a GPU", "");
@@ -83,7 +85,7 @@ static void fixes(const struct ss_page *page, const struct ss_result *r)
         r->peak_stage, (r->peak_device - r->capacity) / SS_GIB,
         ss_mem_name(ss_result_largest(r, r->peak_stage)));
     if (opt->nfixes == 0)
-        fputs("<p>No change that was tried makes it fit.</p>\n", page->out);
+        fputs("<p>No change that was tried, alone or up to three together, makes it fit.</p>\n", page->out);
     for (int i = 0; i < opt->nfixes; i++) {
         const struct ss_fix *f = &opt->fixes[i];
         fputs(i ? "<li><code>" : "<ol>\n<li><code>", page->out);

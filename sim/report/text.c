@@ -40,6 +40,9 @@ void ss_text_job(const struct ss_plan *plan, FILE *out)
             job->micro_batch);
 }
 
+/* Where half of the attention square is less than this share of all, the first line tells it too. */
+#define CAUSAL 0.85
+
 static void answer(const struct ss_result *r, const struct ss_report_options *opt, FILE *out)
 {
     char predicted[32], measured[32];
@@ -49,9 +52,13 @@ static void answer(const struct ss_result *r, const struct ss_report_options *op
         fprintf(out, " +-%.*f %%", opt->band_pct < 10, opt->band_pct);
     fputs(" an iteration", out);
     if (opt->measured_s > 0)
-        fprintf(out, " (measured %s, %+.1f %%)", ss_text_time(opt->measured_s, measured, sizeof measured),
-                ss_report_error_pct(r->iteration_s, opt->measured_s));
-    fprintf(out, ", %.0f TFLOP/s/GPU, MFU %.0f %%, ", r->tflops_per_gpu, 100 * r->mfu);
+        fprintf(out, " (measured %s, %+.1f %%%s)", ss_text_time(opt->measured_s, measured, sizeof measured),
+                ss_report_error_pct(r->iteration_s, opt->measured_s),
+                ss_is_other_unit(r->iteration_s, opt->measured_s) ? ": is its unit right?" : "");
+    fprintf(out, ", %.0f TFLOP/s/GPU, MFU %.0f %%", r->tflops_per_gpu, 100 * r->mfu);
+    if (r->tflops_causal_per_gpu < CAUSAL * r->tflops_per_gpu) /* what is counted of attention matters */
+        fprintf(out, " (causal %.0f %%)", 100 * r->mfu * r->tflops_causal_per_gpu / r->tflops_per_gpu);
+    fputs(", ", out);
     if (opt->color)
         fputs(r->fits ? color_good : color_bad, out);
     fprintf(out, "%s: %.1f of %.1f GiB on stage %d", !r->fits ? "does not fit" : r->peak_device > r->capacity ? "fits barely" : "fits",
@@ -145,7 +152,7 @@ static void misfit(const struct ss_result *r, const struct ss_report_options *op
             (r->peak_device - r->capacity) / SS_GIB, ss_mem_name(class),
             r->stages[r->peak_stage].memory[class] / SS_GIB);
     if (opt->nfixes == 0) {
-        fprintf(out, "No change that was tried makes it fit; more nodes or a larger card may.\n");
+        fprintf(out, "No change that was tried, alone or up to three together, makes it fit.\n");
         return;
     }
     fprintf(out, "What makes it fit, fastest first (each was run):\n");

@@ -6,7 +6,7 @@
 #include "base/base.h"
 #include "stepsim/result.h"
 
-#define MAX_CHANGES 2 /* changes taken together when single ones do not give three fixes */
+#define MAX_CHANGES 3 /* changes taken together when fewer do not give three fixes */
 
 /* A candidate changes the job and writes the flags that do so; 0 = does not apply to this job. */
 typedef int (*change_fn)(struct ss_job *job, int dp, char *flags, size_t size);
@@ -74,13 +74,44 @@ static int halve_micro_batch(struct ss_job *job, int dp, char *flags, size_t siz
     return 1;
 }
 
-static int double_tp(struct ss_job *job, int dp, char *flags, size_t size)
+static int raise_tp(struct ss_job *job, int dp, int times, char *flags, size_t size)
 {
-    if (dp % 2)
+    if (dp % times)
         return 0;
-    job->tp *= 2;
+    job->tp *= times;
     job->sequence_parallel = 1;
     snprintf(flags, size, "--tensor-model-parallel-size %d --sequence-parallel", job->tp);
+    return 1;
+}
+
+static int double_tp(struct ss_job *job, int dp, char *flags, size_t size)
+{
+    return raise_tp(job, dp, 2, flags, size);
+}
+
+static int quadruple_tp(struct ss_job *job, int dp, char *flags, size_t size)
+{
+    return raise_tp(job, dp, 4, flags, size);
+}
+
+static int fp8_parameters(struct ss_job *job, int dp, char *flags, size_t size)
+{
+    if (job->precision != SS_FP8 || job->fp8_param_gather || !(job->distributed_optimizer || job->fsdp) ||
+        dp < 2)
+        return 0;
+    job->fp8_param_gather = 1;
+    snprintf(flags, size, "--fp8-param-gather");
+    return 1;
+}
+
+static int drop_fp8(struct ss_job *job, int dp, char *flags, size_t size)
+{
+    (void)dp;
+    if (job->precision != SS_FP8)
+        return 0;
+    job->precision = job->fp8_base;
+    job->fp8_param_gather = 0;
+    snprintf(flags, size, "--fp8-format none");
     return 1;
 }
 
@@ -100,8 +131,7 @@ static int double_pp(struct ss_job *job, int dp, char *flags, size_t size)
     job->microbatch_group_size = 0;
     if (!keep)
         job->layers_per_virtual_stage = 0;
-    snprintf(flags, size, "--pipeline-model-parallel-size %d%s", job->pp,
-             had && !keep ? " without virtual stages" : "");
+    snprintf(flags, size, "--pipeline-model-parallel-size %d%s", job->pp, had && !keep ? " --vp 1" : "");
     return 1;
 }
 
@@ -122,7 +152,7 @@ static int drop_virtual_stages(struct ss_job *job, int dp, char *flags, size_t s
     job->layers_per_virtual_stage = 0;
     job->virtual_stages = 0;
     job->microbatch_group_size = 0;
-    snprintf(flags, size, "without --num-layers-per-virtual-pipeline-stage");
+    snprintf(flags, size, "--vp 1");
     return 1;
 }
 
@@ -155,9 +185,12 @@ static const change_fn changes[] = {
     recompute_full,
     halve_micro_batch,
     double_tp,
+    quadruple_tp,
     double_pp,
     double_cp,
     drop_virtual_stages,
+    fp8_parameters,
+    drop_fp8,
     use_fsdp,
     offload_optimizer,
 };

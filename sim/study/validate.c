@@ -164,6 +164,9 @@ static void fill_prediction(const struct ss_case *c, const struct ss_prediction 
             snprintf(row->reason, sizeof row->reason, "needs %.1f GiB", p->device / SS_GIB);
         else if (p->thrash)
             ss_copy(row->reason, sizeof row->reason, "so near the card's memory that the allocator retries");
+        else if (ss_is_other_unit(p->seconds, c->measured_s))
+            ss_copy(row->reason, sizeof row->reason,
+                    "measured and predicted time differ so much: is iteration_ms in ms?");
     }
     if (p->state == SS_CASE_READY && p->stage_like >= 0 && !row->reason[0] &&
         !strcmp(row->memory_kind, "device"))

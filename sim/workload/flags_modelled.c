@@ -61,6 +61,8 @@ const struct ss_flag_setter ss_flag_setters[] = {
     OWN_INT("--tp", tp, 1, MAX_DEGREE, "--tensor-model-parallel-size")
     OWN_INT("--pp", pp, 1, MAX_DEGREE, "--pipeline-model-parallel-size")
     OWN_INT("--cp", cp, 1, MAX_DEGREE, "--context-parallel-size")
+    OWN_CALL("--vp", '1', ss_flag_vp, "--num-virtual-stages-per-pipeline-rank, in place of --num-layers-per-virtual-pipeline-stage; 1: none")
+    OWN_CALL("--virtual-pipeline-model-parallel-size", '1', ss_flag_vp, "NeMo's name of it")
     OWN_INT("--ep", ep, 1, MAX_DEGREE, "--expert-model-parallel-size")
     OWN_INT("--etp", etp, 1, MAX_DEGREE, "--expert-tensor-parallel-size")
     OWN_INT("--mbs", micro_batch, 1, MAX_SIZE, "--micro-batch-size")
@@ -117,7 +119,7 @@ const struct ss_flag_setter ss_flag_setters[] = {
     CHOICE("--attention-backend", attention, attention,
         "auto: flash in 16 bit or as the stack says, unfused in fp32")
     SET("--use-flash-attn", attention, SS_ATTENTION_FLASH, NULL)
-    CHOICE("--transformer-impl", transformer_local, impl, "local: no fp8, no context parallelism")
+    CHOICE("--transformer-impl", transformer_local, impl, "local: no fp8, no context parallelism, unfused attention unless another is named")
     NUMBER("--attention-dropout", attention_dropout, 0, 1, NULL)
     NUMBER("--hidden-dropout", hidden_dropout, 0, 1, NULL)
 

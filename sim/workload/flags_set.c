@@ -167,7 +167,8 @@ DEFINE(recompute_modules)
     UNUSED;
     for (int i = 0; i < n; i++)
         if (strcmp(values[i], "core_attn"))
-            return unsupported(why, "of selective recompute only core_attn is modelled");
+            return unsupported(why, "of selective recompute only core_attn is modelled: name that alone, or "
+                                    "take --recompute full");
     return SS_OK;
 }
 
@@ -223,6 +224,18 @@ DEFINE(rank_order)
         p += len + 1;
     }
     ss_copy(job->rank_order, sizeof(job->rank_order), values[0]);
+    return SS_OK;
+}
+
+DEFINE(vp)
+{
+    int64_t stages;
+
+    UNUSED;
+    if (ss_parse_i64(values[0], 1, 100000, &stages))
+        return bad(why, "it is a whole number in 1..100000");
+    job->virtual_stages = stages > 1 ? (int)stages : 0;
+    job->layers_per_virtual_stage = 0;
     return SS_OK;
 }
 

@@ -34,6 +34,7 @@
     X(clip_grad)                                                                                             \
     X(padded_vocab)                                                                                          \
     X(tokenizer)                                                                                             \
+    X(vp)                                                                                                    \
     X(quick_geglu)                                                                                           \
     X(moe_layer_freq)
 #define X(name) int ss_flag_##name(struct ss_job *job, int n, char *const *values, const char **why);

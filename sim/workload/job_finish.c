@@ -101,7 +101,9 @@ static void complete_attention(struct ss_finish *f)
     struct ss_job *job = f->job;
     int asked = job->attention;
 
-    if (asked == SS_ATTENTION_AUTO) {
+    if (asked == SS_ATTENTION_AUTO && job->transformer_local && f->stack->te_layers > 0) {
+        job->attention = SS_ATTENTION_UNFUSED; /* Megatron core's own layers have no other */
+    } else if (asked == SS_ATTENTION_AUTO) {
         job->attention = !strcmp(f->stack->attention_auto, "fused")     ? SS_ATTENTION_FUSED
                          : !strcmp(f->stack->attention_auto, "unfused") ? SS_ATTENTION_UNFUSED
                                                                         : SS_ATTENTION_FLASH;

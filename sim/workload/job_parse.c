@@ -50,6 +50,26 @@ static int remember_ignored(struct parser *p, const char *name)
     return SS_OK;
 }
 
+/* Names that other frameworks have for what is asked for otherwise here. */
+static const char *foreign_flag(const char *name)
+{
+    static const char *const known[][2] = {
+        {"--dp", "data parallelism is what is left: GPUs / (tp x pp x cp)"},
+        {"--data-parallel-size", "data parallelism is what is left: GPUs / (tp x pp x cp)"},
+        {"--fp8", "take --fp8-format hybrid, or --precision fp8"},
+        {"--zero-stage",
+         "take --use-distributed-optimizer for stage 1, --fsdp grad for 2, --fsdp full for 3"},
+        {"--deepspeed", "take --use-distributed-optimizer for stage 1, --fsdp grad for 2, --fsdp full for 3"},
+        {"--nnodes", "take --nodes"},
+        {"--nproc-per-node", "take --gpus-per-node"},
+        {"--nproc_per_node", "take --gpus-per-node"}};
+
+    for (size_t i = 0; i < SS_ARRAY_LEN(known); i++)
+        if (!strcmp(name, known[i][0]))
+            return known[i][1];
+    return NULL;
+}
+
 static int unknown_word(struct parser *p, size_t i, const char *name)
 {
     char near[96];
@@ -57,7 +77,16 @@ static int unknown_word(struct parser *p, size_t i, const char *name)
 
     if (!is_flag(name)) {
         ss_fail(p->err, code, p->words->file, line_at(p, i), "\"%.100s\" is no flag", name);
-        return ss_hint(p->err, code, "flags begin with --");
+        return ss_hint(
+            p->err, code,
+            p->words->file
+                ? "flags begin with --; of a launch script give the command as its shell expands it"
+                : "flags begin with --");
+    }
+    const char *ours = foreign_flag(name);
+    if (ours) {
+        ss_fail(p->err, code, p->words->file, line_at(p, i), "unknown flag %.100s", name);
+        return ss_hint(p->err, code, "%s", ours);
     }
     ss_fail(p->err, code, p->words->file, line_at(p, i), "unknown flag %.100s", name);
     if (ss_flag_nearest(name, near, sizeof(near)))
@@ -153,7 +182,8 @@ static int parse_flag(struct parser *p, size_t i, size_t *used)
 
     snprintf(name, sizeof(name), "%.*s", n < sizeof(name) ? (int)n : (int)sizeof(name) - 1, text);
     int found = ss_flag_find(name, &f);
-    if (!found || !strcmp(name, "--seed")) { /* Megatron's seed has no effect, but commands that draw take it */
+    /* Megatron's seed has no effect, but commands that draw take it; those that compare schedules take --vp */
+    if (!found || !strcmp(name, "--seed") || !strcmp(name, "--vp")) {
         int rc = ask_other(p, i, used);
         if (rc || *used || !found)
             return rc || *used ? rc : unknown_word(p, i, name);

@@ -148,9 +148,14 @@ static int read_family(const struct reader *r, const struct family **out)
     const char *near = ss_nearest(json_string_value(v), names, SS_ARRAY_LEN(families));
     ss_fail(r->err, SS_ERR_UNSUPPORTED, r->file, line_of(r, key), "model_type \"%.60s\" is not known",
             json_string_value(v));
-    return near ? ss_hint(r->err, SS_ERR_UNSUPPORTED, "did you mean \"%s\"?", near)
-                : ss_hint(r->err, SS_ERR_UNSUPPORTED,
-                          "give the shape with Megatron's flags instead of --model");
+    return near
+               ? ss_hint(r->err, SS_ERR_UNSUPPORTED,
+                         "did you mean \"%s\"? If it is another family, give the shape with Megatron's flags",
+                         near)
+               : ss_hint(r->err, SS_ERR_UNSUPPORTED,
+                         "known are llama, mistral, qwen2, gpt2 and gpt_neox; give the shape with Megatron's "
+                         "flags "
+                         "instead of --model");
 }
 
 /* Which functions are known. Whether the MLP is gated is the family's: its gate and up projections stay when the

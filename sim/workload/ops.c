@@ -40,6 +40,7 @@ void ss_shape_init(struct ss_shape *s, const struct ss_job *job, const struct ss
                        : strcmp(stack->attention_auto, "fused") == 0   ? SS_ATTENTION_FUSED
                        : strcmp(stack->attention_auto, "unfused") == 0 ? SS_ATTENTION_UNFUSED
                                                                        : SS_ATTENTION_FLASH;
+    s->te = stack->te_layers > 0 && !job->transformer_local;
     s->tp_comm_overlap = job->tp_comm_overlap && job->tp > 1 && s->sp > 1;
     s->pp_shares = stack->pp_scatter_gather > 0 && job->scatter_gather && s->sp == 1 ? job->tp : 1;
     s->cp_gathers = job->cp > 1 && job->cp_comm_type == SS_CP_ALLGATHER;
@@ -125,7 +126,7 @@ static void op_fp8_cast(struct ss_ops *ops, const struct ss_shape *s, const stru
 /* Do GEMMs keep their input in 1 byte for the backward? */
 static int saved_in_fp8(const struct ss_shape *s, const struct ss_stack *stack)
 {
-    return s->gemm_precision == SS_FP8 && stack->te_layers > 0 && stack->fp8_dynamic <= 0;
+    return s->gemm_precision == SS_FP8 && s->te && stack->fp8_dynamic <= 0;
 }
 
 /* The input of a column-parallel layer as it is kept: its shard, or gathered. */
@@ -143,7 +144,7 @@ static void norm_add(struct ss_ops *ops, const struct ss_shape *s, const struct 
     /* Forward reads x and writes the norm (in fp8 when the GEMM wants it); backward reads x and the
      * gradient and writes one; without Transformer Engine the weight's gradient is a kernel that reads both
      * again. */
-    op_elementwise(op, x * (s->e + (narrow ? 1 : s->e)), x * (stack->te_layers ? 3 : 5) * s->e, 1, 2);
+    op_elementwise(op, x * (s->e + (narrow ? 1 : s->e)), x * (s->te ? 3 : 5) * s->e, 1, 2);
     op->tensors = s->norm_is_layernorm ? 2 : 1;
     op->params = s->h * op->tensors;
     /* Kept: the norm's input and, for the weight gradient of the GEMM behind it, its output. */
@@ -191,11 +192,11 @@ static void attention_add(struct ss_ops *ops, const struct ss_shape *s, const st
 
 /* Copies between the layouts of the GEMMs and of attention. Transformer Engine: Q and V of the joint QKV made
  * contiguous; older layers: the context, its gradient, and the gradients of Q, K and V joined. */
-static void layout_add(struct ss_ops *ops, const struct ss_shape *s, const struct ss_stack *stack)
+static void layout_add(struct ss_ops *ops, const struct ss_shape *s)
 {
     double q = s->tokens * s->heads * s->d, kv = s->tokens * s->groups * s->d, copy = 2 * s->e;
     struct ss_op *op = op_add(ops, "layout", SS_OP_ELEMENTWISE);
-    if (stack->te_layers > 0)
+    if (s->te)
         op_elementwise(op, copy * (q + kv), 0, 2, 0);
     else
         op_elementwise(op, copy * q, copy * (2 * q + 2 * kv), 1, 2);
@@ -242,7 +243,7 @@ static void attention_block(struct ss_ops *ops, const struct ss_shape *s, const 
         double qk = s->tokens * (s->heads + s->groups) * s->d * s->e * 2 * stack->rope_passes;
         op_elementwise(op_add(ops, "rope", SS_OP_ELEMENTWISE), qk, qk, 2, 2);
     }
-    layout_add(ops, s, stack);
+    layout_add(ops, s);
     attention_add(ops, s, stack);
     if (fp8)
         op_fp8_cast(ops, s, stack, a, s->h, SS_TP_ROW);
@@ -278,7 +279,7 @@ static void dense_build(struct ss_ops *ops, const struct ss_shape *s, const stru
 {
     attention_block(ops, s, stack);
     mlp_block(ops, s, stack);
-    if (s->linear_bias && stack->te_layers <= 0)
+    if (s->linear_bias && !s->te)
         bias_gradients_add(ops, s, qkv_columns(s) + fc1_columns(s));
 }
 

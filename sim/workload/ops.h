@@ -27,6 +27,7 @@ struct ss_shape {
     int storage_precision; /* of activations, attention and logits */
     double e;              /* bytes of a stored activation element */
     int attention;         /* resolved: flash, fused or unfused */
+    int te;                /* Transformer Engine's layers */
     int tp_comm_overlap;   /* userbuffers overlap of TP collectives and GEMMs */
     double pp_shares;      /* tensor ranks that send each a share of the tensor between two stages; 1: all of it */
     double attention_dropout, hidden_dropout;

@@ -117,6 +117,9 @@ static void test_attention(void)
                 {"--bf16 --attention-backend fused", SS_ATTENTION_FUSED, 0},
                 {"--bf16 --attention-backend unfused", SS_ATTENTION_UNFUSED, 0},
                 {"--bf16 --use-flash-attn --attention-backend auto", SS_ATTENTION_FLASH, 0},
+                {"--bf16 --transformer-impl local", SS_ATTENTION_UNFUSED, 0},
+                {"--bf16 --transformer-impl local --attention-backend flash", SS_ATTENTION_FLASH, 0},
+                {"--bf16 --transformer-impl local --stack torchtitan-2025", SS_ATTENTION_FLASH, 0},
                 {"--stack nemo-24.03", SS_ATTENTION_UNFUSED, 0},
                 {"--stack nemo-24.03 --use-flash-attn", SS_ATTENTION_UNFUSED, 1}};
 

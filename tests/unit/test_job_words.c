@@ -46,6 +46,9 @@ static void test_bad_words(void)
         {"--rank-order tp-tp", SS_ERR_USAGE, "each once", ""},
         {"--rank-order tp-cp-", SS_ERR_USAGE, "each once", ""},
         {"--fsdp half", SS_ERR_USAGE, "full, grad, hybrid", ""},
+        {"--vp 0", SS_ERR_USAGE, "whole number in 1..", ""},
+        {"--dp 4", SS_ERR_USAGE, "unknown flag --dp", "GPUs / (tp x pp x cp)"},
+        {"--zero-stage 1", SS_ERR_USAGE, "unknown flag", "--use-distributed-optimizer"},
         {"--cp-comm-type p2p a2a", SS_ERR_UNSUPPORTED, "differs between layers", ""},
         {"--optimizer sgd", SS_ERR_UNSUPPORTED, "only adam", ""},
         {"--multi-latent-attention", SS_ERR_UNSUPPORTED, "not modelled", ""},
@@ -150,6 +153,71 @@ static void test_text(void)
     CU_ASSERT_EQUAL(err.line, 2);
 }
 
+/* What a launcher was called with: its sizes of the cluster and the script's flags, up to where the shell goes on. */
+static void test_commands(void)
+{
+    static const struct {
+        const char *text;
+        int nodes, gpus, tp, pp;
+    } rows[] = {
+        {"torchrun --nproc_per_node 4 --nnodes 2 --rdzv_id=3 pretrain_gpt.py --tp 2 --pp 4 2>&1 |tee a.py "
+         "--tp 8",
+         2, 4, 2, 4},
+        {"# as logged\nsrun python -m torch.distributed.run --nnodes=2 \\\n --nproc-per-node=4 \\\n "
+         "run/pretrain.py --tp 2 > log\n--pp 9",
+         2, 4, 2, 1},
+        {"python pretrain.py --pp 4 && echo done", 0, 0, 1, 4},
+        {"--tp 2 --pp 4 --data-path a.py", 0, 0, 2, 4},
+        {"deepspeed --num_nodes 2 x.py", 0, 0, 1, 1},
+    };
+
+    for (size_t i = 0; i < SS_ARRAY_LEN(rows); i++) {
+        struct ss_job job;
+        struct ss_error err = {0};
+        ss_job_init(&job);
+        int rc =
+            ss_job_parse_text(&job, rows[i].text, strlen(rows[i].text), "a.args", NULL, NULL, NULL, &err);
+        if (rc)
+            fprintf(stderr, "%s\n", err.message);
+        CU_ASSERT_EQUAL(rc, 0);
+        CU_ASSERT_EQUAL(job.nodes, rows[i].nodes);
+        CU_ASSERT_EQUAL(job.gpus_per_node, rows[i].gpus);
+        CU_ASSERT_EQUAL(job.tp, rows[i].tp);
+        CU_ASSERT_EQUAL(job.pp, rows[i].pp);
+    }
+    struct ss_job job;
+    struct ss_error err = {0};
+    ss_job_init(&job);
+    static const char wrong[] = "torchrun --nnodes\n2 \\\n x.py \\\n --tp two";
+    CU_ASSERT_EQUAL(ss_job_parse_text(&job, wrong, strlen(wrong), "a.args", NULL, NULL, NULL, &err),
+                    SS_ERR_INPUT);
+    CU_ASSERT_EQUAL(err.line, 4);
+    static const char script[] = "set -e\n";
+    CU_ASSERT_EQUAL(ss_job_parse_text(&job, script, strlen(script), "a.args", NULL, NULL, NULL, &err),
+                    SS_ERR_INPUT);
+    CU_ASSERT_PTR_NOT_NULL(strstr(err.hint, "as its shell expands it"));
+}
+
+/* --vp takes the place of the other way to ask for virtual stages. */
+static void test_vp(void)
+{
+    static const struct {
+        const char *flags;
+        int stages, layers;
+    } rows[] = {{"--num-layers-per-virtual-pipeline-stage 4 --vp 2", 2, 0},
+                {"--num-layers-per-virtual-pipeline-stage 4 --vp 1", 0, 0},
+                {"--vp 2 --virtual-pipeline-model-parallel-size 4", 4, 0},
+                {"--vp 1 --num-layers-per-virtual-pipeline-stage 4", 0, 4}};
+
+    for (size_t i = 0; i < SS_ARRAY_LEN(rows); i++) {
+        struct ss_job job;
+        ss_job_init(&job);
+        CU_ASSERT_EQUAL(parse(&job, rows[i].flags, NULL, NULL), 0);
+        CU_ASSERT_EQUAL(job.virtual_stages, rows[i].stages);
+        CU_ASSERT_EQUAL(job.layers_per_virtual_stage, rows[i].layers);
+    }
+}
+
 static void write_text(const char *dir, const char *name, const char *text)
 {
     char path[128];
@@ -210,6 +278,8 @@ int main(void)
     CU_TestInfo tests[] = {{"bad words", test_bad_words},
                            {"other", test_other},
                            {"text", test_text},
+                           {"captured commands", test_commands},
+                           {"--vp", test_vp},
                            {"files", test_files},
                            CU_TEST_INFO_NULL};
     return suite_run("job words", NULL, NULL, tests);

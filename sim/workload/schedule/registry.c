@@ -272,7 +272,7 @@ int ss_schedule_need_chunks(const char *name, const struct ss_schedule_params *p
             chunks == 1 ? "one model chunk" : "two model chunks", params->chunks);
     return ss_hint(err, SS_ERR_CONFIG,
                    chunks == 1 ? "use the schedule 'interleaved' for virtual pipeline stages"
-                               : "leave the virtual stages out, or ask for two a rank");
+                               : "leave the virtual stages out (--vp 1), or ask for two a rank (--vp 2)");
 }
 
 int ss_schedule_need_microbatches(const char *name, const struct ss_schedule_params *params, int least,
