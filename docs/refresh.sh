@@ -38,6 +38,16 @@ example > "$new.example"
 insert "$new.example" example README.md
 rm -f "$new.example"
 
+sweep() {
+    echo '```'
+    echo '$ stepsim sweep --job workloads/jobs/70b-14.args --vary nodes=8,16 --vary vp=1,2,5'
+    "$program" sweep --job workloads/jobs/70b-14.args --vary nodes=8,16 --vary vp=1,2,5
+    echo '```'
+}
+sweep > "$new.sweep"
+insert "$new.sweep" sweep README.md
+rm -f "$new.sweep"
+
 # docs/validation.md: tables of all sources, and the first users' jobs.
 sh docs/validation-tables.sh "$program" > "$new.tables"
 job_row() {

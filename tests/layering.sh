@@ -30,7 +30,7 @@ BEGIN {
     owners = "error:base types:base platform:platform model:workload job:workload stack:workload"
     owners = owners " schedule:workload plan:workload program:workload replay:replay result:replay"
     owners = owners " report:report pictures:report study:study"
-    owners = owners " schedule_study:study stepsim:cli"
+    owners = owners " schedule_study:study sweep:study stepsim:cli"
     n = split(owners, list, " ")
     for (i = 1; i <= n; i++) {
         split(list[i], pair, ":")

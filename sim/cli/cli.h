@@ -144,12 +144,13 @@ int cmd_plan(int argc, char **argv);
 int cmd_program(int argc, char **argv);
 int cmd_platform(int argc, char **argv);
 int cmd_schedule(int argc, char **argv);
+int cmd_sweep(int argc, char **argv);
 int cmd_list(int argc, char **argv);
 int cmd_validate(int argc, char **argv);
 int cmd_calibrate(int argc, char **argv);
 
 extern const char cli_help_schedule[];
 extern const char cli_help_run[], cli_help_plan[], cli_help_program[], cli_help_platform[], cli_help_list[],
-    cli_help_validate[], cli_help_calibrate[];
+    cli_help_validate[], cli_help_calibrate[], cli_help_sweep[];
 
 #endif

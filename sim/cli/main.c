@@ -13,6 +13,7 @@ struct command {
 
 static const struct command commands[] = {
     {"run", cmd_run, cli_help_run, "predict one training iteration: time, where it goes, memory"},
+    {"sweep", cmd_sweep, cli_help_sweep, "a job under all combinations of some flags' values, side by side"},
     {"plan", cmd_plan, cli_help_plan, "groups, layers of every stage and chunk, microbatches, memory"},
     {"program", cmd_program, cli_help_program, "write, replay or check the simulated program as text"},
     {"schedule", cmd_schedule, cli_help_schedule, "show, check, compare and search pipeline schedules"},

@@ -17,6 +17,7 @@
 #include "stepsim/schedule_study.h"
 #include "stepsim/stack.h"
 #include "stepsim/study.h"
+#include "stepsim/sweep.h"
 #include "stepsim/types.h"
 
 #endif

@@ -1,0 +1,181 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cli/cli.h"
+
+#define MAX_ROWS 4096
+
+const char cli_help_sweep[] =
+    "usage: stepsim sweep JOB-OPTION... --vary FLAG=VALUE,VALUE... [--vary ...] [OPTION...]\n"
+    "\n"
+    "Predicts a job under every combination of some flags' values, and prints them side by side: time,\n"
+    "MFU, tokens a second and GPU, bubble, memory, whether it fits; the fastest that fits, and the one\n"
+    "that gets most from each GPU. What Megatron refuses has its reason in the row.\n"
+    "\n"
+    "  JOB-OPTION...          as for \"stepsim run\"\n"
+    "  --vary FLAG=V1,V2,...  a flag of the job and its values: nodes=8,16, vp=1,2,5, model=a,b,\n"
+    "                         recompute=none,full; \"on\" and \"off\" give and leave out a flag without\n"
+    "                         value: sequence-parallel=on,off; up to 8 flags, 4096 combinations\n"
+    "  --set ss.PROP=VALUE    changes one value of the card or the stack, for all\n"
+    "  --engine native|simgrid  (native)\n"
+    "  --json                 the same as one JSON object\n"
+    "  --output FILE          writes there instead of stdout\n"
+    "\n"
+    "exit status: 0 one fits, 1 none does, 2 usage, 3 bad input\n"
+    "\n"
+    "example:\n"
+    "  stepsim sweep --job 70b-14 --platform h800 --vary nodes=8,16 --vary vp=1,2,5\n";
+
+/* "nodes=8,16" or "--nodes=8,16" */
+static int read_vary(const char *text, struct ss_sweep *s, struct ss_error *err)
+{
+    const char *name = strncmp(text, "--", 2) == 0 ? text + 2 : text, *equal = strchr(name, '=');
+    struct ss_sweep_flag *f = &s->flags[s->nflags];
+
+    if (!equal || equal == name || !equal[1])
+        return cli_usage(err, "write --vary nodes=8,16", "--vary %.60s: no values", text);
+    if (s->nflags == SS_SWEEP_FLAGS)
+        return cli_usage(err, "", "--vary: more than %d flags", SS_SWEEP_FLAGS);
+    if ((size_t)(equal - name) + 3 > sizeof f->name)
+        return cli_usage(err, "", "--vary %.60s: the name is too long", text);
+    memset(f, 0, sizeof *f);
+    snprintf(f->name, sizeof f->name, "--%.*s", (int)(equal - name), name);
+    for (int i = 0; i < s->nflags; i++)
+        if (!strcmp(s->flags[i].name, f->name))
+            return cli_usage(err, "name it once, with all values", "--vary %s: given twice", f->name);
+    for (const char *at = equal + 1;; at++) {
+        size_t n = strcspn(at, ",");
+        if (n == 0 || n >= sizeof f->value[0] || f->nvalues == SS_SWEEP_VALUES)
+            return cli_usage(err, "values are separated by commas", "--vary %s: %s", f->name,
+                             n == 0                    ? "an empty value"
+                             : n >= sizeof f->value[0] ? "a value is too long"
+                                                       : "too many values");
+        memcpy(f->value[f->nvalues++], at, n);
+        at += n;
+        if (!*at)
+            break;
+    }
+    s->nflags++;
+    return SS_OK;
+}
+
+/* Takes --vary out of the words; *n of the others are left. */
+static int take_varied(int argc, char **argv, char **rest, int *n, struct ss_sweep *s, struct ss_error *err)
+{
+    *n = 0;
+    for (int i = 0; i < argc; i++) {
+        const char *value = strncmp(argv[i], "--vary=", 7) == 0 ? argv[i] + 7 : NULL;
+        if (!value && strcmp(argv[i], "--vary") != 0) {
+            rest[(*n)++] = argv[i];
+            continue;
+        }
+        if (!value && ++i == argc)
+            return cli_usage(err, "write --vary nodes=8,16", "--vary needs a value");
+        int rc = read_vary(value ? value : argv[i], s, err);
+        if (rc)
+            return rc;
+    }
+    return s->nflags ? SS_OK : cli_usage(err, "write --vary nodes=8,16", "nothing to vary");
+}
+
+/* Words of one combination behind those of the job; `argv` has room for two a flag. */
+static int add_words(struct ss_sweep *s, const struct ss_sweep_row *row, char **argv, int n)
+{
+    for (int f = 0; f < s->nflags; f++) {
+        char *value = s->flags[f].value[row->at[f]];
+        if (!strcmp(value, "off"))
+            continue;
+        argv[n++] = s->flags[f].name;
+        if (strcmp(value, "on") != 0)
+            argv[n++] = value;
+    }
+    return n;
+}
+
+/* A configuration that is refused is an answer, anything else an error. */
+static int predict(struct ss_sweep_row *row, struct cli_flags *flags, int argc, char **argv,
+                   struct ss_error *err)
+{
+    struct cli_inputs in;
+    struct ss_run run;
+    struct ss_error why = {0};
+    int rc = cli_inputs_load(&in, flags, argc, argv, &why);
+
+    if (!rc) {
+        const struct ss_run_options options = {.engine = flags->engine};
+        rc = ss_run_job_with(&in.job, &in.stack, in.platform, &options, &run, &why);
+        if (!rc) {
+            ss_sweep_take(row, &run);
+            ss_run_free(&run);
+        }
+        cli_inputs_free(&in);
+    }
+    if (rc != SS_ERR_CONFIG && rc != SS_ERR_UNSUPPORTED) {
+        if (rc)
+            *err = why;
+        return rc;
+    }
+    row->code = rc;
+    snprintf(row->reason, sizeof row->reason, "%.199s", why.message);
+    return SS_OK;
+}
+
+static int predict_all(struct ss_sweep *s, struct cli_flags *flags, int argc, char **argv,
+                       struct ss_error *err)
+{
+    int shown = isatty(STDERR_FILENO), total = ss_sweep_size(s, MAX_ROWS), rc = SS_OK,
+        accepted = flags->accepted;
+    static char what[] = "predicting";
+
+    if (!total)
+        return cli_usage(err, "vary fewer flags, or fewer values of them", "more than %d combinations",
+                         MAX_ROWS);
+    s->rows = calloc((size_t)total, sizeof *s->rows);
+    char **words = calloc((size_t)argc + 2 * SS_SWEEP_FLAGS + 1, sizeof *words);
+    if (!s->rows || !words)
+        rc = SS_ERR_NOMEM;
+    for (int i = 0; i < total && !rc; i++) {
+        memcpy(words, argv, (size_t)argc * sizeof *words);
+        ss_sweep_combination(s, i, &s->rows[i]);
+        cli_flags_init(flags, accepted, SS_ENGINE_NATIVE);
+        rc = predict(&s->rows[i], flags, add_words(s, &s->rows[i], words, argc), words, err);
+        s->nrows += !rc;
+        if (shown)
+            cli_progress(what, (double)(i + 1) / total);
+    }
+    if (shown)
+        cli_progress_end();
+    free(words);
+    return rc;
+}
+
+int cmd_sweep(int argc, char **argv)
+{
+    int json = cli_has_word(argc, argv, "--json"), n, rc;
+    struct ss_sweep *s = calloc(1, sizeof *s);
+    char **rest = calloc((size_t)argc + 1, sizeof *rest);
+    struct ss_error err = {0};
+    struct cli_flags flags;
+    struct ss_output *output;
+    FILE *stream;
+
+    cli_flags_init(&flags, CLI_JSON | CLI_ENGINE | CLI_SET | CLI_OUTPUT, SS_ENGINE_NATIVE);
+    rc = s && rest ? take_varied(argc, argv, rest, &n, s, &err) : SS_ERR_NOMEM;
+    if (!rc)
+        rc = predict_all(s, &flags, n, rest, &err);
+    if (!rc)
+        rc = cli_output_begin(flags.output, &output, &stream, &err);
+    if (!rc)
+        rc = cli_output_end(output, ss_sweep_write(s, flags.json, stream, &err), &err);
+    int status = !rc && ss_sweep_best(s, 0) < 0 ? ss_status_exit(SS_ERR_OOM) : 0;
+    if (s)
+        free(s->rows);
+    free(s);
+    free(rest);
+    if (rc && !err.code)
+        err.code = rc;
+    return rc ? cli_fail(&err, json) : status;
+}

@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Combinations of flags' values, and which of their predictions is best. */
+#include "stepsim/sweep.h"
+
+#include <stddef.h>
+
+int ss_sweep_size(const struct ss_sweep *s, int most)
+{
+    int n = 1;
+
+    for (int f = 0; f < s->nflags; f++) {
+        if (s->flags[f].nvalues < 1 || n > most / s->flags[f].nvalues)
+            return 0;
+        n *= s->flags[f].nvalues;
+    }
+    return n;
+}
+
+void ss_sweep_combination(const struct ss_sweep *s, int i, struct ss_sweep_row *row)
+{
+    for (int f = s->nflags - 1; f >= 0; f--) {
+        row->at[f] = i % s->flags[f].nvalues;
+        i /= s->flags[f].nvalues;
+    }
+}
+
+void ss_sweep_take(struct ss_sweep_row *row, const struct ss_run *run)
+{
+    const struct ss_result *r = run->result;
+
+    row->gpus = run->plan->world_size;
+    row->fits = r->fits;
+    row->thrash = r->thrash;
+    row->iteration_s = r->iteration_s;
+    row->mfu = r->mfu;
+    row->tokens_per_s_per_gpu = r->tokens_per_s_per_gpu;
+    row->peak_device = r->peak_device;
+    row->capacity = r->capacity;
+    row->bubble_fraction = r->bubble_fraction;
+    row->usd_per_iteration = r->usd_per_iteration;
+}
+
+int ss_sweep_best(const struct ss_sweep *s, int by_gpu)
+{
+    int best = -1;
+
+    for (int i = 0; i < s->nrows; i++) {
+        const struct ss_sweep_row *row = &s->rows[i], *b = best < 0 ? NULL : &s->rows[best];
+        if (row->code || !row->fits || row->thrash)
+            continue;
+        if (!b || (by_gpu ? row->tokens_per_s_per_gpu > b->tokens_per_s_per_gpu
+                          : row->iteration_s < b->iteration_s))
+            best = i;
+    }
+    return best;
+}

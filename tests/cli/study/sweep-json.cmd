@@ -1,0 +1,1 @@
+for n in 8 16; do "$STEPSIM" run --job 70b-14 --platform h800 --nodes $n --engine native --json | sed -n 's/^  "iteration_ms": //p'; done > one; "$STEPSIM" sweep --job 70b-14 --platform h800 --vary nodes=8,16 --json > all; sed -n 's/^ *"iteration_ms": //p' all > both; diff one both && sed -n 's/^  "\(.*\)": [0-9n].*/\1/p' all

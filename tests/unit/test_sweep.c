@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Combinations in the order of counting, and the best of what was predicted. */
+#include <string.h>
+
+#include "stepsim/sweep.h"
+#include "suite.h"
+
+static void flag_add(struct ss_sweep *s, const char *name, int n)
+{
+    struct ss_sweep_flag *f = &s->flags[s->nflags++];
+
+    snprintf(f->name, sizeof f->name, "%s", name);
+    f->nvalues = n;
+    for (int i = 0; i < n; i++)
+        snprintf(f->value[i], sizeof f->value[i], "%d", i);
+}
+
+static void test_combinations(void)
+{
+    struct ss_sweep s = {0};
+    struct ss_sweep_row row = {.code = SS_OK};
+
+    CU_ASSERT_EQUAL(ss_sweep_size(&s, 10), 1);
+    flag_add(&s, "--a", 2);
+    flag_add(&s, "--b", 3);
+    CU_ASSERT_EQUAL(ss_sweep_size(&s, 6), 6);
+    CU_ASSERT_EQUAL(ss_sweep_size(&s, 5), 0);
+    for (int i = 0; i < 6; i++) {
+        ss_sweep_combination(&s, i, &row);
+        CU_ASSERT_EQUAL(row.at[0], i / 3);
+        CU_ASSERT_EQUAL(row.at[1], i % 3);
+    }
+    s.flags[0].nvalues = 0;
+    CU_ASSERT_EQUAL(ss_sweep_size(&s, 10), 0);
+}
+
+/* Refused, too large and thrashing ones are no answer; of equal ones the first is. */
+static void test_best(void)
+{
+    struct ss_sweep_row rows[] = {
+        {.code = SS_ERR_CONFIG, .fits = 1, .iteration_s = 0.1, .tokens_per_s_per_gpu = 99},
+        {.fits = 0, .iteration_s = 0.2, .tokens_per_s_per_gpu = 98},
+        {.fits = 1, .thrash = 1, .iteration_s = 0.3, .tokens_per_s_per_gpu = 97},
+        {.fits = 1, .iteration_s = 4, .tokens_per_s_per_gpu = 50},
+        {.fits = 1, .iteration_s = 2, .tokens_per_s_per_gpu = 40},
+        {.fits = 1, .iteration_s = 2, .tokens_per_s_per_gpu = 50},
+    };
+    struct ss_sweep s = {.rows = rows, .nrows = 6};
+
+    CU_ASSERT_EQUAL(ss_sweep_best(&s, 0), 4);
+    CU_ASSERT_EQUAL(ss_sweep_best(&s, 1), 3);
+    s.nrows = 3;
+    CU_ASSERT_EQUAL(ss_sweep_best(&s, 0), -1);
+    CU_ASSERT_EQUAL(ss_sweep_best(&s, 1), -1);
+}
+
+int main(void)
+{
+    CU_TestInfo tests[] = {{"combinations", test_combinations}, {"best", test_best}, CU_TEST_INFO_NULL};
+    return suite_run("sweep", NULL, NULL, tests);
+}
