@@ -142,3 +142,51 @@ memory_rows() { # rows, table
 }
 memory_rows "as told" validation/runs.csv
 memory_rows "as read" "$tmp/read.csv"
+
+# The same rows' memory if the figure were that of another stage.
+echo
+echo "### The memory of the H800 rows as told, by the stage that the figure is taken for"
+echo
+echo "| figure of the | n | mean % | worst | bias |"
+echo "|---|---|---|---|---|"
+for logged in peak first last; do
+    echo "<stack name=\"$logged\" base=\"megatron-2407\"><prop id=\"ss.memory.logged\" value=\"$logged\"/></stack>" > "$tmp/$logged.xml"
+    awk -F, -v OFS=, -v stack="$tmp/$logged.xml" '
+        NR == 1 { for (i = 1; i <= NF; i++) at[$i] = i; print; next }
+        $at["gpu"] == "H800" { $at["stack"] = stack; print }' validation/runs.csv > "$tmp/logged.csv"
+    "$program" validate "$tmp/logged.csv" 2> /dev/null | awk -v what="$logged" '
+        $1 == "all" && !done { done = 1; print "| " (what == "peak" ? "largest stage" : what " stage") " | " $7 " | " $8 " | " $10 " | " $11 " |" }'
+done
+
+# What is left of a measured figure when all tensors of the stage are taken off.
+echo
+echo "### Rest of the measured memory when the stage's weights, gradients, optimizer, activations and logits are taken off, GiB"
+echo
+echo "| row | first stage | last stage |"
+echo "|---|---|---|"
+rest() { # row, MiB, flags...
+    row=$1 mib=$2
+    shift 2
+    "$program" run --engine native --platform h800 --stack megatron-2407 --seq 8192 --mbs 1 --gbs 1024 \
+        --use-distributed-optimizer "$@" --json 2> /dev/null | awk -v row="$row" -v mib="$mib" '
+        /"stages": / { on = 1 }
+        /"critical_stage"/ { on = 0 }
+        on && /"stage"/ { n++ }
+        on && /"(weights|gradients|optimizer|activations|logits)_mib"/ { gsub(/[^0-9.]/, "", $2); sum[n] += $2 }
+        END { printf "| %s | %.1f | %s |\n", row, (mib - sum[1]) / 1024, (n > 1 ? sprintf("%.1f", (mib - sum[n]) / 1024) : "") }' || true
+}
+small="--model llama3.1-8b --nodes 4"
+overlap="--sequence-parallel --tp-comm-overlap"
+# shellcheck disable=SC2086 # lists of words
+{
+    rest 8b-09 67710 $small --precision fp8 --pp 2 --recompute selective
+    rest 8b-10 65012 $small --bf16 --pp 2
+    rest 8b-11 54416 $small --precision fp8 --pp 4
+    rest 8b-12 32318 $small --precision fp8 --tp 2 --pp 4 $overlap
+    rest "8b-05 as told" 31458 $small --bf16 --tp 2 --pp 2 $overlap
+    rest "8b-07 as told" 34000 $small --precision fp8 --tp 2 --pp 2 $overlap
+    rest "8b-06 as told" 55762 $small --bf16 --cp 4
+    rest "8b-06 as pipeline 4" 55762 $small --bf16 --pp 4
+    rest "8b-08 as told" 38722 $small --precision fp8 --pp 4 --recompute selective
+    rest "8b-08 as tensor 2 x pipeline 2" 38722 $small --precision fp8 --tp 2 --pp 2 --recompute selective $overlap
+}
