@@ -18,16 +18,35 @@ const char cli_help_sweep[] =
     "  JOB-OPTION...          as for \"stepsim run\"\n"
     "  --vary FLAG=V1,V2,...  a flag of the job and its values: nodes=8,16, vp=1,2,5, model=a,b,\n"
     "                         recompute=none,full; \"on\" and \"off\" give and leave out a flag without\n"
-    "                         value: sequence-parallel=on,off; up to 8 flags, 4096 combinations\n"
+    "                         value, which the job itself then must not give: sequence-parallel=on,off;\n"
+    "                         set=ss.nic.bandwidth=12.5GBps,...; up to 8 flags, 4096 combinations\n"
     "  --set ss.PROP=VALUE    changes one value of the card or the stack, for all\n"
     "  --engine native|simgrid  (native)\n"
     "  --json                 the same as one JSON object\n"
     "  --output FILE          writes there instead of stdout\n"
     "\n"
-    "exit status: 0 one fits, 1 none does, 2 usage, 3 bad input\n"
+    "fits: yes, no, or barely: so near the card's memory that the allocator will retry and the run be slow.\n"
+    "exit status: 0 one fits, 1 none does, 2 usage, 3 bad input, or all are refused\n"
     "\n"
     "example:\n"
     "  stepsim sweep --job 70b-14 --platform h800 --vary nodes=8,16 --vary vp=1,2,5\n";
+
+/* Of "set=ss.nic.bandwidth=12.5GBps,25GBps" the later values are of the first one's prop. */
+static int complete_set(struct ss_sweep_flag *f)
+{
+    char *last = f->value[f->nvalues - 1], whole[2 * sizeof f->value[0]];
+    const char *equal = strchr(f->value[0], '=');
+
+    if (strchr(last, '='))
+        return 1;
+    if (!equal)
+        return 0;
+    int n = snprintf(whole, sizeof whole, "%.*s=%s", (int)(equal - f->value[0]), f->value[0], last);
+    if (n < 0 || (size_t)n >= sizeof f->value[0])
+        return 0;
+    memcpy(last, whole, (size_t)n + 1);
+    return 1;
+}
 
 /* "nodes=8,16" or "--nodes=8,16" */
 static int read_vary(const char *text, struct ss_sweep *s, struct ss_error *err)
@@ -41,8 +60,17 @@ static int read_vary(const char *text, struct ss_sweep *s, struct ss_error *err)
         return cli_usage(err, "", "--vary: more than %d flags", SS_SWEEP_FLAGS);
     if ((size_t)(equal - name) + 3 > sizeof f->name)
         return cli_usage(err, "", "--vary %.60s: the name is too long", text);
+    static const char *const others[] = {"--output",          "--json", "--engine", "--measured",
+                                         "--measured-memory", "--job",  "--timing"};
     memset(f, 0, sizeof *f);
     snprintf(f->name, sizeof f->name, "--%.*s", (int)(equal - name), name);
+    for (size_t i = 0; i < sizeof others / sizeof others[0]; i++)
+        if (!strcmp(f->name, others[i]))
+            return cli_usage(err, "vary what the job is, or set=PROP=VALUE",
+                             "--vary %s: this is no flag of the job", f->name);
+    if (!strncmp(f->name, "--ss.", 5))
+        return cli_usage(err, "write --vary set=ss.nic.bandwidth=12.5GBps,25GBps",
+                         "--vary %s: a prop is no flag", f->name + 2);
     for (int i = 0; i < s->nflags; i++)
         if (!strcmp(s->flags[i].name, f->name))
             return cli_usage(err, "name it once, with all values", "--vary %s: given twice", f->name);
@@ -54,11 +82,61 @@ static int read_vary(const char *text, struct ss_sweep *s, struct ss_error *err)
                              : n >= sizeof f->value[0] ? "a value is too long"
                                                        : "too many values");
         memcpy(f->value[f->nvalues++], at, n);
+        if (!strcmp(f->name, "--set") && !complete_set(f))
+            return cli_usage(err, "write --vary set=ss.nic.bandwidth=12.5GBps,25GBps",
+                             "--vary %.60s: no prop", text);
         at += n;
         if (!*at)
             break;
     }
     s->nflags++;
+    return SS_OK;
+}
+
+/* "off" leaves out what --vary itself would give; a flag that the job gives it cannot take away. */
+static int check_switches(const struct ss_sweep *s, int argc, char **argv, struct ss_error *err)
+{
+    for (int f = 0; f < s->nflags; f++) {
+        const struct ss_sweep_flag *flag = &s->flags[f];
+        int off = 0, given = 0, value = 0;
+        for (int i = 0; i < flag->nvalues; i++) {
+            off |= !strcmp(flag->value[i], "off");
+            value |= strcmp(flag->value[i], "off") != 0 && strcmp(flag->value[i], "on") != 0;
+        }
+        if (off && value)
+            return cli_usage(err, "name a value instead, as recompute=none,full",
+                             "--vary %s: \"off\" beside a value", flag->name);
+        if (!off)
+            continue;
+        char *words[2] = {(char *)flag->name, NULL};
+        struct ss_job job, with;
+        struct cli_flags flags;
+        struct ss_notes notes = {0};
+        struct ss_error ignored = {0};
+        cli_flags_init(&flags, CLI_JSON | CLI_ENGINE | CLI_SET | CLI_OUTPUT, SS_ENGINE_NATIVE);
+        ss_job_init(&job);
+        if (!ss_job_parse(&job, argc, argv, cli_flag, &flags, &notes, &ignored)) {
+            with = job;
+            if (!ss_job_parse(&with, 1, words, NULL, NULL, &notes, &ignored)) {
+                memcpy(&with.origins, &job.origins, sizeof job.origins);
+                given = memcmp(&with, &job, sizeof job) == 0;
+            }
+        }
+        ss_notes_free(&notes);
+        if (given)
+            return cli_usage(err, "leave it out of the job, or do not vary it",
+                             "--vary %s=on,off: the job gives it already, or it has no effect", flag->name);
+    }
+    return SS_OK;
+}
+
+/* A job that is read once a combination. */
+static int check_stdin(int argc, char **argv, struct ss_error *err)
+{
+    for (int i = 0; i < argc; i++)
+        if (!strcmp(argv[i], "--job=-") ||
+            (!strcmp(argv[i], "--job") && i + 1 < argc && !strcmp(argv[i + 1], "-")))
+            return cli_usage(err, "give a file", "--job -: it is read once for each combination");
     return SS_OK;
 }
 
@@ -165,12 +243,18 @@ int cmd_sweep(int argc, char **argv)
     cli_flags_init(&flags, CLI_JSON | CLI_ENGINE | CLI_SET | CLI_OUTPUT, SS_ENGINE_NATIVE);
     rc = s && rest ? take_varied(argc, argv, rest, &n, s, &err) : SS_ERR_NOMEM;
     if (!rc)
+        rc = check_stdin(n, rest, &err);
+    if (!rc)
+        rc = check_switches(s, n, rest, &err);
+    if (!rc)
         rc = predict_all(s, &flags, n, rest, &err);
     if (!rc)
         rc = cli_output_begin(flags.output, &output, &stream, &err);
     if (!rc)
         rc = cli_output_end(output, ss_sweep_write(s, flags.json, stream, &err), &err);
-    int status = !rc && ss_sweep_best(s, 0) < 0 ? ss_status_exit(SS_ERR_OOM) : 0;
+    int status = rc || ss_sweep_count(s, SS_SWEEP_FITS) + ss_sweep_count(s, SS_SWEEP_BARELY) > 0 ? 0
+                 : ss_sweep_count(s, SS_SWEEP_REFUSED) == s->nrows ? ss_status_exit(SS_ERR_CONFIG)
+                                                                   : ss_status_exit(SS_ERR_OOM);
     if (s)
         free(s->rows);
     free(s);

@@ -74,6 +74,16 @@ static int halve_micro_batch(struct ss_job *job, int dp, char *flags, size_t siz
     return 1;
 }
 
+static int least_micro_batch(struct ss_job *job, int dp, char *flags, size_t size)
+{
+    (void)dp;
+    if (job->micro_batch < 3)
+        return 0;
+    job->micro_batch = 1;
+    snprintf(flags, size, "--micro-batch-size 1");
+    return 1;
+}
+
 static int raise_tp(struct ss_job *job, int dp, int times, char *flags, size_t size)
 {
     if (dp % times)
@@ -115,7 +125,7 @@ static int drop_fp8(struct ss_job *job, int dp, char *flags, size_t size)
     return 1;
 }
 
-/* Twice the stages. Layers a virtual stage stay as they are where they can, else one chunk a rank. */
+/* Twice the stages. Virtual stages stay, by their layers or by their number, where they can, else one chunk a rank. */
 static int double_pp(struct ss_job *job, int dp, char *flags, size_t size)
 {
     int per_stage, layers = ss_job_split_layers(job);
@@ -127,10 +137,10 @@ static int double_pp(struct ss_job *job, int dp, char *flags, size_t size)
     int keep = job->layers_per_virtual_stage > 0 && job->layers_per_virtual_stage < per_stage &&
                per_stage % job->layers_per_virtual_stage == 0;
     int had = job->layers_per_virtual_stage > 0 || job->virtual_stages > 0;
-    job->virtual_stages = 0;
+    keep |= job->virtual_stages > 1 && per_stage % job->virtual_stages == 0;
     job->microbatch_group_size = 0;
     if (!keep)
-        job->layers_per_virtual_stage = 0;
+        job->layers_per_virtual_stage = job->virtual_stages = 0;
     snprintf(flags, size, "--pipeline-model-parallel-size %d%s", job->pp, had && !keep ? " --vp 1" : "");
     return 1;
 }
@@ -184,6 +194,7 @@ static const change_fn changes[] = {
     recompute_selective,
     recompute_full,
     halve_micro_batch,
+    least_micro_batch,
     double_tp,
     quadruple_tp,
     double_pp,
@@ -258,6 +269,17 @@ static int data_parallel(const struct search *x, const struct ss_job *job)
     return x->world_size / (job->tp * job->pp * job->cp);
 }
 
+/* Whether the first of these flags is among those before. */
+static int stands(const char *done, const char *flags)
+{
+    size_t n = strcspn(flags, " ");
+
+    for (const char *at = done; *at; at += strcspn(at, " "), at += *at == ' ')
+        if (!strncmp(at, flags, n) && (at[n] == ' ' || !at[n]))
+            return 1;
+    return 0;
+}
+
 /* Applies `depth` more changes from `first` on; those that fit are kept. */
 static int explore(struct search *x, const struct ss_job *base, const char *done, size_t first, int depth)
 {
@@ -266,7 +288,8 @@ static int explore(struct search *x, const struct ss_job *base, const char *done
         char flags[160], all[160];
         double peak, seconds;
         int rc = SS_OK;
-        if (x->alone[i] || !changes[i](&job, data_parallel(x, base), flags, sizeof flags))
+        if (x->alone[i] || !changes[i](&job, data_parallel(x, base), flags, sizeof flags) ||
+            stands(done, flags))
             continue;
         if (snprintf(all, sizeof all, "%s%s%s", done, done[0] ? " " : "", flags) >= (int)sizeof all)
             continue;

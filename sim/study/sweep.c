@@ -40,6 +40,26 @@ void ss_sweep_take(struct ss_sweep_row *row, const struct ss_run *run)
     row->usd_per_iteration = r->usd_per_iteration;
 }
 
+/* Tokens a second: rows may differ in what an iteration does. */
+static double speed(const struct ss_sweep_row *row, int by_gpu)
+{
+    return row->tokens_per_s_per_gpu * (by_gpu ? 1 : row->gpus);
+}
+
+int ss_sweep_count(const struct ss_sweep *s, int fate)
+{
+    int n = 0;
+
+    for (int i = 0; i < s->nrows; i++) {
+        const struct ss_sweep_row *row = &s->rows[i];
+        n += fate == (row->code     ? SS_SWEEP_REFUSED
+                      : !row->fits  ? SS_SWEEP_TOO_LARGE
+                      : row->thrash ? SS_SWEEP_BARELY
+                                    : SS_SWEEP_FITS);
+    }
+    return n;
+}
+
 int ss_sweep_best(const struct ss_sweep *s, int by_gpu)
 {
     int best = -1;
@@ -48,8 +68,7 @@ int ss_sweep_best(const struct ss_sweep *s, int by_gpu)
         const struct ss_sweep_row *row = &s->rows[i], *b = best < 0 ? NULL : &s->rows[best];
         if (row->code || !row->fits || row->thrash)
             continue;
-        if (!b || (by_gpu ? row->tokens_per_s_per_gpu > b->tokens_per_s_per_gpu
-                          : row->iteration_s < b->iteration_s))
+        if (!b || speed(row, by_gpu) > speed(b, by_gpu))
             best = i;
     }
     return best;

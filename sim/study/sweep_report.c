@@ -65,7 +65,10 @@ static int write_text(const struct ss_sweep *s, FILE *out, struct ss_error *err)
     for (int i = 0; i < s->nrows; i++)
         write_row(s, &s->rows[i], priced, out);
     if (fastest < 0)
-        fputs("\nnone of them fits\n", out);
+        fputs(ss_sweep_count(s, SS_SWEEP_BARELY)                ? "\nnone of them fits with room to spare\n"
+              : ss_sweep_count(s, SS_SWEEP_REFUSED) == s->nrows ? "\nall of them are refused\n"
+                                                                : "\nnone of them fits\n",
+              out);
     if (fastest >= 0) {
         fputc('\n', out);
         write_best(s, "fastest that fits", fastest, out);

@@ -22,6 +22,10 @@ struct ss_words {
 int ss_words_split(struct ss_words *out, const char *text, size_t len, const char *file,
                    struct ss_error *err);
 int ss_words_add(struct ss_words *words, const char *text, size_t len, int line);
+/* Of a whole command, as "torchrun --nnodes 4 --nproc_per_node 8 ... pretrain_gpt.py --flags ... 2>&1 | tee log", leaves
+ * the script's flags and, in our words, the launcher's sizes; of several commands, the first whose script has flags.
+ * Words that begin with a flag, or have no script among them, are left alone. 0 or SS_ERR_NOMEM. */
+int ss_words_strip_command(struct ss_words *words);
 void ss_words_free(struct ss_words *words);
 
 /* Places in the order in which they are applied: a named file before the place that names it. */

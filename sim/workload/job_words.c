@@ -109,75 +109,6 @@ static int scan_word(struct scanner *s, int *found, struct ss_error *err)
     return rc;
 }
 
-/* ---- captured commands ---- */
-
-static int ends_in(const char *text, const char *end)
-{
-    size_t n = strlen(text), m = strlen(end);
-
-    return n > m && !strcmp(text + n - m, end);
-}
-
-/* Where the shell ends a command: a pipe, a redirection, the next command. */
-static int ends_command(const char *text)
-{
-    size_t digits = strspn(text, "0123456789");
-
-    return strchr("|&;>", text[0]) != NULL || (digits > 0 && text[digits] == '>');
-}
-
-/* The launcher's word for a size of the cluster, in ours; NULL for all its other words. */
-static const char *of_launcher(const char *text, size_t n)
-{
-    static const char *const names[][2] = {{"--nnodes", "--nodes"},
-                                           {"--nproc_per_node", "--gpus-per-node"},
-                                           {"--nproc-per-node", "--gpus-per-node"}};
-
-    for (size_t i = 0; i < SS_ARRAY_LEN(names); i++)
-        if (strlen(names[i][0]) == n && !strncmp(text, names[i][0], n))
-            return names[i][1];
-    return NULL;
-}
-
-/* A whole command, as "torchrun --nnodes 4 --nproc_per_node 8 ... pretrain_gpt.py --flags ... 2>&1 | tee log": leaves its
- * flags and the sizes of the cluster. Files that begin with a flag are left alone. */
-static int strip_command(struct ss_words *words)
-{
-    struct ss_words own = {.file = words->file};
-    size_t script = 0;
-    int rc = SS_OK;
-
-    if (words->n == 0 || words->w[0].text[0] == '-')
-        return SS_OK;
-    while (script < words->n && !ends_in(words->w[script].text, ".py"))
-        script++;
-    if (script == words->n)
-        return SS_OK;
-    for (size_t i = 0; i < script && !rc; i++) {
-        const char *text = words->w[i].text, *equal = strchr(text, '=');
-        const char *name = of_launcher(text, equal ? (size_t)(equal - text) : strlen(text));
-        const char *value = equal ? equal + 1 : i + 1 < script ? words->w[i + 1].text : "";
-        if (!name)
-            continue;
-        rc = ss_words_add(&own, name, strlen(name), words->w[i].line);
-        if (!rc)
-            rc = ss_words_add(&own, value, strlen(value), words->w[i].line);
-    }
-    for (size_t i = script + 1; i < words->n && !ends_command(words->w[i].text) && !rc; i++)
-        rc = ss_words_add(&own, words->w[i].text, strlen(words->w[i].text), words->w[i].line);
-    if (rc) {
-        own.file = NULL;
-        ss_words_free(&own);
-        return rc;
-    }
-    words->file = NULL;
-    ss_words_free(words);
-    *words = own;
-    return SS_OK;
-}
-
-/* ---- files ---- */
-
 int ss_words_split(struct ss_words *out, const char *text, size_t len, const char *file, struct ss_error *err)
 {
     struct scanner s = {.p = text, .end = text + len, .file = file, .line = 1};
@@ -208,7 +139,7 @@ int ss_words_split(struct ss_words *out, const char *text, size_t len, const cha
         }
     }
     free(s.word);
-    return !rc && strip_command(out) ? no_memory(err) : rc;
+    return !rc && ss_words_strip_command(out) ? no_memory(err) : rc;
 }
 
 /* "--job" and the file that it names: 0 no, 1 "--job=FILE", 2 "--job FILE". */

@@ -168,7 +168,19 @@ static void test_commands(void)
          2, 4, 2, 1},
         {"python pretrain.py --pp 4 && echo done", 0, 0, 1, 4},
         {"--tp 2 --pp 4 --data-path a.py", 0, 0, 2, 4},
-        {"deepspeed --num_nodes 2 x.py", 0, 0, 1, 1},
+        {"deepspeed --num_nodes 2 --num_gpus 4 x.py", 2, 4, 1, 1},
+        {"torchrun --standalone --nproc_per_node 8 x.py --tp 2", 1, 8, 2, 1},
+        {"torchrun --nnodes 4:4 --nproc-per-node gpu x.py --tp 2", 4, 0, 2, 1},
+        {"srun -N4 --ntasks-per-node=1 --gpus-per-node=8 python x.py --tp 2", 4, 8, 2, 1},
+        {"srun -N 4 -n 32 python x.py --tp 2", 4, 8, 2, 1},
+        {"srun --nodes=4 --ntasks-per-node=1 torchrun --nproc_per_node 8 --nnodes 4 x.py --tp 2", 4, 8, 2, 1},
+        {"mpirun -np 32 -N 8 python x.py --tp 2", 4, 8, 2, 1},
+        {"accelerate launch --num_processes 32 --num_machines 4 x.py --tp 2", 4, 8, 2, 1},
+        {"torchrun --nproc_per_node 8 --nnodes 2 -m megatron.pretrain_gpt --tp 2", 2, 8, 2, 1},
+        {"python check.py && A=b.py torchrun --nnodes 2 --nproc_per_node 8 x.py --tp 2 --pp 4; echo done.py "
+         "--tp 9",
+         2, 8, 2, 4},
+        {"torchrun --nnodes 2 --nproc_per_node 8 x.py --tp 2 --pp 4&", 2, 8, 2, 4},
     };
 
     for (size_t i = 0; i < SS_ARRAY_LEN(rows); i++) {

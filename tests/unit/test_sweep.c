@@ -41,12 +41,16 @@ static void test_best(void)
         {.code = SS_ERR_CONFIG, .fits = 1, .iteration_s = 0.1, .tokens_per_s_per_gpu = 99},
         {.fits = 0, .iteration_s = 0.2, .tokens_per_s_per_gpu = 98},
         {.fits = 1, .thrash = 1, .iteration_s = 0.3, .tokens_per_s_per_gpu = 97},
-        {.fits = 1, .iteration_s = 4, .tokens_per_s_per_gpu = 50},
-        {.fits = 1, .iteration_s = 2, .tokens_per_s_per_gpu = 40},
-        {.fits = 1, .iteration_s = 2, .tokens_per_s_per_gpu = 50},
+        {.fits = 1, .gpus = 8, .iteration_s = 4, .tokens_per_s_per_gpu = 50},
+        {.fits = 1, .gpus = 16, .iteration_s = 2, .tokens_per_s_per_gpu = 40},
+        {.fits = 1, .gpus = 8, .iteration_s = 1, .tokens_per_s_per_gpu = 50}, /* does less */
     };
     struct ss_sweep s = {.rows = rows, .nrows = 6};
 
+    CU_ASSERT_EQUAL(ss_sweep_count(&s, SS_SWEEP_REFUSED), 1);
+    CU_ASSERT_EQUAL(ss_sweep_count(&s, SS_SWEEP_TOO_LARGE), 1);
+    CU_ASSERT_EQUAL(ss_sweep_count(&s, SS_SWEEP_BARELY), 1);
+    CU_ASSERT_EQUAL(ss_sweep_count(&s, SS_SWEEP_FITS), 3);
     CU_ASSERT_EQUAL(ss_sweep_best(&s, 0), 4);
     CU_ASSERT_EQUAL(ss_sweep_best(&s, 1), 3);
     s.nrows = 3;

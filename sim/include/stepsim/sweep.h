@@ -47,8 +47,12 @@ int ss_sweep_size(const struct ss_sweep *s, int most);
 void ss_sweep_combination(const struct ss_sweep *s, int i, struct ss_sweep_row *row);
 /* Takes the figures of a run. */
 void ss_sweep_take(struct ss_sweep_row *row, const struct ss_run *run);
-/* The row that fits (and is not near the limit) with the shortest iteration, or, by_gpu, with most tokens a second and
- * GPU; the first of equal ones; -1 = none fits. */
+/* What became of a row; BARELY: so near the card's memory that the allocator will retry. */
+enum ss_sweep_fate { SS_SWEEP_FITS, SS_SWEEP_BARELY, SS_SWEEP_TOO_LARGE, SS_SWEEP_REFUSED };
+/* Rows of one fate. */
+int ss_sweep_count(const struct ss_sweep *s, int fate);
+/* The row that fits, not barely, with most tokens a second, or, by_gpu, a second and GPU; the first of equal ones; -1 =
+ * none does. */
 int ss_sweep_best(const struct ss_sweep *s, int by_gpu);
 int ss_sweep_write(const struct ss_sweep *s, int json, FILE *out, struct ss_error *err);
 
