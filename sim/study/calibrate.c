@@ -401,6 +401,9 @@ static int fit_all(const struct ss_calibrate_options *opt, struct ss_calibration
         take_answer(&f, &answer);
         rc = fill_rows(&f, f.x, 1, err);
     }
+    for (int i = 0; i < c->nprops && !rc; i++)
+        if (!c->props[i].determined)
+            start[i] = f.x[i]; /* where the fit holds it */
     if (!rc && c->leave_out[0])
         rc = leave_out(&f, start, err);
     free(f.predicted);

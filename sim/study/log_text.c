@@ -18,8 +18,9 @@ static char *skip_label(char *line)
             return end + 2;
         return strncmp(end + 1, "<stdout>:", 9) == 0 ? end + 10 : line;
     }
-    end = line + strspn(line, "0123456789");
-    return end > line && end[0] == ':' && end[1] == ' ' ? end + 2 : line;
+    char *number = line + strspn(line, " "); /* srun pads it */
+    end = number + strspn(number, "0123456789");
+    return end > number && end[0] == ':' && end[1] == ' ' ? end + 2 : line;
 }
 
 /* Changes the text: lines are cut in place. */

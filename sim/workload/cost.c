@@ -245,15 +245,15 @@ static struct ss_layer_step fsdp_step(const struct ss_cost_context *c, int coll,
 /* Sharded parameters are gathered before each pass and gradients scattered after the backward, each
  * beside the layer's own compute (prefetch of one layer), from which they take their share of the SMs. Where gradients
  * and states alone are sharded (ZeRO-2) the forward gathers, in every microbatch or, on average, once an iteration. */
-static void fsdp_cost(const struct ss_cost_context *c, double params, double gemm_params,
+static void fsdp_cost(const struct ss_cost_context *c, double params, double gemm_params, int kept,
                       struct ss_layer_cost *out)
 {
     double e = c->shape.e, f = slowed(c, out->forward),
            b = slowed(c, out->input_grad) + slowed(c, out->weight_grad);
     if (c->fsdp.n <= 1 || c->job->sharding < SS_SHARD_OPTIM_GRADS)
         return;
-    int again = c->job->sharding >= SS_SHARD_OPTIM_GRADS_PARAMS;
-    double times = again || c->stack->fsdp_pytorch > 0 ? 1 : c->once;
+    int whole = c->job->sharding >= SS_SHARD_OPTIM_GRADS_PARAMS, again = whole && !kept;
+    double times = whole || c->stack->fsdp_pytorch > 0 ? 1 : c->once;
     double narrow = c->job->precision == SS_FP8 && c->job->fp8_param_gather ? gemm_params : 0; /* of 1 byte */
     struct ss_layer_step gather = fsdp_step(c, SS_COLL_ALL_GATHER, ((params - narrow) * e + narrow) * times);
     struct ss_layer_step scatter =
@@ -386,7 +386,9 @@ void ss_cost_layer(const struct ss_cost_context *c, const struct ss_ops *ops, in
     border_cost(c, layer_kind, out);
     host_cost(c, ops, out);
     recompute_cost(c, ops, recompute, out);
-    fsdp_cost(c, ss_ops_params(ops), ss_ops_gemm_params(ops), out);
+    /* PyTorch's keeps what it does not wrap */
+    fsdp_cost(c, ss_ops_params(ops), ss_ops_gemm_params(ops),
+              c->stack->fsdp_pytorch > 0 && layer_kind != SS_LAYER_DENSE, out);
 }
 
 double ss_cost_gradients(const struct ss_cost_context *c, double params)

@@ -32,13 +32,20 @@ static int is_operator(const char *text)
 {
     size_t digits = strspn(text, "0123456789");
 
-    return strchr("|&;>", text[0]) != NULL || (digits > 0 && text[digits] == '>');
+    return (text[0] && strchr("|&;>", text[0])) || (digits > 0 && text[digits] == '>');
 }
 
 /* "1024;": the operator stands against the word. */
 static int is_last(const char *text)
 {
     return ends_in(text, ";") || ends_in(text, "&");
+}
+
+static int is_torchrun(const char *text)
+{
+    return !strcmp(text, "torchrun") || ends_in(text, "/torchrun") ||
+           !strncmp(text, "torch.distributed", 17) || ends_in(text, "distributed/run.py") ||
+           ends_in(text, "distributed/launch.py");
 }
 
 /* "pretrain_gpt.py", or the module behind -m; not one of the launcher itself, nor NAME=value. */
@@ -50,7 +57,7 @@ static int is_script(const struct ss_words *words, const struct command *c, size
         return 0;
     if (!strcmp(before, "-m") || !strcmp(before, "--module"))
         return strncmp(text, "torch.distributed", 17) != 0 && strncmp(text, "accelerate", 10) != 0;
-    return ends_in(text, ".py") && !strchr(text, '=');
+    return ends_in(text, ".py") && !strchr(text, '=') && !is_torchrun(text);
 }
 
 /* The command that begins at word `first`. script == end: it has none. */
@@ -138,8 +145,7 @@ static void read_sizes(const struct ss_words *words, struct command *c)
         const char *text = words->w[i].text, *equal = strchr(text, '=');
         size_t n = equal ? (size_t)(equal - text) : strlen(text);
         struct size *s = size_of(c, text, n);
-        c->torchrun |=
-            ends_in(text, "torchrun") || !strcmp(text, "torchrun") || !strncmp(text, "torch.distributed", 17);
+        c->torchrun |= is_torchrun(text);
         c->mpirun |= !strcmp(text, "mpirun") || !strcmp(text, "mpiexec");
         if (s && equal)
             set_size(s, equal + 1, words->w[i].line);

@@ -50,12 +50,13 @@ double ss_memory_step(const struct ss_cost_context *c, const struct ss_param_cou
 /* PyTorch's FSDP shards fp32 parameters, which are their own master copy; 16 bit is what it gathers. */
 static int shard_is_master(const struct ss_cost_context *c)
 {
-    return c->stack->fsdp_pytorch > 0 && c->shape.e < 4 && c->job->sharding >= SS_SHARD_OPTIM_GRADS_PARAMS;
+    return c->stack->fsdp_pytorch > 0 && ss_parameter_bytes(c->job, c->stack).weight < 4 &&
+           c->job->sharding >= SS_SHARD_OPTIM_GRADS_PARAMS;
 }
 
 /* Shards what the job shards inside a group, and adds what is gathered of it at a time. */
 static void shard_fully(const struct ss_cost_context *c, const struct ss_param_count *params, double grad,
-                        double memory[SS_MEM_COUNT])
+                        double shards, double memory[SS_MEM_COUNT])
 {
     int pytorch = c->stack->fsdp_pytorch > 0;
     double e = c->shape.e, largest = pytorch ? params->layer : fmax(params->layer, params->border);
@@ -67,7 +68,7 @@ static void shard_fully(const struct ss_cost_context *c, const struct ss_param_c
             memory[SS_MEM_OTHER] += params->borders * e;
         if (shard_is_master(c)) {
             memory[SS_MEM_WEIGHTS] = 4 * params->all / c->fsdp.n;
-            memory[SS_MEM_OPTIMIZER] -= 4 * params->all / c->fsdp.n * (1 - c->job->optimizer_offload);
+            memory[SS_MEM_OPTIMIZER] -= 4 * params->all / shards * (1 - c->job->optimizer_offload);
         }
     }
     if (c->job->sharding >= SS_SHARD_OPTIM_GRADS) {
@@ -90,7 +91,7 @@ void ss_memory_static(const struct ss_cost_context *c, const struct ss_param_cou
                                gradient_copies(c, params, shards) +
                                (c->shape.e < 4 ? 2 * c->stack->zero_bucket : 0);
     if (c->fsdp.n > 1)
-        shard_fully(c, params, bytes.grad, memory);
+        shard_fully(c, params, bytes.grad, shards, memory);
     if (cached) /* 1-byte copy and its transpose, over the microbatches */
         memory[SS_MEM_WEIGHTS] += params->gemm * (narrow > 0 ? 1 : 2);
     if (c->shape.tp_comm_overlap)

@@ -456,9 +456,9 @@ static double timer(const struct ss_train_log *log, const char *name)
 /* What --timing-log-option max and all print, behind the labels of launchers; medians without the first. */
 static void check_timer_forms(void)
 {
-    static const char text[] = "3: iteration 1/ 9 | elapsed time per iteration (ms): 100.0 |\n"
-                               "3: max time across ranks (ms):\n"
-                               "3:     forward-compute ................................: 90.00\n"
+    static const char text[] = " 3: iteration 1/ 9 | elapsed time per iteration (ms): 100.0 |\n"
+                               " 3: max time across ranks (ms):\n"
+                               " 3:     forward-compute ................................: 90.00\n"
                                "[rank0]:iteration 2/ 9 | elapsed time per iteration (ms): 100.0 |\n"
                                "[rank0]:max time across ranks (ms):\n"
                                "[rank0]:    forward-compute ................................: 40.00\n"

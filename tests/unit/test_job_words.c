@@ -170,6 +170,8 @@ static void test_commands(void)
         {"--tp 2 --pp 4 --data-path a.py", 0, 0, 2, 4},
         {"deepspeed --num_nodes 2 --num_gpus 4 x.py", 2, 4, 1, 1},
         {"torchrun --standalone --nproc_per_node 8 x.py --tp 2", 1, 8, 2, 1},
+        {"torchrun --nnodes 2 --nproc_per_node 8 x.py --data-path '' --tp 2 --save \"\" --pp 4", 2, 8, 2, 4},
+        {"python /opt/torch/distributed/run.py --nnodes 2 --nproc_per_node 8 x.py --tp 2", 2, 8, 2, 1},
         {"torchrun --nnodes 4:4 --nproc-per-node gpu x.py --tp 2", 4, 0, 2, 1},
         {"srun -N4 --ntasks-per-node=1 --gpus-per-node=8 python x.py --tp 2", 4, 8, 2, 1},
         {"srun -N 4 -n 32 python x.py --tp 2", 4, 8, 2, 1},

@@ -213,6 +213,31 @@ static void test_output_bucket(void)
     scale_close(&s);
 }
 
+/* Whatever is sharded over whatever, no class of memory is negative; PyTorch's shards are whole masters. */
+static void test_sharded_memory(void)
+{
+    static const char *const whole[] = {
+        "h800 4;" FSDP "--stack torchtitan-2024 --fsdp hybrid --outer-dp-sharding-strategy optim --gbs 32",
+        "h800 4;" FSDP "--stack torchtitan-2024 --fsdp hybrid --gbs 32",
+        "h800 4;" FSDP "--stack llm-foundry-2023 --fsdp full --gbs 32",
+        "h800 4;" FSDP "--fsdp hybrid --outer-dp-sharding-strategy optim --gbs 32"};
+    static const double optimizer[] = {8.0 / 32, 8.0 / 8, 8.0 / 32, 12.0 / 32}; /* bytes a parameter */
+    for (int i = 0; i < 4; i++) {
+        struct scale_job s;
+        struct ss_run run;
+        const struct ss_run_options o = {.engine = SS_ENGINE_NATIVE};
+        CU_ASSERT_FATAL(scale_open(&s, whole[i]) == 0);
+        CU_ASSERT_FATAL(scale_run(&s, &o, &run) == 0);
+        const double *memory = run.plan->classes[0].memory;
+        for (int m = 0; m < SS_MEM_COUNT; m++)
+            CU_ASSERT(memory[m] >= 0);
+        CU_ASSERT_DOUBLE_EQUAL(memory[SS_MEM_OPTIMIZER], 8.03e9 * optimizer[i],
+                               0.02 * memory[SS_MEM_OPTIMIZER]);
+        ss_run_free(&run);
+        scale_close(&s);
+    }
+}
+
 /* Tensor parallelism fills the node: no rank shares its parameters, and nothing else divides the optimizer. */
 static void test_hybrid_alone(void)
 {
@@ -291,6 +316,7 @@ int main(void)
                            {"sharded parameters", test_fsdp},
                            {"traffic of hybrid sharding", test_hybrid_traffic},
                            {"bucket of the output layer", test_output_bucket},
+                           {"sharded memory", test_sharded_memory},
                            {"hybrid sharding of one rank", test_hybrid_alone},
                            {"a slow GPU", test_straggler},
                            {"a slow NVLink", test_slow_nvlink},
