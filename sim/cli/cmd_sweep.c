@@ -116,7 +116,7 @@ static int check_switches(const struct ss_sweep *s, int argc, char **argv, struc
         cli_flags_init(&flags, CLI_JSON | CLI_ENGINE | CLI_SET | CLI_OUTPUT, SS_ENGINE_NATIVE);
         ss_job_init(&job);
         if (!ss_job_parse(&job, argc, argv, cli_flag, &flags, &notes, &ignored)) {
-            with = job;
+            memcpy(&with, &job, sizeof job); /* padding too */
             if (!ss_job_parse(&with, 1, words, NULL, NULL, &notes, &ignored)) {
                 memcpy(&with.origins, &job.origins, sizeof job.origins);
                 given = memcmp(&with, &job, sizeof job) == 0;
@@ -259,7 +259,9 @@ int cmd_sweep(int argc, char **argv)
         free(s->rows);
     free(s);
     free(rest);
-    if (rc && !err.code)
+    if (rc && !err.code) {
         err.code = rc;
+        snprintf(err.message, sizeof err.message, "out of memory");
+    }
     return rc ? cli_fail(&err, json) : status;
 }

@@ -135,7 +135,8 @@ static void set_size(struct size *s, const char *text, int line)
 {
     struct size next = {text, line};
 
-    if (strcmp(text, "gpu") != 0 && strcmp(text, "auto") != 0 && number(&next) >= number(s))
+    if (strcmp(text, "gpu") != 0 && strcmp(text, "auto") != 0 && strcmp(text, "cpu") != 0 &&
+        number(&next) >= number(s))
         *s = next;
 }
 

@@ -122,9 +122,11 @@ static int apply_known(struct parser *p, const struct ss_flag *f, size_t i, int 
         if (rc)
             return rc;
         rc = ss_flag_apply(f->setter, p->job, n, values, buf, sizeof(buf), &why);
-        if (rc)
-            return ss_fail(p->err, rc == SS_ERR_UNSUPPORTED ? rc : wrong_code(p), p->words->file,
-                           line_at(p, i), "%s%s%.80s: %s", f->name, n ? " " : "", n ? values[0] : "", why);
+        if (rc) {
+            rc = ss_fail(p->err, rc == SS_ERR_UNSUPPORTED ? rc : wrong_code(p), p->words->file, line_at(p, i),
+                         "%s%s%.80s: %s", f->name, n ? " " : "", n ? values[0] : "", why);
+            return n && strchr(values[0], '$') ? ss_hint(p->err, rc, "write what the shell makes of it") : rc;
+        }
         ss_job_origin_set(p->job, f->setter, p->words->file, line_at(p, i));
         return SS_OK;
     }

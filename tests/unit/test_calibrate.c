@@ -332,6 +332,21 @@ static void test_nccl(void)
     }
 }
 
+/* What nccl-tests print, as far as it is read: a run's first lines, and a line a size; the text's length. */
+static int nccl_begin(char *text, size_t size, const char *operation)
+{
+    return snprintf(
+        text, size,
+        "# Collective test starting: %s_perf\n#  size count type redop root time algbw busbw #wrong\n",
+        operation);
+}
+
+static int nccl_add(char *text, size_t size, int n, double bytes, double seconds, double traffic)
+{
+    return n + snprintf(text + n, size - (size_t)n, "%.0f %.0f float sum -1 %.4f %.2f %.2f 0\n", bytes,
+                        bytes / 4, 1e6 * seconds, bytes / seconds / 1e9, traffic / seconds / 1e9);
+}
+
 /* All-gathers on one node of h800 at 140 GB/s of its 200 and 3 us a step. */
 static void test_fits_nccl(void)
 {
@@ -342,9 +357,7 @@ static void test_fits_nccl(void)
     struct ss_platform *p;
     struct ss_error err = {0};
     double link, busbw;
-    int n = snprintf(text, sizeof text,
-                     "# Collective test starting: all_gather_perf\n#  size count type redop root time algbw "
-                     "busbw #wrong\n");
+    int n = nccl_begin(text, sizeof text, "all_gather");
 
     CU_ASSERT_EQUAL_FATAL(ss_platform_load("h800", &none, &p, NULL), 0);
     link = ss_platform_nvlink_bandwidth(p);
@@ -353,8 +366,7 @@ static void test_fits_nccl(void)
     for (double bytes = 262144; bytes < 2e9; bytes *= 4) {
         double traffic = bytes * 7 / 8, start = fmin(bytes, 4e6) * 7 / 8; /* ss.nvlink.half_size of h800 */
         double s = (traffic + start) / busbw + 7 * 3e-6;
-        n += snprintf(text + n, sizeof text - (size_t)n, "%.0f %.0f float none -1 %.4f %.2f %.2f 0\n", bytes,
-                      bytes / 4, 1e6 * s, bytes / s / 1e9, traffic / s / 1e9);
+        n = nccl_add(text, sizeof text, n, bytes, s, traffic);
     }
     opt.nccl = write_text("nccl.txt", text);
     if (ss_calibrate(&opt, &c, &err)) {
@@ -381,9 +393,7 @@ static void test_fits_nvls(void)
     struct ss_error err = {0};
     struct ss_group_shape node = {8, 1, 8};
     struct ss_net net;
-    int n = snprintf(text, sizeof text,
-                     "# Collective test starting: all_reduce_perf\n#  size count type redop root time algbw "
-                     "busbw #wrong\n");
+    int n = nccl_begin(text, sizeof text, "all_reduce");
 
     CU_ASSERT_EQUAL_FATAL(ss_platform_load("h800", &none, &p, NULL), 0);
     CU_ASSERT_EQUAL_FATAL(ss_platform_set(p, "ss.nvls.efficiency", "0.8", NULL), 0);
@@ -392,8 +402,7 @@ static void test_fits_nvls(void)
     ss_platform_free(p);
     for (double bytes = 1048576; bytes < 5e9; bytes *= 2) {
         double s = ss_collective_seconds(&net, SS_COLL_ALL_REDUCE, bytes, &node);
-        n += snprintf(text + n, sizeof text - (size_t)n, "%.0f %.0f float sum -1 %.4f %.2f %.2f 0\n", bytes,
-                      bytes / 4, 1e6 * s, bytes / s / 1e9, 1.75 * bytes / s / 1e9);
+        n = nccl_add(text, sizeof text, n, bytes, s, 1.75 * bytes);
     }
     opt.nccl = write_text("nccl.txt", text);
     CU_ASSERT_EQUAL_FATAL(ss_calibrate(&opt, &c, &err), 0);
@@ -405,13 +414,12 @@ static void test_fits_nvls(void)
     CU_ASSERT(c->after.worst_abs < 0.5);
     ss_calibration_free(c);
     /* Slower than any ring that leaves the switch's numbers as they are: these say no more than "not used". */
-    n = snprintf(text, sizeof text,
-                 "# Collective test starting: all_reduce_perf\n#  size count type redop root time algbw busbw #wrong\n");
+    n = nccl_begin(text, sizeof text, "all_reduce");
     net.nvls_busbw = 0;
     net.nvlink_busbw *= 0.7;
     for (double bytes = 1048576; bytes < 5e9; bytes *= 2)
-        n += snprintf(text + n, sizeof text - (size_t)n, "%.0f %.0f float sum -1 %.4f 0 0 0\n", bytes, bytes / 4,
-                      1e6 * ss_collective_seconds(&net, SS_COLL_ALL_REDUCE, bytes, &node));
+        n = nccl_add(text, sizeof text, n, bytes,
+                     ss_collective_seconds(&net, SS_COLL_ALL_REDUCE, bytes, &node), 1.75 * bytes);
     opt.nccl = write_text("nccl.txt", text);
     CU_ASSERT_EQUAL_FATAL(ss_calibrate(&opt, &c, &err), 0);
     CU_ASSERT(c->before.worst_abs > 15);

@@ -210,6 +210,11 @@ static void test_commands(void)
     CU_ASSERT_EQUAL(ss_job_parse_text(&job, script, strlen(script), "a.args", NULL, NULL, NULL, &err),
                     SS_ERR_INPUT);
     CU_ASSERT_PTR_NOT_NULL(strstr(err.hint, "as its shell expands it"));
+    static const char variable[] = "torchrun --nnodes $N --nproc_per_node 8 x.py --tp 2\n";
+    CU_ASSERT_EQUAL(ss_job_parse_text(&job, variable, strlen(variable), "a.args", NULL, NULL, NULL, &err),
+                    SS_ERR_INPUT);
+    CU_ASSERT_EQUAL(err.line, 1);
+    CU_ASSERT_PTR_NOT_NULL(strstr(err.hint, "what the shell makes of it"));
 }
 
 /* --vp takes the place of the other way to ask for virtual stages. */
