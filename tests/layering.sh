@@ -9,51 +9,48 @@ export LC_ALL
 pairs=$(mktemp)
 trap 'rm -f "$pairs"' EXIT
 
-find sim -name '*.[ch]' | sort | xargs awk -v pairs="$pairs" '
+order=$(cat sim/rooms.txt)
+
+find sim -name '*.[ch]' | sort | xargs awk -v pairs="$pairs" -v order_list="$(echo $order)" '
 function fail(why) {
     printf "%s:%d: layering: %s\n", FILENAME, FNR, why
     bad = 1
 }
-# Room of a file below sim/, or of a public header by its topic.
-function room_of(file, part, topic) {
+# A header as an include line names it: which file that is, or "".
+function find(name, i, file) {
+    for (i = n; i >= 1; i--) {
+        file = "sim/" order[i] "/include/" name
+        if ((getline unused < file) >= 0) {
+            close(file)
+            return file
+        }
+    }
+    return ""
+}
+function room_of(file, part) {
     split(file, part, "/")
-    if (part[2] != "include")
-        return part[2]
-    topic = part[4]
-    sub(/\.h$/, "", topic)
-    return topic in owner ? owner[topic] : ""
+    return part[2]
 }
 BEGIN {
-    n = split("base platform workload replay report study cli", order, " ")
+    n = split(order_list, order, " ")
     for (i = 1; i <= n; i++)
         level[order[i]] = i
-    owners = "error:base types:base platform:platform model:workload job:workload stack:workload"
-    owners = owners " schedule:workload plan:workload program:workload replay:replay result:replay"
-    owners = owners " report:report pictures:report study:study"
-    owners = owners " schedule_study:study sweep:study stepsim:cli"
-    n = split(owners, list, " ")
-    for (i = 1; i <= n; i++) {
-        split(list[i], pair, ":")
-        owner[pair[1]] = pair[2]
-    }
 }
 FNR == 1 {
     room = room_of(FILENAME)
-    public = FILENAME ~ /^sim\/include\//
+    public = FILENAME ~ /^sim\/[a-z]+\/include\/stepsim\//
     if (!(room in level))
-        fail("no room owns this file; add its room or topic to tests/layering.sh")
+        fail("no room owns this file; add its room to sim/rooms.txt")
+    if (FILENAME ~ /\.h$/ && FILENAME !~ "^sim/" room "/include/(stepsim|" room ")/")
+        fail("a header belongs in sim/" room "/include/stepsim (public) or sim/" room "/include/" room)
 }
 /^[ \t]*#[ \t]*include[ \t]*"/ {
     split($0, quoted, "\"")
     name = quoted[2]
-    target = name ~ /^stepsim\// ? "sim/include/" name : "sim/" name
+    target = find(name)
     to = room_of(target)
-    if ((getline unused < target) < 0)
-        fail("\"" name "\" is no file below sim/include or sim; include it as \"room/name.h\"")
-    else
-        close(target)
-    if (!(to in level))
-        fail("\"" name "\" belongs to no known room")
+    if (target == "")
+        fail("\"" name "\" is in no include folder of a room; include it as \"room/name.h\"")
     else if (level[to] > level[room])
         fail(room " may not include \"" name "\" of the higher room " to)
     if (public && name !~ /^stepsim\//)
@@ -77,7 +74,7 @@ FNR == 1 {
         fail("only sim/platform/hwloc_import.c uses hwloc")
     if (name ~ /cminpack/ && FILENAME != "sim/study/fit.c")
         fail("only sim/study/fit.c uses cminpack")
-    if (name ~ /^(simgrid|xbt)/ && FILENAME !~ /^sim\/replay\/simgrid[^\/]*\.[ch]$/)
+    if (name ~ /^(simgrid|xbt)/ && FILENAME !~ /^sim\/replay\/(include\/replay\/)?simgrid[^\/]*\.[ch]$/)
         fail("only sim/replay/simgrid*.c uses SimGrid")
     if (name == "zlib.h" && FILENAME != "sim/base/gzip.c")
         fail("only sim/base/gzip.c uses zlib")
@@ -93,3 +90,17 @@ if ! loops=$(tsort "$pairs" 2>&1 >/dev/null) || [ -n "$loops" ]; then
     echo "$loops"
     exit 1
 fi
+
+# Program and replay know no job, whichever way a header might come.
+cc=${CC:-cc}
+folders=$(for room in $order; do [ ! -d "sim/$room/include" ] || echo "-Isim/$room/include"; done)
+for header in sim/program/include/*/*.h sim/replay/include/*/*.h; do
+    case $header in */simgrid.h) continue ;; esac # includes SimGrid's own
+    [ -f "$header" ] || continue
+    # shellcheck disable=SC2086 # a list of words
+    if echo "#include \"${header#sim/*/include/}\"" | "$cc" -D_GNU_SOURCE $folders -MM -x c - |
+        grep -qE 'stepsim/(job|model|stack)\.h'; then
+        echo "$header: layering: program and replay know no job, but this reaches stepsim/job.h"
+        exit 1
+    fi
+done

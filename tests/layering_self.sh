@@ -9,11 +9,15 @@ failed=0
 
 fresh() {
     rm -rf "$dir/sim"
-    mkdir -p "$dir/sim/include/stepsim" "$dir/sim/base" "$dir/sim/platform" "$dir/sim/replay" "$dir/sim/cli"
-    echo '#include <stdint.h>' > "$dir/sim/include/stepsim/error.h"
-    echo '#include "stepsim/error.h"' > "$dir/sim/include/stepsim/platform.h"
-    echo '#include "stepsim/platform.h"' > "$dir/sim/include/stepsim/stepsim.h"
-    echo '#include "stepsim/error.h"' > "$dir/sim/base/base.h"
+    for room in base platform replay cli; do
+        mkdir -p "$dir/sim/$room/include/stepsim" "$dir/sim/$room/include/$room"
+        echo "$room"
+    done > "$dir/rooms.txt"
+    mv "$dir/rooms.txt" "$dir/sim/rooms.txt"
+    echo '#include <stdint.h>' > "$dir/sim/base/include/stepsim/error.h"
+    echo '#include "stepsim/error.h"' > "$dir/sim/platform/include/stepsim/platform.h"
+    echo '#include "stepsim/platform.h"' > "$dir/sim/replay/include/stepsim/stepsim.h"
+    echo '#include "stepsim/error.h"' > "$dir/sim/base/include/base/base.h"
     echo '#include <libxml/parser.h>' > "$dir/sim/base/xml.c"
     echo '#include "base/base.h"' > "$dir/sim/platform/platform.c"
     echo '#include <simgrid/actor.h>' > "$dir/sim/replay/simgrid.c"
@@ -32,16 +36,17 @@ expect() {
 fresh; expect "" clean
 fresh; echo '#include "stepsim/platform.h"' >> "$dir/sim/base/xml.c"; expect "higher room platform" upward
 fresh; echo '#include "base/base.h"' >> "$dir/sim/cli/main.c"; expect "public headers only" "cli private"
-fresh; echo '#include "base/base.h"' >> "$dir/sim/include/stepsim/platform.h"; expect "private" "public private"
+fresh; echo '#include "base/base.h"' >> "$dir/sim/platform/include/stepsim/platform.h"; expect "private" "public private"
 fresh; echo '# include <libxml/tree.h>' >> "$dir/sim/platform/platform.c"; expect "libxml2" libxml2
 fresh; echo '#include <hwloc.h>' >> "$dir/sim/platform/platform.c"; expect "hwloc" hwloc
 fresh; echo '#include <simgrid/host.h>' >> "$dir/sim/platform/platform.c"; expect "SimGrid" simgrid
 fresh; echo '#include <zlib.h>' >> "$dir/sim/platform/platform.c"; expect "zlib" zlib
-fresh; echo '#include <jansson.h>' >> "$dir/sim/include/stepsim/platform.h"; expect "may not include <jansson.h>" third
-fresh; echo '#include "base.h"' >> "$dir/sim/platform/platform.c"; expect "is no file" "bare name"
-fresh; echo 'int x;' > "$dir/sim/include/stepsim/new.h"; expect "no room owns" "unknown header"
+fresh; echo '#include <jansson.h>' >> "$dir/sim/platform/include/stepsim/platform.h"; expect "may not include <jansson.h>" third
+fresh; echo '#include "base.h"' >> "$dir/sim/platform/platform.c"; expect "in no include folder" "bare name"
+fresh; mkdir "$dir/sim/new"; echo 'int x;' > "$dir/sim/new/new.c"; expect "no room owns" "unknown room"
+fresh; echo 'int x;' > "$dir/sim/base/bare.h"; expect "a header belongs in" "bare header"
 fresh
-echo '#include "base/b.h"' > "$dir/sim/base/a.h"
-echo '#include "base/a.h"' > "$dir/sim/base/b.h"
+echo '#include "base/b.h"' > "$dir/sim/base/include/base/a.h"
+echo '#include "base/a.h"' > "$dir/sim/base/include/base/b.h"
 expect "cycle" cycle
 exit $failed

@@ -4,7 +4,7 @@
 # Every prop of a stack is read by the model and named by its whole id in docs/model.md.
 set -eu
 cd "$1"
-rows=$(sed -n 's/^    X(\([a-z0-9_]*\), "\(ss\.[a-z0-9_.]*\)".*/\1 \2/p' sim/include/stepsim/stack.h)
+rows=$(sed -n 's/^    X(\([a-z0-9_]*\), "\(ss\.[a-z0-9_.]*\)".*/\1 \2/p' sim/model/include/stepsim/stack.h)
 [ -n "$rows" ] || { echo "no rows of SS_STACK_PROPS found"; exit 1; }
 echo "$rows" | {
     status=0

@@ -9,7 +9,7 @@
 #include "base/base.h"
 #include "base/csv.h"
 #include "study/calibrate.h"
-#include "workload/kernel.h"
+#include "cost/kernel.h"
 
 enum column { KIND, GPU, SHAPE, RANKS, PRECISION, VALUE, UNIT, COLUMNS };
 static const char *const names[COLUMNS] = {

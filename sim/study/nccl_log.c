@@ -9,7 +9,7 @@
 #include "base/base.h"
 #include "study/calibrate.h"
 #include "study/study_internal.h"
-#include "workload/collective.h"
+#include "cost/collective.h"
 
 #define MAX_WORDS 32
 #define MAX_HOSTS 4096

@@ -6,7 +6,7 @@
 
 #include "base/base.h"
 #include "study/calibrate.h"
-#include "workload/collective.h"
+#include "cost/collective.h"
 
 struct ss_case *ss_observations_case(struct ss_observations *o, int index)
 {

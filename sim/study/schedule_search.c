@@ -7,7 +7,7 @@
 #include "base/base.h"
 #include "stepsim/result.h"
 #include "study/schedule_order.h"
-#include "workload/schedule/builder.h"
+#include "schedule/builder.h"
 
 #define SLOTS_A_SECOND 2e7 /* of the list scheduler, a rank looked at each; roughly */
 

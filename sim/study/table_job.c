@@ -6,7 +6,7 @@
 
 #include "base/base.h"
 #include "study/study_internal.h"
-#include "workload/model_internal.h"
+#include "model/model_internal.h"
 
 #define MAX_WORDS 96
 #define MAX_WORD 256

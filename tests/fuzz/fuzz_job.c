@@ -6,7 +6,7 @@
 
 #include "base/base.h"
 #include "stepsim/job.h"
-#include "workload/job_internal.h"
+#include "job/job_internal.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

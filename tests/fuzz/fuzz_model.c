@@ -5,7 +5,7 @@
 #include <stdlib.h>
 
 #include "stepsim/model.h"
-#include "workload/model_internal.h"
+#include "model/model_internal.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

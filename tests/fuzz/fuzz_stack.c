@@ -4,7 +4,7 @@
 #include <stdlib.h>
 
 #include "stepsim/stack.h"
-#include "workload/stack_internal.h"
+#include "model/stack_internal.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -10,7 +10,7 @@
 #include "stepsim/study.h"
 #include "study/fit.h"
 #include "suite.h"
-#include "workload/collective.h"
+#include "cost/collective.h"
 
 /* ---- least squares ---- */
 

@@ -5,7 +5,7 @@
 
 #include "base/base.h"
 #include "suite.h"
-#include "workload/flags.h"
+#include "job/flags.h"
 
 static const char head[] =
     "# Megatron-LM's arguments\n\n"

@@ -5,7 +5,7 @@
 #include "job_helper.h"
 #include "stepsim/job.h"
 #include "suite.h"
-#include "workload/job_internal.h"
+#include "job/job_internal.h"
 
 /* Configurations that the frameworks refuse, with words of their reason. */
 static void test_refused(void)

@@ -6,7 +6,7 @@
 #include "job_helper.h"
 #include "stepsim/job.h"
 #include "suite.h"
-#include "workload/job_internal.h"
+#include "job/job_internal.h"
 
 struct seen {
     int n;

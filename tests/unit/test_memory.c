@@ -5,8 +5,8 @@
 #include "job_helper.h"
 #include "stepsim/stepsim.h"
 #include "suite.h"
-#include "workload/memory.h"
-#include "workload/stack_internal.h"
+#include "cost/memory.h"
+#include "model/stack_internal.h"
 
 #define LLAMA "--model llama3.1-8b --seq 8192 --mbs 1 --gbs 1024 "
 #define PROP(id, value) "<prop id='" id "' value='" value "'/>"

@@ -6,7 +6,7 @@
 #include "base/base.h"
 #include "stepsim/model.h"
 #include "suite.h"
-#include "workload/model_internal.h"
+#include "model/model_internal.h"
 
 static double parameters(const char *name, int rows)
 {

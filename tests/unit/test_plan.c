@@ -3,8 +3,9 @@
 #include <math.h>
 #include <string.h>
 
+#include "stepsim/plan.h"
 #include "suite.h"
-#include "workload/cost.h"
+#include "cost/cost.h"
 
 static void expect_group(const struct ss_ranks *r, int kind, int rank, const int *want, int n)
 {

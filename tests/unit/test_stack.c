@@ -7,7 +7,7 @@
 #include "base/base.h"
 #include "stepsim/stack.h"
 #include "suite.h"
-#include "workload/stack_internal.h"
+#include "model/stack_internal.h"
 
 static int parse(const char *text, const char *card, struct ss_stack *s, struct ss_error *err)
 {

@@ -7,7 +7,7 @@
 #include "base/base.h"
 #include "probe.h"
 #include "stepsim/job.h"
-#include "workload/ops.h"
+#include "cost/ops.h"
 
 /* ---- shapes of the models' linear layers ---- */
 

@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Layer 0: what every room uses. Not installed. */
+#ifndef SS_BASE_H
+#define SS_BASE_H
+
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include "stepsim/error.h"
+
+#define SS_ARRAY_LEN(a) (sizeof(a) / sizeof((a)[0]))
+#define SS_MIB (1024.0 * 1024.0)
+#define SS_GIB (1024.0 * 1024.0 * 1024.0)
+
+/* ---- error.c ---- */
+/* Fills *err (when not NULL) and returns code, so that `return ss_fail(...)` reads well.
+ * file may be NULL. Newlines in the text become spaces. */
+int ss_fail(struct ss_error *err, int code, const char *file, int line, const char *fmt, ...)
+    __attribute__((format(printf, 5, 6)));
+/* Adds the hint to an error just made; returns code. */
+int ss_hint(struct ss_error *err, int code, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
+
+/* ---- memory.c: arrays that grow; all return NULL/-1 on exhaustion, never abort ---- */
+void *ss_calloc(size_t n, size_t size);
+/* Makes room for `need` items of `size` bytes in *array with *cap; 0 or SS_ERR_NOMEM. */
+int ss_grow(void *array, size_t *cap, size_t need, size_t size);
+/* Bounded copy, always terminated; false when cut. */
+bool ss_copy(char *dst, size_t size, const char *src);
+
+/* ---- units.c ---- */
+enum ss_unit {
+    SS_UNIT_NONE,      /* plain number                                  */
+    SS_UNIT_COUNT,     /* whole number >= 0                             */
+    SS_UNIT_FRACTION,  /* 0..1, also "85%"                              */
+    SS_UNIT_BYTES,     /* B kB MB GB TB KiB MiB GiB TiB                 */
+    SS_UNIT_BANDWIDTH, /* Bps kBps MBps GBps TBps GiBps, Gbps = bits/8  */
+    SS_UNIT_FLOPS,     /* f Mf Gf Tf Pf (FLOP/s), also TFLOPs           */
+    SS_UNIT_TIME,      /* s ms us ns (result in s)                      */
+    SS_UNIT_WATT,      /* W kW                                          */
+    SS_UNIT_PRICE      /* USD/h                                         */
+};
+/* Parses "25GBps" -> 25e9. A unit is required except for NONE, COUNT and FRACTION. Finite only.
+ * 0, or SS_ERR_INPUT with *why set to a static text. */
+int ss_unit_parse(const char *text, enum ss_unit unit, double *out, const char **why);
+/* Prints the shortest text, without an exponent where possible, that ss_unit_parse reads back to
+ * exactly the same value. */
+char *ss_unit_format(double value, enum ss_unit unit, char *buf, size_t size);
+/* Strict number parsing: the whole text, no overflow. */
+int ss_parse_i64(const char *text, int64_t lo, int64_t hi, int64_t *out);
+int ss_parse_double(const char *text, double *out);
+
+/* ---- file.c, data.c ---- */
+/* Reads a whole file (at most max_bytes), NUL-terminated; caller frees *out. "-" is stdin. */
+int ss_file_read(const char *path, size_t max_bytes, char **out, size_t *len, struct ss_error *err);
+/* Was this file, by whatever name, read by ss_file_read before? */
+bool ss_file_was_read(const char *path);
+/* Writes by way of "path.tmp.PID" and rename, so that a reader never sees half a file.
+ * Begin returns the stream; commit closes and renames; abort closes and removes. "-" is stdout. A file that nobody
+ * may write is refused, to root too. */
+struct ss_file_writer;
+int ss_file_begin(const char *path, struct ss_file_writer **out, FILE **stream, struct ss_error *err);
+int ss_file_commit(struct ss_file_writer *w, struct ss_error *err);
+void ss_file_abort(struct ss_file_writer *w);
+/* Removes the unfinished file of a program about to die. For signal handlers: frees nothing. */
+void ss_file_discard(const struct ss_file_writer *w);
+/* UTF-8's byte order mark, with which some editors and spreadsheets begin a file. */
+#define SS_BYTE_ORDER_MARK "\xef\xbb\xbf"
+/* Bytes of it at the start of text[0 .. len-1]: 3, or 0 where there is none. */
+size_t ss_byte_order_mark(const char *text, size_t len);
+/* Whether writing to both paths would write one file; "", "-" and NULL are stdout, which is none. */
+bool ss_file_same_target(const char *a, const char *b);
+/* Finds `name` + `suffix` under the data folder `kind` ("platforms", "workloads/models",
+ * "workloads/stacks"): $STEPSIM_DATA, the source tree, the installed share folder, in this order.
+ * A name with '/' or ending in `suffix` is taken as a path. 0 or SS_ERR_IO naming the choices; also when
+ * $STEPSIM_DATA is set to what is no such folder. */
+int ss_data_find(const char *kind, const char *name, const char *suffix, char *path, size_t size,
+                 struct ss_error *err);
+/* Sorted names (suffix removed) in that folder; caller frees with ss_names_free. */
+int ss_data_list(const char *kind, const char *suffix, char ***names, size_t *n, struct ss_error *err);
+void ss_names_free(char **names, size_t n);
+
+/* ---- notes.c ---- */
+struct ss_notes;
+/* ss_notes_add for who can do without the note: nothing happens where `notes` is NULL. */
+void ss_note(struct ss_notes *notes, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+
+/* ---- hash.c ---- */
+/* FNV-1a, 64 bit; start with SS_HASH_INIT. The same on every machine. */
+#define SS_HASH_INIT 0xcbf29ce484222325ULL
+uint64_t ss_hash(uint64_t h, const void *data, size_t len);
+
+/* ---- xml.c: the only user of libxml2 ---- */
+/* Bytes of the UTF-8 character at c, 1 to 4; 0 where these bytes are none. */
+size_t ss_utf8_length(const char *c);
+/* At most `most` bytes of text, whole characters. */
+int ss_utf8_cut(const char *text, int most);
+/* A parsed document as a plain tree. Read with XML_PARSE_NONET | XML_PARSE_BIG_LINES, no entity
+ * expansion, at most 256 MiB and depth 256. */
+struct ss_xml_attr {
+    const char *name, *value;
+};
+struct ss_xml_node {
+    const char *tag;
+    int line;
+    int nattrs;
+    struct ss_xml_attr *attrs;
+    struct ss_xml_node *parent, *first_child, *next; /* elements only, document order */
+};
+struct ss_xml;
+int ss_xml_load(const char *path, struct ss_xml **out, struct ss_error *err);
+/* `name` stands for the file in messages. */
+int ss_xml_parse(const char *text, size_t len, const char *name, struct ss_xml **out, struct ss_error *err);
+const struct ss_xml_node *ss_xml_root(const struct ss_xml *doc);
+/* Value of an attribute or NULL. */
+const char *ss_xml_attr(const struct ss_xml_node *node, const char *name);
+void ss_xml_free(struct ss_xml *doc);
+/* Writes text with & < > " escaped. */
+void ss_xml_escape(FILE *out, const char *text);
+
+#endif

@@ -1,0 +1,417 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cost/cost.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "base/base.h"
+#include "cost/memory.h"
+
+static double elementwise(const struct ss_cost_context *c, double bytes, int kernels)
+{
+    return ss_kernel_elementwise(c->card, bytes, kernels);
+}
+
+/* Tensor cores are fed 16 bytes at a time: whether matrices with rows of `a` and `b` elements suit them. */
+static int rows_aligned(int precision, double a, double b)
+{
+    double vector = precision == SS_FP32 ? 4 : precision == SS_FP8 ? 16 : 8;
+    return fmod(a, vector) == 0 && fmod(b, vector) == 0;
+}
+
+static double gemm(const struct ss_cost_context *c, int precision, double m, double n, double k,
+                   int accumulate, double sms, double gain, int aligned)
+{
+    double t = ss_kernel_gemm(c->card, precision, m, n, k, accumulate, sms, gain);
+    return aligned ? t : fmax(t, ss_kernel_gemm_on_cores(c->card, precision, m, n, k));
+}
+
+struct ss_layer_step ss_cost_cp_step(const struct ss_cost_context *c, double tensors)
+{
+    const struct ss_shape *s = &c->shape;
+    const struct ss_group_shape *g = &c->cp;
+    double kv = 2 * s->tokens * s->groups * s->d * s->e, qo = 2 * s->tokens * s->heads * s->d * s->e;
+    int coll = SS_COLL_ALL_GATHER;
+    double bytes = tensors * kv * g->n, seconds;
+    if (ss_job_cp_in_ring(c->job)) {
+        double far = c->net.nic_busbw / fmax(1, c->cp_sharers);
+        double busbw = g->nodes > 1 ? fmin(c->net.nvlink_busbw, far) : c->net.nvlink_busbw;
+        bytes = tensors * kv;
+        seconds = bytes / busbw + (g->nodes > 1 ? c->net.nic_step : c->net.nvlink_step);
+        return ss_step_post(SS_LABEL_CP, SS_STREAM_CP, coll, bytes, seconds);
+    }
+    if (c->job->cp_comm_type == SS_CP_A2A) {
+        coll = SS_COLL_ALL_TO_ALL;
+        bytes = kv + (tensors > 1 ? 1.5 : 1) * qo; /* backward: output and its gradient, then those of Q, K and V */
+    }
+    return ss_step_post(SS_LABEL_CP, SS_STREAM_CP, coll, bytes, ss_collective_seconds(&c->net, coll, bytes, g));
+}
+
+/* Ring steps are each hidden under the attention of one chunk; other collectives are exposed. */
+static double cp_exposed(const struct ss_cost_context *c, double attention_s, double tensors)
+{
+    if (c->cp.n <= 1)
+        return 0;
+    if (!ss_job_cp_in_ring(c->job))
+        return ss_cost_cp_step(c, tensors).seconds;
+    double step = ss_cost_cp_step(c, tensors).seconds;
+    return (c->cp.n - 1) * fmax(step - c->stack->cp_overlap * attention_s * (1 + c->slower) / c->cp.n,
+                                (1 - c->stack->cp_overlap) * step);
+}
+
+/* Partial results of the chunks are rescaled and added in fp32 (ring attention). */
+static double cp_correction(const struct ss_cost_context *c)
+{
+    const struct ss_shape *s = &c->shape;
+    if (c->cp.n <= 1 || !ss_job_cp_in_ring(c->job))
+        return 0;
+    return elementwise(c, (c->cp.n - 1) * s->tokens * s->heads * s->d * (s->e + 8),
+                               3 * (c->cp.n - 1));
+}
+
+/* The batched GEMMs of unfused attention, all heads as one: scores (K = d) and context (N = d), and in the
+ * backward the gradients of both products: one more of the former kind, three of the latter. */
+static void unfused_cost(const struct ss_cost_context *c, const struct ss_op *op, double *forward,
+                         double *backward)
+{
+    const struct ss_shape *s = &c->shape;
+    double rows = s->tokens * s->heads, sms = c->card->sm_count;
+    int p = s->storage_precision, aligned = rows_aligned(p, s->sequence, s->d);
+    double scores = gemm(c, p, rows, s->sequence, s->d, 0, sms, 1, aligned);
+    double context = gemm(c, p, rows, s->d, s->sequence, 0, sms, 1, aligned);
+    *forward = scores + context + elementwise(c, op->forward_bytes, op->forward_kernels);
+    *backward = scores + 3 * context + elementwise(c, op->backward_bytes, op->backward_kernels);
+}
+
+/* All-to-all gives each rank whole sequences of fewer heads, a ring a part of each. */
+static double attention_rate(const struct ss_cost_context *c, double share)
+{
+    double queries = c->job->cp_comm_type == SS_CP_A2A ? c->shape.sequence : c->shape.chunk;
+    return ss_kernel_attention_rate(c->card, c->stack, c->shape.storage_precision, share, queries,
+                                    c->shape.d);
+}
+
+/* Flash and fused attention at their measured rates, and the corrections between ring steps. */
+static void flash_cost(const struct ss_cost_context *c, const struct ss_op *op, double *forward, double *backward)
+{
+    const struct ss_stack *st = c->stack;
+    int fused = c->shape.attention == SS_ATTENTION_FUSED;
+    *forward = op->forward_flops / attention_rate(c, fused ? st->fused_fwd : st->flash_fwd) +
+               elementwise(c, 0, op->forward_kernels) + cp_correction(c);
+    *backward = op->backward_flops / attention_rate(c, fused ? st->fused_bwd : st->flash_bwd) +
+                elementwise(c, 0, op->backward_kernels) + 2 * cp_correction(c);
+}
+
+static void attention_seconds(const struct ss_cost_context *c, const struct ss_op *op, double *forward,
+                              double *backward)
+{
+    if (c->shape.attention == SS_ATTENTION_UNFUSED)
+        unfused_cost(c, op, forward, backward);
+    else
+        flash_cost(c, op, forward, backward);
+}
+
+static void attention_cost(const struct ss_cost_context *c, const struct ss_op *op, int recompute,
+                           struct ss_layer_cost *out)
+{
+    int again = recompute == SS_RECOMPUTE_SELECTIVE && op->core_attention;
+    double f, b;
+    attention_seconds(c, op, &f, &b);
+    out->forward[SS_LABEL_COMPUTE] += f;
+    out->input_grad[SS_LABEL_COMPUTE] += b;
+    out->forward[SS_LABEL_CP] += cp_exposed(c, f, 1);
+    out->input_grad[SS_LABEL_CP] += cp_exposed(c, b, 2);
+    ss_record_attention(c->record, c, f, b, again ? f : 0);
+}
+
+static void elementwise_cost(const struct ss_cost_context *c, const struct ss_op *op, struct ss_layer_cost *out)
+{
+    double f = elementwise(c, op->forward_bytes, op->forward_kernels);
+    double b = elementwise(c, op->backward_bytes, op->backward_kernels);
+    out->forward[SS_LABEL_COMPUTE] += f;
+    out->input_grad[SS_LABEL_COMPUTE] += b;
+    ss_record_kernels(c->record, f, b);
+}
+
+/* Times of the collectives around one linear layer; sequence parallel: all-gather and reduce-scatter, else
+ * `scatter` is the all-reduce. */
+static void tp_times(const struct ss_cost_context *c, int precision, struct ss_linear_times *t)
+{
+    const struct ss_shape *s = &c->shape;
+    struct ss_net net = c->net;
+    double full = s->tokens * s->h * s->e;
+    t->speed = 1;
+    t->gather_bytes = precision == SS_FP8 && c->stack->fp8_allgather ? s->tokens * s->h : full;
+    t->scatter_bytes = full;
+    if (c->tp.n <= 1)
+        return;
+    if (t->overlap && c->tp.nodes == 1) { /* user buffers, not NCCL */
+        t->speed = c->stack->tp_overlap_busbw / c->card->nvlink_efficiency;
+        net.nvlink_half = 0;
+    }
+    net.nvlink_busbw *= t->speed;
+    if (s->sp > 1) {
+        t->gather = ss_collective_seconds(&net, SS_COLL_ALL_GATHER, t->gather_bytes, &c->tp);
+        t->scatter = ss_collective_seconds(&net, SS_COLL_REDUCE_SCATTER, full, &c->tp);
+    } else {
+        t->scatter = ss_collective_seconds(&net, SS_COLL_ALL_REDUCE, full, &c->tp);
+    }
+}
+
+static double exposed(double communication, double beside)
+{
+    return fmax(0, communication - beside);
+}
+
+/* fp8: the backward's GEMMs move their sums out of the tensor cores every few products, the forward's do not. */
+static double forward_gain(const struct ss_cost_context *c, int precision)
+{
+    return precision == SS_FP8 ? c->stack->fp8_forward_gain : 1;
+}
+
+/* GEMMs of a linear layer. Overlapped with user buffers, those beside a collective have `overlap_sms` SMs less. */
+static void gemm_times(const struct ss_cost_context *c, const struct ss_op *op, struct ss_linear_times *t)
+{
+    int aligned = rows_aligned(op->precision, op->n, op->k), p = op->precision;
+    int acc = c->stack->fused_wgrad_accumulation > 0;
+    double all = c->card->sm_count, part = all - (t->overlap ? fmin(c->stack->tp_overlap_sms, all - 1) : 0);
+    t->f = gemm(c, p, op->m, op->n, op->k, 0, part, forward_gain(c, p), aligned);
+    t->d = gemm(c, p, op->m, op->k, op->n, 0, part, 1, aligned);
+    t->w = gemm(c, p, op->n, op->k, op->m, acc, t->column ? part : all, 1, aligned);
+    if (!acc) /* a kernel of its own adds the gradient to those of earlier microbatches */
+        t->accumulate = c->accumulated * elementwise(c, op->n * op->k * (c->shape.e * 3), 1);
+}
+
+/* What a linear layer's GEMMs do not hide of its TP collectives. Every one runs beside its GEMM with
+ * --tp-comm-overlap; without it only the backward's input gather (beside the input gradient) and its scatter or
+ * all-reduce (beside the weight gradient) are asynchronous. */
+static void tp_cost(const struct ss_cost_context *c, const struct ss_linear_times *t,
+                    struct ss_layer_cost *out)
+{
+    double slow = 1 + c->slower, beside_f = t->overlap ? slow * t->f : 0,
+           beside_w = t->async ? slow * t->w : 0;
+    double beside_d = (t->column ? t->async : t->overlap) ? slow * t->d : 0;
+    out->forward[SS_LABEL_TP] += exposed(t->column ? t->gather : t->scatter, beside_f);
+    out->input_grad[SS_LABEL_TP] += exposed(t->gather, beside_d) + (t->column ? exposed(t->scatter, beside_w) : 0);
+}
+
+static void linear_cost(const struct ss_cost_context *c, const struct ss_op *op, struct ss_layer_cost *out)
+{
+    int tp = op->role != SS_TP_NONE && c->tp.n > 1;
+    struct ss_linear_times t = {
+        .column = op->role == SS_TP_COLUMN,
+        .sp = c->shape.sp > 1,
+        .overlap = tp && c->shape.tp_comm_overlap && op->gemm_params > 0, /* not the logits */
+        .async = c->stack->tp_async_backward > 0,
+    };
+    gemm_times(c, op, &t);
+    if (tp)
+        tp_times(c, op->precision, &t);
+    out->forward[SS_LABEL_COMPUTE] += t.f;
+    out->input_grad[SS_LABEL_COMPUTE] += t.d;
+    out->weight_grad[SS_LABEL_COMPUTE] += t.w + t.accumulate;
+    tp_cost(c, &t, out);
+    ss_record_linear(c->record, &t);
+}
+
+/* What collectives of `seconds` that hold a share of the SMs add to the compute beside them. */
+static double held(double seconds, double share, double compute)
+{
+    return fmax(seconds, compute + share * seconds) - compute;
+}
+
+static double sum(const double *by_label)
+{
+    double s = 0;
+    for (int i = 0; i < SS_LABEL_COUNT; i++)
+        s += by_label[i];
+    return s;
+}
+
+/* With the kernels of the slowest GPU of those that work together. */
+static double slowed(const struct ss_cost_context *c, const double *by_label)
+{
+    return sum(by_label) + c->slower * (by_label[SS_LABEL_COMPUTE] + by_label[SS_LABEL_RECOMPUTE]);
+}
+
+static struct ss_layer_step fsdp_step(const struct ss_cost_context *c, int coll, double bytes)
+{
+    double seconds = ss_collective_seconds(&c->net, coll, bytes, &c->fsdp);
+    struct ss_layer_step step = ss_step_post(SS_LABEL_DP, SS_STREAM_FSDP, coll, bytes, seconds);
+    step.sm_share = ss_collective_sm_share(c->stack, c->card, &c->fsdp);
+    return step;
+}
+
+/* Sharded parameters are gathered before each pass and gradients scattered after the backward, each
+ * beside the layer's own compute (prefetch of one layer), from which they take their share of the SMs. Where gradients
+ * and states alone are sharded (ZeRO-2) the forward gathers, in every microbatch or, on average, once an iteration. */
+static void fsdp_cost(const struct ss_cost_context *c, double params, double gemm_params, int kept,
+                      struct ss_layer_cost *out)
+{
+    double e = c->shape.e, f = slowed(c, out->forward),
+           b = slowed(c, out->input_grad) + slowed(c, out->weight_grad);
+    if (c->fsdp.n <= 1 || c->job->sharding < SS_SHARD_OPTIM_GRADS)
+        return;
+    int whole = c->job->sharding >= SS_SHARD_OPTIM_GRADS_PARAMS, again = whole && !kept;
+    double times = whole || c->stack->fsdp_pytorch > 0 ? 1 : c->once;
+    double narrow = c->job->precision == SS_FP8 && c->job->fp8_param_gather ? gemm_params : 0; /* of 1 byte */
+    struct ss_layer_step gather = fsdp_step(c, SS_COLL_ALL_GATHER, ((params - narrow) * e + narrow) * times);
+    struct ss_layer_step scatter =
+        fsdp_step(c, SS_COLL_REDUCE_SCATTER, params * ss_parameter_bytes(c->job, c->stack).grad);
+    const struct ss_layer_step back[2] = {again ? gather : scatter, scatter};
+    double both = scatter.seconds + (again ? gather.seconds : 0);
+    /* HBM traffic of the flat buffers: gathered parameters written and read, gradients cast and reduced. */
+    double flat_f = elementwise(c, params * 2 * e * times, 1);
+    double flat_b = elementwise(c, params * ((again ? 2 * e : 0) + e + 8), 3);
+    ss_record_beside(c->record, SS_PHASE_F, &gather, 1, flat_f);
+    ss_record_beside(c->record, SS_PHASE_B, back, 1 + again, flat_b);
+    ss_record_beside(c->record, SS_PHASE_I, back, 1 + again, flat_b);
+    out->forward[SS_LABEL_COMPUTE] += flat_f;
+    out->input_grad[SS_LABEL_COMPUTE] += flat_b;
+    out->forward[SS_LABEL_DP] += held(gather.seconds, gather.sm_share, f);
+    out->input_grad[SS_LABEL_DP] += held(both, scatter.sm_share, b);
+}
+
+/* A collective of the tensor group that nothing hides, in phase F, I or W. */
+static void bare_cost(const struct ss_cost_context *c, int phase, int coll, double bytes, struct ss_layer_cost *out)
+{
+    double seconds = ss_collective_seconds(&c->net, coll, bytes, &c->tp);
+    double *by_label = phase == SS_PHASE_F ? out->forward : phase == SS_PHASE_I ? out->input_grad : out->weight_grad;
+    by_label[SS_LABEL_TP] += seconds;
+    ss_record_border(c->record, phase, coll, bytes, seconds);
+}
+
+/* Scatter of the embedding's output and gather of its gradient under sequence parallelism, else its all-reduce;
+ * maximum, target logit and sum of the parallel cross entropy. */
+static void border_cost(const struct ss_cost_context *c, int layer_kind, struct ss_layer_cost *out)
+{
+    double full = c->shape.tokens * c->shape.h * c->shape.e, fp32_tokens = c->shape.tokens * 4;
+    int sp = c->shape.sp > 1;
+    if (c->tp.n <= 1)
+        return;
+    if (layer_kind == SS_LAYER_EMBEDDING)
+        bare_cost(c, SS_PHASE_F, sp ? SS_COLL_REDUCE_SCATTER : SS_COLL_ALL_REDUCE, full, out);
+    if (layer_kind == SS_LAYER_EMBEDDING && sp)
+        bare_cost(c, SS_PHASE_W, SS_COLL_ALL_GATHER, full, out);
+    for (int i = 0; i < 3 && layer_kind == SS_LAYER_LOSS; i++)
+        bare_cost(c, SS_PHASE_F, SS_COLL_ALL_REDUCE, fp32_tokens, out);
+}
+
+void ss_cost_pp_gather(const struct ss_cost_context *c, int phase, struct ss_layer_cost *out)
+{
+    memset(out, 0, sizeof *out);
+    ss_record_begin(c->record);
+    if (c->shape.pp_shares > 1)
+        bare_cost(c, phase, SS_COLL_ALL_GATHER, ss_shape_border_bytes(&c->shape), out);
+}
+
+/* Collectives of an operator in one direction of the pass. */
+static int collectives_of(const struct ss_cost_context *c, const struct ss_op *op, int forward)
+{
+    int sp = c->shape.sp > 1, column = op->role == SS_TP_COLUMN;
+    if (op->role == SS_TP_NONE || c->tp.n <= 1)
+        return 0;
+    return forward ? sp || !column : column + sp;
+}
+
+/* The host issues an operator's kernels and collectives one after the other and runs ahead of the GPU: a pass
+ * over a layer takes the longer of both. What the host adds is labelled `other`. */
+static void host_cost(const struct ss_cost_context *c, const struct ss_ops *ops, struct ss_layer_cost *out)
+{
+    double forward = 0, backward = 0;
+    for (int i = 0; i < ops->n; i++) {
+        const struct ss_op *op = &ops->op[i];
+        forward += (op->forward_kernels + collectives_of(c, op, 1)) * c->stack->host_operator;
+        backward += (op->backward_kernels + collectives_of(c, op, 0)) * c->stack->host_operator;
+    }
+    forward = exposed(forward, slowed(c, out->forward));
+    backward = exposed(backward, slowed(c, out->input_grad) + slowed(c, out->weight_grad));
+    out->forward[SS_LABEL_OTHER] += forward;
+    out->input_grad[SS_LABEL_OTHER] += backward;
+    ss_record_other(c->record, forward, backward);
+}
+
+void ss_cost_layer_offload(const struct ss_cost_context *c, const struct ss_ops *ops,
+                           struct ss_layer_cost *out)
+{
+    double bytes = (c->job->cpu_offload_activations ? ss_ops_saved_bytes(ops, 0) : 0) +
+                   (c->job->cpu_offload_weights ? ss_ops_params(ops) * c->shape.e : 0);
+    double copy = bytes / c->card->pcie_bandwidth;
+    double f = exposed(copy, slowed(c, out->forward));
+    double b = exposed(copy, slowed(c, out->input_grad) + slowed(c, out->weight_grad));
+    const struct ss_layer_step post = ss_step_post(SS_LABEL_OFFLOAD, SS_STREAM_OFFLOAD, 0, bytes, copy);
+    for (int phase = SS_PHASE_F; phase <= SS_PHASE_I; phase++)
+        ss_record_beside(c->record, phase, &post, 1, 0);
+    out->forward[SS_LABEL_OFFLOAD] += f;
+    out->input_grad[SS_LABEL_OFFLOAD] += b;
+}
+
+/* The forward again before the backward: all of it, or core attention alone. */
+static void recompute_cost(const struct ss_cost_context *c, const struct ss_ops *ops, int recompute,
+                           struct ss_layer_cost *out)
+{
+    double f, b;
+    if (recompute == SS_RECOMPUTE_FULL) {
+        for (int i = 0; i < SS_LABEL_COUNT; i++)
+            out->input_grad[i == SS_LABEL_COMPUTE ? SS_LABEL_RECOMPUTE : i] += out->forward[i];
+        out->recompute_flops += out->forward_flops;
+        ss_record_recompute(c->record);
+    }
+    for (int i = 0; i < ops->n && recompute == SS_RECOMPUTE_SELECTIVE; i++) {
+        const struct ss_op *op = &ops->op[i];
+        if (!op->core_attention)
+            continue;
+        attention_seconds(c, op, &f, &b); /* ss_record_attention has recorded it */
+        out->input_grad[SS_LABEL_RECOMPUTE] += f;
+        out->input_grad[SS_LABEL_CP] += cp_exposed(c, f, 1);
+        out->recompute_flops += op->forward_flops;
+    }
+}
+
+void ss_cost_layer(const struct ss_cost_context *c, const struct ss_ops *ops, int layer_kind, int recompute,
+                   struct ss_layer_cost *out)
+{
+    memset(out, 0, sizeof *out);
+    ss_record_begin(c->record);
+    for (int i = 0; i < ops->n; i++) {
+        const struct ss_op *op = &ops->op[i];
+        switch (op->kind) {
+        case SS_OP_GEMM: linear_cost(c, op, out); break;
+        case SS_OP_ATTENTION: attention_cost(c, op, recompute, out); break;
+        default: elementwise_cost(c, op, out);
+        }
+        out->forward_flops += op->forward_flops;
+        out->backward_flops += op->backward_flops;
+    }
+    border_cost(c, layer_kind, out);
+    host_cost(c, ops, out);
+    recompute_cost(c, ops, recompute, out);
+    /* PyTorch's keeps what it does not wrap */
+    fsdp_cost(c, ss_ops_params(ops), ss_ops_gemm_params(ops),
+              c->stack->fsdp_pytorch > 0 && layer_kind != SS_LAYER_DENSE, out);
+}
+
+double ss_cost_gradients(const struct ss_cost_context *c, double params)
+{
+    double passes = c->stack->grad_passes + (c->job->check_for_nan ? 1 : 0); /* a norm reads them once */
+    return c->fsdp.n > 1 ? 0 : elementwise(c, params * passes * ss_parameter_bytes(c->job, c->stack).grad, 0);
+}
+
+double ss_cost_optimizer(const struct ss_cost_context *c, double params, int tensors, double shards)
+{
+    double local = params / shards, e = ss_parameter_bytes(c->job, c->stack).weight, device, host;
+    /* Gradient norm reads 4 B, clipping reads and writes them; the step reads gradient, two moments and the
+     * master copy, writes the last three and the 16-bit parameter. fp16 unscales the gradients first. */
+    double unscale = c->shape.storage_precision == SS_FP16 ? 8 : 0;
+    double clip = c->job->clip_grad ? 4 + 8 : 0;
+    double step = local * (clip + unscale + 4 + 12 + 12 + (e < 4 ? e : 0)) * c->stack->adam_passes;
+    double copies = ss_memory_copied(c, params, shards) * 2 * (e + 4); /* gradients in, parameters out */
+    device = elementwise(c, step * (1 - c->job->optimizer_offload) + copies, 12);
+    /* Offloaded: gradients go out and parameters come back over PCIe; the host steps at memory speed,
+     * which PCIe bounds from above on every node here. */
+    host = c->job->optimizer_offload * local * (4 + e) / c->card->pcie_bandwidth +
+           c->job->optimizer_offload * local * 28 / c->card->pcie_bandwidth;
+    /* Before each of its passes Python gathers the tensors, while the GPU has nothing to do. */
+    return device + host +
+           tensors / (c->fsdp.n > 1 ? 1 : shards) * c->stack->step_operators * c->stack->host_operator;
+}

@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Seconds of operators and layers on one rank, nothing contended (docs/model.md has the equations). */
+#ifndef SS_COST_COST_H
+#define SS_COST_COST_H
+
+#include "stepsim/job.h"
+#include "stepsim/platform.h"
+#include "cost/collective.h"
+#include "cost/kernel.h"
+#include "cost/ops.h"
+#include "cost/steps.h"
+
+struct ss_cost_context {
+    const struct ss_card *card;
+    const struct ss_stack *stack;
+    const struct ss_job *job;
+    struct ss_shape shape;
+    struct ss_net net;
+    struct ss_group_shape tp, cp, fsdp; /* fsdp: n = 1 when parameters are not sharded */
+    double cp_sharers;  /* GPUs of a node that leave it by the same NIC in a step of the context-parallel ring */
+    double slower;      /* by how much GPUs that it works with in every layer take longer, 0 = none */
+    int p2p_overlapped; /* pipeline transfers run beside compute */
+    double once;                        /* share of an iteration's microbatches that one is */
+    double accumulated; /* share of the microbatches whose weight gradients are added to earlier ones, 0..1 */
+    struct ss_recorder *record;         /* gets the steps of the layer at hand; may be NULL */
+};
+
+/* One layer, one microbatch, by label. */
+struct ss_layer_cost {
+    double forward[SS_LABEL_COUNT];
+    double input_grad[SS_LABEL_COUNT];                     /* I, with the recompute if there is any */
+    double weight_grad[SS_LABEL_COUNT];                    /* W */
+    double forward_flops, backward_flops, recompute_flops; /* of one rank, causal attention halved */
+};
+
+/* A layer's operators; recompute: enum ss_recompute applied to this layer. */
+void ss_cost_layer(const struct ss_cost_context *c, const struct ss_ops *ops, int layer_kind, int recompute,
+                   struct ss_layer_cost *out);
+/* What a pipeline stage's tensor ranks gather of a tensor that they received in shares: phase F the activation, I its
+ * gradient. Zero where whole tensors are sent. */
+void ss_cost_pp_gather(const struct ss_cost_context *c, int phase, struct ss_layer_cost *out);
+/* Adds what CPU offloading of this layer exposes. */
+void ss_cost_layer_offload(const struct ss_cost_context *c, const struct ss_ops *ops,
+                           struct ss_layer_cost *out);
+/* The context-parallel collective of attention: one ring step of `tensors` times K and V (1: forward, 2: backward), or
+ * all of it. */
+struct ss_layer_step ss_cost_cp_step(const struct ss_cost_context *c, double tensors);
+/* What the gradients of `params` parameters, all those of the rank, cost beside their reduction. */
+double ss_cost_gradients(const struct ss_cost_context *c, double params);
+/* Optimizer step, gradient clipping and copies on `params` parameters in `tensors` tensors of which 1/shards are
+ * stepped here (of FSDP's flat ones a part of each). */
+double ss_cost_optimizer(const struct ss_cost_context *c, double params, int tensors, double shards);
+
+#endif

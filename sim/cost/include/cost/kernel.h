@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Seconds of one kernel that has a card to itself (docs/model.md, sections 2 to 4): what a micro-benchmark sees. */
+#ifndef SS_COST_KERNEL_H
+#define SS_COST_KERNEL_H
+
+#include "stepsim/platform.h"
+#include "stepsim/stack.h"
+
+/* Dense peak of matrix products, FLOP/s; precision: enum ss_precision. 0: the card has no such unit. */
+double ss_kernel_peak(const struct ss_card *card, int precision);
+/* C[m x n] = A[m x k] B[k x n] in output tiles over waves of `sms` SMs, 1 to the card's:
+ * waves * 2 tile_m tile_n (k + prologue) / (peak / SMs * efficiency), the best of six tiles, at least
+ * the HBM time of the three matrices (with `accumulate` the fp32 read and write of C on top). `gain`: over that rate. */
+double ss_kernel_gemm(const struct ss_card *card, int precision, double m, double n, double k, int accumulate,
+                      double sms, double gain);
+/* The same product in tiles of tile_m columns on the CUDA cores, which the libraries fall back to where rows are no
+ * multiple of 16 bytes. 0 where the card's file does not know their peak. */
+double ss_kernel_gemm_on_cores(const struct ss_card *card, int precision, double m, double n, double k);
+/* FLOP/s of flash or fused attention over the causal half of the square, alone on the card; `share` of the peak of
+ * `precision` is at 8192 queries and a head of 128 (ss.attention.*): falls for few queries and a small head. */
+double ss_kernel_attention_rate(const struct ss_card *card, const struct ss_stack *stack, int precision,
+                                double share, double queries, double d);
+/* `bytes` of traffic through HBM in `kernels` kernels; either may be 0. */
+double ss_kernel_elementwise(const struct ss_card *card, double bytes, int kernels);
+
+#endif

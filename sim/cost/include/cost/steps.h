@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What a layer does at layer level: its operators, and the collectives beside them, in the order of the compute
+ * stream. Recorded by cost.c where it adds the same times up in closed form; both must agree (test_level).
+ */
+#ifndef SS_COST_STEPS_H
+#define SS_COST_STEPS_H
+
+#include <stddef.h>
+
+#include "stepsim/chunk.h"
+#include "stepsim/network.h"
+
+struct ss_cost_context;
+
+/* COMPUTE: label, seconds. POST: the rest. WAIT: stream. */
+struct ss_layer_step {
+    int kind; /* enum ss_step_kind */
+    int label;
+    double seconds; /* POST: uncontended, all latency included */
+    int stream;     /* enum ss_stream */
+    int coll;       /* enum ss_collective_kind */
+    double bytes;   /* full buffer; of a ring step those of one member */
+    double speed;   /* busbw over that of NVLink */
+    double part;    /* of a ring step, 0..1 */
+    double sm_share;
+};
+struct ss_step_list {
+    size_t n, cap;
+    struct ss_layer_step *step;
+    int failed; /* out of memory */
+};
+
+/* Lists of one layer by phase: F, B (not split), I, W. Backward parts are recorded operator by operator in
+ * forward order and turned round at the end. */
+struct ss_layer_steps {
+    struct ss_step_list phase[SS_PHASE_FB];
+};
+struct ss_recorder {
+    struct ss_layer_steps out;
+    struct ss_layer_steps block; /* of the operator at hand: B, I and W */
+};
+
+/* A linear layer in seconds. */
+struct ss_linear_times {
+    double f, d, w, accumulate;           /* GEMMs, and the kernel that adds the gradient up */
+    double gather, scatter;               /* 0: none */
+    double gather_bytes, scatter_bytes, speed;
+    int column, sp, overlap, async;       /* async: the backward's collectives run beside its GEMMs */
+};
+
+/* A whole collective or copy at the links' own speed, which holds no SMs. */
+struct ss_layer_step ss_step_post(int label, int stream, int coll, double bytes, double seconds);
+
+/* All take a recorder that may be NULL and then do nothing. */
+void ss_record_begin(struct ss_recorder *r);
+void ss_record_linear(struct ss_recorder *r, const struct ss_linear_times *t);
+void ss_record_kernels(struct ss_recorder *r, double forward, double backward);
+/* again: seconds of a recomputed forward before the backward, 0 without. */
+void ss_record_attention(struct ss_recorder *r, const struct ss_cost_context *c, double forward, double backward,
+                         double again);
+/* A collective of the tensor group that nothing hides: at the end of F, or the start of B and of `phase`, I or W. */
+void ss_record_border(struct ss_recorder *r, int phase, int coll, double bytes, double seconds);
+/* Time of the host at the end of F, or before the rest of B and I. */
+void ss_record_other(struct ss_recorder *r, double forward, double backward);
+/* The whole forward again before B and I. */
+void ss_record_recompute(struct ss_recorder *r);
+/* n collectives (or copies) beside all of a phase, then kernels of `after` seconds. */
+void ss_record_beside(struct ss_recorder *r, int phase, const struct ss_layer_step *posts, int n, double after);
+/* Takes the lists; SS_ERR_NOMEM if the recording failed. */
+int ss_record_end(struct ss_recorder *r, struct ss_layer_steps *out);
+void ss_layer_steps_free(struct ss_layer_steps *s);
+
+#endif

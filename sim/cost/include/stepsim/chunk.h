@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What one chunk (virtual stage) costs a microbatch: times, bytes, and its steps at layer level. */
+#ifndef STEPSIM_CHUNK_H
+#define STEPSIM_CHUNK_H
+
+#include "stepsim/types.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* A mark inside a chunk's forward or backward at which a collective is due. */
+struct ss_bucket_mark {
+    double fraction; /* of the phase's duration, 0..1, ascending */
+    double weight_fraction; /* likewise of W, where the backward is split */
+    int collective;  /* index into plan.collectives */
+    int step;        /* layer level: due before this step of F or B */
+    int weight_step; /* of W */
+};
+
+/* What a slot does at layer level, in order: computes, posts a collective, waits for the oldest one. */
+enum ss_step_kind { SS_STEP_COMPUTE, SS_STEP_POST, SS_STEP_WAIT };
+struct ss_step {
+    int kind;
+    int label;      /* COMPUTE */
+    int stream;     /* POST, WAIT */
+    int collective; /* POST: index into plan.collectives */
+    double seconds; /* COMPUTE */
+};
+
+/* One chunk (virtual stage) of one class: what a microbatch costs. Durations by label, in s. */
+struct ss_chunk_cost {
+    int virtual_stage;
+    int first_layer, nlayers; /* transformer layers; embedding and loss by the flags */
+    int has_embedding, has_loss;
+    double forward[SS_LABEL_COUNT];
+    double backward[SS_LABEL_COUNT]; /* B: full backward with recompute */
+    double input_grad[SS_LABEL_COUNT];  /* I */
+    double weight_grad[SS_LABEL_COUNT]; /* W */
+    double recv_bytes, send_bytes;   /* activation (and its gradient) at the chunk's borders, 0 at the ends */
+    double activation_bytes;         /* kept from F to B of one microbatch (or W) */
+    double logits_bytes;             /* kept from F to B by the loss layer */
+    double forward_extra_bytes, backward_extra_bytes; /* working set while the slot runs */
+    double weight_grad_bytes;        /* kept from I to W when the backward is split: inputs of the GEMMs, and
+                                        the gradients of their outputs; may be more than activation_bytes */
+    int nreduce, ngather;            /* data-parallel buckets: reduce in backward order, gather in forward order */
+    struct ss_bucket_mark *reduce;   /* when ready in the last microbatch's backward */
+    struct ss_bucket_mark *gather;   /* when needed in the first microbatch's forward */
+    int nsteps[SS_PHASE_COUNT];      /* layer level: F, B, I and W */
+    struct ss_step *steps[SS_PHASE_COUNT];
+};
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cost/kernel.h"
+
+#include <math.h>
+
+#include "base/base.h"
+
+double ss_kernel_peak(const struct ss_card *card, int precision)
+{
+    const double peak[SS_PRECISION_COUNT] = {card->peak_fp32, card->peak_fp16, card->peak_bf16,
+                                             card->peak_fp8};
+    return peak[precision];
+}
+
+static double gemm_efficiency(const struct ss_card *card, int precision)
+{
+    const double eff[SS_PRECISION_COUNT] = {card->gemm_eff_fp32, card->gemm_eff_fp16, card->gemm_eff_bf16,
+                                            card->gemm_eff_fp8};
+    return eff[precision];
+}
+
+double ss_kernel_elementwise(const struct ss_card *card, double bytes, int kernels)
+{
+    return bytes / (card->hbm_bandwidth * card->hbm_efficiency) + kernels * card->kernel_latency;
+}
+
+double ss_kernel_gemm(const struct ss_card *card, int precision, double m, double n, double k, int accumulate,
+                      double sms, double gain)
+{
+    double tm = card->gemm_tile_m, tn = card->gemm_tile_n, small = card->gemm_small_tile;
+    const double tiles[6][3] = {{tm, tn, 1},
+                                {tn, tm, 1},
+                                {tm, tn * 0.75, sqrt(small)},
+                                {tm, tn / 2, small},
+                                {tm / 2, tn / 2, small * small},
+                                {tm / 2, tn / 4, small * small * small}};
+    double sm_rate =
+        ss_kernel_peak(card, precision) * gemm_efficiency(card, precision) * gain / card->sm_count;
+    double steps = k + (precision == SS_FP8 ? card->gemm_k_prologue_fp8 : card->gemm_k_prologue);
+    double element = precision == SS_FP8 ? 1 : precision == SS_FP32 ? 4 : 2;
+    double bandwidth = card->hbm_bandwidth * card->hbm_efficiency;
+    double moved = ((m * k + k * n) * element + (accumulate ? 0 : m * n * fmax(element, 2))) / bandwidth;
+    double best = INFINITY;
+    for (size_t i = 0; i < SS_ARRAY_LEN(tiles); i++) {
+        double waves = ceil(ceil(m / tiles[i][0]) * ceil(n / tiles[i][1]) / sms);
+        best = fmin(best, waves * 2 * tiles[i][0] * tiles[i][1] * steps / (sm_rate * tiles[i][2]));
+    }
+    return fmax(best, moved) + (accumulate ? m * n * 8 / bandwidth : 0) + card->kernel_latency;
+}
+
+double ss_kernel_gemm_on_cores(const struct ss_card *card, int precision, double m, double n, double k)
+{
+    double rate = card->peak_cuda_cores * gemm_efficiency(card, precision), tile = card->gemm_tile_m;
+    return rate > 0 ? 2 * m * ceil(n / tile) * tile * k / rate : 0;
+}
+
+double ss_kernel_attention_rate(const struct ss_card *card, const struct ss_stack *stack, int precision,
+                                double share, double queries, double d)
+{
+    double half = stack->attention_half_tokens, at = 8192, half_d = stack->attention_half_dim, at_d = 128;
+    double saturation =
+        queries / (queries + half) * (at + half) / at * (d / (d + half_d) * (at_d + half_d) / at_d);
+    return ss_kernel_peak(card, precision) * saturation * share;
+}

@@ -1,0 +1,265 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cost/steps.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/base.h"
+#include "cost/cost.h"
+
+static void add(struct ss_step_list *l, struct ss_layer_step s)
+{
+    if (l->failed || ss_grow(&l->step, &l->cap, l->n + 1, sizeof s)) {
+        l->failed = 1;
+        return;
+    }
+    l->step[l->n++] = s;
+}
+
+static void add_all(struct ss_step_list *l, const struct ss_step_list *from)
+{
+    for (size_t i = 0; i < from->n; i++)
+        add(l, from->step[i]);
+    l->failed |= from->failed;
+}
+
+static void compute(struct ss_step_list *l, int label, double seconds)
+{
+    if (seconds > 0)
+        add(l, (struct ss_layer_step){.kind = SS_STEP_COMPUTE, .label = label, .seconds = seconds});
+}
+
+static void wait(struct ss_step_list *l, int stream)
+{
+    add(l, (struct ss_layer_step){.kind = SS_STEP_WAIT, .stream = stream});
+}
+
+/* A collective, and kernels that run beside it or, without `hidden`, behind it. */
+static void post(struct ss_step_list *l, const struct ss_layer_step *s, double kernels, int hidden)
+{
+    add(l, *s);
+    if (hidden)
+        compute(l, SS_LABEL_COMPUTE, kernels);
+    wait(l, s->stream);
+    if (!hidden)
+        compute(l, SS_LABEL_COMPUTE, kernels);
+}
+
+struct ss_layer_step ss_step_post(int label, int stream, int coll, double bytes, double seconds)
+{
+    return (struct ss_layer_step){.kind = SS_STEP_POST,
+                                  .label = label,
+                                  .seconds = seconds,
+                                  .stream = stream,
+                                  .coll = coll,
+                                  .bytes = bytes,
+                                  .speed = 1,
+                                  .part = 1};
+}
+
+static struct ss_layer_step tp_step(int coll, double bytes, double seconds, double speed)
+{
+    struct ss_layer_step s = ss_step_post(SS_LABEL_TP, SS_STREAM_TP, coll, bytes, seconds);
+    s.speed = speed;
+    return s;
+}
+
+void ss_record_begin(struct ss_recorder *r)
+{
+    if (r)
+        memset(r, 0, sizeof *r);
+}
+
+/* Puts `first` before the rest of the list. */
+static void put_first(struct ss_step_list *l, struct ss_step_list *first)
+{
+    if (first->n == 0 && !first->failed)
+        return;
+    add_all(first, l);
+    free(l->step);
+    *l = *first;
+    memset(first, 0, sizeof *first);
+}
+
+/* The end of an operator: its backward parts go before those of the operators ahead of it. */
+static void end_operator(struct ss_recorder *r)
+{
+    for (int phase = SS_PHASE_B; phase < SS_PHASE_FB; phase++)
+        put_first(&r->out.phase[phase], &r->block.phase[phase]);
+}
+
+/* ---- operators ---- */
+
+/* The gradient of the input, and in B that of the weight, which hides the scatter of a column-parallel layer. */
+static void linear_backward(struct ss_step_list *l, const struct ss_linear_times *t, const struct ss_layer_step *gather,
+                            const struct ss_layer_step *scatter, int split)
+{
+    if (t->sp && t->gather > 0)
+        post(l, gather, t->d, t->column ? t->async : t->overlap);
+    else
+        compute(l, SS_LABEL_COMPUTE, t->d);
+    int scatters = t->column && t->scatter > 0;
+    if (split) { /* nothing is there to hide it; what W hides of it in B is not charged to I either */
+        compute(l, SS_LABEL_TP, scatters ? fmax(0, t->scatter - (t->async ? t->w : 0)) : 0);
+        return;
+    }
+    if (scatters)
+        post(l, scatter, t->w, t->async);
+    else
+        compute(l, SS_LABEL_COMPUTE, t->w);
+    compute(l, SS_LABEL_COMPUTE, t->accumulate);
+}
+
+void ss_record_linear(struct ss_recorder *r, const struct ss_linear_times *t)
+{
+    if (!r)
+        return;
+    const struct ss_layer_step gather = tp_step(SS_COLL_ALL_GATHER, t->gather_bytes, t->gather, t->speed);
+    const struct ss_layer_step scatter =
+        tp_step(t->sp ? SS_COLL_REDUCE_SCATTER : SS_COLL_ALL_REDUCE, t->scatter_bytes, t->scatter, t->speed);
+    struct ss_step_list *f = &r->out.phase[SS_PHASE_F];
+    if (t->column && t->gather > 0) {
+        post(f, &gather, t->f, t->overlap);
+    } else if (!t->column && t->scatter > 0 && t->overlap) {
+        post(f, &scatter, t->f, 1);
+    } else {
+        compute(f, SS_LABEL_COMPUTE, t->f);
+        if (!t->column && t->scatter > 0)
+            post(f, &scatter, 0, 0);
+    }
+    linear_backward(&r->block.phase[SS_PHASE_B], t, &gather, &scatter, 0);
+    linear_backward(&r->block.phase[SS_PHASE_I], t, &gather, &scatter, 1);
+    compute(&r->block.phase[SS_PHASE_W], SS_LABEL_COMPUTE, t->w + t->accumulate);
+    end_operator(r);
+}
+
+void ss_record_kernels(struct ss_recorder *r, double forward, double backward)
+{
+    if (!r)
+        return;
+    compute(&r->out.phase[SS_PHASE_F], SS_LABEL_COMPUTE, forward);
+    compute(&r->block.phase[SS_PHASE_B], SS_LABEL_COMPUTE, backward);
+    compute(&r->block.phase[SS_PHASE_I], SS_LABEL_COMPUTE, backward);
+    end_operator(r);
+}
+
+/* Ring attention: a step of K and V beside the attention of each chunk but the last. */
+static void ring(struct ss_step_list *l, const struct ss_cost_context *c, double attention, double tensors, int label)
+{
+    double overlap = c->stack->cp_overlap, own = attention / c->cp.n;
+    struct ss_layer_step whole = ss_cost_cp_step(c, tensors), part = whole;
+    for (int i = 1; i < c->cp.n; i++) {
+        if (overlap < 1) {
+            part.part = 1 - overlap;
+            part.seconds = part.part * whole.seconds;
+            post(l, &part, 0, 0);
+        }
+        if (overlap > 0) {
+            part.part = overlap;
+            part.seconds = part.part * whole.seconds;
+            add(l, part);
+            compute(l, label, overlap * own);
+            wait(l, part.stream);
+        }
+        compute(l, label, (1 - overlap) * own);
+    }
+    compute(l, label, own);
+}
+
+static void attention(struct ss_step_list *l, const struct ss_cost_context *c, double seconds, int tensors, int label)
+{
+    if (c->cp.n > 1 && ss_job_cp_in_ring(c->job)) {
+        ring(l, c, seconds, tensors, label);
+        return;
+    }
+    if (c->cp.n > 1) {
+        struct ss_layer_step s = ss_cost_cp_step(c, tensors);
+        post(l, &s, 0, 0);
+    }
+    compute(l, label, seconds);
+}
+
+void ss_record_attention(struct ss_recorder *r, const struct ss_cost_context *c, double forward, double backward,
+                         double again)
+{
+    if (!r)
+        return;
+    attention(&r->out.phase[SS_PHASE_F], c, forward, 1, SS_LABEL_COMPUTE);
+    for (int phase = SS_PHASE_B; phase <= SS_PHASE_I; phase++) {
+        if (again > 0)
+            attention(&r->block.phase[phase], c, again, 1, SS_LABEL_RECOMPUTE);
+        attention(&r->block.phase[phase], c, backward, 2, SS_LABEL_COMPUTE);
+    }
+    end_operator(r);
+}
+
+void ss_record_border(struct ss_recorder *r, int phase, int coll, double bytes, double seconds)
+{
+    if (!r)
+        return;
+    struct ss_layer_step s = tp_step(coll, bytes, seconds, 1);
+    if (phase == SS_PHASE_F) {
+        post(&r->out.phase[SS_PHASE_F], &s, 0, 0);
+        return;
+    }
+    post(&r->block.phase[SS_PHASE_B], &s, 0, 0);
+    post(&r->block.phase[phase], &s, 0, 0);
+    end_operator(r);
+}
+
+void ss_record_other(struct ss_recorder *r, double forward, double backward)
+{
+    if (!r)
+        return;
+    compute(&r->out.phase[SS_PHASE_F], SS_LABEL_OTHER, forward);
+    compute(&r->block.phase[SS_PHASE_B], SS_LABEL_OTHER, backward);
+    compute(&r->block.phase[SS_PHASE_I], SS_LABEL_OTHER, backward);
+    end_operator(r);
+}
+
+/* ---- layers ---- */
+
+void ss_record_recompute(struct ss_recorder *r)
+{
+    for (int phase = SS_PHASE_B; r && phase <= SS_PHASE_I; phase++) {
+        struct ss_step_list again = {0};
+        add_all(&again, &r->out.phase[SS_PHASE_F]);
+        for (size_t i = 0; i < again.n; i++)
+            if (again.step[i].kind == SS_STEP_COMPUTE && again.step[i].label == SS_LABEL_COMPUTE)
+                again.step[i].label = SS_LABEL_RECOMPUTE;
+        put_first(&r->out.phase[phase], &again);
+    }
+}
+
+void ss_record_beside(struct ss_recorder *r, int phase, const struct ss_layer_step *posts, int n, double after)
+{
+    struct ss_step_list first = {0};
+    if (!r)
+        return;
+    struct ss_step_list *l = &r->out.phase[phase];
+    for (int i = 0; i < n; i++)
+        add(&first, posts[i]);
+    put_first(l, &first);
+    for (int i = 0; i < n; i++)
+        wait(l, posts[i].stream);
+    compute(l, SS_LABEL_COMPUTE, after);
+}
+
+int ss_record_end(struct ss_recorder *r, struct ss_layer_steps *out)
+{
+    int failed = 0;
+    for (int phase = 0; phase < SS_PHASE_FB; phase++)
+        failed |= r->out.phase[phase].failed;
+    *out = r->out;
+    ss_layer_steps_free(&r->block);
+    memset(r, 0, sizeof *r);
+    return failed ? SS_ERR_NOMEM : SS_OK;
+}
+
+void ss_layer_steps_free(struct ss_layer_steps *s)
+{
+    for (int phase = 0; phase < SS_PHASE_FB; phase++)
+        free(s->phase[phase].step);
+    memset(s, 0, sizeof *s);
+}

@@ -1,0 +1,182 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "job/flags.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/base.h"
+
+const char *ss_flag_treatment_name(int treatment)
+{
+    static const char *const names[] = {"own",          "modelled", "no effect", "only with experts",
+                                        "not modelled", "refused"};
+
+    return treatment >= 0 && treatment < SS_FLAG_TREATMENTS ? names[treatment] : "unknown";
+}
+
+static void from_setter(const struct ss_flag_setter *s, struct ss_flag *out)
+{
+    ss_copy(out->name, sizeof(out->name), s->name);
+    out->treatment = s->treatment;
+    out->values = s->values;
+    out->why = s->doc;
+    out->setter = s;
+}
+
+static void from_group(const struct ss_flag_group *g, const char *name, size_t len, struct ss_flag *out)
+{
+    snprintf(out->name, sizeof(out->name), "--%.*s", (int)len, name);
+    out->treatment = g->treatment;
+    out->values = g->values;
+    out->why = g->why;
+    out->setter = NULL;
+}
+
+/* Next name of a group's list; *p moves past it. NULL at the end. */
+static const char *next_name(const char **p, size_t *len)
+{
+    *p += strspn(*p, " ");
+    const char *name = *p;
+    *len = strcspn(name, " ");
+    *p += *len;
+    return *len ? name : NULL;
+}
+
+int ss_flag_next(struct ss_flag_walk *w, struct ss_flag *out)
+{
+    if (ss_flag_setters[w->setter].name) {
+        from_setter(&ss_flag_setters[w->setter++], out);
+        return 1;
+    }
+    for (; ss_flag_groups[w->group].names; w->group++, w->names = NULL) {
+        const struct ss_flag_group *g = &ss_flag_groups[w->group];
+        size_t len;
+        if (!w->names)
+            w->names = g->names;
+        const char *name = next_name(&w->names, &len);
+        if (name) {
+            from_group(g, name, len, out);
+            return 1;
+        }
+    }
+    return 0;
+}
+
+int ss_flag_find(const char *name, struct ss_flag *out)
+{
+    if (strncmp(name, "--", 2))
+        return 0;
+    for (const struct ss_flag_setter *s = ss_flag_setters; s->name; s++)
+        if (!strcmp(s->name, name)) {
+            from_setter(s, out);
+            return 1;
+        }
+    size_t want = strlen(name + 2);
+    for (const struct ss_flag_group *g = ss_flag_groups; g->names; g++) {
+        const char *p = g->names, *word;
+        size_t len;
+        while ((word = next_name(&p, &len)) != NULL)
+            if (len == want && !memcmp(word, name + 2, len)) {
+                from_group(g, word, len, out);
+                return 1;
+            }
+    }
+    return 0;
+}
+
+int ss_flag_nearest(const char *name, char *buf, size_t size)
+{
+    struct ss_flag_walk w = {0};
+    struct ss_flag f;
+    char(*text)[sizeof(f.name)] = NULL;
+    const char **names = NULL;
+    size_t n = 0, cap = 0;
+    int found = 0;
+
+    while (ss_flag_next(&w, &f)) {
+        if (ss_grow(&text, &cap, n + 1, sizeof(f.name)))
+            goto done;
+        memcpy(text[n++], f.name, sizeof(f.name));
+    }
+    names = ss_calloc(n, sizeof(*names));
+    if (!names)
+        goto done;
+    for (size_t i = 0; i < n; i++)
+        names[i] = text[i];
+    const char *near = ss_nearest(name, names, n);
+    if (near) {
+        ss_copy(buf, size, near);
+        found = 1;
+    }
+done:
+    free(text);
+    free(names);
+    return found;
+}
+
+static int apply_int(const struct ss_flag_setter *s, int *target, const char *value, char *buf, size_t size,
+                     const char **why)
+{
+    int64_t n;
+
+    if (ss_parse_i64(value, (int64_t)s->low, (int64_t)s->high, &n)) {
+        snprintf(buf, size, "\"%.60s\" is not a whole number in %.0f..%.0f", value, s->low, s->high);
+        *why = buf;
+        return SS_ERR_INPUT;
+    }
+    *target = (int)n;
+    return SS_OK;
+}
+
+static int apply_double(const struct ss_flag_setter *s, double *target, const char *value, char *buf,
+                        size_t size, const char **why)
+{
+    double v;
+
+    if (ss_parse_double(value, &v) || !(v >= s->low && v <= s->high)) {
+        snprintf(buf, size, "\"%.60s\" is not a number in %g..%g", value, s->low, s->high);
+        *why = buf;
+        return SS_ERR_INPUT;
+    }
+    *target = v;
+    return SS_OK;
+}
+
+static int apply_choice(const struct ss_flag_setter *s, int *target, const char *value, char *buf,
+                        size_t size, const char **why)
+{
+    int used = snprintf(buf, size, "\"%.60s\" is none of", value);
+
+    for (const struct ss_flag_choice *c = s->choices; c->name; c++) {
+        if (!strcmp(c->name, value)) {
+            *target = c->value;
+            return SS_OK;
+        }
+        if (used > 0 && (size_t)used < size)
+            used += snprintf(buf + used, size - (size_t)used, " %s", c->name);
+    }
+    *why = buf;
+    return SS_ERR_INPUT;
+}
+
+int ss_flag_apply(const struct ss_flag_setter *s, struct ss_job *job, int n, char *const *values, char *buf,
+                  size_t size, const char **why)
+{
+    void *target = (char *)job + s->offset;
+
+    switch ((enum ss_flag_kind)s->kind) {
+    case SS_FLAG_SET: *(int *)target = (int)s->low; return SS_OK;
+    case SS_FLAG_INT: return apply_int(s, target, values[0], buf, size, why);
+    case SS_FLAG_DOUBLE: return apply_double(s, target, values[0], buf, size, why);
+    case SS_FLAG_CHOICE: return apply_choice(s, target, values[0], buf, size, why);
+    case SS_FLAG_TEXT:
+        if (values[0][0] && strlen(values[0]) < (size_t)s->high) {
+            ss_copy(target, (size_t)s->high, values[0]);
+            return SS_OK;
+        }
+        *why = values[0][0] ? "the value is too long" : "the value is empty";
+        return SS_ERR_INPUT;
+    case SS_FLAG_CALL: return s->call(job, n, values, why);
+    }
+    return SS_ERR_INPUT;
+}

@@ -1,0 +1,394 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "job/flags_set.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "base/base.h"
+#include "model/model_internal.h"
+
+#define DEFINE(name) int ss_flag_##name(struct ss_job *job, int n, char *const *values, const char **why)
+#define UNUSED (void)job, (void)n, (void)values, (void)why
+
+static int bad(const char **why, const char *text)
+{
+    *why = text;
+    return SS_ERR_INPUT;
+}
+
+static int unsupported(const char **why, const char *text)
+{
+    *why = text;
+    return SS_ERR_UNSUPPORTED;
+}
+
+/* Files are put in place before the flags are applied. */
+DEFINE(job)
+{
+    UNUSED;
+    return bad(why, "a file of flags cannot be named here");
+}
+
+DEFINE(measured)
+{
+    double s;
+    const char *what;
+
+    UNUSED;
+    if (ss_unit_parse(values[0], SS_UNIT_TIME, &s, &what))
+        return bad(why, what);
+    if (!(s > 0 && s <= 1e9))
+        return bad(why, "a measured time is above 0 and at most 1e9 s");
+    job->measured_ms = s * 1e3;
+    return SS_OK;
+}
+
+DEFINE(measured_memory)
+{
+    double bytes;
+    const char *what;
+
+    UNUSED;
+    if (ss_unit_parse(values[0], SS_UNIT_BYTES, &bytes, &what))
+        return bad(why, what);
+    if (!(bytes > 0 && bytes <= 1e15))
+        return bad(why, "a measured memory is above 0 and at most 1e15 bytes");
+    job->measured_mib = bytes / SS_MIB;
+    return SS_OK;
+}
+
+/* fp8 is a matter of the GEMMs; --bf16 or --fp16 beside it say how values are stored. */
+static void set_storage(struct ss_job *job, int precision)
+{
+    job->fp8_base = precision;
+    if (job->precision != SS_FP8)
+        job->precision = precision;
+}
+
+DEFINE(fp16)
+{
+    UNUSED;
+    set_storage(job, SS_FP16);
+    return SS_OK;
+}
+
+DEFINE(bf16)
+{
+    UNUSED;
+    set_storage(job, SS_BF16);
+    return SS_OK;
+}
+
+DEFINE(fp8)
+{
+    UNUSED;
+    job->precision = SS_FP8;
+    return SS_OK;
+}
+
+DEFINE(fp8_format)
+{
+    UNUSED;
+    if (!strcmp(values[0], "none")) {
+        if (job->precision == SS_FP8)
+            job->precision = job->fp8_base < 0 ? SS_FP32 : job->fp8_base;
+        return SS_OK;
+    }
+    if (strcmp(values[0], "hybrid") && strcmp(values[0], "e4m3"))
+        return bad(why, "it is hybrid, e4m3 or none");
+    job->precision = SS_FP8;
+    return SS_OK;
+}
+
+DEFINE(precision)
+{
+    UNUSED;
+    for (int p = 0; p < SS_PRECISION_COUNT; p++) {
+        if (strcmp(values[0], ss_precision_name(p)))
+            continue;
+        job->precision = p;
+        job->fp8_base = p == SS_FP8 ? SS_BF16 : p == SS_FP32 ? -1 : p;
+        return SS_OK;
+    }
+    return bad(why, "it is fp32, fp16, bf16 or fp8");
+}
+
+DEFINE(recompute)
+{
+    UNUSED;
+    job->checkpoint_activations = 0;
+    if (!strcmp(values[0], "full")) {
+        job->recompute = SS_RECOMPUTE_FULL;
+        if (job->recompute_method < 0)
+            job->recompute_method = SS_RECOMPUTE_UNIFORM;
+        if (!job->recompute_num_layers)
+            job->recompute_num_layers = 1;
+        return SS_OK;
+    }
+    if (strcmp(values[0], "none") && strcmp(values[0], "selective"))
+        return bad(why, "it is none, selective or full");
+    job->recompute = values[0][0] == 'n' ? SS_RECOMPUTE_NONE : SS_RECOMPUTE_SELECTIVE;
+    job->recompute_method = -1;
+    job->recompute_num_layers = 0;
+    return SS_OK;
+}
+
+DEFINE(recompute_activations)
+{
+    UNUSED;
+    job->recompute = SS_RECOMPUTE_SELECTIVE;
+    job->checkpoint_activations = 0;
+    return SS_OK;
+}
+
+DEFINE(recompute_granularity)
+{
+    UNUSED;
+    if (strcmp(values[0], "selective") && strcmp(values[0], "full"))
+        return bad(why, "it is selective or full");
+    job->recompute = values[0][0] == 'f' ? SS_RECOMPUTE_FULL : SS_RECOMPUTE_SELECTIVE;
+    job->checkpoint_activations = 0;
+    return SS_OK;
+}
+
+DEFINE(checkpoint_activations)
+{
+    static char full[] = "full";
+    char *const words[] = {full};
+
+    UNUSED;
+    int rc = ss_flag_recompute(job, 1, words, why);
+    job->checkpoint_activations = 1;
+    return rc;
+}
+
+DEFINE(recompute_modules)
+{
+    UNUSED;
+    for (int i = 0; i < n; i++)
+        if (strcmp(values[i], "core_attn"))
+            return unsupported(why, "of selective recompute only core_attn is modelled: name that alone, or "
+                                    "take --recompute full");
+    return SS_OK;
+}
+
+DEFINE(fsdp)
+{
+    static const struct {
+        const char *name;
+        int fsdp, sharding, hybrid;
+    } words[] = {{"none", 0, SS_SHARD_NONE, 0},
+                 {"full", 1, SS_SHARD_OPTIM_GRADS_PARAMS, 0},
+                 {"grad", 1, SS_SHARD_OPTIM_GRADS, 0},
+                 {"hybrid", 1, SS_SHARD_OPTIM_GRADS_PARAMS, 1}};
+
+    UNUSED;
+    for (size_t i = 0; i < SS_ARRAY_LEN(words); i++) {
+        if (strcmp(values[0], words[i].name))
+            continue;
+        job->fsdp = words[i].fsdp;
+        job->fsdp2 = 0;
+        job->sharding = words[i].sharding;
+        job->fsdp_hybrid = words[i].hybrid;
+        return SS_OK;
+    }
+    return bad(why, "it is full, grad, hybrid or none");
+}
+
+DEFINE(fsdp2)
+{
+    UNUSED;
+    job->fsdp = job->fsdp2 = 1;
+    job->sharding = SS_SHARD_OPTIM_GRADS_PARAMS;
+    return SS_OK;
+}
+
+DEFINE(rank_order)
+{
+    const char *p = values[0];
+    int seen = 0;
+
+    UNUSED;
+    while (1) {
+        static const char *const axes[] = {"tp", "cp", "ep", "dp", "pp"};
+        size_t len = strcspn(p, "-");
+        int axis = -1;
+        for (int i = 0; i < 5; i++)
+            if (len == 2 && !memcmp(p, axes[i], 2))
+                axis = i;
+        if (axis < 0 || seen & 1 << axis)
+            return bad(why, "it is an order of tp, cp, ep, dp and pp, each once, such as tp-cp-ep-dp-pp");
+        seen |= 1 << axis;
+        if (!p[len])
+            break;
+        p += len + 1;
+    }
+    ss_copy(job->rank_order, sizeof(job->rank_order), values[0]);
+    return SS_OK;
+}
+
+DEFINE(vp)
+{
+    int64_t stages;
+
+    UNUSED;
+    if (ss_parse_i64(values[0], 1, 100000, &stages))
+        return bad(why, "it is a whole number in 1..100000");
+    job->virtual_stages = stages > 1 ? (int)stages : 0;
+    job->layers_per_virtual_stage = 0;
+    return SS_OK;
+}
+
+DEFINE(tp_pp_dp)
+{
+    UNUSED;
+    ss_copy(job->rank_order, sizeof(job->rank_order), "tp-pp-dp");
+    return SS_OK;
+}
+
+DEFINE(cp_comm)
+{
+    static const char *const names[] = {"p2p", "a2a", "all_gather", "allgather", "a2a+p2p"};
+    static const int types[] = {SS_CP_P2P, SS_CP_A2A, SS_CP_ALLGATHER, SS_CP_ALLGATHER, SS_CP_A2A_P2P};
+
+    UNUSED;
+    for (int i = 1; i < n; i++)
+        if (strcmp(values[i], values[0]))
+            return unsupported(why, "a type that differs between layers is not modelled");
+    for (size_t i = 0; i < SS_ARRAY_LEN(names); i++)
+        if (!strcmp(values[0], names[i])) {
+            job->cp_comm_type = types[i];
+            return SS_OK;
+        }
+    return bad(why, "it is p2p, a2a, allgather or a2a+p2p");
+}
+
+DEFINE(optimizer_instances)
+{
+    UNUSED;
+    if (strcmp(values[0], "1"))
+        return unsupported(why,
+                           "only 1 is modelled; --fsdp hybrid shards inside a node and replicates outside");
+    return SS_OK;
+}
+
+DEFINE(cpu_offloading)
+{
+    UNUSED;
+    if (!job->cpu_offload_layers)
+        job->cpu_offload_layers = -1;
+    return SS_OK;
+}
+
+/* A fraction below 0 waits to be switched on; 0 is off for good. */
+static void optimizer_on(struct ss_job *job, double fraction)
+{
+    job->optimizer_offload = job->optimizer_offload ? fabs(job->optimizer_offload) : fraction;
+}
+
+DEFINE(optimizer)
+{
+    UNUSED;
+    if (!strcmp(values[0], "hybridadam")) {
+        optimizer_on(job, 0.5); /* its own default of the fraction */
+        return SS_OK;
+    }
+    if (!strcmp(values[0], "adam") || !strcmp(values[0], "adamw"))
+        return SS_OK;
+    return unsupported(why, "only adam and hybridadam are modelled");
+}
+
+DEFINE(optimizer_offload)
+{
+    UNUSED;
+    optimizer_on(job, 1);
+    return SS_OK;
+}
+
+DEFINE(optimizer_fraction)
+{
+    double v;
+
+    UNUSED;
+    if (ss_parse_double(values[0], &v) || !(v >= 0 && v <= 1))
+        return bad(why, "it is a number in 0..1");
+    job->optimizer_offload = job->optimizer_offload > 0 ? v : -v;
+    return SS_OK;
+}
+
+DEFINE(optimizer_policy)
+{
+    UNUSED;
+    if (!strcmp(values[0], "static"))
+        return SS_OK;
+    return unsupported(why, "only the static policy is modelled, with --optimizer-offload-fraction");
+}
+
+DEFINE(fp32_only)
+{
+    UNUSED;
+    if (!strcmp(values[0], "fp32"))
+        return SS_OK;
+    return unsupported(why, "optimizer states in another type than fp32 are not modelled");
+}
+
+DEFINE(clip_grad)
+{
+    double norm;
+
+    UNUSED;
+    if (ss_parse_double(values[0], &norm) || !(norm >= 0 && norm <= 1e15))
+        return bad(why, "it is a norm of 0 or more");
+    job->clip_grad = norm > 0;
+    return SS_OK;
+}
+
+DEFINE(quick_geglu)
+{
+    UNUSED;
+    job->model.gated_mlp = job->quick_geglu = 1;
+    return SS_OK;
+}
+
+DEFINE(padded_vocab)
+{
+    int64_t rows;
+
+    UNUSED;
+    if (ss_parse_i64(values[0], 1, 1 << 26, &rows))
+        return bad(why, "it is a whole number in 1..67108864");
+    job->model.vocab_size = (int)rows;
+    job->padded_vocab = 1;
+    job->model.extra_vocab_size = 0;
+    job->vocab_divisible_by = 1;
+    return SS_OK;
+}
+
+DEFINE(tokenizer)
+{
+    static const struct {
+        const char *name;
+        int rows;
+    } known[] = {{"GPT2BPETokenizer", 50257}, {"LLama3Tokenizer", 128256}, {"LLama2Tokenizer", 32000},
+                 {"LLamaTokenizer", 32000},   {"Llama2Tokenizer", 32000},  {"Qwen2Tokenizer", 151643},
+                 {"MistralTokenizer", 32000}};
+
+    UNUSED;
+    job->tokenizer_vocab = 0;
+    job->null_tokenizer = !strcmp(values[0], "NullTokenizer");
+    for (size_t i = 0; i < SS_ARRAY_LEN(known); i++)
+        if (!strcmp(values[0], known[i].name))
+            job->tokenizer_vocab = known[i].rows;
+    return SS_OK;
+}
+
+DEFINE(moe_layer_freq)
+{
+    int64_t every;
+
+    UNUSED;
+    if (ss_parse_i64(values[0], 1, 100000, &every))
+        return unsupported(why, "a pattern of expert layers is not read: give a whole number");
+    job->model.moe_layer_freq = (int)every;
+    return SS_OK;
+}

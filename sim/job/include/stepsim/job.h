@@ -1,0 +1,131 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* One training job in Megatron-LM's own words (core 0.8 and Megatron-LM 240718; docs/flags.md). */
+#ifndef STEPSIM_JOB_H
+#define STEPSIM_JOB_H
+
+#include "stepsim/error.h"
+#include "stepsim/model.h"
+#include "stepsim/notes.h"
+#include "stepsim/stack.h"
+#include "stepsim/types.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+enum ss_attention { SS_ATTENTION_AUTO, SS_ATTENTION_FLASH, SS_ATTENTION_FUSED, SS_ATTENTION_UNFUSED };
+enum ss_recompute { SS_RECOMPUTE_NONE, SS_RECOMPUTE_SELECTIVE, SS_RECOMPUTE_FULL };
+enum ss_recompute_method { SS_RECOMPUTE_UNIFORM, SS_RECOMPUTE_BLOCK };
+/* What is sharded over the (inner) data-parallel group. */
+enum ss_sharding { SS_SHARD_NONE, SS_SHARD_OPTIM, SS_SHARD_OPTIM_GRADS, SS_SHARD_OPTIM_GRADS_PARAMS };
+enum ss_cp_comm { SS_CP_P2P, SS_CP_A2A, SS_CP_ALLGATHER, SS_CP_A2A_P2P };
+
+/* The reader's own: which line of the last --job file set a flag, for the messages of ss_job_finish. */
+#define SS_MAX_ORIGINS 64
+struct ss_job_origins {
+    char file[256]; /* "" = none */
+    int n;
+    struct ss_origin {
+        int flag, line; /* line 0: the command line */
+    } at[SS_MAX_ORIGINS];
+};
+
+/* Degrees and sizes are >= 1 where not said otherwise; flags are 0 or 1. */
+struct ss_job {
+    /* where; filled from --platform, --nodes, --gpus-per-node, --model, --stack by the reader */
+    char platform[256]; /* name or path, "" = not given */
+    char model_ref[256];
+    char stack[256];
+    int nodes, gpus_per_node; /* 0 = as the platform says; fewer GPUs are the first ones of each node */
+
+    int tp, pp, cp, ep, etp; /* etp 0 = tp */
+    int layers_per_virtual_stage; /* 0 = not given */
+    int virtual_stages;           /* stages per rank (--num-virtual-stages-per-pipeline-rank), 0 = not given */
+    int microbatch_group_size;    /* --microbatch-group-size-per-vp-stage, 0 = pp */
+    int first_stage_layers, last_stage_layers; /* --decoder-first/last-pipeline-num-layers, 0 = not given */
+    int account_for_embedding, account_for_loss; /* count as a layer each when layers are split over the stages */
+    char rank_order[32];          /* "tp-cp-ep-dp-pp" */
+
+    int micro_batch, global_batch, seq_length;
+    int precision; /* enum ss_precision; fp8 = hybrid over bf16 (or fp16) storage */
+    int fp8_base;  /* storage precision under fp8: SS_BF16 or SS_FP16 */
+    int fp8_param_gather;
+    int attention; /* enum ss_attention */
+    int sequence_parallel;
+    int tp_comm_overlap;
+    int cp_comm_type; /* enum ss_cp_comm */
+    double attention_dropout, hidden_dropout; /* -1 until finish when not given */
+
+    int recompute; /* enum ss_recompute */
+    int recompute_method;     /* enum ss_recompute_method, -1 = not given */
+    int recompute_num_layers; /* 0 = not given */
+    int checkpoint_activations; /* asked for by the name that Megatron core refuses */
+
+    int distributed_optimizer; /* ZeRO-1 */
+    int sharding;              /* enum ss_sharding: FSDP when > SS_SHARD_OPTIM, with use_fsdp */
+    int outer_sharding;        /* over the replicas of the inner group */
+    int fsdp;                  /* 1: Megatron-FSDP or NeMo's fsdp=True rules the layout */
+    int fsdp2;                 /* 1: by PyTorch's FSDP2, --use-torch-fsdp2 */
+    int fsdp_hybrid;           /* 1: the inner group is one node */
+    int overlap_grad_reduce, overlap_param_gather;
+    int overlap_p2p;           /* 0 after --no-overlap-p2p-communication */
+    int scatter_gather;        /* 0 after --no-scatter-gather-tensors-in-pipeline */
+    int grad_reduce_fp32;      /* --accumulate-allreduce-grads-in-fp32 (bf16 implies it); -1 = not given */
+    int grad_reduce_bf16;      /* --grad-reduce-in-bf16, which beats it */
+    double bucket_size;        /* --ddp-bucket-size in parameters, 0 = Megatron's default */
+    int cpu_offload_layers;    /* --cpu-offloading-num-layers, 0 = off; -1 = --cpu-offloading alone */
+    int cpu_offload_activations, cpu_offload_weights;
+    double optimizer_offload;  /* fraction of optimizer states and step on the host; < 0 until finish: not switched on */
+    int check_for_nan;
+    int clip_grad; /* 0 after --clip-grad 0: no gradient norm */
+
+    int transformer_local;  /* --transformer-impl local: no Transformer Engine */
+    int tokenizer_vocab;    /* rows of a tokenizer known by name, for jobs that name no vocabulary */
+    int null_tokenizer;     /* adds a row, for the end of a document, to a --vocab-size */
+    int padded_vocab;       /* the vocabulary was given with its padding */
+    int vocab_divisible_by; /* --make-vocab-size-divisible-by, 128 */
+    int group_query_attention, no_position_embedding,
+        quick_geglu;        /* flags that complete or check the model */
+    struct ss_model model;  /* complete after ss_job_finish */
+    char schedule[256];     /* "auto", a schedule name, or later a file */
+    double measured_ms;     /* --measured, 0 = not given */
+    double measured_mib;    /* --measured-memory, 0 = not given */
+    struct ss_job_origins origins;
+};
+
+void ss_job_init(struct ss_job *job);
+/* Reads argv[0..argc-1]; options that are not the job's are handed to `other` (may be NULL), which
+ * returns the number of words it took (>= 1), 0 if it does not know the option, or an error.
+ * Precedence: a later word beats an earlier one, the command line beats --job files. */
+typedef int (*ss_other_option)(void *ctx, int argc, char *const *argv, struct ss_error *err);
+int ss_job_parse(struct ss_job *job, int argc, char *const *argv, ss_other_option other, void *ctx,
+                 struct ss_notes *notes, struct ss_error *err);
+/* Reads a file of flags: one or more a line, quotes as in a shell, # comments. Errors carry file:line. */
+int ss_job_parse_file(struct ss_job *job, const char *path, ss_other_option other, void *ctx,
+                      struct ss_notes *notes, struct ss_error *err);
+/* Completes defaults from model and stack and refuses what Megatron or NeMo refuse, with their
+ * words as the cause. `world_size` is nodes x GPUs; `gpus_per_node` for the hybrid group. */
+int ss_job_finish(struct ss_job *job, const struct ss_stack *stack, int world_size, int gpus_per_node,
+                  struct ss_notes *notes, struct ss_error *err);
+/* The same for a job that was finished and then changed; without notes. */
+int ss_job_finish_again(struct ss_job *job, const struct ss_stack *stack, int world_size, int gpus_per_node,
+                        struct ss_error *err);
+/* Points an error that names no file at the line of the job file that gave the first of `flags` ("--tp --pp") that
+ * were given; none if the command line did. */
+void ss_job_locate(const struct ss_job *job, const char *flags, struct ss_error *err);
+/* After finish. */
+int ss_job_dp(const struct ss_job *job, int world_size);              /* world / (tp pp cp) */
+int ss_job_microbatches(const struct ss_job *job, int world_size);    /* gbs / (mbs dp) */
+int ss_job_split_layers(const struct ss_job *job);                    /* layers, and embedding and loss where they count as one */
+/* Whether context parallelism passes K and V round a ring beside attention, not by a collective that nothing hides. */
+int ss_job_cp_in_ring(const struct ss_job *job);
+/* Whether parameters are sharded inside nodes, which hold copies. */
+int ss_job_is_hybrid(const struct ss_job *job);
+/* Whether pipeline transfers may run beside compute where the schedule can: not those of Megatron's non-interleaved schedule, nor of old releases. */
+int ss_job_overlaps_p2p(const struct ss_job *job, const struct ss_stack *stack);
+int ss_job_chunks(const struct ss_job *job);                          /* v: model chunks a rank, 1 if not interleaved */
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "stepsim/job.h"
+
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/base.h"
+#include "job/job_internal.h"
+
+void ss_job_init(struct ss_job *job)
+{
+    memset(job, 0, sizeof(*job));
+    ss_copy(job->stack, sizeof(job->stack), "megatron-2407");
+    ss_copy(job->schedule, sizeof(job->schedule), "auto");
+    ss_copy(job->rank_order, sizeof(job->rank_order), "tp-cp-ep-dp-pp");
+    job->tp = job->pp = job->cp = job->ep = 1;
+    job->precision = SS_FP32;
+    job->fp8_base = -1;
+    job->attention = SS_ATTENTION_AUTO;
+    job->recompute_method = -1;
+    job->attention_dropout = job->hidden_dropout = -1;
+    job->overlap_p2p = 1;
+    job->scatter_gather = 1;
+    job->grad_reduce_fp32 = -1;
+    job->cpu_offload_activations = job->cpu_offload_weights = 1;
+    job->check_for_nan = 1;
+    job->clip_grad = 1;
+    job->vocab_divisible_by = 128;
+    ss_model_init(&job->model);
+}
+
+int ss_job_dp(const struct ss_job *job, int world_size)
+{
+    return (int)(world_size / ((int64_t)job->tp * job->pp * job->cp));
+}
+
+int ss_job_microbatches(const struct ss_job *job, int world_size)
+{
+    return (int)(job->global_batch / ((int64_t)job->micro_batch * ss_job_dp(job, world_size)));
+}
+
+int ss_job_split_layers(const struct ss_job *job)
+{
+    return job->model.num_layers + job->account_for_embedding + job->account_for_loss;
+}
+
+int ss_job_cp_in_ring(const struct ss_job *job)
+{
+    return job->cp_comm_type != SS_CP_A2A && job->cp_comm_type != SS_CP_ALLGATHER;
+}
+
+int ss_job_is_hybrid(const struct ss_job *job)
+{
+    return job->fsdp && job->fsdp_hybrid && job->sharding >= SS_SHARD_OPTIM_GRADS;
+}
+
+int ss_job_overlaps_p2p(const struct ss_job *job, const struct ss_stack *stack)
+{
+    return job->overlap_p2p && ss_job_chunks(job) > 1 && stack->pp_overlap > 0;
+}
+
+int ss_job_chunks(const struct ss_job *job)
+{
+    if (job->pp == 1)
+        return 1;
+    if (job->virtual_stages)
+        return job->virtual_stages;
+    if (!job->layers_per_virtual_stage)
+        return 1;
+    int v = ss_job_split_layers(job) / job->pp / job->layers_per_virtual_stage;
+    return v > 1 ? v : 1;
+}

@@ -1,0 +1,484 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What Megatron-LM (core 0.8) and NeMo refuse, with their causes. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/base.h"
+#include "job/job_internal.h"
+
+static int is_nemo(const struct ss_finish *f)
+{
+    return !strcmp(f->stack->framework, "nemo");
+}
+
+/* One cause, the flags that it comes from, most telling first, and one thing to do about it. */
+#define REFUSE(f, flags, hint, ...)                                                                          \
+    return (ss_job_refuse(f, __VA_ARGS__), ss_job_locate((f)->job, flags, (f)->err),                         \
+            ss_hint((f)->err, SS_ERR_CONFIG, "%s", hint))
+
+static int check_experts(struct ss_finish *f)
+{
+    const struct ss_job *job = f->job;
+    const struct ss_model *m = &job->model;
+
+    if (m->num_experts > 0) {
+        ss_fail(f->err, SS_ERR_UNSUPPORTED, NULL, 0,
+                "mixture-of-experts models are not modelled yet (%d experts)", m->num_experts);
+        ss_job_locate(job, "--num-experts", f->err);
+        return ss_hint(f->err, SS_ERR_UNSUPPORTED, "take a dense model, without --num-experts");
+    }
+    if (m->mtp_num_layers > 0) {
+        ss_fail(f->err, SS_ERR_UNSUPPORTED, NULL, 0, "multi-token prediction layers are not modelled yet");
+        ss_job_locate(job, "--mtp-num-layers", f->err);
+        return ss_hint(f->err, SS_ERR_UNSUPPORTED, "take a model without them, or --mtp-num-layers 0");
+    }
+    if (job->ep > 1)
+        REFUSE(f, "--ep", "drop --expert-model-parallel-size",
+               "num_experts must be non None to use expert model parallelism");
+    return SS_OK;
+}
+
+static int check_world(struct ss_finish *f)
+{
+    const struct ss_job *job = f->job;
+    int64_t need = (int64_t)job->tp * job->pp * job->cp; /* each at most 2^20 */
+
+    if (need > f->world_size)
+        REFUSE(f, "--tp --pp --cp --nodes", "more nodes, or a smaller --tp, --pp or --cp",
+               "tensor %d x pipeline %d x context %d needs %lld GPUs, the cluster has %d", job->tp, job->pp,
+               job->cp, (long long)need, f->world_size);
+    if (f->world_size % need)
+        REFUSE(f, "--tp --pp --cp --nodes", "take sizes whose product divides it",
+               "world size (%d) is not divisible by tensor parallel size (%d) times pipeline parallel "
+               "size (%d) times context parallel size (%d)",
+               f->world_size, job->tp, job->pp, job->cp);
+    return SS_OK;
+}
+
+static int check_order(struct ss_finish *f)
+{
+    const struct ss_job *job = f->job;
+    const struct {
+        const char *name;
+        int size;
+    } axes[] = {{"tp", job->tp}, {"pp", job->pp}, {"cp", job->cp}, {"ep", job->ep}};
+
+    if (!strcmp(job->rank_order, "tp-pp-dp") && job->cp * (int64_t)job->ep > 1)
+        REFUSE(f, "--rank-order --use-tp-pp-dp-mapping", "drop --use-tp-pp-dp-mapping, or take --cp 1",
+               "context_parallel and expert_model_parallel can't be used with tp-pp-dp mapping.");
+    for (size_t i = 0; i < SS_ARRAY_LEN(axes); i++)
+        if (axes[i].size > 1 && !strstr(job->rank_order, axes[i].name))
+            REFUSE(f, "--rank-order", "name all of tp, cp, ep, dp and pp",
+                   "The size of (%s) is (%d), but you haven't specified the order (%s).", axes[i].name,
+                   axes[i].size, job->rank_order);
+    if (strstr(job->rank_order, "ep") && !strstr(job->rank_order, "ep-dp") &&
+        !strstr(job->rank_order, "dp-ep"))
+        REFUSE(f, "--rank-order --use-tp-pp-dp-mapping", "write ep beside dp, as in tp-cp-ep-dp-pp",
+               "The ep and dp must be adjacent in order (%s).", job->rank_order);
+    return SS_OK;
+}
+
+/* Tensor and context parallel cut heads, hidden sizes and the sequence. */
+static int check_cuts(struct ss_finish *f)
+{
+    const struct ss_job *job = f->job;
+    const struct ss_model *m = &job->model;
+
+    if (m->num_attention_heads % job->tp)
+        REFUSE(f, "--tp --num-attention-heads", "take a --tp that divides the heads",
+               "num_attention_heads (%d) must be a multiple of tensor_model_parallel_size (%d).",
+               m->num_attention_heads, job->tp);
+    if (m->num_query_groups % job->tp)
+        REFUSE(f, "--tp --num-query-groups", "take a --tp that divides the query groups",
+               "num_query_groups (%d) must be a multiple of tensor_model_parallel_size (%d).",
+               m->num_query_groups, job->tp);
+    if (m->ffn_hidden_size % job->tp)
+        REFUSE(f, "--tp --ffn-hidden-size", "take a --tp that divides it",
+               "%d is not divisible by %d (ffn hidden size, tensor parallel size)", m->ffn_hidden_size,
+               job->tp);
+    if (job->cp > 1 && job->seq_length % (2 * job->cp))
+        REFUSE(f, "--seq --cp", "another --seq or --cp",
+               "seq-length should be a multiple of 2 * context-parallel-size if context-parallel-size > 1.");
+    if (job->sequence_parallel && job->seq_length / job->cp % job->tp)
+        REFUSE(f, "--seq --sequence-parallel --tp", "another --seq, or drop --sequence-parallel",
+               "First dimension of the tensor should be divisible by tensor parallel size "
+               "(sequence %d / context %d, tensor %d)",
+               job->seq_length, job->cp, job->tp);
+    if (job->cp > 1 && (job->cp_comm_type == SS_CP_A2A) && (m->num_query_groups / job->tp) % job->cp)
+        REFUSE(f, "--cp-comm-type --cp", "take --cp-comm-type p2p, or a smaller --cp",
+               "the %d query groups of a rank are not divisible by context parallel size %d, as "
+               "--cp-comm-type a2a needs",
+               m->num_query_groups / job->tp, job->cp);
+    return SS_OK;
+}
+
+int ss_job_check_layout(struct ss_finish *f)
+{
+    int rc = f->world_size < 1 ? ss_job_refuse(f, "the cluster has no GPU") : check_experts(f);
+
+    if (!rc)
+        rc = check_world(f);
+    if (!rc)
+        rc = check_order(f);
+    return rc;
+}
+
+static int check_batch(struct ss_finish *f)
+{
+    const struct ss_job *job = f->job;
+    int dp = ss_job_dp(job, f->world_size);
+
+    if (job->global_batch % ((int64_t)job->micro_batch * dp))
+        REFUSE(
+            f, "--gbs --mbs", "take a multiple of their product",
+            "global batch size (%d) is not divisible by micro batch size (%d) times data parallel size (%d)",
+            job->global_batch, job->micro_batch, dp);
+    return SS_OK;
+}
+
+/* Virtual stages by layers or by number; *v is 0 when not asked for. */
+static int check_virtual(struct ss_finish *f, int *v)
+{
+    const struct ss_job *job = f->job;
+    int uneven = job->first_stage_layers || job->last_stage_layers;
+    int asked = job->layers_per_virtual_stage || job->virtual_stages > 1;
+
+    *v = 0;
+    if (job->layers_per_virtual_stage && job->virtual_stages)
+        REFUSE(f, "--num-virtual-stages-per-pipeline-rank --num-layers-per-virtual-pipeline-stage",
+               "drop one of them",
+               "No more than one of the following arguments can be set at the same time: "
+               "--num-layers-per-virtual-pipeline-stage, --num-virtual-stages-per-pipeline-rank");
+    if (asked && job->overlap_p2p && job->pp < 2)
+        REFUSE(f, "--num-layers-per-virtual-pipeline-stage --num-virtual-stages-per-pipeline-rank --pp",
+               "drop the virtual stages",
+               "when interleaved schedule is used, pipeline-model-parallel size should be greater than 1");
+    if (asked && !job->overlap_p2p && job->pp < 3)
+        REFUSE(f, "--no-overlap-p2p-communication",
+               "drop --no-overlap-p2p-communication or the virtual stages",
+               "when interleaved schedule is used and p2p communication overlap is disabled, "
+               "pipeline-model-parallel size should be greater than 2 to avoid having multiple p2p sends and "
+               "recvs "
+               "between same 2 ranks per communication batch");
+    if (job->layers_per_virtual_stage && uneven)
+        REFUSE(f, "--num-layers-per-virtual-pipeline-stage",
+               "give the number of virtual stages, not their layers",
+               "please use --num-virtual-stages-per-pipeline-rank to specify virtual pipeline parallel "
+               "degree when enable uneven pipeline parallelism");
+    if (job->layers_per_virtual_stage) {
+        int all = ss_job_split_layers(job), layers = all / job->pp;
+        if (all % job->pp)
+            REFUSE(
+                f, "--pp --num-layers",
+                "give --decoder-first-pipeline-num-layers and --decoder-last-pipeline-num-layers",
+                "number of layers should be divisible by the pipeline parallel size (%d layers, pipeline %d)",
+                all, job->pp);
+        if (layers % job->layers_per_virtual_stage)
+            REFUSE(
+                f, "--num-layers-per-virtual-pipeline-stage",
+                "take a divisor of the layers of a pipeline stage",
+                "number of layers per pipeline stage must be divisible number of layers per virtual pipeline "
+                "stage (%d layers / pipeline %d = %d, %d a virtual stage)",
+                all, job->pp, layers, job->layers_per_virtual_stage);
+        *v = layers / job->layers_per_virtual_stage;
+    } else if (job->virtual_stages > 1) {
+        *v = job->virtual_stages;
+    }
+    return SS_OK;
+}
+
+/* Layers of the first, last and other stages, and their chunks. */
+static int check_split(struct ss_finish *f, int v)
+{
+    const struct ss_job *job = f->job;
+    int first = job->first_stage_layers, last = job->last_stage_layers;
+    int layers = ss_job_split_layers(job), stages = job->pp, counted = layers - job->model.num_layers;
+    int chunks = v ? v : 1;
+
+    if (!first && !last) {
+        if (layers % stages)
+            REFUSE(
+                f, "--pp --num-layers",
+                "give --decoder-first-pipeline-num-layers and --decoder-last-pipeline-num-layers",
+                "number of layers should be divisible by the pipeline parallel size (%d layers, pipeline %d)",
+                layers, stages);
+        if (layers / stages % chunks)
+            REFUSE(f, "--num-virtual-stages-per-pipeline-rank --pp",
+                   "take a number of virtual stages that divides the layers",
+                   "number of layers on each pipeline rank: %d must be divisible by virtual pipeline "
+                   "parallel degree %d",
+                   layers / stages, chunks);
+        if (layers / stages / chunks <= (stages * chunks > 1 ? counted > 0 : counted))
+            REFUSE(f, "--account-for-embedding-in-pipeline-split --account-for-loss-in-pipeline-split",
+                   "take fewer stages, or drop it", "a virtual stage of %d layers has none beside embedding or loss",
+                   layers / stages / chunks);
+        return SS_OK;
+    }
+    if (counted > 0)
+        REFUSE(f,
+               "--account-for-embedding-in-pipeline-split --account-for-loss-in-pipeline-split "
+               "--decoder-first-pipeline-num-layers --decoder-last-pipeline-num-layers",
+               "drop one of them",
+               "embedding and loss count as layers only where the first and the last stage are no exception");
+    if (job->pp < 2)
+        REFUSE(f, "--decoder-first-pipeline-num-layers --decoder-last-pipeline-num-layers",
+               "drop it, or take a larger --pp",
+               "an uneven first or last stage needs a pipeline-model-parallel size above 1");
+    if (first % chunks)
+        REFUSE(f, "--decoder-first-pipeline-num-layers", "take a multiple of it",
+               "number of layers at first stage: %d must be divisible by virtual pipeline parallel degree %d",
+               first, chunks);
+    if (last % chunks)
+        REFUSE(f, "--decoder-last-pipeline-num-layers", "take a multiple of it",
+               "number of layers at last stage: %d must be divisible by virtual pipeline parallel degree %d",
+               last, chunks);
+    layers -= first + last;
+    stages -= !!first + !!last;
+    if (layers < stages || (stages ? layers % stages : layers != 0))
+        REFUSE(f, "--decoder-first-pipeline-num-layers --decoder-last-pipeline-num-layers",
+               "other first and last stages, or another --pp",
+               "number of layers at middle stage: %d must be divisible by the middle pipeline model "
+               "parallel size %d",
+               layers, stages);
+    if (stages && layers / stages % chunks)
+        REFUSE(f,
+               "--num-virtual-stages-per-pipeline-rank --decoder-first-pipeline-num-layers "
+               "--decoder-last-pipeline-num-layers",
+               "take a number of virtual stages that divides the layers",
+               "number of layers on each middle pipeline rank: %d must be divisible by virtual pipeline "
+               "parallel degree %d",
+               layers / stages, chunks);
+    return SS_OK;
+}
+
+static int check_interleaving(struct ss_finish *f, int v)
+{
+    const struct ss_job *job = f->job;
+    int m = ss_job_microbatches(job, f->world_size), group = job->microbatch_group_size;
+
+    if (v < 2 ||
+        (job->schedule[0] && strcmp(job->schedule, "auto") != 0 && strcmp(job->schedule, "interleaved") != 0))
+        return SS_OK; /* another schedule says itself what it needs */
+    if (!group && m % job->pp)
+        REFUSE(f, "--gbs --mbs",
+               "another --global-batch-size, or --microbatch-group-size-per-virtual-pipeline-stage",
+               "number of microbatches (%d) is not divisible by pipeline-model-parallel-size (%d) when using "
+               "interleaved schedule",
+               m, job->pp);
+    if (!group)
+        return SS_OK;
+    if (group > m || group < job->pp)
+        REFUSE(f, "--microbatch-group-size-per-vp-stage", "take a group in that range, or a larger --gbs",
+               "The number of contiguous micro-batches in a virtual pipeline stage (%d) should range in "
+               "[PP=%d, M=%d]",
+               group, job->pp, m);
+    if (m % group > 0 && m % group < job->pp)
+        REFUSE(f, "--microbatch-group-size-per-vp-stage", "take a group that divides the microbatches",
+               "The remainder of M (the total micro-batches) divided by N (number of contiguous "
+               "micro-batches in a virtual pipeline stage) should be 0, or larger than or equal to the "
+               "pipeline-parallel size, but it is %d.",
+               m % group);
+    return SS_OK;
+}
+
+int ss_job_check_stages(struct ss_finish *f)
+{
+    int v = 0;
+    int rc = check_cuts(f);
+
+    if (!rc)
+        rc = check_batch(f);
+    if (!rc)
+        rc = check_virtual(f, &v);
+    if (!rc)
+        rc = check_split(f, v);
+    if (!rc)
+        rc = check_interleaving(f, v);
+    return rc;
+}
+
+/* Transformer layers of the largest stage. */
+static int stage_layers(const struct ss_job *job)
+{
+    int first = job->first_stage_layers, last = job->last_stage_layers;
+    int rest = job->pp - !!first - !!last;
+    int n = rest > 0 ? (ss_job_split_layers(job) - first - last) / rest : 0;
+
+    n = first > n ? first : n;
+    return last > n ? last : n;
+}
+
+static int check_recompute(struct ss_finish *f)
+{
+    const struct ss_job *job = f->job;
+
+    if (job->checkpoint_activations && f->stack->te_layers > 0)
+        REFUSE(
+            f, "--checkpoint-activations", "take --recompute full, or a --stack of before Megatron core",
+            "--checkpoint-activations is no longer valid, use --recompute-activations, or, for more control, "
+            "--recompute-granularity and --recompute-method.");
+    if (job->recompute == SS_RECOMPUTE_SELECTIVE && job->recompute_method >= 0)
+        REFUSE(f, "--recompute-method", "drop --recompute-method",
+               "recompute method is not yet supported for selective recomputing granularity");
+    if (job->recompute == SS_RECOMPUTE_SELECTIVE && job->recompute_num_layers)
+        REFUSE(f, "--recompute-num-layers", "drop --recompute-num-layers",
+               "When using recompute_granularity: selective recompute_num_layers must be None.");
+    if (job->recompute != SS_RECOMPUTE_FULL)
+        return SS_OK;
+    if (job->recompute_method < 0)
+        REFUSE(f, "--recompute-granularity", "add --recompute-method",
+               "Using recompute_granularity: full so recompute_method must be "
+               "\"block\" or \"uniform\"");
+    if (job->recompute_num_layers < 1 || job->recompute_num_layers > stage_layers(job))
+        REFUSE(f, "--recompute-num-layers --recompute-granularity",
+               "give --recompute-num-layers in that range",
+               "When using recompute_granularity: full recompute_num_layers must be between 1 and "
+               "num_layers_per_pipeline_rank: %d",
+               stage_layers(job));
+    return SS_OK;
+}
+
+static int check_offload(struct ss_finish *f)
+{
+    const struct ss_job *job = f->job;
+
+    if (!job->cpu_offload_layers)
+        return SS_OK;
+    if (job->cpu_offload_layers >= job->model.num_layers)
+        REFUSE(f, "--cpu-offloading-num-layers", "fewer --cpu-offloading-num-layers",
+               "CPU offloading can be done only for layers less than %d", job->model.num_layers);
+    if (job->pp > 1)
+        REFUSE(f, "--cpu-offloading-num-layers --pp", "drop --cpu-offloading or take --pp 1",
+               "Currently there is no support for Pipeline parallelism with CPU offloading");
+    /* NeMo 24.03 was seen to run such a job, with the recompute alone active. */
+    if (job->recompute != SS_RECOMPUTE_NONE && !(is_nemo(f) && job->recompute == SS_RECOMPUTE_FULL))
+        REFUSE(f, "--cpu-offloading-num-layers", "drop one of the two",
+               "CPU offloading does not work when activation recomputation is enabled");
+    if (job->transformer_local || f->stack->te_layers == 0)
+        REFUSE(f, "--cpu-offloading-num-layers --transformer-impl",
+               "take another --stack or --transformer-impl, or drop --cpu-offloading",
+               "CPU Offloading is enabled when TE is not present");
+    return SS_OK;
+}
+
+static int check_data_parallel(struct ss_finish *f)
+{
+    const struct ss_job *job = f->job;
+
+    if (job->fsdp2 && job->distributed_optimizer)
+        REFUSE(f, "--use-distributed-optimizer", "drop it: FSDP shards the optimizer too",
+               "--use-torch-fsdp2 is not supported with MCore's distributed optimizer");
+    if (job->fsdp2 && job->model.tied_embeddings)
+        REFUSE(f, "--use-torch-fsdp2", "add --untie-embeddings-and-output-weights",
+               "--use-torch-fsdp2 requires --untie-embeddings-and-output-weights");
+    if (job->fsdp2 && (job->precision == SS_FP16 || job->fp8_base == SS_FP16))
+        REFUSE(f, "--fp16 --precision", "take --bf16", "--use-torch-fsdp2 not supported with fp16 yet");
+    if (job->fsdp && job->sharding > SS_SHARD_OPTIM && job->pp > 1)
+        REFUSE(f, "--fsdp --use-megatron-fsdp --use-torch-fsdp2 --pp",
+               "take --pp 1, or the distributed optimizer instead of FSDP",
+               "FSDP is not supported with pipeline parallelism");
+    if (job->overlap_param_gather && !job->distributed_optimizer && !job->fsdp)
+        REFUSE(f, "--overlap-param-gather", "add --use-distributed-optimizer",
+               "--overlap-param-gather only supported with distributed optimizer");
+    if (job->overlap_param_gather && !job->overlap_grad_reduce)
+        REFUSE(f, "--overlap-param-gather", "add --overlap-grad-reduce",
+               "--overlap-grad-reduce should be turned on when using --overlap-param-gather");
+    if (job->fp8_param_gather && job->precision != SS_FP8)
+        REFUSE(f, "--fp8-param-gather", "add --fp8-format hybrid",
+               "fp8_param must be used together with fp8 mode.");
+    if (job->fp8_param_gather && !job->distributed_optimizer && !job->fsdp)
+        REFUSE(f, "--fp8-param-gather", "add --use-distributed-optimizer",
+               "--fp8-param-gather only supported with distributed optimizer");
+    return SS_OK;
+}
+
+/* Transformer Engine multiplies fp8 matrices of heights by 8 and widths by 16 only. */
+static int check_fp8(struct ss_finish *f)
+{
+    const struct ss_job *job = f->job;
+    const struct ss_model *m = &job->model;
+    const struct {
+        const char *what;
+        int64_t value, unit;
+    } sizes[] = {
+        {"hidden size", m->hidden_size, 16},
+        {"ffn hidden size of a rank", m->ffn_hidden_size / job->tp, 16},
+        {"attention width of a rank", (int64_t)m->num_attention_heads / job->tp * m->kv_channels, 16},
+        {"number of tokens of a rank", (int64_t)job->seq_length / job->cp * job->micro_batch, 8},
+    };
+
+    if (job->precision != SS_FP8)
+        return SS_OK;
+    if (job->fp8_base < 0) {
+        ss_fail(f->err, SS_ERR_UNSUPPORTED, NULL, 0, "fp8 over fp32 storage is not modelled");
+        return ss_hint(f->err, SS_ERR_UNSUPPORTED, "add --bf16");
+    }
+    if (f->stack->fp8_dynamic == 0 && (job->transformer_local || f->stack->te_layers == 0))
+        REFUSE(f, "--transformer-impl --stack --fp8-format --precision",
+               "take another --stack or --transformer-impl", "fp8 needs Transformer Engine, which %s",
+               job->transformer_local ? "--transformer-impl local does not use" : "the stack does not have");
+    for (size_t i = 0; i < SS_ARRAY_LEN(sizes); i++)
+        if (sizes[i].value % sizes[i].unit)
+            REFUSE(f, "--tp --fp8-format --precision", "sizes that divide so, another --tp, or 16 bit",
+                   "FP8 execution requires 2D input matrices with height divisible by 8 and width divisible "
+                   "by 16, but the %s is %lld",
+                   sizes[i].what, (long long)sizes[i].value);
+    return SS_OK;
+}
+
+static int check_attention(struct ss_finish *f)
+{
+    const struct ss_job *job = f->job;
+    int unfused = job->attention == SS_ATTENTION_UNFUSED || job->precision == SS_FP32 ||
+                  (job->attention == SS_ATTENTION_AUTO && !strcmp(f->stack->attention_auto, "unfused"));
+
+    if (job->cp == 1)
+        return SS_OK;
+    if (job->transformer_local || f->stack->te_layers == 0)
+        REFUSE(f, "--cp", "take another --stack or --transformer-impl, or --cp 1",
+               "Context parallelism is only supported by TEDotProductAttention!");
+    if (unfused)
+        REFUSE(f, "--cp --attention-backend", "take --bf16 with flash or fused attention",
+               "Context parallelism is only implemented with Flash Attention and Fused Attention");
+    return SS_OK;
+}
+
+static int check_positions(struct ss_finish *f)
+{
+    const struct ss_model *m = &f->job->model;
+
+    if (f->job->no_position_embedding && m->position == SS_POSITION_LEARNED)
+        REFUSE(f, "--no-position-embedding", "say --position-embedding-type rope, or none",
+               "--no-position-embedding is deprecated, use --position-embedding-type");
+    if (m->max_position_embeddings >= f->job->seq_length || is_nemo(f))
+        return SS_OK;
+    if (!f->positions_given && m->position != SS_POSITION_LEARNED)
+        return SS_OK;
+    if (!m->max_position_embeddings)
+        REFUSE(f, "--seq", "add --max-position-embeddings", "max_position_embeddings argument is None");
+    REFUSE(f, "--max-position-embeddings --seq", "raise --max-position-embeddings",
+           "max_position_embeddings (%d) must be greater than or equal to seq_length (%d).",
+           m->max_position_embeddings, f->job->seq_length);
+}
+
+int ss_job_check_features(struct ss_finish *f)
+{
+    int rc = SS_OK;
+
+    if (f->job->tp_comm_overlap && !f->job->sequence_parallel)
+        REFUSE(f, "--tp-comm-overlap", "add --sequence-parallel",
+               "Tensor parallel communication/GEMM overlap can happen only when "
+               "sequence parallelism is enabled");
+    rc = check_positions(f);
+    if (!rc)
+        rc = check_recompute(f);
+    if (!rc)
+        rc = check_offload(f);
+    if (!rc)
+        rc = check_data_parallel(f);
+    if (!rc)
+        rc = check_fp8(f);
+    if (!rc)
+        rc = check_attention(f);
+    return rc;
+}

@@ -1,0 +1,260 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Completes a job from its model, its stack and Megatron's defaults. */
+#include <limits.h>
+#include <stdarg.h>
+#include <string.h>
+
+#include "base/base.h"
+#include "job/job_internal.h"
+#include "model/model_internal.h"
+
+int ss_job_refuse(struct ss_finish *f, const char *fmt, ...)
+{
+    char text[512];
+    va_list args;
+
+    va_start(args, fmt);
+    vsnprintf(text, sizeof(text), fmt, args);
+    va_end(args);
+    size_t n = strlen(text);
+    if (n && text[n - 1] == '.') /* a hint follows */
+        text[n - 1] = '\0';
+    return ss_fail(f->err, SS_ERR_CONFIG, NULL, 0, "%s", text);
+}
+
+/* Flag > config.json > Megatron's default. */
+static int complete_model(struct ss_finish *f)
+{
+    struct ss_job *job = f->job;
+    struct ss_model m;
+
+    f->positions_given = job->model.max_position_embeddings > 0;
+    if (job->null_tokenizer && !job->padded_vocab && job->model.vocab_size > 0)
+        job->model.vocab_size++;
+    job->null_tokenizer = 0; /* once, however often the job is finished */
+    if (job->model_ref[0]) {
+        int rc = ss_model_load(job->model_ref, &m, f->err);
+        if (rc) {
+            ss_job_locate(job, "--model", f->err);
+            return rc;
+        }
+        ss_model_overlay(&m, &job->model);
+    } else {
+        m = job->model;
+    }
+    if (!m.vocab_size)
+        m.vocab_size = job->tokenizer_vocab;
+    if (!m.num_query_groups && job->group_query_attention)
+        m.num_query_groups = 1;
+    if (!m.ffn_hidden_size && job->quick_geglu)
+        m.ffn_hidden_size = 4 * m.hidden_size;
+    int rc = ss_model_finish(&m, f->err);
+    if (!rc)
+        job->model = m;
+    return rc;
+}
+
+static int missing(struct ss_finish *f, const char *flag)
+{
+    ss_job_refuse(f, "the job has no %s", flag);
+    return ss_hint(f->err, SS_ERR_CONFIG, "add %s N", flag);
+}
+
+static int complete_batch(struct ss_finish *f)
+{
+    struct ss_job *job = f->job;
+
+    if (!job->seq_length)
+        return missing(f, "--seq-length");
+    if (!job->micro_batch)
+        return missing(f, "--micro-batch-size");
+    if (!job->global_batch) {
+        int64_t n = (int64_t)job->micro_batch * ss_job_dp(job, f->world_size);
+        if (n > INT_MAX)
+            return ss_job_refuse(f, "micro batch size %d is too large", job->micro_batch);
+        job->global_batch = (int)n;
+        ss_note(f->notes, "setting global batch size to %d", job->global_batch);
+    }
+    return SS_OK;
+}
+
+/* Older NeMo and Megatron both take the sequence length where no table of positions is learned. */
+static void complete_positions(struct ss_finish *f)
+{
+    struct ss_model *m = &f->job->model;
+    int nemo = !strcmp(f->stack->framework, "nemo");
+
+    if (m->max_position_embeddings >= f->job->seq_length || f->positions_given)
+        return;
+    if (m->position == SS_POSITION_LEARNED && !nemo)
+        return; /* refused later */
+    if (m->max_position_embeddings)
+        ss_note(f->notes,
+                    "the sequence of %d is longer than the %d positions of the model's config: "
+                    "max-position-embeddings is taken as the sequence length",
+                    f->job->seq_length, m->max_position_embeddings);
+    m->max_position_embeddings = f->job->seq_length;
+}
+
+static void complete_attention(struct ss_finish *f)
+{
+    struct ss_job *job = f->job;
+    int asked = job->attention;
+
+    if (asked == SS_ATTENTION_AUTO && job->transformer_local && f->stack->te_layers > 0) {
+        job->attention = SS_ATTENTION_UNFUSED; /* Megatron core's own layers have no other */
+    } else if (asked == SS_ATTENTION_AUTO) {
+        job->attention = !strcmp(f->stack->attention_auto, "fused")     ? SS_ATTENTION_FUSED
+                         : !strcmp(f->stack->attention_auto, "unfused") ? SS_ATTENTION_UNFUSED
+                                                                        : SS_ATTENTION_FLASH;
+    }
+    if (job->precision == SS_FP32 && job->attention != SS_ATTENTION_UNFUSED) {
+        job->attention = SS_ATTENTION_UNFUSED;
+        if (asked != SS_ATTENTION_AUTO)
+            ss_note(f->notes, "%s attention is not active in fp32: unfused attention runs",
+                        asked == SS_ATTENTION_FLASH ? "flash" : "fused");
+    }
+}
+
+static void complete_parallel(struct ss_finish *f)
+{
+    struct ss_job *job = f->job;
+
+    if (!job->etp)
+        job->etp = job->tp;
+    if (job->tp == 1 && job->sequence_parallel) {
+        job->sequence_parallel = 0;
+        job->tp_comm_overlap = 0;
+        ss_note(f->notes, "sequence parallelism is off: tensor parallel size is 1");
+    }
+    if (job->pp > 1 && job->layers_per_virtual_stage && ss_job_chunks(job) == 1)
+        ss_note(f->notes, "one virtual stage a rank: run as 1F1B without interleaving");
+    if (!strcmp(job->rank_order, "tp-pp-dp"))
+        ss_copy(job->rank_order, sizeof(job->rank_order), "tp-cp-ep-pp-dp");
+    static const char *const axes[] = {"tp", "cp", "ep", "dp", "pp"};
+    for (size_t i = 0; i < SS_ARRAY_LEN(axes); i++) /* those left out have size 1 */
+        if (!strstr(job->rank_order, axes[i])) {
+            size_t n = strlen(job->rank_order);
+            snprintf(job->rank_order + n, sizeof(job->rank_order) - n, "-%s", axes[i]);
+        }
+}
+
+static void complete_optimizer(struct ss_finish *f)
+{
+    struct ss_job *job = f->job;
+
+    if (job->outer_sharding != SS_SHARD_NONE)
+        job->fsdp_hybrid = job->fsdp;
+    if (!job->fsdp && job->sharding > SS_SHARD_OPTIM)
+        ss_note(f->notes, "--data-parallel-sharding-strategy is not active without --use-megatron-fsdp");
+    if (!job->fsdp) {
+        job->sharding = job->distributed_optimizer ? SS_SHARD_OPTIM : SS_SHARD_NONE;
+        job->outer_sharding = SS_SHARD_NONE;
+        job->fsdp_hybrid = 0;
+    } else if (job->distributed_optimizer && job->sharding == SS_SHARD_NONE) {
+        job->sharding = SS_SHARD_OPTIM;
+    }
+    if (job->sharding == SS_SHARD_OPTIM)
+        job->distributed_optimizer = 1; /* the same thing by another name */
+    if (job->fsdp_hybrid && !ss_job_is_hybrid(job)) {
+        ss_note(
+            f->notes,
+            "--outer-dp-sharding-strategy is not active where neither parameters nor gradients are sharded");
+        job->fsdp_hybrid = 0;
+        job->outer_sharding = SS_SHARD_NONE;
+    }
+    if (job->fsdp_hybrid && f->gpus_per_node >= f->world_size)
+        ss_note(f->notes, "hybrid sharding on one node is full sharding");
+    if (job->grad_reduce_fp32 < 0)
+        job->grad_reduce_fp32 = job->precision != SS_FP16 && job->fp8_base != SS_FP16 &&
+                                (job->precision == SS_FP32 || f->stack->grad_reduce_fp32 > 0);
+    if (job->grad_reduce_bf16 && (job->precision == SS_BF16 || job->fp8_base == SS_BF16))
+        job->grad_reduce_fp32 = 0;
+    if (job->precision == SS_FP8 && f->stack->fp8_param_gather > 0 && (job->distributed_optimizer || job->fsdp))
+        job->fp8_param_gather = 1;
+    if (job->precision == SS_FP16 || job->fp8_base == SS_FP16)
+        job->check_for_nan = 0; /* dynamic loss scaling looks for them itself */
+    if (job->optimizer_offload < 0) {
+        job->optimizer_offload = 0;
+        ss_note(f->notes, "--optimizer-offload-fraction is not active without --optimizer-cpu-offload");
+    }
+    if (job->cpu_offload_layers < 0) {
+        job->cpu_offload_layers = 0;
+        ss_note(f->notes, "--cpu-offloading moves no layer without --cpu-offloading-num-layers");
+    }
+}
+
+/* Defaults that need model, stack and cluster; may note, never refuses. */
+static void complete(struct ss_finish *f)
+{
+    struct ss_job *job = f->job;
+    const struct ss_model *m = &job->model;
+
+    if (job->attention_dropout < 0)
+        job->attention_dropout = m->attention_dropout >= 0 ? m->attention_dropout : f->stack->dropout;
+    if (job->hidden_dropout < 0)
+        job->hidden_dropout = m->hidden_dropout >= 0 ? m->hidden_dropout : f->stack->dropout;
+    if (job->precision == SS_FP8 && job->fp8_base < 0)
+        job->fp8_base = SS_BF16; /* refused before */
+    complete_positions(f);
+    if (m->sliding_window > 0 && m->sliding_window < job->seq_length)
+        ss_note(f->notes,
+                    "the model's sliding window of %d tokens is not modelled: attention is over all %d",
+                    m->sliding_window, job->seq_length);
+    complete_attention(f);
+    complete_parallel(f);
+    complete_optimizer(f);
+    if (job->recompute != SS_RECOMPUTE_FULL) {
+        job->recompute_method = SS_RECOMPUTE_UNIFORM;
+        job->recompute_num_layers = 0;
+    } else if (job->cpu_offload_layers) {
+        job->cpu_offload_layers = 0;
+        ss_note(f->notes, "CPU offloading is not active under full recompute");
+    }
+}
+
+static int finish(struct ss_finish *f)
+{
+    int rc = complete_model(f);
+
+    if (!rc)
+        rc = ss_job_check_layout(f);
+    if (!rc)
+        rc = complete_batch(f);
+    if (!rc)
+        rc = ss_job_check_stages(f);
+    if (!rc)
+        rc = ss_job_check_features(f);
+    return rc;
+}
+
+int ss_job_finish_again(struct ss_job *job, const struct ss_stack *stack, int world_size, int gpus_per_node,
+                        struct ss_error *err)
+{
+    struct ss_notes notes = {0};
+    if (job->recompute != SS_RECOMPUTE_FULL)
+        job->recompute_method = -1; /* which finishing has filled in and would refuse */
+    int rc = ss_job_finish(job, stack, world_size, gpus_per_node, &notes, err);
+
+    ss_notes_free(&notes);
+    return rc;
+}
+
+int ss_job_finish(struct ss_job *job, const struct ss_stack *stack, int world_size, int gpus_per_node,
+                  struct ss_notes *notes, struct ss_error *err)
+{
+    struct ss_job draft = *job;
+    struct ss_finish f = {.job = &draft,
+                          .stack = stack,
+                          .world_size = world_size,
+                          .gpus_per_node = gpus_per_node,
+                          .notes = notes,
+                          .err = err};
+    int rc = finish(&f);
+
+    if (!rc) {
+        complete(&f);
+        *job = draft;
+    }
+    return rc;
+}

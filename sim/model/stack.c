@@ -1,0 +1,279 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "stepsim/stack.h"
+
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/base.h"
+#include "model/stack_internal.h"
+
+#define MAX_BASES 8
+
+/* One row of SS_STACK_PROPS. */
+struct prop {
+    const char *id;
+    enum ss_unit unit;
+    double low, high, fallback;
+    size_t offset;
+};
+static const struct prop props[] = {
+#define X(field, id, unit, def, lo, hi, doc)                                                                 \
+    {id, SS_UNIT_##unit, lo, hi, def, offsetof(struct ss_stack, field)},
+    SS_STACK_PROPS(X)
+#undef X
+};
+
+/* One row of SS_STACK_WORDS. */
+static const struct word_prop {
+    const char *id, *choices, *fallback; /* choices: space separated */
+    size_t offset, size;
+} words[] = {
+#define X(field, id, size, words, def, doc) {id, words, def, offsetof(struct ss_stack, field), size},
+    SS_STACK_WORDS(X)
+#undef X
+};
+
+static void stack_init(struct ss_stack *s)
+{
+    memset(s, 0, sizeof(*s));
+    for (size_t i = 0; i < SS_ARRAY_LEN(props); i++)
+        *(double *)((char *)s + props[i].offset) = props[i].fallback;
+    for (size_t i = 0; i < SS_ARRAY_LEN(words); i++)
+        ss_copy((char *)s + words[i].offset, words[i].size, words[i].fallback);
+}
+
+static int has_word(const char *list, const char *word)
+{
+    size_t n = strlen(word);
+
+    for (const char *p = list; n && (p = strstr(p, word)) != NULL; p += n)
+        if ((p == list || p[-1] == ' ') && (p[n] == ' ' || !p[n]))
+            return 1;
+    return 0;
+}
+
+static int unknown_prop(const char *file, int line, const char *id, struct ss_error *err)
+{
+    const char *names[SS_ARRAY_LEN(props) + SS_ARRAY_LEN(words)];
+    size_t n = 0;
+
+    for (size_t i = 0; i < SS_ARRAY_LEN(props); i++)
+        names[n++] = props[i].id;
+    for (size_t i = 0; i < SS_ARRAY_LEN(words); i++)
+        names[n++] = words[i].id;
+    const char *near = ss_nearest(id, names, n);
+    ss_fail(err, SS_ERR_INPUT, file, line, "a stack has no prop \"%.80s\"", id);
+    return near ? ss_hint(err, SS_ERR_INPUT, "did you mean \"%s\"?", near)
+                : ss_hint(err, SS_ERR_INPUT, "workloads/README.md says where they are listed");
+}
+
+static int set_word(struct ss_stack *s, const struct word_prop *w, const char *file, int line,
+                    const char *value, struct ss_error *err)
+{
+    if (has_word(w->choices, value)) {
+        ss_copy((char *)s + w->offset, w->size, value);
+        return SS_OK;
+    }
+    ss_fail(err, SS_ERR_INPUT, file, line, "%s cannot be \"%.60s\"", w->id, value);
+    return ss_hint(err, SS_ERR_INPUT, "one of: %s", w->choices);
+}
+
+static int set_prop(struct ss_stack *s, const char *file, int line, const char *id, const char *value,
+                    struct ss_error *err)
+{
+    for (size_t i = 0; i < SS_ARRAY_LEN(words); i++)
+        if (!strcmp(words[i].id, id))
+            return set_word(s, &words[i], file, line, value, err);
+    for (size_t i = 0; i < SS_ARRAY_LEN(props); i++) {
+        const struct prop *p = &props[i];
+        const char *why = "";
+        double v;
+        if (strcmp(p->id, id))
+            continue;
+        if (ss_unit_parse(value, p->unit, &v, &why))
+            return ss_fail(err, SS_ERR_INPUT, file, line, "%s: \"%.60s\": %s", id, value, why);
+        if (!(v >= p->low && v <= p->high)) {
+            char low[64], high[64];
+            return ss_fail(err, SS_ERR_INPUT, file, line, "%s: %.60s is outside %s..%s", id, value,
+                           ss_unit_format(p->low, p->unit, low, sizeof(low)),
+                           ss_unit_format(p->high, p->unit, high, sizeof(high)));
+        }
+        *(double *)((char *)s + p->offset) = v;
+        return SS_OK;
+    }
+    return unknown_prop(file, line, id, err);
+}
+
+int ss_stack_set(struct ss_stack *s, const char *id, const char *value, struct ss_error *err)
+{
+    return set_prop(s, NULL, 0, id, value, err);
+}
+
+static int check_attrs(const char *file, const struct ss_xml_node *node, const char *allowed,
+                       struct ss_error *err)
+{
+    for (int i = 0; i < node->nattrs; i++) {
+        if (has_word(allowed, node->attrs[i].name))
+            continue;
+        ss_fail(err, SS_ERR_INPUT, file, node->line, "<%s> has no attribute \"%.60s\"", node->tag,
+                node->attrs[i].name);
+        return ss_hint(err, SS_ERR_INPUT, "it may have: %s", allowed);
+    }
+    return SS_OK;
+}
+
+/* The same prop for the same card twice is a mistake; quadratic, but stacks are short. */
+static int check_repeated(const char *file, const struct ss_xml_node *node, struct ss_error *err)
+{
+    const char *id = ss_xml_attr(node, "id"), *card = ss_xml_attr(node, "card");
+
+    for (const struct ss_xml_node *p = node->parent->first_child; p != node; p = p->next) {
+        const char *other = ss_xml_attr(p, "card");
+        if (!strcmp(id, ss_xml_attr(p, "id")) && (card ? other && !strcmp(card, other) : !other))
+            return ss_fail(err, SS_ERR_INPUT, file, node->line, "%s is given twice, first in line %d", id,
+                           p->line);
+    }
+    return SS_OK;
+}
+
+/* A prop's card names a card or a family: "A100" is also "A100-80GB". */
+static int card_matches(const char *only, const char *card)
+{
+    size_t n = strlen(only);
+    return !strncmp(only, card, n) && (card[n] == 0 || card[n] == '-');
+}
+
+/* Checks every prop, sets those for all cards (pass 0) or for this card (pass 1). */
+static int read_props(const char *file, const struct ss_xml_node *root, const char *card, int pass,
+                      struct ss_stack *s, struct ss_error *err)
+{
+    for (const struct ss_xml_node *n = root->first_child; n; n = n->next) {
+        if (strcmp(n->tag, "prop")) {
+            ss_fail(err, SS_ERR_INPUT, file, n->line, "<%.60s> does not belong in a stack", n->tag);
+            return ss_hint(err, SS_ERR_INPUT, "a stack holds <prop id=\"ss...\" value=\"...\"/> only");
+        }
+        int rc = check_attrs(file, n, "id value card", err);
+        if (rc)
+            return rc;
+        const char *id = ss_xml_attr(n, "id"), *value = ss_xml_attr(n, "value");
+        const char *only = ss_xml_attr(n, "card");
+        if (!id || !value)
+            return ss_fail(err, SS_ERR_INPUT, file, n->line, "<prop> needs %s", id ? "a value" : "an id");
+        rc = check_repeated(file, n, err);
+        if (rc)
+            return rc;
+        /* A prop of another card is checked all the same, on a copy. */
+        struct ss_stack scratch = *s;
+        int ours = pass == 0 ? !only : only && card && card_matches(only, card);
+        rc = set_prop(ours ? s : &scratch, file, n->line, id, value, err);
+        if (rc)
+            return rc;
+    }
+    return SS_OK;
+}
+
+/* Bases on the way to this file, to find a cycle. */
+struct trail {
+    const char *path[MAX_BASES];
+    int n;
+};
+
+static int read_path(const char *path, const char *card, struct trail *trail, struct ss_stack *s,
+                     struct ss_error *err);
+
+static int read_base(const char *file, const struct ss_xml_node *root, const char *card, struct trail *trail,
+                     struct ss_stack *s, struct ss_error *err)
+{
+    const char *base = ss_xml_attr(root, "base");
+    char path[1024];
+    struct ss_error why = {0};
+
+    if (!base)
+        return SS_OK;
+    int rc = ss_data_find("workloads/stacks", base, ".xml", path, sizeof(path), &why);
+    if (rc) {
+        ss_fail(err, SS_ERR_INPUT, file, root->line, "base \"%.60s\": %.300s", base, why.message);
+        return why.hint[0] ? ss_hint(err, SS_ERR_INPUT, "%s", why.hint) : SS_ERR_INPUT;
+    }
+    for (int i = 0; i < trail->n; i++)
+        if (!strcmp(trail->path[i], path))
+            return ss_fail(err, SS_ERR_INPUT, file, root->line, "base \"%.60s\" leads back to this stack",
+                           base);
+    if (trail->n == MAX_BASES)
+        return ss_fail(err, SS_ERR_INPUT, file, root->line, "more than %d bases one on another", MAX_BASES);
+    return read_path(path, card, trail, s, err);
+}
+
+static int read_doc(const struct ss_xml *doc, const char *file, const char *card, struct trail *trail,
+                    struct ss_stack *s, struct ss_error *err)
+{
+    const struct ss_xml_node *root = ss_xml_root(doc);
+    const char *name;
+    int rc;
+
+    if (strcmp(root->tag, "stack"))
+        return ss_fail(err, SS_ERR_INPUT, file, root->line, "<%.60s> is not a <stack>", root->tag);
+    rc = check_attrs(file, root, "name base", err);
+    if (rc)
+        return rc;
+    name = ss_xml_attr(root, "name");
+    if (!name || !name[0] || strlen(name) >= sizeof(s->name))
+        return ss_fail(err, SS_ERR_INPUT, file, root->line, "<stack> needs a name of 1 to %d letters",
+                       (int)sizeof(s->name) - 1);
+    rc = read_base(file, root, card, trail, s, err);
+    for (int pass = 0; pass < 2 && !rc; pass++)
+        rc = read_props(file, root, card, pass, s, err);
+    if (!rc)
+        ss_copy(s->name, sizeof(s->name), name);
+    return rc;
+}
+
+static int read_path(const char *path, const char *card, struct trail *trail, struct ss_stack *s,
+                     struct ss_error *err)
+{
+    struct ss_xml *doc;
+    int rc = ss_xml_load(path, &doc, err);
+
+    if (rc)
+        return rc;
+    trail->path[trail->n++] = path;
+    rc = read_doc(doc, path, card, trail, s, err);
+    trail->n--;
+    ss_xml_free(doc);
+    return rc;
+}
+
+int ss_stack_load(const char *name_or_path, const char *card, struct ss_stack *out, struct ss_error *err)
+{
+    struct trail trail = {{NULL}, 0};
+    struct ss_stack s;
+    char path[1024];
+    int rc = ss_data_find("workloads/stacks", name_or_path, ".xml", path, sizeof(path), err);
+
+    if (rc)
+        return rc;
+    stack_init(&s);
+    rc = read_path(path, card, &trail, &s, err);
+    if (!rc)
+        *out = s;
+    return rc;
+}
+
+int ss_stack_parse(const char *text, size_t len, const char *file, const char *card, struct ss_stack *out,
+                   struct ss_error *err)
+{
+    struct trail trail = {{file}, 1};
+    struct ss_stack s;
+    struct ss_xml *doc;
+    int rc = ss_xml_parse(text, len, file, &doc, err);
+
+    if (rc)
+        return rc;
+    stack_init(&s);
+    rc = read_doc(doc, file, card, &trail, &s, err);
+    ss_xml_free(doc);
+    if (!rc)
+        *out = s;
+    return rc;
+}

@@ -1,0 +1,254 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Classes: the coarsest partition of ranks, flows and links in which
+ *   ranks of a class have the same pipeline rank and speed, groups of the same shape and of the same classes,
+ *   peers in the same classes, and flows of the same classes;
+ *   flows of a class start together and are as large (a send's because its ends are of the same classes, a
+ *   collective's because its group is), and cross links of the same classes in the same order;
+ *   links of a class have the same bandwidth and are crossed by as many flows of every class
+ * (equitable partition; docs/design.md proves that such ranks do the same at the same time). Found by colour
+ * refinement: colours are hashes of what a rank, flow or link sees.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/base.h"
+#include "plan/plan_internal.h"
+
+struct ss_group_shape ss_plan_shape(const struct ss_plan_builder *b, int group, int rank)
+{
+    if (!b->ways.group[group])
+        return (struct ss_group_shape){1, 1, 1};
+    return b->ways.shape[group][b->ways.group[group][rank]];
+}
+
+int ss_plan_stage_peer(const struct ss_plan *plan, int rank, int stage)
+{
+    const struct ss_ranks *r = &plan->ranks;
+    int own = ss_ranks_coordinate(r, rank, SS_AXIS_PP);
+    return rank + (stage - own) * r->stride[SS_AXIS_PP];
+}
+
+/* Number of different ones among n, `step` apart; -1 out of memory. */
+static int distinct(const uint64_t *colour, int n, int step)
+{
+    struct ss_key_map seen = {0};
+    int status = 0;
+    uint64_t last = 0;
+    for (int i = 0; i < n && status >= 0; i++) {
+        uint64_t own = colour[(size_t)i * (size_t)step];
+        if (i == 0 || own != last)
+            status = ss_key_map_put(&seen, own, 0);
+        last = own;
+    }
+    int count = status < 0 ? -1 : (int)seen.n;
+    ss_key_map_free(&seen);
+    return count;
+}
+
+/* Colours at work; sum[g]: of the members of a group, by its lowest rank. */
+struct colours {
+    const struct ss_plan *plan;
+    const struct ss_ways *w;
+    uint64_t *rank, *next; /* [world_size] */
+    uint64_t *flow;        /* [world_size * nkinds] */
+    uint64_t *link;        /* [nlinks] */
+    uint64_t *sum[SS_WAY_GROUPS];
+};
+
+static uint64_t first_colour(const struct ss_plan_builder *b, int r)
+{
+    const struct ss_ways *w = &b->ways;
+    uint64_t h = ss_mix_in(0, (uint64_t)ss_ranks_coordinate(&b->plan->ranks, r, SS_AXIS_PP));
+    if (b->slowness)
+        h = ss_mix_in(h, ss_bits_of(b->slowness[r]));
+    for (int g = 0; g < SS_WAY_GROUPS; g++) {
+        if (!w->group[g])
+            continue;
+        struct ss_group_shape s = w->shape[g][w->group[g][r]];
+        h = ss_mix_in(h, (uint64_t)s.n << 42 | (uint64_t)s.nodes << 21 | (uint64_t)s.per_node);
+        if (w->leg[g][SS_LEG_FAR] >= 0)
+            h = ss_mix_in(h, (uint64_t)w->beside[g][r]);
+    }
+    for (int k = 0; k < w->npeers || k == w->embedding; k++)
+        h = ss_mix_in(h, w->to[r * w->nkinds + k] < 0 ? 1 : ss_bits_of(w->latency[r * w->nkinds + k]));
+    return h;
+}
+
+static void sum_groups(struct colours *c)
+{
+    int n = c->plan->world_size;
+    for (int g = 0; g < SS_WAY_GROUPS; g++) {
+        if (!c->sum[g])
+            continue;
+        memset(c->sum[g], 0, (size_t)n * sizeof *c->sum[g]);
+        for (int r = 0; r < n; r++)
+            c->sum[g][c->w->group[g][r]] += ss_mix64(c->rank[r]);
+    }
+}
+
+/* Group whose ring a kind of flow belongs to; -1: a send. */
+static int group_of_kind(const struct ss_ways *w, int kind)
+{
+    for (int g = 0; g < SS_WAY_GROUPS; g++)
+        for (int l = 0; l < SS_LEGS; l++)
+            if (w->leg[g][l] == kind)
+                return g;
+    return -1;
+}
+
+/* A flow sees what starts it, and its links in their order. */
+static void colour_flows(struct colours *c)
+{
+    const struct ss_ways *w = c->w;
+    for (int k = 0; k < w->nkinds; k++) {
+        int g = group_of_kind(w, k);
+        for (int r = 0; r < c->plan->world_size; r++) {
+            size_t i = (size_t)r * (size_t)w->nkinds + (size_t)k;
+            uint64_t h = 0;
+            c->flow[i] = 0;
+            if (w->to[i] < 0)
+                continue;
+            if (g >= 0)
+                h = ss_mix_in(c->sum[g][w->group[g][r]] + (uint64_t)w->beside[g][r], (uint64_t)k);
+            else
+                h = ss_mix_in(ss_mix_in(c->rank[r], c->rank[w->to[i]]), (uint64_t)k);
+            for (int j = w->first[i]; j < w->first[i + 1]; j++)
+                if (w->kept[w->pool[j]])
+                    h = ss_mix_in(h, c->link[w->pool[j]]);
+            c->flow[i] = h;
+        }
+    }
+}
+
+/* A link sees its bandwidth and the flows that cross it, in no order. */
+static void colour_links(struct colours *c)
+{
+    const struct ss_ways *w = c->w;
+    size_t n = (size_t)c->plan->world_size * (size_t)w->nkinds;
+    for (int l = 0; l < w->nlinks; l++)
+        c->link[l] = ss_bits_of(w->bandwidth[l]);
+    for (size_t i = 0; i < n; i++) {
+        uint64_t hop = 1; /* so that up and down differ */
+        for (int j = w->first[i]; j < w->first[i + 1]; j++)
+            if (w->kept[w->pool[j]]) {
+                c->link[w->pool[j]] += c->flow[i] * hop;
+                hop += 2;
+            }
+    }
+}
+
+/* A rank sees itself, its peers and flows, and the members of its groups in no order. */
+static void colour_ranks(struct colours *c)
+{
+    const struct ss_ways *w = c->w;
+    for (int r = 0; r < c->plan->world_size; r++) {
+        uint64_t h = c->rank[r];
+        for (int k = 0; k < w->nkinds; k++)
+            h = ss_mix_in(h, c->flow[(size_t)r * (size_t)w->nkinds + (size_t)k]);
+        for (int g = 0; g < SS_WAY_GROUPS; g++)
+            if (c->sum[g])
+                h = ss_mix_in(h, c->sum[g][w->group[g][r]]);
+        c->next[r] = h;
+    }
+}
+
+static int count_colours(const struct colours *c, const uint64_t *rank)
+{
+    int ranks = distinct(rank, c->plan->world_size, 1), flows = 0;
+    for (int k = 0; k < c->w->nkinds && ranks >= 0 && flows >= 0; k++) {
+        int more = distinct(c->flow + k, c->plan->world_size, c->w->nkinds);
+        flows = more < 0 ? -1 : flows + more;
+    }
+    return ranks < 0 || flows < 0 ? -1 : ranks + flows;
+}
+
+/* Refines until nothing is split any more: a refinement never merges, so equal counts mean the same
+ * partition. */
+static int refine(struct colours *c)
+{
+    for (int before = 0;;) {
+        sum_groups(c);
+        colour_flows(c);
+        colour_links(c);
+        colour_ranks(c);
+        int now = count_colours(c, c->next);
+        if (now <= before)
+            return now < 0 ? SS_ERR_NOMEM : SS_OK;
+        uint64_t *swap = c->rank;
+        c->rank = c->next;
+        c->next = swap;
+        before = now;
+    }
+}
+
+/* Numbers the colours by (pipeline rank, lowest member). */
+static int number_classes(struct ss_plan *plan, const uint64_t *colour, int nclasses, struct ss_error *err)
+{
+    struct ss_key_map of = {0};
+    int found = 0, status = 0;
+    plan->classes = ss_calloc((size_t)nclasses, sizeof *plan->classes);
+    if (!plan->classes)
+        status = -1;
+    for (int stage = 0; stage < plan->schedule->stages && status >= 0; stage++)
+        for (int r = 0; r < plan->world_size && status >= 0; r++) {
+            if (ss_ranks_coordinate(&plan->ranks, r, SS_AXIS_PP) != stage)
+                continue;
+            int c = status = colour ? ss_key_map_put(&of, colour[r], found) : found;
+            if (c < 0)
+                break;
+            if (c == found) {
+                found++;
+                plan->classes[c].stage = stage;
+                plan->classes[c].representative = r;
+            }
+            plan->classes[c].count++;
+            plan->class_of[r] = c;
+        }
+    plan->nclasses = found;
+    ss_key_map_free(&of);
+    return status < 0 ? ss_fail(err, SS_ERR_NOMEM, NULL, 0, "out of memory for %d classes", nclasses) : SS_OK;
+}
+
+static int colours_init(struct colours *c)
+{
+    size_t n = (size_t)c->plan->world_size;
+    c->rank = ss_calloc(n, sizeof *c->rank);
+    c->next = ss_calloc(n, sizeof *c->next);
+    c->flow = ss_calloc(n * (size_t)c->w->nkinds, sizeof *c->flow);
+    c->link = ss_calloc((size_t)c->w->nlinks, sizeof *c->link);
+    for (int g = 0; g < SS_WAY_GROUPS; g++)
+        if (c->w->group[g] && !(c->sum[g] = ss_calloc(n, sizeof *c->sum[g])))
+            return SS_ERR_NOMEM;
+    return c->rank && c->next && c->flow && c->link ? SS_OK : SS_ERR_NOMEM;
+}
+
+static int fold(struct ss_plan_builder *b, struct ss_error *err)
+{
+    struct colours c = {.plan = b->plan, .w = &b->ways};
+    int status = colours_init(&c), world = b->plan->world_size;
+    for (int r = 0; r < world && !status; r++)
+        c.rank[r] = first_colour(b, r);
+    for (int l = 0; l < b->ways.nlinks && !status; l++)
+        c.link[l] = ss_bits_of(b->ways.bandwidth[l]);
+    if (!status)
+        status = refine(&c);
+    status = status ? ss_fail(err, SS_ERR_NOMEM, NULL, 0, "out of memory for %d ranks", world)
+                    : number_classes(b->plan, c.rank, distinct(c.rank, world, 1), err);
+    b->link_colour = c.link;
+    b->flow_colour = c.flow;
+    free(c.rank);
+    free(c.next);
+    for (int g = 0; g < SS_WAY_GROUPS; g++)
+        free(c.sum[g]);
+    return status;
+}
+
+int ss_plan_classes_build(struct ss_plan_builder *b, struct ss_error *err)
+{
+    struct ss_plan *plan = b->plan;
+    plan->class_of = ss_calloc((size_t)plan->world_size, sizeof *plan->class_of);
+    if (!plan->class_of)
+        return ss_fail(err, SS_ERR_NOMEM, NULL, 0, "out of memory for %d ranks", plan->world_size);
+    return plan->unfolded ? number_classes(plan, NULL, plan->world_size, err) : fold(b, err);
+}

@@ -1,0 +1,170 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The only place that sees model, job, stack, schedule and platform together: groups, ranks on
+ * GPUs, cost of every slot, static memory, classes of equal ranks. Read only after ss_plan_build.
+ */
+#ifndef STEPSIM_PLAN_H
+#define STEPSIM_PLAN_H
+
+#include "stepsim/chunk.h"
+#include "stepsim/error.h"
+#include "stepsim/network.h"
+#include "stepsim/notes.h"
+#include "stepsim/schedule.h"
+#include "stepsim/types.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+struct ss_job;
+struct ss_platform;
+struct ss_stack;
+
+/* Kinds of process groups; X(symbol, name, dense axes that vary inside the group) */
+#define SS_GROUP_LIST(X)                                                                          \
+    X(SS_GROUP_TP, "tp", "tp")                                                                    \
+    X(SS_GROUP_CP, "cp", "cp")                                                                    \
+    X(SS_GROUP_DP, "dp", "dp")                                                                    \
+    X(SS_GROUP_DP_CP, "dp-cp", "dp-cp")                                                           \
+    X(SS_GROUP_TP_CP, "tp-cp", "tp-cp")                                                           \
+    X(SS_GROUP_PP, "pp", "pp")                                                                    \
+    X(SS_GROUP_MP, "mp", "tp-pp")                                                                 \
+    X(SS_GROUP_EMBEDDING, "embedding", "pp")
+enum ss_group_kind {
+#define X(sym, name, axes) sym,
+    SS_GROUP_LIST(X)
+#undef X
+    SS_GROUP_COUNT
+};
+const char *ss_group_name(int kind);
+
+enum ss_axis { SS_AXIS_TP, SS_AXIS_CP, SS_AXIS_EP, SS_AXIS_DP, SS_AXIS_PP, SS_AXIS_COUNT };
+
+/* Ranks by arithmetic, as Megatron's RankGenerator: order "tp-cp-ep-dp-pp", first axis fastest. */
+struct ss_ranks {
+    int world_size;
+    int size[SS_AXIS_COUNT];
+    int stride[SS_AXIS_COUNT];
+};
+int ss_ranks_init(struct ss_ranks *r, const char *order, const int size[SS_AXIS_COUNT], struct ss_error *err);
+int ss_ranks_coordinate(const struct ss_ranks *r, int rank, int axis);
+/* Members of the group of `kind` that holds `rank`, in Megatron's order; *n members written to
+ * out (room for world_size). Embedding: first and last stage only (one if pp is 1). */
+void ss_ranks_group(const struct ss_ranks *r, int kind, int rank, int *out, int *n);
+
+/* Level of detail of a program. X(symbol, name) */
+#define SS_LEVEL_LIST(X)                                                                          \
+    X(SS_LEVEL_CHUNK, "chunk") /* one event a slot; pipeline and data-parallel traffic as flows */ \
+    X(SS_LEVEL_LAYER, "layer") /* operators, and the TP, CP and FSDP collectives beside them */   \
+    X(SS_LEVEL_FLOW, "flow")   /* these collectives as flows on the links, too */
+enum ss_level {
+#define X(sym, name) sym,
+    SS_LEVEL_LIST(X)
+#undef X
+    SS_LEVEL_COUNT
+};
+const char *ss_level_name(int level);
+
+/* A rank whose kernels take `factor` times as long. */
+struct ss_straggler {
+    int rank;
+    double factor; /* >= 1 */
+};
+/* A link ("nic-3-0.up", or "nic-3-0" for both directions) with 1/factor of its bandwidth. */
+struct ss_slow_link {
+    char name[64];
+    double factor; /* >= 1; 0: it has failed, and flows go around it */
+};
+/* How finely ranks are simulated, and where they are. All zero: chunk level, folded, rank r on GPU r. */
+struct ss_plan_options {
+    int level;            /* enum ss_level */
+    int unfold;           /* 1: every rank is its own class */
+    const int *placement; /* [world_size]: GPU of every rank, each once; NULL: rank r is on GPU r */
+    int nstragglers;
+    const struct ss_straggler *stragglers;
+    int nslow_links;
+    const struct ss_slow_link *slow_links;
+};
+
+/* Ranks that do the same on the same kind of links. */
+struct ss_plan_class {
+    int stage;          /* pipeline rank */
+    int count;          /* ranks it stands for */
+    int representative; /* lowest of them */
+    double parameters;          /* on one rank */
+    double memory[SS_MEM_COUNT]; /* static bytes by class */
+    double step_bytes;           /* of them, those that live in the optimizer's step alone */
+    double host_bytes;           /* of the host's memory, that one rank's offload needs */
+    struct ss_chunk_cost *chunks; /* [plan.schedule->chunks] */
+    /* After the last backward, in order; all post-slot collectives are on the dp stream. */
+    int npost;
+    int *post; /* collectives not bound to a bucket: gradient reduce without overlap, embedding, ... */
+    int norm;  /* global barrier (gradient norm, found-inf), -1 = none */
+    double gradients_s;         /* passes over all local gradients before the norm */
+    double optimizer_s;         /* clip + step, local */
+    int nafter;
+    int *after; /* after the step: parameter all-gather without overlap */
+    double fixed_s; /* host time of the iteration that nothing overlaps */
+};
+
+/* Where a send goes: from class `from` to class `to`. */
+struct ss_p2p_path {
+    int from, to;  /* classes */
+    int path;      /* index into plan.paths */
+    double latency;
+    double sm_share;
+};
+
+struct ss_plan {
+    const struct ss_job *job;
+    const struct ss_stack *stack;
+    const struct ss_platform *platform;
+    const struct ss_schedule *schedule;
+    int level, unfolded;
+    struct ss_ranks ranks;
+    int world_size, dp, microbatches;
+    int padded_vocab;
+    double parameters; /* whole model */
+    double fragmentation; /* share of the dynamic tensors that the caching allocator reserves beside them */
+
+    int nclasses;
+    struct ss_plan_class *classes;
+    int *class_of; /* [world_size] */
+    int *gpu_of;   /* [world_size] */
+
+    int nlinks;
+    struct ss_link *links; /* those that flows cross and that can limit them; named after one of those alike */
+    int *link_count;       /* [nlinks]: links of the platform that it stands for */
+    int weighted; /* 1: a link is crossed by flows that stand for different numbers of flows */
+    int npaths;
+    struct ss_path *paths;
+    int ncollectives;
+    struct ss_collective *collectives;
+    int np2p;
+    struct ss_p2p_path *p2p;
+
+    double model_flops;        /* Megatron's, one iteration, all ranks */
+    double model_flops_causal; /* causal attention halved */
+    double hardware_flops;     /* with recompute */
+    struct ss_notes guessed;   /* shapes and sizes outside the calibrated range */
+    struct ss_notes warnings;
+};
+
+/* All inputs but the options must outlive the plan; options NULL = all zero. */
+int ss_plan_build(const struct ss_job *job, const struct ss_stack *stack, const struct ss_platform *platform,
+                  const struct ss_schedule *schedule, const struct ss_plan_options *options,
+                  struct ss_plan **out, struct ss_error *err);
+/* Reads a placement: the GPUs of ranks 0, 1, ... in order, `node N` (all GPUs of a node) or `gpu NODE INDEX` a
+ * line, # comments; each of the platform's GPUs once. *out has one GPU a rank, freed with free(). */
+int ss_placement_load(const char *path, const struct ss_platform *platform, int **out, struct ss_error *err);
+/* Whether all ranks wait for each other before the optimizer's step. */
+int ss_plan_has_barrier(const struct ss_plan *plan);
+void ss_plan_free(struct ss_plan *plan);
+/* Bytes on the device beside tensors: CUDA context, NCCL communicators, flattened gradients (ss.ddp.flat_gradients). */
+double ss_plan_overhead_bytes(const struct ss_plan *plan, int cls);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

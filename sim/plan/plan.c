@@ -1,0 +1,294 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/base.h"
+#include "cost/memory.h"
+#include "plan/plan_internal.h"
+
+const char *ss_level_name(int level)
+{
+    static const char *const names[] = {
+#define X(sym, name) name,
+        SS_LEVEL_LIST(X)
+#undef X
+    };
+    return level >= 0 && level < SS_LEVEL_COUNT ? names[level] : "unknown";
+}
+
+/* Megatron-LM's num_floating_point_operations: full attention square, no recompute. */
+static void count_flops(struct ss_plan *plan)
+{
+    const struct ss_job *job = plan->job;
+    const struct ss_model *m = &job->model;
+    double h = m->hidden_size, l = m->num_layers, s = job->seq_length, v = plan->padded_vocab;
+    double q = (double)m->kv_channels * m->num_attention_heads / h;
+    double groups = (double)m->num_query_groups / m->num_attention_heads;
+    double base = 12.0 * job->global_batch * s * l * h * h;
+    double linear =
+        base * (q * (1 + groups) + m->ffn_hidden_size / h * (m->gated_mlp ? 1.5 : 1) + v / (2 * l * h));
+    double attention = base * q * s / h, again = 0;
+    plan->model_flops = linear + attention;
+    plan->model_flops_causal = linear + attention / 2;
+    if (job->recompute == SS_RECOMPUTE_SELECTIVE)
+        again = attention / 3;
+    if (job->recompute == SS_RECOMPUTE_FULL) {
+        double share = 0; /* of the layers, that run their forward twice */
+        for (int vs = 0; vs < ss_schedule_depth(plan->schedule); vs++)
+            share += ss_memory_recomputed_layers(job, ss_plan_stage_layers(job, plan->schedule, vs)) / l;
+        again = share * (linear + attention - base * v / (2 * l * h)) / 3;
+    }
+    plan->hardware_flops = plan->model_flops + again;
+}
+
+static void note_guesses(struct ss_plan *plan)
+{
+    const struct ss_job *job = plan->job;
+    if (job->seq_length / job->cp < 1024 || job->seq_length > 32768)
+        ss_notes_add(&plan->guessed,
+                     "attention over %d tokens, %d a rank: rates are calibrated at 2048 to 8192 a rank and checked up to "
+                     "32768",
+                     job->seq_length, job->seq_length / job->cp);
+    if (job->model.kv_channels != 64 && job->model.kv_channels != 128)
+        ss_notes_add(&plan->guessed, "attention with head dimension %d: rates are calibrated at 128",
+                     job->model.kv_channels);
+    if (job->cp > 1 && job->cp_comm_type == SS_CP_A2A_P2P)
+        ss_notes_add(&plan->guessed, "--cp-comm-type a2a+p2p is priced as p2p, whose ring has more steps: an upper bound");
+    else if (job->cp > 1 && job->cp_comm_type != SS_CP_P2P)
+        ss_notes_add(&plan->guessed, "context parallelism other than p2p: never calibrated");
+    if (job->tp > 1 && job->tp_comm_overlap && ss_platform_card(plan->platform)->sm_count != 132)
+        ss_notes_add(&plan->guessed, "--tp-comm-overlap: the SMs that it takes are measured on H800, which has 132");
+    if (job->fsdp)
+        ss_notes_add(&plan->guessed, "FSDP: prefetch of one layer, never calibrated");
+    if (job->cpu_offload_layers > 0 || job->optimizer_offload > 0)
+        ss_notes_add(&plan->guessed, "offload over PCIe at its nominal rate: never calibrated");
+}
+
+/* What is offloaded must fit the node: a node's GPUs are mostly of one stage. */
+static void warn_host(struct ss_plan *plan)
+{
+    const double gib = 1024.0 * 1024 * 1024;
+    double most = 0, size = ss_platform_card(plan->platform)->host_memory;
+    int gpus = ss_platform_gpus_per_node(plan->platform);
+    for (int c = 0; c < plan->nclasses; c++)
+        most = fmax(most, plan->classes[c].host_bytes);
+    gpus = gpus < plan->world_size ? gpus : plan->world_size;
+    if (most * gpus > size)
+        ss_notes_add(&plan->warnings, "offload needs %.0f GiB of host memory on a node, which has %.0f GiB",
+                     most * gpus / gib, size / gib);
+}
+
+/* Tensor- and context-parallel and FSDP traffic is priced without the links unless it is flows. */
+static void warn_slow_links(struct ss_plan *plan, const struct ss_plan_options *o)
+{
+    const struct ss_job *job = plan->job;
+    int inside = job->tp > 1 || job->cp > 1 || (job->fsdp && job->sharding >= SS_SHARD_OPTIM_GRADS);
+    if (o->nslow_links > 0 && plan->level < SS_LEVEL_FLOW && inside)
+        ss_notes_add(&plan->warnings,
+                     "the slow link holds up pipeline and data-parallel transfers alone: --level flow has "
+                     "those inside the layers too");
+}
+
+/* Rank r on GPU r, or as told. */
+static int place_ranks(struct ss_plan_builder *b, struct ss_error *err)
+{
+    struct ss_plan *plan = b->plan;
+    const int *placement = b->options->placement;
+    plan->gpu_of = malloc((size_t)plan->world_size * sizeof *plan->gpu_of);
+    if (!plan->gpu_of)
+        return ss_fail(err, SS_ERR_NOMEM, NULL, 0, "out of memory for %d ranks", plan->world_size);
+    for (int r = 0; r < plan->world_size; r++) {
+        plan->gpu_of[r] = placement ? placement[r] : r;
+        if (plan->gpu_of[r] < 0 || plan->gpu_of[r] >= plan->world_size || b->scratch[plan->gpu_of[r]]++)
+            return ss_fail(err, SS_ERR_CONFIG, NULL, 0, "rank %d is placed on GPU %d, which %s", r,
+                           plan->gpu_of[r],
+                           plan->gpu_of[r] < 0 || plan->gpu_of[r] >= plan->world_size ? "does not exist"
+                                                                                      : "another rank has");
+    }
+    return SS_OK;
+}
+
+static int slow_ranks(struct ss_plan_builder *b, struct ss_error *err)
+{
+    const struct ss_plan_options *o = b->options;
+    int world = b->plan->world_size;
+    if (o->nstragglers == 0)
+        return SS_OK;
+    b->slowness = ss_calloc((size_t)world, sizeof *b->slowness);
+    if (!b->slowness)
+        return ss_fail(err, SS_ERR_NOMEM, NULL, 0, "out of memory for %d ranks", world);
+    for (int r = 0; r < world; r++)
+        b->slowness[r] = 1;
+    for (int i = 0; i < o->nstragglers; i++) {
+        if (o->stragglers[i].rank < 0 || o->stragglers[i].rank >= world)
+            return ss_fail(err, SS_ERR_CONFIG, NULL, 0, "straggler: there is no rank %d, only 0 to %d",
+                           o->stragglers[i].rank, world - 1);
+        b->slowness[o->stragglers[i].rank] *= o->stragglers[i].factor;
+    }
+    return SS_OK;
+}
+
+static int plan_init(struct ss_plan_builder *b, struct ss_error *err)
+{
+    struct ss_plan *plan = b->plan;
+    const struct ss_job *job = plan->job;
+    int status;
+    plan->world_size = ss_platform_nodes(plan->platform) * ss_platform_gpus_per_node(plan->platform);
+    plan->dp = ss_job_dp(job, plan->world_size);
+    plan->microbatches = ss_job_microbatches(job, plan->world_size);
+    plan->padded_vocab = ss_model_padded_vocab(&job->model, job->vocab_divisible_by, job->tp);
+    plan->parameters = ss_model_parameters(&job->model, plan->padded_vocab);
+    const int size[SS_AXIS_COUNT] = {job->tp, job->cp, 1, plan->dp, job->pp};
+    if ((status = ss_ranks_init(&plan->ranks, job->rank_order, size, err)) != 0)
+        return status;
+    if (plan->ranks.world_size != plan->world_size)
+        return ss_fail(err, SS_ERR_CONFIG, NULL, 0,
+                       "tensor %d x context %d x data %d x pipeline %d is not %d GPUs", job->tp, job->cp,
+                       plan->dp, job->pp, plan->world_size);
+    ss_net_init(&b->net, plan->platform);
+    size_t costs = (size_t)(plan->schedule->stages * plan->schedule->chunks);
+    b->scratch = ss_calloc(2 * (size_t)plan->world_size, sizeof *b->scratch);
+    b->chunk_params = ss_calloc(costs, sizeof *b->chunk_params);
+    b->loss_params = ss_calloc(costs, sizeof *b->loss_params);
+    b->layer_params = ss_calloc(costs, sizeof *b->layer_params);
+    b->layer_gemm = ss_calloc(costs, sizeof *b->layer_gemm);
+    if (!b->scratch || !b->chunk_params || !b->loss_params || !b->layer_params || !b->layer_gemm)
+        return ss_fail(err, SS_ERR_NOMEM, NULL, 0, "out of memory for %d ranks", plan->world_size);
+    if ((status = place_ranks(b, err)) != 0 || (status = slow_ranks(b, err)) != 0 ||
+        (status = ss_ways_build(plan, &b->net, b->options, &b->ways, err)) != 0 ||
+        (status = ss_plan_classes_build(b, err)) != 0)
+        return status;
+    b->done = ss_calloc((size_t)plan->nclasses, 1);
+    b->cost_of = ss_calloc((size_t)plan->nclasses, sizeof *b->cost_of);
+    return b->done && b->cost_of ? ss_plan_paths_init(b, err)
+                                 : ss_fail(err, SS_ERR_NOMEM, NULL, 0, "out of memory for classes");
+}
+
+static int plan_fill(struct ss_plan_builder *b, struct ss_error *err)
+{
+    struct ss_plan *plan = b->plan;
+    int status;
+    if ((status = ss_plan_check_schedule(plan, err)) != 0 || (status = ss_plan_check_card(plan, err)) != 0 ||
+        (status = plan_init(b, err)) != 0)
+        return status;
+    for (int c = 0; c < plan->nclasses; c++)
+        if ((status = ss_plan_class_cost_build(b, c, err)) != 0)
+            return status;
+    if ((status = ss_plan_steps_build(b, err)) != 0 || (status = ss_plan_dp_build(b, err)) != 0 ||
+        (status = ss_plan_p2p_build(b, err)) != 0)
+        return status;
+    if (plan->job->model.tied_embeddings && plan->schedule->stages > 1) {
+        double element = ss_parameter_bytes(plan->job, plan->stack).grad;
+        status = ss_plan_embedding_build(
+            b, (double)plan->padded_vocab / plan->job->tp * plan->job->model.hidden_size * element, err);
+        if (status)
+            return status;
+    }
+    if ((status = ss_plan_barrier_build(b, err)) != 0 || (status = ss_plan_links_count(b, err)) != 0)
+        return status;
+    ss_plan_marks_place(b);
+    count_flops(plan);
+    note_guesses(plan);
+    warn_host(plan);
+    warn_slow_links(plan, b->options);
+    return SS_OK;
+}
+
+static void builder_free(struct ss_plan_builder *b)
+{
+    ss_ways_free(&b->ways);
+    ss_key_map_free(&b->links);
+    ss_key_map_free(&b->load);
+    free(b->link_colour);
+    ss_key_map_free(&b->path_of);
+    free(b->flow_colour);
+    free(b->slowness);
+    for (int i = 0; i < b->ncosts; i++)
+        ss_layer_set_free(b->costs[i].set);
+    free(b->costs);
+    free(b->cost_of);
+    ss_key_map_free(&b->step_collectives);
+    free(b->chunk_params);
+    free(b->loss_params);
+    free(b->layer_params);
+    free(b->layer_gemm);
+    free(b->scratch);
+    free(b->done);
+}
+
+int ss_plan_build(const struct ss_job *job, const struct ss_stack *stack, const struct ss_platform *platform,
+                  const struct ss_schedule *schedule, const struct ss_plan_options *options, struct ss_plan **out,
+                  struct ss_error *err)
+{
+    static const struct ss_plan_options none;
+    struct ss_plan_builder b;
+    int status;
+    memset(&b, 0, sizeof b);
+    b.options = options ? options : &none;
+    b.plan = ss_calloc(1, sizeof *b.plan);
+    if (!b.plan)
+        return ss_fail(err, SS_ERR_NOMEM, NULL, 0, "out of memory for the plan");
+    b.plan->job = job;
+    b.plan->stack = stack;
+    b.plan->platform = platform;
+    b.plan->schedule = schedule;
+    b.plan->fragmentation = stack->fragmentation;
+    b.plan->level = b.options->level;
+    b.plan->unfolded = b.options->unfold;
+    status = plan_fill(&b, err);
+    builder_free(&b);
+    if (status) {
+        ss_plan_free(b.plan);
+        return status;
+    }
+    *out = b.plan;
+    return SS_OK;
+}
+
+int ss_plan_has_barrier(const struct ss_plan *plan)
+{
+    for (int c = 0; c < plan->nclasses; c++)
+        if (plan->classes[c].norm >= 0)
+            return 1;
+    return 0;
+}
+
+double ss_plan_overhead_bytes(const struct ss_plan *plan, int cls)
+{
+    return ss_memory_overhead(plan->job, plan->stack, plan->world_size, plan->classes[cls].parameters);
+}
+
+void ss_plan_free(struct ss_plan *plan)
+{
+    if (!plan)
+        return;
+    for (int c = 0; c < plan->nclasses; c++) {
+        for (int k = 0; plan->classes[c].chunks && k < plan->schedule->chunks; k++) {
+            free(plan->classes[c].chunks[k].reduce);
+            free(plan->classes[c].chunks[k].gather);
+            for (int phase = 0; phase < SS_PHASE_COUNT; phase++)
+                free(plan->classes[c].chunks[k].steps[phase]);
+        }
+        free(plan->classes[c].chunks);
+        free(plan->classes[c].post);
+        free(plan->classes[c].after);
+    }
+    for (int i = 0; i < plan->ncollectives; i++) {
+        for (int p = 0; p < plan->collectives[i].nphases; p++)
+            free(plan->collectives[i].phases[p].flows);
+        free(plan->collectives[i].phases);
+        free(plan->collectives[i].members);
+    }
+    free(plan->classes);
+    free(plan->class_of);
+    free(plan->gpu_of);
+    free(plan->link_count);
+    free(plan->links);
+    free(plan->paths);
+    free(plan->collectives);
+    free(plan->p2p);
+    ss_notes_free(&plan->guessed);
+    ss_notes_free(&plan->warnings);
+    free(plan);
+}

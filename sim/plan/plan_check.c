@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What neither the job nor the schedule can know alone. */
+#include "base/base.h"
+#include "plan/plan_internal.h"
+
+/* What the card cannot run at all. */
+int ss_plan_check_card(const struct ss_plan *plan, struct ss_error *err)
+{
+    const struct ss_card *card = ss_platform_card(plan->platform);
+    const struct ss_job *job = plan->job;
+    int storage = job->precision == SS_FP8 ? job->fp8_base : job->precision;
+    if (ss_kernel_peak(card, job->precision) <= 0 || ss_kernel_peak(card, storage) <= 0)
+        return ss_hint(
+            err,
+            ss_fail(err, SS_ERR_CONFIG, NULL, 0, "%s has no %s matrix units", card->name,
+                    ss_precision_name(ss_kernel_peak(card, storage) <= 0 ? storage : job->precision)),
+            "choose another precision or card");
+    return SS_OK;
+}
+
+/* The schedule was made apart from the job: by a name, or in a file. */
+int ss_plan_check_schedule(const struct ss_plan *plan, struct ss_error *err)
+{
+    const struct ss_schedule *s = plan->schedule;
+    const struct ss_job *job = plan->job;
+    int world = ss_platform_nodes(plan->platform) * ss_platform_gpus_per_node(plan->platform);
+    int m = ss_job_microbatches(job, world), depth = ss_schedule_depth(s), megatron = s->pipelines <= 1;
+    for (int v = 0; v < depth; v++)
+        megatron &= s->virtual_rank[v] == v % s->stages;
+    if (s->stages != job->pp)
+        return ss_hint(err,
+                       ss_fail(err, SS_ERR_CONFIG, NULL, 0,
+                               "schedule %s has %d ranks, the job %d pipeline stages", s->name, s->stages,
+                               job->pp),
+                       "use --pipeline-model-parallel-size %d", s->stages);
+    if (ss_schedule_microbatches(s) != m)
+        return ss_hint(err,
+                       ss_fail(err, SS_ERR_CONFIG, NULL, 0, "schedule %s has %d microbatches, the job %d",
+                               s->name, ss_schedule_microbatches(s), m),
+                       "use --global-batch-size %d",
+                       ss_schedule_microbatches(s) * job->micro_batch * ss_job_dp(job, world));
+    if ((job->first_stage_layers || job->last_stage_layers) && !megatron)
+        return ss_fail(
+            err, SS_ERR_CONFIG, NULL, 0,
+            "schedule %s places stages in another order than Megatron: uneven first and last stages have no "
+            "meaning there",
+            s->name);
+    if (!job->first_stage_layers && !job->last_stage_layers && ss_job_split_layers(job) % depth)
+        return ss_hint(err,
+                       ss_fail(err, SS_ERR_CONFIG, NULL, 0,
+                               "%d layers do not divide by the %d virtual stages of schedule %s",
+                               ss_job_split_layers(job), depth, s->name),
+                       "use another --pipeline-model-parallel-size or schedule");
+    return SS_OK;
+}

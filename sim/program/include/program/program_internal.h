@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the program_*.c files share. */
+#ifndef SS_PROGRAM_INTERNAL_H
+#define SS_PROGRAM_INTERNAL_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "stepsim/program.h"
+
+struct ss_schedule;
+
+/* Lines of a program that was read from a text; 0 where there is none. */
+struct ss_program_source {
+    char file[256];
+    int *path, *mix, *collective, *channel; /* one a thing */
+    int *class_line;
+    int *template_line;
+    int **event; /* [template][event] */
+    int **slot;  /* [class][slot] */
+};
+void ss_program_source_free(struct ss_program_source *source, const struct ss_program *p);
+
+static inline const char *ss_program_file(const struct ss_program *p)
+{
+    return p->source ? p->source->file : NULL;
+}
+
+/* More collective streams than a class ever has. */
+#define SS_STREAMS_MAX 64
+
+/* program_order.c: runs all classes by counters alone, without times. The structure must be sound. */
+int ss_program_check_order(const struct ss_program *p, struct ss_error *err);
+
+/* Line of an event of a class, or 0. */
+int ss_program_event_line(const struct ss_program *p, int cls, int slot, int event);
+
+/* program_copy.c: tables of the plan, and classes with room for their slots. */
+int ss_program_copy(const struct ss_plan *plan, struct ss_program *p, struct ss_error *err);
+
+/* ---- program_comm.c: who sends what to whom, slot by slot of one pipeline rank ---- */
+
+/* One send, receive or wait; the channel follows from the class, `backward` and `peer`. */
+struct ss_comm_op {
+    int kind;     /* SS_EV_SEND, SS_EV_RECV, SS_EV_WAIT_SEND, SS_EV_WAIT_RECV */
+    int backward; /* 1: gradients */
+    int peer;     /* pipeline rank */
+    int chunk;    /* SEND: of whose output; else -1 */
+};
+
+/* What a slot is, with everything around its work. Equal slots of a rank share one. */
+struct ss_comm_variant {
+    int phase, chunk, chunk2;
+    int first, last;       /* first forward, last weight gradient of the chunk */
+    int nbefore, nafter;   /* operations before and after the work */
+    struct ss_comm_op *op; /* before, then after */
+    int next;              /* of the same phase and chunk, -1 = none */
+};
+
+struct ss_comm_rank {
+    int nvariants;
+    struct ss_comm_variant *variants;
+    int *variant_of; /* [nslots] */
+    int nend;        /* sends that are still to be waited for after the last slot */
+    struct ss_comm_op *end;
+};
+
+struct ss_comm {
+    int stages;
+    struct ss_comm_rank *ranks;
+};
+
+int ss_comm_build(const struct ss_schedule *s, struct ss_comm *comm, struct ss_error *err);
+void ss_comm_free(struct ss_comm *comm);
+
+#endif

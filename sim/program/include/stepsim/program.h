@@ -1,0 +1,159 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The body of one steady iteration, from global barrier to global barrier: for each class of equal
+ * ranks a list of slots, each slot a shared template of events. It says nothing of models.
+ *
+ * Semantics (one contract for every engine, docs/design.md "replay contract"):
+ * A class has one main thread that runs its events in order, and two kinds of background queues.
+ *   COMPUTE   runs on the class's SM resource (capacity 1, max-min shared with the holds of
+ *             collectives and sends in progress) until `seconds` of full capacity are done.
+ *   SEND, RECV post to a channel (from class -> to class, tag) and go on at once. The k-th send
+ *             meets the k-th receive. A channel moves one message at a time, in order. The transfer
+ *             begins when the message before it has ended and the send is posted and, if the channel is
+ *             `rendezvous`, the receive too; it pays the channel's latency, then its flow of `bytes`.
+ *   WAIT_SEND, WAIT_RECV  wait for the end of the oldest own post on the channel not yet waited for.
+ *   POST      appends a collective to the class's stream `stream` (in order, one at a time). It
+ *             begins when it is at the head of the stream of every member; then phase by phase:
+ *             latency, then its flows together. While flows run (latency included) each member's SM
+ *             resource carries a hold that asks for at most sm_share.
+ *   WAIT      waits for the end of the oldest post on `stream` not yet waited for.
+ *   ALLOC, FREE  device memory by class, no time.
+ * Flows share links max-min, with weights; a flow of 0 bytes or without links ends at once.
+ * Events that happen at one instant are handled in the order (class, event index).
+ */
+#ifndef STEPSIM_PROGRAM_H
+#define STEPSIM_PROGRAM_H
+
+#include <stdint.h>
+#include <stdio.h>
+
+#include "stepsim/error.h"
+#include "stepsim/network.h"
+#include "stepsim/types.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define SS_EVENT_LIST(X)                                                                          \
+    X(SS_EV_COMPUTE, "compute")                                                                   \
+    X(SS_EV_SEND, "send")                                                                         \
+    X(SS_EV_RECV, "recv")                                                                         \
+    X(SS_EV_WAIT_SEND, "wait-send")                                                               \
+    X(SS_EV_WAIT_RECV, "wait-recv")                                                               \
+    X(SS_EV_POST, "post")                                                                         \
+    X(SS_EV_WAIT, "wait")                                                                         \
+    X(SS_EV_ALLOC, "alloc")                                                                       \
+    X(SS_EV_FREE, "free")
+enum ss_event_kind {
+#define X(sym, name) sym,
+    SS_EVENT_LIST(X)
+#undef X
+    SS_EVENT_COUNT
+};
+const char *ss_event_name(int kind);
+
+/* COMPUTE: seconds, index = mix. SEND, RECV, WAIT_SEND, WAIT_RECV: index = channel (SEND: bytes).
+ * POST: index = collective, aux = stream. WAIT: aux = stream. ALLOC, FREE: index = enum ss_mem, bytes. */
+struct ss_event {
+    int kind, index, aux;
+    double amount; /* seconds or bytes */
+};
+
+/* How the seconds of a COMPUTE event divide over labels: fractions that sum to 1. */
+struct ss_mix {
+    double fraction[SS_LABEL_COUNT];
+};
+
+struct ss_template {
+    char name[40]; /* "F chunk 1", unique, no spaces in the text form */
+    int nevents;
+    struct ss_event *events;
+};
+
+/* One slot of a class: which template, and what it stands for (for people and pictures). */
+struct ss_program_slot {
+    int template_index;
+    int phase;             /* enum ss_phase, or -1 outside the schedule (optimizer, ...) */
+    int chunk, microbatch; /* -1 where phase is -1 */
+};
+
+struct ss_channel {
+    int from, to; /* classes */
+    int tag;
+    int rendezvous;
+    int path;
+    double latency, sm_share;
+};
+
+/* Every COMPUTE takes a factor of its own: log-normal, mean 1, the logarithm's standard deviation `sigma`; drawn
+ * by (seed, replica, rank, slot, event). */
+struct ss_jitter {
+    double sigma; /* 0: none */
+    uint64_t seed;
+    int replica;
+};
+double ss_jitter_factor(const struct ss_jitter *j, int rank, int slot, int event);
+
+struct ss_program_class {
+    char name[40];  /* "stage0" */
+    int stage;      /* pipeline rank, for reports */
+    int count;      /* ranks it stands for */
+    int first_rank; /* lowest of them */
+    int draws;      /* rank whose draws its jitter takes: of ranks in lockstep, the lowest */
+    int nstreams;   /* collective streams */
+    double memory[SS_MEM_COUNT]; /* static bytes */
+    int nslots;
+    struct ss_program_slot *slots;
+};
+
+struct ss_program {
+    char name[64];
+    int nlinks, npaths, nmixes, ntemplates, nchannels, ncollectives, nclasses;
+    struct ss_link *links;
+    struct ss_path *paths;
+    struct ss_mix *mixes;
+    struct ss_template *templates;
+    struct ss_channel *channels;
+    struct ss_collective *collectives;
+    struct ss_program_class *classes;
+    struct ss_jitter jitter;
+    double memory_overhead_factor; /* reserved = allocated dynamic peak x this, >= 1 */
+    struct ss_program_source *source; /* lines of the text it was read from; NULL when it was built */
+};
+
+struct ss_plan;
+/* Lowers a plan, at its level. */
+int ss_program_build(const struct ss_plan *plan, struct ss_program **out, struct ss_error *err);
+void ss_program_free(struct ss_program *p);
+/* Indices in range, amounts finite and >= 0, FREE never below zero, waits have posts, sends match
+ * receives: SS_ERR_INPUT. The order can run, whatever the times: SS_ERR_DEADLOCK naming (at most) two
+ * blocked events. Error lines point into the file when the program was read. */
+int ss_program_check(const struct ss_program *p, struct ss_error *err);
+/* Text form (docs/formats-program.md). Compact: templates and slots; expanded: every event of every class. */
+int ss_program_write(const struct ss_program *p, int expanded, FILE *out, struct ss_error *err);
+/* Reads both. "-" is stdin. */
+int ss_program_read(const char *path, struct ss_program **out, struct ss_error *err);
+int ss_program_parse(const char *text, unsigned long len, const char *name, struct ss_program **out,
+                     struct ss_error *err);
+/* Events of one iteration, all classes. */
+int64_t ss_program_event_count(const struct ss_program *p);
+
+/* Seconds of a COMPUTE event of class c at full capacity. */
+static inline double ss_program_seconds(const struct ss_program *p, int c, int slot, int event, double amount)
+{
+    return p->jitter.sigma > 0 ? amount * ss_jitter_factor(&p->jitter, p->classes[c].draws, slot, event) : amount;
+}
+
+/* Pull iterator over a class's events: nothing is unfolded. */
+struct ss_cursor {
+    int slot, event;
+};
+/* Next event of class c or NULL at the end; cur starts as {0, 0} and after the call names the next one
+ * ({nslots, 0} at the end). Templates are not empty. */
+const struct ss_event *ss_program_next(const struct ss_program *p, int c, struct ss_cursor *cur);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "stepsim/program.h"
+
+#include <stdlib.h>
+
+#include "base/base.h"
+#include "program/program_internal.h"
+
+const char *ss_event_name(int kind)
+{
+    static const char *const names[] = {
+#define X(sym, name) name,
+        SS_EVENT_LIST(X)
+#undef X
+    };
+    return kind >= 0 && kind < SS_EVENT_COUNT ? names[kind] : "?";
+}
+
+static void free_collective(struct ss_collective *c)
+{
+    for (int i = 0; c->phases && i < c->nphases; i++)
+        free(c->phases[i].flows);
+    free(c->phases);
+    free(c->members);
+}
+
+void ss_program_source_free(struct ss_program_source *source, const struct ss_program *p)
+{
+    if (!source)
+        return;
+    for (int i = 0; source->event && i < p->ntemplates; i++)
+        free(source->event[i]);
+    for (int i = 0; source->slot && i < p->nclasses; i++)
+        free(source->slot[i]);
+    free(source->path);
+    free(source->mix);
+    free(source->collective);
+    free(source->channel);
+    free(source->class_line);
+    free(source->template_line);
+    free(source->event);
+    free(source->slot);
+    free(source);
+}
+
+void ss_program_free(struct ss_program *p)
+{
+    if (!p)
+        return;
+    ss_program_source_free(p->source, p);
+    for (int i = 0; p->templates && i < p->ntemplates; i++)
+        free(p->templates[i].events);
+    for (int i = 0; p->collectives && i < p->ncollectives; i++)
+        free_collective(&p->collectives[i]);
+    for (int i = 0; p->classes && i < p->nclasses; i++)
+        free(p->classes[i].slots);
+    free(p->links);
+    free(p->paths);
+    free(p->mixes);
+    free(p->templates);
+    free(p->channels);
+    free(p->collectives);
+    free(p->classes);
+    free(p);
+}
+
+int64_t ss_program_event_count(const struct ss_program *p)
+{
+    int64_t n = 0;
+    for (int c = 0; c < p->nclasses; c++)
+        for (int i = 0; i < p->classes[c].nslots; i++)
+            n += p->templates[p->classes[c].slots[i].template_index].nevents;
+    return n;
+}
+
+const struct ss_event *ss_program_next(const struct ss_program *p, int c, struct ss_cursor *cur)
+{
+    const struct ss_program_class *cls = &p->classes[c];
+    if (cur->slot >= cls->nslots)
+        return NULL;
+    const struct ss_template *t = &p->templates[cls->slots[cur->slot].template_index];
+    const struct ss_event *event = &t->events[cur->event];
+    if (++cur->event == t->nevents) {
+        cur->slot++;
+        cur->event = 0;
+    }
+    return event;
+}
+
+int ss_program_event_line(const struct ss_program *p, int cls, int slot, int event)
+{
+    if (!p->source)
+        return 0;
+    const int *lines = p->source->event[p->classes[cls].slots[slot].template_index];
+    return lines[event];
+}

@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What a program takes over from its plan as it is: links, paths, collectives, classes without slots. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/base.h"
+#include "program/program_internal.h"
+#include "stepsim/plan.h"
+
+static int no_memory(const struct ss_plan *plan, struct ss_error *err)
+{
+    return ss_fail(err, SS_ERR_NOMEM, NULL, 0, "no memory for the program of %d classes", plan->nclasses);
+}
+
+static int copy_collective(const struct ss_collective *in, struct ss_collective *out)
+{
+    *out = *in;
+    out->members = malloc(((size_t)in->nmembers + 1) * sizeof *out->members);
+    out->phases = ss_calloc((size_t)in->nphases, sizeof *out->phases);
+    if (!out->members || !out->phases) {
+        out->nphases = 0;
+        return SS_ERR_NOMEM;
+    }
+    if (in->nmembers)
+        memcpy(out->members, in->members, (size_t)in->nmembers * sizeof *out->members);
+    for (int i = 0; i < in->nphases; i++) {
+        size_t n = (size_t)in->phases[i].nflows;
+        out->phases[i] = in->phases[i];
+        out->phases[i].flows = malloc((n + 1) * sizeof *out->phases[i].flows);
+        if (!out->phases[i].flows)
+            return SS_ERR_NOMEM;
+        if (n)
+            memcpy(out->phases[i].flows, in->phases[i].flows, n * sizeof *out->phases[i].flows);
+    }
+    return SS_OK;
+}
+
+static int copy_tables(const struct ss_plan *plan, struct ss_program *p, struct ss_error *err)
+{
+    p->links = malloc(((size_t)plan->nlinks + 1) * sizeof *p->links);
+    p->paths = malloc(((size_t)plan->npaths + 1) * sizeof *p->paths);
+    p->collectives = ss_calloc((size_t)plan->ncollectives, sizeof *p->collectives);
+    p->classes = ss_calloc((size_t)plan->nclasses, sizeof *p->classes);
+    if (!p->links || !p->paths || !p->collectives || !p->classes)
+        return no_memory(plan, err);
+    if (plan->nlinks)
+        memcpy(p->links, plan->links, (size_t)plan->nlinks * sizeof *p->links);
+    if (plan->npaths)
+        memcpy(p->paths, plan->paths, (size_t)plan->npaths * sizeof *p->paths);
+    p->nlinks = plan->nlinks;
+    p->npaths = plan->npaths;
+    p->nclasses = plan->nclasses;
+    for (; p->ncollectives < plan->ncollectives; p->ncollectives++)
+        if (copy_collective(&plan->collectives[p->ncollectives], &p->collectives[p->ncollectives])) {
+            p->ncollectives++; /* so that its parts are freed */
+            return no_memory(plan, err);
+        }
+    const struct ss_schedule *s = plan->schedule;
+    snprintf(p->name, sizeof p->name, "%.24s-p%d-v%d-m%d", s->name, s->stages, s->chunks, s->microbatches);
+    p->memory_overhead_factor = 1 + plan->fragmentation;
+    return SS_OK;
+}
+
+static void name_class(struct ss_program_class *out, int stage, const int *per_stage, int *nth)
+{
+    if (per_stage[stage] > 1)
+        snprintf(out->name, sizeof out->name, "stage%d.%d", stage, nth[stage]++);
+    else
+        snprintf(out->name, sizeof out->name, "stage%d", stage);
+}
+
+/* Lowest rank of the tensor and context group: at chunk level it has the time of all of them. */
+static int lockstep(const struct ss_plan *plan, int rank)
+{
+    const struct ss_ranks *r = &plan->ranks;
+    for (int axis = SS_AXIS_TP; axis <= SS_AXIS_CP; axis++)
+        if (r->size[axis] > 1)
+            rank -= ss_ranks_coordinate(r, rank, axis) * r->stride[axis];
+    return rank;
+}
+
+static int copy_classes(const struct ss_plan *plan, struct ss_program *p, struct ss_error *err)
+{
+    int stages = plan->schedule->stages;
+    int *per_stage = ss_calloc(2 * (size_t)stages, sizeof *per_stage);
+    if (!per_stage)
+        return no_memory(plan, err);
+    for (int c = 0; c < plan->nclasses; c++)
+        per_stage[plan->classes[c].stage]++;
+    for (int c = 0; c < plan->nclasses; c++) {
+        const struct ss_plan_class *in = &plan->classes[c];
+        struct ss_program_class *out = &p->classes[c];
+        name_class(out, in->stage, per_stage, per_stage + stages);
+        out->stage = in->stage;
+        out->count = in->count;
+        out->first_rank = in->representative;
+        out->draws = plan->level > SS_LEVEL_CHUNK ? in->representative : lockstep(plan, in->representative);
+        out->nstreams = plan->level > SS_LEVEL_CHUNK ? SS_STREAM_COUNT : in->norm >= 0 ? SS_STREAM_NORM + 1 : 1;
+        memcpy(out->memory, in->memory, sizeof out->memory);
+        out->slots = malloc(((size_t)plan->schedule->nslots[in->stage] + 2) * sizeof *out->slots);
+        if (!out->slots) {
+            free(per_stage);
+            return no_memory(plan, err);
+        }
+    }
+    free(per_stage);
+    return SS_OK;
+}
+
+int ss_program_copy(const struct ss_plan *plan, struct ss_program *p, struct ss_error *err)
+{
+    int rc = copy_tables(plan, p, err);
+    return rc ? rc : copy_classes(plan, p, err);
+}

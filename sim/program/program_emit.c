@@ -1,0 +1,140 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Events, mixes and templates of a program that is being built. */
+#include "program/program_emit.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/base.h"
+
+static void fail(struct ss_emitter *e)
+{
+    e->failed = ss_fail(e->err, SS_ERR_NOMEM, NULL, 0, "no memory for the events of the program");
+}
+
+void ss_emitter_free(struct ss_emitter *e)
+{
+    free(e->mixes.slot);
+    free(e->events);
+}
+
+void ss_emit_event(struct ss_emitter *e, int kind, int index, int aux, double amount)
+{
+    if (e->failed)
+        return;
+    if (ss_grow(&e->events, &e->cap, e->nevents + 1, sizeof *e->events)) {
+        fail(e);
+        return;
+    }
+    e->events[e->nevents++] = (struct ss_event){kind, index, aux, amount};
+}
+
+void ss_emit_post(struct ss_emitter *e, int collective, int stream)
+{
+    ss_emit_event(e, SS_EV_POST, collective, stream, 0);
+    e->outstanding += stream == SS_STREAM_DP;
+}
+
+void ss_emit_wait(struct ss_emitter *e, int stream)
+{
+    ss_emit_event(e, SS_EV_WAIT, 0, stream, 0);
+    e->outstanding -= stream == SS_STREAM_DP;
+}
+
+void ss_emit_memory(struct ss_emitter *e, int kind, int mem, double bytes)
+{
+    if (bytes > 0)
+        ss_emit_event(e, kind, mem, 0, bytes);
+}
+
+/* ---- mixes ---- */
+
+static int grow_mixes(struct ss_emitter *e)
+{
+    struct ss_mix_table old = e->mixes, new = {.size = old.size ? 4 * old.size : 64, .cap = old.cap};
+    new.slot = ss_calloc(new.size, sizeof *new.slot);
+    if (!new.slot)
+        return SS_ERR_NOMEM;
+    for (int i = 0; i < e->p->nmixes; i++) {
+        size_t at = ss_hash(SS_HASH_INIT, &e->p->mixes[i], sizeof e->p->mixes[i]) % new.size;
+        while (new.slot[at])
+            at = (at + 1) % new.size;
+        new.slot[at] = i + 1;
+    }
+    free(old.slot);
+    e->mixes = new;
+    return SS_OK;
+}
+
+static int find_mix(struct ss_emitter *e, const struct ss_mix *mix)
+{
+    if ((size_t)e->p->nmixes * 2 >= e->mixes.size && grow_mixes(e))
+        return -1;
+    size_t at = ss_hash(SS_HASH_INIT, mix, sizeof *mix) % e->mixes.size;
+    for (; e->mixes.slot[at]; at = (at + 1) % e->mixes.size)
+        if (!memcmp(&e->p->mixes[e->mixes.slot[at] - 1], mix, sizeof *mix))
+            return e->mixes.slot[at] - 1;
+    if (ss_grow(&e->p->mixes, &e->mixes.cap, (size_t)e->p->nmixes + 1, sizeof *mix))
+        return -1;
+    e->p->mixes[e->p->nmixes] = *mix;
+    e->mixes.slot[at] = e->p->nmixes + 1;
+    return e->p->nmixes++;
+}
+
+/* ---- work ---- */
+
+struct ss_work ss_emit_work(struct ss_emitter *e, const double seconds[SS_LABEL_COUNT])
+{
+    struct ss_work w = {0, 0, 0};
+    struct ss_mix mix;
+    for (int i = 0; i < SS_LABEL_COUNT; i++)
+        w.seconds += seconds[i];
+    if (!(w.seconds > 0) || e->failed)
+        return w;
+    for (int i = 0; i < SS_LABEL_COUNT; i++)
+        mix.fraction[i] = seconds[i] / w.seconds;
+    w.mix = find_mix(e, &mix);
+    if (w.mix < 0)
+        fail(e);
+    return w;
+}
+
+void ss_emit_work_until(struct ss_emitter *e, struct ss_work *w, double fraction)
+{
+    double seconds = w->seconds * (fraction - w->done);
+    if (seconds > 0)
+        ss_emit_event(e, SS_EV_COMPUTE, w->mix, 0, seconds);
+    if (fraction > w->done)
+        w->done = fraction;
+}
+
+void ss_emit_compute(struct ss_emitter *e, int label, double seconds)
+{
+    double by_label[SS_LABEL_COUNT] = {0};
+    by_label[label] = seconds;
+    struct ss_work w = ss_emit_work(e, by_label);
+    ss_emit_work_until(e, &w, 1);
+}
+
+/* ---- templates ---- */
+
+int ss_emit_template(struct ss_emitter *e, const char *cls, const char *suffix)
+{
+    struct ss_program *p = e->p;
+    if (e->failed || !e->nevents)
+        return -1;
+    if (ss_grow(&p->templates, &e->template_cap, (size_t)p->ntemplates + 1, sizeof *p->templates)) {
+        fail(e);
+        return -1;
+    }
+    struct ss_template *t = &p->templates[p->ntemplates];
+    *t = (struct ss_template){.nevents = (int)e->nevents, .events = malloc(e->nevents * sizeof *t->events)};
+    if (!t->events) {
+        fail(e);
+        return -1;
+    }
+    memcpy(t->events, e->events, e->nevents * sizeof *t->events);
+    snprintf(t->name, sizeof t->name, "%.23s.%.15s", cls, suffix);
+    e->nevents = 0;
+    return p->ntemplates++;
+}

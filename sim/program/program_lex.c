@@ -1,0 +1,175 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Words of the program text, and tables of names. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "program/program_text.h"
+
+static bool is_space(char c)
+{
+    return c == ' ' || c == '\t' || c == '\r';
+}
+
+static int lex_fail(struct ss_lines *l, const char *why)
+{
+    return ss_fail(l->err, SS_ERR_INPUT, l->file, l->line, "%s", why);
+}
+
+/* A quoted word, from behind the opening quote; unescaped in place. */
+static int quoted_word(struct ss_lines *l, char **at, struct ss_word *word)
+{
+    char *from = *at, *to = from;
+    *word = (struct ss_word){from, true};
+    for (; *from && *from != '\n' && *from != '"'; from++) {
+        if (*from == '\\' && (from[1] == '"' || from[1] == '\\'))
+            from++;
+        *to++ = *from;
+    }
+    if (*from != '"')
+        return lex_fail(l, "a quote is not closed on its line");
+    if (from[1] && from[1] != '\n' && !is_space(from[1]))
+        return lex_fail(l, "a closing quote must be followed by a space");
+    *to = '\0';
+    *at = from + 1;
+    return SS_OK;
+}
+
+static int next_word(struct ss_lines *l, char **at)
+{
+    struct ss_word word = {*at, false};
+    if (ss_grow(&l->words, &l->cap, l->nwords + 1, sizeof *l->words))
+        return ss_fail(l->err, SS_ERR_NOMEM, l->file, l->line, "no memory to read the line");
+    if (**at == '"') {
+        ++*at;
+        int rc = quoted_word(l, at, &word);
+        if (rc)
+            return rc;
+    } else {
+        while (**at && **at != '\n' && !is_space(**at)) {
+            if (**at == '"')
+                return lex_fail(l, "a quote must be at the start of a word");
+            ++*at;
+        }
+    }
+    l->words[l->nwords++] = word;
+    return SS_OK;
+}
+
+/* One line; its words are cut off by NULs. */
+static int split_line(struct ss_lines *l)
+{
+    char *at = l->next;
+    l->nwords = 0;
+    l->line++;
+    for (;;) {
+        while (is_space(*at))
+            at++;
+        if (*at == '#')
+            at += strcspn(at, "\n");
+        if (!*at || *at == '\n')
+            break;
+        int rc = next_word(l, &at);
+        if (rc)
+            return rc;
+        char end = *at;
+        *at = '\0';
+        if (!end || end == '\n') {
+            l->next = end ? at + 1 : at;
+            return SS_OK;
+        }
+        at++;
+    }
+    l->next = *at ? at + 1 : at;
+    return SS_OK;
+}
+
+int ss_lines_next(struct ss_lines *l)
+{
+    while (*l->next) {
+        int rc = split_line(l);
+        if (rc)
+            return rc;
+        if (l->nwords)
+            return 1;
+    }
+    l->nwords = 0;
+    return 0;
+}
+
+void ss_lines_free(struct ss_lines *l)
+{
+    free(l->words);
+    l->words = NULL;
+}
+
+static bool is_plain(const char *name)
+{
+    static const char first[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_";
+    static const char rest[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_.:>/+-~";
+    return name[0] && strchr(first, name[0]) && !name[strspn(name, rest)];
+}
+
+void ss_word_write(const char *name, FILE *out)
+{
+    if (is_plain(name)) {
+        fputs(name, out);
+        return;
+    }
+    fputc('"', out);
+    for (; *name; name++) {
+        if (*name == '"' || *name == '\\')
+            fputc('\\', out);
+        fputc((unsigned char)*name < ' ' ? ' ' : *name, out);
+    }
+    fputc('"', out);
+}
+
+/* ---- names ---- */
+
+static size_t place(const struct ss_names *names, const char *name)
+{
+    size_t at = (size_t)ss_hash(SS_HASH_INIT, name, strlen(name)) % names->size;
+    while (names->slot[at] && strcmp(names->name[names->slot[at] - 1], name) != 0)
+        at = (at + 1) % names->size;
+    return at;
+}
+
+static int grow_table(struct ss_names *names)
+{
+    struct ss_names bigger = *names;
+    bigger.size = names->size ? 2 * names->size + 1 : 61;
+    bigger.slot = ss_calloc(bigger.size, sizeof *bigger.slot);
+    if (!bigger.slot)
+        return SS_ERR_NOMEM;
+    for (size_t i = 0; i < names->n; i++)
+        bigger.slot[place(&bigger, names->name[i])] = (int)i + 1;
+    free(names->slot);
+    *names = bigger;
+    return SS_OK;
+}
+
+int ss_names_add(struct ss_names *names, const char *name)
+{
+    if (2 * (names->n + 1) > names->size && grow_table(names))
+        return SS_ERR_NOMEM;
+    size_t at = place(names, name);
+    if (names->slot[at])
+        return SS_ERR_INPUT;
+    if (ss_grow(&names->name, &names->name_cap, names->n + 1, sizeof *names->name))
+        return SS_ERR_NOMEM;
+    names->name[names->n++] = name;
+    names->slot[at] = (int)names->n;
+    return SS_OK;
+}
+
+int ss_names_find(const struct ss_names *names, const char *name)
+{
+    return names->size ? names->slot[place(names, name)] - 1 : -1;
+}
+
+void ss_names_clear(struct ss_names *names)
+{
+    free(names->name);
+    free(names->slot);
+    *names = (struct ss_names){0};
+}

@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The answer for one job: built from a plan and the timeline of its replay. */
+#ifndef STEPSIM_RESULT_H
+#define STEPSIM_RESULT_H
+
+#include <stdint.h>
+
+#include "stepsim/error.h"
+#include "stepsim/job.h"
+#include "stepsim/plan.h"
+#include "stepsim/platform.h"
+#include "stepsim/replay.h"
+#include "stepsim/stack.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+struct ss_stage_result {
+    int stage;
+    double breakdown[SS_LABEL_COUNT]; /* s, sums to iteration_s */
+    double memory[SS_MEM_COUNT];      /* bytes at the peak */
+    double allocated, reserved, device; /* bytes: peak of tensors; with allocator; with context and NCCL */
+};
+
+struct ss_timer {
+    char name[48];
+    double seconds;
+};
+
+/* Iterations under jitter, in s. */
+struct ss_spread {
+    int replicas; /* 0: none */
+    double sigma;
+    uint64_t seed;
+    double without; /* jitter */
+    double mean, min, p5, p25, p50, p75, p95, max;
+};
+
+/* A link that flows cross and that can limit them, or the first of several alike. */
+struct ss_link_use {
+    struct ss_link link;
+    int alike;          /* links of the platform that carry the same at the same time */
+    double bytes;       /* over each of them, one iteration */
+    double utilisation; /* of what it could carry in the iteration, 0..1 */
+    double busy;        /* share of the iteration in which it carries something, 0..1 */
+};
+
+struct ss_result {
+    double iteration_s;
+    double tflops_per_gpu, tflops_causal_per_gpu; /* TFLOP/s */
+    double mfu, mfu_bf16, hfu;                    /* 0..1 */
+    double tokens_per_s_per_gpu;
+    double usd_per_iteration, usd_per_million_tokens; /* of all GPUs by ss.price; 0 where it is not stated */
+    double bubble_ratio, bubble_fraction; /* idle / ideal, idle / total */
+    int nstages;
+    struct ss_stage_result *stages; /* by pipeline rank: the class with the most busy time there */
+    int critical_stage;             /* its breakdown is the answer's */
+    double capacity;                /* bytes: what nvidia-smi shows as total */
+    double peak_device, peak_reserved, peak_allocated; /* bytes */
+    int peak_stage;
+    int fits;         /* 0: out of memory */
+    int thrash;       /* fits, but the peak is within the stack's thrash margin of the capacity, or above it: the allocator
+                         frees what it caches and tries again */
+    int ntimers;
+    struct ss_timer *timers;
+    int nlinks;
+    struct ss_link_use *links; /* most utilised first: links[0] limits, if any does */
+    struct ss_spread spread; /* under jitter; all else is then of the replica in the middle */
+    int engine, level;
+    int ranks_simulated;
+    int64_t events;
+};
+
+int ss_result_build(const struct ss_plan *plan, const struct ss_timeline *timeline, int engine,
+                    struct ss_result **out, struct ss_error *err);
+void ss_result_free(struct ss_result *r);
+/* The class of memory (enum ss_mem) that is largest on a stage: the one to shrink first. */
+int ss_result_largest(const struct ss_result *r, int stage);
+/* A measured figure of device memory is often one GPU's: the stage that it is within 5 % of while it is further from the
+ * peak, or -1. */
+int ss_result_stage_like(const struct ss_result *r, double measured);
+/* Bytes of its device memory that are no tensor's: context, NCCL, what the allocator keeps. */
+double ss_result_beside(const struct ss_stage_result *s);
+/* Dense peak of the job's GEMM precision, FLOP/s; 16-bit: the bf16 peak, or fp16 where there is no bf16. */
+double ss_result_peak_flops(const struct ss_plan *plan, int sixteen_bit);
+
+/* The whole way for one job: schedule, plan, program, replay, result. Anything not wanted may be NULL. */
+struct ss_run {
+    struct ss_schedule *schedule;
+    struct ss_plan *plan;
+    struct ss_program *program;
+    struct ss_timeline *timeline;
+    struct ss_result *result;
+};
+int ss_run_job(const struct ss_job *job, const struct ss_stack *stack, const struct ss_platform *platform,
+               int engine, struct ss_run *out, struct ss_error *err);
+/* The same, with a say in how it is simulated. */
+struct ss_run_options {
+    int engine;      /* enum ss_engine */
+    int full_replay; /* 1: every slot is run, no steady state jumped over */
+    struct ss_plan_options plan;
+    struct ss_jitter jitter; /* sigma > 0: every rank is simulated, `replicas` times */
+    int replicas;
+    /* Called now and then in a long replay on SimGrid, and with every replica, with the share done, 0..1; may be
+     * NULL. */
+    void (*progress)(void *ctx, double share);
+    void *ctx;
+};
+int ss_run_job_with(const struct ss_job *job, const struct ss_stack *stack, const struct ss_platform *platform,
+                    const struct ss_run_options *options, struct ss_run *out, struct ss_error *err);
+void ss_run_free(struct ss_run *run);
+
+/* One thing to try when a job does not fit (or is tight): a job that was run, and what it costs. */
+struct ss_fix {
+    char change
+        [160]; /* flags: "--recompute-granularity full --recompute-method uniform --recompute-num-layers 1" */
+    int fits;
+    double peak_device, iteration_s; /* bytes and s, of the changed job */
+};
+/* The first three changes that make `job`, which ss_job_finish has completed, fit, cheapest in time first, each checked
+ * by a native run with the plan's options (level, slow GPUs and links, placement) and without jitter; options may be NULL.
+ * *n <= 3. */
+int ss_fixes_find(const struct ss_job *job, const struct ss_stack *stack, const struct ss_platform *platform,
+                  const struct ss_run_options *options, struct ss_fix fixes[3], int *n, struct ss_error *err);
+
+/* Whether two times are so far apart (20 times) that one must be in another unit; 0 where one is not given. */
+int ss_is_other_unit(double predicted, double measured);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What every link carries in one iteration, from the program; the one with the most to carry comes first. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/base.h"
+#include "result/links.h"
+
+static void add_flow(const struct ss_program *p, int path, double bytes, double *load)
+{
+    for (int i = 0; path >= 0 && i < p->paths[path].nlinks; i++)
+        load[p->paths[path].link[i]] += bytes * p->paths[path].weight[i];
+}
+
+static void add_collective(const struct ss_program *p, int g, double times, double *load)
+{
+    const struct ss_collective *c = &p->collectives[g];
+    for (int i = 0; i < c->nphases; i++)
+        for (int j = 0; j < c->phases[i].nflows; j++)
+            add_flow(p, c->phases[i].flows[j].path, times * c->phases[i].flows[j].bytes, load);
+}
+
+/* Collectives are counted where their first member posts them. */
+static void add_template(const struct ss_program *p, int cls, const struct ss_template *t, double times, double *load)
+{
+    for (int i = 0; i < t->nevents; i++) {
+        const struct ss_event *e = &t->events[i];
+        if (e->kind == SS_EV_SEND)
+            add_flow(p, p->channels[e->index].path, times * e->amount, load);
+        else if (e->kind == SS_EV_POST && p->collectives[e->index].members[0] == cls)
+            add_collective(p, e->index, times, load);
+    }
+}
+
+static int add_all(const struct ss_program *p, double *load)
+{
+    int *times = ss_calloc((size_t)p->ntemplates + 1, sizeof *times);
+    if (!times)
+        return SS_ERR_NOMEM;
+    for (int c = 0; c < p->nclasses; c++) {
+        const struct ss_program_class *pc = &p->classes[c];
+        for (int i = 0; i < pc->nslots; i++)
+            times[pc->slots[i].template_index]++;
+        for (int i = 0; i < pc->nslots; i++) {
+            int *n = &times[pc->slots[i].template_index];
+            if (*n)
+                add_template(p, c, &p->templates[pc->slots[i].template_index], *n, load);
+            *n = 0;
+        }
+    }
+    free(times);
+    return SS_OK;
+}
+
+static int heavier(const void *pa, const void *pb)
+{
+    const struct ss_link_use *a = pa, *b = pb;
+    if (a->utilisation != b->utilisation)
+        return a->utilisation > b->utilisation ? -1 : 1;
+    return strcmp(a->link.name, b->link.name);
+}
+
+int ss_links_fill(const struct ss_plan *plan, const struct ss_program *p, const struct ss_timeline *t,
+                  struct ss_result *r, struct ss_error *err)
+{
+    double *load = ss_calloc((size_t)p->nlinks + 1, sizeof *load);
+    r->links = ss_calloc((size_t)p->nlinks + 1, sizeof *r->links);
+    if (!load || !r->links || add_all(p, load)) {
+        free(load);
+        return ss_fail(err, SS_ERR_NOMEM, NULL, 0, "no memory for %d links", p->nlinks);
+    }
+    for (int l = 0; l < p->nlinks; l++) {
+        struct ss_link_use *u = &r->links[r->nlinks];
+        if (!(load[l] > 0))
+            continue;
+        u->link = p->links[l];
+        u->alike = plan && plan->link_count && l < plan->nlinks ? plan->link_count[l] : 1;
+        u->bytes = load[l];
+        u->utilisation = t->iteration_s > 0 ? load[l] / p->links[l].bandwidth / t->iteration_s : 0;
+        u->busy = t->iteration_s > 0 && t->link_busy ? t->link_busy[l] / t->iteration_s : 0;
+        r->nlinks++;
+    }
+    qsort(r->links, (size_t)r->nlinks, sizeof *r->links, heavier);
+    free(load);
+    return SS_OK;
+}

@@ -1,0 +1,290 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* From a plan and what its replay measured to the figures of docs/design.md section 5. */
+#include "stepsim/result.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#include "base/base.h"
+#include "cost/kernel.h"
+
+/* Time that kernels run: what makes a stage the one that sets the pace. */
+static double busy_time(const double spent[SS_LABEL_COUNT])
+{
+    return spent[SS_LABEL_COMPUTE] + spent[SS_LABEL_RECOMPUTE] + spent[SS_LABEL_OPTIMIZER];
+}
+
+double ss_result_peak_flops(const struct ss_plan *plan, int sixteen_bit)
+{
+    const struct ss_card *card = ss_platform_card(plan->platform);
+
+    if (sixteen_bit)
+        return card->peak_bf16 > 0 ? card->peak_bf16 : card->peak_fp16;
+    return ss_kernel_peak(card, plan->job->precision);
+}
+
+int ss_result_largest(const struct ss_result *r, int stage)
+{
+    int best = 0;
+
+    for (int m = 1; m < SS_MEM_COUNT; m++)
+        if (r->stages[stage].memory[m] > r->stages[stage].memory[best])
+            best = m;
+    return best;
+}
+
+int ss_result_stage_like(const struct ss_result *r, double measured)
+{
+    double peak = fabs(r->peak_device / measured - 1), best = peak;
+    int found = -1;
+
+    for (int s = 0; peak > 0.05 && s < r->nstages; s++) {
+        double off = fabs(r->stages[s].device / measured - 1);
+        if (off < 0.05 && off < best) {
+            best = off;
+            found = s;
+        }
+    }
+    return found;
+}
+
+double ss_result_beside(const struct ss_stage_result *s)
+{
+    double tensors = 0;
+
+    for (int m = 0; m < SS_MEM_COUNT; m++)
+        tensors += s->memory[m];
+    return s->device - tensors;
+}
+
+/* Beyond rounding, in which the engines differ. */
+static int busier(const struct ss_timeline *t, int a, int b)
+{
+    return busy_time(t->spent[a]) > busy_time(t->spent[b]) * (1 + 1e-9);
+}
+
+/* The class of `stage` with the most busy time; the lowest of equals. -1: none. */
+static int busiest_class(const struct ss_plan *plan, const struct ss_timeline *t, int stage)
+{
+    int best = -1;
+
+    for (int c = 0; c < plan->nclasses; c++) {
+        if (plan->classes[c].stage != stage)
+            continue;
+        if (best < 0 || busier(t, c, best))
+            best = c;
+    }
+    return best;
+}
+
+/* Memory at the moment of the peak, of the class of this stage that needs most. */
+static void stage_memory(const struct ss_plan *plan, const struct ss_timeline *t, struct ss_stage_result *s)
+{
+    s->device = -1;
+    for (int c = 0; c < plan->nclasses; c++) {
+        double fixed = 0, dynamic = 0;
+        if (plan->classes[c].stage != s->stage)
+            continue;
+        for (int m = 0; m < SS_MEM_COUNT; m++) {
+            fixed += plan->classes[c].memory[m];
+            dynamic += t->dynamic_peak[c][m];
+        }
+        double reserved = fixed + dynamic * (1 + plan->stack->fragmentation);
+        double device = reserved + ss_plan_overhead_bytes(plan, c);
+        if (device <= s->device)
+            continue;
+        /* The step's own tensors and the activations share no moment, but in flat blocks no segment either. */
+        s->allocated = fixed + dynamic - fmin(plan->classes[c].step_bytes, dynamic);
+        s->reserved = reserved;
+        s->device = device;
+        for (int m = 0; m < SS_MEM_COUNT; m++)
+            s->memory[m] = plan->classes[c].memory[m] + t->dynamic_peak[c][m];
+    }
+}
+
+static double label_sum(const double by_label[SS_LABEL_COUNT])
+{
+    double sum = 0;
+
+    for (int l = 0; l < SS_LABEL_COUNT; l++)
+        sum += by_label[l];
+    return sum;
+}
+
+/* Mean over the chunks of a class of the time of one phase. */
+static double mean_phase(const struct ss_plan_class *c, int chunks, int phase)
+{
+    double sum = 0;
+
+    for (int k = 0; k < chunks; k++) {
+        const struct ss_chunk_cost *chunk = &c->chunks[k];
+        sum += label_sum(phase == SS_PHASE_F   ? chunk->forward
+                         : phase == SS_PHASE_B ? chunk->backward
+                         : phase == SS_PHASE_I ? chunk->input_grad
+                                               : chunk->weight_grad);
+    }
+    return sum / chunks;
+}
+
+/*
+ * The pipeline as it would be if all stages and chunks took what those of class c take on average,
+ * with free communication: what idles then is the schedule's own bubble, what idles beyond it comes
+ * of unequal stages and of transfers.
+ */
+static int schedule_bubble(const struct ss_plan *plan, int c, double *idle, double *makespan,
+                           struct ss_error *err)
+{
+    const struct ss_schedule *s = plan->schedule;
+    size_t v = (size_t)s->chunks, p = (size_t)s->stages;
+    double *buffer = ss_calloc(SS_PHASE_COUNT * v + p, sizeof *buffer);
+    const double *duration[SS_PHASE_COUNT];
+    int rc;
+
+    if (!buffer)
+        return ss_fail(err, SS_ERR_NOMEM, NULL, 0, "no memory for the bubble of %d stages", s->stages);
+    for (int phase = 0; phase < SS_PHASE_FB; phase++) {
+        double mean = mean_phase(&plan->classes[c], s->chunks, phase);
+        duration[phase] = buffer + (size_t)phase * v;
+        for (size_t k = 0; k < v; k++)
+            buffer[(size_t)phase * v + k] = mean;
+    }
+    duration[SS_PHASE_FB] = NULL; /* F of one chunk + B of the other */
+    double *rank_idle = buffer + SS_PHASE_COUNT * v;
+    rc = ss_schedule_makespan(s, duration, makespan, rank_idle, err);
+    if (!rc)
+        *idle = fmax(0, rank_idle[plan->classes[c].stage]);
+    if (!rc &&
+        plan->classes[c].norm < 0) { /* ranks do not wait for the last one: the worst inner gap stays */
+        double work = *makespan - *idle;
+        rc = ss_schedule_bubble(s, duration, rank_idle, err);
+        *idle = 0;
+        for (size_t r = 0; !rc && r < p; r++)
+            *idle = fmax(*idle, rank_idle[r]);
+        *makespan = work + *idle;
+    }
+    free(buffer);
+    return rc;
+}
+
+/* Splits the idle time, which the timeline gives as bubble, into the schedule's share and imbalance. */
+static int stage_breakdown(const struct ss_plan *plan, const struct ss_timeline *t, double bubble,
+                           struct ss_stage_result *s, struct ss_error *err)
+{
+    int c = busiest_class(plan, t, s->stage);
+
+    if (c < 0)
+        return ss_fail(err, SS_ERR_ENGINE, NULL, 0, "no rank was simulated for pipeline stage %d", s->stage);
+    for (int l = 0; l < SS_LABEL_COUNT; l++)
+        s->breakdown[l] = t->spent[c][l];
+    double idle = s->breakdown[SS_LABEL_BUBBLE];
+    s->breakdown[SS_LABEL_BUBBLE] = fmin(idle, bubble);
+    s->breakdown[SS_LABEL_IMBALANCE] += idle - fmin(idle, bubble);
+    stage_memory(plan, t, s);
+    return SS_OK;
+}
+
+static int critical_stage(const struct ss_plan *plan, const struct ss_timeline *t, int *class_out)
+{
+    int best = -1, stage = 0;
+
+    for (int s = 0; s < plan->schedule->stages; s++) {
+        int c = busiest_class(plan, t, s);
+        if (c >= 0 && (best < 0 || busier(t, c, best))) {
+            best = c;
+            stage = s;
+        }
+    }
+    *class_out = best;
+    return stage;
+}
+
+static void fill_memory(struct ss_result *r, const struct ss_plan *plan)
+{
+    double least = 0; /* when the allocator has given back all that it holds beside the tensors */
+    r->capacity = ss_platform_card(plan->platform)->device_memory;
+    r->peak_stage = 0;
+    for (int s = 0; s < r->nstages; s++) {
+        const struct ss_stage_result *stage = &r->stages[s];
+        if (stage->device > r->stages[r->peak_stage].device)
+            r->peak_stage = s;
+        r->peak_reserved = fmax(r->peak_reserved, stage->reserved);
+        r->peak_allocated = fmax(r->peak_allocated, stage->allocated);
+        least = fmax(least, stage->device - (stage->reserved - stage->allocated));
+    }
+    r->peak_device = r->stages[r->peak_stage].device;
+    r->fits = least <= r->capacity;
+    r->thrash = r->fits && r->capacity - r->peak_device < plan->stack->thrash_margin * r->capacity;
+}
+
+static double ratio(double a, double b)
+{
+    return b > 0 ? a / b : 0;
+}
+
+static void fill_rates(struct ss_result *r, const struct ss_plan *plan)
+{
+    double gpu_seconds = r->iteration_s * plan->world_size;
+    double tokens = (double)plan->job->global_batch * plan->job->seq_length;
+
+    r->tflops_per_gpu = ratio(plan->model_flops, gpu_seconds) / 1e12;
+    r->tflops_causal_per_gpu = ratio(plan->model_flops_causal, gpu_seconds) / 1e12;
+    r->mfu = ratio(plan->model_flops, gpu_seconds * ss_result_peak_flops(plan, 0));
+    r->mfu_bf16 = ratio(plan->model_flops, gpu_seconds * ss_result_peak_flops(plan, 1));
+    r->hfu = ratio(plan->hardware_flops, gpu_seconds * ss_result_peak_flops(plan, 0));
+    r->tokens_per_s_per_gpu = ratio(tokens, gpu_seconds);
+    r->usd_per_iteration = gpu_seconds / 3600 * ss_platform_card(plan->platform)->price;
+    r->usd_per_million_tokens = 1e6 * ratio(r->usd_per_iteration, tokens);
+}
+
+int ss_result_build(const struct ss_plan *plan, const struct ss_timeline *timeline, int engine,
+                    struct ss_result **out, struct ss_error *err)
+{
+    double idle = 0, makespan = 0;
+    int critical_class, rc;
+    struct ss_result *r = ss_calloc(1, sizeof *r);
+
+    if (r)
+        r->stages = ss_calloc((size_t)plan->schedule->stages, sizeof *r->stages);
+    if (!r || !r->stages) {
+        ss_result_free(r);
+        return ss_fail(err, SS_ERR_NOMEM, NULL, 0, "no memory for the result");
+    }
+    r->nstages = plan->schedule->stages;
+    r->iteration_s = timeline->iteration_s;
+    r->events = timeline->events;
+    r->engine = engine;
+    r->level = plan->level;
+    r->ranks_simulated = timeline->nclasses;
+    r->critical_stage = critical_stage(plan, timeline, &critical_class);
+    rc = critical_class < 0 ? ss_fail(err, SS_ERR_ENGINE, NULL, 0, "no rank was simulated")
+                            : schedule_bubble(plan, critical_class, &idle, &makespan, err);
+    for (int s = 0; !rc && s < r->nstages; s++) {
+        r->stages[s].stage = s;
+        rc = stage_breakdown(plan, timeline, idle, &r->stages[s], err);
+    }
+    if (rc) {
+        ss_result_free(r);
+        return rc;
+    }
+    r->bubble_ratio = ratio(idle, makespan - idle);
+    r->bubble_fraction = ratio(idle, makespan);
+    fill_memory(r, plan);
+    fill_rates(r, plan);
+    *out = r;
+    return SS_OK;
+}
+
+void ss_result_free(struct ss_result *r)
+{
+    if (!r)
+        return;
+    free(r->stages);
+    free(r->timers);
+    free(r->links);
+    free(r);
+}
+
+int ss_is_other_unit(double predicted, double measured)
+{
+    return predicted > 0 && measured > 0 && (predicted > 20 * measured || measured > 20 * predicted);
+}

@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The whole way for one job: schedule, plan, program, replay, result. */
+#include <string.h>
+
+#include "base/base.h"
+#include "result/links.h"
+#include "result/spread.h"
+#include "result/timers.h"
+#include "stepsim/result.h"
+
+static const char *schedule_name(const struct ss_job *job, int chunks)
+{
+    if (job->schedule[0] && strcmp(job->schedule, "auto") != 0)
+        return job->schedule;
+    return chunks > 1 ? "interleaved" : "1f1b";
+}
+
+/* Chunks that the job asks for; a schedule that is made for one number has that one. */
+static int schedule_chunks(const struct ss_job *job)
+{
+    int asked = ss_job_chunks(job);
+    return asked > 1 ? asked : ss_schedule_chunks(schedule_name(job, asked), asked);
+}
+
+static int build_schedule(const struct ss_job *job, const struct ss_stack *stack, int world_size,
+                          struct ss_schedule **out, struct ss_error *err)
+{
+    struct ss_schedule_params params = {
+        .stages = job->pp,
+        .chunks = schedule_chunks(job),
+        .microbatches = ss_job_microbatches(job, world_size),
+        .microbatch_group_size = job->microbatch_group_size,
+        .overlap_p2p = ss_job_overlaps_p2p(job, stack),
+    };
+
+    if (ss_schedule_is_file(job->schedule))
+        return ss_schedule_load(job->schedule, out, err);
+    return ss_schedule_build(schedule_name(job, params.chunks), &params, out, err);
+}
+
+/* Where nothing makes the ranks wait for each other they run on into the next iteration. */
+static int without_barrier(const struct ss_plan *plan)
+{
+    return plan->nclasses > 1 && !ss_plan_has_barrier(plan);
+}
+
+static int replay(struct ss_run *out, const struct ss_run_options *options, struct ss_spread *spread,
+                  struct ss_error *err)
+{
+    const struct ss_replay_options how = {options->engine, options->full_replay, options->progress, options->ctx};
+    int rc = ss_program_build(out->plan, &out->program, err);
+
+    if (rc)
+        return rc;
+    if (options->jitter.sigma > 0)
+        return ss_spread_replay(out->program, options, without_barrier(out->plan), &out->timeline, spread,
+                                err);
+    if (without_barrier(out->plan))
+        return ss_timeline_steady(out->program, &how, &out->timeline, err);
+    return ss_timeline_replay_with(out->program, &how, &out->timeline, err);
+}
+
+/* SimGrid cannot share a link among flows that stand for different numbers of flows: there every rank is
+ * simulated. */
+static int replay_unfolded(const struct ss_run_options *options, struct ss_run *out, struct ss_spread *spread,
+                           struct ss_error *err)
+{
+    struct ss_plan_options unfolded = options->plan;
+    const struct ss_plan *p = out->plan;
+    struct ss_plan *plan;
+    int rc;
+
+    unfolded.unfold = 1;
+    rc = ss_plan_build(p->job, p->stack, p->platform, p->schedule, &unfolded, &plan, err);
+    if (rc)
+        return rc;
+    ss_program_free(out->program);
+    out->program = NULL;
+    ss_plan_free(out->plan);
+    out->plan = plan;
+    return replay(out, options, spread, err);
+}
+
+int ss_run_job_with(const struct ss_job *job, const struct ss_stack *stack,
+                    const struct ss_platform *platform, const struct ss_run_options *options,
+                    struct ss_run *out, struct ss_error *err)
+{
+    int world_size = ss_platform_nodes(platform) * ss_platform_gpus_per_node(platform);
+    struct ss_plan_options plan = options->plan;
+    struct ss_spread spread = {0};
+    int rc;
+
+    memset(out, 0, sizeof *out);
+    plan.unfold |= options->jitter.sigma > 0;
+    rc = build_schedule(job, stack, world_size, &out->schedule, err);
+    if (!rc)
+        rc = ss_plan_build(job, stack, platform, out->schedule, &plan, &out->plan, err);
+    if (!rc) {
+        rc = replay(out, options, &spread, err);
+        if (rc == SS_ERR_UNSUPPORTED && options->engine == SS_ENGINE_SIMGRID && out->plan->weighted)
+            rc = replay_unfolded(options, out, &spread, err);
+    }
+    if (!rc)
+        rc = ss_result_build(out->plan, out->timeline, options->engine, &out->result, err);
+    if (!rc)
+        out->result->spread = spread;
+    if (!rc)
+        rc = ss_timers_fill(out->plan, out->program, out->timeline, out->result, err);
+    if (!rc)
+        rc = ss_links_fill(out->plan, out->program, out->timeline, out->result, err);
+    if (rc)
+        ss_run_free(out);
+    return rc;
+}
+
+int ss_run_job(const struct ss_job *job, const struct ss_stack *stack, const struct ss_platform *platform,
+               int engine, struct ss_run *out, struct ss_error *err)
+{
+    const struct ss_run_options options = {.engine = engine};
+
+    return ss_run_job_with(job, stack, platform, &options, out, err);
+}
+
+void ss_run_free(struct ss_run *run)
+{
+    if (!run)
+        return;
+    ss_result_free(run->result);
+    ss_timeline_free(run->timeline);
+    ss_program_free(run->program);
+    ss_plan_free(run->plan);
+    ss_schedule_free(run->schedule);
+    memset(run, 0, sizeof *run);
+}

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* GPipe: every rank runs the forwards of all microbatches, then their backwards in the same order. */
+#include <stdlib.h>
+
+#include "base/base.h"
+#include "schedule/builder.h"
+
+int ss_schedule_build_gpipe(const struct ss_schedule_params *params, struct ss_schedule **out,
+                            struct ss_error *err)
+{
+    int m = params->microbatches, rc = ss_schedule_need_chunks("gpipe", params, 1, err);
+    if (rc)
+        return rc;
+    struct ss_schedule *s = ss_schedule_alloc("gpipe", params, 2 * m);
+    if (!s)
+        return ss_schedule_no_memory(params, err);
+    for (int r = 0; r < params->stages; r++) {
+        s->warmup[r] = m;
+        for (int i = 0; i < m; i++) {
+            s->slots[r][i] = (struct ss_slot){SS_PHASE_F, 0, i, -1, -1};
+            s->slots[r][m + i] = (struct ss_slot){SS_PHASE_B, 0, i, -1, -1};
+        }
+    }
+    *out = s;
+    return SS_OK;
+}

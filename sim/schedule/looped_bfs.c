@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Breadth-first pipeline: a chunk runs all microbatches before the next chunk begins; the backward takes
+ * the chunks, and the microbatches of a chunk, from the last to the first. */
+#include <stdlib.h>
+
+#include "base/base.h"
+#include "schedule/builder.h"
+
+int ss_schedule_build_looped_bfs(const struct ss_schedule_params *params, struct ss_schedule **out,
+                                 struct ss_error *err)
+{
+    int v = params->chunks, m = params->microbatches, n = v * m;
+    int rc =
+        ss_schedule_need_microbatches("looped-bfs", params, params->stages,
+                                      "a chunk must keep the pipeline busy until the first comes back", err);
+    if (rc)
+        return rc;
+    struct ss_schedule *s = ss_schedule_alloc("looped-bfs", params, 2 * n);
+    if (!s)
+        return ss_schedule_no_memory(params, err);
+    for (int r = 0; r < params->stages; r++) {
+        s->warmup[r] = n;
+        for (int i = 0; i < n; i++) {
+            s->slots[r][i] = (struct ss_slot){SS_PHASE_F, i / m, i % m, -1, -1};
+            s->slots[r][2 * n - 1 - i] = (struct ss_slot){SS_PHASE_B, i / m, i % m, -1, -1};
+        }
+    }
+    *out = s;
+    return SS_OK;
+}

@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* 1F1B as in Megatron core's pipeline without interleaving: rank r of p runs min(p - r - 1, m)
+ * forwards, then pairs of one forward and one backward, then the backwards that are left. */
+#include <stdlib.h>
+
+#include "base/base.h"
+#include "schedule/builder.h"
+
+int ss_schedule_build_1f1b(const struct ss_schedule_params *params, struct ss_schedule **out,
+                           struct ss_error *err)
+{
+    int p = params->stages, m = params->microbatches;
+    if (params->chunks != 1) {
+        ss_fail(err, SS_ERR_CONFIG, NULL, 0, "schedule 1f1b has one model chunk a rank, not %d",
+                params->chunks);
+        return ss_hint(err, SS_ERR_CONFIG, "use the schedule 'interleaved' for virtual pipeline stages");
+    }
+    struct ss_slot *order = malloc(2 * (size_t)m * sizeof *order);
+    struct ss_schedule *s = ss_schedule_alloc("1f1b", params, 2 * m);
+    if (!order || !s) {
+        free(order);
+        ss_schedule_free(s);
+        return ss_fail(err, SS_ERR_NOMEM, NULL, 0, "no memory for a schedule of %d microbatches", m);
+    }
+    for (int i = 0; i < m; i++) {
+        order[i] = (struct ss_slot){SS_PHASE_F, 0, i, -1, -1};
+        order[m + i] = (struct ss_slot){SS_PHASE_B, 0, i, -1, -1};
+    }
+    s->p2p = SS_P2P_BLOCKING;
+    for (int r = 0; r < p; r++) {
+        s->warmup[r] = p - r - 1 < m ? p - r - 1 : m;
+        ss_schedule_fill(s->slots[r], order, order + m, m, s->warmup[r]);
+    }
+    free(order);
+    *out = s;
+    return SS_OK;
+}

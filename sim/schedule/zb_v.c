@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * ZB-V: two chunks a rank, the second on the way back, so that a microbatch ends on the rank where it began
+ * and its gradient is at hand at once. Rank r fills the pipeline with chunk 0, takes what comes back
+ * in turn, and in the steady part runs F, I, W of chunk 0 and F, I, W of chunk 1. In the cool-down the I of
+ * both chunks go first and W fills what is left.
+ */
+#include <stdlib.h>
+
+#include "base/base.h"
+#include "schedule/builder.h"
+
+static void split(struct ss_order *o, int chunk)
+{
+    ss_order_add(o, SS_PHASE_I, chunk);
+    ss_order_weight(o);
+}
+
+static void order_rank(struct ss_order *o, int r, int p, int m)
+{
+    int first = 2 * (p - r) - 1, started = first + r; /* forwards of chunk 0 before the first gradient */
+    ss_order_rank(o, r);
+    for (int i = 0; i < first; i++)
+        ss_order_add(o, SS_PHASE_F, 0);
+    for (int i = 0; i < r; i++) {
+        ss_order_add(o, SS_PHASE_F, 1);
+        ss_order_add(o, SS_PHASE_F, 0);
+    }
+    for (int i = 0; i < p - r; i++) {
+        ss_order_add(o, SS_PHASE_F, 1);
+        split(o, 1);
+    }
+    for (int i = p; i < m; i++) {
+        if (started++ < m)
+            ss_order_add(o, SS_PHASE_F, 0);
+        split(o, 0);
+        ss_order_add(o, SS_PHASE_F, 1);
+        split(o, 1);
+    }
+    for (int i = 0; i < r; i++) {
+        ss_order_add(o, SS_PHASE_I, 0);
+        ss_order_add(o, SS_PHASE_I, 1);
+    }
+    for (int i = 0; i < p - r; i++)
+        split(o, 0);
+    while (ss_order_owed(o))
+        ss_order_weight(o);
+}
+
+int ss_schedule_build_zb_v(const struct ss_schedule_params *params, struct ss_schedule **out,
+                           struct ss_error *err)
+{
+    int p = params->stages, m = params->microbatches, rc = ss_schedule_need_chunks("zb-v", params, 2, err);
+    if (!rc)
+        rc = ss_schedule_need_microbatches("zb-v", params, 2 * p - 1, "the first rank starts with them", err);
+    if (rc)
+        return rc;
+    struct ss_order o;
+    rc = ss_order_begin(&o, "zb-v", params, 6 * m, err);
+    if (rc)
+        return rc;
+    struct ss_schedule *s = o.s;
+    ss_schedule_place_v(s);
+    for (int r = 0; r < p; r++) {
+        s->warmup[r] = 2 * (p - r) - 1 + 2 * r;
+        order_rank(&o, r, p, m);
+    }
+    ss_order_end(&o);
+    *out = s;
+    return SS_OK;
+}

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Everything a program outside needs. */
+#ifndef STEPSIM_H
+#define STEPSIM_H
+
+#include "stepsim/chunk.h"
+#include "stepsim/error.h"
+#include "stepsim/job.h"
+#include "stepsim/model.h"
+#include "stepsim/network.h"
+#include "stepsim/notes.h"
+#include "stepsim/pictures.h"
+#include "stepsim/plan.h"
+#include "stepsim/platform.h"
+#include "stepsim/program.h"
+#include "stepsim/replay.h"
+#include "stepsim/report.h"
+#include "stepsim/result.h"
+#include "stepsim/schedule.h"
+#include "stepsim/schedule_study.h"
+#include "stepsim/stack.h"
+#include "stepsim/study.h"
+#include "stepsim/sweep.h"
+#include "stepsim/types.h"
+
+#endif

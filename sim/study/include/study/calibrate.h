@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the files of `calibrate` share. */
+#ifndef SS_STUDY_CALIBRATE_H
+#define SS_STUDY_CALIBRATE_H
+
+#include "stepsim/platform.h"
+#include "study/study_internal.h"
+#include "cost/collective.h"
+
+/* ---- props.c ---- */
+double ss_study_prop_get(const char *id, const struct ss_platform *p, const struct ss_stack *s);
+int ss_study_prop_set(const char *id, double value, struct ss_platform *p, struct ss_stack *s,
+                      struct ss_error *err);
+/* Value with unit and four digits. */
+const char *ss_study_prop_text(const char *id, double value, char *buf, size_t size);
+/* Fills start value and missing bounds; refuses bounds outside the prop's own. */
+int ss_study_prop_complete(struct ss_fit_prop *f, const struct ss_platform *p, const struct ss_stack *s,
+                           struct ss_error *err);
+
+/* ---- nccl_log.c ---- */
+#define SS_SMALLEST_MESSAGE                                                                                  \
+    1048576.0 /* bytes of a collective; below, other protocols than the model's rule */
+/* enum ss_collective_kind of "all_reduce" and the like, as nccl-tests name them; -1 = not known. */
+int ss_nccl_kind(const char *operation);
+
+/* ---- microbench.c: kernels measured alone on one card, collectives on one node ---- */
+enum ss_bench_kind {
+    SS_BENCH_GEMM,
+    SS_BENCH_COPY,
+    SS_BENCH_PCIE,
+    SS_BENCH_LAUNCH,
+    SS_BENCH_COLLECTIVE,
+    SS_BENCH_ATTENTION
+};
+struct ss_bench_point {
+    int kind;
+    int precision;   /* GEMM, ATTENTION: enum ss_precision */
+    int accumulate;  /* GEMM: a weight gradient, added to its fp32 output */
+    double m, n, k;  /* GEMM: output rows and columns, reduction */
+    double
+        bytes; /* COPY: of the buffer, which is read and written; PCIE: sent; COLLECTIVE: the full buffer */
+    int collective;              /* COLLECTIVE: enum ss_collective_kind */
+    struct ss_group_shape group; /* COLLECTIVE */
+    int fused, backward;         /* ATTENTION: cuDNN's, not flash; the backward's 2.5 times the FLOP */
+    double queries, head;        /* ATTENTION: tokens of a causal sequence, head dimension */
+    double seconds;  /* from its start to the next one's */
+    char id[64];
+};
+struct ss_bench {
+    int npoints, nskipped; /* skipped: rows of another card or kind */
+    struct ss_bench_point *points;
+};
+/* Rows of a table like validation/microbench.csv whose column gpu names the card (its <prop id="ss.card"> up to the
+ * dash, as a word), of the precisions that it has. */
+int ss_bench_load(const char *path, const struct ss_card *card, struct ss_bench **out, struct ss_error *err);
+/* From memory; `name` stands for the file in messages. */
+int ss_bench_parse(const char *text, size_t len, const char *name, const struct ss_card *card,
+                   struct ss_bench **out, struct ss_error *err);
+void ss_bench_free(struct ss_bench *b);
+/* What the model says of it, s (workload/kernel.h, workload/collective.h); attention: of 1 TFLOP. `stack` is read for
+ * attention alone. */
+double ss_bench_seconds(const struct ss_platform *platform, const struct ss_stack *stack,
+                        const struct ss_bench_point *p);
+/* The props of this card and a stack that it can tell something of; returns how many. */
+#define SS_BENCH_PROPS 5
+int ss_bench_props(const struct ss_card *card, const struct ss_bench_point *p, char ids[SS_BENCH_PROPS][64]);
+
+/* ---- observations.c: what was measured, and its prediction for given props ---- */
+enum ss_observation_kind { SS_OBSERVE_TIME, SS_OBSERVE_MEMORY, SS_OBSERVE_NCCL, SS_OBSERVE_TIMER, SS_OBSERVE_BENCH };
+struct ss_observation {
+    int kind;
+    int of_case;     /* TIME, MEMORY, TIMER: index into cases */
+    int point;       /* NCCL, BENCH */
+    int fitted;      /* 0: only held against its prediction */
+    double measured; /* s or bytes */
+    char id[96];  /* TIMER: the timer's name */
+    char run[96]; /* TIMER: whose */
+    char key[96]; /* the group that --leave-out puts it in */
+};
+struct ss_observations {
+    struct ss_cases cases;
+    struct ss_case log_case;     /* of --log */
+    struct ss_platform *machine; /* that collectives and kernels run on; NULL: neither was measured */
+    struct ss_stack stack;       /* whose attention was measured */
+    struct ss_nccl_log *nccl;
+    int nccl_nodes, nccl_ranks;
+    struct ss_bench *bench;
+    int n, nskipped;
+    size_t cap;
+    struct ss_observation *list;
+};
+int ss_observations_load(const struct ss_calibrate_options *opt, struct ss_observations *out,
+                         struct ss_notes *notes, struct ss_error *err);
+void ss_observations_free(struct ss_observations *o);
+/* Is it of a training run, whose case of_case is? */
+int ss_observation_is_run(const struct ss_observation *what);
+/* Adds the memory of runs where a prop of memory is fitted. */
+int ss_observations_add_memory(struct ss_observations *o, struct ss_error *err);
+/* Case of an index in `of_case`; the last one is the log's. */
+struct ss_case *ss_observations_case(struct ss_observations *o, int index);
+/* Any platform and stack of the observations, for the start values. */
+void ss_observations_first(struct ss_observations *o, const struct ss_platform **p,
+                           const struct ss_stack **s);
+/* predicted[n]; those with use[i] == 0 are left alone (use may be NULL: all). */
+int ss_observations_predict(struct ss_observations *o, const struct ss_fit_prop *props, int nprops,
+                            const double *x, const char *use, double *predicted, struct ss_error *err);
+
+#endif
