@@ -8,13 +8,12 @@
 
 #include "base/base.h"
 
-#define ROOTS 2
-
-static bool is_folder(const char *path)
-{
-    struct stat st;
-    return stat(path, &st) == 0 && S_ISDIR(st.st_mode);
-}
+/* The folders that hold platforms/ and workloads/, first match wins. */
+struct roots {
+    const char *path[2];
+    size_t n;
+    char home[4096];
+};
 
 static bool is_file(const char *path)
 {
@@ -29,29 +28,28 @@ static bool holds_data(const char *root)
     char path[4096];
     for (size_t i = 0; i < SS_ARRAY_LEN(kinds); i++) {
         snprintf(path, sizeof path, "%s/%s", root, kinds[i]);
-        if (is_folder(path))
+        if (ss_is_folder(path))
             return true;
     }
     return false;
 }
 
-/* The folders that hold platforms/ and workloads/, first match wins. SS_ERR_IO when the one that the user chose
- * is none. */
-static int data_roots(const char *roots[ROOTS], size_t *n, struct ss_error *err)
+/* SS_ERR_IO when the one that the user chose is none. */
+static int find_roots(struct roots *r, struct ss_error *err)
 {
     const char *chosen = getenv("STEPSIM_DATA");
-    *n = 0;
+    r->n = 0;
     if (chosen && *chosen) {
         if (!holds_data(chosen)) {
             ss_fail(err, SS_ERR_IO, NULL, 0, "STEPSIM_DATA=%s: %s", chosen,
-                    is_folder(chosen) ? "the folder holds neither platforms, workloads nor validation"
+                    ss_is_folder(chosen) ? "the folder holds neither platforms, workloads nor validation"
                                       : "no such folder");
             return ss_hint(err, SS_ERR_IO, "correct it, or unset it to use the data that came with the program");
         }
-        roots[(*n)++] = chosen;
+        r->path[r->n++] = chosen;
     }
-    /* A program that runs from its build sees the sources it was built from. */
-    roots[(*n)++] = is_folder(SS_SOURCE_DATA_DIR "/platforms") ? SS_SOURCE_DATA_DIR : SS_INSTALL_DATA_DIR;
+    ss_home_find(&ss_home.data, r->home, sizeof r->home);
+    r->path[r->n++] = r->home;
     return SS_OK;
 }
 
@@ -89,14 +87,14 @@ static int list_folder(const char *folder, const char *suffix, char ***names, si
 
 int ss_data_list(const char *kind, const char *suffix, char ***names, size_t *n, struct ss_error *err)
 {
-    const char *roots[ROOTS];
+    struct roots roots;
     char **list = NULL, folder[4096];
-    size_t count = 0, cap = 0, kept = 0, nroots;
-    int rc = data_roots(roots, &nroots, err);
+    size_t count = 0, cap = 0, kept = 0;
+    int rc = find_roots(&roots, err);
     if (rc)
         return rc;
-    for (size_t i = 0; i < nroots && !rc; i++) {
-        snprintf(folder, sizeof folder, "%s/%s", roots[i], kind);
+    for (size_t i = 0; i < roots.n && !rc; i++) {
+        snprintf(folder, sizeof folder, "%s/%s", roots.path[i], kind);
         rc = list_folder(folder, suffix, &list, &count, &cap);
     }
     if (rc) {
@@ -163,10 +161,10 @@ static int unknown_name(const char *kind, const char *name, const char *suffix, 
 int ss_data_find(const char *kind, const char *name, const char *suffix, char *path, size_t size,
                  struct ss_error *err)
 {
-    const char *roots[ROOTS];
+    struct roots roots;
     if (strchr(name, '/') || (*suffix && ends_with(name, suffix))) {
         if (!is_file(name)) {
-            ss_fail(err, SS_ERR_IO, name, 0, is_folder(name) ? "is a folder" : "no such file");
+            ss_fail(err, SS_ERR_IO, name, 0, ss_is_folder(name) ? "is a folder" : "no such file");
             return ss_hint(err, SS_ERR_IO, "give a file, or a name without '/' and '%s' to look it up in %s",
                            suffix, kind);
         }
@@ -174,12 +172,11 @@ int ss_data_find(const char *kind, const char *name, const char *suffix, char *p
             return ss_fail(err, SS_ERR_IO, name, 0, "the path is too long");
         return SS_OK;
     }
-    size_t nroots;
-    int rc = data_roots(roots, &nroots, err);
+    int rc = find_roots(&roots, err);
     if (rc)
         return rc;
-    for (size_t i = 0; *name && i < nroots; i++) {
-        int n = snprintf(path, size, "%s/%s/%s%s", roots[i], kind, name, suffix);
+    for (size_t i = 0; *name && i < roots.n; i++) {
+        int n = snprintf(path, size, "%s/%s/%s%s", roots.path[i], kind, name, suffix);
         if (n >= 0 && (size_t)n < size && is_file(path))
             return SS_OK;
     }

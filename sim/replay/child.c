@@ -18,12 +18,6 @@
 #include "base/base.h"
 #include "replay/engine.h"
 
-#ifndef SS_MODULE_BUILD_DIR
-#define SS_MODULE_BUILD_DIR "."
-#endif
-#ifndef SS_MODULE_INSTALL_DIR
-#define SS_MODULE_INSTALL_DIR "/usr/lib/stepsim"
-#endif
 #define MODULE_FILE "stepsim-simgrid.so"
 
 #define TELL_EVERY_MS 100
@@ -41,8 +35,9 @@ struct progress {
 /* A module stays loaded: the next call finds it again at once. */
 static ss_module_main *load_module(struct ss_error *err)
 {
-    const char *dirs[] = {getenv("STEPSIM_MODULE_DIR"), SS_MODULE_BUILD_DIR, SS_MODULE_INSTALL_DIR};
-    char path[4096], why[512] = "";
+    char home[4096], path[4096 + sizeof MODULE_FILE + 1], why[512] = "";
+    const char *dirs[] = {getenv("STEPSIM_MODULE_DIR"), home};
+    ss_home_find(&ss_home.modules, home, sizeof home);
     for (size_t i = 0; i < SS_ARRAY_LEN(dirs); i++) {
         if (!dirs[i] || !dirs[i][0])
             continue;
@@ -59,9 +54,9 @@ static ss_module_main *load_module(struct ss_error *err)
         const char *text = dlerror();
         ss_copy(why, sizeof why, text ? text : "");
     }
-    int rc =
-        ss_fail(err, SS_ERR_ENGINE, NULL, 0, "the SimGrid engine cannot be loaded: %s",
-                why[0] ? why : "no " MODULE_FILE " in " SS_MODULE_BUILD_DIR " or " SS_MODULE_INSTALL_DIR);
+    int rc = why[0] ? ss_fail(err, SS_ERR_ENGINE, NULL, 0, "the SimGrid engine cannot be loaded: %s", why)
+                    : ss_fail(err, SS_ERR_ENGINE, NULL, 0,
+                              "the SimGrid engine cannot be loaded: no " MODULE_FILE " in %s", home);
     ss_hint(err, rc,
             "install libsimgrid, point STEPSIM_MODULE_DIR to the folder of " MODULE_FILE
             ", or use --engine native");

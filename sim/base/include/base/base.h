@@ -73,7 +73,7 @@ size_t ss_byte_order_mark(const char *text, size_t len);
 /* Whether writing to both paths would write one file; "", "-" and NULL are stdout, which is none. */
 bool ss_file_same_target(const char *a, const char *b);
 /* Finds `name` + `suffix` under the data folder `kind` ("platforms", "workloads/models",
- * "workloads/stacks"): $STEPSIM_DATA, the source tree, the installed share folder, in this order.
+ * "workloads/stacks"): $STEPSIM_DATA, then the data folder of ss_home, in this order.
  * A name with '/' or ending in `suffix` is taken as a path. 0 or SS_ERR_IO naming the choices; also when
  * $STEPSIM_DATA is set to what is no such folder. */
 int ss_data_find(const char *kind, const char *name, const char *suffix, char *path, size_t size,
@@ -86,6 +86,23 @@ void ss_names_free(char **names, size_t n);
 struct ss_notes;
 /* ss_notes_add for who can do without the note: nothing happens where `notes` is NULL. */
 void ss_note(struct ss_notes *notes, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+
+/* ---- home.c ---- */
+bool ss_is_folder(const char *path);
+/* Where a program finds the files that came with it. A constant that each program is linked with, not a question asked
+ * when it runs: programs of the build tree have the sources' folder (cmake/home.c.in), the installed program the folders
+ * beside its own, so that an installation may be moved, and a program that links the library those of the configured
+ * prefix. So an installed program has no path of its build folder to take data or code from. */
+struct ss_home_place {
+    const char *below_program; /* path from the running program's folder, taken where it exists; NULL: none */
+    const char *folder;        /* absolute: taken otherwise */
+};
+extern const struct ss_home {
+    struct ss_home_place data;    /* holds platforms/, workloads/ and validation/ */
+    struct ss_home_place modules; /* holds stepsim-simgrid.so */
+} ss_home;
+/* Writes the path of the place; the folder need not exist. */
+void ss_home_find(const struct ss_home_place *place, char *path, size_t size);
 
 /* ---- hash.c ---- */
 /* FNV-1a, 64 bit; start with SS_HASH_INIT. The same on every machine. */
