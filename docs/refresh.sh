@@ -8,11 +8,11 @@ cd "$(dirname "$0")/.."
 new=$(mktemp)
 trap 'rm -f "$new"' EXIT
 
-sh docs/pictures.sh "$program"
-sh docs/study-70b-8-vs-16.sh "$program" > "$new"
-cp "$new" docs/study-70b-8-vs-16-nodes.md
-sh docs/study-oversubscription.sh "$program" > "$new"
-cp "$new" docs/study-oversubscription.md
+sh docs/guide/pictures.sh "$program"
+sh docs/guide/study-70b-8-vs-16.sh "$program" > "$new"
+cp "$new" docs/guide/study-70b-8-vs-16-nodes.md
+sh docs/guide/study-oversubscription.sh "$program" > "$new"
+cp "$new" docs/guide/study-oversubscription.md
 
 # insert FILE MARK DOCUMENT: FILE between the lines "MARK begin" and "MARK end"
 insert() {
@@ -22,8 +22,8 @@ insert() {
         index($0, mark "begin") { while ((getline line < file) > 0) print line; skip = 1 }' "$3" > "$new"
     cp "$new" "$3"
 }
-sh docs/schedules.sh "$program" > "$new.part"
-insert "$new.part" cluster docs/schedules.md
+sh docs/guide/schedules.sh "$program" > "$new.part"
+insert "$new.part" cluster docs/guide/schedules.md
 rm -f "$new.part"
 
 example() {
@@ -48,8 +48,8 @@ sweep > "$new.sweep"
 insert "$new.sweep" sweep README.md
 rm -f "$new.sweep"
 
-# docs/validation.md: tables of all sources, and the first users' jobs.
-sh docs/validation-tables.sh "$program" > "$new.tables"
+# docs/design/validation.md: tables of all sources, and the first users' jobs.
+sh docs/design/validation-tables.sh "$program" > "$new.tables"
 job_row() {
     "$program" run --job "workloads/jobs/$1.args" --engine native --json > "$new.json" || true
     awk -v run="$1" '
@@ -69,9 +69,9 @@ awk -v tables="$new.tables" -v jobs="$new.jobs" '
     /<!-- (tables|jobs) end/ { skip = 0 }
     !skip { print }
     /<!-- tables begin/ { while ((getline line < tables) > 0) print line; skip = 1 }
-    /<!-- jobs begin/ { while ((getline line < jobs) > 0) print line; skip = 1 }' docs/validation.md > "$new"
+    /<!-- jobs begin/ { while ((getline line < jobs) > 0) print line; skip = 1 }' docs/design/validation.md > "$new"
 rm -f "$new.tables" "$new.jobs" "$new.json"
-cp "$new" docs/validation.md
+cp "$new" docs/design/validation.md
 
 # README.md: the errors in eight lines.
 source_row() { # table, text, pattern of source lines, first field of the figures (time 4, memory 9)
@@ -84,7 +84,7 @@ source_row() { # table, text, pattern of source lines, first field of the figure
     echo "| runs | n | mean error of the time | worst |"
     echo "|---|---|---|---|"
     source_row runs "H800, five numbers fitted on them" "on h800$"
-    awk -F'[|]' '/^\| all / { printf "| the same, each model predicted by the fit of the others |%s|%s%% |%s%% |\n", $3, $4, $6 }' docs/validation.md
+    awk -F'[|]' '/^\| all / { printf "| the same, each model predicted by the fit of the others |%s|%s%% |%s%% |\n", $3, $4, $6 }' docs/design/validation.md
     source_row runs "H20 (NeMo) and V100 of the same users" "on (h20|v100)$"
     source_row foreign "H100 and A100, published by others, nothing fitted on them" "."
     source_row vtrain "A100, 64 to 512 GPUs (vTrain), nothing fitted on them" "^vt-m"
@@ -92,7 +92,7 @@ source_row() { # table, text, pattern of source lines, first field of the figure
     echo
     echo "| runs | n | mean error of the memory | worst |"
     echo "|---|---|---|---|"
-    source_row runs "H800, two numbers fitted on them; the worst three are of another stage or layout than told (docs/validation.md)" "on h800$" 9
+    source_row runs "H800, two numbers fitted on them; the worst three are of another stage or layout than told (docs/design/validation.md)" "on h800$" 9
     source_row foreign "H100, H200 and A100, published by others, nothing fitted on them" "." 9
 } > "$new.errors"
 awk -v file="$new.errors" '

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 # usage: layering.sh SOURCE_ROOT
-# Who may include whom (docs/design.md, section 2). Prints every violation; exit 1 if there is one.
+# Who may include whom (docs/design/design.md, section 2). Prints every violation; exit 1 if there is one.
 set -eu
 cd "$1"
 LC_ALL=C

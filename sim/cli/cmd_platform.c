@@ -10,7 +10,7 @@ const char cli_help_platform[] =
     "       stepsim platform check FILE...\n"
     "       stepsim platform import LSTOPO.xml [-o FILE]\n"
     "\n"
-    "A platform is a SimGrid XML in which every GPU is a host; docs/formats-platform.md lists the\n"
+    "A platform is a SimGrid XML in which every GPU is a host; docs/reference/formats-platform.md lists the\n"
     "props that describe a card.\n"
     "\n"
     "  show     nodes, links and the card; --xml writes the platform with its current values\n"

@@ -10,7 +10,7 @@ const char cli_help_program[] =
     "       stepsim program check FILE\n"
     "\n"
     "The program is the body of one iteration: for each class of equal ranks its computations,\n"
-    "transfers, waits and allocations. It knows nothing of models; docs/formats-program.md is its\n"
+    "transfers, waits and allocations. It knows nothing of models; docs/reference/formats-program.md is its\n"
     "grammar. FILE may be - for stdin.\n"
     "\n"
     "  write   lowers a job (options of \"stepsim run\") and prints its program\n"
@@ -22,7 +22,7 @@ const char cli_help_program[] =
     "  --expanded   every event of every class, without templates\n"
     "  --engine     which kernel replays it (native)\n"
     "\n"
-    "pictures of \"read\" (docs/pictures.md):\n" CLI_HELP_PICTURES
+    "pictures of \"read\" (docs/guide/pictures.md):\n" CLI_HELP_PICTURES
     "\n"
     "example:\n"
     "  stepsim program write --platform h800 --nodes 1 --model llama3.1-8b --bf16 --tp 4 --pp 2 \\\n"

@@ -93,7 +93,7 @@ static int unknown_word(struct parser *p, size_t i, const char *name)
     ss_fail(p->err, code, p->words->file, line_at(p, i), "unknown flag %.100s", name);
     if (ss_flag_nearest(name, near, sizeof(near)))
         return ss_hint(p->err, code, "did you mean %s?", near);
-    return ss_hint(p->err, code, "docs/flags.md lists all of them");
+    return ss_hint(p->err, code, "docs/reference/flags.md lists all of them");
 }
 
 /* Megatron asserts that there is one. A file's may be beaten by the command line's. */

@@ -6,7 +6,7 @@
  *   flows of a class start together and are as large (a send's because its ends are of the same classes, a
  *   collective's because its group is), and cross links of the same classes in the same order;
  *   links of a class have the same bandwidth and are crossed by as many flows of every class
- * (equitable partition; docs/design.md proves that such ranks do the same at the same time). Found by colour
+ * (equitable partition; docs/design/design.md proves that such ranks do the same at the same time). Found by colour
  * refinement: colours are hashes of what a rank, flow or link sees.
  */
 #include <stdlib.h>

@@ -30,7 +30,7 @@ static void put_head(const struct ss_platform *p, const char *routing, FILE *out
     ss_xml_escape(out, p->name);
     fprintf(out,
             "\" routing=\"%s\">\n    <!-- The card, and how kernels and links perform: "
-            "docs/formats-platform.md -->\n",
+            "docs/reference/formats-platform.md -->\n",
             routing);
     put_text_prop(out, "ss.card", p->card.name);
     for (int i = 0; i < SS_PROP_CARD_COUNT; i++)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The documents of `run --json` and `plan --json`; docs/formats.md describes every key. */
+/* The documents of `run --json` and `plan --json`; docs/reference/formats.md describes every key. */
 #include "report/json.h"
 
 #include <math.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* From a plan and what its replay measured to the figures of docs/design.md section 5. */
+/* From a plan and what its replay measured to the figures of docs/design/design.md section 5. */
 #include "stepsim/result.h"
 
 #include <math.h>

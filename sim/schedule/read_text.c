@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Our own form of a schedule (docs/formats-schedule.md):
+ * Our own form of a schedule (docs/reference/formats-schedule.md):
  *   schedule 1            # version of the form, first
  *   name NAME
  *   pipelines N           # copies of the model; 1

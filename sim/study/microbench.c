@@ -193,7 +193,7 @@ static int nothing_read(const struct reader *r)
             "no GEMM, attention, copy, launch or collective measured on %.60s", card);
     if (r->line_of_card)
         return ss_hint(r->err, SS_ERR_INPUT,
-                       "here is a row of that card; docs/formats.md has the words of its columns");
+                       "here is a row of that card; docs/reference/formats.md has the words of its columns");
     return ss_hint(r->err, SS_ERR_INPUT, "column \"gpu\" must name it: \"%.*s\"", (int)strcspn(card, "-"),
                    card);
 }

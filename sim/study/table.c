@@ -151,7 +151,7 @@ static int wrap(struct ss_csv *csv, struct ss_table **out, struct ss_notes *note
 
     if (!rc && !ss_csv_rows(csv)) {
         rc = ss_fail(err, SS_ERR_INPUT, ss_csv_file(csv), 0, "no rows below the names of the columns");
-        ss_hint(err, rc, "a row a run; docs/formats.md has the columns");
+        ss_hint(err, rc, "a row a run; docs/reference/formats.md has the columns");
     }
     if (!rc)
         rc = note_ids(csv, notes, err);

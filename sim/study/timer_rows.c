@@ -14,7 +14,7 @@ static int check_columns(const struct ss_csv *csv, struct ss_error *err)
     for (size_t i = 0; i < SS_ARRAY_LEN(columns); i++)
         if (ss_csv_column(csv, columns[i]) < 0) {
             ss_fail(err, SS_ERR_INPUT, ss_csv_file(csv), 1, "no column \"%s\"", columns[i]);
-            return ss_hint(err, SS_ERR_INPUT, "a table of timers has run, timer and ms: docs/formats.md");
+            return ss_hint(err, SS_ERR_INPUT, "a table of timers has run, timer and ms: docs/reference/formats.md");
         }
     return SS_OK;
 }

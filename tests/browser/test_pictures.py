@@ -45,7 +45,7 @@ class Pictures(unittest.TestCase):
                         path("memory.svg")], check=False, stdout=subprocess.DEVNULL)
         subprocess.run([PROGRAM, *JOB, "--gantt", path("window.svg"), "--window", "0s:1s"], check=False,
                        stdout=subprocess.DEVNULL)
-        subprocess.run([PROGRAM, "program", "read", os.path.join(SOURCE, "docs/examples/two-ranks.prog"), "--report",
+        subprocess.run([PROGRAM, "program", "read", os.path.join(SOURCE, "docs/guide/examples/two-ranks.prog"), "--report",
                         path("two.html"), "--gantt", path("two.svg")], check=True, stdout=subprocess.DEVNULL)
         options = webdriver.ChromeOptions()
         options.binary_location = find("chromium")

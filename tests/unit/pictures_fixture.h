@@ -44,13 +44,13 @@ static inline struct drawn draw(const struct ss_program *p, int engine, struct s
     return d;
 }
 
-/* Two ranks by hand (docs/examples): every time in it is known. */
+/* Two ranks by hand (docs/guide/examples): every time in it is known. */
 static inline struct ss_program *example(void)
 {
     struct ss_program *p = NULL;
     struct ss_error err = {0};
 
-    CU_ASSERT_EQUAL_FATAL(ss_program_read(SS_SOURCE_DIR "/docs/examples/two-ranks.prog", &p, &err), 0);
+    CU_ASSERT_EQUAL_FATAL(ss_program_read(SS_SOURCE_DIR "/docs/guide/examples/two-ranks.prog", &p, &err), 0);
     return p;
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* docs/flags.md is what the tables of flags say. "test_flags --write docs/flags.md" writes it anew. */
+/* docs/reference/flags.md is what the tables of flags say. "test_flags --write docs/reference/flags.md" writes it anew. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -24,7 +24,7 @@ static const char head[] =
     "refused |\n"
     "| not modelled | may change time or memory a little: accepted with a note of its own |\n"
     "| refused | an error that says why |\n\n"
-    "Values: `+` one or more, `*` any number. This page is written by `test_flags --write docs/flags.md`, "
+    "Values: `+` one or more, `*` any number. This page is written by `test_flags --write docs/reference/flags.md`, "
     "and a\n"
     "test fails when it differs from the program.\n\n"
     "| argument | values | treatment | note |\n|---|---|---|---|\n";
@@ -49,9 +49,9 @@ static void test_page(void)
     CU_ASSERT_PTR_NOT_NULL_FATAL(out);
     write_page(out);
     fclose(out);
-    CU_ASSERT_EQUAL_FATAL(ss_file_read(SS_SOURCE_DIR "/docs/flags.md", 1 << 22, &text, &len, NULL), 0);
+    CU_ASSERT_EQUAL_FATAL(ss_file_read(SS_SOURCE_DIR "/docs/reference/flags.md", 1 << 22, &text, &len, NULL), 0);
     if (strcmp(page, text))
-        fprintf(stderr, "docs/flags.md differs from the program: run test_flags --write docs/flags.md\n");
+        fprintf(stderr, "docs/reference/flags.md differs from the program: run test_flags --write docs/reference/flags.md\n");
     CU_ASSERT_STRING_EQUAL(page, text);
     free(page);
     free(text);

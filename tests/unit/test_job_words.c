@@ -24,7 +24,7 @@ static void test_bad_words(void)
         {"--tensor-model-paralel-size 2", SS_ERR_USAGE, "--tensor-model-paralel-size",
          "--tensor-model-parallel-size"},
         {"--seqq 1", SS_ERR_USAGE, "unknown flag --seqq", "--seq"},
-        {"--xyzzyxyzzyxyzzy", SS_ERR_USAGE, "unknown flag", "docs/flags.md"},
+        {"--xyzzyxyzzyxyzzy", SS_ERR_USAGE, "unknown flag", "docs/reference/flags.md"},
         {"8", SS_ERR_USAGE, "\"8\" is no flag", "--"},
         {"-tp 8", SS_ERR_USAGE, "is no flag", "--"},
         {"--bf16 true", SS_ERR_USAGE, "\"true\" is no flag", ""},

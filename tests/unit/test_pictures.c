@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the pictures promise: docs/formats.md "Traces" and "Gantt charts". */
+/* What the pictures promise: docs/reference/formats.md "Traces" and "Gantt charts". */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

@@ -423,7 +423,7 @@ static void test_split_and_paired_slots(void)
     fixture_free(f);
 }
 
-/* ---- the example of docs/program-example.md, as it stands there ---- */
+/* ---- the example of docs/reference/program-example.md, as it stands there ---- */
 
 struct seen {
     const struct ss_program *p;
@@ -454,7 +454,7 @@ static void replay_example(int engine)
     struct ss_program *p = NULL;
     struct ss_error err = {0};
     struct ss_replay_stats stats = {0};
-    int rc = ss_program_read(SS_SOURCE_DIR "/docs/examples/two-ranks.prog", &p, &err);
+    int rc = ss_program_read(SS_SOURCE_DIR "/docs/guide/examples/two-ranks.prog", &p, &err);
     if (rc)
         fprintf(stderr, "%s:%d: %s\n", err.file, err.line, err.message);
     CU_ASSERT_FATAL(rc == SS_OK);

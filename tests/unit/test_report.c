@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What `run --json` and `plan --json` promise (docs/formats.md), on real jobs. */
+/* What `run --json` and `plan --json` promise (docs/reference/formats.md), on real jobs. */
 #include <jansson.h>
 #include <math.h>
 #include <stdlib.h>

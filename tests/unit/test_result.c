@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Definitions of docs/design.md section 5 on a plan and a timeline made by hand. */
+/* Definitions of docs/design/design.md section 5 on a plan and a timeline made by hand. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

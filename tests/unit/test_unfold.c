@@ -201,7 +201,7 @@ static void test_links(void)
     scale_close(&s);
 }
 
-/* The case of docs/study-oversubscription.md: two sends of 8,388,608 bytes are waited for, and two replicas share
+/* The case of docs/guide/study-oversubscription.md: two sends of 8,388,608 bytes are waited for, and two replicas share
  * an uplink of 85 GB/s over the ratio. */
 static void test_by_hand(void)
 {

@@ -1,1 +1,1 @@
-"$STEPSIM" run --job "$SRC/docs/examples/launch.txt" --platform h800 --engine native | sed -n "2,4p"
+"$STEPSIM" run --job "$SRC/docs/guide/examples/launch.txt" --platform h800 --engine native | sed -n "2,4p"

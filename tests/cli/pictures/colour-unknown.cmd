@@ -1,4 +1,4 @@
-"$STEPSIM" program read "$SRC/docs/examples/two-ranks.prog" --color-by stage --gantt x.svg
+"$STEPSIM" program read "$SRC/docs/guide/examples/two-ranks.prog" --color-by stage --gantt x.svg
 status=$?
 ls
 exit $status

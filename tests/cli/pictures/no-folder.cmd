@@ -1,4 +1,4 @@
-"$STEPSIM" program read "$SRC/docs/examples/two-ranks.prog" --report nowhere/x.html
+"$STEPSIM" program read "$SRC/docs/guide/examples/two-ranks.prog" --report nowhere/x.html
 status=$?
 ls
 exit $status

@@ -1,3 +1,3 @@
 # A line that rises is for a terminal; nothing of it in a pipe.
-"$STEPSIM" program read "$SRC/docs/examples/two-ranks.prog" --trace t.json 2>&1 | grep -c drawing
+"$STEPSIM" program read "$SRC/docs/guide/examples/two-ranks.prog" --trace t.json 2>&1 | grep -c drawing
 exit 0

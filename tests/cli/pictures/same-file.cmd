@@ -1,4 +1,4 @@
-"$STEPSIM" program read "$SRC/docs/examples/two-ranks.prog" --gantt x.svg --memory x.svg
+"$STEPSIM" program read "$SRC/docs/guide/examples/two-ranks.prog" --gantt x.svg --memory x.svg
 status=$?
 ls
 exit $status

@@ -1,4 +1,4 @@
-"$STEPSIM" program read "$SRC/docs/examples/two-ranks.prog" --trace -
+"$STEPSIM" program read "$SRC/docs/guide/examples/two-ranks.prog" --trace -
 status=$?
 ls
 exit $status

@@ -1,4 +1,4 @@
-"$STEPSIM" program read "$SRC/docs/examples/two-ranks.prog" --gantt
+"$STEPSIM" program read "$SRC/docs/guide/examples/two-ranks.prog" --gantt
 status=$?
 ls
 exit $status

@@ -1,1 +1,1 @@
-"$STEPSIM" program read "$SRC/docs/examples/two-ranks.prog"; "$STEPSIM" program read "$SRC/docs/examples/two-ranks.prog" --engine simgrid
+"$STEPSIM" program read "$SRC/docs/guide/examples/two-ranks.prog"; "$STEPSIM" program read "$SRC/docs/guide/examples/two-ranks.prog" --engine simgrid

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Seconds of operators and layers on one rank, nothing contended (docs/model.md has the equations). */
+/* Seconds of operators and layers on one rank, nothing contended (docs/reference/model.md has the equations). */
 #ifndef SS_COST_COST_H
 #define SS_COST_COST_H
 

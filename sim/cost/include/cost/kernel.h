@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Seconds of one kernel that has a card to itself (docs/model.md, sections 2 to 4): what a micro-benchmark sees. */
+/* Seconds of one kernel that has a card to itself (docs/reference/model.md, sections 2 to 4): what a micro-benchmark sees. */
 #ifndef SS_COST_KERNEL_H
 #define SS_COST_KERNEL_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Bytes that a rank holds, as Megatron-LM holds them (docs/model.md). */
+/* Bytes that a rank holds, as Megatron-LM holds them (docs/reference/model.md). */
 #ifndef SS_COST_MEMORY_H
 #define SS_COST_MEMORY_H
 

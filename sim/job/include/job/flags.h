@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Every argument of Megatron-LM and what is done with it; docs/flags.md is written from these tables. */
+/* Every argument of Megatron-LM and what is done with it; docs/reference/flags.md is written from these tables. */
 #ifndef SS_FLAGS_H
 #define SS_FLAGS_H
 

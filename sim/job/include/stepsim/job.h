@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One training job in Megatron-LM's own words (core 0.8 and Megatron-LM 240718; docs/flags.md). */
+/* One training job in Megatron-LM's own words (core 0.8 and Megatron-LM 240718; docs/reference/flags.md). */
 #ifndef STEPSIM_JOB_H
 #define STEPSIM_JOB_H
 

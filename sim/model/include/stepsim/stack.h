@@ -14,7 +14,7 @@ extern "C" {
  * X(field, prop id, unit, default, low, high, meaning); all are <prop> of workloads/stacks/NAME.xml.
  * A stack may name a base: values not given are the base's. A prop may be limited to one card:
  * <prop id="ss.attention.flash.forward" card="H20" value="…"/>.
- * Flags are 0 or 1 of unit COUNT. Grouped by subject; docs/model.md names each one where it acts.
+ * Flags are 0 or 1 of unit COUNT. Grouped by subject; docs/reference/model.md names each one where it acts.
  */
 #define SS_STACK_PROPS(X)                                                                                    \
     /* attention: rates are shares of the card's dense peak at 16 bit */                                     \
@@ -65,7 +65,7 @@ extern "C" {
       "rate of the forward's fp8 GEMMs, which accumulate fast, over the backward's, which do not "           \
       "(use_split_accumulator, use_fast_accum)")                                                             \
     X(fp8_cast_passes, "ss.te.fp8_cast", NONE, 1, 0, 8,                                                      \
-      "traffic of fp8 casts and transposes over the count of docs/model.md")                                 \
+      "traffic of fp8 casts and transposes over the count of docs/reference/model.md")                                 \
     X(fp8_allgather, "ss.te.fp8_allgather", COUNT, 1, 0, 1,                                                  \
       "sequence-parallel all-gathers move 1-byte activations in fp8")                                        \
     X(fp8_param_gather, "ss.default.fp8_param_gather", COUNT, 0, 0, 1,                                       \
@@ -119,7 +119,7 @@ extern "C" {
       "gathered, and where gradients and states alone are sharded every microbatch's forward gathers")       \
     /* optimizer */                                                                                          \
     X(adam_passes, "ss.optimizer.passes", NONE, 1, 0.5, 8,                                                   \
-      "traffic of the optimizer step over the count of docs/model.md")                                       \
+      "traffic of the optimizer step over the count of docs/reference/model.md")                                       \
     X(grad_passes, "ss.optimizer.grad_passes", NONE, 3, 0, 8,                                                \
       "times that the gradients of all local parameters cross HBM outside the step: set to zero, and read "  \
       "and written to divide them by the ranks; none of it under FSDP")                                      \

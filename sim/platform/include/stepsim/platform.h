@@ -2,7 +2,7 @@
 /*
  * A cluster: one kind of card, nodes of equal size, links and routes.
  * Read from a SimGrid platform XML in which every GPU is a <host>; what SimGrid has no tag for
- * is a <prop id="ss.…"> (docs/formats.md). Ranks are placed on GPUs elsewhere (plan.h).
+ * is a <prop id="ss.…"> (docs/reference/formats.md). Ranks are placed on GPUs elsewhere (plan.h).
  */
 #ifndef STEPSIM_PLATFORM_H
 #define STEPSIM_PLATFORM_H

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The text form of a program: what reader and writer share. Grammar: docs/formats-program.md. */
+/* The text form of a program: what reader and writer share. Grammar: docs/reference/formats-program.md. */
 #ifndef SS_PROGRAM_TEXT_H
 #define SS_PROGRAM_TEXT_H
 

@@ -3,7 +3,7 @@
  * The body of one steady iteration, from global barrier to global barrier: for each class of equal
  * ranks a list of slots, each slot a shared template of events. It says nothing of models.
  *
- * Semantics (one contract for every engine, docs/design.md "replay contract"):
+ * Semantics (one contract for every engine, docs/design/design.md "replay contract"):
  * A class has one main thread that runs its events in order, and two kinds of background queues.
  *   COMPUTE   runs on the class's SM resource (capacity 1, max-min shared with the holds of
  *             collectives and sends in progress) until `seconds` of full capacity are done.
@@ -130,7 +130,7 @@ void ss_program_free(struct ss_program *p);
  * receives: SS_ERR_INPUT. The order can run, whatever the times: SS_ERR_DEADLOCK naming (at most) two
  * blocked events. Error lines point into the file when the program was read. */
 int ss_program_check(const struct ss_program *p, struct ss_error *err);
-/* Text form (docs/formats-program.md). Compact: templates and slots; expanded: every event of every class. */
+/* Text form (docs/reference/formats-program.md). Compact: templates and slots; expanded: every event of every class. */
 int ss_program_write(const struct ss_program *p, int expanded, FILE *out, struct ss_error *err);
 /* Reads both. "-" is stdin. */
 int ss_program_read(const char *path, struct ss_program **out, struct ss_error *err);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Pictures of a run: Gantt chart, trace, memory chart and one HTML page, all fed by one replay (docs/pictures.md). */
+/* Pictures of a run: Gantt chart, trace, memory chart and one HTML page, all fed by one replay (docs/guide/pictures.md). */
 #ifndef STEPSIM_PICTURES_H
 #define STEPSIM_PICTURES_H
 

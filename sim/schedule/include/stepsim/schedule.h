@@ -75,7 +75,7 @@ int ss_schedule_known_chunks(int n, int wanted);
 /* The same by name; unknown names get `wanted`. */
 int ss_schedule_chunks(const char *name, int wanted);
 /* What a known schedule costs with equal stages and free communication, as text: where it comes from,
- * its conditions, bubble and activations in flight (docs/schedules.md). NULL: no such schedule. */
+ * its conditions, bubble and activations in flight (docs/guide/schedules.md). NULL: no such schedule. */
 struct ss_schedule_facts {
     const char *source, *conditions, *bubble, *in_flight;
 };
@@ -108,7 +108,7 @@ int ss_schedule_bubble(const struct ss_schedule *s, const double *const duration
 int ss_schedule_makespan(const struct ss_schedule *s, const double *const duration[SS_PHASE_COUNT],
                          double *makespan, double *idle, struct ss_error *err);
 
-/* ---- schedules as data (docs/formats-schedule.md) ---- */
+/* ---- schedules as data (docs/reference/formats-schedule.md) ---- */
 
 enum ss_schedule_format {
     SS_SCHEDULE_CSV, /* PyTorch pipelining's: a row a rank, cells STAGE OP MICROBATCH */

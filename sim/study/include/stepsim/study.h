@@ -17,7 +17,7 @@
 extern "C" {
 #endif
 
-/* ---- a table of runs: CSV with the columns of docs/formats.md ---- */
+/* ---- a table of runs: CSV with the columns of docs/reference/formats.md ---- */
 struct ss_table;
 /* By path, or by name in validation/ ("runs"). Adds a note for every unknown column. */
 int ss_table_load(const char *name_or_path, struct ss_table **out, struct ss_notes *notes, struct ss_error *err);

@@ -1,10 +1,10 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# usage: sh docs/validation-tables.sh [PROGRAM]
-# Prints the tables of docs/validation.md from the program's own predictions of validation/*.csv.
+# usage: sh docs/design/validation-tables.sh [PROGRAM]
+# Prints the tables of docs/design/validation.md from the program's own predictions of validation/*.csv.
 set -eu
-program=$(realpath "${1:-$(dirname "$0")/../build/stepsim}")
-cd "$(dirname "$0")/.."
+program=$(realpath "${1:-$(dirname "$0")/../../build/stepsim}")
+cd "$(dirname "$0")/../.."
 tmp=$(mktemp -d)
 trap 'rm -rf "$tmp"' EXIT
 
@@ -98,7 +98,7 @@ halves() { # rows, two numbers
 halves vt-m ss.nic.efficiency=0.3:1 ss.hbm.efficiency=0.6:0.95
 halves vt-s ss.host.operator=0us:300us ss.kernel_latency=1us:20us
 
-# runs.csv as its odd rows are read in docs/validation.md.
+# runs.csv as its odd rows are read in docs/design/validation.md.
 awk -F, -v OFS=, '
     FNR == 1 { for (i = 1; i <= NF; i++) at[$i] = i; if (NR == 1) print; next }
     FILENAME ~ /reread/ { $at["quality"] = "ok"; if ($1 !~ /^70b-18/) print; next }

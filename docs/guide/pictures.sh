@@ -1,11 +1,11 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# usage: sh docs/pictures.sh [PROGRAM]
-# Draws the pictures of docs/pictures.md again.
+# usage: sh docs/guide/pictures.sh [PROGRAM]
+# Draws the pictures of docs/guide/pictures.md again.
 set -eu
-program=$(realpath "${1:-$(dirname "$0")/../build/stepsim}")
-cd "$(dirname "$0")/.."
-out=docs/pictures
+program=$(realpath "${1:-$(dirname "$0")/../../build/stepsim}")
+cd "$(dirname "$0")/../.."
+out=docs/guide/pictures
 
 job() {
     "$program" run --platform h800 --nodes 2 --model llama3.1-8b --bf16 --tp 4 --pp 4 --seq 8192 --mbs 1 --gbs 12 \
@@ -16,4 +16,4 @@ job --num-layers-per-virtual-pipeline-stage 4 --gantt $out/interleaved.svg
 job --schedule zb-h1 --gantt $out/zb-h1.svg
 "$program" run --platform h800 --nodes 8 --job workloads/jobs/70b-14.args --engine native \
     --gantt $out/70b-start.svg --window 0s:0.5s > /dev/null
-"$program" program read docs/examples/two-ranks.prog --gantt $out/two-ranks.svg > /dev/null
+"$program" program read docs/guide/examples/two-ranks.prog --gantt $out/two-ranks.svg > /dev/null

@@ -1,17 +1,17 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# usage: sh docs/schedules.sh [PROGRAM] > section of docs/schedules.md
+# usage: sh docs/guide/schedules.sh [PROGRAM] > section of docs/guide/schedules.md
 # Llama-3.1-70B on 8 H800 nodes under several schedules, from the program's own answers.
 set -eu
 LC_ALL=C
 export LC_ALL
-program=$(realpath "${1:-$(dirname "$0")/../build/stepsim}")
-cd "$(dirname "$0")/.."
+program=$(realpath "${1:-$(dirname "$0")/../../build/stepsim}")
+cd "$(dirname "$0")/../.."
 dir=$(mktemp -d)
 trap 'rm -rf "$dir"' EXIT
 job="--platform h800 --nodes 8 --model llama3.1-70b --bf16 --tp 4 --pp 8 --seq 8192 --mbs 1 --gbs 32"
 job="$job --use-distributed-optimizer --sequence-parallel --overlap-grad-reduce --overlap-param-gather"
-names="1f1b,interleaved:2,zb-h1,zb-h2,zb-v,dualpipe,dualpipev,docs/examples/late-split.sched"
+names="1f1b,interleaved:2,zb-h1,zb-h2,zb-v,dualpipe,dualpipev,docs/guide/examples/late-split.sched"
 
 # shellcheck disable=SC2086 # a list of words
 search() { "$program" schedule search $job "$@" > "$dir/answer"; }
@@ -44,7 +44,7 @@ cat <<EOF
 Llama-3.1-70B on 8 nodes of H800 (64 GPUs of 80 GB): tp 4, pp 8, dp 2, 16 microbatches of one sequence of 8192, bf16, nothing
 recomputed. \`late-split\` is written by hand ([examples/late-split.sched](examples/late-split.sched)); \`found\` and \`found-v\` come from
 \`stepsim schedule search\` with this job (\`--v\`: two chunks on a V), the cap being what the card leaves. The last column is without
-the global barrier. This section is made by docs/schedules.sh.
+the global barrier. This section is made by docs/guide/schedules.sh.
 
 | schedule | iteration s | bubble % | exposed communication ms | activations GiB | device GiB | fits | s without barrier |
 |---|---|---|---|---|---|---|---|
@@ -55,7 +55,7 @@ cat <<EOF
 Activations: the stage with most; bubble: idle time of the stage with the most work, imbalance included. The command:
 
 \`\`\`
-stepsim schedule compare --schedules 1f1b,interleaved:2,zb-v,docs/examples/late-split.sched \\
+stepsim schedule compare --schedules 1f1b,interleaved:2,zb-v,docs/guide/examples/late-split.sched \\
 EOF
 echo "$job" | fold -s -w 100 | sed 's/^/    /; $!s/ *$/ \\/'
 echo '```'

@@ -1,12 +1,12 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# usage: sh docs/study-oversubscription.sh [PROGRAM] > docs/study-oversubscription.md
+# usage: sh docs/guide/study-oversubscription.sh [PROGRAM] > docs/guide/study-oversubscription.md
 # Llama-3.1-70B on 8, 16 and 32 H800 nodes behind leaves of 4 nodes, from `run --json` alone.
 set -eu
 LC_ALL=C
 export LC_ALL
-program=$(realpath "${1:-$(dirname "$0")/../build/stepsim}")
-cd "$(dirname "$0")/.."
+program=$(realpath "${1:-$(dirname "$0")/../../build/stepsim}")
+cd "$(dirname "$0")/../.."
 dir=$(mktemp -d)
 trap 'rm -rf "$dir"' EXIT
 
@@ -72,7 +72,7 @@ cat << END
 # Oversubscribed uplinks: what 2:1 and 4:1 cost a 70B job
 
 The job of run 70b-14 (Llama-3.1-70B, tensor 4, pipeline 8 with 5 chunks, context 2, fp8) on 8, 16 and 32 H800 nodes, four nodes a leaf. At 2:1 the
-uplinks of a leaf carry half of what its NICs do, at 4:1 a quarter. Made by \`sh docs/study-oversubscription.sh\`; every figure is a prediction.
+uplinks of a leaf carry half of what its NICs do, at 4:1 a quarter. Made by \`sh docs/guide/study-oversubscription.sh\`; every figure is a prediction.
 "The link that limits" is the one that carries most for its bandwidth, the first of several \`alike\`; \`used\` is what it carries of what it could,
 \`busy\` the share of the time in which it carries anything. Exposed: waited for on the busiest stage.
 

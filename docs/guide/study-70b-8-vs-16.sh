@@ -1,12 +1,12 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# usage: sh docs/study-70b-8-vs-16.sh [PROGRAM] > docs/study-70b-8-vs-16-nodes.md
+# usage: sh docs/guide/study-70b-8-vs-16.sh [PROGRAM] > docs/guide/study-70b-8-vs-16-nodes.md
 # Llama-3.1-70B on 8 against 16 H800 nodes with the same global batch, from `run --json` alone.
 set -eu
 LC_ALL=C
 export LC_ALL
-program=$(realpath "${1:-$(dirname "$0")/../build/stepsim}")
-cd "$(dirname "$0")/.."
+program=$(realpath "${1:-$(dirname "$0")/../../build/stepsim}")
+cd "$(dirname "$0")/../.."
 dir=$(mktemp -d)
 trap 'rm -rf "$dir"' EXIT
 
@@ -72,7 +72,7 @@ cat << END
 # Llama-3.1-70B: 8 or 16 H800 nodes?
 
 The same global batch of 1024 sequences of 8192 tokens, fp8, on 64 and on 128 GPUs, with the same layout (tensor 4, pipeline 8 with 5 chunks of 2
-layers, context 2); the second 64 GPUs are a second data-parallel replica. Made by \`sh docs/study-70b-8-vs-16.sh\`; every figure is a
+layers, context 2); the second 64 GPUs are a second data-parallel replica. Made by \`sh docs/guide/study-70b-8-vs-16.sh\`; every figure is a
 prediction.
 
 \`\`\`
