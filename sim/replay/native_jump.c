@@ -32,7 +32,7 @@ struct ss_jump {
     int *base_slot, *shift; /* [nclasses] */
     struct state_text base, now;
     struct ss_account *accounts; /* of the base */
-    double *event_s, *link_busy;
+    double *event_s, *link_busy; /* busy_until_now */
     size_t nevents;
 };
 
@@ -251,6 +251,14 @@ static int same(const struct state_text *a, const struct state_text *b, double r
 
 /* ---- jump ---- */
 
+/* Seconds in which the link has carried a flow, those of the flows under way included: the board gets them only when
+ * the link is idle again, which may be later than a period. */
+static double busy_until_now(const struct ss_native *k, int link)
+{
+    const struct ss_fluid_link *l = &k->fluid.links[link];
+    return k->board->link_busy[link] + (l->count ? k->now - l->since : 0);
+}
+
 static void set_base(struct ss_native *k)
 {
     struct ss_jump *j = k->jump;
@@ -268,7 +276,8 @@ static void set_base(struct ss_native *k)
         return;
     memcpy(j->accounts, board->accounts, (size_t)k->p->nclasses * sizeof *j->accounts);
     memcpy(j->event_s, board->event_s, j->nevents * sizeof *j->event_s);
-    memcpy(j->link_busy, board->link_busy, (size_t)k->p->nlinks * sizeof *j->link_busy);
+    for (int l = 0; l < k->p->nlinks; l++)
+        j->link_busy[l] = busy_until_now(k, l);
 }
 
 /* How many periods more every class's slots repeat. */
@@ -331,7 +340,7 @@ static void count_again(struct ss_native *k, double times, double by)
     for (size_t i = 0; i < j->nevents; i++)
         board->event_s[i] += times * (board->event_s[i] - j->event_s[i]);
     for (int l = 0; l < k->p->nlinks; l++)
-        board->link_busy[l] += times * (board->link_busy[l] - j->link_busy[l]);
+        board->link_busy[l] += times * (busy_until_now(k, l) - j->link_busy[l]);
 }
 
 static void jump(struct ss_native *k)

@@ -2,6 +2,7 @@
 /* A replay that jumps over its steady state counts what one that runs every slot counts. */
 
 #include "replay/engine.h"
+#include "replay_make.h"
 #include "scale_job.h"
 #include "suite.h"
 
@@ -50,8 +51,8 @@ static const struct {
     {SMALL "--tp 2 --pp 4 --gbs 256 --schedule zb-v", SS_LEVEL_CHUNK, 0},
     {SMALL "--tp 2 --pp 4 --gbs 256 --schedule gpipe", SS_LEVEL_CHUNK, 0},
     {SMALL "--tp 8 --gbs 256", SS_LEVEL_CHUNK, 0},
-    {"h800 8 ss.oversubscription=8 ss.nodes_per_leaf=3;--model llama3.1-8b --seq 4096 --sequence-parallel " COMMON
-     "--tp 2 --pp 4 --gbs 512",
+    {"h800 8 ss.oversubscription=8 ss.nodes_per_leaf=3;--model llama3.1-8b --seq 4096 "
+     "--sequence-parallel " COMMON "--tp 2 --pp 4 --gbs 512",
      SS_LEVEL_CHUNK, 0},
     {"a100-roce400 4;--model llama3.1-8b --seq 1024 --sequence-parallel " COMMON "--tp 2 --pp 8 --gbs 128 "
      "--num-layers-per-virtual-pipeline-stage 2",
@@ -103,10 +104,41 @@ static void test_it_jumps(void)
     scale_close(&s);
 }
 
+/* Two messages of 1 GB are always under way on 1 GB/s, each half done when the other begins: the link is never idle,
+ * in any of the 64 slots of 2 s. */
+static void test_link_never_idle(void)
+{
+    struct ss_program *p = make_program(1, 0);
+    int path = make_wire(p, 1e9), a = make_channel(p, 0, 0, 0, path, 0, 0),
+        b = make_channel(p, 0, 0, 0, path, 0, 0);
+    make_send(p, b, 5e8);
+    make_recv(p, b);
+    make_slot(p, 0, "body");
+    for (int i = 0; i < 2; i++) {
+        make_send(p, i ? b : a, 1e9);
+        make_recv(p, i ? b : a);
+        make_wait_send(p, i ? a : b);
+        make_wait_recv(p, i ? a : b);
+    }
+    for (int i = 1; i < 64; i++) {
+        p->classes[0].slots =
+            make_room(p->classes[0].slots, p->classes[0].nslots, sizeof *p->classes[0].slots);
+        p->classes[0].slots[p->classes[0].nslots++] = p->classes[0].slots[1];
+    }
+    struct ss_timeline *t = NULL;
+    CU_ASSERT_FATAL(ss_timeline_replay(p, SS_ENGINE_NATIVE, &t, NULL) == 0);
+    CU_ASSERT(events_run(p, 0) < ss_program_event_count(p) / 2);
+    CU_ASSERT_DOUBLE_EQUAL(t->iteration_s, 128, 1e-7);
+    CU_ASSERT_DOUBLE_EQUAL(t->link_busy[0], 128, 1e-7);
+    ss_timeline_free(t);
+    make_free(p);
+}
+
 int main(void)
 {
     CU_TestInfo tests[] = {{"a jump counts what it leaves out", test_cases},
                            {"a steady state is jumped over", test_it_jumps},
+                           {"a link that is never idle", test_link_never_idle},
                            CU_TEST_INFO_NULL};
     return suite_run("jump", NULL, NULL, tests);
 }
