@@ -7,13 +7,6 @@
 
 ss_module_main ss_simgrid_main;
 
-void ss_sg_end_wait(struct ss_sg *sg, int cls, int label, double busy_from)
-{
-    struct ss_sg_class *c = &sg->classes[cls];
-    c->blocked = -1;
-    ss_tape_wait(sg->tape, cls, c->at.slot, c->at.event, label, c->since, busy_from, simgrid_get_clock());
-}
-
 static void block(struct ss_sg_class *c, int kind, int target)
 {
     c->blocked = kind;

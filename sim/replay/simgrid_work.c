@@ -43,6 +43,15 @@ void ss_sg_dismiss(struct ss_sg *sg)
     sg->idle = NULL;
 }
 
+/* Books the end of a wait; the caller releases the class's semaphore when its own books are in order,
+ * because other actors run during every call of SimGrid that is not a plain question. */
+static void end_wait(struct ss_sg *sg, int cls, int label, double busy_from)
+{
+    struct ss_sg_class *c = &sg->classes[cls];
+    c->blocked = -1;
+    ss_tape_wait(sg->tape, cls, c->at.slot, c->at.event, label, c->since, busy_from, simgrid_get_clock());
+}
+
 /* ---- the SM resource ---- */
 
 /* A hold is an execution without end that may take at most `share` of the host. */
@@ -121,11 +130,11 @@ static void end_message(struct ss_sg *sg, int channel)
     int received = to->blocked == SS_EV_WAIT_RECV && to->target == channel && ss_state_received(s);
     if (sent) {
         s->send_waits++;
-        ss_sg_end_wait(sg, ch->from, SS_LABEL_PP, s->begin);
+        end_wait(sg, ch->from, SS_LABEL_PP, s->begin);
     }
     if (received) {
         s->recv_waits++;
-        ss_sg_end_wait(sg, ch->to, SS_LABEL_PP, s->begin);
+        end_wait(sg, ch->to, SS_LABEL_PP, s->begin);
     }
     if (sent)
         sg_sem_release(from->sem);
@@ -194,7 +203,7 @@ static void end_collective(struct ss_sg *sg, int instance)
         c->held -= g->sm_share > 0;
         if (woken) {
             s->waited++;
-            ss_sg_end_wait(sg, members[i], g->label, in.begin);
+            end_wait(sg, members[i], g->label, in.begin);
             streams[nwoken++] = members[i];
         }
     }

@@ -21,12 +21,6 @@ struct reader {
     int line;
 };
 
-const char *ss_p2p_name(int p2p)
-{
-    static const char *const names[] = {"blocking", "overlapped", "batched", "async"};
-    return p2p >= 0 && (size_t)p2p < SS_ARRAY_LEN(names) ? names[p2p] : "unknown";
-}
-
 static int fail(struct reader *r, const char *why, const char *hint)
 {
     ss_fail(r->t->err, SS_ERR_INPUT, r->t->file, r->line, "%s", why);

@@ -77,6 +77,8 @@ struct ss_pairs {
     unsigned seen;
 };
 
+/* ---- program_words.c ---- */
+
 int ss_read_fail(struct ss_reader *r, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 int ss_read_nomem(struct ss_reader *r);
 /* Index of the next key: its value is word p->at - 1. -1 at the end, < -1: error. Keys twice are errors. */
@@ -89,8 +91,12 @@ int ss_read_ref(struct ss_reader *r, size_t word, const char *what, const struct
 int ss_read_name(struct ss_reader *r, size_t word, const char *what, char *out, size_t size);
 /* Appends a line number. */
 int ss_read_line_of(struct ss_reader *r, int **lines, size_t *cap, int index, int line);
+/* Adds the nearest of `names` to an error just made, as a hint; returns rc. */
+int ss_read_hint_nearest(struct ss_reader *r, int rc, const char *word, const char *const *names, size_t n);
 /* Index of a label, -1 if the word is none. */
 int ss_read_label(const char *word);
+
+/* ---- program_read_tables.c: links, paths, mixes, channels, collectives ---- */
 
 int ss_read_link(struct ss_reader *r);
 int ss_read_path(struct ss_reader *r);

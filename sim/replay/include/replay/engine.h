@@ -217,6 +217,9 @@ typedef void ss_module_main(struct ss_module_call *call);
 /* ---- inside the library ---- */
 
 void ss_native_run(const struct ss_program *p, struct ss_tape *tape, struct ss_board *board);
+/* board.c: `shared`: with a child; `accounts`: with room for times by label, links and events. NULL: out of memory. */
+struct ss_board *ss_board_new(const struct ss_program *p, int shared, int accounts);
+void ss_board_free(struct ss_board *board);
 /* Loads the module and runs the call in a child; reads records (and routes) back. */
 int ss_child_replay(const struct ss_program *p, struct ss_tape *tape, struct ss_board *board,
                     const struct ss_replay_options *options, struct ss_error *err);
@@ -224,7 +227,6 @@ int ss_child_replay(const struct ss_program *p, struct ss_tape *tape, struct ss_
 int ss_replay_board(const struct ss_program *p, const struct ss_replay_options *options,
                     const struct ss_observer *observers, int nobservers, int accounts, struct ss_board **out,
                     struct ss_error *err);
-void ss_board_free(struct ss_board *board);
 /* Events of all templates together. */
 size_t ss_template_events(const struct ss_program *p);
 /* Structure that a replay relies on: indices in range, amounts finite. Cheaper than ss_program_check. */

@@ -108,9 +108,6 @@ void ss_sg_begin_ready(struct ss_sg *sg);
 /* Sends the idle workers home when nothing is left to do. */
 void ss_sg_dismiss(struct ss_sg *sg);
 /* ---- simgrid.c ---- */
-/* Books the end of a wait; the caller releases the class's semaphore when its own books are in order,
- * because other actors run during every call of SimGrid that is not a plain question. */
-void ss_sg_end_wait(struct ss_sg *sg, int cls, int label, double busy_from);
 void ss_sg_replay(struct ss_module_call *call);
 /* ---- simgrid_ask.c ---- */
 void ss_sg_ask(struct ss_module_call *call);

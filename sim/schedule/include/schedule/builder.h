@@ -85,6 +85,8 @@ static inline int64_t ss_schedule_index(const struct ss_schedule *s, int stage, 
     return (int64_t)stage * s->microbatches + microbatch;
 }
 
+/* What a slot takes: duration[phase][chunk] in s, F + B for a pair without an FB; 0 where duration is NULL. */
+double ss_schedule_slot_seconds(const double *const *duration, const struct ss_slot *slot);
 /* Runs the slots of a sound schedule (indices in range) as early as their order and their inputs allow.
  * duration[] as in ss_schedule_makespan; NULL: no slot takes time. at[rank] is the first slot that
  * cannot run (nslots when all ran), end[rank] the time of the last that did (may be NULL). Start and end of

@@ -67,7 +67,7 @@ int ss_action_fail(const struct ss_action_table *t, const struct ss_action *a, c
     __attribute__((format(printf, 3, 4)));
 /* Text of an action as torch writes it; returns buf. */
 char *ss_action_format(const struct ss_action *a, char *buf, size_t size);
-/* read.c: appends to the row of a rank. */
+/* cell.c: appends to the row of a rank. */
 int ss_action_add(struct ss_action_table *t, size_t rank, const struct ss_action *a);
 /* read_text.c: our own form. */
 int ss_action_read_text(struct ss_action_table *t, const char *text, size_t len);
