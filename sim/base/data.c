@@ -15,10 +15,16 @@ struct roots {
     char home[4096];
 };
 
-static bool is_file(const char *path)
+/* *found: whether there is a file. SS_ERR_IO where that cannot be told. */
+static int look_at(const char *path, bool *found, struct ss_error *err)
 {
     struct stat st;
-    return stat(path, &st) == 0 && !S_ISDIR(st.st_mode);
+    bool there = stat(path, &st) == 0;
+    *found = there && !S_ISDIR(st.st_mode);
+    if (there || errno == ENOENT || errno == ENOTDIR || errno == ENAMETOOLONG)
+        return SS_OK;
+    ss_fail(err, SS_ERR_IO, path, 0, "cannot read: %s", strerror(errno));
+    return ss_hint(err, SS_ERR_IO, "check the permissions of the file and its folder");
 }
 
 /* Whether a folder holds any of what the program looks up by name. */
@@ -158,27 +164,45 @@ static int unknown_name(const char *kind, const char *name, const char *suffix, 
     return SS_ERR_IO;
 }
 
+static bool is_path(const char *name, const char *suffix)
+{
+    return strchr(name, '/') || (*suffix && ends_with(name, suffix));
+}
+
+static int look_in_roots(const char *kind, const char *name, const char *suffix, char *path, size_t size,
+                         bool *found, struct ss_error *err)
+{
+    struct roots roots;
+    int rc = find_roots(&roots, err);
+    for (size_t i = 0; !rc && !*found && *name && i < roots.n; i++) {
+        int n = snprintf(path, size, "%s/%s/%s%s", roots.path[i], kind, name, suffix);
+        if (n >= 0 && (size_t)n < size)
+            rc = look_at(path, found, err);
+    }
+    return rc;
+}
+
+int ss_data_look(const char *kind, const char *name, const char *suffix, char *path, size_t size, bool *found,
+                 struct ss_error *err)
+{
+    *found = false;
+    if (!is_path(name, suffix))
+        return look_in_roots(kind, name, suffix, path, size, found, err);
+    int rc = look_at(name, found, err);
+    if (!rc && *found && !ss_copy(path, size, name))
+        return ss_fail(err, SS_ERR_IO, name, 0, "the path is too long");
+    return rc;
+}
+
 int ss_data_find(const char *kind, const char *name, const char *suffix, char *path, size_t size,
                  struct ss_error *err)
 {
-    struct roots roots;
-    if (strchr(name, '/') || (*suffix && ends_with(name, suffix))) {
-        if (!is_file(name)) {
-            ss_fail(err, SS_ERR_IO, name, 0, ss_is_folder(name) ? "is a folder" : "no such file");
-            return ss_hint(err, SS_ERR_IO, "give a file, or a name without '/' and '%s' to look it up in %s",
-                           suffix, kind);
-        }
-        if (!ss_copy(path, size, name))
-            return ss_fail(err, SS_ERR_IO, name, 0, "the path is too long");
-        return SS_OK;
-    }
-    int rc = find_roots(&roots, err);
-    if (rc)
+    bool found;
+    int rc = ss_data_look(kind, name, suffix, path, size, &found, err);
+    if (rc || found)
         return rc;
-    for (size_t i = 0; *name && i < roots.n; i++) {
-        int n = snprintf(path, size, "%s/%s/%s%s", roots.path[i], kind, name, suffix);
-        if (n >= 0 && (size_t)n < size && is_file(path))
-            return SS_OK;
-    }
-    return unknown_name(kind, name, suffix, err);
+    if (!is_path(name, suffix))
+        return unknown_name(kind, name, suffix, err);
+    ss_fail(err, SS_ERR_IO, name, 0, ss_is_folder(name) ? "is a folder" : "no such file");
+    return ss_hint(err, SS_ERR_IO, "give a file, or a name without '/' and '%s' to look it up in %s", suffix, kind);
 }

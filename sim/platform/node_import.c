@@ -48,6 +48,7 @@ static int find_card(const struct import *n, struct ss_platform **out, struct ss
 {
     struct ss_platform_options options = {.nodes = 1};
     struct ss_platform *best = NULL;
+    struct ss_error why;
     char known[300] = "";
     double miss = 0.15;
     char **names = NULL;
@@ -58,9 +59,16 @@ static int find_card(const struct import *n, struct ss_platform **out, struct ss
         struct ss_platform *p = NULL;
         double off;
 
-        /* A platform of the user's that does not load is no reason to fail here. */
-        if (ss_platform_load(names[i], &options, &p, NULL) != SS_OK)
+        status = ss_platform_load(names[i], &options, &p, &why);
+        if (status == SS_ERR_UNSUPPORTED) { /* a cluster of the user's own, which is no template */
+            status = SS_OK;
             continue;
+        }
+        if (status != SS_OK) {
+            if (err != NULL)
+                *err = why;
+            break;
+        }
         if (p->foreign == NULL && strstr(known, p->card.name) == NULL &&
             strlen(known) + strlen(p->card.name) + 3 < sizeof(known)) {
             strcat(known, known[0] != 0 ? ", " : "");
@@ -78,6 +86,10 @@ static int find_card(const struct import *n, struct ss_platform **out, struct ss
     ss_names_free(names, count);
     if (status == SS_OK && best == NULL)
         status = unknown_card(n, known, err);
+    if (status != SS_OK) {
+        ss_platform_free(best);
+        best = NULL;
+    }
     *out = best;
     return status;
 }

@@ -6,56 +6,60 @@
 
 struct family {
     const char *name, *folder, *suffix;
-};
-
-static const struct family families[] = {
-    {"models", "workloads/models", ".json"},
-    {"platforms", "platforms", ".xml"},
-    {"stacks", "workloads/stacks", ".xml"},
-    {"schedules", NULL, NULL},
+    int (*describe)(const char *name, char *buf, size_t size, struct ss_error *err);
 };
 
 /* Each line of a list; the next two print or collect it. */
 typedef void (*line_fn)(void *ctx, const char *name, const char *description);
 
-static void describe_model(const char *name, char *buf, size_t size)
+static int describe_model(const char *name, char *buf, size_t size, struct ss_error *err)
 {
     struct ss_model m;
-    struct ss_error err;
+    int rc;
 
     ss_model_init(&m);
-    buf[0] = '\0';
-    if (ss_model_load(name, &m, &err) || ss_model_finish(&m, &err))
-        return;
+    rc = ss_model_load(name, &m, err);
+    if (!rc)
+        rc = ss_model_finish(&m, err);
+    if (rc)
+        return rc;
     snprintf(buf, size, "%.4gB, %d layers of %d, %d heads, %d groups, vocabulary %d",
              ss_model_parameters(&m, m.vocab_size + m.extra_vocab_size) / 1e9, m.num_layers, m.hidden_size,
              m.num_attention_heads, m.num_query_groups, m.vocab_size + m.extra_vocab_size);
+    return SS_OK;
 }
 
-static void describe_platform(const char *name, char *buf, size_t size)
+static int describe_platform(const char *name, char *buf, size_t size, struct ss_error *err)
 {
+    struct ss_platform_options options = {.asker = ss_simgrid_ask_routes};
     struct ss_platform *p = NULL;
-    struct ss_platform_options options = {0};
-    struct ss_error err;
+    int rc = ss_platform_load(name, &options, &p, err);
 
-    buf[0] = '\0';
-    if (ss_platform_load(name, &options, &p, &err))
-        return;
+    if (rc)
+        return rc;
     snprintf(buf, size, "%d x %s a node, %d NICs of %.4g GB/s", ss_platform_gpus_per_node(p),
              ss_platform_card(p)->name, ss_platform_nics_per_node(p), ss_platform_nic_bandwidth(p) / 1e9);
     ss_platform_free(p);
+    return SS_OK;
 }
 
-static void describe_stack(const char *name, char *buf, size_t size)
+static int describe_stack(const char *name, char *buf, size_t size, struct ss_error *err)
 {
     struct ss_stack s;
-    struct ss_error err;
+    int rc = ss_stack_load(name, NULL, &s, err);
 
-    buf[0] = '\0';
-    if (ss_stack_load(name, NULL, &s, &err))
-        return;
+    if (rc)
+        return rc;
     snprintf(buf, size, "%s, attention auto = %s", s.framework, s.attention_auto);
+    return SS_OK;
 }
+
+static const struct family families[] = {
+    {"models", "workloads/models", ".json", describe_model},
+    {"platforms", "platforms", ".xml", describe_platform},
+    {"stacks", "workloads/stacks", ".xml", describe_stack},
+    {"schedules", NULL, NULL, NULL},
+};
 
 static int each_file(const struct family *f, line_fn line, void *ctx, struct ss_error *err)
 {
@@ -65,17 +69,13 @@ static int each_file(const struct family *f, line_fn line, void *ctx, struct ss_
 
     if (rc)
         return rc;
-    for (size_t i = 0; i < n; i++) {
-        if (!strcmp(f->name, "models"))
-            describe_model(names[i], text, sizeof text);
-        else if (!strcmp(f->name, "platforms"))
-            describe_platform(names[i], text, sizeof text);
-        else
-            describe_stack(names[i], text, sizeof text);
-        line(ctx, names[i], text);
+    for (size_t i = 0; !rc && i < n; i++) {
+        rc = f->describe(names[i], text, sizeof text, err);
+        if (!rc)
+            line(ctx, names[i], text);
     }
     ss_names_free(names, n);
-    return SS_OK;
+    return rc;
 }
 
 static int each(const struct family *f, line_fn line, void *ctx, struct ss_error *err)

@@ -3,7 +3,6 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/base.h"
 #include "base/csv.h"
@@ -25,7 +24,7 @@ struct line {
 /* Columns that are read, and where a table has them. */
 enum { CARD, GPUS, PRECISION, PARAMETERS, QUALITY, OUTCOME, PREDICTED, KIND, TIME, MEMORY, COLUMNS };
 
-static int find_columns(const struct ss_csv *csv, int at[COLUMNS])
+static int find_columns(const struct ss_csv *csv, int at[COLUMNS], struct ss_error *err)
 {
     static const char *const names[COLUMNS] = {"card",
                                                "gpus",
@@ -39,9 +38,11 @@ static int find_columns(const struct ss_csv *csv, int at[COLUMNS])
                                                "memory_error_pct"};
 
     for (int i = 0; i < COLUMNS; i++)
-        if ((at[i] = ss_csv_column(csv, names[i])) < 0)
-            return 0;
-    return 1;
+        if ((at[i] = ss_csv_column(csv, names[i])) < 0) {
+            ss_fail(err, SS_ERR_INPUT, ss_csv_file(csv), 1, "no column \"%s\"", names[i]);
+            return ss_hint(err, SS_ERR_INPUT, "write it anew with validate --csv");
+        }
+    return SS_OK;
 }
 
 /* Is it a run that ran and whose column `what` says how far off its prediction is? */
@@ -146,28 +147,24 @@ int ss_band_find(const char *csv_path, const char *card, int precision, double p
                  struct ss_band *seconds, struct ss_band *memory, struct ss_error *err)
 {
     struct likeness to = {card, ss_precision_name(precision), parameters, gpus};
-    struct ss_error none = {0};
+    double *errors = NULL;
     struct ss_csv *csv;
     char path[4096];
-    double *errors;
-    int at[COLUMNS];
-    int rc;
+    int at[COLUMNS], rc;
+    bool found;
 
     memset(seconds, 0, sizeof *seconds);
     memset(memory, 0, sizeof *memory);
-    if (csv_path)
-        ss_copy(path, sizeof path, csv_path);
-    else if (ss_data_find("validation", "results", ".csv", path, sizeof path, &none))
-        return SS_OK;
-    if (access(path, R_OK) != 0)
-        return SS_OK;
+    rc = ss_data_look("validation", csv_path ? csv_path : "results", ".csv", path, sizeof path, &found, err);
+    if (rc || !found)
+        return rc;
     rc = ss_csv_load(path, &csv, err);
     if (rc)
         return rc;
-    errors = ss_calloc(ss_csv_rows(csv) + 1, sizeof *errors);
-    if (!errors) {
+    rc = find_columns(csv, at, err);
+    if (!rc && !(errors = ss_calloc(ss_csv_rows(csv) + 1, sizeof *errors)))
         rc = ss_fail(err, SS_ERR_NOMEM, NULL, 0, "out of memory");
-    } else if (find_columns(csv, at)) {
+    if (!rc) {
         find_circle(csv, at, &to, TIME, errors, seconds);
         find_circle(csv, at, &to, MEMORY, errors, memory);
     }

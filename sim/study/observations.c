@@ -149,18 +149,24 @@ static int load_runs(const struct ss_calibrate_options *opt, struct ss_observati
 
 /* ---- a training log ---- */
 
-/* A job that names another card than the one to be fitted says nothing of it. */
+/* A job that names another card than the one to be fitted says nothing of it. That it names a platform that is not here
+ * is no mistake: it runs on the one to be fitted. */
 static int check_card(const struct ss_calibrate_options *opt, const struct ss_job *job, struct ss_error *err)
 {
-    struct ss_platform_options options = {.nodes = 1};
+    struct ss_platform_options options = {.nodes = 1, .asker = ss_simgrid_ask_routes};
     struct ss_platform *fitted = NULL, *named = NULL;
-    struct ss_error unknown;
+    char path[4096];
+    bool found = false;
     int rc = SS_OK;
 
-    if (job->platform[0] && strcmp(job->platform, opt->platform) != 0 &&
-        !ss_platform_load(opt->platform, &options, &fitted, &unknown) &&
-        !ss_platform_load(job->platform, &options, &named, &unknown) &&
-        strcmp(ss_platform_card(fitted)->name, ss_platform_card(named)->name) != 0) {
+    if (job->platform[0] && strcmp(job->platform, opt->platform) != 0)
+        rc = ss_data_look("platforms", job->platform, ".xml", path, sizeof path, &found, err);
+    if (rc || !found)
+        return rc;
+    rc = ss_platform_load(opt->platform, &options, &fitted, err);
+    if (!rc)
+        rc = ss_platform_load(job->platform, &options, &named, err);
+    if (!rc && strcmp(ss_platform_card(fitted)->name, ss_platform_card(named)->name) != 0) {
         rc = ss_fail(err, SS_ERR_INPUT, opt->job, 0, "a job of %s, but %s is to be fitted",
                      ss_platform_card(named)->name, ss_platform_card(fitted)->name);
         ss_hint(err, rc, "give --platform %.200s, or the flags of a run on this card", job->platform);

@@ -15,6 +15,8 @@ struct flags {
     const struct ss_table *t;
     int row, n;
     char text[MAX_WORDS][MAX_WORD];
+    struct ss_model named; /* of the model's name, where known */
+    bool known;
     struct ss_notes *notes;
     struct ss_error *err;
 };
@@ -236,27 +238,29 @@ static int add_notes(struct flags *f)
     return rc ? ss_fail(f->err, rc, NULL, 0, "out of memory") : SS_OK;
 }
 
-/* The model of that name: 1 if there is one. */
-static int named_model(const struct flags *f, struct ss_model *out)
+/* The model of that name, where there is one: a table may name one that only its columns describe. */
+static int load_named(struct flags *f)
 {
-    struct ss_error unknown = {0};
+    const char *name = get(f, "model");
+    char path[4096];
+    int rc;
 
-    ss_model_init(out);
-    return get(f, "model")[0] && !strchr(get(f, "model"), '/') &&
-           !ss_model_load(get(f, "model"), out, &unknown);
+    if (!name[0] || strchr(name, '/'))
+        return SS_OK;
+    rc = ss_data_look("workloads/models", name, ".json", path, sizeof path, &f->known, f->err);
+    return !rc && f->known ? ss_model_load(name, &f->named, f->err) : rc;
 }
 
 /* Whether the columns give a shape of their own. Without the MLP's width they do where it follows from the hidden
  * size; queries are not grouped where they do not say so, but that the model of that name groups as many heads. */
 static int shape_is_complete(const struct flags *f)
 {
-    struct ss_model named;
-    int known = named_model(f, &named);
-    int gated = get(f, "gated_mlp")[0] ? is(f, "gated_mlp", "true") : known && named.gated_mlp == 1;
+    const struct ss_model *named = &f->named;
+    int gated = get(f, "gated_mlp")[0] ? is(f, "gated_mlp", "true") : f->known && named->gated_mlp == 1;
     int64_t heads;
-    int grouped = known && named.num_query_groups > 0 && !get(f, "num_query_groups")[0] &&
+    int grouped = f->known && named->num_query_groups > 0 && !get(f, "num_query_groups")[0] &&
                   !ss_parse_i64(get(f, "num_attention_heads"), 1, 1 << 16, &heads) &&
-                  heads == named.num_attention_heads;
+                  heads == named->num_attention_heads;
 
     return get(f, "num_layers")[0] && get(f, "hidden_size")[0] && get(f, "num_attention_heads")[0] &&
            get(f, "vocab_size")[0] && (get(f, "ffn_hidden_size")[0] || !gated) && !grouped;
@@ -265,16 +269,15 @@ static int shape_is_complete(const struct flags *f)
 /* A model that is known by name gives what the columns cannot say; the columns beat it. */
 static int complete_model(const struct flags *f, struct ss_job *job)
 {
-    struct ss_model named;
     int rc = yes_no((struct flags *)f, "gated_mlp", &job->model.gated_mlp);
     if (!rc)
         rc = yes_no((struct flags *)f, "tied_embeddings", &job->model.tied_embeddings);
     if (job->model.gated_mlp == 1)
         job->model.linear_bias = 0;
-    if (named_model(f, &named)) {
-        ss_model_choose(&job->model, &named);
-        job->attention_dropout = named.attention_dropout;
-        job->hidden_dropout = named.hidden_dropout;
+    if (f->known) {
+        ss_model_choose(&job->model, &f->named);
+        job->attention_dropout = f->named.attention_dropout;
+        job->hidden_dropout = f->named.hidden_dropout;
     } else if (is(f, "position", "rope")) {
         job->attention_dropout = job->hidden_dropout = 0; /* no such model drops out in pre-training */
     }
@@ -282,15 +285,16 @@ static int complete_model(const struct flags *f, struct ss_job *job)
     return rc;
 }
 
-/* The line of the table is the place of every mistake in it. */
+/* The line of the table is the place of every mistake that has no line of its own. */
 static int place(const struct flags *f, int rc)
 {
     char text[sizeof f->err->message];
 
-    if (!rc || !f->err || f->err->line == ss_table_line(f->t, f->row))
+    if (!rc || f->err->line)
         return rc;
     f->err->code = rc == SS_ERR_USAGE ? SS_ERR_INPUT : rc;
-    snprintf(text, sizeof text, "row \"%.60s\": %.400s", get(f, "id"), f->err->message);
+    snprintf(text, sizeof text, "row \"%.60s\": %.200s%s%.200s", get(f, "id"), f->err->file,
+             f->err->file[0] ? ": " : "", f->err->message);
     ss_copy(f->err->message, sizeof f->err->message, text);
     ss_copy(f->err->file, sizeof f->err->file, ss_table_file(f->t));
     f->err->line = ss_table_line(f->t, f->row);
@@ -300,8 +304,11 @@ static int place(const struct flags *f, int rc)
 static int build(struct flags *f, struct ss_job *job, struct ss_notes *words)
 {
     char *argv[MAX_WORDS];
-    int rc, complete = shape_is_complete(f);
+    int complete, rc = load_named(f);
 
+    if (rc)
+        return rc;
+    complete = shape_is_complete(f);
     if (!complete && get(f, "model")[0])
         add_two(f, "--model", get(f, "model"));
     add_values(f);
@@ -335,6 +342,7 @@ int ss_table_job(const struct ss_table *t, int row, struct ss_job *job, struct s
     f->row = row;
     f->notes = notes;
     f->err = &own;
+    ss_model_init(&f->named);
     ss_job_init(job);
     rc = build(f, job, &words);
     if (rc)

@@ -78,6 +78,10 @@ bool ss_file_same_target(const char *a, const char *b);
  * $STEPSIM_DATA is set to what is no such folder. */
 int ss_data_find(const char *kind, const char *name, const char *suffix, char *path, size_t size,
                  struct ss_error *err);
+/* As ss_data_find for who can do without the file: *found tells whether there is one. That there is none is no error,
+ * that a place cannot be looked at is. */
+int ss_data_look(const char *kind, const char *name, const char *suffix, char *path, size_t size, bool *found,
+                 struct ss_error *err);
 /* Sorted names (suffix removed) in that folder; caller frees with ss_names_free. */
 int ss_data_list(const char *kind, const char *suffix, char ***names, size_t *n, struct ss_error *err);
 void ss_names_free(char **names, size_t n);

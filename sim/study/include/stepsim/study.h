@@ -124,7 +124,8 @@ struct ss_band {
     double low_pct, high_pct; /* what was measured over what was predicted, less 1, per cent */
     char like[160];           /* what they have in common */
 };
-/* Of the time and of the memory. Reads `csv` (NULL: validation/results.csv of the data). A missing file gives n = 0. */
+/* Of the time and of the memory. Reads `csv` (NULL: validation/results.csv of the data). A missing file gives n = 0; one
+ * that cannot be read, or lacks a column, is an error. */
 int ss_band_find(const char *csv, const char *card, int precision, double parameters, int gpus,
                  struct ss_band *seconds, struct ss_band *memory, struct ss_error *err);
 
