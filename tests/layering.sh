@@ -91,16 +91,24 @@ if ! loops=$(tsort "$pairs" 2>&1 >/dev/null) || [ -n "$loops" ]; then
     exit 1
 fi
 
-# Program and replay know no job, whichever way a header might come.
+# What a room must not see, whichever way a header might come: reaches FILE PATTERN.
 cc=${CC:-cc}
 folders=$(for room in $order; do [ ! -d "sim/$room/include" ] || echo "-Isim/$room/include"; done)
+reaches() {
+    # shellcheck disable=SC2086 # a list of words
+    echo "#include \"$1\"" | "$cc" -D_GNU_SOURCE -I. $folders -MM -x c - |
+        grep -qE "$2"
+}
 for header in sim/program/include/*/*.h sim/replay/include/*/*.h; do
     case $header in */simgrid.h) continue ;; esac # includes SimGrid's own
-    [ -f "$header" ] || continue
-    # shellcheck disable=SC2086 # a list of words
-    if echo "#include \"${header#sim/*/include/}\"" | "$cc" -D_GNU_SOURCE $folders -MM -x c - |
-        grep -qE 'stepsim/(job|model|stack)\.h'; then
+    if [ -f "$header" ] && reaches "${header#sim/*/include/}" 'stepsim/(job|model|stack)\.h'; then
         echo "$header: layering: program and replay know no job, but this reaches stepsim/job.h"
+        exit 1
+    fi
+done
+for file in sim/plan/*.c; do
+    if [ -f "$file" ] && reaches "$file" 'cost/(ops|cost|layers|memory)\.h'; then
+        echo "$file: layering: the plan sees no operators, only cost/rank_cost.h, but this reaches cost/ops.h"
         exit 1
     fi
 done

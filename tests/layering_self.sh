@@ -49,4 +49,13 @@ fresh
 echo '#include "base/b.h"' > "$dir/sim/base/include/base/a.h"
 echo '#include "base/a.h"' > "$dir/sim/base/include/base/b.h"
 expect "cycle" cycle
+fresh
+mkdir -p "$dir/sim/cost/include/cost" "$dir/sim/plan"
+printf '%s\n' base platform cost plan replay cli > "$dir/sim/rooms.txt"
+echo 'struct ss_ops;' > "$dir/sim/cost/include/cost/ops.h"
+echo '#include "cost/ops.h"' > "$dir/sim/cost/include/cost/near.h"
+echo '#include "base/base.h"' > "$dir/sim/plan/plan.c"
+expect "" "plan without operators"
+echo '#include "cost/near.h"' >> "$dir/sim/plan/plan.c"
+expect "the plan sees no operators" "operators through another header"
 exit $failed

@@ -112,8 +112,8 @@ int ss_plan_steps_build(struct ss_plan_builder *b, struct ss_error *err)
         return SS_OK;
     used_phases(plan->schedule, used);
     for (int c = 0; c < plan->nclasses; c++) {
-        const struct ss_cost_entry *e = &b->costs[b->cost_of[c]];
-        struct lowering l = {.b = b, .err = err, .cls = c, .own = e->key.own};
+        const struct ss_layer_set *set = ss_plan_cost_of(b, c)->set;
+        struct lowering l = {.b = b, .err = err, .cls = c, .own = b->costs[b->cost_of[c]].site.own};
         memset(l.first, -1, sizeof l.first);
         for (int k = 0; k < plan->schedule->chunks; k++) {
             struct ss_chunk_cost *chunk = &plan->classes[c].chunks[k];
@@ -122,7 +122,7 @@ int ss_plan_steps_build(struct ss_plan_builder *b, struct ss_error *err)
                 l.n = &chunk->nsteps[phase];
                 l.cap = 0;
                 if (used[phase])
-                    status = ss_chunk_steps_visit(plan->job, e->set, chunk, phase, lower_step, &l);
+                    status = ss_chunk_steps_visit(plan->job, set, chunk, phase, lower_step, &l);
             }
         }
     }
@@ -150,7 +150,7 @@ void ss_plan_marks_place(struct ss_plan_builder *b)
     for (int c = 0; c < plan->nclasses; c++)
         for (int k = 0; k < plan->schedule->chunks; k++) {
             struct ss_chunk_cost *chunk = &plan->classes[c].chunks[k];
-            const struct ss_layer_set *set = b->costs[b->cost_of[c]].set;
+            const struct ss_layer_set *set = ss_plan_cost_of(b, c)->set;
             for (int i = 0; i < chunk->nreduce; i++)
                 place_mark(b, set, chunk, 0, &chunk->reduce[i]);
             for (int i = 0; i < chunk->ngather; i++)

@@ -10,7 +10,6 @@
 #include <string.h>
 
 #include "base/base.h"
-#include "cost/memory.h"
 #include "plan/plan_internal.h"
 
 /* The group at hand: classes of one pipeline stage, or of two where there are two copies of the model. */
@@ -73,15 +72,15 @@ static int marks_add(const struct dp_group *d, int chunk, int gather, struct ss_
     return status;
 }
 
-static size_t chunk_at(const struct dp_group *d, int chunk)
+static const struct ss_chunk_params *params_of(const struct dp_group *d, int chunk)
 {
-    return (size_t)(d->b->plan->classes[d->cls].stage * d->b->plan->schedule->chunks + chunk);
+    return &ss_plan_cost_of(d->b, d->cls)->params[chunk];
 }
 
 /* Gathered of `params` parameters, those of so many layers of a chunk among them. */
 static double gathered(const struct dp_group *d, int chunk, double params, int layers)
 {
-    return params * d->param_bytes - layers * d->b->layer_gemm[chunk_at(d, chunk)] * d->narrow;
+    return params * d->param_bytes - layers * params_of(d, chunk)->layer_gemm * d->narrow;
 }
 
 /* `layers` of a chunk and what else its bucket holds; ready, needed: layers done in the last backward and the first
@@ -131,7 +130,7 @@ static int chunk_buckets(const struct dp_group *d, int chunk, double params, dou
     const struct ss_chunk_cost *cc = &pc->chunks[chunk];
     double size =
         plan->job->bucket_size > 0 ? plan->job->bucket_size : fmax(plan->stack->ddp_bucket, 1e6 * d->shape.n);
-    double own = d->b->loss_params[chunk_at(d, chunk)], rest = params - own - layer * cc->nlayers;
+    double own = params_of(d, chunk)->loss, rest = params - own - layer * cc->nlayers;
     int left = cc->nlayers, bucket = 0, status = SS_OK;
     if (pc->stage > 0 || chunk > 0 || left == 0)
         return bucket_add(d, chunk, 0, params, left, left, 0);
@@ -167,10 +166,10 @@ static int group_build(struct dp_group *d)
     double grads = 0, params = 0;
     int status = SS_OK;
     for (int k = 0; k < plan->schedule->chunks && !status; k++) {
-        double all = d->b->chunk_params[chunk_at(d, k)];
+        double all = params_of(d, k)->all;
         grads += all * d->grad_bytes;
         params += gathered(d, k, all, plan->classes[d->cls].chunks[k].nlayers);
-        status = chunk_buckets(d, k, all, d->b->layer_params[chunk_at(d, k)]);
+        status = chunk_buckets(d, k, all, params_of(d, k)->layer);
     }
     if (!status && !d->early)
         status = whole_add(d, 0, grads);

@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "base/base.h"
-#include "cost/memory.h"
 #include "plan/plan_internal.h"
 
 const char *ss_level_name(int level)
@@ -36,7 +35,7 @@ static void count_flops(struct ss_plan *plan)
     if (job->recompute == SS_RECOMPUTE_FULL) {
         double share = 0; /* of the layers, that run their forward twice */
         for (int vs = 0; vs < ss_schedule_depth(plan->schedule); vs++)
-            share += ss_memory_recomputed_layers(job, ss_plan_stage_layers(job, plan->schedule, vs)) / l;
+            share += ss_memory_recomputed_layers(job, ss_stage_layers(job, plan->schedule, vs)) / l;
         again = share * (linear + attention - base * v / (2 * l * h)) / 3;
     }
     plan->hardware_flops = plan->model_flops + again;
@@ -147,13 +146,8 @@ static int plan_init(struct ss_plan_builder *b, struct ss_error *err)
                        "tensor %d x context %d x data %d x pipeline %d is not %d GPUs", job->tp, job->cp,
                        plan->dp, job->pp, plan->world_size);
     ss_net_init(&b->net, plan->platform);
-    size_t costs = (size_t)(plan->schedule->stages * plan->schedule->chunks);
     b->scratch = ss_calloc(2 * (size_t)plan->world_size, sizeof *b->scratch);
-    b->chunk_params = ss_calloc(costs, sizeof *b->chunk_params);
-    b->loss_params = ss_calloc(costs, sizeof *b->loss_params);
-    b->layer_params = ss_calloc(costs, sizeof *b->layer_params);
-    b->layer_gemm = ss_calloc(costs, sizeof *b->layer_gemm);
-    if (!b->scratch || !b->chunk_params || !b->loss_params || !b->layer_params || !b->layer_gemm)
+    if (!b->scratch)
         return ss_fail(err, SS_ERR_NOMEM, NULL, 0, "out of memory for %d ranks", plan->world_size);
     if ((status = place_ranks(b, err)) != 0 || (status = slow_ranks(b, err)) != 0 ||
         (status = ss_ways_build(plan, &b->net, b->options, &b->ways, err)) != 0 ||
@@ -205,14 +199,10 @@ static void builder_free(struct ss_plan_builder *b)
     free(b->flow_colour);
     free(b->slowness);
     for (int i = 0; i < b->ncosts; i++)
-        ss_layer_set_free(b->costs[i].set);
+        ss_rank_cost_free(&b->costs[i].cost);
     free(b->costs);
     free(b->cost_of);
     ss_key_map_free(&b->step_collectives);
-    free(b->chunk_params);
-    free(b->loss_params);
-    free(b->layer_params);
-    free(b->layer_gemm);
     free(b->scratch);
     free(b->done);
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What neither the job nor the schedule can know alone. */
 #include "base/base.h"
+#include "cost/kernel.h"
 #include "plan/plan_internal.h"
 
 /* What the card cannot run at all. */

@@ -4,6 +4,7 @@
 #define SS_COST_LAYERS_H
 
 #include "cost/cost.h"
+#include "cost/rank_cost.h"
 
 /* Parts of a chunk, in forward order; REDONE to DENSE are transformer layers. RECEIVED gathers the activation of the
  * stage before, RETURNED the gradient of the stage behind. */
@@ -29,19 +30,5 @@ void ss_layer_set_free(struct ss_layer_set *set);
 
 /* Times of a chunk whose place is known. */
 void ss_chunk_cost_fill(const struct ss_job *job, const struct ss_layer_set *set, struct ss_chunk_cost *chunk);
-
-/* A place in a phase of a chunk: after its first `layers` transformer layers in the order of the phase. 0 means at the
- * start of the forward, behind the loss in the backward; all of them before the loss in the forward, behind everything in
- * the backward. */
-struct ss_chunk_place {
-    double fraction; /* of the phase's time */
-    int step;
-};
-struct ss_chunk_place ss_chunk_place_at(const struct ss_job *job, const struct ss_layer_set *set,
-                                        const struct ss_chunk_cost *chunk, int phase, int layers);
-/* Visits the steps of a phase in order. */
-typedef int (*ss_step_visitor)(void *ctx, const struct ss_layer_step *step);
-int ss_chunk_steps_visit(const struct ss_job *job, const struct ss_layer_set *set, const struct ss_chunk_cost *chunk,
-                         int phase, ss_step_visitor visit, void *ctx);
 
 #endif

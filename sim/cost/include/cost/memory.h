@@ -4,6 +4,7 @@
 #define SS_COST_MEMORY_H
 
 #include "cost/cost.h"
+#include "cost/rank_cost.h"
 
 /* Parameters of one rank by what the memory account needs of them. */
 struct ss_param_count {
@@ -15,12 +16,6 @@ struct ss_param_count {
     int tensors;   /* that hold all of them */
 };
 
-/* Bytes of one parameter: itself, its gradient, its optimizer states (two moments and, in mixed precision, the fp32
- * master copy, of which a bf16 parameter may be one half). */
-struct ss_parameter_bytes {
-    double weight, grad, states;
-};
-struct ss_parameter_bytes ss_parameter_bytes(const struct ss_job *job, const struct ss_stack *stack);
 /* Of `params` parameters those whose 16-bit gradients are copied to fp32 for the step (ss.optimizer.grad_copy). */
 double ss_memory_copied(const struct ss_cost_context *c, double params, double shards);
 
@@ -36,10 +31,5 @@ void ss_memory_chunk(const struct ss_cost_context *c, const struct ss_ops *layer
 /* Bytes of the host's memory: optimizer states with the gradients they step by, and offloaded activations. */
 double ss_memory_host(const struct ss_cost_context *c, const struct ss_param_count *params, double shards,
                       const struct ss_ops *layer);
-/* Bytes on the device beside tensors: CUDA context, NCCL communicators, flattened gradients (ss.ddp.flat_gradients) of the
- * rank's `parameters`. */
-double ss_memory_overhead(const struct ss_job *job, const struct ss_stack *stack, int world_size, double parameters);
-/* Layers of a chunk that are fully recomputed. */
-int ss_memory_recomputed_layers(const struct ss_job *job, int nlayers);
 
 #endif

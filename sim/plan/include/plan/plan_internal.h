@@ -7,7 +7,7 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "cost/layers.h"
+#include "cost/rank_cost.h"
 #include "plan/ways.h"
 
 /* Numbers by 64-bit key; grows. */
@@ -26,16 +26,10 @@ int ss_key_map_get(const struct ss_key_map *m, uint64_t key);
 int ss_key_map_add(struct ss_key_map *m, uint64_t key, int more);
 void ss_key_map_free(struct ss_key_map *m);
 
-/* Classes with the same costs. */
-struct ss_cost_key {
-    int stage;
-    struct ss_group_shape tp, cp, fsdp;
-    double own, group; /* factors of stragglers */
-};
+/* Sites seen, and what a rank there costs. */
 struct ss_cost_entry {
-    struct ss_cost_key key;
-    int cls; /* first of them */
-    struct ss_layer_set *set;
+    struct ss_rank_site site;
+    struct ss_rank_cost cost;
 };
 
 /* The plan under construction. */
@@ -51,12 +45,10 @@ struct ss_plan_builder {
     struct ss_key_map load;     /* (link, flow's colour) -> flows that cross it */
     struct ss_key_map path_of;  /* colour, or number of the flow when unfolded -> plan path */
     double *slowness;           /* [world_size]: factors of stragglers, NULL without */
-    struct ss_cost_entry *costs; /* keys seen */
+    struct ss_cost_entry *costs;
     int ncosts;
     int *cost_of;               /* [nclasses]: entry of costs */
     struct ss_key_map step_collectives; /* what a collective of the layers is -> plan collective */
-    double *chunk_params, *loss_params; /* [stage * chunks + chunk]: of the chunk, of its output layer */
-    double *layer_params, *layer_gemm;  /* likewise: of one of its layers, and of that layer's GEMMs */
     int *scratch; /* [2 * world_size] members of a group */
     char *done;   /* [nclasses] */
 };
@@ -114,10 +106,12 @@ int ss_plan_ring_add(struct ss_plan_builder *b, int cls, const struct ss_ring *r
 int ss_plan_group_classes(struct ss_plan_builder *b, int cls, int group);
 int ss_plan_list_add(int **list, int *n, int value, struct ss_error *err);
 
-/* class_cost.c: times and memory of a class's chunks, copied from an earlier class of equal costs. */
+/* class_cost.c: times and memory of a class's chunks. */
 int ss_plan_class_cost_build(struct ss_plan_builder *b, int cls, struct ss_error *err);
-/* Transformer layers of a virtual stage. */
-int ss_plan_stage_layers(const struct ss_job *job, const struct ss_schedule *s, int virtual_stage);
+static inline const struct ss_rank_cost *ss_plan_cost_of(const struct ss_plan_builder *b, int cls)
+{
+    return &b->costs[b->cost_of[cls]].cost;
+}
 
 /* class_steps.c: layer level. Marks hold numbers of layers in `step` until they are placed. */
 int ss_plan_steps_build(struct ss_plan_builder *b, struct ss_error *err);

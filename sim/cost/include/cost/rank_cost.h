@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What one rank costs: times, bytes, parameters and steps of its chunks. This is all that the plan sees of layers; the
+ * operators behind it stay in this room (tests/layering.sh).
+ */
+#ifndef SS_COST_RANK_COST_H
+#define SS_COST_RANK_COST_H
+
+#include "cost/collective.h"
+#include "cost/steps.h"
+#include "stepsim/chunk.h"
+#include "stepsim/job.h"
+#include "stepsim/schedule.h"
+
+struct ss_layer_set;
+
+/* What all ranks of a job share. */
+struct ss_cost_input {
+    const struct ss_job *job;
+    const struct ss_stack *stack;
+    const struct ss_card *card;
+    const struct ss_schedule *schedule;
+    const struct ss_net *net;
+    int padded_vocab, dp, microbatches;
+    int cp_stride;  /* from a rank to the next one of its context-parallel group */
+    int with_steps; /* 1: layer level */
+};
+
+/* What tells the costs of two ranks apart. Callers compare it byte by byte: set it to zero first. */
+struct ss_rank_site {
+    int stage;                          /* pipeline rank */
+    struct ss_group_shape tp, cp, fsdp; /* its groups; fsdp.n = 1 when parameters are not sharded */
+    double own,
+        group; /* factors >= 1 on kernel times: its own, and the largest among the ranks that it works with in
+                          every layer */
+};
+
+/* Parameters of one chunk on the rank. */
+struct ss_chunk_params {
+    double all;
+    double loss;       /* of them, the output layer's */
+    double layer;      /* of one transformer layer */
+    double layer_gemm; /* of them, those of its GEMMs */
+};
+
+struct ss_rank_cost {
+    struct ss_layer_set *set;
+    struct ss_chunk_cost *chunks;   /* [schedule->chunks], without buckets and steps */
+    struct ss_chunk_params *params; /* [schedule->chunks] */
+    double parameters;              /* of all chunks */
+    double memory[SS_MEM_COUNT];    /* static bytes by class */
+    double step_bytes, host_bytes;  /* as in struct ss_plan_class */
+    double gradients_s, optimizer_s;
+};
+/* On failure *out is safe to free. */
+int ss_rank_cost_build(const struct ss_cost_input *in, const struct ss_rank_site *site,
+                       struct ss_rank_cost *out, struct ss_error *err);
+void ss_rank_cost_free(struct ss_rank_cost *cost);
+
+/* A place in a phase of a chunk: after its first `layers` transformer layers in the order of the phase. 0 means at the
+ * start of the forward, behind the loss in the backward; all of them before the loss in the forward, behind everything in
+ * the backward. */
+struct ss_chunk_place {
+    double fraction; /* of the phase's time */
+    int step;
+};
+struct ss_chunk_place ss_chunk_place_at(const struct ss_job *job, const struct ss_layer_set *set,
+                                        const struct ss_chunk_cost *chunk, int phase, int layers);
+/* Visits the steps of a phase in order; with_steps only. */
+typedef int (*ss_step_visitor)(void *ctx, const struct ss_layer_step *step);
+int ss_chunk_steps_visit(const struct ss_job *job, const struct ss_layer_set *set,
+                         const struct ss_chunk_cost *chunk, int phase, ss_step_visitor visit, void *ctx);
+
+/* Transformer layers of a virtual stage. */
+int ss_stage_layers(const struct ss_job *job, const struct ss_schedule *s, int virtual_stage);
+/* Layers of a chunk that are fully recomputed. */
+int ss_memory_recomputed_layers(const struct ss_job *job, int nlayers);
+/* Bytes of one parameter: itself, its gradient, its optimizer states (two moments and, in mixed precision, the fp32
+ * master copy, of which a bf16 parameter may be one half). */
+struct ss_parameter_bytes {
+    double weight, grad, states;
+};
+struct ss_parameter_bytes ss_parameter_bytes(const struct ss_job *job, const struct ss_stack *stack);
+/* Bytes on the device beside tensors: CUDA context, NCCL communicators, flattened gradients (ss.ddp.flat_gradients) of the
+ * rank's `parameters`. */
+double ss_memory_overhead(const struct ss_job *job, const struct ss_stack *stack, int world_size,
+                          double parameters);
+
+#endif

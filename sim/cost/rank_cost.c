@@ -1,0 +1,193 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Times, bytes and parameters of one rank: its chunks, its optimizer step, its static memory. */
+#include "cost/rank_cost.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/base.h"
+#include "cost/layers.h"
+#include "cost/memory.h"
+
+/* Chunks that a rank has of one copy of the model. */
+static int chunks_of_copy(const struct ss_schedule *s)
+{
+    return ss_schedule_depth(s) / s->stages > 0 ? ss_schedule_depth(s) / s->stages : 1;
+}
+
+/* Transformer layers of virtual stage s. Uneven first and last pipeline ranks take what the flags say, the
+ * others share the rest; chunks of a rank are equal (ss_job_finish and plan_check.c have checked the
+ * divisions), but for embedding and loss where these count as a layer of the first and the last one. */
+int ss_stage_layers(const struct ss_job *job, const struct ss_schedule *s, int virtual_stage)
+{
+    int p = s->stages, rank = s->virtual_rank[virtual_stage], layers = ss_job_split_layers(job), others = p;
+    if (job->first_stage_layers > 0) {
+        if (rank == 0)
+            return job->first_stage_layers / chunks_of_copy(s);
+        layers -= job->first_stage_layers;
+        others--;
+    }
+    if (job->last_stage_layers > 0) {
+        if (rank == p - 1)
+            return job->last_stage_layers / chunks_of_copy(s);
+        layers -= job->last_stage_layers;
+        others--;
+    }
+    return layers / (others * chunks_of_copy(s)) -
+           (job->account_for_embedding && ss_schedule_before(s, virtual_stage) < 0) -
+           (job->account_for_loss && ss_schedule_after(s, virtual_stage) < 0);
+}
+
+/* Where this chunk lies and what crosses its borders. */
+static void chunk_place(const struct ss_cost_input *in, const struct ss_cost_context *c, int stage, int k,
+                        struct ss_chunk_cost *chunk)
+{
+    const struct ss_schedule *s = in->schedule;
+    for (int v = 0; v < s->stages * s->chunks; v++)
+        if (s->virtual_rank[v] == stage && s->virtual_chunk[v] == k)
+            chunk->virtual_stage = v;
+    for (int v = ss_schedule_before(s, chunk->virtual_stage); v >= 0; v = ss_schedule_before(s, v))
+        chunk->first_layer += ss_stage_layers(in->job, s, v);
+    chunk->nlayers = ss_stage_layers(in->job, s, chunk->virtual_stage);
+    chunk->has_embedding = ss_schedule_before(s, chunk->virtual_stage) < 0;
+    chunk->has_loss = ss_schedule_after(s, chunk->virtual_stage) < 0;
+    chunk->recv_bytes = chunk->has_embedding ? 0 : ss_shape_send_bytes(&c->shape);
+    chunk->send_bytes = chunk->has_loss ? 0 : ss_shape_send_bytes(&c->shape);
+}
+
+/* The embedding and the output layer of one copy of the model are on different ranks. */
+static int ends_apart(const struct ss_schedule *s)
+{
+    return s->virtual_rank[0] != s->virtual_rank[s->stages * s->chunks - 1];
+}
+
+static double chunk_params(const struct ss_cost_input *in, const struct ss_cost_context *c,
+                           const struct ss_layer_set *set, const struct ss_chunk_cost *chunk)
+{
+    double n = chunk->nlayers * ss_ops_params(&set->dense);
+    if (chunk->has_embedding)
+        n += ss_ops_params(&set->embedding);
+    if (chunk->has_loss)
+        n += ss_ops_params(&set->loss) +
+             (c->shape.tied && ends_apart(in->schedule) ? c->shape.vocab * c->shape.h : 0);
+    return n;
+}
+
+/* FSDP flattens the parameters of a layer, and those of embedding and loss. */
+static int chunk_tensors(const struct ss_cost_input *in, const struct ss_cost_context *c,
+                         const struct ss_layer_set *set, const struct ss_chunk_cost *chunk)
+{
+    if (c->fsdp.n > 1)
+        return chunk->nlayers + (chunk->has_embedding || chunk->has_loss);
+    return chunk->nlayers * ss_ops_tensors(&set->dense) +
+           (chunk->has_embedding ? ss_ops_tensors(&set->embedding) : 0) +
+           (chunk->has_loss ? ss_ops_tensors(&set->loss) + (c->shape.tied && ends_apart(in->schedule)) : 0);
+}
+
+static void context_init(const struct ss_cost_input *in, const struct ss_rank_site *site,
+                         struct ss_cost_context *c)
+{
+    memset(c, 0, sizeof *c);
+    c->card = in->card;
+    c->stack = in->stack;
+    c->job = in->job;
+    c->net = *in->net;
+    ss_shape_init(&c->shape, in->job, in->stack, in->padded_vocab);
+    c->tp = site->tp;
+    c->cp = site->cp;
+    c->fsdp = site->fsdp;
+    /* Ranks side by side send to their next ones on the next node together; so many share a NIC. */
+    c->cp_sharers = fmin(in->cp_stride, (double)c->net.gpus_per_node / c->net.nics_per_node);
+    c->slower = site->group - 1;
+    c->p2p_overlapped = in->schedule->p2p == SS_P2P_OVERLAPPED;
+    c->once = 1.0 / in->microbatches;
+    c->accumulated = c->fsdp.n > 1 ? 0 : 1 - c->once; /* FSDP adds up shards */
+}
+
+/* Ranks that divide the optimizer states. */
+static double optimizer_shards(const struct ss_cost_input *in, const struct ss_cost_context *c)
+{
+    if (ss_job_is_hybrid(in->job) && in->job->outer_sharding == SS_SHARD_OPTIM)
+        return (double)in->dp * in->job->cp; /* each of the replicas steps its part */
+    if (c->fsdp.n > 1 || ss_job_is_hybrid(in->job))
+        return c->fsdp.n;
+    double copies = in->schedule->pipelines > 1 ? in->schedule->pipelines : 1;
+    return in->job->distributed_optimizer ? (double)in->dp * in->job->cp * copies : 1;
+}
+
+/* Kernels of a slow GPU take longer; the others of its tensor and context group wait for it in every layer. */
+static void slow_chunk(struct ss_chunk_cost *chunk, const struct ss_rank_site *site, int waiting)
+{
+    double *const all[] = {chunk->forward, chunk->backward, chunk->input_grad, chunk->weight_grad};
+    for (size_t i = 0; i < SS_ARRAY_LEN(all); i++) {
+        double kernels = all[i][SS_LABEL_COMPUTE] + all[i][SS_LABEL_RECOMPUTE];
+        all[i][SS_LABEL_COMPUTE] *= site->own;
+        all[i][SS_LABEL_RECOMPUTE] *= site->own;
+        all[i][waiting] += kernels * (site->group - site->own);
+    }
+}
+
+/* One chunk of a rank, and its parameters in the count of the rank's. */
+static void chunk_build(const struct ss_cost_input *in, const struct ss_cost_context *c,
+                        const struct ss_rank_site *site, struct ss_rank_cost *out, int k,
+                        struct ss_param_count *count)
+{
+    const struct ss_layer_set *set = out->set;
+    struct ss_chunk_cost *chunk = &out->chunks[k];
+    struct ss_chunk_params *params = &out->params[k];
+    chunk_place(in, c, site->stage, k, chunk);
+    ss_chunk_cost_fill(in->job, set, chunk);
+    slow_chunk(chunk, site, site->tp.n > 1 ? SS_LABEL_TP : SS_LABEL_CP);
+    ss_memory_chunk(c, &set->dense, &set->embedding, &set->loss, chunk);
+    params->all = chunk_params(in, c, set, chunk);
+    params->loss = chunk->has_loss ? ss_ops_params(&set->loss) : 0;
+    params->layer = ss_ops_params(&set->dense);
+    params->layer_gemm = ss_ops_gemm_params(&set->dense);
+    count->all += params->all;
+    count->tensors += chunk_tensors(in, c, set, chunk);
+    count->gemm += chunk->nlayers * params->layer_gemm;
+    if (chunk->has_embedding || chunk->has_loss)
+        count->tensor = c->shape.vocab * c->shape.h;
+    double borders[2] = {chunk->has_embedding ? ss_ops_params(&set->embedding) : 0, params->loss};
+    count->border = fmax(count->border, fmax(borders[0], borders[1]));
+    count->borders += borders[0] + borders[1];
+}
+
+int ss_rank_cost_build(const struct ss_cost_input *in, const struct ss_rank_site *site,
+                       struct ss_rank_cost *out, struct ss_error *err)
+{
+    size_t chunks = (size_t)in->schedule->chunks;
+    struct ss_param_count count = {0};
+    struct ss_cost_context c;
+    int status;
+    memset(out, 0, sizeof *out);
+    out->set = ss_calloc(1, sizeof *out->set);
+    out->chunks = ss_calloc(chunks, sizeof *out->chunks);
+    out->params = ss_calloc(chunks, sizeof *out->params);
+    if (!out->set || !out->chunks || !out->params)
+        return ss_fail(err, SS_ERR_NOMEM, NULL, 0, "out of memory for %d chunks", in->schedule->chunks);
+    context_init(in, site, &c);
+    if ((status = ss_layer_set_build(out->set, &c, in->with_steps, err)) != 0)
+        return status;
+    for (int k = 0; k < in->schedule->chunks; k++)
+        chunk_build(in, &c, site, out, k, &count);
+    count.layer = ss_ops_params(&out->set->dense);
+    count.tensor = fmax(count.tensor, ss_ops_largest_params(&out->set->dense));
+    double shards = optimizer_shards(in, &c);
+    out->parameters = count.all;
+    ss_memory_static(&c, &count, shards, out->memory);
+    out->step_bytes = ss_memory_step(&c, &count, shards);
+    out->host_bytes = ss_memory_host(&c, &count, shards, &out->set->dense);
+    out->gradients_s = site->own * ss_cost_gradients(&c, count.all);
+    out->optimizer_s = site->own * ss_cost_optimizer(&c, count.all, count.tensors, shards);
+    return SS_OK;
+}
+
+void ss_rank_cost_free(struct ss_rank_cost *cost)
+{
+    ss_layer_set_free(cost->set);
+    free(cost->chunks);
+    free(cost->params);
+    memset(cost, 0, sizeof *cost);
+}
