@@ -186,7 +186,7 @@ static int predict(struct ss_sweep_row *row, struct cli_flags *flags, int argc, 
         const struct ss_run_options options = {.engine = flags->engine};
         rc = ss_run_job_with(&in.job, &in.stack, in.platform, &options, &run, &why);
         if (!rc) {
-            ss_sweep_take(row, &run);
+            row->summary = run.summary;
             ss_run_free(&run);
         }
         cli_inputs_free(&in);
@@ -196,8 +196,7 @@ static int predict(struct ss_sweep_row *row, struct cli_flags *flags, int argc, 
             *err = why;
         return rc;
     }
-    row->code = rc;
-    snprintf(row->reason, sizeof row->reason, "%.199s", why.message);
+    ss_summary_refuse(&why, &row->summary);
     return SS_OK;
 }
 
@@ -252,9 +251,9 @@ int cmd_sweep(int argc, char **argv)
         rc = cli_output_begin(flags.output, &output, &stream, &err);
     if (!rc)
         rc = cli_output_end(output, ss_sweep_write(s, flags.json, stream, &err), &err);
-    int status = rc || ss_sweep_count(s, SS_SWEEP_FITS) + ss_sweep_count(s, SS_SWEEP_BARELY) > 0 ? 0
-                 : ss_sweep_count(s, SS_SWEEP_REFUSED) == s->nrows ? ss_status_exit(SS_ERR_CONFIG)
-                                                                   : ss_status_exit(SS_ERR_OOM);
+    int status = rc || ss_sweep_count(s, SS_OUTCOME_FITS) + ss_sweep_count(s, SS_OUTCOME_NEAR_LIMIT) > 0 ? 0
+                 : ss_sweep_count(s, SS_OUTCOME_REFUSED) == s->nrows ? ss_status_exit(SS_ERR_CONFIG)
+                                                                     : ss_status_exit(SS_ERR_OOM);
     if (s)
         free(s->rows);
     free(s);

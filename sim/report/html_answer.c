@@ -56,18 +56,19 @@ static void memory_tile(const struct ss_page *page, const struct ss_result *r)
 
 static void result_tiles(const struct ss_page *page, const struct ss_result *r)
 {
+    const struct ss_summary *u = &page->run->summary;
     char value[64], note[96];
 
     memory_tile(page, r);
-    snprintf(value, sizeof value, "%.0f TFLOP/s", r->tflops_per_gpu);
-    snprintf(note, sizeof note, "MFU %.1f %%, causal %.1f %%, HFU %.1f %%", 100 * r->mfu,
-             r->tflops_per_gpu > 0 ? 100 * r->mfu * r->tflops_causal_per_gpu / r->tflops_per_gpu : 0,
-             100 * r->hfu);
+    snprintf(value, sizeof value, "%.0f TFLOP/s", u->tflops_per_gpu);
+    snprintf(note, sizeof note, "MFU %.1f %%, causal %.1f %%, HFU %.1f %%", 100 * u->mfu,
+             u->tflops_per_gpu > 0 ? 100 * u->mfu * u->tflops_causal_per_gpu / u->tflops_per_gpu : 0,
+             100 * u->hfu);
     tile(page->out, "Each GPU", value, note, "");
-    snprintf(value, sizeof value, "%.0f tokens/s", r->tokens_per_s_per_gpu);
+    snprintf(value, sizeof value, "%.0f tokens/s", u->tokens_per_s_per_gpu);
     tile(page->out, "Throughput", value, "a GPU", "");
     if (r->nstages > 1) {
-        snprintf(value, sizeof value, "%.2f %%", 100 * r->bubble_fraction);
+        snprintf(value, sizeof value, "%.2f %%", 100 * u->bubble_fraction);
         tile(page->out, "Pipeline bubble", value, "of the iteration", "");
     }
 }
@@ -91,9 +92,9 @@ static void fixes(const struct ss_page *page, const struct ss_result *r)
         fputs(i ? "<li><code>" : "<ol>\n<li><code>", page->out);
         ss_xml_escape(page->out, f->change);
         fprintf(page->out, "</code>: %s an iteration (%+.1f %%), %.1f GiB</li>\n%s",
-                ss_text_time(f->iteration_s, time, sizeof time),
-                100 * (f->iteration_s / ss_report_undisturbed_s(r) - 1), f->peak_device / SS_GIB,
-                i + 1 == opt->nfixes ? "</ol>\n" : "");
+                ss_text_time(f->summary.iteration_s, time, sizeof time),
+                100 * (f->summary.iteration_s / ss_report_undisturbed_s(r) - 1),
+                f->summary.peak_device / SS_GIB, i + 1 == opt->nfixes ? "</ol>\n" : "");
     }
 }
 

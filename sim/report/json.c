@@ -26,18 +26,20 @@ static json_t *stage_memory(const struct ss_stage_result *s)
     return o;
 }
 
-json_t *ss_json_memory(const struct ss_result *r, const struct ss_report_options *opt)
+json_t *ss_json_memory(const struct ss_run *run, const struct ss_report_options *opt)
 {
+    const struct ss_result *r = run->result;
+    const struct ss_summary *u = &run->summary;
     json_t *o = json_object(), *stages = json_array();
 
-    ss_json_number(o, "peak_mib", r->peak_device / SS_MIB);
-    ss_json_number(o, "capacity_mib", r->capacity / SS_MIB);
-    ss_json_flag(o, "fits", r->fits);
-    ss_json_flag(o, "near_limit", r->thrash);
+    ss_json_metric(o, SS_METRIC_OF_peak_device, u);
+    ss_json_metric(o, SS_METRIC_OF_capacity, u);
+    ss_json_flag(o, "fits", u->outcome != SS_OUTCOME_TOO_LARGE);
+    ss_json_flag(o, "near_limit", u->outcome == SS_OUTCOME_NEAR_LIMIT);
     ss_json_integer(o, "peak_stage", r->peak_stage);
-    ss_json_number(o, "device_mib", r->peak_device / SS_MIB);
-    ss_json_number(o, "reserved_mib", r->peak_reserved / SS_MIB);
-    ss_json_number(o, "allocated_mib", r->peak_allocated / SS_MIB);
+    ss_json_number(o, "device_mib", u->peak_device / SS_MIB);
+    ss_json_metric(o, SS_METRIC_OF_peak_reserved, u);
+    ss_json_metric(o, SS_METRIC_OF_peak_allocated, u);
     ss_json_text(o, "largest_class", ss_mem_name(ss_result_largest(r, r->peak_stage)));
     if (opt->measured_bytes > 0) {
         ss_json_number(o, "measured_mib", opt->measured_bytes / SS_MIB);
@@ -53,28 +55,17 @@ json_t *ss_json_memory(const struct ss_result *r, const struct ss_report_options
     return o;
 }
 
-static void add_rates(json_t *o, const struct ss_result *r, const struct ss_report_options *opt)
+static void add_rates(json_t *o, const struct ss_summary *u, const struct ss_report_options *opt)
 {
-    ss_json_text(o, "predicted_outcome", r->fits ? "ok" : "oom");
-    ss_json_number(o, "iteration_ms", 1e3 * r->iteration_s);
+    ss_json_text(o, "predicted_outcome", ss_outcome_measured_word(u->outcome));
+    ss_json_metrics(o, SS_IN_TIME, u);
     if (opt->measured_s > 0) {
         ss_json_number(o, "measured_ms", 1e3 * opt->measured_s);
-        ss_json_number(o, "error_pct", ss_report_error_pct(r->iteration_s, opt->measured_s));
+        ss_json_number(o, "error_pct", ss_report_error_pct(u->iteration_s, opt->measured_s));
     }
     ss_json_number(o, "error_band_pct", opt->band_pct > 0 ? opt->band_pct : NAN);
     ss_json_text(o, "error_band_like", opt->band_pct > 0 ? opt->band_like : "");
-    ss_json_number(o, "tflops_per_gpu", r->tflops_per_gpu);
-    ss_json_number(o, "tflops_causal_per_gpu", r->tflops_causal_per_gpu);
-    ss_json_number(o, "mfu", r->mfu);
-    ss_json_number(o, "mfu_bf16", r->mfu_bf16);
-    ss_json_number(o, "hfu", r->hfu);
-    ss_json_number(o, "tokens_per_s_per_gpu", r->tokens_per_s_per_gpu);
-    if (r->usd_per_iteration > 0) {
-        ss_json_number(o, "usd_per_iteration", r->usd_per_iteration);
-        ss_json_number(o, "usd_per_million_tokens", r->usd_per_million_tokens);
-    }
-    ss_json_number(o, "bubble_ratio", r->bubble_ratio);
-    ss_json_number(o, "bubble_fraction", r->bubble_fraction);
+    ss_json_metrics(o, SS_IN_RATES, u);
 }
 
 static void add_breakdown(json_t *o, const struct ss_result *r)
@@ -146,10 +137,10 @@ static json_t *fixes_array(const struct ss_report_options *opt, double iteration
         const struct ss_fix *f = &opt->fixes[i];
         json_t *o = json_object();
         ss_json_text(o, "change", f->change);
-        ss_json_flag(o, "fits", f->fits);
-        ss_json_number(o, "peak_mib", f->peak_device / SS_MIB);
-        ss_json_number(o, "iteration_ms", 1e3 * f->iteration_s);
-        ss_json_number(o, "cost_pct", 100 * (f->iteration_s / iteration_s - 1));
+        ss_json_flag(o, "fits", 1);
+        ss_json_metric(o, SS_METRIC_OF_peak_device, &f->summary);
+        ss_json_metric(o, SS_METRIC_OF_iteration_s, &f->summary);
+        ss_json_number(o, "cost_pct", 100 * (f->summary.iteration_s / iteration_s - 1));
         json_array_append_new(array, o);
     }
     return array;
@@ -176,8 +167,8 @@ int ss_json_run(const struct ss_run *run, const struct ss_report_options *opt, F
     const struct ss_result *r = run->result;
     json_t *o = ss_json_document("run");
 
-    add_rates(o, r, opt);
-    json_object_set_new(o, "memory", ss_json_memory(r, opt));
+    add_rates(o, &run->summary, opt);
+    json_object_set_new(o, "memory", ss_json_memory(run, opt));
     if (!r->fits)
         json_object_set_new(o, "fixes", fixes_array(opt, ss_report_undisturbed_s(r)));
     add_breakdown(o, r);

@@ -36,6 +36,23 @@ void ss_json_flag(json_t *object, const char *key, int value)
     json_object_set_new(object, key, json_boolean(value));
 }
 
+void ss_json_metric(json_t *object, int metric, const struct ss_summary *s)
+{
+    const struct ss_metric *m = ss_metric_at(metric);
+
+    if (m->kind == SS_METRIC_COUNT)
+        ss_json_integer(object, m->key, (int64_t)ss_metric_value(metric, s));
+    else
+        ss_json_number(object, m->key, ss_metric_value(metric, s));
+}
+
+void ss_json_metrics(json_t *object, int place, const struct ss_summary *s)
+{
+    for (int i = 0; i < SS_METRICS; i++)
+        if (ss_metric_at(i)->place == place && ss_metric_known(i, s))
+            ss_json_metric(object, i, s);
+}
+
 json_t *ss_json_document(const char *command)
 {
     json_t *document = json_object();

@@ -43,8 +43,10 @@ void ss_text_job(const struct ss_plan *plan, FILE *out)
 /* Where half of the attention square is less than this share of all, the first line tells it too. */
 #define CAUSAL 0.85
 
-static void answer(const struct ss_result *r, const struct ss_report_options *opt, FILE *out)
+static void answer(const struct ss_run *run, const struct ss_report_options *opt, FILE *out)
 {
+    const struct ss_result *r = run->result;
+    const struct ss_summary *u = &run->summary;
     char predicted[32], measured[32];
 
     fputs(ss_text_time(r->iteration_s, predicted, sizeof predicted), out);
@@ -55,9 +57,9 @@ static void answer(const struct ss_result *r, const struct ss_report_options *op
         fprintf(out, " (measured %s, %+.1f %%%s)", ss_text_time(opt->measured_s, measured, sizeof measured),
                 ss_report_error_pct(r->iteration_s, opt->measured_s),
                 ss_is_other_unit(r->iteration_s, opt->measured_s) ? ": is its unit right?" : "");
-    fprintf(out, ", %.0f TFLOP/s/GPU, MFU %.0f %%", r->tflops_per_gpu, 100 * r->mfu);
-    if (r->tflops_causal_per_gpu < CAUSAL * r->tflops_per_gpu) /* what is counted of attention matters */
-        fprintf(out, " (causal %.0f %%)", 100 * r->mfu * r->tflops_causal_per_gpu / r->tflops_per_gpu);
+    fprintf(out, ", %.0f TFLOP/s/GPU, MFU %.0f %%", u->tflops_per_gpu, 100 * u->mfu);
+    if (u->tflops_causal_per_gpu < CAUSAL * u->tflops_per_gpu) /* what is counted of attention matters */
+        fprintf(out, " (causal %.0f %%)", 100 * u->mfu * u->tflops_causal_per_gpu / u->tflops_per_gpu);
     fputs(", ", out);
     if (opt->color)
         fputs(r->fits ? color_good : color_bad, out);
@@ -77,8 +79,9 @@ static void answer(const struct ss_result *r, const struct ss_report_options *op
     fputc('\n', out);
 }
 
-static void breakdown(const struct ss_result *r, FILE *out)
+static void breakdown(const struct ss_run *run, FILE *out)
 {
+    const struct ss_result *r = run->result;
     const double *part = r->stages[r->critical_stage].breakdown;
     char bar[BAR_WIDTH + 1];
 
@@ -95,8 +98,8 @@ static void breakdown(const struct ss_result *r, FILE *out)
                 n ? " " : "", bar);
     }
     if (r->nstages > 1)
-        fprintf(out, "  pipeline bubble: %.2f %% of the ideal time, %.2f %% of all\n", 100 * r->bubble_ratio,
-                100 * r->bubble_fraction);
+        fprintf(out, "  pipeline bubble: %.2f %% of the ideal time, %.2f %% of all\n",
+                100 * run->summary.bubble_ratio, 100 * run->summary.bubble_fraction);
 }
 
 /* Labels that matter on any stage become columns; the rest is summed. */
@@ -159,8 +162,9 @@ static void misfit(const struct ss_result *r, const struct ss_report_options *op
     for (int i = 0; i < opt->nfixes; i++) {
         const struct ss_fix *f = &opt->fixes[i];
         fprintf(out, "  %d. %s\n     %s an iteration (%+.1f %%), %.1f GiB\n", i + 1, f->change,
-                ss_text_time(f->iteration_s, time, sizeof time),
-                100 * (f->iteration_s / ss_report_undisturbed_s(r) - 1), f->peak_device / SS_GIB);
+                ss_text_time(f->summary.iteration_s, time, sizeof time),
+                100 * (f->summary.iteration_s / ss_report_undisturbed_s(r) - 1),
+                f->summary.peak_device / SS_GIB);
     }
 }
 
@@ -255,15 +259,15 @@ int ss_text_run(const struct ss_run *run, const struct ss_report_options *opt, F
         ss_notes_free(&guessed);
         return ss_fail(err, rc, NULL, 0, "no memory for the report");
     }
-    answer(r, opt, out);
+    answer(run, opt, out);
     ss_text_job(run->plan, out);
     expect(opt, out);
-    if (r->usd_per_iteration > 0)
-        fprintf(out, "costs %.4g USD an iteration, %.4g USD a million tokens\n", r->usd_per_iteration,
-                r->usd_per_million_tokens);
+    if (run->summary.usd_per_iteration > 0)
+        fprintf(out, "costs %.4g USD an iteration, %.4g USD a million tokens\n",
+                run->summary.usd_per_iteration, run->summary.usd_per_million_tokens);
     if (!r->fits)
         misfit(r, opt, out);
-    breakdown(r, out);
+    breakdown(run, out);
     stages(r, out);
     ss_text_memory(r, out);
     timers(r, out);

@@ -221,21 +221,6 @@ static double ratio(double a, double b)
     return b > 0 ? a / b : 0;
 }
 
-static void fill_rates(struct ss_result *r, const struct ss_plan *plan)
-{
-    double gpu_seconds = r->iteration_s * plan->world_size;
-    double tokens = (double)plan->job->global_batch * plan->job->seq_length;
-
-    r->tflops_per_gpu = ratio(plan->model_flops, gpu_seconds) / 1e12;
-    r->tflops_causal_per_gpu = ratio(plan->model_flops_causal, gpu_seconds) / 1e12;
-    r->mfu = ratio(plan->model_flops, gpu_seconds * ss_result_peak_flops(plan, 0));
-    r->mfu_bf16 = ratio(plan->model_flops, gpu_seconds * ss_result_peak_flops(plan, 1));
-    r->hfu = ratio(plan->hardware_flops, gpu_seconds * ss_result_peak_flops(plan, 0));
-    r->tokens_per_s_per_gpu = ratio(tokens, gpu_seconds);
-    r->usd_per_iteration = gpu_seconds / 3600 * ss_platform_card(plan->platform)->price;
-    r->usd_per_million_tokens = 1e6 * ratio(r->usd_per_iteration, tokens);
-}
-
 int ss_result_build(const struct ss_plan *plan, const struct ss_timeline *timeline, int engine,
                     struct ss_result **out, struct ss_error *err)
 {
@@ -269,7 +254,6 @@ int ss_result_build(const struct ss_plan *plan, const struct ss_timeline *timeli
     r->bubble_ratio = ratio(idle, makespan - idle);
     r->bubble_fraction = ratio(idle, makespan);
     fill_memory(r, plan);
-    fill_rates(r, plan);
     *out = r;
     return SS_OK;
 }

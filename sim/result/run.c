@@ -110,6 +110,8 @@ int ss_run_job_with(const struct ss_job *job, const struct ss_stack *stack,
         rc = ss_links_fill(out->plan, out->program, out->timeline, out->result, err);
     if (rc)
         ss_run_free(out);
+    else
+        ss_summary_fill(out, &out->summary);
     return rc;
 }
 

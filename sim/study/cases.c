@@ -252,6 +252,15 @@ static void fill_memory(const struct ss_result *r, const char *logged, double me
     out->stage_device = out->stage_like < 0 ? 0 : r->stages[out->stage_like].device;
 }
 
+/* A row without a prediction. */
+static void refused(const struct ss_case *c, struct ss_summary *out)
+{
+    struct ss_error why = {.code = c->state == SS_CASE_REFUSED ? SS_ERR_CONFIG : SS_ERR_UNSUPPORTED};
+
+    ss_copy(why.message, sizeof why.message, c->reason);
+    ss_summary_refuse(&why, out);
+}
+
 int ss_case_predict(const struct ss_case *c, int engine, struct ss_prediction *out, struct ss_error *err)
 {
     struct ss_error why = {0};
@@ -260,13 +269,14 @@ int ss_case_predict(const struct ss_case *c, int engine, struct ss_prediction *o
 
     memset(out, 0, sizeof *out);
     out->state = c->state;
-    ss_copy(out->reason, sizeof out->reason, c->reason);
-    if (c->state != SS_CASE_READY)
+    if (c->state != SS_CASE_READY) {
+        refused(c, &out->summary);
         return SS_OK;
+    }
     rc = ss_run_job(&c->job, &c->stack, c->platform, engine, &run, &why);
     if (rc == SS_ERR_CONFIG || rc == SS_ERR_UNSUPPORTED) {
         out->state = rc == SS_ERR_CONFIG ? SS_CASE_REFUSED : SS_CASE_UNSUPPORTED;
-        ss_copy(out->reason, sizeof out->reason, why.message);
+        ss_summary_refuse(&why, &out->summary);
         return SS_OK;
     }
     if (rc) {
@@ -274,11 +284,8 @@ int ss_case_predict(const struct ss_case *c, int engine, struct ss_prediction *o
             *err = why;
         return rc;
     }
-    out->fits = run.result->fits;
-    out->thrash = run.result->thrash;
-    out->seconds = run.result->iteration_s;
+    out->summary = run.summary;
     fill_memory(run.result, c->stack.memory_logged, c->measured_bytes, out);
-    out->parameters = run.plan->parameters;
     while (out->ntimers < run.result->ntimers && out->ntimers < SS_PREDICTION_TIMERS) {
         out->timers[out->ntimers] = run.result->timers[out->ntimers];
         out->ntimers++;

@@ -217,20 +217,18 @@ struct search {
     size_t nfound, cap;
 };
 
-/* 1: the job can be built and fits, *peak and *seconds say how. A refusal is an answer, not an error. */
-static int try_job(const struct search *x, const struct ss_job *wanted, double *peak, double *seconds)
+/* 1: the job can be built and fits, *summary says how. A refusal is an answer, not an error. */
+static int try_job(const struct search *x, const struct ss_job *wanted, struct ss_summary *summary)
 {
     struct ss_job job = *wanted;
     struct ss_run run;
-    int fits = 0, rc = ss_job_finish_again(&job, x->stack, x->world_size, x->gpus_per_node, NULL);
+    int rc = ss_job_finish_again(&job, x->stack, x->world_size, x->gpus_per_node, NULL);
 
     if (rc || ss_run_job_with(&job, x->stack, x->platform, &x->options, &run, NULL))
         return 0;
-    fits = run.result->fits && !run.result->thrash;
-    *peak = run.result->peak_device;
-    *seconds = run.result->iteration_s;
+    *summary = run.summary;
     ss_run_free(&run);
-    return fits;
+    return summary->outcome == SS_OUTCOME_FITS;
 }
 
 /*
@@ -240,7 +238,7 @@ static int try_job(const struct search *x, const struct ss_job *wanted, double *
 static int fits_with_few_microbatches(const struct search *x, const struct ss_job *job)
 {
     struct ss_job few = *job;
-    double peak, seconds;
+    struct ss_summary ignored;
     int ways = x->world_size / (job->tp * job->pp * job->cp);
     int group = job->microbatch_group_size > job->pp ? job->microbatch_group_size : job->pp;
     int64_t batch = (int64_t)4 * group * job->micro_batch * ways;
@@ -248,19 +246,17 @@ static int fits_with_few_microbatches(const struct search *x, const struct ss_jo
     if (ways < 1 || batch >= job->global_batch)
         return 1;
     few.global_batch = (int)batch;
-    return try_job(x, &few, &peak, &seconds);
+    return try_job(x, &few, &ignored);
 }
 
-static int keep(struct search *x, const char *flags, double peak, double seconds)
+static int keep(struct search *x, const char *flags, const struct ss_summary *summary)
 {
     if (ss_grow(&x->found, &x->cap, x->nfound + 1, sizeof *x->found))
         return SS_ERR_NOMEM;
     struct ss_fix *f = &x->found[x->nfound++];
     memset(f, 0, sizeof *f);
     ss_copy(f->change, sizeof f->change, flags);
-    f->fits = 1;
-    f->peak_device = peak;
-    f->iteration_s = seconds;
+    f->summary = *summary;
     return SS_OK;
 }
 
@@ -286,7 +282,7 @@ static int explore(struct search *x, const struct ss_job *base, const char *done
     for (size_t i = first; i < NCHANGES; i++) {
         struct ss_job job = *base;
         char flags[160], all[160];
-        double peak, seconds;
+        struct ss_summary summary;
         int rc = SS_OK;
         if (x->alone[i] || !changes[i](&job, data_parallel(x, base), flags, sizeof flags) ||
             stands(done, flags))
@@ -295,8 +291,8 @@ static int explore(struct search *x, const struct ss_job *base, const char *done
             continue;
         if (depth > 1)
             rc = explore(x, &job, all, i + 1, depth - 1);
-        else if (fits_with_few_microbatches(x, &job) && try_job(x, &job, &peak, &seconds)) {
-            rc = keep(x, all, peak, seconds);
+        else if (fits_with_few_microbatches(x, &job) && try_job(x, &job, &summary)) {
+            rc = keep(x, all, &summary);
             x->alone[i] = !done[0];
         }
         if (rc)
@@ -309,8 +305,8 @@ static int faster(const void *a, const void *b)
 {
     const struct ss_fix *x = a, *y = b;
 
-    if (x->iteration_s != y->iteration_s)
-        return x->iteration_s < y->iteration_s ? -1 : 1;
+    if (x->summary.iteration_s != y->summary.iteration_s)
+        return x->summary.iteration_s < y->summary.iteration_s ? -1 : 1;
     return strcmp(x->change, y->change);
 }
 

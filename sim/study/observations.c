@@ -430,7 +430,7 @@ static double of_run(const struct ss_observation *what, const struct ss_case *c,
         return NAN;
     if (what->kind == SS_OBSERVE_TIMER)
         return ss_prediction_timer(p, what->id);
-    return what->kind == SS_OBSERVE_MEMORY ? ss_prediction_memory(p, memory_kind(c)) : p->seconds;
+    return what->kind == SS_OBSERVE_MEMORY ? ss_prediction_memory(p, memory_kind(c)) : p->summary.iteration_s;
 }
 
 int ss_observations_predict(struct ss_observations *o, const struct ss_fit_prop *props, int nprops,

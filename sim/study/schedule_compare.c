@@ -67,8 +67,7 @@ static int split_name(const char *name, int asked, char *base)
 static int refused(struct ss_compare_row *row, int rc, const struct ss_error *e, struct ss_error *err)
 {
     if (rc == SS_ERR_CONFIG || rc == SS_ERR_UNSUPPORTED) {
-        row->rc = rc;
-        ss_copy(row->reason, sizeof row->reason, e->message);
+        ss_summary_refuse(e, &row->summary);
         return SS_OK;
     }
     if (rc && err)
@@ -119,10 +118,10 @@ static int time_integers(struct ss_compare_row *row, const struct ss_schedule *s
         buffer[3 * v + c] = times[2] * share;
     }
     const double *duration[SS_PHASE_COUNT] = {buffer, buffer + v, buffer + 2 * v, buffer + 3 * v, NULL};
-    int rc = ss_schedule_makespan(s, duration, &row->iteration_s, idle, err);
+    int rc = ss_schedule_makespan(s, duration, &row->summary.iteration_s, idle, err);
     for (size_t r = 0; !rc && r < p; r++)
         worst = fmax(worst, idle[r]);
-    row->bubble_fraction = row->iteration_s > 0 ? worst / row->iteration_s : 0;
+    row->idle_fraction = row->summary.iteration_s > 0 ? worst / row->summary.iteration_s : 0;
     if (!rc)
         rc = ss_schedule_bubble(s, duration, idle, err);
     for (size_t r = 0; !rc && r < p; r++)
@@ -170,16 +169,14 @@ static void take_result(struct ss_compare_row *row, const struct ss_run *run)
     static const int waits[] = {SS_LABEL_PP, SS_LABEL_DP, SS_LABEL_TP, SS_LABEL_CP, SS_LABEL_EP};
     const struct ss_result *r = run->result;
     const double *spent = r->stages[r->critical_stage].breakdown;
-    row->iteration_s = r->iteration_s;
-    row->bubble_fraction =
+    row->summary = run->summary;
+    row->idle_fraction =
         r->iteration_s > 0 ? (spent[SS_LABEL_BUBBLE] + spent[SS_LABEL_IMBALANCE]) / r->iteration_s : 0;
-    row->inner_bubble = r->bubble_fraction;
+    row->inner_bubble = run->summary.bubble_fraction;
     for (size_t i = 0; i < SS_ARRAY_LEN(waits); i++)
         row->exposed_s += spent[waits[i]];
     for (int s = 0; s < r->nstages; s++)
         row->activation[s] = r->stages[s].memory[SS_MEM_ACTIVATIONS] + r->stages[s].memory[SS_MEM_LOGITS];
-    row->peak_device = r->peak_device;
-    row->fits = r->fits;
 }
 
 int ss_compare_job(const char *const *names, int n, const struct ss_job *job, const struct ss_stack *stack,
@@ -210,7 +207,6 @@ int ss_compare_job(const char *const *names, int n, const struct ss_job *job, co
                 ss_fail(&e, SS_ERR_NOMEM, NULL, 0, "no memory to compare schedules");
             else
                 take_result(row, &run);
-            c->capacity = run.result->capacity;
             ss_run_free(&run);
         }
         rc = refused(row, rc, &e, err);

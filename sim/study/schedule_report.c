@@ -14,8 +14,8 @@ static void integer_row(const struct ss_compare_row *r, FILE *out)
     double most = 0;
     for (int s = 0; s < r->stages; s++)
         most = fmax(most, r->activation[s]);
-    fprintf(out, "  %-18s %2d %10.6g  %6.2f %% %10.6g %10.4g %8lld\n", r->name, r->chunks, r->iteration_s,
-            100 * r->bubble_fraction, r->inner_bubble, most, (long long)r->sends);
+    fprintf(out, "  %-18s %2d %10.6g  %6.2f %% %10.6g %10.4g %8lld\n", r->name, r->chunks,
+            r->summary.iteration_s, 100 * r->idle_fraction, r->inner_bubble, most, (long long)r->sends);
 }
 
 static void cluster_row(const struct ss_compare_row *r, double best, FILE *out)
@@ -25,9 +25,10 @@ static void cluster_row(const struct ss_compare_row *r, double best, FILE *out)
     for (int s = 0; s < r->stages; s++)
         most = fmax(most, r->activation[s]);
     fprintf(out, "  %-18s %2d %9s %+6.1f %%  %5.1f %% %8.1f ms %6lld %8.1f %8.1f  %s\n", r->name, r->chunks,
-            ss_text_time(r->iteration_s, time, sizeof time), 100 * (r->iteration_s / best - 1),
-            100 * r->bubble_fraction, 1e3 * r->exposed_s, (long long)r->sends, most / SS_GIB,
-            r->peak_device / SS_GIB, r->fits ? "fits" : "too big");
+            ss_text_time(r->summary.iteration_s, time, sizeof time),
+            100 * (r->summary.iteration_s / best - 1), 100 * r->idle_fraction, 1e3 * r->exposed_s,
+            (long long)r->sends, most / SS_GIB, r->summary.peak_device / SS_GIB,
+            r->summary.outcome != SS_OUTCOME_TOO_LARGE ? "fits" : "too big");
 }
 
 /* Activations of every stage, which the table gives only the largest of. */
@@ -37,7 +38,7 @@ static void stage_rows(const struct ss_comparison *c, FILE *out)
             c->cluster ? "GiB" : "in microbatches of a whole stage");
     for (int i = 0; i < c->n; i++) {
         const struct ss_compare_row *r = &c->rows[i];
-        if (r->rc)
+        if (r->summary.code)
             continue;
         fprintf(out, "  %-18s", r->name);
         for (int s = 0; s < r->stages; s++) {
@@ -49,26 +50,35 @@ static void stage_rows(const struct ss_comparison *c, FILE *out)
     }
 }
 
+/* Of the card, which all rows share. */
+static double capacity(const struct ss_comparison *c)
+{
+    double bytes = 0;
+    for (int i = 0; i < c->n; i++)
+        bytes = fmax(bytes, c->rows[i].summary.capacity);
+    return bytes;
+}
+
 static int compare_text(const struct ss_comparison *c, FILE *out, struct ss_error *err)
 {
     double best = INFINITY;
     for (int i = 0; i < c->n; i++)
-        if (!c->rows[i].rc)
-            best = fmin(best, c->rows[i].iteration_s);
+        if (!c->rows[i].summary.code)
+            best = fmin(best, c->rows[i].summary.iteration_s);
     if (c->cluster)
         fprintf(out,
                 "  schedule            v iteration   slower  bubble     exposed  sends  act GiB  GiB/%.1f\n",
-                c->capacity / SS_GIB);
+                capacity(c) / SS_GIB);
     else
         fprintf(out, "  schedule            v  iteration   bubble   inside a rank in flight    sends\n");
     for (int i = 0; i < c->n; i++)
-        if (!c->rows[i].rc && c->cluster)
+        if (!c->rows[i].summary.code && c->cluster)
             cluster_row(&c->rows[i], best, out);
-        else if (!c->rows[i].rc)
+        else if (!c->rows[i].summary.code)
             integer_row(&c->rows[i], out);
     for (int i = 0; i < c->n; i++)
-        if (c->rows[i].rc)
-            fprintf(out, "  %-18s  - %s\n", c->rows[i].name, c->rows[i].reason);
+        if (c->rows[i].summary.code)
+            fprintf(out, "  %-18s  - %s\n", c->rows[i].name, c->rows[i].summary.reason);
     stage_rows(c, out);
     return ss_report_done(out, err);
 }
@@ -77,16 +87,16 @@ static json_t *row_json(const struct ss_comparison *c, const struct ss_compare_r
 {
     json_t *o = json_object(), *stages = json_array();
     ss_json_text(o, "schedule", r->name);
-    ss_json_text(o, "outcome", r->rc ? ss_status_name(r->rc) : "ok");
-    if (r->rc) {
-        ss_json_text(o, "reason", r->reason);
+    ss_json_text(o, "outcome", ss_status_name(r->summary.code));
+    if (r->summary.code) {
+        ss_json_text(o, "reason", r->summary.reason);
         json_decref(stages);
         return o;
     }
     ss_json_integer(o, "chunks", r->chunks);
     ss_json_number(o, c->cluster ? "iteration_ms" : "iteration",
-                   c->cluster ? 1e3 * r->iteration_s : r->iteration_s);
-    ss_json_number(o, "bubble_fraction", r->bubble_fraction);
+                   c->cluster ? 1e3 * r->summary.iteration_s : r->summary.iteration_s);
+    ss_json_number(o, "bubble_fraction", r->idle_fraction);
     if (c->cluster)
         ss_json_number(o, "schedule_bubble_fraction", r->inner_bubble);
     else
@@ -99,8 +109,8 @@ static json_t *row_json(const struct ss_comparison *c, const struct ss_compare_r
     if (!c->cluster)
         return o;
     ss_json_number(o, "exposed_communication_ms", 1e3 * r->exposed_s);
-    ss_json_number(o, "peak_mib", r->peak_device / SS_MIB);
-    ss_json_flag(o, "fits", r->fits);
+    ss_json_number(o, "peak_mib", r->summary.peak_device / SS_MIB);
+    ss_json_flag(o, "fits", r->summary.outcome != SS_OUTCOME_TOO_LARGE);
     return o;
 }
 
@@ -112,7 +122,7 @@ int ss_comparison_write(const struct ss_comparison *c, int json, FILE *out, stru
     for (int i = 0; i < c->n; i++)
         json_array_append_new(rows, row_json(c, &c->rows[i]));
     if (c->cluster)
-        ss_json_number(o, "capacity_mib", c->capacity / SS_MIB);
+        ss_json_number(o, "capacity_mib", capacity(c) / SS_MIB);
     json_object_set_new(o, "schedules", rows);
     return ss_json_write(o, out, err);
 }

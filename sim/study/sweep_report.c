@@ -25,31 +25,36 @@ static int width(const struct ss_sweep *s, int flag)
 
 static void write_row(const struct ss_sweep *s, const struct ss_sweep_row *row, int priced, FILE *out)
 {
+    const struct ss_summary *u = &row->summary;
     char time[32];
 
     for (int f = 0; f < s->nflags; f++)
         fprintf(out, "%-*s  ", width(s, f), value_of(s, row, f));
-    if (row->code) {
-        fprintf(out, "%s\n", row->reason);
+    if (u->outcome == SS_OUTCOME_REFUSED) {
+        fprintf(out, "%.199s\n", u->reason);
         return;
     }
-    fprintf(out, "%5d %10s %6.1f %12.1f %9.1f %7.1f", row->gpus,
-            ss_text_time(row->iteration_s, time, sizeof time), 100 * row->mfu, row->tokens_per_s_per_gpu,
-            100 * row->bubble_fraction, row->peak_device / SS_GIB);
+    fprintf(out, "%5.0f %10s %6.1f %12.1f %9.1f %7.1f", u->gpus,
+            ss_text_time(u->iteration_s, time, sizeof time), 100 * u->mfu, u->tokens_per_s_per_gpu,
+            100 * u->bubble_fraction, u->peak_device / SS_GIB);
     if (priced)
-        fprintf(out, " %9.3f", row->usd_per_iteration);
-    fprintf(out, "  %s\n", !row->fits ? "no" : row->thrash ? "barely" : "yes");
+        fprintf(out, " %9.3f", u->usd_per_iteration);
+    fprintf(out, "  %s\n",
+            u->outcome == SS_OUTCOME_TOO_LARGE    ? "no"
+            : u->outcome == SS_OUTCOME_NEAR_LIMIT ? "barely"
+                                                  : "yes");
 }
 
 static void write_best(const struct ss_sweep *s, const char *what, int best, FILE *out)
 {
+    const struct ss_summary *u = &s->rows[best].summary;
     char time[32];
 
     fprintf(out, "%s:", what);
     for (int f = 0; f < s->nflags; f++)
         fprintf(out, " %s %s", s->flags[f].name, value_of(s, &s->rows[best], f));
-    fprintf(out, ", %s an iteration, %.1f tokens/s/GPU\n",
-            ss_text_time(s->rows[best].iteration_s, time, sizeof time), s->rows[best].tokens_per_s_per_gpu);
+    fprintf(out, ", %s an iteration, %.1f tokens/s/GPU\n", ss_text_time(u->iteration_s, time, sizeof time),
+            u->tokens_per_s_per_gpu);
 }
 
 static int write_text(const struct ss_sweep *s, FILE *out, struct ss_error *err)
@@ -57,7 +62,7 @@ static int write_text(const struct ss_sweep *s, FILE *out, struct ss_error *err)
     int priced = 0, fastest = ss_sweep_best(s, 0), dearest = ss_sweep_best(s, 1);
 
     for (int i = 0; i < s->nrows; i++)
-        priced |= s->rows[i].usd_per_iteration > 0;
+        priced |= s->rows[i].summary.usd_per_iteration > 0;
     for (int f = 0; f < s->nflags; f++)
         fprintf(out, "%-*s  ", width(s, f), s->flags[f].name);
     fprintf(out, "%5s %10s %6s %12s %9s %7s%s  fits\n", "GPUs", "iteration", "MFU %", "tokens/s/GPU",
@@ -65,9 +70,9 @@ static int write_text(const struct ss_sweep *s, FILE *out, struct ss_error *err)
     for (int i = 0; i < s->nrows; i++)
         write_row(s, &s->rows[i], priced, out);
     if (fastest < 0)
-        fputs(ss_sweep_count(s, SS_SWEEP_BARELY)                ? "\nnone of them fits with room to spare\n"
-              : ss_sweep_count(s, SS_SWEEP_REFUSED) == s->nrows ? "\nall of them are refused\n"
-                                                                : "\nnone of them fits\n",
+        fputs(ss_sweep_count(s, SS_OUTCOME_NEAR_LIMIT)            ? "\nnone of them fits with room to spare\n"
+              : ss_sweep_count(s, SS_OUTCOME_REFUSED) == s->nrows ? "\nall of them are refused\n"
+                                                                  : "\nnone of them fits\n",
               out);
     if (fastest >= 0) {
         fputc('\n', out);
@@ -80,29 +85,29 @@ static int write_text(const struct ss_sweep *s, FILE *out, struct ss_error *err)
 
 static json_t *row_object(const struct ss_sweep *s, const struct ss_sweep_row *row)
 {
+    static const int shown[] = {SS_METRIC_OF_gpus,
+                                SS_METRIC_OF_iteration_s,
+                                SS_METRIC_OF_mfu,
+                                SS_METRIC_OF_tokens_per_s_per_gpu,
+                                SS_METRIC_OF_bubble_fraction,
+                                SS_METRIC_OF_peak_device,
+                                SS_METRIC_OF_capacity,
+                                SS_METRIC_OF_usd_per_iteration};
+    const struct ss_summary *u = &row->summary;
     json_t *o = json_object(), *flags = json_object();
 
     for (int f = 0; f < s->nflags; f++)
         ss_json_text(flags, s->flags[f].name, value_of(s, row, f));
     json_object_set_new(o, "flags", flags);
     ss_json_text(o, "predicted_outcome",
-                 row->code == SS_ERR_UNSUPPORTED ? "unsupported"
-                 : row->code                     ? "config-error"
-                 : row->fits                     ? "ok"
-                                                 : "oom");
-    ss_json_text(o, "reason", row->reason);
-    if (row->code)
-        return o;
-    ss_json_integer(o, "gpus", row->gpus);
-    ss_json_number(o, "iteration_ms", 1e3 * row->iteration_s);
-    ss_json_number(o, "mfu", row->mfu);
-    ss_json_number(o, "tokens_per_s_per_gpu", row->tokens_per_s_per_gpu);
-    ss_json_number(o, "bubble_fraction", row->bubble_fraction);
-    ss_json_number(o, "peak_mib", row->peak_device / SS_MIB);
-    ss_json_number(o, "capacity_mib", row->capacity / SS_MIB);
-    ss_json_flag(o, "near_limit", row->thrash);
-    if (row->usd_per_iteration > 0)
-        ss_json_number(o, "usd_per_iteration", row->usd_per_iteration);
+                 u->code == SS_ERR_UNSUPPORTED ? ss_status_name(u->code)
+                                               : ss_outcome_measured_word(u->outcome));
+    ss_json_text(o, "reason", u->reason);
+    for (size_t i = 0; u->outcome != SS_OUTCOME_REFUSED && i < SS_ARRAY_LEN(shown); i++)
+        if (ss_metric_known(shown[i], u))
+            ss_json_metric(o, shown[i], u);
+    if (u->outcome != SS_OUTCOME_REFUSED)
+        ss_json_flag(o, "near_limit", u->outcome == SS_OUTCOME_NEAR_LIMIT);
     return o;
 }
 

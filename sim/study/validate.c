@@ -11,9 +11,9 @@
 
 double ss_validation_time_error(const struct ss_validation_row *row)
 {
-    if (!(row->measured_s > 0) || !(row->predicted_s > 0))
+    if (!(row->measured_s > 0) || !(row->summary.iteration_s > 0))
         return NAN;
-    return ss_study_error_pct(row->predicted_s, row->measured_s);
+    return ss_study_error_pct(row->summary.iteration_s, row->measured_s);
 }
 
 double ss_validation_memory_error(const struct ss_validation_row *row)
@@ -152,19 +152,18 @@ static void fill_prediction(const struct ss_case *c, const struct ss_prediction 
     static const char *const states[] = {"ok", "config-error", "unsupported", ""};
 
     ss_copy(row->predicted_outcome, sizeof row->predicted_outcome,
-            p->state == SS_CASE_READY && !p->fits ? "oom" : states[p->state]);
-    ss_copy(row->reason, sizeof row->reason, p->reason);
+            p->state == SS_CASE_READY ? ss_outcome_measured_word(p->summary.outcome) : states[p->state]);
+    row->summary = p->summary;
+    ss_copy(row->reason, sizeof row->reason, p->summary.reason);
     row->measured_s = c->measured_s;
     row->measured_bytes = c->measured_bytes;
-    row->parameters = p->parameters;
     if (p->state == SS_CASE_READY) {
-        row->predicted_s = p->seconds;
         row->predicted_bytes = ss_prediction_memory(p, row->memory_kind);
-        if (!p->fits && !row->reason[0])
+        if (p->summary.outcome == SS_OUTCOME_TOO_LARGE && !row->reason[0])
             snprintf(row->reason, sizeof row->reason, "needs %.1f GiB", p->device / SS_GIB);
-        else if (p->thrash)
+        else if (p->summary.outcome == SS_OUTCOME_NEAR_LIMIT)
             ss_copy(row->reason, sizeof row->reason, "so near the card's memory that the allocator retries");
-        else if (ss_is_other_unit(p->seconds, c->measured_s))
+        else if (ss_is_other_unit(p->summary.iteration_s, c->measured_s))
             ss_copy(row->reason, sizeof row->reason,
                     "measured and predicted time differ so much: is iteration_ms in ms?");
     }
@@ -208,8 +207,9 @@ static void fill_timers(const struct ss_case *c, const struct ss_prediction *p,
         if (!strcmp(v->timers[i].id, row->id)) {
             v->timers[i].predicted_s = ss_prediction_timer(p, v->timers[i].name);
             v->timers[i].counted =
-                row->counted && v->timers[i].measured_s >=
-                                    SS_SMALLEST_TIMER * (c->measured_s > 0 ? c->measured_s : p->seconds);
+                row->counted &&
+                v->timers[i].measured_s >=
+                    SS_SMALLEST_TIMER * (c->measured_s > 0 ? c->measured_s : p->summary.iteration_s);
         }
 }
 

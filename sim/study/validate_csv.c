@@ -42,13 +42,13 @@ static void write_row(const struct ss_validation_row *r, FILE *out)
     put(out, r->card);
     fprintf(out, ",%d", r->gpus);
     put(out, r->precision);
-    put_number(out, r->parameters > 0 ? r->parameters : NAN, "%.4g");
+    put_number(out, r->summary.parameters > 0 ? r->summary.parameters : NAN, "%.4g");
     put(out, r->quality);
     put(out, r->outcome);
     put(out, r->predicted_outcome);
     put(out, r->right < 0 ? "" : r->right ? "yes" : "no");
     put_known(out, 1e3 * r->measured_s);
-    put_known(out, 1e3 * r->predicted_s);
+    put_known(out, 1e3 * r->summary.iteration_s);
     put_number(out, ss_validation_time_error(r), "%.2f");
     put(out, r->memory_kind);
     put_known(out, r->measured_bytes / SS_MIB);
@@ -102,7 +102,7 @@ static int differs(const char *old, double now, char *text, size_t size)
 static void compare_row(struct compare *c, const struct ss_validation_row *r)
 {
     static const char *const columns[] = {"predicted_ms", "predicted_mib"};
-    double now[] = {1e3 * r->predicted_s, r->predicted_bytes / SS_MIB};
+    double now[] = {1e3 * r->summary.iteration_s, r->predicted_bytes / SS_MIB};
     int row = find_id(c->old, r->table, r->id), moved = 0;
     char text[32];
 

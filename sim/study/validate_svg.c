@@ -31,7 +31,7 @@ static struct scale scale_of(const struct ss_validation *v)
     struct scale s = {INFINITY, -INFINITY};
 
     for (int i = 0; i < v->nrows; i++) {
-        double x = log10(1e3 * v->rows[i].measured_s), y = log10(1e3 * v->rows[i].predicted_s);
+        double x = log10(1e3 * v->rows[i].measured_s), y = log10(1e3 * v->rows[i].summary.iteration_s);
         if (!is_shown(&v->rows[i]))
             continue;
         s.lo = fmin(s.lo, fmin(x, y));
@@ -99,10 +99,11 @@ int ss_validation_write_svg(const struct ss_validation *v, FILE *out, struct ss_
         if (!is_shown(r))
             continue;
         fprintf(out, "<circle cx=\"%.1f\" cy=\"%.1f\" r=\"3\" fill=\"%s\" fill-opacity=\"0.7\"><title>",
-                MARGIN + along(&s, r->measured_s), SIZE - MARGIN - along(&s, r->predicted_s), color_of(r));
+                MARGIN + along(&s, r->measured_s), SIZE - MARGIN - along(&s, r->summary.iteration_s),
+                color_of(r));
         ss_xml_escape(out, r->id);
         fprintf(out, ": %.1f ms, predicted %.1f ms, %+.1f %%</title></circle>\n", 1e3 * r->measured_s,
-                1e3 * r->predicted_s, ss_validation_time_error(r));
+                1e3 * r->summary.iteration_s, ss_validation_time_error(r));
     }
     fprintf(out,
             "<text x=\"%.1f\" y=\"40\" text-anchor=\"middle\" font-size=\"15\">%d runs, mean error %.1f %%, "

@@ -41,7 +41,7 @@ static void print_row(const struct ss_validation_row *r, int id_width, int confi
 
     fprintf(out, "%-*s %-*s %10s %10s %7s %8s %8s %7s  %-10s %s\n", id_width, r->id, configuration_width,
             r->configuration, number(1e3 * r->measured_s, "%.1f", a, sizeof a),
-            number(1e3 * r->predicted_s, "%.1f", b, sizeof b),
+            number(1e3 * r->summary.iteration_s, "%.1f", b, sizeof b),
             error_text(ss_validation_time_error(r), c, sizeof c),
             number(r->measured_bytes / SS_MIB, "%.0f", d, sizeof d),
             number(r->predicted_bytes / SS_MIB, "%.0f", e, sizeof e),
@@ -187,7 +187,7 @@ static json_t *row_object(const struct ss_validation_row *r)
     ss_json_text(o, "predicted_outcome", r->predicted_outcome);
     json_object_set_new(o, "right", r->right < 0 ? json_null() : json_boolean(r->right));
     put_known(o, "measured_ms", 1e3 * r->measured_s);
-    put_known(o, "predicted_ms", 1e3 * r->predicted_s);
+    put_known(o, "predicted_ms", 1e3 * r->summary.iteration_s);
     ss_json_number(o, "error_pct", ss_validation_time_error(r));
     ss_json_text(o, "memory_kind", r->memory_kind);
     put_known(o, "measured_mib", r->measured_bytes / SS_MIB);

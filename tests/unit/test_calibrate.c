@@ -143,7 +143,7 @@ static const char *hidden_table(void)
         n += (size_t)snprintf(
             text + n, sizeof text - n,
             "r%d,h800,megatron-2407,1,llama3.1-8b,bf16,%s,4096,true,distributed,ok,%.6f,ok\n", i, layouts[i],
-            1e3 * v->rows[i].predicted_s);
+            1e3 * v->rows[i].summary.iteration_s);
     snprintf(text + n, sizeof text - n,
              "other,h20,megatron-2407,1,llama3.1-8b,bf16,2,2,1,64,4096,true,distributed,ok,5,ok\n"
              "poor,h800,megatron-2407,1,llama3.1-8b,bf16,2,2,1,64,4096,true,distributed,ok,5,D\n");

@@ -28,7 +28,7 @@ static int ask(const char *platform, const char *flags, struct answer *a)
         rc = scale_run(&s, &options, &run);
     if (!rc) {
         const struct ss_result *r = run.result;
-        *a = (struct answer){r->iteration_s, r->peak_device, r->bubble_ratio, {0}, {0}};
+        *a = (struct answer){r->iteration_s, r->peak_device, run.summary.bubble_ratio, {0}, {0}};
         memcpy(a->label, r->stages[r->critical_stage].breakdown, sizeof a->label);
         memcpy(a->memory, r->stages[r->peak_stage].memory, sizeof a->memory);
         ss_run_free(&run);
@@ -447,6 +447,7 @@ static void test_accounts(void)
             CU_ASSERT_EQUAL_FATAL(scale_open(&s, text), 0);
             CU_ASSERT_EQUAL_FATAL(scale_run(&s, &options, &run), 0);
             const struct ss_result *r = run.result;
+            const struct ss_summary *u = &run.summary;
             for (int i = 0; i < r->nstages; i++) {
                 const struct ss_stage_result *stage = &r->stages[i];
                 double time = 0, memory = 0, least = 0;
@@ -464,8 +465,8 @@ static void test_accounts(void)
                 CU_ASSERT_TRUE(stage->allocated <= stage->reserved && stage->reserved <= stage->device);
                 CU_ASSERT_TRUE(stage->device <= r->peak_device);
             }
-            CU_ASSERT_TRUE(r->mfu > 0 && r->mfu < 1 && r->hfu >= r->mfu && r->hfu < 1);
-            CU_ASSERT_TRUE(r->tflops_causal_per_gpu < r->tflops_per_gpu);
+            CU_ASSERT_TRUE(u->mfu > 0 && u->mfu < 1 && u->hfu >= u->mfu && u->hfu < 1);
+            CU_ASSERT_TRUE(u->tflops_causal_per_gpu < u->tflops_per_gpu);
             CU_ASSERT_EQUAL(r->fits, r->peak_device <= r->capacity);
             ss_run_free(&run);
             scale_close(&s);

@@ -285,10 +285,10 @@ static void test_a_job_that_does_not_fit_is_complete(void)
     CU_ASSERT_EQUAL(json_array_size(json_object_get(o, "fixes")), n);
     CU_ASSERT(number(o, "iteration_ms") > 0);
     for (int i = 0; i < n; i++) {
-        CU_ASSERT(fixes[i].fits);
-        CU_ASSERT(fixes[i].peak_device <= m.run.result->capacity);
+        CU_ASSERT_EQUAL(fixes[i].summary.outcome, SS_OUTCOME_FITS);
+        CU_ASSERT(fixes[i].summary.peak_device <= m.run.result->capacity);
         if (i)
-            CU_ASSERT(fixes[i].iteration_s >= fixes[i - 1].iteration_s);
+            CU_ASSERT(fixes[i].summary.iteration_s >= fixes[i - 1].summary.iteration_s);
     }
     json_decref(o);
     drop(&m);
@@ -317,8 +317,9 @@ static void test_fixes_are_checked_by_a_run(void)
         changed[argc++] = word;
     make(&again, argc, changed);
     CU_ASSERT(again.run.result->fits);
-    CU_ASSERT_DOUBLE_EQUAL(again.run.result->iteration_s, fixes[0].iteration_s, 1e-12 * fixes[0].iteration_s);
-    CU_ASSERT_DOUBLE_EQUAL(again.run.result->peak_device, fixes[0].peak_device, 1);
+    CU_ASSERT_DOUBLE_EQUAL(again.run.result->iteration_s, fixes[0].summary.iteration_s,
+                           1e-12 * fixes[0].summary.iteration_s);
+    CU_ASSERT_DOUBLE_EQUAL(again.run.result->peak_device, fixes[0].summary.peak_device, 1);
     drop(&again);
     drop(&m);
 }

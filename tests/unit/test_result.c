@@ -24,6 +24,7 @@ struct fixture {
     struct ss_timeline timeline;
     double spent[STAGES][SS_LABEL_COUNT], peak[STAGES][SS_MEM_COUNT];
     struct ss_result *result;
+    struct ss_summary summary;
 };
 
 static void set_up(struct fixture *f)
@@ -79,6 +80,8 @@ static void build(struct fixture *f)
     ss_result_free(f->result);
     f->result = NULL;
     CU_ASSERT_EQUAL_FATAL(ss_result_build(&f->plan, &f->timeline, SS_ENGINE_NATIVE, &f->result, &err), 0);
+    const struct ss_run run = {.plan = &f->plan, .result = f->result};
+    ss_summary_fill(&run, &f->summary);
 }
 
 static void tear_down(struct fixture *f)
@@ -103,8 +106,8 @@ static void test_equal_stages_have_only_the_schedules_bubble(void)
 
     set_up(&f);
     build(&f);
-    NEAR(f.result->bubble_ratio, (STAGES - 1.0) / MICROBATCHES);
-    NEAR(f.result->bubble_fraction, 3.0 / 15);
+    NEAR(f.summary.bubble_ratio, (STAGES - 1.0) / MICROBATCHES);
+    NEAR(f.summary.bubble_fraction, 3.0 / 15);
     for (int s = 0; s < STAGES; s++) {
         NEAR(f.result->stages[s].breakdown[SS_LABEL_BUBBLE], 3);
         NEAR(f.result->stages[s].breakdown[SS_LABEL_IMBALANCE], 0);
@@ -134,7 +137,7 @@ static void test_idle_beyond_the_bubble_is_imbalance(void)
     NEAR(f.result->stages[1].breakdown[SS_LABEL_IMBALANCE], 0);
     NEAR(f.result->stages[0].breakdown[SS_LABEL_BUBBLE], 6);
     NEAR(f.result->stages[0].breakdown[SS_LABEL_IMBALANCE], 12);
-    NEAR(f.result->bubble_ratio, (STAGES - 1.0) / MICROBATCHES);
+    NEAR(f.summary.bubble_ratio, (STAGES - 1.0) / MICROBATCHES);
     tear_down(&f);
 }
 
@@ -196,20 +199,20 @@ static void test_rates(void)
     f.plan.model_flops_causal = 5e15;
     f.plan.hardware_flops = 7.5e15;
     build(&f);
-    NEAR(f.result->tflops_per_gpu, 6e15 / 15 / STAGES / 1e12);
-    NEAR(f.result->tflops_causal_per_gpu, 5e15 / 15 / STAGES / 1e12);
-    NEAR(f.result->mfu, 6e15 / 15 / STAGES / card->peak_fp8);
-    NEAR(f.result->mfu_bf16, 6e15 / 15 / STAGES / card->peak_bf16);
-    NEAR(f.result->hfu, 7.5e15 / 15 / STAGES / card->peak_fp8);
-    NEAR(f.result->tokens_per_s_per_gpu, MICROBATCHES * 1000 / 15.0 / STAGES);
-    NEAR(f.result->usd_per_iteration, 0);
+    NEAR(f.summary.tflops_per_gpu, 6e15 / 15 / STAGES / 1e12);
+    NEAR(f.summary.tflops_causal_per_gpu, 5e15 / 15 / STAGES / 1e12);
+    NEAR(f.summary.mfu, 6e15 / 15 / STAGES / card->peak_fp8);
+    NEAR(f.summary.mfu_bf16, 6e15 / 15 / STAGES / card->peak_bf16);
+    NEAR(f.summary.hfu, 7.5e15 / 15 / STAGES / card->peak_fp8);
+    NEAR(f.summary.tokens_per_s_per_gpu, MICROBATCHES * 1000 / 15.0 / STAGES);
+    NEAR(f.summary.usd_per_iteration, 0);
     CU_ASSERT_EQUAL(ss_platform_set(f.platform, "ss.price", "3USD/h", NULL), 0);
     build(&f);
-    NEAR(f.result->usd_per_iteration, 15.0 / 3600 * STAGES * 3);
-    NEAR(f.result->usd_per_million_tokens, 15.0 / 3600 * STAGES * 3 / (MICROBATCHES * 1000) * 1e6);
+    NEAR(f.summary.usd_per_iteration, 15.0 / 3600 * STAGES * 3);
+    NEAR(f.summary.usd_per_million_tokens, 15.0 / 3600 * STAGES * 3 / (MICROBATCHES * 1000) * 1e6);
     f.job.precision = SS_FP32;
     build(&f);
-    NEAR(f.result->mfu, 6e15 / 15 / STAGES / card->peak_fp32);
+    NEAR(f.summary.mfu, 6e15 / 15 / STAGES / card->peak_fp32);
     tear_down(&f);
 }
 
@@ -228,6 +231,40 @@ static void test_a_stage_takes_its_busiest_class(void)
     tear_down(&f);
 }
 
+/* Every figure of the list has a key and a unit of its own, and is read from its own field. */
+static void test_metrics(void)
+{
+    struct ss_summary s = {0};
+    const struct ss_error why = {.code = SS_ERR_UNSUPPORTED, .message = "not modelled"};
+
+    s.iteration_s = 1.5;
+    s.peak_device = 3 * SS_MIB;
+    s.mfu = 0.25;
+    for (int i = 0; i < SS_METRICS; i++) {
+        const struct ss_metric *m = ss_metric_at(i);
+        double value = i == SS_METRIC_OF_iteration_s   ? 1500
+                       : i == SS_METRIC_OF_peak_device ? 3
+                       : i == SS_METRIC_OF_mfu         ? 0.25
+                                                       : 0;
+        NEAR(ss_metric_value(i, &s), value);
+        CU_ASSERT(m->doc[0] != '\0');
+        CU_ASSERT_EQUAL(ss_metric_known(i, &s), m->kind != SS_METRIC_USD);
+        for (int k = 0; k < i; k++)
+            CU_ASSERT_STRING_NOT_EQUAL(ss_metric_at(k)->key, m->key);
+    }
+    CU_ASSERT_STRING_EQUAL(ss_metric_at(SS_METRIC_OF_iteration_s)->key, "iteration_ms");
+    CU_ASSERT_STRING_EQUAL(ss_metric_unit(SS_METRIC_OF_iteration_s), "ms");
+    CU_ASSERT_PTR_NULL(ss_metric_at(SS_METRICS));
+    CU_ASSERT_STRING_EQUAL(ss_outcome_word(SS_OUTCOME_NEAR_LIMIT), "near limit");
+    CU_ASSERT_STRING_EQUAL(ss_outcome_word(SS_OUTCOME_COUNT), "unknown");
+    CU_ASSERT_STRING_EQUAL(ss_outcome_measured_word(SS_OUTCOME_TOO_LARGE), "oom");
+    ss_summary_refuse(&why, &s);
+    CU_ASSERT_EQUAL(s.outcome, SS_OUTCOME_REFUSED);
+    CU_ASSERT_EQUAL(s.code, SS_ERR_UNSUPPORTED);
+    CU_ASSERT_STRING_EQUAL(s.reason, "not modelled");
+    NEAR(s.iteration_s, 0);
+}
+
 int main(void)
 {
     CU_TestInfo tests[] = {
@@ -235,6 +272,7 @@ int main(void)
         {"idle beyond the bubble is imbalance", test_idle_beyond_the_bubble_is_imbalance},
         {"memory adds up and decides", test_memory_adds_up_and_decides},
         {"rates", test_rates},
+        {"metrics", test_metrics},
         {"a stage takes its busiest class", test_a_stage_takes_its_busiest_class},
         CU_TEST_INFO_NULL};
     return suite_run("result", NULL, NULL, tests);

@@ -144,11 +144,11 @@ static void test_compare(void)
     struct ss_schedule_params shape = {.stages = 4, .microbatches = 8, .overlap_p2p = 1};
     struct ss_comparison *c = NULL;
     CU_ASSERT_EQUAL_FATAL(ss_compare_integers(names, 5, &shape, times, &c, NULL), SS_OK);
-    CU_ASSERT_DOUBLE_EQUAL(c->rows[0].iteration_s, 33, 1e-12);
+    CU_ASSERT_DOUBLE_EQUAL(c->rows[0].summary.iteration_s, 33, 1e-12);
     CU_ASSERT_DOUBLE_EQUAL(c->rows[0].inner_bubble, 9, 1e-12);
     CU_ASSERT_EQUAL(c->rows[0].sends, 2 * 3 * 8);
     CU_ASSERT_DOUBLE_EQUAL(c->rows[1].inner_bubble, 3, 1e-12);
-    CU_ASSERT_DOUBLE_EQUAL(c->rows[2].iteration_s, 25.5, 1e-12);
+    CU_ASSERT_DOUBLE_EQUAL(c->rows[2].summary.iteration_s, 25.5, 1e-12);
     CU_ASSERT_DOUBLE_EQUAL(c->rows[2].activation[3], 4, 1e-12);
     CU_ASSERT_EQUAL(c->rows[2].sends, 2 * 6 * 8); /* the turn of the V is no send */
     CU_ASSERT_EQUAL(c->rows[3].chunks, 4);
@@ -156,7 +156,7 @@ static void test_compare(void)
     ss_comparison_free(c);
     shape.microbatches = 4;
     CU_ASSERT_EQUAL_FATAL(ss_compare_integers(names + 4, 1, &shape, times, &c, NULL), SS_OK);
-    CU_ASSERT_EQUAL(c->rows[0].rc, SS_ERR_CONFIG);
+    CU_ASSERT_EQUAL(c->rows[0].summary.code, SS_ERR_CONFIG);
     ss_comparison_free(c);
     static const char *const unknown[] = {"zb-h9"};
     CU_ASSERT_EQUAL(ss_compare_integers(unknown, 1, &shape, times, &c, NULL), SS_ERR_INPUT);

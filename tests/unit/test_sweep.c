@@ -18,7 +18,7 @@ static void flag_add(struct ss_sweep *s, const char *name, int n)
 static void test_combinations(void)
 {
     struct ss_sweep s = {0};
-    struct ss_sweep_row row = {.code = SS_OK};
+    struct ss_sweep_row row = {0};
 
     CU_ASSERT_EQUAL(ss_sweep_size(&s, 10), 1);
     flag_add(&s, "--a", 2);
@@ -34,23 +34,23 @@ static void test_combinations(void)
     CU_ASSERT_EQUAL(ss_sweep_size(&s, 10), 0);
 }
 
-/* Refused, too large and thrashing ones are no answer; of equal ones the first is. */
+/* Refused, too large and those near the limit are no answer; of equal ones the first is. */
 static void test_best(void)
 {
     struct ss_sweep_row rows[] = {
-        {.code = SS_ERR_CONFIG, .fits = 1, .iteration_s = 0.1, .tokens_per_s_per_gpu = 99},
-        {.fits = 0, .iteration_s = 0.2, .tokens_per_s_per_gpu = 98},
-        {.fits = 1, .thrash = 1, .iteration_s = 0.3, .tokens_per_s_per_gpu = 97},
-        {.fits = 1, .gpus = 8, .iteration_s = 4, .tokens_per_s_per_gpu = 50},
-        {.fits = 1, .gpus = 16, .iteration_s = 2, .tokens_per_s_per_gpu = 40},
-        {.fits = 1, .gpus = 8, .iteration_s = 1, .tokens_per_s_per_gpu = 50}, /* does less */
+        {.summary = {.outcome = SS_OUTCOME_REFUSED, .iteration_s = 0.1, .tokens_per_s_per_gpu = 99}},
+        {.summary = {.outcome = SS_OUTCOME_TOO_LARGE, .iteration_s = 0.2, .tokens_per_s_per_gpu = 98}},
+        {.summary = {.outcome = SS_OUTCOME_NEAR_LIMIT, .iteration_s = 0.3, .tokens_per_s_per_gpu = 97}},
+        {.summary = {.gpus = 8, .iteration_s = 4, .tokens_per_s_per_gpu = 50}},
+        {.summary = {.gpus = 16, .iteration_s = 2, .tokens_per_s_per_gpu = 40}},
+        {.summary = {.gpus = 8, .iteration_s = 1, .tokens_per_s_per_gpu = 50}}, /* does less */
     };
     struct ss_sweep s = {.rows = rows, .nrows = 6};
 
-    CU_ASSERT_EQUAL(ss_sweep_count(&s, SS_SWEEP_REFUSED), 1);
-    CU_ASSERT_EQUAL(ss_sweep_count(&s, SS_SWEEP_TOO_LARGE), 1);
-    CU_ASSERT_EQUAL(ss_sweep_count(&s, SS_SWEEP_BARELY), 1);
-    CU_ASSERT_EQUAL(ss_sweep_count(&s, SS_SWEEP_FITS), 3);
+    CU_ASSERT_EQUAL(ss_sweep_count(&s, SS_OUTCOME_REFUSED), 1);
+    CU_ASSERT_EQUAL(ss_sweep_count(&s, SS_OUTCOME_TOO_LARGE), 1);
+    CU_ASSERT_EQUAL(ss_sweep_count(&s, SS_OUTCOME_NEAR_LIMIT), 1);
+    CU_ASSERT_EQUAL(ss_sweep_count(&s, SS_OUTCOME_FITS), 3);
     CU_ASSERT_EQUAL(ss_sweep_best(&s, 0), 4);
     CU_ASSERT_EQUAL(ss_sweep_best(&s, 1), 3);
     s.nrows = 3;

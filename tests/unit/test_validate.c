@@ -199,8 +199,8 @@ static void test_outcomes(void)
         CU_ASSERT_EQUAL(v->rows[i].right, right[i]);
         CU_ASSERT_STRING_EQUAL(v->rows[i].predicted_outcome, predicted[i]);
     }
-    CU_ASSERT(v->rows[7].predicted_s > 0);
-    CU_ASSERT_EQUAL(v->rows[6].predicted_s, 0);
+    CU_ASSERT(v->rows[7].summary.iteration_s > 0);
+    CU_ASSERT_EQUAL(v->rows[6].summary.iteration_s, 0);
     CU_ASSERT_EQUAL(v->all.outcomes, 5);
     CU_ASSERT_EQUAL(v->all.right, 3);
     CU_ASSERT_EQUAL(v->all.time.n, 1);
@@ -256,7 +256,7 @@ static void test_unsupported(void)
 static void test_statistics(void)
 {
     struct ss_validation *v = validate(HEAD "a," JOB "ok,1000,,A,\n"), *three;
-    double ms = 1e3 * v->rows[0].predicted_s;
+    double ms = 1e3 * v->rows[0].summary.iteration_s;
     char text[2048];
 
     ss_validation_free(v);
@@ -327,7 +327,7 @@ static void test_compare(void)
     out = open_memstream(&report, &len);
     CU_ASSERT_EQUAL(ss_validation_compare(v, path, out, &moved, NULL), 0);
     CU_ASSERT_EQUAL(moved, 0);
-    v->rows[0].predicted_s *= 1.001;
+    v->rows[0].summary.iteration_s *= 1.001;
     strcpy(v->rows[1].predicted_outcome, "oom");
     strcpy(v->rows[2].id, "renamed");
     CU_ASSERT_EQUAL(ss_validation_compare(v, path, out, &moved, NULL), 0);
@@ -420,7 +420,7 @@ static void test_same_as_job_file(void)
     CU_ASSERT_EQUAL_FATAL(ss_validate(tables, 1, &opt, &v, NULL), 0);
     for (int i = 0; i < v->nrows; i++)
         if (!strcmp(v->rows[i].id, "8b-16"))
-            seconds = v->rows[i].predicted_s;
+            seconds = v->rows[i].summary.iteration_s;
     ss_job_init(&job);
     CU_ASSERT_EQUAL_FATAL(
         ss_job_parse_file(&job, SS_SOURCE_DIR "/workloads/jobs/8b-16.args", NULL, NULL, NULL, NULL), 0);

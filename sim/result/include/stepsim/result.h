@@ -11,6 +11,7 @@
 #include "stepsim/platform.h"
 #include "stepsim/replay.h"
 #include "stepsim/stack.h"
+#include "stepsim/summary.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -48,10 +49,6 @@ struct ss_link_use {
 
 struct ss_result {
     double iteration_s;
-    double tflops_per_gpu, tflops_causal_per_gpu; /* TFLOP/s */
-    double mfu, mfu_bf16, hfu;                    /* 0..1 */
-    double tokens_per_s_per_gpu;
-    double usd_per_iteration, usd_per_million_tokens; /* of all GPUs by ss.price; 0 where it is not stated */
     double bubble_ratio, bubble_fraction; /* idle / ideal, idle / total */
     int nstages;
     struct ss_stage_result *stages; /* by pipeline rank: the class with the most busy time there */
@@ -92,6 +89,7 @@ struct ss_run {
     struct ss_program *program;
     struct ss_timeline *timeline;
     struct ss_result *result;
+    struct ss_summary summary; /* the figures of result */
 };
 int ss_run_job(const struct ss_job *job, const struct ss_stack *stack, const struct ss_platform *platform,
                int engine, struct ss_run *out, struct ss_error *err);
@@ -115,8 +113,7 @@ void ss_run_free(struct ss_run *run);
 struct ss_fix {
     char change
         [160]; /* flags: "--recompute-granularity full --recompute-method uniform --recompute-num-layers 1" */
-    int fits;
-    double peak_device, iteration_s; /* bytes and s, of the changed job */
+    struct ss_summary summary; /* of the changed job */
 };
 /* The first three changes that make `job`, which ss_job_finish has completed, fit, cheapest in time first, each checked
  * by a native run with the plan's options (level, slow GPUs and links, placement) and without jitter; options may be NULL.

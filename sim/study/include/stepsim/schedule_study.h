@@ -11,6 +11,7 @@
 #include "stepsim/platform.h"
 #include "stepsim/schedule.h"
 #include "stepsim/stack.h"
+#include "stepsim/summary.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -19,23 +20,19 @@ extern "C" {
 /* ---- compare ---- */
 struct ss_compare_row {
     char name[256];
-    int rc;             /* 0, or why there are no figures: enum ss_status */
-    char reason[320];   /* of rc */
+    struct ss_summary summary; /* of integers only iteration_s, in the unit of the times */
     int chunks, stages;
-    double iteration_s; /* of integers: in the unit of the times */
-    double bubble_fraction;
+    double
+        idle_fraction; /* of a rank or, on a cluster, of the busiest stage: by the schedule and by unequal stages */
     double inner_bubble; /* worst idle time of a rank between its first start and its last end */
     int64_t sends;       /* messages between ranks in one iteration of one pipeline */
     int in_flight;       /* most (chunk, microbatch) pairs of a rank */
     double *activation;  /* [stages]: of integers, peak in microbatches of a whole stage; on a cluster, bytes */
     /* on a cluster */
-    double exposed_s;    /* waits for communication of the critical stage */
-    double peak_device;  /* bytes, 0 = not known */
-    int fits;
+    double exposed_s; /* waits for communication of the critical stage */
 };
 struct ss_comparison {
     int n, cluster;
-    double capacity; /* bytes */
     struct ss_compare_row *rows;
 };
 /* Names or files; NULL or n = 0: all known ones. times: F, I, W of a whole stage (chunks share them). */

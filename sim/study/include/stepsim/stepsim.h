@@ -20,6 +20,7 @@
 #include "stepsim/schedule_study.h"
 #include "stepsim/stack.h"
 #include "stepsim/study.h"
+#include "stepsim/summary.h"
 #include "stepsim/sweep.h"
 #include "stepsim/types.h"
 

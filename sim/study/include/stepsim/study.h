@@ -48,8 +48,8 @@ struct ss_validation_row {
     int counted;      /* its quality counts in the summary */
     int right;        /* outcome: 1 right, 0 wrong, -1 not judged */
     int gpus;
-    double parameters;                      /* of the model, 0 = not known */
-    double measured_s, predicted_s;         /* 0 = none */
+    struct ss_summary summary;              /* of the prediction; all 0 where there is none */
+    double measured_s;                      /* 0 = none */
     double measured_bytes, predicted_bytes; /* in the row's own memory_kind, 0 = none */
 };
 /* 100 (predicted - measured) / measured, NaN where one is missing. */

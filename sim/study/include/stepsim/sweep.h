@@ -6,7 +6,7 @@
 #include <stdio.h>
 
 #include "stepsim/error.h"
-#include "stepsim/result.h"
+#include "stepsim/summary.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -25,13 +25,7 @@ struct ss_sweep_flag {
 /* What a combination came to. */
 struct ss_sweep_row {
     int at[SS_SWEEP_FLAGS]; /* value of each flag */
-    int code;               /* SS_OK: it was predicted, else why not */
-    char reason[200];       /* "" where it was */
-    int gpus, fits, thrash;
-    double iteration_s, mfu, tokens_per_s_per_gpu;
-    double peak_device, capacity; /* bytes, of the stage that needs most */
-    double bubble_fraction;
-    double usd_per_iteration; /* 0 where no price is stated */
+    struct ss_summary summary;
 };
 
 /* Rows in the order of counting: the last flag's values change fastest. */
@@ -45,13 +39,9 @@ struct ss_sweep {
 int ss_sweep_size(const struct ss_sweep *s, int most);
 /* Sets row->at to combination i. */
 void ss_sweep_combination(const struct ss_sweep *s, int i, struct ss_sweep_row *row);
-/* Takes the figures of a run. */
-void ss_sweep_take(struct ss_sweep_row *row, const struct ss_run *run);
-/* What became of a row; BARELY: so near the card's memory that the allocator will retry. */
-enum ss_sweep_fate { SS_SWEEP_FITS, SS_SWEEP_BARELY, SS_SWEEP_TOO_LARGE, SS_SWEEP_REFUSED };
-/* Rows of one fate. */
-int ss_sweep_count(const struct ss_sweep *s, int fate);
-/* The row that fits, not barely, with most tokens a second, or, by_gpu, a second and GPU; the first of equal ones; -1 =
+/* Rows of one outcome (enum ss_outcome). */
+int ss_sweep_count(const struct ss_sweep *s, int outcome);
+/* The row that fits, not near the limit, with most tokens a second, or, by_gpu, a second and GPU; the first of equal ones; -1 =
  * none does. */
 int ss_sweep_best(const struct ss_sweep *s, int by_gpu);
 int ss_sweep_write(const struct ss_sweep *s, int json, FILE *out, struct ss_error *err);

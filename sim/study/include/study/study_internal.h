@@ -44,15 +44,12 @@ void ss_cases_free(struct ss_cases *c);
 #define SS_PREDICTION_TIMERS 16
 struct ss_prediction {
     int state; /* enum ss_case_state: a plan may be refused too */
-    int fits, thrash;
-    double seconds;                     /* also of a job that does not fit */
+    struct ss_summary summary;
     double device, reserved, allocated; /* bytes */
     int stage_like;      /* whose device memory a measured one is like rather than the peak's; -1 = none */
     double stage_device; /* bytes of that stage */
-    double parameters;
     int ntimers; /* of the last rank, under the names of the stack's framework */
     struct ss_timer timers[SS_PREDICTION_TIMERS];
-    char reason[320];
 };
 /* Errors only of this machine: what the model refuses is told in *out. */
 int ss_case_predict(const struct ss_case *c, int engine, struct ss_prediction *out, struct ss_error *err);

@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The figures of a run, each computed in one line, and the tables that tell what they are called. */
+#include "stepsim/summary.h"
+
+#include <string.h>
+
+#include "base/base.h"
+#include "stepsim/result.h"
+
+static const char *const words[SS_OUTCOME_COUNT] = {
+#define X(symbol, word, measured) word,
+    SS_OUTCOME_LIST(X)
+#undef X
+};
+
+static const char *const measured_words[SS_OUTCOME_COUNT] = {
+#define X(symbol, word, measured) measured,
+    SS_OUTCOME_LIST(X)
+#undef X
+};
+
+static const struct {
+    const char *unit;
+    double scale;
+} kinds[SS_METRIC_KIND_COUNT] = {
+#define X(symbol, unit, scale) {unit, scale},
+    SS_METRIC_KIND_LIST(X)
+#undef X
+};
+
+static const struct ss_metric metrics[SS_METRICS] = {
+#define X(field, kind, place, key, doc)                                                                      \
+    {key, doc, SS_METRIC_##kind, SS_IN_##place, offsetof(struct ss_summary, field)},
+    SS_METRIC_LIST(X)
+#undef X
+};
+
+const char *ss_outcome_word(int outcome)
+{
+    return outcome >= 0 && outcome < SS_OUTCOME_COUNT ? words[outcome] : "unknown";
+}
+
+const char *ss_outcome_measured_word(int outcome)
+{
+    return outcome >= 0 && outcome < SS_OUTCOME_COUNT ? measured_words[outcome] : "unknown";
+}
+
+const struct ss_metric *ss_metric_at(int metric)
+{
+    return metric >= 0 && metric < SS_METRICS ? &metrics[metric] : NULL;
+}
+
+const char *ss_metric_unit(int metric)
+{
+    return kinds[metrics[metric].kind].unit;
+}
+
+static double stored(int metric, const struct ss_summary *s)
+{
+    double value;
+
+    memcpy(&value, (const char *)s + metrics[metric].offset, sizeof value);
+    return value;
+}
+
+double ss_metric_value(int metric, const struct ss_summary *s)
+{
+    return kinds[metrics[metric].kind].scale * stored(metric, s);
+}
+
+int ss_metric_known(int metric, const struct ss_summary *s)
+{
+    return metrics[metric].kind != SS_METRIC_USD || stored(metric, s) > 0;
+}
+
+static double ratio(double a, double b)
+{
+    return b > 0 ? a / b : 0;
+}
+
+void ss_summary_fill(const struct ss_run *run, struct ss_summary *out)
+{
+    const struct ss_plan *plan = run->plan;
+    const struct ss_result *r = run->result;
+    double gpu_seconds = r->iteration_s * plan->world_size;
+    double tokens = (double)plan->job->global_batch * plan->job->seq_length;
+
+    memset(out, 0, sizeof *out);
+    out->outcome = !r->fits ? SS_OUTCOME_TOO_LARGE : r->thrash ? SS_OUTCOME_NEAR_LIMIT : SS_OUTCOME_FITS;
+    out->gpus = plan->world_size;
+    out->parameters = plan->parameters;
+    out->iteration_s = r->iteration_s;
+    out->tflops_per_gpu = ratio(plan->model_flops, gpu_seconds) / 1e12;
+    out->tflops_causal_per_gpu = ratio(plan->model_flops_causal, gpu_seconds) / 1e12;
+    out->mfu = ratio(plan->model_flops, gpu_seconds * ss_result_peak_flops(plan, 0));
+    out->mfu_bf16 = ratio(plan->model_flops, gpu_seconds * ss_result_peak_flops(plan, 1));
+    out->hfu = ratio(plan->hardware_flops, gpu_seconds * ss_result_peak_flops(plan, 0));
+    out->tokens_per_s_per_gpu = ratio(tokens, gpu_seconds);
+    out->usd_per_iteration = gpu_seconds / 3600 * ss_platform_card(plan->platform)->price;
+    out->usd_per_million_tokens = 1e6 * ratio(out->usd_per_iteration, tokens);
+    out->bubble_ratio = r->bubble_ratio;
+    out->bubble_fraction = r->bubble_fraction;
+    out->peak_device = r->peak_device;
+    out->capacity = r->capacity;
+    out->peak_reserved = r->peak_reserved;
+    out->peak_allocated = r->peak_allocated;
+}
+
+void ss_summary_refuse(const struct ss_error *why, struct ss_summary *out)
+{
+    memset(out, 0, sizeof *out);
+    out->outcome = SS_OUTCOME_REFUSED;
+    out->code = why->code;
+    ss_copy(out->reason, sizeof out->reason, why->message);
+}
