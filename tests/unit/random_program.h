@@ -49,6 +49,7 @@ struct maker {
     int own0;    /* first of the collectives that a class has to itself, on its last stream */
     int wild;    /* more traffic on fewer links, links named twice, jitter, bodies that repeat */
     int odd;     /* wild: weights that are no whole multiples of each other, which SimGrid refuses */
+    int heavy;   /* wild: weights up to 30; what one flow gains, the others lose many times */
     double held[8][SS_MEM_COUNT]; /* wild: bytes allocated and not yet freed */
 };
 
@@ -80,7 +81,7 @@ static void network(struct maker *m)
         for (int j = 0; j < n + twice; j++) {
             int l = (start + j) % nlinks;
             double odd = m->odd ? 0.5 + draw_real(&m->d) : 1;
-            make_hop(p, path, l, odd * unit[l] * (m->weights ? 1 + draw_int(&m->d, 4) : 1));
+            make_hop(p, path, l, odd * unit[l] * (m->weights ? 1 + draw_int(&m->d, m->heavy ? 30 : 4) : 1));
         }
     }
     /* every link has a flow of unit weight, else the units would not be those that SimGrid sees */
@@ -214,7 +215,8 @@ static void make_wild(struct maker *m)
 {
     int members[8], steps = 20 + draw_int(&m->d, 150), times = 1;
     m->odd = draw_int(&m->d, 10) == 0;
-    m->weights |= m->odd;
+    m->heavy = draw_int(&m->d, 3) == 0;
+    m->weights |= m->odd || m->heavy;
     network(m);
     traffic(m);
     for (int c = 0; c < m->p->nclasses; c++) {
@@ -225,8 +227,8 @@ static void make_wild(struct maker *m)
     if (draw_int(&m->d, 4) == 0)
         m->p->jitter = (struct ss_jitter){.sigma = 0.1, .seed = m->d.seed};
     if (draw_int(&m->d, 4) == 0) {
-        times = 2 + draw_int(&m->d, 19);
-        steps = 10 + steps / 8;
+        times = 2 + draw_int(&m->d, 39);
+        steps = 10 + steps / 6;
     }
     for (int i = 0; i < steps; i++)
         step(m);
