@@ -6,6 +6,7 @@
 #include "base/base.h"
 #include "suite.h"
 #include "job/flags.h"
+#include "stepsim/flags.h"
 
 static const char head[] =
     "# Megatron-LM's arguments\n\n"
@@ -104,10 +105,33 @@ static void test_nearest(void)
     CU_ASSERT_EQUAL(ss_flag_nearest("--xyzzyxyzzyxyzzy", near, sizeof(near)), 0);
 }
 
+/* The public list has every flag of the tables, with what may be written for its value. */
+static void test_list(void)
+{
+    struct ss_flag_cursor at = {0};
+    struct ss_flag_walk w = {0};
+    struct ss_flag_info info;
+    struct ss_flag f;
+    int methods = 0;
+
+    while (ss_flag_next(&w, &f)) {
+        CU_ASSERT_FATAL(ss_flag_list(&at, &info));
+        CU_ASSERT_STRING_EQUAL(info.name, f.name);
+        CU_ASSERT_EQUAL(info.value == NULL, f.values == '0');
+        CU_ASSERT_EQUAL(info.read, f.setter != NULL);
+        CU_ASSERT(ss_flag_known(info.name));
+        if (!strcmp(info.name, "--recompute-method"))
+            methods += !strcmp(info.value, "uniform|block");
+    }
+    CU_ASSERT_EQUAL(ss_flag_list(&at, &info), 0);
+    CU_ASSERT_EQUAL(methods, 1);
+    CU_ASSERT_EQUAL(ss_flag_known("--no-such-flag"), 0);
+}
+
 int main(int argc, char **argv)
 {
     CU_TestInfo tests[] = {
-        {"page", test_page}, {"table", test_table}, {"nearest", test_nearest}, CU_TEST_INFO_NULL};
+        {"page", test_page}, {"table", test_table}, {"nearest", test_nearest}, {"list", test_list}, CU_TEST_INFO_NULL};
     if (argc == 3 && !strcmp(argv[1], "--write")) {
         FILE *out = fopen(argv[2], "w");
         if (!out)

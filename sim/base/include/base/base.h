@@ -10,6 +10,7 @@
 #include <stdio.h>
 
 #include "stepsim/error.h"
+#include "stepsim/units.h"
 
 #define SS_ARRAY_LEN(a) (sizeof(a) / sizeof((a)[0]))
 #define SS_MIB (1024.0 * 1024.0)
@@ -29,28 +30,6 @@ void *ss_calloc(size_t n, size_t size);
 int ss_grow(void *array, size_t *cap, size_t need, size_t size);
 /* Bounded copy, always terminated; false when cut. */
 bool ss_copy(char *dst, size_t size, const char *src);
-
-/* ---- units.c ---- */
-enum ss_unit {
-    SS_UNIT_NONE,      /* plain number                                  */
-    SS_UNIT_COUNT,     /* whole number >= 0                             */
-    SS_UNIT_FRACTION,  /* 0..1, also "85%"                              */
-    SS_UNIT_BYTES,     /* B kB MB GB TB KiB MiB GiB TiB                 */
-    SS_UNIT_BANDWIDTH, /* Bps kBps MBps GBps TBps GiBps, Gbps = bits/8  */
-    SS_UNIT_FLOPS,     /* f Mf Gf Tf Pf (FLOP/s), also TFLOPs           */
-    SS_UNIT_TIME,      /* s ms us ns (result in s)                      */
-    SS_UNIT_WATT,      /* W kW                                          */
-    SS_UNIT_PRICE      /* USD/h                                         */
-};
-/* Parses "25GBps" -> 25e9. A unit is required except for NONE, COUNT and FRACTION. Finite only.
- * 0, or SS_ERR_INPUT with *why set to a static text. */
-int ss_unit_parse(const char *text, enum ss_unit unit, double *out, const char **why);
-/* Prints the shortest text, without an exponent where possible, that ss_unit_parse reads back to
- * exactly the same value. */
-char *ss_unit_format(double value, enum ss_unit unit, char *buf, size_t size);
-/* Strict number parsing: the whole text, no overflow. */
-int ss_parse_i64(const char *text, int64_t lo, int64_t hi, int64_t *out);
-int ss_parse_double(const char *text, double *out);
 
 /* ---- file.c, data.c ---- */
 /* Reads a whole file (at most max_bytes), NUL-terminated; caller frees *out. "-" is stdin. */

@@ -5,6 +5,7 @@
 
 #include "stepsim/chunk.h"
 #include "stepsim/error.h"
+#include "stepsim/flags.h"
 #include "stepsim/job.h"
 #include "stepsim/model.h"
 #include "stepsim/network.h"
@@ -23,5 +24,6 @@
 #include "stepsim/summary.h"
 #include "stepsim/sweep.h"
 #include "stepsim/types.h"
+#include "stepsim/units.h"
 
 #endif

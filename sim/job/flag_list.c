@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The tables of flags for those who list them. */
+#include "stepsim/flags.h"
+
+#include <string.h>
+
+#include "base/base.h"
+#include "job/flags.h"
+
+static void join_choices(const struct ss_flag_choice *c, char *out, size_t size)
+{
+    size_t n = 0;
+
+    for (; c->name && n < size; c++)
+        n += (size_t)snprintf(out + n, size - n, "%s%s", n ? "|" : "", c->name);
+}
+
+static const char *value_of(const struct ss_flag *f, char *out, size_t size)
+{
+    int kind = f->setter ? f->setter->kind : SS_FLAG_CALL;
+
+    if (f->values == '0')
+        return NULL;
+    if (kind == SS_FLAG_CHOICE)
+        join_choices(f->setter->choices, out, size);
+    else
+        ss_copy(out, size,
+                kind == SS_FLAG_INT || kind == SS_FLAG_DOUBLE ? "N"
+                : kind == SS_FLAG_TEXT                        ? "NAME|FILE"
+                : !strcmp(f->name, "--job")                   ? "FILE"
+                                                              : "VALUE");
+    return out;
+}
+
+int ss_flag_list(struct ss_flag_cursor *at, struct ss_flag_info *out)
+{
+    struct ss_flag_walk walk = {.setter = at->setter, .group = at->group, .names = at->names};
+    struct ss_flag f;
+
+    if (!ss_flag_next(&walk, &f))
+        return 0;
+    at->setter = walk.setter;
+    at->group = walk.group;
+    at->names = walk.names;
+    ss_copy(at->name, sizeof at->name, f.name);
+    out->name = at->name;
+    out->value = value_of(&f, at->value, sizeof at->value);
+    out->doc = f.why;
+    out->values = f.values;
+    out->own = f.treatment == SS_FLAG_OWN;
+    out->read = f.treatment == SS_FLAG_OWN || f.treatment == SS_FLAG_MODELLED;
+    return 1;
+}
+
+int ss_flag_known(const char *name)
+{
+    struct ss_flag f;
+
+    return ss_flag_find(name, &f);
+}

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The flags of a job, for programs that list or complete them; docs/flags.md is made from the same tables. */
+#ifndef STEPSIM_FLAGS_H
+#define STEPSIM_FLAGS_H
+
+#include <stddef.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* One flag. All texts are static, or live until the next call. */
+struct ss_flag_info {
+    const char *name;   /* "--tp" */
+    const char *value;  /* what to write for its value: "N", "NAME|FILE", "uniform|block"; NULL: it takes none */
+    const char *doc;    /* one line, or NULL: as Megatron-LM documents it */
+    char values;        /* number of values, as in argparse: '0', '1', '+' (one or more), '*' (any) */
+    int own;            /* 1: stepsim's own, or a short name; 0: Megatron's */
+    int read;           /* 1: the prediction reads it; 0: accepted without effect, or refused */
+};
+/* Where a walk over all flags stands; {0} is before the first one. */
+struct ss_flag_cursor {
+    size_t setter, group;
+    const char *names;
+    char name[96], value[160]; /* of the flag that was told last */
+};
+/* The next flag, 0 past the last one. */
+int ss_flag_list(struct ss_flag_cursor *at, struct ss_flag_info *out);
+/* 1 when a job has a flag of this name ("--tp"), whatever is done with it. */
+int ss_flag_known(const char *name);
+
+#ifdef __cplusplus
+}
+#endif
+#endif
