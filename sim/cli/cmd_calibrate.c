@@ -40,8 +40,6 @@ const char cli_help_calibrate[] =
     "  stepsim calibrate --platform h800 --rows runs --prop ss.gemm.efficiency.fp8=0.4:0.8 \\\n"
     "      --prop ss.nvlink.efficiency --leave-out model -o mine.xml\n";
 
-#define MAX_TABLES 64
-
 static void progress(void *ctx, int evaluations)
 {
     (void)ctx;
@@ -52,104 +50,73 @@ static void progress(void *ctx, int evaluations)
     fflush(stderr);
 }
 
-struct words {
-    struct ss_calibrate_options opt;
-    const char *tables[MAX_TABLES];
-    const char *stack_output;
-};
-
-/* One of our options that takes a value; 0 = not ours. */
-static int take(struct words *w, const char *name, const char *value, struct ss_error *err)
+static int read_props(struct ss_calibrate_options *opt, const struct cli_texts *given, struct ss_error *err)
 {
-    struct {
-        const char *name;
-        const char **to;
-    } const texts[] = {{"--platform", &w->opt.platform},
-                       {"--stack", &w->opt.stack},
-                       {"--nccl", &w->opt.nccl},
-                       {"--microbench", &w->opt.microbench},
-                       {"--log", &w->opt.log},
-                       {"--job", &w->opt.job},
-                       {"--timer-rows", &w->opt.timer_rows},
-                       {"--leave-out", &w->opt.leave_out},
-                       {"--stack-output", &w->stack_output}};
+    int rc = SS_OK;
 
-    for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++)
-        if (!strcmp(name, texts[i].name)) {
-            *texts[i].to = value;
-            return 1;
-        }
-    if (!strcmp(name, "--rows")) {
-        if (w->opt.ntables == MAX_TABLES)
-            return cli_usage(err, "", "more than %d tables", MAX_TABLES);
-        w->tables[w->opt.ntables++] = value;
-        return 1;
-    }
-    if (strcmp(name, "--prop") != 0)
-        return 0;
-    if (w->opt.nprops == SS_FIT_MAX)
+    if (given->n > SS_FIT_MAX)
         return cli_usage(err, "", "more than %d numbers to fit", SS_FIT_MAX);
-    struct ss_fit_prop *prop = &w->opt.props[w->opt.nprops];
-    int rc = ss_fit_prop_parse(value, prop, err);
-    for (int i = 0; !rc && i < w->opt.nprops; i++)
-        if (!strcmp(w->opt.props[i].id, prop->id))
-            rc = cli_usage(err, "leave one out", "--prop %s is given twice", prop->id);
-    w->opt.nprops++;
-    return rc ? rc : 1;
-}
-
-static int is_ours(const char *word)
-{
-    static const char *const names[] = {"--platform", "--stack", "--nccl",      "--microbench",
-                                        "--log",      "--job",   "--leave-out", "--stack-output",
-                                        "--rows",     "--prop",  "--timer-rows"};
-
-    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
-        if (!strcmp(word, names[i]))
-            return 1;
-    return 0;
-}
-
-static int read_words(struct words *w, struct cli_flags *flags, int argc, char **argv, struct ss_error *err)
-{
-    for (int i = 0; i < argc;) {
-        int taken;
-        if (!strcmp(argv[i], "--timers")) {
-            w->opt.fit_timers = taken = 1;
-        } else if (is_ours(argv[i])) {
-            if (i + 1 == argc)
-                return cli_usage(err, "", "%s needs a value", argv[i]);
-            taken = take(w, argv[i], argv[i + 1], err);
-            taken = taken > 0 ? 2 : taken;
-        } else {
-            taken = cli_flag(flags, argc - i, argv + i, err);
-        }
-        if (taken < 0)
-            return taken;
-        if (taken == 0)
-            return cli_usage(err, "--help lists the options", "unknown option %s", argv[i]);
-        i += taken;
+    for (opt->nprops = 0; opt->nprops < given->n && !rc; opt->nprops++) {
+        struct ss_fit_prop *prop = &opt->props[opt->nprops];
+        rc = ss_fit_prop_parse(given->text[opt->nprops], prop, err);
+        for (int i = 0; !rc && i < opt->nprops; i++)
+            if (!strcmp(opt->props[i].id, prop->id))
+                rc = cli_usage(err, "leave one out", "--prop %s is given twice", prop->id);
     }
-    w->opt.tables = w->tables;
-    w->opt.nccl_nodes = flags->nodes;
-    if (!w->opt.platform)
+    return rc;
+}
+
+static int check_words(const struct ss_calibrate_options *opt, const struct cli_flags *f, struct ss_error *err)
+{
+    const char *stack_output = f->calibrate.stack_output;
+
+    if (!opt->platform)
         return cli_usage(err, "\"stepsim list platforms\" shows the names", "no --platform given");
-    if (!w->opt.ntables && !w->opt.nccl && !w->opt.microbench && !w->opt.log)
+    if (!opt->ntables && !opt->nccl && !opt->microbench && !opt->log)
         return cli_usage(err, "add --rows TABLE, --nccl FILE, --microbench FILE or --log FILE",
                          "nothing measured to calibrate with");
-    if (w->opt.timer_rows && !w->opt.ntables)
+    if (opt->timer_rows && !opt->ntables)
         return cli_usage(err, "--rows TABLE has the runs", "--timer-rows without --rows");
-    if (w->opt.fit_timers && !w->opt.log && !w->opt.timer_rows)
+    if (opt->fit_timers && !opt->log && !opt->timer_rows)
         return cli_usage(err, "--log FILE has them, or --timer-rows FILE", "--timers without timers");
-    if (ss_output_same(flags->output, w->stack_output))
+    if (ss_output_same(f->output, stack_output))
         return cli_usage(err, "give each a name of its own",
                          "--output and --stack-output write the same file");
-    if (w->stack_output && !w->opt.stack)
+    if (stack_output && !opt->stack)
         return cli_usage(err, "--stack names the base of the new stack", "--stack-output without --stack");
     return SS_OK;
 }
 
-static int write_platform(const struct ss_calibration *c, const struct words *w, const char *path,
+/* What the words ask for; it points into the flags. */
+static int read_words(struct ss_calibrate_options *opt, struct cli_flags *f, int argc, char **argv,
+                      struct ss_error *err)
+{
+    int n, rc = cli_words(f, argc, argv, &n, err);
+
+    if (!rc && n)
+        rc = cli_usage(err, "--help lists the options", "unknown option %s", argv[0]);
+    if (rc)
+        return rc;
+    *opt = (struct ss_calibrate_options){
+        .platform = f->calibrate.platform,
+        .stack = f->calibrate.stack,
+        .ntables = f->calibrate.rows.n,
+        .tables = (const char *const *)f->calibrate.rows.text,
+        .nccl = f->calibrate.nccl,
+        .nccl_nodes = f->nodes,
+        .microbench = f->calibrate.microbench,
+        .log = f->calibrate.log,
+        .job = f->calibrate.job,
+        .timer_rows = f->timer_rows[0] ? f->timer_rows : NULL,
+        .fit_timers = f->calibrate.timers,
+        .leave_out = f->calibrate.leave_out,
+        .progress = isatty(STDERR_FILENO) ? progress : NULL,
+    };
+    rc = read_props(opt, &f->calibrate.props, err);
+    return rc ? rc : check_words(opt, f, err);
+}
+
+static int write_platform(const struct ss_calibration *c, const struct ss_calibrate_options *opt, const char *path,
                           struct ss_error *err)
 {
     struct ss_output *output;
@@ -158,7 +125,7 @@ static int write_platform(const struct ss_calibration *c, const struct words *w,
 
     if (rc)
         return rc;
-    rc = ss_calibration_write_platform(c, w->opt.platform, stream, err);
+    rc = ss_calibration_write_platform(c, opt->platform, stream, err);
     return cli_output_end(output, rc, err);
 }
 
@@ -178,68 +145,69 @@ static int can_write(const char *path, struct ss_error *err)
 }
 
 /* "dir/mine.xml" names the stack mine. */
-static int write_stack(const struct ss_calibration *c, const struct words *w, struct ss_error *err)
+static int write_stack(const struct ss_calibration *c, const struct ss_calibrate_options *opt, const char *path,
+                       struct ss_error *err)
 {
-    const char *slash = strrchr(w->stack_output, '/');
+    const char *slash = strrchr(path, '/');
     struct ss_output *output;
     char name[64];
     FILE *stream;
     int rc;
 
-    snprintf(name, sizeof name, "%s", slash ? slash + 1 : w->stack_output);
+    snprintf(name, sizeof name, "%s", slash ? slash + 1 : path);
     if (strrchr(name, '.'))
         *strrchr(name, '.') = '\0';
-    rc = cli_output_begin(w->stack_output, &output, &stream, err);
+    rc = cli_output_begin(path, &output, &stream, err);
     if (rc)
         return rc;
-    rc = ss_calibration_write_stack(c, name[0] ? name : "calibrated", w->opt.stack, w->opt.platform, stream,
+    rc = ss_calibration_write_stack(c, name[0] ? name : "calibrated", opt->stack, opt->platform, stream,
                                     err);
     return cli_output_end(output, rc, err);
 }
 
-static int write_all(const struct ss_calibration *c, const struct words *w, const struct cli_flags *flags,
-                     struct ss_error *err)
+static int write_all(const struct ss_calibration *c, const struct ss_calibrate_options *opt,
+                     const struct cli_flags *flags, struct ss_error *err)
 {
+    const char *stack_output = flags->calibrate.stack_output;
     int rc = SS_OK, of_stack = 0;
 
     if (flags->output[0])
-        rc = write_platform(c, w, flags->output, err);
-    if (!rc && w->stack_output)
-        rc = write_stack(c, w, err);
+        rc = write_platform(c, opt, flags->output, err);
+    if (!rc && stack_output)
+        rc = write_stack(c, opt, stack_output, err);
     if (!rc)
         rc = flags->json ? ss_calibration_write_json(c, stdout, err)
                          : ss_calibration_write_text(c, stdout, err);
     for (int i = 0; i < c->nprops; i++)
         of_stack |= c->props[i].of_stack;
-    if (!rc && of_stack && !w->stack_output)
+    if (!rc && of_stack && !stack_output)
         fprintf(stderr, "stepsim: note: numbers of the stack are written with %s--stack-output FILE\n",
-                w->opt.stack ? "" : "--stack S ");
+                opt->stack ? "" : "--stack S ");
     return rc;
 }
 
 int cmd_calibrate(int argc, char **argv)
 {
     int json = cli_has_word(argc, argv, "--json"), rc;
+    struct ss_calibrate_options opt;
     struct ss_calibration *c = NULL;
     struct ss_error err = {0};
     struct cli_flags flags;
-    struct words w;
 
-    memset(&w, 0, sizeof w);
-    cli_flags_init(&flags, CLI_JSON | CLI_TIMING | CLI_OUTPUT | CLI_NODES, SS_ENGINE_NATIVE);
-    rc = read_words(&w, &flags, argc, argv, &err);
+    cli_flags_init(&flags, CLI_CALIBRATE);
+    rc = read_words(&opt, &flags, argc, argv, &err);
     if (!rc)
         rc = can_write(flags.output, &err);
     if (!rc)
-        rc = can_write(w.stack_output, &err);
-    w.opt.progress = isatty(STDERR_FILENO) ? progress : NULL;
+        rc = can_write(flags.calibrate.stack_output, &err);
     if (!rc)
-        rc = ss_calibrate(&w.opt, &c, &err);
-    if (w.opt.progress)
+        rc = ss_calibrate(&opt, &c, &err);
+    if (isatty(STDERR_FILENO))
         progress(NULL, 0);
     if (!rc)
-        rc = write_all(c, &w, &flags, &err);
+        rc = write_all(c, &opt, &flags, &err);
     ss_calibration_free(c);
+    cli_flags_free(&flags);
     if (!rc && flags.timing)
         fprintf(stderr, "stepsim: %.2f s\n", cli_wall_s());
     return rc ? cli_fail(&err, json) : 0;

@@ -18,7 +18,7 @@ int cmd_list(int argc, char **argv)
     struct ss_error err = {0};
     struct cli_flags flags;
 
-    cli_flags_init(&flags, CLI_JSON, SS_ENGINE_NATIVE);
+    cli_flags_init(&flags, CLI_LIST);
     rc = cli_words(&flags, argc, argv, &n, &err);
     if (!rc && n > 1)
         rc = cli_usage(&err, "", "list takes one word at most");

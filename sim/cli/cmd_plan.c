@@ -44,7 +44,7 @@ int cmd_plan(int argc, char **argv)
     struct cli_inputs in;
     struct ss_run run;
 
-    cli_flags_init(&flags, CLI_JSON | CLI_SET | CLI_OUTPUT, SS_ENGINE_NATIVE);
+    cli_flags_init(&flags, CLI_PLAN);
     rc = cli_inputs_load(&in, &flags, argc, argv, &err);
     if (rc)
         return cli_fail(&err, json);

@@ -43,13 +43,11 @@ static int do_show(int argc, char **argv, struct ss_error *err)
     struct cli_flags flags;
     int n, rc;
 
-    cli_flags_init(&flags, CLI_JSON | CLI_XML | CLI_NODES | CLI_GPUS | CLI_SET | CLI_OUTPUT, SS_ENGINE_NATIVE);
+    cli_flags_init(&flags, CLI_PLATFORM_SHOW);
     rc = cli_words(&flags, argc, argv, &n, err);
     if (!rc && n != 1)
         rc = cli_usage(err, "\"stepsim list platforms\" shows the names", "%s",
                        n ? "more than one platform given" : "no platform given");
-    if (!rc && flags.json && flags.xml)
-        rc = cli_usage(err, "choose one", "both --json and --xml given");
     if (!rc)
         rc = cli_platform_load(argv[0], &flags, &p, err);
     if (rc)
@@ -65,7 +63,7 @@ static int check_one(const char *path, int json, struct ss_error *err)
     struct ss_platform *p;
     int rc;
 
-    cli_flags_init(&flags, 0, SS_ENGINE_NATIVE);
+    cli_flags_init(&flags, CLI_PLATFORM_CHECK);
     rc = cli_platform_load(path, &flags, &p, err);
     if (rc)
         return rc;
@@ -83,7 +81,7 @@ static int do_check(int argc, char **argv, struct ss_error *err)
     struct cli_flags flags;
     int n, rc, worst = SS_OK;
 
-    cli_flags_init(&flags, CLI_JSON, SS_ENGINE_NATIVE);
+    cli_flags_init(&flags, CLI_PLATFORM_CHECK);
     rc = cli_words(&flags, argc, argv, &n, err);
     if (!rc && n == 0)
         rc = cli_usage(err, "give one or more XML files", "no file given");
@@ -113,7 +111,7 @@ static int do_import(int argc, char **argv, struct ss_error *err)
     char note[512] = "";
     int n, rc;
 
-    cli_flags_init(&flags, CLI_JSON | CLI_OUTPUT, SS_ENGINE_NATIVE);
+    cli_flags_init(&flags, CLI_PLATFORM_IMPORT);
     rc = cli_words(&flags, argc, argv, &n, err);
     if (!rc && n != 1)
         rc = cli_usage(err, "make one with \"lstopo node.xml\" on a node of the cluster", "%s",

@@ -60,7 +60,7 @@ static int do_write(int argc, char **argv, struct ss_error *err)
     struct ss_run run;
     int rc;
 
-    cli_flags_init(&flags, CLI_JSON | CLI_SET | CLI_OUTPUT | CLI_EXPANDED | CLI_SIM, SS_ENGINE_NATIVE);
+    cli_flags_init(&flags, CLI_PROGRAM_WRITE);
     rc = cli_inputs_load(&in, &flags, argc, argv, err);
     if (rc)
         return rc;
@@ -112,7 +112,7 @@ static int do_read(int argc, char **argv, struct ss_error *err)
     struct cli_flags flags;
     int rc;
 
-    cli_flags_init(&flags, CLI_JSON | CLI_TIMING | CLI_ENGINE | CLI_OUTPUT | CLI_PICTURES, SS_ENGINE_NATIVE);
+    cli_flags_init(&flags, CLI_PROGRAM_READ);
     rc = one_file(&flags, argc, argv, err);
     if (!rc)
         rc = ss_program_read(argv[0], &program, err);
@@ -134,7 +134,7 @@ static int do_check(int argc, char **argv, struct ss_error *err)
     struct cli_flags flags;
     int rc;
 
-    cli_flags_init(&flags, CLI_JSON, SS_ENGINE_NATIVE);
+    cli_flags_init(&flags, CLI_PROGRAM_CHECK);
     rc = one_file(&flags, argc, argv, err);
     if (!rc)
         rc = ss_program_read(argv[0], &program, err);

@@ -130,9 +130,7 @@ int cmd_run(int argc, char **argv)
     struct ss_run run;
     struct ss_fix fixes[3];
 
-    cli_flags_init(&flags, CLI_JSON | CLI_TIMING | CLI_ENGINE | CLI_TOLERANCE | CLI_SET | CLI_OUTPUT | CLI_PICTURES |
-                               CLI_SIM,
-                   SS_ENGINE_SIMGRID);
+    cli_flags_init(&flags, CLI_RUN);
     rc = cli_inputs_load(&in, &flags, argc, argv, &err);
     if (rc)
         return cli_fail(&err, json);

@@ -50,113 +50,28 @@ const char cli_help_schedule[] =
     "  stepsim schedule search --pp 4 --microbatches 8 --times 1,1.2,0.8 --cap 4 -o mine.csv\n";
 
 #define MAX_NAMES 64
-#define MAX_RANKS 65536
 
-struct options {
-    int job; /* --platform is among the words */
-    struct ss_schedule_params shape;
-    const char *times, *memory;
-    double cap;
-    int v, whole, no_barrier, csv, text, width, steps;
-    double seed;
-    char *schedules;
-    struct cli_flags flags;
-};
-
-/* A plain number, or bytes as 40GiB. */
-static int read_cap(const char *value, double *out, struct ss_error *err)
+/* --platform or --job among the words: of two forms of a verb the one with a job. */
+static int has_job(int argc, char *const *argv)
 {
-    static const struct {
-        const char *name;
-        double bytes;
-    } units[] = {{"GiB", 1024.0 * 1024 * 1024}, {"MiB", 1024.0 * 1024}, {"GB", 1e9}, {"MB", 1e6}};
-    char number[64];
-    size_t n = strlen(value);
+    static const char *const names[] = {"--platform", "--job"};
 
-    for (size_t i = 0; i < sizeof units / sizeof units[0]; i++) {
-        size_t m = strlen(units[i].name);
-        if (n <= m || n - m >= sizeof number || strcmp(value + n - m, units[i].name) != 0)
-            continue;
-        memcpy(number, value, n - m);
-        number[n - m] = '\0';
-        int rc = cli_number("--cap", number, 0, 1e15, out, err);
-        *out *= units[i].bytes;
-        return rc;
-    }
-    return cli_number("--cap", value, 0, 1e300, out, err);
+    for (int i = 0; i < argc; i++)
+        for (int k = 0; k < 2; k++) {
+            size_t n = strlen(names[k]);
+            if (!strncmp(argv[i], names[k], n) && (!argv[i][n] || argv[i][n] == '='))
+                return 1;
+        }
+    return 0;
 }
 
-/* One option of ours at argv[0]; 0: it is none, else words taken, or an error. */
-static int own_option(struct options *o, int argc, char **argv, struct ss_error *err)
+static void init(struct cli_flags *f, int verb)
 {
-    static const char *const valued[] = {"--microbatches", "--vp",        "--group", "--times",
-                                         "--memory",       "--cap",       "--width", "--seed",
-                                         "--steps",        "--schedules", "--pp",    "-m"};
-    const char *w = argv[0], *value = argc > 1 ? argv[1] : NULL;
-    int rc = SS_OK, known = 0;
-    if (!strcmp(w, "--v"))
-        return o->v = 1;
-    if (!strcmp(w, "--whole"))
-        return o->whole = 1;
-    if (!strcmp(w, "--no-barrier"))
-        return o->no_barrier = 1;
-    if (!strcmp(w, "--csv"))
-        return o->csv = 1;
-    if (!strcmp(w, "--text"))
-        return o->text = 1;
-    for (size_t i = 0; i < sizeof valued / sizeof valued[0]; i++)
-        known |= !strcmp(w, valued[i]);
-    if (!known || (o->job && (!strcmp(w, "--pp") || !strcmp(w, "--vp"))))
-        return 0;
-    if (!value)
-        return cli_usage(err, "", "%s needs a value", w);
-    if (!strcmp(w, "--pp"))
-        rc = cli_count(w, value, 1, MAX_RANKS, &o->shape.stages, err);
-    else if (!strcmp(w, "--vp"))
-        rc = cli_count(w, value, 1, 4096, &o->shape.chunks, err);
-    else if (!strcmp(w, "--microbatches") || !strcmp(w, "-m"))
-        rc = cli_count(w, value, 1, 1 << 24, &o->shape.microbatches, err);
-    else if (!strcmp(w, "--group"))
-        rc = cli_count(w, value, 1, 1 << 24, &o->shape.microbatch_group_size, err);
-    else if (!strcmp(w, "--width"))
-        rc = cli_count(w, value, 20, 100000, &o->width, err);
-    else if (!strcmp(w, "--steps"))
-        rc = cli_count(w, value, 1, 100000000, &o->steps, err);
-    else if (!strcmp(w, "--seed"))
-        rc = cli_whole(w, value, 0, 1e15, &o->seed, err);
-    else if (!strcmp(w, "--cap"))
-        rc = read_cap(value, &o->cap, err);
-    else if (!strcmp(w, "--times"))
-        o->times = value;
-    else if (!strcmp(w, "--memory"))
-        o->memory = value;
-    else
-        o->schedules = argv[1];
-    return rc ? rc : 2;
+    cli_flags_init(f, verb);
+    f->schedule.shape.overlap_p2p = 1;
 }
 
-/* Takes our options out of argv; what is left stays in order. */
-static int take_options(struct options *o, int accepted, int *argc, char **argv, struct ss_error *err)
-{
-    int n = 0;
-    memset(o, 0, sizeof *o);
-    o->shape.overlap_p2p = 1;
-    o->cap = INFINITY;
-    o->seed = 1;
-    o->job = cli_has_word(*argc, argv, "--platform") || cli_has_word(*argc, argv, "--job");
-    for (int i = 0; i < *argc;) {
-        int taken = own_option(o, *argc - i, argv + i, err);
-        if (taken < 0)
-            return taken;
-        if (!taken)
-            argv[n++] = argv[i++];
-        i += taken;
-    }
-    *argc = n;
-    cli_flags_init(&o->flags, accepted, SS_ENGINE_NATIVE);
-    return SS_OK;
-}
-
+/* n numbers, at *at, which is moved behind them. */
 static int read_three(const char *option, const char **at, int n, double *out, struct ss_error *err)
 {
     for (int k = 0; k < n; k++) {
@@ -171,31 +86,41 @@ static int read_three(const char *option, const char **at, int n, double *out, s
     return SS_OK;
 }
 
-static int need_shape(const struct options *o, struct ss_error *err)
+static int need_shape(const struct cli_flags *f, struct ss_error *err)
 {
-    if (o->shape.stages && o->shape.microbatches)
+    if (f->schedule.shape.stages && f->schedule.shape.microbatches)
         return SS_OK;
     return cli_usage(err, "as in --pp 4 --microbatches 8", "the shape of the pipeline is missing");
 }
 
-/* By name with a shape, or from a file. */
-static int load(const struct options *o, const char *name, struct ss_schedule **out, struct ss_error *err)
+/* A file has a shape of its own. */
+static int no_shape(const struct cli_flags *f, const char *name, struct ss_error *err)
 {
-    struct ss_schedule_params shape = o->shape;
-    if (ss_schedule_is_file(name) || !strcmp(name, "-"))
-        return ss_schedule_load(name, out, err);
-    int rc = need_shape(o, err);
-    if (rc)
-        return rc;
+    static const char *const options[] = {"--pp", "--microbatches", "--vp", "--group"};
+
+    for (int i = 0; i < 4; i++)
+        if (cli_given(f, options[i]))
+            return cli_usage(err, "leave it out", "%s beside %.80s: a file has its own shape", options[i], name);
+    return SS_OK;
+}
+
+/* By name with a shape, or from a file. */
+static int load(const struct cli_flags *f, const char *name, struct ss_schedule **out, struct ss_error *err)
+{
+    struct ss_schedule_params shape = f->schedule.shape;
+    int file = ss_schedule_is_file(name) || !strcmp(name, "-"),
+        rc = file ? no_shape(f, name, err) : need_shape(f, err);
+    if (rc || file)
+        return rc ? rc : ss_schedule_load(name, out, err);
     if (!shape.chunks)
         shape.chunks =
             ss_schedule_chunks(name, strcmp(name, "interleaved") && strcmp(name, "looped-bfs") ? 1 : 2);
     return ss_schedule_build(name, &shape, out, err);
 }
 
-static int one_name(struct options *o, int argc, char **argv, const char **name, struct ss_error *err)
+static int one_name(struct cli_flags *f, int argc, char **argv, const char **name, struct ss_error *err)
 {
-    int n, rc = cli_words(&o->flags, argc, argv, &n, err);
+    int n, rc = cli_words(f, argc, argv, &n, err);
     if (!rc && n != 1)
         rc = cli_usage(err, "a name of \"stepsim schedule list\" or a file", "%s",
                        n ? "more than one schedule given" : "no schedule given");
@@ -205,13 +130,12 @@ static int one_name(struct options *o, int argc, char **argv, const char **name,
 
 static int do_list(int argc, char **argv, struct ss_error *err)
 {
-    struct options o;
-    int n, rc = take_options(&o, CLI_JSON, &argc, argv, err);
-    if (!rc)
-        rc = cli_words(&o.flags, argc, argv, &n, err);
+    struct cli_flags f;
+    init(&f, CLI_SCHEDULE_LIST);
+    int n, rc = cli_words(&f, argc, argv, &n, err);
     if (!rc && n)
         rc = cli_usage(err, "", "schedule list takes no names");
-    return rc ? rc : ss_report_schedules(o.flags.json, stdout, err);
+    return rc ? rc : ss_report_schedules(f.json, stdout, err);
 }
 
 static int terminal_width(void)
@@ -227,26 +151,27 @@ static int do_show(int argc, char **argv, struct ss_error *err)
     struct ss_schedule_view view = {.times = {1, 1, 1}};
     struct ss_schedule *s = NULL;
     struct ss_output *output;
-    struct options o;
+    struct cli_flags f;
     const char *name;
     FILE *out;
-    int rc = take_options(&o, CLI_JSON | CLI_OUTPUT, &argc, argv, err);
+    init(&f, CLI_SCHEDULE_SHOW);
+    int rc = one_name(&f, argc, argv, &name, err);
+    const char *times = f.schedule.times;
+    if (!rc && times)
+        rc = read_three("--times", &times, 3, view.times, err);
     if (!rc)
-        rc = one_name(&o, argc, argv, &name, err);
-    if (!rc && o.times)
-        rc = read_three("--times", &o.times, 3, view.times, err);
+        rc = load(&f, name, &s, err);
     if (!rc)
-        rc = load(&o, name, &s, err);
-    if (!rc)
-        rc = cli_output_begin(o.flags.output, &output, &out, err);
+        rc = cli_output_begin(f.output, &output, &out, err);
     if (!rc) {
-        view.json = o.flags.json;
-        view.color = cli_color(&o.flags);
-        view.width = o.width ? o.width : terminal_width();
+        view.json = f.json;
+        view.color = cli_color(&f);
+        view.width = f.schedule.width ? f.schedule.width : terminal_width();
         rc = ss_report_schedule(s, &view, out, err);
         rc = cli_output_end(output, rc, err);
     }
     ss_schedule_free(s);
+    cli_flags_free(&f);
     return rc;
 }
 
@@ -256,12 +181,14 @@ static int ends_in_csv(const char *path)
     return n > 4 && !strcmp(path + n - 4, ".csv");
 }
 
-static int write_file(const struct options *o, const struct ss_schedule *s, struct ss_error *err)
+static int write_file(const struct cli_flags *f, const struct ss_schedule *s, struct ss_error *err)
 {
     struct ss_output *output;
     FILE *out;
-    int csv = o->csv || (!o->text && (!o->flags.output[0] || ends_in_csv(o->flags.output)));
-    int rc = cli_output_begin(o->flags.output, &output, &out, err);
+    int form = f->schedule.form, csv = form == CLI_FORM_CSV;
+    if (form == CLI_FORM_BY_NAME)
+        csv = !f->output[0] || ends_in_csv(f->output);
+    int rc = cli_output_begin(f->output, &output, &out, err);
     if (rc)
         return rc;
     rc = ss_schedule_write(s, csv ? SS_SCHEDULE_CSV : SS_SCHEDULE_TEXT, out, err);
@@ -271,15 +198,14 @@ static int write_file(const struct options *o, const struct ss_schedule *s, stru
 static int do_write(int argc, char **argv, struct ss_error *err)
 {
     struct ss_schedule *s = NULL;
-    struct options o;
+    struct cli_flags f;
     const char *name;
-    int rc = take_options(&o, CLI_OUTPUT, &argc, argv, err);
+    init(&f, CLI_SCHEDULE_WRITE);
+    int rc = one_name(&f, argc, argv, &name, err);
     if (!rc)
-        rc = one_name(&o, argc, argv, &name, err);
+        rc = load(&f, name, &s, err);
     if (!rc)
-        rc = load(&o, name, &s, err);
-    if (!rc)
-        rc = write_file(&o, s, err);
+        rc = write_file(&f, s, err);
     ss_schedule_free(s);
     return rc;
 }
@@ -298,20 +224,19 @@ static void print_checked(const char *file, const struct ss_schedule *s)
 
 static int do_check(int argc, char **argv, struct ss_error *err)
 {
-    struct options o;
-    int n, rc = take_options(&o, CLI_JSON, &argc, argv, err);
-    if (!rc)
-        rc = cli_words(&o.flags, argc, argv, &n, err);
+    struct cli_flags f;
+    init(&f, CLI_SCHEDULE_CHECK);
+    int n, rc = cli_words(&f, argc, argv, &n, err);
     if (!rc && !n)
         rc = cli_usage(err, "give one or more files", "no file given");
     for (int i = 0; !rc && i < n; i++) {
         struct ss_schedule *s = NULL;
         rc = ss_schedule_load(argv[i], &s, err);
-        if (!rc && !o.flags.json)
+        if (!rc && !f.json)
             print_checked(argv[i], s);
         ss_schedule_free(s);
     }
-    if (!rc && o.flags.json)
+    if (!rc && f.json)
         rc = ss_report_checked("schedule", n, (const char *const *)argv, stdout, err);
     return rc;
 }
@@ -331,62 +256,71 @@ static int split_names(char *list, const char **names, struct ss_error *err)
     return n;
 }
 
-static int write_comparison(const struct options *o, struct ss_comparison *c, struct ss_error *err)
+static int write_comparison(const struct cli_flags *f, struct ss_comparison *c, struct ss_error *err)
 {
     struct ss_output *output;
     FILE *out;
-    int rc = cli_output_begin(o->flags.output, &output, &out, err);
+    int rc = cli_output_begin(f->output, &output, &out, err);
     if (!rc) {
-        rc = ss_comparison_write(c, o->flags.json, out, err);
+        rc = ss_comparison_write(c, f->json, out, err);
         rc = cli_output_end(output, rc, err);
     }
     ss_comparison_free(c);
     return rc;
 }
 
-static int compare_integers(struct options *o, int argc, char **argv, const char **names, int n,
+static int compare_integers(struct cli_flags *f, int argc, char **argv, struct ss_comparison **c,
                             struct ss_error *err)
 {
     double times[3] = {1, 1, 1};
-    struct ss_comparison *c;
-    int left, rc = cli_words(&o->flags, argc, argv, &left, err);
+    const char *names[MAX_NAMES];
+    int left, rc = cli_words(f, argc, argv, &left, err);
+    const char *at = f->schedule.times;
     if (!rc && left)
         rc = cli_usage(err, "put names behind --schedules", "\"%s\": not an option", argv[0]);
     if (!rc)
-        rc = need_shape(o, err);
-    if (!rc && o->times)
-        rc = read_three("--times", &o->times, 3, times, err);
-    if (!rc)
-        rc = ss_compare_integers(names, n, &o->shape, times, &c, err);
-    return rc ? rc : write_comparison(o, c, err);
+        rc = need_shape(f, err);
+    if (!rc && at)
+        rc = read_three("--times", &at, 3, times, err);
+    if (rc)
+        return rc;
+    int n = split_names(f->schedule.names, names, err);
+    return n < 0 ? n : ss_compare_integers(names, n, &f->schedule.shape, times, c, err);
+}
+
+static int compare_job(struct cli_flags *f, int argc, char **argv, struct ss_comparison **c,
+                       struct ss_error *err)
+{
+    const char *names[MAX_NAMES];
+    struct cli_inputs in;
+    int rc = cli_inputs_load(&in, f, argc, argv, err);
+    if (rc)
+        return rc;
+    int n = split_names(f->schedule.names, names, err);
+    rc = n < 0 ? n : ss_compare_job(names, n, &in.job, &in.stack, in.platform, f->engine, c, err);
+    cli_inputs_free(&in);
+    return rc;
 }
 
 static int do_compare(int argc, char **argv, struct ss_error *err)
 {
-    const char *names[MAX_NAMES];
     struct ss_comparison *c;
-    struct cli_inputs in;
-    struct options o;
-    int rc = take_options(&o, CLI_JSON | CLI_OUTPUT | CLI_ENGINE | CLI_SET, &argc, argv, err);
-    int n = rc ? rc : split_names(o.schedules, names, err);
-    if (n < 0)
-        return n;
-    if (!o.job)
-        return compare_integers(&o, argc, argv, names, n, err);
-    rc = cli_inputs_load(&in, &o.flags, argc, argv, err);
-    if (rc)
-        return rc;
-    rc = ss_compare_job(names, n, &in.job, &in.stack, in.platform, o.flags.engine, &c, err);
-    cli_inputs_free(&in);
-    return rc ? rc : write_comparison(&o, c, err);
+    struct cli_flags f;
+    int job = has_job(argc, argv);
+    init(&f, job ? CLI_SCHEDULE_COMPARE_JOB : CLI_SCHEDULE_COMPARE);
+    int rc = (job ? compare_job : compare_integers)(&f, argc, argv, &c, err);
+    if (!rc)
+        rc = write_comparison(&f, c, err);
+    cli_flags_free(&f);
+    return rc;
 }
 
 /* --times, --memory and --cap of a search without a job. */
-static int fill_search(struct options *o, struct ss_search *q, struct ss_error *err)
+static int fill_search(const struct cli_flags *f, struct ss_search *q, struct ss_error *err)
 {
     double t[3] = {1, 1, 1}, memory[2] = {1, 0};
-    const char *at = o->times;
-    int rc = o->memory ? read_three("--memory", &o->memory, 2, memory, err) : SS_OK;
+    const char *at = f->schedule.times, *of_memory = f->schedule.memory;
+    int rc = of_memory ? read_three("--memory", &of_memory, 2, memory, err) : SS_OK;
     if (!rc && memory[1] > 1e15)
         rc = cli_usage(err, "", "--memory: too large");
     for (int r = 0; !rc && r < q->stages; r++) {
@@ -397,7 +331,7 @@ static int fill_search(struct options *o, struct ss_search *q, struct ss_error *
                            r, q->stages);
         if (at && !*at && r == 0)
             at = NULL; /* one triple for all */
-        q->cap[r] = o->cap;
+        q->cap[r] = f->schedule.cap;
         for (int c = 0; c < q->chunks; c++) {
             int k = r * q->chunks + c;
             q->f[k] = t[0];
@@ -412,59 +346,69 @@ static int fill_search(struct options *o, struct ss_search *q, struct ss_error *
     return rc;
 }
 
-static int make_search(struct options *o, int argc, char **argv, struct ss_search **out, struct ss_error *err)
+static int search_of_job(struct cli_flags *f, int argc, char **argv, struct ss_search **out, struct ss_error *err)
 {
     struct cli_inputs in;
-    int n, rc;
-    if (o->job) {
-        rc = cli_inputs_load(&in, &o->flags, argc, argv, err);
-        if (rc)
-            return rc;
-        rc = ss_search_from_job(&in.job, &in.stack, in.platform, o->v, out, err);
-        cli_inputs_free(&in);
+    int rc = cli_inputs_load(&in, f, argc, argv, err);
+    if (rc)
         return rc;
-    }
-    rc = cli_words(&o->flags, argc, argv, &n, err);
+    rc = ss_search_from_job(&in.job, &in.stack, in.platform, f->schedule.v, out, err);
+    cli_inputs_free(&in);
+    return rc;
+}
+
+static int search_of_shape(struct cli_flags *f, int argc, char **argv, struct ss_search **out,
+                           struct ss_error *err)
+{
+    const struct ss_schedule_params *shape = &f->schedule.shape;
+    int n, rc = cli_words(f, argc, argv, &n, err);
     if (!rc && n)
         rc = cli_usage(err, "", "\"%s\": not an option of a search", argv[0]);
     if (!rc)
-        rc = need_shape(o, err);
+        rc = need_shape(f, err);
     if (rc)
         return rc;
-    int chunks = o->v ? 2 : o->shape.chunks ? o->shape.chunks : 1;
-    if ((double)o->shape.stages * chunks * o->shape.microbatches > 1 << 24)
+    int chunks = f->schedule.v ? 2 : shape->chunks ? shape->chunks : 1;
+    if ((double)shape->stages * chunks * shape->microbatches > 1 << 24)
         return cli_usage(err, "", "a search over more than %d actions", 1 << 24);
-    *out = ss_search_new(o->shape.stages, chunks, o->shape.microbatches);
+    *out = ss_search_new(shape->stages, chunks, shape->microbatches);
     if (!*out)
         return cli_usage(err, "", "no memory for the search");
-    (*out)->v_shape = o->v;
-    rc = fill_search(o, *out, err);
+    (*out)->v_shape = f->schedule.v;
+    rc = fill_search(f, *out, err);
     if (rc)
         ss_search_free(*out);
     return rc;
 }
 
-static int do_search(int argc, char **argv, struct ss_error *err)
+static int search(struct cli_flags *f, struct ss_search *q, struct ss_error *err)
 {
     struct ss_search_result *r = NULL;
-    struct ss_search *q = NULL;
-    struct options o;
-    int rc = take_options(&o, CLI_JSON | CLI_OUTPUT | CLI_SET, &argc, argv, err);
+    q->split = !f->schedule.whole;
+    q->barrier = q->barrier && !f->schedule.no_barrier;
+    q->seed = (uint64_t)f->schedule.seed;
+    q->steps = f->schedule.steps;
+    int rc = ss_search_run(q, &r, err);
     if (!rc)
-        rc = make_search(&o, argc, argv, &q, err);
-    if (rc)
-        return rc;
-    q->split = !o.whole;
-    q->barrier = q->barrier && !o.no_barrier;
-    q->seed = (uint64_t)o.seed;
-    q->steps = o.steps;
-    rc = ss_search_run(q, &r, err);
-    if (!rc)
-        rc = ss_search_write(q, r, o.flags.json, stdout, err);
-    if (!rc && o.flags.output[0])
-        rc = write_file(&o, r->schedule, err);
+        rc = ss_search_write(q, r, f->json, stdout, err);
+    if (!rc && f->output[0])
+        rc = write_file(f, r->schedule, err);
     ss_search_result_free(r);
-    ss_search_free(q);
+    return rc;
+}
+
+static int do_search(int argc, char **argv, struct ss_error *err)
+{
+    struct ss_search *q = NULL;
+    struct cli_flags f;
+    int job = has_job(argc, argv);
+    init(&f, job ? CLI_SCHEDULE_SEARCH_JOB : CLI_SCHEDULE_SEARCH);
+    int rc = (job ? search_of_job : search_of_shape)(&f, argc, argv, &q, err);
+    if (!rc) {
+        rc = search(&f, q, err);
+        ss_search_free(q);
+    }
+    cli_flags_free(&f);
     return rc;
 }
 

@@ -113,9 +113,9 @@ static int check_switches(const struct ss_sweep *s, int argc, char **argv, struc
         struct cli_flags flags;
         struct ss_notes notes = {0};
         struct ss_error ignored = {0};
-        cli_flags_init(&flags, CLI_JSON | CLI_ENGINE | CLI_SET | CLI_OUTPUT, SS_ENGINE_NATIVE);
+        cli_flags_init(&flags, CLI_SWEEP);
         ss_job_init(&job);
-        if (!ss_job_parse(&job, argc, argv, cli_flag, &flags, &notes, &ignored)) {
+        if (!ss_job_parse(&job, argc, argv, cli_other_option, &flags, &notes, &ignored)) {
             memcpy(&with, &job, sizeof job); /* padding too */
             if (!ss_job_parse(&with, 1, words, NULL, NULL, &notes, &ignored)) {
                 memcpy(&with.origins, &job.origins, sizeof job.origins);
@@ -203,8 +203,7 @@ static int predict(struct ss_sweep_row *row, struct cli_flags *flags, int argc, 
 static int predict_all(struct ss_sweep *s, struct cli_flags *flags, int argc, char **argv,
                        struct ss_error *err)
 {
-    int shown = isatty(STDERR_FILENO), total = ss_sweep_size(s, MAX_ROWS), rc = SS_OK,
-        accepted = flags->accepted;
+    int shown = isatty(STDERR_FILENO), total = ss_sweep_size(s, MAX_ROWS), rc = SS_OK;
     static char what[] = "predicting";
 
     if (!total)
@@ -217,7 +216,7 @@ static int predict_all(struct ss_sweep *s, struct cli_flags *flags, int argc, ch
     for (int i = 0; i < total && !rc; i++) {
         memcpy(words, argv, (size_t)argc * sizeof *words);
         ss_sweep_combination(s, i, &s->rows[i]);
-        cli_flags_init(flags, accepted, SS_ENGINE_NATIVE);
+        cli_flags_init(flags, CLI_SWEEP);
         rc = predict(&s->rows[i], flags, add_words(s, &s->rows[i], words, argc), words, err);
         s->nrows += !rc;
         if (shown)
@@ -239,7 +238,7 @@ int cmd_sweep(int argc, char **argv)
     struct ss_output *output;
     FILE *stream;
 
-    cli_flags_init(&flags, CLI_JSON | CLI_ENGINE | CLI_SET | CLI_OUTPUT, SS_ENGINE_NATIVE);
+    cli_flags_init(&flags, CLI_SWEEP);
     rc = s && rest ? take_varied(argc, argv, rest, &n, s, &err) : SS_ERR_NOMEM;
     if (!rc)
         rc = check_stdin(n, rest, &err);

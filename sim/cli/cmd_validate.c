@@ -141,7 +141,7 @@ int cmd_validate(int argc, char **argv)
     struct ss_error err = {0};
     struct cli_flags flags;
 
-    cli_flags_init(&flags, CLI_JSON | CLI_TIMING | CLI_ENGINE | CLI_OUTPUT | CLI_VALIDATE, SS_ENGINE_NATIVE);
+    cli_flags_init(&flags, CLI_VALIDATE);
     rc = cli_words(&flags, argc, argv, &n, &err);
     if (!rc)
         rc = check_words(&flags, n, &err);

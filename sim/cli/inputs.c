@@ -109,8 +109,10 @@ int cli_platform_load(const char *name, const struct cli_flags *flags, struct ss
 static int parse_words(struct cli_inputs *in, struct cli_flags *flags, int argc, char **argv,
                        struct ss_error *err)
 {
-    int rc = ss_job_parse(&in->job, argc, argv, cli_flag, flags, &in->notes, err);
+    int rc = ss_job_parse(&in->job, argc, argv, cli_other_option, flags, &in->notes, err);
 
+    if (!rc)
+        rc = cli_options_check(flags, err);
     if (rc)
         return rc;
     if (!in->job.platform[0])

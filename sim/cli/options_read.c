@@ -1,19 +1,48 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Options that say how a job is simulated: --level, --unfold, --placement, --straggler, --slow-link. */
+/* Options whose values are more than a number, a word or a file. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "cli/cli.h"
 
-static int set_level(struct cli_sim *s, const char *value, struct ss_error *err)
+int cli_read_set(struct cli_flags *f, const char *name, const char *value, struct ss_error *err)
 {
-    for (int i = 0; i < SS_LEVEL_COUNT; i++)
-        if (!strcmp(value, ss_level_name(i))) {
-            s->options.plan.level = i;
-            return SS_OK;
-        }
-    return cli_usage(err, "choose chunk, layer or flow", "--level %s: no such level", value);
+    const char *equal = strchr(value, '=');
+    size_t n = equal ? (size_t)(equal - value) : 0;
+
+    if (!equal || n == 0 || !equal[1] || n >= sizeof f->sets[0].id ||
+        strlen(equal + 1) >= sizeof f->sets[0].value)
+        return cli_usage(err, "write it as --set ss.nic.efficiency=0.8", "%s %s: not ID=VALUE", name, value);
+    if (f->nsets == CLI_MAX_SETS)
+        return cli_usage(err, "put the values into a platform or stack file", "more than %d %s", CLI_MAX_SETS,
+                         name);
+    memcpy(f->sets[f->nsets].id, value, n);
+    f->sets[f->nsets].id[n] = '\0';
+    strcpy(f->sets[f->nsets].value, equal + 1);
+    int rc = cli_set_check(f->sets[f->nsets].id, equal + 1, err);
+    if (rc)
+        return rc;
+    f->nsets++;
+    return SS_OK;
+}
+
+/* "2" and "2%" */
+int cli_read_tolerance(struct cli_flags *f, const char *name, const char *value, struct ss_error *err)
+{
+    size_t n = strlen(value);
+    char number[32];
+
+    if (n > 0 && n < sizeof number && value[n - 1] == '%')
+        n--;
+    snprintf(number, sizeof number, "%.*s", (int)n, value);
+    return cli_number(name, n < sizeof number ? number : value, 0, 1e6, &f->tolerance, err);
+}
+
+int cli_read_jitter(struct cli_flags *f, const char *name, const char *value, struct ss_error *err)
+{
+    f->sim.jitter = 1;
+    return cli_number(name, value, 0, 2, &f->sim.options.jitter.sigma, err);
 }
 
 /* WHAT:FACTOR; `what` has room for `size` characters. */
@@ -37,60 +66,71 @@ static int split_factor(const char *name, const char *value, char *what, size_t 
     return SS_OK;
 }
 
-static int add_straggler(struct cli_sim *s, const char *value, struct ss_error *err)
+int cli_read_straggler(struct cli_flags *f, const char *name, const char *value, struct ss_error *err)
 {
+    struct cli_sim *s = &f->sim;
     struct ss_straggler *to = &s->stragglers[s->options.plan.nstragglers];
-    char rank[16], *end;
+    char rank[16];
+    int64_t number;
     int rc;
 
     if (s->options.plan.nstragglers == CLI_MAX_SLOW)
-        return cli_usage(err, "", "more than %d --straggler", CLI_MAX_SLOW);
-    rc = split_factor("--straggler", value, rank, sizeof rank, &to->factor, err);
+        return cli_usage(err, "", "more than %d %s", CLI_MAX_SLOW, name);
+    rc = split_factor(name, value, rank, sizeof rank, &to->factor, err);
     if (rc)
         return rc;
-    long number = strtol(rank, &end, 10);
-    if (*end || rank[0] < '0' || rank[0] > '9' || number > 1 << 24)
-        return cli_usage(err, "", "--straggler %s: not a rank", value);
+    if (ss_parse_i64(rank, 0, 1 << 24, &number))
+        return cli_usage(err, "", "%s %s: not a rank", name, value);
     to->rank = (int)number;
     s->options.plan.nstragglers++;
     return SS_OK;
 }
 
-static int add_slow_link(struct cli_sim *s, const char *value, struct ss_error *err)
+int cli_read_slow_link(struct cli_flags *f, const char *name, const char *value, struct ss_error *err)
 {
+    struct cli_sim *s = &f->sim;
     struct ss_slow_link *to = &s->slow_links[s->options.plan.nslow_links];
     int rc;
 
     if (s->options.plan.nslow_links == CLI_MAX_SLOW)
-        return cli_usage(err, "", "more than %d --slow-link", CLI_MAX_SLOW);
-    rc = split_factor("--slow-link", value, to->name, sizeof to->name, &to->factor, err);
+        return cli_usage(err, "", "more than %d %s", CLI_MAX_SLOW, name);
+    rc = split_factor(name, value, to->name, sizeof to->name, &to->factor, err);
     if (!rc)
         s->options.plan.nslow_links++;
     return rc;
 }
 
-int cli_sim_flag(struct cli_sim *s, const char *name, const char *value, struct ss_error *err)
+/* "1.5s", "20ms", or seconds without a unit. */
+static int read_time(const char *text, double *out)
 {
-    if (!strcmp(name, "--unfold"))
-        s->options.plan.unfold = 1;
-    else if (!strcmp(name, "--full-replay"))
-        s->options.full_replay = 1;
-    else if (!strcmp(name, "--jitter") && (s->jitter = 1))
-        return cli_number(name, value, 0, 2, &s->options.jitter.sigma, err);
-    else if (!strcmp(name, "--seed"))
-        return cli_whole(name, value, 0, 1e15, &s->seed, err);
-    else if (!strcmp(name, "--replicas"))
-        return cli_whole(name, value, 1, 1e6, &s->replicas, err);
-    else if (!strcmp(name, "--level"))
-        return set_level(s, value, err);
-    else if (!strcmp(name, "--straggler"))
-        return add_straggler(s, value, err);
-    else if (!strcmp(name, "--slow-link"))
-        return add_slow_link(s, value, err);
-    else if (strlen(value) >= sizeof s->placement)
-        return cli_usage(err, "", "the path after %s is too long", name);
-    else
-        strcpy(s->placement, value);
+    return ss_unit_parse(text, SS_UNIT_TIME, out, NULL) && (ss_parse_double(text, out) || *out < 0);
+}
+
+int cli_read_window(struct cli_flags *f, const char *name, const char *value, struct ss_error *err)
+{
+    const char *colon = strchr(value, ':');
+    char first[64];
+    double from, to;
+
+    snprintf(first, sizeof first, "%.*s", colon ? (int)(colon - value) : 0, value);
+    if (!colon || read_time(first, &from) || read_time(colon + 1, &to) || to <= from)
+        return cli_usage(err, "write it as --window 0s:2s or --window 150ms:200ms", "%s %s: not FROM:TO",
+                         name, value);
+    if (to - from < 1e-9 * to) /* too narrow for the figures of an axis */
+        return cli_usage(err, "take a wider one", "%s %s is narrower than a billionth of its end", name,
+                         value);
+    f->pictures.window[0] = from;
+    f->pictures.window[1] = to;
+    return SS_OK;
+}
+
+int cli_number(const char *name, const char *value, double lo, double hi, double *out, struct ss_error *err)
+{
+    double number;
+
+    if (ss_parse_double(value, &number) || !(number >= lo && number <= hi))
+        return cli_usage(err, "", "%s %s: not a number from %g to %g", name, value, lo, hi);
+    *out = number;
     return SS_OK;
 }
 
@@ -99,8 +139,6 @@ int cli_sim_finish(struct cli_flags *flags, const struct ss_platform *platform, 
     struct cli_sim *s = &flags->sim;
     int rc = SS_OK;
 
-    if (s->replicas >= 1 && !s->jitter) /* --seed alone is Megatron's */
-        return cli_usage(err, "add --jitter SIGMA", "--replicas without --jitter");
     s->options.engine = flags->engine;
     s->options.jitter.seed = s->seed >= 0 ? (uint64_t)s->seed : 0;
     s->options.replicas = s->replicas >= 1 ? (int)s->replicas : 100;

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* --gantt, --trace, --memory, --report and what goes with them. */
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,78 +7,14 @@
 
 #include "cli/cli.h"
 
+/* in the order of enum cli_picture */
 static const char *const options[] = {"--gantt", "--trace", "--memory", "--report"};
-
-/* "1.5s", "20ms", "3us", "0.5": seconds; *end is what follows. -1: no time. */
-static double parse_time(const char *text, const char **end)
-{
-    static const struct {
-        const char *name;
-        double seconds;
-    } units[] = {{"ms", 1e-3}, {"us", 1e-6}, {"ns", 1e-9}, {"s", 1}};
-    char *rest;
-    double value = strtod(text, &rest);
-
-    *end = rest;
-    if (rest == text || !isfinite(value) || value < 0)
-        return -1;
-    for (int i = 0; i < 4; i++)
-        if (!strncmp(rest, units[i].name, strlen(units[i].name))) {
-            *end = rest + strlen(units[i].name);
-            return value * units[i].seconds;
-        }
-    return value;
-}
-
-static int set_window(struct cli_pictures *p, const char *value, struct ss_error *err)
-{
-    const char *rest;
-    double from = parse_time(value, &rest), to = *rest == ':' ? parse_time(rest + 1, &rest) : -1;
-
-    if (from < 0 || to <= from || *rest)
-        return cli_usage(err, "write it as --window 0s:2s or --window 150ms:200ms",
-                         "--window %s: not FROM:TO", value);
-    if (to - from < 1e-9 * to) /* too narrow for the figures of an axis */
-        return cli_usage(err, "take a wider one", "--window %s is narrower than a billionth of its end",
-                         value);
-    p->window[0] = from;
-    p->window[1] = to;
-    return SS_OK;
-}
-
-static int set_color(struct cli_pictures *p, const char *value, struct ss_error *err)
-{
-    if (strcmp(value, "phase") != 0 && strcmp(value, "microbatch") != 0)
-        return cli_usage(err, "choose phase or microbatch", "--color-by %s: no such colouring", value);
-    p->color = value[0] == 'p' ? SS_COLOR_PHASE : SS_COLOR_MICROBATCH;
-    return SS_OK;
-}
-
-int cli_picture_set(struct cli_pictures *p, const char *name, const char *value, struct ss_error *err)
-{
-    int at = 0;
-
-    if (!strcmp(name, "--window"))
-        return set_window(p, value, err);
-    if (!strcmp(name, "--color-by"))
-        return set_color(p, value, err);
-    while (at < CLI_NPICTURES - 1 && strcmp(options[at], name) != 0)
-        at++;
-    if (!value[0] || !strcmp(value, "-"))
-        return cli_usage(err, "stdout has the answer", "%s needs the name of a file", name);
-    if (strlen(value) >= sizeof p->path[at])
-        return cli_usage(err, "", "the path after %s is too long", name);
-    strcpy(p->path[at], value);
-    return SS_OK;
-}
 
 static int check(const struct cli_flags *flags, struct ss_error *err)
 {
     const struct cli_pictures *p = &flags->pictures;
-    int wanted = 0;
 
     for (int i = 0; i < CLI_NPICTURES; i++) {
-        wanted |= p->path[i][0];
         for (int k = 0; k < i; k++)
             if (ss_output_same(p->path[i], p->path[k]))
                 return cli_usage(err, "give each a name of its own", "%s and %s write the same file",
@@ -88,8 +23,6 @@ static int check(const struct cli_flags *flags, struct ss_error *err)
             return cli_usage(err, "give each a name of its own", "%s and --output write the same file",
                              options[i]);
     }
-    if (!wanted && p->window[1] > 0)
-        return cli_usage(err, "add --gantt, --trace, --memory or --report", "--window without a picture");
     return SS_OK;
 }
 

@@ -3,32 +3,16 @@
 #ifndef SS_CLI_H
 #define SS_CLI_H
 
+#include "cli/options.h"
 #include "stepsim/stepsim.h"
-
-/* Options beside the job's own; a subcommand says which it takes. */
-enum cli_option {
-    CLI_JSON = 1,
-    CLI_TIMING = 2,
-    CLI_ENGINE = 4,
-    CLI_TOLERANCE = 8,
-    CLI_SET = 16,
-    CLI_OUTPUT = 32,
-    CLI_EXPANDED = 64,
-    CLI_XML = 128,
-    CLI_NODES = 256,
-    CLI_VALIDATE = 512,
-    CLI_PICTURES = 1024,
-    CLI_GPUS = 2048,
-    CLI_SIM = 1 << 16 /* how the job is simulated: flags_sim.c */
-};
 
 #define CLI_MAX_SETS 64
 #define CLI_MAX_SLOW 64
 
-/* Filled by cli_sim_flag; complete after cli_sim_finish. */
+/* Complete after cli_sim_finish. */
 struct cli_sim {
     struct ss_run_options options;
-    char placement[1024];
+    char placement[CLI_PATH_SIZE];
     int jitter;            /* given */
     double seed, replicas; /* < 0, 0: not given */
     int *gpu_of;
@@ -36,30 +20,51 @@ struct cli_sim {
     struct ss_slow_link slow_links[CLI_MAX_SLOW];
 };
 
-#define CLI_NPICTURES 4
-
-/* --gantt, --trace, --memory, --report, in this order; "" = not wanted */
+/* "" = not wanted */
+enum cli_picture { CLI_GANTT, CLI_TRACE, CLI_MEMORY, CLI_REPORT, CLI_NPICTURES };
 struct cli_pictures {
-    char path[CLI_NPICTURES][1024];
+    char path[CLI_NPICTURES][CLI_PATH_SIZE];
     double window[2]; /* s; 0, 0 = all */
     int color;        /* enum ss_picture_color */
 };
 
+/* What an option that may be repeated was given. */
+struct cli_texts {
+    int n;
+    char **text;
+};
+
+enum cli_form { CLI_FORM_BY_NAME, CLI_FORM_CSV, CLI_FORM_TEXT };
+
+/* What the options of a command line come to: the targets of the rows of options_table.c. */
 struct cli_flags {
-    int accepted; /* of enum cli_option */
-    int json, timing, expanded, xml;
-    int engine;       /* enum ss_engine */
+    int verb;                 /* enum cli_verb_id */
+    unsigned char given[128]; /* by row of the table */
+    int help, json, timing, expanded, xml, update;
+    int engine;               /* enum ss_engine */
     int nodes, gpus_per_node; /* 0 = not given */
-    double tolerance; /* per cent, < 0 = not given */
-    char output[1024]; /* "" = stdout */
-    int update;        /* CLI_VALIDATE: this and the next three */
-    char csv[1024], svg[1024], against[1024], timer_rows[1024];
+    double tolerance;         /* per cent, < 0 = not given */
+    char output[CLI_PATH_SIZE]; /* "" = stdout */
+    char csv[CLI_PATH_SIZE], svg[CLI_PATH_SIZE], against[CLI_PATH_SIZE], timer_rows[CLI_PATH_SIZE];
     struct cli_pictures pictures;
     struct cli_sim sim;
     int nsets;
     struct {
         char id[64], value[64];
     } sets[CLI_MAX_SETS];
+    struct cli_texts vary;
+    struct {
+        struct ss_schedule_params shape;
+        char *names, *times, *memory; /* NULL = not given */
+        double cap;                   /* infinite = not given */
+        double seed;
+        int v, whole, no_barrier, form, width, steps;
+    } schedule;
+    struct {
+        char *platform, *stack, *nccl, *microbench, *log, *job, *leave_out, *stack_output; /* NULL = not given */
+        struct cli_texts rows, props;
+        int timers;
+    } calibrate;
 };
 
 /* All that a prediction needs, checked and complete. */
@@ -70,17 +75,19 @@ struct cli_inputs {
     struct ss_notes notes;
 };
 
-void cli_flags_init(struct cli_flags *flags, int accepted, int engine);
-/* An ss_other_option: reads one option of ours. */
-int cli_flag(void *flags, int argc, char *const *argv, struct ss_error *err);
+/* Nothing given, for a verb (enum cli_verb_id). Free what was read. */
+void cli_flags_init(struct cli_flags *flags, int verb);
+void cli_flags_free(struct cli_flags *flags);
+/* cli_option_take as an ss_other_option. */
+int cli_other_option(void *flags, int argc, char *const *argv, struct ss_error *err);
+/* 1 when the verb takes the flags of a job beside its options. */
+int cli_verb_has_job(int verb);
 /* Options of a subcommand that takes files or names, no job: what is not an option is moved to
  * argv[0..*n-1] in order. */
 int cli_words(struct cli_flags *flags, int argc, char **argv, int *n, struct ss_error *err);
 
 int cli_inputs_load(struct cli_inputs *in, struct cli_flags *flags, int argc, char **argv, struct ss_error *err);
 void cli_inputs_free(struct cli_inputs *in);
-/* One of the CLI_SIM options. */
-int cli_sim_flag(struct cli_sim *s, const char *name, const char *value, struct ss_error *err);
 /* flags->sim.options is ready for this platform after it; free in any case. */
 int cli_sim_finish(struct cli_flags *flags, const struct ss_platform *platform, struct ss_error *err);
 void cli_sim_free(struct cli_flags *flags);
@@ -94,10 +101,8 @@ int cli_usage(struct ss_error *err, const char *hint, const char *fmt, ...) __at
 /* The usage error of a word that is none of `names`: the nearest one as hint, else `hint`. */
 int cli_unknown(struct ss_error *err, const char *what, const char *word, const char *const *names, size_t n,
                 const char *hint);
-/* The value of an option as a number, or a whole one, from lo to hi. */
+/* The value of an option as a number from lo to hi. */
 int cli_number(const char *name, const char *value, double lo, double hi, double *out, struct ss_error *err);
-int cli_whole(const char *name, const char *value, double lo, double hi, double *out, struct ss_error *err);
-int cli_count(const char *name, const char *value, int lo, int hi, int *out, struct ss_error *err);
 /* Runs the verb that argv[0] names, of n; returns the exit status. `hint` lists them. */
 typedef int (*cli_verb)(int argc, char **argv, struct ss_error *err);
 int cli_run_verb(int argc, char **argv, const char *const *names, const cli_verb *run, size_t n, const char *hint);
@@ -118,8 +123,6 @@ int cli_color(const struct cli_flags *flags);
     "  --window 0s:2s            draws only this part of the iteration\n"                            \
     "  --color-by phase|microbatch   boxes of the Gantt chart (phase)\n"
 
-/* Reads one option of CLI_PICTURES. */
-int cli_picture_set(struct cli_pictures *p, const char *name, const char *value, struct ss_error *err);
 /* Draws what the flags ask for; run and report may be NULL. A failure leaves no file. */
 int cli_pictures_make(const struct cli_flags *flags, const struct ss_program *program,
                       const struct ss_timeline *timeline, const struct ss_run *run,

@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The options of the program beside those of a job: one table, which parsing, help, manual pages and shell completion
+ * are made from. A verb takes the options whose rows name it, and refuses all others. */
+#ifndef SS_CLI_OPTIONS_H
+#define SS_CLI_OPTIONS_H
+
+#include <stdint.h>
+
+#include "stepsim/stepsim.h"
+
+/* What can be asked of the program. X(symbol, command, verb): a verb of "" is the command itself. Two forms of one verb
+ * follow each other: without and with a job, which --platform or --job tells apart. */
+#define CLI_VERB_LIST(X)                                                                          \
+    X(CLI_RUN, "run", "")                                                                         \
+    X(CLI_SWEEP, "sweep", "")                                                                     \
+    X(CLI_PLAN, "plan", "")                                                                       \
+    X(CLI_PROGRAM_WRITE, "program", "write")                                                      \
+    X(CLI_PROGRAM_READ, "program", "read")                                                        \
+    X(CLI_PROGRAM_CHECK, "program", "check")                                                      \
+    X(CLI_SCHEDULE_LIST, "schedule", "list")                                                      \
+    X(CLI_SCHEDULE_SHOW, "schedule", "show")                                                      \
+    X(CLI_SCHEDULE_WRITE, "schedule", "write")                                                    \
+    X(CLI_SCHEDULE_CHECK, "schedule", "check")                                                    \
+    X(CLI_SCHEDULE_COMPARE, "schedule", "compare")                                                \
+    X(CLI_SCHEDULE_COMPARE_JOB, "schedule", "compare")                                            \
+    X(CLI_SCHEDULE_SEARCH, "schedule", "search")                                                  \
+    X(CLI_SCHEDULE_SEARCH_JOB, "schedule", "search")                                              \
+    X(CLI_PLATFORM_SHOW, "platform", "show")                                                      \
+    X(CLI_PLATFORM_CHECK, "platform", "check")                                                    \
+    X(CLI_PLATFORM_IMPORT, "platform", "import")                                                  \
+    X(CLI_VALIDATE, "validate", "")                                                               \
+    X(CLI_CALIBRATE, "calibrate", "")                                                             \
+    X(CLI_LIST, "list", "")                                                                       \
+    X(CLI_HELP, "help", "")                                                                       \
+    X(CLI_VERSION, "version", "")
+enum cli_verb_id {
+#define X(symbol, command, verb) symbol,
+    CLI_VERB_LIST(X)
+#undef X
+    CLI_VERB_COUNT
+};
+
+/* How the value of an option is read, and what stands at its offset in struct cli_flags. */
+enum cli_kind {
+    CLI_SET,      /* no value; int, set to `low` */
+    CLI_COUNT,    /* int, a whole number low..high */
+    CLI_WHOLE,    /* double, a whole number low..high */
+    CLI_NUMBER,   /* double low..high, in `unit` */
+    CLI_CHOICE,   /* int, the place of the word among `choice` */
+    CLI_PATH,     /* char[CLI_PATH_SIZE], a file to read, or to write, where "-" is stdout */
+    CLI_NEW_FILE, /* char[CLI_PATH_SIZE], a file to write beside what stdout has */
+    CLI_TEXT,     /* char *, owned by the flags */
+    CLI_EACH,     /* struct cli_texts: each one given, in order */
+    CLI_CALL      /* read by `call` */
+};
+
+struct cli_flags;
+
+struct cli_option {
+    const char *name, *alias; /* "--output", "-o"; alias may be NULL */
+    const char *value;        /* placeholder, "FILE"; of a choice what it is called, "engine" */
+    uint32_t verbs;           /* bit 1 << enum cli_verb_id */
+    int kind;                 /* enum cli_kind */
+    int once;                 /* 1: a second one is refused; 0: the later one counts, or all of EACH and CALL */
+    size_t offset;
+    double low, high;
+    enum ss_unit unit;
+    const char *(*choice)(int i); /* NULL past the last one */
+    int (*call)(struct cli_flags *flags, const char *name, const char *value, struct ss_error *err);
+    const char *needs;  /* "--gantt --report": refused unless one of these is given too */
+    const char *beside; /* "--json": refused where one of these is given too */
+    const char *usual;  /* what holds when it is not given, or NULL */
+    const char *doc, *section; /* section: of the help, NULL for the first one */
+};
+
+#define CLI_PATH_SIZE 1024
+
+/* Walks over the table: row i, NULL past the last one. */
+const struct cli_option *cli_option_at(int i);
+/* The row of an option, by name or alias, of a verb; NULL: this verb has none. */
+const struct cli_option *cli_option_find(int verb, const char *name);
+/* Reads the option of flags->verb that stands at words[0], of n words. Returns how many words it took (1 or 2), 0: no option
+ * of the program (a job may have it), or an error. "--name=value" and "--name value" are the same. */
+int cli_option_take(struct cli_flags *flags, int n, char *const *words, struct ss_error *err);
+/* What options demand of each other (needs, beside), once all are read. */
+int cli_options_check(const struct cli_flags *flags, struct ss_error *err);
+/* 1 when the option was given. */
+int cli_given(const struct cli_flags *flags, const char *name);
+/* The words of a verb's name, "schedule search". */
+const char *cli_verb_command(int verb);
+const char *cli_verb_name(int verb);
+
+/* ---- readers of the CLI_CALL rows ---- */
+int cli_read_set(struct cli_flags *f, const char *name, const char *value, struct ss_error *err);
+int cli_read_tolerance(struct cli_flags *f, const char *name, const char *value, struct ss_error *err);
+int cli_read_jitter(struct cli_flags *f, const char *name, const char *value, struct ss_error *err);
+int cli_read_straggler(struct cli_flags *f, const char *name, const char *value, struct ss_error *err);
+int cli_read_slow_link(struct cli_flags *f, const char *name, const char *value, struct ss_error *err);
+int cli_read_window(struct cli_flags *f, const char *name, const char *value, struct ss_error *err);
+
+#endif

@@ -1,0 +1,322 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Reading of options by their rows. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/cli.h"
+
+static const char *const verbs[][2] = {
+#define X(symbol, command, verb) {command, verb},
+    CLI_VERB_LIST(X)
+#undef X
+};
+
+const char *cli_verb_command(int verb)
+{
+    return verbs[verb][0];
+}
+
+const char *cli_verb_name(int verb)
+{
+    return verbs[verb][1];
+}
+
+static int is_named(const struct cli_option *o, const char *name)
+{
+    return !strcmp(o->name, name) || (o->alias && !strcmp(o->alias, name));
+}
+
+static int has(const struct cli_option *o, int verb)
+{
+    return o->verbs >> verb & 1;
+}
+
+const struct cli_option *cli_option_find(int verb, const char *name)
+{
+    const struct cli_option *o;
+
+    for (int i = 0; (o = cli_option_at(i)) != NULL; i++)
+        if (has(o, verb) && is_named(o, name))
+            return o;
+    return NULL;
+}
+
+static int row_of(const struct cli_option *o)
+{
+    return (int)(o - cli_option_at(0));
+}
+
+int cli_given(const struct cli_flags *flags, const char *name)
+{
+    const struct cli_option *o = cli_option_find(flags->verb, name);
+
+    return o && flags->given[row_of(o)];
+}
+
+void cli_flags_init(struct cli_flags *flags, int verb)
+{
+    memset(flags, 0, sizeof *flags);
+    flags->verb = verb;
+    flags->engine = verb == CLI_RUN ? SS_ENGINE_SIMGRID : SS_ENGINE_NATIVE;
+    flags->tolerance = -1;
+    flags->sim.seed = -1;
+    flags->schedule.cap = INFINITY;
+    flags->schedule.seed = 1;
+}
+
+void cli_flags_free(struct cli_flags *flags)
+{
+    const struct cli_option *o;
+
+    for (int i = 0; (o = cli_option_at(i)) != NULL; i++) {
+        void *at = (char *)flags + o->offset;
+        if (!has(o, flags->verb))
+            continue;
+        if (o->kind == CLI_TEXT) {
+            free(*(char **)at);
+            *(char **)at = NULL;
+        }
+        if (o->kind == CLI_EACH) {
+            struct cli_texts *texts = at;
+            for (int k = 0; k < texts->n; k++)
+                free(texts->text[k]);
+            free(texts->text);
+            *texts = (struct cli_texts){0};
+        }
+    }
+}
+
+static int no_memory(struct ss_error *err)
+{
+    cli_usage(err, "", "out of memory");
+    return err->code = SS_ERR_NOMEM;
+}
+
+static int read_number(const struct cli_option *o, const char *value, double *out, struct ss_error *err)
+{
+    const char *why = "", *whole = o->kind == CLI_NUMBER ? "" : "whole ";
+    double number;
+
+    if (o->unit != SS_UNIT_NONE && ss_unit_parse(value, o->unit, &number, &why))
+        return cli_usage(err, "", "%s %.80s: %s", o->name, value, why);
+    if ((o->unit == SS_UNIT_NONE && ss_parse_double(value, &number)) ||
+        !(number >= o->low && number <= o->high) || (*whole && number != floor(number)))
+        return cli_usage(err, "", "%s %.80s: not a %snumber from %g to %g", o->name, value, whole, o->low,
+                         o->high);
+    *out = number;
+    return SS_OK;
+}
+
+static int read_choice(const struct cli_option *o, const char *value, int *out, struct ss_error *err)
+{
+    char hint[128] = "choose ";
+    const char *word;
+
+    for (int i = 0; (word = o->choice(i)) != NULL; i++) {
+        if (!strcmp(word, value)) {
+            *out = i;
+            return SS_OK;
+        }
+        size_t n = strlen(hint);
+        snprintf(hint + n, sizeof hint - n, "%s%s", i == 0 ? "" : o->choice(i + 1) ? ", " : " or ", word);
+    }
+    return cli_usage(err, hint, "%s %.80s: no such %s", o->name, value, o->value);
+}
+
+static int read_path(const struct cli_option *o, const char *value, char *out, struct ss_error *err)
+{
+    if (o->kind == CLI_NEW_FILE && (!value[0] || !strcmp(value, "-")))
+        return cli_usage(err, "stdout has the answer", "%s needs the name of a file", o->name);
+    if (!value[0])
+        return cli_usage(err, "give the name of a file", "%s: the name is empty", o->name);
+    if (strlen(value) >= CLI_PATH_SIZE)
+        return cli_usage(err, "", "the path after %s is too long", o->name);
+    strcpy(out, value);
+    return SS_OK;
+}
+
+static int read_text(const struct cli_option *o, const char *value, char **out, struct ss_error *err)
+{
+    char *copy = value[0] ? strdup(value) : NULL;
+
+    if (!value[0])
+        return cli_usage(err, "", "%s: the value is empty", o->name);
+    if (!copy)
+        return no_memory(err);
+    free(*out);
+    *out = copy;
+    return SS_OK;
+}
+
+static int add_text(const struct cli_option *o, const char *value, struct cli_texts *out, struct ss_error *err)
+{
+    char **text = realloc(out->text, (size_t)(out->n + 1) * sizeof *text);
+
+    if (!text)
+        return no_memory(err);
+    out->text = text;
+    text[out->n] = NULL;
+    int rc = read_text(o, value, &text[out->n], err);
+    out->n += !rc;
+    return rc;
+}
+
+static int read_value(struct cli_flags *f, const struct cli_option *o, const char *value, struct ss_error *err)
+{
+    void *at = (char *)f + o->offset;
+    double number;
+    int rc;
+
+    switch ((enum cli_kind)o->kind) {
+    case CLI_SET: *(int *)at = (int)o->low; return SS_OK;
+    case CLI_COUNT:
+        rc = read_number(o, value, &number, err);
+        if (!rc)
+            *(int *)at = (int)number;
+        return rc;
+    case CLI_WHOLE:
+    case CLI_NUMBER: return read_number(o, value, at, err);
+    case CLI_CHOICE: return read_choice(o, value, at, err);
+    case CLI_PATH:
+    case CLI_NEW_FILE: return read_path(o, value, at, err);
+    case CLI_TEXT: return read_text(o, value, at, err);
+    case CLI_EACH: return add_text(o, value, at, err);
+    case CLI_CALL: return o->call(f, o->name, value, err);
+    }
+    return SS_ERR_USAGE;
+}
+
+/* The other form of the verb, with a job or without one; -1: there is none. */
+static int sibling(int verb)
+{
+    for (int v = verb > 0 ? verb - 1 : 0; v <= verb + 1 && v < CLI_VERB_COUNT; v++)
+        if (v != verb && !strcmp(verbs[v][0], verbs[verb][0]) && !strcmp(verbs[v][1], verbs[verb][1]))
+            return v;
+    return -1;
+}
+
+/* A word that is an option of another verb, or one or two letters off one of this verb's, is no option of a job either. */
+static int refuse(const struct cli_flags *f, const char *word, struct ss_error *err)
+{
+    const char *names[128], *near;
+    const struct cli_option *o;
+    int known = 0, other = sibling(f->verb);
+    size_t n = 0;
+    char hint[96];
+
+    for (int i = 0; (o = cli_option_at(i)) != NULL && n < 128; i++) {
+        known |= is_named(o, word);
+        if (has(o, f->verb) && strlen(o->name) >= 6)
+            names[n++] = o->name;
+    }
+    if (known && other >= 0 && cli_option_find(other, word))
+        return cli_usage(err, "its --help lists those it has", "%s %s has no option %s %s a job",
+                         verbs[other][0], verbs[other][1], word, other < f->verb ? "beside" : "without");
+    if (known)
+        return cli_usage(err, "its --help lists those it has", "this command has no option %s", word);
+    near = ss_nearest(word, names, n);
+    if (!near || strlen(word) < 5 || strlen(word) + 2 < strlen(near))
+        return 0;
+    snprintf(hint, sizeof hint, "did you mean %s?", near);
+    return cli_usage(err, hint, "unknown option %s", word);
+}
+
+int cli_option_take(struct cli_flags *flags, int n, char *const *words, struct ss_error *err)
+{
+    const char *equal = strchr(words[0], '=');
+    size_t length = equal ? (size_t)(equal - words[0]) : strlen(words[0]);
+    char word[64];
+
+    snprintf(word, sizeof word, "%.*s", (int)(length < 63 ? length : 63), words[0]);
+    const struct cli_option *o = cli_option_find(flags->verb, word);
+    if (!o)
+        return cli_verb_has_job(flags->verb) && ss_flag_known(word) ? 0 : refuse(flags, word, err);
+    if (!o->value && equal)
+        return cli_usage(err, "", "%s takes no value", o->name);
+    if (o->value && !equal && n < 2)
+        return cli_usage(err, "", "%s needs a value", o->name);
+    if (o->once && flags->given[row_of(o)])
+        return cli_usage(err, "leave one out", "%s is given twice", o->name);
+    int rc = read_value(flags, o, !o->value ? "" : equal ? equal + 1 : words[1], err);
+    flags->given[row_of(o)] = 1;
+    return rc ? rc : o->value && !equal ? 2 : 1;
+}
+
+/* "--gantt, --trace or --report" */
+static void list_names(const char *names, const char *word, char *out, size_t size)
+{
+    size_t n = 0;
+
+    for (const char *p = names; *p && n < size; p += *p == ' ') {
+        size_t len = strcspn(p, " ");
+        const char *before = p == names ? "" : p[len] ? ", " : word;
+        n += (size_t)snprintf(out + n, size - n, "%s%.*s", before, (int)len, p);
+        p += len;
+    }
+}
+
+/* The first of `names` that was given; NULL: none was. */
+static const char *first_given(const struct cli_flags *f, const char *names, char *buf, size_t size)
+{
+    for (const char *p = names; *p; p += *p == ' ') {
+        size_t len = strcspn(p, " ");
+        snprintf(buf, size, "%.*s", (int)len, p);
+        if (cli_given(f, buf))
+            return buf;
+        p += len;
+    }
+    return NULL;
+}
+
+int cli_options_check(const struct cli_flags *flags, struct ss_error *err)
+{
+    const struct cli_option *o;
+    char name[64], all[128], hint[160];
+
+    for (int i = 0; (o = cli_option_at(i)) != NULL; i++) {
+        if (!flags->given[i])
+            continue;
+        if (o->beside && first_given(flags, o->beside, name, sizeof name))
+            return cli_usage(err, "choose one", "both %s and %s given", name, o->name);
+        if (!o->needs || first_given(flags, o->needs, name, sizeof name))
+            continue;
+        const struct cli_option *needed = cli_option_find(flags->verb, o->needs);
+        list_names(o->needs, " or ", all, sizeof all);
+        snprintf(hint, sizeof hint, "add %s", needed ? o->needs : "one of them");
+        if (needed && needed->value)
+            snprintf(hint, sizeof hint, "add %s %s", o->needs, needed->value);
+        return cli_usage(err, hint, "%s without %s", o->name, all);
+    }
+    return SS_OK;
+}
+
+int cli_words(struct cli_flags *flags, int argc, char **argv, int *n, struct ss_error *err)
+{
+    *n = 0;
+    for (int i = 0; i < argc;) {
+        if (argv[i][0] != '-' || !strcmp(argv[i], "-")) {
+            argv[(*n)++] = argv[i++];
+            continue;
+        }
+        int taken = cli_option_take(flags, argc - i, argv + i, err);
+        if (taken < 0)
+            return taken;
+        if (taken == 0)
+            return cli_usage(err, "--help lists the options", "unknown option %s", argv[i]);
+        i += taken;
+    }
+    return cli_options_check(flags, err);
+}
+
+int cli_other_option(void *flags, int argc, char *const *argv, struct ss_error *err)
+{
+    return cli_option_take(flags, argc, argv, err);
+}
+
+int cli_verb_has_job(int verb)
+{
+    return verb == CLI_RUN || verb == CLI_SWEEP || verb == CLI_PLAN || verb == CLI_PROGRAM_WRITE ||
+           verb == CLI_SCHEDULE_COMPARE_JOB || verb == CLI_SCHEDULE_SEARCH_JOB;
+}

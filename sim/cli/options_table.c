@@ -1,0 +1,227 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Every option of the program beside those of a job. */
+#include <math.h>
+#include <stddef.h>
+
+#include "cli/cli.h"
+
+#define AT(field) offsetof(struct cli_flags, field)
+#define V(verb) (1u << CLI_##verb)
+
+/* Verbs that report; that lower a job to a program; that draw pictures; that need the shape of a pipeline */
+#define JSON                                                                                                 \
+    (V(RUN) | V(SWEEP) | V(PLAN) | V(PROGRAM_READ) | V(PROGRAM_CHECK) | V(SCHEDULE_LIST) | V(SCHEDULE_SHOW) | \
+     V(SCHEDULE_CHECK) | COMPARE | SEARCH | V(PLATFORM_SHOW) | V(PLATFORM_CHECK) | V(VALIDATE) | V(CALIBRATE) | \
+     V(LIST) | V(VERSION))
+#define OUTPUT                                                                                               \
+    (V(RUN) | V(SWEEP) | V(PLAN) | V(PROGRAM_WRITE) | V(PROGRAM_READ) | V(SCHEDULE_SHOW) | V(SCHEDULE_WRITE) | \
+     COMPARE | V(PLATFORM_SHOW) | V(PLATFORM_IMPORT) | V(VALIDATE))
+#define COMPARE (V(SCHEDULE_COMPARE) | V(SCHEDULE_COMPARE_JOB))
+#define SEARCH (V(SCHEDULE_SEARCH) | V(SCHEDULE_SEARCH_JOB))
+#define LOWER (V(RUN) | V(PROGRAM_WRITE))
+#define DRAW (V(RUN) | V(PROGRAM_READ))
+#define SHAPE (V(SCHEDULE_SHOW) | V(SCHEDULE_WRITE) | V(SCHEDULE_COMPARE) | V(SCHEDULE_SEARCH))
+#define ALL (~0u)
+
+#define MAX_RANKS 65536
+#define PICTURES "pictures (docs/pictures.md)"
+#define SHAPES "shape of the pipeline"
+#define SEARCHES "search"
+#define PICTURE_FILES "--report --gantt --memory --trace"
+
+static const char *engine(int i)
+{
+    return i >= SS_ENGINE_NATIVE && i <= SS_ENGINE_SIMGRID ? ss_engine_name(i) : NULL;
+}
+
+static const char *level(int i)
+{
+    return i < SS_LEVEL_COUNT ? ss_level_name(i) : NULL;
+}
+
+static const char *color(int i)
+{
+    return i == SS_COLOR_PHASE ? "phase" : i == SS_COLOR_MICROBATCH ? "microbatch" : NULL;
+}
+
+/* clang-format off */
+static const struct cli_option table[] = {
+    /* ---- how a job is simulated ---- */
+    {.name = "--engine", .value = "engine", .verbs = V(RUN), .kind = CLI_CHOICE, .offset = AT(engine), .choice = engine,
+     .usual = "simgrid", .doc = "which kernel replays it"},
+    {.name = "--engine", .value = "engine", .verbs = V(SWEEP) | V(PROGRAM_READ) | V(SCHEDULE_COMPARE_JOB) | V(VALIDATE),
+     .kind = CLI_CHOICE, .offset = AT(engine), .choice = engine, .usual = "native", .doc = "which kernel replays"},
+    {.name = "--level", .value = "level", .verbs = LOWER, .kind = CLI_CHOICE, .offset = AT(sim.options.plan.level),
+     .choice = level, .usual = "chunk", .doc = "an event a slot; operators and their collectives; these as flows"},
+    {.name = "--unfold", .verbs = LOWER, .kind = CLI_SET, .offset = AT(sim.options.plan.unfold), .low = 1,
+     .doc = "simulates every rank, not one of those that do the same"},
+    {.name = "--full-replay", .verbs = V(RUN), .kind = CLI_SET, .offset = AT(sim.options.full_replay), .low = 1,
+     .doc = "native engine: runs every microbatch, also those of a steady state"},
+    {.name = "--placement", .value = "FILE", .verbs = LOWER, .kind = CLI_PATH, .once = 1, .offset = AT(sim.placement),
+     .doc = "where ranks are: docs/formats.md"},
+    {.name = "--straggler", .value = "RANK:FACTOR", .verbs = LOWER, .kind = CLI_CALL, .call = cli_read_straggler,
+     .doc = "a GPU that takes FACTOR times as long; may be repeated"},
+    {.name = "--slow-link", .value = "NAME:FACTOR", .verbs = LOWER, .kind = CLI_CALL, .call = cli_read_slow_link,
+     .doc = "a link with 1/FACTOR of its bandwidth, or \"failed\": flows go around; may be repeated"},
+    {.name = "--jitter", .value = "SIGMA", .verbs = V(RUN), .kind = CLI_CALL, .call = cli_read_jitter,
+     .doc = "log-normal noise on what is computed between two waits (at chunk level a whole slot): percentiles of "
+            "--replicas iterations"},
+    {.name = "--replicas", .value = "R", .verbs = V(RUN), .kind = CLI_WHOLE, .offset = AT(sim.replicas), .low = 1,
+     .high = 1e6, .needs = "--jitter", .usual = "100", .doc = "iterations that --jitter draws"},
+    {.name = "--seed", .value = "N", .verbs = V(RUN), .kind = CLI_WHOLE, .offset = AT(sim.seed), .low = 0, .high = 1e15,
+     .usual = "0", .doc = "of the noise of --jitter; without it Megatron's, which changes nothing"},
+    {.name = "--tolerance", .value = "PERCENT", .verbs = V(RUN), .kind = CLI_CALL, .call = cli_read_tolerance,
+     .doc = "exits 4 if the prediction is further off --measured or --measured-memory than this"},
+    {.name = "--vary", .value = "FLAG=V1,V2,...", .verbs = V(SWEEP), .kind = CLI_EACH, .offset = AT(vary),
+     .doc = "a flag of the job and its values: nodes=8,16, vp=1,2,5, model=a,b, recompute=none,full; \"on\" and \"off\" "
+            "give and leave out a flag without value, which the job itself then must not give: sequence-parallel=on,off; "
+            "set=ss.nic.bandwidth=12.5GBps,...; up to 8 flags, 4096 combinations"},
+    {.name = "--set", .value = "ss.PROP=VALUE", .verbs = V(RUN) | V(SWEEP) | V(PLAN) | V(PROGRAM_WRITE) |
+     V(SCHEDULE_COMPARE_JOB) | V(SCHEDULE_SEARCH_JOB), .kind = CLI_CALL, .call = cli_read_set,
+     .doc = "changes one value of the card or the stack; may be repeated"},
+
+    /* ---- clusters ---- */
+    {.name = "--nodes", .value = "N", .verbs = V(PLATFORM_SHOW), .kind = CLI_COUNT, .offset = AT(nodes), .low = 1,
+     .high = 65536, .doc = "so many nodes of a platform that is told by one"},
+    {.name = "--gpus-per-node", .value = "N", .verbs = V(PLATFORM_SHOW), .kind = CLI_COUNT, .offset = AT(gpus_per_node),
+     .low = 1, .high = 1024, .doc = "of each node the first N GPUs"},
+    {.name = "--set", .value = "ss.PROP=VALUE", .verbs = V(PLATFORM_SHOW), .kind = CLI_CALL, .call = cli_read_set,
+     .doc = "changes one value of the card or the cluster; may be repeated"},
+
+    /* ---- programs ---- */
+    {.name = "--expanded", .verbs = V(PROGRAM_WRITE), .kind = CLI_SET, .offset = AT(expanded), .low = 1,
+     .doc = "every event of every class, without templates"},
+
+    /* ---- schedules ---- */
+    {.name = "--pp", .value = "RANKS", .verbs = SHAPE, .kind = CLI_COUNT, .offset = AT(schedule.shape.stages), .low = 1,
+     .high = MAX_RANKS, .section = SHAPES, .doc = "pipeline ranks"},
+    {.name = "--microbatches", .alias = "-m", .value = "M", .verbs = SHAPE, .kind = CLI_COUNT,
+     .offset = AT(schedule.shape.microbatches), .low = 1, .high = 1 << 24, .section = SHAPES,
+     .doc = "microbatches of an iteration"},
+    {.name = "--vp", .value = "CHUNKS", .verbs = SHAPE, .kind = CLI_COUNT, .offset = AT(schedule.shape.chunks), .low = 1,
+     .high = 4096, .section = SHAPES, .doc = "model chunks a rank"},
+    {.name = "--group", .value = "N", .verbs = SHAPE & ~V(SCHEDULE_SEARCH), .kind = CLI_COUNT,
+     .offset = AT(schedule.shape.microbatch_group_size), .low = 1, .high = 1 << 24, .section = SHAPES,
+     .doc = "interleaved: microbatches in a row on one chunk"},
+    {.name = "--schedules", .value = "A,B,...", .verbs = COMPARE, .kind = CLI_TEXT, .once = 1,
+     .offset = AT(schedule.names), .usual = "all known ones",
+     .doc = "names or files; NAME:V asks for V chunks a rank"},
+    {.name = "--times", .value = "F,I,W", .verbs = V(SCHEDULE_SHOW) | V(SCHEDULE_COMPARE), .kind = CLI_TEXT, .once = 1,
+     .offset = AT(schedule.times), .usual = "1,1,1",
+     .doc = "of a whole stage: forward, gradient of the input, gradient of the weights"},
+    {.name = "--times", .value = "F,I,W[;F,I,W...]", .verbs = V(SCHEDULE_SEARCH), .kind = CLI_TEXT, .once = 1,
+     .offset = AT(schedule.times), .usual = "1,1,1", .section = SEARCHES,
+     .doc = "of a chunk; with ; one for each rank"},
+    {.name = "--memory", .value = "A,W", .verbs = V(SCHEDULE_SEARCH), .kind = CLI_TEXT, .once = 1,
+     .offset = AT(schedule.memory), .usual = "1,0", .section = SEARCHES,
+     .doc = "what a chunk keeps from F to I, and from I to W"},
+    {.name = "--cap", .value = "X", .verbs = V(SCHEDULE_SEARCH), .kind = CLI_NUMBER, .offset = AT(schedule.cap), .low = 0,
+     .high = 1e300, .unit = SS_UNIT_NONE, .usual = "no limit", .section = SEARCHES,
+     .doc = "memory of a rank, in the unit of --memory"},
+    {.name = "--cap", .value = "SIZE", .verbs = V(SCHEDULE_SEARCH_JOB), .kind = CLI_NUMBER, .offset = AT(schedule.cap),
+     .low = 0, .high = 1e15, .unit = SS_UNIT_BYTES, .usual = "the card's", .section = SEARCHES,
+     .doc = "memory of a rank with all that \"stepsim run\" counts, as 40GiB"},
+    {.name = "--v", .verbs = SEARCH, .kind = CLI_SET, .offset = AT(schedule.v), .low = 1, .beside = "--vp",
+     .section = SEARCHES, .doc = "two chunks a rank on a V"},
+    {.name = "--whole", .verbs = SEARCH, .kind = CLI_SET, .offset = AT(schedule.whole), .low = 1, .section = SEARCHES,
+     .doc = "the backward is not split"},
+    {.name = "--no-barrier", .verbs = SEARCH, .kind = CLI_SET, .offset = AT(schedule.no_barrier), .low = 1,
+     .section = SEARCHES, .doc = "ranks need not wait for each other at the end"},
+    {.name = "--seed", .value = "N", .verbs = SEARCH, .kind = CLI_WHOLE, .offset = AT(schedule.seed), .low = 0,
+     .high = 1e15, .usual = "1", .section = SEARCHES, .doc = "of the local search"},
+    {.name = "--steps", .value = "N", .verbs = SEARCH, .kind = CLI_COUNT, .offset = AT(schedule.steps), .low = 1,
+     .high = 100000000, .usual = "about a second of them", .section = SEARCHES, .doc = "of the local search"},
+    {.name = "--csv", .verbs = V(SCHEDULE_WRITE), .kind = CLI_SET, .offset = AT(schedule.form),
+     .low = CLI_FORM_CSV, .beside = "--text", .doc = "as PyTorch's pipelining writes it"},
+    {.name = "--text", .verbs = V(SCHEDULE_WRITE), .kind = CLI_SET, .offset = AT(schedule.form), .low = CLI_FORM_TEXT,
+     .doc = "in our text form; by default the ending of FILE decides"},
+    {.name = "--csv", .verbs = SEARCH, .kind = CLI_SET, .offset = AT(schedule.form), .low = CLI_FORM_CSV,
+     .needs = "--output", .beside = "--text", .doc = "--output as PyTorch's pipelining writes it"},
+    {.name = "--text", .verbs = SEARCH, .kind = CLI_SET, .offset = AT(schedule.form), .low = CLI_FORM_TEXT,
+     .needs = "--output", .doc = "--output in our text form; by default the ending of FILE decides"},
+    {.name = "--width", .value = "N", .verbs = V(SCHEDULE_SHOW), .kind = CLI_COUNT, .offset = AT(schedule.width),
+     .low = 20, .high = 100000, .usual = "the terminal's", .beside = "--json", .doc = "columns of the chart"},
+
+    /* ---- measurements ---- */
+    {.name = "--platform", .value = "NAME|FILE", .verbs = V(CALIBRATE), .kind = CLI_TEXT, .once = 1,
+     .offset = AT(calibrate.platform), .doc = "the platform to start from"},
+    {.name = "--rows", .value = "TABLE", .verbs = V(CALIBRATE), .kind = CLI_EACH, .offset = AT(calibrate.rows),
+     .doc = "measured runs, as for \"stepsim validate\"; rows of this platform count; may be repeated"},
+    {.name = "--nccl", .value = "FILE", .verbs = V(CALIBRATE), .kind = CLI_TEXT, .once = 1, .offset = AT(calibrate.nccl),
+     .doc = "what a program of nccl-tests printed"},
+    {.name = "--nodes", .value = "N", .verbs = V(CALIBRATE), .kind = CLI_COUNT, .offset = AT(nodes), .low = 1,
+     .high = 65536, .needs = "--nccl", .doc = "nodes that the nccl-tests ran on"},
+    {.name = "--microbench", .value = "FILE", .verbs = V(CALIBRATE), .kind = CLI_TEXT, .once = 1,
+     .offset = AT(calibrate.microbench),
+     .doc = "kernels and collectives measured alone, as validation/probe writes them; rows of this platform's card count"},
+    {.name = "--log", .value = "FILE", .verbs = V(CALIBRATE), .kind = CLI_TEXT, .once = 1, .offset = AT(calibrate.log),
+     .doc = "a log of Megatron's training loop, of the run with the flags of --job; its timers are held against the "
+            "predicted ones"},
+    {.name = "--job", .value = "FILE", .verbs = V(CALIBRATE), .kind = CLI_TEXT, .once = 1, .offset = AT(calibrate.job),
+     .needs = "--log", .doc = "flags of the run that made --log"},
+    {.name = "--timer-rows", .value = "FILE", .verbs = V(CALIBRATE), .kind = CLI_PATH, .once = 1,
+     .offset = AT(timer_rows), .doc = "measured timers of the tables' runs (columns run, timer, ms), likewise"},
+    {.name = "--timers", .verbs = V(CALIBRATE), .kind = CLI_SET, .offset = AT(calibrate.timers), .low = 1,
+     .doc = "fits those timers too that take a hundredth of the iteration or more"},
+    {.name = "--stack", .value = "NAME|FILE", .verbs = V(CALIBRATE), .kind = CLI_TEXT, .once = 1,
+     .offset = AT(calibrate.stack),
+     .doc = "predicts all rows with this stack, not with each row's own; the attention of micro-benchmarks is its"},
+    {.name = "--prop", .value = "ID[=LOW:HIGH]", .verbs = V(CALIBRATE), .kind = CLI_EACH, .offset = AT(calibrate.props),
+     .doc = "a number to fit, within its own bounds or these; may be repeated. Without one: efficiencies of GEMMs in "
+            "the rows' precisions, NVLink and NIC; of micro-benchmarks all that they tell"},
+    {.name = "--leave-out", .value = "COLUMN", .verbs = V(CALIBRATE), .kind = CLI_TEXT, .once = 1,
+     .offset = AT(calibrate.leave_out),
+     .doc = "model, gpu, precision or id: predicts each by a fit of all others; half: odd lines of the tables by a fit "
+            "of the even ones, and these by the odd"},
+    {.name = "--stack-output", .value = "FILE", .verbs = V(CALIBRATE), .kind = CLI_TEXT, .once = 1,
+     .offset = AT(calibrate.stack_output), .doc = "writes a stack with the fitted numbers over --stack"},
+    {.name = "--csv", .value = "FILE", .verbs = V(VALIDATE), .kind = CLI_PATH, .once = 1, .offset = AT(csv),
+     .doc = "writes the predictions as a table"},
+    {.name = "--svg", .value = "FILE", .verbs = V(VALIDATE), .kind = CLI_PATH, .once = 1, .offset = AT(svg),
+     .doc = "writes a picture: measured against predicted time"},
+    {.name = "--against", .value = "FILE", .verbs = V(VALIDATE), .kind = CLI_PATH, .once = 1, .offset = AT(against),
+     .beside = "--json", .doc = "compares with an earlier --csv: prints what moved and exits 4 if anything did; without "
+     "a TABLE all three tables are taken"},
+    {.name = "--timer-rows", .value = "FILE", .verbs = V(VALIDATE), .kind = CLI_PATH, .once = 1, .offset = AT(timer_rows),
+     .doc = "measured timers of these runs (columns run, timer, ms): prints them beside the predicted ones; of the table "
+            "runs, validation/gpt2-timers.csv"},
+    {.name = "--update", .verbs = V(VALIDATE), .kind = CLI_SET, .offset = AT(update), .low = 1,
+     .doc = "writes validation/results.csv of all three tables"},
+
+    /* ---- what is written ---- */
+    {.name = "--xml", .verbs = V(PLATFORM_SHOW), .kind = CLI_SET, .beside = "--json", .offset = AT(xml), .low = 1,
+     .doc = "writes the platform with its current values"},
+    {.name = "--json", .verbs = JSON, .kind = CLI_SET, .offset = AT(json), .low = 1,
+     .doc = "everything as one JSON object: docs/formats.md"},
+    {.name = "--timing", .verbs = V(RUN) | V(PROGRAM_READ) | V(VALIDATE) | V(CALIBRATE), .kind = CLI_SET,
+     .offset = AT(timing), .low = 1, .doc = "adds the wall-clock time of the prediction"},
+    {.name = "--output", .alias = "-o", .value = "FILE", .verbs = OUTPUT, .kind = CLI_PATH, .once = 1,
+     .offset = AT(output), .doc = "writes there instead of stdout"},
+    {.name = "--output", .alias = "-o", .value = "FILE", .verbs = SEARCH, .kind = CLI_PATH, .once = 1,
+     .offset = AT(output), .doc = "writes the order that was found"},
+    {.name = "--output", .alias = "-o", .value = "FILE", .verbs = V(CALIBRATE), .kind = CLI_PATH, .once = 1,
+     .offset = AT(output), .doc = "writes the platform with the fitted numbers"},
+    {.name = "--help", .alias = "-h", .verbs = ALL, .kind = CLI_SET, .offset = AT(help), .low = 1, .doc = "this text"},
+
+    /* ---- pictures ---- */
+    {.name = "--report", .value = "FILE.html", .verbs = DRAW, .kind = CLI_NEW_FILE, .once = 1,
+     .offset = AT(pictures.path[CLI_REPORT]), .section = PICTURES,
+     .doc = "one page with everything: answer, timeline, memory, network, inputs"},
+    {.name = "--gantt", .value = "FILE.svg", .verbs = DRAW, .kind = CLI_NEW_FILE, .once = 1,
+     .offset = AT(pictures.path[CLI_GANTT]), .section = PICTURES, .doc = "who computes, sends and waits when"},
+    {.name = "--memory", .value = "FILE.svg", .verbs = DRAW, .kind = CLI_NEW_FILE, .once = 1,
+     .offset = AT(pictures.path[CLI_MEMORY]), .section = PICTURES, .doc = "memory over time, stage by stage"},
+    {.name = "--trace", .value = "FILE.json[.gz]", .verbs = DRAW, .kind = CLI_NEW_FILE, .once = 1,
+     .offset = AT(pictures.path[CLI_TRACE]), .section = PICTURES, .doc = "for Perfetto and chrome://tracing"},
+    {.name = "--window", .value = "FROM:TO", .verbs = DRAW, .kind = CLI_CALL, .call = cli_read_window,
+     .needs = PICTURE_FILES, .section = PICTURES, .doc = "draws only this part of the iteration, as 0s:2s"},
+    {.name = "--color-by", .value = "colouring", .verbs = DRAW, .kind = CLI_CHOICE, .offset = AT(pictures.color),
+     .choice = color, .needs = "--gantt", .usual = "phase", .section = PICTURES,
+     .doc = "boxes of the Gantt chart"},
+};
+/* clang-format on */
+
+const struct cli_option *cli_option_at(int i)
+{
+    return i >= 0 && i < (int)(sizeof table / sizeof table[0]) ? &table[i] : NULL;
+}
