@@ -8,10 +8,20 @@ const char *ss_engine_name(int engine)
     return engine == SS_ENGINE_NATIVE ? "native" : engine == SS_ENGINE_SIMGRID ? "simgrid" : "unknown";
 }
 
+/* Figures are made of times by sums and factors, which must neither overflow nor lose every digit. */
+static int check_length(const struct ss_board *b, struct ss_error *err)
+{
+    if (b->makespan <= SS_LONGEST_S)
+        return 0;
+    ss_fail(err, SS_ERR_UNSUPPORTED, NULL, 0, "the iteration would take %.3g s, more than %.0e s or 30,000 years",
+            b->makespan, SS_LONGEST_S);
+    return ss_hint(err, SS_ERR_UNSUPPORTED, "check --straggler, --slow-link and the units of bandwidths and rates");
+}
+
 static int outcome(const struct ss_program *p, const struct ss_board *b, struct ss_error *err)
 {
     if (b->status == 0)
-        return 0;
+        return check_length(b, err);
     if (b->status == SS_ERR_DEADLOCK)
         return ss_deadlock_fail(p, b->at, err);
     if (b->status == SS_ERR_NOMEM)

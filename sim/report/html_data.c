@@ -41,15 +41,15 @@ static int reference(const struct ss_program *p, int cls, const struct ss_box *b
 static void put_boxes(const struct ss_page *page, const struct ss_lane *lane, FILE *out)
 {
     const struct ss_program *p = page->program;
-    double last_bytes = 0;
-    long long last = 0;
+    double last_bytes = 0, last = 0;
 
     fputs("\"boxes\":[", out);
     for (size_t i = 0; i < lane->n; i++) {
         const struct ss_box *b = &lane->boxes[i];
-        long long start = llround(b->start * 1e9), end = llround(b->end * 1e9);
+        /* Doubles: whole numbers as large as SS_LONGEST_S makes them do not fit in 64 bits. */
+        double start = round(b->start * 1e9), end = round(b->end * 1e9);
         int microbatch = b->slot < 0 ? -1 : p->classes[lane->cls].slots[b->slot].microbatch;
-        fprintf(out, "%s%lld,%lld,%d,%d,%d,%.0f,%d", i ? "," : "", start - last, end - start, b->kind,
+        fprintf(out, "%s%.0f,%.0f,%d,%d,%d,%.0f,%d", i ? "," : "", start - last, end - start, b->kind,
                 reference(p, lane->cls, b), microbatch, b->bytes - last_bytes, b->count);
         last = start;
         last_bytes = b->bytes;

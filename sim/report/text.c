@@ -19,7 +19,7 @@ const char *ss_text_time(double seconds, char *buf, size_t size)
     double value = seconds >= 1 ? seconds : 1e3 * seconds;
     int digits = value >= 1000 ? 0 : value >= 100 ? 1 : value >= 10 ? 2 : 3;
 
-    snprintf(buf, size, "%.*f %s", digits, value, seconds >= 1 ? "s" : "ms");
+    snprintf(buf, size, value < 1e15 ? "%.*f %s" : "%.*e %s", digits, value, seconds >= 1 ? "s" : "ms");
     return buf;
 }
 

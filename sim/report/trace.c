@@ -46,19 +46,24 @@ struct ss_trace {
     int nevents, arrows, failed;
 };
 
-static void put_us(double seconds, FILE *out)
+/* Times are whole picoseconds. In a double: 64 bits end after 107 days, SS_LONGEST_S is far behind them. */
+static double picoseconds(double seconds)
 {
-    int64_t ps = llround(seconds * 1e12), whole = ps / 1000000, rest = ps % 1000000;
-    char text[16];
-    int n = 0;
+    return round(seconds * 1e12);
+}
 
-    fprintf(out, "%" PRId64, whole);
-    if (rest == 0)
-        return;
-    n = snprintf(text, sizeof text, ".%06" PRId64, rest);
-    while (text[n - 1] == '0')
+static void put_us(double ps, FILE *out)
+{
+    char text[48];
+    size_t n = (size_t)snprintf(text, sizeof text, "%07.0f", ps), point = n - 6;
+
+    while (n > point && text[n - 1] == '0')
         n--;
-    fprintf(out, "%.*s", n, text);
+    fwrite(text, 1, point, out);
+    if (n > point) {
+        fputc('.', out);
+        fwrite(text + point, 1, n - point, out);
+    }
 }
 
 static int tid(int cls, int number)
@@ -70,14 +75,14 @@ static void event_begin(struct ss_trace *t, char ph, int cls, int number, double
 {
     fprintf(t->out, "%s{\"ph\":\"%c\",\"pid\":%d,\"tid\":%d,\"ts\":", t->nevents++ ? ",\n" : "", ph, cls + 1,
             tid(cls, number));
-    put_us(time, t->out);
+    put_us(picoseconds(time), t->out);
 }
 
 /* Its end is rounded, not its length: then neighbours meet and children stay inside. */
 static void put_dur(struct ss_trace *t, double start, double end)
 {
     fputs(",\"dur\":", t->out);
-    put_us((double)(llround(end * 1e12) - llround(start * 1e12)) * 1e-12, t->out);
+    put_us(picoseconds(end) - picoseconds(start), t->out);
 }
 
 static void put_name(struct ss_trace *t, const char *name, const char *category)
@@ -112,7 +117,7 @@ static void put_mix(struct ss_trace *t, const struct ss_mix *mix, double start, 
         if (!(mix->fraction[l] > 0))
             continue;
         fprintf(t->out, "%s\"%s\":", first ? "" : ",", ss_label_name(l));
-        put_us(mix->fraction[l] * (end - start), t->out);
+        put_us(picoseconds(mix->fraction[l] * (end - start)), t->out);
         first = 0;
     }
     fputs("}}}", t->out);
@@ -399,7 +404,7 @@ int ss_trace_begin(const struct ss_program *p, double window_start, double windo
 static void put_load(struct ss_trace *t, const struct ss_bins *b, int link, int bin, double load)
 {
     fprintf(t->out, "%s{\"ph\":\"C\",\"pid\":0,\"ts\":", t->nevents++ ? ",\n" : "");
-    put_us(b->start + bin * b->width, t->out);
+    put_us(picoseconds(b->start + bin * b->width), t->out);
     fputs(",\"name\":", t->out);
     ss_put_json_text(t->p->links[link].name, t->out);
     fputs(",\"args\":{\"percent\":", t->out);

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "report/text.h"
 #include "stepsim/stepsim.h"
 #include "suite.h"
 
@@ -418,6 +419,19 @@ static void test_a_full_disk_is_an_error(void)
     fclose(full);
 }
 
+/* However large the time, its unit is there in 32 bytes. */
+static void test_time_has_its_unit(void)
+{
+    static const struct {
+        double seconds;
+        const char *text;
+    } times[] = {{0.4512, "451.2 ms"}, {23.57, "23.57 s"}, {1e12, "1000000000000 s"}, {7.1e30, "7e+30 s"}, {1e308, "1e+308 s"}};
+    char text[32];
+
+    for (size_t i = 0; i < sizeof times / sizeof *times; i++)
+        CU_ASSERT_STRING_EQUAL(ss_text_time(times[i].seconds, text, sizeof text), times[i].text);
+}
+
 int main(void)
 {
     CU_TestInfo tests[] = {{"run has every key", test_run_has_every_key},
@@ -430,6 +444,7 @@ int main(void)
                            {"plan lists all layers", test_plan_lists_all_layers},
                            {"an error is one object", test_an_error_is_one_object},
                            {"a full disk is an error", test_a_full_disk_is_an_error},
+                           {"a time has its unit", test_time_has_its_unit},
                            CU_TEST_INFO_NULL};
     return suite_run("report", NULL, NULL, tests);
 }

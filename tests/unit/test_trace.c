@@ -319,6 +319,24 @@ static void test_parts_of_a_slot(void)
     ss_program_free(p);
 }
 
+/* More picoseconds than 64 bits hold, all of them exact in a double. */
+static void test_long(void)
+{
+    static const char text[] = "program long\nclass a {\nmemory weights 1MiB\nslot x F 0 0 {\ncompute 16777216s\n}\n"
+                               "slot y B 0 0 {\ncompute 512s\n}\n}\n";
+    struct ss_program *p = NULL;
+    struct ss_error err = {0};
+
+    CU_ASSERT_EQUAL_FATAL(ss_program_parse(text, sizeof text - 1, "x", &p, &err), 0);
+    struct drawn d = draw(p, SS_ENGINE_NATIVE, (struct ss_picture_request){0}, 0);
+    struct trace t = load(&d);
+    CU_ASSERT_PTR_NOT_NULL(strstr(d.trace, "\"ts\":0,\"dur\":16777216000000,\"name\":\"F 0\""));
+    CU_ASSERT_PTR_NOT_NULL(strstr(d.trace, "\"ts\":16777216000000,\"dur\":512000000,\"name\":\"B 0\""));
+    unload(&t);
+    drop(&d);
+    ss_program_free(p);
+}
+
 /* 5 MB over 1 GB/s: 5 ms at full load, behind 1 ms of latency, within a bin of 126 ms / 1500. */
 static void test_link_load(void)
 {
@@ -348,7 +366,7 @@ static void test_link_load(void)
 int main(void)
 {
     CU_TestInfo tests[] = {{"two ranks", test_two_ranks},           {"a job", test_job},
-                           {"every schedule", test_every_schedule}, {"parts of a slot", test_parts_of_a_slot},
+                           {"every schedule", test_every_schedule}, {"parts of a slot", test_parts_of_a_slot}, {"long", test_long},
                            {"link load", test_link_load},           CU_TEST_INFO_NULL};
     return suite_run("trace", NULL, NULL, tests);
 }

@@ -29,6 +29,9 @@ struct ss_observer {
 enum ss_engine { SS_ENGINE_NATIVE, SS_ENGINE_SIMGRID };
 const char *ss_engine_name(int engine);
 
+/* The longest time that a replay may take; what is longer is refused with SS_ERR_UNSUPPORTED. */
+#define SS_LONGEST_S 1e12
+
 struct ss_replay_stats {
     double makespan;  /* s: end of the last class */
     int64_t events;   /* events run */

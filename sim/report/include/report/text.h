@@ -11,7 +11,7 @@ int ss_text_plan(const struct ss_run *run, const struct ss_report_options *opt, 
 void ss_text_job(const struct ss_plan *plan, FILE *out);
 void ss_text_memory(const struct ss_result *r, FILE *out);
 void ss_text_notes(const char *title, const struct ss_notes *notes, unsigned long most, FILE *out);
-/* "23.57 s", "451.2 ms": four significant digits. */
+/* "23.57 s", "451.2 ms": four significant digits, or one and a power of ten; in 32 bytes of buf. */
 const char *ss_text_time(double seconds, char *buf, size_t size);
 
 #endif
