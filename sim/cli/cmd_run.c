@@ -63,19 +63,8 @@ static int report(const struct ss_run *run, const struct cli_inputs *in, const s
         .nfixes = nfixes,
     };
     struct ss_output *output;
-    struct ss_band band, memory;
     FILE *stream;
-    int rc = ss_band_find(NULL, ss_platform_card(in->platform)->name, in->job.precision,
-                          run->plan->parameters, run->plan->world_size, &band, &memory, err);
-
-    if (rc)
-        return rc;
-    opt.band_pct = band.pct;
-    opt.band_like = band.like;
-    opt.memory_low_pct = memory.low_pct;
-    opt.memory_high_pct = memory.high_pct;
-    opt.memory_like = memory.like;
-    rc = cli_pictures_make(flags, run->program, run->timeline, run, &opt, err);
+    int rc = cli_pictures_make(flags, run->program, run->timeline, run, &opt, err);
     if (!rc)
         rc = cli_output_begin(flags->output, &output, &stream, err);
     if (rc)
@@ -127,6 +116,7 @@ int cmd_run(int argc, char **argv)
     struct ss_error err = {0};
     struct cli_flags flags;
     struct cli_inputs in;
+    struct ss_bands *bands = NULL;
     struct ss_run run;
     struct ss_fix fixes[3];
 
@@ -138,6 +128,9 @@ int cmd_run(int argc, char **argv)
              ? cli_usage(&err, "add --measured or --measured-memory", "--tolerance of what?")
              : cli_sim_finish(&flags, in.platform, &err);
     if (!rc)
+        rc = ss_bands_load(NULL, &bands, &err);
+    flags.sim.options.bands = bands;
+    if (!rc)
         rc = replay(&in, &flags.sim.options, &run, &err);
     if (!rc) {
         if (!run.result->fits)
@@ -147,6 +140,7 @@ int cmd_run(int argc, char **argv)
         status = rc ? 0 : verdict(run.result, &in.job, &flags);
         ss_run_free(&run);
     }
+    ss_bands_free(bands);
     cli_sim_free(&flags);
     cli_inputs_free(&in);
     return rc ? cli_fail(&err, json) : status;

@@ -79,29 +79,24 @@ static int add_all(struct ss_notes *out, const struct ss_notes *from)
     return rc;
 }
 
-static int has_memory_band(const struct ss_report_options *opt)
-{
-    return opt->memory_like && opt->memory_like[0];
-}
-
 /* Where the answer would be another one if the prediction were as far off as those of runs like it. */
-static int add_unsure(struct ss_notes *out, const struct ss_result *r, const struct ss_report_options *opt)
+static int add_unsure(struct ss_notes *out, const struct ss_result *r, const struct ss_summary *u)
 {
-    double most = r->peak_device * (1 + opt->memory_high_pct / 100),
-           least = r->peak_device * (1 + opt->memory_low_pct / 100);
+    double most = r->peak_device * (1 + u->memory_high_pct / 100),
+           least = r->peak_device * (1 + u->memory_low_pct / 100);
 
-    if (has_memory_band(opt) && r->fits && !r->thrash && most > r->capacity)
+    if (u->memory_like[0] && r->fits && !r->thrash && most > r->capacity)
         return ss_notes_add(
             out,
             "it may not fit: measured runs most like it took up to %.1f %% more memory than predicted, "
             "which would be %.1f of %.1f GiB",
-            opt->memory_high_pct, most / SS_GIB, r->capacity / SS_GIB);
-    if (has_memory_band(opt) && !r->fits && least <= r->capacity)
+            u->memory_high_pct, most / SS_GIB, r->capacity / SS_GIB);
+    if (u->memory_like[0] && !r->fits && least <= r->capacity)
         return ss_notes_add(
             out,
             "it may fit: measured runs most like it took up to %.1f %% less memory than predicted, "
             "which would be %.1f of %.1f GiB",
-            -opt->memory_low_pct, least / SS_GIB, r->capacity / SS_GIB);
+            -u->memory_low_pct, least / SS_GIB, r->capacity / SS_GIB);
     return SS_OK;
 }
 
@@ -123,7 +118,7 @@ int ss_report_warnings(const struct ss_run *run, const struct ss_report_options 
             "will be slower than predicted",
             r->peak_stage, 100 * (r->capacity - r->peak_device) / r->capacity);
     if (!rc && r)
-        rc = add_unsure(out, r, opt);
+        rc = add_unsure(out, r, &run->summary);
     if (!rc)
         rc = add_all(out, &run->plan->warnings);
     if (!rc)

@@ -24,15 +24,16 @@ static void time_tile(const struct ss_page *page)
     if (opt && opt->measured_s > 0)
         snprintf(note, sizeof note, "measured %s, %+.1f %%", ss_text_time(opt->measured_s, time, sizeof time),
                  ss_report_error_pct(page->timeline->iteration_s, opt->measured_s));
-    else if (opt && opt->band_pct > 0)
+    else if (opt && page->run && page->run->summary.band_pct > 0)
         snprintf(note, sizeof note, "&plusmn;%.*f %%: the error where runs like this were measured",
-                 opt->band_pct < 10, opt->band_pct);
+                 page->run->summary.band_pct < 10, page->run->summary.band_pct);
     tile(page->out, "Iteration", value, note, "");
 }
 
 static void memory_tile(const struct ss_page *page, const struct ss_result *r)
 {
     const struct ss_report_options *opt = page->options;
+    const struct ss_summary *u = &page->run->summary;
     char value[64], note[160];
     int n;
 
@@ -41,9 +42,9 @@ static void memory_tile(const struct ss_page *page, const struct ss_result *r)
     if (opt && opt->measured_bytes > 0)
         snprintf(note + n, sizeof note - (size_t)n, "; measured %.1f, %+.1f %%", opt->measured_bytes / SS_GIB,
                  ss_report_error_pct(r->peak_device, opt->measured_bytes));
-    else if (opt && opt->memory_like && opt->memory_like[0])
+    else if (u->memory_like[0])
         snprintf(note + n, sizeof note - (size_t)n, "; runs like this took %+.1f to %+.1f %% of it",
-                 opt->memory_low_pct, opt->memory_high_pct);
+                 u->memory_low_pct, u->memory_high_pct);
     tile(page->out,
          !r->fits                        ? "Memory: does not fit"
          : r->peak_device > r->capacity ? "Memory: fits barely"

@@ -2,8 +2,6 @@
 /* The documents of `run --json` and `plan --json`; docs/reference/formats.md describes every key. */
 #include "report/json.h"
 
-#include <math.h>
-
 #include "report/common.h"
 
 static json_t *stage_memory(const struct ss_stage_result *s)
@@ -45,10 +43,9 @@ json_t *ss_json_memory(const struct ss_run *run, const struct ss_report_options 
         ss_json_number(o, "measured_mib", opt->measured_bytes / SS_MIB);
         ss_json_number(o, "error_pct", ss_report_error_pct(r->peak_device, opt->measured_bytes));
     }
-    int known = opt->memory_like && opt->memory_like[0];
-    ss_json_number(o, "band_low_pct", known ? opt->memory_low_pct : NAN);
-    ss_json_number(o, "band_high_pct", known ? opt->memory_high_pct : NAN);
-    ss_json_text(o, "band_like", known ? opt->memory_like : "");
+    ss_json_metric(o, SS_METRIC_OF_memory_low_pct, u);
+    ss_json_metric(o, SS_METRIC_OF_memory_high_pct, u);
+    ss_json_text(o, "band_like", u->memory_like);
     for (int s = 0; s < r->nstages; s++)
         json_array_append_new(stages, stage_memory(&r->stages[s]));
     json_object_set_new(o, "stages", stages);
@@ -63,8 +60,8 @@ static void add_rates(json_t *o, const struct ss_summary *u, const struct ss_rep
         ss_json_number(o, "measured_ms", 1e3 * opt->measured_s);
         ss_json_number(o, "error_pct", ss_report_error_pct(u->iteration_s, opt->measured_s));
     }
-    ss_json_number(o, "error_band_pct", opt->band_pct > 0 ? opt->band_pct : NAN);
-    ss_json_text(o, "error_band_like", opt->band_pct > 0 ? opt->band_like : "");
+    ss_json_metric(o, SS_METRIC_OF_band_pct, u);
+    ss_json_text(o, "error_band_like", u->time_like);
     ss_json_metrics(o, SS_IN_RATES, u);
 }
 

@@ -50,8 +50,8 @@ static void answer(const struct ss_run *run, const struct ss_report_options *opt
     char predicted[32], measured[32];
 
     fputs(ss_text_time(r->iteration_s, predicted, sizeof predicted), out);
-    if (opt->band_pct > 0)
-        fprintf(out, " +-%.*f %%", opt->band_pct < 10, opt->band_pct);
+    if (u->band_pct > 0)
+        fprintf(out, " +-%.*f %%", u->band_pct < 10, u->band_pct);
     fputs(" an iteration", out);
     if (opt->measured_s > 0)
         fprintf(out, " (measured %s, %+.1f %%%s)", ss_text_time(opt->measured_s, measured, sizeof measured),
@@ -231,18 +231,18 @@ static void spread(const struct ss_spread *s, FILE *out)
 }
 
 /* How far off measured runs like this one were. */
-static void expect(const struct ss_report_options *opt, FILE *out)
+static void expect(const struct ss_summary *u, FILE *out)
 {
-    int memory = opt->memory_like && opt->memory_like[0];
+    int memory = u->memory_like[0] != 0;
 
-    if (opt->band_pct > 0)
-        fprintf(out, "expect +-%.1f %%: measured runs most like it were within that\n  (%s)\n", opt->band_pct,
-                opt->band_like);
+    if (u->band_pct > 0)
+        fprintf(out, "expect +-%.1f %%: measured runs most like it were within that\n  (%s)\n", u->band_pct,
+                u->time_like);
     if (memory)
-        fprintf(out, "expect %+.1f to %+.1f %% more memory than this, likewise\n", opt->memory_low_pct,
-                opt->memory_high_pct);
-    if (memory && (opt->band_pct <= 0 || strcmp(opt->memory_like, opt->band_like) != 0))
-        fprintf(out, "  (%s)\n", opt->memory_like);
+        fprintf(out, "expect %+.1f to %+.1f %% more memory than this, likewise\n", u->memory_low_pct,
+                u->memory_high_pct);
+    if (memory && (!(u->band_pct > 0) || strcmp(u->memory_like, u->time_like) != 0))
+        fprintf(out, "  (%s)\n", u->memory_like);
 }
 
 int ss_text_run(const struct ss_run *run, const struct ss_report_options *opt, FILE *out,
@@ -261,7 +261,7 @@ int ss_text_run(const struct ss_run *run, const struct ss_report_options *opt, F
     }
     answer(run, opt, out);
     ss_text_job(run->plan, out);
-    expect(opt, out);
+    expect(&run->summary, out);
     if (run->summary.usd_per_iteration > 0)
         fprintf(out, "costs %.4g USD an iteration, %.4g USD a million tokens\n",
                 run->summary.usd_per_iteration, run->summary.usd_per_million_tokens);

@@ -111,7 +111,7 @@ int ss_run_job_with(const struct ss_job *job, const struct ss_stack *stack,
     if (rc)
         ss_run_free(out);
     else
-        ss_summary_fill(out, &out->summary);
+        ss_summary_fill(out, options->bands, &out->summary);
     return rc;
 }
 

@@ -2,6 +2,7 @@
 /* The figures of a run, each computed in one line, and the tables that tell what they are called. */
 #include "stepsim/summary.h"
 
+#include <math.h>
 #include <string.h>
 
 #include "base/base.h"
@@ -78,7 +79,20 @@ static double ratio(double a, double b)
     return b > 0 ? a / b : 0;
 }
 
-void ss_summary_fill(const struct ss_run *run, struct ss_summary *out)
+static void fill_bands(const struct ss_plan *plan, const struct ss_bands *bands, struct ss_summary *out)
+{
+    struct ss_band time, memory;
+
+    ss_bands_find(bands, ss_platform_card(plan->platform)->name, plan->job->precision, plan->parameters,
+                  plan->world_size, &time, &memory);
+    out->band_pct = time.n ? time.pct : NAN;
+    out->memory_low_pct = memory.n ? memory.low_pct : NAN;
+    out->memory_high_pct = memory.n ? memory.high_pct : NAN;
+    ss_copy(out->time_like, sizeof out->time_like, time.like);
+    ss_copy(out->memory_like, sizeof out->memory_like, memory.like);
+}
+
+void ss_summary_fill(const struct ss_run *run, const struct ss_bands *bands, struct ss_summary *out)
 {
     const struct ss_plan *plan = run->plan;
     const struct ss_result *r = run->result;
@@ -104,6 +118,7 @@ void ss_summary_fill(const struct ss_run *run, struct ss_summary *out)
     out->capacity = r->capacity;
     out->peak_reserved = r->peak_reserved;
     out->peak_allocated = r->peak_allocated;
+    fill_bands(plan, bands, out);
 }
 
 void ss_summary_refuse(const struct ss_error *why, struct ss_summary *out)

@@ -6,17 +6,8 @@
 #include <string.h>
 
 #include "base/base.h"
+#include "stepsim/bands.h"
 #include "study/study_internal.h"
-
-int ss_quality_counts(const char *quality)
-{
-    static const char *const good[] = {"", "ok", "inferred-precision", "A", "B"};
-
-    for (size_t i = 0; i < SS_ARRAY_LEN(good); i++)
-        if (!strcmp(quality, good[i]))
-            return 1;
-    return 0;
-}
 
 static int load_inputs(struct ss_case *c, struct ss_error *err)
 {

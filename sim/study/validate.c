@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/base.h"
+#include "stepsim/bands.h"
 #include "study/study_internal.h"
 
 double ss_validation_time_error(const struct ss_validation_row *row)

@@ -81,7 +81,7 @@ static void build(struct fixture *f)
     f->result = NULL;
     CU_ASSERT_EQUAL_FATAL(ss_result_build(&f->plan, &f->timeline, SS_ENGINE_NATIVE, &f->result, &err), 0);
     const struct ss_run run = {.plan = &f->plan, .result = f->result};
-    ss_summary_fill(&run, &f->summary);
+    ss_summary_fill(&run, NULL, &f->summary);
 }
 
 static void tear_down(struct fixture *f)

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "stepsim/bands.h"
 #include "stepsim/study.h"
 #include "suite.h"
 
@@ -364,6 +365,7 @@ static void test_band(void)
                                "error_pct,memory_error_pct\n";
     char path[] = "/tmp/stepsim-band-XXXXXX", text[4096];
     struct ss_band band, memory;
+    struct ss_bands *bands;
     struct ss_error err = {0};
     int fd = mkstemp(path), n = 0;
 
@@ -383,24 +385,30 @@ static void test_band(void)
                       i ? 0 : -20);
     CU_ASSERT_EQUAL_FATAL(write(fd, text, (size_t)n), n);
     close(fd);
-    CU_ASSERT_EQUAL(ss_band_find(path, "X", SS_BF16, 8e9, 64, &band, &memory, &err), 0);
+    CU_ASSERT_EQUAL_FATAL(ss_bands_load(path, &bands, &err), 0);
+    ss_bands_find(bands, "X", SS_BF16, 8e9, 64, &band, &memory);
     CU_ASSERT_EQUAL(band.n, 20);
     CU_ASSERT_DOUBLE_EQUAL(band.pct, 1.8, 1e-9);
     /* Of 19 one in twenty is none: all lie within; half of the memory predicted is twice as much measured. */
     CU_ASSERT_EQUAL(memory.n, 19);
     CU_ASSERT_DOUBLE_EQUAL(memory.high_pct, 100, 1e-9);
     CU_ASSERT_DOUBLE_EQUAL(memory.low_pct, -20, 1e-9);
-    CU_ASSERT_EQUAL(ss_band_find(path, "X", SS_FP8, 50e9, 64, &band, &memory, &err), 0);
+    ss_bands_find(bands, "X", SS_FP8, 50e9, 64, &band, &memory);
     CU_ASSERT_EQUAL(band.n, 4);
     CU_ASSERT_DOUBLE_EQUAL(band.pct, 5, 1e-9);
     CU_ASSERT_EQUAL(memory.n, 4); /* also of runs that were predicted not to fit */
     CU_ASSERT_DOUBLE_EQUAL(memory.high_pct, 25, 1e-9);
     CU_ASSERT_DOUBLE_EQUAL(memory.low_pct, 0, 1e-9);
-    CU_ASSERT_EQUAL(ss_band_find(path, "Y", SS_BF16, 8e9, 64, &band, &memory, &err), 0);
+    ss_bands_find(bands, "Y", SS_BF16, 8e9, 64, &band, &memory);
     CU_ASSERT_EQUAL(band.n, 24);
     CU_ASSERT_PTR_NOT_NULL(strstr(band.like, "none on Y"));
-    CU_ASSERT_EQUAL(ss_band_find("/no/such/file.csv", "X", SS_BF16, 8e9, 64, &band, &memory, &err), 0);
+    ss_bands_free(bands);
+    CU_ASSERT_EQUAL_FATAL(ss_bands_load("/no/such/file.csv", &bands, &err), 0);
+    ss_bands_find(bands, "X", SS_BF16, 8e9, 64, &band, &memory);
     CU_ASSERT_EQUAL(band.n, 0);
+    ss_bands_free(bands);
+    ss_bands_find(NULL, "X", SS_BF16, 8e9, 64, &band, &memory);
+    CU_ASSERT_EQUAL(memory.n, 0);
     unlink(path);
 }
 

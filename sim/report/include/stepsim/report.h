@@ -20,10 +20,6 @@ struct ss_report_options {
     int color;                         /* text: ANSI colours */
     double measured_s, measured_bytes; /* 0 = not given */
     double wall_s;                     /* < 0: not asked for (--timing) */
-    double band_pct;                   /* error of the measured runs most like this one, 0 = not known */
-    const char *band_like;             /* what they have in common */
-    double memory_low_pct, memory_high_pct; /* memory of such runs, measured over predicted less 1 */
-    const char *memory_like;                /* likewise; NULL or "" = not known */
     const struct ss_notes *notes;      /* may be NULL */
     const struct ss_fix *fixes;        /* for a job that does not fit */
     int nfixes;

@@ -5,6 +5,7 @@
 
 #include <stdint.h>
 
+#include "stepsim/bands.h"
 #include "stepsim/error.h"
 #include "stepsim/job.h"
 #include "stepsim/plan.h"
@@ -97,6 +98,7 @@ int ss_run_job(const struct ss_job *job, const struct ss_stack *stack, const str
 struct ss_run_options {
     int engine;      /* enum ss_engine */
     int full_replay; /* 1: every slot is run, no steady state jumped over */
+    const struct ss_bands *bands; /* of the summary; NULL: none */
     struct ss_plan_options plan;
     struct ss_jitter jitter; /* sigma > 0: every rank is simulated, `replicas` times */
     int replicas;

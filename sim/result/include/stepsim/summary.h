@@ -17,6 +17,7 @@ extern "C" {
 #endif
 
 struct ss_run;
+struct ss_bands;
 
 /* X(symbol, word for people and in --json, the word that a table of measured runs has for such a run) */
 #define SS_OUTCOME_LIST(X)                                                                                   \
@@ -43,7 +44,8 @@ const char *ss_outcome_measured_word(int outcome);
     X(SHARE, "share", 1)                                                                                     \
     X(TFLOPS, "TFLOP/s", 1)                                                                                  \
     X(TOKENS, "tokens/s", 1)                                                                                 \
-    X(USD, "USD", 1) /* left out where no price is stated */
+    X(USD, "USD", 1)   /* left out where no price is stated */                                               \
+    X(PERCENT, "%", 1) /* NaN where nothing is known */
 
 enum ss_metric_kind {
 #define X(symbol, unit, scale) SS_METRIC_##symbol,
@@ -53,7 +55,7 @@ enum ss_metric_kind {
 };
 
 /* Where `run --json` has the figure: nowhere, at the top, or in "memory". */
-enum ss_metric_place { SS_IN_ROWS, SS_IN_TIME, SS_IN_RATES, SS_IN_MEMORY };
+enum ss_metric_place { SS_IN_ROWS, SS_IN_TIME, SS_IN_RATES, SS_IN_MEMORY, SS_IN_BANDS };
 
 /* X(field, kind, place, key in JSON, meaning) */
 #define SS_METRIC_LIST(X)                                                                                    \
@@ -74,7 +76,12 @@ enum ss_metric_place { SS_IN_ROWS, SS_IN_TIME, SS_IN_RATES, SS_IN_MEMORY };
     X(peak_device, MEMORY, MEMORY, "peak_mib", "memory that the fullest GPU needs, as nvidia-smi shows it")  \
     X(capacity, MEMORY, MEMORY, "capacity_mib", "memory of the card")                                        \
     X(peak_reserved, MEMORY, MEMORY, "reserved_mib", "most that a GPU's allocator reserves")                 \
-    X(peak_allocated, MEMORY, MEMORY, "allocated_mib", "most that a GPU's tensors take")
+    X(peak_allocated, MEMORY, MEMORY, "allocated_mib", "most that a GPU's tensors take")                     \
+    X(band_pct, PERCENT, BANDS, "error_band_pct",                                                            \
+      "size of the time's error in measured runs like it, of the measured")                                  \
+    X(memory_low_pct, PERCENT, BANDS, "band_low_pct",                                                        \
+      "least memory of measured runs like it, over the predicted, less 1")                                   \
+    X(memory_high_pct, PERCENT, BANDS, "band_high_pct", "most memory of such runs, likewise")
 
 enum {
 #define X(field, kind, place, key, doc) SS_METRIC_OF_##field,
@@ -89,6 +96,8 @@ struct ss_summary {
     int outcome;      /* enum ss_outcome */
     int code;         /* SS_OK, or of a refused job why: enum ss_status */
     char reason[320]; /* of `code`, "" where there is none */
+    char time_like[160],
+        memory_like[160]; /* what the measured runs behind the bands have in common; "" = none */
 #define X(field, kind, place, key, doc) double field;
     SS_METRIC_LIST(X)
 #undef X
@@ -108,8 +117,8 @@ double ss_metric_value(int metric, const struct ss_summary *s);
 /* 0: a figure that this summary has no value of, a price where none is stated. */
 int ss_metric_known(int metric, const struct ss_summary *s);
 
-/* Of a run with plan and result. */
-void ss_summary_fill(const struct ss_run *run, struct ss_summary *out);
+/* Of a run with plan and result; `bands` may be NULL: none. */
+void ss_summary_fill(const struct ss_run *run, const struct ss_bands *bands, struct ss_summary *out);
 /* Of a job that was refused: all figures are 0. */
 void ss_summary_refuse(const struct ss_error *why, struct ss_summary *out);
 

@@ -3,6 +3,7 @@
 #ifndef STEPSIM_H
 #define STEPSIM_H
 
+#include "stepsim/bands.h"
 #include "stepsim/chunk.h"
 #include "stepsim/error.h"
 #include "stepsim/flags.h"

@@ -115,20 +115,6 @@ int ss_validation_write_svg(const struct ss_validation *v, FILE *out, struct ss_
 int ss_validation_compare(const struct ss_validation *v, const char *csv_path, FILE *out, int *moved,
                           struct ss_error *err);
 
-/* ---- error band ---- */
-/* How far off predictions like this one were, by the most alike rows of validation/results.csv: what 90 % of them stay
- * within (of fewer than ten rows: all). */
-struct ss_band {
-    int n;                    /* rows, 0 = none alike */
-    double pct;               /* size of the error, per cent of the measured */
-    double low_pct, high_pct; /* what was measured over what was predicted, less 1, per cent */
-    char like[160];           /* what they have in common */
-};
-/* Of the time and of the memory. Reads `csv` (NULL: validation/results.csv of the data). A missing file gives n = 0; one
- * that cannot be read, or lacks a column, is an error. */
-int ss_band_find(const char *csv, const char *card, int precision, double parameters, int gpus,
-                 struct ss_band *seconds, struct ss_band *memory, struct ss_error *err);
-
 /* ---- output of nccl-tests and of Megatron's training loop ---- */
 struct ss_nccl_point {
     double bytes;   /* the size column: the full buffer */

@@ -57,8 +57,6 @@ int ss_case_predict(const struct ss_case *c, int engine, struct ss_prediction *o
 double ss_prediction_memory(const struct ss_prediction *p, const char *memory_kind);
 /* A timer by its name in s, NaN where it is not predicted. */
 double ss_prediction_timer(const struct ss_prediction *p, const char *name);
-/* Is this the quality of a row that may be judged by? */
-int ss_quality_counts(const char *quality);
 
 /* ---- timer_rows.c: a CSV file with the columns run (the id of a table's row), timer and ms ---- */
 struct ss_timer_row {
