@@ -354,6 +354,8 @@ static int search_of_job(struct cli_flags *f, int argc, char **argv, struct ss_s
         return rc;
     rc = ss_search_from_job(&in.job, &in.stack, in.platform, f->schedule.v, out, err);
     cli_inputs_free(&in);
+    if (!rc && cli_given(f, "--cap") && (rc = ss_search_limit(*out, f->schedule.cap, err)) != 0)
+        ss_search_free(*out);
     return rc;
 }
 

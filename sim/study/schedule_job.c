@@ -19,8 +19,7 @@ static double sum(const double by_label[SS_LABEL_COUNT])
 static void take_class(struct ss_search *q, const struct ss_plan *plan, int cls)
 {
     const struct ss_plan_class *c = &plan->classes[cls];
-    double left = ss_platform_card(plan->platform)->device_memory - ss_plan_overhead_bytes(plan, cls),
-           extra = 0;
+    double fixed = ss_plan_overhead_bytes(plan, cls), extra = 0;
     for (int k = 0; k < q->chunks; k++) {
         const struct ss_chunk_cost *chunk = &c->chunks[k];
         int at = c->stage * q->chunks + k;
@@ -32,8 +31,45 @@ static void take_class(struct ss_search *q, const struct ss_plan *plan, int cls)
         extra = fmax(extra, fmax(chunk->forward_extra_bytes, chunk->backward_extra_bytes));
     }
     for (int m = 0; m < SS_MEM_COUNT; m++)
-        left -= c->memory[m];
-    q->cap[c->stage] = fmin(q->cap[c->stage], fmax(0, left / (1 + plan->stack->fragmentation) - extra));
+        fixed += c->memory[m];
+    q->fixed[c->stage] = fmax(q->fixed[c->stage], fixed);
+    q->extra[c->stage] = fmax(q->extra[c->stage], extra);
+}
+
+double ss_search_device(const struct ss_search *q, int rank, double peak)
+{
+    return q->fixed[rank] + q->growth * (peak + q->extra[rank]);
+}
+
+/* A microbatch is in all chunks of a rank before its first backward. */
+static double least_device(const struct ss_search *q, int rank)
+{
+    double sum = 0;
+    for (int k = 0; k < q->chunks; k++)
+        sum += q->activation[rank * q->chunks + k];
+    return ss_search_device(q, rank, sum);
+}
+
+static void set_caps(struct ss_search *q)
+{
+    for (int r = 0; r < q->stages; r++)
+        q->cap[r] = fmax(0, (q->limit - q->fixed[r]) / q->growth - q->extra[r]);
+}
+
+int ss_search_limit(struct ss_search *q, double bytes, struct ss_error *err)
+{
+    int worst = 0;
+    for (int r = 1; r < q->stages; r++)
+        if (least_device(q, r) > least_device(q, worst))
+            worst = r;
+    if (least_device(q, worst) > bytes) {
+        ss_fail(err, SS_ERR_CONFIG, NULL, 0, "search: no order exists under a cap of %.4g GiB", bytes / SS_GIB);
+        return ss_hint(err, SS_ERR_CONFIG, "stage %d needs %.4g GiB for one microbatch", worst,
+                       least_device(q, worst) / SS_GIB);
+    }
+    q->limit = fmin(q->limit, bytes);
+    set_caps(q);
+    return SS_OK;
 }
 
 int ss_search_from_job(const struct ss_job *job, const struct ss_stack *stack,
@@ -64,6 +100,9 @@ int ss_search_from_job(const struct ss_job *job, const struct ss_stack *stack,
         q->barrier = ss_plan_has_barrier(run.plan);
         for (int c = 0; c < run.plan->nclasses; c++)
             take_class(q, run.plan, c);
+        q->growth = 1 + stack->fragmentation;
+        q->limit = ss_platform_card(platform)->device_memory;
+        set_caps(q);
     }
     ss_run_free(&run);
     if (!q)

@@ -129,6 +129,12 @@ int ss_comparison_write(const struct ss_comparison *c, int json, FILE *out, stru
 
 /* ---- search ---- */
 
+/* Per cent; the sums of length and bound round differently. */
+static double above_bound(const struct ss_search_result *r)
+{
+    return r->lower_bound > 0 ? fmax(0, 100 * (r->length / r->lower_bound - 1)) : 0;
+}
+
 static int search_json(const struct ss_search *q, const struct ss_search_result *r, FILE *out,
                        struct ss_error *err)
 {
@@ -136,7 +142,7 @@ static int search_json(const struct ss_search *q, const struct ss_search_result 
     ss_json_text(o, "objective", q->barrier ? "makespan" : "longest rank");
     ss_json_number(o, "length", r->length);
     ss_json_number(o, "lower_bound", r->lower_bound);
-    ss_json_number(o, "above_bound_pct", r->lower_bound > 0 ? 100 * (r->length / r->lower_bound - 1) : 0);
+    ss_json_number(o, "above_bound_pct", above_bound(r));
     if (r->known[0]) {
         ss_json_text(o, "best_known", r->known);
         ss_json_number(o, "best_known_length", r->known_length);
@@ -144,30 +150,58 @@ static int search_json(const struct ss_search *q, const struct ss_search_result 
     for (int s = 0; s < r->stages; s++)
         json_array_append_new(peaks, json_real(r->peak[s]));
     json_object_set_new(o, "peak_by_rank", peaks);
+    if (q->growth > 0) {
+        json_t *device = json_array();
+        for (int s = 0; s < r->stages; s++)
+            json_array_append_new(device, json_real(ss_search_device(q, s, r->peak[s]) / SS_MIB));
+        json_object_set_new(o, "device_mib_by_rank", device);
+        ss_json_number(o, "cap_mib", q->limit / SS_MIB);
+    }
     ss_json_integer(o, "tried", r->tried);
     ss_json_integer(o, "seed", (int64_t)q->seed);
     return ss_json_write(o, out, err);
 }
 
+/* Seconds of a job; else in the unit of the times that were given. */
+static const char *length_text(const struct ss_search *q, double length, char *buf, size_t size)
+{
+    if (q->growth > 0)
+        return ss_text_time(length, buf, size);
+    snprintf(buf, size, "%.6g", length);
+    return buf;
+}
+
+static void peaks_text(const struct ss_search *q, const struct ss_search_result *r, FILE *out)
+{
+    fprintf(out, q->growth > 0 ? "memory by rank, GiB:" : "peak of memory by rank:");
+    for (int s = 0; s < r->stages; s++)
+        if (q->growth > 0)
+            fprintf(out, " %.1f", ss_search_device(q, s, r->peak[s]) / SS_GIB);
+        else
+            fprintf(out, " %.4g", r->peak[s]);
+    if (q->growth > 0)
+        fprintf(out, ", of %.1f", q->limit / SS_GIB);
+    fputc('\n', out);
+}
+
 int ss_search_write(const struct ss_search *q, const struct ss_search_result *r, int json, FILE *out,
                     struct ss_error *err)
 {
+    char text[32];
     if (json)
         return search_json(q, r, out, err);
-    fprintf(out, "%.6g %s\n", r->length,
+    fprintf(out, "%s %s\n", length_text(q, r->length, text, sizeof text),
             q->barrier ? "from the first start to the last end" : "the longest rank");
-    fprintf(out,
-            "lower bound %.6g, whatever the memory: the order is at most %.2f %% above the best there is\n",
-            r->lower_bound, r->lower_bound > 0 ? 100 * (r->length / r->lower_bound - 1) : 0);
+    fprintf(out, "lower bound %s, whatever the memory: the order is at most %.2f %% above the best there is\n",
+            length_text(q, r->lower_bound, text, sizeof text), above_bound(r));
     if (r->known[0])
-        fprintf(out, "best known under the cap: %s, %.6g%s\n", r->known, r->known_length,
+        fprintf(out, "best known under the cap: %s, %s%s\n", r->known,
+                length_text(q, r->known_length, text, sizeof text),
                 r->length < r->known_length ? "" : ", which is not beaten");
     else
         fprintf(out, "no known schedule stays under the cap\n");
-    fprintf(out, "peak of memory by rank:");
-    for (int s = 0; s < r->stages; s++)
-        fprintf(out, " %.4g", r->peak[s]);
-    fprintf(out, "\nlist scheduling with local search, %d orders tried, seed %llu\n", r->tried,
+    peaks_text(q, r, out);
+    fprintf(out, "list scheduling with local search, %d orders tried, seed %llu\n", r->tried,
             (unsigned long long)q->seed);
     return ss_report_done(out, err);
 }

@@ -37,7 +37,9 @@ struct ss_search *ss_search_new(int stages, int chunks, int microbatches)
     q->activation = ss_calloc(n, sizeof *q->activation);
     q->weight = ss_calloc(n, sizeof *q->weight);
     q->cap = ss_calloc((size_t)stages, sizeof *q->cap);
-    if (!q->f || !q->i || !q->w || !q->activation || !q->weight || !q->cap) {
+    q->fixed = ss_calloc((size_t)stages, sizeof *q->fixed);
+    q->extra = ss_calloc((size_t)stages, sizeof *q->extra);
+    if (!q->f || !q->i || !q->w || !q->activation || !q->weight || !q->cap || !q->fixed || !q->extra) {
         ss_search_free(q);
         return NULL;
     }
@@ -56,6 +58,8 @@ void ss_search_free(struct ss_search *q)
     free(q->activation);
     free(q->weight);
     free(q->cap);
+    free(q->fixed);
+    free(q->extra);
     free(q);
 }
 

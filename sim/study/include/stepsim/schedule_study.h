@@ -58,6 +58,10 @@ struct ss_search {
     /* [rank * chunks + chunk]: seconds, and memory from F to I (all of it) and from I to W */
     double *f, *i, *w, *activation, *weight;
     double *cap;  /* [rank]: same unit as activation */
+    /* Of a job (0 or NULL without one): what `run` calls a rank's memory is fixed + growth x (activations at their peak +
+     * extra), in bytes. */
+    double *fixed, *extra; /* [rank] */
+    double growth, limit;  /* limit: what a rank may have, the card's memory or less */
     uint64_t seed;
     int steps;    /* tries; 0: as many as take about a second */
 };
@@ -76,7 +80,12 @@ void ss_search_free(struct ss_search *q);
 /* Times and memory of a job's stages; the cap is what the card leaves beside static memory. */
 int ss_search_from_job(const struct ss_job *job, const struct ss_stack *stack, const struct ss_platform *platform,
                        int v_shape, struct ss_search **out, struct ss_error *err);
-/* SS_ERR_CONFIG when no order stays under the cap. */
+/* A search of a job: no rank may have more than `bytes`, as `run` counts its memory. SS_ERR_CONFIG where that is too little for
+ * one microbatch, whatever the order. Above the card's memory it changes nothing. */
+int ss_search_limit(struct ss_search *q, double bytes, struct ss_error *err);
+/* Memory of a rank of a job whose activations have this peak, bytes. */
+double ss_search_device(const struct ss_search *q, int rank, double peak);
+/* SS_ERR_CONFIG when no order is found that stays under the cap. */
 int ss_search_run(const struct ss_search *q, struct ss_search_result **out, struct ss_error *err);
 void ss_search_result_free(struct ss_search_result *r);
 int ss_search_write(const struct ss_search *q, const struct ss_search_result *r, int json, FILE *out,
