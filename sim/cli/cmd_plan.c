@@ -25,7 +25,7 @@ static int report(const struct ss_run *run, const struct cli_inputs *in, const s
                   struct ss_error *err)
 {
     struct ss_report_options opt = {
-        .json = flags->json, .color = cli_color(flags), .wall_s = -1, .notes = &in->notes};
+        .json = flags->json, .color = cli_color(flags), .wall_s = -1, .notes = &in->scenario->notes};
     struct ss_output *output;
     FILE *stream;
     int rc = cli_output_begin(flags->output, &output, &stream, err);

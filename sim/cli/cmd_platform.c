@@ -39,7 +39,7 @@ static int write_platform(const struct ss_platform *p, const struct cli_flags *f
 
 static int do_show(int argc, char **argv, struct ss_error *err)
 {
-    struct ss_platform *p;
+    struct ss_platform *p = NULL;
     struct cli_flags flags;
     int n, rc;
 
@@ -50,10 +50,10 @@ static int do_show(int argc, char **argv, struct ss_error *err)
                        n ? "more than one platform given" : "no platform given");
     if (!rc)
         rc = cli_platform_load(argv[0], &flags, &p, err);
-    if (rc)
-        return rc;
-    rc = write_platform(p, &flags, flags.xml, err);
+    if (!rc)
+        rc = write_platform(p, &flags, flags.xml, err);
     ss_platform_free(p);
+    cli_flags_free(&flags);
     return rc;
 }
 

@@ -58,7 +58,7 @@ static int report(const struct ss_run *run, const struct cli_inputs *in, const s
         .measured_s = in->job.measured_ms / 1e3,
         .measured_bytes = in->job.measured_mib * MIB,
         .wall_s = flags->timing ? cli_wall_s() : -1,
-        .notes = &in->notes,
+        .notes = &in->scenario->notes,
         .fixes = fixes,
         .nfixes = nfixes,
     };

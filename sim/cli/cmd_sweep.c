@@ -96,38 +96,31 @@ static int read_vary(const char *text, struct ss_sweep *s, struct ss_error *err)
 /* "off" leaves out what --vary itself would give; a flag that the job gives it cannot take away. */
 static int check_switches(const struct ss_sweep *s, int argc, char **argv, struct ss_error *err)
 {
-    for (int f = 0; f < s->nflags; f++) {
+    struct ss_error ignored = {0}; /* predicting finds it again */
+    struct ss_request r;
+    struct cli_flags flags;
+    int rc = SS_OK;
+
+    cli_flags_init(&flags, CLI_SWEEP);
+    ss_request_init(&r);
+    int read = !cli_request_read(&r, &flags, argc, argv, &ignored);
+    for (int f = 0; f < s->nflags && !rc; f++) {
         const struct ss_sweep_flag *flag = &s->flags[f];
-        int off = 0, given = 0, value = 0;
+        int off = 0, value = 0;
         for (int i = 0; i < flag->nvalues; i++) {
             off |= !strcmp(flag->value[i], "off");
             value |= strcmp(flag->value[i], "off") != 0 && strcmp(flag->value[i], "on") != 0;
         }
         if (off && value)
-            return cli_usage(err, "name a value instead, as recompute=none,full",
-                             "--vary %s: \"off\" beside a value", flag->name);
-        if (!off)
-            continue;
-        char *words[2] = {(char *)flag->name, NULL};
-        struct ss_job job, with;
-        struct cli_flags flags;
-        struct ss_notes notes = {0};
-        struct ss_error ignored = {0};
-        cli_flags_init(&flags, CLI_SWEEP);
-        ss_job_init(&job);
-        if (!ss_job_parse(&job, argc, argv, cli_other_option, &flags, &notes, &ignored)) {
-            memcpy(&with, &job, sizeof job); /* padding too */
-            if (!ss_job_parse(&with, 1, words, NULL, NULL, &notes, &ignored)) {
-                memcpy(&with.origins, &job.origins, sizeof job.origins);
-                given = memcmp(&with, &job, sizeof job) == 0;
-            }
-        }
-        ss_notes_free(&notes);
-        if (given)
-            return cli_usage(err, "leave it out of the job, or do not vary it",
-                             "--vary %s=on,off: the job gives it already, or it has no effect", flag->name);
+            rc = cli_usage(err, "name a value instead, as recompute=none,full",
+                           "--vary %s: \"off\" beside a value", flag->name);
+        else if (off && read && ss_job_lacks_effect(&r, flag->name))
+            rc = cli_usage(err, "leave it out of the job, or do not vary it",
+                           "--vary %s=on,off: the job gives it already, or it has no effect", flag->name);
     }
-    return SS_OK;
+    cli_flags_free(&flags);
+    ss_request_free(&r);
+    return rc;
 }
 
 /* A job that is read once a combination. */

@@ -183,6 +183,7 @@ static int read_value(struct cli_flags *f, const struct cli_option *o, const cha
     case CLI_NEW_FILE: return read_path(o, value, at, err);
     case CLI_TEXT: return read_text(o, value, at, err);
     case CLI_EACH: return add_text(o, value, at, err);
+    case CLI_JOB_FLAG: return SS_OK;
     case CLI_CALL: return o->call(f, o->name, value, err);
     }
     return SS_ERR_USAGE;
@@ -231,6 +232,8 @@ int cli_option_take(struct cli_flags *flags, int n, char *const *words, struct s
 
     snprintf(word, sizeof word, "%.*s", (int)(length < 63 ? length : 63), words[0]);
     const struct cli_option *o = cli_option_find(flags->verb, word);
+    if (o && o->kind == CLI_JOB_FLAG)
+        return 0;
     if (!o)
         return cli_verb_has_job(flags->verb) && ss_flag_known(word) ? 0 : refuse(flags, word, err);
     if (!o->value && equal)
@@ -308,11 +311,6 @@ int cli_words(struct cli_flags *flags, int argc, char **argv, int *n, struct ss_
         i += taken;
     }
     return cli_options_check(flags, err);
-}
-
-int cli_other_option(void *flags, int argc, char *const *argv, struct ss_error *err)
-{
-    return cli_option_take(flags, argc, argv, err);
 }
 
 int cli_verb_has_job(int verb)

@@ -6,27 +6,6 @@
 
 #include "cli/cli.h"
 
-int cli_read_set(struct cli_flags *f, const char *name, const char *value, struct ss_error *err)
-{
-    const char *equal = strchr(value, '=');
-    size_t n = equal ? (size_t)(equal - value) : 0;
-
-    if (!equal || n == 0 || !equal[1] || n >= sizeof f->sets[0].id ||
-        strlen(equal + 1) >= sizeof f->sets[0].value)
-        return cli_usage(err, "write it as --set ss.nic.efficiency=0.8", "%s %s: not ID=VALUE", name, value);
-    if (f->nsets == CLI_MAX_SETS)
-        return cli_usage(err, "put the values into a platform or stack file", "more than %d %s", CLI_MAX_SETS,
-                         name);
-    memcpy(f->sets[f->nsets].id, value, n);
-    f->sets[f->nsets].id[n] = '\0';
-    strcpy(f->sets[f->nsets].value, equal + 1);
-    int rc = cli_set_check(f->sets[f->nsets].id, equal + 1, err);
-    if (rc)
-        return rc;
-    f->nsets++;
-    return SS_OK;
-}
-
 /* "2" and "2%" */
 int cli_read_tolerance(struct cli_flags *f, const char *name, const char *value, struct ss_error *err)
 {

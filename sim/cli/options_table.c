@@ -77,7 +77,7 @@ static const struct cli_option table[] = {
             "give and leave out a flag without value, which the job itself then must not give: sequence-parallel=on,off; "
             "set=ss.nic.bandwidth=12.5GBps,...; up to 8 flags, 4096 combinations"},
     {.name = "--set", .value = "ss.PROP=VALUE", .verbs = V(RUN) | V(SWEEP) | V(PLAN) | V(PROGRAM_WRITE) |
-     V(SCHEDULE_COMPARE_JOB) | V(SCHEDULE_SEARCH_JOB), .kind = CLI_CALL, .call = cli_read_set,
+     V(SCHEDULE_COMPARE_JOB) | V(SCHEDULE_SEARCH_JOB), .kind = CLI_JOB_FLAG,
      .doc = "changes one value of the card or the stack; may be repeated"},
 
     /* ---- clusters ---- */
@@ -85,7 +85,7 @@ static const struct cli_option table[] = {
      .high = 65536, .doc = "so many nodes of a platform that is told by one"},
     {.name = "--gpus-per-node", .value = "N", .verbs = V(PLATFORM_SHOW), .kind = CLI_COUNT, .offset = AT(gpus_per_node),
      .low = 1, .high = 1024, .doc = "of each node the first N GPUs"},
-    {.name = "--set", .value = "ss.PROP=VALUE", .verbs = V(PLATFORM_SHOW), .kind = CLI_CALL, .call = cli_read_set,
+    {.name = "--set", .value = "ss.PROP=VALUE", .verbs = V(PLATFORM_SHOW), .kind = CLI_EACH, .offset = AT(sets),
      .doc = "changes one value of the card or the cluster; may be repeated"},
 
     /* ---- programs ---- */

@@ -177,6 +177,7 @@ int ss_flag_apply(const struct ss_flag_setter *s, struct ss_job *job, int n, cha
         *why = values[0][0] ? "the value is too long" : "the value is empty";
         return SS_ERR_INPUT;
     case SS_FLAG_CALL: return s->call(job, n, values, why);
+    case SS_FLAG_PROP: return SS_OK; /* of the scenario, not of the job */
     }
     return SS_ERR_INPUT;
 }

@@ -11,7 +11,7 @@
 void ss_job_init(struct ss_job *job)
 {
     memset(job, 0, sizeof(*job));
-    ss_copy(job->stack, sizeof(job->stack), "megatron-2407");
+    ss_copy(job->stack, sizeof(job->stack), SS_DEFAULT_STACK);
     ss_copy(job->schedule, sizeof(job->schedule), "auto");
     ss_copy(job->rank_order, sizeof(job->rank_order), "tp-cp-ep-dp-pp");
     job->tp = job->pp = job->cp = job->ep = 1;

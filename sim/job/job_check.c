@@ -13,7 +13,7 @@ static int is_nemo(const struct ss_finish *f)
 
 /* One cause, the flags that it comes from, most telling first, and one thing to do about it. */
 #define REFUSE(f, flags, hint, ...)                                                                          \
-    return (ss_job_refuse(f, __VA_ARGS__), ss_job_locate((f)->job, flags, (f)->err),                         \
+    return (ss_job_refuse(f, __VA_ARGS__), ss_request_locate((f)->request, flags, (f)->err),                         \
             ss_hint((f)->err, SS_ERR_CONFIG, "%s", hint))
 
 static int check_experts(struct ss_finish *f)
@@ -24,12 +24,12 @@ static int check_experts(struct ss_finish *f)
     if (m->num_experts > 0) {
         ss_fail(f->err, SS_ERR_UNSUPPORTED, NULL, 0,
                 "mixture-of-experts models are not modelled yet (%d experts)", m->num_experts);
-        ss_job_locate(job, "--num-experts", f->err);
+        ss_request_locate(f->request, "--num-experts", f->err);
         return ss_hint(f->err, SS_ERR_UNSUPPORTED, "take a dense model, without --num-experts");
     }
     if (m->mtp_num_layers > 0) {
         ss_fail(f->err, SS_ERR_UNSUPPORTED, NULL, 0, "multi-token prediction layers are not modelled yet");
-        ss_job_locate(job, "--mtp-num-layers", f->err);
+        ss_request_locate(f->request, "--mtp-num-layers", f->err);
         return ss_hint(f->err, SS_ERR_UNSUPPORTED, "take a model without them, or --mtp-num-layers 0");
     }
     if (job->ep > 1)

@@ -35,7 +35,7 @@ static int complete_model(struct ss_finish *f)
     if (job->model_ref[0]) {
         int rc = ss_model_load(job->model_ref, &m, f->err);
         if (rc) {
-            ss_job_locate(job, "--model", f->err);
+            ss_request_locate(f->request, "--model", f->err);
             return rc;
         }
         ss_model_overlay(&m, &job->model);
@@ -234,17 +234,18 @@ int ss_job_finish_again(struct ss_job *job, const struct ss_stack *stack, int wo
     struct ss_notes notes = {0};
     if (job->recompute != SS_RECOMPUTE_FULL)
         job->recompute_method = -1; /* which finishing has filled in and would refuse */
-    int rc = ss_job_finish(job, stack, world_size, gpus_per_node, &notes, err);
+    int rc = ss_job_finish(job, NULL, stack, world_size, gpus_per_node, &notes, err);
 
     ss_notes_free(&notes);
     return rc;
 }
 
-int ss_job_finish(struct ss_job *job, const struct ss_stack *stack, int world_size, int gpus_per_node,
-                  struct ss_notes *notes, struct ss_error *err)
+int ss_job_finish(struct ss_job *job, const struct ss_request *r, const struct ss_stack *stack, int world_size,
+                  int gpus_per_node, struct ss_notes *notes, struct ss_error *err)
 {
     struct ss_job draft = *job;
     struct ss_finish f = {.job = &draft,
+                          .request = r,
                           .stack = stack,
                           .world_size = world_size,
                           .gpus_per_node = gpus_per_node,

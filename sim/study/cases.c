@@ -17,7 +17,7 @@ static int load_inputs(struct ss_case *c, struct ss_error *err)
 
     if (rc)
         return rc;
-    return ss_stack_load(c->job.stack[0] ? c->job.stack : SS_STUDY_STACK, ss_platform_card(c->platform)->name,
+    return ss_stack_load(c->job.stack, ss_platform_card(c->platform)->name,
                          &c->stack, err);
 }
 
@@ -115,7 +115,7 @@ int ss_case_finish(struct ss_case *c, struct ss_error *err)
     if (rc)
         return rc;
     gpus = ss_platform_gpus_per_node(c->platform);
-    return ss_job_finish(&c->job, &c->stack, ss_platform_nodes(c->platform) * gpus, gpus, NULL, err);
+    return ss_job_finish(&c->job, NULL, &c->stack, ss_platform_nodes(c->platform) * gpus, gpus, NULL, err);
 }
 
 /* Of a table's row a platform or stack that cannot be read is a mistake, not a refused configuration. */

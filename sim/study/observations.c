@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/base.h"
+#include "stepsim/import.h"
 #include "study/calibrate.h"
 #include "cost/collective.h"
 
@@ -176,6 +177,21 @@ static int check_card(const struct ss_calibrate_options *opt, const struct ss_jo
     return rc;
 }
 
+/* The flags of the run that printed the log. */
+static int read_job(struct ss_job *job, const char *file, struct ss_error *err)
+{
+    char *const words[] = {"--job", (char *)file};
+    struct ss_request r;
+
+    ss_job_init(job);
+    ss_request_init(&r);
+    int rc = ss_request_read(&r, 2, words, err);
+    if (!rc)
+        rc = ss_job_parse(job, &r, NULL, err);
+    ss_request_free(&r);
+    return rc;
+}
+
 static int load_log(const struct ss_calibrate_options *opt, struct ss_observations *o, struct ss_notes *notes,
                     struct ss_error *err)
 {
@@ -191,10 +207,9 @@ static int load_log(const struct ss_calibrate_options *opt, struct ss_observatio
     c->measured_bytes = log->reserved;
     snprintf(text, sizeof text, "%.200s: median %.1f ms of %d of %d iterations, spread %.1f %%", opt->log,
              1e3 * log->seconds, log->used, log->iterations, 100 * log->spread);
-    ss_job_init(&c->job);
     rc = ss_study_note(notes, text);
     if (!rc)
-        rc = ss_job_parse_file(&c->job, opt->job, NULL, NULL, NULL, err);
+        rc = read_job(&c->job, opt->job, err);
     if (!rc && log->global_batch && c->job.global_batch && log->global_batch != c->job.global_batch) {
         rc = ss_fail(err, SS_ERR_INPUT, opt->log, 0, "global batch size %d, but %d in %.200s",
                      log->global_batch, c->job.global_batch, opt->job);

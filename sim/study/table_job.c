@@ -303,7 +303,7 @@ static int place(const struct flags *f, int rc)
 
 static int build(struct flags *f, struct ss_job *job, struct ss_notes *words)
 {
-    char *argv[MAX_WORDS];
+    struct ss_request r;
     int complete, rc = load_named(f);
 
     if (rc)
@@ -321,9 +321,12 @@ static int build(struct flags *f, struct ss_job *job, struct ss_notes *words)
         rc = add_notes(f);
     if (rc)
         return rc;
-    for (int i = 0; i < f->n; i++)
-        argv[i] = f->text[i];
-    rc = ss_job_parse(job, f->n, argv, NULL, NULL, words, f->err);
+    ss_request_init(&r);
+    for (int i = 0; i < f->n && !rc; i++)
+        rc = ss_request_add(&r, f->text[i], 0, f->err);
+    if (!rc)
+        rc = ss_job_parse(job, &r, words, f->err);
+    ss_request_free(&r);
     if (!rc && complete)
         rc = complete_model(f, job);
     return rc;

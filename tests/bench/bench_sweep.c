@@ -15,13 +15,6 @@
 
 #define MAX_WORDS 128
 
-struct inputs {
-    struct ss_job job;
-    struct ss_stack stack;
-    struct ss_platform *platform;
-    struct ss_notes notes;
-};
-
 static double now(void)
 {
     struct timespec t;
@@ -29,30 +22,19 @@ static double now(void)
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-static int inputs_read(struct inputs *in, char *line, struct ss_error *err)
+static int read_line(char *line, struct ss_scenario **out, struct ss_error *err)
 {
     char *words[MAX_WORDS], *rest;
-    int n = 0, rc, gpus;
-    memset(in, 0, sizeof *in);
+    struct ss_request r;
+    int n = 0, rc;
     for (char *w = strtok_r(line, " \n", &rest); w && n < MAX_WORDS; w = strtok_r(NULL, " \n", &rest))
         words[n++] = w;
-    ss_job_init(&in->job);
-    rc = ss_job_parse(&in->job, n, words, NULL, NULL, &in->notes, err);
-    const struct ss_platform_options options = {.nodes = in->job.nodes};
+    ss_request_init(&r);
+    rc = ss_request_read(&r, n, words, err);
     if (!rc)
-        rc = ss_platform_load(in->job.platform, &options, &in->platform, err);
-    if (!rc)
-        rc = ss_stack_load("megatron-2407", ss_platform_card(in->platform)->name, &in->stack, err);
-    if (rc)
-        return rc;
-    gpus = ss_platform_gpus_per_node(in->platform);
-    return ss_job_finish(&in->job, &in->stack, ss_platform_nodes(in->platform) * gpus, gpus, &in->notes, err);
-}
-
-static void inputs_free(struct inputs *in)
-{
-    ss_platform_free(in->platform);
-    ss_notes_free(&in->notes);
+        rc = ss_scenario_build(&r, NULL, out, err);
+    ss_request_free(&r);
+    return rc;
 }
 
 static int by_value(const void *pa, const void *pb)
@@ -77,17 +59,17 @@ static int sweep(const char *list, int most)
     while (in && ms && n < most && fgets(line, sizeof line, in)) {
         const struct ss_run_options options = {.engine = SS_ENGINE_NATIVE};
         struct ss_error err = {0};
-        struct inputs inputs;
+        struct ss_scenario *made = NULL;
         struct ss_run run = {0};
         memcpy(copy, line, sizeof copy);
         double start = now();
-        int rc = inputs_read(&inputs, line, &err);
+        int rc = read_line(line, &made, &err);
         if (!rc)
-            rc = ss_run_job_with(&inputs.job, &inputs.stack, inputs.platform, &options, &run, &err);
+            rc = ss_run_job_with(made->job, made->stack, made->platform, &options, &run, &err);
         if (!rc)
             fits += run.result->fits;
         ss_run_free(&run);
-        inputs_free(&inputs);
+        ss_scenario_free(made);
         if (rc)
             failed |= fail(&err, copy);
         else
@@ -113,7 +95,7 @@ struct point {
 static int measure(int gpus, int microbatches, int unfold, struct point *out)
 {
     char line[512];
-    struct inputs in;
+    struct ss_scenario *made = NULL;
     struct ss_error err = {0};
     struct ss_run run = {0};
     struct ss_run_options options = {.engine = SS_ENGINE_NATIVE, .full_replay = 1};
@@ -122,14 +104,14 @@ static int measure(int gpus, int microbatches, int unfold, struct point *out)
              "--platform h800 --nodes %d --model llama3.1-70b --bf16 --tp 8 --pp 8 --seq 4096 --mbs 1 --gbs %d "
              "--sequence-parallel --use-distributed-optimizer --overlap-grad-reduce --overlap-param-gather",
              gpus / 8, microbatches * (gpus / 64));
-    int rc = inputs_read(&in, line, &err);
+    int rc = read_line(line, &made, &err);
     double start = now();
     if (!rc)
-        rc = ss_run_job_with(&in.job, &in.stack, in.platform, &options, &run, &err);
+        rc = ss_run_job_with(made->job, made->stack, made->platform, &options, &run, &err);
     if (!rc)
         *out = (struct point){gpus, (double)run.result->events, now() - start};
     ss_run_free(&run);
-    inputs_free(&in);
+    ss_scenario_free(made);
     return rc ? fail(&err, line) : 0;
 }
 

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/base.h"
+#include "stepsim/import.h"
 #include "stepsim/job.h"
 #include "job/job_internal.h"
 
@@ -19,7 +20,7 @@ static void complete(struct ss_job *job)
         abort();
     job->model_ref[0] = 0; /* no files but the bytes */
     int world = 64;
-    int rc = ss_job_finish(job, &stack, world, 8, NULL, &err);
+    int rc = ss_job_finish(job, NULL, &stack, world, 8, NULL, &err);
     if (rc ? !err.message[0]
            : ss_job_dp(job, world) < 1 || ss_job_microbatches(job, world) < 1 || ss_job_chunks(job) < 1)
         abort();
@@ -28,13 +29,18 @@ static void complete(struct ss_job *job)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     struct ss_job job;
+    struct ss_request request;
     struct ss_notes notes = {0};
     struct ss_error err = {0};
 
     if (memmem(data, size, "--job", 5))
         return 0;
     ss_job_init(&job);
-    int rc = ss_job_parse_text(&job, (const char *)data, size, "fuzz.args", NULL, NULL, &notes, &err);
+    ss_request_init(&request);
+    int rc = ss_request_read_text(&request, (const char *)data, size, "fuzz.args", &err);
+    if (!rc)
+        rc = ss_job_parse(&job, &request, &notes, &err);
+    ss_request_free(&request);
     if (rc && (!err.message[0] || !err.code))
         abort();
     if (!rc)

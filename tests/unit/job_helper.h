@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "stepsim/import.h"
 #include "stepsim/job.h"
 
 #define JOB_MAX_ARGS 128
@@ -25,11 +26,44 @@ static inline int split(char *text, char **argv)
     return n;
 }
 
+/* Words, and the files that they name, to a job. */
+static inline int parse_words(struct ss_job *job, int n, char *const *argv, struct ss_notes *notes, struct ss_error *err)
+{
+    struct ss_request r;
+
+    ss_request_init(&r);
+    int rc = ss_request_read(&r, n, argv, err);
+    if (!rc)
+        rc = ss_job_parse(job, &r, notes, err);
+    ss_request_free(&r);
+    return rc;
+}
+
+/* The same of a text, as if it were a file of that name. */
+static inline int parse_text(struct ss_job *job, const char *text, size_t len, const char *file, struct ss_error *err)
+{
+    struct ss_request r;
+
+    ss_request_init(&r);
+    int rc = ss_request_read_text(&r, text, len, file, err);
+    if (!rc)
+        rc = ss_job_parse(job, &r, NULL, err);
+    ss_request_free(&r);
+    return rc;
+}
+
+static inline int parse_file(struct ss_job *job, const char *path, struct ss_error *err)
+{
+    char *const words[] = {"--job", (char *)path};
+
+    return parse_words(job, 2, words, NULL, err);
+}
+
 static inline int parse(struct ss_job *job, const char *flags, struct ss_notes *notes, struct ss_error *err)
 {
     char *text = strdup(flags), *argv[JOB_MAX_ARGS];
     int n = split(text, argv);
-    int rc = ss_job_parse(job, n, argv, NULL, NULL, notes, err);
+    int rc = parse_words(job, n, argv, notes, err);
 
     free(text);
     return rc;
@@ -47,7 +81,7 @@ static inline int complete(struct ss_job *job, const char *flags, int world, str
     if (!rc)
         rc = ss_stack_load(job->stack, NULL, &stack, err);
     if (!rc)
-        rc = ss_job_finish(job, &stack, world, 8, notes, err);
+        rc = ss_job_finish(job, NULL, &stack, world, 8, notes, err);
     return rc;
 }
 

@@ -60,7 +60,7 @@ static inline int scale_open(struct scale_job *s, const char *text)
                            &s->stack, &err);
     if (!rc) {
         gpus = ss_platform_gpus_per_node(s->platform);
-        rc = ss_job_finish(&s->job, &s->stack, ss_platform_nodes(s->platform) * gpus, gpus, &s->notes, &err);
+        rc = ss_job_finish(&s->job, NULL, &s->stack, ss_platform_nodes(s->platform) * gpus, gpus, &s->notes, &err);
     }
     free(words);
     return rc ? scale_fail(&err) : 0;

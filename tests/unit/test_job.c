@@ -77,7 +77,7 @@ static void test_precedence(void)
     struct ss_job again = job;
     struct ss_stack stack;
     CU_ASSERT_EQUAL_FATAL(ss_stack_load("megatron-2407", NULL, &stack, NULL), 0);
-    CU_ASSERT_EQUAL(ss_job_finish(&again, &stack, 8, 8, NULL, NULL), 0);
+    CU_ASSERT_EQUAL(ss_job_finish(&again, NULL, &stack, 8, 8, NULL, NULL), 0);
     CU_ASSERT_EQUAL(memcmp(&again, &job, sizeof(job)), 0);
 }
 
@@ -282,9 +282,9 @@ static void test_launch_lines(void)
         struct ss_error err = {0};
         ss_job_init(&job);
         CU_ASSERT_EQUAL_FATAL(ss_stack_load("megatron-2407", "H800", &stack, &err), 0);
-        int rc = ss_job_parse_file(&job, rows[i].file, NULL, NULL, NULL, &err);
+        int rc = parse_file(&job, rows[i].file, &err);
         if (!rc)
-            rc = ss_job_finish(&job, &stack, 32, 8, NULL, &err);
+            rc = ss_job_finish(&job, NULL, &stack, 32, 8, NULL, &err);
         if (rc)
             fprintf(stderr, "%s\n", err.message);
         CU_ASSERT_EQUAL_FATAL(rc, 0);

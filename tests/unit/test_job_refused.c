@@ -160,16 +160,21 @@ static void test_lines(void)
     };
 
     for (size_t i = 0; i < SS_ARRAY_LEN(rows); i++) {
-        char all[512];
+        char all[512], *argv[JOB_MAX_ARGS];
         struct ss_job job;
+        struct ss_request request;
         struct ss_stack stack;
         struct ss_error err = {0};
         snprintf(all, sizeof all, "%s%s", text, rows[i].file);
         ss_job_init(&job);
-        CU_ASSERT_EQUAL(ss_job_parse_text(&job, all, strlen(all), "job.args", NULL, NULL, NULL, &err), 0);
-        CU_ASSERT_EQUAL(parse(&job, rows[i].command, NULL, &err), 0);
+        ss_request_init(&request);
+        CU_ASSERT_EQUAL(ss_request_read_text(&request, all, strlen(all), "job.args", &err), 0);
+        strcpy(all, rows[i].command);
+        CU_ASSERT_EQUAL(ss_request_read(&request, split(all, argv), argv, &err), 0);
+        CU_ASSERT_EQUAL(ss_job_parse(&job, &request, NULL, &err), 0);
         CU_ASSERT_EQUAL(ss_stack_load(job.stack, NULL, &stack, &err), 0);
-        int rc = ss_job_finish(&job, &stack, 32, 8, NULL, &err);
+        int rc = ss_job_finish(&job, &request, &stack, 32, 8, NULL, &err);
+        ss_request_free(&request);
         CU_ASSERT_EQUAL(rc != 0, rows[i].line >= 0);
         CU_ASSERT_EQUAL(err.line, rows[i].line > 0 ? rows[i].line : 0);
         CU_ASSERT_STRING_EQUAL(err.file, rows[i].line > 0 ? "job.args" : "");

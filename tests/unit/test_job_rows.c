@@ -28,7 +28,7 @@ static int complete(int row, struct ss_error *err)
     CU_ASSERT_EQUAL_FATAL(rc, 0);
     CU_ASSERT_EQUAL(gpus, atoi(get(row, "gpus_per_node")));
     CU_ASSERT_EQUAL_FATAL(ss_stack_load(job.stack, NULL, &stack, err), 0);
-    return ss_job_finish(&job, &stack, job.nodes * gpus, gpus, NULL, err);
+    return ss_job_finish(&job, NULL, &stack, job.nodes * gpus, gpus, NULL, err);
 }
 
 /* Refused by the launcher, too large for the cluster, or (in rows that were never run, or are known to be

@@ -8,11 +8,6 @@
 #include "suite.h"
 #include "job/job_internal.h"
 
-struct seen {
-    int n;
-    char words[8][32];
-};
-
 /* Words that cannot be understood; the job stays as it was. */
 static void test_bad_words(void)
 {
@@ -75,40 +70,76 @@ static void test_bad_words(void)
     }
 }
 
-static int other(void *ctx, int argc, char *const *argv, struct ss_error *err)
+static int has(const struct ss_request *r, const char *text)
 {
-    struct seen *seen = ctx;
+    char all[256];
 
-    if (!strcmp(argv[0], "--fail"))
-        return ss_fail(err, SS_ERR_USAGE, NULL, 0, "told to fail");
-    if (!strcmp(argv[0], "--greedy"))
-        return 1000;
-    if (strcmp(argv[0], "--engine") || argc < 2 || seen->n == 8)
-        return 0;
-    ss_copy(seen->words[seen->n++], 32, argv[1]);
-    return 2;
+    if (strcmp(ss_request_text(r, 0, all, sizeof all), text))
+        fprintf(stderr, "%s\n%s\n", all, text);
+    return !strcmp(all, text);
 }
 
-static void test_other(void)
+/* A what-if is a copy with words set or dropped, under each of a flag's names and with all its values. */
+static void test_edit(void)
 {
-    char *words[] = {"--engine", "native", "--tp", "2", "--engine", "simgrid", "--greedy", "--pp"};
+    static const char text[] = "--tp 2 --bf16 --cp-comm-type p2p p2p --tensor-model-parallel-size=4 --data-path '' \"a b\"";
+    struct ss_request r, copy;
+
+    ss_request_init(&r);
+    CU_ASSERT_EQUAL_FATAL(ss_request_read_text(&r, text, strlen(text), "a.args", NULL), 0);
+    CU_ASSERT(has(&r, "--tp 2 --bf16 --cp-comm-type p2p p2p --tensor-model-parallel-size=4 --data-path '' 'a b'"));
+    CU_ASSERT_EQUAL(ss_request_find(&r, "--tp"), 6);
+    CU_ASSERT_EQUAL(ss_request_find(&r, "--pp"), r.n);
+    CU_ASSERT_EQUAL(ss_request_span(&r, 3), 3);
+    CU_ASSERT_EQUAL_FATAL(ss_request_copy(&r, &copy, NULL), 0);
+    ss_request_drop(&copy, "--tp");
+    ss_request_drop(&copy, "--cp-comm-type");
+    CU_ASSERT_EQUAL(ss_request_set(&copy, "--pp", "2", NULL), 0);
+    CU_ASSERT_EQUAL(ss_request_set(&copy, "--swiglu", NULL, NULL), 0);
+    CU_ASSERT(has(&copy, "--bf16 --data-path '' 'a b' --pp 2 --swiglu"));
+    CU_ASSERT_EQUAL(copy.nplaces, 2);
+    CU_ASSERT_EQUAL(copy.word[copy.n - 1].place, 1);
+    CU_ASSERT_STRING_EQUAL(copy.place[0].file, "a.args");
+    ss_request_free(&copy);
+    CU_ASSERT_EQUAL(r.n, 10);
+    ss_request_free(&r);
+}
+
+/* What words set beats what they stood for, and the measurement was of the other job. */
+static void test_set_beats(void)
+{
+    static const char text[] = "--tp 2 --measured 10s";
     struct ss_job job;
+    struct ss_request r;
+
+    for (int other = 0; other < 2; other++) {
+        ss_job_init(&job);
+        ss_request_init(&r);
+        CU_ASSERT_EQUAL_FATAL(ss_request_read_text(&r, text, strlen(text), "a.args", NULL), 0);
+        CU_ASSERT_EQUAL(ss_request_set(&r, "--tensor-model-parallel-size", other ? "4" : "2", NULL), 0);
+        CU_ASSERT_EQUAL(ss_job_parse(&job, &r, NULL, NULL), 0);
+        CU_ASSERT_EQUAL(job.tp, other ? 4 : 2);
+        CU_ASSERT_EQUAL(job.measured_ms > 0, !other);
+        ss_request_free(&r);
+    }
+}
+
+/* A flag does not take its value from another place. */
+static void test_places(void)
+{
+    char *words[] = {"2"};
+    struct ss_job job;
+    struct ss_request r;
     struct ss_error err = {0};
-    struct seen seen = {0};
 
     ss_job_init(&job);
-    CU_ASSERT_EQUAL_FATAL(ss_job_parse(&job, 8, words, other, &seen, NULL, &err), 0);
-    CU_ASSERT_EQUAL(seen.n, 2);
-    CU_ASSERT_STRING_EQUAL(seen.words[1], "simgrid");
-    CU_ASSERT_EQUAL(job.tp, 2);
-    words[6] = "--fail";
-    CU_ASSERT_EQUAL(ss_job_parse(&job, 8, words, other, &seen, NULL, &err), SS_ERR_USAGE);
-    CU_ASSERT_STRING_EQUAL(err.message, "told to fail");
-    static const char text[] = "--tp 2\n--fail";
-    CU_ASSERT_EQUAL(ss_job_parse_text(&job, text, strlen(text), "a.args", other, &seen, NULL, &err),
-                    SS_ERR_USAGE);
+    ss_request_init(&r);
+    CU_ASSERT_EQUAL(ss_request_read_text(&r, "--tp", 4, "a.args", NULL), 0);
+    CU_ASSERT_EQUAL(ss_request_read(&r, 1, words, NULL), 0);
+    CU_ASSERT_EQUAL(ss_job_parse(&job, &r, NULL, &err), SS_ERR_INPUT);
     CU_ASSERT_STRING_EQUAL(err.file, "a.args");
-    CU_ASSERT_EQUAL(err.line, 2);
+    CU_ASSERT_PTR_NOT_NULL(strstr(err.message, "needs a value"));
+    ss_request_free(&r);
 }
 
 static void test_text(void)
@@ -133,7 +164,7 @@ static void test_text(void)
         struct ss_error err = {0};
         ss_job_init(&job);
         int rc =
-            ss_job_parse_text(&job, rows[i].text, strlen(rows[i].text), "a.args", NULL, NULL, NULL, &err);
+            parse_text(&job, rows[i].text, strlen(rows[i].text), "a.args", &err);
         CU_ASSERT_EQUAL(rc, rows[i].line ? SS_ERR_INPUT : 0);
         CU_ASSERT_EQUAL(err.line, rows[i].line);
         CU_ASSERT_PTR_NOT_NULL(strstr(err.message, rows[i].message));
@@ -147,9 +178,9 @@ static void test_text(void)
     struct ss_job job;
     struct ss_error err = {0};
     ss_job_init(&job);
-    CU_ASSERT_EQUAL(ss_job_parse_text(&job, "\xef\xbb\xbf--tp 2\r\n", 11, "a.args", NULL, NULL, NULL, &err), 0);
+    CU_ASSERT_EQUAL(parse_text(&job, "\xef\xbb\xbf--tp 2\r\n", 11, "a.args", &err), 0);
     CU_ASSERT_EQUAL(job.tp, 2);
-    CU_ASSERT_EQUAL(ss_job_parse_text(&job, "--tp\n2\0", 7, "a.args", NULL, NULL, NULL, &err), SS_ERR_INPUT);
+    CU_ASSERT_EQUAL(parse_text(&job, "--tp\n2\0", 7, "a.args", &err), SS_ERR_INPUT);
     CU_ASSERT_EQUAL(err.line, 2);
 }
 
@@ -190,7 +221,7 @@ static void test_commands(void)
         struct ss_error err = {0};
         ss_job_init(&job);
         int rc =
-            ss_job_parse_text(&job, rows[i].text, strlen(rows[i].text), "a.args", NULL, NULL, NULL, &err);
+            parse_text(&job, rows[i].text, strlen(rows[i].text), "a.args", &err);
         if (rc)
             fprintf(stderr, "%s\n", err.message);
         CU_ASSERT_EQUAL(rc, 0);
@@ -203,15 +234,15 @@ static void test_commands(void)
     struct ss_error err = {0};
     ss_job_init(&job);
     static const char wrong[] = "torchrun --nnodes\n2 \\\n x.py \\\n --tp two";
-    CU_ASSERT_EQUAL(ss_job_parse_text(&job, wrong, strlen(wrong), "a.args", NULL, NULL, NULL, &err),
+    CU_ASSERT_EQUAL(parse_text(&job, wrong, strlen(wrong), "a.args", &err),
                     SS_ERR_INPUT);
     CU_ASSERT_EQUAL(err.line, 4);
     static const char script[] = "set -e\n";
-    CU_ASSERT_EQUAL(ss_job_parse_text(&job, script, strlen(script), "a.args", NULL, NULL, NULL, &err),
+    CU_ASSERT_EQUAL(parse_text(&job, script, strlen(script), "a.args", &err),
                     SS_ERR_INPUT);
     CU_ASSERT_PTR_NOT_NULL(strstr(err.hint, "as its shell expands it"));
     static const char variable[] = "torchrun --nnodes $N --nproc_per_node 8 x.py --tp 2\n";
-    CU_ASSERT_EQUAL(ss_job_parse_text(&job, variable, strlen(variable), "a.args", NULL, NULL, NULL, &err),
+    CU_ASSERT_EQUAL(parse_text(&job, variable, strlen(variable), "a.args", &err),
                     SS_ERR_INPUT);
     CU_ASSERT_EQUAL(err.line, 1);
     CU_ASSERT_PTR_NOT_NULL(strstr(err.hint, "what the shell makes of it"));
@@ -283,7 +314,7 @@ static void test_files(void)
     CU_ASSERT_PTR_NOT_NULL(strstr(err.message, "--tp needs a value"));
     snprintf(flags, sizeof(flags), "%s/inner.args", dir);
     ss_job_init(&job);
-    CU_ASSERT_EQUAL(ss_job_parse_file(&job, flags, NULL, NULL, NULL, &err), 0);
+    CU_ASSERT_EQUAL(parse_file(&job, flags, &err), 0);
     CU_ASSERT_EQUAL(job.tp, 8);
     remove_text(dir, "outer.args");
     remove_text(dir, "inner.args");
@@ -295,7 +326,9 @@ static void test_files(void)
 int main(void)
 {
     CU_TestInfo tests[] = {{"bad words", test_bad_words},
-                           {"other", test_other},
+                           {"edit", test_edit},
+                           {"words set", test_set_beats},
+                           {"places", test_places},
                            {"text", test_text},
                            {"captured commands", test_commands},
                            {"--vp", test_vp},

@@ -32,7 +32,7 @@ static int fixture_open(struct fixture *f, const char *props, const char *flags)
     if (!rc)
         rc = parse(&f->job, flags, &notes, &err);
     if (!rc)
-        rc = ss_job_finish(&f->job, &f->stack, 8, 8, &notes, &err);
+        rc = ss_job_finish(&f->job, NULL, &f->stack, 8, 8, &notes, &err);
     if (rc)
         fprintf(stderr, "%s: %s\n", flags, err.message);
     ss_notes_free(&notes);

@@ -7,6 +7,7 @@
 
 #include "report/text.h"
 #include "stepsim/stepsim.h"
+#include "job_helper.h"
 #include "suite.h"
 
 struct made {
@@ -24,14 +25,14 @@ static void make(struct made *m, int argc, const char *const *argv)
 
     memset(m, 0, sizeof *m);
     ss_job_init(&m->job);
-    CU_ASSERT_EQUAL_FATAL(ss_job_parse(&m->job, argc, (char *const *)argv, NULL, NULL, &m->notes, &err), 0);
+    CU_ASSERT_EQUAL_FATAL(parse_words(&m->job, argc, (char *const *)argv, &m->notes, &err), 0);
     options.nodes = m->job.nodes;
     CU_ASSERT_EQUAL_FATAL(ss_platform_load(m->job.platform, &options, &m->platform, &err), 0);
     CU_ASSERT_EQUAL_FATAL(
         ss_stack_load("megatron-2407", ss_platform_card(m->platform)->name, &m->stack, &err), 0);
     int gpus = ss_platform_gpus_per_node(m->platform);
     CU_ASSERT_EQUAL_FATAL(
-        ss_job_finish(&m->job, &m->stack, ss_platform_nodes(m->platform) * gpus, gpus, &m->notes, &err), 0);
+        ss_job_finish(&m->job, NULL, &m->stack, ss_platform_nodes(m->platform) * gpus, gpus, &m->notes, &err), 0);
     CU_ASSERT_EQUAL_FATAL(ss_run_job(&m->job, &m->stack, m->platform, SS_ENGINE_NATIVE, &m->run, &err), 0);
 }
 

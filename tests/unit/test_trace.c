@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "pictures_fixture.h"
+#include "job_helper.h"
 #include "suite.h"
 
 struct span {
@@ -263,10 +264,10 @@ static void check_job(const char *const *words, size_t n)
     memcpy(all + NCOMMON, words, n * sizeof *words);
     ss_job_init(&job);
     CU_ASSERT_EQUAL_FATAL(
-        ss_job_parse(&job, (int)(NCOMMON + n), (char *const *)all, NULL, NULL, &notes, &err), 0);
+        parse_words(&job, (int)(NCOMMON + n), (char *const *)all, &notes, &err), 0);
     CU_ASSERT_EQUAL_FATAL(ss_platform_load("h800", &options, &platform, &err), 0);
     CU_ASSERT_EQUAL_FATAL(ss_stack_load("megatron-2407", ss_platform_card(platform)->name, &stack, &err), 0);
-    CU_ASSERT_EQUAL_FATAL(ss_job_finish(&job, &stack, 16, 8, &notes, &err), 0);
+    CU_ASSERT_EQUAL_FATAL(ss_job_finish(&job, NULL, &stack, 16, 8, &notes, &err), 0);
     if (ss_run_job(&job, &stack, platform, SS_ENGINE_NATIVE, &run, &err))
         fprintf(stderr, "%s: %s\n", words[n - 1], err.message);
     CU_ASSERT_PTR_NOT_NULL_FATAL(run.program);

@@ -8,6 +8,8 @@
 
 #include "stepsim/bands.h"
 #include "stepsim/study.h"
+#include "stepsim/import.h"
+#include "stepsim/scenario.h"
 #include "suite.h"
 
 #define HEAD                                                                                                 \
@@ -417,11 +419,10 @@ static void test_same_as_job_file(void)
 {
     const char *tables[] = {SS_SOURCE_DIR "/validation/runs.csv"};
     struct ss_validate_options opt = {.engine = SS_ENGINE_NATIVE};
-    struct ss_platform_options nodes = {.nodes = 4};
-    struct ss_platform *platform;
+    char *const words[] = {"--job", SS_SOURCE_DIR "/workloads/jobs/8b-16.args"};
+    struct ss_request r;
+    struct ss_scenario *made;
     struct ss_validation *v;
-    struct ss_stack stack;
-    struct ss_job job;
     struct ss_run run;
     double seconds = 0;
 
@@ -429,16 +430,14 @@ static void test_same_as_job_file(void)
     for (int i = 0; i < v->nrows; i++)
         if (!strcmp(v->rows[i].id, "8b-16"))
             seconds = v->rows[i].summary.iteration_s;
-    ss_job_init(&job);
-    CU_ASSERT_EQUAL_FATAL(
-        ss_job_parse_file(&job, SS_SOURCE_DIR "/workloads/jobs/8b-16.args", NULL, NULL, NULL, NULL), 0);
-    CU_ASSERT_EQUAL_FATAL(ss_platform_load("h800", &nodes, &platform, NULL), 0);
-    CU_ASSERT_EQUAL_FATAL(ss_stack_load("megatron-2407", ss_platform_card(platform)->name, &stack, NULL), 0);
-    CU_ASSERT_EQUAL_FATAL(ss_job_finish(&job, &stack, 32, 8, NULL, NULL), 0);
-    CU_ASSERT_EQUAL_FATAL(ss_run_job(&job, &stack, platform, SS_ENGINE_NATIVE, &run, NULL), 0);
+    ss_request_init(&r);
+    CU_ASSERT_EQUAL_FATAL(ss_request_read(&r, 2, words, NULL), 0);
+    CU_ASSERT_EQUAL_FATAL(ss_scenario_build(&r, NULL, &made, NULL), 0);
+    CU_ASSERT_EQUAL_FATAL(ss_run_job(made->job, made->stack, made->platform, SS_ENGINE_NATIVE, &run, NULL), 0);
     CU_ASSERT_DOUBLE_EQUAL(run.result->iteration_s, seconds, 1e-9);
     ss_run_free(&run);
-    ss_platform_free(platform);
+    ss_scenario_free(made);
+    ss_request_free(&r);
     ss_validation_free(v);
 }
 

@@ -6,7 +6,6 @@
 #include "cli/options.h"
 #include "stepsim/stepsim.h"
 
-#define CLI_MAX_SETS 64
 #define CLI_MAX_SLOW 64
 
 /* Complete after cli_sim_finish. */
@@ -48,10 +47,7 @@ struct cli_flags {
     char csv[CLI_PATH_SIZE], svg[CLI_PATH_SIZE], against[CLI_PATH_SIZE], timer_rows[CLI_PATH_SIZE];
     struct cli_pictures pictures;
     struct cli_sim sim;
-    int nsets;
-    struct {
-        char id[64], value[64];
-    } sets[CLI_MAX_SETS];
+    struct cli_texts sets; /* of a platform; those of a job are words of its request */
     struct cli_texts vary;
     struct {
         struct ss_schedule_params shape;
@@ -69,30 +65,28 @@ struct cli_flags {
 
 /* All that a prediction needs, checked and complete. */
 struct cli_inputs {
+    struct ss_scenario *scenario;
     struct ss_job job;
     struct ss_stack stack;
-    struct ss_platform *platform;
-    struct ss_notes notes;
+    const struct ss_platform *platform;
 };
 
 /* Nothing given, for a verb (enum cli_verb_id). Free what was read. */
 void cli_flags_init(struct cli_flags *flags, int verb);
 void cli_flags_free(struct cli_flags *flags);
-/* cli_option_take as an ss_other_option. */
-int cli_other_option(void *flags, int argc, char *const *argv, struct ss_error *err);
 /* 1 when the verb takes the flags of a job beside its options. */
 int cli_verb_has_job(int verb);
 /* Options of a subcommand that takes files or names, no job: what is not an option is moved to
  * argv[0..*n-1] in order. */
 int cli_words(struct cli_flags *flags, int argc, char **argv, int *n, struct ss_error *err);
 
+/* The words of a job, without the options of the subcommand, which go into *flags; `r` was initialised. */
+int cli_request_read(struct ss_request *r, struct cli_flags *flags, int argc, char **argv, struct ss_error *err);
 int cli_inputs_load(struct cli_inputs *in, struct cli_flags *flags, int argc, char **argv, struct ss_error *err);
 void cli_inputs_free(struct cli_inputs *in);
 /* flags->sim.options is ready for this platform after it; free in any case. */
 int cli_sim_finish(struct cli_flags *flags, const struct ss_platform *platform, struct ss_error *err);
 void cli_sim_free(struct cli_flags *flags);
-/* Of --set, what can be said before a platform is there: no such prop, no value of a stack. */
-int cli_set_check(const char *id, const char *value, struct ss_error *err);
 /* Loads a platform for commands without a job: --nodes, --gpus-per-node, and the --set of its props. */
 int cli_platform_load(const char *name, const struct cli_flags *flags, struct ss_platform **out,
                       struct ss_error *err);

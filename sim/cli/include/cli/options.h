@@ -51,7 +51,8 @@ enum cli_kind {
     CLI_NEW_FILE, /* char[CLI_PATH_SIZE], a file to write beside what stdout has */
     CLI_TEXT,     /* char *, owned by the flags */
     CLI_EACH,     /* struct cli_texts: each one given, in order */
-    CLI_CALL      /* read by `call` */
+    CLI_CALL,     /* read by `call` */
+    CLI_JOB_FLAG  /* a word of the job's request, here for the help only */
 };
 
 struct cli_flags;
@@ -91,7 +92,6 @@ const char *cli_verb_command(int verb);
 const char *cli_verb_name(int verb);
 
 /* ---- readers of the CLI_CALL rows ---- */
-int cli_read_set(struct cli_flags *f, const char *name, const char *value, struct ss_error *err);
 int cli_read_tolerance(struct cli_flags *f, const char *name, const char *value, struct ss_error *err);
 int cli_read_jitter(struct cli_flags *f, const char *name, const char *value, struct ss_error *err);
 int cli_read_straggler(struct cli_flags *f, const char *name, const char *value, struct ss_error *err);

@@ -34,7 +34,7 @@ struct ss_flag_choice {
 /* Takes the values of a flag; *why is what is wrong with them, on SS_ERR_INPUT or SS_ERR_UNSUPPORTED. */
 typedef int (*ss_flag_call)(struct ss_job *job, int n, char *const *values, const char **why);
 
-enum ss_flag_kind { SS_FLAG_SET, SS_FLAG_INT, SS_FLAG_DOUBLE, SS_FLAG_CHOICE, SS_FLAG_TEXT, SS_FLAG_CALL };
+enum ss_flag_kind { SS_FLAG_SET, SS_FLAG_INT, SS_FLAG_DOUBLE, SS_FLAG_CHOICE, SS_FLAG_TEXT, SS_FLAG_CALL, SS_FLAG_PROP };
 struct ss_flag_setter {
     const char *name; /* with "--" */
     char values;

@@ -6,6 +6,7 @@
 #include "stepsim/error.h"
 #include "stepsim/model.h"
 #include "stepsim/notes.h"
+#include "stepsim/request.h"
 #include "stepsim/stack.h"
 #include "stepsim/types.h"
 
@@ -19,16 +20,6 @@ enum ss_recompute_method { SS_RECOMPUTE_UNIFORM, SS_RECOMPUTE_BLOCK };
 /* What is sharded over the (inner) data-parallel group. */
 enum ss_sharding { SS_SHARD_NONE, SS_SHARD_OPTIM, SS_SHARD_OPTIM_GRADS, SS_SHARD_OPTIM_GRADS_PARAMS };
 enum ss_cp_comm { SS_CP_P2P, SS_CP_A2A, SS_CP_ALLGATHER, SS_CP_A2A_P2P };
-
-/* The reader's own: which line of the last --job file set a flag, for the messages of ss_job_finish. */
-#define SS_MAX_ORIGINS 64
-struct ss_job_origins {
-    char file[256]; /* "" = none */
-    int n;
-    struct ss_origin {
-        int flag, line; /* line 0: the command line */
-    } at[SS_MAX_ORIGINS];
-};
 
 /* Degrees and sizes are >= 1 where not said otherwise; flags are 0 or 1. */
 struct ss_job {
@@ -90,29 +81,23 @@ struct ss_job {
     char schedule[256];     /* "auto", a schedule name, or later a file */
     double measured_ms;     /* --measured, 0 = not given */
     double measured_mib;    /* --measured-memory, 0 = not given */
-    struct ss_job_origins origins;
 };
 
 void ss_job_init(struct ss_job *job);
-/* Reads argv[0..argc-1]; options that are not the job's are handed to `other` (may be NULL), which
- * returns the number of words it took (>= 1), 0 if it does not know the option, or an error.
- * Precedence: a later word beats an earlier one, the command line beats --job files. */
-typedef int (*ss_other_option)(void *ctx, int argc, char *const *argv, struct ss_error *err);
-int ss_job_parse(struct ss_job *job, int argc, char *const *argv, ss_other_option other, void *ctx,
-                 struct ss_notes *notes, struct ss_error *err);
-/* Reads a file of flags: one or more a line, quotes as in a shell, # comments. Errors carry file:line. */
-int ss_job_parse_file(struct ss_job *job, const char *path, ss_other_option other, void *ctx,
-                      struct ss_notes *notes, struct ss_error *err);
+/* Reads the words of a request into a job that ss_job_init made; it changes only when all of them are right. `--set` is
+ * not looked at. */
+int ss_job_parse(struct ss_job *job, const struct ss_request *r, struct ss_notes *notes, struct ss_error *err);
+/* Whether a flag without value, given behind all words of the request, would leave the job as it is; 0 where the words are
+ * wrong. */
+int ss_job_lacks_effect(const struct ss_request *r, const char *flag);
 /* Completes defaults from model and stack and refuses what Megatron or NeMo refuse, with their
- * words as the cause. `world_size` is nodes x GPUs; `gpus_per_node` for the hybrid group. */
-int ss_job_finish(struct ss_job *job, const struct ss_stack *stack, int world_size, int gpus_per_node,
-                  struct ss_notes *notes, struct ss_error *err);
+ * words as the cause. `world_size` is nodes x GPUs; `gpus_per_node` for the hybrid group; an error names the place in
+ * the request, which may be NULL, that it comes from. */
+int ss_job_finish(struct ss_job *job, const struct ss_request *r, const struct ss_stack *stack, int world_size,
+                  int gpus_per_node, struct ss_notes *notes, struct ss_error *err);
 /* The same for a job that was finished and then changed; without notes. */
 int ss_job_finish_again(struct ss_job *job, const struct ss_stack *stack, int world_size, int gpus_per_node,
                         struct ss_error *err);
-/* Points an error that names no file at the line of the job file that gave the first of `flags` ("--tp --pp") that
- * were given; none if the command line did. */
-void ss_job_locate(const struct ss_job *job, const char *flags, struct ss_error *err);
 /* After finish. */
 int ss_job_dp(const struct ss_job *job, int world_size);              /* world / (tp pp cp) */
 int ss_job_microbatches(const struct ss_job *job, int world_size);    /* gbs / (mbs dp) */

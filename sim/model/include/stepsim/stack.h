@@ -169,6 +169,8 @@ struct ss_stack {
 #undef X
 };
 
+/* The release that the H800 measurements were made with: that of a job which names none. */
+#define SS_DEFAULT_STACK "megatron-2407"
 /* Loads workloads/stacks/NAME.xml or a path for a card (its name as in ss.card, may be NULL). */
 int ss_stack_load(const char *name_or_path, const char *card, struct ss_stack *out,
                   struct ss_error *err);

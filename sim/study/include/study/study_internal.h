@@ -7,8 +7,6 @@
 
 #include "stepsim/study.h"
 
-#define SS_STUDY_STACK "megatron-2407" /* of rows that name none */
-
 /* Adds a note once; notes may be NULL. */
 int ss_study_note(struct ss_notes *notes, const char *text);
 

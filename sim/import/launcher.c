@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/base.h"
-#include "job/job_internal.h"
+#include "import/import.h"
 
 /* A number in the launcher's words; text NULL = not told. */
 struct size {

@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the readers of requests share. */
+#ifndef SS_IMPORT_H
+#define SS_IMPORT_H
+
+#include <stddef.h>
+
+#include "stepsim/import.h"
+
+/* Words of one place that is being read. */
+struct ss_word {
+    char *text;
+    int line; /* 0 on the command line */
+};
+struct ss_words {
+    struct ss_word *w;
+    size_t n, cap;
+    char *file; /* NULL on the command line */
+};
+int ss_words_add(struct ss_words *words, const char *text, size_t len, int line);
+void ss_words_free(struct ss_words *words);
+
+/* A kind of file that asks for a job. */
+struct ss_importer {
+    const char *name;
+    /* Whether text[0 .. len-1] is one. The first importer that says so reads it. */
+    int (*sniff)(const char *text, size_t len);
+    /* Text to words with their lines; `file` stands for it in messages. */
+    int (*read)(struct ss_words *out, const char *text, size_t len, const char *file, struct ss_error *err);
+};
+extern const struct ss_importer ss_importers[];
+extern const size_t ss_importer_count;
+
+/* args.c: flags, one or more a line, split as a shell would: quotes, backslashes, # comments. */
+int ss_args_read(struct ss_words *out, const char *text, size_t len, const char *file, struct ss_error *err);
+/* launcher.c: of a whole command, as "torchrun --nnodes 4 --nproc_per_node 8 ... pretrain_gpt.py --flags ... 2>&1 | tee
+ * log", leaves the script's flags and, in our words, the launcher's sizes; of several commands, the first whose script has
+ * flags. Words that begin with a flag, or have no script among them, are left alone. 0 or SS_ERR_NOMEM. */
+int ss_words_strip_command(struct ss_words *words);
+
+#endif

@@ -1,0 +1,161 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Words of command lines, and of the files that they name, to a request. */
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/base.h"
+#include "import/import.h"
+
+#define MAX_DEPTH 8
+#define MAX_FILES 64
+#define MAX_FILE_BYTES (1u << 20)
+
+static int any_text(const char *text, size_t len)
+{
+    (void)text, (void)len;
+    return 1;
+}
+
+const struct ss_importer ss_importers[] = {
+    {"flags or a launch command", any_text, ss_args_read},
+};
+const size_t ss_importer_count = SS_ARRAY_LEN(ss_importers);
+
+static int no_memory(struct ss_error *err)
+{
+    return ss_fail(err, SS_ERR_NOMEM, NULL, 0, "out of memory");
+}
+
+static int import_text(struct ss_words *out, const char *text, size_t len, struct ss_error *err)
+{
+    size_t i = 0;
+
+    while (i + 1 < ss_importer_count && !ss_importers[i].sniff(text, len))
+        i++;
+    return ss_importers[i].read(out, text, len, out->file, err);
+}
+
+/* "--job" and the file that it names: 0 no, 1 "--job=FILE", 2 "--job FILE". */
+static int names_file(const struct ss_words *words, size_t i, const char **file)
+{
+    const char *text = words->w[i].text;
+
+    if (!strncmp(text, "--job=", 6)) {
+        *file = text + 6;
+        return 1;
+    }
+    if (strcmp(text, "--job"))
+        return 0;
+    *file = i + 1 < words->n ? words->w[i + 1].text : "";
+    return 2;
+}
+
+/* A path as it stands, beside the file that names it, or a name in workloads/jobs. */
+static int find_file(const char *name, const char *from, char *path, size_t size, struct ss_error *err)
+{
+    const char *slash = from ? strrchr(from, '/') : NULL;
+
+    if (slash && name[0] != '/' && strcmp(name, "-")) {
+        int n = snprintf(path, size, "%.*s/%s", (int)(slash - from), from, name);
+        if (n > 0 && (size_t)n < size && access(path, R_OK) == 0)
+            return SS_OK;
+    }
+    if (!strcmp(name, "-") || access(name, R_OK) == 0) {
+        if (ss_copy(path, size, name))
+            return SS_OK;
+        return ss_fail(err, SS_ERR_IO, NULL, 0, "the path of a file of flags is too long");
+    }
+    return ss_data_find("workloads/jobs", name, ".args", path, size, err);
+}
+
+struct reading {
+    struct ss_request *request;
+    int files;
+};
+static int expand(struct reading *to, struct ss_words *words, int depth, struct ss_error *err);
+
+static int expand_file(struct reading *to, const char *name, const struct ss_words *from, int line, int depth,
+                       struct ss_error *err)
+{
+    struct ss_words words = {0};
+    char path[1024], *text;
+    size_t len;
+
+    if (!name[0] || !strncmp(name, "--", 2))
+        return ss_fail(err, from->file ? SS_ERR_INPUT : SS_ERR_USAGE, from->file, line, "--job needs a file");
+    if (depth >= MAX_DEPTH || to->files++ >= MAX_FILES)
+        return ss_fail(err, SS_ERR_INPUT, from->file, line,
+                       "--job %.100s: files of flags name files more than %d deep", name, MAX_DEPTH);
+    int rc = find_file(name, from->file, path, sizeof(path), err);
+    if (!rc)
+        rc = ss_file_read(path, MAX_FILE_BYTES, &text, &len, err);
+    if (rc)
+        return rc;
+    words.file = strdup(path);
+    rc = words.file ? import_text(&words, text, len, err) : no_memory(err);
+    free(text);
+    if (!rc)
+        return expand(to, &words, depth + 1, err);
+    ss_words_free(&words);
+    return rc;
+}
+
+static int add_place(struct ss_request *r, const struct ss_words *words, struct ss_error *err)
+{
+    int rc = ss_request_add_place(r, words->file, err);
+
+    for (size_t i = 0; i < words->n && !rc; i++)
+        rc = ss_request_add(r, words->w[i].text, words->w[i].line, err);
+    return rc;
+}
+
+/* Takes `words` over. */
+static int expand(struct reading *to, struct ss_words *words, int depth, struct ss_error *err)
+{
+    size_t kept = 0;
+    int rc = SS_OK;
+
+    for (size_t i = 0; i < words->n; i++) {
+        const char *name;
+        int used = rc ? 0 : names_file(words, i, &name);
+        if (!used) {
+            words->w[kept++] = words->w[i];
+            continue;
+        }
+        rc = expand_file(to, name, words, words->w[i].line, depth, err);
+        free(words->w[i].text);
+        if (used == 2 && i + 1 < words->n)
+            free(words->w[++i].text);
+    }
+    words->n = kept;
+    if (!rc && kept)
+        rc = add_place(to->request, words, err);
+    ss_words_free(words);
+    return rc;
+}
+
+int ss_request_read(struct ss_request *r, int argc, char *const *argv, struct ss_error *err)
+{
+    struct reading to = {.request = r};
+    struct ss_words words = {0};
+
+    for (int i = 0; i < argc; i++)
+        if (ss_words_add(&words, argv[i], strlen(argv[i]), 0)) {
+            ss_words_free(&words);
+            return no_memory(err);
+        }
+    return expand(&to, &words, 0, err);
+}
+
+int ss_request_read_text(struct ss_request *r, const char *text, size_t len, const char *file, struct ss_error *err)
+{
+    struct reading to = {.request = r};
+    struct ss_words words = {.file = strdup(file)};
+    int rc = words.file ? import_text(&words, text, len, err) : no_memory(err);
+
+    if (!rc)
+        return expand(&to, &words, 0, err);
+    ss_words_free(&words);
+    return rc;
+}

@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A request: the words that ask for a job, each with its place, in the order in which they apply. It is the only
+ * thing that anybody edits: a what-if is a copy of a request with words set or dropped.
+ *
+ *     ss_request_init(&r);
+ *     ss_request_read(&r, argc, argv, &err);        stepsim/import.h: command line, --job files
+ *     ss_request_set(&r, "--tp", "4", &err);        a later word beats an earlier one
+ *     ss_scenario_build(&r, NULL, &scenario, &err); stepsim/scenario.h
+ *     ss_request_free(&r);
+ */
+#ifndef STEPSIM_REQUEST_H
+#define STEPSIM_REQUEST_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "stepsim/error.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Where words stand: a file, or the command line. The words of a later place beat those of an earlier one, and a flag
+ * and its values never cross a place. */
+struct ss_request_place {
+    char *file; /* NULL: the command line */
+};
+struct ss_request_word {
+    char *text;
+    int place; /* index into ss_request.place; it never falls from one word to the next */
+    int line;  /* of the file; 0 on the command line */
+};
+/* Owned by whoever called ss_request_init; the texts belong to the request. */
+struct ss_request {
+    size_t n, cap;
+    struct ss_request_word *word;
+    int nplaces;
+    size_t cap_places;
+    struct ss_request_place *place;
+    int edited; /* 1: the last place is of ss_request_set */
+};
+
+void ss_request_init(struct ss_request *r);
+void ss_request_free(struct ss_request *r);
+/* *copy is initialised here and is to be freed, unless this fails. */
+int ss_request_copy(const struct ss_request *r, struct ss_request *copy, struct ss_error *err);
+
+/* Begins a place; the words added next stand in it. file NULL: the command line. */
+int ss_request_add_place(struct ss_request *r, const char *file, struct ss_error *err);
+/* Adds a word to the last place. */
+int ss_request_add(struct ss_request *r, const char *text, int line, struct ss_error *err);
+/* Adds a flag and, unless NULL, its value behind all others: it beats them. */
+int ss_request_set(struct ss_request *r, const char *flag, const char *value, struct ss_error *err);
+/* Removes every word that gives this flag, under each of its names, with its values. */
+void ss_request_drop(struct ss_request *r, const char *flag);
+/* Removes n words from index i on. */
+void ss_request_remove(struct ss_request *r, size_t i, size_t n);
+
+/* Words that the flag at index i has with its values, at least 1; 1 for what is no flag of a job. */
+size_t ss_request_span(const struct ss_request *r, size_t i);
+/* Index of the last word that gives this flag under any of its names; r->n where there is none. */
+size_t ss_request_find(const struct ss_request *r, const char *flag);
+/* Points an error that names no file at the line of the file that gave the first of `flags` ("--tp --pp") that were given;
+ * nothing happens if the command line did. */
+void ss_request_locate(const struct ss_request *r, const char *flags, struct ss_error *err);
+/* The words from index `first` on as one line for people and shells, cut to size. Returns buf. */
+char *ss_request_text(const struct ss_request *r, size_t first, char *buf, size_t size);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A scenario: a job, and the software and the cluster that it runs on, complete. */
+#ifndef STEPSIM_SCENARIO_H
+#define STEPSIM_SCENARIO_H
+
+#include "stepsim/error.h"
+#include "stepsim/job.h"
+#include "stepsim/notes.h"
+#include "stepsim/platform.h"
+#include "stepsim/request.h"
+#include "stepsim/stack.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* All that a prediction needs, checked; nothing changes it. ss_scenario_free frees all of it. */
+struct ss_scenario {
+    const struct ss_job *job;
+    const struct ss_stack *stack;
+    const struct ss_platform *platform;
+    int world_size; /* GPUs: nodes x GPUs of a node */
+    struct ss_notes notes; /* what was assumed, or accepted without being modelled */
+    double measured_s, measured_bytes; /* --measured and --measured-memory, 0 = not given */
+    const struct ss_request *request; /* the scenario's own copy */
+};
+struct ss_scenario_options {
+    /* Answers for the routes of a SimGrid XML that only SimGrid can work out; ss_simgrid_ask_routes, or NULL: such a file
+     * is refused. */
+    ss_route_asker asker;
+};
+/*
+ * The only way from words to a job that can be planned. Loads what --platform, --model and --stack name, sets what --set
+ * says, completes defaults, and refuses what Megatron-LM or NeMo refuse, with their words as the cause (SS_ERR_CONFIG).
+ * `o` may be NULL.
+ */
+int ss_scenario_build(const struct ss_request *r, const struct ss_scenario_options *o, struct ss_scenario **out,
+                      struct ss_error *err);
+void ss_scenario_free(struct ss_scenario *s);
+
+/* Of the words of --set, "ss.nic.efficiency=0.8", what can be said before a platform is there: no ID=VALUE, no such prop,
+ * no value of a stack. SS_ERR_USAGE, or that of the value. */
+int ss_set_check(const char *text, struct ss_error *err);
+/* Sets it. With stack NULL a prop of the stack is one that there is not. */
+int ss_set_apply(const char *text, struct ss_platform *platform, struct ss_stack *stack, struct ss_error *err);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,225 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "stepsim/request.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/base.h"
+#include "job/flags.h"
+#include "job/job_internal.h"
+
+static int no_memory(struct ss_error *err)
+{
+    return ss_fail(err, SS_ERR_NOMEM, NULL, 0, "out of memory");
+}
+
+void ss_request_init(struct ss_request *r)
+{
+    memset(r, 0, sizeof *r);
+}
+
+void ss_request_free(struct ss_request *r)
+{
+    for (size_t i = 0; i < r->n; i++)
+        free(r->word[i].text);
+    for (int i = 0; i < r->nplaces; i++)
+        free(r->place[i].file);
+    free(r->word);
+    free(r->place);
+    memset(r, 0, sizeof *r);
+}
+
+int ss_request_add_place(struct ss_request *r, const char *file, struct ss_error *err)
+{
+    char *copy = file ? strdup(file) : NULL;
+
+    if ((file && !copy) || ss_grow(&r->place, &r->cap_places, (size_t)r->nplaces + 1, sizeof *r->place)) {
+        free(copy);
+        return no_memory(err);
+    }
+    r->place[r->nplaces++] = (struct ss_request_place){copy};
+    r->edited = 0;
+    return SS_OK;
+}
+
+int ss_request_add(struct ss_request *r, const char *text, int line, struct ss_error *err)
+{
+    int rc = r->nplaces ? SS_OK : ss_request_add_place(r, NULL, err);
+
+    if (rc)
+        return rc;
+    char *copy = strdup(text);
+    if (!copy || ss_grow(&r->word, &r->cap, r->n + 1, sizeof *r->word)) {
+        free(copy);
+        return no_memory(err);
+    }
+    r->word[r->n++] = (struct ss_request_word){copy, r->nplaces - 1, line};
+    return SS_OK;
+}
+
+int ss_request_copy(const struct ss_request *r, struct ss_request *copy, struct ss_error *err)
+{
+    int rc = SS_OK, place = -1;
+
+    ss_request_init(copy);
+    for (size_t i = 0; i < r->n && !rc; i++) {
+        for (; place < r->word[i].place && !rc; place++)
+            rc = ss_request_add_place(copy, r->place[place + 1].file, err);
+        if (!rc)
+            rc = ss_request_add(copy, r->word[i].text, r->word[i].line, err);
+    }
+    for (place++; place < r->nplaces && !rc; place++)
+        rc = ss_request_add_place(copy, r->place[place].file, err);
+    copy->edited = r->edited;
+    if (rc)
+        ss_request_free(copy);
+    return rc;
+}
+
+int ss_request_set(struct ss_request *r, const char *flag, const char *value, struct ss_error *err)
+{
+    int rc = r->edited ? SS_OK : ss_request_add_place(r, NULL, err);
+
+    if (!rc)
+        rc = ss_request_add(r, flag, 0, err);
+    if (!rc && value)
+        rc = ss_request_add(r, value, 0, err);
+    r->edited = 1;
+    return rc;
+}
+
+void ss_request_remove(struct ss_request *r, size_t i, size_t n)
+{
+    for (size_t k = i; k < i + n; k++)
+        free(r->word[k].text);
+    memmove(r->word + i, r->word + i + n, (r->n - i - n) * sizeof *r->word);
+    r->n -= n;
+}
+
+/* The flag that the word is or begins with ("--tp=4"); 0: it is none. */
+static int flag_of(const char *text, struct ss_flag *out)
+{
+    char name[128];
+    size_t n = strcspn(text, "=");
+
+    if (!ss_is_flag(text) || n >= sizeof name)
+        return 0;
+    memcpy(name, text, n);
+    name[n] = '\0';
+    return ss_flag_find(name, out);
+}
+
+size_t ss_request_values(const struct ss_request *r, size_t i, char values)
+{
+    size_t end = i + 1;
+
+    if (values == '0')
+        return 0;
+    while (end < r->n && r->word[end].place == r->word[i].place && !ss_is_flag(r->word[end].text) &&
+           (values != '1' || end == i + 1))
+        end++;
+    return end - i - 1;
+}
+
+size_t ss_request_span(const struct ss_request *r, size_t i)
+{
+    struct ss_flag f;
+
+    if (!flag_of(r->word[i].text, &f) || strchr(r->word[i].text, '='))
+        return 1;
+    return 1 + ss_request_values(r, i, f.values);
+}
+
+/* Short and long names of one thing. */
+static int same_thing(const struct ss_flag *a, const struct ss_flag *b)
+{
+    const struct ss_flag_setter *x = a->setter, *y = b->setter;
+
+    if (!x || !y)
+        return !strcmp(a->name, b->name);
+    if (x->kind == SS_FLAG_CALL || y->kind == SS_FLAG_CALL)
+        return x->kind == y->kind && x->call == y->call;
+    return x->offset == y->offset;
+}
+
+static int gives(const struct ss_request *r, size_t i, const struct ss_flag *wanted)
+{
+    struct ss_flag f;
+
+    return flag_of(r->word[i].text, &f) && same_thing(&f, wanted);
+}
+
+void ss_request_drop(struct ss_request *r, const char *flag)
+{
+    struct ss_flag wanted;
+
+    if (!ss_flag_find(flag, &wanted))
+        return;
+    for (size_t i = 0, n; i < r->n; i += n) {
+        n = ss_request_span(r, i);
+        if (gives(r, i, &wanted)) {
+            ss_request_remove(r, i, n);
+            n = 0;
+        }
+    }
+}
+
+size_t ss_request_find(const struct ss_request *r, const char *flag)
+{
+    struct ss_flag wanted;
+    size_t found = r->n;
+
+    if (!ss_flag_find(flag, &wanted))
+        return found;
+    for (size_t i = 0; i < r->n; i += ss_request_span(r, i))
+        if (gives(r, i, &wanted))
+            found = i;
+    return found;
+}
+
+void ss_request_locate(const struct ss_request *r, const char *flags, struct ss_error *err)
+{
+    for (const char *p = flags; r && err && !err->file[0] && *p; p += strspn(p, " ")) {
+        char name[96];
+        size_t n = strcspn(p, " "), at;
+        snprintf(name, sizeof name, "%.*s", (int)n, p);
+        p += n;
+        at = ss_request_find(r, name);
+        if (at == r->n)
+            continue;
+        if (r->place[r->word[at].place].file) {
+            ss_copy(err->file, sizeof err->file, r->place[r->word[at].place].file);
+            err->line = r->word[at].line;
+        }
+        break;
+    }
+}
+
+/* Appends text to buf[*used ..], of which the last byte stays free for the end. */
+static void append(char *buf, size_t size, size_t *used, const char *text, size_t n)
+{
+    for (size_t i = 0; i < n && *used + 1 < size; i++)
+        buf[(*used)++] = text[i];
+}
+
+char *ss_request_text(const struct ss_request *r, size_t first, char *buf, size_t size)
+{
+    static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_=+./,:@%^";
+    size_t used = 0;
+
+    for (size_t i = first; i < r->n; i++) {
+        const char *text = r->word[i].text;
+        int quoted = !text[0] || text[strspn(text, plain)];
+        if (i > first)
+            append(buf, size, &used, " ", 1);
+        if (quoted)
+            append(buf, size, &used, "'", 1);
+        for (const char *c = text; *c; c++)
+            append(buf, size, &used, *c == '\'' ? "'\\''" : c, *c == '\'' ? 4 : 1);
+        if (quoted)
+            append(buf, size, &used, "'", 1);
+    }
+    if (size)
+        buf[used] = '\0';
+    return buf;
+}
