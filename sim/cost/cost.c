@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/base.h"
+#include "cost/layer_kinds.h"
 #include "cost/memory.h"
 
 static double elementwise(const struct ss_cost_context *c, double bytes, int kernels)
@@ -24,27 +25,6 @@ static double gemm(const struct ss_cost_context *c, int precision, double m, dou
 {
     double t = ss_kernel_gemm(c->card, precision, m, n, k, accumulate, sms, gain);
     return aligned ? t : fmax(t, ss_kernel_gemm_on_cores(c->card, precision, m, n, k));
-}
-
-struct ss_layer_step ss_cost_cp_step(const struct ss_cost_context *c, double tensors)
-{
-    const struct ss_shape *s = &c->shape;
-    const struct ss_group_shape *g = &c->cp;
-    double kv = 2 * s->tokens * s->groups * s->d * s->e, qo = 2 * s->tokens * s->heads * s->d * s->e;
-    int coll = SS_COLL_ALL_GATHER;
-    double bytes = tensors * kv * g->n, seconds;
-    if (ss_job_cp_in_ring(c->job)) {
-        double far = c->net.nic_busbw / fmax(1, c->cp_sharers);
-        double busbw = g->nodes > 1 ? fmin(c->net.nvlink_busbw, far) : c->net.nvlink_busbw;
-        bytes = tensors * kv;
-        seconds = bytes / busbw + (g->nodes > 1 ? c->net.nic_step : c->net.nvlink_step);
-        return ss_step_post(SS_LABEL_CP, SS_STREAM_CP, coll, bytes, seconds);
-    }
-    if (c->job->cp_comm_type == SS_CP_A2A) {
-        coll = SS_COLL_ALL_TO_ALL;
-        bytes = kv + (tensors > 1 ? 1.5 : 1) * qo; /* backward: output and its gradient, then those of Q, K and V */
-    }
-    return ss_step_post(SS_LABEL_CP, SS_STREAM_CP, coll, bytes, ss_collective_seconds(&c->net, coll, bytes, g));
 }
 
 /* Ring steps are each hidden under the attention of one chunk; other collectives are exposed. */
@@ -250,7 +230,7 @@ static void fsdp_cost(const struct ss_cost_context *c, double params, double gem
 {
     double e = c->shape.e, f = slowed(c, out->forward),
            b = slowed(c, out->input_grad) + slowed(c, out->weight_grad);
-    if (c->fsdp.n <= 1 || c->job->sharding < SS_SHARD_OPTIM_GRADS)
+    if (c->fsdp.n <= 1 || c->job->sharding < SS_SHARD_OPTIM_GRADS || params <= 0)
         return;
     int whole = c->job->sharding >= SS_SHARD_OPTIM_GRADS_PARAMS, again = whole && !kept;
     double times = whole || c->stack->fsdp_pytorch > 0 ? 1 : c->once;
@@ -272,37 +252,12 @@ static void fsdp_cost(const struct ss_cost_context *c, double params, double gem
     out->input_grad[SS_LABEL_DP] += held(both, scatter.sm_share, b);
 }
 
-/* A collective of the tensor group that nothing hides, in phase F, I or W. */
-static void bare_cost(const struct ss_cost_context *c, int phase, int coll, double bytes, struct ss_layer_cost *out)
+void ss_cost_bare(const struct ss_cost_context *c, int phase, int coll, double bytes, struct ss_layer_cost *out)
 {
     double seconds = ss_collective_seconds(&c->net, coll, bytes, &c->tp);
     double *by_label = phase == SS_PHASE_F ? out->forward : phase == SS_PHASE_I ? out->input_grad : out->weight_grad;
     by_label[SS_LABEL_TP] += seconds;
     ss_record_border(c->record, phase, coll, bytes, seconds);
-}
-
-/* Scatter of the embedding's output and gather of its gradient under sequence parallelism, else its all-reduce;
- * maximum, target logit and sum of the parallel cross entropy. */
-static void border_cost(const struct ss_cost_context *c, int layer_kind, struct ss_layer_cost *out)
-{
-    double full = c->shape.tokens * c->shape.h * c->shape.e, fp32_tokens = c->shape.tokens * 4;
-    int sp = c->shape.sp > 1;
-    if (c->tp.n <= 1)
-        return;
-    if (layer_kind == SS_LAYER_EMBEDDING)
-        bare_cost(c, SS_PHASE_F, sp ? SS_COLL_REDUCE_SCATTER : SS_COLL_ALL_REDUCE, full, out);
-    if (layer_kind == SS_LAYER_EMBEDDING && sp)
-        bare_cost(c, SS_PHASE_W, SS_COLL_ALL_GATHER, full, out);
-    for (int i = 0; i < 3 && layer_kind == SS_LAYER_LOSS; i++)
-        bare_cost(c, SS_PHASE_F, SS_COLL_ALL_REDUCE, fp32_tokens, out);
-}
-
-void ss_cost_pp_gather(const struct ss_cost_context *c, int phase, struct ss_layer_cost *out)
-{
-    memset(out, 0, sizeof *out);
-    ss_record_begin(c->record);
-    if (c->shape.pp_shares > 1)
-        bare_cost(c, phase, SS_COLL_ALL_GATHER, ss_shape_border_bytes(&c->shape), out);
 }
 
 /* Collectives of an operator in one direction of the pass. */
@@ -368,8 +323,8 @@ static void recompute_cost(const struct ss_cost_context *c, const struct ss_ops 
     }
 }
 
-void ss_cost_layer(const struct ss_cost_context *c, const struct ss_ops *ops, int layer_kind, int recompute,
-                   struct ss_layer_cost *out)
+void ss_cost_layer(const struct ss_cost_context *c, const struct ss_ops *ops, const struct ss_layer_kind *kind,
+                   int recompute, struct ss_layer_cost *out)
 {
     memset(out, 0, sizeof *out);
     ss_record_begin(c->record);
@@ -383,12 +338,13 @@ void ss_cost_layer(const struct ss_cost_context *c, const struct ss_ops *ops, in
         out->forward_flops += op->forward_flops;
         out->backward_flops += op->backward_flops;
     }
-    border_cost(c, layer_kind, out);
+    if (kind->borders)
+        kind->borders(c, out);
     host_cost(c, ops, out);
     recompute_cost(c, ops, recompute, out);
     /* PyTorch's keeps what it does not wrap */
     fsdp_cost(c, ss_ops_params(ops), ss_ops_gemm_params(ops),
-              c->stack->fsdp_pytorch > 0 && layer_kind != SS_LAYER_DENSE, out);
+              c->stack->fsdp_pytorch > 0 && kind->where != SS_WHERE_TRANSFORMER, out);
 }
 
 double ss_cost_gradients(const struct ss_cost_context *c, double params)

@@ -1,95 +1,217 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cost/layers.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/base.h"
 #include "cost/memory.h"
 
-static int has_part(const struct ss_job *job, int part)
+int ss_layer_set_init(struct ss_layer_set *set, const struct ss_cost_context *c, int nchunks, int with_steps,
+                      struct ss_error *err)
 {
-    return (part != SS_PART_REDONE || job->recompute == SS_RECOMPUTE_FULL) &&
-           (part != SS_PART_OFFLOADED || job->cpu_offload_layers > 0);
-}
-
-static void part_cost(const struct ss_layer_set *set, const struct ss_cost_context *c, int part,
-                      struct ss_layer_cost *cost)
-{
-    int kept = c->job->recompute == SS_RECOMPUTE_SELECTIVE ? SS_RECOMPUTE_SELECTIVE : SS_RECOMPUTE_NONE;
-    switch (part) {
-    case SS_PART_RECEIVED: ss_cost_pp_gather(c, SS_PHASE_F, cost); break;
-    case SS_PART_RETURNED: ss_cost_pp_gather(c, SS_PHASE_I, cost); break;
-    case SS_PART_EMBEDDING:
-        ss_cost_layer(c, &set->embedding, SS_LAYER_EMBEDDING, SS_RECOMPUTE_NONE, cost);
-        break;
-    case SS_PART_LOSS: ss_cost_layer(c, &set->loss, SS_LAYER_LOSS, SS_RECOMPUTE_NONE, cost); break;
-    case SS_PART_REDONE: ss_cost_layer(c, &set->dense, SS_LAYER_DENSE, SS_RECOMPUTE_FULL, cost); break;
-    default: ss_cost_layer(c, &set->dense, SS_LAYER_DENSE, kept, cost);
-    }
-    if (part == SS_PART_OFFLOADED)
-        ss_cost_layer_offload(c, &set->dense, cost);
-}
-
-int ss_layer_set_build(struct ss_layer_set *set, const struct ss_cost_context *context, int with_steps,
-                       struct ss_error *err)
-{
-    struct ss_cost_context c = *context;
-    struct ss_recorder recorder;
-    int status;
-    memset(set, 0, sizeof *set);
-    set->fixed = c.stack->fixed_microbatch;
-    if ((status = ss_ops_build(&c.shape, c.stack, SS_LAYER_EMBEDDING, &set->embedding, err)) != 0 ||
-        (status = ss_ops_build(&c.shape, c.stack, SS_LAYER_DENSE, &set->dense, err)) != 0 ||
-        (status = ss_ops_build(&c.shape, c.stack, SS_LAYER_LOSS, &set->loss, err)) != 0)
-        return status;
-    c.record = with_steps ? &recorder : NULL;
-    for (int part = 0; part < SS_PARTS; part++) {
-        if (!has_part(c.job, part))
-            continue;
-        part_cost(set, &c, part, &set->cost[part]);
-        if (with_steps)
-            status |= ss_record_end(&recorder, &set->steps[part]);
-    }
-    return status ? ss_fail(err, SS_ERR_NOMEM, NULL, 0, "out of memory for the steps of a layer") : SS_OK;
+    set->c = c;
+    set->with_steps = with_steps;
+    set->fixed = c->stack->fixed_microbatch;
+    set->nparts = 0;
+    memset(set->known, 0, sizeof set->known);
+    set->nchunks = nchunks;
+    set->chunks = ss_calloc((size_t)nchunks, sizeof *set->chunks);
+    return set->chunks ? SS_OK : ss_fail(err, SS_ERR_NOMEM, NULL, 0, "out of memory for %d chunks", nchunks);
 }
 
 void ss_layer_set_free(struct ss_layer_set *set)
 {
-    for (int part = 0; set && part < SS_PARTS; part++)
-        ss_layer_steps_free(&set->steps[part]);
+    if (!set)
+        return;
+    for (int i = 0; i < set->nparts && set->with_steps; i++)
+        ss_layer_steps_free(&set->part[i].steps);
+    for (int k = 0; set->chunks && k < set->nchunks; k++)
+        free(set->chunks[k].run);
+    free(set->chunks);
     free(set);
 }
 
-/* ---- parts of a chunk ---- */
-
-static void count_parts(const struct ss_job *job, const struct ss_chunk_cost *chunk, int count[SS_PARTS])
+int ss_layer_is_transformer(const struct ss_layer_set *set, const struct ss_layer_run *run)
 {
-    int redone = ss_memory_recomputed_layers(job, chunk->nlayers), left = chunk->nlayers - redone;
-    count[SS_PART_RECEIVED] = chunk->recv_bytes > 0;
-    count[SS_PART_RETURNED] = chunk->send_bytes > 0;
-    count[SS_PART_EMBEDDING] = chunk->has_embedding;
-    count[SS_PART_REDONE] = redone;
-    count[SS_PART_OFFLOADED] = job->cpu_offload_layers < left ? job->cpu_offload_layers : left;
-    count[SS_PART_DENSE] = left - count[SS_PART_OFFLOADED];
-    count[SS_PART_LOSS] = chunk->has_loss;
+    return ss_layer_kind(ss_layer_part(set, run)->kind)->where == SS_WHERE_TRANSFORMER;
 }
 
-void ss_chunk_cost_fill(const struct ss_job *job, const struct ss_layer_set *set, struct ss_chunk_cost *chunk)
+/* ---- parts ---- */
+
+static const struct ss_ops *kind_ops(struct ss_layer_set *set, int kind)
 {
-    int count[SS_PARTS];
-    count_parts(job, chunk, count);
-    for (int part = 0; part < SS_PARTS; part++)
-        for (int i = 0; i < SS_LABEL_COUNT; i++) {
-            chunk->forward[i] += count[part] * set->cost[part].forward[i];
-            chunk->input_grad[i] += count[part] * set->cost[part].input_grad[i];
-            chunk->weight_grad[i] += count[part] * set->cost[part].weight_grad[i];
-        }
+    if (!set->known[kind])
+        ss_layer_operators(kind, &set->c->shape, set->c->stack, &set->ops[kind]);
+    set->known[kind] = 1;
+    return &set->ops[kind];
+}
+
+static int part_build(struct ss_layer_set *set, struct ss_layer_part *part)
+{
+    struct ss_cost_context c = *set->c;
+    struct ss_recorder recorder;
+    const struct ss_layer_kind *kind = ss_layer_kind(part->kind);
+    const struct ss_ops *ops = kind_ops(set, part->kind);
+    int recompute = part->treatment == SS_TREAT_RECOMPUTED ? SS_RECOMPUTE_FULL
+                    : kind->where == SS_WHERE_TRANSFORMER && c.job->recompute == SS_RECOMPUTE_SELECTIVE
+                        ? SS_RECOMPUTE_SELECTIVE
+                        : SS_RECOMPUTE_NONE;
+    c.record = set->with_steps ? &recorder : NULL;
+    ss_cost_layer(&c, ops, kind, recompute, &part->cost);
+    if (part->treatment == SS_TREAT_OFFLOADED)
+        ss_cost_layer_offload(&c, ops, &part->cost);
+    return set->with_steps ? ss_record_end(&recorder, &part->steps) : SS_OK;
+}
+
+/* Index of a part, built when it is first asked for; -1 out of memory. */
+static int part_find(struct ss_layer_set *set, int kind, int treatment)
+{
+    for (int i = 0; i < set->nparts; i++)
+        if (set->part[i].kind == kind && set->part[i].treatment == treatment)
+            return i;
+    struct ss_layer_part *part = &set->part[set->nparts++];
+    part->kind = kind;
+    part->treatment = treatment;
+    return part_build(set, part) ? -1 : set->nparts - 1;
+}
+
+/* ---- runs of a chunk ---- */
+
+int ss_recomputed_layers(const struct ss_job *job, int nlayers)
+{
+    if (job->recompute != SS_RECOMPUTE_FULL)
+        return 0;
+    if (job->recompute_method == SS_RECOMPUTE_BLOCK)
+        return job->recompute_num_layers < nlayers ? job->recompute_num_layers : nlayers;
+    return nlayers;
+}
+
+/* One more layer of this kind at the end of the chunk. */
+static int run_add(struct ss_layer_set *set, struct ss_layer_runs *runs, int kind, int treatment)
+{
+    struct ss_layer_run *last = runs->n ? &runs->run[runs->n - 1] : NULL;
+    if (last && set->part[last->part].kind == kind && set->part[last->part].treatment == treatment) {
+        last->count++;
+        return SS_OK;
+    }
+    int part = part_find(set, kind, treatment);
+    if (part < 0 || ss_grow(&runs->run, &runs->cap, runs->n + 1, sizeof *runs->run))
+        return SS_ERR_NOMEM;
+    runs->run[runs->n++] = (struct ss_layer_run){part, 1};
+    return SS_OK;
+}
+
+static int runs_build(struct ss_layer_set *set, struct ss_layer_runs *runs, const struct ss_chunk_cost *chunk)
+{
+    const struct ss_job *job = set->c->job;
+    int redone = ss_recomputed_layers(job, chunk->nlayers), rc = SS_OK;
+    if (chunk->recv_bytes > 0)
+        rc = run_add(set, runs, SS_LAYER_RECEIVED, SS_TREAT_KEPT);
+    if (chunk->has_embedding && !rc)
+        rc = run_add(set, runs, SS_LAYER_EMBEDDING, SS_TREAT_KEPT);
+    for (int i = 0; i < chunk->nlayers && !rc; i++)
+        rc = run_add(set, runs, ss_layer_kind_of(job, chunk->first_layer + i),
+                     i < redone                             ? SS_TREAT_RECOMPUTED
+                     : i < redone + job->cpu_offload_layers ? SS_TREAT_OFFLOADED
+                                                            : SS_TREAT_KEPT);
+    if (chunk->has_loss && !rc)
+        rc = run_add(set, runs, SS_LAYER_LOSS, SS_TREAT_KEPT);
+    if (chunk->send_bytes > 0 && !rc)
+        rc = run_add(set, runs, SS_LAYER_RETURNED, SS_TREAT_KEPT);
+    return rc;
+}
+
+static void times_add(struct ss_chunk_cost *chunk, const struct ss_layer_cost *cost, int count)
+{
+    for (int i = 0; i < SS_LABEL_COUNT; i++) {
+        chunk->forward[i] += count * cost->forward[i];
+        chunk->input_grad[i] += count * cost->input_grad[i];
+        chunk->weight_grad[i] += count * cost->weight_grad[i];
+    }
+}
+
+int ss_layer_set_chunk(struct ss_layer_set *set, int k, struct ss_chunk_cost *chunk, struct ss_error *err)
+{
+    struct ss_layer_runs *runs = &set->chunks[k];
+    if (runs_build(set, runs, chunk))
+        return ss_fail(err, SS_ERR_NOMEM, NULL, 0, "out of memory for the layers of a chunk");
+    for (size_t i = 0; i < runs->n; i++)
+        times_add(chunk, &ss_layer_part(set, &runs->run[i])->cost, runs->run[i].count);
     chunk->forward[SS_LABEL_OTHER] += set->fixed;
     chunk->input_grad[SS_LABEL_OTHER] += set->fixed;
     for (int i = 0; i < SS_LABEL_COUNT; i++)
         chunk->backward[i] = chunk->input_grad[i] + chunk->weight_grad[i];
+    return SS_OK;
 }
+
+/* ---- parameters ---- */
+
+static void transformer_params(struct ss_param_count *p, const struct ss_ops *ops)
+{
+    double layer = ss_ops_params(ops);
+    if (layer > p->layer) {
+        p->layer = layer;
+        p->layer_gemm = ss_ops_gemm_params(ops);
+    }
+    p->tensor = fmax(p->tensor, ss_ops_largest_params(ops));
+}
+
+/* Embedding or output layer. */
+static void border_params(struct ss_param_count *p, const struct ss_cost_context *c, const struct ss_ops *ops, int kind)
+{
+    double params = ss_ops_params(ops);
+    if (kind == SS_LAYER_LOSS)
+        p->loss = params;
+    p->border = fmax(p->border, params);
+    p->borders += params;
+    p->tensor = fmax(p->tensor, c->shape.vocab * c->shape.h);
+}
+
+struct ss_param_count ss_layer_set_params(const struct ss_layer_set *set, const struct ss_cost_context *c, int k,
+                                          int second_copy)
+{
+    struct ss_param_count p = {0};
+    int flat = c->fsdp.n > 1, layers = 0, ends = 0;
+    for (size_t i = 0; i < set->chunks[k].n; i++) {
+        const struct ss_layer_run *run = &set->chunks[k].run[i];
+        int kind = ss_layer_part(set, run)->kind;
+        const struct ss_ops *ops = &set->ops[kind];
+        if (ops->n == 0)
+            continue;
+        p.all += run->count * ss_ops_params(ops);
+        p.gemm += run->count * ss_ops_gemm_params(ops);
+        p.tensors += run->count * ss_ops_tensors(ops);
+        if (ss_layer_is_transformer(set, run)) {
+            transformer_params(&p, ops);
+            layers += run->count;
+        } else {
+            border_params(&p, c, ops, kind);
+            ends = 1;
+        }
+    }
+    p.all += second_copy ? c->shape.vocab * c->shape.h : 0;
+    p.tensors = flat ? layers + ends : p.tensors + second_copy;
+    return p;
+}
+
+void ss_param_count_add(struct ss_param_count *sum, const struct ss_param_count *chunk)
+{
+    sum->all += chunk->all;
+    sum->gemm += chunk->gemm;
+    sum->tensors += chunk->tensors;
+    if (chunk->layer > sum->layer) {
+        sum->layer = chunk->layer;
+        sum->layer_gemm = chunk->layer_gemm;
+    }
+    sum->loss += chunk->loss;
+    sum->border = fmax(sum->border, chunk->border);
+    sum->borders += chunk->borders;
+    sum->tensor = fmax(sum->tensor, chunk->tensor);
+}
+
+/* ---- phases ---- */
 
 static double part_seconds(const struct ss_layer_cost *cost, int phase)
 {
@@ -102,59 +224,70 @@ static double part_seconds(const struct ss_layer_cost *cost, int phase)
     return s;
 }
 
-/* The i-th part in the order of a phase: backward ones begin behind. */
-static int part_at(int phase, int i)
+/* The i-th run in the order of a phase: backward ones begin behind. */
+static const struct ss_layer_run *run_at(const struct ss_layer_runs *runs, int phase, size_t i)
 {
-    return phase == SS_PHASE_F ? i : SS_PARTS - 1 - i;
+    return &runs->run[phase == SS_PHASE_F ? i : runs->n - 1 - i];
 }
 
-/* What comes before the first transformer layer of a phase. */
-static int starts(int phase, int part)
+/* Layers of a run that are done at a place behind the first `layers` of `all` transformer layers of a phase; `left` of
+ * them are still to come before this run. What is no transformer layer is done before the first one, or behind the last
+ * of the backward. */
+static int done_of_run(const struct ss_layer_set *set, const struct ss_layer_run *run, int phase, int layers, int all,
+                       int left)
 {
-    return phase == SS_PHASE_F ? part < SS_PART_REDONE : part > SS_PART_DENSE;
+    int where = ss_layer_kind(ss_layer_part(set, run)->kind)->where;
+    if (where == SS_WHERE_TRANSFORMER)
+        return left < run->count ? left : run->count;
+    int first = phase == SS_PHASE_F ? where == SS_WHERE_BEFORE : where == SS_WHERE_BEHIND;
+    return first || (phase != SS_PHASE_F && layers == all) ? run->count : 0;
 }
 
-struct ss_chunk_place ss_chunk_place_at(const struct ss_job *job, const struct ss_layer_set *set,
-                                        const struct ss_chunk_cost *chunk, int phase, int layers)
+static int count_layers(const struct ss_layer_set *set, const struct ss_layer_runs *runs)
 {
-    int count[SS_PARTS], fixed = phase != SS_PHASE_W && set->fixed > 0, left = layers, steps = fixed, all = fixed;
+    int n = 0;
+    for (size_t i = 0; i < runs->n; i++)
+        n += ss_layer_is_transformer(set, &runs->run[i]) ? runs->run[i].count : 0;
+    return n;
+}
+
+struct ss_chunk_place ss_chunk_place_at(const struct ss_layer_set *set, int k, int phase, int layers)
+{
+    const struct ss_layer_runs *runs = &set->chunks[k];
+    int fixed = phase != SS_PHASE_W && set->fixed > 0, left = layers, steps = fixed, all_steps = fixed;
+    int all = count_layers(set, runs);
     double at = fixed ? set->fixed : 0, total = at;
     struct ss_chunk_place place = {0, 0};
-    count_parts(job, chunk, count);
-    for (int i = 0; i < SS_PARTS; i++) {
-        int part = part_at(phase, i);
-        int layer = part >= SS_PART_REDONE && part <= SS_PART_DENSE;
-        int here = left < count[part] ? left : count[part];
-        if (!layer) /* what is no transformer layer: before the first one, or behind the last */
-            here = starts(phase, part)                               ? count[part]
-                   : phase != SS_PHASE_F && layers == chunk->nlayers ? count[part]
-                                                                     : 0;
-        double seconds = part_seconds(&set->cost[part], phase);
+    for (size_t i = 0; i < runs->n; i++) {
+        const struct ss_layer_run *run = run_at(runs, phase, i);
+        const struct ss_layer_part *part = ss_layer_part(set, run);
+        int here = done_of_run(set, run, phase, layers, all, left);
+        int n = set->with_steps ? (int)part->steps.phase[phase].n : 0;
+        double seconds = part_seconds(&part->cost, phase);
         at += here * seconds;
-        total += count[part] * seconds;
-        steps += here * (int)set->steps[part].phase[phase].n;
-        all += count[part] * (int)set->steps[part].phase[phase].n;
-        left -= layer ? here : 0;
+        total += run->count * seconds;
+        steps += here * n;
+        all_steps += run->count * n;
+        left -= ss_layer_is_transformer(set, run) ? here : 0;
     }
     if (layers > 0 || phase != SS_PHASE_F)
         place = (struct ss_chunk_place){total > 0 ? at / total : 1, steps};
-    if (layers >= chunk->nlayers && phase != SS_PHASE_F)
-        place = (struct ss_chunk_place){1, all};
+    if (layers >= all && phase != SS_PHASE_F)
+        place = (struct ss_chunk_place){1, all_steps};
     return place;
 }
 
-int ss_chunk_steps_visit(const struct ss_job *job, const struct ss_layer_set *set, const struct ss_chunk_cost *chunk,
-                         int phase, ss_step_visitor visit, void *ctx)
+int ss_chunk_steps_visit(const struct ss_layer_set *set, int k, int phase, ss_step_visitor visit, void *ctx)
 {
     const struct ss_layer_step fixed = {.kind = SS_STEP_COMPUTE, .label = SS_LABEL_OTHER, .seconds = set->fixed};
-    int count[SS_PARTS], status = phase != SS_PHASE_W && set->fixed > 0 ? visit(ctx, &fixed) : 0;
-    count_parts(job, chunk, count);
-    for (int i = 0; i < SS_PARTS; i++) {
-        int part = part_at(phase, i);
-        const struct ss_step_list *l = &set->steps[part].phase[phase];
-        for (int n = 0; n < count[part]; n++)
-            for (size_t k = 0; k < l->n && !status; k++)
-                status = visit(ctx, &l->step[k]);
+    const struct ss_layer_runs *runs = &set->chunks[k];
+    int status = phase != SS_PHASE_W && set->fixed > 0 ? visit(ctx, &fixed) : 0;
+    for (size_t i = 0; i < runs->n; i++) {
+        const struct ss_layer_run *run = run_at(runs, phase, i);
+        const struct ss_step_list *l = &ss_layer_part(set, run)->steps.phase[phase];
+        for (int n = 0; n < run->count; n++)
+            for (size_t j = 0; j < l->n && !status; j++)
+                status = visit(ctx, &l->step[j]);
     }
     return status;
 }

@@ -4,25 +4,6 @@
 #include <math.h>
 #include <string.h>
 
-struct ss_parameter_bytes ss_parameter_bytes(const struct ss_job *job, const struct ss_stack *stack)
-{
-    int stored = job->precision == SS_FP8 ? job->fp8_base : job->precision;
-    if (stored == SS_FP32 || (stack->fp32_params > 0 && stored == SS_BF16))
-        return (struct ss_parameter_bytes){4, 4, 8};
-    int half = stack->param_remainders > 0 && job->precision == SS_BF16 && job->distributed_optimizer;
-    return (struct ss_parameter_bytes){2, job->grad_reduce_fp32 ? 4 : 2, half ? 10 : 12};
-}
-
-double ss_memory_copied(const struct ss_cost_context *c, double params, double shards)
-{
-    const struct ss_stack *stack = c->stack;
-    if (stack->grad_copy <= 0 || c->shape.e >= 4)
-        return 0;
-    if (stack->grad_copy < 2) /* Megatron-LM: none where they accumulate in fp32 */
-        return ss_parameter_bytes(c->job, stack).grad < 4 ? params : 0;
-    return stack->zero_bucket > 0 && c->job->precision == SS_FP16 ? params / shards : params;
-}
-
 /* What DeepSpeed needs beside its bucket to step on its share of 16-bit gradients (stage_1_and_2.py): flat in 16 bit,
  * then in fp32 where the norm had one gradient in fp64. Without shares (FP16_Optimizer) all of them in fp32, twice. */
 static double zero_copies(const struct ss_cost_context *c, const struct ss_param_count *params, double shards)
@@ -101,55 +82,83 @@ void ss_memory_static(const struct ss_cost_context *c, const struct ss_param_cou
 }
 
 double ss_memory_host(const struct ss_cost_context *c, const struct ss_param_count *params, double shards,
-                      const struct ss_ops *layer)
+                      const struct ss_layer_set *set)
 {
-    double states = ss_parameter_bytes(c->job, c->stack).states;
-    double kept = c->job->cpu_offload_activations ? ss_ops_saved_bytes(layer, 0) : 0;
+    double states = ss_parameter_bytes(c->job, c->stack).states, kept = 0;
+    for (int kind = 0; kind < SS_LAYER_KINDS && c->job->cpu_offload_activations; kind++)
+        if (set->known[kind] && ss_layer_kind(kind)->where == SS_WHERE_TRANSFORMER)
+            kept = fmax(kept, ss_ops_saved_bytes(&set->ops[kind], 0));
     return c->job->optimizer_offload * params->all * (states + 4) / shards + c->job->cpu_offload_layers * kept;
 }
 
-int ss_memory_recomputed_layers(const struct ss_job *job, int nlayers)
+/* What the transformer layers of a chunk add up to. */
+struct layers {
+    int redone;      /* recomputed ones */
+    double kept;     /* bytes of those that are not, from F to B */
+    double offloaded; /* of them on the host */
+    double weight_grad;
+    double working;  /* largest of the kinds */
+    double hidden;   /* largest difference of what a layer makes and what it keeps */
+    double redo;     /* most that one recomputed layer makes */
+};
+
+static struct layers sum_layers(const struct ss_cost_context *c, const struct ss_layer_set *set, int k)
 {
-    if (job->recompute != SS_RECOMPUTE_FULL)
-        return 0;
-    if (job->recompute_method == SS_RECOMPUTE_BLOCK)
-        return job->recompute_num_layers < nlayers ? job->recompute_num_layers : nlayers;
-    return nlayers;
+    struct layers l = {0};
+    int selective = c->job->recompute == SS_RECOMPUTE_SELECTIVE;
+    for (size_t i = 0; i < set->chunks[k].n; i++) {
+        const struct ss_layer_run *run = &set->chunks[k].run[i];
+        const struct ss_layer_part *part = ss_layer_part(set, run);
+        const struct ss_ops *ops = &set->ops[part->kind];
+        if (!ss_layer_is_transformer(set, run))
+            continue;
+        double full = ss_ops_saved_bytes(ops, 0), kept = ss_ops_saved_bytes(ops, selective);
+        l.working = fmax(l.working, ss_ops_working_bytes(ops));
+        l.hidden = fmax(l.hidden, full - kept);
+        l.weight_grad += run->count * ss_ops_weight_grad_bytes(ops, &c->shape);
+        if (part->treatment == SS_TREAT_RECOMPUTED) {
+            l.redone += run->count;
+            l.redo = fmax(l.redo, full);
+        } else {
+            l.kept += run->count * kept;
+        }
+        if (part->treatment == SS_TREAT_OFFLOADED && c->job->cpu_offload_activations)
+            l.offloaded += run->count * kept;
+    }
+    return l;
 }
 
 /* The transformer layers: what they keep from F to B, and the working sets of F and B. */
-static void layers_memory(const struct ss_cost_context *c, const struct ss_ops *layer, struct ss_chunk_cost *chunk)
+static void layers_memory(const struct ss_cost_context *c, const struct ss_layer_set *set, int k,
+                          struct ss_chunk_cost *chunk)
 {
     const struct ss_job *job = c->job;
-    int n = chunk->nlayers, redone = ss_memory_recomputed_layers(job, n);
+    const struct layers l = sum_layers(c, set, k);
     int group = job->recompute_method == SS_RECOMPUTE_UNIFORM && job->recompute_num_layers > 0
                     ? job->recompute_num_layers
                     : 1;
-    int offloaded = job->cpu_offload_activations ? job->cpu_offload_layers : 0;
-    double full = ss_ops_saved_bytes(layer, 0);
-    double kept = ss_ops_saved_bytes(layer, job->recompute == SS_RECOMPUTE_SELECTIVE);
-    double border = ss_shape_border_bytes(&c->shape), working = ss_ops_working_bytes(layer);
+    double border = ss_shape_border_bytes(&c->shape);
     double gradients = 3 * border; /* of the residual stream, of the branch at work, of its norm's output */
-    chunk->activation_bytes = ceil((double)redone / group) * border + (n - redone) * kept;
-    chunk->activation_bytes -= fmin(offloaded, n - redone) * kept; /* lives on the host */
-    chunk->forward_extra_bytes = working;
-    chunk->backward_extra_bytes = working + gradients + (full - kept);
-    if (redone >
-        0) /* one group's activations are alive again; those of the layers behind, that were kept, are gone */
+    chunk->activation_bytes = ceil((double)l.redone / group) * border + l.kept;
+    chunk->activation_bytes -= l.offloaded; /* lives on the host */
+    chunk->forward_extra_bytes = l.working;
+    chunk->backward_extra_bytes = l.working + gradients + l.hidden;
+    /* One group's activations are alive again; those of the layers behind, that were kept, are gone. */
+    if (l.redone > 0)
         chunk->backward_extra_bytes =
-            working + gradients +
-            fmax(redone < n ? full - kept : 0, fmin(group, redone) * full - (n - redone) * kept);
-    chunk->weight_grad_bytes = n * ss_ops_weight_grad_bytes(layer, &c->shape);
+            l.working + gradients +
+            fmax(l.redone < chunk->nlayers ? l.hidden : 0, fmin(group, l.redone) * l.redo - l.kept);
+    chunk->weight_grad_bytes = l.weight_grad;
 }
 
-/* Adds the output layer and the loss, whose logits are a class of memory of their own. */
-static void loss_memory(const struct ss_cost_context *c, const struct ss_ops *loss, struct ss_chunk_cost *chunk)
+/* Adds embedding or output layer; logits are a class of memory of their own. */
+static void border_memory(const struct ss_cost_context *c, const struct ss_ops *ops, struct ss_chunk_cost *chunk)
 {
-    const struct ss_op *entropy = &loss->op[loss->n - 1];
-    chunk->logits_bytes = entropy->saved_bytes;
-    chunk->activation_bytes += ss_ops_saved_bytes(loss, 0) - entropy->saved_bytes;
-    chunk->backward_extra_bytes = fmax(chunk->backward_extra_bytes, entropy->working_bytes);
-    chunk->weight_grad_bytes += ss_ops_weight_grad_bytes(loss, &c->shape);
+    double logits = ss_ops_logits_bytes(ops);
+    chunk->logits_bytes += logits;
+    chunk->activation_bytes += ss_ops_saved_bytes(ops, 0) - logits;
+    chunk->backward_extra_bytes = fmax(chunk->backward_extra_bytes, ss_ops_logits_working_bytes(ops));
+    chunk->weight_grad_bytes += ss_ops_weight_grad_bytes(ops, &c->shape);
 }
 
 /* What a chunk keeps of the output that it has sent to the next one: see ss.memory.keep_outputs. */
@@ -159,16 +168,15 @@ static double kept_output(const struct ss_cost_context *c)
     return keeps > 1 ? ss_shape_send_bytes(&c->shape) : keeps > 0 ? ss_shape_border_bytes(&c->shape) : 0;
 }
 
-void ss_memory_chunk(const struct ss_cost_context *c, const struct ss_ops *layer,
-                     const struct ss_ops *embedding, const struct ss_ops *loss, struct ss_chunk_cost *chunk)
+void ss_memory_chunk(const struct ss_cost_context *c, const struct ss_layer_set *set, int k,
+                     struct ss_chunk_cost *chunk)
 {
-    layers_memory(c, layer, chunk);
-    if (chunk->has_embedding)
-        chunk->activation_bytes += ss_ops_saved_bytes(embedding, 0);
+    layers_memory(c, set, k, chunk);
     chunk->logits_bytes = 0;
-    if (chunk->has_loss)
-        loss_memory(c, loss, chunk);
-    else
+    for (size_t i = 0; i < set->chunks[k].n; i++)
+        if (!ss_layer_is_transformer(set, &set->chunks[k].run[i]))
+            border_memory(c, &set->ops[ss_layer_part(set, &set->chunks[k].run[i])->kind], chunk);
+    if (!chunk->has_loss)
         chunk->activation_bytes += kept_output(c);
 }
 

@@ -62,29 +62,6 @@ static int ends_apart(const struct ss_schedule *s)
     return s->virtual_rank[0] != s->virtual_rank[s->stages * s->chunks - 1];
 }
 
-static double chunk_params(const struct ss_cost_input *in, const struct ss_cost_context *c,
-                           const struct ss_layer_set *set, const struct ss_chunk_cost *chunk)
-{
-    double n = chunk->nlayers * ss_ops_params(&set->dense);
-    if (chunk->has_embedding)
-        n += ss_ops_params(&set->embedding);
-    if (chunk->has_loss)
-        n += ss_ops_params(&set->loss) +
-             (c->shape.tied && ends_apart(in->schedule) ? c->shape.vocab * c->shape.h : 0);
-    return n;
-}
-
-/* FSDP flattens the parameters of a layer, and those of embedding and loss. */
-static int chunk_tensors(const struct ss_cost_input *in, const struct ss_cost_context *c,
-                         const struct ss_layer_set *set, const struct ss_chunk_cost *chunk)
-{
-    if (c->fsdp.n > 1)
-        return chunk->nlayers + (chunk->has_embedding || chunk->has_loss);
-    return chunk->nlayers * ss_ops_tensors(&set->dense) +
-           (chunk->has_embedding ? ss_ops_tensors(&set->embedding) : 0) +
-           (chunk->has_loss ? ss_ops_tensors(&set->loss) + (c->shape.tied && ends_apart(in->schedule)) : 0);
-}
-
 static void context_init(const struct ss_cost_input *in, const struct ss_rank_site *site,
                          struct ss_cost_context *c)
 {
@@ -129,29 +106,21 @@ static void slow_chunk(struct ss_chunk_cost *chunk, const struct ss_rank_site *s
 }
 
 /* One chunk of a rank, and its parameters in the count of the rank's. */
-static void chunk_build(const struct ss_cost_input *in, const struct ss_cost_context *c,
-                        const struct ss_rank_site *site, struct ss_rank_cost *out, int k,
-                        struct ss_param_count *count)
+static int chunk_build(const struct ss_cost_input *in, const struct ss_cost_context *c,
+                       const struct ss_rank_site *site, struct ss_rank_cost *out, int k,
+                       struct ss_param_count *count, struct ss_error *err)
 {
-    const struct ss_layer_set *set = out->set;
     struct ss_chunk_cost *chunk = &out->chunks[k];
-    struct ss_chunk_params *params = &out->params[k];
     chunk_place(in, c, site->stage, k, chunk);
-    ss_chunk_cost_fill(in->job, set, chunk);
+    int status = ss_layer_set_chunk(out->set, k, chunk, err);
+    if (status)
+        return status;
     slow_chunk(chunk, site, site->tp.n > 1 ? SS_LABEL_TP : SS_LABEL_CP);
-    ss_memory_chunk(c, &set->dense, &set->embedding, &set->loss, chunk);
-    params->all = chunk_params(in, c, set, chunk);
-    params->loss = chunk->has_loss ? ss_ops_params(&set->loss) : 0;
-    params->layer = ss_ops_params(&set->dense);
-    params->layer_gemm = ss_ops_gemm_params(&set->dense);
-    count->all += params->all;
-    count->tensors += chunk_tensors(in, c, set, chunk);
-    count->gemm += chunk->nlayers * params->layer_gemm;
-    if (chunk->has_embedding || chunk->has_loss)
-        count->tensor = c->shape.vocab * c->shape.h;
-    double borders[2] = {chunk->has_embedding ? ss_ops_params(&set->embedding) : 0, params->loss};
-    count->border = fmax(count->border, fmax(borders[0], borders[1]));
-    count->borders += borders[0] + borders[1];
+    ss_memory_chunk(c, out->set, k, chunk);
+    out->params[k] =
+        ss_layer_set_params(out->set, c, k, chunk->has_loss && c->shape.tied && ends_apart(in->schedule));
+    ss_param_count_add(count, &out->params[k]);
+    return SS_OK;
 }
 
 int ss_rank_cost_build(const struct ss_cost_input *in, const struct ss_rank_site *site,
@@ -168,17 +137,17 @@ int ss_rank_cost_build(const struct ss_cost_input *in, const struct ss_rank_site
     if (!out->set || !out->chunks || !out->params)
         return ss_fail(err, SS_ERR_NOMEM, NULL, 0, "out of memory for %d chunks", in->schedule->chunks);
     context_init(in, site, &c);
-    if ((status = ss_layer_set_build(out->set, &c, in->with_steps, err)) != 0)
+    status = ss_layer_set_init(out->set, &c, in->schedule->chunks, in->with_steps, err);
+    for (int k = 0; k < in->schedule->chunks && !status; k++)
+        status = chunk_build(in, &c, site, out, k, &count, err);
+    out->set->c = NULL; /* which ends here */
+    if (status)
         return status;
-    for (int k = 0; k < in->schedule->chunks; k++)
-        chunk_build(in, &c, site, out, k, &count);
-    count.layer = ss_ops_params(&out->set->dense);
-    count.tensor = fmax(count.tensor, ss_ops_largest_params(&out->set->dense));
     double shards = optimizer_shards(in, &c);
     out->parameters = count.all;
     ss_memory_static(&c, &count, shards, out->memory);
     out->step_bytes = ss_memory_step(&c, &count, shards);
-    out->host_bytes = ss_memory_host(&c, &count, shards, &out->set->dense);
+    out->host_bytes = ss_memory_host(&c, &count, shards, out->set);
     out->gradients_s = site->own * ss_cost_gradients(&c, count.all);
     out->optimizer_s = site->own * ss_cost_optimizer(&c, count.all, count.tensors, shards);
     return SS_OK;

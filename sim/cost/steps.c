@@ -46,18 +46,6 @@ static void post(struct ss_step_list *l, const struct ss_layer_step *s, double k
         compute(l, SS_LABEL_COMPUTE, kernels);
 }
 
-struct ss_layer_step ss_step_post(int label, int stream, int coll, double bytes, double seconds)
-{
-    return (struct ss_layer_step){.kind = SS_STEP_POST,
-                                  .label = label,
-                                  .seconds = seconds,
-                                  .stream = stream,
-                                  .coll = coll,
-                                  .bytes = bytes,
-                                  .speed = 1,
-                                  .part = 1};
-}
-
 static struct ss_layer_step tp_step(int coll, double bytes, double seconds, double speed)
 {
     struct ss_layer_step s = ss_step_post(SS_LABEL_TP, SS_STREAM_TP, coll, bytes, seconds);

@@ -122,23 +122,21 @@ int ss_plan_steps_build(struct ss_plan_builder *b, struct ss_error *err)
                 l.n = &chunk->nsteps[phase];
                 l.cap = 0;
                 if (used[phase])
-                    status = ss_chunk_steps_visit(plan->job, set, chunk, phase, lower_step, &l);
+                    status = ss_chunk_steps_visit(set, k, phase, lower_step, &l);
             }
         }
     }
     return status;
 }
 
-static void place_mark(const struct ss_plan_builder *b, const struct ss_layer_set *set, const struct ss_chunk_cost *chunk,
-                       int gather, struct ss_bucket_mark *mark)
+static void place_mark(const struct ss_layer_set *set, int k, int gather, struct ss_bucket_mark *mark)
 {
-    const struct ss_job *job = b->plan->job;
     int layers = mark->step;
-    struct ss_chunk_place at = ss_chunk_place_at(job, set, chunk, gather ? SS_PHASE_F : SS_PHASE_B, layers);
+    struct ss_chunk_place at = ss_chunk_place_at(set, k, gather ? SS_PHASE_F : SS_PHASE_B, layers);
     mark->fraction = at.fraction;
     mark->step = at.step;
     if (!gather) {
-        struct ss_chunk_place weight = ss_chunk_place_at(job, set, chunk, SS_PHASE_W, layers);
+        struct ss_chunk_place weight = ss_chunk_place_at(set, k, SS_PHASE_W, layers);
         mark->weight_step = weight.step;
         mark->weight_fraction = weight.fraction;
     }
@@ -152,8 +150,8 @@ void ss_plan_marks_place(struct ss_plan_builder *b)
             struct ss_chunk_cost *chunk = &plan->classes[c].chunks[k];
             const struct ss_layer_set *set = ss_plan_cost_of(b, c)->set;
             for (int i = 0; i < chunk->nreduce; i++)
-                place_mark(b, set, chunk, 0, &chunk->reduce[i]);
+                place_mark(set, k, 0, &chunk->reduce[i]);
             for (int i = 0; i < chunk->ngather; i++)
-                place_mark(b, set, chunk, 1, &chunk->gather[i]);
+                place_mark(set, k, 1, &chunk->gather[i]);
         }
 }

@@ -72,7 +72,7 @@ static int marks_add(const struct dp_group *d, int chunk, int gather, struct ss_
     return status;
 }
 
-static const struct ss_chunk_params *params_of(const struct dp_group *d, int chunk)
+static const struct ss_param_count *params_of(const struct dp_group *d, int chunk)
 {
     return &ss_plan_cost_of(d->b, d->cls)->params[chunk];
 }

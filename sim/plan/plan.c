@@ -35,7 +35,7 @@ static void count_flops(struct ss_plan *plan)
     if (job->recompute == SS_RECOMPUTE_FULL) {
         double share = 0; /* of the layers, that run their forward twice */
         for (int vs = 0; vs < ss_schedule_depth(plan->schedule); vs++)
-            share += ss_memory_recomputed_layers(job, ss_stage_layers(job, plan->schedule, vs)) / l;
+            share += ss_recomputed_layers(job, ss_stage_layers(job, plan->schedule, vs)) / l;
         again = share * (linear + attention - base * v / (2 * l * h)) / 3;
     }
     plan->hardware_flops = plan->model_flops + again;

@@ -165,7 +165,7 @@ static void test_loss(void)
         struct fixture f;
         struct ss_ops loss;
         CU_ASSERT_EQUAL_FATAL(fixture_open(&f, rows[i].props, LLAMA "--bf16"), 0);
-        CU_ASSERT_EQUAL_FATAL(ss_ops_build(&f.c.shape, &f.stack, SS_LAYER_LOSS, &loss, NULL), 0);
+        ss_layer_operators(SS_LAYER_LOSS, &f.c.shape, &f.stack, &loss);
         const struct ss_op *entropy = &loss.op[loss.n - 1];
         CU_ASSERT_DOUBLE_EQUAL(entropy->saved_bytes, rows[i].kept, 1);
         CU_ASSERT_DOUBLE_EQUAL(entropy->saved_bytes + entropy->working_bytes, rows[i].peak, 1);
@@ -192,7 +192,7 @@ static void test_working(void)
         char flags[256];
         snprintf(flags, sizeof flags, LLAMA "%s", rows[i].flags);
         CU_ASSERT_EQUAL_FATAL(fixture_open(&f, rows[i].props, flags), 0);
-        CU_ASSERT_EQUAL_FATAL(ss_ops_build(&f.c.shape, &f.stack, SS_LAYER_DENSE, &layer, NULL), 0);
+        ss_layer_operators(SS_LAYER_DENSE, &f.c.shape, &f.stack, &layer);
         CU_ASSERT_DOUBLE_EQUAL(ss_ops_working_bytes(&layer), 8192.0 * 2 * rows[i].columns, 1);
     }
 }
@@ -204,8 +204,22 @@ static void test_gathered_keys(void)
     struct fixture f;
 
     CU_ASSERT_EQUAL_FATAL(fixture_open(&f, "", LLAMA "--bf16 --cp 8 --cp-comm-type all_gather"), 0);
-    CU_ASSERT_EQUAL_FATAL(ss_ops_build(&f.c.shape, &f.stack, SS_LAYER_DENSE, &layer, NULL), 0);
+    ss_layer_operators(SS_LAYER_DENSE, &f.c.shape, &f.stack, &layer);
     CU_ASSERT_DOUBLE_EQUAL(ss_ops_working_bytes(&layer), 4 * 8192.0 * 8 * 128 * 2, 1);
+}
+
+/* The bytes of a chunk with this place. */
+static void chunk_memory(struct fixture *f, struct ss_chunk_cost *chunk)
+{
+    struct ss_layer_set *set = calloc(1, sizeof *set);
+    struct ss_card card = {.sm_count = 132, .peak_bf16 = 1e15, .hbm_bandwidth = 1e12};
+
+    CU_ASSERT_PTR_NOT_NULL_FATAL(set);
+    f->c.card = &card;
+    CU_ASSERT_EQUAL_FATAL(ss_layer_set_init(set, &f->c, 1, 0, NULL), 0);
+    CU_ASSERT_EQUAL_FATAL(ss_layer_set_chunk(set, 0, chunk, NULL), 0);
+    ss_memory_chunk(&f->c, set, 0, chunk);
+    ss_layer_set_free(set);
 }
 
 /* By block the first layers are recomputed when those behind them, which were kept, are gone: with two of eight there is
@@ -225,8 +239,8 @@ static void test_block(void)
         if (!redone[i])
             snprintf(flags, sizeof flags, LLAMA "--bf16");
         CU_ASSERT_EQUAL_FATAL(fixture_open(&f, "", flags), 0);
-        CU_ASSERT_EQUAL_FATAL(ss_ops_build(&f.c.shape, &f.stack, SS_LAYER_DENSE, &layer, NULL), 0);
-        ss_memory_chunk(&f.c, &layer, NULL, NULL, &chunk[i]);
+        ss_layer_operators(SS_LAYER_DENSE, &f.c.shape, &f.stack, &layer);
+        chunk_memory(&f, &chunk[i]);
     }
     CU_ASSERT_DOUBLE_EQUAL(chunk[1].backward_extra_bytes, chunk[0].backward_extra_bytes, 1);
     CU_ASSERT_DOUBLE_EQUAL(chunk[2].backward_extra_bytes - chunk[0].backward_extra_bytes,
@@ -241,9 +255,9 @@ static void test_gathered_inputs(void)
     double x = 8192.0 * 4096 * 2;
 
     CU_ASSERT_EQUAL_FATAL(fixture_open(&f, "", LLAMA "--bf16 --tp 8 --sequence-parallel"), 0);
-    CU_ASSERT_EQUAL_FATAL(ss_ops_build(&f.c.shape, &f.stack, SS_LAYER_DENSE, &shard, NULL), 0);
+    ss_layer_operators(SS_LAYER_DENSE, &f.c.shape, &f.stack, &shard);
     f.stack.saves_gathered = 1;
-    CU_ASSERT_EQUAL_FATAL(ss_ops_build(&f.c.shape, &f.stack, SS_LAYER_DENSE, &whole, NULL), 0);
+    ss_layer_operators(SS_LAYER_DENSE, &f.c.shape, &f.stack, &whole);
     CU_ASSERT_DOUBLE_EQUAL(ss_ops_saved_bytes(&whole, 0) - ss_ops_saved_bytes(&shard, 0), 2 * x * 7 / 8, 1);
 }
 
@@ -254,15 +268,12 @@ static void test_kept_outputs(void)
     for (int i = 0; i < 4; i++) {
         int last = i % 2, share = i / 2;
         struct ss_chunk_cost freed = {.nlayers = 4, .has_loss = last}, kept = freed;
-        struct ss_ops layer, loss;
         struct fixture f;
         CU_ASSERT_EQUAL_FATAL(
             fixture_open(&f, PROP("ss.pp.scatter_gather", "1"), LLAMA "--bf16 --pp 4 --tp 2"), 0);
-        ss_ops_build(&f.c.shape, &f.stack, SS_LAYER_DENSE, &layer, NULL);
-        ss_ops_build(&f.c.shape, &f.stack, SS_LAYER_LOSS, &loss, NULL);
-        ss_memory_chunk(&f.c, &layer, NULL, &loss, &freed);
+        chunk_memory(&f, &freed);
         f.stack.keep_outputs = share + 1;
-        ss_memory_chunk(&f.c, &layer, NULL, &loss, &kept);
+        chunk_memory(&f, &kept);
         CU_ASSERT_DOUBLE_EQUAL(kept.activation_bytes - freed.activation_bytes,
                                last ? 0 : 8192.0 * 4096 * 2 / (share + 1), 1);
     }

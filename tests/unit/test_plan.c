@@ -5,7 +5,7 @@
 
 #include "stepsim/plan.h"
 #include "suite.h"
-#include "cost/cost.h"
+#include "cost/layer_kinds.h"
 
 static void expect_group(const struct ss_ranks *r, int kind, int rank, const int *want, int n)
 {
@@ -137,7 +137,7 @@ static void test_ops_of_llama_8b(void)
     context_make(&c, &card, &stack, &job);
     llama_8b(&job);
     ss_shape_init(&c.shape, &job, &stack, 128512);
-    CU_ASSERT_EQUAL_FATAL(ss_ops_build(&c.shape, &stack, SS_LAYER_DENSE, &ops, NULL), 0);
+    ss_layer_operators(SS_LAYER_DENSE, &c.shape, &stack, &ops);
     /* 4096 x 6144 + 4096 x 4096 + 3 x 4096 x 14336 and two norms. */
     CU_ASSERT_DOUBLE_EQUAL(ss_ops_params(&ops), 25165824.0 + 16777216 + 176160768 + 8192, 0.5);
     CU_ASSERT_DOUBLE_EQUAL(ss_ops_gemm_params(&ops), 218103808.0, 0.5);
@@ -148,9 +148,8 @@ static void test_ops_of_llama_8b(void)
     CU_ASSERT_DOUBLE_EQUAL(ss_ops_saved_bytes(&ops, 0), 8192 * (token + 4 * 32), 1);
     /* Dropout keeps two masks. */
     c.shape.hidden_dropout = 0.1;
-    CU_ASSERT_EQUAL_FATAL(ss_ops_build(&c.shape, &stack, SS_LAYER_DENSE, &ops, NULL), 0);
+    ss_layer_operators(SS_LAYER_DENSE, &c.shape, &stack, &ops);
     CU_ASSERT_DOUBLE_EQUAL(ss_ops_saved_bytes(&ops, 1), 8192 * (token + 2 * 4096), 1);
-    CU_ASSERT_EQUAL(ss_ops_build(&c.shape, &stack, SS_LAYER_MOE, &ops, NULL), SS_ERR_UNSUPPORTED);
 }
 
 static const struct ss_op *find_op(const struct ss_ops *ops, const char *name)
@@ -173,11 +172,11 @@ static void test_plain_layers(void)
     llama_8b(&job);
     job.model.linear_bias = 1;
     ss_shape_init(&c.shape, &job, &stack, 128512);
-    CU_ASSERT_EQUAL_FATAL(ss_ops_build(&c.shape, &stack, SS_LAYER_DENSE, &ops, NULL), 0);
+    ss_layer_operators(SS_LAYER_DENSE, &c.shape, &stack, &ops);
     CU_ASSERT_PTR_NULL(find_op(&ops, "bias gradients"));
     CU_ASSERT_DOUBLE_EQUAL(find_op(&ops, "input norm")->backward_bytes, 3 * 2 * 8192.0 * 4096, 1);
     stack.te_layers = c.shape.te = 0;
-    CU_ASSERT_EQUAL_FATAL(ss_ops_build(&c.shape, &stack, SS_LAYER_DENSE, &ops, NULL), 0);
+    ss_layer_operators(SS_LAYER_DENSE, &c.shape, &stack, &ops);
     CU_ASSERT_DOUBLE_EQUAL(find_op(&ops, "input norm")->backward_bytes, 5 * 2 * 8192.0 * 4096, 1);
     CU_ASSERT_PTR_NOT_NULL_FATAL(find_op(&ops, "bias gradients"));
     /* QKV 6144, both halves of FC1, projection and FC2. */
@@ -204,10 +203,10 @@ static void test_recompute_costs_a_forward(void)
     context_make(&c, &card, &stack, &job);
     llama_8b(&job);
     ss_shape_init(&c.shape, &job, &stack, 128512);
-    ss_ops_build(&c.shape, &stack, SS_LAYER_DENSE, &ops, NULL);
-    ss_cost_layer(&c, &ops, SS_LAYER_DENSE, SS_RECOMPUTE_NONE, &none);
-    ss_cost_layer(&c, &ops, SS_LAYER_DENSE, SS_RECOMPUTE_SELECTIVE, &selective);
-    ss_cost_layer(&c, &ops, SS_LAYER_DENSE, SS_RECOMPUTE_FULL, &full);
+    ss_layer_operators(SS_LAYER_DENSE, &c.shape, &stack, &ops);
+    ss_cost_layer(&c, &ops, ss_layer_kind(SS_LAYER_DENSE), SS_RECOMPUTE_NONE, &none);
+    ss_cost_layer(&c, &ops, ss_layer_kind(SS_LAYER_DENSE), SS_RECOMPUTE_SELECTIVE, &selective);
+    ss_cost_layer(&c, &ops, ss_layer_kind(SS_LAYER_DENSE), SS_RECOMPUTE_FULL, &full);
     CU_ASSERT_DOUBLE_EQUAL(sum(full.input_grad) - sum(none.input_grad), sum(none.forward), 1e-12);
     CU_ASSERT_DOUBLE_EQUAL(full.input_grad[SS_LABEL_RECOMPUTE], none.forward[SS_LABEL_COMPUTE], 1e-12);
     /* Causal attention forward: 2 s^2 a d at 0.4 of the peak. */
@@ -229,10 +228,10 @@ static void test_host_issues_collectives(void)
     stack.host_operator = 1;
     c.net.nvlink_busbw = 1e12;
     ss_shape_init(&c.shape, &job, &stack, 128512);
-    ss_ops_build(&c.shape, &stack, SS_LAYER_DENSE, &ops, NULL);
-    ss_cost_layer(&c, &ops, SS_LAYER_DENSE, SS_RECOMPUTE_NONE, &alone);
+    ss_layer_operators(SS_LAYER_DENSE, &c.shape, &stack, &ops);
+    ss_cost_layer(&c, &ops, ss_layer_kind(SS_LAYER_DENSE), SS_RECOMPUTE_NONE, &alone);
     c.tp = (struct ss_group_shape){2, 1, 2};
-    ss_cost_layer(&c, &ops, SS_LAYER_DENSE, SS_RECOMPUTE_NONE, &split);
+    ss_cost_layer(&c, &ops, ss_layer_kind(SS_LAYER_DENSE), SS_RECOMPUTE_NONE, &split);
     /* An all-reduce behind the projection and FC2; in the backward before QKV and FC1. */
     CU_ASSERT_DOUBLE_EQUAL(sum(split.forward) - sum(alone.forward), 2, 1e-9);
     CU_ASSERT_DOUBLE_EQUAL(sum(split.input_grad) + sum(split.weight_grad) - sum(alone.input_grad) -
@@ -284,15 +283,15 @@ static void test_step_tensors(void)
     CU_ASSERT_DOUBLE_EQUAL(ss_cost_optimizer(&c, 1e9, 300, 1) - bytes, 300 * 2e-4, 1e-12);
     CU_ASSERT_DOUBLE_EQUAL(ss_cost_optimizer(&c, 8e9, 300, 8) - bytes, 300 * 2e-4 / 8, 1e-12);
     /* Two norms and four matrices; with biases and LayerNorm's two vectors twice as many. */
-    ss_ops_build(&c.shape, &stack, SS_LAYER_DENSE, &ops, NULL);
+    ss_layer_operators(SS_LAYER_DENSE, &c.shape, &stack, &ops);
     CU_ASSERT_EQUAL(ss_ops_tensors(&ops), 6);
     c.shape.linear_bias = c.shape.norm_is_layernorm = c.shape.tied = 1;
     c.shape.positions = 1024;
-    ss_ops_build(&c.shape, &stack, SS_LAYER_DENSE, &ops, NULL);
+    ss_layer_operators(SS_LAYER_DENSE, &c.shape, &stack, &ops);
     CU_ASSERT_EQUAL(ss_ops_tensors(&ops), 12);
-    ss_ops_build(&c.shape, &stack, SS_LAYER_EMBEDDING, &ops, NULL);
+    ss_layer_operators(SS_LAYER_EMBEDDING, &c.shape, &stack, &ops);
     CU_ASSERT_EQUAL(ss_ops_tensors(&ops), 2);
-    ss_ops_build(&c.shape, &stack, SS_LAYER_LOSS, &ops, NULL);
+    ss_layer_operators(SS_LAYER_LOSS, &c.shape, &stack, &ops);
     CU_ASSERT_EQUAL(ss_ops_tensors(&ops), 2); /* the final norm's; the matrix is the embedding's */
 }
 
@@ -310,13 +309,13 @@ static void test_unaligned_rows(void)
     card.hbm_bandwidth = 1e30;
     llama_8b(&job);
     ss_shape_init(&c.shape, &job, &stack, 128512);
-    ss_ops_build(&c.shape, &stack, SS_LAYER_LOSS, &ops, NULL);
-    ss_cost_layer(&c, &ops, SS_LAYER_LOSS, SS_RECOMPUTE_NONE, &aligned);
+    ss_layer_operators(SS_LAYER_LOSS, &c.shape, &stack, &ops);
+    ss_cost_layer(&c, &ops, ss_layer_kind(SS_LAYER_LOSS), SS_RECOMPUTE_NONE, &aligned);
     c.shape.vocab += 4;
-    ss_ops_build(&c.shape, &stack, SS_LAYER_LOSS, &ops, NULL);
-    ss_cost_layer(&c, &ops, SS_LAYER_LOSS, SS_RECOMPUTE_NONE, &unaligned);
+    ss_layer_operators(SS_LAYER_LOSS, &c.shape, &stack, &ops);
+    ss_cost_layer(&c, &ops, ss_layer_kind(SS_LAYER_LOSS), SS_RECOMPUTE_NONE, &unaligned);
     card.peak_cuda_cores = 0;
-    ss_cost_layer(&c, &ops, SS_LAYER_LOSS, SS_RECOMPUTE_NONE, &unknown);
+    ss_cost_layer(&c, &ops, ss_layer_kind(SS_LAYER_LOSS), SS_RECOMPUTE_NONE, &unknown);
     /* 2 T h V FLOP at half of 100 TFLOP/s, V in tiles of 128; the weight gradient h x V has whole ones. */
     double column = 2.0 * 8192 * 4096 / 5e13;
     CU_ASSERT_DOUBLE_EQUAL(sum(unaligned.forward), column * (128512 + 128), 1e-9);
@@ -412,10 +411,10 @@ static void test_fp8_forward_gain(void)
         job.fp8_base = SS_BF16;
         stack.fp8_forward_gain = 1;
         ss_shape_init(&c.shape, &job, &stack, 128512);
-        CU_ASSERT_FATAL(ss_ops_build(&c.shape, &stack, SS_LAYER_DENSE, &ops, NULL) == 0);
-        ss_cost_layer(&c, &ops, SS_LAYER_DENSE, SS_RECOMPUTE_NONE, &plain);
+        ss_layer_operators(SS_LAYER_DENSE, &c.shape, &stack, &ops);
+        ss_cost_layer(&c, &ops, ss_layer_kind(SS_LAYER_DENSE), SS_RECOMPUTE_NONE, &plain);
         stack.fp8_forward_gain = 1.25;
-        ss_cost_layer(&c, &ops, SS_LAYER_DENSE, SS_RECOMPUTE_NONE, &fast);
+        ss_cost_layer(&c, &ops, ss_layer_kind(SS_LAYER_DENSE), SS_RECOMPUTE_NONE, &fast);
         double gemms = 0;
         for (int i = 0; i < ops.n; i++)
             if (ops.op[i].kind == SS_OP_GEMM)
@@ -439,10 +438,10 @@ static void test_gradients_added_up(void)
     llama_8b(&job);
     stack.fused_wgrad_accumulation = 0;
     ss_shape_init(&c.shape, &job, &stack, 128512);
-    CU_ASSERT_FATAL(ss_ops_build(&c.shape, &stack, SS_LAYER_DENSE, &ops, NULL) == 0);
-    ss_cost_layer(&c, &ops, SS_LAYER_DENSE, SS_RECOMPUTE_NONE, &first);
+    ss_layer_operators(SS_LAYER_DENSE, &c.shape, &stack, &ops);
+    ss_cost_layer(&c, &ops, ss_layer_kind(SS_LAYER_DENSE), SS_RECOMPUTE_NONE, &first);
     c.accumulated = 0.75;
-    ss_cost_layer(&c, &ops, SS_LAYER_DENSE, SS_RECOMPUTE_NONE, &later);
+    ss_cost_layer(&c, &ops, ss_layer_kind(SS_LAYER_DENSE), SS_RECOMPUTE_NONE, &later);
     CU_ASSERT_DOUBLE_EQUAL(later.weight_grad[SS_LABEL_COMPUTE] - first.weight_grad[SS_LABEL_COMPUTE],
                            0.75 * 6 * ss_ops_gemm_params(&ops) / 1e12, 1e-12);
     CU_ASSERT_EQUAL(later.forward[SS_LABEL_COMPUTE], first.forward[SS_LABEL_COMPUTE]);
@@ -457,6 +456,7 @@ static void test_scatter_gather(void)
     struct ss_stack stack;
     struct ss_job job;
     struct ss_layer_cost received, returned;
+    const struct ss_ops nothing = {0};
     context_make(&c, &card, &stack, &job);
     c.net = (struct ss_net){.nvlink_busbw = 160e9, .nic_busbw = 40e9, .gpus_per_node = 8, .nics_per_node = 8};
     c.tp = (struct ss_group_shape){4, 1, 4};
@@ -466,20 +466,20 @@ static void test_scatter_gather(void)
     ss_shape_init(&c.shape, &job, &stack, 128512);
     double whole = ss_shape_border_bytes(&c.shape);
     CU_ASSERT_DOUBLE_EQUAL(ss_shape_send_bytes(&c.shape), whole / 4, 1e-6);
-    ss_cost_pp_gather(&c, SS_PHASE_F, &received);
-    ss_cost_pp_gather(&c, SS_PHASE_I, &returned);
+    ss_cost_layer(&c, &nothing, &ss_layer_received, SS_RECOMPUTE_NONE, &received);
+    ss_cost_layer(&c, &nothing, &ss_layer_returned, SS_RECOMPUTE_NONE, &returned);
     CU_ASSERT_DOUBLE_EQUAL(received.forward[SS_LABEL_TP], 0.75 * whole / 160e9, 1e-12);
     CU_ASSERT_DOUBLE_EQUAL(returned.input_grad[SS_LABEL_TP], 0.75 * whole / 160e9, 1e-12);
     CU_ASSERT_EQUAL(received.input_grad[SS_LABEL_TP] + returned.forward[SS_LABEL_TP], 0);
     job.scatter_gather = 0;
     ss_shape_init(&c.shape, &job, &stack, 128512);
     CU_ASSERT_DOUBLE_EQUAL(ss_shape_send_bytes(&c.shape), whole, 1e-6);
-    ss_cost_pp_gather(&c, SS_PHASE_F, &received);
+    ss_cost_layer(&c, &nothing, &ss_layer_received, SS_RECOMPUTE_NONE, &received);
     CU_ASSERT_EQUAL(received.forward[SS_LABEL_TP], 0);
     job.scatter_gather = job.sequence_parallel = 1;
     ss_shape_init(&c.shape, &job, &stack, 128512);
     CU_ASSERT_DOUBLE_EQUAL(ss_shape_send_bytes(&c.shape), whole / 4, 1e-6);
-    ss_cost_pp_gather(&c, SS_PHASE_F, &received);
+    ss_cost_layer(&c, &nothing, &ss_layer_received, SS_RECOMPUTE_NONE, &received);
     CU_ASSERT_EQUAL(received.forward[SS_LABEL_TP], 0);
 }
 

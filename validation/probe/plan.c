@@ -7,7 +7,7 @@
 #include "base/base.h"
 #include "probe.h"
 #include "stepsim/job.h"
-#include "cost/ops.h"
+#include "cost/layer_kinds.h"
 
 /* ---- shapes of the models' linear layers ---- */
 
@@ -39,8 +39,9 @@ static int shapes_of_layer(struct shapes *s, const struct ss_shape *of, int kind
 {
     const struct ss_stack none = {0};
     struct ss_ops ops = {0};
-    int rc = ss_ops_build(of, &none, kind, &ops, err);
+    int rc = SS_OK;
 
+    ss_layer_operators(kind, of, &none, &ops);
     for (int i = 0; i < ops.n && !rc; i++) {
         const struct ss_op *op = &ops.op[i];
         int linear = kind == SS_LAYER_DENSE;

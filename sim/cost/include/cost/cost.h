@@ -7,7 +7,7 @@
 #include "stepsim/platform.h"
 #include "cost/collective.h"
 #include "cost/kernel.h"
-#include "cost/ops.h"
+#include "cost/operators.h"
 #include "cost/steps.h"
 
 struct ss_cost_context {
@@ -33,12 +33,12 @@ struct ss_layer_cost {
     double forward_flops, backward_flops, recompute_flops; /* of one rank, causal attention halved */
 };
 
-/* A layer's operators; recompute: enum ss_recompute applied to this layer. */
-void ss_cost_layer(const struct ss_cost_context *c, const struct ss_ops *ops, int layer_kind, int recompute,
-                   struct ss_layer_cost *out);
-/* What a pipeline stage's tensor ranks gather of a tensor that they received in shares: phase F the activation, I its
- * gradient. Zero where whole tensors are sent. */
-void ss_cost_pp_gather(const struct ss_cost_context *c, int phase, struct ss_layer_cost *out);
+struct ss_layer_kind;
+/* One layer with these operators; recompute: enum ss_recompute applied to this layer. */
+void ss_cost_layer(const struct ss_cost_context *c, const struct ss_ops *ops, const struct ss_layer_kind *kind,
+                   int recompute, struct ss_layer_cost *out);
+/* Adds a collective of the tensor group that nothing hides, in phase F, I or W; `bytes`: full buffer. */
+void ss_cost_bare(const struct ss_cost_context *c, int phase, int coll, double bytes, struct ss_layer_cost *out);
 /* Adds what CPU offloading of this layer exposes. */
 void ss_cost_layer_offload(const struct ss_cost_context *c, const struct ss_ops *ops,
                            struct ss_layer_cost *out);

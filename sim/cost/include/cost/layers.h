@@ -1,34 +1,62 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The layers of a job on one kind of class: operators, times, steps; and how chunks are made of them. */
+/* The layers of a class's chunks as runs of equal ones: their operators, times, steps, parameters. */
 #ifndef SS_COST_LAYERS_H
 #define SS_COST_LAYERS_H
 
-#include "cost/cost.h"
+#include "cost/layer_kinds.h"
 #include "cost/rank_cost.h"
 
-/* Parts of a chunk, in forward order; REDONE to DENSE are transformer layers. RECEIVED gathers the activation of the
- * stage before, RETURNED the gradient of the stage behind. */
-enum ss_part {
-    SS_PART_RECEIVED,
-    SS_PART_EMBEDDING,
-    SS_PART_REDONE,
-    SS_PART_OFFLOADED,
-    SS_PART_DENSE,
-    SS_PART_LOSS,
-    SS_PART_RETURNED,
-    SS_PARTS
+/* How a transformer layer is run. In a chunk the recomputed ones come first, then the offloaded ones. */
+enum ss_treatment { SS_TREAT_KEPT, SS_TREAT_RECOMPUTED, SS_TREAT_OFFLOADED, SS_TREATMENTS };
+
+/* One kind under one treatment: what a single layer of it takes. */
+struct ss_layer_part {
+    int kind, treatment;
+    struct ss_layer_cost cost;
+    struct ss_layer_steps steps; /* with_steps only */
+};
+/* `count` equal layers in a row. */
+struct ss_layer_run {
+    int part; /* index into parts */
+    int count;
+};
+/* Of one chunk, in the order of the forward. */
+struct ss_layer_runs {
+    size_t n, cap;
+    struct ss_layer_run *run;
 };
 
+/* What classes with equal costs share. */
 struct ss_layer_set {
-    struct ss_ops embedding, dense, loss;
-    struct ss_layer_cost cost[SS_PARTS];
-    struct ss_layer_steps steps[SS_PARTS]; /* with_steps only */
-    double fixed; /* host time before F, B and I */
+    const struct ss_cost_context *c; /* while chunks are added */
+    int with_steps;
+    double fixed; /* s: host time before F, B and I */
+    int nparts;
+    struct ss_layer_part part[SS_LAYER_KINDS * SS_TREATMENTS];
+    int known[SS_LAYER_KINDS]; /* 1: ops are filled */
+    struct ss_ops ops[SS_LAYER_KINDS];
+    int nchunks;
+    struct ss_layer_runs *chunks;
 };
-int ss_layer_set_build(struct ss_layer_set *set, const struct ss_cost_context *c, int with_steps, struct ss_error *err);
+/* A set of chunks without layers yet. `c` is read by the next function too. */
+int ss_layer_set_init(struct ss_layer_set *set, const struct ss_cost_context *c, int nchunks, int with_steps,
+                      struct ss_error *err);
+/* The layers of the k-th chunk, whose place (layers, embedding, loss, bytes at its borders) is filled. Fills its times. */
+int ss_layer_set_chunk(struct ss_layer_set *set, int k, struct ss_chunk_cost *chunk, struct ss_error *err);
 void ss_layer_set_free(struct ss_layer_set *set);
 
-/* Times of a chunk whose place is known. */
-void ss_chunk_cost_fill(const struct ss_job *job, const struct ss_layer_set *set, struct ss_chunk_cost *chunk);
+/* Walks over the runs of a chunk: kind and treatment of each. */
+static inline const struct ss_layer_part *ss_layer_part(const struct ss_layer_set *set, const struct ss_layer_run *run)
+{
+    return &set->part[run->part];
+}
+/* Whether its layers are transformer layers. */
+int ss_layer_is_transformer(const struct ss_layer_set *set, const struct ss_layer_run *run);
+
+/* Of the k-th chunk; second_copy: 1 where its output layer holds a copy of a tied embedding that lies on another rank. */
+struct ss_param_count ss_layer_set_params(const struct ss_layer_set *set, const struct ss_cost_context *c, int k,
+                                          int second_copy);
+/* Adds a chunk's count to the rank's. */
+void ss_param_count_add(struct ss_param_count *sum, const struct ss_param_count *chunk);
 
 #endif

@@ -35,18 +35,21 @@ struct ss_rank_site {
                           every layer */
 };
 
-/* Parameters of one chunk on the rank. */
-struct ss_chunk_params {
-    double all;
-    double loss;       /* of them, the output layer's */
-    double layer;      /* of one transformer layer */
-    double layer_gemm; /* of them, those of its GEMMs */
+/* Parameters of one rank: of one chunk, or summed over the rank's chunks. */
+struct ss_param_count {
+    double all;        /* every parameter */
+    double gemm;       /* those of which fp8 keeps a copy and its transpose */
+    double layer;      /* of the largest transformer layer: what FSDP gathers at a time */
+    double layer_gemm; /* of them those of its GEMMs */
+    double loss;       /* of the output layer */
+    double border, borders; /* of the larger of embedding and output layer, and of both */
+    double tensor;     /* of the largest single tensor */
+    int tensors;       /* that hold all of them; FSDP's are flat: one a layer */
 };
-
 struct ss_rank_cost {
     struct ss_layer_set *set;
     struct ss_chunk_cost *chunks;   /* [schedule->chunks], without buckets and steps */
-    struct ss_chunk_params *params; /* [schedule->chunks] */
+    struct ss_param_count *params;  /* [schedule->chunks] */
     double parameters;              /* of all chunks */
     double memory[SS_MEM_COUNT];    /* static bytes by class */
     double step_bytes, host_bytes;  /* as in struct ss_plan_class */
@@ -57,24 +60,22 @@ int ss_rank_cost_build(const struct ss_cost_input *in, const struct ss_rank_site
                        struct ss_rank_cost *out, struct ss_error *err);
 void ss_rank_cost_free(struct ss_rank_cost *cost);
 
-/* A place in a phase of a chunk: after its first `layers` transformer layers in the order of the phase. 0 means at the
+/* A place in a phase of the k-th chunk: after its first `layers` transformer layers in the order of the phase. 0 means at the
  * start of the forward, behind the loss in the backward; all of them before the loss in the forward, behind everything in
  * the backward. */
 struct ss_chunk_place {
     double fraction; /* of the phase's time */
     int step;
 };
-struct ss_chunk_place ss_chunk_place_at(const struct ss_job *job, const struct ss_layer_set *set,
-                                        const struct ss_chunk_cost *chunk, int phase, int layers);
+struct ss_chunk_place ss_chunk_place_at(const struct ss_layer_set *set, int k, int phase, int layers);
 /* Visits the steps of a phase in order; with_steps only. */
 typedef int (*ss_step_visitor)(void *ctx, const struct ss_layer_step *step);
-int ss_chunk_steps_visit(const struct ss_job *job, const struct ss_layer_set *set,
-                         const struct ss_chunk_cost *chunk, int phase, ss_step_visitor visit, void *ctx);
+int ss_chunk_steps_visit(const struct ss_layer_set *set, int k, int phase, ss_step_visitor visit, void *ctx);
 
 /* Transformer layers of a virtual stage. */
 int ss_stage_layers(const struct ss_job *job, const struct ss_schedule *s, int virtual_stage);
 /* Layers of a chunk that are fully recomputed. */
-int ss_memory_recomputed_layers(const struct ss_job *job, int nlayers);
+int ss_recomputed_layers(const struct ss_job *job, int nlayers);
 /* Bytes of one parameter: itself, its gradient, its optimizer states (two moments and, in mixed precision, the fp32
  * master copy, of which a bf16 parameter may be one half). */
 struct ss_parameter_bytes {

@@ -50,7 +50,17 @@ struct ss_linear_times {
 };
 
 /* A whole collective or copy at the links' own speed, which holds no SMs. */
-struct ss_layer_step ss_step_post(int label, int stream, int coll, double bytes, double seconds);
+static inline struct ss_layer_step ss_step_post(int label, int stream, int coll, double bytes, double seconds)
+{
+    return (struct ss_layer_step){.kind = SS_STEP_POST,
+                                  .label = label,
+                                  .seconds = seconds,
+                                  .stream = stream,
+                                  .coll = coll,
+                                  .bytes = bytes,
+                                  .speed = 1,
+                                  .part = 1};
+}
 
 /* All take a recorder that may be NULL and then do nothing. */
 void ss_record_begin(struct ss_recorder *r);

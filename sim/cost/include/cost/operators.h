@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Lists of operators, of which layers are made: one list feeds FLOP, bytes, kernels, parameters and bytes that are saved
+ * for the backward. A layer kind fills its list by the functions below (layer_kinds.h).
+ */
+#ifndef SS_COST_OPERATORS_H
+#define SS_COST_OPERATORS_H
+
+#include "cost/shape.h"
+
+enum ss_op_kind { SS_OP_GEMM, SS_OP_ATTENTION, SS_OP_ELEMENTWISE };
+/* Which TP collective a linear layer needs: column parallel gathers its input, row parallel
+ * scatters (or reduces) its output. */
+enum ss_tp_role { SS_TP_NONE, SS_TP_COLUMN, SS_TP_ROW };
+
+struct ss_op {
+    const char *name;
+    int kind;
+    int core_attention;   /* 1: inside the part that selective recompute repeats */
+    int precision;        /* GEMM */
+    double m, n, k;       /* GEMM forward: [m x k] [k x n] */
+    int role;             /* enum ss_tp_role */
+    double forward_flops; /* GEMM: full; attention: the causal half; per rank */
+    double backward_flops;
+    double forward_bytes, backward_bytes; /* HBM traffic of elementwise kernels (attention: unfused) */
+    int forward_kernels, backward_kernels;
+    double params;        /* of one rank */
+    int tensors;          /* that hold them */
+    double gemm_params;   /* those that fp8 keeps a copy of; 0: no linear layer of Transformer Engine */
+    double saved_bytes;   /* kept from forward to backward, without core_bytes */
+    double core_bytes;    /* kept too, but not under selective recompute */
+    double working_bytes; /* alive while the operator runs, beside the saved ones */
+    int makes_logits;     /* 1: what it keeps is of the memory class logits */
+};
+
+#define SS_OPS_MAX 20
+struct ss_ops {
+    int n;
+    struct ss_op op[SS_OPS_MAX];
+};
+
+/* ---- building a list: each appends one operator, in forward order ---- */
+struct ss_op *ss_op_add(struct ss_ops *ops, const char *name, int kind);
+/* Linear layer [tokens x k] -> [tokens x n] and what it keeps: its input, unless that is saved elsewhere. */
+struct ss_op *ss_op_linear(struct ss_ops *ops, const char *name, const struct ss_shape *s, double n, double k, int role,
+                           int precision, int bias);
+/* Sets traffic and kernels of an operator that is no GEMM. */
+void ss_op_elementwise(struct ss_op *op, double forward_bytes, double backward_bytes, int forward_kernels,
+                       int backward_kernels);
+/* Traffic of the fp8 casts and transposes of one linear layer; `in`, `out`: its widths. */
+void ss_op_fp8_cast(struct ss_ops *ops, const struct ss_shape *s, const struct ss_stack *stack, double in, double out,
+                    int role);
+void ss_op_norm(struct ss_ops *ops, const struct ss_shape *s, const struct ss_stack *stack, const char *name);
+/* Bytes of the input of a column-parallel layer as it is kept: its shard, or gathered; `element`: bytes of one. */
+double ss_op_kept_input(const struct ss_shape *s, const struct ss_stack *stack, double element);
+/* Whether GEMMs keep their input in 1 byte for the backward. */
+int ss_op_saved_in_fp8(const struct ss_shape *s, const struct ss_stack *stack);
+/* ---- blocks.c: parts that several kinds of transformer layers share ---- */
+/* From the input norm to the residual. */
+void ss_op_attention_block(struct ss_ops *ops, const struct ss_shape *s, const struct ss_stack *stack);
+/* From the MLP's norm to the residual. */
+void ss_op_mlp_block(struct ss_ops *ops, const struct ss_shape *s, const struct ss_stack *stack);
+/* Columns of the joint Q, K and V, and of FC1 (both halves of a gated MLP). */
+double ss_op_qkv_columns(const struct ss_shape *s);
+double ss_op_fc1_columns(const struct ss_shape *s);
+
+/* ---- sums over a list ---- */
+double ss_ops_params(const struct ss_ops *ops);
+int ss_ops_tensors(const struct ss_ops *ops);
+/* Of the operator with most of them. */
+double ss_ops_largest_params(const struct ss_ops *ops);
+double ss_ops_gemm_params(const struct ss_ops *ops);
+double ss_ops_saved_bytes(const struct ss_ops *ops, int selective_recompute);
+/* Kept from I to W when the backward is split: inputs of the GEMMs and gradients of their outputs, which sequence
+ * parallelism shards where it shards them in the forward. */
+double ss_ops_weight_grad_bytes(const struct ss_ops *ops, const struct ss_shape *s);
+double ss_ops_working_bytes(const struct ss_ops *ops); /* the largest */
+/* Of the operators that make logits alone: what they keep, and their largest working set. */
+double ss_ops_logits_bytes(const struct ss_ops *ops);
+double ss_ops_logits_working_bytes(const struct ss_ops *ops);
+#endif

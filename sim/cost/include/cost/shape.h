@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What one rank sees of a microbatch. */
+#ifndef SS_COST_SHAPE_H
+#define SS_COST_SHAPE_H
+
+#include "stepsim/job.h"
+#include "stepsim/stack.h"
+
+/* All sizes in elements of one rank. */
+struct ss_shape {
+    double tokens;   /* micro_batch * seq_length / cp */
+    double sequence; /* seq_length: keys that attention sees */
+    double chunk;    /* seq_length / cp: queries of one rank's sequence */
+    double micro_batch;
+    double h, ffn;        /* hidden size whole, FFN columns of one rank */
+    double heads, groups; /* query heads and KV groups of one rank */
+    double d;             /* head dimension */
+    double vocab;         /* padded vocabulary rows of one rank */
+    int tp, cp;
+    int cp_gathers; /* context parallelism gathers whole K and V */
+    double sp; /* tp under sequence parallelism, else 1: divides activations between the GEMMs */
+    double positions; /* rows of the learned position table, 0: none */
+    int gated, qkv_bias, linear_bias, rope, norm_is_layernorm, tied;
+    int gemm_precision;    /* of linear layers: enum ss_precision */
+    int storage_precision; /* of activations, attention and logits */
+    double e;              /* bytes of a stored activation element */
+    int attention;         /* resolved: flash, fused or unfused */
+    int te;                /* Transformer Engine's layers */
+    int tp_comm_overlap;   /* userbuffers overlap of TP collectives and GEMMs */
+    double pp_shares;      /* tensor ranks that send each a share of the tensor between two stages; 1: all of it */
+    double attention_dropout, hidden_dropout;
+};
+
+/* What one rank of the job sees. */
+void ss_shape_init(struct ss_shape *s, const struct ss_job *job, const struct ss_stack *stack,
+                   int padded_vocab);
+/* Bytes of the tensor between two layers, on one rank; and what of it one rank sends to the next pipeline stage. */
+double ss_shape_border_bytes(const struct ss_shape *s);
+double ss_shape_send_bytes(const struct ss_shape *s);
+
+#endif

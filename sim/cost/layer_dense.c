@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A transformer layer of attention and one MLP. */
+#include "cost/layer_kinds.h"
+
+/* Sums over the tokens of the output gradients of the layer's linear layers: the bias gradients, which
+ * Transformer Engine forms in its GEMMs and casts. They belong to operators that are counted elsewhere. */
+static void bias_gradients_add(struct ss_ops *ops, const struct ss_shape *s, double columns)
+{
+    double split = 2 * s->h / s->sp;
+    ss_op_elementwise(ss_op_add(ops, "bias gradients", SS_OP_ELEMENTWISE), 0, s->tokens * (columns + split) * s->e, 0,
+                   0);
+}
+
+static void operators(struct ss_ops *ops, const struct ss_shape *s, const struct ss_stack *stack)
+{
+    ss_op_attention_block(ops, s, stack);
+    ss_op_mlp_block(ops, s, stack);
+    if (s->linear_bias && !s->te)
+        bias_gradients_add(ops, s, ss_op_qkv_columns(s) + ss_op_fc1_columns(s));
+}
+
+const struct ss_layer_kind ss_layer_dense = {
+    .name = "dense",
+    .where = SS_WHERE_TRANSFORMER,
+    .operators = operators,
+};

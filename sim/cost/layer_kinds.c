@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cost/layer_kinds.h"
+
+const struct ss_layer_kind *ss_layer_kind(int kind)
+{
+    static const struct ss_layer_kind *const rows[SS_LAYER_KINDS] = {
+#define X(sym, row) [sym] = &row,
+        SS_LAYER_KIND_LIST(X)
+#undef X
+    };
+    return rows[kind];
+}
+
+void ss_layer_operators(int kind, const struct ss_shape *s, const struct ss_stack *stack, struct ss_ops *out)
+{
+    out->n = 0;
+    if (ss_layer_kind(kind)->operators)
+        ss_layer_kind(kind)->operators(out, s, stack);
+}
+
+int ss_layer_kind_of(const struct ss_job *job, int layer)
+{
+    (void)job;
+    (void)layer;
+    return SS_LAYER_DENSE;
+}

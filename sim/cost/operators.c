@@ -1,0 +1,177 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cost/operators.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "base/base.h"
+
+struct ss_op *ss_op_add(struct ss_ops *ops, const char *name, int kind)
+{
+    struct ss_op *op = &ops->op[ops->n++];
+    memset(op, 0, sizeof *op);
+    op->name = name;
+    op->kind = kind;
+    op->forward_kernels = op->backward_kernels = 1;
+    return op;
+}
+
+/* Linear layer [tokens x k] -> [tokens x n] and what it keeps: its input, unless that is saved elsewhere. */
+struct ss_op *ss_op_linear(struct ss_ops *ops, const char *name, const struct ss_shape *s, double n,
+                               double k, int role, int precision, int bias)
+{
+    struct ss_op *op = ss_op_add(ops, name, SS_OP_GEMM);
+    op->m = s->tokens;
+    op->n = n;
+    op->k = k;
+    op->role = role;
+    op->precision = precision;
+    op->gemm_params = n * k;
+    op->params = n * k + (bias ? n : 0);
+    op->tensors = bias ? 2 : 1;
+    op->forward_flops = 2 * op->m * n * k;
+    op->backward_flops = 2 * op->forward_flops;
+    op->backward_kernels = 2;
+    /* Under sequence parallelism the backward holds whole tensors of width h: the gathered input or gradient
+     * (in fp8 its transpose too) and, of a column-parallel layer, the input's gradient before its scatter. */
+    if (s->sp > 1 && role != SS_TP_NONE)
+        op->working_bytes = s->tokens * s->h * (2 * s->e / (precision == SS_FP8 ? 2 : 1)) +
+                            (role == SS_TP_COLUMN ? s->tokens * s->h * s->e : 0);
+    return op;
+}
+
+void ss_op_elementwise(struct ss_op *op, double forward_bytes, double backward_bytes, int forward_kernels,
+                           int backward_kernels)
+{
+    op->forward_bytes = forward_bytes;
+    op->backward_bytes = backward_bytes;
+    op->forward_kernels = forward_kernels;
+    op->backward_kernels = backward_kernels;
+}
+
+/* Traffic of the fp8 casts and transposes of one linear layer (Transformer Engine). Cast: 2 B read, 1 B
+ * written; transpose: 1 B read, 1 B written; of a tensor that is not gathered both are one kernel that
+ * reads once. Dynamic scaling (torchao) reads an operand for its largest value, reads it again and writes 1 B: activations
+ * and weights in the forward, gradients and both again in the backward. `in`, `out`: width. The norm wrote the input of a column-parallel layer in fp8; the
+ * backward transposes it after the gather. A gradient that sequence parallelism splits is cast as a shard. */
+void ss_op_fp8_cast(struct ss_ops *ops, const struct ss_shape *s, const struct ss_stack *stack, double in,
+                        double out, int role)
+{
+    struct ss_op *op = ss_op_add(ops, "fp8 cast", SS_OP_ELEMENTWISE);
+    double passes = stack->fp8_cast_passes * s->tokens;
+    int column = role == SS_TP_COLUMN, gathered = !column && s->sp > 1;
+    if (stack->fp8_dynamic > 0) { /* every operand of every GEMM, as a shard where it is gathered */
+        double input = s->tokens * in / (column ? s->sp : 1), output = s->tokens * out / (column ? 1 : s->sp);
+        ss_op_elementwise(op, stack->fp8_cast_passes * 5 * (input + in * out),
+                       stack->fp8_cast_passes * 5 * (output + input + in * out), 4, 6);
+        return;
+    }
+    double gradient = gathered ? 3 * out / s->sp + 2 * out : 4 * out;
+    ss_op_elementwise(op, column ? 0 : passes * 4 * in, passes * (gradient + (column ? 2 * in : 0)),
+                   column ? 0 : 2, gathered || column ? 3 : 2);
+}
+
+int ss_op_saved_in_fp8(const struct ss_shape *s, const struct ss_stack *stack)
+{
+    return s->gemm_precision == SS_FP8 && s->te && stack->fp8_dynamic <= 0;
+}
+
+/* The input of a column-parallel layer as it is kept: its shard, or gathered. */
+double ss_op_kept_input(const struct ss_shape *s, const struct ss_stack *stack, double element)
+{
+    return s->tokens * s->h / (stack->saves_gathered > 0 ? 1 : s->sp) * element;
+}
+
+void ss_op_norm(struct ss_ops *ops, const struct ss_shape *s, const struct ss_stack *stack,
+                     const char *name)
+{
+    int narrow = ss_op_saved_in_fp8(s, stack);
+    double x = s->tokens * s->h / s->sp;
+    struct ss_op *op = ss_op_add(ops, name, SS_OP_ELEMENTWISE);
+    /* Forward reads x and writes the norm (in fp8 when the GEMM wants it); backward reads x and the
+     * gradient and writes one; without Transformer Engine the weight's gradient is a kernel that reads both
+     * again. */
+    ss_op_elementwise(op, x * (s->e + (narrow ? 1 : s->e)), x * (s->te ? 3 : 5) * s->e, 1, 2);
+    op->tensors = s->norm_is_layernorm ? 2 : 1;
+    op->params = s->h * op->tensors;
+    /* Kept: the norm's input and, for the weight gradient of the GEMM behind it, its output. */
+    op->saved_bytes = x * s->e + ss_op_kept_input(s, stack, narrow ? 1 : s->e) + 4 * s->tokens / s->sp;
+}
+
+double ss_ops_params(const struct ss_ops *ops)
+{
+    double sum = 0;
+    for (int i = 0; i < ops->n; i++)
+        sum += ops->op[i].params;
+    return sum;
+}
+
+int ss_ops_tensors(const struct ss_ops *ops)
+{
+    int sum = 0;
+    for (int i = 0; i < ops->n; i++)
+        sum += ops->op[i].tensors;
+    return sum;
+}
+
+double ss_ops_largest_params(const struct ss_ops *ops)
+{
+    double most = 0;
+    for (int i = 0; i < ops->n; i++)
+        most = fmax(most, ops->op[i].params);
+    return most;
+}
+
+double ss_ops_gemm_params(const struct ss_ops *ops)
+{
+    double sum = 0;
+    for (int i = 0; i < ops->n; i++)
+        sum += ops->op[i].gemm_params;
+    return sum;
+}
+
+double ss_ops_saved_bytes(const struct ss_ops *ops, int selective_recompute)
+{
+    double sum = 0;
+    for (int i = 0; i < ops->n; i++)
+        sum += ops->op[i].saved_bytes + (selective_recompute ? 0 : ops->op[i].core_bytes);
+    return sum;
+}
+
+double ss_ops_weight_grad_bytes(const struct ss_ops *ops, const struct ss_shape *s)
+{
+    double sum = 0;
+    for (int i = 0; i < ops->n; i++) {
+        const struct ss_op *op = &ops->op[i];
+        if (op->kind != SS_OP_GEMM)
+            continue;
+        double in = op->m * op->k / (op->role == SS_TP_COLUMN ? s->sp : 1);
+        double gradient = op->m * op->n / (op->role == SS_TP_ROW ? s->sp : 1);
+        sum += (in + gradient) * (op->precision == SS_FP8 ? 1 : s->e);
+    }
+    return sum;
+}
+
+double ss_ops_working_bytes(const struct ss_ops *ops)
+{
+    double most = 0;
+    for (int i = 0; i < ops->n; i++)
+        most = fmax(most, ops->op[i].working_bytes);
+    return most;
+}
+
+double ss_ops_logits_bytes(const struct ss_ops *ops)
+{
+    double sum = 0;
+    for (int i = 0; i < ops->n; i++)
+        sum += ops->op[i].makes_logits ? ops->op[i].saved_bytes : 0;
+    return sum;
+}
+
+double ss_ops_logits_working_bytes(const struct ss_ops *ops)
+{
+    double most = 0;
+    for (int i = 0; i < ops->n; i++)
+        most = fmax(most, ops->op[i].makes_logits ? ops->op[i].working_bytes : 0);
+    return most;
+}

@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Bytes of parameters, gradients and optimizer states. */
+#include "cost/memory.h"
+
+struct ss_parameter_bytes ss_parameter_bytes(const struct ss_job *job, const struct ss_stack *stack)
+{
+    int stored = job->precision == SS_FP8 ? job->fp8_base : job->precision;
+    if (stored == SS_FP32 || (stack->fp32_params > 0 && stored == SS_BF16))
+        return (struct ss_parameter_bytes){4, 4, 8};
+    int half = stack->param_remainders > 0 && job->precision == SS_BF16 && job->distributed_optimizer;
+    return (struct ss_parameter_bytes){2, job->grad_reduce_fp32 ? 4 : 2, half ? 10 : 12};
+}
+
+double ss_memory_copied(const struct ss_cost_context *c, double params, double shards)
+{
+    const struct ss_stack *stack = c->stack;
+    if (stack->grad_copy <= 0 || c->shape.e >= 4)
+        return 0;
+    if (stack->grad_copy < 2) /* Megatron-LM: none where they accumulate in fp32 */
+        return ss_parameter_bytes(c->job, stack).grad < 4 ? params : 0;
+    return stack->zero_bucket > 0 && c->job->precision == SS_FP16 ? params / shards : params;
+}

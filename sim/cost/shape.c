@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cost/shape.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "base/base.h"
+
+void ss_shape_init(struct ss_shape *s, const struct ss_job *job, const struct ss_stack *stack,
+                   int padded_vocab)
+{
+    const struct ss_model *m = &job->model;
+    memset(s, 0, sizeof *s);
+    s->micro_batch = job->micro_batch;
+    s->sequence = job->seq_length;
+    s->chunk = (double)job->seq_length / job->cp;
+    s->tokens = s->micro_batch * s->chunk;
+    s->tp = job->tp;
+    s->cp = job->cp;
+    s->h = m->hidden_size;
+    s->ffn = (double)m->ffn_hidden_size / job->tp;
+    s->heads = (double)m->num_attention_heads / job->tp;
+    s->groups = fmax(1, (double)m->num_query_groups / job->tp);
+    s->d = m->kv_channels;
+    s->vocab = (double)padded_vocab / job->tp;
+    s->sp = job->sequence_parallel && job->tp > 1 ? job->tp : 1;
+    s->gated = m->gated_mlp;
+    s->qkv_bias = m->qkv_bias;
+    s->linear_bias = m->linear_bias;
+    s->positions = m->position == SS_POSITION_LEARNED ? m->max_position_embeddings : 0;
+    s->rope = m->position == SS_POSITION_ROPE;
+    s->norm_is_layernorm = m->normalization == SS_NORM_LAYERNORM;
+    s->tied = m->tied_embeddings;
+    s->gemm_precision = job->precision;
+    s->storage_precision = job->precision == SS_FP8 ? job->fp8_base : job->precision;
+    s->e = s->storage_precision == SS_FP32 ? 4 : 2;
+    s->attention = job->attention;
+    if (s->attention == SS_ATTENTION_AUTO)
+        s->attention = s->storage_precision == SS_FP32                 ? SS_ATTENTION_UNFUSED
+                       : strcmp(stack->attention_auto, "fused") == 0   ? SS_ATTENTION_FUSED
+                       : strcmp(stack->attention_auto, "unfused") == 0 ? SS_ATTENTION_UNFUSED
+                                                                       : SS_ATTENTION_FLASH;
+    s->te = stack->te_layers > 0 && !job->transformer_local;
+    s->tp_comm_overlap = job->tp_comm_overlap && job->tp > 1 && s->sp > 1;
+    s->pp_shares = stack->pp_scatter_gather > 0 && job->scatter_gather && s->sp == 1 ? job->tp : 1;
+    s->cp_gathers = job->cp > 1 && job->cp_comm_type == SS_CP_ALLGATHER;
+    s->attention_dropout = job->attention_dropout;
+    s->hidden_dropout = job->hidden_dropout;
+}
+
+double ss_shape_border_bytes(const struct ss_shape *s)
+{
+    return s->tokens * s->h * s->e / s->sp;
+}
+
+double ss_shape_send_bytes(const struct ss_shape *s)
+{
+    return ss_shape_border_bytes(s) / s->pp_shares;
+}
