@@ -127,6 +127,12 @@ static void exact(struct state_text *t, int64_t value)
     t->exact[t->nexact++] = value;
 }
 
+/* Two counts in one; either may be a difference that has wrapped below zero. */
+static void exact_pair(struct state_text *t, uint32_t high, uint32_t low)
+{
+    exact(t, (int64_t)((uint64_t)high << 32 | low));
+}
+
 static void real(struct state_text *t, double value)
 {
     if (t->nreal == t->cap_real) {
@@ -183,9 +189,9 @@ static void write_flow(const struct ss_native *k, int flow, struct state_text *t
 static void write_channel(const struct ss_native *k, int channel, struct state_text *t)
 {
     const struct ss_channel_state *s = &k->st.channels[channel];
-    exact(t, (int64_t)(s->sends - s->begun) << 32 | (s->recvs - s->begun));
-    exact(t, (int64_t)(s->begun - s->ended) << 32 | (s->sends - s->send_waits));
-    exact(t, (int64_t)(s->recvs - s->recv_waits) << 32 | (uint32_t)s->busy);
+    exact_pair(t, s->sends - s->begun, s->recvs - s->begun);
+    exact_pair(t, s->begun - s->ended, s->sends - s->send_waits);
+    exact_pair(t, s->recvs - s->recv_waits, (uint32_t)s->busy);
     for (uint32_t i = s->begun; i != s->sends; i++)
         exact(t, (int64_t)s->ring[i & s->mask]);
     if (s->busy) {
@@ -198,11 +204,11 @@ static void write_channel(const struct ss_native *k, int channel, struct state_t
 static void write_stream(const struct ss_native *k, int cls, int stream, struct state_text *t)
 {
     const struct ss_stream_state *s = &k->st.streams[stream];
-    exact(t, (int64_t)(s->posted - s->ended) << 32 | (s->ended - s->waited));
+    exact_pair(t, s->posted - s->ended, s->ended - s->waited);
     for (uint32_t i = s->ended; i != s->posted; i++) {
         struct ss_queued q = s->ring[i & s->mask];
-        exact(t, (int64_t)q.collective << 32 |
-                     (k->st.posts[ss_state_member(&k->st, q.collective, cls)] - q.instance));
+        exact_pair(t, (uint32_t)q.collective,
+                   k->st.posts[ss_state_member(&k->st, q.collective, cls)] - q.instance);
     }
 }
 
@@ -212,8 +218,8 @@ static void write_instance(const struct ss_native *k, int i, struct state_text *
     exact(t, in->collective);
     if (in->collective < 0)
         return;
-    exact(t, (int64_t)(k->st.posts[k->st.member0[in->collective]] - in->number) << 32 | (unsigned)in->arrived);
-    exact(t, (int64_t)in->phase << 32 | (unsigned)in->flows_left);
+    exact_pair(t, k->st.posts[k->st.member0[in->collective]] - in->number, (uint32_t)in->arrived);
+    exact_pair(t, (uint32_t)in->phase, (uint32_t)in->flows_left);
     timer(k, t, k->inst0 + i);
     if (in->arrived == k->p->collectives[in->collective].nmembers)
         real(t, k->now - in->begin);
