@@ -52,8 +52,8 @@ expect "cycle" cycle
 fresh
 mkdir -p "$dir/sim/cost/include/cost" "$dir/sim/plan"
 printf '%s\n' base platform cost plan replay cli > "$dir/sim/rooms.txt"
-echo 'struct ss_ops;' > "$dir/sim/cost/include/cost/ops.h"
-echo '#include "cost/ops.h"' > "$dir/sim/cost/include/cost/near.h"
+echo 'struct ss_ops;' > "$dir/sim/cost/include/cost/operators.h"
+echo '#include "cost/operators.h"' > "$dir/sim/cost/include/cost/near.h"
 echo '#include "base/base.h"' > "$dir/sim/plan/plan.c"
 expect "" "plan without operators"
 echo '#include "cost/near.h"' >> "$dir/sim/plan/plan.c"
