@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A slow replay of a program, written from the text of docs/replay-contract.md alone, that the engines are held
+ * A slow replay of a program, written from the text of docs/design/replay-contract.md alone, that the engines are held
  * against. It shares no code and no structure with sim/replay: it looks at everything at every instant.
  */
 #ifndef REFERENCE_REPLAY_H

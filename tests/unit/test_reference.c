@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The reference replay alone, on programs whose times follow by hand from docs/replay-contract.md; and that what holds
+ * The reference replay alone, on programs whose times follow by hand from docs/design/replay-contract.md; and that what holds
  * the engines against it finds a difference of 1e-6 wherever it is.
  */
 
