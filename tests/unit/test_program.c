@@ -423,7 +423,7 @@ static void test_split_and_paired_slots(void)
     fixture_free(f);
 }
 
-/* ---- the example of docs/reference/program-example.md, as it stands there ---- */
+/* ---- the example of docs/reference/formats-program.md, as it stands there ---- */
 
 struct seen {
     const struct ss_program *p;
