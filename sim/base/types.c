@@ -7,6 +7,7 @@
 static const char *const precision_names[] = {SS_PRECISION_LIST(X)};
 static const char *const label_names[] = {SS_LABEL_LIST(X)};
 static const char *const mem_names[] = {SS_MEM_LIST(X)};
+static const char *const level_names[] = {SS_LEVEL_LIST(X)};
 #undef X
 static const char *const phase_names[] = {"F", "B", "I", "W", "FB"};
 
@@ -35,4 +36,9 @@ const char *ss_mem_name(int mem)
 const char *ss_phase_name(int phase)
 {
     return name_at(phase_names, SS_ARRAY_LEN(phase_names), phase);
+}
+
+const char *ss_level_name(int level)
+{
+    return name_at(level_names, SS_ARRAY_LEN(level_names), level);
 }

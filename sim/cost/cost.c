@@ -120,16 +120,13 @@ static void tp_times(const struct ss_cost_context *c, int precision, struct ss_l
     const struct ss_shape *s = &c->shape;
     struct ss_net net = c->net;
     double full = s->tokens * s->h * s->e;
-    t->speed = 1;
     t->gather_bytes = precision == SS_FP8 && c->stack->fp8_allgather ? s->tokens * s->h : full;
     t->scatter_bytes = full;
     if (c->tp.n <= 1)
         return;
-    if (t->overlap && c->tp.nodes == 1) { /* user buffers, not NCCL */
-        t->speed = c->stack->tp_overlap_busbw / c->card->nvlink_efficiency;
-        net.nvlink_half = 0;
-    }
-    net.nvlink_busbw *= t->speed;
+    if (t->overlap && c->tp.nodes == 1)
+        t->user_buffers = c->stack->tp_overlap_busbw / c->card->nvlink_efficiency;
+    ss_net_user_buffers(&net, t->user_buffers);
     if (s->sp > 1) {
         t->gather = ss_collective_seconds(&net, SS_COLL_ALL_GATHER, t->gather_bytes, &c->tp);
         t->scatter = ss_collective_seconds(&net, SS_COLL_REDUCE_SCATTER, full, &c->tp);
@@ -217,7 +214,7 @@ static double slowed(const struct ss_cost_context *c, const double *by_label)
 static struct ss_layer_step fsdp_step(const struct ss_cost_context *c, int coll, double bytes)
 {
     double seconds = ss_collective_seconds(&c->net, coll, bytes, &c->fsdp);
-    struct ss_layer_step step = ss_step_post(SS_LABEL_DP, SS_STREAM_FSDP, coll, bytes, seconds);
+    struct ss_layer_step step = ss_step_post(SS_COMM_FSDP, coll, bytes, seconds);
     step.sm_share = ss_collective_sm_share(c->stack, c->card, &c->fsdp);
     return step;
 }
@@ -294,7 +291,7 @@ void ss_cost_layer_offload(const struct ss_cost_context *c, const struct ss_ops 
     double copy = bytes / c->card->pcie_bandwidth;
     double f = exposed(copy, slowed(c, out->forward));
     double b = exposed(copy, slowed(c, out->input_grad) + slowed(c, out->weight_grad));
-    const struct ss_layer_step post = ss_step_post(SS_LABEL_OFFLOAD, SS_STREAM_OFFLOAD, 0, bytes, copy);
+    const struct ss_layer_step post = ss_step_post(SS_COMM_HOST, 0, bytes, copy);
     for (int phase = SS_PHASE_F; phase <= SS_PHASE_I; phase++)
         ss_record_beside(c->record, phase, &post, 1, 0);
     out->forward[SS_LABEL_OFFLOAD] += f;

@@ -30,9 +30,9 @@ static void compute(struct ss_step_list *l, int label, double seconds)
         add(l, (struct ss_layer_step){.kind = SS_STEP_COMPUTE, .label = label, .seconds = seconds});
 }
 
-static void wait(struct ss_step_list *l, int stream)
+static void wait(struct ss_step_list *l, int comm)
 {
-    add(l, (struct ss_layer_step){.kind = SS_STEP_WAIT, .stream = stream});
+    add(l, (struct ss_layer_step){.kind = SS_STEP_WAIT, .comm = comm});
 }
 
 /* A collective, and kernels that run beside it or, without `hidden`, behind it. */
@@ -41,15 +41,15 @@ static void post(struct ss_step_list *l, const struct ss_layer_step *s, double k
     add(l, *s);
     if (hidden)
         compute(l, SS_LABEL_COMPUTE, kernels);
-    wait(l, s->stream);
+    wait(l, s->comm);
     if (!hidden)
         compute(l, SS_LABEL_COMPUTE, kernels);
 }
 
-static struct ss_layer_step tp_step(int coll, double bytes, double seconds, double speed)
+static struct ss_layer_step tp_step(int coll, double bytes, double seconds, double user_buffers)
 {
-    struct ss_layer_step s = ss_step_post(SS_LABEL_TP, SS_STREAM_TP, coll, bytes, seconds);
-    s.speed = speed;
+    struct ss_layer_step s = ss_step_post(SS_COMM_TP, coll, bytes, seconds);
+    s.user_buffers = user_buffers;
     return s;
 }
 
@@ -103,9 +103,9 @@ void ss_record_linear(struct ss_recorder *r, const struct ss_linear_times *t)
 {
     if (!r)
         return;
-    const struct ss_layer_step gather = tp_step(SS_COLL_ALL_GATHER, t->gather_bytes, t->gather, t->speed);
+    const struct ss_layer_step gather = tp_step(SS_COLL_ALL_GATHER, t->gather_bytes, t->gather, t->user_buffers);
     const struct ss_layer_step scatter =
-        tp_step(t->sp ? SS_COLL_REDUCE_SCATTER : SS_COLL_ALL_REDUCE, t->scatter_bytes, t->scatter, t->speed);
+        tp_step(t->sp ? SS_COLL_REDUCE_SCATTER : SS_COLL_ALL_REDUCE, t->scatter_bytes, t->scatter, t->user_buffers);
     struct ss_step_list *f = &r->out.phase[SS_PHASE_F];
     if (t->column && t->gather > 0) {
         post(f, &gather, t->f, t->overlap);
@@ -148,7 +148,7 @@ static void ring(struct ss_step_list *l, const struct ss_cost_context *c, double
             part.seconds = part.part * whole.seconds;
             add(l, part);
             compute(l, label, overlap * own);
-            wait(l, part.stream);
+            wait(l, part.comm);
         }
         compute(l, label, (1 - overlap) * own);
     }
@@ -186,7 +186,7 @@ void ss_record_border(struct ss_recorder *r, int phase, int coll, double bytes, 
 {
     if (!r)
         return;
-    struct ss_layer_step s = tp_step(coll, bytes, seconds, 1);
+    struct ss_layer_step s = tp_step(coll, bytes, seconds, 0);
     if (phase == SS_PHASE_F) {
         post(&r->out.phase[SS_PHASE_F], &s, 0, 0);
         return;
@@ -230,7 +230,7 @@ void ss_record_beside(struct ss_recorder *r, int phase, const struct ss_layer_st
         add(&first, posts[i]);
     put_first(l, &first);
     for (int i = 0; i < n; i++)
-        wait(l, posts[i].stream);
+        wait(l, posts[i].comm);
     compute(l, SS_LABEL_COMPUTE, after);
 }
 

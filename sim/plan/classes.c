@@ -15,20 +15,6 @@
 #include "base/base.h"
 #include "plan/plan_internal.h"
 
-struct ss_group_shape ss_plan_shape(const struct ss_plan_builder *b, int group, int rank)
-{
-    if (!b->ways.group[group])
-        return (struct ss_group_shape){1, 1, 1};
-    return b->ways.shape[group][b->ways.group[group][rank]];
-}
-
-int ss_plan_stage_peer(const struct ss_plan *plan, int rank, int stage)
-{
-    const struct ss_ranks *r = &plan->ranks;
-    int own = ss_ranks_coordinate(r, rank, SS_AXIS_PP);
-    return rank + (stage - own) * r->stride[SS_AXIS_PP];
-}
-
 /* Number of different ones among n, `step` apart; -1 out of memory. */
 static int distinct(const uint64_t *colour, int n, int step)
 {
@@ -49,50 +35,54 @@ static int distinct(const uint64_t *colour, int n, int step)
 /* Colours at work; sum[g]: of the members of a group, by its lowest rank. */
 struct colours {
     const struct ss_plan *plan;
-    const struct ss_ways *w;
+    const struct ss_routes *routes;
+    const struct ss_groups *groups;
     uint64_t *rank, *next; /* [world_size] */
     uint64_t *flow;        /* [world_size * nkinds] */
     uint64_t *link;        /* [nlinks] */
-    uint64_t *sum[SS_WAY_GROUPS];
+    uint64_t *sum[SS_COMM_COUNT];
 };
 
 static uint64_t first_colour(const struct ss_plan_builder *b, int r)
 {
-    const struct ss_ways *w = &b->ways;
+    const struct ss_routes *routes = &b->routes;
+    const struct ss_groups *groups = &b->groups;
     uint64_t h = ss_mix_in(0, (uint64_t)ss_ranks_coordinate(&b->plan->ranks, r, SS_AXIS_PP));
     if (b->slowness)
         h = ss_mix_in(h, ss_bits_of(b->slowness[r]));
-    for (int g = 0; g < SS_WAY_GROUPS; g++) {
-        if (!w->group[g])
+    for (int g = 0; g < SS_COMM_COUNT; g++) {
+        if (!groups->first[g])
             continue;
-        struct ss_group_shape s = w->shape[g][w->group[g][r]];
+        struct ss_group_shape s = groups->shape[g][groups->first[g][r]];
         h = ss_mix_in(h, (uint64_t)s.n << 42 | (uint64_t)s.nodes << 21 | (uint64_t)s.per_node);
-        if (w->leg[g][SS_LEG_FAR] >= 0)
-            h = ss_mix_in(h, (uint64_t)w->beside[g][r]);
+        if (routes->hop[g][SS_HOP_INTER_NODE] >= 0)
+            h = ss_mix_in(h, (uint64_t)groups->local[g][r]);
     }
-    for (int k = 0; k < w->npeers || k == w->embedding; k++)
-        h = ss_mix_in(h, w->to[r * w->nkinds + k] < 0 ? 1 : ss_bits_of(w->latency[r * w->nkinds + k]));
+    for (int k = 0; k < routes->npeers || k == routes->embedding; k++)
+        h = ss_mix_in(h, routes->to[r * routes->nkinds + k] < 0
+                             ? 1
+                             : ss_bits_of(routes->latency[r * routes->nkinds + k]));
     return h;
 }
 
 static void sum_groups(struct colours *c)
 {
     int n = c->plan->world_size;
-    for (int g = 0; g < SS_WAY_GROUPS; g++) {
+    for (int g = 0; g < SS_COMM_COUNT; g++) {
         if (!c->sum[g])
             continue;
         memset(c->sum[g], 0, (size_t)n * sizeof *c->sum[g]);
         for (int r = 0; r < n; r++)
-            c->sum[g][c->w->group[g][r]] += ss_mix64(c->rank[r]);
+            c->sum[g][c->groups->first[g][r]] += ss_mix64(c->rank[r]);
     }
 }
 
-/* Group whose ring a kind of flow belongs to; -1: a send. */
-static int group_of_kind(const struct ss_ways *w, int kind)
+/* Communicator whose hop a kind of flow is; -1: a send. */
+static int comm_of_kind(const struct ss_routes *routes, int kind)
 {
-    for (int g = 0; g < SS_WAY_GROUPS; g++)
-        for (int l = 0; l < SS_LEGS; l++)
-            if (w->leg[g][l] == kind)
+    for (int g = 0; g < SS_COMM_COUNT; g++)
+        for (int hop = 0; hop < SS_HOP_COUNT; hop++)
+            if (routes->hop[g][hop] == kind)
                 return g;
     return -1;
 }
@@ -100,22 +90,23 @@ static int group_of_kind(const struct ss_ways *w, int kind)
 /* A flow sees what starts it, and its links in their order. */
 static void colour_flows(struct colours *c)
 {
-    const struct ss_ways *w = c->w;
-    for (int k = 0; k < w->nkinds; k++) {
-        int g = group_of_kind(w, k);
+    const struct ss_routes *routes = c->routes;
+    for (int k = 0; k < routes->nkinds; k++) {
+        int g = comm_of_kind(routes, k);
         for (int r = 0; r < c->plan->world_size; r++) {
-            size_t i = (size_t)r * (size_t)w->nkinds + (size_t)k;
+            size_t i = (size_t)r * (size_t)routes->nkinds + (size_t)k;
             uint64_t h = 0;
             c->flow[i] = 0;
-            if (w->to[i] < 0)
+            if (routes->to[i] < 0)
                 continue;
             if (g >= 0)
-                h = ss_mix_in(c->sum[g][w->group[g][r]] + (uint64_t)w->beside[g][r], (uint64_t)k);
+                h = ss_mix_in(c->sum[g][c->groups->first[g][r]] + (uint64_t)c->groups->local[g][r],
+                              (uint64_t)k);
             else
-                h = ss_mix_in(ss_mix_in(c->rank[r], c->rank[w->to[i]]), (uint64_t)k);
-            for (int j = w->first[i]; j < w->first[i + 1]; j++)
-                if (w->kept[w->pool[j]])
-                    h = ss_mix_in(h, c->link[w->pool[j]]);
+                h = ss_mix_in(ss_mix_in(c->rank[r], c->rank[routes->to[i]]), (uint64_t)k);
+            for (int j = routes->first[i]; j < routes->first[i + 1]; j++)
+                if (routes->kept[routes->pool[j]])
+                    h = ss_mix_in(h, c->link[routes->pool[j]]);
             c->flow[i] = h;
         }
     }
@@ -124,15 +115,15 @@ static void colour_flows(struct colours *c)
 /* A link sees its bandwidth and the flows that cross it, in no order. */
 static void colour_links(struct colours *c)
 {
-    const struct ss_ways *w = c->w;
-    size_t n = (size_t)c->plan->world_size * (size_t)w->nkinds;
-    for (int l = 0; l < w->nlinks; l++)
-        c->link[l] = ss_bits_of(w->bandwidth[l]);
+    const struct ss_routes *routes = c->routes;
+    size_t n = (size_t)c->plan->world_size * (size_t)routes->nkinds;
+    for (int l = 0; l < routes->nlinks; l++)
+        c->link[l] = ss_bits_of(routes->bandwidth[l]);
     for (size_t i = 0; i < n; i++) {
         uint64_t hop = 1; /* so that up and down differ */
-        for (int j = w->first[i]; j < w->first[i + 1]; j++)
-            if (w->kept[w->pool[j]]) {
-                c->link[w->pool[j]] += c->flow[i] * hop;
+        for (int j = routes->first[i]; j < routes->first[i + 1]; j++)
+            if (routes->kept[routes->pool[j]]) {
+                c->link[routes->pool[j]] += c->flow[i] * hop;
                 hop += 2;
             }
     }
@@ -141,14 +132,14 @@ static void colour_links(struct colours *c)
 /* A rank sees itself, its peers and flows, and the members of its groups in no order. */
 static void colour_ranks(struct colours *c)
 {
-    const struct ss_ways *w = c->w;
+    const struct ss_routes *routes = c->routes;
     for (int r = 0; r < c->plan->world_size; r++) {
         uint64_t h = c->rank[r];
-        for (int k = 0; k < w->nkinds; k++)
-            h = ss_mix_in(h, c->flow[(size_t)r * (size_t)w->nkinds + (size_t)k]);
-        for (int g = 0; g < SS_WAY_GROUPS; g++)
+        for (int k = 0; k < routes->nkinds; k++)
+            h = ss_mix_in(h, c->flow[(size_t)r * (size_t)routes->nkinds + (size_t)k]);
+        for (int g = 0; g < SS_COMM_COUNT; g++)
             if (c->sum[g])
-                h = ss_mix_in(h, c->sum[g][w->group[g][r]]);
+                h = ss_mix_in(h, c->sum[g][c->groups->first[g][r]]);
         c->next[r] = h;
     }
 }
@@ -156,8 +147,8 @@ static void colour_ranks(struct colours *c)
 static int count_colours(const struct colours *c, const uint64_t *rank)
 {
     int ranks = distinct(rank, c->plan->world_size, 1), flows = 0;
-    for (int k = 0; k < c->w->nkinds && ranks >= 0 && flows >= 0; k++) {
-        int more = distinct(c->flow + k, c->plan->world_size, c->w->nkinds);
+    for (int k = 0; k < c->routes->nkinds && ranks >= 0 && flows >= 0; k++) {
+        int more = distinct(c->flow + k, c->plan->world_size, c->routes->nkinds);
         flows = more < 0 ? -1 : flows + more;
     }
     return ranks < 0 || flows < 0 ? -1 : ranks + flows;
@@ -215,22 +206,22 @@ static int colours_init(struct colours *c)
     size_t n = (size_t)c->plan->world_size;
     c->rank = ss_calloc(n, sizeof *c->rank);
     c->next = ss_calloc(n, sizeof *c->next);
-    c->flow = ss_calloc(n * (size_t)c->w->nkinds, sizeof *c->flow);
-    c->link = ss_calloc((size_t)c->w->nlinks, sizeof *c->link);
-    for (int g = 0; g < SS_WAY_GROUPS; g++)
-        if (c->w->group[g] && !(c->sum[g] = ss_calloc(n, sizeof *c->sum[g])))
+    c->flow = ss_calloc(n * (size_t)c->routes->nkinds, sizeof *c->flow);
+    c->link = ss_calloc((size_t)c->routes->nlinks, sizeof *c->link);
+    for (int g = 0; g < SS_COMM_COUNT; g++)
+        if (c->groups->first[g] && !(c->sum[g] = ss_calloc(n, sizeof *c->sum[g])))
             return SS_ERR_NOMEM;
     return c->rank && c->next && c->flow && c->link ? SS_OK : SS_ERR_NOMEM;
 }
 
 static int fold(struct ss_plan_builder *b, struct ss_error *err)
 {
-    struct colours c = {.plan = b->plan, .w = &b->ways};
+    struct colours c = {.plan = b->plan, .routes = &b->routes, .groups = &b->groups};
     int status = colours_init(&c), world = b->plan->world_size;
     for (int r = 0; r < world && !status; r++)
         c.rank[r] = first_colour(b, r);
-    for (int l = 0; l < b->ways.nlinks && !status; l++)
-        c.link[l] = ss_bits_of(b->ways.bandwidth[l]);
+    for (int l = 0; l < b->routes.nlinks && !status; l++)
+        c.link[l] = ss_bits_of(b->routes.bandwidth[l]);
     if (!status)
         status = refine(&c);
     status = status ? ss_fail(err, SS_ERR_NOMEM, NULL, 0, "out of memory for %d ranks", world)
@@ -239,7 +230,7 @@ static int fold(struct ss_plan_builder *b, struct ss_error *err)
     b->flow_colour = c.flow;
     free(c.rank);
     free(c.next);
-    for (int g = 0; g < SS_WAY_GROUPS; g++)
+    for (int g = 0; g < SS_COMM_COUNT; g++)
         free(c.sum[g]);
     return status;
 }

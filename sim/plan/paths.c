@@ -17,7 +17,7 @@ static int no_memory(struct ss_error *err)
 
 static size_t flow_of(const struct ss_plan_builder *b, int cls, int kind)
 {
-    return (size_t)b->plan->classes[cls].representative * (size_t)b->ways.nkinds + (size_t)kind;
+    return (size_t)b->plan->classes[cls].representative * (size_t)b->routes.nkinds + (size_t)kind;
 }
 
 static uint64_t load_key(int link, uint64_t colour)
@@ -25,45 +25,43 @@ static uint64_t load_key(int link, uint64_t colour)
     return ss_mix_in(colour, (uint64_t)link);
 }
 
-/* Counts the flows on every link that the way of a class's representative crosses. */
-static int count_loads(struct ss_plan_builder *b, struct ss_error *err)
+/* Counts the flows on every link that the routes of a class's representative cross. */
+int ss_plan_loads_count(struct ss_plan_builder *b, struct ss_error *err)
 {
     const struct ss_plan *plan = b->plan;
-    const struct ss_ways *w = &b->ways;
-    size_t n = (size_t)plan->world_size * (size_t)w->nkinds;
-    char *wanted = ss_calloc((size_t)w->nlinks, 1);
+    const struct ss_routes *r = &b->routes;
+    size_t n = (size_t)plan->world_size * (size_t)r->nkinds;
+    if (plan->unfolded)
+        return SS_OK;
+    char *wanted = ss_calloc((size_t)r->nlinks, 1);
     int status = wanted ? 0 : -1;
     for (int c = 0; c < plan->nclasses && !status; c++) {
         size_t i = flow_of(b, c, 0);
-        for (int j = w->first[i]; j < w->first[i + (size_t)w->nkinds]; j++)
-            wanted[w->pool[j]] = w->kept[w->pool[j]];
+        for (int j = r->first[i]; j < r->first[i + (size_t)r->nkinds]; j++)
+            wanted[r->pool[j]] = r->kept[r->pool[j]];
     }
     for (size_t i = 0; i < n && !status; i++)
-        for (int j = w->first[i]; j < w->first[i + 1] && !status; j++)
-            if (wanted[w->pool[j]])
-                status = ss_key_map_add(&b->load, load_key(w->pool[j], b->flow_colour[i]), 1);
+        for (int j = r->first[i]; j < r->first[i + 1] && !status; j++)
+            if (wanted[r->pool[j]])
+                status = ss_key_map_add(&b->load, load_key(r->pool[j], b->flow_colour[i]), 1);
     free(wanted);
     return status ? no_memory(err) : SS_OK;
 }
 
 int ss_plan_links_count(struct ss_plan_builder *b, struct ss_error *err)
 {
-    const struct ss_ways *w = &b->ways;
+    const struct ss_routes *r = &b->routes;
     struct ss_plan *plan = b->plan;
     plan->link_count = ss_calloc((size_t)plan->nlinks, sizeof *plan->link_count);
     if (!plan->link_count)
         return no_memory(err);
-    for (int l = 0; l < w->nlinks; l++) {
-        int link = b->link_colour ? ss_key_map_get(&b->links, b->link_colour[l]) : ss_key_map_get(&b->links, (uint64_t)l);
+    for (int l = 0; l < r->nlinks; l++) {
+        int link = b->link_colour ? ss_key_map_get(&b->links, b->link_colour[l])
+                                  : ss_key_map_get(&b->links, (uint64_t)l);
         if (link >= 0)
             plan->link_count[link]++;
     }
     return SS_OK;
-}
-
-int ss_plan_paths_init(struct ss_plan_builder *b, struct ss_error *err)
-{
-    return b->plan->unfolded ? SS_OK : count_loads(b, err);
 }
 
 /* The plan's link for one of the platform. */
@@ -72,27 +70,28 @@ static int link_of(struct ss_plan_builder *b, int physical, int *index, struct s
     struct ss_plan *plan = b->plan;
     uint64_t key = b->link_colour ? b->link_colour[physical] : (uint64_t)physical;
     *index = ss_key_map_put(&b->links, key, plan->nlinks);
-    if (*index < 0 || ss_grow(&plan->links, &b->cap_links, (size_t)plan->nlinks + 1, sizeof *plan->links) != 0)
+    if (*index < 0 ||
+        ss_grow(&plan->links, &b->cap_links, (size_t)plan->nlinks + 1, sizeof *plan->links) != 0)
         return no_memory(err);
     if (*index < plan->nlinks)
         return SS_OK;
     memset(&plan->links[plan->nlinks], 0, sizeof *plan->links);
-    ss_ways_link(plan, &b->ways, physical, &plan->links[plan->nlinks++]);
+    ss_routes_link(plan, &b->routes, physical, &plan->links[plan->nlinks++]);
     return SS_OK;
 }
 
 static int path_fill(struct ss_plan_builder *b, size_t flow, struct ss_path *p, struct ss_error *err)
 {
     struct ss_plan *plan = b->plan;
-    const struct ss_ways *w = &b->ways;
-    for (int j = w->first[flow]; j < w->first[flow + 1]; j++) {
+    const struct ss_routes *r = &b->routes;
+    for (int j = r->first[flow]; j < r->first[flow + 1]; j++) {
         int status;
-        if (!w->kept[w->pool[j]])
+        if (!r->kept[r->pool[j]])
             continue;
-        if ((status = link_of(b, w->pool[j], &p->link[p->nlinks], err)) != 0)
+        if ((status = link_of(b, r->pool[j], &p->link[p->nlinks], err)) != 0)
             return status;
         p->weight[p->nlinks] =
-            plan->unfolded ? 1 : ss_key_map_get(&b->load, load_key(w->pool[j], b->flow_colour[flow]));
+            plan->unfolded ? 1 : ss_key_map_get(&b->load, load_key(r->pool[j], b->flow_colour[flow]));
         plan->weighted |= p->weight[p->nlinks++] != 1;
     }
     return SS_OK;
@@ -105,9 +104,10 @@ int ss_plan_path(struct ss_plan_builder *b, int cls, int kind, int *index, struc
     size_t flow = flow_of(b, cls, kind);
     int status;
     *index = -1;
-    if (kind < 0 || b->ways.to[flow] < 0)
+    if (kind < 0 || b->routes.to[flow] < 0)
         return SS_OK;
-    *index = ss_key_map_put(&b->path_of, b->flow_colour ? b->flow_colour[flow] : (uint64_t)flow, plan->npaths);
+    *index =
+        ss_key_map_put(&b->path_of, b->flow_colour ? b->flow_colour[flow] : (uint64_t)flow, plan->npaths);
     if (*index < 0)
         return no_memory(err);
     if (*index < plan->npaths)
@@ -124,15 +124,15 @@ int ss_plan_path(struct ss_plan_builder *b, int cls, int kind, int *index, struc
 static int p2p_add(struct ss_plan_builder *b, int cls, int kind, struct ss_error *err)
 {
     struct ss_plan *plan = b->plan;
-    size_t i = (size_t)plan->classes[cls].representative * (size_t)b->ways.nkinds + (size_t)kind;
+    size_t i = (size_t)plan->classes[cls].representative * (size_t)b->routes.nkinds + (size_t)kind;
     struct ss_p2p_path edge;
     int status;
     memset(&edge, 0, sizeof edge);
-    if (b->ways.to[i] < 0)
+    if (b->routes.to[i] < 0)
         return SS_OK;
     edge.from = cls;
-    edge.to = plan->class_of[b->ways.to[i]];
-    edge.latency = b->ways.latency[i];
+    edge.to = plan->class_of[b->routes.to[i]];
+    edge.latency = b->routes.latency[i];
     edge.sm_share = 0; /* NCCL sends use one or two channels; they are short beside the compute */
     if ((status = ss_plan_path(b, cls, kind, &edge.path, err)) != 0)
         return status;
@@ -146,7 +146,7 @@ int ss_plan_p2p_build(struct ss_plan_builder *b, struct ss_error *err)
 {
     int status = SS_OK;
     for (int c = 0; c < b->plan->nclasses && !status; c++)
-        for (int k = 0; k < b->ways.npeers && !status; k++)
+        for (int k = 0; k < b->routes.npeers && !status; k++)
             status = p2p_add(b, c, k, err);
     return status;
 }

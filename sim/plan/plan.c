@@ -6,14 +6,9 @@
 #include "base/base.h"
 #include "plan/plan_internal.h"
 
-const char *ss_level_name(int level)
+static int no_memory(const struct ss_plan *plan, struct ss_error *err)
 {
-    static const char *const names[] = {
-#define X(sym, name) name,
-        SS_LEVEL_LIST(X)
-#undef X
-    };
-    return level >= 0 && level < SS_LEVEL_COUNT ? names[level] : "unknown";
+    return ss_fail(err, SS_ERR_NOMEM, NULL, 0, "out of memory for %d ranks", plan->world_size);
 }
 
 /* Megatron-LM's num_floating_point_operations: full attention square, no recompute. */
@@ -46,18 +41,21 @@ static void note_guesses(struct ss_plan *plan)
     const struct ss_job *job = plan->job;
     if (job->seq_length / job->cp < 1024 || job->seq_length > 32768)
         ss_notes_add(&plan->guessed,
-                     "attention over %d tokens, %d a rank: rates are calibrated at 2048 to 8192 a rank and checked up to "
+                     "attention over %d tokens, %d a rank: rates are calibrated at 2048 to 8192 a rank and "
+                     "checked up to "
                      "32768",
                      job->seq_length, job->seq_length / job->cp);
     if (job->model.kv_channels != 64 && job->model.kv_channels != 128)
         ss_notes_add(&plan->guessed, "attention with head dimension %d: rates are calibrated at 128",
                      job->model.kv_channels);
     if (job->cp > 1 && job->cp_comm_type == SS_CP_A2A_P2P)
-        ss_notes_add(&plan->guessed, "--cp-comm-type a2a+p2p is priced as p2p, whose ring has more steps: an upper bound");
+        ss_notes_add(&plan->guessed,
+                     "--cp-comm-type a2a+p2p is priced as p2p, whose ring has more steps: an upper bound");
     else if (job->cp > 1 && job->cp_comm_type != SS_CP_P2P)
         ss_notes_add(&plan->guessed, "context parallelism other than p2p: never calibrated");
     if (job->tp > 1 && job->tp_comm_overlap && ss_platform_card(plan->platform)->sm_count != 132)
-        ss_notes_add(&plan->guessed, "--tp-comm-overlap: the SMs that it takes are measured on H800, which has 132");
+        ss_notes_add(&plan->guessed,
+                     "--tp-comm-overlap: the SMs that it takes are measured on H800, which has 132");
     if (job->fsdp)
         ss_notes_add(&plan->guessed, "FSDP: prefetch of one layer, never calibrated");
     if (job->cpu_offload_layers > 0 || job->optimizer_offload > 0)
@@ -89,23 +87,26 @@ static void warn_slow_links(struct ss_plan *plan, const struct ss_plan_options *
                      "those inside the layers too");
 }
 
-/* Rank r on GPU r, or as told. */
+/* Rank r on GPU r, or on the GPU that the placement names. */
 static int place_ranks(struct ss_plan_builder *b, struct ss_error *err)
 {
     struct ss_plan *plan = b->plan;
     const int *placement = b->options->placement;
+    char *taken = ss_calloc((size_t)plan->world_size, 1);
+    int status = SS_OK;
     plan->gpu_of = malloc((size_t)plan->world_size * sizeof *plan->gpu_of);
-    if (!plan->gpu_of)
-        return ss_fail(err, SS_ERR_NOMEM, NULL, 0, "out of memory for %d ranks", plan->world_size);
-    for (int r = 0; r < plan->world_size; r++) {
-        plan->gpu_of[r] = placement ? placement[r] : r;
-        if (plan->gpu_of[r] < 0 || plan->gpu_of[r] >= plan->world_size || b->scratch[plan->gpu_of[r]]++)
-            return ss_fail(err, SS_ERR_CONFIG, NULL, 0, "rank %d is placed on GPU %d, which %s", r,
-                           plan->gpu_of[r],
-                           plan->gpu_of[r] < 0 || plan->gpu_of[r] >= plan->world_size ? "does not exist"
-                                                                                      : "another rank has");
+    if (!plan->gpu_of || !taken) {
+        free(taken);
+        return no_memory(plan, err);
     }
-    return SS_OK;
+    for (int r = 0; r < plan->world_size && !status; r++) {
+        int gpu = plan->gpu_of[r] = placement ? placement[r] : r, exists = gpu >= 0 && gpu < plan->world_size;
+        if (!exists || taken[gpu]++)
+            status = ss_fail(err, SS_ERR_CONFIG, NULL, 0, "rank %d is placed on GPU %d, which %s", r, gpu,
+                             exists ? "another rank has" : "does not exist");
+    }
+    free(taken);
+    return status;
 }
 
 static int slow_ranks(struct ss_plan_builder *b, struct ss_error *err)
@@ -116,7 +117,7 @@ static int slow_ranks(struct ss_plan_builder *b, struct ss_error *err)
         return SS_OK;
     b->slowness = ss_calloc((size_t)world, sizeof *b->slowness);
     if (!b->slowness)
-        return ss_fail(err, SS_ERR_NOMEM, NULL, 0, "out of memory for %d ranks", world);
+        return no_memory(b->plan, err);
     for (int r = 0; r < world; r++)
         b->slowness[r] = 1;
     for (int i = 0; i < o->nstragglers; i++) {
@@ -128,7 +129,8 @@ static int slow_ranks(struct ss_plan_builder *b, struct ss_error *err)
     return SS_OK;
 }
 
-static int plan_init(struct ss_plan_builder *b, struct ss_error *err)
+/* Sizes, and the rank grid. */
+static int size_plan(struct ss_plan_builder *b, struct ss_error *err)
 {
     struct ss_plan *plan = b->plan;
     const struct ss_job *job = plan->job;
@@ -146,70 +148,79 @@ static int plan_init(struct ss_plan_builder *b, struct ss_error *err)
                        "tensor %d x context %d x data %d x pipeline %d is not %d GPUs", job->tp, job->cp,
                        plan->dp, job->pp, plan->world_size);
     ss_net_init(&b->net, plan->platform);
-    b->scratch = ss_calloc(2 * (size_t)plan->world_size, sizeof *b->scratch);
-    if (!b->scratch)
-        return ss_fail(err, SS_ERR_NOMEM, NULL, 0, "out of memory for %d ranks", plan->world_size);
-    if ((status = place_ranks(b, err)) != 0 || (status = slow_ranks(b, err)) != 0 ||
-        (status = ss_ways_build(plan, &b->net, b->options, &b->ways, err)) != 0 ||
-        (status = ss_plan_classes_build(b, err)) != 0)
-        return status;
-    b->done = ss_calloc((size_t)plan->nclasses, 1);
-    b->cost_of = ss_calloc((size_t)plan->nclasses, sizeof *b->cost_of);
-    return b->done && b->cost_of ? ss_plan_paths_init(b, err)
-                                 : ss_fail(err, SS_ERR_NOMEM, NULL, 0, "out of memory for classes");
+    b->members = ss_calloc(2 * (size_t)plan->world_size, sizeof *b->members);
+    return b->members ? SS_OK : no_memory(plan, err);
 }
 
+static int group_ranks(struct ss_plan_builder *b, struct ss_error *err)
+{
+    return ss_groups_build(b->plan, &b->groups, err);
+}
+
+static int route_flows(struct ss_plan_builder *b, struct ss_error *err)
+{
+    return ss_routes_build(b->plan, &b->groups, &b->net, b->options, &b->routes, err);
+}
+
+/* What follows from all the rest. */
+static int sum_up(struct ss_plan_builder *b, struct ss_error *err)
+{
+    (void)err;
+    count_flops(b->plan);
+    note_guesses(b->plan);
+    warn_host(b->plan);
+    warn_slow_links(b->plan, b->options);
+    return SS_OK;
+}
+
+/* Each step reads what those before it wrote (struct ss_plan_builder). */
 static int plan_fill(struct ss_plan_builder *b, struct ss_error *err)
 {
-    struct ss_plan *plan = b->plan;
-    int status;
-    if ((status = ss_plan_check_schedule(plan, err)) != 0 || (status = ss_plan_check_card(plan, err)) != 0 ||
-        (status = plan_init(b, err)) != 0)
-        return status;
-    for (int c = 0; c < plan->nclasses; c++)
-        if ((status = ss_plan_class_cost_build(b, c, err)) != 0)
-            return status;
-    if ((status = ss_plan_steps_build(b, err)) != 0 || (status = ss_plan_dp_build(b, err)) != 0 ||
-        (status = ss_plan_p2p_build(b, err)) != 0)
-        return status;
-    if (plan->job->model.tied_embeddings && plan->schedule->stages > 1) {
-        double element = ss_parameter_bytes(plan->job, plan->stack).grad;
-        status = ss_plan_embedding_build(
-            b, (double)plan->padded_vocab / plan->job->tp * plan->job->model.hidden_size * element, err);
-        if (status)
-            return status;
-    }
-    if ((status = ss_plan_barrier_build(b, err)) != 0 || (status = ss_plan_links_count(b, err)) != 0)
-        return status;
-    ss_plan_marks_place(b);
-    count_flops(plan);
-    note_guesses(plan);
-    warn_host(plan);
-    warn_slow_links(plan, b->options);
-    return SS_OK;
+    static int (*const steps[])(struct ss_plan_builder *, struct ss_error *) = {
+        ss_plan_check,         /* job against schedule and card */
+        size_plan,             /* world size, rank grid */
+        place_ranks,           /* rank -> GPU */
+        slow_ranks,            /* stragglers */
+        group_ranks,           /* communicators: members, nodes, hops */
+        route_flows,           /* flow -> links */
+        ss_plan_classes_build, /* rank -> class */
+        ss_plan_loads_count,   /* flows on each link that classes stand for */
+        ss_plan_costs_build,   /* class -> times, bytes, parameters */
+        ss_plan_steps_build,   /* layer level: steps of chunks and their collectives */
+        ss_plan_buckets_build, /* data-parallel collectives, and when they are due */
+        ss_plan_p2p_build,     /* sends between stages */
+        ss_plan_embedding_build,
+        ss_plan_barrier_build,
+        ss_plan_links_count, /* links of the platform that each link of the plan stands for */
+        sum_up,
+    };
+    int status = SS_OK;
+    for (size_t i = 0; i < SS_ARRAY_LEN(steps) && !status; i++)
+        status = steps[i](b, err);
+    return status;
 }
 
 static void builder_free(struct ss_plan_builder *b)
 {
-    ss_ways_free(&b->ways);
-    ss_key_map_free(&b->links);
-    ss_key_map_free(&b->load);
-    free(b->link_colour);
-    ss_key_map_free(&b->path_of);
-    free(b->flow_colour);
     free(b->slowness);
+    free(b->members);
+    ss_groups_free(&b->groups);
+    ss_routes_free(&b->routes);
+    free(b->link_colour);
+    free(b->flow_colour);
+    ss_key_map_free(&b->load);
     for (int i = 0; i < b->ncosts; i++)
         ss_rank_cost_free(&b->costs[i].cost);
     free(b->costs);
     free(b->cost_of);
+    ss_key_map_free(&b->links);
+    ss_key_map_free(&b->path_of);
     ss_key_map_free(&b->step_collectives);
-    free(b->scratch);
-    free(b->done);
 }
 
 int ss_plan_build(const struct ss_job *job, const struct ss_stack *stack, const struct ss_platform *platform,
-                  const struct ss_schedule *schedule, const struct ss_plan_options *options, struct ss_plan **out,
-                  struct ss_error *err)
+                  const struct ss_schedule *schedule, const struct ss_plan_options *options,
+                  struct ss_plan **out, struct ss_error *err)
 {
     static const struct ss_plan_options none;
     struct ss_plan_builder b;

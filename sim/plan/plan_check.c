@@ -5,7 +5,7 @@
 #include "plan/plan_internal.h"
 
 /* What the card cannot run at all. */
-int ss_plan_check_card(const struct ss_plan *plan, struct ss_error *err)
+static int check_card(const struct ss_plan *plan, struct ss_error *err)
 {
     const struct ss_card *card = ss_platform_card(plan->platform);
     const struct ss_job *job = plan->job;
@@ -20,7 +20,7 @@ int ss_plan_check_card(const struct ss_plan *plan, struct ss_error *err)
 }
 
 /* The schedule was made apart from the job: by a name, or in a file. */
-int ss_plan_check_schedule(const struct ss_plan *plan, struct ss_error *err)
+static int check_schedule(const struct ss_plan *plan, struct ss_error *err)
 {
     const struct ss_schedule *s = plan->schedule;
     const struct ss_job *job = plan->job;
@@ -53,4 +53,10 @@ int ss_plan_check_schedule(const struct ss_plan *plan, struct ss_error *err)
                                ss_job_split_layers(job), depth, s->name),
                        "use another --pipeline-model-parallel-size or schedule");
     return SS_OK;
+}
+
+int ss_plan_check(struct ss_plan_builder *b, struct ss_error *err)
+{
+    int status = check_schedule(b->plan, err);
+    return status ? status : check_card(b->plan, err);
 }

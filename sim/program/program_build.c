@@ -6,7 +6,7 @@
  *   schedule  one slot a slot of the schedule; the first forward of a chunk waits for its parameters where
  *             they are needed, the last backward posts its gradient buckets where they are ready;
  *   finish    sends still on their way, reductions without overlap, all gradients, gradient norm.
- * The streams are those of stepsim/plan.h (SS_STREAM_*).
+ * The streams are those of stepsim/communicator.h.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -113,15 +113,15 @@ static void step_slot(struct builder *b)
     const struct ss_schedule *s = b->schedule;
     ss_emit_compute(&b->e, SS_LABEL_OPTIMIZER, c->optimizer_s);
     for (int i = 0; i < c->nafter; i++)
-        ss_emit_post(&b->e, c->after[i], SS_STREAM_DP);
+        ss_emit_post(&b->e, c->after[i], SS_STREAM(SS_COMM_DP_CP));
     for (int i = 0; i < c->nafter; i++)
-        ss_emit_wait(&b->e, SS_STREAM_DP);
+        ss_emit_wait(&b->e, SS_STREAM(SS_COMM_DP_CP));
     ss_emit_compute(&b->e, SS_LABEL_OTHER, c->fixed_s);
     const struct ss_comm_rank *rank = &b->comm.ranks[c->stage];
     for (int i = 0; i < s->nslots[c->stage]; i++) {
         const struct ss_comm_variant *v = &rank->variants[rank->variant_of[i]];
         for (int k = 0; v->first && k < c->chunks[v->chunk].ngather; k++)
-            ss_emit_post(&b->e, c->chunks[v->chunk].gather[k].collective, SS_STREAM_DP);
+            ss_emit_post(&b->e, c->chunks[v->chunk].gather[k].collective, SS_STREAM(SS_COMM_DP_CP));
     }
     add_slot(b, ss_emit_template(&b->e, b->p->classes[b->cls].name, "step"), -1, -1, -1);
 }
@@ -131,13 +131,13 @@ static void finish_slot(struct builder *b)
     const struct ss_plan_class *c = &b->plan->classes[b->cls];
     communicate(b, b->comm.ranks[c->stage].end, b->comm.ranks[c->stage].nend);
     for (int i = 0; i < c->npost; i++)
-        ss_emit_post(&b->e, c->post[i], SS_STREAM_DP);
+        ss_emit_post(&b->e, c->post[i], SS_STREAM(SS_COMM_DP_CP));
     while (b->e.outstanding > 0 && !b->e.failed)
-        ss_emit_wait(&b->e, SS_STREAM_DP);
+        ss_emit_wait(&b->e, SS_STREAM(SS_COMM_DP_CP));
     ss_emit_compute(&b->e, SS_LABEL_OPTIMIZER, c->gradients_s);
     if (c->norm >= 0) {
-        ss_emit_post(&b->e, c->norm, SS_STREAM_NORM);
-        ss_emit_wait(&b->e, SS_STREAM_NORM);
+        ss_emit_post(&b->e, c->norm, SS_STREAM(SS_COMM_WORLD));
+        ss_emit_wait(&b->e, SS_STREAM(SS_COMM_WORLD));
     }
     add_slot(b, ss_emit_template(&b->e, b->p->classes[b->cls].name, "finish"), -1, -1, -1);
 }
@@ -169,7 +169,7 @@ static void forward_steps(struct builder *b, const struct ss_chunk_cost *chunk, 
     for (int i = 0; first && i < chunk->ngather; i++) {
         steps(b, chunk, SS_PHASE_F, done, chunk->gather[i].step);
         done = chunk->gather[i].step;
-        ss_emit_wait(&b->e, SS_STREAM_DP);
+        ss_emit_wait(&b->e, SS_STREAM(SS_COMM_DP_CP));
     }
     steps(b, chunk, SS_PHASE_F, done, chunk->nsteps[SS_PHASE_F]);
 }
@@ -181,7 +181,7 @@ static void backward_steps(struct builder *b, const struct ss_chunk_cost *chunk,
         int at = phase == SS_PHASE_W ? chunk->reduce[i].weight_step : chunk->reduce[i].step;
         steps(b, chunk, phase, done, at);
         done = at;
-        ss_emit_post(&b->e, chunk->reduce[i].collective, SS_STREAM_DP);
+        ss_emit_post(&b->e, chunk->reduce[i].collective, SS_STREAM(SS_COMM_DP_CP));
     }
     steps(b, chunk, phase, done, chunk->nsteps[phase]);
 }
@@ -197,7 +197,7 @@ static void forward_work(struct builder *b, const struct ss_comm_variant *v,
     struct ss_work w = ss_emit_work(&b->e, seconds);
     for (int i = 0; v->first && i < chunk->ngather; i++) {
         ss_emit_work_until(&b->e, &w, chunk->gather[i].fraction);
-        ss_emit_wait(&b->e, SS_STREAM_DP);
+        ss_emit_wait(&b->e, SS_STREAM(SS_COMM_DP_CP));
     }
     ss_emit_work_until(&b->e, &w, 1);
 }
@@ -214,7 +214,7 @@ static void backward_work(struct builder *b, const struct ss_comm_variant *v, in
     for (int i = 0; v->last && i < chunk->nreduce; i++) {
         const struct ss_bucket_mark *mark = &chunk->reduce[i];
         ss_emit_work_until(&b->e, &w, v->phase == SS_PHASE_W ? mark->weight_fraction : mark->fraction);
-        ss_emit_post(&b->e, chunk->reduce[i].collective, SS_STREAM_DP);
+        ss_emit_post(&b->e, chunk->reduce[i].collective, SS_STREAM(SS_COMM_DP_CP));
     }
     ss_emit_work_until(&b->e, &w, 1);
 }
@@ -260,7 +260,7 @@ static void paired(struct builder *b, const struct ss_comm_variant *v)
     for (int i = 0; i < SS_LABEL_COUNT; i++)
         seconds[i] = f->forward[i] + g->backward[i];
     for (int i = 0; v->first && i < f->ngather; i++)
-        ss_emit_wait(&b->e, SS_STREAM_DP);
+        ss_emit_wait(&b->e, SS_STREAM(SS_COMM_DP_CP));
     ss_emit_memory(&b->e, SS_EV_ALLOC, SS_MEM_ACTIVATIONS, f->activation_bytes);
     ss_emit_memory(&b->e, SS_EV_ALLOC, SS_MEM_LOGITS, f->logits_bytes);
     ss_emit_memory(&b->e, SS_EV_ALLOC, SS_MEM_OTHER, extra);
@@ -275,7 +275,7 @@ static void paired(struct builder *b, const struct ss_comm_variant *v)
     ss_emit_memory(&b->e, SS_EV_FREE, SS_MEM_ACTIVATIONS, g->activation_bytes);
     ss_emit_memory(&b->e, SS_EV_FREE, SS_MEM_LOGITS, g->logits_bytes);
     for (int i = 0; v->last && i < g->nreduce; i++)
-        ss_emit_post(&b->e, g->reduce[i].collective, SS_STREAM_DP);
+        ss_emit_post(&b->e, g->reduce[i].collective, SS_STREAM(SS_COMM_DP_CP));
 }
 
 static int variant_template(struct builder *b, const struct ss_comm_variant *v, int nth)

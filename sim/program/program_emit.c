@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/base.h"
+#include "stepsim/communicator.h"
 
 static void fail(struct ss_emitter *e)
 {
@@ -32,13 +33,13 @@ void ss_emit_event(struct ss_emitter *e, int kind, int index, int aux, double am
 void ss_emit_post(struct ss_emitter *e, int collective, int stream)
 {
     ss_emit_event(e, SS_EV_POST, collective, stream, 0);
-    e->outstanding += stream == SS_STREAM_DP;
+    e->outstanding += stream == SS_STREAM(SS_COMM_DP_CP);
 }
 
 void ss_emit_wait(struct ss_emitter *e, int stream)
 {
     ss_emit_event(e, SS_EV_WAIT, 0, stream, 0);
-    e->outstanding -= stream == SS_STREAM_DP;
+    e->outstanding -= stream == SS_STREAM(SS_COMM_DP_CP);
 }
 
 void ss_emit_memory(struct ss_emitter *e, int kind, int mem, double bytes)

@@ -15,16 +15,10 @@ static const struct ss_plan_class *class_of_stage(const struct ss_plan *plan, in
     return NULL;
 }
 
-/* Members of the group of `kind` that rank 0 is in; *n of them. */
-static void first_group(const struct ss_plan *plan, int kind, int *members, int *n)
-{
-    ss_ranks_group(&plan->ranks, kind, 0, members, n);
-}
-
-static int group_count(const struct ss_plan *plan, int kind, int size)
+static int group_count(const struct ss_plan *plan, int comm, int size)
 {
     /* the ends of each pipeline only: one group a pipeline */
-    if (kind == SS_GROUP_EMBEDDING)
+    if (ss_comm_facts(comm)->members == SS_MEMBERS_ENDS)
         return plan->world_size / plan->ranks.size[SS_AXIS_PP];
     return plan->world_size / size;
 }
@@ -32,10 +26,12 @@ static int group_count(const struct ss_plan *plan, int kind, int size)
 static void text_groups(const struct ss_plan *plan, int *members, FILE *out)
 {
     fprintf(out, "\nGroups        size  count  ranks of the first\n");
-    for (int kind = 0; kind < SS_GROUP_COUNT; kind++) {
+    for (int comm = 0; comm < SS_COMM_COUNT; comm++) {
         int n;
-        first_group(plan, kind, members, &n);
-        fprintf(out, "  %-10s %5d %6d ", ss_group_name(kind), n, group_count(plan, kind, n));
+        if (!ss_comm_in_grid(comm))
+            continue;
+        ss_ranks_group(&plan->ranks, comm, 0, members, &n);
+        fprintf(out, "  %-10s %5d %6d ", ss_comm_facts(comm)->name, n, group_count(plan, comm, n));
         for (int i = 0; i < n && i < 8; i++)
             fprintf(out, " %d", members[i]);
         fprintf(out, "%s\n", n > 8 ? " ..." : "");
@@ -108,16 +104,18 @@ static json_t *json_groups(const struct ss_plan *plan, int *members)
 {
     json_t *groups = json_object();
 
-    for (int kind = 0; kind < SS_GROUP_COUNT; kind++) {
-        json_t *o = json_object(), *first = json_array();
+    for (int comm = 0; comm < SS_COMM_COUNT; comm++) {
         int n;
-        first_group(plan, kind, members, &n);
+        if (!ss_comm_in_grid(comm))
+            continue;
+        json_t *o = json_object(), *first = json_array();
+        ss_ranks_group(&plan->ranks, comm, 0, members, &n);
         ss_json_integer(o, "size", n);
-        ss_json_integer(o, "count", group_count(plan, kind, n));
+        ss_json_integer(o, "count", group_count(plan, comm, n));
         for (int i = 0; i < n; i++)
             json_array_append_new(first, json_integer(members[i]));
         json_object_set_new(o, "first", first);
-        json_object_set_new(groups, ss_group_name(kind), o);
+        json_object_set_new(groups, ss_comm_facts(comm)->name, o);
     }
     return groups;
 }

@@ -38,7 +38,7 @@ enum { DONE = 1, NOTHING_WAITED };
 struct timers {
     const struct ss_program *program;
     const struct ss_timeline *timeline;
-    int cls, norm;
+    int cls;
     int *first_event; /* [template]: index of its first event in timeline->event_s */
     char *done;       /* [template]: 0, DONE or NOTHING_WAITED */
     /* collectives posted and not yet waited for, by stream: a wait is for the oldest */
@@ -55,15 +55,12 @@ static void charge(struct timers *t, int timer, double seconds)
 
 static int collective_timer(const struct timers *t, int collective)
 {
-    const char *name = t->program->collectives[collective].name;
-
-    if (collective == t->norm)
-        return OPTIMIZER;
-    if (!strncmp(name, "embedding", 9))
-        return EMBEDDING_SYNC;
-    if (!strncmp(name, "params", 6))
-        return PARAMS_GATHER;
-    return GRADS_SYNC;
+    switch (t->program->collectives[collective].role) {
+    case SS_ROLE_NORM: return OPTIMIZER;
+    case SS_ROLE_EMBEDDING: return EMBEDDING_SYNC;
+    case SS_ROLE_PARAMS: return PARAMS_GATHER;
+    default: return GRADS_SYNC;
+    }
 }
 
 /* Events around the compute of a slot: which way do its transfers go? */
@@ -113,7 +110,7 @@ static void template_times(struct timers *t, const struct ss_program_class *c, i
                        seconds[e] * t->program->mixes[event->index].fraction[SS_LABEL_OPTIMIZER]);
         } else if (phase >= 0 && (event->kind == SS_EV_WAIT_SEND || event->kind == SS_EV_WAIT_RECV)) {
             charge(t, transfer_timer(tpl, phase, event->kind, seen), seconds[e]);
-        } else if (phase >= 0 && event->kind == SS_EV_WAIT && event->aux >= SS_STREAM_TP) {
+        } else if (phase >= 0 && event->kind == SS_EV_WAIT && ss_stream_in_layers(event->aux)) {
             charge(t, phase == SS_PHASE_F ? FORWARD_COMPUTE : BACKWARD_COMPUTE, seconds[e]); /* inside the layers */
         }
     }
@@ -128,7 +125,7 @@ static int collective_times(struct timers *t, int index, int again)
 
     for (int e = 0; e < tpl->nevents; e++) {
         const struct ss_event *event = &tpl->events[e];
-        if ((event->kind != SS_EV_POST && event->kind != SS_EV_WAIT) || event->aux >= SS_STREAM_TP)
+        if ((event->kind != SS_EV_POST && event->kind != SS_EV_WAIT) || ss_stream_in_layers(event->aux))
             continue;
         any = 1;
         if (event->kind == SS_EV_POST) {
@@ -166,7 +163,7 @@ static void count_posts(const struct timers *t, int *posts)
             continue;
         int any = 0;
         for (int e = 0; e < tpl->nevents; e++)
-            if (tpl->events[e].kind == SS_EV_POST && tpl->events[e].aux < SS_STREAM_TP) {
+            if (tpl->events[e].kind == SS_EV_POST && !ss_stream_in_layers(tpl->events[e].aux)) {
                 posts[tpl->events[e].aux]++;
                 any = 1;
             }
@@ -253,7 +250,6 @@ int ss_timers_fill(const struct ss_plan *plan, const struct ss_program *program,
     if (!strcmp(style, "nemo")) {
         rc = step_timer(r);
     } else if (core || !strcmp(style, "megatron-2021")) {
-        t.norm = plan->classes[t.cls].norm;
         rc = make_room(&t);
         if (!rc) {
             walk(&t);

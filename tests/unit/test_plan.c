@@ -23,12 +23,12 @@ static void test_groups_megatron_example(void)
     struct ss_ranks r;
     CU_ASSERT_EQUAL_FATAL(ss_ranks_init(&r, "tp-cp-ep-dp-pp", size, NULL), 0);
     CU_ASSERT_EQUAL(r.world_size, 16);
-    expect_group(&r, SS_GROUP_TP, 5, (int[]){4, 5}, 2);
-    expect_group(&r, SS_GROUP_DP, 2, (int[]){0, 2}, 2);
-    expect_group(&r, SS_GROUP_DP, 7, (int[]){5, 7}, 2);
-    expect_group(&r, SS_GROUP_PP, 9, (int[]){1, 5, 9, 13}, 4);
-    expect_group(&r, SS_GROUP_MP, 0, (int[]){0, 1, 4, 5, 8, 9, 12, 13}, 8);
-    expect_group(&r, SS_GROUP_EMBEDDING, 6, (int[]){2, 14}, 2);
+    expect_group(&r, SS_COMM_TP, 5, (int[]){4, 5}, 2);
+    expect_group(&r, SS_COMM_DP, 2, (int[]){0, 2}, 2);
+    expect_group(&r, SS_COMM_DP, 7, (int[]){5, 7}, 2);
+    expect_group(&r, SS_COMM_PP, 9, (int[]){1, 5, 9, 13}, 4);
+    expect_group(&r, SS_COMM_MP, 0, (int[]){0, 1, 4, 5, 8, 9, 12, 13}, 8);
+    expect_group(&r, SS_COMM_EMBEDDING, 6, (int[]){2, 14}, 2);
 }
 
 static void test_groups_with_context(void)
@@ -36,12 +36,12 @@ static void test_groups_with_context(void)
     const int size[SS_AXIS_COUNT] = {2, 2, 1, 2, 2};
     struct ss_ranks r;
     CU_ASSERT_EQUAL_FATAL(ss_ranks_init(&r, "tp-cp-ep-dp-pp", size, NULL), 0);
-    expect_group(&r, SS_GROUP_CP, 5, (int[]){5, 7}, 2);
-    expect_group(&r, SS_GROUP_DP_CP, 0, (int[]){0, 2, 4, 6}, 4);
-    expect_group(&r, SS_GROUP_TP_CP, 12, (int[]){12, 13, 14, 15}, 4);
+    expect_group(&r, SS_COMM_CP, 5, (int[]){5, 7}, 2);
+    expect_group(&r, SS_COMM_DP_CP, 0, (int[]){0, 2, 4, 6}, 4);
+    expect_group(&r, SS_COMM_TP_CP, 12, (int[]){12, 13, 14, 15}, 4);
     CU_ASSERT_EQUAL_FATAL(ss_ranks_init(&r, "tp-pp-dp-cp", size, NULL), 0);
-    expect_group(&r, SS_GROUP_PP, 0, (int[]){0, 2}, 2);
-    expect_group(&r, SS_GROUP_DP_CP, 1, (int[]){1, 5, 9, 13}, 4);
+    expect_group(&r, SS_COMM_PP, 0, (int[]){0, 2}, 2);
+    expect_group(&r, SS_COMM_DP_CP, 1, (int[]){1, 5, 9, 13}, 4);
 }
 
 static void test_groups_refused(void)
@@ -323,78 +323,6 @@ static void test_unaligned_rows(void)
     CU_ASSERT(sum(unknown.forward) < 0.2 * column * 128512 && sum(aligned.forward) < 0.2 * column * 128512);
 }
 
-static void test_collectives(void)
-{
-    const struct ss_net net = {.nvlink_busbw = 160e9,
-                               .nvlink_step = 1e-6,
-                               .nic_busbw = 40e9,
-                               .nic_step = 5e-6,
-                               .gpus_per_node = 8,
-                               .nics_per_node = 8};
-    struct ss_group_shape node = {8, 1, 8}, two = {16, 2, 8}, one = {1, 1, 1}, far = {4, 4, 1};
-    CU_ASSERT_EQUAL(ss_collective_seconds(&net, SS_COLL_ALL_GATHER, 1e9, &one), 0);
-    CU_ASSERT_DOUBLE_EQUAL(ss_collective_seconds(&net, SS_COLL_ALL_GATHER, 1.6e9, &node),
-                           7e-6 + 1.4e9 / 160e9, 1e-15);
-    CU_ASSERT_DOUBLE_EQUAL(ss_collective_seconds(&net, SS_COLL_ALL_REDUCE, 1.6e9, &node),
-                           14e-6 + 2.8e9 / 160e9, 1e-15);
-    /* The first 16 MB at half the busbw. */
-    const struct ss_net slow_start = {
-        .nvlink_busbw = 160e9, .nvlink_half = 16e6, .gpus_per_node = 8, .nics_per_node = 8};
-    CU_ASSERT_DOUBLE_EQUAL(ss_collective_seconds(&slow_start, SS_COLL_ALL_GATHER, 1.6e9, &node),
-                           1.414e9 / 160e9, 1e-15);
-    CU_ASSERT_DOUBLE_EQUAL(ss_collective_seconds(&slow_start, SS_COLL_ALL_GATHER, 8e6, &node), 14e6 / 160e9,
-                           1e-15);
-    /* 24 channels of NCCL within a node, 16 across nodes, of 96 SMs. */
-    const struct ss_stack stack = {.comm_sms_nvlink = 24, .comm_sms_nic = 16};
-    const struct ss_card card = {.sm_count = 96}, small = {.sm_count = 20};
-    CU_ASSERT_DOUBLE_EQUAL(ss_collective_sm_share(&stack, &card, &node), 0.25, 1e-15);
-    CU_ASSERT_DOUBLE_EQUAL(ss_collective_sm_share(&stack, &card, &two), 1.0 / 6, 1e-15);
-    CU_ASSERT_DOUBLE_EQUAL(ss_collective_sm_share(&stack, &small, &node), 0.5, 1e-15);
-    /* Eight NICs together beat one NVLink. */
-    CU_ASSERT_DOUBLE_EQUAL(ss_collective_seconds(&net, SS_COLL_REDUCE_SCATTER, 1.6e9, &two),
-                           23e-6 + 1.5e9 / 160e9, 1e-15);
-    /* One rank a node: its NIC alone. */
-    CU_ASSERT_DOUBLE_EQUAL(ss_collective_seconds(&net, SS_COLL_ALL_GATHER, 1.6e9, &far), 15e-6 + 1.2e9 / 40e9,
-                           1e-15);
-}
-
-/* An all-reduce takes the fastest of ring, tree and switch; a ring's other collectives have no choice. */
-static void test_collective_algorithms(void)
-{
-    struct ss_net net = {.nvlink_busbw = 360e9,
-                         .nvlink_step = 2e-6,
-                         .nvls_busbw = 308e9,
-                         .nvls_latency = 24e-6,
-                         .nic_busbw = 40e9,
-                         .nic_step = 10e-6,
-                         .gpus_per_node = 8,
-                         .nics_per_node = 8};
-    const struct ss_group_shape node = {8, 1, 8}, three = {3, 1, 3}, wide = {512, 64, 8};
-    struct ss_collective_way way = ss_collective_way(&net, SS_COLL_ALL_REDUCE, 1e9, &node);
-    /* Each GPU's link carries the buffer into the switch once, and an eighth of it again. */
-    CU_ASSERT_EQUAL(way.algorithm, SS_ALGORITHM_NVLS);
-    CU_ASSERT_DOUBLE_EQUAL(ss_collective_seconds(&net, SS_COLL_ALL_REDUCE, 1e9, &node),
-                           24e-6 + 1.125e9 / 308e9, 1e-12);
-    CU_ASSERT_EQUAL(ss_collective_way(&net, SS_COLL_REDUCE_SCATTER, 1e9, &node).algorithm, SS_ALGORITHM_RING);
-    /* Among three the ring moves no more than the switch, and at more of the link. */
-    CU_ASSERT_EQUAL(ss_collective_way(&net, SS_COLL_ALL_REDUCE, 1e9, &three).algorithm, SS_ALGORITHM_RING);
-    net.nvls_busbw = 0;
-    CU_ASSERT_EQUAL(ss_collective_way(&net, SS_COLL_ALL_REDUCE, 1e9, &node).algorithm, SS_ALGORITHM_RING);
-    /* 64 nodes: a small buffer goes up and down six levels and the chain of a node, a huge one round the ring. */
-    way = ss_collective_way(&net, SS_COLL_ALL_REDUCE, 4, &wide);
-    CU_ASSERT_EQUAL(way.algorithm, SS_ALGORITHM_TREE);
-    CU_ASSERT_DOUBLE_EQUAL(way.latency, 2 * (6 * 10e-6 + 7 * 2e-6), 1e-9);
-    way = ss_collective_way(&net, SS_COLL_ALL_REDUCE, 1e12, &wide);
-    CU_ASSERT_EQUAL(way.algorithm, SS_ALGORITHM_RING);
-    CU_ASSERT_DOUBLE_EQUAL(way.near, 2e12 * 511 / 512, 1);
-    /* All-to-all of two nodes: of each rank's buffer 7/16 stay on the node, 8/16 leave it by the rank's own NIC. */
-    const struct ss_group_shape two = {16, 2, 8};
-    way = ss_collective_way(&net, SS_COLL_ALL_TO_ALL, 16e9, &two);
-    CU_ASSERT_DOUBLE_EQUAL(way.near, 7e9, 1);
-    CU_ASSERT_DOUBLE_EQUAL(way.far, 8 * 8e9, 1);
-    CU_ASSERT_DOUBLE_EQUAL(ss_collective_seconds(&net, SS_COLL_ALL_TO_ALL, 16e9, &two) - way.latency, 8e9 / net.nic_busbw, 1e-9);
-}
-
 /* The forward's fp8 GEMMs accumulate fast; 16-bit ones know no difference. */
 static void test_fp8_forward_gain(void)
 {
@@ -496,8 +424,6 @@ int main(void)
                            {"passes over the gradients", test_gradient_passes},
                            {"tensors of the step", test_step_tensors},
                            {"unaligned rows", test_unaligned_rows},
-                           {"collectives", test_collectives},
-                           {"algorithms of collectives", test_collective_algorithms},
                            {"fast accumulation of fp8 in the forward", test_fp8_forward_gain},
                            {"gradients added up", test_gradients_added_up},
                            {"scatter-gather of pipeline transfers", test_scatter_gather},

@@ -57,9 +57,22 @@ enum ss_mem {
  * gradient of the weight, paired forward + backward. */
 enum ss_phase { SS_PHASE_F, SS_PHASE_B, SS_PHASE_I, SS_PHASE_W, SS_PHASE_FB, SS_PHASE_COUNT };
 
+/* Level of detail of a program. X(symbol, name) */
+#define SS_LEVEL_LIST(X)                                                                          \
+    X(SS_LEVEL_CHUNK, "chunk") /* one event a slot; pipeline and data-parallel traffic as flows */ \
+    X(SS_LEVEL_LAYER, "layer") /* operators, and the TP, CP and FSDP collectives beside them */   \
+    X(SS_LEVEL_FLOW, "flow")   /* these collectives as flows on the links, too */
+enum ss_level {
+#define X(sym, name) sym,
+    SS_LEVEL_LIST(X)
+#undef X
+    SS_LEVEL_COUNT
+};
+
 const char *ss_precision_name(int precision);
 const char *ss_label_name(int label);
 const char *ss_mem_name(int mem);
+const char *ss_level_name(int level);
 /* "F" "B" "I" "W" "FB" */
 const char *ss_phase_name(int phase);
 

@@ -1,29 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Collectives: uncontended time in closed form, and the same lowered to phases of flows. */
+/*
+ * Collectives: what they take with nothing in their way, and which flows they are. Each algorithm is one file in
+ * sim/cost/collective that says both, and one word in SS_ALGORITHM_LIST; the fastest that can do a collective does it.
+ */
 #ifndef SS_COST_COLLECTIVE_H
 #define SS_COST_COLLECTIVE_H
 
-#include "stepsim/chunk.h"
+#include "stepsim/communicator.h"
 #include "stepsim/platform.h"
 #include "stepsim/stack.h"
 
-enum ss_collective_kind {
-    SS_COLL_ALL_GATHER,
-    SS_COLL_REDUCE_SCATTER,
-    SS_COLL_ALL_REDUCE,
-    SS_COLL_ALL_TO_ALL
-};
-
-/* What a collective needs to know of a group: members, nodes they lie on, members on one node. */
+/* What a collective needs to know of a group: members, nodes they lie on, most members on one node. */
 struct ss_group_shape {
     int n, nodes, per_node;
-};
-
-/* How it is done; an all-reduce takes the fastest, the others are rings. */
-enum ss_collective_algorithm {
-    SS_ALGORITHM_RING,
-    SS_ALGORITHM_TREE, /* a tree over the nodes, a chain inside */
-    SS_ALGORITHM_NVLS  /* NVLink SHARP: the switch of one node reduces and multicasts */
 };
 
 /* Links of one GPU as collectives see them: busbw per direction and latency of a ring step. */
@@ -34,26 +23,79 @@ struct ss_net {
     double nic_busbw, nic_step;       /* of one NIC */
     int gpus_per_node, nics_per_node;
 };
+void ss_net_init(struct ss_net *net, const struct ss_platform *p);
+/* Links as user buffers see them: `busbw` times NCCL's over NVLink and no slow start. 0 leaves them as NCCL sees them. */
+void ss_net_user_buffers(struct ss_net *net, double busbw);
 
-/* What a collective asks: bytes that a member sends over NVLink and, where the group leaves its node, those that the
- * members of one node together send over NICs. */
-struct ss_collective_way {
-    int algorithm;
-    double latency; /* s: of all steps, and what the slow start over NVLink adds */
-    double near, far; /* bytes at busbw */
+/* Where a member of a group sends to. X(symbol). Where a group has several hops, all flow at the same time. */
+#define SS_HOP_LIST(X)                                                                                       \
+    X(SS_HOP_INTRA_NODE) /* the next member on its node, over NVLink */                                      \
+    X(SS_HOP_INTER_NODE) /* a member on the next node of the group, over NICs */                             \
+    X(SS_HOP_NEXT)       /* the next member, wherever it is */
+enum ss_hop {
+#define X(sym) sym,
+    SS_HOP_LIST(X)
+#undef X
+        SS_HOP_COUNT
+};
+#define SS_HOP_BIT(hop) (1u << (hop))
+
+/* What one member of a group sends in a collective. */
+struct ss_collective_flows {
+    double latency;             /* s: of all steps, and what a slow start adds */
+    double bytes[SS_HOP_COUNT]; /* on each hop, at the busbw of its link */
 };
 
-void ss_net_init(struct ss_net *net, const struct ss_platform *p);
-/* The fastest way. Traffic over a full buffer of `bytes`: 2(n-1)/n for a ring's all-reduce, (n-1)/n for the others
- * (nccl-tests, PERFORMANCE.md), 2 for a tree, 1 + 1/n through the switch; of an all-to-all with q members a node
- * (q-1)/n of each member's buffer stays there and (n-q)/n leaves it. */
-struct ss_collective_way ss_collective_way(const struct ss_net *net, int kind, double bytes,
-                                           const struct ss_group_shape *g);
+/* An algorithm. Bytes are those of the full buffer, as in NCCL (of a ring step those of one member). */
+struct ss_collective_algorithm {
+    const char *name;
+    unsigned kinds; /* set of SS_COLL_BIT that it can do */
+    unsigned hops;  /* set of SS_HOP_BIT: where its flows go */
+    /* Whether it can run on such a group; NULL: on any. */
+    int (*applies)(const struct ss_net *net, const struct ss_group_shape *g);
+    /* Time with nothing else on the links. */
+    double (*seconds)(const struct ss_net *net, int kind, double bytes, const struct ss_group_shape *g);
+    /* Flows of a member on whose node there are `local` members of the group. */
+    struct ss_collective_flows (*flows)(const struct ss_net *net, int kind, double bytes,
+                                        const struct ss_group_shape *g, int local);
+};
+/* X(name): ss_collective_name of that file. Where two take equal times, the earlier one is taken. */
+#define SS_ALGORITHM_LIST(X)                                                                                 \
+    X(ring)                                                                                                  \
+    X(tree)                                                                                                  \
+    X(nvls)                                                                                                  \
+    X(alltoall)                                                                                              \
+    X(ring_step)
+#define X(name) extern const struct ss_collective_algorithm ss_collective_##name;
+SS_ALGORITHM_LIST(X)
+#undef X
+
+/* The fastest algorithm that applies. */
+const struct ss_collective_algorithm *ss_collective_choose(const struct ss_net *net, int kind, double bytes,
+                                                           const struct ss_group_shape *g);
+/* Uncontended time of that one. 0 for one member. */
+double ss_collective_seconds(const struct ss_net *net, int kind, double bytes,
+                             const struct ss_group_shape *g);
+/* Hops that any algorithm for one of `kinds` takes. */
+unsigned ss_collective_hops(unsigned kinds);
 /* Share of the card's SMs that its channels hold, at most half. */
 double ss_collective_sm_share(const struct ss_stack *stack, const struct ss_card *card,
                               const struct ss_group_shape *g);
-/* Uncontended time: latency + the slower of NVLink and NICs. 0 for one member. */
-double ss_collective_seconds(const struct ss_net *net, int kind, double bytes,
+
+/* For algorithms: what one asks of NVLink and NICs, which carry it at the same time. */
+struct ss_traffic {
+    double latency; /* s: of all steps, and what the slow start over NVLink adds */
+    double intra;   /* bytes at busbw that a member sends over NVLink */
+    double inter;   /* and those that the members of one node together send over NICs */
+};
+/* `factor` times the buffer moves on both; `steps` seconds are paid once. */
+struct ss_traffic ss_traffic(const struct ss_net *net, double factor, double steps, double bytes,
                              const struct ss_group_shape *g);
+/* Latency + the slower of NVLink and NICs. */
+double ss_traffic_seconds(const struct ss_net *net, struct ss_traffic t, const struct ss_group_shape *g);
+/* The same as flows on the hops inside and between nodes. */
+struct ss_collective_flows ss_traffic_flows(struct ss_traffic t, int local);
+/* Latency of a ring's steps round all members. */
+double ss_ring_latency(const struct ss_net *net, const struct ss_group_shape *g);
 
 #endif

@@ -9,20 +9,20 @@
 #include <stddef.h>
 
 #include "stepsim/chunk.h"
-#include "stepsim/network.h"
+#include "stepsim/communicator.h"
 
 struct ss_cost_context;
 
-/* COMPUTE: label, seconds. POST: the rest. WAIT: stream. */
+/* COMPUTE: label, seconds. POST: the rest. WAIT: comm. */
 struct ss_layer_step {
     int kind; /* enum ss_step_kind */
     int label;
     double seconds; /* POST: uncontended, all latency included */
-    int stream;     /* enum ss_stream */
-    int coll;       /* enum ss_collective_kind */
+    int comm;       /* enum ss_communicator */
+    int coll;       /* enum ss_collective_kind; no meaning for SS_COMM_HOST */
     double bytes;   /* full buffer; of a ring step those of one member */
-    double speed;   /* busbw over that of NVLink */
-    double part;    /* of a ring step, 0..1 */
+    double user_buffers; /* busbw of user buffers over NCCL's on NVLink (ss_net_user_buffers); 0: NCCL */
+    double part;         /* of the collective that this is, 0..1 */
     double sm_share;
 };
 struct ss_step_list {
@@ -45,21 +45,15 @@ struct ss_recorder {
 struct ss_linear_times {
     double f, d, w, accumulate;           /* GEMMs, and the kernel that adds the gradient up */
     double gather, scatter;               /* 0: none */
-    double gather_bytes, scatter_bytes, speed;
+    double gather_bytes, scatter_bytes, user_buffers; /* as in struct ss_layer_step */
     int column, sp, overlap, async;       /* async: the backward's collectives run beside its GEMMs */
 };
 
-/* A whole collective or copy at the links' own speed, which holds no SMs. */
-static inline struct ss_layer_step ss_step_post(int label, int stream, int coll, double bytes, double seconds)
+/* A whole collective or copy by NCCL, which holds no SMs. */
+static inline struct ss_layer_step ss_step_post(int comm, int coll, double bytes, double seconds)
 {
-    return (struct ss_layer_step){.kind = SS_STEP_POST,
-                                  .label = label,
-                                  .seconds = seconds,
-                                  .stream = stream,
-                                  .coll = coll,
-                                  .bytes = bytes,
-                                  .speed = 1,
-                                  .part = 1};
+    return (struct ss_layer_step){
+        .kind = SS_STEP_POST, .seconds = seconds, .comm = comm, .coll = coll, .bytes = bytes, .part = 1};
 }
 
 /* All take a recorder that may be NULL and then do nothing. */

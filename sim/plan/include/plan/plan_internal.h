@@ -8,14 +8,14 @@
 #include <string.h>
 
 #include "cost/rank_cost.h"
-#include "plan/ways.h"
+#include "plan/routes.h"
 
 /* Numbers by 64-bit key; grows. */
 struct ss_key_map {
     struct ss_key_slot {
         uint64_t key;
         int value; /* + 1; 0: free */
-    } *slot;
+    } * slot;
     size_t n, size;
 };
 /* The value of `key`, `value` if it is new; -1 out of memory. */
@@ -32,25 +32,32 @@ struct ss_cost_entry {
     struct ss_rank_cost cost;
 };
 
-/* The plan under construction. */
+/* The plan under construction. Each group of fields is written by one step of plan_fill, in this order, and read by
+ * those after it. */
 struct ss_plan_builder {
     struct ss_plan *plan;
     const struct ss_plan_options *options;
+    /* place: where the ranks are, and what they work with */
     struct ss_net net;
-    struct ss_ways ways;
-    size_t cap_links, cap_paths, cap_collectives, cap_p2p, cap_costs;
-    uint64_t *link_colour;      /* [ways.nlinks]: equal where links are alike; NULL when unfolded */
-    uint64_t *flow_colour;      /* [rank * ways.nkinds + kind]: equal where flows are alike, 0 where there is none */
-    struct ss_key_map links;    /* colour, or link of the platform when unfolded -> plan link */
-    struct ss_key_map load;     /* (link, flow's colour) -> flows that cross it */
-    struct ss_key_map path_of;  /* colour, or number of the flow when unfolded -> plan path */
-    double *slowness;           /* [world_size]: factors of stragglers, NULL without */
+    double *slowness; /* [world_size]: factors of stragglers, NULL without */
+    int *members;     /* [2 * world_size]: room for one group at a time; nothing is handed on in it */
+    /* groups, routes */
+    struct ss_groups groups;
+    struct ss_routes routes;
+    /* classes: where folded, what is alike */
+    uint64_t *link_colour; /* [routes.nlinks]: equal where links are alike; NULL when unfolded */
+    uint64_t
+        *flow_colour; /* [rank * routes.nkinds + kind]: equal where flows are alike, 0 where there is none */
+    struct ss_key_map load; /* (link, flow's colour) -> flows that cross it */
+    /* costs */
     struct ss_cost_entry *costs;
     int ncosts;
-    int *cost_of;               /* [nclasses]: entry of costs */
+    int *cost_of; /* [nclasses]: entry of costs */
+    /* steps, buckets, sends: what the plan has so far */
+    struct ss_key_map links;            /* colour, or link of the platform when unfolded -> plan link */
+    struct ss_key_map path_of;          /* colour, or number of the flow when unfolded -> plan path */
     struct ss_key_map step_collectives; /* what a collective of the layers is -> plan collective */
-    int *scratch; /* [2 * world_size] members of a group */
-    char *done;   /* [nclasses] */
+    size_t cap_links, cap_paths, cap_collectives, cap_p2p, cap_costs;
 };
 
 static inline uint64_t ss_mix64(uint64_t z)
@@ -72,58 +79,61 @@ static inline uint64_t ss_mix_in(uint64_t h, uint64_t value)
 
 /* classes.c: classes of equal ranks by colour refinement. */
 int ss_plan_classes_build(struct ss_plan_builder *b, struct ss_error *err);
-/* Shape of the group (enum ss_way_group) that holds `rank`. */
-struct ss_group_shape ss_plan_shape(const struct ss_plan_builder *b, int group, int rank);
-/* Rank of the pipeline neighbour `stage` with the other coordinates of `rank`. */
-int ss_plan_stage_peer(const struct ss_plan *plan, int rank, int stage);
 
 /* paths.c: links that flows cross, and sends between classes. */
-int ss_plan_paths_init(struct ss_plan_builder *b, struct ss_error *err);
+/* Fills load; nothing to do when unfolded. */
+int ss_plan_loads_count(struct ss_plan_builder *b, struct ss_error *err);
 /* How many links of the platform each one stands for; when all paths are made. */
 int ss_plan_links_count(struct ss_plan_builder *b, struct ss_error *err);
 int ss_plan_p2p_build(struct ss_plan_builder *b, struct ss_error *err);
-/* Path of the flow of a kind (of struct ss_ways) of a class; -1: it has none. Flows that are alike share one. */
+/* Path of the flow of a kind (of struct ss_routes) of a class; -1: it has none. Flows that are alike share one. */
 int ss_plan_path(struct ss_plan_builder *b, int cls, int kind, int *path, struct ss_error *err);
 
-/* group_collectives.c: collectives of a group with all classes that take part. */
-struct ss_ring {
+/* collectives.c: collectives of a group with all classes that take part. */
+struct ss_collective_spec {
     const char *name;
-    int group; /* enum ss_way_group */
-    int kind;  /* enum ss_collective_kind */
-    int label;
-    double bytes; /* full buffer */
+    int comm;     /* enum ss_communicator */
+    int role;     /* enum ss_role */
+    int kind;     /* enum ss_collective_kind */
+    double bytes; /* full buffer; of a ring step those of one member */
     double sm_share;
-    double part;  /* of a ring step that this is; else 1 */
-    double speed; /* 1, or what the busbw of NVLink is multiplied by */
-    double seconds; /* without flows: how long it takes; < 0: flows */
+    double part;         /* of the collective that this is, 0..1 */
+    double user_buffers; /* as in struct ss_layer_step */
+    double seconds;      /* without flows: how long it takes; < 0: flows */
 };
-int ss_plan_collective_add(struct ss_plan_builder *b, const char *name, int label, double bytes, int nmembers,
-                           int nflows, int *index, struct ss_error *err);
+/* One of these classes, which takes spec->seconds, with room for `nflows` flows. */
+int ss_plan_collective_add(struct ss_plan_builder *b, const struct ss_collective_spec *spec,
+                           const int *members, int nmembers, int nflows, int *index, struct ss_error *err);
 void ss_plan_flow_add(struct ss_plan_builder *b, int collective, int path, double bytes);
-/* A ring collective of the group that holds the class's ranks. */
-int ss_plan_ring_add(struct ss_plan_builder *b, int cls, const struct ss_ring *ring, int *index, struct ss_error *err);
-/* Classes of that group, ascending, into b->scratch; their number. */
-int ss_plan_group_classes(struct ss_plan_builder *b, int cls, int group);
+/* That of the group that holds the class's ranks, by the algorithm that is fastest there. */
+int ss_plan_group_collective_add(struct ss_plan_builder *b, int cls, const struct ss_collective_spec *spec,
+                                 int *index, struct ss_error *err);
+/* Classes of a group. */
+struct ss_class_list {
+    int n;
+    int *cls; /* ascending */
+};
+/* Those of the group that holds the class's ranks; out->cls is freed with free(). */
+int ss_plan_group_classes(const struct ss_plan_builder *b, int cls, int comm, struct ss_class_list *out,
+                          struct ss_error *err);
 int ss_plan_list_add(int **list, int *n, int value, struct ss_error *err);
 
-/* class_cost.c: times and memory of a class's chunks. */
-int ss_plan_class_cost_build(struct ss_plan_builder *b, int cls, struct ss_error *err);
+/* costs.c: times and memory of all classes. */
+int ss_plan_costs_build(struct ss_plan_builder *b, struct ss_error *err);
 static inline const struct ss_rank_cost *ss_plan_cost_of(const struct ss_plan_builder *b, int cls)
 {
     return &b->costs[b->cost_of[cls]].cost;
 }
 
-/* class_steps.c: layer level. Marks hold numbers of layers in `step` until they are placed. */
+/* lower.c: layer level. */
 int ss_plan_steps_build(struct ss_plan_builder *b, struct ss_error *err);
-void ss_plan_marks_place(struct ss_plan_builder *b);
 
 /* plan_check.c: a card without the precision; a schedule of another shape than the job. */
-int ss_plan_check_card(const struct ss_plan *plan, struct ss_error *err);
-int ss_plan_check_schedule(const struct ss_plan *plan, struct ss_error *err);
+int ss_plan_check(struct ss_plan_builder *b, struct ss_error *err);
 
-/* dp.c: data-parallel buckets, norm barrier, embedding all-reduce. */
-int ss_plan_dp_build(struct ss_plan_builder *b, struct ss_error *err);
+/* buckets.c: data-parallel buckets, norm barrier, embedding all-reduce. */
+int ss_plan_buckets_build(struct ss_plan_builder *b, struct ss_error *err);
 int ss_plan_barrier_build(struct ss_plan_builder *b, struct ss_error *err);
-int ss_plan_embedding_build(struct ss_plan_builder *b, double bytes, struct ss_error *err);
+int ss_plan_embedding_build(struct ss_plan_builder *b, struct ss_error *err);
 
 #endif

@@ -7,6 +7,7 @@
 #define STEPSIM_PLAN_H
 
 #include "stepsim/chunk.h"
+#include "stepsim/communicator.h"
 #include "stepsim/error.h"
 #include "stepsim/network.h"
 #include "stepsim/notes.h"
@@ -21,26 +22,6 @@ struct ss_job;
 struct ss_platform;
 struct ss_stack;
 
-/* Kinds of process groups; X(symbol, name, dense axes that vary inside the group) */
-#define SS_GROUP_LIST(X)                                                                          \
-    X(SS_GROUP_TP, "tp", "tp")                                                                    \
-    X(SS_GROUP_CP, "cp", "cp")                                                                    \
-    X(SS_GROUP_DP, "dp", "dp")                                                                    \
-    X(SS_GROUP_DP_CP, "dp-cp", "dp-cp")                                                           \
-    X(SS_GROUP_TP_CP, "tp-cp", "tp-cp")                                                           \
-    X(SS_GROUP_PP, "pp", "pp")                                                                    \
-    X(SS_GROUP_MP, "mp", "tp-pp")                                                                 \
-    X(SS_GROUP_EMBEDDING, "embedding", "pp")
-enum ss_group_kind {
-#define X(sym, name, axes) sym,
-    SS_GROUP_LIST(X)
-#undef X
-    SS_GROUP_COUNT
-};
-const char *ss_group_name(int kind);
-
-enum ss_axis { SS_AXIS_TP, SS_AXIS_CP, SS_AXIS_EP, SS_AXIS_DP, SS_AXIS_PP, SS_AXIS_COUNT };
-
 /* Ranks by arithmetic, as Megatron's RankGenerator: order "tp-cp-ep-dp-pp", first axis fastest. */
 struct ss_ranks {
     int world_size;
@@ -49,22 +30,11 @@ struct ss_ranks {
 };
 int ss_ranks_init(struct ss_ranks *r, const char *order, const int size[SS_AXIS_COUNT], struct ss_error *err);
 int ss_ranks_coordinate(const struct ss_ranks *r, int rank, int axis);
-/* Members of the group of `kind` that holds `rank`, in Megatron's order; *n members written to
- * out (room for world_size). Embedding: first and last stage only (one if pp is 1). */
-void ss_ranks_group(const struct ss_ranks *r, int kind, int rank, int *out, int *n);
-
-/* Level of detail of a program. X(symbol, name) */
-#define SS_LEVEL_LIST(X)                                                                          \
-    X(SS_LEVEL_CHUNK, "chunk") /* one event a slot; pipeline and data-parallel traffic as flows */ \
-    X(SS_LEVEL_LAYER, "layer") /* operators, and the TP, CP and FSDP collectives beside them */   \
-    X(SS_LEVEL_FLOW, "flow")   /* these collectives as flows on the links, too */
-enum ss_level {
-#define X(sym, name) sym,
-    SS_LEVEL_LIST(X)
-#undef X
-    SS_LEVEL_COUNT
-};
-const char *ss_level_name(int level);
+/* Members of the group of a communicator that holds `rank`, as the rank grid has them, in Megatron's order; *n members
+ * written to out (room for world_size). SS_MEMBERS_ENDS: first and last only (one if there is one). */
+void ss_ranks_group(const struct ss_ranks *r, int comm, int rank, int *out, int *n);
+/* Ranks that differ along its axes alone, itself among them. */
+int ss_ranks_group_size(const struct ss_ranks *r, int comm);
 
 /* A rank whose kernels take `factor` times as long. */
 struct ss_straggler {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What moves over links: paths, flows, collectives as phases of flows, and the streams that order them. The words that
- * plan, program and replay share; nothing here knows of jobs or models.
+ * What moves over links: paths, flows, collectives as phases of flows. The words that plan, program and replay share;
+ * nothing here knows of jobs or models.
  */
 #ifndef STEPSIM_NETWORK_H
 #define STEPSIM_NETWORK_H
@@ -40,9 +40,20 @@ struct ss_flow_phase {
     int nflows;
     struct ss_flow *flows;
 };
+/* What a collective is for. */
+enum ss_role {
+    SS_ROLE_OTHER,     /* not known: program texts do not hold it */
+    SS_ROLE_GRADS,     /* reduces gradients between slots */
+    SS_ROLE_PARAMS,    /* gathers parameters between slots */
+    SS_ROLE_EMBEDDING, /* reduces the gradients of tied embeddings between the first and the last stage */
+    SS_ROLE_NORM,      /* the gradients' norm over all ranks */
+    SS_ROLE_LAYER,     /* inside a layer */
+    SS_ROLE_OFFLOAD    /* copies to the host and back */
+};
 /* A collective (or any transfer of a group), lowered once to phases of flows. */
 struct ss_collective {
     char name[48];   /* "dp reduce-scatter bucket 3" */
+    int role;        /* enum ss_role */
     int label;       /* enum ss_label that waiting for it gets */
     double bytes;    /* full buffer, as in NCCL */
     double sm_share; /* share of the SM resource of every member that it holds while its flows run */
@@ -50,21 +61,6 @@ struct ss_collective {
     int *members;
     int nphases;
     struct ss_flow_phase *phases;
-};
-
-/* Streams of a class's collectives. X(symbol, name) */
-#define SS_STREAM_LIST(X)                                                                         \
-    X(SS_STREAM_DP, "dp")                                                                         \
-    X(SS_STREAM_NORM, "norm")                                                                     \
-    X(SS_STREAM_TP, "tp") /* this and the next: at layer level only */                            \
-    X(SS_STREAM_CP, "cp")                                                                         \
-    X(SS_STREAM_FSDP, "fsdp")                                                                     \
-    X(SS_STREAM_OFFLOAD, "offload")
-enum ss_stream {
-#define X(sym, name) sym,
-    SS_STREAM_LIST(X)
-#undef X
-    SS_STREAM_COUNT
 };
 
 #ifdef __cplusplus

@@ -12,9 +12,9 @@ static double group_slowness(const struct ss_plan_builder *b, int rank)
 {
     double most = 1;
     int n;
-    ss_ranks_group(&b->plan->ranks, SS_GROUP_TP_CP, rank, b->scratch, &n);
+    ss_ranks_group(&b->plan->ranks, SS_COMM_TP_CP, rank, b->members, &n);
     for (int i = 0; i < n; i++)
-        most = fmax(most, b->slowness[b->scratch[i]]);
+        most = fmax(most, b->slowness[b->members[i]]);
     return most;
 }
 
@@ -24,9 +24,9 @@ static struct ss_rank_site site_of(const struct ss_plan_builder *b, const struct
     struct ss_rank_site site;
     memset(&site, 0, sizeof site); /* sites are compared byte by byte */
     site.stage = pc->stage;
-    site.tp = ss_plan_shape(b, SS_WAY_TP, rank);
-    site.cp = ss_plan_shape(b, SS_WAY_CP, rank);
-    site.fsdp = ss_plan_shape(b, SS_WAY_FSDP, rank);
+    site.tp = ss_groups_shape(&b->groups, SS_COMM_TP, rank);
+    site.cp = ss_groups_shape(&b->groups, SS_COMM_CP, rank);
+    site.fsdp = ss_groups_shape(&b->groups, SS_COMM_FSDP, rank);
     site.own = b->slowness ? b->slowness[rank] : 1;
     site.group = b->slowness ? group_slowness(b, rank) : 1;
     return site;
@@ -59,7 +59,7 @@ static int find_cost(struct ss_plan_builder *b, const struct ss_rank_site *site,
     return ss_rank_cost_build(&in, site, &b->costs[*index].cost, err);
 }
 
-int ss_plan_class_cost_build(struct ss_plan_builder *b, int cls, struct ss_error *err)
+static int class_cost(struct ss_plan_builder *b, int cls, struct ss_error *err)
 {
     struct ss_plan_class *pc = &b->plan->classes[cls];
     size_t chunks = (size_t)b->plan->schedule->chunks;
@@ -80,4 +80,15 @@ int ss_plan_class_cost_build(struct ss_plan_builder *b, int cls, struct ss_error
     pc->optimizer_s = cost->optimizer_s;
     pc->fixed_s = b->plan->stack->fixed_iteration;
     return SS_OK;
+}
+
+int ss_plan_costs_build(struct ss_plan_builder *b, struct ss_error *err)
+{
+    int status = SS_OK;
+    b->cost_of = ss_calloc((size_t)b->plan->nclasses, sizeof *b->cost_of);
+    if (!b->cost_of)
+        return ss_fail(err, SS_ERR_NOMEM, NULL, 0, "out of memory for %d classes", b->plan->nclasses);
+    for (int c = 0; c < b->plan->nclasses && !status; c++)
+        status = class_cost(b, c, err);
+    return status;
 }

@@ -5,7 +5,8 @@
 #include <string.h>
 
 #include "base/base.h"
-#include "plan/ways.h"
+#include "plan/routes.h"
+#include "stepsim/platform.h"
 
 static int no_memory(const struct ss_plan *plan, struct ss_error *err)
 {
@@ -34,20 +35,20 @@ struct feed {
     double sources, targets; /* bytes/s */
 };
 
-static size_t count_inner(const struct ss_plan *plan, const struct ss_ways *w)
+static size_t count_inner(const struct ss_plan *plan, const struct ss_routes *r)
 {
-    size_t n = 0, ways = (size_t)plan->world_size * (size_t)w->nkinds;
-    for (size_t i = 0; i < ways; i++)
-        if (w->first[i + 1] - w->first[i] > 2)
-            n += (size_t)(w->first[i + 1] - w->first[i] - 2);
+    size_t n = 0, flows = (size_t)plan->world_size * (size_t)r->nkinds;
+    for (size_t i = 0; i < flows; i++)
+        if (r->first[i + 1] - r->first[i] > 2)
+            n += (size_t)(r->first[i + 1] - r->first[i] - 2);
     return n;
 }
 
-static int inner(const struct ss_plan *plan, const struct ss_ways *w, int link)
+static int inner(const struct ss_plan *plan, const struct ss_routes *r, int link)
 {
     double bandwidth;
     int kind;
-    if (link >= w->nplatform)
+    if (link >= r->nplatform)
         return 0;
     ss_platform_link_facts(plan->platform, link, &kind, &bandwidth);
     return kind == SS_LINK_UPLINK || kind == SS_LINK_OTHER;
@@ -55,37 +56,37 @@ static int inner(const struct ss_plan *plan, const struct ss_ways *w, int link)
 
 /* A link inside the fabric whose bandwidth is no less than that of all ends before it (or behind it) never
  * holds a flow below what these ends allow: it is left out. */
-int ss_ways_drop_links(const struct ss_plan *plan, struct ss_ways *w, struct ss_error *err)
+int ss_routes_drop_links(const struct ss_plan *plan, struct ss_routes *r, struct ss_error *err)
 {
-    size_t n = count_inner(plan, w), ways = (size_t)plan->world_size * (size_t)w->nkinds, room = 64;
-    w->kept = malloc((size_t)w->nlinks);
-    if (!w->kept)
+    size_t n = count_inner(plan, r), flows = (size_t)plan->world_size * (size_t)r->nkinds, room = 64;
+    r->kept = malloc((size_t)r->nlinks);
+    if (!r->kept)
         return no_memory(plan, err);
-    memset(w->kept, 1, (size_t)w->nlinks);
+    memset(r->kept, 1, (size_t)r->nlinks);
     if (n == 0)
         return SS_OK;
     while (room < 4 * n)
         room *= 2;
     struct pair_set set = {ss_calloc(room, sizeof *set.key), room - 1};
-    struct feed *feed = ss_calloc((size_t)w->nlinks, sizeof *feed);
+    struct feed *feed = ss_calloc((size_t)r->nlinks, sizeof *feed);
     if (!set.key || !feed) {
         free(set.key);
         free(feed);
         return no_memory(plan, err);
     }
-    for (size_t i = 0; i < ways; i++)
-        for (int j = w->first[i] + 1; j < w->first[i + 1] - 1; j++) {
-            int link = w->pool[j], source = w->pool[w->first[i]], target = w->pool[w->first[i + 1] - 1];
-            if (!inner(plan, w, link))
+    for (size_t i = 0; i < flows; i++)
+        for (int j = r->first[i] + 1; j < r->first[i + 1] - 1; j++) {
+            int link = r->pool[j], source = r->pool[r->first[i]], target = r->pool[r->first[i + 1] - 1];
+            if (!inner(plan, r, link))
                 continue;
             if (add_pair(&set, link, source))
-                feed[link].sources += w->bandwidth[source];
+                feed[link].sources += r->bandwidth[source];
             if (add_pair(&set, link, target))
-                feed[link].targets += w->bandwidth[target];
+                feed[link].targets += r->bandwidth[target];
         }
-    for (int l = 0; l < w->nplatform; l++)
-        if (feed[l].sources > 0 && fmin(feed[l].sources, feed[l].targets) <= w->bandwidth[l] * (1 + 1e-12))
-            w->kept[l] = 0;
+    for (int l = 0; l < r->nplatform; l++)
+        if (feed[l].sources > 0 && fmin(feed[l].sources, feed[l].targets) <= r->bandwidth[l] * (1 + 1e-12))
+            r->kept[l] = 0;
     free(set.key);
     free(feed);
     return SS_OK;

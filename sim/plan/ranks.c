@@ -6,17 +6,11 @@
 #include "base/base.h"
 #include "stepsim/plan.h"
 
-static const char *const axis_names[SS_AXIS_COUNT] = {"tp", "cp", "ep", "dp", "pp"};
-
-const char *ss_group_name(int kind)
-{
-    static const char *const names[SS_GROUP_COUNT] = {
-#define X(sym, name, axes) name,
-        SS_GROUP_LIST(X)
+static const char *const axis_names[SS_AXIS_COUNT] = {
+#define X(sym, name) name,
+    SS_AXIS_LIST(X)
 #undef X
-    };
-    return kind >= 0 && kind < SS_GROUP_COUNT ? names[kind] : "unknown";
-}
+};
 
 static int axis_of(const char *word, size_t len)
 {
@@ -62,15 +56,10 @@ int ss_ranks_coordinate(const struct ss_ranks *r, int rank, int axis)
 }
 
 /* Bit i: axis i varies inside the group. */
-static unsigned group_axes(int kind)
+static unsigned group_axes(int comm)
 {
-    static const char *const axes[SS_GROUP_COUNT] = {
-#define X(sym, name, varying) varying,
-        SS_GROUP_LIST(X)
-#undef X
-    };
     unsigned mask = 0;
-    for (const char *p = axes[kind]; *p;) {
+    for (const char *p = ss_comm_facts(comm)->axes; *p;) {
         size_t len = strcspn(p, "-");
         mask |= 1u << axis_of(p, len);
         p += len;
@@ -79,10 +68,20 @@ static unsigned group_axes(int kind)
     return mask;
 }
 
-void ss_ranks_group(const struct ss_ranks *r, int kind, int rank, int *out, int *n)
+int ss_ranks_group_size(const struct ss_ranks *r, int comm)
 {
-    unsigned mask = group_axes(kind);
-    int base = rank, count = 1, order[SS_AXIS_COUNT], k = 0;
+    unsigned mask = group_axes(comm);
+    int size = 1;
+    for (int a = 0; a < SS_AXIS_COUNT; a++)
+        size *= mask & 1u << a ? r->size[a] : 1;
+    return size;
+}
+
+void ss_ranks_group(const struct ss_ranks *r, int comm, int rank, int *out, int *n)
+{
+    unsigned mask = group_axes(comm);
+    int ends = ss_comm_facts(comm)->members == SS_MEMBERS_ENDS, base = rank, count = 1, order[SS_AXIS_COUNT],
+        k = 0;
     for (int a = 0; a < SS_AXIS_COUNT; a++) {
         if (!(mask & 1u << a) || r->size[a] == 1)
             continue;
@@ -106,7 +105,7 @@ void ss_ranks_group(const struct ss_ranks *r, int kind, int rank, int *out, int 
             first &= c == 0;
             last &= c == r->size[order[j]] - 1;
         }
-        if (kind == SS_GROUP_EMBEDDING && !first && !last)
+        if (ends && !first && !last)
             continue;
         out[(*n)++] = member;
     }

@@ -17,13 +17,13 @@ struct dp_group {
     struct ss_plan_builder *b;
     struct ss_error *err;
     int cls; /* first of its classes, at the lower stage */
-    int *classes, n;
-    double grad_bytes,
-        param_bytes; /* of a parameter in the reduction and in the gather; of a shard's, where sharded */
-    double narrow;   /* bytes less of a GEMM's parameter in the gather: fp8 */
-    int scatter, early,
-        late; /* gradients are scattered and parameters gathered; reduce and gather beside compute */
+    struct ss_class_list classes;
     struct ss_group_shape shape;
+    double grad_bytes,
+        param_bytes;   /* of a parameter in the reduction and in the gather, divided by FSDP's shards */
+    double fp8_saving; /* bytes less of a GEMM's parameter in the gather */
+    int scatter;       /* gradients are scattered and parameters gathered */
+    int reduce_early, gather_late; /* beside compute */
 };
 
 /* The chunk of another class of the group that holds the same layers as `chunk` of the first one. */
@@ -34,20 +34,20 @@ static int same_chunk(const struct dp_group *d, int cls, int chunk)
                                                                    : plan->schedule->chunks - 1 - chunk;
 }
 
-static int ring(const struct dp_group *d, const char *name, int kind, double bytes, int *index)
+static int collective_add(const struct dp_group *d, const char *name, int role, int kind, double bytes,
+                          int *index)
 {
     const struct ss_plan *plan = d->b->plan;
     const struct ss_card *card = ss_platform_card(plan->platform);
-    const struct ss_ring r = {.name = name,
-                              .group = SS_WAY_DP,
-                              .kind = kind,
-                              .label = SS_LABEL_DP,
-                              .bytes = bytes,
-                              .sm_share = ss_collective_sm_share(plan->stack, card, &d->shape),
-                              .part = 1,
-                              .speed = 1,
-                              .seconds = -1};
-    return ss_plan_ring_add(d->b, d->cls, &r, index, d->err);
+    const struct ss_collective_spec spec = {.name = name,
+                                            .comm = SS_COMM_DP_CP,
+                                            .role = role,
+                                            .kind = kind,
+                                            .bytes = bytes,
+                                            .sm_share = ss_collective_sm_share(plan->stack, card, &d->shape),
+                                            .part = 1,
+                                            .seconds = -1};
+    return ss_plan_group_collective_add(d->b, d->cls, &spec, index, d->err);
 }
 
 static int mark_add(struct ss_bucket_mark **marks, int *n, struct ss_bucket_mark mark, struct ss_error *err)
@@ -60,12 +60,27 @@ static int mark_add(struct ss_bucket_mark **marks, int *n, struct ss_bucket_mark
     return SS_OK;
 }
 
-static int marks_add(const struct dp_group *d, int chunk, int gather, struct ss_bucket_mark mark)
+/* Where chunk k of a class has done `layers` layers of the last backward, or of the first forward. */
+static struct ss_bucket_mark mark_at(const struct dp_group *d, int cls, int k, int gather, int layers, int collective)
+{
+    const struct ss_layer_set *set = ss_plan_cost_of(d->b, cls)->set;
+    struct ss_chunk_place at = ss_chunk_place_at(set, k, gather ? SS_PHASE_F : SS_PHASE_B, layers);
+    struct ss_bucket_mark mark = {.collective = collective, .fraction = at.fraction, .step = at.step};
+    if (!gather) {
+        struct ss_chunk_place weight = ss_chunk_place_at(set, k, SS_PHASE_W, layers);
+        mark.weight_step = weight.step;
+        mark.weight_fraction = weight.fraction;
+    }
+    return mark;
+}
+
+static int marks_add(const struct dp_group *d, int chunk, int gather, int layers, int collective)
 {
     int status = SS_OK;
-    for (int i = 0; i < d->n && !status; i++) {
-        struct ss_chunk_cost *cc =
-            &d->b->plan->classes[d->classes[i]].chunks[same_chunk(d, d->classes[i], chunk)];
+    for (int i = 0; i < d->classes.n && !status; i++) {
+        int cls = d->classes.cls[i], k = same_chunk(d, cls, chunk);
+        struct ss_chunk_cost *cc = &d->b->plan->classes[cls].chunks[k];
+        struct ss_bucket_mark mark = mark_at(d, cls, k, gather, layers, collective);
         status = gather ? mark_add(&cc->gather, &cc->ngather, mark, d->err)
                         : mark_add(&cc->reduce, &cc->nreduce, mark, d->err);
     }
@@ -77,32 +92,32 @@ static const struct ss_param_count *params_of(const struct dp_group *d, int chun
     return &ss_plan_cost_of(d->b, d->cls)->params[chunk];
 }
 
-/* Gathered of `params` parameters, those of so many layers of a chunk among them. */
+/* Bytes gathered of `params` parameters, those of so many layers of a chunk among them. */
 static double gathered(const struct dp_group *d, int chunk, double params, int layers)
 {
-    return params * d->param_bytes - layers * params_of(d, chunk)->layer_gemm * d->narrow;
+    return params * d->param_bytes - layers * params_of(d, chunk)->layer_gemm * d->fp8_saving;
 }
 
-/* `layers` of a chunk and what else its bucket holds; ready, needed: layers done in the last backward and the first
- * forward */
+/* A bucket of `params` parameters, those of `layers` layers of the chunk among them. layers_ready, layers_needed: layers
+ * done in the last backward when it is full, and in the first forward when it is needed. */
 static int bucket_add(const struct dp_group *d, int chunk, int bucket, double params, int layers,
                       int layers_ready, int layers_needed)
 {
-    struct ss_bucket_mark ready = {.step = layers_ready}, needed = {.step = layers_needed};
     char name[48];
-    int status = SS_OK;
-    if (d->early) {
+    int index, status = SS_OK;
+    if (d->reduce_early) {
         int kind = d->scatter ? SS_COLL_REDUCE_SCATTER : SS_COLL_ALL_REDUCE;
         snprintf(name, sizeof name, "grads class%d chunk%d bucket%d", d->cls, chunk, bucket);
-        status = ring(d, name, kind, params * d->grad_bytes, &ready.collective);
+        status = collective_add(d, name, SS_ROLE_GRADS, kind, params * d->grad_bytes, &index);
         if (!status)
-            status = marks_add(d, chunk, 0, ready);
+            status = marks_add(d, chunk, 0, layers_ready, index);
     }
-    if (!status && d->late && d->scatter) {
+    if (!status && d->gather_late && d->scatter) {
         snprintf(name, sizeof name, "params class%d chunk%d bucket%d", d->cls, chunk, bucket);
-        status = ring(d, name, SS_COLL_ALL_GATHER, gathered(d, chunk, params, layers), &needed.collective);
+        status = collective_add(d, name, SS_ROLE_PARAMS, SS_COLL_ALL_GATHER,
+                                gathered(d, chunk, params, layers), &index);
         if (!status)
-            status = marks_add(d, chunk, 1, needed);
+            status = marks_add(d, chunk, 1, layers_needed, index);
     }
     return status;
 }
@@ -110,9 +125,9 @@ static int bucket_add(const struct dp_group *d, int chunk, int bucket, double pa
 /* Gathers are made in backward order; the forward needs them the other way round. */
 static void reverse_gathers(const struct dp_group *d, int chunk)
 {
-    for (int k = 0; k < d->n; k++) {
-        struct ss_chunk_cost *cc =
-            &d->b->plan->classes[d->classes[k]].chunks[same_chunk(d, d->classes[k], chunk)];
+    for (int k = 0; k < d->classes.n; k++) {
+        int cls = d->classes.cls[k];
+        struct ss_chunk_cost *cc = &d->b->plan->classes[cls].chunks[same_chunk(d, cls, chunk)];
         for (int i = 0; i < cc->ngather / 2; i++) {
             struct ss_bucket_mark t = cc->gather[i];
             cc->gather[i] = cc->gather[cc->ngather - 1 - i];
@@ -151,9 +166,10 @@ static int whole_add(const struct dp_group *d, int gather, double bytes)
 {
     struct ss_plan *plan = d->b->plan;
     int index, kind = gather ? SS_COLL_ALL_GATHER : d->scatter ? SS_COLL_REDUCE_SCATTER : SS_COLL_ALL_REDUCE;
-    int status = ring(d, gather ? "params" : "grads", kind, bytes, &index);
-    for (int i = 0; i < d->n && !status; i++) {
-        struct ss_plan_class *pc = &plan->classes[d->classes[i]];
+    int status = collective_add(d, gather ? "params" : "grads", gather ? SS_ROLE_PARAMS : SS_ROLE_GRADS, kind,
+                                bytes, &index);
+    for (int i = 0; i < d->classes.n && !status; i++) {
+        struct ss_plan_class *pc = &plan->classes[d->classes.cls[i]];
         status = gather ? ss_plan_list_add(&pc->after, &pc->nafter, index, d->err)
                         : ss_plan_list_add(&pc->post, &pc->npost, index, d->err);
     }
@@ -171,60 +187,62 @@ static int group_build(struct dp_group *d)
         params += gathered(d, k, all, plan->classes[d->cls].chunks[k].nlayers);
         status = chunk_buckets(d, k, all, params_of(d, k)->layer);
     }
-    if (!status && !d->early)
+    if (!status && !d->reduce_early)
         status = whole_add(d, 0, grads);
-    if (!status && !d->late && d->scatter)
+    if (!status && !d->gather_late && d->scatter)
         status = whole_add(d, 1, params);
     return status;
 }
 
 /* With FSDP only the replicas of a hybrid job are left: each rank's shard, beside the layers. */
-static void group_init(struct dp_group *d)
+static int group_init(struct dp_group *d, int cls)
 {
     const struct ss_job *job = d->b->plan->job;
     const struct ss_parameter_bytes bytes = ss_parameter_bytes(job, d->b->plan->stack);
+    int rank = d->b->plan->classes[cls].representative;
+    d->cls = cls;
     d->grad_bytes = bytes.grad;
     d->param_bytes = bytes.weight;
-    d->narrow = job->precision == SS_FP8 && job->fp8_param_gather ? bytes.weight - 1 : 0;
+    d->fp8_saving = job->precision == SS_FP8 && job->fp8_param_gather ? bytes.weight - 1 : 0;
     d->scatter = job->distributed_optimizer;
-    d->early = job->overlap_grad_reduce;
-    d->late = job->overlap_param_gather;
+    d->reduce_early = job->overlap_grad_reduce;
+    d->gather_late = job->overlap_param_gather;
+    d->shape = ss_groups_shape(&d->b->groups, SS_COMM_DP_CP, rank);
     if (ss_job_is_hybrid(job)) {
-        int shards = ss_plan_shape(d->b, SS_WAY_FSDP, d->b->plan->classes[d->cls].representative).n;
+        int shards = ss_groups_shape(&d->b->groups, SS_COMM_FSDP, rank).n;
         d->grad_bytes /= shards;
         d->param_bytes /= shards;
-        d->narrow /= shards;
+        d->fp8_saving /= shards;
         d->scatter = job->outer_sharding == SS_SHARD_OPTIM;
-        d->early = d->late = 1;
+        d->reduce_early = d->gather_late = 1;
     }
+    return ss_plan_group_classes(d->b, cls, SS_COMM_DP_CP, &d->classes, d->err);
 }
 
-int ss_plan_dp_build(struct ss_plan_builder *b, struct ss_error *err)
+int ss_plan_buckets_build(struct ss_plan_builder *b, struct ss_error *err)
 {
     const struct ss_plan *plan = b->plan;
     int status = SS_OK;
     struct dp_group d = {.b = b, .err = err};
-    if (!ss_ways_in_use(plan, SS_WAY_DP)) /* sharded parameters communicate inside the layers */
+    if (!ss_comm_has_flows(plan, SS_COMM_DP_CP)) /* sharded parameters communicate inside the layers */
         return SS_OK;
+    char *done = ss_calloc((size_t)plan->nclasses, 1);
+    if (!done)
+        return ss_fail(err, SS_ERR_NOMEM, NULL, 0, "out of memory for %d classes", plan->nclasses);
     for (int c = 0; c < plan->nclasses && !status; c++) {
-        if (b->done[c])
+        if (done[c] || (status = group_init(&d, c)) != 0)
             continue;
-        d.cls = c;
-        group_init(&d);
-        d.shape = ss_plan_shape(b, SS_WAY_DP, plan->classes[c].representative);
-        d.n = ss_plan_group_classes(b, c, SS_WAY_DP);
-        d.classes = malloc((size_t)d.n * sizeof *d.classes);
-        if (!d.classes)
-            return ss_fail(err, SS_ERR_NOMEM, NULL, 0, "out of memory for a group of %d classes", d.n);
-        memcpy(d.classes, b->scratch, (size_t)d.n * sizeof *d.classes);
-        for (int i = 0; i < d.n; i++)
-            b->done[d.classes[i]] = 1;
+        for (int i = 0; i < d.classes.n; i++)
+            done[d.classes.cls[i]] = 1;
         if (d.shape.n > 1)
             status = group_build(&d);
-        free(d.classes);
+        free(d.classes.cls);
     }
+    free(done);
     return status;
 }
+
+/* ---- all ranks ---- */
 
 int ss_plan_barrier_build(struct ss_plan_builder *b, struct ss_error *err)
 {
@@ -236,34 +254,50 @@ int ss_plan_barrier_build(struct ss_plan_builder *b, struct ss_error *err)
     int scales = plan->job->precision == SS_FP16 || plan->job->fp8_base == SS_FP16; /* and asks all for inf */
     if (plan->stack->grad_norm_barrier <= 0 || !(plan->job->clip_grad || scales))
         return SS_OK;
-    status =
-        ss_plan_collective_add(b, "gradient norm", SS_LABEL_OPTIMIZER, 4, plan->nclasses, 0, &index, err);
-    if (status)
-        return status;
-    /* One number over all ranks: a tree up and down. */
-    plan->collectives[index].phases[0].latency = 2 * ceil(log2(fmax(1, plan->world_size))) * step;
-    for (int c = 0; c < plan->nclasses; c++) {
-        plan->collectives[index].members[c] = c;
+    const struct ss_collective_spec spec = {
+        .name = "gradient norm",
+        .comm = SS_COMM_WORLD,
+        .role = SS_ROLE_NORM,
+        .bytes = 4,
+        /* One number over all ranks: a tree up and down. */
+        .seconds = 2 * ceil(log2(fmax(1, plan->world_size))) * step,
+    };
+    int *all = ss_calloc((size_t)plan->nclasses, sizeof *all);
+    if (!all)
+        return ss_fail(err, SS_ERR_NOMEM, NULL, 0, "out of memory for %d classes", plan->nclasses);
+    for (int c = 0; c < plan->nclasses; c++)
+        all[c] = c;
+    status = ss_plan_collective_add(b, &spec, all, plan->nclasses, 0, &index, err);
+    free(all);
+    for (int c = 0; c < plan->nclasses && !status; c++)
         plan->classes[c].norm = index;
-    }
-    return SS_OK;
+    return status;
+}
+
+/* ---- tied embeddings ---- */
+
+static size_t embedding_flow(const struct ss_plan_builder *b, int cls)
+{
+    return (size_t)b->plan->classes[cls].representative * (size_t)b->routes.nkinds +
+           (size_t)b->routes.embedding;
 }
 
 /* First and last stage of a class; each sends its gradient to the other. */
 static int embedding_add(struct ss_plan_builder *b, int cls, int peer, double bytes, struct ss_error *err)
 {
-    struct ss_plan *plan = b->plan;
-    int kind = b->ways.embedding, both[2] = {cls, peer}, index, status;
-    size_t there = (size_t)plan->classes[cls].representative * (size_t)b->ways.nkinds + (size_t)kind;
-    status = ss_plan_collective_add(b, "embedding grads", SS_LABEL_DP, bytes, 2, 2, &index, err);
-    if (status)
-        return status;
-    plan->collectives[index].phases[0].latency = 2 * fmax(b->ways.latency[there], b->net.nic_step);
+    const int both[2] = {cls, peer};
+    const struct ss_collective_spec spec = {
+        .name = "embedding grads",
+        .comm = SS_COMM_EMBEDDING,
+        .role = SS_ROLE_EMBEDDING,
+        .bytes = bytes,
+        .seconds = 2 * fmax(b->routes.latency[embedding_flow(b, cls)], b->net.nic_step),
+    };
+    int index, status = ss_plan_collective_add(b, &spec, both, 2, 2, &index, err);
     for (int i = 0; i < 2 && !status; i++) {
-        struct ss_plan_class *pc = &plan->classes[both[i]];
+        struct ss_plan_class *pc = &b->plan->classes[both[i]];
         int path;
-        plan->collectives[index].members[i] = both[i];
-        status = ss_plan_path(b, both[i], kind, &path, err);
+        status = ss_plan_path(b, both[i], b->routes.embedding, &path, err);
         if (!status) {
             ss_plan_flow_add(b, index, path, bytes);
             status = ss_plan_list_add(&pc->post, &pc->npost, index, err);
@@ -272,15 +306,17 @@ static int embedding_add(struct ss_plan_builder *b, int cls, int peer, double by
     return status;
 }
 
-int ss_plan_embedding_build(struct ss_plan_builder *b, double bytes, struct ss_error *err)
+int ss_plan_embedding_build(struct ss_plan_builder *b, struct ss_error *err)
 {
-    struct ss_plan *plan = b->plan;
+    const struct ss_plan *plan = b->plan;
+    const struct ss_model *model = &plan->job->model;
+    double bytes = (double)plan->padded_vocab / plan->job->tp * model->hidden_size *
+                   ss_parameter_bytes(plan->job, plan->stack).grad;
     int status = SS_OK;
-    for (int c = 0; c < plan->nclasses && !status; c++) {
-        int rank = plan->classes[c].representative;
-        if (plan->classes[c].stage != plan->schedule->virtual_rank[0] || b->ways.embedding < 0)
+    for (int c = 0; c < plan->nclasses && !status && b->routes.embedding >= 0; c++) {
+        if (plan->classes[c].stage != plan->schedule->virtual_rank[0])
             continue;
-        int peer = b->ways.to[(size_t)rank * (size_t)b->ways.nkinds + (size_t)b->ways.embedding];
+        int peer = b->routes.to[embedding_flow(b, c)];
         if (peer >= 0)
             status = embedding_add(b, c, plan->class_of[peer], bytes, err);
     }

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Each member sends a share to every other: with q members a node (q-1)/n of each one's buffer stays there and (n-q)/n
+ * leaves it. As flows what leaves a node goes to the next one of the group. */
+#include "cost/collective.h"
+
+static struct ss_traffic traffic(const struct ss_net *net, int kind, double bytes,
+                                 const struct ss_group_shape *g)
+{
+    (void)kind;
+    double n = g->n;
+    struct ss_traffic t = ss_traffic(net, (g->per_node - 1) / n, ss_ring_latency(net, g), bytes, g);
+    t.inter = g->per_node * (n - g->per_node) / n * bytes; /* all buffers of a node */
+    return t;
+}
+
+static double seconds(const struct ss_net *net, int kind, double bytes, const struct ss_group_shape *g)
+{
+    return ss_traffic_seconds(net, traffic(net, kind, bytes, g), g);
+}
+
+static struct ss_collective_flows flows(const struct ss_net *net, int kind, double bytes,
+                                        const struct ss_group_shape *g, int local)
+{
+    return ss_traffic_flows(traffic(net, kind, bytes, g), local);
+}
+
+const struct ss_collective_algorithm ss_collective_alltoall = {
+    .name = "alltoall",
+    .kinds = SS_COLL_BIT(SS_COLL_ALL_TO_ALL),
+    .hops = SS_HOP_BIT(SS_HOP_INTRA_NODE) | SS_HOP_BIT(SS_HOP_INTER_NODE),
+    .seconds = seconds,
+    .flows = flows,
+};

@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The table of algorithms, and which of them does a collective. */
+#include "cost/collective.h"
+
+#include <math.h>
+#include <stddef.h>
+
+#include "base/base.h"
+
+static const struct ss_collective_algorithm *const algorithms[] = {
+#define X(name) &ss_collective_##name,
+    SS_ALGORITHM_LIST(X)
+#undef X
+};
+
+/* The fastest and its time. */
+static const struct ss_collective_algorithm *fastest(const struct ss_net *net, int kind, double bytes,
+                                                     const struct ss_group_shape *g, double *seconds)
+{
+    const struct ss_collective_algorithm *best = NULL;
+    for (size_t i = 0; i < SS_ARRAY_LEN(algorithms); i++) {
+        const struct ss_collective_algorithm *a = algorithms[i];
+        if (!(a->kinds & SS_COLL_BIT(kind)) || (a->applies && !a->applies(net, g)))
+            continue;
+        double s = a->seconds(net, kind, bytes, g);
+        if (best && !(s < *seconds))
+            continue;
+        best = a;
+        *seconds = s;
+    }
+    return best;
+}
+
+const struct ss_collective_algorithm *ss_collective_choose(const struct ss_net *net, int kind, double bytes,
+                                                           const struct ss_group_shape *g)
+{
+    double seconds;
+    return fastest(net, kind, bytes, g, &seconds);
+}
+
+double ss_collective_seconds(const struct ss_net *net, int kind, double bytes, const struct ss_group_shape *g)
+{
+    double seconds = 0;
+    if (g->n > 1)
+        fastest(net, kind, bytes, g, &seconds);
+    return seconds;
+}
+
+unsigned ss_collective_hops(unsigned kinds)
+{
+    unsigned hops = 0;
+    for (size_t i = 0; i < SS_ARRAY_LEN(algorithms); i++)
+        if (algorithms[i]->kinds & kinds)
+            hops |= algorithms[i]->hops;
+    return hops;
+}
+
+double ss_collective_sm_share(const struct ss_stack *stack, const struct ss_card *card,
+                              const struct ss_group_shape *g)
+{
+    return fmin(0.5, (g->nodes > 1 ? stack->comm_sms_nic : stack->comm_sms_nvlink) / card->sm_count);
+}

@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Links as collectives see them, and what traffic takes on them. */
+#include <math.h>
+
+#include "cost/collective.h"
+
+void ss_net_init(struct ss_net *net, const struct ss_platform *p)
+{
+    const struct ss_card *card = ss_platform_card(p);
+    net->nvlink_busbw = ss_platform_nvlink_bandwidth(p) * card->nvlink_efficiency;
+    net->nvlink_step = card->nvlink_latency;
+    net->nvlink_half = card->nvlink_half_size;
+    net->nvls_busbw = ss_platform_nvlink_bandwidth(p) * card->nvls_efficiency;
+    net->nvls_latency = card->nvls_latency;
+    net->nic_busbw = ss_platform_nic_bandwidth(p) * card->nic_efficiency;
+    net->nic_step = card->nic_latency;
+    net->gpus_per_node = ss_platform_gpus_per_node(p);
+    net->nics_per_node = ss_platform_nics_per_node(p);
+    if (net->nvlink_busbw <= 0) /* no NVLink: GPUs of a node talk over PCIe */
+        net->nvlink_busbw = card->pcie_bandwidth;
+}
+
+void ss_net_user_buffers(struct ss_net *net, double busbw)
+{
+    if (!(busbw > 0))
+        return;
+    net->nvlink_busbw *= busbw;
+    net->nvlink_half = 0;
+}
+
+/* NICs that a group's members on one node drive: their share, for the node's other GPUs are members of groups that
+ * do the same at the same time. */
+static double nics_driven(const struct ss_net *net, const struct ss_group_shape *g)
+{
+    return (double)g->per_node * net->nics_per_node / net->gpus_per_node;
+}
+
+struct ss_traffic ss_traffic(const struct ss_net *net, double factor, double steps, double bytes,
+                             const struct ss_group_shape *g)
+{
+    double start = g->per_node > 1 ? factor * fmin(bytes, net->nvlink_half) / net->nvlink_busbw : 0;
+    return (struct ss_traffic){steps + start, factor * bytes, factor * bytes};
+}
+
+double ss_traffic_seconds(const struct ss_net *net, struct ss_traffic t, const struct ss_group_shape *g)
+{
+    double slowest = g->per_node > 1 ? t.intra / net->nvlink_busbw : 0;
+    if (g->nodes > 1)
+        slowest = fmax(slowest, t.inter / (net->nic_busbw * nics_driven(net, g)));
+    return t.latency + slowest;
+}
+
+struct ss_collective_flows ss_traffic_flows(struct ss_traffic t, int local)
+{
+    return (struct ss_collective_flows){
+        .latency = t.latency,
+        .bytes = {[SS_HOP_INTRA_NODE] = t.intra, [SS_HOP_INTER_NODE] = t.inter / local}};
+}
+
+double ss_ring_latency(const struct ss_net *net, const struct ss_group_shape *g)
+{
+    double n = g->n, inter = g->nodes > 1 ? fmin(g->nodes, n - 1) : 0; /* steps that leave a node */
+    return (n - 1 - inter) * net->nvlink_step + inter * net->nic_step;
+}

@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Communicators: which ranks talk to each other, about what and on which stream. The rank grid, the routes, the streams
+ * of a program and the label of the time that a rank waits all read this one table, so that a new communicator is a row.
+ */
+#ifndef STEPSIM_COMMUNICATOR_H
+#define STEPSIM_COMMUNICATOR_H
+
+#include "stepsim/types.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Axes of the rank grid. X(symbol, name) */
+#define SS_AXIS_LIST(X)                                                                                      \
+    X(SS_AXIS_TP, "tp") X(SS_AXIS_CP, "cp") X(SS_AXIS_EP, "ep") X(SS_AXIS_DP, "dp") X(SS_AXIS_PP, "pp")
+enum ss_axis {
+#define X(sym, name) sym,
+    SS_AXIS_LIST(X)
+#undef X
+    SS_AXIS_COUNT
+};
+
+/* Kinds of collectives. X(symbol, name). The caller of a ring step drives the ring: each member sends its buffer to the
+ * next one; such steps make up an all-gather. */
+#define SS_COLL_LIST(X)                                                                                      \
+    X(SS_COLL_ALL_GATHER, "all-gather")                                                                      \
+    X(SS_COLL_REDUCE_SCATTER, "reduce-scatter")                                                              \
+    X(SS_COLL_ALL_REDUCE, "all-reduce")                                                                      \
+    X(SS_COLL_ALL_TO_ALL, "all-to-all")                                                                      \
+    X(SS_COLL_RING_STEP, "all-gather")
+enum ss_collective_kind {
+#define X(sym, name) sym,
+    SS_COLL_LIST(X)
+#undef X
+    SS_COLL_COUNT
+};
+const char *ss_collective_kind_name(int kind);
+/* Sets of kinds. */
+#define SS_COLL_BIT(kind) (1u << (kind))
+#define SS_COLLS_SHARDED (SS_COLL_BIT(SS_COLL_ALL_GATHER) | SS_COLL_BIT(SS_COLL_REDUCE_SCATTER))
+#define SS_COLLS_REDUCED (SS_COLLS_SHARDED | SS_COLL_BIT(SS_COLL_ALL_REDUCE))
+#define SS_COLLS_EXCHANGED                                                                                   \
+    (SS_COLL_BIT(SS_COLL_ALL_GATHER) | SS_COLL_BIT(SS_COLL_ALL_TO_ALL) | SS_COLL_BIT(SS_COLL_RING_STEP))
+
+/* How the members of a communicator are found. */
+enum ss_comm_members {
+    SS_MEMBERS_DENSE,  /* the dense rank grid: ranks that differ along the communicator's axes alone */
+    SS_MEMBERS_ENDS,   /* of these, the first and the last */
+    SS_MEMBERS_SHARDS, /* of these, the ranks that shard a layer's parameters: all, or those on one node */
+    SS_MEMBERS_ALL,    /* every rank */
+    SS_MEMBERS_SELF    /* the rank and its host */
+};
+
+/*
+ * X(symbol, name, axes, members, kinds, stream, label, posted, flows)
+ *   axes     along which its members differ in the rank grid
+ *   kinds    set of kinds of collectives that it does along rings, trees, ...; 0: none of these
+ *   stream   of its collectives, which run in order; -1: none. Program texts hold the number: it stays for ever
+ *   label    enum ss_label of the time that a rank waits for it
+ *   posted   the lowest level (enum ss_level) of a program that posts its collectives
+ *   flows    the lowest level at which they are flows on links, priced in closed form below; SS_LEVEL_COUNT: never
+ */
+#define SS_COMM_LIST(X)                                                                                      \
+    X(SS_COMM_TP, "tp", "tp", SS_MEMBERS_DENSE, SS_COLLS_REDUCED, 2, SS_LABEL_TP, SS_LEVEL_LAYER,            \
+      SS_LEVEL_FLOW)                                                                                         \
+    X(SS_COMM_CP, "cp", "cp", SS_MEMBERS_DENSE, SS_COLLS_EXCHANGED, 3, SS_LABEL_CP, SS_LEVEL_LAYER,          \
+      SS_LEVEL_FLOW)                                                                                         \
+    X(SS_COMM_DP, "dp", "dp", SS_MEMBERS_DENSE, 0, -1, SS_LABEL_DP, SS_LEVEL_COUNT, SS_LEVEL_COUNT)          \
+    X(SS_COMM_DP_CP, "dp-cp", "dp-cp", SS_MEMBERS_DENSE, SS_COLLS_REDUCED, 0, SS_LABEL_DP, SS_LEVEL_CHUNK,   \
+      SS_LEVEL_CHUNK)                                                                                        \
+    X(SS_COMM_TP_CP, "tp-cp", "tp-cp", SS_MEMBERS_DENSE, 0, -1, SS_LABEL_TP, SS_LEVEL_COUNT, SS_LEVEL_COUNT) \
+    X(SS_COMM_PP, "pp", "pp", SS_MEMBERS_DENSE, 0, -1, SS_LABEL_PP, SS_LEVEL_COUNT, SS_LEVEL_COUNT)          \
+    X(SS_COMM_MP, "mp", "tp-pp", SS_MEMBERS_DENSE, 0, -1, SS_LABEL_OPTIMIZER, SS_LEVEL_COUNT,                \
+      SS_LEVEL_COUNT)                                                                                        \
+    X(SS_COMM_EMBEDDING, "embedding", "pp", SS_MEMBERS_ENDS, 0, 0, SS_LABEL_DP, SS_LEVEL_CHUNK,              \
+      SS_LEVEL_CHUNK)                                                                                        \
+    X(SS_COMM_FSDP, "fsdp", "dp-cp", SS_MEMBERS_SHARDS, SS_COLLS_SHARDED, 4, SS_LABEL_DP, SS_LEVEL_LAYER,    \
+      SS_LEVEL_FLOW)                                                                                         \
+    X(SS_COMM_WORLD, "world", "", SS_MEMBERS_ALL, 0, 1, SS_LABEL_OPTIMIZER, SS_LEVEL_CHUNK, SS_LEVEL_COUNT)  \
+    X(SS_COMM_HOST, "host", "", SS_MEMBERS_SELF, 0, 5, SS_LABEL_OFFLOAD, SS_LEVEL_LAYER, SS_LEVEL_COUNT)
+enum ss_communicator {
+#define X(sym, name, axes, members, kinds, stream, label, posted, flows) sym,
+    SS_COMM_LIST(X)
+#undef X
+    SS_COMM_COUNT
+};
+
+struct ss_comm_facts {
+    const char *name, *axes;
+    int members; /* enum ss_comm_members */
+    unsigned kinds;
+    int stream, label, posted, flows;
+};
+const struct ss_comm_facts *ss_comm_facts(int comm);
+/* Whether its members follow from the rank grid alone: a process group that Megatron makes. */
+int ss_comm_in_grid(int comm);
+
+/* Streams of a class's collectives: SS_STREAM(SS_COMM_TP) is a constant. */
+enum ss_stream {
+#define X(sym, name, axes, members, kinds, stream, label, posted, flows) sym##_STREAM = stream,
+    SS_COMM_LIST(X)
+#undef X
+};
+#define SS_STREAM(comm) comm##_STREAM
+/* Streams of a program that has layers. */
+int ss_stream_count(void);
+/* Whether the stream's collectives are posted inside layers, not between slots. */
+int ss_stream_in_layers(int stream);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,153 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Collectives of the plan: one a process group (or a class of equal groups), with all classes that take part. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/base.h"
+#include "plan/plan_internal.h"
+
+int ss_plan_collective_add(struct ss_plan_builder *b, const struct ss_collective_spec *spec,
+                           const int *members, int nmembers, int nflows, int *index, struct ss_error *err)
+{
+    struct ss_plan *plan = b->plan;
+    struct ss_collective *c;
+    if (ss_grow(&plan->collectives, &b->cap_collectives, (size_t)plan->ncollectives + 1, sizeof *c) != 0)
+        return ss_fail(err, SS_ERR_NOMEM, NULL, 0, "out of memory for collectives");
+    c = &plan->collectives[plan->ncollectives];
+    memset(c, 0, sizeof *c);
+    *index = plan->ncollectives++; /* from here ss_plan_free releases it */
+    ss_copy(c->name, sizeof c->name, spec->name);
+    c->role = spec->role;
+    c->label = ss_comm_facts(spec->comm)->label;
+    c->bytes = spec->bytes;
+    c->sm_share = spec->sm_share;
+    c->members = ss_calloc((size_t)nmembers, sizeof *c->members);
+    c->phases = ss_calloc(1, sizeof *c->phases);
+    if (!c->members || !c->phases)
+        return ss_fail(err, SS_ERR_NOMEM, NULL, 0, "out of memory for a collective");
+    memcpy(c->members, members, (size_t)nmembers * sizeof *c->members);
+    c->nmembers = nmembers;
+    c->nphases = 1;
+    c->phases[0].latency = spec->seconds;
+    c->phases[0].flows = nflows ? ss_calloc((size_t)nflows, sizeof *c->phases[0].flows) : NULL;
+    if (nflows && !c->phases[0].flows)
+        return ss_fail(err, SS_ERR_NOMEM, NULL, 0, "out of memory for flows");
+    return SS_OK;
+}
+
+void ss_plan_flow_add(struct ss_plan_builder *b, int collective, int path, double bytes)
+{
+    struct ss_flow_phase *phase = &b->plan->collectives[collective].phases[0];
+    phase->flows[phase->nflows].path = path;
+    phase->flows[phase->nflows++].bytes = bytes;
+}
+
+int ss_plan_list_add(int **list, int *n, int value, struct ss_error *err)
+{
+    int *grown = realloc(*list, (size_t)(*n + 1) * sizeof **list);
+    if (!grown)
+        return ss_fail(err, SS_ERR_NOMEM, NULL, 0, "out of memory for collectives");
+    *list = grown;
+    grown[(*n)++] = value;
+    return SS_OK;
+}
+
+static int compare_int(const void *a, const void *b)
+{
+    int x = *(const int *)a, y = *(const int *)b;
+    return (x > y) - (x < y);
+}
+
+int ss_plan_group_classes(const struct ss_plan_builder *b, int cls, int comm, struct ss_class_list *out,
+                          struct ss_error *err)
+{
+    const struct ss_plan *plan = b->plan;
+    int n, *of = b->members;
+    ss_comm_members(plan, comm, plan->classes[cls].representative, of, &n);
+    for (int i = 0; i < n; i++)
+        of[i] = plan->class_of[of[i]];
+    qsort(of, (size_t)n, sizeof *of, compare_int);
+    out->n = 0;
+    for (int i = 0; i < n; i++)
+        if (i == 0 || of[i] != of[out->n - 1])
+            of[out->n++] = of[i];
+    out->cls = malloc((size_t)out->n * sizeof *out->cls);
+    if (!out->cls)
+        return ss_fail(err, SS_ERR_NOMEM, NULL, 0, "out of memory for a group of %d classes", out->n);
+    memcpy(out->cls, of, (size_t)out->n * sizeof *out->cls);
+    return SS_OK;
+}
+
+/* ---- flows ---- */
+
+/* A flow that is like one of another member stands for both. */
+static int known_flow(const struct ss_plan_builder *b, int index, int path)
+{
+    const struct ss_flow_phase *phase = &b->plan->collectives[index].phases[0];
+    for (int i = 0; i < phase->nflows && !b->plan->unfolded; i++)
+        if (phase->flows[i].path == path)
+            return 1;
+    return 0;
+}
+
+/* An algorithm, and the links as it sees them. */
+struct lowered {
+    const struct ss_collective_spec *spec;
+    const struct ss_collective_algorithm *algorithm;
+    struct ss_net net;
+    struct ss_group_shape shape;
+};
+
+/* Where user buffers take the link at another rate than NCCL, as many bytes at NCCL's take as long. */
+static double link_bytes(const struct lowered *l, double bytes)
+{
+    return (l->spec->user_buffers > 0 ? bytes / l->spec->user_buffers : bytes) * l->spec->part;
+}
+
+/* The flows of one member, side by side; all its ranks have equal ones. */
+static int member_flows(struct ss_plan_builder *b, int cls, const struct lowered *l, int index,
+                        struct ss_error *err)
+{
+    int comm = l->spec->comm, path, status;
+    int local = b->groups.local[comm][b->plan->classes[cls].representative];
+    struct ss_collective_flows flows =
+        l->algorithm->flows(&l->net, l->spec->kind, l->spec->bytes, &l->shape, local);
+    b->plan->collectives[index].phases[0].latency = flows.latency * l->spec->part; /* equal for all members */
+    for (int hop = 0; hop < SS_HOP_COUNT; hop++) {
+        if ((status = ss_plan_path(b, cls, b->routes.hop[comm][hop], &path, err)) != 0)
+            return status;
+        if (path >= 0 && !known_flow(b, index, path))
+            ss_plan_flow_add(b, index, path, link_bytes(l, flows.bytes[hop]));
+    }
+    return SS_OK;
+}
+
+static int add_flows(struct ss_plan_builder *b, const struct lowered *l, const struct ss_class_list *classes,
+                     int *index, struct ss_error *err)
+{
+    int status =
+        ss_plan_collective_add(b, l->spec, classes->cls, classes->n, SS_HOP_COUNT * classes->n, index, err);
+    for (int i = 0; i < classes->n && !status; i++)
+        status = member_flows(b, classes->cls[i], l, *index, err);
+    return status;
+}
+
+int ss_plan_group_collective_add(struct ss_plan_builder *b, int cls, const struct ss_collective_spec *spec,
+                                 int *index, struct ss_error *err)
+{
+    struct lowered l = {.spec = spec, .net = b->net};
+    struct ss_class_list classes;
+    int status = ss_plan_group_classes(b, cls, spec->comm, &classes, err);
+    if (status)
+        return status;
+    if (spec->seconds >= 0) {
+        status = ss_plan_collective_add(b, spec, classes.cls, classes.n, 0, index, err);
+    } else {
+        l.shape = ss_groups_shape(&b->groups, spec->comm, b->plan->classes[cls].representative);
+        ss_net_user_buffers(&l.net, spec->user_buffers);
+        l.algorithm = ss_collective_choose(&l.net, spec->kind, spec->bytes, &l.shape);
+        status = add_flows(b, &l, &classes, index, err);
+    }
+    free(classes.cls);
+    return status;
+}

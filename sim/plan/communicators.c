@@ -1,0 +1,267 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Who is in which group, on which node, and to whom each member sends. */
+#include "plan/communicators.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/base.h"
+#include "stepsim/job.h"
+#include "stepsim/platform.h"
+
+/* The build, and the group at hand. */
+struct grouping {
+    const struct ss_plan *plan;
+    struct ss_groups *groups;
+    struct ss_error *err;
+    int gpus;        /* on a node */
+    int n, nodes;    /* members, nodes that they lie on */
+    int *members;    /* [2 * world_size] */
+    int *node_of;    /* [member]: number among the group's nodes */
+    int *place;      /* [member]: number among the members on its node */
+    int *count;      /* [group node]: members there */
+    int *start;      /* [group node + 1] in by_node */
+    int *by_node;    /* members' indices, node by node */
+    int *node_stamp; /* [node]: group that saw it last */
+    int *node_index; /* [node]: its number there */
+};
+
+static int no_memory(const struct grouping *b)
+{
+    return ss_fail(b->err, SS_ERR_NOMEM, NULL, 0, "out of memory for the groups of %d ranks",
+                   b->plan->world_size);
+}
+
+/* ---- members ---- */
+
+static int shards_layers(const struct ss_job *job)
+{
+    return job->fsdp && job->sharding >= SS_SHARD_OPTIM_GRADS;
+}
+
+int ss_plan_stage_peer(const struct ss_plan *plan, int rank, int stage)
+{
+    const struct ss_ranks *r = &plan->ranks;
+    return rank + (stage - ss_ranks_coordinate(r, rank, SS_AXIS_PP)) * r->stride[SS_AXIS_PP];
+}
+
+/* With two copies of the model, the data-parallel groups of both ranks that hold the same layers. */
+static void members_of_copies(const struct ss_plan *plan, int comm, int rank, int *out, int *n)
+{
+    int stage = ss_ranks_coordinate(&plan->ranks, rank, SS_AXIS_PP),
+        twin = plan->schedule->stages - 1 - stage, more;
+    int low = stage < twin ? stage : twin, high = stage < twin ? twin : stage;
+    ss_ranks_group(&plan->ranks, comm, ss_plan_stage_peer(plan, rank, low), out, n);
+    if (low == high)
+        return;
+    ss_ranks_group(&plan->ranks, comm, ss_plan_stage_peer(plan, rank, high), out + *n, &more);
+    *n += more;
+}
+
+static int node_of_rank(const struct ss_plan *plan, int rank)
+{
+    return plan->gpu_of[rank] / ss_platform_gpus_per_node(plan->platform);
+}
+
+/* Of a hybrid job's data-parallel ranks those on the node of `rank`, which shard among them, or those that hold the same
+ * shard on every node: of the ranks of a node the one at the same place. */
+static void keep_part(const struct ss_plan *plan, int shards, int rank, int *out, int *n)
+{
+    int own = 0, kept = 0, all = *n, *count = out + plan->world_size; /* [node] */
+    memset(count, 0, (size_t)ss_platform_nodes(plan->platform) * sizeof *count);
+    for (int i = 0; i < all && out[i] != rank; i++)
+        own += node_of_rank(plan, out[i]) == node_of_rank(plan, rank);
+    for (int i = 0; i < all; i++) {
+        int r = out[i], place = count[node_of_rank(plan, r)]++;
+        if (shards ? node_of_rank(plan, r) == node_of_rank(plan, rank) : place == own)
+            out[kept++] = r;
+    }
+    *n = kept;
+}
+
+void ss_comm_members(const struct ss_plan *plan, int comm, int rank, int *out, int *n)
+{
+    int shards = ss_comm_facts(comm)->members == SS_MEMBERS_SHARDS;
+    if (comm == SS_COMM_DP_CP && plan->schedule->pipelines > 1) {
+        members_of_copies(plan, comm, rank, out, n);
+        return;
+    }
+    ss_ranks_group(&plan->ranks, comm, rank, out, n);
+    if (ss_job_is_hybrid(plan->job) && (shards || comm == SS_COMM_DP_CP))
+        keep_part(plan, shards, rank, out, n);
+}
+
+/* ---- what the job has of a communicator ---- */
+
+static int has_groups(const struct ss_plan *plan, int comm)
+{
+    const struct ss_comm_facts *facts = ss_comm_facts(comm);
+    return facts->kinds && (facts->members != SS_MEMBERS_SHARDS || shards_layers(plan->job));
+}
+
+int ss_comm_has_flows(const struct ss_plan *plan, int comm)
+{
+    int several = ss_ranks_group_size(&plan->ranks, comm) > 1;
+    if (!has_groups(plan, comm) || plan->level < ss_comm_facts(comm)->flows)
+        return 0;
+    if (comm == SS_COMM_DP_CP) /* with FSDP the replicas of a hybrid job */
+        return (several || plan->schedule->pipelines > 1) &&
+               (!shards_layers(plan->job) || ss_job_is_hybrid(plan->job));
+    return several;
+}
+
+/* Hops of its flows. Attention either drives a ring itself or leaves it to NCCL. */
+static unsigned hops_of(const struct ss_plan *plan, int comm)
+{
+    unsigned kinds = ss_comm_facts(comm)->kinds, steps = SS_COLL_BIT(SS_COLL_RING_STEP);
+    if (!ss_comm_has_flows(plan, comm))
+        return 0;
+    return ss_collective_hops(ss_job_cp_in_ring(plan->job) && kinds & steps ? steps : kinds & ~steps);
+}
+
+/* ---- hops: the member to which the i-th one sends, itself where there is none ---- */
+
+static int next_on_node(const struct grouping *b, int i)
+{
+    int k = b->node_of[i];
+    return b->by_node[b->start[k] + (b->place[i] + 1) % b->count[k]];
+}
+
+/* At the same place, or one of the fewer that are there. */
+static int on_next_node(const struct grouping *b, int i)
+{
+    int next = (b->node_of[i] + 1) % b->nodes;
+    return b->nodes > 1 ? b->by_node[b->start[next] + b->place[i] % b->count[next]] : i;
+}
+
+static int next_member(const struct grouping *b, int i)
+{
+    return (i + 1) % b->n;
+}
+
+static int (*const hop_target[SS_HOP_COUNT])(const struct grouping *b, int i) = {
+    [SS_HOP_INTRA_NODE] = next_on_node, [SS_HOP_INTER_NODE] = on_next_node, [SS_HOP_NEXT] = next_member};
+
+/* ---- groups ---- */
+
+/* Which members share a node. */
+static struct ss_group_shape split_by_node(struct grouping *b, int stamp)
+{
+    struct ss_group_shape shape = {b->n, 0, 0};
+    for (int i = 0; i < b->n; i++) {
+        int node = b->plan->gpu_of[b->members[i]] / b->gpus;
+        if (b->node_stamp[node] != stamp) {
+            b->node_stamp[node] = stamp;
+            b->node_index[node] = shape.nodes;
+            b->count[shape.nodes++] = 0;
+        }
+        b->node_of[i] = b->node_index[node];
+        b->place[i] = b->count[b->node_of[i]]++;
+    }
+    b->nodes = shape.nodes;
+    b->start[0] = 0;
+    for (int k = 0; k < b->nodes; k++) {
+        b->start[k + 1] = b->start[k] + b->count[k];
+        if (b->count[k] > shape.per_node)
+            shape.per_node = b->count[k];
+    }
+    for (int i = 0; i < b->n; i++)
+        b->by_node[b->start[b->node_of[i]] + b->place[i]] = i;
+    return shape;
+}
+
+static void add_group(struct grouping *b, int comm, int first)
+{
+    struct ss_groups *g = b->groups;
+    for (int i = 0; i < b->n; i++) {
+        int rank = b->members[i];
+        g->first[comm][rank] = first;
+        g->local[comm][rank] = b->count[b->node_of[i]];
+        for (int hop = 0; hop < SS_HOP_COUNT; hop++)
+            if (g->target[comm][hop])
+                g->target[comm][hop][rank] = b->members[hop_target[hop](b, i)];
+    }
+}
+
+/* stamp: of the last group of all communicators so far */
+static int add_comm(struct grouping *b, int comm, int *stamp)
+{
+    struct ss_groups *g = b->groups;
+    size_t n = (size_t)b->plan->world_size;
+    unsigned hops = hops_of(b->plan, comm);
+    g->first[comm] = malloc(n * sizeof(int));
+    g->local[comm] = malloc(n * sizeof(int));
+    g->shape[comm] = malloc(n * sizeof(struct ss_group_shape));
+    if (!g->first[comm] || !g->local[comm] || !g->shape[comm])
+        return no_memory(b);
+    for (int hop = 0; hop < SS_HOP_COUNT; hop++)
+        if (hops & SS_HOP_BIT(hop) && !(g->target[comm][hop] = malloc(n * sizeof(int))))
+            return no_memory(b);
+    memset(g->first[comm], -1, n * sizeof(int));
+    for (int r = 0; r < b->plan->world_size; r++) {
+        if (g->first[comm][r] >= 0)
+            continue;
+        ss_comm_members(b->plan, comm, r, b->members, &b->n); /* r is the lowest of them */
+        g->shape[comm][r] = split_by_node(b, ++*stamp);
+        add_group(b, comm, r);
+    }
+    return SS_OK;
+}
+
+static int make_room(struct grouping *b)
+{
+    size_t n = (size_t)b->plan->world_size, nodes = (size_t)ss_platform_nodes(b->plan->platform);
+    int **arrays[] = {&b->members, &b->node_of, &b->place, &b->count, &b->by_node};
+    for (size_t i = 0; i < SS_ARRAY_LEN(arrays); i++)
+        if (!(*arrays[i] = malloc((2 * n + 1) * sizeof(int))))
+            return no_memory(b);
+    b->start = malloc((nodes + 2) * sizeof *b->start);
+    b->node_stamp = ss_calloc(nodes, sizeof *b->node_stamp);
+    b->node_index = ss_calloc(nodes, sizeof *b->node_index);
+    return b->start && b->node_stamp && b->node_index ? SS_OK : no_memory(b);
+}
+
+static void free_room(struct grouping *b)
+{
+    free(b->members);
+    free(b->node_of);
+    free(b->place);
+    free(b->count);
+    free(b->by_node);
+    free(b->start);
+    free(b->node_stamp);
+    free(b->node_index);
+}
+
+int ss_groups_build(const struct ss_plan *plan, struct ss_groups *g, struct ss_error *err)
+{
+    struct grouping b = {
+        .plan = plan, .groups = g, .err = err, .gpus = ss_platform_gpus_per_node(plan->platform)};
+    int stamp = 0, status;
+    memset(g, 0, sizeof *g);
+    status = make_room(&b);
+    for (int comm = 0; comm < SS_COMM_COUNT && !status; comm++)
+        if (has_groups(plan, comm))
+            status = add_comm(&b, comm, &stamp);
+    free_room(&b);
+    return status;
+}
+
+void ss_groups_free(struct ss_groups *g)
+{
+    for (int comm = 0; comm < SS_COMM_COUNT; comm++) {
+        free(g->first[comm]);
+        free(g->local[comm]);
+        free(g->shape[comm]);
+        for (int hop = 0; hop < SS_HOP_COUNT; hop++)
+            free(g->target[comm][hop]);
+    }
+    memset(g, 0, sizeof *g);
+}
+
+struct ss_group_shape ss_groups_shape(const struct ss_groups *g, int comm, int rank)
+{
+    if (!g->first[comm])
+        return (struct ss_group_shape){1, 1, 1};
+    return g->shape[comm][g->first[comm][rank]];
+}

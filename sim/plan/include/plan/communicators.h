@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The groups of a job's communicators (stepsim/communicator.h) on the GPUs that its ranks have. */
+#ifndef SS_PLAN_COMMUNICATORS_H
+#define SS_PLAN_COMMUNICATORS_H
+
+#include "cost/collective.h"
+#include "stepsim/plan.h"
+
+struct ss_groups {
+    /* [comm]; NULL: the job has no such collectives. Members of a group share `first`, the lowest of their ranks. */
+    int *first[SS_COMM_COUNT];                   /* [rank] */
+    int *local[SS_COMM_COUNT];                   /* [rank]: members of its group on its node */
+    struct ss_group_shape *shape[SS_COMM_COUNT]; /* [first] */
+    /* [comm][hop][rank]: the rank to which it sends, itself where there is none; NULL: no flows */
+    int *target[SS_COMM_COUNT][SS_HOP_COUNT];
+};
+
+/* Of a plan whose ranks, schedule, level and gpu_of are set. *g is safe to free after a failure. */
+int ss_groups_build(const struct ss_plan *plan, struct ss_groups *g, struct ss_error *err);
+void ss_groups_free(struct ss_groups *g);
+/* Shape of the group that holds `rank`; one member where the job has no such collectives. */
+struct ss_group_shape ss_groups_shape(const struct ss_groups *g, int comm, int rank);
+
+/* Members of the group that holds `rank`, as the job has it: the rank grid's, but for FSDP's shards, their replicas, and
+ * the second copy of a model. `out` holds 2 * world_size, of which the second half is for counting nodes. */
+void ss_comm_members(const struct ss_plan *plan, int comm, int rank, int *out, int *n);
+/* Whether the communicator's collectives are flows at the plan's level. */
+int ss_comm_has_flows(const struct ss_plan *plan, int comm);
+/* Rank of the pipeline neighbour `stage` with the other coordinates of `rank`. */
+int ss_plan_stage_peer(const struct ss_plan *plan, int rank, int stage);
+
+#endif

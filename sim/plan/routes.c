@@ -1,0 +1,333 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "plan/routes.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/base.h"
+#include "stepsim/job.h"
+#include "stepsim/platform.h"
+
+/* The build at hand. */
+struct routing {
+    const struct ss_plan *plan;
+    const struct ss_groups *groups;
+    const struct ss_net *net;
+    struct ss_routes *r;
+    struct ss_error *err;
+    int gpus, nodes;
+};
+
+static int no_memory(const struct routing *b)
+{
+    return ss_fail(b->err, SS_ERR_NOMEM, NULL, 0, "out of memory for the flows of %d ranks",
+                   b->plan->world_size);
+}
+
+/* ---- kinds ---- */
+
+static int peer_known(const int *peers, int n, int stage)
+{
+    for (int j = 0; j < n; j++)
+        if (peers[j] == stage)
+            return 1;
+    return 0;
+}
+
+/* Pipeline ranks that exchange activations, by stage; peers holds room for `stages` a stage. */
+static int find_peers(const struct ss_schedule *s, int *peers, int *count)
+{
+    int most = 0;
+    for (int v = 0; v < s->stages * s->chunks; v++) {
+        int next = ss_schedule_after(s, v), a = s->virtual_rank[v];
+        int b = next < 0 ? a : s->virtual_rank[next];
+        for (int i = 0; i < 2 && a != b; i++) {
+            int from = i ? b : a, to = i ? a : b;
+            int *own = peers + (size_t)from * (size_t)s->stages;
+            if (!peer_known(own, count[from], to))
+                own[count[from]++] = to;
+        }
+    }
+    for (int i = 0; i < s->stages; i++)
+        most = count[i] > most ? count[i] : most;
+    return most;
+}
+
+static int make_kinds(struct routing *b)
+{
+    const struct ss_schedule *s = b->plan->schedule;
+    struct ss_routes *r = b->r;
+    size_t p = (size_t)s->stages;
+    int *all = ss_calloc(p * p, sizeof *all), *count = ss_calloc(p, sizeof *count);
+    if (all && count)
+        r->npeers = find_peers(s, all, count);
+    r->peer = ss_calloc(p * (size_t)(r->npeers + 1), sizeof *r->peer);
+    if (!all || !count || !r->peer) {
+        free(all);
+        free(count);
+        return no_memory(b);
+    }
+    for (int i = 0; i < s->stages; i++)
+        for (int j = 0; j < r->npeers; j++)
+            r->peer[i * r->npeers + j] = j < count[i] ? all[(size_t)i * p + (size_t)j] : -1;
+    free(all);
+    free(count);
+    r->nkinds = r->npeers;
+    r->embedding = b->plan->job->model.tied_embeddings && s->stages > 1 ? r->nkinds++ : -1;
+    for (int comm = 0; comm < SS_COMM_COUNT; comm++)
+        for (int hop = 0; hop < SS_HOP_COUNT; hop++)
+            r->hop[comm][hop] = b->groups->target[comm][hop] ? r->nkinds++ : -1;
+    return SS_OK;
+}
+
+static void set_to(struct ss_routes *r, int rank, int kind, int to)
+{
+    if (to != rank)
+        r->to[rank * r->nkinds + kind] = to;
+}
+
+static void make_hops(struct routing *b)
+{
+    for (int comm = 0; comm < SS_COMM_COUNT; comm++)
+        for (int hop = 0; hop < SS_HOP_COUNT; hop++)
+            for (int rank = 0; rank < b->plan->world_size && b->r->hop[comm][hop] >= 0; rank++)
+                set_to(b->r, rank, b->r->hop[comm][hop], b->groups->target[comm][hop][rank]);
+}
+
+static void make_peers(struct routing *b)
+{
+    const struct ss_plan *plan = b->plan;
+    const struct ss_schedule *s = plan->schedule;
+    struct ss_routes *r = b->r;
+    int first = s->virtual_rank[0], last = s->virtual_rank[s->stages * s->chunks - 1];
+    for (int rank = 0; rank < plan->world_size; rank++) {
+        int stage = ss_ranks_coordinate(&plan->ranks, rank, SS_AXIS_PP);
+        for (int j = 0; j < r->npeers; j++)
+            if (r->peer[stage * r->npeers + j] >= 0)
+                set_to(r, rank, j, ss_plan_stage_peer(plan, rank, r->peer[stage * r->npeers + j]));
+        if (r->embedding >= 0 && (stage == first || stage == last))
+            set_to(r, rank, r->embedding, ss_plan_stage_peer(plan, rank, stage == first ? last : first));
+    }
+}
+
+/* ---- routes ---- */
+
+static double efficiency(const struct ss_plan *plan, int kind)
+{
+    const struct ss_card *card = ss_platform_card(plan->platform);
+    return kind == SS_LINK_NVLINK ? card->nvlink_efficiency : card->nic_efficiency;
+}
+
+static int link_kind(const struct routing *b, int link)
+{
+    double bandwidth;
+    int kind;
+    ss_platform_link_facts(b->plan->platform, link, &kind, &bandwidth);
+    return kind;
+}
+
+/* A route under construction. */
+struct route {
+    int n, failed; /* failed: it crosses a link that does not work */
+    int link[2 * SS_ROUTE_MAX];
+    double latency;
+};
+
+static void cross(const struct routing *b, struct route *route, int link)
+{
+    if (route->n == SS_ROUTE_MAX || !(b->r->bandwidth[link] > 0)) {
+        route->failed = 1;
+        return;
+    }
+    route->link[route->n++] = link;
+}
+
+/* Goes on from one GPU to another. On one node, where it is not up one NVLink and down another (a mesh, PCIe), it
+ * also takes the GPUs' ports, which stand for all their NVLinks; a ring takes nothing else, for it uses all of
+ * these alike. */
+static void go(const struct routing *b, struct route *route, int from, int to, int ring)
+{
+    struct ss_route more;
+    int near = from / b->gpus == to / b->gpus, ports;
+    if (from == to)
+        return;
+    ss_platform_route(b->plan->platform, from, to, &more);
+    ports = near && !(more.nlinks == 2 && link_kind(b, more.link[0]) == SS_LINK_NVLINK &&
+                      link_kind(b, more.link[1]) == SS_LINK_NVLINK);
+    if (ports)
+        cross(b, route, b->r->nplatform + 2 * from);
+    for (int i = 0; i < more.nlinks && !(ports && ring); i++)
+        cross(b, route, more.link[i]);
+    if (ports)
+        cross(b, route, b->r->nplatform + 2 * to + 1);
+    route->latency += more.latency;
+}
+
+/* Around a failed link: over another GPU of the source's node, of the target's, or of both (what leaves by its
+ * NIC gets there over NVLink, as NCCL does). The first route that works, in the order of the GPUs. */
+static int go_around(const struct routing *b, struct route *route, int from, int to)
+{
+    int g = b->gpus, source = from / g * g, target = to / g * g;
+    for (int pass = 0; pass < 3; pass++)
+        for (int i = 0; i < g; i++)
+            for (int j = 0; j < g; j++) {
+                int via = pass == 1 ? from : source + (from + i) % g,
+                    last = pass == 0 ? to : target + (to + j) % g;
+                *route = (struct route){0};
+                go(b, route, from, via, 0);
+                go(b, route, via, last, 0);
+                go(b, route, last, to, 0);
+                if (!route->failed)
+                    return 1;
+            }
+    return 0;
+}
+
+static int add_route(struct routing *b, int src, int dst, int ring, double *latency)
+{
+    struct ss_routes *r = b->r;
+    struct route route = {0};
+    int from = b->plan->gpu_of[src], to = b->plan->gpu_of[dst];
+    go(b, &route, from, to, ring);
+    if (route.failed && !go_around(b, &route, from, to))
+        return ss_fail(b->err, SS_ERR_CONFIG, NULL, 0,
+                       "rank %d cannot reach rank %d: there is no way around the failed links", src, dst);
+    if (r->npool + SS_ROUTE_MAX > r->cap_pool &&
+        ss_grow(&r->pool, &r->cap_pool, r->npool + SS_ROUTE_MAX, sizeof *r->pool))
+        return no_memory(b);
+    for (int i = 0; i < route.n; i++)
+        r->pool[r->npool++] = route.link[i];
+    *latency = route.latency;
+    return SS_OK;
+}
+
+static int make_routes(struct routing *b)
+{
+    struct ss_routes *r = b->r;
+    size_t n = (size_t)b->plan->world_size * (size_t)r->nkinds;
+    for (size_t i = 0; i < n; i++) {
+        int kind = (int)(i % (size_t)r->nkinds), ring = kind >= r->npeers && kind != r->embedding, status;
+        r->first[i] = (int)r->npool;
+        if (r->to[i] < 0)
+            continue;
+        status = add_route(b, (int)(i / (size_t)r->nkinds), r->to[i], ring, &r->latency[i]);
+        if (status)
+            return status;
+    }
+    r->first[n] = (int)r->npool;
+    return SS_OK;
+}
+
+/* ---- links ---- */
+
+void ss_routes_link(const struct ss_plan *plan, const struct ss_routes *r, int link, struct ss_link *out)
+{
+    if (link < r->nplatform) {
+        ss_platform_link(plan->platform, link, out);
+    } else {
+        int gpus = ss_platform_gpus_per_node(plan->platform), gpu = (link - r->nplatform) / 2;
+        snprintf(out->name, sizeof out->name, "nvlinks-%d-%d.%s", gpu / gpus, gpu % gpus,
+                 (link - r->nplatform) % 2 ? "down" : "up");
+        out->kind = SS_LINK_NVLINK;
+        out->latency = 0;
+    }
+    out->bandwidth = r->bandwidth[link];
+}
+
+/* "nic-3-0" is "nic-3-0.up" and "nic-3-0.down". */
+static int named(const char *link, const char *name)
+{
+    size_t n = strlen(name);
+    return !strncmp(link, name, n) && (!link[n] || !strcmp(link + n, ".up") || !strcmp(link + n, ".down"));
+}
+
+static int slow_down(struct routing *b, const struct ss_slow_link *slow)
+{
+    struct ss_routes *r = b->r;
+    int found = 0;
+    for (int i = 0; i < r->nlinks; i++) {
+        struct ss_link link;
+        ss_routes_link(b->plan, r, i, &link);
+        if (!named(link.name, slow->name))
+            continue;
+        r->bandwidth[i] = slow->factor > 0 ? r->bandwidth[i] / slow->factor : 0;
+        found = 1;
+    }
+    if (found)
+        return SS_OK;
+    return ss_hint(
+        b->err,
+        ss_fail(b->err, SS_ERR_CONFIG, NULL, 0, "the platform has no link '%s' to slow down", slow->name),
+        "links of our platforms are named nvlink-NODE-GPU, nic-NODE-NIC and uplink-LEAF-RAIL");
+}
+
+static int make_links(struct routing *b, const struct ss_plan_options *options)
+{
+    struct ss_routes *r = b->r;
+    double eff[SS_LINK_KIND_COUNT];
+    int status = SS_OK;
+    for (int k = 0; k < SS_LINK_KIND_COUNT; k++)
+        eff[k] = efficiency(b->plan, k);
+    r->nplatform = ss_platform_link_count(b->plan->platform);
+    r->nlinks = r->nplatform + 2 * b->nodes * b->gpus;
+    r->bandwidth = malloc((size_t)r->nlinks * sizeof *r->bandwidth);
+    if (!r->bandwidth)
+        return no_memory(b);
+    for (int i = 0; i < r->nplatform; i++) {
+        int kind;
+        ss_platform_link_facts(b->plan->platform, i, &kind, &r->bandwidth[i]);
+        r->bandwidth[i] *= eff[kind];
+    }
+    for (int i = r->nplatform; i < r->nlinks; i++)
+        r->bandwidth[i] = b->net->nvlink_busbw;
+    for (int i = 0; i < options->nslow_links && !status; i++)
+        status = slow_down(b, &options->slow_links[i]);
+    return status;
+}
+
+/* ---- all together ---- */
+
+static int make_room(struct routing *b)
+{
+    struct ss_routes *r = b->r;
+    size_t flows = (size_t)b->plan->world_size * (size_t)r->nkinds;
+    r->to = malloc((flows + 1) * sizeof *r->to);
+    r->first = malloc((flows + 1) * sizeof *r->first);
+    r->latency = ss_calloc(flows + 1, sizeof *r->latency);
+    if (!r->to || !r->first || !r->latency ||
+        ss_grow(&r->pool, &r->cap_pool, flows * 3 + SS_ROUTE_MAX + 2, sizeof *r->pool))
+        return no_memory(b);
+    memset(r->to, -1, (flows + 1) * sizeof *r->to);
+    return SS_OK;
+}
+
+int ss_routes_build(const struct ss_plan *plan, const struct ss_groups *groups, const struct ss_net *net,
+                    const struct ss_plan_options *options, struct ss_routes *r, struct ss_error *err)
+{
+    struct routing b = {.plan = plan, .groups = groups, .net = net, .r = r, .err = err};
+    int status;
+    b.gpus = ss_platform_gpus_per_node(plan->platform);
+    b.nodes = ss_platform_nodes(plan->platform);
+    memset(r, 0, sizeof *r);
+    if ((status = make_kinds(&b)) != 0 || (status = make_room(&b)) != 0 ||
+        (status = make_links(&b, options)) != 0)
+        return status;
+    make_hops(&b);
+    make_peers(&b);
+    if ((status = make_routes(&b)) != 0)
+        return status;
+    return ss_routes_drop_links(plan, r, err);
+}
+
+void ss_routes_free(struct ss_routes *r)
+{
+    free(r->peer);
+    free(r->to);
+    free(r->first);
+    free(r->pool);
+    free(r->latency);
+    free(r->bandwidth);
+    free(r->kept);
+    memset(r, 0, sizeof *r);
+}

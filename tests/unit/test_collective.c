@@ -1,0 +1,269 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Collectives: each algorithm's closed form and flows against figures worked out by hand, which of them is taken, and
+ * the table of communicators. */
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "cost/collective.h"
+#include "plan/routes.h"
+#include "result/timers.h"
+#include "scale_job.h"
+#include "suite.h"
+
+/* Eight GPUs and eight NICs a node; round figures. */
+static const struct ss_net net = {.nvlink_busbw = 160e9,
+                                  .nvlink_step = 1e-6,
+                                  .nic_busbw = 40e9,
+                                  .nic_step = 5e-6,
+                                  .gpus_per_node = 8,
+                                  .nics_per_node = 8};
+static const struct ss_group_shape one = {1, 1, 1}, node = {8, 1, 8}, two = {16, 2, 8}, four = {4, 4, 1},
+                                   five = {40, 5, 8};
+
+static double seconds(const struct ss_collective_algorithm *a, int kind, double bytes,
+                      const struct ss_group_shape *g)
+{
+    return a->seconds(&net, kind, bytes, g);
+}
+
+static void expect_flows(const struct ss_collective_algorithm *a, int kind, double bytes,
+                         const struct ss_group_shape *g, double latency, double intra, double inter,
+                         double next)
+{
+    struct ss_collective_flows f = a->flows(&net, kind, bytes, g, g->per_node);
+    const double expected[SS_HOP_COUNT] = {
+        [SS_HOP_INTRA_NODE] = intra, [SS_HOP_INTER_NODE] = inter, [SS_HOP_NEXT] = next};
+    CU_ASSERT_DOUBLE_EQUAL(f.latency, latency, 1e-15);
+    for (int hop = 0; hop < SS_HOP_COUNT; hop++) {
+        CU_ASSERT_DOUBLE_EQUAL(f.bytes[hop], expected[hop], 1e-3);
+        CU_ASSERT(f.bytes[hop] == 0 || (a->hops & SS_HOP_BIT(hop)));
+    }
+}
+
+static void test_ring(void)
+{
+    const struct ss_collective_algorithm *a = &ss_collective_ring;
+    CU_ASSERT_DOUBLE_EQUAL(seconds(a, SS_COLL_ALL_GATHER, 1.6e9, &node), 7e-6 + 1.4e9 / 160e9, 1e-15);
+    CU_ASSERT_DOUBLE_EQUAL(seconds(a, SS_COLL_ALL_REDUCE, 1.6e9, &node), 14e-6 + 2.8e9 / 160e9, 1e-15);
+    /* Eight NICs together beat one NVLink: 13 steps inside nodes, 2 between. */
+    CU_ASSERT_DOUBLE_EQUAL(seconds(a, SS_COLL_REDUCE_SCATTER, 1.6e9, &two), 23e-6 + 1.5e9 / 160e9, 1e-15);
+    /* One rank a node: its NIC alone. */
+    CU_ASSERT_DOUBLE_EQUAL(seconds(a, SS_COLL_ALL_GATHER, 1.6e9, &four), 15e-6 + 1.2e9 / 40e9, 1e-15);
+    expect_flows(a, SS_COLL_ALL_REDUCE, 1.6e9, &node, 14e-6, 2.8e9, 2.8e9 / 8, 0);
+    expect_flows(a, SS_COLL_REDUCE_SCATTER, 1.6e9, &two, 23e-6, 1.5e9, 1.5e9 / 8, 0);
+}
+
+/* Up and down: seven steps of the chain inside a node, and the levels of the tree over the nodes. */
+static void test_tree(void)
+{
+    const struct ss_collective_algorithm *a = &ss_collective_tree;
+    CU_ASSERT_DOUBLE_EQUAL(seconds(a, SS_COLL_ALL_REDUCE, 1.6e9, &node), 14e-6 + 3.2e9 / 160e9, 1e-15);
+    CU_ASSERT_DOUBLE_EQUAL(seconds(a, SS_COLL_ALL_REDUCE, 1.6e9, &two), 2 * (7e-6 + 5e-6) + 3.2e9 / 160e9,
+                           1e-15);
+    /* Five nodes need three levels, as eight do; four need two. */
+    const struct ss_group_shape eight = {64, 8, 8}, quad = {32, 4, 8};
+    expect_flows(a, SS_COLL_ALL_REDUCE, 1e9, &five, 2 * (7e-6 + 15e-6), 2e9, 2e9 / 8, 0);
+    expect_flows(a, SS_COLL_ALL_REDUCE, 1e9, &eight, 2 * (7e-6 + 15e-6), 2e9, 2e9 / 8, 0);
+    expect_flows(a, SS_COLL_ALL_REDUCE, 1e9, &quad, 2 * (7e-6 + 10e-6), 2e9, 2e9 / 8, 0);
+    /* One rank a node: no chain, one NIC. */
+    const struct ss_group_shape three = {3, 3, 1};
+    CU_ASSERT_DOUBLE_EQUAL(seconds(a, SS_COLL_ALL_REDUCE, 1e9, &three), 20e-6 + 2e9 / 40e9, 1e-15);
+}
+
+/* Each GPU's link carries the buffer into the switch once, and an n-th of it again. */
+static void test_nvls(void)
+{
+    const struct ss_collective_algorithm *a = &ss_collective_nvls;
+    struct ss_net sharp = net;
+    sharp.nvls_busbw = 120e9;
+    sharp.nvls_latency = 24e-6;
+    CU_ASSERT(a->applies(&sharp, &node) && !a->applies(&sharp, &two) && !a->applies(&net, &node));
+    CU_ASSERT_DOUBLE_EQUAL(a->seconds(&sharp, SS_COLL_ALL_REDUCE, 1e9, &node), 24e-6 + 1.125e9 / 120e9,
+                           1e-12);
+    /* As a flow at NVLink's busbw it takes as long. */
+    struct ss_collective_flows f = a->flows(&sharp, SS_COLL_ALL_REDUCE, 1e9, &node, 8);
+    CU_ASSERT_DOUBLE_EQUAL(f.bytes[SS_HOP_INTRA_NODE] / sharp.nvlink_busbw, 1.125e9 / 120e9, 1e-12);
+    CU_ASSERT_DOUBLE_EQUAL(f.latency, 24e-6, 1e-15);
+    CU_ASSERT_EQUAL(a->hops, SS_HOP_BIT(SS_HOP_INTRA_NODE));
+}
+
+/* Of a member's 16 GB among 16 on two nodes 7 GB go to the others of its node and 8 GB leave it, by its own NIC. */
+static void test_alltoall(void)
+{
+    const struct ss_collective_algorithm *a = &ss_collective_alltoall;
+    expect_flows(a, SS_COLL_ALL_TO_ALL, 16e9, &two, 23e-6, 7e9, 8e9, 0);
+    CU_ASSERT_DOUBLE_EQUAL(seconds(a, SS_COLL_ALL_TO_ALL, 16e9, &two), 23e-6 + 8e9 / 40e9, 1e-12);
+    expect_flows(a, SS_COLL_ALL_TO_ALL, 8e9, &node, 7e-6, 7e9, 0, 0);
+    CU_ASSERT_DOUBLE_EQUAL(seconds(a, SS_COLL_ALL_TO_ALL, 8e9, &node), 7e-6 + 7e9 / 160e9, 1e-12);
+    /* Five nodes: 32 of 40 shares leave it. */
+    expect_flows(a, SS_COLL_ALL_TO_ALL, 40e9, &five, 34e-6 + 25e-6, 7e9, 32e9, 0);
+}
+
+/* A step waits for the slower of NVLink and NIC where one of its members leaves its node. */
+static void test_ring_step(void)
+{
+    const struct ss_collective_algorithm *a = &ss_collective_ring_step;
+    CU_ASSERT_DOUBLE_EQUAL(seconds(a, SS_COLL_RING_STEP, 1e9, &node), 1e-6 + 1e9 / 160e9, 1e-15);
+    CU_ASSERT_DOUBLE_EQUAL(seconds(a, SS_COLL_RING_STEP, 1e9, &two), 5e-6 + 1e9 / 40e9, 1e-15);
+    expect_flows(a, SS_COLL_RING_STEP, 1e9, &two, 5e-6, 0, 0, 1e9);
+}
+
+/* The first 16 MB at half the busbw; user buffers have no such start. */
+static void test_slow_start(void)
+{
+    struct ss_net slow = net, buffers;
+    slow.nvlink_step = 0;
+    slow.nvlink_half = 16e6;
+    CU_ASSERT_DOUBLE_EQUAL(ss_collective_seconds(&slow, SS_COLL_ALL_GATHER, 1.6e9, &node), 1.414e9 / 160e9,
+                           1e-15);
+    CU_ASSERT_DOUBLE_EQUAL(ss_collective_seconds(&slow, SS_COLL_ALL_GATHER, 8e6, &node), 14e6 / 160e9, 1e-15);
+    buffers = slow;
+    ss_net_user_buffers(&buffers, 0);
+    CU_ASSERT_EQUAL(ss_collective_seconds(&buffers, SS_COLL_ALL_GATHER, 1.6e9, &node),
+                    ss_collective_seconds(&slow, SS_COLL_ALL_GATHER, 1.6e9, &node));
+    ss_net_user_buffers(&buffers, 1); /* at NCCL's own rate */
+    CU_ASSERT_DOUBLE_EQUAL(ss_collective_seconds(&buffers, SS_COLL_ALL_GATHER, 1.6e9, &node), 1.4e9 / 160e9,
+                           1e-15);
+}
+
+/* 24 channels of NCCL within a node, 16 across nodes, of 96 SMs; never more than half of them. */
+static void test_sm_share(void)
+{
+    const struct ss_stack stack = {.comm_sms_nvlink = 24, .comm_sms_nic = 16};
+    const struct ss_card card = {.sm_count = 96}, small = {.sm_count = 20};
+    CU_ASSERT_DOUBLE_EQUAL(ss_collective_sm_share(&stack, &card, &node), 0.25, 1e-15);
+    CU_ASSERT_DOUBLE_EQUAL(ss_collective_sm_share(&stack, &card, &two), 1.0 / 6, 1e-15);
+    CU_ASSERT_DOUBLE_EQUAL(ss_collective_sm_share(&stack, &small, &node), 0.5, 1e-15);
+}
+
+/* An all-reduce takes the fastest of ring, tree and switch; other collectives have no choice. */
+static void test_choice(void)
+{
+    struct ss_net h100 = {.nvlink_busbw = 360e9,
+                          .nvlink_step = 2e-6,
+                          .nvls_busbw = 308e9,
+                          .nvls_latency = 24e-6,
+                          .nic_busbw = 40e9,
+                          .nic_step = 10e-6,
+                          .gpus_per_node = 8,
+                          .nics_per_node = 8};
+    const struct ss_group_shape three = {3, 1, 3}, wide = {512, 64, 8};
+    CU_ASSERT_PTR_EQUAL(ss_collective_choose(&h100, SS_COLL_ALL_REDUCE, 1e9, &node), &ss_collective_nvls);
+    CU_ASSERT_DOUBLE_EQUAL(ss_collective_seconds(&h100, SS_COLL_ALL_REDUCE, 1e9, &node),
+                           24e-6 + 1.125e9 / 308e9, 1e-12);
+    CU_ASSERT_PTR_EQUAL(ss_collective_choose(&h100, SS_COLL_REDUCE_SCATTER, 1e9, &node), &ss_collective_ring);
+    /* Among three the ring moves no more than the switch, and at more of the link. */
+    CU_ASSERT_PTR_EQUAL(ss_collective_choose(&h100, SS_COLL_ALL_REDUCE, 1e9, &three), &ss_collective_ring);
+    h100.nvls_busbw = 0;
+    CU_ASSERT_PTR_EQUAL(ss_collective_choose(&h100, SS_COLL_ALL_REDUCE, 1e9, &node), &ss_collective_ring);
+    /* 64 nodes: a small buffer goes up and down six levels, a huge one round the ring. */
+    CU_ASSERT_PTR_EQUAL(ss_collective_choose(&h100, SS_COLL_ALL_REDUCE, 4, &wide), &ss_collective_tree);
+    CU_ASSERT_PTR_EQUAL(ss_collective_choose(&h100, SS_COLL_ALL_REDUCE, 1e12, &wide), &ss_collective_ring);
+    CU_ASSERT_EQUAL(ss_collective_seconds(&h100, SS_COLL_ALL_GATHER, 1e9, &one), 0);
+}
+
+/* Every kind can be done on every group, in a time that the flows take on links of their own. */
+static void test_every_kind(void)
+{
+    const struct ss_group_shape *shapes[] = {&node, &two, &four, &five};
+    for (int kind = 0; kind < SS_COLL_COUNT; kind++)
+        for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++) {
+            const struct ss_group_shape *g = shapes[i];
+            const struct ss_collective_algorithm *a = ss_collective_choose(&net, kind, 1e9, g);
+            CU_ASSERT_PTR_NOT_NULL_FATAL(a);
+            struct ss_collective_flows f = a->flows(&net, kind, 1e9, g, g->per_node);
+            double slowest = g->per_node > 1 ? f.bytes[SS_HOP_INTRA_NODE] / net.nvlink_busbw : 0;
+            if (g->nodes > 1)
+                slowest = fmax(slowest, f.bytes[SS_HOP_INTER_NODE] / net.nic_busbw);
+            slowest = fmax(slowest, f.bytes[SS_HOP_NEXT] / (g->nodes > 1 ? net.nic_busbw : net.nvlink_busbw));
+            CU_ASSERT_DOUBLE_EQUAL(a->seconds(&net, kind, 1e9, g), f.latency + slowest, 1e-12);
+            CU_ASSERT(strcmp(ss_collective_kind_name(kind), "unknown") != 0 && a->name[0]);
+        }
+    CU_ASSERT_EQUAL(ss_collective_hops(SS_COLL_BIT(SS_COLL_RING_STEP)), SS_HOP_BIT(SS_HOP_NEXT));
+    CU_ASSERT_EQUAL(ss_collective_hops(SS_COLLS_REDUCED),
+                    SS_HOP_BIT(SS_HOP_INTRA_NODE) | SS_HOP_BIT(SS_HOP_INTER_NODE));
+}
+
+/* Streams are numbers of program texts: those of committed ones stay. */
+static void test_communicators(void)
+{
+    static const struct {
+        int comm, stream, label, in_layers;
+    } rows[] = {{SS_COMM_DP_CP, 0, SS_LABEL_DP, 0},        {SS_COMM_EMBEDDING, 0, SS_LABEL_DP, 0},
+                {SS_COMM_WORLD, 1, SS_LABEL_OPTIMIZER, 0}, {SS_COMM_TP, 2, SS_LABEL_TP, 1},
+                {SS_COMM_CP, 3, SS_LABEL_CP, 1},           {SS_COMM_FSDP, 4, SS_LABEL_DP, 1},
+                {SS_COMM_HOST, 5, SS_LABEL_OFFLOAD, 1}};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        const struct ss_comm_facts *facts = ss_comm_facts(rows[i].comm);
+        CU_ASSERT_EQUAL(facts->stream, rows[i].stream);
+        CU_ASSERT_EQUAL(facts->label, rows[i].label);
+        CU_ASSERT_EQUAL(ss_stream_in_layers(facts->stream), rows[i].in_layers);
+    }
+    CU_ASSERT_EQUAL(SS_STREAM(SS_COMM_FSDP), 4);
+    CU_ASSERT_EQUAL(ss_stream_count(), 6);
+    for (int comm = 0; comm < SS_COMM_COUNT; comm++) {
+        const struct ss_comm_facts *facts = ss_comm_facts(comm);
+        CU_ASSERT(facts->stream < 0 ? facts->posted == SS_LEVEL_COUNT : facts->posted <= facts->flows);
+        for (int other = 0; other < comm; other++)
+            CU_ASSERT(strcmp(facts->name, ss_comm_facts(other)->name) != 0);
+    }
+    CU_ASSERT(ss_comm_in_grid(SS_COMM_TP) && !ss_comm_in_grid(SS_COMM_FSDP) &&
+              !ss_comm_in_grid(SS_COMM_WORLD));
+    CU_ASSERT_PTR_NULL(ss_comm_facts(SS_COMM_COUNT));
+}
+
+static double timer(const struct ss_result *r, const char *name)
+{
+    for (int i = 0; i < r->ntimers; i++)
+        if (!strcmp(r->timers[i].name, name))
+            return r->timers[i].seconds;
+    return -1;
+}
+
+/* What a collective is for is in its role: other names move no timer. */
+static void test_names_move_no_timer(void)
+{
+    static const char *const timers[] = {"all-grads-sync", "embedding-grads-all-reduce", "params-all-gather",
+                                         "optimizer"};
+    const struct ss_run_options options = {.engine = SS_ENGINE_NATIVE};
+    struct scale_job s;
+    struct ss_run run;
+    struct ss_result renamed;
+    CU_ASSERT_FATAL(
+        !scale_open(&s, "h800 2;--model qwen2.5-1.5b --bf16 --tp 2 --pp 2 --seq 2048 --mbs 1 --gbs 32 "
+                        "--use-distributed-optimizer"));
+    CU_ASSERT_FATAL(!scale_run(&s, &options, &run));
+    for (int i = 0; i < run.program->ncollectives; i++)
+        snprintf(run.program->collectives[i].name, sizeof run.program->collectives[i].name, "%s %d",
+                 i % 2 ? "params" : "embedding", i);
+    memset(&renamed, 0, sizeof renamed);
+    renamed.iteration_s = run.result->iteration_s;
+    CU_ASSERT_FATAL(!ss_timers_fill(run.plan, run.program, run.timeline, &renamed, NULL));
+    CU_ASSERT_EQUAL(renamed.ntimers, run.result->ntimers);
+    for (size_t i = 0; i < sizeof timers / sizeof *timers; i++) {
+        CU_ASSERT(timer(run.result, timers[i]) > 0);
+        CU_ASSERT_EQUAL(timer(&renamed, timers[i]), timer(run.result, timers[i]));
+    }
+    free(renamed.timers);
+    ss_run_free(&run);
+    scale_close(&s);
+}
+
+int main(void)
+{
+    CU_TestInfo tests[] = {{"ring", test_ring},
+                           {"tree", test_tree},
+                           {"NVLink SHARP", test_nvls},
+                           {"all-to-all", test_alltoall},
+                           {"step of a ring", test_ring_step},
+                           {"slow start and user buffers", test_slow_start},
+                           {"SMs of channels", test_sm_share},
+                           {"the fastest algorithm", test_choice},
+                           {"every kind", test_every_kind},
+                           {"table of communicators", test_communicators},
+                           {"roles, not names, make timers", test_names_move_no_timer},
+                           CU_TEST_INFO_NULL};
+    return suite_run("collective", NULL, NULL, tests);
+}
