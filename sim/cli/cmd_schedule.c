@@ -113,8 +113,7 @@ static int load(const struct cli_flags *f, const char *name, struct ss_schedule 
     if (rc || file)
         return rc ? rc : ss_schedule_load(name, out, err);
     if (!shape.chunks)
-        shape.chunks =
-            ss_schedule_chunks(name, strcmp(name, "interleaved") && strcmp(name, "looped-bfs") ? 1 : 2);
+        shape.chunks = ss_schedule_chunks(name, 0);
     return ss_schedule_build(name, &shape, out, err);
 }
 

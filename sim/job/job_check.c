@@ -5,6 +5,7 @@
 
 #include "base/base.h"
 #include "job/job_internal.h"
+#include "stepsim/schedule.h"
 
 static int is_nemo(const struct ss_finish *f)
 {
@@ -256,8 +257,8 @@ static int check_interleaving(struct ss_finish *f, int v)
     const struct ss_job *job = f->job;
     int m = ss_job_microbatches(job, f->world_size), group = job->microbatch_group_size;
 
-    if (v < 2 ||
-        (job->schedule[0] && strcmp(job->schedule, "auto") != 0 && strcmp(job->schedule, "interleaved") != 0))
+    if (v < 2 || (job->schedule[0] && strcmp(job->schedule, "auto") != 0 &&
+                  strcmp(job->schedule, ss_schedule_default(v)) != 0))
         return SS_OK; /* another schedule says itself what it needs */
     if (!group && m % job->pp)
         REFUSE(f, "--gbs --mbs",

@@ -12,7 +12,7 @@ static const char *schedule_name(const struct ss_job *job, int chunks)
 {
     if (job->schedule[0] && strcmp(job->schedule, "auto") != 0)
         return job->schedule;
-    return chunks > 1 ? "interleaved" : "1f1b";
+    return ss_schedule_default(chunks);
 }
 
 /* Chunks that the job asks for; a schedule that is made for one number has that one. */

@@ -11,7 +11,7 @@
 static const struct {
     const char *name, *description;
     ss_schedule_builder build;
-    int chunks; /* that a rank must have; 0: as asked for */
+    int chunks; /* that a rank must have; 0: as asked for, 2 where nothing is asked for */
     struct ss_schedule_facts facts;
 } table[] = {
     {"1f1b",
@@ -83,7 +83,7 @@ int ss_schedule_known_chunks(int n, int wanted)
 {
     if (n < 0 || (size_t)n >= SS_ARRAY_LEN(table))
         return -1;
-    return table[n].chunks ? table[n].chunks : wanted;
+    return table[n].chunks ? table[n].chunks : wanted > 0 ? wanted : 2;
 }
 
 int ss_schedule_chunks(const char *name, int wanted)
@@ -97,6 +97,16 @@ int ss_schedule_chunks(const char *name, int wanted)
 const struct ss_schedule_facts *ss_schedule_known_facts(int n)
 {
     return n < 0 || (size_t)n >= SS_ARRAY_LEN(table) ? NULL : &table[n].facts;
+}
+
+const char *ss_schedule_default(int chunks)
+{
+    return chunks > 1 ? "interleaved" : "1f1b";
+}
+
+const char *ss_schedule_undemanding(int chunks, int v_shape)
+{
+    return v_shape ? "zb-v" : chunks > 1 ? "looped-bfs" : "gpipe";
 }
 
 static int check_params(const char *name, const struct ss_schedule_params *p, struct ss_error *err)

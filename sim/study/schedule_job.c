@@ -90,7 +90,7 @@ int ss_search_from_job(const struct ss_job *job, const struct ss_stack *stack,
         }
         own.global_batch = (int)batch;
     }
-    ss_copy(own.schedule, sizeof own.schedule, v_shape ? "zb-v" : chunks > 1 ? "looped-bfs" : "gpipe");
+    ss_copy(own.schedule, sizeof own.schedule, ss_schedule_undemanding(chunks, v_shape));
     int rc = ss_run_job(&own, stack, platform, SS_ENGINE_NATIVE, &run, err);
     if (rc)
         return rc;

@@ -69,11 +69,15 @@ int ss_schedule_build(const char *name, const struct ss_schedule_params *params,
 void ss_schedule_free(struct ss_schedule *s);
 /* n-th known schedule: name and one line of description; 0 past the end. */
 int ss_schedule_known(int n, const char **name, const char **description);
-/* Chunks that a rank has under the n-th known schedule when `wanted` were asked for: schedules that are
+/* Chunks that a rank has under the n-th known schedule when `wanted` were asked for (0: nothing was): schedules that are
  * made for one number have that number. -1: there is no such schedule. */
 int ss_schedule_known_chunks(int n, int wanted);
 /* The same by name; unknown names get `wanted`. */
 int ss_schedule_chunks(const char *name, int wanted);
+/* The schedule that Megatron takes for so many chunks a rank where none is named. */
+const char *ss_schedule_default(int chunks);
+/* A schedule of this placement that asks for no more than 2 microbatches a stage: for who wants the stages alone. */
+const char *ss_schedule_undemanding(int chunks, int v_shape);
 /* What a known schedule costs with equal stages and free communication, as text: where it comes from,
  * its conditions, bubble and activations in flight (docs/guide/schedules.md). NULL: no such schedule. */
 struct ss_schedule_facts {
