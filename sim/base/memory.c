@@ -45,3 +45,13 @@ bool ss_copy(char *dst, size_t size, const char *src)
     dst[len] = '\0';
     return fits;
 }
+
+bool ss_has_word(const char *list, const char *word)
+{
+    size_t n = strlen(word);
+
+    for (const char *p = list; n > 0 && (p = strstr(p, word)) != NULL; p += n)
+        if ((p == list || p[-1] == ' ') && (p[n] == ' ' || p[n] == 0))
+            return true;
+    return false;
+}

@@ -84,6 +84,21 @@ static const char *const missing_suffix[] = {
     [SS_UNIT_PRICE] = "lacks a unit, USD/h",
 };
 
+const char *ss_unit_example(enum ss_unit unit)
+{
+    static const char *const examples[] = {[SS_UNIT_NONE] = "a number",
+                                           [SS_UNIT_COUNT] = "a whole number",
+                                           [SS_UNIT_FRACTION] = "0.85 or 85%",
+                                           [SS_UNIT_BYTES] = "80GB or 81559MiB",
+                                           [SS_UNIT_BANDWIDTH] = "50GBps or 400Gbps",
+                                           [SS_UNIT_FLOPS] = "989.4Tf",
+                                           [SS_UNIT_TIME] = "2us",
+                                           [SS_UNIT_WATT] = "700W",
+                                           [SS_UNIT_PRICE] = "2.5USD/h"};
+
+    return examples[unit];
+}
+
 static bool is_digit(char c)
 {
     return c >= '0' && c <= '9';

@@ -3,54 +3,21 @@
 #include <string.h>
 
 #include "base/base.h"
+#include "stepsim/params.h"
 #include "stepsim/scenario.h"
-
-static const char *const card_ids[] = {
-#define X(field, id, unit, required, def, lo, hi, doc) id,
-    SS_CARD_PROPS(X)
-#undef X
-        "ss.nic.bandwidth",
-    "ss.nic.latency",
-    "ss.nvlink.bandwidth",
-    "ss.nvlink.latency",
-    "ss.uplink.latency",
-    "ss.oversubscription",
-    "ss.nodes_per_leaf",
-};
-static const char *const stack_ids[] = {
-#define X(field, id, unit, def, lo, hi, doc) id,
-    SS_STACK_PROPS(X)
-#undef X
-#define X(field, id, size, words, def, doc) id,
-        SS_STACK_WORDS(X)
-#undef X
-};
-#define NCARD_IDS SS_ARRAY_LEN(card_ids)
-#define NSTACK_IDS SS_ARRAY_LEN(stack_ids)
 
 struct setting {
     char id[64], value[64];
 };
 
-static int among(const char *id, const char *const *ids, size_t n)
-{
-    for (size_t i = 0; i < n; i++)
-        if (!strcmp(id, ids[i]))
-            return 1;
-    return 0;
-}
-
 static int unknown_prop(const char *id, struct ss_error *err)
 {
-    const char *all[NCARD_IDS + NSTACK_IDS], *near;
+    const char *near = ss_prop_nearest(id, ss_prop_is_settable);
 
-    memcpy(all, card_ids, sizeof card_ids);
-    memcpy(all + NCARD_IDS, stack_ids, sizeof stack_ids);
-    near = ss_nearest(id, all, NCARD_IDS + NSTACK_IDS);
     ss_fail(err, SS_ERR_USAGE, NULL, 0, "--set %s: no such prop", id);
     if (near)
         return ss_hint(err, SS_ERR_USAGE, "did you mean %s?", near);
-    return ss_hint(err, SS_ERR_USAGE, "\"stepsim platform show h800\" lists the props of a card");
+    return ss_hint(err, SS_ERR_USAGE, "\"stepsim list props\" lists them");
 }
 
 static int split(const char *text, struct setting *out, struct ss_error *err)
@@ -72,26 +39,27 @@ int ss_set_check(const char *text, struct ss_error *err)
 {
     struct ss_stack scratch;
     struct setting s;
-    int rc = split(text, &s, err);
+    int rc = split(text, &s, err), prop;
 
     if (rc)
         return rc;
+    prop = ss_prop_find(s.id, SS_OF_ANY);
+    if (prop < 0 || !ss_prop_is_settable(prop))
+        return unknown_prop(s.id, err);
     memset(&scratch, 0, sizeof scratch);
-    if (among(s.id, stack_ids, NSTACK_IDS))
-        return ss_stack_set(&scratch, s.id, s.value, err);
-    return among(s.id, card_ids, NCARD_IDS) ? SS_OK : unknown_prop(s.id, err);
+    return ss_prop_at(prop)->owner == SS_OF_STACK ? ss_stack_set(&scratch, s.id, s.value, err) : SS_OK;
 }
 
 int ss_set_apply(const char *text, struct ss_platform *platform, struct ss_stack *stack, struct ss_error *err)
 {
     struct setting s;
-    int rc = split(text, &s, err);
+    int rc = split(text, &s, err), prop;
 
     if (rc)
         return rc;
-    if (among(s.id, card_ids, NCARD_IDS))
-        return ss_platform_set(platform, s.id, s.value, err);
-    if (stack && among(s.id, stack_ids, NSTACK_IDS))
-        return ss_stack_set(stack, s.id, s.value, err);
-    return unknown_prop(s.id, err);
+    prop = ss_prop_find(s.id, SS_OF_ANY);
+    if (prop < 0 || !ss_prop_is_settable(prop) || (ss_prop_at(prop)->owner == SS_OF_STACK && !stack))
+        return unknown_prop(s.id, err);
+    return ss_prop_at(prop)->owner == SS_OF_STACK ? ss_stack_set(stack, s.id, s.value, err)
+                                                  : ss_platform_set(platform, s.id, s.value, err);
 }

@@ -7,102 +7,55 @@
 
 #include "base/base.h"
 #include "model/stack_internal.h"
+#include "stepsim/params.h"
 
 #define MAX_BASES 8
 
-/* One row of SS_STACK_PROPS. */
-struct prop {
-    const char *id;
-    enum ss_unit unit;
-    double low, high, fallback;
-    size_t offset;
-};
-static const struct prop props[] = {
-#define X(field, id, unit, def, lo, hi, doc)                                                                 \
-    {id, SS_UNIT_##unit, lo, hi, def, offsetof(struct ss_stack, field)},
-    SS_STACK_PROPS(X)
-#undef X
-};
-
-/* One row of SS_STACK_WORDS. */
-static const struct word_prop {
-    const char *id, *choices, *fallback; /* choices: space separated */
-    size_t offset, size;
-} words[] = {
-#define X(field, id, size, words, def, doc) {id, words, def, offsetof(struct ss_stack, field), size},
-    SS_STACK_WORDS(X)
-#undef X
-};
+static int of_stack(int prop)
+{
+    return ss_prop_at(prop)->owner == SS_OF_STACK;
+}
 
 static void stack_init(struct ss_stack *s)
 {
     memset(s, 0, sizeof(*s));
-    for (size_t i = 0; i < SS_ARRAY_LEN(props); i++)
-        *(double *)((char *)s + props[i].offset) = props[i].fallback;
-    for (size_t i = 0; i < SS_ARRAY_LEN(words); i++)
-        ss_copy((char *)s + words[i].offset, words[i].size, words[i].fallback);
-}
+    for (int i = SS_PROP_PLATFORM_COUNT; i < SS_PROP_COUNT; i++) {
+        const struct ss_prop *p = ss_prop_at(i);
 
-static int has_word(const char *list, const char *word)
-{
-    size_t n = strlen(word);
-
-    for (const char *p = list; n && (p = strstr(p, word)) != NULL; p += n)
-        if ((p == list || p[-1] == ' ') && (p[n] == ' ' || !p[n]))
-            return 1;
-    return 0;
+        if (p->is_word)
+            ss_copy((char *)s + p->offset, p->size, p->def_word);
+        else
+            ss_prop_put(i, s, p->def);
+    }
 }
 
 static int unknown_prop(const char *file, int line, const char *id, struct ss_error *err)
 {
-    const char *names[SS_ARRAY_LEN(props) + SS_ARRAY_LEN(words)];
-    size_t n = 0;
+    const char *near = ss_prop_nearest(id, of_stack);
 
-    for (size_t i = 0; i < SS_ARRAY_LEN(props); i++)
-        names[n++] = props[i].id;
-    for (size_t i = 0; i < SS_ARRAY_LEN(words); i++)
-        names[n++] = words[i].id;
-    const char *near = ss_nearest(id, names, n);
     ss_fail(err, SS_ERR_INPUT, file, line, "a stack has no prop \"%.80s\"", id);
     return near ? ss_hint(err, SS_ERR_INPUT, "did you mean \"%s\"?", near)
                 : ss_hint(err, SS_ERR_INPUT, "workloads/README.md says where they are listed");
 }
 
-static int set_word(struct ss_stack *s, const struct word_prop *w, const char *file, int line,
-                    const char *value, struct ss_error *err)
-{
-    if (has_word(w->choices, value)) {
-        ss_copy((char *)s + w->offset, w->size, value);
-        return SS_OK;
-    }
-    ss_fail(err, SS_ERR_INPUT, file, line, "%s cannot be \"%.60s\"", w->id, value);
-    return ss_hint(err, SS_ERR_INPUT, "one of: %s", w->choices);
-}
-
 static int set_prop(struct ss_stack *s, const char *file, int line, const char *id, const char *value,
                     struct ss_error *err)
 {
-    for (size_t i = 0; i < SS_ARRAY_LEN(words); i++)
-        if (!strcmp(words[i].id, id))
-            return set_word(s, &words[i], file, line, value, err);
-    for (size_t i = 0; i < SS_ARRAY_LEN(props); i++) {
-        const struct prop *p = &props[i];
-        const char *why = "";
-        double v;
-        if (strcmp(p->id, id))
-            continue;
-        if (ss_unit_parse(value, p->unit, &v, &why))
-            return ss_fail(err, SS_ERR_INPUT, file, line, "%s: \"%.60s\": %s", id, value, why);
-        if (!(v >= p->low && v <= p->high)) {
-            char low[64], high[64];
-            return ss_fail(err, SS_ERR_INPUT, file, line, "%s: %.60s is outside %s..%s", id, value,
-                           ss_unit_format(p->low, p->unit, low, sizeof(low)),
-                           ss_unit_format(p->high, p->unit, high, sizeof(high)));
-        }
-        *(double *)((char *)s + p->offset) = v;
-        return SS_OK;
+    int prop = ss_prop_find(id, SS_OF_STACK), rc;
+    double number;
+
+    if (prop < 0)
+        return unknown_prop(file, line, id, err);
+    if (ss_prop_at(prop)->is_word) {
+        rc = ss_prop_check_word(prop, value, file, line, err);
+        if (!rc)
+            ss_copy((char *)s + ss_prop_at(prop)->offset, ss_prop_at(prop)->size, value);
+        return rc;
     }
-    return unknown_prop(file, line, id, err);
+    rc = ss_prop_parse(prop, value, file, line, &number, err);
+    if (!rc)
+        ss_prop_put(prop, s, number);
+    return rc;
 }
 
 int ss_stack_set(struct ss_stack *s, const char *id, const char *value, struct ss_error *err)
@@ -114,7 +67,7 @@ static int check_attrs(const char *file, const struct ss_xml_node *node, const c
                        struct ss_error *err)
 {
     for (int i = 0; i < node->nattrs; i++) {
-        if (has_word(allowed, node->attrs[i].name))
+        if (ss_has_word(allowed, node->attrs[i].name))
             continue;
         ss_fail(err, SS_ERR_INPUT, file, node->line, "<%s> has no attribute \"%.60s\"", node->tag,
                 node->attrs[i].name);

@@ -32,12 +32,12 @@ static int fail_memory(const struct reader *r)
 static int same_card(const struct reader *r, const struct ss_props *props, const struct ss_card *card,
                      int line, const char *host)
 {
-    const char *id = strcmp(card->name, r->p->card.name) != 0 ? "ss.card" : NULL;
+    const char *id = strcmp(card->name, r->p->card.name) != 0 ? ss_prop_at(SS_PROP_CARD)->id : NULL;
     int where = props->value[SS_PROP_CARD].line;
 
     for (int i = 0; i < SS_PROP_CARD_COUNT && id == NULL; i++)
-        if (ss_card_get(card, i) != ss_card_get(&r->p->card, i)) {
-            id = ss_prop_def(i)->id;
+        if (ss_prop_get(i, card) != ss_prop_get(i, &r->p->card)) {
+            id = ss_prop_at(i)->id;
             where = props->value[i].line;
         }
     if (id == NULL)
@@ -208,7 +208,7 @@ static int group(struct reader *r, const struct ss_props *props, int want)
 static const char *link_kind_prop(const struct ss_entry *link)
 {
     for (const struct ss_xml_node *c = link->node->first_child; c != NULL; c = c->next)
-        if (ss_tag_is(c, "prop") && strcmp(ss_xml_attr(c, "id"), "ss.kind") == 0 &&
+        if (ss_tag_is(c, "prop") && strcmp(ss_xml_attr(c, "id"), ss_prop_at(SS_PROP_KIND)->id) == 0 &&
             ss_tag_is(link->node, "link"))
             return ss_xml_attr(c, "value");
     return NULL;
@@ -442,7 +442,7 @@ static int read_props(struct reader *r, struct ss_props *props)
             status = ss_hint(r->err,
                              ss_fail(r->err, SS_ERR_INPUT, r->p->file, props->value[of_template[i]].line,
                                      "prop \"%s\" belongs to a zone with ss.template",
-                                     ss_prop_def(of_template[i])->id),
+                                     ss_prop_at(of_template[i])->id),
                              "remove it: the links of this file say it");
     if (status != SS_OK)
         return status;

@@ -178,8 +178,8 @@ static int build(struct import *n, struct ss_platform *p, struct ss_error *err)
         return status;
     p->gpus_per_node = n->facts.ngpus;
     set_nics(n, p);
-    if (n->facts.host_memory >= ss_prop_def(SS_PROP_host_memory)->lo &&
-        n->facts.host_memory <= ss_prop_def(SS_PROP_host_memory)->hi) {
+    if (n->facts.host_memory >= ss_prop_at(SS_PROP_host_memory)->low &&
+        n->facts.host_memory <= ss_prop_at(SS_PROP_host_memory)->high) {
         p->card.host_memory = n->facts.host_memory;
         status = assume(p, "host_memory", false);
     }

@@ -231,68 +231,62 @@ void ss_platform_route(const struct ss_platform *p, int src, int dst, struct ss_
 
 /* ---- what-ifs ---- */
 
-struct link_value {
-    const char *id;
-    int kind, is_bandwidth;
-};
-static const struct link_value link_values[] = {{"ss.nvlink.bandwidth", SS_LINK_NVLINK, 1},
-                                                {"ss.nvlink.latency", SS_LINK_NVLINK, 0},
-                                                {"ss.nic.bandwidth", SS_LINK_NIC, 1},
-                                                {"ss.nic.latency", SS_LINK_NIC, 0},
-                                                {"ss.uplink.latency", SS_LINK_UPLINK, 0}};
-
-static void set_foreign_links(struct ss_foreign *f, const struct link_value *to, double value)
+static int link_kind(int prop)
 {
-    for (int i = 0; i < f->nlinks; i++)
-        if (f->links[i].kind == to->kind && to->is_bandwidth)
-            f->links[i].bandwidth = value;
-    if (to->is_bandwidth)
-        return;
+    return ss_link_kind_of(ss_prop_at(prop)->id + 3, NULL);
+}
+
+static void set_foreign_latency(struct ss_foreign *f, int kind, double value)
+{
     for (long r = 0; r < (long)f->ngpus * f->ngpus; r++)
         for (int i = 0; i < f->routes[r].nlinks; i++) {
             const struct ss_foreign_link *link = &f->links[f->pool[f->routes[r].first + i]];
 
-            if (link->kind == to->kind)
+            if (link->kind == kind)
                 f->routes[r].latency += value - link->latency;
         }
     for (int i = 0; i < f->nlinks; i++)
-        if (f->links[i].kind == to->kind)
+        if (f->links[i].kind == kind)
             f->links[i].latency = value;
 }
 
-static int set_links(struct ss_platform *p, const struct link_value *to, const char *text,
-                     struct ss_error *err)
+static void set_links(struct ss_platform *p, int prop, double value)
 {
-    double value;
-    const char *why = "";
-    int code;
+    int kind = link_kind(prop), is_bandwidth = ss_prop_at(prop)->unit == SS_UNIT_BANDWIDTH;
+    struct ss_foreign *f = p->foreign;
 
-    if (ss_unit_parse(text, to->is_bandwidth ? SS_UNIT_BANDWIDTH : SS_UNIT_TIME, &value, &why) != SS_OK) {
-        code = ss_fail(err, SS_ERR_INPUT, NULL, 0, "%s=\"%s\": %s", to->id, text, why);
-        return ss_hint(err, code, to->is_bandwidth ? "write it like 50GBps or 400Gbps" : "write it like 2us");
+    if (f == NULL) {
+        (is_bandwidth ? p->bandwidth : p->latency)[kind] = value;
+        ss_template_derive(p);
+    } else if (!is_bandwidth) {
+        set_foreign_latency(f, kind, value);
+    } else {
+        for (int i = 0; i < f->nlinks; i++)
+            if (f->links[i].kind == kind)
+                f->links[i].bandwidth = value;
     }
-    if (to->is_bandwidth ? value < 1e6 || value > 1e15 : value < 0 || value > 1)
-        return ss_hint(err,
-                       ss_fail(err, SS_ERR_INPUT, NULL, 0, "%s=\"%s\" is outside %s", to->id, text,
-                               to->is_bandwidth ? "1MBps to 1000TBps" : "0s to 1s"),
-                       "is the unit right?");
-    if (p->foreign != NULL) {
-        set_foreign_links(p->foreign, to, value);
-        return SS_OK;
-    }
-    if (to->is_bandwidth)
-        p->bandwidth[to->kind] = value;
-    else
-        p->latency[to->kind] = value;
-    ss_template_derive(p);
-    return SS_OK;
+}
+
+/* Of a foreign platform the first GPU's way to its neighbour says the bandwidth, its first link the latency. */
+static double get_links(const struct ss_platform *p, int prop)
+{
+    int kind = link_kind(prop), is_bandwidth = ss_prop_at(prop)->unit == SS_UNIT_BANDWIDTH;
+
+    if (p->foreign == NULL)
+        return (is_bandwidth ? p->bandwidth : p->latency)[kind];
+    if (is_bandwidth)
+        return ss_foreign_bandwidth(p, kind);
+    for (int i = 0; i < p->foreign->nlinks; i++)
+        if (p->foreign->links[i].kind == kind)
+            return p->foreign->links[i].latency;
+    return 0;
 }
 
 static int set_fabric(struct ss_platform *p, int prop, double value, struct ss_error *err)
 {
     if (p->foreign != NULL)
         return ss_fail(err, SS_ERR_INPUT, p->file, 0, "%s is a value of platforms with ss.template",
-                       ss_prop_def(prop)->id);
+                       ss_prop_at(prop)->id);
     if (prop == SS_PROP_OVERSUBSCRIPTION)
         p->oversubscription = value;
     else
@@ -326,30 +320,42 @@ int ss_card_is_named(const char *model, const char *card)
     return 0;
 }
 
+static int unknown_prop(const char *id, struct ss_error *err)
+{
+    if (strncmp(id, "ss.", 3) == 0)
+        return ss_prop_unknown(id, NULL, 0, err);
+    return ss_hint(err, ss_fail(err, SS_ERR_INPUT, NULL, 0, "unknown prop \"%.200s\"", id),
+                   "props of a platform start with \"ss.\"");
+}
+
 int ss_platform_set(struct ss_platform *p, const char *id, const char *value, struct ss_error *err)
 {
-    int prop = ss_prop_find(id), status;
+    int prop = ss_prop_find(id, SS_OF_PLATFORM), status;
     double number;
 
-    for (size_t i = 0; i < SS_ARRAY_LEN(link_values); i++)
-        if (strcmp(link_values[i].id, id) == 0)
-            return set_links(p, &link_values[i], value, err);
-    if (prop < 0) {
-        if (strncmp(id, "ss.", 3) == 0)
-            return ss_prop_unknown(id, NULL, 0, err);
-        status = ss_fail(err, SS_ERR_INPUT, NULL, 0, "unknown prop \"%s\"", id);
-        return ss_hint(err, status, "props of a platform start with \"ss.\"");
-    }
-    if (prop >= SS_PROP_CARD_COUNT && prop != SS_PROP_OVERSUBSCRIPTION && prop != SS_PROP_NODES_PER_LEAF)
+    if (prop < 0)
+        return unknown_prop(id, err);
+    if (!ss_prop_is_settable(prop))
         return ss_hint(err, ss_fail(err, SS_ERR_INPUT, NULL, 0, "%s cannot be set", id),
                        "it is the shape of the platform; edit the file");
     status = ss_prop_parse(prop, value, NULL, 0, &number, err);
     if (status != SS_OK)
         return status;
-    if (prop >= SS_PROP_CARD_COUNT)
-        return set_fabric(p, prop, number, err);
-    ss_card_put(&p->card, prop, number);
-    return SS_OK;
+    switch (ss_prop_at(prop)->owner) {
+    case SS_OF_CLUSTER: return set_fabric(p, prop, number, err);
+    case SS_OF_LINK: set_links(p, prop, number); return SS_OK;
+    default: ss_prop_put(prop, &p->card, number); return SS_OK;
+    }
+}
+
+double ss_platform_get(const struct ss_platform *p, int prop)
+{
+    switch (ss_prop_at(prop)->owner) {
+    case SS_OF_CARD: return ss_prop_get(prop, &p->card);
+    case SS_OF_LINK: return get_links(p, prop);
+    case SS_OF_CLUSTER: return prop == SS_PROP_OVERSUBSCRIPTION ? p->oversubscription : p->nodes_per_leaf;
+    default: return prop == SS_PROP_GPUS_PER_NODE ? p->gpus_per_node : p->nics_per_node;
+    }
 }
 
 /* ---- hash ---- */
@@ -393,7 +399,7 @@ uint64_t ss_platform_hash(const struct ss_platform *p)
     uint64_t h = ss_hash(SS_HASH_INIT, p->card.name, strlen(p->card.name));
 
     for (int i = 0; i < SS_PROP_CARD_COUNT; i++)
-        h = hash_double(h, ss_card_get(&p->card, i));
+        h = hash_double(h, ss_prop_get(i, &p->card));
     h = hash_integer(h, (uint64_t)p->nodes);
     h = hash_integer(h, (uint64_t)p->gpus_per_node);
     h = hash_integer(h, (uint64_t)p->nics_per_node);

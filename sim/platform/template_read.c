@@ -148,7 +148,7 @@ static int no_inner_props(const struct ss_xml_node *zone, const char *file, stru
 
             if (id == NULL || strncmp(id, "ss.", 3) != 0)
                 continue;
-            if (ss_prop_find(id) < 0)
+            if (ss_prop_find(id, SS_OF_PLATFORM) < 0)
                 return ss_prop_unknown(id, file, c->line, err);
             return ss_hint(err,
                            ss_fail(err, SS_ERR_INPUT, file, c->line,
@@ -163,7 +163,7 @@ static int need(const struct ss_props *props, int prop, const char *file, int li
 {
     if (props->value[prop].text == NULL)
         return ss_hint(err,
-                       ss_fail(err, SS_ERR_INPUT, file, line, "missing prop \"%s\"", ss_prop_def(prop)->id),
+                       ss_fail(err, SS_ERR_INPUT, file, line, "missing prop \"%s\"", ss_prop_at(prop)->id),
                        "a template needs it");
     *out = (int)props->value[prop].number;
     return SS_OK;

@@ -6,19 +6,18 @@
 
 #include "platform/platform_internal.h"
 
-static void put_text_prop(FILE *out, const char *id, const char *text)
+static void put_word(FILE *out, int prop, const char *text)
 {
-    fprintf(out, "    <prop id=\"%s\" value=\"", id);
+    fprintf(out, "    <prop id=\"%s\" value=\"", ss_prop_at(prop)->id);
     ss_xml_escape(out, text);
     fputs("\"/>\n", out);
 }
 
 static void put_prop(FILE *out, int prop, double value)
 {
-    const struct ss_prop_def *def = ss_prop_def(prop);
     char text[64];
 
-    put_text_prop(out, def->id, ss_unit_format(value, def->unit, text, sizeof(text)));
+    put_word(out, prop, ss_unit_format(value, ss_prop_at(prop)->unit, text, sizeof(text)));
 }
 
 static void put_head(const struct ss_platform *p, const char *routing, FILE *out)
@@ -32,12 +31,12 @@ static void put_head(const struct ss_platform *p, const char *routing, FILE *out
             "\" routing=\"%s\">\n    <!-- The card, and how kernels and links perform: "
             "docs/reference/formats-platform.md -->\n",
             routing);
-    put_text_prop(out, "ss.card", p->card.name);
+    put_word(out, SS_PROP_CARD, p->card.name);
     for (int i = 0; i < SS_PROP_CARD_COUNT; i++)
-        if (ss_prop_def(i)->required || ss_card_get(&p->card, i) != 0)
-            put_prop(out, i, ss_card_get(&p->card, i));
+        if (ss_prop_at(i)->required || ss_prop_get(i, &p->card) != 0)
+            put_prop(out, i, ss_prop_get(i, &p->card));
     if (p->assumed != NULL && p->assumed[0] != 0)
-        put_text_prop(out, "ss.assumed", p->assumed);
+        put_word(out, SS_PROP_ASSUMED, p->assumed);
     put_prop(out, SS_PROP_GPUS_PER_NODE, p->gpus_per_node);
 }
 
@@ -104,7 +103,7 @@ static void put_template(const struct ss_platform *p, FILE *out)
         put_prop(out, SS_PROP_NODES_PER_LEAF, p->nodes_per_leaf);
         put_prop(out, SS_PROP_OVERSUBSCRIPTION, p->oversubscription);
     }
-    put_text_prop(out, "ss.template", p->template_kind == SS_TEMPLATE_MESH ? "mesh" : "nvswitch");
+    put_word(out, SS_PROP_TEMPLATE, p->template_kind == SS_TEMPLATE_MESH ? "mesh" : "nvswitch");
     ss_template_walk(p, put_item, &w);
 }
 

@@ -15,7 +15,7 @@ static const struct ss_xml_node *base_prop(const struct ss_xml_node *zone)
     for (const struct ss_xml_node *c = zone->first_child; c != NULL; c = c->next) {
         const char *id = ss_tag_is(c, "prop") ? ss_xml_attr(c, "id") : NULL;
 
-        if (id != NULL && strcmp(id, "ss.base") == 0)
+        if (id != NULL && strcmp(id, ss_prop_at(SS_PROP_BASE)->id) == 0)
             return c;
     }
     return NULL;
@@ -80,10 +80,9 @@ static int set_words(struct ss_platform *p, int prop, const struct ss_xml_node *
         return SS_OK;
     }
     if (prop == SS_PROP_TEMPLATE) {
-        if (strcmp(value, "mesh") != 0 && strcmp(value, "nvswitch") != 0)
-            return ss_hint(err,
-                           ss_fail(err, SS_ERR_INPUT, p->file, node->line, "no template \"%.40s\"", value),
-                           "choose nvswitch or mesh");
+        status = ss_prop_check_word(prop, value, p->file, node->line, err);
+        if (status != SS_OK)
+            return status;
         p->template_kind = strcmp(value, "mesh") == 0 ? SS_TEMPLATE_MESH : SS_TEMPLATE_NVSWITCH;
         return SS_OK;
     }
@@ -99,9 +98,9 @@ static int set_one(struct ss_platform *p, const struct ss_xml_node *node, struct
 {
     const char *id = ss_xml_attr(node, "id"), *value = ss_xml_attr(node, "value");
     struct ss_error why = {0};
-    int prop = ss_prop_find(id), status;
+    int prop = ss_prop_find(id, SS_OF_PLATFORM), status;
 
-    if (strncmp(id, "ss.", 3) != 0 || strcmp(id, "ss.base") == 0)
+    if (strncmp(id, "ss.", 3) != 0 || prop == SS_PROP_BASE)
         return SS_OK;
     if (prop == SS_PROP_GPUS_PER_NODE || prop == SS_PROP_NICS_PER_NODE)
         return set_shape(p, prop, value, node->line, err);

@@ -91,9 +91,8 @@ static json_t *card_object(const struct ss_card *card)
     json_t *object = json_object();
 
     ss_json_text(object, "name", card->name);
-#define X(field, id, unit, required, def, lo, hi, doc) ss_json_number(object, id, card->field);
-    SS_CARD_PROPS(X)
-#undef X
+    for (int i = 0; i < SS_PROP_CARD_COUNT; i++)
+        ss_json_number(object, ss_prop_at(i)->id, ss_prop_get(i, card));
     return object;
 }
 

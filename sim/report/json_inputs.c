@@ -104,9 +104,9 @@ static json_t *stack_object(const struct ss_stack *s)
     ss_json_text(o, "attention_auto", s->attention_auto);
     ss_json_text(o, "timers", s->timers);
     ss_json_text(o, "memory_logged", s->memory_logged);
-#define X(field, id, unit, def, lo, hi, doc) ss_json_number(o, id, s->field);
-    SS_STACK_PROPS(X)
-#undef X
+    for (int i = SS_PROP_PLATFORM_COUNT; i < SS_PROP_COUNT; i++)
+        if (!ss_prop_at(i)->is_word)
+            ss_json_number(o, ss_prop_at(i)->id, ss_prop_get(i, s));
     return o;
 }
 

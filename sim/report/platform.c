@@ -7,11 +7,12 @@ static void text_card(const struct ss_card *card, FILE *out)
     char value[64];
 
     fprintf(out, "\n%s\n", card->name);
-#define X(field, id, unit, required, def, lo, hi, doc)                                                       \
-    fprintf(out, "  %-24s %12s  %s\n", id, ss_unit_format(card->field, SS_UNIT_##unit, value, sizeof value), \
-            doc);
-    SS_CARD_PROPS(X)
-#undef X
+    for (int i = 0; i < SS_PROP_CARD_COUNT; i++) {
+        const struct ss_prop *p = ss_prop_at(i);
+
+        fprintf(out, "  %-24s %12s  %s\n", p->id,
+                ss_unit_format(ss_prop_get(i, card), p->unit, value, sizeof value), p->doc);
+    }
 }
 
 static int json_show(const struct ss_platform *p, FILE *out, struct ss_error *err)

@@ -130,7 +130,7 @@ static int solve_determined(struct fitting *f, const double *start, struct ss_fi
 
 /* ---- what to fit ---- */
 
-static int add_prop(struct ss_calibration *c, const char *id)
+static int add_id(struct ss_calibration *c, const char *id)
 {
     for (int i = 0; i < c->nprops; i++)
         if (!strcmp(c->props[i].id, id))
@@ -139,10 +139,14 @@ static int add_prop(struct ss_calibration *c, const char *id)
     return 1;
 }
 
+static void add_prop(struct ss_calibration *c, int prop)
+{
+    add_id(c, ss_prop_at(prop)->id);
+}
+
 static void default_props(struct ss_calibration *c, struct ss_observations *o)
 {
-    char id[64];
-    char of_bench[SS_BENCH_PROPS][64];
+    int of_bench[SS_BENCH_PROPS];
     int runs = 0, far = o->nccl_nodes > 1;
 
     for (int i = 0; i < o->n; i++) {
@@ -155,24 +159,23 @@ static void default_props(struct ss_calibration *c, struct ss_observations *o)
         if (!ss_observation_is_run(&o->list[i]))
             continue;
         run = ss_observations_case(o, o->list[i].of_case);
-        snprintf(id, sizeof id, "ss.gemm.efficiency.%s", ss_precision_name(run->job.precision));
-        add_prop(c, id);
+        add_prop(c, ss_study_prop_of_gemm(run->job.precision));
         far |= ss_platform_nodes(run->platform) > 1;
         runs++;
     }
     if (runs || o->nccl)
-        add_prop(c, "ss.nvlink.efficiency");
+        add_prop(c, SS_PROP_nvlink_efficiency);
     if (!runs && o->nccl)
-        add_prop(c, "ss.nvlink.step_latency");
+        add_prop(c, SS_PROP_nvlink_latency);
     if (o->nccl && o->nccl_nodes <= 1 && ss_nccl_kind(o->nccl->operation) == SS_COLL_ALL_REDUCE &&
         ss_platform_card(o->machine)->nvls_efficiency > 0) { /* the switch may have summed */
-        add_prop(c, "ss.nvls.efficiency");
-        add_prop(c, "ss.nvls.latency");
+        add_prop(c, SS_PROP_nvls_efficiency);
+        add_prop(c, SS_PROP_nvls_latency);
     }
     if (far)
-        add_prop(c, "ss.nic.efficiency");
+        add_prop(c, SS_PROP_nic_efficiency);
     if (far && !runs)
-        add_prop(c, "ss.nic.step_latency");
+        add_prop(c, SS_PROP_nic_latency);
 }
 
 static int is_of_memory(const char *id)
@@ -188,7 +191,7 @@ static int choose_props(const struct ss_calibrate_options *opt, struct ss_calibr
     int rc = SS_OK, memory = 0;
 
     for (int i = 0; i < opt->nprops && i < SS_FIT_MAX; i++)
-        if (add_prop(c, opt->props[i].id)) {
+        if (add_id(c, opt->props[i].id)) {
             c->props[c->nprops - 1].lo = opt->props[i].lo;
             c->props[c->nprops - 1].hi = opt->props[i].hi;
         }

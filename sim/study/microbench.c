@@ -306,44 +306,46 @@ double ss_bench_seconds(const struct ss_platform *platform, const struct ss_stac
 }
 
 static int collective_props(const struct ss_card *card, const struct ss_bench_point *p,
-                            char ids[SS_BENCH_PROPS][64])
+                            int props[SS_BENCH_PROPS])
 {
     int n = 0;
 
-    ss_copy(ids[n++], sizeof ids[0], "ss.nvlink.efficiency");
-    ss_copy(ids[n++], sizeof ids[0], "ss.nvlink.half_size");
-    ss_copy(ids[n++], sizeof ids[0], "ss.nvlink.step_latency");
+    props[n++] = SS_PROP_nvlink_efficiency;
+    props[n++] = SS_PROP_nvlink_half_size;
+    props[n++] = SS_PROP_nvlink_latency;
     if (p->collective == SS_COLL_ALL_REDUCE && card->nvls_efficiency > 0) {
-        ss_copy(ids[n++], sizeof ids[0], "ss.nvls.efficiency");
-        ss_copy(ids[n++], sizeof ids[0], "ss.nvls.latency");
+        props[n++] = SS_PROP_nvls_efficiency;
+        props[n++] = SS_PROP_nvls_latency;
     }
     return n;
 }
 
-int ss_bench_props(const struct ss_card *card, const struct ss_bench_point *p, char ids[SS_BENCH_PROPS][64])
+static int attention_props(const struct ss_bench_point *p, int props[SS_BENCH_PROPS])
+{
+    if (p->fused)
+        props[0] = p->backward ? SS_PROP_fused_bwd : SS_PROP_fused_fwd;
+    else
+        props[0] = p->backward ? SS_PROP_flash_bwd : SS_PROP_flash_fwd;
+    props[1] = SS_PROP_attention_half_tokens;
+    props[2] = SS_PROP_attention_half_dim;
+    return 3;
+}
+
+int ss_bench_props(const struct ss_card *card, const struct ss_bench_point *p, int props[SS_BENCH_PROPS])
 {
     int n = 0;
 
-    if (p->kind == SS_BENCH_COLLECTIVE)
-        return collective_props(card, p, ids);
-    if (p->kind == SS_BENCH_ATTENTION) {
-        snprintf(ids[n++], sizeof ids[0], "ss.attention.%s.%s", p->fused ? "fused" : "flash",
-                 p->backward ? "backward" : "forward");
-        ss_copy(ids[n++], sizeof ids[0], "ss.attention.half_tokens");
-        ss_copy(ids[n++], sizeof ids[0], "ss.attention.half_dim");
-        return n;
+    switch (p->kind) {
+    case SS_BENCH_COLLECTIVE: return collective_props(card, p, props);
+    case SS_BENCH_ATTENTION: return attention_props(p, props);
+    case SS_BENCH_PCIE: props[0] = SS_PROP_pcie_bandwidth; return 1;
+    case SS_BENCH_GEMM:
+        props[n++] = ss_study_prop_of_gemm(p->precision);
+        props[n++] = p->precision == SS_FP8 ? SS_PROP_gemm_k_prologue_fp8 : SS_PROP_gemm_k_prologue;
+        props[n++] = SS_PROP_gemm_small_tile;
+        break;
+    case SS_BENCH_COPY: props[n++] = SS_PROP_hbm_efficiency; break;
     }
-    if (p->kind == SS_BENCH_PCIE) {
-        ss_copy(ids[n++], sizeof ids[0], "ss.pcie.bandwidth");
-        return n;
-    }
-    if (p->kind == SS_BENCH_GEMM) {
-        snprintf(ids[n++], sizeof ids[0], "ss.gemm.efficiency.%s", ss_precision_name(p->precision));
-        snprintf(ids[n++], sizeof ids[0], "ss.gemm.k_prologue%s", p->precision == SS_FP8 ? ".fp8" : "");
-        ss_copy(ids[n++], sizeof ids[0], "ss.gemm.small_tile");
-    }
-    if (p->kind == SS_BENCH_COPY)
-        ss_copy(ids[n++], sizeof ids[0], "ss.hbm.efficiency");
-    ss_copy(ids[n++], sizeof ids[0], "ss.kernel_latency");
+    props[n++] = SS_PROP_kernel_latency;
     return n;
 }

@@ -31,6 +31,8 @@ A rule that applies to no output of a whole run fails the run: drop it when the 
 RULES = [
     {"commit": "Documents in three folders: guide, reference, design", "why": "the list of flags is a reference page",
      "op": "text", "old": r"(?<!/)\bdocs/flags\.md", "new": "docs/reference/flags.md"},
+    {"commit": "One registry of every ss. prop", "why": "there is a list of all props that can be set", "op": "text",
+     "old": r'"stepsim platform show h800" lists the props of a card', "new": '"stepsim list props" lists them'},
 ]
 
 # Flags of this tree's table that the old binary does not know: flag -> subject of the commit that added it.

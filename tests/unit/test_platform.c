@@ -231,13 +231,13 @@ static void test_set(void)
     struct ss_route route;
 
     for (int i = 0; i < SS_PROP_CARD_COUNT; i++) {
-        const struct ss_prop_def *def = ss_prop_def(i);
-        double value = ss_card_get(ss_platform_card(p), i) == def->hi ? def->lo : def->hi;
+        const struct ss_prop *def = ss_prop_at(i);
+        double value = ss_prop_get(i, ss_platform_card(p)) == def->high ? def->low : def->high;
         char text[64];
 
         ss_unit_format(value, def->unit, text, sizeof(text));
         CU_ASSERT_EQUAL(ss_platform_set(p, def->id, text, &e), SS_OK);
-        CU_ASSERT_EQUAL(ss_card_get(ss_platform_card(p), i), value);
+        CU_ASSERT_EQUAL(ss_prop_get(i, ss_platform_card(p)), value);
         CU_ASSERT_NOT_EQUAL(ss_platform_hash(p), last);
         last = ss_platform_hash(p);
     }

@@ -71,9 +71,9 @@ static char *card_props(void)
 
     fprintf(out, "    <prop id=\"ss.card\" value=\"X\"/>\n");
     for (int i = 0; i < SS_PROP_CARD_COUNT; i++)
-        if (ss_prop_def(i)->required)
-            fprintf(out, "    <prop id=\"%s\" value=\"%s\"/>\n", ss_prop_def(i)->id,
-                    ss_unit_format(ss_prop_def(i)->hi, ss_prop_def(i)->unit, value, sizeof(value)));
+        if (ss_prop_at(i)->required)
+            fprintf(out, "    <prop id=\"%s\" value=\"%s\"/>\n", ss_prop_at(i)->id,
+                    ss_unit_format(ss_prop_at(i)->high, ss_prop_at(i)->unit, value, sizeof(value)));
     fclose(out);
     return text;
 }

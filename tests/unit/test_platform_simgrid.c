@@ -133,8 +133,8 @@ static void test_clusters(void)
           "<platform version=\"4.1\"><zone id=\"w\" routing=\"Full\"><prop id=\"ss.card\" value=\"H100\"/>\n",
           out);
     for (int i = 0; i < SS_PROP_CARD_COUNT; i++)
-        fprintf(out, "<prop id=\"%s\" value=\"%s\"/>\n", ss_prop_def(i)->id,
-                ss_unit_format(ss_card_get(ss_platform_card(card), i), ss_prop_def(i)->unit, value,
+        fprintf(out, "<prop id=\"%s\" value=\"%s\"/>\n", ss_prop_at(i)->id,
+                ss_unit_format(ss_prop_get(i, ss_platform_card(card)), ss_prop_at(i)->unit, value,
                                sizeof(value)));
     for (int n = 0; n < 2; n++)
         fprintf(out,

@@ -81,7 +81,7 @@ static void test_mistakes(void)
         {ZONE(PROP("ss.base", "h100") PROP("ss.powr", "1W")), 5, "unknown prop"},
         {ZONE(PROP("ss.base", "h100") PROP("ss.power", "1")), 5, "ss.power"},
         {ZONE(PROP("ss.base", "h100") PROP("ss.nics_per_node", "3")), 3, "cannot share 3 NICs"},
-        {ZONE(PROP("ss.base", "h100") PROP("ss.template", "torus")), 5, "no template"},
+        {ZONE(PROP("ss.base", "h100") PROP("ss.template", "torus")), 5, "cannot be \"torus\""},
         {ZONE(PROP("ss.base", "h100") PROP("ss.assumed", "colour")), 5, "colour"},
         {ZONE(PROP("ss.base", "h100") "<prop id=\"ss.power\"/>\n"), 5, "needs a value"},
     };

@@ -30,6 +30,8 @@ void *ss_calloc(size_t n, size_t size);
 int ss_grow(void *array, size_t *cap, size_t need, size_t size);
 /* Bounded copy, always terminated; false when cut. */
 bool ss_copy(char *dst, size_t size, const char *src);
+/* Is it one of the space separated words of the list? */
+bool ss_has_word(const char *list, const char *word);
 
 /* ---- file.c, data.c ---- */
 /* Reads a whole file (at most max_bytes), NUL-terminated; caller frees *out. "-" is stdin. */

@@ -27,6 +27,8 @@ int ss_unit_parse(const char *text, enum ss_unit unit, double *out, const char *
 /* Prints the shortest text, without an exponent where possible, that ss_unit_parse reads back to
  * exactly the same value. */
 char *ss_unit_format(double value, enum ss_unit unit, char *buf, size_t size);
+/* How a value of that unit is written, for messages: "50GBps or 400Gbps". Never NULL. */
+const char *ss_unit_example(enum ss_unit unit);
 /* Strict number parsing: the whole text, no overflow. */
 int ss_parse_i64(const char *text, int64_t lo, int64_t hi, int64_t *out);
 int ss_parse_double(const char *text, double *out);

@@ -4,10 +4,9 @@
 #define SS_PLATFORM_INTERNAL_H
 
 #include "base/base.h"
+#include "stepsim/params.h"
 #include "stepsim/platform.h"
 
-#define SS_MAX_GPUS 65536
-#define SS_MAX_GPUS_PER_NODE 1024
 #define SS_MAX_MESH_GPUS 64
 /* Routes of a file that is not ours are asked and kept pair by pair: 1024 GPUs are a million pairs. */
 #define SS_MAX_FOREIGN_GPUS 1024
@@ -61,47 +60,15 @@ int ss_platform_from_document(const struct ss_xml *doc, const char *name,
 /* "dir/h800.xml" -> "h800" */
 void ss_platform_base_name(const char *path, char *out, size_t size);
 
-/* ---- props.c: the table of ss. props ---- */
-enum ss_prop {
-#define X(field, id, unit, required, def, lo, hi, doc) SS_PROP_##field,
-    SS_CARD_PROPS(X)
-#undef X
-    SS_PROP_CARD_COUNT,
-    SS_PROP_GPUS_PER_NODE = SS_PROP_CARD_COUNT,
-    SS_PROP_NICS_PER_NODE,
-    SS_PROP_NODES_PER_LEAF,
-    SS_PROP_OVERSUBSCRIPTION,
-    SS_PROP_NODE,
-    SS_PROP_NUMBER_COUNT,
-    SS_PROP_CARD = SS_PROP_NUMBER_COUNT,
-    SS_PROP_TEMPLATE,
-    SS_PROP_ASSUMED,
-    SS_PROP_KIND,
-    SS_PROP_COUNT
-};
-/* Where a prop may stand. */
-enum { SS_AT_ROOT = 1, SS_AT_ZONE = 2, SS_AT_HOST = 4, SS_AT_LINK = 8 };
-
+/* ---- props.c: the ss. props of a platform file ---- */
 struct ss_prop_value {
     double number;
     const char *text; /* NULL: not given */
     int line;
 };
 struct ss_props {
-    struct ss_prop_value value[SS_PROP_COUNT];
+    struct ss_prop_value value[SS_PROP_PLATFORM_COUNT];
 };
-struct ss_prop_def {
-    const char *id;
-    int unit; /* enum ss_unit, -1 for a text */
-    int where, required;
-    double lo, hi;
-};
-const struct ss_prop_def *ss_prop_def(int prop);
-/* Number of the prop with that id, -1 if there is none. */
-int ss_prop_find(const char *id);
-/* Parses and checks one value; file and line go into the message. */
-int ss_prop_parse(int prop, const char *text, const char *file, int line, double *out,
-                  struct ss_error *err);
 /* Error for an unknown id, with the nearest one as hint. */
 int ss_prop_unknown(const char *id, const char *file, int line, struct ss_error *err);
 /* Adds the ss. props among node's children over those inherited. Others are left alone. */
@@ -113,8 +80,6 @@ int ss_props_card(const struct ss_props *props, const char *file, int line, stru
 /* Normalises and checks the words of ss.assumed; malloc'ed. */
 int ss_props_assumed(const struct ss_prop_value *value, const char *file, char **out,
                      struct ss_error *err);
-double ss_card_get(const struct ss_card *card, int prop);
-void ss_card_put(struct ss_card *card, int prop, double value);
 /* From the prop ss.kind (may be NULL), else from the name's prefix. */
 int ss_link_kind_of(const char *name, const char *kind);
 

@@ -4,6 +4,7 @@
 #define STEPSIM_H
 
 #include "stepsim/bands.h"
+#include "stepsim/card.h"
 #include "stepsim/chunk.h"
 #include "stepsim/error.h"
 #include "stepsim/flags.h"
@@ -12,6 +13,7 @@
 #include "stepsim/model.h"
 #include "stepsim/network.h"
 #include "stepsim/notes.h"
+#include "stepsim/params.h"
 #include "stepsim/pictures.h"
 #include "stepsim/plan.h"
 #include "stepsim/platform.h"
@@ -24,6 +26,7 @@
 #include "stepsim/schedule.h"
 #include "stepsim/schedule_study.h"
 #include "stepsim/stack.h"
+#include "stepsim/stack_props.h"
 #include "stepsim/study.h"
 #include "stepsim/summary.h"
 #include "stepsim/sweep.h"

@@ -3,6 +3,7 @@
 #ifndef SS_STUDY_CALIBRATE_H
 #define SS_STUDY_CALIBRATE_H
 
+#include "stepsim/params.h"
 #include "stepsim/platform.h"
 #include "study/study_internal.h"
 #include "cost/collective.h"
@@ -11,6 +12,8 @@
 double ss_study_prop_get(const char *id, const struct ss_platform *p, const struct ss_stack *s);
 int ss_study_prop_set(const char *id, double value, struct ss_platform *p, struct ss_stack *s,
                       struct ss_error *err);
+/* Index of the GEMM efficiency of a precision (enum ss_precision). */
+int ss_study_prop_of_gemm(int precision);
 /* Value with unit and four digits. */
 const char *ss_study_prop_text(const char *id, double value, char *buf, size_t size);
 /* Fills start value and missing bounds; refuses bounds outside the prop's own. */
@@ -61,9 +64,9 @@ void ss_bench_free(struct ss_bench *b);
  * attention alone. */
 double ss_bench_seconds(const struct ss_platform *platform, const struct ss_stack *stack,
                         const struct ss_bench_point *p);
-/* The props of this card and a stack that it can tell something of; returns how many. */
+/* The props of this card and a stack that it can tell something of, by index; returns how many. */
 #define SS_BENCH_PROPS 5
-int ss_bench_props(const struct ss_card *card, const struct ss_bench_point *p, char ids[SS_BENCH_PROPS][64]);
+int ss_bench_props(const struct ss_card *card, const struct ss_bench_point *p, int props[SS_BENCH_PROPS]);
 
 /* ---- observations.c: what was measured, and its prediction for given props ---- */
 enum ss_observation_kind { SS_OBSERVE_TIME, SS_OBSERVE_MEMORY, SS_OBSERVE_NCCL, SS_OBSERVE_TIMER, SS_OBSERVE_BENCH };

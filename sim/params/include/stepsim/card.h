@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A card: what one GPU is, and how kernels and collectives run on it. */
+#ifndef STEPSIM_CARD_H
+#define STEPSIM_CARD_H
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/*
+ * Facts of a card and of how its kernels run, one row a <prop>.
+ * X(field, prop id, unit, required, default, low, high, meaning)
+ * unit is the suffix of enum ss_unit; values are stored in SI.
+ * Rates of 0 mean "the card has no such unit".
+ */
+#define SS_CARD_PROPS(X)                                                                                     \
+    X(sm_count, "ss.sm_count", COUNT, 1, 0, 1, 1024, "streaming multiprocessors")                            \
+    X(peak_fp32, "ss.peak.fp32", FLOPS, 1, 0, 1e9, 1e18,                                                     \
+      "dense fp32 matmul peak (TF32 where the card has it)")                                                 \
+    X(peak_fp16, "ss.peak.fp16", FLOPS, 1, 0, 1e9, 1e18, "dense fp16 tensor peak")                           \
+    X(peak_bf16, "ss.peak.bf16", FLOPS, 1, 0, 0, 1e18, "dense bf16 tensor peak, 0 = none")                   \
+    X(peak_fp8, "ss.peak.fp8", FLOPS, 1, 0, 0, 1e18, "dense fp8 tensor peak, 0 = none")                      \
+    X(peak_cuda_cores, "ss.peak.cuda_cores", FLOPS, 0, 0, 0, 1e18,                                           \
+      "fp32 peak of the CUDA cores, where 16-bit GEMMs end up whose rows are no multiple of 16 bytes; 0 = "  \
+      "not known, no GEMM does")                                                                             \
+    X(hbm_bandwidth, "ss.hbm.bandwidth", BANDWIDTH, 1, 0, 1e9, 1e15, "HBM peak bandwidth")                   \
+    X(hbm_size, "ss.hbm.size", BYTES, 1, 0, 1e9, 1e13, "HBM size as sold")                                   \
+    X(device_memory, "ss.device_memory", BYTES, 1, 0, 1e9, 1e13,                                             \
+      "memory total that nvidia-smi shows: the capacity a job must fit")                                     \
+    X(hbm_efficiency, "ss.hbm.efficiency", FRACTION, 1, 0, 0.3, 1,                                           \
+      "share of the HBM peak that an elementwise kernel sustains")                                           \
+    X(gemm_eff_fp32, "ss.gemm.efficiency.fp32", FRACTION, 1, 0, 0.2, 1,                                      \
+      "share of the peak that a large GEMM sustains under the card's power limit")                           \
+    X(gemm_eff_fp16, "ss.gemm.efficiency.fp16", FRACTION, 1, 0, 0.2, 1, "the same, fp16")                    \
+    X(gemm_eff_bf16, "ss.gemm.efficiency.bf16", FRACTION, 1, 0, 0.2, 1, "the same, bf16")                    \
+    X(gemm_eff_fp8, "ss.gemm.efficiency.fp8", FRACTION, 1, 0, 0.2, 1, "the same, fp8")                       \
+    X(gemm_tile_m, "ss.gemm.tile_m", COUNT, 1, 0, 16, 1024, "rows of the largest output tile of one SM")     \
+    X(gemm_tile_n, "ss.gemm.tile_n", COUNT, 1, 0, 16, 1024, "columns of the largest output tile of one SM")  \
+    X(gemm_k_prologue, "ss.gemm.k_prologue", NONE, 1, 0, 0, 4096,                                            \
+      "prologue and epilogue of a tile, in steps of K at bf16")                                              \
+    X(gemm_k_prologue_fp8, "ss.gemm.k_prologue.fp8", NONE, 1, 0, 0, 4096, "the same at fp8")                 \
+    X(gemm_small_tile, "ss.gemm.small_tile", FRACTION, 1, 0, 0.5, 1,                                         \
+      "efficiency of a tile of half the largest size over the largest one's")                                \
+    X(kernel_latency, "ss.kernel_latency", TIME, 1, 0, 0, 1e-3,                                              \
+      "shortest time from one kernel's start to the next one's on one stream")                               \
+    X(nvlink_efficiency, "ss.nvlink.efficiency", FRACTION, 1, 0, 0.1, 1,                                     \
+      "busbw of a large collective over the link's bandwidth")                                               \
+    X(nvlink_half_size, "ss.nvlink.half_size", BYTES, 0, 0, 0, 1e9,                                          \
+      "buffer up to which an NVLink collective runs at half of its busbw, NCCL's protocols and channels "    \
+      "filling")                                                                                             \
+    X(nvlink_latency, "ss.nvlink.step_latency", TIME, 1, 0, 0, 1e-3, "latency of one ring step over NVLink") \
+    X(nvls_efficiency, "ss.nvls.efficiency", FRACTION, 0, 0, 0, 1,                                           \
+      "bytes that an all-reduce moves into a switch that reduces (NVLink SHARP) over the link's bandwidth; " \
+      "0: it cannot")                                                                                        \
+    X(nvls_latency, "ss.nvls.latency", TIME, 0, 0, 0, 1e-3, "latency of such an all-reduce")                 \
+    X(nic_efficiency, "ss.nic.efficiency", FRACTION, 1, 0, 0.1, 1,                                           \
+      "busbw of a large collective over the NICs' bandwidth")                                                \
+    X(nic_latency, "ss.nic.step_latency", TIME, 1, 0, 0, 1e-3, "latency of one ring step over the network")  \
+    X(pcie_bandwidth, "ss.pcie.bandwidth", BANDWIDTH, 1, 0, 1e8, 1e13,                                       \
+      "host to device copy rate, one direction")                                                             \
+    X(host_memory, "ss.host_memory", BYTES, 1, 0, 1e9, 1e15, "host memory of a node")                        \
+    X(power, "ss.power", WATT, 0, 0, 0, 1e5, "board power limit")                                            \
+    X(price, "ss.price", PRICE, 0, 0, 0, 1e6, "price of one GPU, USD an hour")
+
+struct ss_card {
+    char name[64]; /* <prop id="ss.card"> */
+#define X(field, id, unit, required, def, lo, hi, doc) double field;
+    SS_CARD_PROPS(X)
+#undef X
+};
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,136 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The registry: every `ss.` prop once, with what may change it, its unit, range, default and meaning.
+ * A new prop is one row: of a card in card.h, of a stack in stack_props.h, of links and clusters here.
+ * Who accepts a prop follows from its owner:
+ *
+ *   owner    platform file   stack file   --set and --vary set=   calibrate
+ *   card     yes             no           yes                     numbers
+ *   link     of a variant    no           yes                     yes
+ *   cluster  template        no           yes                     no
+ *   layout   yes             no           no                      no
+ *   stack    no              yes          yes                     numbers
+ *
+ * (numbers: not whole numbers and not words.) "stepsim list props" prints the registry.
+ */
+#ifndef STEPSIM_PARAMS_H
+#define STEPSIM_PARAMS_H
+
+#include "stepsim/card.h"
+#include "stepsim/error.h"
+#include "stepsim/stack_props.h"
+#include "stepsim/units.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Most GPUs of a platform, and of one node. */
+#define SS_MAX_GPUS 65536
+#define SS_MAX_GPUS_PER_NODE 1024
+
+/*
+ * All links of one kind, the word behind "ss."; in the file attributes of <link>.
+ * X(symbol, prop id, unit, low, high, meaning)
+ */
+#define SS_LINK_PROPS(X)                                                                                      \
+    X(NVLINK_BANDWIDTH, "ss.nvlink.bandwidth", BANDWIDTH, 1e6, 1e15,                                          \
+      "bandwidth of a GPU's link to the NVSwitch, or of each link of a mesh, one direction")                  \
+    X(NVLINK_LATENCY, "ss.nvlink.latency", TIME, 0, 1, "latency of such a link")                              \
+    X(NIC_BANDWIDTH, "ss.nic.bandwidth", BANDWIDTH, 1e6, 1e15, "bandwidth of a NIC, one direction")           \
+    X(NIC_LATENCY, "ss.nic.latency", TIME, 0, 1, "latency of a NIC")                                          \
+    X(UPLINK_LATENCY, "ss.uplink.latency", TIME, 0, 1, "latency of a link between leaf and spine")
+
+/* The network of a template. X(symbol, prop id, unit, low, high, meaning) */
+#define SS_CLUSTER_PROPS(X)                                                                                   \
+    X(NODES_PER_LEAF, "ss.nodes_per_leaf", COUNT, 1, SS_MAX_GPUS, "nodes below one leaf switch")                    \
+    X(OVERSUBSCRIPTION, "ss.oversubscription", NONE, 0.01, 1000,                                              \
+      "NIC bandwidth below a leaf over the bandwidth of its uplink")
+
+/* What a platform file says and nothing else. X(symbol, prop id, places, unit, low, high, meaning) */
+#define SS_LAYOUT_PROPS(X)                                                                                    \
+    X(GPUS_PER_NODE, "ss.gpus_per_node", SS_AT_ROOT, COUNT, 1, SS_MAX_GPUS_PER_NODE, "GPUs of a node")                        \
+    X(NICS_PER_NODE, "ss.nics_per_node", SS_AT_ROOT, COUNT, 0, SS_MAX_GPUS_PER_NODE, "NICs of a node")                        \
+    X(NODE, "ss.node", SS_AT_ZONE | SS_AT_HOST, COUNT, 0, 1e9, "number of the node that the GPUs are in")
+
+/* The same, words. X(symbol, prop id, places, required, words it may be (NULL: any), meaning) */
+#define SS_LAYOUT_WORDS(X)                                                                                    \
+    X(CARD, "ss.card", SS_AT_CARD, 1, NULL, "name of the card, best as MODEL-MEMORY")                         \
+    X(TEMPLATE, "ss.template", SS_AT_ROOT, 0, "nvswitch mesh", "how the GPUs of a node are connected")        \
+    X(ASSUMED, "ss.assumed", SS_AT_ROOT, 0, NULL, "values that are not known but assumed")                    \
+    X(BASE, "ss.base", SS_AT_ROOT, 0, NULL, "platform that this one changes")                                 \
+    X(KIND, "ss.kind", SS_AT_LINK, 0, "nvlink nic uplink other", "kind of a link")
+
+/* Elements of a platform file that a prop may stand in: the outermost zone, an inner zone or cluster, a host, a link. */
+enum { SS_AT_ROOT = 1, SS_AT_ZONE = 2, SS_AT_HOST = 4, SS_AT_LINK = 8 };
+#define SS_AT_CARD (SS_AT_ROOT | SS_AT_ZONE | SS_AT_HOST)
+
+/* Index of a prop in the registry, owner by owner; SS_PROP_ and the symbol or field of its row. */
+enum ss_prop_index {
+#define X(field, id, unit, required, def, lo, hi, doc) SS_PROP_##field,
+    SS_CARD_PROPS(X)
+#undef X
+    SS_PROP_CARD_COUNT,
+    SS_PROP_LAST_OF_CARD = SS_PROP_CARD_COUNT - 1,
+#define X(sym, id, unit, lo, hi, doc) SS_PROP_##sym,
+    SS_LINK_PROPS(X) SS_CLUSTER_PROPS(X)
+#undef X
+#define X(sym, id, where, unit, lo, hi, doc) SS_PROP_##sym,
+    SS_LAYOUT_PROPS(X)
+#undef X
+#define X(sym, id, where, required, words, doc) SS_PROP_##sym,
+    SS_LAYOUT_WORDS(X)
+#undef X
+    SS_PROP_PLATFORM_COUNT,
+    SS_PROP_LAST_OF_PLATFORM = SS_PROP_PLATFORM_COUNT - 1,
+#define X(field, id, unit, def, lo, hi, doc) SS_PROP_##field,
+    SS_STACK_PROPS(X)
+#undef X
+#define X(field, id, size, words, def, doc) SS_PROP_##field,
+    SS_STACK_WORDS(X)
+#undef X
+    SS_PROP_COUNT
+};
+
+/* Bits, so that a call can take several. */
+enum ss_owner { SS_OF_CARD = 1, SS_OF_LINK = 2, SS_OF_CLUSTER = 4, SS_OF_LAYOUT = 8, SS_OF_STACK = 16 };
+#define SS_OF_PLATFORM (SS_OF_CARD | SS_OF_LINK | SS_OF_CLUSTER | SS_OF_LAYOUT)
+#define SS_OF_ANY (SS_OF_PLATFORM | SS_OF_STACK)
+/* "card", "link", "cluster", "layout", "stack" */
+const char *ss_owner_name(enum ss_owner owner);
+
+struct ss_prop {
+    const char *id; /* "ss.nic.efficiency" */
+    enum ss_owner owner;
+    int is_word;        /* a word or a name: unit, range and default are without meaning */
+    enum ss_unit unit;  /* values are in SI */
+    double def, low, high;
+    const char *words, *def_word; /* of a word: what it may be, space separated, NULL: anything; its default or NULL */
+    int where;          /* in a platform file: bits SS_AT_ */
+    int required;       /* a platform that lacks it is refused */
+    size_t offset, size; /* in struct ss_card or struct ss_stack; size: bytes of a word */
+    const char *doc;
+};
+
+/* The row of a prop, 0 <= index < SS_PROP_COUNT. Never NULL. */
+const struct ss_prop *ss_prop_at(int index);
+/* Index of the prop with this id among those of the owners (bits SS_OF_); -1: none. */
+int ss_prop_find(const char *id, int owners);
+/* May --set and --vary set= change it? May calibrate fit it? */
+int ss_prop_is_settable(int index);
+int ss_prop_is_fittable(int index);
+/* The id nearest to a mistyped one among the props for which `may` says yes; NULL: none is near. */
+const char *ss_prop_nearest(const char *id, int (*may)(int index));
+/* Reads a number with its unit and checks its range. file (may be NULL) and line go into the message; 0 or
+ * SS_ERR_INPUT. The prop must be a number. */
+int ss_prop_parse(int index, const char *text, const char *file, int line, double *out, struct ss_error *err);
+/* Checks that a word may stand there; likewise. */
+int ss_prop_check_word(int index, const char *text, const char *file, int line, struct ss_error *err);
+/* The number of a prop of a card or a stack: `of` is the struct ss_card or struct ss_stack. */
+double ss_prop_get(int index, const void *of);
+void ss_prop_put(int index, void *of, double value);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,172 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The props of a stack: what a framework release fuses and how well it uses a card. stack.h loads them. */
+#ifndef STEPSIM_STACK_PROPS_H
+#define STEPSIM_STACK_PROPS_H
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/*
+ * X(field, prop id, unit, default, low, high, meaning); all are <prop> of workloads/stacks/NAME.xml.
+ * A stack may name a base: values not given are the base's. A prop may be limited to one card:
+ * <prop id="ss.attention.flash.forward" card="H20" value="…"/>.
+ * Flags are 0 or 1 of unit COUNT. Grouped by subject; docs/reference/model.md names each one where it acts.
+ */
+#define SS_STACK_PROPS(X)                                                                                    \
+    /* attention: rates are shares of the card's dense peak at 16 bit */                                     \
+    X(flash_fwd, "ss.attention.flash.forward", FRACTION, 0.33, 0.01, 1,                                      \
+      "flash attention forward on the causal half, at 8192 tokens")                                          \
+    X(flash_bwd, "ss.attention.flash.backward", FRACTION, 0.29, 0.01, 1,                                     \
+      "flash attention backward (2.5 x the forward's FLOP), likewise")                                       \
+    X(fused_fwd, "ss.attention.fused.forward", FRACTION, 0.6, 0.01, 1,                                       \
+      "cuDNN fused attention forward, likewise")                                                             \
+    X(fused_bwd, "ss.attention.fused.backward", FRACTION, 0.45, 0.01, 1,                                     \
+      "cuDNN fused attention backward, likewise")                                                            \
+    X(attention_half_tokens, "ss.attention.half_tokens", NONE, 300, 0, 1e5,                                  \
+      "tokens of a query chunk at which flash and fused attention reach half of their asymptotic rate")      \
+    X(attention_half_dim, "ss.attention.half_dim", NONE, 16, 0, 1e3,                                         \
+      "the same for the head dimension; the rates above are at 128")                                         \
+    X(unfused_passes_fwd, "ss.attention.unfused.passes_forward", NONE, 4, 1, 40,                             \
+      "times that unfused attention moves the score matrix through HBM, forward")                            \
+    X(unfused_passes_bwd, "ss.attention.unfused.passes_backward", NONE, 6, 1, 40, "the same, backward")      \
+    X(rope_passes, "ss.rope.passes", NONE, 2, 0, 40,                                                         \
+      "times that the rotary embedding moves Q and K through HBM in one direction of the pass")              \
+    /* layers */                                                                                             \
+    X(dropout, "ss.default.dropout", FRACTION, 0.1, 0, 1,                                                    \
+      "attention and hidden dropout where neither a flag nor the model says (Megatron-LM: 0.1)")             \
+    X(te_layers, "ss.te.layers", COUNT, 1, 0, 1,                                                             \
+      "Transformer Engine layers: fused norm + linear, their saved tensors")                                 \
+    X(inplace_activation, "ss.fused.inplace_activation", COUNT, 0, 0, 1,                                     \
+      "the backward of the MLP's activation writes into the activation's saved input, as Liger's")           \
+    X(fused_wgrad_accumulation, "ss.fused.wgrad_accumulation", COUNT, 1, 0, 1,                               \
+      "weight gradients accumulate inside their GEMM into the fp32 main gradient")                           \
+    /* loss */                                                                                               \
+    X(loss_fwd_bytes, "ss.loss.forward_bytes", NONE, 38, 1, 100,                                             \
+      "bytes of HBM traffic a logit, cross entropy forward")                                                 \
+    X(loss_bwd_bytes, "ss.loss.backward_bytes", NONE, 14, 1, 100, "the same, backward")                      \
+    X(fused_cross_entropy, "ss.fused.cross_entropy", COUNT, 0, 0, 1,                                         \
+      "cross entropy works in place on the 16-bit logits")                                                   \
+    X(fused_linear_loss, "ss.fused.linear_cross_entropy", COUNT, 0, 0, 1,                                    \
+      "output layer and cross entropy in one, a piece of the tokens at a time, as Liger's: no whole logits") \
+    X(loss_peak_bytes, "ss.loss.peak_bytes", NONE, 8, 4, 40,                                                 \
+      "bytes a logit that an unfused cross entropy holds at its peak: 16-bit logits, fp32 copy and "         \
+      "gradient")                                                                                            \
+    X(loss_parallel_peak_bytes, "ss.loss.parallel_peak_bytes", NONE, 0, 0, 40,                               \
+      "the same where tensor ranks share the vocabulary; 0: the same number")                                \
+    /* fp8 */                                                                                                \
+    X(fp8_dynamic, "ss.fp8.dynamic", COUNT, 0, 0, 1,                                                         \
+      "fp8 without Transformer Engine layers (torchao, or its linear layers under FSDP): operands are cast " \
+      "around each GEMM; weights and what is saved stay in 16 bit")                                          \
+    X(fp8_forward_gain, "ss.fp8.forward_gain", NONE, 1, 1, 1.3,                                              \
+      "rate of the forward's fp8 GEMMs, which accumulate fast, over the backward's, which do not "           \
+      "(use_split_accumulator, use_fast_accum)")                                                             \
+    X(fp8_cast_passes, "ss.te.fp8_cast", NONE, 1, 0, 8,                                                      \
+      "traffic of fp8 casts and transposes over the count of docs/reference/model.md")                                 \
+    X(fp8_allgather, "ss.te.fp8_allgather", COUNT, 1, 0, 1,                                                  \
+      "sequence-parallel all-gathers move 1-byte activations in fp8")                                        \
+    X(fp8_param_gather, "ss.default.fp8_param_gather", COUNT, 0, 0, 1,                                       \
+      "the framework's recipes keep GEMM parameters in fp8 alone when they train in fp8 "                    \
+      "(--fp8-param-gather)")                                                                                \
+    /* tensor and context parallelism */                                                                     \
+    X(tp_async_backward, "ss.tp.async_backward", COUNT, 1, 0, 1,                                             \
+      "the backward's gather, reduce-scatter or all-reduce of a column-parallel layer runs beside its "      \
+      "GEMMs")                                                                                               \
+    X(saves_gathered, "ss.tp.saves_gathered", COUNT, 0, 0, 1,                                                \
+      "column-parallel layers keep their gathered input, as PyTorch's DTensor; Megatron keeps the shard "    \
+      "and gathers again")                                                                                   \
+    X(tp_overlap_sms, "ss.tp.overlap_sms", COUNT, 16, 0, 132,                                                \
+      "SMs that --tp-comm-overlap takes from the GEMMs it runs beside")                                      \
+    X(tp_overlap_busbw, "ss.tp.overlap_busbw", FRACTION, 0.8, 0.1, 1,                                        \
+      "busbw of those collectives over the NVLink bandwidth")                                                \
+    X(tp_overlap_buffers, "ss.memory.tp_overlap_buffers", COUNT, 10, 0, 40,                                  \
+      "activation-sized buffers that --tp-comm-overlap registers")                                           \
+    X(cp_overlap, "ss.cp.overlap", FRACTION, 1, 0, 1,                                                        \
+      "share of the context-parallel passes that may hide under attention")                                  \
+    /* pipeline */                                                                                           \
+    X(pp_scatter_gather, "ss.pp.scatter_gather", COUNT, 0, 0, 1,                                             \
+      "without sequence parallelism each tensor rank sends its share of an activation to the next pipeline " \
+      "stage, which gathers it (Narayanan et al., 2021)")                                                    \
+    X(pp_overlap, "ss.pp.overlap", COUNT, 1, 0, 1,                                                           \
+      "the interleaved schedule's sends and receives run in the background, unless the job says no")         \
+    X(keep_outputs, "ss.memory.keep_outputs", COUNT, 0, 0, 2,                                                \
+      "1: a pipeline stage keeps its output until the backward, though its successor has it (Megatron-LM "   \
+      "before core); 2: the share of it that it sends (DeepSpeed)")                                          \
+    /* data parallelism and gradients */                                                                     \
+    X(ddp_bucket, "ss.ddp.bucket_params", NONE, 40e6, 1, 1e12,                                               \
+      "parameters of a data-parallel bucket when --ddp-bucket-size is not given")                            \
+    X(comm_sms_nvlink, "ss.comm.sms.nvlink", COUNT, 24, 0, 132,                                              \
+      "SMs that a collective within a node takes from compute beside it, one a channel of NCCL; their "      \
+      "share of the HBM bandwidth too")                                                                      \
+    X(comm_sms_nic, "ss.comm.sms.nic", COUNT, 16, 0, 132, "the same for a collective across nodes")          \
+    X(grad_reduce_fp32, "ss.default.grad_reduce_fp32", COUNT, 1, 0, 1,                                       \
+      "gradients of bf16 jobs accumulate and are reduced in fp32 where no flag says; 0: "                    \
+      "--grad-reduce-in-bf16")                                                                               \
+    X(flat_gradients, "ss.ddp.flat_gradients", COUNT, 0, 0, 1,                                               \
+      "gradients outside of a contiguous fp32 buffer are flattened to be reduced: a freed block of their "   \
+      "size that serves nothing else")                                                                       \
+    X(zero_bucket, "ss.zero.bucket_params", NONE, 0, 0, 1e12,                                                \
+      "parameters of the bucket in which DeepSpeed's ZeRO reduces 16-bit gradients (its "                    \
+      "reduce_bucket_size); 0: another optimizer")                                                           \
+    X(zero_live, "ss.zero.live_params", NONE, 0, 0, 1e12,                                                    \
+      "parameters that DeepSpeed's ZeRO-3 keeps gathered (its stage3_max_live_parameters)")                  \
+    X(fsdp_pytorch, "ss.fsdp.pytorch", COUNT, 0, 0, 1,                                                       \
+      "FSDP is PyTorch's: shards are fp32 parameters without a 16-bit copy, embedding and output layer "     \
+      "stay "                                                                                                \
+      "gathered, and where gradients and states alone are sharded every microbatch's forward gathers")       \
+    /* optimizer */                                                                                          \
+    X(adam_passes, "ss.optimizer.passes", NONE, 1, 0.5, 8,                                                   \
+      "traffic of the optimizer step over the count of docs/reference/model.md")                                       \
+    X(grad_passes, "ss.optimizer.grad_passes", NONE, 3, 0, 8,                                                \
+      "times that the gradients of all local parameters cross HBM outside the step: set to zero, and read "  \
+      "and written to divide them by the ranks; none of it under FSDP")                                      \
+    X(step_operators, "ss.optimizer.host_operators", NONE, 1, 0, 8,                                          \
+      "host time of the step for each parameter tensor (of FSDP: each layer), in ss.host.operator")          \
+    X(grad_norm_barrier, "ss.optimizer.barrier", COUNT, 1, 0, 1,                                             \
+      "gradient norm and found-inf wait for every rank before the step")                                     \
+    X(grad_copy, "ss.optimizer.grad_copy", COUNT, 0, 0, 2,                                                   \
+      "16-bit gradients are copied to fp32 before the step (no fp32 main gradient); 2: and freed behind it") \
+    X(fp32_params, "ss.default.fp32_params", COUNT, 0, 0, 1,                                                 \
+      "bf16 runs under autocast: parameters and gradients are fp32, with no other master copy (NeMo's "      \
+      "megatron_amp_O2 = False)")                                                                            \
+    X(param_remainders, "ss.optimizer.param_remainders", COUNT, 0, 0, 1,                                     \
+      "bf16 parameters and 16-bit remainders make the fp32 master copy: 2 bytes of states fewer (Apex's "    \
+      "distributed Adam under NeMo)")                                                                        \
+    /* host */                                                                                               \
+    X(host_operator, "ss.host.operator", TIME, 0, 0, 1e-3,                                                   \
+      "host time to issue one kernel or tensor-parallel collective: a pass over a layer takes at least "     \
+      "their sum")                                                                                           \
+    X(fixed_microbatch, "ss.microbatch.fixed", TIME, 0, 0, 1,                                                \
+      "host work of one forward or backward slot that the GPU waits for")                                    \
+    X(fixed_iteration, "ss.iteration.fixed", TIME, 0, 0, 10,                                                 \
+      "data loader, logging and host work of an iteration that nothing overlaps")                            \
+    /* memory of a rank, beside what the groups above keep */                                                \
+    X(context_bytes, "ss.memory.context", BYTES, 6e8, 0, 2e10, "CUDA context and library workspaces")        \
+    X(nccl_bytes, "ss.memory.nccl_per_group", BYTES, 7.5e8, 0, 2e10,                                         \
+      "NCCL buffers of one communicator of more than one rank")                                              \
+    X(fragmentation, "ss.memory.fragmentation", FRACTION, 0.05, 0, 0.5,                                      \
+      "reserved beside the dynamic tensors by the caching allocator")                                        \
+    X(thrash_margin, "ss.memory.thrash_margin", FRACTION, 0.02, 0, 0.2,                                      \
+      "free share of the device under which the allocator retries: the run is slow")
+
+/* X(field, prop id, size, words it may be, default, meaning) */
+#define SS_STACK_WORDS(X)                                                                         \
+    X(attention_auto, "ss.attention.auto", 16, "flash fused unfused", "flash", "backend of --attention-backend auto in 16 bit") \
+    X(timers, "ss.timers", 16, "megatron-2021 megatron nemo none", "megatron", "names of the timers") \
+    X(memory_logged, "ss.memory.logged", 16, "peak first last", "peak", "pipeline stage whose memory the framework's log shows") \
+    X(framework, "ss.framework", 32, "megatron nemo", "megatron", "whose refusals apply")
+
+struct ss_stack {
+    char name[64];
+#define X(field, id, size, words, def, doc) char field[size];
+    SS_STACK_WORDS(X)
+#undef X
+#define X(field, id, unit, def, lo, hi, doc) double field;
+    SS_STACK_PROPS(X)
+#undef X
+};
+
+#ifdef __cplusplus
+}
+#endif
+#endif

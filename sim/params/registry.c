@@ -1,0 +1,138 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The rows of every `ss.` prop as one table, and what can be said of a prop by its row alone. */
+#include <string.h>
+
+#include "base/base.h"
+#include "stepsim/params.h"
+
+/* clang-format off: the rows of one X-macro each */
+static const struct ss_prop props[SS_PROP_COUNT] = {
+#define X(field, prop_id, prop_unit, req, dflt, lo, hi, text)                                                \
+    [SS_PROP_##field] = {.id = prop_id, .owner = SS_OF_CARD, .unit = SS_UNIT_##prop_unit, .def = dflt,       \
+                         .low = lo, .high = hi, .where = SS_AT_CARD, .required = req,                        \
+                         .offset = offsetof(struct ss_card, field), .doc = text},
+    SS_CARD_PROPS(X)
+#undef X
+#define X(sym, prop_id, prop_unit, lo, hi, text)                                                             \
+    [SS_PROP_##sym] = {.id = prop_id, .owner = SS_OF_LINK, .unit = SS_UNIT_##prop_unit, .low = lo,           \
+                       .high = hi, .doc = text},
+    SS_LINK_PROPS(X)
+#undef X
+#define X(sym, prop_id, prop_unit, lo, hi, text)                                                             \
+    [SS_PROP_##sym] = {.id = prop_id, .owner = SS_OF_CLUSTER, .unit = SS_UNIT_##prop_unit, .low = lo,        \
+                       .high = hi, .where = SS_AT_ROOT, .doc = text},
+    SS_CLUSTER_PROPS(X)
+#undef X
+#define X(sym, prop_id, places, prop_unit, lo, hi, text)                                                     \
+    [SS_PROP_##sym] = {.id = prop_id, .owner = SS_OF_LAYOUT, .unit = SS_UNIT_##prop_unit, .low = lo,         \
+                       .high = hi, .where = places, .doc = text},
+    SS_LAYOUT_PROPS(X)
+#undef X
+#define X(sym, prop_id, places, req, choices, text)                                                          \
+    [SS_PROP_##sym] = {.id = prop_id, .owner = SS_OF_LAYOUT, .is_word = 1, .words = choices,                 \
+                       .where = places, .required = req, .doc = text},
+    SS_LAYOUT_WORDS(X)
+#undef X
+#define X(field, prop_id, prop_unit, dflt, lo, hi, text)                                                     \
+    [SS_PROP_##field] = {.id = prop_id, .owner = SS_OF_STACK, .unit = SS_UNIT_##prop_unit, .def = dflt,      \
+                         .low = lo, .high = hi, .offset = offsetof(struct ss_stack, field), .doc = text},
+    SS_STACK_PROPS(X)
+#undef X
+#define X(field, prop_id, bytes, choices, dflt, text)                                                        \
+    [SS_PROP_##field] = {.id = prop_id, .owner = SS_OF_STACK, .is_word = 1, .words = choices,                \
+                         .def_word = dflt, .offset = offsetof(struct ss_stack, field), .size = bytes,        \
+                         .doc = text},
+    SS_STACK_WORDS(X)
+#undef X
+};
+/* clang-format on */
+
+const char *ss_owner_name(enum ss_owner owner)
+{
+    switch (owner) {
+    case SS_OF_CARD: return "card";
+    case SS_OF_LINK: return "link";
+    case SS_OF_CLUSTER: return "cluster";
+    case SS_OF_LAYOUT: return "layout";
+    case SS_OF_STACK: return "stack";
+    }
+    return "";
+}
+
+const struct ss_prop *ss_prop_at(int index)
+{
+    return &props[index];
+}
+
+int ss_prop_find(const char *id, int owners)
+{
+    const char *name = id + 3;
+
+    if (strncmp(id, "ss.", 3) != 0)
+        return -1;
+    for (int i = 0; i < SS_PROP_COUNT; i++) /* the letter spares most of the calls */
+        if (props[i].id[3] == name[0] && (props[i].owner & owners) != 0 && strcmp(props[i].id + 3, name) == 0)
+            return i;
+    return -1;
+}
+
+int ss_prop_is_settable(int index)
+{
+    return props[index].owner != SS_OF_LAYOUT;
+}
+
+int ss_prop_is_fittable(int index)
+{
+    return (props[index].owner & (SS_OF_CARD | SS_OF_LINK | SS_OF_STACK)) != 0 && !props[index].is_word &&
+           props[index].unit != SS_UNIT_COUNT;
+}
+
+const char *ss_prop_nearest(const char *id, int (*may)(int index))
+{
+    const char *names[SS_PROP_COUNT];
+    size_t n = 0;
+
+    for (int i = 0; i < SS_PROP_COUNT; i++)
+        if (may(i))
+            names[n++] = props[i].id;
+    return ss_nearest(id, names, n);
+}
+
+int ss_prop_parse(int index, const char *text, const char *file, int line, double *out, struct ss_error *err)
+{
+    const struct ss_prop *p = &props[index];
+    const char *why = "";
+    char low[48], high[48];
+
+    if (ss_unit_parse(text, p->unit, out, &why) != SS_OK)
+        return ss_hint(err, ss_fail(err, SS_ERR_INPUT, file, line, "%s=\"%.60s\": %s", p->id, text, why),
+                       "write it like %s", ss_unit_example(p->unit));
+    if (*out < p->low || *out > p->high)
+        return ss_hint(err,
+                       ss_fail(err, SS_ERR_INPUT, file, line, "%s=\"%.60s\" is outside %s to %s", p->id, text,
+                               ss_unit_format(p->low, p->unit, low, sizeof(low)),
+                               ss_unit_format(p->high, p->unit, high, sizeof(high))),
+                       "is the unit right?");
+    return SS_OK;
+}
+
+int ss_prop_check_word(int index, const char *text, const char *file, int line, struct ss_error *err)
+{
+    const struct ss_prop *p = &props[index];
+
+    if (p->words == NULL || ss_has_word(p->words, text))
+        return SS_OK;
+    return ss_hint(err,
+                   ss_fail(err, SS_ERR_INPUT, file, line, "%s cannot be \"%.60s\"", p->id, text),
+                   "one of: %s", p->words);
+}
+
+double ss_prop_get(int index, const void *of)
+{
+    return *(const double *)((const char *)of + props[index].offset);
+}
+
+void ss_prop_put(int index, void *of, double value)
+{
+    *(double *)((char *)of + props[index].offset) = value;
+}
