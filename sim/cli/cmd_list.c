@@ -4,7 +4,7 @@
 #include "cli/cli.h"
 
 const char cli_help_list[] =
-    "usage: stepsim list [models|platforms|stacks|schedules] [--json]\n"
+    "usage: stepsim list [models|platforms|stacks|schedules|props] [--json]\n"
     "\n"
     "Names that --model, --platform, --stack and --schedule know. Each of them takes a path to a\n"
     "file of the same kind as well.\n"

@@ -1,15 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* `list`: what may stand after --model, --platform, --stack and --schedule. */
+/* `list`: what may stand after --model, --platform, --stack, --schedule and --set. */
 #include <string.h>
 
 #include "report/common.h"
 
-struct family {
-    const char *name, *folder, *suffix;
-    int (*describe)(const char *name, char *buf, size_t size, struct ss_error *err);
-};
-
-/* Each line of a list; the next two print or collect it. */
+/* Each line of a list: printed or collected. */
 typedef void (*line_fn)(void *ctx, const char *name, const char *description);
 
 static int describe_model(const char *name, char *buf, size_t size, struct ss_error *err)
@@ -54,19 +49,64 @@ static int describe_stack(const char *name, char *buf, size_t size, struct ss_er
     return SS_OK;
 }
 
-static const struct family families[] = {
-    {"models", "workloads/models", ".json", describe_model},
-    {"platforms", "platforms", ".xml", describe_platform},
-    {"stacks", "workloads/stacks", ".xml", describe_stack},
-    {"schedules", NULL, NULL, NULL},
+static void list_schedules(line_fn line, void *ctx)
+{
+    const char *name, *description;
+
+    for (int i = 0; ss_schedule_known(i, &name, &description); i++)
+        line(ctx, name, description);
+}
+
+/* "card, 0.1 to 1: meaning" */
+static void list_props(line_fn line, void *ctx)
+{
+    char text[512], low[64], high[64];
+
+    for (int i = 0; i < SS_PROP_COUNT; i++) {
+        const struct ss_prop *p = ss_prop_at(i);
+
+        if (!p->is_word)
+            snprintf(text, sizeof text, "%s, %s to %s: %s", ss_owner_name(p->owner),
+                     ss_unit_format(p->low, p->unit, low, sizeof low),
+                     ss_unit_format(p->high, p->unit, high, sizeof high), p->doc);
+        else
+            snprintf(text, sizeof text, "%s, %s: %s", ss_owner_name(p->owner), p->words ? p->words : "a text",
+                     p->doc);
+        line(ctx, p->id, text);
+    }
+}
+
+static const struct family {
+    const char *name;
+    int width;                  /* of the names */
+    int on_demand;              /* listed only when it is named */
+    const char *folder, *suffix; /* of data files, each with a description; else list says all */
+    int (*describe)(const char *name, char *buf, size_t size, struct ss_error *err);
+    void (*list)(line_fn line, void *ctx);
+} families[] = {
+    {"models", 16, 0, "workloads/models", ".json", describe_model, NULL},
+    {"platforms", 16, 0, "platforms", ".xml", describe_platform, NULL},
+    {"stacks", 16, 0, "workloads/stacks", ".xml", describe_stack, NULL},
+    {"schedules", 16, 0, NULL, NULL, NULL, list_schedules},
+    {"props", 34, 1, NULL, NULL, NULL, list_props},
 };
 
-static int each_file(const struct family *f, line_fn line, void *ctx, struct ss_error *err)
+static int is_wanted(const struct family *f, const char *what)
+{
+    return what ? !strcmp(what, f->name) : !f->on_demand;
+}
+
+static int each(const struct family *f, line_fn line, void *ctx, struct ss_error *err)
 {
     char **names = NULL, text[200];
     size_t n = 0;
-    int rc = ss_data_list(f->folder, f->suffix, &names, &n, err);
+    int rc;
 
+    if (f->list) {
+        f->list(line, ctx);
+        return SS_OK;
+    }
+    rc = ss_data_list(f->folder, f->suffix, &names, &n, err);
     if (rc)
         return rc;
     for (size_t i = 0; !rc && i < n; i++) {
@@ -78,20 +118,16 @@ static int each_file(const struct family *f, line_fn line, void *ctx, struct ss_
     return rc;
 }
 
-static int each(const struct family *f, line_fn line, void *ctx, struct ss_error *err)
-{
-    const char *name, *description;
-
-    if (f->folder)
-        return each_file(f, line, ctx, err);
-    for (int i = 0; ss_schedule_known(i, &name, &description); i++)
-        line(ctx, name, description);
-    return SS_OK;
-}
+struct printer {
+    FILE *out;
+    int width;
+};
 
 static void print_line(void *ctx, const char *name, const char *description)
 {
-    fprintf(ctx, "  %-16s  %s\n", name, description);
+    const struct printer *p = ctx;
+
+    fprintf(p->out, "  %-*s  %s\n", p->width, name, description);
 }
 
 static void collect_line(void *ctx, const char *name, const char *description)
@@ -108,11 +144,13 @@ static int list_text(const char *what, FILE *out, struct ss_error *err)
     int rc = SS_OK;
 
     for (size_t i = 0; !rc && i < SS_ARRAY_LEN(families); i++) {
-        if (what && strcmp(what, families[i].name) != 0)
+        struct printer printer = {out, families[i].width};
+
+        if (!is_wanted(&families[i], what))
             continue;
         if (!what)
             fprintf(out, "%s%s\n", i ? "\n" : "", families[i].name);
-        rc = each(&families[i], print_line, out, err);
+        rc = each(&families[i], print_line, &printer, err);
     }
     return rc ? rc : ss_report_done(out, err);
 }
@@ -122,7 +160,7 @@ static int list_json(const char *what, FILE *out, struct ss_error *err)
     json_t *o = ss_json_document("list");
 
     for (size_t i = 0; i < SS_ARRAY_LEN(families); i++) {
-        if (what && strcmp(what, families[i].name) != 0)
+        if (!is_wanted(&families[i], what))
             continue;
         json_t *array = json_array();
         int rc = each(&families[i], collect_line, array, err);
@@ -149,7 +187,7 @@ int ss_report_list(const char *what, int json, FILE *out, struct ss_error *err)
         ss_fail(err, SS_ERR_USAGE, NULL, 0, "nothing to list is called \"%s\"", what);
         if (near)
             return ss_hint(err, SS_ERR_USAGE, "did you mean %s?", near);
-        return ss_hint(err, SS_ERR_USAGE, "choose models, platforms, stacks or schedules");
+        return ss_hint(err, SS_ERR_USAGE, "choose models, platforms, stacks, schedules or props");
     }
     return json ? list_json(what, out, err) : list_text(what, out, err);
 }

@@ -1,0 +1,1 @@
+"$STEPSIM" list props | grep -E ' ss\.(sm_count|nic\.bandwidth|oversubscription|template|framework|te\.layers) '; "$STEPSIM" list --json | grep ss.nic
