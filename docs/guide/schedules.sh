@@ -15,7 +15,7 @@ names="1f1b,interleaved:2,zb-h1,zb-h2,zb-v,dualpipe,dualpipev,docs/guide/example
 
 # shellcheck disable=SC2086 # a list of words
 search() { "$program" schedule search $job "$@" > "$dir/answer"; }
-# rows OPTION...: one row a schedule: name, seconds, bubble %, exposed ms, GiB of activations, GiB in all, fits
+# rows OPTION...: one row a schedule: name, seconds, bubble %, exposed ms, GiB of activations, GiB in all, verdict
 # shellcheck disable=SC2086
 rows() {
     "$program" schedule compare $job "$@" --json | awk '
@@ -27,9 +27,9 @@ rows() {
         $1 == "\"activations_mib\":" { inside = 1; next }
         inside && $1 ~ /^\]/ { inside = 0 }
         inside && text($1) + 0 > most { most = text($1) + 0 }
-        $1 == "\"peak_mib\":" { peak = text($2) }
-        $1 == "\"fits\":" { printf "%s %.3f %.1f %.0f %.1f %.1f %s\n", name, ms / 1e3, 100 * bubble, exposed,
-                            most / 1024, peak / 1024, text($2) == "true" ? "yes" : "no" }'
+        $1 == "\"verdict\":" { verdict = $0; gsub(/.*: "|",?$/, "", verdict); gsub(" ", "_", verdict) }
+        $1 == "\"peak_mib\":" { printf "%s %.3f %.1f %.0f %.1f %.1f %s\n", name, ms / 1e3, 100 * bubble, exposed,
+                                most / 1024, text($2) / 1024, verdict }'
 }
 
 search -o "$dir/found.csv"
@@ -46,10 +46,10 @@ recomputed. \`late-split\` is written by hand ([examples/late-split.sched](examp
 \`stepsim schedule search\` with this job (\`--v\`: two chunks on a V), the cap being what the card leaves. The last column is without
 the global barrier. This section is made by docs/guide/schedules.sh.
 
-| schedule | iteration s | bubble % | exposed communication ms | activations GiB | device GiB | fits | s without barrier |
+| schedule | iteration s | bubble % | exposed communication ms | activations GiB | device GiB | verdict | s without barrier |
 |---|---|---|---|---|---|---|---|
 EOF
-paste -d ' ' "$dir/with" "$dir/without" | awk '{ printf "| %s | %s | %s | %s | %s | %s | %s | %s |\n", $1, $2, $3, $4, $5, $6, $7, $9 }'
+paste -d ' ' "$dir/with" "$dir/without" | awk '{ gsub("_", " ", $7); printf "| %s | %s | %s | %s | %s | %s | %s | %s |\n", $1, $2, $3, $4, $5, $6, $7, $9 }'
 cat <<EOF
 
 Activations: the stage with most; bubble: idle time of the stage with the most work, imbalance included. The command:

@@ -56,8 +56,8 @@ layout() {
     shift
     predict layout --nodes "$nodes" "$@"
     gib=$(calc %.1f "$(value layout peak_mib) / 1024")
-    [ "$(value layout fits)" = true ] || gib="$gib, does not fit"
-    [ "$(value layout near_limit)" = false ] || gib="$gib, tight"
+    verdict=$(sed -n 's/^  "verdict": "\(.*\)",$/\1/p' "$dir/layout")
+    [ "$verdict" = fits ] || gib="$gib, $verdict"
     [ "$gib" != "${gib%[0-9]}" ] && value layout iteration_ms >> "$dir/best$nodes"
     printf '| %s | `%s` | %s | %s | %s |\n' "$nodes" "$*" "$(calc %.2f "$(value layout iteration_ms) / 1000")" \
         "$(calc %.1f "100 * $(value layout mfu)")" "$gib"
@@ -144,6 +144,6 @@ best8=$(sort -n "$dir/best8" | head -n 1)
 best16=$(sort -n "$dir/best16" | head -n 1)
 cat << END
 
-With the best of these that fit with room to spare, $(calc %.1f "$best8 / 1000") s on 8 nodes and $(calc %.1f "$best16 / 1000") s on 16, doubling makes an iteration
+With the best of these that fit, $(calc %.1f "$best8 / 1000") s on 8 nodes and $(calc %.1f "$best16 / 1000") s on 16, doubling makes an iteration
 $(calc %.2f "$best8 / $best16") times as fast.
 END

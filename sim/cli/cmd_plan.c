@@ -42,17 +42,23 @@ int cmd_plan(int argc, char **argv)
     struct ss_error err = {0};
     struct cli_flags flags;
     struct cli_inputs in;
+    struct ss_bands *bands = NULL;
     struct ss_run run;
 
     cli_flags_init(&flags, CLI_PLAN);
     rc = cli_inputs_load(&in, &flags, argc, argv, &err);
     if (rc)
         return cli_fail(&err, json);
-    rc = ss_run_job(&in.job, &in.stack, in.platform, flags.engine, &run, &err);
+    rc = ss_bands_load(NULL, &bands, &err);
+    if (!rc) {
+        const struct ss_run_options options = {.engine = flags.engine, .bands = bands};
+        rc = ss_run_job_with(&in.job, &in.stack, in.platform, &options, &run, &err);
+    }
     if (!rc) {
         rc = report(&run, &in, &flags, &err);
         ss_run_free(&run);
     }
+    ss_bands_free(bands);
     cli_inputs_free(&in);
     return rc ? cli_fail(&err, json) : 0;
 }

@@ -12,8 +12,9 @@ const char cli_help_sweep[] =
     "usage: stepsim sweep JOB-OPTION... --vary FLAG=VALUE,VALUE... [--vary ...] [OPTION...]\n"
     "\n"
     "Predicts a job under every combination of some flags' values, and prints them side by side: time,\n"
-    "MFU, tokens a second and GPU, bubble, memory, whether it fits; the fastest that fits, and the one\n"
-    "that gets most from each GPU. What Megatron refuses has its reason in the row.\n"
+    "MFU, tokens a second and GPU, bubble, memory, the verdict; the fastest that fits, the one that gets\n"
+    "most from each GPU, and one near the limit if it is faster. What Megatron refuses has its reason\n"
+    "in the row.\n"
     "\n"
     "  JOB-OPTION...          as for \"stepsim run\"\n"
     "  --vary FLAG=V1,V2,...  a flag of the job and its values: nodes=8,16, vp=1,2,5, model=a,b,\n"
@@ -25,8 +26,9 @@ const char cli_help_sweep[] =
     "  --json                 the same as one JSON object\n"
     "  --output FILE          writes there instead of stdout\n"
     "\n"
-    "fits: yes, no, or barely: so near the card's memory that the allocator will retry and the run be slow.\n"
-    "exit status: 0 one fits, 1 none does, 2 usage, 3 bad input, or all are refused\n"
+    "verdict: fits; near limit: predicted to fit, but would not with the memory that measured runs like it\n"
+    "took, or so full that the run is slow; too large; refused\n"
+    "exit status: 0 one fits or is near the limit, 1 none does, 2 usage, 3 bad input, or all are refused\n"
     "\n"
     "example:\n"
     "  stepsim sweep --job 70b-14 --platform h800 --vary nodes=8,16 --vary vp=1,2,5\n";
@@ -167,8 +169,8 @@ static int add_words(struct ss_sweep *s, const struct ss_sweep_row *row, char **
 }
 
 /* A configuration that is refused is an answer, anything else an error. */
-static int predict(struct ss_sweep_row *row, struct cli_flags *flags, int argc, char **argv,
-                   struct ss_error *err)
+static int predict(struct ss_sweep_row *row, const struct ss_bands *bands, struct cli_flags *flags, int argc,
+                   char **argv, struct ss_error *err)
 {
     struct cli_inputs in;
     struct ss_run run;
@@ -176,7 +178,7 @@ static int predict(struct ss_sweep_row *row, struct cli_flags *flags, int argc, 
     int rc = cli_inputs_load(&in, flags, argc, argv, &why);
 
     if (!rc) {
-        const struct ss_run_options options = {.engine = flags->engine};
+        const struct ss_run_options options = {.engine = flags->engine, .bands = bands};
         rc = ss_run_job_with(&in.job, &in.stack, in.platform, &options, &run, &why);
         if (!rc) {
             row->summary = run.summary;
@@ -196,7 +198,7 @@ static int predict(struct ss_sweep_row *row, struct cli_flags *flags, int argc, 
 static int predict_all(struct ss_sweep *s, struct cli_flags *flags, int argc, char **argv,
                        struct ss_error *err)
 {
-    int shown = isatty(STDERR_FILENO), total = ss_sweep_size(s, MAX_ROWS), rc = SS_OK;
+    int shown = isatty(STDERR_FILENO), total = ss_sweep_size(s, MAX_ROWS), rc;
     static char what[] = "predicting";
 
     if (!total)
@@ -204,19 +206,20 @@ static int predict_all(struct ss_sweep *s, struct cli_flags *flags, int argc, ch
                          MAX_ROWS);
     s->rows = calloc((size_t)total, sizeof *s->rows);
     char **words = calloc((size_t)argc + 2 * SS_SWEEP_FLAGS + 1, sizeof *words);
-    if (!s->rows || !words)
-        rc = SS_ERR_NOMEM;
+    struct ss_bands *bands = NULL;
+    rc = s->rows && words ? ss_bands_load(NULL, &bands, err) : SS_ERR_NOMEM;
     for (int i = 0; i < total && !rc; i++) {
         memcpy(words, argv, (size_t)argc * sizeof *words);
         ss_sweep_combination(s, i, &s->rows[i]);
         cli_flags_init(flags, CLI_SWEEP);
-        rc = predict(&s->rows[i], flags, add_words(s, &s->rows[i], words, argc), words, err);
+        rc = predict(&s->rows[i], bands, flags, add_words(s, &s->rows[i], words, argc), words, err);
         s->nrows += !rc;
         if (shown)
             cli_progress(what, (double)(i + 1) / total);
     }
     if (shown)
         cli_progress_end();
+    ss_bands_free(bands);
     free(words);
     return rc;
 }

@@ -79,46 +79,30 @@ static int add_all(struct ss_notes *out, const struct ss_notes *from)
     return rc;
 }
 
-/* Where the answer would be another one if the prediction were as far off as those of runs like it. */
-static int add_unsure(struct ss_notes *out, const struct ss_result *r, const struct ss_summary *u)
+/* A job that is too large may fit if the prediction is as far off as those of runs like it. */
+static int add_hope(struct ss_notes *out, const struct ss_summary *u)
 {
-    double most = r->peak_device * (1 + u->memory_high_pct / 100),
-           least = r->peak_device * (1 + u->memory_low_pct / 100);
+    double least = u->peak_device * (1 + u->memory_low_pct / 100);
 
-    if (u->memory_like[0] && r->fits && !r->thrash && most > r->capacity)
-        return ss_notes_add(
-            out,
-            "it may not fit: measured runs most like it took up to %.1f %% more memory than predicted, "
-            "which would be %.1f of %.1f GiB",
-            u->memory_high_pct, most / SS_GIB, r->capacity / SS_GIB);
-    if (u->memory_like[0] && !r->fits && least <= r->capacity)
-        return ss_notes_add(
-            out,
-            "it may fit: measured runs most like it took up to %.1f %% less memory than predicted, "
-            "which would be %.1f of %.1f GiB",
-            -u->memory_low_pct, least / SS_GIB, r->capacity / SS_GIB);
-    return SS_OK;
+    if (u->outcome != SS_OUTCOME_TOO_LARGE || !(least <= u->capacity))
+        return SS_OK;
+    return ss_notes_add(
+        out,
+        "it may fit: measured runs most like it took up to %.1f %% less memory than predicted, "
+        "which would be %.1f of %.1f GiB",
+        -u->memory_low_pct, least / SS_GIB, u->capacity / SS_GIB);
 }
 
 int ss_report_warnings(const struct ss_run *run, const struct ss_report_options *opt, struct ss_notes *out)
 {
-    const struct ss_result *r = run->result;
+    const struct ss_summary *u = &run->summary;
     int rc = SS_OK;
 
     memset(out, 0, sizeof *out);
-    if (r && r->thrash && r->peak_device > r->capacity)
-        rc = ss_notes_add(out,
-                          "stage %d has room for its tensors, but %.1f %% too little for what the allocator keeps beside "
-                          "them: it will free and retry, and the run will be much slower than predicted",
-                          r->peak_stage, 100 * (r->peak_device - r->capacity) / r->capacity);
-    else if (r && r->thrash)
-        rc = ss_notes_add(
-            out,
-            "stage %d is within %.1f %% of the card's memory: the allocator will retry and the run "
-            "will be slower than predicted",
-            r->peak_stage, 100 * (r->capacity - r->peak_device) / r->capacity);
-    if (!rc && r)
-        rc = add_unsure(out, r, &run->summary);
+    if (u->outcome == SS_OUTCOME_NEAR_LIMIT)
+        rc = ss_notes_add(out, "%s", u->reason);
+    if (!rc)
+        rc = add_hope(out, u);
     if (!rc)
         rc = add_all(out, &run->plan->warnings);
     if (!rc)
@@ -149,6 +133,8 @@ int ss_report_error(const struct ss_error *e, FILE *out)
 {
     json_t *document = ss_json_document(NULL), *error = json_object();
 
+    if (e->code == SS_ERR_CONFIG || e->code == SS_ERR_UNSUPPORTED)
+        ss_json_text(document, "verdict", ss_outcome_word(SS_OUTCOME_REFUSED));
     ss_json_text(error, "code", ss_status_name(e->code));
     ss_json_text(error, "message", e->message);
     if (e->file[0])

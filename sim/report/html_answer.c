@@ -33,26 +33,21 @@ static void time_tile(const struct ss_page *page)
 static void memory_tile(const struct ss_page *page, const struct ss_result *r)
 {
     const struct ss_report_options *opt = page->options;
+    static const char *const kinds[SS_OUTCOME_COUNT] = {"good", "warn", "bad", "bad"};
     const struct ss_summary *u = &page->run->summary;
-    char value[64], note[160];
+    char name[32], value[64], note[160];
     int n;
 
     snprintf(value, sizeof value, "%.1f of %.1f GiB", r->peak_device / SS_GIB, r->capacity / SS_GIB);
-    n = snprintf(note, sizeof note, "on stage %d%s", r->peak_stage, r->thrash ? ", near the limit" : "");
+    n = snprintf(note, sizeof note, "on stage %d", r->peak_stage);
     if (opt && opt->measured_bytes > 0)
         snprintf(note + n, sizeof note - (size_t)n, "; measured %.1f, %+.1f %%", opt->measured_bytes / SS_GIB,
                  ss_report_error_pct(r->peak_device, opt->measured_bytes));
     else if (u->memory_like[0])
         snprintf(note + n, sizeof note - (size_t)n, "; runs like this took %+.1f to %+.1f %% of it",
                  u->memory_low_pct, u->memory_high_pct);
-    tile(page->out,
-         !r->fits                        ? "Memory: does not fit"
-         : r->peak_device > r->capacity ? "Memory: fits barely"
-                                         : "Memory: fits",
-         value, note,
-         !r->fits    ? "bad"
-         : r->thrash ? "warn"
-                     : "good");
+    snprintf(name, sizeof name, "Memory: %s", ss_outcome_word(u->outcome));
+    tile(page->out, name, value, note, kinds[u->outcome]);
 }
 
 static void result_tiles(const struct ss_page *page, const struct ss_result *r)
@@ -92,10 +87,11 @@ static void fixes(const struct ss_page *page, const struct ss_result *r)
         const struct ss_fix *f = &opt->fixes[i];
         fputs(i ? "<li><code>" : "<ol>\n<li><code>", page->out);
         ss_xml_escape(page->out, f->change);
-        fprintf(page->out, "</code>: %s an iteration (%+.1f %%), %.1f GiB</li>\n%s",
+        fprintf(page->out, "</code>: %s an iteration (%+.1f %%), %.1f GiB, %s</li>\n%s",
                 ss_text_time(f->summary.iteration_s, time, sizeof time),
                 100 * (f->summary.iteration_s / ss_report_undisturbed_s(r) - 1),
-                f->summary.peak_device / SS_GIB, i + 1 == opt->nfixes ? "</ol>\n" : "");
+                f->summary.peak_device / SS_GIB, ss_outcome_word(f->summary.outcome),
+                i + 1 == opt->nfixes ? "</ol>\n" : "");
     }
 }
 
@@ -120,15 +116,13 @@ void ss_html_answer(const struct ss_page *page)
 {
     const struct ss_result *r = page->run ? page->run->result : NULL;
     FILE *out = page->out;
+    const char *verdict = r ? ss_outcome_word(page->run->summary.outcome) : "";
     char time[32];
 
     fprintf(out,
-            "<p class=\"eyebrow\">Predicted training iteration</p>\n<h1>%s an iteration%s</h1>\n<p "
+            "<p class=\"eyebrow\">Predicted training iteration</p>\n<h1>%s an iteration%s%s</h1>\n<p "
             "class=\"lead\">",
-            ss_text_time(page->timeline->iteration_s, time, sizeof time),
-            !r        ? ""
-            : r->fits ? ", and it fits"
-                      : ", but it does not fit");
+            ss_text_time(page->timeline->iteration_s, time, sizeof time), r ? ", " : "", verdict);
     if (page->run && page->run->plan)
         describe_job(page->run->plan, out);
     else {

@@ -133,6 +133,8 @@ static void put_document(const struct ss_page *page, FILE *out)
 
     fputc('{', out);
     put_value(out, "iteration", page->timeline->iteration_s);
+    if (page->run && page->run->result)
+        put_text(out, "verdict", ss_outcome_word(page->run->summary.outcome));
     put_value(out, "start", page->book->start);
     put_value(out, "end", page->book->end);
     put_value(out, "quantum", page->book->quantum);

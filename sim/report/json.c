@@ -32,8 +32,6 @@ json_t *ss_json_memory(const struct ss_run *run, const struct ss_report_options 
 
     ss_json_metric(o, SS_METRIC_OF_peak_device, u);
     ss_json_metric(o, SS_METRIC_OF_capacity, u);
-    ss_json_flag(o, "fits", u->outcome != SS_OUTCOME_TOO_LARGE);
-    ss_json_flag(o, "near_limit", u->outcome == SS_OUTCOME_NEAR_LIMIT);
     ss_json_integer(o, "peak_stage", r->peak_stage);
     ss_json_number(o, "device_mib", u->peak_device / SS_MIB);
     ss_json_metric(o, SS_METRIC_OF_peak_reserved, u);
@@ -54,7 +52,7 @@ json_t *ss_json_memory(const struct ss_run *run, const struct ss_report_options 
 
 static void add_rates(json_t *o, const struct ss_summary *u, const struct ss_report_options *opt)
 {
-    ss_json_text(o, "predicted_outcome", ss_outcome_measured_word(u->outcome));
+    ss_json_verdict(o, u);
     ss_json_metrics(o, SS_IN_TIME, u);
     if (opt->measured_s > 0) {
         ss_json_number(o, "measured_ms", 1e3 * opt->measured_s);
@@ -134,7 +132,7 @@ static json_t *fixes_array(const struct ss_report_options *opt, double iteration
         const struct ss_fix *f = &opt->fixes[i];
         json_t *o = json_object();
         ss_json_text(o, "change", f->change);
-        ss_json_flag(o, "fits", 1);
+        ss_json_text(o, "verdict", ss_outcome_word(f->summary.outcome));
         ss_json_metric(o, SS_METRIC_OF_peak_device, &f->summary);
         ss_json_metric(o, SS_METRIC_OF_iteration_s, &f->summary);
         ss_json_number(o, "cost_pct", 100 * (f->summary.iteration_s / iteration_s - 1));

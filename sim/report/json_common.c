@@ -46,6 +46,14 @@ void ss_json_metric(json_t *object, int metric, const struct ss_summary *s)
         ss_json_number(object, m->key, ss_metric_value(metric, s));
 }
 
+void ss_json_verdict(json_t *object, const struct ss_summary *s)
+{
+    ss_json_text(object, "verdict", ss_outcome_word(s->outcome));
+    if (s->code)
+        ss_json_text(object, "code", ss_status_name(s->code));
+    ss_json_text(object, "reason", s->reason);
+}
+
 void ss_json_metrics(json_t *object, int place, const struct ss_summary *s)
 {
     for (int i = 0; i < SS_METRICS; i++)

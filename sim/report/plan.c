@@ -180,6 +180,8 @@ int ss_json_plan(const struct ss_run *run, const struct ss_report_options *opt, 
     json_object_set_new(o, "groups", json_groups(plan, members));
     json_object_set_new(o, "stages", json_stages(plan));
     if (run->result)
+        ss_json_verdict(o, &run->summary);
+    if (run->result)
         json_object_set_new(o, "memory", ss_json_memory(run, opt));
     json_object_set_new(o, "warnings", ss_json_notes(&warnings));
     json_object_set_new(o, "inputs", ss_json_inputs(plan));

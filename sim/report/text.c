@@ -11,8 +11,11 @@
 #define BAR_WIDTH 40
 #define GUESSED_SHOWN 4
 
-static const char *const color_good = "\033[1;32m", *const color_bad = "\033[1;31m",
-                         *const color_off = "\033[0m";
+static const char *const color_off = "\033[0m", *const color_of[SS_OUTCOME_COUNT] = {
+                                                    [SS_OUTCOME_FITS] = "\033[1;32m",
+                                                    [SS_OUTCOME_NEAR_LIMIT] = "\033[1;33m",
+                                                    [SS_OUTCOME_TOO_LARGE] = "\033[1;31m",
+                                                    [SS_OUTCOME_REFUSED] = "\033[1;31m"};
 
 const char *ss_text_time(double seconds, char *buf, size_t size)
 {
@@ -62,9 +65,9 @@ static void answer(const struct ss_run *run, const struct ss_report_options *opt
         fprintf(out, " (causal %.0f %%)", 100 * u->mfu * u->tflops_causal_per_gpu / u->tflops_per_gpu);
     fputs(", ", out);
     if (opt->color)
-        fputs(r->fits ? color_good : color_bad, out);
-    fprintf(out, "%s: %.1f of %.1f GiB on stage %d", !r->fits ? "does not fit" : r->peak_device > r->capacity ? "fits barely" : "fits",
-            r->peak_device / SS_GIB, r->capacity / SS_GIB, r->peak_stage);
+        fputs(color_of[u->outcome], out);
+    fprintf(out, "%s: %.1f of %.1f GiB on stage %d", ss_outcome_word(u->outcome), r->peak_device / SS_GIB,
+            r->capacity / SS_GIB, r->peak_stage);
     if (opt->color)
         fputs(color_off, out);
     if (opt->measured_bytes > 0) {
@@ -161,10 +164,10 @@ static void misfit(const struct ss_result *r, const struct ss_report_options *op
     fprintf(out, "What makes it fit, fastest first (each was run):\n");
     for (int i = 0; i < opt->nfixes; i++) {
         const struct ss_fix *f = &opt->fixes[i];
-        fprintf(out, "  %d. %s\n     %s an iteration (%+.1f %%), %.1f GiB\n", i + 1, f->change,
+        fprintf(out, "  %d. %s\n     %s an iteration (%+.1f %%), %.1f GiB, %s\n", i + 1, f->change,
                 ss_text_time(f->summary.iteration_s, time, sizeof time),
                 100 * (f->summary.iteration_s / ss_report_undisturbed_s(r) - 1),
-                f->summary.peak_device / SS_GIB);
+                f->summary.peak_device / SS_GIB, ss_outcome_word(f->summary.outcome));
     }
 }
 

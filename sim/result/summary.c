@@ -92,6 +92,43 @@ static void fill_bands(const struct ss_plan *plan, const struct ss_bands *bands,
     ss_copy(out->memory_like, sizeof out->memory_like, memory.like);
 }
 
+/* Memory that the job takes if it is as far off as the runs like it that took most; NaN: not known. */
+static double most_memory(const struct ss_summary *s)
+{
+    return s->peak_device * (1 + s->memory_high_pct / 100);
+}
+
+static void judge(const struct ss_result *r, struct ss_summary *out)
+{
+    double spare = 100 * (r->capacity - r->peak_device) / r->capacity;
+    char *text = out->reason;
+    size_t size = sizeof out->reason;
+
+    if (!r->fits) {
+        out->outcome = SS_OUTCOME_TOO_LARGE;
+        snprintf(text, size, "stage %d needs %.1f GiB, the card has %.1f", r->peak_stage,
+                 r->peak_device / SS_GIB, r->capacity / SS_GIB);
+        return;
+    }
+    out->outcome = r->thrash || most_memory(out) > r->capacity ? SS_OUTCOME_NEAR_LIMIT : SS_OUTCOME_FITS;
+    if (r->thrash && spare < 0)
+        snprintf(
+            text, size,
+            "stage %d has room for its tensors, but %.1f %% too little for what the allocator keeps beside "
+            "them: it will free and retry, and the run will be much slower than predicted",
+            r->peak_stage, -spare);
+    else if (r->thrash)
+        snprintf(text, size,
+                 "stage %d is within %.1f %% of the card's memory: the allocator will retry and the run "
+                 "will be slower than predicted",
+                 r->peak_stage, spare);
+    else if (out->outcome == SS_OUTCOME_NEAR_LIMIT)
+        snprintf(text, size,
+                 "it may not fit: measured runs most like it took up to %.1f %% more memory than predicted, "
+                 "which would be %.1f of %.1f GiB",
+                 out->memory_high_pct, most_memory(out) / SS_GIB, r->capacity / SS_GIB);
+}
+
 void ss_summary_fill(const struct ss_run *run, const struct ss_bands *bands, struct ss_summary *out)
 {
     const struct ss_plan *plan = run->plan;
@@ -100,7 +137,6 @@ void ss_summary_fill(const struct ss_run *run, const struct ss_bands *bands, str
     double tokens = (double)plan->job->global_batch * plan->job->seq_length;
 
     memset(out, 0, sizeof *out);
-    out->outcome = !r->fits ? SS_OUTCOME_TOO_LARGE : r->thrash ? SS_OUTCOME_NEAR_LIMIT : SS_OUTCOME_FITS;
     out->gpus = plan->world_size;
     out->parameters = plan->parameters;
     out->iteration_s = r->iteration_s;
@@ -119,6 +155,7 @@ void ss_summary_fill(const struct ss_run *run, const struct ss_bands *bands, str
     out->peak_reserved = r->peak_reserved;
     out->peak_allocated = r->peak_allocated;
     fill_bands(plan, bands, out);
+    judge(r, out);
 }
 
 void ss_summary_refuse(const struct ss_error *why, struct ss_summary *out)

@@ -252,7 +252,8 @@ static void refused(const struct ss_case *c, struct ss_summary *out)
     ss_summary_refuse(&why, out);
 }
 
-int ss_case_predict(const struct ss_case *c, int engine, struct ss_prediction *out, struct ss_error *err)
+int ss_case_predict(const struct ss_case *c, const struct ss_run_options *options, struct ss_prediction *out,
+                    struct ss_error *err)
 {
     struct ss_error why = {0};
     struct ss_run run;
@@ -264,7 +265,7 @@ int ss_case_predict(const struct ss_case *c, int engine, struct ss_prediction *o
         refused(c, &out->summary);
         return SS_OK;
     }
-    rc = ss_run_job(&c->job, &c->stack, c->platform, engine, &run, &why);
+    rc = ss_run_job_with(&c->job, &c->stack, c->platform, options, &run, &why);
     if (rc == SS_ERR_CONFIG || rc == SS_ERR_UNSUPPORTED) {
         out->state = rc == SS_ERR_CONFIG ? SS_CASE_REFUSED : SS_CASE_UNSUPPORTED;
         ss_summary_refuse(&why, &out->summary);

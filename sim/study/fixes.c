@@ -222,13 +222,14 @@ static int try_job(const struct search *x, const struct ss_job *wanted, struct s
 {
     struct ss_job job = *wanted;
     struct ss_run run;
-    int rc = ss_job_finish_again(&job, x->stack, x->world_size, x->gpus_per_node, NULL);
+    int fits, rc = ss_job_finish_again(&job, x->stack, x->world_size, x->gpus_per_node, NULL);
 
     if (rc || ss_run_job_with(&job, x->stack, x->platform, &x->options, &run, NULL))
         return 0;
     *summary = run.summary;
+    fits = run.result->fits && !run.result->thrash;
     ss_run_free(&run);
-    return summary->outcome == SS_OUTCOME_FITS;
+    return fits;
 }
 
 /*
@@ -316,8 +317,10 @@ int ss_fixes_find(const struct ss_job *job, const struct ss_stack *stack, const 
     struct search x = {.stack = stack, .platform = platform};
     int rc = SS_OK;
 
-    if (options)
+    if (options) {
         x.options.plan = options->plan;
+        x.options.bands = options->bands;
+    }
     x.options.engine = SS_ENGINE_NATIVE;
     x.gpus_per_node = ss_platform_gpus_per_node(platform);
     x.world_size = ss_platform_nodes(platform) * x.gpus_per_node;

@@ -19,6 +19,8 @@ int ss_observation_is_run(const struct ss_observation *what)
     return what->kind != SS_OBSERVE_NCCL && what->kind != SS_OBSERVE_BENCH;
 }
 
+static const struct ss_run_options native = {.engine = SS_ENGINE_NATIVE};
+
 static int add(struct ss_observations *o, const struct ss_observation *what, struct ss_error *err)
 {
     if (ss_grow(&o->list, &o->cap, (size_t)o->n + 1, sizeof *o->list))
@@ -57,7 +59,7 @@ static int add_timers(struct ss_observations *o, const struct ss_timer *timers, 
     if (!n)
         return SS_OK;
     snprintf(others, sizeof others, "%.90s: timers that are not predicted:", run->id);
-    rc = ss_case_predict(ss_observations_case(o, run->of_case), SS_ENGINE_NATIVE, &p, err);
+    rc = ss_case_predict(ss_observations_case(o, run->of_case), &native, &p, err);
     for (int i = 0; i < n && !rc && p.state == SS_CASE_READY; i++) {
         struct ss_observation what = *run;
         what.kind = SS_OBSERVE_TIMER;
@@ -436,7 +438,7 @@ static int predict_run(struct ss_case *c, const struct ss_fit_prop *props, int n
 {
     int rc = set_props(props, nprops, x, c->platform, &c->stack, err);
 
-    return rc ? rc : ss_case_predict(c, SS_ENGINE_NATIVE, out, err);
+    return rc ? rc : ss_case_predict(c, &native, out, err);
 }
 
 static double of_run(const struct ss_observation *what, const struct ss_case *c, const struct ss_prediction *p)

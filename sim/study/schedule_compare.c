@@ -183,8 +183,13 @@ int ss_compare_job(const char *const *names, int n, const struct ss_job *job, co
                    const struct ss_platform *platform, int engine, struct ss_comparison **out,
                    struct ss_error *err)
 {
+    struct ss_run_options options = {.engine = engine};
     struct ss_comparison *c = NULL;
+    struct ss_bands *bands = NULL;
     int rc = start(names, n, &c, err);
+    if (!rc)
+        rc = ss_bands_load(NULL, &bands, err);
+    options.bands = bands;
     for (int i = 0; !rc && i < c->n; i++) {
         struct ss_compare_row *row = &c->rows[i];
         struct ss_job own = *job;
@@ -200,7 +205,7 @@ int ss_compare_job(const char *const *names, int n, const struct ss_job *job, co
                                      ss_platform_nodes(platform) * ss_platform_gpus_per_node(platform),
                                      ss_platform_gpus_per_node(platform), &e);
         if (!rc)
-            rc = ss_run_job(&own, stack, platform, engine, &run, &e);
+            rc = ss_run_job_with(&own, stack, platform, &options, &run, &e);
         if (!rc) {
             rc = describe(row, run.schedule);
             if (rc)
@@ -211,6 +216,7 @@ int ss_compare_job(const char *const *names, int n, const struct ss_job *job, co
         }
         rc = refused(row, rc, &e, err);
     }
+    ss_bands_free(bands);
     if (rc) {
         ss_comparison_free(c);
         return rc;

@@ -28,7 +28,7 @@ static void cluster_row(const struct ss_compare_row *r, double best, FILE *out)
             ss_text_time(r->summary.iteration_s, time, sizeof time),
             100 * (r->summary.iteration_s / best - 1), 100 * r->idle_fraction, 1e3 * r->exposed_s,
             (long long)r->sends, most / SS_GIB, r->summary.peak_device / SS_GIB,
-            r->summary.outcome != SS_OUTCOME_TOO_LARGE ? "fits" : "too big");
+            ss_outcome_word(r->summary.outcome));
 }
 
 /* Activations of every stage, which the table gives only the largest of. */
@@ -78,7 +78,8 @@ static int compare_text(const struct ss_comparison *c, FILE *out, struct ss_erro
             integer_row(&c->rows[i], out);
     for (int i = 0; i < c->n; i++)
         if (c->rows[i].summary.code)
-            fprintf(out, "  %-18s  - %s\n", c->rows[i].name, c->rows[i].summary.reason);
+            fprintf(out, "  %-18s  %s: %s\n", c->rows[i].name, ss_outcome_word(c->rows[i].summary.outcome),
+                    c->rows[i].summary.reason);
     stage_rows(c, out);
     return ss_report_done(out, err);
 }
@@ -87,9 +88,9 @@ static json_t *row_json(const struct ss_comparison *c, const struct ss_compare_r
 {
     json_t *o = json_object(), *stages = json_array();
     ss_json_text(o, "schedule", r->name);
-    ss_json_text(o, "outcome", ss_status_name(r->summary.code));
+    if (c->cluster || r->summary.code) /* of integers no memory is known */
+        ss_json_verdict(o, &r->summary);
     if (r->summary.code) {
-        ss_json_text(o, "reason", r->summary.reason);
         json_decref(stages);
         return o;
     }
@@ -110,7 +111,6 @@ static json_t *row_json(const struct ss_comparison *c, const struct ss_compare_r
         return o;
     ss_json_number(o, "exposed_communication_ms", 1e3 * r->exposed_s);
     ss_json_number(o, "peak_mib", r->summary.peak_device / SS_MIB);
-    ss_json_flag(o, "fits", r->summary.outcome != SS_OUTCOME_TOO_LARGE);
     return o;
 }
 

@@ -37,15 +37,24 @@ int ss_sweep_count(const struct ss_sweep *s, int outcome)
     return n;
 }
 
-int ss_sweep_best(const struct ss_sweep *s, int by_gpu)
+int ss_sweep_best(const struct ss_sweep *s, int outcome, int by_gpu)
 {
     int best = -1;
 
     for (int i = 0; i < s->nrows; i++) {
         const struct ss_summary *row = &s->rows[i].summary;
-        if (row->outcome == SS_OUTCOME_FITS &&
+        if (row->outcome == outcome &&
             (best < 0 || speed(row, by_gpu) > speed(&s->rows[best].summary, by_gpu)))
             best = i;
     }
     return best;
+}
+
+int ss_sweep_best_near_limit(const struct ss_sweep *s)
+{
+    int near = ss_sweep_best(s, SS_OUTCOME_NEAR_LIMIT, 0), sure = ss_sweep_best(s, SS_OUTCOME_FITS, 0);
+
+    if (near >= 0 && sure >= 0 && speed(&s->rows[near].summary, 0) <= speed(&s->rows[sure].summary, 0))
+        return -1;
+    return near;
 }

@@ -31,7 +31,7 @@ static void write_row(const struct ss_sweep *s, const struct ss_sweep_row *row, 
     for (int f = 0; f < s->nflags; f++)
         fprintf(out, "%-*s  ", width(s, f), value_of(s, row, f));
     if (u->outcome == SS_OUTCOME_REFUSED) {
-        fprintf(out, "%.199s\n", u->reason);
+        fprintf(out, "%s: %s\n", ss_outcome_word(u->outcome), u->reason);
         return;
     }
     fprintf(out, "%5.0f %10s %6.1f %12.1f %9.1f %7.1f", u->gpus,
@@ -39,10 +39,7 @@ static void write_row(const struct ss_sweep *s, const struct ss_sweep_row *row, 
             100 * u->bubble_fraction, u->peak_device / SS_GIB);
     if (priced)
         fprintf(out, " %9.3f", u->usd_per_iteration);
-    fprintf(out, "  %s\n",
-            u->outcome == SS_OUTCOME_TOO_LARGE    ? "no"
-            : u->outcome == SS_OUTCOME_NEAR_LIMIT ? "barely"
-                                                  : "yes");
+    fprintf(out, "  %s\n", ss_outcome_word(u->outcome));
 }
 
 static void write_best(const struct ss_sweep *s, const char *what, int best, FILE *out)
@@ -57,29 +54,38 @@ static void write_best(const struct ss_sweep *s, const char *what, int best, FIL
             u->tokens_per_s_per_gpu);
 }
 
+static void write_answer(const struct ss_sweep *s, FILE *out)
+{
+    int fastest = ss_sweep_best(s, SS_OUTCOME_FITS, 0), dearest = ss_sweep_best(s, SS_OUTCOME_FITS, 1);
+    int near = ss_sweep_best_near_limit(s);
+
+    fputc('\n', out);
+    if (fastest < 0)
+        fputs(near >= 0                                           ? "none of them is sure to fit\n"
+              : ss_sweep_count(s, SS_OUTCOME_REFUSED) == s->nrows ? "all of them are refused\n"
+                                                                  : "none of them fits\n",
+              out);
+    else
+        write_best(s, "fastest that fits", fastest, out);
+    if (dearest >= 0 && dearest != fastest)
+        write_best(s, "most from each GPU", dearest, out);
+    if (near >= 0)
+        write_best(s, fastest < 0 ? "fastest, near limit" : "faster, but near limit", near, out);
+}
+
 static int write_text(const struct ss_sweep *s, FILE *out, struct ss_error *err)
 {
-    int priced = 0, fastest = ss_sweep_best(s, 0), dearest = ss_sweep_best(s, 1);
+    int priced = 0;
 
     for (int i = 0; i < s->nrows; i++)
         priced |= s->rows[i].summary.usd_per_iteration > 0;
     for (int f = 0; f < s->nflags; f++)
         fprintf(out, "%-*s  ", width(s, f), s->flags[f].name);
-    fprintf(out, "%5s %10s %6s %12s %9s %7s%s  fits\n", "GPUs", "iteration", "MFU %", "tokens/s/GPU",
+    fprintf(out, "%5s %10s %6s %12s %9s %7s%s  verdict\n", "GPUs", "iteration", "MFU %", "tokens/s/GPU",
             "bubble %", "GiB", priced ? "       USD" : "");
     for (int i = 0; i < s->nrows; i++)
         write_row(s, &s->rows[i], priced, out);
-    if (fastest < 0)
-        fputs(ss_sweep_count(s, SS_OUTCOME_NEAR_LIMIT)            ? "\nnone of them fits with room to spare\n"
-              : ss_sweep_count(s, SS_OUTCOME_REFUSED) == s->nrows ? "\nall of them are refused\n"
-                                                                  : "\nnone of them fits\n",
-              out);
-    if (fastest >= 0) {
-        fputc('\n', out);
-        write_best(s, "fastest that fits", fastest, out);
-    }
-    if (dearest >= 0 && dearest != fastest)
-        write_best(s, "most from each GPU", dearest, out);
+    write_answer(s, out);
     return ss_report_done(out, err);
 }
 
@@ -99,15 +105,10 @@ static json_t *row_object(const struct ss_sweep *s, const struct ss_sweep_row *r
     for (int f = 0; f < s->nflags; f++)
         ss_json_text(flags, s->flags[f].name, value_of(s, row, f));
     json_object_set_new(o, "flags", flags);
-    ss_json_text(o, "predicted_outcome",
-                 u->code == SS_ERR_UNSUPPORTED ? ss_status_name(u->code)
-                                               : ss_outcome_measured_word(u->outcome));
-    ss_json_text(o, "reason", u->reason);
+    ss_json_verdict(o, u);
     for (size_t i = 0; u->outcome != SS_OUTCOME_REFUSED && i < SS_ARRAY_LEN(shown); i++)
         if (ss_metric_known(shown[i], u))
             ss_json_metric(o, shown[i], u);
-    if (u->outcome != SS_OUTCOME_REFUSED)
-        ss_json_flag(o, "near_limit", u->outcome == SS_OUTCOME_NEAR_LIMIT);
     return o;
 }
 
@@ -123,8 +124,9 @@ static int write_json(const struct ss_sweep *s, FILE *out, struct ss_error *err)
     for (int i = 0; i < s->nrows; i++)
         json_array_append_new(rows, row_object(s, &s->rows[i]));
     json_object_set_new(root, "rows", rows);
-    put_index(root, "fastest", ss_sweep_best(s, 0));
-    put_index(root, "most_per_gpu", ss_sweep_best(s, 1));
+    put_index(root, "fastest", ss_sweep_best(s, SS_OUTCOME_FITS, 0));
+    put_index(root, "most_per_gpu", ss_sweep_best(s, SS_OUTCOME_FITS, 1));
+    put_index(root, "fastest_near_limit", ss_sweep_best_near_limit(s));
     return ss_json_write(root, out, err);
 }
 

@@ -155,16 +155,13 @@ static void fill_prediction(const struct ss_case *c, const struct ss_prediction 
     ss_copy(row->predicted_outcome, sizeof row->predicted_outcome,
             p->state == SS_CASE_READY ? ss_outcome_measured_word(p->summary.outcome) : states[p->state]);
     row->summary = p->summary;
-    ss_copy(row->reason, sizeof row->reason, p->summary.reason);
+    if (p->summary.outcome != SS_OUTCOME_NEAR_LIMIT)
+        ss_copy(row->reason, sizeof row->reason, p->summary.reason);
     row->measured_s = c->measured_s;
     row->measured_bytes = c->measured_bytes;
     if (p->state == SS_CASE_READY) {
         row->predicted_bytes = ss_prediction_memory(p, row->memory_kind);
-        if (p->summary.outcome == SS_OUTCOME_TOO_LARGE && !row->reason[0])
-            snprintf(row->reason, sizeof row->reason, "needs %.1f GiB", p->device / SS_GIB);
-        else if (p->summary.outcome == SS_OUTCOME_NEAR_LIMIT)
-            ss_copy(row->reason, sizeof row->reason, "so near the card's memory that the allocator retries");
-        else if (ss_is_other_unit(p->summary.iteration_s, c->measured_s))
+        if (ss_is_other_unit(p->summary.iteration_s, c->measured_s) && !row->reason[0])
             ss_copy(row->reason, sizeof row->reason,
                     "measured and predicted time differ so much: is iteration_ms in ms?");
     }
@@ -172,6 +169,8 @@ static void fill_prediction(const struct ss_case *c, const struct ss_prediction 
         !strcmp(row->memory_kind, "device"))
         snprintf(row->reason, sizeof row->reason, "memory like stage %d's: %.0f MiB, %+.1f %%", p->stage_like,
                  p->stage_device / SS_MIB, 100 * (p->stage_device / c->measured_bytes - 1));
+    if (!row->reason[0])
+        ss_copy(row->reason, sizeof row->reason, p->summary.reason);
     row->counted = ss_quality_counts(row->quality);
     row->right = judge(c, row);
     if (row->right == 0 && !row->reason[0])
@@ -235,14 +234,16 @@ static int note_strangers(struct ss_validation *v, struct ss_error *err)
 static int predict_all(const struct ss_cases *cases, const struct ss_validate_options *opt,
                        struct ss_validation *v, struct ss_error *err)
 {
-    int rc = SS_OK;
+    struct ss_bands *bands = NULL;
+    int rc = ss_bands_load(NULL, &bands, err);
+    const struct ss_run_options options = {.engine = opt->engine, .bands = bands};
 
     for (int i = 0; i < cases->n && !rc; i++) {
         struct ss_prediction p;
         fill_words(&cases->cases[i], &v->rows[i]);
         if (opt->progress)
             opt->progress(opt->ctx, i, cases->n, v->rows[i].id);
-        rc = ss_case_predict(&cases->cases[i], opt->engine, &p, err);
+        rc = ss_case_predict(&cases->cases[i], &options, &p, err);
         if (rc)
             break;
         fill_prediction(&cases->cases[i], &p, &v->rows[i]);
@@ -250,6 +251,7 @@ static int predict_all(const struct ss_cases *cases, const struct ss_validate_op
         v->unsupported += p.state == SS_CASE_UNSUPPORTED;
         v->nrows++;
     }
+    ss_bands_free(bands);
     if (opt->progress)
         opt->progress(opt->ctx, v->nrows, cases->n, "");
     return rc;

@@ -27,11 +27,9 @@ static const char *error_text(double error, char *buf, size_t size)
 
 static const char *verdict(const struct ss_validation_row *r, char *buf, size_t size)
 {
-    const char *predicted = r->predicted_outcome[0] ? r->predicted_outcome : "not predicted";
-
-    if (r->right == 1 && !strcmp(r->outcome, predicted))
-        return r->outcome;
-    snprintf(buf, size, "%s, predicted %s%s", r->outcome, predicted, r->right == 0 ? " (wrong)" : "");
+    snprintf(buf, size, "%s, %s%s", r->outcome,
+             r->predicted_outcome[0] ? ss_outcome_word(r->summary.outcome) : "not predicted",
+             r->right == 0 ? " (wrong)" : "");
     return buf;
 }
 
@@ -146,7 +144,7 @@ int ss_validation_write_text(const struct ss_validation *v, FILE *out, struct ss
     }
     fprintf(out, "%-*s %-*s %10s %10s %7s %8s %8s %7s  %-10s %s\n", id_width, "id", configuration_width,
             "configuration", "measured", "predicted", "error", "measured", "predicted", "error", "quality",
-            "outcome");
+            "measured, verdict");
     fprintf(out, "%-*s %-*s %10s %10s %7s %8s %8s %7s\n", id_width, "", configuration_width, "", "ms", "ms",
             "%", "MiB", "MiB", "%");
     for (int i = 0; i < v->nrows; i++)
@@ -185,6 +183,8 @@ static json_t *row_object(const struct ss_validation_row *r)
     ss_json_flag(o, "counted", r->counted && strcmp(r->predicted_outcome, "unsupported") != 0);
     ss_json_text(o, "outcome", r->outcome);
     ss_json_text(o, "predicted_outcome", r->predicted_outcome);
+    if (r->predicted_outcome[0])
+        ss_json_text(o, "verdict", ss_outcome_word(r->summary.outcome));
     json_object_set_new(o, "right", r->right < 0 ? json_null() : json_boolean(r->right));
     put_known(o, "measured_ms", 1e3 * r->measured_s);
     put_known(o, "predicted_ms", 1e3 * r->summary.iteration_s);

@@ -28,7 +28,50 @@ in a `value` map is written as that text.
 A rule that applies to no output of a whole run fails the run: drop it when the old binary has the change too.
 """
 
+VERDICT = {"commit": "One verdict in one set of words", "why": "fits, near limit, too large or refused, in every command"}
+
+
+def judged(value, whole):
+    """Is the verdict of `run --json` the one that its own figures give?"""
+    if "error" in whole:
+        return value == "refused" and whole["error"]["code"] in ("config-error", "unsupported")
+    memory = whole["memory"]
+    most = float(memory["peak_mib"]) * (1 + float(memory["band_high_pct"] or 0) / 100)
+    sure = most <= float(memory["capacity_mib"])
+    return value == "too large" if "fixes" in whole else value == "near limit" or value == "fits" and sure
+
+
+def is_word(value, whole):
+    return value in ("fits", "near limit", "too large", "refused")
+
+
 RULES = [
+    dict(VERDICT, op="value", path="schema_version", map={"1": "2"}),
+    dict(VERDICT, op="add", path="verdict", of=("run",), check=judged),
+    dict(VERDICT, op="add", path="verdict", of=("plan", "sweep", "compare", "program"), check=is_word),
+    dict(VERDICT, op="add", path="reason", of=("run", "plan")),
+    dict(VERDICT, op="remove", path="predicted_outcome", of=("run",)),
+    dict(VERDICT, op="remove", path="memory.fits", of=("run", "plan")),
+    dict(VERDICT, op="remove", path="memory.near_limit", of=("run", "plan")),
+    dict(VERDICT, op="add", path="fixes.*.verdict", of=("run",), check=is_word),
+    dict(VERDICT, op="remove", path="fixes.*.fits", of=("run",)),
+    dict(VERDICT, op="ignore", path="memory.band_low_pct", of=("plan",), why="plan knows the bands, of which its verdict comes"),
+    dict(VERDICT, op="ignore", path="memory.band_high_pct", of=("plan",), why="plan knows the bands"),
+    dict(VERDICT, op="ignore", path="memory.band_like", of=("plan",), why="plan knows the bands"),
+    dict(VERDICT, op="ignore", path="warnings", of=("plan",), why="plan warns as run does, whose warnings are compared"),
+    dict(VERDICT, op="add", path="rows.*.verdict", of=("sweep", "validate"), check=is_word),
+    dict(VERDICT, op="add", path="rows.*.code", of=("sweep",)),
+    dict(VERDICT, op="remove", path="rows.*.predicted_outcome", of=("sweep",)),
+    dict(VERDICT, op="remove", path="rows.*.near_limit", of=("sweep",)),
+    dict(VERDICT, op="ignore", path="rows.*.reason", of=("sweep", "validate"), why="also why a job is near the limit"),
+    dict(VERDICT, op="ignore", path="fastest", of=("sweep",), why="a row near the limit by its band does not win"),
+    dict(VERDICT, op="ignore", path="most_per_gpu", of=("sweep",), why="a row near the limit by its band does not win"),
+    dict(VERDICT, op="add", path="fastest_near_limit", of=("sweep",)),
+    dict(VERDICT, op="add", path="schedules.*.verdict", of=("compare",), check=is_word),
+    dict(VERDICT, op="add", path="schedules.*.code", of=("compare",)),
+    dict(VERDICT, op="add", path="schedules.*.reason", of=("compare",)),
+    dict(VERDICT, op="remove", path="schedules.*.outcome", of=("compare",)),
+    dict(VERDICT, op="remove", path="schedules.*.fits", of=("compare",)),
     {"commit": "Documents in three folders: guide, reference, design", "why": "the list of flags is a reference page",
      "op": "text", "old": r"(?<!/)\bdocs/flags\.md", "new": "docs/reference/flags.md"},
     {"commit": "One registry of every ss. prop", "why": "there is a list of all props that can be set", "op": "text",

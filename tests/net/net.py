@@ -195,7 +195,7 @@ def outcome(result):
         return "exit %s" % result["exit"], ""
     if "error" in data:
         return data["error"]["code"], re.sub(r"[-+.\w]*\d[-+.\w]*", "N", data["error"]["message"])[:60]
-    return data.get("predicted_outcome", "ok"), ""
+    return data.get("verdict", data.get("predicted_outcome", "ok")), ""
 
 
 class Report:

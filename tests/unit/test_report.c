@@ -116,7 +116,8 @@ static void test_run_has_every_key(void)
     static const char *const keys[] = {"schema_version",
                                        "version",
                                        "command",
-                                       "predicted_outcome",
+                                       "verdict",
+                                       "reason",
                                        "iteration_ms",
                                        "measured_ms",
                                        "error_pct",
@@ -157,7 +158,7 @@ static void test_run_has_every_key(void)
             printf("no key %s\n", keys[i]);
             CU_FAIL("missing key");
         }
-    CU_ASSERT_EQUAL(number(o, "schema_version"), 1);
+    CU_ASSERT_EQUAL(number(o, "schema_version"), SS_SCHEMA_VERSION);
     CU_ASSERT_EQUAL(number(json_object_get(o, "timing"), "wall_ms"), 500);
     CU_ASSERT_DOUBLE_EQUAL(number(o, "error_pct"), number(o, "iteration_ms") / 10 - 100, 1e-6);
     json_t *inputs = json_object_get(o, "inputs");
@@ -204,7 +205,7 @@ static void test_parts_sum_to_the_whole(void)
         peak = fmax(peak, number(stage, "total_mib"));
     }
     CU_ASSERT_EQUAL(peak, number(memory, "peak_mib"));
-    CU_ASSERT(json_is_true(json_object_get(memory, "fits")));
+    CU_ASSERT_STRING_EQUAL(json_string_value(json_object_get(o, "verdict")), "fits");
     CU_ASSERT_PTR_NULL(json_object_get(o, "timing"));
     CU_ASSERT_PTR_NULL(json_object_get(o, "measured_ms"));
     CU_ASSERT_DOUBLE_EQUAL(number(o, "bubble_ratio"), 1.0 / (2 * 8), 1e-10);
@@ -283,7 +284,7 @@ static void test_a_job_that_does_not_fit_is_complete(void)
     opt.fixes = fixes;
     opt.nfixes = n;
     json_t *o = report(&m, &opt, ss_report_run);
-    CU_ASSERT_STRING_EQUAL(json_string_value(json_object_get(o, "predicted_outcome")), "oom");
+    CU_ASSERT_STRING_EQUAL(json_string_value(json_object_get(o, "verdict")), "too large");
     CU_ASSERT_EQUAL(json_array_size(json_object_get(o, "fixes")), n);
     CU_ASSERT(number(o, "iteration_ms") > 0);
     for (int i = 0; i < n; i++) {

@@ -3,6 +3,7 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/base.h"
 #include "stepsim/result.h"
@@ -231,6 +232,49 @@ static void test_a_stage_takes_its_busiest_class(void)
     tear_down(&f);
 }
 
+/* Near the limit is what the band of memory reaches beyond, too, and not only the allocator's margin. */
+static void test_verdict(void)
+{
+    struct ss_error err = {0};
+    struct ss_bands *bands;
+    struct fixture f;
+    char path[] = "/tmp/stepsim-verdict-XXXXXX";
+    int fd = mkstemp(path);
+    FILE *csv = fdopen(fd, "w");
+
+    CU_ASSERT_PTR_NOT_NULL_FATAL(csv);
+    fputs("card,gpus,precision,parameters,quality,outcome,predicted_outcome,memory_kind,error_pct,memory_"
+          "error_pct\n",
+          csv);
+    for (int i = 0; i < 4; i++) /* they took a quarter more than predicted, and a tenth less */
+        fprintf(csv, "H800-80GB,2,fp8,7e9,A,ok,ok,device,5,%g\n", i ? -20.0 : 100 / 9.0);
+    fclose(csv);
+    CU_ASSERT_EQUAL_FATAL(ss_bands_load(path, &bands, &err), 0);
+    unlink(path);
+    set_up(&f);
+    f.plan.parameters = 7e9;
+    double capacity = ss_platform_card(f.platform)->device_memory, fixed = ss_plan_overhead_bytes(&f.plan, 1);
+    static const struct {
+        double share; /* of the card's memory */
+        int alone, with_bands;
+    } jobs[] = {{0.79, SS_OUTCOME_FITS, SS_OUTCOME_FITS},
+                {0.81, SS_OUTCOME_FITS, SS_OUTCOME_NEAR_LIMIT},
+                {0.99, SS_OUTCOME_NEAR_LIMIT, SS_OUTCOME_NEAR_LIMIT},
+                {1.01, SS_OUTCOME_TOO_LARGE, SS_OUTCOME_TOO_LARGE}};
+    for (size_t i = 0; i < SS_ARRAY_LEN(jobs); i++) {
+        f.classes[1].memory[SS_MEM_WEIGHTS] = jobs[i].share * capacity - fixed;
+        build(&f);
+        const struct ss_run run = {.plan = &f.plan, .result = f.result};
+        CU_ASSERT_EQUAL(f.summary.outcome, jobs[i].alone);
+        ss_summary_fill(&run, bands, &f.summary);
+        CU_ASSERT_EQUAL(f.summary.outcome, jobs[i].with_bands);
+        CU_ASSERT_EQUAL(f.summary.reason[0] == '\0', jobs[i].with_bands == SS_OUTCOME_FITS);
+        NEAR(f.summary.memory_high_pct, 25);
+    }
+    tear_down(&f);
+    ss_bands_free(bands);
+}
+
 /* Every figure of the list has a key and a unit of its own, and is read from its own field. */
 static void test_metrics(void)
 {
@@ -273,6 +317,7 @@ int main(void)
         {"memory adds up and decides", test_memory_adds_up_and_decides},
         {"rates", test_rates},
         {"metrics", test_metrics},
+        {"verdict", test_verdict},
         {"a stage takes its busiest class", test_a_stage_takes_its_busiest_class},
         CU_TEST_INFO_NULL};
     return suite_run("result", NULL, NULL, tests);

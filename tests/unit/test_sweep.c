@@ -51,11 +51,17 @@ static void test_best(void)
     CU_ASSERT_EQUAL(ss_sweep_count(&s, SS_OUTCOME_TOO_LARGE), 1);
     CU_ASSERT_EQUAL(ss_sweep_count(&s, SS_OUTCOME_NEAR_LIMIT), 1);
     CU_ASSERT_EQUAL(ss_sweep_count(&s, SS_OUTCOME_FITS), 3);
-    CU_ASSERT_EQUAL(ss_sweep_best(&s, 0), 4);
-    CU_ASSERT_EQUAL(ss_sweep_best(&s, 1), 3);
+    CU_ASSERT_EQUAL(ss_sweep_best_near_limit(&s), -1); /* of no GPUs, no tokens a second */
+    rows[2].summary.gpus = 8;
+    CU_ASSERT_EQUAL(ss_sweep_best_near_limit(&s), 2);
+    CU_ASSERT_EQUAL(ss_sweep_best(&s, SS_OUTCOME_FITS, 0), 4);
+    CU_ASSERT_EQUAL(ss_sweep_best(&s, SS_OUTCOME_FITS, 1), 3);
+    rows[2].summary.gpus = 6; /* as fast as some that are sure to fit */
+    CU_ASSERT_EQUAL(ss_sweep_best_near_limit(&s), -1);
     s.nrows = 3;
-    CU_ASSERT_EQUAL(ss_sweep_best(&s, 0), -1);
-    CU_ASSERT_EQUAL(ss_sweep_best(&s, 1), -1);
+    CU_ASSERT_EQUAL(ss_sweep_best_near_limit(&s), 2);
+    CU_ASSERT_EQUAL(ss_sweep_best(&s, SS_OUTCOME_FITS, 0), -1);
+    CU_ASSERT_EQUAL(ss_sweep_best(&s, SS_OUTCOME_FITS, 1), -1);
 }
 
 int main(void)

@@ -1,2 +1,2 @@
 "$STEPSIM" run --job "$SRC/workloads/jobs/70b-03.args" --engine native --json > out; echo "exit $?"
-grep -c "\"change\"" out; grep -e predicted_outcome -e "\"fits\": false" -e largest_class out; tail -n 1 out
+grep -c "\"change\"" out; grep -e verdict -e largest_class out; tail -n 1 out

@@ -37,11 +37,13 @@ void ss_json_number(json_t *object, const char *key, double value);
 void ss_json_integer(json_t *object, const char *key, int64_t value);
 void ss_json_text(json_t *object, const char *key, const char *text);
 void ss_json_flag(json_t *object, const char *key, int value);
+/* "verdict", "reason" and, of a refused job, "code". */
+void ss_json_verdict(json_t *object, const struct ss_summary *s);
 /* A figure under its key. */
 void ss_json_metric(json_t *object, int metric, const struct ss_summary *s);
 /* Those of one place (enum ss_metric_place) that are known, in the order of their list. */
 void ss_json_metrics(json_t *object, int place, const struct ss_summary *s);
-/* {"schema_version": 1, "version": "...", "command": "..."} */
+/* {"schema_version": 2, "version": "...", "command": "..."} */
 json_t *ss_json_document(const char *command);
 json_t *ss_json_notes(const struct ss_notes *notes);
 /* job, model, stack, platform: everything that the prediction read, resolved */

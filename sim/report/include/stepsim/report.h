@@ -12,7 +12,7 @@
 extern "C" {
 #endif
 
-#define SS_SCHEMA_VERSION 1
+#define SS_SCHEMA_VERSION 2
 const char *ss_version(void);
 
 struct ss_report_options {

@@ -22,7 +22,7 @@ struct ss_bands;
 /* X(symbol, word for people and in --json, the word that a table of measured runs has for such a run) */
 #define SS_OUTCOME_LIST(X)                                                                                   \
     X(FITS, "fits", "ok")                                                                                    \
-    X(NEAR_LIMIT, "near limit", "ok") /* fits, but so tightly that the allocator frees what it caches */     \
+    X(NEAR_LIMIT, "near limit", "ok") /* fits, but is not sure to, or so tightly that the run is slow */     \
     X(TOO_LARGE, "too large", "oom")                                                                         \
     X(REFUSED, "refused", "config-error") /* the framework refuses it, or it is not modelled: `code` */
 
@@ -32,7 +32,11 @@ enum ss_outcome {
 #undef X
         SS_OUTCOME_COUNT
 };
-/* Never NULL; "unknown" for a number that is none. */
+/*
+ * The one verdict on a job. Near limit: it fits as predicted, but would not if it took as much more memory as measured runs
+ * most like it did (the upper end of the band of memory); or its peak is within the stack's thrash margin of the card's
+ * memory, so that the allocator frees what it caches and the run is slower than predicted.
+ * Never NULL; "unknown" for a number that is none. */
 const char *ss_outcome_word(int outcome);
 const char *ss_outcome_measured_word(int outcome);
 
@@ -95,7 +99,7 @@ enum {
 struct ss_summary {
     int outcome;      /* enum ss_outcome */
     int code;         /* SS_OK, or of a refused job why: enum ss_status */
-    char reason[320]; /* of `code`, "" where there is none */
+    char reason[320]; /* of an outcome other than SS_OUTCOME_FITS, one sentence without a full stop */
     char time_like[160],
         memory_like[160]; /* what the measured runs behind the bands have in common; "" = none */
 #define X(field, kind, place, key, doc) double field;

@@ -41,9 +41,11 @@ int ss_sweep_size(const struct ss_sweep *s, int most);
 void ss_sweep_combination(const struct ss_sweep *s, int i, struct ss_sweep_row *row);
 /* Rows of one outcome (enum ss_outcome). */
 int ss_sweep_count(const struct ss_sweep *s, int outcome);
-/* The row that fits, not near the limit, with most tokens a second, or, by_gpu, a second and GPU; the first of equal ones; -1 =
- * none does. */
-int ss_sweep_best(const struct ss_sweep *s, int by_gpu);
+/* Of the rows of that outcome the one with most tokens a second, or, by_gpu, a second and GPU; the first of equal ones;
+ * -1 = there is none. */
+int ss_sweep_best(const struct ss_sweep *s, int outcome, int by_gpu);
+/* The fastest row near the limit, if it is faster than all that fit: -1 = there is none. */
+int ss_sweep_best_near_limit(const struct ss_sweep *s);
 int ss_sweep_write(const struct ss_sweep *s, int json, FILE *out, struct ss_error *err);
 
 #ifdef __cplusplus

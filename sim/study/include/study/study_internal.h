@@ -50,7 +50,8 @@ struct ss_prediction {
     struct ss_timer timers[SS_PREDICTION_TIMERS];
 };
 /* Errors only of this machine: what the model refuses is told in *out. */
-int ss_case_predict(const struct ss_case *c, int engine, struct ss_prediction *out, struct ss_error *err);
+int ss_case_predict(const struct ss_case *c, const struct ss_run_options *options, struct ss_prediction *out,
+                    struct ss_error *err);
 /* Of the three peaks the one that a table's memory_kind means. */
 double ss_prediction_memory(const struct ss_prediction *p, const char *memory_kind);
 /* A timer by its name in s, NaN where it is not predicted. */

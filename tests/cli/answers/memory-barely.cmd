@@ -1,1 +1,0 @@
-grep -v measured "$SRC/workloads/jobs/70b-14.args" | sed 's/--context-parallel-size 2/--context-parallel-size 1/' > barely.args; "$STEPSIM" run --engine native --job barely.args --json | grep -E '"(fits|near_limit|predicted_outcome)"'; "$STEPSIM" run --engine native --job barely.args | grep -cE "fits barely|has room for its tensors"

@@ -1,0 +1,1 @@
+grep -v measured "$SRC/workloads/jobs/70b-14.args" | sed 's/--context-parallel-size 2/--context-parallel-size 1/' > near.args; "$STEPSIM" run --engine native --job near.args --json | grep -E '"verdict"'; "$STEPSIM" run --engine native --job near.args | grep -cE "near limit|has room for its tensors"
