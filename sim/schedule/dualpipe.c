@@ -22,8 +22,8 @@ static int refuse(const struct ss_schedule_params *q, struct ss_error *err)
     return rc ? rc : ss_schedule_need_microbatches("dualpipe", q, 2 * q->stages, "two for each rank", err);
 }
 
-int ss_schedule_build_dualpipe(const struct ss_schedule_params *params, struct ss_schedule **out,
-                               struct ss_error *err)
+static int build(const struct ss_schedule_params *params, struct ss_schedule **out,
+                 struct ss_error *err)
 {
     int p = params->stages, half = p / 2, rc = refuse(params, err);
     if (rc)
@@ -47,3 +47,14 @@ int ss_schedule_build_dualpipe(const struct ss_schedule_params *params, struct s
     *out = s;
     return SS_OK;
 }
+
+const struct ss_schedule_row ss_schedule_dualpipe = {
+    .name = "dualpipe",
+    .description = "microbatches from both ends over two copies of the model, forward beside backward",
+    .build = build,
+    .chunks = 2,
+    .facts = {.source = "DeepSeek-V3 2024, arXiv:2412.19437; deepseek-ai/DualPipe",
+              .conditions = "p and m even, m>=2p",
+              .bubble = "(p/2-1)(FB+B-3W)",
+              .in_flight = "p+1"},
+};

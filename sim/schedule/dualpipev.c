@@ -54,8 +54,8 @@ void ss_order_dualpipe(struct ss_order *o, int i, int n, int near, int far)
         ss_order_weight(o);
 }
 
-int ss_schedule_build_dualpipev(const struct ss_schedule_params *params, struct ss_schedule **out,
-                                struct ss_error *err)
+static int build(const struct ss_schedule_params *params, struct ss_schedule **out,
+                 struct ss_error *err)
 {
     int p = params->stages, m = params->microbatches,
         rc = ss_schedule_need_chunks("dualpipev", params, 2, err);
@@ -78,3 +78,14 @@ int ss_schedule_build_dualpipev(const struct ss_schedule_params *params, struct 
     *out = s;
     return SS_OK;
 }
+
+const struct ss_schedule_row ss_schedule_dualpipev = {
+    .name = "dualpipev",
+    .description = "DualPipe cut in half: a V of two chunks a rank, one copy of the model",
+    .build = build,
+    .chunks = 2,
+    .facts = {.source = "deepseek-ai/DualPipe; Sea AI Lab's cut in half",
+              .conditions = "m>=2p",
+              .bubble = "(p-1)(FB+B-3W)",
+              .in_flight = "2p+1"},
+};

@@ -8,8 +8,8 @@
 #include "base/base.h"
 #include "schedule/builder.h"
 
-int ss_schedule_build_eager_1f1b(const struct ss_schedule_params *params, struct ss_schedule **out,
-                                 struct ss_error *err)
+static int build(const struct ss_schedule_params *params, struct ss_schedule **out,
+                 struct ss_error *err)
 {
     int p = params->stages, m = params->microbatches,
         rc = ss_schedule_need_chunks("eager-1f1b", params, 1, err);
@@ -35,3 +35,14 @@ int ss_schedule_build_eager_1f1b(const struct ss_schedule_params *params, struct
     *out = s;
     return SS_OK;
 }
+
+const struct ss_schedule_row ss_schedule_eager_1f1b = {
+    .name = "eager-1f1b",
+    .description = "1F1B with twice the warm-up and asynchronous sends, which hides their time",
+    .build = build,
+    .chunks = 1,
+    .facts = {.source = "Zhuang et al. 2023, arXiv:2211.05322",
+              .conditions = "",
+              .bubble = "(p-1)(F+B)",
+              .in_flight = "2p-1, m>=2p-1"},
+};

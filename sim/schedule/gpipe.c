@@ -5,8 +5,8 @@
 #include "base/base.h"
 #include "schedule/builder.h"
 
-int ss_schedule_build_gpipe(const struct ss_schedule_params *params, struct ss_schedule **out,
-                            struct ss_error *err)
+static int build(const struct ss_schedule_params *params, struct ss_schedule **out,
+                 struct ss_error *err)
 {
     int m = params->microbatches, rc = ss_schedule_need_chunks("gpipe", params, 1, err);
     if (rc)
@@ -24,3 +24,14 @@ int ss_schedule_build_gpipe(const struct ss_schedule_params *params, struct ss_s
     *out = s;
     return SS_OK;
 }
+
+const struct ss_schedule_row ss_schedule_gpipe = {
+    .name = "gpipe",
+    .description = "all forwards, then all backwards",
+    .build = build,
+    .chunks = 1,
+    .facts = {.source = "Huang et al. 2019, arXiv:1811.06965",
+              .conditions = "",
+              .bubble = "(p-1)(F+B)",
+              .in_flight = "m"},
+};

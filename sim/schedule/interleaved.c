@@ -77,8 +77,8 @@ static void fill_order(struct ss_slot *order, const struct ss_schedule_params *q
     }
 }
 
-int ss_schedule_build_interleaved(const struct ss_schedule_params *params, struct ss_schedule **out,
-                                  struct ss_error *err)
+static int build(const struct ss_schedule_params *params, struct ss_schedule **out,
+                 struct ss_error *err)
 {
     int p = params->stages, v = params->chunks, m = params->microbatches, n = v * m;
     int rc = refuse(params, err);
@@ -104,3 +104,13 @@ int ss_schedule_build_interleaved(const struct ss_schedule_params *params, struc
     *out = s;
     return SS_OK;
 }
+
+const struct ss_schedule_row ss_schedule_interleaved = {
+    .name = "interleaved",
+    .description = "1F1B over several model chunks a rank; Megatron with virtual stages",
+    .build = build,
+    .facts = {.source = "Narayanan et al. 2021, arXiv:2104.04473; Megatron core",
+              .conditions = "p divides m, or a group size",
+              .bubble = "(p-1)(F+B)",
+              .in_flight = "(v-1)p+2(p-1)+1, m>p"},
+};

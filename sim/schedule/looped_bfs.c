@@ -6,8 +6,8 @@
 #include "base/base.h"
 #include "schedule/builder.h"
 
-int ss_schedule_build_looped_bfs(const struct ss_schedule_params *params, struct ss_schedule **out,
-                                 struct ss_error *err)
+static int build(const struct ss_schedule_params *params, struct ss_schedule **out,
+                 struct ss_error *err)
 {
     int v = params->chunks, m = params->microbatches, n = v * m;
     int rc =
@@ -28,3 +28,13 @@ int ss_schedule_build_looped_bfs(const struct ss_schedule_params *params, struct
     *out = s;
     return SS_OK;
 }
+
+const struct ss_schedule_row ss_schedule_looped_bfs = {
+    .name = "looped-bfs",
+    .description = "all microbatches through a chunk before the next chunk (breadth first)",
+    .build = build,
+    .facts = {.source = "Lamy-Poirier 2023, arXiv:2211.05953",
+              .conditions = "m>=p",
+              .bubble = "(p-1)(F+B)",
+              .in_flight = "v m"},
+};

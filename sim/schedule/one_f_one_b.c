@@ -6,8 +6,8 @@
 #include "base/base.h"
 #include "schedule/builder.h"
 
-int ss_schedule_build_1f1b(const struct ss_schedule_params *params, struct ss_schedule **out,
-                           struct ss_error *err)
+static int build(const struct ss_schedule_params *params, struct ss_schedule **out,
+                 struct ss_error *err)
 {
     int p = params->stages, m = params->microbatches;
     if (params->chunks != 1) {
@@ -35,3 +35,14 @@ int ss_schedule_build_1f1b(const struct ss_schedule_params *params, struct ss_sc
     *out = s;
     return SS_OK;
 }
+
+const struct ss_schedule_row ss_schedule_1f1b = {
+    .name = "1f1b",
+    .description = "one forward, one backward (PipeDream-flush); Megatron without virtual stages",
+    .build = build,
+    .chunks = 1,
+    .facts = {.source = "Narayanan et al. 2021, arXiv:2006.09503; Megatron core",
+              .conditions = "",
+              .bubble = "(p-1)(F+B)",
+              .in_flight = "p"},
+};

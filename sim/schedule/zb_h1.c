@@ -9,8 +9,8 @@
 #include "base/base.h"
 #include "schedule/builder.h"
 
-int ss_schedule_build_zb_h1(const struct ss_schedule_params *params, struct ss_schedule **out,
-                            struct ss_error *err)
+static int build(const struct ss_schedule_params *params, struct ss_schedule **out,
+                 struct ss_error *err)
 {
     int p = params->stages, m = params->microbatches, rc = ss_schedule_need_chunks("zb-h1", params, 1, err);
     if (!rc)
@@ -41,3 +41,14 @@ int ss_schedule_build_zb_h1(const struct ss_schedule_params *params, struct ss_s
     *out = s;
     return SS_OK;
 }
+
+const struct ss_schedule_row ss_schedule_zb_h1 = {
+    .name = "zb-h1",
+    .description = "1F1B with split backward: W fills the cool-down, memory of 1F1B",
+    .build = build,
+    .chunks = 1,
+    .facts = {.source = "Qi et al. 2024, arXiv:2401.10241",
+              .conditions = "m>=p",
+              .bubble = "(p-1)(F+I-W)",
+              .in_flight = "p"},
+};

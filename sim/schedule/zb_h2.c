@@ -10,8 +10,8 @@
 #include "base/base.h"
 #include "schedule/builder.h"
 
-int ss_schedule_build_zb_h2(const struct ss_schedule_params *params, struct ss_schedule **out,
-                            struct ss_error *err)
+static int build(const struct ss_schedule_params *params, struct ss_schedule **out,
+                 struct ss_error *err)
 {
     int p = params->stages, m = params->microbatches, rc = ss_schedule_need_chunks("zb-h2", params, 1, err);
     if (!rc)
@@ -43,3 +43,14 @@ int ss_schedule_build_zb_h2(const struct ss_schedule_params *params, struct ss_s
     *out = s;
     return SS_OK;
 }
+
+const struct ss_schedule_row ss_schedule_zb_h2 = {
+    .name = "zb-h2",
+    .description = "split backward and longer warm-up: no bubble without a global barrier, twice the memory",
+    .build = build,
+    .chunks = 1,
+    .facts = {.source = "Qi et al. 2024, arXiv:2401.10241",
+              .conditions = "m>=2p-1",
+              .bubble = "(p-1)(F+I-2W)",
+              .in_flight = "2p-1"},
+};

@@ -47,8 +47,8 @@ static void order_rank(struct ss_order *o, int r, int p, int m)
         ss_order_weight(o);
 }
 
-int ss_schedule_build_zb_v(const struct ss_schedule_params *params, struct ss_schedule **out,
-                           struct ss_error *err)
+static int build(const struct ss_schedule_params *params, struct ss_schedule **out,
+                 struct ss_error *err)
 {
     int p = params->stages, m = params->microbatches, rc = ss_schedule_need_chunks("zb-v", params, 2, err);
     if (!rc)
@@ -69,3 +69,14 @@ int ss_schedule_build_zb_v(const struct ss_schedule_params *params, struct ss_sc
     *out = s;
     return SS_OK;
 }
+
+const struct ss_schedule_row ss_schedule_zb_v = {
+    .name = "zb-v",
+    .description = "split backward on a V of two chunks a rank: no bubble where F = I = W, memory of 1F1B",
+    .build = build,
+    .chunks = 2,
+    .facts = {.source = "Qi et al. 2024, arXiv:2401.10241 section 6",
+              .conditions = "m>=2p-1",
+              .bubble = "0 for F=I=W",
+              .in_flight = "2p"},
+};

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the files of this folder share. A new schedule is one file with one builder and one row of
- * the table in registry.c; nothing else of the program knows it by name.
+ * What the files of this folder share. A new schedule is one file with its builder and its row, and one word of
+ * SS_SCHEDULE_LIST; nothing else of the program knows it by name.
  */
 #ifndef SS_SCHEDULE_BUILDER_H
 #define SS_SCHEDULE_BUILDER_H
@@ -14,16 +14,27 @@
 typedef int (*ss_schedule_builder)(const struct ss_schedule_params *params, struct ss_schedule **out,
                                    struct ss_error *err);
 
-int ss_schedule_build_gpipe(const struct ss_schedule_params *, struct ss_schedule **, struct ss_error *);
-int ss_schedule_build_1f1b(const struct ss_schedule_params *, struct ss_schedule **, struct ss_error *);
-int ss_schedule_build_eager_1f1b(const struct ss_schedule_params *, struct ss_schedule **, struct ss_error *);
-int ss_schedule_build_interleaved(const struct ss_schedule_params *, struct ss_schedule **, struct ss_error *);
-int ss_schedule_build_looped_bfs(const struct ss_schedule_params *, struct ss_schedule **, struct ss_error *);
-int ss_schedule_build_zb_h1(const struct ss_schedule_params *, struct ss_schedule **, struct ss_error *);
-int ss_schedule_build_zb_h2(const struct ss_schedule_params *, struct ss_schedule **, struct ss_error *);
-int ss_schedule_build_zb_v(const struct ss_schedule_params *, struct ss_schedule **, struct ss_error *);
-int ss_schedule_build_dualpipe(const struct ss_schedule_params *, struct ss_schedule **, struct ss_error *);
-int ss_schedule_build_dualpipev(const struct ss_schedule_params *, struct ss_schedule **, struct ss_error *);
+struct ss_schedule_row {
+    const char *name, *description;
+    ss_schedule_builder build;
+    int chunks; /* that a rank must have; 0: as asked for, 2 where nothing is asked for */
+    struct ss_schedule_facts facts;
+};
+/* X(name): ss_schedule_name of its file. In this order they are listed. */
+#define SS_SCHEDULE_LIST(X)                                                                                  \
+    X(1f1b)                                                                                              \
+    X(interleaved)                                                                                       \
+    X(gpipe)                                                                                             \
+    X(eager_1f1b)                                                                                        \
+    X(looped_bfs)                                                                                        \
+    X(zb_h1)                                                                                             \
+    X(zb_h2)                                                                                             \
+    X(zb_v)                                                                                              \
+    X(dualpipe)                                                                                          \
+    X(dualpipev)
+#define X(name) extern const struct ss_schedule_row ss_schedule_##name;
+SS_SCHEDULE_LIST(X)
+#undef X
 
 /* Placement of Megatron (virtual stage s = chunk * stages + rank) and room for `nslots` slots on every
  * rank; nslots[] is set to it. NULL when out of memory. */
