@@ -5,41 +5,6 @@
 
 #include "cli/cli.h"
 
-const char cli_help_calibrate[] =
-    "usage: stepsim calibrate --platform NAME|FILE [--rows TABLE]... [--nccl FILE] [--microbench FILE]\n"
-    "                         [--log FILE --job FILE] [--prop ID[=LOW:HIGH]]... [--leave-out COLUMN]\n"
-    "                         [OPTION...] [-o FILE]\n"
-    "\n"
-    "Fits numbers of a platform or a stack to measurements, by least squares of the relative errors\n"
-    "within bounds; prints the errors before and after, each number with its standard deviation and\n"
-    "correlations, and which numbers the measurements do not determine.\n"
-    "\n"
-    "  --platform NAME|FILE   the platform to start from\n"
-    "  --rows TABLE           measured runs, as for \"stepsim validate\"; rows of this platform count\n"
-    "  --nccl FILE            what a program of nccl-tests printed; --nodes N: nodes that it ran on\n"
-    "  --microbench FILE      kernels and collectives measured alone, as validation/probe writes them;\n"
-    "                         rows of this platform's card count\n"
-    "  --log FILE             a log of Megatron's training loop, of the run with the flags of\n"
-    "  --job FILE             this file; the log's timers are held against the predicted ones\n"
-    "  --timer-rows FILE      measured timers of the tables' runs (columns run, timer, ms), likewise\n"
-    "  --timers               fits those timers too that take a hundredth of the iteration or more\n"
-    "  --stack NAME|FILE      predicts all rows with this stack, not with each row's own; the attention\n"
-    "                         of micro-benchmarks is its\n"
-    "  --prop ID[=LOW:HIGH]   a number to fit, within its own bounds or these; may be repeated. Without\n"
-    "                         one: efficiencies of GEMMs in the rows' precisions, NVLink and NIC; of\n"
-    "                         micro-benchmarks all that they tell\n"
-    "  --leave-out COLUMN     model, gpu, precision or id: predicts each by a fit of all others;\n"
-    "                         half: odd lines of the tables by a fit of the even ones, and these by the odd\n"
-    "  --output FILE          writes the platform with the fitted numbers\n"
-    "  --stack-output FILE    writes a stack with the fitted numbers over --stack\n"
-    "  --json                 the report as one JSON object\n"
-    "\n"
-    "exit status: 0, or 2 usage, 3 bad input\n"
-    "\n"
-    "example:\n"
-    "  stepsim calibrate --platform h800 --rows runs --prop ss.gemm.efficiency.fp8=0.4:0.8 \\\n"
-    "      --prop ss.nvlink.efficiency --leave-out model -o mine.xml\n";
-
 static void progress(void *ctx, int evaluations)
 {
     (void)ctx;
@@ -186,29 +151,28 @@ static int write_all(const struct ss_calibration *c, const struct ss_calibrate_o
     return rc;
 }
 
-int cmd_calibrate(int argc, char **argv)
+int cmd_calibrate(int argc, char **argv, struct ss_error *err)
 {
-    int json = cli_has_word(argc, argv, "--json"), rc;
+    int rc;
     struct ss_calibrate_options opt;
     struct ss_calibration *c = NULL;
-    struct ss_error err = {0};
     struct cli_flags flags;
 
     cli_flags_init(&flags, CLI_CALIBRATE);
-    rc = read_words(&opt, &flags, argc, argv, &err);
+    rc = read_words(&opt, &flags, argc, argv, err);
     if (!rc)
-        rc = can_write(flags.output, &err);
+        rc = can_write(flags.output, err);
     if (!rc)
-        rc = can_write(flags.calibrate.stack_output, &err);
+        rc = can_write(flags.calibrate.stack_output, err);
     if (!rc)
-        rc = ss_calibrate(&opt, &c, &err);
+        rc = ss_calibrate(&opt, &c, err);
     if (isatty(STDERR_FILENO))
         progress(NULL, 0);
     if (!rc)
-        rc = write_all(c, &opt, &flags, &err);
+        rc = write_all(c, &opt, &flags, err);
     ss_calibration_free(c);
     cli_flags_free(&flags);
     if (!rc && flags.timing)
         fprintf(stderr, "stepsim: %.2f s\n", cli_wall_s());
-    return rc ? cli_fail(&err, json) : 0;
+    return rc;
 }

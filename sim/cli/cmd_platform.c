@@ -4,26 +4,6 @@
 
 #include "cli/cli.h"
 
-const char cli_help_platform[] =
-    "usage: stepsim platform show NAME|FILE [--nodes N] [--gpus-per-node N] [--set ss.PROP=VALUE]\n"
-    "                             [--json|--xml] [-o FILE]\n"
-    "       stepsim platform check FILE...\n"
-    "       stepsim platform import LSTOPO.xml [-o FILE]\n"
-    "\n"
-    "A platform is a SimGrid XML in which every GPU is a host; docs/reference/formats-platform.md lists the\n"
-    "props that describe a card.\n"
-    "\n"
-    "  show     nodes, links and the card; --xml writes the platform with its current values\n"
-    "  check    finds what is wrong with a file: structure, names, units, ranges, routes; then lets\n"
-    "           SimGrid load it\n"
-    "  import   makes one node from the XML of hwloc's lstopo; --nodes repeats it later\n"
-    "\n"
-    "example:\n"
-    "  stepsim platform show h800 --nodes 4\n"
-    "  lstopo node.xml && stepsim platform import node.xml -o mine.xml\n"
-    "  stepsim run --platform mine.xml --nodes 2 --model llama3.1-8b --bf16 --tp 8 --mbs 1 --gbs 64 --seq "
-    "4096\n";
-
 static int write_platform(const struct ss_platform *p, const struct cli_flags *flags, int xml,
                           struct ss_error *err)
 {
@@ -37,7 +17,7 @@ static int write_platform(const struct ss_platform *p, const struct cli_flags *f
     return cli_output_end(output, rc, err);
 }
 
-static int do_show(int argc, char **argv, struct ss_error *err)
+int cmd_platform_show(int argc, char **argv, struct ss_error *err)
 {
     struct ss_platform *p = NULL;
     struct cli_flags flags;
@@ -76,7 +56,7 @@ static int check_one(const char *path, int json, struct ss_error *err)
 }
 
 /* All files are checked; the last error is the caller's to report, those before it are reported here. */
-static int do_check(int argc, char **argv, struct ss_error *err)
+int cmd_platform_check(int argc, char **argv, struct ss_error *err)
 {
     struct cli_flags flags;
     int n, rc, worst = SS_OK;
@@ -104,7 +84,7 @@ static int do_check(int argc, char **argv, struct ss_error *err)
     return worst;
 }
 
-static int do_import(int argc, char **argv, struct ss_error *err)
+int cmd_platform_import(int argc, char **argv, struct ss_error *err)
 {
     struct ss_platform *p;
     struct cli_flags flags;
@@ -125,13 +105,4 @@ static int do_import(int argc, char **argv, struct ss_error *err)
     rc = write_platform(p, &flags, 1, err);
     ss_platform_free(p);
     return rc;
-}
-
-int cmd_platform(int argc, char **argv)
-{
-    static const char *const verbs[] = {"show", "check", "import"};
-    static const cli_verb run[] = {do_show, do_check, do_import};
-    static const char hint[] = "say show, check or import; --help shows an example";
-
-    return cli_run_verb(argc, argv, verbs, run, 3, hint);
 }

@@ -4,31 +4,6 @@
 
 #include "cli/cli.h"
 
-const char cli_help_program[] =
-    "usage: stepsim program write JOB-OPTION... [--expanded] [-o FILE]\n"
-    "       stepsim program read FILE [--engine simgrid|native] [--json] [--timing] [-o FILE] [PICTURE...]\n"
-    "       stepsim program check FILE\n"
-    "\n"
-    "The program is the body of one iteration: for each class of equal ranks its computations,\n"
-    "transfers, waits and allocations. It knows nothing of models; docs/reference/formats-program.md is its\n"
-    "grammar. FILE may be - for stdin.\n"
-    "\n"
-    "  write   lowers a job (options of \"stepsim run\") and prints its program\n"
-    "  read    replays a program and prints the time by class; a deadlock exits 1 and names the\n"
-    "          blocked events\n"
-    "  check   reads a program and proves that it can run\n"
-    "\n"
-    "  --level, --unfold, --placement, --straggler, --slow-link   as \"stepsim run\" has them\n"
-    "  --expanded   every event of every class, without templates\n"
-    "  --engine     which kernel replays it (native)\n"
-    "\n"
-    "pictures of \"read\" (docs/guide/pictures.md):\n" CLI_HELP_PICTURES
-    "\n"
-    "example:\n"
-    "  stepsim program write --platform h800 --nodes 1 --model llama3.1-8b --bf16 --tp 4 --pp 2 \\\n"
-    "      --seq 4096 --mbs 1 --gbs 8 -o job.prog\n"
-    "  stepsim program read job.prog --engine simgrid\n";
-
 static int lower(struct cli_inputs *in, struct cli_flags *flags, struct ss_run *run, struct ss_error *err)
 {
     int rc = cli_sim_finish(flags, in->platform, err);
@@ -53,7 +28,7 @@ static int write_program(const struct ss_program *program, const struct cli_flag
     return cli_output_end(output, rc, err);
 }
 
-static int do_write(int argc, char **argv, struct ss_error *err)
+int cmd_program_write(int argc, char **argv, struct ss_error *err)
 {
     struct cli_flags flags;
     struct cli_inputs in;
@@ -106,7 +81,7 @@ static int one_file(struct cli_flags *flags, int argc, char **argv, struct ss_er
     return rc;
 }
 
-static int do_read(int argc, char **argv, struct ss_error *err)
+int cmd_program_read(int argc, char **argv, struct ss_error *err)
 {
     struct ss_program *program;
     struct cli_flags flags;
@@ -128,7 +103,7 @@ static int do_read(int argc, char **argv, struct ss_error *err)
     return rc;
 }
 
-static int do_check(int argc, char **argv, struct ss_error *err)
+int cmd_program_check(int argc, char **argv, struct ss_error *err)
 {
     struct ss_program *program;
     struct cli_flags flags;
@@ -148,13 +123,4 @@ static int do_check(int argc, char **argv, struct ss_error *err)
                (long long)ss_program_event_count(program));
     ss_program_free(program);
     return rc;
-}
-
-int cmd_program(int argc, char **argv)
-{
-    static const char *const verbs[] = {"write", "read", "check"};
-    static const cli_verb run[] = {do_write, do_read, do_check};
-    static const char hint[] = "say write, read or check; --help shows an example";
-
-    return cli_run_verb(argc, argv, verbs, run, 3, hint);
 }

@@ -8,47 +8,6 @@
 
 #include "cli/cli.h"
 
-const char cli_help_schedule[] =
-    "usage: stepsim schedule list [--json]\n"
-    "       stepsim schedule show NAME|FILE [SHAPE] [--times F,I,W] [--width N] [--json]\n"
-    "       stepsim schedule write NAME|FILE [SHAPE] [--csv|--text] [-o FILE]\n"
-    "       stepsim schedule check FILE... [--json]\n"
-    "       stepsim schedule compare [--schedules A,B,...] SHAPE [--times F,I,W] [--json]\n"
-    "       stepsim schedule compare [--schedules A,B,...] JOB-OPTION... [--engine E] [--json]\n"
-    "       stepsim schedule search SHAPE [SEARCH] [--json] [-o FILE]\n"
-    "       stepsim schedule search JOB-OPTION... [SEARCH] [--json] [-o FILE]\n"
-    "\n"
-    "A pipeline schedule is an order of slots for each rank: F, B or I and W of a microbatch and chunk.\n"
-    "FILE is the CSV of PyTorch's pipelining or our text form (docs/reference/formats-schedule.md); \"stepsim run\n"
-    "--schedule FILE\" replays it on a cluster. docs/guide/schedules.md tells what each schedule costs.\n"
-    "\n"
-    "  list      what is known: source, conditions, bubble and activations in flight\n"
-    "  show      the order as a chart, with free communication\n"
-    "  write     the order as a file: CSV (or by the ending of FILE), or text\n"
-    "  check     proves that each action is there once, that the order can run, and what stays in memory;\n"
-    "            errors name row and column, a deadlock its cycle\n"
-    "  compare   time, bubble, activations, sends and exposed communication of schedules side by side;\n"
-    "            NAME:V asks for V chunks a rank\n"
-    "  search    a better order for given stage times and a memory cap, and how far it can be from the best\n"
-    "\n"
-    "SHAPE is --pp RANKS --microbatches M [--vp CHUNKS] [--group N]; JOB-OPTIONs are those of \"stepsim "
-    "run\".\n"
-    "SEARCH:\n"
-    "  --times F,I,W[;F,I,W...]  of a chunk; with ; one for each rank (1,1,1)\n"
-    "  --memory A,W              what a chunk keeps from F to I, and from I to W (1,0)\n"
-    "  --cap X                   memory of a rank, in the unit of --memory; of a job as 40GiB (no limit)\n"
-    "  --v                       two chunks a rank on a V\n"
-    "  --whole                   the backward is not split\n"
-    "  --no-barrier              ranks need not wait for each other at the end\n"
-    "  --seed N --steps N        of the local search\n"
-    "\n"
-    "exit status: 0, 1 a schedule that deadlocks, 2 usage, 3 bad input or a schedule that refuses the "
-    "numbers\n"
-    "\n"
-    "example:\n"
-    "  stepsim schedule show zb-v --pp 4 --microbatches 8\n"
-    "  stepsim schedule search --pp 4 --microbatches 8 --times 1,1.2,0.8 --cap 4 -o mine.csv\n";
-
 #define MAX_NAMES 64
 
 /* --platform or --job among the words: of two forms of a verb the one with a job. */
@@ -127,7 +86,7 @@ static int one_name(struct cli_flags *f, int argc, char **argv, const char **nam
     return rc;
 }
 
-static int do_list(int argc, char **argv, struct ss_error *err)
+int cmd_schedule_list(int argc, char **argv, struct ss_error *err)
 {
     struct cli_flags f;
     init(&f, CLI_SCHEDULE_LIST);
@@ -145,7 +104,7 @@ static int terminal_width(void)
     return 100;
 }
 
-static int do_show(int argc, char **argv, struct ss_error *err)
+int cmd_schedule_show(int argc, char **argv, struct ss_error *err)
 {
     struct ss_schedule_view view = {.times = {1, 1, 1}};
     struct ss_schedule *s = NULL;
@@ -194,7 +153,7 @@ static int write_file(const struct cli_flags *f, const struct ss_schedule *s, st
     return cli_output_end(output, rc, err);
 }
 
-static int do_write(int argc, char **argv, struct ss_error *err)
+int cmd_schedule_write(int argc, char **argv, struct ss_error *err)
 {
     struct ss_schedule *s = NULL;
     struct cli_flags f;
@@ -221,7 +180,7 @@ static void print_checked(const char *file, const struct ss_schedule *s)
     putchar('\n');
 }
 
-static int do_check(int argc, char **argv, struct ss_error *err)
+int cmd_schedule_check(int argc, char **argv, struct ss_error *err)
 {
     struct cli_flags f;
     init(&f, CLI_SCHEDULE_CHECK);
@@ -301,7 +260,7 @@ static int compare_job(struct cli_flags *f, int argc, char **argv, struct ss_com
     return rc;
 }
 
-static int do_compare(int argc, char **argv, struct ss_error *err)
+int cmd_schedule_compare(int argc, char **argv, struct ss_error *err)
 {
     struct ss_comparison *c;
     struct cli_flags f;
@@ -398,7 +357,7 @@ static int search(struct cli_flags *f, struct ss_search *q, struct ss_error *err
     return rc;
 }
 
-static int do_search(int argc, char **argv, struct ss_error *err)
+int cmd_schedule_search(int argc, char **argv, struct ss_error *err)
 {
     struct ss_search *q = NULL;
     struct cli_flags f;
@@ -411,13 +370,4 @@ static int do_search(int argc, char **argv, struct ss_error *err)
     }
     cli_flags_free(&f);
     return rc;
-}
-
-int cmd_schedule(int argc, char **argv)
-{
-    static const char *const verbs[] = {"list", "show", "write", "check", "compare", "search"};
-    static const cli_verb run[] = {do_list, do_show, do_write, do_check, do_compare, do_search};
-    static const char hint[] = "say list, show, write, check, compare or search; --help shows examples";
-
-    return cli_run_verb(argc, argv, verbs, run, 6, hint);
 }

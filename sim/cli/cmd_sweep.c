@@ -8,31 +8,6 @@
 
 #define MAX_ROWS 4096
 
-const char cli_help_sweep[] =
-    "usage: stepsim sweep JOB-OPTION... --vary FLAG=VALUE,VALUE... [--vary ...] [OPTION...]\n"
-    "\n"
-    "Predicts a job under every combination of some flags' values, and prints them side by side: time,\n"
-    "MFU, tokens a second and GPU, bubble, memory, the verdict; the fastest that fits, the one that gets\n"
-    "most from each GPU, and one near the limit if it is faster. What Megatron refuses has its reason\n"
-    "in the row.\n"
-    "\n"
-    "  JOB-OPTION...          as for \"stepsim run\"\n"
-    "  --vary FLAG=V1,V2,...  a flag of the job and its values: nodes=8,16, vp=1,2,5, model=a,b,\n"
-    "                         recompute=none,full; \"on\" and \"off\" give and leave out a flag without\n"
-    "                         value, which the job itself then must not give: sequence-parallel=on,off;\n"
-    "                         set=ss.nic.bandwidth=12.5GBps,...; up to 8 flags, 4096 combinations\n"
-    "  --set ss.PROP=VALUE    changes one value of the card or the stack, for all\n"
-    "  --engine native|simgrid  (native)\n"
-    "  --json                 the same as one JSON object\n"
-    "  --output FILE          writes there instead of stdout\n"
-    "\n"
-    "verdict: fits; near limit: predicted to fit, but would not with the memory that measured runs like it\n"
-    "took, or so full that the run is slow; too large; refused\n"
-    "exit status: 0 one fits or is near the limit, 1 none does, 2 usage, 3 bad input, or all are refused\n"
-    "\n"
-    "example:\n"
-    "  stepsim sweep --job 70b-14 --platform h800 --vary nodes=8,16 --vary vp=1,2,5\n";
-
 /* Of "set=ss.nic.bandwidth=12.5GBps,25GBps" the later values are of the first one's prop. */
 static int complete_set(struct ss_sweep_flag *f)
 {
@@ -98,14 +73,15 @@ static int read_vary(const char *text, struct ss_sweep *s, struct ss_error *err)
 /* "off" leaves out what --vary itself would give; a flag that the job gives it cannot take away. */
 static int check_switches(const struct ss_sweep *s, int argc, char **argv, struct ss_error *err)
 {
-    struct ss_error ignored = {0}; /* predicting finds it again */
     struct ss_request r;
     struct cli_flags flags;
-    int rc = SS_OK;
+    int rc;
 
     cli_flags_init(&flags, CLI_SWEEP);
     ss_request_init(&r);
-    int read = !cli_request_read(&r, &flags, argc, argv, &ignored);
+    rc = cli_request_read(&r, &flags, argc, argv, err);
+    if (!rc && flags.vary.n)
+        rc = cli_usage(err, "give it on the command line", "--vary in a job file");
     for (int f = 0; f < s->nflags && !rc; f++) {
         const struct ss_sweep_flag *flag = &s->flags[f];
         int off = 0, value = 0;
@@ -116,7 +92,7 @@ static int check_switches(const struct ss_sweep *s, int argc, char **argv, struc
         if (off && value)
             rc = cli_usage(err, "name a value instead, as recompute=none,full",
                            "--vary %s: \"off\" beside a value", flag->name);
-        else if (off && read && ss_job_lacks_effect(&r, flag->name))
+        else if (off && ss_job_lacks_effect(&r, flag->name))
             rc = cli_usage(err, "leave it out of the job, or do not vary it",
                            "--vary %s=on,off: the job gives it already, or it has no effect", flag->name);
     }
@@ -224,28 +200,27 @@ static int predict_all(struct ss_sweep *s, struct cli_flags *flags, int argc, ch
     return rc;
 }
 
-int cmd_sweep(int argc, char **argv)
+int cmd_sweep(int argc, char **argv, struct ss_error *err)
 {
-    int json = cli_has_word(argc, argv, "--json"), n, rc;
+    int n, rc;
     struct ss_sweep *s = calloc(1, sizeof *s);
     char **rest = calloc((size_t)argc + 1, sizeof *rest);
-    struct ss_error err = {0};
     struct cli_flags flags;
     struct ss_output *output;
     FILE *stream;
 
     cli_flags_init(&flags, CLI_SWEEP);
-    rc = s && rest ? take_varied(argc, argv, rest, &n, s, &err) : SS_ERR_NOMEM;
+    rc = s && rest ? take_varied(argc, argv, rest, &n, s, err) : SS_ERR_NOMEM;
     if (!rc)
-        rc = check_stdin(n, rest, &err);
+        rc = check_stdin(n, rest, err);
     if (!rc)
-        rc = check_switches(s, n, rest, &err);
+        rc = check_switches(s, n, rest, err);
     if (!rc)
-        rc = predict_all(s, &flags, n, rest, &err);
+        rc = predict_all(s, &flags, n, rest, err);
     if (!rc)
-        rc = cli_output_begin(flags.output, &output, &stream, &err);
+        rc = cli_output_begin(flags.output, &output, &stream, err);
     if (!rc)
-        rc = cli_output_end(output, ss_sweep_write(s, flags.json, stream, &err), &err);
+        rc = cli_output_end(output, ss_sweep_write(s, flags.json, stream, err), err);
     int status = rc || ss_sweep_count(s, SS_OUTCOME_FITS) + ss_sweep_count(s, SS_OUTCOME_NEAR_LIMIT) > 0 ? 0
                  : ss_sweep_count(s, SS_OUTCOME_REFUSED) == s->nrows ? ss_status_exit(SS_ERR_CONFIG)
                                                                      : ss_status_exit(SS_ERR_OOM);
@@ -253,9 +228,5 @@ int cmd_sweep(int argc, char **argv)
         free(s->rows);
     free(s);
     free(rest);
-    if (rc && !err.code) {
-        err.code = rc;
-        snprintf(err.message, sizeof err.message, "out of memory");
-    }
-    return rc ? cli_fail(&err, json) : status;
+    return rc ? rc : status;
 }

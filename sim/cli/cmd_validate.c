@@ -5,31 +5,6 @@
 
 #include "cli/cli.h"
 
-const char cli_help_validate[] =
-    "usage: stepsim validate [TABLE...] [OPTION...]\n"
-    "\n"
-    "Predicts every run of tables of measured runs, prints the error of each, then mean, median,\n"
-    "worst and bias by model, GPU, precision, source and outcome. A TABLE is a CSV file with the\n"
-    "columns of docs/reference/formats.md, or a name in validation/ (runs, foreign, vtrain); runs if none is given.\n"
-    "\n"
-    "  --csv FILE           writes the predictions as a table\n"
-    "  --svg FILE           writes a picture: measured against predicted time\n"
-    "  --against FILE       compares with an earlier --csv: prints what moved and exits 4 if anything did;\n"
-    "                       without a TABLE all three tables are taken\n"
-    "  --timer-rows FILE    measured timers of these runs (columns run, timer, ms): prints them beside the\n"
-    "                       predicted ones; of the table runs, validation/gpt2-timers.csv\n"
-    "  --update             writes validation/results.csv of all three tables\n"
-    "  --engine simgrid|native   which kernel replays (native)\n"
-    "  --json               one JSON object, as docs/reference/formats.md says\n"
-    "  --timing             prints the wall-clock time to stderr\n"
-    "  --output FILE        writes there instead of stdout\n"
-    "\n"
-    "exit status: 0, or 2 usage, 3 bad input, 4 a prediction moved (--against). A large error is no\n"
-    "failure here.\n"
-    "\n"
-    "example:\n"
-    "  stepsim validate mine.csv --svg mine.svg\n";
-
 #define MAX_TABLES 64
 #define RESULTS "validation/results.csv"
 
@@ -131,24 +106,23 @@ static int has_runs(const char *const *tables, int n)
     return 0;
 }
 
-int cmd_validate(int argc, char **argv)
+int cmd_validate(int argc, char **argv, struct ss_error *err)
 {
     static const char *const standard[] = {"runs", "foreign", "vtrain"};
-    int json = cli_has_word(argc, argv, "--json"), n, rc, moved = 0;
+    int n, rc, moved = 0;
     struct ss_validate_options opt = {.engine = SS_ENGINE_NATIVE};
     struct ss_validation *v = NULL;
     const char *tables[MAX_TABLES];
-    struct ss_error err = {0};
     struct cli_flags flags;
 
     cli_flags_init(&flags, CLI_VALIDATE);
-    rc = cli_words(&flags, argc, argv, &n, &err);
+    rc = cli_words(&flags, argc, argv, &n, err);
     if (!rc)
-        rc = check_words(&flags, n, &err);
+        rc = check_words(&flags, n, err);
     if (!rc)
-        rc = check_targets(&flags, &err);
+        rc = check_targets(&flags, err);
     if (rc)
-        return cli_fail(&err, json);
+        return rc;
     for (int i = 0; i < n; i++)
         tables[i] = argv[i];
     if (!n) {
@@ -158,13 +132,13 @@ int cmd_validate(int argc, char **argv)
     opt.engine = flags.engine;
     opt.timer_rows = flags.timer_rows[0] ? flags.timer_rows : has_runs(tables, n) ? "gpt2-timers" : NULL;
     opt.progress = isatty(STDERR_FILENO) ? progress : NULL;
-    rc = ss_validate(tables, n, &opt, &v, &err);
+    rc = ss_validate(tables, n, &opt, &v, err);
     if (!rc)
-        rc = write_all(v, &flags, &err);
+        rc = write_all(v, &flags, err);
     if (!rc && flags.against[0])
-        rc = compare(v, &flags, &moved, &err);
+        rc = compare(v, &flags, &moved, err);
     ss_validation_free(v);
     if (!rc && flags.timing)
         fprintf(stderr, "stepsim: %.2f s\n", cli_wall_s());
-    return rc ? cli_fail(&err, json) : moved ? ss_status_exit(SS_ERR_TOLERANCE) : 0;
+    return rc ? rc : moved ? ss_status_exit(SS_ERR_TOLERANCE) : 0;
 }

@@ -51,21 +51,6 @@ int cli_has_word(int argc, char *const *argv, const char *word)
     return 0;
 }
 
-int cli_run_verb(int argc, char **argv, const char *const *names, const cli_verb *run, size_t n, const char *hint)
-{
-    int json = cli_has_word(argc, argv, "--json"), rc = 1;
-    struct ss_error err = {0};
-
-    for (size_t i = 0; argc > 0 && i < n; i++)
-        if (!strcmp(argv[0], names[i]))
-            rc = run[i](argc - 1, argv + 1, &err);
-    if (argc == 0)
-        rc = cli_usage(&err, hint, "no verb given");
-    else if (rc > 0)
-        rc = cli_unknown(&err, "verb", argv[0], names, n, hint);
-    return rc ? cli_fail(&err, json) : 0;
-}
-
 double cli_wall_s(void)
 {
     static struct timespec start;

@@ -4,60 +4,32 @@
 #include <string.h>
 
 #include "cli/cli.h"
+#include "cli/verbs.h"
 
-struct command {
-    const char *name;
-    int (*run)(int argc, char **argv);
-    const char *help, *summary;
+static int (*const run[CLI_VERB_COUNT])(int argc, char **argv, struct ss_error *err) = {
+    [CLI_RUN] = cmd_run,
+    [CLI_SWEEP] = cmd_sweep,
+    [CLI_PLAN] = cmd_plan,
+    [CLI_PROGRAM_WRITE] = cmd_program_write,
+    [CLI_PROGRAM_READ] = cmd_program_read,
+    [CLI_PROGRAM_CHECK] = cmd_program_check,
+    [CLI_SCHEDULE_LIST] = cmd_schedule_list,
+    [CLI_SCHEDULE_SHOW] = cmd_schedule_show,
+    [CLI_SCHEDULE_WRITE] = cmd_schedule_write,
+    [CLI_SCHEDULE_CHECK] = cmd_schedule_check,
+    [CLI_SCHEDULE_COMPARE] = cmd_schedule_compare,
+    [CLI_SCHEDULE_COMPARE_JOB] = cmd_schedule_compare,
+    [CLI_SCHEDULE_SEARCH] = cmd_schedule_search,
+    [CLI_SCHEDULE_SEARCH_JOB] = cmd_schedule_search,
+    [CLI_PLATFORM_SHOW] = cmd_platform_show,
+    [CLI_PLATFORM_CHECK] = cmd_platform_check,
+    [CLI_PLATFORM_IMPORT] = cmd_platform_import,
+    [CLI_VALIDATE] = cmd_validate,
+    [CLI_CALIBRATE] = cmd_calibrate,
+    [CLI_LIST] = cmd_list,
+    [CLI_HELP] = cmd_help,
+    [CLI_VERSION] = cmd_version,
 };
-
-static const struct command commands[] = {
-    {"run", cmd_run, cli_help_run, "predict one training iteration: time, where it goes, memory"},
-    {"sweep", cmd_sweep, cli_help_sweep, "a job under all combinations of some flags' values, side by side"},
-    {"plan", cmd_plan, cli_help_plan, "groups, layers of every stage and chunk, microbatches, memory"},
-    {"program", cmd_program, cli_help_program, "write, replay or check the simulated program as text"},
-    {"schedule", cmd_schedule, cli_help_schedule, "show, check, compare and search pipeline schedules"},
-    {"platform", cmd_platform, cli_help_platform, "show, check or import a cluster description"},
-    {"validate", cmd_validate, cli_help_validate, "hold predictions against tables of measured runs"},
-    {"calibrate", cmd_calibrate, cli_help_calibrate, "fit numbers of a platform or a stack to measured runs"},
-    {"list", cmd_list, cli_help_list, "models, platforms, stacks and schedules that are known by name"},
-};
-#define NCOMMANDS (sizeof commands / sizeof commands[0])
-
-static const char example[] =
-    "stepsim run --platform h800 --nodes 4 --model llama3.1-8b --bf16 --tp 2 --pp 2 \\\n"
-    "            --seq 8192 --mbs 1 --gbs 1024 --use-distributed-optimizer --sequence-parallel";
-
-static void usage(FILE *out)
-{
-    fprintf(out, "usage: stepsim COMMAND [OPTION...]\n\n");
-    for (size_t i = 0; i < NCOMMANDS; i++)
-        fprintf(out, "  %-9s %s\n", commands[i].name, commands[i].summary);
-    fprintf(out, "  %-9s %s\n  %-9s %s\n", "help", "this text, or that of a command", "version",
-            "the program's version");
-    fprintf(out, "\nexample:\n  %s\n", example);
-}
-
-static const struct command *find(const char *name)
-{
-    for (size_t i = 0; i < NCOMMANDS; i++)
-        if (!strcmp(commands[i].name, name))
-            return &commands[i];
-    return NULL;
-}
-
-static int unknown(const char *name, int json)
-{
-    const char *names[NCOMMANDS + 2];
-    struct ss_error err = {0};
-
-    for (size_t i = 0; i < NCOMMANDS; i++)
-        names[i] = commands[i].name;
-    names[NCOMMANDS] = "help";
-    names[NCOMMANDS + 1] = "version";
-    cli_unknown(&err, "command", name, names, NCOMMANDS + 2, "\"stepsim help\" lists the commands");
-    return cli_fail(&err, json);
-}
 
 static int flushed(int status)
 {
@@ -69,31 +41,48 @@ static int flushed(int status)
     return ss_status_exit(SS_ERR_IO);
 }
 
-static int help(int argc, char **argv)
+/* Options in the place of a command. */
+static const char *command_name(const char *word)
 {
-    if (argc > 0 && argv[0][0] != '-') {
-        const struct command *c = find(argv[0]);
-        if (!c)
-            return unknown(argv[0], 0);
-        fputs(c->help, stdout);
-        return flushed(0);
-    }
-    usage(stdout);
-    return flushed(0);
+    static const char *const other[][2] = {
+        {"--help", "help"}, {"-h", "help"}, {"--version", "version"}, {"-V", "version"}};
+
+    for (size_t i = 0; i < sizeof other / sizeof other[0]; i++)
+        if (!strcmp(word, other[i][0]))
+            return other[i][1];
+    return word;
 }
 
-static int version(int argc, char **argv)
+static int asks_help(int argc, char *const *argv)
 {
-    if (cli_has_word(argc, argv, "--json"))
-        printf("{\n  \"schema_version\": %d,\n  \"version\": \"%s\"\n}\n", SS_SCHEMA_VERSION, ss_version());
-    else
-        printf("stepsim %s\n", ss_version());
-    return flushed(0);
+    return cli_has_word(argc, argv, "--help") || cli_has_word(argc, argv, "-h");
+}
+
+/* The words behind "stepsim": a command, its verb if it has verbs, and their options. */
+static int dispatch(int argc, char **argv, struct ss_error *err)
+{
+    const struct cli_command *c = cli_command_find(command_name(argv[0]));
+    int verb = c ? cli_verb_find(c->name, NULL) : -1, words = 1;
+
+    if (!c)
+        return cli_unknown_command(argv[0], err);
+    if (*cli_verb_name(verb)) {
+        const char *name = argc > 1 && argv[1][0] != '-' ? argv[1] : NULL;
+        verb = name ? cli_verb_find(c->name, name) : -1;
+        words = 2;
+        if (verb < 0 && !asks_help(argc, argv))
+            return cli_unknown_verb(c->name, argc > 1 ? argv[1] : NULL, err);
+    }
+    if (verb != CLI_HELP && asks_help(argc, argv)) {
+        cli_help_write(c, verb, stdout);
+        return SS_OK;
+    }
+    return run[verb](argc - words, argv + words, err);
 }
 
 int main(int argc, char **argv)
 {
-    const struct command *c;
+    struct ss_error err = {0};
 
     cli_wall_s(); /* starts the clock */
     /* Large tables come and go: give their pages back at the end only. */
@@ -101,19 +90,13 @@ int main(int argc, char **argv)
     mallopt(M_TRIM_THRESHOLD, 256 << 20);
     mallopt(M_TOP_PAD, 1 << 20);
     if (argc < 2) {
-        usage(stderr);
+        cli_help_write(NULL, -1, stderr);
         return ss_status_exit(SS_ERR_USAGE);
     }
-    if (!strcmp(argv[1], "help") || !strcmp(argv[1], "--help") || !strcmp(argv[1], "-h"))
-        return help(argc - 2, argv + 2);
-    if (!strcmp(argv[1], "version") || !strcmp(argv[1], "--version"))
-        return version(argc - 2, argv + 2);
-    c = find(argv[1]);
-    if (!c)
-        return unknown(argv[1], cli_has_word(argc, argv, "--json"));
-    if (cli_has_word(argc - 2, argv + 2, "--help") || cli_has_word(argc - 2, argv + 2, "-h")) {
-        fputs(c->help, stdout);
-        return flushed(0);
+    int json = cli_has_word(argc, argv, "--json"), rc = dispatch(argc - 1, argv + 1, &err);
+    if (rc < 0 && !err.code) {
+        cli_usage(&err, "", "out of memory");
+        err.code = rc;
     }
-    return flushed(c->run(argc - 2, argv + 2));
+    return flushed(rc < 0 ? cli_fail(&err, json) : rc);
 }

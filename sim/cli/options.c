@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "cli/cli.h"
+#include "cli/verbs.h"
 
 static const char *const verbs[][2] = {
 #define X(symbol, command, verb) {command, verb},
@@ -150,7 +151,8 @@ static int read_text(const struct cli_option *o, const char *value, char **out, 
     return SS_OK;
 }
 
-static int add_text(const struct cli_option *o, const char *value, struct cli_texts *out, struct ss_error *err)
+static int add_text(const struct cli_option *o, const char *value, struct cli_texts *out,
+                    struct ss_error *err)
 {
     char **text = realloc(out->text, (size_t)(out->n + 1) * sizeof *text);
 
@@ -163,7 +165,8 @@ static int add_text(const struct cli_option *o, const char *value, struct cli_te
     return rc;
 }
 
-static int read_value(struct cli_flags *f, const struct cli_option *o, const char *value, struct ss_error *err)
+static int read_value(struct cli_flags *f, const struct cli_option *o, const char *value,
+                      struct ss_error *err)
 {
     void *at = (char *)f + o->offset;
     double number;
@@ -183,19 +186,9 @@ static int read_value(struct cli_flags *f, const struct cli_option *o, const cha
     case CLI_NEW_FILE: return read_path(o, value, at, err);
     case CLI_TEXT: return read_text(o, value, at, err);
     case CLI_EACH: return add_text(o, value, at, err);
-    case CLI_JOB_FLAG: return SS_OK;
     case CLI_CALL: return o->call(f, o->name, value, err);
     }
     return SS_ERR_USAGE;
-}
-
-/* The other form of the verb, with a job or without one; -1: there is none. */
-static int sibling(int verb)
-{
-    for (int v = verb > 0 ? verb - 1 : 0; v <= verb + 1 && v < CLI_VERB_COUNT; v++)
-        if (v != verb && !strcmp(verbs[v][0], verbs[verb][0]) && !strcmp(verbs[v][1], verbs[verb][1]))
-            return v;
-    return -1;
 }
 
 /* A word that is an option of another verb, or one or two letters off one of this verb's, is no option of a job either. */
@@ -203,7 +196,7 @@ static int refuse(const struct cli_flags *f, const char *word, struct ss_error *
 {
     const char *names[128], *near;
     const struct cli_option *o;
-    int known = 0, other = sibling(f->verb);
+    int known = 0, other = cli_verb_sibling(f->verb);
     size_t n = 0;
     char hint[96];
 
@@ -212,7 +205,7 @@ static int refuse(const struct cli_flags *f, const char *word, struct ss_error *
         if (has(o, f->verb) && strlen(o->name) >= 6)
             names[n++] = o->name;
     }
-    if (known && other >= 0 && cli_option_find(other, word))
+    if (other >= 0 && (cli_option_find(other, word) || (cli_verb_has_job(other) && ss_flag_known(word))))
         return cli_usage(err, "its --help lists those it has", "%s %s has no option %s %s a job",
                          verbs[other][0], verbs[other][1], word, other < f->verb ? "beside" : "without");
     if (known)
@@ -232,8 +225,6 @@ int cli_option_take(struct cli_flags *flags, int n, char *const *words, struct s
 
     snprintf(word, sizeof word, "%.*s", (int)(length < 63 ? length : 63), words[0]);
     const struct cli_option *o = cli_option_find(flags->verb, word);
-    if (o && o->kind == CLI_JOB_FLAG)
-        return 0;
     if (!o)
         return cli_verb_has_job(flags->verb) && ss_flag_known(word) ? 0 : refuse(flags, word, err);
     if (!o->value && equal)
@@ -311,10 +302,4 @@ int cli_words(struct cli_flags *flags, int argc, char **argv, int *n, struct ss_
         i += taken;
     }
     return cli_options_check(flags, err);
-}
-
-int cli_verb_has_job(int verb)
-{
-    return verb == CLI_RUN || verb == CLI_SWEEP || verb == CLI_PLAN || verb == CLI_PROGRAM_WRITE ||
-           verb == CLI_SCHEDULE_COMPARE_JOB || verb == CLI_SCHEDULE_SEARCH_JOB;
 }

@@ -4,18 +4,19 @@
 #include <stddef.h>
 
 #include "cli/cli.h"
+#include "cli/verbs.h"
 
 #define AT(field) offsetof(struct cli_flags, field)
 #define V(verb) (1u << CLI_##verb)
 
 /* Verbs that report; that lower a job to a program; that draw pictures; that need the shape of a pipeline */
 #define JSON                                                                                                 \
-    (V(RUN) | V(SWEEP) | V(PLAN) | V(PROGRAM_READ) | V(PROGRAM_CHECK) | V(SCHEDULE_LIST) | V(SCHEDULE_SHOW) | \
-     V(SCHEDULE_CHECK) | COMPARE | SEARCH | V(PLATFORM_SHOW) | V(PLATFORM_CHECK) | V(VALIDATE) | V(CALIBRATE) | \
-     V(LIST) | V(VERSION))
+    (V(RUN) | V(SWEEP) | V(PLAN) | V(PROGRAM_READ) | V(PROGRAM_CHECK) | V(SCHEDULE_LIST) |                   \
+     V(SCHEDULE_SHOW) | V(SCHEDULE_CHECK) | COMPARE | SEARCH | V(PLATFORM_SHOW) | V(PLATFORM_CHECK) |        \
+     V(VALIDATE) | V(CALIBRATE) | V(LIST) | V(VERSION))
 #define OUTPUT                                                                                               \
-    (V(RUN) | V(SWEEP) | V(PLAN) | V(PROGRAM_WRITE) | V(PROGRAM_READ) | V(SCHEDULE_SHOW) | V(SCHEDULE_WRITE) | \
-     COMPARE | V(PLATFORM_SHOW) | V(PLATFORM_IMPORT) | V(VALIDATE))
+    (V(RUN) | V(SWEEP) | V(PLAN) | V(PROGRAM_WRITE) | V(PROGRAM_READ) | V(SCHEDULE_SHOW) |                   \
+     V(SCHEDULE_WRITE) | COMPARE | V(PLATFORM_SHOW) | V(PLATFORM_IMPORT) | V(VALIDATE))
 #define COMPARE (V(SCHEDULE_COMPARE) | V(SCHEDULE_COMPARE_JOB))
 #define SEARCH (V(SCHEDULE_SEARCH) | V(SCHEDULE_SEARCH_JOB))
 #define LOWER (V(RUN) | V(PROGRAM_WRITE))
@@ -24,7 +25,7 @@
 #define ALL (~0u)
 
 #define MAX_RANKS 65536
-#define PICTURES "pictures (docs/pictures.md)"
+#define PICTURES "pictures (docs/guide/pictures.md)"
 #define SHAPES "shape of the pipeline"
 #define SEARCHES "search"
 #define PICTURE_FILES "--report --gantt --memory --trace"
@@ -58,7 +59,7 @@ static const struct cli_option table[] = {
     {.name = "--full-replay", .verbs = V(RUN), .kind = CLI_SET, .offset = AT(sim.options.full_replay), .low = 1,
      .doc = "native engine: runs every microbatch, also those of a steady state"},
     {.name = "--placement", .value = "FILE", .verbs = LOWER, .kind = CLI_PATH, .once = 1, .offset = AT(sim.placement),
-     .doc = "where ranks are: docs/formats.md"},
+     .doc = "where ranks are: docs/reference/formats.md"},
     {.name = "--straggler", .value = "RANK:FACTOR", .verbs = LOWER, .kind = CLI_CALL, .call = cli_read_straggler,
      .doc = "a GPU that takes FACTOR times as long; may be repeated"},
     {.name = "--slow-link", .value = "NAME:FACTOR", .verbs = LOWER, .kind = CLI_CALL, .call = cli_read_slow_link,
@@ -76,9 +77,6 @@ static const struct cli_option table[] = {
      .doc = "a flag of the job and its values: nodes=8,16, vp=1,2,5, model=a,b, recompute=none,full; \"on\" and \"off\" "
             "give and leave out a flag without value, which the job itself then must not give: sequence-parallel=on,off; "
             "set=ss.nic.bandwidth=12.5GBps,...; up to 8 flags, 4096 combinations"},
-    {.name = "--set", .value = "ss.PROP=VALUE", .verbs = V(RUN) | V(SWEEP) | V(PLAN) | V(PROGRAM_WRITE) |
-     V(SCHEDULE_COMPARE_JOB) | V(SCHEDULE_SEARCH_JOB), .kind = CLI_JOB_FLAG,
-     .doc = "changes one value of the card or the stack; may be repeated"},
 
     /* ---- clusters ---- */
     {.name = "--nodes", .value = "N", .verbs = V(PLATFORM_SHOW), .kind = CLI_COUNT, .offset = AT(nodes), .low = 1,
@@ -192,7 +190,7 @@ static const struct cli_option table[] = {
     {.name = "--xml", .verbs = V(PLATFORM_SHOW), .kind = CLI_SET, .beside = "--json", .offset = AT(xml), .low = 1,
      .doc = "writes the platform with its current values"},
     {.name = "--json", .verbs = JSON, .kind = CLI_SET, .offset = AT(json), .low = 1,
-     .doc = "everything as one JSON object: docs/formats.md"},
+     .doc = "everything as one JSON object: docs/reference/formats.md"},
     {.name = "--timing", .verbs = V(RUN) | V(PROGRAM_READ) | V(VALIDATE) | V(CALIBRATE), .kind = CLI_SET,
      .offset = AT(timing), .low = 1, .doc = "adds the wall-clock time of the prediction"},
     {.name = "--output", .alias = "-o", .value = "FILE", .verbs = OUTPUT, .kind = CLI_PATH, .once = 1,
@@ -202,6 +200,18 @@ static const struct cli_option table[] = {
     {.name = "--output", .alias = "-o", .value = "FILE", .verbs = V(CALIBRATE), .kind = CLI_PATH, .once = 1,
      .offset = AT(output), .doc = "writes the platform with the fitted numbers"},
     {.name = "--help", .alias = "-h", .verbs = ALL, .kind = CLI_SET, .offset = AT(help), .low = 1, .doc = "this text"},
+
+    /* ---- help itself ---- */
+    {.name = "--man", .verbs = V(HELP), .kind = CLI_SET, .offset = AT(man), .low = 1,
+     .doc = "as a manual page; all verbs of a command are on its page"},
+    {.name = "--completion", .value = "shell", .verbs = V(HELP), .kind = CLI_CHOICE, .offset = AT(shell),
+     .choice = cli_shell, .beside = "--man", .doc = "the completion script of a shell"},
+    {.name = "--complete", .value = "-- WORD...", .verbs = V(HELP), .kind = CLI_TEXT, .offset = AT(line),
+     .beside = "--man --completion --options",
+     .doc = "what can stand for the last word behind \"stepsim\", for these scripts"},
+    {.name = "--options", .verbs = V(HELP), .kind = CLI_SET, .offset = AT(list_options), .low = 1,
+     .beside = "--man --completion",
+     .doc = "every option of every verb, a line each: command, verb, job or -, option, alias, value"},
 
     /* ---- pictures ---- */
     {.name = "--report", .value = "FILE.html", .verbs = DRAW, .kind = CLI_NEW_FILE, .once = 1,

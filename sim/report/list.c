@@ -191,3 +191,24 @@ int ss_report_list(const char *what, int json, FILE *out, struct ss_error *err)
     }
     return json ? list_json(what, out, err) : list_text(what, out, err);
 }
+
+int ss_list_names(const char *what, void (*name)(void *ctx, const char *name, const char *description), void *ctx,
+                  struct ss_error *err)
+{
+    char **names = NULL;
+    size_t n = 0;
+    int rc = SS_OK;
+
+    for (size_t i = 0; i < SS_ARRAY_LEN(families) && !rc; i++) {
+        if (strcmp(what, families[i].name) != 0)
+            continue;
+        if (families[i].list)
+            families[i].list(name, ctx);
+        else
+            rc = ss_data_list(families[i].folder, families[i].suffix, &names, &n, err);
+    }
+    for (size_t i = 0; !rc && i < n; i++)
+        name(ctx, names[i], "");
+    ss_names_free(names, n);
+    return rc;
+}

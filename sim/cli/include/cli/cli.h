@@ -40,6 +40,8 @@ struct cli_flags {
     int verb;                 /* enum cli_verb_id */
     unsigned char given[128]; /* by row of the table */
     int help, json, timing, expanded, xml, update;
+    int man, list_options, shell; /* shell: of cli_shell */
+    char *line;                   /* only named: --complete takes all words behind it */
     int engine;               /* enum ss_engine */
     int nodes, gpus_per_node; /* 0 = not given */
     double tolerance;         /* per cent, < 0 = not given */
@@ -74,8 +76,6 @@ struct cli_inputs {
 /* Nothing given, for a verb (enum cli_verb_id). Free what was read. */
 void cli_flags_init(struct cli_flags *flags, int verb);
 void cli_flags_free(struct cli_flags *flags);
-/* 1 when the verb takes the flags of a job beside its options. */
-int cli_verb_has_job(int verb);
 /* Options of a subcommand that takes files or names, no job: what is not an option is moved to
  * argv[0..*n-1] in order. */
 int cli_words(struct cli_flags *flags, int argc, char **argv, int *n, struct ss_error *err);
@@ -97,9 +97,9 @@ int cli_unknown(struct ss_error *err, const char *what, const char *word, const 
                 const char *hint);
 /* The value of an option as a number from lo to hi. */
 int cli_number(const char *name, const char *value, double lo, double hi, double *out, struct ss_error *err);
-/* Runs the verb that argv[0] names, of n; returns the exit status. `hint` lists them. */
-typedef int (*cli_verb)(int argc, char **argv, struct ss_error *err);
-int cli_run_verb(int argc, char **argv, const char *const *names, const cli_verb *run, size_t n, const char *hint);
+/* The usage errors of a command and of a verb (NULL: none was given) that are not there. */
+int cli_unknown_command(const char *name, struct ss_error *err);
+int cli_unknown_verb(const char *command, const char *name, struct ss_error *err);
 /* Reports an error (on stdout as JSON if the words ask for it, else on stderr); returns the exit status. */
 int cli_fail(const struct ss_error *err, int json);
 int cli_has_word(int argc, char *const *argv, const char *word);
@@ -107,15 +107,6 @@ int cli_has_word(int argc, char *const *argv, const char *word);
 double cli_wall_s(void);
 /* 1 when text on stdout may be coloured. */
 int cli_color(const struct cli_flags *flags);
-
-/* Their lines in the help of a subcommand. */
-#define CLI_HELP_PICTURES                                                                             \
-    "  --report FILE.html        one page with everything: answer, timeline, memory, network, inputs\n" \
-    "  --gantt FILE.svg          who computes, sends and waits when\n"                               \
-    "  --memory FILE.svg         memory over time, stage by stage\n"                                 \
-    "  --trace FILE.json[.gz]    for Perfetto and chrome://tracing\n"                                \
-    "  --window 0s:2s            draws only this part of the iteration\n"                            \
-    "  --color-by phase|microbatch   boxes of the Gantt chart (phase)\n"
 
 /* Draws what the flags ask for; run and report may be NULL. A failure leaves no file. */
 int cli_pictures_make(const struct cli_flags *flags, const struct ss_program *program,
@@ -135,19 +126,26 @@ int cli_output_end(struct ss_output *o, int rc, struct ss_error *err);
 void cli_progress(void *ctx, double share);
 void cli_progress_end(void);
 
-/* Each returns the exit status; argv[0] is the subcommand's first word after its name. */
-int cmd_run(int argc, char **argv);
-int cmd_plan(int argc, char **argv);
-int cmd_program(int argc, char **argv);
-int cmd_platform(int argc, char **argv);
-int cmd_schedule(int argc, char **argv);
-int cmd_sweep(int argc, char **argv);
-int cmd_list(int argc, char **argv);
-int cmd_validate(int argc, char **argv);
-int cmd_calibrate(int argc, char **argv);
-
-extern const char cli_help_schedule[];
-extern const char cli_help_run[], cli_help_plan[], cli_help_program[], cli_help_platform[], cli_help_list[],
-    cli_help_validate[], cli_help_calibrate[], cli_help_sweep[];
+/* One a verb, for the words behind its name. Each returns the exit status (>= 0) or an error. */
+int cmd_run(int argc, char **argv, struct ss_error *err);
+int cmd_sweep(int argc, char **argv, struct ss_error *err);
+int cmd_plan(int argc, char **argv, struct ss_error *err);
+int cmd_program_write(int argc, char **argv, struct ss_error *err);
+int cmd_program_read(int argc, char **argv, struct ss_error *err);
+int cmd_program_check(int argc, char **argv, struct ss_error *err);
+int cmd_schedule_list(int argc, char **argv, struct ss_error *err);
+int cmd_schedule_show(int argc, char **argv, struct ss_error *err);
+int cmd_schedule_write(int argc, char **argv, struct ss_error *err);
+int cmd_schedule_check(int argc, char **argv, struct ss_error *err);
+int cmd_schedule_compare(int argc, char **argv, struct ss_error *err);
+int cmd_schedule_search(int argc, char **argv, struct ss_error *err);
+int cmd_platform_show(int argc, char **argv, struct ss_error *err);
+int cmd_platform_check(int argc, char **argv, struct ss_error *err);
+int cmd_platform_import(int argc, char **argv, struct ss_error *err);
+int cmd_validate(int argc, char **argv, struct ss_error *err);
+int cmd_calibrate(int argc, char **argv, struct ss_error *err);
+int cmd_list(int argc, char **argv, struct ss_error *err);
+int cmd_help(int argc, char **argv, struct ss_error *err);
+int cmd_version(int argc, char **argv, struct ss_error *err);
 
 #endif

@@ -10,34 +10,34 @@
 
 /* What can be asked of the program. X(symbol, command, verb): a verb of "" is the command itself. Two forms of one verb
  * follow each other: without and with a job, which --platform or --job tells apart. */
-#define CLI_VERB_LIST(X)                                                                          \
-    X(CLI_RUN, "run", "")                                                                         \
-    X(CLI_SWEEP, "sweep", "")                                                                     \
-    X(CLI_PLAN, "plan", "")                                                                       \
-    X(CLI_PROGRAM_WRITE, "program", "write")                                                      \
-    X(CLI_PROGRAM_READ, "program", "read")                                                        \
-    X(CLI_PROGRAM_CHECK, "program", "check")                                                      \
-    X(CLI_SCHEDULE_LIST, "schedule", "list")                                                      \
-    X(CLI_SCHEDULE_SHOW, "schedule", "show")                                                      \
-    X(CLI_SCHEDULE_WRITE, "schedule", "write")                                                    \
-    X(CLI_SCHEDULE_CHECK, "schedule", "check")                                                    \
-    X(CLI_SCHEDULE_COMPARE, "schedule", "compare")                                                \
-    X(CLI_SCHEDULE_COMPARE_JOB, "schedule", "compare")                                            \
-    X(CLI_SCHEDULE_SEARCH, "schedule", "search")                                                  \
-    X(CLI_SCHEDULE_SEARCH_JOB, "schedule", "search")                                              \
-    X(CLI_PLATFORM_SHOW, "platform", "show")                                                      \
-    X(CLI_PLATFORM_CHECK, "platform", "check")                                                    \
-    X(CLI_PLATFORM_IMPORT, "platform", "import")                                                  \
-    X(CLI_VALIDATE, "validate", "")                                                               \
-    X(CLI_CALIBRATE, "calibrate", "")                                                             \
-    X(CLI_LIST, "list", "")                                                                       \
-    X(CLI_HELP, "help", "")                                                                       \
+#define CLI_VERB_LIST(X)                                                                                     \
+    X(CLI_RUN, "run", "")                                                                                    \
+    X(CLI_SWEEP, "sweep", "")                                                                                \
+    X(CLI_PLAN, "plan", "")                                                                                  \
+    X(CLI_PROGRAM_WRITE, "program", "write")                                                                 \
+    X(CLI_PROGRAM_READ, "program", "read")                                                                   \
+    X(CLI_PROGRAM_CHECK, "program", "check")                                                                 \
+    X(CLI_SCHEDULE_LIST, "schedule", "list")                                                                 \
+    X(CLI_SCHEDULE_SHOW, "schedule", "show")                                                                 \
+    X(CLI_SCHEDULE_WRITE, "schedule", "write")                                                               \
+    X(CLI_SCHEDULE_CHECK, "schedule", "check")                                                               \
+    X(CLI_SCHEDULE_COMPARE, "schedule", "compare")                                                           \
+    X(CLI_SCHEDULE_COMPARE_JOB, "schedule", "compare")                                                       \
+    X(CLI_SCHEDULE_SEARCH, "schedule", "search")                                                             \
+    X(CLI_SCHEDULE_SEARCH_JOB, "schedule", "search")                                                         \
+    X(CLI_PLATFORM_SHOW, "platform", "show")                                                                 \
+    X(CLI_PLATFORM_CHECK, "platform", "check")                                                               \
+    X(CLI_PLATFORM_IMPORT, "platform", "import")                                                             \
+    X(CLI_VALIDATE, "validate", "")                                                                          \
+    X(CLI_CALIBRATE, "calibrate", "")                                                                        \
+    X(CLI_LIST, "list", "")                                                                                  \
+    X(CLI_HELP, "help", "")                                                                                  \
     X(CLI_VERSION, "version", "")
 enum cli_verb_id {
 #define X(symbol, command, verb) symbol,
     CLI_VERB_LIST(X)
 #undef X
-    CLI_VERB_COUNT
+        CLI_VERB_COUNT
 };
 
 /* How the value of an option is read, and what stands at its offset in struct cli_flags. */
@@ -51,8 +51,7 @@ enum cli_kind {
     CLI_NEW_FILE, /* char[CLI_PATH_SIZE], a file to write beside what stdout has */
     CLI_TEXT,     /* char *, owned by the flags */
     CLI_EACH,     /* struct cli_texts: each one given, in order */
-    CLI_CALL,     /* read by `call` */
-    CLI_JOB_FLAG  /* a word of the job's request, here for the help only */
+    CLI_CALL      /* read by `call` */
 };
 
 struct cli_flags;
@@ -62,15 +61,15 @@ struct cli_option {
     const char *value;        /* placeholder, "FILE"; of a choice what it is called, "engine" */
     uint32_t verbs;           /* bit 1 << enum cli_verb_id */
     int kind;                 /* enum cli_kind */
-    int once;                 /* 1: a second one is refused; 0: the later one counts, or all of EACH and CALL */
+    int once; /* 1: a second one is refused; 0: the later one counts, or all of EACH and CALL */
     size_t offset;
     double low, high;
     enum ss_unit unit;
     const char *(*choice)(int i); /* NULL past the last one */
     int (*call)(struct cli_flags *flags, const char *name, const char *value, struct ss_error *err);
-    const char *needs;  /* "--gantt --report": refused unless one of these is given too */
-    const char *beside; /* "--json": refused where one of these is given too */
-    const char *usual;  /* what holds when it is not given, or NULL */
+    const char *needs;         /* "--gantt --report": refused unless one of these is given too */
+    const char *beside;        /* "--json": refused where one of these is given too */
+    const char *usual;         /* what holds when it is not given, or NULL */
     const char *doc, *section; /* section: of the help, NULL for the first one */
 };
 

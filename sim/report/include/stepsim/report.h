@@ -36,6 +36,10 @@ int ss_report_timeline(const struct ss_program *program, const struct ss_timelin
 int ss_report_platform(const struct ss_platform *p, int json, FILE *out, struct ss_error *err);
 /* `list`: what is "models", "platforms", "stacks" or "schedules"; NULL lists all four. */
 int ss_report_list(const char *what, int json, FILE *out, struct ss_error *err);
+/* The names, one after the other, and a line on each, "" for those that are files (which it does not read); of another word
+ * than above none. */
+int ss_list_names(const char *what, void (*name)(void *ctx, const char *name, const char *description), void *ctx,
+                  struct ss_error *err);
 /* `schedule list`: source, conditions, bubble, activations in flight of every known schedule. */
 int ss_report_schedules(int json, FILE *out, struct ss_error *err);
 struct ss_schedule_view {

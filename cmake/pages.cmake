@@ -1,0 +1,25 @@
+# SPDX-License-Identifier: Apache-2.0
+# cmake -DPROGRAM=stepsim -DOUT=FOLDER -P pages.cmake
+# Manual pages and completion scripts, as the program writes them of its own tables: FOLDER/man1/stepsim.1,
+# stepsim-run.1 and so on, one a command; FOLDER/completion/stepsim.bash, _stepsim (zsh) and stepsim.fish.
+function(page file)
+    execute_process(COMMAND ${PROGRAM} help ${ARGN} OUTPUT_FILE ${file} RESULT_VARIABLE status ERROR_VARIABLE error)
+    if(NOT status EQUAL 0)
+        message(FATAL_ERROR "stepsim help ${ARGN}: ${error}")
+    endif()
+endfunction()
+file(REMOVE_RECURSE ${OUT}/man1 ${OUT}/completion)
+file(MAKE_DIRECTORY ${OUT}/man1 ${OUT}/completion)
+page(${OUT}/man1/stepsim.1 --man)
+execute_process(COMMAND ${PROGRAM} help --options OUTPUT_VARIABLE rows COMMAND_ERROR_IS_FATAL ANY)
+string(REGEX MATCHALL "[^\n]+" rows "${rows}")
+set(commands ${rows})
+list(TRANSFORM commands REPLACE "\t.*" "")
+list(REMOVE_DUPLICATES commands)
+list(REMOVE_ITEM commands help version)
+foreach(command IN LISTS commands)
+    page(${OUT}/man1/stepsim-${command}.1 --man ${command})
+endforeach()
+page(${OUT}/completion/stepsim.bash --completion bash)
+page(${OUT}/completion/_stepsim --completion zsh)
+page(${OUT}/completion/stepsim.fish --completion fish)

@@ -1,0 +1,256 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Help as text for a terminal. */
+#include <stdio.h>
+#include <string.h>
+
+#include "cli/verbs.h"
+
+#define WIDTH 80
+#define COLUMN 26 /* where docs begin */
+
+void cli_fill(FILE *out, const char *text, int at, int indent)
+{
+    int fresh = 1; /* no space before the next word */
+
+    for (const char *p = text; *p;) {
+        if (*p == '\n') {
+            fprintf(out, "\n%*s", indent, "");
+            at = indent;
+            fresh = 1;
+            p++;
+            continue;
+        }
+        int n = (int)strcspn(p, " \n");
+        if (!fresh && at + 1 + n > WIDTH) {
+            fprintf(out, "\n%*s", indent, "");
+            at = indent;
+            fresh = 1;
+        }
+        at += fprintf(out, "%s%.*s", fresh ? "" : " ", n, p);
+        fresh = 0;
+        p += n;
+        p += strspn(p, " ");
+    }
+    fputc('\n', out);
+}
+
+/* "native|simgrid" */
+static const char *value_of(const struct cli_option *o, char *buf, size_t size)
+{
+    size_t n = 0;
+
+    if (!o->choice)
+        return o->value;
+    for (int i = 0; o->choice(i) && n < size; i++)
+        n += (size_t)snprintf(buf + n, size - n, "%s%s", i ? "|" : "", o->choice(i));
+    return buf;
+}
+
+const char *cli_option_left(const struct cli_option *o, char *buf, size_t size)
+{
+    char words[96];
+    const char *value = value_of(o, words, sizeof words);
+
+    snprintf(buf, size, "%s%s%s%s%s", o->name, o->alias ? ", " : "", o->alias ? o->alias : "",
+             value ? " " : "", value ? value : "");
+    return buf;
+}
+
+const char *cli_option_right(const struct cli_option *o, char *buf, size_t size)
+{
+    snprintf(buf, size, "%s%s%s%s", o->doc, o->usual ? " (" : "", o->usual ? o->usual : "",
+             o->usual ? ")" : "");
+    return buf;
+}
+
+int cli_option_of(const struct cli_option *o, int verb, enum cli_form_of_verb form)
+{
+    int other = cli_verb_sibling(verb), here = (o->verbs >> verb & 1) != 0,
+        there = other >= 0 && (o->verbs >> other & 1) != 0;
+
+    return form == CLI_ONE_FORM ? here && (there || other < 0) : here && !there && other >= 0;
+}
+
+static void line(FILE *out, const char *left, const char *right)
+{
+    int n = fprintf(out, "  %s", left);
+
+    if (n + 2 > COLUMN)
+        n = fprintf(out, "\n") - 1;
+    fprintf(out, "%*s", COLUMN - n, "");
+    cli_fill(out, right, COLUMN, COLUMN);
+}
+
+static void option_line(FILE *out, const struct cli_option *o)
+{
+    char left[160], right[800];
+
+    line(out, cli_option_left(o, left, sizeof left), cli_option_right(o, right, sizeof right));
+}
+
+/* Rows of one section under its name; NULL: those without one, under "options". */
+static void section(FILE *out, int verb, int form, const char *name, const char *head)
+{
+    const struct cli_option *o;
+    int n = 0;
+
+    for (int i = 0; (o = cli_option_at(i)) != NULL; i++) {
+        int same = name ? o->section && !strcmp(o->section, name) : !o->section || form != CLI_ONE_FORM;
+        if (!same || !cli_option_of(o, verb, form))
+            continue;
+        if (n++ == 0)
+            fprintf(out, "\n%s:\n", head);
+        option_line(out, o);
+    }
+}
+
+static int first_of_section(int row, const char *name)
+{
+    const struct cli_option *o;
+
+    for (int i = 0; i < row && (o = cli_option_at(i)) != NULL; i++)
+        if (o->section && !strcmp(o->section, name))
+            return 0;
+    return 1;
+}
+
+/* What both forms of a verb have, and what only one of them has. */
+static void option_sections(FILE *out, int verb)
+{
+    const struct cli_option *o;
+    int other = cli_verb_sibling(verb);
+
+    section(out, verb, CLI_ONE_FORM, NULL, "options");
+    for (int i = 0; (o = cli_option_at(i)) != NULL; i++)
+        if (o->section && first_of_section(i, o->section))
+            section(out, verb, CLI_ONE_FORM, o->section, o->section);
+    if (other < 0)
+        return;
+    section(out, verb, CLI_ITS_OWN, NULL, "without a job");
+    section(out, other, CLI_ITS_OWN, NULL, "with a job (--platform or --job among the words)");
+}
+
+/* stepsim's own flags of a job; Megatron's are a page of their own. */
+static void job_flags(FILE *out)
+{
+    struct ss_flag_cursor at = {0};
+    struct ss_flag_info info;
+    char left[256];
+
+    fprintf(out, "\nJOB-OPTION, of stepsim's own and short names; the others are Megatron's\n"
+                 "(docs/reference/flags.md):\n");
+    while (ss_flag_list(&at, &info)) {
+        if (!info.own)
+            continue;
+        snprintf(left, sizeof left, "%s%s%s", info.name, info.value ? " " : "", info.value ? info.value : "");
+        line(out, left, info.doc ? info.doc : "");
+    }
+}
+
+static void usage_line(FILE *out, int verb, const char *before)
+{
+    char start[64];
+    int n = snprintf(start, sizeof start, "%sstepsim %s%s%s ", before, cli_verb_command(verb),
+                     *cli_verb_name(verb) ? " " : "", cli_verb_name(verb));
+
+    fputs(start, out);
+    cli_fill(out, cli_verb_row(verb)->usage, n, n);
+}
+
+static void exits(FILE *out, const struct cli_command *c)
+{
+    const char *text = c->exits ? c->exits : "0 done\n2 usage\n3 bad input";
+    int first = 1;
+
+    fprintf(out, "\nexit status: ");
+    for (const char *p = text; *p; p += strspn(p, "\n")) {
+        int n = (int)strcspn(p, "\n");
+        fprintf(out, "%s%.*s", first ? "" : "\n             ", n, p);
+        first = 0;
+        p += n;
+    }
+    fputc('\n', out);
+}
+
+static void examples(FILE *out, const char *text, const char *head)
+{
+    fprintf(out, "\n%s:\n", head);
+    for (const char *p = text; *p; p += strspn(p, "\n")) {
+        int n = (int)strcspn(p, "\n");
+        fprintf(out, "  %.*s\n", n, p);
+        p += n;
+    }
+}
+
+static void all_commands(FILE *out)
+{
+    const struct cli_command *c;
+
+    fprintf(out, "usage: stepsim COMMAND [OPTION...]\n\n");
+    for (int i = 0; (c = cli_command_at(i)) != NULL; i++)
+        fprintf(out, "  %-9s %s\n", c->name, c->summary);
+    fprintf(out, "\n\"stepsim help COMMAND\" and \"stepsim COMMAND --help\" tell more.\n");
+    fprintf(out, "\nexample:\n  %s\n",
+            "stepsim run --platform h800 --nodes 4 --model llama3.1-8b --bf16 --tp 2 --pp 2 \\\n"
+            "            --seq 8192 --mbs 1 --gbs 1024 --use-distributed-optimizer --sequence-parallel");
+}
+
+/* A verb with both of its forms, or a command that has no verbs. */
+static void one_verb(FILE *out, const struct cli_command *c, int verb)
+{
+    int other = cli_verb_sibling(verb), has_verb = *cli_verb_name(verb) != 0;
+    const struct cli_verb_row *row = cli_verb_row(verb);
+
+    usage_line(out, verb, "usage: ");
+    if (other > verb)
+        usage_line(out, other, "       ");
+    fputc('\n', out);
+    if (has_verb) {
+        fprintf(out, "%s: ", cli_verb_name(verb));
+        cli_fill(out, row->summary, (int)strlen(cli_verb_name(verb)) + 2, 0);
+        fputc('\n', out);
+    }
+    cli_fill(out, c->text, 0, 0);
+    option_sections(out, verb);
+    if (verb == CLI_RUN)
+        job_flags(out);
+    else if (row->job || (other > verb && cli_verb_row(other)->job))
+        fprintf(out, "\nJOB-OPTIONs are the flags of a job: \"stepsim help run\".\n");
+    exits(out, c);
+    if (!has_verb)
+        examples(out, c->examples, strstr(c->examples, "\nstepsim") ? "examples" : "example");
+}
+
+static void command_with_verbs(FILE *out, const struct cli_command *c)
+{
+    const char *before = "usage: ";
+
+    for (int v = 0; v < CLI_VERB_COUNT; v++)
+        if (!strcmp(cli_verb_command(v), c->name)) {
+            usage_line(out, v, before);
+            before = "       ";
+        }
+    fputc('\n', out);
+    cli_fill(out, c->text, 0, 0);
+    fputc('\n', out);
+    for (int v = 0; v < CLI_VERB_COUNT; v++)
+        if (!strcmp(cli_verb_command(v), c->name) && *cli_verb_row(v)->summary) {
+            int n = fprintf(out, "  %-8s ", cli_verb_name(v));
+            cli_fill(out, cli_verb_row(v)->summary, n, n);
+        }
+    fprintf(out, "\n\"stepsim help %s VERB\" lists the options of a verb.\n", c->name);
+    exits(out, c);
+    examples(out, c->examples, strstr(c->examples, "\nstepsim") ? "examples" : "example");
+}
+
+void cli_help_write(const struct cli_command *command, int verb, FILE *out)
+{
+    if (!command)
+        all_commands(out);
+    else if (verb >= 0)
+        one_verb(out, command, verb);
+    else if (*cli_verb_name(cli_verb_find(command->name, NULL)))
+        command_with_verbs(out, command);
+    else
+        one_verb(out, command, cli_verb_find(command->name, NULL));
+}

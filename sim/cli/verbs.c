@@ -1,0 +1,193 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Every command and verb in words. */
+#include <stdio.h>
+#include <string.h>
+
+#include "cli/verbs.h"
+
+#define JOB_USAGE "--platform NAME|FILE --model NAME|FILE JOB-OPTION..."
+#define SHAPE_USAGE "--pp RANKS --microbatches M"
+
+static const struct cli_verb_row rows[CLI_VERB_COUNT] = {
+    [CLI_RUN] = {1, JOB_USAGE " [OPTION...]", "", NULL},
+    [CLI_SWEEP] = {1, "JOB-OPTION... --vary FLAG=VALUE,VALUE... [OPTION...]", "", NULL},
+    [CLI_PLAN] = {1, JOB_USAGE " [OPTION...]", "", NULL},
+    [CLI_PROGRAM_WRITE] = {1, "JOB-OPTION... [OPTION...]",
+                           "lowers a job (options of \"stepsim run\") and prints its program", NULL},
+    [CLI_PROGRAM_READ] =
+        {0, "FILE [OPTION...]",
+         "replays a program and prints the time by class; a deadlock exits 1 and names the blocked events",
+         "file"},
+    [CLI_PROGRAM_CHECK] = {0, "FILE [--json]", "reads a program and proves that it can run", "file"},
+    [CLI_SCHEDULE_LIST] = {0, "[--json]",
+                           "what is known: source, conditions, bubble and activations in flight", NULL},
+    [CLI_SCHEDULE_SHOW] = {0, "NAME|FILE [SHAPE] [OPTION...]",
+                           "the order as a chart, with free communication", "schedules"},
+    [CLI_SCHEDULE_WRITE] = {0, "NAME|FILE [SHAPE] [--csv|--text] [-o FILE]",
+                            "the order as a file: CSV (or by the ending of FILE), or text", "schedules"},
+    [CLI_SCHEDULE_CHECK] =
+        {0, "FILE... [--json]",
+         "proves that each action is there once, that the order can run, and what stays in "
+         "memory; errors name row and column, a deadlock its cycle",
+         "file"},
+    [CLI_SCHEDULE_COMPARE] =
+        {0, SHAPE_USAGE " [OPTION...]",
+         "time, bubble, activations, sends and exposed communication of schedules side by "
+         "side",
+         NULL},
+    [CLI_SCHEDULE_COMPARE_JOB] = {1, "JOB-OPTION... [OPTION...]", "", NULL},
+    [CLI_SCHEDULE_SEARCH] =
+        {0, SHAPE_USAGE " [OPTION...]",
+         "a better order for given stage times and a memory cap, and how far it can be from "
+         "the best",
+         NULL},
+    [CLI_SCHEDULE_SEARCH_JOB] = {1, "JOB-OPTION... [OPTION...]", "", NULL},
+    [CLI_PLATFORM_SHOW] = {0, "NAME|FILE [OPTION...]",
+                           "nodes, links and the card; --xml writes the platform with its current values",
+                           "platforms"},
+    [CLI_PLATFORM_CHECK] =
+        {0, "FILE... [--json]",
+         "finds what is wrong with a file: structure, names, units, ranges, routes; then lets "
+         "SimGrid load it",
+         "file"},
+    [CLI_PLATFORM_IMPORT] = {0, "LSTOPO.xml [-o FILE]",
+                             "makes one node from the XML of hwloc's lstopo; --nodes repeats it later",
+                             "file"},
+    [CLI_VALIDATE] = {0, "[TABLE...] [OPTION...]", "", "file"},
+    [CLI_CALIBRATE] = {0, "--platform NAME|FILE MEASUREMENT... [OPTION...]", "", NULL},
+    [CLI_LIST] = {0, "[models|platforms|stacks|schedules|props] [--json]", "", "lists"},
+    [CLI_HELP] = {0, "[COMMAND [VERB]] [OPTION...]", "", "commands"},
+    [CLI_VERSION] = {0, "[--json]", "", NULL},
+};
+
+static const struct cli_command commands[] = {
+    {"run", "predict one training iteration: time, where it goes, memory",
+     "Predicts one training iteration: how long it takes, where the time goes, how much memory every "
+     "pipeline stage "
+     "needs, and whether it fits. The job is told in Megatron-LM's own flags.",
+     "0 it fits or is near the limit\n1 out of memory or deadlock\n2 usage\n3 bad input or a configuration that the framework "
+     "refuses\n"
+     "4 outside --tolerance",
+     "stepsim run --platform h800 --nodes 4 --model llama3.1-8b --bf16 --tp 2 --pp 2 \\\n"
+     "    --seq 8192 --mbs 1 --gbs 1024 --use-distributed-optimizer --sequence-parallel \\\n"
+     "    --tp-comm-overlap --overlap-grad-reduce --overlap-param-gather --measured 33070.9ms"},
+    {"sweep", "a job under all combinations of some flags' values, side by side",
+     "Predicts a job under every combination of some flags' values, and prints them side by side: time, MFU, "
+     "tokens a second and GPU, bubble, memory, the verdict; the fastest that fits, the one that gets most from each "
+     "GPU, and one near the limit if it is faster. What Megatron refuses has its reason in the row.\n"
+     "The verdict is fits; near limit: predicted to fit, but would not with the memory that measured runs like it "
+     "took, or so full that the run is slow; too large; or refused.",
+     "0 one fits or is near the limit\n1 none does\n2 usage\n3 bad input, or all are refused",
+     "stepsim sweep --job 70b-14 --platform h800 --vary nodes=8,16 --vary vp=1,2,5"},
+    {"plan", "groups, layers of every stage and chunk, microbatches, memory",
+     "Shows what runs where: process groups with their ranks, layers of every stage and chunk, microbatches, "
+     "warm-up, "
+     "and memory by stage. That a plan does not fit the card is no error here.",
+     "0 it can run\n2 usage\n3 bad input or a configuration that the framework refuses",
+     "stepsim plan --platform h800 --nodes 8 --model llama3.1-70b --bf16 --tp 4 --pp 8 --cp 2 \\\n"
+     "    --num-layers-per-virtual-pipeline-stage 2 --seq 8192 --mbs 1 --gbs 1024 \\\n"
+     "    --sequence-parallel --use-distributed-optimizer"},
+    {"program", "write, replay or check the simulated program as text",
+     "The program is the body of one iteration: for each class of equal ranks its computations, transfers, "
+     "waits and "
+     "allocations. It knows nothing of models; docs/reference/formats-program.md is its grammar. FILE may be "
+     "- for "
+     "stdin.",
+     "0 it can run\n1 a deadlock\n2 usage\n3 bad input",
+     "stepsim program write --platform h800 --nodes 1 --model llama3.1-8b --bf16 --tp 4 --pp 2 \\\n"
+     "    --seq 4096 --mbs 1 --gbs 8 -o job.prog\n"
+     "stepsim program read job.prog --engine simgrid"},
+    {"schedule", "show, check, compare and search pipeline schedules",
+     "A pipeline schedule is an order of slots for each rank: F, B or I and W of a microbatch and chunk. "
+     "FILE is the CSV "
+     "of PyTorch's pipelining or our text form (docs/reference/formats-schedule.md); \"stepsim run "
+     "--schedule FILE\" "
+     "replays it on a cluster. docs/guide/schedules.md tells what each schedule costs.\n"
+     "SHAPE is --pp RANKS --microbatches M [--vp CHUNKS] [--group N]; JOB-OPTIONs are those of \"stepsim "
+     "run\".",
+     "0 it can run\n1 a schedule that deadlocks\n2 usage\n3 bad input, a schedule that refuses the numbers, "
+     "or no order "
+     "under the cap",
+     "stepsim schedule show zb-v --pp 4 --microbatches 8\n"
+     "stepsim schedule search --pp 4 --microbatches 8 --times 1,1.2,0.8 --cap 4 -o mine.csv"},
+    {"platform", "show, check or import a cluster description",
+     "A platform is a SimGrid XML in which every GPU is a host; docs/reference/formats-platform.md lists the "
+     "props that "
+     "describe a card.",
+     NULL,
+     "stepsim platform show h800 --nodes 4\n"
+     "lstopo node.xml && stepsim platform import node.xml -o mine.xml\n"
+     "stepsim run --platform mine.xml --nodes 2 --model llama3.1-8b --bf16 --tp 8 \\\n"
+     "    --mbs 1 --gbs 64 --seq 4096"},
+    {"validate", "hold predictions against tables of measured runs",
+     "Predicts every run of tables of measured runs, prints the error of each, then mean, median, worst and "
+     "bias by "
+     "model, GPU, precision, source and outcome. A TABLE is a CSV file with the columns of "
+     "docs/reference/formats.md, or "
+     "a name in validation/ (runs, foreign, vtrain); runs if none is given. A large error is no failure "
+     "here.",
+     "0 done\n2 usage\n3 bad input\n4 a prediction moved (--against)",
+     "stepsim validate mine.csv --svg mine.svg"},
+    {"calibrate", "fit numbers of a platform or a stack to measured runs",
+     "Fits numbers of a platform or a stack to measurements, by least squares of the relative errors within "
+     "bounds; "
+     "prints the errors before and after, each number with its standard deviation and correlations, and "
+     "which numbers "
+     "the measurements do not determine. A MEASUREMENT is --rows, --nccl, --microbench or --log with --job.",
+     NULL,
+     "stepsim calibrate --platform h800 --rows runs --prop ss.gemm.efficiency.fp8=0.4:0.8 \\\n"
+     "    --prop ss.nvlink.efficiency --leave-out model -o mine.xml"},
+    {"list", "models, platforms, stacks and schedules that are known by name",
+     "Names that --model, --platform, --stack and --schedule know. Each of them takes a path to a file of "
+     "the same kind "
+     "as well. Props are the values that --set changes.",
+     NULL, "stepsim list models"},
+    {"help", "this text, or that of a command or of a verb of it",
+     "Prints the help of all commands, of one, or of one verb. Manual pages and shell completion are made "
+     "from the same "
+     "tables.",
+     NULL, "stepsim help schedule search"},
+    {"version", "the program's version", "Prints the version of the program.", NULL,
+     "stepsim version --json"},
+};
+#define NCOMMANDS ((int)(sizeof commands / sizeof commands[0]))
+
+const struct cli_verb_row *cli_verb_row(int verb)
+{
+    return &rows[verb];
+}
+
+const struct cli_command *cli_command_at(int i)
+{
+    return i >= 0 && i < NCOMMANDS ? &commands[i] : NULL;
+}
+
+const struct cli_command *cli_command_find(const char *name)
+{
+    for (int i = 0; i < NCOMMANDS; i++)
+        if (!strcmp(commands[i].name, name))
+            return &commands[i];
+    return NULL;
+}
+
+int cli_verb_find(const char *command, const char *name)
+{
+    for (int v = 0; v < CLI_VERB_COUNT; v++)
+        if (!strcmp(cli_verb_command(v), command) && (!name || !strcmp(cli_verb_name(v), name)))
+            return v;
+    return -1;
+}
+
+int cli_verb_sibling(int verb)
+{
+    for (int v = verb > 0 ? verb - 1 : 0; v <= verb + 1 && v < CLI_VERB_COUNT; v++)
+        if (v != verb && !strcmp(cli_verb_command(v), cli_verb_command(verb)) &&
+            !strcmp(cli_verb_name(v), cli_verb_name(verb)))
+            return v;
+    return -1;
+}
+
+int cli_verb_has_job(int verb)
+{
+    return rows[verb].job;
+}
