@@ -1,0 +1,38 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# usage: walk.sh SOURCE_ROOT BUILD_DIR WALK.patch FILE...
+# A change that the house must take easily: WALK.patch touches these files of sim/ and no other, and with it
+# tests/unit/test_walk.c, which it brings, passes. Compiles what the patch reaches, and takes the rest from the library
+# in BUILD_DIR.
+set -eu
+source=$1 build=$2 patch=$3
+shift 3
+cc=${CC:-cc}
+dir=$(mktemp -d)
+trap 'rm -rf "$dir"' EXIT
+
+cp -R "$source/sim" "$dir/sim"
+mkdir -p "$dir/tests"
+cp -R "$source/tests/unit" "$dir/tests/unit"
+cd "$dir"
+patch -s -p1 < "$patch" || { echo "$patch does not apply: make it anew from the house of today"; exit 1; }
+
+touched=$(sed -n 's#^+++ b/##p' "$patch" | grep -v '^tests/' | sort)
+expected=$(printf '%s\n' "$@" | sort)
+if [ "$touched" != "$expected" ]; then
+    printf 'the walk touches\n%s\ninstead of\n%s\n' "$touched" "$expected"
+    exit 1
+fi
+
+flags="-std=c11 -O1 -ffp-contract=off -Wall -Wextra -Werror -D_GNU_SOURCE -DSS_SOURCE_DIR=\"$source\""
+folders=$(for room in $(cat sim/rooms.txt); do echo "-Isim/$room/include"; done)
+libraries="libxml-2.0 hwloc jansson zlib cunit"
+# shellcheck disable=SC2046,SC2086 # lists of words
+$cc $flags -DSS_VERSION='""' $folders $(pkg-config --cflags $libraries) -MM \
+    $(find sim -name '*.c' ! -path 'sim/cli/*' ! -name 'simgrid*.c' ! -name data.c ! -name replay.c) |
+    sed ':a; /\\$/ { N; s/\\\n//; ba }' > rules
+reached=$(for file in $touched; do grep -F " $file" rules || true; done | awk '{ print $2 }' | sort -u)
+# shellcheck disable=SC2046,SC2086
+$cc $flags -DSS_VERSION='""' -Itests/unit $folders $(pkg-config --cflags $libraries) tests/unit/test_walk.c $reached \
+    "$build/libstepsim.a" $(pkg-config --libs $libraries) -lcminpack -lm -ldl -o walk
+STEPSIM_DATA=$source ./walk > out 2>&1 || { cat out; exit 1; }
