@@ -5,8 +5,8 @@ A rule is a dictionary:
 
     commit   subject of the commit that made the change
     why      its reason, one line
-    of       the outputs: a tuple of run, plan, sweep, compare, schedule, validate, list, platform, program
-             (the compact text), expanded (stderr and exit status only: a simulated program has no rules);
+    of       the outputs: a tuple of run, plan, sweep, compare, schedule, validate, list, platform, read,
+             pictures (an object of hashes by file name), program (the compact text), expanded (stderr and exit status only: a simulated program has no rules);
              left out: all
     op       what changed, and its words:
       add      path             a key that only the new one has; check=function(value, whole object): must be true

@@ -6,6 +6,9 @@ its own, seeded by (seed, index), so that job 17 is the same however many are as
 """
 import random
 
+import files
+from words import FREE, NO_TE, OTHER, OWN_FP8, PROPS
+
 
 class Draw:
     """Choices of one job."""
@@ -39,82 +42,7 @@ class Job:
         self.files = {}  # name -> text, written to the folder that the program runs in
         self.seen = set()  # what the coverage counts: ("platform", "h800"), ...
         self.level = self.engine = ""
-
-
-# Values for --set, by property. The coverage fails for a property of a card or a stack that is not here.
-PROPS = {
-    "ss.sm_count": ["96"], "ss.peak.fp32": ["150Tf"], "ss.peak.fp16": ["400Tf"], "ss.peak.bf16": ["400Tf"],
-    "ss.peak.fp8": ["0.9Pf"], "ss.peak.cuda_cores": ["0f", "20Tf"], "ss.hbm.bandwidth": ["1.5TBps"],
-    "ss.hbm.size": ["64GiB"], "ss.device_memory": ["24GiB", "200GiB"], "ss.hbm.efficiency": ["0.7"],
-    "ss.gemm.efficiency.fp32": ["0.6"], "ss.gemm.efficiency.fp16": ["0.66"], "ss.gemm.efficiency.bf16": ["0.66"],
-    "ss.gemm.efficiency.fp8": ["0.5"], "ss.gemm.tile_m": ["64"], "ss.gemm.tile_n": ["64"],
-    "ss.gemm.k_prologue": ["300"], "ss.gemm.k_prologue.fp8": ["300"], "ss.gemm.small_tile": ["0.8"],
-    "ss.kernel_latency": ["9us"], "ss.nvlink.efficiency": ["0.6"], "ss.nvlink.half_size": ["1MB"],
-    "ss.nvlink.step_latency": ["5us"], "ss.nvls.efficiency": ["0", "0.5"], "ss.nvls.latency": ["40us"],
-    "ss.nic.efficiency": ["0.5"], "ss.nic.step_latency": ["20us"], "ss.pcie.bandwidth": ["12GBps"],
-    "ss.host_memory": ["64GiB", "4TiB"], "ss.power": ["450W"], "ss.price": ["2.5USD/h"],
-    "ss.nic.bandwidth": ["12.5GBps"], "ss.nvlink.bandwidth": ["100GBps"], "ss.nvlink.latency": ["2us"],
-    "ss.nic.latency": ["3us"], "ss.uplink.latency": ["4us"], "ss.oversubscription": ["4"],
-    "ss.nodes_per_leaf": ["2"], "ss.nics_per_node": ["1", "2"],
-    "ss.attention.flash.forward": ["0.6"], "ss.attention.flash.backward": ["0.5"],
-    "ss.attention.fused.forward": ["0.6"], "ss.attention.fused.backward": ["0.5"],
-    "ss.attention.half_tokens": ["900"], "ss.attention.half_dim": ["40"],
-    "ss.attention.unfused.passes_forward": ["6"], "ss.attention.unfused.passes_backward": ["9"],
-    "ss.rope.passes": ["4"], "ss.default.dropout": ["0", "0.1"], "ss.te.layers": ["0", "1"],
-    "ss.fused.inplace_activation": ["1"], "ss.fused.wgrad_accumulation": ["0"], "ss.loss.forward_bytes": ["30"],
-    "ss.loss.backward_bytes": ["20"], "ss.fused.cross_entropy": ["1"], "ss.fused.linear_cross_entropy": ["1"],
-    "ss.loss.peak_bytes": ["12"], "ss.loss.parallel_peak_bytes": ["4"], "ss.fp8.dynamic": ["1"],
-    "ss.fp8.forward_gain": ["1"], "ss.te.fp8_cast": ["0"], "ss.te.fp8_allgather": ["0"],
-    "ss.default.fp8_param_gather": ["1"], "ss.tp.async_backward": ["0"], "ss.tp.saves_gathered": ["1"],
-    "ss.tp.overlap_sms": ["8"], "ss.tp.overlap_busbw": ["0.8"], "ss.memory.tp_overlap_buffers": ["4"],
-    "ss.cp.overlap": ["0", "1"], "ss.pp.scatter_gather": ["1"], "ss.pp.overlap": ["0", "1"],
-    "ss.memory.keep_outputs": ["1"], "ss.ddp.bucket_params": ["1e7"], "ss.comm.sms.nvlink": ["8"],
-    "ss.comm.sms.nic": ["4"], "ss.default.grad_reduce_fp32": ["0"], "ss.ddp.flat_gradients": ["1"],
-    "ss.zero.bucket_params": ["5e8"], "ss.zero.live_params": ["1e9"], "ss.fsdp.pytorch": ["1"],
-    "ss.optimizer.passes": ["2"], "ss.optimizer.grad_passes": ["5"], "ss.optimizer.host_operators": ["4"],
-    "ss.optimizer.barrier": ["0"], "ss.optimizer.grad_copy": ["1"], "ss.default.fp32_params": ["1"],
-    "ss.optimizer.param_remainders": ["1"], "ss.host.operator": ["90us"], "ss.microbatch.fixed": ["1ms"],
-    "ss.iteration.fixed": ["20ms"], "ss.memory.context": ["1GB"], "ss.memory.nccl_per_group": ["200MB"],
-    "ss.memory.fragmentation": ["0.1"], "ss.memory.thrash_margin": ["0.1"],
-}
-
-# Flags that need no other one, and by value anything; "none" has no value.
-FREE = {
-    "--account-for-embedding-in-pipeline-split": None, "--account-for-loss-in-pipeline-split": None,
-    "--no-overlap-p2p-communication": None, "--no-scatter-gather-tensors-in-pipeline": None,
-    "--accumulate-allreduce-grads-in-fp32": None, "--grad-reduce-in-bf16": None,
-    "--ddp-bucket-size": ["1000000", "2e8"], "--no-check-for-nan-in-loss-and-grad": None,
-    "--clip-grad": ["0", "1.0"], "--optimizer": ["adam", "adamw", "hybridadam"],
-    "--optimizer-cpu-offload": None, "--optimizer-offload-policy": ["static"],
-    "--optimizer-offload-fraction": ["0.25", "1"], "--main-grads-dtype": ["fp32"], "--main-params-dtype": ["fp32"],
-    "--exp-avg-dtype": ["fp32"], "--exp-avg-sq-dtype": ["fp32"], "--attention-dropout": ["0", "0.1"],
-    "--hidden-dropout": ["0.0", "0.1"], "--use-flash-attn": None,
-    "--attention-backend": ["flash", "fused", "unfused", "local", "auto"],
-    "--transformer-impl": ["local", "transformer_engine"], "--make-vocab-size-divisible-by": ["1", "256"],
-    "--max-position-embeddings": ["131072"], "--data-parallel-sharding-strategy": ["optim", "no_shard"],
-    "--num-distributed-optimizer-instances": ["1"], "--expert-model-parallel-size": ["1"], "--ep": ["1"],
-    "--etp": ["1"], "--expert-tensor-parallel-size": ["2"], "--num-experts": ["0"], "--moe-router-topk": ["2"],
-    "--moe-ffn-hidden-size": ["1024"], "--moe-shared-expert-intermediate-size": ["512"], "--moe-layer-freq": ["2"],
-    "--mtp-num-layers": ["0"], "--measured": ["1200ms", "2.5s"], "--measured-memory": ["30000MiB", "12GB"],
-    "--padded-vocab-size": ["65536"], "--extra-vocab-size": ["128"], "--recompute-modules": ["core_attn"],
-    "--no-cpu-offloading-activations": None, "--no-cpu-offloading-weights": None,
-    "--cpu-offloading-activations": None, "--cpu-offloading-weights": None, "--cpu-offloading": None,
-    "--tokenizer-type": ["GPT2BPETokenizer", "NullTokenizer", "LLama3Tokenizer"],
-    "--patch-tokenizer-type": ["Qwen2Tokenizer", "LLama2Tokenizer"],
-    "--use-rotary-position-embeddings": None, "--use-llama2-rotary-position-embeddings": None,
-    "--position-embedding-type": ["rope", "none", "mrope"], "--normalization": ["RMSNorm", "LayerNorm"],
-    "--add-qkv-bias": None, "--disable-bias-linear": None, "--untie-embeddings-and-output-weights": None,
-    "--group-query-attention": None, "--swiglu": None, "--quick-geglu": None, "--kv-channels": ["64", "128"],
-    "--no-position-embedding": None, "--use-distributed-optimizer": None, "--sequence-parallel": None,
-    "--overlap-grad-reduce": None, "--microbatch-group-size-per-vp-stage": ["8"],
-    "--use-tp-pp-dp-mapping": None,
-}
-
-# What is read and has no effect, changes a little, is refused, or is no flag at all: notes and errors.
-OTHER = [["--distributed-backend", "nccl"], ["--lr", "1e-4"], ["--use-cpu-initialization"], ["--log-interval", "1"],
-         ["--num-experts", "8"], ["--multi-latent-attention"], ["--mtp-num-layers", "1"], ["--no-such-flag"],
-         ["--ep", "2"], ["--optimizer", "sgd"], ["--train-iters", "10"], ["--recompute-modules", "mlp"],
-         ["--exp-avg-dtype", "bf16"], ["--num-layers", "0"], ["--fp4-format", "e2m1"], ["--clip-grad", "x"]]
+        self.big = self.own = self.long = False  # many nodes, a platform of its own, many microbatches
 
 
 def divisors(n, most):
@@ -125,14 +53,11 @@ def cluster(d, job, names):
     """Platform and nodes; returns the number of GPUs, and of those of a node."""
     platform = names["platforms"][job.index % len(names["platforms"])]
     name, gpus = platform["name"], platform["gpus"]
+    if not job.big and d.chance(0.04):
+        world, gpus = files.cluster(d, job)
+        return world, gpus, "a platform of its own"
     if d.chance(0.05):
-        file = "platform-%d.xml" % job.index
-        job.files[file] = (
-            "<?xml version='1.0'?>\n<!DOCTYPE platform SYSTEM \"https://simgrid.org/simgrid.dtd\">\n"
-            '<platform version="4.1">\n  <zone id="mine" routing="Dijkstra">\n    <prop id="ss.base" value="%s"/>\n'
-            '    <prop id="ss.nic.efficiency" value="0.61"/>\n  </zone>\n</platform>\n' % name)
-        job.words += ["--platform", file]
-        job.seen.add(("platform", "a file"))
+        files.variant(job, name)
     else:
         job.words += ["--platform", name]
     job.seen.add(("platform", name))
@@ -155,6 +80,8 @@ def cluster(d, job, names):
 
 def model(d, job, names):
     """A model by name, by flags, or a named one with a flag on top; returns its shape."""
+    if d.chance(0.06):
+        return files.model(d, job)
     if d.chance(0.7):
         known = [m for m in names["models"] if job.big or d.chance(0.35) or m["hidden"] <= 4096]
         m = dict(d.pick(known))
@@ -234,57 +161,20 @@ def degrees(d, job, m, world, gpus, te):
     return tp, pp, cp, world // tp // pp // cp
 
 
-def csv_order(d, pp, m, chunks):
-    """Slots of each rank: GPipe over the chunks, or 1F1B; B whole or as I and W. Virtual stage: chunk * pp + rank."""
-    split, rows = d.chance(0.4), []
-    one = chunks == 1 and d.chance(0.5)
-    for r in range(pp):
-        def back(s, k):
-            return ["%dI%d" % (s, k), "%dW%d" % (s, k)] if split else ["%dB%d" % (s, k)]
-        row = []
-        if one:
-            warm = min(pp - 1 - r, m)
-            row += ["%dF%d" % (r, k) for k in range(warm)]
-            for k in range(m - warm):
-                row += ["%dF%d" % (r, warm + k)] + back(r, k)
-            for k in range(m - warm, m):
-                row += back(r, k)
-        else:
-            for c in range(chunks):
-                row += ["%dF%d" % (c * pp + r, k) for k in range(m)]
-            for c in reversed(range(chunks)):
-                for k in range(m):
-                    row += back(c * pp + r, k)
-        rows.append(row)
-    return rows
-
-
-def schedule_file(d, job, pp, m, chunks):
-    rows = csv_order(d, pp, m, chunks)
-    if d.chance(0.6):
-        name = "order-%d.csv" % job.index
-        job.files[name] = "".join(",".join(row) + "\n" for row in rows)
-        job.seen.add(("schedule", "a CSV file"))
-    else:
-        name = "order-%d.sched" % job.index
-        job.files[name] = "schedule 1\nname mine\np2p %s\n" % "async" + "".join(
-            "rank %d: %s\n" % (r, " ".join(row)) for r, row in enumerate(rows))
-        job.seen.add(("schedule", "a text file"))
-    job.words += ["--schedule", name]
-
-
-def pipeline(d, job, m, pp, names):
+def pipeline(d, job, m, pp, world, names):
     """Schedule, virtual stages, uneven stages; returns the number of microbatches."""
     schedules = names["schedules"]
     s = schedules[job.index // 2 % len(schedules)] if pp > 1 and d.chance(0.55) else "auto"
+    if s == "dualpipe" and world > 1024:
+        s = "auto"  # seconds
     layers, counted = m["layers"], 0
-    if layers % pp == 0 and pp > 1 and d.chance(0.05) or layers % pp == pp - 1 and d.chance(0.7):
+    if layers % pp == 0 and pp > 1 and d.chance(0.05) or layers % pp == pp - 1 > 0 and d.chance(0.7):
         job.words += ["--account-for-" + d.pick(["embedding", "loss"]) + "-in-pipeline-split"]
         counted = 1
-    elif pp > 1 and layers % pp == pp - 2 and d.chance(0.7):
+    elif pp > 2 and layers % pp == pp - 2 and d.chance(0.7):
         job.words += ["--account-for-embedding-in-pipeline-split", "--account-for-loss-in-pipeline-split"]
         counted = 2
-    uneven = (layers + counted) % pp or pp > 2 and not counted and d.chance(0.08)
+    uneven = not counted and (layers % pp or pp > 2 and d.chance(0.08))
     each = (layers + counted) // pp
     if uneven and pp > 1:
         first, last = 0, 0
@@ -317,6 +207,11 @@ def pipeline(d, job, m, pp, names):
     if s in ("dualpipe", "dualpipev", "zb-v", "zb-h2"):
         multiples = [2, 2, 3, 4]
     micro = pp * d.pick(multiples) if d.chance(0.85) else d.pick([1, 2, 3, 5, 7])
+    if job.level == "chunk" and d.chance(0.2) or job.engine == "native" and world <= 16 and d.chance(0.3):
+        most = max(8, (1024 if job.level == "chunk" else 128) // (pp * pp * chunks))
+        micro = pp * d.pick([n for n in (8, 16, 32, 64) if n <= most])  # long enough for a steady state
+        job.long = True
+        job.seen.add(("size", "many microbatches"))
     if s == "interleaved" or s == "auto" and chunks > 1:
         if micro % pp or d.chance(0.15):
             micro = max(micro, pp)
@@ -324,7 +219,7 @@ def pipeline(d, job, m, pp, names):
             job.words += [d.pick(["--microbatch-group-size-per-vp-stage",
                                   "--microbatch-group-size-per-virtual-pipeline-stage"]), str(group)]
     if pp > 1 and not uneven and not job.big and micro <= 32 and d.chance(0.12):
-        schedule_file(d, job, pp, micro, chunks if chunks > 1 else 1)
+        files.schedule(d, job, pp, micro, chunks if chunks > 1 else 1)
     elif s != "auto" or d.chance(0.1):
         job.words += ["--schedule", s]
         job.seen.add(("schedule", s))
@@ -425,23 +320,11 @@ def features(d, job, m, tp, pp, cp, p, te):
                                             if d.chance(0.6) else [])
 
 
-def placement(d, job, world, gpus):
-    """Nodes in another order, or GPU by GPU."""
-    nodes, name = list(range(world // gpus)), "place-%d.txt" % job.index
-    if d.chance(0.5):
-        text = "".join("node %d\n" % n for n in d.shuffled(nodes))
-    else:
-        all_gpus = [(n, g) for g in range(gpus) for n in nodes]  # round robin over the nodes
-        if d.chance(0.5):
-            all_gpus = d.shuffled(all_gpus)
-        text = "".join("gpu %d %d\n" % (n, g) for n, g in all_gpus)
-    job.files[name] = text
-    job.sim += ["--placement", name]
-
-
-def link_name(d, world, gpus, mesh):
+def link_name(d, job, world, gpus, mesh):
     node = d.below(world // gpus)
     a = d.below(gpus)
+    if job.own:
+        return d.pick(["nic-%d" % node, "nvlink-%d-%d" % (node, a)])
     if world > gpus and d.chance(0.6):
         return "nic-%d-%d" % (node, a // 2 if d.chance(0.5) else a)
     if mesh:
@@ -452,14 +335,11 @@ def link_name(d, world, gpus, mesh):
 
 def simulation(d, job, world, gpus, mesh):
     """How it is replayed: level and engine take turns, so that each pair has the same share."""
-    levels, engines = ("chunk", "layer", "flow"), ("native", "simgrid")
-    job.level = "chunk" if job.big else levels[job.index % 3]
-    job.engine = engines[job.index // 3 % 2]
     if job.level != "chunk" or d.chance(0.2):
         job.sim += ["--level", job.level]
     if job.engine != "simgrid" or d.chance(0.2):
         job.run += ["--engine", job.engine]
-    if job.big:
+    if job.big or job.long and world > 8:
         return
     if world <= 32 and d.chance(0.12):
         job.sim += ["--unfold"]
@@ -468,16 +348,16 @@ def simulation(d, job, world, gpus, mesh):
         job.run += ["--full-replay"]
         job.seen.add(("simulation", "--full-replay"))
     if world <= 32 and d.chance(0.12):
-        placement(d, job, world, gpus)
+        files.placement(d, job, world, gpus)
         job.seen.add(("simulation", "--placement"))
-    if d.chance(0.12):
+    if d.chance(0.12) and (world <= 16 or job.level != "flow"):
         for _ in range(1 + d.below(2)):
             job.sim += ["--straggler", "%d:%s" % (d.below(world), d.pick(["1.2", "1.05", "2", "1"]))]
         job.seen.add(("simulation", "--straggler"))
     if d.chance(0.12):
-        job.sim += ["--slow-link", link_name(d, world, gpus, mesh) + ":" + d.pick(["2", "1.5", "10", "failed"])]
+        job.sim += ["--slow-link", link_name(d, job, world, gpus, mesh) + ":" + d.pick(["2", "1.5", "10", "1000", "failed"])]
         job.seen.add(("simulation", "--slow-link"))
-    if world <= 16 and d.chance(0.08):
+    if world <= 16 and not job.long and d.chance(0.08):
         job.run += ["--jitter", d.pick(["0.02", "0.1", "0"]), "--replicas", d.pick(["1", "2", "5"])]
         if d.chance(0.7):
             job.run += ["--seed", str(d.below(1000))]
@@ -500,29 +380,10 @@ def extra(d, job):
     if d.chance(0.5):
         flag = names[job.index // 2 % len(names)]
         job.words += [flag] + ([d.pick(FREE[flag])] if FREE[flag] else [])
-    if d.chance(0.04):
-        job.words += d.pick(OTHER)
-
-
-def into_file(d, job):
-    """Some of the words from a job file, with comments and quotes."""
-    cut = 0
-    lines = ["# job %d" % job.index]
-    while cut < len(job.words):
-        end = cut + 1
-        while end < len(job.words) and not job.words[end].startswith("--"):
-            end += 1
-        words = job.words[cut:end]
-        if d.chance(0.2):
-            words = [words[0]] + ['"%s"' % w for w in words[1:]]
-        lines.append(" ".join(words) + ("  # as it was" if d.chance(0.1) else ""))
-        cut = end
-    name = "job-%d.args" % job.index
-    job.files[name] = "\n".join(lines) + "\n"
-    job.words = ["--job", name]
-    if d.chance(0.3):
-        job.words += ["--seq", "2048"]
-    job.seen.add(("size", "--job"))
+    if d.chance(0.08):
+        other = OTHER[job.index // 3 % len(OTHER)] if d.chance(0.7) else d.pick(OTHER)
+        job.words += other.split()
+        job.seen.add(("other", other))
 
 
 def flags_in(words):
@@ -533,25 +394,23 @@ def make(seed, index, names):
     """Job `index` of `seed`. names: platforms, stacks, models, schedules as the program lists them."""
     d, job = Draw(seed, index), Job(index)
     job.big = index % 11 == 0
+    job.level = "chunk" if job.big else ("chunk", "layer", "flow")[index % 3]
+    job.engine = ("native", "simgrid")[index // 3 % 2]
     stack = names["stacks"][(index + index // 15) % len(names["stacks"])]
-    te = not stack.startswith(("megatron-20", "megatron-lm-2020", "megatron-lm-2021", "megatron-lm-2022",
-                               "megatron-deepspeed"))
+    te = not stack.startswith(NO_TE)
     world, gpus, platform = cluster(d, job, names)
+    job.own = platform not in {p["name"] for p in names["platforms"]}
     m = model(d, job, names)
     if stack != "megatron-2407" or d.chance(0.5):
         if d.chance(0.04):
-            file = "stack-%d.xml" % index
-            job.files[file] = ('<stack name="mine" base="%s">\n  <prop id="ss.rope.passes" value="3"/>\n'
-                               '  <prop id="ss.iteration.fixed" value="5ms"/>\n</stack>\n' % stack)
-            job.words += ["--stack", file]
-            job.seen.add(("stack", "a file"))
+            files.stack(job, stack)
         else:
             job.words += ["--stack", stack]
     job.seen.add(("stack", stack))
     tp, pp, cp, dp = degrees(d, job, m, world, gpus, te)
-    micro = pipeline(d, job, m, pp, names)
+    micro = pipeline(d, job, m, pp, world, names)
     batch(d, job, tp, cp, dp, micro, m)
-    p = precision(d, job, platform[:4], te)
+    p = precision(d, job, platform[:4], te or stack.startswith(OWN_FP8))
     features(d, job, m, tp, pp, cp, p, te)
     extra(d, job)
     props(d, job, names)
@@ -560,6 +419,6 @@ def make(seed, index, names):
     job.seen |= {("level", job.level), ("engine", job.engine), ("pair", job.level + " on " + job.engine),
                  ("size", "16 nodes and more" if job.big else "up to 64 GPUs")}
     if d.chance(0.08):
-        into_file(d, job)
+        files.job_file(d, job, world, gpus)
         job.seen |= {("flag", f) for f in flags_in(job.words)}
     return job

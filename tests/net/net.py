@@ -10,16 +10,19 @@ import re
 import subprocess
 import sys
 import tempfile
+import time
 import zlib
 
 import changes
 import compare
 import jobs
+import words
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 TREE = os.path.dirname(os.path.dirname(HERE))
 TIMEOUT_S = 300
 SHOWN_JOBS, SHOWN_ROWS = 10, 12
+PIPE, PICTURES = "|", "PICTURES"  # words of a task: feeds what is left of it to what is right; files, not stdout
 # Flags that no job can run with: what they ask for is refused in every form.
 NEVER_RUNS = set()
 
@@ -32,7 +35,7 @@ class Binary:
         if not os.access(self.path, os.X_OK):
             sys.exit("net: %s is no program" % path)
         self.root = os.path.realpath(os.path.join(os.path.dirname(self.path), ".."))
-        self.folder, self.ran = folder, 0
+        self.folder, self.times = folder, []
         self.cache = os.path.join(cache, self.fingerprint()) if cache else None
         if self.cache:
             os.makedirs(self.cache, exist_ok=True)
@@ -57,13 +60,34 @@ class Binary:
         """Text with the program's own tree as @, the one thing in which two trees may differ."""
         return raw.decode("utf-8", "replace").replace(self.root + "/", "@/").replace(self.path, "@stepsim")
 
-    def call(self, words, whole=True):
-        self.ran += 1
+    def run(self, line, given=b""):
+        return subprocess.run([self.path] + line, cwd=self.folder, env=self.env, input=given, capture_output=True,
+                              timeout=TIMEOUT_S)
+
+    def pictures(self, line):
+        """Files that the command writes, as an object of their hashes."""
+        with tempfile.TemporaryDirectory(dir=self.folder) as at:
+            names = {"--gantt": "gantt.svg", "--memory": "memory.svg", "--trace": "trace.json"}
+            words = [w for flag, name in names.items() for w in (flag, os.path.join(at, name))]
+            p = self.run([w for w in line if w != PICTURES] + words)
+            hashes = {}
+            for name in sorted(os.listdir(at)):
+                with open(os.path.join(at, name), "rb") as f:
+                    hashes[name] = hashlib.sha256(f.read()).hexdigest()
+        return {"exit": p.returncode, "out": json.dumps(hashes, indent=2) + "\n", "err": self.clean(p.stderr)}
+
+    def call(self, line, whole=True):
+        start = time.monotonic()
         try:
-            p = subprocess.run([self.path] + words, cwd=self.folder, env=self.env, stdin=subprocess.DEVNULL,
-                               capture_output=True, timeout=TIMEOUT_S)
+            if PICTURES in line:
+                return self.pictures(line)
+            p = self.run(line[:line.index(PIPE)] if PIPE in line else line)
+            if PIPE in line and p.returncode == 0:
+                p = self.run(line[line.index(PIPE) + 1:], p.stdout)
         except subprocess.TimeoutExpired:
             return {"exit": "more than %d s" % TIMEOUT_S, "out": "", "err": ""}
+        finally:
+            self.times.append((time.monotonic() - start, line))
         out = self.clean(p.stdout) if whole else "sha256 " + hashlib.sha256(p.stdout).hexdigest() + "\n"
         return {"exit": p.returncode, "out": out, "err": self.clean(p.stderr)}
 
@@ -119,6 +143,11 @@ def tasks_of(job, all_of_them):
         yield task("plan", ["plan"] + plain + ["--json"])
     if i % 5 == 0:
         yield task("program", ["program", "write"] + plain + job.sim)
+    if i % 20 == 3 and not job.big:
+        read = ["program", "read", "-", "--engine", job.engine, "--json"]
+        yield task("read", ["program", "write"] + plain + job.sim + [PIPE] + read)
+    if i % 40 == 5 and not job.big:
+        yield task("pictures", ["run"] + plain + job.sim + job.run + [PICTURES])
     if i % 25 == 0 and not job.big:
         vary = [["--vary", "recompute=none,full"], ["--vary", "mbs=1,2"], ["--vary", "nodes=2,4"],
                 ["--vary", "set=ss.nic.bandwidth=12.5GBps,50GBps"], ["--vary", "pp=1,2", "--vary", "tp=1,2"]]
@@ -138,6 +167,9 @@ def fixed_tasks(names, quick):
     yield Task("validate", ["validate", "runs", "--engine", "simgrid", "--json"])
     for p in names["platforms"]:
         yield Task("platform", ["platform", "show", p["name"], "--json"])
+    for cap in ([], ["--cap", "3"], ["--v", "--no-barrier"], ["--whole", "--memory", "1,0.5", "--seed", "3"]):
+        yield Task("schedule", ["schedule", "search", "--pp", "4", "--microbatches", "8", "--times", "1,1.2,0.8",
+                                "--steps", "300", "--json"] + cap)
     for s in names["schedules"]:
         for shape in (["--pp", "2", "--microbatches", "4"], ["--pp", "4", "--microbatches", "8", "--vp", "2"]):
             yield Task("schedule", ["schedule", "show", s] + shape + ["--json"])
@@ -245,7 +277,9 @@ class Report:
             print("  %ss: %d of %d in a job that runs; fewest: %s" % (
                 kind, sum(1 for n, _ in counts if n), len(counts),
                 ", ".join("%s %d" % (name, n) for n, name in sorted(counts)[:8])), file=out)
-        print("  most common refusals:", file=out)
+        others = [i for i in self.seen if i[0] == "other"]
+        print("  wrong or unusual words: %d of %d" % (len(others), len(words.OTHER)), file=out)
+        print("  most common of %d refusals:" % len(self.reasons), file=out)
         for text, n in self.reasons.most_common(12):
             print("    %4d  %s" % (n, text), file=out)
         for item in wanted:
@@ -293,6 +327,7 @@ def arguments():
                    help="what the old binary printed; none: no cache")
     p.add_argument("-j", type=int, default=os.cpu_count() or 2, help="processes at a time")
     p.add_argument("--files", help="leaves the jobs' files in this folder")
+    p.add_argument("--slowest", type=int, default=0, metavar="N", help="prints the N slowest commands of NEW")
     return p.parse_args()
 
 
@@ -344,7 +379,10 @@ def run(args, folder):
                 print("stale rule: it applies to no output; drop it from changes.py")
                 failed = True
     print("net: %s, %d differ; %s of the old binary were run, the others known" % (
-        ", ".join("%d %s" % (n, k) for k, n in report.compared.items()), len(report.differing), old.ran))
+        ", ".join("%d %s" % (n, k) for k, n in report.compared.items()), len(report.differing), len(old.times)))
+    if args.slowest:
+        for seconds, line in sorted(new.times, reverse=True)[:args.slowest]:
+            print("%6.2f s  stepsim %s" % (seconds, " ".join(line)))
     return 1 if failed else 0
 
 

@@ -1,0 +1,126 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What jobs.py draws from: values of properties and flags, wrong words, launchers."""
+
+# Values for --set, by property. The coverage fails for a property of a card or a stack that is not here.
+PROPS = {
+    "ss.sm_count": ["96"], "ss.peak.fp32": ["150Tf"], "ss.peak.fp16": ["400Tf"], "ss.peak.bf16": ["400Tf"],
+    "ss.peak.fp8": ["0.9Pf"], "ss.peak.cuda_cores": ["0f", "20Tf"], "ss.hbm.bandwidth": ["1.5TBps"],
+    "ss.hbm.size": ["64GiB"], "ss.device_memory": ["24GiB", "200GiB"], "ss.hbm.efficiency": ["0.7"],
+    "ss.gemm.efficiency.fp32": ["0.6"], "ss.gemm.efficiency.fp16": ["0.66"], "ss.gemm.efficiency.bf16": ["0.66"],
+    "ss.gemm.efficiency.fp8": ["0.5"], "ss.gemm.tile_m": ["64"], "ss.gemm.tile_n": ["64"],
+    "ss.gemm.k_prologue": ["300"], "ss.gemm.k_prologue.fp8": ["300"], "ss.gemm.small_tile": ["0.8"],
+    "ss.kernel_latency": ["9us"], "ss.nvlink.efficiency": ["0.6"], "ss.nvlink.half_size": ["1MB"],
+    "ss.nvlink.step_latency": ["5us"], "ss.nvls.efficiency": ["0", "0.5"], "ss.nvls.latency": ["40us"],
+    "ss.nic.efficiency": ["0.5"], "ss.nic.step_latency": ["20us"], "ss.pcie.bandwidth": ["12GBps"],
+    "ss.host_memory": ["64GiB", "4TiB"], "ss.power": ["450W"], "ss.price": ["2.5USD/h"],
+    "ss.nic.bandwidth": ["12.5GBps", "0.2GBps"], "ss.nvlink.bandwidth": ["100GBps", "2GBps"], "ss.nvlink.latency": ["2us"],
+    "ss.nic.latency": ["3us"], "ss.uplink.latency": ["4us"], "ss.oversubscription": ["4"],
+    "ss.nodes_per_leaf": ["2"], "ss.nics_per_node": ["1", "2"],
+    "ss.attention.flash.forward": ["0.6"], "ss.attention.flash.backward": ["0.5"],
+    "ss.attention.fused.forward": ["0.6"], "ss.attention.fused.backward": ["0.5"],
+    "ss.attention.half_tokens": ["900"], "ss.attention.half_dim": ["40"],
+    "ss.attention.unfused.passes_forward": ["6"], "ss.attention.unfused.passes_backward": ["9"],
+    "ss.rope.passes": ["4"], "ss.default.dropout": ["0", "0.1"], "ss.te.layers": ["0", "1"],
+    "ss.fused.inplace_activation": ["1"], "ss.fused.wgrad_accumulation": ["0"], "ss.loss.forward_bytes": ["30"],
+    "ss.loss.backward_bytes": ["20"], "ss.fused.cross_entropy": ["1"], "ss.fused.linear_cross_entropy": ["1"],
+    "ss.loss.peak_bytes": ["12"], "ss.loss.parallel_peak_bytes": ["4"], "ss.fp8.dynamic": ["1"],
+    "ss.fp8.forward_gain": ["1"], "ss.te.fp8_cast": ["0"], "ss.te.fp8_allgather": ["0"],
+    "ss.default.fp8_param_gather": ["1"], "ss.tp.async_backward": ["0"], "ss.tp.saves_gathered": ["1"],
+    "ss.tp.overlap_sms": ["8"], "ss.tp.overlap_busbw": ["0.8"], "ss.memory.tp_overlap_buffers": ["4"],
+    "ss.cp.overlap": ["0", "1"], "ss.pp.scatter_gather": ["1"], "ss.pp.overlap": ["0", "1"],
+    "ss.memory.keep_outputs": ["1"], "ss.ddp.bucket_params": ["1e7"], "ss.comm.sms.nvlink": ["8"],
+    "ss.comm.sms.nic": ["4"], "ss.default.grad_reduce_fp32": ["0"], "ss.ddp.flat_gradients": ["1"],
+    "ss.zero.bucket_params": ["5e8"], "ss.zero.live_params": ["1e9"], "ss.fsdp.pytorch": ["1"],
+    "ss.optimizer.passes": ["2"], "ss.optimizer.grad_passes": ["5"], "ss.optimizer.host_operators": ["4"],
+    "ss.optimizer.barrier": ["0"], "ss.optimizer.grad_copy": ["1"], "ss.default.fp32_params": ["1"],
+    "ss.optimizer.param_remainders": ["1"], "ss.host.operator": ["90us"], "ss.microbatch.fixed": ["1ms"],
+    "ss.iteration.fixed": ["20ms"], "ss.memory.context": ["1GB"], "ss.memory.nccl_per_group": ["200MB"],
+    "ss.memory.fragmentation": ["0.1"], "ss.memory.thrash_margin": ["0.1"],
+}
+
+# Flags that need no other one, and by value anything; "none" has no value.
+FREE = {
+    "--no-overlap-p2p-communication": None, "--no-scatter-gather-tensors-in-pipeline": None,
+    "--accumulate-allreduce-grads-in-fp32": None, "--grad-reduce-in-bf16": None,
+    "--ddp-bucket-size": ["1000000", "2e8"], "--no-check-for-nan-in-loss-and-grad": None,
+    "--clip-grad": ["0", "1.0"], "--optimizer": ["adam", "adamw", "hybridadam"],
+    "--optimizer-cpu-offload": None, "--optimizer-offload-policy": ["static"],
+    "--optimizer-offload-fraction": ["0.25", "1"], "--main-grads-dtype": ["fp32"], "--main-params-dtype": ["fp32"],
+    "--exp-avg-dtype": ["fp32"], "--exp-avg-sq-dtype": ["fp32"], "--attention-dropout": ["0", "0.1"],
+    "--hidden-dropout": ["0.0", "0.1"], "--use-flash-attn": None,
+    "--attention-backend": ["flash", "fused", "unfused", "local", "auto"],
+    "--transformer-impl": ["local", "transformer_engine"], "--make-vocab-size-divisible-by": ["1", "256"],
+    "--max-position-embeddings": ["131072"], "--data-parallel-sharding-strategy": ["optim", "no_shard"],
+    "--num-distributed-optimizer-instances": ["1"], "--expert-model-parallel-size": ["1"], "--ep": ["1"],
+    "--etp": ["1"], "--expert-tensor-parallel-size": ["2"], "--num-experts": ["0"], "--moe-router-topk": ["2"],
+    "--moe-ffn-hidden-size": ["1024"], "--moe-shared-expert-intermediate-size": ["512"], "--moe-layer-freq": ["2"],
+    "--mtp-num-layers": ["0"], "--measured": ["1200ms", "2.5s"], "--measured-memory": ["30000MiB", "12GB"],
+    "--padded-vocab-size": ["65536"], "--extra-vocab-size": ["128"], "--recompute-modules": ["core_attn"],
+    "--no-cpu-offloading-activations": None, "--no-cpu-offloading-weights": None,
+    "--cpu-offloading-activations": None, "--cpu-offloading-weights": None, "--cpu-offloading": None,
+    "--tokenizer-type": ["GPT2BPETokenizer", "NullTokenizer", "LLama3Tokenizer"],
+    "--patch-tokenizer-type": ["Qwen2Tokenizer", "LLama2Tokenizer"],
+    "--use-rotary-position-embeddings": None, "--use-llama2-rotary-position-embeddings": None,
+    "--position-embedding-type": ["rope", "none", "mrope"], "--normalization": ["RMSNorm", "LayerNorm"],
+    "--add-qkv-bias": None, "--disable-bias-linear": None, "--untie-embeddings-and-output-weights": None,
+    "--group-query-attention": None, "--swiglu": None, "--quick-geglu": None, "--kv-channels": ["64", "128"],
+    "--no-position-embedding": None, "--use-distributed-optimizer": None, "--sequence-parallel": None,
+    "--overlap-grad-reduce": None, "--microbatch-group-size-per-vp-stage": ["8"],
+    "--use-tp-pp-dp-mapping": None,
+}
+
+# What is read and has no effect, changes a little, is refused, or is no flag at all: notes and errors. {} are sizes
+# of the job: tp, pp, cp, its layers.
+OTHER = [
+    "--distributed-backend nccl", "--lr 1e-4", "--use-cpu-initialization", "--log-interval 1", "--train-iters 10",
+    "--num-experts 8", "--multi-latent-attention", "--mtp-num-layers 1", "--no-such-flag", "--sequenze-parallel",
+    "--ep 2", "--optimizer sgd", "--recompute-modules mlp", "--exp-avg-dtype bf16", "--num-layers 0",
+    "--fp4-format e2m1", "--clip-grad x", "--clip-grad -1", "--tp", "--tp 0", "--tp 3x", "--tp 1048577", "--bf16 7",
+    "--sequence-parallel=1", "--fp8-format fast", "--precision int8", "--recompute most", "--fsdp some",
+    "--recompute-granularity none", "--rank-order tp-cp", "--rank-order tp-tp-dp-pp-ep", "--rank-order dp-pp-ep-tp-cp",
+    "--vp 0", "--vp many", "--cp-comm-type ring", "--cp-comm-type p2p a2a", "--num-distributed-optimizer-instances 2",
+    "--optimizer-offload-fraction 1.5", "--optimizer-offload-policy auto", "--padded-vocab-size 0",
+    "--moe-layer-freq [1,0]", "--measured 5", "--measured 0ms", "--measured-memory 1", "--attention-dropout 2",
+    "--attention-backend slow", "--position-embedding-type relative", "--normalization BatchNorm",
+    "--platform no-such-platform", "--model no-such-model", "--stack no-such-stack", "--schedule no-such-schedule",
+    "--schedule no-such-file.csv", "--set ss.no_such_prop=1", "--set ss.power", "--set ss.power=1", "--set ss.power=-1W",
+    "--set ss.te.layers=7", "--nodes 0", "--nodes 99999", "--gpus-per-node 3", "--gpus-per-node 999",
+    "--num-attention-heads 7", "--num-query-groups 3", "--kv-channels 99999", "--hidden-size 1000",
+    "--ffn-hidden-size 1001", "--extra-vocab-size -1", "--seq 511", "--seq 1000000000", "--mbs 3", "--gbs 7",
+    "--num-layers-per-virtual-pipeline-stage 1 --vp 2", "--num-layers-per-virtual-pipeline-stage 7",
+    "--num-virtual-stages-per-pipeline-rank 2 --num-layers-per-virtual-pipeline-stage 1",
+    "--decoder-first-pipeline-num-layers 1", "--decoder-last-pipeline-num-layers 3 --vp 2",
+    "--microbatch-group-size-per-vp-stage 1", "--microbatch-group-size-per-vp-stage 5", "--recompute-method block",
+    "--recompute-num-layers 2", "--recompute-granularity full", "--recompute full --recompute-num-layers 999",
+    "--recompute selective --recompute-num-layers 2", "--recompute selective --recompute-method uniform",
+    "--checkpoint-activations", "--cpu-offloading-num-layers 1", "--cpu-offloading-num-layers 999",
+    "--use-torch-fsdp2 --use-distributed-optimizer", "--use-torch-fsdp2 --fp16", "--overlap-param-gather",
+    "--fsdp full", "--fp8-param-gather", "--fp8-hybrid --precision fp32", "--fp8-format hybrid", "--tp-comm-overlap",
+    "--no-position-embedding", "--max-position-embeddings 16", "--transformer-impl local --fp8-format e4m3 --bf16",
+    "--data-parallel-sharding-strategy optim_grads", "--outer-dp-sharding-strategy optim",
+    "--use-torch-fsdp2 --untie-embeddings-and-output-weights", "--fsdp grad --outer-dp-sharding-strategy optim",
+    "--tp 16", "--pp 7", "--cp 16", "--cp 2 --attention-backend unfused", "--cp 4 --cp-comm-type a2a",
+    "--no-overlap-p2p-communication --vp 2", "--tokenizer-type SentencePiece", "--job no-such-job",
+]
+
+CARD = {"ss.card": "A100-80GB", "ss.sm_count": "108", "ss.peak.fp32": "156Tf", "ss.peak.fp16": "312Tf",
+        "ss.peak.bf16": "312Tf", "ss.peak.fp8": "0f", "ss.hbm.bandwidth": "2TBps", "ss.hbm.size": "80GiB",
+        "ss.device_memory": "81920MiB", "ss.hbm.efficiency": "0.88", "ss.gemm.efficiency.fp32": "0.8",
+        "ss.gemm.efficiency.fp16": "0.8", "ss.gemm.efficiency.bf16": "0.8", "ss.gemm.efficiency.fp8": "0.8",
+        "ss.gemm.tile_m": "128", "ss.gemm.tile_n": "256", "ss.gemm.k_prologue": "100",
+        "ss.gemm.k_prologue.fp8": "100", "ss.gemm.small_tile": "0.95", "ss.kernel_latency": "5us",
+        "ss.nvlink.efficiency": "0.8", "ss.nvlink.step_latency": "3us", "ss.nic.efficiency": "0.7",
+        "ss.nic.step_latency": "10us", "ss.pcie.bandwidth": "25GBps", "ss.host_memory": "1TiB", "ss.power": "400W"}
+
+LAUNCHERS = [
+    "torchrun --nnodes {nodes} --nproc_per_node {gpus} pretrain_gpt.py {flags}",
+    "export CUDA_DEVICE_MAX_CONNECTIONS=1\nsrun -N {nodes} --ntasks-per-node={gpus} python -u pretrain_gpt.py {flags}",
+    "mpirun -np {world} -npernode {gpus} python pretrain_gpt.py {flags} 2>&1 | tee log.txt",
+    "deepspeed --num_nodes {nodes} --num_gpus {gpus} pretrain_gpt.py {flags} > out.log",
+    "accelerate launch --num_machines {nodes} --num_processes {world} pretrain_gpt.py {flags} && echo done",
+    "python -m torch.distributed.launch --nnodes={nodes} --nproc_per_node={gpus} pretrain_gpt.py {flags};",
+]
+
+# Stacks without Transformer Engine, which context parallelism and offloading need; the second kind has an fp8 of its own.
+OWN_FP8 = ("deepspeed", "internevo", "llm-foundry", "torchtitan")
+NO_TE = ("megatron-2021", "megatron-lm-20", "megatron-deepspeed") + OWN_FP8
