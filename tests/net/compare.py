@@ -160,9 +160,13 @@ def op_value(rule, old, new):
 def op_ignore(rule, old, new):
     count = 0
     for where in list(instances(old, keys_of(rule["path"]))):
-        if has(new, where) and get(old, where) != get(new, where):
-            get(old, where[:-1])[where[-1]] = get(new, where)
-            count += 1
+        if not has(new, where) or get(old, where) == get(new, where):
+            continue
+        owner, check = get(old, where[:-1]), rule.get("check")
+        if check and not check(get(old, where), get(new, where), owner):
+            continue
+        owner[where[-1]] = get(new, where)
+        count += 1
     return count
 
 

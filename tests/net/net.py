@@ -151,9 +151,9 @@ def tasks_of(job, all_of_them):
     if i % 25 == 0 and not job.big:
         vary = [["--vary", "recompute=none,full"], ["--vary", "mbs=1,2"], ["--vary", "nodes=2,4"],
                 ["--vary", "set=ss.nic.bandwidth=12.5GBps,50GBps"], ["--vary", "pp=1,2", "--vary", "tp=1,2"]]
-        yield task("sweep", ["sweep"] + plain + vary[i // 25 % len(vary)] + ["--json"])
+        yield task("sweep", ["sweep", "--json"] + plain + vary[i // 25 % len(vary)])
     if i % 25 == 7 and not job.big:
-        yield task("compare", ["schedule", "compare"] + without(plain, "--schedule") + ["--json"])
+        yield task("compare", ["schedule", "compare", "--json"] + without(plain, "--schedule"))
 
 
 def fixed_tasks(names, quick):

@@ -126,6 +126,10 @@ class Rules(unittest.TestCase):
         self.rejects({"op": "value", "path": "v", "map": {"1": "2"}}, '{"v": 1}', '{"v": "2"}')
         self.rejects({"op": "value", "path": "v", "map": {"1": "2"}}, '{"v": 3}', '{"v": 2}')
         self.accepts({"op": "ignore", "path": "v"}, '{"v": "a"}', '{"v": "b"}')
+        rule = {"op": "ignore", "path": "o.v", "check": lambda a, b, o: b.startswith(a) and o["w"] == "1"}
+        self.accepts(rule, '{"o": {"v": "a", "w": 1}}', '{"o": {"v": "ab", "w": 1}}')
+        self.rejects(rule, '{"o": {"v": "a", "w": 1}}', '{"o": {"v": "b", "w": 1}}')
+        self.rejects(rule, '{"o": {"v": "a", "w": 2}}', '{"o": {"v": "ab", "w": 2}}')
 
     def test_text(self):
         rule = {"op": "text", "old": "colour", "new": "color"}
