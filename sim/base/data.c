@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 
 #include "base/base.h"
+#include "stepsim/files.h"
 
 /* The folders that hold platforms/ and workloads/, first match wins. */
 struct roots {
@@ -205,4 +206,12 @@ int ss_data_find(const char *kind, const char *name, const char *suffix, char *p
         return unknown_name(kind, name, suffix, err);
     ss_fail(err, SS_ERR_IO, name, 0, ss_is_folder(name) ? "is a folder" : "no such file");
     return ss_hint(err, SS_ERR_IO, "give a file, or a name without '/' and '%s' to look it up in %s", suffix, kind);
+}
+
+int ss_data_note(const char *kind, const char *name, const char *suffix, struct ss_files *files, struct ss_error *err)
+{
+    char path[4096];
+    bool found = false;
+    int rc = files ? ss_data_look(kind, name, suffix, path, sizeof path, &found, err) : SS_OK;
+    return !rc && found ? ss_files_add(files, path, err) : rc;
 }

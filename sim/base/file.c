@@ -55,36 +55,6 @@ static int read_all(FILE *f, const char *name, size_t max_bytes, char **out, siz
     return SS_OK;
 }
 
-#define MOST_INPUTS 256
-static struct {
-    dev_t device;
-    ino_t inode;
-} inputs[MOST_INPUTS];
-static int ninputs;
-
-static int input_of(const struct stat *st)
-{
-    int i = 0;
-    while (i < ninputs && (inputs[i].device != st->st_dev || inputs[i].inode != st->st_ino))
-        i++;
-    return i;
-}
-
-static void remember(FILE *f)
-{
-    struct stat st;
-    if (fstat(fileno(f), &st) || !S_ISREG(st.st_mode) || input_of(&st) < ninputs || ninputs == MOST_INPUTS)
-        return;
-    inputs[ninputs].device = st.st_dev;
-    inputs[ninputs++].inode = st.st_ino;
-}
-
-bool ss_file_was_read(const char *path)
-{
-    struct stat st;
-    return stat(path, &st) == 0 && input_of(&st) < ninputs;
-}
-
 int ss_file_read(const char *path, size_t max_bytes, char **out, size_t *len, struct ss_error *err)
 {
     if (!strcmp(path, "-"))
@@ -92,7 +62,6 @@ int ss_file_read(const char *path, size_t max_bytes, char **out, size_t *len, st
     FILE *f = fopen(path, "rbe");
     if (!f)
         return io_fail(err, path, "read", errno);
-    remember(f);
     errno = 0;
     int rc = read_all(f, path, max_bytes, out, len, err);
     fclose(f);

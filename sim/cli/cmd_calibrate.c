@@ -76,6 +76,7 @@ static int read_words(struct ss_calibrate_options *opt, struct cli_flags *f, int
         .fit_timers = f->calibrate.timers,
         .leave_out = f->calibrate.leave_out,
         .progress = isatty(STDERR_FILENO) ? progress : NULL,
+        .files = cli_files(),
     };
     rc = read_props(opt, &f->calibrate.props, err);
     return rc ? rc : check_words(opt, f, err);
@@ -99,7 +100,7 @@ static int can_write(const char *path, struct ss_error *err)
 {
     struct ss_output *output;
     FILE *stream;
-    int rc = ss_output_check(path, "<?xml", err);
+    int rc = cli_output_check(path, "<?xml", err);
 
     if (!rc && path && path[0])
         rc = cli_output_begin(path, &output, &stream, err);

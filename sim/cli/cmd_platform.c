@@ -97,7 +97,7 @@ int cmd_platform_import(int argc, char **argv, struct ss_error *err)
         rc = cli_usage(err, "make one with \"lstopo node.xml\" on a node of the cluster", "%s",
                        n ? "more than one file given" : "no file given");
     if (!rc)
-        rc = ss_platform_import_hwloc(argv[0], &p, note, sizeof note, err);
+        rc = ss_platform_import_hwloc(argv[0], cli_files(), &p, note, sizeof note, err);
     if (rc)
         return rc;
     if (note[0])

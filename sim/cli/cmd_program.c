@@ -90,6 +90,8 @@ int cmd_program_read(int argc, char **argv, struct ss_error *err)
     cli_flags_init(&flags, CLI_PROGRAM_READ);
     rc = one_file(&flags, argc, argv, err);
     if (!rc)
+        rc = ss_files_add(cli_files(), argv[0], err);
+    if (!rc)
         rc = ss_program_read(argv[0], &program, err);
     if (rc)
         return rc;

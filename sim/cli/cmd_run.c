@@ -85,7 +85,7 @@ int cmd_run(int argc, char **argv, struct ss_error *err)
              ? cli_usage(err, "add --measured or --measured-memory", "--tolerance of what?")
              : cli_sim_finish(&flags, in.platform, err);
     if (!rc)
-        rc = ss_bands_load(NULL, &bands, err);
+        rc = ss_bands_load(NULL, cli_files(), &bands, err);
     flags.sim.options.bands = bands;
     if (!rc)
         rc = replay(&in, &flags.sim.options, &run, err);

@@ -69,6 +69,8 @@ static int load(const struct cli_flags *f, const char *name, struct ss_schedule 
     struct ss_schedule_params shape = f->schedule.shape;
     int file = ss_schedule_is_file(name) || !strcmp(name, "-"),
         rc = file ? no_shape(f, name, err) : need_shape(f, err);
+    if (!rc && file)
+        rc = ss_files_add(cli_files(), name, err);
     if (rc || file)
         return rc ? rc : ss_schedule_load(name, out, err);
     if (!shape.chunks)
@@ -208,6 +210,8 @@ static int split_names(char *list, const char **names, struct ss_error *err)
             *comma = '\0';
         if (n == MAX_NAMES)
             return cli_usage(err, "", "more than %d schedules", MAX_NAMES);
+        if (ss_schedule_is_file(word) && ss_files_add(cli_files(), word, err))
+            return SS_ERR_NOMEM;
         names[n++] = word;
         word = comma ? comma + 1 : NULL;
     }

@@ -183,7 +183,7 @@ static int predict_all(struct ss_sweep *s, struct cli_flags *flags, int argc, ch
     s->rows = calloc((size_t)total, sizeof *s->rows);
     char **words = calloc((size_t)argc + 2 * SS_SWEEP_FLAGS + 1, sizeof *words);
     struct ss_bands *bands = NULL;
-    rc = s->rows && words ? ss_bands_load(NULL, &bands, err) : SS_ERR_NOMEM;
+    rc = s->rows && words ? ss_bands_load(NULL, cli_files(), &bands, err) : SS_ERR_NOMEM;
     for (int i = 0; i < total && !rc; i++) {
         memcpy(words, argv, (size_t)argc * sizeof *words);
         ss_sweep_combination(s, i, &s->rows[i]);

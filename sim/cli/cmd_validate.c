@@ -54,8 +54,10 @@ static int compare(const struct ss_validation *v, const struct cli_flags *flags,
 {
     struct ss_output *output;
     FILE *stream;
-    int rc = cli_output_begin(flags->output, &output, &stream, err);
+    int rc = ss_files_add(cli_files(), flags->against, err);
 
+    if (!rc)
+        rc = cli_output_begin(flags->output, &output, &stream, err);
     if (rc)
         return rc;
     rc = ss_validation_compare(v, flags->against, stream, moved, err);
@@ -71,12 +73,12 @@ static int compare(const struct ss_validation *v, const struct cli_flags *flags,
 static int check_targets(const struct cli_flags *flags, struct ss_error *err)
 {
     FILE *results = flags->update ? fopen(RESULTS, "r+e") : NULL;
-    int rc = ss_output_check(flags->csv, "table,id,model,", err);
+    int rc = cli_output_check(flags->csv, "table,id,model,", err);
 
     if (results)
         fclose(results);
     if (!rc)
-        rc = ss_output_check(flags->svg, "<svg", err);
+        rc = cli_output_check(flags->svg, "<svg", err);
     if (!rc && flags->update && !results)
         rc = cli_usage(err, "use it in stepsim's source folder; --csv FILE writes the table anywhere",
                        "--update: " RESULTS " cannot be written from this folder");
@@ -131,6 +133,7 @@ int cmd_validate(int argc, char **argv, struct ss_error *err)
     }
     opt.engine = flags.engine;
     opt.timer_rows = flags.timer_rows[0] ? flags.timer_rows : has_runs(tables, n) ? "gpt2-timers" : NULL;
+    opt.files = cli_files();
     opt.progress = isatty(STDERR_FILENO) ? progress : NULL;
     rc = ss_validate(tables, n, &opt, &v, err);
     if (!rc)

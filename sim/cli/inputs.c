@@ -9,7 +9,7 @@ static int load_platform(const char *name, int nodes, int gpus_per_node, struct 
                          struct ss_error *err)
 {
     const struct ss_platform_options options = {
-        .nodes = nodes, .gpus_per_node = gpus_per_node, .asker = ss_simgrid_ask_routes};
+        .nodes = nodes, .gpus_per_node = gpus_per_node, .asker = ss_simgrid_ask_routes, .files = cli_files()};
 
     return ss_platform_load(name, &options, out, err);
 }
@@ -56,7 +56,7 @@ static int take_options(struct ss_request *r, struct cli_flags *flags, struct ss
 
 static int build(struct cli_inputs *in, const struct ss_request *r, struct ss_error *err)
 {
-    const struct ss_scenario_options options = {.asker = ss_simgrid_ask_routes};
+    const struct ss_scenario_options options = {.asker = ss_simgrid_ask_routes, .files = cli_files()};
     int rc = ss_scenario_build(r, &options, &in->scenario, err);
 
     if (rc)
@@ -64,7 +64,7 @@ static int build(struct cli_inputs *in, const struct ss_request *r, struct ss_er
     in->job = *in->scenario->job;
     in->stack = *in->scenario->stack;
     in->platform = in->scenario->platform;
-    return SS_OK;
+    return ss_schedule_is_file(in->job.schedule) ? ss_files_add(cli_files(), in->job.schedule, err) : SS_OK;
 }
 
 int cli_request_read(struct ss_request *r, struct cli_flags *flags, int argc, char **argv, struct ss_error *err)

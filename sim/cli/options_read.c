@@ -125,6 +125,8 @@ int cli_sim_finish(struct cli_flags *flags, const struct ss_platform *platform, 
     s->options.plan.slow_links = s->slow_links;
     if (s->placement[0])
         rc = ss_placement_load(s->placement, platform, &s->gpu_of, err);
+    if (!rc && s->placement[0])
+        rc = ss_files_add(cli_files(), s->placement, err);
     s->options.plan.placement = s->gpu_of;
     return rc;
 }

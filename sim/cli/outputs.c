@@ -8,6 +8,17 @@
 #define MOST 8
 
 static struct ss_output *volatile unfinished[MOST];
+static struct ss_files inputs; /* of the command that this process runs */
+
+struct ss_files *cli_files(void)
+{
+    return &inputs;
+}
+
+int cli_output_check(const char *path, const char *start, struct ss_error *err)
+{
+    return ss_output_check(path, start, &inputs, err);
+}
 
 static void leave(int number)
 {
@@ -45,7 +56,7 @@ static void forget(const struct ss_output *o)
 
 int cli_output_begin(const char *path, struct ss_output **out, FILE **stream, struct ss_error *err)
 {
-    int rc = ss_output_check(path, NULL, err);
+    int rc = cli_output_check(path, NULL, err);
 
     return rc ? rc : cli_output_renew(path, out, stream, err);
 }

@@ -153,7 +153,7 @@ DEFINE(recompute_granularity)
 
 DEFINE(checkpoint_activations)
 {
-    static char full[] = "full";
+    char full[] = "full";
     char *const words[] = {full};
 
     UNUSED;

@@ -121,6 +121,16 @@ size_t ss_request_values(const struct ss_request *r, size_t i, char values)
     return end - i - 1;
 }
 
+int ss_request_files(const struct ss_request *r, struct ss_files *files, struct ss_error *err)
+{
+    int rc = SS_OK;
+
+    for (int i = 0; i < r->nplaces && !rc; i++)
+        if (r->place[i].file)
+            rc = ss_files_add(files, r->place[i].file, err);
+    return rc;
+}
+
 size_t ss_request_span(const struct ss_request *r, size_t i)
 {
     struct ss_flag f;

@@ -33,13 +33,22 @@ static int located(const struct whole *w, const char *flag, int rc, struct ss_er
 static int load(struct whole *w, const struct ss_scenario_options *o, struct ss_error *err)
 {
     const struct ss_platform_options options = {
-        .nodes = w->job.nodes, .gpus_per_node = w->job.gpus_per_node, .asker = o ? o->asker : NULL};
+        .nodes = w->job.nodes, .gpus_per_node = w->job.gpus_per_node, .asker = o ? o->asker : NULL,
+        .files = o ? o->files : NULL};
     int rc = located(w, "--platform", ss_platform_load(w->job.platform, &options, &w->platform, err), err);
 
     if (rc)
         return rc;
     return located(w, "--stack",
-                   ss_stack_load(w->job.stack, ss_platform_card(w->platform)->name, &w->stack, err), err);
+                   ss_stack_load_with(w->job.stack, ss_platform_card(w->platform)->name, options.files, &w->stack, err),
+                   err);
+}
+
+static int note_files(const struct whole *w, struct ss_files *files, struct ss_error *err)
+{
+    int rc = ss_request_files(&w->request, files, err);
+
+    return rc ? rc : ss_data_note("workloads/models", w->job.model_ref, ".json", files, err);
 }
 
 static int apply_sets(struct whole *w, struct ss_error *err)
@@ -75,7 +84,8 @@ static int build(struct whole *w, const struct ss_scenario_options *o, struct ss
     s->platform = w->platform;
     s->measured_s = w->job.measured_ms / 1e3;
     s->measured_bytes = w->job.measured_mib * SS_MIB;
-    return ss_job_finish(&w->job, &w->request, &w->stack, s->world_size, gpus, &s->notes, err);
+    rc = ss_job_finish(&w->job, &w->request, &w->stack, s->world_size, gpus, &s->notes, err);
+    return rc ? rc : note_files(w, o ? o->files : NULL, err);
 }
 
 int ss_scenario_build(const struct ss_request *r, const struct ss_scenario_options *o, struct ss_scenario **out,

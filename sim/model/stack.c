@@ -130,6 +130,7 @@ static int read_props(const char *file, const struct ss_xml_node *root, const ch
 struct trail {
     const char *path[MAX_BASES];
     int n;
+    struct ss_files *files;
 };
 
 static int read_path(const char *path, const char *card, struct trail *trail, struct ss_stack *s,
@@ -191,7 +192,9 @@ static int read_path(const char *path, const char *card, struct trail *trail, st
     if (rc)
         return rc;
     trail->path[trail->n++] = path;
-    rc = read_doc(doc, path, card, trail, s, err);
+    rc = ss_files_add(trail->files, path, err);
+    if (!rc)
+        rc = read_doc(doc, path, card, trail, s, err);
     trail->n--;
     ss_xml_free(doc);
     return rc;
@@ -199,7 +202,13 @@ static int read_path(const char *path, const char *card, struct trail *trail, st
 
 int ss_stack_load(const char *name_or_path, const char *card, struct ss_stack *out, struct ss_error *err)
 {
-    struct trail trail = {{NULL}, 0};
+    return ss_stack_load_with(name_or_path, card, NULL, out, err);
+}
+
+int ss_stack_load_with(const char *name_or_path, const char *card, struct ss_files *files, struct ss_stack *out,
+                       struct ss_error *err)
+{
+    struct trail trail = {.files = files};
     struct ss_stack s;
     char path[1024];
     int rc = ss_data_find("workloads/stacks", name_or_path, ".xml", path, sizeof(path), err);
@@ -216,7 +225,7 @@ int ss_stack_load(const char *name_or_path, const char *card, struct ss_stack *o
 int ss_stack_parse(const char *text, size_t len, const char *file, const char *card, struct ss_stack *out,
                    struct ss_error *err)
 {
-    struct trail trail = {{file}, 1};
+    struct trail trail = {.path = {file}, .n = 1};
     struct ss_stack s;
     struct ss_xml *doc;
     int rc = ss_xml_parse(text, len, file, &doc, err);

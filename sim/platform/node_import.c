@@ -13,6 +13,7 @@ struct import {
     struct ss_node_facts facts;
     char *note;
     unsigned long note_size;
+    struct ss_files *files;
 };
 
 static void note(struct import *n, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
@@ -46,7 +47,7 @@ static int unknown_card(const struct import *n, char *known, struct ss_error *er
 /* The card table is the platforms that come with the program: nearest memory among those of the name. */
 static int find_card(const struct import *n, struct ss_platform **out, struct ss_error *err)
 {
-    struct ss_platform_options options = {.nodes = 1};
+    struct ss_platform_options options = {.nodes = 1, .files = n->files};
     struct ss_platform *best = NULL;
     struct ss_error why;
     char known[300] = "";
@@ -195,10 +196,10 @@ static int build(struct import *n, struct ss_platform *p, struct ss_error *err)
     return ss_template_check_size(p, 0, err);
 }
 
-int ss_platform_import_text(const char *text, size_t len, const char *name, struct ss_platform **out,
-                            char *notes, unsigned long note_size, struct ss_error *err)
+static int import_text(const char *text, size_t len, const char *name, struct ss_files *files, struct ss_platform **out,
+                       char *notes, unsigned long note_size, struct ss_error *err)
 {
-    struct import n = {.file = name, .note = notes, .note_size = notes != NULL ? note_size : 0};
+    struct import n = {.file = name, .note = notes, .note_size = notes != NULL ? note_size : 0, .files = files};
     struct ss_platform *p = NULL;
     int status;
 
@@ -216,15 +217,24 @@ int ss_platform_import_text(const char *text, size_t len, const char *name, stru
     return status;
 }
 
-int ss_platform_import_hwloc(const char *lstopo_xml, struct ss_platform **out, char *notes,
+int ss_platform_import_text(const char *text, size_t len, const char *name, struct ss_platform **out,
+                            char *notes, unsigned long note_size, struct ss_error *err)
+{
+    return import_text(text, len, name, NULL, out, notes, note_size, err);
+}
+
+int ss_platform_import_hwloc(const char *lstopo_xml, struct ss_files *files, struct ss_platform **out, char *notes,
                              unsigned long note_size, struct ss_error *err)
 {
     char *text = NULL;
     size_t len = 0;
     int status = ss_file_read(lstopo_xml, MAX_BYTES, &text, &len, err);
 
+    if (status != SS_OK)
+        return status;
+    status = ss_files_add(files, lstopo_xml, err);
     if (status == SS_OK)
-        status = ss_platform_import_text(text, len, lstopo_xml, out, notes, note_size, err);
+        status = import_text(text, len, lstopo_xml, files, out, notes, note_size, err);
     free(text);
     return status;
 }

@@ -118,6 +118,8 @@ int ss_platform_load(const char *name_or_path, const struct ss_platform_options 
 
     if (status == SS_OK)
         status = ss_xml_load(path, &doc, err);
+    if (status == SS_OK && options != NULL)
+        status = ss_files_add(options->files, path, err);
     if (status == SS_OK)
         status = from_document(doc, path, options, out, err);
     ss_xml_free(doc);

@@ -131,6 +131,8 @@ static int load_base(const struct ss_xml_node *prop, const char *file,
             err, ss_fail(err, SS_ERR_INPUT, file, prop->line, "more than %d bases one on another", MAX_BASES),
             "does a base lead back to this file?");
     status = ss_xml_load(path, &doc, err);
+    if (status == SS_OK && options != NULL)
+        status = ss_files_add(options->files, path, err);
     if (status == SS_OK)
         status = ss_platform_from_document(doc, path, options, depth + 1, out, err);
     ss_xml_free(doc);

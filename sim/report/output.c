@@ -24,7 +24,7 @@ int ss_output_same(const char *a, const char *b)
     return ss_file_same_target(a, b);
 }
 
-int ss_output_check(const char *path, const char *start, struct ss_error *err)
+int ss_output_check(const char *path, const char *start, const struct ss_files *inputs, struct ss_error *err)
 {
     char found[64] = "";
     struct stat st;
@@ -34,7 +34,7 @@ int ss_output_check(const char *path, const char *start, struct ss_error *err)
 
     if (f)
         fclose(f);
-    if (there && ss_file_was_read(path)) {
+    if (there && ss_files_have(inputs, path)) {
         ss_fail(err, SS_ERR_INPUT, path, 0, "this file was read, writing it would destroy an input");
         return ss_hint(err, SS_ERR_INPUT, "write to another one");
     }

@@ -165,7 +165,7 @@ static int read_told(const struct ss_csv *csv, const int at[COLUMNS], int what, 
     return SS_OK;
 }
 
-int ss_bands_load(const char *csv_path, struct ss_bands **out, struct ss_error *err)
+int ss_bands_load(const char *csv_path, struct ss_files *files, struct ss_bands **out, struct ss_error *err)
 {
     struct ss_bands *bands = ss_calloc(1, sizeof *bands);
     struct ss_csv *csv = NULL;
@@ -178,6 +178,8 @@ int ss_bands_load(const char *csv_path, struct ss_bands **out, struct ss_error *
     rc = ss_data_look("validation", csv_path ? csv_path : "results", ".csv", path, sizeof path, &found, err);
     if (!rc && found)
         rc = ss_csv_load(path, &csv, err);
+    if (!rc && csv)
+        rc = ss_files_add(files, path, err);
     if (!rc && csv)
         rc = find_columns(csv, at, err);
     if (!rc && csv && (read_told(csv, at, TIME, &bands->time) || read_told(csv, at, MEMORY, &bands->memory)))

@@ -9,16 +9,17 @@
 #include "stepsim/bands.h"
 #include "study/study_internal.h"
 
-static int load_inputs(struct ss_case *c, struct ss_error *err)
+static int load_inputs(struct ss_case *c, struct ss_files *files, struct ss_error *err)
 {
-    struct ss_platform_options options = {
-        .nodes = c->job.nodes, .asker = ss_simgrid_ask_routes, .gpus_per_node = c->job.gpus_per_node};
+    struct ss_platform_options options = {.nodes = c->job.nodes,
+                                          .asker = ss_simgrid_ask_routes,
+                                          .gpus_per_node = c->job.gpus_per_node,
+                                          .files = files};
     int rc = ss_platform_load(c->job.platform, &options, &c->platform, err);
 
     if (rc)
         return rc;
-    return ss_stack_load(c->job.stack, ss_platform_card(c->platform)->name,
-                         &c->stack, err);
+    return ss_stack_load_with(c->job.stack, ss_platform_card(c->platform)->name, files, &c->stack, err);
 }
 
 static void refuse(struct ss_case *c, int state, const char *reason)
@@ -108,9 +109,9 @@ static int is_platform(const char *column, const char *chosen)
     return !strcmp(column, chosen) || (strlen(column) == n && !strncmp(column, name, n));
 }
 
-int ss_case_finish(struct ss_case *c, struct ss_error *err)
+int ss_case_finish(struct ss_case *c, struct ss_files *files, struct ss_error *err)
 {
-    int gpus, rc = load_inputs(c, err);
+    int gpus, rc = load_inputs(c, files, err);
 
     if (rc)
         return rc;
@@ -119,15 +120,15 @@ int ss_case_finish(struct ss_case *c, struct ss_error *err)
 }
 
 /* Of a table's row a platform or stack that cannot be read is a mistake, not a refused configuration. */
-static int finish(struct ss_case *c, struct ss_error *err)
+static int finish(struct ss_case *c, struct ss_files *files, struct ss_error *err)
 {
     struct ss_error why = {0};
-    int rc = ss_case_finish(c, &why);
+    int rc = ss_case_finish(c, files, &why);
 
     return settle(c, rc == SS_ERR_CONFIG && !c->platform ? SS_ERR_INPUT : rc, &why, err);
 }
 
-static int prepare(struct ss_case *c, const struct ss_case_choice *choice, struct ss_notes *notes,
+static int prepare(struct ss_case *c, const struct ss_case_choice *choice, struct ss_files *files, struct ss_notes *notes,
                    struct ss_error *err)
 {
     int rc = read_measured(c, err);
@@ -145,20 +146,22 @@ static int prepare(struct ss_case *c, const struct ss_case_choice *choice, struc
         return SS_OK;
     }
     rc = ss_table_job(c->table, c->row, &c->job, notes, err);
+    if (!rc)
+        rc = ss_data_note("workloads/models", ss_table_get(c->table, c->row, "model"), ".json", files, err);
     if (!rc && choice)
         ss_copy(c->job.platform, sizeof c->job.platform, choice->platform);
     if (!rc && choice && choice->stack)
         ss_copy(c->job.stack, sizeof c->job.stack, choice->stack);
     if (!rc)
-        rc = finish(c, err);
+        rc = finish(c, files, err);
     if (!rc && c->state == SS_CASE_READY &&
         !strcmp(ss_table_get(c->table, c->row, "outcome"), "framework-error"))
         refuse(c, SS_CASE_NOTHING, ss_table_get(c->table, c->row, "note"));
     return rc;
 }
 
-static int load_tables(const char *const *names, int n, struct ss_cases *out, struct ss_notes *notes,
-                       struct ss_error *err)
+static int load_tables(const char *const *names, int n, struct ss_files *files, struct ss_cases *out,
+                       struct ss_notes *notes, struct ss_error *err)
 {
     int rc = SS_OK;
 
@@ -171,6 +174,7 @@ static int load_tables(const char *const *names, int n, struct ss_cases *out, st
             break;
         out->ntables++;
         out->n += ss_table_rows(out->tables[i]);
+        rc = ss_files_add(files, ss_table_file(out->tables[i]), err);
     }
     if (!rc && !(out->cases = ss_calloc((size_t)out->n + 1, sizeof *out->cases)))
         rc = ss_fail(err, SS_ERR_NOMEM, NULL, 0, "out of memory");
@@ -186,20 +190,20 @@ static int leave_out(struct ss_case *c, struct ss_notes *notes, const struct ss_
                                  ss_table_line(c->table, c->row), why->message, why->hint[0] ? ": " : "", why->hint);
 }
 
-int ss_cases_load(const char *const *tables, int ntables, const struct ss_case_choice *choice,
+int ss_cases_load(const char *const *tables, int ntables, const struct ss_case_choice *choice, struct ss_files *files,
                   struct ss_cases *out, struct ss_notes *notes, struct ss_error *err)
 {
     struct ss_error first = {0}, why = {0};
     int rc, at = 0, unknown = 0;
 
     memset(out, 0, sizeof *out);
-    rc = load_tables(tables, ntables, out, notes, err);
+    rc = load_tables(tables, ntables, files, out, notes, err);
     for (int t = 0; t < out->ntables && !rc; t++)
         for (int r = 0; r < ss_table_rows(out->tables[t]) && !rc; r++) {
             struct ss_case *c = &out->cases[at++];
             c->table = out->tables[t];
             c->row = r;
-            rc = prepare(c, choice, notes, &why);
+            rc = prepare(c, choice, files, notes, &why);
             if (rc != SS_ERR_IO)
                 continue;
             if (unknown++ == 0)

@@ -126,7 +126,7 @@ static int load_runs(const struct ss_calibrate_options *opt, struct ss_observati
 {
     struct ss_case_choice choice = {opt->platform, opt->stack};
     struct ss_timer_rows timers = {0};
-    int rc = ss_cases_load(opt->tables, opt->ntables, &choice, &o->cases, notes, err);
+    int rc = ss_cases_load(opt->tables, opt->ntables, &choice, opt->files, &o->cases, notes, err);
 
     if (!rc && opt->timer_rows)
         rc = ss_timer_rows_load(opt->timer_rows, &timers, err);
@@ -156,7 +156,7 @@ static int load_runs(const struct ss_calibrate_options *opt, struct ss_observati
  * is no mistake: it runs on the one to be fitted. */
 static int check_card(const struct ss_calibrate_options *opt, const struct ss_job *job, struct ss_error *err)
 {
-    struct ss_platform_options options = {.nodes = 1, .asker = ss_simgrid_ask_routes};
+    struct ss_platform_options options = {.nodes = 1, .asker = ss_simgrid_ask_routes, .files = opt->files};
     struct ss_platform *fitted = NULL, *named = NULL;
     char path[4096];
     bool found = false;
@@ -180,9 +180,9 @@ static int check_card(const struct ss_calibrate_options *opt, const struct ss_jo
 }
 
 /* The flags of the run that printed the log. */
-static int read_job(struct ss_job *job, const char *file, struct ss_error *err)
+static int read_job(struct ss_job *job, const struct ss_calibrate_options *opt, struct ss_error *err)
 {
-    char *const words[] = {"--job", (char *)file};
+    char *const words[] = {"--job", (char *)opt->job};
     struct ss_request r;
 
     ss_job_init(job);
@@ -190,6 +190,10 @@ static int read_job(struct ss_job *job, const char *file, struct ss_error *err)
     int rc = ss_request_read(&r, 2, words, err);
     if (!rc)
         rc = ss_job_parse(job, &r, NULL, err);
+    if (!rc)
+        rc = ss_request_files(&r, opt->files, err);
+    if (!rc)
+        rc = ss_data_note("workloads/models", job->model_ref, ".json", opt->files, err);
     ss_request_free(&r);
     return rc;
 }
@@ -211,7 +215,7 @@ static int load_log(const struct ss_calibrate_options *opt, struct ss_observatio
              1e3 * log->seconds, log->used, log->iterations, 100 * log->spread);
     rc = ss_study_note(notes, text);
     if (!rc)
-        rc = read_job(&c->job, opt->job, err);
+        rc = read_job(&c->job, opt, err);
     if (!rc && log->global_batch && c->job.global_batch && log->global_batch != c->job.global_batch) {
         rc = ss_fail(err, SS_ERR_INPUT, opt->log, 0, "global batch size %d, but %d in %.200s",
                      log->global_batch, c->job.global_batch, opt->job);
@@ -223,7 +227,7 @@ static int load_log(const struct ss_calibrate_options *opt, struct ss_observatio
     if (opt->stack)
         ss_copy(c->job.stack, sizeof c->job.stack, opt->stack);
     if (!rc)
-        rc = ss_case_finish(c, err);
+        rc = ss_case_finish(c, opt->files, err);
     if (!rc) {
         what.measured = c->measured_s;
         ss_copy(what.id, sizeof what.id, opt->log);
@@ -244,7 +248,7 @@ static int load_log(const struct ss_calibrate_options *opt, struct ss_observatio
 static int load_machine(const struct ss_calibrate_options *opt, int nodes, struct ss_observations *o,
                         struct ss_error *err)
 {
-    struct ss_platform_options options = {.nodes = nodes, .asker = ss_simgrid_ask_routes};
+    struct ss_platform_options options = {.nodes = nodes, .asker = ss_simgrid_ask_routes, .files = opt->files};
 
     return o->machine ? SS_OK : ss_platform_load(opt->platform, &options, &o->machine, err);
 }
@@ -305,7 +309,7 @@ static int load_bench(const struct ss_calibrate_options *opt, struct ss_observat
     int gemms = 0, attention = 0, rc = load_machine(opt, 0, o, err);
 
     if (!rc && opt->stack)
-        rc = ss_stack_load(opt->stack, ss_platform_card(o->machine)->name, &o->stack, err);
+        rc = ss_stack_load_with(opt->stack, ss_platform_card(o->machine)->name, opt->files, &o->stack, err);
     if (!rc)
         rc = ss_bench_load(opt->microbench, ss_platform_card(o->machine), &o->bench, err);
     if (rc)
@@ -338,13 +342,25 @@ static int load_bench(const struct ss_calibrate_options *opt, struct ss_observat
     return rc;
 }
 
+/* What was measured; the loaders of models and machines add their own. */
+static int note_files(const struct ss_calibrate_options *opt, struct ss_error *err)
+{
+    const char *const paths[] = {opt->log, opt->nccl, opt->microbench};
+    int rc = opt->timer_rows ? ss_data_note("validation", opt->timer_rows, ".csv", opt->files, err) : SS_OK;
+
+    for (size_t i = 0; i < SS_ARRAY_LEN(paths) && !rc; i++)
+        if (paths[i])
+            rc = ss_files_add(opt->files, paths[i], err);
+    return rc;
+}
+
 int ss_observations_load(const struct ss_calibrate_options *opt, struct ss_observations *out,
                          struct ss_notes *notes, struct ss_error *err)
 {
-    int rc = SS_OK;
+    int rc = note_files(opt, err);
 
     memset(out, 0, sizeof *out);
-    if (opt->ntables)
+    if (!rc && opt->ntables)
         rc = load_runs(opt, out, notes, err);
     if (!rc && opt->log)
         rc = load_log(opt, out, notes, err);

@@ -188,7 +188,7 @@ int ss_compare_job(const char *const *names, int n, const struct ss_job *job, co
     struct ss_bands *bands = NULL;
     int rc = start(names, n, &c, err);
     if (!rc)
-        rc = ss_bands_load(NULL, &bands, err);
+        rc = ss_bands_load(NULL, NULL, &bands, err);
     options.bands = bands;
     for (int i = 0; !rc && i < c->n; i++) {
         struct ss_compare_row *row = &c->rows[i];

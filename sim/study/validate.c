@@ -235,7 +235,7 @@ static int predict_all(const struct ss_cases *cases, const struct ss_validate_op
                        struct ss_validation *v, struct ss_error *err)
 {
     struct ss_bands *bands = NULL;
-    int rc = ss_bands_load(NULL, &bands, err);
+    int rc = ss_bands_load(NULL, opt->files, &bands, err);
     const struct ss_run_options options = {.engine = opt->engine, .bands = bands};
 
     for (int i = 0; i < cases->n && !rc; i++) {
@@ -267,8 +267,10 @@ int ss_validate(const char *const *tables, int ntables, const struct ss_validate
     if (!v)
         return ss_fail(err, SS_ERR_NOMEM, NULL, 0, "out of memory");
     rc = opt->timer_rows ? load_timers(opt->timer_rows, v, err) : SS_OK;
+    if (!rc && opt->timer_rows)
+        rc = ss_data_note("validation", opt->timer_rows, ".csv", opt->files, err);
     if (!rc)
-        rc = ss_cases_load(tables, ntables, NULL, &cases, &v->notes, err);
+        rc = ss_cases_load(tables, ntables, NULL, opt->files, &cases, &v->notes, err);
     if (!rc) {
         v->rows = ss_calloc((size_t)cases.n + 1, sizeof *v->rows);
         rc =

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "base/base.h"
+#include "stepsim/files.h"
 #include "stepsim/types.h"
 #include "suite.h"
 
@@ -293,10 +294,6 @@ static void test_file_read(void)
     CU_ASSERT_EQUAL_FATAL(ss_file_read(path, 5, &text, &len, &e), 0);
     CU_ASSERT(len == 5 && !strcmp(text, "hello"));
     free(text);
-    char same[300];
-    snprintf(same, sizeof same, "%s/./a.txt", dir);
-    CU_ASSERT(ss_file_was_read(path) && ss_file_was_read(same));
-    CU_ASSERT(!ss_file_was_read(dir) && !ss_file_was_read(in_dir("none")));
     CU_ASSERT_EQUAL(ss_file_read(path, 4, &text, &len, &e), SS_ERR_INPUT);
     CU_ASSERT_EQUAL(ss_file_read(in_dir("none"), 9, &text, &len, &e), SS_ERR_IO);
     CU_ASSERT(strstr(e.file, "/none") && strstr(e.message, "No such file") && e.hint[0]);
@@ -377,6 +374,31 @@ static void test_file_write_special(void)
     CU_ASSERT_EQUAL(ss_file_commit(w, &e), 0);
     CU_ASSERT(lstat(link, &st) == 0 && S_ISLNK(st.st_mode));
     CU_ASSERT(stat(in_dir("target"), &st) == 0 && st.st_size == 5);
+}
+
+/* As many as there are, under every name of theirs; one that is gone is none. */
+static void test_files(void)
+{
+    struct ss_files files = {0};
+    struct ss_error e = {0};
+    char name[64], same[300], link[256], last[256];
+    for (int i = 0; i < 1000; i++) {
+        snprintf(name, sizeof name, "input-%d", i % 500);
+        put(in_dir(name), "x");
+        CU_ASSERT_EQUAL(ss_files_add(&files, in_dir(name), &e), 0);
+    }
+    CU_ASSERT_EQUAL(files.n, 500);
+    strcpy(last, in_dir("input-499"));
+    strcpy(link, in_dir("input-link"));
+    CU_ASSERT_EQUAL_FATAL(symlink("input-499", link), 0);
+    snprintf(same, sizeof same, "%s/./input-499", dir);
+    CU_ASSERT(ss_files_have(&files, last) && ss_files_have(&files, same) && ss_files_have(&files, link));
+    CU_ASSERT(!ss_files_have(&files, dir) && !ss_files_have(&files, in_dir("none")));
+    unlink(last);
+    CU_ASSERT(!ss_files_have(&files, last));
+    CU_ASSERT_EQUAL(ss_files_add(NULL, last, &e), 0);
+    ss_files_free(&files);
+    CU_ASSERT(files.n == 0 && !ss_files_have(&files, in_dir("input-1")));
 }
 
 static void test_data(void)
@@ -482,6 +504,7 @@ int main(void)
                            {"files are read", test_file_read},
                            {"files are written whole or not at all", test_file_write},
                            {"devices, links, full disks", test_file_write_special},
+                           {"files", test_files},
                            {"data folders", test_data},
                            CU_TEST_INFO_NULL};
     return suite_run("base", make_dir, remove_dir, tests);

@@ -316,7 +316,7 @@ static struct ss_platform *import(const char *name, int status, const char *part
     int rc;
 
     snprintf(path, sizeof(path), "%s/tests/unit/data/lstopo-%s.xml", SS_SOURCE_DIR, name);
-    rc = ss_platform_import_hwloc(path, &p, notes, sizeof(notes), &e);
+    rc = ss_platform_import_hwloc(path, NULL, &p, notes, sizeof(notes), &e);
     if (rc != status)
         printf("\n  %s: %d: %s\n", name, rc, e.message);
     CU_ASSERT_EQUAL(rc, status);

@@ -249,7 +249,7 @@ static void test_verdict(void)
     for (int i = 0; i < 4; i++) /* they took a quarter more than predicted, and a tenth less */
         fprintf(csv, "H800-80GB,2,fp8,7e9,A,ok,ok,device,5,%g\n", i ? -20.0 : 100 / 9.0);
     fclose(csv);
-    CU_ASSERT_EQUAL_FATAL(ss_bands_load(path, &bands, &err), 0);
+    CU_ASSERT_EQUAL_FATAL(ss_bands_load(path, NULL, &bands, &err), 0);
     unlink(path);
     set_up(&f);
     f.plan.parameters = 7e9;

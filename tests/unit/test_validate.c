@@ -387,7 +387,7 @@ static void test_band(void)
                       i ? 0 : -20);
     CU_ASSERT_EQUAL_FATAL(write(fd, text, (size_t)n), n);
     close(fd);
-    CU_ASSERT_EQUAL_FATAL(ss_bands_load(path, &bands, &err), 0);
+    CU_ASSERT_EQUAL_FATAL(ss_bands_load(path, NULL, &bands, &err), 0);
     ss_bands_find(bands, "X", SS_BF16, 8e9, 64, &band, &memory);
     CU_ASSERT_EQUAL(band.n, 20);
     CU_ASSERT_DOUBLE_EQUAL(band.pct, 1.8, 1e-9);
@@ -405,7 +405,7 @@ static void test_band(void)
     CU_ASSERT_EQUAL(band.n, 24);
     CU_ASSERT_PTR_NOT_NULL(strstr(band.like, "none on Y"));
     ss_bands_free(bands);
-    CU_ASSERT_EQUAL_FATAL(ss_bands_load("/no/such/file.csv", &bands, &err), 0);
+    CU_ASSERT_EQUAL_FATAL(ss_bands_load("/no/such/file.csv", NULL, &bands, &err), 0);
     ss_bands_find(bands, "X", SS_BF16, 8e9, 64, &band, &memory);
     CU_ASSERT_EQUAL(band.n, 0);
     ss_bands_free(bands);

@@ -34,10 +34,9 @@ bool ss_copy(char *dst, size_t size, const char *src);
 bool ss_has_word(const char *list, const char *word);
 
 /* ---- file.c, data.c ---- */
+struct ss_files;
 /* Reads a whole file (at most max_bytes), NUL-terminated; caller frees *out. "-" is stdin. */
 int ss_file_read(const char *path, size_t max_bytes, char **out, size_t *len, struct ss_error *err);
-/* Was this file, by whatever name, read by ss_file_read before? */
-bool ss_file_was_read(const char *path);
 /* Writes by way of "path.tmp.PID" and rename, so that a reader never sees half a file.
  * Begin returns the stream; commit closes and renames; abort closes and removes. "-" is stdout. A file that nobody
  * may write is refused, to root too. */
@@ -63,6 +62,8 @@ int ss_data_find(const char *kind, const char *name, const char *suffix, char *p
  * that a place cannot be looked at is. */
 int ss_data_look(const char *kind, const char *name, const char *suffix, char *path, size_t size, bool *found,
                  struct ss_error *err);
+/* Adds the file of that name to the list, where there is one; `files` NULL: nothing happens. */
+int ss_data_note(const char *kind, const char *name, const char *suffix, struct ss_files *files, struct ss_error *err);
 /* Sorted names (suffix removed) in that folder; caller frees with ss_names_free. */
 int ss_data_list(const char *kind, const char *suffix, char ***names, size_t *n, struct ss_error *err);
 void ss_names_free(char **names, size_t n);

@@ -112,8 +112,11 @@ int cli_color(const struct cli_flags *flags);
 int cli_pictures_make(const struct cli_flags *flags, const struct ss_program *program,
                       const struct ss_timeline *timeline, const struct ss_run *run,
                       const struct ss_report_options *report, struct ss_error *err);
-/* As ss_output_begin, commit and abort; an interrupt removes what is unfinished, and a file that this program has read
- * is not overwritten. */
+/* The files that this command has read. Every loader gets it, or its caller adds the path. */
+struct ss_files *cli_files(void);
+/* As ss_output_check, of these files. */
+int cli_output_check(const char *path, const char *start, struct ss_error *err);
+/* As ss_output_begin, commit and abort; an interrupt removes what is unfinished, and none of cli_files is overwritten. */
 int cli_output_begin(const char *path, struct ss_output **out, FILE **stream, struct ss_error *err);
 /* The same for a file that the program reads and is asked to bring up to date. */
 int cli_output_renew(const char *path, struct ss_output **out, FILE **stream, struct ss_error *err);

@@ -16,6 +16,7 @@
 #include <stdint.h>
 
 #include "stepsim/error.h"
+#include "stepsim/files.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -56,6 +57,9 @@ int ss_request_set(struct ss_request *r, const char *flag, const char *value, st
 void ss_request_drop(struct ss_request *r, const char *flag);
 /* Removes n words from index i on. */
 void ss_request_remove(struct ss_request *r, size_t i, size_t n);
+
+/* Adds the files that its words stand in; `files` may be NULL. */
+int ss_request_files(const struct ss_request *r, struct ss_files *files, struct ss_error *err);
 
 /* Words that the flag at index i has with its values, at least 1; 1 for what is no flag of a job. */
 size_t ss_request_span(const struct ss_request *r, size_t i);

@@ -28,6 +28,7 @@ struct ss_scenario_options {
     /* Answers for the routes of a SimGrid XML that only SimGrid can work out; ss_simgrid_ask_routes, or NULL: such a file
      * is refused. */
     ss_route_asker asker;
+    struct ss_files *files; /* gets the files that are read: words, platform, stack, model; may be NULL */
 };
 /*
  * The only way from words to a job that can be planned. Loads what --platform, --model and --stack name, sets what --set

@@ -12,6 +12,7 @@
 
 #include "stepsim/card.h"
 #include "stepsim/error.h"
+#include "stepsim/files.h"
 #include "stepsim/network.h"
 #include "stepsim/types.h"
 
@@ -37,6 +38,7 @@ struct ss_platform_options {
     int nodes;            /* 0: as many as the file has */
     ss_route_asker asker; /* may be NULL */
     int gpus_per_node;    /* 0: all; a template may be used in part */
+    struct ss_files *files; /* gets the files that are read; may be NULL */
 };
 
 /* Does a GPU's model, "NVIDIA H100 80GB HBM3", speak of the card "H100-80GB"? The card's name up to its dash stands there
@@ -81,8 +83,9 @@ double ss_platform_get(const struct ss_platform *p, int prop);
 int ss_platform_write(const struct ss_platform *p, FILE *out, struct ss_error *err);
 
 /* One node from an hwloc XML (lstopo file.xml) as a platform template; the only way into hwloc.
- * NVLink bandwidth from the file's matrix, else from the card table, said in `note` (may be NULL). */
-int ss_platform_import_hwloc(const char *lstopo_xml, struct ss_platform **out, char *note,
+ * NVLink bandwidth from the file's matrix, else from the card table, said in `note` (may be NULL). `files`, may be NULL,
+ * gets the files that are read: this one, and as the card table every platform that is known by name. */
+int ss_platform_import_hwloc(const char *lstopo_xml, struct ss_files *files, struct ss_platform **out, char *note,
                              unsigned long note_size, struct ss_error *err);
 
 #ifdef __cplusplus

@@ -60,9 +60,9 @@ int ss_report_error(const struct ss_error *e, FILE *out);
 struct ss_output;
 /* Whether both are names of one file; "", "-" and NULL are stdout, which is none. */
 int ss_output_same(const char *a, const char *b);
-/* Would writing it destroy an input? SS_ERR_INPUT for a file that this process has read, and, `start` not NULL, for one
- * that begins otherwise: a slip of who means to read it. */
-int ss_output_check(const char *path, const char *start, struct ss_error *err);
+/* Would writing it destroy an input? SS_ERR_INPUT for one of `inputs`, and, `start` not NULL, for a file that begins
+ * otherwise: a slip of who means to read it. */
+int ss_output_check(const char *path, const char *start, const struct ss_files *inputs, struct ss_error *err);
 /* *stream belongs to the output, which closes it. */
 int ss_output_begin(const char *path, struct ss_output **out, FILE **stream, struct ss_error *err);
 int ss_output_commit(struct ss_output *o, struct ss_error *err);

@@ -7,6 +7,7 @@
 #define STEPSIM_BANDS_H
 
 #include "stepsim/error.h"
+#include "stepsim/files.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -22,8 +23,9 @@ struct ss_band {
 
 struct ss_bands;
 /* Reads a table of the form of validation/results.csv (`csv` NULL: that one of the data). Without such a file the bands are
- * empty. The caller frees *out. SS_ERR_IO: it cannot be read; SS_ERR_INPUT: it is no such table. */
-int ss_bands_load(const char *csv, struct ss_bands **out, struct ss_error *err);
+ * empty. The caller frees *out. `files`, may be NULL, gets the table. SS_ERR_IO: it cannot be read; SS_ERR_INPUT: it is no
+ * such table. */
+int ss_bands_load(const char *csv, struct ss_files *files, struct ss_bands **out, struct ss_error *err);
 void ss_bands_free(struct ss_bands *bands);
 /* Bands of time and of memory of a job on `gpus` cards; `bands` may be NULL: none. precision: enum ss_precision. */
 void ss_bands_find(const struct ss_bands *bands, const char *card, int precision, double parameters, int gpus,

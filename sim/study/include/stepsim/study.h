@@ -99,6 +99,7 @@ struct ss_validate_options {
     const char *timer_rows; /* NULL or measured timers of rows of the tables: run, timer, ms */
     void (*progress)(void *ctx, int done, int total, const char *id); /* may be NULL */
     void *ctx;
+    struct ss_files *files; /* gets the files that are read; may be NULL */
 };
 int ss_validate(const char *const *tables, int ntables, const struct ss_validate_options *opt,
                 struct ss_validation **out, struct ss_error *err);
@@ -199,6 +200,7 @@ struct ss_calibrate_options {
     struct ss_fit_prop props[SS_FIT_MAX]; /* id, lo, hi */
     void (*progress)(void *ctx, int evaluations); /* may be NULL */
     void *ctx;
+    struct ss_files *files; /* gets the files that are read; may be NULL */
 };
 /* Reads "ID=LO:HI" or "ID", values with units; lo == hi afterwards where no bounds are given. */
 int ss_fit_prop_parse(const char *text, struct ss_fit_prop *out, struct ss_error *err);

@@ -32,11 +32,11 @@ struct ss_cases {
     struct ss_table **tables;
     struct ss_case *cases;
 };
-/* choice may be NULL; rows that it leaves out are SS_CASE_NOTHING. */
-int ss_cases_load(const char *const *tables, int ntables, const struct ss_case_choice *choice,
+/* choice may be NULL; rows that it leaves out are SS_CASE_NOTHING. `files`, may be NULL, gets the files that are read. */
+int ss_cases_load(const char *const *tables, int ntables, const struct ss_case_choice *choice, struct ss_files *files,
                   struct ss_cases *out, struct ss_notes *notes, struct ss_error *err);
 /* Loads platform and stack of c->job and completes it. */
-int ss_case_finish(struct ss_case *c, struct ss_error *err);
+int ss_case_finish(struct ss_case *c, struct ss_files *files, struct ss_error *err);
 void ss_cases_free(struct ss_cases *c);
 
 #define SS_PREDICTION_TIMERS 16
