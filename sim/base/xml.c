@@ -190,6 +190,12 @@ static void drop_error(void *ctx, xmlErrorPtr error)
     (void)ctx, (void)error;
 }
 
+/* libxml2 sets itself up at its first use, which must not be that of two threads at once: before main there is one. */
+__attribute__((constructor)) static void set_up(void)
+{
+    xmlInitParser();
+}
+
 static int run_parser(struct builder *b, const char *text, size_t len, struct ss_error *err)
 {
     /* Only these callbacks: nothing loads the external DTD that platform files name, or any other file. */

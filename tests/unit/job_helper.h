@@ -21,7 +21,7 @@ static inline int split(char *text, char **argv)
 {
     int n = 0;
 
-    for (char *p = strtok(text, " \n"); p && n < JOB_MAX_ARGS; p = strtok(NULL, " \n"))
+    for (char *rest, *p = strtok_r(text, " \n", &rest); p && n < JOB_MAX_ARGS; p = strtok_r(NULL, " \n", &rest))
         argv[n++] = p;
     return n;
 }
