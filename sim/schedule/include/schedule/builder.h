@@ -22,15 +22,15 @@ struct ss_schedule_row {
 };
 /* X(name): ss_schedule_name of its file. In this order they are listed. */
 #define SS_SCHEDULE_LIST(X)                                                                                  \
-    X(1f1b)                                                                                              \
-    X(interleaved)                                                                                       \
-    X(gpipe)                                                                                             \
-    X(eager_1f1b)                                                                                        \
-    X(looped_bfs)                                                                                        \
-    X(zb_h1)                                                                                             \
-    X(zb_h2)                                                                                             \
-    X(zb_v)                                                                                              \
-    X(dualpipe)                                                                                          \
+    X(1f1b)                                                                                                  \
+    X(interleaved)                                                                                           \
+    X(gpipe)                                                                                                 \
+    X(eager_1f1b)                                                                                            \
+    X(looped_bfs)                                                                                            \
+    X(zb_h1)                                                                                                 \
+    X(zb_h2)                                                                                                 \
+    X(zb_v)                                                                                                  \
+    X(dualpipe)                                                                                              \
     X(dualpipev)
 #define X(name) extern const struct ss_schedule_row ss_schedule_##name;
 SS_SCHEDULE_LIST(X)
