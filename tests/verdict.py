@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Usage: verdict.py STEPSIM SOURCES
 
-One job, one verdict: jobs around the card's limit are put to every command that says whether a job fits, in text, JSON and
+One job, one verdict, and one bubble: jobs around the card's limit are put to every command that says whether a job fits, in text, JSON and
 HTML, and the words are compared. The limit is approached with stacks that differ in ss.memory.context alone, because every
 command takes a stack.
 """
@@ -132,13 +132,38 @@ def check_refused():
     return 0
 
 
+def check_bubble():
+    """The share of the iteration that the schedule leaves the busiest stage idle is one number everywhere."""
+    words = ("--job", sources + "/workloads/jobs/8b-10.args", "--gbs", "128")
+    data = json.loads(run("run", *words, "--engine", "native", "--json"))
+    share = data["bubble_fraction"]
+    if not 0.01 < share < 0.5 or abs(share - data["breakdown_ms"]["bubble"] / data["iteration_ms"]) > 1e-9:
+        sys.exit("bubble_fraction %g is not the bubble of breakdown_ms" % share)
+    text = run("run", *words, "--engine", "native", "--report", "page.html")
+    compare = ("schedule", "compare", "--schedules", "1f1b") + words
+    sweep = ("sweep",) + words + ("--vary", "nodes=4")
+    page = open("page.html", encoding="utf-8").read()
+    found = {
+        "run": re.search(r"^  bubble .*ms +([\d.]+) %", text, re.M).group(1),
+        "HTML": re.search(r"<dt>Pipeline bubble</dt><dd>([\d.]+) %", page).group(1),
+        "schedule compare": re.search(r"^  1f1b .* % +([\d.]+) % +[\d.]+ % .* ms", run(*compare), re.M).group(1),
+        "schedule compare --json": 100 * json.loads(run(*compare, "--json"))["schedules"][0]["bubble_fraction"],
+        "sweep": run(*sweep).split("\n")[1].split()[6],
+        "sweep --json": 100 * json.loads(run(*sweep, "--json"))["rows"][0]["bubble_fraction"],
+    }
+    wrong = {where: value for where, value in found.items() if abs(float(value) - 100 * share) > 0.0501}
+    if wrong:
+        print("bubble %.4f %%, but %s" % (100 * share, wrong))
+    return len(wrong)
+
+
 def main():
     with tempfile.TemporaryDirectory() as folder:
         os.chdir(folder)
-        wrong = sum(check(*job) for job in JOBS) + check_refused()
+        wrong = sum(check(*job) for job in JOBS) + check_refused() + check_bubble()
         os.chdir(sources)
     if wrong:
-        sys.exit("%d jobs have more than one verdict" % wrong)
+        sys.exit("%d jobs have more than one verdict or bubble" % wrong)
 
 
 main()

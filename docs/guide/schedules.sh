@@ -15,7 +15,7 @@ names="1f1b,interleaved:2,zb-h1,zb-h2,zb-v,dualpipe,dualpipev,docs/guide/example
 
 # shellcheck disable=SC2086 # a list of words
 search() { "$program" schedule search $job "$@" > "$dir/answer"; }
-# rows OPTION...: one row a schedule: name, seconds, bubble %, exposed ms, GiB of activations, GiB in all, verdict
+# rows OPTION...: one row a schedule: name, seconds, bubble %, imbalance %, exposed ms, GiB of activations, GiB in all, verdict
 # shellcheck disable=SC2086
 rows() {
     "$program" schedule compare $job "$@" --json | awk '
@@ -23,13 +23,14 @@ rows() {
         $1 == "\"schedule\":" { name = text($2); most = 0; inside = 0 }
         $1 == "\"iteration_ms\":" { ms = text($2) }
         $1 == "\"bubble_fraction\":" { bubble = text($2) }
+        $1 == "\"imbalance_fraction\":" { imbalance = text($2) }
         $1 == "\"exposed_communication_ms\":" { exposed = text($2) }
         $1 == "\"activations_mib\":" { inside = 1; next }
         inside && $1 ~ /^\]/ { inside = 0 }
         inside && text($1) + 0 > most { most = text($1) + 0 }
         $1 == "\"verdict\":" { verdict = $0; gsub(/.*: "|",?$/, "", verdict); gsub(" ", "_", verdict) }
-        $1 == "\"peak_mib\":" { printf "%s %.3f %.1f %.0f %.1f %.1f %s\n", name, ms / 1e3, 100 * bubble, exposed,
-                                most / 1024, text($2) / 1024, verdict }'
+        $1 == "\"peak_mib\":" { printf "%s %.3f %.1f %.1f %.0f %.1f %.1f %s\n", name, ms / 1e3, 100 * bubble,
+                                100 * imbalance, exposed, most / 1024, text($2) / 1024, verdict }'
 }
 
 search -o "$dir/found.csv"
@@ -46,13 +47,13 @@ recomputed. \`late-split\` is written by hand ([examples/late-split.sched](examp
 \`stepsim schedule search\` with this job (\`--v\`: two chunks on a V), the cap being what the card leaves. The last column is without
 the global barrier. This section is made by docs/guide/schedules.sh.
 
-| schedule | iteration s | bubble % | exposed communication ms | activations GiB | device GiB | verdict | s without barrier |
-|---|---|---|---|---|---|---|---|
+| schedule | iteration s | bubble % | imbalance % | exposed communication ms | activations GiB | device GiB | verdict | s without barrier |
+|---|---|---|---|---|---|---|---|---|
 EOF
-paste -d ' ' "$dir/with" "$dir/without" | awk '{ gsub("_", " ", $7); printf "| %s | %s | %s | %s | %s | %s | %s | %s |\n", $1, $2, $3, $4, $5, $6, $7, $9 }'
+paste -d ' ' "$dir/with" "$dir/without" | awk '{ gsub("_", " ", $8); printf "| %s | %s | %s | %s | %s | %s | %s | %s | %s |\n", $1, $2, $3, $4, $5, $6, $7, $8, $10 }'
 cat <<EOF
 
-Activations: the stage with most; bubble: idle time of the stage with the most work, imbalance included. The command:
+Activations: the stage with most; bubble and imbalance: idle time of the stage with the most work, by the schedule and beyond. The command:
 
 \`\`\`
 stepsim schedule compare --schedules 1f1b,interleaved:2,zb-v,docs/guide/examples/late-split.sched \\

@@ -89,7 +89,7 @@ row "iteration, s" %.2f "$t8 / 1000" "$t16 / 1000"
 row "tokens/s/GPU" %.0f "$(value n8 tokens_per_s_per_gpu)" "$(value n16 tokens_per_s_per_gpu)"
 row "TFLOP/s/GPU" %.1f "$(value n8 tflops_per_gpu)" "$(value n16 tflops_per_gpu)"
 row "MFU, %" %.1f "100 * $(value n8 mfu)" "100 * $(value n16 mfu)"
-row "bubble ratio" %.5f "$(value n8 bubble_ratio)" "$(value n16 bubble_ratio)"
+row "bubble, share of the iteration" %.5f "$(value n8 bubble_fraction)" "$(value n16 bubble_fraction)"
 row "GPU-hours an iteration" %.3f "64 * $t8 / 3.6e6" "128 * $t16 / 3.6e6"
 cat << END
 

@@ -82,9 +82,8 @@ static void answer(const struct ss_run *run, const struct ss_report_options *opt
     fputc('\n', out);
 }
 
-static void breakdown(const struct ss_run *run, FILE *out)
+static void breakdown(const struct ss_result *r, FILE *out)
 {
-    const struct ss_result *r = run->result;
     const double *part = r->stages[r->critical_stage].breakdown;
     char bar[BAR_WIDTH + 1];
 
@@ -100,9 +99,6 @@ static void breakdown(const struct ss_run *run, FILE *out)
         fprintf(out, "  %-10s %11.1f ms %5.1f %%%s%s\n", ss_label_name(l), 1e3 * part[l], 100 * share,
                 n ? " " : "", bar);
     }
-    if (r->nstages > 1)
-        fprintf(out, "  pipeline bubble: %.2f %% of the ideal time, %.2f %% of all\n",
-                100 * run->summary.bubble_ratio, 100 * run->summary.bubble_fraction);
 }
 
 /* Labels that matter on any stage become columns; the rest is summed. */
@@ -270,7 +266,7 @@ int ss_text_run(const struct ss_run *run, const struct ss_report_options *opt, F
                 run->summary.usd_per_iteration, run->summary.usd_per_million_tokens);
     if (!r->fits)
         misfit(r, opt, out);
-    breakdown(run, out);
+    breakdown(r, out);
     stages(r, out);
     ss_text_memory(r, out);
     timers(r, out);

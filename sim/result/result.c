@@ -131,13 +131,13 @@ static double mean_phase(const struct ss_plan_class *c, int chunks, int phase)
  * with free communication: what idles then is the schedule's own bubble, what idles beyond it comes
  * of unequal stages and of transfers.
  */
-static int schedule_bubble(const struct ss_plan *plan, int c, double *idle, double *makespan,
-                           struct ss_error *err)
+static int schedule_bubble(const struct ss_plan *plan, int c, double *idle, struct ss_error *err)
 {
     const struct ss_schedule *s = plan->schedule;
     size_t v = (size_t)s->chunks, p = (size_t)s->stages;
     double *buffer = ss_calloc(SS_PHASE_COUNT * v + p, sizeof *buffer);
     const double *duration[SS_PHASE_COUNT];
+    double makespan;
     int rc;
 
     if (!buffer)
@@ -150,17 +150,15 @@ static int schedule_bubble(const struct ss_plan *plan, int c, double *idle, doub
     }
     duration[SS_PHASE_FB] = NULL; /* F of one chunk + B of the other */
     double *rank_idle = buffer + SS_PHASE_COUNT * v;
-    rc = ss_schedule_makespan(s, duration, makespan, rank_idle, err);
+    rc = ss_schedule_makespan(s, duration, &makespan, rank_idle, err);
     if (!rc)
         *idle = fmax(0, rank_idle[plan->classes[c].stage]);
     if (!rc &&
         plan->classes[c].norm < 0) { /* ranks do not wait for the last one: the worst inner gap stays */
-        double work = *makespan - *idle;
         rc = ss_schedule_bubble(s, duration, rank_idle, err);
         *idle = 0;
         for (size_t r = 0; !rc && r < p; r++)
             *idle = fmax(*idle, rank_idle[r]);
-        *makespan = work + *idle;
     }
     free(buffer);
     return rc;
@@ -216,15 +214,10 @@ static void fill_memory(struct ss_result *r, const struct ss_plan *plan)
     r->thrash = r->fits && r->capacity - r->peak_device < plan->stack->thrash_margin * r->capacity;
 }
 
-static double ratio(double a, double b)
-{
-    return b > 0 ? a / b : 0;
-}
-
 int ss_result_build(const struct ss_plan *plan, const struct ss_timeline *timeline, int engine,
                     struct ss_result **out, struct ss_error *err)
 {
-    double idle = 0, makespan = 0;
+    double idle = 0;
     int critical_class, rc;
     struct ss_result *r = ss_calloc(1, sizeof *r);
 
@@ -242,7 +235,7 @@ int ss_result_build(const struct ss_plan *plan, const struct ss_timeline *timeli
     r->ranks_simulated = timeline->nclasses;
     r->critical_stage = critical_stage(plan, timeline, &critical_class);
     rc = critical_class < 0 ? ss_fail(err, SS_ERR_ENGINE, NULL, 0, "no rank was simulated")
-                            : schedule_bubble(plan, critical_class, &idle, &makespan, err);
+                            : schedule_bubble(plan, critical_class, &idle, err);
     for (int s = 0; !rc && s < r->nstages; s++) {
         r->stages[s].stage = s;
         rc = stage_breakdown(plan, timeline, idle, &r->stages[s], err);
@@ -251,8 +244,6 @@ int ss_result_build(const struct ss_plan *plan, const struct ss_timeline *timeli
         ss_result_free(r);
         return rc;
     }
-    r->bubble_ratio = ratio(idle, makespan - idle);
-    r->bubble_fraction = ratio(idle, makespan);
     fill_memory(r, plan);
     *out = r;
     return SS_OK;

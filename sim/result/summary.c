@@ -133,6 +133,7 @@ void ss_summary_fill(const struct ss_run *run, const struct ss_bands *bands, str
 {
     const struct ss_plan *plan = run->plan;
     const struct ss_result *r = run->result;
+    const double *spent = r->stages[r->critical_stage].breakdown;
     double gpu_seconds = r->iteration_s * plan->world_size;
     double tokens = (double)plan->job->global_batch * plan->job->seq_length;
 
@@ -148,8 +149,8 @@ void ss_summary_fill(const struct ss_run *run, const struct ss_bands *bands, str
     out->tokens_per_s_per_gpu = ratio(tokens, gpu_seconds);
     out->usd_per_iteration = gpu_seconds / 3600 * ss_platform_card(plan->platform)->price;
     out->usd_per_million_tokens = 1e6 * ratio(out->usd_per_iteration, tokens);
-    out->bubble_ratio = r->bubble_ratio;
-    out->bubble_fraction = r->bubble_fraction;
+    out->bubble_fraction = ratio(spent[SS_LABEL_BUBBLE], r->iteration_s);
+    out->imbalance_fraction = ratio(spent[SS_LABEL_IMBALANCE], r->iteration_s);
     out->peak_device = r->peak_device;
     out->capacity = r->capacity;
     out->peak_reserved = r->peak_reserved;

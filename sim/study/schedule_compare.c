@@ -121,7 +121,7 @@ static int time_integers(struct ss_compare_row *row, const struct ss_schedule *s
     int rc = ss_schedule_makespan(s, duration, &row->summary.iteration_s, idle, err);
     for (size_t r = 0; !rc && r < p; r++)
         worst = fmax(worst, idle[r]);
-    row->idle_fraction = row->summary.iteration_s > 0 ? worst / row->summary.iteration_s : 0;
+    row->summary.bubble_fraction = row->summary.iteration_s > 0 ? worst / row->summary.iteration_s : 0;
     if (!rc)
         rc = ss_schedule_bubble(s, duration, idle, err);
     for (size_t r = 0; !rc && r < p; r++)
@@ -170,9 +170,6 @@ static void take_result(struct ss_compare_row *row, const struct ss_run *run)
     const struct ss_result *r = run->result;
     const double *spent = r->stages[r->critical_stage].breakdown;
     row->summary = run->summary;
-    row->idle_fraction =
-        r->iteration_s > 0 ? (spent[SS_LABEL_BUBBLE] + spent[SS_LABEL_IMBALANCE]) / r->iteration_s : 0;
-    row->inner_bubble = run->summary.bubble_fraction;
     for (size_t i = 0; i < SS_ARRAY_LEN(waits); i++)
         row->exposed_s += spent[waits[i]];
     for (int s = 0; s < r->nstages; s++)

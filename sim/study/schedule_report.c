@@ -15,7 +15,8 @@ static void integer_row(const struct ss_compare_row *r, FILE *out)
     for (int s = 0; s < r->stages; s++)
         most = fmax(most, r->activation[s]);
     fprintf(out, "  %-18s %2d %10.6g  %6.2f %% %10.6g %10.4g %8lld\n", r->name, r->chunks,
-            r->summary.iteration_s, 100 * r->idle_fraction, r->inner_bubble, most, (long long)r->sends);
+            r->summary.iteration_s, 100 * r->summary.bubble_fraction, r->inner_bubble, most,
+            (long long)r->sends);
 }
 
 static void cluster_row(const struct ss_compare_row *r, double best, FILE *out)
@@ -24,11 +25,11 @@ static void cluster_row(const struct ss_compare_row *r, double best, FILE *out)
     double most = 0;
     for (int s = 0; s < r->stages; s++)
         most = fmax(most, r->activation[s]);
-    fprintf(out, "  %-18s %2d %9s %+6.1f %%  %5.1f %% %8.1f ms %6lld %8.1f %8.1f  %s\n", r->name, r->chunks,
-            ss_text_time(r->summary.iteration_s, time, sizeof time),
-            100 * (r->summary.iteration_s / best - 1), 100 * r->idle_fraction, 1e3 * r->exposed_s,
-            (long long)r->sends, most / SS_GIB, r->summary.peak_device / SS_GIB,
-            ss_outcome_word(r->summary.outcome));
+    fprintf(out, "  %-18s %2d %9s %+6.1f %%  %5.1f %%  %7.1f %% %8.1f ms %6lld %8.1f %8.1f  %s\n", r->name,
+            r->chunks, ss_text_time(r->summary.iteration_s, time, sizeof time),
+            100 * (r->summary.iteration_s / best - 1), 100 * r->summary.bubble_fraction,
+            100 * r->summary.imbalance_fraction, 1e3 * r->exposed_s, (long long)r->sends, most / SS_GIB,
+            r->summary.peak_device / SS_GIB, ss_outcome_word(r->summary.outcome));
 }
 
 /* Activations of every stage, which the table gives only the largest of. */
@@ -67,7 +68,8 @@ static int compare_text(const struct ss_comparison *c, FILE *out, struct ss_erro
             best = fmin(best, c->rows[i].summary.iteration_s);
     if (c->cluster)
         fprintf(out,
-                "  schedule            v iteration   slower  bubble     exposed  sends  act GiB  GiB/%.1f\n",
+                "  schedule            v iteration   slower  bubble  imbalance     exposed  sends  act GiB  "
+                "GiB/%.1f\n",
                 capacity(c) / SS_GIB);
     else
         fprintf(out, "  schedule            v  iteration   bubble   inside a rank in flight    sends\n");
@@ -97,9 +99,9 @@ static json_t *row_json(const struct ss_comparison *c, const struct ss_compare_r
     ss_json_integer(o, "chunks", r->chunks);
     ss_json_number(o, c->cluster ? "iteration_ms" : "iteration",
                    c->cluster ? 1e3 * r->summary.iteration_s : r->summary.iteration_s);
-    ss_json_number(o, "bubble_fraction", r->idle_fraction);
+    ss_json_metric(o, SS_METRIC_OF_bubble_fraction, &r->summary);
     if (c->cluster)
-        ss_json_number(o, "schedule_bubble_fraction", r->inner_bubble);
+        ss_json_metric(o, SS_METRIC_OF_imbalance_fraction, &r->summary);
     else
         ss_json_number(o, "bubble_inside_rank", r->inner_bubble);
     ss_json_integer(o, "in_flight_chunks", r->in_flight);

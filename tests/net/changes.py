@@ -46,7 +46,24 @@ def is_word(value, whole):
     return value in ("fits", "near limit", "too large", "refused")
 
 
+BUBBLE = {"commit": "One meaning of bubble", "why": "idle time by the schedule of the busiest stage, over the iteration"}
+
+
+def is_share(value, run, label):
+    whole = float(run["iteration_ms"])
+    return abs(float(value) * whole - float(run["breakdown_ms"][label])) < 1e-8 * whole
+
+
 RULES = [
+    dict(BUBBLE, op="remove", path="bubble_ratio", of=("run",)),
+    dict(BUBBLE, op="ignore", path="bubble_fraction", of=("run",),
+         check=lambda old, new, run: is_share(new, run, "bubble")),
+    dict(BUBBLE, op="add", path="imbalance_fraction", of=("run",),
+         check=lambda new, run: is_share(new, run, "imbalance")),
+    dict(BUBBLE, op="ignore", path="rows.*.bubble_fraction", of=("sweep",), why="the same number as in run"),
+    dict(BUBBLE, op="ignore", path="schedules.*.bubble_fraction", of=("compare",), why="without the imbalance, as in run"),
+    dict(BUBBLE, op="add", path="schedules.*.imbalance_fraction", of=("compare",)),
+    dict(BUBBLE, op="remove", path="schedules.*.schedule_bubble_fraction", of=("compare",)),
     dict(VERDICT, op="value", path="schema_version", map={"1": "2"}),
     dict(VERDICT, op="add", path="verdict", of=("run",), check=judged),
     dict(VERDICT, op="add", path="verdict", of=("plan", "sweep", "compare", "program"), check=is_word),

@@ -10,7 +10,7 @@
 
 /* Of one run; memory is that of the stage with the peak. */
 struct answer {
-    double iteration, peak, bubble_ratio;
+    double iteration, peak, bubble;
     double label[SS_LABEL_COUNT], memory[SS_MEM_COUNT];
 };
 
@@ -28,7 +28,7 @@ static int ask(const char *platform, const char *flags, struct answer *a)
         rc = scale_run(&s, &options, &run);
     if (!rc) {
         const struct ss_result *r = run.result;
-        *a = (struct answer){r->iteration_s, r->peak_device, run.summary.bubble_ratio, {0}, {0}};
+        *a = (struct answer){r->iteration_s, r->peak_device, run.summary.bubble_fraction, {0}, {0}};
         memcpy(a->label, r->stages[r->critical_stage].breakdown, sizeof a->label);
         memcpy(a->memory, r->stages[r->peak_stage].memory, sizeof a->memory);
         ss_run_free(&run);
@@ -304,7 +304,7 @@ static void test_pipeline(void)
         snprintf(flags, sizeof flags, PIPELINE " --gbs %d", 2 * m);
         CU_ASSERT_EQUAL_FATAL(ask("h800 2", flags, &next), 0);
         if (m > 4) {
-            expect("microbatches: bubble ratio", last.bubble_ratio, next.bubble_ratio, '<');
+            expect("microbatches: bubble", last.bubble, next.bubble, '<');
             expect("microbatches: time", last.iteration, next.iteration, '>');
             expect("microbatches: time each", last.iteration / (m / 2), next.iteration / m, '<');
             expect("microbatches: memory", last.peak, next.peak, '=');

@@ -129,8 +129,8 @@ static void test_run_has_every_key(void)
                                        "mfu_bf16",
                                        "hfu",
                                        "tokens_per_s_per_gpu",
-                                       "bubble_ratio",
                                        "bubble_fraction",
+                                       "imbalance_fraction",
                                        "memory",
                                        "critical_stage",
                                        "breakdown_ms",
@@ -208,7 +208,12 @@ static void test_parts_sum_to_the_whole(void)
     CU_ASSERT_STRING_EQUAL(json_string_value(json_object_get(o, "verdict")), "fits");
     CU_ASSERT_PTR_NULL(json_object_get(o, "timing"));
     CU_ASSERT_PTR_NULL(json_object_get(o, "measured_ms"));
-    CU_ASSERT_DOUBLE_EQUAL(number(o, "bubble_ratio"), 1.0 / (2 * 8), 1e-10);
+    const json_t *spent = json_object_get(o, "breakdown_ms");
+    CU_ASSERT(number(o, "bubble_fraction") > 0);
+    CU_ASSERT_DOUBLE_EQUAL(number(o, "bubble_fraction"), number(spent, "bubble") / number(o, "iteration_ms"),
+                           1e-9);
+    CU_ASSERT_DOUBLE_EQUAL(number(o, "imbalance_fraction"),
+                           number(spent, "imbalance") / number(o, "iteration_ms"), 1e-9);
     json_decref(o);
     drop(&m);
 }

@@ -107,8 +107,8 @@ static void test_equal_stages_have_only_the_schedules_bubble(void)
 
     set_up(&f);
     build(&f);
-    NEAR(f.summary.bubble_ratio, (STAGES - 1.0) / MICROBATCHES);
     NEAR(f.summary.bubble_fraction, 3.0 / 15);
+    NEAR(f.summary.imbalance_fraction, 0);
     for (int s = 0; s < STAGES; s++) {
         NEAR(f.result->stages[s].breakdown[SS_LABEL_BUBBLE], 3);
         NEAR(f.result->stages[s].breakdown[SS_LABEL_IMBALANCE], 0);
@@ -138,7 +138,8 @@ static void test_idle_beyond_the_bubble_is_imbalance(void)
     NEAR(f.result->stages[1].breakdown[SS_LABEL_IMBALANCE], 0);
     NEAR(f.result->stages[0].breakdown[SS_LABEL_BUBBLE], 6);
     NEAR(f.result->stages[0].breakdown[SS_LABEL_IMBALANCE], 12);
-    NEAR(f.summary.bubble_ratio, (STAGES - 1.0) / MICROBATCHES);
+    NEAR(f.summary.bubble_fraction, 5.5 / 30);
+    NEAR(f.summary.imbalance_fraction, 0);
     tear_down(&f);
 }
 

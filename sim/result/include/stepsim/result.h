@@ -50,7 +50,6 @@ struct ss_link_use {
 
 struct ss_result {
     double iteration_s;
-    double bubble_ratio, bubble_fraction; /* idle / ideal, idle / total */
     int nstages;
     struct ss_stage_result *stages; /* by pipeline rank: the class with the most busy time there */
     int critical_stage;             /* its breakdown is the answer's */

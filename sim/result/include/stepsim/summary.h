@@ -75,8 +75,10 @@ enum ss_metric_place { SS_IN_ROWS, SS_IN_TIME, SS_IN_RATES, SS_IN_MEMORY, SS_IN_
     X(tokens_per_s_per_gpu, TOKENS, RATES, "tokens_per_s_per_gpu", "tokens of a GPU a second")               \
     X(usd_per_iteration, USD, RATES, "usd_per_iteration", "cost of one iteration on all GPUs")               \
     X(usd_per_million_tokens, USD, RATES, "usd_per_million_tokens", "cost of a million tokens")              \
-    X(bubble_ratio, SHARE, RATES, "bubble_ratio", "idle time of the schedule over its ideal time")           \
-    X(bubble_fraction, SHARE, RATES, "bubble_fraction", "the same over the whole")                           \
+    X(bubble_fraction, SHARE, RATES, "bubble_fraction",                                                      \
+      "time that the schedule leaves the busiest stage idle, of the iteration")                              \
+    X(imbalance_fraction, SHARE, RATES, "imbalance_fraction",                                                \
+      "time that the busiest stage waits for unequal stages and transfers, of the iteration")                \
     X(peak_device, MEMORY, MEMORY, "peak_mib", "memory that the fullest GPU needs, as nvidia-smi shows it")  \
     X(capacity, MEMORY, MEMORY, "capacity_mib", "memory of the card")                                        \
     X(peak_reserved, MEMORY, MEMORY, "reserved_mib", "most that a GPU's allocator reserves")                 \

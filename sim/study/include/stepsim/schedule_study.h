@@ -20,11 +20,10 @@ extern "C" {
 /* ---- compare ---- */
 struct ss_compare_row {
     char name[256];
-    struct ss_summary summary; /* of integers only iteration_s, in the unit of the times */
+    struct ss_summary
+        summary; /* of integers only iteration_s, in the unit of the times, and bubble_fraction, of the rank that idles most */
     int chunks, stages;
-    double
-        idle_fraction; /* of a rank or, on a cluster, of the busiest stage: by the schedule and by unequal stages */
-    double inner_bubble; /* worst idle time of a rank between its first start and its last end */
+    double inner_bubble; /* of integers: worst idle time of a rank between its first start and its last end */
     int64_t sends;       /* messages between ranks in one iteration of one pipeline */
     int in_flight;       /* most (chunk, microbatch) pairs of a rank */
     double *activation;  /* [stages]: of integers, peak in microbatches of a whole stage; on a cluster, bytes */
