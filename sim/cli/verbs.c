@@ -55,7 +55,7 @@ static const struct cli_verb_row rows[CLI_VERB_COUNT] = {
                              "file"},
     [CLI_VALIDATE] = {0, "[TABLE...] [OPTION...]", "", "file"},
     [CLI_CALIBRATE] = {0, "--platform NAME|FILE MEASUREMENT... [OPTION...]", "", NULL},
-    [CLI_LIST] = {0, "[models|platforms|stacks|schedules|props] [--json]", "", "lists"},
+    [CLI_LIST] = {0, "[models|platforms|cards|stacks|schedules|props] [--json]", "", "lists"},
     [CLI_HELP] = {0, "[COMMAND [VERB]] [OPTION...]", "", "commands"},
     [CLI_VERSION] = {0, "[--json]", "", NULL},
 };
@@ -137,10 +137,10 @@ static const struct cli_command commands[] = {
      NULL,
      "stepsim calibrate --platform h800 --rows runs --prop ss.gemm.efficiency.fp8=0.4:0.8 \\\n"
      "    --prop ss.nvlink.efficiency --leave-out model -o mine.xml"},
-    {"list", "models, platforms, stacks and schedules that are known by name",
+    {"list", "models, platforms, cards, stacks and schedules that are known by name",
      "Names that --model, --platform, --stack and --schedule know. Each of them takes a path to a file of "
      "the same kind "
-     "as well. Props are the values that --set changes.",
+     "as well. Cards are what platforms name by ss.card.base. Props are the values that --set changes.",
      NULL, "stepsim list models"},
     {"help", "this text, or that of a command or of a verb of it",
      "Prints the help of all commands, of one, or of one verb. Manual pages and shell completion are made "

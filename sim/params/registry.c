@@ -9,13 +9,13 @@
 static const struct ss_prop props[SS_PROP_COUNT] = {
 #define X(field, prop_id, prop_unit, req, dflt, lo, hi, text)                                                \
     [SS_PROP_##field] = {.id = prop_id, .owner = SS_OF_CARD, .unit = SS_UNIT_##prop_unit, .def = dflt,       \
-                         .low = lo, .high = hi, .where = SS_AT_CARD, .required = req,                        \
+                         .low = lo, .high = hi, .where = SS_AT_GPU, .required = req,                        \
                          .offset = offsetof(struct ss_card, field), .doc = text},
     SS_CARD_PROPS(X)
 #undef X
 #define X(sym, prop_id, prop_unit, lo, hi, text)                                                             \
     [SS_PROP_##sym] = {.id = prop_id, .owner = SS_OF_LINK, .unit = SS_UNIT_##prop_unit, .low = lo,           \
-                       .high = hi, .doc = text},
+                       .high = hi, .where = SS_AT_VARIANT, .doc = text},
     SS_LINK_PROPS(X)
 #undef X
 #define X(sym, prop_id, prop_unit, lo, hi, text)                                                             \

@@ -33,17 +33,18 @@ static int same_card(const struct reader *r, const struct ss_props *props, const
                      int line, const char *host)
 {
     const char *id = strcmp(card->name, r->p->card.name) != 0 ? ss_prop_at(SS_PROP_CARD)->id : NULL;
-    int where = props->value[SS_PROP_CARD].line;
+    const struct ss_prop_value *from = &props->value[SS_PROP_CARD];
 
     for (int i = 0; i < SS_PROP_CARD_COUNT && id == NULL; i++)
         if (ss_prop_get(i, card) != ss_prop_get(i, &r->p->card)) {
             id = ss_prop_at(i)->id;
-            where = props->value[i].line;
+            from = &props->value[i];
         }
     if (id == NULL)
         return SS_OK;
     return ss_hint(r->err,
-                   ss_fail(r->err, SS_ERR_UNSUPPORTED, r->p->file, where > 0 ? where : line,
+                   ss_fail(r->err, SS_ERR_UNSUPPORTED, from->line > 0 ? from->file : r->p->file,
+                           from->line > 0 ? from->line : line,
                            "%s of host \"%s\" differs from that of host \"%s\"", id, host, r->first_host),
                    "one platform has one kind of card");
 }
@@ -60,6 +61,8 @@ static int add_host(struct reader *r, const struct ss_props *props, int line, bo
 
         if (status == SS_OK && r->have_card)
             status = same_card(r, props, &card, line, name);
+        else if (status == SS_OK)
+            status = ss_props_assumed(props, &r->p->assumed, r->err);
         if (status != SS_OK)
             return status;
         if (!r->have_card) {
@@ -429,42 +432,34 @@ double ss_foreign_bandwidth(const struct ss_platform *p, int kind)
     return narrowest;
 }
 
-static int read_props(struct reader *r, struct ss_props *props)
+static int walk(struct reader *r, const struct ss_props *props)
 {
-    static const int of_template[] = {SS_PROP_NODES_PER_LEAF, SS_PROP_OVERSUBSCRIPTION};
-    bool zone = ss_tag_is(r->root_zone, "zone");
-    int status = ss_props_read(props, r->root_zone, SS_AT_ROOT | SS_AT_ZONE | (zone ? 0 : SS_AT_HOST),
-                               r->p->file, r->err);
-    struct ss_props inherited;
+    static const int of_template[] = {SS_PROP_NODES, SS_PROP_NODES_PER_LEAF, SS_PROP_OVERSUBSCRIPTION};
 
-    for (size_t i = 0; i < SS_ARRAY_LEN(of_template) && status == SS_OK; i++)
+    for (size_t i = 0; i < SS_ARRAY_LEN(of_template); i++)
         if (props->value[of_template[i]].text != NULL)
-            status = ss_hint(r->err,
-                             ss_fail(r->err, SS_ERR_INPUT, r->p->file, props->value[of_template[i]].line,
-                                     "prop \"%s\" belongs to a zone with ss.template",
-                                     ss_prop_at(of_template[i])->id),
-                             "remove it: the links of this file say it");
-    if (status != SS_OK)
-        return status;
-    inherited = *props;
-    return zone ? walk_zone(r, &inherited, r->root_zone)
-                : walk_cluster(r, &inherited, r->root_zone, SS_AT_ROOT | SS_AT_ZONE);
+            return ss_hint(r->err,
+                           ss_fail(r->err, SS_ERR_INPUT, r->p->file, props->value[of_template[i]].line,
+                                   "prop \"%s\" belongs to a zone with ss.template",
+                                   ss_prop_at(of_template[i])->id),
+                           "remove it: the hosts and links of this file say it");
+    return ss_tag_is(r->root_zone, "zone") ? walk_zone(r, props, r->root_zone)
+                                           : walk_cluster(r, props, r->root_zone, SS_AT_ROOT | SS_AT_ZONE);
 }
 
 int ss_foreign_read(struct ss_platform *p, const struct ss_xml_node *root, const struct ss_index *ix,
-                    const struct ss_platform_options *options, struct ss_error *err)
+                    const struct ss_props *props, const struct ss_platform_options *options, struct ss_error *err)
 {
     struct reader r = {.p = p, .ix = ix, .root_zone = root->first_child, .err = err};
-    struct ss_props props = {0};
-    int status = read_props(&r, &props);
+    int status = walk(&r, props);
 
     if (status == SS_OK)
-        status = group(&r, &props, options != NULL ? options->nodes : 0);
+        status = group(&r, props, options != NULL ? options->nodes : 0);
     if (status == SS_OK)
         status = make_foreign(&r, options);
     if (status == SS_OK)
-        p->nics_per_node = props.value[SS_PROP_NICS_PER_NODE].text != NULL
-                               ? (int)props.value[SS_PROP_NICS_PER_NODE].number
+        p->nics_per_node = props->value[SS_PROP_NICS_PER_NODE].text != NULL
+                               ? (int)props->value[SS_PROP_NICS_PER_NODE].number
                                : count_nics(p);
     free(r.gpus);
     return status;

@@ -21,10 +21,10 @@ static int read_zone(struct ss_platform *p, const struct ss_xml_node *root,
                      const struct ss_platform_options *options, struct ss_error *err)
 {
     const struct ss_xml_node *zone = root->first_child;
-    struct ss_props props = {0};
+    struct ss_card_files cards = {0};
+    struct ss_props props = {.files = &cards};
     struct ss_index ix = {0};
     bool cluster = ss_tag_is(zone, "cluster");
-    int nodes = options != NULL ? options->nodes : 0;
     int status =
         ss_props_read(&props, zone, SS_AT_ROOT | SS_AT_ZONE | (cluster ? SS_AT_HOST : 0), p->file, err);
 
@@ -32,16 +32,12 @@ static int read_zone(struct ss_platform *p, const struct ss_xml_node *root,
         status = ss_index_build(&ix, root, p->file, err);
     if (status == SS_OK)
         status = ss_refs_check(&ix, root, p->file, err);
-    if (status == SS_OK)
-        status = ss_props_assumed(&props.value[SS_PROP_ASSUMED], p->file, &p->assumed, err);
-    if (status == SS_OK && props.value[SS_PROP_TEMPLATE].text != NULL) {
-        status = ss_props_card(&props, p->file, zone->line, &p->card, err);
-        if (status == SS_OK)
-            status = ss_template_read(p, zone, &props, nodes, err);
-    } else if (status == SS_OK) {
-        status = ss_foreign_read(p, root, &ix, options, err);
-    }
+    if (status == SS_OK && props.value[SS_PROP_TEMPLATE].text == NULL)
+        status = ss_foreign_read(p, root, &ix, &props, options, err);
+    else if (status == SS_OK)
+        status = ss_template_read(p, zone, &props, options != NULL ? options->nodes : 0, err);
     ss_index_free(&ix);
+    ss_card_files_free(&cards);
     return status;
 }
 
@@ -330,6 +326,15 @@ static int unknown_prop(const char *id, struct ss_error *err)
                    "props of a platform start with \"ss.\"");
 }
 
+int ss_platform_put(struct ss_platform *p, int prop, double value, struct ss_error *err)
+{
+    switch (ss_prop_at(prop)->owner) {
+    case SS_OF_CLUSTER: return set_fabric(p, prop, value, err);
+    case SS_OF_LINK: set_links(p, prop, value); return SS_OK;
+    default: ss_prop_put(prop, &p->card, value); return SS_OK;
+    }
+}
+
 int ss_platform_set(struct ss_platform *p, const char *id, const char *value, struct ss_error *err)
 {
     int prop = ss_prop_find(id, SS_OF_PLATFORM), status;
@@ -341,13 +346,7 @@ int ss_platform_set(struct ss_platform *p, const char *id, const char *value, st
         return ss_hint(err, ss_fail(err, SS_ERR_INPUT, NULL, 0, "%s cannot be set", id),
                        "it is the shape of the platform; edit the file");
     status = ss_prop_parse(prop, value, NULL, 0, &number, err);
-    if (status != SS_OK)
-        return status;
-    switch (ss_prop_at(prop)->owner) {
-    case SS_OF_CLUSTER: return set_fabric(p, prop, number, err);
-    case SS_OF_LINK: set_links(p, prop, number); return SS_OK;
-    default: ss_prop_put(prop, &p->card, number); return SS_OK;
-    }
+    return status != SS_OK ? status : ss_platform_put(p, prop, number, err);
 }
 
 double ss_platform_get(const struct ss_platform *p, int prop)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The ss. props: one table, strict reading. */
+/* The ss. props of a platform file and of the cards that it names: strict reading. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -36,38 +36,69 @@ static int read_word(int prop, const char *text, const char *file, int line, str
     return ss_prop_check_word(prop, text, file, line, err);
 }
 
+static int misplaced(const struct ss_prop *p, const struct ss_xml_node *node, const char *file,
+                     struct ss_error *err)
+{
+    int code;
+
+    if (p->owner == SS_OF_LINK)
+        return ss_prop_unknown(p->id, file, node->line, err);
+    code = ss_fail(err, SS_ERR_INPUT, file, node->line, "prop \"%s\" does not belong in <%s>", p->id,
+                   node->parent->tag);
+    return ss_hint(err, code, "it belongs in %s",
+                   p->where & SS_AT_ROOT   ? "the outermost zone"
+                   : p->where & SS_AT_HOST ? "a <host>, or an inner zone or cluster"
+                                           : "a <link>");
+}
+
 static int read_one(struct ss_props *props, const struct ss_xml_node *node, int where, int prop,
                     const char *file, struct ss_error *err)
 {
-    const struct ss_prop *def = ss_prop_at(prop);
+    const struct ss_prop *row = ss_prop_at(prop);
     struct ss_prop_value *value = &props->value[prop];
 
-    if ((def->where & where) == 0) {
-        int code = ss_fail(err, SS_ERR_INPUT, file, node->line, "prop \"%s\" does not belong in <%s>",
-                           def->id, node->parent->tag);
-        return ss_hint(err, code, "it belongs in %s",
-                       def->where & SS_AT_ROOT   ? "the outermost zone"
-                       : def->where & SS_AT_HOST ? "a <host>, or an inner zone or cluster"
-                                                 : "a <link>");
-    }
+    if ((row->where & where) == 0)
+        return misplaced(row, node, file, err);
+    if (prop == SS_PROP_ASSUMED && where == SS_AT_CARD)
+        value = &props->card_assumed;
     value->text = ss_xml_attr(node, "value");
+    value->file = file;
     value->line = node->line;
-    return def->is_word ? read_word(prop, value->text, file, node->line, err)
+    value->step = props->steps;
+    return row->is_word ? read_word(prop, value->text, file, node->line, err)
                         : ss_prop_parse(prop, value->text, file, node->line, &value->number, err);
+}
+
+const struct ss_xml_node *ss_props_find(const struct ss_xml_node *node, int prop)
+{
+    const struct ss_xml_node *c = node->first_child;
+
+    for (; c != NULL && ss_tag_is(c, "prop"); c = c->next) {
+        const char *id = ss_xml_attr(c, "id");
+
+        if (id != NULL && strcmp(id, ss_prop_at(prop)->id) == 0)
+            return c;
+    }
+    return NULL;
 }
 
 int ss_props_read(struct ss_props *props, const struct ss_xml_node *node, int where, const char *file,
                   struct ss_error *err)
 {
+    const struct ss_xml_node *card = ss_props_find(node, SS_PROP_CARD_BASE);
     int seen[SS_PROP_PLATFORM_COUNT] = {0};
+    int status = SS_OK;
 
-    for (const struct ss_xml_node *c = node->first_child; c != NULL; c = c->next) {
+    if (card != NULL && (where & SS_AT_GPU) != 0)
+        status = ss_card_props(props, ss_xml_attr(card, "value"), file, card->line, err);
+    props->steps++;
+    for (const struct ss_xml_node *c = node->first_child; c != NULL && status == SS_OK; c = c->next) {
         const char *id = ss_tag_is(c, "prop") ? ss_xml_attr(c, "id") : NULL;
-        int prop, status;
+        int prop;
 
         if (id == NULL || strncmp(id, "ss.", 3) != 0)
             continue;
-        prop = ss_prop_find(id, SS_OF_PLATFORM & ~SS_OF_LINK);
+        prop = ss_prop_find(id, SS_OF_PLATFORM);
         if (prop < 0)
             return ss_prop_unknown(id, file, c->line, err);
         if (seen[prop] != 0)
@@ -77,74 +108,116 @@ int ss_props_read(struct ss_props *props, const struct ss_xml_node *node, int wh
                            "keep one of them");
         seen[prop] = c->line;
         status = read_one(props, c, where, prop, file, err);
-        if (status != SS_OK)
-            return status;
     }
-    return SS_OK;
+    return status;
+}
+
+/* ---- the card ---- */
+
+static int missing_one(const struct ss_prop *p, const char *file, int line, struct ss_error *err)
+{
+    int code = ss_fail(err, SS_ERR_INPUT, file, line, "missing prop \"%s\"", p->id);
+
+    return p->is_word ? ss_hint(err, code, "add <prop id=\"%s\" value=\"...\"/> to this zone", p->id)
+                      : ss_hint(err, code, "add <prop id=\"%s\" value=\"...\"/> to this zone, with %s", p->id,
+                                ss_unit_example(p->unit));
+}
+
+static int check_missing(const struct ss_props *props, const char *file, int line, struct ss_error *err)
+{
+    char names[sizeof(((struct ss_error *)0)->message)] = "";
+    size_t used = 0;
+    int n = 0, first = 0;
+
+    for (int i = 0; i < SS_PROP_PLATFORM_COUNT; i++) {
+        const struct ss_prop *p = ss_prop_at(i);
+
+        if (!p->required || props->value[i].text != NULL)
+            continue;
+        first = n++ == 0 ? i : first;
+        used += (size_t)snprintf(names + used, sizeof(names) - used, "%s%s", n > 1 ? ", " : "", p->id + 3);
+        used = used < sizeof(names) ? used : sizeof(names) - 1;
+    }
+    if (n < 2)
+        return n == 0 ? SS_OK : missing_one(ss_prop_at(first), file, line, err);
+    return ss_hint(err, ss_fail(err, SS_ERR_INPUT, file, line, "%d props of a card are missing: %s", n, names),
+                   "name a card, <prop id=\"%s\" value=\"h100\"/> (\"stepsim list cards\"), or add them "
+                   "with \"ss.\" before",
+                   ss_prop_at(SS_PROP_CARD_BASE)->id);
 }
 
 int ss_props_card(const struct ss_props *props, const char *file, int line, struct ss_card *card,
                   struct ss_error *err)
 {
-    for (int i = 0; i < SS_PROP_PLATFORM_COUNT; i++) {
-        const struct ss_prop *p = ss_prop_at(i);
+    int status = check_missing(props, file, line, err);
 
-        if (p->required && props->value[i].text == NULL) {
-            int code = ss_fail(err, SS_ERR_INPUT, file, line, "missing prop \"%s\"", p->id);
-
-            return p->is_word
-                       ? ss_hint(err, code, "add <prop id=\"%s\" value=\"...\"/> to this zone", p->id)
-                       : ss_hint(err, code, "add <prop id=\"%s\" value=\"...\"/> to this zone, with %s",
-                                 p->id, ss_unit_example(p->unit));
-        }
-    }
+    if (status != SS_OK)
+        return status;
     ss_copy(card->name, sizeof(card->name), props->value[SS_PROP_CARD].text);
     for (int i = 0; i < SS_PROP_CARD_COUNT; i++)
         ss_prop_put(i, card, props->value[i].text != NULL ? props->value[i].number : ss_prop_at(i)->def);
     return SS_OK;
 }
 
-/* What ss.assumed may name: every number of a platform file, and of its links. */
+/* ---- ss.assumed ---- */
+
+/* What ss.assumed may name: every number of a platform file, and of its links; in a card the card's. */
 static int may_be_assumed(int prop)
 {
     return prop < SS_PROP_PLATFORM_COUNT && !ss_prop_at(prop)->is_word;
 }
 
-static int assumed_unknown(const char *id, const struct ss_prop_value *value, const char *file,
-                           struct ss_error *err)
+static int card_may_assume(int prop)
 {
-    const char *near = ss_prop_nearest(id, may_be_assumed);
-    int code = ss_fail(err, SS_ERR_INPUT, file, value->line,
-                       "ss.assumed names \"%.200s\", which is no value of a platform", id + 3);
+    return prop < SS_PROP_CARD_COUNT;
+}
+
+static int assumed_unknown(const char *id, const struct ss_prop_value *value, int of_card, struct ss_error *err)
+{
+    const char *near = ss_prop_nearest(id, of_card ? card_may_assume : may_be_assumed);
+    int code = ss_fail(err, SS_ERR_INPUT, value->file, value->line,
+                       "ss.assumed names \"%.200s\", which is no value of a %s", id + 3,
+                       of_card ? "card" : "platform");
 
     return near != NULL ? ss_hint(err, code, "did you mean \"%s\"?", near + 3)
                         : ss_hint(err, code, "name props without \"ss.\", or link values like nic.bandwidth");
 }
 
-int ss_props_assumed(const struct ss_prop_value *value, const char *file, char **out, struct ss_error *err)
+/* Appends the words of a value to out, one space between; those of a card only where its own value of the prop stands
+ * and `out` has the word not yet. */
+static int add_assumed(const struct ss_props *props, const struct ss_prop_value *value, int of_card, char *out,
+                       struct ss_error *err)
 {
     const char *text = value->text != NULL ? value->text : "";
-    char *buf = ss_calloc(1, strlen(text) + 1), *id = ss_calloc(1, strlen(text) + 4);
-    char *to = buf;
-    int status = SS_OK;
+    char id[80];
 
-    if (buf == NULL || id == NULL)
-        status = ss_fail(err, SS_ERR_NOMEM, file, value->line, "out of memory");
-    while (status == SS_OK && *(text += strspn(text, " \t\r\n")) != 0) {
+    while (*(text += strspn(text, " \t\r\n")) != 0) {
         size_t len = strcspn(text, " \t\r\n");
         int prop;
 
-        sprintf(id, "ss.%.*s", (int)len, text);
+        snprintf(id, sizeof(id), "ss.%.*s", (int)(len < 200 ? len : 200), text);
         prop = ss_prop_find(id, SS_OF_PLATFORM);
-        if (prop < 0 || !may_be_assumed(prop))
-            status = assumed_unknown(id, value, file, err);
-        if (to > buf)
-            *to++ = ' ';
-        memcpy(to, text, len);
-        to += len;
+        if (prop < 0 || !(of_card ? card_may_assume(prop) : may_be_assumed(prop)))
+            return assumed_unknown(id, value, of_card, err);
+        if (!of_card || (props->value[prop].step <= value->step && !ss_has_word(out, id + 3)))
+            sprintf(out + strlen(out), "%s%.*s", out[0] != 0 ? " " : "", (int)len, text);
         text += len;
     }
-    free(id);
+    return SS_OK;
+}
+
+int ss_props_assumed(const struct ss_props *props, char **out, struct ss_error *err)
+{
+    const struct ss_prop_value *own = &props->value[SS_PROP_ASSUMED], *card = &props->card_assumed;
+    size_t size = (own->text != NULL ? strlen(own->text) : 0) + (card->text != NULL ? strlen(card->text) : 0) + 2;
+    char *buf = ss_calloc(1, size);
+    int status;
+
+    if (buf == NULL)
+        return ss_fail(err, SS_ERR_NOMEM, own->file, own->line, "out of memory");
+    status = add_assumed(props, own, 0, buf, err);
+    if (status == SS_OK)
+        status = add_assumed(props, card, 1, buf, err);
     if (status == SS_OK)
         *out = buf;
     else

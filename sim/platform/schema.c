@@ -369,6 +369,7 @@ int ss_schema_check(const struct ss_xml_node *root, const char *file, struct ss_
         return ss_hint(
             err, ss_fail(err, SS_ERR_INPUT, file, root->line, "the root is <%s>, not <platform>", root->tag),
             ss_tag_is(root, "topology") ? "this looks like lstopo output: 'stepsim platform import' reads it"
+            : ss_tag_is(root, "card")   ? "a card is named by the prop ss.card.base of a platform"
                                         : "give a SimGrid platform file");
     if (version == NULL || (strcmp(version, "4.1") != 0 && strcmp(version, "4") != 0))
         return ss_hint(err,

@@ -251,6 +251,10 @@ int ss_template_read(struct ss_platform *p, const struct ss_xml_node *zone, cons
                        WAY_OUT);
     status = no_inner_props(zone, p->file, err);
     if (status == SS_OK)
+        status = ss_props_card(props, p->file, zone->line, &p->card, err);
+    if (status == SS_OK)
+        status = ss_props_assumed(props, &p->assumed, err);
+    if (status == SS_OK)
         status = read_shape(p, zone, props, err);
     if (status != SS_OK)
         return status;
@@ -264,6 +268,8 @@ int ss_template_read(struct ss_platform *p, const struct ss_xml_node *zone, cons
                          ss_fail(err, SS_ERR_INPUT, p->file, c.at->line,
                                  "<%s>: the template ends before this element", c.at->tag),
                          WAY_OUT);
+    if (nodes == 0 && props->value[SS_PROP_NODES].text != NULL)
+        nodes = (int)props->value[SS_PROP_NODES].number;
     if (status != SS_OK || nodes == 0)
         return status;
     p->nodes = nodes;

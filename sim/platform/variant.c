@@ -10,21 +10,10 @@
 
 #define MAX_BASES 8
 
-static const struct ss_xml_node *base_prop(const struct ss_xml_node *zone)
-{
-    for (const struct ss_xml_node *c = zone->first_child; c != NULL; c = c->next) {
-        const char *id = ss_tag_is(c, "prop") ? ss_xml_attr(c, "id") : NULL;
-
-        if (id != NULL && strcmp(id, ss_prop_at(SS_PROP_BASE)->id) == 0)
-            return c;
-    }
-    return NULL;
-}
-
 bool ss_variant_is(const struct ss_xml_node *root)
 {
     return ss_tag_is(root, "platform") && root->first_child != NULL && ss_tag_is(root->first_child, "zone") &&
-           base_prop(root->first_child) != NULL;
+           ss_props_find(root->first_child, SS_PROP_BASE) != NULL;
 }
 
 static int check_body(const struct ss_xml_node *zone, const char *file, struct ss_error *err)
@@ -52,41 +41,70 @@ static int check_body(const struct ss_xml_node *zone, const char *file, struct s
     return SS_OK;
 }
 
-static int set_shape(struct ss_platform *p, int prop, const char *value, int line, struct ss_error *err)
+static void set_card(struct ss_platform *p, const struct ss_props *props)
 {
-    double number;
-    int status = ss_prop_parse(prop, value, p->file, line, &number, err);
-
-    if (status != SS_OK)
-        return status;
-    if (prop == SS_PROP_GPUS_PER_NODE)
-        p->gpus_per_node = (int)number;
-    else
-        p->nics_per_node = (int)number;
-    return SS_OK;
+    for (int i = 0; i < SS_PROP_CARD_COUNT; i++)
+        if (props->value[i].text != NULL)
+            ss_prop_put(i, &p->card, props->value[i].number);
+    if (props->value[SS_PROP_CARD].text != NULL)
+        ss_copy(p->card.name, sizeof(p->card.name), props->value[SS_PROP_CARD].text);
 }
 
-static int set_words(struct ss_platform *p, int prop, const struct ss_xml_node *node, struct ss_error *err)
+static int set_layout(struct ss_platform *p, const struct ss_props *props, bool nodes_given, struct ss_error *err)
 {
-    const char *value = ss_xml_attr(node, "value");
-    struct ss_prop_value text = {.text = value, .line = node->line};
-    char *assumed;
+    const struct ss_prop_value *v = props->value;
+    int status = SS_OK;
+
+    for (int i = SS_PROP_CARD_COUNT; i < SS_PROP_PLATFORM_COUNT && status == SS_OK; i++)
+        if (v[i].text != NULL && ss_prop_is_settable(i))
+            status = ss_platform_put(p, i, v[i].number, err);
+    if (v[SS_PROP_GPUS_PER_NODE].text != NULL)
+        p->gpus_per_node = (int)v[SS_PROP_GPUS_PER_NODE].number;
+    if (v[SS_PROP_NICS_PER_NODE].text != NULL)
+        p->nics_per_node = (int)v[SS_PROP_NICS_PER_NODE].number;
+    if (v[SS_PROP_NODES].text != NULL && !nodes_given)
+        p->nodes = (int)v[SS_PROP_NODES].number;
+    if (v[SS_PROP_TEMPLATE].text != NULL)
+        p->template_kind =
+            strcmp(v[SS_PROP_TEMPLATE].text, "mesh") == 0 ? SS_TEMPLATE_MESH : SS_TEMPLATE_NVSWITCH;
+    return status;
+}
+
+/* Takes the words about the base's card out, for another card stands in its place. */
+static void drop_card_words(char *words)
+{
+    char *to = words, id[80];
+
+    for (const char *from = words; *from != 0;) {
+        size_t len = strcspn(from, " ");
+
+        snprintf(id, sizeof(id), "ss.%.*s", (int)len, from);
+        if (ss_prop_find(id, SS_OF_CARD) < 0) {
+            if (to > words)
+                *to++ = ' ';
+            memmove(to, from, len);
+            to += len;
+        }
+        from += len;
+        from += strspn(from, " ");
+    }
+    *to = 0;
+}
+
+/* A list of its own is the whole list; a card of its own takes the base's words about cards away. */
+static int set_assumed(struct ss_platform *p, struct ss_props *props, struct ss_error *err)
+{
+    struct ss_prop_value *own = &props->value[SS_PROP_ASSUMED];
+    char *assumed = NULL;
     int status;
 
-    if (prop == SS_PROP_CARD) {
-        if (value[0] == 0 || !ss_copy(p->card.name, sizeof(p->card.name), value))
-            return ss_fail(err, SS_ERR_INPUT, p->file, node->line, "ss.card is a name of 1 to %zu letters",
-                           sizeof(p->card.name) - 1);
+    if (own->text == NULL && props->value[SS_PROP_CARD_BASE].text == NULL)
         return SS_OK;
+    if (own->text == NULL) {
+        drop_card_words(p->assumed);
+        own->text = p->assumed;
     }
-    if (prop == SS_PROP_TEMPLATE) {
-        status = ss_prop_check_word(prop, value, p->file, node->line, err);
-        if (status != SS_OK)
-            return status;
-        p->template_kind = strcmp(value, "mesh") == 0 ? SS_TEMPLATE_MESH : SS_TEMPLATE_NVSWITCH;
-        return SS_OK;
-    }
-    status = ss_props_assumed(&text, p->file, &assumed, err);
+    status = ss_props_assumed(props, &assumed, err);
     if (status != SS_OK)
         return status;
     free(p->assumed);
@@ -94,23 +112,24 @@ static int set_words(struct ss_platform *p, int prop, const struct ss_xml_node *
     return SS_OK;
 }
 
-static int set_one(struct ss_platform *p, const struct ss_xml_node *node, struct ss_error *err)
+/* Everything that the zone says, and the card that it names. */
+static int read_difference(struct ss_platform *p, const struct ss_xml_node *zone, bool nodes_given,
+                           struct ss_error *err)
 {
-    const char *id = ss_xml_attr(node, "id"), *value = ss_xml_attr(node, "value");
-    struct ss_error why = {0};
-    int prop = ss_prop_find(id, SS_OF_PLATFORM), status;
+    struct ss_card_files cards = {0};
+    struct ss_props props = {.files = &cards};
+    int status = ss_props_read(&props, zone, SS_AT_ROOT | SS_AT_VARIANT, p->file, err);
 
-    if (strncmp(id, "ss.", 3) != 0 || prop == SS_PROP_BASE)
-        return SS_OK;
-    if (prop == SS_PROP_GPUS_PER_NODE || prop == SS_PROP_NICS_PER_NODE)
-        return set_shape(p, prop, value, node->line, err);
-    if (prop == SS_PROP_CARD || prop == SS_PROP_TEMPLATE || prop == SS_PROP_ASSUMED)
-        return set_words(p, prop, node, err);
-    status = ss_platform_set(p, id, value, &why);
+    if (status == SS_OK && props.value[SS_PROP_CARD_BASE].text != NULL)
+        status = ss_props_card(&props, p->file, zone->line, &p->card, err);
+    else if (status == SS_OK)
+        set_card(p, &props);
     if (status == SS_OK)
-        return SS_OK;
-    status = ss_fail(err, status, p->file, node->line, "%s", why.message);
-    return why.hint[0] != 0 ? ss_hint(err, status, "%s", why.hint) : status;
+        status = set_layout(p, &props, nodes_given, err);
+    if (status == SS_OK)
+        status = set_assumed(p, &props, err);
+    ss_card_files_free(&cards);
+    return status;
 }
 
 static int load_base(const struct ss_xml_node *prop, const char *file,
@@ -148,7 +167,7 @@ int ss_variant_read(const struct ss_xml_node *root, const char *file,
     int status = check_body(zone, file, err);
 
     if (status == SS_OK)
-        status = load_base(base_prop(zone), file, options, depth, &p, err);
+        status = load_base(ss_props_find(zone, SS_PROP_BASE), file, options, depth, &p, err);
     if (status != SS_OK)
         return status;
     ss_copy(p->file, sizeof(p->file), file);
@@ -157,8 +176,8 @@ int ss_variant_read(const struct ss_xml_node *root, const char *file,
         status = ss_hint(
             err, ss_fail(err, SS_ERR_INPUT, file, zone->line, "ss.base names a file that is no template"),
             "change a copy of that file instead");
-    for (const struct ss_xml_node *c = zone->first_child; c != NULL && status == SS_OK; c = c->next)
-        status = set_one(p, c, err);
+    if (status == SS_OK)
+        status = read_difference(p, zone, options != NULL && options->nodes > 0, err);
     ss_template_derive(p);
     if (status == SS_OK)
         status = ss_template_check_size(p, zone->line, err);

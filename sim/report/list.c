@@ -38,6 +38,21 @@ static int describe_platform(const char *name, char *buf, size_t size, struct ss
     return SS_OK;
 }
 
+static int describe_card(const char *name, char *buf, size_t size, struct ss_error *err)
+{
+    char peak[64], memory[64], bandwidth[64];
+    struct ss_card c;
+    int rc = ss_card_load(name, &c, err);
+
+    if (rc)
+        return rc;
+    snprintf(buf, size, "%s, %.0f SMs, %s dense in 16 bit, %s of %s", c.name, c.sm_count,
+             ss_unit_format(c.peak_bf16 > 0 ? c.peak_bf16 : c.peak_fp16, SS_UNIT_FLOPS, peak, sizeof peak),
+             ss_unit_format(c.hbm_size, SS_UNIT_BYTES, memory, sizeof memory),
+             ss_unit_format(c.hbm_bandwidth, SS_UNIT_BANDWIDTH, bandwidth, sizeof bandwidth));
+    return SS_OK;
+}
+
 static int describe_stack(const char *name, char *buf, size_t size, struct ss_error *err)
 {
     struct ss_stack s;
@@ -86,6 +101,7 @@ static const struct family {
 } families[] = {
     {"models", 16, 0, "workloads/models", ".json", describe_model, NULL},
     {"platforms", 16, 0, "platforms", ".xml", describe_platform, NULL},
+    {"cards", 16, 0, "platforms/cards", ".xml", describe_card, NULL},
     {"stacks", 16, 0, "workloads/stacks", ".xml", describe_stack, NULL},
     {"schedules", 16, 0, NULL, NULL, NULL, list_schedules},
     {"props", 34, 1, NULL, NULL, NULL, list_props},
@@ -187,7 +203,7 @@ int ss_report_list(const char *what, int json, FILE *out, struct ss_error *err)
         ss_fail(err, SS_ERR_USAGE, NULL, 0, "nothing to list is called \"%s\"", what);
         if (near)
             return ss_hint(err, SS_ERR_USAGE, "did you mean %s?", near);
-        return ss_hint(err, SS_ERR_USAGE, "choose models, platforms, stacks, schedules or props");
+        return ss_hint(err, SS_ERR_USAGE, "choose models, platforms, cards, stacks, schedules or props");
     }
     return json ? list_json(what, out, err) : list_text(what, out, err);
 }

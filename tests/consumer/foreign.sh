@@ -43,7 +43,7 @@ answer "$copy/build" native > "$dir/build"
 
 if grep -rlF "$copy" "$prefix"; then fail "these installed files name the folder they were built in"; fi
 
-sed 's/"3.35TBps"/"1.00TBps"/' "$source/platforms/h800.xml" > "$copy/platforms/h800.xml"
+sed 's/"3.35TBps"/"1.00TBps"/' "$source/platforms/cards/h100.xml" > "$copy/platforms/cards/h100.xml" # h800's too
 cat > "$dir/foreign.c" << 'END'
 #include <stdio.h>
 __attribute__((constructor)) static void foreign(void) { fputs("foreign code\n", stderr); }

@@ -105,6 +105,8 @@ RULES = [
      "op": "text", "old": r"(?<!/)\bdocs/flags\.md", "new": "docs/reference/flags.md"},
     {"commit": "One registry of every ss. prop", "why": "there is a list of all props that can be set", "op": "text",
      "old": r'"stepsim platform show h800" lists the props of a card', "new": '"stepsim list props" lists them'},
+    {"commit": "Cards apart from clusters", "why": "cards are listed, too", "of": ("list",), "op": "add", "path": "cards",
+     "check": lambda cards, whole: {"h100", "h800"} <= {card["name"] for card in cards}},
 ]
 
 # Flags of this tree's table that the old binary does not know: flag -> subject of the commit that added it.

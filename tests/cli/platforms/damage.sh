@@ -2,11 +2,12 @@
 # Sourced by the commands of this group. The line of the damage is printed as LINE, so that the
 # expected texts stay when a platform gets another prop.
 
-# damage PATTERN TEXT: bad.xml is h800.xml with PATTERN replaced by TEXT in the first line that has it
+# damage PATTERN TEXT: bad.xml is h800, written in full, with PATTERN replaced by TEXT in the first line that has it
 damage() {
+    "$STEPSIM" platform show h800 --xml > good.xml
     awk -v pattern="$1" -v text="$2" '
         !done && $0 ~ pattern { sub(pattern, text); done = 1; print NR > "line" }
-        { print }' "$SRC/platforms/h800.xml" > bad.xml
+        { print }' good.xml > bad.xml
 }
 # check [OPTION...]: what the program says of bad.xml; exits as it does
 check() {

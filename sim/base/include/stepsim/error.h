@@ -37,7 +37,7 @@ struct ss_error {
     int code;
     int line;
     char file[256];
-    char message[512];
+    char message[1024];
     char hint[512]; /* what to do about it, or "" */
 };
 

@@ -5,7 +5,7 @@
  * Who accepts a prop follows from its owner:
  *
  *   owner    platform file   stack file   --set and --vary set=   calibrate
- *   card     yes             no           yes                     numbers
+ *   card     yes, and cards  no           yes                     numbers
  *   link     of a variant    no           yes                     yes
  *   cluster  template        no           yes                     no
  *   layout   yes             no           no                      no
@@ -49,21 +49,24 @@ extern "C" {
 
 /* What a platform file says and nothing else. X(symbol, prop id, places, unit, low, high, meaning) */
 #define SS_LAYOUT_PROPS(X)                                                                                    \
-    X(GPUS_PER_NODE, "ss.gpus_per_node", SS_AT_ROOT, COUNT, 1, SS_MAX_GPUS_PER_NODE, "GPUs of a node")                        \
-    X(NICS_PER_NODE, "ss.nics_per_node", SS_AT_ROOT, COUNT, 0, SS_MAX_GPUS_PER_NODE, "NICs of a node")                        \
+    X(NODES, "ss.nodes", SS_AT_ROOT, COUNT, 1, SS_MAX_GPUS, "nodes of a template where --nodes does not say") \
+    X(GPUS_PER_NODE, "ss.gpus_per_node", SS_AT_ROOT, COUNT, 1, SS_MAX_GPUS_PER_NODE, "GPUs of a node")        \
+    X(NICS_PER_NODE, "ss.nics_per_node", SS_AT_ROOT, COUNT, 0, SS_MAX_GPUS_PER_NODE, "NICs of a node")        \
     X(NODE, "ss.node", SS_AT_ZONE | SS_AT_HOST, COUNT, 0, 1e9, "number of the node that the GPUs are in")
 
 /* The same, words. X(symbol, prop id, places, required, words it may be (NULL: any), meaning) */
 #define SS_LAYOUT_WORDS(X)                                                                                    \
-    X(CARD, "ss.card", SS_AT_CARD, 1, NULL, "name of the card, best as MODEL-MEMORY")                         \
+    X(CARD, "ss.card", SS_AT_GPU, 1, NULL, "name of the card, best as MODEL-MEMORY")                          \
+    X(CARD_BASE, "ss.card.base", SS_AT_GPU, 0, NULL, "card whose props hold here where no other is given")    \
     X(TEMPLATE, "ss.template", SS_AT_ROOT, 0, "nvswitch mesh", "how the GPUs of a node are connected")        \
-    X(ASSUMED, "ss.assumed", SS_AT_ROOT, 0, NULL, "values that are not known but assumed")                    \
+    X(ASSUMED, "ss.assumed", SS_AT_ROOT | SS_AT_CARD, 0, NULL, "values that are not known but assumed")       \
     X(BASE, "ss.base", SS_AT_ROOT, 0, NULL, "platform that this one changes")                                 \
     X(KIND, "ss.kind", SS_AT_LINK, 0, "nvlink nic uplink other", "kind of a link")
 
-/* Elements of a platform file that a prop may stand in: the outermost zone, an inner zone or cluster, a host, a link. */
-enum { SS_AT_ROOT = 1, SS_AT_ZONE = 2, SS_AT_HOST = 4, SS_AT_LINK = 8 };
-#define SS_AT_CARD (SS_AT_ROOT | SS_AT_ZONE | SS_AT_HOST)
+/* Where a prop may stand: in the outermost zone of a platform file, an inner zone or cluster, a host, a link, the file of
+ * a card; in the zone of a variant (ss.base), beside what may stand in an outermost zone. */
+enum { SS_AT_ROOT = 1, SS_AT_ZONE = 2, SS_AT_HOST = 4, SS_AT_LINK = 8, SS_AT_CARD = 16, SS_AT_VARIANT = 32 };
+#define SS_AT_GPU (SS_AT_ROOT | SS_AT_ZONE | SS_AT_HOST | SS_AT_CARD)
 
 /* Index of a prop in the registry, owner by owner; SS_PROP_ and the symbol or field of its row. */
 enum ss_prop_index {

@@ -57,29 +57,52 @@ int ss_platform_parse(const char *text, size_t len, const char *name,
 int ss_platform_from_document(const struct ss_xml *doc, const char *name,
                               const struct ss_platform_options *options, int depth,
                               struct ss_platform **out, struct ss_error *err);
+/* Sets a prop of a card, link or cluster that has been read. */
+int ss_platform_put(struct ss_platform *p, int prop, double value, struct ss_error *err);
 /* "dir/h800.xml" -> "h800" */
 void ss_platform_base_name(const char *path, char *out, size_t size);
 
-/* ---- props.c: the ss. props of a platform file ---- */
+/* ---- props.c: the ss. props of a platform file and of the cards that it names ---- */
 struct ss_prop_value {
     double number;
     const char *text; /* NULL: not given */
-    int line;
+    const char *file;
+    int line, step; /* step: what is read later overrides what was read before */
 };
 struct ss_props {
     struct ss_prop_value value[SS_PROP_PLATFORM_COUNT];
+    struct ss_prop_value card_assumed; /* ss.assumed of the card that ss.card.base names */
+    int steps, depth;                  /* depth: cards that stand on one another */
+    struct ss_card_files *files;       /* of the cards: hold the texts above. Not owned, not NULL */
 };
 /* Error for an unknown id, with the nearest one as hint. */
 int ss_prop_unknown(const char *id, const char *file, int line, struct ss_error *err);
-/* Adds the ss. props among node's children over those inherited. Others are left alone. */
+/* The <prop> of that index among node's first children; NULL: there is none. */
+const struct ss_xml_node *ss_props_find(const struct ss_xml_node *node, int prop);
+/* Adds the ss. props among node's children over those inherited; first those of the card that they name. Other props are
+ * left alone. */
 int ss_props_read(struct ss_props *props, const struct ss_xml_node *node, int where,
                   const char *file, struct ss_error *err);
-/* Fills the card; an error at `line` when a required prop is missing. */
+/* Fills the card; one error at `line` that names all required props that are missing. */
 int ss_props_card(const struct ss_props *props, const char *file, int line, struct ss_card *card,
                   struct ss_error *err);
-/* Normalises and checks the words of ss.assumed; malloc'ed. */
-int ss_props_assumed(const struct ss_prop_value *value, const char *file, char **out,
-                     struct ss_error *err);
+/* Checks the words of ss.assumed, of the file and of its card; *out (malloc'ed): the file's, then those of the card whose
+ * props the file does not give itself. */
+int ss_props_assumed(const struct ss_props *props, char **out, struct ss_error *err);
+
+/* ---- card.c: platforms/cards/NAME.xml ---- */
+struct ss_card_file {
+    char *name, *path;
+    struct ss_xml *doc;
+    struct ss_card_file *next;
+};
+/* Each file that a platform names, once; starts as {0}. */
+struct ss_card_files {
+    struct ss_card_file *first;
+};
+void ss_card_files_free(struct ss_card_files *files);
+/* Adds the props of a card by name or path; file and line say where it is named, NULL and 0: nowhere. */
+int ss_card_props(struct ss_props *props, const char *name, const char *file, int line, struct ss_error *err);
 /* From the prop ss.kind (may be NULL), else from the name's prefix. */
 int ss_link_kind_of(const char *name, const char *kind);
 
@@ -162,8 +185,9 @@ int ss_variant_read(const struct ss_xml_node *root, const char *file, const stru
 int ss_variant_take_gpus(struct ss_platform *p, int gpus, struct ss_error *err);
 
 /* ---- foreign.c: any other SimGrid platform ---- */
+/* props: of the root's zone. */
 int ss_foreign_read(struct ss_platform *p, const struct ss_xml_node *root, const struct ss_index *ix,
-                    const struct ss_platform_options *options, struct ss_error *err);
+                    const struct ss_props *props, const struct ss_platform_options *options, struct ss_error *err);
 void ss_foreign_free(struct ss_foreign *f);
 double ss_foreign_bandwidth(const struct ss_platform *p, int kind);
 

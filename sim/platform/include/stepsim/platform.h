@@ -41,6 +41,8 @@ struct ss_platform_options {
     struct ss_files *files; /* gets the files that are read; may be NULL */
 };
 
+/* Loads a card by name (platforms/cards/NAME.xml) or path. */
+int ss_card_load(const char *name_or_path, struct ss_card *out, struct ss_error *err);
 /* Does a GPU's model, "NVIDIA H100 80GB HBM3", speak of the card "H100-80GB"? The card's name up to its dash stands there
  * as a word of its own; a variant for PCIe, an NVL and the like are other cards. */
 int ss_card_is_named(const char *model, const char *card);

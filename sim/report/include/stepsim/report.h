@@ -34,7 +34,7 @@ int ss_report_timeline(const struct ss_program *program, const struct ss_timelin
                        const struct ss_report_options *opt, FILE *out, struct ss_error *err);
 /* `platform show`. */
 int ss_report_platform(const struct ss_platform *p, int json, FILE *out, struct ss_error *err);
-/* `list`: what is "models", "platforms", "stacks" or "schedules"; NULL lists all four. */
+/* `list`: what is "models", "platforms", "cards", "stacks", "schedules" or "props"; NULL lists all but the props. */
 int ss_report_list(const char *what, int json, FILE *out, struct ss_error *err);
 /* The names, one after the other, and a line on each, "" for those that are files (which it does not read); of another word
  * than above none. */

@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Cards: what platform files name instead of telling the props of a card again. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "platform/platform_internal.h"
+
+#define MAX_BASES 8
+
+void ss_card_files_free(struct ss_card_files *files)
+{
+    while (files->first != NULL) {
+        struct ss_card_file *f = files->first;
+
+        files->first = f->next;
+        ss_xml_free(f->doc);
+        free(f->name);
+        free(f->path);
+        free(f);
+    }
+}
+
+/* A card is <card> with props and nothing else. */
+static int check_form(const struct ss_xml_node *root, const char *path, struct ss_error *err)
+{
+    if (!ss_tag_is(root, "card"))
+        return ss_hint(
+            err, ss_fail(err, SS_ERR_INPUT, path, root->line, "the root is <%.60s>, not <card>", root->tag),
+            ss_tag_is(root, "platform") ? "this is a platform: --platform and ss.base take it"
+                                        : "a card is <card> with the props of a card in it");
+    for (const struct ss_xml_node *c = root->first_child; c != NULL; c = c->next) {
+        if (!ss_tag_is(c, "prop"))
+            return ss_hint(err, ss_fail(err, SS_ERR_INPUT, path, c->line, "<%.60s> in a card", c->tag),
+                           "a card holds <prop id=\"ss...\" value=\"...\"/> only");
+        if (ss_xml_attr(c, "id") == NULL || ss_xml_attr(c, "value") == NULL)
+            return ss_fail(err, SS_ERR_INPUT, path, c->line, "<prop> needs %s",
+                           ss_xml_attr(c, "id") == NULL ? "an id" : "a value");
+    }
+    return SS_OK;
+}
+
+static int find_path(const char *name, const char *file, int line, char *path, size_t size,
+                     struct ss_error *err)
+{
+    struct ss_error why = {0};
+    int status = ss_data_find("platforms/cards", name, ".xml", path, size, &why);
+
+    if (status == SS_OK)
+        return SS_OK;
+    status = ss_fail(err, file != NULL ? SS_ERR_INPUT : status, file, line, "%s: %s",
+                     ss_prop_at(SS_PROP_CARD_BASE)->id, why.message);
+    return why.hint[0] != 0 ? ss_hint(err, status, "%s", why.hint) : status;
+}
+
+static int open_card(struct ss_card_files *files, const char *name, const char *file, int line,
+                     struct ss_card_file **out, struct ss_error *err)
+{
+    char path[4096];
+    struct ss_card_file *f;
+    int status;
+
+    for (f = files->first; f != NULL; f = f->next)
+        if (strcmp(f->name, name) == 0) {
+            *out = f;
+            return SS_OK;
+        }
+    status = find_path(name, file, line, path, sizeof(path), err);
+    if (status != SS_OK)
+        return status;
+    f = ss_calloc(1, sizeof(*f));
+    if (f == NULL)
+        return ss_fail(err, SS_ERR_NOMEM, path, 0, "out of memory");
+    f->next = files->first;
+    files->first = f;
+    f->name = strdup(name);
+    f->path = strdup(path);
+    if (f->name == NULL || f->path == NULL)
+        return ss_fail(err, SS_ERR_NOMEM, path, 0, "out of memory");
+    status = ss_xml_load(path, &f->doc, err);
+    if (status == SS_OK)
+        status = check_form(ss_xml_root(f->doc), f->path, err);
+    *out = f;
+    return status;
+}
+
+int ss_card_props(struct ss_props *props, const char *name, const char *file, int line, struct ss_error *err)
+{
+    struct ss_card_file *f = NULL;
+    int status;
+
+    if (props->depth >= MAX_BASES)
+        return ss_hint(err,
+                       ss_fail(err, SS_ERR_INPUT, file, line, "more than %d cards one on another", MAX_BASES),
+                       "does an ss.card.base lead back to this file?");
+    status = open_card(props->files, name, file, line, &f, err);
+    if (status != SS_OK)
+        return status;
+    props->depth++;
+    status = ss_props_read(props, ss_xml_root(f->doc), SS_AT_CARD, f->path, err);
+    props->depth--;
+    return status;
+}
+
+int ss_card_load(const char *name_or_path, struct ss_card *out, struct ss_error *err)
+{
+    struct ss_card_files files = {0};
+    struct ss_props props = {.files = &files};
+    int status = ss_card_props(&props, name_or_path, NULL, 0, err);
+
+    if (status == SS_OK)
+        status = ss_props_card(&props, name_or_path, 0, out, err);
+    ss_card_files_free(&files);
+    return status;
+}
