@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "stepsim/communicator.h"
 
-#include <stddef.h>
+#include <string.h>
 
 /* Bit s: stream s of a communicator for which `condition` holds. */
 #define STREAM_BIT(stream, condition) ((stream) >= 0 && (condition) ? 1u << ((stream)&31) : 0u)
@@ -9,12 +9,55 @@
 const struct ss_comm_facts *ss_comm_facts(int comm)
 {
     static const struct ss_comm_facts facts[SS_COMM_COUNT] = {
-#define X(sym, name, axes, members, kinds, stream, label, posted, flows)                                     \
-    {name, axes, members, kinds, stream, label, posted, flows},
+#define X(sym, name, axes, members, buffers, kinds, stream, label, posted, flows)                            \
+    {name, axes, members, buffers, kinds, stream, label, posted, flows},
         SS_COMM_LIST(X)
 #undef X
     };
     return comm >= 0 && comm < SS_COMM_COUNT ? &facts[comm] : NULL;
+}
+
+const char *ss_axis_name(int axis)
+{
+    static const char *const names[SS_AXIS_COUNT] = {
+#define X(sym, name) name,
+        SS_AXIS_LIST(X)
+#undef X
+    };
+    return axis >= 0 && axis < SS_AXIS_COUNT ? names[axis] : "unknown";
+}
+
+int ss_axis_find(const char *name, size_t len)
+{
+    for (int i = 0; i < SS_AXIS_COUNT; i++)
+        if (strlen(ss_axis_name(i)) == len && strncmp(name, ss_axis_name(i), len) == 0)
+            return i;
+    return -1;
+}
+
+unsigned ss_comm_axes(int comm)
+{
+    unsigned axes = 0;
+    for (const char *p = ss_comm_facts(comm)->axes; *p;) {
+        size_t len = strcspn(p, "-");
+        axes |= 1u << ss_axis_find(p, len);
+        p += len;
+        p += *p == '-';
+    }
+    return axes;
+}
+
+int ss_comm_has_buffers(int comm, const int size[SS_AXIS_COUNT])
+{
+    unsigned axes = ss_comm_axes(comm), several = 0;
+    for (int a = 0; a < SS_AXIS_COUNT; a++)
+        if (size[a] > 1)
+            several |= axes & 1u << a;
+    switch (ss_comm_facts(comm)->buffers) {
+    case SS_BUFFERS_ANY: return several != 0;
+    case SS_BUFFERS_ALL: return several == axes;
+    default: return 0;
+    }
 }
 
 int ss_comm_in_grid(int comm)
@@ -36,7 +79,7 @@ const char *ss_collective_kind_name(int kind)
 int ss_stream_count(void)
 {
     static const unsigned streams = 0u
-#define X(sym, name, axes, members, kinds, stream, label, posted, flows) | STREAM_BIT(stream, 1)
+#define X(sym, name, axes, members, buffers, kinds, stream, label, posted, flows) | STREAM_BIT(stream, 1)
         SS_COMM_LIST(X)
 #undef X
         ;
@@ -49,7 +92,7 @@ int ss_stream_count(void)
 int ss_stream_in_layers(int stream)
 {
     static const unsigned inside = 0u
-#define X(sym, name, axes, members, kinds, stream, label, posted, flows)                                     \
+#define X(sym, name, axes, members, buffers, kinds, stream, label, posted, flows)                            \
     | STREAM_BIT(stream, (posted) > SS_LEVEL_CHUNK)
         SS_COMM_LIST(X)
 #undef X

@@ -192,9 +192,10 @@ static double flattened_bytes(const struct ss_job *job)
 
 double ss_memory_overhead(const struct ss_job *job, const struct ss_stack *stack, int world_size, double parameters)
 {
-    /* Communicators of more than one rank: world, and tp, cp, tp-cp, pp, dp(-cp), mp as far as they exist. */
-    int groups = (world_size > 1) + (job->tp > 1) + (job->cp > 1) + (job->tp > 1 && job->cp > 1) + (job->pp > 1) +
-                 (ss_job_dp(job, world_size) * job->cp > 1) + (job->tp > 1 && job->pp > 1);
+    const int size[SS_AXIS_COUNT] = {job->tp, job->cp, 1, ss_job_dp(job, world_size), job->pp};
+    int groups = 0;
+    for (int comm = 0; comm < SS_COMM_COUNT; comm++)
+        groups += ss_comm_has_buffers(comm, size);
     return stack->context_bytes + groups * stack->nccl_bytes +
            stack->flat_gradients * flattened_bytes(job) * parameters;
 }

@@ -6,27 +6,13 @@
 #include "base/base.h"
 #include "stepsim/plan.h"
 
-static const char *const axis_names[SS_AXIS_COUNT] = {
-#define X(sym, name) name,
-    SS_AXIS_LIST(X)
-#undef X
-};
-
-static int axis_of(const char *word, size_t len)
-{
-    for (int i = 0; i < SS_AXIS_COUNT; i++)
-        if (strlen(axis_names[i]) == len && strncmp(word, axis_names[i], len) == 0)
-            return i;
-    return -1;
-}
-
 int ss_ranks_init(struct ss_ranks *r, const char *order, const int size[SS_AXIS_COUNT], struct ss_error *err)
 {
     int seen[SS_AXIS_COUNT] = {0}, stride = 1;
     memset(r, 0, sizeof *r);
     for (const char *p = order; *p;) {
         size_t len = strcspn(p, "-");
-        int axis = axis_of(p, len);
+        int axis = ss_axis_find(p, len);
         if (axis < 0 || seen[axis])
             return ss_fail(err, SS_ERR_INPUT, NULL, 0,
                            "rank order '%s' must name each of tp, cp, ep, dp, pp at most once", order);
@@ -40,7 +26,7 @@ int ss_ranks_init(struct ss_ranks *r, const char *order, const int size[SS_AXIS_
     for (int i = 0; i < SS_AXIS_COUNT; i++) {
         if (!seen[i] && size[i] > 1)
             return ss_fail(err, SS_ERR_CONFIG, NULL, 0, "rank order '%s' lacks %s, whose size is %d", order,
-                           axis_names[i], size[i]);
+                           ss_axis_name(i), size[i]);
         if (!seen[i]) {
             r->size[i] = 1;
             r->stride[i] = stride;
@@ -55,22 +41,9 @@ int ss_ranks_coordinate(const struct ss_ranks *r, int rank, int axis)
     return rank / r->stride[axis] % r->size[axis];
 }
 
-/* Bit i: axis i varies inside the group. */
-static unsigned group_axes(int comm)
-{
-    unsigned mask = 0;
-    for (const char *p = ss_comm_facts(comm)->axes; *p;) {
-        size_t len = strcspn(p, "-");
-        mask |= 1u << axis_of(p, len);
-        p += len;
-        p += *p == '-';
-    }
-    return mask;
-}
-
 int ss_ranks_group_size(const struct ss_ranks *r, int comm)
 {
-    unsigned mask = group_axes(comm);
+    unsigned mask = ss_comm_axes(comm);
     int size = 1;
     for (int a = 0; a < SS_AXIS_COUNT; a++)
         size *= mask & 1u << a ? r->size[a] : 1;
@@ -79,7 +52,7 @@ int ss_ranks_group_size(const struct ss_ranks *r, int comm)
 
 void ss_ranks_group(const struct ss_ranks *r, int comm, int rank, int *out, int *n)
 {
-    unsigned mask = group_axes(comm);
+    unsigned mask = ss_comm_axes(comm);
     int ends = ss_comm_facts(comm)->members == SS_MEMBERS_ENDS, base = rank, count = 1, order[SS_AXIS_COUNT],
         k = 0;
     for (int a = 0; a < SS_AXIS_COUNT; a++) {

@@ -222,6 +222,24 @@ static double timer(const struct ss_result *r, const char *name)
     return -1;
 }
 
+/* NCCL's communicators with buffers: the world's, and those with several ranks that no other one has. */
+static void test_buffers(void)
+{
+    static const struct {
+        int size[SS_AXIS_COUNT], count;
+    } grids[] = {{{1, 1, 1, 1, 1}, 0},
+                 {{1, 1, 1, 8, 1}, 2},  /* dp-cp, world */
+                 {{1, 2, 1, 1, 1}, 3},  /* cp, dp-cp, world */
+                 {{4, 1, 1, 1, 2}, 4},  /* tp, pp, mp, world */
+                 {{2, 2, 1, 2, 2}, 7}}; /* tp, cp, tp-cp, dp-cp, pp, mp, world */
+    for (size_t i = 0; i < sizeof grids / sizeof *grids; i++) {
+        int n = 0;
+        for (int comm = 0; comm < SS_COMM_COUNT; comm++)
+            n += ss_comm_has_buffers(comm, grids[i].size);
+        CU_ASSERT_EQUAL(n, grids[i].count);
+    }
+}
+
 /* What a collective is for is in its role: other names move no timer. */
 static void test_names_move_no_timer(void)
 {
@@ -263,6 +281,7 @@ int main(void)
                            {"the fastest algorithm", test_choice},
                            {"every kind", test_every_kind},
                            {"table of communicators", test_communicators},
+                           {"communicators with buffers", test_buffers},
                            {"roles, not names, make timers", test_names_move_no_timer},
                            CU_TEST_INFO_NULL};
     return suite_run("collective", NULL, NULL, tests);

@@ -6,6 +6,8 @@
 #ifndef STEPSIM_COMMUNICATOR_H
 #define STEPSIM_COMMUNICATOR_H
 
+#include <stddef.h>
+
 #include "stepsim/types.h"
 
 #ifdef __cplusplus
@@ -53,9 +55,17 @@ enum ss_comm_members {
     SS_MEMBERS_SELF    /* the rank and its host */
 };
 
+/* When a communicator is one of its own for NCCL, with buffers on the device. */
+enum ss_comm_buffers {
+    SS_BUFFERS_NONE, /* never: another one's ranks, or no NCCL */
+    SS_BUFFERS_ANY,  /* it has several ranks */
+    SS_BUFFERS_ALL   /* it has several along each of its axes: else it is another one */
+};
+
 /*
- * X(symbol, name, axes, members, kinds, stream, label, posted, flows)
+ * X(symbol, name, axes, members, buffers, kinds, stream, label, posted, flows)
  *   axes     along which its members differ in the rank grid
+ *   buffers  when NCCL has buffers for it on the device: ss.memory.nccl_per_group
  *   kinds    set of kinds of collectives that it does along rings, trees, ...; 0: none of these
  *   stream   of its collectives, which run in order; -1: none. Program texts hold the number: it stays for ever
  *   label    enum ss_label of the time that a rank waits for it
@@ -63,25 +73,30 @@ enum ss_comm_members {
  *   flows    the lowest level at which they are flows on links, priced in closed form below; SS_LEVEL_COUNT: never
  */
 #define SS_COMM_LIST(X)                                                                                      \
-    X(SS_COMM_TP, "tp", "tp", SS_MEMBERS_DENSE, SS_COLLS_REDUCED, 2, SS_LABEL_TP, SS_LEVEL_LAYER,            \
-      SS_LEVEL_FLOW)                                                                                         \
-    X(SS_COMM_CP, "cp", "cp", SS_MEMBERS_DENSE, SS_COLLS_EXCHANGED, 3, SS_LABEL_CP, SS_LEVEL_LAYER,          \
-      SS_LEVEL_FLOW)                                                                                         \
-    X(SS_COMM_DP, "dp", "dp", SS_MEMBERS_DENSE, 0, -1, SS_LABEL_DP, SS_LEVEL_COUNT, SS_LEVEL_COUNT)          \
-    X(SS_COMM_DP_CP, "dp-cp", "dp-cp", SS_MEMBERS_DENSE, SS_COLLS_REDUCED, 0, SS_LABEL_DP, SS_LEVEL_CHUNK,   \
-      SS_LEVEL_CHUNK)                                                                                        \
-    X(SS_COMM_TP_CP, "tp-cp", "tp-cp", SS_MEMBERS_DENSE, 0, -1, SS_LABEL_TP, SS_LEVEL_COUNT, SS_LEVEL_COUNT) \
-    X(SS_COMM_PP, "pp", "pp", SS_MEMBERS_DENSE, 0, -1, SS_LABEL_PP, SS_LEVEL_COUNT, SS_LEVEL_COUNT)          \
-    X(SS_COMM_MP, "mp", "tp-pp", SS_MEMBERS_DENSE, 0, -1, SS_LABEL_OPTIMIZER, SS_LEVEL_COUNT,                \
-      SS_LEVEL_COUNT)                                                                                        \
-    X(SS_COMM_EMBEDDING, "embedding", "pp", SS_MEMBERS_ENDS, 0, 0, SS_LABEL_DP, SS_LEVEL_CHUNK,              \
-      SS_LEVEL_CHUNK)                                                                                        \
-    X(SS_COMM_FSDP, "fsdp", "dp-cp", SS_MEMBERS_SHARDS, SS_COLLS_SHARDED, 4, SS_LABEL_DP, SS_LEVEL_LAYER,    \
-      SS_LEVEL_FLOW)                                                                                         \
-    X(SS_COMM_WORLD, "world", "", SS_MEMBERS_ALL, 0, 1, SS_LABEL_OPTIMIZER, SS_LEVEL_CHUNK, SS_LEVEL_COUNT)  \
-    X(SS_COMM_HOST, "host", "", SS_MEMBERS_SELF, 0, 5, SS_LABEL_OFFLOAD, SS_LEVEL_LAYER, SS_LEVEL_COUNT)
+    X(SS_COMM_TP, "tp", "tp", SS_MEMBERS_DENSE, SS_BUFFERS_ANY, SS_COLLS_REDUCED, 2, SS_LABEL_TP,            \
+      SS_LEVEL_LAYER, SS_LEVEL_FLOW)                                                                         \
+    X(SS_COMM_CP, "cp", "cp", SS_MEMBERS_DENSE, SS_BUFFERS_ANY, SS_COLLS_EXCHANGED, 3, SS_LABEL_CP,          \
+      SS_LEVEL_LAYER, SS_LEVEL_FLOW)                                                                         \
+    X(SS_COMM_DP, "dp", "dp", SS_MEMBERS_DENSE, SS_BUFFERS_NONE, 0, -1, SS_LABEL_DP,                         \
+      SS_LEVEL_COUNT, SS_LEVEL_COUNT)                                                                        \
+    X(SS_COMM_DP_CP, "dp-cp", "dp-cp", SS_MEMBERS_DENSE, SS_BUFFERS_ANY, SS_COLLS_REDUCED, 0, SS_LABEL_DP,   \
+      SS_LEVEL_CHUNK, SS_LEVEL_CHUNK)                                                                        \
+    X(SS_COMM_TP_CP, "tp-cp", "tp-cp", SS_MEMBERS_DENSE, SS_BUFFERS_ALL, 0, -1, SS_LABEL_TP,                 \
+      SS_LEVEL_COUNT, SS_LEVEL_COUNT)                                                                        \
+    X(SS_COMM_PP, "pp", "pp", SS_MEMBERS_DENSE, SS_BUFFERS_ANY, 0, -1, SS_LABEL_PP,                          \
+      SS_LEVEL_COUNT, SS_LEVEL_COUNT)                                                                        \
+    X(SS_COMM_MP, "mp", "tp-pp", SS_MEMBERS_DENSE, SS_BUFFERS_ALL, 0, -1, SS_LABEL_OPTIMIZER,                \
+      SS_LEVEL_COUNT, SS_LEVEL_COUNT)                                                                        \
+    X(SS_COMM_EMBEDDING, "embedding", "pp", SS_MEMBERS_ENDS, SS_BUFFERS_NONE, 0, 0, SS_LABEL_DP,             \
+      SS_LEVEL_CHUNK, SS_LEVEL_CHUNK)                                                                        \
+    X(SS_COMM_FSDP, "fsdp", "dp-cp", SS_MEMBERS_SHARDS, SS_BUFFERS_NONE, SS_COLLS_SHARDED, 4, SS_LABEL_DP,   \
+      SS_LEVEL_LAYER, SS_LEVEL_FLOW)                                                                         \
+    X(SS_COMM_WORLD, "world", "tp-cp-ep-dp-pp", SS_MEMBERS_ALL, SS_BUFFERS_ANY, 0, 1, SS_LABEL_OPTIMIZER,    \
+      SS_LEVEL_CHUNK, SS_LEVEL_COUNT)                                                                        \
+    X(SS_COMM_HOST, "host", "", SS_MEMBERS_SELF, SS_BUFFERS_NONE, 0, 5, SS_LABEL_OFFLOAD,                    \
+      SS_LEVEL_LAYER, SS_LEVEL_COUNT)
 enum ss_communicator {
-#define X(sym, name, axes, members, kinds, stream, label, posted, flows) sym,
+#define X(sym, name, axes, members, buffers, kinds, stream, label, posted, flows) sym,
     SS_COMM_LIST(X)
 #undef X
     SS_COMM_COUNT
@@ -90,16 +105,24 @@ enum ss_communicator {
 struct ss_comm_facts {
     const char *name, *axes;
     int members; /* enum ss_comm_members */
+    int buffers; /* enum ss_comm_buffers */
     unsigned kinds;
     int stream, label, posted, flows;
 };
 const struct ss_comm_facts *ss_comm_facts(int comm);
+/* Bit a: its members differ along axis a. */
+unsigned ss_comm_axes(int comm);
+const char *ss_axis_name(int axis);
+/* The axis whose name is the first `len` characters, -1: none. */
+int ss_axis_find(const char *name, size_t len);
+/* Whether NCCL has it apart from all others where the rank grid has these sizes. */
+int ss_comm_has_buffers(int comm, const int size[SS_AXIS_COUNT]);
 /* Whether its members follow from the rank grid alone: a process group that Megatron makes. */
 int ss_comm_in_grid(int comm);
 
 /* Streams of a class's collectives: SS_STREAM(SS_COMM_TP) is a constant. */
 enum ss_stream {
-#define X(sym, name, axes, members, kinds, stream, label, posted, flows) sym##_STREAM = stream,
+#define X(sym, name, axes, members, buffers, kinds, stream, label, posted, flows) sym##_STREAM = stream,
     SS_COMM_LIST(X)
 #undef X
 };
