@@ -9,6 +9,7 @@ new=$(mktemp)
 trap 'rm -f "$new"' EXIT
 
 sh docs/guide/pictures.sh "$program"
+python3 tests/structure.py "$(dirname "$program")" . --svg docs/design/rooms.svg
 sh docs/guide/study-70b-8-vs-16.sh "$program" > "$new"
 cp "$new" docs/guide/study-70b-8-vs-16-nodes.md
 sh docs/guide/study-oversubscription.sh "$program" > "$new"
