@@ -52,6 +52,15 @@ static int draw(const struct cli_flags *flags, const struct ss_program *program,
     return rc;
 }
 
+/* What a picture of before begins with, so that no file of another kind is overwritten. */
+static const char *begins_with(int picture, const char *path)
+{
+    static const char *const starts[] = {"<svg", "{", "<svg", "<!doctype html>"};
+    size_t n = strlen(path);
+
+    return n > 3 && !strcmp(path + n - 3, ".gz") ? "\x1f\x8b" : starts[picture];
+}
+
 int cli_pictures_make(const struct cli_flags *flags, const struct ss_program *program,
                       const struct ss_timeline *timeline, const struct ss_run *run,
                       const struct ss_report_options *report, struct ss_error *err)
@@ -63,7 +72,9 @@ int cli_pictures_make(const struct cli_flags *flags, const struct ss_program *pr
 
     for (int i = 0; !rc && i < CLI_NPICTURES; i++)
         if (flags->pictures.path[i][0]) {
-            rc = cli_output_begin(flags->pictures.path[i], &outputs[i], streams[i], err);
+            rc = cli_output_check(flags->pictures.path[i], begins_with(i, flags->pictures.path[i]), err);
+            if (!rc)
+                rc = cli_output_begin(flags->pictures.path[i], &outputs[i], streams[i], err);
             wanted = 1;
         }
     if (!rc && wanted) {
