@@ -282,18 +282,21 @@ const char *cli_completion_script(int i)
 
 void cli_options_write(FILE *out)
 {
-    for (int v = 0; v < CLI_VERB_COUNT; v++) {
-        const struct cli_option *o;
-        char left[160];
+    static const char *const kinds[] = {
+        [CLI_SET] = "flag",      [CLI_COUNT] = "number", [CLI_WHOLE] = "number",  [CLI_NUMBER] = "number",
+        [CLI_CHOICE] = "choice", [CLI_PATH] = "file",    [CLI_NEW_FILE] = "file", [CLI_TEXT] = "text",
+        [CLI_EACH] = "text",     [CLI_CALL] = "form"};
+    static const char *const several[] = {[CLI_LAST] = "last", [CLI_ONCE] = "once", [CLI_ALL] = "all"};
+    const struct cli_option *o;
+    char words[96];
+
+    for (int v = 0; v < CLI_VERB_COUNT; v++)
         for (int i = 0; (o = cli_option_at(i)) != NULL; i++) {
-            if (!(o->verbs >> v & 1))
-                continue;
-            const char *value = strchr(cli_option_left(o, left, sizeof left) + strlen(o->name) +
-                                           (o->alias ? 2 + strlen(o->alias) : 0),
-                                       ' ');
-            fprintf(out, "%s\t%s\t%s\t%s\t%s\t%s\n", cli_verb_command(v),
-                    *cli_verb_name(v) ? cli_verb_name(v) : "-", cli_verb_has_job(v) ? "job" : "-", o->name,
-                    o->alias ? o->alias : "-", value ? value + 1 : "-");
+            const char *value = cli_option_value(o, words, sizeof words);
+            if (o->verbs >> v & 1)
+                fprintf(out, "%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n", cli_verb_command(v),
+                        *cli_verb_name(v) ? cli_verb_name(v) : "-", cli_verb_has_job(v) ? "job" : "-",
+                        o->name, o->alias ? o->alias : "-", value ? value : "-", kinds[o->kind],
+                        several[o->several]);
         }
-    }
 }

@@ -34,8 +34,7 @@ void cli_fill(FILE *out, const char *text, int at, int indent)
     fputc('\n', out);
 }
 
-/* "native|simgrid" */
-static const char *value_of(const struct cli_option *o, char *buf, size_t size)
+const char *cli_option_value(const struct cli_option *o, char *buf, size_t size)
 {
     size_t n = 0;
 
@@ -49,7 +48,7 @@ static const char *value_of(const struct cli_option *o, char *buf, size_t size)
 const char *cli_option_left(const struct cli_option *o, char *buf, size_t size)
 {
     char words[96];
-    const char *value = value_of(o, words, sizeof words);
+    const char *value = cli_option_value(o, words, sizeof words);
 
     snprintf(buf, size, "%s%s%s%s%s", o->name, o->alias ? ", " : "", o->alias ? o->alias : "",
              value ? " " : "", value ? value : "");

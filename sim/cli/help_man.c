@@ -149,18 +149,30 @@ static void program_page(FILE *out)
                                       "described in Megatron-LM's own flags, the model by a Hugging Face "
                                       "config.json, the cluster by a SimGrid "
                                       "platform XML.";
+    static const char conventions[] = "An option and its value are two words or one with = between: --engine "
+                                      "native, --engine=native. A command takes "
+                                      "the options of its page and refuses all others with status 2, as it "
+                                      "does a value that cannot be read.\n"
+                                      "Of an option that is given twice the later one counts, and one on the "
+                                      "command line rather than one in a --job "
+                                      "file. Options that name files, measurements or schedules may be given "
+                                      "once; of --set, --vary, --straggler, "
+                                      "--slow-link, --rows and --prop all count.";
     const struct cli_command *c;
 
     title(out, NULL, "predict the time and memory of one LLM training iteration on a GPU cluster");
     fputs(".B stepsim\nCOMMAND [OPTION...]\n.SH DESCRIPTION\n", out);
     paragraphs(out, description);
+    fputs(".SH OPTIONS\n", out);
+    paragraphs(out, conventions);
     fputs(".SH COMMANDS\n", out);
     for (int i = 0; (c = cli_command_at(i)) != NULL; i++)
         entry(out, c->name, c->summary);
-    exits(out, "0 done; of a prediction: the job fits or is near the limit\n1 out of memory, or a deadlock of the "
-               "simulated program\n"
-               "2 wrong command line\n3 bad input, or a configuration that the framework refuses\n"
-               "4 outside --tolerance, or a prediction moved (validate --against)");
+    exits(out,
+          "0 done; of a prediction: the job fits or is near the limit\n1 out of memory, or a deadlock of the "
+          "simulated program\n"
+          "2 wrong command line\n3 bad input, or a configuration that the framework refuses\n"
+          "4 outside --tolerance, or a prediction moved (validate --against)");
     fputs(".SH ENVIRONMENT\n", out);
     entry(out, "STEPSIM_DATA",
           "Folder with platforms, workloads and validation that is searched first for names. One that does "

@@ -231,7 +231,7 @@ int cli_option_take(struct cli_flags *flags, int n, char *const *words, struct s
         return cli_usage(err, "", "%s takes no value", o->name);
     if (o->value && !equal && n < 2)
         return cli_usage(err, "", "%s needs a value", o->name);
-    if (o->once && flags->given[row_of(o)])
+    if (o->several == CLI_ONCE && flags->given[row_of(o)])
         return cli_usage(err, "leave one out", "%s is given twice", o->name);
     int rc = read_value(flags, o, !o->value ? "" : equal ? equal + 1 : words[1], err);
     flags->given[row_of(o)] = 1;

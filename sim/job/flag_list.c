@@ -21,7 +21,7 @@ static const char *value_of(const struct ss_flag *f, char *out, size_t size)
 
     if (f->values == '0')
         return NULL;
-    if (kind == SS_FLAG_CHOICE)
+    if (f->setter && f->setter->choices)
         join_choices(f->setter->choices, out, size);
     else
         ss_copy(out, size,

@@ -20,6 +20,10 @@
 #define OWN_TEXT(name, field, doc) \
     {name, '1', SS_FLAG_OWN, SS_FLAG_TEXT, AT(field), 0, sizeof(((struct ss_job *)0)->field), NULL, NULL, doc},
 #define CALL(name, values, fn, doc) {name, values, SS_FLAG_MODELLED, SS_FLAG_CALL, 0, 0, 0, NULL, fn, doc},
+/* Words that fn takes, for those who list them. */
+#define CALL_OF(name, values, fn, list, doc) \
+    {name, values, SS_FLAG_MODELLED, SS_FLAG_CALL, 0, 0, 0, list, fn, doc},
+#define OWN_CALL_OF(name, values, fn, list, doc) {name, values, SS_FLAG_OWN, SS_FLAG_CALL, 0, 0, 0, list, fn, doc},
 #define OWN_CALL(name, values, fn, doc) {name, values, SS_FLAG_OWN, SS_FLAG_CALL, 0, 0, 0, NULL, fn, doc},
 
 #define MAX_DEGREE (1 << 20)
@@ -46,6 +50,20 @@ static const struct ss_flag_choice position[] = {
     {"yarn", SS_POSITION_ROPE},                {"none", SS_POSITION_NONE}, {NULL, 0}};
 static const struct ss_flag_choice impl[] = {{"local", 1}, {"transformer_engine", 0}, {NULL, 0}};
 
+#define WORD(name) {name, 0}
+static const struct ss_flag_choice precision[] = {
+#define X(symbol, name) WORD(name),
+    SS_PRECISION_LIST(X)
+#undef X
+    {NULL, 0}};
+static const struct ss_flag_choice recompute[] = {WORD("none"), WORD("selective"), WORD("full"), {NULL, 0}};
+static const struct ss_flag_choice fsdp[] = {WORD("full"), WORD("grad"), WORD("hybrid"), WORD("none"), {NULL, 0}};
+static const struct ss_flag_choice fp8[] = {WORD("hybrid"), WORD("e4m3"), WORD("none"), {NULL, 0}};
+static const struct ss_flag_choice cp_comm[] = {
+    WORD("p2p"), WORD("a2a"), WORD("allgather"), WORD("a2a+p2p"), {NULL, 0}};
+static const struct ss_flag_choice optimizer[] = {WORD("adam"), WORD("adamw"), WORD("hybridadam"), {NULL, 0}};
+static const struct ss_flag_choice fp32[] = {WORD("fp32"), {NULL, 0}};
+
 /* clang-format off */
 const struct ss_flag_setter ss_flag_setters[] = {
     /* ---- stepsim's own ---- */
@@ -69,9 +87,9 @@ const struct ss_flag_setter ss_flag_setters[] = {
     OWN_INT("--mbs", micro_batch, 1, MAX_SIZE, "--micro-batch-size")
     OWN_INT("--gbs", global_batch, 1, MAX_SIZE, "--global-batch-size")
     OWN_INT("--seq", seq_length, 1, MAX_SIZE, "--seq-length")
-    OWN_CALL("--precision", '1', ss_flag_precision, "fp32, fp16, bf16 or fp8 (hybrid over bf16)")
-    OWN_CALL("--recompute", '1', ss_flag_recompute, "none, selective or full (uniform, 1 layer)")
-    OWN_CALL("--fsdp", '1', ss_flag_fsdp,
+    OWN_CALL_OF("--precision", '1', ss_flag_precision, precision, "fp32, fp16, bf16 or fp8 (hybrid over bf16)")
+    OWN_CALL_OF("--recompute", '1', ss_flag_recompute, recompute, "none, selective or full (uniform, 1 layer)")
+    OWN_CALL_OF("--fsdp", '1', ss_flag_fsdp, fsdp,
         "NeMo's words: full = optim_grads_params, grad = optim_grads, hybrid = full inside a node, none")
     OWN_CALL("--rank-order", '1', ss_flag_rank_order,
         "order of the parallel axes, first one fastest: tp-cp-ep-dp-pp")
@@ -104,7 +122,7 @@ const struct ss_flag_setter ss_flag_setters[] = {
         "releases before Megatron core: each tensor rank sends its share, the receivers gather it")
     SET("--sequence-parallel", sequence_parallel, 1, "off at tensor parallel 1, as Megatron does")
     SET("--tp-comm-overlap", tp_comm_overlap, 1, NULL)
-    CALL("--cp-comm-type", '+', ss_flag_cp_comm, "the same for all layers")
+    CALL_OF("--cp-comm-type", '+', ss_flag_cp_comm, cp_comm, "the same for all layers")
 
     /* ---- batch and precision ---- */
     INT("--micro-batch-size", micro_batch, 1, MAX_SIZE, NULL)
@@ -113,7 +131,7 @@ const struct ss_flag_setter ss_flag_setters[] = {
     INT("--encoder-seq-length", seq_length, 1, MAX_SIZE, "--seq-length")
     CALL("--fp16", '0', ss_flag_fp16, NULL)
     CALL("--bf16", '0', ss_flag_bf16, NULL)
-    CALL("--fp8-format", '1', ss_flag_fp8_format, "hybrid, e4m3 (costs the same) or none")
+    CALL_OF("--fp8-format", '1', ss_flag_fp8_format, fp8, "hybrid, e4m3 (costs the same) or none")
     CALL("--fp8-hybrid", '0', ss_flag_fp8, "name of older releases")
     CALL("--fp8-e4m3", '0', ss_flag_fp8, "name of older releases")
     SET("--fp8-param-gather", fp8_param_gather, 1, NULL)
@@ -126,7 +144,7 @@ const struct ss_flag_setter ss_flag_setters[] = {
 
     /* ---- recompute ---- */
     CALL("--recompute-activations", '0', ss_flag_recompute_activations, NULL)
-    CALL("--recompute-granularity", '1', ss_flag_recompute_granularity, "selective or full")
+    CALL_OF("--recompute-granularity", '1', ss_flag_recompute_granularity, recompute + 1, "selective or full")
     CHOICE("--recompute-method", recompute_method, method, NULL)
     INT("--recompute-num-layers", recompute_num_layers, 1, 100000, NULL)
     CALL("--recompute-modules", '*', ss_flag_recompute_modules,
@@ -152,14 +170,14 @@ const struct ss_flag_setter ss_flag_setters[] = {
     CALL("--cpu-offloading", '0', ss_flag_cpu_offloading,
         "needs --cpu-offloading-num-layers to move anything")
     INT("--cpu-offloading-num-layers", cpu_offload_layers, 0, 100000, NULL)
-    CALL("--optimizer", '1', ss_flag_optimizer, "adam; hybridadam moves the optimizer to the host")
+    CALL_OF("--optimizer", '1', ss_flag_optimizer, optimizer, "adam; hybridadam moves the optimizer to the host")
     CALL("--optimizer-cpu-offload", '0', ss_flag_optimizer_offload, NULL)
     CALL("--optimizer-offload-fraction", '1', ss_flag_optimizer_fraction, NULL)
     CALL("--optimizer-offload-policy", '1', ss_flag_optimizer_policy, "static only")
-    CALL("--main-grads-dtype", '1', ss_flag_fp32_only, "fp32 only")
-    CALL("--main-params-dtype", '1', ss_flag_fp32_only, "fp32 only")
-    CALL("--exp-avg-dtype", '1', ss_flag_fp32_only, "fp32 only")
-    CALL("--exp-avg-sq-dtype", '1', ss_flag_fp32_only, "fp32 only")
+    CALL_OF("--main-grads-dtype", '1', ss_flag_fp32_only, fp32, "fp32 only")
+    CALL_OF("--main-params-dtype", '1', ss_flag_fp32_only, fp32, "fp32 only")
+    CALL_OF("--exp-avg-dtype", '1', ss_flag_fp32_only, fp32, "fp32 only")
+    CALL_OF("--exp-avg-sq-dtype", '1', ss_flag_fp32_only, fp32, "fp32 only")
     SET("--no-check-for-nan-in-loss-and-grad", check_for_nan, 0, NULL)
     CALL("--clip-grad", '1', ss_flag_clip_grad, "0: neither gradient norm nor clipping")
 

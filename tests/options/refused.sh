@@ -34,6 +34,25 @@ ask() {
         bad=1
     fi
 }
+# of_own ROW: misuse of an option that the verb has
+of_own() {
+    value=$(echo "$1" | cut -f 2) kind=$(echo "$1" | cut -f 3) several=$(echo "$1" | cut -f 4)
+    # shellcheck disable=SC2086 # words of a command
+    case $kind in
+    flag)
+        [ "$value" = - ]
+        ask "a value of an option without one" "$option" $words "$option=1"
+        return
+        ;;
+    number | choice | form) ask "a bad value" "$option" $words "$option" "no:such" ;;
+    file | text) ask "an empty value" "$option" $words "$option=" ;;
+    *) echo "$option: kind $kind" && bad=1 ;;
+    esac
+    # shellcheck disable=SC2086
+    ask "no value" "$option" $words "$option"
+    # shellcheck disable=SC2086
+    [ "$several" != once ] || ask "$option is given twice" "$option is given twice" $words "$option" a "$option" a
+}
 cut -f 1-3 "$dir/rows" | sort -u > "$dir/verbs"
 # An option, and a value if one of its rows takes one.
 awk -F '\t' '!($4 in value) || value[$4] == "-" { value[$4] = $6 } END { for (o in value) print o "\t" value[o] }' "$dir/rows" |
@@ -44,18 +63,12 @@ while IFS="$tab" read -r command verb form; do
     [ "$verb" = - ] || words="$command $verb"
     [ "$form" = - ] || words="$words $job"
     [ "$words" != "sweep $job" ] || words="$words --vary gbs=8"
-    awk -F '\t' -v c="$command" -v v="$verb" -v f="$form" '$1 == c && $2 == v && $3 == f { print $4 "\t" $6 }' "$dir/rows" \
-        > "$dir/own"
+    awk -F '\t' -v c="$command" -v v="$verb" -v f="$form" \
+        '$1 == c && $2 == v && $3 == f { print $4 "\t" $6 "\t" $7 "\t" $8 }' "$dir/rows" > "$dir/own"
     while IFS="$tab" read -r option value; do
         if own=$(grep -e "^$option$tab" "$dir/own"); then
             case $option in --help | --complete) continue ;; esac
-            if [ "${own#*"$tab"}" = - ]; then
-                # shellcheck disable=SC2086 # words of a command
-                ask "a value of an option without one" "$option" $words "$option=1"
-            else
-                # shellcheck disable=SC2086
-                ask "an option without its value" "$option" $words "$option"
-            fi
+            of_own "$own"
             continue
         fi
         # Of a verb with two forms these choose the one with a job.

@@ -128,10 +128,33 @@ static void test_list(void)
     CU_ASSERT_EQUAL(ss_flag_known("--no-such-flag"), 0);
 }
 
+/* What is listed as a value is one; another word is none. */
+static void test_choices(void)
+{
+    char buf[512], other[] = "no-such-word", *none[] = {other};
+    int n = 0;
+
+    for (const struct ss_flag_setter *s = ss_flag_setters; s->name; s++) {
+        struct ss_job job;
+        const char *why;
+        ss_job_init(&job);
+        for (const struct ss_flag_choice *c = s->choices; c && c->name; c++, n++) {
+            char *word[] = {(char *)c->name};
+            int rc = ss_flag_apply(s, &job, 1, word, buf, sizeof buf, &why);
+            if (rc)
+                fprintf(stderr, "%s %s: %s\n", s->name, c->name, why);
+            CU_ASSERT_EQUAL(rc, 0);
+        }
+        if (s->choices)
+            CU_ASSERT_NOT_EQUAL(ss_flag_apply(s, &job, 1, none, buf, sizeof buf, &why), 0);
+    }
+    CU_ASSERT(n > 40);
+}
+
 int main(int argc, char **argv)
 {
     CU_TestInfo tests[] = {
-        {"page", test_page}, {"table", test_table}, {"nearest", test_nearest}, {"list", test_list}, CU_TEST_INFO_NULL};
+        {"page", test_page}, {"table", test_table}, {"nearest", test_nearest}, {"list", test_list}, {"choices", test_choices}, CU_TEST_INFO_NULL};
     if (argc == 3 && !strcmp(argv[1], "--write")) {
         FILE *out = fopen(argv[2], "w");
         if (!out)

@@ -54,6 +54,9 @@ enum cli_kind {
     CLI_CALL      /* read by `call` */
 };
 
+/* Of an option that is given more than once the last one counts, or the second one is refused, or all count. */
+enum cli_several { CLI_LAST, CLI_ONCE, CLI_ALL };
+
 struct cli_flags;
 
 struct cli_option {
@@ -61,7 +64,7 @@ struct cli_option {
     const char *value;        /* placeholder, "FILE"; of a choice what it is called, "engine" */
     uint32_t verbs;           /* bit 1 << enum cli_verb_id */
     int kind;                 /* enum cli_kind */
-    int once; /* 1: a second one is refused; 0: the later one counts, or all of EACH and CALL */
+    int several;              /* enum cli_several */
     size_t offset;
     double low, high;
     enum ss_unit unit;

@@ -40,7 +40,9 @@ int cli_verb_sibling(int verb);
 void cli_help_write(const struct cli_command *command, int verb, FILE *out);
 /* A manual page: of a command, or of the program (NULL). */
 void cli_man_write(const struct cli_command *command, FILE *out);
-/* One line an option: command, verb, "job" or "-", option, alias, value; "-" where there is none; separated by tabs. */
+/* One line an option, with tabs between: command, verb, "job" or "-", option, alias, value ("-": none), how the value is
+ * read (flag, number, choice, file, text, form), and which counts of several: last, all, or once (a second
+ * one is refused). */
 void cli_options_write(FILE *out);
 /* What can stand for the last of n words behind "stepsim", one a line, and a tab and what it is where that is known. */
 void cli_complete(int n, char *const *words, FILE *out);
@@ -50,6 +52,8 @@ const char *cli_completion_script(int i);
 
 /* Words of `text` from column `at` on, lines broken before column 80 and indented. */
 void cli_fill(FILE *out, const char *text, int at, int indent);
+/* Its placeholder or choices, "native|simgrid"; NULL: it takes no value. */
+const char *cli_option_value(const struct cli_option *o, char *buf, size_t size);
 /* "--output, -o FILE", as help and manual show an option. */
 const char *cli_option_left(const struct cli_option *o, char *buf, size_t size);
 /* Its doc with what holds without it: "which kernel replays (native)". */

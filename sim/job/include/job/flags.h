@@ -42,7 +42,7 @@ struct ss_flag_setter {
     int kind;
     size_t offset;
     double low, high; /* SET: value in low; TEXT: size in high */
-    const struct ss_flag_choice *choices;
+    const struct ss_flag_choice *choices; /* CALL: the words alone, or NULL where there are too many */
     ss_flag_call call;
     const char *doc;
 };
