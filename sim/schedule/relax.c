@@ -24,17 +24,6 @@ static void wake(struct relaxation *x, int rank)
     x->queue[(x->head + x->count++) % x->s->stages] = rank;
 }
 
-double ss_schedule_slot_seconds(const double *const *duration, const struct ss_slot *slot)
-{
-    if (!duration)
-        return 0;
-    const double *d = duration[slot->phase];
-    if (slot->phase != SS_PHASE_FB || d)
-        return d ? d[slot->chunk] : 0;
-    const double *f = duration[SS_PHASE_F], *b = duration[SS_PHASE_B];
-    return (f ? f[slot->chunk] : 0) + (b ? b[slot->chunk2] : 0);
-}
-
 /* Earliest time at which the inputs of a forward are there, or < 0. */
 static double forward_ready(const struct relaxation *x, int stage, int microbatch)
 {

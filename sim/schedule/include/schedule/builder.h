@@ -97,7 +97,17 @@ static inline int64_t ss_schedule_index(const struct ss_schedule *s, int stage, 
 }
 
 /* What a slot takes: duration[phase][chunk] in s, F + B for a pair without an FB; 0 where duration is NULL. */
-double ss_schedule_slot_seconds(const double *const *duration, const struct ss_slot *slot);
+static inline double ss_schedule_slot_seconds(const double *const *duration, const struct ss_slot *slot)
+{
+    if (!duration)
+        return 0;
+    const double *d = duration[slot->phase];
+    if (slot->phase != SS_PHASE_FB || d)
+        return d ? d[slot->chunk] : 0;
+    const double *f = duration[SS_PHASE_F], *b = duration[SS_PHASE_B];
+    return (f ? f[slot->chunk] : 0) + (b ? b[slot->chunk2] : 0);
+}
+
 /* Runs the slots of a sound schedule (indices in range) as early as their order and their inputs allow.
  * duration[] as in ss_schedule_makespan; NULL: no slot takes time. at[rank] is the first slot that
  * cannot run (nslots when all ran), end[rank] the time of the last that did (may be NULL). Start and end of
