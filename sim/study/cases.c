@@ -131,6 +131,7 @@ static int finish(struct ss_case *c, struct ss_files *files, struct ss_error *er
 static int prepare(struct ss_case *c, const struct ss_case_choice *choice, struct ss_files *files, struct ss_notes *notes,
                    struct ss_error *err)
 {
+    struct ss_error why = {0};
     int rc = read_measured(c, err);
 
     if (!rc)
@@ -145,15 +146,17 @@ static int prepare(struct ss_case *c, const struct ss_case_choice *choice, struc
         refuse(c, SS_CASE_NOTHING, "another platform");
         return SS_OK;
     }
-    rc = ss_table_job(c->table, c->row, &c->job, notes, err);
-    if (!rc)
-        rc = ss_data_note("workloads/models", ss_table_get(c->table, c->row, "model"), ".json", files, err);
-    if (!rc && choice)
+    rc = settle(c, ss_table_job(c->table, c->row, &c->job, notes, &why), &why, err);
+    if (rc || c->state != SS_CASE_READY)
+        return rc;
+    rc = ss_data_note("workloads/models", ss_table_get(c->table, c->row, "model"), ".json", files, err);
+    if (rc)
+        return rc;
+    if (choice)
         ss_copy(c->job.platform, sizeof c->job.platform, choice->platform);
-    if (!rc && choice && choice->stack)
+    if (choice && choice->stack)
         ss_copy(c->job.stack, sizeof c->job.stack, choice->stack);
-    if (!rc)
-        rc = finish(c, files, err);
+    rc = finish(c, files, err);
     if (!rc && c->state == SS_CASE_READY &&
         !strcmp(ss_table_get(c->table, c->row, "outcome"), "framework-error"))
         refuse(c, SS_CASE_NOTHING, ss_table_get(c->table, c->row, "note"));

@@ -59,7 +59,9 @@ static const char *const columns[] = {"id",
                                       "memory_mib",
                                       "memory_kind",
                                       "quality",
-                                      "note"};
+                                      "note",
+                                      "cause",
+                                      "flags"};
 static const char *const required[] = {"id",          "platform",     "nodes",
                                        "micro_batch", "global_batch", "seq_length"};
 

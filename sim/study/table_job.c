@@ -1,22 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A row of a table as a job: through the flags of the command line, so that both mean the same. */
-#include <stdarg.h>
+/* A row of a table as a job: a request with the words that stand for its columns, then those of its column flags. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/base.h"
-#include "study/study_internal.h"
 #include "model/model_internal.h"
-
-#define MAX_WORDS 96
-#define MAX_WORD 256
+#include "stepsim/import.h"
+#include "study/study_internal.h"
 
 struct flags {
     const struct ss_table *t;
-    int row, n;
-    char text[MAX_WORDS][MAX_WORD];
+    int row, rc; /* rc: of the words added */
+    struct ss_request request;
     struct ss_model named; /* of the model's name, where known */
     bool known;
+    bool words; /* they are read: a mistake is one of them */
     struct ss_notes *notes;
     struct ss_error *err;
 };
@@ -33,8 +31,8 @@ static int is(const struct flags *f, const char *column, const char *value)
 
 static void add(struct flags *f, const char *word)
 {
-    if (f->n < MAX_WORDS)
-        ss_copy(f->text[f->n++], MAX_WORD, word);
+    if (!f->rc)
+        f->rc = ss_request_add(&f->request, word, ss_table_line(f->t, f->row), f->err);
 }
 
 static void add_two(struct flags *f, const char *flag, const char *value)
@@ -160,14 +158,9 @@ static int add_choices(struct flags *f)
     return rc;
 }
 
-/* What is offloaded: layers of activations, or (as a note says) the optimizer. */
+/* Activations of layers; an optimizer that is offloaded stands in the column flags. */
 static int add_offload(struct flags *f)
 {
-    if (is(f, "cpu_offload", "true") && strstr(get(f, "note"), "optimizer ")) {
-        add(f, "--optimizer-cpu-offload");
-        add_two(f, "--optimizer-offload-fraction", "1");
-        return SS_OK;
-    }
     if (is(f, "cpu_offload", "true"))
         add_two(f, "--cpu-offloading-num-layers", "1");
     return switch_on(f, "cpu_offload", "--cpu-offloading", NULL);
@@ -182,42 +175,6 @@ static int add_switches(struct flags *f)
     if (!rc)
         rc = switch_on(f, "grad_param_overlap", "--overlap-grad-reduce", "--overlap-param-gather");
     return rc ? rc : add_offload(f);
-}
-
-/* Layers that do not divide by the stages: as the note says ("uneven: first 15 last 15"), or with as many layers
- * as the largest stage must have on all but the two ends. One less than the others, with virtual stages, is where
- * embedding and loss count as a layer. */
-static int add_uneven(struct flags *f)
-{
-    const char *note = get(f, "note"), *uneven = strstr(note, "uneven"), *at = strstr(note, "first ");
-    int64_t layers, stages;
-    int first, last;
-    char text[16];
-
-    if (!uneven || get(f, "first_stage_layers")[0] ||
-        ss_parse_i64(get(f, "num_layers"), 1, 100000, &layers) ||
-        ss_parse_i64(get(f, "pp"), 2, 100000, &stages) || layers % stages == 0)
-        return SS_OK;
-    if (!at || sscanf(at, "first %d last %d", &first, &last) != 2) {
-        int rest = (int)(layers - (stages - 2) * ((layers + stages - 1) / stages));
-        first = rest / 2;
-        last = rest - first;
-    }
-    if (first < 1 || last < 1)
-        return SS_OK;
-    int64_t most = stages > 2 ? (layers - first - last) / (stages - 2) : 0;
-    if (get(f, "layers_per_virtual_stage")[0] && first >= most - 1 && first <= most && last >= most - 1 && last <= most) {
-        if (first < most)
-            add(f, "--account-for-embedding-in-pipeline-split");
-        if (last < most)
-            add(f, "--account-for-loss-in-pipeline-split");
-        return SS_OK;
-    }
-    snprintf(text, sizeof text, "%d", first);
-    add_two(f, "--decoder-first-pipeline-num-layers", text);
-    snprintf(text, sizeof text, "%d", last);
-    add_two(f, "--decoder-last-pipeline-num-layers", text);
-    return SS_OK;
 }
 
 static int add_notes(struct flags *f)
@@ -269,46 +226,64 @@ static int shape_is_complete(const struct flags *f)
 /* A model that is known by name gives what the columns cannot say; the columns beat it. */
 static int complete_model(const struct flags *f, struct ss_job *job)
 {
-    int rc = yes_no((struct flags *)f, "gated_mlp", &job->model.gated_mlp);
+    int gated, tied, rc = yes_no((struct flags *)f, "gated_mlp", &gated);
+    double attention = -1, hidden = -1;
+
     if (!rc)
-        rc = yes_no((struct flags *)f, "tied_embeddings", &job->model.tied_embeddings);
-    if (job->model.gated_mlp == 1)
+        rc = yes_no((struct flags *)f, "tied_embeddings", &tied);
+    if (rc)
+        return rc;
+    if (job->model.gated_mlp < 0)
+        job->model.gated_mlp = gated;
+    if (job->model.tied_embeddings < 0)
+        job->model.tied_embeddings = tied;
+    if (job->model.gated_mlp == 1 && job->model.linear_bias < 0)
         job->model.linear_bias = 0;
     if (f->known) {
         ss_model_choose(&job->model, &f->named);
-        job->attention_dropout = f->named.attention_dropout;
-        job->hidden_dropout = f->named.hidden_dropout;
+        attention = f->named.attention_dropout;
+        hidden = f->named.hidden_dropout;
     } else if (is(f, "position", "rope")) {
-        job->attention_dropout = job->hidden_dropout = 0; /* no such model drops out in pre-training */
+        attention = hidden = 0; /* no such model drops out in pre-training */
     }
+    if (job->attention_dropout < 0)
+        job->attention_dropout = attention;
+    if (job->hidden_dropout < 0)
+        job->hidden_dropout = hidden;
     ss_copy(job->model.name, sizeof job->model.name, get(f, "model"));
     return rc;
 }
 
-/* The line of the table is the place of every mistake that has no line of its own. */
+/* The line of the table is the place of every mistake that has no line in another file. A mistake of words is told with the
+ * row's id; that of a column names the column; what is refused is an answer, and stands as it is. */
 static int place(const struct flags *f, int rc)
 {
+    const char *file = ss_table_file(f->t);
     char text[sizeof f->err->message];
+    int ours = !strcmp(f->err->file, file);
 
-    if (!rc || f->err->line)
+    if (!rc || (f->err->line && !ours))
         return rc;
     f->err->code = rc == SS_ERR_USAGE ? SS_ERR_INPUT : rc;
-    snprintf(text, sizeof text, "row \"%.60s\": %.200s%s%.200s", get(f, "id"), f->err->file,
-             f->err->file[0] ? ": " : "", f->err->message);
-    ss_copy(f->err->message, sizeof f->err->message, text);
-    ss_copy(f->err->file, sizeof f->err->file, ss_table_file(f->t));
+    if ((f->words || !f->err->line) && rc != SS_ERR_CONFIG && rc != SS_ERR_UNSUPPORTED) {
+        snprintf(text, sizeof text, "row \"%.60s\": %.200s%s%.200s", get(f, "id"), ours ? "" : f->err->file,
+                 !ours && f->err->file[0] ? ": " : "", f->err->message);
+        ss_copy(f->err->message, sizeof f->err->message, text);
+    }
+    ss_copy(f->err->file, sizeof f->err->file, file);
     f->err->line = ss_table_line(f->t, f->row);
     return f->err->code;
 }
 
-static int build(struct flags *f, struct ss_job *job, struct ss_notes *words)
+/* The words of the columns, then those of flags, which beat them. */
+static int add_words(struct flags *f, int complete)
 {
-    struct ss_request r;
-    int complete, rc = load_named(f);
+    const char *flags = get(f, "flags"), *file = ss_table_file(f->t);
+    int rc = ss_request_add_place(&f->request, file, f->err);
+    size_t n;
 
     if (rc)
         return rc;
-    complete = shape_is_complete(f);
     if (!complete && get(f, "model")[0])
         add_two(f, "--model", get(f, "model"));
     add_values(f);
@@ -316,17 +291,31 @@ static int build(struct flags *f, struct ss_job *job, struct ss_notes *words)
     if (!rc)
         rc = add_switches(f);
     if (!rc)
-        rc = add_uneven(f);
-    if (!rc)
-        rc = add_notes(f);
+        rc = f->rc;
+    if (rc || !flags[0])
+        return rc;
+    n = f->request.n;
+    f->words = true;
+    rc = ss_request_read_text(&f->request, flags, strlen(flags), file, f->err);
+    for (; n < f->request.n; n++)
+        if (!strcmp(f->request.place[f->request.word[n].place].file, file)) /* --job may have named another */
+            f->request.word[n].line = ss_table_line(f->t, f->row);
+    return rc;
+}
+
+static int build(struct flags *f, struct ss_job *job, struct ss_notes *words)
+{
+    int complete, rc = load_named(f);
+
     if (rc)
         return rc;
-    ss_request_init(&r);
-    for (int i = 0; i < f->n && !rc; i++)
-        rc = ss_request_add(&r, f->text[i], 0, f->err);
+    complete = shape_is_complete(f);
+    rc = add_words(f, complete);
     if (!rc)
-        rc = ss_job_parse(job, &r, words, f->err);
-    ss_request_free(&r);
+        rc = add_notes(f);
+    f->words = f->words || !rc;
+    if (!rc)
+        rc = ss_job_parse(job, &f->request, words, f->err);
     if (!rc && complete)
         rc = complete_model(f, job);
     return rc;
@@ -334,25 +323,18 @@ static int build(struct flags *f, struct ss_job *job, struct ss_notes *words)
 
 int ss_table_job(const struct ss_table *t, int row, struct ss_job *job, struct ss_notes *notes, struct ss_error *err)
 {
-    struct flags *f = ss_calloc(1, sizeof *f);
     struct ss_notes words = {0};
     struct ss_error own = {0};
+    struct flags f = {.t = t, .row = row, .notes = notes, .err = &own};
     int rc;
 
-    if (!f)
-        return ss_fail(err, SS_ERR_NOMEM, NULL, 0, "out of memory");
-    f->t = t;
-    f->row = row;
-    f->notes = notes;
-    f->err = &own;
-    ss_model_init(&f->named);
+    ss_request_init(&f.request);
+    ss_model_init(&f.named);
     ss_job_init(job);
-    rc = build(f, job, &words);
-    if (rc)
-        rc = place(f, rc);
+    rc = place(&f, build(&f, job, &words));
     if (rc && err)
         *err = own;
+    ss_request_free(&f.request);
     ss_notes_free(&words);
-    free(f);
     return rc;
 }

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Predicts every row of tables of measured runs and judges the predictions. */
-#include <ctype.h>
 #include <limits.h>
 #include <math.h>
 #include <stdlib.h>
@@ -92,38 +91,10 @@ static void fill_words(const struct ss_case *c, struct ss_validation_row *row)
 
 /* ---- outcomes ---- */
 
-/* Share of the longer words of `note` that also stand in `text`; both without case. */
-static double shared_words(const char *note, const char *text)
+/* Is a refusal the one that was measured? Its message has the words of the column cause; where that is empty, any is. */
+static int same_cause(const struct ss_case *c, const char *reason)
 {
-    int words = 0, found = 0;
-    char low[1024], word[64];
-    size_t n = 0;
-
-    for (; text[n] && n + 1 < sizeof low; n++)
-        low[n] = (char)tolower((unsigned char)text[n]);
-    low[n] = '\0';
-    for (const char *p = note; *p;) {
-        size_t len = 0;
-        while (*p && !isalpha((unsigned char)*p))
-            p++;
-        while (isalpha((unsigned char)*p) && len + 1 < sizeof word)
-            word[len++] = (char)tolower((unsigned char)*p++);
-        word[len] = '\0';
-        if (len < 4)
-            continue;
-        words++;
-        found += strstr(low, word) != NULL;
-    }
-    return words ? (double)found / words : 1;
-}
-
-/* Behind "ValueError: " and the like stand the launcher's own words; any other note is the author's account, with
- * which no message need agree in its words. */
-static int same_cause(const char *note, const char *reason)
-{
-    const char *words = strstr(note, "Error: ");
-
-    return !words || shared_words(words + 7, reason) >= 0.5;
+    return strstr(reason, ss_table_get(c->table, c->row, "cause")) != NULL;
 }
 
 /* Megatron refuses virtual stages at pipeline size 1: whatever the table says, a refusal is right. */
@@ -141,7 +112,7 @@ static int judge(const struct ss_case *c, const struct ss_validation_row *row)
         !strcmp(row->outcome, "not-run"))
         return -1;
     if (!strcmp(row->outcome, "config-error"))
-        return refused && same_cause(ss_table_get(c->table, c->row, "note"), row->reason);
+        return refused && same_cause(c, row->reason);
     if (refused && may_be_refused(c))
         return 1;
     return !strcmp(row->outcome, predicted);

@@ -15,6 +15,9 @@
 #define HEAD                                                                                                 \
     "id,platform,stack,nodes,model,precision,tp,pp,micro_batch,global_batch,seq_length,sequence_parallel,"   \
     "optimizer,outcome,iteration_ms,memory_mib,quality,note\n"
+#define FULL_HEAD                                                                                            \
+    "id,platform,stack,nodes,model,precision,tp,pp,micro_batch,global_batch,seq_length,sequence_parallel,"   \
+    "optimizer,outcome,iteration_ms,memory_mib,quality,note,cause,flags\n"
 #define JOB "h800,megatron-2407,1,llama3.1-8b,bf16,2,2,1,16,4096,true,distributed,"
 
 static struct ss_table *parse(const char *text, struct ss_notes *notes)
@@ -99,9 +102,10 @@ static void test_shape_beats_model(void)
     struct ss_table *t =
         parse("id,platform,nodes,gpus_per_node,model,num_layers,hidden_size,ffn_hidden_size,"
               "num_attention_heads,num_query_groups,vocab_size,gated_mlp,tied_embeddings,position,"
-              "normalization,precision,pp,micro_batch,global_batch,seq_length,recompute,note,color\n"
+              "normalization,precision,pp,micro_batch,global_batch,seq_length,recompute,note,color,flags\n"
               "x,a100,2,4,my-own,10,1024,4096,16,8,32000,true,false,rope,rmsnorm,fp8,4,1,8,2048,unknown,"
-              "uneven: first 2 last 2,red\n",
+              "uneven: first 3 last 1; optimizer offloaded,red,"
+              "--decoder-first-pipeline-num-layers 2 --decoder-last-pipeline-num-layers 2\n",
               NULL);
     struct ss_notes notes = {0};
     struct ss_job job;
@@ -121,6 +125,64 @@ static void test_shape_beats_model(void)
     CU_ASSERT(notes.n >= 1 && strstr(notes.text[0], "recompute \"unknown\" is taken as none"));
     ss_table_free(t);
     ss_notes_free(&notes);
+}
+
+/* The column flags says what the columns cannot, and beats them; a note says nothing. */
+static void test_flags(void)
+{
+    struct ss_job plain, job;
+    struct ss_notes notes = {0};
+    struct ss_error err = {0};
+    struct ss_table *t = parse(FULL_HEAD "a," JOB "ok,900,,ok,first 1 last 2 uneven; optimizer offloaded,,\n"
+                                         "b," JOB "ok,900,,ok,,,\n"
+                                         "c," JOB "ok,900,,ok,,,--pp 4 --swiglu --clip-grad 0 --attention-dropout 0.3 "
+                                         "--optimizer-cpu-offload --optimizer-offload-fraction 1 --fp16\n"
+                                         "d," JOB "ok,900,,ok,,,\"--decoder-first-pipeline-num-layers\n  20 # of 32\"\n"
+                                         "e," JOB "ok,900,,ok,,,--tpp 2\n"
+                                         "f," JOB "ok,900,,ok,,,--tp 'x\n"
+                                         "g," JOB "ok,900,,ok,,,--window-size 128\n",
+                               &notes);
+
+    CU_ASSERT_EQUAL(notes.n, 0);
+    CU_ASSERT_EQUAL_FATAL(ss_table_job(t, 0, &job, NULL, NULL), 0);
+    CU_ASSERT_EQUAL_FATAL(ss_table_job(t, 1, &plain, NULL, NULL), 0);
+    CU_ASSERT_EQUAL(memcmp(&job, &plain, sizeof job), 0);
+    CU_ASSERT_EQUAL_FATAL(ss_table_job(t, 2, &job, NULL, NULL), 0);
+    CU_ASSERT_EQUAL(job.pp, 4);
+    CU_ASSERT_EQUAL(job.model.gated_mlp, 1);
+    CU_ASSERT_EQUAL(job.clip_grad, 0);
+    CU_ASSERT_EQUAL(job.attention_dropout, 0.3);
+    CU_ASSERT_EQUAL(job.optimizer_offload, 1);
+    CU_ASSERT_EQUAL(job.precision, SS_FP16);
+    CU_ASSERT_EQUAL_FATAL(ss_table_job(t, 3, &job, NULL, NULL), 0);
+    CU_ASSERT_EQUAL(job.first_stage_layers, 20);
+    for (int row = 4; row < 7; row++) {
+        memset(&err, 0, sizeof err);
+        CU_ASSERT_EQUAL(ss_table_job(t, row, &job, NULL, &err), row == 6 ? SS_ERR_UNSUPPORTED : SS_ERR_INPUT);
+        CU_ASSERT_STRING_EQUAL(err.file, "t.csv");
+        CU_ASSERT_EQUAL(err.line, ss_table_line(t, row));
+        CU_ASSERT(row == 6 || strncmp(err.message, row == 4 ? "row \"e\"" : "row \"f\"", 7) == 0);
+    }
+    ss_table_free(t);
+}
+
+/* Flags beat the shape that columns give, too. */
+static void test_flags_and_shape(void)
+{
+    struct ss_table *t = parse("id,platform,nodes,model,num_layers,hidden_size,num_attention_heads,vocab_size,gated_mlp,"
+                               "tied_embeddings,position,precision,micro_batch,global_batch,seq_length,flags\n"
+                               "a,h800,1,own,4,1024,16,32000,false,true,rope,bf16,1,8,2048,\n"
+                               "b,h800,1,own,4,1024,16,32000,false,true,rope,bf16,1,8,2048,"
+                               "--swiglu --untie-embeddings-and-output-weights --hidden-dropout 0.1\n",
+                               NULL);
+    struct ss_job job;
+
+    CU_ASSERT_EQUAL_FATAL(ss_table_job(t, 0, &job, NULL, NULL), 0);
+    CU_ASSERT(job.model.gated_mlp == 0 && job.model.tied_embeddings == 1 && job.hidden_dropout == 0);
+    CU_ASSERT_EQUAL_FATAL(ss_table_job(t, 1, &job, NULL, NULL), 0);
+    CU_ASSERT(job.model.gated_mlp == 1 && job.model.tied_embeddings == 0 && job.hidden_dropout == 0.1);
+    CU_ASSERT_EQUAL(job.attention_dropout, 0);
+    ss_table_free(t);
 }
 
 static void test_mistakes(void)
@@ -179,33 +241,36 @@ static struct ss_validation *validate(const char *text)
 }
 
 static const char outcomes[] =
-    HEAD "fits," JOB "ok,1000,,ok,\n"
-         "apart," JOB "ok,1000,,suspect,\n"
-         "not-so," JOB "oom,,,ok,\n"
-         "large,h800,megatron-2407,1,llama3.1-405b,bf16,2,2,1,16,4096,true,distributed,oom,,,ok,\n"
+    FULL_HEAD "fits," JOB "ok,1000,,ok,,,\n"
+         "apart," JOB "ok,1000,,suspect,,,\n"
+         "not-so," JOB "oom,,,ok,,,\n"
+         "large,h800,megatron-2407,1,llama3.1-405b,bf16,2,2,1,16,4096,true,distributed,oom,,,ok,,,\n"
          "refused,h800,megatron-2407,1,llama3.1-8b,bf16,2,3,1,16,4096,true,distributed,config-error,,,ok,"
-         "tensor 2 x pipeline 3\n"
-         "other-cause,h800,megatron-2407,1,llama3.1-8b,bf16,2,3,1,16,4096,true,distributed,config-error,,,ok,"
-         "ValueError: there is no support for CPU offloading\n"
-         "broken," JOB "framework-error,,,ok,NCCL error\n"
-         "never," JOB "not-run,,,ok,\n";
+         "does not divide,world size (8) is not divisible,\n"
+         "other-cause,h800,megatron-2407,1,llama3.1-8b,bf16,2,3,1,16,4096,true,distributed,config-error,,,ok,,"
+         "no support for Pipeline parallelism with CPU offloading,\n"
+         "any-cause,h800,megatron-2407,1,llama3.1-8b,bf16,2,3,1,16,4096,true,distributed,config-error,,,ok,"
+         "ValueError: another,,\n"
+         "later," JOB "ok,1000,,ok,,,--window-size 128\n"
+         "broken," JOB "framework-error,,,ok,NCCL error,,\n"
+         "never," JOB "not-run,,,ok,,,\n";
 
 static void test_outcomes(void)
 {
-    static const int right[] = {1, 1, 0, 1, 1, 0, -1, -1};
-    static const char *const predicted[] = {"ok",           "ok",           "ok", "oom",
-                                            "config-error", "config-error", "",   "ok"};
+    static const int right[] = {1, 1, 0, 1, 1, 0, 1, -1, -1, -1};
+    static const char *const predicted[] = {"ok",           "ok",           "ok",          "oom", "config-error",
+                                            "config-error", "config-error", "unsupported", "",    "ok"};
     struct ss_validation *v = validate(outcomes);
 
-    CU_ASSERT_EQUAL_FATAL(v->nrows, 8);
-    for (int i = 0; i < 8; i++) {
+    CU_ASSERT_EQUAL_FATAL(v->nrows, 10);
+    for (int i = 0; i < 10; i++) {
         CU_ASSERT_EQUAL(v->rows[i].right, right[i]);
         CU_ASSERT_STRING_EQUAL(v->rows[i].predicted_outcome, predicted[i]);
     }
-    CU_ASSERT(v->rows[7].summary.iteration_s > 0);
-    CU_ASSERT_EQUAL(v->rows[6].summary.iteration_s, 0);
-    CU_ASSERT_EQUAL(v->all.outcomes, 5);
-    CU_ASSERT_EQUAL(v->all.right, 3);
+    CU_ASSERT(v->rows[9].summary.iteration_s > 0);
+    CU_ASSERT_EQUAL(v->rows[8].summary.iteration_s, 0);
+    CU_ASSERT_EQUAL(v->all.outcomes, 6);
+    CU_ASSERT_EQUAL(v->all.right, 4);
     CU_ASSERT_EQUAL(v->all.time.n, 1);
     CU_ASSERT_DOUBLE_EQUAL(v->all.time.bias, ss_validation_time_error(&v->rows[0]), 1e-9);
     CU_ASSERT_EQUAL(v->ngroups[SS_BY_QUALITY], 1);
@@ -298,7 +363,7 @@ static void test_json(void)
     json_t *o = json_loads(text, 0, NULL), *row, *summary;
 
     CU_ASSERT_PTR_NOT_NULL_FATAL(o);
-    CU_ASSERT_EQUAL(json_array_size(json_object_get(o, "rows")), 8);
+    CU_ASSERT_EQUAL(json_array_size(json_object_get(o, "rows")), 10);
     row = json_array_get(json_object_get(o, "rows"), 0);
     for (size_t i = 0; i < sizeof keys / sizeof keys[0]; i++)
         CU_ASSERT_PTR_NOT_NULL(json_object_get(row, keys[i]));
@@ -309,7 +374,7 @@ static void test_json(void)
         CU_ASSERT_PTR_NOT_NULL(json_object_get(json_object_get(summary, "time"), stats[i]));
         CU_ASSERT_PTR_NOT_NULL(json_object_get(json_object_get(summary, "memory"), stats[i]));
     }
-    CU_ASSERT_EQUAL(json_integer_value(json_object_get(json_object_get(summary, "outcomes"), "right")), 3);
+    CU_ASSERT_EQUAL(json_integer_value(json_object_get(json_object_get(summary, "outcomes"), "right")), 4);
     json_decref(o);
     free(text);
     ss_validation_free(v);
@@ -447,6 +512,8 @@ int main(void)
                            {"choices of a named model", test_named_choices},
                            {"sizes of a named model", test_named_sizes},
                            {"shape beats model", test_shape_beats_model},
+                           {"flags", test_flags},
+                           {"flags and shape", test_flags_and_shape},
                            {"mistakes", test_mistakes},
                            {"outcomes", test_outcomes},
                            {"the stage that is logged", test_logged_stage},
