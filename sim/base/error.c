@@ -28,6 +28,11 @@ int ss_status_exit(int status)
     return 3;
 }
 
+int ss_status_refuses(int status)
+{
+    return status == SS_ERR_CONFIG || status == SS_ERR_UNSUPPORTED;
+}
+
 /* Length of the UTF-8 character at c, 0 if it is none (cut, overlong, surrogate, not UTF-8). */
 static size_t utf8_length(const unsigned char *c)
 {

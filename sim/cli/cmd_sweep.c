@@ -162,7 +162,7 @@ static int predict(struct ss_sweep_row *row, const struct ss_bands *bands, struc
         }
         cli_inputs_free(&in);
     }
-    if (rc != SS_ERR_CONFIG && rc != SS_ERR_UNSUPPORTED) {
+    if (!ss_status_refuses(rc)) {
         if (rc)
             *err = why;
         return rc;

@@ -133,7 +133,7 @@ int ss_report_error(const struct ss_error *e, FILE *out)
 {
     json_t *document = ss_json_document(NULL), *error = json_object();
 
-    if (e->code == SS_ERR_CONFIG || e->code == SS_ERR_UNSUPPORTED)
+    if (ss_status_refuses(e->code))
         ss_json_text(document, "verdict", ss_outcome_word(SS_OUTCOME_REFUSED));
     ss_json_text(error, "code", ss_status_name(e->code));
     ss_json_text(error, "message", e->message);

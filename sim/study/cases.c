@@ -43,7 +43,7 @@ static void place(const struct ss_case *c, const struct ss_error *why, struct ss
 /* What a configuration that cannot run gives is an answer, anything else is this table's mistake. */
 static int settle(struct ss_case *c, int rc, const struct ss_error *why, struct ss_error *err)
 {
-    if (rc == SS_ERR_CONFIG || rc == SS_ERR_UNSUPPORTED) {
+    if (ss_status_refuses(rc)) {
         refuse(c, rc == SS_ERR_CONFIG ? SS_CASE_REFUSED : SS_CASE_UNSUPPORTED, why->message);
         return SS_OK;
     }
@@ -273,7 +273,7 @@ int ss_case_predict(const struct ss_case *c, const struct ss_run_options *option
         return SS_OK;
     }
     rc = ss_run_job_with(&c->job, &c->stack, c->platform, options, &run, &why);
-    if (rc == SS_ERR_CONFIG || rc == SS_ERR_UNSUPPORTED) {
+    if (ss_status_refuses(rc)) {
         out->state = rc == SS_ERR_CONFIG ? SS_CASE_REFUSED : SS_CASE_UNSUPPORTED;
         ss_summary_refuse(&why, &out->summary);
         return SS_OK;

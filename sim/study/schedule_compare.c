@@ -66,7 +66,7 @@ static int split_name(const char *name, int asked, char *base)
 /* A schedule that refuses these numbers is a row with its reason; all else ends the comparison. */
 static int refused(struct ss_compare_row *row, int rc, const struct ss_error *e, struct ss_error *err)
 {
-    if (rc == SS_ERR_CONFIG || rc == SS_ERR_UNSUPPORTED) {
+    if (ss_status_refuses(rc)) {
         ss_summary_refuse(e, &row->summary);
         return SS_OK;
     }

@@ -45,6 +45,9 @@ struct ss_error {
 const char *ss_status_name(int status);
 /* Exit status of the program for a status; 3 for unknown ones. */
 int ss_status_exit(int status);
+/* 1 for SS_ERR_CONFIG and SS_ERR_UNSUPPORTED: the configuration is refused, which is an answer about the job; 0 for every
+ * other status: the call succeeded, or failed. */
+int ss_status_refuses(int status);
 /* Nearest of n names to `word` by edit distance, NULL when none is near (distance > 1 + len/3). */
 const char *ss_nearest(const char *word, const char *const *names, size_t n);
 /* Writes "file:line: error: message: hint" into buf (always terminated); returns buf. */

@@ -110,6 +110,18 @@ int ss_run_job_with(const struct ss_job *job, const struct ss_stack *stack, cons
                     const struct ss_run_options *options, struct ss_run *out, struct ss_error *err);
 void ss_run_free(struct ss_run *run);
 
+struct ss_scenario;
+/*
+ * Predicts a scenario, the third call of the short way: ss_request_read, ss_scenario_build, ss_predict. A configuration that
+ * is refused (ss_status_refuses) is an outcome: the call succeeds and *out has SS_OUTCOME_REFUSED, the code and the reason.
+ * `options` NULL: the native engine. Where options->bands is NULL the bands that came with the library are read for this
+ * call, so that the verdict is the one of `stepsim run`; whoever predicts often loads them once. *out is written on success
+ * only and holds nothing to free. Errors: SS_ERR_IO and SS_ERR_INPUT (bands, schedule file), SS_ERR_DEADLOCK (schedule
+ * file), SS_ERR_ENGINE, SS_ERR_NOMEM. Several threads may predict one scenario at the same time.
+ */
+int ss_predict(const struct ss_scenario *s, const struct ss_run_options *options, struct ss_summary *out,
+               struct ss_error *err);
+
 /* One thing to try when a job does not fit (or is tight): a job that was run, and what it costs. */
 struct ss_fix {
     char change
