@@ -171,12 +171,19 @@ static void exits(FILE *out, const struct cli_command *c)
     fputc('\n', out);
 }
 
-static void examples(FILE *out, const char *text, const char *head)
+/* Commands of the text that have `words` in their first line, "" = all; a line that begins with a space goes on. */
+static void examples(FILE *out, const char *text, const char *words)
 {
-    fprintf(out, "\n%s:\n", head);
+    int shown = 0, on = 0;
+
     for (const char *p = text; *p; p += strspn(p, "\n")) {
         int n = (int)strcspn(p, "\n");
-        fprintf(out, "  %.*s\n", n, p);
+        if (*p != ' ') {
+            const char *found = strstr(p, words);
+            on = found && found < p + n;
+        }
+        if (on)
+            fprintf(out, "%s  %.*s\n", shown++ ? "" : "\nexample:\n", n, p);
         p += n;
     }
 }
@@ -216,8 +223,10 @@ static void one_verb(FILE *out, const struct cli_command *c, int verb)
     else if (row->job || (other > verb && cli_verb_row(other)->job))
         fprintf(out, "\nJOB-OPTIONs are the flags of a job: \"stepsim help run\".\n");
     exits(out, c);
-    if (!has_verb)
-        examples(out, c->examples, strstr(c->examples, "\nstepsim") ? "examples" : "example");
+    char words[64] = "";
+    if (has_verb)
+        snprintf(words, sizeof words, "stepsim %s %s", c->name, cli_verb_name(verb));
+    examples(out, c->examples, words);
 }
 
 static void command_with_verbs(FILE *out, const struct cli_command *c)
@@ -239,7 +248,7 @@ static void command_with_verbs(FILE *out, const struct cli_command *c)
         }
     fprintf(out, "\n\"stepsim help %s VERB\" lists the options of a verb.\n", c->name);
     exits(out, c);
-    examples(out, c->examples, strstr(c->examples, "\nstepsim") ? "examples" : "example");
+    examples(out, c->examples, "");
 }
 
 void cli_help_write(const struct cli_command *command, int verb, FILE *out)

@@ -65,7 +65,8 @@ static const struct cli_command commands[] = {
      "Predicts one training iteration: how long it takes, where the time goes, how much memory every "
      "pipeline stage "
      "needs, and whether it fits. The job is told in Megatron-LM's own flags.",
-     "0 it fits or is near the limit\n1 out of memory or deadlock\n2 usage\n3 bad input or a configuration that the framework "
+     "0 it fits or is near the limit\n1 out of memory or deadlock\n2 usage\n3 bad input or a configuration "
+     "that the framework "
      "refuses\n"
      "4 outside --tolerance",
      "stepsim run --platform h800 --nodes 4 --model llama3.1-8b --bf16 --tp 2 --pp 2 \\\n"
@@ -73,9 +74,11 @@ static const struct cli_command commands[] = {
      "    --tp-comm-overlap --overlap-grad-reduce --overlap-param-gather --measured 33070.9ms"},
     {"sweep", "a job under all combinations of some flags' values, side by side",
      "Predicts a job under every combination of some flags' values, and prints them side by side: time, MFU, "
-     "tokens a second and GPU, bubble, memory, the verdict; the fastest that fits, the one that gets most from each "
+     "tokens a second and GPU, bubble, memory, the verdict; the fastest that fits, the one that gets most "
+     "from each "
      "GPU, and one near the limit if it is faster. What Megatron refuses has its reason in the row.\n"
-     "The verdict is fits; near limit: predicted to fit, but would not with the memory that measured runs like it "
+     "The verdict is fits; near limit: predicted to fit, but would not with the memory that measured runs "
+     "like it "
      "took, or so full that the run is slow; too large; or refused.",
      "0 one fits or is near the limit\n1 none does\n2 usage\n3 bad input, or all are refused",
      "stepsim sweep --job 70b-14 --platform h800 --vary nodes=8,16 --vary vp=1,2,5"},
@@ -96,7 +99,8 @@ static const struct cli_command commands[] = {
      "0 it can run\n1 a deadlock\n2 usage\n3 bad input",
      "stepsim program write --platform h800 --nodes 1 --model llama3.1-8b --bf16 --tp 4 --pp 2 \\\n"
      "    --seq 4096 --mbs 1 --gbs 8 -o job.prog\n"
-     "stepsim program read job.prog --engine simgrid"},
+     "stepsim program read job.prog --engine simgrid\n"
+     "stepsim program check job.prog"},
     {"schedule", "show, check, compare and search pipeline schedules",
      "A pipeline schedule is an order of slots for each rank: F, B or I and W of a microbatch and chunk. "
      "FILE is the CSV "
@@ -108,8 +112,14 @@ static const struct cli_command commands[] = {
      "0 it can run\n1 a schedule that deadlocks\n2 usage\n3 bad input, a schedule that refuses the numbers, "
      "or no order "
      "under the cap",
+     "stepsim schedule list\n"
      "stepsim schedule show zb-v --pp 4 --microbatches 8\n"
-     "stepsim schedule search --pp 4 --microbatches 8 --times 1,1.2,0.8 --cap 4 -o mine.csv"},
+     "stepsim schedule write 1f1b --pp 4 --microbatches 8 -o 1f1b.csv\n"
+     "stepsim schedule check 1f1b.csv\n"
+     "stepsim schedule compare --schedules 1f1b,interleaved:2,zb-h1 --pp 8 --microbatches 16\n"
+     "stepsim schedule compare --job 70b-14 --platform h800\n"
+     "stepsim schedule search --pp 4 --microbatches 8 --times 1,1.2,0.8 --cap 4 -o mine.csv\n"
+     "stepsim schedule search --job 70b-14 --platform h800 --cap 60GiB"},
     {"platform", "show, check or import a cluster description",
      "A platform is a SimGrid XML in which every GPU is a host; docs/reference/formats-platform.md lists the "
      "props that "
@@ -117,6 +127,7 @@ static const struct cli_command commands[] = {
      NULL,
      "stepsim platform show h800 --nodes 4\n"
      "lstopo node.xml && stepsim platform import node.xml -o mine.xml\n"
+     "stepsim platform check mine.xml\n"
      "stepsim run --platform mine.xml --nodes 2 --model llama3.1-8b --bf16 --tp 8 \\\n"
      "    --mbs 1 --gbs 64 --seq 4096"},
     {"validate", "hold predictions against tables of measured runs",

@@ -29,6 +29,15 @@ for command in $(cut -f 1 "$dir/rows" | sort -u); do
     grep -q "stepsim-$command" "$pages/man1/stepsim.1" || grep -q "stepsim.-$command" "$pages/man1/stepsim.1" ||
         fail "stepsim.1 does not name $command"
 done
+cut -f 1-2 "$dir/rows" | sort -u > "$dir/verbs"
+while IFS="$tab" read -r command verb; do
+    [ "$verb" != - ] || verb=
+    # shellcheck disable=SC2086 # no verb is no word
+    "$program" help "$command" $verb > "$dir/help"
+    grep -q "stepsim $command${verb:+ $verb}" "$dir/help" || fail "help $command $verb has no usage"
+    sed '1,/^example:/d' "$dir/help" | grep -q "stepsim $command${verb:+ $verb}" ||
+        [ "$command" = help ] || fail "help $command $verb has no example"
+done < "$dir/verbs"
 if command -v groff > /dev/null && echo '.TH A 1' | groff -man -Tascii -z > /dev/null 2>&1; then
     for page in "$pages"/man1/*.1; do
         groff -ww -man -Tascii -z "$page" 2> "$dir/warnings" || fail "$page: groff refuses it"
