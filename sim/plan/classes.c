@@ -18,17 +18,17 @@
 /* Number of different ones among n, `step` apart; -1 out of memory. */
 static int distinct(const uint64_t *colour, int n, int step)
 {
-    struct ss_key_map seen = {0};
+    struct ss_map seen = {0};
     int status = 0;
     uint64_t last = 0;
     for (int i = 0; i < n && status >= 0; i++) {
         uint64_t own = colour[(size_t)i * (size_t)step];
         if (i == 0 || own != last)
-            status = ss_key_map_put(&seen, own, 0);
+            status = ss_map_put(&seen, own, 0);
         last = own;
     }
     int count = status < 0 ? -1 : (int)seen.n;
-    ss_key_map_free(&seen);
+    ss_map_free(&seen);
     return count;
 }
 
@@ -176,7 +176,7 @@ static int refine(struct colours *c)
 /* Numbers the colours by (pipeline rank, lowest member). */
 static int number_classes(struct ss_plan *plan, const uint64_t *colour, int nclasses, struct ss_error *err)
 {
-    struct ss_key_map of = {0};
+    struct ss_map of = {0};
     int found = 0, status = 0;
     plan->classes = ss_calloc((size_t)nclasses, sizeof *plan->classes);
     if (!plan->classes)
@@ -185,7 +185,7 @@ static int number_classes(struct ss_plan *plan, const uint64_t *colour, int ncla
         for (int r = 0; r < plan->world_size && status >= 0; r++) {
             if (ss_ranks_coordinate(&plan->ranks, r, SS_AXIS_PP) != stage)
                 continue;
-            int c = status = colour ? ss_key_map_put(&of, colour[r], found) : found;
+            int c = status = colour ? ss_map_put(&of, colour[r], found) : found;
             if (c < 0)
                 break;
             if (c == found) {
@@ -197,7 +197,7 @@ static int number_classes(struct ss_plan *plan, const uint64_t *colour, int ncla
             plan->class_of[r] = c;
         }
     plan->nclasses = found;
-    ss_key_map_free(&of);
+    ss_map_free(&of);
     return status < 0 ? ss_fail(err, SS_ERR_NOMEM, NULL, 0, "out of memory for %d classes", nclasses) : SS_OK;
 }
 

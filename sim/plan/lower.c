@@ -72,7 +72,7 @@ static int find_collective(struct lowering *l, const struct ss_layer_step *s, in
     int fresh = b->plan->ncollectives, status = find_first(l, s->comm);
     if (status)
         return status;
-    *index = ss_key_map_put(&b->step_collectives, collective_key(l, s), fresh);
+    *index = ss_map_put(&b->step_collectives, collective_key(l, s), fresh);
     if (*index < 0)
         return ss_fail(l->err, SS_ERR_NOMEM, NULL, 0, "out of memory for collectives");
     return *index < fresh ? SS_OK : make_collective(l, s, index);

@@ -43,7 +43,7 @@ int ss_plan_loads_count(struct ss_plan_builder *b, struct ss_error *err)
     for (size_t i = 0; i < n && !status; i++)
         for (int j = r->first[i]; j < r->first[i + 1] && !status; j++)
             if (wanted[r->pool[j]])
-                status = ss_key_map_add(&b->load, load_key(r->pool[j], b->flow_colour[i]), 1);
+                status = ss_map_add(&b->load, load_key(r->pool[j], b->flow_colour[i]), 1);
     free(wanted);
     return status ? no_memory(err) : SS_OK;
 }
@@ -56,8 +56,8 @@ int ss_plan_links_count(struct ss_plan_builder *b, struct ss_error *err)
     if (!plan->link_count)
         return no_memory(err);
     for (int l = 0; l < r->nlinks; l++) {
-        int link = b->link_colour ? ss_key_map_get(&b->links, b->link_colour[l])
-                                  : ss_key_map_get(&b->links, (uint64_t)l);
+        int link = b->link_colour ? ss_map_get(&b->links, b->link_colour[l])
+                                  : ss_map_get(&b->links, (uint64_t)l);
         if (link >= 0)
             plan->link_count[link]++;
     }
@@ -69,7 +69,7 @@ static int link_of(struct ss_plan_builder *b, int physical, int *index, struct s
 {
     struct ss_plan *plan = b->plan;
     uint64_t key = b->link_colour ? b->link_colour[physical] : (uint64_t)physical;
-    *index = ss_key_map_put(&b->links, key, plan->nlinks);
+    *index = ss_map_put(&b->links, key, plan->nlinks);
     if (*index < 0 ||
         ss_grow(&plan->links, &b->cap_links, (size_t)plan->nlinks + 1, sizeof *plan->links) != 0)
         return no_memory(err);
@@ -91,7 +91,7 @@ static int path_fill(struct ss_plan_builder *b, size_t flow, struct ss_path *p, 
         if ((status = link_of(b, r->pool[j], &p->link[p->nlinks], err)) != 0)
             return status;
         p->weight[p->nlinks] =
-            plan->unfolded ? 1 : ss_key_map_get(&b->load, load_key(r->pool[j], b->flow_colour[flow]));
+            plan->unfolded ? 1 : ss_map_get(&b->load, load_key(r->pool[j], b->flow_colour[flow]));
         plan->weighted |= p->weight[p->nlinks++] != 1;
     }
     return SS_OK;
@@ -107,7 +107,7 @@ int ss_plan_path(struct ss_plan_builder *b, int cls, int kind, int *index, struc
     if (kind < 0 || b->routes.to[flow] < 0)
         return SS_OK;
     *index =
-        ss_key_map_put(&b->path_of, b->flow_colour ? b->flow_colour[flow] : (uint64_t)flow, plan->npaths);
+        ss_map_put(&b->path_of, b->flow_colour ? b->flow_colour[flow] : (uint64_t)flow, plan->npaths);
     if (*index < 0)
         return no_memory(err);
     if (*index < plan->npaths)

@@ -208,14 +208,14 @@ static void builder_free(struct ss_plan_builder *b)
     ss_routes_free(&b->routes);
     free(b->link_colour);
     free(b->flow_colour);
-    ss_key_map_free(&b->load);
+    ss_map_free(&b->load);
     for (int i = 0; i < b->ncosts; i++)
         ss_rank_cost_free(&b->costs[i].cost);
     free(b->costs);
     free(b->cost_of);
-    ss_key_map_free(&b->links);
-    ss_key_map_free(&b->path_of);
-    ss_key_map_free(&b->step_collectives);
+    ss_map_free(&b->links);
+    ss_map_free(&b->path_of);
+    ss_map_free(&b->step_collectives);
 }
 
 int ss_plan_build(const struct ss_job *job, const struct ss_stack *stack, const struct ss_platform *platform,

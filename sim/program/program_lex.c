@@ -126,50 +126,38 @@ void ss_word_write(const char *name, FILE *out)
 
 /* ---- names ---- */
 
-static size_t place(const struct ss_names *names, const char *name)
+/* Key of a name: its own, or the first free one. */
+static uint64_t key_of(const struct ss_names *names, const char *name, int *number)
 {
-    size_t at = (size_t)ss_hash(SS_HASH_INIT, name, strlen(name)) % names->size;
-    while (names->slot[at] && strcmp(names->name[names->slot[at] - 1], name) != 0)
-        at = (at + 1) % names->size;
-    return at;
-}
-
-static int grow_table(struct ss_names *names)
-{
-    struct ss_names bigger = *names;
-    bigger.size = names->size ? 2 * names->size + 1 : 61;
-    bigger.slot = ss_calloc(bigger.size, sizeof *bigger.slot);
-    if (!bigger.slot)
-        return SS_ERR_NOMEM;
-    for (size_t i = 0; i < names->n; i++)
-        bigger.slot[place(&bigger, names->name[i])] = (int)i + 1;
-    free(names->slot);
-    *names = bigger;
-    return SS_OK;
+    uint64_t key = ss_hash(SS_HASH_INIT, name, strlen(name));
+    while ((*number = ss_map_get(&names->map, key)) >= 0 && strcmp(names->name[*number], name) != 0)
+        key++;
+    return key;
 }
 
 int ss_names_add(struct ss_names *names, const char *name)
 {
-    if (2 * (names->n + 1) > names->size && grow_table(names))
-        return SS_ERR_NOMEM;
-    size_t at = place(names, name);
-    if (names->slot[at])
+    int number;
+    uint64_t key = key_of(names, name, &number);
+    if (number >= 0)
         return SS_ERR_INPUT;
-    if (ss_grow(&names->name, &names->name_cap, names->n + 1, sizeof *names->name))
+    if (ss_grow(&names->name, &names->name_cap, names->n + 1, sizeof *names->name) ||
+        ss_map_put(&names->map, key, (int)names->n) < 0)
         return SS_ERR_NOMEM;
     names->name[names->n++] = name;
-    names->slot[at] = (int)names->n;
     return SS_OK;
 }
 
 int ss_names_find(const struct ss_names *names, const char *name)
 {
-    return names->size ? names->slot[place(names, name)] - 1 : -1;
+    int number;
+    key_of(names, name, &number);
+    return number;
 }
 
 void ss_names_clear(struct ss_names *names)
 {
     free(names->name);
-    free(names->slot);
+    ss_map_free(&names->map);
     *names = (struct ss_names){0};
 }

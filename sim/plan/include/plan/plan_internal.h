@@ -7,24 +7,9 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "base/map.h"
 #include "cost/rank_cost.h"
 #include "plan/routes.h"
-
-/* Numbers by 64-bit key; grows. */
-struct ss_key_map {
-    struct ss_key_slot {
-        uint64_t key;
-        int value; /* + 1; 0: free */
-    } * slot;
-    size_t n, size;
-};
-/* The value of `key`, `value` if it is new; -1 out of memory. */
-int ss_key_map_put(struct ss_key_map *m, uint64_t key, int value);
-/* -1: not there. */
-int ss_key_map_get(const struct ss_key_map *m, uint64_t key);
-/* Adds to the value of a key that begins at 0. */
-int ss_key_map_add(struct ss_key_map *m, uint64_t key, int more);
-void ss_key_map_free(struct ss_key_map *m);
 
 /* Sites seen, and what a rank there costs. */
 struct ss_cost_entry {
@@ -48,24 +33,18 @@ struct ss_plan_builder {
     uint64_t *link_colour; /* [routes.nlinks]: equal where links are alike; NULL when unfolded */
     uint64_t
         *flow_colour; /* [rank * routes.nkinds + kind]: equal where flows are alike, 0 where there is none */
-    struct ss_key_map load; /* (link, flow's colour) -> flows that cross it */
+    struct ss_map load; /* (link, flow's colour) -> flows that cross it */
     /* costs */
     struct ss_cost_entry *costs;
     int ncosts;
     int *cost_of; /* [nclasses]: entry of costs */
     /* steps, buckets, sends: what the plan has so far */
-    struct ss_key_map links;            /* colour, or link of the platform when unfolded -> plan link */
-    struct ss_key_map path_of;          /* colour, or number of the flow when unfolded -> plan path */
-    struct ss_key_map step_collectives; /* what a collective of the layers is -> plan collective */
+    struct ss_map links;            /* colour, or link of the platform when unfolded -> plan link */
+    struct ss_map path_of;          /* colour, or number of the flow when unfolded -> plan path */
+    struct ss_map step_collectives; /* what a collective of the layers is -> plan collective */
     size_t cap_links, cap_paths, cap_collectives, cap_p2p, cap_costs;
 };
 
-static inline uint64_t ss_mix64(uint64_t z)
-{
-    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9ULL;
-    z = (z ^ (z >> 27)) * 0x94d049bb133111ebULL;
-    return z ^ (z >> 31);
-}
 static inline uint64_t ss_bits_of(double x)
 {
     uint64_t u;

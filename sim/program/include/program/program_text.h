@@ -4,6 +4,7 @@
 #define SS_PROGRAM_TEXT_H
 
 #include "base/base.h"
+#include "base/map.h"
 #include "program/program_internal.h"
 
 #define SS_PROGRAM_VERSION 1
@@ -37,8 +38,8 @@ void ss_word_write(const char *name, FILE *out);
 /* Names -> numbers. Names must outlive the table. */
 struct ss_names {
     const char **name; /* by number */
-    int *slot;         /* number + 1, or 0 */
-    size_t n, name_cap, size;
+    size_t n, name_cap;
+    struct ss_map map; /* hash of a name -> number; where two names have one hash, the second has the next key */
 };
 /* Adds the next number; SS_ERR_INPUT if the name is there, SS_ERR_NOMEM. */
 int ss_names_add(struct ss_names *names, const char *name);

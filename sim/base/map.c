@@ -2,9 +2,9 @@
 #include <stdlib.h>
 
 #include "base/base.h"
-#include "plan/plan_internal.h"
+#include "base/map.h"
 
-static struct ss_key_slot *find(const struct ss_key_map *m, uint64_t key)
+static struct ss_map_slot *find(const struct ss_map *m, uint64_t key)
 {
     size_t at = (size_t)ss_mix64(key) & (m->size - 1);
     while (m->slot[at].value && m->slot[at].key != key)
@@ -12,9 +12,9 @@ static struct ss_key_slot *find(const struct ss_key_map *m, uint64_t key)
     return &m->slot[at];
 }
 
-static int grow(struct ss_key_map *m)
+static int grow(struct ss_map *m)
 {
-    struct ss_key_map new = {.size = m->size ? 4 * m->size : 64, .n = m->n};
+    struct ss_map new = {.size = m->size ? 4 * m->size : 64, .n = m->n};
     new.slot = ss_calloc(new.size, sizeof *new.slot);
     if (!new.slot)
         return -1;
@@ -26,11 +26,11 @@ static int grow(struct ss_key_map *m)
     return 0;
 }
 
-static struct ss_key_slot *place(struct ss_key_map *m, uint64_t key, int value)
+static struct ss_map_slot *place(struct ss_map *m, uint64_t key, int value)
 {
     if (2 * m->n >= m->size && grow(m))
         return NULL;
-    struct ss_key_slot *s = find(m, key);
+    struct ss_map_slot *s = find(m, key);
     if (!s->value) {
         s->key = key;
         s->value = value + 1;
@@ -39,26 +39,26 @@ static struct ss_key_slot *place(struct ss_key_map *m, uint64_t key, int value)
     return s;
 }
 
-int ss_key_map_put(struct ss_key_map *m, uint64_t key, int value)
+int ss_map_put(struct ss_map *m, uint64_t key, int value)
 {
-    struct ss_key_slot *s = place(m, key, value);
+    struct ss_map_slot *s = place(m, key, value);
     return s ? s->value - 1 : -1;
 }
 
-int ss_key_map_get(const struct ss_key_map *m, uint64_t key)
+int ss_map_get(const struct ss_map *m, uint64_t key)
 {
     return m->size ? find(m, key)->value - 1 : -1;
 }
 
-int ss_key_map_add(struct ss_key_map *m, uint64_t key, int more)
+int ss_map_add(struct ss_map *m, uint64_t key, int more)
 {
-    struct ss_key_slot *s = place(m, key, 0);
+    struct ss_map_slot *s = place(m, key, 0);
     if (s)
         s->value += more;
     return s ? 0 : -1;
 }
 
-void ss_key_map_free(struct ss_key_map *m)
+void ss_map_free(struct ss_map *m)
 {
     free(m->slot);
     m->slot = NULL;
