@@ -18,6 +18,8 @@ A rule is a dictionary:
       ignore   path             the value may differ: in any way, or as check=function(old value, new value, the object
                                 that holds it) says; a prediction never without such a check
       text     old, new         a regular expression and what replaces it, in every text: values, stderr, plain text
+      output   old, new         stdout as a whole is another thing now: regular expressions that find the old and the new
+                                one; nothing in it is compared then
       exit     map              {old: new} exit status; with path and value only where the old JSON has it
       refused  words, hint      what was ignored is a usage error now: a job with one of these words exits 2, and its
                                 message contains the hint
@@ -66,7 +68,7 @@ RULES = [
     dict(BUBBLE, op="remove", path="schedules.*.schedule_bubble_fraction", of=("compare",)),
     dict(VERDICT, op="value", path="schema_version", map={"1": "2"}),
     dict(VERDICT, op="add", path="verdict", of=("run",), check=judged),
-    dict(VERDICT, op="add", path="verdict", of=("plan", "sweep", "compare", "program"), check=is_word),
+    dict(VERDICT, op="add", path="verdict", of=("plan", "sweep", "compare", "schedule", "program"), check=is_word),
     dict(VERDICT, op="add", path="reason", of=("run", "plan")),
     dict(VERDICT, op="remove", path="predicted_outcome", of=("run",)),
     dict(VERDICT, op="remove", path="memory.fits", of=("run", "plan")),
@@ -97,10 +99,9 @@ RULES = [
      "check": lambda hint, whole: hint == "is the unit right?"},
     {"commit": "One registry of every ss. prop", "why": "the same", "op": "text",
      "old": r"(ss\.[\w.]+): (\S+) is outside (\S+)\.\.(\S+)", "new": r'\1="\2" is outside \3 to \4'},
-    {"commit": "Layer kinds are rows, chunks are runs of them",
-     "why": "a chunk without layers has no working set of a layer; only compare replays such a layout, run refuses it",
-     "of": ("compare",), "op": "ignore", "path": "schedules.*.peak_mib",
-     "check": lambda old, new, row: float(new) < float(old) and "0.0" in row["activations_mib"]},
+    {"commit": "Requests and scenarios: words with places, and the one way to a job",
+     "why": "--json holds also where the words of a job behind it are wrong", "of": ("sweep",), "op": "output",
+     "old": r"\A--\w", "new": r'(?s)\A\{(?!.*"iteration_ms": \d).*"refused"'},
     {"commit": "Documents in three folders: guide, reference, design", "why": "the list of flags is a reference page",
      "op": "text", "old": r"(?<!/)\bdocs/flags\.md", "new": "docs/reference/flags.md"},
     {"commit": "One registry of every ss. prop", "why": "there is a list of all props that can be set", "op": "text",

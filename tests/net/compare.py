@@ -241,6 +241,10 @@ def compare(kind, job_words, old, new, rules, used):
             changed = change(err), change(out) if a is None and kind != "expanded" else out
             used[i] += n + (changed != (err, out))
             err, out = changed
+        elif rule["op"] == "output":
+            if re.search(rule["old"], out) and re.search(rule["new"], new["out"]):
+                used[i] += 1
+                a, b, out = None, None, new["out"]
         elif rule["op"] != "refused" and a is not None and b is not None:
             used[i] += OPS[rule["op"]](rule, a, b)
     if exit_old != new["exit"]:

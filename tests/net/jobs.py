@@ -374,14 +374,24 @@ def props(d, job, stack_props):
         job.seen.add(("prop", name))
 
 
+def contention(d, job):
+    """A network that limits the job: flows share links for long, and transfers are not hidden."""
+    job.words += d.pick([["--set", "ss.oversubscription=" + d.pick(["8", "64"]), "--set", "ss.nodes_per_leaf=2"],
+                         ["--set", "ss.nic.bandwidth=" + d.pick(["1GBps", "0.1GBps"])],
+                         ["--set", "ss.nic.bandwidth=2GBps", "--set", "ss.oversubscription=16", "--set",
+                          "ss.nodes_per_leaf=1"],
+                         ["--set", "ss.nvlink.bandwidth=" + d.pick(["5GBps", "0.5GBps"])]])
+    job.seen.add(("size", "a network that limits"))
+
+
 def extra(d, job):
     """One flag by turns, given alone: what its absence would have meant is what most other jobs show."""
     names = sorted(FREE)
     if d.chance(0.5):
         flag = names[job.index // 2 % len(names)]
         job.words += [flag] + ([d.pick(FREE[flag])] if FREE[flag] else [])
-    if d.chance(0.08):
-        other = OTHER[job.index // 3 % len(OTHER)] if d.chance(0.7) else d.pick(OTHER)
+    if job.index % 13 == 5:
+        other = OTHER[job.index // 13 % len(OTHER)]
         job.words += other.split()
         job.seen.add(("other", other))
 
@@ -418,6 +428,8 @@ def make(seed, index, names):
     job.seen |= {("flag", f) for f in flags_in(job.words)}
     job.seen |= {("level", job.level), ("engine", job.engine), ("pair", job.level + " on " + job.engine),
                  ("size", "16 nodes and more" if job.big else "up to 64 GPUs")}
+    if not job.own and world > gpus and d.chance(0.08):
+        contention(d, job)
     if d.chance(0.08):
         files.job_file(d, job, world, gpus)
         job.seen |= {("flag", f) for f in flags_in(job.words)}

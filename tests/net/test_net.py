@@ -137,6 +137,12 @@ class Rules(unittest.TestCase):
         self.accepts(rule, "colour\n", "color\n", kind="program")
         self.rejects(rule, "colour 1\n", "color 2\n", kind="program")
 
+    def test_output(self):
+        rule = {"op": "output", "old": r"\A--", "new": r'\A\{"rows"'}
+        self.accepts(rule, "--nodes\n", '{"rows": []}')
+        self.rejects(rule, "--nodes\n", '{"cols": []}')
+        self.rejects(rule, "nodes\n", '{"rows": []}')
+
     def test_exit_and_refused(self):
         rule = {"op": "exit", "map": {1: 0}, "path": "o", "value": "near"}
         self.accepts(rule, '{"o": "near"}', '{"o": "near"}', exits=(1, 0))

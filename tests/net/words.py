@@ -15,7 +15,7 @@ PROPS = {
     "ss.host_memory": ["64GiB", "4TiB"], "ss.power": ["450W"], "ss.price": ["2.5USD/h"],
     "ss.nic.bandwidth": ["12.5GBps", "0.2GBps"], "ss.nvlink.bandwidth": ["100GBps", "2GBps"], "ss.nvlink.latency": ["2us"],
     "ss.nic.latency": ["3us"], "ss.uplink.latency": ["4us"], "ss.oversubscription": ["4"],
-    "ss.nodes_per_leaf": ["2"], "ss.nics_per_node": ["1", "2"],
+    "ss.nodes_per_leaf": ["2"],
     "ss.attention.flash.forward": ["0.6"], "ss.attention.flash.backward": ["0.5"],
     "ss.attention.fused.forward": ["0.6"], "ss.attention.fused.backward": ["0.5"],
     "ss.attention.half_tokens": ["900"], "ss.attention.half_dim": ["40"],
