@@ -12,10 +12,16 @@ static int is_nemo(const struct ss_finish *f)
     return !strcmp(f->stack->framework, "nemo");
 }
 
+static void blame(struct ss_finish *f, const char *flags)
+{
+    if (f->err)
+        ss_copy(f->err->flags, sizeof f->err->flags, flags);
+    ss_request_locate(f->request, flags, f->err);
+}
+
 /* One cause, the flags that it comes from, most telling first, and one thing to do about it. */
 #define REFUSE(f, flags, hint, ...)                                                                          \
-    return (ss_job_refuse(f, __VA_ARGS__), ss_request_locate((f)->request, flags, (f)->err),                         \
-            ss_hint((f)->err, SS_ERR_CONFIG, "%s", hint))
+    return (ss_job_refuse(f, __VA_ARGS__), blame(f, flags), ss_hint((f)->err, SS_ERR_CONFIG, "%s", hint))
 
 static int check_experts(struct ss_finish *f)
 {
@@ -349,7 +355,7 @@ static int check_offload(struct ss_finish *f)
         REFUSE(f, "--cpu-offloading-num-layers", "fewer --cpu-offloading-num-layers",
                "CPU offloading can be done only for layers less than %d", job->model.num_layers);
     if (job->pp > 1)
-        REFUSE(f, "--cpu-offloading-num-layers --pp", "drop --cpu-offloading or take --pp 1",
+        REFUSE(f, "--cpu-offloading-num-layers --pp --cpu-offloading", "drop --cpu-offloading or take --pp 1",
                "Currently there is no support for Pipeline parallelism with CPU offloading");
     /* NeMo 24.03 was seen to run such a job, with the recompute alone active. */
     if (job->recompute != SS_RECOMPUTE_NONE && !(is_nemo(f) && job->recompute == SS_RECOMPUTE_FULL))

@@ -7,6 +7,7 @@
 #include "base/base.h"
 #include "job/flags.h"
 #include "job/job_internal.h"
+#include "stepsim/flags.h"
 
 static int no_memory(struct ss_error *err)
 {
@@ -150,6 +151,13 @@ static int same_thing(const struct ss_flag *a, const struct ss_flag *b)
     if (x->kind == SS_FLAG_CALL || y->kind == SS_FLAG_CALL)
         return x->kind == y->kind && x->call == y->call;
     return x->offset == y->offset;
+}
+
+int ss_flag_same(const char *a, const char *b)
+{
+    struct ss_flag x, y;
+
+    return ss_flag_find(a, &x) && ss_flag_find(b, &y) && same_thing(&x, &y);
 }
 
 static int gives(const struct ss_request *r, size_t i, const struct ss_flag *wanted)

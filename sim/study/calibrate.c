@@ -241,10 +241,8 @@ static int fill_rows(struct fitting *f, const double *x, int after, struct ss_er
     for (int i = 0; i < f->o->n && !rc && !after; i++)
         if (f->o->list[i].kind == SS_OBSERVE_TIME &&
             ss_is_other_unit(f->predicted[i], f->o->list[i].measured)) {
-            char text[200];
-            snprintf(text, sizeof text, "%.100s: measured and predicted differ so much: is its unit right?",
-                     f->o->list[i].id);
-            rc = ss_study_note(&f->c->notes, text);
+            ss_note(&f->c->notes, "%.100s: measured and predicted differ so much: is its unit right?",
+                    f->o->list[i].id);
         }
     if (!rc)
         fill_stat(f->o, f->predicted, scratch, after ? &f->c->after : &f->c->before);

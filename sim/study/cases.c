@@ -7,6 +7,7 @@
 
 #include "base/base.h"
 #include "stepsim/bands.h"
+#include "stepsim/flags.h"
 #include "study/study_internal.h"
 
 static int load_inputs(struct ss_case *c, struct ss_files *files, struct ss_error *err)
@@ -45,18 +46,12 @@ static int settle(struct ss_case *c, int rc, const struct ss_error *why, struct 
 {
     if (ss_status_refuses(rc)) {
         refuse(c, rc == SS_ERR_CONFIG ? SS_CASE_REFUSED : SS_CASE_UNSUPPORTED, why->message);
+        ss_copy(c->blamed, sizeof c->blamed, why->flags);
         return SS_OK;
     }
     if (rc && err)
         place(c, why, err);
     return rc;
-}
-
-static int has_experts(const struct ss_case *c)
-{
-    const char *experts = ss_table_get(c->table, c->row, "num_experts");
-
-    return experts[0] && strcmp(experts, "0") != 0 && strcmp(experts, "1") != 0;
 }
 
 static int read_measured(struct ss_case *c, struct ss_error *err)
@@ -86,6 +81,29 @@ static int check_word(const struct ss_case *c, const char *column, const char *c
     return ss_hint(err, SS_ERR_INPUT, "it is %s", list);
 }
 
+/* The cause of a refusal: the flags that it comes from. */
+static int check_cause(const struct ss_case *c, struct ss_error *err)
+{
+    const char *cause = ss_table_get(c->table, c->row, "cause"), *file = ss_table_file(c->table);
+    int line = ss_table_line(c->table, c->row);
+    char flag[96];
+
+    if (cause[0] && strcmp(ss_table_get(c->table, c->row, "outcome"), "config-error") != 0) {
+        ss_fail(err, SS_ERR_INPUT, file, line, "cause \"%.60s\" without outcome config-error", cause);
+        return ss_hint(err, SS_ERR_INPUT, "it says why a launcher refuses a job: leave it empty");
+    }
+    for (const char *p = cause; *p; p += strspn(p, " ")) {
+        snprintf(flag, sizeof flag, "%.*s", (int)strcspn(p, " "), p);
+        p += strcspn(p, " ");
+        if (ss_flag_known(flag))
+            continue;
+        ss_fail(err, SS_ERR_INPUT, file, line, "cause: \"%.60s\" is no flag", flag);
+        return ss_hint(err, SS_ERR_INPUT,
+                       "it is the flags that the launcher refuses, as --tp --cp; or empty");
+    }
+    return SS_OK;
+}
+
 static int check_words(const struct ss_case *c, struct ss_error *err)
 {
     static const char *const outcomes[] = {"", "ok", "oom", "config-error", "framework-error", "not-run"};
@@ -93,9 +111,10 @@ static int check_words(const struct ss_case *c, struct ss_error *err)
     int rc = check_word(c, "outcome", outcomes, SS_ARRAY_LEN(outcomes),
                         "ok, oom, config-error, framework-error or not-run", err);
 
-    return rc ? rc
-              : check_word(c, "memory_kind", kinds, SS_ARRAY_LEN(kinds),
-                           "device, reserved, allocated or analytic", err);
+    if (!rc)
+        rc = check_word(c, "memory_kind", kinds, SS_ARRAY_LEN(kinds),
+                        "device, reserved, allocated or analytic", err);
+    return rc ? rc : check_cause(c, err);
 }
 
 /* "dir/h800.xml" is h800. */
@@ -138,7 +157,7 @@ static int prepare(struct ss_case *c, const struct ss_case_choice *choice, struc
         rc = check_words(c, err);
     if (rc)
         return rc;
-    if (has_experts(c)) {
+    if (ss_table_has_experts(c->table, c->row)) {
         refuse(c, SS_CASE_UNSUPPORTED, "mixture-of-experts models are not modelled yet");
         return SS_OK;
     }
@@ -146,9 +165,9 @@ static int prepare(struct ss_case *c, const struct ss_case_choice *choice, struc
         refuse(c, SS_CASE_NOTHING, "another platform");
         return SS_OK;
     }
-    rc = settle(c, ss_table_job(c->table, c->row, &c->job, notes, &why), &why, err);
-    if (rc || c->state != SS_CASE_READY)
-        return rc;
+    rc = ss_table_job(c->table, c->row, &c->job, notes, &why);
+    if (rc)
+        return settle(c, rc, &why, err);
     rc = ss_data_note("workloads/models", ss_table_get(c->table, c->row, "model"), ".json", files, err);
     if (rc)
         return rc;
@@ -190,7 +209,8 @@ static int leave_out(struct ss_case *c, struct ss_notes *notes, const struct ss_
     refuse(c, SS_CASE_UNSUPPORTED, why->message);
     return !notes ? SS_OK
                   : ss_notes_add(notes, "%s:%d: %s%s%s; not predicted", ss_table_file(c->table),
-                                 ss_table_line(c->table, c->row), why->message, why->hint[0] ? ": " : "", why->hint);
+                                 ss_table_line(c->table, c->row), why->message, why->hint[0] ? ": " : "",
+                                 why->hint);
 }
 
 int ss_cases_load(const char *const *tables, int ntables, const struct ss_case_choice *choice, struct ss_files *files,

@@ -31,10 +31,12 @@ static int add(struct ss_observations *o, const struct ss_observation *what, str
 
 static void set_key(const struct ss_case *c, const char *id, const char *by, char *key, size_t size)
 {
+    const char *named = c->table ? ss_table_get(c->table, c->row, "model") : NULL;
+
     if (!by)
         key[0] = '\0';
     else if (!strcmp(by, "model"))
-        ss_copy(key, size, c->job.model.name[0] ? c->job.model.name : c->job.model_ref);
+        ss_copy(key, size, named && named[0] ? named : c->job.model.name);
     else if (!strcmp(by, "gpu"))
         ss_copy(key, size, ss_platform_card(c->platform)->name);
     else if (!strcmp(by, "precision"))
@@ -74,7 +76,9 @@ static int add_timers(struct ss_observations *o, const struct ss_timer *timers, 
             rc = add(o, &what, err);
         }
     }
-    return rc || !unknown ? rc : ss_study_note(notes, others);
+    if (!rc && unknown)
+        ss_note(notes, "%s", others);
+    return rc;
 }
 
 /* Of a table of timers those of one run. */
@@ -95,20 +99,17 @@ static int add_timer_rows(struct ss_observations *o, const struct ss_timer_rows 
     return rc;
 }
 
-static int note_strangers(const struct ss_observations *o, const struct ss_timer_rows *timers,
-                          struct ss_notes *notes)
+static void note_strangers(const struct ss_observations *o, const struct ss_timer_rows *timers,
+                           struct ss_notes *notes)
 {
-    int rc = SS_OK;
-
-    for (int i = 0; i < timers->n && !rc; i++) {
+    for (int i = 0; i < timers->n; i++) {
         int known = 0;
         for (int k = 0; k < o->cases.n && !known; k++)
             known = !strcmp(timers->rows[i].run,
                             ss_table_get(o->cases.cases[k].table, o->cases.cases[k].row, "id"));
         if (!known)
-            rc = ss_timer_rows_stranger(timers->rows[i].run, notes);
+            ss_timer_rows_stranger(timers->rows[i].run, notes);
     }
-    return rc;
 }
 
 /* ---- runs of tables ---- */
@@ -145,7 +146,7 @@ static int load_runs(const struct ss_calibrate_options *opt, struct ss_observati
             rc = add_timer_rows(o, &timers, &what, opt->fit_timers, notes, err);
     }
     if (!rc)
-        rc = note_strangers(o, &timers, notes);
+        note_strangers(o, &timers, notes);
     ss_timer_rows_free(&timers);
     return rc;
 }
@@ -213,9 +214,8 @@ static int load_log(const struct ss_calibrate_options *opt, struct ss_observatio
     c->measured_bytes = log->reserved;
     snprintf(text, sizeof text, "%.200s: median %.1f ms of %d of %d iterations, spread %.1f %%", opt->log,
              1e3 * log->seconds, log->used, log->iterations, 100 * log->spread);
-    rc = ss_study_note(notes, text);
-    if (!rc)
-        rc = read_job(&c->job, opt, err);
+    ss_note(notes, "%s", text);
+    rc = read_job(&c->job, opt, err);
     if (!rc && log->global_batch && c->job.global_batch && log->global_batch != c->job.global_batch) {
         rc = ss_fail(err, SS_ERR_INPUT, opt->log, 0, "global batch size %d, but %d in %.200s",
                      log->global_batch, c->job.global_batch, opt->job);
@@ -237,7 +237,7 @@ static int load_log(const struct ss_calibrate_options *opt, struct ss_observatio
     if (!rc && opt->fit_timers && !log->ntimers) {
         snprintf(text, sizeof text, "%.200s: no timers; --timing-log-level 1 or 2 makes Megatron print them",
                  opt->log);
-        rc = ss_study_note(notes, text);
+        ss_note(notes, "%s", text);
     }
     if (!rc)
         rc = add_timers(o, log->timers, log->ntimers, &what, opt->fit_timers, notes, err);
@@ -271,7 +271,7 @@ static int add_points(struct ss_observations *o, struct ss_notes *notes, struct 
         rc = add(o, &what, err);
     }
     if (!rc && small)
-        rc = ss_study_note(notes, "messages under 1 MiB are not used: other protocols rule them");
+        ss_note(notes, "messages under 1 MiB are not used: other protocols rule them");
     return rc;
 }
 
@@ -334,11 +334,10 @@ static int load_bench(const struct ss_calibrate_options *opt, struct ss_observat
         return ss_hint(err, SS_ERR_USAGE, "name it with --stack");
     }
     if (!rc && attention)
-        rc =
-            ss_study_note(notes, "rows of attention are not used: they tell of a stack, which --stack names");
+        ss_note(notes, "rows of attention are not used: they tell of a stack, which --stack names");
     if (!rc && gemms)
-        rc = ss_study_note(notes, "GEMMs alone on a bench run faster than in training under the card's power "
-                                  "limit: fit ss.gemm.efficiency.* to runs afterwards");
+        ss_note(notes, "GEMMs alone on a bench run faster than in training under the card's power "
+                       "limit: fit ss.gemm.efficiency.* to runs afterwards");
     return rc;
 }
 

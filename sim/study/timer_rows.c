@@ -111,12 +111,9 @@ int ss_timer_rows_load(const char *name_or_path, struct ss_timer_rows *out, stru
     return rc ? rc : wrap(csv, out, err);
 }
 
-int ss_timer_rows_stranger(const char *run, struct ss_notes *notes)
+void ss_timer_rows_stranger(const char *run, struct ss_notes *notes)
 {
-    char text[200];
-
-    snprintf(text, sizeof text, "timers of \"%s\", which is no run of these tables", run);
-    return ss_study_note(notes, text);
+    ss_note(notes, "timers of \"%s\", which is no run of these tables", run);
 }
 
 void ss_timer_rows_free(struct ss_timer_rows *t)

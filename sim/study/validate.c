@@ -7,6 +7,7 @@
 
 #include "base/base.h"
 #include "stepsim/bands.h"
+#include "stepsim/flags.h"
 #include "study/study_internal.h"
 
 double ss_validation_time_error(const struct ss_validation_row *row)
@@ -91,10 +92,30 @@ static void fill_words(const struct ss_case *c, struct ss_validation_row *row)
 
 /* ---- outcomes ---- */
 
-/* Is a refusal the one that was measured? Its message has the words of the column cause; where that is empty, any is. */
-static int same_cause(const struct ss_case *c, const char *reason)
+/* Whether the list has the flag whose name begins at `name`, under any of its names. */
+static int has_flag(const char *list, const char *name)
 {
-    return strstr(reason, ss_table_get(c->table, c->row, "cause")) != NULL;
+    char wanted[96], flag[96];
+
+    snprintf(wanted, sizeof wanted, "%.*s", (int)strcspn(name, " "), name);
+    for (const char *p = list; *p; p += strspn(p, " ")) {
+        snprintf(flag, sizeof flag, "%.*s", (int)strcspn(p, " "), p);
+        if (ss_flag_same(flag, wanted))
+            return 1;
+        p += strcspn(p, " ");
+    }
+    return 0;
+}
+
+/* Whether the job is refused for what the table says: each flag of the row's cause is one that the refusal comes from. */
+static int has_cause(const struct ss_case *c)
+{
+    for (const char *p = ss_table_get(c->table, c->row, "cause"); *p; p += strspn(p, " ")) {
+        if (!has_flag(c->blamed, p))
+            return 0;
+        p += strcspn(p, " ");
+    }
+    return 1;
 }
 
 /* Megatron refuses virtual stages at pipeline size 1: whatever the table says, a refusal is right. */
@@ -112,7 +133,7 @@ static int judge(const struct ss_case *c, const struct ss_validation_row *row)
         !strcmp(row->outcome, "not-run"))
         return -1;
     if (!strcmp(row->outcome, "config-error"))
-        return refused && same_cause(c, row->reason);
+        return refused && has_cause(c);
     if (refused && may_be_refused(c))
         return 1;
     return !strcmp(row->outcome, predicted);
@@ -192,12 +213,11 @@ static int is_row(const struct ss_validation *v, const char *id)
     return 0;
 }
 
-static int note_strangers(struct ss_validation *v, struct ss_error *err)
+static void note_strangers(struct ss_validation *v)
 {
     for (int i = 0; i < v->ntimers; i++)
-        if (!is_row(v, v->timers[i].id) && ss_timer_rows_stranger(v->timers[i].id, &v->notes))
-            return ss_fail(err, SS_ERR_NOMEM, NULL, 0, "out of memory");
-    return SS_OK;
+        if (!is_row(v, v->timers[i].id))
+            ss_timer_rows_stranger(v->timers[i].id, &v->notes);
 }
 
 /* ---- all rows ---- */
@@ -248,10 +268,10 @@ int ss_validate(const char *const *tables, int ntables, const struct ss_validate
             v->rows ? predict_all(&cases, opt, v, err) : ss_fail(err, SS_ERR_NOMEM, NULL, 0, "out of memory");
         ss_cases_free(&cases);
     }
-    if (!rc)
-        rc = note_strangers(v, err);
-    if (!rc)
+    if (!rc) {
+        note_strangers(v);
         rc = ss_validation_summarise(v, err);
+    }
     if (rc) {
         ss_validation_free(v);
         return rc;

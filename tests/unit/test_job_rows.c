@@ -31,26 +31,38 @@ static int complete(int row, struct ss_error *err)
     return ss_job_finish(&job, NULL, &stack, job.nodes * gpus, gpus, NULL, err);
 }
 
+/* The launcher's own words of its refusals. */
+static const char *const causes[][2] = {
+    {"nemo-14", "Context parallelism is only implemented with Flash Attention and Fused Attention"},
+    {"14b-04", "Currently there is no support for Pipeline parallelism with CPU offloading"},
+    {"14b-10",
+     "number of layers per pipeline stage must be divisible number of layers per virtual pipeline stage"},
+    {"8b-15", "Currently there is no support for Pipeline parallelism with CPU offloading"},
+};
+
+static int number(int row, const char *column)
+{
+    return atoi(get(row, column));
+}
+
 /* Refused by the launcher, too large for the cluster, or (in rows that were never run, or are known to be
  * misreported) a layout that Megatron's own checks refuse. */
 static void check_row(int row)
 {
     int virtual_at_one = is(row, "pp", "1") && get(row, "layers_per_virtual_stage")[0];
-    int uneven = atoi(get(row, "num_layers")) % atoi(get(row, "pp")) != 0;
-    int refused = is(row, "outcome", "config-error") || strstr(get(row, "note"), "needs 128 GPUs") ||
-                  virtual_at_one || uneven;
+    int uneven = number(row, "num_layers") % number(row, "pp") != 0;
+    int large = number(row, "tp") * number(row, "pp") * number(row, "cp") >
+                number(row, "nodes") * number(row, "gpus_per_node");
+    int refused = is(row, "outcome", "config-error") || large || virtual_at_one || uneven;
     struct ss_error err = {0};
     int rc = complete(row, &err);
 
     if (rc != (refused ? SS_ERR_CONFIG : 0))
         fprintf(stderr, "%s (%s): %d %s\n", get(row, "id"), get(row, "outcome"), rc, err.message);
     CU_ASSERT_EQUAL(rc, refused ? SS_ERR_CONFIG : 0);
-    if (!is(row, "outcome", "config-error") || !strchr(get(row, "note"), ':'))
-        return;
-    const char *reason = strchr(get(row, "note"), ':') + 2; /* behind "ValueError: " */
-    if (!strstr(err.message, reason))
-        fprintf(stderr, "%s: %s\n", get(row, "id"), err.message);
-    CU_ASSERT_PTR_NOT_NULL(strstr(err.message, reason));
+    for (size_t i = 0; i < sizeof causes / sizeof causes[0]; i++)
+        if (is(row, "id", causes[i][0]))
+            CU_ASSERT_PTR_NOT_NULL(strstr(err.message, causes[i][1]));
 }
 
 static void test_measured_rows(void)

@@ -39,6 +39,7 @@ struct ss_error {
     char file[256];
     char message[1024];
     char hint[512]; /* what to do about it, or "" */
+    char flags[256]; /* SS_ERR_CONFIG: flags of the job that the refusal comes from ("--tp --pp"), most telling first; "" not known */
 };
 
 /* Short name of a status ("config-error"), "ok" for 0, "unknown" otherwise. Never NULL. */

@@ -28,6 +28,8 @@ struct ss_flag_cursor {
 int ss_flag_list(struct ss_flag_cursor *at, struct ss_flag_info *out);
 /* 1 when a job has a flag of this name ("--tp"), whatever is done with it. */
 int ss_flag_known(const char *name);
+/* 1 when both are names of one thing: "--tp" and "--tensor-model-parallel-size". */
+int ss_flag_same(const char *a, const char *b);
 
 #ifdef __cplusplus
 }

@@ -12,29 +12,11 @@
 #include "stepsim/job.h"
 #include "stepsim/replay.h"
 #include "stepsim/result.h"
+#include "stepsim/table.h"
 
 #ifdef __cplusplus
 extern "C" {
 #endif
-
-/* ---- a table of runs: CSV with the columns of docs/reference/formats.md ---- */
-struct ss_table;
-/* By path, or by name in validation/ ("runs"). Adds a note for every unknown column. */
-int ss_table_load(const char *name_or_path, struct ss_table **out, struct ss_notes *notes, struct ss_error *err);
-/* From memory; `name` stands for the file in messages. */
-int ss_table_parse(const char *text, unsigned long len, const char *name, struct ss_table **out,
-                   struct ss_notes *notes, struct ss_error *err);
-void ss_table_free(struct ss_table *t);
-const char *ss_table_file(const struct ss_table *t);
-int ss_table_rows(const struct ss_table *t);
-int ss_table_line(const struct ss_table *t, int row);
-/* Text of a field, "" where the table has no such column. */
-const char *ss_table_get(const struct ss_table *t, int row, const char *column);
-/* A field as a number; `missing` where it is empty, an error with file and line where it is none. */
-int ss_table_number(const struct ss_table *t, int row, const char *column, double missing, double *out,
-                    struct ss_error *err);
-/* The row as a job, by way of the job's flags. Notes say what was assumed. */
-int ss_table_job(const struct ss_table *t, int row, struct ss_job *job, struct ss_notes *notes, struct ss_error *err);
 
 /* ---- validate ---- */
 /* Words of `outcome`: ok, oom, config-error, framework-error, not-run; of predicted_outcome: ok, oom, config-error,

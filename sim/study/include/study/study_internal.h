@@ -7,9 +7,6 @@
 
 #include "stepsim/study.h"
 
-/* Adds a note once; notes may be NULL. */
-int ss_study_note(struct ss_notes *notes, const char *text);
-
 /* ---- cases.c: rows made ready to predict ---- */
 enum ss_case_state { SS_CASE_READY, SS_CASE_REFUSED, SS_CASE_UNSUPPORTED, SS_CASE_NOTHING };
 struct ss_case {
@@ -17,6 +14,7 @@ struct ss_case {
     int row;
     int state;
     char reason[320]; /* REFUSED and UNSUPPORTED: why */
+    char blamed[256]; /* REFUSED: the flags that the refusal comes from */
     struct ss_job job;
     struct ss_stack stack;
     struct ss_platform *platform;
@@ -74,7 +72,7 @@ int ss_timer_rows_load(const char *name_or_path, struct ss_timer_rows *out, stru
 int ss_timer_rows_parse(const char *text, size_t len, const char *name, struct ss_timer_rows *out,
                         struct ss_error *err);
 /* Notes that their run is none of the tables'. */
-int ss_timer_rows_stranger(const char *run, struct ss_notes *notes);
+void ss_timer_rows_stranger(const char *run, struct ss_notes *notes);
 void ss_timer_rows_free(struct ss_timer_rows *t);
 /* Smaller ones of an iteration's share are in no fit and no figure: their relative errors say nothing. */
 #define SS_SMALLEST_TIMER 0.01

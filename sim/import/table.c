@@ -1,107 +1,46 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Tables of measured runs. */
+/* Tables of measured runs: their files. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/base.h"
 #include "base/csv.h"
-#include "study/study_internal.h"
+#include "import/table_internal.h"
 
 struct ss_table {
     struct ss_csv *csv;
 };
 
-static const char *const columns[] = {"id",
-                                      "source",
-                                      "framework",
-                                      "platform",
-                                      "stack",
-                                      "gpu",
-                                      "nodes",
-                                      "gpus_per_node",
-                                      "model",
-                                      "num_layers",
-                                      "hidden_size",
-                                      "ffn_hidden_size",
-                                      "num_attention_heads",
-                                      "num_query_groups",
-                                      "kv_channels",
-                                      "vocab_size",
-                                      "gated_mlp",
-                                      "tied_embeddings",
-                                      "position",
-                                      "normalization",
-                                      "precision",
-                                      "attention",
-                                      "tp",
-                                      "pp",
-                                      "cp",
-                                      "ep",
-                                      "num_experts",
-                                      "top_k",
-                                      "layers_per_virtual_stage",
-                                      "micro_batch",
-                                      "global_batch",
-                                      "seq_length",
-                                      "recompute",
-                                      "recompute_num_layers",
-                                      "sequence_parallel",
-                                      "optimizer",
-                                      "fsdp",
-                                      "cpu_offload",
-                                      "tp_comm_overlap",
-                                      "grad_param_overlap",
-                                      "first_stage_layers",
-                                      "last_stage_layers",
-                                      "outcome",
-                                      "iteration_ms",
-                                      "tflops_per_gpu",
-                                      "memory_mib",
-                                      "memory_kind",
-                                      "quality",
-                                      "note",
-                                      "cause",
-                                      "flags"};
-static const char *const required[] = {"id",          "platform",     "nodes",
-                                       "micro_batch", "global_batch", "seq_length"};
-
-int ss_study_note(struct ss_notes *notes, const char *text)
+/* Names every column that is not read: it may be one that is spelt wrong. */
+static void note_strangers(const struct ss_csv *csv, struct ss_notes *notes)
 {
-    for (unsigned long i = 0; notes && i < notes->n; i++)
-        if (!strcmp(notes->text[i], text))
-            return SS_OK;
-    return notes ? ss_notes_add(notes, "%s", text) : SS_OK;
-}
+    const char *names[SS_TABLE_COLUMNS];
 
-static int known(const char *name)
-{
-    for (size_t i = 0; i < SS_ARRAY_LEN(columns); i++)
-        if (!strcmp(columns[i], name))
-            return 1;
-    return 0;
+    for (size_t i = 0; i < ss_table_column_count; i++)
+        names[i] = ss_table_columns[i].name;
+    for (size_t i = 0; i < ss_csv_columns(csv); i++) {
+        const char *name = ss_csv_column_name(csv, i), *near;
+        size_t k = 0;
+        while (k < ss_table_column_count && strcmp(names[k], name) != 0)
+            k++;
+        if (k < ss_table_column_count)
+            continue;
+        near = ss_nearest(name, names, ss_table_column_count);
+        ss_note(notes, "%s: column \"%.60s\" is not read%s%s%s", ss_csv_file(csv), name,
+                near ? "; did you mean " : "", near ? near : "", near ? "?" : "");
+    }
 }
 
 static int check_columns(const struct ss_csv *csv, struct ss_notes *notes, struct ss_error *err)
 {
-    char text[512];
-
-    for (size_t i = 0; i < SS_ARRAY_LEN(required); i++)
-        if (ss_csv_column(csv, required[i]) < 0) {
-            ss_fail(err, SS_ERR_INPUT, ss_csv_file(csv), 1, "no column \"%s\"", required[i]);
+    for (size_t i = 0; i < ss_table_column_count; i++)
+        if (ss_table_columns[i].required && ss_csv_column(csv, ss_table_columns[i].name) < 0) {
+            ss_fail(err, SS_ERR_INPUT, ss_csv_file(csv), 1, "no column \"%s\"", ss_table_columns[i].name);
             return ss_hint(err, SS_ERR_INPUT,
                            "the first line names the columns; a table of runs needs id, platform, "
                            "nodes, micro_batch, global_batch, seq_length and a model or its shape");
         }
-    for (size_t i = 0; i < ss_csv_columns(csv); i++) {
-        const char *name = ss_csv_column_name(csv, i), *near;
-        if (known(name))
-            continue;
-        near = ss_nearest(name, columns, SS_ARRAY_LEN(columns));
-        snprintf(text, sizeof text, "%s: column \"%.60s\" is not read%s%s%s", ss_csv_file(csv), name,
-                 near ? "; did you mean " : "", near ? near : "", near ? "?" : "");
-        if (ss_study_note(notes, text))
-            return ss_fail(err, SS_ERR_NOMEM, NULL, 0, "out of memory");
-    }
+    note_strangers(csv, notes);
     return SS_OK;
 }
 
@@ -122,7 +61,7 @@ static int by_id(const void *a, const void *b)
 static int note_ids(const struct ss_csv *csv, struct ss_notes *notes, struct ss_error *err)
 {
     size_t n = ss_csv_rows(csv);
-    int column = ss_csv_column(csv, "id"), twice = 0, bad = 0;
+    int column = ss_csv_column(csv, "id"), twice = 0;
     struct named_row *rows = ss_calloc(n + 1, sizeof *rows);
     char text[512];
 
@@ -142,8 +81,8 @@ static int note_ids(const struct ss_csv *csv, struct ss_notes *notes, struct ss_
     if (twice > 1)
         snprintf(text + strlen(text), sizeof text - strlen(text), ", and so on %d times", twice);
     if (twice)
-        bad = ss_study_note(notes, text);
-    return bad ? ss_fail(err, SS_ERR_NOMEM, NULL, 0, "out of memory") : SS_OK;
+        ss_note(notes, "%s", text);
+    return SS_OK;
 }
 
 static int wrap(struct ss_csv *csv, struct ss_table **out, struct ss_notes *notes, struct ss_error *err)

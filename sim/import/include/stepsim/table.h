@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Tables of measured runs: CSV with the columns of docs/reference/formats.md, and their rows as requests. */
+#ifndef STEPSIM_TABLE_H
+#define STEPSIM_TABLE_H
+
+#include "stepsim/error.h"
+#include "stepsim/job.h"
+#include "stepsim/notes.h"
+#include "stepsim/request.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+struct ss_table;
+/* By path, or by name in validation/ ("runs"). Adds a note for every unknown column. */
+int ss_table_load(const char *name_or_path, struct ss_table **out, struct ss_notes *notes,
+                  struct ss_error *err);
+/* From memory; `name` stands for the file in messages. */
+int ss_table_parse(const char *text, unsigned long len, const char *name, struct ss_table **out,
+                   struct ss_notes *notes, struct ss_error *err);
+void ss_table_free(struct ss_table *t);
+const char *ss_table_file(const struct ss_table *t);
+int ss_table_rows(const struct ss_table *t);
+int ss_table_line(const struct ss_table *t, int row);
+/* Text of a field, "" where the table has no such column. */
+const char *ss_table_get(const struct ss_table *t, int row, const char *column);
+/* A field as a number; `missing` where it is empty, an error with file and line where it is none. */
+int ss_table_number(const struct ss_table *t, int row, const char *column, double missing, double *out,
+                    struct ss_error *err);
+/* Whether the row is of a mixture of experts. */
+int ss_table_has_experts(const struct ss_table *t, int row);
+
+/*
+ * The words that the row stands for, each with the row's file and line, in three places: what the model of that name
+ * leaves no column to say, the columns, and the words of the column `flags`. The request is made here and is to be freed,
+ * unless this fails. `notes` (may be NULL) say what was assumed, and what of `flags` has no effect.
+ * SS_ERR_INPUT with file, line and column: a value that the column does not know; in `flags` a word that is no flag, a
+ * wrong value, a flag that another column has a word for or contradicts. SS_ERR_UNSUPPORTED, SS_ERR_CONFIG: a flag that is
+ * refused.
+ */
+int ss_table_request(const struct ss_table *t, int row, struct ss_request *out, struct ss_notes *notes,
+                     struct ss_error *err);
+/* Makes the row the place of a mistake that has no other, and names it; returns the error's code. A refusal stays as it is: it
+ * is an answer. */
+int ss_table_locate(const struct ss_table *t, int row, struct ss_error *err);
+/* The request as a job that is not finished. */
+int ss_table_job(const struct ss_table *t, int row, struct ss_job *job, struct ss_notes *notes,
+                 struct ss_error *err);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

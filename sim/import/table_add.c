@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The words that one column of a row stands for. */
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/base.h"
+#include "import/table_internal.h"
+
+int ss_table_has_experts(const struct ss_table *t, int row)
+{
+    const char *experts = ss_table_get(t, row, "num_experts");
+
+    return experts[0] && strcmp(experts, "0") != 0 && strcmp(experts, "1") != 0;
+}
+
+int ss_table_fail(const struct ss_table_row *r, const char *fmt, ...)
+{
+    char text[400];
+    va_list args;
+
+    va_start(args, fmt);
+    vsnprintf(text, sizeof text, fmt, args);
+    va_end(args);
+    return ss_fail(r->err, SS_ERR_INPUT, ss_table_file(r->table), ss_table_line(r->table, r->row), "%s",
+                   text);
+}
+
+int ss_table_place(const struct ss_table_row *r, struct ss_request *out)
+{
+    return ss_request_add_place(out, ss_table_file(r->table), r->err);
+}
+
+int ss_table_add(const struct ss_table_row *r, struct ss_request *out, const char *flag, const char *value)
+{
+    int line = ss_table_line(r->table, r->row), rc = ss_request_add(out, flag, line, r->err);
+
+    return rc || !value ? rc : ss_request_add(out, value, line, r->err);
+}
+
+static int bad_choice(const struct ss_table_row *r, const struct ss_table_column *column)
+{
+    char list[160] = "";
+    size_t used = 0;
+
+    for (size_t i = 0; column->choices[i].value && used < sizeof list; i++)
+        used +=
+            (size_t)snprintf(list + used, sizeof list - used, "%s%s", i ? " " : "", column->choices[i].value);
+    ss_table_fail(r, "%s cannot be \"%.60s\"", column->name, ss_table_field(r, column->name));
+    return ss_hint(r->err, SS_ERR_INPUT, "it is one of: %s; or empty", list);
+}
+
+/* Words with blanks between. */
+static int add_words(const struct ss_table_row *r, const char *words, struct ss_request *out)
+{
+    char word[64];
+    int rc = SS_OK;
+
+    for (const char *p = words ? words : ""; *p && !rc; p += strspn(p, " ")) {
+        size_t n = strcspn(p, " ");
+        snprintf(word, sizeof word, "%.*s", (int)n, p);
+        rc = ss_table_add(r, out, word, NULL);
+        p += n;
+    }
+    return rc;
+}
+
+/* The choice that the field names, NULL where it is none. */
+static const struct ss_table_choice *chosen(const struct ss_table_row *r,
+                                            const struct ss_table_column *column)
+{
+    const struct ss_table_choice *c = column->choices;
+
+    while (c && c->value && !ss_table_is(r, column->name, c->value))
+        c++;
+    return c && c->value ? c : NULL;
+}
+
+int ss_table_add_column(const struct ss_table_row *r, const struct ss_table_column *column,
+                        struct ss_request *out)
+{
+    const char *field = ss_table_field(r, column->name), *flag = column->flag;
+    const struct ss_table_choice *choice = chosen(r, column);
+
+    if (!field[0])
+        return SS_OK;
+    if (column->experts && ss_table_has_experts(r->table, r->row))
+        flag = column->experts;
+    if (flag)
+        return ss_table_add(r, out, flag, field);
+    if (choice)
+        return add_words(r, choice->words, out);
+    return column->choices ? bad_choice(r, column) : SS_OK;
+}
+
+int ss_table_add_denied(const struct ss_table_row *r, const struct ss_table_column *column,
+                        struct ss_request *out)
+{
+    const struct ss_table_choice *choice = chosen(r, column);
+    int rc = SS_OK;
+
+    if (!choice || !choice->words || choice->words[0])
+        return SS_OK;
+    for (const struct ss_table_choice *c = column->choices; c->value && !rc; c++)
+        rc = add_words(r, c->words, out);
+    return rc;
+}

@@ -1,0 +1,1 @@
+printf 'id,platform,nodes,model,precision,tp,pp,micro_batch,global_batch,seq_length,recompute,iteration_ms,flags\nmine,h800,1,llama3.1-8b,bf16,2,2,1,16,4096,full,1000,--tensor-model-parallel-size 2\n' > mine.csv; "$STEPSIM" validate mine.csv
