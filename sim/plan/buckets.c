@@ -61,7 +61,8 @@ static int mark_add(struct ss_bucket_mark **marks, int *n, struct ss_bucket_mark
 }
 
 /* Where chunk k of a class has done `layers` layers of the last backward, or of the first forward. */
-static struct ss_bucket_mark mark_at(const struct dp_group *d, int cls, int k, int gather, int layers, int collective)
+static struct ss_bucket_mark mark_at(const struct dp_group *d, int cls, int k, int gather, int layers,
+                                     int collective)
 {
     const struct ss_layer_set *set = ss_plan_cost_of(d->b, cls)->set;
     struct ss_chunk_place at = ss_chunk_place_at(set, k, gather ? SS_PHASE_F : SS_PHASE_B, layers);

@@ -99,15 +99,26 @@ static int has_groups(const struct ss_plan *plan, int comm)
     return facts->kinds && (facts->members != SS_MEMBERS_SHARDS || shards_layers(plan->job));
 }
 
-int ss_comm_has_flows(const struct ss_plan *plan, int comm)
+/* With FSDP the data-parallel ones are the replicas of a hybrid job, with two copies of a model both copies' ranks. */
+static int has_collectives(const struct ss_plan *plan, int comm)
 {
     int several = ss_ranks_group_size(&plan->ranks, comm) > 1;
-    if (!has_groups(plan, comm) || plan->level < ss_comm_facts(comm)->flows)
+    if (!has_groups(plan, comm))
         return 0;
-    if (comm == SS_COMM_DP_CP) /* with FSDP the replicas of a hybrid job */
+    if (comm == SS_COMM_DP_CP)
         return (several || plan->schedule->pipelines > 1) &&
                (!shards_layers(plan->job) || ss_job_is_hybrid(plan->job));
     return several;
+}
+
+int ss_comm_has_flows(const struct ss_plan *plan, int comm)
+{
+    return plan->level >= ss_comm_facts(comm)->flows && has_collectives(plan, comm);
+}
+
+int ss_comm_in_closed_form(const struct ss_plan *plan, int comm)
+{
+    return plan->level < ss_comm_facts(comm)->flows && has_collectives(plan, comm);
 }
 
 /* Hops of its flows. Attention either drives a ring itself or leaves it to NCCL. */

@@ -20,7 +20,8 @@ struct reader {
 static int bad(const struct reader *r, const char *what)
 {
     return ss_hint(r->err, ss_fail(r->err, SS_ERR_INPUT, r->path, r->line, "%s", what),
-                   "a line is \"node N\" or \"gpu NODE INDEX\"; the platform has %d nodes of %d GPUs", r->nodes, r->gpus);
+                   "a line is \"node N\" or \"gpu NODE INDEX\"; the platform has %d nodes of %d GPUs",
+                   r->nodes, r->gpus);
 }
 
 static int place(struct reader *r, int gpu)
@@ -28,8 +29,8 @@ static int place(struct reader *r, int gpu)
     if (r->n == r->world)
         return bad(r, "more places than ranks");
     if (r->rank_of[gpu])
-        return ss_fail(r->err, SS_ERR_INPUT, r->path, r->line, "GPU %d of node %d is taken by rank %d", gpu % r->gpus,
-                       gpu / r->gpus, r->rank_of[gpu] - 1);
+        return ss_fail(r->err, SS_ERR_INPUT, r->path, r->line, "GPU %d of node %d is taken by rank %d",
+                       gpu % r->gpus, gpu / r->gpus, r->rank_of[gpu] - 1);
     r->rank_of[gpu] = r->n + 1;
     r->gpu_of[r->n++] = gpu;
     return SS_OK;
@@ -74,8 +75,8 @@ static int read_text(struct reader *r, char *text)
     if (!status && r->n < r->world) {
         r->line = 0;
         status = ss_hint(r->err,
-                         ss_fail(r->err, SS_ERR_INPUT, r->path, 0, "places for %d ranks, the platform has %d GPUs", r->n,
-                                 r->world),
+                         ss_fail(r->err, SS_ERR_INPUT, r->path, 0,
+                                 "places for %d ranks, the platform has %d GPUs", r->n, r->world),
                          "name every GPU once, or take fewer nodes");
     }
     return status;

@@ -76,12 +76,13 @@ static void warn_host(struct ss_plan *plan)
                      most * gpus / gib, size / gib);
 }
 
-/* Tensor- and context-parallel and FSDP traffic is priced without the links unless it is flows. */
+/* Traffic inside the layers is priced without the links unless it is flows. */
 static void warn_slow_links(struct ss_plan *plan, const struct ss_plan_options *o)
 {
-    const struct ss_job *job = plan->job;
-    int inside = job->tp > 1 || job->cp > 1 || (job->fsdp && job->sharding >= SS_SHARD_OPTIM_GRADS);
-    if (o->nslow_links > 0 && plan->level < SS_LEVEL_FLOW && inside)
+    int priced = 0;
+    for (int comm = 0; comm < SS_COMM_COUNT; comm++)
+        priced |= ss_comm_in_closed_form(plan, comm);
+    if (o->nslow_links > 0 && priced)
         ss_notes_add(&plan->warnings,
                      "the slow link holds up pipeline and data-parallel transfers alone: --level flow has "
                      "those inside the layers too");

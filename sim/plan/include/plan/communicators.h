@@ -26,6 +26,8 @@ struct ss_group_shape ss_groups_shape(const struct ss_groups *g, int comm, int r
 void ss_comm_members(const struct ss_plan *plan, int comm, int rank, int *out, int *n);
 /* Whether the communicator's collectives are flows at the plan's level. */
 int ss_comm_has_flows(const struct ss_plan *plan, int comm);
+/* Whether it has collectives that the level prices without the links. */
+int ss_comm_in_closed_form(const struct ss_plan *plan, int comm);
 /* Rank of the pipeline neighbour `stage` with the other coordinates of `rank`. */
 int ss_plan_stage_peer(const struct ss_plan *plan, int rank, int stage);
 

@@ -11,7 +11,7 @@
 #include "cost/rank_cost.h"
 #include "plan/routes.h"
 
-/* Sites seen, and what a rank there costs. */
+/* A site that a class has, and what a rank there costs. */
 struct ss_cost_entry {
     struct ss_rank_site site;
     struct ss_rank_cost cost;
@@ -31,9 +31,8 @@ struct ss_plan_builder {
     struct ss_routes routes;
     /* classes: where folded, what is alike */
     uint64_t *link_colour; /* [routes.nlinks]: equal where links are alike; NULL when unfolded */
-    uint64_t
-        *flow_colour; /* [rank * routes.nkinds + kind]: equal where flows are alike, 0 where there is none */
-    struct ss_map load; /* (link, flow's colour) -> flows that cross it */
+    uint64_t *flow_colour; /* [rank * routes.nkinds + kind]: equal where flows are alike, 0: no flow */
+    struct ss_map load;    /* (link, flow's colour) -> flows that cross it */
     /* costs */
     struct ss_cost_entry *costs;
     int ncosts;
