@@ -26,11 +26,11 @@ rows() {
         $1 == "\"imbalance_fraction\":" { imbalance = text($2) }
         $1 == "\"exposed_communication_ms\":" { exposed = text($2) }
         $1 == "\"activations_mib\":" { inside = 1; next }
-        inside && $1 ~ /^\]/ { inside = 0 }
         inside && text($1) + 0 > most { most = text($1) + 0 }
         $1 == "\"verdict\":" { verdict = $0; gsub(/.*: "|",?$/, "", verdict); gsub(" ", "_", verdict) }
-        $1 == "\"peak_mib\":" { printf "%s %.3f %.1f %.1f %.0f %.1f %.1f %s\n", name, ms / 1e3, 100 * bubble,
-                                100 * imbalance, exposed, most / 1024, text($2) / 1024, verdict }'
+        $1 == "\"peak_mib\":" { peak = text($2) }
+        inside && $1 ~ /^\]/ { printf "%s %.3f %.1f %.1f %.0f %.1f %.1f %s\n", name, ms / 1e3, 100 * bubble,
+                              100 * imbalance, exposed, most / 1024, peak / 1024, verdict; inside = 0 }'
 }
 
 search -o "$dir/found.csv"

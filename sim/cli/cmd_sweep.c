@@ -217,6 +217,14 @@ int cmd_sweep(int argc, char **argv, struct ss_error *err)
         rc = check_switches(s, n, rest, err);
     if (!rc)
         rc = predict_all(s, &flags, n, rest, err);
+    if (!rc && ss_output_same(flags.csv, flags.output))
+        rc = cli_usage(err, "give each a name of its own", "--csv and --output write the same file");
+    if (!rc)
+        rc = cli_output_check(flags.csv, "--", err);
+    if (!rc && flags.csv[0])
+        rc = cli_output_begin(flags.csv, &output, &stream, err);
+    if (!rc && flags.csv[0])
+        rc = cli_output_end(output, ss_sweep_write_csv(s, stream, err), err);
     if (!rc)
         rc = cli_output_begin(flags.output, &output, &stream, err);
     if (!rc)

@@ -77,6 +77,8 @@ static const struct cli_option table[] = {
      .doc = "a flag of the job and its values: nodes=8,16, vp=1,2,5, model=a,b, recompute=none,full; \"on\" and \"off\" "
             "give and leave out a flag without value, which the job itself then must not give: sequence-parallel=on,off; "
             "set=ss.nic.bandwidth=12.5GBps,...; up to 8 flags, 4096 combinations"},
+    {.name = "--csv", .value = "FILE", .verbs = V(SWEEP), .kind = CLI_PATH, .several = CLI_ONCE, .offset = AT(csv),
+     .doc = "writes the rows, with every figure, as CSV beside the table"},
 
     /* ---- clusters ---- */
     {.name = "--nodes", .value = "N", .verbs = V(PLATFORM_SHOW), .kind = CLI_COUNT, .offset = AT(nodes), .low = 1,

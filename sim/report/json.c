@@ -30,20 +30,15 @@ json_t *ss_json_memory(const struct ss_run *run, const struct ss_report_options 
     const struct ss_summary *u = &run->summary;
     json_t *o = json_object(), *stages = json_array();
 
-    ss_json_metric(o, SS_METRIC_OF_peak_device, u);
-    ss_json_metric(o, SS_METRIC_OF_capacity, u);
+    ss_json_metrics(o, SS_IN_MEMORY, u);
+    ss_json_text(o, "band_like", u->memory_like);
     ss_json_integer(o, "peak_stage", r->peak_stage);
     ss_json_number(o, "device_mib", u->peak_device / SS_MIB);
-    ss_json_metric(o, SS_METRIC_OF_peak_reserved, u);
-    ss_json_metric(o, SS_METRIC_OF_peak_allocated, u);
     ss_json_text(o, "largest_class", ss_mem_name(ss_result_largest(r, r->peak_stage)));
     if (opt->measured_bytes > 0) {
         ss_json_number(o, "measured_mib", opt->measured_bytes / SS_MIB);
         ss_json_number(o, "error_pct", ss_report_error_pct(r->peak_device, opt->measured_bytes));
     }
-    ss_json_metric(o, SS_METRIC_OF_memory_low_pct, u);
-    ss_json_metric(o, SS_METRIC_OF_memory_high_pct, u);
-    ss_json_text(o, "band_like", u->memory_like);
     for (int s = 0; s < r->nstages; s++)
         json_array_append_new(stages, stage_memory(&r->stages[s]));
     json_object_set_new(o, "stages", stages);
@@ -53,14 +48,12 @@ json_t *ss_json_memory(const struct ss_run *run, const struct ss_report_options 
 static void add_rates(json_t *o, const struct ss_summary *u, const struct ss_report_options *opt)
 {
     ss_json_verdict(o, u);
-    ss_json_metrics(o, SS_IN_TIME, u);
+    ss_json_metrics(o, SS_IN_RUN, u);
+    ss_json_text(o, "error_band_like", u->time_like);
     if (opt->measured_s > 0) {
         ss_json_number(o, "measured_ms", 1e3 * opt->measured_s);
         ss_json_number(o, "error_pct", ss_report_error_pct(u->iteration_s, opt->measured_s));
     }
-    ss_json_metric(o, SS_METRIC_OF_band_pct, u);
-    ss_json_text(o, "error_band_like", u->time_like);
-    ss_json_metrics(o, SS_IN_RATES, u);
 }
 
 static void add_breakdown(json_t *o, const struct ss_result *r)

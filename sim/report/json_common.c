@@ -57,7 +57,7 @@ void ss_json_verdict(json_t *object, const struct ss_summary *s)
 void ss_json_metrics(json_t *object, int place, const struct ss_summary *s)
 {
     for (int i = 0; i < SS_METRICS; i++)
-        if (ss_metric_at(i)->place == place && ss_metric_known(i, s))
+        if ((place < 0 || ss_metric_at(i)->place == place) && ss_metric_known(i, s))
             ss_json_metric(object, i, s);
 }
 

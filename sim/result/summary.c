@@ -150,6 +150,8 @@ void ss_summary_fill(const struct ss_run *run, const struct ss_bands *bands, str
     out->usd_per_iteration = gpu_seconds / 3600 * ss_platform_card(plan->platform)->price;
     out->usd_per_million_tokens = 1e6 * ratio(out->usd_per_iteration, tokens);
     out->bubble_fraction = ratio(spent[SS_LABEL_BUBBLE], r->iteration_s);
+    out->exposed_s = spent[SS_LABEL_PP] + spent[SS_LABEL_DP] + spent[SS_LABEL_TP] + spent[SS_LABEL_CP] +
+                     spent[SS_LABEL_EP];
     out->imbalance_fraction = ratio(spent[SS_LABEL_IMBALANCE], r->iteration_s);
     out->peak_device = r->peak_device;
     out->capacity = r->capacity;

@@ -166,12 +166,8 @@ int ss_compare_integers(const char *const *names, int n, const struct ss_schedul
 
 static void take_result(struct ss_compare_row *row, const struct ss_run *run)
 {
-    static const int waits[] = {SS_LABEL_PP, SS_LABEL_DP, SS_LABEL_TP, SS_LABEL_CP, SS_LABEL_EP};
     const struct ss_result *r = run->result;
-    const double *spent = r->stages[r->critical_stage].breakdown;
     row->summary = run->summary;
-    for (size_t i = 0; i < SS_ARRAY_LEN(waits); i++)
-        row->exposed_s += spent[waits[i]];
     for (int s = 0; s < r->nstages; s++)
         row->activation[s] = r->stages[s].memory[SS_MEM_ACTIVATIONS] + r->stages[s].memory[SS_MEM_LOGITS];
 }

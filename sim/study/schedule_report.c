@@ -28,8 +28,8 @@ static void cluster_row(const struct ss_compare_row *r, double best, FILE *out)
     fprintf(out, "  %-18s %2d %9s %+6.1f %%  %5.1f %%  %7.1f %% %8.1f ms %6lld %8.1f %8.1f  %s\n", r->name,
             r->chunks, ss_text_time(r->summary.iteration_s, time, sizeof time),
             100 * (r->summary.iteration_s / best - 1), 100 * r->summary.bubble_fraction,
-            100 * r->summary.imbalance_fraction, 1e3 * r->exposed_s, (long long)r->sends, most / SS_GIB,
-            r->summary.peak_device / SS_GIB, ss_outcome_word(r->summary.outcome));
+            100 * r->summary.imbalance_fraction, 1e3 * r->summary.exposed_s, (long long)r->sends,
+            most / SS_GIB, r->summary.peak_device / SS_GIB, ss_outcome_word(r->summary.outcome));
 }
 
 /* Activations of every stage, which the table gives only the largest of. */
@@ -97,22 +97,18 @@ static json_t *row_json(const struct ss_comparison *c, const struct ss_compare_r
         return o;
     }
     ss_json_integer(o, "chunks", r->chunks);
-    ss_json_number(o, c->cluster ? "iteration_ms" : "iteration",
-                   c->cluster ? 1e3 * r->summary.iteration_s : r->summary.iteration_s);
-    ss_json_metric(o, SS_METRIC_OF_bubble_fraction, &r->summary);
-    if (c->cluster)
-        ss_json_metric(o, SS_METRIC_OF_imbalance_fraction, &r->summary);
-    else
+    if (c->cluster) {
+        ss_json_metrics(o, -1, &r->summary);
+    } else {
+        ss_json_number(o, "iteration", r->summary.iteration_s);
+        ss_json_metric(o, SS_METRIC_OF_bubble_fraction, &r->summary);
         ss_json_number(o, "bubble_inside_rank", r->inner_bubble);
+    }
     ss_json_integer(o, "in_flight_chunks", r->in_flight);
     ss_json_integer(o, "sends", (int64_t)r->sends);
     for (int s = 0; s < r->stages; s++)
         json_array_append_new(stages, json_real(c->cluster ? r->activation[s] / SS_MIB : r->activation[s]));
     json_object_set_new(o, c->cluster ? "activations_mib" : "activations_in_flight", stages);
-    if (!c->cluster)
-        return o;
-    ss_json_number(o, "exposed_communication_ms", 1e3 * r->exposed_s);
-    ss_json_number(o, "peak_mib", r->summary.peak_device / SS_MIB);
     return o;
 }
 

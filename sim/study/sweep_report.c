@@ -2,8 +2,10 @@
 /* A sweep as a table, and as JSON. */
 #include "stepsim/sweep.h"
 
+#include <math.h>
 #include <string.h>
 
+#include "base/csv.h"
 #include "report/common.h"
 #include "report/text.h"
 
@@ -91,14 +93,6 @@ static int write_text(const struct ss_sweep *s, FILE *out, struct ss_error *err)
 
 static json_t *row_object(const struct ss_sweep *s, const struct ss_sweep_row *row)
 {
-    static const int shown[] = {SS_METRIC_OF_gpus,
-                                SS_METRIC_OF_iteration_s,
-                                SS_METRIC_OF_mfu,
-                                SS_METRIC_OF_tokens_per_s_per_gpu,
-                                SS_METRIC_OF_bubble_fraction,
-                                SS_METRIC_OF_peak_device,
-                                SS_METRIC_OF_capacity,
-                                SS_METRIC_OF_usd_per_iteration};
     const struct ss_summary *u = &row->summary;
     json_t *o = json_object(), *flags = json_object();
 
@@ -106,9 +100,8 @@ static json_t *row_object(const struct ss_sweep *s, const struct ss_sweep_row *r
         ss_json_text(flags, s->flags[f].name, value_of(s, row, f));
     json_object_set_new(o, "flags", flags);
     ss_json_verdict(o, u);
-    for (size_t i = 0; u->outcome != SS_OUTCOME_REFUSED && i < SS_ARRAY_LEN(shown); i++)
-        if (ss_metric_known(shown[i], u))
-            ss_json_metric(o, shown[i], u);
+    if (u->outcome != SS_OUTCOME_REFUSED)
+        ss_json_metrics(o, -1, u);
     return o;
 }
 
@@ -128,6 +121,35 @@ static int write_json(const struct ss_sweep *s, FILE *out, struct ss_error *err)
     put_index(root, "most_per_gpu", ss_sweep_best(s, SS_OUTCOME_FITS, 1));
     put_index(root, "fastest_near_limit", ss_sweep_best_near_limit(s));
     return ss_json_write(root, out, err);
+}
+
+int ss_sweep_write_csv(const struct ss_sweep *s, FILE *out, struct ss_error *err)
+{
+    for (int f = 0; f < s->nflags; f++) {
+        ss_csv_write(out, s->flags[f].name);
+        fputc(',', out);
+    }
+    fputs("verdict,code,reason", out);
+    for (int m = 0; m < SS_METRICS; m++)
+        fprintf(out, ",%s", ss_metric_at(m)->key);
+    fputc('\n', out);
+    for (int i = 0; i < s->nrows; i++) {
+        const struct ss_summary *u = &s->rows[i].summary;
+        for (int f = 0; f < s->nflags; f++) {
+            ss_csv_write(out, value_of(s, &s->rows[i], f));
+            fputc(',', out);
+        }
+        fprintf(out, "%s,%s,", ss_outcome_word(u->outcome), u->code ? ss_status_name(u->code) : "");
+        ss_csv_write(out, u->reason);
+        for (int m = 0; m < SS_METRICS; m++) {
+            double value = ss_metric_value(m, u);
+            fputc(',', out);
+            if (u->outcome != SS_OUTCOME_REFUSED && ss_metric_known(m, u) && isfinite(value))
+                fprintf(out, "%.10g", value);
+        }
+        fputc('\n', out);
+    }
+    return ss_report_done(out, err);
 }
 
 int ss_sweep_write(const struct ss_sweep *s, int json, FILE *out, struct ss_error *err)

@@ -165,6 +165,14 @@ static void put_known(json_t *o, const char *key, double value)
     ss_json_number(o, key, value > 0 ? value : NAN);
 }
 
+static json_t *figures(const struct ss_summary *s)
+{
+    json_t *o = json_object();
+
+    ss_json_metrics(o, -1, s);
+    return o;
+}
+
 static json_t *row_object(const struct ss_validation_row *r)
 {
     json_t *o = json_object();
@@ -185,6 +193,8 @@ static json_t *row_object(const struct ss_validation_row *r)
     ss_json_text(o, "predicted_outcome", r->predicted_outcome);
     if (r->predicted_outcome[0])
         ss_json_text(o, "verdict", ss_outcome_word(r->summary.outcome));
+    if (r->predicted_outcome[0] && r->summary.outcome != SS_OUTCOME_REFUSED)
+        json_object_set_new(o, "figures", figures(&r->summary));
     json_object_set_new(o, "right", r->right < 0 ? json_null() : json_boolean(r->right));
     put_known(o, "measured_ms", 1e3 * r->measured_s);
     put_known(o, "predicted_ms", 1e3 * r->summary.iteration_s);

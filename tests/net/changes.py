@@ -56,7 +56,26 @@ def is_share(value, run, label):
     return abs(float(value) * whole - float(run["breakdown_ms"][label])) < 1e-8 * whole
 
 
+FIGURES = {"commit": "A figure is a row and a formula", "why": "every report has every figure, in the order of one list"}
+NEW_FIGURES = {
+    "run": ["gpus", "parameters", "exposed_communication_ms"],
+    "sweep": ["rows.*." + key for key in (
+        "parameters", "error_band_pct", "tflops_per_gpu", "tflops_causal_per_gpu", "mfu_bf16", "hfu",
+        "usd_per_million_tokens", "imbalance_fraction", "exposed_communication_ms", "reserved_mib", "allocated_mib",
+        "band_low_pct", "band_high_pct")],
+    "compare": ["schedules.*." + key for key in (
+        "gpus", "parameters", "error_band_pct", "tflops_per_gpu", "tflops_causal_per_gpu", "mfu", "mfu_bf16", "hfu",
+        "tokens_per_s_per_gpu", "usd_per_iteration", "usd_per_million_tokens", "capacity_mib", "reserved_mib",
+        "allocated_mib", "band_low_pct", "band_high_pct")],
+    "validate": ["rows.*.figures"],
+}
+
 RULES = [
+    dict(FIGURES, op="order", path="", of=("run",)),
+    dict(FIGURES, op="order", path="memory", of=("run", "plan")),
+    dict(FIGURES, op="order", path="rows.*", of=("sweep",)),
+    dict(FIGURES, op="order", path="schedules.*", of=("compare",)),
+    *(dict(FIGURES, op="add", path=path, of=(kind,)) for kind, paths in NEW_FIGURES.items() for path in paths),
     dict(BUBBLE, op="remove", path="bubble_ratio", of=("run",)),
     dict(BUBBLE, op="ignore", path="bubble_fraction", of=("run",),
          check=lambda old, new, run: is_share(new, run, "bubble")),

@@ -233,6 +233,26 @@ static void test_a_stage_takes_its_busiest_class(void)
     tear_down(&f);
 }
 
+/* The manual has a row for every figure. */
+static void test_metrics_are_documented(void)
+{
+    FILE *in = fopen(SS_SOURCE_DIR "/docs/reference/formats.md", "r");
+    static char text[1 << 18];
+
+    CU_ASSERT_PTR_NOT_NULL_FATAL(in);
+    text[fread(text, 1, sizeof text - 1, in)] = '\0';
+    fclose(in);
+    for (int i = 0; i < SS_METRICS; i++) {
+        const struct ss_metric *m = ss_metric_at(i);
+        char row[512];
+        snprintf(row, sizeof row, "\n| `%s` | %s | %s |\n", m->key, ss_metric_unit(i), m->doc);
+        if (!strstr(text, row)) {
+            printf("not in docs/reference/formats.md: %s", row + 1);
+            CU_FAIL("a figure without its row");
+        }
+    }
+}
+
 /* Near the limit is what the band of memory reaches beyond, too, and not only the allocator's margin. */
 static void test_verdict(void)
 {
@@ -318,6 +338,7 @@ int main(void)
         {"memory adds up and decides", test_memory_adds_up_and_decides},
         {"rates", test_rates},
         {"metrics", test_metrics},
+        {"metrics are documented", test_metrics_are_documented},
         {"verdict", test_verdict},
         {"a stage takes its busiest class", test_a_stage_takes_its_busiest_class},
         CU_TEST_INFO_NULL};

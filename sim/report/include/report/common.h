@@ -41,7 +41,7 @@ void ss_json_flag(json_t *object, const char *key, int value);
 void ss_json_verdict(json_t *object, const struct ss_summary *s);
 /* A figure under its key. */
 void ss_json_metric(json_t *object, int metric, const struct ss_summary *s);
-/* Those of one place (enum ss_metric_place) that are known, in the order of their list. */
+/* Those of one place (enum ss_metric_place; < 0: of all) that are known, in the order of their list. */
 void ss_json_metrics(json_t *object, int place, const struct ss_summary *s);
 /* {"schema_version": 2, "version": "...", "command": "..."} */
 json_t *ss_json_document(const char *command);

@@ -58,36 +58,46 @@ enum ss_metric_kind {
         SS_METRIC_KIND_COUNT
 };
 
-/* Where `run --json` has the figure: nowhere, at the top, or in "memory". */
-enum ss_metric_place { SS_IN_ROWS, SS_IN_TIME, SS_IN_RATES, SS_IN_MEMORY, SS_IN_BANDS };
+/* Where `run --json` has the figure: at the top, or in "memory". */
+enum ss_metric_place { SS_IN_RUN, SS_IN_MEMORY };
 
-/* X(field, kind, place, key in JSON, meaning) */
+/* X(field, kind, place, key in JSON and CSV, meaning). docs/reference/formats.md has the same rows, which a test compares. */
 #define SS_METRIC_LIST(X)                                                                                    \
-    X(gpus, COUNT, ROWS, "gpus", "GPUs of the job")                                                          \
-    X(parameters, COUNT, ROWS, "parameters", "parameters of the model")                                      \
-    X(iteration_s, TIME, TIME, "iteration_ms", "time of one iteration")                                      \
-    X(tflops_per_gpu, TFLOPS, RATES, "tflops_per_gpu", "model FLOP of a GPU a second")                       \
-    X(tflops_causal_per_gpu, TFLOPS, RATES, "tflops_causal_per_gpu",                                         \
-      "the same, attention's masked half not counted")                                                       \
-    X(mfu, SHARE, RATES, "mfu", "model FLOP over the dense peak of the job's GEMM precision")                \
-    X(mfu_bf16, SHARE, RATES, "mfu_bf16", "model FLOP over the bf16 peak")                                   \
-    X(hfu, SHARE, RATES, "hfu", "mfu with recomputation counted")                                            \
-    X(tokens_per_s_per_gpu, TOKENS, RATES, "tokens_per_s_per_gpu", "tokens of a GPU a second")               \
-    X(usd_per_iteration, USD, RATES, "usd_per_iteration", "cost of one iteration on all GPUs")               \
-    X(usd_per_million_tokens, USD, RATES, "usd_per_million_tokens", "cost of a million tokens")              \
-    X(bubble_fraction, SHARE, RATES, "bubble_fraction",                                                      \
-      "time that the schedule leaves the busiest stage idle, of the iteration")                              \
-    X(imbalance_fraction, SHARE, RATES, "imbalance_fraction",                                                \
-      "time that the busiest stage waits for unequal stages and transfers, of the iteration")                \
-    X(peak_device, MEMORY, MEMORY, "peak_mib", "memory that the fullest GPU needs, as nvidia-smi shows it")  \
-    X(capacity, MEMORY, MEMORY, "capacity_mib", "memory of the card")                                        \
-    X(peak_reserved, MEMORY, MEMORY, "reserved_mib", "most that a GPU's allocator reserves")                 \
-    X(peak_allocated, MEMORY, MEMORY, "allocated_mib", "most that a GPU's tensors take")                     \
-    X(band_pct, PERCENT, BANDS, "error_band_pct",                                                            \
-      "size of the time's error in measured runs like it, of the measured")                                  \
-    X(memory_low_pct, PERCENT, BANDS, "band_low_pct",                                                        \
-      "least memory of measured runs like it, over the predicted, less 1")                                   \
-    X(memory_high_pct, PERCENT, BANDS, "band_high_pct", "most memory of such runs, likewise")
+    X(gpus, COUNT, RUN, "gpus", "GPUs of the job")                                                           \
+    X(parameters, COUNT, RUN, "parameters", "parameters of the model")                                       \
+    X(iteration_s, TIME, RUN, "iteration_ms", "period of the steady loop: one training iteration")           \
+    X(band_pct, PERCENT, RUN, "error_band_pct",                                                              \
+      "what the error of 90 % of the measured runs most like it stays within; null: none is like it")        \
+    X(tflops_per_gpu, TFLOPS, RUN, "tflops_per_gpu",                                                         \
+      "model FLOP (the whole attention square, no recompute) over time and GPUs")                            \
+    X(tflops_causal_per_gpu, TFLOPS, RUN, "tflops_causal_per_gpu",                                           \
+      "the same with half the attention square")                                                             \
+    X(mfu, SHARE, RUN, "mfu",                                                                                \
+      "`tflops_per_gpu` over the card's dense peak of the GEMM precision (fp8: the fp8 peak)")               \
+    X(mfu_bf16, SHARE, RUN, "mfu_bf16", "the same over the bf16 peak (fp16 where the card has no bf16)")     \
+    X(hfu, SHARE, RUN, "hfu",                                                                                \
+      "as `mfu`, with recomputed FLOP added; what flash attention recomputes inside is not counted")         \
+    X(tokens_per_s_per_gpu, TOKENS, RUN, "tokens_per_s_per_gpu",                                             \
+      "tokens of the global batch over time and GPUs")                                                       \
+    X(usd_per_iteration, USD, RUN, "usd_per_iteration",                                                      \
+      "cost of all GPUs, only where a price (`ss.price`) is stated")                                         \
+    X(usd_per_million_tokens, USD, RUN, "usd_per_million_tokens", "the same over the tokens")                \
+    X(bubble_fraction, SHARE, RUN, "bubble_fraction",                                                        \
+      "time that the schedule leaves the busiest stage idle, over the iteration")                            \
+    X(imbalance_fraction, SHARE, RUN, "imbalance_fraction",                                                  \
+      "time that the busiest stage waits for unequal stages and transfers, over the iteration")              \
+    X(exposed_s, TIME, RUN, "exposed_communication_ms",                                                      \
+      "time that the busiest stage waits for communication: tp, cp, ep, dp and pp of its breakdown")         \
+    X(peak_device, MEMORY, MEMORY, "peak_mib",                                                               \
+      "what nvidia-smi shows at the peak of the stage that needs most")                                      \
+    X(capacity, MEMORY, MEMORY, "capacity_mib", "what nvidia-smi shows as the card's total")                 \
+    X(peak_reserved, MEMORY, MEMORY, "reserved_mib",                                                         \
+      "what the caching allocator holds: without CUDA context and NCCL buffers")                             \
+    X(peak_allocated, MEMORY, MEMORY, "allocated_mib", "sum of live tensors at the peak")                    \
+    X(memory_low_pct, PERCENT, MEMORY, "band_low_pct",                                                       \
+      "least memory that measured runs most like it took over what was predicted for them, less 1; null: "   \
+      "none is like it")                                                                                     \
+    X(memory_high_pct, PERCENT, MEMORY, "band_high_pct", "most memory of such runs, likewise")
 
 enum {
 #define X(field, kind, place, key, doc) SS_METRIC_OF_##field,

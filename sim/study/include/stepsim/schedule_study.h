@@ -26,9 +26,8 @@ struct ss_compare_row {
     double inner_bubble; /* of integers: worst idle time of a rank between its first start and its last end */
     int64_t sends;       /* messages between ranks in one iteration of one pipeline */
     int in_flight;       /* most (chunk, microbatch) pairs of a rank */
-    double *activation;  /* [stages]: of integers, peak in microbatches of a whole stage; on a cluster, bytes */
-    /* on a cluster */
-    double exposed_s; /* waits for communication of the critical stage */
+    double
+        *activation; /* [stages]: of integers, peak in microbatches of a whole stage; on a cluster, bytes */
 };
 struct ss_comparison {
     int n, cluster;

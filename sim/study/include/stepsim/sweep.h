@@ -46,6 +46,8 @@ int ss_sweep_count(const struct ss_sweep *s, int outcome);
 int ss_sweep_best(const struct ss_sweep *s, int outcome, int by_gpu);
 /* The fastest row near the limit, if it is faster than all that fit: -1 = there is none. */
 int ss_sweep_best_near_limit(const struct ss_sweep *s);
+/* The rows, with all figures, as a CSV table: a column for each flag, the verdict, and the keys of SS_METRIC_LIST. */
+int ss_sweep_write_csv(const struct ss_sweep *s, FILE *out, struct ss_error *err);
 int ss_sweep_write(const struct ss_sweep *s, int json, FILE *out, struct ss_error *err);
 
 #ifdef __cplusplus

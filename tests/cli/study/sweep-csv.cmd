@@ -1,0 +1,1 @@
+"$STEPSIM" sweep --job 70b-14 --vary vp=1,3 --csv rows.csv > table && head -1 rows.csv && cut -d, -f1-6 rows.csv | tail -2; head -2 "$SRC/validation/runs.csv" > mine.csv; "$STEPSIM" sweep --job 70b-14 --vary vp=1,3 --csv mine.csv; echo $?; "$STEPSIM" sweep --job 70b-14 --vary vp=1 --csv t.csv --output t.csv; echo $?; ls
