@@ -17,7 +17,7 @@ import sys
 MOST_SHARE, MOST_FILE, MOST_FUNCTION = 0.18, 494, 62
 
 
-def objects(build, rooms):
+def objects(build, root, rooms):
     """{source file: (room, defined symbols, needed symbols)} of the library's and the program's objects."""
     found = {}
     for room in rooms:
@@ -28,6 +28,8 @@ def objects(build, rooms):
                 for name in sorted(names):
                     if name.endswith('.c.o'):
                         file = os.path.relpath(os.path.join(path, name), top)[:-2]
+                        if file.startswith('sim/') and not os.path.exists(os.path.join(root, file)):
+                            continue  # left by an earlier build
                         found[file] = (room,) + symbols(os.path.join(path, name))
     return found
 
@@ -167,7 +169,7 @@ def main(argv):
         sys.exit(__doc__.split('\n')[0])
     build, root = argv[1:3]
     rooms = open(os.path.join(root, 'sim/rooms.txt')).read().split()
-    found = objects(build, rooms)
+    found = objects(build, root, rooms)
     if not any(room == 'cli' for room, _, _ in found.values()):
         sys.exit(f'{build}: no objects of the program: build it first')
     edges = edges_of(found)

@@ -6,28 +6,6 @@
 #include "base/base.h"
 #include "import/import.h"
 
-int ss_words_add(struct ss_words *words, const char *text, size_t len, int line)
-{
-    if (ss_grow(&words->w, &words->cap, words->n + 1, sizeof(*words->w)))
-        return SS_ERR_NOMEM;
-    char *copy = malloc(len + 1);
-    if (!copy)
-        return SS_ERR_NOMEM;
-    memcpy(copy, text, len);
-    copy[len] = 0;
-    words->w[words->n++] = (struct ss_word){copy, line};
-    return SS_OK;
-}
-
-void ss_words_free(struct ss_words *words)
-{
-    for (size_t i = 0; i < words->n; i++)
-        free(words->w[i].text);
-    free(words->w);
-    free(words->file);
-    memset(words, 0, sizeof(*words));
-}
-
 static int no_memory(struct ss_error *err)
 {
     return ss_fail(err, SS_ERR_NOMEM, NULL, 0, "out of memory");

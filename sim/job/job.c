@@ -71,3 +71,17 @@ int ss_job_chunks(const struct ss_job *job)
     int v = ss_job_split_layers(job) / job->pp / job->layers_per_virtual_stage;
     return v > 1 ? v : 1;
 }
+
+int ss_job_refuse(struct ss_finish *f, const char *fmt, ...)
+{
+    char text[512];
+    va_list args;
+
+    va_start(args, fmt);
+    vsnprintf(text, sizeof(text), fmt, args);
+    va_end(args);
+    size_t n = strlen(text);
+    if (n && text[n - 1] == '.') /* a hint follows */
+        text[n - 1] = '\0';
+    return ss_fail(f->err, SS_ERR_CONFIG, NULL, 0, "%s", text);
+}

@@ -8,20 +8,6 @@
 #include "job/job_internal.h"
 #include "model/model_internal.h"
 
-int ss_job_refuse(struct ss_finish *f, const char *fmt, ...)
-{
-    char text[512];
-    va_list args;
-
-    va_start(args, fmt);
-    vsnprintf(text, sizeof(text), fmt, args);
-    va_end(args);
-    size_t n = strlen(text);
-    if (n && text[n - 1] == '.') /* a hint follows */
-        text[n - 1] = '\0';
-    return ss_fail(f->err, SS_ERR_CONFIG, NULL, 0, "%s", text);
-}
-
 /* Flag > config.json > Megatron's default. */
 static int complete_model(struct ss_finish *f)
 {

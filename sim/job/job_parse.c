@@ -30,11 +30,6 @@ static int line_at(const struct parser *p, size_t i)
     return p->request->word[i].line;
 }
 
-int ss_is_flag(const char *text)
-{
-    return text[0] == '-' && text[1] == '-' && text[2];
-}
-
 static int remember_ignored(struct parser *p, const char *name)
 {
     size_t len = strlen(name);

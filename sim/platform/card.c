@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Cards: what platform files name instead of telling the props of a card again. */
+#include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -83,7 +84,21 @@ static int open_card(struct ss_card_files *files, const char *name, const char *
     return status;
 }
 
-int ss_card_props(struct ss_props *props, const char *name, const char *file, int line, struct ss_error *err)
+static int card_props(struct ss_props *props, const char *name, const char *file, int line, struct ss_error *err);
+
+int ss_props_read(struct ss_props *props, const struct ss_xml_node *node, int where, const char *file,
+                  struct ss_error *err)
+{
+    const struct ss_xml_node *card = ss_props_find(node, SS_PROP_CARD_BASE);
+    int status = SS_OK;
+
+    if (card != NULL && (where & SS_AT_GPU) != 0)
+        status = card_props(props, ss_xml_attr(card, "value"), file, card->line, err);
+    return status != SS_OK ? status : ss_props_read_own(props, node, where, file, err);
+}
+
+/* The card's own file, which may name another card to begin with. */
+static int card_props(struct ss_props *props, const char *name, const char *file, int line, struct ss_error *err)
 {
     struct ss_card_file *f = NULL;
     int status;
@@ -105,10 +120,35 @@ int ss_card_load(const char *name_or_path, struct ss_card *out, struct ss_error 
 {
     struct ss_card_files files = {0};
     struct ss_props props = {.files = &files};
-    int status = ss_card_props(&props, name_or_path, NULL, 0, err);
+    int status = card_props(&props, name_or_path, NULL, 0, err);
 
     if (status == SS_OK)
         status = ss_props_card(&props, name_or_path, 0, out, err);
     ss_card_files_free(&files);
     return status;
+}
+
+/* What stands behind a card's name in a model's: "H100-SXM5", "A100-80GB", but no "A100-PCIE" and no "H20-3e". */
+static int is_plain_suffix(const char *at)
+{
+    if (*at != '-')
+        return !isalnum((unsigned char)*at);
+    size_t digits = strspn(at + 1, "0123456789");
+    return strncmp(at + 1, "SXM", 3) == 0 || (digits > 0 && !isalnum((unsigned char)at[1 + digits])) ||
+           strncmp(at + 1 + digits, "GB", 2) == 0;
+}
+
+int ss_card_is_named(const char *model, const char *card)
+{
+    static const char *const others[] = {"PCIe", "PCIE", "NVL"};
+    size_t n = strcspn(card, "-");
+
+    for (size_t i = 0; i < SS_ARRAY_LEN(others); i++)
+        if (strstr(model, others[i]) && !strstr(card, others[i]))
+            return 0;
+    for (const char *at = model; n && *at; at++)
+        if (strncmp(at, card, n) == 0 && (at == model || !isalnum((unsigned char)at[-1])) &&
+            is_plain_suffix(at + n))
+            return 1;
+    return 0;
 }

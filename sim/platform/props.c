@@ -82,15 +82,12 @@ const struct ss_xml_node *ss_props_find(const struct ss_xml_node *node, int prop
     return NULL;
 }
 
-int ss_props_read(struct ss_props *props, const struct ss_xml_node *node, int where, const char *file,
-                  struct ss_error *err)
+int ss_props_read_own(struct ss_props *props, const struct ss_xml_node *node, int where, const char *file,
+                      struct ss_error *err)
 {
-    const struct ss_xml_node *card = ss_props_find(node, SS_PROP_CARD_BASE);
     int seen[SS_PROP_PLATFORM_COUNT] = {0};
     int status = SS_OK;
 
-    if (card != NULL && (where & SS_AT_GPU) != 0)
-        status = ss_card_props(props, ss_xml_attr(card, "value"), file, card->line, err);
     props->steps++;
     for (const struct ss_xml_node *c = node->first_child; c != NULL && status == SS_OK; c = c->next) {
         const char *id = ss_tag_is(c, "prop") ? ss_xml_attr(c, "id") : NULL;

@@ -10,25 +10,6 @@
 #include "stepsim/flags.h"
 #include "study/study_internal.h"
 
-double ss_validation_time_error(const struct ss_validation_row *row)
-{
-    if (!(row->measured_s > 0) || !(row->summary.iteration_s > 0))
-        return NAN;
-    return ss_study_error_pct(row->summary.iteration_s, row->measured_s);
-}
-
-double ss_validation_memory_error(const struct ss_validation_row *row)
-{
-    if (!(row->measured_bytes > 0) || !(row->predicted_bytes > 0))
-        return NAN;
-    return ss_study_error_pct(row->predicted_bytes, row->measured_bytes);
-}
-
-double ss_validation_timer_error(const struct ss_validation_timer *timer)
-{
-    return ss_study_error_pct(timer->predicted_s, timer->measured_s);
-}
-
 /* "dgxc2411-llama3.1-70b" is of source dgxc2411, "vt-m-12" of vt-m. */
 static void source_of(const char *id, char *out, size_t size)
 {

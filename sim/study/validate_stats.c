@@ -37,6 +37,25 @@ double ss_study_error_pct(double predicted, double measured)
     return 100 * (predicted - measured) / measured;
 }
 
+double ss_validation_time_error(const struct ss_validation_row *row)
+{
+    if (!(row->measured_s > 0) || !(row->summary.iteration_s > 0))
+        return NAN;
+    return ss_study_error_pct(row->summary.iteration_s, row->measured_s);
+}
+
+double ss_validation_memory_error(const struct ss_validation_row *row)
+{
+    if (!(row->measured_bytes > 0) || !(row->predicted_bytes > 0))
+        return NAN;
+    return ss_study_error_pct(row->predicted_bytes, row->measured_bytes);
+}
+
+double ss_validation_timer_error(const struct ss_validation_timer *timer)
+{
+    return ss_study_error_pct(timer->predicted_s, timer->measured_s);
+}
+
 void ss_error_stat_fill(double *errors, int n, struct ss_error_stat *out)
 {
     double sum = 0, sum_abs = 0;

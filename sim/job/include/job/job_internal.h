@@ -9,7 +9,10 @@
 #include "stepsim/request.h"
 
 /* Whether a word is a flag, not a value: "--x". */
-int ss_is_flag(const char *text);
+static inline int ss_is_flag(const char *text)
+{
+    return text[0] == '-' && text[1] == '-' && text[2];
+}
 /* Values of the flag at index i, which takes `values` ('0', '1', '+', '*') of them: the words behind it in its place. */
 size_t ss_request_values(const struct ss_request *r, size_t i, char values);
 

@@ -83,6 +83,9 @@ const struct ss_xml_node *ss_props_find(const struct ss_xml_node *node, int prop
  * left alone. */
 int ss_props_read(struct ss_props *props, const struct ss_xml_node *node, int where,
                   const char *file, struct ss_error *err);
+/* The same without the card that the node names. */
+int ss_props_read_own(struct ss_props *props, const struct ss_xml_node *node, int where, const char *file,
+                      struct ss_error *err);
 /* Fills the card; one error at `line` that names all required props that are missing. */
 int ss_props_card(const struct ss_props *props, const char *file, int line, struct ss_card *card,
                   struct ss_error *err);
@@ -101,8 +104,6 @@ struct ss_card_files {
     struct ss_card_file *first;
 };
 void ss_card_files_free(struct ss_card_files *files);
-/* Adds the props of a card by name or path; file and line say where it is named, NULL and 0: nowhere. */
-int ss_card_props(struct ss_props *props, const char *name, const char *file, int line, struct ss_error *err);
 /* From the prop ss.kind (may be NULL), else from the name's prefix. */
 int ss_link_kind_of(const char *name, const char *kind);
 

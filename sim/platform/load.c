@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Platforms told as a difference: a zone that holds nothing but props, one of them ss.base, is that
- * platform with the other props changed; and a template on fewer GPUs a node than it has.
+ * From XML to a platform: a template, a user's own file, or a difference: a zone that holds nothing but props, one of
+ * them ss.base, is that platform with the other props changed. Any of them may be taken with fewer GPUs a node.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -209,4 +209,111 @@ int ss_variant_take_gpus(struct ss_platform *p, int gpus, struct ss_error *err)
         p->template_kind = SS_TEMPLATE_NVSWITCH;
     ss_template_derive(p);
     return ss_template_check_size(p, 0, err);
+}
+
+/* ---- any platform ---- */
+
+static int read_zone(struct ss_platform *p, const struct ss_xml_node *root,
+                     const struct ss_platform_options *options, struct ss_error *err)
+{
+    const struct ss_xml_node *zone = root->first_child;
+    struct ss_card_files cards = {0};
+    struct ss_props props = {.files = &cards};
+    struct ss_index ix = {0};
+    bool cluster = ss_tag_is(zone, "cluster");
+    int status =
+        ss_props_read(&props, zone, SS_AT_ROOT | SS_AT_ZONE | (cluster ? SS_AT_HOST : 0), p->file, err);
+
+    if (status == SS_OK)
+        status = ss_index_build(&ix, root, p->file, err);
+    if (status == SS_OK)
+        status = ss_refs_check(&ix, root, p->file, err);
+    if (status == SS_OK && props.value[SS_PROP_TEMPLATE].text == NULL)
+        status = ss_foreign_read(p, root, &ix, &props, options, err);
+    else if (status == SS_OK)
+        status = ss_template_read(p, zone, &props, options != NULL ? options->nodes : 0, err);
+    ss_index_free(&ix);
+    ss_card_files_free(&cards);
+    return status;
+}
+
+int ss_platform_from_document(const struct ss_xml *doc, const char *name,
+                              const struct ss_platform_options *options, int depth, struct ss_platform **out,
+                              struct ss_error *err)
+{
+    struct ss_platform *p;
+    int status;
+
+    if (options != NULL && (options->nodes < 0 || options->nodes > SS_MAX_GPUS))
+        return ss_fail(err, SS_ERR_USAGE, NULL, 0, "%d nodes; 1 to %d are possible", options->nodes,
+                       SS_MAX_GPUS);
+    if (ss_variant_is(ss_xml_root(doc)))
+        return ss_variant_read(ss_xml_root(doc), name, options, depth, out, err);
+    p = ss_calloc(1, sizeof(*p));
+    if (p == NULL)
+        return ss_fail(err, SS_ERR_NOMEM, name, 0, "out of memory");
+    if (!ss_copy(p->file, sizeof(p->file), name)) {
+        ss_platform_free(p);
+        return ss_fail(err, SS_ERR_INPUT, NULL, 0, "a file name of more than %zu characters",
+                       sizeof(p->file) - 1);
+    }
+    ss_platform_base_name(name, p->name, sizeof(p->name));
+    status = ss_schema_check(ss_xml_root(doc), p->file, err);
+    if (status == SS_OK)
+        status = read_zone(p, ss_xml_root(doc), options, err);
+    if (status != SS_OK) {
+        ss_platform_free(p);
+        return status;
+    }
+    *out = p;
+    return SS_OK;
+}
+
+static int from_document(const struct ss_xml *doc, const char *name,
+                         const struct ss_platform_options *options, struct ss_platform **out,
+                         struct ss_error *err)
+{
+    struct ss_platform *p;
+    int status = ss_platform_from_document(doc, name, options, 0, &p, err);
+
+    if (status == SS_OK && options != NULL)
+        status = ss_variant_take_gpus(p, options->gpus_per_node, err);
+    else if (status != SS_OK)
+        return status;
+    if (status != SS_OK) {
+        ss_platform_free(p);
+        return status;
+    }
+    *out = p;
+    return SS_OK;
+}
+
+int ss_platform_parse(const char *text, size_t len, const char *name,
+                      const struct ss_platform_options *options, struct ss_platform **out,
+                      struct ss_error *err)
+{
+    struct ss_xml *doc = NULL;
+    int status = ss_xml_parse(text, len, name, &doc, err);
+
+    if (status == SS_OK)
+        status = from_document(doc, name, options, out, err);
+    ss_xml_free(doc);
+    return status;
+}
+
+int ss_platform_load(const char *name_or_path, const struct ss_platform_options *options,
+                     struct ss_platform **out, struct ss_error *err)
+{
+    char path[4096];
+    struct ss_xml *doc = NULL;
+    int status = ss_data_find("platforms", name_or_path, ".xml", path, sizeof(path), err);
+
+    if (status == SS_OK)
+        status = ss_xml_load(path, &doc, err);
+    if (status == SS_OK && options != NULL)
+        status = ss_files_add(options->files, path, err);
+    if (status == SS_OK)
+        status = from_document(doc, path, options, out, err);
+    ss_xml_free(doc);
+    return status;
 }

@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Values of a platform by prop: of its card, its links and its fabric. */
+#include <string.h>
+
+#include "base/base.h"
+#include "platform/platform_internal.h"
+
+/* ---- what-ifs ---- */
+
+static int link_kind(int prop)
+{
+    return ss_link_kind_of(ss_prop_at(prop)->id + 3, NULL);
+}
+
+static void set_foreign_latency(struct ss_foreign *f, int kind, double value)
+{
+    for (long r = 0; r < (long)f->ngpus * f->ngpus; r++)
+        for (int i = 0; i < f->routes[r].nlinks; i++) {
+            const struct ss_foreign_link *link = &f->links[f->pool[f->routes[r].first + i]];
+
+            if (link->kind == kind)
+                f->routes[r].latency += value - link->latency;
+        }
+    for (int i = 0; i < f->nlinks; i++)
+        if (f->links[i].kind == kind)
+            f->links[i].latency = value;
+}
+
+static void set_links(struct ss_platform *p, int prop, double value)
+{
+    int kind = link_kind(prop), is_bandwidth = ss_prop_at(prop)->unit == SS_UNIT_BANDWIDTH;
+    struct ss_foreign *f = p->foreign;
+
+    if (f == NULL) {
+        (is_bandwidth ? p->bandwidth : p->latency)[kind] = value;
+        ss_template_derive(p);
+    } else if (!is_bandwidth) {
+        set_foreign_latency(f, kind, value);
+    } else {
+        for (int i = 0; i < f->nlinks; i++)
+            if (f->links[i].kind == kind)
+                f->links[i].bandwidth = value;
+    }
+}
+
+/* Of a foreign platform the first GPU's way to its neighbour says the bandwidth, its first link the latency. */
+static double get_links(const struct ss_platform *p, int prop)
+{
+    int kind = link_kind(prop), is_bandwidth = ss_prop_at(prop)->unit == SS_UNIT_BANDWIDTH;
+
+    if (p->foreign == NULL)
+        return (is_bandwidth ? p->bandwidth : p->latency)[kind];
+    if (is_bandwidth)
+        return ss_foreign_bandwidth(p, kind);
+    for (int i = 0; i < p->foreign->nlinks; i++)
+        if (p->foreign->links[i].kind == kind)
+            return p->foreign->links[i].latency;
+    return 0;
+}
+
+static int set_fabric(struct ss_platform *p, int prop, double value, struct ss_error *err)
+{
+    if (p->foreign != NULL)
+        return ss_fail(err, SS_ERR_INPUT, p->file, 0, "%s is a value of platforms with ss.template",
+                       ss_prop_at(prop)->id);
+    if (prop == SS_PROP_OVERSUBSCRIPTION)
+        p->oversubscription = value;
+    else
+        p->nodes_per_leaf = (int)value;
+    ss_template_derive(p);
+    return SS_OK;
+}
+
+static int unknown_prop(const char *id, struct ss_error *err)
+{
+    if (strncmp(id, "ss.", 3) == 0)
+        return ss_prop_unknown(id, NULL, 0, err);
+    return ss_hint(err, ss_fail(err, SS_ERR_INPUT, NULL, 0, "unknown prop \"%.200s\"", id),
+                   "props of a platform start with \"ss.\"");
+}
+
+int ss_platform_put(struct ss_platform *p, int prop, double value, struct ss_error *err)
+{
+    switch (ss_prop_at(prop)->owner) {
+    case SS_OF_CLUSTER: return set_fabric(p, prop, value, err);
+    case SS_OF_LINK: set_links(p, prop, value); return SS_OK;
+    default: ss_prop_put(prop, &p->card, value); return SS_OK;
+    }
+}
+
+int ss_platform_set(struct ss_platform *p, const char *id, const char *value, struct ss_error *err)
+{
+    int prop = ss_prop_find(id, SS_OF_PLATFORM), status;
+    double number;
+
+    if (prop < 0)
+        return unknown_prop(id, err);
+    if (!ss_prop_is_settable(prop))
+        return ss_hint(err, ss_fail(err, SS_ERR_INPUT, NULL, 0, "%s cannot be set", id),
+                       "it is the shape of the platform; edit the file");
+    status = ss_prop_parse(prop, value, NULL, 0, &number, err);
+    return status != SS_OK ? status : ss_platform_put(p, prop, number, err);
+}
+
+double ss_platform_get(const struct ss_platform *p, int prop)
+{
+    switch (ss_prop_at(prop)->owner) {
+    case SS_OF_CARD: return ss_prop_get(prop, &p->card);
+    case SS_OF_LINK: return get_links(p, prop);
+    case SS_OF_CLUSTER: return prop == SS_PROP_OVERSUBSCRIPTION ? p->oversubscription : p->nodes_per_leaf;
+    default: return prop == SS_PROP_GPUS_PER_NODE ? p->gpus_per_node : p->nics_per_node;
+    }
+}
+
+/* ---- hash ---- */
