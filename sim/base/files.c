@@ -36,6 +36,8 @@ int ss_files_have(const struct ss_files *files, const char *path)
 
 void ss_files_free(struct ss_files *files)
 {
+    if (!files)
+        return;
     for (size_t i = 0; i < files->n; i++)
         free(files->path[i]);
     free(files->path);

@@ -1,4 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Statuses and errors. A function that can fail returns SS_OK or a negative status and takes a `struct ss_error *` last.
+ * The caller may pass NULL there. The function fills the error when it fails and leaves it untouched when it succeeds. When
+ * it fails it hands out nothing that must be freed, unless its comment says so. The library prints nothing and never exits.
+ */
 #ifndef STEPSIM_ERROR_H
 #define STEPSIM_ERROR_H
 
@@ -8,11 +13,7 @@
 extern "C" {
 #endif
 
-/*
- * Every fallible function returns 0 (SS_OK) or one of these negative codes and takes a
- * `struct ss_error *` last, which may be NULL and stays untouched on success.
- * X(symbol, value, exit status of the program, short name used in --json)
- */
+/* X(symbol, value, exit status of the program, short name used in --json). Values are never used again for something else. */
 #define SS_ERROR_LIST(X)                                                                          \
     X(SS_ERR_USAGE, -1, 2, "usage")         /* wrong command line */                              \
     X(SS_ERR_INPUT, -2, 3, "bad-input")     /* a file or value that cannot be understood */       \
@@ -32,26 +33,28 @@ enum ss_status {
 #undef X
 };
 
-/* Where and why. `file` is "" and `line` 0 when there is none. No newlines in any text. */
+/* Where and why a call failed. The caller owns it and begins with {0}; no text holds a newline. */
 struct ss_error {
-    int code;
-    int line;
-    char file[256];
+    int code;       /* enum ss_status */
+    int line;       /* of the file, from 1; 0: none */
+    char file[256]; /* "": no file is at fault */
     char message[1024];
     char hint[512]; /* what to do about it, or "" */
     char flags[256]; /* SS_ERR_CONFIG: flags of the job that the refusal comes from ("--tp --pp"), most telling first; "" not known */
 };
 
-/* Short name of a status ("config-error"), "ok" for 0, "unknown" otherwise. Never NULL. */
+/* Returns the short name of a status: "config-error", "ok" for 0, "unknown" for a number that is none. Never NULL. */
 const char *ss_status_name(int status);
-/* Exit status of the program for a status; 3 for unknown ones. */
+/* Returns the exit status that the program has for a status; 3 for a number that is none. */
 int ss_status_exit(int status);
-/* 1 for SS_ERR_CONFIG and SS_ERR_UNSUPPORTED: the configuration is refused, which is an answer about the job; 0 for every
- * other status: the call succeeded, or failed. */
+/* Returns 1 for SS_ERR_CONFIG and SS_ERR_UNSUPPORTED: the configuration is refused, which is an answer about the job. Returns
+ * 0 for every other status: the call succeeded, or it failed. */
 int ss_status_refuses(int status);
-/* Nearest of n names to `word` by edit distance, NULL when none is near (distance > 1 + len/3). */
+/* Returns the one of n names that is nearest to `word`, or NULL. A name is near when the edit distance is at most 1 + a third
+ * of the word's length, and neither is longer than 63 bytes. The result is one of `names`. */
 const char *ss_nearest(const char *word, const char *const *names, size_t n);
-/* Writes "file:line: error: message: hint" into buf (always terminated); returns buf. */
+/* Writes "file:line: error: message: hint" into buf, cut to `size` bytes with the final 0; 1,400 bytes hold every error.
+ * Returns buf. */
 char *ss_error_format(const struct ss_error *err, char *buf, unsigned long size);
 
 #ifdef __cplusplus

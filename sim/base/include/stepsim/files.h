@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The files that something was read from, so that no output overwrites one of them. Whoever wants to know hands a list to
- * the loaders, most often as `files` of their options; without one nothing is kept. A list belongs to one thread.
+ * Lists of files that were read, so that a program can refuse to overwrite one of them. A caller that wants the list hands
+ * one to the loaders, most often as `files` of their options; a loader that gets NULL keeps nothing. One thread at a time
+ * may use a list.
  */
 #ifndef STEPSIM_FILES_H
 #define STEPSIM_FILES_H
@@ -14,15 +15,18 @@
 extern "C" {
 #endif
 
-/* Begin with {0}; free with ss_files_free. */
+/* The caller owns the list: it begins with {0} and ends with ss_files_free. */
 struct ss_files {
     size_t n, cap;
     char **path; /* each once, in the order of reading */
 };
-/* Adds a path; a file need not be there. `files` NULL: nothing happens. SS_ERR_NOMEM. */
+/* Adds a copy of `path` unless the list has it; the file need not exist. Does nothing where `files` is NULL. Error:
+ * SS_ERR_NOMEM. */
 int ss_files_add(struct ss_files *files, const char *path, struct ss_error *err);
-/* 1 when `path` is one of these files, under whatever name; 0 also where there is no such file. */
+/* Returns 1 when `path` is one of these files, also by another name (device and inode are compared), and 0 when it is none
+ * or does not exist. */
 int ss_files_have(const struct ss_files *files, const char *path);
+/* Empties the list, which may then be used again. NULL is allowed. */
 void ss_files_free(struct ss_files *files);
 
 #ifdef __cplusplus

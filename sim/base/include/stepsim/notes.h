@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Texts for the user that are no errors. */
+/* Notes: texts for the user that are no errors, such as assumptions and flags that have no effect. */
 #ifndef STEPSIM_NOTES_H
 #define STEPSIM_NOTES_H
 
@@ -7,12 +7,14 @@
 extern "C" {
 #endif
 
-/* Notes for the user, each once: accepted flags without effect, assumptions. */
+/* The caller owns the notes: they begin with {0} and end with ss_notes_free. Each text is there once. */
 struct ss_notes {
     char **text;
     unsigned long n, cap;
 };
+/* Adds a text in the manner of printf unless the notes have it. Returns SS_OK or SS_ERR_NOMEM. */
 int ss_notes_add(struct ss_notes *notes, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+/* Empties the notes, which may then be used again. NULL is allowed. */
 void ss_notes_free(struct ss_notes *notes);
 
 #ifdef __cplusplus

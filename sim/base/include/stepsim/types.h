@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Words shared by several boxes of the pipeline. Inside the library only s, bytes, bytes/s, FLOP, FLOP/s. */
+/*
+ * Words that several parts of the library share: precisions, labels of time, classes of memory, phases, levels. Every quantity
+ * of the library is in s, bytes, bytes/s, FLOP or FLOP/s, where its comment does not say otherwise.
+ */
 #ifndef STEPSIM_TYPES_H
 #define STEPSIM_TYPES_H
 
@@ -16,8 +19,9 @@ enum ss_precision {
     SS_PRECISION_COUNT
 };
 
-/* What an instant of a rank's compute stream is spent on; breakdown_ms has one entry each.
- * The first group are running kernels, the second operations waited for, the third idle time. */
+/* What a rank spends an instant of its compute stream on. compute, recompute and optimizer: kernels run. tp, cp, ep, dp,
+ * offload and pp: the rank waits for communication of that kind. bubble, imbalance and other: it idles because of the
+ * schedule, because of ranks that have more work, or because of the host. X(symbol, name in JSON) */
 #define SS_LABEL_LIST(X)                                                                          \
     X(SS_LABEL_COMPUTE, "compute")                                                                \
     X(SS_LABEL_RECOMPUTE, "recompute")                                                            \
@@ -53,8 +57,8 @@ enum ss_mem {
     SS_MEM_COUNT
 };
 
-/* Part of one microbatch's work on one chunk: forward, full backward, gradient of the input,
- * gradient of the weight, paired forward + backward. */
+/* The part of a microbatch's work on one chunk that a slot does. F: forward. B: full backward. I: gradient of the input.
+ * W: gradient of the weight. FB: a forward paired with a backward. */
 enum ss_phase { SS_PHASE_F, SS_PHASE_B, SS_PHASE_I, SS_PHASE_W, SS_PHASE_FB, SS_PHASE_COUNT };
 
 /* Level of detail of a program. X(symbol, name) */
@@ -69,11 +73,15 @@ enum ss_level {
     SS_LEVEL_COUNT
 };
 
+/* Returns the name of a precision (enum ss_precision), "bf16", or "unknown". Never NULL. */
 const char *ss_precision_name(int precision);
+/* Returns the name of a label (enum ss_label), "compute", or "unknown". Never NULL. */
 const char *ss_label_name(int label);
+/* Returns the name of a class of memory (enum ss_mem), "weights", or "unknown". Never NULL. */
 const char *ss_mem_name(int mem);
+/* Returns the name of a level (enum ss_level), "chunk", or "unknown". Never NULL. */
 const char *ss_level_name(int level);
-/* "F" "B" "I" "W" "FB" */
+/* Returns the name of a phase (enum ss_phase): "F", "B", "I", "W", "FB", or "unknown". Never NULL. */
 const char *ss_phase_name(int phase);
 
 #ifdef __cplusplus

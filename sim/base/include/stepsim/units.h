@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Numbers with units, as in files and on command lines. */
+/* Numbers with units as texts: "25GBps" in files and on command lines, 25e9 in the library. No function depends on the locale. */
 #ifndef STEPSIM_UNITS_H
 #define STEPSIM_UNITS_H
 
@@ -21,16 +21,18 @@ enum ss_unit {
     SS_UNIT_WATT,      /* W kW                                          */
     SS_UNIT_PRICE      /* USD/h                                         */
 };
-/* Parses "25GBps" -> 25e9. A unit is required except for NONE, COUNT and FRACTION. Finite only.
- * 0, or SS_ERR_INPUT with *why set to a static text. */
+/* Reads "25GBps" as 25e9: a number and, except for NONE, COUNT and FRACTION, a unit. Returns SS_OK, or SS_ERR_INPUT for all
+ * that is no finite number of that unit; *why (which may be NULL) then points to a static text that says what is wrong. Numbers
+ * are >= 0 except for NONE, whole for COUNT, at most 1 for FRACTION. */
 int ss_unit_parse(const char *text, enum ss_unit unit, double *out, const char **why);
-/* Prints the shortest text, without an exponent where possible, that ss_unit_parse reads back to
- * exactly the same value. */
+/* Writes the shortest text that ss_unit_parse reads back as exactly the same value, without an exponent where possible, cut
+ * to `size` bytes with the final 0; 64 bytes hold every value. Returns buf. */
 char *ss_unit_format(double value, enum ss_unit unit, char *buf, size_t size);
-/* How a value of that unit is written, for messages: "50GBps or 400Gbps". Never NULL. */
+/* Returns an example of how a value of that unit is written, for messages: "50GBps or 400Gbps". Never NULL. */
 const char *ss_unit_example(enum ss_unit unit);
-/* Strict number parsing: the whole text, no overflow. */
+/* Reads a whole number from lo to hi, which must be all of the text. Returns SS_OK or SS_ERR_INPUT. */
 int ss_parse_i64(const char *text, int64_t lo, int64_t hi, int64_t *out);
+/* Reads a finite number, which must be all of the text. Returns SS_OK or SS_ERR_INPUT. */
 int ss_parse_double(const char *text, double *out);
 
 #ifdef __cplusplus
