@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A software profile: what a framework release fuses and how well it uses a card. */
+/*
+ * Stacks: profiles of software, one for each release of a framework. A stack says what the release fuses, how well it uses a
+ * card and what its defaults are; stack_props.h lists the props. A struct ss_stack holds no memory and needs no free.
+ */
 #ifndef STEPSIM_STACK_H
 #define STEPSIM_STACK_H
 
@@ -12,16 +15,18 @@
 extern "C" {
 #endif
 
-/* The release that the H800 measurements were made with: that of a job which names none. */
+/* The stack of a job that names none: the release that the H800 measurements were made with. */
 #define SS_DEFAULT_STACK "megatron-2407"
 
-/* Loads workloads/stacks/NAME.xml or a path for a card (its name as in ss.card, may be NULL). */
+/* Loads a stack by name (workloads/stacks/NAME.xml of the data) or by path into *out, with its values for `card`
+ * (struct ss_card's name; NULL: those for all cards). Errors: SS_ERR_IO (no such file), SS_ERR_INPUT. */
 int ss_stack_load(const char *name_or_path, const char *card, struct ss_stack *out,
                   struct ss_error *err);
-/* The same; `files`, may be NULL, gets this file and its bases. */
+/* Loads a stack as ss_stack_load does; `files`, which may be NULL, gets this file and its bases. */
 int ss_stack_load_with(const char *name_or_path, const char *card, struct ss_files *files, struct ss_stack *out,
                        struct ss_error *err);
-/* Sets one prop from a text with unit. */
+/* Sets a prop of a loaded stack from a text, with a unit where the prop has one: ss_stack_set(&s, "ss.host.operator", "5us",
+ * &err). Error: SS_ERR_INPUT (no such prop, or no value of it). */
 int ss_stack_set(struct ss_stack *s, const char *id, const char *value, struct ss_error *err);
 
 #ifdef __cplusplus

@@ -99,7 +99,7 @@ enum ss_prop_index {
 enum ss_owner { SS_OF_CARD = 1, SS_OF_LINK = 2, SS_OF_CLUSTER = 4, SS_OF_LAYOUT = 8, SS_OF_STACK = 16 };
 #define SS_OF_PLATFORM (SS_OF_CARD | SS_OF_LINK | SS_OF_CLUSTER | SS_OF_LAYOUT)
 #define SS_OF_ANY (SS_OF_PLATFORM | SS_OF_STACK)
-/* "card", "link", "cluster", "layout", "stack" */
+/* Returns the name of an owner: "card", "link", "cluster", "layout" or "stack". */
 const char *ss_owner_name(enum ss_owner owner);
 
 struct ss_prop {
@@ -115,22 +115,24 @@ struct ss_prop {
     const char *doc;
 };
 
-/* The row of a prop, 0 <= index < SS_PROP_COUNT. Never NULL. */
+/* Returns the row of a prop, 0 <= index < SS_PROP_COUNT. It is a constant. */
 const struct ss_prop *ss_prop_at(int index);
-/* Index of the prop with this id among those of the owners (bits SS_OF_); -1: none. */
+/* Returns the index of the prop "ss.nic.bandwidth" among those of `owners` (SS_OF_ bits), or -1: there is none. */
 int ss_prop_find(const char *id, int owners);
-/* May --set and --vary set= change it? May calibrate fit it? */
+/* Returns 1 when --set and --vary set= may change the prop. */
 int ss_prop_is_settable(int index);
+/* Returns 1 when calibrate may fit the prop. */
 int ss_prop_is_fittable(int index);
-/* The id nearest to a mistyped one among the props for which `may` says yes; NULL: none is near. */
+/* Returns the id nearest to a mistyped one among the props of which `may` returns 1, or NULL: none is near (ss_nearest). */
 const char *ss_prop_nearest(const char *id, int (*may)(int index));
-/* Reads a number with its unit and checks its range. file (may be NULL) and line go into the message; 0 or
- * SS_ERR_INPUT. The prop must be a number. */
+/* Reads the value of a prop that is a number from a text with its unit, and checks its range; *out is in SI. The error names
+ * `file`, which may be NULL, and `line`. Error: SS_ERR_INPUT. */
 int ss_prop_parse(int index, const char *text, const char *file, int line, double *out, struct ss_error *err);
-/* Checks that a word may stand there; likewise. */
+/* Checks that a prop that is a word may have this value. Error: SS_ERR_INPUT, as of ss_prop_parse. */
 int ss_prop_check_word(int index, const char *text, const char *file, int line, struct ss_error *err);
-/* The number of a prop of a card or a stack: `of` is the struct ss_card or struct ss_stack. */
+/* Returns the value, in SI, of a number of a card or a stack; `of` points to the struct ss_card or struct ss_stack. */
 double ss_prop_get(int index, const void *of);
+/* Sets it, without a look at its range. */
 void ss_prop_put(int index, void *of, double value);
 
 #ifdef __cplusplus

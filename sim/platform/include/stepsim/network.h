@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What moves over links: paths, flows, collectives as phases of flows. The words that plan, program and replay share;
- * nothing here knows of jobs or models.
+ * What moves over links: paths, flows, and collectives as phases of flows. Plans, programs and replays share these structs,
+ * which know nothing of jobs and models. The plan or program that holds one owns what it points to.
  */
 #ifndef STEPSIM_NETWORK_H
 #define STEPSIM_NETWORK_H
@@ -12,6 +12,7 @@
 extern "C" {
 #endif
 
+/* What a link is part of. */
 enum ss_link_kind { SS_LINK_NVLINK, SS_LINK_NIC, SS_LINK_UPLINK, SS_LINK_OTHER, SS_LINK_KIND_COUNT };
 
 /* One direction of one link. */
@@ -22,8 +23,9 @@ struct ss_link {
     double latency;   /* s */
 };
 
+/* Most links of a route. */
 #define SS_ROUTE_MAX 16
-/* A path: links that one flow crosses. weight: how many equal flows it stands for on that link. */
+/* The links that a flow crosses. weight[i] says how many equal flows it stands for on link i. */
 struct ss_path {
     int nlinks;
     int link[SS_ROUTE_MAX]; /* index into the program's links */
@@ -34,7 +36,7 @@ struct ss_flow {
     int path;     /* index into paths */
     double bytes; /* >= 0 */
 };
-/* Flows that start together; the phase ends with the last of them. Latency is paid before. */
+/* Flows that start together once `latency` has passed; the phase ends with the last of them. */
 struct ss_flow_phase {
     double latency; /* s */
     int nflows;
@@ -50,14 +52,14 @@ enum ss_role {
     SS_ROLE_LAYER,     /* inside a layer */
     SS_ROLE_OFFLOAD    /* copies to the host and back */
 };
-/* A collective (or any transfer of a group), lowered once to phases of flows. */
+/* A collective, or another transfer of a group of ranks, as phases of flows that run one after the other. */
 struct ss_collective {
     char name[48];   /* "dp reduce-scatter bucket 3" */
     int role;        /* enum ss_role */
-    int label;       /* enum ss_label that waiting for it gets */
+    int label;       /* enum ss_label: what the time is called that a rank waits for it */
     double bytes;    /* full buffer, as in NCCL */
-    double sm_share; /* share of the SM resource of every member that it holds while its flows run */
-    int nmembers;    /* classes that take part; it starts when all have posted it */
+    double sm_share; /* share of each member's SMs that it takes while its flows run, 0..1 */
+    int nmembers;    /* classes that take part; it starts when all of them have posted it */
     int *members;
     int nphases;
     struct ss_flow_phase *phases;

@@ -1,8 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A cluster: one kind of card, nodes of equal size, links and routes.
- * Read from a SimGrid platform XML in which every GPU is a <host>; what SimGrid has no tag for
- * is a <prop id="ss.…"> (docs/reference/formats.md). Ranks are placed on GPUs elsewhere (plan.h).
+ * Platforms: clusters of one kind of card and nodes of equal size, with links and routes. A platform is read from a SimGrid
+ * platform XML in which every GPU is a <host>; what SimGrid has no tag for is a <prop id="ss.…">
+ * (docs/reference/formats-platform.md). GPUs count from 0: GPU g is GPU g % gpus_per_node of node g / gpus_per_node. plan.h
+ * places ranks on GPUs.
+ *
+ * ss_platform_load comes first and ss_platform_free last. Between them any number of threads may read the platform; while a
+ * thread calls ss_platform_set no other may use it.
  */
 #ifndef STEPSIM_PLATFORM_H
 #define STEPSIM_PLATFORM_H
@@ -20,6 +24,7 @@
 extern "C" {
 #endif
 
+/* The links that a message crosses from one GPU to another. */
 struct ss_route {
     int nlinks;
     int link[SS_ROUTE_MAX]; /* link indices, source first */
@@ -28,65 +33,88 @@ struct ss_route {
 
 struct ss_platform;
 
-/* Asks the SimGrid kernel for the routes of a file: fills routes[i] with the link NAMES of
- * pair i, space separated, malloc'ed. Given by replay.h's ss_simgrid_ask_routes; NULL where
- * foreign files are refused. */
+/* Answers for routes that only the SimGrid kernel can work out: it sets routes[i] to the names of the links between the hosts
+ * of pair i, separated by spaces, in memory that the caller frees. ss_simgrid_ask_routes (replay.h) is one. */
 typedef int (*ss_route_asker)(const char *file, int npairs, const char *const (*hosts)[2],
                               char **routes, struct ss_error *err);
 
 struct ss_platform_options {
-    int nodes;            /* 0: as many as the file has */
-    ss_route_asker asker; /* may be NULL */
-    int gpus_per_node;    /* 0: all; a template may be used in part */
+    int nodes;              /* nodes to take; 0: as many as the file has */
+    ss_route_asker asker;   /* NULL: a file whose routes only SimGrid can work out is refused */
+    int gpus_per_node;      /* GPUs to take of each node of a template; 0: all */
     struct ss_files *files; /* gets the files that are read; may be NULL */
 };
 
-/* Loads a card by name (platforms/cards/NAME.xml) or path. */
+/* Loads a card by name (platforms/cards/NAME.xml of the data) or by path into *out. Errors: SS_ERR_IO (no such file),
+ * SS_ERR_INPUT. */
 int ss_card_load(const char *name_or_path, struct ss_card *out, struct ss_error *err);
-/* Does a GPU's model, "NVIDIA H100 80GB HBM3", speak of the card "H100-80GB"? The card's name up to its dash stands there
- * as a word of its own; a variant for PCIe, an NVL and the like are other cards. */
+/* Returns 1 when the model of a GPU, "NVIDIA H100 80GB HBM3", names the card "H100-80GB": it holds the card's name up to the
+ * dash as a word of its own, and no word that makes it another card (PCIe, NVL and the like). */
 int ss_card_is_named(const char *model, const char *card);
-/* Loads a platform by name (platforms/NAME.xml) or path. A file whose zone carries
- * <prop id="ss.template"> is a template: `nodes` may be any number of at most 65536 GPUs and routes are
- * arithmetic. Of any other file the first `nodes` nodes are taken. */
+/* Loads a platform by name (platforms/NAME.xml of the data) or by path; `options` may be NULL: all zero. The caller frees *out
+ * with ss_platform_free. A file whose zone has <prop id="ss.template"> is a template: options->nodes may be any number as
+ * long as there are at most 65,536 GPUs. Of any other file the first options->nodes nodes are taken. Errors: SS_ERR_IO (no
+ * such file), SS_ERR_INPUT (a damaged or incomplete file, of which all missing props of the card are named at once; more
+ * nodes or GPUs than there are), SS_ERR_USAGE (options->nodes outside 0..65,536), SS_ERR_UNSUPPORTED (what SimGrid knows and
+ * stepsim does not), and those of the asker. */
 int ss_platform_load(const char *name_or_path, const struct ss_platform_options *options,
                      struct ss_platform **out, struct ss_error *err);
+/* Frees a platform, and with it all texts and the card that the functions below returned. NULL is allowed. */
 void ss_platform_free(struct ss_platform *p);
 
+/* Returns the name of the platform, that of its file without folder and suffix. It belongs to `p`. */
 const char *ss_platform_name(const struct ss_platform *p);
+/* Returns the path of the file that the platform was read from. It belongs to `p`. */
 const char *ss_platform_file(const struct ss_platform *p);
-/* FNV-1a of everything that the prediction reads, the same on every machine. */
+/* Returns the FNV-1a hash of all values of the platform that a prediction reads, the same on every machine. */
 uint64_t ss_platform_hash(const struct ss_platform *p);
+/* Returns the card of all GPUs. It belongs to `p` and shows what ss_platform_set changes. */
 const struct ss_card *ss_platform_card(const struct ss_platform *p);
+/* Returns the number of nodes, >= 1. */
 int ss_platform_nodes(const struct ss_platform *p);
+/* Returns the number of GPUs of a node, >= 1. */
 int ss_platform_gpus_per_node(const struct ss_platform *p);
-/* NICs of a node, and bytes/s per direction of one NIC and of one GPU's NVLink (0: none). */
+/* Returns the number of NICs of a node, >= 0. */
 int ss_platform_nics_per_node(const struct ss_platform *p);
+/* Returns the bandwidth of one NIC in bytes/s, one direction; 0: there is none. */
 double ss_platform_nic_bandwidth(const struct ss_platform *p);
+/* Returns the bandwidth of one GPU's NVLink in bytes/s, one direction, in a mesh to all its neighbours together; 0: there is
+ * none. */
 double ss_platform_nvlink_bandwidth(const struct ss_platform *p);
-/* Values that the file marks as assumed: <prop id="ss.assumed" value="nic.bandwidth ...">; "" if none. */
+/* Returns the props that the file marks as assumed, "nic.bandwidth nic.latency"; "" where it marks none. The text
+ * belongs to `p`. */
 const char *ss_platform_assumed(const struct ss_platform *p);
 
+/* Returns the number of links, each direction counted. */
 int ss_platform_link_count(const struct ss_platform *p);
-/* Fills *out; index from 0 to link_count - 1. */
+/* Fills *out with link `index`, 0 <= index < ss_platform_link_count. */
 void ss_platform_link(const struct ss_platform *p, int index, struct ss_link *out);
-/* The same without the name, which takes most of the time. */
+/* Sets *kind (enum ss_link_kind) and *bandwidth (bytes/s) of link `index`: ss_platform_link without the name, which takes
+ * most of its time. */
 void ss_platform_link_facts(const struct ss_platform *p, int index, int *kind, double *bandwidth);
-/* Route between two GPUs (node * gpus_per_node + local index), src != dst. */
+/* Fills *out with the route from GPU src to GPU dst, which must differ. */
 void ss_platform_route(const struct ss_platform *p, int src, int dst, struct ss_route *out);
 
-/* Sets one prop (params.h: of a card, links or cluster) from a text with unit; for what-ifs and calibration.
- * ss.nic.bandwidth, ss.nic.latency, ss.nvlink.bandwidth and ss.nvlink.latency set all links of that kind. */
+/* Sets a prop of the card, the links or the cluster (params.h) from a text with a unit: ss_platform_set(p,
+ * "ss.nic.bandwidth", "25GBps", &err). A prop of links changes all links of that kind. Errors: SS_ERR_INPUT (no such prop,
+ * no value of it, or a prop that this platform does not have). */
 int ss_platform_set(struct ss_platform *p, const char *id, const char *value, struct ss_error *err);
-/* The number of a prop of a card, links, cluster or node's size by its index in the registry; of links: one direction. */
+/* Returns the number, in SI, of a prop of the platform by its index in the registry: SS_PROP_NIC_BANDWIDTH. The prop is one of
+ * the card, the links or the cluster, SS_PROP_GPUS_PER_NODE or SS_PROP_NICS_PER_NODE; the value of links is that of one link
+ * in one direction. */
 double ss_platform_get(const struct ss_platform *p, int prop);
 
-/* Writes the platform, with its current values and number of nodes, as XML that SimGrid loads. */
+/* Writes the platform, with its values and number of nodes of now, as XML that ss_platform_load and SimGrid read. Error:
+ * SS_ERR_IO. */
 int ss_platform_write(const struct ss_platform *p, FILE *out, struct ss_error *err);
 
-/* One node from an hwloc XML (lstopo file.xml) as a platform template; the only way into hwloc.
- * NVLink bandwidth from the file's matrix, else from the card table, said in `note` (may be NULL). `files`, may be NULL,
- * gets the files that are read: this one, and as the card table every platform that is known by name. */
+/*
+ * Makes a template of one node from the XML of hwloc ("lstopo file.xml"). The caller frees *out with ss_platform_free. The
+ * bandwidth of NVLink is the one in the file's matrix, or else that of a known platform of the same card; `note`, which may
+ * be NULL, gets a text about what was assumed, cut to note_size bytes. `files`, which may be NULL, gets the files that are
+ * read: the XML, and every platform that is known by name. Errors: SS_ERR_IO, SS_ERR_INPUT, SS_ERR_UNSUPPORTED (no GPU, GPUs
+ * of several kinds, a card that is not known).
+ */
 int ss_platform_import_hwloc(const char *lstopo_xml, struct ss_files *files, struct ss_platform **out, char *note,
                              unsigned long note_size, struct ss_error *err);
 
