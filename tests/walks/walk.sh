@@ -24,15 +24,19 @@ if [ "$touched" != "$expected" ]; then
     exit 1
 fi
 
-flags="-std=c11 -O1 -ffp-contract=off -Wall -Wextra -Werror -D_GNU_SOURCE -DSS_SOURCE_DIR=\"$source\""
+flags="-std=c11 -O0 -ffp-contract=off -Wall -Wextra -Werror -D_GNU_SOURCE -DSS_SOURCE_DIR=\"$source\""
 folders=$(for room in $(cat sim/rooms.txt); do echo "-Isim/$room/include"; done)
-libraries="libxml-2.0 hwloc jansson zlib cunit"
+libraries="libxml-2.0 hwloc jansson zlib cminpack cunit"
 # shellcheck disable=SC2046,SC2086 # lists of words
 $cc $flags -DSS_VERSION='""' $folders $(pkg-config --cflags $libraries) -MM \
     $(find sim -name '*.c' ! -path 'sim/cli/*' ! -name 'simgrid*.c' ! -name data.c ! -name replay.c) |
     sed ':a; /\\$/ { N; s/\\\n//; ba }' > rules
 reached=$(for file in $touched; do grep -F " $file" rules || true; done | awk '{ print $2 }' | sort -u)
+mkdir objects
 # shellcheck disable=SC2046,SC2086
-$cc $flags -DSS_VERSION='""' -Itests/unit $folders $(pkg-config --cflags $libraries) tests/unit/test_walk.c $reached \
-    "$build/libstepsim.a" $(pkg-config --libs $libraries) -lcminpack -lm -ldl -o walk
+for file in tests/unit/test_walk.c $reached; do
+    echo "-c $file -o objects/$(echo "$file" | tr / _).o"
+done | xargs -P 4 -L 1 $cc $flags -DSS_VERSION='""' -Itests/unit $folders $(pkg-config --cflags $libraries)
+# shellcheck disable=SC2046,SC2086
+$cc objects/*.o "$build/libstepsim.a" $(pkg-config --libs $libraries) -lm -ldl -o walk
 STEPSIM_DATA=$source ./walk > out 2>&1 || { cat out; exit 1; }
