@@ -2,6 +2,7 @@
 /* Combinations in the order of counting, and the best of what was predicted. */
 #include <string.h>
 
+#include "stepsim/import.h"
 #include "stepsim/sweep.h"
 #include "suite.h"
 
@@ -64,8 +65,38 @@ static void test_best(void)
     CU_ASSERT_EQUAL(ss_sweep_best(&s, SS_OUTCOME_FITS, 1), -1);
 }
 
+/* The words of a combination beat the job's; a refused one is an outcome, a typo an error. */
+static void test_predict(void)
+{
+    char *const words[] = {"--job",   SS_SOURCE_DIR "/workloads/jobs/8b-16.args", "--platform", "h800",
+                           "--nodes", "4"};
+    struct ss_run_options options = {.engine = SS_ENGINE_NATIVE};
+    struct ss_sweep s = {0};
+    struct ss_sweep_row row[3];
+    struct ss_request base;
+    struct ss_error err;
+
+    ss_request_init(&base);
+    CU_ASSERT_EQUAL_FATAL(ss_request_read(&base, 6, words, &err), 0);
+    CU_ASSERT_EQUAL(ss_sweep_vary(&s, "nodes=4,8,3", &err), 0);
+    CU_ASSERT_EQUAL(ss_sweep_check(&s, &base, &err), 0);
+    size_t n = base.n;
+    for (int i = 2; i >= 0; i--) /* in any order */
+        CU_ASSERT_EQUAL_FATAL(ss_sweep_predict(&s, i, &base, NULL, &options, &row[i], &err), 0);
+    CU_ASSERT_EQUAL(base.n, n);
+    CU_ASSERT_EQUAL(row[0].summary.gpus, 32);
+    CU_ASSERT_EQUAL(row[1].summary.gpus, 64);
+    CU_ASSERT(row[1].summary.iteration_s < row[0].summary.iteration_s);
+    CU_ASSERT_EQUAL(row[2].summary.outcome, SS_OUTCOME_REFUSED);
+    CU_ASSERT_EQUAL(ss_sweep_vary(&s, "nodes=1", &err), SS_ERR_USAGE);
+    CU_ASSERT_EQUAL(ss_sweep_vary(&s, "nodez=1", &err), 0);
+    CU_ASSERT_EQUAL(ss_sweep_predict(&s, 0, &base, NULL, &options, &row[0], &err), SS_ERR_USAGE);
+    CU_ASSERT_PTR_NOT_NULL(strstr(err.message, "--nodez"));
+    ss_request_free(&base);
+}
+
 int main(void)
 {
-    CU_TestInfo tests[] = {{"combinations", test_combinations}, {"best", test_best}, CU_TEST_INFO_NULL};
+    CU_TestInfo tests[] = {{"combinations", test_combinations}, {"best", test_best}, {"predict", test_predict}, CU_TEST_INFO_NULL};
     return suite_run("sweep", NULL, NULL, tests);
 }

@@ -6,6 +6,9 @@
 #include <stdio.h>
 
 #include "stepsim/error.h"
+#include "stepsim/request.h"
+#include "stepsim/result.h"
+#include "stepsim/scenario.h"
 #include "stepsim/summary.h"
 
 #ifdef __cplusplus
@@ -35,10 +38,20 @@ struct ss_sweep {
     struct ss_sweep_row *rows; /* the caller's */
 };
 
+/* Adds a flag and its values, "nodes=8,16" or "set=ss.nic.bandwidth=12.5GBps,25GBps"; "on" and "off" give and leave out a flag
+ * without value. SS_ERR_USAGE where it is no such text, the flag was added before or cannot be varied. */
+int ss_sweep_vary(struct ss_sweep *s, const char *text, struct ss_error *err);
+/* SS_ERR_USAGE where "off" stands beside a value, or is of a flag that the job gives, which it cannot take away. */
+int ss_sweep_check(const struct ss_sweep *s, const struct ss_request *base, struct ss_error *err);
 /* Combinations of the flags' values; 0 if there are more than `most`. */
 int ss_sweep_size(const struct ss_sweep *s, int most);
 /* Sets row->at to combination i. */
 void ss_sweep_combination(const struct ss_sweep *s, int i, struct ss_sweep_row *row);
+/* Predicts combination i of the job whose words are `base`. A configuration that is refused is an outcome; errors are those of
+ * ss_scenario_build and ss_predict. Combinations may be predicted in any order, by several threads at once. */
+int ss_sweep_predict(const struct ss_sweep *s, int i, const struct ss_request *base,
+                     const struct ss_scenario_options *how, const struct ss_run_options *options,
+                     struct ss_sweep_row *out, struct ss_error *err);
 /* Rows of one outcome (enum ss_outcome). */
 int ss_sweep_count(const struct ss_sweep *s, int outcome);
 /* Of the rows of that outcome the one with most tokens a second, or, by_gpu, a second and GPU; the first of equal ones;

@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What a sweep varies, by its words. */
+#include <string.h>
+
+#include "base/base.h"
+#include "stepsim/sweep.h"
+
+static const char by_hand[] = "write --vary nodes=8,16",
+                  of_props[] = "write --vary set=ss.nic.bandwidth=12.5GBps,25GBps";
+
+static int refuse(struct ss_error *err, const char *hint, const char *what, const char *why)
+{
+    ss_fail(err, SS_ERR_USAGE, NULL, 0, "--vary %.60s: %s", what, why);
+    return ss_hint(err, SS_ERR_USAGE, "%s", hint);
+}
+
+/* Of "set=ss.nic.bandwidth=12.5GBps,25GBps" the later values are of the first one's prop. */
+static int complete_set(struct ss_sweep_flag *f)
+{
+    char *last = f->value[f->nvalues - 1], whole[2 * sizeof f->value[0]];
+    const char *equal = strchr(f->value[0], '=');
+
+    if (strchr(last, '='))
+        return 1;
+    if (!equal)
+        return 0;
+    int n = snprintf(whole, sizeof whole, "%.*s=%s", (int)(equal - f->value[0]), f->value[0], last);
+    if (n < 0 || (size_t)n >= sizeof f->value[0])
+        return 0;
+    memcpy(last, whole, (size_t)n + 1);
+    return 1;
+}
+
+/* One value of `size` characters. */
+static int add_value(struct ss_sweep_flag *f, const char *at, size_t size, const char *text,
+                     struct ss_error *err)
+{
+    const char *why = size == 0                       ? "an empty value"
+                      : size >= sizeof f->value[0]    ? "a value is too long"
+                      : f->nvalues == SS_SWEEP_VALUES ? "too many values"
+                                                      : NULL;
+    if (why)
+        return refuse(err, "values are separated by commas", f->name, why);
+    memcpy(f->value[f->nvalues++], at, size);
+    return strcmp(f->name, "--set") != 0 || complete_set(f) ? SS_OK : refuse(err, of_props, text, "no prop");
+}
+
+/* What the flag may not be. */
+static int check_name(const struct ss_sweep *s, const struct ss_sweep_flag *f, struct ss_error *err)
+{
+    static const char *const others[] = {"--measured", "--measured-memory", "--job", "--vary"};
+
+    for (size_t i = 0; i < SS_ARRAY_LEN(others); i++)
+        if (!strcmp(f->name, others[i]))
+            return refuse(err, "vary what the job is, or set=PROP=VALUE", f->name,
+                          "this is no flag of the job");
+    if (!strncmp(f->name, "--ss.", 5))
+        return refuse(err, of_props, f->name + 2, "a prop is no flag");
+    for (int i = 0; i < s->nflags; i++)
+        if (!strcmp(s->flags[i].name, f->name))
+            return refuse(err, "name it once, with all values", f->name, "given twice");
+    return SS_OK;
+}
+
+int ss_sweep_vary(struct ss_sweep *s, const char *text, struct ss_error *err)
+{
+    const char *name = strncmp(text, "--", 2) == 0 ? text + 2 : text, *equal = strchr(name, '=');
+    struct ss_sweep_flag *f = &s->flags[s->nflags];
+
+    if (!equal || equal == name || !equal[1])
+        return refuse(err, by_hand, text, "no values");
+    if (s->nflags == SS_SWEEP_FLAGS)
+        return refuse(err, "vary fewer", text, "too many flags");
+    if ((size_t)(equal - name) + 3 > sizeof f->name)
+        return refuse(err, by_hand, text, "the name is too long");
+    memset(f, 0, sizeof *f);
+    snprintf(f->name, sizeof f->name, "--%.*s", (int)(equal - name), name);
+    int rc = check_name(s, f, err);
+    for (const char *at = equal + 1; !rc; at++) {
+        size_t n = strcspn(at, ",");
+        rc = add_value(f, at, n, text, err);
+        at += n;
+        if (!*at)
+            break;
+    }
+    s->nflags += !rc;
+    return rc;
+}
+
+int ss_sweep_check(const struct ss_sweep *s, const struct ss_request *base, struct ss_error *err)
+{
+    for (int f = 0; f < s->nflags; f++) {
+        const struct ss_sweep_flag *flag = &s->flags[f];
+        int off = 0, value = 0;
+        for (int i = 0; i < flag->nvalues; i++) {
+            off |= !strcmp(flag->value[i], "off");
+            value |= strcmp(flag->value[i], "off") != 0 && strcmp(flag->value[i], "on") != 0;
+        }
+        if (off && value)
+            return refuse(err, "name a value instead, as recompute=none,full", flag->name,
+                          "\"off\" beside a value");
+        if (off && ss_job_lacks_effect(base, flag->name)) {
+            ss_fail(err, SS_ERR_USAGE, NULL, 0,
+                    "--vary %s=on,off: the job gives it already, or it has no effect", flag->name);
+            return ss_hint(err, SS_ERR_USAGE, "leave it out of the job, or do not vary it");
+        }
+    }
+    return SS_OK;
+}
