@@ -150,7 +150,7 @@ static int offer_values(const struct ask *a, int verb, const char *name)
 
 static void offer_operands(const struct ask *a, int verb)
 {
-    static const char *const lists[] = {"models", "platforms", "stacks", "schedules", "props"};
+    static const char *const lists[] = {"models", "platforms", "cards", "stacks", "schedules", "props"};
     const char *operand = cli_verb_row(verb)->operand;
 
     if (operand && !strcmp(operand, "lists"))

@@ -79,6 +79,8 @@ static int open_card(struct ss_card_files *files, const char *name, const char *
         return ss_fail(err, SS_ERR_NOMEM, path, 0, "out of memory");
     status = ss_xml_load(path, &f->doc, err);
     if (status == SS_OK)
+        status = ss_files_add(files->read, path, err);
+    if (status == SS_OK)
         status = check_form(ss_xml_root(f->doc), f->path, err);
     *out = f;
     return status;

@@ -113,10 +113,10 @@ static int set_assumed(struct ss_platform *p, struct ss_props *props, struct ss_
 }
 
 /* Everything that the zone says, and the card that it names. */
-static int read_difference(struct ss_platform *p, const struct ss_xml_node *zone, bool nodes_given,
-                           struct ss_error *err)
+static int read_difference(struct ss_platform *p, const struct ss_xml_node *zone,
+                           const struct ss_platform_options *options, struct ss_error *err)
 {
-    struct ss_card_files cards = {0};
+    struct ss_card_files cards = {.read = options != NULL ? options->files : NULL};
     struct ss_props props = {.files = &cards};
     int status = ss_props_read(&props, zone, SS_AT_ROOT | SS_AT_VARIANT, p->file, err);
 
@@ -125,7 +125,7 @@ static int read_difference(struct ss_platform *p, const struct ss_xml_node *zone
     else if (status == SS_OK)
         set_card(p, &props);
     if (status == SS_OK)
-        status = set_layout(p, &props, nodes_given, err);
+        status = set_layout(p, &props, options != NULL && options->nodes > 0, err);
     if (status == SS_OK)
         status = set_assumed(p, &props, err);
     ss_card_files_free(&cards);
@@ -177,7 +177,7 @@ int ss_variant_read(const struct ss_xml_node *root, const char *file,
             err, ss_fail(err, SS_ERR_INPUT, file, zone->line, "ss.base names a file that is no template"),
             "change a copy of that file instead");
     if (status == SS_OK)
-        status = read_difference(p, zone, options != NULL && options->nodes > 0, err);
+        status = read_difference(p, zone, options, err);
     ss_template_derive(p);
     if (status == SS_OK)
         status = ss_template_check_size(p, zone->line, err);
@@ -217,7 +217,7 @@ static int read_zone(struct ss_platform *p, const struct ss_xml_node *root,
                      const struct ss_platform_options *options, struct ss_error *err)
 {
     const struct ss_xml_node *zone = root->first_child;
-    struct ss_card_files cards = {0};
+    struct ss_card_files cards = {.read = options != NULL ? options->files : NULL};
     struct ss_props props = {.files = &cards};
     struct ss_index ix = {0};
     bool cluster = ss_tag_is(zone, "cluster");

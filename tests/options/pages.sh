@@ -97,7 +97,7 @@ stepsim run --set ss.nic.ef> ss.nic.efficiency=
 stepsim schedule show zb-> zb-h1 zb-h2 zb-v
 stepsim schedule search --microb> --microbatches
 stepsim schedule search --platform h800 --wid> 
-stepsim list > models platforms stacks schedules props
+stepsim list > models platforms cards stacks schedules props
 stepsim help platform > show check import
 stepsim nosuch > 
 END

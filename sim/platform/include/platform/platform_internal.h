@@ -99,9 +99,10 @@ struct ss_card_file {
     struct ss_xml *doc;
     struct ss_card_file *next;
 };
-/* Each file that a platform names, once; starts as {0}. */
+/* Each card file that a platform names, once; starts as {.read = those that were read, may be NULL}. */
 struct ss_card_files {
     struct ss_card_file *first;
+    struct ss_files *read;
 };
 void ss_card_files_free(struct ss_card_files *files);
 /* From the prop ss.kind (may be NULL), else from the name's prefix. */
