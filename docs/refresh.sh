@@ -23,6 +23,7 @@ insert() {
         index($0, mark "begin") { while ((getline line < file) > 0) print line; skip = 1 }' "$3" > "$new"
     cp "$new" "$3"
 }
+sh tests/consumer/examples.sh "$(dirname "$program")" . --update # docs/reference/api.md
 sh docs/guide/schedules.sh "$program" > "$new.part"
 insert "$new.part" cluster docs/guide/schedules.md
 rm -f "$new.part"

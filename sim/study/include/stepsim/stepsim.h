@@ -6,7 +6,9 @@
 #include "stepsim/bands.h"
 #include "stepsim/card.h"
 #include "stepsim/chunk.h"
+#include "stepsim/communicator.h"
 #include "stepsim/error.h"
+#include "stepsim/files.h"
 #include "stepsim/flags.h"
 #include "stepsim/import.h"
 #include "stepsim/job.h"
@@ -30,6 +32,7 @@
 #include "stepsim/study.h"
 #include "stepsim/summary.h"
 #include "stepsim/sweep.h"
+#include "stepsim/table.h"
 #include "stepsim/types.h"
 #include "stepsim/units.h"
 
