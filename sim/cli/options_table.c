@@ -182,7 +182,7 @@ static const struct cli_option table[] = {
     {.name = "--against", .value = "FILE", .verbs = V(VALIDATE), .kind = CLI_PATH, .several = CLI_ONCE, .offset = AT(against),
      .beside = "--json", .doc = "compares with an earlier --csv: prints what moved and exits 4 if anything did; without "
      "a TABLE all three tables are taken"},
-    {.name = "--timer-rows", .value = "FILE", .verbs = V(VALIDATE), .kind = CLI_PATH, .several = CLI_ONCE, .offset = AT(timer_rows),
+    {.name = "--timer-rows", .value = "FILE", .verbs = V(VALIDATE), .kind = CLI_PATH, .beside = "--against", .several = CLI_ONCE, .offset = AT(timer_rows),
      .doc = "measured timers of these runs (columns run, timer, ms): prints them beside the predicted ones; of the table "
             "runs, validation/gpt2-timers.csv"},
     {.name = "--update", .verbs = V(VALIDATE), .kind = CLI_SET, .offset = AT(update), .low = 1,

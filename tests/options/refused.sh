@@ -62,7 +62,6 @@ while IFS="$tab" read -r command verb form; do
     words=$command
     [ "$verb" = - ] || words="$command $verb"
     [ "$form" = - ] || words="$words $job"
-    [ "$words" != "sweep $job" ] || words="$words --vary gbs=8"
     awk -F '\t' -v c="$command" -v v="$verb" -v f="$form" \
         '$1 == c && $2 == v && $3 == f { print $4 "\t" $6 "\t" $7 "\t" $8 }' "$dir/rows" > "$dir/own"
     while IFS="$tab" read -r option value; do
