@@ -150,6 +150,8 @@ static int same_thing(const struct ss_flag *a, const struct ss_flag *b)
         return !strcmp(a->name, b->name);
     if (x->kind == SS_FLAG_CALL || y->kind == SS_FLAG_CALL)
         return x->kind == y->kind && x->call == y->call;
+    if (x->kind == SS_FLAG_PROP || y->kind == SS_FLAG_PROP) /* --set, which is no field of a job */
+        return x->kind == y->kind;
     return x->offset == y->offset;
 }
 

@@ -51,21 +51,6 @@ static int note_files(const struct whole *w, struct ss_files *files, struct ss_e
     return rc ? rc : ss_data_note("workloads/models", w->job.model_ref, ".json", files, err);
 }
 
-static int apply_sets(struct whole *w, struct ss_error *err)
-{
-    const struct ss_request *r = &w->request;
-    int rc = SS_OK;
-
-    for (size_t i = 0; i < r->n && !rc; i += ss_request_span(r, i)) {
-        const char *text = r->word[i].text;
-        if (!strcmp(text, "--set") && i + 1 < r->n)
-            rc = ss_set_apply(r->word[i + 1].text, w->platform, &w->stack, err);
-        else if (!strncmp(text, "--set=", 6))
-            rc = ss_set_apply(text + 6, w->platform, &w->stack, err);
-    }
-    return rc;
-}
-
 static int build(struct whole *w, const struct ss_scenario_options *o, struct ss_error *err)
 {
     struct ss_scenario *s = &w->s;
@@ -76,7 +61,7 @@ static int build(struct whole *w, const struct ss_scenario_options *o, struct ss
     if (!rc)
         rc = load(w, o, err);
     if (!rc)
-        rc = apply_sets(w, err);
+        rc = ss_sets_apply(&w->request, w->platform, &w->stack, err);
     if (rc)
         return rc;
     gpus = ss_platform_gpus_per_node(w->platform);

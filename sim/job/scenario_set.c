@@ -63,3 +63,19 @@ int ss_set_apply(const char *text, struct ss_platform *platform, struct ss_stack
     return ss_prop_at(prop)->owner == SS_OF_STACK ? ss_stack_set(stack, s.id, s.value, err)
                                                   : ss_platform_set(platform, s.id, s.value, err);
 }
+
+int ss_sets_apply(const struct ss_request *r, struct ss_platform *platform, struct ss_stack *stack,
+                  struct ss_error *err)
+{
+    int rc = SS_OK;
+
+    for (size_t i = 0; i < r->n && !rc; i += ss_request_span(r, i)) {
+        const char *text = r->word[i].text;
+
+        if (!strcmp(text, "--set") && i + 1 < r->n)
+            rc = ss_set_apply(r->word[i + 1].text, platform, stack, err);
+        else if (!strncmp(text, "--set=", 6))
+            rc = ss_set_apply(text + 6, platform, stack, err);
+    }
+    return rc;
+}

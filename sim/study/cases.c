@@ -8,6 +8,7 @@
 #include "base/base.h"
 #include "stepsim/bands.h"
 #include "stepsim/flags.h"
+#include "stepsim/scenario.h"
 #include "study/study_internal.h"
 
 static int load_inputs(struct ss_case *c, struct ss_files *files, struct ss_error *err)
@@ -18,9 +19,9 @@ static int load_inputs(struct ss_case *c, struct ss_files *files, struct ss_erro
                                           .files = files};
     int rc = ss_platform_load(c->job.platform, &options, &c->platform, err);
 
-    if (rc)
-        return rc;
-    return ss_stack_load_with(c->job.stack, ss_platform_card(c->platform)->name, files, &c->stack, err);
+    if (!rc)
+        rc = ss_stack_load_with(c->job.stack, ss_platform_card(c->platform)->name, files, &c->stack, err);
+    return rc ? rc : ss_sets_apply(&c->request, c->platform, &c->stack, err);
 }
 
 static void refuse(struct ss_case *c, int state, const char *reason)
@@ -147,6 +148,17 @@ static int finish(struct ss_case *c, struct ss_files *files, struct ss_error *er
     return settle(c, rc == SS_ERR_CONFIG && !c->platform ? SS_ERR_INPUT : rc, &why, err);
 }
 
+/* The row's words and their job; an error has the row as its place. */
+static int read_row(struct ss_case *c, struct ss_notes *notes, struct ss_error *err)
+{
+    int rc = ss_table_request(c->table, c->row, &c->request, notes, err);
+
+    if (rc)
+        return rc;
+    ss_job_init(&c->job);
+    return ss_job_parse(&c->job, &c->request, NULL, err) ? ss_table_locate(c->table, c->row, err) : SS_OK;
+}
+
 static int prepare(struct ss_case *c, const struct ss_case_choice *choice, struct ss_files *files, struct ss_notes *notes,
                    struct ss_error *err)
 {
@@ -165,7 +177,7 @@ static int prepare(struct ss_case *c, const struct ss_case_choice *choice, struc
         refuse(c, SS_CASE_NOTHING, "another platform");
         return SS_OK;
     }
-    rc = ss_table_job(c->table, c->row, &c->job, notes, &why);
+    rc = read_row(c, notes, &why);
     if (rc)
         return settle(c, rc, &why, err);
     rc = ss_data_note("workloads/models", ss_table_get(c->table, c->row, "model"), ".json", files, err);
@@ -246,8 +258,10 @@ int ss_cases_load(const char *const *tables, int ntables, const struct ss_case_c
 
 void ss_cases_free(struct ss_cases *c)
 {
-    for (int i = 0; c->cases && i < c->n; i++)
+    for (int i = 0; c->cases && i < c->n; i++) {
         ss_platform_free(c->cases[i].platform);
+        ss_request_free(&c->cases[i].request);
+    }
     for (int i = 0; i < c->ntables; i++)
         ss_table_free(c->tables[i]);
     free(c->cases);

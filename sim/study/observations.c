@@ -181,21 +181,18 @@ static int check_card(const struct ss_calibrate_options *opt, const struct ss_jo
 }
 
 /* The flags of the run that printed the log. */
-static int read_job(struct ss_job *job, const struct ss_calibrate_options *opt, struct ss_error *err)
+static int read_job(struct ss_case *c, const struct ss_calibrate_options *opt, struct ss_error *err)
 {
     char *const words[] = {"--job", (char *)opt->job};
-    struct ss_request r;
 
-    ss_job_init(job);
-    ss_request_init(&r);
-    int rc = ss_request_read(&r, 2, words, err);
+    ss_job_init(&c->job);
+    int rc = ss_request_read(&c->request, 2, words, err);
     if (!rc)
-        rc = ss_job_parse(job, &r, NULL, err);
+        rc = ss_job_parse(&c->job, &c->request, NULL, err);
     if (!rc)
-        rc = ss_request_files(&r, opt->files, err);
+        rc = ss_request_files(&c->request, opt->files, err);
     if (!rc)
-        rc = ss_data_note("workloads/models", job->model_ref, ".json", opt->files, err);
-    ss_request_free(&r);
+        rc = ss_data_note("workloads/models", c->job.model_ref, ".json", opt->files, err);
     return rc;
 }
 
@@ -215,7 +212,7 @@ static int load_log(const struct ss_calibrate_options *opt, struct ss_observatio
     snprintf(text, sizeof text, "%.200s: median %.1f ms of %d of %d iterations, spread %.1f %%", opt->log,
              1e3 * log->seconds, log->used, log->iterations, 100 * log->spread);
     ss_note(notes, "%s", text);
-    rc = read_job(&c->job, opt, err);
+    rc = read_job(c, opt, err);
     if (!rc && log->global_batch && c->job.global_batch && log->global_batch != c->job.global_batch) {
         rc = ss_fail(err, SS_ERR_INPUT, opt->log, 0, "global batch size %d, but %d in %.200s",
                      log->global_batch, c->job.global_batch, opt->job);
@@ -384,6 +381,7 @@ void ss_observations_free(struct ss_observations *o)
 {
     ss_cases_free(&o->cases);
     ss_platform_free(o->log_case.platform);
+    ss_request_free(&o->log_case.request);
     ss_platform_free(o->machine);
     ss_nccl_free(o->nccl);
     ss_bench_free(o->bench);

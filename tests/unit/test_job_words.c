@@ -4,6 +4,7 @@
 
 #include "base/base.h"
 #include "job_helper.h"
+#include "stepsim/flags.h"
 #include "stepsim/job.h"
 #include "suite.h"
 #include "job/job_internal.h"
@@ -90,6 +91,8 @@ static void test_edit(void)
     CU_ASSERT(has(&r, "--tp 2 --bf16 --cp-comm-type p2p p2p --tensor-model-parallel-size=4 --data-path '' 'a b'"));
     CU_ASSERT_EQUAL(ss_request_find(&r, "--tp"), 6);
     CU_ASSERT_EQUAL(ss_request_find(&r, "--pp"), r.n);
+    CU_ASSERT_EQUAL(ss_flag_same("--set", "--platform"), 0);
+    CU_ASSERT_EQUAL(ss_flag_same("--set", "--set"), 1);
     CU_ASSERT_EQUAL(ss_request_span(&r, 3), 3);
     CU_ASSERT_EQUAL_FATAL(ss_request_copy(&r, &copy, NULL), 0);
     ss_request_drop(&copy, "--tp");

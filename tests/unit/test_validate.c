@@ -301,6 +301,18 @@ static struct ss_validation *validate(const char *text)
     return v;
 }
 
+/* --set among the flags of a row holds for its platform and its stack. */
+static void test_flags_set(void)
+{
+    struct ss_validation *v = validate(FULL_HEAD "plain," JOB "ok,1000,,ok,,,\n"
+                                                 "card," JOB "ok,1000,,ok,,,--set ss.gemm.efficiency.bf16=0.4\n"
+                                                 "stack," JOB "ok,1000,,ok,,,--set=ss.iteration.fixed=1s\n");
+
+    CU_ASSERT(v->rows[1].summary.iteration_s > 1.3 * v->rows[0].summary.iteration_s);
+    CU_ASSERT_DOUBLE_EQUAL(v->rows[2].summary.iteration_s, v->rows[0].summary.iteration_s + 1, 0.05);
+    ss_validation_free(v);
+}
+
 static const char outcomes[] = FULL_HEAD
     "fits," JOB "ok,1000,,ok,,,\n"
     "apart," JOB "ok,1000,,suspect,,,\n"
@@ -632,6 +644,7 @@ int main(void)
                            {"flags and shape", test_flags_and_shape},
                            {"places of words", test_places},
                            {"experts", test_experts},
+                           {"flags that set", test_flags_set},
                            {"mistakes", test_mistakes},
                            {"outcomes", test_outcomes},
                            {"the stage that is logged", test_logged_stage},

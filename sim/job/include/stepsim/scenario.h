@@ -44,6 +44,8 @@ void ss_scenario_free(struct ss_scenario *s);
 int ss_set_check(const char *text, struct ss_error *err);
 /* Sets it. With stack NULL a prop of the stack is one that there is not. */
 int ss_set_apply(const char *text, struct ss_platform *platform, struct ss_stack *stack, struct ss_error *err);
+/* Each --set of a request, in their order. */
+int ss_sets_apply(const struct ss_request *r, struct ss_platform *platform, struct ss_stack *stack, struct ss_error *err);
 
 #ifdef __cplusplus
 }

@@ -15,6 +15,7 @@ struct ss_case {
     int state;
     char reason[320]; /* REFUSED and UNSUPPORTED: why */
     char blamed[256]; /* REFUSED: the flags that the refusal comes from */
+    struct ss_request request; /* the words of the job, for its --set */
     struct ss_job job;
     struct ss_stack stack;
     struct ss_platform *platform;
@@ -33,7 +34,7 @@ struct ss_cases {
 /* choice may be NULL; rows that it leaves out are SS_CASE_NOTHING. `files`, may be NULL, gets the files that are read. */
 int ss_cases_load(const char *const *tables, int ntables, const struct ss_case_choice *choice, struct ss_files *files,
                   struct ss_cases *out, struct ss_notes *notes, struct ss_error *err);
-/* Loads platform and stack of c->job and completes it. */
+/* Loads platform and stack of c->job, sets what c->request says, and completes it. */
 int ss_case_finish(struct ss_case *c, struct ss_files *files, struct ss_error *err);
 void ss_cases_free(struct ss_cases *c);
 
