@@ -28,6 +28,15 @@ const char *ss_label_name(int label)
     return name_at(label_names, SS_ARRAY_LEN(label_names), label);
 }
 
+double ss_label_sum(const double by_label[SS_LABEL_COUNT])
+{
+    double sum = 0;
+
+    for (int l = 0; l < SS_LABEL_COUNT; l++)
+        sum += by_label[l];
+    return sum;
+}
+
 const char *ss_mem_name(int mem)
 {
     return name_at(mem_names, SS_ARRAY_LEN(mem_names), mem);

@@ -33,7 +33,7 @@ static int report(const struct ss_run *run, const struct cli_inputs *in, const s
 
 static int outside(const char *what, double predicted, double measured, double tolerance)
 {
-    double error = 100 * (predicted - measured) / measured;
+    double error = ss_error_pct(predicted, measured);
 
     if (!(measured > 0) || fabs(error) <= tolerance)
         return 0;

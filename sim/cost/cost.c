@@ -197,18 +197,10 @@ static double held(double seconds, double share, double compute)
     return fmax(seconds, compute + share * seconds) - compute;
 }
 
-static double sum(const double *by_label)
-{
-    double s = 0;
-    for (int i = 0; i < SS_LABEL_COUNT; i++)
-        s += by_label[i];
-    return s;
-}
-
 /* With the kernels of the slowest GPU of those that work together. */
 static double slowed(const struct ss_cost_context *c, const double *by_label)
 {
-    return sum(by_label) + c->slower * (by_label[SS_LABEL_COMPUTE] + by_label[SS_LABEL_RECOMPUTE]);
+    return ss_label_sum(by_label) + c->slower * (by_label[SS_LABEL_COMPUTE] + by_label[SS_LABEL_RECOMPUTE]);
 }
 
 static struct ss_layer_step fsdp_step(const struct ss_cost_context *c, int coll, double bytes)

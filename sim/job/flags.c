@@ -84,6 +84,15 @@ int ss_flag_find(const char *name, struct ss_flag *out)
     return 0;
 }
 
+const char *ss_job_word(const char *flag, int value)
+{
+    for (const struct ss_flag_setter *s = ss_flag_setters; s->name; s++)
+        for (const struct ss_flag_choice *c = s->choices; c && c->name; c++)
+            if (c->value == value && !strcmp(s->name, flag))
+                return c->name;
+    return "unknown";
+}
+
 int ss_flag_nearest(const char *name, char *buf, size_t size)
 {
     struct ss_flag_walk w = {0};

@@ -56,11 +56,17 @@ static const struct ss_flag_choice precision[] = {
     SS_PRECISION_LIST(X)
 #undef X
     {NULL, 0}};
-static const struct ss_flag_choice recompute[] = {WORD("none"), WORD("selective"), WORD("full"), {NULL, 0}};
+static const struct ss_flag_choice recompute[] = {{"none", SS_RECOMPUTE_NONE},
+                                                  {"selective", SS_RECOMPUTE_SELECTIVE},
+                                                  {"full", SS_RECOMPUTE_FULL},
+                                                  {NULL, 0}};
 static const struct ss_flag_choice fsdp[] = {WORD("full"), WORD("grad"), WORD("hybrid"), WORD("none"), {NULL, 0}};
 static const struct ss_flag_choice fp8[] = {WORD("hybrid"), WORD("e4m3"), WORD("none"), {NULL, 0}};
-static const struct ss_flag_choice cp_comm[] = {
-    WORD("p2p"), WORD("a2a"), WORD("allgather"), WORD("a2a+p2p"), {NULL, 0}};
+const struct ss_flag_choice ss_flag_cp_comms[] = {{"p2p", SS_CP_P2P},
+                                                  {"a2a", SS_CP_A2A},
+                                                  {"allgather", SS_CP_ALLGATHER},
+                                                  {"a2a+p2p", SS_CP_A2A_P2P},
+                                                  {NULL, 0}};
 static const struct ss_flag_choice optimizer[] = {WORD("adam"), WORD("adamw"), WORD("hybridadam"), {NULL, 0}};
 static const struct ss_flag_choice fp32[] = {WORD("fp32"), {NULL, 0}};
 
@@ -122,7 +128,7 @@ const struct ss_flag_setter ss_flag_setters[] = {
         "releases before Megatron core: each tensor rank sends its share, the receivers gather it")
     SET("--sequence-parallel", sequence_parallel, 1, "off at tensor parallel 1, as Megatron does")
     SET("--tp-comm-overlap", tp_comm_overlap, 1, NULL)
-    CALL_OF("--cp-comm-type", '+', ss_flag_cp_comm, cp_comm, "the same for all layers")
+    CALL_OF("--cp-comm-type", '+', ss_flag_cp_comm, ss_flag_cp_comms, "the same for all layers")
 
     /* ---- batch and precision ---- */
     INT("--micro-batch-size", micro_batch, 1, MAX_SIZE, NULL)

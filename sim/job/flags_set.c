@@ -248,16 +248,15 @@ DEFINE(tp_pp_dp)
 
 DEFINE(cp_comm)
 {
-    static const char *const names[] = {"p2p", "a2a", "all_gather", "allgather", "a2a+p2p"};
-    static const int types[] = {SS_CP_P2P, SS_CP_A2A, SS_CP_ALLGATHER, SS_CP_ALLGATHER, SS_CP_A2A_P2P};
+    const char *word = strcmp(values[0], "all_gather") ? values[0] : "allgather";
 
     UNUSED;
     for (int i = 1; i < n; i++)
         if (strcmp(values[i], values[0]))
             return unsupported(why, "a type that differs between layers is not modelled");
-    for (size_t i = 0; i < SS_ARRAY_LEN(names); i++)
-        if (!strcmp(values[0], names[i])) {
-            job->cp_comm_type = types[i];
+    for (const struct ss_flag_choice *c = ss_flag_cp_comms; c->name; c++)
+        if (!strcmp(word, c->name)) {
+            job->cp_comm_type = c->value;
             return SS_OK;
         }
     return bad(why, "it is p2p, a2a, allgather or a2a+p2p");

@@ -5,61 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char *word(const char *const *words, size_t n, int i)
-{
-    return i >= 0 && (size_t)i < n ? words[i] : "unknown";
-}
-
-const char *ss_report_attention(int attention)
-{
-    static const char *const words[] = {"auto", "flash", "fused", "unfused"};
-    return word(words, SS_ARRAY_LEN(words), attention);
-}
-
-const char *ss_report_recompute(int recompute)
-{
-    static const char *const words[] = {"none", "selective", "full"};
-    return word(words, SS_ARRAY_LEN(words), recompute);
-}
-
-const char *ss_report_recompute_method(int method)
-{
-    static const char *const words[] = {"uniform", "block"};
-    return word(words, SS_ARRAY_LEN(words), method);
-}
-
-const char *ss_report_sharding(int sharding)
-{
-    static const char *const words[] = {"no_shard", "optim", "optim_grads", "optim_grads_params"};
-    return word(words, SS_ARRAY_LEN(words), sharding);
-}
-
-const char *ss_report_cp_comm(int type)
-{
-    static const char *const words[] = {"p2p", "a2a", "allgather", "a2a+p2p"};
-    return word(words, SS_ARRAY_LEN(words), type);
-}
-
-const char *ss_report_level(int level)
-{
-    static const char *const words[] = {"chunk", "layer", "flow"};
-    return word(words, SS_ARRAY_LEN(words), level);
-}
-
-const char *ss_report_link_kind(int kind)
-{
-    static const char *const words[] = {"nvlink", "nic", "uplink", "other"};
-    return word(words, SS_ARRAY_LEN(words), kind);
-}
-
 double ss_report_undisturbed_s(const struct ss_result *r)
 {
     return r->spread.replicas > 0 ? r->spread.without : r->iteration_s;
-}
-
-double ss_report_error_pct(double predicted, double measured)
-{
-    return 100 * (predicted - measured) / measured;
 }
 
 static int add_once(struct ss_notes *out, const char *text)

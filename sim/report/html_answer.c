@@ -23,7 +23,7 @@ static void time_tile(const struct ss_page *page)
     ss_text_time(page->timeline->iteration_s, value, sizeof value);
     if (opt && opt->measured_s > 0)
         snprintf(note, sizeof note, "measured %s, %+.1f %%", ss_text_time(opt->measured_s, time, sizeof time),
-                 ss_report_error_pct(page->timeline->iteration_s, opt->measured_s));
+                 ss_error_pct(page->timeline->iteration_s, opt->measured_s));
     else if (opt && page->run && page->run->summary.band_pct > 0)
         snprintf(note, sizeof note, "&plusmn;%.*f %%: the error where runs like this were measured",
                  page->run->summary.band_pct < 10, page->run->summary.band_pct);
@@ -42,7 +42,7 @@ static void memory_tile(const struct ss_page *page, const struct ss_result *r)
     n = snprintf(note, sizeof note, "on stage %d", r->peak_stage);
     if (opt && opt->measured_bytes > 0)
         snprintf(note + n, sizeof note - (size_t)n, "; measured %.1f, %+.1f %%", opt->measured_bytes / SS_GIB,
-                 ss_report_error_pct(r->peak_device, opt->measured_bytes));
+                 ss_error_pct(r->peak_device, opt->measured_bytes));
     else if (u->memory_like[0])
         snprintf(note + n, sizeof note - (size_t)n, "; runs like this took %+.1f to %+.1f %% of it",
                  u->memory_low_pct, u->memory_high_pct);

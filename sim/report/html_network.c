@@ -229,7 +229,7 @@ static void links(const struct ss_page *page)
         ss_xml_escape(page->out, p->links[l].name);
         fprintf(page->out,
                 "</th><td class=\"text\">%s</td><td>%.4g</td><td>%.4g</td><td>%.2f %%</td><td>%.1f %%</td>",
-                ss_report_link_kind(p->links[l].kind), p->links[l].bandwidth / 1e9,
+                ss_link_kind_name(p->links[l].kind), p->links[l].bandwidth / 1e9,
                 page->bins->link_bytes[l] / 1e9, 100 * mean, 100 * most);
         if (page->timeline->link_busy && page->timeline->iteration_s > 0)
             fprintf(page->out, "<td>%.2f %%</td>",

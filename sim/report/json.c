@@ -37,7 +37,7 @@ json_t *ss_json_memory(const struct ss_run *run, const struct ss_report_options 
     ss_json_text(o, "largest_class", ss_mem_name(ss_result_largest(r, r->peak_stage)));
     if (opt->measured_bytes > 0) {
         ss_json_number(o, "measured_mib", opt->measured_bytes / SS_MIB);
-        ss_json_number(o, "error_pct", ss_report_error_pct(r->peak_device, opt->measured_bytes));
+        ss_json_number(o, "error_pct", ss_error_pct(r->peak_device, opt->measured_bytes));
     }
     for (int s = 0; s < r->nstages; s++)
         json_array_append_new(stages, stage_memory(&r->stages[s]));
@@ -52,7 +52,7 @@ static void add_rates(json_t *o, const struct ss_summary *u, const struct ss_rep
     ss_json_text(o, "error_band_like", u->time_like);
     if (opt->measured_s > 0) {
         ss_json_number(o, "measured_ms", 1e3 * opt->measured_s);
-        ss_json_number(o, "error_pct", ss_report_error_pct(u->iteration_s, opt->measured_s));
+        ss_json_number(o, "error_pct", ss_error_pct(u->iteration_s, opt->measured_s));
     }
 }
 
@@ -87,7 +87,7 @@ static void add_links(json_t *o, const struct ss_result *r)
         const struct ss_link_use *u = &r->links[i];
         json_t *link = json_object();
         ss_json_text(link, "name", u->link.name);
-        ss_json_text(link, "kind", ss_report_link_kind(u->link.kind));
+        ss_json_text(link, "kind", ss_link_kind_name(u->link.kind));
         ss_json_integer(link, "alike", u->alike);
         ss_json_number(link, "bytes", u->bytes);
         ss_json_number(link, "utilisation", u->utilisation);
@@ -169,7 +169,7 @@ int ss_json_run(const struct ss_run *run, const struct ss_report_options *opt, F
         return ss_fail(err, rc, NULL, 0, "no memory for the report");
     }
     ss_json_text(o, "engine", ss_engine_name(r->engine));
-    ss_json_text(o, "level", ss_report_level(r->level));
+    ss_json_text(o, "level", ss_level_name(r->level));
     ss_json_integer(o, "ranks_simulated", r->ranks_simulated);
     ss_json_integer(o, "events", r->events);
     json_object_set_new(o, "inputs", ss_json_inputs(run->plan));

@@ -54,7 +54,7 @@ static void parallel_fields(json_t *o, const struct ss_plan *plan)
     ss_json_integer(o, "seq_length", job->seq_length);
     ss_json_flag(o, "sequence_parallel", job->sequence_parallel);
     ss_json_flag(o, "tp_comm_overlap", job->tp_comm_overlap);
-    ss_json_text(o, "cp_comm_type", ss_report_cp_comm(job->cp_comm_type));
+    ss_json_text(o, "cp_comm_type", ss_job_word("--cp-comm-type", job->cp_comm_type));
 }
 
 static json_t *job_object(const struct ss_plan *plan)
@@ -68,17 +68,17 @@ static json_t *job_object(const struct ss_plan *plan)
         ss_json_text(o, "fp8_base", ss_precision_name(job->fp8_base));
         ss_json_flag(o, "fp8_param_gather", job->fp8_param_gather);
     }
-    ss_json_text(o, "attention", ss_report_attention(job->attention));
+    ss_json_text(o, "attention", ss_job_word("--attention-backend", job->attention));
     ss_json_number(o, "attention_dropout", job->attention_dropout);
     ss_json_number(o, "hidden_dropout", job->hidden_dropout);
-    ss_json_text(o, "recompute", ss_report_recompute(job->recompute));
-    ss_json_text(o, "recompute_method", ss_report_recompute_method(job->recompute_method));
+    ss_json_text(o, "recompute", ss_job_word("--recompute", job->recompute));
+    ss_json_text(o, "recompute_method", ss_job_word("--recompute-method", job->recompute_method));
     ss_json_integer(o, "recompute_num_layers", job->recompute_num_layers);
     ss_json_flag(o, "distributed_optimizer", job->distributed_optimizer);
     ss_json_flag(o, "fsdp", job->fsdp);
     ss_json_flag(o, "fsdp_hybrid", job->fsdp_hybrid);
-    ss_json_text(o, "sharding", ss_report_sharding(job->sharding));
-    ss_json_text(o, "outer_sharding", ss_report_sharding(job->outer_sharding));
+    ss_json_text(o, "sharding", ss_job_word("--data-parallel-sharding-strategy", job->sharding));
+    ss_json_text(o, "outer_sharding", ss_job_word("--data-parallel-sharding-strategy", job->outer_sharding));
     ss_json_flag(o, "overlap_grad_reduce", job->overlap_grad_reduce);
     ss_json_flag(o, "overlap_param_gather", job->overlap_param_gather);
     ss_json_flag(o, "overlap_p2p", plan->schedule->p2p == SS_P2P_OVERLAPPED);

@@ -27,7 +27,7 @@ static int json_show(const struct ss_platform *p, FILE *out, struct ss_error *er
         json_t *entry = json_object();
         ss_platform_link(p, i, &link);
         ss_json_text(entry, "name", link.name);
-        ss_json_text(entry, "kind", ss_report_link_kind(link.kind));
+        ss_json_text(entry, "kind", ss_link_kind_name(link.kind));
         ss_json_number(entry, "bandwidth", link.bandwidth);
         ss_json_number(entry, "latency", link.latency);
         json_array_append_new(links, entry);
@@ -56,7 +56,7 @@ static void text_links(const struct ss_platform *p, FILE *out)
         char a[64], b[64];
         if (!count[k])
             continue;
-        fprintf(out, "  %-8s %6d of %s", ss_report_link_kind(k), count[k],
+        fprintf(out, "  %-8s %6d of %s", ss_link_kind_name(k), count[k],
                 ss_unit_format(low[k], SS_UNIT_BANDWIDTH, a, sizeof a));
         if (high[k] > low[k])
             fprintf(out, " to %s", ss_unit_format(high[k], SS_UNIT_BANDWIDTH, b, sizeof b));

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/base.h"
+#include "base/stats.h"
 #include "report/names.h"
 #include "report/svg.h"
 #include "report/text.h"
@@ -30,13 +31,6 @@ struct chart {
     double width, height, start, end;
     double smallest; /* narrower neighbours are drawn as one */
 };
-
-static int compare_double(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-
-    return (x > y) - (x < y);
-}
 
 /* Where the computations of a slot end that begin with box i; returns the first box behind them. A wait is a
  * slot of its own, so that waiting before the work is not part of it. */
@@ -73,7 +67,7 @@ static double typical_box(const struct ss_record_book *b)
         }
     }
     if (n) {
-        qsort(length, n, sizeof *length, compare_double);
+        ss_sort(length, n);
         median = length[n / 4];
     }
     free(length);

@@ -58,7 +58,7 @@ static void answer(const struct ss_run *run, const struct ss_report_options *opt
     fputs(" an iteration", out);
     if (opt->measured_s > 0)
         fprintf(out, " (measured %s, %+.1f %%%s)", ss_text_time(opt->measured_s, measured, sizeof measured),
-                ss_report_error_pct(r->iteration_s, opt->measured_s),
+                ss_error_pct(r->iteration_s, opt->measured_s),
                 ss_is_other_unit(r->iteration_s, opt->measured_s) ? ": is its unit right?" : "");
     fprintf(out, ", %.0f TFLOP/s/GPU, MFU %.0f %%", u->tflops_per_gpu, 100 * u->mfu);
     if (u->tflops_causal_per_gpu < CAUSAL * u->tflops_per_gpu) /* what is counted of attention matters */
@@ -73,10 +73,10 @@ static void answer(const struct ss_run *run, const struct ss_report_options *opt
     if (opt->measured_bytes > 0) {
         int like = ss_result_stage_like(r, opt->measured_bytes);
         fprintf(out, " (measured %.1f, %+.1f %%", opt->measured_bytes / SS_GIB,
-                ss_report_error_pct(r->peak_device, opt->measured_bytes));
+                ss_error_pct(r->peak_device, opt->measured_bytes));
         if (like >= 0)
             fprintf(out, "; like stage %d: %.1f, %+.1f %%", like, r->stages[like].device / SS_GIB,
-                    ss_report_error_pct(r->stages[like].device, opt->measured_bytes));
+                    ss_error_pct(r->stages[like].device, opt->measured_bytes));
         fputc(')', out);
     }
     fputc('\n', out);
@@ -275,7 +275,7 @@ int ss_text_run(const struct ss_run *run, const struct ss_report_options *opt, F
     ss_text_notes("Warnings", &warnings, 20, out);
     ss_text_notes("Guessed (not measured, or outside what was)", &guessed, GUESSED_SHOWN, out);
     fprintf(out, "\n%s engine, %s level, %d classes of ranks, %lld events", ss_engine_name(r->engine),
-            ss_report_level(r->level), r->ranks_simulated, (long long)r->events);
+            ss_level_name(r->level), r->ranks_simulated, (long long)r->events);
     if (opt->wall_s >= 0)
         fprintf(out, ", %.0f ms", 1e3 * opt->wall_s);
     fputc('\n', out);

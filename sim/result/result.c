@@ -102,15 +102,6 @@ static void stage_memory(const struct ss_plan *plan, const struct ss_timeline *t
     }
 }
 
-static double label_sum(const double by_label[SS_LABEL_COUNT])
-{
-    double sum = 0;
-
-    for (int l = 0; l < SS_LABEL_COUNT; l++)
-        sum += by_label[l];
-    return sum;
-}
-
 /* Mean over the chunks of a class of the time of one phase. */
 static double mean_phase(const struct ss_plan_class *c, int chunks, int phase)
 {
@@ -118,10 +109,10 @@ static double mean_phase(const struct ss_plan_class *c, int chunks, int phase)
 
     for (int k = 0; k < chunks; k++) {
         const struct ss_chunk_cost *chunk = &c->chunks[k];
-        sum += label_sum(phase == SS_PHASE_F   ? chunk->forward
-                         : phase == SS_PHASE_B ? chunk->backward
-                         : phase == SS_PHASE_I ? chunk->input_grad
-                                               : chunk->weight_grad);
+        sum += ss_label_sum(phase == SS_PHASE_F   ? chunk->forward
+                            : phase == SS_PHASE_B ? chunk->backward
+                            : phase == SS_PHASE_I ? chunk->input_grad
+                                                  : chunk->weight_grad);
     }
     return sum / chunks;
 }
@@ -257,6 +248,11 @@ void ss_result_free(struct ss_result *r)
     free(r->timers);
     free(r->links);
     free(r);
+}
+
+double ss_error_pct(double predicted, double measured)
+{
+    return 100 * (predicted - measured) / measured;
 }
 
 int ss_is_other_unit(double predicted, double measured)

@@ -218,7 +218,7 @@ static void fill_stat(const struct ss_observations *o, const double *predicted, 
 
     for (int i = 0; i < o->n; i++)
         if (o->list[i].fitted)
-            scratch[n++] = ss_study_error_pct(predicted[i], o->list[i].measured);
+            scratch[n++] = ss_error_pct(predicted[i], o->list[i].measured);
     ss_error_stat_fill(scratch, n, out);
 }
 
@@ -269,7 +269,7 @@ static int gather(struct fitting *f, const char *use, int kind, struct left_out 
         return ss_fail(err, SS_ERR_NOMEM, NULL, 0, "out of memory");
     for (int i = 0; i < f->o->n; i++)
         if (use[i] && f->o->list[i].kind == kind)
-            all->errors[all->n++] = ss_study_error_pct(f->predicted[i], f->o->list[i].measured);
+            all->errors[all->n++] = ss_error_pct(f->predicted[i], f->o->list[i].measured);
     memcpy(copy, all->errors + first, (size_t)(all->n - first) * sizeof *copy);
     ss_error_stat_fill(copy, all->n - first, out);
     free(copy);

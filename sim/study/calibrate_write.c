@@ -32,8 +32,8 @@ static void print_rows(const struct ss_calibration *c, int fitted, FILE *out)
         char name[200];
         snprintf(name, sizeof name, "%s%s%s", r->run, r->run[0] ? " " : "", r->id);
         fprintf(out, "  %-40s %-6s %12.3f %s %+8.1f %% -> %+6.1f %%\n", name, r->kind, scale * r->measured,
-                !strcmp(r->kind, "memory") ? "MiB" : "ms ", ss_study_error_pct(r->before, r->measured),
-                ss_study_error_pct(r->after, r->measured));
+                !strcmp(r->kind, "memory") ? "MiB" : "ms ", ss_error_pct(r->before, r->measured),
+                ss_error_pct(r->after, r->measured));
     }
 }
 

@@ -8,14 +8,6 @@
 #include "stepsim/result.h"
 #include "stepsim/schedule_study.h"
 
-static double sum(const double by_label[SS_LABEL_COUNT])
-{
-    double total = 0;
-    for (int i = 0; i < SS_LABEL_COUNT; i++)
-        total += by_label[i];
-    return total;
-}
-
 static void take_class(struct ss_search *q, const struct ss_plan *plan, int cls)
 {
     const struct ss_plan_class *c = &plan->classes[cls];
@@ -23,9 +15,9 @@ static void take_class(struct ss_search *q, const struct ss_plan *plan, int cls)
     for (int k = 0; k < q->chunks; k++) {
         const struct ss_chunk_cost *chunk = &c->chunks[k];
         int at = c->stage * q->chunks + k;
-        q->f[at] = fmax(q->f[at], sum(chunk->forward));
-        q->i[at] = fmax(q->i[at], sum(chunk->input_grad));
-        q->w[at] = fmax(q->w[at], sum(chunk->weight_grad));
+        q->f[at] = fmax(q->f[at], ss_label_sum(chunk->forward));
+        q->i[at] = fmax(q->i[at], ss_label_sum(chunk->input_grad));
+        q->w[at] = fmax(q->w[at], ss_label_sum(chunk->weight_grad));
         q->activation[at] = chunk->activation_bytes + chunk->logits_bytes;
         q->weight[at] = chunk->weight_grad_bytes;
         extra = fmax(extra, fmax(chunk->forward_extra_bytes, chunk->backward_extra_bytes));

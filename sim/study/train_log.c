@@ -15,6 +15,7 @@
 #include <string.h>
 
 #include "base/base.h"
+#include "base/stats.h"
 #include "study/study_internal.h"
 
 #define MAX_TIMERS 256
@@ -217,8 +218,8 @@ static double median(const struct series *s, size_t skip)
     if (!n)
         return 0;
     value = s->value + skip;
-    ss_study_sort(value, n);
-    return ss_study_median(value, n);
+    ss_sort(value, n);
+    return ss_median(value, n);
 }
 
 /* The first lines hold compilation, autotuning and cold caches. */

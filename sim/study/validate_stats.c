@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/base.h"
+#include "base/stats.h"
 #include "study/study_internal.h"
 
 static const char *const group_names[SS_BY_COUNT] = {"model",  "gpu",     "precision",
@@ -15,45 +16,23 @@ const char *ss_validation_group_name(int group)
     return group >= 0 && group < SS_BY_COUNT ? group_names[group] : "unknown";
 }
 
-static int compare_doubles(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-
-    return (x > y) - (x < y);
-}
-
-void ss_study_sort(double *values, size_t n)
-{
-    qsort(values, n, sizeof *values, compare_doubles);
-}
-
-double ss_study_median(const double *sorted, size_t n)
-{
-    return n % 2 ? sorted[n / 2] : 0.5 * (sorted[n / 2 - 1] + sorted[n / 2]);
-}
-
-double ss_study_error_pct(double predicted, double measured)
-{
-    return 100 * (predicted - measured) / measured;
-}
-
 double ss_validation_time_error(const struct ss_validation_row *row)
 {
     if (!(row->measured_s > 0) || !(row->summary.iteration_s > 0))
         return NAN;
-    return ss_study_error_pct(row->summary.iteration_s, row->measured_s);
+    return ss_error_pct(row->summary.iteration_s, row->measured_s);
 }
 
 double ss_validation_memory_error(const struct ss_validation_row *row)
 {
     if (!(row->measured_bytes > 0) || !(row->predicted_bytes > 0))
         return NAN;
-    return ss_study_error_pct(row->predicted_bytes, row->measured_bytes);
+    return ss_error_pct(row->predicted_bytes, row->measured_bytes);
 }
 
 double ss_validation_timer_error(const struct ss_validation_timer *timer)
 {
-    return ss_study_error_pct(timer->predicted_s, timer->measured_s);
+    return ss_error_pct(timer->predicted_s, timer->measured_s);
 }
 
 void ss_error_stat_fill(double *errors, int n, struct ss_error_stat *out)
@@ -69,10 +48,10 @@ void ss_error_stat_fill(double *errors, int n, struct ss_error_stat *out)
         errors[i] = fabs(errors[i]);
         sum_abs += errors[i];
     }
-    ss_study_sort(errors, (size_t)n);
+    ss_sort(errors, (size_t)n);
     out->bias = sum / n;
     out->mean_abs = sum_abs / n;
-    out->median_abs = ss_study_median(errors, (size_t)n);
+    out->median_abs = ss_median(errors, (size_t)n);
     out->worst_abs = errors[n - 1];
 }
 

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/base.h"
+#include "base/stats.h"
 #include "report/common.h"
 #include "study/study_internal.h"
 
@@ -71,21 +72,18 @@ static void print_summary(const struct ss_validation_summary *s, FILE *out)
 /* Every source weighs the same, however many rows it has. */
 static void print_over_sources(const struct ss_validation *v, FILE *out)
 {
-    double mean = 0, median[1024];
+    double mean = 0, means[1024];
     int n = 0;
 
     for (int i = 0; i < v->ngroups[SS_BY_SOURCE] && n < 1024; i++)
         if (v->groups[SS_BY_SOURCE][i].time.n) {
-            int at = n++;
-            double m = v->groups[SS_BY_SOURCE][i].time.mean_abs;
-            mean += m;
-            for (; at > 0 && median[at - 1] > m; at--)
-                median[at] = median[at - 1];
-            median[at] = m;
+            means[n] = v->groups[SS_BY_SOURCE][i].time.mean_abs;
+            mean += means[n++];
         }
+    ss_sort(means, (size_t)n);
     if (n > 1)
         fprintf(out, "  over the %d sources: mean %.2f, median %.2f of their mean time errors\n", n, mean / n,
-                n % 2 ? median[n / 2] : 0.5 * (median[n / 2 - 1] + median[n / 2]));
+                ss_median(means, (size_t)n));
 }
 
 static void print_summaries(const struct ss_validation *v, FILE *out)

@@ -325,9 +325,19 @@ static void test_job_files(void)
     ss_names_free(names, n);
 }
 
+static void test_words_of_flags(void)
+{
+    CU_ASSERT_STRING_EQUAL(ss_job_word("--recompute", SS_RECOMPUTE_NONE), "none");
+    CU_ASSERT_STRING_EQUAL(ss_job_word("--attention-backend", SS_ATTENTION_UNFUSED), "unfused");
+    CU_ASSERT_STRING_EQUAL(ss_job_word("--cp-comm-type", SS_CP_ALLGATHER), "allgather");
+    CU_ASSERT_STRING_EQUAL(ss_job_word("--recompute-method", -1), "unknown");
+    CU_ASSERT_STRING_EQUAL(ss_job_word("--no-such-flag", 0), "unknown");
+}
+
 int main(void)
 {
-    CU_TestInfo tests[] = {{"complete job", test_complete_job},
+    CU_TestInfo tests[] = {{"words of flags", test_words_of_flags},
+                           {"complete job", test_complete_job},
                            {"precedence", test_precedence},
                            {"precision", test_precision},
                            {"attention", test_attention},

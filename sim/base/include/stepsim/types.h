@@ -77,6 +77,8 @@ enum ss_level {
 const char *ss_precision_name(int precision);
 /* Returns the name of a label (enum ss_label), "compute", or "unknown". Never NULL. */
 const char *ss_label_name(int label);
+/* Returns the sum over all labels. */
+double ss_label_sum(const double by_label[SS_LABEL_COUNT]);
 /* Returns the name of a class of memory (enum ss_mem), "weights", or "unknown". Never NULL. */
 const char *ss_mem_name(int mem);
 /* Returns the name of a level (enum ss_level), "chunk", or "unknown". Never NULL. */

@@ -3,6 +3,7 @@
 #ifndef SS_FLAGS_SET_H
 #define SS_FLAGS_SET_H
 
+#include "job/flags.h"
 #include "stepsim/job.h"
 
 #define SS_FLAG_CALLS(X)                                                                                     \
@@ -40,5 +41,8 @@
 #define X(name) int ss_flag_##name(struct ss_job *job, int n, char *const *values, const char **why);
 SS_FLAG_CALLS(X)
 #undef X
+
+/* Words of --cp-comm-type; ends with a name of NULL. */
+extern const struct ss_flag_choice ss_flag_cp_comms[];
 
 #endif

@@ -108,6 +108,9 @@ int ss_job_cp_in_ring(const struct ss_job *job);
 int ss_job_is_hybrid(const struct ss_job *job);
 /* Whether pipeline transfers may run beside compute where the schedule can: not those of Megatron's non-interleaved schedule, nor of old releases. */
 int ss_job_overlaps_p2p(const struct ss_job *job, const struct ss_stack *stack);
+/* The word of a flag for one of its values: ss_job_word("--recompute", SS_RECOMPUTE_FULL) is "full". "unknown" where it has
+ * none, never NULL. */
+const char *ss_job_word(const char *flag, int value);
 int ss_job_chunks(const struct ss_job *job);                          /* v: model chunks a rank, 1 if not interleaved */
 
 #ifdef __cplusplus

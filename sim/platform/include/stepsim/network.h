@@ -12,8 +12,20 @@
 extern "C" {
 #endif
 
-/* What a link is part of. */
-enum ss_link_kind { SS_LINK_NVLINK, SS_LINK_NIC, SS_LINK_UPLINK, SS_LINK_OTHER, SS_LINK_KIND_COUNT };
+/* What a link is part of. X(symbol, name) */
+#define SS_LINK_KIND_LIST(X)                                                                                 \
+    X(SS_LINK_NVLINK, "nvlink")                                                                              \
+    X(SS_LINK_NIC, "nic")                                                                                    \
+    X(SS_LINK_UPLINK, "uplink")                                                                              \
+    X(SS_LINK_OTHER, "other")
+enum ss_link_kind {
+#define X(sym, name) sym,
+    SS_LINK_KIND_LIST(X)
+#undef X
+        SS_LINK_KIND_COUNT
+};
+/* Returns the name of a kind (enum ss_link_kind), "nic", or "unknown". Never NULL. */
+const char *ss_link_kind_name(int kind);
 
 /* One direction of one link. */
 struct ss_link {

@@ -10,17 +10,6 @@
 #include "stepsim/params.h"
 #include "stepsim/report.h"
 
-/* Words of the enums in job.h. Never NULL. */
-const char *ss_report_attention(int attention);
-const char *ss_report_recompute(int recompute);
-const char *ss_report_recompute_method(int method);
-const char *ss_report_sharding(int sharding);
-const char *ss_report_cp_comm(int type);
-const char *ss_report_level(int level);
-const char *ss_report_link_kind(int kind);
-
-/* 100 (predicted - measured) / measured */
-double ss_report_error_pct(double predicted, double measured);
 /* The iteration without jitter, s. */
 double ss_report_undisturbed_s(const struct ss_result *r);
 

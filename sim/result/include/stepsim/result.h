@@ -134,6 +134,8 @@ struct ss_fix {
 int ss_fixes_find(const struct ss_job *job, const struct ss_stack *stack, const struct ss_platform *platform,
                   const struct ss_run_options *options, struct ss_fix fixes[3], int *n, struct ss_error *err);
 
+/* 100 (predicted - measured) / measured: signed. */
+double ss_error_pct(double predicted, double measured);
 /* Whether two times are so far apart (20 times) that one must be in another unit; 0 where one is not given. */
 int ss_is_other_unit(double predicted, double measured);
 

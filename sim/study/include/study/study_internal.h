@@ -87,9 +87,6 @@ int ss_log_read(const char *name, const char *text, size_t len, ss_log_line line
                 struct ss_error *err);
 
 /* ---- validate_stats.c ---- */
-void ss_study_sort(double *values, size_t n);           /* ascending */
-double ss_study_median(const double *sorted, size_t n); /* n > 0 */
-double ss_study_error_pct(double predicted, double measured);
 /* Sorts errors[n] by size. */
 void ss_error_stat_fill(double *errors, int n, struct ss_error_stat *out);
 /* Fills summary and groups from the rows. */
