@@ -271,6 +271,8 @@ int cmd_schedule_compare(int argc, char **argv, struct ss_error *err)
     int job = has_job(argc, argv);
     init(&f, job ? CLI_SCHEDULE_COMPARE_JOB : CLI_SCHEDULE_COMPARE);
     int rc = (job ? compare_job : compare_integers)(&f, argc, argv, &c, err);
+    if (!rc && cli_given(&f, "--cap"))
+        ss_comparison_limit(c, f.schedule.cap);
     if (!rc)
         rc = write_comparison(&f, c, err);
     cli_flags_free(&f);

@@ -18,6 +18,21 @@ void ss_comparison_free(struct ss_comparison *c)
     free(c);
 }
 
+void ss_comparison_limit(struct ss_comparison *c, double bytes)
+{
+    for (int i = 0; c->cluster && i < c->n; i++) {
+        struct ss_summary *row = &c->rows[i].summary;
+        if (row->code || row->capacity <= bytes)
+            continue;
+        row->capacity = bytes;
+        if (row->peak_device <= bytes)
+            continue;
+        row->outcome = SS_OUTCOME_TOO_LARGE;
+        snprintf(row->reason, sizeof row->reason, "needs %.1f GiB, the cap is %.1f", row->peak_device / SS_GIB,
+                 bytes / SS_GIB);
+    }
+}
+
 /* The names asked for, or all. */
 static int start(const char *const *names, int n, struct ss_comparison **out, struct ss_error *err)
 {

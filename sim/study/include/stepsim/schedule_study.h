@@ -39,6 +39,9 @@ int ss_compare_integers(const char *const *names, int n, const struct ss_schedul
 int ss_compare_job(const char *const *names, int n, const struct ss_job *job, const struct ss_stack *stack,
                    const struct ss_platform *platform, int engine, struct ss_comparison **out,
                    struct ss_error *err);
+/* Of a job: what needs more than `bytes` on a rank is too large, as if the card had no more. Above the card's memory it changes
+ * nothing. */
+void ss_comparison_limit(struct ss_comparison *c, double bytes);
 void ss_comparison_free(struct ss_comparison *c);
 int ss_comparison_write(const struct ss_comparison *c, int json, FILE *out, struct ss_error *err);
 
