@@ -90,6 +90,19 @@ int ss_table_locate(const struct ss_table *t, int row, struct ss_error *err)
     return err->code;
 }
 
+/* What the columns say of a row whose flags are refused, for people. */
+static void read_columns(const struct ss_table *t, int row, struct ss_job *job)
+{
+    struct ss_error own = {0};
+    const struct ss_table_row r = {.table = t, .row = row, .err = &own};
+    struct ss_request columns;
+
+    ss_request_init(&columns);
+    if (!add_columns(&r, &columns))
+        ss_job_parse(job, &columns, NULL, NULL);
+    ss_request_free(&columns);
+}
+
 int ss_table_job(const struct ss_table *t, int row, struct ss_job *job, struct ss_notes *notes,
                  struct ss_error *err)
 {
@@ -98,6 +111,8 @@ int ss_table_job(const struct ss_table *t, int row, struct ss_job *job, struct s
     int rc = ss_table_request(t, row, &r, notes, err);
 
     ss_job_init(job);
+    if (rc == SS_ERR_CONFIG || rc == SS_ERR_UNSUPPORTED)
+        read_columns(t, row, job);
     if (rc)
         return rc;
     rc = ss_job_parse(job, &r, NULL, &own);

@@ -158,6 +158,7 @@ static void test_flags(void)
     for (int row = 4; row < 7; row++) {
         memset(&err, 0, sizeof err);
         CU_ASSERT_EQUAL(ss_table_job(t, row, &job, NULL, &err), row == 6 ? SS_ERR_UNSUPPORTED : SS_ERR_INPUT);
+        CU_ASSERT_EQUAL(job.tp, row == 6 ? 2 : 1);
         CU_ASSERT_STRING_EQUAL(err.file, "t.csv");
         CU_ASSERT_EQUAL(err.line, ss_table_line(t, row));
         CU_ASSERT(row == 6 || strstr(err.message, "column flags: ") == err.message);
