@@ -38,6 +38,7 @@ enum ss_collective_kind {
 #undef X
     SS_COLL_COUNT
 };
+/* Returns the name of a kind (enum ss_collective_kind). Never NULL. */
 const char *ss_collective_kind_name(int kind);
 /* Sets of kinds. */
 #define SS_COLL_BIT(kind) (1u << (kind))
@@ -109,15 +110,17 @@ struct ss_comm_facts {
     unsigned kinds;
     int stream, label, posted, flows;
 };
+/* Returns the row of a communicator (enum ss_communicator). It is a constant. */
 const struct ss_comm_facts *ss_comm_facts(int comm);
-/* Bit a: its members differ along axis a. */
+/* Returns the axes along which its members differ: bit a for axis a (enum ss_axis). */
 unsigned ss_comm_axes(int comm);
+/* Returns the name of an axis (enum ss_axis): "tp". */
 const char *ss_axis_name(int axis);
-/* The axis whose name is the first `len` characters, -1: none. */
+/* Returns the axis whose name is the first `len` characters of `name`, or -1: there is none. */
 int ss_axis_find(const char *name, size_t len);
-/* Whether NCCL has it apart from all others where the rank grid has these sizes. */
+/* Returns 1 when NCCL has buffers for the communicator in a rank grid of these sizes. */
 int ss_comm_has_buffers(int comm, const int size[SS_AXIS_COUNT]);
-/* Whether its members follow from the rank grid alone: a process group that Megatron makes. */
+/* Returns 1 when its members follow from the rank grid alone: it is a process group of Megatron. */
 int ss_comm_in_grid(int comm);
 
 /* Streams of a class's collectives: SS_STREAM(SS_COMM_TP) is a constant. */
@@ -127,9 +130,9 @@ enum ss_stream {
 #undef X
 };
 #define SS_STREAM(comm) comm##_STREAM
-/* Streams of a program that has layers. */
+/* Returns the number of streams of a program that has layers. */
 int ss_stream_count(void);
-/* Whether the stream's collectives are posted inside layers, not between slots. */
+/* Returns 1 when collectives of the stream are posted inside layers, 0 when between slots. */
 int ss_stream_in_layers(int stream);
 
 #ifdef __cplusplus

@@ -51,6 +51,7 @@ enum ss_event_kind {
 #undef X
     SS_EVENT_COUNT
 };
+/* Returns the word of an event in program texts (enum ss_event_kind): "wait-send". */
 const char *ss_event_name(int kind);
 
 /* COMPUTE: seconds, index = mix. SEND, RECV, WAIT_SEND, WAIT_RECV: index = channel (SEND: bytes).
@@ -93,6 +94,7 @@ struct ss_jitter {
     uint64_t seed;
     int replica;
 };
+/* Returns the factor of one COMPUTE, > 0; the same arguments give the same factor. */
 double ss_jitter_factor(const struct ss_jitter *j, int rank, int slot, int event);
 
 struct ss_program_class {
@@ -123,23 +125,28 @@ struct ss_program {
 };
 
 struct ss_plan;
-/* Lowers a plan, at its level. */
+/* Lowers a plan to a program at the plan's level. The program does not need the plan afterwards; the caller frees *out with
+ * ss_program_free. Error: SS_ERR_NOMEM. */
 int ss_program_build(const struct ss_plan *plan, struct ss_program **out, struct ss_error *err);
+/* Frees a program. NULL is allowed. */
 void ss_program_free(struct ss_program *p);
-/* Indices in range, amounts finite and >= 0, FREE never below zero, waits have posts, sends match
- * receives: SS_ERR_INPUT. The order can run, whatever the times: SS_ERR_DEADLOCK naming (at most) two
- * blocked events. Error lines point into the file when the program was read. */
+/* Checks a program, one that a caller made or changed: what is read is checked already. Indices are in range, amounts finite
+ * and >= 0, no memory is freed twice, waits have posts, sends have receives: else SS_ERR_INPUT. The order can run, whatever
+ * the times are: else SS_ERR_DEADLOCK names two blocked events. Of a program that was read errors name file and line. */
 int ss_program_check(const struct ss_program *p, struct ss_error *err);
-/* Text form (docs/reference/formats-program.md). Compact: templates and slots; expanded: every event of every class. */
+/* Writes a program as text (docs/reference/formats-program.md): templates and slots, or, where `expanded` is 1, every event of
+ * every class. Error: SS_ERR_IO. */
 int ss_program_write(const struct ss_program *p, int expanded, FILE *out, struct ss_error *err);
-/* Reads both. "-" is stdin. */
+/* Reads a program text of either form; `path` "-" is stdin. The caller frees *out with ss_program_free. Errors: SS_ERR_IO,
+ * SS_ERR_INPUT, SS_ERR_DEADLOCK, with the line. */
 int ss_program_read(const char *path, struct ss_program **out, struct ss_error *err);
+/* Reads a program text from `len` bytes of memory, as ss_program_read; messages call it `name`. */
 int ss_program_parse(const char *text, unsigned long len, const char *name, struct ss_program **out,
                      struct ss_error *err);
-/* Events of one iteration, all classes. */
+/* Returns the number of events of one iteration, of all classes. */
 int64_t ss_program_event_count(const struct ss_program *p);
 
-/* Seconds of a COMPUTE event of class c at full capacity. */
+/* Returns how long a COMPUTE event of class c takes at full capacity, in s: its amount, under jitter times its factor. */
 static inline double ss_program_seconds(const struct ss_program *p, int c, int slot, int event, double amount)
 {
     return p->jitter.sigma > 0 ? amount * ss_jitter_factor(&p->jitter, p->classes[c].draws, slot, event) : amount;
@@ -149,8 +156,8 @@ static inline double ss_program_seconds(const struct ss_program *p, int c, int s
 struct ss_cursor {
     int slot, event;
 };
-/* Next event of class c or NULL at the end; cur starts as {0, 0} and after the call names the next one
- * ({nslots, 0} at the end). Templates are not empty. */
+/* Returns the next event of class c, or NULL at the end. *cur begins as {0, 0}; after the call it names the event after the
+ * returned one ({nslots, 0} at the end). No template of the program may be empty. */
 const struct ss_event *ss_program_next(const struct ss_program *p, int c, struct ss_cursor *cur);
 
 #ifdef __cplusplus

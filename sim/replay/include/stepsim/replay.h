@@ -27,6 +27,7 @@ struct ss_observer {
 };
 
 enum ss_engine { SS_ENGINE_NATIVE, SS_ENGINE_SIMGRID };
+/* Returns the name of an engine (enum ss_engine): "native" or "simgrid". */
 const char *ss_engine_name(int engine);
 
 /* The longest time that a replay may take; what is longer is refused with SS_ERR_UNSUPPORTED. */
@@ -37,18 +38,21 @@ struct ss_replay_stats {
     int64_t events;   /* events run */
 };
 
-/* 0, SS_ERR_DEADLOCK naming the blocked events (at most two in full), SS_ERR_UNSUPPORTED, SS_ERR_ENGINE.
- * The SimGrid engine runs in a forked child: observers are called in the caller. */
+/* Replays a checked program and tells the observers, in the calling thread, what happens; `stats` may be NULL. The SimGrid
+ * engine runs in a forked child. Errors: SS_ERR_DEADLOCK (two blocked events are named), SS_ERR_UNSUPPORTED (longer than
+ * SS_LONGEST_S, or weights that SimGrid cannot share), SS_ERR_ENGINE (SimGrid failed or is not installed), SS_ERR_NOMEM. */
 int ss_replay(const struct ss_program *p, int engine, const struct ss_observer *observers, int nobservers,
               struct ss_replay_stats *stats, struct ss_error *err);
 
-/* Routes of a foreign platform from the SimGrid kernel; see ss_route_asker. */
+/* Asks SimGrid, in a child, for the routes of a platform file: an ss_route_asker (platform.h). Errors: SS_ERR_INPUT (SimGrid
+ * refuses the file), SS_ERR_ENGINE. */
 int ss_simgrid_ask_routes(const char *file, int npairs, const char *const (*hosts)[2], char **routes,
                           struct ss_error *err);
-/* Loads a file in a child: 0 if SimGrid accepts it, else its first complaint. */
+/* Loads a platform file into SimGrid, in a child. Returns SS_OK when SimGrid accepts it; else the error has SimGrid's first
+ * complaint. */
 int ss_simgrid_probe(const char *file, struct ss_error *err);
 
-/* What a replay says, gathered by an observer. Arrays are by class; the caller frees with ss_timeline_free. */
+/* What an observer gathers from a replay. Arrays are by class; all of it belongs to the timeline. */
 struct ss_timeline {
     int nclasses;
     double iteration_s;
@@ -60,6 +64,8 @@ struct ss_timeline {
     double *event_s; /* [events of all templates, template by template]: s that each took, all slots together */
     double *link_busy;                 /* [nlinks]: s that at least one flow used it; may be NULL */
 };
+/* Replays a checked program on an engine and gathers a timeline; the caller frees *out with ss_timeline_free. Errors: those of
+ * ss_replay. */
 int ss_timeline_replay(const struct ss_program *p, int engine, struct ss_timeline **out,
                        struct ss_error *err);
 struct ss_replay_options {
@@ -70,13 +76,15 @@ struct ss_replay_options {
     void (*progress)(void *ctx, double share);
     void *ctx;
 };
+/* Replays a program as ss_timeline_replay does, with options. */
 int ss_timeline_replay_with(const struct ss_program *p, const struct ss_replay_options *options,
                             struct ss_timeline **out, struct ss_error *err);
-/* One period of the endless loop of a program whose body does not end in a global barrier: ranks run on into the
- * next iteration while others still end the last one. It is what the third of three bodies in a row adds
- * to two of them; memory is the peak of all. */
+/* Replays a program whose body does not end in a global barrier, so that ranks run on into the next iteration while others
+ * still end the last one, and gathers one period of that endless loop: what the third of three bodies in a row adds to two.
+ * Memory is the peak of all three. Owner and errors are as for ss_timeline_replay. */
 int ss_timeline_steady(const struct ss_program *p, const struct ss_replay_options *how,
                        struct ss_timeline **out, struct ss_error *err);
+/* Frees a timeline. NULL is allowed. */
 void ss_timeline_free(struct ss_timeline *t);
 
 #ifdef __cplusplus

@@ -60,55 +60,59 @@ struct ss_schedule_params {
     int overlap_p2p;           /* 0: interleaved with blocking p2p */
 };
 
-/* By the name of a known schedule; the caller owns *out. params->microbatches are those of one iteration
- * (of all pipelines). Virtual stage s = chunk * stages + rank, or in the V of ZB-V, DualPipe and
- * DualPipeV (2 chunks) on rank s and then on rank 2 * stages - 1 - s. SS_ERR_CONFIG where the numbers
- * are refused: by Megatron, or because the schedule's own conditions do not hold. */
+/* Builds a known schedule by its name; the caller frees *out with ss_schedule_free. params->microbatches are those of one
+ * iteration, of all pipelines. Virtual stage s is chunk * stages + rank; in the V of ZB-V, DualPipe and DualPipeV (2 chunks)
+ * it is on rank s and then on rank 2 * stages - 1 - s. Errors: SS_ERR_CONFIG (no such schedule; Megatron refuses the numbers,
+ * or the schedule's own conditions do not hold), SS_ERR_NOMEM. */
 int ss_schedule_build(const char *name, const struct ss_schedule_params *params,
                       struct ss_schedule **out, struct ss_error *err);
+/* Frees a schedule. NULL is allowed. */
 void ss_schedule_free(struct ss_schedule *s);
-/* n-th known schedule: name and one line of description; 0 past the end. */
+/* Sets the name and a line of description, both constants, of the n-th known schedule, n from 0. Returns 1; 0 past the last. */
 int ss_schedule_known(int n, const char **name, const char **description);
-/* Chunks that a rank has under the n-th known schedule when `wanted` were asked for (0: nothing was): schedules that are
- * made for one number have that number. -1: there is no such schedule. */
+/* Returns the chunks that a rank has under the n-th known schedule where `wanted` were asked for (0: no number was asked for).
+ * A schedule that is made for one number has that number. Returns -1 where there is no such schedule. */
 int ss_schedule_known_chunks(int n, int wanted);
-/* The same by name; unknown names get `wanted`. */
+/* Returns the chunks that a rank has under the schedule of this name, as ss_schedule_known_chunks; `wanted` for another name. */
 int ss_schedule_chunks(const char *name, int wanted);
-/* The schedule that Megatron takes for so many chunks a rank where none is named. */
+/* Returns the name of the schedule that Megatron takes for so many chunks a rank where none is named. */
 const char *ss_schedule_default(int chunks);
-/* A schedule of this placement that asks for no more than 2 microbatches a stage: for who wants the stages alone. */
+/* Returns the name of a schedule of this placement that needs at most 2 microbatches a stage: for callers that want the stages
+ * alone. */
 const char *ss_schedule_undemanding(int chunks, int v_shape);
-/* What a known schedule costs with equal stages and free communication, as text: where it comes from,
- * its conditions, bubble and activations in flight (docs/guide/schedules.md). NULL: no such schedule. */
+/* What a known schedule costs with equal stages and free communication, as texts: where it comes from, its conditions, its
+ * bubble and its activations in flight (docs/guide/schedules.md). */
 struct ss_schedule_facts {
     const char *source, *conditions, *bubble, *in_flight;
 };
+/* Returns the facts of the n-th known schedule, constants, or NULL: there is no such schedule. */
 const struct ss_schedule_facts *ss_schedule_known_facts(int n);
-/* Virtual stages of one pipeline: those of one copy of the model. */
+/* Returns the virtual stages of one pipeline: those that one copy of the model has. */
 int ss_schedule_depth(const struct ss_schedule *s);
-/* Virtual stage whose output (before) or gradient (after) a virtual stage needs; -1 at the ends. */
+/* Returns the virtual stage whose output a virtual stage needs for its forward; -1 for the first one. */
 int ss_schedule_before(const struct ss_schedule *s, int virtual_stage);
+/* Returns the virtual stage whose gradient a virtual stage needs for its backward; -1 for the last one. */
 int ss_schedule_after(const struct ss_schedule *s, int virtual_stage);
-/* Microbatches of one iteration, of all pipelines. */
+/* Returns the microbatches of one iteration, of all pipelines together. */
 int ss_schedule_microbatches(const struct ss_schedule *s);
-/* Slots of warm-up before the first backward of a rank, as in Megatron. */
+/* Returns the slots of warm-up that a rank has before its first backward, as Megatron counts them. */
 int ss_schedule_warmup(const struct ss_schedule *s, int rank);
-/* Largest number of (chunk, microbatch) pairs of a rank between their F and the end of their B (or W). */
+/* Returns the most (chunk, microbatch) pairs of a rank that have begun their F and not ended their B (or W). */
 int ss_schedule_in_flight(const struct ss_schedule *s, int rank);
-/* Every action once, F before B (or I before W): SS_ERR_INPUT naming rank and slot. An order that can
- * run: SS_ERR_DEADLOCK naming two slots of the cycle. */
+/* Checks a schedule. Every action is there once, F before B, I before W: else SS_ERR_INPUT names rank and slot. The order can
+ * run: else SS_ERR_DEADLOCK names two slots that wait for each other. */
 int ss_schedule_check(const struct ss_schedule *s, struct ss_error *err);
-/* Start and end of every slot with free communication, durations as below: start[rank][slot] and
- * end[rank][slot] (either may be NULL), arrays of the caller. SS_ERR_DEADLOCK or SS_ERR_INPUT as check. */
+/* Writes when each slot starts and ends, in s, with free communication: start[rank][slot] and end[rank][slot], arrays of the
+ * caller of which either may be NULL. Durations are as for ss_schedule_makespan. Errors: those of ss_schedule_check. */
 int ss_schedule_times(const struct ss_schedule *s, const double *const duration[SS_PHASE_COUNT],
                       double *const *start, double *const *end, struct ss_error *err);
-/* What a rank idles between its first start and its last end, with free communication: the bubble
- * when no global barrier makes it wait for the others. bubble[stages]. */
+/* Writes how long each rank idles, in s, between its first start and its last end, with free communication, into bubble[stages].
+ * That is the bubble where no global barrier makes ranks wait for one another. Errors: those of ss_schedule_check. */
 int ss_schedule_bubble(const struct ss_schedule *s, const double *const duration[SS_PHASE_COUNT],
                        double *bubble, struct ss_error *err);
-/* Makespan with free communication; duration[phase][chunk] in s, the same on every rank. A phase
- * that the schedule does not use may be NULL; without FB a paired slot lasts F + B.
- * idle[rank] (may be NULL) = makespan - work. */
+/* Sets *makespan to the time from the first start to the last end, in s, with free communication. duration[phase][chunk] is in
+ * s and the same on every rank. A phase that the schedule does not use may be NULL; where FB is NULL a paired slot takes F + B.
+ * idle[rank], which may be NULL, gets the makespan less the rank's work. Errors: those of ss_schedule_check. */
 int ss_schedule_makespan(const struct ss_schedule *s, const double *const duration[SS_PHASE_COUNT],
                          double *makespan, double *idle, struct ss_error *err);
 
@@ -118,15 +122,19 @@ enum ss_schedule_format {
     SS_SCHEDULE_CSV, /* PyTorch pipelining's: a row a rank, cells STAGE OP MICROBATCH */
     SS_SCHEDULE_TEXT /* ours: the same words with comments, placement, several pipelines */
 };
-/* Whether a --schedule value is a file (it has a '/', or ends in .csv or .sched) and no name. */
+/* Returns 1 when a value of --schedule is a file (it has a '/', or ends in .csv or .sched), 0 when it is a name. */
 int ss_schedule_is_file(const char *name);
-/* Reads either form (the text form begins with the word "schedule") and checks it. "-" is stdin. Errors
- * carry the line; messages name row and column of the CSV. */
+/* Reads a schedule of either form (the text form begins with the word "schedule") and checks it. `path` "-" is stdin. The
+ * caller frees *out with ss_schedule_free. Errors: SS_ERR_IO, SS_ERR_INPUT (with the line, of a CSV with row and column),
+ * SS_ERR_DEADLOCK. */
 int ss_schedule_load(const char *path, struct ss_schedule **out, struct ss_error *err);
+/* Reads a schedule from `len` bytes of memory, as ss_schedule_load; messages call it `name`. */
 int ss_schedule_parse(const char *text, unsigned long len, const char *name, struct ss_schedule **out,
                       struct ss_error *err);
-/* The CSV has no word for two pipelines: SS_ERR_UNSUPPORTED. */
+/* Writes a schedule in a form (enum ss_schedule_format). Errors: SS_ERR_IO, SS_ERR_UNSUPPORTED (the CSV has no word for two
+ * pipelines). */
 int ss_schedule_write(const struct ss_schedule *s, int format, FILE *out, struct ss_error *err);
+/* Returns the name of a way to send and receive (enum ss_p2p). Never NULL. */
 const char *ss_p2p_name(int p2p);
 
 #ifdef __cplusplus
