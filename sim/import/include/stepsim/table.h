@@ -13,22 +13,27 @@ extern "C" {
 #endif
 
 struct ss_table;
-/* By path, or by name in validation/ ("runs"). Adds a note for every unknown column. */
+/* Reads a table by path, or by name (validation/NAME.csv of the data: "runs"); the caller frees *out with ss_table_free. `notes`,
+ * which may be NULL, gets a note for every unknown column. Errors: SS_ERR_IO, SS_ERR_INPUT. */
 int ss_table_load(const char *name_or_path, struct ss_table **out, struct ss_notes *notes,
                   struct ss_error *err);
-/* From memory; `name` stands for the file in messages. */
+/* Reads a table from `len` bytes of memory, as ss_table_load; messages call it `name`. */
 int ss_table_parse(const char *text, unsigned long len, const char *name, struct ss_table **out,
                    struct ss_notes *notes, struct ss_error *err);
+/* Frees a table and all texts that it returned. NULL is allowed. */
 void ss_table_free(struct ss_table *t);
+/* Returns the path of the table. It belongs to `t`. */
 const char *ss_table_file(const struct ss_table *t);
+/* Returns the number of rows without the head; rows count from 0. */
 int ss_table_rows(const struct ss_table *t);
+/* Returns the line of the file that a row stands in, from 1. */
 int ss_table_line(const struct ss_table *t, int row);
-/* Text of a field, "" where the table has no such column. */
+/* Returns the text of a field, "" where the table has no such column. It belongs to `t`. */
 const char *ss_table_get(const struct ss_table *t, int row, const char *column);
-/* A field as a number; `missing` where it is empty, an error with file and line where it is none. */
+/* Reads a field as a number; an empty one is `missing`. Error: SS_ERR_INPUT with file and line. */
 int ss_table_number(const struct ss_table *t, int row, const char *column, double missing, double *out,
                     struct ss_error *err);
-/* Whether the row is of a mixture of experts. */
+/* Returns 1 when the row is of a mixture of experts. */
 int ss_table_has_experts(const struct ss_table *t, int row);
 
 /*

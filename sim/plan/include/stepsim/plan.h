@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The only place that sees model, job, stack, schedule and platform together: groups, ranks on
- * GPUs, cost of every slot, static memory, classes of equal ranks. Read only after ss_plan_build.
+ * Plans: where model, job, stack, schedule and platform meet. A plan has groups, ranks on GPUs, the cost of every slot, static
+ * memory and classes of equal ranks. ss_plan_build makes one, which nobody changes afterwards; threads may share it.
  */
 #ifndef STEPSIM_PLAN_H
 #define STEPSIM_PLAN_H
@@ -22,18 +22,20 @@ struct ss_job;
 struct ss_platform;
 struct ss_stack;
 
-/* Ranks by arithmetic, as Megatron's RankGenerator: order "tp-cp-ep-dp-pp", first axis fastest. */
+/* The grid of ranks by arithmetic, as Megatron's RankGenerator makes it. It holds no memory and needs no free. */
 struct ss_ranks {
     int world_size;
     int size[SS_AXIS_COUNT];
     int stride[SS_AXIS_COUNT];
 };
+/* Makes a grid of these sizes; `order` is like "tp-cp-ep-dp-pp", the first axis changes fastest. Error: SS_ERR_INPUT. */
 int ss_ranks_init(struct ss_ranks *r, const char *order, const int size[SS_AXIS_COUNT], struct ss_error *err);
+/* Returns where a rank is along an axis (enum ss_axis), 0 <= result < size. */
 int ss_ranks_coordinate(const struct ss_ranks *r, int rank, int axis);
-/* Members of the group of a communicator that holds `rank`, as the rank grid has them, in Megatron's order; *n members
- * written to out (room for world_size). SS_MEMBERS_ENDS: first and last only (one if there is one). */
+/* Writes the members of the group of a communicator that holds `rank` to out[world_size], in Megatron's order, and their number
+ * to *n. A communicator of SS_MEMBERS_ENDS has the first and the last of them, or the only one. */
 void ss_ranks_group(const struct ss_ranks *r, int comm, int rank, int *out, int *n);
-/* Ranks that differ along its axes alone, itself among them. */
+/* Returns how many ranks differ from a rank along the axes of a communicator alone, the rank itself included. */
 int ss_ranks_group_size(const struct ss_ranks *r, int comm);
 
 /* A rank whose kernels take `factor` times as long. */
@@ -121,17 +123,21 @@ struct ss_plan {
     struct ss_notes warnings;
 };
 
-/* All inputs but the options must outlive the plan; options NULL = all zero. */
+/* Makes a plan of a finished job; `options` may be NULL: all zero. The caller frees *out with ss_plan_free, before job, stack,
+ * platform and schedule, which the plan reads. Errors: SS_ERR_CONFIG (refused: layers that do not divide, a placement or rank
+ * outside), SS_ERR_UNSUPPORTED, SS_ERR_NOMEM. */
 int ss_plan_build(const struct ss_job *job, const struct ss_stack *stack, const struct ss_platform *platform,
                   const struct ss_schedule *schedule, const struct ss_plan_options *options,
                   struct ss_plan **out, struct ss_error *err);
-/* Reads a placement: the GPUs of ranks 0, 1, ... in order, `node N` (all GPUs of a node) or `gpu NODE INDEX` a
- * line, # comments; each of the platform's GPUs once. *out has one GPU a rank, freed with free(). */
+/* Reads a placement from a file: the GPUs of ranks 0, 1, ... in order, a line `node N` (all GPUs of a node) or `gpu NODE INDEX`
+ * each, # comments; every GPU of the platform once. The caller frees *out, one GPU a rank, with free(). Errors: SS_ERR_IO,
+ * SS_ERR_INPUT with the line. */
 int ss_placement_load(const char *path, const struct ss_platform *platform, int **out, struct ss_error *err);
-/* Whether all ranks wait for each other before the optimizer's step. */
+/* Returns 1 when all ranks wait for each other before the optimizer's step. */
 int ss_plan_has_barrier(const struct ss_plan *plan);
+/* Frees a plan. NULL is allowed. */
 void ss_plan_free(struct ss_plan *plan);
-/* Bytes on the device beside tensors: CUDA context, NCCL communicators, flattened gradients (ss.ddp.flat_gradients). */
+/* Returns the bytes that a rank of class `cls` has on the device beside tensors: CUDA context, NCCL communicators, flattened gradients (ss.ddp.flat_gradients). */
 double ss_plan_overhead_bytes(const struct ss_plan *plan, int cls);
 
 #ifdef __cplusplus

@@ -130,15 +130,15 @@ struct ss_plan;
 int ss_program_build(const struct ss_plan *plan, struct ss_program **out, struct ss_error *err);
 /* Frees a program. NULL is allowed. */
 void ss_program_free(struct ss_program *p);
-/* Checks a program, one that a caller made or changed: what is read is checked already. Indices are in range, amounts finite
- * and >= 0, no memory is freed twice, waits have posts, sends have receives: else SS_ERR_INPUT. The order can run, whatever
- * the times are: else SS_ERR_DEADLOCK names two blocked events. Of a program that was read errors name file and line. */
+/* Checks a program that was read, or that a caller made, before it is replayed. Indices are in range, amounts finite and >= 0,
+ * no more memory is freed than allocated, waits have posts, sends have receives: else SS_ERR_INPUT. The order can run, whatever
+ * the times are: else SS_ERR_DEADLOCK names two blocked events. Errors name file and line of a program that was read. */
 int ss_program_check(const struct ss_program *p, struct ss_error *err);
 /* Writes a program as text (docs/reference/formats-program.md): templates and slots, or, where `expanded` is 1, every event of
  * every class. Error: SS_ERR_IO. */
 int ss_program_write(const struct ss_program *p, int expanded, FILE *out, struct ss_error *err);
-/* Reads a program text of either form; `path` "-" is stdin. The caller frees *out with ss_program_free. Errors: SS_ERR_IO,
- * SS_ERR_INPUT, SS_ERR_DEADLOCK, with the line. */
+/* Reads a program text of either form; `path` "-" is stdin. ss_program_check comes next. The caller frees *out with
+ * ss_program_free. Errors: SS_ERR_IO, SS_ERR_INPUT with the line. */
 int ss_program_read(const char *path, struct ss_program **out, struct ss_error *err);
 /* Reads a program text from `len` bytes of memory, as ss_program_read; messages call it `name`. */
 int ss_program_parse(const char *text, unsigned long len, const char *name, struct ss_program **out,

@@ -32,7 +32,8 @@ struct ss_picture_request {
     void *progress_ctx;
 };
 
-/* Replays the program once more on `engine` and draws all that is wanted. The timeline is of the same program. */
+/* Replays the program once more on `engine` and draws all that the request wants; `timeline` is that of the same program. Errors:
+ * those of ss_replay, SS_ERR_IO. */
 int ss_pictures_draw(const struct ss_program *program, const struct ss_timeline *timeline, int engine,
                      const struct ss_picture_request *request, struct ss_error *err);
 

@@ -26,11 +26,13 @@ struct ss_bands;
  * empty. The caller frees *out. `files`, may be NULL, gets the table. SS_ERR_IO: it cannot be read; SS_ERR_INPUT: it is no
  * such table. */
 int ss_bands_load(const char *csv, struct ss_files *files, struct ss_bands **out, struct ss_error *err);
+/* Frees bands. NULL is allowed. */
 void ss_bands_free(struct ss_bands *bands);
-/* Bands of time and of memory of a job on `gpus` cards; `bands` may be NULL: none. precision: enum ss_precision. */
+/* Fills *time and *memory with the bands of a job on `gpus` cards. precision: enum ss_precision; parameters: of the whole
+ * model. `bands` may be NULL: both are empty. */
 void ss_bands_find(const struct ss_bands *bands, const char *card, int precision, double parameters, int gpus,
                    struct ss_band *time, struct ss_band *memory);
-/* Is this the `quality` of a measured run that may be judged by? */
+/* Returns 1 when predictions may be judged by measured runs of this `quality` (a word of the tables). */
 int ss_quality_counts(const char *quality);
 
 #ifdef __cplusplus

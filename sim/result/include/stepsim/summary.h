@@ -36,8 +36,10 @@ enum ss_outcome {
  * The one verdict on a job. Near limit: it fits as predicted, but would not if it took as much more memory as measured runs
  * most like it did (the upper end of the band of memory); or its peak is within the stack's thrash margin of the card's
  * memory, so that the allocator frees what it caches and the run is slower than predicted.
- * Never NULL; "unknown" for a number that is none. */
+ */
+/* Returns the word of an outcome (enum ss_outcome): "near limit"; "unknown" for a number that is none. Never NULL. */
 const char *ss_outcome_word(int outcome);
+/* Returns the word that a table of measured runs has for such a run: "oom". Never NULL. */
 const char *ss_outcome_measured_word(int outcome);
 
 /* How the figures of a kind are stored and shown. X(symbol, unit shown, shown over stored) */
@@ -125,17 +127,18 @@ struct ss_metric {
     int kind, place;
     size_t offset; /* in struct ss_summary */
 };
-/* By SS_METRIC_OF_field, 0 <= metric < SS_METRICS. */
+/* Returns the row of a figure, SS_METRIC_OF_iteration_s and the like, 0 <= metric < SS_METRICS. It is a constant. */
 const struct ss_metric *ss_metric_at(int metric);
+/* Returns the unit in which a figure is shown: "ms". Never NULL. */
 const char *ss_metric_unit(int metric);
-/* In the unit that is shown. */
+/* Returns a figure of a summary in the unit in which it is shown. */
 double ss_metric_value(int metric, const struct ss_summary *s);
-/* 0: a figure that this summary has no value of, a price where none is stated. */
+/* Returns 0 when the summary has no value of the figure: a cost where no price is stated. */
 int ss_metric_known(int metric, const struct ss_summary *s);
 
-/* Of a run with plan and result; `bands` may be NULL: none. */
+/* Fills *out with the outcome and the figures of a run that has a plan and a result; `bands` may be NULL: none. */
 void ss_summary_fill(const struct ss_run *run, const struct ss_bands *bands, struct ss_summary *out);
-/* Of a job that was refused: all figures are 0. */
+/* Fills *out for a job that was refused with the error `why`: outcome, code and reason are set, all figures 0. */
 void ss_summary_refuse(const struct ss_error *why, struct ss_summary *out);
 
 #ifdef __cplusplus

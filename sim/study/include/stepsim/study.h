@@ -34,8 +34,9 @@ struct ss_validation_row {
     double measured_s;                      /* 0 = none */
     double measured_bytes, predicted_bytes; /* in the row's own memory_kind, 0 = none */
 };
-/* 100 (predicted - measured) / measured, NaN where one is missing. */
+/* Returns the error of the time, 100 (predicted - measured) / measured; NaN where one of them is missing. */
 double ss_validation_time_error(const struct ss_validation_row *row);
+/* Returns the error of the memory, likewise. */
 double ss_validation_memory_error(const struct ss_validation_row *row);
 
 struct ss_error_stat {
@@ -53,7 +54,7 @@ struct ss_validation_timer {
     double measured_s, predicted_s; /* predicted: NaN = not simulated, or not of these tables */
     int counted;                    /* of a run that counts, and a hundredth of its iteration or more */
 };
-/* 100 (predicted - measured) / measured, NaN where it is not predicted. */
+/* Returns the error of a timer, 100 (predicted - measured) / measured; NaN where it is not predicted. */
 double ss_validation_timer_error(const struct ss_validation_timer *timer);
 enum ss_validation_group {
     SS_BY_MODEL,
@@ -83,18 +84,26 @@ struct ss_validate_options {
     void *ctx;
     struct ss_files *files; /* gets the files that are read; may be NULL */
 };
+/* Predicts every row of the tables, names or paths, and holds it against what was measured; `opt` may not be NULL. The caller
+ * frees *out with ss_validation_free. Errors: SS_ERR_IO, SS_ERR_INPUT (a row that cannot be read, with its line), and those of
+ * the engine; a row that is refused is a result. */
 int ss_validate(const char *const *tables, int ntables, const struct ss_validate_options *opt,
                 struct ss_validation **out, struct ss_error *err);
+/* Frees a validation. NULL is allowed. */
 void ss_validation_free(struct ss_validation *v);
+/* Returns the name of a way to group rows (enum ss_validation_group). Never NULL. */
 const char *ss_validation_group_name(int group);
 
+/* Writes what `stepsim validate` prints. Error: SS_ERR_IO, as of all that write. */
 int ss_validation_write_text(const struct ss_validation *v, FILE *out, struct ss_error *err);
+/* Writes it as JSON. */
 int ss_validation_write_json(const struct ss_validation *v, FILE *out, struct ss_error *err);
-/* The form of validation/results.csv: 6 significant digits. */
+/* Writes a row a prediction, in the form of validation/results.csv: 6 significant digits. */
 int ss_validation_write_csv(const struct ss_validation *v, FILE *out, struct ss_error *err);
-/* Scatter picture, measured against predicted time, both logarithmic. */
+/* Writes a scatter picture: measured against predicted time, both logarithmic. */
 int ss_validation_write_svg(const struct ss_validation *v, FILE *out, struct ss_error *err);
-/* Compares with an earlier CSV by id, prints what moved, appeared or vanished; *moved is their number. */
+/* Compares with an earlier CSV by id and writes what moved, appeared or vanished; *moved is their number. Errors: SS_ERR_IO,
+ * SS_ERR_INPUT. */
 int ss_validation_compare(const struct ss_validation *v, const char *csv_path, FILE *out, int *moved,
                           struct ss_error *err);
 
@@ -110,10 +119,13 @@ struct ss_nccl_log {
     int npoints;
     struct ss_nccl_point *points;
 };
-/* The text that one run of nccl-tests' *_perf printed, also behind the labels of mpirun, srun and torchrun. */
+/* Reads the text that one run of nccl-tests' *_perf printed, also behind the labels of mpirun, srun and torchrun. The caller
+ * frees *out with ss_nccl_free. Errors: SS_ERR_IO, SS_ERR_INPUT. */
 int ss_nccl_load(const char *path, struct ss_nccl_log **out, struct ss_error *err);
+/* Reads such a text from `len` bytes of memory; messages call it `name`. */
 int ss_nccl_parse(const char *text, unsigned long len, const char *name, struct ss_nccl_log **out,
                   struct ss_error *err);
+/* Frees it. NULL is allowed. */
 void ss_nccl_free(struct ss_nccl_log *log);
 
 struct ss_train_log {
@@ -127,9 +139,12 @@ struct ss_train_log {
     int ntimers;       /* median of each timer, without the first values; of ranks the largest */
     struct ss_timer *timers;
 };
+/* Reads what Megatron's training loop printed. The caller frees *out with ss_train_log_free. Errors: SS_ERR_IO, SS_ERR_INPUT. */
 int ss_train_log_load(const char *path, struct ss_train_log **out, struct ss_error *err);
+/* Reads such a log from `len` bytes of memory; messages call it `name`. */
 int ss_train_log_parse(const char *text, unsigned long len, const char *name, struct ss_train_log **out,
                        struct ss_error *err);
+/* Frees it. NULL is allowed. */
 void ss_train_log_free(struct ss_train_log *log);
 
 /* ---- calibrate ---- */
@@ -184,17 +199,21 @@ struct ss_calibrate_options {
     void *ctx;
     struct ss_files *files; /* gets the files that are read; may be NULL */
 };
-/* Reads "ID=LO:HI" or "ID", values with units; lo == hi afterwards where no bounds are given. */
+/* Reads "ID=LO:HI" or "ID" into *out, values with units; without bounds lo == hi. Error: SS_ERR_USAGE. */
 int ss_fit_prop_parse(const char *text, struct ss_fit_prop *out, struct ss_error *err);
-/* Least squares of the relative errors within the bounds. */
+/* Fits the props by least squares of the relative errors, within their bounds. The caller frees *out with ss_calibration_free.
+ * Errors: SS_ERR_USAGE (options that do not go together), SS_ERR_INPUT, SS_ERR_IO. */
 int ss_calibrate(const struct ss_calibrate_options *opt, struct ss_calibration **out, struct ss_error *err);
+/* Frees a calibration. NULL is allowed. */
 void ss_calibration_free(struct ss_calibration *c);
+/* Writes what `stepsim calibrate` prints. Error: SS_ERR_IO, as of all that write. */
 int ss_calibration_write_text(const struct ss_calibration *c, FILE *out, struct ss_error *err);
+/* Writes it as JSON. */
 int ss_calibration_write_json(const struct ss_calibration *c, FILE *out, struct ss_error *err);
-/* The platform with its fitted props, as XML. */
+/* Writes the platform of that name with its fitted props as XML. */
 int ss_calibration_write_platform(const struct ss_calibration *c, const char *platform, FILE *out,
                                   struct ss_error *err);
-/* A stack of that name over `base` with the fitted props of the stack; those of which the base has a value of its own for
+/* Writes, as XML, a stack of that name over `base` with the fitted props of the stack; those of which the base has a value of its own for
  * the platform's card are that card's. */
 int ss_calibration_write_stack(const struct ss_calibration *c, const char *name, const char *base,
                                const char *platform, FILE *out, struct ss_error *err);

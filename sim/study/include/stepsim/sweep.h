@@ -43,24 +43,25 @@ struct ss_sweep {
 int ss_sweep_vary(struct ss_sweep *s, const char *text, struct ss_error *err);
 /* SS_ERR_USAGE where "off" stands beside a value, or is of a flag that the job gives, which it cannot take away. */
 int ss_sweep_check(const struct ss_sweep *s, const struct ss_request *base, struct ss_error *err);
-/* Combinations of the flags' values; 0 if there are more than `most`. */
+/* Returns the number of combinations of the flags' values; 0 where there are more than `most`. */
 int ss_sweep_size(const struct ss_sweep *s, int most);
-/* Sets row->at to combination i. */
+/* Sets row->at to combination i, 0 <= i < ss_sweep_size. */
 void ss_sweep_combination(const struct ss_sweep *s, int i, struct ss_sweep_row *row);
 /* Predicts combination i of the job whose words are `base`. A configuration that is refused is an outcome; errors are those of
  * ss_scenario_build and ss_predict. Combinations may be predicted in any order, by several threads at once. */
 int ss_sweep_predict(const struct ss_sweep *s, int i, const struct ss_request *base,
                      const struct ss_scenario_options *how, const struct ss_run_options *options,
                      struct ss_sweep_row *out, struct ss_error *err);
-/* Rows of one outcome (enum ss_outcome). */
+/* Returns the number of rows with an outcome (enum ss_outcome). */
 int ss_sweep_count(const struct ss_sweep *s, int outcome);
-/* Of the rows of that outcome the one with most tokens a second, or, by_gpu, a second and GPU; the first of equal ones;
- * -1 = there is none. */
+/* Returns the row with the most tokens a second, or, by_gpu, a second and GPU, among those with an outcome; the first of equal
+ * ones; -1: there is none. */
 int ss_sweep_best(const struct ss_sweep *s, int outcome, int by_gpu);
-/* The fastest row near the limit, if it is faster than all that fit: -1 = there is none. */
+/* Returns the fastest row near the limit where it is faster than all that fit, else -1. */
 int ss_sweep_best_near_limit(const struct ss_sweep *s);
 /* The rows, with all figures, as a CSV table: a column for each flag, the verdict, and the keys of SS_METRIC_LIST. */
 int ss_sweep_write_csv(const struct ss_sweep *s, FILE *out, struct ss_error *err);
+/* Writes the rows as a table, or as JSON. Error: SS_ERR_IO. */
 int ss_sweep_write(const struct ss_sweep *s, int json, FILE *out, struct ss_error *err);
 
 #ifdef __cplusplus
