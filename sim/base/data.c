@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 #include <sys/stat.h>
 
 #include "base/base.h"
@@ -214,4 +215,33 @@ int ss_data_note(const char *kind, const char *name, const char *suffix, struct 
     bool found = false;
     int rc = files ? ss_data_look(kind, name, suffix, path, sizeof path, &found, err) : SS_OK;
     return !rc && found ? ss_files_add(files, path, err) : rc;
+}
+
+bool ss_data_relative(const char *path, const char **rest)
+{
+    struct roots roots;
+
+    if (find_roots(&roots, NULL))
+        return false;
+    for (size_t i = 0; i < roots.n; i++) {
+        size_t n = strlen(roots.path[i]);
+        if (!strncmp(path, roots.path[i], n) && path[n] == '/') {
+            *rest = path + n + 1;
+            return true;
+        }
+    }
+    return false;
+}
+
+int ss_data_place(const char *rest, char *path, size_t size, struct ss_error *err)
+{
+    struct roots roots;
+    int rc = find_roots(&roots, err);
+
+    for (size_t i = 0; i < roots.n && !rc; i++) {
+        int n = snprintf(path, size, "%s/%s", roots.path[i], rest);
+        if (n > 0 && (size_t)n < size && access(path, R_OK) == 0)
+            return SS_OK;
+    }
+    return rc ? rc : ss_fail(err, SS_ERR_IO, NULL, 0, "there is no %.200s among the data", rest);
 }

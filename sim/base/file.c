@@ -224,3 +224,16 @@ void ss_file_abort(struct ss_file_writer *w)
         unlink(w->temporary);
     writer_free(w);
 }
+
+int ss_file_hash(const char *path, char hash[17], struct ss_error *err)
+{
+    char *text;
+    size_t len;
+    int rc = ss_file_read(path, (size_t)1 << 30, &text, &len, err);
+
+    if (rc)
+        return rc;
+    snprintf(hash, 17, "%016llx", (unsigned long long)ss_hash(SS_HASH_INIT, text, len));
+    free(text);
+    return SS_OK;
+}

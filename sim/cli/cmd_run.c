@@ -10,13 +10,14 @@
 static int report(const struct ss_run *run, const struct cli_inputs *in, const struct cli_flags *flags,
                   const struct ss_fix *fixes, int nfixes, struct ss_error *err)
 {
+    const struct ss_files files = {.n = in->nfiles, .path = cli_files()->path};
     struct ss_report_options opt = {
         .json = flags->json,
         .color = cli_color(flags),
         .measured_s = in->job.measured_ms / 1e3,
         .measured_bytes = in->job.measured_mib * MIB,
         .wall_s = flags->timing ? cli_wall_s() : -1,
-        .notes = &in->scenario->notes,
+        .notes = &in->scenario->notes, .request = in->scenario->request, .how = &in->how, .files = &files,
         .fixes = fixes,
         .nfixes = nfixes,
     };
@@ -84,6 +85,7 @@ int cmd_run(int argc, char **argv, struct ss_error *err)
     rc = flags.tolerance >= 0 && !(in.job.measured_ms > 0) && !(in.job.measured_mib > 0)
              ? cli_usage(err, "add --measured or --measured-memory", "--tolerance of what?")
              : cli_sim_finish(&flags, in.platform, err);
+    cli_inputs_end(&in); /* with the placement */
     if (!rc)
         rc = ss_bands_load(NULL, cli_files(), &bands, err);
     flags.sim.options.bands = bands;

@@ -80,7 +80,7 @@ int cmd_sweep(int argc, char **argv, struct ss_error *err)
 
     cli_flags_init(&flags, CLI_SWEEP);
     ss_request_init(&base);
-    rc = s ? cli_request_read(&base, &flags, argc, argv, err) : SS_ERR_NOMEM;
+    rc = s ? cli_request_read(&base, NULL, &flags, argc, argv, err) : SS_ERR_NOMEM;
     if (!rc)
         rc = read_varied(s, &flags.vary, err);
     if (!rc)

@@ -30,27 +30,57 @@ int cli_platform_load(const char *name, const struct cli_flags *flags, struct ss
     return rc;
 }
 
-/* Takes the subcommand's own options out of the words of a job; what is left is the job's. */
-static int take_options(struct ss_request *r, struct cli_flags *flags, struct ss_error *err)
+/* Whether the option at word i is one that this command lacks or has been given: of those that an earlier result was
+ * simulated with, it counts for nothing. *span: its words. */
+static int is_superfluous(const struct ss_request *r, size_t i, const struct cli_flags *flags, int *span)
 {
-    for (size_t i = 0; i < r->n;) {
-        const struct ss_request_place *place = &r->place[r->word[i].place];
-        char *words[2] = {r->word[i].text, NULL};
-        int n = 1;
-        if (i + 1 < r->n && r->word[i + 1].place == r->word[i].place)
-            words[n++] = r->word[i + 1].text;
-        int used = cli_option_take(flags, n, words, err);
-        if (used < 0 && !err->file[0] && place->file) {
-            snprintf(err->file, sizeof err->file, "%s", place->file);
-            err->line = r->word[i].line;
-        }
-        if (used < 0)
-            return used;
-        if (used)
-            ss_request_remove(r, i, (size_t)used);
-        else
-            i += ss_request_span(r, i);
+    const struct cli_option *o = cli_option_find(flags->verb, r->word[i].text), *any;
+
+    any = o ? o : cli_option_named(r->word[i].text);
+    *span = any && any->value && i + 1 < r->n && r->word[i + 1].place == r->word[i].place ? 2 : 1;
+    return any && (!o || (o->several == CLI_ONCE && cli_given(flags, o->name)));
+}
+
+/* Takes the option at word i; *used: its words, 0 if it is a flag of the job. */
+static int take_option(struct ss_request *r, size_t i, struct ss_request *how, struct cli_flags *flags, int *used,
+                       struct ss_error *err)
+{
+    const struct ss_request_place *place = &r->place[r->word[i].place];
+    char *words[2] = {r->word[i].text, NULL};
+    int n = 1, rc = SS_OK;
+
+    if (i + 1 < r->n && r->word[i + 1].place == r->word[i].place)
+        words[n++] = r->word[i + 1].text;
+    if (place->how && is_superfluous(r, i, flags, used))
+        return SS_OK;
+    *used = cli_option_take(flags, n, words, err);
+    if (*used < 0 && !err->file[0] && place->file) {
+        snprintf(err->file, sizeof err->file, "%s", place->file);
+        err->line = r->word[i].line;
     }
+    if (*used <= 0)
+        return *used;
+    for (int k = 0; k < *used && how && cli_option_is_how(flags->verb, words[0]) && !rc; k++)
+        rc = ss_request_add(how, words[k], 0, err);
+    return rc;
+}
+
+/* Takes the subcommand's own options out of the words of a job, first those that the user gave, then those of an earlier
+ * result; what is left is the job's. */
+static int take_options(struct ss_request *r, struct ss_request *how, struct cli_flags *flags, struct ss_error *err)
+{
+    for (int earlier = 0; earlier < 2; earlier++)
+        for (size_t i = 0; i < r->n;) {
+            int used = 0, rc = SS_OK;
+            if (r->place[r->word[i].place].how == earlier)
+                rc = take_option(r, i, how, flags, &used, err);
+            if (rc)
+                return rc;
+            if (used)
+                ss_request_remove(r, i, (size_t)used);
+            else
+                i += ss_request_span(r, i);
+        }
     return SS_OK;
 }
 
@@ -67,12 +97,13 @@ static int build(struct cli_inputs *in, const struct ss_request *r, struct ss_er
     return ss_schedule_is_file(in->job.schedule) ? ss_files_add(cli_files(), in->job.schedule, err) : SS_OK;
 }
 
-int cli_request_read(struct ss_request *r, struct cli_flags *flags, int argc, char **argv, struct ss_error *err)
+int cli_request_read(struct ss_request *r, struct ss_request *how, struct cli_flags *flags, int argc, char **argv,
+                     struct ss_error *err)
 {
     int rc = ss_request_read(r, argc, argv, err);
 
     if (!rc)
-        rc = take_options(r, flags, err);
+        rc = take_options(r, how, flags, err);
     return rc ? rc : cli_options_check(flags, err);
 }
 
@@ -84,15 +115,26 @@ int cli_inputs_load(struct cli_inputs *in, struct cli_flags *flags, int argc, ch
 
     memset(in, 0, sizeof *in);
     ss_request_init(&r);
-    rc = cli_request_read(&r, flags, argc, argv, err);
+    ss_request_init(&in->how);
+    rc = cli_request_read(&r, &in->how, flags, argc, argv, err);
     if (!rc)
         rc = build(in, &r, err);
     ss_request_free(&r);
+    if (rc)
+        cli_inputs_free(in);
+    else
+        cli_inputs_end(in);
     return rc;
+}
+
+void cli_inputs_end(struct cli_inputs *in)
+{
+    in->nfiles = cli_files()->n;
 }
 
 void cli_inputs_free(struct cli_inputs *in)
 {
     ss_scenario_free(in->scenario);
+    ss_request_free(&in->how);
     memset(in, 0, sizeof *in);
 }

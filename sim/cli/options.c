@@ -44,6 +44,25 @@ const struct cli_option *cli_option_find(int verb, const char *name)
     return NULL;
 }
 
+const struct cli_option *cli_option_named(const char *name)
+{
+    const struct cli_option *o;
+
+    for (int i = 0; (o = cli_option_at(i)) != NULL; i++)
+        if (is_named(o, name))
+            return o;
+    return NULL;
+}
+
+int cli_option_is_how(int verb, const char *word)
+{
+    char name[64];
+    snprintf(name, sizeof name, "%.*s", (int)strcspn(word, "="), word);
+    const struct cli_option *o = cli_option_find(verb, name);
+
+    return o && o->how;
+}
+
 static int row_of(const struct cli_option *o)
 {
     return (int)(o - cli_option_at(0));

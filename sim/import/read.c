@@ -10,6 +10,7 @@
 #define MAX_DEPTH 8
 #define MAX_FILES 64
 #define MAX_FILE_BYTES (1u << 20)
+#define MAX_RESULT_BYTES (64u << 20)
 
 static int any_text(const char *text, size_t len)
 {
@@ -18,7 +19,8 @@ static int any_text(const char *text, size_t len)
 }
 
 const struct ss_importer ss_importers[] = {
-    {"flags or a launch command", any_text, ss_args_read},
+    {"the result of an earlier run", ss_result_sniff, NULL, ss_result_add},
+    {"flags or a launch command", any_text, ss_args_read, NULL},
 };
 const size_t ss_importer_count = SS_ARRAY_LEN(ss_importers);
 
@@ -27,13 +29,13 @@ static int no_memory(struct ss_error *err)
     return ss_fail(err, SS_ERR_NOMEM, NULL, 0, "out of memory");
 }
 
-static int import_text(struct ss_words *out, const char *text, size_t len, struct ss_error *err)
+static const struct ss_importer *importer_of(const char *text, size_t len)
 {
     size_t i = 0;
 
     while (i + 1 < ss_importer_count && !ss_importers[i].sniff(text, len))
         i++;
-    return ss_importers[i].read(out, text, len, out->file, err);
+    return &ss_importers[i];
 }
 
 /* "--job" and the file that it names: 0 no, 1 "--job=FILE", 2 "--job FILE". */
@@ -75,6 +77,27 @@ struct reading {
 };
 static int expand(struct reading *to, struct ss_words *words, int depth, struct ss_error *err);
 
+static int is_json(const char *path)
+{
+    size_t n = strlen(path);
+
+    return n > 5 && !strcmp(path + n - 5, ".json");
+}
+
+/* Takes `words` over, which have a file and no word yet. */
+static int import_text(struct reading *to, struct ss_words *words, const char *text, size_t len, int depth,
+                       struct ss_error *err)
+{
+    const struct ss_importer *kind = importer_of(text, len);
+    int rc = kind->add ? kind->add(to->request, text, len, words->file, err)
+                       : kind->read(words, text, len, words->file, err);
+
+    if (!rc && !kind->add)
+        return expand(to, words, depth, err);
+    ss_words_free(words);
+    return rc;
+}
+
 static int expand_file(struct reading *to, const char *name, const struct ss_words *from, int line, int depth,
                        struct ss_error *err)
 {
@@ -89,15 +112,12 @@ static int expand_file(struct reading *to, const char *name, const struct ss_wor
                        "--job %.100s: files of flags name files more than %d deep", name, MAX_DEPTH);
     int rc = find_file(name, from->file, path, sizeof(path), err);
     if (!rc)
-        rc = ss_file_read(path, MAX_FILE_BYTES, &text, &len, err);
+        rc = ss_file_read(path, is_json(path) ? MAX_RESULT_BYTES : MAX_FILE_BYTES, &text, &len, err);
     if (rc)
         return rc;
     words.file = strdup(path);
-    rc = words.file ? import_text(&words, text, len, err) : no_memory(err);
+    rc = words.file ? import_text(to, &words, text, len, depth + 1, err) : no_memory(err);
     free(text);
-    if (!rc)
-        return expand(to, &words, depth + 1, err);
-    ss_words_free(&words);
     return rc;
 }
 
@@ -152,10 +172,6 @@ int ss_request_read_text(struct ss_request *r, const char *text, size_t len, con
 {
     struct reading to = {.request = r};
     struct ss_words words = {.file = strdup(file)};
-    int rc = words.file ? import_text(&words, text, len, err) : no_memory(err);
 
-    if (!rc)
-        return expand(&to, &words, 0, err);
-    ss_words_free(&words);
-    return rc;
+    return words.file ? import_text(&to, &words, text, len, 0, err) : no_memory(err);
 }

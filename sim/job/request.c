@@ -38,7 +38,7 @@ int ss_request_add_place(struct ss_request *r, const char *file, struct ss_error
         free(copy);
         return no_memory(err);
     }
-    r->place[r->nplaces++] = (struct ss_request_place){copy};
+    r->place[r->nplaces++] = (struct ss_request_place){.file = copy};
     r->edited = 0;
     return SS_OK;
 }
@@ -58,6 +58,15 @@ int ss_request_add(struct ss_request *r, const char *text, int line, struct ss_e
     return SS_OK;
 }
 
+static int copy_place(struct ss_request *to, const struct ss_request_place *place, struct ss_error *err)
+{
+    int rc = ss_request_add_place(to, place->file, err);
+
+    if (!rc)
+        to->place[to->nplaces - 1].how = place->how;
+    return rc;
+}
+
 int ss_request_copy(const struct ss_request *r, struct ss_request *copy, struct ss_error *err)
 {
     int rc = SS_OK, place = -1;
@@ -65,12 +74,12 @@ int ss_request_copy(const struct ss_request *r, struct ss_request *copy, struct 
     ss_request_init(copy);
     for (size_t i = 0; i < r->n && !rc; i++) {
         for (; place < r->word[i].place && !rc; place++)
-            rc = ss_request_add_place(copy, r->place[place + 1].file, err);
+            rc = copy_place(copy, &r->place[place + 1], err);
         if (!rc)
             rc = ss_request_add(copy, r->word[i].text, r->word[i].line, err);
     }
     for (place++; place < r->nplaces && !rc; place++)
-        rc = ss_request_add_place(copy, r->place[place].file, err);
+        rc = copy_place(copy, &r->place[place], err);
     copy->edited = r->edited;
     if (rc)
         ss_request_free(copy);

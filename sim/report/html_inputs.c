@@ -47,7 +47,7 @@ static void put_rows(FILE *out, json_t *object, const char *prefix)
 
 int ss_html_inputs(const struct ss_page *page)
 {
-    json_t *inputs = ss_json_inputs(page->run->plan), *part;
+    json_t *inputs = ss_json_inputs(page->run->plan, NULL), *part;
     const char *key;
 
     if (!inputs)

@@ -172,7 +172,7 @@ int ss_json_run(const struct ss_run *run, const struct ss_report_options *opt, F
     ss_json_text(o, "level", ss_level_name(r->level));
     ss_json_integer(o, "ranks_simulated", r->ranks_simulated);
     ss_json_integer(o, "events", r->events);
-    json_object_set_new(o, "inputs", ss_json_inputs(run->plan));
+    json_object_set_new(o, "inputs", ss_json_inputs(run->plan, opt));
     if (opt->wall_s >= 0) {
         json_t *timing = json_object();
         ss_json_number(timing, "wall_ms", 1e3 * opt->wall_s);

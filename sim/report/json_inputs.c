@@ -1,5 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The resolved inputs of a prediction: enough to run it again. */
+/* The inputs of a prediction: the words and files to run it again, and what they came to. */
+#include <string.h>
+
+#include "base/base.h"
+#include "job/flags.h"
 #include "report/common.h"
 
 static json_t *model_object(const struct ss_model *m)
@@ -110,11 +114,147 @@ static json_t *stack_object(const struct ss_stack *s)
     return o;
 }
 
-json_t *ss_json_inputs(const struct ss_plan *plan)
+/* ---- what was asked for ---- */
+
+static json_t *words_of(const struct ss_request *r, int place)
+{
+    json_t *words = json_array();
+
+    for (size_t i = 0; i < r->n; i++)
+        if (r->word[i].place == place)
+            json_array_append_new(words, json_string(r->word[i].text));
+    return words;
+}
+
+/* Places that hold words, in the order in which they apply. */
+static json_t *request_array(const struct ss_request *r)
+{
+    json_t *places = json_array();
+
+    for (int p = 0; p < r->nplaces; p++) {
+        json_t *words = words_of(r, p), *place;
+        if (json_array_size(words) == 0) {
+            json_decref(words);
+            continue;
+        }
+        place = json_object();
+        if (r->place[p].file)
+            ss_json_text(place, "file", r->place[p].file);
+        json_object_set_new(place, "words", words);
+        json_array_append_new(places, place);
+    }
+    return places;
+}
+
+static json_t *how_array(const struct ss_request *how)
+{
+    json_t *words = json_array();
+
+    for (size_t i = 0; how && i < how->n; i++)
+        json_array_append_new(words, json_string(how->word[i].text));
+    return words;
+}
+
+static int is_place(const struct ss_request *r, const char *path)
+{
+    for (int p = 0; p < r->nplaces; p++)
+        if (r->place[p].file && !strcmp(r->place[p].file, path))
+            return 1;
+    return 0;
+}
+
+/* Files with the hash of their bytes; those that came with the program by their place below its data. */
+static json_t *files_array(const struct ss_report_options *opt)
+{
+    json_t *files = json_array();
+
+    for (size_t i = 0; opt->files && i < opt->files->n; i++) {
+        const char *path = opt->files->path[i], *rest;
+        char hash[17];
+        if (is_place(opt->request, path) || ss_file_hash(path, hash, NULL))
+            continue;
+        json_t *file = json_object();
+        if (ss_data_relative(path, &rest))
+            ss_json_text(file, "data", rest);
+        else
+            ss_json_text(file, "file", path);
+        ss_json_text(file, "fnv1a", hash);
+        json_array_append_new(files, file);
+    }
+    return files;
+}
+
+/* ---- the flags as they were resolved ---- */
+
+/* Whether an earlier row says the same of the same field. */
+static int is_told(const struct ss_flag_setter *s)
+{
+    for (const struct ss_flag_setter *t = ss_flag_setters; t != s; t++)
+        if (t->offset == s->offset && (t->kind == SS_FLAG_SET) == (s->kind == SS_FLAG_SET) &&
+            t->kind != SS_FLAG_CALL && (s->kind != SS_FLAG_SET || t->low == s->low))
+            return 1;
+    return 0;
+}
+
+static void add_flag(json_t *o, const struct ss_flag_setter *s, const struct ss_job *job)
+{
+    const void *at = (const char *)job + s->offset;
+    char key[96];
+
+    ss_copy(key, sizeof key, s->name + 2);
+    for (char *c = key; *c; c++)
+        *c = *c == '-' ? '_' : *c;
+    switch ((enum ss_flag_kind)s->kind) {
+    case SS_FLAG_SET: ss_json_flag(o, key, *(const int *)at == (int)s->low); break;
+    case SS_FLAG_INT: ss_json_integer(o, key, *(const int *)at); break;
+    case SS_FLAG_DOUBLE: ss_json_number(o, key, *(const double *)at); break;
+    case SS_FLAG_TEXT: ss_json_text(o, key, at); break;
+    case SS_FLAG_CHOICE:
+        for (const struct ss_flag_choice *c = s->choices; c->name; c++)
+            if (c->value == *(const int *)at) {
+                ss_json_text(o, key, c->name);
+                return;
+            }
+        json_object_set_new(o, key, json_null());
+        break;
+    default: break; /* its words are in the request */
+    }
+}
+
+/* Fields that only flags with a function of their own set. X(field) */
+#define CALLED_FIELDS(X)                                                                                     \
+    X(fp8_base) X(checkpoint_activations) X(fsdp2) X(tokenizer_vocab) X(null_tokenizer) X(padded_vocab)      \
+    X(quick_geglu)
+/* Fields of the model that config.json alone sets. */
+#define CONFIG_FIELDS(X) X(sliding_window) X(moe_layer_freq) X(attention_dropout) X(hidden_dropout)
+
+static json_t *flags_object(const struct ss_job *job)
 {
     json_t *o = json_object();
 
+#define X(field) ss_json_integer(o, #field, job->field);
+    CALLED_FIELDS(X)
+#undef X
+#define X(field) ss_json_number(o, "config_" #field, job->model.field);
+    CONFIG_FIELDS(X)
+#undef X
+    for (const struct ss_flag_setter *s = ss_flag_setters; s->name; s++)
+        if (s->kind != SS_FLAG_CALL && s->kind != SS_FLAG_PROP && !is_told(s))
+            add_flag(o, s, job);
+    return o;
+}
+
+json_t *ss_json_inputs(const struct ss_plan *plan, const struct ss_report_options *opt)
+{
+    json_t *o = json_object();
+
+    if (opt && opt->request) {
+        json_object_set_new(o, "request", request_array(opt->request));
+        json_object_set_new(o, "how", how_array(opt->how));
+        json_object_set_new(o, "files", files_array(opt));
+    }
     json_object_set_new(o, "job", job_object(plan));
+    json_object_set_new(o, "flags", flags_object(plan->job));
     json_object_set_new(o, "model", model_object(&plan->job->model));
     json_object_set_new(o, "stack", stack_object(plan->stack));
     json_object_set_new(o, "platform", ss_json_platform(plan->platform));

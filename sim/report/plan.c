@@ -184,7 +184,7 @@ int ss_json_plan(const struct ss_run *run, const struct ss_report_options *opt, 
     if (run->result)
         json_object_set_new(o, "memory", ss_json_memory(run, opt));
     json_object_set_new(o, "warnings", ss_json_notes(&warnings));
-    json_object_set_new(o, "inputs", ss_json_inputs(plan));
+    json_object_set_new(o, "inputs", ss_json_inputs(plan, opt));
     ss_notes_free(&warnings);
     free(members);
     return ss_json_write(o, out, err);

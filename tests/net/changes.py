@@ -93,7 +93,16 @@ def without_band(warnings):
     return [text for text in warnings if not text.startswith("it may fit: measured runs most like it")]
 
 
+INPUTS = {"commit": "inputs make a result run again", "why": "they lacked fields, and the words and files that were read"}
+
 RULES = [
+    dict(INPUTS, op="add", path="inputs.request", of=("run",)),
+    dict(INPUTS, op="add", path="inputs.how", of=("run",)),
+    dict(INPUTS, op="add", path="inputs.files", of=("run",)),
+    dict(INPUTS, op="add", path="inputs.request", of=("plan",)),
+    dict(INPUTS, op="add", path="inputs.how", of=("plan",)),
+    dict(INPUTS, op="add", path="inputs.files", of=("plan",)),
+    dict(INPUTS, op="add", path="inputs.flags", of=("run", "plan")),
     dict(FIGURES, op="order", path="", of=("run",)),
     dict(FIGURES, op="order", path="memory", of=("run", "plan")),
     dict(FIGURES, op="order", path="rows.*", of=("sweep",)),

@@ -64,6 +64,12 @@ int ss_data_look(const char *kind, const char *name, const char *suffix, char *p
                  struct ss_error *err);
 /* Adds the file of that name to the list, where there is one; `files` NULL: nothing happens. */
 int ss_data_note(const char *kind, const char *name, const char *suffix, struct ss_files *files, struct ss_error *err);
+/* Whether `path` is of the data folder; *rest is then its end below that folder, "platforms/h800.xml". */
+bool ss_data_relative(const char *path, const char **rest);
+/* The path of such an end; SS_ERR_IO where there is no such file. */
+int ss_data_place(const char *rest, char *path, size_t size, struct ss_error *err);
+/* Writes the FNV-1a hash of the file's bytes, 16 hexadecimal digits. */
+int ss_file_hash(const char *path, char hash[17], struct ss_error *err);
 /* Sorted names (suffix removed) in that folder; caller frees with ss_names_free. */
 int ss_data_list(const char *kind, const char *suffix, char ***names, size_t *n, struct ss_error *err);
 void ss_names_free(char **names, size_t n);

@@ -71,6 +71,8 @@ struct cli_inputs {
     struct ss_job job;
     struct ss_stack stack;
     const struct ss_platform *platform;
+    struct ss_request how;  /* options that say how it is simulated */
+    size_t nfiles;          /* first so many of cli_files: those that it was read from */
 };
 
 /* Nothing given, for a verb (enum cli_verb_id). Free what was read. */
@@ -80,10 +82,14 @@ void cli_flags_free(struct cli_flags *flags);
  * argv[0..*n-1] in order. */
 int cli_words(struct cli_flags *flags, int argc, char **argv, int *n, struct ss_error *err);
 
-/* The words of a job, without the options of the subcommand, which go into *flags; `r` was initialised. */
-int cli_request_read(struct ss_request *r, struct cli_flags *flags, int argc, char **argv, struct ss_error *err);
+/* The words of a job, without the options of the subcommand, which go into *flags; `r` was initialised. `how` gets those
+ * that say how the job is simulated; it was initialised too, or is NULL. */
+int cli_request_read(struct ss_request *r, struct ss_request *how, struct cli_flags *flags, int argc, char **argv,
+                     struct ss_error *err);
 int cli_inputs_load(struct cli_inputs *in, struct cli_flags *flags, int argc, char **argv, struct ss_error *err);
 void cli_inputs_free(struct cli_inputs *in);
+/* All that the job depends on has been read: what is read from here on is no input of it. */
+void cli_inputs_end(struct cli_inputs *in);
 /* flags->sim.options is ready for this platform after it; free in any case. */
 int cli_sim_finish(struct cli_flags *flags, const struct ss_platform *platform, struct ss_error *err);
 void cli_sim_free(struct cli_flags *flags);

@@ -65,6 +65,7 @@ struct cli_option {
     uint32_t verbs;           /* bit 1 << enum cli_verb_id */
     int kind;                 /* enum cli_kind */
     int several;              /* enum cli_several */
+    int how;                  /* 1: says how a job is simulated, so a result keeps it */
     size_t offset;
     double low, high;
     enum ss_unit unit;
@@ -81,6 +82,10 @@ struct cli_option {
 /* Walks over the table: row i, NULL past the last one. */
 const struct cli_option *cli_option_at(int i);
 /* The row of an option, by name or alias, of a verb; NULL: this verb has none. */
+/* The first row of that name, whichever verb it is of. */
+const struct cli_option *cli_option_named(const char *name);
+/* Whether "--level=layer" or "--level" says how a job is simulated. */
+int cli_option_is_how(int verb, const char *word);
 const struct cli_option *cli_option_find(int verb, const char *name);
 /* Reads the option of flags->verb that stands at words[0], of n words. Returns how many words it took (1 or 2), 0: no option
  * of the program (a job may have it), or an error. "--name=value" and "--name value" are the same. */

@@ -25,12 +25,17 @@ struct ss_importer {
     const char *name;
     /* Whether text[0 .. len-1] is one. The first importer that says so reads it. */
     int (*sniff)(const char *text, size_t len);
-    /* Text to words with their lines; `file` stands for it in messages. */
+    /* Text to words with their lines; `file` stands for it in messages. One of these two, the other is NULL. */
     int (*read)(struct ss_words *out, const char *text, size_t len, const char *file, struct ss_error *err);
+    /* The same of words of several places. */
+    int (*add)(struct ss_request *r, const char *text, size_t len, const char *file, struct ss_error *err);
 };
 extern const struct ss_importer ss_importers[];
 extern const size_t ss_importer_count;
 
+/* result.c: the `inputs` of what `stepsim run --json` wrote. A file that has changed since is refused. */
+int ss_result_sniff(const char *text, size_t len);
+int ss_result_add(struct ss_request *r, const char *text, size_t len, const char *file, struct ss_error *err);
 /* args.c: flags, one or more a line, split as a shell would: quotes, backslashes, # comments. */
 int ss_args_read(struct ss_words *out, const char *text, size_t len, const char *file, struct ss_error *err);
 /* launcher.c: of a whole command, as "torchrun --nnodes 4 --nproc_per_node 8 ... pretrain_gpt.py --flags ... 2>&1 | tee

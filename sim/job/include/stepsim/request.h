@@ -26,6 +26,7 @@ extern "C" {
  * and its values never cross a place. */
 struct ss_request_place {
     char *file; /* NULL: the command line */
+    int how;    /* 1: how an earlier result was simulated, options of a program; a command leaves out those that it lacks */
 };
 struct ss_request_word {
     char *text;

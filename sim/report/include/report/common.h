@@ -36,7 +36,7 @@ void ss_json_metrics(json_t *object, int place, const struct ss_summary *s);
 json_t *ss_json_document(const char *command);
 json_t *ss_json_notes(const struct ss_notes *notes);
 /* job, model, stack, platform: everything that the prediction read, resolved */
-json_t *ss_json_inputs(const struct ss_plan *plan);
+json_t *ss_json_inputs(const struct ss_plan *plan, const struct ss_report_options *opt);
 json_t *ss_json_platform(const struct ss_platform *p);
 /* Seconds by label as milliseconds. */
 json_t *ss_json_labels(const double seconds[SS_LABEL_COUNT]);

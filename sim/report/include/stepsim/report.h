@@ -6,6 +6,8 @@
 #include <stdio.h>
 
 #include "stepsim/error.h"
+#include "stepsim/files.h"
+#include "stepsim/request.h"
 #include "stepsim/result.h"
 
 #ifdef __cplusplus
@@ -25,6 +27,10 @@ struct ss_report_options {
     const struct ss_notes *notes;      /* may be NULL */
     const struct ss_fix *fixes;        /* for a job that does not fit */
     int nfixes;
+    /* What makes `inputs` enough to run the job again (stepsim/import.h reads it back); NULL: left out. */
+    const struct ss_request *request; /* words of the job */
+    const struct ss_request *how;     /* options that say how it was simulated */
+    const struct ss_files *files;     /* that the job was read from; those of the words are left out */
 };
 /* Writes what `stepsim run` prints of a run: answer first, breakdown, memory, warnings. Error: SS_ERR_IO, as of all reports. */
 int ss_report_run(const struct ss_run *run, const struct ss_report_options *opt, FILE *out, struct ss_error *err);

@@ -1,0 +1,1 @@
+printf '{"a":\n]' > broken.json; "$STEPSIM" run --job broken.json; echo '{"iteration_ms": 1}' > other.json; "$STEPSIM" run --job other.json; echo '{"schema_version": 1, "inputs": {}}' > old.json; "$STEPSIM" run --job old.json; echo '{"schema_version": 2, "inputs": {"request": [{"words": ["--tp", 4]}]}}' > word.json; "$STEPSIM" run --job word.json

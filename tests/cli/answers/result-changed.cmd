@@ -1,0 +1,1 @@
+cp "$SRC/platforms/h800.xml" own.xml; "$STEPSIM" run --platform ./own.xml --nodes 1 --model llama3.1-8b --bf16 --tp 8 --seq 4096 --mbs 1 --gbs 8 --engine native --json > r.json; echo '<!-- -->' >> own.xml; "$STEPSIM" run --job r.json
