@@ -63,8 +63,8 @@ NEW_FIGURES = {
     "run": ["gpus", "parameters", "exposed_communication_ms"],
     "sweep": ["rows.*." + key for key in (
         "parameters", "error_band_pct", "tflops_per_gpu", "tflops_causal_per_gpu", "mfu_bf16", "hfu",
-        "usd_per_million_tokens", "imbalance_fraction", "exposed_communication_ms", "reserved_mib", "allocated_mib",
-        "band_low_pct", "band_high_pct")],
+        "imbalance_fraction", "exposed_communication_ms", "reserved_mib", "allocated_mib", "band_low_pct",
+        "band_high_pct")],
     "compare": ["schedules.*." + key for key in (
         "gpus", "parameters", "error_band_pct", "tflops_per_gpu", "tflops_causal_per_gpu", "mfu", "mfu_bf16", "hfu",
         "tokens_per_s_per_gpu", "usd_per_iteration", "usd_per_million_tokens", "capacity_mib", "reserved_mib",
