@@ -153,14 +153,16 @@ static int read_row(struct ss_case *c, struct ss_notes *notes, struct ss_error *
 {
     int rc = ss_table_request(c->table, c->row, &c->request, notes, err);
 
+    if (ss_status_refuses(rc)) /* its columns are shown */
+        ss_table_job(c->table, c->row, &c->job, NULL, NULL);
     if (rc)
         return rc;
     ss_job_init(&c->job);
     return ss_job_parse(&c->job, &c->request, NULL, err) ? ss_table_locate(c->table, c->row, err) : SS_OK;
 }
 
-static int prepare(struct ss_case *c, const struct ss_case_choice *choice, struct ss_files *files, struct ss_notes *notes,
-                   struct ss_error *err)
+static int prepare(struct ss_case *c, const struct ss_case_choice *choice, struct ss_files *files,
+                   struct ss_notes *notes, struct ss_error *err)
 {
     struct ss_error why = {0};
     int rc = read_measured(c, err);
@@ -225,8 +227,8 @@ static int leave_out(struct ss_case *c, struct ss_notes *notes, const struct ss_
                                  why->hint);
 }
 
-int ss_cases_load(const char *const *tables, int ntables, const struct ss_case_choice *choice, struct ss_files *files,
-                  struct ss_cases *out, struct ss_notes *notes, struct ss_error *err)
+int ss_cases_load(const char *const *tables, int ntables, const struct ss_case_choice *choice,
+                  struct ss_files *files, struct ss_cases *out, struct ss_notes *notes, struct ss_error *err)
 {
     struct ss_error first = {0}, why = {0};
     int rc, at = 0, unknown = 0;

@@ -305,9 +305,10 @@ static struct ss_validation *validate(const char *text)
 /* --set among the flags of a row holds for its platform and its stack. */
 static void test_flags_set(void)
 {
-    struct ss_validation *v = validate(FULL_HEAD "plain," JOB "ok,1000,,ok,,,\n"
-                                                 "card," JOB "ok,1000,,ok,,,--set ss.gemm.efficiency.bf16=0.4\n"
-                                                 "stack," JOB "ok,1000,,ok,,,--set=ss.iteration.fixed=1s\n");
+    struct ss_validation *v =
+        validate(FULL_HEAD "plain," JOB "ok,1000,,ok,,,\n"
+                           "card," JOB "ok,1000,,ok,,,--set ss.gemm.efficiency.bf16=0.4\n"
+                           "stack," JOB "ok,1000,,ok,,,--set=ss.iteration.fixed=1s\n");
 
     CU_ASSERT(v->rows[1].summary.iteration_s > 1.3 * v->rows[0].summary.iteration_s);
     CU_ASSERT_DOUBLE_EQUAL(v->rows[2].summary.iteration_s, v->rows[0].summary.iteration_s + 1, 0.05);
@@ -341,6 +342,8 @@ static void test_outcomes(void)
         CU_ASSERT_EQUAL(v->rows[i].right, right[i]);
         CU_ASSERT_STRING_EQUAL(v->rows[i].predicted_outcome, predicted[i]);
     }
+    CU_ASSERT_PTR_NOT_NULL(
+        strstr(v->rows[7].configuration, "tp2 pp2 cp1 mbs1 gbs16 seq4096")); /* its flags are refused */
     CU_ASSERT(v->rows[9].summary.iteration_s > 0);
     CU_ASSERT_EQUAL(v->rows[8].summary.iteration_s, 0);
     CU_ASSERT_EQUAL(v->all.outcomes, 6);
