@@ -56,8 +56,6 @@ def is_share(value, run, label):
     return abs(float(value) * whole - float(run["breakdown_ms"][label])) < 1e-8 * whole
 
 
-FLAGS = {"commit": "foreign.csv: flags that the sources state", "why": "automodel-llama70b-64 clips no gradients", "of": ("validate",)}
-
 FIGURES = {"commit": "A figure is a row and a formula", "why": "every report has every figure, in the order of one list"}
 NEW_FIGURES = {
     "run": ["gpus", "parameters", "exposed_communication_ms"],

@@ -167,6 +167,7 @@ def fixed_tasks(names, quick):
     yield Task("validate", ["validate", "runs", "--engine", "simgrid", "--json"])
     for p in names["platforms"]:
         yield Task("platform", ["platform", "show", p["name"], "--json"])
+    yield Task("sweep", ["sweep", "--json", "--job", "8b-05", "--vary", "nodes=2,4", "--set", "ss.price=2.5USD/h"])
     for cap in ([], ["--cap", "3"], ["--v", "--no-barrier"], ["--whole", "--memory", "1,0.5", "--seed", "3"]):
         yield Task("schedule", ["schedule", "search", "--pp", "4", "--microbatches", "8", "--times", "1,1.2,0.8",
                                 "--steps", "300", "--json"] + cap)
