@@ -267,17 +267,12 @@ static const char fish[] = "# fish completion of stepsim; what can follow is ask
                            "end\n"
                            "complete -c stepsim -a '(__stepsim_complete)'\n";
 
-static const char *const shells[][2] = {{"bash", bash}, {"zsh", zsh}, {"fish", fish}};
-#define NSHELLS ((int)(sizeof shells / sizeof shells[0]))
-
-const char *cli_shell(int i)
-{
-    return i >= 0 && i < NSHELLS ? shells[i][0] : NULL;
-}
+/* In the order of cli_shell. */
+static const char *const shells[] = {bash, zsh, fish};
 
 const char *cli_completion_script(int i)
 {
-    return shells[i][1];
+    return shells[i];
 }
 
 void cli_options_write(FILE *out)

@@ -8,22 +8,6 @@
 #include "cli/cli.h"
 #include "cli/verbs.h"
 
-static const char *const verbs[][2] = {
-#define X(symbol, command, verb) {command, verb},
-    CLI_VERB_LIST(X)
-#undef X
-};
-
-const char *cli_verb_command(int verb)
-{
-    return verbs[verb][0];
-}
-
-const char *cli_verb_name(int verb)
-{
-    return verbs[verb][1];
-}
-
 static int is_named(const struct cli_option *o, const char *name)
 {
     return !strcmp(o->name, name) || (o->alias && !strcmp(o->alias, name));
@@ -226,7 +210,7 @@ static int refuse(const struct cli_flags *f, const char *word, struct ss_error *
     }
     if (other >= 0 && (cli_option_find(other, word) || (cli_verb_has_job(other) && ss_flag_known(word))))
         return cli_usage(err, "its --help lists those it has", "%s %s has no option %s %s a job",
-                         verbs[other][0], verbs[other][1], word, other < f->verb ? "beside" : "without");
+                         cli_verb_command(other), cli_verb_name(other), word, other < f->verb ? "beside" : "without");
     if (known)
         return cli_usage(err, "its --help lists those it has", "this command has no option %s", word);
     near = ss_nearest(word, names, n);

@@ -45,6 +45,13 @@ static const char *color(int i)
     return i == SS_COLOR_PHASE ? "phase" : i == SS_COLOR_MICROBATCH ? "microbatch" : NULL;
 }
 
+const char *cli_shell(int i)
+{
+    static const char *const names[] = {"bash", "zsh", "fish", NULL};
+
+    return i >= 0 && i < 3 ? names[i] : NULL;
+}
+
 /* clang-format off */
 static const struct cli_option table[] = {
     /* ---- how a job is simulated ---- */

@@ -181,6 +181,22 @@ const struct cli_command *cli_command_find(const char *name)
     return NULL;
 }
 
+static const char *const names[][2] = {
+#define X(symbol, command, verb) {command, verb},
+    CLI_VERB_LIST(X)
+#undef X
+};
+
+const char *cli_verb_command(int verb)
+{
+    return names[verb][0];
+}
+
+const char *cli_verb_name(int verb)
+{
+    return names[verb][1];
+}
+
 int cli_verb_find(const char *command, const char *name)
 {
     for (int v = 0; v < CLI_VERB_COUNT; v++)

@@ -62,11 +62,6 @@ static const struct ss_flag_choice recompute[] = {{"none", SS_RECOMPUTE_NONE},
                                                   {NULL, 0}};
 static const struct ss_flag_choice fsdp[] = {WORD("full"), WORD("grad"), WORD("hybrid"), WORD("none"), {NULL, 0}};
 static const struct ss_flag_choice fp8[] = {WORD("hybrid"), WORD("e4m3"), WORD("none"), {NULL, 0}};
-const struct ss_flag_choice ss_flag_cp_comms[] = {{"p2p", SS_CP_P2P},
-                                                  {"a2a", SS_CP_A2A},
-                                                  {"allgather", SS_CP_ALLGATHER},
-                                                  {"a2a+p2p", SS_CP_A2A_P2P},
-                                                  {NULL, 0}};
 static const struct ss_flag_choice optimizer[] = {WORD("adam"), WORD("adamw"), WORD("hybridadam"), {NULL, 0}};
 static const struct ss_flag_choice fp32[] = {WORD("fp32"), {NULL, 0}};
 

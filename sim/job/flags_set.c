@@ -246,6 +246,12 @@ DEFINE(tp_pp_dp)
     return SS_OK;
 }
 
+const struct ss_flag_choice ss_flag_cp_comms[] = {{"p2p", SS_CP_P2P},
+                                                  {"a2a", SS_CP_A2A},
+                                                  {"allgather", SS_CP_ALLGATHER},
+                                                  {"a2a+p2p", SS_CP_A2A_P2P},
+                                                  {NULL, 0}};
+
 DEFINE(cp_comm)
 {
     const char *word = strcmp(values[0], "all_gather") ? values[0] : "allgather";
