@@ -61,8 +61,8 @@ NEW_FIGURES = {
     "run": ["gpus", "parameters", "exposed_communication_ms"],
     "sweep": ["rows.*." + key for key in (
         "parameters", "error_band_pct", "tflops_per_gpu", "tflops_causal_per_gpu", "mfu_bf16", "hfu",
-        "imbalance_fraction", "exposed_communication_ms", "reserved_mib", "allocated_mib", "band_low_pct",
-        "band_high_pct")],
+        "usd_per_million_tokens", "imbalance_fraction", "exposed_communication_ms", "reserved_mib", "allocated_mib",
+        "band_low_pct", "band_high_pct")],
     "compare": ["schedules.*." + key for key in (
         "gpus", "parameters", "error_band_pct", "tflops_per_gpu", "tflops_causal_per_gpu", "mfu", "mfu_bf16", "hfu",
         "tokens_per_s_per_gpu", "usd_per_iteration", "usd_per_million_tokens", "capacity_mib", "reserved_mib",
@@ -174,12 +174,6 @@ RULES = [
          check=lambda old, new, run: without_band(old) == without_band(new)),
     {"commit": "Cards apart from clusters", "why": "cards are listed, too", "of": ("list",), "op": "add", "path": "cards",
      "check": lambda cards, whole: {"h100", "h800"} <= {card["name"] for card in cards}},
-    dict(FLAGS, op="value", path="rows.*.predicted_ms", map={"14646.36832": "14641.76093"}),
-    dict(FLAGS, op="value", path="rows.*.error_pct", map={"-22.50598772": "-22.53036544"}),
-    dict(FLAGS, op="value", path="groups.quality.C.time.mean_abs_pct", map={"14.49391661": "14.49407189"}),
-    dict(FLAGS, op="value", path="groups.quality.C.time.bias_pct", map={"-12.67438387": "-12.67453914"}),
-    dict(FLAGS, op="ignore", path="notes", why="what of the flags has no effect is noted",
-         check=lambda old, new, whole: set(old) < set(new)),
 ]
 
 # Flags of this tree's table that the old binary does not know: flag -> subject of the commit that added it.
