@@ -7,7 +7,7 @@ set -eu
 table=$(mktemp)
 trap 'rm -f "$table"' EXIT
 objdump -t "$1" > "$table"
-grep -q ss_run_job "$table" || { echo "globals.sh: $1 is not the library"; exit 1; }
+grep -q ss_run_scenario "$table" || { echo "globals.sh: $1 is not the library"; exit 1; }
 # A line is "value flags section <tab> size name".
 awk -F '\t' '
     /file format/ { object = $1; sub(/:.*/, "", object) }

@@ -34,7 +34,7 @@ int cmd_plan(int argc, char **argv, struct ss_error *err)
     rc = ss_bands_load(NULL, cli_files(), &bands, err);
     if (!rc) {
         const struct ss_run_options options = {.engine = flags.engine, .bands = bands};
-        rc = ss_run_job_with(&in.job, &in.stack, in.platform, &options, &run, err);
+        rc = ss_run_scenario(in.scenario, &options, &run, err);
     }
     if (!rc) {
         rc = report(&run, &in, &flags, err);

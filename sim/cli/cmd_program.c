@@ -6,11 +6,11 @@
 
 static int lower(struct cli_inputs *in, struct cli_flags *flags, struct ss_run *run, struct ss_error *err)
 {
-    int rc = cli_sim_finish(flags, in->platform, err);
+    int rc = cli_sim_finish(flags, in->scenario->platform, err);
 
     /* The native replay that comes with it proves that what is written can run. */
     if (!rc)
-        rc = ss_run_job_with(&in->job, &in->stack, in->platform, &flags->sim.options, run, err);
+        rc = ss_run_scenario(in->scenario, &flags->sim.options, run, err);
     cli_sim_free(flags);
     return rc;
 }

@@ -5,8 +5,6 @@
 
 #include "cli/cli.h"
 
-#define MIB (1024.0 * 1024.0)
-
 static int report(const struct ss_run *run, const struct cli_inputs *in, const struct cli_flags *flags,
                   const struct ss_fix *fixes, int nfixes, struct ss_error *err)
 {
@@ -14,8 +12,8 @@ static int report(const struct ss_run *run, const struct cli_inputs *in, const s
     struct ss_report_options opt = {
         .json = flags->json,
         .color = cli_color(flags),
-        .measured_s = in->job.measured_ms / 1e3,
-        .measured_bytes = in->job.measured_mib * MIB,
+        .measured_s = in->scenario->measured_s,
+        .measured_bytes = in->scenario->measured_bytes,
         .wall_s = flags->timing ? cli_wall_s() : -1,
         .notes = &in->scenario->notes, .request = in->scenario->request, .how = &in->how, .files = &files,
         .fixes = fixes,
@@ -43,15 +41,15 @@ static int outside(const char *what, double predicted, double measured, double t
     return 1;
 }
 
-static int verdict(const struct ss_result *r, const struct ss_job *job, const struct cli_flags *flags)
+static int verdict(const struct ss_result *r, const struct ss_scenario *s, const struct cli_flags *flags)
 {
     int bad = 0;
 
     if (!r->fits)
         return ss_status_exit(SS_ERR_OOM);
     if (flags->tolerance >= 0) {
-        bad |= outside("the iteration time", r->iteration_s, job->measured_ms / 1e3, flags->tolerance);
-        bad |= outside("the memory", r->peak_device, job->measured_mib * MIB, flags->tolerance);
+        bad |= outside("the iteration time", r->iteration_s, s->measured_s, flags->tolerance);
+        bad |= outside("the memory", r->peak_device, s->measured_bytes, flags->tolerance);
     }
     return bad ? ss_status_exit(SS_ERR_TOLERANCE) : 0;
 }
@@ -63,7 +61,7 @@ static int replay(const struct cli_inputs *in, struct ss_run_options *options, s
 
     options->progress = shown ? cli_progress : NULL;
     options->ctx = "replaying";
-    rc = ss_run_job_with(&in->job, &in->stack, in->platform, options, run, err);
+    rc = ss_run_scenario(in->scenario, options, run, err);
     if (shown)
         cli_progress_end();
     return rc;
@@ -82,9 +80,9 @@ int cmd_run(int argc, char **argv, struct ss_error *err)
     rc = cli_inputs_load(&in, &flags, argc, argv, err);
     if (rc)
         return rc;
-    rc = flags.tolerance >= 0 && !(in.job.measured_ms > 0) && !(in.job.measured_mib > 0)
+    rc = flags.tolerance >= 0 && !(in.scenario->measured_s > 0) && !(in.scenario->measured_bytes > 0)
              ? cli_usage(err, "add --measured or --measured-memory", "--tolerance of what?")
-             : cli_sim_finish(&flags, in.platform, err);
+             : cli_sim_finish(&flags, in.scenario->platform, err);
     cli_inputs_end(&in); /* with the placement */
     if (!rc)
         rc = ss_bands_load(NULL, cli_files(), &bands, err);
@@ -93,10 +91,10 @@ int cmd_run(int argc, char **argv, struct ss_error *err)
         rc = replay(&in, &flags.sim.options, &run, err);
     if (!rc) {
         if (!run.result->fits)
-            rc = ss_fixes_find(&in.job, &in.stack, in.platform, &flags.sim.options, fixes, &nfixes, err);
+            rc = ss_fixes_find(in.scenario, &flags.sim.options, fixes, &nfixes, err);
         if (!rc)
             rc = report(&run, &in, &flags, fixes, nfixes, err);
-        status = rc ? 0 : verdict(run.result, &in.job, &flags);
+        status = rc ? 0 : verdict(run.result, in.scenario, &flags);
         ss_run_free(&run);
     }
     ss_bands_free(bands);

@@ -259,7 +259,7 @@ static int compare_job(struct cli_flags *f, int argc, char **argv, struct ss_com
     if (rc)
         return rc;
     int n = split_names(f->schedule.names, names, err);
-    rc = n < 0 ? n : ss_compare_job(names, n, &in.job, &in.stack, in.platform, f->engine, c, err);
+    rc = n < 0 ? n : ss_compare_job(names, n, in.scenario, f->engine, c, err);
     cli_inputs_free(&in);
     return rc;
 }
@@ -316,7 +316,7 @@ static int search_of_job(struct cli_flags *f, int argc, char **argv, struct ss_s
     int rc = cli_inputs_load(&in, f, argc, argv, err);
     if (rc)
         return rc;
-    rc = ss_search_from_job(&in.job, &in.stack, in.platform, f->schedule.v, out, err);
+    rc = ss_search_from_job(in.scenario, f->schedule.v, out, err);
     cli_inputs_free(&in);
     if (!rc && cli_given(f, "--cap") && (rc = ss_search_limit(*out, f->schedule.cap, err)) != 0)
         ss_search_free(*out);

@@ -89,12 +89,9 @@ static int build(struct cli_inputs *in, const struct ss_request *r, struct ss_er
     const struct ss_scenario_options options = {.asker = ss_simgrid_ask_routes, .files = cli_files()};
     int rc = ss_scenario_build(r, &options, &in->scenario, err);
 
-    if (rc)
+    if (rc || !ss_schedule_is_file(in->scenario->job->schedule))
         return rc;
-    in->job = *in->scenario->job;
-    in->stack = *in->scenario->stack;
-    in->platform = in->scenario->platform;
-    return ss_schedule_is_file(in->job.schedule) ? ss_files_add(cli_files(), in->job.schedule, err) : SS_OK;
+    return ss_files_add(cli_files(), in->scenario->job->schedule, err);
 }
 
 int cli_request_read(struct ss_request *r, struct ss_request *how, struct cli_flags *flags, int argc, char **argv,

@@ -6,6 +6,7 @@
 
 #include "base/base.h"
 #include "job/job_internal.h"
+#include "job/loaded.h"
 #include "model/model_internal.h"
 
 /* Flag > config.json > Megatron's default. */
@@ -17,9 +18,9 @@ static int complete_model(struct ss_finish *f)
     f->positions_given = job->model.max_position_embeddings > 0;
     if (job->null_tokenizer && !job->padded_vocab && job->model.vocab_size > 0)
         job->model.vocab_size++;
-    job->null_tokenizer = 0; /* once, however often the job is finished */
     if (job->model_ref[0]) {
-        int rc = ss_model_load(job->model_ref, &m, f->err);
+        int rc = f->loaded ? ss_loaded_model(f->loaded, job->model_ref, &m, f->err)
+                           : ss_model_load(job->model_ref, &m, f->err);
         if (rc) {
             ss_request_locate(f->request, "--model", f->err);
             return rc;
@@ -199,7 +200,7 @@ static void complete(struct ss_finish *f)
     }
 }
 
-static int finish(struct ss_finish *f)
+int ss_job_complete(struct ss_finish *f)
 {
     int rc = complete_model(f);
 
@@ -211,18 +212,8 @@ static int finish(struct ss_finish *f)
         rc = ss_job_check_stages(f);
     if (!rc)
         rc = ss_job_check_features(f);
-    return rc;
-}
-
-int ss_job_finish_again(struct ss_job *job, const struct ss_stack *stack, int world_size, int gpus_per_node,
-                        struct ss_error *err)
-{
-    struct ss_notes notes = {0};
-    if (job->recompute != SS_RECOMPUTE_FULL)
-        job->recompute_method = -1; /* which finishing has filled in and would refuse */
-    int rc = ss_job_finish(job, NULL, stack, world_size, gpus_per_node, &notes, err);
-
-    ss_notes_free(&notes);
+    if (!rc)
+        complete(f);
     return rc;
 }
 
@@ -237,11 +228,9 @@ int ss_job_finish(struct ss_job *job, const struct ss_request *r, const struct s
                           .gpus_per_node = gpus_per_node,
                           .notes = notes,
                           .err = err};
-    int rc = finish(&f);
+    int rc = ss_job_complete(&f);
 
-    if (!rc) {
-        complete(&f);
+    if (!rc)
         *job = draft;
-    }
     return rc;
 }

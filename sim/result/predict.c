@@ -9,7 +9,7 @@ static int predict(const struct ss_scenario *s, const struct ss_run_options *opt
 {
     struct ss_error why = {0};
     struct ss_run run;
-    int rc = ss_run_job_with(s->job, s->stack, s->platform, options, &run, &why);
+    int rc = ss_run_scenario(s, options, &run, &why);
 
     if (!rc) {
         *out = run.summary;

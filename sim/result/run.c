@@ -22,15 +22,15 @@ static int schedule_chunks(const struct ss_job *job)
     return asked > 1 ? asked : ss_schedule_chunks(schedule_name(job, asked), asked);
 }
 
-static int build_schedule(const struct ss_job *job, const struct ss_stack *stack, int world_size,
-                          struct ss_schedule **out, struct ss_error *err)
+static int build_schedule(const struct ss_scenario *s, struct ss_schedule **out, struct ss_error *err)
 {
+    const struct ss_job *job = s->job;
     struct ss_schedule_params params = {
         .stages = job->pp,
         .chunks = schedule_chunks(job),
-        .microbatches = ss_job_microbatches(job, world_size),
+        .microbatches = ss_job_microbatches(job, s->world_size),
         .microbatch_group_size = job->microbatch_group_size,
-        .overlap_p2p = ss_job_overlaps_p2p(job, stack),
+        .overlap_p2p = ss_job_overlaps_p2p(job, s->stack),
     };
 
     if (ss_schedule_is_file(job->schedule))
@@ -81,20 +81,21 @@ static int replay_unfolded(const struct ss_run_options *options, struct ss_run *
     return replay(out, options, spread, err);
 }
 
-int ss_run_job_with(const struct ss_job *job, const struct ss_stack *stack,
-                    const struct ss_platform *platform, const struct ss_run_options *options,
-                    struct ss_run *out, struct ss_error *err)
+int ss_run_scenario(const struct ss_scenario *s, const struct ss_run_options *options, struct ss_run *out,
+                    struct ss_error *err)
 {
-    int world_size = ss_platform_nodes(platform) * ss_platform_gpus_per_node(platform);
-    struct ss_plan_options plan = options->plan;
+    static const struct ss_run_options usual = {.engine = SS_ENGINE_NATIVE};
+    struct ss_plan_options plan = options ? options->plan : usual.plan;
     struct ss_spread spread = {0};
     int rc;
 
+    options = options ? options : &usual;
     memset(out, 0, sizeof *out);
+    out->scenario = s;
     plan.unfold |= options->jitter.sigma > 0;
-    rc = build_schedule(job, stack, world_size, &out->schedule, err);
+    rc = build_schedule(s, &out->schedule, err);
     if (!rc)
-        rc = ss_plan_build(job, stack, platform, out->schedule, &plan, &out->plan, err);
+        rc = ss_plan_build(s->job, s->stack, s->platform, out->schedule, &plan, &out->plan, err);
     if (!rc) {
         rc = replay(out, options, &spread, err);
         if (rc == SS_ERR_UNSUPPORTED && options->engine == SS_ENGINE_SIMGRID && out->plan->weighted)
@@ -113,14 +114,6 @@ int ss_run_job_with(const struct ss_job *job, const struct ss_stack *stack,
     else
         ss_summary_fill(out, options->bands, &out->summary);
     return rc;
-}
-
-int ss_run_job(const struct ss_job *job, const struct ss_stack *stack, const struct ss_platform *platform,
-               int engine, struct ss_run *out, struct ss_error *err)
-{
-    const struct ss_run_options options = {.engine = engine};
-
-    return ss_run_job_with(job, stack, platform, &options, out, err);
 }
 
 void ss_run_free(struct ss_run *run)

@@ -187,9 +187,57 @@ static void take_result(struct ss_compare_row *row, const struct ss_run *run)
         row->activation[s] = r->stages[s].memory[SS_MEM_ACTIVATIONS] + r->stages[s].memory[SS_MEM_LOGITS];
 }
 
-int ss_compare_job(const char *const *names, int n, const struct ss_job *job, const struct ss_stack *stack,
-                   const struct ss_platform *platform, int engine, struct ss_comparison **out,
-                   struct ss_error *err)
+/* The scenario's request under another schedule. A schedule that is made for one number of chunks takes these by itself, as a
+ * file does, and where there is one stage there is one chunk; interleaved 1F1B, which Megatron refuses there, says so. */
+static int build_with(const struct ss_scenario *s, const char *schedule, int chunks, struct ss_scenario **out,
+                      struct ss_error *err)
+{
+    const struct ss_scenario_options like = {.like = s};
+    struct ss_request r;
+    char text[16];
+    int rc = ss_request_copy(s->request, &r, err);
+
+    if (rc)
+        return rc;
+    if (chunks == ss_schedule_chunks(schedule, 1) || ss_schedule_is_file(schedule) ||
+        (s->job->pp == 1 && strcmp(schedule, ss_schedule_default(2)) != 0))
+        chunks = 1;
+    snprintf(text, sizeof text, "%d", chunks);
+    rc = ss_request_set(&r, "--schedule", schedule, err);
+    if (!rc)
+        rc = ss_request_set(&r, "--vp", text, err);
+    if (!rc)
+        rc = ss_scenario_build(&r, &like, out, err);
+    ss_request_free(&r);
+    return rc;
+}
+
+static int compare_one(struct ss_compare_row *row, const struct ss_scenario *s, const struct ss_run_options *options,
+                       struct ss_error *err)
+{
+    struct ss_scenario *own;
+    struct ss_run run;
+    char base[sizeof row->name];
+    int chunks = split_name(row->name, ss_job_chunks(s->job), base);
+    int rc = build_with(s, base, chunks, &own, err);
+
+    if (rc)
+        return rc;
+    rc = ss_run_scenario(own, options, &run, err);
+    if (!rc) {
+        rc = describe(row, run.schedule);
+        if (rc)
+            ss_fail(err, SS_ERR_NOMEM, NULL, 0, "no memory to compare schedules");
+        else
+            take_result(row, &run);
+        ss_run_free(&run);
+    }
+    ss_scenario_free(own);
+    return rc;
+}
+
+int ss_compare_job(const char *const *names, int n, const struct ss_scenario *s, int engine,
+                   struct ss_comparison **out, struct ss_error *err)
 {
     struct ss_run_options options = {.engine = engine};
     struct ss_comparison *c = NULL;
@@ -199,30 +247,8 @@ int ss_compare_job(const char *const *names, int n, const struct ss_job *job, co
         rc = ss_bands_load(NULL, NULL, &bands, err);
     options.bands = bands;
     for (int i = 0; !rc && i < c->n; i++) {
-        struct ss_compare_row *row = &c->rows[i];
-        struct ss_job own = *job;
         struct ss_error e = {0};
-        struct ss_run run;
-        char base[sizeof row->name];
-        int chunks = split_name(row->name, ss_job_chunks(job), base);
-        ss_copy(own.schedule, sizeof own.schedule, base);
-        own.layers_per_virtual_stage = 0;
-        own.virtual_stages = chunks > 1 ? chunks : 0;
-        if (!strcmp(base, "interleaved")) /* which Megatron refuses some jobs */
-            rc = ss_job_finish_again(&own, stack,
-                                     ss_platform_nodes(platform) * ss_platform_gpus_per_node(platform),
-                                     ss_platform_gpus_per_node(platform), &e);
-        if (!rc)
-            rc = ss_run_job_with(&own, stack, platform, &options, &run, &e);
-        if (!rc) {
-            rc = describe(row, run.schedule);
-            if (rc)
-                ss_fail(&e, SS_ERR_NOMEM, NULL, 0, "no memory to compare schedules");
-            else
-                take_result(row, &run);
-            ss_run_free(&run);
-        }
-        rc = refused(row, rc, &e, err);
+        rc = refused(&c->rows[i], compare_one(&c->rows[i], s, &options, &e), &e, err);
     }
     ss_bands_free(bands);
     if (rc) {

@@ -64,41 +64,71 @@ int ss_search_limit(struct ss_search *q, double bytes, struct ss_error *err)
     return SS_OK;
 }
 
-int ss_search_from_job(const struct ss_job *job, const struct ss_stack *stack,
-                       const struct ss_platform *platform, int v_shape, struct ss_search **out,
-                       struct ss_error *err)
+/* The scenario under any schedule of the same placement, which gives the plan its stages; what these schedules need of the
+ * microbatches is no matter here. */
+static int build_placed(const struct ss_scenario *s, const char *schedule, struct ss_scenario **out,
+                        struct ss_error *err)
 {
-    struct ss_job own = *job;
-    struct ss_run run;
-    int chunks = v_shape ? 2 : ss_job_chunks(job);
-    /* Any schedule of the same placement gives the plan its stages; what these need of the microbatches is no matter here. */
-    int world = ss_platform_nodes(platform) * ss_platform_gpus_per_node(platform);
-    int microbatches = ss_job_microbatches(job, world);
-    if (microbatches > 0 && microbatches < 2 * job->pp) {
-        int64_t batch = (int64_t)job->global_batch * ((2 * job->pp + microbatches - 1) / microbatches);
-        if (batch > INT_MAX) {
-            ss_fail(err, SS_ERR_CONFIG, NULL, 0, "the batch is too large to search a schedule for");
-            return ss_hint(err, SS_ERR_CONFIG, "take a smaller --micro-batch-size and --global-batch-size");
-        }
-        own.global_batch = (int)batch;
+    const struct ss_scenario_options like = {.like = s};
+    const struct ss_job *job = s->job;
+    int microbatches = ss_job_microbatches(job, s->world_size);
+    int64_t batch = job->global_batch;
+    char text[24];
+    struct ss_request r;
+    int rc;
+
+    if (microbatches > 0 && microbatches < 2 * job->pp)
+        batch *= (2 * job->pp + microbatches - 1) / microbatches;
+    if (batch > INT_MAX) {
+        ss_fail(err, SS_ERR_CONFIG, NULL, 0, "the batch is too large to search a schedule for");
+        return ss_hint(err, SS_ERR_CONFIG, "take a smaller --micro-batch-size and --global-batch-size");
     }
-    ss_copy(own.schedule, sizeof own.schedule, ss_schedule_undemanding(chunks, v_shape));
-    int rc = ss_run_job(&own, stack, platform, SS_ENGINE_NATIVE, &run, err);
+    rc = ss_request_copy(s->request, &r, err);
     if (rc)
         return rc;
-    struct ss_search *q = ss_search_new(job->pp, chunks, microbatches);
-    if (q) {
-        q->v_shape = v_shape;
-        q->barrier = ss_plan_has_barrier(run.plan);
-        for (int c = 0; c < run.plan->nclasses; c++)
-            take_class(q, run.plan, c);
-        q->growth = 1 + stack->fragmentation;
-        q->limit = ss_platform_card(platform)->device_memory;
-        set_caps(q);
-    }
-    ss_run_free(&run);
+    snprintf(text, sizeof text, "%lld", (long long)batch);
+    rc = ss_request_set(&r, "--global-batch-size", text, err);
+    if (!rc)
+        rc = ss_request_set(&r, "--schedule", schedule, err);
+    if (!rc)
+        rc = ss_scenario_build(&r, &like, out, err);
+    ss_request_free(&r);
+    return rc;
+}
+
+static struct ss_search *make(const struct ss_run *run, int chunks, int microbatches, int v_shape)
+{
+    const struct ss_plan *plan = run->plan;
+    struct ss_search *q = ss_search_new(plan->job->pp, chunks, microbatches);
+
     if (!q)
-        return ss_fail(err, SS_ERR_NOMEM, NULL, 0, "no memory to search schedules");
-    *out = q;
-    return SS_OK;
+        return NULL;
+    q->v_shape = v_shape;
+    q->barrier = ss_plan_has_barrier(plan);
+    for (int c = 0; c < plan->nclasses; c++)
+        take_class(q, plan, c);
+    q->growth = 1 + plan->stack->fragmentation;
+    q->limit = ss_platform_card(plan->platform)->device_memory;
+    set_caps(q);
+    return q;
+}
+
+int ss_search_from_job(const struct ss_scenario *s, int v_shape, struct ss_search **out, struct ss_error *err)
+{
+    int chunks = v_shape ? 2 : ss_job_chunks(s->job);
+    struct ss_scenario *placed;
+    struct ss_run run;
+    int rc = build_placed(s, ss_schedule_undemanding(chunks, v_shape), &placed, err);
+
+    if (rc)
+        return rc;
+    rc = ss_run_scenario(placed, NULL, &run, err);
+    if (!rc) {
+        *out = make(&run, chunks, ss_job_microbatches(s->job, s->world_size), v_shape);
+        ss_run_free(&run);
+        if (!*out)
+            rc = ss_fail(err, SS_ERR_NOMEM, NULL, 0, "no memory to search schedules");
+    }
+    ss_scenario_free(placed);
+    return rc;
 }

@@ -65,7 +65,7 @@ static int sweep(const char *list, int most)
         double start = now();
         int rc = read_line(line, &made, &err);
         if (!rc)
-            rc = ss_run_job_with(made->job, made->stack, made->platform, &options, &run, &err);
+            rc = ss_run_scenario(made, &options, &run, &err);
         if (!rc)
             fits += run.result->fits;
         ss_run_free(&run);
@@ -107,7 +107,7 @@ static int measure(int gpus, int microbatches, int unfold, struct point *out)
     int rc = read_line(line, &made, &err);
     double start = now();
     if (!rc)
-        rc = ss_run_job_with(made->job, made->stack, made->platform, &options, &run, &err);
+        rc = ss_run_scenario(made, &options, &run, &err);
     if (!rc)
         *out = (struct point){gpus, (double)run.result->events, now() - start};
     ss_run_free(&run);

@@ -8,6 +8,8 @@ A rule is a dictionary:
     of       the outputs: a tuple of run, plan, sweep, compare, schedule, validate, list, platform, read,
              pictures (an object of hashes by file name), program (the compact text), expanded (stderr and exit status only: a simulated program has no rules);
              left out: all
+    words    of jobs with one of these flags only (left out: of all)
+    without  of jobs with none of these flags only
     op       what changed, and its words:
       add      path             a key that only the new one has; check=function(value, whole object): must be true
       remove   path             a key that only the old one has
@@ -174,6 +176,31 @@ RULES = [
          check=lambda old, new, run: without_band(old) == without_band(new)),
     {"commit": "Cards apart from clusters", "why": "cards are listed, too", "of": ("list",), "op": "add", "path": "cards",
      "check": lambda cards, whole: {"h100", "h800"} <= {card["name"] for card in cards}},
+    dict(FLAGS, op="value", path="rows.*.predicted_ms", map={"14646.36832": "14641.76093"}),
+    dict(FLAGS, op="value", path="rows.*.error_pct", map={"-22.50598772": "-22.53036544"}),
+    dict(FLAGS, op="value", path="groups.quality.C.time.mean_abs_pct", map={"14.49391661": "14.49407189"}),
+    dict(FLAGS, op="value", path="groups.quality.C.time.bias_pct", map={"-12.67438387": "-12.67453914"}),
+    dict(FLAGS, op="ignore", path="notes", why="what of the flags has no effect is noted",
+         check=lambda old, new, whole: set(old) < set(new)),
+    {"commit": "Fixes and comparisons are requests with words set", "of": ("run",), "op": "ignore", "path": "fixes.*.change",
+     "without": ("--gbs", "--global-batch-size"),
+     "why": "the batch followed from the layout: the words say the one that the changed job is held at"},
+    {"commit": "Fixes and comparisons are requests with words set", "of": ("run",), "op": "ignore", "path": "fixes",
+     "words": ("--use-tp-pp-dp-mapping",),
+     "why": "every changed job was refused: its rank order was completed twice"},
+    {"commit": "Fixes and comparisons are requests with words set", "of": ("run",), "op": "ignore", "path": "fixes",
+     "words": ("--microbatch-group-size-per-vp-stage", "--microbatch-group-size-per-virtual-pipeline-stage"),
+     "why": "more stages dropped the job's group without a word; what is printed is now what is simulated"},
+    {"commit": "Fixes and comparisons are requests with words set", "of": ("run",), "op": "ignore", "path": "fixes",
+     "words": ("--cpu-offloading",),
+     "why": "what the job's flags refuse (stages beside --cpu-offloading) is no fix: the complete job had forgotten them"},
+    {"commit": "Fixes and comparisons are requests with words set", "of": ("compare",), "op": "ignore",
+     "path": "schedules.*",
+     "words": ("--decoder-first-pipeline-num-layers", "--decoder-last-pipeline-num-layers"),
+     "why": "a row is refused as `run --schedule` refuses it: virtual stages must divide uneven stages too"},
+    {"commit": "Fixes and comparisons are requests with words set", "of": ("compare",), "op": "ignore",
+     "path": "schedules.*.reason",
+     "why": "a row is refused as `run --schedule` refuses it, with the words of the framework"},
 ]
 
 # Flags of this tree's table that the old binary does not know: flag -> subject of the commit that added it.

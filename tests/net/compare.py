@@ -215,12 +215,20 @@ def apply_refused(rule, job_words, new, data):
     return rule["hint"] in message
 
 
+def is_of_job(rule, job_words):
+    """Whether the rule is of a job with these words: one of its `words`, and none of its `without`."""
+    names = {w.split("=")[0] for w in job_words}
+    if rule["op"] != "refused" and "words" in rule and not names & set(rule["words"]):
+        return False
+    return not names & set(rule.get("without", ()))
+
+
 def compare(kind, job_words, old, new, rules, used):
     """Differences of two results as (where, old, new); [] if there are none. Counts in used[] what each rule did."""
     if old == new:
         return []
     a, b = as_json(old["out"]), as_json(new["out"])
-    rules = [(i, r) for i, r in enumerate(rules) if kind in r.get("of", (kind,))]
+    rules = [(i, r) for i, r in enumerate(rules) if kind in r.get("of", (kind,)) and is_of_job(r, job_words)]
     for i, rule in rules:
         if rule["op"] == "refused" and apply_refused(rule, job_words, new, b):
             used[i] += 1

@@ -131,6 +131,12 @@ class Rules(unittest.TestCase):
         self.rejects(rule, '{"o": {"v": "a", "w": 1}}', '{"o": {"v": "b", "w": 1}}')
         self.rejects(rule, '{"o": {"v": "a", "w": 2}}', '{"o": {"v": "ab", "w": 2}}')
 
+    def test_jobs_of_a_rule(self):
+        rule = {"op": "ignore", "path": "v", "words": ("--tp",), "without": ("--gbs",)}
+        self.accepts(rule, '{"v": "a"}', '{"v": "b"}', words=("--tp=2", "--pp", "2"))
+        self.rejects(rule, '{"v": "a"}', '{"v": "b"}', words=("--pp", "2"))
+        self.rejects(rule, '{"v": "a"}', '{"v": "b"}', words=("--tp", "2", "--gbs=3"))
+
     def test_text(self):
         rule = {"op": "text", "old": "colour", "new": "color"}
         self.accepts(rule, '{"v": "a colour"}', '{"v": "a color"}')

@@ -9,6 +9,7 @@
 
 #include "stepsim/import.h"
 #include "stepsim/job.h"
+#include "stepsim/scenario.h"
 
 #define JOB_MAX_ARGS 128
 #define L8B "--model llama3.1-8b --bf16 --mbs 1 --gbs 1024 --seq 8192 "
@@ -57,6 +58,18 @@ static inline int parse_file(struct ss_job *job, const char *path, struct ss_err
     char *const words[] = {"--job", (char *)path};
 
     return parse_words(job, 2, words, NULL, err);
+}
+
+static inline int make_scenario(int n, char *const *argv, struct ss_scenario **out, struct ss_error *err)
+{
+    struct ss_request r;
+
+    ss_request_init(&r);
+    int rc = ss_request_read(&r, n, argv, err);
+    if (!rc)
+        rc = ss_scenario_build(&r, NULL, out, err);
+    ss_request_free(&r);
+    return rc;
 }
 
 static inline int parse(struct ss_job *job, const char *flags, struct ss_notes *notes, struct ss_error *err)

@@ -72,10 +72,31 @@ static inline void scale_close(struct scale_job *s)
     ss_notes_free(&s->notes);
 }
 
+/* With the platform and the stack as the test has changed them. */
+static inline struct ss_scenario scale_scenario(const struct scale_job *s)
+{
+    int gpus = ss_platform_gpus_per_node(s->platform);
+    return (struct ss_scenario){.job = &s->job,
+                                .stack = &s->stack,
+                                .platform = s->platform,
+                                .world_size = ss_platform_nodes(s->platform) * gpus,
+                                .gpus_per_node = gpus};
+}
+
+/* The run points to the job, stack and platform of *s, to no scenario. */
+static inline int scale_try(struct scale_job *s, const struct ss_run_options *options, struct ss_run *run,
+                            struct ss_error *err)
+{
+    const struct ss_scenario scenario = scale_scenario(s);
+    int rc = ss_run_scenario(&scenario, options, run, err);
+    run->scenario = NULL;
+    return rc;
+}
+
 static inline int scale_run(struct scale_job *s, const struct ss_run_options *options, struct ss_run *run)
 {
     struct ss_error err = {0};
-    int rc = ss_run_job_with(&s->job, &s->stack, s->platform, options, run, &err);
+    int rc = scale_try(s, options, run, &err);
     return rc ? scale_fail(&err) : 0;
 }
 

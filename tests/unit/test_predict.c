@@ -46,7 +46,7 @@ static void test_same_as_run(void)
     CU_ASSERT_EQUAL_FATAL(scenario_of(L8 "--pp 2", &s, &err), SS_OK);
     CU_ASSERT_EQUAL_FATAL(ss_bands_load(NULL, NULL, &bands, &err), SS_OK);
     const struct ss_run_options options = {.bands = bands};
-    CU_ASSERT_EQUAL_FATAL(ss_run_job_with(s->job, s->stack, s->platform, &options, &run, &err), SS_OK);
+    CU_ASSERT_EQUAL_FATAL(ss_run_scenario(s, &options, &run, &err), SS_OK);
     CU_ASSERT_EQUAL(ss_predict(s, NULL, &one, &err), SS_OK);
     CU_ASSERT_EQUAL(ss_predict(s, &options, &two, &err), SS_OK);
     CU_ASSERT_EQUAL(memcmp(&one, &run.summary, sizeof one), 0);

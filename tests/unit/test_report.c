@@ -11,36 +11,25 @@
 #include "suite.h"
 
 struct made {
-    struct ss_job job;
-    struct ss_stack stack;
-    struct ss_platform *platform;
+    struct ss_scenario *scenario;
     struct ss_run run;
-    struct ss_notes notes;
 };
 
 static void make(struct made *m, int argc, const char *const *argv)
 {
-    struct ss_platform_options options = {0};
     struct ss_error err = {0};
 
     memset(m, 0, sizeof *m);
-    ss_job_init(&m->job);
-    CU_ASSERT_EQUAL_FATAL(parse_words(&m->job, argc, (char *const *)argv, &m->notes, &err), 0);
-    options.nodes = m->job.nodes;
-    CU_ASSERT_EQUAL_FATAL(ss_platform_load(m->job.platform, &options, &m->platform, &err), 0);
-    CU_ASSERT_EQUAL_FATAL(
-        ss_stack_load("megatron-2407", ss_platform_card(m->platform)->name, &m->stack, &err), 0);
-    int gpus = ss_platform_gpus_per_node(m->platform);
-    CU_ASSERT_EQUAL_FATAL(
-        ss_job_finish(&m->job, NULL, &m->stack, ss_platform_nodes(m->platform) * gpus, gpus, &m->notes, &err), 0);
-    CU_ASSERT_EQUAL_FATAL(ss_run_job(&m->job, &m->stack, m->platform, SS_ENGINE_NATIVE, &m->run, &err), 0);
+    if (make_scenario(argc, (char *const *)argv, &m->scenario, &err))
+        fprintf(stderr, "%s\n", err.message);
+    CU_ASSERT_PTR_NOT_NULL_FATAL(m->scenario);
+    CU_ASSERT_EQUAL_FATAL(ss_run_scenario(m->scenario, NULL, &m->run, &err), 0);
 }
 
 static void drop(struct made *m)
 {
     ss_run_free(&m->run);
-    ss_platform_free(m->platform);
-    ss_notes_free(&m->notes);
+    ss_scenario_free(m->scenario);
 }
 
 static const char *const small[] = {"--platform",
@@ -153,7 +142,7 @@ static void test_run_has_every_key(void)
     struct made m;
 
     make(&m, COUNT(small), small);
-    opt.notes = &m.notes;
+    opt.notes = &m.scenario->notes;
     json_t *o = report(&m, &opt, ss_report_run);
     CU_ASSERT_EQUAL(json_object_size(o), COUNT(keys));
     for (int i = 0; i < COUNT(keys); i++)
@@ -287,7 +276,7 @@ static void test_a_job_that_does_not_fit_is_complete(void)
 
     make(&m, COUNT(large), large);
     CU_ASSERT_FALSE(m.run.result->fits);
-    CU_ASSERT_EQUAL(ss_fixes_find(&m.job, &m.stack, m.platform, NULL, fixes, &n, &err), 0);
+    CU_ASSERT_EQUAL(ss_fixes_find(m.scenario, NULL, fixes, &n, &err), 0);
     CU_ASSERT(n >= 0 && n <= 3);
     opt.fixes = fixes;
     opt.nfixes = n;
@@ -305,34 +294,39 @@ static void test_a_job_that_does_not_fit_is_complete(void)
     drop(&m);
 }
 
-/* What a fix promises is what a run of the changed job gives. */
+/* What a fix promises is what a run with its words gives: with a batch, with one that follows from the layout, and in
+ * another order of ranks. */
 static void test_fixes_are_checked_by_a_run(void)
 {
-    static const char *const job[] = {
-        "--platform", "h800",  "--nodes", "4", "--model", "llama3.1-8b", "--bf16",
-        "--seq",      "16384", "--mbs",   "4", "--gbs",   "256",         "--use-distributed-optimizer"};
-    const char *changed[64];
-    struct ss_error err = {0};
-    struct ss_fix fixes[3];
-    struct made m, again;
-    char text[160];
-    int n = 0, argc = COUNT(job);
+    static const char common[] = "--platform h800 --nodes 4 --model llama3.1-8b --bf16 --seq 16384 "
+                                 "--use-distributed-optimizer";
+    static const char *const jobs[] = {"--mbs 4 --gbs 256", "--mbs 4", "--mbs 4 --gbs 256 --tp 2 --use-tp-pp-dp-mapping",
+                                       "--mbs 4 --gbs 512 --pp 2 --vp 4 --microbatch-group-size-per-vp-stage 4"};
 
-    make(&m, COUNT(job), job);
-    CU_ASSERT_FALSE_FATAL(m.run.result->fits);
-    CU_ASSERT_EQUAL(ss_fixes_find(&m.job, &m.stack, m.platform, NULL, fixes, &n, &err), 0);
-    CU_ASSERT_FATAL(n > 0);
-    memcpy(changed, job, sizeof job);
-    strcpy(text, fixes[0].change);
-    for (char *word = strtok(text, " "); word; word = strtok(NULL, " "))
-        changed[argc++] = word;
-    make(&again, argc, changed);
-    CU_ASSERT(again.run.result->fits);
-    CU_ASSERT_DOUBLE_EQUAL(again.run.result->iteration_s, fixes[0].summary.iteration_s,
-                           1e-12 * fixes[0].summary.iteration_s);
-    CU_ASSERT_DOUBLE_EQUAL(again.run.result->peak_device, fixes[0].summary.peak_device, 1);
-    drop(&again);
-    drop(&m);
+    for (size_t j = 0; j < COUNT(jobs); j++) {
+        char text[4096], *argv[JOB_MAX_ARGS];
+        struct ss_error err = {0};
+        struct ss_fix fixes[3];
+        struct made m;
+        int n = 0;
+        snprintf(text, sizeof text, "%s %s", common, jobs[j]);
+        make(&m, split(text, argv), (const char *const *)argv);
+        CU_ASSERT_FALSE_FATAL(m.run.result->fits);
+        CU_ASSERT_EQUAL(ss_fixes_find(m.scenario, NULL, fixes, &n, &err), 0);
+        CU_ASSERT_FATAL(n > 0);
+        for (int i = 0; i < n; i++) {
+            struct made again;
+            snprintf(text, sizeof text, "%s %s %s", common, jobs[j], fixes[i].change);
+            make(&again, split(text, argv), (const char *const *)argv);
+            CU_ASSERT(again.run.result->fits);
+            CU_ASSERT_EQUAL(again.scenario->job->global_batch, m.scenario->job->global_batch);
+            CU_ASSERT_DOUBLE_EQUAL(again.run.result->iteration_s, fixes[i].summary.iteration_s,
+                                   1e-12 * fixes[i].summary.iteration_s);
+            CU_ASSERT_DOUBLE_EQUAL(again.run.result->peak_device, fixes[i].summary.peak_device, 1);
+            drop(&again);
+        }
+        drop(&m);
+    }
 }
 
 /* A job with selective recompute is refused no change for it. */
@@ -362,7 +356,7 @@ static void test_fixes_of_a_selective_job(void)
 
     make(&m, COUNT(job), job);
     CU_ASSERT_FALSE_FATAL(m.run.result->fits);
-    CU_ASSERT_EQUAL(ss_fixes_find(&m.job, &m.stack, m.platform, NULL, fixes, &n, &err), 0);
+    CU_ASSERT_EQUAL(ss_fixes_find(m.scenario, NULL, fixes, &n, &err), 0);
     for (int i = 0; i < n; i++)
         others += !strstr(fixes[i].change, "--recompute-granularity full");
     CU_ASSERT(others > 0);

@@ -8,44 +8,30 @@
 
 #define ROUNDS 30
 
-static const struct {
-    const char *platform, *flags;
-    int nodes;
-} jobs[] = {
-    {"h800", L8B "--tp 2 --pp 2 --sequence-parallel --use-distributed-optimizer", 4},
-    {"v100",
-     "--model gpt2-7.5b --stack megatron-2021 --fp16 --tp 4 --pp 2 --mbs 1 --gbs 16 --seq 1024 --schedule "
-     "gpipe",
-     2},
-    {"a100", L13 "--bf16 --tp 8 --pp 2 --gbs 8", 2},
+static const char *const jobs[] = {
+    "--platform h800 --nodes 4 " L8B "--tp 2 --pp 2 --sequence-parallel --use-distributed-optimizer",
+    "--platform v100 --nodes 2 --model gpt2-7.5b --stack megatron-2021 --fp16 --tp 4 --pp 2 --mbs 1 --gbs 16 --seq 1024 "
+    "--schedule gpipe",
+    "--platform a100 --nodes 2 " L13 "--bf16 --tp 8 --pp 2 --gbs 8",
 };
 #define NJOBS (sizeof jobs / sizeof jobs[0])
 
 /* All that is said of a job, in one text to be freed; or the error. */
 static char *predict(size_t i)
 {
-    struct ss_platform_options options = {.nodes = jobs[i].nodes};
     struct ss_report_options json = {.json = 1, .wall_s = -1}, text = {.wall_s = -1};
-    struct ss_platform *platform = NULL;
+    struct ss_scenario *scenario = NULL;
     struct ss_error err = {0};
     struct ss_run run = {0};
-    struct ss_notes notes = {0};
-    struct ss_stack stack;
-    struct ss_job job;
-    char *answer = NULL;
+    char *answer = NULL, *words = strdup(jobs[i]), *argv[JOB_MAX_ARGS];
     size_t size;
     FILE *out = open_memstream(&answer, &size);
-    int rc = ss_platform_load(jobs[i].platform, &options, &platform, &err);
+    int rc = make_scenario(split(words, argv), argv, &scenario, &err);
 
-    json.notes = text.notes = &notes;
     if (!rc)
-        rc = complete(&job, jobs[i].flags, ss_platform_nodes(platform) * ss_platform_gpus_per_node(platform),
-                      &notes, &err);
+        rc = ss_run_scenario(scenario, NULL, &run, &err);
     if (!rc)
-        rc = ss_stack_load(job.stack[0] ? job.stack : "megatron-2407", ss_platform_card(platform)->name,
-                           &stack, &err);
-    if (!rc)
-        rc = ss_run_job(&job, &stack, platform, SS_ENGINE_NATIVE, &run, &err);
+        json.notes = text.notes = &scenario->notes;
     if (!rc)
         rc = ss_report_run(&run, &json, out, &err);
     if (!rc)
@@ -58,8 +44,8 @@ static char *predict(size_t i)
     if (rc)
         fputs(err.message, out);
     ss_run_free(&run);
-    ss_notes_free(&notes);
-    ss_platform_free(platform);
+    ss_scenario_free(scenario);
+    free(words);
     fclose(out);
     return answer;
 }

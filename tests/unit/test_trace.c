@@ -252,30 +252,20 @@ static const char *const common[] = {"--platform",
 static void check_job(const char *const *words, size_t n)
 {
     const char *all[NCOMMON + 8];
-    struct ss_platform_options options = {.nodes = 2};
-    struct ss_platform *platform = NULL;
-    struct ss_notes notes = {0};
+    struct ss_scenario *scenario = NULL;
     struct ss_error err = {0};
-    struct ss_stack stack;
-    struct ss_job job;
     struct ss_run run;
 
     memcpy(all, common, sizeof common);
     memcpy(all + NCOMMON, words, n * sizeof *words);
-    ss_job_init(&job);
-    CU_ASSERT_EQUAL_FATAL(
-        parse_words(&job, (int)(NCOMMON + n), (char *const *)all, &notes, &err), 0);
-    CU_ASSERT_EQUAL_FATAL(ss_platform_load("h800", &options, &platform, &err), 0);
-    CU_ASSERT_EQUAL_FATAL(ss_stack_load("megatron-2407", ss_platform_card(platform)->name, &stack, &err), 0);
-    CU_ASSERT_EQUAL_FATAL(ss_job_finish(&job, NULL, &stack, 16, 8, &notes, &err), 0);
-    if (ss_run_job(&job, &stack, platform, SS_ENGINE_NATIVE, &run, &err))
+    CU_ASSERT_EQUAL_FATAL(make_scenario((int)(NCOMMON + n), (char *const *)all, &scenario, &err), 0);
+    if (ss_run_scenario(scenario, NULL, &run, &err))
         fprintf(stderr, "%s: %s\n", words[n - 1], err.message);
     CU_ASSERT_PTR_NOT_NULL_FATAL(run.program);
     check_trace(run.program, SS_ENGINE_NATIVE);
     check_trace(run.program, SS_ENGINE_SIMGRID);
     ss_run_free(&run);
-    ss_platform_free(platform);
-    ss_notes_free(&notes);
+    ss_scenario_free(scenario);
 }
 
 /* Interleaved, with data-parallel buckets in the background. */

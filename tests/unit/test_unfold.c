@@ -109,7 +109,7 @@ static void test_placement(void)
     gpu_of[7] = gpu_of[6];
     struct ss_error err = {0};
     struct ss_run none;
-    CU_ASSERT_EQUAL(ss_run_job_with(&s.job, &s.stack, s.platform, &o, &none, &err), SS_ERR_CONFIG);
+    CU_ASSERT_EQUAL(scale_try(&s, &o, &none, &err), SS_ERR_CONFIG);
     CU_ASSERT_PTR_NOT_NULL(strstr(err.message, "another rank"));
     ss_run_free(&straight);
     ss_run_free(&mirrored);
@@ -139,12 +139,12 @@ static void test_straggler(void)
     const struct ss_straggler missing[] = {{64, 2}};
     struct ss_error err = {0};
     o.plan.stragglers = missing;
-    CU_ASSERT_EQUAL(ss_run_job_with(&s.job, &s.stack, s.platform, &o, &slow, &err), SS_ERR_CONFIG);
+    CU_ASSERT_EQUAL(scale_try(&s, &o, &slow, &err), SS_ERR_CONFIG);
     const struct ss_slow_link link[] = {{"nic-9-9", 2}};
     o.plan.nstragglers = 0;
     o.plan.nslow_links = 1;
     o.plan.slow_links = link;
-    CU_ASSERT_EQUAL(ss_run_job_with(&s.job, &s.stack, s.platform, &o, &slow, &err), SS_ERR_CONFIG);
+    CU_ASSERT_EQUAL(scale_try(&s, &o, &slow, &err), SS_ERR_CONFIG);
     CU_ASSERT_PTR_NOT_NULL(strstr(err.message, "nic-9-9"));
     scale_close(&s);
 }
@@ -168,7 +168,7 @@ static void test_failed(void)
     CU_ASSERT_DOUBLE_EQUAL(failed.result->iteration_s, slow.result->iteration_s, 1e-3 * slow.result->iteration_s);
     o.plan.slow_links = nvlink;
     o.plan.level = SS_LEVEL_FLOW;
-    CU_ASSERT_EQUAL(ss_run_job_with(&s.job, &s.stack, s.platform, &o, &none, &err), SS_ERR_CONFIG);
+    CU_ASSERT_EQUAL(scale_try(&s, &o, &none, &err), SS_ERR_CONFIG);
     CU_ASSERT_PTR_NOT_NULL(strstr(err.message, "no way around"));
     ss_run_free(&whole);
     ss_run_free(&failed);

@@ -629,8 +629,7 @@ static void test_same_as_job_file(void)
     ss_request_init(&r);
     CU_ASSERT_EQUAL_FATAL(ss_request_read(&r, 2, words, NULL), 0);
     CU_ASSERT_EQUAL_FATAL(ss_scenario_build(&r, NULL, &made, NULL), 0);
-    CU_ASSERT_EQUAL_FATAL(ss_run_job(made->job, made->stack, made->platform, SS_ENGINE_NATIVE, &run, NULL),
-                          0);
+    CU_ASSERT_EQUAL_FATAL(ss_run_scenario(made, NULL, &run, NULL), 0);
     CU_ASSERT_DOUBLE_EQUAL(run.result->iteration_s, seconds, 1e-9);
     ss_run_free(&run);
     ss_scenario_free(made);

@@ -68,9 +68,6 @@ struct cli_flags {
 /* All that a prediction needs, checked and complete. */
 struct cli_inputs {
     struct ss_scenario *scenario;
-    struct ss_job job;
-    struct ss_stack stack;
-    const struct ss_platform *platform;
     struct ss_request how;  /* options that say how it is simulated */
     size_t nfiles;          /* first so many of cli_files: those that it was read from */
 };

@@ -20,12 +20,15 @@ size_t ss_request_values(const struct ss_request *r, size_t i, char values);
 struct ss_finish {
     struct ss_job *job;
     const struct ss_request *request; /* for the places of errors; may be NULL */
+    struct ss_loaded *loaded;         /* where models are read; NULL: anew */
     const struct ss_stack *stack;
     int world_size, gpus_per_node;
     struct ss_notes *notes;
     struct ss_error *err;
     int positions_given; /* --max-position-embeddings */
 };
+/* Completes f->job, which is of no use if this fails. */
+int ss_job_complete(struct ss_finish *f);
 /* What the framework refuses before and after the defaults are in place. */
 int ss_job_check_layout(struct ss_finish *f);
 int ss_job_check_stages(struct ss_finish *f);

@@ -95,9 +95,6 @@ int ss_job_lacks_effect(const struct ss_request *r, const char *flag);
  * the request, which may be NULL, that it comes from. */
 int ss_job_finish(struct ss_job *job, const struct ss_request *r, const struct ss_stack *stack, int world_size,
                   int gpus_per_node, struct ss_notes *notes, struct ss_error *err);
-/* The same for a job that was finished and then changed; without notes. */
-int ss_job_finish_again(struct ss_job *job, const struct ss_stack *stack, int world_size, int gpus_per_node,
-                        struct ss_error *err);
 /* After finish. */
 int ss_job_dp(const struct ss_job *job, int world_size);              /* world / (tp pp cp) */
 int ss_job_microbatches(const struct ss_job *job, int world_size);    /* gbs / (mbs dp) */

@@ -19,16 +19,19 @@ struct ss_scenario {
     const struct ss_job *job;
     const struct ss_stack *stack;
     const struct ss_platform *platform;
-    int world_size; /* GPUs: nodes x GPUs of a node */
-    struct ss_notes notes; /* what was assumed, or accepted without being modelled */
-    double measured_s, measured_bytes; /* --measured and --measured-memory, 0 = not given */
-    const struct ss_request *request; /* the scenario's own copy */
+    int world_size, gpus_per_node;         /* GPUs: nodes x GPUs of a node */
+    struct ss_notes notes;                 /* what was assumed, or accepted without being modelled */
+    double measured_s, measured_bytes;     /* --measured and --measured-memory, 0 = not given */
+    const struct ss_request *request;      /* the scenario's own copy */
 };
 struct ss_scenario_options {
-    /* Answers for the routes of a SimGrid XML that only SimGrid can work out; ss_simgrid_ask_routes, or NULL: such a file
-     * is refused. */
+    /* Answers for the routes of a SimGrid XML that only SimGrid can work out: ss_simgrid_ask_routes; NULL: such a file is
+     * refused. */
     ss_route_asker asker;
     struct ss_files *files; /* gets the files that are read: words, platform, stack, model; may be NULL */
+    /* NULL, or a scenario that this one is a what-if of: platforms, stacks and models that both name are not read again,
+     * and `asker` is its. Scenarios that are alike belong to one thread; each may be freed before the others. */
+    const struct ss_scenario *like;
 };
 /*
  * The only way from words to a job that can be planned. Loads what --platform, --model and --stack name, sets what --set
@@ -37,6 +40,7 @@ struct ss_scenario_options {
  */
 int ss_scenario_build(const struct ss_request *r, const struct ss_scenario_options *o, struct ss_scenario **out,
                       struct ss_error *err);
+/* NULL is fine. */
 void ss_scenario_free(struct ss_scenario *s);
 
 /* Of the words of --set, "ss.nic.efficiency=0.8", what can be said before a platform is there: no ID=VALUE, no such prop,

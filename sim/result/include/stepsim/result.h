@@ -11,6 +11,7 @@
 #include "stepsim/plan.h"
 #include "stepsim/platform.h"
 #include "stepsim/replay.h"
+#include "stepsim/scenario.h"
 #include "stepsim/stack.h"
 #include "stepsim/summary.h"
 
@@ -82,8 +83,10 @@ double ss_result_beside(const struct ss_stage_result *s);
 /* Dense peak of the job's GEMM precision, FLOP/s; 16-bit: the bf16 peak, or fp16 where there is no bf16. */
 double ss_result_peak_flops(const struct ss_plan *plan, int sixteen_bit);
 
-/* The whole way for one job: schedule, plan, program, replay, result. Anything not wanted may be NULL. */
+/* The whole way for one scenario, which outlives it: schedule, plan, program, replay, result. Anything not wanted may be
+ * NULL. */
 struct ss_run {
+    const struct ss_scenario *scenario;
     struct ss_schedule *schedule;
     struct ss_plan *plan;
     struct ss_program *program;
@@ -91,9 +94,7 @@ struct ss_run {
     struct ss_result *result;
     struct ss_summary summary; /* the figures of result */
 };
-int ss_run_job(const struct ss_job *job, const struct ss_stack *stack, const struct ss_platform *platform,
-               int engine, struct ss_run *out, struct ss_error *err);
-/* The same, with a say in how it is simulated. */
+/* How a scenario is simulated. */
 struct ss_run_options {
     int engine;      /* enum ss_engine */
     int full_replay; /* 1: every slot is run, no steady state jumped over */
@@ -106,8 +107,9 @@ struct ss_run_options {
     void (*progress)(void *ctx, double share);
     void *ctx;
 };
-int ss_run_job_with(const struct ss_job *job, const struct ss_stack *stack, const struct ss_platform *platform,
-                    const struct ss_run_options *options, struct ss_run *out, struct ss_error *err);
+/* `options` NULL: the native engine, and all else zero. */
+int ss_run_scenario(const struct ss_scenario *s, const struct ss_run_options *options, struct ss_run *out,
+                    struct ss_error *err);
 void ss_run_free(struct ss_run *run);
 
 struct ss_scenario;
@@ -124,15 +126,14 @@ int ss_predict(const struct ss_scenario *s, const struct ss_run_options *options
 
 /* One thing to try when a job does not fit (or is tight): a job that was run, and what it costs. */
 struct ss_fix {
-    char change
-        [160]; /* flags: "--recompute-granularity full --recompute-method uniform --recompute-num-layers 1" */
+    char change[200]; /* flags: "--recompute-granularity full --recompute-method uniform --recompute-num-layers 1" */
     struct ss_summary summary; /* of the changed job */
 };
-/* The first three changes that make `job`, which ss_job_finish has completed, fit, cheapest in time first, each checked
- * by a native run with the plan's options (level, slow GPUs and links, placement) and without jitter; options may be NULL.
- * *n <= 3. */
-int ss_fixes_find(const struct ss_job *job, const struct ss_stack *stack, const struct ss_platform *platform,
-                  const struct ss_run_options *options, struct ss_fix fixes[3], int *n, struct ss_error *err);
+/* The first three changes that make the job of a scenario fit, cheapest in time first: words behind those of its request,
+ * each checked by a native run with the plan's options (level, slow GPUs and links, placement) and without jitter; options
+ * may be NULL. *n <= 3. */
+int ss_fixes_find(const struct ss_scenario *s, const struct ss_run_options *options, struct ss_fix fixes[3], int *n,
+                  struct ss_error *err);
 
 /* 100 (predicted - measured) / measured: signed. */
 double ss_error_pct(double predicted, double measured);

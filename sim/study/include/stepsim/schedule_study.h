@@ -7,10 +7,8 @@
 #include <stdio.h>
 
 #include "stepsim/error.h"
-#include "stepsim/job.h"
-#include "stepsim/platform.h"
+#include "stepsim/scenario.h"
 #include "stepsim/schedule.h"
-#include "stepsim/stack.h"
 #include "stepsim/summary.h"
 
 #ifdef __cplusplus
@@ -36,9 +34,8 @@ struct ss_comparison {
 /* Names or files; NULL or n = 0: all known ones. times: F, I, W of a whole stage (chunks share them). */
 int ss_compare_integers(const char *const *names, int n, const struct ss_schedule_params *params,
                         const double times[3], struct ss_comparison **out, struct ss_error *err);
-int ss_compare_job(const char *const *names, int n, const struct ss_job *job, const struct ss_stack *stack,
-                   const struct ss_platform *platform, int engine, struct ss_comparison **out,
-                   struct ss_error *err);
+int ss_compare_job(const char *const *names, int n, const struct ss_scenario *s, int engine,
+                   struct ss_comparison **out, struct ss_error *err);
 /* Of a job: what needs more than `bytes` on a rank is too large, as if the card had no more. Above the card's memory it changes
  * nothing. */
 void ss_comparison_limit(struct ss_comparison *c, double bytes);
@@ -79,8 +76,7 @@ struct ss_search_result {
 struct ss_search *ss_search_new(int stages, int chunks, int microbatches);
 void ss_search_free(struct ss_search *q);
 /* Times and memory of a job's stages; the cap is what the card leaves beside static memory. */
-int ss_search_from_job(const struct ss_job *job, const struct ss_stack *stack, const struct ss_platform *platform,
-                       int v_shape, struct ss_search **out, struct ss_error *err);
+int ss_search_from_job(const struct ss_scenario *s, int v_shape, struct ss_search **out, struct ss_error *err);
 /* A search of a job: no rank may have more than `bytes`, as `run` counts its memory. SS_ERR_CONFIG where that is too little for
  * one microbatch, whatever the order. Above the card's memory it changes nothing. */
 int ss_search_limit(struct ss_search *q, double bytes, struct ss_error *err);

@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What scenarios that are alike have read from files once: platforms, stacks and models. */
+#ifndef SS_LOADED_H
+#define SS_LOADED_H
+
+#include "stepsim/scenario.h"
+
+struct ss_loaded;
+/* With one owner; NULL when out of memory. */
+struct ss_loaded *ss_loaded_new(void);
+/* One owner more. */
+struct ss_loaded *ss_loaded_share(struct ss_loaded *l);
+/* One owner less; the last one frees it and all that it holds. */
+void ss_loaded_drop(struct ss_loaded *l);
+/* Platform and stack of a job that was parsed, with the values of --set; they live as long as *l. `files`, which may be
+ * NULL, gets what is read. */
+int ss_loaded_find(struct ss_loaded *l, const struct ss_job *job, const struct ss_request *r, ss_route_asker asker,
+                   struct ss_files *files, struct ss_platform **platform, struct ss_stack **stack, struct ss_error *err);
+/* A model by name or path, as its config.json has it. */
+int ss_loaded_model(struct ss_loaded *l, const char *name_or_path, struct ss_model *out, struct ss_error *err);
+
+#endif

@@ -1,0 +1,173 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "job/loaded.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/base.h"
+#include "job/job_internal.h"
+
+struct machine {
+    char *key; /* what the request says of it */
+    struct ss_platform *platform;
+    struct ss_stack stack;
+    struct machine *next;
+};
+struct named_model {
+    char *name;
+    struct ss_model model;
+    struct named_model *next;
+};
+struct ss_loaded {
+    int owners;
+    struct machine *machines;
+    struct named_model *models;
+};
+
+static int no_memory(struct ss_error *err)
+{
+    return ss_fail(err, SS_ERR_NOMEM, NULL, 0, "out of memory");
+}
+
+struct ss_loaded *ss_loaded_new(void)
+{
+    struct ss_loaded *l = ss_calloc(1, sizeof *l);
+
+    return l ? ss_loaded_share(l) : NULL;
+}
+
+struct ss_loaded *ss_loaded_share(struct ss_loaded *l)
+{
+    l->owners++;
+    return l;
+}
+
+static void free_machine(struct machine *m)
+{
+    if (!m)
+        return;
+    ss_platform_free(m->platform);
+    free(m->key);
+    free(m);
+}
+
+void ss_loaded_drop(struct ss_loaded *l)
+{
+    if (!l || --l->owners > 0)
+        return;
+    for (struct machine *m = l->machines, *next; m; m = next) {
+        next = m->next;
+        free_machine(m);
+    }
+    for (struct named_model *m = l->models, *next; m; m = next) {
+        next = m->next;
+        free(m->name);
+        free(m);
+    }
+    free(l);
+}
+
+/* The value of the --set at index i of a request, NULL where the word is another. */
+static const char *setting_at(const struct ss_request *r, size_t i)
+{
+    const char *text = r->word[i].text;
+
+    if (!strncmp(text, "--set=", 6))
+        return text + 6;
+    return !strcmp(text, "--set") && i + 1 < r->n ? r->word[i + 1].text : NULL;
+}
+
+/* A text that two requests share only if they mean the same cluster and stack; allocated, or NULL. */
+static char *key_of(const struct ss_job *job, const struct ss_request *r)
+{
+    char numbers[64];
+    size_t size = sizeof numbers + strlen(job->platform) + strlen(job->stack) + 2;
+
+    for (size_t i = 0; i < r->n; i++)
+        size += strlen(r->word[i].text) + 1;
+    char *key = malloc(size), *at = key;
+    if (!key)
+        return NULL;
+    at += snprintf(at, size, "%s\n%s\n%d %d", job->platform, job->stack, job->nodes, job->gpus_per_node);
+    for (size_t i = 0; i < r->n; i += ss_request_span(r, i)) {
+        const char *setting = setting_at(r, i);
+        if (setting)
+            at += snprintf(at, size - (size_t)(at - key), "\n%s", setting);
+    }
+    return key;
+}
+
+/* A name that is not found was read in the file of the job. */
+static int located(const struct ss_request *r, const char *flag, int rc, struct ss_error *err)
+{
+    if (rc)
+        ss_request_locate(r, flag, err);
+    return rc;
+}
+
+static int load(struct machine *m, const struct ss_job *job, const struct ss_request *r, ss_route_asker asker,
+                struct ss_files *files, struct ss_error *err)
+{
+    const struct ss_platform_options options = {
+        .nodes = job->nodes, .gpus_per_node = job->gpus_per_node, .asker = asker, .files = files};
+    int rc = located(r, "--platform", ss_platform_load(job->platform, &options, &m->platform, err), err);
+
+    if (!rc)
+        rc = located(r, "--stack", ss_stack_load_with(job->stack, ss_platform_card(m->platform)->name, files,
+                                                      &m->stack, err), err);
+    return rc ? rc : ss_sets_apply(r, m->platform, &m->stack, err);
+}
+
+int ss_loaded_find(struct ss_loaded *l, const struct ss_job *job, const struct ss_request *r, ss_route_asker asker,
+                   struct ss_files *files, struct ss_platform **platform, struct ss_stack **stack,
+                   struct ss_error *err)
+{
+    char *key = key_of(job, r);
+    struct machine *m = l->machines;
+    int rc = key ? SS_OK : no_memory(err);
+
+    while (m && key && strcmp(m->key, key) != 0)
+        m = m->next;
+    if (!rc && !m) {
+        m = ss_calloc(1, sizeof *m);
+        rc = m ? load(m, job, r, asker, files, err) : no_memory(err);
+        if (rc) {
+            free_machine(m);
+        } else {
+            m->key = key;
+            m->next = l->machines;
+            l->machines = m;
+            key = NULL;
+        }
+    }
+    free(key);
+    if (rc)
+        return rc;
+    *platform = m->platform;
+    *stack = &m->stack;
+    return SS_OK;
+}
+
+int ss_loaded_model(struct ss_loaded *l, const char *name_or_path, struct ss_model *out, struct ss_error *err)
+{
+    struct named_model *m = l->models;
+    int rc;
+
+    while (m && strcmp(m->name, name_or_path) != 0)
+        m = m->next;
+    if (!m) {
+        rc = ss_model_load(name_or_path, out, err);
+        m = rc ? NULL : ss_calloc(1, sizeof *m);
+        if (rc)
+            return rc;
+        if (!m || !(m->name = strdup(name_or_path))) {
+            free(m);
+            return no_memory(err);
+        }
+        m->model = *out;
+        m->next = l->models;
+        l->models = m;
+    }
+    *out = m->model;
+    return SS_OK;
+}
