@@ -43,33 +43,37 @@ struct ss_request {
     int edited; /* 1: the last place is of ss_request_set */
 };
 
+/* Makes an empty request. The caller ends it with ss_request_free. */
 void ss_request_init(struct ss_request *r);
+/* Frees the words of a request, which is empty afterwards. */
 void ss_request_free(struct ss_request *r);
-/* *copy is initialised here and is to be freed, unless this fails. */
+/* Makes *copy, which must not be initialised, a copy of `r`; the caller frees it with ss_request_free, unless this fails. Error:
+ * SS_ERR_NOMEM. */
 int ss_request_copy(const struct ss_request *r, struct ss_request *copy, struct ss_error *err);
 
-/* Begins a place; the words added next stand in it. file NULL: the command line. */
+/* Begins a place, of which the words added next are; `file` NULL: the command line. Error: SS_ERR_NOMEM. */
 int ss_request_add_place(struct ss_request *r, const char *file, struct ss_error *err);
-/* Adds a word to the last place. */
+/* Adds a copy of a word to the last place. Error: SS_ERR_NOMEM. */
 int ss_request_add(struct ss_request *r, const char *text, int line, struct ss_error *err);
-/* Adds a flag and, unless NULL, its value behind all others: it beats them. */
+/* Adds a flag, "--tp", and its value (NULL: it takes none) behind all other words, which it beats. Whether there is such a flag
+ * ss_scenario_build says. Error: SS_ERR_NOMEM. */
 int ss_request_set(struct ss_request *r, const char *flag, const char *value, struct ss_error *err);
 /* Removes every word that gives this flag, under each of its names, with its values. */
 void ss_request_drop(struct ss_request *r, const char *flag);
 /* Removes n words from index i on. */
 void ss_request_remove(struct ss_request *r, size_t i, size_t n);
 
-/* Adds the files that its words stand in; `files` may be NULL. */
+/* Adds the files that its words stand in to `files`, which may be NULL. Error: SS_ERR_NOMEM. */
 int ss_request_files(const struct ss_request *r, struct ss_files *files, struct ss_error *err);
 
-/* Words that the flag at index i has with its values, at least 1; 1 for what is no flag of a job. */
+/* Returns how many words the flag at index i and its values are, at least 1; 1 for what is no flag of a job. */
 size_t ss_request_span(const struct ss_request *r, size_t i);
-/* Index of the last word that gives this flag under any of its names; r->n where there is none. */
+/* Returns the index of the last word that gives this flag under any of its names; r->n where there is none. */
 size_t ss_request_find(const struct ss_request *r, const char *flag);
 /* Points an error that names no file at the line of the file that gave the first of `flags` ("--tp --pp") that were given;
  * nothing happens if the command line did. */
 void ss_request_locate(const struct ss_request *r, const char *flags, struct ss_error *err);
-/* The words from index `first` on as one line for people and shells, cut to size. Returns buf. */
+/* Writes the words from index `first` on as one line for people and shells, cut to `size` bytes with the final 0. Returns buf. */
 char *ss_request_text(const struct ss_request *r, size_t first, char *buf, size_t size);
 
 #ifdef __cplusplus
