@@ -83,6 +83,7 @@ struct ss_job {
     double measured_mib;    /* --measured-memory, 0 = not given */
 };
 
+/* Makes a job of which nothing is given. It holds no memory and needs no free. */
 void ss_job_init(struct ss_job *job);
 /* Reads the words of a request into a job that ss_job_init made; it changes only when all of them are right. `--set` is
  * not looked at. */
@@ -95,20 +96,25 @@ int ss_job_lacks_effect(const struct ss_request *r, const char *flag);
  * the request, which may be NULL, that it comes from. */
 int ss_job_finish(struct ss_job *job, const struct ss_request *r, const struct ss_stack *stack, int world_size,
                   int gpus_per_node, struct ss_notes *notes, struct ss_error *err);
-/* After finish. */
-int ss_job_dp(const struct ss_job *job, int world_size);              /* world / (tp pp cp) */
-int ss_job_microbatches(const struct ss_job *job, int world_size);    /* gbs / (mbs dp) */
-int ss_job_split_layers(const struct ss_job *job);                    /* layers, and embedding and loss where they count as one */
-/* Whether context parallelism passes K and V round a ring beside attention, not by a collective that nothing hides. */
+/* Returns the data-parallel degree of a finished job: world size / (tp pp cp). */
+int ss_job_dp(const struct ss_job *job, int world_size);
+/* Returns the microbatches of each pipeline in an iteration of a finished job: global batch / (micro batch x dp). */
+int ss_job_microbatches(const struct ss_job *job, int world_size);
+/* Returns the layers that are split over the stages: the model's, and embedding and loss where each counts as one. */
+int ss_job_split_layers(const struct ss_job *job);
+/* Returns 1 when context parallelism passes K and V round a ring beside attention, 0 when a collective moves them that nothing
+ * hides. */
 int ss_job_cp_in_ring(const struct ss_job *job);
-/* Whether parameters are sharded inside nodes, which hold copies. */
+/* Returns 1 when parameters are sharded inside each node and every node holds a copy. */
 int ss_job_is_hybrid(const struct ss_job *job);
-/* Whether pipeline transfers may run beside compute where the schedule can: not those of Megatron's non-interleaved schedule, nor of old releases. */
+/* Returns 1 when pipeline transfers run beside compute where the schedule lets them: not under Megatron's non-interleaved
+ * schedule, nor in old releases. */
 int ss_job_overlaps_p2p(const struct ss_job *job, const struct ss_stack *stack);
-/* The word of a flag for one of its values: ss_job_word("--recompute", SS_RECOMPUTE_FULL) is "full". "unknown" where it has
- * none, never NULL. */
+/* Returns the word of a flag for one of its values: ss_job_word("--recompute", SS_RECOMPUTE_FULL) is "full"; "unknown" where the
+ * flag has no such value. Never NULL. */
 const char *ss_job_word(const char *flag, int value);
-int ss_job_chunks(const struct ss_job *job);                          /* v: model chunks a rank, 1 if not interleaved */
+/* Returns the model chunks of a rank, 1 where stages are not interleaved. */
+int ss_job_chunks(const struct ss_job *job);
 
 #ifdef __cplusplus
 }

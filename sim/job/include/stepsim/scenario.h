@@ -35,18 +35,21 @@ struct ss_scenario_options {
 };
 /*
  * The only way from words to a job that can be planned. Loads what --platform, --model and --stack name, sets what --set
- * says, completes defaults, and refuses what Megatron-LM or NeMo refuse, with their words as the cause (SS_ERR_CONFIG).
- * `o` may be NULL.
+ * says, completes defaults, and refuses what Megatron-LM or NeMo refuse, with their words as the cause. `o` may be NULL: all
+ * zero. The caller frees *out with ss_scenario_free; `r` may go before. Errors: SS_ERR_USAGE (no such flag, or no value of it),
+ * SS_ERR_CONFIG (refused), SS_ERR_UNSUPPORTED (not modelled), SS_ERR_IO (no such file), SS_ERR_INPUT (damaged file), with the file
+ * and line of the word at fault.
  */
 int ss_scenario_build(const struct ss_request *r, const struct ss_scenario_options *o, struct ss_scenario **out,
                       struct ss_error *err);
-/* NULL is fine. */
+/* Frees a scenario and all that it points to. NULL is allowed. */
 void ss_scenario_free(struct ss_scenario *s);
 
 /* Of the words of --set, "ss.nic.efficiency=0.8", what can be said before a platform is there: no ID=VALUE, no such prop,
  * no value of a stack. SS_ERR_USAGE, or that of the value. */
 int ss_set_check(const char *text, struct ss_error *err);
-/* Sets it. With stack NULL a prop of the stack is one that there is not. */
+/* Sets the prop that such a text names. Where `stack` is NULL there are no props of stacks. Errors: SS_ERR_USAGE (no such prop),
+ * SS_ERR_INPUT (no value of it). */
 int ss_set_apply(const char *text, struct ss_platform *platform, struct ss_stack *stack, struct ss_error *err);
 /* Each --set of a request, in their order. */
 int ss_sets_apply(const struct ss_request *r, struct ss_platform *platform, struct ss_stack *stack, struct ss_error *err);

@@ -70,17 +70,20 @@ struct ss_result {
     int64_t events;
 };
 
+/* Makes the result of a plan from the timeline of its program; engine: enum ss_engine. Timers and links are those that
+ * ss_run_scenario adds. The caller frees *out with ss_result_free. Error: SS_ERR_NOMEM. */
 int ss_result_build(const struct ss_plan *plan, const struct ss_timeline *timeline, int engine,
                     struct ss_result **out, struct ss_error *err);
+/* Frees a result. NULL is allowed. */
 void ss_result_free(struct ss_result *r);
-/* The class of memory (enum ss_mem) that is largest on a stage: the one to shrink first. */
+/* Returns the class of memory (enum ss_mem) that is largest on a stage: the one to shrink first. */
 int ss_result_largest(const struct ss_result *r, int stage);
-/* A measured figure of device memory is often one GPU's: the stage that it is within 5 % of while it is further from the
- * peak, or -1. */
+/* Returns the stage whose device memory is within 5 % of a measured one (bytes) that is further from the peak, or -1: people
+ * often measure one GPU. */
 int ss_result_stage_like(const struct ss_result *r, double measured);
-/* Bytes of its device memory that are no tensor's: context, NCCL, what the allocator keeps. */
+/* Returns the bytes of a stage's device memory that are no tensor's: context, NCCL, what the allocator keeps. */
 double ss_result_beside(const struct ss_stage_result *s);
-/* Dense peak of the job's GEMM precision, FLOP/s; 16-bit: the bf16 peak, or fp16 where there is no bf16. */
+/* Returns the dense peak, in FLOP/s, of the job's GEMM precision, or, where sixteen_bit is 1, of bf16 (fp16 on a card without). */
 double ss_result_peak_flops(const struct ss_plan *plan, int sixteen_bit);
 
 /* The whole way for one scenario, which outlives it: schedule, plan, program, replay, result. Anything not wanted may be
@@ -107,9 +110,12 @@ struct ss_run_options {
     void (*progress)(void *ctx, double share);
     void *ctx;
 };
-/* `options` NULL: the native engine, and all else zero. */
+/* Predicts a scenario and keeps what was made on the way; `options` NULL: the native engine, and all else zero. *out need not be
+ * initialised; the caller frees it with ss_run_free, before the scenario. Errors: SS_ERR_CONFIG and SS_ERR_UNSUPPORTED (refused),
+ * and those of ss_predict. */
 int ss_run_scenario(const struct ss_scenario *s, const struct ss_run_options *options, struct ss_run *out,
                     struct ss_error *err);
+/* Frees what a run holds and empties it. NULL and {0} are allowed. */
 void ss_run_free(struct ss_run *run);
 
 struct ss_scenario;
@@ -137,7 +143,7 @@ int ss_fixes_find(const struct ss_scenario *s, const struct ss_run_options *opti
 
 /* 100 (predicted - measured) / measured: signed. */
 double ss_error_pct(double predicted, double measured);
-/* Whether two times are so far apart (20 times) that one must be in another unit; 0 where one is not given. */
+/* Returns 1 when two times are so far apart (20 times) that one must be in another unit; 0 where one is 0: not given. */
 int ss_is_other_unit(double predicted, double measured);
 
 #ifdef __cplusplus
