@@ -11,14 +11,14 @@ extern "C" {
 #endif
 
 /*
- * Adds the words argv[0 .. argc-1] to *r, which ss_request_init made. "--job FILE" gives way to the words of that file,
- * which stand in a place before: the command line beats the file wherever it names it, and a file beats those that it
- * names. FILE is a path (beside the file that names it, else as it stands), a name in workloads/jobs, or "-" for stdin;
- * it holds flags, one or more a line, or a whole launch command.
- * Whether the words are flags of a job is not looked at here. Errors carry file:line; *r is then to be freed all the same.
+ * Adds the words argv[0 .. argc-1], without the name of a program, to *r, which ss_request_init made. "--job FILE" is replaced
+ * by the words of that file. The command line beats the file, wherever it names it, and a file beats the files that it names.
+ * FILE is a path (looked for beside the file that names it, then as it stands), a name (workloads/jobs/NAME.args of the data), or
+ * "-" for stdin; it holds flags, one or more a line, or a whole launch command. Whether the words are flags of a job
+ * ss_scenario_build says. Errors: SS_ERR_IO, SS_ERR_INPUT, with file and line; the caller frees *r also then.
  */
 int ss_request_read(struct ss_request *r, int argc, char *const *argv, struct ss_error *err);
-/* The same of a text, as if it were a file of that name. */
+/* Adds the words of a text of `len` bytes, as if it were a file of that name given by --job. Errors: as of ss_request_read. */
 int ss_request_read_text(struct ss_request *r, const char *text, size_t len, const char *file, struct ss_error *err);
 
 #ifdef __cplusplus

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The flags of a job, for programs that list or complete them; docs/flags.md is made from the same tables. */
+/* The flags of a job, for programs that list or complete them; docs/reference/flags.md is made from the same tables. */
 #ifndef STEPSIM_FLAGS_H
 #define STEPSIM_FLAGS_H
 
@@ -24,9 +24,10 @@ struct ss_flag_cursor {
     const char *names;
     char name[96], value[160]; /* of the flag that was told last */
 };
-/* The next flag, 0 past the last one. */
+/* Sets *out to the next flag and returns 1; returns 0 past the last one. The texts of *out live until the next call with the same
+ * cursor. */
 int ss_flag_list(struct ss_flag_cursor *at, struct ss_flag_info *out);
-/* 1 when a job has a flag of this name ("--tp"), whatever is done with it. */
+/* Returns 1 when jobs have a flag of this name ("--tp"), be it modelled, without effect or refused. */
 int ss_flag_known(const char *name);
 /* 1 when both are names of one thing: "--tp" and "--tensor-model-parallel-size". */
 int ss_flag_same(const char *a, const char *b);

@@ -31,15 +31,20 @@ struct ss_comparison {
     int n, cluster;
     struct ss_compare_row *rows;
 };
-/* Names or files; NULL or n = 0: all known ones. times: F, I, W of a whole stage (chunks share them). */
+/* Compares schedules, names or files (NULL or n = 0: all known ones), with free communication; times: F, I, W of a whole stage,
+ * which its chunks share. The caller frees *out with ss_comparison_free. Errors: SS_ERR_INPUT, SS_ERR_IO (files). */
 int ss_compare_integers(const char *const *names, int n, const struct ss_schedule_params *params,
                         const double times[3], struct ss_comparison **out, struct ss_error *err);
+/* Predicts the job of a scenario under each schedule; `names` and `n` are as for ss_compare_integers. A schedule that refuses the
+ * job is a row. The caller frees *out with ss_comparison_free. */
 int ss_compare_job(const char *const *names, int n, const struct ss_scenario *s, int engine,
                    struct ss_comparison **out, struct ss_error *err);
-/* Of a job: what needs more than `bytes` on a rank is too large, as if the card had no more. Above the card's memory it changes
- * nothing. */
+/* Judges the rows of a job as if the card had `bytes` of memory: what needs more on a rank is too large. More than the card's
+ * memory changes nothing. */
 void ss_comparison_limit(struct ss_comparison *c, double bytes);
+/* Frees a comparison. NULL is allowed. */
 void ss_comparison_free(struct ss_comparison *c);
+/* Writes a comparison as a table, or as JSON. Error: SS_ERR_IO. */
 int ss_comparison_write(const struct ss_comparison *c, int json, FILE *out, struct ss_error *err);
 
 /* ---- search ---- */
@@ -72,19 +77,25 @@ struct ss_search_result {
     double *peak;               /* [rank] */
     int stages;
 };
-/* Room for stages x chunks, all zero but cap (unlimited); NULL when out of memory. */
+/* Returns a search with room for stages x chunks, all zero but the caps, which are unlimited; NULL: out of memory. The caller
+ * fills it and frees it with ss_search_free. */
 struct ss_search *ss_search_new(int stages, int chunks, int microbatches);
+/* Frees a search. NULL is allowed. */
 void ss_search_free(struct ss_search *q);
-/* Times and memory of a job's stages; the cap is what the card leaves beside static memory. */
+/* Makes a search of a job's stages: their times and memory, and as cap what the card leaves beside static memory. The caller
+ * frees *out with ss_search_free. */
 int ss_search_from_job(const struct ss_scenario *s, int v_shape, struct ss_search **out, struct ss_error *err);
-/* A search of a job: no rank may have more than `bytes`, as `run` counts its memory. SS_ERR_CONFIG where that is too little for
- * one microbatch, whatever the order. Above the card's memory it changes nothing. */
+/* Limits a search of a job to `bytes` a rank, as `run` counts its memory. More than the card's memory changes nothing. Error:
+ * SS_ERR_CONFIG (too little for one microbatch, whatever the order). */
 int ss_search_limit(struct ss_search *q, double bytes, struct ss_error *err);
-/* Memory of a rank of a job whose activations have this peak, bytes. */
+/* Returns the memory, in bytes, of a rank of a job whose activations have this peak. */
 double ss_search_device(const struct ss_search *q, int rank, double peak);
-/* SS_ERR_CONFIG when no order is found that stays under the cap. */
+/* Runs a search; the caller frees *out with ss_search_result_free. Error: SS_ERR_CONFIG (no order was found that stays under the
+ * cap). */
 int ss_search_run(const struct ss_search *q, struct ss_search_result **out, struct ss_error *err);
+/* Frees the result of a search. NULL is allowed. */
 void ss_search_result_free(struct ss_search_result *r);
+/* Writes what was found as text, or as JSON. Error: SS_ERR_IO. */
 int ss_search_write(const struct ss_search *q, const struct ss_search_result *r, int json, FILE *out,
                     struct ss_error *err);
 
