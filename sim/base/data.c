@@ -4,8 +4,8 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "base/base.h"
 #include "stepsim/files.h"
@@ -51,8 +51,9 @@ static int find_roots(struct roots *r, struct ss_error *err)
         if (!holds_data(chosen)) {
             ss_fail(err, SS_ERR_IO, NULL, 0, "STEPSIM_DATA=%s: %s", chosen,
                     ss_is_folder(chosen) ? "the folder holds neither platforms, workloads nor validation"
-                                      : "no such folder");
-            return ss_hint(err, SS_ERR_IO, "correct it, or unset it to use the data that came with the program");
+                                         : "no such folder");
+            return ss_hint(err, SS_ERR_IO,
+                           "correct it, or unset it to use the data that came with the program");
         }
         r->path[r->n++] = chosen;
     }
@@ -206,10 +207,12 @@ int ss_data_find(const char *kind, const char *name, const char *suffix, char *p
     if (!is_path(name, suffix))
         return unknown_name(kind, name, suffix, err);
     ss_fail(err, SS_ERR_IO, name, 0, ss_is_folder(name) ? "is a folder" : "no such file");
-    return ss_hint(err, SS_ERR_IO, "give a file, or a name without '/' and '%s' to look it up in %s", suffix, kind);
+    return ss_hint(err, SS_ERR_IO, "give a file, or a name without '/' and '%s' to look it up in %s", suffix,
+                   kind);
 }
 
-int ss_data_note(const char *kind, const char *name, const char *suffix, struct ss_files *files, struct ss_error *err)
+int ss_data_note(const char *kind, const char *name, const char *suffix, struct ss_files *files,
+                 struct ss_error *err)
 {
     char path[4096];
     bool found = false;

@@ -31,7 +31,8 @@ static int read_props(struct ss_calibrate_options *opt, const struct cli_texts *
     return rc;
 }
 
-static int check_words(const struct ss_calibrate_options *opt, const struct cli_flags *f, struct ss_error *err)
+static int check_words(const struct ss_calibrate_options *opt, const struct cli_flags *f,
+                       struct ss_error *err)
 {
     const char *stack_output = f->calibrate.stack_output;
 
@@ -82,8 +83,8 @@ static int read_words(struct ss_calibrate_options *opt, struct cli_flags *f, int
     return rc ? rc : check_words(opt, f, err);
 }
 
-static int write_platform(const struct ss_calibration *c, const struct ss_calibrate_options *opt, const char *path,
-                          struct ss_error *err)
+static int write_platform(const struct ss_calibration *c, const struct ss_calibrate_options *opt,
+                          const char *path, struct ss_error *err)
 {
     struct ss_output *output;
     FILE *stream;
@@ -111,8 +112,8 @@ static int can_write(const char *path, struct ss_error *err)
 }
 
 /* "dir/mine.xml" names the stack mine. */
-static int write_stack(const struct ss_calibration *c, const struct ss_calibrate_options *opt, const char *path,
-                       struct ss_error *err)
+static int write_stack(const struct ss_calibration *c, const struct ss_calibrate_options *opt,
+                       const char *path, struct ss_error *err)
 {
     const char *slash = strrchr(path, '/');
     struct ss_output *output;
@@ -126,8 +127,7 @@ static int write_stack(const struct ss_calibration *c, const struct ss_calibrate
     rc = cli_output_begin(path, &output, &stream, err);
     if (rc)
         return rc;
-    rc = ss_calibration_write_stack(c, name[0] ? name : "calibrated", opt->stack, opt->platform, stream,
-                                    err);
+    rc = ss_calibration_write_stack(c, name[0] ? name : "calibrated", opt->stack, opt->platform, stream, err);
     return cli_output_end(output, rc, err);
 }
 

@@ -7,8 +7,13 @@ static int report(const struct ss_run *run, const struct cli_inputs *in, const s
                   struct ss_error *err)
 {
     const struct ss_files files = {.n = in->nfiles, .path = cli_files()->path};
-    struct ss_report_options opt = {
-        .json = flags->json, .color = cli_color(flags), .wall_s = -1, .notes = &in->scenario->notes, .request = in->scenario->request, .how = &in->how, .files = &files};
+    struct ss_report_options opt = {.json = flags->json,
+                                    .color = cli_color(flags),
+                                    .wall_s = -1,
+                                    .notes = &in->scenario->notes,
+                                    .request = in->scenario->request,
+                                    .how = &in->how,
+                                    .files = &files};
     struct ss_output *output;
     FILE *stream;
     int rc = cli_output_begin(flags->output, &output, &stream, err);

@@ -15,7 +15,10 @@ static int report(const struct ss_run *run, const struct cli_inputs *in, const s
         .measured_s = in->scenario->measured_s,
         .measured_bytes = in->scenario->measured_bytes,
         .wall_s = flags->timing ? cli_wall_s() : -1,
-        .notes = &in->scenario->notes, .request = in->scenario->request, .how = &in->how, .files = &files,
+        .notes = &in->scenario->notes,
+        .request = in->scenario->request,
+        .how = &in->how,
+        .files = &files,
         .fixes = fixes,
         .nfixes = nfixes,
     };

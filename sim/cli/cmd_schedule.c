@@ -59,7 +59,8 @@ static int no_shape(const struct cli_flags *f, const char *name, struct ss_error
 
     for (int i = 0; i < 4; i++)
         if (cli_given(f, options[i]))
-            return cli_usage(err, "leave it out", "%s beside %.80s: a file has its own shape", options[i], name);
+            return cli_usage(err, "leave it out", "%s beside %.80s: a file has its own shape", options[i],
+                             name);
     return SS_OK;
 }
 
@@ -310,7 +311,8 @@ static int fill_search(const struct cli_flags *f, struct ss_search *q, struct ss
     return rc;
 }
 
-static int search_of_job(struct cli_flags *f, int argc, char **argv, struct ss_search **out, struct ss_error *err)
+static int search_of_job(struct cli_flags *f, int argc, char **argv, struct ss_search **out,
+                         struct ss_error *err)
 {
     struct cli_inputs in;
     int rc = cli_inputs_load(&in, f, argc, argv, err);

@@ -42,8 +42,8 @@ static int is_superfluous(const struct ss_request *r, size_t i, const struct cli
 }
 
 /* Takes the option at word i; *used: its words, 0 if it is a flag of the job. */
-static int take_option(struct ss_request *r, size_t i, struct ss_request *how, struct cli_flags *flags, int *used,
-                       struct ss_error *err)
+static int take_option(struct ss_request *r, size_t i, struct ss_request *how, struct cli_flags *flags,
+                       int *used, struct ss_error *err)
 {
     const struct ss_request_place *place = &r->place[r->word[i].place];
     char *words[2] = {r->word[i].text, NULL};
@@ -67,7 +67,8 @@ static int take_option(struct ss_request *r, size_t i, struct ss_request *how, s
 
 /* Takes the subcommand's own options out of the words of a job, first those that the user gave, then those of an earlier
  * result; what is left is the job's. */
-static int take_options(struct ss_request *r, struct ss_request *how, struct cli_flags *flags, struct ss_error *err)
+static int take_options(struct ss_request *r, struct ss_request *how, struct cli_flags *flags,
+                        struct ss_error *err)
 {
     for (int earlier = 0; earlier < 2; earlier++)
         for (size_t i = 0; i < r->n;) {
@@ -94,8 +95,8 @@ static int build(struct cli_inputs *in, const struct ss_request *r, struct ss_er
     return ss_files_add(cli_files(), in->scenario->job->schedule, err);
 }
 
-int cli_request_read(struct ss_request *r, struct ss_request *how, struct cli_flags *flags, int argc, char **argv,
-                     struct ss_error *err)
+int cli_request_read(struct ss_request *r, struct ss_request *how, struct cli_flags *flags, int argc,
+                     char **argv, struct ss_error *err)
 {
     int rc = ss_request_read(r, argc, argv, err);
 

@@ -210,7 +210,8 @@ static int refuse(const struct cli_flags *f, const char *word, struct ss_error *
     }
     if (other >= 0 && (cli_option_find(other, word) || (cli_verb_has_job(other) && ss_flag_known(word))))
         return cli_usage(err, "its --help lists those it has", "%s %s has no option %s %s a job",
-                         cli_verb_command(other), cli_verb_name(other), word, other < f->verb ? "beside" : "without");
+                         cli_verb_command(other), cli_verb_name(other), word,
+                         other < f->verb ? "beside" : "without");
     if (known)
         return cli_usage(err, "its --help lists those it has", "this command has no option %s", word);
     near = ss_nearest(word, names, n);

@@ -60,7 +60,7 @@ static void activation_add(struct ss_ops *ops, const struct ss_shape *s, double 
 {
     double joined = s->gated ? 2 * fc1 : 0;
     ss_op_elementwise(ss_op_add(ops, "activation", SS_OP_ELEMENTWISE), s->tokens * (fc1 + s->ffn) * s->e,
-                   s->tokens * (2 * fc1 + s->ffn + joined) * s->e, 1, s->gated ? 2 : 1);
+                      s->tokens * (2 * fc1 + s->ffn + joined) * s->e, 1, s->gated ? 2 : 1);
 }
 
 double ss_op_qkv_columns(const struct ss_shape *s)
@@ -90,7 +90,8 @@ void ss_op_attention_block(struct ss_ops *ops, const struct ss_shape *s, const s
     if (fp8)
         ss_op_fp8_cast(ops, s, stack, a, s->h, SS_TP_ROW);
     struct ss_op *op = ss_op_linear(ops, "projection", s, s->h, a, SS_TP_ROW, p, s->linear_bias);
-    op->saved_bytes = ss_op_saved_in_fp8(s, stack) ? s->tokens * a : 0; /* in 16 bit attention already keeps it */
+    /* in 16 bit attention already keeps it */
+    op->saved_bytes = ss_op_saved_in_fp8(s, stack) ? s->tokens * a : 0;
     residual_add(ops, s);
 }
 

@@ -18,7 +18,8 @@ struct ss_layer_step ss_cost_cp_step(const struct ss_cost_context *c, double ten
         net.nic_busbw /= fmax(1, c->cp_sharers);
     } else if (c->job->cp_comm_type == SS_CP_A2A) {
         coll = SS_COLL_ALL_TO_ALL;
-        bytes = kv + (tensors > 1 ? 1.5 : 1) * qo; /* backward: output and its gradient, then those of Q, K and V */
+        /* backward: output and its gradient, then those of Q, K and V */
+        bytes = kv + (tensors > 1 ? 1.5 : 1) * qo;
     }
     return ss_step_post(SS_COMM_CP, coll, bytes, ss_collective_seconds(&net, coll, bytes, g));
 }

@@ -45,8 +45,7 @@ static double cp_correction(const struct ss_cost_context *c)
     const struct ss_shape *s = &c->shape;
     if (c->cp.n <= 1 || !ss_job_cp_in_ring(c->job))
         return 0;
-    return elementwise(c, (c->cp.n - 1) * s->tokens * s->heads * s->d * (s->e + 8),
-                               3 * (c->cp.n - 1));
+    return elementwise(c, (c->cp.n - 1) * s->tokens * s->heads * s->d * (s->e + 8), 3 * (c->cp.n - 1));
 }
 
 /* The batched GEMMs of unfused attention, all heads as one: scores (K = d) and context (N = d), and in the
@@ -72,7 +71,8 @@ static double attention_rate(const struct ss_cost_context *c, double share)
 }
 
 /* Flash and fused attention at their measured rates, and the corrections between ring steps. */
-static void flash_cost(const struct ss_cost_context *c, const struct ss_op *op, double *forward, double *backward)
+static void flash_cost(const struct ss_cost_context *c, const struct ss_op *op, double *forward,
+                       double *backward)
 {
     const struct ss_stack *st = c->stack;
     int fused = c->shape.attention == SS_ATTENTION_FUSED;
@@ -104,7 +104,8 @@ static void attention_cost(const struct ss_cost_context *c, const struct ss_op *
     ss_record_attention(c->record, c, f, b, again ? f : 0);
 }
 
-static void elementwise_cost(const struct ss_cost_context *c, const struct ss_op *op, struct ss_layer_cost *out)
+static void elementwise_cost(const struct ss_cost_context *c, const struct ss_op *op,
+                             struct ss_layer_cost *out)
 {
     double f = elementwise(c, op->forward_bytes, op->forward_kernels);
     double b = elementwise(c, op->backward_bytes, op->backward_kernels);
@@ -169,7 +170,8 @@ static void tp_cost(const struct ss_cost_context *c, const struct ss_linear_time
            beside_w = t->async ? slow * t->w : 0;
     double beside_d = (t->column ? t->async : t->overlap) ? slow * t->d : 0;
     out->forward[SS_LABEL_TP] += exposed(t->column ? t->gather : t->scatter, beside_f);
-    out->input_grad[SS_LABEL_TP] += exposed(t->gather, beside_d) + (t->column ? exposed(t->scatter, beside_w) : 0);
+    out->input_grad[SS_LABEL_TP] +=
+        exposed(t->gather, beside_d) + (t->column ? exposed(t->scatter, beside_w) : 0);
 }
 
 static void linear_cost(const struct ss_cost_context *c, const struct ss_op *op, struct ss_layer_cost *out)
@@ -241,10 +243,13 @@ static void fsdp_cost(const struct ss_cost_context *c, double params, double gem
     out->input_grad[SS_LABEL_DP] += held(both, scatter.sm_share, b);
 }
 
-void ss_cost_bare(const struct ss_cost_context *c, int phase, int coll, double bytes, struct ss_layer_cost *out)
+void ss_cost_bare(const struct ss_cost_context *c, int phase, int coll, double bytes,
+                  struct ss_layer_cost *out)
 {
     double seconds = ss_collective_seconds(&c->net, coll, bytes, &c->tp);
-    double *by_label = phase == SS_PHASE_F ? out->forward : phase == SS_PHASE_I ? out->input_grad : out->weight_grad;
+    double *by_label = phase == SS_PHASE_F   ? out->forward
+                       : phase == SS_PHASE_I ? out->input_grad
+                                             : out->weight_grad;
     by_label[SS_LABEL_TP] += seconds;
     ss_record_border(c->record, phase, coll, bytes, seconds);
 }
@@ -312,8 +317,8 @@ static void recompute_cost(const struct ss_cost_context *c, const struct ss_ops 
     }
 }
 
-void ss_cost_layer(const struct ss_cost_context *c, const struct ss_ops *ops, const struct ss_layer_kind *kind,
-                   int recompute, struct ss_layer_cost *out)
+void ss_cost_layer(const struct ss_cost_context *c, const struct ss_ops *ops,
+                   const struct ss_layer_kind *kind, int recompute, struct ss_layer_cost *out)
 {
     memset(out, 0, sizeof *out);
     ss_record_begin(c->record);

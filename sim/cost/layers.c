@@ -159,7 +159,8 @@ static void transformer_params(struct ss_param_count *p, const struct ss_ops *op
 }
 
 /* Embedding or output layer. */
-static void border_params(struct ss_param_count *p, const struct ss_cost_context *c, const struct ss_ops *ops, int kind)
+static void border_params(struct ss_param_count *p, const struct ss_cost_context *c, const struct ss_ops *ops,
+                          int kind)
 {
     double params = ss_ops_params(ops);
     if (kind == SS_LAYER_LOSS)
@@ -169,8 +170,8 @@ static void border_params(struct ss_param_count *p, const struct ss_cost_context
     p->tensor = fmax(p->tensor, c->shape.vocab * c->shape.h);
 }
 
-struct ss_param_count ss_layer_set_params(const struct ss_layer_set *set, const struct ss_cost_context *c, int k,
-                                          int second_copy)
+struct ss_param_count ss_layer_set_params(const struct ss_layer_set *set, const struct ss_cost_context *c,
+                                          int k, int second_copy)
 {
     struct ss_param_count p = {0};
     int flat = c->fsdp.n > 1, layers = 0, ends = 0;
@@ -233,8 +234,8 @@ static const struct ss_layer_run *run_at(const struct ss_layer_runs *runs, int p
 /* Layers of a run that are done at a place behind the first `layers` of `all` transformer layers of a phase; `left` of
  * them are still to come before this run. What is no transformer layer is done before the first one, or behind the last
  * of the backward. */
-static int done_of_run(const struct ss_layer_set *set, const struct ss_layer_run *run, int phase, int layers, int all,
-                       int left)
+static int done_of_run(const struct ss_layer_set *set, const struct ss_layer_run *run, int phase, int layers,
+                       int all, int left)
 {
     int where = ss_layer_kind(ss_layer_part(set, run)->kind)->where;
     if (where == SS_WHERE_TRANSFORMER)
@@ -279,7 +280,8 @@ struct ss_chunk_place ss_chunk_place_at(const struct ss_layer_set *set, int k, i
 
 int ss_chunk_steps_visit(const struct ss_layer_set *set, int k, int phase, ss_step_visitor visit, void *ctx)
 {
-    const struct ss_layer_step fixed = {.kind = SS_STEP_COMPUTE, .label = SS_LABEL_OTHER, .seconds = set->fixed};
+    const struct ss_layer_step fixed = {
+        .kind = SS_STEP_COMPUTE, .label = SS_LABEL_OTHER, .seconds = set->fixed};
     const struct ss_layer_runs *runs = &set->chunks[k];
     int status = phase != SS_PHASE_W && set->fixed > 0 ? visit(ctx, &fixed) : 0;
     for (size_t i = 0; i < runs->n; i++) {

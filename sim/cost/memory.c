@@ -15,7 +15,8 @@ static double zero_copies(const struct ss_cost_context *c, const struct ss_param
 }
 
 /* Copies of the gradients that the step needs beside 16-bit ones, bytes. bf16 accumulates in fp32, whole, in ZeRO too. */
-static double gradient_copies(const struct ss_cost_context *c, const struct ss_param_count *params, double shards)
+static double gradient_copies(const struct ss_cost_context *c, const struct ss_param_count *params,
+                              double shards)
 {
     double copied = ss_memory_copied(c, params->all, shards);
     if (copied > 0 && c->stack->zero_bucket > 0 && c->job->precision == SS_FP16)
@@ -88,18 +89,19 @@ double ss_memory_host(const struct ss_cost_context *c, const struct ss_param_cou
     for (int kind = 0; kind < SS_LAYER_KINDS && c->job->cpu_offload_activations; kind++)
         if (set->known[kind] && ss_layer_kind(kind)->where == SS_WHERE_TRANSFORMER)
             kept = fmax(kept, ss_ops_saved_bytes(&set->ops[kind], 0));
-    return c->job->optimizer_offload * params->all * (states + 4) / shards + c->job->cpu_offload_layers * kept;
+    return c->job->optimizer_offload * params->all * (states + 4) / shards +
+           c->job->cpu_offload_layers * kept;
 }
 
 /* What the transformer layers of a chunk add up to. */
 struct layers {
-    int redone;      /* recomputed ones */
-    double kept;     /* bytes of those that are not, from F to B */
+    int redone;       /* recomputed ones */
+    double kept;      /* bytes of those that are not, from F to B */
     double offloaded; /* of them on the host */
     double weight_grad;
-    double working;  /* largest of the kinds */
-    double hidden;   /* largest difference of what a layer makes and what it keeps */
-    double redo;     /* most that one recomputed layer makes */
+    double working; /* largest of the kinds */
+    double hidden;  /* largest difference of what a layer makes and what it keeps */
+    double redo;    /* most that one recomputed layer makes */
 };
 
 static struct layers sum_layers(const struct ss_cost_context *c, const struct ss_layer_set *set, int k)
@@ -152,7 +154,8 @@ static void layers_memory(const struct ss_cost_context *c, const struct ss_layer
 }
 
 /* Adds embedding or output layer; logits are a class of memory of their own. */
-static void border_memory(const struct ss_cost_context *c, const struct ss_ops *ops, struct ss_chunk_cost *chunk)
+static void border_memory(const struct ss_cost_context *c, const struct ss_ops *ops,
+                          struct ss_chunk_cost *chunk)
 {
     double logits = ss_ops_logits_bytes(ops);
     chunk->logits_bytes += logits;
@@ -190,7 +193,8 @@ static double flattened_bytes(const struct ss_job *job)
     return job->precision == SS_FP32 ? 4 : job->grad_reduce_fp32 ? 0 : 2;
 }
 
-double ss_memory_overhead(const struct ss_job *job, const struct ss_stack *stack, int world_size, double parameters)
+double ss_memory_overhead(const struct ss_job *job, const struct ss_stack *stack, int world_size,
+                          double parameters)
 {
     const int size[SS_AXIS_COUNT] = {job->tp, job->cp, 1, ss_job_dp(job, world_size), job->pp};
     int groups = 0;

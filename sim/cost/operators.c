@@ -17,8 +17,8 @@ struct ss_op *ss_op_add(struct ss_ops *ops, const char *name, int kind)
 }
 
 /* Linear layer [tokens x k] -> [tokens x n] and what it keeps: its input, unless that is saved elsewhere. */
-struct ss_op *ss_op_linear(struct ss_ops *ops, const char *name, const struct ss_shape *s, double n,
-                               double k, int role, int precision, int bias)
+struct ss_op *ss_op_linear(struct ss_ops *ops, const char *name, const struct ss_shape *s, double n, double k,
+                           int role, int precision, int bias)
 {
     struct ss_op *op = ss_op_add(ops, name, SS_OP_GEMM);
     op->m = s->tokens;
@@ -41,7 +41,7 @@ struct ss_op *ss_op_linear(struct ss_ops *ops, const char *name, const struct ss
 }
 
 void ss_op_elementwise(struct ss_op *op, double forward_bytes, double backward_bytes, int forward_kernels,
-                           int backward_kernels)
+                       int backward_kernels)
 {
     op->forward_bytes = forward_bytes;
     op->backward_bytes = backward_bytes;
@@ -55,7 +55,7 @@ void ss_op_elementwise(struct ss_op *op, double forward_bytes, double backward_b
  * and weights in the forward, gradients and both again in the backward. `in`, `out`: width. The norm wrote the input of a column-parallel layer in fp8; the
  * backward transposes it after the gather. A gradient that sequence parallelism splits is cast as a shard. */
 void ss_op_fp8_cast(struct ss_ops *ops, const struct ss_shape *s, const struct ss_stack *stack, double in,
-                        double out, int role)
+                    double out, int role)
 {
     struct ss_op *op = ss_op_add(ops, "fp8 cast", SS_OP_ELEMENTWISE);
     double passes = stack->fp8_cast_passes * s->tokens;
@@ -63,12 +63,12 @@ void ss_op_fp8_cast(struct ss_ops *ops, const struct ss_shape *s, const struct s
     if (stack->fp8_dynamic > 0) { /* every operand of every GEMM, as a shard where it is gathered */
         double input = s->tokens * in / (column ? s->sp : 1), output = s->tokens * out / (column ? 1 : s->sp);
         ss_op_elementwise(op, stack->fp8_cast_passes * 5 * (input + in * out),
-                       stack->fp8_cast_passes * 5 * (output + input + in * out), 4, 6);
+                          stack->fp8_cast_passes * 5 * (output + input + in * out), 4, 6);
         return;
     }
     double gradient = gathered ? 3 * out / s->sp + 2 * out : 4 * out;
     ss_op_elementwise(op, column ? 0 : passes * 4 * in, passes * (gradient + (column ? 2 * in : 0)),
-                   column ? 0 : 2, gathered || column ? 3 : 2);
+                      column ? 0 : 2, gathered || column ? 3 : 2);
 }
 
 int ss_op_saved_in_fp8(const struct ss_shape *s, const struct ss_stack *stack)
@@ -82,8 +82,7 @@ double ss_op_kept_input(const struct ss_shape *s, const struct ss_stack *stack, 
     return s->tokens * s->h / (stack->saves_gathered > 0 ? 1 : s->sp) * element;
 }
 
-void ss_op_norm(struct ss_ops *ops, const struct ss_shape *s, const struct ss_stack *stack,
-                     const char *name)
+void ss_op_norm(struct ss_ops *ops, const struct ss_shape *s, const struct ss_stack *stack, const char *name)
 {
     int narrow = ss_op_saved_in_fp8(s, stack);
     double x = s->tokens * s->h / s->sp;

@@ -80,8 +80,9 @@ static void end_operator(struct ss_recorder *r)
 /* ---- operators ---- */
 
 /* The gradient of the input, and in B that of the weight, which hides the scatter of a column-parallel layer. */
-static void linear_backward(struct ss_step_list *l, const struct ss_linear_times *t, const struct ss_layer_step *gather,
-                            const struct ss_layer_step *scatter, int split)
+static void linear_backward(struct ss_step_list *l, const struct ss_linear_times *t,
+                            const struct ss_layer_step *gather, const struct ss_layer_step *scatter,
+                            int split)
 {
     if (t->sp && t->gather > 0)
         post(l, gather, t->d, t->column ? t->async : t->overlap);
@@ -103,9 +104,10 @@ void ss_record_linear(struct ss_recorder *r, const struct ss_linear_times *t)
 {
     if (!r)
         return;
-    const struct ss_layer_step gather = tp_step(SS_COLL_ALL_GATHER, t->gather_bytes, t->gather, t->user_buffers);
-    const struct ss_layer_step scatter =
-        tp_step(t->sp ? SS_COLL_REDUCE_SCATTER : SS_COLL_ALL_REDUCE, t->scatter_bytes, t->scatter, t->user_buffers);
+    const struct ss_layer_step gather =
+        tp_step(SS_COLL_ALL_GATHER, t->gather_bytes, t->gather, t->user_buffers);
+    const struct ss_layer_step scatter = tp_step(t->sp ? SS_COLL_REDUCE_SCATTER : SS_COLL_ALL_REDUCE,
+                                                 t->scatter_bytes, t->scatter, t->user_buffers);
     struct ss_step_list *f = &r->out.phase[SS_PHASE_F];
     if (t->column && t->gather > 0) {
         post(f, &gather, t->f, t->overlap);
@@ -133,7 +135,8 @@ void ss_record_kernels(struct ss_recorder *r, double forward, double backward)
 }
 
 /* Ring attention: a step of K and V beside the attention of each chunk but the last. */
-static void ring(struct ss_step_list *l, const struct ss_cost_context *c, double attention, double tensors, int label)
+static void ring(struct ss_step_list *l, const struct ss_cost_context *c, double attention, double tensors,
+                 int label)
 {
     double overlap = c->stack->cp_overlap, own = attention / c->cp.n;
     struct ss_layer_step whole = ss_cost_cp_step(c, tensors), part = whole;
@@ -155,7 +158,8 @@ static void ring(struct ss_step_list *l, const struct ss_cost_context *c, double
     compute(l, label, own);
 }
 
-static void attention(struct ss_step_list *l, const struct ss_cost_context *c, double seconds, int tensors, int label)
+static void attention(struct ss_step_list *l, const struct ss_cost_context *c, double seconds, int tensors,
+                      int label)
 {
     if (c->cp.n > 1 && ss_job_cp_in_ring(c->job)) {
         ring(l, c, seconds, tensors, label);
@@ -168,8 +172,8 @@ static void attention(struct ss_step_list *l, const struct ss_cost_context *c, d
     compute(l, label, seconds);
 }
 
-void ss_record_attention(struct ss_recorder *r, const struct ss_cost_context *c, double forward, double backward,
-                         double again)
+void ss_record_attention(struct ss_recorder *r, const struct ss_cost_context *c, double forward,
+                         double backward, double again)
 {
     if (!r)
         return;
@@ -220,7 +224,8 @@ void ss_record_recompute(struct ss_recorder *r)
     }
 }
 
-void ss_record_beside(struct ss_recorder *r, int phase, const struct ss_layer_step *posts, int n, double after)
+void ss_record_beside(struct ss_recorder *r, int phase, const struct ss_layer_step *posts, int n,
+                      double after)
 {
     struct ss_step_list first = {0};
     if (!r)

@@ -168,7 +168,8 @@ int ss_request_read(struct ss_request *r, int argc, char *const *argv, struct ss
     return expand(&to, &words, 0, err);
 }
 
-int ss_request_read_text(struct ss_request *r, const char *text, size_t len, const char *file, struct ss_error *err)
+int ss_request_read_text(struct ss_request *r, const char *text, size_t len, const char *file,
+                         struct ss_error *err)
 {
     struct reading to = {.request = r};
     struct ss_words words = {.file = strdup(file)};

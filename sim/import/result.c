@@ -73,9 +73,10 @@ static int check_file(const json_t *entry, const char *file, struct ss_error *er
         rc = ss_file_hash(path, now, err);
     if (rc || !strcmp(now, hash))
         return rc;
-    ss_fail(err, SS_ERR_INPUT, file, 0, "%.200s has changed since this result: its hash was %.16s and is %s", name, hash,
-            now);
-    return ss_hint(err, SS_ERR_INPUT, "bring the file of then back, or give the job's own flags to predict with today's");
+    ss_fail(err, SS_ERR_INPUT, file, 0, "%.200s has changed since this result: its hash was %.16s and is %s",
+            name, hash, now);
+    return ss_hint(err, SS_ERR_INPUT,
+                   "bring the file of then back, or give the job's own flags to predict with today's");
 }
 
 static int add_inputs(struct ss_request *r, const json_t *root, const char *file, struct ss_error *err)

@@ -5,25 +5,27 @@
 
 #define AT(field) offsetof(struct ss_job, field)
 /* One macro a kind: name, field, ..., meaning */
-#define SET(name, field, value, doc) \
+#define SET(name, field, value, doc)                                                                         \
     {name, '0', SS_FLAG_MODELLED, SS_FLAG_SET, AT(field), value, 0, NULL, NULL, doc},
-#define OWN_SET(name, field, value, doc) \
+#define OWN_SET(name, field, value, doc)                                                                     \
     {name, '0', SS_FLAG_OWN, SS_FLAG_SET, AT(field), value, 0, NULL, NULL, doc},
-#define INT(name, field, low, high, doc) \
+#define INT(name, field, low, high, doc)                                                                     \
     {name, '1', SS_FLAG_MODELLED, SS_FLAG_INT, AT(field), low, high, NULL, NULL, doc},
-#define OWN_INT(name, field, low, high, doc) \
+#define OWN_INT(name, field, low, high, doc)                                                                 \
     {name, '1', SS_FLAG_OWN, SS_FLAG_INT, AT(field), low, high, NULL, NULL, doc},
-#define NUMBER(name, field, low, high, doc) \
+#define NUMBER(name, field, low, high, doc)                                                                  \
     {name, '1', SS_FLAG_MODELLED, SS_FLAG_DOUBLE, AT(field), low, high, NULL, NULL, doc},
-#define CHOICE(name, field, list, doc) \
+#define CHOICE(name, field, list, doc)                                                                       \
     {name, '1', SS_FLAG_MODELLED, SS_FLAG_CHOICE, AT(field), 0, 0, list, NULL, doc},
-#define OWN_TEXT(name, field, doc) \
-    {name, '1', SS_FLAG_OWN, SS_FLAG_TEXT, AT(field), 0, sizeof(((struct ss_job *)0)->field), NULL, NULL, doc},
+#define OWN_TEXT(name, field, doc)                                                                           \
+    {name, '1',  SS_FLAG_OWN, SS_FLAG_TEXT, AT(field), 0, sizeof(((struct ss_job *)0)->field),               \
+     NULL, NULL, doc},
 #define CALL(name, values, fn, doc) {name, values, SS_FLAG_MODELLED, SS_FLAG_CALL, 0, 0, 0, NULL, fn, doc},
 /* Words that fn takes, for those who list them. */
-#define CALL_OF(name, values, fn, list, doc) \
+#define CALL_OF(name, values, fn, list, doc)                                                                 \
     {name, values, SS_FLAG_MODELLED, SS_FLAG_CALL, 0, 0, 0, list, fn, doc},
-#define OWN_CALL_OF(name, values, fn, list, doc) {name, values, SS_FLAG_OWN, SS_FLAG_CALL, 0, 0, 0, list, fn, doc},
+#define OWN_CALL_OF(name, values, fn, list, doc)                                                             \
+    {name, values, SS_FLAG_OWN, SS_FLAG_CALL, 0, 0, 0, list, fn, doc},
 #define OWN_CALL(name, values, fn, doc) {name, values, SS_FLAG_OWN, SS_FLAG_CALL, 0, 0, 0, NULL, fn, doc},
 
 #define MAX_DEGREE (1 << 20)
@@ -31,36 +33,41 @@
 
 static const struct ss_flag_choice method[] = {
     {"uniform", SS_RECOMPUTE_UNIFORM}, {"block", SS_RECOMPUTE_BLOCK}, {NULL, 0}};
-static const struct ss_flag_choice attention[] = {{"flash", SS_ATTENTION_FLASH},
-                                                  {"fused", SS_ATTENTION_FUSED},
-                                                  {"unfused", SS_ATTENTION_UNFUSED},
-                                                  {"local", SS_ATTENTION_UNFUSED},
-                                                  {"auto", SS_ATTENTION_AUTO},
-                                                  {NULL, 0}};
+static const struct ss_flag_choice attention[] = {
+    {"flash", SS_ATTENTION_FLASH},   {"fused", SS_ATTENTION_FUSED}, {"unfused", SS_ATTENTION_UNFUSED},
+    {"local", SS_ATTENTION_UNFUSED}, {"auto", SS_ATTENTION_AUTO},   {NULL, 0}};
 static const struct ss_flag_choice sharding[] = {{"no_shard", SS_SHARD_NONE},
                                                  {"optim", SS_SHARD_OPTIM},
                                                  {"optim_grads", SS_SHARD_OPTIM_GRADS},
                                                  {"optim_grads_params", SS_SHARD_OPTIM_GRADS_PARAMS},
                                                  {NULL, 0}};
-static const struct ss_flag_choice outer[] = {{"no_shard", SS_SHARD_NONE}, {"optim", SS_SHARD_OPTIM}, {NULL, 0}};
+static const struct ss_flag_choice outer[] = {
+    {"no_shard", SS_SHARD_NONE}, {"optim", SS_SHARD_OPTIM}, {NULL, 0}};
 static const struct ss_flag_choice norm[] = {
     {"LayerNorm", SS_NORM_LAYERNORM}, {"RMSNorm", SS_NORM_RMSNORM}, {NULL, 0}};
-static const struct ss_flag_choice position[] = {
-    {"learned_absolute", SS_POSITION_LEARNED}, {"rope", SS_POSITION_ROPE}, {"mrope", SS_POSITION_ROPE},
-    {"yarn", SS_POSITION_ROPE},                {"none", SS_POSITION_NONE}, {NULL, 0}};
+static const struct ss_flag_choice position[] = {{"learned_absolute", SS_POSITION_LEARNED},
+                                                 {"rope", SS_POSITION_ROPE},
+                                                 {"mrope", SS_POSITION_ROPE},
+                                                 {"yarn", SS_POSITION_ROPE},
+                                                 {"none", SS_POSITION_NONE},
+                                                 {NULL, 0}};
 static const struct ss_flag_choice impl[] = {{"local", 1}, {"transformer_engine", 0}, {NULL, 0}};
 
-#define WORD(name) {name, 0}
+#define WORD(name)                                                                                           \
+    {                                                                                                        \
+        name, 0                                                                                              \
+    }
 static const struct ss_flag_choice precision[] = {
 #define X(symbol, name) WORD(name),
     SS_PRECISION_LIST(X)
 #undef X
-    {NULL, 0}};
+        {NULL, 0}};
 static const struct ss_flag_choice recompute[] = {{"none", SS_RECOMPUTE_NONE},
                                                   {"selective", SS_RECOMPUTE_SELECTIVE},
                                                   {"full", SS_RECOMPUTE_FULL},
                                                   {NULL, 0}};
-static const struct ss_flag_choice fsdp[] = {WORD("full"), WORD("grad"), WORD("hybrid"), WORD("none"), {NULL, 0}};
+static const struct ss_flag_choice fsdp[] = {
+    WORD("full"), WORD("grad"), WORD("hybrid"), WORD("none"), {NULL, 0}};
 static const struct ss_flag_choice fp8[] = {WORD("hybrid"), WORD("e4m3"), WORD("none"), {NULL, 0}};
 static const struct ss_flag_choice optimizer[] = {WORD("adam"), WORD("adamw"), WORD("hybridadam"), {NULL, 0}};
 static const struct ss_flag_choice fp32[] = {WORD("fp32"), {NULL, 0}};

@@ -198,9 +198,8 @@ static int check_virtual(struct ss_finish *f, int *v)
 static int check_split(struct ss_finish *f, int v)
 {
     const struct ss_job *job = f->job;
-    int first = job->first_stage_layers, last = job->last_stage_layers;
+    int first = job->first_stage_layers, last = job->last_stage_layers, chunks = v ? v : 1;
     int layers = ss_job_split_layers(job), stages = job->pp, counted = layers - job->model.num_layers;
-    int chunks = v ? v : 1;
 
     if (!first && !last) {
         if (layers % stages)
@@ -217,7 +216,8 @@ static int check_split(struct ss_finish *f, int v)
                    layers / stages, chunks);
         if (layers / stages / chunks <= (stages * chunks > 1 ? counted > 0 : counted))
             REFUSE(f, "--account-for-embedding-in-pipeline-split --account-for-loss-in-pipeline-split",
-                   "take fewer stages, or drop it", "a virtual stage of %d layers has none beside embedding or loss",
+                   "take fewer stages, or drop it",
+                   "a virtual stage of %d layers has none beside embedding or loss",
                    layers / stages / chunks);
         return SS_OK;
     }

@@ -77,9 +77,9 @@ static void complete_positions(struct ss_finish *f)
         return; /* refused later */
     if (m->max_position_embeddings)
         ss_note(f->notes,
-                    "the sequence of %d is longer than the %d positions of the model's config: "
-                    "max-position-embeddings is taken as the sequence length",
-                    f->job->seq_length, m->max_position_embeddings);
+                "the sequence of %d is longer than the %d positions of the model's config: "
+                "max-position-embeddings is taken as the sequence length",
+                f->job->seq_length, m->max_position_embeddings);
     m->max_position_embeddings = f->job->seq_length;
 }
 
@@ -99,7 +99,7 @@ static void complete_attention(struct ss_finish *f)
         job->attention = SS_ATTENTION_UNFUSED;
         if (asked != SS_ATTENTION_AUTO)
             ss_note(f->notes, "%s attention is not active in fp32: unfused attention runs",
-                        asked == SS_ATTENTION_FLASH ? "flash" : "fused");
+                    asked == SS_ATTENTION_FLASH ? "flash" : "fused");
     }
 }
 
@@ -157,7 +157,8 @@ static void complete_optimizer(struct ss_finish *f)
                                 (job->precision == SS_FP32 || f->stack->grad_reduce_fp32 > 0);
     if (job->grad_reduce_bf16 && (job->precision == SS_BF16 || job->fp8_base == SS_BF16))
         job->grad_reduce_fp32 = 0;
-    if (job->precision == SS_FP8 && f->stack->fp8_param_gather > 0 && (job->distributed_optimizer || job->fsdp))
+    if (job->precision == SS_FP8 && f->stack->fp8_param_gather > 0 &&
+        (job->distributed_optimizer || job->fsdp))
         job->fp8_param_gather = 1;
     if (job->precision == SS_FP16 || job->fp8_base == SS_FP16)
         job->check_for_nan = 0; /* dynamic loss scaling looks for them itself */
@@ -185,9 +186,8 @@ static void complete(struct ss_finish *f)
         job->fp8_base = SS_BF16; /* refused before */
     complete_positions(f);
     if (m->sliding_window > 0 && m->sliding_window < job->seq_length)
-        ss_note(f->notes,
-                    "the model's sliding window of %d tokens is not modelled: attention is over all %d",
-                    m->sliding_window, job->seq_length);
+        ss_note(f->notes, "the model's sliding window of %d tokens is not modelled: attention is over all %d",
+                m->sliding_window, job->seq_length);
     complete_attention(f);
     complete_parallel(f);
     complete_optimizer(f);
@@ -217,8 +217,8 @@ int ss_job_complete(struct ss_finish *f)
     return rc;
 }
 
-int ss_job_finish(struct ss_job *job, const struct ss_request *r, const struct ss_stack *stack, int world_size,
-                  int gpus_per_node, struct ss_notes *notes, struct ss_error *err)
+int ss_job_finish(struct ss_job *job, const struct ss_request *r, const struct ss_stack *stack,
+                  int world_size, int gpus_per_node, struct ss_notes *notes, struct ss_error *err)
 {
     struct ss_job draft = *job;
     struct ss_finish f = {.job = &draft,

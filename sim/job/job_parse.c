@@ -15,7 +15,7 @@ struct parser {
     struct ss_error *err;
     const char *file;   /* of the place that is read; NULL: the command line */
     const char *stored; /* --fp16 or --bf16, when this place has had it */
-    char *ignored; /* names of flags without effect, ", " between */
+    char *ignored;      /* names of flags without effect, ", " between */
     size_t ignored_len, ignored_cap;
 };
 
@@ -75,9 +75,8 @@ static int unknown_word(struct parser *p, size_t i, const char *name)
         ss_fail(p->err, code, p->file, line_at(p, i), "\"%.100s\" is no flag", name);
         return ss_hint(
             p->err, code,
-            p->file
-                ? "flags begin with --; of a launch script give the command as its shell expands it"
-                : "flags begin with --");
+            p->file ? "flags begin with --; of a launch script give the command as its shell expands it"
+                    : "flags begin with --");
     }
     const char *ours = foreign_flag(name);
     if (ours) {
@@ -236,8 +235,7 @@ static int parse_over(struct parser *p, size_t first, size_t end)
     if (rc || !(before.measured_ms > 0 || before.measured_mib > 0))
         return rc;
     if (differ(&before, p->job)) {
-        ss_note(p->notes,
-                    "the measurement of the job file is left out: flags that beat it make another job");
+        ss_note(p->notes, "the measurement of the job file is left out: flags that beat it make another job");
         return SS_OK;
     }
     if (!(p->job->measured_ms > 0))

@@ -113,14 +113,15 @@ static int load(struct machine *m, const struct ss_job *job, const struct ss_req
     int rc = located(r, "--platform", ss_platform_load(job->platform, &options, &m->platform, err), err);
 
     if (!rc)
-        rc = located(r, "--stack", ss_stack_load_with(job->stack, ss_platform_card(m->platform)->name, files,
-                                                      &m->stack, err), err);
+        rc = located(
+            r, "--stack",
+            ss_stack_load_with(job->stack, ss_platform_card(m->platform)->name, files, &m->stack, err), err);
     return rc ? rc : ss_sets_apply(r, m->platform, &m->stack, err);
 }
 
-int ss_loaded_find(struct ss_loaded *l, const struct ss_job *job, const struct ss_request *r, ss_route_asker asker,
-                   struct ss_files *files, struct ss_platform **platform, struct ss_stack **stack,
-                   struct ss_error *err)
+int ss_loaded_find(struct ss_loaded *l, const struct ss_job *job, const struct ss_request *r,
+                   ss_route_asker asker, struct ss_files *files, struct ss_platform **platform,
+                   struct ss_stack **stack, struct ss_error *err)
 {
     char *key = key_of(job, r);
     struct machine *m = l->machines;

@@ -61,8 +61,8 @@ static int build(struct whole *w, struct ss_files *files, struct ss_error *err)
     return rc ? rc : note_files(w, files, err);
 }
 
-int ss_scenario_build(const struct ss_request *r, const struct ss_scenario_options *o, struct ss_scenario **out,
-                      struct ss_error *err)
+int ss_scenario_build(const struct ss_request *r, const struct ss_scenario_options *o,
+                      struct ss_scenario **out, struct ss_error *err)
 {
     const struct whole *like = o ? (const struct whole *)o->like : NULL;
     struct whole *w = ss_calloc(1, sizeof *w);
@@ -75,7 +75,8 @@ int ss_scenario_build(const struct ss_request *r, const struct ss_scenario_optio
     w->loaded = like ? ss_loaded_share(like->loaded) : ss_loaded_new();
     w->asker = like ? like->asker : o ? o->asker : NULL;
     ss_job_init(&w->job);
-    rc = w->loaded ? ss_request_copy(r, &w->request, err) : ss_fail(err, SS_ERR_NOMEM, NULL, 0, "out of memory");
+    rc = w->loaded ? ss_request_copy(r, &w->request, err)
+                   : ss_fail(err, SS_ERR_NOMEM, NULL, 0, "out of memory");
     if (!rc)
         rc = build(w, o ? o->files : NULL, err);
     if (rc) {

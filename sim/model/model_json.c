@@ -5,8 +5,8 @@
 #include <string.h>
 
 #include "base/base.h"
-#include "stepsim/model.h"
 #include "model/model_internal.h"
+#include "stepsim/model.h"
 
 #define MAX_CONFIG_BYTES (4u << 20)
 

@@ -205,8 +205,8 @@ int ss_stack_load(const char *name_or_path, const char *card, struct ss_stack *o
     return ss_stack_load_with(name_or_path, card, NULL, out, err);
 }
 
-int ss_stack_load_with(const char *name_or_path, const char *card, struct ss_files *files, struct ss_stack *out,
-                       struct ss_error *err)
+int ss_stack_load_with(const char *name_or_path, const char *card, struct ss_files *files,
+                       struct ss_stack *out, struct ss_error *err)
 {
     struct trail trail = {.files = files};
     struct ss_stack s;

@@ -8,41 +8,79 @@
 /* clang-format off: the rows of one X-macro each */
 static const struct ss_prop props[SS_PROP_COUNT] = {
 #define X(field, prop_id, prop_unit, req, dflt, lo, hi, text)                                                \
-    [SS_PROP_##field] = {.id = prop_id, .owner = SS_OF_CARD, .unit = SS_UNIT_##prop_unit, .def = dflt,       \
-                         .low = lo, .high = hi, .where = SS_AT_GPU, .required = req,                        \
-                         .offset = offsetof(struct ss_card, field), .doc = text},
+    [SS_PROP_##field] = {.id = prop_id,                                                                      \
+                         .owner = SS_OF_CARD,                                                                \
+                         .unit = SS_UNIT_##prop_unit,                                                        \
+                         .def = dflt,                                                                        \
+                         .low = lo,                                                                          \
+                         .high = hi,                                                                         \
+                         .where = SS_AT_GPU,                                                                 \
+                         .required = req,                                                                    \
+                         .offset = offsetof(struct ss_card, field),                                          \
+                         .doc = text},
     SS_CARD_PROPS(X)
 #undef X
 #define X(sym, prop_id, prop_unit, lo, hi, text)                                                             \
-    [SS_PROP_##sym] = {.id = prop_id, .owner = SS_OF_LINK, .unit = SS_UNIT_##prop_unit, .low = lo,           \
-                       .high = hi, .where = SS_AT_VARIANT, .doc = text},
-    SS_LINK_PROPS(X)
+    [SS_PROP_##sym] = {.id = prop_id,                                                                        \
+                       .owner = SS_OF_LINK,                                                                  \
+                       .unit = SS_UNIT_##prop_unit,                                                          \
+                       .low = lo,                                                                            \
+                       .high = hi,                                                                           \
+                       .where = SS_AT_VARIANT,                                                               \
+                       .doc = text},
+        SS_LINK_PROPS(X)
 #undef X
 #define X(sym, prop_id, prop_unit, lo, hi, text)                                                             \
-    [SS_PROP_##sym] = {.id = prop_id, .owner = SS_OF_CLUSTER, .unit = SS_UNIT_##prop_unit, .low = lo,        \
-                       .high = hi, .where = SS_AT_ROOT, .doc = text},
-    SS_CLUSTER_PROPS(X)
+    [SS_PROP_##sym] = {.id = prop_id,                                                                        \
+                       .owner = SS_OF_CLUSTER,                                                               \
+                       .unit = SS_UNIT_##prop_unit,                                                          \
+                       .low = lo,                                                                            \
+                       .high = hi,                                                                           \
+                       .where = SS_AT_ROOT,                                                                  \
+                       .doc = text},
+            SS_CLUSTER_PROPS(X)
 #undef X
 #define X(sym, prop_id, places, prop_unit, lo, hi, text)                                                     \
-    [SS_PROP_##sym] = {.id = prop_id, .owner = SS_OF_LAYOUT, .unit = SS_UNIT_##prop_unit, .low = lo,         \
-                       .high = hi, .where = places, .doc = text},
-    SS_LAYOUT_PROPS(X)
+    [SS_PROP_##sym] = {.id = prop_id,                                                                        \
+                       .owner = SS_OF_LAYOUT,                                                                \
+                       .unit = SS_UNIT_##prop_unit,                                                          \
+                       .low = lo,                                                                            \
+                       .high = hi,                                                                           \
+                       .where = places,                                                                      \
+                       .doc = text},
+                SS_LAYOUT_PROPS(X)
 #undef X
 #define X(sym, prop_id, places, req, choices, text)                                                          \
-    [SS_PROP_##sym] = {.id = prop_id, .owner = SS_OF_LAYOUT, .is_word = 1, .words = choices,                 \
-                       .where = places, .required = req, .doc = text},
-    SS_LAYOUT_WORDS(X)
+    [SS_PROP_##sym] = {.id = prop_id,                                                                        \
+                       .owner = SS_OF_LAYOUT,                                                                \
+                       .is_word = 1,                                                                         \
+                       .words = choices,                                                                     \
+                       .where = places,                                                                      \
+                       .required = req,                                                                      \
+                       .doc = text},
+                    SS_LAYOUT_WORDS(X)
 #undef X
 #define X(field, prop_id, prop_unit, dflt, lo, hi, text)                                                     \
-    [SS_PROP_##field] = {.id = prop_id, .owner = SS_OF_STACK, .unit = SS_UNIT_##prop_unit, .def = dflt,      \
-                         .low = lo, .high = hi, .offset = offsetof(struct ss_stack, field), .doc = text},
-    SS_STACK_PROPS(X)
+    [SS_PROP_##field] = {.id = prop_id,                                                                      \
+                         .owner = SS_OF_STACK,                                                               \
+                         .unit = SS_UNIT_##prop_unit,                                                        \
+                         .def = dflt,                                                                        \
+                         .low = lo,                                                                          \
+                         .high = hi,                                                                         \
+                         .offset = offsetof(struct ss_stack, field),                                         \
+                         .doc = text},
+                        SS_STACK_PROPS(X)
 #undef X
 #define X(field, prop_id, bytes, choices, dflt, text)                                                        \
-    [SS_PROP_##field] = {.id = prop_id, .owner = SS_OF_STACK, .is_word = 1, .words = choices,                \
-                         .def_word = dflt, .offset = offsetof(struct ss_stack, field), .size = bytes,        \
+    [SS_PROP_##field] = {.id = prop_id,                                                                      \
+                         .owner = SS_OF_STACK,                                                               \
+                         .is_word = 1,                                                                       \
+                         .words = choices,                                                                   \
+                         .def_word = dflt,                                                                   \
+                         .offset = offsetof(struct ss_stack, field),                                         \
+                         .size = bytes,                                                                      \
                          .doc = text},
-    SS_STACK_WORDS(X)
+                            SS_STACK_WORDS(X)
 #undef X
 };
 /* clang-format on */
@@ -122,8 +160,7 @@ int ss_prop_check_word(int index, const char *text, const char *file, int line, 
 
     if (p->words == NULL || ss_has_word(p->words, text))
         return SS_OK;
-    return ss_hint(err,
-                   ss_fail(err, SS_ERR_INPUT, file, line, "%s cannot be \"%.60s\"", p->id, text),
+    return ss_hint(err, ss_fail(err, SS_ERR_INPUT, file, line, "%s cannot be \"%.60s\"", p->id, text),
                    "one of: %s", p->words);
 }
 

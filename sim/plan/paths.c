@@ -56,8 +56,8 @@ int ss_plan_links_count(struct ss_plan_builder *b, struct ss_error *err)
     if (!plan->link_count)
         return no_memory(err);
     for (int l = 0; l < r->nlinks; l++) {
-        int link = b->link_colour ? ss_map_get(&b->links, b->link_colour[l])
-                                  : ss_map_get(&b->links, (uint64_t)l);
+        int link =
+            b->link_colour ? ss_map_get(&b->links, b->link_colour[l]) : ss_map_get(&b->links, (uint64_t)l);
         if (link >= 0)
             plan->link_count[link]++;
     }
@@ -106,8 +106,7 @@ int ss_plan_path(struct ss_plan_builder *b, int cls, int kind, int *index, struc
     *index = -1;
     if (kind < 0 || b->routes.to[flow] < 0)
         return SS_OK;
-    *index =
-        ss_map_put(&b->path_of, b->flow_colour ? b->flow_colour[flow] : (uint64_t)flow, plan->npaths);
+    *index = ss_map_put(&b->path_of, b->flow_colour ? b->flow_colour[flow] : (uint64_t)flow, plan->npaths);
     if (*index < 0)
         return no_memory(err);
     if (*index < plan->npaths)

@@ -49,7 +49,8 @@ static int inner(const struct ss_plan *plan, const struct ss_routes *r, int link
 }
 
 /* Adds what the ends of all routes can bring to the inner links that they cross; each end of a link once. */
-static int sum_feeds(const struct ss_plan *plan, const struct ss_routes *r, struct ss_map *pairs, struct feed *feed)
+static int sum_feeds(const struct ss_plan *plan, const struct ss_routes *r, struct ss_map *pairs,
+                     struct feed *feed)
 {
     size_t flows = (size_t)plan->world_size * (size_t)r->nkinds;
     for (size_t i = 0; i < flows; i++)

@@ -86,7 +86,8 @@ static int open_card(struct ss_card_files *files, const char *name, const char *
     return status;
 }
 
-static int card_props(struct ss_props *props, const char *name, const char *file, int line, struct ss_error *err);
+static int card_props(struct ss_props *props, const char *name, const char *file, int line,
+                      struct ss_error *err);
 
 int ss_props_read(struct ss_props *props, const struct ss_xml_node *node, int where, const char *file,
                   struct ss_error *err)
@@ -100,7 +101,8 @@ int ss_props_read(struct ss_props *props, const struct ss_xml_node *node, int wh
 }
 
 /* The card's own file, which may name another card to begin with. */
-static int card_props(struct ss_props *props, const char *name, const char *file, int line, struct ss_error *err)
+static int card_props(struct ss_props *props, const char *name, const char *file, int line,
+                      struct ss_error *err)
 {
     struct ss_card_file *f = NULL;
     int status;

@@ -448,7 +448,8 @@ static int walk(struct reader *r, const struct ss_props *props)
 }
 
 int ss_foreign_read(struct ss_platform *p, const struct ss_xml_node *root, const struct ss_index *ix,
-                    const struct ss_props *props, const struct ss_platform_options *options, struct ss_error *err)
+                    const struct ss_props *props, const struct ss_platform_options *options,
+                    struct ss_error *err)
 {
     struct reader r = {.p = p, .ix = ix, .root_zone = root->first_child, .err = err};
     int status = walk(&r, props);

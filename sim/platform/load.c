@@ -50,7 +50,8 @@ static void set_card(struct ss_platform *p, const struct ss_props *props)
         ss_copy(p->card.name, sizeof(p->card.name), props->value[SS_PROP_CARD].text);
 }
 
-static int set_layout(struct ss_platform *p, const struct ss_props *props, bool nodes_given, struct ss_error *err)
+static int set_layout(struct ss_platform *p, const struct ss_props *props, bool nodes_given,
+                      struct ss_error *err)
 {
     const struct ss_prop_value *v = props->value;
     int status = SS_OK;

@@ -196,10 +196,11 @@ static int build(struct import *n, struct ss_platform *p, struct ss_error *err)
     return ss_template_check_size(p, 0, err);
 }
 
-static int import_text(const char *text, size_t len, const char *name, struct ss_files *files, struct ss_platform **out,
-                       char *notes, unsigned long note_size, struct ss_error *err)
+static int import_text(const char *text, size_t len, const char *name, struct ss_files *files,
+                       struct ss_platform **out, char *notes, unsigned long note_size, struct ss_error *err)
 {
-    struct import n = {.file = name, .note = notes, .note_size = notes != NULL ? note_size : 0, .files = files};
+    struct import n = {
+        .file = name, .note = notes, .note_size = notes != NULL ? note_size : 0, .files = files};
     struct ss_platform *p = NULL;
     int status;
 
@@ -223,8 +224,8 @@ int ss_platform_import_text(const char *text, size_t len, const char *name, stru
     return import_text(text, len, name, NULL, out, notes, note_size, err);
 }
 
-int ss_platform_import_hwloc(const char *lstopo_xml, struct ss_files *files, struct ss_platform **out, char *notes,
-                             unsigned long note_size, struct ss_error *err)
+int ss_platform_import_hwloc(const char *lstopo_xml, struct ss_files *files, struct ss_platform **out,
+                             char *notes, unsigned long note_size, struct ss_error *err)
 {
     char *text = NULL;
     size_t len = 0;

@@ -137,7 +137,8 @@ static int check_missing(const struct ss_props *props, const char *file, int lin
     }
     if (n < 2)
         return n == 0 ? SS_OK : missing_one(ss_prop_at(first), file, line, err);
-    return ss_hint(err, ss_fail(err, SS_ERR_INPUT, file, line, "%d props of a card are missing: %s", n, names),
+    return ss_hint(err,
+                   ss_fail(err, SS_ERR_INPUT, file, line, "%d props of a card are missing: %s", n, names),
                    "name a card, <prop id=\"%s\" value=\"h100\"/> (\"stepsim list cards\"), or add them "
                    "with \"ss.\" before",
                    ss_prop_at(SS_PROP_CARD_BASE)->id);
@@ -169,7 +170,8 @@ static int card_may_assume(int prop)
     return prop < SS_PROP_CARD_COUNT;
 }
 
-static int assumed_unknown(const char *id, const struct ss_prop_value *value, int of_card, struct ss_error *err)
+static int assumed_unknown(const char *id, const struct ss_prop_value *value, int of_card,
+                           struct ss_error *err)
 {
     const char *near = ss_prop_nearest(id, of_card ? card_may_assume : may_be_assumed);
     int code = ss_fail(err, SS_ERR_INPUT, value->file, value->line,
@@ -182,8 +184,8 @@ static int assumed_unknown(const char *id, const struct ss_prop_value *value, in
 
 /* Appends the words of a value to out, one space between; those of a card only where its own value of the prop stands
  * and `out` has the word not yet. */
-static int add_assumed(const struct ss_props *props, const struct ss_prop_value *value, int of_card, char *out,
-                       struct ss_error *err)
+static int add_assumed(const struct ss_props *props, const struct ss_prop_value *value, int of_card,
+                       char *out, struct ss_error *err)
 {
     const char *text = value->text != NULL ? value->text : "";
     char id[80];
@@ -206,7 +208,8 @@ static int add_assumed(const struct ss_props *props, const struct ss_prop_value 
 int ss_props_assumed(const struct ss_props *props, char **out, struct ss_error *err)
 {
     const struct ss_prop_value *own = &props->value[SS_PROP_ASSUMED], *card = &props->card_assumed;
-    size_t size = (own->text != NULL ? strlen(own->text) : 0) + (card->text != NULL ? strlen(card->text) : 0) + 2;
+    size_t size =
+        (own->text != NULL ? strlen(own->text) : 0) + (card->text != NULL ? strlen(card->text) : 0) + 2;
     char *buf = ss_calloc(1, size);
     int status;
 

@@ -159,8 +159,9 @@ static int unknown_tag(const struct ss_xml_node *node, const char *file, struct 
         names[i] = tags[i].name;
     near = ss_nearest(node->tag, names, SS_ARRAY_LEN(tags));
     code = ss_fail(err, SS_ERR_INPUT, file, node->line, "unknown tag <%s>", node->tag);
-    return near != NULL ? ss_hint(err, code, "did you mean <%s>?", near)
-                        : ss_hint(err, code, "see docs/reference/formats-platform.md for the tags of a platform");
+    return near != NULL
+               ? ss_hint(err, code, "did you mean <%s>?", near)
+               : ss_hint(err, code, "see docs/reference/formats-platform.md for the tags of a platform");
 }
 
 static int one_of(const struct ss_xml_node *node, const struct ss_xml_attr *a, const char *const *words,

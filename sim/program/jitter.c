@@ -20,7 +20,8 @@ static double uniform(uint64_t bits)
 
 double ss_jitter_factor(const struct ss_jitter *j, int rank, int slot, int event)
 {
-    uint64_t key = mix(mix(mix(j->seed, (uint64_t)j->replica), (uint64_t)rank), (uint64_t)slot << 32 | (unsigned)event);
+    uint64_t key =
+        mix(mix(mix(j->seed, (uint64_t)j->replica), (uint64_t)rank), (uint64_t)slot << 32 | (unsigned)event);
     /* Box and Muller; log-normal with mean 1 */
     double normal = sqrt(-2 * log(uniform(key))) * cos(6.283185307179586 * uniform(mix(key, 1)));
     return exp(j->sigma * normal - j->sigma * j->sigma / 2);

@@ -50,14 +50,14 @@ static int find_peer(struct builder *b, int sends, int peer)
             continue;
         if (found >= 0) {
             b->e.failed = ss_fail(b->err, SS_ERR_INPUT, NULL, 0, "plan: %s has several peers at stage %d",
-                                b->p->classes[b->cls].name, peer);
+                                  b->p->classes[b->cls].name, peer);
             return -1;
         }
         found = entry[i];
     }
     if (found < 0)
         b->e.failed = ss_fail(b->err, SS_ERR_INPUT, NULL, 0, "plan: no path between %s and stage %d",
-                            b->p->classes[b->cls].name, peer);
+                              b->p->classes[b->cls].name, peer);
     return found;
 }
 

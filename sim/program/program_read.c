@@ -57,7 +57,8 @@ static int read_statement(struct ss_reader *r)
     if (!r->p->name[0])
         return ss_hint(r->err, ss_read_fail(r, "the first line must be 'program NAME'"),
                        "is this a program text? docs/reference/formats-program.md describes it");
-    return ss_read_hint_nearest(r, ss_read_fail(r, "unknown word '%.60s'", word), word, names, SS_ARRAY_LEN(names));
+    return ss_read_hint_nearest(r, ss_read_fail(r, "unknown word '%.60s'", word), word, names,
+                                SS_ARRAY_LEN(names));
 }
 
 static int read_all(struct ss_reader *r)

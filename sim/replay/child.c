@@ -151,8 +151,8 @@ static int child_error(int state, int log, const char *what, struct ss_error *er
 }
 
 /* Runs the call in a child to its end. 0 when the board is valid. */
-static int run_child(struct ss_module_call *call, piece_reader reader, void *ctx, const struct progress *progress,
-                     const char *what, struct ss_error *err)
+static int run_child(struct ss_module_call *call, piece_reader reader, void *ctx,
+                     const struct progress *progress, const char *what, struct ss_error *err)
 {
     ss_module_main *function = load_module(err);
     int ends[2], state = 0, rc = 0;

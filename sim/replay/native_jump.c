@@ -89,7 +89,9 @@ int ss_jump_init(struct ss_native *k)
     k->jump = j;
     k->anchor = anchor;
     k->anchor_slot = j->next;
-    return j->base_slot && j->shift && (!k->board->accounts || (j->accounts && j->event_s && j->link_busy)) ? 0 : -1;
+    return j->base_slot && j->shift && (!k->board->accounts || (j->accounts && j->event_s && j->link_busy))
+               ? 0
+               : -1;
 }
 
 void ss_jump_free(struct ss_native *k)

@@ -13,9 +13,10 @@ static int check_length(const struct ss_board *b, struct ss_error *err)
 {
     if (b->makespan <= SS_LONGEST_S)
         return 0;
-    ss_fail(err, SS_ERR_UNSUPPORTED, NULL, 0, "the iteration would take %.3g s, more than %.0e s or 30,000 years",
-            b->makespan, SS_LONGEST_S);
-    return ss_hint(err, SS_ERR_UNSUPPORTED, "check --straggler, --slow-link and the units of bandwidths and rates");
+    ss_fail(err, SS_ERR_UNSUPPORTED, NULL, 0,
+            "the iteration would take %.3g s, more than %.0e s or 30,000 years", b->makespan, SS_LONGEST_S);
+    return ss_hint(err, SS_ERR_UNSUPPORTED,
+                   "check --straggler, --slow-link and the units of bandwidths and rates");
 }
 
 static int outcome(const struct ss_program *p, const struct ss_board *b, struct ss_error *err)

@@ -61,7 +61,8 @@ void ss_sg_ask(struct ss_module_call *call)
     ss_sg_init_engine(0, 0, 1);
     simgrid_load_platform(call->file);
     if (call->task == SS_MODULE_ROUTES) {
-        simgrid_run(); /* without actors: only seals the zones, before which Dijkstra and Floyd know no route */
+        /* without actors: only seals the zones, before which Dijkstra and Floyd know no route */
+        simgrid_run();
         call->board->status = answer(call);
     }
     call->board->finished = 1;

@@ -223,10 +223,19 @@ static void add_flag(json_t *o, const struct ss_flag_setter *s, const struct ss_
 
 /* Fields that only flags with a function of their own set. X(field) */
 #define CALLED_FIELDS(X)                                                                                     \
-    X(fp8_base) X(checkpoint_activations) X(fsdp2) X(tokenizer_vocab) X(null_tokenizer) X(padded_vocab)      \
+    X(fp8_base)                                                                                              \
+    X(checkpoint_activations)                                                                                \
+    X(fsdp2)                                                                                                 \
+    X(tokenizer_vocab)                                                                                       \
+    X(null_tokenizer)                                                                                        \
+    X(padded_vocab)                                                                                          \
     X(quick_geglu)
 /* Fields of the model that config.json alone sets. */
-#define CONFIG_FIELDS(X) X(sliding_window) X(moe_layer_freq) X(attention_dropout) X(hidden_dropout)
+#define CONFIG_FIELDS(X)                                                                                     \
+    X(sliding_window)                                                                                        \
+    X(moe_layer_freq)                                                                                        \
+    X(attention_dropout)                                                                                     \
+    X(hidden_dropout)
 
 static json_t *flags_object(const struct ss_job *job)
 {

@@ -93,8 +93,8 @@ static void list_props(line_fn line, void *ctx)
 
 static const struct family {
     const char *name;
-    int width;                  /* of the names */
-    int on_demand;              /* listed only when it is named */
+    int width;                   /* of the names */
+    int on_demand;               /* listed only when it is named */
     const char *folder, *suffix; /* of data files, each with a description; else list says all */
     int (*describe)(const char *name, char *buf, size_t size, struct ss_error *err);
     void (*list)(line_fn line, void *ctx);
@@ -208,8 +208,8 @@ int ss_report_list(const char *what, int json, FILE *out, struct ss_error *err)
     return json ? list_json(what, out, err) : list_text(what, out, err);
 }
 
-int ss_list_names(const char *what, void (*name)(void *ctx, const char *name, const char *description), void *ctx,
-                  struct ss_error *err)
+int ss_list_names(const char *what, void (*name)(void *ctx, const char *name, const char *description),
+                  void *ctx, struct ss_error *err)
 {
     char **names = NULL;
     size_t n = 0;

@@ -22,7 +22,8 @@ static void add_collective(const struct ss_program *p, int g, double times, doub
 }
 
 /* Collectives are counted where their first member posts them. */
-static void add_template(const struct ss_program *p, int cls, const struct ss_template *t, double times, double *load)
+static void add_template(const struct ss_program *p, int cls, const struct ss_template *t, double times,
+                         double *load)
 {
     for (int i = 0; i < t->nevents; i++) {
         const struct ss_event *e = &t->events[i];

@@ -47,7 +47,8 @@ static int without_barrier(const struct ss_plan *plan)
 static int replay(struct ss_run *out, const struct ss_run_options *options, struct ss_spread *spread,
                   struct ss_error *err)
 {
-    const struct ss_replay_options how = {options->engine, options->full_replay, options->progress, options->ctx};
+    const struct ss_replay_options how = {options->engine, options->full_replay, options->progress,
+                                          options->ctx};
     int rc = ss_program_build(out->plan, &out->program, err);
 
     if (rc)

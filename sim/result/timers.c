@@ -111,7 +111,8 @@ static void template_times(struct timers *t, const struct ss_program_class *c, i
         } else if (phase >= 0 && (event->kind == SS_EV_WAIT_SEND || event->kind == SS_EV_WAIT_RECV)) {
             charge(t, transfer_timer(tpl, phase, event->kind, seen), seconds[e]);
         } else if (phase >= 0 && event->kind == SS_EV_WAIT && ss_stream_in_layers(event->aux)) {
-            charge(t, phase == SS_PHASE_F ? FORWARD_COMPUTE : BACKWARD_COMPUTE, seconds[e]); /* inside the layers */
+            /* inside the layers */
+            charge(t, phase == SS_PHASE_F ? FORWARD_COMPUTE : BACKWARD_COMPUTE, seconds[e]);
         }
     }
 }

@@ -22,8 +22,7 @@ static int refuse(const struct ss_schedule_params *q, struct ss_error *err)
     return rc ? rc : ss_schedule_need_microbatches("dualpipe", q, 2 * q->stages, "two for each rank", err);
 }
 
-static int build(const struct ss_schedule_params *params, struct ss_schedule **out,
-                 struct ss_error *err)
+static int build(const struct ss_schedule_params *params, struct ss_schedule **out, struct ss_error *err)
 {
     int p = params->stages, half = p / 2, rc = refuse(params, err);
     if (rc)

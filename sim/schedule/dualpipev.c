@@ -54,8 +54,7 @@ void ss_order_dualpipe(struct ss_order *o, int i, int n, int near, int far)
         ss_order_weight(o);
 }
 
-static int build(const struct ss_schedule_params *params, struct ss_schedule **out,
-                 struct ss_error *err)
+static int build(const struct ss_schedule_params *params, struct ss_schedule **out, struct ss_error *err)
 {
     int p = params->stages, m = params->microbatches,
         rc = ss_schedule_need_chunks("dualpipev", params, 2, err);

@@ -8,8 +8,7 @@
 #include "base/base.h"
 #include "schedule/builder.h"
 
-static int build(const struct ss_schedule_params *params, struct ss_schedule **out,
-                 struct ss_error *err)
+static int build(const struct ss_schedule_params *params, struct ss_schedule **out, struct ss_error *err)
 {
     int p = params->stages, m = params->microbatches,
         rc = ss_schedule_need_chunks("eager-1f1b", params, 1, err);

@@ -77,8 +77,7 @@ static void fill_order(struct ss_slot *order, const struct ss_schedule_params *q
     }
 }
 
-static int build(const struct ss_schedule_params *params, struct ss_schedule **out,
-                 struct ss_error *err)
+static int build(const struct ss_schedule_params *params, struct ss_schedule **out, struct ss_error *err)
 {
     int p = params->stages, v = params->chunks, m = params->microbatches, n = v * m;
     int rc = refuse(params, err);

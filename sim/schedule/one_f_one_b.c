@@ -6,8 +6,7 @@
 #include "base/base.h"
 #include "schedule/builder.h"
 
-static int build(const struct ss_schedule_params *params, struct ss_schedule **out,
-                 struct ss_error *err)
+static int build(const struct ss_schedule_params *params, struct ss_schedule **out, struct ss_error *err)
 {
     int p = params->stages, m = params->microbatches;
     if (params->chunks != 1) {

@@ -126,7 +126,8 @@ int ss_schedule_relax(const struct ss_schedule *s, const double *const *duration
     x.queue = ss_calloc(p, sizeof *x.queue);
     x.queued = ss_calloc(p, 1);
     int rc = SS_OK;
-    if (!x.stage_of || !x.before || !x.forward || !x.backward || !x.queue || !x.queued || (!end && !own_end)) {
+    if (!x.stage_of || !x.before || !x.forward || !x.backward || !x.queue || !x.queued ||
+        (!end && !own_end)) {
         rc = ss_fail(err, SS_ERR_NOMEM, NULL, 0, "no memory to run a schedule of %zu slots", 2 * n);
     } else {
         for (int v = 0; v < (int)stages; v++) {

@@ -47,8 +47,7 @@ static void order_rank(struct ss_order *o, int r, int p, int m)
         ss_order_weight(o);
 }
 
-static int build(const struct ss_schedule_params *params, struct ss_schedule **out,
-                 struct ss_error *err)
+static int build(const struct ss_schedule_params *params, struct ss_schedule **out, struct ss_error *err)
 {
     int p = params->stages, m = params->microbatches, rc = ss_schedule_need_chunks("zb-v", params, 2, err);
     if (!rc)

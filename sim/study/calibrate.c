@@ -151,9 +151,10 @@ static void default_props(struct ss_calibration *c, struct ss_observations *o)
 
     for (int i = 0; i < o->n; i++) {
         const struct ss_case *run;
-        int n = o->list[i].kind == SS_OBSERVE_BENCH
-                    ? ss_bench_props(ss_platform_card(o->machine), &o->bench->points[o->list[i].point], of_bench)
-                    : 0;
+        int n =
+            o->list[i].kind == SS_OBSERVE_BENCH
+                ? ss_bench_props(ss_platform_card(o->machine), &o->bench->points[o->list[i].point], of_bench)
+                : 0;
         for (int k = 0; k < n; k++)
             add_prop(c, of_bench[k]);
         if (!ss_observation_is_run(&o->list[i]))
@@ -288,7 +289,8 @@ static int fit_without(struct fitting *f, const char *key, const double *start, 
         return ss_fail(err, SS_ERR_NOMEM, NULL, 0, "out of memory");
     ss_copy(out->name, sizeof out->name, key);
     for (int i = 0; i < f->o->n; i++)
-        use[i] = f->o->list[i].fitted && (!ss_observation_is_run(&f->o->list[i]) || strcmp(f->o->list[i].key, key) != 0);
+        use[i] = f->o->list[i].fitted &&
+                 (!ss_observation_is_run(&f->o->list[i]) || strcmp(f->o->list[i].key, key) != 0);
     part.use = use;
     memcpy(part.x, start, sizeof part.x);
     rc = solve(&part, NULL, err);

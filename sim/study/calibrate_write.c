@@ -79,8 +79,8 @@ int ss_calibration_write_text(const struct ss_calibration *c, FILE *out, struct 
     for (int i = 0; i < c->nprops; i++)
         print_prop(&c->props[i], out);
     print_correlation(c, out);
-    fprintf(out, "\nRows used (%d; %d others are of another platform, kind, quality or outcome)\n", count_rows(c, 1),
-            c->nskipped);
+    fprintf(out, "\nRows used (%d; %d others are of another platform, kind, quality or outcome)\n",
+            count_rows(c, 1), c->nskipped);
     print_rows(c, 1, out);
     if (count_rows(c, 0)) {
         fprintf(out, "\nTimers in no fit; predicted are the last rank's\n");

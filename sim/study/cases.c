@@ -298,13 +298,13 @@ static void refused(const struct ss_case *c, struct ss_summary *out)
 int ss_case_predict(const struct ss_case *c, const struct ss_run_options *options, struct ss_prediction *out,
                     struct ss_error *err)
 {
-    const struct ss_scenario scenario = {.job = &c->job,
-                                         .stack = &c->stack,
-                                         .platform = c->platform,
-                                         .gpus_per_node = c->platform ? ss_platform_gpus_per_node(c->platform) : 0,
-                                         .world_size = c->platform ? ss_platform_nodes(c->platform) *
-                                                                         ss_platform_gpus_per_node(c->platform)
-                                                                   : 0};
+    const struct ss_scenario scenario = {
+        .job = &c->job,
+        .stack = &c->stack,
+        .platform = c->platform,
+        .gpus_per_node = c->platform ? ss_platform_gpus_per_node(c->platform) : 0,
+        .world_size =
+            c->platform ? ss_platform_nodes(c->platform) * ss_platform_gpus_per_node(c->platform) : 0};
     struct ss_error why = {0};
     struct ss_run run;
     int rc;

@@ -202,7 +202,8 @@ static int fits_with_few_microbatches(const struct search *x, const struct ss_sc
     fits = !ss_request_copy(s->request, &r, NULL);
     if (!fits)
         return 0;
-    fits = !ss_request_set(&r, "--global-batch-size", text, NULL) && !ss_scenario_build(&r, &like, &few, NULL);
+    fits =
+        !ss_request_set(&r, "--global-batch-size", text, NULL) && !ss_scenario_build(&r, &like, &few, NULL);
     ss_request_free(&r);
     if (!fits)
         return 0;
@@ -225,7 +226,8 @@ static int try_changed(const struct search *x, const struct changed *c, struct s
     return fits;
 }
 
-static int keep(struct search *x, const struct ss_job *job, const char *flags, const struct ss_summary *summary)
+static int keep(struct search *x, const struct ss_job *job, const char *flags,
+                const struct ss_summary *summary)
 {
     const struct ss_job *base = x->base->job;
     int64_t usual = (int64_t)job->micro_batch * ss_job_dp(job, x->base->world_size);
@@ -315,10 +317,11 @@ static int faster(const void *a, const void *b)
     return strcmp(x->change, y->change);
 }
 
-int ss_fixes_find(const struct ss_scenario *s, const struct ss_run_options *options, struct ss_fix fixes[3], int *n,
-                  struct ss_error *err)
+int ss_fixes_find(const struct ss_scenario *s, const struct ss_run_options *options, struct ss_fix fixes[3],
+                  int *n, struct ss_error *err)
 {
-    struct search x = {.base = s, .batch_given = ss_request_find(s->request, "--global-batch-size") < s->request->n};
+    struct search x = {.base = s,
+                       .batch_given = ss_request_find(s->request, "--global-batch-size") < s->request->n};
     struct changed from = {.job = *s->job};
     int rc = ss_request_copy(s->request, &from.request, err);
 

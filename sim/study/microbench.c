@@ -8,8 +8,8 @@
 
 #include "base/base.h"
 #include "base/csv.h"
-#include "study/calibrate.h"
 #include "cost/kernel.h"
+#include "study/calibrate.h"
 
 enum column { KIND, GPU, SHAPE, RANKS, PRECISION, VALUE, UNIT, COLUMNS };
 static const char *const names[COLUMNS] = {

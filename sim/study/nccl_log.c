@@ -7,9 +7,9 @@
 #include <string.h>
 
 #include "base/base.h"
+#include "cost/collective.h"
 #include "study/calibrate.h"
 #include "study/study_internal.h"
-#include "cost/collective.h"
 
 #define MAX_WORDS 32
 #define MAX_HOSTS 4096
@@ -182,9 +182,10 @@ static int finish(struct reader *r)
     if (r->log->npoints)
         return SS_OK;
     ss_fail(r->err, SS_ERR_INPUT, r->file, 0, "no line of sizes and times");
-    return ss_hint(r->err, SS_ERR_INPUT,
-                   "give what all_reduce_perf or another program of nccl-tests prints, with its line of column "
-                   "names");
+    return ss_hint(
+        r->err, SS_ERR_INPUT,
+        "give what all_reduce_perf or another program of nccl-tests prints, with its line of column "
+        "names");
 }
 
 /* text NULL: the file of that name */

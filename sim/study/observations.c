@@ -5,9 +5,9 @@
 #include <string.h>
 
 #include "base/base.h"
+#include "cost/collective.h"
 #include "stepsim/import.h"
 #include "study/calibrate.h"
-#include "cost/collective.h"
 
 struct ss_case *ss_observations_case(struct ss_observations *o, int index)
 {
@@ -19,7 +19,7 @@ int ss_observation_is_run(const struct ss_observation *what)
     return what->kind != SS_OBSERVE_NCCL && what->kind != SS_OBSERVE_BENCH;
 }
 
-static const struct ss_run_options native = {.engine = SS_ENGINE_NATIVE};
+const struct ss_run_options ss_calibrate_run = {.engine = SS_ENGINE_NATIVE};
 
 static int add(struct ss_observations *o, const struct ss_observation *what, struct ss_error *err)
 {
@@ -61,7 +61,7 @@ static int add_timers(struct ss_observations *o, const struct ss_timer *timers, 
     if (!n)
         return SS_OK;
     snprintf(others, sizeof others, "%.90s: timers that are not predicted:", run->id);
-    rc = ss_case_predict(ss_observations_case(o, run->of_case), &native, &p, err);
+    rc = ss_case_predict(ss_observations_case(o, run->of_case), &ss_calibrate_run, &p, err);
     for (int i = 0; i < n && !rc && p.state == SS_CASE_READY; i++) {
         struct ss_observation what = *run;
         what.kind = SS_OBSERVE_TIMER;
@@ -245,7 +245,8 @@ static int load_log(const struct ss_calibrate_options *opt, struct ss_observatio
 static int load_machine(const struct ss_calibrate_options *opt, int nodes, struct ss_observations *o,
                         struct ss_error *err)
 {
-    struct ss_platform_options options = {.nodes = nodes, .asker = ss_simgrid_ask_routes, .files = opt->files};
+    struct ss_platform_options options = {
+        .nodes = nodes, .asker = ss_simgrid_ask_routes, .files = opt->files};
 
     return o->machine ? SS_OK : ss_platform_load(opt->platform, &options, &o->machine, err);
 }
@@ -314,7 +315,8 @@ static int load_bench(const struct ss_calibrate_options *opt, struct ss_observat
     o->nskipped += o->bench->nskipped;
     for (int i = 0; i < o->bench->npoints && !rc; i++) {
         const struct ss_bench_point *p = &o->bench->points[i];
-        struct ss_observation what = {.kind = SS_OBSERVE_BENCH, .fitted = 1, .point = i, .measured = p->seconds};
+        struct ss_observation what = {
+            .kind = SS_OBSERVE_BENCH, .fitted = 1, .point = i, .measured = p->seconds};
         int unnamed = p->kind == SS_BENCH_ATTENTION && !opt->stack;
         if (unnamed || p->group.per_node > ss_platform_gpus_per_node(o->machine)) {
             attention += unnamed;
@@ -419,75 +421,3 @@ void ss_observations_first(struct ss_observations *o, const struct ss_platform *
 }
 
 /* ---- prediction ---- */
-
-static int set_props(const struct ss_fit_prop *props, int nprops, const double *x, struct ss_platform *p,
-                     struct ss_stack *s, struct ss_error *err)
-{
-    int rc = SS_OK;
-
-    for (int i = 0; i < nprops && !rc; i++)
-        if (s || !props[i].of_stack)
-            rc = ss_study_prop_set(props[i].id, x[i], p, s, err);
-    return rc;
-}
-
-static double collective_seconds(const struct ss_observations *o, int point)
-{
-    struct ss_group_shape shape = {o->nccl_ranks, o->nccl_nodes, o->nccl_ranks / o->nccl_nodes};
-    struct ss_net net;
-
-    ss_net_init(&net, o->machine);
-    return ss_collective_seconds(&net, ss_nccl_kind(o->nccl->operation), o->nccl->points[point].bytes, &shape);
-}
-
-static const char *memory_kind(const struct ss_case *c)
-{
-    return c->table ? ss_table_get(c->table, c->row, "memory_kind") : "reserved";
-}
-
-/* A run whose numbers cannot be had with these props is as far off as can be; the fit turns back. */
-static int predict_run(struct ss_case *c, const struct ss_fit_prop *props, int nprops, const double *x,
-                       struct ss_prediction *out, struct ss_error *err)
-{
-    int rc = set_props(props, nprops, x, c->platform, &c->stack, err);
-
-    return rc ? rc : ss_case_predict(c, &native, out, err);
-}
-
-static double of_run(const struct ss_observation *what, const struct ss_case *c, const struct ss_prediction *p)
-{
-    if (p->state != SS_CASE_READY)
-        return NAN;
-    if (what->kind == SS_OBSERVE_TIMER)
-        return ss_prediction_timer(p, what->id);
-    return what->kind == SS_OBSERVE_MEMORY ? ss_prediction_memory(p, memory_kind(c)) : p->summary.iteration_s;
-}
-
-int ss_observations_predict(struct ss_observations *o, const struct ss_fit_prop *props, int nprops,
-                            const double *x, const char *use, double *predicted, struct ss_error *err)
-{
-    struct ss_prediction last; /* of the run `of`: its time and timers follow each other */
-    int rc = SS_OK, of = -1;
-
-    if (o->machine)
-        rc = set_props(props, nprops, x, o->machine, o->bench ? &o->stack : NULL, err);
-    for (int i = 0; i < o->n && !rc; i++) {
-        if (use && !use[i])
-            continue;
-        const struct ss_observation *what = &o->list[i];
-        predicted[i] = NAN;
-        if (what->kind == SS_OBSERVE_NCCL)
-            predicted[i] = collective_seconds(o, what->point);
-        else if (what->kind == SS_OBSERVE_BENCH)
-            predicted[i] = ss_bench_seconds(o->machine, &o->stack, &o->bench->points[what->point]);
-        if (!ss_observation_is_run(what))
-            continue;
-        struct ss_case *c = ss_observations_case(o, what->of_case);
-        if (what->of_case != of)
-            rc = predict_run(c, props, nprops, x, &last, err);
-        of = what->of_case;
-        if (!rc)
-            predicted[i] = of_run(what, c, &last);
-    }
-    return rc;
-}

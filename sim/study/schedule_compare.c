@@ -28,8 +28,8 @@ void ss_comparison_limit(struct ss_comparison *c, double bytes)
         if (row->peak_device <= bytes)
             continue;
         row->outcome = SS_OUTCOME_TOO_LARGE;
-        snprintf(row->reason, sizeof row->reason, "needs %.1f GiB, the cap is %.1f", row->peak_device / SS_GIB,
-                 bytes / SS_GIB);
+        snprintf(row->reason, sizeof row->reason, "needs %.1f GiB, the cap is %.1f",
+                 row->peak_device / SS_GIB, bytes / SS_GIB);
     }
 }
 
@@ -212,8 +212,8 @@ static int build_with(const struct ss_scenario *s, const char *schedule, int chu
     return rc;
 }
 
-static int compare_one(struct ss_compare_row *row, const struct ss_scenario *s, const struct ss_run_options *options,
-                       struct ss_error *err)
+static int compare_one(struct ss_compare_row *row, const struct ss_scenario *s,
+                       const struct ss_run_options *options, struct ss_error *err)
 {
     struct ss_scenario *own;
     struct ss_run run;

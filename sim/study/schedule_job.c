@@ -55,7 +55,8 @@ int ss_search_limit(struct ss_search *q, double bytes, struct ss_error *err)
         if (least_device(q, r) > least_device(q, worst))
             worst = r;
     if (least_device(q, worst) > bytes) {
-        ss_fail(err, SS_ERR_CONFIG, NULL, 0, "search: no order exists under a cap of %.4g GiB", bytes / SS_GIB);
+        ss_fail(err, SS_ERR_CONFIG, NULL, 0, "search: no order exists under a cap of %.4g GiB",
+                bytes / SS_GIB);
         return ss_hint(err, SS_ERR_CONFIG, "stage %d needs %.4g GiB for one microbatch", worst,
                        least_device(q, worst) / SS_GIB);
     }

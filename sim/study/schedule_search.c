@@ -5,9 +5,9 @@
 #include <string.h>
 
 #include "base/base.h"
+#include "schedule/builder.h"
 #include "stepsim/result.h"
 #include "study/schedule_order.h"
-#include "schedule/builder.h"
 
 #define SLOTS_A_SECOND 2e7 /* of the list scheduler, a rank looked at each; roughly */
 

@@ -14,7 +14,8 @@ static int check_columns(const struct ss_csv *csv, struct ss_error *err)
     for (size_t i = 0; i < SS_ARRAY_LEN(columns); i++)
         if (ss_csv_column(csv, columns[i]) < 0) {
             ss_fail(err, SS_ERR_INPUT, ss_csv_file(csv), 1, "no column \"%s\"", columns[i]);
-            return ss_hint(err, SS_ERR_INPUT, "a table of timers has run, timer and ms: docs/reference/formats.md");
+            return ss_hint(err, SS_ERR_INPUT,
+                           "a table of timers has run, timer and ms: docs/reference/formats.md");
         }
     return SS_OK;
 }
@@ -92,7 +93,8 @@ static int wrap(struct ss_csv *csv, struct ss_timer_rows *out, struct ss_error *
     return rc;
 }
 
-int ss_timer_rows_parse(const char *text, size_t len, const char *name, struct ss_timer_rows *out, struct ss_error *err)
+int ss_timer_rows_parse(const char *text, size_t len, const char *name, struct ss_timer_rows *out,
+                        struct ss_error *err)
 {
     struct ss_csv *csv;
     int rc = ss_csv_parse(text, len, name, &csv, err);

@@ -18,17 +18,27 @@
 
 static const struct {
     const char *name, *job, *options;
-    int engines; /* 1 native, 2 simgrid */
-    int slow;    /* left out by --quick */
+    int engines;      /* 1 native, 2 simgrid */
+    int slow;         /* left out by --quick */
     double target[2]; /* s: native, simgrid; 0: none */
 } cases[] = {
     {"70b-14, chunk, every microbatch", "70b-14", "--full-replay", 3, 0, {0.030, 0.5}},
     {"70b-14, chunk, steady state jumped", "70b-14", "", 1, 0, {0.008, 0}},
     {"70b-14, layer, every microbatch", "70b-14", "--level layer --full-replay", 3, 1, {0.120, 2.5}},
     {"70b-14, layer, steady state jumped", "70b-14", "--level layer", 1, 0, {0, 0}},
-    {"70b-14, 64 ranks unfolded, flow, every microbatch", "70b-14", "--level flow --unfold --full-replay", 3, 1, {2.5, 25}},
+    {"70b-14, 64 ranks unfolded, flow, every microbatch",
+     "70b-14",
+     "--level flow --unfold --full-replay",
+     3,
+     1,
+     {2.5, 25}},
     {"405b-16k, 16,384 GPUs folded, chunk", "405b-16k", "", 3, 0, {0.030, 1}},
-    {"405b-16k, 16,384 ranks unfolded, chunk, every microbatch", "405b-16k", "--unfold --full-replay", 1, 1, {10, 0}},
+    {"405b-16k, 16,384 ranks unfolded, chunk, every microbatch",
+     "405b-16k",
+     "--unfold --full-replay",
+     1,
+     1,
+     {10, 0}},
     {"405b-16k, 16,384 ranks unfolded, chunk, jumped", "405b-16k", "--unfold", 1, 1, {0, 0}},
 };
 #define NCASES (sizeof cases / sizeof cases[0])
@@ -93,12 +103,13 @@ static int run(char *const *argv, struct figures *f)
     return isnan(f->events) ? -1 : 0;
 }
 
-static int words_of(const char *stepsim, const char *root, size_t i, int engine, char *buf, size_t size, char **argv)
+static int words_of(const char *stepsim, const char *root, size_t i, int engine, char *buf, size_t size,
+                    char **argv)
 {
     int n = 0;
     char *rest;
-    snprintf(buf, size, "%s run --json --engine %s --job %s/workloads/jobs/%s.args %s", stepsim, engines[engine], root,
-             cases[i].job, cases[i].options);
+    snprintf(buf, size, "%s run --json --engine %s --job %s/workloads/jobs/%s.args %s", stepsim,
+             engines[engine], root, cases[i].job, cases[i].options);
     for (char *w = strtok_r(buf, " ", &rest); w && n < MAX_WORDS - 1; w = strtok_r(NULL, " ", &rest))
         argv[n++] = w;
     argv[n] = NULL;
@@ -172,8 +183,9 @@ static void print_row(size_t i, int engine, const struct figures *f, double nati
         snprintf(change, sizeof change, " %+.0f %% |", 100 * (1e3 * f->wall / before - 1));
     else if (against)
         snprintf(change, sizeof change, " new |");
-    printf("| %s | %s | %.1f | %s | %.1f | %.0f | %.0f | %.1f | %s | %s |%s\n", cases[i].name, engines[engine],
-           1e3 * f->wall, target, 1e3 * f->cpu, f->mib, f->events, f->events / f->wall / 1e6, count, ratio, change);
+    printf("| %s | %s | %.1f | %s | %.1f | %.0f | %.0f | %.1f | %s | %s |%s\n", cases[i].name,
+           engines[engine], 1e3 * f->wall, target, 1e3 * f->cpu, f->mib, f->events, f->events / f->wall / 1e6,
+           count, ratio, change);
     fflush(stdout);
 }
 
@@ -182,7 +194,8 @@ int main(int argc, char **argv)
     int repeats = 5, quick = 0, count = 0, failed = 0;
     const char *against = NULL;
     if (argc < 3) {
-        fprintf(stderr, "usage: bench_cases STEPSIM SOURCE_ROOT [--repeats N] [--quick] [--instructions] [--against TABLE]\n");
+        fprintf(stderr, "usage: bench_cases STEPSIM SOURCE_ROOT [--repeats N] [--quick] [--instructions] "
+                        "[--against TABLE]\n");
         return 2;
     }
     for (int i = 3; i < argc; i++) {
@@ -193,7 +206,8 @@ int main(int argc, char **argv)
         else if (!strcmp(argv[i], "--against") && i + 1 < argc)
             against = argv[++i];
     }
-    printf("| case | engine | wall ms | goal ms | CPU ms | MiB | events | Mevents/s | Minstructions | simgrid/native |%s\n",
+    printf("| case | engine | wall ms | goal ms | CPU ms | MiB | events | Mevents/s | Minstructions | "
+           "simgrid/native |%s\n",
            against ? " wall, against |" : "");
     printf("|---|---|---|---|---|---|---|---|---|---|%s\n", against ? "---|" : "");
     for (size_t i = 0; i < NCASES; i++) {
@@ -214,7 +228,8 @@ int main(int argc, char **argv)
             if (e == 0)
                 native = f.wall;
             if (e == 1 && native > 0 && fabs(f.iteration_ms - iteration) > 1e-8 * iteration) {
-                fprintf(stderr, "%s: %.12g ms on simgrid, %.12g ms on native\n", cases[i].name, f.iteration_ms, iteration);
+                fprintf(stderr, "%s: %.12g ms on simgrid, %.12g ms on native\n", cases[i].name,
+                        f.iteration_ms, iteration);
                 failed = 1;
             }
             iteration = f.iteration_ms;

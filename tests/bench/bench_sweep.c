@@ -80,9 +80,10 @@ static int sweep(const char *list, int most)
     if (!n)
         return 1;
     qsort(ms, (size_t)n, sizeof *ms, by_value);
-    printf("| configurations | fit | median ms | mean ms | 95 %% below ms | slowest ms | a second |\n|---|---|---|---|---|---|---|\n");
-    printf("| %d | %d | %.2f | %.2f | %.2f | %.1f | %.0f |\n", n, fits, ms[n / 2], total / n, ms[n * 95 / 100], ms[n - 1],
-           1e3 * n / total);
+    printf("| configurations | fit | median ms | mean ms | 95 %% below ms | slowest ms | a second "
+           "|\n|---|---|---|---|---|---|---|\n");
+    printf("| %d | %d | %.2f | %.2f | %.2f | %.1f | %.0f |\n", n, fits, ms[n / 2], total / n,
+           ms[n * 95 / 100], ms[n - 1], 1e3 * n / total);
     free(ms);
     return failed;
 }
@@ -100,10 +101,11 @@ static int measure(int gpus, int microbatches, int unfold, struct point *out)
     struct ss_run run = {0};
     struct ss_run_options options = {.engine = SS_ENGINE_NATIVE, .full_replay = 1};
     options.plan.unfold = unfold;
-    snprintf(line, sizeof line,
-             "--platform h800 --nodes %d --model llama3.1-70b --bf16 --tp 8 --pp 8 --seq 4096 --mbs 1 --gbs %d "
-             "--sequence-parallel --use-distributed-optimizer --overlap-grad-reduce --overlap-param-gather",
-             gpus / 8, microbatches * (gpus / 64));
+    snprintf(
+        line, sizeof line,
+        "--platform h800 --nodes %d --model llama3.1-70b --bf16 --tp 8 --pp 8 --seq 4096 --mbs 1 --gbs %d "
+        "--sequence-parallel --use-distributed-optimizer --overlap-grad-reduce --overlap-param-gather",
+        gpus / 8, microbatches * (gpus / 64));
     int rc = read_line(line, &made, &err);
     double start = now();
     if (!rc)

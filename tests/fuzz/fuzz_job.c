@@ -5,9 +5,9 @@
 #include <string.h>
 
 #include "base/base.h"
+#include "job/job_internal.h"
 #include "stepsim/import.h"
 #include "stepsim/job.h"
-#include "job/job_internal.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

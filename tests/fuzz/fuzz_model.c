@@ -4,8 +4,8 @@
 #include <stdint.h>
 #include <stdlib.h>
 
-#include "stepsim/model.h"
 #include "model/model_internal.h"
+#include "stepsim/model.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

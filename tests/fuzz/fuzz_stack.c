@@ -3,8 +3,8 @@
 #include <stdint.h>
 #include <stdlib.h>
 
-#include "stepsim/stack.h"
 #include "model/stack_internal.h"
+#include "stepsim/stack.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -22,13 +22,15 @@ static inline int split(char *text, char **argv)
 {
     int n = 0;
 
-    for (char *rest, *p = strtok_r(text, " \n", &rest); p && n < JOB_MAX_ARGS; p = strtok_r(NULL, " \n", &rest))
+    for (char *rest, *p = strtok_r(text, " \n", &rest); p && n < JOB_MAX_ARGS;
+         p = strtok_r(NULL, " \n", &rest))
         argv[n++] = p;
     return n;
 }
 
 /* Words, and the files that they name, to a job. */
-static inline int parse_words(struct ss_job *job, int n, char *const *argv, struct ss_notes *notes, struct ss_error *err)
+static inline int parse_words(struct ss_job *job, int n, char *const *argv, struct ss_notes *notes,
+                              struct ss_error *err)
 {
     struct ss_request r;
 
@@ -41,7 +43,8 @@ static inline int parse_words(struct ss_job *job, int n, char *const *argv, stru
 }
 
 /* The same of a text, as if it were a file of that name. */
-static inline int parse_text(struct ss_job *job, const char *text, size_t len, const char *file, struct ss_error *err)
+static inline int parse_text(struct ss_job *job, const char *text, size_t len, const char *file,
+                             struct ss_error *err)
 {
     struct ss_request r;
 

@@ -56,11 +56,12 @@ static inline int scale_open(struct scale_job *s, const char *text)
     if (!rc)
         rc = parse(&s->job, flags, &s->notes, &err);
     if (!rc)
-        rc = ss_stack_load(s->job.stack[0] ? s->job.stack : "megatron-2407", ss_platform_card(s->platform)->name,
-                           &s->stack, &err);
+        rc = ss_stack_load(s->job.stack[0] ? s->job.stack : "megatron-2407",
+                           ss_platform_card(s->platform)->name, &s->stack, &err);
     if (!rc) {
         gpus = ss_platform_gpus_per_node(s->platform);
-        rc = ss_job_finish(&s->job, NULL, &s->stack, ss_platform_nodes(s->platform) * gpus, gpus, &s->notes, &err);
+        rc = ss_job_finish(&s->job, NULL, &s->stack, ss_platform_nodes(s->platform) * gpus, gpus, &s->notes,
+                           &err);
     }
     free(words);
     return rc ? scale_fail(&err) : 0;

@@ -6,11 +6,11 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "cost/collective.h"
 #include "stepsim/platform.h"
 #include "stepsim/study.h"
 #include "study/fit.h"
 #include "suite.h"
-#include "cost/collective.h"
 
 /* ---- least squares ---- */
 
@@ -556,7 +556,8 @@ static void test_fits_log(void)
     CU_ASSERT_DOUBLE_EQUAL(c->rows[0].measured, 5.4106, 1e-9);
     CU_ASSERT_EQUAL(c->after.n, 1);
     check_timers(c, 0);
-    CU_ASSERT_PTR_NOT_NULL(strstr(c->notes.text[c->notes.n - 1], "not predicted: model-and-optimizer-setup, data"));
+    CU_ASSERT_PTR_NOT_NULL(
+        strstr(c->notes.text[c->notes.n - 1], "not predicted: model-and-optimizer-setup, data"));
     CU_ASSERT_STRING_EQUAL(c->props[0].id, "ss.gemm.efficiency.bf16");
     ss_calibration_free(c);
     opt.fit_timers = 1;

@@ -11,8 +11,8 @@
 #define CARD(props) "<?xml version='1.0'?>\n<card>\n" props "</card>\n"
 /* Of zone 3 the first line is 4; two GPUs, so that a route has to be asked. */
 #define PLATFORM(props, hosts)                                                                               \
-    "<?xml version='1.0'?>\n<platform version=\"4.1\">\n<zone id=\"z\" routing=\"Full\">\n" props hosts          \
-    "<link id=\"nvlink-0\" bandwidth=\"100GBps\" latency=\"1us\"/>\n"                                            \
+    "<?xml version='1.0'?>\n<platform version=\"4.1\">\n<zone id=\"z\" routing=\"Full\">\n" props hosts      \
+    "<link id=\"nvlink-0\" bandwidth=\"100GBps\" latency=\"1us\"/>\n"                                        \
     "<route src=\"a\" dst=\"b\"><link_ctn id=\"nvlink-0\"/></route>\n</zone></platform>\n"
 #define HOSTS "<host id=\"a\" speed=\"1f\"/>\n<host id=\"b\" speed=\"1f\"/>\n"
 
@@ -39,7 +39,8 @@ static void write_file(const char *name, const char *text)
     fclose(f);
 }
 
-static int ask(const char *file, int npairs, const char *const (*hosts)[2], char **routes, struct ss_error *err)
+static int ask(const char *file, int npairs, const char *const (*hosts)[2], char **routes,
+               struct ss_error *err)
 {
     (void)file, (void)hosts, (void)err;
     for (int i = 0; i < npairs; i++)
@@ -80,10 +81,10 @@ static void test_shipped(void)
 /* A file with links of its own names a card and changes some props of it; the innermost place wins. */
 static void test_named(void)
 {
-    static const char text[] = PLATFORM(
-        PROP("ss.power", "600W") PROP("ss.card.base", "h100") PROP("ss.gpus_per_node", "2")
-            PROP("ss.hbm.efficiency", "0.9") PROP("ss.assumed", "nic.bandwidth"),
-        HOSTS);
+    static const char text[] =
+        PLATFORM(PROP("ss.power", "600W") PROP("ss.card.base", "h100") PROP("ss.gpus_per_node", "2")
+                     PROP("ss.hbm.efficiency", "0.9") PROP("ss.assumed", "nic.bandwidth"),
+                 HOSTS);
     struct ss_platform *p;
     struct ss_card h100;
     struct ss_error err;
@@ -105,13 +106,16 @@ static void test_named(void)
 /* The card that a host names replaces what its zone said. */
 static void test_inner(void)
 {
-    static const char text[] =
-        PLATFORM(PROP("ss.power", "600W") PROP("ss.gpus_per_node", "2"),
-                 "<host id=\"a\" speed=\"1f\">" PROP("ss.card.base", "h200") "</host>\n"
-                 "<host id=\"b\" speed=\"1f\">" PROP("ss.card.base", "h200") "</host>\n");
-    static const char two[] =
-        PLATFORM(PROP("ss.gpus_per_node", "2"), "<host id=\"a\" speed=\"1f\">" PROP("ss.card.base", "h100") "</host>\n"
-                 "<host id=\"b\" speed=\"1f\">" PROP("ss.card.base", "h200") "</host>\n");
+    static const char text[] = PLATFORM(
+        PROP("ss.power", "600W") PROP("ss.gpus_per_node", "2"),
+        "<host id=\"a\" speed=\"1f\">" PROP("ss.card.base", "h200") "</host>\n"
+                                                                    "<host id=\"b\" speed=\"1f\">" PROP(
+                                                                        "ss.card.base", "h200") "</host>\n");
+    static const char two[] = PLATFORM(
+        PROP("ss.gpus_per_node", "2"),
+        "<host id=\"a\" speed=\"1f\">" PROP("ss.card.base", "h100") "</host>\n"
+                                                                    "<host id=\"b\" speed=\"1f\">" PROP(
+                                                                        "ss.card.base", "h200") "</host>\n");
     struct ss_platform *p;
     struct ss_error err;
 
@@ -128,11 +132,13 @@ static void test_inner(void)
 /* A card on a card: its own list of assumed values, or what is left of the other's. */
 static void test_base(void)
 {
-    static const char text[] = PLATFORM(PROP("ss.card.base", "./mine.xml") PROP("ss.gpus_per_node", "2"), HOSTS);
+    static const char text[] =
+        PLATFORM(PROP("ss.card.base", "./mine.xml") PROP("ss.gpus_per_node", "2"), HOSTS);
     struct ss_platform *p;
     struct ss_error err;
 
-    write_file("mine.xml", CARD(PROP("ss.card.base", "h100") PROP("ss.card", "Mine") PROP("ss.hbm.efficiency", "0.8")));
+    write_file("mine.xml",
+               CARD(PROP("ss.card.base", "h100") PROP("ss.card", "Mine") PROP("ss.hbm.efficiency", "0.8")));
     CU_ASSERT_EQUAL_FATAL(parse(text, &p, &err), SS_OK);
     CU_ASSERT_STRING_EQUAL(ss_platform_card(p)->name, "Mine");
     CU_ASSERT_EQUAL(ss_platform_card(p)->hbm_efficiency, 0.8);
@@ -140,7 +146,8 @@ static void test_base(void)
     CU_ASSERT_STRING_EQUAL(ss_platform_assumed(p), "gemm.k_prologue.fp8");
     ss_platform_free(p);
 
-    write_file("mine.xml", CARD(PROP("ss.card.base", "h100") PROP("ss.assumed", "power  price") PROP("ss.power", "1kW")));
+    write_file("mine.xml",
+               CARD(PROP("ss.card.base", "h100") PROP("ss.assumed", "power  price") PROP("ss.power", "1kW")));
     CU_ASSERT_EQUAL_FATAL(parse(text, &p, &err), SS_OK);
     CU_ASSERT_STRING_EQUAL(ss_platform_assumed(p), "power price");
     ss_platform_free(p);
@@ -149,24 +156,29 @@ static void test_base(void)
 /* A variant takes another card; words of its base about the old card go with it. */
 static void test_variant(void)
 {
-#define ZONE(props) "<platform version=\"4.1\">\n<zone id=\"v\" routing=\"Dijkstra\">\n" props "</zone>\n</platform>\n"
+#define ZONE(props)                                                                                          \
+    "<platform version=\"4.1\">\n<zone id=\"v\" routing=\"Dijkstra\">\n" props "</zone>\n</platform>\n"
     struct ss_platform *p;
     struct ss_error err;
 
-    CU_ASSERT_EQUAL_FATAL(
-        parse(ZONE(PROP("ss.base", "h800") PROP("ss.card.base", "a100") PROP("ss.power", "500W") PROP("ss.nodes", "7")), &p, &err),
-        SS_OK);
+    CU_ASSERT_EQUAL_FATAL(parse(ZONE(PROP("ss.base", "h800") PROP("ss.card.base", "a100")
+                                         PROP("ss.power", "500W") PROP("ss.nodes", "7")),
+                                &p, &err),
+                          SS_OK);
     CU_ASSERT_STRING_EQUAL(ss_platform_card(p)->name, "A100-80GB");
     CU_ASSERT_EQUAL(ss_platform_card(p)->power, 500);
     CU_ASSERT_EQUAL(ss_platform_card(p)->nvls_efficiency, 0); /* not h800's */
     CU_ASSERT_EQUAL(ss_platform_nodes(p), 7);
-    CU_ASSERT_STRING_EQUAL(ss_platform_assumed(p),
-                           "nic.bandwidth nvlink.latency nic.latency uplink.latency nodes_per_leaf oversubscription "
-                           "hbm.efficiency gemm.efficiency.fp16 gemm.efficiency.bf16 gemm.k_prologue "
-                           "gemm.k_prologue.fp8 gemm.small_tile kernel_latency gemm.efficiency.fp32 pcie.bandwidth");
+    CU_ASSERT_STRING_EQUAL(
+        ss_platform_assumed(p),
+        "nic.bandwidth nvlink.latency nic.latency uplink.latency nodes_per_leaf oversubscription "
+        "hbm.efficiency gemm.efficiency.fp16 gemm.efficiency.bf16 gemm.k_prologue "
+        "gemm.k_prologue.fp8 gemm.small_tile kernel_latency gemm.efficiency.fp32 pcie.bandwidth");
     ss_platform_free(p);
     CU_ASSERT_EQUAL_FATAL(
-        parse(ZONE(PROP("ss.base", "h800") PROP("ss.card.base", "h100") PROP("ss.assumed", "price")), &p, &err), SS_OK);
+        parse(ZONE(PROP("ss.base", "h800") PROP("ss.card.base", "h100") PROP("ss.assumed", "price")), &p,
+              &err),
+        SS_OK);
     CU_ASSERT_STRING_EQUAL(ss_platform_assumed(p), "price hbm.efficiency gemm.k_prologue.fp8");
     ss_platform_free(p);
 }
@@ -175,7 +187,8 @@ static void test_variant(void)
 static void test_missing(void)
 {
     static const char none[] = PLATFORM(PROP("ss.gpus_per_node", "2"), HOSTS);
-    static const char two[] = PLATFORM(PROP("ss.card.base", "./mine.xml") PROP("ss.gpus_per_node", "2"), HOSTS);
+    static const char two[] =
+        PLATFORM(PROP("ss.card.base", "./mine.xml") PROP("ss.gpus_per_node", "2"), HOSTS);
     struct ss_platform *p;
     struct ss_error err;
     int n = 0;
@@ -198,7 +211,8 @@ static void test_missing(void)
 
 static void test_mistakes(void)
 {
-    static const char names_mine[] = PLATFORM(PROP("ss.card.base", "./mine.xml") PROP("ss.gpus_per_node", "2"), HOSTS);
+    static const char names_mine[] =
+        PLATFORM(PROP("ss.card.base", "./mine.xml") PROP("ss.gpus_per_node", "2"), HOSTS);
     static const struct {
         const char *card; /* mine.xml; NULL: the platform itself is wrong */
         const char *platform;
@@ -207,16 +221,23 @@ static void test_mistakes(void)
     } bad[] = {
         {NULL, PLATFORM(PROP("ss.card.base", "h10"), HOSTS), "dir/p.xml", "no 'h10'", "did you mean h100", 4},
         {NULL, PLATFORM(PROP("ss.card.base", "blackwell"), HOSTS), "dir/p.xml", "no 'blackwell'", "h800", 4},
-        {NULL, PLATFORM(PROP("ss.card.base", "./none.xml"), HOSTS), "dir/p.xml", "no such file", "give a file", 4},
-        {NULL, PLATFORM(PROP("ss.card.base", "h100") PROP("ss.card.base", "h100"), HOSTS), "dir/p.xml", "given twice", "keep", 5},
-        {NULL, PLATFORM("", "<host id=\"a\" speed=\"1f\"/>\n<host id=\"b\" speed=\"1f\">" PROP("ss.assumed", "power") "</host>\n"), "dir/p.xml",
-         "", "", 0},
-        {CARD(PROP("ss.card.base", "./mine.xml")), names_mine, "./mine.xml", "more than 8 cards", "lead back", 3},
+        {NULL, PLATFORM(PROP("ss.card.base", "./none.xml"), HOSTS), "dir/p.xml", "no such file",
+         "give a file", 4},
+        {NULL, PLATFORM(PROP("ss.card.base", "h100") PROP("ss.card.base", "h100"), HOSTS), "dir/p.xml",
+         "given twice", "keep", 5},
+        {NULL,
+         PLATFORM("", "<host id=\"a\" speed=\"1f\"/>\n<host id=\"b\" speed=\"1f\">" PROP(
+                          "ss.assumed", "power") "</host>\n"),
+         "dir/p.xml", "", "", 0},
+        {CARD(PROP("ss.card.base", "./mine.xml")), names_mine, "./mine.xml", "more than 8 cards", "lead back",
+         3},
         {CARD(PROP("ss.sm_cuont", "5")), names_mine, "./mine.xml", "unknown prop", "ss.sm_count", 3},
         {CARD(PROP("ss.sm_count", "5.5")), names_mine, "./mine.xml", "whole number", "whole number", 3},
-        {CARD(PROP("ss.gpus_per_node", "5")), names_mine, "./mine.xml", "does not belong in <card>", "outermost zone", 3},
+        {CARD(PROP("ss.gpus_per_node", "5")), names_mine, "./mine.xml", "does not belong in <card>",
+         "outermost zone", 3},
         {CARD(PROP("ss.nic.bandwidth", "5GBps")), names_mine, "./mine.xml", "unknown prop", "<link>", 3},
-        {CARD(PROP("ss.card.base", "h100") PROP("ss.assumed", "nic.bandwidth")), names_mine, "./mine.xml", "no value of a card", "", 4},
+        {CARD(PROP("ss.card.base", "h100") PROP("ss.assumed", "nic.bandwidth")), names_mine, "./mine.xml",
+         "no value of a card", "", 4},
         {CARD("<host id=\"a\"/>"), names_mine, "./mine.xml", "<host> in a card", "only", 3},
         {CARD("<prop id=\"ss.power\"/>"), names_mine, "./mine.xml", "needs a value", "", 3},
         {CARD("<prop value=\"1\"/>"), names_mine, "./mine.xml", "needs an id", "", 3},

@@ -4,9 +4,9 @@
 #include <string.h>
 
 #include "base/base.h"
-#include "suite.h"
 #include "job/flags.h"
 #include "stepsim/flags.h"
+#include "suite.h"
 
 static const char head[] =
     "# Megatron-LM's arguments\n\n"
@@ -25,7 +25,8 @@ static const char head[] =
     "refused |\n"
     "| not modelled | may change time or memory a little: accepted with a note of its own |\n"
     "| refused | an error that says why |\n\n"
-    "Values: `+` one or more, `*` any number. This page is written by `test_flags --write docs/reference/flags.md`, "
+    "Values: `+` one or more, `*` any number. This page is written by `test_flags --write "
+    "docs/reference/flags.md`, "
     "and a\n"
     "test fails when it differs from the program.\n\n"
     "| argument | values | treatment | note |\n|---|---|---|---|\n";
@@ -50,9 +51,11 @@ static void test_page(void)
     CU_ASSERT_PTR_NOT_NULL_FATAL(out);
     write_page(out);
     fclose(out);
-    CU_ASSERT_EQUAL_FATAL(ss_file_read(SS_SOURCE_DIR "/docs/reference/flags.md", 1 << 22, &text, &len, NULL), 0);
+    CU_ASSERT_EQUAL_FATAL(ss_file_read(SS_SOURCE_DIR "/docs/reference/flags.md", 1 << 22, &text, &len, NULL),
+                          0);
     if (strcmp(page, text))
-        fprintf(stderr, "docs/reference/flags.md differs from the program: run test_flags --write docs/reference/flags.md\n");
+        fprintf(stderr, "docs/reference/flags.md differs from the program: run test_flags --write "
+                        "docs/reference/flags.md\n");
     CU_ASSERT_STRING_EQUAL(page, text);
     free(page);
     free(text);
@@ -153,8 +156,8 @@ static void test_choices(void)
 
 int main(int argc, char **argv)
 {
-    CU_TestInfo tests[] = {
-        {"page", test_page}, {"table", test_table}, {"nearest", test_nearest}, {"list", test_list}, {"choices", test_choices}, CU_TEST_INFO_NULL};
+    CU_TestInfo tests[] = {{"page", test_page}, {"table", test_table},     {"nearest", test_nearest},
+                           {"list", test_list}, {"choices", test_choices}, CU_TEST_INFO_NULL};
     if (argc == 3 && !strcmp(argv[1], "--write")) {
         FILE *out = fopen(argv[2], "w");
         if (!out)

@@ -35,7 +35,8 @@ static int double_at(size_t offset)
 static int is_exempt(size_t offset)
 {
     size_t padding = offsetof(struct ss_job, cpu_offload_weights) + sizeof(int);
-    return offset == offsetof(struct ss_job, measured_ms) || offset == offsetof(struct ss_job, measured_mib) ||
+    return offset == offsetof(struct ss_job, measured_ms) ||
+           offset == offsetof(struct ss_job, measured_mib) ||
            (offset == padding && padding + sizeof(int) == offsetof(struct ss_job, optimizer_offload));
 }
 
@@ -56,7 +57,8 @@ static void test_every_field(void)
     struct scale_job s;
     struct ss_run run;
     int missing = 0;
-    CU_ASSERT_FATAL(!scale_open(&s, "h800 2;--model llama3.1-8b --bf16 --tp 4 --pp 2 --seq 4096 --mbs 1 --gbs 16"));
+    CU_ASSERT_FATAL(
+        !scale_open(&s, "h800 2;--model llama3.1-8b --bf16 --tp 4 --pp 2 --seq 4096 --mbs 1 --gbs 16"));
     CU_ASSERT_FATAL(!scale_run(&s, &options, &run));
     struct ss_plan plan = *run.plan;
     struct ss_job *job = malloc(sizeof *job);

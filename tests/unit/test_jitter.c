@@ -33,7 +33,8 @@ static void test_draws(void)
 static void run_with(struct scale_job *s, int engine, int level, double sigma, uint64_t seed, int replicas,
                      struct ss_spread *out)
 {
-    struct ss_run_options o = {.engine = engine, .jitter = {.sigma = sigma, .seed = seed}, .replicas = replicas};
+    struct ss_run_options o = {
+        .engine = engine, .jitter = {.sigma = sigma, .seed = seed}, .replicas = replicas};
     struct ss_run run;
     o.plan.level = level;
     CU_ASSERT_FATAL(scale_run(s, &o, &run) == 0);
@@ -52,7 +53,8 @@ static void test_spread(void)
     CU_ASSERT_FATAL(scale_run(&s, &o, &plain) == 0);
     run_with(&s, SS_ENGINE_NATIVE, SS_LEVEL_CHUNK, 0.05, 1, 31, &a);
     CU_ASSERT_DOUBLE_EQUAL(a.without, plain.result->iteration_s, 1e-9 * a.without);
-    CU_ASSERT(a.min <= a.p5 && a.p5 <= a.p25 && a.p25 <= a.p50 && a.p50 <= a.p75 && a.p75 <= a.p95 && a.p95 <= a.max);
+    CU_ASSERT(a.min <= a.p5 && a.p5 <= a.p25 && a.p25 <= a.p50 && a.p50 <= a.p75 && a.p75 <= a.p95 &&
+              a.p95 <= a.max);
     CU_ASSERT(a.min < a.max);
     CU_ASSERT(a.mean > a.without); /* the slowest of several sets the pace */
     run_with(&s, SS_ENGINE_NATIVE, SS_LEVEL_CHUNK, 0.05, 1, 31, &b);

@@ -2,10 +2,10 @@
 /* What Megatron-LM and NeMo refuse, and near neighbours that they accept. */
 
 #include "base/base.h"
+#include "job/job_internal.h"
 #include "job_helper.h"
 #include "stepsim/job.h"
 #include "suite.h"
-#include "job/job_internal.h"
 
 /* Configurations that the frameworks refuse, with words of their reason. */
 static void test_refused(void)

@@ -3,11 +3,11 @@
 #include <unistd.h>
 
 #include "base/base.h"
+#include "job/job_internal.h"
 #include "job_helper.h"
 #include "stepsim/flags.h"
 #include "stepsim/job.h"
 #include "suite.h"
-#include "job/job_internal.h"
 
 /* Words that cannot be understood; the job stays as it was. */
 static void test_bad_words(void)
@@ -83,12 +83,14 @@ static int has(const struct ss_request *r, const char *text)
 /* A what-if is a copy with words set or dropped, under each of a flag's names and with all its values. */
 static void test_edit(void)
 {
-    static const char text[] = "--tp 2 --bf16 --cp-comm-type p2p p2p --tensor-model-parallel-size=4 --data-path '' \"a b\"";
+    static const char text[] =
+        "--tp 2 --bf16 --cp-comm-type p2p p2p --tensor-model-parallel-size=4 --data-path '' \"a b\"";
     struct ss_request r, copy;
 
     ss_request_init(&r);
     CU_ASSERT_EQUAL_FATAL(ss_request_read_text(&r, text, strlen(text), "a.args", NULL), 0);
-    CU_ASSERT(has(&r, "--tp 2 --bf16 --cp-comm-type p2p p2p --tensor-model-parallel-size=4 --data-path '' 'a b'"));
+    CU_ASSERT(
+        has(&r, "--tp 2 --bf16 --cp-comm-type p2p p2p --tensor-model-parallel-size=4 --data-path '' 'a b'"));
     CU_ASSERT_EQUAL(ss_request_find(&r, "--tp"), 6);
     CU_ASSERT_EQUAL(ss_request_find(&r, "--pp"), r.n);
     CU_ASSERT_EQUAL(ss_flag_same("--set", "--platform"), 0);
@@ -166,8 +168,7 @@ static void test_text(void)
         struct ss_job job;
         struct ss_error err = {0};
         ss_job_init(&job);
-        int rc =
-            parse_text(&job, rows[i].text, strlen(rows[i].text), "a.args", &err);
+        int rc = parse_text(&job, rows[i].text, strlen(rows[i].text), "a.args", &err);
         CU_ASSERT_EQUAL(rc, rows[i].line ? SS_ERR_INPUT : 0);
         CU_ASSERT_EQUAL(err.line, rows[i].line);
         CU_ASSERT_PTR_NOT_NULL(strstr(err.message, rows[i].message));
@@ -223,8 +224,7 @@ static void test_commands(void)
         struct ss_job job;
         struct ss_error err = {0};
         ss_job_init(&job);
-        int rc =
-            parse_text(&job, rows[i].text, strlen(rows[i].text), "a.args", &err);
+        int rc = parse_text(&job, rows[i].text, strlen(rows[i].text), "a.args", &err);
         if (rc)
             fprintf(stderr, "%s\n", err.message);
         CU_ASSERT_EQUAL(rc, 0);
@@ -237,16 +237,13 @@ static void test_commands(void)
     struct ss_error err = {0};
     ss_job_init(&job);
     static const char wrong[] = "torchrun --nnodes\n2 \\\n x.py \\\n --tp two";
-    CU_ASSERT_EQUAL(parse_text(&job, wrong, strlen(wrong), "a.args", &err),
-                    SS_ERR_INPUT);
+    CU_ASSERT_EQUAL(parse_text(&job, wrong, strlen(wrong), "a.args", &err), SS_ERR_INPUT);
     CU_ASSERT_EQUAL(err.line, 4);
     static const char script[] = "set -e\n";
-    CU_ASSERT_EQUAL(parse_text(&job, script, strlen(script), "a.args", &err),
-                    SS_ERR_INPUT);
+    CU_ASSERT_EQUAL(parse_text(&job, script, strlen(script), "a.args", &err), SS_ERR_INPUT);
     CU_ASSERT_PTR_NOT_NULL(strstr(err.hint, "as its shell expands it"));
     static const char variable[] = "torchrun --nnodes $N --nproc_per_node 8 x.py --tp 2\n";
-    CU_ASSERT_EQUAL(parse_text(&job, variable, strlen(variable), "a.args", &err),
-                    SS_ERR_INPUT);
+    CU_ASSERT_EQUAL(parse_text(&job, variable, strlen(variable), "a.args", &err), SS_ERR_INPUT);
     CU_ASSERT_EQUAL(err.line, 1);
     CU_ASSERT_PTR_NOT_NULL(strstr(err.hint, "what the shell makes of it"));
 }

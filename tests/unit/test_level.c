@@ -43,8 +43,9 @@ static const char *const jobs[] = {
 static const struct {
     int level, unfold, engine;
 } ways[] = {
-    {SS_LEVEL_CHUNK, 0, SS_ENGINE_NATIVE},  {SS_LEVEL_LAYER, 0, SS_ENGINE_NATIVE}, {SS_LEVEL_FLOW, 0, SS_ENGINE_NATIVE},
-    {SS_LEVEL_LAYER, 1, SS_ENGINE_NATIVE},  {SS_LEVEL_FLOW, 1, SS_ENGINE_NATIVE},  {SS_LEVEL_LAYER, 0, SS_ENGINE_SIMGRID},
+    {SS_LEVEL_CHUNK, 0, SS_ENGINE_NATIVE}, {SS_LEVEL_LAYER, 0, SS_ENGINE_NATIVE},
+    {SS_LEVEL_FLOW, 0, SS_ENGINE_NATIVE},  {SS_LEVEL_LAYER, 1, SS_ENGINE_NATIVE},
+    {SS_LEVEL_FLOW, 1, SS_ENGINE_NATIVE},  {SS_LEVEL_LAYER, 0, SS_ENGINE_SIMGRID},
     {SS_LEVEL_FLOW, 0, SS_ENGINE_SIMGRID}, {SS_LEVEL_FLOW, 1, SS_ENGINE_SIMGRID},
 };
 #define NWAYS (sizeof ways / sizeof ways[0])
@@ -72,7 +73,8 @@ static void agree(const char *job, const struct ss_run *a, const struct ss_run *
         CU_ASSERT_DOUBLE_EQUAL(b->result->timers[i].seconds, a->result->timers[i].seconds, 1e-9 * t);
     if (CU_get_number_of_failures() > before)
         fprintf(stderr, "%s\n  %s%s on %s: %.12g s instead of %.12g s\n", job, ss_level_name(ways[way].level),
-                ways[way].unfold ? " unfolded" : "", ss_engine_name(ways[way].engine), b->result->iteration_s, t);
+                ways[way].unfold ? " unfolded" : "", ss_engine_name(ways[way].engine), b->result->iteration_s,
+                t);
 }
 
 static void test_levels(void)
@@ -198,7 +200,8 @@ static void test_output_bucket(void)
     struct ss_run run;
     const struct ss_run_options o = {.engine = SS_ENGINE_NATIVE};
     double output = 128512.0 * 4096;
-    CU_ASSERT_FATAL(scale_open(&s, "h100 1;" COMMON "--overlap-grad-reduce --overlap-param-gather --gbs 16") == 0);
+    CU_ASSERT_FATAL(
+        scale_open(&s, "h100 1;" COMMON "--overlap-grad-reduce --overlap-param-gather --gbs 16") == 0);
     CU_ASSERT_FATAL(scale_run(&s, &o, &run) == 0);
     const struct ss_chunk_cost *chunk = &run.plan->classes[0].chunks[0];
     CU_ASSERT_FATAL(chunk->nreduce > 1 && chunk->ngather > 1);
@@ -242,7 +245,7 @@ static void test_sharded_memory(void)
 static void test_hybrid_alone(void)
 {
     static const char *const whole[] = {"h100 4;" FSDP "--tp 8 --fsdp hybrid",
-                                       "h100 4;" FSDP "--tp 8 --fsdp hybrid --use-distributed-optimizer"};
+                                        "h100 4;" FSDP "--tp 8 --fsdp hybrid --use-distributed-optimizer"};
     double optimizer[2];
     for (int i = 0; i < 2; i++) {
         struct scale_job s;
@@ -302,7 +305,8 @@ static void test_slow_nvlink(void)
         CU_ASSERT_FATAL(scale_run(&s, &o, &run[k]) == 0);
     }
     CU_ASSERT(run[1].result->iteration_s > 1.05 * run[0].result->iteration_s);
-    CU_ASSERT_DOUBLE_EQUAL(run[2].result->iteration_s, run[1].result->iteration_s, 1e-9 * run[1].result->iteration_s);
+    CU_ASSERT_DOUBLE_EQUAL(run[2].result->iteration_s, run[1].result->iteration_s,
+                           1e-9 * run[1].result->iteration_s);
     for (int k = 0; k < 3; k++)
         ss_run_free(&run[k]);
     scale_close(&s);

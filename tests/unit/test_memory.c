@@ -2,11 +2,11 @@
 /* Bytes of a rank against numbers worked out by hand, as each framework holds them. */
 #include <string.h>
 
+#include "cost/memory.h"
 #include "job_helper.h"
+#include "model/stack_internal.h"
 #include "stepsim/stepsim.h"
 #include "suite.h"
-#include "cost/memory.h"
-#include "model/stack_internal.h"
 
 #define LLAMA "--model llama3.1-8b --seq 8192 --mbs 1 --gbs 1024 "
 #define PROP(id, value) "<prop id='" id "' value='" value "'/>"

@@ -4,9 +4,9 @@
 #include <string.h>
 
 #include "base/base.h"
+#include "model/model_internal.h"
 #include "stepsim/model.h"
 #include "suite.h"
-#include "model/model_internal.h"
 
 static double parameters(const char *name, int rows)
 {

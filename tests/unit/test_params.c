@@ -58,7 +58,8 @@ static void test_set(void)
 
         CU_ASSERT_EQUAL(ss_prop_is_settable(i), !of_layout);
         value_text(p, p->high, text, sizeof text);
-        CU_ASSERT_EQUAL(ss_platform_set(platform, p->id, text, &err), of_stack || of_layout ? SS_ERR_INPUT : 0);
+        CU_ASSERT_EQUAL(ss_platform_set(platform, p->id, text, &err),
+                        of_stack || of_layout ? SS_ERR_INPUT : 0);
         CU_ASSERT_EQUAL(ss_stack_set(&stack, p->id, text, &err), of_stack ? 0 : SS_ERR_INPUT);
         if (!of_layout && !p->is_word)
             CU_ASSERT_EQUAL(of_stack ? ss_prop_get(i, &stack) : ss_platform_get(platform, i), p->high);
@@ -76,8 +77,8 @@ static void test_fit(void)
 {
     for (int i = 0; i < SS_PROP_COUNT; i++) {
         const struct ss_prop *p = ss_prop_at(i);
-        int want = (p->owner == SS_OF_CARD || p->owner == SS_OF_LINK || p->owner == SS_OF_STACK) && !p->is_word &&
-                   p->unit != SS_UNIT_COUNT;
+        int want = (p->owner == SS_OF_CARD || p->owner == SS_OF_LINK || p->owner == SS_OF_STACK) &&
+                   !p->is_word && p->unit != SS_UNIT_COUNT;
         struct ss_fit_prop fit;
 
         CU_ASSERT_EQUAL(ss_prop_is_fittable(i), want);
@@ -93,7 +94,8 @@ static void test_places(void)
         const char *head, *tail;
     } files[] = {{SS_AT_ROOT | SS_AT_ZONE, "<platform version=\"4.1\"><zone id=\"z\" routing=\"Full\">",
                   "<host id=\"h\" speed=\"1Gf\"/></zone></platform>"},
-                 {SS_AT_HOST, "<platform version=\"4.1\"><zone id=\"z\" routing=\"Full\"><host id=\"h\" speed=\"1Gf\">",
+                 {SS_AT_HOST,
+                  "<platform version=\"4.1\"><zone id=\"z\" routing=\"Full\"><host id=\"h\" speed=\"1Gf\">",
                   "</host></zone></platform>"},
                  {SS_AT_LINK,
                   "<platform version=\"4.1\"><zone id=\"z\" routing=\"Full\">"
@@ -124,7 +126,8 @@ static void test_places(void)
 static void test_nearest(void)
 {
     CU_ASSERT_STRING_EQUAL(ss_prop_nearest("ss.nic.bandwith", ss_prop_is_settable), "ss.nic.bandwidth");
-    CU_ASSERT_PTR_NULL(ss_prop_nearest("ss.nics_per_nod", ss_prop_is_settable)); /* it is, but of the layout */
+    CU_ASSERT_PTR_NULL(
+        ss_prop_nearest("ss.nics_per_nod", ss_prop_is_settable)); /* it is, but of the layout */
     CU_ASSERT_PTR_NULL(ss_prop_nearest("banana", ss_prop_is_settable));
 }
 

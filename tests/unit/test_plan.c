@@ -3,9 +3,9 @@
 #include <math.h>
 #include <string.h>
 
+#include "cost/layer_kinds.h"
 #include "stepsim/plan.h"
 #include "suite.h"
-#include "cost/layer_kinds.h"
 
 static void expect_group(const struct ss_ranks *r, int kind, int rank, const int *want, int n)
 {
@@ -348,7 +348,8 @@ static void test_fp8_forward_gain(void)
             if (ops.op[i].kind == SS_OP_GEMM)
                 gemms += ss_kernel_gemm(&card, ops.op[i].precision, ops.op[i].m, ops.op[i].n, ops.op[i].k, 0,
                                         card.sm_count, 1);
-        CU_ASSERT_DOUBLE_EQUAL(plain.forward[SS_LABEL_COMPUTE] - fast.forward[SS_LABEL_COMPUTE], fp8 ? gemms / 5 : 0, 1e-12);
+        CU_ASSERT_DOUBLE_EQUAL(plain.forward[SS_LABEL_COMPUTE] - fast.forward[SS_LABEL_COMPUTE],
+                               fp8 ? gemms / 5 : 0, 1e-12);
         CU_ASSERT_EQUAL(plain.weight_grad[SS_LABEL_COMPUTE], fast.weight_grad[SS_LABEL_COMPUTE]);
     }
 }

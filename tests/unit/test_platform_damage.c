@@ -20,7 +20,8 @@ static const char *const good_file =
     "      <host id=\"a1\" speed=\"1Tf\"><prop id=\"mine\" value=\"2\"/></host>\n"
     "      <router id=\"ra\"/>\n"
     "      <link id=\"nvlink-a\" bandwidth=\"200GBps\" latency=\"1us\"/>\n"
-    "      <link id=\"wire-a\" bandwidth=\"25000MBps\" latency=\"2us\"><prop id=\"ss.kind\" value=\"nic\"/></link>\n"
+    "      <link id=\"wire-a\" bandwidth=\"25000MBps\" latency=\"2us\"><prop id=\"ss.kind\" "
+    "value=\"nic\"/></link>\n"
     "      <route src=\"a0\" dst=\"a1\"><link_ctn id=\"nvlink-a\"/></route>\n"
     "      <route src=\"a0\" dst=\"ra\"><link_ctn id=\"wire-a\"/></route>\n"
     "      <route src=\"a1\" dst=\"ra\"><link_ctn id=\"wire-a\"/></route>\n"
@@ -46,7 +47,8 @@ static const char *const good_file =
     "</platform>\n";
 
 /* The routes that SimGrid would give. */
-static int ask(const char *file, int npairs, const char *const (*hosts)[2], char **routes, struct ss_error *err)
+static int ask(const char *file, int npairs, const char *const (*hosts)[2], char **routes,
+               struct ss_error *err)
 {
     (void)file, (void)err;
     for (int i = 0; i < npairs; i++) {
@@ -55,7 +57,8 @@ static int ask(const char *file, int npairs, const char *const (*hosts)[2], char
         if (from == to) {
             if (asprintf(&routes[i], "nvlink-%c", from) < 0)
                 return SS_ERR_NOMEM;
-        } else if (asprintf(&routes[i], "wire-%c %s wire-%c", from, from == 'a' ? "cable_UP air" : "air cable_DOWN", to) < 0) {
+        } else if (asprintf(&routes[i], "wire-%c %s wire-%c", from,
+                            from == 'a' ? "cable_UP air" : "air cable_DOWN", to) < 0) {
             return SS_ERR_NOMEM;
         }
     }
@@ -138,36 +141,58 @@ static void check(const char *text, const struct damage *d, const struct ss_plat
 
 static const struct damage foreign_damages[] = {
     {"unclosed tag", "<router id=\"ra\"/>", "<router id=\"ra\">", SS_ERR_INPUT, "</zone>", ""},
-    {"unknown tag", "<router id=\"ra\"/>", "<ruoter id=\"ra\"/>", SS_ERR_INPUT, "<ruoter", "unknown tag <ruoter>"},
-    {"tag of SimGrid that is not supported", "<router id=\"ra\"/>", "<peer id=\"ra\"/>", SS_ERR_UNSUPPORTED, "<peer", "<peer>"},
+    {"unknown tag", "<router id=\"ra\"/>", "<ruoter id=\"ra\"/>", SS_ERR_INPUT, "<ruoter",
+     "unknown tag <ruoter>"},
+    {"tag of SimGrid that is not supported", "<router id=\"ra\"/>", "<peer id=\"ra\"/>", SS_ERR_UNSUPPORTED,
+     "<peer", "<peer>"},
     {"unknown attribute", "core=\"2\"", "cores=\"2\"", SS_ERR_INPUT, "cores=", "\"cores\""},
-    {"missing attribute", "<host id=\"b0\" speed=\"1Tf\"/>", "<host id=\"b0\"/>", SS_ERR_INPUT, "<host id=\"b0\"", "\"speed\""},
-    {"resource that changes", "core=\"2\"", "speed_file=\"x\"", SS_ERR_UNSUPPORTED, "speed_file", "speed_file"},
+    {"missing attribute", "<host id=\"b0\" speed=\"1Tf\"/>", "<host id=\"b0\"/>", SS_ERR_INPUT,
+     "<host id=\"b0\"", "\"speed\""},
+    {"resource that changes", "core=\"2\"", "speed_file=\"x\"", SS_ERR_UNSUPPORTED, "speed_file",
+     "speed_file"},
     {"core is no number", "core=\"2\"", "core=\"two\"", SS_ERR_INPUT, "core=\"two\"", "core"},
-    {"duplicate host", "<host id=\"b0\"", "<host id=\"a0\"", SS_ERR_INPUT, "<host id=\"a0\" speed=\"1Tf\"", "duplicate host \"a0\""},
-    {"duplicate router", "<router id=\"rb\"", "<router  id=\"ra\"", SS_ERR_INPUT, "<router  id", "duplicate router \"ra\""},
-    {"duplicate link", "<link id=\"nvlink-b\"", "<link  id=\"nvlink-a\"", SS_ERR_INPUT, "<link  id", "duplicate link \"nvlink-a\""},
-    {"duplicate zone", "<zone id=\"n1\"", "<zone  id=\"n0\"", SS_ERR_INPUT, "<zone  id", "duplicate zone \"n0\""},
-    {"host named as a router", "<router id=\"rb\"", "<router id=\"b0\"", SS_ERR_INPUT, "<router id=\"b0\"", "duplicate router \"b0\""},
+    {"duplicate host", "<host id=\"b0\"", "<host id=\"a0\"", SS_ERR_INPUT, "<host id=\"a0\" speed=\"1Tf\"",
+     "duplicate host \"a0\""},
+    {"duplicate router", "<router id=\"rb\"", "<router  id=\"ra\"", SS_ERR_INPUT, "<router  id",
+     "duplicate router \"ra\""},
+    {"duplicate link", "<link id=\"nvlink-b\"", "<link  id=\"nvlink-a\"", SS_ERR_INPUT, "<link  id",
+     "duplicate link \"nvlink-a\""},
+    {"duplicate zone", "<zone id=\"n1\"", "<zone  id=\"n0\"", SS_ERR_INPUT, "<zone  id",
+     "duplicate zone \"n0\""},
+    {"host named as a router", "<router id=\"rb\"", "<router id=\"b0\"", SS_ERR_INPUT, "<router id=\"b0\"",
+     "duplicate router \"b0\""},
     {"route from an unknown host", "src=\"b1\"", "src=\"b7\"", SS_ERR_INPUT, "src=\"b7\"", "src=\"b7\""},
-    {"route to a host of another zone", "dst=\"b1\"", "dst=\"a1\"", SS_ERR_INPUT, "<route src=\"b0\" dst=\"a1\"", "another zone"},
-    {"unknown link", "<link_ctn id=\"wire-b\"/>", "<link_ctn id=\"wire\"/>", SS_ERR_INPUT, "\"wire\"", "unknown link \"wire\""},
-    {"route without links", "<link_ctn id=\"nvlink-b\"/>", "", SS_ERR_INPUT, "<route src=\"b0\" dst=\"b1\"", "without links"},
+    {"route to a host of another zone", "dst=\"b1\"", "dst=\"a1\"", SS_ERR_INPUT,
+     "<route src=\"b0\" dst=\"a1\"", "another zone"},
+    {"unknown link", "<link_ctn id=\"wire-b\"/>", "<link_ctn id=\"wire\"/>", SS_ERR_INPUT, "\"wire\"",
+     "unknown link \"wire\""},
+    {"route without links", "<link_ctn id=\"nvlink-b\"/>", "", SS_ERR_INPUT, "<route src=\"b0\" dst=\"b1\"",
+     "without links"},
     {"no direction", " direction=\"UP\"", "", SS_ERR_INPUT, "<link_ctn id=\"cable\"", "no direction"},
-    {"direction on a plain link", "<link_ctn id=\"air\"", "<link_ctn direction=\"UP\" id=\"air\"", SS_ERR_INPUT, "direction=\"UP\" id", "a direction"},
+    {"direction on a plain link", "<link_ctn id=\"air\"", "<link_ctn direction=\"UP\" id=\"air\"",
+     SS_ERR_INPUT, "direction=\"UP\" id", "a direction"},
     {"wrong direction", "direction=\"UP\"", "direction=\"LEFT\"", SS_ERR_INPUT, "LEFT", "LEFT"},
-    {"duplicate route", "<route src=\"b0\" dst=\"rb\">", "<route src=\"b1\" dst=\"b0\">", SS_ERR_INPUT, "src=\"b1\" dst=\"b0\"", "duplicate route"},
-    {"host without a route", "<router id=\"rb\"/>", "<router id=\"rb\"/><host id=\"b2\" speed=\"1Tf\"/>", SS_ERR_INPUT, "\"b2\"", "host \"b2\" has no route"},
-    {"missing route", "<route src=\"a0\" dst=\"a1\"><link_ctn id=\"nvlink-a\"/></route>", "", SS_ERR_INPUT, "<zone id=\"n0\"", "missing route from \"a0\" to \"a1\""},
-    {"one way only", "<route src=\"a0\" dst=\"a1\">", "<route src=\"a0\" dst=\"a1\" symmetrical=\"NO\">", SS_ERR_INPUT, "<zone id=\"n0\"", "missing route from \"a1\" to \"a0\""},
-    {"routing None", "<zone id=\"n1\" routing=\"Dijkstra\">", "<zone id=\"n1\" routing=\"None\">", SS_ERR_INPUT, "None", "None"},
+    {"duplicate route", "<route src=\"b0\" dst=\"rb\">", "<route src=\"b1\" dst=\"b0\">", SS_ERR_INPUT,
+     "src=\"b1\" dst=\"b0\"", "duplicate route"},
+    {"host without a route", "<router id=\"rb\"/>", "<router id=\"rb\"/><host id=\"b2\" speed=\"1Tf\"/>",
+     SS_ERR_INPUT, "\"b2\"", "host \"b2\" has no route"},
+    {"missing route", "<route src=\"a0\" dst=\"a1\"><link_ctn id=\"nvlink-a\"/></route>", "", SS_ERR_INPUT,
+     "<zone id=\"n0\"", "missing route from \"a0\" to \"a1\""},
+    {"one way only", "<route src=\"a0\" dst=\"a1\">", "<route src=\"a0\" dst=\"a1\" symmetrical=\"NO\">",
+     SS_ERR_INPUT, "<zone id=\"n0\"", "missing route from \"a1\" to \"a0\""},
+    {"routing None", "<zone id=\"n1\" routing=\"Dijkstra\">", "<zone id=\"n1\" routing=\"None\">",
+     SS_ERR_INPUT, "None", "None"},
     {"unknown routing", "routing=\"Dijkstra\"", "routing=\"Dikstra\"", SS_ERR_INPUT, "Dikstra", "Dikstra"},
-    {"routing that is not supported", "routing=\"Dijkstra\"", "routing=\"Vivaldi\"", SS_ERR_UNSUPPORTED, "Vivaldi", "Vivaldi"},
+    {"routing that is not supported", "routing=\"Dijkstra\"", "routing=\"Vivaldi\"", SS_ERR_UNSUPPORTED,
+     "Vivaldi", "Vivaldi"},
     {"missing gateway", " gw_dst=\"rb\"", "", SS_ERR_INPUT, "<zoneRoute", "\"gw_dst\""},
     {"unknown gateway", "gw_dst=\"rb\"", "gw_dst=\"rc\"", SS_ERR_INPUT, "<zoneRoute", "\"rc\""},
-    {"gateway in another zone", "gw_dst=\"rb\"", "gw_dst=\"ra\"", SS_ERR_INPUT, "<zoneRoute", "not in zone \"n1\""},
-    {"zone without a route", "<link id=\"cable\"", "<zone id=\"n2\" routing=\"Full\"/><link id=\"cable\"", SS_ERR_INPUT, "n2", "zone \"n2\" has no route"},
-    {"route between unknown zones", "<zoneRoute src=\"n0\"", "<zoneRoute src=\"n7\"", SS_ERR_INPUT, "n7", "\"n7\""},
+    {"gateway in another zone", "gw_dst=\"rb\"", "gw_dst=\"ra\"", SS_ERR_INPUT, "<zoneRoute",
+     "not in zone \"n1\""},
+    {"zone without a route", "<link id=\"cable\"", "<zone id=\"n2\" routing=\"Full\"/><link id=\"cable\"",
+     SS_ERR_INPUT, "n2", "zone \"n2\" has no route"},
+    {"route between unknown zones", "<zoneRoute src=\"n0\"", "<zoneRoute src=\"n7\"", SS_ERR_INPUT, "n7",
+     "\"n7\""},
     {"negative bandwidth", "\"200Gbps\"", "\"-200Gbps\"", SS_ERR_INPUT, "-200Gbps", "must be positive"},
     {"zero bandwidth", "\"200Gbps\"", "\"0Gbps\"", SS_ERR_INPUT, "\"0Gbps\"", "must be positive"},
     {"bandwidth in bytes", "\"200Gbps\"", "\"200GB\"", SS_ERR_INPUT, "\"200GB\"", "unit"},
@@ -177,34 +202,55 @@ static const struct damage foreign_damages[] = {
     {"bandwidth in hexadecimal", "\"200Gbps\"", "\"0x10Gbps\"", SS_ERR_INPUT, "0x10", "not a number"},
     {"negative latency", "latency=\"3us\"", "latency=\"-3us\"", SS_ERR_INPUT, "-3us", "not be negative"},
     {"latency in metres", "latency=\"3us\"", "latency=\"3km\"", SS_ERR_INPUT, "3km", "unit"},
-    {"negative speed", "<host id=\"b1\" speed=\"1Tf\"", "<host id=\"b1\" speed=\"-1Tf\"", SS_ERR_INPUT, "-1Tf", "must be positive"},
+    {"negative speed", "<host id=\"b1\" speed=\"1Tf\"", "<host id=\"b1\" speed=\"-1Tf\"", SS_ERR_INPUT,
+     "-1Tf", "must be positive"},
     {"bad second speed", "1Tf,500Gf", "1Tf,0Gf", SS_ERR_INPUT, "1Tf,0Gf", "not positive"},
     {"unknown sharing policy", "FATPIPE", "THINPIPE", SS_ERR_INPUT, "THINPIPE", "THINPIPE"},
-    {"narrow fat pipe", "bandwidth=\"1TBps\"", "bandwidth=\"1GBps\"", SS_ERR_UNSUPPORTED, "<zone id=\"world\"", "FATPIPE"},
+    {"narrow fat pipe", "bandwidth=\"1TBps\"", "bandwidth=\"1GBps\"", SS_ERR_UNSUPPORTED,
+     "<zone id=\"world\"", "FATPIPE"},
     {"wrong root", "<platform version=\"4.1\">", "<topology version=\"2.0\">", SS_ERR_INPUT, "<topology", ""},
     {"wrong version", "version=\"4.1\"", "version=\"3\"", SS_ERR_INPUT, "version=\"3\"", "\"3\""},
     {"no version", " version=\"4.1\"", "", SS_ERR_INPUT, "<platform>", "version"},
     {"entity", "simgrid.dtd\">", "simgrid.dtd\" [<!ENTITY x \"y\">]>", SS_ERR_INPUT, "ENTITY", "entity"},
     {"empty name", "<router id=\"rb\"/>", "<router id=\"\"/>", SS_ERR_INPUT, "<router id=\"\"", "empty id"},
-    {"props after hosts", "<router id=\"rb\"/>", "<router id=\"rb\"/>\n<prop id=\"x\" value=\"y\"/>", SS_ERR_INPUT, "id=\"x\"", "too late"},
-    {"hosts beside zones", "    <link id=\"cable\"", "    <host id=\"c\" speed=\"1f\"/>\n    <link id=\"cable\"", SS_ERR_INPUT, "id=\"c\"", "also holds"},
-    {"host in a host", "<prop id=\"mine\" value=\"2\"/>", "<host id=\"c\" speed=\"1f\"/>", SS_ERR_INPUT, "id=\"c\"", "cannot stand in"},
-    {"second outermost zone", "</platform>", "<zone id=\"z\" routing=\"Full\"/></platform>", SS_ERR_INPUT, "id=\"z\"", "second"},
-    {"unequal nodes", "<host id=\"b1\" speed=\"1Tf\"/>", "<host id=\"b1\" speed=\"1Tf\"><prop id=\"ss.node\" value=\"2\"/></host>",
-     SS_ERR_INPUT, "<host id=\"b0\"", "node 1 has 1 GPUs"},
-    {"two kinds of card", "<prop id=\"mine\" value=\"2\"/>", "<prop id=\"ss.power\" value=\"9W\"/>", SS_ERR_UNSUPPORTED, "9W", "ss.power of host \"a1\""},
-    {"unknown prop", "<prop id=\"ss.node\" value=\"1\"/>", "<prop id=\"ss.mode\" value=\"1\"/>", SS_ERR_INPUT, "ss.mode", "unknown prop \"ss.mode\""},
-    {"prop of a link", "<prop id=\"owner\" value=\"somebody\"/>", "<prop id=\"ss.nic.bandwidth\" value=\"1GBps\"/>", SS_ERR_INPUT, "ss.nic.bandwidth", "unknown prop"},
-    {"prop twice", "<prop id=\"owner\" value=\"somebody\"/>", "<prop id=\"ss.sm_count\" value=\"5\"/>", SS_ERR_INPUT, "value=\"5\"", "given twice"},
-    {"prop in the wrong place", "<prop id=\"mine\" value=\"2\"/>", "<prop id=\"ss.kind\" value=\"nic\"/>", SS_ERR_INPUT, "a1\" speed", "does not belong"},
-    {"prop without value", "<prop id=\"mine\" value=\"2\"/>", "<prop id=\"mine\"/>", SS_ERR_INPUT, "<prop id=\"mine\"", "\"value\""},
-    {"prop of templates", "<prop id=\"owner\" value=\"somebody\"/>", "<prop id=\"ss.oversubscription\" value=\"2\"/>", SS_ERR_INPUT, "ss.oversubscription", "template"},
+    {"props after hosts", "<router id=\"rb\"/>", "<router id=\"rb\"/>\n<prop id=\"x\" value=\"y\"/>",
+     SS_ERR_INPUT, "id=\"x\"", "too late"},
+    {"hosts beside zones", "    <link id=\"cable\"",
+     "    <host id=\"c\" speed=\"1f\"/>\n    <link id=\"cable\"", SS_ERR_INPUT, "id=\"c\"", "also holds"},
+    {"host in a host", "<prop id=\"mine\" value=\"2\"/>", "<host id=\"c\" speed=\"1f\"/>", SS_ERR_INPUT,
+     "id=\"c\"", "cannot stand in"},
+    {"second outermost zone", "</platform>", "<zone id=\"z\" routing=\"Full\"/></platform>", SS_ERR_INPUT,
+     "id=\"z\"", "second"},
+    {"unequal nodes", "<host id=\"b1\" speed=\"1Tf\"/>",
+     "<host id=\"b1\" speed=\"1Tf\"><prop id=\"ss.node\" value=\"2\"/></host>", SS_ERR_INPUT,
+     "<host id=\"b0\"", "node 1 has 1 GPUs"},
+    {"two kinds of card", "<prop id=\"mine\" value=\"2\"/>", "<prop id=\"ss.power\" value=\"9W\"/>",
+     SS_ERR_UNSUPPORTED, "9W", "ss.power of host \"a1\""},
+    {"unknown prop", "<prop id=\"ss.node\" value=\"1\"/>", "<prop id=\"ss.mode\" value=\"1\"/>", SS_ERR_INPUT,
+     "ss.mode", "unknown prop \"ss.mode\""},
+    {"prop of a link", "<prop id=\"owner\" value=\"somebody\"/>",
+     "<prop id=\"ss.nic.bandwidth\" value=\"1GBps\"/>", SS_ERR_INPUT, "ss.nic.bandwidth", "unknown prop"},
+    {"prop twice", "<prop id=\"owner\" value=\"somebody\"/>", "<prop id=\"ss.sm_count\" value=\"5\"/>",
+     SS_ERR_INPUT, "value=\"5\"", "given twice"},
+    {"prop in the wrong place", "<prop id=\"mine\" value=\"2\"/>", "<prop id=\"ss.kind\" value=\"nic\"/>",
+     SS_ERR_INPUT, "a1\" speed", "does not belong"},
+    {"prop without value", "<prop id=\"mine\" value=\"2\"/>", "<prop id=\"mine\"/>", SS_ERR_INPUT,
+     "<prop id=\"mine\"", "\"value\""},
+    {"prop of templates", "<prop id=\"owner\" value=\"somebody\"/>",
+     "<prop id=\"ss.oversubscription\" value=\"2\"/>", SS_ERR_INPUT, "ss.oversubscription", "template"},
     {"unknown kind of link", "value=\"nic\"", "value=\"nik\"", SS_ERR_INPUT, "nik", "\"nik\""},
-    {"unknown assumption", "<prop id=\"owner\" value=\"somebody\"/>", "<prop id=\"ss.assumed\" value=\"power nic.bandwith\"/>", SS_ERR_INPUT, "ss.assumed", "\"nic.bandwith\""},
-    {"missing prop", "<prop id=\"ss.sm_count\"", "<prop id=\"sm_count\"", SS_ERR_INPUT, "<zone id=\"world\"", "missing prop \"ss.sm_count\""},
-    {"prop with a bad unit", "<prop id=\"ss.kernel_latency\" value=\"1ms\"", "<prop id=\"ss.kernel_latency\" value=\"1GB\"", SS_ERR_INPUT, "ss.kernel_latency", "ss.kernel_latency=\"1GB\""},
-    {"prop without unit", "<prop id=\"ss.kernel_latency\" value=\"1ms\"", "<prop id=\"ss.kernel_latency\" value=\"1\"", SS_ERR_INPUT, "ss.kernel_latency", "unit"},
-    {"prop out of range", "<prop id=\"ss.kernel_latency\" value=\"1ms\"", "<prop id=\"ss.kernel_latency\" value=\"2ms\"", SS_ERR_INPUT, "ss.kernel_latency", "outside 0s to 1ms"},
+    {"unknown assumption", "<prop id=\"owner\" value=\"somebody\"/>",
+     "<prop id=\"ss.assumed\" value=\"power nic.bandwith\"/>", SS_ERR_INPUT, "ss.assumed",
+     "\"nic.bandwith\""},
+    {"missing prop", "<prop id=\"ss.sm_count\"", "<prop id=\"sm_count\"", SS_ERR_INPUT, "<zone id=\"world\"",
+     "missing prop \"ss.sm_count\""},
+    {"prop with a bad unit", "<prop id=\"ss.kernel_latency\" value=\"1ms\"",
+     "<prop id=\"ss.kernel_latency\" value=\"1GB\"", SS_ERR_INPUT, "ss.kernel_latency",
+     "ss.kernel_latency=\"1GB\""},
+    {"prop without unit", "<prop id=\"ss.kernel_latency\" value=\"1ms\"",
+     "<prop id=\"ss.kernel_latency\" value=\"1\"", SS_ERR_INPUT, "ss.kernel_latency", "unit"},
+    {"prop out of range", "<prop id=\"ss.kernel_latency\" value=\"1ms\"",
+     "<prop id=\"ss.kernel_latency\" value=\"2ms\"", SS_ERR_INPUT, "ss.kernel_latency", "outside 0s to 1ms"},
 };
 
 static void test_foreign_damage(void)
@@ -251,16 +297,23 @@ static void test_other_damage(void)
         {HEAD "<router id=\"r\"/>" TAIL,
          {.what = "no hosts", .code = SS_ERR_INPUT, .mark = "<zone", .part = "no hosts"}},
         {HEAD TAIL, {.what = "empty zone", .code = SS_ERR_INPUT, .mark = "<zone", .part = "no hosts"}},
-        {"<platform version=\"4.1\">\n<cluster id=\"c\" prefix=\"g\" suffix=\"\" radical=\"0-70000\" speed=\"1f\" bw=\"1Bps\" "
+        {"<platform version=\"4.1\">\n<cluster id=\"c\" prefix=\"g\" suffix=\"\" radical=\"0-70000\" "
+         "speed=\"1f\" bw=\"1Bps\" "
          "lat=\"1s\"/>\n</platform>\n",
          {.what = "huge", .code = SS_ERR_INPUT, .mark = "<cluster", .part = "more than 65536 hosts"}},
-        {"<platform version=\"4.1\">\n<cluster id=\"c\" prefix=\"g\" suffix=\"\" radical=\"3-1\" speed=\"1f\" bw=\"1Bps\" "
+        {"<platform version=\"4.1\">\n<cluster id=\"c\" prefix=\"g\" suffix=\"\" radical=\"3-1\" "
+         "speed=\"1f\" bw=\"1Bps\" "
          "lat=\"1s\"/>\n</platform>\n",
          {.what = "radical", .code = SS_ERR_INPUT, .mark = "<cluster", .part = "radical"}},
-        {"<platform version=\"4.1\">\n<cluster id=\"c\" prefix=\"g\" suffix=\"\" radical=\"0-1,1\" speed=\"1f\" bw=\"1Bps\" "
+        {"<platform version=\"4.1\">\n<cluster id=\"c\" prefix=\"g\" suffix=\"\" radical=\"0-1,1\" "
+         "speed=\"1f\" bw=\"1Bps\" "
          "lat=\"1s\"/>\n</platform>\n",
-         {.what = "radical twice", .code = SS_ERR_INPUT, .mark = "<cluster", .part = "duplicate host \"g1\""}},
-        {"<platform version=\"4.1\">\n<cluster id=\"c\" prefix=\"g\" suffix=\"\" radical=\"0-1\" speed=\"1f\" bw=\"1Bps\" "
+         {.what = "radical twice",
+          .code = SS_ERR_INPUT,
+          .mark = "<cluster",
+          .part = "duplicate host \"g1\""}},
+        {"<platform version=\"4.1\">\n<cluster id=\"c\" prefix=\"g\" suffix=\"\" radical=\"0-1\" "
+         "speed=\"1f\" bw=\"1Bps\" "
          "lat=\"1s\" topology=\"TORUS\"/>\n</platform>\n",
          {.what = "torus", .code = SS_ERR_UNSUPPORTED, .mark = "<cluster", .part = "TORUS"}},
     };
@@ -293,26 +346,53 @@ static void test_truncated(void)
 
 static const struct damage template_damages[] = {
     {"unknown template", "value=\"mesh\"", "value=\"mash\"", SS_ERR_INPUT, "mash", "\"mash\""},
-    {"the other template", "value=\"mesh\"", "value=\"nvswitch\"", SS_ERR_INPUT, "<link id=\"nvlink-0-0-1\"", "<router id=\"nvswitch-0\">"},
-    {"a node misses a link", "    <link id=\"nic-1-2\" bandwidth=\"100Gbps\" latency=\"1us\" sharing_policy=\"SPLITDUPLEX\"/>\n", "", SS_ERR_INPUT, "<link_ctn id=\"nic-1-2\"", "unknown link"},
-    {"a route is missing", "    <route src=\"leaf-0-3\" dst=\"spine\"><link_ctn id=\"uplink-0-3\" direction=\"UP\"/></route>\n", "", SS_ERR_INPUT, "<zone", "missing <route src=\"leaf-0-3\" dst=\"spine\">"},
-    {"a route by another link", "<link_ctn id=\"nic-1-2\"", "<link_ctn id=\"nic-1-3\"", SS_ERR_INPUT, "dst=\"leaf-0-2\"><link_ctn id=\"nic-1-3\"", "\"nic-1-2\""},
-    {"order", "src=\"gpu-0-0\" dst=\"gpu-0-1\"", "src=\"gpu-0-1\" dst=\"gpu-0-0\"", SS_ERR_INPUT, "src=\"gpu-0-1\" dst=\"gpu-0-0\"", "<route src=\"gpu-0-0\" dst=\"gpu-0-1\">"},
-    {"too much", "<router id=\"spine\"/>", "<router id=\"spine\"/><link id=\"more\" bandwidth=\"1GBps\"/>", SS_ERR_INPUT, "\"more\"", "the file <link id=\"more\">"},
-    {"too much at the end", "  </zone>", "    <bypassRoute src=\"gpu-0-0\" dst=\"gpu-0-1\"><link_ctn id=\"nic-0-0\" direction=\"UP\"/></bypassRoute></zone>", SS_ERR_INPUT, "bypassRoute", "ends before"},
-    {"a slower link", "\"nvlink-1-1-2\" bandwidth=\"50GBps\"", "\"nvlink-1-1-2\" bandwidth=\"25GBps\"", SS_ERR_INPUT, "\"nvlink-1-1-2\" b", "bandwidth of \"nvlink-1-1-2\""},
-    {"another latency", "\"nic-1-0\" bandwidth=\"100Gbps\" latency=\"1us\"", "\"nic-1-0\" bandwidth=\"100Gbps\" latency=\"2us\"", SS_ERR_INPUT, "\"nic-1-0\" b", "latency of \"nic-1-0\""},
-    {"uplink against oversubscription", "<prop id=\"ss.oversubscription\" value=\"1\"/>", "<prop id=\"ss.oversubscription\" value=\"2\"/>", SS_ERR_INPUT, "<link id=\"uplink-0-0\"", "bandwidth of \"uplink-0-0\""},
-    {"speed is not the peak", "<host id=\"gpu-1-0\" speed=\"125Tf\"", "<host id=\"gpu-1-0\" speed=\"120Tf\"", SS_ERR_INPUT, "120Tf", "speed of \"gpu-1-0\""},
-    {"half duplex", "\"nic-0-0\" bandwidth=\"100Gbps\" latency=\"1us\" sharing_policy=\"SPLITDUPLEX\"", "\"nic-0-0\" bandwidth=\"100Gbps\" latency=\"1us\"", SS_ERR_INPUT, "<link_ctn id=\"nic-0-0\"", "SPLITDUPLEX"},
-    {"no whole nodes", "<prop id=\"ss.gpus_per_node\" value=\"4\"", "<prop id=\"ss.gpus_per_node\" value=\"3\"", SS_ERR_INPUT, "<zone", "8 hosts are no whole nodes"},
-    {"no size", "<prop id=\"ss.gpus_per_node\"", "<prop id=\"gpus_per_node\"", SS_ERR_INPUT, "<zone", "missing prop \"ss.gpus_per_node\""},
-    {"no leaves", "<prop id=\"ss.nodes_per_leaf\"", "<prop id=\"nodes_per_leaf\"", SS_ERR_INPUT, "<zone", "missing prop \"ss.nodes_per_leaf\""},
-    {"NICs that cannot be shared", "<prop id=\"ss.nics_per_node\" value=\"4\"", "<prop id=\"ss.nics_per_node\" value=\"3\"", SS_ERR_INPUT, "<zone", "cannot share"},
-    {"nodes without NICs", "<prop id=\"ss.nics_per_node\" value=\"4\"", "<prop id=\"ss.nics_per_node\" value=\"0\"", SS_ERR_INPUT, "<zone", "without a NIC"},
-    {"prop in a host", "<host id=\"gpu-1-0\" speed=\"125Tf\"/>", "<host id=\"gpu-1-0\" speed=\"125Tf\"><prop id=\"ss.power\" value=\"9W\"/></host>", SS_ERR_INPUT, "9W", "ss.power"},
+    {"the other template", "value=\"mesh\"", "value=\"nvswitch\"", SS_ERR_INPUT, "<link id=\"nvlink-0-0-1\"",
+     "<router id=\"nvswitch-0\">"},
+    {"a node misses a link",
+     "    <link id=\"nic-1-2\" bandwidth=\"100Gbps\" latency=\"1us\" sharing_policy=\"SPLITDUPLEX\"/>\n", "",
+     SS_ERR_INPUT, "<link_ctn id=\"nic-1-2\"", "unknown link"},
+    {"a route is missing",
+     "    <route src=\"leaf-0-3\" dst=\"spine\"><link_ctn id=\"uplink-0-3\" direction=\"UP\"/></route>\n", "",
+     SS_ERR_INPUT, "<zone", "missing <route src=\"leaf-0-3\" dst=\"spine\">"},
+    {"a route by another link", "<link_ctn id=\"nic-1-2\"", "<link_ctn id=\"nic-1-3\"", SS_ERR_INPUT,
+     "dst=\"leaf-0-2\"><link_ctn id=\"nic-1-3\"", "\"nic-1-2\""},
+    {"order", "src=\"gpu-0-0\" dst=\"gpu-0-1\"", "src=\"gpu-0-1\" dst=\"gpu-0-0\"", SS_ERR_INPUT,
+     "src=\"gpu-0-1\" dst=\"gpu-0-0\"", "<route src=\"gpu-0-0\" dst=\"gpu-0-1\">"},
+    {"too much", "<router id=\"spine\"/>", "<router id=\"spine\"/><link id=\"more\" bandwidth=\"1GBps\"/>",
+     SS_ERR_INPUT, "\"more\"", "the file <link id=\"more\">"},
+    {"too much at the end", "  </zone>",
+     "    <bypassRoute src=\"gpu-0-0\" dst=\"gpu-0-1\"><link_ctn id=\"nic-0-0\" "
+     "direction=\"UP\"/></bypassRoute></zone>",
+     SS_ERR_INPUT, "bypassRoute", "ends before"},
+    {"a slower link", "\"nvlink-1-1-2\" bandwidth=\"50GBps\"", "\"nvlink-1-1-2\" bandwidth=\"25GBps\"",
+     SS_ERR_INPUT, "\"nvlink-1-1-2\" b", "bandwidth of \"nvlink-1-1-2\""},
+    {"another latency", "\"nic-1-0\" bandwidth=\"100Gbps\" latency=\"1us\"",
+     "\"nic-1-0\" bandwidth=\"100Gbps\" latency=\"2us\"", SS_ERR_INPUT, "\"nic-1-0\" b",
+     "latency of \"nic-1-0\""},
+    {"uplink against oversubscription", "<prop id=\"ss.oversubscription\" value=\"1\"/>",
+     "<prop id=\"ss.oversubscription\" value=\"2\"/>", SS_ERR_INPUT, "<link id=\"uplink-0-0\"",
+     "bandwidth of \"uplink-0-0\""},
+    {"speed is not the peak", "<host id=\"gpu-1-0\" speed=\"125Tf\"", "<host id=\"gpu-1-0\" speed=\"120Tf\"",
+     SS_ERR_INPUT, "120Tf", "speed of \"gpu-1-0\""},
+    {"half duplex", "\"nic-0-0\" bandwidth=\"100Gbps\" latency=\"1us\" sharing_policy=\"SPLITDUPLEX\"",
+     "\"nic-0-0\" bandwidth=\"100Gbps\" latency=\"1us\"", SS_ERR_INPUT, "<link_ctn id=\"nic-0-0\"",
+     "SPLITDUPLEX"},
+    {"no whole nodes", "<prop id=\"ss.gpus_per_node\" value=\"4\"",
+     "<prop id=\"ss.gpus_per_node\" value=\"3\"", SS_ERR_INPUT, "<zone", "8 hosts are no whole nodes"},
+    {"no size", "<prop id=\"ss.gpus_per_node\"", "<prop id=\"gpus_per_node\"", SS_ERR_INPUT, "<zone",
+     "missing prop \"ss.gpus_per_node\""},
+    {"no leaves", "<prop id=\"ss.nodes_per_leaf\"", "<prop id=\"nodes_per_leaf\"", SS_ERR_INPUT, "<zone",
+     "missing prop \"ss.nodes_per_leaf\""},
+    {"NICs that cannot be shared", "<prop id=\"ss.nics_per_node\" value=\"4\"",
+     "<prop id=\"ss.nics_per_node\" value=\"3\"", SS_ERR_INPUT, "<zone", "cannot share"},
+    {"nodes without NICs", "<prop id=\"ss.nics_per_node\" value=\"4\"",
+     "<prop id=\"ss.nics_per_node\" value=\"0\"", SS_ERR_INPUT, "<zone", "without a NIC"},
+    {"prop in a host", "<host id=\"gpu-1-0\" speed=\"125Tf\"/>",
+     "<host id=\"gpu-1-0\" speed=\"125Tf\"><prop id=\"ss.power\" value=\"9W\"/></host>", SS_ERR_INPUT, "9W",
+     "ss.power"},
     {"routing", "routing=\"Dijkstra\"", "routing=\"Floyd\"", SS_ERR_INPUT, "Floyd", "Dijkstra"},
-    {"missing prop", "<prop id=\"ss.power\"", "<prop id=\"ss.hbm.power\"", SS_ERR_INPUT, "ss.hbm.power", "unknown prop"},
+    {"missing prop", "<prop id=\"ss.power\"", "<prop id=\"ss.hbm.power\"", SS_ERR_INPUT, "ss.hbm.power",
+     "unknown prop"},
 };
 
 static void test_template_damage(void)
@@ -340,7 +420,8 @@ static void test_template_damage(void)
 
 static void test_foreign(void)
 {
-    struct ss_platform_options options = {.asker = ask}, three = {.nodes = 3, .asker = ask}, one = {.nodes = 1, .asker = ask};
+    struct ss_platform_options options = {.asker = ask}, three = {.nodes = 3, .asker = ask},
+                               one = {.nodes = 1, .asker = ask};
     char *good = good_text();
     struct ss_platform *p = NULL;
     struct ss_error e = {0};
@@ -384,8 +465,10 @@ static void test_foreign(void)
 /* Too many GPUs for routes one by one: said before anything is asked. */
 static void test_foreign_size(void)
 {
-    static const struct damage slow = {.what = "slow", .code = SS_ERR_UNSUPPORTED, .mark = "<zone", .part = "too slow"};
-    static const struct damage large = {.what = "large", .code = SS_ERR_UNSUPPORTED, .mark = "<zone", .part = "at most 1024"};
+    static const struct damage slow = {
+        .what = "slow", .code = SS_ERR_UNSUPPORTED, .mark = "<zone", .part = "too slow"};
+    static const struct damage large = {
+        .what = "large", .code = SS_ERR_UNSUPPORTED, .mark = "<zone", .part = "at most 1024"};
     struct ss_platform_options options = {.asker = ask};
     char *props = card_props(), *text = NULL;
     size_t size = 0;
@@ -393,8 +476,8 @@ static void test_foreign_size(void)
     for (int hosts = 257; hosts <= 1025; hosts += 768) {
         FILE *out = open_memstream(&text, &size);
 
-        fprintf(out, "<platform version=\"4.1\">\n<zone id=\"z\" routing=\"%s\">\n%s", hosts == 257 ? "Dijkstra" : "Floyd",
-                props);
+        fprintf(out, "<platform version=\"4.1\">\n<zone id=\"z\" routing=\"%s\">\n%s",
+                hosts == 257 ? "Dijkstra" : "Floyd", props);
         fputs("<prop id=\"ss.gpus_per_node\" value=\"1\"/>\n", out);
         for (int i = 0; i < hosts; i++)
             fprintf(out, "<host id=\"a%d\" speed=\"1f\"/>\n", i);
@@ -412,7 +495,8 @@ static void test_foreign_size(void)
 static const char *written_file;
 
 /* Routes of a flat file that we wrote: the links of the <route> itself. */
-static int ask_flat(const char *file, int npairs, const char *const (*hosts)[2], char **routes, struct ss_error *err)
+static int ask_flat(const char *file, int npairs, const char *const (*hosts)[2], char **routes,
+                    struct ss_error *err)
 {
     (void)file, (void)err;
     for (int i = 0; i < npairs; i++) {

@@ -5,9 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "job_helper.h"
 #include "report/text.h"
 #include "stepsim/stepsim.h"
-#include "job_helper.h"
 #include "suite.h"
 
 struct made {
@@ -300,8 +300,9 @@ static void test_fixes_are_checked_by_a_run(void)
 {
     static const char common[] = "--platform h800 --nodes 4 --model llama3.1-8b --bf16 --seq 16384 "
                                  "--use-distributed-optimizer";
-    static const char *const jobs[] = {"--mbs 4 --gbs 256", "--mbs 4", "--mbs 4 --gbs 256 --tp 2 --use-tp-pp-dp-mapping",
-                                       "--mbs 4 --gbs 512 --pp 2 --vp 4 --microbatch-group-size-per-vp-stage 4"};
+    static const char *const jobs[] = {
+        "--mbs 4 --gbs 256", "--mbs 4", "--mbs 4 --gbs 256 --tp 2 --use-tp-pp-dp-mapping",
+        "--mbs 4 --gbs 512 --pp 2 --vp 4 --microbatch-group-size-per-vp-stage 4"};
 
     for (size_t j = 0; j < COUNT(jobs); j++) {
         char text[4096], *argv[JOB_MAX_ARGS];
@@ -429,7 +430,11 @@ static void test_time_has_its_unit(void)
     static const struct {
         double seconds;
         const char *text;
-    } times[] = {{0.4512, "451.2 ms"}, {23.57, "23.57 s"}, {1e12, "1000000000000 s"}, {7.1e30, "7e+30 s"}, {1e308, "1e+308 s"}};
+    } times[] = {{0.4512, "451.2 ms"},
+                 {23.57, "23.57 s"},
+                 {1e12, "1000000000000 s"},
+                 {7.1e30, "7e+30 s"},
+                 {1e308, "1e+308 s"}};
     char text[32];
 
     for (size_t i = 0; i < sizeof times / sizeof *times; i++)

@@ -5,9 +5,9 @@
 #include <unistd.h>
 
 #include "base/base.h"
+#include "model/stack_internal.h"
 #include "stepsim/stack.h"
 #include "suite.h"
-#include "model/stack_internal.h"
 
 static int parse(const char *text, const char *card, struct ss_stack *s, struct ss_error *err)
 {
@@ -76,8 +76,9 @@ static void test_every_prop(void)
 
 static void test_cards_and_bases(void)
 {
-    static const char text[] = "<stack name='x' base='nemo-24.03'>" P("ss.host.operator", "card='H20' value='2us'")
-        P("ss.host.operator", "value='1us'") "</stack>";
+    static const char text[] =
+        "<stack name='x' base='nemo-24.03'>" P("ss.host.operator", "card='H20' value='2us'")
+            P("ss.host.operator", "value='1us'") "</stack>";
     struct ss_stack s;
 
     CU_ASSERT_EQUAL_FATAL(parse(text, "H20", &s, NULL), 0);

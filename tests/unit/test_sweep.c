@@ -68,8 +68,8 @@ static void test_best(void)
 /* The words of a combination beat the job's; a refused one is an outcome, a typo an error. */
 static void test_predict(void)
 {
-    char *const words[] = {"--job",   SS_SOURCE_DIR "/workloads/jobs/8b-16.args", "--platform", "h800",
-                           "--nodes", "4"};
+    char *const words[] = {
+        "--job", SS_SOURCE_DIR "/workloads/jobs/8b-16.args", "--platform", "h800", "--nodes", "4"};
     struct ss_run_options options = {.engine = SS_ENGINE_NATIVE};
     struct ss_sweep s = {0};
     struct ss_sweep_row row[3];
@@ -97,6 +97,9 @@ static void test_predict(void)
 
 int main(void)
 {
-    CU_TestInfo tests[] = {{"combinations", test_combinations}, {"best", test_best}, {"predict", test_predict}, CU_TEST_INFO_NULL};
+    CU_TestInfo tests[] = {{"combinations", test_combinations},
+                           {"best", test_best},
+                           {"predict", test_predict},
+                           CU_TEST_INFO_NULL};
     return suite_run("sweep", NULL, NULL, tests);
 }

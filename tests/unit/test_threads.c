@@ -10,7 +10,8 @@
 
 static const char *const jobs[] = {
     "--platform h800 --nodes 4 " L8B "--tp 2 --pp 2 --sequence-parallel --use-distributed-optimizer",
-    "--platform v100 --nodes 2 --model gpt2-7.5b --stack megatron-2021 --fp16 --tp 4 --pp 2 --mbs 1 --gbs 16 --seq 1024 "
+    "--platform v100 --nodes 2 --model gpt2-7.5b --stack megatron-2021 --fp16 --tp 4 --pp 2 --mbs 1 --gbs 16 "
+    "--seq 1024 "
     "--schedule gpipe",
     "--platform a100 --nodes 2 " L13 "--bf16 --tp 8 --pp 2 --gbs 8",
 };

@@ -9,9 +9,10 @@
 #include "study/study_internal.h"
 #include "suite.h"
 
-#define RUNS                                                                                                           \
-    "id,platform,stack,nodes,model,precision,tp,pp,micro_batch,global_batch,seq_length,iteration_ms,quality\n"         \
-    "mine,v100,megatron-2021,4,gpt2-7.5b,fp16,4,4,1,4,512,400,ok\n"                                                    \
+#define RUNS                                                                                                 \
+    "id,platform,stack,nodes,model,precision,tp,pp,micro_batch,global_batch,seq_length,iteration_ms,"        \
+    "quality\n"                                                                                              \
+    "mine,v100,megatron-2021,4,gpt2-7.5b,fp16,4,4,1,4,512,400,ok\n"                                          \
     "other,v100,megatron-2021,2,gpt2-7.5b,fp16,4,2,1,4,512,400,ok\n"
 
 static char runs[] = "/tmp/stepsim-runs-XXXXXX", timers[] = "/tmp/stepsim-timers-XXXXXX";
@@ -34,7 +35,8 @@ static void test_reads(void)
 {
     struct ss_timer_rows t;
     struct ss_error err;
-    CU_ASSERT_EQUAL_FATAL(parse("note,ms,timer,run\n,38.38,forward-recv,mine\n,1e2,optimizer,other\n", &t, &err), 0);
+    CU_ASSERT_EQUAL_FATAL(
+        parse("note,ms,timer,run\n,38.38,forward-recv,mine\n,1e2,optimizer,other\n", &t, &err), 0);
     CU_ASSERT_EQUAL(t.n, 2);
     CU_ASSERT_STRING_EQUAL(t.rows[0].run, "mine");
     CU_ASSERT_STRING_EQUAL(t.rows[0].timer.name, "forward-recv");
@@ -83,9 +85,11 @@ static void test_validates(void)
     CU_ASSERT(v->timers[0].predicted_s > 0 && v->timers[3].predicted_s > 0 && v->timers[4].predicted_s > 0);
     CU_ASSERT(v->timers[1].predicted_s > v->timers[0].predicted_s); /* half as many stages */
     CU_ASSERT(isnan(v->timers[2].predicted_s) && isnan(v->timers[5].predicted_s));
-    CU_ASSERT_DOUBLE_EQUAL(ss_validation_timer_error(&v->timers[0]), 100 * (v->timers[0].predicted_s / 0.05 - 1), 1e-9);
+    CU_ASSERT_DOUBLE_EQUAL(ss_validation_timer_error(&v->timers[0]),
+                           100 * (v->timers[0].predicted_s / 0.05 - 1), 1e-9);
     CU_ASSERT_EQUAL(v->timer_error.n, 3); /* backward-send is under a hundredth */
-    CU_ASSERT(v->notes.n > 0 && strstr(v->notes.text[v->notes.n - 1], "timers of \"nobody\", which is no run"));
+    CU_ASSERT(v->notes.n > 0 &&
+              strstr(v->notes.text[v->notes.n - 1], "timers of \"nobody\", which is no run"));
     double worst = 0;
     for (int i = 0; i < 4; i++)
         if (i != 2)

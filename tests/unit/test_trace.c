@@ -3,8 +3,8 @@
 #include <math.h>
 #include <string.h>
 
-#include "pictures_fixture.h"
 #include "job_helper.h"
+#include "pictures_fixture.h"
 #include "suite.h"
 
 struct span {
@@ -313,8 +313,9 @@ static void test_parts_of_a_slot(void)
 /* More picoseconds than 64 bits hold, all of them exact in a double. */
 static void test_long(void)
 {
-    static const char text[] = "program long\nclass a {\nmemory weights 1MiB\nslot x F 0 0 {\ncompute 16777216s\n}\n"
-                               "slot y B 0 0 {\ncompute 512s\n}\n}\n";
+    static const char text[] =
+        "program long\nclass a {\nmemory weights 1MiB\nslot x F 0 0 {\ncompute 16777216s\n}\n"
+        "slot y B 0 0 {\ncompute 512s\n}\n}\n";
     struct ss_program *p = NULL;
     struct ss_error err = {0};
 
@@ -356,8 +357,12 @@ static void test_link_load(void)
 
 int main(void)
 {
-    CU_TestInfo tests[] = {{"two ranks", test_two_ranks},           {"a job", test_job},
-                           {"every schedule", test_every_schedule}, {"parts of a slot", test_parts_of_a_slot}, {"long", test_long},
-                           {"link load", test_link_load},           CU_TEST_INFO_NULL};
+    CU_TestInfo tests[] = {{"two ranks", test_two_ranks},
+                           {"a job", test_job},
+                           {"every schedule", test_every_schedule},
+                           {"parts of a slot", test_parts_of_a_slot},
+                           {"long", test_long},
+                           {"link load", test_link_load},
+                           CU_TEST_INFO_NULL};
     return suite_run("trace", NULL, NULL, tests);
 }

@@ -19,21 +19,26 @@ static const struct {
     const struct ss_slow_link *slow;
 } cases[] = {
     {"pipeline", "h800 2;" SMALL "--tp 2 --pp 4 --gbs 16", 4, 0, NULL},
-    {"interleaved", "h800 2;" SMALL "--tp 2 --pp 4 --gbs 16 --num-layers-per-virtual-pipeline-stage 2", 4, 0, NULL},
-    {"two stages, interleaved", "h800 2;" SMALL "--tp 2 --pp 2 --gbs 16 --num-layers-per-virtual-pipeline-stage 4", 2, 0,
+    {"interleaved", "h800 2;" SMALL "--tp 2 --pp 4 --gbs 16 --num-layers-per-virtual-pipeline-stage 2", 4, 0,
      NULL},
+    {"two stages, interleaved",
+     "h800 2;" SMALL "--tp 2 --pp 2 --gbs 16 --num-layers-per-virtual-pipeline-stage 4", 2, 0, NULL},
     {"context", "h800 4;" SMALL "--tp 2 --pp 2 --cp 2 --gbs 16", 2, 0, NULL},
     {"context over nodes", "h800 4;" SMALL "--tp 2 --pp 2 --cp 8 --gbs 8", 0, 0, NULL},
     {"ranks in another order", "h800 4;" SMALL "--tp 2 --pp 4 --gbs 32 --use-tp-pp-dp-mapping", 4, 0, NULL},
-    {"tied embeddings", "h800 2;--model qwen2.5-1.5b --bf16 --seq 4096 " COMMON "--tp 1 --pp 2 --gbs 32", 2, 0, NULL},
-    {"nothing overlaps", "h800 2;--model llama3.1-8b --bf16 --seq 4096 --mbs 1 --tp 2 --pp 2 --gbs 16", 2, 0, NULL},
-    {"two GPUs a NIC", "a100-roce400 4;" SMALL "--tp 2 --pp 4 --gbs 32", 4, 0, NULL},
-    {"no NVSwitch", "v100-32g 4;--model qwen2.5-0.5b --fp16 --seq 1024 --mbs 1 --tp 1 --pp 4 --gbs 16", 0, 0, NULL},
-    {"two to one", "h800 8 ss.oversubscription=2 ss.nodes_per_leaf=2;" SMALL "--tp 2 --pp 2 --gbs 64", 0, 0, NULL},
-    {"eight to one, uneven leaves", "h800 8 ss.oversubscription=8 ss.nodes_per_leaf=3;" SMALL "--tp 2 --pp 4 --gbs 64", 0,
+    {"tied embeddings", "h800 2;--model qwen2.5-1.5b --bf16 --seq 4096 " COMMON "--tp 1 --pp 2 --gbs 32", 2,
      0, NULL},
-    {"four to one, shared NICs", "a100-roce400 8 ss.oversubscription=4 ss.nodes_per_leaf=2;" SMALL "--tp 4 --pp 4 --gbs 32",
-     0, 0, NULL},
+    {"nothing overlaps", "h800 2;--model llama3.1-8b --bf16 --seq 4096 --mbs 1 --tp 2 --pp 2 --gbs 16", 2, 0,
+     NULL},
+    {"two GPUs a NIC", "a100-roce400 4;" SMALL "--tp 2 --pp 4 --gbs 32", 4, 0, NULL},
+    {"no NVSwitch", "v100-32g 4;--model qwen2.5-0.5b --fp16 --seq 1024 --mbs 1 --tp 1 --pp 4 --gbs 16", 0, 0,
+     NULL},
+    {"two to one", "h800 8 ss.oversubscription=2 ss.nodes_per_leaf=2;" SMALL "--tp 2 --pp 2 --gbs 64", 0, 0,
+     NULL},
+    {"eight to one, uneven leaves",
+     "h800 8 ss.oversubscription=8 ss.nodes_per_leaf=3;" SMALL "--tp 2 --pp 4 --gbs 64", 0, 0, NULL},
+    {"four to one, shared NICs",
+     "a100-roce400 8 ss.oversubscription=4 ss.nodes_per_leaf=2;" SMALL "--tp 4 --pp 4 --gbs 32", 0, 0, NULL},
     {"a slow GPU", "h800 4;" SMALL "--tp 2 --pp 4 --gbs 32", 0, 1, NULL},
     {"a slow NIC", "h800 4;" SMALL "--tp 2 --pp 2 --gbs 32", 0, 0, slow_nic},
     {"a failed NIC", "h800 4;" SMALL "--tp 2 --pp 2 --gbs 32", 0, 0, failed_nic},
@@ -70,8 +75,9 @@ static void run_case(size_t i)
         if (k)
             compare(&run[0], &run[k]);
         if (CU_get_number_of_failures() > before)
-            fprintf(stderr, "%s: %s %s: %.12g s, folded native %.12g s\n", cases[i].what, k & 1 ? "unfolded" : "folded",
-                    k & 2 ? "simgrid" : "native", run[k].result->iteration_s, run[0].result->iteration_s);
+            fprintf(stderr, "%s: %s %s: %.12g s, folded native %.12g s\n", cases[i].what,
+                    k & 1 ? "unfolded" : "folded", k & 2 ? "simgrid" : "native", run[k].result->iteration_s,
+                    run[0].result->iteration_s);
     }
     CU_ASSERT_EQUAL(run[1].result->ranks_simulated, run[1].plan->world_size);
     CU_ASSERT(run[0].result->ranks_simulated < run[0].plan->world_size);
@@ -165,7 +171,8 @@ static void test_failed(void)
     o.plan.slow_links = half;
     CU_ASSERT_FATAL(scale_run(&s, &o, &slow) == 0);
     CU_ASSERT(failed.result->iteration_s > whole.result->iteration_s);
-    CU_ASSERT_DOUBLE_EQUAL(failed.result->iteration_s, slow.result->iteration_s, 1e-3 * slow.result->iteration_s);
+    CU_ASSERT_DOUBLE_EQUAL(failed.result->iteration_s, slow.result->iteration_s,
+                           1e-3 * slow.result->iteration_s);
     o.plan.slow_links = nvlink;
     o.plan.level = SS_LEVEL_FLOW;
     CU_ASSERT_EQUAL(scale_try(&s, &o, &none, &err), SS_ERR_CONFIG);
@@ -208,8 +215,9 @@ static void test_by_hand(void)
     struct scale_job s;
     double first = 0, send = 8192.0 * 4096 * 2 / 8 / 42.5e9;
     static const int ratios[] = {1, 2, 4};
-    CU_ASSERT_FATAL(scale_open(&s, "h800 4 ss.nodes_per_leaf=2;--model llama3.1-8b --bf16 --tp 8 --pp 2 --seq 8192 "
-                                   "--mbs 1 --gbs 2 --sequence-parallel") == 0);
+    CU_ASSERT_FATAL(
+        scale_open(&s, "h800 4 ss.nodes_per_leaf=2;--model llama3.1-8b --bf16 --tp 8 --pp 2 --seq 8192 "
+                       "--mbs 1 --gbs 2 --sequence-parallel") == 0);
     for (int i = 0; i < 3; i++) {
         char ratio[8];
         struct ss_run run;
@@ -230,7 +238,8 @@ static void test_limit(void)
     struct scale_job s;
     struct ss_run run;
     struct ss_run_options o = {.engine = SS_ENGINE_NATIVE};
-    CU_ASSERT_FATAL(scale_open(&s, "h800 8 ss.oversubscription=8 ss.nodes_per_leaf=4;" SMALL "--tp 8 --pp 2 --gbs 512") == 0);
+    CU_ASSERT_FATAL(scale_open(&s, "h800 8 ss.oversubscription=8 ss.nodes_per_leaf=4;" SMALL
+                                   "--tp 8 --pp 2 --gbs 512") == 0);
     CU_ASSERT_FATAL(scale_run(&s, &o, &run) == 0);
     const struct ss_link_use *u = run.result->links;
     CU_ASSERT_FATAL(run.result->nlinks > 1);
@@ -264,10 +273,12 @@ static void test_random(void)
         int v100 = draw[0] % 4 == 3, tp = 1 << (1 + draw[1] % 2), pp = 1 << (1 + draw[2] % 2);
         int nodes = (v100 ? 8 : 4) << (draw[3] % 2), gpus = nodes * (v100 ? 4 : 8), dp = gpus / tp / pp;
         snprintf(text, sizeof text,
-                 "%s %d ss.oversubscription=%d ss.nodes_per_leaf=%d;--model llama3.1-8b %s --seq 1024 --mbs 1 --tp %d "
+                 "%s %d ss.oversubscription=%d ss.nodes_per_leaf=%d;--model llama3.1-8b %s --seq 1024 --mbs "
+                 "1 --tp %d "
                  "--pp %d --gbs %d --sequence-parallel --use-distributed-optimizer %s %s %s",
-                 platforms[draw[0] % 4], nodes, 1 + draw[4] % 12, 1 + draw[5] % 4, v100 ? "--fp16" : "--bf16", tp, pp,
-                 dp * pp * (1 + draw[6] % 3), draw[7] % 2 ? "--overlap-grad-reduce --overlap-param-gather" : "",
+                 platforms[draw[0] % 4], nodes, 1 + draw[4] % 12, 1 + draw[5] % 4, v100 ? "--fp16" : "--bf16",
+                 tp, pp, dp * pp * (1 + draw[6] % 3),
+                 draw[7] % 2 ? "--overlap-grad-reduce --overlap-param-gather" : "",
                  draw[7] % 3 ? "" : "--use-tp-pp-dp-mapping",
                  draw[7] % 5 || pp < 4 ? "" : "--num-layers-per-virtual-pipeline-stage 2");
         CU_ASSERT_FATAL(scale_open(&s, text) == 0);
@@ -281,8 +292,8 @@ static void test_random(void)
         compare(&folded, &every);
         weighted += folded.plan->weighted;
         if (CU_get_number_of_failures() > before)
-            fprintf(stderr, "%s, level %s: %.12g s with every rank on simgrid, %.12g s folded on native\n", text,
-                    ss_level_name(i % 3), every.result->iteration_s, folded.result->iteration_s);
+            fprintf(stderr, "%s, level %s: %.12g s with every rank on simgrid, %.12g s folded on native\n",
+                    text, ss_level_name(i % 3), every.result->iteration_s, folded.result->iteration_s);
         ss_run_free(&folded);
         ss_run_free(&every);
         scale_close(&s);

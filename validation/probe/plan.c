@@ -5,9 +5,9 @@
 #include <string.h>
 
 #include "base/base.h"
+#include "cost/layer_kinds.h"
 #include "probe.h"
 #include "stepsim/job.h"
-#include "cost/layer_kinds.h"
 
 /* ---- shapes of the models' linear layers ---- */
 

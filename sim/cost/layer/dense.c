@@ -7,8 +7,8 @@
 static void bias_gradients_add(struct ss_ops *ops, const struct ss_shape *s, double columns)
 {
     double split = 2 * s->h / s->sp;
-    ss_op_elementwise(ss_op_add(ops, "bias gradients", SS_OP_ELEMENTWISE), 0, s->tokens * (columns + split) * s->e, 0,
-                   0);
+    ss_op_elementwise(ss_op_add(ops, "bias gradients", SS_OP_ELEMENTWISE), 0,
+                      s->tokens * (columns + split) * s->e, 0, 0);
 }
 
 static void operators(struct ss_ops *ops, const struct ss_shape *s, const struct ss_stack *stack)

@@ -24,7 +24,8 @@ static void operators(struct ss_ops *ops, const struct ss_shape *s, const struct
     double peak = s->tp > 1 && stack->loss_parallel_peak_bytes > 0 ? stack->loss_parallel_peak_bytes
                                                                    : stack->loss_peak_bytes;
     op->working_bytes = logits * (kept > s->e ? fmax(s->e, peak - kept) : s->e);
-    if (stack->fused_linear_loss > 0) { /* gradients of input and weight, made in the forward; logits of a piece */
+    if (stack->fused_linear_loss >
+        0) { /* gradients of input and weight, made in the forward; logits of a piece */
         op->saved_bytes = (s->tokens + s->vocab) * s->h * s->e;
         op->working_bytes = s->tokens * s->h * s->e;
     }

@@ -63,7 +63,8 @@ int ss_data_find(const char *kind, const char *name, const char *suffix, char *p
 int ss_data_look(const char *kind, const char *name, const char *suffix, char *path, size_t size, bool *found,
                  struct ss_error *err);
 /* Adds the file of that name to the list, where there is one; `files` NULL: nothing happens. */
-int ss_data_note(const char *kind, const char *name, const char *suffix, struct ss_files *files, struct ss_error *err);
+int ss_data_note(const char *kind, const char *name, const char *suffix, struct ss_files *files,
+                 struct ss_error *err);
 /* Whether `path` is of the data folder; *rest is then its end below that folder, "platforms/h800.xml". */
 bool ss_data_relative(const char *path, const char **rest);
 /* The path of such an end; SS_ERR_IO where there is no such file. */

@@ -14,17 +14,17 @@ extern "C" {
 #endif
 
 /* X(symbol, value, exit status of the program, short name used in --json). Values are never used again for something else. */
-#define SS_ERROR_LIST(X)                                                                          \
-    X(SS_ERR_USAGE, -1, 2, "usage")         /* wrong command line */                              \
-    X(SS_ERR_INPUT, -2, 3, "bad-input")     /* a file or value that cannot be understood */       \
-    X(SS_ERR_CONFIG, -3, 3, "config-error") /* a configuration that the framework refuses */      \
-    X(SS_ERR_IO, -4, 3, "io")               /* a file cannot be read or written */                \
-    X(SS_ERR_UNSUPPORTED, -5, 3, "unsupported") /* understood, but not modelled */                \
-    X(SS_ERR_NOMEM, -6, 3, "no-memory")     /* this machine's memory, not the simulated card's */ \
-    X(SS_ERR_DEADLOCK, -7, 1, "deadlock")   /* the simulated job blocks for ever */               \
-    X(SS_ERR_OOM, -8, 1, "oom")             /* the simulated job does not fit its card */         \
-    X(SS_ERR_TOLERANCE, -9, 4, "tolerance") /* prediction further from --measured than allowed */ \
-    X(SS_ERR_ENGINE, -10, 3, "engine")      /* the simulation kernel failed */
+#define SS_ERROR_LIST(X)                                                                                     \
+    X(SS_ERR_USAGE, -1, 2, "usage")             /* wrong command line */                                     \
+    X(SS_ERR_INPUT, -2, 3, "bad-input")         /* a file or value that cannot be understood */              \
+    X(SS_ERR_CONFIG, -3, 3, "config-error")     /* a configuration that the framework refuses */             \
+    X(SS_ERR_IO, -4, 3, "io")                   /* a file cannot be read or written */                       \
+    X(SS_ERR_UNSUPPORTED, -5, 3, "unsupported") /* understood, but not modelled */                           \
+    X(SS_ERR_NOMEM, -6, 3, "no-memory")         /* this machine's memory, not the simulated card's */        \
+    X(SS_ERR_DEADLOCK, -7, 1, "deadlock")       /* the simulated job blocks for ever */                      \
+    X(SS_ERR_OOM, -8, 1, "oom")                 /* the simulated job does not fit its card */                \
+    X(SS_ERR_TOLERANCE, -9, 4, "tolerance")     /* prediction further from --measured than allowed */        \
+    X(SS_ERR_ENGINE, -10, 3, "engine")          /* the simulation kernel failed */
 
 enum ss_status {
     SS_OK = 0,
@@ -40,7 +40,9 @@ struct ss_error {
     char file[256]; /* "": no file is at fault */
     char message[1024];
     char hint[512]; /* what to do about it, or "" */
-    char flags[256]; /* SS_ERR_CONFIG: flags of the job that the refusal comes from ("--tp --pp"), most telling first; "" not known */
+    /* SS_ERR_CONFIG: flags of the job that the refusal comes from ("--tp --pp"), most telling first; "" not
+     * known */
+    char flags[256];
 };
 
 /* Returns the short name of a status: "config-error", "ok" for 0, "unknown" for a number that is none. Never NULL. */

@@ -11,50 +11,54 @@ extern "C" {
 #endif
 
 /* GEMM precision. fp32 matmuls run as TF32 where the card has tensor cores for it. X(symbol, name) */
-#define SS_PRECISION_LIST(X) X(SS_FP32, "fp32") X(SS_FP16, "fp16") X(SS_BF16, "bf16") X(SS_FP8, "fp8")
+#define SS_PRECISION_LIST(X)                                                                                 \
+    X(SS_FP32, "fp32")                                                                                       \
+    X(SS_FP16, "fp16")                                                                                       \
+    X(SS_BF16, "bf16")                                                                                       \
+    X(SS_FP8, "fp8")
 enum ss_precision {
 #define X(sym, name) sym,
     SS_PRECISION_LIST(X)
 #undef X
-    SS_PRECISION_COUNT
+        SS_PRECISION_COUNT
 };
 
 /* What a rank spends an instant of its compute stream on. compute, recompute and optimizer: kernels run. tp, cp, ep, dp,
  * offload and pp: the rank waits for communication of that kind. bubble, imbalance and other: it idles because of the
  * schedule, because of ranks that have more work, or because of the host. X(symbol, name in JSON) */
-#define SS_LABEL_LIST(X)                                                                          \
-    X(SS_LABEL_COMPUTE, "compute")                                                                \
-    X(SS_LABEL_RECOMPUTE, "recompute")                                                            \
-    X(SS_LABEL_OPTIMIZER, "optimizer")                                                            \
-    X(SS_LABEL_TP, "tp")                                                                          \
-    X(SS_LABEL_CP, "cp")                                                                          \
-    X(SS_LABEL_EP, "ep")                                                                          \
-    X(SS_LABEL_DP, "dp")                                                                          \
-    X(SS_LABEL_OFFLOAD, "offload")                                                                \
-    X(SS_LABEL_PP, "pp")                                                                          \
-    X(SS_LABEL_BUBBLE, "bubble")                                                                  \
-    X(SS_LABEL_IMBALANCE, "imbalance")                                                            \
+#define SS_LABEL_LIST(X)                                                                                     \
+    X(SS_LABEL_COMPUTE, "compute")                                                                           \
+    X(SS_LABEL_RECOMPUTE, "recompute")                                                                       \
+    X(SS_LABEL_OPTIMIZER, "optimizer")                                                                       \
+    X(SS_LABEL_TP, "tp")                                                                                     \
+    X(SS_LABEL_CP, "cp")                                                                                     \
+    X(SS_LABEL_EP, "ep")                                                                                     \
+    X(SS_LABEL_DP, "dp")                                                                                     \
+    X(SS_LABEL_OFFLOAD, "offload")                                                                           \
+    X(SS_LABEL_PP, "pp")                                                                                     \
+    X(SS_LABEL_BUBBLE, "bubble")                                                                             \
+    X(SS_LABEL_IMBALANCE, "imbalance")                                                                       \
     X(SS_LABEL_OTHER, "other")
 enum ss_label {
 #define X(sym, name) sym,
     SS_LABEL_LIST(X)
 #undef X
-    SS_LABEL_COUNT
+        SS_LABEL_COUNT
 };
 
 /* Classes of device memory. X(symbol, JSON name) */
-#define SS_MEM_LIST(X)                                                                            \
-    X(SS_MEM_WEIGHTS, "weights")                                                                  \
-    X(SS_MEM_GRADIENTS, "gradients")                                                              \
-    X(SS_MEM_OPTIMIZER, "optimizer")                                                              \
-    X(SS_MEM_ACTIVATIONS, "activations")                                                          \
-    X(SS_MEM_LOGITS, "logits")                                                                    \
+#define SS_MEM_LIST(X)                                                                                       \
+    X(SS_MEM_WEIGHTS, "weights")                                                                             \
+    X(SS_MEM_GRADIENTS, "gradients")                                                                         \
+    X(SS_MEM_OPTIMIZER, "optimizer")                                                                         \
+    X(SS_MEM_ACTIVATIONS, "activations")                                                                     \
+    X(SS_MEM_LOGITS, "logits")                                                                               \
     X(SS_MEM_OTHER, "other")
 enum ss_mem {
 #define X(sym, name) sym,
     SS_MEM_LIST(X)
 #undef X
-    SS_MEM_COUNT
+        SS_MEM_COUNT
 };
 
 /* The part of a microbatch's work on one chunk that a slot does. F: forward. B: full backward. I: gradient of the input.
@@ -62,15 +66,15 @@ enum ss_mem {
 enum ss_phase { SS_PHASE_F, SS_PHASE_B, SS_PHASE_I, SS_PHASE_W, SS_PHASE_FB, SS_PHASE_COUNT };
 
 /* Level of detail of a program. X(symbol, name) */
-#define SS_LEVEL_LIST(X)                                                                          \
-    X(SS_LEVEL_CHUNK, "chunk") /* one event a slot; pipeline and data-parallel traffic as flows */ \
-    X(SS_LEVEL_LAYER, "layer") /* operators, and the TP, CP and FSDP collectives beside them */   \
+#define SS_LEVEL_LIST(X)                                                                                     \
+    X(SS_LEVEL_CHUNK, "chunk") /* one event a slot; pipeline and data-parallel traffic as flows */           \
+    X(SS_LEVEL_LAYER, "layer") /* operators, and the TP, CP and FSDP collectives beside them */              \
     X(SS_LEVEL_FLOW, "flow")   /* these collectives as flows on the links, too */
 enum ss_level {
 #define X(sym, name) sym,
     SS_LEVEL_LIST(X)
 #undef X
-    SS_LEVEL_COUNT
+        SS_LEVEL_COUNT
 };
 
 /* Returns the name of a precision (enum ss_precision), "bf16", or "unknown". Never NULL. */

@@ -42,10 +42,10 @@ struct cli_flags {
     int help, json, timing, expanded, xml, update;
     int man, list_options, shell; /* shell: of cli_shell */
     char *line;                   /* only named: --complete takes all words behind it */
-    int engine;               /* enum ss_engine */
-    int nodes, gpus_per_node; /* 0 = not given */
-    double tolerance;         /* per cent, < 0 = not given */
-    char output[CLI_PATH_SIZE]; /* "" = stdout */
+    int engine;                   /* enum ss_engine */
+    int nodes, gpus_per_node;     /* 0 = not given */
+    double tolerance;             /* per cent, < 0 = not given */
+    char output[CLI_PATH_SIZE];   /* "" = stdout */
     char csv[CLI_PATH_SIZE], svg[CLI_PATH_SIZE], against[CLI_PATH_SIZE], timer_rows[CLI_PATH_SIZE];
     struct cli_pictures pictures;
     struct cli_sim sim;
@@ -59,7 +59,8 @@ struct cli_flags {
         int v, whole, no_barrier, form, width, steps;
     } schedule;
     struct {
-        char *platform, *stack, *nccl, *microbench, *log, *job, *leave_out, *stack_output; /* NULL = not given */
+        /* NULL = not given */
+        char *platform, *stack, *nccl, *microbench, *log, *job, *leave_out, *stack_output;
         struct cli_texts rows, props;
         int timers;
     } calibrate;
@@ -68,8 +69,8 @@ struct cli_flags {
 /* All that a prediction needs, checked and complete. */
 struct cli_inputs {
     struct ss_scenario *scenario;
-    struct ss_request how;  /* options that say how it is simulated */
-    size_t nfiles;          /* first so many of cli_files: those that it was read from */
+    struct ss_request how; /* options that say how it is simulated */
+    size_t nfiles;         /* first so many of cli_files: those that it was read from */
 };
 
 /* Nothing given, for a verb (enum cli_verb_id). Free what was read. */
@@ -81,9 +82,10 @@ int cli_words(struct cli_flags *flags, int argc, char **argv, int *n, struct ss_
 
 /* The words of a job, without the options of the subcommand, which go into *flags; `r` was initialised. `how` gets those
  * that say how the job is simulated; it was initialised too, or is NULL. */
-int cli_request_read(struct ss_request *r, struct ss_request *how, struct cli_flags *flags, int argc, char **argv,
-                     struct ss_error *err);
-int cli_inputs_load(struct cli_inputs *in, struct cli_flags *flags, int argc, char **argv, struct ss_error *err);
+int cli_request_read(struct ss_request *r, struct ss_request *how, struct cli_flags *flags, int argc,
+                     char **argv, struct ss_error *err);
+int cli_inputs_load(struct cli_inputs *in, struct cli_flags *flags, int argc, char **argv,
+                    struct ss_error *err);
 void cli_inputs_free(struct cli_inputs *in);
 /* All that the job depends on has been read: what is read from here on is no input of it. */
 void cli_inputs_end(struct cli_inputs *in);
@@ -94,7 +96,8 @@ void cli_sim_free(struct cli_flags *flags);
 int cli_platform_load(const char *name, const struct cli_flags *flags, struct ss_platform **out,
                       struct ss_error *err);
 
-int cli_usage(struct ss_error *err, const char *hint, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
+int cli_usage(struct ss_error *err, const char *hint, const char *fmt, ...)
+    __attribute__((format(printf, 3, 4)));
 /* The usage error of a word that is none of `names`: the nearest one as hint, else `hint`. */
 int cli_unknown(struct ss_error *err, const char *what, const char *word, const char *const *names, size_t n,
                 const char *hint);

@@ -13,8 +13,8 @@ struct cli_verb_row {
     int job;             /* 1: takes the flags of a job beside its options */
     const char *usage;   /* what stands behind its name */
     const char *summary; /* one line */
-    const char *
-        operand; /* what an operand is: a word of `stepsim list`, "tables", "commands", "file", or NULL for none */
+    /* what an operand is: a word of `stepsim list`, "tables", "commands", "file", or NULL for none */
+    const char *operand;
 };
 
 /* A command, with its verbs or without. Of the texts a line feed ends a paragraph. */

@@ -3,12 +3,12 @@
 #ifndef SS_COST_COST_H
 #define SS_COST_COST_H
 
-#include "stepsim/job.h"
-#include "stepsim/platform.h"
 #include "cost/collective.h"
 #include "cost/kernel.h"
 #include "cost/operators.h"
 #include "cost/steps.h"
+#include "stepsim/job.h"
+#include "stepsim/platform.h"
 
 struct ss_cost_context {
     const struct ss_card *card;
@@ -17,12 +17,13 @@ struct ss_cost_context {
     struct ss_shape shape;
     struct ss_net net;
     struct ss_group_shape tp, cp, fsdp; /* fsdp: n = 1 when parameters are not sharded */
-    double cp_sharers;  /* GPUs of a node that leave it by the same NIC in a step of the context-parallel ring */
+    /* GPUs of a node that leave it by the same NIC in a step of the context-parallel ring */
+    double cp_sharers;
     double slower;      /* by how much GPUs that it works with in every layer take longer, 0 = none */
     int p2p_overlapped; /* pipeline transfers run beside compute */
-    double once;                        /* share of an iteration's microbatches that one is */
+    double once;        /* share of an iteration's microbatches that one is */
     double accumulated; /* share of the microbatches whose weight gradients are added to earlier ones, 0..1 */
-    struct ss_recorder *record;         /* gets the steps of the layer at hand; may be NULL */
+    struct ss_recorder *record; /* gets the steps of the layer at hand; may be NULL */
 };
 
 /* One layer, one microbatch, by label. */
@@ -35,10 +36,11 @@ struct ss_layer_cost {
 
 struct ss_layer_kind;
 /* One layer with these operators; recompute: enum ss_recompute applied to this layer. */
-void ss_cost_layer(const struct ss_cost_context *c, const struct ss_ops *ops, const struct ss_layer_kind *kind,
-                   int recompute, struct ss_layer_cost *out);
+void ss_cost_layer(const struct ss_cost_context *c, const struct ss_ops *ops,
+                   const struct ss_layer_kind *kind, int recompute, struct ss_layer_cost *out);
 /* Adds a collective of the tensor group that nothing hides, in phase F, I or W; `bytes`: full buffer. */
-void ss_cost_bare(const struct ss_cost_context *c, int phase, int coll, double bytes, struct ss_layer_cost *out);
+void ss_cost_bare(const struct ss_cost_context *c, int phase, int coll, double bytes,
+                  struct ss_layer_cost *out);
 /* Adds what CPU offloading of this layer exposes. */
 void ss_cost_layer_offload(const struct ss_cost_context *c, const struct ss_ops *ops,
                            struct ss_layer_cost *out);

@@ -10,16 +10,16 @@
 
 /* X(symbol, row), in the order of the forward */
 #define SS_LAYER_KIND_LIST(X)                                                                                \
-    X(SS_LAYER_RECEIVED, ss_layer_received)   /* what the stage before has sent */                           \
+    X(SS_LAYER_RECEIVED, ss_layer_received) /* what the stage before has sent */                             \
     X(SS_LAYER_EMBEDDING, ss_layer_embedding)                                                                \
     X(SS_LAYER_DENSE, ss_layer_dense)                                                                        \
     X(SS_LAYER_LOSS, ss_layer_loss)                                                                          \
-    X(SS_LAYER_RETURNED, ss_layer_returned)   /* the gradient that the stage behind has sent */
+    X(SS_LAYER_RETURNED, ss_layer_returned) /* the gradient that the stage behind has sent */
 enum ss_layer_kind_index {
 #define X(sym, row) sym,
     SS_LAYER_KIND_LIST(X)
 #undef X
-    SS_LAYER_KINDS
+        SS_LAYER_KINDS
 };
 
 /* Transformer layers are those that are numbered, recomputed, offloaded, and wrapped by PyTorch's FSDP. */

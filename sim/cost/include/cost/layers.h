@@ -46,7 +46,8 @@ int ss_layer_set_chunk(struct ss_layer_set *set, int k, struct ss_chunk_cost *ch
 void ss_layer_set_free(struct ss_layer_set *set);
 
 /* Walks over the runs of a chunk: kind and treatment of each. */
-static inline const struct ss_layer_part *ss_layer_part(const struct ss_layer_set *set, const struct ss_layer_run *run)
+static inline const struct ss_layer_part *ss_layer_part(const struct ss_layer_set *set,
+                                                        const struct ss_layer_run *run)
 {
     return &set->part[run->part];
 }
@@ -54,8 +55,8 @@ static inline const struct ss_layer_part *ss_layer_part(const struct ss_layer_se
 int ss_layer_is_transformer(const struct ss_layer_set *set, const struct ss_layer_run *run);
 
 /* Of the k-th chunk; second_copy: 1 where its output layer holds a copy of a tied embedding that lies on another rank. */
-struct ss_param_count ss_layer_set_params(const struct ss_layer_set *set, const struct ss_cost_context *c, int k,
-                                          int second_copy);
+struct ss_param_count ss_layer_set_params(const struct ss_layer_set *set, const struct ss_cost_context *c,
+                                          int k, int second_copy);
 /* Adds a chunk's count to the rank's. */
 void ss_param_count_add(struct ss_param_count *sum, const struct ss_param_count *chunk);
 

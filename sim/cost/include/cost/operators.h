@@ -42,14 +42,14 @@ struct ss_ops {
 /* ---- building a list: each appends one operator, in forward order ---- */
 struct ss_op *ss_op_add(struct ss_ops *ops, const char *name, int kind);
 /* Linear layer [tokens x k] -> [tokens x n] and what it keeps: its input, unless that is saved elsewhere. */
-struct ss_op *ss_op_linear(struct ss_ops *ops, const char *name, const struct ss_shape *s, double n, double k, int role,
-                           int precision, int bias);
+struct ss_op *ss_op_linear(struct ss_ops *ops, const char *name, const struct ss_shape *s, double n, double k,
+                           int role, int precision, int bias);
 /* Sets traffic and kernels of an operator that is no GEMM. */
 void ss_op_elementwise(struct ss_op *op, double forward_bytes, double backward_bytes, int forward_kernels,
                        int backward_kernels);
 /* Traffic of the fp8 casts and transposes of one linear layer; `in`, `out`: its widths. */
-void ss_op_fp8_cast(struct ss_ops *ops, const struct ss_shape *s, const struct ss_stack *stack, double in, double out,
-                    int role);
+void ss_op_fp8_cast(struct ss_ops *ops, const struct ss_shape *s, const struct ss_stack *stack, double in,
+                    double out, int role);
 void ss_op_norm(struct ss_ops *ops, const struct ss_shape *s, const struct ss_stack *stack, const char *name);
 /* Bytes of the input of a column-parallel layer as it is kept: its shard, or gathered; `element`: bytes of one. */
 double ss_op_kept_input(const struct ss_shape *s, const struct ss_stack *stack, double element);

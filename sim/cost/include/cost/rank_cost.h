@@ -30,29 +30,28 @@ struct ss_cost_input {
 struct ss_rank_site {
     int stage;                          /* pipeline rank */
     struct ss_group_shape tp, cp, fsdp; /* its groups; fsdp.n = 1 when parameters are not sharded */
-    double own,
-        group; /* factors >= 1 on kernel times: its own, and the largest among the ranks that it works with in
-                          every layer */
+    /* factors >= 1 on kernel times: its own, and the largest among the ranks that it works with in every layer */
+    double own, group;
 };
 
 /* Parameters of one rank: of one chunk, or summed over the rank's chunks. */
 struct ss_param_count {
-    double all;        /* every parameter */
-    double gemm;       /* those of which fp8 keeps a copy and its transpose */
-    double layer;      /* of the largest transformer layer: what FSDP gathers at a time */
-    double layer_gemm; /* of them those of its GEMMs */
-    double loss;       /* of the output layer */
+    double all;             /* every parameter */
+    double gemm;            /* those of which fp8 keeps a copy and its transpose */
+    double layer;           /* of the largest transformer layer: what FSDP gathers at a time */
+    double layer_gemm;      /* of them those of its GEMMs */
+    double loss;            /* of the output layer */
     double border, borders; /* of the larger of embedding and output layer, and of both */
-    double tensor;     /* of the largest single tensor */
-    int tensors;       /* that hold all of them; FSDP's are flat: one a layer */
+    double tensor;          /* of the largest single tensor */
+    int tensors;            /* that hold all of them; FSDP's are flat: one a layer */
 };
 struct ss_rank_cost {
     struct ss_layer_set *set;
-    struct ss_chunk_cost *chunks;   /* [schedule->chunks], without buckets and steps */
-    struct ss_param_count *params;  /* [schedule->chunks] */
-    double parameters;              /* of all chunks */
-    double memory[SS_MEM_COUNT];    /* static bytes by class */
-    double step_bytes, host_bytes;  /* as in struct ss_plan_class */
+    struct ss_chunk_cost *chunks;  /* [schedule->chunks], without buckets and steps */
+    struct ss_param_count *params; /* [schedule->chunks] */
+    double parameters;             /* of all chunks */
+    double memory[SS_MEM_COUNT];   /* static bytes by class */
+    double step_bytes, host_bytes; /* as in struct ss_plan_class */
     double gradients_s, optimizer_s;
 };
 /* On failure *out is safe to free. */

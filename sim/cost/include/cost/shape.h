@@ -17,8 +17,8 @@ struct ss_shape {
     double d;             /* head dimension */
     double vocab;         /* padded vocabulary rows of one rank */
     int tp, cp;
-    int cp_gathers; /* context parallelism gathers whole K and V */
-    double sp; /* tp under sequence parallelism, else 1: divides activations between the GEMMs */
+    int cp_gathers;   /* context parallelism gathers whole K and V */
+    double sp;        /* tp under sequence parallelism, else 1: divides activations between the GEMMs */
     double positions; /* rows of the learned position table, 0: none */
     int gated, qkv_bias, linear_bias, rope, norm_is_layernorm, tied;
     int gemm_precision;    /* of linear layers: enum ss_precision */
@@ -27,7 +27,8 @@ struct ss_shape {
     int attention;         /* resolved: flash, fused or unfused */
     int te;                /* Transformer Engine's layers */
     int tp_comm_overlap;   /* userbuffers overlap of TP collectives and GEMMs */
-    double pp_shares;      /* tensor ranks that send each a share of the tensor between two stages; 1: all of it */
+    /* tensor ranks that send each a share of the tensor between two stages; 1: all of it */
+    double pp_shares;
     double attention_dropout, hidden_dropout;
 };
 

@@ -17,10 +17,10 @@ struct ss_cost_context;
 struct ss_layer_step {
     int kind; /* enum ss_step_kind */
     int label;
-    double seconds; /* POST: uncontended, all latency included */
-    int comm;       /* enum ss_communicator */
-    int coll;       /* enum ss_collective_kind; no meaning for SS_COMM_HOST */
-    double bytes;   /* full buffer; of a ring step those of one member */
+    double seconds;      /* POST: uncontended, all latency included */
+    int comm;            /* enum ss_communicator */
+    int coll;            /* enum ss_collective_kind; no meaning for SS_COMM_HOST */
+    double bytes;        /* full buffer; of a ring step those of one member */
     double user_buffers; /* busbw of user buffers over NCCL's on NVLink (ss_net_user_buffers); 0: NCCL */
     double part;         /* of the collective that this is, 0..1 */
     double sm_share;
@@ -43,10 +43,10 @@ struct ss_recorder {
 
 /* A linear layer in seconds. */
 struct ss_linear_times {
-    double f, d, w, accumulate;           /* GEMMs, and the kernel that adds the gradient up */
-    double gather, scatter;               /* 0: none */
+    double f, d, w, accumulate;                       /* GEMMs, and the kernel that adds the gradient up */
+    double gather, scatter;                           /* 0: none */
     double gather_bytes, scatter_bytes, user_buffers; /* as in struct ss_layer_step */
-    int column, sp, overlap, async;       /* async: the backward's collectives run beside its GEMMs */
+    int column, sp, overlap, async; /* async: the backward's collectives run beside its GEMMs */
 };
 
 /* A whole collective or copy by NCCL, which holds no SMs. */
@@ -61,8 +61,8 @@ void ss_record_begin(struct ss_recorder *r);
 void ss_record_linear(struct ss_recorder *r, const struct ss_linear_times *t);
 void ss_record_kernels(struct ss_recorder *r, double forward, double backward);
 /* again: seconds of a recomputed forward before the backward, 0 without. */
-void ss_record_attention(struct ss_recorder *r, const struct ss_cost_context *c, double forward, double backward,
-                         double again);
+void ss_record_attention(struct ss_recorder *r, const struct ss_cost_context *c, double forward,
+                         double backward, double again);
 /* A collective of the tensor group that nothing hides: at the end of F, or the start of B and of `phase`, I or W. */
 void ss_record_border(struct ss_recorder *r, int phase, int coll, double bytes, double seconds);
 /* Time of the host at the end of F, or before the rest of B and I. */
@@ -70,7 +70,8 @@ void ss_record_other(struct ss_recorder *r, double forward, double backward);
 /* The whole forward again before B and I. */
 void ss_record_recompute(struct ss_recorder *r);
 /* n collectives (or copies) beside all of a phase, then kernels of `after` seconds. */
-void ss_record_beside(struct ss_recorder *r, int phase, const struct ss_layer_step *posts, int n, double after);
+void ss_record_beside(struct ss_recorder *r, int phase, const struct ss_layer_step *posts, int n,
+                      double after);
 /* Takes the lists; SS_ERR_NOMEM if the recording failed. */
 int ss_record_end(struct ss_recorder *r, struct ss_layer_steps *out);
 void ss_layer_steps_free(struct ss_layer_steps *s);

@@ -11,11 +11,11 @@ extern "C" {
 
 /* A mark inside a chunk's forward or backward at which a collective is due. */
 struct ss_bucket_mark {
-    double fraction; /* of the phase's duration, 0..1, ascending */
+    double fraction;        /* of the phase's duration, 0..1, ascending */
     double weight_fraction; /* likewise of W, where the backward is split */
-    int collective;  /* index into plan.collectives */
-    int step;        /* layer level: due before this step of F or B */
-    int weight_step; /* of W */
+    int collective;         /* index into plan.collectives */
+    int step;               /* layer level: due before this step of F or B */
+    int weight_step;        /* of W */
 };
 
 /* What a slot does at layer level, in order: computes, posts a collective, waits for the oldest one. */
@@ -34,19 +34,20 @@ struct ss_chunk_cost {
     int first_layer, nlayers; /* transformer layers; embedding and loss by the flags */
     int has_embedding, has_loss;
     double forward[SS_LABEL_COUNT];
-    double backward[SS_LABEL_COUNT]; /* B: full backward with recompute */
+    double backward[SS_LABEL_COUNT];    /* B: full backward with recompute */
     double input_grad[SS_LABEL_COUNT];  /* I */
     double weight_grad[SS_LABEL_COUNT]; /* W */
-    double recv_bytes, send_bytes;   /* activation (and its gradient) at the chunk's borders, 0 at the ends */
-    double activation_bytes;         /* kept from F to B of one microbatch (or W) */
-    double logits_bytes;             /* kept from F to B by the loss layer */
+    double recv_bytes, send_bytes; /* activation (and its gradient) at the chunk's borders, 0 at the ends */
+    double activation_bytes;       /* kept from F to B of one microbatch (or W) */
+    double logits_bytes;           /* kept from F to B by the loss layer */
     double forward_extra_bytes, backward_extra_bytes; /* working set while the slot runs */
-    double weight_grad_bytes;        /* kept from I to W when the backward is split: inputs of the GEMMs, and
+    double weight_grad_bytes; /* kept from I to W when the backward is split: inputs of the GEMMs, and
                                         the gradients of their outputs; may be more than activation_bytes */
-    int nreduce, ngather;            /* data-parallel buckets: reduce in backward order, gather in forward order */
-    struct ss_bucket_mark *reduce;   /* when ready in the last microbatch's backward */
-    struct ss_bucket_mark *gather;   /* when needed in the first microbatch's forward */
-    int nsteps[SS_PHASE_COUNT];      /* layer level: F, B, I and W */
+    /* data-parallel buckets: reduce in backward order, gather in forward order */
+    int nreduce, ngather;
+    struct ss_bucket_mark *reduce; /* when ready in the last microbatch's backward */
+    struct ss_bucket_mark *gather; /* when needed in the first microbatch's forward */
+    int nsteps[SS_PHASE_COUNT];    /* layer level: F, B, I and W */
     struct ss_step *steps[SS_PHASE_COUNT];
 };
 

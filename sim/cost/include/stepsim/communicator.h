@@ -16,12 +16,16 @@ extern "C" {
 
 /* Axes of the rank grid. X(symbol, name) */
 #define SS_AXIS_LIST(X)                                                                                      \
-    X(SS_AXIS_TP, "tp") X(SS_AXIS_CP, "cp") X(SS_AXIS_EP, "ep") X(SS_AXIS_DP, "dp") X(SS_AXIS_PP, "pp")
+    X(SS_AXIS_TP, "tp")                                                                                      \
+    X(SS_AXIS_CP, "cp")                                                                                      \
+    X(SS_AXIS_EP, "ep")                                                                                      \
+    X(SS_AXIS_DP, "dp")                                                                                      \
+    X(SS_AXIS_PP, "pp")
 enum ss_axis {
 #define X(sym, name) sym,
     SS_AXIS_LIST(X)
 #undef X
-    SS_AXIS_COUNT
+        SS_AXIS_COUNT
 };
 
 /* Kinds of collectives. X(symbol, name). The caller of a ring step drives the ring: each member sends its buffer to the
@@ -36,7 +40,7 @@ enum ss_collective_kind {
 #define X(sym, name) sym,
     SS_COLL_LIST(X)
 #undef X
-    SS_COLL_COUNT
+        SS_COLL_COUNT
 };
 /* Returns the name of a kind (enum ss_collective_kind). Never NULL. */
 const char *ss_collective_kind_name(int kind);
@@ -78,14 +82,14 @@ enum ss_comm_buffers {
       SS_LEVEL_LAYER, SS_LEVEL_FLOW)                                                                         \
     X(SS_COMM_CP, "cp", "cp", SS_MEMBERS_DENSE, SS_BUFFERS_ANY, SS_COLLS_EXCHANGED, 3, SS_LABEL_CP,          \
       SS_LEVEL_LAYER, SS_LEVEL_FLOW)                                                                         \
-    X(SS_COMM_DP, "dp", "dp", SS_MEMBERS_DENSE, SS_BUFFERS_NONE, 0, -1, SS_LABEL_DP,                         \
-      SS_LEVEL_COUNT, SS_LEVEL_COUNT)                                                                        \
+    X(SS_COMM_DP, "dp", "dp", SS_MEMBERS_DENSE, SS_BUFFERS_NONE, 0, -1, SS_LABEL_DP, SS_LEVEL_COUNT,         \
+      SS_LEVEL_COUNT)                                                                                        \
     X(SS_COMM_DP_CP, "dp-cp", "dp-cp", SS_MEMBERS_DENSE, SS_BUFFERS_ANY, SS_COLLS_REDUCED, 0, SS_LABEL_DP,   \
       SS_LEVEL_CHUNK, SS_LEVEL_CHUNK)                                                                        \
-    X(SS_COMM_TP_CP, "tp-cp", "tp-cp", SS_MEMBERS_DENSE, SS_BUFFERS_ALL, 0, -1, SS_LABEL_TP,                 \
-      SS_LEVEL_COUNT, SS_LEVEL_COUNT)                                                                        \
-    X(SS_COMM_PP, "pp", "pp", SS_MEMBERS_DENSE, SS_BUFFERS_ANY, 0, -1, SS_LABEL_PP,                          \
-      SS_LEVEL_COUNT, SS_LEVEL_COUNT)                                                                        \
+    X(SS_COMM_TP_CP, "tp-cp", "tp-cp", SS_MEMBERS_DENSE, SS_BUFFERS_ALL, 0, -1, SS_LABEL_TP, SS_LEVEL_COUNT, \
+      SS_LEVEL_COUNT)                                                                                        \
+    X(SS_COMM_PP, "pp", "pp", SS_MEMBERS_DENSE, SS_BUFFERS_ANY, 0, -1, SS_LABEL_PP, SS_LEVEL_COUNT,          \
+      SS_LEVEL_COUNT)                                                                                        \
     X(SS_COMM_MP, "mp", "tp-pp", SS_MEMBERS_DENSE, SS_BUFFERS_ALL, 0, -1, SS_LABEL_OPTIMIZER,                \
       SS_LEVEL_COUNT, SS_LEVEL_COUNT)                                                                        \
     X(SS_COMM_EMBEDDING, "embedding", "pp", SS_MEMBERS_ENDS, SS_BUFFERS_NONE, 0, 0, SS_LABEL_DP,             \
@@ -94,13 +98,13 @@ enum ss_comm_buffers {
       SS_LEVEL_LAYER, SS_LEVEL_FLOW)                                                                         \
     X(SS_COMM_WORLD, "world", "tp-cp-ep-dp-pp", SS_MEMBERS_ALL, SS_BUFFERS_ANY, 0, 1, SS_LABEL_OPTIMIZER,    \
       SS_LEVEL_CHUNK, SS_LEVEL_COUNT)                                                                        \
-    X(SS_COMM_HOST, "host", "", SS_MEMBERS_SELF, SS_BUFFERS_NONE, 0, 5, SS_LABEL_OFFLOAD,                    \
-      SS_LEVEL_LAYER, SS_LEVEL_COUNT)
+    X(SS_COMM_HOST, "host", "", SS_MEMBERS_SELF, SS_BUFFERS_NONE, 0, 5, SS_LABEL_OFFLOAD, SS_LEVEL_LAYER,    \
+      SS_LEVEL_COUNT)
 enum ss_communicator {
 #define X(sym, name, axes, members, buffers, kinds, stream, label, posted, flows) sym,
     SS_COMM_LIST(X)
 #undef X
-    SS_COMM_COUNT
+        SS_COMM_COUNT
 };
 
 struct ss_comm_facts {

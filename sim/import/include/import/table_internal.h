@@ -54,7 +54,8 @@ int ss_table_place(const struct ss_table_row *r, struct ss_request *out);
 int ss_table_add_column(const struct ss_table_row *r, const struct ss_table_column *column,
                         struct ss_request *out);
 /* Adds the words that the column says are not there. */
-int ss_table_add_denied(const struct ss_table_row *r, const struct ss_table_column *column, struct ss_request *out);
+int ss_table_add_denied(const struct ss_table_row *r, const struct ss_table_column *column,
+                        struct ss_request *out);
 /* table_flags.c: adds the words of the column `flags` in a place of their own; `columns` has those of all other columns. */
 int ss_table_add_flags(const struct ss_table_row *r, const struct ss_request *columns,
                        struct ss_request *out);

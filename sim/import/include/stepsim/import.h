@@ -19,7 +19,8 @@ extern "C" {
  */
 int ss_request_read(struct ss_request *r, int argc, char *const *argv, struct ss_error *err);
 /* Adds the words of a text of `len` bytes, as if it were a file of that name given by --job. Errors: as of ss_request_read. */
-int ss_request_read_text(struct ss_request *r, const char *text, size_t len, const char *file, struct ss_error *err);
+int ss_request_read_text(struct ss_request *r, const char *text, size_t len, const char *file,
+                         struct ss_error *err);
 
 #ifdef __cplusplus
 }

@@ -34,14 +34,22 @@ struct ss_flag_choice {
 /* Takes the values of a flag; *why is what is wrong with them, on SS_ERR_INPUT or SS_ERR_UNSUPPORTED. */
 typedef int (*ss_flag_call)(struct ss_job *job, int n, char *const *values, const char **why);
 
-enum ss_flag_kind { SS_FLAG_SET, SS_FLAG_INT, SS_FLAG_DOUBLE, SS_FLAG_CHOICE, SS_FLAG_TEXT, SS_FLAG_CALL, SS_FLAG_PROP };
+enum ss_flag_kind {
+    SS_FLAG_SET,
+    SS_FLAG_INT,
+    SS_FLAG_DOUBLE,
+    SS_FLAG_CHOICE,
+    SS_FLAG_TEXT,
+    SS_FLAG_CALL,
+    SS_FLAG_PROP
+};
 struct ss_flag_setter {
     const char *name; /* with "--" */
     char values;
     int treatment; /* SS_FLAG_OWN or SS_FLAG_MODELLED */
     int kind;
     size_t offset;
-    double low, high; /* SET: value in low; TEXT: size in high */
+    double low, high;                     /* SET: value in low; TEXT: size in high */
     const struct ss_flag_choice *choices; /* CALL: the words alone, or NULL where there are too many */
     ss_flag_call call;
     const char *doc;

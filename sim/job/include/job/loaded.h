@@ -14,9 +14,11 @@ struct ss_loaded *ss_loaded_share(struct ss_loaded *l);
 void ss_loaded_drop(struct ss_loaded *l);
 /* Platform and stack of a job that was parsed, with the values of --set; they live as long as *l. `files`, which may be
  * NULL, gets what is read. */
-int ss_loaded_find(struct ss_loaded *l, const struct ss_job *job, const struct ss_request *r, ss_route_asker asker,
-                   struct ss_files *files, struct ss_platform **platform, struct ss_stack **stack, struct ss_error *err);
+int ss_loaded_find(struct ss_loaded *l, const struct ss_job *job, const struct ss_request *r,
+                   ss_route_asker asker, struct ss_files *files, struct ss_platform **platform,
+                   struct ss_stack **stack, struct ss_error *err);
 /* A model by name or path, as its config.json has it. */
-int ss_loaded_model(struct ss_loaded *l, const char *name_or_path, struct ss_model *out, struct ss_error *err);
+int ss_loaded_model(struct ss_loaded *l, const char *name_or_path, struct ss_model *out,
+                    struct ss_error *err);
 
 #endif

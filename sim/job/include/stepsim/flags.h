@@ -11,12 +11,13 @@ extern "C" {
 
 /* One flag. All texts are static, or live until the next call. */
 struct ss_flag_info {
-    const char *name;   /* "--tp" */
-    const char *value;  /* what to write for its value: "N", "NAME|FILE", "uniform|block"; NULL: it takes none */
-    const char *doc;    /* one line, or NULL: as Megatron-LM documents it */
-    char values;        /* number of values, as in argparse: '0', '1', '+' (one or more), '*' (any) */
-    int own;            /* 1: stepsim's own, or a short name; 0: Megatron's */
-    int read;           /* 1: the prediction reads it; 0: accepted without effect, or refused */
+    const char *name; /* "--tp" */
+    /* what to write for its value: "N", "NAME|FILE", "uniform|block"; NULL: it takes none */
+    const char *value;
+    const char *doc; /* one line, or NULL: as Megatron-LM documents it */
+    char values;     /* number of values, as in argparse: '0', '1', '+' (one or more), '*' (any) */
+    int own;         /* 1: stepsim's own, or a short name; 0: Megatron's */
+    int read;        /* 1: the prediction reads it; 0: accepted without effect, or refused */
 };
 /* Where a walk over all flags stands; {0} is before the first one. */
 struct ss_flag_cursor {

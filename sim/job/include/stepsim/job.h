@@ -29,13 +29,15 @@ struct ss_job {
     char stack[256];
     int nodes, gpus_per_node; /* 0 = as the platform says; fewer GPUs are the first ones of each node */
 
-    int tp, pp, cp, ep, etp; /* etp 0 = tp */
+    int tp, pp, cp, ep, etp;      /* etp 0 = tp */
     int layers_per_virtual_stage; /* 0 = not given */
-    int virtual_stages;           /* stages per rank (--num-virtual-stages-per-pipeline-rank), 0 = not given */
-    int microbatch_group_size;    /* --microbatch-group-size-per-vp-stage, 0 = pp */
+    /* stages per rank (--num-virtual-stages-per-pipeline-rank), 0 = not given */
+    int virtual_stages;
+    int microbatch_group_size;                 /* --microbatch-group-size-per-vp-stage, 0 = pp */
     int first_stage_layers, last_stage_layers; /* --decoder-first/last-pipeline-num-layers, 0 = not given */
-    int account_for_embedding, account_for_loss; /* count as a layer each when layers are split over the stages */
-    char rank_order[32];          /* "tp-cp-ep-dp-pp" */
+    /* count as a layer each when layers are split over the stages */
+    int account_for_embedding, account_for_loss;
+    char rank_order[32]; /* "tp-cp-ep-dp-pp" */
 
     int micro_batch, global_batch, seq_length;
     int precision; /* enum ss_precision; fp8 = hybrid over bf16 (or fp16) storage */
@@ -44,12 +46,12 @@ struct ss_job {
     int attention; /* enum ss_attention */
     int sequence_parallel;
     int tp_comm_overlap;
-    int cp_comm_type; /* enum ss_cp_comm */
+    int cp_comm_type;                         /* enum ss_cp_comm */
     double attention_dropout, hidden_dropout; /* -1 until finish when not given */
 
-    int recompute; /* enum ss_recompute */
-    int recompute_method;     /* enum ss_recompute_method, -1 = not given */
-    int recompute_num_layers; /* 0 = not given */
+    int recompute;              /* enum ss_recompute */
+    int recompute_method;       /* enum ss_recompute_method, -1 = not given */
+    int recompute_num_layers;   /* 0 = not given */
     int checkpoint_activations; /* asked for by the name that Megatron core refuses */
 
     int distributed_optimizer; /* ZeRO-1 */
@@ -59,14 +61,15 @@ struct ss_job {
     int fsdp2;                 /* 1: by PyTorch's FSDP2, --use-torch-fsdp2 */
     int fsdp_hybrid;           /* 1: the inner group is one node */
     int overlap_grad_reduce, overlap_param_gather;
-    int overlap_p2p;           /* 0 after --no-overlap-p2p-communication */
-    int scatter_gather;        /* 0 after --no-scatter-gather-tensors-in-pipeline */
-    int grad_reduce_fp32;      /* --accumulate-allreduce-grads-in-fp32 (bf16 implies it); -1 = not given */
-    int grad_reduce_bf16;      /* --grad-reduce-in-bf16, which beats it */
-    double bucket_size;        /* --ddp-bucket-size in parameters, 0 = Megatron's default */
-    int cpu_offload_layers;    /* --cpu-offloading-num-layers, 0 = off; -1 = --cpu-offloading alone */
+    int overlap_p2p;        /* 0 after --no-overlap-p2p-communication */
+    int scatter_gather;     /* 0 after --no-scatter-gather-tensors-in-pipeline */
+    int grad_reduce_fp32;   /* --accumulate-allreduce-grads-in-fp32 (bf16 implies it); -1 = not given */
+    int grad_reduce_bf16;   /* --grad-reduce-in-bf16, which beats it */
+    double bucket_size;     /* --ddp-bucket-size in parameters, 0 = Megatron's default */
+    int cpu_offload_layers; /* --cpu-offloading-num-layers, 0 = off; -1 = --cpu-offloading alone */
     int cpu_offload_activations, cpu_offload_weights;
-    double optimizer_offload;  /* fraction of optimizer states and step on the host; < 0 until finish: not switched on */
+    /* fraction of optimizer states and step on the host; < 0 until finish: not switched on */
+    double optimizer_offload;
     int check_for_nan;
     int clip_grad; /* 0 after --clip-grad 0: no gradient norm */
 
@@ -76,26 +79,27 @@ struct ss_job {
     int padded_vocab;       /* the vocabulary was given with its padding */
     int vocab_divisible_by; /* --make-vocab-size-divisible-by, 128 */
     int group_query_attention, no_position_embedding,
-        quick_geglu;        /* flags that complete or check the model */
-    struct ss_model model;  /* complete after ss_job_finish */
-    char schedule[256];     /* "auto", a schedule name, or later a file */
-    double measured_ms;     /* --measured, 0 = not given */
-    double measured_mib;    /* --measured-memory, 0 = not given */
+        quick_geglu;       /* flags that complete or check the model */
+    struct ss_model model; /* complete after ss_job_finish */
+    char schedule[256];    /* "auto", a schedule name, or later a file */
+    double measured_ms;    /* --measured, 0 = not given */
+    double measured_mib;   /* --measured-memory, 0 = not given */
 };
 
 /* Makes a job of which nothing is given. It holds no memory and needs no free. */
 void ss_job_init(struct ss_job *job);
 /* Reads the words of a request into a job that ss_job_init made; it changes only when all of them are right. `--set` is
  * not looked at. */
-int ss_job_parse(struct ss_job *job, const struct ss_request *r, struct ss_notes *notes, struct ss_error *err);
+int ss_job_parse(struct ss_job *job, const struct ss_request *r, struct ss_notes *notes,
+                 struct ss_error *err);
 /* Whether a flag without value, given behind all words of the request, would leave the job as it is; 0 where the words are
  * wrong. */
 int ss_job_lacks_effect(const struct ss_request *r, const char *flag);
 /* Completes defaults from model and stack and refuses what Megatron or NeMo refuse, with their
  * words as the cause. `world_size` is nodes x GPUs; `gpus_per_node` for the hybrid group; an error names the place in
  * the request, which may be NULL, that it comes from. */
-int ss_job_finish(struct ss_job *job, const struct ss_request *r, const struct ss_stack *stack, int world_size,
-                  int gpus_per_node, struct ss_notes *notes, struct ss_error *err);
+int ss_job_finish(struct ss_job *job, const struct ss_request *r, const struct ss_stack *stack,
+                  int world_size, int gpus_per_node, struct ss_notes *notes, struct ss_error *err);
 /* Returns the data-parallel degree of a finished job: world size / (tp pp cp). */
 int ss_job_dp(const struct ss_job *job, int world_size);
 /* Returns the microbatches of each pipeline in an iteration of a finished job: global batch / (micro batch x dp). */

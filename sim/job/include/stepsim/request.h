@@ -26,7 +26,8 @@ extern "C" {
  * and its values never cross a place. */
 struct ss_request_place {
     char *file; /* NULL: the command line */
-    int how;    /* 1: how an earlier result was simulated, options of a program; a command leaves out those that it lacks */
+    /* 1: how an earlier result was simulated, options of a program; a command leaves out those that it lacks */
+    int how;
 };
 struct ss_request_word {
     char *text;

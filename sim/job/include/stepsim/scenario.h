@@ -19,10 +19,10 @@ struct ss_scenario {
     const struct ss_job *job;
     const struct ss_stack *stack;
     const struct ss_platform *platform;
-    int world_size, gpus_per_node;         /* GPUs: nodes x GPUs of a node */
-    struct ss_notes notes;                 /* what was assumed, or accepted without being modelled */
-    double measured_s, measured_bytes;     /* --measured and --measured-memory, 0 = not given */
-    const struct ss_request *request;      /* the scenario's own copy */
+    int world_size, gpus_per_node;     /* GPUs: nodes x GPUs of a node */
+    struct ss_notes notes;             /* what was assumed, or accepted without being modelled */
+    double measured_s, measured_bytes; /* --measured and --measured-memory, 0 = not given */
+    const struct ss_request *request;  /* the scenario's own copy */
 };
 struct ss_scenario_options {
     /* Answers for the routes of a SimGrid XML that only SimGrid can work out: ss_simgrid_ask_routes; NULL: such a file is
@@ -40,8 +40,8 @@ struct ss_scenario_options {
  * SS_ERR_CONFIG (refused), SS_ERR_UNSUPPORTED (not modelled), SS_ERR_IO (no such file), SS_ERR_INPUT (damaged file), with the file
  * and line of the word at fault.
  */
-int ss_scenario_build(const struct ss_request *r, const struct ss_scenario_options *o, struct ss_scenario **out,
-                      struct ss_error *err);
+int ss_scenario_build(const struct ss_request *r, const struct ss_scenario_options *o,
+                      struct ss_scenario **out, struct ss_error *err);
 /* Frees a scenario and all that it points to. NULL is allowed. */
 void ss_scenario_free(struct ss_scenario *s);
 
@@ -50,9 +50,11 @@ void ss_scenario_free(struct ss_scenario *s);
 int ss_set_check(const char *text, struct ss_error *err);
 /* Sets the prop that such a text names. Where `stack` is NULL there are no props of stacks. Errors: SS_ERR_USAGE (no such prop),
  * SS_ERR_INPUT (no value of it). */
-int ss_set_apply(const char *text, struct ss_platform *platform, struct ss_stack *stack, struct ss_error *err);
+int ss_set_apply(const char *text, struct ss_platform *platform, struct ss_stack *stack,
+                 struct ss_error *err);
 /* Each --set of a request, in their order. */
-int ss_sets_apply(const struct ss_request *r, struct ss_platform *platform, struct ss_stack *stack, struct ss_error *err);
+int ss_sets_apply(const struct ss_request *r, struct ss_platform *platform, struct ss_stack *stack,
+                  struct ss_error *err);
 
 #ifdef __cplusplus
 }

@@ -27,13 +27,14 @@ struct ss_model {
     int vocab_size;          /* tokens of the tokenizer, before padding */
     int extra_vocab_size;    /* rows added before padding (Pai's --extra-vocab-size) */
     int max_position_embeddings;
-    int gated_mlp;    /* 1: SwiGLU or another gated MLP (gate and up projections) */
+    int gated_mlp; /* 1: SwiGLU or another gated MLP (gate and up projections) */
     int tied_embeddings;
-    int qkv_bias;     /* bias on the QKV projection */
-    int linear_bias;  /* bias on every linear layer */
+    int qkv_bias;      /* bias on the QKV projection */
+    int linear_bias;   /* bias on every linear layer */
     int normalization; /* enum ss_norm */
     int position;      /* enum ss_position */
-    int sliding_window; /* tokens that attention looks back on, 0: all. It is read, but attention is priced over all tokens */
+    /* tokens that attention looks back on, 0: all. It is read, but attention is priced over all tokens */
+    int sliding_window;
     /* Mixture of experts: read and kept, 0 = dense. */
     int num_experts, top_k, moe_ffn_hidden_size, moe_layer_freq, shared_expert_ffn_hidden_size;
     int mtp_num_layers;

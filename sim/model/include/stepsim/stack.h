@@ -20,11 +20,10 @@ extern "C" {
 
 /* Loads a stack by name (workloads/stacks/NAME.xml of the data) or by path into *out, with its values for `card`
  * (struct ss_card's name; NULL: those for all cards). Errors: SS_ERR_IO (no such file), SS_ERR_INPUT. */
-int ss_stack_load(const char *name_or_path, const char *card, struct ss_stack *out,
-                  struct ss_error *err);
+int ss_stack_load(const char *name_or_path, const char *card, struct ss_stack *out, struct ss_error *err);
 /* Loads a stack as ss_stack_load does; `files`, which may be NULL, gets this file and its bases. */
-int ss_stack_load_with(const char *name_or_path, const char *card, struct ss_files *files, struct ss_stack *out,
-                       struct ss_error *err);
+int ss_stack_load_with(const char *name_or_path, const char *card, struct ss_files *files,
+                       struct ss_stack *out, struct ss_error *err);
 /* Sets a prop of a loaded stack from a text, with a unit where the prop has one: ss_stack_set(&s, "ss.host.operator", "5us",
  * &err). Error: SS_ERR_INPUT (no such prop, or no value of it). */
 int ss_stack_set(struct ss_stack *s, const char *id, const char *value, struct ss_error *err);

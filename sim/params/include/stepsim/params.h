@@ -33,34 +33,35 @@ extern "C" {
  * All links of one kind, the word behind "ss."; in the file attributes of <link>.
  * X(symbol, prop id, unit, low, high, meaning)
  */
-#define SS_LINK_PROPS(X)                                                                                      \
-    X(NVLINK_BANDWIDTH, "ss.nvlink.bandwidth", BANDWIDTH, 1e6, 1e15,                                          \
-      "bandwidth of a GPU's link to the NVSwitch, or of each link of a mesh, one direction")                  \
-    X(NVLINK_LATENCY, "ss.nvlink.latency", TIME, 0, 1, "latency of such a link")                              \
-    X(NIC_BANDWIDTH, "ss.nic.bandwidth", BANDWIDTH, 1e6, 1e15, "bandwidth of a NIC, one direction")           \
-    X(NIC_LATENCY, "ss.nic.latency", TIME, 0, 1, "latency of a NIC")                                          \
+#define SS_LINK_PROPS(X)                                                                                     \
+    X(NVLINK_BANDWIDTH, "ss.nvlink.bandwidth", BANDWIDTH, 1e6, 1e15,                                         \
+      "bandwidth of a GPU's link to the NVSwitch, or of each link of a mesh, one direction")                 \
+    X(NVLINK_LATENCY, "ss.nvlink.latency", TIME, 0, 1, "latency of such a link")                             \
+    X(NIC_BANDWIDTH, "ss.nic.bandwidth", BANDWIDTH, 1e6, 1e15, "bandwidth of a NIC, one direction")          \
+    X(NIC_LATENCY, "ss.nic.latency", TIME, 0, 1, "latency of a NIC")                                         \
     X(UPLINK_LATENCY, "ss.uplink.latency", TIME, 0, 1, "latency of a link between leaf and spine")
 
 /* The network of a template. X(symbol, prop id, unit, low, high, meaning) */
-#define SS_CLUSTER_PROPS(X)                                                                                   \
-    X(NODES_PER_LEAF, "ss.nodes_per_leaf", COUNT, 1, SS_MAX_GPUS, "nodes below one leaf switch")                    \
-    X(OVERSUBSCRIPTION, "ss.oversubscription", NONE, 0.01, 1000,                                              \
+#define SS_CLUSTER_PROPS(X)                                                                                  \
+    X(NODES_PER_LEAF, "ss.nodes_per_leaf", COUNT, 1, SS_MAX_GPUS, "nodes below one leaf switch")             \
+    X(OVERSUBSCRIPTION, "ss.oversubscription", NONE, 0.01, 1000,                                             \
       "NIC bandwidth below a leaf over the bandwidth of its uplink")
 
 /* What a platform file says and nothing else. X(symbol, prop id, places, unit, low, high, meaning) */
-#define SS_LAYOUT_PROPS(X)                                                                                    \
-    X(NODES, "ss.nodes", SS_AT_ROOT, COUNT, 1, SS_MAX_GPUS, "nodes of a template where --nodes does not say") \
-    X(GPUS_PER_NODE, "ss.gpus_per_node", SS_AT_ROOT, COUNT, 1, SS_MAX_GPUS_PER_NODE, "GPUs of a node")        \
-    X(NICS_PER_NODE, "ss.nics_per_node", SS_AT_ROOT, COUNT, 0, SS_MAX_GPUS_PER_NODE, "NICs of a node")        \
+#define SS_LAYOUT_PROPS(X)                                                                                   \
+    X(NODES, "ss.nodes", SS_AT_ROOT, COUNT, 1, SS_MAX_GPUS,                                                  \
+      "nodes of a template where --nodes does not say")                                                      \
+    X(GPUS_PER_NODE, "ss.gpus_per_node", SS_AT_ROOT, COUNT, 1, SS_MAX_GPUS_PER_NODE, "GPUs of a node")       \
+    X(NICS_PER_NODE, "ss.nics_per_node", SS_AT_ROOT, COUNT, 0, SS_MAX_GPUS_PER_NODE, "NICs of a node")       \
     X(NODE, "ss.node", SS_AT_ZONE | SS_AT_HOST, COUNT, 0, 1e9, "number of the node that the GPUs are in")
 
 /* The same, words. X(symbol, prop id, places, required, words it may be (NULL: any), meaning) */
-#define SS_LAYOUT_WORDS(X)                                                                                    \
-    X(CARD, "ss.card", SS_AT_GPU, 1, NULL, "name of the card, best as MODEL-MEMORY")                          \
-    X(CARD_BASE, "ss.card.base", SS_AT_GPU, 0, NULL, "card whose props hold here where no other is given")    \
-    X(TEMPLATE, "ss.template", SS_AT_ROOT, 0, "nvswitch mesh", "how the GPUs of a node are connected")        \
-    X(ASSUMED, "ss.assumed", SS_AT_ROOT | SS_AT_CARD, 0, NULL, "values that are not known but assumed")       \
-    X(BASE, "ss.base", SS_AT_ROOT, 0, NULL, "platform that this one changes")                                 \
+#define SS_LAYOUT_WORDS(X)                                                                                   \
+    X(CARD, "ss.card", SS_AT_GPU, 1, NULL, "name of the card, best as MODEL-MEMORY")                         \
+    X(CARD_BASE, "ss.card.base", SS_AT_GPU, 0, NULL, "card whose props hold here where no other is given")   \
+    X(TEMPLATE, "ss.template", SS_AT_ROOT, 0, "nvswitch mesh", "how the GPUs of a node are connected")       \
+    X(ASSUMED, "ss.assumed", SS_AT_ROOT | SS_AT_CARD, 0, NULL, "values that are not known but assumed")      \
+    X(BASE, "ss.base", SS_AT_ROOT, 0, NULL, "platform that this one changes")                                \
     X(KIND, "ss.kind", SS_AT_LINK, 0, "nvlink nic uplink other", "kind of a link")
 
 /* Where a prop may stand: in the outermost zone of a platform file, an inner zone or cluster, a host, a link, the file of
@@ -73,26 +74,26 @@ enum ss_prop_index {
 #define X(field, id, unit, required, def, lo, hi, doc) SS_PROP_##field,
     SS_CARD_PROPS(X)
 #undef X
-    SS_PROP_CARD_COUNT,
+        SS_PROP_CARD_COUNT,
     SS_PROP_LAST_OF_CARD = SS_PROP_CARD_COUNT - 1,
 #define X(sym, id, unit, lo, hi, doc) SS_PROP_##sym,
     SS_LINK_PROPS(X) SS_CLUSTER_PROPS(X)
 #undef X
 #define X(sym, id, where, unit, lo, hi, doc) SS_PROP_##sym,
-    SS_LAYOUT_PROPS(X)
+        SS_LAYOUT_PROPS(X)
 #undef X
 #define X(sym, id, where, required, words, doc) SS_PROP_##sym,
-    SS_LAYOUT_WORDS(X)
+            SS_LAYOUT_WORDS(X)
 #undef X
-    SS_PROP_PLATFORM_COUNT,
+                SS_PROP_PLATFORM_COUNT,
     SS_PROP_LAST_OF_PLATFORM = SS_PROP_PLATFORM_COUNT - 1,
 #define X(field, id, unit, def, lo, hi, doc) SS_PROP_##field,
     SS_STACK_PROPS(X)
 #undef X
 #define X(field, id, size, words, def, doc) SS_PROP_##field,
-    SS_STACK_WORDS(X)
+        SS_STACK_WORDS(X)
 #undef X
-    SS_PROP_COUNT
+            SS_PROP_COUNT
 };
 
 /* Bits, so that a call can take several. */
@@ -105,12 +106,13 @@ const char *ss_owner_name(enum ss_owner owner);
 struct ss_prop {
     const char *id; /* "ss.nic.efficiency" */
     enum ss_owner owner;
-    int is_word;        /* a word or a name: unit, range and default are without meaning */
-    enum ss_unit unit;  /* values are in SI */
+    int is_word;       /* a word or a name: unit, range and default are without meaning */
+    enum ss_unit unit; /* values are in SI */
     double def, low, high;
-    const char *words, *def_word; /* of a word: what it may be, space separated, NULL: anything; its default or NULL */
-    int where;          /* in a platform file: bits SS_AT_ */
-    int required;       /* a platform that lacks it is refused */
+    /* of a word: what it may be, space separated, NULL: anything; its default or NULL */
+    const char *words, *def_word;
+    int where;           /* in a platform file: bits SS_AT_ */
+    int required;        /* a platform that lacks it is refused */
     size_t offset, size; /* in struct ss_card or struct ss_stack; size: bytes of a word */
     const char *doc;
 };

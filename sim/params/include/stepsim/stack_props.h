@@ -62,7 +62,7 @@ extern "C" {
       "rate of the forward's fp8 GEMMs, which accumulate fast, over the backward's, which do not "           \
       "(use_split_accumulator, use_fast_accum)")                                                             \
     X(fp8_cast_passes, "ss.te.fp8_cast", NONE, 1, 0, 8,                                                      \
-      "traffic of fp8 casts and transposes over the count of docs/reference/model.md")                                 \
+      "traffic of fp8 casts and transposes over the count of docs/reference/model.md")                       \
     X(fp8_allgather, "ss.te.fp8_allgather", COUNT, 1, 0, 1,                                                  \
       "sequence-parallel all-gathers move 1-byte activations in fp8")                                        \
     X(fp8_param_gather, "ss.default.fp8_param_gather", COUNT, 0, 0, 1,                                       \
@@ -116,7 +116,7 @@ extern "C" {
       "gathered, and where gradients and states alone are sharded every microbatch's forward gathers")       \
     /* optimizer */                                                                                          \
     X(adam_passes, "ss.optimizer.passes", NONE, 1, 0.5, 8,                                                   \
-      "traffic of the optimizer step over the count of docs/reference/model.md")                                       \
+      "traffic of the optimizer step over the count of docs/reference/model.md")                             \
     X(grad_passes, "ss.optimizer.grad_passes", NONE, 3, 0, 8,                                                \
       "times that the gradients of all local parameters cross HBM outside the step: set to zero, and read "  \
       "and written to divide them by the ranks; none of it under FSDP")                                      \
@@ -150,10 +150,12 @@ extern "C" {
       "free share of the device under which the allocator retries: the run is slow")
 
 /* X(field, prop id, size, words it may be, default, meaning) */
-#define SS_STACK_WORDS(X)                                                                         \
-    X(attention_auto, "ss.attention.auto", 16, "flash fused unfused", "flash", "backend of --attention-backend auto in 16 bit") \
-    X(timers, "ss.timers", 16, "megatron-2021 megatron nemo none", "megatron", "names of the timers") \
-    X(memory_logged, "ss.memory.logged", 16, "peak first last", "peak", "pipeline stage whose memory the framework's log shows") \
+#define SS_STACK_WORDS(X)                                                                                    \
+    X(attention_auto, "ss.attention.auto", 16, "flash fused unfused", "flash",                               \
+      "backend of --attention-backend auto in 16 bit")                                                       \
+    X(timers, "ss.timers", 16, "megatron-2021 megatron nemo none", "megatron", "names of the timers")        \
+    X(memory_logged, "ss.memory.logged", 16, "peak first last", "peak",                                      \
+      "pipeline stage whose memory the framework's log shows")                                               \
     X(framework, "ss.framework", 32, "megatron nemo", "megatron", "whose refusals apply")
 
 struct ss_stack {

@@ -61,29 +61,29 @@ struct ss_plan_options {
 
 /* Ranks that do the same on the same kind of links. */
 struct ss_plan_class {
-    int stage;          /* pipeline rank */
-    int count;          /* ranks it stands for */
-    int representative; /* lowest of them */
-    double parameters;          /* on one rank */
-    double memory[SS_MEM_COUNT]; /* static bytes by class */
-    double step_bytes;           /* of them, those that live in the optimizer's step alone */
-    double host_bytes;           /* of the host's memory, that one rank's offload needs */
+    int stage;                    /* pipeline rank */
+    int count;                    /* ranks it stands for */
+    int representative;           /* lowest of them */
+    double parameters;            /* on one rank */
+    double memory[SS_MEM_COUNT];  /* static bytes by class */
+    double step_bytes;            /* of them, those that live in the optimizer's step alone */
+    double host_bytes;            /* of the host's memory, that one rank's offload needs */
     struct ss_chunk_cost *chunks; /* [plan.schedule->chunks] */
     /* After the last backward, in order; all post-slot collectives are on the dp stream. */
     int npost;
     int *post; /* collectives not bound to a bucket: gradient reduce without overlap, embedding, ... */
     int norm;  /* global barrier (gradient norm, found-inf), -1 = none */
-    double gradients_s;         /* passes over all local gradients before the norm */
-    double optimizer_s;         /* clip + step, local */
+    double gradients_s; /* passes over all local gradients before the norm */
+    double optimizer_s; /* clip + step, local */
     int nafter;
-    int *after; /* after the step: parameter all-gather without overlap */
+    int *after;     /* after the step: parameter all-gather without overlap */
     double fixed_s; /* host time of the iteration that nothing overlaps */
 };
 
 /* Where a send goes: from class `from` to class `to`. */
 struct ss_p2p_path {
-    int from, to;  /* classes */
-    int path;      /* index into plan.paths */
+    int from, to; /* classes */
+    int path;     /* index into plan.paths */
     double latency;
     double sm_share;
 };
@@ -97,7 +97,7 @@ struct ss_plan {
     struct ss_ranks ranks;
     int world_size, dp, microbatches;
     int padded_vocab;
-    double parameters; /* whole model */
+    double parameters;    /* whole model */
     double fragmentation; /* share of the dynamic tensors that the caching allocator reserves beside them */
 
     int nclasses;
@@ -106,9 +106,10 @@ struct ss_plan {
     int *gpu_of;   /* [world_size] */
 
     int nlinks;
-    struct ss_link *links; /* those that flows cross and that can limit them; named after one of those alike */
-    int *link_count;       /* [nlinks]: links of the platform that it stands for */
-    int weighted; /* 1: a link is crossed by flows that stand for different numbers of flows */
+    /* those that flows cross and that can limit them; named after one of those alike */
+    struct ss_link *links;
+    int *link_count; /* [nlinks]: links of the platform that it stands for */
+    int weighted;    /* 1: a link is crossed by flows that stand for different numbers of flows */
     int npaths;
     struct ss_path *paths;
     int ncollectives;

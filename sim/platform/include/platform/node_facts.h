@@ -6,9 +6,9 @@
 #include "platform/platform_internal.h"
 
 struct ss_nvlink_matrix {
-    int given; /* 0: the file has none */
-    int mesh;  /* GPU to GPU, not by way of a switch */
-    int whole; /* equal for all GPUs */
+    int given;          /* 0: the file has none */
+    int mesh;           /* GPU to GPU, not by way of a switch */
+    int whole;          /* equal for all GPUs */
     int may_be_double;  /* by an hwloc that gave NVLink 3 and 4 twice their bandwidth */
     double link, total; /* bytes/s per direction: of a pair (a mesh) or GPU; of a GPU */
 };

@@ -41,8 +41,8 @@ struct ss_platform {
     char *assumed; /* words of ss.assumed, separated by one space */
     int nodes, gpus_per_node, nics_per_node;
     int template_kind;
-    int nodes_per_leaf;      /* template only, as are the next three */
-    double oversubscription; /* NIC bandwidth below a leaf over the leaf's uplink */
+    int nodes_per_leaf;                   /* template only, as are the next three */
+    double oversubscription;              /* NIC bandwidth below a leaf over the leaf's uplink */
     double bandwidth[SS_LINK_KIND_COUNT]; /* of the uplink: derived */
     double latency[SS_LINK_KIND_COUNT];
     struct ss_foreign *foreign; /* NULL for a template */
@@ -55,8 +55,8 @@ int ss_platform_parse(const char *text, size_t len, const char *name,
                       struct ss_error *err);
 /* depth: how many files lead here by ss.base. */
 int ss_platform_from_document(const struct ss_xml *doc, const char *name,
-                              const struct ss_platform_options *options, int depth,
-                              struct ss_platform **out, struct ss_error *err);
+                              const struct ss_platform_options *options, int depth, struct ss_platform **out,
+                              struct ss_error *err);
 /* Sets a prop of a card, link or cluster that has been read. */
 int ss_platform_put(struct ss_platform *p, int prop, double value, struct ss_error *err);
 /* "dir/h800.xml" -> "h800" */
@@ -81,8 +81,8 @@ int ss_prop_unknown(const char *id, const char *file, int line, struct ss_error 
 const struct ss_xml_node *ss_props_find(const struct ss_xml_node *node, int prop);
 /* Adds the ss. props among node's children over those inherited; first those of the card that they name. Other props are
  * left alone. */
-int ss_props_read(struct ss_props *props, const struct ss_xml_node *node, int where,
-                  const char *file, struct ss_error *err);
+int ss_props_read(struct ss_props *props, const struct ss_xml_node *node, int where, const char *file,
+                  struct ss_error *err);
 /* The same without the card that the node names. */
 int ss_props_read_own(struct ss_props *props, const struct ss_xml_node *node, int where, const char *file,
                       struct ss_error *err);
@@ -124,8 +124,8 @@ enum ss_entry_kind { SS_ENTRY_HOST, SS_ENTRY_ROUTER, SS_ENTRY_ZONE, SS_ENTRY_LIN
 struct ss_entry {
     const char *name; /* in the document or in the index's own strings */
     int kind;
-    int zone;   /* entry of the zone it stands in, -1 at the top */
-    int order;  /* document order */
+    int zone;  /* entry of the zone it stands in, -1 at the top */
+    int order; /* document order */
     const struct ss_xml_node *node;
     double bandwidth, latency; /* links, one direction */
     int fatpipe;
@@ -160,15 +160,20 @@ struct ss_item {
     char link[48];       /* route */
     double value, delay; /* host: speed; link: bandwidth and latency */
 };
-enum ss_section { SS_SECTION_NODE, SS_SECTION_FABRIC, SS_SECTION_NVLINK_ROUTES,
-                  SS_SECTION_NIC_ROUTES, SS_SECTION_UPLINK_ROUTES };
+enum ss_section {
+    SS_SECTION_NODE,
+    SS_SECTION_FABRIC,
+    SS_SECTION_NVLINK_ROUTES,
+    SS_SECTION_NIC_ROUTES,
+    SS_SECTION_UPLINK_ROUTES
+};
 typedef int (*ss_item_visitor)(void *ctx, const struct ss_item *item);
 /* Visits every element of the body for p->nodes nodes; stops at the first nonzero result. */
 int ss_template_walk(const struct ss_platform *p, ss_item_visitor visit, void *ctx);
 /* Fills p from a zone that carries ss.template, checks that the body is what the template says,
  * then sets `nodes` (0: as in the file). */
-int ss_template_read(struct ss_platform *p, const struct ss_xml_node *zone,
-                     const struct ss_props *props, int nodes, struct ss_error *err);
+int ss_template_read(struct ss_platform *p, const struct ss_xml_node *zone, const struct ss_props *props,
+                     int nodes, struct ss_error *err);
 /* Checks sizes that any way of making a template must keep. */
 int ss_template_check_size(const struct ss_platform *p, int line, struct ss_error *err);
 void ss_template_derive(struct ss_platform *p); /* uplink bandwidth */
@@ -181,15 +186,17 @@ void ss_template_route(const struct ss_platform *p, int src, int dst, struct ss_
 /* ---- variant.c: a platform told as a difference from another ---- */
 /* A zone with the prop ss.base? */
 bool ss_variant_is(const struct ss_xml_node *root);
-int ss_variant_read(const struct ss_xml_node *root, const char *file, const struct ss_platform_options *options,
-                    int depth, struct ss_platform **out, struct ss_error *err);
+int ss_variant_read(const struct ss_xml_node *root, const char *file,
+                    const struct ss_platform_options *options, int depth, struct ss_platform **out,
+                    struct ss_error *err);
 /* Leaves `gpus` GPUs a node and their share of its NICs; 0 = all. */
 int ss_variant_take_gpus(struct ss_platform *p, int gpus, struct ss_error *err);
 
 /* ---- foreign.c: any other SimGrid platform ---- */
 /* props: of the root's zone. */
 int ss_foreign_read(struct ss_platform *p, const struct ss_xml_node *root, const struct ss_index *ix,
-                    const struct ss_props *props, const struct ss_platform_options *options, struct ss_error *err);
+                    const struct ss_props *props, const struct ss_platform_options *options,
+                    struct ss_error *err);
 void ss_foreign_free(struct ss_foreign *f);
 double ss_foreign_bandwidth(const struct ss_platform *p, int kind);
 

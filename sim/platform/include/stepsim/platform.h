@@ -35,8 +35,8 @@ struct ss_platform;
 
 /* Answers for routes that only the SimGrid kernel can work out: it sets routes[i] to the names of the links between the hosts
  * of pair i, separated by spaces, in memory that the caller frees. ss_simgrid_ask_routes (replay.h) is one. */
-typedef int (*ss_route_asker)(const char *file, int npairs, const char *const (*hosts)[2],
-                              char **routes, struct ss_error *err);
+typedef int (*ss_route_asker)(const char *file, int npairs, const char *const (*hosts)[2], char **routes,
+                              struct ss_error *err);
 
 struct ss_platform_options {
     int nodes;              /* nodes to take; 0: as many as the file has */
@@ -115,8 +115,8 @@ int ss_platform_write(const struct ss_platform *p, FILE *out, struct ss_error *e
  * read: the XML, and every platform that is known by name. Errors: SS_ERR_IO, SS_ERR_INPUT, SS_ERR_UNSUPPORTED (no GPU, GPUs
  * of several kinds, a card that is not known).
  */
-int ss_platform_import_hwloc(const char *lstopo_xml, struct ss_files *files, struct ss_platform **out, char *note,
-                             unsigned long note_size, struct ss_error *err);
+int ss_platform_import_hwloc(const char *lstopo_xml, struct ss_files *files, struct ss_platform **out,
+                             char *note, unsigned long note_size, struct ss_error *err);
 
 #ifdef __cplusplus
 }

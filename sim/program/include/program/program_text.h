@@ -39,7 +39,8 @@ void ss_word_write(const char *name, FILE *out);
 struct ss_names {
     const char **name; /* by number */
     size_t n, name_cap;
-    struct ss_map map; /* hash of a name -> number; where two names have one hash, the second has the next key */
+    /* hash of a name -> number; where two names have one hash, the second has the next key */
+    struct ss_map map;
 };
 /* Adds the next number; SS_ERR_INPUT if the name is there, SS_ERR_NOMEM. */
 int ss_names_add(struct ss_names *names, const char *name);

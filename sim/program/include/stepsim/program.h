@@ -35,21 +35,21 @@
 extern "C" {
 #endif
 
-#define SS_EVENT_LIST(X)                                                                          \
-    X(SS_EV_COMPUTE, "compute")                                                                   \
-    X(SS_EV_SEND, "send")                                                                         \
-    X(SS_EV_RECV, "recv")                                                                         \
-    X(SS_EV_WAIT_SEND, "wait-send")                                                               \
-    X(SS_EV_WAIT_RECV, "wait-recv")                                                               \
-    X(SS_EV_POST, "post")                                                                         \
-    X(SS_EV_WAIT, "wait")                                                                         \
-    X(SS_EV_ALLOC, "alloc")                                                                       \
+#define SS_EVENT_LIST(X)                                                                                     \
+    X(SS_EV_COMPUTE, "compute")                                                                              \
+    X(SS_EV_SEND, "send")                                                                                    \
+    X(SS_EV_RECV, "recv")                                                                                    \
+    X(SS_EV_WAIT_SEND, "wait-send")                                                                          \
+    X(SS_EV_WAIT_RECV, "wait-recv")                                                                          \
+    X(SS_EV_POST, "post")                                                                                    \
+    X(SS_EV_WAIT, "wait")                                                                                    \
+    X(SS_EV_ALLOC, "alloc")                                                                                  \
     X(SS_EV_FREE, "free")
 enum ss_event_kind {
 #define X(sym, name) sym,
     SS_EVENT_LIST(X)
 #undef X
-    SS_EVENT_COUNT
+        SS_EVENT_COUNT
 };
 /* Returns the word of an event in program texts (enum ss_event_kind): "wait-send". */
 const char *ss_event_name(int kind);
@@ -98,12 +98,12 @@ struct ss_jitter {
 double ss_jitter_factor(const struct ss_jitter *j, int rank, int slot, int event);
 
 struct ss_program_class {
-    char name[40];  /* "stage0" */
-    int stage;      /* pipeline rank, for reports */
-    int count;      /* ranks it stands for */
-    int first_rank; /* lowest of them */
-    int draws;      /* rank whose draws its jitter takes: of ranks in lockstep, the lowest */
-    int nstreams;   /* collective streams */
+    char name[40];               /* "stage0" */
+    int stage;                   /* pipeline rank, for reports */
+    int count;                   /* ranks it stands for */
+    int first_rank;              /* lowest of them */
+    int draws;                   /* rank whose draws its jitter takes: of ranks in lockstep, the lowest */
+    int nstreams;                /* collective streams */
     double memory[SS_MEM_COUNT]; /* static bytes */
     int nslots;
     struct ss_program_slot *slots;
@@ -120,7 +120,7 @@ struct ss_program {
     struct ss_collective *collectives;
     struct ss_program_class *classes;
     struct ss_jitter jitter;
-    double memory_overhead_factor; /* reserved = allocated dynamic peak x this, >= 1 */
+    double memory_overhead_factor;    /* reserved = allocated dynamic peak x this, >= 1 */
     struct ss_program_source *source; /* lines of the text it was read from; NULL when it was built */
 };
 
@@ -149,7 +149,8 @@ int64_t ss_program_event_count(const struct ss_program *p);
 /* Returns how long a COMPUTE event of class c takes at full capacity, in s: its amount, under jitter times its factor. */
 static inline double ss_program_seconds(const struct ss_program *p, int c, int slot, int event, double amount)
 {
-    return p->jitter.sigma > 0 ? amount * ss_jitter_factor(&p->jitter, p->classes[c].draws, slot, event) : amount;
+    return p->jitter.sigma > 0 ? amount * ss_jitter_factor(&p->jitter, p->classes[c].draws, slot, event)
+                               : amount;
 }
 
 /* Pull iterator over a class's events: nothing is unfolded. */

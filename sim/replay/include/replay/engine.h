@@ -32,11 +32,11 @@ struct ss_blend {
 /* ---- outcome ---- */
 
 struct ss_board {
-    size_t mapped; /* bytes of shared memory, 0: from the heap */
-    int full_replay; /* native: no steady state is jumped over */
+    size_t mapped;             /* bytes of shared memory, 0: from the heap */
+    int full_replay;           /* native: no steady state is jumped over */
     _Atomic int64_t slots_run; /* SimGrid: so far, of all classes; read while the child runs */
-    int finished;  /* 1: the rest is valid */
-    int status;    /* 0, SS_ERR_DEADLOCK (then `at` says where) or an error with its texts */
+    int finished;              /* 1: the rest is valid */
+    int status;                /* 0, SS_ERR_DEADLOCK (then `at` says where) or an error with its texts */
     char message[512], hint[512];
     double makespan;
     int64_t events;

@@ -84,10 +84,10 @@ struct ss_native {
     uint64_t *runnable; /* bits */
     int lowest;         /* no runnable class below 64 * lowest */
     int *sm_dirty, nsm_dirty;
-    int *scratch; /* streams of one collective */
-    int left;     /* classes not at their end */
+    int *scratch;            /* streams of one collective */
+    int left;                /* classes not at their end */
     int64_t events, skipped; /* skipped: of events, those jumped over */
-    int failed; /* out of memory */
+    int failed;              /* out of memory */
     struct ss_jump *jump;    /* NULL: every slot is run */
     int anchor, anchor_slot; /* class and slot at which to look for a steady state */
     int anchored;            /* it was reached at this instant */

@@ -70,8 +70,8 @@ struct ss_sg {
     struct ss_sg_class *classes;
     struct ss_sg_queue *queues; /* [streams] */
     struct ss_sg_pair *pairs;
-    double
-        scale; /* SimGrid's bytes are whole: flows and bandwidths times a power of 2 that keeps the fractions */
+    /* SimGrid's bytes are whole: flows and bandwidths times a power of 2 that keeps the fractions */
+    double scale;
     char *instant; /* [ncollectives]: takes no time */
     int *link_flows;
     double *link_since;

@@ -34,8 +34,8 @@ const char *ss_engine_name(int engine);
 #define SS_LONGEST_S 1e12
 
 struct ss_replay_stats {
-    double makespan;  /* s: end of the last class */
-    int64_t events;   /* events run */
+    double makespan; /* s: end of the last class */
+    int64_t events;  /* events run */
 };
 
 /* Replays a checked program and tells the observers, in the calling thread, what happens; `stats` may be NULL. The SimGrid
@@ -57,12 +57,14 @@ struct ss_timeline {
     int nclasses;
     double iteration_s;
     int64_t events;
-    double (*spent)[SS_LABEL_COUNT];   /* [class]: s by label; sums to iteration_s, idle still as bubble */
-    double (*dynamic_peak)[SS_MEM_COUNT]; /* bytes by class of memory at the moment of the peak of the total */
-    double *peak_time;                 /* s */
-    int *peak_slot;                    /* slot of the event at the peak */
-    double *event_s; /* [events of all templates, template by template]: s that each took, all slots together */
-    double *link_busy;                 /* [nlinks]: s that at least one flow used it; may be NULL */
+    double (*spent)[SS_LABEL_COUNT]; /* [class]: s by label; sums to iteration_s, idle still as bubble */
+    /* bytes by class of memory at the moment of the peak of the total */
+    double (*dynamic_peak)[SS_MEM_COUNT];
+    double *peak_time; /* s */
+    int *peak_slot;    /* slot of the event at the peak */
+    /* [events of all templates, template by template]: s that each took, all slots together */
+    double *event_s;
+    double *link_busy; /* [nlinks]: s that at least one flow used it; may be NULL */
 };
 /* Replays a checked program on an engine and gathers a timeline; the caller frees *out with ss_timeline_free. Errors: those of
  * ss_replay. */

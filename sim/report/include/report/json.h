@@ -6,8 +6,10 @@
 
 #include "stepsim/report.h"
 
-int ss_json_run(const struct ss_run *run, const struct ss_report_options *opt, FILE *out, struct ss_error *err);
-int ss_json_plan(const struct ss_run *run, const struct ss_report_options *opt, FILE *out, struct ss_error *err);
+int ss_json_run(const struct ss_run *run, const struct ss_report_options *opt, FILE *out,
+                struct ss_error *err);
+int ss_json_plan(const struct ss_run *run, const struct ss_report_options *opt, FILE *out,
+                 struct ss_error *err);
 json_t *ss_json_memory(const struct ss_run *run, const struct ss_report_options *opt);
 
 #endif

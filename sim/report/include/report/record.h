@@ -30,7 +30,7 @@ struct ss_lane {
 struct ss_record_book {
     const struct ss_program *program;
     double start, end; /* s: the window */
-    double makespan;    /* s: of the whole replay */
+    double makespan;   /* s: of the whole replay */
     double quantum;    /* s: shorter neighbours are merged; 0: nothing is */
     struct ss_follow follow;
     int nlanes;

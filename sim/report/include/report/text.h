@@ -4,8 +4,10 @@
 
 #include "stepsim/report.h"
 
-int ss_text_run(const struct ss_run *run, const struct ss_report_options *opt, FILE *out, struct ss_error *err);
-int ss_text_plan(const struct ss_run *run, const struct ss_report_options *opt, FILE *out, struct ss_error *err);
+int ss_text_run(const struct ss_run *run, const struct ss_report_options *opt, FILE *out,
+                struct ss_error *err);
+int ss_text_plan(const struct ss_run *run, const struct ss_report_options *opt, FILE *out,
+                 struct ss_error *err);
 
 /* Parts that several reports print. */
 void ss_text_job(const struct ss_plan *plan, FILE *out);

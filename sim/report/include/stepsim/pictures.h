@@ -25,7 +25,8 @@ struct ss_picture_request {
     FILE *trace;  /* JSON in the Trace Event Format, written while the replay goes on, in bounded memory */
     double window_start, window_end; /* s: what is drawn; end <= start: the whole iteration */
     int color;                       /* enum ss_picture_color: boxes of the Gantt chart */
-    const struct ss_run *run;                /* NULL: a program without a model, so without capacity and answer */
+    /* NULL: a program without a model, so without capacity and answer */
+    const struct ss_run *run;
     const struct ss_report_options *options; /* notes, measured values and fixes for the page; NULL = none */
     /* Called about a hundred times with the share of the iteration replayed so far, 0..1; may be NULL. */
     void (*progress)(void *ctx, double share);

@@ -33,10 +33,12 @@ struct ss_report_options {
     const struct ss_files *files;     /* that the job was read from; those of the words are left out */
 };
 /* Writes what `stepsim run` prints of a run: answer first, breakdown, memory, warnings. Error: SS_ERR_IO, as of all reports. */
-int ss_report_run(const struct ss_run *run, const struct ss_report_options *opt, FILE *out, struct ss_error *err);
+int ss_report_run(const struct ss_run *run, const struct ss_report_options *opt, FILE *out,
+                  struct ss_error *err);
 /* Writes what `stepsim plan` prints: groups, layers of every stage and chunk, microbatches, memory. The run needs a schedule and
  * a plan; where it has no result, memory is left out. */
-int ss_report_plan(const struct ss_run *run, const struct ss_report_options *opt, FILE *out, struct ss_error *err);
+int ss_report_plan(const struct ss_run *run, const struct ss_report_options *opt, FILE *out,
+                   struct ss_error *err);
 /* Writes what `stepsim program read` prints of a replayed program without a model: time by class and label, peaks of memory. */
 int ss_report_timeline(const struct ss_program *program, const struct ss_timeline *timeline, int engine,
                        const struct ss_report_options *opt, FILE *out, struct ss_error *err);
@@ -46,8 +48,8 @@ int ss_report_platform(const struct ss_platform *p, int json, FILE *out, struct 
 int ss_report_list(const char *what, int json, FILE *out, struct ss_error *err);
 /* Calls `name` with each name of that kind and a line about it, "" for a file, which is not read. Calls it for no other word
  * than those of ss_report_list. */
-int ss_list_names(const char *what, void (*name)(void *ctx, const char *name, const char *description), void *ctx,
-                  struct ss_error *err);
+int ss_list_names(const char *what, void (*name)(void *ctx, const char *name, const char *description),
+                  void *ctx, struct ss_error *err);
 /* Writes what `stepsim schedule list` prints: source, conditions, bubble and activations in flight of every known schedule. */
 int ss_report_schedules(int json, FILE *out, struct ss_error *err);
 struct ss_schedule_view {

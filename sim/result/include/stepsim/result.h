@@ -21,8 +21,8 @@ extern "C" {
 
 struct ss_stage_result {
     int stage;
-    double breakdown[SS_LABEL_COUNT]; /* s, sums to iteration_s */
-    double memory[SS_MEM_COUNT];      /* bytes at the peak */
+    double breakdown[SS_LABEL_COUNT];   /* s, sums to iteration_s */
+    double memory[SS_MEM_COUNT];        /* bytes at the peak */
     double allocated, reserved, device; /* bytes: peak of tensors; with allocator; with context and NCCL */
 };
 
@@ -57,14 +57,14 @@ struct ss_result {
     double capacity;                /* bytes: what nvidia-smi shows as total */
     double peak_device, peak_reserved, peak_allocated; /* bytes */
     int peak_stage;
-    int fits;         /* 0: out of memory */
-    int thrash;       /* fits, but the peak is within the stack's thrash margin of the capacity, or above it: the allocator
+    int fits; /* 0: out of memory */
+    int thrash; /* fits, but the peak is within the stack's thrash margin of the capacity, or above it: the allocator
                          frees what it caches and tries again */
     int ntimers;
     struct ss_timer *timers;
     int nlinks;
     struct ss_link_use *links; /* most utilised first: links[0] limits, if any does */
-    struct ss_spread spread; /* under jitter; all else is then of the replica in the middle */
+    struct ss_spread spread;   /* under jitter; all else is then of the replica in the middle */
     int engine, level;
     int ranks_simulated;
     int64_t events;
@@ -99,8 +99,8 @@ struct ss_run {
 };
 /* How a scenario is simulated. */
 struct ss_run_options {
-    int engine;      /* enum ss_engine */
-    int full_replay; /* 1: every slot is run, no steady state jumped over */
+    int engine;                   /* enum ss_engine */
+    int full_replay;              /* 1: every slot is run, no steady state jumped over */
     const struct ss_bands *bands; /* of the summary; NULL: none */
     struct ss_plan_options plan;
     struct ss_jitter jitter; /* sigma > 0: every rank is simulated, `replicas` times */
@@ -132,14 +132,15 @@ int ss_predict(const struct ss_scenario *s, const struct ss_run_options *options
 
 /* One thing to try when a job does not fit (or is tight): a job that was run, and what it costs. */
 struct ss_fix {
-    char change[200]; /* flags: "--recompute-granularity full --recompute-method uniform --recompute-num-layers 1" */
+    /* flags: "--recompute-granularity full --recompute-method uniform --recompute-num-layers 1" */
+    char change[200];
     struct ss_summary summary; /* of the changed job */
 };
 /* The first three changes that make the job of a scenario fit, cheapest in time first: words behind those of its request,
  * each checked by a native run with the plan's options (level, slow GPUs and links, placement) and without jitter; options
  * may be NULL. *n <= 3. */
-int ss_fixes_find(const struct ss_scenario *s, const struct ss_run_options *options, struct ss_fix fixes[3], int *n,
-                  struct ss_error *err);
+int ss_fixes_find(const struct ss_scenario *s, const struct ss_run_options *options, struct ss_fix fixes[3],
+                  int *n, struct ss_error *err);
 
 /* 100 (predicted - measured) / measured: signed. */
 double ss_error_pct(double predicted, double measured);

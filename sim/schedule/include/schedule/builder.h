@@ -53,17 +53,17 @@ void ss_schedule_place_v(struct ss_schedule *s);
 struct ss_order {
     struct ss_schedule *s;
     int rank, n;
-    int *next;  /* [SS_PHASE_COUNT * chunks] */
-    int *owed;  /* slots of this rank whose W is due, oldest first */
+    int *next; /* [SS_PHASE_COUNT * chunks] */
+    int *owed; /* slots of this rank whose W is due, oldest first */
     int nowed, paid;
 };
 /* Makes o->s as ss_schedule_alloc does, without slots yet, and opens rank 0. */
 int ss_order_begin(struct ss_order *o, const char *name, const struct ss_schedule_params *params, int nslots,
                    struct ss_error *err);
 void ss_order_rank(struct ss_order *o, int rank);
-void ss_order_add(struct ss_order *o, int phase, int chunk);  /* F, B or I */
+void ss_order_add(struct ss_order *o, int phase, int chunk); /* F, B or I */
 void ss_order_pair(struct ss_order *o, int forward, int backward);
-void ss_order_weight(struct ss_order *o);                     /* nothing is owed: nothing is added */
+void ss_order_weight(struct ss_order *o); /* nothing is owed: nothing is added */
 int ss_order_owed(const struct ss_order *o);
 void ss_order_end(struct ss_order *o); /* o->s stays */
 

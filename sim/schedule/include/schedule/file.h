@@ -27,7 +27,7 @@ enum ss_action_kind {
 #define X(sym, word, microbatch) sym,
     SS_ACTION_LIST(X)
 #undef X
-    SS_ACTION_COUNT
+        SS_ACTION_COUNT
 };
 
 /* One cell. A pair runs F of `stage`, `microbatch` beside B of `stage2`, `microbatch2`. */

@@ -22,31 +22,31 @@ struct ss_slot {
 
 /* When a rank sends and receives. */
 enum ss_p2p {
-    SS_P2P_BLOCKING,  /* Megatron without interleaving: a send is waited for before the next slot; a
+    SS_P2P_BLOCKING,   /* Megatron without interleaving: a send is waited for before the next slot; a
                          steady slot's send and the next slot's receive are one batch */
     SS_P2P_OVERLAPPED, /* Megatron interleaved with overlap_p2p_comm: receives posted one slot
                          ahead, sends in the background */
-    SS_P2P_BATCHED,   /* Megatron interleaved without overlap_p2p_comm: all sends and receives of a
+    SS_P2P_BATCHED,    /* Megatron interleaved without overlap_p2p_comm: all sends and receives of a
                          steady forward and backward are one batch after the backward */
-    SS_P2P_ASYNC      /* buffers are there before they are needed: a send begins when its slot ends and
+    SS_P2P_ASYNC       /* buffers are there before they are needed: a send begins when its slot ends and
                          runs in the background, and only the slot that needs the input waits */
 };
 
 struct ss_schedule {
     char name[32];
-    int stages;       /* p: pipeline ranks */
-    int chunks;       /* v: model chunks a rank */
-    int microbatches; /* m: those of each pipeline, 0 .. m - 1; every chunk runs all of its pipeline */
-    int pipelines;    /* copies of the model, each with its own microbatches and the virtual stages
+    int stages;             /* p: pipeline ranks */
+    int chunks;             /* v: model chunks a rank */
+    int microbatches;       /* m: those of each pipeline, 0 .. m - 1; every chunk runs all of its pipeline */
+    int pipelines;          /* copies of the model, each with its own microbatches and the virtual stages
                          [i n, (i + 1) n), n = stages * chunks / pipelines, of the arrays below; all
                          schedules but DualPipe have 1 (0 is read as 1) */
-    int p2p;          /* enum ss_p2p */
-    int *virtual_rank;  /* [stages * chunks]: pipeline rank that holds virtual stage s */
-    int *virtual_chunk; /* [stages * chunks]: its chunk index there */
-    int *nslots;        /* [stages] */
+    int p2p;                /* enum ss_p2p */
+    int *virtual_rank;      /* [stages * chunks]: pipeline rank that holds virtual stage s */
+    int *virtual_chunk;     /* [stages * chunks]: its chunk index there */
+    int *nslots;            /* [stages] */
     struct ss_slot **slots; /* [stages][nslots], order of execution */
-    int *warmup;        /* [stages]: forward slots before the steady part */
-    int sound;           /* 1: known to pass ss_schedule_check, which functions below then spare themselves */
+    int *warmup;            /* [stages]: forward slots before the steady part */
+    int sound; /* 1: known to pass ss_schedule_check, which functions below then spare themselves */
     struct ss_schedule_source *source; /* where slots stand in the file they were read from, or NULL */
 };
 
@@ -57,15 +57,15 @@ struct ss_schedule_params {
      * microbatches, and nothing but warm-up when one group is all. Else the rules of core 0.10 and
      * later, which have the flag: a last group that does not fill may run if it has `stages`. */
     int microbatch_group_size;
-    int overlap_p2p;           /* 0: interleaved with blocking p2p */
+    int overlap_p2p; /* 0: interleaved with blocking p2p */
 };
 
 /* Builds a known schedule by its name; the caller frees *out with ss_schedule_free. params->microbatches are those of one
  * iteration, of all pipelines. Virtual stage s is chunk * stages + rank; in the V of ZB-V, DualPipe and DualPipeV (2 chunks)
  * it is on rank s and then on rank 2 * stages - 1 - s. Errors: SS_ERR_CONFIG (no such schedule; Megatron refuses the numbers,
  * or the schedule's own conditions do not hold), SS_ERR_NOMEM. */
-int ss_schedule_build(const char *name, const struct ss_schedule_params *params,
-                      struct ss_schedule **out, struct ss_error *err);
+int ss_schedule_build(const char *name, const struct ss_schedule_params *params, struct ss_schedule **out,
+                      struct ss_error *err);
 /* Frees a schedule. NULL is allowed. */
 void ss_schedule_free(struct ss_schedule *s);
 /* Sets the name and a line of description, both constants, of the n-th known schedule, n from 0. Returns 1; 0 past the last. */

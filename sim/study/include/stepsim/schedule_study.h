@@ -18,14 +18,15 @@ extern "C" {
 /* ---- compare ---- */
 struct ss_compare_row {
     char name[256];
-    struct ss_summary
-        summary; /* of integers only iteration_s, in the unit of the times, and bubble_fraction, of the rank that idles most */
+    /* of integers only iteration_s, in the unit of the times, and bubble_fraction, of the rank that idles
+     * most */
+    struct ss_summary summary;
     int chunks, stages;
     double inner_bubble; /* of integers: worst idle time of a rank between its first start and its last end */
     int64_t sends;       /* messages between ranks in one iteration of one pipeline */
     int in_flight;       /* most (chunk, microbatch) pairs of a rank */
-    double
-        *activation; /* [stages]: of integers, peak in microbatches of a whole stage; on a cluster, bytes */
+    /* [stages]: of integers, peak in microbatches of a whole stage; on a cluster, bytes */
+    double *activation;
 };
 struct ss_comparison {
     int n, cluster;
@@ -55,18 +56,18 @@ int ss_comparison_write(const struct ss_comparison *c, int json, FILE *out, stru
  */
 struct ss_search {
     int stages, chunks, microbatches;
-    int v_shape;  /* chunks on a V; else virtual stage = chunk * stages + rank */
-    int split;    /* W may be moved */
-    int barrier;  /* minimise the makespan; 0: the longest rank from first start to last end */
+    int v_shape; /* chunks on a V; else virtual stage = chunk * stages + rank */
+    int split;   /* W may be moved */
+    int barrier; /* minimise the makespan; 0: the longest rank from first start to last end */
     /* [rank * chunks + chunk]: seconds, and memory from F to I (all of it) and from I to W */
     double *f, *i, *w, *activation, *weight;
-    double *cap;  /* [rank]: same unit as activation */
+    double *cap; /* [rank]: same unit as activation */
     /* Of a job (0 or NULL without one): what `run` calls a rank's memory is fixed + growth x (activations at their peak +
      * extra), in bytes. */
     double *fixed, *extra; /* [rank] */
     double growth, limit;  /* limit: what a rank may have, the card's memory or less */
     uint64_t seed;
-    int steps;    /* tries; 0: as many as take about a second */
+    int steps; /* tries; 0: as many as take about a second */
 };
 struct ss_search_result {
     struct ss_schedule *schedule;
@@ -74,7 +75,7 @@ struct ss_search_result {
     char known[32];             /* best known schedule under the cap, "" = none fits */
     double known_length;
     int tried;
-    double *peak;               /* [rank] */
+    double *peak; /* [rank] */
     int stages;
 };
 /* Returns a search with room for stages x chunks, all zero but the caps, which are unlimited; NULL: out of memory. The caller
@@ -84,7 +85,8 @@ struct ss_search *ss_search_new(int stages, int chunks, int microbatches);
 void ss_search_free(struct ss_search *q);
 /* Makes a search of a job's stages: their times and memory, and as cap what the card leaves beside static memory. The caller
  * frees *out with ss_search_free. */
-int ss_search_from_job(const struct ss_scenario *s, int v_shape, struct ss_search **out, struct ss_error *err);
+int ss_search_from_job(const struct ss_scenario *s, int v_shape, struct ss_search **out,
+                       struct ss_error *err);
 /* Limits a search of a job to `bytes` a rank, as `run` counts its memory. More than the card's memory changes nothing. Error:
  * SS_ERR_CONFIG (too little for one microbatch, whatever the order). */
 int ss_search_limit(struct ss_search *q, double bytes, struct ss_error *err);

@@ -25,10 +25,10 @@ struct ss_validation_row {
     char id[96], table[64], source[80], model[64], gpu[48], card[48], precision[16], platform[64], stack[64];
     char configuration[160]; /* one line for people */
     char quality[32], outcome[24], predicted_outcome[24], memory_kind[16];
-    char reason
-        [320]; /* of a prediction that is not ok, whose memory a measured one is like, or what the table says */
-    int counted;      /* its quality counts in the summary */
-    int right;        /* outcome: 1 right, 0 wrong, -1 not judged */
+    /* of a prediction that is not ok, whose memory a measured one is like, or what the table says */
+    char reason[320];
+    int counted; /* its quality counts in the summary */
+    int right;   /* outcome: 1 right, 0 wrong, -1 not judged */
     int gpus;
     struct ss_summary summary;              /* of the prediction; all 0 where there is none */
     double measured_s;                      /* 0 = none */
@@ -71,14 +71,14 @@ struct ss_validation {
     int ntimers;
     struct ss_validation_timer *timers; /* in the order of their file */
     struct ss_error_stat timer_error;   /* of those that take a hundredth of the iteration or more */
-    int unsupported; /* rows that are not modelled: neither passed nor failed */
+    int unsupported;                    /* rows that are not modelled: neither passed nor failed */
     struct ss_validation_summary all;
     int ngroups[SS_BY_COUNT];
     struct ss_validation_summary *groups[SS_BY_COUNT];
     struct ss_notes notes;
 };
 struct ss_validate_options {
-    int engine; /* enum ss_engine */
+    int engine;             /* enum ss_engine */
     const char *timer_rows; /* NULL or measured timers of rows of the tables: run, timer, ms */
     void (*progress)(void *ctx, int done, int total, const char *id); /* may be NULL */
     void *ctx;
@@ -129,14 +129,15 @@ int ss_nccl_parse(const char *text, unsigned long len, const char *name, struct 
 void ss_nccl_free(struct ss_nccl_log *log);
 
 struct ss_train_log {
-    int iterations;    /* lines found */
-    int used;          /* of them, without the first ones */
-    double seconds;    /* median of those */
-    double spread;     /* their median absolute deviation over the median */
-    double tflops;     /* median TFLOP/s a GPU as printed, 0 = not printed */
-    double allocated, reserved; /* bytes: largest "max allocated" and "max reserved" of any rank, 0 = not printed */
-    int global_batch;  /* as printed last, 0 = not printed */
-    int ntimers;       /* median of each timer, without the first values; of ranks the largest */
+    int iterations; /* lines found */
+    int used;       /* of them, without the first ones */
+    double seconds; /* median of those */
+    double spread;  /* their median absolute deviation over the median */
+    double tflops;  /* median TFLOP/s a GPU as printed, 0 = not printed */
+    /* bytes: largest "max allocated" and "max reserved" of any rank, 0 = not printed */
+    double allocated, reserved;
+    int global_batch; /* as printed last, 0 = not printed */
+    int ntimers;      /* median of each timer, without the first values; of ranks the largest */
     struct ss_timer *timers;
 };
 /* Reads what Megatron's training loop printed. The caller frees *out with ss_train_log_free. Errors: SS_ERR_IO, SS_ERR_INPUT. */
@@ -151,10 +152,10 @@ void ss_train_log_free(struct ss_train_log *log);
 #define SS_FIT_MAX 25
 struct ss_fit_prop {
     char id[64];
-    int of_stack;          /* 0: a prop of the platform */
-    double lo, hi;         /* bounds; lo == hi: those of the prop itself */
-    double before, after;  /* in SI */
-    double deviation;      /* standard deviation, NaN where the data do not determine it */
+    int of_stack;         /* 0: a prop of the platform */
+    double lo, hi;        /* bounds; lo == hi: those of the prop itself */
+    double before, after; /* in SI */
+    double deviation;     /* standard deviation, NaN where the data do not determine it */
     int determined, at_bound;
 };
 struct ss_fit_row {
@@ -186,15 +187,16 @@ struct ss_calibrate_options {
     const char *platform, *stack; /* stack NULL: each row's own */
     int ntables;
     const char *const *tables;
-    const char *nccl;      /* NULL or a file of nccl-tests */
-    int nccl_nodes;        /* 0: as its list of devices says, else 1 */
+    const char *nccl;       /* NULL or a file of nccl-tests */
+    int nccl_nodes;         /* 0: as its list of devices says, else 1 */
     const char *microbench; /* NULL or a table like validation/microbench.csv: its rows of this card */
-    const char *log, *job; /* NULL or a training log and the job that made it */
+    const char *log, *job;  /* NULL or a training log and the job that made it */
     const char *timer_rows; /* NULL or measured timers of the tables' rows: run, timer, ms */
     int fit_timers;         /* timers count in the fit; else they are only shown */
-    const char *leave_out; /* NULL, model, gpu, precision, half (odd and even lines of the table) or id */
-    int nprops;            /* 0: what the kinds of measurements at hand tell: GEMM efficiencies, links, kernels */
-    struct ss_fit_prop props[SS_FIT_MAX]; /* id, lo, hi */
+    const char *leave_out;  /* NULL, model, gpu, precision, half (odd and even lines of the table) or id */
+    /* 0: what the kinds of measurements at hand tell: GEMM efficiencies, links, kernels */
+    int nprops;
+    struct ss_fit_prop props[SS_FIT_MAX];         /* id, lo, hi */
     void (*progress)(void *ctx, int evaluations); /* may be NULL */
     void *ctx;
     struct ss_files *files; /* gets the files that are read; may be NULL */

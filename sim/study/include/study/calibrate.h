@@ -3,10 +3,10 @@
 #ifndef SS_STUDY_CALIBRATE_H
 #define SS_STUDY_CALIBRATE_H
 
+#include "cost/collective.h"
 #include "stepsim/params.h"
 #include "stepsim/platform.h"
 #include "study/study_internal.h"
-#include "cost/collective.h"
 
 /* ---- props.c ---- */
 double ss_study_prop_get(const char *id, const struct ss_platform *p, const struct ss_stack *s);
@@ -37,16 +37,16 @@ enum ss_bench_kind {
 };
 struct ss_bench_point {
     int kind;
-    int precision;   /* GEMM, ATTENTION: enum ss_precision */
-    int accumulate;  /* GEMM: a weight gradient, added to its fp32 output */
-    double m, n, k;  /* GEMM: output rows and columns, reduction */
-    double
-        bytes; /* COPY: of the buffer, which is read and written; PCIE: sent; COLLECTIVE: the full buffer */
+    int precision;  /* GEMM, ATTENTION: enum ss_precision */
+    int accumulate; /* GEMM: a weight gradient, added to its fp32 output */
+    double m, n, k; /* GEMM: output rows and columns, reduction */
+    /* COPY: of the buffer, which is read and written; PCIE: sent; COLLECTIVE: the full buffer */
+    double bytes;
     int collective;              /* COLLECTIVE: enum ss_collective_kind */
     struct ss_group_shape group; /* COLLECTIVE */
     int fused, backward;         /* ATTENTION: cuDNN's, not flash; the backward's 2.5 times the FLOP */
     double queries, head;        /* ATTENTION: tokens of a causal sequence, head dimension */
-    double seconds;  /* from its start to the next one's */
+    double seconds;              /* from its start to the next one's */
     char id[64];
 };
 struct ss_bench {
@@ -69,16 +69,22 @@ double ss_bench_seconds(const struct ss_platform *platform, const struct ss_stac
 int ss_bench_props(const struct ss_card *card, const struct ss_bench_point *p, int props[SS_BENCH_PROPS]);
 
 /* ---- observations.c: what was measured, and its prediction for given props ---- */
-enum ss_observation_kind { SS_OBSERVE_TIME, SS_OBSERVE_MEMORY, SS_OBSERVE_NCCL, SS_OBSERVE_TIMER, SS_OBSERVE_BENCH };
+enum ss_observation_kind {
+    SS_OBSERVE_TIME,
+    SS_OBSERVE_MEMORY,
+    SS_OBSERVE_NCCL,
+    SS_OBSERVE_TIMER,
+    SS_OBSERVE_BENCH
+};
 struct ss_observation {
     int kind;
     int of_case;     /* TIME, MEMORY, TIMER: index into cases */
     int point;       /* NCCL, BENCH */
     int fitted;      /* 0: only held against its prediction */
     double measured; /* s or bytes */
-    char id[96];  /* TIMER: the timer's name */
-    char run[96]; /* TIMER: whose */
-    char key[96]; /* the group that --leave-out puts it in */
+    char id[96];     /* TIMER: the timer's name */
+    char run[96];    /* TIMER: whose */
+    char key[96];    /* the group that --leave-out puts it in */
 };
 struct ss_observations {
     struct ss_cases cases;
@@ -107,5 +113,8 @@ void ss_observations_first(struct ss_observations *o, const struct ss_platform *
 /* predicted[n]; those with use[i] == 0 are left alone (use may be NULL: all). */
 int ss_observations_predict(struct ss_observations *o, const struct ss_fit_prop *props, int nprops,
                             const double *x, const char *use, double *predicted, struct ss_error *err);
+
+/* How runs are predicted while numbers are fitted to them. */
+extern const struct ss_run_options ss_calibrate_run;
 
 #endif

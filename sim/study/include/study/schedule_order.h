@@ -28,6 +28,7 @@ int ss_search_stage(const struct ss_search *q, int rank, int chunk);
 int ss_search_list(const struct ss_search *q, const struct ss_steer *steer, struct ss_schedule *s,
                    struct ss_measure *out);
 /* Times and peaks of an order that is given; peak[rank] may be NULL. 0 or SS_ERR_NOMEM. */
-int ss_search_measure(const struct ss_search *q, const struct ss_schedule *s, struct ss_measure *out, double *peak);
+int ss_search_measure(const struct ss_search *q, const struct ss_schedule *s, struct ss_measure *out,
+                      double *peak);
 
 #endif

@@ -13,8 +13,8 @@ struct ss_case {
     const struct ss_table *table;
     int row;
     int state;
-    char reason[320]; /* REFUSED and UNSUPPORTED: why */
-    char blamed[256]; /* REFUSED: the flags that the refusal comes from */
+    char reason[320];          /* REFUSED and UNSUPPORTED: why */
+    char blamed[256];          /* REFUSED: the flags that the refusal comes from */
     struct ss_request request; /* the words of the job, for its --set */
     struct ss_job job;
     struct ss_stack stack;
@@ -32,8 +32,8 @@ struct ss_cases {
     struct ss_case *cases;
 };
 /* choice may be NULL; rows that it leaves out are SS_CASE_NOTHING. `files`, may be NULL, gets the files that are read. */
-int ss_cases_load(const char *const *tables, int ntables, const struct ss_case_choice *choice, struct ss_files *files,
-                  struct ss_cases *out, struct ss_notes *notes, struct ss_error *err);
+int ss_cases_load(const char *const *tables, int ntables, const struct ss_case_choice *choice,
+                  struct ss_files *files, struct ss_cases *out, struct ss_notes *notes, struct ss_error *err);
 /* Loads platform and stack of c->job, sets what c->request says, and completes it. */
 int ss_case_finish(struct ss_case *c, struct ss_files *files, struct ss_error *err);
 void ss_cases_free(struct ss_cases *c);
@@ -45,7 +45,7 @@ struct ss_prediction {
     double device, reserved, allocated; /* bytes */
     int stage_like;      /* whose device memory a measured one is like rather than the peak's; -1 = none */
     double stage_device; /* bytes of that stage */
-    int ntimers; /* of the last rank, under the names of the stack's framework */
+    int ntimers;         /* of the last rank, under the names of the stack's framework */
     struct ss_timer timers[SS_PREDICTION_TIMERS];
 };
 /* Errors only of this machine: what the model refuses is told in *out. */

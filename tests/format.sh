@@ -1,0 +1,17 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# usage: format.sh SOURCE_ROOT
+# Every C file is as clang-format 14 with .clang-format leaves it (other versions differ). Prints the files that are not.
+set -eu
+cd "$1"
+format=
+for name in clang-format-14 clang-format; do
+    if command -v "$name" > /dev/null && "$name" --version | grep -q 'version 14'; then
+        format=$name
+        break
+    fi
+done
+[ -n "$format" ] || { echo "no clang-format 14: install clang-format-14"; exit 1; }
+wrong=$(find sim tests validation/probe -name '*.[ch]' -print0 | xargs -0 "$format" --dry-run -Werror 2>&1 |
+    sed -n 's/^\([^:]*\):[0-9]*:[0-9]*: error: .*/\1/p' | LC_ALL=C sort -u)
+[ -z "$wrong" ] || { echo "$wrong" | sed "s/\$/: run $format -i on it/"; exit 1; }
