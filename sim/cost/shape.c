@@ -35,11 +35,6 @@ void ss_shape_init(struct ss_shape *s, const struct ss_job *job, const struct ss
     s->storage_precision = job->precision == SS_FP8 ? job->fp8_base : job->precision;
     s->e = s->storage_precision == SS_FP32 ? 4 : 2;
     s->attention = job->attention;
-    if (s->attention == SS_ATTENTION_AUTO)
-        s->attention = s->storage_precision == SS_FP32                 ? SS_ATTENTION_UNFUSED
-                       : strcmp(stack->attention_auto, "fused") == 0   ? SS_ATTENTION_FUSED
-                       : strcmp(stack->attention_auto, "unfused") == 0 ? SS_ATTENTION_UNFUSED
-                                                                       : SS_ATTENTION_FLASH;
     s->te = stack->te_layers > 0 && !job->transformer_local;
     s->tp_comm_overlap = job->tp_comm_overlap && job->tp > 1 && s->sp > 1;
     s->pp_shares = stack->pp_scatter_gather > 0 && job->scatter_gather && s->sp == 1 ? job->tp : 1;

@@ -85,3 +85,18 @@ int ss_job_refuse(struct ss_finish *f, const char *fmt, ...)
         text[n - 1] = '\0';
     return ss_fail(f->err, SS_ERR_CONFIG, NULL, 0, "%s", text);
 }
+
+int ss_job_attention(const struct ss_job *job, const struct ss_stack *stack)
+{
+    static const int backends[] = {[SS_STACK_FLASH] = SS_ATTENTION_FLASH,
+                                   [SS_STACK_FUSED] = SS_ATTENTION_FUSED,
+                                   [SS_STACK_UNFUSED] = SS_ATTENTION_UNFUSED};
+
+    if (job->precision == SS_FP32)
+        return SS_ATTENTION_UNFUSED;
+    if (job->attention != SS_ATTENTION_AUTO)
+        return job->attention;
+    if (job->transformer_local && stack->te_layers > 0)
+        return SS_ATTENTION_UNFUSED; /* Megatron core's own layers have no other */
+    return backends[stack->attention_auto];
+}

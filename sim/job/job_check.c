@@ -9,7 +9,7 @@
 
 static int is_nemo(const struct ss_finish *f)
 {
-    return !strcmp(f->stack->framework, "nemo");
+    return f->stack->framework == SS_FRAMEWORK_NEMO;
 }
 
 static void blame(struct ss_finish *f, const char *flags)
@@ -436,8 +436,7 @@ static int check_fp8(struct ss_finish *f)
 static int check_attention(struct ss_finish *f)
 {
     const struct ss_job *job = f->job;
-    int unfused = job->attention == SS_ATTENTION_UNFUSED || job->precision == SS_FP32 ||
-                  (job->attention == SS_ATTENTION_AUTO && !strcmp(f->stack->attention_auto, "unfused"));
+    int unfused = ss_job_attention(job, f->stack) == SS_ATTENTION_UNFUSED;
 
     if (job->cp == 1)
         return SS_OK;

@@ -69,7 +69,7 @@ static int complete_batch(struct ss_finish *f)
 static void complete_positions(struct ss_finish *f)
 {
     struct ss_model *m = &f->job->model;
-    int nemo = !strcmp(f->stack->framework, "nemo");
+    int nemo = f->stack->framework == SS_FRAMEWORK_NEMO;
 
     if (m->max_position_embeddings >= f->job->seq_length || f->positions_given)
         return;
@@ -85,22 +85,12 @@ static void complete_positions(struct ss_finish *f)
 
 static void complete_attention(struct ss_finish *f)
 {
-    struct ss_job *job = f->job;
-    int asked = job->attention;
+    int asked = f->job->attention;
 
-    if (asked == SS_ATTENTION_AUTO && job->transformer_local && f->stack->te_layers > 0) {
-        job->attention = SS_ATTENTION_UNFUSED; /* Megatron core's own layers have no other */
-    } else if (asked == SS_ATTENTION_AUTO) {
-        job->attention = !strcmp(f->stack->attention_auto, "fused")     ? SS_ATTENTION_FUSED
-                         : !strcmp(f->stack->attention_auto, "unfused") ? SS_ATTENTION_UNFUSED
-                                                                        : SS_ATTENTION_FLASH;
-    }
-    if (job->precision == SS_FP32 && job->attention != SS_ATTENTION_UNFUSED) {
-        job->attention = SS_ATTENTION_UNFUSED;
-        if (asked != SS_ATTENTION_AUTO)
-            ss_note(f->notes, "%s attention is not active in fp32: unfused attention runs",
-                    asked == SS_ATTENTION_FLASH ? "flash" : "fused");
-    }
+    f->job->attention = ss_job_attention(f->job, f->stack);
+    if (f->job->precision == SS_FP32 && (asked == SS_ATTENTION_FLASH || asked == SS_ATTENTION_FUSED))
+        ss_note(f->notes, "%s attention is not active in fp32: unfused attention runs",
+                asked == SS_ATTENTION_FLASH ? "flash" : "fused");
 }
 
 static void complete_parallel(struct ss_finish *f)

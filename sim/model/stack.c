@@ -16,6 +16,11 @@ static int of_stack(int prop)
     return ss_prop_at(prop)->owner == SS_OF_STACK;
 }
 
+static void put_word(int prop, struct ss_stack *s, int value)
+{
+    *(int *)((char *)s + ss_prop_at(prop)->offset) = value;
+}
+
 static void stack_init(struct ss_stack *s)
 {
     memset(s, 0, sizeof(*s));
@@ -23,7 +28,7 @@ static void stack_init(struct ss_stack *s)
         const struct ss_prop *p = ss_prop_at(i);
 
         if (p->is_word)
-            ss_copy((char *)s + p->offset, p->size, p->def_word);
+            put_word(i, s, (int)p->def);
         else
             ss_prop_put(i, s, p->def);
     }
@@ -48,8 +53,9 @@ static int set_prop(struct ss_stack *s, const char *file, int line, const char *
         return unknown_prop(file, line, id, err);
     if (ss_prop_at(prop)->is_word) {
         rc = ss_prop_check_word(prop, value, file, line, err);
-        if (!rc)
-            ss_copy((char *)s + ss_prop_at(prop)->offset, ss_prop_at(prop)->size, value);
+        for (int i = 0; !rc && ss_prop_word(prop, i); i++)
+            if (!strcmp(ss_prop_word(prop, i), value))
+                put_word(prop, s, i);
         return rc;
     }
     rc = ss_prop_parse(prop, value, file, line, &number, err);

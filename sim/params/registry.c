@@ -71,17 +71,18 @@ static const struct ss_prop props[SS_PROP_COUNT] = {
                          .doc = text},
                         SS_STACK_PROPS(X)
 #undef X
-#define X(field, prop_id, bytes, choices, dflt, text)                                                        \
+#define W(symbol, word) " " word
+#define X(field, prop_id, choices, dflt, text)                                                               \
     [SS_PROP_##field] = {.id = prop_id,                                                                      \
                          .owner = SS_OF_STACK,                                                               \
                          .is_word = 1,                                                                       \
-                         .words = choices,                                                                   \
-                         .def_word = dflt,                                                                   \
+                         .words = &(choices(W))[1],                                                          \
+                         .def = dflt,                                                                        \
                          .offset = offsetof(struct ss_stack, field),                                         \
-                         .size = bytes,                                                                      \
                          .doc = text},
                             SS_STACK_WORDS(X)
 #undef X
+#undef W
 };
 /* clang-format on */
 
@@ -152,6 +153,26 @@ int ss_prop_parse(int index, const char *text, const char *file, int line, doubl
                                ss_unit_format(p->high, p->unit, high, sizeof(high))),
                        "is the unit right?");
     return SS_OK;
+}
+
+#define W(symbol, word) word,
+#define X(field, id, choices, def, doc) static const char *const words_of_##field[] = {choices(W) NULL};
+SS_STACK_WORDS(X)
+#undef X
+#undef W
+
+const char *ss_prop_word(int index, int value)
+{
+    static const char *const *const words[SS_PROP_COUNT] = {
+#define X(field, id, choices, def, doc) [SS_PROP_##field] = words_of_##field,
+        SS_STACK_WORDS(X)
+#undef X
+    };
+    int last = 0;
+
+    while (words[index] && words[index][last] && last < value)
+        last++;
+    return words[index] && value >= 0 ? words[index][last] : NULL;
 }
 
 int ss_prop_check_word(int index, const char *text, const char *file, int line, struct ss_error *err)

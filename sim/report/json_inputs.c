@@ -104,10 +104,10 @@ static json_t *stack_object(const struct ss_stack *s)
     json_t *o = json_object();
 
     ss_json_text(o, "name", s->name);
-    ss_json_text(o, "framework", s->framework);
-    ss_json_text(o, "attention_auto", s->attention_auto);
-    ss_json_text(o, "timers", s->timers);
-    ss_json_text(o, "memory_logged", s->memory_logged);
+    ss_json_text(o, "framework", ss_prop_word(SS_PROP_framework, s->framework));
+    ss_json_text(o, "attention_auto", ss_prop_word(SS_PROP_attention_auto, s->attention_auto));
+    ss_json_text(o, "timers", ss_prop_word(SS_PROP_timers, s->timers));
+    ss_json_text(o, "memory_logged", ss_prop_word(SS_PROP_memory_logged, s->memory_logged));
     for (int i = SS_PROP_PLATFORM_COUNT; i < SS_PROP_COUNT; i++)
         if (!ss_prop_at(i)->is_word)
             ss_json_number(o, ss_prop_at(i)->id, ss_prop_get(i, s));

@@ -60,7 +60,8 @@ static int describe_stack(const char *name, char *buf, size_t size, struct ss_er
 
     if (rc)
         return rc;
-    snprintf(buf, size, "%s, attention auto = %s", s.framework, s.attention_auto);
+    snprintf(buf, size, "%s, attention auto = %s", ss_prop_word(SS_PROP_framework, s.framework),
+             ss_prop_word(SS_PROP_attention_auto, s.attention_auto));
     return SS_OK;
 }
 

@@ -244,13 +244,12 @@ static int step_timer(struct ss_result *r)
 int ss_timers_fill(const struct ss_plan *plan, const struct ss_program *program,
                    const struct ss_timeline *timeline, struct ss_result *r, struct ss_error *err)
 {
-    const char *style = plan->stack->timers;
+    int style = plan->stack->timers, core = style == SS_TIMERS_MEGATRON, rc = SS_OK;
     struct timers t = {.program = program, .timeline = timeline, .cls = plan->class_of[plan->world_size - 1]};
-    int core = !strcmp(style, "megatron"), rc = SS_OK;
 
-    if (!strcmp(style, "nemo")) {
+    if (style == SS_TIMERS_NEMO) {
         rc = step_timer(r);
-    } else if (core || !strcmp(style, "megatron-2021")) {
+    } else if (core || style == SS_TIMERS_MEGATRON_2021) {
         rc = make_room(&t);
         if (!rc) {
             walk(&t);

@@ -272,12 +272,11 @@ void ss_cases_free(struct ss_cases *c)
 }
 
 /* What the tools of the row's framework show: the peaks, or one stage's memory. */
-static void fill_memory(const struct ss_result *r, const char *logged, double measured,
-                        struct ss_prediction *out)
+static void fill_memory(const struct ss_result *r, int logged, double measured, struct ss_prediction *out)
 {
-    const struct ss_stage_result *stage = !strcmp(logged, "first")  ? &r->stages[0]
-                                          : !strcmp(logged, "last") ? &r->stages[r->nstages - 1]
-                                                                    : NULL;
+    const struct ss_stage_result *stage = logged == SS_LOGGED_FIRST  ? &r->stages[0]
+                                          : logged == SS_LOGGED_LAST ? &r->stages[r->nstages - 1]
+                                                                     : NULL;
 
     out->device = stage ? stage->device : r->peak_device;
     out->reserved = stage ? stage->reserved : r->peak_reserved;

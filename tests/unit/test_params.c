@@ -27,8 +27,10 @@ static void test_rows(void)
             CU_ASSERT(p->low <= p->def && p->def <= p->high);
         if (p->owner == SS_OF_CARD && !p->required)
             CU_ASSERT(p->low <= p->def && p->def <= p->high);
-        if (p->is_word && p->def_word != NULL)
-            CU_ASSERT(ss_has_word(p->words, p->def_word));
+        if (p->owner == SS_OF_STACK && p->is_word) {
+            CU_ASSERT(ss_has_word(p->words, ss_prop_word(i, (int)p->def)));
+            CU_ASSERT_PTR_NULL(ss_prop_word(i, 99));
+        }
     }
     CU_ASSERT_EQUAL(ss_prop_find("ss.nic.bandwith", SS_OF_ANY), -1);
 }

@@ -41,17 +41,17 @@ static void test_known_stacks(void)
 
     CU_ASSERT_EQUAL_FATAL(ss_stack_load("megatron-2021", "V100", &s, NULL), 0);
     CU_ASSERT_EQUAL(s.te_layers, 0);
-    CU_ASSERT_STRING_EQUAL(s.attention_auto, "unfused");
-    CU_ASSERT_STRING_EQUAL(s.timers, "megatron-2021");
-    CU_ASSERT_STRING_EQUAL(s.framework, "megatron");
+    CU_ASSERT_EQUAL(s.attention_auto, SS_STACK_UNFUSED);
+    CU_ASSERT_EQUAL(s.timers, SS_TIMERS_MEGATRON_2021);
+    CU_ASSERT_EQUAL(s.framework, SS_FRAMEWORK_MEGATRON);
     CU_ASSERT_EQUAL_FATAL(ss_stack_load("nemo-24.11", "H100", &s, NULL), 0);
-    CU_ASSERT_STRING_EQUAL(s.attention_auto, "fused");
-    CU_ASSERT_STRING_EQUAL(s.framework, "nemo");
-    CU_ASSERT_STRING_EQUAL(s.memory_logged, "peak");
+    CU_ASSERT_EQUAL(s.attention_auto, SS_STACK_FUSED);
+    CU_ASSERT_EQUAL(s.framework, SS_FRAMEWORK_NEMO);
+    CU_ASSERT_EQUAL(s.memory_logged, SS_LOGGED_PEAK);
     CU_ASSERT_EQUAL_FATAL(ss_stack_load("megatron-deepspeed-2022", "A100-80GB", &s, NULL), 0);
-    CU_ASSERT_STRING_EQUAL(s.memory_logged, "first");
+    CU_ASSERT_EQUAL(s.memory_logged, SS_LOGGED_FIRST);
     CU_ASSERT_EQUAL_FATAL(ss_stack_load("megatron-bridge-2026", "H100", &s, NULL), 0);
-    CU_ASSERT_STRING_EQUAL(s.memory_logged, "last");
+    CU_ASSERT_EQUAL(s.memory_logged, SS_LOGGED_LAST);
 }
 
 /* The rows of SS_STACK_PROPS are consistent, and every one can be set by its id. */
@@ -83,7 +83,7 @@ static void test_cards_and_bases(void)
 
     CU_ASSERT_EQUAL_FATAL(parse(text, "H20", &s, NULL), 0);
     CU_ASSERT_DOUBLE_EQUAL(s.host_operator, 2e-6, 1e-18);
-    CU_ASSERT_STRING_EQUAL(s.framework, "nemo");
+    CU_ASSERT_EQUAL(s.framework, SS_FRAMEWORK_NEMO);
     CU_ASSERT_STRING_EQUAL(s.name, "x");
     CU_ASSERT_EQUAL_FATAL(parse(text, "H100", &s, NULL), 0);
     CU_ASSERT_DOUBLE_EQUAL(s.host_operator, 1e-6, 1e-18);

@@ -29,6 +29,8 @@ struct ss_finish {
 };
 /* Completes f->job, which is of no use if this fails. */
 int ss_job_complete(struct ss_finish *f);
+/* The backend that runs: what the job asks for, or what the stack takes by itself, and in fp32 no other than unfused. */
+int ss_job_attention(const struct ss_job *job, const struct ss_stack *stack);
 /* What the framework refuses before and after the defaults are in place. */
 int ss_job_check_layout(struct ss_finish *f);
 int ss_job_check_stages(struct ss_finish *f);

@@ -90,7 +90,7 @@ enum ss_prop_index {
 #define X(field, id, unit, def, lo, hi, doc) SS_PROP_##field,
     SS_STACK_PROPS(X)
 #undef X
-#define X(field, id, size, words, def, doc) SS_PROP_##field,
+#define X(field, id, words, def, doc) SS_PROP_##field,
         SS_STACK_WORDS(X)
 #undef X
             SS_PROP_COUNT
@@ -109,11 +109,11 @@ struct ss_prop {
     int is_word;       /* a word or a name: unit, range and default are without meaning */
     enum ss_unit unit; /* values are in SI */
     double def, low, high;
-    /* of a word: what it may be, space separated, NULL: anything; its default or NULL */
-    const char *words, *def_word;
-    int where;           /* in a platform file: bits SS_AT_ */
-    int required;        /* a platform that lacks it is refused */
-    size_t offset, size; /* in struct ss_card or struct ss_stack; size: bytes of a word */
+    /* of a word: what it may be, space separated, NULL: anything; a stack has its place among these */
+    const char *words;
+    int where;     /* in a platform file: bits SS_AT_ */
+    int required;  /* a platform that lacks it is refused */
+    size_t offset; /* in struct ss_card or struct ss_stack: a double, or the int of a word */
     const char *doc;
 };
 
@@ -130,6 +130,8 @@ const char *ss_prop_nearest(const char *id, int (*may)(int index));
 /* Reads the value of a prop that is a number from a text with its unit, and checks its range; *out is in SI. The error names
  * `file`, which may be NULL, and `line`. Error: SS_ERR_INPUT. */
 int ss_prop_parse(int index, const char *text, const char *file, int line, double *out, struct ss_error *err);
+/* Returns the word of a stack's prop that is a word, given its number; NULL past the last one. */
+const char *ss_prop_word(int index, int value);
 /* Checks that a prop that is a word may have this value. Error: SS_ERR_INPUT, as of ss_prop_parse. */
 int ss_prop_check_word(int index, const char *text, const char *file, int line, struct ss_error *err);
 /* Returns the value, in SI, of a number of a card or a stack; `of` points to the struct ss_card or struct ss_stack. */

@@ -149,18 +149,35 @@ extern "C" {
     X(thrash_margin, "ss.memory.thrash_margin", FRACTION, 0.02, 0, 0.2,                                      \
       "free share of the device under which the allocator retries: the run is slow")
 
-/* X(field, prop id, size, words it may be, default, meaning) */
+/* What the props below may be. W(symbol, word) */
+#define SS_STACK_ATTENTION_WORDS(W)                                                                          \
+    W(SS_STACK_FLASH, "flash") W(SS_STACK_FUSED, "fused") W(SS_STACK_UNFUSED, "unfused")
+#define SS_STACK_TIMERS_WORDS(W)                                                                             \
+    W(SS_TIMERS_MEGATRON_2021, "megatron-2021")                                                              \
+    W(SS_TIMERS_MEGATRON, "megatron") W(SS_TIMERS_NEMO, "nemo") W(SS_TIMERS_NONE, "none")
+#define SS_STACK_LOGGED_WORDS(W)                                                                             \
+    W(SS_LOGGED_PEAK, "peak") W(SS_LOGGED_FIRST, "first") W(SS_LOGGED_LAST, "last")
+#define SS_STACK_FRAMEWORK_WORDS(W) W(SS_FRAMEWORK_MEGATRON, "megatron") W(SS_FRAMEWORK_NEMO, "nemo")
+
+/* X(field, prop id, its words, default, meaning) */
 #define SS_STACK_WORDS(X)                                                                                    \
-    X(attention_auto, "ss.attention.auto", 16, "flash fused unfused", "flash",                               \
+    X(attention_auto, "ss.attention.auto", SS_STACK_ATTENTION_WORDS, SS_STACK_FLASH,                         \
       "backend of --attention-backend auto in 16 bit")                                                       \
-    X(timers, "ss.timers", 16, "megatron-2021 megatron nemo none", "megatron", "names of the timers")        \
-    X(memory_logged, "ss.memory.logged", 16, "peak first last", "peak",                                      \
+    X(timers, "ss.timers", SS_STACK_TIMERS_WORDS, SS_TIMERS_MEGATRON, "names of the timers")                 \
+    X(memory_logged, "ss.memory.logged", SS_STACK_LOGGED_WORDS, SS_LOGGED_PEAK,                              \
       "pipeline stage whose memory the framework's log shows")                                               \
-    X(framework, "ss.framework", 32, "megatron nemo", "megatron", "whose refusals apply")
+    X(framework, "ss.framework", SS_STACK_FRAMEWORK_WORDS, SS_FRAMEWORK_MEGATRON, "whose refusals apply")
+
+/* enum ss_stack_timers and the like. */
+#define W(symbol, word) symbol,
+#define X(field, id, words, def, doc) enum ss_stack_##field{words(W)};
+SS_STACK_WORDS(X)
+#undef X
+#undef W
 
 struct ss_stack {
     char name[64];
-#define X(field, id, size, words, def, doc) char field[size];
+#define X(field, id, words, def, doc) int field; /* enum ss_stack_<field> */
     SS_STACK_WORDS(X)
 #undef X
 #define X(field, id, unit, def, lo, hi, doc) double field;
