@@ -76,15 +76,21 @@ const char *ss_collective_kind_name(int kind)
     return kind >= 0 && kind < SS_COLL_COUNT ? names[kind] : "unknown";
 }
 
-int ss_stream_count(void)
+int ss_stream_count(int experts)
 {
-    static const unsigned streams = 0u
-#define X(sym, name, axes, members, buffers, kinds, stream, label, posted, flows) | STREAM_BIT(stream, 1)
+    static const unsigned streams[2] = {
+#define X(sym, name, axes, members, buffers, kinds, stream, label, posted, flows)                            \
+    STREAM_BIT(stream, (members) != SS_MEMBERS_EXPERT) |
         SS_COMM_LIST(X)
 #undef X
-        ;
+            0u,
+#define X(sym, name, axes, members, buffers, kinds, stream, label, posted, flows) STREAM_BIT(stream, 1) |
+        SS_COMM_LIST(X)
+#undef X
+            0u
+    };
     int n = 0;
-    while (streams >> n)
+    while (streams[experts != 0] >> n)
         n++;
     return n;
 }

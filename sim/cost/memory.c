@@ -199,7 +199,7 @@ double ss_memory_overhead(const struct ss_job *job, const struct ss_stack *stack
     const int size[SS_AXIS_COUNT] = {job->tp, job->cp, 1, ss_job_dp(job, world_size), job->pp};
     int groups = 0;
     for (int comm = 0; comm < SS_COMM_COUNT; comm++)
-        groups += ss_comm_has_buffers(comm, size);
+        groups += ss_comm_facts(comm)->members != SS_MEMBERS_EXPERT && ss_comm_has_buffers(comm, size);
     return stack->context_bytes + groups * stack->nccl_bytes +
            stack->flat_gradients * flattened_bytes(job) * parameters;
 }

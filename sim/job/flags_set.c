@@ -394,6 +394,6 @@ DEFINE(moe_layer_freq)
     UNUSED;
     if (ss_parse_i64(values[0], 1, 100000, &every))
         return unsupported(why, "a pattern of expert layers is not read: give a whole number");
-    job->model.moe_layer_freq = (int)every;
+    job->model.moe_layers = (struct ss_layer_rule){.period = (int)every};
     return SS_OK;
 }

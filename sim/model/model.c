@@ -12,6 +12,8 @@ void ss_model_init(struct ss_model *m)
     memset(m, 0, sizeof(*m));
     m->gated_mlp = m->tied_embeddings = m->qkv_bias = m->linear_bias = SS_MODEL_UNSET;
     m->normalization = m->position = SS_MODEL_UNSET;
+    m->qk_norm = m->post_norms = m->parallel_residual = m->attention_sinks = SS_MODEL_UNSET;
+    m->shared_expert_gate = m->router_bias = SS_MODEL_UNSET;
     m->attention_dropout = m->hidden_dropout = SS_MODEL_UNSET;
 }
 
@@ -21,7 +23,13 @@ void ss_model_init(struct ss_model *m)
     X(qkv_bias)                                                                                              \
     X(linear_bias)                                                                                           \
     X(normalization)                                                                                         \
-    X(position)
+    X(position)                                                                                              \
+    X(qk_norm)                                                                                               \
+    X(post_norms)                                                                                            \
+    X(parallel_residual)                                                                                     \
+    X(attention_sinks)                                                                                       \
+    X(shared_expert_gate)                                                                                    \
+    X(router_bias)
 
 void ss_model_choose(struct ss_model *m, const struct ss_model *other)
 {
@@ -51,10 +59,22 @@ void ss_model_overlay(struct ss_model *base, const struct ss_model *given)
     SIZE(num_experts);
     SIZE(top_k);
     SIZE(moe_ffn_hidden_size);
-    SIZE(moe_layer_freq);
     SIZE(shared_expert_ffn_hidden_size);
+    SIZE(router_groups);
+    SIZE(router_group_topk);
+    SIZE(q_lora_rank);
+    SIZE(kv_lora_rank);
+    SIZE(qk_head_dim);
+    SIZE(qk_pos_emb_head_dim);
+    SIZE(v_head_dim);
+    SIZE(sliding_window);
+    SIZE(rotary_fraction);
     SIZE(mtp_num_layers);
 #undef SIZE
+    if (given->moe_layers.period || given->moe_layers.n)
+        base->moe_layers = given->moe_layers;
+    if (given->local_layers.period || given->local_layers.n)
+        base->local_layers = given->local_layers;
 #define CHOICE(f)                                                                                            \
     if (given->f != SS_MODEL_UNSET)                                                                          \
         base->f = given->f;
@@ -62,9 +82,34 @@ void ss_model_overlay(struct ss_model *base, const struct ss_model *given)
 #undef CHOICE
 }
 
+int ss_layer_rule_has(const struct ss_layer_rule *rule, int layer)
+{
+    if (rule->n > 0)
+        return layer < rule->n && (rule->bits[layer / 64] >> (layer % 64) & 1);
+    return rule->period > 0 && layer >= rule->first && (layer - rule->phase) % rule->period == 0;
+}
+
+/* Experts are in every layer where nothing else is said, and as wide as the MLP. */
+static void fill_experts(struct ss_model *m)
+{
+    if (m->num_experts == 0)
+        return;
+    if (m->moe_layers.period == 0 && m->moe_layers.n == 0)
+        m->moe_layers.period = 1;
+    if (m->top_k == 0)
+        m->top_k = 2;
+    if (m->moe_ffn_hidden_size == 0)
+        m->moe_ffn_hidden_size = m->ffn_hidden_size;
+}
+
 /* Megatron's defaults for what nobody gave. */
 static void fill_defaults(struct ss_model *m)
 {
+    int *const off[] = {&m->qk_norm,         &m->post_norms,         &m->parallel_residual,
+                        &m->attention_sinks, &m->shared_expert_gate, &m->router_bias};
+    for (size_t i = 0; i < SS_ARRAY_LEN(off); i++)
+        if (*off[i] == SS_MODEL_UNSET)
+            *off[i] = 0;
     if (m->gated_mlp == SS_MODEL_UNSET)
         m->gated_mlp = 0;
     if (m->tied_embeddings == SS_MODEL_UNSET)
@@ -81,6 +126,7 @@ static void fill_defaults(struct ss_model *m)
         m->num_query_groups = m->num_attention_heads;
     if (!m->ffn_hidden_size) /* a gated MLP has three matrices: two thirds keep the parameter count */
         m->ffn_hidden_size = m->gated_mlp ? (int)(8.0 * m->hidden_size / 3 / 64) * 64 : 4 * m->hidden_size;
+    fill_experts(m);
 }
 
 static int check_sizes(const struct ss_model *m, struct ss_error *err)

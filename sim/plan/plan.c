@@ -137,6 +137,7 @@ static int size_plan(struct ss_plan_builder *b, struct ss_error *err)
     const struct ss_job *job = plan->job;
     int status;
     plan->world_size = ss_platform_nodes(plan->platform) * ss_platform_gpus_per_node(plan->platform);
+    plan->experts = job->model.num_experts > 0;
     plan->dp = ss_job_dp(job, plan->world_size);
     plan->microbatches = ss_job_microbatches(job, plan->world_size);
     plan->padded_vocab = ss_model_padded_vocab(&job->model, job->vocab_divisible_by, job->tp);

@@ -95,7 +95,7 @@ static int copy_classes(const struct ss_plan *plan, struct ss_program *p, struct
         out->count = in->count;
         out->first_rank = in->representative;
         out->draws = plan->level > SS_LEVEL_CHUNK ? in->representative : lockstep(plan, in->representative);
-        out->nstreams = plan->level > SS_LEVEL_CHUNK ? ss_stream_count()
+        out->nstreams = plan->level > SS_LEVEL_CHUNK ? ss_stream_count(plan->experts)
                         : in->norm >= 0              ? SS_STREAM(SS_COMM_WORLD) + 1
                                                      : SS_STREAM(SS_COMM_DP_CP) + 1;
         memcpy(out->memory, in->memory, sizeof out->memory);

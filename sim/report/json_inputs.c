@@ -233,7 +233,6 @@ static void add_flag(json_t *o, const struct ss_flag_setter *s, const struct ss_
 /* Fields of the model that config.json alone sets. */
 #define CONFIG_FIELDS(X)                                                                                     \
     X(sliding_window)                                                                                        \
-    X(moe_layer_freq)                                                                                        \
     X(attention_dropout)                                                                                     \
     X(hidden_dropout)
 

@@ -17,6 +17,7 @@ struct ss_cost_context {
     struct ss_shape shape;
     struct ss_net net;
     struct ss_group_shape tp, cp, fsdp; /* fsdp: n = 1 when parameters are not sharded */
+    struct ss_group_shape ep, etp, edp; /* n = 1 without experts */
     /* GPUs of a node that leave it by the same NIC in a step of the context-parallel ring */
     double cp_sharers;
     double slower;      /* by how much GPUs that it works with in every layer take longer, 0 = none */

@@ -8,7 +8,9 @@
 
 #include "cost/shape.h"
 
-enum ss_op_kind { SS_OP_GEMM, SS_OP_ATTENTION, SS_OP_ELEMENTWISE };
+/* A grouped GEMM multiplies each group of `m / groups` rows by a matrix of its own; an exchange moves tokens between the
+ * ranks of an expert group. */
+enum ss_op_kind { SS_OP_GEMM, SS_OP_ATTENTION, SS_OP_ELEMENTWISE, SS_OP_GROUPED_GEMM, SS_OP_EXCHANGE };
 /* Which TP collective a linear layer needs: column parallel gathers its input, row parallel
  * scatters (or reduces) its output. */
 enum ss_tp_role { SS_TP_NONE, SS_TP_COLUMN, SS_TP_ROW };
@@ -16,11 +18,17 @@ enum ss_tp_role { SS_TP_NONE, SS_TP_COLUMN, SS_TP_ROW };
 struct ss_op {
     const char *name;
     int kind;
-    int core_attention;   /* 1: inside the part that selective recompute repeats */
-    int precision;        /* GEMM */
-    double m, n, k;       /* GEMM forward: [m x k] [k x n] */
-    int role;             /* enum ss_tp_role */
-    double forward_flops; /* GEMM: full; attention: the causal half; per rank */
+    int core_attention;               /* 1: inside the part that selective recompute repeats */
+    int precision;                    /* GEMM */
+    double m, n, k;                   /* GEMM forward: [m x k] [k x n] */
+    double groups;                    /* grouped GEMM: matrices */
+    int expert;                       /* 1: its parameters are of routed experts */
+    int comm;                         /* exchange: enum ss_communicator */
+    int forward_coll, backward_coll;  /* exchange: enum ss_collective_kind */
+    double exchanged, exchanged_back; /* exchange: bytes of one member's buffer, forward and backward */
+    unsigned module;                  /* SS_MODULE_BIT of the recompute modules that repeat it */
+    int role;                         /* enum ss_tp_role */
+    double forward_flops;             /* GEMM: full; attention: the causal half; per rank */
     double backward_flops;
     double forward_bytes, backward_bytes; /* HBM traffic of elementwise kernels (attention: unfused) */
     int forward_kernels, backward_kernels;

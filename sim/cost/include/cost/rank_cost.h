@@ -30,17 +30,20 @@ struct ss_cost_input {
 struct ss_rank_site {
     int stage;                          /* pipeline rank */
     struct ss_group_shape tp, cp, fsdp; /* its groups; fsdp.n = 1 when parameters are not sharded */
+    struct ss_group_shape ep, etp, edp; /* of the expert rank grid; all of one member without experts */
     /* factors >= 1 on kernel times: its own, and the largest among the ranks that it works with in every layer */
     double own, group;
 };
 
 /* Parameters of one rank: of one chunk, or summed over the rank's chunks. */
 struct ss_param_count {
-    double all;             /* every parameter */
-    double gemm;            /* those of which fp8 keeps a copy and its transpose */
-    double layer;           /* of the largest transformer layer: what FSDP gathers at a time */
-    double layer_gemm;      /* of them those of its GEMMs */
-    double loss;            /* of the output layer */
+    double all;         /* every parameter */
+    double gemm;        /* those of which fp8 keeps a copy and its transpose */
+    double expert;      /* of all those of routed experts, which expert data parallelism reduces and shards */
+    double expert_gemm; /* of gemm likewise */
+    double layer;       /* of the largest transformer layer: what FSDP gathers at a time */
+    double layer_gemm;  /* of them those of its GEMMs */
+    double loss;        /* of the output layer */
     double border, borders; /* of the larger of embedding and output layer, and of both */
     double tensor;          /* of the largest single tensor */
     int tensors;            /* that hold all of them; FSDP's are flat: one a layer */
@@ -70,6 +73,13 @@ struct ss_chunk_place ss_chunk_place_at(const struct ss_layer_set *set, int k, i
 /* Visits the steps of a phase in order; with_steps only. */
 typedef int (*ss_step_visitor)(void *ctx, const struct ss_layer_step *step);
 int ss_chunk_steps_visit(const struct ss_layer_set *set, int k, int phase, ss_step_visitor visit, void *ctx);
+
+/* Parameters of the i-th transformer layer of the k-th chunk, in the order of the forward. */
+struct ss_layer_params {
+    double dense, dense_gemm;   /* all but routed experts, and of them those of GEMMs */
+    double expert, expert_gemm; /* routed experts */
+};
+struct ss_layer_params ss_chunk_layer_params(const struct ss_layer_set *set, int k, int i);
 
 /* Transformer layers of a virtual stage. */
 int ss_stage_layers(const struct ss_job *job, const struct ss_schedule *s, int virtual_stage);

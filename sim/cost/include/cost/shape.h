@@ -30,6 +30,17 @@ struct ss_shape {
     /* tensor ranks that send each a share of the tensor between two stages; 1: all of it */
     double pp_shares;
     double attention_dropout, hidden_dropout;
+    const struct ss_model
+        *model;    /* what has no size of one rank: norms, ranks of latent attention, residuals */
+    double window; /* keys that local attention sees at most, 0: all */
+    /* Mixture of experts, without one experts is 0. */
+    double experts, local_experts, top_k; /* all of them, those of one rank */
+    double moe_ffn, shared_ffn;           /* columns of one rank */
+    int ep, etp;
+    /* Copies of tokens that one rank sends, those that its experts work on (the hottest rank's, padding included), and tokens
+     * of them an expert. */
+    double sent, routed, an_expert;
+    int dispatcher; /* enum ss_dispatcher */
 };
 
 /* What one rank of the job sees. */

@@ -56,8 +56,9 @@ enum ss_comm_members {
     SS_MEMBERS_DENSE,  /* the dense rank grid: ranks that differ along the communicator's axes alone */
     SS_MEMBERS_ENDS,   /* of these, the first and the last */
     SS_MEMBERS_SHARDS, /* of these, the ranks that shard a layer's parameters: all, or those on one node */
-    SS_MEMBERS_ALL,    /* every rank */
-    SS_MEMBERS_SELF    /* the rank and its host */
+    SS_MEMBERS_EXPERT, /* the expert rank grid, where axis tp is expert tensor parallelism and dp all that is left */
+    SS_MEMBERS_ALL, /* every rank */
+    SS_MEMBERS_SELF /* the rank and its host */
 };
 
 /* When a communicator is one of its own for NCCL, with buffers on the device. */
@@ -99,7 +100,15 @@ enum ss_comm_buffers {
     X(SS_COMM_WORLD, "world", "tp-cp-ep-dp-pp", SS_MEMBERS_ALL, SS_BUFFERS_ANY, 0, 1, SS_LABEL_OPTIMIZER,    \
       SS_LEVEL_CHUNK, SS_LEVEL_COUNT)                                                                        \
     X(SS_COMM_HOST, "host", "", SS_MEMBERS_SELF, SS_BUFFERS_NONE, 0, 5, SS_LABEL_OFFLOAD, SS_LEVEL_LAYER,    \
-      SS_LEVEL_COUNT)
+      SS_LEVEL_COUNT)                                                                                        \
+    X(SS_COMM_EP, "ep", "ep", SS_MEMBERS_EXPERT, SS_BUFFERS_ANY, SS_COLL_BIT(SS_COLL_ALL_TO_ALL), 6,         \
+      SS_LABEL_EP, SS_LEVEL_LAYER, SS_LEVEL_FLOW)                                                            \
+    X(SS_COMM_ETP, "etp", "tp", SS_MEMBERS_EXPERT, SS_BUFFERS_ANY, SS_COLLS_REDUCED, 7, SS_LABEL_EP,         \
+      SS_LEVEL_LAYER, SS_LEVEL_FLOW)                                                                         \
+    X(SS_COMM_ETP_EP, "etp-ep", "tp-ep", SS_MEMBERS_EXPERT, SS_BUFFERS_ALL, SS_COLLS_REDUCED, 6,             \
+      SS_LABEL_EP, SS_LEVEL_LAYER, SS_LEVEL_FLOW)                                                            \
+    X(SS_COMM_EDP, "expert-dp", "dp", SS_MEMBERS_EXPERT, SS_BUFFERS_ANY, SS_COLLS_REDUCED, 0, SS_LABEL_DP,   \
+      SS_LEVEL_CHUNK, SS_LEVEL_CHUNK)
 enum ss_communicator {
 #define X(sym, name, axes, members, buffers, kinds, stream, label, posted, flows) sym,
     SS_COMM_LIST(X)
@@ -122,7 +131,8 @@ unsigned ss_comm_axes(int comm);
 const char *ss_axis_name(int axis);
 /* Returns the axis whose name is the first `len` characters of `name`, or -1: there is none. */
 int ss_axis_find(const char *name, size_t len);
-/* Returns 1 when NCCL has buffers for the communicator in a rank grid of these sizes. */
+/* Returns 1 when NCCL has buffers for the communicator in a rank grid of these sizes: that of the experts for one of
+ * SS_MEMBERS_EXPERT. */
 int ss_comm_has_buffers(int comm, const int size[SS_AXIS_COUNT]);
 /* Returns 1 when its members follow from the rank grid alone: it is a process group of Megatron. */
 int ss_comm_in_grid(int comm);
@@ -134,8 +144,8 @@ enum ss_stream {
 #undef X
 };
 #define SS_STREAM(comm) comm##_STREAM
-/* Returns the number of streams of a program that has layers. */
-int ss_stream_count(void);
+/* Returns the number of streams of a program that has layers, with or without experts. */
+int ss_stream_count(int experts);
 /* Returns 1 when collectives of the stream are posted inside layers, 0 when between slots. */
 int ss_stream_in_layers(int stream);
 

@@ -19,6 +19,43 @@ enum ss_recompute { SS_RECOMPUTE_NONE, SS_RECOMPUTE_SELECTIVE, SS_RECOMPUTE_FULL
 enum ss_recompute_method { SS_RECOMPUTE_UNIFORM, SS_RECOMPUTE_BLOCK };
 /* What is sharded over the (inner) data-parallel group. */
 enum ss_sharding { SS_SHARD_NONE, SS_SHARD_OPTIM, SS_SHARD_OPTIM_GRADS, SS_SHARD_OPTIM_GRADS_PARAMS };
+/* What selective recompute repeats before the backward, a bit each; Megatron's words of --recompute-modules. */
+#define SS_RECOMPUTE_MODULE_LIST(X)                                                                          \
+    X(CORE_ATTN, "core_attn")                                                                                \
+    X(LAYERNORM, "layernorm")                                                                                \
+    X(MLA_UP_PROJ, "mla_up_proj")                                                                            \
+    X(MLP, "mlp") /* of dense layers */                                                                      \
+    X(MOE, "moe") /* all of a mixture: router, exchange, experts */                                          \
+    X(MOE_ACT, "moe_act")                                                                                    \
+    X(SHARED_EXPERTS, "shared_experts")
+enum ss_recompute_module_index {
+#define X(sym, word) SS_MODULE_##sym,
+    SS_RECOMPUTE_MODULE_LIST(X)
+#undef X
+        SS_MODULE_COUNT
+};
+#define SS_MODULE_BIT(module) (1u << (module))
+/* How tokens get to their experts: gathered from all ranks; all-to-all of NCCL; DeepEP's or HybridEP's two stages, which send
+ * a token to a node once. */
+enum ss_dispatcher { SS_DISPATCH_ALLGATHER, SS_DISPATCH_ALLTOALL, SS_DISPATCH_DEEPEP, SS_DISPATCH_HYBRIDEP };
+/* How tokens are spread over the experts (cost/load.h). */
+enum ss_moe_load {
+    SS_LOAD_BALANCED, /* every expert as many */
+    SS_LOAD_UNIFORM,  /* drawn at random, every expert as likely: --moe-router-force-load-balancing */
+    SS_LOAD_BIASED,   /* random logits with a bias an expert: --moe-router-force-biased */
+    SS_LOAD_ZIPF,     /* the i-th of the experts as likely as i^-exponent */
+    SS_LOAD_FILE,     /* loads by layer and expert */
+    SS_LOAD_WORKLOAD  /* a named one, as W1_hot_expert_set */
+};
+/* Scaling of fp8: per tensor by history or by its largest value, 128 x 128 blocks, blocks of 32. */
+enum ss_fp8_recipe { SS_FP8_DELAYED, SS_FP8_TENSORWISE, SS_FP8_BLOCKWISE, SS_FP8_MXFP8 };
+enum ss_optimizer { SS_OPTIMIZER_ADAM, SS_OPTIMIZER_MUON };
+/* Layers of each virtual stage by --pipeline-model-parallel-layout; n 0: not given. */
+#define SS_LAYOUT_MAX 512
+struct ss_pipeline_layout {
+    int n;
+    short layers[SS_LAYOUT_MAX]; /* [virtual stage], transformer layers; MTP's are behind the last one */
+};
 enum ss_cp_comm { SS_CP_P2P, SS_CP_A2A, SS_CP_ALLGATHER, SS_CP_A2A_P2P };
 
 /* Degrees and sizes are >= 1 where not said otherwise; flags are 0 or 1. */
@@ -49,7 +86,30 @@ struct ss_job {
     int cp_comm_type;                         /* enum ss_cp_comm */
     double attention_dropout, hidden_dropout; /* -1 until finish when not given */
 
+    int dispatcher;         /* enum ss_dispatcher, -1 until finish: as the stack says */
+    double capacity_factor; /* an expert takes so many times its even share, more are dropped; 0: dropless */
+    int pad_to_capacity;    /* and is filled up to it */
+    int permute_fusion;     /* --moe-permute-fusion */
+    int grouped_gemm;       /* --moe-grouped-gemm; 0: an expert after the other */
+    int shared_expert_overlap; /* --moe-shared-expert-overlap */
+    int overlap_ep;            /* --overlap-moe-expert-parallel-comm: beside another microbatch's compute */
+    int delay_wgrad;           /* --delay-wgrad-compute */
+    int pad_for_fp8;           /* --moe-router-padding-for-fp8 (-quantization) */
+    int dispatch_sms;          /* SMs that DeepEP or HybridEP take, 0: as the stack says */
+    int fp8_dispatch;          /* 1: tokens are dispatched in fp8 (DeepSeek-V3) */
+    int moe_load;              /* enum ss_moe_load */
+    double moe_load_exponent;  /* of SS_LOAD_ZIPF; the standard deviation of SS_LOAD_BIASED's bias */
+    char moe_load_source[256]; /* file of SS_LOAD_FILE, name of SS_LOAD_WORKLOAD */
+    int fp8_recipe;            /* enum ss_fp8_recipe */
+    int cuda_graphs;           /* 1: kernels of the layers are launched as graphs */
+    int optimizer;             /* enum ss_optimizer */
+    int bf16_moments;          /* 1: Adam's moments in 2 bytes each (--exp-avg-dtype bf16) */
+    struct ss_pipeline_layout layout;
+
     int recompute;              /* enum ss_recompute */
+    unsigned recompute_modules; /* set of SS_MODULE_BIT, with SS_RECOMPUTE_SELECTIVE */
+    unsigned
+        offload_modules; /* likewise: activations of these go to the host (--fine-grained-activation-offloading) */
     int recompute_method;       /* enum ss_recompute_method, -1 = not given */
     int recompute_num_layers;   /* 0 = not given */
     int checkpoint_activations; /* asked for by the name that Megatron core refuses */

@@ -6,6 +6,8 @@
 #ifndef STEPSIM_MODEL_H
 #define STEPSIM_MODEL_H
 
+#include <stdint.h>
+
 #include "stepsim/error.h"
 
 #ifdef __cplusplus
@@ -14,6 +16,21 @@ extern "C" {
 
 enum ss_norm { SS_NORM_LAYERNORM, SS_NORM_RMSNORM };
 enum ss_position { SS_POSITION_NONE, SS_POSITION_LEARNED, SS_POSITION_ROPE };
+/* Norms of queries and keys: none, of each head, or of all heads at once (OLMo 2). */
+enum ss_qk_norm { SS_QK_NORM_NONE, SS_QK_NORM_HEAD, SS_QK_NORM_WIDTH };
+/* Where attention and MLP run side by side: each behind a norm of its own (GPT-NeoX), or both behind one (Phi-2, Falcon). */
+enum ss_parallel_residual { SS_RESIDUAL_SERIAL, SS_RESIDUAL_TWO_NORMS, SS_RESIDUAL_ONE_NORM };
+
+/* Which layers have a feature, from 0: those from `first` on whose distance from `phase` is a multiple of `period`; where n > 0
+ * those whose bit is set instead, of exactly n layers. All zero: none. */
+#define SS_LAYER_RULE_MAX 512
+struct ss_layer_rule {
+    int period, first, phase;
+    int n;
+    uint64_t bits[SS_LAYER_RULE_MAX / 64];
+};
+/* Returns 1 when the rule names layer `layer`. */
+int ss_layer_rule_has(const struct ss_layer_rule *rule, int layer);
 
 /* Sizes are in elements, 0: not given. Choices and flags (0 or 1) are -1: not given. ss_model_finish fills in both. */
 struct ss_model {
@@ -29,15 +46,30 @@ struct ss_model {
     int max_position_embeddings;
     int gated_mlp; /* 1: SwiGLU or another gated MLP (gate and up projections) */
     int tied_embeddings;
-    int qkv_bias;      /* bias on the QKV projection */
-    int linear_bias;   /* bias on every linear layer */
-    int normalization; /* enum ss_norm */
-    int position;      /* enum ss_position */
-    /* tokens that attention looks back on, 0: all. It is read, but attention is priced over all tokens */
+    int qkv_bias;           /* bias on the QKV projection */
+    int linear_bias;        /* bias on every linear layer */
+    int normalization;      /* enum ss_norm */
+    int position;           /* enum ss_position */
+    int qk_norm;            /* enum ss_qk_norm */
+    int post_norms;         /* 1: norms behind attention and MLP too, before they are added (Gemma 2) */
+    int parallel_residual;  /* enum ss_parallel_residual */
+    double rotary_fraction; /* of a head's dimensions that the rotary embedding turns, 0: all */
+    int attention_sinks;    /* 1: a learned logit a head in the softmax's sum (GPT-OSS) */
+    /* Local attention: tokens that a query sees, itself included, 0: all; and the layers where it sees no more. */
     int sliding_window;
-    /* Mixture of experts: read and kept, 0 = dense. */
-    int num_experts, top_k, moe_ffn_hidden_size, moe_layer_freq, shared_expert_ffn_hidden_size;
-    int mtp_num_layers;
+    struct ss_layer_rule local_layers;
+    /* Multi-head latent attention where kv_lora_rank > 0: ranks of the compressed queries (0: not compressed) and of keys
+     * and values, and dimensions a head: of keys without and with position, of values. */
+    int q_lora_rank, kv_lora_rank, qk_head_dim, qk_pos_emb_head_dim, v_head_dim;
+    /* Mixture of experts where num_experts > 0 and moe_layers has the layer; other layers are dense, of ffn_hidden_size. */
+    int num_experts, top_k;
+    int moe_ffn_hidden_size; /* of one expert; default ffn_hidden_size */
+    struct ss_layer_rule moe_layers;
+    int shared_expert_ffn_hidden_size;    /* of all shared experts together, 0: none */
+    int shared_expert_gate;               /* 1: a gate weighs their output (Qwen2-MoE) */
+    int router_groups, router_group_topk; /* a token's experts are in so many of the groups; 0: not limited */
+    int router_bias;                      /* 1: a bias an expert that balances without loss (DeepSeek-V3) */
+    int mtp_num_layers; /* multi-token prediction: layers behind the last one, each with a loss */
     double attention_dropout, hidden_dropout; /* as config.json says, -1 = it does not */
 };
 

@@ -94,7 +94,10 @@ struct ss_plan {
     const struct ss_platform *platform;
     const struct ss_schedule *schedule;
     int level, unfolded;
+    int experts; /* 1: the model is a mixture of experts */
     struct ss_ranks ranks;
+    struct ss_ranks
+        expert_ranks; /* the same ranks where experts are divided: tp is etp, cp is 1, dp what is left */
     int world_size, dp, microbatches;
     int padded_vocab;
     double parameters;    /* whole model */
