@@ -96,7 +96,8 @@ void ss_comm_members(const struct ss_plan *plan, int comm, int rank, int *out, i
 static int has_groups(const struct ss_plan *plan, int comm)
 {
     const struct ss_comm_facts *facts = ss_comm_facts(comm);
-    return facts->kinds && (facts->members != SS_MEMBERS_SHARDS || shards_layers(plan->job));
+    return facts->kinds && (facts->members != SS_MEMBERS_SHARDS || shards_layers(plan->job)) &&
+           (facts->members != SS_MEMBERS_EXPERT || plan->experts);
 }
 
 /* With FSDP the data-parallel ones are the replicas of a hybrid job, with two copies of a model both copies' ranks. */
