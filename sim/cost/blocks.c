@@ -6,7 +6,7 @@
 
 /* Residual add with bias and dropout, which keeps a 1-byte mask unless it drops nothing. Backward: the mask
  * applied, and the two branches' gradients added. */
-static void residual_add(struct ss_ops *ops, const struct ss_shape *s)
+void ss_op_residual(struct ss_ops *ops, const struct ss_shape *s)
 {
     double x = s->tokens * s->h / s->sp, mask = s->hidden_dropout > 0;
     struct ss_op *op = ss_op_add(ops, "residual", SS_OP_ELEMENTWISE);
@@ -56,11 +56,13 @@ static void layout_add(struct ss_ops *ops, const struct ss_shape *s)
 }
 
 /* Activation of the MLP. A gated one's backward computes both halves and joins them with a copy. */
-static void activation_add(struct ss_ops *ops, const struct ss_shape *s, double fc1)
+struct ss_op *ss_op_activation(struct ss_ops *ops, const struct ss_shape *s, double rows, double ffn)
 {
-    double joined = s->gated ? 2 * fc1 : 0;
-    ss_op_elementwise(ss_op_add(ops, "activation", SS_OP_ELEMENTWISE), s->tokens * (fc1 + s->ffn) * s->e,
-                      s->tokens * (2 * fc1 + s->ffn + joined) * s->e, 1, s->gated ? 2 : 1);
+    double fc1 = ffn * (s->gated ? 2 : 1), joined = s->gated ? 2 * fc1 : 0;
+    struct ss_op *op = ss_op_add(ops, "activation", SS_OP_ELEMENTWISE);
+    ss_op_elementwise(op, rows * (fc1 + ffn) * s->e, rows * (2 * fc1 + ffn + joined) * s->e, 1,
+                      s->gated ? 2 : 1);
+    return op;
 }
 
 double ss_op_qkv_columns(const struct ss_shape *s)
@@ -92,27 +94,34 @@ void ss_op_attention_block(struct ss_ops *ops, const struct ss_shape *s, const s
     struct ss_op *op = ss_op_linear(ops, "projection", s, s->h, a, SS_TP_ROW, p, s->linear_bias);
     /* in 16 bit attention already keeps it */
     op->saved_bytes = ss_op_saved_in_fp8(s, stack) ? s->tokens * a : 0;
-    residual_add(ops, s);
+    ss_op_residual(ops, s);
 }
 
-void ss_op_mlp_block(struct ss_ops *ops, const struct ss_shape *s, const struct ss_stack *stack)
+void ss_op_mlp(struct ss_ops *ops, const struct ss_shape *s, const struct ss_stack *stack,
+               const struct ss_mlp_names *names, double ffn)
 {
     int p = s->gemm_precision, fp8 = p == SS_FP8;
-    double fc1 = ss_op_fc1_columns(s);
-    ss_op_norm(ops, s, stack, "mlp norm");
+    double fc1 = ffn * (s->gated ? 2 : 1);
     if (fp8)
         ss_op_fp8_cast(ops, s, stack, s->h, fc1, SS_TP_COLUMN);
-    struct ss_op *op = ss_op_linear(ops, "fc1", s, fc1, s->h, SS_TP_COLUMN, p, s->linear_bias);
+    struct ss_op *op = ss_op_linear(ops, names->fc1, s, fc1, s->h, SS_TP_COLUMN, p, s->linear_bias);
     op->saved_bytes = s->tokens * fc1 * s->e; /* input of the activation function */
-    activation_add(ops, s, fc1);
+    ss_op_activation(ops, s, s->tokens, ffn);
     if (fp8)
-        ss_op_fp8_cast(ops, s, stack, s->ffn, s->h, SS_TP_ROW);
-    op = ss_op_linear(ops, "fc2", s, s->h, s->ffn, SS_TP_ROW, p, s->linear_bias);
-    op->saved_bytes = s->tokens * s->ffn * (ss_op_saved_in_fp8(s, stack) ? 1 : s->e);
+        ss_op_fp8_cast(ops, s, stack, ffn, s->h, SS_TP_ROW);
+    op = ss_op_linear(ops, names->fc2, s, s->h, ffn, SS_TP_ROW, p, s->linear_bias);
+    op->saved_bytes = s->tokens * ffn * (ss_op_saved_in_fp8(s, stack) ? 1 : s->e);
     /* Gradients of the activation's output and, unless it takes the input's place, input, when this GEMM's own input is
      * free again. */
     op->working_bytes =
         fmax(op->working_bytes,
-             s->tokens * (s->ffn + (stack->inplace_activation > 0 ? 0 : fc1)) * s->e - op->saved_bytes);
-    residual_add(ops, s);
+             s->tokens * (ffn + (stack->inplace_activation > 0 ? 0 : fc1)) * s->e - op->saved_bytes);
+}
+
+void ss_op_mlp_block(struct ss_ops *ops, const struct ss_shape *s, const struct ss_stack *stack)
+{
+    static const struct ss_mlp_names names = {"fc1", "fc2"};
+    ss_op_norm(ops, s, stack, "mlp norm");
+    ss_op_mlp(ops, s, stack, &names, s->ffn);
+    ss_op_residual(ops, s);
 }

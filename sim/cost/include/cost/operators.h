@@ -41,7 +41,7 @@ struct ss_op {
     int makes_logits;     /* 1: what it keeps is of the memory class logits */
 };
 
-#define SS_OPS_MAX 20
+#define SS_OPS_MAX 48
 struct ss_ops {
     int n;
     struct ss_op op[SS_OPS_MAX];
@@ -66,6 +66,15 @@ int ss_op_saved_in_fp8(const struct ss_shape *s, const struct ss_stack *stack);
 /* ---- blocks.c: parts that several kinds of transformer layers share ---- */
 /* From the input norm to the residual. */
 void ss_op_attention_block(struct ss_ops *ops, const struct ss_shape *s, const struct ss_stack *stack);
+/* An MLP of `ffn` columns of one rank, from FC1 to FC2: dense, or of shared experts. */
+struct ss_mlp_names {
+    const char *fc1, *fc2;
+};
+void ss_op_mlp(struct ss_ops *ops, const struct ss_shape *s, const struct ss_stack *stack,
+               const struct ss_mlp_names *names, double ffn);
+/* The function between FC1 and FC2 on `rows` tokens. */
+struct ss_op *ss_op_activation(struct ss_ops *ops, const struct ss_shape *s, double rows, double ffn);
+void ss_op_residual(struct ss_ops *ops, const struct ss_shape *s);
 /* From the MLP's norm to the residual. */
 void ss_op_mlp_block(struct ss_ops *ops, const struct ss_shape *s, const struct ss_stack *stack);
 /* Columns of the joint Q, K and V, and of FC1 (both halves of a gated MLP). */
