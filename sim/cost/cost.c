@@ -66,7 +66,7 @@ static void unfused_cost(const struct ss_cost_context *c, const struct ss_op *op
 static double attention_rate(const struct ss_cost_context *c, double share)
 {
     double queries = c->job->cp_comm_type == SS_CP_A2A ? c->shape.sequence : c->shape.chunk;
-    return ss_kernel_attention_rate(c->card, c->stack, c->shape.storage_precision, share, queries,
+    return ss_kernel_attention_rate(c->card, c->stack, c->shape.storage_precision, share, queries, c->shape.d,
                                     c->shape.d);
 }
 

@@ -24,8 +24,16 @@ double ss_kernel_elementwise(const struct ss_card *card, double bytes, int kerne
     return bytes / (card->hbm_bandwidth * card->hbm_efficiency) + kernels * card->kernel_latency;
 }
 
-double ss_kernel_gemm(const struct ss_card *card, int precision, double m, double n, double k, int accumulate,
-                      double sms, double gain)
+/* Rows of tiles that `groups` matrices of m rows together fill. Where their rows scatter over more than a tile a matrix's last
+ * tile is half full on average; a matrix has at least one. */
+static double tile_rows(double groups, int scattered, double m, double tile)
+{
+    double rows = m / groups;
+    return groups * (scattered ? fmax(rows / tile + 0.5, fmin(rows, 1)) : ceil(rows / tile));
+}
+
+double ss_kernel_grouped_gemm(const struct ss_card *card, int precision, double groups, int scattered,
+                              double m, double n, double k, int accumulate, double sms, double gain)
 {
     double tm = card->gemm_tile_m, tn = card->gemm_tile_n, small = card->gemm_small_tile;
     const double tiles[6][3] = {{tm, tn, 1},
@@ -39,13 +47,21 @@ double ss_kernel_gemm(const struct ss_card *card, int precision, double m, doubl
     double steps = k + (precision == SS_FP8 ? card->gemm_k_prologue_fp8 : card->gemm_k_prologue);
     double element = precision == SS_FP8 ? 1 : precision == SS_FP32 ? 4 : 2;
     double bandwidth = card->hbm_bandwidth * card->hbm_efficiency;
-    double moved = ((m * k + k * n) * element + (accumulate ? 0 : m * n * fmax(element, 2))) / bandwidth;
+    double moved =
+        ((m * k + groups * k * n) * element + (accumulate ? 0 : m * n * fmax(element, 2))) / bandwidth;
     double best = INFINITY;
     for (size_t i = 0; i < SS_ARRAY_LEN(tiles); i++) {
-        double waves = ceil(ceil(m / tiles[i][0]) * ceil(n / tiles[i][1]) / sms);
-        best = fmin(best, waves * 2 * tiles[i][0] * tiles[i][1] * steps / (sm_rate * tiles[i][2]));
+        double count = tile_rows(groups, scattered && groups > 1, m, tiles[i][0]) * ceil(n / tiles[i][1]);
+        best =
+            fmin(best, ceil(count / sms) * 2 * tiles[i][0] * tiles[i][1] * steps / (sm_rate * tiles[i][2]));
     }
     return fmax(best, moved) + (accumulate ? m * n * 8 / bandwidth : 0) + card->kernel_latency;
+}
+
+double ss_kernel_gemm(const struct ss_card *card, int precision, double m, double n, double k, int accumulate,
+                      double sms, double gain)
+{
+    return ss_kernel_grouped_gemm(card, precision, 1, 0, m, n, k, accumulate, sms, gain);
 }
 
 double ss_kernel_gemm_on_cores(const struct ss_card *card, int precision, double m, double n, double k)
@@ -55,8 +71,9 @@ double ss_kernel_gemm_on_cores(const struct ss_card *card, int precision, double
 }
 
 double ss_kernel_attention_rate(const struct ss_card *card, const struct ss_stack *stack, int precision,
-                                double share, double queries, double d)
+                                double share, double queries, double d_qk, double d_v)
 {
+    double d = (d_qk + d_v) / 2; /* a score is one exponential to 2 d_qk + 2 d_v FLOP */
     double half = stack->attention_half_tokens, at = 8192, half_d = stack->attention_half_dim, at_d = 128;
     double saturation =
         queries / (queries + half) * (at + half) / at * (d / (d + half_d) * (at_d + half_d) / at_d);

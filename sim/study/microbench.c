@@ -300,7 +300,7 @@ double ss_bench_seconds(const struct ss_platform *platform, const struct ss_stac
         return ss_collective_seconds(&net, p->collective, p->bytes, &p->group);
     case SS_BENCH_ATTENTION:
         return 1e12 / ss_kernel_attention_rate(card, stack, p->precision, attention_share(stack, p),
-                                               p->queries, p->head);
+                                               p->queries, p->head, p->head);
     default: return ss_kernel_elementwise(card, 0, 1);
     }
 }

@@ -13,13 +13,21 @@ double ss_kernel_peak(const struct ss_card *card, int precision);
  * the HBM time of the three matrices (with `accumulate` the fp32 read and write of C on top). `gain`: over that rate. */
 double ss_kernel_gemm(const struct ss_card *card, int precision, double m, double n, double k, int accumulate,
                       double sms, double gain);
+/* C_g = A_g B_g for each of `groups` matrices in one kernel; m: rows of all A_g together, k and n: of every group. Every B_g
+ * is read. scattered: 1 where rows differ from group to group (experts' tokens), whose last tiles are half full on average;
+ * 0 where all have m / groups. A weight gradient is the product of equal groups with m = groups * rows of one gradient and
+ * k = mean of tokens a group. groups = 1 is ss_kernel_gemm. */
+double ss_kernel_grouped_gemm(const struct ss_card *card, int precision, double groups, int scattered,
+                              double m, double n, double k, int accumulate, double sms, double gain);
 /* The same product in tiles of tile_m columns on the CUDA cores, which the libraries fall back to where rows are no
  * multiple of 16 bytes. 0 where the card's file does not know their peak. */
 double ss_kernel_gemm_on_cores(const struct ss_card *card, int precision, double m, double n, double k);
 /* FLOP/s of flash or fused attention over the causal half of the square, alone on the card; `share` of the peak of
- * `precision` is at 8192 queries and a head of 128 (ss.attention.*): falls for few queries and a small head. */
+ * `precision` is at 8192 queries and a head of 128 (ss.attention.*): falls for few queries and a small head. Heads of latent
+ * attention have d_qk elements of a query or key and d_v of a value; FLOP are 2 (d_qk + d_v) a score forward,
+ * 2 (3 d_qk + 2 d_v) backward. */
 double ss_kernel_attention_rate(const struct ss_card *card, const struct ss_stack *stack, int precision,
-                                double share, double queries, double d);
+                                double share, double queries, double d_qk, double d_v);
 /* `bytes` of traffic through HBM in `kernels` kernels; either may be 0. */
 double ss_kernel_elementwise(const struct ss_card *card, double bytes, int kernels);
 
