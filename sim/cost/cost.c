@@ -193,6 +193,42 @@ static void linear_cost(const struct ss_cost_context *c, const struct ss_op *op,
     ss_record_linear(c->record, &t);
 }
 
+/* Grouped GEMMs of the experts: in the weight gradient the tokens of an expert are the inner dimension. */
+static void grouped_cost(const struct ss_cost_context *c, const struct ss_op *op, struct ss_layer_cost *out)
+{
+    struct ss_linear_times t = {0};
+    int p = op->precision, acc = c->stack->fused_wgrad_accumulation > 0;
+    double sms = c->card->sm_count, g = op->groups;
+    t.f =
+        ss_kernel_grouped_gemm(c->card, p, g, op->scattered, op->m, op->n, op->k, 0, sms, forward_gain(c, p));
+    t.d = ss_kernel_grouped_gemm(c->card, p, g, op->scattered, op->m, op->k, op->n, 0, sms, 1);
+    t.w = ss_kernel_grouped_gemm(c->card, p, g, 0, g * op->n, op->k, op->m / g, acc, sms, 1);
+    if (!acc)
+        t.accumulate = c->accumulated * elementwise(c, g * op->n * op->k * (c->shape.e * 3), 1);
+    out->forward[SS_LABEL_COMPUTE] += t.f;
+    out->input_grad[SS_LABEL_COMPUTE] += t.d;
+    out->weight_grad[SS_LABEL_COMPUTE] += t.w + t.accumulate;
+    ss_record_linear(c->record, &t);
+}
+
+static const struct ss_group_shape *expert_group(const struct ss_cost_context *c, int comm)
+{
+    return comm == SS_COMM_EP ? &c->ep : comm == SS_COMM_ETP ? &c->etp : &c->etp_ep;
+}
+
+/* An exchange of tokens: nothing hides it. */
+static void exchange_cost(const struct ss_cost_context *c, const struct ss_op *op, struct ss_layer_cost *out)
+{
+    const struct ss_group_shape *group = expert_group(c, op->comm);
+    double f = ss_collective_seconds(&c->net, op->forward_coll, op->exchanged, group);
+    double b = ss_collective_seconds(&c->net, op->backward_coll, op->exchanged_back, group);
+    const struct ss_layer_step there = ss_step_post(op->comm, op->forward_coll, op->exchanged, f),
+                               back = ss_step_post(op->comm, op->backward_coll, op->exchanged_back, b);
+    out->forward[SS_LABEL_EP] += f;
+    out->input_grad[SS_LABEL_EP] += b;
+    ss_record_exchange(c->record, &there, &back);
+}
+
 /* What collectives of `seconds` that hold a share of the SMs add to the compute beside them. */
 static double held(double seconds, double share, double compute)
 {
@@ -327,6 +363,8 @@ void ss_cost_layer(const struct ss_cost_context *c, const struct ss_ops *ops,
         switch (op->kind) {
         case SS_OP_GEMM: linear_cost(c, op, out); break;
         case SS_OP_ATTENTION: attention_cost(c, op, recompute, out); break;
+        case SS_OP_GROUPED_GEMM: grouped_cost(c, op, out); break;
+        case SS_OP_EXCHANGE: exchange_cost(c, op, out); break;
         default: elementwise_cost(c, op, out);
         }
         out->forward_flops += op->forward_flops;

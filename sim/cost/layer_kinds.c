@@ -20,7 +20,6 @@ void ss_layer_operators(int kind, const struct ss_shape *s, const struct ss_stac
 
 int ss_layer_kind_of(const struct ss_job *job, int layer)
 {
-    (void)job;
-    (void)layer;
-    return SS_LAYER_DENSE;
+    int moe = job->model.num_experts > 0 && ss_layer_rule_has(&job->model.moe_layers, layer);
+    return moe ? SS_LAYER_MOE : SS_LAYER_DENSE;
 }

@@ -71,6 +71,18 @@ void ss_op_fp8_cast(struct ss_ops *ops, const struct ss_shape *s, const struct s
                       column ? 0 : 2, gathered || column ? 3 : 2);
 }
 
+/* The same of the experts' linear layers, whose input is whole on the rank. */
+void ss_op_expert_cast(struct ss_ops *ops, const struct ss_shape *s, const struct ss_stack *stack, double in,
+                       double out)
+{
+    struct ss_op *op = ss_op_add(ops, "expert fp8 cast", SS_OP_ELEMENTWISE);
+    double rows = stack->fp8_cast_passes * s->routed, weights = s->local_experts * in * out;
+    if (stack->fp8_dynamic > 0)
+        ss_op_elementwise(op, 5 * (rows * in + weights), 5 * (rows * (in + out) + weights), 4, 6);
+    else
+        ss_op_elementwise(op, rows * 4 * in, rows * 4 * out, 2, 2);
+}
+
 int ss_op_saved_in_fp8(const struct ss_shape *s, const struct ss_stack *stack)
 {
     return s->gemm_precision == SS_FP8 && s->te && stack->fp8_dynamic <= 0;
@@ -142,7 +154,7 @@ double ss_ops_weight_grad_bytes(const struct ss_ops *ops, const struct ss_shape 
     double sum = 0;
     for (int i = 0; i < ops->n; i++) {
         const struct ss_op *op = &ops->op[i];
-        if (op->kind != SS_OP_GEMM)
+        if (op->kind != SS_OP_GEMM && op->kind != SS_OP_GROUPED_GEMM)
             continue;
         double in = op->m * op->k / (op->role == SS_TP_COLUMN ? s->sp : 1);
         double gradient = op->m * op->n / (op->role == SS_TP_ROW ? s->sp : 1);

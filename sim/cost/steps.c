@@ -134,6 +134,17 @@ void ss_record_kernels(struct ss_recorder *r, double forward, double backward)
     end_operator(r);
 }
 
+void ss_record_exchange(struct ss_recorder *r, const struct ss_layer_step *forward,
+                        const struct ss_layer_step *backward)
+{
+    if (!r)
+        return;
+    post(&r->out.phase[SS_PHASE_F], forward, 0, 0);
+    post(&r->block.phase[SS_PHASE_B], backward, 0, 0);
+    post(&r->block.phase[SS_PHASE_I], backward, 0, 0);
+    end_operator(r);
+}
+
 /* Ring attention: a step of K and V beside the attention of each chunk but the last. */
 static void ring(struct ss_step_list *l, const struct ss_cost_context *c, double attention, double tensors,
                  int label)

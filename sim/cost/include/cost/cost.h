@@ -16,8 +16,8 @@ struct ss_cost_context {
     const struct ss_job *job;
     struct ss_shape shape;
     struct ss_net net;
-    struct ss_group_shape tp, cp, fsdp; /* fsdp: n = 1 when parameters are not sharded */
-    struct ss_group_shape ep, etp, edp; /* n = 1 without experts */
+    struct ss_group_shape tp, cp, fsdp;         /* fsdp: n = 1 when parameters are not sharded */
+    struct ss_group_shape ep, etp, etp_ep, edp; /* n = 1 without experts */
     /* GPUs of a node that leave it by the same NIC in a step of the context-parallel ring */
     double cp_sharers;
     double slower;      /* by how much GPUs that it works with in every layer take longer, 0 = none */

@@ -58,6 +58,8 @@ void ss_op_elementwise(struct ss_op *op, double forward_bytes, double backward_b
 /* Traffic of the fp8 casts and transposes of one linear layer; `in`, `out`: its widths. */
 void ss_op_fp8_cast(struct ss_ops *ops, const struct ss_shape *s, const struct ss_stack *stack, double in,
                     double out, int role);
+void ss_op_expert_cast(struct ss_ops *ops, const struct ss_shape *s, const struct ss_stack *stack, double in,
+                       double out);
 void ss_op_norm(struct ss_ops *ops, const struct ss_shape *s, const struct ss_stack *stack, const char *name);
 /* Bytes of the input of a column-parallel layer as it is kept: its shard, or gathered; `element`: bytes of one. */
 double ss_op_kept_input(const struct ss_shape *s, const struct ss_stack *stack, double element);

@@ -30,7 +30,8 @@ struct ss_cost_input {
 struct ss_rank_site {
     int stage;                          /* pipeline rank */
     struct ss_group_shape tp, cp, fsdp; /* its groups; fsdp.n = 1 when parameters are not sharded */
-    struct ss_group_shape ep, etp, edp; /* of the expert rank grid; all of one member without experts */
+    struct ss_group_shape ep, etp, etp_ep,
+        edp; /* of the expert rank grid; all of one member without experts */
     /* factors >= 1 on kernel times: its own, and the largest among the ranks that it works with in every layer */
     double own, group;
 };

@@ -40,6 +40,7 @@ struct ss_shape {
     /* Copies of tokens that one rank sends, those that its experts work on (the hottest rank's, padding included), and tokens
      * of them an expert. */
     double sent, routed, an_expert;
+    int scattered;  /* 1: the experts of a rank have different numbers of tokens */
     int dispatcher; /* enum ss_dispatcher */
 };
 

@@ -60,6 +60,9 @@ static inline struct ss_layer_step ss_step_post(int comm, int coll, double bytes
 void ss_record_begin(struct ss_recorder *r);
 void ss_record_linear(struct ss_recorder *r, const struct ss_linear_times *t);
 void ss_record_kernels(struct ss_recorder *r, double forward, double backward);
+/* An exchange between experts, which nothing hides. */
+void ss_record_exchange(struct ss_recorder *r, const struct ss_layer_step *forward,
+                        const struct ss_layer_step *backward);
 /* again: seconds of a recomputed forward before the backward, 0 without. */
 void ss_record_attention(struct ss_recorder *r, const struct ss_cost_context *c, double forward,
                          double backward, double again);

@@ -1,0 +1,176 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A transformer layer of attention and a mixture of experts, as Megatron-LM's MoELayer: router, permutation, exchange
+ * between the ranks of the expert group, experts as grouped GEMMs, exchange and permutation back; shared experts beside.
+ */
+#include <math.h>
+
+#include "cost/layer_kinds.h"
+
+/* The norm before the mixture. Router, permutation and shared experts read it, so it stays in 16 bit. */
+static void norm(struct ss_ops *ops, const struct ss_shape *s, const struct ss_stack *stack)
+{
+    double x = s->tokens * s->h / s->sp;
+    ss_op_norm(ops, s, stack, "mlp norm");
+    struct ss_op *op = &ops->op[ops->n - 1];
+    ss_op_elementwise(op, x * 2 * s->e, x * (s->te ? 3 : 5) * s->e, 1, 2);
+    op->saved_bytes = 2 * x * s->e + 4 * s->tokens / s->sp;
+}
+
+/* Scores of all experts, and what chooses top-k of them: about 27 kernels in a pass over fp32 scores (the sums of
+ * DeepSeek-V3's published profile), softmax or sigmoid, groups, top-k, the map of the tokens, auxiliary loss. */
+static void router(struct ss_ops *ops, const struct ss_shape *s)
+{
+    double own = s->tokens / s->sp, scores = own * s->experts;
+    struct ss_op *op = ss_op_linear(ops, "router", s, s->experts, s->h, SS_TP_NONE, s->storage_precision, 0);
+    op->m = own;
+    op->gemm_params = 0; /* in 16 bit under fp8, as the logits */
+    op->forward_flops /= s->sp;
+    op->backward_flops /= s->sp;
+    op->params += s->model->router_bias ? s->experts : 0;
+    op->saved_bytes = scores * 4; /* logits; the norm keeps the input */
+    op = ss_op_add(ops, "routing", SS_OP_ELEMENTWISE);
+    ss_op_elementwise(op, scores * 4 * 10, scores * 4 * 6, 20, 12);
+    op->saved_bytes = scores * (4 + 1); /* probabilities, map */
+}
+
+/* Tokens are copied into the order of their experts, and back: gathers one way, sums of top-k copies the other. */
+static void permutation(struct ss_ops *ops, const struct ss_shape *s, const char *name, int back)
+{
+    double own = s->tokens / s->sp * s->h * s->e, copies = s->sent * s->h * s->e;
+    struct ss_op *op = ss_op_add(ops, name, SS_OP_ELEMENTWISE);
+    ss_op_elementwise(op, own + copies, own + copies, 2, 1);
+    op->saved_bytes = back ? 0 : 8 * s->sent; /* indices and probabilities */
+}
+
+/* Several experts on a rank: what came from each rank is put in the order of the experts. */
+static void sort(struct ss_ops *ops, const struct ss_shape *s, const char *name)
+{
+    double moved = 2 * s->routed * s->h * s->e;
+    if (s->local_experts > 1 && s->dispatcher == SS_DISPATCH_ALLTOALL && s->ep * s->etp > 1)
+        ss_op_elementwise(ss_op_add(ops, name, SS_OP_ELEMENTWISE), moved, moved, 1, 1);
+}
+
+static void exchange(struct ss_ops *ops, const char *name, int comm, int coll, int back, double bytes)
+{
+    struct ss_op *op = ss_op_add(ops, name, SS_OP_EXCHANGE);
+    op->comm = comm;
+    op->forward_coll = coll;
+    op->backward_coll = back;
+    op->exchanged = op->exchanged_back = bytes;
+}
+
+/* Tokens to their experts: all-to-all in the expert group, then a gather in its tensor group. */
+static void dispatch(struct ss_ops *ops, const struct ss_shape *s)
+{
+    double row = s->h * s->e, own = s->tokens / s->sp * row;
+    int group = s->ep * s->etp;
+    if (s->dispatcher == SS_DISPATCH_ALLGATHER && group > 1) {
+        exchange(ops, "dispatch", SS_COMM_ETP_EP, SS_COLL_ALL_GATHER, SS_COLL_REDUCE_SCATTER, group * own);
+        return;
+    }
+    if (s->ep > 1)
+        exchange(ops, "dispatch", SS_COMM_EP, SS_COLL_ALL_TO_ALL, SS_COLL_ALL_TO_ALL, s->sent * row);
+    if (s->etp > 1)
+        exchange(ops, "gather", SS_COMM_ETP, SS_COLL_ALL_GATHER, SS_COLL_REDUCE_SCATTER, s->routed * row);
+}
+
+static void combine(struct ss_ops *ops, const struct ss_shape *s)
+{
+    double row = s->h * s->e, own = s->tokens / s->sp * row;
+    int group = s->ep * s->etp;
+    if (s->dispatcher == SS_DISPATCH_ALLGATHER && group > 1) {
+        exchange(ops, "combine", SS_COMM_ETP_EP, SS_COLL_REDUCE_SCATTER, SS_COLL_ALL_GATHER, group * own);
+        return;
+    }
+    if (s->etp > 1)
+        exchange(ops, "scatter", SS_COMM_ETP, SS_COLL_REDUCE_SCATTER, SS_COLL_ALL_GATHER, s->routed * row);
+    if (s->ep > 1)
+        exchange(ops, "combine", SS_COMM_EP, SS_COLL_ALL_TO_ALL, SS_COLL_ALL_TO_ALL, s->sent * row);
+}
+
+/* One linear layer of the experts of a rank. */
+static struct ss_op *grouped(struct ss_ops *ops, const struct ss_shape *s, const char *name, double n,
+                             double k)
+{
+    struct ss_op *op = ss_op_linear(ops, name, s, n, k, SS_TP_NONE, s->gemm_precision, 0);
+    op->kind = SS_OP_GROUPED_GEMM;
+    op->expert = 1;
+    op->groups = s->local_experts;
+    op->scattered = s->scattered;
+    op->m = s->routed;
+    op->forward_flops = 2 * op->m * n * k;
+    op->backward_flops = 2 * op->forward_flops;
+    op->gemm_params = op->params = op->groups * n * k;
+    op->tensors = (int)op->groups;
+    return op;
+}
+
+/* The experts of a rank on the tokens that came to it. Their probabilities weigh the activation, so that nothing behind it is
+ * kept. In fp8 the inputs of both products are cast, and transposed for the weight gradients. */
+static void experts(struct ss_ops *ops, const struct ss_shape *s, const struct ss_stack *stack)
+{
+    double fc1 = s->moe_ffn * (s->gated ? 2 : 1), kept = ss_op_saved_in_fp8(s, stack) ? 1 : s->e;
+    int fp8 = s->gemm_precision == SS_FP8;
+    if (fp8)
+        ss_op_expert_cast(ops, s, stack, s->h, fc1);
+    struct ss_op *op = grouped(ops, s, "experts fc1", fc1, s->h);
+    op->saved_bytes = s->routed * (s->h * kept + fc1 * s->e); /* its input, and that of the activation */
+    op = ss_op_activation(ops, s, s->routed, s->moe_ffn);
+    op->module = SS_MODULE_BIT(SS_MODULE_MOE_ACT);
+    if (fp8)
+        ss_op_expert_cast(ops, s, stack, s->moe_ffn, s->h);
+    op = grouped(ops, s, "experts fc2", s->h, s->moe_ffn);
+    op->saved_bytes = s->routed * s->moe_ffn * kept;
+    op->working_bytes = s->routed * (s->h + s->moe_ffn + fc1) * s->e - op->saved_bytes;
+}
+
+/* On all tokens, tensor parallel as a dense MLP; a gate weighs their output by one number a token. */
+static void shared_experts(struct ss_ops *ops, const struct ss_shape *s, const struct ss_stack *stack)
+{
+    static const struct ss_mlp_names names = {"shared fc1", "shared fc2"};
+    double x = s->tokens / s->sp * s->h * s->e;
+    int first = ops->n;
+    if (s->shared_ffn <= 0)
+        return;
+    ss_op_mlp(ops, s, stack, &names, s->shared_ffn);
+    for (int i = first; i < ops->n; i++)
+        ops->op[i].module |= SS_MODULE_BIT(SS_MODULE_SHARED_EXPERTS);
+    struct ss_op *op = ss_op_add(ops, "shared output", SS_OP_ELEMENTWISE);
+    ss_op_elementwise(op, (s->model->shared_expert_gate ? 5 : 3) * x,
+                      (s->model->shared_expert_gate ? 5 : 0) * x, s->model->shared_expert_gate ? 3 : 1,
+                      s->model->shared_expert_gate ? 4 : 0);
+    op->params = s->model->shared_expert_gate ? s->h : 0;
+    op->tensors = s->model->shared_expert_gate ? 1 : 0;
+    op->saved_bytes = s->model->shared_expert_gate ? x : 0; /* output before the gate */
+}
+
+static void mixture(struct ss_ops *ops, const struct ss_shape *s, const struct ss_stack *stack)
+{
+    int first = ops->n;
+    router(ops, s);
+    permutation(ops, s, "permute", 0);
+    dispatch(ops, s);
+    sort(ops, s, "sort");
+    experts(ops, s, stack);
+    sort(ops, s, "sort back");
+    combine(ops, s);
+    permutation(ops, s, "unpermute", 1);
+    shared_experts(ops, s, stack);
+    for (int i = first; i < ops->n; i++)
+        ops->op[i].module |= SS_MODULE_BIT(SS_MODULE_MOE);
+}
+
+static void operators(struct ss_ops *ops, const struct ss_shape *s, const struct ss_stack *stack)
+{
+    ss_op_attention_block(ops, s, stack);
+    norm(ops, s, stack);
+    mixture(ops, s, stack);
+    ss_op_residual(ops, s);
+}
+
+const struct ss_layer_kind ss_layer_moe = {
+    .name = "moe",
+    .where = SS_WHERE_TRANSFORMER,
+    .operators = operators,
+};
