@@ -22,6 +22,7 @@ struct ss_op {
     int precision;                    /* GEMM */
     double m, n, k;                   /* GEMM forward: [m x k] [k x n] */
     double groups;                    /* grouped GEMM: matrices */
+    int scattered;                    /* grouped GEMM: 1 where groups have different numbers of rows */
     int expert;                       /* 1: its parameters are of routed experts */
     int comm;                         /* exchange: enum ss_communicator */
     int forward_coll, backward_coll;  /* exchange: enum ss_collective_kind */
