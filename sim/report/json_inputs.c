@@ -225,16 +225,99 @@ static void add_flag(json_t *o, const struct ss_flag_setter *s, const struct ss_
 #define CALLED_FIELDS(X)                                                                                     \
     X(fp8_base)                                                                                              \
     X(checkpoint_activations)                                                                                \
+    X(recompute_modules)                                                                                     \
+    X(offload_modules)                                                                                       \
     X(fsdp2)                                                                                                 \
     X(tokenizer_vocab)                                                                                       \
     X(null_tokenizer)                                                                                        \
     X(padded_vocab)                                                                                          \
-    X(quick_geglu)
+    X(quick_geglu)                                                                                           \
+    X(dispatcher)                                                                                            \
+    X(pad_to_capacity)                                                                                       \
+    X(permute_fusion)                                                                                        \
+    X(grouped_gemm)                                                                                          \
+    X(shared_expert_overlap)                                                                                 \
+    X(overlap_ep)                                                                                            \
+    X(delay_wgrad)                                                                                           \
+    X(pad_for_fp8)                                                                                           \
+    X(dispatch_sms)                                                                                          \
+    X(fp8_dispatch)                                                                                          \
+    X(moe_load)                                                                                              \
+    X(fp8_recipe)                                                                                            \
+    X(cuda_graphs)                                                                                           \
+    X(optimizer)                                                                                             \
+    X(bf16_moments)
 /* Fields of the model that config.json alone sets. */
 #define CONFIG_FIELDS(X)                                                                                     \
     X(sliding_window)                                                                                        \
+    X(qk_norm)                                                                                               \
+    X(post_norms)                                                                                            \
+    X(parallel_residual)                                                                                     \
+    X(rotary_fraction)                                                                                       \
+    X(attention_sinks)                                                                                       \
+    X(q_lora_rank)                                                                                           \
+    X(kv_lora_rank)                                                                                          \
+    X(qk_head_dim)                                                                                           \
+    X(qk_pos_emb_head_dim)                                                                                   \
+    X(v_head_dim)                                                                                            \
+    X(shared_expert_gate)                                                                                    \
+    X(router_groups)                                                                                         \
+    X(router_group_topk)                                                                                     \
+    X(router_bias)                                                                                           \
     X(attention_dropout)                                                                                     \
     X(hidden_dropout)
+
+/* Values in a row as Megatron writes them, [0]*3+[1]*58: short where they repeat. */
+struct runs {
+    char text[16 * SS_LAYER_RULE_MAX];
+    size_t used;
+    int value, count;
+};
+
+static void end_run(struct runs *r)
+{
+    if (r->count > 0 && r->used < sizeof r->text)
+        r->used += (size_t)snprintf(r->text + r->used, sizeof r->text - r->used, "%s[%d]*%d",
+                                    r->used ? "+" : "", r->value, r->count);
+    r->count = 0;
+}
+
+static void add_value(struct runs *r, int value)
+{
+    if (value != r->value)
+        end_run(r);
+    r->value = value;
+    r->count++;
+}
+
+static void add_runs(json_t *o, const char *key, struct runs *r)
+{
+    end_run(r);
+    ss_json_text(o, key, r->text);
+}
+
+static void add_rule(json_t *o, const char *key, const struct ss_layer_rule *rule)
+{
+    struct runs runs = {.used = 0};
+    int regular = rule->period || rule->first || rule->phase;
+
+    for (int layer = 0; layer < rule->n; layer++)
+        add_value(&runs, (int)(rule->bits[layer / 64] >> layer % 64 & 1));
+    end_run(&runs);
+    if (regular && runs.used < sizeof runs.text)
+        snprintf(runs.text + runs.used, sizeof runs.text - runs.used, "%severy %d from %d phase %d",
+                 runs.used ? ", else " : "", rule->period, rule->first, rule->phase);
+    ss_json_text(o, key, regular || rule->n > 0 ? runs.text : "none");
+}
+
+static void add_layout(json_t *o, const struct ss_pipeline_layout *layout)
+{
+    struct runs runs = {.used = 0};
+
+    for (int stage = 0; stage < layout->n; stage++)
+        add_value(&runs, layout->layers[stage]);
+    add_runs(o, "layout", &runs);
+}
 
 static json_t *flags_object(const struct ss_job *job)
 {
@@ -246,6 +329,12 @@ static json_t *flags_object(const struct ss_job *job)
 #define X(field) ss_json_number(o, "config_" #field, job->model.field);
     CONFIG_FIELDS(X)
 #undef X
+    add_rule(o, "config_local_layers", &job->model.local_layers);
+    add_rule(o, "config_moe_layers", &job->model.moe_layers);
+    ss_json_number(o, "capacity_factor", job->capacity_factor);
+    ss_json_number(o, "moe_load_exponent", job->moe_load_exponent);
+    ss_json_text(o, "moe_load_source", job->moe_load_source);
+    add_layout(o, &job->layout);
     for (const struct ss_flag_setter *s = ss_flag_setters; s->name; s++)
         if (s->kind != SS_FLAG_CALL && s->kind != SS_FLAG_PROP && !is_told(s))
             add_flag(o, s, job);

@@ -37,6 +37,8 @@ A rule that applies to no output of a whole run fails the run: drop it when the 
 RULES = [
     {"commit": "Words for mixtures of experts: model, job, communicators, costs", "op": "remove",
      "path": "inputs.flags.config_moe_layer_freq", "why": "a rule names the layers that have experts"},
+    {"commit": "Inputs have the fields that experts need", "op": "add", "path": "inputs.flags.*",
+     "why": "a new field of a job is among the inputs of every job"},
 ]
 
 # Flags of this tree's table that the old binary does not know: flag -> subject of the commit that added it.
