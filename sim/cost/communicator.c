@@ -63,7 +63,7 @@ int ss_comm_has_buffers(int comm, const int size[SS_AXIS_COUNT])
 int ss_comm_in_grid(int comm)
 {
     int members = ss_comm_facts(comm)->members;
-    return members == SS_MEMBERS_DENSE || members == SS_MEMBERS_ENDS;
+    return members == SS_MEMBERS_DENSE || members == SS_MEMBERS_ENDS || members == SS_MEMBERS_EXPERT;
 }
 
 const char *ss_collective_kind_name(int kind)

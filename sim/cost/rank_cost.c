@@ -74,6 +74,9 @@ static void context_init(const struct ss_cost_input *in, const struct ss_rank_si
     c->tp = site->tp;
     c->cp = site->cp;
     c->fsdp = site->fsdp;
+    c->ep = site->ep;
+    c->etp = site->etp;
+    c->edp = site->edp;
     /* Ranks side by side send to their next ones on the next node together; so many share a NIC. */
     c->cp_sharers = fmin(in->cp_stride, (double)c->net.gpus_per_node / c->net.nics_per_node);
     c->slower = site->group - 1;
@@ -93,7 +96,7 @@ static double optimizer_shards(const struct ss_cost_input *in, const struct ss_c
     return in->job->distributed_optimizer ? (double)in->dp * in->job->cp * copies : 1;
 }
 
-/* Kernels of a slow GPU take longer; the others of its tensor and context group wait for it in every layer. */
+/* Kernels of a slow GPU take longer; the others of its tensor, context and expert groups wait for it in every layer. */
 static void slow_chunk(struct ss_chunk_cost *chunk, const struct ss_rank_site *site, int waiting)
 {
     double *const all[] = {chunk->forward, chunk->backward, chunk->input_grad, chunk->weight_grad};
@@ -103,6 +106,13 @@ static void slow_chunk(struct ss_chunk_cost *chunk, const struct ss_rank_site *s
         all[i][SS_LABEL_RECOMPUTE] *= site->own;
         all[i][waiting] += kernels * (site->group - site->own);
     }
+}
+
+static int waiting_label(const struct ss_rank_site *site)
+{
+    if (site->tp.n > 1)
+        return SS_LABEL_TP;
+    return site->cp.n <= 1 && (site->ep.n > 1 || site->etp.n > 1) ? SS_LABEL_EP : SS_LABEL_CP;
 }
 
 /* One chunk of a rank, and its parameters in the count of the rank's. */
@@ -115,7 +125,7 @@ static int chunk_build(const struct ss_cost_input *in, const struct ss_cost_cont
     int status = ss_layer_set_chunk(out->set, k, chunk, err);
     if (status)
         return status;
-    slow_chunk(chunk, site, site->tp.n > 1 ? SS_LABEL_TP : SS_LABEL_CP);
+    slow_chunk(chunk, site, waiting_label(site));
     ss_memory_chunk(c, out->set, k, chunk);
     out->params[k] =
         ss_layer_set_params(out->set, c, k, chunk->has_loss && c->shape.tied && ends_apart(in->schedule));

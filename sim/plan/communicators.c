@@ -45,16 +45,28 @@ int ss_plan_stage_peer(const struct ss_plan *plan, int rank, int stage)
     return rank + (stage - ss_ranks_coordinate(r, rank, SS_AXIS_PP)) * r->stride[SS_AXIS_PP];
 }
 
+/* The grid that tells its members. */
+static const struct ss_ranks *grid_of(const struct ss_plan *plan, int comm)
+{
+    return ss_comm_facts(comm)->members == SS_MEMBERS_EXPERT ? &plan->expert_ranks : &plan->ranks;
+}
+
+/* Whether its ranks reduce gradients and share the optimizer: of dense parameters, or of experts. */
+static int is_data_parallel(int comm)
+{
+    return comm == SS_COMM_DP_CP || comm == SS_COMM_EDP;
+}
+
 /* With two copies of the model, the data-parallel groups of both ranks that hold the same layers. */
 static void members_of_copies(const struct ss_plan *plan, int comm, int rank, int *out, int *n)
 {
     int stage = ss_ranks_coordinate(&plan->ranks, rank, SS_AXIS_PP),
         twin = plan->schedule->stages - 1 - stage, more;
     int low = stage < twin ? stage : twin, high = stage < twin ? twin : stage;
-    ss_ranks_group(&plan->ranks, comm, ss_plan_stage_peer(plan, rank, low), out, n);
+    ss_ranks_group(grid_of(plan, comm), comm, ss_plan_stage_peer(plan, rank, low), out, n);
     if (low == high)
         return;
-    ss_ranks_group(&plan->ranks, comm, ss_plan_stage_peer(plan, rank, high), out + *n, &more);
+    ss_ranks_group(grid_of(plan, comm), comm, ss_plan_stage_peer(plan, rank, high), out + *n, &more);
     *n += more;
 }
 
@@ -82,11 +94,11 @@ static void keep_part(const struct ss_plan *plan, int shards, int rank, int *out
 void ss_comm_members(const struct ss_plan *plan, int comm, int rank, int *out, int *n)
 {
     int shards = ss_comm_facts(comm)->members == SS_MEMBERS_SHARDS;
-    if (comm == SS_COMM_DP_CP && plan->schedule->pipelines > 1) {
+    if (is_data_parallel(comm) && plan->schedule->pipelines > 1) {
         members_of_copies(plan, comm, rank, out, n);
         return;
     }
-    ss_ranks_group(&plan->ranks, comm, rank, out, n);
+    ss_ranks_group(grid_of(plan, comm), comm, rank, out, n);
     if (ss_job_is_hybrid(plan->job) && (shards || comm == SS_COMM_DP_CP))
         keep_part(plan, shards, rank, out, n);
 }
@@ -103,10 +115,10 @@ static int has_groups(const struct ss_plan *plan, int comm)
 /* With FSDP the data-parallel ones are the replicas of a hybrid job, with two copies of a model both copies' ranks. */
 static int has_collectives(const struct ss_plan *plan, int comm)
 {
-    int several = ss_ranks_group_size(&plan->ranks, comm) > 1;
     if (!has_groups(plan, comm))
         return 0;
-    if (comm == SS_COMM_DP_CP)
+    int several = ss_ranks_group_size(grid_of(plan, comm), comm) > 1;
+    if (is_data_parallel(comm))
         return (several || plan->schedule->pipelines > 1) &&
                (!shards_layers(plan->job) || ss_job_is_hybrid(plan->job));
     return several;

@@ -10,11 +10,16 @@
 /* The largest factor of the GPUs that a rank works with in every layer. */
 static double group_slowness(const struct ss_plan_builder *b, int rank)
 {
+    static const int comms[] = {SS_COMM_TP_CP, SS_COMM_ETP_EP};
     double most = 1;
-    int n;
-    ss_ranks_group(&b->plan->ranks, SS_COMM_TP_CP, rank, b->members, &n);
-    for (int i = 0; i < n; i++)
-        most = fmax(most, b->slowness[b->members[i]]);
+    for (size_t k = 0; k < SS_ARRAY_LEN(comms); k++) {
+        const struct ss_ranks *grid = ss_plan_grid(b->plan, comms[k]);
+        int n = 0;
+        if (grid)
+            ss_ranks_group(grid, comms[k], rank, b->members, &n);
+        for (int i = 0; i < n; i++)
+            most = fmax(most, b->slowness[b->members[i]]);
+    }
     return most;
 }
 
@@ -27,6 +32,9 @@ static struct ss_rank_site site_of(const struct ss_plan_builder *b, const struct
     site.tp = ss_groups_shape(&b->groups, SS_COMM_TP, rank);
     site.cp = ss_groups_shape(&b->groups, SS_COMM_CP, rank);
     site.fsdp = ss_groups_shape(&b->groups, SS_COMM_FSDP, rank);
+    site.ep = ss_groups_shape(&b->groups, SS_COMM_EP, rank);
+    site.etp = ss_groups_shape(&b->groups, SS_COMM_ETP, rank);
+    site.edp = ss_groups_shape(&b->groups, SS_COMM_EDP, rank);
     site.own = b->slowness ? b->slowness[rank] : 1;
     site.group = b->slowness ? group_slowness(b, rank) : 1;
     return site;

@@ -149,6 +149,11 @@ static int size_plan(struct ss_plan_builder *b, struct ss_error *err)
         return ss_fail(err, SS_ERR_CONFIG, NULL, 0,
                        "tensor %d x context %d x data %d x pipeline %d is not %d GPUs", job->tp, job->cp,
                        plan->dp, job->pp, plan->world_size);
+    if (plan->experts)
+        status =
+            ss_ranks_init_experts(&plan->expert_ranks, &plan->ranks, job->rank_order, job->etp, job->ep, err);
+    if (status)
+        return status;
     ss_net_init(&b->net, plan->platform);
     b->members = ss_calloc(2 * (size_t)plan->world_size, sizeof *b->members);
     return b->members ? SS_OK : no_memory(plan, err);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Process groups by arithmetic on the rank order, nothing stored. */
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -34,6 +35,44 @@ int ss_ranks_init(struct ss_ranks *r, const char *order, const int size[SS_AXIS_
     }
     r->world_size = stride;
     return SS_OK;
+}
+
+int ss_ranks_init_experts(struct ss_ranks *r, const struct ss_ranks *dense, const char *order, int etp,
+                          int ep, struct ss_error *err)
+{
+    int world = dense->world_size, pp = dense->size[SS_AXIS_PP], status;
+    size_t n = strlen(order);
+    int64_t one = (int64_t)etp * ep * pp; /* ranks of one copy of the experts */
+    memset(r, 0, sizeof *r);
+    if (world % one)
+        return ss_fail(
+            err, SS_ERR_CONFIG, NULL, 0,
+            "world_size (%d) is not divisible by expert_tensor_model_pipeline_parallel size (%lld)", world,
+            (long long)one);
+    const int size[SS_AXIS_COUNT] = {etp, 1, ep, (int)(world / one), pp};
+    if ((status = ss_ranks_init(r, order, size, err)) != 0)
+        return status;
+    if (pp > 1 && (n < 2 || strcmp(order + n - 2, "pp") != 0) &&
+        r->size[SS_AXIS_DP] != dense->size[SS_AXIS_DP])
+        return ss_fail(
+            err, SS_ERR_CONFIG, NULL, 0,
+            "When not using pp-last rank ordering, the data parallel size of the attention and moe "
+            "layers must be the same (%d and %d)",
+            dense->size[SS_AXIS_DP], r->size[SS_AXIS_DP]);
+    if (pp > 1 && r->stride[SS_AXIS_PP] != dense->stride[SS_AXIS_PP])
+        return ss_fail(err, SS_ERR_CONFIG, NULL, 0,
+                       "Pipeline parallel groups are expected to be the same for Non-Expert and Expert part, "
+                       "but their ranks are %d and %d apart",
+                       dense->stride[SS_AXIS_PP], r->stride[SS_AXIS_PP]);
+    return SS_OK;
+}
+
+const struct ss_ranks *ss_plan_grid(const struct ss_plan *plan, int comm)
+{
+    int expert = ss_comm_facts(comm)->members == SS_MEMBERS_EXPERT;
+    if (!ss_comm_in_grid(comm) || (expert && !plan->experts))
+        return NULL;
+    return expert ? &plan->expert_ranks : &plan->ranks;
 }
 
 int ss_ranks_coordinate(const struct ss_ranks *r, int rank, int axis)

@@ -27,10 +27,11 @@ static void text_groups(const struct ss_plan *plan, int *members, FILE *out)
 {
     fprintf(out, "\nGroups        size  count  ranks of the first\n");
     for (int comm = 0; comm < SS_COMM_COUNT; comm++) {
+        const struct ss_ranks *grid = ss_plan_grid(plan, comm);
         int n;
-        if (!ss_comm_in_grid(comm))
+        if (!grid)
             continue;
-        ss_ranks_group(&plan->ranks, comm, 0, members, &n);
+        ss_ranks_group(grid, comm, 0, members, &n);
         fprintf(out, "  %-10s %5d %6d ", ss_comm_facts(comm)->name, n, group_count(plan, comm, n));
         for (int i = 0; i < n && i < 8; i++)
             fprintf(out, " %d", members[i]);
@@ -105,11 +106,12 @@ static json_t *json_groups(const struct ss_plan *plan, int *members)
     json_t *groups = json_object();
 
     for (int comm = 0; comm < SS_COMM_COUNT; comm++) {
+        const struct ss_ranks *grid = ss_plan_grid(plan, comm);
         int n;
-        if (!ss_comm_in_grid(comm))
+        if (!grid)
             continue;
         json_t *o = json_object(), *first = json_array();
-        ss_ranks_group(&plan->ranks, comm, 0, members, &n);
+        ss_ranks_group(grid, comm, 0, members, &n);
         ss_json_integer(o, "size", n);
         ss_json_integer(o, "count", group_count(plan, comm, n));
         for (int i = 0; i < n; i++)

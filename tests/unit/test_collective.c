@@ -210,7 +210,7 @@ static void test_communicators(void)
         for (int other = 0; other < comm; other++)
             CU_ASSERT(strcmp(facts->name, ss_comm_facts(other)->name) != 0);
     }
-    CU_ASSERT(ss_comm_in_grid(SS_COMM_TP) && !ss_comm_in_grid(SS_COMM_FSDP) &&
+    CU_ASSERT(ss_comm_in_grid(SS_COMM_TP) && ss_comm_in_grid(SS_COMM_EDP) && !ss_comm_in_grid(SS_COMM_FSDP) &&
               !ss_comm_in_grid(SS_COMM_WORLD));
     CU_ASSERT_PTR_NULL(ss_comm_facts(SS_COMM_COUNT));
 }

@@ -134,7 +134,7 @@ int ss_axis_find(const char *name, size_t len);
 /* Returns 1 when NCCL has buffers for the communicator in a rank grid of these sizes: that of the experts for one of
  * SS_MEMBERS_EXPERT. */
 int ss_comm_has_buffers(int comm, const int size[SS_AXIS_COUNT]);
-/* Returns 1 when its members follow from the rank grid alone: it is a process group of Megatron. */
+/* Returns 1 when its members follow from a rank grid alone, the dense or that of experts: it is a process group of Megatron. */
 int ss_comm_in_grid(int comm);
 
 /* Streams of a class's collectives: SS_STREAM(SS_COMM_TP) is a constant. */

@@ -30,6 +30,11 @@ struct ss_ranks {
 };
 /* Makes a grid of these sizes; `order` is like "tp-cp-ep-dp-pp", the first axis changes fastest. Error: SS_ERR_INPUT. */
 int ss_ranks_init(struct ss_ranks *r, const char *order, const int size[SS_AXIS_COUNT], struct ss_error *err);
+/* Makes the grid of the same ranks in which experts are divided, as Megatron's second RankGenerator does: axis tp is expert tensor
+ * parallelism, cp is 1, dp what is left. Errors, with Megatron's words: SS_ERR_CONFIG where sizes do not divide the world, or where
+ * pipelines are not those of `dense`. */
+int ss_ranks_init_experts(struct ss_ranks *r, const struct ss_ranks *dense, const char *order, int etp,
+                          int ep, struct ss_error *err);
 /* Returns where a rank is along an axis (enum ss_axis), 0 <= result < size. */
 int ss_ranks_coordinate(const struct ss_ranks *r, int rank, int axis);
 /* Writes the members of the group of a communicator that holds `rank` to out[world_size], in Megatron's order, and their number
@@ -96,8 +101,8 @@ struct ss_plan {
     int level, unfolded;
     int experts; /* 1: the model is a mixture of experts */
     struct ss_ranks ranks;
-    struct ss_ranks
-        expert_ranks; /* the same ranks where experts are divided: tp is etp, cp is 1, dp what is left */
+    /* the same ranks where experts are divided: tp is etp, cp is 1, dp what is left; all zero without */
+    struct ss_ranks expert_ranks;
     int world_size, dp, microbatches;
     int padded_vocab;
     double parameters;    /* whole model */
@@ -137,6 +142,9 @@ int ss_plan_build(const struct ss_job *job, const struct ss_stack *stack, const 
  * each, # comments; every GPU of the platform once. The caller frees *out, one GPU a rank, with free(). Errors: SS_ERR_IO,
  * SS_ERR_INPUT with the line. */
 int ss_placement_load(const char *path, const struct ss_platform *platform, int **out, struct ss_error *err);
+/* Returns the rank grid of which a communicator's process groups are groups; NULL where the job has no such groups, or where they
+ * are of no grid (ss_comm_in_grid). */
+const struct ss_ranks *ss_plan_grid(const struct ss_plan *plan, int comm);
 /* Returns 1 when all ranks wait for each other before the optimizer's step. */
 int ss_plan_has_barrier(const struct ss_plan *plan);
 /* Frees a plan. NULL is allowed. */

@@ -1,0 +1,210 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The rank grid of experts against Megatron's, and what of a plan follows from it. */
+#include <string.h>
+
+#include "plan/communicators.h"
+#include "scale_job.h"
+#include "suite.h"
+
+enum { RANKS_MAX = 128 };
+
+static const char *const orders[] = {"tp-cp-ep-dp-pp", "tp-cp-dp-ep-pp", "tp-ep-dp-cp-pp",
+                                     "cp-tp-ep-dp-pp", "tp-cp-ep-pp-dp", "tp-pp-ep-dp-cp"};
+
+static void grids_make(struct ss_ranks *dense, struct ss_ranks *experts, const char *order, int world, int tp,
+                       int cp, int pp, int etp, int ep, int *status, struct ss_error *err)
+{
+    const int size[SS_AXIS_COUNT] = {tp, cp, 1, world / (tp * cp * pp), pp};
+    CU_ASSERT_EQUAL_FATAL(ss_ranks_init(dense, order, size, NULL), 0);
+    *status = ss_ranks_init_experts(experts, dense, order, etp, ep, err);
+}
+
+/* Megatron's groups in its own way: coordinates of a rank by division in the order of the axes. */
+static void coordinates(const struct ss_ranks *r, const char *order, int rank, int at[SS_AXIS_COUNT])
+{
+    for (const char *p = order; *p; p += *p == '-') {
+        size_t len = strcspn(p, "-");
+        int axis = ss_axis_find(p, len);
+        at[axis] = rank % r->size[axis];
+        rank /= r->size[axis];
+        p += len;
+    }
+}
+
+static void expect_megatron(const struct ss_ranks *r, const char *order, int comm, int rank)
+{
+    int got[RANKS_MAX], n, k = 0, own[SS_AXIS_COUNT], other[SS_AXIS_COUNT];
+    unsigned axes = ss_comm_axes(comm);
+    ss_ranks_group(r, comm, rank, got, &n);
+    coordinates(r, order, rank, own);
+    for (int i = 0; i < r->world_size; i++) {
+        int same = 1;
+        coordinates(r, order, i, other);
+        for (int a = 0; a < SS_AXIS_COUNT; a++)
+            same &= (axes >> a & 1) || own[a] == other[a];
+        if (same)
+            CU_ASSERT(k < n && got[k] == i);
+        k += same;
+    }
+    CU_ASSERT_EQUAL(n, k);
+    CU_ASSERT_EQUAL(n, ss_ranks_group_size(r, comm));
+}
+
+static void test_all_groups(void)
+{
+    static const struct {
+        int world, tp, cp, pp, etp, ep;
+    } sizes[] = {{32, 2, 2, 2, 1, 4}, {64, 4, 1, 2, 1, 8},  {64, 4, 1, 4, 4, 4}, {128, 1, 2, 4, 1, 32},
+                 {16, 2, 1, 1, 2, 8}, {128, 8, 2, 2, 2, 8}, {8, 2, 2, 2, 1, 1},  {96, 2, 2, 1, 1, 12}};
+    static const int comms[] = {SS_COMM_EP, SS_COMM_ETP, SS_COMM_ETP_EP, SS_COMM_EDP, SS_COMM_PP};
+    int status;
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
+        for (size_t o = 0; o < sizeof orders / sizeof *orders; o++) {
+            struct ss_ranks dense, experts;
+            grids_make(&dense, &experts, orders[o], sizes[i].world, sizes[i].tp, sizes[i].cp, sizes[i].pp,
+                       sizes[i].etp, sizes[i].ep, &status, NULL);
+            int same = sizes[i].pp == 1 || o < 4 || /* pipelines lie as in the dense grid */
+                       (sizes[i].tp * sizes[i].cp == sizes[i].etp * sizes[i].ep &&
+                        (o == 4 || sizes[i].tp == sizes[i].etp));
+            CU_ASSERT_EQUAL(status, same ? SS_OK : SS_ERR_CONFIG);
+            for (int r = 0; r < sizes[i].world && !status; r++) {
+                CU_ASSERT_EQUAL(ss_ranks_coordinate(&dense, r, SS_AXIS_PP),
+                                ss_ranks_coordinate(&experts, r, SS_AXIS_PP));
+                for (size_t c = 0; c < sizeof comms / sizeof *comms; c++)
+                    expect_megatron(&experts, orders[o], comms[c], r);
+            }
+        }
+}
+
+static void expect_group(const struct ss_ranks *r, int comm, int rank, const int *want, int n)
+{
+    int got[RANKS_MAX], count;
+    ss_ranks_group(r, comm, rank, got, &count);
+    CU_ASSERT_EQUAL_FATAL(count, n);
+    for (int i = 0; i < n; i++)
+        CU_ASSERT_EQUAL(got[i], want[i]);
+}
+
+/* 16 ranks, tensor 2, context 2, pipeline 2, expert 4 without expert tensor parallelism: an expert group holds ranks that
+ * differ in tensor and context coordinates. */
+static void test_groups_by_hand(void)
+{
+    struct ss_ranks dense, experts;
+    int status;
+    grids_make(&dense, &experts, "tp-cp-ep-dp-pp", 16, 2, 2, 2, 1, 4, &status, NULL);
+    CU_ASSERT_EQUAL_FATAL(status, 0);
+    expect_group(&experts, SS_COMM_EP, 6, (int[]){4, 5, 6, 7}, 4);
+    expect_group(&experts, SS_COMM_EDP, 6, (int[]){2, 6}, 2);
+    expect_group(&experts, SS_COMM_ETP, 6, (int[]){6}, 1);
+    expect_group(&experts, SS_COMM_PP, 6, (int[]){6, 14}, 2);
+    grids_make(&dense, &experts, "tp-cp-ep-dp-pp", 16, 2, 1, 2, 2, 2, &status, NULL);
+    CU_ASSERT_EQUAL_FATAL(status, 0);
+    expect_group(&experts, SS_COMM_EP, 13, (int[]){13, 15}, 2);
+    expect_group(&experts, SS_COMM_ETP, 13, (int[]){12, 13}, 2);
+    expect_group(&experts, SS_COMM_ETP_EP, 13, (int[]){12, 13, 14, 15}, 4);
+    expect_group(&experts, SS_COMM_EDP, 13, (int[]){9, 13}, 2);
+}
+
+static void test_refused(void)
+{
+    struct ss_ranks dense, experts;
+    struct ss_error err;
+    int status;
+    grids_make(&dense, &experts, "tp-cp-ep-dp-pp", 16, 2, 1, 2, 1, 3, &status, &err);
+    CU_ASSERT_EQUAL(status, SS_ERR_CONFIG);
+    CU_ASSERT_PTR_NOT_NULL(strstr(err.message, "world_size (16) is not divisible by"));
+    grids_make(&dense, &experts, "tp-cp-ep-pp-dp", 16, 2, 1, 2, 1, 4, &status, &err);
+    CU_ASSERT_EQUAL(status, SS_ERR_CONFIG);
+    CU_ASSERT_PTR_NOT_NULL(strstr(err.message, "must be the same (4 and 2)"));
+    /* As many copies of both, but pipelines lie elsewhere. */
+    grids_make(&dense, &experts, "tp-pp-cp-ep-dp", 16, 2, 2, 2, 1, 4, &status, &err);
+    CU_ASSERT_EQUAL(status, SS_ERR_CONFIG);
+    CU_ASSERT_PTR_NOT_NULL(strstr(err.message, "same for Non-Expert and Expert part"));
+    /* In a pipeline of one nothing can differ. */
+    grids_make(&dense, &experts, "tp-cp-ep-pp-dp", 16, 2, 1, 1, 1, 4, &status, &err);
+    CU_ASSERT_EQUAL(status, 0);
+}
+
+/* ---- in a plan ---- */
+
+#define JOB "h800 2;--model llama3.1-8b --bf16 --seq 4096 --mbs 1 --use-distributed-optimizer "
+
+static void run_make(struct scale_job *s, const char *text, int ep, int etp,
+                     const struct ss_run_options *options, struct ss_run *run)
+{
+    CU_ASSERT_EQUAL_FATAL(scale_open(s, text), 0);
+    s->job.model.num_experts = s->job.model.top_k = 8;
+    s->job.ep = ep;
+    s->job.etp = etp;
+    CU_ASSERT_EQUAL_FATAL(scale_run(s, options, run), 0);
+}
+
+static void expect_members(const struct ss_plan *plan, int comm, int rank, const int *want, int n)
+{
+    int got[2 * RANKS_MAX], count;
+    ss_comm_members(plan, comm, rank, got, &count);
+    CU_ASSERT_EQUAL_FATAL(count, n);
+    for (int i = 0; i < n; i++)
+        CU_ASSERT_EQUAL(got[i], want[i]);
+}
+
+/* Experts of both copies of the model are reduced together. */
+static void test_two_copies(void)
+{
+    struct scale_job s;
+    struct ss_run run;
+    run_make(&s, JOB "--tp 2 --pp 4 --gbs 32 --schedule dualpipe", 2, 1, NULL, &run);
+    expect_members(run.plan, SS_COMM_EDP, 4, (int[]){4, 6, 8, 10}, 4);
+    expect_members(run.plan, SS_COMM_EDP, 9, (int[]){5, 7, 9, 11}, 4);
+    expect_members(run.plan, SS_COMM_EP, 9, (int[]){8, 9}, 2);
+    expect_members(run.plan, SS_COMM_DP_CP, 4, (int[]){4, 6, 8, 10}, 4);
+    ss_run_free(&run);
+    scale_close(&s);
+}
+
+/* Expert groups reach over both nodes. */
+static void test_shapes(void)
+{
+    struct scale_job s;
+    struct ss_run run;
+    struct ss_groups groups;
+    run_make(&s, JOB "--tp 1 --pp 1 --gbs 32", 8, 2, NULL, &run);
+    CU_ASSERT_EQUAL_FATAL(ss_groups_build(run.plan, &groups, NULL), 0);
+    const struct ss_group_shape ep = ss_groups_shape(&groups, SS_COMM_EP, 3),
+                                etp = ss_groups_shape(&groups, SS_COMM_ETP, 3),
+                                edp = ss_groups_shape(&groups, SS_COMM_EDP, 3);
+    CU_ASSERT(ep.n == 8 && ep.nodes == 2 && ep.per_node == 4);
+    CU_ASSERT(etp.n == 2 && etp.nodes == 1 && etp.per_node == 2);
+    CU_ASSERT_EQUAL(edp.n, 1);
+    ss_groups_free(&groups);
+    ss_run_free(&run);
+    scale_close(&s);
+}
+
+/* A rank waits in every layer for those of its expert group, and for no other. */
+static void test_stragglers(void)
+{
+    static const struct ss_straggler slow = {5, 1.5};
+    const struct ss_run_options options = {.plan = {.unfold = 1, .nstragglers = 1, .stragglers = &slow}};
+    struct scale_job s;
+    struct ss_run run;
+    run_make(&s, JOB "--tp 1 --pp 1 --gbs 32", 4, 1, &options, &run);
+    for (int r = 0; r < run.plan->world_size; r++) {
+        const double *forward = run.plan->classes[run.plan->class_of[r]].chunks[0].forward;
+        CU_ASSERT_EQUAL(forward[SS_LABEL_EP] > 0, r / 4 == 5 / 4 && r != 5);
+    }
+    ss_run_free(&run);
+    scale_close(&s);
+}
+
+int main(void)
+{
+    CU_TestInfo tests[] = {{"all groups of several orders and sizes", test_all_groups},
+                           {"groups by hand", test_groups_by_hand},
+                           {"what Megatron refuses", test_refused},
+                           {"two copies of the model", test_two_copies},
+                           {"groups over nodes", test_shapes},
+                           {"stragglers of an expert group", test_stragglers},
+                           CU_TEST_INFO_NULL};
+    return suite_run("expert groups", NULL, NULL, tests);
+}
