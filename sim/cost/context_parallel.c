@@ -8,7 +8,8 @@ struct ss_layer_step ss_cost_cp_step(const struct ss_cost_context *c, double ten
 {
     const struct ss_shape *s = &c->shape;
     const struct ss_group_shape *g = &c->cp;
-    double kv = 2 * s->tokens * s->groups * s->d * s->e, qo = 2 * s->tokens * s->heads * s->d * s->e;
+    double kv = s->tokens * s->groups * (s->d + s->d_v) * s->e, q = s->tokens * s->heads * s->d * s->e,
+           o = s->tokens * s->heads * s->d_v * s->e;
     struct ss_net net = c->net;
     int coll = SS_COLL_ALL_GATHER;
     double bytes = tensors * kv * g->n;
@@ -19,7 +20,7 @@ struct ss_layer_step ss_cost_cp_step(const struct ss_cost_context *c, double ten
     } else if (c->job->cp_comm_type == SS_CP_A2A) {
         coll = SS_COLL_ALL_TO_ALL;
         /* backward: output and its gradient, then those of Q, K and V */
-        bytes = kv + (tensors > 1 ? 1.5 : 1) * qo;
+        bytes = kv + q + (tensors > 1 ? 2 : 1) * o;
     }
     return ss_step_post(SS_COMM_CP, coll, bytes, ss_collective_seconds(&net, coll, bytes, g));
 }

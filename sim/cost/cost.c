@@ -45,11 +45,11 @@ static double cp_correction(const struct ss_cost_context *c)
     const struct ss_shape *s = &c->shape;
     if (c->cp.n <= 1 || !ss_job_cp_in_ring(c->job))
         return 0;
-    return elementwise(c, (c->cp.n - 1) * s->tokens * s->heads * s->d * (s->e + 8), 3 * (c->cp.n - 1));
+    return elementwise(c, (c->cp.n - 1) * s->tokens * s->heads * s->d_v * (s->e + 8), 3 * (c->cp.n - 1));
 }
 
-/* The batched GEMMs of unfused attention, all heads as one: scores (K = d) and context (N = d), and in the
- * backward the gradients of both products: one more of the former kind, three of the latter. */
+/* The batched GEMMs of unfused attention, all heads as one: scores (K = d) and context (N = d_v), and in the
+ * backward the gradients of both products: one more of scores' kind in d_v, one of context's, two of that kind in d. */
 static void unfused_cost(const struct ss_cost_context *c, const struct ss_op *op, double *forward,
                          double *backward)
 {
@@ -57,17 +57,22 @@ static void unfused_cost(const struct ss_cost_context *c, const struct ss_op *op
     double rows = s->tokens * s->heads, sms = c->card->sm_count;
     int p = s->storage_precision, aligned = rows_aligned(p, s->sequence, s->d);
     double scores = gemm(c, p, rows, s->sequence, s->d, 0, sms, 1, aligned);
-    double context = gemm(c, p, rows, s->d, s->sequence, 0, sms, 1, aligned);
+    double context = gemm(c, p, rows, s->d_v, s->sequence, 0, sms, 1, aligned),
+           products = scores + 3 * context;
+    if (s->d != s->d_v)
+        products = gemm(c, p, rows, s->sequence, s->d_v, 0, sms, 1, aligned) + context +
+                   2 * gemm(c, p, rows, s->d, s->sequence, 0, sms, 1, aligned);
     *forward = scores + context + elementwise(c, op->forward_bytes, op->forward_kernels);
-    *backward = scores + 3 * context + elementwise(c, op->backward_bytes, op->backward_kernels);
+    *backward = products + elementwise(c, op->backward_bytes, op->backward_kernels);
 }
 
-/* All-to-all gives each rank whole sequences of fewer heads, a ring a part of each. */
-static double attention_rate(const struct ss_cost_context *c, double share)
+/* All-to-all gives each rank whole sequences of fewer heads, a ring a part of each. Few keys a query leave a block of
+ * queries as little work as a short sequence. */
+static double attention_rate(const struct ss_cost_context *c, const struct ss_op *op, double share)
 {
-    double queries = c->job->cp_comm_type == SS_CP_A2A ? c->shape.sequence : c->shape.chunk;
-    return ss_kernel_attention_rate(c->card, c->stack, c->shape.storage_precision, share, queries, c->shape.d,
-                                    c->shape.d);
+    const struct ss_shape *s = &c->shape;
+    double queries = fmin(c->job->cp_comm_type == SS_CP_A2A ? s->sequence : s->chunk, op->keys);
+    return ss_kernel_attention_rate(c->card, c->stack, s->storage_precision, share, queries, s->d, s->d_v);
 }
 
 /* Flash and fused attention at their measured rates, and the corrections between ring steps. */
@@ -76,9 +81,9 @@ static void flash_cost(const struct ss_cost_context *c, const struct ss_op *op, 
 {
     const struct ss_stack *st = c->stack;
     int fused = c->shape.attention == SS_ATTENTION_FUSED;
-    *forward = op->forward_flops / attention_rate(c, fused ? st->fused_fwd : st->flash_fwd) +
+    *forward = op->forward_flops / attention_rate(c, op, fused ? st->fused_fwd : st->flash_fwd) +
                elementwise(c, 0, op->forward_kernels) + cp_correction(c);
-    *backward = op->backward_flops / attention_rate(c, fused ? st->fused_bwd : st->flash_bwd) +
+    *backward = op->backward_flops / attention_rate(c, op, fused ? st->fused_bwd : st->flash_bwd) +
                 elementwise(c, 0, op->backward_kernels) + 2 * cp_correction(c);
 }
 

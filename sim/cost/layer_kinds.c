@@ -18,8 +18,17 @@ void ss_layer_operators(int kind, const struct ss_shape *s, const struct ss_stac
         ss_layer_kind(kind)->operators(out, s, stack);
 }
 
+static int is_local(const struct ss_job *job, int layer)
+{
+    const struct ss_model *m = &job->model;
+    return m->sliding_window > 0 && m->sliding_window < job->seq_length &&
+           ss_layer_rule_has(&m->local_layers, layer);
+}
+
 int ss_layer_kind_of(const struct ss_job *job, int layer)
 {
     int moe = job->model.num_experts > 0 && ss_layer_rule_has(&job->model.moe_layers, layer);
+    if (is_local(job, layer))
+        return moe ? SS_LAYER_MOE_LOCAL : SS_LAYER_DENSE_LOCAL;
     return moe ? SS_LAYER_MOE : SS_LAYER_DENSE;
 }

@@ -27,6 +27,16 @@ static void experts_init(struct ss_shape *s, const struct ss_job *job)
     s->an_expert = s->local_experts > 0 ? s->routed / s->local_experts : 0;
 }
 
+/* Latent attention is multi-head attention behind its up-projections. */
+static void head_sizes(struct ss_shape *s, const struct ss_model *m)
+{
+    int latent = m->kv_lora_rank > 0;
+    s->heads = (double)m->num_attention_heads / s->tp;
+    s->groups = latent ? s->heads : fmax(1, (double)m->num_query_groups / s->tp);
+    s->d = latent ? m->qk_head_dim + m->qk_pos_emb_head_dim : m->kv_channels;
+    s->d_v = latent ? m->v_head_dim : m->kv_channels;
+}
+
 void ss_shape_init(struct ss_shape *s, const struct ss_job *job, const struct ss_stack *stack,
                    int padded_vocab)
 {
@@ -40,9 +50,7 @@ void ss_shape_init(struct ss_shape *s, const struct ss_job *job, const struct ss
     s->cp = job->cp;
     s->h = m->hidden_size;
     s->ffn = (double)m->ffn_hidden_size / job->tp;
-    s->heads = (double)m->num_attention_heads / job->tp;
-    s->groups = fmax(1, (double)m->num_query_groups / job->tp);
-    s->d = m->kv_channels;
+    head_sizes(s, m);
     s->vocab = (double)padded_vocab / job->tp;
     s->sp = job->sequence_parallel && job->tp > 1 ? job->tp : 1;
     s->gated = m->gated_mlp;

@@ -175,9 +175,6 @@ static void complete(struct ss_finish *f)
     if (job->precision == SS_FP8 && job->fp8_base < 0)
         job->fp8_base = SS_BF16; /* refused before */
     complete_positions(f);
-    if (m->sliding_window > 0 && m->sliding_window < job->seq_length)
-        ss_note(f->notes, "the model's sliding window of %d tokens is not modelled: attention is over all %d",
-                m->sliding_window, job->seq_length);
     complete_attention(f);
     complete_parallel(f);
     complete_optimizer(f);

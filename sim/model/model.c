@@ -127,6 +127,8 @@ static void fill_defaults(struct ss_model *m)
     if (!m->ffn_hidden_size) /* a gated MLP has three matrices: two thirds keep the parameter count */
         m->ffn_hidden_size = m->gated_mlp ? (int)(8.0 * m->hidden_size / 3 / 64) * 64 : 4 * m->hidden_size;
     fill_experts(m);
+    if (m->sliding_window > 0 && m->local_layers.period == 0 && m->local_layers.n == 0)
+        m->local_layers.period = 1; /* attention is local in every layer where nothing else is said */
 }
 
 static int check_sizes(const struct ss_model *m, struct ss_error *err)

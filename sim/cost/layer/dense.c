@@ -11,16 +11,31 @@ static void bias_gradients_add(struct ss_ops *ops, const struct ss_shape *s, dou
                       s->tokens * (columns + split) * s->e, 0, 0);
 }
 
-static void operators(struct ss_ops *ops, const struct ss_shape *s, const struct ss_stack *stack)
+static void layer(struct ss_ops *ops, const struct ss_shape *s, const struct ss_stack *stack, int local)
 {
-    ss_op_attention_block(ops, s, stack);
+    ss_op_attention_block(ops, s, stack, local);
     ss_op_mlp_block(ops, s, stack);
     if (s->linear_bias && !s->te)
         bias_gradients_add(ops, s, ss_op_qkv_columns(s) + ss_op_fc1_columns(s));
 }
 
+static void full(struct ss_ops *ops, const struct ss_shape *s, const struct ss_stack *stack)
+{
+    layer(ops, s, stack, 0);
+}
+
+static void local(struct ss_ops *ops, const struct ss_shape *s, const struct ss_stack *stack)
+{
+    layer(ops, s, stack, 1);
+}
+
 const struct ss_layer_kind ss_layer_dense = {
     .name = "dense",
     .where = SS_WHERE_TRANSFORMER,
-    .operators = operators,
+    .operators = full,
+};
+const struct ss_layer_kind ss_layer_dense_local = {
+    .name = "dense, local attention",
+    .where = SS_WHERE_TRANSFORMER,
+    .operators = local,
 };

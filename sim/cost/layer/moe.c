@@ -161,16 +161,31 @@ static void mixture(struct ss_ops *ops, const struct ss_shape *s, const struct s
         ops->op[i].module |= SS_MODULE_BIT(SS_MODULE_MOE);
 }
 
-static void operators(struct ss_ops *ops, const struct ss_shape *s, const struct ss_stack *stack)
+static void layer(struct ss_ops *ops, const struct ss_shape *s, const struct ss_stack *stack, int local)
 {
-    ss_op_attention_block(ops, s, stack);
+    ss_op_attention_block(ops, s, stack, local);
     norm(ops, s, stack);
     mixture(ops, s, stack);
     ss_op_residual(ops, s);
 }
 
+static void full(struct ss_ops *ops, const struct ss_shape *s, const struct ss_stack *stack)
+{
+    layer(ops, s, stack, 0);
+}
+
+static void local(struct ss_ops *ops, const struct ss_shape *s, const struct ss_stack *stack)
+{
+    layer(ops, s, stack, 1);
+}
+
 const struct ss_layer_kind ss_layer_moe = {
     .name = "moe",
     .where = SS_WHERE_TRANSFORMER,
-    .operators = operators,
+    .operators = full,
+};
+const struct ss_layer_kind ss_layer_moe_local = {
+    .name = "moe, local attention",
+    .where = SS_WHERE_TRANSFORMER,
+    .operators = local,
 };

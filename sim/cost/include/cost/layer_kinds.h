@@ -13,7 +13,10 @@
     X(SS_LAYER_RECEIVED, ss_layer_received) /* what the stage before has sent */                             \
     X(SS_LAYER_EMBEDDING, ss_layer_embedding)                                                                \
     X(SS_LAYER_DENSE, ss_layer_dense)                                                                        \
+    X(SS_LAYER_DENSE_LOCAL,                                                                                  \
+      ss_layer_dense_local) /* local attention, its window shorter than the sequence */                      \
     X(SS_LAYER_MOE, ss_layer_moe)                                                                            \
+    X(SS_LAYER_MOE_LOCAL, ss_layer_moe_local)                                                                \
     X(SS_LAYER_LOSS, ss_layer_loss)                                                                          \
     X(SS_LAYER_RETURNED, ss_layer_returned) /* the gradient that the stage behind has sent */
 enum ss_layer_kind_index {

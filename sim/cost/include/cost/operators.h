@@ -23,6 +23,7 @@ struct ss_op {
     double m, n, k;                   /* GEMM forward: [m x k] [k x n] */
     double groups;                    /* grouped GEMM: matrices */
     int scattered;                    /* grouped GEMM: 1 where groups have different numbers of rows */
+    double keys;                      /* attention: of a causal sequence with as many a query on average */
     int expert;                       /* 1: its parameters are of routed experts */
     int comm;                         /* exchange: enum ss_communicator */
     int forward_coll, backward_coll;  /* exchange: enum ss_collective_kind */
@@ -66,9 +67,10 @@ void ss_op_norm(struct ss_ops *ops, const struct ss_shape *s, const struct ss_st
 double ss_op_kept_input(const struct ss_shape *s, const struct ss_stack *stack, double element);
 /* Whether GEMMs keep their input in 1 byte for the backward. */
 int ss_op_saved_in_fp8(const struct ss_shape *s, const struct ss_stack *stack);
-/* ---- blocks.c: parts that several kinds of transformer layers share ---- */
-/* From the input norm to the residual. */
-void ss_op_attention_block(struct ss_ops *ops, const struct ss_shape *s, const struct ss_stack *stack);
+/* ---- attention.c, blocks.c: parts that several kinds of transformer layers share ---- */
+/* From the input norm to the residual; local: 1 where a query sees the keys of the model's window alone. */
+void ss_op_attention_block(struct ss_ops *ops, const struct ss_shape *s, const struct ss_stack *stack,
+                           int local);
 /* An MLP of `ffn` columns of one rank, from FC1 to FC2: dense, or of shared experts. */
 struct ss_mlp_names {
     const char *fc1, *fc2;

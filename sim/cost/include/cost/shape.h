@@ -14,7 +14,7 @@ struct ss_shape {
     double micro_batch;
     double h, ffn;        /* hidden size whole, FFN columns of one rank */
     double heads, groups; /* query heads and KV groups of one rank */
-    double d;             /* head dimension */
+    double d, d_v;        /* head dimension of queries and keys, and of values */
     double vocab;         /* padded vocabulary rows of one rank */
     int tp, cp;
     int cp_gathers;   /* context parallelism gathers whole K and V */
