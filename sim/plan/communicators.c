@@ -171,7 +171,9 @@ static int (*const hop_target[SS_HOP_COUNT])(const struct grouping *b, int i) = 
 /* Which members share a node. */
 static struct ss_group_shape split_by_node(struct grouping *b, int stamp)
 {
-    struct ss_group_shape shape = {b->n, 0, 0};
+    struct ss_group_shape shape;
+    memset(&shape, 0, sizeof shape); /* plans compare shapes byte by byte */
+    shape.n = b->n;
     for (int i = 0; i < b->n; i++) {
         int node = b->plan->gpu_of[b->members[i]] / b->gpus;
         if (b->node_stamp[node] != stamp) {
@@ -286,6 +288,6 @@ void ss_groups_free(struct ss_groups *g)
 struct ss_group_shape ss_groups_shape(const struct ss_groups *g, int comm, int rank)
 {
     if (!g->first[comm])
-        return (struct ss_group_shape){1, 1, 1};
+        return (struct ss_group_shape){.n = 1, .nodes = 1, .per_node = 1};
     return g->shape[comm][g->first[comm][rank]];
 }

@@ -21,7 +21,8 @@ static int set_props(const struct ss_fit_prop *props, int nprops, const double *
 
 static double collective_seconds(const struct ss_observations *o, int point)
 {
-    struct ss_group_shape shape = {o->nccl_ranks, o->nccl_nodes, o->nccl_ranks / o->nccl_nodes};
+    struct ss_group_shape shape = {
+        .n = o->nccl_ranks, .nodes = o->nccl_nodes, .per_node = o->nccl_ranks / o->nccl_nodes};
     struct ss_net net;
 
     ss_net_init(&net, o->machine);

@@ -391,7 +391,7 @@ static void test_fits_nvls(void)
     struct ss_platform_options none = {0};
     struct ss_platform *p;
     struct ss_error err = {0};
-    struct ss_group_shape node = {8, 1, 8};
+    struct ss_group_shape node = {.n = 8, .nodes = 1, .per_node = 8};
     struct ss_net net;
     int n = nccl_begin(text, sizeof text, "all_reduce");
 

@@ -19,8 +19,11 @@ static const struct ss_net net = {.nvlink_busbw = 160e9,
                                   .nic_step = 5e-6,
                                   .gpus_per_node = 8,
                                   .nics_per_node = 8};
-static const struct ss_group_shape one = {1, 1, 1}, node = {8, 1, 8}, two = {16, 2, 8}, four = {4, 4, 1},
-                                   five = {40, 5, 8};
+static const struct ss_group_shape one = {.n = 1, .nodes = 1, .per_node = 1},
+                                   node = {.n = 8, .nodes = 1, .per_node = 8},
+                                   two = {.n = 16, .nodes = 2, .per_node = 8},
+                                   four = {.n = 4, .nodes = 4, .per_node = 1},
+                                   five = {.n = 40, .nodes = 5, .per_node = 8};
 
 static double seconds(const struct ss_collective_algorithm *a, int kind, double bytes,
                       const struct ss_group_shape *g)
@@ -63,12 +66,13 @@ static void test_tree(void)
     CU_ASSERT_DOUBLE_EQUAL(seconds(a, SS_COLL_ALL_REDUCE, 1.6e9, &two), 2 * (7e-6 + 5e-6) + 3.2e9 / 160e9,
                            1e-15);
     /* Five nodes need three levels, as eight do; four need two. */
-    const struct ss_group_shape eight = {64, 8, 8}, quad = {32, 4, 8};
+    const struct ss_group_shape eight = {.n = 64, .nodes = 8, .per_node = 8},
+                                quad = {.n = 32, .nodes = 4, .per_node = 8};
     expect_flows(a, SS_COLL_ALL_REDUCE, 1e9, &five, 2 * (7e-6 + 15e-6), 2e9, 2e9 / 8, 0);
     expect_flows(a, SS_COLL_ALL_REDUCE, 1e9, &eight, 2 * (7e-6 + 15e-6), 2e9, 2e9 / 8, 0);
     expect_flows(a, SS_COLL_ALL_REDUCE, 1e9, &quad, 2 * (7e-6 + 10e-6), 2e9, 2e9 / 8, 0);
     /* One rank a node: no chain, one NIC. */
-    const struct ss_group_shape three = {3, 3, 1};
+    const struct ss_group_shape three = {.n = 3, .nodes = 3, .per_node = 1};
     CU_ASSERT_DOUBLE_EQUAL(seconds(a, SS_COLL_ALL_REDUCE, 1e9, &three), 20e-6 + 2e9 / 40e9, 1e-15);
 }
 
@@ -99,6 +103,30 @@ static void test_alltoall(void)
     CU_ASSERT_DOUBLE_EQUAL(seconds(a, SS_COLL_ALL_TO_ALL, 8e9, &node), 7e-6 + 7e9 / 160e9, 1e-12);
     /* Five nodes: 32 of 40 shares leave it. */
     expect_flows(a, SS_COLL_ALL_TO_ALL, 40e9, &five, 34e-6 + 25e-6, 7e9, 32e9, 0);
+    /* Links of the fabric take twice as long as the NICs below them; flows meet them by themselves. */
+    struct ss_group_shape narrow = two;
+    narrow.across = 2;
+    CU_ASSERT_DOUBLE_EQUAL(seconds(a, SS_COLL_ALL_TO_ALL, 16e9, &narrow), 23e-6 + 16e9 / 40e9, 1e-12);
+    expect_flows(a, SS_COLL_ALL_TO_ALL, 16e9, &narrow, 23e-6, 7e9, 8e9, 0);
+}
+
+/* 1 GB of tokens, each sent to one other node and to six GPUs: 1 GB leaves by the member's own NIC, 6 GB by its NVLink.
+ * On one node only NVLink counts; where the fabric takes three times as long the NIC's part does. */
+static void test_dispatch(void)
+{
+    const struct ss_collective_algorithm *a = &ss_collective_dispatch;
+    struct ss_group_shape far = two, near = node;
+    far.spread = (struct ss_token_spread){.nodes = 1, .copies = 6};
+    near.spread.copies = 4;
+    for (int kind = SS_COLL_DISPATCH; kind <= SS_COLL_COMBINE; kind++) {
+        CU_ASSERT_PTR_EQUAL(ss_collective_choose(&net, kind, 1e9, &far), a);
+        CU_ASSERT_DOUBLE_EQUAL(seconds(a, kind, 1e9, &far), 6e-6 + 6e9 / 160e9, 1e-12);
+        CU_ASSERT_DOUBLE_EQUAL(seconds(a, kind, 1e9, &near), 1e-6 + 4e9 / 160e9, 1e-12);
+        expect_flows(a, kind, 1e9, &far, 6e-6, 6e9, 1e9, 0);
+        expect_flows(a, kind, 1e9, &near, 1e-6, 4e9, 0, 0);
+    }
+    far.across = 3;
+    CU_ASSERT_DOUBLE_EQUAL(seconds(a, SS_COLL_DISPATCH, 1e9, &far), 6e-6 + 3e9 / 40e9, 1e-12);
 }
 
 /* A step waits for the slower of NVLink and NIC where one of its members leaves its node. */
@@ -149,7 +177,8 @@ static void test_choice(void)
                           .nic_step = 10e-6,
                           .gpus_per_node = 8,
                           .nics_per_node = 8};
-    const struct ss_group_shape three = {3, 1, 3}, wide = {512, 64, 8};
+    const struct ss_group_shape three = {.n = 3, .nodes = 1, .per_node = 3},
+                                wide = {.n = 512, .nodes = 64, .per_node = 8};
     CU_ASSERT_PTR_EQUAL(ss_collective_choose(&h100, SS_COLL_ALL_REDUCE, 1e9, &node), &ss_collective_nvls);
     CU_ASSERT_DOUBLE_EQUAL(ss_collective_seconds(&h100, SS_COLL_ALL_REDUCE, 1e9, &node),
                            24e-6 + 1.125e9 / 308e9, 1e-12);
@@ -277,6 +306,7 @@ int main(void)
                            {"tree", test_tree},
                            {"NVLink SHARP", test_nvls},
                            {"all-to-all", test_alltoall},
+                           {"dispatch and combine", test_dispatch},
                            {"step of a ring", test_ring_step},
                            {"slow start and user buffers", test_slow_start},
                            {"SMs of channels", test_sm_share},

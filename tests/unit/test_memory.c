@@ -38,7 +38,7 @@ static int fixture_open(struct fixture *f, const char *props, const char *flags)
     ss_notes_free(&notes);
     f->c.stack = &f->stack;
     f->c.job = &f->job;
-    f->c.tp = f->c.cp = f->c.fsdp = (struct ss_group_shape){1, 1, 1};
+    f->c.tp = f->c.cp = f->c.fsdp = (struct ss_group_shape){.n = 1, .nodes = 1, .per_node = 1};
     ss_shape_init(&f->c.shape, &f->job, &f->stack, 128512);
     return rc;
 }

@@ -80,7 +80,7 @@ static void context_make(struct ss_cost_context *c, struct ss_card *card, struct
     c->card = card;
     c->stack = stack;
     c->job = job;
-    c->tp = c->cp = c->fsdp = (struct ss_group_shape){1, 1, 1};
+    c->tp = c->cp = c->fsdp = (struct ss_group_shape){.n = 1, .nodes = 1, .per_node = 1};
 }
 
 static void test_gemm_waves(void)
@@ -272,7 +272,7 @@ static void test_host_issues_collectives(void)
     ss_shape_init(&c.shape, &job, &stack, 128512);
     ss_layer_operators(SS_LAYER_DENSE, &c.shape, &stack, &ops);
     ss_cost_layer(&c, &ops, ss_layer_kind(SS_LAYER_DENSE), SS_RECOMPUTE_NONE, &alone);
-    c.tp = (struct ss_group_shape){2, 1, 2};
+    c.tp = (struct ss_group_shape){.n = 2, .nodes = 1, .per_node = 2};
     ss_cost_layer(&c, &ops, ss_layer_kind(SS_LAYER_DENSE), SS_RECOMPUTE_NONE, &split);
     /* An all-reduce behind the projection and FC2; in the backward before QKV and FC1. */
     CU_ASSERT_DOUBLE_EQUAL(sum(split.forward) - sum(alone.forward), 2, 1e-9);
@@ -299,7 +299,7 @@ static void test_gradient_passes(void)
     CU_ASSERT_DOUBLE_EQUAL(ss_cost_gradients(&c, 1e9), 3 * 4e9 / 1e12, 1e-12);
     job.grad_reduce_fp32 = 0;
     CU_ASSERT_DOUBLE_EQUAL(ss_cost_gradients(&c, 1e9), 3 * 2e9 / 1e12, 1e-12);
-    c.fsdp = (struct ss_group_shape){8, 1, 8};
+    c.fsdp = (struct ss_group_shape){.n = 8, .nodes = 1, .per_node = 8};
     CU_ASSERT_EQUAL(ss_cost_gradients(&c, 1e9), 0);
 }
 
@@ -430,7 +430,7 @@ static void test_scatter_gather(void)
     const struct ss_ops nothing = {0};
     context_make(&c, &card, &stack, &job);
     c.net = (struct ss_net){.nvlink_busbw = 160e9, .nic_busbw = 40e9, .gpus_per_node = 8, .nics_per_node = 8};
-    c.tp = (struct ss_group_shape){4, 1, 4};
+    c.tp = (struct ss_group_shape){.n = 4, .nodes = 1, .per_node = 4};
     llama_8b(&job);
     job.tp = 4;
     stack.pp_scatter_gather = 1;

@@ -15,7 +15,7 @@ static struct ss_traffic traffic(const struct ss_net *net, int kind, double byte
 
 static double seconds(const struct ss_net *net, int kind, double bytes, const struct ss_group_shape *g)
 {
-    return ss_traffic_seconds(net, traffic(net, kind, bytes, g), g);
+    return ss_traffic_seconds(net, ss_traffic_across(traffic(net, kind, bytes, g), g), g);
 }
 
 static struct ss_collective_flows flows(const struct ss_net *net, int kind, double bytes,

@@ -42,6 +42,12 @@ struct ss_traffic ss_traffic(const struct ss_net *net, double factor, double ste
     return (struct ss_traffic){steps + start, factor * bytes, factor * bytes};
 }
 
+struct ss_traffic ss_traffic_across(struct ss_traffic t, const struct ss_group_shape *g)
+{
+    t.inter *= fmax(1, g->across);
+    return t;
+}
+
 double ss_traffic_seconds(const struct ss_net *net, struct ss_traffic t, const struct ss_group_shape *g)
 {
     double slowest = g->per_node > 1 ? t.intra / net->nvlink_busbw : 0;

@@ -10,9 +10,20 @@
 #include "stepsim/platform.h"
 #include "stepsim/stack.h"
 
-/* What a collective needs to know of a group: members, nodes they lie on, most members on one node. */
+/* Where the tokens of a member of an expert group go, on average over its tokens (of load.h). A node is what NVLink joins. */
+struct ss_token_spread {
+    double nodes; /* other nodes that a token is sent to, each once, 0 .. nodes of the group - 1 */
+    /* GPUs that get it over NVLink, on all its nodes together, each once; without the one on which it lies or arrives */
+    double copies;
+};
+
+/* What a collective needs to know of a group; all but the first three may be zero. */
 struct ss_group_shape {
-    int n, nodes, per_node;
+    int n, nodes, per_node; /* members, nodes they lie on, most members on one node */
+    /* All-to-all, dispatch, combine: by what factor >= 1 bytes across nodes take longer than over an own share of the
+     * NICs, because links of the fabric carry more of all groups that exchange at the same time; 0 counts as 1. */
+    double across;
+    struct ss_token_spread spread; /* dispatch and combine alone */
 };
 
 /* Links of one GPU as collectives see them: busbw per direction and latency of a ring step. */
@@ -46,7 +57,11 @@ struct ss_collective_flows {
     double bytes[SS_HOP_COUNT]; /* on each hop, at the busbw of its link */
 };
 
-/* An algorithm. Bytes are those of the full buffer, as in NCCL (of a ring step those of one member). */
+/*
+ * An algorithm. Bytes are those of the full buffer, as in NCCL: of an all-to-all what one member sends, all its copies
+ * of tokens, of which each member gets 1/n. Of a ring step those of one member. Of dispatch and combine one member's
+ * tokens, each counted once however many experts it goes to; combine brings them back the same way.
+ */
 struct ss_collective_algorithm {
     const char *name;
     unsigned kinds; /* set of SS_COLL_BIT that it can do */
@@ -65,6 +80,7 @@ struct ss_collective_algorithm {
     X(tree)                                                                                                  \
     X(nvls)                                                                                                  \
     X(alltoall)                                                                                              \
+    X(dispatch)                                                                                              \
     X(ring_step)
 #define X(name) extern const struct ss_collective_algorithm ss_collective_##name;
 SS_ALGORITHM_LIST(X)
@@ -91,6 +107,8 @@ struct ss_traffic {
 /* `factor` times the buffer moves on both; `steps` seconds are paid once. */
 struct ss_traffic ss_traffic(const struct ss_net *net, double factor, double steps, double bytes,
                              const struct ss_group_shape *g);
+/* What crosses nodes takes as much longer as the group's shape says. */
+struct ss_traffic ss_traffic_across(struct ss_traffic t, const struct ss_group_shape *g);
 /* Latency + the slower of NVLink and NICs. */
 double ss_traffic_seconds(const struct ss_net *net, struct ss_traffic t, const struct ss_group_shape *g);
 /* The same as flows on the hops inside and between nodes. */

@@ -29,13 +29,16 @@ enum ss_axis {
 };
 
 /* Kinds of collectives. X(symbol, name). The caller of a ring step drives the ring: each member sends its buffer to the
- * next one; such steps make up an all-gather. */
+ * next one; such steps make up an all-gather. Dispatch sends tokens to their experts in two stages, NICs to other nodes
+ * and NVLink inside them; combine brings them back. */
 #define SS_COLL_LIST(X)                                                                                      \
     X(SS_COLL_ALL_GATHER, "all-gather")                                                                      \
     X(SS_COLL_REDUCE_SCATTER, "reduce-scatter")                                                              \
     X(SS_COLL_ALL_REDUCE, "all-reduce")                                                                      \
     X(SS_COLL_ALL_TO_ALL, "all-to-all")                                                                      \
-    X(SS_COLL_RING_STEP, "all-gather")
+    X(SS_COLL_RING_STEP, "all-gather")                                                                       \
+    X(SS_COLL_DISPATCH, "dispatch")                                                                          \
+    X(SS_COLL_COMBINE, "combine")
 enum ss_collective_kind {
 #define X(sym, name) sym,
     SS_COLL_LIST(X)
@@ -50,6 +53,8 @@ const char *ss_collective_kind_name(int kind);
 #define SS_COLLS_REDUCED (SS_COLLS_SHARDED | SS_COLL_BIT(SS_COLL_ALL_REDUCE))
 #define SS_COLLS_EXCHANGED                                                                                   \
     (SS_COLL_BIT(SS_COLL_ALL_GATHER) | SS_COLL_BIT(SS_COLL_ALL_TO_ALL) | SS_COLL_BIT(SS_COLL_RING_STEP))
+#define SS_COLLS_ROUTED                                                                                      \
+    (SS_COLL_BIT(SS_COLL_ALL_TO_ALL) | SS_COLL_BIT(SS_COLL_DISPATCH) | SS_COLL_BIT(SS_COLL_COMBINE))
 
 /* How the members of a communicator are found. */
 enum ss_comm_members {
@@ -101,8 +106,8 @@ enum ss_comm_buffers {
       SS_LEVEL_CHUNK, SS_LEVEL_COUNT)                                                                        \
     X(SS_COMM_HOST, "host", "", SS_MEMBERS_SELF, SS_BUFFERS_NONE, 0, 5, SS_LABEL_OFFLOAD, SS_LEVEL_LAYER,    \
       SS_LEVEL_COUNT)                                                                                        \
-    X(SS_COMM_EP, "ep", "ep", SS_MEMBERS_EXPERT, SS_BUFFERS_ANY, SS_COLL_BIT(SS_COLL_ALL_TO_ALL), 6,         \
-      SS_LABEL_EP, SS_LEVEL_LAYER, SS_LEVEL_FLOW)                                                            \
+    X(SS_COMM_EP, "ep", "ep", SS_MEMBERS_EXPERT, SS_BUFFERS_ANY, SS_COLLS_ROUTED, 6, SS_LABEL_EP,            \
+      SS_LEVEL_LAYER, SS_LEVEL_FLOW)                                                                         \
     X(SS_COMM_ETP, "etp", "tp", SS_MEMBERS_EXPERT, SS_BUFFERS_ANY, SS_COLLS_REDUCED, 7, SS_LABEL_EP,         \
       SS_LEVEL_LAYER, SS_LEVEL_FLOW)                                                                         \
     X(SS_COMM_ETP_EP, "etp-ep", "tp-ep", SS_MEMBERS_EXPERT, SS_BUFFERS_ALL, SS_COLLS_REDUCED, 6,             \

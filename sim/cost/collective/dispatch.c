@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The two stages of DeepEP and HybridEP: a token crosses to each of its other nodes once, from a GPU to that at the same
+ * place there, and goes on over NVLink to the GPUs of its experts. Both stages run as a pipeline, so the slower one
+ * counts. Combine goes the same way back. */
+#include "cost/collective.h"
+
+static struct ss_traffic traffic(const struct ss_net *net, int kind, double bytes,
+                                 const struct ss_group_shape *g)
+{
+    (void)kind;
+    return (struct ss_traffic){.latency = net->nvlink_step + (g->nodes > 1 ? net->nic_step : 0),
+                               .intra = bytes * g->spread.copies,
+                               .inter = g->per_node * bytes * g->spread.nodes}; /* of all members on a node */
+}
+
+static double seconds(const struct ss_net *net, int kind, double bytes, const struct ss_group_shape *g)
+{
+    return ss_traffic_seconds(net, ss_traffic_across(traffic(net, kind, bytes, g), g), g);
+}
+
+static struct ss_collective_flows flows(const struct ss_net *net, int kind, double bytes,
+                                        const struct ss_group_shape *g, int local)
+{
+    return ss_traffic_flows(traffic(net, kind, bytes, g), local);
+}
+
+const struct ss_collective_algorithm ss_collective_dispatch = {
+    .name = "dispatch",
+    .kinds = SS_COLL_BIT(SS_COLL_DISPATCH) | SS_COLL_BIT(SS_COLL_COMBINE),
+    .hops = SS_HOP_BIT(SS_HOP_INTRA_NODE) | SS_HOP_BIT(SS_HOP_INTER_NODE),
+    .seconds = seconds,
+    .flows = flows,
+};
