@@ -52,7 +52,7 @@ static void setting_make(struct setting *t)
     t->c.card = &t->card;
     t->c.stack = &t->stack;
     t->c.job = &t->job;
-    t->c.tp = t->c.cp = t->c.fsdp = (struct ss_group_shape){1, 1, 1};
+    t->c.tp = t->c.cp = t->c.fsdp = (struct ss_group_shape){.n = 1, .nodes = 1, .per_node = 1};
 }
 
 static void shape_again(struct setting *t)
