@@ -76,6 +76,7 @@ static void context_init(const struct ss_cost_input *in, const struct ss_rank_si
     c->fsdp = site->fsdp;
     c->ep = site->ep;
     c->etp = site->etp;
+    c->etp_ep = site->etp_ep;
     c->edp = site->edp;
     /* Ranks side by side send to their next ones on the next node together; so many share a NIC. */
     c->cp_sharers = fmin(in->cp_stride, (double)c->net.gpus_per_node / c->net.nics_per_node);

@@ -11,7 +11,7 @@ static void experts_init(struct ss_shape *s, const struct ss_job *job)
 {
     const struct ss_model *m = &job->model;
     double capacity = job->capacity_factor, own = s->tokens / s->sp;
-    s->dispatcher = job->dispatcher >= 0 ? job->dispatcher : SS_DISPATCH_ALLTOALL;
+    s->dispatcher = job->dispatcher;
     s->ep = job->ep;
     s->etp = job->etp > 0 ? job->etp : job->tp;
     s->experts = m->num_experts;

@@ -19,6 +19,7 @@ void ss_job_init(struct ss_job *job)
     job->fp8_base = -1;
     job->attention = SS_ATTENTION_AUTO;
     job->recompute_method = -1;
+    job->dispatcher = -1;
     job->attention_dropout = job->hidden_dropout = -1;
     job->overlap_p2p = 1;
     job->scatter_gather = 1;

@@ -28,18 +28,12 @@ static int check_experts(struct ss_finish *f)
     const struct ss_job *job = f->job;
     const struct ss_model *m = &job->model;
 
-    if (m->num_experts > 0) {
-        ss_fail(f->err, SS_ERR_UNSUPPORTED, NULL, 0,
-                "mixture-of-experts models are not modelled yet (%d experts)", m->num_experts);
-        ss_request_locate(f->request, "--num-experts", f->err);
-        return ss_hint(f->err, SS_ERR_UNSUPPORTED, "take a dense model, without --num-experts");
-    }
     if (m->mtp_num_layers > 0) {
         ss_fail(f->err, SS_ERR_UNSUPPORTED, NULL, 0, "multi-token prediction layers are not modelled yet");
         ss_request_locate(f->request, "--mtp-num-layers", f->err);
         return ss_hint(f->err, SS_ERR_UNSUPPORTED, "take a model without them, or --mtp-num-layers 0");
     }
-    if (job->ep > 1)
+    if (job->ep > 1 && m->num_experts == 0)
         REFUSE(f, "--ep", "drop --expert-model-parallel-size",
                "num_experts must be non None to use expert model parallelism");
     return SS_OK;

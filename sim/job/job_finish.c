@@ -99,6 +99,8 @@ static void complete_parallel(struct ss_finish *f)
 
     if (!job->etp)
         job->etp = job->tp;
+    if (job->dispatcher < 0) /* the words of the stack are in the order of enum ss_dispatcher */
+        job->dispatcher = f->stack->dispatcher;
     if (job->tp == 1 && job->sequence_parallel) {
         job->sequence_parallel = 0;
         job->tp_comm_overlap = 0;

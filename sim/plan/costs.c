@@ -34,6 +34,7 @@ static struct ss_rank_site site_of(const struct ss_plan_builder *b, const struct
     site.fsdp = ss_groups_shape(&b->groups, SS_COMM_FSDP, rank);
     site.ep = ss_groups_shape(&b->groups, SS_COMM_EP, rank);
     site.etp = ss_groups_shape(&b->groups, SS_COMM_ETP, rank);
+    site.etp_ep = ss_groups_shape(&b->groups, SS_COMM_ETP_EP, rank);
     site.edp = ss_groups_shape(&b->groups, SS_COMM_EDP, rank);
     site.own = b->slowness ? b->slowness[rank] : 1;
     site.group = b->slowness ? group_slowness(b, rank) : 1;

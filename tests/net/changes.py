@@ -33,12 +33,21 @@ in a `value` map is written as that text.
 A rule that applies to no output of a whole run fails the run: drop it when the old binary has the change too.
 """
 
+def own_stack(old, new, file):
+    """Is the file one of ours that names props of experts? Nothing else reads them."""
+    return file["data"].startswith("workloads/stacks/")
+
+
 # What adds to an output without changing what was there. A new field is among the inputs of every job.
 RULES = [
     {"commit": "Words for mixtures of experts: model, job, communicators, costs", "op": "remove",
      "path": "inputs.flags.config_moe_layer_freq", "why": "a rule names the layers that have experts"},
     {"commit": "Inputs have the fields that experts need", "op": "add", "path": "inputs.flags.*",
      "why": "a new field of a job is among the inputs of every job"},
+    {"commit": "Mixtures of experts run", "op": "add", "path": "inputs.stack.[ss.default.dispatcher]",
+     "why": "a stack names the dispatcher of its release"},
+    {"commit": "Mixtures of experts run", "op": "ignore", "path": "inputs.files.*.fnv1a", "check": own_stack,
+     "why": "stacks name their dispatcher"},
 ]
 
 # Flags of this tree's table that the old binary does not know: flag -> subject of the commit that added it.

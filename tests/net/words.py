@@ -73,7 +73,7 @@ FREE = {
 # of the job: tp, pp, cp, its layers.
 OTHER = [
     "--distributed-backend nccl", "--lr 1e-4", "--use-cpu-initialization", "--log-interval 1", "--train-iters 10",
-    "--num-experts 8", "--multi-latent-attention", "--mtp-num-layers 1", "--no-such-flag", "--sequenze-parallel",
+    "--no-such-flag", "--sequenze-parallel",
     "--ep 2", "--optimizer sgd", "--recompute-modules mlp", "--exp-avg-dtype bf16", "--num-layers 0",
     "--fp4-format e2m1", "--clip-grad x", "--clip-grad -1", "--tp", "--tp 0", "--tp 3x", "--tp 1048577", "--bf16 7",
     "--sequence-parallel=1", "--fp8-format fast", "--precision int8", "--recompute most", "--fsdp some",

@@ -122,7 +122,10 @@ static void experts(struct ss_ops *ops, const struct ss_shape *s, const struct s
         ss_op_expert_cast(ops, s, stack, s->moe_ffn, s->h);
     op = grouped(ops, s, "experts fc2", s->h, s->moe_ffn);
     op->saved_bytes = s->routed * s->moe_ffn * kept;
-    op->working_bytes = s->routed * (s->h + s->moe_ffn + fc1) * s->e - op->saved_bytes;
+    /* Gradients as in a dense MLP, and of the copies of tokens beyond the tokens themselves. */
+    double copies = s->routed - s->tokens / s->sp, inplace = stack->inplace_activation > 0;
+    op->working_bytes =
+        (s->routed * (s->moe_ffn + (inplace ? 0 : fc1)) + copies * s->h) * s->e - op->saved_bytes;
 }
 
 /* On all tokens, tensor parallel as a dense MLP; a gate weighs their output by one number a token. */
@@ -145,17 +148,21 @@ static void shared_experts(struct ss_ops *ops, const struct ss_shape *s, const s
     op->saved_bytes = s->model->shared_expert_gate ? x : 0; /* output before the gate */
 }
 
+/* A single expert takes all tokens as they are. */
 static void mixture(struct ss_ops *ops, const struct ss_shape *s, const struct ss_stack *stack)
 {
-    int first = ops->n;
-    router(ops, s);
-    permutation(ops, s, "permute", 0);
+    int first = ops->n, several = s->experts > 1;
+    if (several) {
+        router(ops, s);
+        permutation(ops, s, "permute", 0);
+    }
     dispatch(ops, s);
     sort(ops, s, "sort");
     experts(ops, s, stack);
     sort(ops, s, "sort back");
     combine(ops, s);
-    permutation(ops, s, "unpermute", 1);
+    if (several)
+        permutation(ops, s, "unpermute", 1);
     shared_experts(ops, s, stack);
     for (int i = first; i < ops->n; i++)
         ops->op[i].module |= SS_MODULE_BIT(SS_MODULE_MOE);

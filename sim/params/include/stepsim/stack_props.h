@@ -157,6 +157,9 @@ extern "C" {
     W(SS_TIMERS_MEGATRON, "megatron") W(SS_TIMERS_NEMO, "nemo") W(SS_TIMERS_NONE, "none")
 #define SS_STACK_LOGGED_WORDS(W)                                                                             \
     W(SS_LOGGED_PEAK, "peak") W(SS_LOGGED_FIRST, "first") W(SS_LOGGED_LAST, "last")
+#define SS_STACK_DISPATCHER_WORDS(W)                                                                         \
+    W(SS_STACK_ALLGATHER, "allgather")                                                                       \
+    W(SS_STACK_ALLTOALL, "alltoall") W(SS_STACK_DEEPEP, "deepep") W(SS_STACK_HYBRIDEP, "hybridep")
 #define SS_STACK_FRAMEWORK_WORDS(W) W(SS_FRAMEWORK_MEGATRON, "megatron") W(SS_FRAMEWORK_NEMO, "nemo")
 
 /* X(field, prop id, its words, default, meaning) */
@@ -166,6 +169,8 @@ extern "C" {
     X(timers, "ss.timers", SS_STACK_TIMERS_WORDS, SS_TIMERS_MEGATRON, "names of the timers")                 \
     X(memory_logged, "ss.memory.logged", SS_STACK_LOGGED_WORDS, SS_LOGGED_PEAK,                              \
       "pipeline stage whose memory the framework's log shows")                                               \
+    X(dispatcher, "ss.default.dispatcher", SS_STACK_DISPATCHER_WORDS, SS_STACK_ALLGATHER,                    \
+      "dispatcher of tokens to experts where no flag says")                                                  \
     X(framework, "ss.framework", SS_STACK_FRAMEWORK_WORDS, SS_FRAMEWORK_MEGATRON, "whose refusals apply")
 
 /* enum ss_stack_timers and the like. */

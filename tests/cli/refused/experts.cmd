@@ -1,1 +1,0 @@
-"$STEPSIM" run --platform h800 --nodes 4 --model qwen2.5-14b --bf16 --fp8-format hybrid --seq 8192 --mbs 1 --gbs 1024 --use-distributed-optimizer --overlap-grad-reduce --overlap-param-gather --num-experts 8
