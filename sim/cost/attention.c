@@ -27,15 +27,19 @@ static void unfused(struct ss_op *op, const struct ss_shape *s, const struct ss_
     op->working_bytes = square * s->e * (s->e == 4 ? 2 : 1);
 }
 
-/* Keeps its output, the input of the projection, beside Q, K and V. */
+/* Keeps its output, the input of the projection, and Q, K and V, which `kept_before` says the up-projections keep. */
 static void attention_add(struct ss_ops *ops, const struct ss_shape *s, const struct ss_stack *stack,
-                          int local)
+                          int local, int kept_before)
 {
     struct ss_op *op = ss_op_add(ops, "core attention", SS_OP_ATTENTION);
     double q = s->tokens * s->heads * s->d, kv = s->tokens * s->groups * (s->d + s->d_v);
     op->core_attention = 1;
     op->module = SS_MODULE_BIT(SS_MODULE_CORE_ATTN);
-    op->saved_bytes = (q + kv) * s->e + s->tokens * s->heads * s->d_v * s->e;
+    op->saved_bytes = (kept_before ? 0 : q + kv) * s->e + s->tokens * s->heads * s->d_v * s->e;
+    if (s->model->attention_sinks > 0) {
+        op->params = s->heads;
+        op->tensors = 1;
+    }
     if (s->attention == SS_ATTENTION_UNFUSED) {
         unfused(op, s, stack);
         return;
@@ -50,6 +54,8 @@ static void attention_add(struct ss_ops *ops, const struct ss_shape *s, const st
         op->working_bytes = 2 * s->cp * kv * s->e;
 }
 
+/* ---- queries, keys and values from one joint layer ---- */
+
 /* Copies between the layouts of the GEMMs and of attention. Transformer Engine: Q and V of the joint QKV made
  * contiguous; older layers: the context, its gradient, and the gradients of Q, K and V joined. */
 static void layout_add(struct ss_ops *ops, const struct ss_shape *s)
@@ -62,30 +68,139 @@ static void layout_add(struct ss_ops *ops, const struct ss_shape *s)
         ss_op_elementwise(op, copy * q, copy * (2 * q + 2 * kv), 1, 2);
 }
 
+/* Norms of queries and keys, each of every head or of all at once, whose inputs are kept beside what attention keeps. */
+static void qk_norm_add(struct ss_ops *ops, const struct ss_shape *s)
+{
+    double x = s->tokens * (s->heads + s->groups) * s->d;
+    int mode = s->model->qk_norm, a_head = mode != SS_QK_NORM_WIDTH;
+    if (mode <= SS_QK_NORM_NONE)
+        return;
+    struct ss_op *op =
+        ss_op_norm_of(ops, s, "qk norm", x, a_head ? 2 * s->d : (s->heads + s->groups) * s->d, s->e);
+    op->tensors *= 2;
+    op->forward_kernels = 2;
+    op->backward_kernels = 4;
+    op->saved_bytes = x * s->e + 4 * s->tokens * (a_head ? s->heads + s->groups : 2);
+}
+
 double ss_op_qkv_columns(const struct ss_shape *s)
 {
     return (s->heads + 2 * s->groups) * s->d;
 }
 
-void ss_op_attention_block(struct ss_ops *ops, const struct ss_shape *s, const struct ss_stack *stack,
-                           int local)
+static void joint_qkv(struct ss_ops *ops, const struct ss_shape *s, const struct ss_stack *stack)
 {
-    int p = s->gemm_precision, fp8 = p == SS_FP8;
-    double qkv = ss_op_qkv_columns(s), a = s->heads * s->d;
-    ss_op_norm(ops, s, stack, "input norm");
-    if (fp8)
+    double qkv = ss_op_qkv_columns(s);
+    if (s->gemm_precision == SS_FP8)
         ss_op_fp8_cast(ops, s, stack, s->h, qkv, SS_TP_COLUMN);
-    ss_op_linear(ops, "qkv", s, qkv, s->h, SS_TP_COLUMN, p, s->qkv_bias || s->linear_bias);
-    if (s->rope) {
+    ss_op_linear(ops, "qkv", s, qkv, s->h, SS_TP_COLUMN, s->gemm_precision, s->qkv_bias || s->linear_bias);
+    qk_norm_add(ops, s);
+    if (s->rope) { /* also where a part of a head is turned: the rest is copied */
         double qk = s->tokens * (s->heads + s->groups) * s->d * s->e * 2 * stack->rope_passes;
         ss_op_elementwise(ss_op_add(ops, "rope", SS_OP_ELEMENTWISE), qk, qk, 2, 2);
     }
     layout_add(ops, s);
-    attention_add(ops, s, stack, local);
-    if (fp8)
+}
+
+/* ---- latent attention: Megatron's MLASelfAttention ---- */
+
+/* From the hidden state to a latent of `width`. Every tensor rank has all of the weights and works on its share of the
+ * tokens. */
+static void down_projection(struct ss_ops *ops, const struct ss_shape *s, const struct ss_stack *stack,
+                            const char *name, double width)
+{
+    double own = s->tokens / s->sp;
+    if (s->gemm_precision == SS_FP8)
+        ss_op_cast_rows(ops, stack, "fp8 cast", own, s->h, width, s->h * width);
+    struct ss_op *op = ss_op_replicated(ops, name, s, width, s->h, s->gemm_precision);
+    op->saved_bytes = ss_op_saved_in_fp8(s, stack) ? own * s->h : 0; /* in 16 bit the norm keeps it for all */
+}
+
+/* From a latent to the rank's heads, with the norm of the latent, which is kept before the norm and behind it. */
+static void up_projection(struct ss_ops *ops, const struct ss_shape *s, const struct ss_stack *stack,
+                          const char *const names[2], double width, double columns)
+{
+    double x = s->tokens * width / s->sp, kept = ss_op_saved_in_fp8(s, stack) ? 1 : s->e;
+    int first = ops->n;
+    struct ss_op *op;
+    if (s->model->qk_norm > SS_QK_NORM_NONE) {
+        op = ss_op_norm_of(ops, s, names[0], x, width, kept);
+        op->module_bytes = x * kept + 4 * s->tokens / s->sp;
+        op->saved_bytes = x * s->e + op->module_bytes;
+    }
+    if (s->gemm_precision == SS_FP8)
+        ss_op_fp8_cast(ops, s, stack, width, columns, SS_TP_COLUMN);
+    op = ss_op_linear(ops, names[1], s, columns, width, SS_TP_COLUMN, s->gemm_precision, 0);
+    if (s->model->qk_norm <= SS_QK_NORM_NONE)
+        op->saved_bytes = x * s->e;
+    for (int i = first; i < ops->n; i++)
+        ops->op[i].module |= SS_MODULE_BIT(SS_MODULE_MLA_UP_PROJ);
+}
+
+/* Turns the part with position of queries in place; keys are put together of each head's own part and the one that all
+ * heads share, values made contiguous. Keeps Q, K and V for attention. */
+static void latent_rope(struct ss_ops *ops, const struct ss_shape *s, const struct ss_stack *stack)
+{
+    const struct ss_model *m = s->model;
+    double up = m->qk_head_dim + s->d_v, made = s->d + s->d_v, turned = 2 * m->qk_pos_emb_head_dim;
+    double bytes = s->tokens * s->heads * (up + made + turned * stack->rope_passes) * s->e;
+    struct ss_op *op = ss_op_add(ops, "rope", SS_OP_ELEMENTWISE);
+    ss_op_elementwise(op, bytes, bytes, 2, 2);
+    op->module = SS_MODULE_BIT(SS_MODULE_MLA_UP_PROJ);
+    op->saved_bytes = op->module_bytes = s->tokens * s->heads * (2 * s->d + s->d_v) * s->e;
+}
+
+static void latent_qkv(struct ss_ops *ops, const struct ss_shape *s, const struct ss_stack *stack)
+{
+    static const char *const q_names[2] = {"q norm", "q up"}, *const kv_names[2] = {"kv norm", "kv up"};
+    const struct ss_model *m = s->model;
+    double q = s->heads * s->d, kv = s->heads * (m->qk_head_dim + s->d_v);
+    if (m->q_lora_rank > 0) {
+        down_projection(ops, s, stack, "q down", m->q_lora_rank);
+    } else {
+        if (s->gemm_precision == SS_FP8)
+            ss_op_fp8_cast(ops, s, stack, s->h, q, SS_TP_COLUMN);
+        ss_op_linear(ops, "q", s, q, s->h, SS_TP_COLUMN, s->gemm_precision, 0);
+        ops->op[ops->n - 1].module = SS_MODULE_BIT(SS_MODULE_MLA_UP_PROJ);
+    }
+    down_projection(ops, s, stack, "kv down", m->kv_lora_rank + m->qk_pos_emb_head_dim);
+    if (m->q_lora_rank > 0)
+        up_projection(ops, s, stack, q_names, m->q_lora_rank, q);
+    up_projection(ops, s, stack, kv_names, m->kv_lora_rank, kv);
+    latent_rope(ops, s, stack);
+}
+
+/* The norm is a module of its own, whose output stays in 16 bit for both down-projections. */
+static void latent_norm(struct ss_ops *ops, const struct ss_shape *s)
+{
+    double x = s->tokens * s->h / s->sp;
+    struct ss_op *op = ss_op_norm_of(ops, s, "input norm", x, s->h, s->e);
+    op->module = SS_MODULE_BIT(SS_MODULE_LAYERNORM);
+    op->module_bytes = (s->gemm_precision == SS_FP8 && s->te ? 0 : x * s->e) + 4 * s->tokens / s->sp;
+    op->saved_bytes = x * s->e + op->module_bytes;
+}
+
+/* ---- the block ---- */
+
+void ss_op_attention_block(struct ss_ops *ops, const struct ss_shape *s, const struct ss_stack *stack,
+                           int local)
+{
+    int latent = s->model->kv_lora_rank > 0;
+    double a = s->heads * s->d_v;
+    if (latent) {
+        latent_norm(ops, s);
+        latent_qkv(ops, s, stack);
+    } else {
+        ss_op_norm(ops, s, stack, "input norm");
+        joint_qkv(ops, s, stack);
+    }
+    attention_add(ops, s, stack, local, latent);
+    if (s->gemm_precision == SS_FP8)
         ss_op_fp8_cast(ops, s, stack, a, s->h, SS_TP_ROW);
-    struct ss_op *op = ss_op_linear(ops, "projection", s, s->h, a, SS_TP_ROW, p, s->linear_bias);
+    struct ss_op *op =
+        ss_op_linear(ops, "projection", s, s->h, a, SS_TP_ROW, s->gemm_precision, s->linear_bias);
     /* in 16 bit attention already keeps it */
     op->saved_bytes = ss_op_saved_in_fp8(s, stack) ? s->tokens * a : 0;
-    ss_op_residual(ops, s);
+    if (s->model->parallel_residual <= SS_RESIDUAL_SERIAL)
+        ss_op_branch_end(ops, s, "attention post norm");
 }

@@ -4,14 +4,42 @@
 
 #include "cost/operators.h"
 
-/* Residual add with bias and dropout, which keeps a 1-byte mask unless it drops nothing. Backward: the mask
- * applied, and the two branches' gradients added. */
-void ss_op_residual(struct ss_ops *ops, const struct ss_shape *s)
+/* Residual add of `branches` with bias and dropout, which keeps a 1-byte mask of each unless it drops nothing. Backward: the
+ * masks applied, and the gradients of the branches added to the residual stream's. */
+static void residual_add(struct ss_ops *ops, const struct ss_shape *s, int branches)
 {
-    double x = s->tokens * s->h / s->sp, mask = s->hidden_dropout > 0;
+    double x = s->tokens * s->h / s->sp, mask = s->hidden_dropout > 0 ? branches : 0, moved = 2 + branches;
     struct ss_op *op = ss_op_add(ops, "residual", SS_OP_ELEMENTWISE);
-    ss_op_elementwise(op, x * (3 * s->e + mask), x * (3 * s->e + mask * (2 * s->e + 1)), 1, 2);
+    ss_op_elementwise(op, x * (moved * s->e + mask), x * (moved * s->e + mask * (2 * s->e + 1)), 1,
+                      1 + branches);
     op->saved_bytes = x * mask;
+}
+
+/* A norm behind the branch keeps its input. */
+void ss_op_branch_end(struct ss_ops *ops, const struct ss_shape *s, const char *norm)
+{
+    double x = s->tokens * s->h / s->sp;
+    if (s->model->post_norms > 0)
+        ss_op_norm_of(ops, s, norm, x, s->h, s->e)->saved_bytes = x * s->e + 4 * s->tokens / s->sp;
+    residual_add(ops, s, 1);
+}
+
+void ss_op_mlp_begin(struct ss_ops *ops, const struct ss_shape *s, const struct ss_stack *stack)
+{
+    int residual = s->model->parallel_residual;
+    if (residual == SS_RESIDUAL_ONE_NORM)
+        return;
+    ss_op_norm(ops, s, stack, "mlp norm");
+    if (residual == SS_RESIDUAL_TWO_NORMS) /* attention's norm keeps the input of both */
+        ops->op[ops->n - 1].saved_bytes -= s->tokens * s->h / s->sp * s->e;
+}
+
+void ss_op_mlp_end(struct ss_ops *ops, const struct ss_shape *s)
+{
+    if (s->model->parallel_residual > SS_RESIDUAL_SERIAL)
+        residual_add(ops, s, 2);
+    else
+        ss_op_branch_end(ops, s, "mlp post norm");
 }
 
 /* Activation of the MLP. A gated one's backward computes both halves and joins them with a copy. */
@@ -37,12 +65,12 @@ void ss_op_mlp(struct ss_ops *ops, const struct ss_shape *s, const struct ss_sta
     if (fp8)
         ss_op_fp8_cast(ops, s, stack, s->h, fc1, SS_TP_COLUMN);
     struct ss_op *op = ss_op_linear(ops, names->fc1, s, fc1, s->h, SS_TP_COLUMN, p, s->linear_bias);
-    op->saved_bytes = s->tokens * fc1 * s->e; /* input of the activation function */
+    op->saved_bytes = op->module_bytes = s->tokens * fc1 * s->e; /* input of the activation function */
     ss_op_activation(ops, s, s->tokens, ffn);
     if (fp8)
         ss_op_fp8_cast(ops, s, stack, ffn, s->h, SS_TP_ROW);
     op = ss_op_linear(ops, names->fc2, s, s->h, ffn, SS_TP_ROW, p, s->linear_bias);
-    op->saved_bytes = s->tokens * ffn * (ss_op_saved_in_fp8(s, stack) ? 1 : s->e);
+    op->saved_bytes = op->module_bytes = s->tokens * ffn * (ss_op_saved_in_fp8(s, stack) ? 1 : s->e);
     /* Gradients of the activation's output and, unless it takes the input's place, input, when this GEMM's own input is
      * free again. */
     op->working_bytes =
@@ -53,7 +81,10 @@ void ss_op_mlp(struct ss_ops *ops, const struct ss_shape *s, const struct ss_sta
 void ss_op_mlp_block(struct ss_ops *ops, const struct ss_shape *s, const struct ss_stack *stack)
 {
     static const struct ss_mlp_names names = {"fc1", "fc2"};
-    ss_op_norm(ops, s, stack, "mlp norm");
+    ss_op_mlp_begin(ops, s, stack);
+    int first = ops->n;
     ss_op_mlp(ops, s, stack, &names, s->ffn);
-    ss_op_residual(ops, s);
+    for (int i = first; i < ops->n; i++)
+        ops->op[i].module |= SS_MODULE_BIT(SS_MODULE_MLP);
+    ss_op_mlp_end(ops, s);
 }

@@ -121,12 +121,12 @@ static void elementwise_cost(const struct ss_cost_context *c, const struct ss_op
 
 /* Times of the collectives around one linear layer; sequence parallel: all-gather and reduce-scatter, else
  * `scatter` is the all-reduce. */
-static void tp_times(const struct ss_cost_context *c, int precision, struct ss_linear_times *t)
+static void tp_times(const struct ss_cost_context *c, const struct ss_op *op, struct ss_linear_times *t)
 {
     const struct ss_shape *s = &c->shape;
     struct ss_net net = c->net;
-    double full = s->tokens * s->h * s->e;
-    t->gather_bytes = precision == SS_FP8 && c->stack->fp8_allgather ? s->tokens * s->h : full;
+    double whole = s->tokens * ss_op_whole_columns(op), full = whole * s->e;
+    t->gather_bytes = op->precision == SS_FP8 && c->stack->fp8_allgather ? whole : full;
     t->scatter_bytes = full;
     if (c->tp.n <= 1)
         return;
@@ -190,7 +190,7 @@ static void linear_cost(const struct ss_cost_context *c, const struct ss_op *op,
     };
     gemm_times(c, op, &t);
     if (tp)
-        tp_times(c, op->precision, &t);
+        tp_times(c, op, &t);
     out->forward[SS_LABEL_COMPUTE] += t.f;
     out->input_grad[SS_LABEL_COMPUTE] += t.d;
     out->weight_grad[SS_LABEL_COMPUTE] += t.w + t.accumulate;

@@ -34,10 +34,26 @@ struct ss_op *ss_op_linear(struct ss_ops *ops, const char *name, const struct ss
     op->backward_kernels = 2;
     /* Under sequence parallelism the backward holds whole tensors of width h: the gathered input or gradient
      * (in fp8 its transpose too) and, of a column-parallel layer, the input's gradient before its scatter. */
+    double whole = s->tokens * ss_op_whole_columns(op);
     if (s->sp > 1 && role != SS_TP_NONE)
-        op->working_bytes = s->tokens * s->h * (2 * s->e / (precision == SS_FP8 ? 2 : 1)) +
-                            (role == SS_TP_COLUMN ? s->tokens * s->h * s->e : 0);
+        op->working_bytes =
+            whole * (2 * s->e / (precision == SS_FP8 ? 2 : 1)) + (role == SS_TP_COLUMN ? whole * s->e : 0);
     return op;
+}
+
+struct ss_op *ss_op_replicated(struct ss_ops *ops, const char *name, const struct ss_shape *s, double n,
+                               double k, int precision)
+{
+    struct ss_op *op = ss_op_linear(ops, name, s, n, k, SS_TP_NONE, precision, 0);
+    op->m = s->tokens / s->sp;
+    op->forward_flops /= s->sp;
+    op->backward_flops /= s->sp;
+    return op;
+}
+
+double ss_op_whole_columns(const struct ss_op *op)
+{
+    return op->role == SS_TP_COLUMN ? op->k : op->n;
 }
 
 void ss_op_elementwise(struct ss_op *op, double forward_bytes, double backward_bytes, int forward_kernels,
@@ -72,15 +88,21 @@ void ss_op_fp8_cast(struct ss_ops *ops, const struct ss_shape *s, const struct s
 }
 
 /* The same of the experts' linear layers, whose input is whole on the rank. */
+void ss_op_cast_rows(struct ss_ops *ops, const struct ss_stack *stack, const char *name, double rows,
+                     double in, double out, double weights)
+{
+    struct ss_op *op = ss_op_add(ops, name, SS_OP_ELEMENTWISE);
+    double passes = stack->fp8_cast_passes * rows;
+    if (stack->fp8_dynamic > 0)
+        ss_op_elementwise(op, 5 * (passes * in + weights), 5 * (passes * (in + out) + weights), 4, 6);
+    else
+        ss_op_elementwise(op, passes * 4 * in, passes * 4 * out, 2, 2);
+}
+
 void ss_op_expert_cast(struct ss_ops *ops, const struct ss_shape *s, const struct ss_stack *stack, double in,
                        double out)
 {
-    struct ss_op *op = ss_op_add(ops, "expert fp8 cast", SS_OP_ELEMENTWISE);
-    double rows = stack->fp8_cast_passes * s->routed, weights = s->local_experts * in * out;
-    if (stack->fp8_dynamic > 0)
-        ss_op_elementwise(op, 5 * (rows * in + weights), 5 * (rows * (in + out) + weights), 4, 6);
-    else
-        ss_op_elementwise(op, rows * 4 * in, rows * 4 * out, 2, 2);
+    ss_op_cast_rows(ops, stack, "expert fp8 cast", s->routed, in, out, s->local_experts * in * out);
 }
 
 int ss_op_saved_in_fp8(const struct ss_shape *s, const struct ss_stack *stack)
@@ -94,19 +116,24 @@ double ss_op_kept_input(const struct ss_shape *s, const struct ss_stack *stack, 
     return s->tokens * s->h / (stack->saves_gathered > 0 ? 1 : s->sp) * element;
 }
 
+/* Forward reads x and writes the norm; backward reads x and the gradient and writes one; without Transformer Engine the
+ * weight's gradient is a kernel that reads both again. */
+struct ss_op *ss_op_norm_of(struct ss_ops *ops, const struct ss_shape *s, const char *name, double x,
+                            double weights, double out)
+{
+    struct ss_op *op = ss_op_add(ops, name, SS_OP_ELEMENTWISE);
+    ss_op_elementwise(op, x * (s->e + out), x * (s->te ? 3 : 5) * s->e, 1, 2);
+    op->tensors = s->norm_is_layernorm ? 2 : 1;
+    op->params = weights * op->tensors;
+    return op;
+}
+
 void ss_op_norm(struct ss_ops *ops, const struct ss_shape *s, const struct ss_stack *stack, const char *name)
 {
-    int narrow = ss_op_saved_in_fp8(s, stack);
-    double x = s->tokens * s->h / s->sp;
-    struct ss_op *op = ss_op_add(ops, name, SS_OP_ELEMENTWISE);
-    /* Forward reads x and writes the norm (in fp8 when the GEMM wants it); backward reads x and the
-     * gradient and writes one; without Transformer Engine the weight's gradient is a kernel that reads both
-     * again. */
-    ss_op_elementwise(op, x * (s->e + (narrow ? 1 : s->e)), x * (s->te ? 3 : 5) * s->e, 1, 2);
-    op->tensors = s->norm_is_layernorm ? 2 : 1;
-    op->params = s->h * op->tensors;
+    double x = s->tokens * s->h / s->sp, out = ss_op_saved_in_fp8(s, stack) ? 1 : s->e;
+    struct ss_op *op = ss_op_norm_of(ops, s, name, x, s->h, out);
     /* Kept: the norm's input and, for the weight gradient of the GEMM behind it, its output. */
-    op->saved_bytes = x * s->e + ss_op_kept_input(s, stack, narrow ? 1 : s->e) + 4 * s->tokens / s->sp;
+    op->saved_bytes = x * s->e + ss_op_kept_input(s, stack, out) + 4 * s->tokens / s->sp;
 }
 
 double ss_ops_params(const struct ss_ops *ops)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Attention blocks: local attention, against numbers worked out by hand. */
+/* Attention blocks, norms and residuals of the dense families, against numbers worked out by hand. */
 #include <math.h>
 #include <string.h>
 
@@ -134,11 +134,203 @@ static void test_window_unfused(void)
     CU_ASSERT_EQUAL(find(&local, "core attention")->forward_flops, 4 * 2 * 4096.0 * 4096 * 1024);
 }
 
+static double forward_flops(const struct ss_ops *ops)
+{
+    double sum = 0;
+    for (int i = 0; i < ops->n; i++)
+        sum += ops->op[i].forward_flops;
+    return sum;
+}
+
+static double module_bytes(const struct ss_ops *ops, int module)
+{
+    double sum = 0;
+    for (int i = 0; i < ops->n; i++)
+        sum += ops->op[i].module & SS_MODULE_BIT(module) ? ops->op[i].module_bytes : 0;
+    return sum;
+}
+
+/* Multi-head attention of 12 heads of 128 in a model of 1536. */
+static void multi_head(struct ss_model *m)
+{
+    m->hidden_size = 1536;
+    m->num_attention_heads = m->num_query_groups = 12;
+    m->kv_channels = 128;
+    m->ffn_hidden_size = 4096;
+}
+
+static void latent(struct ss_model *m, int q, int kv, int without, int with, int value)
+{
+    m->q_lora_rank = q;
+    m->kv_lora_rank = kv;
+    m->qk_head_dim = without;
+    m->qk_pos_emb_head_dim = with;
+    m->v_head_dim = value;
+    m->qk_norm = SS_QK_NORM_HEAD;
+}
+
+/* Latents as wide as the hidden state: up-projections, core attention and projection are those of multi-head attention, the
+ * down-projections 2 T h^2 more each. Down to two thirds and up again are as many FLOP as K and V from the hidden state. */
+static void test_latent_full_rank(void)
+{
+    struct setting t;
+    setting_make(&t);
+    multi_head(&t.job.model);
+    struct ss_ops heads = layer_of(&t, SS_LAYER_DENSE);
+    latent(&t.job.model, 1536, 1536, 128, 0, 128);
+    struct ss_ops full = layer_of(&t, SS_LAYER_DENSE);
+    double down = find(&full, "q down")->forward_flops + find(&full, "kv down")->forward_flops;
+    CU_ASSERT_EQUAL(down, 2 * 2 * 8192.0 * 1536 * 1536);
+    CU_ASSERT_EQUAL(forward_flops(&full) - down, forward_flops(&heads));
+    CU_ASSERT_EQUAL(find(&full, "core attention")->backward_flops,
+                    find(&heads, "core attention")->backward_flops);
+    latent(&t.job.model, 0, 1024, 128, 0, 128);
+    struct ss_ops two_thirds = layer_of(&t, SS_LAYER_DENSE);
+    CU_ASSERT_EQUAL(forward_flops(&two_thirds), forward_flops(&heads));
+}
+
+/* A layer of DeepSeek-V3: 187,107,328 parameters of attention. */
+static void test_latent_of_deepseek_v3(void)
+{
+    struct setting t;
+    setting_make(&t);
+    struct ss_model *m = &t.job.model;
+    m->hidden_size = 7168;
+    m->num_attention_heads = m->num_query_groups = 128;
+    m->ffn_hidden_size = 18432;
+    latent(m, 1536, 512, 128, 64, 128);
+    struct ss_ops ops = layer_of(&t, SS_LAYER_DENSE);
+    double attention = 7168.0 * 1536 + 1536 + 1536 * 128.0 * 192 + 7168 * (512 + 64.0) + 512 +
+                       512 * 128.0 * (128 + 128) + 128 * 128.0 * 7168;
+    CU_ASSERT_EQUAL(attention, 187107328);
+    CU_ASSERT_EQUAL(ss_ops_params(&ops), attention + 2 * 7168 + 3 * 7168.0 * 18432);
+    /* Scores in 192, values in 128; backward: scores, dQ and dK in 192, dP and dV in 128. */
+    double pairs = 2 * 4096.0 * 4096 / 2 * 128;
+    CU_ASSERT_EQUAL(find(&ops, "core attention")->forward_flops, 2 * pairs * (192 + 128));
+    CU_ASSERT_DOUBLE_EQUAL(find(&ops, "core attention")->backward_flops, 2 * pairs * (3 * 192 + 2 * 128), 1);
+    /* Two norms and the latents' before and behind their norms, Q, K, V, output, softmax statistics, the MLP. */
+    double up = (1536 + 512) * 2 + 2 * 4 + 128 * (2 * 192 + 128) * 2, mlp = 3 * 18432 * 2;
+    double token = 2 * (4 * 7168 + 4) + (1536 + 512) * 2 + up + 128 * 128 * 2 + 4 * 128 + mlp;
+    CU_ASSERT_EQUAL(ss_ops_saved_bytes(&ops, 0), 8192 * token);
+    CU_ASSERT_EQUAL(module_bytes(&ops, SS_MODULE_MLA_UP_PROJ), 8192 * up);
+    CU_ASSERT_EQUAL(module_bytes(&ops, SS_MODULE_LAYERNORM), 8192.0 * (2 * 7168 + 4));
+    CU_ASSERT_EQUAL(module_bytes(&ops, SS_MODULE_MLP), 8192.0 * mlp);
+}
+
+/* Tensor parallel: down-projections whole on each rank, on its share of the tokens under sequence parallelism; what is
+ * gathered before an up-projection is the latent. */
+static void test_latent_tensor_parallel(void)
+{
+    struct setting t;
+    setting_make(&t);
+    multi_head(&t.job.model);
+    latent(&t.job.model, 768, 256, 128, 64, 128);
+    struct ss_ops one = layer_of(&t, SS_LAYER_DENSE);
+    t.job.tp = 2;
+    t.job.sequence_parallel = 1;
+    struct ss_ops two = layer_of(&t, SS_LAYER_DENSE);
+    CU_ASSERT_EQUAL(forward_flops(&two), forward_flops(&one) / 2);
+    CU_ASSERT_EQUAL(find(&two, "q down")->params, find(&one, "q down")->params);
+    CU_ASSERT_EQUAL(find(&two, "q up")->params, find(&one, "q up")->params / 2);
+    CU_ASSERT_EQUAL(ss_op_whole_columns(find(&two, "q up")), 768);
+    CU_ASSERT_EQUAL(ss_op_whole_columns(find(&two, "kv up")), 256);
+    CU_ASSERT_EQUAL(ss_op_whole_columns(find(&two, "projection")), 1536);
+    double whole = 0; /* on every rank */
+    const char *const replicated[] = {"input norm", "q down", "kv down", "q norm", "kv norm", "mlp norm"};
+    for (size_t i = 0; i < sizeof replicated / sizeof *replicated; i++)
+        whole += find(&two, replicated[i])->params;
+    CU_ASSERT_EQUAL(2 * ss_ops_params(&two) - whole, ss_ops_params(&one));
+    /* Time: the all-gather before q up is 768 columns, a half of them over the link. */
+    struct ss_layer_cost wide, narrow;
+    t.c.tp = (struct ss_group_shape){.n = 2, .nodes = 1, .per_node = 2};
+    t.c.net.nvlink_busbw = 1e11;
+    ss_cost_layer(&t.c, &two, ss_layer_kind(SS_LAYER_DENSE), SS_RECOMPUTE_NONE, &wide);
+    latent(&t.job.model, 384, 256, 128, 64, 128);
+    two = layer_of(&t, SS_LAYER_DENSE);
+    ss_cost_layer(&t.c, &two, ss_layer_kind(SS_LAYER_DENSE), SS_RECOMPUTE_NONE, &narrow);
+    CU_ASSERT_DOUBLE_EQUAL(wide.forward[SS_LABEL_TP] - narrow.forward[SS_LABEL_TP],
+                           8192 * 384.0 * 2 / 2 / 1e11, 1e-9);
+}
+
+static int count(const struct ss_ops *ops, const char *part)
+{
+    int n = 0;
+    for (int i = 0; i < ops->n; i++)
+        n += strstr(ops->op[i].name, part) != NULL;
+    return n;
+}
+
+/* Side by side, attention and MLP have one residual add, and with one norm the other is gone with what it keeps. */
+static void test_parallel_residual(void)
+{
+    struct setting t;
+    setting_make(&t);
+    t.job.hidden_dropout = 0.1;
+    double x = 8192.0 * 1024;
+    struct ss_ops serial = layer_of(&t, SS_LAYER_DENSE);
+    t.job.model.parallel_residual = SS_RESIDUAL_TWO_NORMS;
+    struct ss_ops two = layer_of(&t, SS_LAYER_DENSE);
+    t.job.model.parallel_residual = SS_RESIDUAL_ONE_NORM;
+    struct ss_ops one = layer_of(&t, SS_LAYER_DENSE);
+    CU_ASSERT_EQUAL(count(&serial, "residual"), 2);
+    CU_ASSERT_EQUAL(count(&two, "residual"), 1);
+    CU_ASSERT_EQUAL(count(&one, "residual"), 1);
+    CU_ASSERT_EQUAL(count(&two, "norm"), 2);
+    CU_ASSERT_EQUAL(count(&one, "norm"), 1);
+    CU_ASSERT_EQUAL(ss_ops_params(&serial), ss_ops_params(&two));
+    CU_ASSERT_EQUAL(ss_ops_params(&serial) - ss_ops_params(&one), 1024);
+    CU_ASSERT_EQUAL(ss_ops_saved_bytes(&serial, 0) - ss_ops_saved_bytes(&two, 0), 2 * x);
+    CU_ASSERT_EQUAL(ss_ops_saved_bytes(&serial, 0) - ss_ops_saved_bytes(&one, 0), 4 * x + 4 * 8192);
+    /* Three reads, a write and two masks instead of two adds of two reads, a write and a mask. */
+    CU_ASSERT_EQUAL(find(&one, "residual")->forward_bytes, x * (4 * 2 + 2));
+    CU_ASSERT_EQUAL(find(&serial, "residual")->forward_bytes, x * (3 * 2 + 1));
+}
+
+/* Gemma 2: a norm behind attention and one behind the MLP, that keep their inputs. */
+static void test_post_norms(void)
+{
+    struct setting t;
+    setting_make(&t);
+    struct ss_ops before = layer_of(&t, SS_LAYER_DENSE);
+    t.job.model.post_norms = 1;
+    struct ss_ops both = layer_of(&t, SS_LAYER_DENSE);
+    CU_ASSERT_EQUAL(count(&both, "norm"), 4);
+    CU_ASSERT_EQUAL(ss_ops_params(&both) - ss_ops_params(&before), 2 * 1024);
+    CU_ASSERT_EQUAL(ss_ops_saved_bytes(&both, 0) - ss_ops_saved_bytes(&before, 0),
+                    2 * 8192.0 * (2 * 1024 + 4));
+}
+
+/* Qwen3: norms of each head of queries and keys; OLMo 2: of all heads. GPT-OSS: a sink for each head. */
+static void test_qk_norms_and_sinks(void)
+{
+    struct setting t;
+    setting_make(&t);
+    struct ss_ops none = layer_of(&t, SS_LAYER_DENSE);
+    t.job.model.qk_norm = SS_QK_NORM_HEAD;
+    struct ss_ops head = layer_of(&t, SS_LAYER_DENSE);
+    CU_ASSERT_EQUAL(ss_ops_params(&head) - ss_ops_params(&none), 2 * 64);
+    CU_ASSERT_EQUAL(ss_ops_tensors(&head) - ss_ops_tensors(&none), 2);
+    CU_ASSERT_EQUAL(ss_ops_saved_bytes(&head, 0) - ss_ops_saved_bytes(&none, 0), 8192.0 * 20 * (2 * 64 + 4));
+    t.job.model.qk_norm = SS_QK_NORM_WIDTH;
+    struct ss_ops width = layer_of(&t, SS_LAYER_DENSE);
+    CU_ASSERT_EQUAL(ss_ops_params(&width) - ss_ops_params(&none), 20 * 64);
+    CU_ASSERT_EQUAL(find(&width, "qk norm")->forward_bytes, 8192.0 * 20 * 64 * 4);
+    t.job.model.attention_sinks = 1;
+    struct ss_ops sinks = layer_of(&t, SS_LAYER_DENSE);
+    CU_ASSERT_EQUAL(ss_ops_params(&sinks) - ss_ops_params(&width), 16);
+}
+
 int main(void)
 {
     CU_TestInfo tests[] = {{"local attention sees a window", test_window},
                            {"a window as long as the sequence is none", test_wide_window},
                            {"unfused local attention is masked", test_window_unfused},
+                           {"latent attention of full rank", test_latent_full_rank},
+                           {"latent attention of DeepSeek-V3", test_latent_of_deepseek_v3},
+                           {"latent attention, tensor parallel", test_latent_tensor_parallel},
+                           {"parallel residual", test_parallel_residual},
+                           {"norms behind the branches", test_post_norms},
+                           {"norms of queries and keys, sinks", test_qk_norms_and_sinks},
                            CU_TEST_INFO_NULL};
     return suite_run("attention", NULL, NULL, tests);
 }

@@ -22,11 +22,8 @@ static void norm(struct ss_ops *ops, const struct ss_shape *s, const struct ss_s
 static void router(struct ss_ops *ops, const struct ss_shape *s)
 {
     double own = s->tokens / s->sp, scores = own * s->experts;
-    struct ss_op *op = ss_op_linear(ops, "router", s, s->experts, s->h, SS_TP_NONE, s->storage_precision, 0);
-    op->m = own;
+    struct ss_op *op = ss_op_replicated(ops, "router", s, s->experts, s->h, s->storage_precision);
     op->gemm_params = 0; /* in 16 bit under fp8, as the logits */
-    op->forward_flops /= s->sp;
-    op->backward_flops /= s->sp;
     op->params += s->model->router_bias ? s->experts : 0;
     op->saved_bytes = scores * 4; /* logits; the norm keeps the input */
     op = ss_op_add(ops, "routing", SS_OP_ELEMENTWISE);
@@ -173,7 +170,7 @@ static void layer(struct ss_ops *ops, const struct ss_shape *s, const struct ss_
     ss_op_attention_block(ops, s, stack, local);
     norm(ops, s, stack);
     mixture(ops, s, stack);
-    ss_op_residual(ops, s);
+    ss_op_mlp_end(ops, s);
 }
 
 static void full(struct ss_ops *ops, const struct ss_shape *s, const struct ss_stack *stack)

@@ -39,6 +39,7 @@ struct ss_op {
     double gemm_params;   /* those that fp8 keeps a copy of; 0: no linear layer of Transformer Engine */
     double saved_bytes;   /* kept from forward to backward, without core_bytes */
     double core_bytes;    /* kept too, but not under selective recompute */
+    double module_bytes;  /* of saved_bytes those that recompute of a module of the operator does not keep */
     double working_bytes; /* alive while the operator runs, beside the saved ones */
     int makes_logits;     /* 1: what it keeps is of the memory class logits */
 };
@@ -54,6 +55,12 @@ struct ss_op *ss_op_add(struct ss_ops *ops, const char *name, int kind);
 /* Linear layer [tokens x k] -> [tokens x n] and what it keeps: its input, unless that is saved elsewhere. */
 struct ss_op *ss_op_linear(struct ss_ops *ops, const char *name, const struct ss_shape *s, double n, double k,
                            int role, int precision, int bias);
+/* The same with weights that every tensor rank has all of, on its share of the tokens under sequence parallelism. */
+struct ss_op *ss_op_replicated(struct ss_ops *ops, const char *name, const struct ss_shape *s, double n,
+                               double k, int precision);
+/* Columns of the tensor that tensor parallelism gathers, scatters or reduces beside a linear layer: its input's where it is
+ * column parallel, else its output's. */
+double ss_op_whole_columns(const struct ss_op *op);
 /* Sets traffic and kernels of an operator that is no GEMM. */
 void ss_op_elementwise(struct ss_op *op, double forward_bytes, double backward_bytes, int forward_kernels,
                        int backward_kernels);
@@ -62,6 +69,14 @@ void ss_op_fp8_cast(struct ss_ops *ops, const struct ss_shape *s, const struct s
                     double out, int role);
 void ss_op_expert_cast(struct ss_ops *ops, const struct ss_shape *s, const struct ss_stack *stack, double in,
                        double out);
+/* The same of `rows` tokens that no collective gathers, and of `weights`. */
+void ss_op_cast_rows(struct ss_ops *ops, const struct ss_stack *stack, const char *name, double rows,
+                     double in, double out, double weights);
+/* A norm of `x` elements with so many weights (LayerNorm: and biases), which writes `out` bytes an element. What it keeps is
+ * left to the caller. */
+struct ss_op *ss_op_norm_of(struct ss_ops *ops, const struct ss_shape *s, const char *name, double x,
+                            double weights, double out);
+/* The norm of the hidden state before a column-parallel layer: keeps its input, and its output for that layer. */
 void ss_op_norm(struct ss_ops *ops, const struct ss_shape *s, const struct ss_stack *stack, const char *name);
 /* Bytes of the input of a column-parallel layer as it is kept: its shard, or gathered; `element`: bytes of one. */
 double ss_op_kept_input(const struct ss_shape *s, const struct ss_stack *stack, double element);
@@ -79,7 +94,12 @@ void ss_op_mlp(struct ss_ops *ops, const struct ss_shape *s, const struct ss_sta
                const struct ss_mlp_names *names, double ffn);
 /* The function between FC1 and FC2 on `rows` tokens. */
 struct ss_op *ss_op_activation(struct ss_ops *ops, const struct ss_shape *s, double rows, double ffn);
-void ss_op_residual(struct ss_ops *ops, const struct ss_shape *s);
+/* The end of a branch of the residual stream: the norm behind it, where the model has one, and the add. */
+void ss_op_branch_end(struct ss_ops *ops, const struct ss_shape *s, const char *norm);
+/* The norm before an MLP, and what comes behind it. Beside a parallel attention the norm may be attention's, and one add
+ * joins both branches; the attention block has none then. */
+void ss_op_mlp_begin(struct ss_ops *ops, const struct ss_shape *s, const struct ss_stack *stack);
+void ss_op_mlp_end(struct ss_ops *ops, const struct ss_shape *s);
 /* From the MLP's norm to the residual. */
 void ss_op_mlp_block(struct ss_ops *ops, const struct ss_shape *s, const struct ss_stack *stack);
 /* Columns of the joint Q, K and V, and of FC1 (both halves of a gated MLP). */
