@@ -14,6 +14,7 @@ int ss_layer_set_init(struct ss_layer_set *set, const struct ss_cost_context *c,
     set->c = c;
     set->with_steps = with_steps;
     set->fixed = c->stack->fixed_microbatch;
+    set->experts_apart = ss_job_experts_apart(c->job);
     set->nparts = 0;
     memset(set->known, 0, sizeof set->known);
     set->nchunks = nchunks;
@@ -148,6 +149,46 @@ int ss_layer_set_chunk(struct ss_layer_set *set, int k, struct ss_chunk_cost *ch
 
 /* ---- parameters ---- */
 
+static struct ss_layer_params layer_params(const struct ss_layer_set *set, int kind)
+{
+    const struct ss_ops *ops = &set->ops[kind];
+    struct ss_layer_params p = {0};
+    for (int i = 0; i < ops->n; i++) {
+        int expert = ops->op[i].expert && set->experts_apart;
+        *(expert ? &p.expert : &p.dense) += ops->op[i].params;
+        *(expert ? &p.expert_gemm : &p.dense_gemm) += ops->op[i].gemm_params;
+    }
+    return p;
+}
+
+struct ss_layer_params ss_chunk_layer_params(const struct ss_layer_set *set, int k, int i)
+{
+    const struct ss_layer_runs *runs = &set->chunks[k];
+    for (size_t r = 0; r < runs->n; r++) {
+        if (!ss_layer_is_transformer(set, &runs->run[r]))
+            continue;
+        if (i < runs->run[r].count)
+            return layer_params(set, ss_layer_part(set, &runs->run[r])->kind);
+        i -= runs->run[r].count;
+    }
+    return (struct ss_layer_params){0};
+}
+
+/* Routed experts of a run, where they are counted apart; flat: FSDP's one tensor a layer. */
+static void expert_params(struct ss_param_count *p, const struct ss_layer_set *set,
+                          const struct ss_layer_run *run, int flat)
+{
+    int kind = ss_layer_part(set, run)->kind, tensors = 0;
+    const struct ss_layer_params layer = layer_params(set, kind);
+    if (layer.expert <= 0)
+        return;
+    for (int i = 0; i < set->ops[kind].n; i++)
+        tensors += set->ops[kind].op[i].expert ? set->ops[kind].op[i].tensors : 0;
+    p->expert += run->count * layer.expert;
+    p->expert_gemm += run->count * layer.expert_gemm;
+    p->expert_tensors += run->count * (flat ? 1 : tensors);
+}
+
 static void transformer_params(struct ss_param_count *p, const struct ss_ops *ops)
 {
     double layer = ss_ops_params(ops);
@@ -184,6 +225,7 @@ struct ss_param_count ss_layer_set_params(const struct ss_layer_set *set, const 
         p.all += run->count * ss_ops_params(ops);
         p.gemm += run->count * ss_ops_gemm_params(ops);
         p.tensors += run->count * ss_ops_tensors(ops);
+        expert_params(&p, set, run, flat);
         if (ss_layer_is_transformer(set, run)) {
             transformer_params(&p, ops);
             layers += run->count;
@@ -193,7 +235,7 @@ struct ss_param_count ss_layer_set_params(const struct ss_layer_set *set, const 
         }
     }
     p.all += second_copy ? c->shape.vocab * c->shape.h : 0;
-    p.tensors = flat ? layers + ends : p.tensors + second_copy;
+    p.tensors = flat ? layers + ends + p.expert_tensors : p.tensors + second_copy;
     return p;
 }
 
@@ -201,6 +243,9 @@ void ss_param_count_add(struct ss_param_count *sum, const struct ss_param_count 
 {
     sum->all += chunk->all;
     sum->gemm += chunk->gemm;
+    sum->expert += chunk->expert;
+    sum->expert_gemm += chunk->expert_gemm;
+    sum->expert_tensors += chunk->expert_tensors;
     sum->tensors += chunk->tensors;
     if (chunk->layer > sum->layer) {
         sum->layer = chunk->layer;

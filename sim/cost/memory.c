@@ -4,11 +4,18 @@
 #include <math.h>
 #include <string.h>
 
+/* All but the experts that are counted apart. */
+static double dense_of(const struct ss_param_count *params)
+{
+    return params->all - params->expert;
+}
+
 /* What DeepSpeed needs beside its bucket to step on its share of 16-bit gradients (stage_1_and_2.py): flat in 16 bit,
  * then in fp32 where the norm had one gradient in fp64. Without shares (FP16_Optimizer) all of them in fp32, twice. */
-static double zero_copies(const struct ss_cost_context *c, const struct ss_param_count *params, double shards)
+static double zero_copies(const struct ss_cost_context *c, const struct ss_param_count *params,
+                          struct ss_optimizer_shards shards)
 {
-    double share = params->all / shards;
+    double share = dense_of(params) / shards.dense + params->expert / shards.expert;
     if (!c->job->distributed_optimizer && c->fsdp.n <= 1)
         return 8 * params->all;
     return 2 * share + fmax(4 * share, 8 * fmin(params->tensor, share));
@@ -16,15 +23,17 @@ static double zero_copies(const struct ss_cost_context *c, const struct ss_param
 
 /* Copies of the gradients that the step needs beside 16-bit ones, bytes. bf16 accumulates in fp32, whole, in ZeRO too. */
 static double gradient_copies(const struct ss_cost_context *c, const struct ss_param_count *params,
-                              double shards)
+                              struct ss_optimizer_shards shards)
 {
-    double copied = ss_memory_copied(c, params->all, shards);
+    double copied = ss_memory_copied(c, dense_of(params), shards.dense) +
+                    ss_memory_copied(c, params->expert, shards.expert);
     if (copied > 0 && c->stack->zero_bucket > 0 && c->job->precision == SS_FP16)
         return zero_copies(c, params, shards);
     return 4 * copied;
 }
 
-double ss_memory_step(const struct ss_cost_context *c, const struct ss_param_count *params, double shards)
+double ss_memory_step(const struct ss_cost_context *c, const struct ss_param_count *params,
+                      struct ss_optimizer_shards shards)
 {
     return c->stack->grad_copy > 1 && c->job->precision == SS_FP16 ? gradient_copies(c, params, shards) : 0;
 }
@@ -36,61 +45,83 @@ static int shard_is_master(const struct ss_cost_context *c)
            c->job->sharding >= SS_SHARD_OPTIM_GRADS_PARAMS;
 }
 
+/* Weights stay in fp8 from a microbatch to the next. */
+static int caches_fp8(const struct ss_cost_context *c)
+{
+    return c->job->precision == SS_FP8 && !c->stack->fp8_dynamic;
+}
+
+/* Of `params` parameters, `gemm` of them in GEMMs, which may be kept in 1 byte. */
+static double weight_bytes(const struct ss_cost_context *c, double params, double gemm)
+{
+    double narrow = caches_fp8(c) && c->job->fp8_param_gather ? gemm : 0;
+    return (params - narrow) * ss_parameter_bytes(c->job, c->stack).weight + narrow;
+}
+
+/* Of `bytes` of all parameters, `expert` of them of experts, those of one rank where each are sharded in their group. */
+static double sharded(const struct ss_cost_context *c, double bytes, double expert)
+{
+    return (bytes - expert) / c->fsdp.n + (expert > 0 ? expert / c->edp.n : 0);
+}
+
 /* Shards what the job shards inside a group, and adds what is gathered of it at a time. */
 static void shard_fully(const struct ss_cost_context *c, const struct ss_param_count *params, double grad,
-                        double shards, double memory[SS_MEM_COUNT])
+                        struct ss_optimizer_shards shards, double memory[SS_MEM_COUNT])
 {
     int pytorch = c->stack->fsdp_pytorch > 0;
     double e = c->shape.e, largest = pytorch ? params->layer : fmax(params->layer, params->border);
     if (c->job->sharding >= SS_SHARD_OPTIM_GRADS_PARAMS) {
-        memory[SS_MEM_WEIGHTS] /= c->fsdp.n;
+        memory[SS_MEM_WEIGHTS] =
+            sharded(c, memory[SS_MEM_WEIGHTS], weight_bytes(c, params->expert, params->expert_gemm));
         /* this layer's and the next one's */
         memory[SS_MEM_OTHER] += fmax(params->layer + largest, fmin(params->all, c->stack->zero_live)) * e;
         if (pytorch)
             memory[SS_MEM_OTHER] += params->borders * e;
         if (shard_is_master(c)) {
-            memory[SS_MEM_WEIGHTS] = 4 * params->all / c->fsdp.n;
-            memory[SS_MEM_OPTIMIZER] -= 4 * params->all / shards * (1 - c->job->optimizer_offload);
+            memory[SS_MEM_WEIGHTS] = sharded(c, 4 * params->all, 4 * params->expert);
+            memory[SS_MEM_OPTIMIZER] -=
+                (4 * dense_of(params) / shards.dense + 4 * params->expert / shards.expert) *
+                (1 - c->job->optimizer_offload);
         }
     }
     if (c->job->sharding >= SS_SHARD_OPTIM_GRADS) {
-        memory[SS_MEM_GRADIENTS] /= c->fsdp.n;
+        memory[SS_MEM_GRADIENTS] = sharded(c, memory[SS_MEM_GRADIENTS], params->expert * grad);
         memory[SS_MEM_OTHER] += largest * grad + (pytorch ? params->borders * e : 0);
     }
 }
 
-void ss_memory_static(const struct ss_cost_context *c, const struct ss_param_count *params, double shards,
-                      double memory[SS_MEM_COUNT])
+void ss_memory_static(const struct ss_cost_context *c, const struct ss_param_count *params,
+                      struct ss_optimizer_shards shards, double memory[SS_MEM_COUNT])
 {
     const struct ss_job *job = c->job;
     struct ss_parameter_bytes bytes = ss_parameter_bytes(job, c->stack);
-    int cached = job->precision == SS_FP8 && !c->stack->fp8_dynamic;
-    double narrow = cached && job->fp8_param_gather ? params->gemm : 0; /* parameters of 1 byte */
+    double states =
+        dense_of(params) * (bytes.states / shards.dense) + params->expert * (bytes.states / shards.expert);
     memset(memory, 0, SS_MEM_COUNT * sizeof *memory);
-    memory[SS_MEM_WEIGHTS] = (params->all - narrow) * bytes.weight + narrow;
+    memory[SS_MEM_WEIGHTS] = weight_bytes(c, params->all, params->gemm);
     memory[SS_MEM_GRADIENTS] = params->all * bytes.grad;
-    memory[SS_MEM_OPTIMIZER] = params->all * (bytes.states / shards) * (1 - job->optimizer_offload) +
-                               gradient_copies(c, params, shards) +
+    memory[SS_MEM_OPTIMIZER] = states * (1 - job->optimizer_offload) + gradient_copies(c, params, shards) +
                                (c->shape.e < 4 ? 2 * c->stack->zero_bucket : 0);
     if (c->fsdp.n > 1)
         shard_fully(c, params, bytes.grad, shards, memory);
-    if (cached) /* 1-byte copy and its transpose, over the microbatches */
-        memory[SS_MEM_WEIGHTS] += params->gemm * (narrow > 0 ? 1 : 2);
+    if (caches_fp8(c)) /* 1-byte copy and its transpose, over the microbatches */
+        memory[SS_MEM_WEIGHTS] += params->gemm * (job->fp8_param_gather ? 1 : 2);
     if (c->shape.tp_comm_overlap)
         memory[SS_MEM_OTHER] += c->stack->tp_overlap_buffers * c->shape.tokens * c->shape.h * 2;
     if (job->pp > 1) /* received activation and gradient; double when sends overlap */
         memory[SS_MEM_OTHER] += (c->p2p_overlapped ? 4 : 2) * ss_shape_border_bytes(&c->shape);
 }
 
-double ss_memory_host(const struct ss_cost_context *c, const struct ss_param_count *params, double shards,
-                      const struct ss_layer_set *set)
+double ss_memory_host(const struct ss_cost_context *c, const struct ss_param_count *params,
+                      struct ss_optimizer_shards shards, const struct ss_layer_set *set)
 {
     double states = ss_parameter_bytes(c->job, c->stack).states, kept = 0;
     for (int kind = 0; kind < SS_LAYER_KINDS && c->job->cpu_offload_activations; kind++)
         if (set->known[kind] && ss_layer_kind(kind)->where == SS_WHERE_TRANSFORMER)
             kept = fmax(kept, ss_ops_saved_bytes(&set->ops[kind], 0));
-    return c->job->optimizer_offload * params->all * (states + 4) / shards +
-           c->job->cpu_offload_layers * kept;
+    double offload = c->job->optimizer_offload;
+    return offload * dense_of(params) * (states + 4) / shards.dense +
+           offload * params->expert * (states + 4) / shards.expert + c->job->cpu_offload_layers * kept;
 }
 
 /* What the transformer layers of a chunk add up to. */
@@ -197,9 +228,14 @@ double ss_memory_overhead(const struct ss_job *job, const struct ss_stack *stack
                           double parameters)
 {
     const int size[SS_AXIS_COUNT] = {job->tp, job->cp, 1, ss_job_dp(job, world_size), job->pp};
+    const int64_t one = (int64_t)job->etp * job->ep * job->pp; /* ranks of one copy of the experts */
+    const int expert[SS_AXIS_COUNT] = {job->etp, 1, job->ep, one > 0 ? (int)(world_size / one) : 1, job->pp};
     int groups = 0;
-    for (int comm = 0; comm < SS_COMM_COUNT; comm++)
-        groups += ss_comm_facts(comm)->members != SS_MEMBERS_EXPERT && ss_comm_has_buffers(comm, size);
+    for (int comm = 0; comm < SS_COMM_COUNT; comm++) {
+        int experts = ss_comm_facts(comm)->members == SS_MEMBERS_EXPERT;
+        if (!experts || ss_job_experts_apart(job))
+            groups += ss_comm_has_buffers(comm, experts ? expert : size);
+    }
     return stack->context_bytes + groups * stack->nccl_bytes +
            stack->flat_gradients * flattened_bytes(job) * parameters;
 }

@@ -86,8 +86,8 @@ static void context_init(const struct ss_cost_input *in, const struct ss_rank_si
     c->accumulated = c->fsdp.n > 1 ? 0 : 1 - c->once; /* FSDP adds up shards */
 }
 
-/* Ranks that divide the optimizer states. */
-static double optimizer_shards(const struct ss_cost_input *in, const struct ss_cost_context *c)
+/* Of dense parameters. */
+static double dense_shards(const struct ss_cost_input *in, const struct ss_cost_context *c)
 {
     if (ss_job_is_hybrid(in->job) && in->job->outer_sharding == SS_SHARD_OPTIM)
         return (double)in->dp * in->job->cp; /* each of the replicas steps its part */
@@ -95,6 +95,26 @@ static double optimizer_shards(const struct ss_cost_input *in, const struct ss_c
         return c->fsdp.n;
     double copies = in->schedule->pipelines > 1 ? in->schedule->pipelines : 1;
     return in->job->distributed_optimizer ? (double)in->dp * in->job->cp * copies : 1;
+}
+
+/* Ranks that divide the optimizer states. */
+static struct ss_optimizer_shards optimizer_shards(const struct ss_cost_input *in,
+                                                   const struct ss_cost_context *c)
+{
+    int sharded = in->job->distributed_optimizer || c->fsdp.n > 1;
+    /* the groups have the ranks of both copies of the model, where there are two */
+    return (struct ss_optimizer_shards){dense_shards(in, c), sharded ? c->edp.n : 1};
+}
+
+/* The optimizer of the experts that are counted apart steps behind that of all else. */
+static double optimizer_seconds(const struct ss_cost_context *c, const struct ss_param_count *params,
+                                struct ss_optimizer_shards shards)
+{
+    double dense = ss_cost_optimizer(c, params->all - params->expert,
+                                     params->tensors - params->expert_tensors, shards.dense);
+    return params->expert > 0
+               ? dense + ss_cost_optimizer(c, params->expert, params->expert_tensors, shards.expert)
+               : dense;
 }
 
 /* Kernels of a slow GPU take longer; the others of its tensor, context and expert groups wait for it in every layer. */
@@ -154,13 +174,13 @@ int ss_rank_cost_build(const struct ss_cost_input *in, const struct ss_rank_site
     out->set->c = NULL; /* which ends here */
     if (status)
         return status;
-    double shards = optimizer_shards(in, &c);
+    const struct ss_optimizer_shards shards = optimizer_shards(in, &c);
     out->parameters = count.all;
     ss_memory_static(&c, &count, shards, out->memory);
     out->step_bytes = ss_memory_step(&c, &count, shards);
     out->host_bytes = ss_memory_host(&c, &count, shards, out->set);
     out->gradients_s = site->own * ss_cost_gradients(&c, count.all);
-    out->optimizer_s = site->own * ss_cost_optimizer(&c, count.all, count.tensors, shards);
+    out->optimizer_s = site->own * optimizer_seconds(&c, &count, shards);
     return SS_OK;
 }
 

@@ -56,6 +56,11 @@ int ss_job_is_hybrid(const struct ss_job *job)
     return job->fsdp && job->fsdp_hybrid && job->sharding >= SS_SHARD_OPTIM_GRADS;
 }
 
+int ss_job_experts_apart(const struct ss_job *job)
+{
+    return job->model.num_experts > 0 && (job->ep > 1 || job->etp != job->tp);
+}
+
 int ss_job_overlaps_p2p(const struct ss_job *job, const struct ss_stack *stack)
 {
     return job->overlap_p2p && ss_job_chunks(job) > 1 && stack->pp_overlap > 0;

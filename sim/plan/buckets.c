@@ -3,7 +3,8 @@
  * Data-parallel collectives as Megatron core 0.8 issues them: with overlap, gradients of the first chunk of
  * pipeline rank 0 go in buckets as they become ready, all other chunks in one bucket each
  * (DistributedDataParallel turns bucketing off there); without overlap one collective a rank. Where a
- * schedule holds two copies of the model, the ranks of the other copy take part.
+ * schedule holds two copies of the model, the ranks of the other copy take part. Routed experts whose ranks are other ones
+ * (ss_job_experts_apart) have buffers and buckets of their own, on the same stream.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -16,7 +17,8 @@
 struct dp_group {
     struct ss_plan_builder *b;
     struct ss_error *err;
-    int cls; /* first of its classes, at the lower stage */
+    int comm; /* SS_COMM_DP_CP: all parameters but experts; SS_COMM_EDP: experts */
+    int cls;  /* first of its classes, at the lower stage */
     struct ss_class_list classes;
     struct ss_group_shape shape;
     double grad_bytes,
@@ -40,7 +42,7 @@ static int collective_add(const struct dp_group *d, const char *name, int role, 
     const struct ss_plan *plan = d->b->plan;
     const struct ss_card *card = ss_platform_card(plan->platform);
     const struct ss_collective_spec spec = {.name = name,
-                                            .comm = SS_COMM_DP_CP,
+                                            .comm = d->comm,
                                             .role = role,
                                             .kind = kind,
                                             .bytes = bytes,
@@ -93,72 +95,123 @@ static const struct ss_param_count *params_of(const struct dp_group *d, int chun
     return &ss_plan_cost_of(d->b, d->cls)->params[chunk];
 }
 
-/* Bytes gathered of `params` parameters, those of so many layers of a chunk among them. */
-static double gathered(const struct dp_group *d, int chunk, double params, int layers)
+/* Parameters that the group reduces, and those of them whose GEMMs may be gathered in fp8. */
+struct params {
+    double all, gemm;
+};
+
+static double params_of_chunk(const struct dp_group *d, int chunk)
 {
-    return params * d->param_bytes - layers * params_of(d, chunk)->layer_gemm * d->fp8_saving;
+    const struct ss_param_count *p = params_of(d, chunk);
+    return d->comm == SS_COMM_EDP ? p->expert : p->all - p->expert;
 }
 
-/* A bucket of `params` parameters, those of `layers` layers of the chunk among them. layers_ready, layers_needed: layers
- * done in the last backward when it is full, and in the first forward when it is needed. */
-static int bucket_add(const struct dp_group *d, int chunk, int bucket, double params, int layers,
-                      int layers_ready, int layers_needed)
+static struct params params_of_layer(const struct dp_group *d, int chunk, int layer)
+{
+    const struct ss_layer_params p = ss_chunk_layer_params(ss_plan_cost_of(d->b, d->cls)->set, chunk, layer);
+    return d->comm == SS_COMM_EDP ? (struct params){p.expert, p.expert_gemm}
+                                  : (struct params){p.dense, p.dense_gemm};
+}
+
+static struct params params_of_layers(const struct dp_group *d, int chunk)
+{
+    struct params sum = {0, 0};
+    for (int i = 0; i < d->b->plan->classes[d->cls].chunks[chunk].nlayers; i++) {
+        const struct params p = params_of_layer(d, chunk, i);
+        sum.all += p.all;
+        sum.gemm += p.gemm;
+    }
+    return sum;
+}
+
+/* Bytes gathered of these, of which those in GEMMs of the layers are. */
+static double gathered(const struct dp_group *d, double params, double gemm)
+{
+    return params * d->param_bytes - gemm * d->fp8_saving;
+}
+
+/* A bucket of `params` parameters. layers_ready, layers_needed: layers done in the last backward when it is full, and in the first
+ * forward when it is needed. */
+static int bucket_add(const struct dp_group *d, int chunk, int bucket, struct params params, int layers_ready,
+                      int layers_needed)
 {
     char name[48];
+    const char *of = d->comm == SS_COMM_EDP ? "expert " : "";
     int index, status = SS_OK;
     if (d->reduce_early) {
         int kind = d->scatter ? SS_COLL_REDUCE_SCATTER : SS_COLL_ALL_REDUCE;
-        snprintf(name, sizeof name, "grads class%d chunk%d bucket%d", d->cls, chunk, bucket);
-        status = collective_add(d, name, SS_ROLE_GRADS, kind, params * d->grad_bytes, &index);
+        snprintf(name, sizeof name, "%sgrads class%d chunk%d bucket%d", of, d->cls, chunk, bucket);
+        status = collective_add(d, name, SS_ROLE_GRADS, kind, params.all * d->grad_bytes, &index);
         if (!status)
             status = marks_add(d, chunk, 0, layers_ready, index);
     }
     if (!status && d->gather_late && d->scatter) {
-        snprintf(name, sizeof name, "params class%d chunk%d bucket%d", d->cls, chunk, bucket);
+        snprintf(name, sizeof name, "%sparams class%d chunk%d bucket%d", of, d->cls, chunk, bucket);
         status = collective_add(d, name, SS_ROLE_PARAMS, SS_COLL_ALL_GATHER,
-                                gathered(d, chunk, params, layers), &index);
+                                gathered(d, params.all, params.gemm), &index);
         if (!status)
             status = marks_add(d, chunk, 1, layers_needed, index);
     }
     return status;
 }
 
-/* Gathers are made in backward order; the forward needs them the other way round. */
-static void reverse_gathers(const struct dp_group *d, int chunk)
+/* Gathers, from number `first` on, are made in backward order; the forward needs them the other way round. */
+static void reverse_gathers(const struct dp_group *d, int chunk, int first)
 {
     for (int k = 0; k < d->classes.n; k++) {
         int cls = d->classes.cls[k];
         struct ss_chunk_cost *cc = &d->b->plan->classes[cls].chunks[same_chunk(d, cls, chunk)];
-        for (int i = 0; i < cc->ngather / 2; i++) {
+        for (int i = first, j = cc->ngather - 1; i < j; i++, j--) {
             struct ss_bucket_mark t = cc->gather[i];
-            cc->gather[i] = cc->gather[cc->ngather - 1 - i];
-            cc->gather[cc->ngather - 1 - i] = t;
+            cc->gather[i] = cc->gather[j];
+            cc->gather[j] = t;
         }
     }
 }
 
-/* Buckets of the chunk's parameters in the order of the backward: output layer, layers, embedding. Each takes whole
- * ones until it has its size; the last takes what is left. */
-static int chunk_buckets(const struct dp_group *d, int chunk, double params, double layer)
+/* Megatron-LM has one size for both kinds of buckets, by the ranks of the dense parameters. */
+static double bucket_size(const struct dp_group *d)
 {
     const struct ss_plan *plan = d->b->plan;
-    const struct ss_plan_class *pc = &plan->classes[d->cls];
+    int rank = plan->classes[d->cls].representative;
+    double ranks = ss_groups_shape(&d->b->groups, SS_COMM_DP_CP, rank).n;
+    return plan->job->bucket_size > 0 ? plan->job->bucket_size : fmax(plan->stack->ddp_bucket, 1e6 * ranks);
+}
+
+/* All of a chunk, ready and needed with the lowest layer that has some. */
+static int only_bucket(const struct dp_group *d, int chunk, double all, double gemm)
+{
+    int layers = d->b->plan->classes[d->cls].chunks[chunk].nlayers, first = 0;
+    while (first < layers && params_of_layer(d, chunk, first).all <= 0)
+        first++;
+    first = first < layers ? first : 0;
+    return bucket_add(d, chunk, 0, (struct params){all, gemm}, layers - first, first);
+}
+
+/* Buckets of the chunk's parameters in the order of the backward: output layer, layers, embedding. Each takes whole
+ * ones until it has its size; the last takes what is left. */
+static int chunk_buckets(const struct dp_group *d, int chunk, double all, struct params layers)
+{
+    const struct ss_plan_class *pc = &d->b->plan->classes[d->cls];
     const struct ss_chunk_cost *cc = &pc->chunks[chunk];
-    double size =
-        plan->job->bucket_size > 0 ? plan->job->bucket_size : fmax(plan->stack->ddp_bucket, 1e6 * d->shape.n);
-    double own = params_of(d, chunk)->loss, rest = params - own - layer * cc->nlayers;
-    int left = cc->nlayers, bucket = 0, status = SS_OK;
+    struct params own = {d->comm == SS_COMM_EDP ? 0 : params_of(d, chunk)->loss, 0};
+    double size = bucket_size(d), rest = all - own.all - layers.all;
+    int left = cc->nlayers, last = left, bucket = 0, gathers = cc->ngather, status = SS_OK;
     if (pc->stage > 0 || chunk > 0 || left == 0)
-        return bucket_add(d, chunk, 0, params, left, left, 0);
+        return only_bucket(d, chunk, all, layers.gemm);
     while (left > 0 && !status) {
-        int layers = 0;
-        for (; left > 0 && own < size; left--, layers++)
-            own += layer;
-        status =
-            bucket_add(d, chunk, bucket++, own + (left > 0 ? 0 : rest), layers, cc->nlayers - left, left);
-        own = 0;
+        for (; left > 0 && own.all < size; left--) {
+            const struct params layer = params_of_layer(d, chunk, left - 1);
+            own.all += layer.all;
+            own.gemm += layer.gemm;
+            last = layer.all > 0 || rest > 0 ? left - 1 : last; /* what is left is behind all of them */
+        }
+        own.all += left > 0 ? 0 : rest;
+        if (own.all > 0)
+            status = bucket_add(d, chunk, bucket++, own, cc->nlayers - last, last);
+        own = (struct params){0, 0};
     }
-    reverse_gathers(d, chunk);
+    reverse_gathers(d, chunk, gathers);
     return status;
 }
 
@@ -167,8 +220,9 @@ static int whole_add(const struct dp_group *d, int gather, double bytes)
 {
     struct ss_plan *plan = d->b->plan;
     int index, kind = gather ? SS_COLL_ALL_GATHER : d->scatter ? SS_COLL_REDUCE_SCATTER : SS_COLL_ALL_REDUCE;
-    int status = collective_add(d, gather ? "params" : "grads", gather ? SS_ROLE_PARAMS : SS_ROLE_GRADS, kind,
-                                bytes, &index);
+    const char *names[2][2] = {{"grads", "params"}, {"expert grads", "expert params"}};
+    int status = collective_add(d, names[d->comm == SS_COMM_EDP][gather],
+                                gather ? SS_ROLE_PARAMS : SS_ROLE_GRADS, kind, bytes, &index);
     for (int i = 0; i < d->classes.n && !status; i++) {
         struct ss_plan_class *pc = &plan->classes[d->classes.cls[i]];
         status = gather ? ss_plan_list_add(&pc->after, &pc->nafter, index, d->err)
@@ -183,10 +237,11 @@ static int group_build(struct dp_group *d)
     double grads = 0, params = 0;
     int status = SS_OK;
     for (int k = 0; k < plan->schedule->chunks && !status; k++) {
-        double all = params_of(d, k)->all;
+        const struct params layers = params_of_layers(d, k);
+        double all = params_of_chunk(d, k);
         grads += all * d->grad_bytes;
-        params += gathered(d, k, all, plan->classes[d->cls].chunks[k].nlayers);
-        status = chunk_buckets(d, k, all, params_of(d, k)->layer);
+        params += gathered(d, all, layers.gemm);
+        status = all > 0 ? chunk_buckets(d, k, all, layers) : SS_OK;
     }
     if (!status && !d->reduce_early)
         status = whole_add(d, 0, grads);
@@ -208,7 +263,7 @@ static int group_init(struct dp_group *d, int cls)
     d->scatter = job->distributed_optimizer;
     d->reduce_early = job->overlap_grad_reduce;
     d->gather_late = job->overlap_param_gather;
-    d->shape = ss_groups_shape(&d->b->groups, SS_COMM_DP_CP, rank);
+    d->shape = ss_groups_shape(&d->b->groups, d->comm, rank);
     if (ss_job_is_hybrid(job)) {
         int shards = ss_groups_shape(&d->b->groups, SS_COMM_FSDP, rank).n;
         d->grad_bytes /= shards;
@@ -217,15 +272,26 @@ static int group_init(struct dp_group *d, int cls)
         d->scatter = job->outer_sharding == SS_SHARD_OPTIM;
         d->reduce_early = d->gather_late = 1;
     }
-    return ss_plan_group_classes(d->b, cls, SS_COMM_DP_CP, &d->classes, d->err);
+    return ss_plan_group_classes(d->b, cls, d->comm, &d->classes, d->err);
 }
 
-int ss_plan_buckets_build(struct ss_plan_builder *b, struct ss_error *err)
+/* Ascending; of two at the same place the earlier one stays before. */
+static void marks_sort(struct ss_bucket_mark *marks, int n)
+{
+    for (int i = 1; i < n; i++)
+        for (int j = i; j > 0 && marks[j].fraction < marks[j - 1].fraction; j--) {
+            struct ss_bucket_mark t = marks[j];
+            marks[j] = marks[j - 1];
+            marks[j - 1] = t;
+        }
+}
+
+static int groups_build(struct ss_plan_builder *b, int comm, struct ss_error *err)
 {
     const struct ss_plan *plan = b->plan;
     int status = SS_OK;
-    struct dp_group d = {.b = b, .err = err};
-    if (!ss_comm_has_flows(plan, SS_COMM_DP_CP)) /* sharded parameters communicate inside the layers */
+    struct dp_group d = {.b = b, .err = err, .comm = comm};
+    if (!ss_comm_has_flows(plan, comm)) /* sharded parameters communicate inside the layers */
         return SS_OK;
     char *done = ss_calloc((size_t)plan->nclasses, 1);
     if (!done)
@@ -240,6 +306,22 @@ int ss_plan_buckets_build(struct ss_plan_builder *b, struct ss_error *err)
         free(d.classes.cls);
     }
     free(done);
+    return status;
+}
+
+int ss_plan_buckets_build(struct ss_plan_builder *b, struct ss_error *err)
+{
+    const struct ss_plan *plan = b->plan;
+    int status = groups_build(b, SS_COMM_DP_CP, err);
+    if (status || !ss_job_experts_apart(plan->job))
+        return status;
+    status = groups_build(b, SS_COMM_EDP, err);
+    for (int c = 0; c < plan->nclasses && !status; c++)
+        for (int k = 0; k < plan->schedule->chunks; k++) {
+            struct ss_chunk_cost *cc = &plan->classes[c].chunks[k];
+            marks_sort(cc->reduce, cc->nreduce);
+            marks_sort(cc->gather, cc->ngather);
+        }
     return status;
 }
 

@@ -112,10 +112,18 @@ static int has_groups(const struct ss_plan *plan, int comm)
            (facts->members != SS_MEMBERS_EXPERT || plan->experts);
 }
 
+/* Whether the job's dispatcher, or its optimizer, uses it. */
+static int expert_comm_used(const struct ss_plan *plan, int comm)
+{
+    int gathers = plan->job->dispatcher == SS_DISPATCH_ALLGATHER;
+    return comm == SS_COMM_EDP ? ss_job_experts_apart(plan->job) : gathers == (comm == SS_COMM_ETP_EP);
+}
+
 /* With FSDP the data-parallel ones are the replicas of a hybrid job, with two copies of a model both copies' ranks. */
 static int has_collectives(const struct ss_plan *plan, int comm)
 {
-    if (!has_groups(plan, comm))
+    int expert = ss_comm_facts(comm)->members == SS_MEMBERS_EXPERT;
+    if (!has_groups(plan, comm) || (expert && !expert_comm_used(plan, comm)))
         return 0;
     int several = ss_ranks_group_size(grid_of(plan, comm), comm) > 1;
     if (is_data_parallel(comm))

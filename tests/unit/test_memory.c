@@ -43,6 +43,11 @@ static int fixture_open(struct fixture *f, const char *props, const char *flags)
     return rc;
 }
 
+static struct ss_optimizer_shards both(double shards)
+{
+    return (struct ss_optimizer_shards){shards, shards};
+}
+
 /* 1e9 parameters, of which 0.9e9 in GEMMs, states divided by 8: bytes in 1e9. */
 static void test_static(void)
 {
@@ -86,7 +91,7 @@ static void test_static(void)
         struct fixture f;
         double memory[SS_MEM_COUNT];
         CU_ASSERT_EQUAL_FATAL(fixture_open(&f, rows[i].props, rows[i].flags), 0);
-        ss_memory_static(&f.c, &count, rows[i].shards, memory);
+        ss_memory_static(&f.c, &count, both(rows[i].shards), memory);
         CU_ASSERT_DOUBLE_EQUAL(memory[SS_MEM_WEIGHTS], 1e9 * rows[i].weights, 1);
         CU_ASSERT_DOUBLE_EQUAL(memory[SS_MEM_GRADIENTS], 1e9 * rows[i].gradients, 1);
         CU_ASSERT_DOUBLE_EQUAL(memory[SS_MEM_OPTIMIZER], 1e9 * rows[i].optimizer, 1);
@@ -113,7 +118,7 @@ static void test_step(void)
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         struct fixture f;
         CU_ASSERT_EQUAL_FATAL(fixture_open(&f, rows[i].props, rows[i].flags), 0);
-        CU_ASSERT_DOUBLE_EQUAL(ss_memory_step(&f.c, &count, rows[i].shards), rows[i].bytes, 1);
+        CU_ASSERT_DOUBLE_EQUAL(ss_memory_step(&f.c, &count, both(rows[i].shards)), rows[i].bytes, 1);
     }
 }
 
@@ -137,7 +142,7 @@ static void test_gathered(void)
         double memory[SS_MEM_COUNT];
         CU_ASSERT_EQUAL_FATAL(fixture_open(&f, rows[i].props, LLAMA "--bf16 --fsdp full"), 0);
         f.c.fsdp.n = 8;
-        ss_memory_static(&f.c, &count, 8, memory);
+        ss_memory_static(&f.c, &count, both(8), memory);
         CU_ASSERT_DOUBLE_EQUAL(memory[SS_MEM_WEIGHTS], rows[i].weights, 1);
         CU_ASSERT_DOUBLE_EQUAL(memory[SS_MEM_GRADIENTS], 4e9, 1);
         CU_ASSERT_DOUBLE_EQUAL(memory[SS_MEM_OPTIMIZER], rows[i].optimizer, 1);

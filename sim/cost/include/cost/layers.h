@@ -30,7 +30,8 @@ struct ss_layer_runs {
 struct ss_layer_set {
     const struct ss_cost_context *c; /* while chunks are added */
     int with_steps;
-    double fixed; /* s: host time before F, B and I */
+    double fixed;      /* s: host time before F, B and I */
+    int experts_apart; /* ss_job_experts_apart */
     int nparts;
     struct ss_layer_part part[SS_LAYER_KINDS * SS_TREATMENTS];
     int known[SS_LAYER_KINDS]; /* 1: ops are filled */

@@ -5,20 +5,26 @@
 
 #include "cost/layers.h"
 
+/* Ranks that divide the optimizer states (1 without ZeRO): of routed experts, where they are counted apart, and of all else. */
+struct ss_optimizer_shards {
+    double dense, expert;
+};
+
 /* Of `params` parameters those whose 16-bit gradients are copied to fp32 for the step (ss.optimizer.grad_copy). */
 double ss_memory_copied(const struct ss_cost_context *c, double params, double shards);
 
-/* Static bytes by class; `shards`: ranks that divide the optimizer states (1 without ZeRO). */
-void ss_memory_static(const struct ss_cost_context *c, const struct ss_param_count *params, double shards,
-                      double memory[SS_MEM_COUNT]);
+/* Static bytes by class. */
+void ss_memory_static(const struct ss_cost_context *c, const struct ss_param_count *params,
+                      struct ss_optimizer_shards shards, double memory[SS_MEM_COUNT]);
 /* Those of them that live in the optimizer's step alone, when no activation does: ss.optimizer.grad_copy 2. */
-double ss_memory_step(const struct ss_cost_context *c, const struct ss_param_count *params, double shards);
+double ss_memory_step(const struct ss_cost_context *c, const struct ss_param_count *params,
+                      struct ss_optimizer_shards shards);
 /* Bytes that the k-th chunk keeps from a microbatch's F to its B, and the working sets. Fills the chunk's byte fields but
  * those of its messages. */
 void ss_memory_chunk(const struct ss_cost_context *c, const struct ss_layer_set *set, int k,
                      struct ss_chunk_cost *chunk);
 /* Bytes of the host's memory: optimizer states with the gradients they step by, and offloaded activations. */
-double ss_memory_host(const struct ss_cost_context *c, const struct ss_param_count *params, double shards,
-                      const struct ss_layer_set *set);
+double ss_memory_host(const struct ss_cost_context *c, const struct ss_param_count *params,
+                      struct ss_optimizer_shards shards, const struct ss_layer_set *set);
 
 #endif

@@ -38,13 +38,15 @@ struct ss_rank_site {
 
 /* Parameters of one rank: of one chunk, or summed over the rank's chunks. */
 struct ss_param_count {
-    double all;         /* every parameter */
-    double gemm;        /* those of which fp8 keeps a copy and its transpose */
-    double expert;      /* of all those of routed experts, which expert data parallelism reduces and shards */
-    double expert_gemm; /* of gemm likewise */
-    double layer;       /* of the largest transformer layer: what FSDP gathers at a time */
-    double layer_gemm;  /* of them those of its GEMMs */
-    double loss;        /* of the output layer */
+    double all;  /* every parameter */
+    double gemm; /* those of which fp8 keeps a copy and its transpose */
+    /* of all, of gemm and of tensors those of routed experts, where expert data parallelism reduces and shards them; else 0:
+     * the ranks are those of all others (ss_job_experts_apart) */
+    double expert, expert_gemm;
+    int expert_tensors;
+    double layer;           /* of the largest transformer layer: what FSDP gathers at a time */
+    double layer_gemm;      /* of them those of its GEMMs */
+    double loss;            /* of the output layer */
     double border, borders; /* of the larger of embedding and output layer, and of both */
     double tensor;          /* of the largest single tensor */
     int tensors;            /* that hold all of them; FSDP's are flat: one a layer */
@@ -77,8 +79,8 @@ int ss_chunk_steps_visit(const struct ss_layer_set *set, int k, int phase, ss_st
 
 /* Parameters of the i-th transformer layer of the k-th chunk, in the order of the forward. */
 struct ss_layer_params {
-    double dense, dense_gemm;   /* all but routed experts, and of them those of GEMMs */
-    double expert, expert_gemm; /* routed experts */
+    double dense, dense_gemm;   /* all but those below, and of them those of GEMMs */
+    double expert, expert_gemm; /* routed experts, as in struct ss_param_count */
 };
 struct ss_layer_params ss_chunk_layer_params(const struct ss_layer_set *set, int k, int i);
 

@@ -171,6 +171,8 @@ int ss_job_split_layers(const struct ss_job *job);
 int ss_job_cp_in_ring(const struct ss_job *job);
 /* Returns 1 when parameters are sharded inside each node and every node holds a copy. */
 int ss_job_is_hybrid(const struct ss_job *job);
+/* Returns 1 when gradients and states of routed experts are divided over other ranks than those of all other parameters. */
+int ss_job_experts_apart(const struct ss_job *job);
 /* Returns 1 when pipeline transfers run beside compute where the schedule lets them: not under Megatron's non-interleaved
  * schedule, nor in old releases. */
 int ss_job_overlaps_p2p(const struct ss_job *job, const struct ss_stack *stack);

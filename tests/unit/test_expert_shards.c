@@ -1,0 +1,226 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Parameters of experts: which rank holds, reduces and steps them. */
+#include "cost/layers.h"
+#include "cost/memory.h"
+#include "scale_job.h"
+#include "suite.h"
+
+#define JOB "h800 4;--model llama3.1-8b --bf16 --seq 4096 --mbs 1 --gbs 64 "
+#define ZERO "--use-distributed-optimizer "
+#define OVERLAP ZERO "--overlap-grad-reduce --overlap-param-gather "
+
+/* 16 experts of 1024 columns behind a first dense layer of 14336. */
+enum { EXPERTS = 16, FFN = 1024, H = 4096, LAYERS = 32 };
+static const double one_expert = 3.0 * FFN * H;
+
+static void open_job(struct scale_job *s, const char *text, int ep, int etp)
+{
+    CU_ASSERT_EQUAL_FATAL(scale_open(s, text), 0);
+    s->job.model.num_experts = EXPERTS;
+    s->job.model.top_k = 2;
+    s->job.model.moe_ffn_hidden_size = FFN;
+    s->job.model.moe_layers = (struct ss_layer_rule){.period = 1, .first = 1};
+    s->job.dispatcher = SS_DISPATCH_ALLTOALL;
+    s->job.grouped_gemm = 1;
+    s->job.ep = ep;
+    s->job.etp = etp;
+}
+
+static void run_job(struct scale_job *s, const char *text, int ep, int etp, struct ss_run *run)
+{
+    open_job(s, text, ep, etp);
+    CU_ASSERT_EQUAL_FATAL(scale_run(s, NULL, run), 0);
+}
+
+static void close_job(struct scale_job *s, struct ss_run *run)
+{
+    ss_run_free(run);
+    scale_close(s);
+}
+
+/* Bytes of all collectives of these names that a class takes part in. */
+static double bytes_of(const struct ss_plan *plan, int cls, const char *name)
+{
+    double bytes = 0;
+    for (int i = 0; i < plan->ncollectives; i++)
+        for (int m = 0; m < plan->collectives[i].nmembers; m++)
+            if (plan->collectives[i].members[m] == cls &&
+                !strncmp(plan->collectives[i].name, name, strlen(name)))
+                bytes += plan->collectives[i].bytes;
+    return bytes;
+}
+
+/* A rank's parameters: without experts, and its share of the experts of its 31 layers. */
+static double dense_of(const struct ss_plan *plan, double share)
+{
+    return plan->classes[0].parameters - (LAYERS - 1) * EXPERTS * one_expert * share;
+}
+
+/* Experts that lie on ep x etp ranks add up to the same model however they are divided. */
+static void test_shares(void)
+{
+    static const struct {
+        const char *flags;
+        int ep, etp;
+    } rows[] = {{JOB, 1, 1}, {JOB, 4, 1}, {JOB, 16, 1}, {JOB, 2, 4}, {JOB, 1, 8}};
+    double dense = 0;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct scale_job s;
+        struct ss_run run;
+        run_job(&s, rows[i].flags, rows[i].ep, rows[i].etp, &run);
+        double rest = dense_of(run.plan, 1.0 / (rows[i].ep * rows[i].etp));
+        dense = i ? dense : rest;
+        CU_ASSERT_DOUBLE_EQUAL(rest, dense, 0.5);
+        close_job(&s, &run);
+    }
+}
+
+/* Dense gradients over all ranks, experts' over those that hold the same ones: 32 ranks, 8 of them a copy of the experts. */
+static void test_buffers(void)
+{
+    static const struct {
+        const char *flags, *grads, *params;
+    } rows[] = {{JOB, "grads", NULL}, {JOB ZERO, "grads", "params"}, {JOB OVERLAP, "grads ", "params "}};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct scale_job s;
+        struct ss_run run;
+        char name[64];
+        run_job(&s, rows[i].flags, 8, 1, &run);
+        double experts = (LAYERS - 1) * EXPERTS / 8 * one_expert, dense = dense_of(run.plan, 1.0 / 8);
+        snprintf(name, sizeof name, "expert %s", rows[i].grads);
+        CU_ASSERT_DOUBLE_EQUAL(bytes_of(run.plan, 0, rows[i].grads), 4 * dense, 1);
+        CU_ASSERT_DOUBLE_EQUAL(bytes_of(run.plan, 0, name), 4 * experts, 1);
+        snprintf(name, sizeof name, "expert %s", rows[i].params ? rows[i].params : "params");
+        CU_ASSERT_DOUBLE_EQUAL(bytes_of(run.plan, 0, name), rows[i].params ? 2 * experts : 0, 1);
+        close_job(&s, &run);
+    }
+}
+
+/* One buffer where experts are reduced with all else; none of experts where each is on one rank. */
+static void test_one_buffer(void)
+{
+    struct scale_job s;
+    struct ss_run run;
+    run_job(&s, JOB ZERO, 1, 1, &run);
+    CU_ASSERT_EQUAL(bytes_of(run.plan, 0, "expert "), 0);
+    CU_ASSERT_DOUBLE_EQUAL(bytes_of(run.plan, 0, "grads"), 4 * run.plan->classes[0].parameters, 1);
+    close_job(&s, &run);
+    run_job(&s, "h800 2;--model llama3.1-8b --bf16 --seq 4096 --mbs 1 --gbs 64 " ZERO, 16, 1, &run);
+    CU_ASSERT_EQUAL(bytes_of(run.plan, 0, "expert "), 0);
+    CU_ASSERT_DOUBLE_EQUAL(bytes_of(run.plan, 0, "grads"), 4 * dense_of(run.plan, 1.0 / 16), 1);
+    close_job(&s, &run);
+}
+
+static void expect_ascending(const struct ss_bucket_mark *marks, int n)
+{
+    for (int i = 1; i < n; i++)
+        CU_ASSERT(marks[i - 1].fraction <= marks[i].fraction);
+}
+
+/* Both kinds of buckets in the order in which a backward fills them; that of the experts of the lowest layers is full, and
+ * needed, at layer 1: layer 0 has none. */
+static void test_marks(void)
+{
+    struct scale_job s;
+    struct ss_run run;
+    int experts = 0, index = -1;
+    run_job(&s, JOB OVERLAP, 8, 1, &run);
+    const struct ss_plan *plan = run.plan;
+    const struct ss_chunk_cost *chunk = &plan->classes[0].chunks[0];
+    expect_ascending(chunk->reduce, chunk->nreduce);
+    expect_ascending(chunk->gather, chunk->ngather);
+    for (int i = 0; i < chunk->nreduce; i++)
+        if (!strncmp(plan->collectives[chunk->reduce[i].collective].name, "expert", 6)) {
+            experts++;
+            index = i;
+        }
+    CU_ASSERT(experts > 4 && experts < chunk->nreduce);
+    CU_ASSERT(index >= 0 && chunk->reduce[index].fraction < 1);
+    CU_ASSERT_EQUAL(chunk->reduce[chunk->nreduce - 1].fraction, 1); /* embedding */
+    index = -1;
+    for (int i = 0; i < chunk->ngather && index < 0; i++)
+        if (!strncmp(plan->collectives[chunk->gather[i].collective].name, "expert", 6))
+            index = i;
+    CU_ASSERT(index > 0 && chunk->gather[index].fraction > 0);
+    close_job(&s, &run);
+}
+
+/* States of experts are divided by the ranks that hold the same ones, those of all else by all. */
+static void test_states(void)
+{
+    static const struct {
+        const char *flags;
+        int tp, ep, etp;
+    } rows[] = {{JOB ZERO, 1, 8, 1}, {JOB ZERO "--tp 2 --sequence-parallel ", 2, 4, 1}, {JOB ZERO, 1, 4, 2}};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct scale_job s;
+        struct ss_run run;
+        int copies = rows[i].ep * rows[i].etp;
+        run_job(&s, rows[i].flags, rows[i].ep, rows[i].etp, &run);
+        double experts = (LAYERS - 1) * EXPERTS * one_expert / copies,
+               dense = dense_of(run.plan, 1.0 / copies);
+        const double *memory = run.plan->classes[0].memory;
+        CU_ASSERT_DOUBLE_EQUAL(memory[SS_MEM_WEIGHTS], 2 * (dense + experts), 1);
+        CU_ASSERT_DOUBLE_EQUAL(memory[SS_MEM_GRADIENTS], 4 * (dense + experts), 1);
+        CU_ASSERT_DOUBLE_EQUAL(memory[SS_MEM_OPTIMIZER],
+                               12 * (dense / (32.0 / rows[i].tp) + experts / (32.0 / copies)), 100);
+        close_job(&s, &run);
+    }
+}
+
+/* By hand: 1e9 parameters, 0.6e9 of them experts over 2 ranks, all else over 8; FSDP shards weights and gradients too. */
+static void test_static(void)
+{
+    const struct ss_param_count count = {.all = 1e9, .expert = 0.6e9, .layer = 1e8, .tensors = 9};
+    const struct ss_optimizer_shards shards = {8, 2};
+    static const struct ss_layer_set none;
+    struct scale_job s;
+    struct ss_cost_context c = {.fsdp.n = 1};
+    double memory[SS_MEM_COUNT];
+    open_job(&s, JOB ZERO, 16, 1);
+    c.stack = &s.stack;
+    c.job = &s.job;
+    ss_shape_init(&c.shape, &s.job, &s.stack, 128512);
+    ss_memory_static(&c, &count, shards, memory);
+    CU_ASSERT_DOUBLE_EQUAL(memory[SS_MEM_WEIGHTS], 2e9, 1);
+    CU_ASSERT_DOUBLE_EQUAL(memory[SS_MEM_GRADIENTS], 4e9, 1);
+    CU_ASSERT_DOUBLE_EQUAL(memory[SS_MEM_OPTIMIZER], 12 * (0.05e9 + 0.3e9), 1);
+    s.job.optimizer_offload = 1;
+    CU_ASSERT_DOUBLE_EQUAL(ss_memory_host(&c, &count, shards, &none), 16 * (0.05e9 + 0.3e9), 1);
+    s.job.optimizer_offload = 0;
+    s.job.fsdp = 1;
+    s.job.sharding = SS_SHARD_OPTIM_GRADS_PARAMS;
+    c.fsdp.n = 8;
+    c.edp.n = 2;
+    ss_memory_static(&c, &count, shards, memory);
+    CU_ASSERT_DOUBLE_EQUAL(memory[SS_MEM_WEIGHTS], 2 * (0.05e9 + 0.3e9), 1);
+    CU_ASSERT_DOUBLE_EQUAL(memory[SS_MEM_GRADIENTS], 4 * (0.05e9 + 0.3e9), 1);
+    scale_close(&s);
+}
+
+/* NCCL has buffers of the expert groups that have several ranks: EP and EDP, or EP, ETP, both together, EDP. */
+static void test_overhead(void)
+{
+    struct scale_job s;
+    open_job(&s, JOB ZERO, 1, 1);
+    s.stack.nccl_bytes = 1e9;
+    double dense = ss_memory_overhead(&s.job, &s.stack, 32, 0);
+    s.job.ep = 8;
+    CU_ASSERT_DOUBLE_EQUAL(ss_memory_overhead(&s.job, &s.stack, 32, 0) - dense, 2e9, 1);
+    s.job.ep = 32;
+    CU_ASSERT_DOUBLE_EQUAL(ss_memory_overhead(&s.job, &s.stack, 32, 0) - dense, 1e9, 1);
+    s.job.ep = 8;
+    s.job.etp = 2;
+    CU_ASSERT_DOUBLE_EQUAL(ss_memory_overhead(&s.job, &s.stack, 32, 0) - dense, 4e9, 1);
+    scale_close(&s);
+}
+
+int main(void)
+{
+    CU_TestInfo tests[] = {
+        {"shares of a rank", test_shares}, {"buffers of dense parameters and of experts", test_buffers},
+        {"one buffer", test_one_buffer},   {"order of the buckets", test_marks},
+        {"optimizer states", test_states}, {"static bytes by hand", test_static},
+        {"communicators", test_overhead},  CU_TEST_INFO_NULL};
+    return suite_run("expert shards", NULL, NULL, tests);
+}
