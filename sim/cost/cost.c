@@ -21,9 +21,9 @@ static int rows_aligned(int precision, double a, double b)
 }
 
 static double gemm(const struct ss_cost_context *c, int precision, double m, double n, double k,
-                   int accumulate, double sms, double gain, int aligned)
+                   int accumulate, double sms, double faster, int aligned)
 {
-    double t = ss_kernel_gemm(c->card, precision, m, n, k, accumulate, sms, gain);
+    double t = ss_kernel_gemm(c->card, precision, m, n, k, accumulate, sms, faster);
     return aligned ? t : fmax(t, ss_kernel_gemm_on_cores(c->card, precision, m, n, k));
 }
 
@@ -146,10 +146,10 @@ static double exposed(double communication, double beside)
     return fmax(0, communication - beside);
 }
 
-/* fp8: the backward's GEMMs move their sums out of the tensor cores every few products, the forward's do not. */
-static double forward_gain(const struct ss_cost_context *c, int precision)
+/* Of a GEMM of depth k in phase F, I or W. */
+static double gain(const struct ss_cost_context *c, int precision, int phase, double k)
 {
-    return precision == SS_FP8 ? c->stack->fp8_forward_gain : 1;
+    return ss_kernel_gemm_gain(c->card, c->stack, precision, c->job->fp8_recipe, phase, k);
 }
 
 /* GEMMs of a linear layer. Overlapped with user buffers, those beside a collective have `overlap_sms` SMs less. */
@@ -158,9 +158,10 @@ static void gemm_times(const struct ss_cost_context *c, const struct ss_op *op, 
     int aligned = rows_aligned(op->precision, op->n, op->k), p = op->precision;
     int acc = c->stack->fused_wgrad_accumulation > 0;
     double all = c->card->sm_count, part = all - (t->overlap ? fmin(c->stack->tp_overlap_sms, all - 1) : 0);
-    t->f = gemm(c, p, op->m, op->n, op->k, 0, part, forward_gain(c, p), aligned);
-    t->d = gemm(c, p, op->m, op->k, op->n, 0, part, 1, aligned);
-    t->w = gemm(c, p, op->n, op->k, op->m, acc, t->column ? part : all, 1, aligned);
+    t->f = gemm(c, p, op->m, op->n, op->k, 0, part, gain(c, p, SS_PHASE_F, op->k), aligned);
+    t->d = gemm(c, p, op->m, op->k, op->n, 0, part, gain(c, p, SS_PHASE_I, op->n), aligned);
+    t->w =
+        gemm(c, p, op->n, op->k, op->m, acc, t->column ? part : all, gain(c, p, SS_PHASE_W, op->m), aligned);
     if (!acc) /* a kernel of its own adds the gradient to those of earlier microbatches */
         t->accumulate = c->accumulated * elementwise(c, op->n * op->k * (c->shape.e * 3), 1);
 }
@@ -204,10 +205,12 @@ static void grouped_cost(const struct ss_cost_context *c, const struct ss_op *op
     struct ss_linear_times t = {0};
     int p = op->precision, acc = c->stack->fused_wgrad_accumulation > 0;
     double sms = c->card->sm_count, g = op->groups;
-    t.f =
-        ss_kernel_grouped_gemm(c->card, p, g, op->scattered, op->m, op->n, op->k, 0, sms, forward_gain(c, p));
-    t.d = ss_kernel_grouped_gemm(c->card, p, g, op->scattered, op->m, op->k, op->n, 0, sms, 1);
-    t.w = ss_kernel_grouped_gemm(c->card, p, g, 0, g * op->n, op->k, op->m / g, acc, sms, 1);
+    t.f = ss_kernel_grouped_gemm(c->card, p, g, op->scattered, op->m, op->n, op->k, 0, sms,
+                                 gain(c, p, SS_PHASE_F, op->k));
+    t.d = ss_kernel_grouped_gemm(c->card, p, g, op->scattered, op->m, op->k, op->n, 0, sms,
+                                 gain(c, p, SS_PHASE_I, op->n));
+    t.w = ss_kernel_grouped_gemm(c->card, p, g, 0, g * op->n, op->k, op->m / g, acc, sms,
+                                 gain(c, p, SS_PHASE_W, op->m / g));
     if (!acc)
         t.accumulate = c->accumulated * elementwise(c, g * op->n * op->k * (c->shape.e * 3), 1);
     out->forward[SS_LABEL_COMPUTE] += t.f;

@@ -4,6 +4,7 @@
 #include <math.h>
 
 #include "base/base.h"
+#include "stepsim/job.h"
 
 double ss_kernel_peak(const struct ss_card *card, int precision)
 {
@@ -56,6 +57,18 @@ double ss_kernel_grouped_gemm(const struct ss_card *card, int precision, double 
             fmin(best, ceil(count / sms) * 2 * tiles[i][0] * tiles[i][1] * steps / (sm_rate * tiles[i][2]));
     }
     return fmax(best, moved) + (accumulate ? m * n * 8 / bandwidth : 0) + card->kernel_latency;
+}
+
+double ss_kernel_gemm_gain(const struct ss_card *card, const struct ss_stack *stack, int precision,
+                           int recipe, int phase, double k)
+{
+    if (precision != SS_FP8)
+        return 1;
+    if (recipe != SS_FP8_BLOCKWISE || card->gemm_eff_fp8_blocks <= 0)
+        return phase == SS_PHASE_F ? stack->fp8_forward_gain : 1;
+    double gain = card->gemm_eff_fp8_blocks / card->gemm_eff_fp8 * (k + card->gemm_k_prologue_fp8) /
+                  (k + card->gemm_k_prologue_fp8_blocks);
+    return phase == SS_PHASE_W ? gain * card->gemm_wgrad_fp8_blocks : gain;
 }
 
 double ss_kernel_gemm(const struct ss_card *card, int precision, double m, double n, double k, int accumulate,

@@ -38,6 +38,15 @@ def own_stack(old, new, file):
     return file["data"].startswith("workloads/stacks/")
 
 
+def own_card(old, new, file):
+    """Is the file a card of ours? A changed value of it would show among the inputs."""
+    return file["data"].startswith("platforms/cards/")
+
+
+BLOCKS = "Fp8 GEMMs that scale blocks have a rate of their own"
+# Props of this tree's registry that the old binary does not know: prop -> subject of the commit that added it.
+NEW_PROPS = {p: BLOCKS for p in ("ss.gemm.efficiency.fp8_blocks", "ss.gemm.k_prologue.fp8_blocks", "ss.gemm.wgrad.fp8_blocks")}
+
 # What adds to an output without changing what was there. A new field is among the inputs of every job.
 RULES = [
     {"commit": "Words for mixtures of experts: model, job, communicators, costs", "op": "remove",
@@ -48,6 +57,13 @@ RULES = [
      "why": "a stack names the dispatcher of its release"},
     {"commit": "Mixtures of experts run", "op": "ignore", "path": "inputs.files.*.fnv1a", "check": own_stack,
      "why": "stacks name their dispatcher"},
+    *({"commit": BLOCKS, "op": "add", "path": "inputs.platform.card.[%s]" % prop, "why": "a prop that no other recipe reads"}
+      for prop in NEW_PROPS),
+    {"commit": BLOCKS, "op": "ignore", "path": "inputs.platform.hash", "why": "of these props too"},
+    {"commit": BLOCKS, "op": "ignore", "path": "inputs.files.*.fnv1a", "check": own_card, "why": "cards have these props"},
+    {"commit": BLOCKS, "op": "text", "old": r"gemm\.small_tile (?=kernel_latency gemm\.efficiency\.fp16 gemm\.efficiency\.fp8 host)",
+     "new": "gemm.small_tile gemm.efficiency.fp8_blocks gemm.k_prologue.fp8_blocks gemm.wgrad.fp8_blocks ",
+     "why": "those of H20 are assumed"},
 ]
 
 # Flags of this tree's table that the old binary does not know: flag -> subject of the commit that added it.

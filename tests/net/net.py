@@ -272,7 +272,7 @@ class Report:
             print("  %s: %s" % (kind, ", ".join("%s %d (%d)" % (i[1], self.seen[i], self.ran[i]) for i in items)),
                   file=out)
         wanted = [("flag", f) for f in flags if f not in changes.NEW_FLAGS]
-        wanted += [("prop", p) for p in props]
+        wanted += [("prop", p) for p in props if p not in changes.NEW_PROPS]
         wanted += [("platform", p["name"]) for p in names["platforms"]] + [("stack", s) for s in names["stacks"]]
         wanted += [("schedule", s) for s in names["schedules"]] + [("model", m["name"]) for m in names["models"]]
         for kind in ("flag", "prop"):

@@ -135,6 +135,31 @@ static void test_grouped_gemm(void)
                            (64 * 1024 + 64 * 1024 * 2560.0 + 64 * 2560) * 2 / 1e12, 1e-12);
 }
 
+/* Blocks: 0.6 of the rate and a prologue of 1024 steps, weight gradients 0.9 of it; neutral where the card knows none. */
+static void test_gemm_gain(void)
+{
+    struct ss_cost_context c;
+    struct ss_card card;
+    struct ss_stack stack;
+    struct ss_job job;
+    context_make(&c, &card, &stack, &job);
+    stack.fp8_forward_gain = 1.1;
+    CU_ASSERT_EQUAL(ss_kernel_gemm_gain(&card, &stack, SS_FP8, SS_FP8_BLOCKWISE, SS_PHASE_F, 4096), 1.1);
+    card.gemm_eff_fp8_blocks = 0.3;
+    card.gemm_k_prologue_fp8_blocks = 1024;
+    card.gemm_wgrad_fp8_blocks = 0.9;
+    CU_ASSERT_EQUAL(ss_kernel_gemm_gain(&card, &stack, SS_BF16, SS_FP8_BLOCKWISE, SS_PHASE_F, 4096), 1);
+    CU_ASSERT_EQUAL(ss_kernel_gemm_gain(&card, &stack, SS_FP8, SS_FP8_TENSORWISE, SS_PHASE_I, 4096), 1);
+    CU_ASSERT_DOUBLE_EQUAL(ss_kernel_gemm_gain(&card, &stack, SS_FP8, SS_FP8_BLOCKWISE, SS_PHASE_F, 4096),
+                           0.6 * 4096 / 5120, 1e-12);
+    CU_ASSERT_DOUBLE_EQUAL(ss_kernel_gemm_gain(&card, &stack, SS_FP8, SS_FP8_BLOCKWISE, SS_PHASE_W, 1024),
+                           0.6 / 2 * 0.9, 1e-12);
+    /* One wave of a GEMM takes K + 1024 steps at 0.3 of the peak. */
+    double gain = ss_kernel_gemm_gain(&card, &stack, SS_FP8, SS_FP8_BLOCKWISE, SS_PHASE_I, 65536);
+    CU_ASSERT_DOUBLE_EQUAL(ss_kernel_gemm(&card, SS_FP8, 1280, 2560, 65536, 0, 100, gain),
+                           2.0 * 128 * 256 * (65536 + 1024) / (0.3 * 2e15 / 100), 1e-12);
+}
+
 /* A score costs its exponential whatever the head: the mean of d_qk and d_v decides. */
 static void test_attention_rate(void)
 {
@@ -461,6 +486,7 @@ int main(void)
                            {"bad rank orders", test_groups_refused},
                            {"GEMM tiles and waves", test_gemm_waves},
                            {"grouped GEMM", test_grouped_gemm},
+                           {"GEMM gain", test_gemm_gain},
                            {"attention rate", test_attention_rate},
                            {"operators of a layer", test_ops_of_llama_8b},
                            {"recompute", test_recompute_costs_a_forward},

@@ -13,6 +13,11 @@ double ss_kernel_peak(const struct ss_card *card, int precision);
  * the HBM time of the three matrices (with `accumulate` the fp32 read and write of C on top). `gain`: over that rate. */
 double ss_kernel_gemm(const struct ss_card *card, int precision, double m, double n, double k, int accumulate,
                       double sms, double gain);
+/* `gain` of a GEMM of depth k in phase F, I or W: 1, but in fp8. A forward that accumulates fast gains what the stack says.
+ * recipe: enum ss_fp8_recipe; one that scales blocks has an efficiency and a prologue of its own where the card knows them.
+ */
+double ss_kernel_gemm_gain(const struct ss_card *card, const struct ss_stack *stack, int precision,
+                           int recipe, int phase, double k);
 /* C_g = A_g B_g for each of `groups` matrices in one kernel; m: rows of all A_g together, k and n: of every group. Every B_g
  * is read. scattered: 1 where rows differ from group to group (experts' tokens), whose last tiles are half full on average;
  * 0 where all have m / groups. A weight gradient is the product of equal groups with m = groups * rows of one gradient and

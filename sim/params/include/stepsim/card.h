@@ -39,6 +39,12 @@ extern "C" {
     X(gemm_k_prologue, "ss.gemm.k_prologue", NONE, 1, 0, 0, 4096,                                            \
       "prologue and epilogue of a tile, in steps of K at bf16")                                              \
     X(gemm_k_prologue_fp8, "ss.gemm.k_prologue.fp8", NONE, 1, 0, 0, 4096, "the same at fp8")                 \
+    X(gemm_eff_fp8_blocks, "ss.gemm.efficiency.fp8_blocks", FRACTION, 0, 0, 0, 1,                            \
+      "the same, fp8 with a scale for each 1 x 128 and 128 x 128 block (DeepGEMM); 0: as the other recipes") \
+    X(gemm_k_prologue_fp8_blocks, "ss.gemm.k_prologue.fp8_blocks", NONE, 0, 0, 0, 4096,                      \
+      "prologue and epilogue of its tiles")                                                                  \
+    X(gemm_wgrad_fp8_blocks, "ss.gemm.wgrad.fp8_blocks", FRACTION, 0, 1, 0.3, 1,                             \
+      "rate of its weight gradients, both of whose operands have a scale for 1 x 128, over its other GEMMs") \
     X(gemm_small_tile, "ss.gemm.small_tile", FRACTION, 1, 0, 0.5, 1,                                         \
       "efficiency of a tile of half the largest size over the largest one's")                                \
     X(kernel_latency, "ss.kernel_latency", TIME, 1, 0, 0, 1e-3,                                              \
