@@ -3,15 +3,33 @@
 
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/base.h"
 #include "cost/load_internal.h"
 #include "stepsim/job.h"
 
+/* Memory of one call. */
+struct work {
+    double *p;                           /* [SS_LOAD_TYPES][experts] */
+    struct ss_load_count *expert, *rank; /* [experts], [ep] */
+    struct ss_load_bell *bells;          /* [experts] */
+    struct ss_load_law *law;             /* [2][phases]: of the hottest rank, of the hottest expert */
+    double *weight;                      /* [phases] */
+};
+
+/* What one source sends an expert: the capacity cuts it, and padding fills it up. */
+struct cut {
+    double capacity; /* INFINITY: dropless */
+    int pad;
+};
+
+static int sources_of(const struct ss_load_input *in)
+{
+    return in->sources ? in->sources : in->ep;
+}
+
 static int check(const struct ss_load_input *in, struct ss_error *err)
 {
-    const int sources = in->sources ? in->sources : in->ep;
     if (in->experts < 1 || in->top_k < 1 || in->top_k > in->experts || in->top_k > SS_LOAD_TOP_K_MAX)
         return ss_fail(err, SS_ERR_INPUT, NULL, 0,
                        "a token cannot choose %d of %d experts: 1 to %d of them are modelled", in->top_k,
@@ -25,50 +43,192 @@ static int check(const struct ss_load_input *in, struct ss_error *err)
                                 (long)in->group_topk * (in->experts / in->groups) < in->top_k)))
         return ss_fail(err, SS_ERR_INPUT, NULL, 0, "%d of %d experts cannot be of %d of %d router groups",
                        in->top_k, in->experts, in->group_topk, in->groups);
-    if (!(in->tokens > 0) || sources < 1 || in->capacity_factor < 0 || in->exponent < 0)
+    if (!(in->tokens > 0) || sources_of(in) < 1 || !(in->capacity_factor >= 0) || !(in->exponent >= 0) ||
+        in->draws < 0 || in->draws > SS_LOAD_DRAWS_MAX)
         return ss_fail(err, SS_ERR_INPUT, NULL, 0,
-                       "tokens, their sources, the capacity and the skew of a load are no negative numbers");
+                       "tokens, their sources, the capacity and the skew of a load are no negative numbers, "
+                       "and draws at most %d",
+                       SS_LOAD_DRAWS_MAX);
     return SS_OK;
 }
 
-/* Every expert gets as many copies, which a router with a capacity below that share cuts and pads. */
-static int balanced(const struct ss_load_input *in, struct ss_load_figures *out)
+/* Copies of one source that an expert takes, of normal ones with this mean and variance. Returns those dropped. */
+static double cut(const struct cut *cut, struct ss_load_count *c)
 {
-    const int sources = in->sources ? in->sources : in->ep;
-    const double share = in->tokens * in->top_k / in->experts;
-    const double capacity = ceil(in->capacity_factor * share / sources) * sources;
-    double works = share;
-    if (in->capacity_factor > 0 && (in->pad_to_capacity || capacity < share))
-        works = capacity;
-    double factor = works / share;
-    out->rank = out->expert = (struct ss_load_spread){factor, factor, factor, factor};
-    out->coldest_rank = factor;
-    out->dropped = in->capacity_factor > 0 ? fmax(0, 1 - capacity / share) : 0;
-    out->expert_copies = works;
+    double mean = c->mean, sigma = sqrt(c->variance);
+    if (isinf(cut->capacity))
+        return 0;
+    if (sigma > 0) {
+        double z = (cut->capacity - mean) / sigma;
+        double density = 0.3989422804014327 * exp(-z * z / 2), over = erfc(z * 0.7071067811865476) / 2;
+        double first = z * over - density, second = 1 - over - z * density + z * z * over;
+        c->mean = fmin(cut->capacity, mean + sigma * first);
+        c->variance = fmax(0, c->variance * (second - first * first));
+        c->third = 0;
+    } else {
+        c->mean = fmin(mean, cut->capacity);
+    }
+    double dropped = fmax(0, mean - c->mean);
+    if (cut->pad)
+        *c = (struct ss_load_count){.mean = cut->capacity};
+    return dropped;
+}
+
+/* Copies of one source that an expert takes at most. */
+static double capacity_of(const struct ss_load_input *in)
+{
+    double even = in->tokens * in->top_k / in->experts / sources_of(in);
+    return in->capacity_factor > 0 ? ceil(in->capacity_factor * even) : INFINITY;
+}
+
+/* Counts of all experts and ranks in a pass. Returns the share of copies that is dropped. */
+static double count(const struct ss_load_input *in, const struct ss_load_phase *phase, const struct work *w)
+{
+    const double sources = sources_of(in), tokens = in->tokens / sources;
+    const struct cut limit = {capacity_of(in), in->pad_to_capacity && in->capacity_factor > 0};
+    const double together = phase->repeated ? sources : 1;
+    double dropped = 0, draws[SS_LOAD_TYPES];
+    for (int t = 0; t < phase->types; t++) {
+        int open = 0; /* experts that a token may choose or not */
+        for (int e = 0; e < in->experts; e++)
+            open += phase->p[t][e] > 0 && phase->p[t][e] < 1;
+        /* Of a choice of a fixed number of experts; its parts vary more before their sum is known. */
+        draws[t] = phase->even || open < 2 ? 0 : tokens * phase->share[t] * open / (open - 1);
+    }
+    for (int r = 0; r < in->ep; r++)
+        w->rank[r] = (struct ss_load_count){.mean = 0};
+    for (int e = 0; e < in->experts; e++) {
+        struct ss_load_count c = {.mean = 0}, *rank = &w->rank[e / (in->experts / in->ep)];
+        for (int t = 0; t < phase->types; t++) {
+            const double p = phase->p[t][e], v = draws[t] * p * (1 - p);
+            c.mean += tokens * phase->share[t] * p;
+            c.variance += v;
+            c.third += v * (1 - 2 * p);
+        }
+        dropped += cut(&limit, &c);
+        c.mean *= sources;
+        c.variance *= sources * together;
+        c.third *= sources * together * together;
+        w->expert[e] = c;
+        rank->mean += c.mean;
+        rank->variance += c.variance;
+        rank->third += c.third;
+    }
+    return dropped / (tokens * in->top_k);
+}
+
+static int reach(const struct ss_load_input *in, const struct ss_load_phase *phase, int blocks, double *sum)
+{
+    if (phase->in_turn) {
+        *sum += phase->weight * ss_load_reach_in_turn(in, blocks);
+        return SS_OK;
+    }
+    for (int t = 0; t < phase->types; t++) {
+        double n;
+        int status = ss_load_reach(in, phase->p[t], blocks, &n);
+        if (status < 0)
+            return status;
+        *sum += phase->weight * phase->share[t] * n;
+    }
+    return SS_OK;
+}
+
+static int add_phase(const struct ss_load_input *in, int i, int phases, struct work *w,
+                     struct ss_load_figures *f, struct ss_error *err)
+{
+    struct ss_load_phase phase = {.p = {w->p, w->p + in->experts}};
+    struct ss_load_law *rank = &w->law[i], *expert = &w->law[phases + i], coldest;
+    const double copies = in->tokens * in->top_k, most = capacity_of(in) * sources_of(in);
+    int status = ss_load_phase(in, i, &phase, err);
+    if (status < 0)
+        return status;
+    double dropped = count(in, &phase, w), mean = 0, spread = 0;
+    for (int r = 0; r < in->ep; r++) {
+        mean += w->rank[r].mean / in->experts;
+        spread += w->rank[r].variance;
+    }
+    ss_load_law_init(rank, w->rank, in->ep, spread, most * in->experts / in->ep, 1, w->bells);
+    ss_load_law_init(&coldest, w->rank, in->ep, spread, INFINITY, -1, w->bells);
+    ss_load_law_init(expert, w->expert, in->experts, spread, most, 1, w->bells);
+    w->weight[i] = phase.weight;
+    f->rank.mean += phase.weight * rank->mean * in->ep / copies;
+    f->expert.mean += phase.weight * expert->mean * in->experts / copies;
+    f->coldest_rank += phase.weight * fmax(0, -coldest.mean) * in->ep / copies;
+    f->dropped += phase.weight * dropped;
+    f->expert_copies += phase.weight * mean;
+    status = reach(in, &phase, in->nodes, &f->nodes);
+    if (status == SS_OK)
+        status = reach(in, &phase, in->ep, &f->ranks);
+    return status == SS_OK ? status : ss_fail(err, status, NULL, 0, "out of memory");
+}
+
+/* The value that the figure of a pass stays below with this probability, the passes being of all phases. */
+static double percentile(const struct ss_load_law *law, const double *weight, int phases, double p)
+{
+    double low = INFINITY, high = -INFINITY;
+    for (int i = 0; i < phases; i++) {
+        low = fmin(low, law[i].low);
+        high = fmax(high, law[i].low + law[i].step * (SS_LOAD_POINTS - 1));
+    }
+    for (int n = 0; n < 50 && high > low; n++) {
+        double middle = (low + high) / 2, below = 0;
+        for (int i = 0; i < phases; i++)
+            below += weight[i] * ss_load_law_at(&law[i], middle);
+        if (below < p)
+            low = middle;
+        else
+            high = middle;
+    }
+    return high;
+}
+
+static void set_percentiles(struct ss_load_spread *s, const struct ss_load_law *law, const double *weight,
+                            int phases, double share)
+{
+    s->p50 = percentile(law, weight, phases, 0.5) / share;
+    s->p90 = percentile(law, weight, phases, 0.9) / share;
+    s->p99 = percentile(law, weight, phases, 0.99) / share;
+}
+
+static int figures(const struct ss_load_input *in, int phases, struct work *w, struct ss_load_figures *f,
+                   struct ss_error *err)
+{
+    const double copies = in->tokens * in->top_k;
+    for (int i = 0; i < phases; i++) {
+        int status = add_phase(in, i, phases, w, f, err);
+        if (status < 0)
+            return status;
+    }
+    set_percentiles(&f->rank, w->law, w->weight, phases, copies / in->ep);
+    set_percentiles(&f->expert, w->law + phases, w->weight, phases, copies / in->experts);
+    f->remote_nodes = f->nodes * (1 - 1.0 / in->nodes);
+    f->remote_ranks = f->ranks * (1 - 1.0 / in->ep);
+    f->source = ss_load_source(in);
     return SS_OK;
 }
 
 int ss_load_figures(const struct ss_load_input *in, struct ss_load_figures *out, struct ss_error *err)
 {
-    struct ss_load_figures f = {.source = 1};
-    int status = check(in, err);
-    if (status < 0)
-        return status;
-    double *p = ss_calloc((size_t)in->experts, sizeof *p);
-    status = p ? SS_OK : SS_ERR_NOMEM;
-    for (int e = 0; status == SS_OK && e < in->experts; e++)
-        p[e] = (double)in->top_k / in->experts;
+    struct ss_load_figures f = {.source = 0};
+    int status = check(in, err), phases = status < 0 ? status : ss_load_phases(in, err);
+    if (phases < 0)
+        return phases;
+    struct work w = {.p = ss_calloc((size_t)in->experts * SS_LOAD_TYPES, sizeof *w.p),
+                     .expert = ss_calloc((size_t)in->experts, sizeof *w.expert),
+                     .rank = ss_calloc((size_t)in->ep, sizeof *w.rank),
+                     .bells = ss_calloc((size_t)in->experts, sizeof *w.bells),
+                     .law = ss_calloc((size_t)phases * 2, sizeof *w.law),
+                     .weight = ss_calloc((size_t)phases, sizeof *w.weight)};
+    status = w.p && w.expert && w.rank && w.bells && w.law && w.weight
+                 ? figures(in, phases, &w, &f, err)
+                 : ss_fail(err, SS_ERR_NOMEM, NULL, 0, "out of memory");
+    free(w.p);
+    free(w.expert);
+    free(w.rank);
+    free(w.bells);
+    free(w.law);
+    free(w.weight);
     if (status == SS_OK)
-        status = balanced(in, &f);
-    if (status == SS_OK)
-        status = ss_load_reach(in, p, in->nodes, &f.nodes);
-    if (status == SS_OK)
-        status = ss_load_reach(in, p, in->ep, &f.ranks);
-    free(p);
-    if (status < 0)
-        return ss_fail(err, status, NULL, 0, "out of memory");
-    f.remote_nodes = f.nodes * (1 - 1.0 / in->nodes);
-    f.remote_ranks = f.ranks * (1 - 1.0 / in->ep);
-    *out = f;
-    return SS_OK;
+        *out = f;
+    return status;
 }

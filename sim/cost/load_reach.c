@@ -15,12 +15,20 @@
 #define MOST_LIKELY 0.9999
 #define LENGTH (SS_LOAD_TOP_K_MAX + 1)
 
-/* A group-limited router: polynomials of its groups; sums over choices that touch exactly d groups, and over all. */
+/* Sums over choices of j experts: touching exactly d groups, and in all. */
+struct sums {
+    double touch[LENGTH][LENGTH]; /* [d][j] */
+    double any[LENGTH];           /* [j] */
+};
+/* A group-limited router. */
 struct limited {
     int k, groups, limit, size; /* size: experts of a group */
     const double *odds;
-    double *group; /* [groups][k + 1] */
-    double all, touch[LENGTH];
+    double *group;    /* [groups][k + 1]: polynomials */
+    struct sums all;  /* over all groups */
+    struct sums rest; /* over all but groups rest_first .. rest_end - 1 */
+    struct sums some; /* of the block at hand */
+    int rest_first, rest_end;
 };
 
 static double odds_of(double p)
@@ -82,73 +90,101 @@ static int reach_unlimited(const double *odds, int experts, int k, int blocks, d
     return SS_OK;
 }
 
-/* Sums over choices of k experts that touch exactly d groups, without the experts first .. end - 1; returns the sum over all
- * numbers of groups. */
-static double sum_choices(const struct limited *l, int first, int end, double touch[LENGTH])
+static void sums_begin(const struct limited *l, struct sums *s)
 {
-    double sum[LENGTH][LENGTH] = {{1}}, any[LENGTH] = {1}, next[LENGTH];
-    const int k = l->k;
-    for (int g = 0; g < l->groups; g++) {
-        const int from = g * l->size, to = from + l->size;
-        const double *poly = l->group + (size_t)g * ((size_t)k + 1);
-        double cut[LENGTH];
-        if (first < to && end > from) {
-            memset(cut, 0, sizeof cut);
-            cut[0] = 1;
-            for (int e = from; e < to; e++)
-                if (e < first || e >= end)
-                    times_expert(cut, k, l->odds[e]);
-            poly = cut;
-        }
-        for (int d = l->limit; d > 0; d--)
-            for (int j = k; j > 0; j--)
-                for (int i = 1; i <= j; i++)
-                    sum[d][j] += sum[d - 1][j - i] * poly[i];
-        times(any, poly, k, next);
-        memcpy(any, next, sizeof any);
+    for (int d = 0; d <= l->limit; d++)
+        memset(s->touch[d], 0, ((size_t)l->k + 1) * sizeof **s->touch);
+    memset(s->any, 0, sizeof s->any);
+    s->touch[0][0] = s->any[0] = 1;
+}
+
+static void sums_times(const struct limited *l, struct sums *s, const double *poly)
+{
+    double next[LENGTH];
+    for (int d = l->limit; d > 0; d--)
+        for (int j = l->k; j > 0; j--)
+            for (int i = 1; i <= j; i++)
+                s->touch[d][j] += s->touch[d - 1][j - i] * poly[i];
+    times(s->any, poly, l->k, next);
+    memcpy(s->any, next, ((size_t)l->k + 1) * sizeof *next);
+}
+
+/* Over all groups but first .. end - 1. */
+static void sums_without(const struct limited *l, struct sums *s, int first, int end)
+{
+    sums_begin(l, s);
+    for (int g = 0; g < l->groups; g++)
+        if (g < first || g >= end)
+            sums_times(l, s, l->group + (size_t)g * ((size_t)l->k + 1));
+}
+
+/* Over all experts but first .. end - 1, into l->some. */
+static void sums_outside(struct limited *l, int first, int end)
+{
+    const int from = first / l->size, to = (end + l->size - 1) / l->size;
+    double poly[LENGTH];
+    if (from != l->rest_first || to != l->rest_end) {
+        sums_without(l, &l->rest, from, to);
+        l->rest_first = from;
+        l->rest_end = to;
     }
     for (int d = 0; d <= l->limit; d++)
-        touch[d] = sum[d][k];
-    return any[k];
+        memcpy(l->some.touch[d], l->rest.touch[d], ((size_t)l->k + 1) * sizeof *poly);
+    memcpy(l->some.any, l->rest.any, sizeof l->rest.any);
+    for (int g = from; g < to; g++) {
+        const int begin = g * l->size, stop = begin + l->size;
+        block_poly(l->odds, begin, first > begin ? first : begin, l->k, poly);
+        for (int e = end; e < stop; e++)
+            times_expert(poly, l->k, l->odds[e]);
+        sums_times(l, &l->some, poly);
+    }
 }
 
 /* Probability that a token has none of the experts first .. end - 1. Experts are taken in the order of their scores; behind
  * the first expert of the last group that may be touched, the experts of other groups are passed over. So a choice that
  * would touch fewer groups stays what it is, all others touch exactly as many as they may. */
-static double none_limited(const struct limited *l, int first, int end)
+static double none_limited(struct limited *l, int first, int end)
 {
-    double touch[LENGTH], below = 0, fewer = 0;
-    sum_choices(l, first, end, touch);
+    const int k = l->k;
+    double below = 0, fewer = 0, full = l->all.touch[l->limit][k];
+    sums_outside(l, first, end);
     for (int d = 0; d < l->limit; d++) {
-        below += l->touch[d];
-        fewer += touch[d];
+        below += l->all.touch[d][k];
+        fewer += l->some.touch[d][k];
     }
-    double most = fmax(0, 1 - below / l->all);
-    return fewer / l->all + (l->touch[l->limit] > 0 ? most * touch[l->limit] / l->touch[l->limit] : 0);
+    double most = fmax(0, 1 - below / l->all.any[k]);
+    return fewer / l->all.any[k] + (full > 0 ? most * l->some.touch[l->limit][k] / full : 0);
 }
 
 static int reach_limited(const struct ss_load_input *in, const double *odds, int blocks, int even,
                          double *out)
 {
-    struct limited l = {.k = in->top_k,
-                        .groups = in->groups,
-                        .limit = in->group_topk < in->top_k ? in->group_topk : in->top_k,
-                        .size = in->experts / in->groups,
-                        .odds = odds};
+    const size_t row = (size_t)in->top_k + 1;
     const int size = in->experts / blocks;
     /* Where all experts and all blocks are alike one block stands for them. */
     const int alike = even && (blocks % in->groups == 0 || in->groups % blocks == 0);
-    const size_t row = (size_t)l.k + 1;
-    l.group = ss_calloc((size_t)l.groups, row * sizeof *l.group);
-    if (!l.group)
+    struct limited *l = ss_calloc(1, sizeof *l);
+    double *group = ss_calloc((size_t)in->groups, row * sizeof *group);
+    if (!l || !group) {
+        free(l);
+        free(group);
         return SS_ERR_NOMEM;
-    for (int g = 0; g < l.groups; g++)
-        block_poly(odds, g * l.size, (g + 1) * l.size, l.k, l.group + (size_t)g * row);
-    l.all = sum_choices(&l, 0, 0, l.touch);
+    }
+    l->k = in->top_k;
+    l->groups = in->groups;
+    l->limit = in->group_topk < in->top_k ? in->group_topk : in->top_k;
+    l->size = in->experts / in->groups;
+    l->odds = odds;
+    l->group = group;
+    for (int g = 0; g < l->groups; g++)
+        block_poly(odds, g * l->size, (g + 1) * l->size, l->k, group + (size_t)g * row);
+    sums_without(l, &l->all, 0, 0);
+    l->rest_first = -1;
     *out = 0;
     for (int b = 0; b < (alike ? 1 : blocks); b++)
-        *out += (1 - none_limited(&l, b * size, (b + 1) * size)) * (alike ? blocks : 1);
-    free(l.group);
+        *out += (1 - none_limited(l, b * size, (b + 1) * size)) * (alike ? blocks : 1);
+    free(group);
+    free(l);
     return SS_OK;
 }
 

@@ -61,5 +61,7 @@ struct ss_load_figures {
 
 /* Returns SS_ERR_INPUT where a number is out of its range or the workload has no such name, SS_ERR_NOMEM. */
 int ss_load_figures(const struct ss_load_input *in, struct ss_load_figures *out, struct ss_error *err);
+/* Returns the name of the i-th workload, NULL behind the last one. */
+const char *ss_load_workload_name(int i);
 
 #endif

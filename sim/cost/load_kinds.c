@@ -1,0 +1,243 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What tokens choose, kind by kind: the probability that a token chooses an expert. */
+#include <math.h>
+#include <string.h>
+
+#include "base/base.h"
+#include "base/map.h"
+#include "cost/load_internal.h"
+#include "stepsim/job.h"
+
+/* The workloads of NVIDIA/Megatron-LM's pull request 7488, as its routing_for_step draws them. `hot` of the tokens choose among
+ * the pool, the others among all experts. Its hot pool is of max(top_k, experts / 4) experts from expert 0 on. */
+enum pool { POOL_ALL, POOL_HOT, POOL_SPREAD, POOL_UPPER_HALF, POOL_ROTATING };
+struct workload {
+    const char *name;
+    int pool; /* enum pool */
+    double hot;
+    double
+        passes; /* share of the passes in which they do; in the others all tokens choose among all experts */
+    int in_turn;
+    double source; /* most tokens of a source over the mean */
+};
+static const struct workload workloads[] = {
+    {"W0_balanced", POOL_ALL, 0, 1, 1, 1},
+    {"W1_hot_expert_set", POOL_HOT, 0.75, 1, 0, 1},
+    {"W2_hot_rank", POOL_HOT, 0.75, 1, 0, 1}, /* the pool of W1: which rank has it follows from the layout */
+    {"W3_spread_hot_experts", POOL_SPREAD, 0.75, 1, 0, 1}, /* every other expert */
+    /* Sources from half the mean to one and a half: how ragged, the request leaves open. */
+    {"W4_source_ragged", POOL_ALL, 0, 1, 0, 1.5},
+    {"W5_zero_expert_rank", POOL_UPPER_HALF, 1, 1, 0, 1},
+    {"W6_rotating_hotspot", POOL_ROTATING, 0.75, 1, 0, 1}, /* the pool moves on by its size */
+    {"W7_burst", POOL_HOT, 0.5, 0.25, 0, 1},               /* one step of four */
+};
+
+static const struct workload *workload_of(const char *name)
+{
+    for (size_t i = 0; name && i < SS_ARRAY_LEN(workloads); i++)
+        if (strcmp(workloads[i].name, name) == 0)
+            return &workloads[i];
+    return NULL;
+}
+
+const char *ss_load_workload_name(int i)
+{
+    return i >= 0 && (size_t)i < SS_ARRAY_LEN(workloads) ? workloads[i].name : NULL;
+}
+
+double ss_load_source(const struct ss_load_input *in)
+{
+    const struct workload *w = in->kind == SS_LOAD_WORKLOAD ? workload_of(in->workload) : NULL;
+    return w && (in->sources ? in->sources : in->ep) > 1 ? w->source : 1;
+}
+
+static int hot_size(const struct ss_load_input *in)
+{
+    return in->top_k > in->experts / 4 ? in->top_k : in->experts / 4;
+}
+
+/* Steps of the rotating pool after which it is where it began. */
+static int rotations(const struct ss_load_input *in)
+{
+    int n = 1;
+    while ((long)n * hot_size(in) % in->experts)
+        n++;
+    return n;
+}
+
+int ss_load_phases(const struct ss_load_input *in, struct ss_error *err)
+{
+    const struct workload *w = workload_of(in->workload);
+    switch (in->kind) {
+    case SS_LOAD_BALANCED:
+    case SS_LOAD_UNIFORM:
+    case SS_LOAD_ZIPF: return 1;
+    case SS_LOAD_BIASED: return in->draws > 0 ? in->draws : 8;
+    case SS_LOAD_FILE:
+        if (!in->loads || in->layers < 1 || in->layer >= in->layers)
+            return ss_fail(err, SS_ERR_INPUT, NULL, 0, "no loads of layer %d are given, but of %d layers",
+                           in->layer, in->layers);
+        return in->layer < 0 ? in->layers : 1;
+    default:
+        if (in->kind != SS_LOAD_WORKLOAD || !w)
+            return ss_fail(err, SS_ERR_INPUT, NULL, 0, "there is no workload \"%s\" of experts: %s to %s",
+                           in->workload ? in->workload : "", workloads[0].name,
+                           workloads[SS_ARRAY_LEN(workloads) - 1].name);
+        return w->pool == POOL_ROTATING ? rotations(in) : w->passes < 1 ? 2 : 1;
+    }
+}
+
+/* Probabilities in the ratio of the weights, at most 1 and top_k in sum: what is cut goes to the others. */
+static int share_out(double *p, int experts, int top_k, struct ss_error *err)
+{
+    int certain = 0, before = -1;
+    while (certain > before) {
+        double rest = 0;
+        for (int e = 0; e < experts; e++)
+            rest += p[e] < 0 ? 0 : p[e];
+        if (certain < top_k && !(rest > 0))
+            return ss_fail(err, SS_ERR_INPUT, NULL, 0, "only %d experts have a load, a token chooses %d",
+                           certain, top_k);
+        before = certain;
+        double scale = certain < top_k ? (top_k - certain) / rest : 0;
+        for (int e = 0; e < experts; e++)
+            if (p[e] >= 0 && p[e] * scale >= 1) {
+                p[e] = -1; /* certain */
+                certain++;
+            }
+        if (certain == before)
+            for (int e = 0; e < experts; e++)
+                p[e] = p[e] < 0 ? 1 : p[e] * scale;
+    }
+    return SS_OK;
+}
+
+static int zipf(const struct ss_load_input *in, double *p, struct ss_error *err)
+{
+    for (int e = 0; e < in->experts; e++)
+        p[e] = pow(e + 1, -in->exponent);
+    return share_out(p, in->experts, in->top_k, err);
+}
+
+static int from_file(const struct ss_load_input *in, int layer, double *p, struct ss_error *err)
+{
+    memcpy(p, in->loads + (size_t)layer * (size_t)in->experts, (size_t)in->experts * sizeof *p);
+    return share_out(p, in->experts, in->top_k, err);
+}
+
+/* (0, 1], of a counter: the same on every machine. */
+static double uniform(uint64_t seed, uint64_t draw, uint64_t i)
+{
+    uint64_t z = ss_mix64(ss_mix64(seed * 0x9e3779b97f4a7c15ULL + draw + 1) + i + 1);
+    return ((double)(z >> 11) + 1) * 0x1p-53;
+}
+
+static double upper_tail(double x)
+{
+    return erfc(x * 0.7071067811865476) / 2;
+}
+
+/* Logits are normal with variance 1 about the bias. A token chooses an expert where its logit is above a threshold, the same for
+ * all tokens, above which top_k logits are on average. */
+static int biased(const struct ss_load_input *in, int draw, double *p)
+{
+    double low = -10 * (1 + in->exponent), high = -low;
+    for (int e = 0; e < in->experts; e += 2) { /* Box and Muller's pair */
+        double r = in->exponent * sqrt(-2 * log(uniform(in->seed, (uint64_t)draw, (uint64_t)e)));
+        double turn = 6.283185307179586 * uniform(in->seed, (uint64_t)draw, (uint64_t)e + 1);
+        p[e] = r * cos(turn);
+        if (e + 1 < in->experts)
+            p[e + 1] = r * sin(turn);
+    }
+    double at = 0;
+    for (int i = 0; i < 100 && high - low > 1e-12;
+         i++) { /* Newton's steps inside of an interval that closes */
+        double sum = -in->top_k, slope = 0;
+        for (int e = 0; e < in->experts; e++) {
+            double x = at - p[e];
+            sum += upper_tail(x);
+            slope -= 0.3989422804014327 * exp(-x * x / 2);
+        }
+        if (sum > 0)
+            low = at;
+        else
+            high = at;
+        double next = slope < 0 ? at - sum / slope : low - 1;
+        if (fabs(next - at) < 1e-9)
+            break;
+        at = next > low && next < high ? next : (low + high) / 2;
+    }
+    for (int e = 0; e < in->experts; e++)
+        p[e] = upper_tail(at - p[e]);
+    return SS_OK;
+}
+
+static void even(const struct ss_load_input *in, double *p)
+{
+    for (int e = 0; e < in->experts; e++)
+        p[e] = (double)in->top_k / in->experts;
+}
+
+/* Marks the experts of the pool and returns their number. */
+static int mark_pool(const struct ss_load_input *in, int pool, int turn, double *p)
+{
+    const int n = in->experts, hot = hot_size(in);
+    int marked = 0;
+    memset(p, 0, (size_t)n * sizeof *p);
+    if (pool == POOL_UPPER_HALF)
+        for (int e = n / 2; e < n; e++)
+            p[e] = 1;
+    else if (pool == POOL_SPREAD)
+        for (int i = 0; i < (in->top_k > n / 2 ? in->top_k : n / 2); i++)
+            p[2 * i % n] = 1;
+    else
+        for (int i = 0; i < hot; i++)
+            p[((long)turn * hot + i) % n] = 1;
+    for (int e = 0; e < n; e++)
+        marked += p[e] > 0;
+    return marked;
+}
+
+static int workload(const struct ss_load_input *in, int i, struct ss_load_phase *out, struct ss_error *err)
+{
+    const struct workload *w = workload_of(in->workload);
+    const int steady = w->hot == 0 || (w->passes < 1 && i > 0);
+    out->repeated = 1;
+    out->in_turn = out->even = w->in_turn;
+    out->weight = w->pool == POOL_ROTATING ? 1.0 / rotations(in) : i > 0 ? 1 - w->passes : w->passes;
+    even(in, out->p[0]);
+    if (steady)
+        return SS_OK;
+    int marked = mark_pool(in, w->pool, w->pool == POOL_ROTATING ? i : 0, out->p[1]);
+    if (marked < in->top_k && w->pool == POOL_SPREAD)
+        return SS_OK; /* too few for a token: it chooses among all */
+    if (marked < in->top_k)
+        return ss_fail(err, SS_ERR_INPUT, NULL, 0, "%s has %d experts to choose from, a token chooses %d",
+                       w->name, marked, in->top_k);
+    for (int e = 0; e < in->experts; e++)
+        out->p[1][e] *= (double)in->top_k / marked;
+    out->types = 2;
+    out->share[0] = 1 - w->hot;
+    out->share[1] = w->hot;
+    return SS_OK;
+}
+
+int ss_load_phase(const struct ss_load_input *in, int i, struct ss_load_phase *out, struct ss_error *err)
+{
+    out->types = 1;
+    out->share[0] = 1;
+    out->weight = 1;
+    out->even = out->repeated = out->in_turn = 0;
+    switch (in->kind) {
+    case SS_LOAD_ZIPF: return zipf(in, out->p[0], err);
+    case SS_LOAD_BIASED: out->weight = 1.0 / ss_load_phases(in, NULL); return biased(in, i, out->p[0]);
+    case SS_LOAD_FILE:
+        out->weight = 1.0 / ss_load_phases(in, NULL);
+        return from_file(in, in->layer < 0 ? i : in->layer, out->p[0], err);
+    case SS_LOAD_WORKLOAD: return workload(in, i, out, err);
+    default:
+        even(in, out->p[0]);
+        out->even = in->kind == SS_LOAD_BALANCED;
+        return SS_OK;
+    }
+}
