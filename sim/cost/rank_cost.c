@@ -39,6 +39,14 @@ int ss_stage_layers(const struct ss_job *job, const struct ss_schedule *s, int v
            (job->account_for_loss && ss_schedule_after(s, virtual_stage) < 0);
 }
 
+int ss_stage_first_layer(const struct ss_job *job, const struct ss_schedule *s, int virtual_stage)
+{
+    int first = 0;
+    for (int v = ss_schedule_before(s, virtual_stage); v >= 0; v = ss_schedule_before(s, v))
+        first += ss_stage_layers(job, s, v);
+    return first;
+}
+
 /* Where this chunk lies and what crosses its borders. */
 static void chunk_place(const struct ss_cost_input *in, const struct ss_cost_context *c, int stage, int k,
                         struct ss_chunk_cost *chunk)
@@ -47,8 +55,7 @@ static void chunk_place(const struct ss_cost_input *in, const struct ss_cost_con
     for (int v = 0; v < s->stages * s->chunks; v++)
         if (s->virtual_rank[v] == stage && s->virtual_chunk[v] == k)
             chunk->virtual_stage = v;
-    for (int v = ss_schedule_before(s, chunk->virtual_stage); v >= 0; v = ss_schedule_before(s, v))
-        chunk->first_layer += ss_stage_layers(in->job, s, v);
+    chunk->first_layer = ss_stage_first_layer(in->job, s, chunk->virtual_stage);
     chunk->nlayers = ss_stage_layers(in->job, s, chunk->virtual_stage);
     chunk->has_embedding = ss_schedule_before(s, chunk->virtual_stage) < 0;
     chunk->has_loss = ss_schedule_after(s, chunk->virtual_stage) < 0;

@@ -11,31 +11,6 @@ static int no_memory(const struct ss_plan *plan, struct ss_error *err)
     return ss_fail(err, SS_ERR_NOMEM, NULL, 0, "out of memory for %d ranks", plan->world_size);
 }
 
-/* Megatron-LM's num_floating_point_operations: full attention square, no recompute. */
-static void count_flops(struct ss_plan *plan)
-{
-    const struct ss_job *job = plan->job;
-    const struct ss_model *m = &job->model;
-    double h = m->hidden_size, l = m->num_layers, s = job->seq_length, v = plan->padded_vocab;
-    double q = (double)m->kv_channels * m->num_attention_heads / h;
-    double groups = (double)m->num_query_groups / m->num_attention_heads;
-    double base = 12.0 * job->global_batch * s * l * h * h;
-    double linear =
-        base * (q * (1 + groups) + m->ffn_hidden_size / h * (m->gated_mlp ? 1.5 : 1) + v / (2 * l * h));
-    double attention = base * q * s / h, again = 0;
-    plan->model_flops = linear + attention;
-    plan->model_flops_causal = linear + attention / 2;
-    if (job->recompute == SS_RECOMPUTE_SELECTIVE)
-        again = attention / 3;
-    if (job->recompute == SS_RECOMPUTE_FULL) {
-        double share = 0; /* of the layers, that run their forward twice */
-        for (int vs = 0; vs < ss_schedule_depth(plan->schedule); vs++)
-            share += ss_recomputed_layers(job, ss_stage_layers(job, plan->schedule, vs)) / l;
-        again = share * (linear + attention - base * v / (2 * l * h)) / 3;
-    }
-    plan->hardware_flops = plan->model_flops + again;
-}
-
 static void note_guesses(struct ss_plan *plan)
 {
     const struct ss_job *job = plan->job;
@@ -173,7 +148,11 @@ static int route_flows(struct ss_plan_builder *b, struct ss_error *err)
 static int sum_up(struct ss_plan_builder *b, struct ss_error *err)
 {
     (void)err;
-    count_flops(b->plan);
+    const struct ss_plan_flops flops =
+        ss_plan_flops_of(b->plan->job, b->plan->schedule, b->plan->padded_vocab);
+    b->plan->model_flops = flops.model;
+    b->plan->model_flops_causal = flops.causal;
+    b->plan->hardware_flops = flops.hardware;
     note_guesses(b->plan);
     warn_host(b->plan);
     warn_slow_links(b->plan, b->options);

@@ -86,6 +86,8 @@ struct ss_layer_params ss_chunk_layer_params(const struct ss_layer_set *set, int
 
 /* Transformer layers of a virtual stage. */
 int ss_stage_layers(const struct ss_job *job, const struct ss_schedule *s, int virtual_stage);
+/* And those before it. */
+int ss_stage_first_layer(const struct ss_job *job, const struct ss_schedule *s, int virtual_stage);
 /* Layers of a chunk that are fully recomputed. */
 int ss_recomputed_layers(const struct ss_job *job, int nlayers);
 /* Bytes of one parameter: itself, its gradient, its optimizer states (two moments and, in mixed precision, the fp32
