@@ -6,6 +6,7 @@
 
 #define COMMON "--mbs 1 --use-distributed-optimizer --overlap-grad-reduce --overlap-param-gather "
 #define SMALL "--model llama3.1-8b --bf16 --seq 4096 --sequence-parallel " COMMON
+#define EXPERTS SMALL "--num-experts 16 --moe-router-topk 2 --moe-ffn-hidden-size 1024 "
 
 static const struct ss_straggler slow_gpu[] = {{5, 1.3}};
 static const struct ss_slow_link slow_nic[] = {{"nic-1-3", 4}};
@@ -44,6 +45,15 @@ static const struct {
     {"a failed NIC", "h800 4;" SMALL "--tp 2 --pp 2 --gbs 32", 0, 0, failed_nic},
     {"a slow uplink", "h800 8 ss.nodes_per_leaf=2;" SMALL "--tp 2 --pp 2 --gbs 64", 0, 0, slow_uplink},
     {"V", "h800 2;" SMALL "--tp 2 --pp 4 --gbs 32 --schedule zb-v", 4, 0, NULL},
+    {"experts on one node", "h800 2;" EXPERTS "--tp 2 --pp 2 --ep 4 --etp 2 --gbs 16", 2, 0, NULL},
+    {"experts over nodes", "h800 4;" EXPERTS "--pp 2 --cp 2 --ep 16 --etp 1 --gbs 16", 2, 0, NULL},
+    {"experts, shared NICs", "a100-roce400 4;" EXPERTS "--pp 2 --ep 16 --etp 1 --gbs 32", 2, 0, NULL},
+    {"experts, a slow GPU", "h800 4;" EXPERTS "--pp 2 --ep 8 --etp 1 --gbs 32", 0, 1, NULL},
+    {"experts, uneven leaves",
+     "h800 8 ss.oversubscription=8 ss.nodes_per_leaf=3;" EXPERTS "--tp 2 --pp 2 --ep 4 --etp 1 --gbs 64", 0,
+     0, NULL},
+    {"experts of two copies", "h800 2;" EXPERTS "--tp 2 --pp 4 --ep 2 --etp 1 --gbs 32 --schedule dualpipe",
+     4, 0, NULL},
     {"two copies", "h800 2;" SMALL "--tp 2 --pp 4 --gbs 32 --schedule dualpipe", 4, 0, NULL},
 };
 
