@@ -153,11 +153,10 @@ static struct ss_layer_params layer_params(const struct ss_layer_set *set, int k
 {
     const struct ss_ops *ops = &set->ops[kind];
     struct ss_layer_params p = {0};
-    for (int i = 0; i < ops->n; i++) {
-        int expert = ops->op[i].expert && set->experts_apart;
-        *(expert ? &p.expert : &p.dense) += ops->op[i].params;
-        *(expert ? &p.expert_gemm : &p.dense_gemm) += ops->op[i].gemm_params;
-    }
+    if (set->experts_apart)
+        ss_ops_expert_params(ops, &p.expert, &p.expert_gemm);
+    p.dense = ss_ops_params(ops) - p.expert;
+    p.dense_gemm = ss_ops_gemm_params(ops) - p.expert_gemm;
     return p;
 }
 

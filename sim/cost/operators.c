@@ -168,6 +168,15 @@ double ss_ops_gemm_params(const struct ss_ops *ops)
     return sum;
 }
 
+void ss_ops_expert_params(const struct ss_ops *ops, double *params, double *gemm_params)
+{
+    *params = *gemm_params = 0;
+    for (int i = 0; i < ops->n; i++) {
+        *params += ops->op[i].expert ? ops->op[i].params : 0;
+        *gemm_params += ops->op[i].expert ? ops->op[i].gemm_params : 0;
+    }
+}
+
 double ss_ops_saved_bytes(const struct ss_ops *ops, int selective_recompute)
 {
     double sum = 0;

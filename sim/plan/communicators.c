@@ -45,10 +45,16 @@ int ss_plan_stage_peer(const struct ss_plan *plan, int rank, int stage)
     return rank + (stage - ss_ranks_coordinate(r, rank, SS_AXIS_PP)) * r->stride[SS_AXIS_PP];
 }
 
+static int is_of_experts(int comm)
+{
+    int members = ss_comm_facts(comm)->members;
+    return members == SS_MEMBERS_EXPERT || members == SS_MEMBERS_EXPERT_SHARDS;
+}
+
 /* The grid that tells its members. */
 static const struct ss_ranks *grid_of(const struct ss_plan *plan, int comm)
 {
-    return ss_comm_facts(comm)->members == SS_MEMBERS_EXPERT ? &plan->expert_ranks : &plan->ranks;
+    return is_of_experts(comm) ? &plan->expert_ranks : &plan->ranks;
 }
 
 /* Whether its ranks reduce gradients and share the optimizer: of dense parameters, or of experts. */
@@ -108,22 +114,23 @@ void ss_comm_members(const struct ss_plan *plan, int comm, int rank, int *out, i
 static int has_groups(const struct ss_plan *plan, int comm)
 {
     const struct ss_comm_facts *facts = ss_comm_facts(comm);
-    return facts->kinds && (facts->members != SS_MEMBERS_SHARDS || shards_layers(plan->job)) &&
-           (facts->members != SS_MEMBERS_EXPERT || plan->experts);
+    int shards = facts->members == SS_MEMBERS_SHARDS || facts->members == SS_MEMBERS_EXPERT_SHARDS;
+    return facts->kinds && (!shards || shards_layers(plan->job)) && (!is_of_experts(comm) || plan->experts);
 }
 
 /* Whether the job's dispatcher, or its optimizer, uses it. */
 static int expert_comm_used(const struct ss_plan *plan, int comm)
 {
     int gathers = plan->job->dispatcher == SS_DISPATCH_ALLGATHER;
-    return comm == SS_COMM_EDP ? ss_job_experts_apart(plan->job) : gathers == (comm == SS_COMM_ETP_EP);
+    if (comm == SS_COMM_EDP || comm == SS_COMM_EXPERT_FSDP)
+        return ss_job_experts_apart(plan->job);
+    return gathers == (comm == SS_COMM_ETP_EP);
 }
 
 /* With FSDP the data-parallel ones are the replicas of a hybrid job, with two copies of a model both copies' ranks. */
 static int has_collectives(const struct ss_plan *plan, int comm)
 {
-    int expert = ss_comm_facts(comm)->members == SS_MEMBERS_EXPERT;
-    if (!has_groups(plan, comm) || (expert && !expert_comm_used(plan, comm)))
+    if (!has_groups(plan, comm) || (is_of_experts(comm) && !expert_comm_used(plan, comm)))
         return 0;
     int several = ss_ranks_group_size(grid_of(plan, comm), comm) > 1;
     if (is_data_parallel(comm))

@@ -198,6 +198,37 @@ static void test_static(void)
     scale_close(&s);
 }
 
+static int count_bytes(const struct ss_plan *plan, double bytes)
+{
+    int n = 0;
+    for (int i = 0; i < plan->ncollectives; i++)
+        n += fabs(plan->collectives[i].bytes - bytes) < 1;
+    return n;
+}
+
+/* Full sharding gathers and scatters the experts of a layer among those that hold the same ones, what else it has among all; a
+ * dense layer, embedding and output layer are gathered too. */
+static void test_fsdp(void)
+{
+    const struct ss_run_options options = {.plan = {.level = SS_LEVEL_LAYER}};
+    struct scale_job s;
+    struct ss_run run, chunk;
+    run_job(&s, JOB "--fsdp full", 8, 1, &chunk);
+    CU_ASSERT_EQUAL_FATAL(scale_run(&s, &options, &run), 0);
+    double experts = EXPERTS / 8 * one_expert, heads = 2.0 * H * (H + 1024), router = EXPERTS * H,
+           norms = 2 * H;
+    CU_ASSERT_EQUAL(count_bytes(run.plan, 2 * experts), 1);
+    CU_ASSERT_EQUAL(count_bytes(run.plan, 4 * experts), 1);
+    CU_ASSERT_EQUAL(count_bytes(run.plan, 2 * (heads + router + norms)), 1);
+    CU_ASSERT_EQUAL(count_bytes(run.plan, 4 * (heads + router + norms)), 1);
+    CU_ASSERT_DOUBLE_EQUAL(run.plan->classes[0].memory[SS_MEM_GRADIENTS],
+                           4 * (dense_of(run.plan, 1.0 / 8) / 32 + (LAYERS - 1) * experts / 4), 1);
+    CU_ASSERT_DOUBLE_EQUAL(chunk.result->iteration_s, run.result->iteration_s,
+                           0.05 * run.result->iteration_s);
+    ss_run_free(&chunk);
+    close_job(&s, &run);
+}
+
 /* NCCL has buffers of the expert groups that have several ranks: EP and EDP, or EP, ETP, both together, EDP. */
 static void test_overhead(void)
 {
@@ -217,10 +248,14 @@ static void test_overhead(void)
 
 int main(void)
 {
-    CU_TestInfo tests[] = {
-        {"shares of a rank", test_shares}, {"buffers of dense parameters and of experts", test_buffers},
-        {"one buffer", test_one_buffer},   {"order of the buckets", test_marks},
-        {"optimizer states", test_states}, {"static bytes by hand", test_static},
-        {"communicators", test_overhead},  CU_TEST_INFO_NULL};
+    CU_TestInfo tests[] = {{"shares of a rank", test_shares},
+                           {"buffers of dense parameters and of experts", test_buffers},
+                           {"one buffer", test_one_buffer},
+                           {"order of the buckets", test_marks},
+                           {"optimizer states", test_states},
+                           {"static bytes by hand", test_static},
+                           {"full sharding", test_fsdp},
+                           {"communicators", test_overhead},
+                           CU_TEST_INFO_NULL};
     return suite_run("expert shards", NULL, NULL, tests);
 }

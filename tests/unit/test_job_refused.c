@@ -235,6 +235,9 @@ static void test_experts(void)
     CU_ASSERT_EQUAL(job.model.num_experts, 8);
     CU_ASSERT_EQUAL(job.model.top_k, 2);
     CU_ASSERT_EQUAL(complete(&job, L8B "--mtp-num-layers 1", 32, NULL, &err), SS_ERR_UNSUPPORTED);
+    CU_ASSERT_EQUAL(complete(&job, L8B "--num-experts 8 --ep 8 --etp 1 --fsdp hybrid", 32, NULL, &err),
+                    SS_ERR_UNSUPPORTED);
+    CU_ASSERT_PTR_NOT_NULL(strstr(err.message, "experts lie on other ranks"));
     CU_ASSERT_EQUAL(
         complete(&job, L8B "--fp8-format hybrid --precision fp32 --fp8-format hybrid", 32, NULL, &err),
         SS_ERR_UNSUPPORTED);

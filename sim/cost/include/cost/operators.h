@@ -112,6 +112,8 @@ int ss_ops_tensors(const struct ss_ops *ops);
 /* Of the operator with most of them. */
 double ss_ops_largest_params(const struct ss_ops *ops);
 double ss_ops_gemm_params(const struct ss_ops *ops);
+/* Those of routed experts, of all and of those in GEMMs. */
+void ss_ops_expert_params(const struct ss_ops *ops, double *params, double *gemm_params);
 double ss_ops_saved_bytes(const struct ss_ops *ops, int selective_recompute);
 /* Kept from I to W when the backward is split: inputs of the GEMMs and gradients of their outputs, which sequence
  * parallelism shards where it shards them in the forward. */

@@ -62,8 +62,9 @@ enum ss_comm_members {
     SS_MEMBERS_ENDS,   /* of these, the first and the last */
     SS_MEMBERS_SHARDS, /* of these, the ranks that shard a layer's parameters: all, or those on one node */
     SS_MEMBERS_EXPERT, /* the expert rank grid, where axis tp is expert tensor parallelism and dp all that is left */
-    SS_MEMBERS_ALL, /* every rank */
-    SS_MEMBERS_SELF /* the rank and its host */
+    SS_MEMBERS_EXPERT_SHARDS, /* of it, the ranks that shard the experts of a layer: all that hold the same ones */
+    SS_MEMBERS_ALL,           /* every rank */
+    SS_MEMBERS_SELF           /* the rank and its host */
 };
 
 /* When a communicator is one of its own for NCCL, with buffers on the device. */
@@ -113,7 +114,9 @@ enum ss_comm_buffers {
     X(SS_COMM_ETP_EP, "etp-ep", "tp-ep", SS_MEMBERS_EXPERT, SS_BUFFERS_ALL, SS_COLLS_REDUCED, 6,             \
       SS_LABEL_EP, SS_LEVEL_LAYER, SS_LEVEL_FLOW)                                                            \
     X(SS_COMM_EDP, "expert-dp", "dp", SS_MEMBERS_EXPERT, SS_BUFFERS_ANY, SS_COLLS_REDUCED, 0, SS_LABEL_DP,   \
-      SS_LEVEL_CHUNK, SS_LEVEL_CHUNK)
+      SS_LEVEL_CHUNK, SS_LEVEL_CHUNK)                                                                        \
+    X(SS_COMM_EXPERT_FSDP, "expert-fsdp", "dp", SS_MEMBERS_EXPERT_SHARDS, SS_BUFFERS_NONE, SS_COLLS_SHARDED, \
+      4, SS_LABEL_DP, SS_LEVEL_LAYER, SS_LEVEL_FLOW)
 enum ss_communicator {
 #define X(sym, name, axes, members, buffers, kinds, stream, label, posted, flows) sym,
     SS_COMM_LIST(X)
