@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/base.h"
+#include "cost/experts.h"
 #include "cost/layers.h"
 #include "cost/memory.h"
 
@@ -69,8 +70,19 @@ static int ends_apart(const struct ss_schedule *s)
     return s->virtual_rank[0] != s->virtual_rank[s->stages * s->chunks - 1];
 }
 
-static void context_init(const struct ss_cost_input *in, const struct ss_rank_site *site,
-                         struct ss_cost_context *c)
+static int experts_init(const struct ss_rank_site *site, struct ss_cost_context *c, struct ss_error *err)
+{
+    struct ss_load_figures load;
+    if (c->job->model.num_experts == 0)
+        return SS_OK;
+    int status = ss_experts_load(c->job, &site->ep, &load, err);
+    if (!status)
+        ss_experts_shape(&c->shape, c->job, &load);
+    return status;
+}
+
+static int context_init(const struct ss_cost_input *in, const struct ss_rank_site *site,
+                        struct ss_cost_context *c, struct ss_error *err)
 {
     memset(c, 0, sizeof *c);
     c->card = in->card;
@@ -91,6 +103,7 @@ static void context_init(const struct ss_cost_input *in, const struct ss_rank_si
     c->p2p_overlapped = in->schedule->p2p == SS_P2P_OVERLAPPED;
     c->once = 1.0 / in->microbatches;
     c->accumulated = c->fsdp.n > 1 ? 0 : 1 - c->once; /* FSDP adds up shards */
+    return experts_init(site, c, err);
 }
 
 /* Of dense parameters. */
@@ -174,8 +187,9 @@ int ss_rank_cost_build(const struct ss_cost_input *in, const struct ss_rank_site
     out->params = ss_calloc(chunks, sizeof *out->params);
     if (!out->set || !out->chunks || !out->params)
         return ss_fail(err, SS_ERR_NOMEM, NULL, 0, "out of memory for %d chunks", in->schedule->chunks);
-    context_init(in, site, &c);
-    status = ss_layer_set_init(out->set, &c, in->schedule->chunks, in->with_steps, err);
+    status = context_init(in, site, &c, err);
+    if (!status)
+        status = ss_layer_set_init(out->set, &c, in->schedule->chunks, in->with_steps, err);
     for (int k = 0; k < in->schedule->chunks && !status; k++)
         status = chunk_build(in, &c, site, out, k, &count, err);
     out->set->c = NULL; /* which ends here */

@@ -6,27 +6,6 @@
 
 #include "base/base.h"
 
-/* Balanced: every rank of an expert group gets as many copies as it sends, and gathers those of its tensor group. */
-static void experts_init(struct ss_shape *s, const struct ss_job *job)
-{
-    const struct ss_model *m = &job->model;
-    double capacity = job->capacity_factor, own = s->tokens / s->sp;
-    s->dispatcher = job->dispatcher;
-    s->ep = job->ep;
-    s->etp = job->etp > 0 ? job->etp : job->tp;
-    s->experts = m->num_experts;
-    s->local_experts = s->experts / s->ep;
-    s->top_k = m->top_k;
-    s->moe_ffn = (double)m->moe_ffn_hidden_size / s->etp;
-    s->shared_ffn = (double)m->shared_expert_ffn_hidden_size / job->tp;
-    s->sent = own * s->top_k;
-    if (capacity > 0)
-        s->sent = own * s->top_k * (job->pad_to_capacity ? capacity : fmin(1, capacity));
-    s->routed = s->sent * s->etp;
-    s->scattered = job->moe_load != SS_LOAD_BALANCED && !(capacity > 0 && job->pad_to_capacity);
-    s->an_expert = s->local_experts > 0 ? s->routed / s->local_experts : 0;
-}
-
 /* Latent attention is multi-head attention behind its up-projections. */
 static void head_sizes(struct ss_shape *s, const struct ss_model *m)
 {
@@ -72,8 +51,6 @@ void ss_shape_init(struct ss_shape *s, const struct ss_job *job, const struct ss
     s->hidden_dropout = job->hidden_dropout;
     s->model = m;
     s->window = m->sliding_window > 0 && m->sliding_window < job->seq_length ? m->sliding_window : 0;
-    if (m->num_experts > 0)
-        experts_init(s, job);
 }
 
 double ss_shape_border_bytes(const struct ss_shape *s)

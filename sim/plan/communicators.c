@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/base.h"
+#include "cost/rank_cost.h"
 #include "stepsim/job.h"
 #include "stepsim/platform.h"
 
@@ -285,6 +286,23 @@ int ss_groups_build(const struct ss_plan *plan, struct ss_groups *g, struct ss_e
         if (has_groups(plan, comm))
             status = add_comm(&b, comm, &stamp);
     free_room(&b);
+    return status;
+}
+
+int ss_groups_spread_tokens(const struct ss_plan *plan, struct ss_groups *g, struct ss_error *err)
+{
+    const struct ss_group_shape *last = NULL; /* equal groups have equal loads */
+    int status = SS_OK;
+    for (int r = 0; r < plan->world_size && !status; r++) {
+        struct ss_group_shape *shape = &g->shape[SS_COMM_EP][r];
+        if (g->first[SS_COMM_EP][r] != r)
+            continue;
+        if (last && last->nodes == shape->nodes && last->per_node == shape->per_node)
+            shape->spread = last->spread;
+        else
+            status = ss_experts_spread(plan->job, shape, &shape->spread, err);
+        last = shape;
+    }
     return status;
 }
 

@@ -136,7 +136,8 @@ static int size_plan(struct ss_plan_builder *b, struct ss_error *err)
 
 static int group_ranks(struct ss_plan_builder *b, struct ss_error *err)
 {
-    return ss_groups_build(b->plan, &b->groups, err);
+    int status = ss_groups_build(b->plan, &b->groups, err);
+    return status || !b->plan->experts ? status : ss_groups_spread_tokens(b->plan, &b->groups, err);
 }
 
 static int route_flows(struct ss_plan_builder *b, struct ss_error *err)

@@ -31,59 +31,84 @@ static void router(struct ss_ops *ops, const struct ss_shape *s)
     op->saved_bytes = scores * (4 + 1); /* probabilities, map */
 }
 
-/* Tokens are copied into the order of their experts, and back: gathers one way, sums of top-k copies the other. */
+static int by_stages(const struct ss_shape *s)
+{
+    return s->ep > 1 && (s->dispatcher == SS_DISPATCH_DEEPEP || s->dispatcher == SS_DISPATCH_HYBRIDEP);
+}
+
+/* Tokens are copied into the order of their experts, and back: gathers one way, sums of top-k copies the other. NCCL's
+ * all-to-all moves copies; the two-stage dispatchers move tokens, which are copied where they arrive. */
 static void permutation(struct ss_ops *ops, const struct ss_shape *s, const char *name, int back)
 {
-    double own = s->tokens / s->sp * s->h * s->e, copies = s->sent * s->h * s->e;
+    double row = s->h * s->e, copies = (by_stages(s) ? s->routed : s->sent) * row;
+    double tokens = (by_stages(s) ? s->received : s->tokens / s->sp) * row;
     struct ss_op *op = ss_op_add(ops, name, SS_OP_ELEMENTWISE);
-    ss_op_elementwise(op, own + copies, own + copies, 2, 1);
+    ss_op_elementwise(op, tokens + copies, tokens + copies, 2, 1);
     op->saved_bytes = back ? 0 : 8 * s->sent; /* indices and probabilities */
 }
 
 /* Several experts on a rank: what came from each rank is put in the order of the experts. */
 static void sort(struct ss_ops *ops, const struct ss_shape *s, const char *name)
 {
-    double moved = 2 * s->routed * s->h * s->e;
+    double copied = 2 * s->routed * s->h * s->e;
     if (s->local_experts > 1 && s->dispatcher == SS_DISPATCH_ALLTOALL && s->ep * s->etp > 1)
-        ss_op_elementwise(ss_op_add(ops, name, SS_OP_ELEMENTWISE), moved, moved, 1, 1);
+        ss_op_elementwise(ss_op_add(ops, name, SS_OP_ELEMENTWISE), copied, copied, 1, 1);
 }
 
-static void exchange(struct ss_ops *ops, const char *name, int comm, int coll, int back, double bytes)
+static void exchange(struct ss_ops *ops, const char *name, int comm, int coll, int back, double bytes,
+                     double back_bytes)
 {
     struct ss_op *op = ss_op_add(ops, name, SS_OP_EXCHANGE);
     op->comm = comm;
     op->forward_coll = coll;
     op->backward_coll = back;
-    op->exchanged = op->exchanged_back = bytes;
+    op->exchanged = bytes;
+    op->exchanged_back = back_bytes;
+}
+
+/* Bytes of one member's buffer to the experts or back, in 16 bit: its copies of tokens, or its tokens where a
+ * dispatcher copies them on the way; as many as the hottest rank gets. */
+static double moved(const struct ss_shape *s)
+{
+    double hottest = s->routed / (s->sent * s->etp), row = s->h * s->e;
+    return (by_stages(s) ? s->tokens / s->sp : s->sent) * fmax(1, hottest) * row;
 }
 
 /* Tokens to their experts: all-to-all in the expert group, then a gather in its tensor group. */
 static void dispatch(struct ss_ops *ops, const struct ss_shape *s)
 {
-    double row = s->h * s->e, own = s->tokens / s->sp * row;
-    int group = s->ep * s->etp;
+    double row = s->h * s->e, own = s->tokens / s->sp * row, all = moved(s);
+    /* 1 byte an element and the scale of 128 of them */
+    double there = s->fp8_dispatch ? all / s->e * (1 + 4.0 / 128) : all;
+    int group = s->ep * s->etp, stages = by_stages(s);
     if (s->dispatcher == SS_DISPATCH_ALLGATHER && group > 1) {
-        exchange(ops, "dispatch", SS_COMM_ETP_EP, SS_COLL_ALL_GATHER, SS_COLL_REDUCE_SCATTER, group * own);
+        exchange(ops, "dispatch", SS_COMM_ETP_EP, SS_COLL_ALL_GATHER, SS_COLL_REDUCE_SCATTER, group * own,
+                 group * own);
         return;
     }
     if (s->ep > 1)
-        exchange(ops, "dispatch", SS_COMM_EP, SS_COLL_ALL_TO_ALL, SS_COLL_ALL_TO_ALL, s->sent * row);
+        exchange(ops, "dispatch", SS_COMM_EP, stages ? SS_COLL_DISPATCH : SS_COLL_ALL_TO_ALL,
+                 stages ? SS_COLL_COMBINE : SS_COLL_ALL_TO_ALL, there, all);
     if (s->etp > 1)
-        exchange(ops, "gather", SS_COMM_ETP, SS_COLL_ALL_GATHER, SS_COLL_REDUCE_SCATTER, s->routed * row);
+        exchange(ops, "gather", SS_COMM_ETP, SS_COLL_ALL_GATHER, SS_COLL_REDUCE_SCATTER, s->routed * row,
+                 s->routed * row);
 }
 
 static void combine(struct ss_ops *ops, const struct ss_shape *s)
 {
-    double row = s->h * s->e, own = s->tokens / s->sp * row;
-    int group = s->ep * s->etp;
+    double row = s->h * s->e, own = s->tokens / s->sp * row, all = moved(s);
+    int group = s->ep * s->etp, stages = by_stages(s);
     if (s->dispatcher == SS_DISPATCH_ALLGATHER && group > 1) {
-        exchange(ops, "combine", SS_COMM_ETP_EP, SS_COLL_REDUCE_SCATTER, SS_COLL_ALL_GATHER, group * own);
+        exchange(ops, "combine", SS_COMM_ETP_EP, SS_COLL_REDUCE_SCATTER, SS_COLL_ALL_GATHER, group * own,
+                 group * own);
         return;
     }
     if (s->etp > 1)
-        exchange(ops, "scatter", SS_COMM_ETP, SS_COLL_REDUCE_SCATTER, SS_COLL_ALL_GATHER, s->routed * row);
+        exchange(ops, "scatter", SS_COMM_ETP, SS_COLL_REDUCE_SCATTER, SS_COLL_ALL_GATHER, s->routed * row,
+                 s->routed * row);
     if (s->ep > 1)
-        exchange(ops, "combine", SS_COMM_EP, SS_COLL_ALL_TO_ALL, SS_COLL_ALL_TO_ALL, s->sent * row);
+        exchange(ops, "combine", SS_COMM_EP, stages ? SS_COLL_COMBINE : SS_COLL_ALL_TO_ALL,
+                 stages ? SS_COLL_DISPATCH : SS_COLL_ALL_TO_ALL, all, all);
 }
 
 /* One linear layer of the experts of a rank. */
@@ -149,16 +174,21 @@ static void shared_experts(struct ss_ops *ops, const struct ss_shape *s, const s
 static void mixture(struct ss_ops *ops, const struct ss_shape *s, const struct ss_stack *stack)
 {
     int first = ops->n, several = s->experts > 1;
-    if (several) {
+    int late = several && by_stages(s), early = several && !late;
+    if (several)
         router(ops, s);
+    if (early)
         permutation(ops, s, "permute", 0);
-    }
     dispatch(ops, s);
+    if (late)
+        permutation(ops, s, "permute", 0);
     sort(ops, s, "sort");
     experts(ops, s, stack);
     sort(ops, s, "sort back");
+    if (late)
+        permutation(ops, s, "unpermute", 1);
     combine(ops, s);
-    if (several)
+    if (early)
         permutation(ops, s, "unpermute", 1);
     shared_experts(ops, s, stack);
     for (int i = first; i < ops->n; i++)

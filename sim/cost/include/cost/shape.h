@@ -33,15 +33,17 @@ struct ss_shape {
     const struct ss_model
         *model;    /* what has no size of one rank: norms, ranks of latent attention, residuals */
     double window; /* keys that local attention sees at most, 0: all */
-    /* Mixture of experts, without one experts is 0. */
+    /* Mixture of experts (experts.h); without one experts is 0. */
     double experts, local_experts, top_k; /* all of them, those of one rank */
     double moe_ffn, shared_ffn;           /* columns of one rank */
     int ep, etp;
-    /* Copies of tokens that one rank sends, those that its experts work on (the hottest rank's, padding included), and tokens
-     * of them an expert. */
-    double sent, routed, an_expert;
-    int scattered;  /* 1: the experts of a rank have different numbers of tokens */
-    int dispatcher; /* enum ss_dispatcher */
+    double sent;      /* copies of its tokens that one rank sends to experts, padding included */
+    double received;  /* tokens that come to a rank, each once: the hottest one's */
+    double routed;    /* copies that the experts of a rank work on, padding included: the hottest one's */
+    double an_expert; /* of them one expert's */
+    int scattered;    /* 1: the experts of a rank have different numbers of tokens */
+    int dispatcher;   /* enum ss_dispatcher */
+    int fp8_dispatch; /* 1: tokens go to their experts in 1 byte an element */
 };
 
 /* What one rank of the job sees. */

@@ -56,6 +56,9 @@ const char *ss_collective_kind_name(int kind);
 #define SS_COLLS_ROUTED                                                                                      \
     (SS_COLL_BIT(SS_COLL_ALL_TO_ALL) | SS_COLL_BIT(SS_COLL_DISPATCH) | SS_COLL_BIT(SS_COLL_COMBINE))
 
+#define SS_COLLS_ROUTED                                                                                      \
+    (SS_COLL_BIT(SS_COLL_ALL_TO_ALL) | SS_COLL_BIT(SS_COLL_DISPATCH) | SS_COLL_BIT(SS_COLL_COMBINE))
+
 /* How the members of a communicator are found. */
 enum ss_comm_members {
     SS_MEMBERS_DENSE,  /* the dense rank grid: ranks that differ along the communicator's axes alone */

@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cost/experts.h"
+
+#include <math.h>
+
+#include "cost/rank_cost.h"
+
+/* Tokens that one rank routes: sequence parallelism leaves each tensor rank its part. */
+static double own_tokens(const struct ss_job *job)
+{
+    double sp = job->sequence_parallel && job->tp > 1 ? job->tp : 1;
+    return (double)job->micro_batch * job->seq_length / job->cp / sp;
+}
+
+int ss_experts_load(const struct ss_job *job, const struct ss_group_shape *ep, struct ss_load_figures *out,
+                    struct ss_error *err)
+{
+    const struct ss_model *m = &job->model;
+    const struct ss_load_input in = {
+        .kind = job->moe_load,
+        .exponent = job->moe_load_exponent,
+        .workload = job->moe_load_source,
+        .layer = -1,
+        .experts = m->num_experts,
+        .top_k = m->top_k,
+        .groups = m->router_groups,
+        .group_topk = m->router_group_topk,
+        .ep = job->ep,
+        .nodes = ep->nodes > 0 ? ep->nodes : 1,
+        .tokens = own_tokens(job) * job->ep * job->etp,
+        .sources = job->ep * job->etp,
+        .capacity_factor = job->capacity_factor,
+        .pad_to_capacity = job->pad_to_capacity,
+    };
+    return ss_load_figures(&in, out, err);
+}
+
+void ss_experts_shape(struct ss_shape *s, const struct ss_job *job, const struct ss_load_figures *load)
+{
+    const struct ss_model *m = &job->model;
+    s->dispatcher = job->dispatcher;
+    s->fp8_dispatch = job->fp8_dispatch;
+    s->ep = job->ep;
+    s->etp = job->etp;
+    s->experts = m->num_experts;
+    s->local_experts = s->experts / s->ep;
+    s->top_k = m->top_k;
+    s->moe_ffn = (double)m->moe_ffn_hidden_size / s->etp;
+    s->shared_ffn = (double)m->shared_expert_ffn_hidden_size / job->tp;
+    s->sent = load->expert_copies * s->experts / (s->ep * s->etp);
+    s->routed = own_tokens(job) * s->etp * s->top_k * load->rank.mean;
+    s->received = load->ranks * own_tokens(job) * s->etp * fmax(1, s->routed / (s->sent * s->etp));
+    s->scattered = job->moe_load != SS_LOAD_BALANCED && !job->pad_to_capacity;
+    s->an_expert = s->routed / s->local_experts;
+}
+
+int ss_experts_spread(const struct ss_job *job, const struct ss_group_shape *ep, struct ss_token_spread *out,
+                      struct ss_error *err)
+{
+    double others = ep->n - 1, near = ep->per_node - 1;
+    struct ss_load_figures load;
+    int status = ss_experts_load(job, ep, &load, err);
+    *out = (struct ss_token_spread){0};
+    if (status || others <= 0)
+        return status;
+    double here = load.remote_ranks * near / others, there = load.remote_ranks - here;
+    *out = (struct ss_token_spread){.nodes = load.remote_nodes, .copies = here + there * near / ep->per_node};
+    return SS_OK;
+}

@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the load of the experts makes of a job's mixture: sizes of one rank, and where its tokens go. */
+#ifndef SS_COST_EXPERTS_H
+#define SS_COST_EXPERTS_H
+
+#include "cost/collective.h"
+#include "cost/load.h"
+#include "cost/shape.h"
+
+/* Loads of one pass of a layer of experts on a group of this shape, one node where it has no members. */
+int ss_experts_load(const struct ss_job *job, const struct ss_group_shape *ep, struct ss_load_figures *out,
+                    struct ss_error *err);
+/* Fills the sizes of experts of a shape whose other sizes are known: those of the hottest rank. */
+void ss_experts_shape(struct ss_shape *s, const struct ss_job *job, const struct ss_load_figures *load);
+
+#endif
