@@ -7,22 +7,21 @@
 #include "base/base.h"
 #include "model/model_internal.h"
 
-void ss_model_init(struct ss_model *m)
-{
-    memset(m, 0, sizeof(*m));
-    m->gated_mlp = m->tied_embeddings = m->qkv_bias = m->linear_bias = SS_MODEL_UNSET;
-    m->normalization = m->position = SS_MODEL_UNSET;
-    m->qk_norm = m->post_norms = m->parallel_residual = m->attention_sinks = SS_MODEL_UNSET;
-    m->shared_expert_gate = m->router_bias = SS_MODEL_UNSET;
-    m->attention_dropout = m->hidden_dropout = SS_MODEL_UNSET;
-}
-
+/* X(field): choices and flags, which have no value that means "not given". */
 #define CHOICES(X)                                                                                           \
     X(gated_mlp)                                                                                             \
     X(tied_embeddings)                                                                                       \
     X(qkv_bias)                                                                                              \
     X(linear_bias)                                                                                           \
+    X(attention_out_bias)                                                                                    \
+    X(mlp_bias)                                                                                              \
+    X(expert_bias)                                                                                           \
+    X(router_linear_bias)                                                                                    \
+    X(output_bias)                                                                                           \
     X(normalization)                                                                                         \
+    X(norm_vectors)                                                                                          \
+    X(embedding_norm)                                                                                        \
+    X(final_norm)                                                                                            \
     X(position)                                                                                              \
     X(qk_norm)                                                                                               \
     X(post_norms)                                                                                            \
@@ -30,6 +29,15 @@ void ss_model_init(struct ss_model *m)
     X(attention_sinks)                                                                                       \
     X(shared_expert_gate)                                                                                    \
     X(router_bias)
+
+void ss_model_init(struct ss_model *m)
+{
+    memset(m, 0, sizeof(*m));
+#define CHOICE(f) m->f = SS_MODEL_UNSET;
+    CHOICES(CHOICE)
+#undef CHOICE
+    m->attention_dropout = m->hidden_dropout = SS_MODEL_UNSET;
+}
 
 void ss_model_choose(struct ss_model *m, const struct ss_model *other)
 {
@@ -56,6 +64,8 @@ void ss_model_overlay(struct ss_model *base, const struct ss_model *given)
     SIZE(vocab_size);
     SIZE(extra_vocab_size);
     SIZE(max_position_embeddings);
+    SIZE(extra_positions);
+    SIZE(embedding_size);
     SIZE(num_experts);
     SIZE(top_k);
     SIZE(moe_ffn_hidden_size);
@@ -68,6 +78,7 @@ void ss_model_overlay(struct ss_model *base, const struct ss_model *given)
     SIZE(qk_pos_emb_head_dim);
     SIZE(v_head_dim);
     SIZE(sliding_window);
+    SIZE(attention_chunk);
     SIZE(rotary_fraction);
     SIZE(mtp_num_layers);
 #undef SIZE
@@ -102,26 +113,54 @@ static void fill_experts(struct ss_model *m)
         m->moe_ffn_hidden_size = m->ffn_hidden_size;
 }
 
+/* Megatron's dimensions of latent attention. */
+static void fill_latent(struct ss_model *m)
+{
+    if (m->kv_lora_rank == 0)
+        return;
+    if (m->qk_head_dim == 0)
+        m->qk_head_dim = 128;
+    if (m->qk_pos_emb_head_dim == 0)
+        m->qk_pos_emb_head_dim = 64;
+    if (m->v_head_dim == 0)
+        m->v_head_dim = 128;
+    if (m->kv_channels == 0)
+        m->kv_channels = m->qk_head_dim;
+}
+
+static void fill(int *choice, int value)
+{
+    if (*choice == SS_MODEL_UNSET)
+        *choice = value;
+}
+
+/* A bias on every linear layer is on each of them. */
+static void fill_biases(struct ss_model *m)
+{
+    int *const parts[] = {&m->qkv_bias, &m->attention_out_bias, &m->mlp_bias, &m->expert_bias};
+
+    fill(&m->linear_bias, 1);
+    for (size_t i = 0; i < SS_ARRAY_LEN(parts); i++)
+        if (*parts[i] == SS_MODEL_UNSET || m->linear_bias)
+            *parts[i] = m->linear_bias;
+}
+
 /* Megatron's defaults for what nobody gave. */
 static void fill_defaults(struct ss_model *m)
 {
-    int *const off[] = {&m->qk_norm,         &m->post_norms,         &m->parallel_residual,
-                        &m->attention_sinks, &m->shared_expert_gate, &m->router_bias};
+    int *const off[] = {&m->qk_norm,         &m->post_norms,     &m->parallel_residual,
+                        &m->attention_sinks, &m->embedding_norm, &m->shared_expert_gate,
+                        &m->router_bias,     &m->output_bias,    &m->router_linear_bias,
+                        &m->gated_mlp};
+
     for (size_t i = 0; i < SS_ARRAY_LEN(off); i++)
-        if (*off[i] == SS_MODEL_UNSET)
-            *off[i] = 0;
-    if (m->gated_mlp == SS_MODEL_UNSET)
-        m->gated_mlp = 0;
-    if (m->tied_embeddings == SS_MODEL_UNSET)
-        m->tied_embeddings = 1;
-    if (m->linear_bias == SS_MODEL_UNSET)
-        m->linear_bias = 1;
-    if (m->qkv_bias == SS_MODEL_UNSET || m->linear_bias)
-        m->qkv_bias = m->linear_bias;
-    if (m->normalization == SS_MODEL_UNSET)
-        m->normalization = SS_NORM_LAYERNORM;
-    if (m->position == SS_MODEL_UNSET)
-        m->position = SS_POSITION_LEARNED;
+        fill(off[i], 0);
+    fill(&m->tied_embeddings, 1);
+    fill(&m->final_norm, 1);
+    fill_biases(m);
+    fill(&m->normalization, SS_NORM_LAYERNORM);
+    fill(&m->norm_vectors, m->normalization == SS_NORM_LAYERNORM ? 2 : 1);
+    fill(&m->position, SS_POSITION_LEARNED);
     if (!m->num_query_groups)
         m->num_query_groups = m->num_attention_heads;
     if (!m->ffn_hidden_size) /* a gated MLP has three matrices: two thirds keep the parameter count */
@@ -129,6 +168,7 @@ static void fill_defaults(struct ss_model *m)
     fill_experts(m);
     if (m->sliding_window > 0 && m->local_layers.period == 0 && m->local_layers.n == 0)
         m->local_layers.period = 1; /* attention is local in every layer where nothing else is said */
+    fill_latent(m);
 }
 
 static int check_sizes(const struct ss_model *m, struct ss_error *err)
@@ -164,6 +204,22 @@ static int check_sizes(const struct ss_model *m, struct ss_error *err)
     return SS_OK;
 }
 
+/* Sizes of experts and latent attention: nothing is left to fill in. */
+static int check_experts(const struct ss_model *m, struct ss_error *err)
+{
+    if (m->num_experts > 0 && m->top_k > m->num_experts) {
+        ss_fail(err, SS_ERR_CONFIG, NULL, 0, "a token goes to %d experts, the model has %d", m->top_k,
+                m->num_experts);
+        return ss_hint(err, SS_ERR_CONFIG, "lower --moe-router-topk");
+    }
+    if (m->num_experts > 0 && m->router_groups > 0 && m->num_experts % m->router_groups) {
+        ss_fail(err, SS_ERR_CONFIG, NULL, 0, "%d experts are not divisible by %d groups", m->num_experts,
+                m->router_groups);
+        return ss_hint(err, SS_ERR_CONFIG, "take a --moe-router-num-groups that divides them");
+    }
+    return SS_OK;
+}
+
 int ss_model_finish(struct ss_model *m, struct ss_error *err)
 {
     fill_defaults(m);
@@ -187,6 +243,9 @@ int ss_model_finish(struct ss_model *m, struct ss_error *err)
                 m->num_attention_heads, m->num_query_groups);
         return ss_hint(err, SS_ERR_CONFIG, "take a --num-query-groups that divides the heads");
     }
+    rc = check_experts(m, err);
+    if (rc)
+        return rc;
     if (!m->name[0])
         ss_copy(m->name, sizeof(m->name), "custom");
     return SS_OK;
@@ -198,32 +257,4 @@ int ss_model_padded_vocab(const struct ss_model *m, int divisible_by, int tp)
     int64_t rows = (int64_t)m->vocab_size + m->extra_vocab_size;
     int64_t padded = (rows + multiple - 1) / multiple * multiple;
     return padded > INT_MAX ? INT_MAX : (int)padded;
-}
-
-/* Weights and biases of one layer. */
-static double layer_parameters(const struct ss_model *m)
-{
-    double h = m->hidden_size, ffn = m->ffn_hidden_size;
-    double query = (double)m->num_attention_heads * m->kv_channels;
-    double qkv = query + 2.0 * m->num_query_groups * m->kv_channels;
-    double fc1 = m->gated_mlp ? 2 * ffn : ffn;
-    double norms = 2 * h * (m->normalization == SS_NORM_LAYERNORM ? 2 : 1);
-    double n = h * qkv + query * h + h * fc1 + ffn * h + norms;
-
-    if (m->qkv_bias || m->linear_bias)
-        n += qkv;
-    if (m->linear_bias)
-        n += h + fc1 + h;
-    return n;
-}
-
-double ss_model_parameters(const struct ss_model *m, int padded_vocab)
-{
-    double h = m->hidden_size;
-    double n = (double)padded_vocab * h * (m->tied_embeddings ? 1 : 2);
-
-    if (m->position == SS_POSITION_LEARNED)
-        n += (double)m->max_position_embeddings * h;
-    n += h * (m->normalization == SS_NORM_LAYERNORM ? 2 : 1); /* final norm */
-    return n + m->num_layers * layer_parameters(m);
 }

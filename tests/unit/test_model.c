@@ -58,6 +58,38 @@ static void test_published_counts(void)
     }
 }
 
+/* Mixtures: total, active, and multi-token prediction on top, counted by hand from the shapes of their papers. */
+static void test_mixtures(void)
+{
+    static const struct {
+        const char *name;
+        double total, active, mtp;
+    } known[] = {
+        {"deepseek-v3", 671026419200, 37552297472, 11610068224},
+        {"deepseek-v2", 235741434880, 21375800320, 0},
+        {"deepseek-v2-lite", 15706484224, 2661150208, 0},
+        {"kimi-k2", 1026408232448, 32861500928, 0},
+        {"qwen3-30b-a3b", 30532122624, 3353032704, 0},
+        {"qwen3-235b-a22b", 235093634560, 22190763520, 0},
+        {"mixtral-8x7b", 46702792704, 12879925248, 0},
+        {"gpt-oss-120b", 116829156672, 5711982912, 0},
+    };
+
+    for (size_t i = 0; i < SS_ARRAY_LEN(known); i++) {
+        struct ss_model m;
+        struct ss_parameter_counts n;
+
+        CU_ASSERT_EQUAL_FATAL(ss_model_load(known[i].name, &m, NULL), 0);
+        CU_ASSERT_EQUAL_FATAL(ss_model_finish(&m, NULL), 0);
+        ss_model_count(&m, m.vocab_size, &n);
+        CU_ASSERT_EQUAL(n.total, known[i].total);
+        CU_ASSERT_EQUAL(n.active, known[i].active);
+        CU_ASSERT_EQUAL(n.mtp, known[i].mtp);
+        CU_ASSERT_EQUAL(ss_model_parameters(&m, m.vocab_size), n.total);
+        CU_ASSERT_EQUAL(ss_model_active_parameters(&m, m.vocab_size), n.active);
+    }
+}
+
 static void test_every_file_loads(void)
 {
     char **names;
@@ -228,6 +260,7 @@ static void test_missing_file(void)
 int main(void)
 {
     CU_TestInfo tests[] = {{"published counts", test_published_counts},
+                           {"mixtures", test_mixtures},
                            {"every file", test_every_file_loads},
                            {"padding", test_padding},
                            {"fields", test_fields},

@@ -15,9 +15,10 @@ extern "C" {
 #endif
 
 enum ss_norm { SS_NORM_LAYERNORM, SS_NORM_RMSNORM };
-enum ss_position { SS_POSITION_NONE, SS_POSITION_LEARNED, SS_POSITION_ROPE };
-/* Norms of queries and keys: none, of each head, or of all heads at once (OLMo 2). */
-enum ss_qk_norm { SS_QK_NORM_NONE, SS_QK_NORM_HEAD, SS_QK_NORM_WIDTH };
+enum ss_position { SS_POSITION_NONE, SS_POSITION_LEARNED, SS_POSITION_ROPE, SS_POSITION_ALIBI };
+/* Norms of queries and keys: none, of each head, of all heads at once (OLMo 2), or of each head without weights (Llama 4).
+ * In latent attention any but none are norms of the compressed queries and of the compressed keys and values. */
+enum ss_qk_norm { SS_QK_NORM_NONE, SS_QK_NORM_HEAD, SS_QK_NORM_WIDTH, SS_QK_NORM_PLAIN };
 /* Where attention and MLP run side by side: each behind a norm of its own (GPT-NeoX), or both behind one (Phi-2, Falcon). */
 enum ss_parallel_residual { SS_RESIDUAL_SERIAL, SS_RESIDUAL_TWO_NORMS, SS_RESIDUAL_ONE_NORM };
 
@@ -44,20 +45,31 @@ struct ss_model {
     int vocab_size;          /* tokens of the tokenizer, before padding */
     int extra_vocab_size;    /* rows added before padding (Pai's --extra-vocab-size) */
     int max_position_embeddings;
+    int extra_positions; /* rows of the learned position table that no token has (OPT: 2) */
+    int embedding_size; /* of a row of the vocabulary where it is not h: a projection on each side (OPT-350m), else 0 */
     int gated_mlp; /* 1: SwiGLU or another gated MLP (gate and up projections) */
     int tied_embeddings;
     int qkv_bias;           /* bias on the QKV projection */
-    int linear_bias;        /* bias on every linear layer */
+    int linear_bias;        /* bias on every linear layer but the router and the output layer */
+    int attention_out_bias; /* bias on attention's output projection; this and the next two default to linear_bias */
+    int mlp_bias;           /* biases of a dense MLP */
+    int expert_bias;        /* biases of an expert */
+    int router_linear_bias; /* bias on the router's projection (GPT-OSS) */
+    int output_bias;        /* bias on the output layer (GPT-J, Phi-2) */
     int normalization;      /* enum ss_norm */
-    int position;           /* enum ss_position */
-    int qk_norm;            /* enum ss_qk_norm */
-    int post_norms;         /* 1: norms behind attention and MLP too, before they are added (Gemma 2) */
+    int norm_vectors; /* weights of a norm over h, in vectors of h: 0 to 2; default LayerNorm 2, RMSNorm 1 */
+    int embedding_norm; /* 1: a norm behind the embedding (BLOOM) */
+    int final_norm;     /* 0: none behind the last layer (OPT-350m) */
+    int position;       /* enum ss_position */
+    int qk_norm;        /* enum ss_qk_norm */
+    int post_norms; /* 1: norms behind attention and MLP too (Gemma 2). Behind instead of before (OLMo 2) costs the same: 0 */
     int parallel_residual;  /* enum ss_parallel_residual */
     double rotary_fraction; /* of a head's dimensions that the rotary embedding turns, 0: all */
     int attention_sinks;    /* 1: a learned logit a head in the softmax's sum (GPT-OSS) */
     /* Local attention: tokens that a query sees, itself included, 0: all; and the layers where it sees no more. */
     int sliding_window;
     struct ss_layer_rule local_layers;
+    int attention_chunk; /* local layers see the tokens of their own chunk of so many instead (Llama 4), 0: none */
     /* Multi-head latent attention where kv_lora_rank > 0: ranks of the compressed queries (0: not compressed) and of keys
      * and values, and dimensions a head: of keys without and with position, of values. */
     int q_lora_rank, kv_lora_rank, qk_head_dim, qk_pos_emb_head_dim, v_head_dim;
@@ -71,6 +83,7 @@ struct ss_model {
     int router_bias;                      /* 1: a bias an expert that balances without loss (DeepSeek-V3) */
     int mtp_num_layers; /* multi-token prediction: layers behind the last one, each with a loss */
     double attention_dropout, hidden_dropout; /* as config.json says, -1 = it does not */
+    char not_priced[160]; /* what the config says and no cost knows: names in quotes, "" where all is known */
 };
 
 /* Makes a model of which nothing is given. It holds no memory and needs no free. */
@@ -84,8 +97,25 @@ int ss_model_load(const char *name_or_path, struct ss_model *out, struct ss_erro
 int ss_model_finish(struct ss_model *m, struct ss_error *err);
 /* Returns the rows of the vocabulary after Megatron's padding to a multiple of divisible_by * tp. */
 int ss_model_padded_vocab(const struct ss_model *m, int divisible_by, int tp);
-/* Returns the number of parameters of a finished model with `padded_vocab` rows; untied embeddings count twice. */
+/* Parameters of a finished model. Publishers of mixtures leave out of their figures the input embedding, both embeddings or
+ * nothing: all but `mtp` are without multi-token prediction, `total` and `active` are with both embeddings. */
+struct ss_parameter_counts {
+    double total;
+    double
+        active; /* that a token meets: top_k experts of each mixture layer, shared ones, routers, all that is dense */
+    double
+        input; /* of `total`: tables of tokens and positions; an output layer that is tied to them is not counted again */
+    double output; /* of `total`: an output layer of its own */
+    double mtp,
+        mtp_active; /* multi-token prediction on top: its layers, norms and projections; embeddings are shared */
+};
+/* Counts them with `padded_vocab` rows of the vocabulary into *out. */
+void ss_model_count(const struct ss_model *m, int padded_vocab, struct ss_parameter_counts *out);
+/* Returns the number of parameters of a finished model with `padded_vocab` rows, without multi-token prediction; untied
+ * embeddings count twice. */
 double ss_model_parameters(const struct ss_model *m, int padded_vocab);
+/* Returns those of them that a token meets, embeddings included; ss_model_parameters without experts. */
+double ss_model_active_parameters(const struct ss_model *m, int padded_vocab);
 
 #ifdef __cplusplus
 }

@@ -1,0 +1,287 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The shape, the norms and biases, and the attention of a config.json. */
+#include <stdio.h>
+#include <string.h>
+
+#include "base/base.h"
+#include "model/config.h"
+#include "model/model_internal.h"
+
+/* Which functions are known. Whether the MLP is gated is the family's: its gate and up projections stay when the
+ * function between them is another (a Llama with gelu is GEGLU). Two names, not Hugging Face's, say it themselves. */
+static const struct {
+    const char *name;
+    int gated; /* -1: as the family says */
+} activations[] = {{"silu", -1},     {"swish", -1},     {"gelu", -1},
+                   {"gelu_new", -1}, {"gelu_fast", -1}, {"gelu_pytorch_tanh", -1},
+                   {"relu", -1},     {"relu2", -1},     {"swiglu", 1},
+                   {"geglu", 1}};
+
+static int unknown_activation(const struct ss_config *c, const char *key, const char *name)
+{
+    char list[160] = "";
+
+    for (size_t i = 0, n = 0; i < SS_ARRAY_LEN(activations) && n < sizeof list; i++)
+        n += (size_t)snprintf(list + n, sizeof list - n, "%s%s", i ? ", " : "", activations[i].name);
+    ss_fail(c->err, SS_ERR_UNSUPPORTED, c->file, ss_config_line(c, key), "activation \"%.60s\" is not known",
+            name);
+    return ss_hint(c->err, SS_ERR_UNSUPPORTED, "known ones: %s", list);
+}
+
+static int read_activation(struct ss_config *c, struct ss_model *m)
+{
+    char key[64];
+    const json_t *v =
+        ss_config_pick(c, "hidden_activation hidden_act activation_function activation ffn_act_fn", key);
+
+    if (!v)
+        return SS_OK;
+    if (!json_is_string(v))
+        return ss_config_wrong(c, key, "is not a text");
+    for (size_t i = 0; i < SS_ARRAY_LEN(activations); i++) {
+        if (!strcmp(json_string_value(v), activations[i].name)) {
+            if (activations[i].gated >= 0)
+                m->gated_mlp = activations[i].gated;
+            return SS_OK;
+        }
+    }
+    return unknown_activation(c, key, json_string_value(v));
+}
+
+/* Falcon's heads of keys: all query heads', one, or as many as it says. */
+static int read_groups(struct ss_config *c, struct ss_model *m)
+{
+    int multi_query = 0, grouped = 1;
+    int rc = ss_config_bool(c, "multi_query", &multi_query);
+
+    if (!rc && multi_query)
+        rc = ss_config_bool(c, "new_decoder_architecture", &grouped);
+    if (!rc && multi_query && !(grouped && json_object_get(c->root, "new_decoder_architecture")))
+        m->num_query_groups = 1;
+    else if (!rc)
+        rc = ss_config_positive(c, "num_key_value_heads num_kv_heads n_head_kv kv_n_heads", 1 << 16,
+                                &m->num_query_groups);
+    return rc;
+}
+
+static int read_width(struct ss_config *c, struct ss_model *m)
+{
+    int ratio = 0;
+    int rc = ss_config_size(c, "expansion_ratio", 0, 64, &ratio);
+
+    if (!rc && ratio > 0)
+        m->ffn_hidden_size = ratio * m->hidden_size;
+    if (!rc) /* families without a gate have a rule for it: 4 h */
+        rc = ss_config_size(c, "intermediate_size n_inner ffn_dim ffn_hidden_size", m->gated_mlp == 1,
+                            1 << 24, &m->ffn_hidden_size);
+    return rc;
+}
+
+int ss_config_shape(struct ss_config *c, struct ss_model *m)
+{
+    int rc = read_activation(c, m);
+
+    if (!rc)
+        rc = ss_config_size(c, "hidden_size n_embd d_model n_embed", 1, 1 << 20, &m->hidden_size);
+    if (!rc)
+        rc = ss_config_size(c, "num_hidden_layers n_layer n_layers", 1, 100000, &m->num_layers);
+    if (!rc)
+        rc = ss_config_size(c, "num_attention_heads n_head n_heads", 1, 1 << 16, &m->num_attention_heads);
+    if (!rc)
+        rc = read_groups(c, m);
+    if (!rc && !(c->family->traits & SS_LATENT))
+        rc = ss_config_positive(c, "head_dim", 1 << 16, &m->kv_channels);
+    if (!rc)
+        rc = ss_config_size(c, "vocab_size", 1, 1 << 26, &m->vocab_size);
+    if (!rc)
+        rc = ss_config_size(c, "max_position_embeddings n_positions max_seq_len",
+                            m->position == SS_POSITION_LEARNED, 1 << 30, &m->max_position_embeddings);
+    if (!rc)
+        rc = ss_config_size(c, "word_embed_proj_dim", 0, 1 << 20, &m->embedding_size);
+    if (m->embedding_size == m->hidden_size)
+        m->embedding_size = 0;
+    if (m->embedding_size > 0)
+        ss_copy(m->not_priced, sizeof m->not_priced, "\"word_embed_proj_dim\"");
+    return rc ? rc : read_width(c, m);
+}
+
+/* What the norms are of, and where they stand. */
+static int read_norms(struct ss_config *c, struct ss_model *m)
+{
+    char key[64];
+    int affine = 1, side = -1, decoder = 0, norms = 2, rc;
+
+    if (ss_config_pick(c, "rms_norm_eps", key) && !(c->family->traits & SS_NORM_KEPT))
+        m->normalization = SS_NORM_RMSNORM;
+    else if (ss_config_pick(c, "layer_norm_epsilon layer_norm_eps", key))
+        m->normalization = SS_NORM_LAYERNORM;
+    rc = ss_config_bool(c, "layer_norm_elementwise_affine", &affine);
+    if (!affine)
+        m->norm_vectors = 0;
+    if (!rc)
+        rc = ss_config_bool(c, "do_layer_norm_before", &m->final_norm);
+    if (!rc)
+        rc = ss_config_bool(c, "use_parallel_residual parallel_attn", &side);
+    if (!rc)
+        rc = ss_config_bool(c, "new_decoder_architecture", &decoder);
+    if (!rc)
+        rc = ss_config_size(c, "num_ln_in_parallel_attn", 0, 2, &norms);
+    if (side >= 0) /* Falcon's own norms an attention and MLP came with its new decoder */
+        m->parallel_residual = !side && !decoder ? SS_RESIDUAL_SERIAL
+                               : !strcmp(c->family->type, "falcon") && (!decoder || norms < 2)
+                                   ? SS_RESIDUAL_ONE_NORM
+                                   : SS_RESIDUAL_TWO_NORMS;
+    return rc;
+}
+
+/* One switch for all linear layers, one for those of attention, one for those of the MLP. */
+static int read_biases(struct ss_config *c, struct ss_model *m)
+{
+    int all = -1, none = -1, attention = -1;
+    int rc = ss_config_bool(c, "bias enable_bias use_bias", &all);
+
+    if (!rc)
+        rc = ss_config_bool(c, "no_bias", &none);
+    if (none >= 0) {
+        all = !none;
+        m->norm_vectors = none ? 1 : m->norm_vectors;
+    }
+    if (all >= 0)
+        m->linear_bias = m->qkv_bias = all;
+    if (!rc)
+        rc = ss_config_bool(c, "attention_bias qkv_bias", &attention);
+    if (attention == 0 && m->linear_bias == 1) { /* the MLP keeps its own */
+        m->linear_bias = 0;
+        m->mlp_bias = 1;
+    }
+    if (attention >= 0)
+        m->qkv_bias = attention;
+    if (attention >= 0 && !(c->family->traits & SS_QKV_ONLY))
+        m->attention_out_bias = attention;
+    if (!rc)
+        rc = ss_config_bool(c, "mlp_bias", &m->mlp_bias);
+    return rc ? rc : ss_config_bool(c, "lm_head_bias", &m->output_bias);
+}
+
+static int read_positions(struct ss_config *c, struct ss_model *m)
+{
+    int alibi = 0, learned = 1, dim = 0;
+    int rc = ss_config_bool(c, "alibi", &alibi);
+
+    if (!rc)
+        rc = ss_config_bool(c, "learned_pos_emb", &learned);
+    if (alibi)
+        m->position = SS_POSITION_ALIBI;
+    else if (!learned && m->position == SS_POSITION_LEARNED)
+        m->position = SS_POSITION_NONE;
+    if (!rc)
+        rc = ss_config_rate(c, "partial_rotary_factor rotary_pct", 1, &m->rotary_fraction);
+    if (!rc)
+        rc = ss_config_size(c, "rotary_dim", 0, 1 << 16, &dim);
+    if (!rc && dim > 0) {
+        double d = m->kv_channels ? m->kv_channels : (double)m->hidden_size / m->num_attention_heads;
+        m->rotary_fraction = dim < d ? dim / d : 1;
+    }
+    return rc;
+}
+
+static int read_latent(struct ss_config *c, struct ss_model *m)
+{
+    int rc = ss_config_size(c, "kv_lora_rank", 1, 1 << 20, &m->kv_lora_rank);
+
+    if (!rc)
+        rc = ss_config_size(c, "q_lora_rank", 0, 1 << 20, &m->q_lora_rank);
+    if (!rc)
+        rc = ss_config_size(c, "qk_nope_head_dim", 1, 1 << 16, &m->qk_head_dim);
+    if (!rc)
+        rc = ss_config_size(c, "qk_rope_head_dim", 1, 1 << 16, &m->qk_pos_emb_head_dim);
+    return rc ? rc : ss_config_size(c, "v_head_dim", 1, 1 << 16, &m->v_head_dim);
+}
+
+/* A layer that attends locally; kinds of layers that are not attention are another architecture. */
+static int is_local(struct ss_config *c, const char *key, const json_t *value)
+{
+    const char *word = json_string_value(value);
+
+    if (json_is_integer(value) && !strcmp(key, "no_rope_layers"))
+        return json_integer_value(value) != 0;
+    if (!word)
+        return ss_config_wrong(c, key, "holds what is no kind of a layer");
+    if (!strcmp(word, "sliding_attention") || !strcmp(word, "chunked_attention"))
+        return 1;
+    if (!strcmp(word, "full_attention"))
+        return 0;
+    ss_fail(c->err, SS_ERR_UNSUPPORTED, c->file, ss_config_line(c, key),
+            "layers of \"%.60s\" are not modelled", word);
+    return ss_hint(c->err, SS_ERR_UNSUPPORTED,
+                   "known ones: full_attention, sliding_attention, chunked_attention");
+}
+
+/* Which layers attend locally: a list, all but every n-th, every other, or all from one on. */
+static int read_local_layers(struct ss_config *c, struct ss_model *m)
+{
+    struct ss_layer_rule *local = &m->local_layers;
+    int pattern = 0, first = 0, switched = -1;
+    char key[64];
+    const json_t *list = ss_config_pick(c, "layer_types no_rope_layers", key);
+    int rc = ss_config_size(c, "sliding_window_pattern", 0, 1 << 16, &pattern);
+
+    if (!rc)
+        rc = ss_config_bool(c, "use_sliding_window", &switched);
+    if (!rc && switched == 1)
+        rc = ss_config_size(c, "max_window_layers", 0, 100000, &first);
+    if (rc)
+        return rc;
+    if (json_array_size(list) > 0)
+        return ss_config_layers(c, key, list, is_local, local);
+    local->period = c->family->traits & SS_EVERY_OTHER ? 2 : 1;
+    local->first = first;
+    if (pattern > 1 && m->num_layers <= SS_LAYER_RULE_MAX) {
+        local->n = m->num_layers;
+        for (int i = 0; i < local->n; i++)
+            local->bits[i / 64] |= (uint64_t)((i + 1) % pattern != 0) << (i % 64);
+    }
+    return SS_OK;
+}
+
+/* Qwen2 names a window even where it does not use it. */
+static int read_window(struct ss_config *c, struct ss_model *m)
+{
+    int used = 1, rc = ss_config_bool(c, "use_sliding_window", &used);
+
+    if (!rc)
+        rc = ss_config_size(c, "sliding_window sliding_window_size", 0, 1 << 30, &m->sliding_window);
+    if (!rc)
+        rc = ss_config_size(c, "attention_chunk_size", 0, 1 << 30, &m->attention_chunk);
+    if (!rc)
+        rc = read_local_layers(c, m);
+    if (!used)
+        m->sliding_window = 0;
+    if (m->sliding_window == 0 && m->attention_chunk == 0)
+        memset(&m->local_layers, 0, sizeof m->local_layers);
+    return rc;
+}
+
+int ss_config_attention(struct ss_config *c, struct ss_model *m)
+{
+    int qk_norm = 0;
+    int rc = read_norms(c, m);
+
+    if (!rc)
+        rc = read_biases(c, m);
+    if (!rc)
+        rc = ss_config_bool(c, "use_qk_norm qk_layernorm qk_ln", &qk_norm);
+    if (c->family->traits & SS_QK_WHERE && !qk_norm)
+        m->qk_norm = SS_QK_NORM_NONE;
+    if (!rc)
+        rc = read_positions(c, m);
+    if (!rc && c->family->traits & SS_LATENT)
+        rc = read_latent(c, m);
+    if (!rc)
+        rc = read_window(c, m);
+    if (!rc)
+        rc = ss_config_bool(c, "tie_word_embeddings", &m->tied_embeddings);
+    if (!rc)
+        rc = ss_config_rate(c, "attention_dropout attn_pdrop", 0, &m->attention_dropout);
+    return rc ? rc : ss_config_rate(c, "resid_pdrop hidden_dropout dropout", 0, &m->hidden_dropout);
+}

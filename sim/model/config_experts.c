@@ -1,0 +1,136 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The experts of a config.json, and its layers that predict more tokens. */
+#include <string.h>
+
+#include "base/base.h"
+#include "model/config.h"
+
+/* "moe_layers": [1, 3, ...] or "mlp_only_layers": [0, ...], the layers' numbers. */
+static int read_numbers(struct ss_config *c, const char *key, const json_t *list, int value,
+                        struct ss_model *m)
+{
+    struct ss_layer_rule *rule = &m->moe_layers;
+
+    for (size_t i = 0; i < json_array_size(list); i++) {
+        const json_t *v = json_array_get(list, i);
+        json_int_t n = json_integer_value(v);
+
+        if (!json_is_integer(v) || n < 0 || n >= m->num_layers || n >= SS_LAYER_RULE_MAX)
+            return ss_config_wrong(c, key, "is not a list of layers' numbers");
+        if (value)
+            rule->bits[n / 64] |= 1ull << (n % 64);
+        else
+            rule->bits[n / 64] &= ~(1ull << (n % 64));
+    }
+    return SS_OK;
+}
+
+/* Makes the rule a list of the model's layers, none of them or those that the rule names. */
+static void write_out(struct ss_model *m, int none)
+{
+    struct ss_layer_rule named = m->moe_layers;
+
+    memset(&m->moe_layers, 0, sizeof m->moe_layers);
+    m->moe_layers.n = m->num_layers < SS_LAYER_RULE_MAX ? m->num_layers : SS_LAYER_RULE_MAX;
+    for (int i = 0; i < m->moe_layers.n && !none; i++)
+        m->moe_layers.bits[i / 64] |= (uint64_t)ss_layer_rule_has(&named, i) << (i % 64);
+}
+
+/* Layers with experts: every n-th from a first on, less some, or those of a list. */
+static int read_layers(struct ss_config *c, struct ss_model *m)
+{
+    struct ss_layer_rule *rule = &m->moe_layers;
+    int step = 0, first = 0, rc;
+    char key[64];
+    const json_t *list;
+
+    rule->period = 1;
+    rc = ss_config_positive(c, "moe_layer_freq", 100000, &rule->period);
+    if (!rc)
+        rc = ss_config_size(c, "first_k_dense_replace", 0, 100000, &first);
+    if (!rc)
+        rc = ss_config_positive(c, "decoder_sparse_step interleave_moe_layer_step", 100000, &step);
+    rule->first = first;
+    if (step > 1) {
+        rule->period = step;
+        rule->first = rule->phase = step - 1;
+    }
+    list = ss_config_pick(c, "moe_layers", key);
+    if (!rc && json_array_size(list) > 0) {
+        write_out(m, 1);
+        rc = read_numbers(c, key, list, 1, m);
+    }
+    list = ss_config_pick(c, "mlp_only_layers", key);
+    if (!rc && json_array_size(list) > 0) {
+        write_out(m, 0);
+        rc = read_numbers(c, key, list, 0, m);
+    }
+    return rc;
+}
+
+/* Experts beside the routed ones: so many of a routed one's width, or one of its own width. */
+static int read_shared(struct ss_config *c, struct ss_model *m)
+{
+    int n = 0, rc = ss_config_size(c, "n_shared_experts num_shared_experts", 0, 1024, &n);
+    int width = m->moe_ffn_hidden_size ? m->moe_ffn_hidden_size : m->ffn_hidden_size;
+
+    if (rc)
+        return rc;
+    if ((int64_t)n * width > 1 << 24)
+        return ss_config_wrong(c, "n_shared_experts", "makes shared experts wider than 2^24");
+    m->shared_expert_ffn_hidden_size = n * width;
+    return ss_config_size(c, "shared_expert_intermediate_size", 0, 1 << 24,
+                          &m->shared_expert_ffn_hidden_size);
+}
+
+/* A token's experts are in so many of the groups, where the way of choosing them looks at groups. */
+static int read_groups(struct ss_config *c, struct ss_model *m)
+{
+    char key[64];
+    const json_t *method = ss_config_pick(c, "topk_method", key);
+    int rc = ss_config_size(c, "n_group", 0, 1 << 16, &m->router_groups);
+
+    if (!rc)
+        rc = ss_config_size(c, "topk_group", 0, 1 << 16, &m->router_group_topk);
+    if (m->router_groups < 2 || (json_is_string(method) && !strcmp(json_string_value(method), "greedy")))
+        m->router_groups = m->router_group_topk = 0;
+    return rc;
+}
+
+/* Llama 4 has widths for both, elsewhere one serves where only the other is given. */
+static int read_widths(struct ss_config *c, struct ss_model *m)
+{
+    int dense = 0, rc = ss_config_size(c, "intermediate_size_mlp", 0, 1 << 24, &dense);
+
+    if (!rc)
+        rc = ss_config_size(c, "moe_intermediate_size", 0, 1 << 24, &m->moe_ffn_hidden_size);
+    if (!rc && dense > 0) {
+        m->moe_ffn_hidden_size = m->ffn_hidden_size;
+        m->ffn_hidden_size = dense;
+    }
+    return rc;
+}
+
+int ss_config_experts(struct ss_config *c, struct ss_model *m)
+{
+    int rc = ss_config_size(c, "num_local_experts num_experts n_routed_experts", 0, 1 << 16, &m->num_experts);
+
+    if (!rc)
+        rc = ss_config_size(c, "num_experts_per_tok", 0, 1 << 16, &m->top_k);
+    if (!rc)
+        rc = read_widths(c, m);
+    if (!rc)
+        rc = read_shared(c, m);
+    if (!rc)
+        rc = read_groups(c, m);
+    if (!rc)
+        rc = ss_config_size(c, "num_nextn_predict_layers", 0, 64, &m->mtp_num_layers);
+    if (!rc)
+        rc = read_layers(c, m);
+    if (!rc && m->num_experts == 0) { /* what is said of experts is of none */
+        m->top_k = m->moe_ffn_hidden_size = m->shared_expert_ffn_hidden_size = 0;
+        m->router_groups = m->router_group_topk = 0;
+        memset(&m->moe_layers, 0, sizeof m->moe_layers);
+    }
+    return rc;
+}

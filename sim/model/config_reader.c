@@ -1,0 +1,206 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Values of a config.json by name, and the names that nobody asked for. */
+#include <stdio.h>
+#include <string.h>
+
+#include "base/base.h"
+#include "model/config.h"
+
+int ss_config_line(const struct ss_config *c, const char *key)
+{
+    size_t n = strlen(key);
+    int line = 1;
+
+    for (const char *p = c->text; *p; p++) {
+        if (*p == '\n')
+            line++;
+        else if (*p == '"' && !strncmp(p + 1, key, n) && p[n + 1] == '"')
+            return line;
+    }
+    return 0;
+}
+
+int ss_config_wrong(const struct ss_config *c, const char *key, const char *what)
+{
+    return ss_fail(c->err, SS_ERR_INPUT, c->file, ss_config_line(c, key), "\"%s\" %s", key, what);
+}
+
+/* The word of a list of words that starts at or behind *at, "" at its end. */
+static void next_word(const char **at, char *word)
+{
+    size_t n;
+
+    *at += strspn(*at, " ");
+    n = strcspn(*at, " ");
+    snprintf(word, 64, "%.*s", (int)n, *at);
+    *at += n;
+}
+
+json_t *ss_config_pick(struct ss_config *c, const char *names, char *key)
+{
+    const char *at = names;
+    char word[64];
+
+    if (c->nasked < SS_CONFIG_ASKED)
+        c->asked[c->nasked++] = names;
+    for (next_word(&at, word); word[0]; next_word(&at, word)) {
+        json_t *v = json_object_get(c->root, word);
+
+        if (v && !json_is_null(v)) {
+            ss_copy(key, 64, word);
+            return v;
+        }
+    }
+    at = names;
+    next_word(&at, key);
+    return NULL;
+}
+
+/* "a b" -> no "a" (or "b") in this config */
+static int missing(const struct ss_config *c, const char *names)
+{
+    const char *at = names;
+    char a[64], b[64];
+
+    next_word(&at, a);
+    next_word(&at, b);
+    if (b[0])
+        ss_fail(c->err, SS_ERR_INPUT, c->file, 0, "no \"%s\" (or \"%s\") in this config", a, b);
+    else
+        ss_fail(c->err, SS_ERR_INPUT, c->file, 0, "no \"%s\" in this config", a);
+    return ss_hint(c->err, SS_ERR_INPUT, "add it, as in Hugging Face's config.json");
+}
+
+int ss_config_size(struct ss_config *c, const char *names, int required, int high, int *out)
+{
+    char key[64], what[64];
+    const json_t *v = ss_config_pick(c, names, key);
+
+    if (!v)
+        return required ? missing(c, names) : SS_OK;
+    if (!json_is_integer(v))
+        return ss_config_wrong(c, key, "is not a whole number");
+    json_int_t n = json_integer_value(v);
+    if (n < 0 || n > high || (required && n == 0)) {
+        snprintf(what, sizeof(what), "is outside %d..%d", required ? 1 : 0, high);
+        return ss_config_wrong(c, key, what);
+    }
+    *out = (int)n;
+    return SS_OK;
+}
+
+/* May be left out, but is never 0. */
+int ss_config_positive(struct ss_config *c, const char *names, int high, int *out)
+{
+    char key[64];
+    return ss_config_size(c, names, ss_config_pick(c, names, key) != NULL, high, out);
+}
+
+int ss_config_rate(struct ss_config *c, const char *names, int one_too, double *out)
+{
+    char key[64];
+    const json_t *v = ss_config_pick(c, names, key);
+
+    if (!v)
+        return SS_OK;
+    double n = json_number_value(v);
+    if (!json_is_number(v) || !(n >= 0 && (n < 1 || (one_too && n == 1))))
+        return ss_config_wrong(c, key, "is not a number in 0..1");
+    *out = n;
+    return SS_OK;
+}
+
+int ss_config_bool(struct ss_config *c, const char *names, int *out)
+{
+    char key[64];
+    const json_t *v = ss_config_pick(c, names, key);
+
+    if (!v)
+        return SS_OK;
+    if (!json_is_boolean(v))
+        return ss_config_wrong(c, key, "is neither true nor false");
+    *out = json_is_true(v);
+    return SS_OK;
+}
+
+int ss_config_layers(struct ss_config *c, const char *key, const json_t *list,
+                     int (*is)(struct ss_config *c, const char *key, const json_t *value),
+                     struct ss_layer_rule *out)
+{
+    size_t n = json_array_size(list);
+
+    if (!json_is_array(list) || n > SS_LAYER_RULE_MAX)
+        return ss_config_wrong(c, key, "is not a list of at most 512 layers");
+    memset(out, 0, sizeof *out);
+    out->n = (int)n;
+    for (size_t i = 0; i < n; i++) {
+        int yes = is(c, key, json_array_get(list, i));
+
+        if (yes < 0)
+            return yes;
+        out->bits[i / 64] |= (uint64_t)yes << (i % 64);
+    }
+    return SS_OK;
+}
+
+/* What says nothing of a training step's time or memory, or what the job says instead. */
+static const char harmless[] =
+    "alibi_bias_max alpha architectures attn_output_multiplier attention_softmax_in_fp32 attn_config "
+    "attn_impl "
+    "attn_implementation attn_scale attn_temperature_tuning attn_type auto_map aux_loss_alpha "
+    "bias_dropout_fusion cache_implementation chunk_size_feed_forward classifier_dropout dtype "
+    "emb_pdrop embd_pdrop embedding_multiplier_scale ep_size experts_per_token ffn_config ffn_type "
+    "finetuning_task floor_scale gradient_checkpointing head_dim hidden_act id2label init_config "
+    "init_device initial_context_length initializer_factor initializer_range input_jitter_noise "
+    "is_decoder label2id masked_softmax_fusion max_position_embeddings max_window_layers model_type "
+    "n_ctx n_embed no_rope_layer_interval norm_topk_prob norm_type num_key_value_heads "
+    "num_ln_in_parallel_attn offset_alibi original_max_position_embeddings output_multiplier_scale "
+    "prefix pretraining_tp problem_type qk_head_dim quantization_config query_pre_attn_scalar "
+    "return_dict rotary routed_scaling_factor router_dtype router_jitter_noise scale_attn_weights "
+    "scoring_func seq_aux seq_length skip_bias_add skip_bias_add_qkv stepsim summary_activation "
+    "summary_first_dropout summary_proj_to_labels summary_type summary_use_proj swiglu_limit "
+    "task_specific_params tokenizer_class tokenizer_name topk_method torch_dtype transformers_version "
+    "use_cache verbose";
+
+/* Whole families of such names: "_name_or_path", "pad_token_id", "rope_theta", "rms_norm_eps". */
+static int is_harmless(const char *key)
+{
+    static const char *const ends[] = {"_token_id", "_token_index", "_eps", "_epsilon", "_fp32", "_coef"};
+    size_t n = strlen(key);
+
+    if (key[0] == '_' || !strncmp(key, "rope_", 5) || ss_has_word(harmless, key))
+        return 1;
+    for (size_t i = 0; i < SS_ARRAY_LEN(ends); i++) {
+        size_t m = strlen(ends[i]);
+        if (n > m && !strcmp(key + n - m, ends[i]))
+            return 1;
+    }
+    return 0;
+}
+
+/* What is off says nothing. */
+static int is_off(const json_t *v)
+{
+    return json_is_null(v) || json_is_false(v) || (json_is_number(v) && json_number_value(v) == 0) ||
+           (json_is_string(v) && !json_string_length(v)) || (json_is_array(v) && !json_array_size(v)) ||
+           (json_is_object(v) && !json_object_size(v));
+}
+
+void ss_config_unread(struct ss_config *c, struct ss_model *m)
+{
+    const char *key;
+    json_t *value;
+
+    json_object_foreach(c->root, key, value)
+    {
+        int known = is_off(value) || is_harmless(key);
+
+        for (int i = 0; i < c->nasked && !known; i++)
+            known = ss_has_word(c->asked[i], key);
+        size_t n = strlen(m->not_priced);
+        if (!known && n + strlen(key) + sizeof "\"\", ..." < sizeof m->not_priced)
+            snprintf(m->not_priced + n, sizeof m->not_priced - n, "%s\"%s\"", n ? ", " : "", key);
+        else if (!known && n + sizeof ", ..." < sizeof m->not_priced && !strstr(m->not_priced, "..."))
+            snprintf(m->not_priced + n, sizeof m->not_priced - n, "%s...", n ? ", " : "");
+    }
+}

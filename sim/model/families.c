@@ -1,0 +1,126 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Model families: what their config.json leaves unsaid, from the code that runs them at Hugging Face. */
+#include <string.h>
+
+#include "base/base.h"
+#include "model/config.h"
+#include "model/model_internal.h"
+
+#define ROPE SS_POSITION_ROPE
+#define LEARNED SS_POSITION_LEARNED
+#define ALIBI SS_POSITION_ALIBI
+
+/* Latent attention of DeepSeek: its norms are always there. */
+#define DEEPSEEK (SS_GATED | SS_LATENT | SS_QK_HEAD)
+
+static const struct ss_family families[] = {
+    {"llama", ROPE, SS_GATED, ""},
+    {"llama4_text", ROPE, SS_GATED | SS_QK_PLAIN | SS_QK_WHERE,
+     "n_shared_experts=1 num_local_experts=16 num_experts_per_tok=1 interleave_moe_layer_step=1 "
+     "attention_chunk_size=8192 sliding_window_pattern=4 use_qk_norm=true head_dim=128 "
+     "num_key_value_heads=8"},
+    {"mistral", ROPE, SS_GATED, "num_key_value_heads=8 sliding_window=4096"},
+    {"ministral", ROPE, SS_GATED, "num_key_value_heads=8 sliding_window=4096"},
+    {"ministral3", ROPE, SS_GATED, "num_key_value_heads=8"},
+    {"mixtral", ROPE, SS_GATED, "num_key_value_heads=8 num_local_experts=8 num_experts_per_tok=2"},
+    {"qwen2", ROPE, SS_GATED | SS_QKV_BIAS | SS_QKV_ONLY, "use_sliding_window=false max_window_layers=28"},
+    {"qwen2_moe", ROPE, SS_GATED | SS_QKV_BIAS | SS_QKV_ONLY | SS_SHARED_GATE,
+     "use_sliding_window=false max_window_layers=28 num_experts=60 num_experts_per_tok=4 "
+     "decoder_sparse_step=1 "
+     "moe_intermediate_size=1408 shared_expert_intermediate_size=5632"},
+    {"qwen3", ROPE, SS_GATED | SS_QK_HEAD, "head_dim=128 use_sliding_window=false max_window_layers=28"},
+    {"qwen3_moe", ROPE, SS_GATED | SS_QK_HEAD,
+     "use_sliding_window=false num_experts=128 num_experts_per_tok=8 decoder_sparse_step=1 "
+     "moe_intermediate_size=768"},
+    {"gemma", ROPE, SS_GATED | SS_TIED, "head_dim=256"},
+    {"gemma2", ROPE, SS_GATED | SS_TIED | SS_POST_NORMS | SS_EVERY_OTHER,
+     "head_dim=256 num_key_value_heads=4 sliding_window=4096 vocab_size=256000"},
+    {"gemma3_text", ROPE, SS_GATED | SS_TIED | SS_POST_NORMS | SS_QK_HEAD,
+     "hidden_size=2304 intermediate_size=9216 num_hidden_layers=26 num_attention_heads=8 "
+     "num_key_value_heads=4 "
+     "head_dim=256 sliding_window=4096 sliding_window_pattern=6 vocab_size=262208 "
+     "max_position_embeddings=131072"},
+    {"phi", ROPE, SS_LAYERNORM | SS_LINEAR_BIAS | SS_OUTPUT_BIAS | SS_ONE_NORM | SS_QK_HEAD | SS_QK_WHERE,
+     ""},
+    {"phi3", ROPE, SS_GATED, ""},
+    {"phimoe", ROPE, SS_GATED | SS_LAYERNORM | SS_NORM_KEPT, "num_local_experts=16 num_experts_per_tok=2"},
+    {"gpt2", LEARNED, SS_LAYERNORM | SS_QKV_BIAS | SS_LINEAR_BIAS | SS_TIED | SS_DROPOUT, ""},
+    {"gpt_neox", ROPE, SS_LAYERNORM | SS_QKV_BIAS | SS_LINEAR_BIAS, "use_parallel_residual=true"},
+    {"gptj", ROPE, SS_LAYERNORM | SS_MLP_BIAS | SS_OUTPUT_BIAS | SS_ONE_NORM, ""},
+    {"falcon", ROPE, SS_LAYERNORM | SS_TIED, "bias=false multi_query=true parallel_attn=true"},
+    {"opt", LEARNED, SS_LAYERNORM | SS_LINEAR_BIAS | SS_TIED | SS_TWO_POSITIONS, "dropout=0.1 ffn_dim=3072"},
+    {"bloom", ALIBI, SS_LAYERNORM | SS_LINEAR_BIAS | SS_TIED | SS_EMBEDDING_NORM, ""},
+    {"mpt", LEARNED, SS_LAYERNORM | SS_TIED | SS_QK_WIDTH | SS_QK_WHERE, "no_bias=true expansion_ratio=4"},
+    {"olmo", ROPE, SS_GATED | SS_LAYERNORM | SS_NO_NORM_WEIGHTS, ""},
+    {"olmo2", ROPE, SS_GATED | SS_QK_WIDTH, ""},
+    {"olmo3", ROPE, SS_GATED | SS_QK_WIDTH, "sliding_window=4096 sliding_window_pattern=4"},
+    {"olmoe", ROPE, SS_GATED | SS_QK_WIDTH, "num_experts=64 num_experts_per_tok=8"},
+    {"deepseek", ROPE, SS_GATED, ""},
+    {"deepseek_v2", ROPE, DEEPSEEK, ""},
+    {"deepseek_v3", ROPE, DEEPSEEK | SS_ROUTER_BIAS, "first_k_dense_replace=3"},
+    {"kimi_k2", ROPE, DEEPSEEK | SS_ROUTER_BIAS, "first_k_dense_replace=3"},
+    {"gpt_oss", ROPE, SS_GATED | SS_SINKS | SS_EXPERT_BIAS | SS_EVERY_OTHER,
+     "head_dim=64 num_key_value_heads=8 attention_bias=true sliding_window=128 num_local_experts=128 "
+     "num_experts_per_tok=4"},
+    {"glm", ROPE, SS_GATED | SS_QKV_ONLY, "head_dim=128 partial_rotary_factor=0.5 attention_bias=true"},
+    {"glm4", ROPE, SS_GATED | SS_POST_NORMS | SS_QKV_ONLY,
+     "head_dim=128 num_key_value_heads=2 partial_rotary_factor=0.5 attention_bias=false"},
+    {"glm4_moe", ROPE, SS_GATED | SS_QKV_ONLY | SS_QK_HEAD | SS_QK_WHERE | SS_ROUTER_BIAS,
+     "head_dim=128 num_key_value_heads=8 partial_rotary_factor=0.5 first_k_dense_replace=1 "
+     "n_shared_experts=1"},
+    {"grok-1", ROPE, SS_GATED | SS_TIED | SS_POST_NORMS, "num_experts=8 num_experts_per_tok=2"},
+    {"nemotron", ROPE, SS_LAYERNORM | SS_NORM_KEPT, "partial_rotary_factor=0.5"},
+};
+
+const struct ss_family *ss_family_find(const char *type)
+{
+    for (size_t i = 0; i < SS_ARRAY_LEN(families); i++)
+        if (!strcmp(type, families[i].type))
+            return &families[i];
+    return NULL;
+}
+
+const char *ss_family_near(const char *type)
+{
+    const char *names[SS_ARRAY_LEN(families)];
+
+    for (size_t i = 0; i < SS_ARRAY_LEN(families); i++)
+        names[i] = families[i].type;
+    return ss_nearest(type, names, SS_ARRAY_LEN(families));
+}
+
+void ss_family_apply(const struct ss_family *f, struct ss_model *m)
+{
+    const struct {
+        unsigned trait;
+        int *choice, value;
+    } rows[] = {
+        {SS_OUTPUT_BIAS, &m->output_bias, 1},
+        {SS_MLP_BIAS, &m->mlp_bias, 1},
+        {SS_NO_NORM_WEIGHTS, &m->norm_vectors, 0},
+        {SS_EMBEDDING_NORM, &m->embedding_norm, 1},
+        {SS_POST_NORMS, &m->post_norms, 1},
+        {SS_ONE_NORM, &m->parallel_residual, SS_RESIDUAL_ONE_NORM},
+        {SS_TWO_NORMS, &m->parallel_residual, SS_RESIDUAL_TWO_NORMS},
+        {SS_QK_HEAD, &m->qk_norm, SS_QK_NORM_HEAD},
+        {SS_QK_WIDTH, &m->qk_norm, SS_QK_NORM_WIDTH},
+        {SS_QK_PLAIN, &m->qk_norm, SS_QK_NORM_PLAIN},
+        {SS_SINKS, &m->attention_sinks, 1},
+        {SS_EXPERT_BIAS, &m->expert_bias, 1},
+        {SS_EXPERT_BIAS, &m->router_linear_bias, 1},
+        {SS_SHARED_GATE, &m->shared_expert_gate, 1},
+        {SS_ROUTER_BIAS, &m->router_bias, 1},
+    };
+
+    m->gated_mlp = (f->traits & SS_GATED) != 0;
+    m->tied_embeddings = (f->traits & SS_TIED) != 0;
+    m->linear_bias = (f->traits & SS_LINEAR_BIAS) != 0;
+    m->qkv_bias = m->linear_bias || f->traits & SS_QKV_BIAS;
+    m->normalization = f->traits & SS_LAYERNORM ? SS_NORM_LAYERNORM : SS_NORM_RMSNORM;
+    m->position = f->position;
+    m->attention_dropout = m->hidden_dropout = f->traits & SS_DROPOUT ? 0.1 : 0;
+    m->extra_positions = f->traits & SS_TWO_POSITIONS ? 2 : 0;
+    for (size_t i = 0; i < SS_ARRAY_LEN(rows); i++)
+        if (f->traits & rows[i].trait)
+            *rows[i].choice = rows[i].value;
+}

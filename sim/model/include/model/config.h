@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Hugging Face's config.json while it is read: what the file and its family say, and which keys were asked for. */
+#ifndef SS_MODEL_CONFIG_H
+#define SS_MODEL_CONFIG_H
+
+#include <jansson.h>
+
+#include "stepsim/model.h"
+
+#define SS_CONFIG_ASKED 160
+
+/* What a family's config.json leaves unsaid: bits of ss_family.traits. */
+enum {
+    SS_GATED = 1 << 0,
+    SS_TIED = 1 << 1,
+    SS_QKV_BIAS = 1 << 2,
+    SS_LINEAR_BIAS = 1 << 3,
+    SS_MLP_BIAS = 1 << 4, /* of the MLP where linear layers have none */
+    SS_OUTPUT_BIAS = 1 << 5,
+    SS_LAYERNORM = 1 << 6,
+    SS_NORM_KEPT = 1 << 7, /* whatever the name of its epsilon */
+    SS_NO_NORM_WEIGHTS = 1 << 8,
+    SS_EMBEDDING_NORM = 1 << 9,
+    SS_POST_NORMS = 1 << 10,
+    SS_ONE_NORM = 1 << 11,  /* attention and MLP side by side behind one norm */
+    SS_TWO_NORMS = 1 << 12, /* behind a norm each */
+    SS_QK_HEAD =
+        1 << 13, /* norms of each head's queries and keys; in latent attention of what is compressed */
+    SS_QK_WIDTH = 1 << 14, /* norms of all heads' queries and keys */
+    SS_QK_WHERE = 1 << 15, /* such norms only where the config's switch says so */
+    SS_QKV_ONLY = 1 << 16, /* "attention_bias" is not of the output projection */
+    SS_SINKS = 1 << 17,
+    SS_EXPERT_BIAS = 1 << 18, /* of experts and router */
+    SS_SHARED_GATE = 1 << 19,
+    SS_ROUTER_BIAS = 1 << 20, /* balances without a loss */
+    SS_EVERY_OTHER = 1 << 21, /* layers 0, 2, 4, ... attend locally */
+    SS_LATENT = 1 << 22,
+    SS_TWO_POSITIONS = 1 << 23, /* the position table starts two rows later */
+    SS_DROPOUT = 1 << 25,       /* 0.1 */
+    SS_QK_PLAIN = 1 << 24,      /* norms of queries and keys without weights */
+};
+
+struct ss_family {
+    const char *type; /* "model_type" */
+    int position;     /* enum ss_position */
+    unsigned traits;
+    const char *unsaid; /* "key=value ...": whole numbers, true, false; as if they stood in the file */
+};
+
+/* Returns the family of that name, NULL when there is none. */
+const struct ss_family *ss_family_find(const char *type);
+/* Returns the nearest name to `type`, NULL when none is near. */
+const char *ss_family_near(const char *type);
+/* Makes the choices of a family the model's. */
+void ss_family_apply(const struct ss_family *f, struct ss_model *m);
+
+struct ss_config {
+    const char *text, *file;
+    json_t *root; /* of the language model */
+    const struct ss_family *family;
+    struct ss_error *err;
+    const char *asked[SS_CONFIG_ASKED];
+    int nasked;
+};
+
+/* Returns the first value that the file has, and that is not null, of the names in "a b c"; its name goes to key[64]. NULL
+ * when there is none. */
+json_t *ss_config_pick(struct ss_config *c, const char *names, char *key);
+/* Fails with a message that names the key and its line. */
+int ss_config_wrong(const struct ss_config *c, const char *key, const char *what);
+/* Line of the first "key" in the text, 0 when it is not there: jansson keeps no positions. */
+int ss_config_line(const struct ss_config *c, const char *key);
+/* Each reads a value of one of these names, or leaves *out as it is where there is none. */
+int ss_config_size(struct ss_config *c, const char *names, int required, int high, int *out);
+int ss_config_positive(struct ss_config *c, const char *names, int high, int *out);
+int ss_config_rate(struct ss_config *c, const char *names, int one_too, double *out);
+int ss_config_bool(struct ss_config *c, const char *names, int *out);
+
+/* The parts of a config, in this order. */
+int ss_config_shape(struct ss_config *c, struct ss_model *m);
+int ss_config_attention(struct ss_config *c, struct ss_model *m);
+int ss_config_experts(struct ss_config *c, struct ss_model *m);
+/* Sets the bits of a rule from a list of layers, each of which `is` tells from its value (1: yes, 0: no, < 0: an error). */
+int ss_config_layers(struct ss_config *c, const char *key, const json_t *list,
+                     int (*is)(struct ss_config *c, const char *key, const json_t *value),
+                     struct ss_layer_rule *out);
+/* Names in m->not_priced what the config says and no reader asked for. */
+void ss_config_unread(struct ss_config *c, struct ss_model *m);
+
+#endif
