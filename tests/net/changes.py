@@ -33,6 +33,21 @@ in a `value` map is written as that text.
 A rule that applies to no output of a whole run fails the run: drop it when the old binary has the change too.
 """
 
+import os
+
+CONFIGS = "Configs of today's models: experts, latent attention, every dense family"
+
+
+def model_choices():
+    """The models in the words of "choose one of": as many as fit in 400 characters."""
+    text = ""
+    for name in sorted(f[:-5] for f in os.listdir(os.path.join(os.path.dirname(__file__), "../../workloads/models")) if f.endswith(".json")):
+        if len(text) + len(name) + len(", ...") + 1 > 400:
+            return text + ", ..."
+        text += (", " if text else "") + name
+    return text
+
+
 def own_stack(old, new, file):
     """Is the file one of ours that names props of experts? Nothing else reads them."""
     return file["data"].startswith("workloads/stacks/")
@@ -49,6 +64,9 @@ NEW_PROPS = {p: BLOCKS for p in ("ss.gemm.efficiency.fp8_blocks", "ss.gemm.k_pro
 
 # What adds to an output without changing what was there. A new field is among the inputs of every job.
 RULES = [
+    {"commit": CONFIGS, "op": "ignore", "of": ("list",), "path": "models", "why": "more models"},
+    {"commit": CONFIGS, "op": "text", "old": r"choose one of gpt2-30b, [^:]*?qwen2\.5-7b", "new": "choose one of " + model_choices(),
+     "why": "more models"},
     {"commit": "Words for mixtures of experts: model, job, communicators, costs", "op": "remove",
      "path": "inputs.flags.config_moe_layer_freq", "why": "a rule names the layers that have experts"},
     {"commit": "Inputs have the fields that experts need", "op": "add", "path": "inputs.flags.*",
