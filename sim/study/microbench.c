@@ -11,9 +11,9 @@
 #include "cost/kernel.h"
 #include "study/calibrate.h"
 
-enum column { KIND, GPU, SHAPE, RANKS, PRECISION, VALUE, UNIT, COLUMNS };
+enum column { KIND, GPU, SHAPE, RANKS, PRECISION, VALUE, UNIT, SOURCE, COLUMNS };
 static const char *const names[COLUMNS] = {
-    "kind", "gpu", "shape_or_bytes", "ranks/nodes", "precision", "measured value", "unit"};
+    "kind", "gpu", "shape_or_bytes", "ranks/nodes", "precision", "measured value", "unit", "source"};
 
 struct reader {
     const struct ss_csv *csv;
@@ -26,7 +26,7 @@ struct reader {
 
 static const char *field(const struct reader *r, enum column c)
 {
-    return ss_csv_field(r->csv, r->row, r->column[c]);
+    return r->column[c] < 0 ? "" : ss_csv_field(r->csv, r->row, r->column[c]);
 }
 
 static int precision_of(const char *name)
@@ -37,28 +37,26 @@ static int precision_of(const char *name)
     return -1;
 }
 
-/* "M=2048 N=512 K=4096", alone or with the pass behind it. */
+/* SMs that a kernel had, all where neither shape nor source says. */
+static double sms_of(const struct reader *r)
+{
+    return fmin(ss_bench_sms(field(r, SHAPE), r->card), ss_bench_sms(field(r, SOURCE), r->card));
+}
+
 static int read_gemm(const struct reader *r, struct ss_bench_point *p)
 {
-    static const char letters[] = "MNK";
-    double *const sizes[] = {&p->m, &p->n, &p->k};
-    const char *at = field(r, SHAPE);
+    const char *precision = field(r, PRECISION);
+    char name[24];
 
-    for (int i = 0; i < 3; i++) {
-        char *end;
-        if (at[0] != letters[i] || at[1] != '=' || !isdigit((unsigned char)at[2]))
-            return 0;
-        *sizes[i] = (double)strtoul(at + 2, &end, 10);
-        if (*sizes[i] < 1 || *sizes[i] > 1e9 || (*end && *end != ' '))
-            return 0;
-        at = *end ? end + 1 : end;
-    }
+    ss_copy(name, sizeof name, precision);
+    name[strcspn(name, " ")] = 0;
     p->kind = SS_BENCH_GEMM;
-    p->accumulate = !strcmp(at, "wgrad");
-    p->precision = precision_of(field(r, PRECISION));
-    return p->precision >= 0 && ss_kernel_peak(r->card, p->precision) > 0 &&
-           !strcmp(field(r, UNIT), "TFLOP/s") &&
-           (!*at || p->accumulate || !strcmp(at, "forward") || !strcmp(at, "dgrad"));
+    p->precision = precision_of(name);
+    p->blocks = !strcmp(precision, "fp8 (128 block scale)");
+    p->sms = sms_of(r);
+    return p->precision >= 0 && (p->blocks || !strcmp(name, precision)) &&
+           ss_kernel_peak(r->card, p->precision) > 0 && !strcmp(field(r, UNIT), "TFLOP/s") &&
+           ss_bench_gemm_shape(field(r, SHAPE), p);
 }
 
 /* "copy kernel 65536", "H2D 65536" */
@@ -89,23 +87,38 @@ static double number_behind(const char *text, const char *word)
     return at && (at == text || at[-1] == ' ') ? (double)strtoul(at + strlen(word), NULL, 10) : 0;
 }
 
-/* "FA2 fwd b=2 seq=8192 hq=64 hkv=8 d=128 causal": the rate depends on the sequence and the head alone. */
+/* "FA2 fwd b=2 seq=8192 hq=64 hkv=8 d=128 causal": the rate depends on the sequence and the head alone. "flash" is
+ * whichever version the stack runs. */
 static int read_attention(const struct reader *r, struct ss_bench_point *p)
 {
     const char *shape = field(r, SHAPE), *precision = field(r, PRECISION);
 
     p->kind = SS_BENCH_ATTENTION;
     p->fused = !strncmp(shape, "cuDNN ", 6);
-    if (!p->fused && strncmp(shape, "FA2 ", 4) != 0)
+    if (!p->fused && strncmp(shape, "FA2 ", 4) != 0 && strncmp(shape, "flash ", 6) != 0)
         return 0;
     shape = strchr(shape, ' ') + 1;
+    p->sms = sms_of(r);
     p->backward = !strncmp(shape, "bwd ", 4);
     p->queries = number_behind(shape, "seq=");
     p->head = fmax(number_behind(shape, "d="), number_behind(shape, "headdim="));
+    p->values = p->head > 0 ? p->head : number_behind(shape, "dv=");
+    p->head = fmax(p->head, number_behind(shape, "dqk="));
     p->precision = !strncmp(precision, "fp16", 4) ? SS_FP16 : !strncmp(precision, "bf16", 4) ? SS_BF16 : -1;
     return (p->backward || !strncmp(shape, "fwd ", 4)) && strstr(shape, " causal") && p->queries > 0 &&
-           p->head > 0 && p->precision >= 0 && ss_kernel_peak(r->card, p->precision) > 0 &&
+           p->head > 0 && p->values > 0 && p->precision >= 0 && ss_kernel_peak(r->card, p->precision) > 0 &&
            !strncmp(field(r, UNIT), "TFLOP/s", 7);
+}
+
+/* "cudnn bwd N=8192 C=4096 (mixtral-8x7b)": its input and output move once, in the backward two inputs. */
+static int read_norm(const struct reader *r, struct ss_bench_point *p)
+{
+    const char *shape = field(r, SHAPE);
+    int passes = !strncmp(shape, "cudnn fwd ", 10) ? 2 : !strncmp(shape, "cudnn bwd ", 10) ? 3 : 0;
+
+    p->kind = SS_BENCH_COPY;
+    p->bytes = passes * number_behind(shape, "N=") * number_behind(shape, "C=");
+    return p->bytes > 0 && !strcmp(field(r, PRECISION), "bf16") && !strcmp(field(r, UNIT), "GB/s");
 }
 
 /* "8 GPU 1 node"; what lies between nodes is no matter of the card */
@@ -145,8 +158,10 @@ static int read_shape(const struct reader *r, struct ss_bench_point *p)
         return read_collective(r, p);
     if (strcmp(field(r, RANKS), "1 GPU") != 0)
         return 0;
-    if (!strcmp(field(r, KIND), "gemm"))
+    if (!strcmp(field(r, KIND), "gemm") || !strcmp(field(r, KIND), "grouped_gemm"))
         return read_gemm(r, p);
+    if (!strcmp(field(r, KIND), "norm"))
+        return read_norm(r, p);
     if (!strcmp(field(r, KIND), "attention"))
         return read_attention(r, p);
     if (!strcmp(field(r, KIND), "memcpy"))
@@ -228,7 +243,7 @@ static int read_all(const struct ss_csv *csv, const struct ss_card *card, struct
 
     for (int c = 0; c < COLUMNS; c++) {
         r.column[c] = ss_csv_column(csv, names[c]);
-        if (r.column[c] < 0) {
+        if (r.column[c] < 0 && c != SOURCE) {
             ss_fail(err, SS_ERR_INPUT, ss_csv_file(csv), 1, "no column \"%s\"", names[c]);
             return ss_hint(err, SS_ERR_INPUT, "give a table like validation/microbench.csv");
         }
@@ -284,6 +299,18 @@ static double attention_share(const struct ss_stack *s, const struct ss_bench_po
     return p->backward ? s->flash_bwd : s->flash_fwd;
 }
 
+/* What accumulates fast is not known of a row without blocks: the rate is the backward's. */
+static double gemm_seconds(const struct ss_card *card, const struct ss_stack *stack,
+                           const struct ss_bench_point *p)
+{
+    int recipe = p->blocks ? SS_FP8_BLOCKWISE : SS_FP8_DELAYED;
+    int phase = p->accumulate ? SS_PHASE_W : SS_PHASE_I;
+    double gain = ss_kernel_gemm_gain(card, stack, p->precision, recipe, phase, p->k);
+
+    return ss_kernel_grouped_gemm(card, p->precision, p->groups, p->scattered, p->m, p->n, p->k,
+                                  p->accumulate, p->sms, gain);
+}
+
 double ss_bench_seconds(const struct ss_platform *platform, const struct ss_stack *stack,
                         const struct ss_bench_point *p)
 {
@@ -291,16 +318,16 @@ double ss_bench_seconds(const struct ss_platform *platform, const struct ss_stac
     struct ss_net net;
 
     switch (p->kind) {
-    case SS_BENCH_GEMM:
-        return ss_kernel_gemm(card, p->precision, p->m, p->n, p->k, p->accumulate, card->sm_count, 1);
+    case SS_BENCH_GEMM: return gemm_seconds(card, stack, p);
     case SS_BENCH_COPY: return ss_kernel_elementwise(card, 2 * p->bytes, 1);
     case SS_BENCH_PCIE: return p->bytes / card->pcie_bandwidth;
     case SS_BENCH_COLLECTIVE:
         ss_net_init(&net, platform);
         return ss_collective_seconds(&net, p->collective, p->bytes, &p->group);
     case SS_BENCH_ATTENTION:
-        return 1e12 / ss_kernel_attention_rate(card, stack, p->precision, attention_share(stack, p),
-                                               p->queries, p->head, p->head);
+        return 1e12 / (p->sms / card->sm_count *
+                       ss_kernel_attention_rate(card, stack, p->precision, attention_share(stack, p),
+                                                p->queries, p->head, p->values));
     default: return ss_kernel_elementwise(card, 0, 1);
     }
 }
@@ -340,8 +367,15 @@ int ss_bench_props(const struct ss_card *card, const struct ss_bench_point *p, i
     case SS_BENCH_ATTENTION: return attention_props(p, props);
     case SS_BENCH_PCIE: props[0] = SS_PROP_pcie_bandwidth; return 1;
     case SS_BENCH_GEMM:
-        props[n++] = ss_study_prop_of_gemm(p->precision);
-        props[n++] = p->precision == SS_FP8 ? SS_PROP_gemm_k_prologue_fp8 : SS_PROP_gemm_k_prologue;
+        if (p->blocks && card->gemm_eff_fp8_blocks > 0) {
+            props[n++] = SS_PROP_gemm_eff_fp8_blocks;
+            props[n++] = SS_PROP_gemm_k_prologue_fp8_blocks;
+            if (p->accumulate)
+                props[n++] = SS_PROP_gemm_wgrad_fp8_blocks;
+        } else {
+            props[n++] = ss_study_prop_of_gemm(p->precision);
+            props[n++] = p->precision == SS_FP8 ? SS_PROP_gemm_k_prologue_fp8 : SS_PROP_gemm_k_prologue;
+        }
         props[n++] = SS_PROP_gemm_small_tile;
         break;
     case SS_BENCH_COPY: props[n++] = SS_PROP_hbm_efficiency; break;

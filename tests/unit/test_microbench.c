@@ -14,8 +14,8 @@
 static int parse(const char *card, double peak_fp8, const char *rows, struct ss_bench **out,
                  struct ss_error *err)
 {
-    struct ss_card c = {.peak_fp32 = 1, .peak_fp16 = 1, .peak_bf16 = 1, .peak_fp8 = peak_fp8};
-    char text[2048];
+    struct ss_card c = {.sm_count = 78, .peak_fp32 = 1, .peak_fp16 = 1, .peak_bf16 = 1, .peak_fp8 = peak_fp8};
+    char text[4096];
 
     snprintf(c.name, sizeof c.name, "%s", card);
     snprintf(text, sizeof text, HEAD "%s", rows);
@@ -56,6 +56,45 @@ static void test_kinds(void)
     CU_ASSERT(b->points[7].queries == 4096 && b->points[7].head == 64 && b->points[8].head == 128);
     CU_ASSERT_DOUBLE_EQUAL(b->points[8].seconds, 4e-3, 1e-15);
     CU_ASSERT_STRING_EQUAL(b->points[1].id, "M=100 N=200 K=300 wgrad fp8");
+    ss_bench_free(b);
+}
+
+/* Groups, passes, SMs and blocks; a weight gradient named by the forward's sizes is [n x tokens] [tokens x k]. */
+static void test_gemm_words(void)
+{
+    static const char rows[] =
+        "grouped_gemm,H20,groups=4 total_M=400 N=20 K=30,1 GPU,fp8,2,TFLOP/s,\"b; 50 of 132 SMs, 60 of 78 "
+        "SMs\"\n"
+        "grouped_gemm,H20,G=8 M=100(each) N=20 K=30 fwd main_grad=fp32,1 GPU,bf16,2,TFLOP/s,x\n"
+        "grouped_gemm,H20,G=8 M=100(each) N=20 K=30 bwd_grad_act main_grad=fp32,1 GPU,bf16,2,TFLOP/s,x\n"
+        "grouped_gemm,H20,G=8 M=100(each) N=20 K=30 bwd_grad_w main_grad=fp32 accumulate,1 "
+        "GPU,bf16,2,TFLOP/s,x\n"
+        "gemm,H20,grouped contiguous groups=8 M/group=100 N=20 K=30,1 GPU,fp8 (128 block scale),2,TFLOP/s,x\n"
+        "gemm,H20,M=10 N=20 K=30 layout=NT out=fp32 accumulate,1 GPU,fp8 (128 block scale),2,TFLOP/s,x\n"
+        "attention,H20,flash bwd seq=4096 dqk=192 dv=128 causal,1 GPU,bf16,2,TFLOP/s,39 of 78 SMs\n"
+        "norm,H20,cudnn bwd N=100 C=200 (a model),1 GPU,bf16,2,GB/s,x\n"
+        "norm,H20,pytorch bwd N=100 C=200 (a model),1 GPU,bf16,2,GB/s,x\n"
+        "gemm,H20,M=10 N=20 K=30 out=bf16 accumulate main_grad=bf16,1 GPU,bf16,2,TFLOP/s,x\n"
+        "gemm,H20,M=10(half) N=20 K=30,1 GPU,bf16,2,TFLOP/s,x\n"
+        "gemm,H20,N=20 K=30,1 GPU,bf16,2,TFLOP/s,x\n";
+    static const double want[6][5] = {{400, 20, 30, 4, 0},  {800, 20, 30, 8, 0}, {800, 30, 20, 8, 0},
+                                      {160, 30, 100, 8, 1}, {800, 20, 30, 8, 0}, {10, 20, 30, 1, 1}};
+    struct ss_bench *b;
+
+    CU_ASSERT_EQUAL_FATAL(parse("H20", 1, rows, &b, NULL), 0);
+    CU_ASSERT_EQUAL_FATAL(b->npoints, 8);
+    for (int i = 0; i < 6; i++) {
+        const struct ss_bench_point *p = &b->points[i];
+        CU_ASSERT(p->m == want[i][0] && p->n == want[i][1] && p->k == want[i][2]);
+        CU_ASSERT(p->groups == want[i][3] && p->accumulate == (int)want[i][4]);
+        CU_ASSERT_EQUAL(p->scattered, i == 0);
+        CU_ASSERT_EQUAL(p->blocks, i >= 4);
+        CU_ASSERT_EQUAL(p->sms, i == 0 ? 60 : 78);
+        CU_ASSERT_DOUBLE_EQUAL(p->seconds, p->m * p->n * p->k * 1e-12, 1e-18);
+    }
+    CU_ASSERT(b->points[6].head == 192 && b->points[6].values == 128 && !b->points[6].fused);
+    CU_ASSERT_EQUAL(b->points[6].sms, 39);
+    CU_ASSERT_DOUBLE_EQUAL(b->points[7].seconds, 3 * 2 * 100 * 200 / 2e9, 1e-15);
     ss_bench_free(b);
 }
 
@@ -146,6 +185,8 @@ static void put_gemms(const struct ss_platform *platform, const struct ss_stack 
         struct ss_bench_point p = {.kind = SS_BENCH_GEMM,
                                    .precision = precision,
                                    .accumulate = i % 3 == 2,
+                                   .groups = 1,
+                                   .sms = 132,
                                    .m = sizes[i % 4],
                                    .n = sizes[i / 4 % 4],
                                    .k = sizes[i / 16]};
@@ -186,6 +227,8 @@ static void put_attention(const struct ss_platform *platform, const struct ss_st
                                    .backward = i >> 1 & 1,
                                    .queries = 1024 << (i >> 2 & 3),
                                    .head = 32 << (i >> 4)};
+        p.values = p.head;
+        p.sms = 132;
         fprintf(f, "attention,NVIDIA H200,%s %s b=2 seq=%.0f hq=32 d=%.0f causal,1 GPU,bf16,%.9g,TFLOP/s,x\n",
                 p.fused ? "cuDNN" : "FA2", p.backward ? "bwd" : "fwd", p.queries, p.head,
                 1 / ss_bench_seconds(platform, stack, &p));
@@ -271,10 +314,8 @@ static void test_finds_hidden(void)
 
 int main(void)
 {
-    CU_TestInfo tests[] = {{"kinds", test_kinds},
-                           {"skipped", test_skipped},
-                           {"refused", test_refused},
-                           {"finds hidden", test_finds_hidden},
-                           CU_TEST_INFO_NULL};
+    CU_TestInfo tests[] = {
+        {"kinds", test_kinds},     {"words of GEMMs", test_gemm_words}, {"skipped", test_skipped},
+        {"refused", test_refused}, {"finds hidden", test_finds_hidden}, CU_TEST_INFO_NULL};
     return suite_run("microbench", NULL, NULL, tests);
 }

@@ -39,14 +39,19 @@ struct ss_bench_point {
     int kind;
     int precision;  /* GEMM, ATTENTION: enum ss_precision */
     int accumulate; /* GEMM: a weight gradient, added to its fp32 output */
-    double m, n, k; /* GEMM: output rows and columns, reduction */
+    int blocks;     /* GEMM: fp8 with a scale for each block of 128 */
+    double m, n, k; /* GEMM: output rows (of all groups) and columns, reduction */
+    double groups;  /* GEMM: matrices in one kernel */
+    int scattered;  /* GEMM: rows differ from group to group */
+    double sms;     /* GEMM, ATTENTION: that it ran on */
     /* COPY: of the buffer, which is read and written; PCIE: sent; COLLECTIVE: the full buffer */
     double bytes;
     int collective;              /* COLLECTIVE: enum ss_collective_kind */
     struct ss_group_shape group; /* COLLECTIVE */
     int fused, backward;         /* ATTENTION: cuDNN's, not flash; the backward's 2.5 times the FLOP */
-    double queries, head;        /* ATTENTION: tokens of a causal sequence, head dimension */
-    double seconds;              /* from its start to the next one's */
+    double queries, head; /* ATTENTION: tokens of a causal sequence, head dimension of queries and keys */
+    double values;        /* ATTENTION: head dimension of values */
+    double seconds;       /* from its start to the next one's */
     char id[64];
 };
 struct ss_bench {
@@ -60,6 +65,12 @@ int ss_bench_load(const char *path, const struct ss_card *card, struct ss_bench 
 int ss_bench_parse(const char *text, size_t len, const char *name, const struct ss_card *card,
                    struct ss_bench **out, struct ss_error *err);
 void ss_bench_free(struct ss_bench *b);
+/* ---- microbench_gemm.c ---- */
+/* Sets sizes, groups and pass of a GEMM from words like "M=4096 N=8192 K=1024 wgrad" and "groups=4 total_M=32768 N=4096
+ * K=7168"; returns 0 where a word is not known or a size missing. */
+int ss_bench_gemm_shape(const char *text, struct ss_bench_point *p);
+/* SMs that a kernel had, of a text with "112 of 132 SMs" where the card has the latter; else all. */
+double ss_bench_sms(const char *text, const struct ss_card *card);
 /* What the model says of it, s (workload/kernel.h, workload/collective.h); attention: of 1 TFLOP. `stack` is read for
  * attention alone. */
 double ss_bench_seconds(const struct ss_platform *platform, const struct ss_stack *stack,

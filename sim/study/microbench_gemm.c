@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The words that tables of micro-benchmarks say of a GEMM: sizes, groups, pass, SMs. */
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/base.h"
+#include "study/calibrate.h"
+
+enum pass { FORWARD, INPUT_GRAD, WEIGHT_GRAD };
+
+/* What a shape says, as it says it. */
+struct shape {
+    double m, n, k, groups;
+    int whole; /* m is of all groups, whose rows differ */
+    int named; /* sizes are the forward's, whatever the pass */
+    int pass;
+};
+
+/* "4096" up to a space or the end; "616(each)", "128000(total)" */
+static int read_size(const char *text, double *out, const char **rest)
+{
+    char *end;
+
+    *out = (double)strtoul(text, &end, 10);
+    *rest = end;
+    return end != text && *text >= '0' && *text <= '9' && *out >= 1 && *out <= 1e9;
+}
+
+static int read_sized(const char *word, struct shape *s)
+{
+    static const struct {
+        const char *key;
+        size_t field;
+        int whole;
+    } keys[] = {{"M=", offsetof(struct shape, m), 0},       {"N=", offsetof(struct shape, n), 0},
+                {"K=", offsetof(struct shape, k), 0},       {"M/group=", offsetof(struct shape, m), 0},
+                {"total_M=", offsetof(struct shape, m), 1}, {"groups=", offsetof(struct shape, groups), 0},
+                {"G=", offsetof(struct shape, groups), 0}};
+
+    for (size_t i = 0; i < SS_ARRAY_LEN(keys); i++) {
+        size_t n = strlen(keys[i].key);
+        const char *rest;
+        double size;
+        if (strncmp(word, keys[i].key, n) != 0)
+            continue;
+        if (!read_size(word + n, &size, &rest))
+            return 0;
+        *(double *)((char *)s + keys[i].field) = size;
+        s->whole |= keys[i].whole || !strcmp(rest, "(total)");
+        return !*rest || !strcmp(rest, "(each)") || !strcmp(rest, "(total)");
+    }
+    return 0;
+}
+
+static int read_word(const char *word, struct shape *s)
+{
+    static const struct {
+        const char *word;
+        int pass, named;
+    } passes[] = {{"forward", FORWARD, 0},         {"fwd", FORWARD, 0},       {"dgrad", INPUT_GRAD, 0},
+                  {"bwd_grad_act", INPUT_GRAD, 1}, {"wgrad", WEIGHT_GRAD, 0}, {"bwd_grad_w", WEIGHT_GRAD, 1},
+                  {"accumulate", WEIGHT_GRAD, 0}};
+    static const char *const others[] = {"grouped",   "contiguous", "layout=TN", "layout=NN",
+                                         "layout=NT", "out=bf16",   "out=fp32",  "main_grad=fp32"};
+
+    for (size_t i = 0; i < SS_ARRAY_LEN(passes); i++)
+        if (!strcmp(word, passes[i].word)) {
+            s->pass = passes[i].pass;
+            s->named |= passes[i].named;
+            return 1;
+        }
+    for (size_t i = 0; i < SS_ARRAY_LEN(others); i++)
+        if (!strcmp(word, others[i]))
+            return 1;
+    return read_sized(word, s);
+}
+
+/* Sizes of the product itself, m of all groups: a group's weight gradient is [n x m] [m x k] of its forward. */
+static void set_point(const struct shape *s, struct ss_bench_point *p)
+{
+    double rows = s->whole ? s->m : s->m * s->groups, each = rows / s->groups;
+
+    p->groups = s->groups;
+    p->scattered = s->whole && s->groups > 1 && s->pass != WEIGHT_GRAD;
+    p->accumulate = s->pass == WEIGHT_GRAD;
+    p->m = s->named && p->accumulate ? s->groups * s->n : rows;
+    p->n = s->named ? s->k : s->n;
+    p->k = !s->named ? s->k : p->accumulate ? each : s->n;
+}
+
+int ss_bench_gemm_shape(const char *text, struct ss_bench_point *p)
+{
+    struct shape s = {.groups = 1};
+    char words[160], *save, *word;
+
+    if (strlen(text) >= sizeof words)
+        return 0;
+    ss_copy(words, sizeof words, text);
+    words[strcspn(words, ",")] = 0; /* "..., 112 of 132 SMs" */
+    for (word = strtok_r(words, " ", &save); word; word = strtok_r(NULL, " ", &save))
+        if (!read_word(word, &s))
+            return 0;
+    if (s.m < 1 || s.n < 1 || s.k < 1)
+        return 0;
+    set_point(&s, p);
+    return 1;
+}
+
+double ss_bench_sms(const char *text, const struct ss_card *card)
+{
+    const char *of = strstr(text, " of ");
+    int used, all, end = 0;
+
+    for (; of; of = strstr(of + 1, " of ")) {
+        const char *number = of;
+        while (number > text && number[-1] >= '0' && number[-1] <= '9')
+            number--;
+        end = 0;
+        if (sscanf(number, "%4d of %4d SMs%n", &used, &all, &end) == 2 && end && used > 0 && used <= all &&
+            all == (int)card->sm_count)
+            return used;
+    }
+    return card->sm_count;
+}
