@@ -33,7 +33,6 @@ static void attention_add(struct ss_ops *ops, const struct ss_shape *s, const st
 {
     struct ss_op *op = ss_op_add(ops, "core attention", SS_OP_ATTENTION);
     double q = s->tokens * s->heads * s->d, kv = s->tokens * s->groups * (s->d + s->d_v);
-    op->core_attention = 1;
     op->module = SS_MODULE_BIT(SS_MODULE_CORE_ATTN);
     op->saved_bytes = (kept_before ? 0 : q + kv) * s->e + s->tokens * s->heads * s->d_v * s->e;
     if (s->model->attention_sinks > 0) {

@@ -96,10 +96,16 @@ static void attention_seconds(const struct ss_cost_context *c, const struct ss_o
         flash_cost(c, op, forward, backward);
 }
 
+/* Whether selective recompute of this layer repeats the operator. */
+static int redone(const struct ss_cost_context *c, const struct ss_op *op, int recompute)
+{
+    return recompute == SS_RECOMPUTE_SELECTIVE && op->module & ss_job_redone_modules(c->job);
+}
+
 static void attention_cost(const struct ss_cost_context *c, const struct ss_op *op, int recompute,
                            struct ss_layer_cost *out)
 {
-    int again = recompute == SS_RECOMPUTE_SELECTIVE && op->core_attention;
+    int again = redone(c, op, recompute);
     double f, b;
     attention_seconds(c, op, &f, &b);
     out->forward[SS_LABEL_COMPUTE] += f;
@@ -382,25 +388,38 @@ void ss_cost_layer_offload(const struct ss_cost_context *c, const struct ss_ops 
     out->input_grad[SS_LABEL_OFFLOAD] += b;
 }
 
-/* The forward again before the backward: all of it, or core attention alone. */
+static void operator_cost(const struct ss_cost_context *c, const struct ss_op *op, int recompute,
+                          struct ss_layer_cost *out)
+{
+    switch (op->kind) {
+    case SS_OP_GEMM: linear_cost(c, op, out); break;
+    case SS_OP_ATTENTION: attention_cost(c, op, recompute, out); break;
+    case SS_OP_GROUPED_GEMM: grouped_cost(c, op, out); break;
+    case SS_OP_EXCHANGE: exchange_cost(c, op, out); break;
+    default: elementwise_cost(c, op, out);
+    }
+}
+
+/* The forward again before the backward: all of it, or the modules that selective recompute names. */
 static void recompute_cost(const struct ss_cost_context *c, const struct ss_ops *ops, int recompute,
                            struct ss_layer_cost *out)
 {
-    double f, b;
+    struct ss_cost_context quiet = *c; /* the steps are recorded where the operator is */
+    quiet.record = NULL;
     if (recompute == SS_RECOMPUTE_FULL) {
         for (int i = 0; i < SS_LABEL_COUNT; i++)
             out->input_grad[i == SS_LABEL_COMPUTE ? SS_LABEL_RECOMPUTE : i] += out->forward[i];
         out->recompute_flops += out->forward_flops;
         ss_record_recompute(c->record);
     }
-    for (int i = 0; i < ops->n && recompute == SS_RECOMPUTE_SELECTIVE; i++) {
-        const struct ss_op *op = &ops->op[i];
-        if (!op->core_attention)
+    for (int i = 0; i < ops->n; i++) {
+        struct ss_layer_cost again = {0};
+        if (!redone(c, &ops->op[i], recompute))
             continue;
-        attention_seconds(c, op, &f, &b); /* ss_record_attention has recorded it */
-        out->input_grad[SS_LABEL_RECOMPUTE] += f;
-        out->input_grad[SS_LABEL_CP] += cp_exposed(c, f, 1);
-        out->recompute_flops += op->forward_flops;
+        operator_cost(&quiet, &ops->op[i], SS_RECOMPUTE_NONE, &again);
+        for (int l = 0; l < SS_LABEL_COUNT; l++)
+            out->input_grad[l == SS_LABEL_COMPUTE ? SS_LABEL_RECOMPUTE : l] += again.forward[l];
+        out->recompute_flops += ops->op[i].forward_flops;
     }
 }
 
@@ -411,13 +430,10 @@ void ss_cost_layer(const struct ss_cost_context *c, const struct ss_ops *ops,
     ss_record_begin(c->record);
     for (int i = 0; i < ops->n; i++) {
         const struct ss_op *op = &ops->op[i];
-        switch (op->kind) {
-        case SS_OP_GEMM: linear_cost(c, op, out); break;
-        case SS_OP_ATTENTION: attention_cost(c, op, recompute, out); break;
-        case SS_OP_GROUPED_GEMM: grouped_cost(c, op, out); break;
-        case SS_OP_EXCHANGE: exchange_cost(c, op, out); break;
-        default: elementwise_cost(c, op, out);
-        }
+        size_t before = ss_record_length(c->record);
+        operator_cost(c, op, recompute, out);
+        if (redone(c, op, recompute) && op->kind != SS_OP_ATTENTION) /* which has recorded it itself */
+            ss_record_again(c->record, before);
         out->forward_flops += op->forward_flops;
         out->backward_flops += op->backward_flops;
     }

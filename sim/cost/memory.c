@@ -138,14 +138,14 @@ struct layers {
 static struct layers sum_layers(const struct ss_cost_context *c, const struct ss_layer_set *set, int k)
 {
     struct layers l = {0};
-    int selective = c->job->recompute == SS_RECOMPUTE_SELECTIVE;
+    unsigned modules = ss_job_redone_modules(c->job);
     for (size_t i = 0; i < set->chunks[k].n; i++) {
         const struct ss_layer_run *run = &set->chunks[k].run[i];
         const struct ss_layer_part *part = ss_layer_part(set, run);
         const struct ss_ops *ops = &set->ops[part->kind];
         if (!ss_layer_is_transformer(set, run))
             continue;
-        double full = ss_ops_saved_bytes(ops, 0), kept = ss_ops_saved_bytes(ops, selective);
+        double full = ss_ops_saved_bytes(ops, 0), kept = ss_ops_saved_bytes(ops, modules);
         l.working = fmax(l.working, ss_ops_working_bytes(ops));
         l.hidden = fmax(l.hidden, full - kept);
         l.weight_grad += run->count * ss_ops_weight_grad_bytes(ops, &c->shape);

@@ -177,11 +177,22 @@ void ss_ops_expert_params(const struct ss_ops *ops, double *params, double *gemm
     }
 }
 
-double ss_ops_saved_bytes(const struct ss_ops *ops, int selective_recompute)
+/* A module that is repeated as a whole keeps its input alone, which the norm before it keeps. */
+static double kept_bytes(const struct ss_op *op, unsigned modules)
+{
+    const unsigned whole =
+        SS_MODULE_BIT(SS_MODULE_MLP) | SS_MODULE_BIT(SS_MODULE_MOE) | SS_MODULE_BIT(SS_MODULE_SHARED_EXPERTS);
+    unsigned redone = op->module & modules;
+    if (redone & whole)
+        return 0;
+    return redone ? op->saved_bytes - op->module_bytes : op->saved_bytes + op->core_bytes;
+}
+
+double ss_ops_saved_bytes(const struct ss_ops *ops, unsigned modules)
 {
     double sum = 0;
     for (int i = 0; i < ops->n; i++)
-        sum += ops->op[i].saved_bytes + (selective_recompute ? 0 : ops->op[i].core_bytes);
+        sum += kept_bytes(&ops->op[i], modules);
     return sum;
 }
 

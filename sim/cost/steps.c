@@ -223,16 +223,28 @@ void ss_record_other(struct ss_recorder *r, double forward, double backward)
 
 /* ---- layers ---- */
 
-void ss_record_recompute(struct ss_recorder *r)
+size_t ss_record_length(const struct ss_recorder *r)
+{
+    return r ? r->out.phase[SS_PHASE_F].n : 0;
+}
+
+void ss_record_again(struct ss_recorder *r, size_t from)
 {
     for (int phase = SS_PHASE_B; r && phase <= SS_PHASE_I; phase++) {
-        struct ss_step_list again = {0};
-        add_all(&again, &r->out.phase[SS_PHASE_F]);
+        const struct ss_step_list *f = &r->out.phase[SS_PHASE_F];
+        struct ss_step_list again = {.failed = f->failed};
+        for (size_t i = from; i < f->n; i++)
+            add(&again, f->step[i]);
         for (size_t i = 0; i < again.n; i++)
             if (again.step[i].kind == SS_STEP_COMPUTE && again.step[i].label == SS_LABEL_COMPUTE)
                 again.step[i].label = SS_LABEL_RECOMPUTE;
         put_first(&r->out.phase[phase], &again);
     }
+}
+
+void ss_record_recompute(struct ss_recorder *r)
+{
+    ss_record_again(r, 0);
 }
 
 void ss_record_beside(struct ss_recorder *r, int phase, const struct ss_layer_step *posts, int n,

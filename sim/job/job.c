@@ -106,3 +106,10 @@ int ss_job_attention(const struct ss_job *job, const struct ss_stack *stack)
         return SS_ATTENTION_UNFUSED; /* Megatron core's own layers have no other */
     return backends[stack->attention_auto];
 }
+
+unsigned ss_job_redone_modules(const struct ss_job *job)
+{
+    if (job->recompute != SS_RECOMPUTE_SELECTIVE)
+        return 0;
+    return job->recompute_modules ? job->recompute_modules : SS_MODULE_BIT(SS_MODULE_CORE_ATTN);
+}

@@ -272,6 +272,7 @@ static void test_recompute_costs_a_forward(void)
     ss_shape_init(&c.shape, &job, &stack, 128512);
     ss_layer_operators(SS_LAYER_DENSE, &c.shape, &stack, &ops);
     ss_cost_layer(&c, &ops, ss_layer_kind(SS_LAYER_DENSE), SS_RECOMPUTE_NONE, &none);
+    job.recompute = SS_RECOMPUTE_SELECTIVE;
     ss_cost_layer(&c, &ops, ss_layer_kind(SS_LAYER_DENSE), SS_RECOMPUTE_SELECTIVE, &selective);
     ss_cost_layer(&c, &ops, ss_layer_kind(SS_LAYER_DENSE), SS_RECOMPUTE_FULL, &full);
     CU_ASSERT_DOUBLE_EQUAL(sum(full.input_grad) - sum(none.input_grad), sum(none.forward), 1e-12);

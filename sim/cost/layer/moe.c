@@ -14,6 +14,8 @@ static void norm(struct ss_ops *ops, const struct ss_shape *s, const struct ss_s
     ss_op_norm(ops, s, stack, "mlp norm");
     struct ss_op *op = &ops->op[ops->n - 1];
     ss_op_elementwise(op, x * 2 * s->e, x * (s->te ? 3 : 5) * s->e, 1, 2);
+    op->module = SS_MODULE_BIT(SS_MODULE_LAYERNORM);
+    op->module_bytes = x * s->e;
     op->saved_bytes = 2 * x * s->e + 4 * s->tokens / s->sp;
 }
 
@@ -139,15 +141,15 @@ static void experts(struct ss_ops *ops, const struct ss_shape *s, const struct s
     struct ss_op *op = grouped(ops, s, "experts fc1", fc1, s->h);
     op->saved_bytes = s->routed * (s->h * kept + fc1 * s->e); /* its input, and that of the activation */
     op = ss_op_activation(ops, s, s->routed, s->moe_ffn);
-    op->module = SS_MODULE_BIT(SS_MODULE_MOE_ACT);
+    op->module = SS_MODULE_BIT(SS_MODULE_MOE_ACT); /* its output is kept here: the input of FC2 */
+    op->saved_bytes = op->module_bytes = s->routed * s->moe_ffn * kept;
     if (fp8)
         ss_op_expert_cast(ops, s, stack, s->moe_ffn, s->h);
     op = grouped(ops, s, "experts fc2", s->h, s->moe_ffn);
-    op->saved_bytes = s->routed * s->moe_ffn * kept;
     /* Gradients as in a dense MLP, and of the copies of tokens beyond the tokens themselves. */
     double copies = s->routed - s->tokens / s->sp, inplace = stack->inplace_activation > 0;
-    op->working_bytes =
-        (s->routed * (s->moe_ffn + (inplace ? 0 : fc1)) + copies * s->h) * s->e - op->saved_bytes;
+    op->working_bytes = (s->routed * (s->moe_ffn + (inplace ? 0 : fc1)) + copies * s->h) * s->e -
+                        s->routed * s->moe_ffn * kept;
 }
 
 /* On all tokens, tensor parallel as a dense MLP; a gate weighs their output by one number a token. */
@@ -160,7 +162,7 @@ static void shared_experts(struct ss_ops *ops, const struct ss_shape *s, const s
         return;
     ss_op_mlp(ops, s, stack, &names, s->shared_ffn);
     for (int i = first; i < ops->n; i++)
-        ops->op[i].module |= SS_MODULE_BIT(SS_MODULE_SHARED_EXPERTS);
+        ops->op[i].module = SS_MODULE_BIT(SS_MODULE_SHARED_EXPERTS);
     struct ss_op *op = ss_op_add(ops, "shared output", SS_OP_ELEMENTWISE);
     ss_op_elementwise(op, (s->model->shared_expert_gate ? 5 : 3) * x,
                       (s->model->shared_expert_gate ? 5 : 0) * x, s->model->shared_expert_gate ? 3 : 1,

@@ -18,7 +18,6 @@ enum ss_tp_role { SS_TP_NONE, SS_TP_COLUMN, SS_TP_ROW };
 struct ss_op {
     const char *name;
     int kind;
-    int core_attention;               /* 1: inside the part that selective recompute repeats */
     int precision;                    /* GEMM */
     double m, n, k;                   /* GEMM forward: [m x k] [k x n] */
     double groups;                    /* grouped GEMM: matrices */
@@ -38,7 +37,7 @@ struct ss_op {
     int tensors;          /* that hold them */
     double gemm_params;   /* those that fp8 keeps a copy of; 0: no linear layer of Transformer Engine */
     double saved_bytes;   /* kept from forward to backward, without core_bytes */
-    double core_bytes;    /* kept too, but not under selective recompute */
+    double core_bytes;    /* kept too, but not where one of its modules is repeated */
     double module_bytes;  /* of saved_bytes those that recompute of a module of the operator does not keep */
     double working_bytes; /* alive while the operator runs, beside the saved ones */
     int makes_logits;     /* 1: what it keeps is of the memory class logits */
@@ -114,7 +113,8 @@ double ss_ops_largest_params(const struct ss_ops *ops);
 double ss_ops_gemm_params(const struct ss_ops *ops);
 /* Those of routed experts, of all and of those in GEMMs. */
 void ss_ops_expert_params(const struct ss_ops *ops, double *params, double *gemm_params);
-double ss_ops_saved_bytes(const struct ss_ops *ops, int selective_recompute);
+/* `modules`: set of SS_MODULE_BIT whose forward is repeated before the backward. */
+double ss_ops_saved_bytes(const struct ss_ops *ops, unsigned modules);
 /* Kept from I to W when the backward is split: inputs of the GEMMs and gradients of their outputs, which sequence
  * parallelism shards where it shards them in the forward. */
 double ss_ops_weight_grad_bytes(const struct ss_ops *ops, const struct ss_shape *s);

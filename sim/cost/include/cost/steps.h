@@ -70,6 +70,9 @@ void ss_record_attention(struct ss_recorder *r, const struct ss_cost_context *c,
 void ss_record_border(struct ss_recorder *r, int phase, int coll, double bytes, double seconds);
 /* Time of the host at the end of F, or before the rest of B and I. */
 void ss_record_other(struct ss_recorder *r, double forward, double backward);
+/* Steps of the forward so far; and those from there on again before what B and I have so far: an operator's. */
+size_t ss_record_length(const struct ss_recorder *r);
+void ss_record_again(struct ss_recorder *r, size_t from);
 /* The whole forward again before B and I. */
 void ss_record_recompute(struct ss_recorder *r);
 /* n collectives (or copies) beside all of a phase, then kernels of `after` seconds. */
