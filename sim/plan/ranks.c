@@ -37,34 +37,45 @@ int ss_ranks_init(struct ss_ranks *r, const char *order, const int size[SS_AXIS_
     return SS_OK;
 }
 
+/* Both grids have the same pipelines: what Megatron asserts of them. */
+static int check_pipelines(const struct ss_ranks *dense, const struct ss_ranks *experts, const char *order,
+                           struct ss_error *err)
+{
+    size_t n = strlen(order);
+    int last = n >= 2 && strcmp(order + n - 2, "pp") == 0, status = SS_OK;
+    if (dense->size[SS_AXIS_PP] == 1)
+        return SS_OK;
+    if (!last && experts->size[SS_AXIS_DP] != dense->size[SS_AXIS_DP])
+        status =
+            ss_fail(err, SS_ERR_CONFIG, NULL, 0,
+                    "When not using pp-last rank ordering, the data parallel size of the attention and moe "
+                    "layers must be the same (%d and %d)",
+                    dense->size[SS_AXIS_DP], experts->size[SS_AXIS_DP]);
+    else if (experts->stride[SS_AXIS_PP] != dense->stride[SS_AXIS_PP])
+        status =
+            ss_fail(err, SS_ERR_CONFIG, NULL, 0,
+                    "Pipeline parallel groups are expected to be the same for Non-Expert and Expert part, "
+                    "but their ranks are %d and %d apart",
+                    dense->stride[SS_AXIS_PP], experts->stride[SS_AXIS_PP]);
+    return status ? ss_hint(err, status, "write pp last, as in --rank-order tp-cp-ep-dp-pp") : SS_OK;
+}
+
 int ss_ranks_init_experts(struct ss_ranks *r, const struct ss_ranks *dense, const char *order, int etp,
                           int ep, struct ss_error *err)
 {
     int world = dense->world_size, pp = dense->size[SS_AXIS_PP], status;
-    size_t n = strlen(order);
     int64_t one = (int64_t)etp * ep * pp; /* ranks of one copy of the experts */
     memset(r, 0, sizeof *r);
     if (world % one)
-        return ss_fail(
-            err, SS_ERR_CONFIG, NULL, 0,
-            "world_size (%d) is not divisible by expert_tensor_model_pipeline_parallel size (%lld)", world,
-            (long long)one);
+        return ss_hint(
+            err,
+            ss_fail(err, SS_ERR_CONFIG, NULL, 0,
+                    "world_size (%d) is not divisible by expert_tensor_model_pipeline_parallel size (%lld)",
+                    world, (long long)one),
+            "take --ep and --etp (default: as --tp) whose product with --pp divides it");
     const int size[SS_AXIS_COUNT] = {etp, 1, ep, (int)(world / one), pp};
-    if ((status = ss_ranks_init(r, order, size, err)) != 0)
-        return status;
-    if (pp > 1 && (n < 2 || strcmp(order + n - 2, "pp") != 0) &&
-        r->size[SS_AXIS_DP] != dense->size[SS_AXIS_DP])
-        return ss_fail(
-            err, SS_ERR_CONFIG, NULL, 0,
-            "When not using pp-last rank ordering, the data parallel size of the attention and moe "
-            "layers must be the same (%d and %d)",
-            dense->size[SS_AXIS_DP], r->size[SS_AXIS_DP]);
-    if (pp > 1 && r->stride[SS_AXIS_PP] != dense->stride[SS_AXIS_PP])
-        return ss_fail(err, SS_ERR_CONFIG, NULL, 0,
-                       "Pipeline parallel groups are expected to be the same for Non-Expert and Expert part, "
-                       "but their ranks are %d and %d apart",
-                       dense->stride[SS_AXIS_PP], r->stride[SS_AXIS_PP]);
-    return SS_OK;
+    status = ss_ranks_init(r, order, size, err);
+    return status ? status : check_pipelines(dense, r, order, err);
 }
 
 const struct ss_ranks *ss_plan_grid(const struct ss_plan *plan, int comm)
