@@ -249,6 +249,17 @@ static void add_flag(json_t *o, const struct ss_flag_setter *s, const struct ss_
     X(bf16_moments)
 /* Fields of the model that config.json alone sets. */
 #define CONFIG_FIELDS(X)                                                                                     \
+    X(extra_positions)                                                                                       \
+    X(embedding_size)                                                                                        \
+    X(attention_out_bias)                                                                                    \
+    X(mlp_bias)                                                                                              \
+    X(expert_bias)                                                                                           \
+    X(router_linear_bias)                                                                                    \
+    X(output_bias)                                                                                           \
+    X(norm_vectors)                                                                                          \
+    X(embedding_norm)                                                                                        \
+    X(final_norm)                                                                                            \
+    X(attention_chunk)                                                                                       \
     X(sliding_window)                                                                                        \
     X(qk_norm)                                                                                               \
     X(post_norms)                                                                                            \
@@ -329,6 +340,7 @@ static json_t *flags_object(const struct ss_job *job)
 #define X(field) ss_json_number(o, "config_" #field, job->model.field);
     CONFIG_FIELDS(X)
 #undef X
+    ss_json_text(o, "config_not_priced", job->model.not_priced);
     add_rule(o, "config_local_layers", &job->model.local_layers);
     add_rule(o, "config_moe_layers", &job->model.moe_layers);
     ss_json_number(o, "capacity_factor", job->capacity_factor);

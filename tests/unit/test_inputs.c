@@ -49,6 +49,7 @@ static int is_padding(size_t offset)
                                      BETWEEN(moe_load, moe_load_exponent),
                                      BETWEEN(model.parallel_residual, model.rotary_fraction),
                                      BETWEEN(model.local_layers.n, model.local_layers.bits),
+                                     BETWEEN(model.moe_ffn_hidden_size, model.moe_layers),
                                      BETWEEN(model.mtp_num_layers, model.attention_dropout)};
 #undef BETWEEN
     for (size_t i = 0; i < sizeof pads / sizeof pads[0]; i++)
@@ -80,6 +81,8 @@ static size_t text_at(size_t offset)
             return (size_t)s->high;
     if (offset == offsetof(struct ss_job, model.name))
         return sizeof(((struct ss_model *)0)->name);
+    if (offset == offsetof(struct ss_job, model.not_priced))
+        return sizeof(((struct ss_model *)0)->not_priced);
     if (offset == offsetof(struct ss_job, moe_load_source))
         return sizeof(((struct ss_job *)0)->moe_load_source);
     return offset == offsetof(struct ss_job, rank_order) ? sizeof(((struct ss_job *)0)->rank_order) : 0;
