@@ -41,6 +41,7 @@ struct colours {
     uint64_t *flow;        /* [world_size * nkinds] */
     uint64_t *link;        /* [nlinks] */
     uint64_t *sum[SS_COMM_COUNT];
+    int *width; /* [kind]: kinds of its hop, of the first one of each */
 };
 
 static uint64_t first_colour(const struct ss_plan_builder *b, int r)
@@ -55,7 +56,7 @@ static uint64_t first_colour(const struct ss_plan_builder *b, int r)
             continue;
         struct ss_group_shape s = groups->shape[g][groups->first[g][r]];
         h = ss_mix_in(h, (uint64_t)s.n << 42 | (uint64_t)s.nodes << 21 | (uint64_t)s.per_node);
-        if (routes->hop[g][SS_HOP_INTER_NODE] >= 0)
+        if (routes->hop[g][SS_HOP_INTER_NODE] >= 0 || routes->hop[g][SS_HOP_NODE] >= 0)
             h = ss_mix_in(h, (uint64_t)groups->local[g][r]);
     }
     for (int k = 0; k < routes->npeers || k == routes->embedding; k++)
@@ -77,14 +78,21 @@ static void sum_groups(struct colours *c)
     }
 }
 
-/* Communicator whose hop a kind of flow is; -1: a send. */
-static int comm_of_kind(const struct ss_routes *routes, int kind)
+/* Communicator whose hop a kind of flow is, -1: a send; and the kinds of that hop, whose flows are alike in all but the
+ * member that they go to. */
+struct hop_kinds {
+    int comm, first, width;
+};
+
+static struct hop_kinds hop_of_kind(const struct ss_routes *routes, int kind)
 {
     for (int g = 0; g < SS_COMM_COUNT; g++)
-        for (int hop = 0; hop < SS_HOP_COUNT; hop++)
-            if (routes->hop[g][hop] == kind)
-                return g;
-    return -1;
+        for (int hop = 0; hop < SS_HOP_COUNT; hop++) {
+            int first = routes->hop[g][hop], width = routes->width[g][hop];
+            if (first >= 0 && kind >= first && kind < first + width)
+                return (struct hop_kinds){g, first, width};
+        }
+    return (struct hop_kinds){-1, kind, 1};
 }
 
 /* A flow sees what starts it, and its links in their order. */
@@ -92,7 +100,8 @@ static void colour_flows(struct colours *c)
 {
     const struct ss_routes *routes = c->routes;
     for (int k = 0; k < routes->nkinds; k++) {
-        int g = comm_of_kind(routes, k);
+        struct hop_kinds hop = hop_of_kind(routes, k);
+        int g = hop.comm;
         for (int r = 0; r < c->plan->world_size; r++) {
             size_t i = (size_t)r * (size_t)routes->nkinds + (size_t)k;
             uint64_t h = 0;
@@ -101,7 +110,7 @@ static void colour_flows(struct colours *c)
                 continue;
             if (g >= 0)
                 h = ss_mix_in(c->sum[g][c->groups->first[g][r]] + (uint64_t)c->groups->local[g][r],
-                              (uint64_t)k);
+                              (uint64_t)hop.first);
             else
                 h = ss_mix_in(ss_mix_in(c->rank[r], c->rank[routes->to[i]]), (uint64_t)k);
             for (int j = routes->first[i]; j < routes->first[i + 1]; j++)
@@ -129,14 +138,20 @@ static void colour_links(struct colours *c)
     }
 }
 
-/* A rank sees itself, its peers and flows, and the members of its groups in no order. */
+/* A rank sees itself, its peers and flows, and the members of its groups and the flows of one hop in no order. */
 static void colour_ranks(struct colours *c)
 {
     const struct ss_routes *routes = c->routes;
     for (int r = 0; r < c->plan->world_size; r++) {
         uint64_t h = c->rank[r];
-        for (int k = 0; k < routes->nkinds; k++)
-            h = ss_mix_in(h, c->flow[(size_t)r * (size_t)routes->nkinds + (size_t)k]);
+        const uint64_t *flow = c->flow + (size_t)r * (size_t)routes->nkinds;
+        for (int k = 0, width; k < routes->nkinds; k += width) {
+            uint64_t sum = 0;
+            width = c->width[k];
+            for (int j = 0; j < width; j++)
+                sum += flow[k + j];
+            h = ss_mix_in(h, sum);
+        }
         for (int g = 0; g < SS_COMM_COUNT; g++)
             if (c->sum[g])
                 h = ss_mix_in(h, c->sum[g][c->groups->first[g][r]]);
@@ -208,6 +223,11 @@ static int colours_init(struct colours *c)
     c->next = ss_calloc(n, sizeof *c->next);
     c->flow = ss_calloc(n * (size_t)c->routes->nkinds, sizeof *c->flow);
     c->link = ss_calloc((size_t)c->routes->nlinks, sizeof *c->link);
+    c->width = ss_calloc((size_t)c->routes->nkinds + 1, sizeof *c->width);
+    if (!c->width)
+        return SS_ERR_NOMEM;
+    for (int k = 0; k < c->routes->nkinds; k++)
+        c->width[k] = hop_of_kind(c->routes, k).width;
     for (int g = 0; g < SS_COMM_COUNT; g++)
         if (c->groups->first[g] && !(c->sum[g] = ss_calloc(n, sizeof *c->sum[g])))
             return SS_ERR_NOMEM;
@@ -230,6 +250,7 @@ static int fold(struct ss_plan_builder *b, struct ss_error *err)
     b->flow_colour = c.flow;
     free(c.rank);
     free(c.next);
+    free(c.width);
     for (int g = 0; g < SS_COMM_COUNT; g++)
         free(c.sum[g]);
     return status;

@@ -113,20 +113,23 @@ static int member_flows(struct ss_plan_builder *b, int cls, const struct lowered
     struct ss_collective_flows flows =
         l->algorithm->flows(&l->net, l->spec->kind, l->spec->bytes, &l->shape, local);
     b->plan->collectives[index].phases[0].latency = flows.latency * l->spec->part; /* equal for all members */
-    for (int hop = 0; hop < SS_HOP_COUNT; hop++) {
-        if ((status = ss_plan_path(b, cls, b->routes.hop[comm][hop], &path, err)) != 0)
-            return status;
-        if (path >= 0 && !known_flow(b, index, path))
-            ss_plan_flow_add(b, index, path, link_bytes(l, flows.bytes[hop]));
-    }
+    for (int hop = 0; hop < SS_HOP_COUNT; hop++)
+        for (int j = 0; j < b->routes.width[comm][hop] && l->algorithm->hops & SS_HOP_BIT(hop); j++) {
+            if ((status = ss_plan_path(b, cls, b->routes.hop[comm][hop] + j, &path, err)) != 0)
+                return status;
+            if (path >= 0 && !known_flow(b, index, path))
+                ss_plan_flow_add(b, index, path, link_bytes(l, flows.bytes[hop]));
+        }
     return SS_OK;
 }
 
 static int add_flows(struct ss_plan_builder *b, const struct lowered *l, const struct ss_class_list *classes,
                      int *index, struct ss_error *err)
 {
-    int status =
-        ss_plan_collective_add(b, l->spec, classes->cls, classes->n, SS_HOP_COUNT * classes->n, index, err);
+    int most = 0;
+    for (int hop = 0; hop < SS_HOP_COUNT; hop++)
+        most += b->routes.width[l->spec->comm][hop];
+    int status = ss_plan_collective_add(b, l->spec, classes->cls, classes->n, most * classes->n, index, err);
     for (int i = 0; i < classes->n && !status; i++)
         status = member_flows(b, classes->cls[i], l, *index, err);
     return status;

@@ -150,37 +150,63 @@ int ss_comm_in_closed_form(const struct ss_plan *plan, int comm)
     return plan->level < ss_comm_facts(comm)->flows && has_collectives(plan, comm);
 }
 
-/* Hops of its flows. Attention either drives a ring itself or leaves it to NCCL. */
-static unsigned hops_of(const struct ss_plan *plan, int comm)
+/* Attention drives a ring itself, or leaves to NCCL what its words say; experts have one dispatcher. */
+unsigned ss_comm_kinds(const struct ss_plan *plan, int comm)
 {
-    unsigned kinds = ss_comm_facts(comm)->kinds, steps = SS_COLL_BIT(SS_COLL_RING_STEP);
-    if (!ss_comm_has_flows(plan, comm))
-        return 0;
-    return ss_collective_hops(ss_job_cp_in_ring(plan->job) && kinds & steps ? steps : kinds & ~steps);
+    const struct ss_job *job = plan->job;
+    const unsigned exchange = SS_COLL_BIT(SS_COLL_ALL_TO_ALL);
+    if (comm == SS_COMM_CP && ss_job_cp_in_ring(job))
+        return SS_COLL_BIT(SS_COLL_RING_STEP);
+    if (comm == SS_COMM_CP)
+        return job->cp_comm_type == SS_CP_A2A ? exchange : SS_COLL_BIT(SS_COLL_ALL_GATHER);
+    if (comm == SS_COMM_EP)
+        return job->dispatcher == SS_DISPATCH_ALLGATHER  ? 0
+               : job->dispatcher == SS_DISPATCH_ALLTOALL ? exchange
+                                                         : SS_COLLS_ROUTED;
+    return ss_comm_facts(comm)->kinds;
 }
 
-/* ---- hops: the member to which the i-th one sends, itself where there is none ---- */
+/* ---- hops: the member to which the j-th flow of the i-th one goes, itself where there is none ---- */
 
-static int next_on_node(const struct grouping *b, int i)
+static int on_node(const struct grouping *b, int i, int j)
 {
     int k = b->node_of[i];
-    return b->by_node[b->start[k] + (b->place[i] + 1) % b->count[k]];
+    return j < b->count[k] - 1 ? b->by_node[b->start[k] + (b->place[i] + 1 + j) % b->count[k]] : i;
+}
+
+static int apart(const struct grouping *b, int i, int j)
+{
+    int k = b->node_of[i];
+    return j < b->n - b->count[k] ? b->by_node[(b->start[k + 1] + j) % b->n] : i;
 }
 
 /* At the same place, or one of the fewer that are there. */
-static int on_next_node(const struct grouping *b, int i)
+static int on_rail(const struct grouping *b, int i, int j)
 {
-    int next = (b->node_of[i] + 1) % b->nodes;
-    return b->nodes > 1 ? b->by_node[b->start[next] + b->place[i] % b->count[next]] : i;
+    int next = (b->node_of[i] + 1 + j) % b->nodes;
+    return j < b->nodes - 1 ? b->by_node[b->start[next] + b->place[i] % b->count[next]] : i;
 }
 
-static int next_member(const struct grouping *b, int i)
+static int next_member(const struct grouping *b, int i, int j)
 {
+    (void)j;
     return (i + 1) % b->n;
 }
 
-static int (*const hop_target[SS_HOP_COUNT])(const struct grouping *b, int i) = {
-    [SS_HOP_INTRA_NODE] = next_on_node, [SS_HOP_INTER_NODE] = on_next_node, [SS_HOP_NEXT] = next_member};
+static int (*const hop_target[SS_HOP_COUNT])(const struct grouping *b, int i, int j) = {
+    [SS_HOP_INTRA_NODE] = on_node, [SS_HOP_INTER_NODE] = on_rail, [SS_HOP_NEXT] = next_member,
+    [SS_HOP_NODE] = on_node,       [SS_HOP_APART] = apart,        [SS_HOP_RAIL] = on_rail};
+
+/* Flows of a hop in a group of n that a member can have. */
+static int hop_width(const struct grouping *b, int hop, int n)
+{
+    switch (hop) {
+    case SS_HOP_NODE: return n < b->gpus ? n - 1 : b->gpus - 1;
+    case SS_HOP_APART: return n - 1;
+    case SS_HOP_RAIL: return ss_platform_nodes(b->plan->platform) - 1;
+    default: return 1;
+    }
+}
 
 /* ---- groups ---- */
 
@@ -220,9 +246,30 @@ static void add_group(struct grouping *b, int comm, int first)
         g->first[comm][rank] = first;
         g->local[comm][rank] = b->count[b->node_of[i]];
         for (int hop = 0; hop < SS_HOP_COUNT; hop++)
-            if (g->target[comm][hop])
-                g->target[comm][hop][rank] = b->members[hop_target[hop](b, i)];
+            for (int j = 0; j < g->width[comm][hop]; j++)
+                g->target[comm][hop][(size_t)j * (size_t)b->plan->world_size + (size_t)rank] =
+                    b->members[hop_target[hop](b, i, j)];
     }
+}
+
+/* Room for the flows of the communicator's hops. */
+static int add_hops(struct grouping *b, int comm)
+{
+    struct ss_groups *g = b->groups;
+    if (!ss_comm_has_flows(b->plan, comm))
+        return SS_OK;
+    unsigned hops = ss_collective_hops(ss_comm_kinds(b->plan, comm));
+    int n = ss_ranks_group_size(grid_of(b->plan, comm), comm);
+    for (int hop = 0; hop < SS_HOP_COUNT; hop++) {
+        int width = hops & SS_HOP_BIT(hop) ? hop_width(b, hop, n) : 0;
+        if (width <= 0)
+            continue;
+        g->target[comm][hop] = malloc((size_t)b->plan->world_size * (size_t)width * sizeof(int));
+        if (!g->target[comm][hop])
+            return no_memory(b);
+        g->width[comm][hop] = width;
+    }
+    return SS_OK;
 }
 
 /* stamp: of the last group of all communicators so far */
@@ -230,15 +277,11 @@ static int add_comm(struct grouping *b, int comm, int *stamp)
 {
     struct ss_groups *g = b->groups;
     size_t n = (size_t)b->plan->world_size;
-    unsigned hops = hops_of(b->plan, comm);
     g->first[comm] = malloc(n * sizeof(int));
     g->local[comm] = malloc(n * sizeof(int));
     g->shape[comm] = malloc(n * sizeof(struct ss_group_shape));
-    if (!g->first[comm] || !g->local[comm] || !g->shape[comm])
+    if (!g->first[comm] || !g->local[comm] || !g->shape[comm] || add_hops(b, comm))
         return no_memory(b);
-    for (int hop = 0; hop < SS_HOP_COUNT; hop++)
-        if (hops & SS_HOP_BIT(hop) && !(g->target[comm][hop] = malloc(n * sizeof(int))))
-            return no_memory(b);
     memset(g->first[comm], -1, n * sizeof(int));
     for (int r = 0; r < b->plan->world_size; r++) {
         if (g->first[comm][r] >= 0)

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/base.h"
+#include "plan/exchange.h"
 #include "plan/plan_internal.h"
 
 static int no_memory(const struct ss_plan *plan, struct ss_error *err)
@@ -137,7 +138,9 @@ static int size_plan(struct ss_plan_builder *b, struct ss_error *err)
 static int group_ranks(struct ss_plan_builder *b, struct ss_error *err)
 {
     int status = ss_groups_build(b->plan, &b->groups, err);
-    return status || !b->plan->experts ? status : ss_groups_spread_tokens(b->plan, &b->groups, err);
+    if (!status && b->plan->experts)
+        status = ss_groups_spread_tokens(b->plan, &b->groups, err);
+    return status ? status : ss_groups_price_across(b->plan, &b->net, &b->groups, b->members, err);
 }
 
 static int route_flows(struct ss_plan_builder *b, struct ss_error *err)

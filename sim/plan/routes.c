@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/base.h"
+#include "plan/exchange.h"
 #include "stepsim/job.h"
 #include "stepsim/platform.h"
 
@@ -16,6 +17,7 @@ struct routing {
     const struct ss_net *net;
     struct ss_routes *r;
     struct ss_error *err;
+    struct ss_rails rails;
     int gpus, nodes;
 };
 
@@ -54,6 +56,19 @@ static int find_peers(const struct ss_schedule *s, int *peers, int *count)
     return most;
 }
 
+/* Kinds that a hop needs: its last ones may have no flow in any group. */
+static int used_width(const struct routing *b, int comm, int hop)
+{
+    size_t world = (size_t)b->plan->world_size;
+    for (int width = b->groups->width[comm][hop]; width > 0; width--) {
+        const int *target = b->groups->target[comm][hop] + (size_t)(width - 1) * world;
+        for (size_t rank = 0; rank < world; rank++)
+            if (width == 1 || target[rank] != (int)rank)
+                return width;
+    }
+    return 0;
+}
+
 static int make_kinds(struct routing *b)
 {
     const struct ss_schedule *s = b->plan->schedule;
@@ -76,23 +91,29 @@ static int make_kinds(struct routing *b)
     r->nkinds = r->npeers;
     r->embedding = b->plan->job->model.tied_embeddings && s->stages > 1 ? r->nkinds++ : -1;
     for (int comm = 0; comm < SS_COMM_COUNT; comm++)
-        for (int hop = 0; hop < SS_HOP_COUNT; hop++)
-            r->hop[comm][hop] = b->groups->target[comm][hop] ? r->nkinds++ : -1;
+        for (int hop = 0; hop < SS_HOP_COUNT; hop++) {
+            r->width[comm][hop] = used_width(b, comm, hop);
+            r->hop[comm][hop] = r->width[comm][hop] ? r->nkinds : -1;
+            r->nkinds += r->width[comm][hop];
+        }
     return SS_OK;
 }
 
 static void set_to(struct ss_routes *r, int rank, int kind, int to)
 {
     if (to != rank)
-        r->to[rank * r->nkinds + kind] = to;
+        r->to[(size_t)rank * (size_t)r->nkinds + (size_t)kind] = to;
 }
 
 static void make_hops(struct routing *b)
 {
+    int world = b->plan->world_size;
     for (int comm = 0; comm < SS_COMM_COUNT; comm++)
         for (int hop = 0; hop < SS_HOP_COUNT; hop++)
-            for (int rank = 0; rank < b->plan->world_size && b->r->hop[comm][hop] >= 0; rank++)
-                set_to(b->r, rank, b->r->hop[comm][hop], b->groups->target[comm][hop][rank]);
+            for (int j = 0; j < b->r->width[comm][hop]; j++)
+                for (int rank = 0; rank < world; rank++)
+                    set_to(b->r, rank, b->r->hop[comm][hop] + j,
+                           b->groups->target[comm][hop][(size_t)j * (size_t)world + (size_t)rank]);
 }
 
 static void make_peers(struct routing *b)
@@ -184,12 +205,14 @@ static int go_around(const struct routing *b, struct route *route, int from, int
     return 0;
 }
 
-static int add_route(struct routing *b, int src, int dst, int ring, double *latency)
+static int add_route(struct routing *b, int src, int dst, int ring, int pair, double *latency)
 {
     struct ss_routes *r = b->r;
     struct route route = {0};
-    int from = b->plan->gpu_of[src], to = b->plan->gpu_of[dst];
-    go(b, &route, from, to, ring);
+    int from = b->plan->gpu_of[src], to = b->plan->gpu_of[dst],
+        via = pair ? ss_rails_via(&b->rails, from, to) : from;
+    go(b, &route, from, via, ring);
+    go(b, &route, via, to, ring);
     if (route.failed && !go_around(b, &route, from, to))
         return ss_fail(b->err, SS_ERR_CONFIG, NULL, 0,
                        "rank %d cannot reach rank %d: there is no way around the failed links", src, dst);
@@ -202,16 +225,28 @@ static int add_route(struct routing *b, int src, int dst, int ring, double *late
     return SS_OK;
 }
 
+/* Whether it is one of the flows of an all-to-all across nodes. */
+static int is_pair(const struct ss_routes *r, int kind)
+{
+    for (int comm = 0; comm < SS_COMM_COUNT; comm++) {
+        int first = r->hop[comm][SS_HOP_APART];
+        if (first >= 0 && kind >= first && kind < first + r->width[comm][SS_HOP_APART])
+            return 1;
+    }
+    return 0;
+}
+
 static int make_routes(struct routing *b)
 {
     struct ss_routes *r = b->r;
     size_t n = (size_t)b->plan->world_size * (size_t)r->nkinds;
     for (size_t i = 0; i < n; i++) {
         int kind = (int)(i % (size_t)r->nkinds), ring = kind >= r->npeers && kind != r->embedding, status;
+        int pair = ring && is_pair(r, kind);
         r->first[i] = (int)r->npool;
         if (r->to[i] < 0)
             continue;
-        status = add_route(b, (int)(i / (size_t)r->nkinds), r->to[i], ring, &r->latency[i]);
+        status = add_route(b, (int)(i / (size_t)r->nkinds), r->to[i], ring, pair, &r->latency[i]);
         if (status)
             return status;
     }
@@ -309,6 +344,7 @@ int ss_routes_build(const struct ss_plan *plan, const struct ss_groups *groups, 
     int status;
     b.gpus = ss_platform_gpus_per_node(plan->platform);
     b.nodes = ss_platform_nodes(plan->platform);
+    b.rails = ss_rails(plan->platform);
     memset(r, 0, sizeof *r);
     if ((status = make_kinds(&b)) != 0 || (status = make_room(&b)) != 0 ||
         (status = make_links(&b, options)) != 0)

@@ -48,6 +48,15 @@ static int inner(const struct ss_plan *plan, const struct ss_routes *r, int link
     return kind == SS_LINK_UPLINK || kind == SS_LINK_OTHER;
 }
 
+/* Nearest link before (step -1) or behind (1) the j-th of a route that is not inside the fabric, or else the route's end. */
+static int end_of(const struct ss_plan *plan, const struct ss_routes *r, size_t flow, int j, int step)
+{
+    int end = step < 0 ? r->first[flow] : r->first[flow + 1] - 1;
+    for (j += step; j != end && inner(plan, r, r->pool[j]); j += step)
+        ;
+    return r->pool[inner(plan, r, r->pool[j]) ? end : j];
+}
+
 /* Adds what the ends of all routes can bring to the inner links that they cross; each end of a link once. */
 static int sum_feeds(const struct ss_plan *plan, const struct ss_routes *r, struct ss_map *pairs,
                      struct feed *feed)
@@ -55,9 +64,10 @@ static int sum_feeds(const struct ss_plan *plan, const struct ss_routes *r, stru
     size_t flows = (size_t)plan->world_size * (size_t)r->nkinds;
     for (size_t i = 0; i < flows; i++)
         for (int j = r->first[i] + 1; j < r->first[i + 1] - 1; j++) {
-            int link = r->pool[j], source = r->pool[r->first[i]], target = r->pool[r->first[i + 1] - 1];
+            int link = r->pool[j];
             if (!inner(plan, r, link))
                 continue;
+            int source = end_of(plan, r, i, j, -1), target = end_of(plan, r, i, j, 1);
             int from = add_pair(pairs, link, source);
             if (from > 0)
                 feed[link].sources += r->bandwidth[source];

@@ -31,18 +31,42 @@ static double seconds(const struct ss_collective_algorithm *a, int kind, double 
     return a->seconds(&net, kind, bytes, g);
 }
 
+/* Latency, and bytes of each flow by hop. */
+struct expected {
+    double latency, bytes[SS_HOP_COUNT];
+};
+
+static void expect(const struct ss_collective_algorithm *a, int kind, double bytes,
+                   const struct ss_group_shape *g, struct expected e)
+{
+    struct ss_collective_flows f = a->flows(&net, kind, bytes, g, g->per_node);
+    CU_ASSERT_DOUBLE_EQUAL(f.latency, e.latency, 1e-15);
+    for (int hop = 0; hop < SS_HOP_COUNT; hop++) {
+        CU_ASSERT_DOUBLE_EQUAL(f.bytes[hop], e.bytes[hop], 1e-3);
+        CU_ASSERT(f.bytes[hop] == 0 || (a->hops & SS_HOP_BIT(hop)));
+    }
+}
+
 static void expect_flows(const struct ss_collective_algorithm *a, int kind, double bytes,
                          const struct ss_group_shape *g, double latency, double intra, double inter,
                          double next)
 {
-    struct ss_collective_flows f = a->flows(&net, kind, bytes, g, g->per_node);
-    const double expected[SS_HOP_COUNT] = {
-        [SS_HOP_INTRA_NODE] = intra, [SS_HOP_INTER_NODE] = inter, [SS_HOP_NEXT] = next};
-    CU_ASSERT_DOUBLE_EQUAL(f.latency, latency, 1e-15);
-    for (int hop = 0; hop < SS_HOP_COUNT; hop++) {
-        CU_ASSERT_DOUBLE_EQUAL(f.bytes[hop], expected[hop], 1e-3);
-        CU_ASSERT(f.bytes[hop] == 0 || (a->hops & SS_HOP_BIT(hop)));
-    }
+    expect(a, kind, bytes, g,
+           (struct expected){
+               latency, {[SS_HOP_INTRA_NODE] = intra, [SS_HOP_INTER_NODE] = inter, [SS_HOP_NEXT] = next}});
+}
+
+static void expect_pairs(double bytes, const struct ss_group_shape *g, double latency, double near,
+                         double apart)
+{
+    expect(&ss_collective_alltoall, SS_COLL_ALL_TO_ALL, bytes, g,
+           (struct expected){latency, {[SS_HOP_NODE] = near, [SS_HOP_APART] = apart}});
+}
+
+static void expect_stages(int kind, const struct ss_group_shape *g, double latency, double near, double rail)
+{
+    expect(&ss_collective_dispatch, kind, 1e9, g,
+           (struct expected){latency, {[SS_HOP_NODE] = near, [SS_HOP_RAIL] = rail}});
 }
 
 static void test_ring(void)
@@ -97,17 +121,17 @@ static void test_nvls(void)
 static void test_alltoall(void)
 {
     const struct ss_collective_algorithm *a = &ss_collective_alltoall;
-    expect_flows(a, SS_COLL_ALL_TO_ALL, 16e9, &two, 23e-6, 7e9, 8e9, 0);
+    expect_pairs(16e9, &two, 23e-6, 1e9, 1e9);
     CU_ASSERT_DOUBLE_EQUAL(seconds(a, SS_COLL_ALL_TO_ALL, 16e9, &two), 23e-6 + 8e9 / 40e9, 1e-12);
-    expect_flows(a, SS_COLL_ALL_TO_ALL, 8e9, &node, 7e-6, 7e9, 0, 0);
+    expect_pairs(8e9, &node, 7e-6, 1e9, 0);
     CU_ASSERT_DOUBLE_EQUAL(seconds(a, SS_COLL_ALL_TO_ALL, 8e9, &node), 7e-6 + 7e9 / 160e9, 1e-12);
-    /* Five nodes: 32 of 40 shares leave it. */
-    expect_flows(a, SS_COLL_ALL_TO_ALL, 40e9, &five, 34e-6 + 25e-6, 7e9, 32e9, 0);
+    /* Five nodes: 32 of 40 shares leave it; each pair is a flow of one share. */
+    expect_pairs(40e9, &five, 34e-6 + 25e-6, 1e9, 1e9);
     /* Links of the fabric take twice as long as the NICs below them; flows meet them by themselves. */
     struct ss_group_shape narrow = two;
     narrow.across = 2;
     CU_ASSERT_DOUBLE_EQUAL(seconds(a, SS_COLL_ALL_TO_ALL, 16e9, &narrow), 23e-6 + 16e9 / 40e9, 1e-12);
-    expect_flows(a, SS_COLL_ALL_TO_ALL, 16e9, &narrow, 23e-6, 7e9, 8e9, 0);
+    expect_pairs(16e9, &narrow, 23e-6, 1e9, 1e9);
 }
 
 /* 1 GB of tokens, each sent to one other node and to six GPUs: 1 GB leaves by the member's own NIC, 6 GB by its NVLink.
@@ -122,8 +146,8 @@ static void test_dispatch(void)
         CU_ASSERT_PTR_EQUAL(ss_collective_choose(&net, kind, 1e9, &far), a);
         CU_ASSERT_DOUBLE_EQUAL(seconds(a, kind, 1e9, &far), 6e-6 + 6e9 / 160e9, 1e-12);
         CU_ASSERT_DOUBLE_EQUAL(seconds(a, kind, 1e9, &near), 1e-6 + 4e9 / 160e9, 1e-12);
-        expect_flows(a, kind, 1e9, &far, 6e-6, 6e9, 1e9, 0);
-        expect_flows(a, kind, 1e9, &near, 1e-6, 4e9, 0, 0);
+        expect_stages(kind, &far, 6e-6, 6e9 / 7, 1e9);
+        expect_stages(kind, &near, 1e-6, 4e9 / 7, 0);
     }
     far.across = 3;
     CU_ASSERT_DOUBLE_EQUAL(seconds(a, SS_COLL_DISPATCH, 1e9, &far), 6e-6 + 3e9 / 40e9, 1e-12);
@@ -203,9 +227,12 @@ static void test_every_kind(void)
             const struct ss_collective_algorithm *a = ss_collective_choose(&net, kind, 1e9, g);
             CU_ASSERT_PTR_NOT_NULL_FATAL(a);
             struct ss_collective_flows f = a->flows(&net, kind, 1e9, g, g->per_node);
-            double slowest = g->per_node > 1 ? f.bytes[SS_HOP_INTRA_NODE] / net.nvlink_busbw : 0;
+            double near = f.bytes[SS_HOP_INTRA_NODE] + (g->per_node - 1) * f.bytes[SS_HOP_NODE],
+                   far = f.bytes[SS_HOP_INTER_NODE] + (g->n - g->per_node) * f.bytes[SS_HOP_APART] +
+                         (g->nodes - 1) * f.bytes[SS_HOP_RAIL];
+            double slowest = g->per_node > 1 ? near / net.nvlink_busbw : 0;
             if (g->nodes > 1)
-                slowest = fmax(slowest, f.bytes[SS_HOP_INTER_NODE] / net.nic_busbw);
+                slowest = fmax(slowest, far / net.nic_busbw);
             slowest = fmax(slowest, f.bytes[SS_HOP_NEXT] / (g->nodes > 1 ? net.nic_busbw : net.nvlink_busbw));
             CU_ASSERT_DOUBLE_EQUAL(a->seconds(&net, kind, 1e9, g), f.latency + slowest, 1e-12);
             CU_ASSERT(strcmp(ss_collective_kind_name(kind), "unknown") != 0 && a->name[0]);

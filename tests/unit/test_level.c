@@ -33,6 +33,13 @@ static const char *const jobs[] = {
     "h800 2;" COMMON OVERLAP "--tp 2 --cp 8 --gbs 2 --cp-comm-type a2a+p2p",
     "h800 2;" COMMON OVERLAP "--tp 2 --cp 8 --gbs 2 --num-query-groups 16 --cp-comm-type a2a",
     "h800 2;" COMMON "--tp 8 --cp 2 --gbs 2 --num-query-groups 16 --cp-comm-type a2a",
+    /* uplinks hold the all-to-all up, evenly and unevenly, and so do NICs that two GPUs share */
+    "h800 4 ss.oversubscription=2 ss.nodes_per_leaf=2;" COMMON
+    "--cp 32 --gbs 1 --num-query-groups 32 --cp-comm-type a2a",
+    "h800 4 ss.oversubscription=4 ss.nodes_per_leaf=3;" COMMON
+    "--tp 4 --cp 8 --gbs 1 --num-query-groups 32 --cp-comm-type a2a",
+    "a100-roce400 4 ss.oversubscription=3 ss.nodes_per_leaf=2;" COMMON
+    "--cp 16 --gbs 2 --num-query-groups 32 --cp-comm-type a2a",
     "h800 2;" COMMON "--tp 8 --cp 2 --gbs 2 --cp-comm-type all_gather",
     /* two GPUs a NIC: both leave the node in a ring step, or one of them */
     "a100-roce400 4;" COMMON OVERLAP "--tp 4 --cp 4 --gbs 4",

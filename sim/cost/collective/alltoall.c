@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Each member sends a share to every other: with q members a node (q-1)/n of each one's buffer stays there and (n-q)/n
- * leaves it. As flows what leaves a node goes to the next one of the group. */
+ * leaves it. As flows every pair is one, on its own route. */
 #include "cost/collective.h"
 
 static struct ss_traffic traffic(const struct ss_net *net, int kind, double bytes,
@@ -21,13 +21,17 @@ static double seconds(const struct ss_net *net, int kind, double bytes, const st
 static struct ss_collective_flows flows(const struct ss_net *net, int kind, double bytes,
                                         const struct ss_group_shape *g, int local)
 {
-    return ss_traffic_flows(traffic(net, kind, bytes, g), local);
+    double share = bytes / g->n;
+    (void)local;
+    return (struct ss_collective_flows){
+        .latency = traffic(net, kind, bytes, g).latency,
+        .bytes = {[SS_HOP_NODE] = share, [SS_HOP_APART] = g->nodes > 1 ? share : 0}};
 }
 
 const struct ss_collective_algorithm ss_collective_alltoall = {
     .name = "alltoall",
     .kinds = SS_COLL_BIT(SS_COLL_ALL_TO_ALL),
-    .hops = SS_HOP_BIT(SS_HOP_INTRA_NODE) | SS_HOP_BIT(SS_HOP_INTER_NODE),
+    .hops = SS_HOP_BIT(SS_HOP_NODE) | SS_HOP_BIT(SS_HOP_APART),
     .seconds = seconds,
     .flows = flows,
 };

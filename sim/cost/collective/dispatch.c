@@ -18,16 +18,21 @@ static double seconds(const struct ss_net *net, int kind, double bytes, const st
     return ss_traffic_seconds(net, ss_traffic_across(traffic(net, kind, bytes, g), g), g);
 }
 
+/* Tokens go to all other nodes, and to all GPUs of a node, alike. */
 static struct ss_collective_flows flows(const struct ss_net *net, int kind, double bytes,
                                         const struct ss_group_shape *g, int local)
 {
-    return ss_traffic_flows(traffic(net, kind, bytes, g), local);
+    struct ss_traffic t = traffic(net, kind, bytes, g);
+    return (struct ss_collective_flows){
+        .latency = t.latency,
+        .bytes = {[SS_HOP_NODE] = local > 1 ? t.intra / (local - 1) : 0,
+                  [SS_HOP_RAIL] = g->nodes > 1 ? bytes * g->spread.nodes / (g->nodes - 1) : 0}};
 }
 
 const struct ss_collective_algorithm ss_collective_dispatch = {
     .name = "dispatch",
     .kinds = SS_COLL_BIT(SS_COLL_DISPATCH) | SS_COLL_BIT(SS_COLL_COMBINE),
-    .hops = SS_HOP_BIT(SS_HOP_INTRA_NODE) | SS_HOP_BIT(SS_HOP_INTER_NODE),
+    .hops = SS_HOP_BIT(SS_HOP_NODE) | SS_HOP_BIT(SS_HOP_RAIL),
     .seconds = seconds,
     .flows = flows,
 };

@@ -42,7 +42,10 @@ void ss_net_user_buffers(struct ss_net *net, double busbw);
 #define SS_HOP_LIST(X)                                                                                       \
     X(SS_HOP_INTRA_NODE) /* the next member on its node, over NVLink */                                      \
     X(SS_HOP_INTER_NODE) /* a member on the next node of the group, over NICs */                             \
-    X(SS_HOP_NEXT)       /* the next member, wherever it is */
+    X(SS_HOP_NEXT)       /* the next member, wherever it is */                                               \
+    X(SS_HOP_NODE)       /* every other member on its node, a flow each, over NVLink */                      \
+    X(SS_HOP_APART)      /* every member on another node, a flow each, over NICs */                          \
+    X(SS_HOP_RAIL)       /* on every other node the member at the same place, a flow each, over NICs */
 enum ss_hop {
 #define X(sym) sym,
     SS_HOP_LIST(X)
@@ -54,7 +57,7 @@ enum ss_hop {
 /* What one member of a group sends in a collective. */
 struct ss_collective_flows {
     double latency;             /* s: of all steps, and what a slow start adds */
-    double bytes[SS_HOP_COUNT]; /* on each hop, at the busbw of its link */
+    double bytes[SS_HOP_COUNT]; /* of each flow of a hop, at the busbw of its link */
 };
 
 /*

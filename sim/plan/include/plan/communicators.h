@@ -11,8 +11,9 @@ struct ss_groups {
     int *first[SS_COMM_COUNT];                   /* [rank] */
     int *local[SS_COMM_COUNT];                   /* [rank]: members of its group on its node */
     struct ss_group_shape *shape[SS_COMM_COUNT]; /* [first] */
-    /* [comm][hop][rank]: the rank to which it sends, itself where there is none; NULL: no flows */
+    /* [comm][hop][j * world_size + rank]: the rank to which its j-th flow goes, itself where there is none; NULL: no flows */
     int *target[SS_COMM_COUNT][SS_HOP_COUNT];
+    int width[SS_COMM_COUNT][SS_HOP_COUNT]; /* flows of a hop that a rank has at most */
 };
 
 /* Of a plan whose ranks, schedule, level and gpu_of are set. *g is safe to free after a failure. */
@@ -26,6 +27,8 @@ struct ss_group_shape ss_groups_shape(const struct ss_groups *g, int comm, int r
 /* Members of the group that holds `rank`, as the job has it: the rank grid's, but for FSDP's shards, their replicas, and
  * the second copy of a model. `out` holds 2 * world_size, of which the second half is for counting nodes. */
 void ss_comm_members(const struct ss_plan *plan, int comm, int rank, int *out, int *n);
+/* Set of SS_COLL_BIT that it does in this job. */
+unsigned ss_comm_kinds(const struct ss_plan *plan, int comm);
 /* Whether the communicator's collectives are flows at the plan's level. */
 int ss_comm_has_flows(const struct ss_plan *plan, int comm);
 /* Whether it has collectives that the level prices without the links. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Routes: the links of the platform that the flows of every rank cross. A rank has at most one flow of a kind; all that a
- * program sends is one of these.
+ * program sends is one of these. A hop to several members is as many kinds.
  */
 #ifndef SS_PLAN_ROUTES_H
 #define SS_PLAN_ROUTES_H
@@ -11,13 +11,14 @@
 #include "plan/communicators.h"
 
 struct ss_routes {
-    int nkinds;                           /* of flows a rank has */
-    int npeers;                           /* kinds 0 .. npeers - 1: to the j-th peer stage */
-    int embedding;                        /* kind, or -1 */
-    int hop[SS_COMM_COUNT][SS_HOP_COUNT]; /* kind, or -1 */
-    int *peer;                            /* [stage * npeers + j]: pipeline rank, or -1 */
-    int *to;                              /* [rank * nkinds + kind]: rank, or -1 */
-    int *first;                           /* [rank * nkinds + kind]: route in pool, up to the next one's */
+    int nkinds;                             /* of flows a rank has */
+    int npeers;                             /* kinds 0 .. npeers - 1: to the j-th peer stage */
+    int embedding;                          /* kind, or -1 */
+    int hop[SS_COMM_COUNT][SS_HOP_COUNT];   /* first kind, or -1 */
+    int width[SS_COMM_COUNT][SS_HOP_COUNT]; /* kinds */
+    int *peer;                              /* [stage * npeers + j]: pipeline rank, or -1 */
+    int *to;                                /* [rank * nkinds + kind]: rank, or -1 */
+    int *first;                             /* [rank * nkinds + kind]: route in pool, up to the next one's */
     int *pool;
     size_t npool, cap_pool;
     double *latency;   /* [rank * nkinds + kind], s */

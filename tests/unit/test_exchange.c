@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What an all-to-all puts on every kind of link, against loads worked out by hand, and the closed form beside it. */
+#include <stdlib.h>
+
+#include "plan/exchange.h"
+#include "scale_job.h"
+#include "suite.h"
+
+#define JOB                                                                                                  \
+    "--model llama2-70b --num-layers 2 --num-query-groups 64 --bf16 --seq 4096 --mbs 1 --cp-comm-type a2a "
+
+/*
+ * n members, in shares of a buffer (1/n of it); N nodes, k on a leaf, q members a node.
+ *   NIC: all q members of the node send by it to the members elsewhere that are on its rail
+ *   uplink of a rail: the members of the leaf to those of the rail on other leaves
+ *   NVLink of a GPU: to the q - 1 others of its node, and what leaves by another GPU's NIC
+ *   across: the uplink's load over its bandwidth, k NICs / oversubscription, over what a member's share of the NICs takes
+ */
+static const struct {
+    const char *job;
+    double nvlink, nic, uplink, across; /* 0: no such load */
+} cases[] = {
+    {"h800 1;" JOB "--cp 8 --gbs 1", 7, 0, 0, 0},
+    /* 32 members of which 24 are elsewhere, 3 of them on a rail; k (N - k)/(N - 1) = 4/3 times the NIC's load */
+    {"h800 4 ss.nodes_per_leaf=2 ss.oversubscription=2;" JOB "--cp 32 --gbs 1", 7 + 21, 24, 32, 4. / 3},
+    {"h800 8 ss.nodes_per_leaf=4 ss.oversubscription=2;" JOB "--cp 64 --gbs 1", 7 + 49, 56, 128, 8. / 7},
+    /* leaves of 3, 3 and 2 nodes: 24 members to the 5 of the rail elsewhere */
+    {"h800 8 ss.nodes_per_leaf=3 ss.oversubscription=2;" JOB "--cp 64 --gbs 1", 7 + 49, 56, 120, 80. / 56},
+    /* a group on every rail, one member a node */
+    {"h800 8 ss.nodes_per_leaf=4 ss.oversubscription=4;" JOB "--tp 8 --cp 8 --gbs 1", 0, 7, 16, 16. / 7},
+    /* uplinks as wide as the NICs below them: they hold nothing up, and are no links of the plan */
+    {"h800 4 ss.nodes_per_leaf=2;" JOB "--cp 32 --gbs 1", 7 + 21, 24, 0, 1},
+    /* two GPUs a NIC: a rail has two members a node */
+    {"a100-roce400 4 ss.nodes_per_leaf=2 ss.oversubscription=2;" JOB "--cp 32 --gbs 1", 7 + 18, 48, 64,
+     4. / 3},
+};
+
+static const struct ss_collective *exchange_of(const struct ss_plan *plan)
+{
+    for (int i = 0; i < plan->ncollectives; i++)
+        if (strstr(plan->collectives[i].name, "all-to-all"))
+            return &plan->collectives[i];
+    return NULL;
+}
+
+/* Most bytes of the collectives like `c`, of all groups, on one link of a kind. */
+static double most_on(const struct ss_plan *plan, const struct ss_collective *c, int kind)
+{
+    double most = 0, *load = calloc((size_t)plan->nlinks + 1, sizeof *load);
+    CU_ASSERT_PTR_NOT_NULL_FATAL(load);
+    for (int i = 0; i < plan->ncollectives; i++) {
+        const struct ss_collective *other = &plan->collectives[i];
+        if (other->role != c->role || other->label != c->label || other->bytes != c->bytes)
+            continue;
+        for (int f = 0; f < other->phases[0].nflows; f++) {
+            const struct ss_path *p = &plan->paths[other->phases[0].flows[f].path];
+            for (int l = 0; l < p->nlinks; l++)
+                load[p->link[l]] += p->weight[l] * other->phases[0].flows[f].bytes;
+        }
+    }
+    for (int l = 0; l < plan->nlinks; l++)
+        if (plan->links[l].kind == kind)
+            most = fmax(most, load[l]);
+    free(load);
+    return most;
+}
+
+static void expect_loads(size_t i, const struct ss_plan *plan)
+{
+    const struct ss_collective *c = exchange_of(plan);
+    CU_ASSERT_PTR_NOT_NULL_FATAL(c);
+    double share = c->bytes / plan->job->cp;
+    CU_ASSERT_DOUBLE_EQUAL(most_on(plan, c, SS_LINK_NVLINK) / share, cases[i].nvlink, 1e-9);
+    CU_ASSERT_DOUBLE_EQUAL(most_on(plan, c, SS_LINK_NIC) / share, cases[i].nic, 1e-9);
+    CU_ASSERT_DOUBLE_EQUAL(most_on(plan, c, SS_LINK_UPLINK) / share, cases[i].uplink, 1e-9);
+}
+
+static void expect_across(size_t i, const struct ss_plan *plan)
+{
+    struct ss_groups groups;
+    struct ss_net net;
+    int *room = malloc(2 * (size_t)plan->world_size * sizeof *room);
+    CU_ASSERT_PTR_NOT_NULL_FATAL(room);
+    ss_net_init(&net, plan->platform);
+    CU_ASSERT_EQUAL_FATAL(ss_groups_build(plan, &groups, NULL), 0);
+    CU_ASSERT_EQUAL_FATAL(ss_groups_price_across(plan, &net, &groups, room, NULL), 0);
+    for (int r = 0; r < plan->world_size; r++) {
+        CU_ASSERT_DOUBLE_EQUAL(ss_groups_shape(&groups, SS_COMM_CP, r).across, cases[i].across, 1e-12);
+        CU_ASSERT_EQUAL(ss_groups_shape(&groups, SS_COMM_TP, r).across, 0);
+    }
+    ss_groups_free(&groups);
+    free(room);
+}
+
+static void test_loads(void)
+{
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        unsigned before = CU_get_number_of_failures();
+        struct scale_job s;
+        CU_ASSERT_FATAL(!scale_open(&s, cases[i].job));
+        for (int unfold = 0; unfold < 2; unfold++) {
+            struct ss_run_options o = {.engine = SS_ENGINE_NATIVE};
+            struct ss_run run;
+            o.plan.level = SS_LEVEL_FLOW;
+            o.plan.unfold = unfold;
+            CU_ASSERT_FATAL(!scale_run(&s, &o, &run));
+            expect_loads(i, run.plan);
+            expect_across(i, run.plan);
+            ss_run_free(&run);
+        }
+        if (CU_get_number_of_failures() > before)
+            fprintf(stderr, "%s\n", cases[i].job);
+        scale_close(&s);
+    }
+}
+
+/* What goes to another rail leaves by the GPU at the target's place; what stays on the node or on its rail does not. */
+static void test_via(void)
+{
+    const struct ss_rails eight = {.gpus = 8, .n = 8, .per_leaf = 4},
+                          four = {.gpus = 8, .n = 4, .per_leaf = 4}, none = {.gpus = 8};
+    CU_ASSERT_EQUAL(ss_rails_via(&eight, 3, 13), 5);
+    CU_ASSERT_EQUAL(ss_rails_via(&eight, 3, 11), 3);
+    CU_ASSERT_EQUAL(ss_rails_via(&eight, 3, 6), 3);
+    CU_ASSERT_EQUAL(ss_rails_via(&four, 2, 11), 2); /* GPUs 2 and 3 of a node share a NIC */
+    CU_ASSERT_EQUAL(ss_rails_via(&four, 2, 12), 4);
+    CU_ASSERT_EQUAL(ss_rails_via(&none, 3, 13), 3);
+}
+
+int main(void)
+{
+    CU_TestInfo tests[] = {{"loads of links", test_loads}, {"rails", test_via}, CU_TEST_INFO_NULL};
+    return suite_run("exchange", NULL, NULL, tests);
+}
