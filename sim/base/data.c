@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Where platforms, models and stacks are found by name. */
+#include <ctype.h>
 #include <dirent.h>
 #include <errno.h>
 #include <stdlib.h>
@@ -185,16 +186,76 @@ static int look_in_roots(const char *kind, const char *name, const char *suffix,
     return rc;
 }
 
+/* Small letters, without the dashes and underscores that do not part two numbers: "Llama-3.1-8B" is "llama3.1-8b", but
+ * "gemma-22b" is not "gemma-2-2b". */
+static void fold(const char *name, char *out, size_t size)
+{
+    size_t n = 0;
+
+    for (const char *p = name; *p && n + 1 < size; p++) {
+        int parts = p > name && isdigit((unsigned char)p[-1]) && isdigit((unsigned char)p[1]);
+        if (*p != '-' && *p != '_')
+            out[n++] = (char)tolower((unsigned char)*p);
+        else if (parts)
+            out[n++] = '-';
+    }
+    out[n] = 0;
+}
+
+/* As look_in_roots for a name as people write it. One that is like two names is none. */
+static int look_alike(const char *kind, const char *name, const char *suffix, char *path, size_t size,
+                      bool *found, struct ss_error *err)
+{
+    char wanted[256], folded[256];
+    char **names = NULL;
+    const char *like = NULL;
+    size_t n = 0, matches = 0;
+    int rc = ss_data_list(kind, suffix, &names, &n, err);
+
+    fold(name, wanted, sizeof wanted);
+    for (size_t i = 0; i < n && !rc; i++) {
+        fold(names[i], folded, sizeof folded);
+        if (wanted[0] && !strcmp(folded, wanted)) {
+            like = names[i];
+            matches++;
+        }
+    }
+    if (!rc && matches == 1)
+        rc = look_in_roots(kind, like, suffix, path, size, found, err);
+    ss_names_free(names, n);
+    return rc;
+}
+
+/* A downloaded model is a folder with a config.json. */
+static int look_in_folder(const char *name, const char *suffix, char *path, size_t size, bool *found,
+                          struct ss_error *err)
+{
+    size_t len = strlen(name);
+
+    if (strcmp(suffix, ".json") != 0 || !ss_is_folder(name))
+        return SS_OK;
+    while (len > 1 && name[len - 1] == '/')
+        len--;
+    int n = snprintf(path, size, "%.*s/config.json", (int)len, name);
+    return n > 0 && (size_t)n < size ? look_at(path, found, err) : SS_OK;
+}
+
 int ss_data_look(const char *kind, const char *name, const char *suffix, char *path, size_t size, bool *found,
                  struct ss_error *err)
 {
+    int rc;
+
     *found = false;
-    if (!is_path(name, suffix))
-        return look_in_roots(kind, name, suffix, path, size, found, err);
-    int rc = look_at(name, found, err);
+    if (!is_path(name, suffix)) {
+        rc = look_in_roots(kind, name, suffix, path, size, found, err);
+        if (!rc && !*found)
+            rc = look_alike(kind, name, suffix, path, size, found, err);
+        return rc || *found ? rc : look_in_folder(name, suffix, path, size, found, err);
+    }
+    rc = look_at(name, found, err);
     if (!rc && *found && !ss_copy(path, size, name))
         return ss_fail(err, SS_ERR_IO, name, 0, "the path is too long");
-    return rc;
+    return rc || *found ? rc : look_in_folder(name, suffix, path, size, found, err);
 }
 
 int ss_data_find(const char *kind, const char *name, const char *suffix, char *path, size_t size,

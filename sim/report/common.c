@@ -10,6 +10,37 @@ double ss_report_undisturbed_s(const struct ss_result *r)
     return r->spread.replicas > 0 ? r->spread.without : r->iteration_s;
 }
 
+char *ss_report_count(double n, char *buf, size_t size)
+{
+    static const struct {
+        double one;
+        const char *letter;
+    } units[] = {{1e12, "T"}, {1e9, "B"}, {1e6, "M"}};
+    size_t i = 0;
+
+    /* 999.7 million rounds to a billion: the digits that are printed choose the letter. */
+    while (i + 1 < SS_ARRAY_LEN(units) && n < 0.9995 * units[i].one)
+        i++;
+    snprintf(buf, size, "%.3g%s", n / units[i].one, units[i].letter);
+    return buf;
+}
+
+char *ss_report_parameters(const struct ss_model *m, int padded_vocab, const char *word, char *buf,
+                           size_t size)
+{
+    struct ss_parameter_counts counts;
+    char total[32], active[32];
+
+    ss_model_count(m, padded_vocab, &counts);
+    ss_report_count(counts.total, total, sizeof total);
+    if (counts.active < counts.total)
+        snprintf(buf, size, "%s%s (%s active)", total, word,
+                 ss_report_count(counts.active, active, sizeof active));
+    else
+        snprintf(buf, size, "%s%s", total, word);
+    return buf;
+}
+
 static int add_once(struct ss_notes *out, const char *text)
 {
     for (unsigned long i = 0; i < out->n; i++)

@@ -98,11 +98,14 @@ static void fixes(const struct ss_page *page, const struct ss_result *r)
 static void describe_job(const struct ss_plan *plan, FILE *out)
 {
     const struct ss_job *job = plan->job;
+    char parameters[64];
 
     ss_xml_escape(out, job->model.name[0] ? job->model.name : "model");
-    fprintf(out, " (%.3g parameters, %s) on %d node%s of ", plan->parameters,
-            ss_precision_name(job->precision), ss_platform_nodes(plan->platform),
-            ss_platform_nodes(plan->platform) == 1 ? "" : "s");
+    fprintf(
+        out, " (%s, %s) on %d node%s of ",
+        ss_report_parameters(&job->model, plan->padded_vocab, " parameters", parameters, sizeof parameters),
+        ss_precision_name(job->precision), ss_platform_nodes(plan->platform),
+        ss_platform_nodes(plan->platform) == 1 ? "" : "s");
     ss_xml_escape(out, ss_platform_name(plan->platform));
     fprintf(out, ", %d &times; ", plan->world_size);
     ss_xml_escape(out, ss_platform_card(plan->platform)->name);

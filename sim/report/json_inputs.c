@@ -28,6 +28,7 @@ static json_t *model_object(const struct ss_model *m)
     ss_json_text(o, "position",
                  m->position == SS_POSITION_ROPE      ? "rope"
                  : m->position == SS_POSITION_LEARNED ? "learned"
+                 : m->position == SS_POSITION_ALIBI   ? "alibi"
                                                       : "none");
     ss_json_integer(o, "num_experts", m->num_experts);
     return o;
@@ -96,6 +97,7 @@ static json_t *job_object(const struct ss_plan *plan)
     ss_json_flag(o, "clip_grad", job->clip_grad);
     ss_json_integer(o, "padded_vocab_size", plan->padded_vocab);
     ss_json_number(o, "parameters", plan->parameters);
+    ss_json_number(o, "active_parameters", ss_model_active_parameters(&job->model, plan->padded_vocab));
     return o;
 }
 

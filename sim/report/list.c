@@ -10,7 +10,8 @@ typedef void (*line_fn)(void *ctx, const char *name, const char *description);
 static int describe_model(const char *name, char *buf, size_t size, struct ss_error *err)
 {
     struct ss_model m;
-    int rc;
+    char parameters[64];
+    int rc, rows;
 
     ss_model_init(&m);
     rc = ss_model_load(name, &m, err);
@@ -18,9 +19,10 @@ static int describe_model(const char *name, char *buf, size_t size, struct ss_er
         rc = ss_model_finish(&m, err);
     if (rc)
         return rc;
-    snprintf(buf, size, "%.4gB, %d layers of %d, %d heads, %d groups, vocabulary %d",
-             ss_model_parameters(&m, m.vocab_size + m.extra_vocab_size) / 1e9, m.num_layers, m.hidden_size,
-             m.num_attention_heads, m.num_query_groups, m.vocab_size + m.extra_vocab_size);
+    rows = m.vocab_size + m.extra_vocab_size;
+    snprintf(buf, size, "%s, %d layers of %d, %d heads, %d groups, vocabulary %d",
+             ss_report_parameters(&m, rows, "", parameters, sizeof parameters), m.num_layers, m.hidden_size,
+             m.num_attention_heads, m.num_query_groups, rows);
     return SS_OK;
 }
 
@@ -100,7 +102,7 @@ static const struct family {
     int (*describe)(const char *name, char *buf, size_t size, struct ss_error *err);
     void (*list)(line_fn line, void *ctx);
 } families[] = {
-    {"models", 16, 0, "workloads/models", ".json", describe_model, NULL},
+    {"models", 18, 0, "workloads/models", ".json", describe_model, NULL},
     {"platforms", 16, 0, "platforms", ".xml", describe_platform, NULL},
     {"cards", 16, 0, "platforms/cards", ".xml", describe_card, NULL},
     {"stacks", 16, 0, "workloads/stacks", ".xml", describe_stack, NULL},

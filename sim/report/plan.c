@@ -41,12 +41,15 @@ static void text_groups(const struct ss_plan *plan, int *members, FILE *out)
 
 static void text_stages(const struct ss_plan *plan, FILE *out)
 {
+    char parameters[32];
+
     fprintf(out, "\nStage  ranks  parameters  layers by chunk\n");
     for (int s = 0; s < plan->schedule->stages; s++) {
         const struct ss_plan_class *c = class_of_stage(plan, s);
         if (!c)
             continue;
-        fprintf(out, "  %3d  %5d  %10.4g ", s, plan->world_size / plan->schedule->stages, c->parameters);
+        fprintf(out, "  %3d  %5d  %10s ", s, plan->world_size / plan->schedule->stages,
+                ss_report_count(c->parameters, parameters, sizeof parameters));
         for (int k = 0; k < plan->schedule->chunks; k++) {
             const struct ss_chunk_cost *chunk = &c->chunks[k];
             fprintf(out, " %s", chunk->has_embedding ? "emb+" : "");
@@ -178,6 +181,7 @@ int ss_json_plan(const struct ss_run *run, const struct ss_report_options *opt, 
     ss_json_integer(o, "dp", plan->dp);
     ss_json_integer(o, "microbatches", plan->microbatches);
     ss_json_number(o, "parameters", plan->parameters);
+    ss_json_number(o, "active_parameters", ss_model_active_parameters(&plan->job->model, plan->padded_vocab));
     ss_json_integer(o, "classes", plan->nclasses);
     json_object_set_new(o, "groups", json_groups(plan, members));
     json_object_set_new(o, "stages", json_stages(plan));

@@ -422,6 +422,17 @@ static void test_data(void)
     CU_ASSERT_EQUAL(ss_data_find("things", "zeta", ".xml", path, 10, &e), SS_ERR_IO);
     CU_ASSERT_EQUAL(ss_data_find("things", "zetta", ".xml", path, sizeof path, &e), SS_ERR_IO);
     CU_ASSERT(strstr(e.message, "'zetta'") && strstr(e.hint, "mean zeta?"));
+    /* Names as people write them; digits stay apart. */
+    put(in_dir("data/things/big-2-2b.xml"), "");
+    CU_ASSERT_EQUAL(ss_data_find("things", "Zeta", ".xml", path, sizeof path, &e), 0);
+    CU_ASSERT(strstr(path, "/data/things/zeta.xml") != NULL);
+    CU_ASSERT_EQUAL(ss_data_find("things", "BIG2-2B", ".xml", path, sizeof path, &e), 0);
+    CU_ASSERT(strstr(path, "/data/things/big-2-2b.xml") != NULL);
+    CU_ASSERT_EQUAL(ss_data_find("things", "big-22b", ".xml", path, sizeof path, &e), SS_ERR_IO);
+    put(in_dir("data/things/big2-2b.xml"), "");
+    CU_ASSERT_EQUAL(ss_data_find("things", "Big2-2b", ".xml", path, sizeof path, &e), SS_ERR_IO);
+    unlink(in_dir("data/things/big-2-2b.xml"));
+    unlink(in_dir("data/things/big2-2b.xml"));
     CU_ASSERT_EQUAL(ss_data_find("things", "unlike", ".xml", path, sizeof path, &e), SS_ERR_IO);
     CU_ASSERT(strstr(e.hint, "one of alpha, zeta, or") != NULL);
     CU_ASSERT_EQUAL(ss_data_find("things", "", ".xml", path, sizeof path, &e), SS_ERR_IO);
@@ -436,6 +447,16 @@ static void test_data(void)
     CU_ASSERT_EQUAL(ss_data_find("things", "zeta.xml", ".xml", path, sizeof path, &e), SS_ERR_IO);
     CU_ASSERT_EQUAL(ss_data_find("things", root, ".xml", path, sizeof path, &e), SS_ERR_IO);
     CU_ASSERT_STRING_EQUAL(e.message, "is a folder");
+    /* A downloaded model's folder stands for its config.json, with or without a slash behind it. */
+    CU_ASSERT_EQUAL(ss_data_find("things", in_dir("data/things"), ".json", path, sizeof path, &e), SS_ERR_IO);
+    put(in_dir("data/things/config.json"), "{}");
+    for (int i = 0; i < 2; i++) {
+        CU_ASSERT_EQUAL(ss_data_find("things", in_dir(i ? "data/things/" : "data/things"), ".json", path,
+                                     sizeof path, &e),
+                        0);
+        CU_ASSERT_STRING_EQUAL(path, in_dir("data/things/config.json"));
+    }
+    unlink(in_dir("data/things/config.json"));
     /* The source tree comes second, and an unknown kind has no names. */
     CU_ASSERT_EQUAL(ss_data_find("tests", "layering", ".sh", path, sizeof path, &e), 0);
     CU_ASSERT_STRING_EQUAL(path, SS_SOURCE_DIR "/tests/layering.sh");

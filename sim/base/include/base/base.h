@@ -54,8 +54,9 @@ size_t ss_byte_order_mark(const char *text, size_t len);
 bool ss_file_same_target(const char *a, const char *b);
 /* Finds `name` + `suffix` under the data folder `kind` ("platforms", "workloads/models",
  * "workloads/stacks"): $STEPSIM_DATA, then the data folder of ss_home, in this order.
- * A name with '/' or ending in `suffix` is taken as a path. 0 or SS_ERR_IO naming the choices; also when
- * $STEPSIM_DATA is set to what is no such folder. */
+ * A name that none has is looked for in any case and without the dashes between words ("Llama-3.1-8B" finds
+ * llama3.1-8b). A name with '/' or ending in `suffix` is taken as a path; a folder stands for its config.json where
+ * `suffix` is ".json". 0 or SS_ERR_IO naming the choices; also when $STEPSIM_DATA is set to what is no such folder. */
 int ss_data_find(const char *kind, const char *name, const char *suffix, char *path, size_t size,
                  struct ss_error *err);
 /* As ss_data_find for who can do without the file: *found tells whether there is one. That there is none is no error,

@@ -17,6 +17,13 @@ double ss_report_undisturbed_s(const struct ss_result *r);
 int ss_report_warnings(const struct ss_run *run, const struct ss_report_options *opt, struct ss_notes *out);
 int ss_report_guessed(const struct ss_run *run, struct ss_notes *out);
 
+/* "8.03B" with three digits; returns buf. */
+char *ss_report_count(double n, char *buf, size_t size);
+/* "671B parameters (37.6B active)" of a mixture, "8.03B parameters" of another model, where `word` is " parameters", with
+ * so many rows of the vocabulary; returns buf. */
+char *ss_report_parameters(const struct ss_model *m, int padded_vocab, const char *word, char *buf,
+                           size_t size);
+
 /* SS_ERR_IO when the stream has failed. */
 int ss_report_done(FILE *out, struct ss_error *err);
 
