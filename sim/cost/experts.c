@@ -20,6 +20,8 @@ int ss_experts_load(const struct ss_job *job, const struct ss_group_shape *ep, s
         .kind = job->moe_load,
         .exponent = job->moe_load_exponent,
         .workload = job->moe_load_source,
+        .loads = job->moe_loads,
+        .layers = job->moe_load_layers,
         .layer = -1,
         .experts = m->num_experts,
         .top_k = m->top_k,

@@ -194,6 +194,29 @@ static void complete(struct ss_finish *f)
     }
 }
 
+/* Loads of experts by layer, where the job names a file. */
+static int complete_loads(struct ss_finish *f)
+{
+    struct ss_job *job = f->job;
+    const struct ss_moe_loads *loads;
+
+    if (job->moe_load != SS_LOAD_FILE || job->model.num_experts == 0)
+        return SS_OK;
+    if (!f->loaded)
+        return ss_fail(f->err, SS_ERR_UNSUPPORTED, NULL, 0,
+                       "--moe-load %s: files of loads are read for a job, not for a row",
+                       job->moe_load_source);
+    int rc = ss_loaded_loads(f->loaded, job->moe_load_source, job->model.num_experts, job->model.top_k,
+                             &loads, f->err);
+    if (rc) {
+        ss_request_locate(f->request, "--moe-load", f->err);
+        return rc;
+    }
+    job->moe_loads = loads->load;
+    job->moe_load_layers = loads->layers;
+    return SS_OK;
+}
+
 int ss_job_complete(struct ss_finish *f)
 {
     int rc = complete_model(f);
@@ -206,6 +229,8 @@ int ss_job_complete(struct ss_finish *f)
         rc = ss_job_check_stages(f);
     if (!rc)
         rc = ss_job_check_features(f);
+    if (!rc)
+        rc = complete_loads(f);
     if (!rc)
         complete(f);
     return rc;

@@ -18,10 +18,17 @@ struct named_model {
     struct ss_model model;
     struct named_model *next;
 };
+struct named_loads {
+    char *path;
+    int top_k;
+    struct ss_moe_loads loads;
+    struct named_loads *next;
+};
 struct ss_loaded {
     int owners;
     struct machine *machines;
     struct named_model *models;
+    struct named_loads *loads;
 };
 
 static int no_memory(struct ss_error *err)
@@ -51,6 +58,15 @@ static void free_machine(struct machine *m)
     free(m);
 }
 
+static void free_loads(struct named_loads *n)
+{
+    if (!n)
+        return;
+    free(n->loads.load);
+    free(n->path);
+    free(n);
+}
+
 void ss_loaded_drop(struct ss_loaded *l)
 {
     if (!l || --l->owners > 0)
@@ -63,6 +79,10 @@ void ss_loaded_drop(struct ss_loaded *l)
         next = m->next;
         free(m->name);
         free(m);
+    }
+    for (struct named_loads *n = l->loads, *next; n; n = next) {
+        next = n->next;
+        free_loads(n);
     }
     free(l);
 }
@@ -170,5 +190,28 @@ int ss_loaded_model(struct ss_loaded *l, const char *name_or_path, struct ss_mod
         l->models = m;
     }
     *out = m->model;
+    return SS_OK;
+}
+
+int ss_loaded_loads(struct ss_loaded *l, const char *path, int experts, int top_k,
+                    const struct ss_moe_loads **out, struct ss_error *err)
+{
+    struct named_loads *n = l->loads;
+
+    while (n && (strcmp(n->path, path) != 0 || n->loads.experts != experts || n->top_k != top_k))
+        n = n->next;
+    if (!n) {
+        n = ss_calloc(1, sizeof *n);
+        int rc = n && (n->path = strdup(path)) ? ss_moe_loads_read(path, experts, top_k, &n->loads, err)
+                                               : no_memory(err);
+        if (rc) {
+            free_loads(n);
+            return rc;
+        }
+        n->top_k = top_k;
+        n->next = l->loads;
+        l->loads = n;
+    }
+    *out = &n->loads;
     return SS_OK;
 }

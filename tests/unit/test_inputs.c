@@ -47,6 +47,8 @@ static int is_padding(size_t offset)
                                      BETWEEN(grad_reduce_bf16, bucket_size),
                                      BETWEEN(dispatcher, capacity_factor),
                                      BETWEEN(moe_load, moe_load_exponent),
+                                     BETWEEN(layout, moe_loads),
+                                     BETWEEN(moe_load_layers, recompute),
                                      BETWEEN(model.parallel_residual, model.rotary_fraction),
                                      BETWEEN(model.local_layers.n, model.local_layers.bits),
                                      BETWEEN(model.moe_ffn_hidden_size, model.moe_layers),
@@ -58,13 +60,15 @@ static int is_padding(size_t offset)
     return 0;
 }
 
-/* What was measured is no part of the job; layers beyond those that a rule or a layout has are no part of it, and have a test
+/* What was measured is no part of the job; a file of loads is among the inputs by its hash; layers beyond those that a rule or a layout has are no part of it, and have a test
  * of their own. */
 static int is_exempt(size_t offset)
 {
     static const size_t lists[][2] = {
         {offsetof(struct ss_job, model.local_layers.bits), sizeof(((struct ss_layer_rule *)0)->bits)},
         {offsetof(struct ss_job, model.moe_layers.bits), sizeof(((struct ss_layer_rule *)0)->bits)},
+        {offsetof(struct ss_job, moe_loads), sizeof(double *)},
+        {offsetof(struct ss_job, moe_load_layers), sizeof(int)},
         {offsetof(struct ss_job, layout.layers), sizeof(((struct ss_pipeline_layout *)0)->layers)}};
     for (size_t i = 0; i < sizeof lists / sizeof lists[0]; i++)
         if (offset >= lists[i][0] && offset < lists[i][0] + lists[i][1])

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "cost/load.h"
+#include "job/moe_loads.h"
 #include "stepsim/job.h"
 #include "suite.h"
 
@@ -318,6 +319,46 @@ static void test_file(void)
     CU_ASSERT_STRING_EQUAL(err.message, "only 2 experts have a load, a token chooses 3");
 }
 
+/* Layers in the order of their numbers, rows in any; what no row names is 0. */
+static void test_reader(void)
+{
+    static const char text[] = "expert,note,load,layer\n3,,2,7\n0,\"a,b\",0.5,7\n\n1,,4,2\n2,,4e0,2\n";
+    struct ss_moe_loads loads;
+    CU_ASSERT_EQUAL_FATAL(ss_moe_loads_parse(text, sizeof text - 1, "a.csv", 4, 2, &loads, NULL), 0);
+    const double expected[] = {0, 1, 1, 0, 0.25, 0, 0, 1};
+    CU_ASSERT_EQUAL(loads.layers, 2);
+    CU_ASSERT_EQUAL(loads.experts, 4);
+    for (int i = 0; i < 8; i++)
+        CU_ASSERT_EQUAL(loads.load[i], expected[i]);
+    free(loads.load);
+}
+
+static void test_reader_refuses(void)
+{
+    static const struct {
+        const char *text, *message;
+        int line;
+    } bad[] = {
+        {"layer,load\n0,1\n", "no column \"expert\": the first line is layer,expert,load", 1},
+        {"layer,expert,load\n0,0,1\n0,4,1\n", "expert \"4\" is no number in 0..3", 3},
+        {"layer,expert,load\n-1,0,1\n", "layer \"-1\" is no number in 0..99999", 2},
+        {"layer,expert,load\n0,0,-2\n", "load \"-2\" is no number >= 0", 2},
+        {"layer,expert,load\n0,0,nan\n", "load \"nan\" is no number >= 0", 2},
+        {"layer,expert,load\n0,0,1\n0,1,1\n0,0,2\n", "layer 0, expert 0 stands in line 2 too", 4},
+        {"layer,expert,load\n5,0,1\n5,1,0\n", "layer 5 has a load on 1 experts, a token chooses 2", 2},
+        {"layer,expert,load\n", "the file has no loads", 0},
+    };
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        struct ss_moe_loads loads;
+        struct ss_error err = {.line = -1};
+        CU_ASSERT_EQUAL(ss_moe_loads_parse(bad[i].text, strlen(bad[i].text), "a.csv", 4, 2, &loads, &err),
+                        SS_ERR_INPUT);
+        CU_ASSERT_STRING_EQUAL(err.message, bad[i].message);
+        CU_ASSERT_STRING_EQUAL(err.file, "a.csv");
+        CU_ASSERT_EQUAL(err.line, bad[i].line);
+    }
+}
+
 /* The bias is drawn of the seed alone; without a deviation all experts are alike; more of it is more skew. */
 static void test_biased(void)
 {
@@ -404,10 +445,19 @@ static void test_refused(void)
 
 int main(void)
 {
-    CU_TestInfo tests[] = {
-        {"balanced", test_balanced},   {"reach", test_reach},     {"group limit", test_group_limit},
-        {"uniform", test_uniform},     {"drawn", test_drawn},     {"zipf", test_zipf},
-        {"capacity", test_capacity},   {"file", test_file},       {"biased", test_biased},
-        {"workloads", test_workloads}, {"refused", test_refused}, CU_TEST_INFO_NULL};
+    CU_TestInfo tests[] = {{"balanced", test_balanced},
+                           {"reach", test_reach},
+                           {"group limit", test_group_limit},
+                           {"uniform", test_uniform},
+                           {"drawn", test_drawn},
+                           {"zipf", test_zipf},
+                           {"capacity", test_capacity},
+                           {"file", test_file},
+                           {"biased", test_biased},
+                           {"reader", test_reader},
+                           {"reader refuses", test_reader_refuses},
+                           {"workloads", test_workloads},
+                           {"refused", test_refused},
+                           CU_TEST_INFO_NULL};
     return suite_run("load", NULL, NULL, tests);
 }

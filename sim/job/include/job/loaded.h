@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What scenarios that are alike have read from files once: platforms, stacks and models. */
+/* What scenarios that are alike have read from files once: platforms, stacks, models and loads of experts. */
 #ifndef SS_LOADED_H
 #define SS_LOADED_H
 
+#include "job/moe_loads.h"
 #include "stepsim/scenario.h"
 
 struct ss_loaded;
@@ -20,5 +21,8 @@ int ss_loaded_find(struct ss_loaded *l, const struct ss_job *job, const struct s
 /* A model by name or path, as its config.json has it. */
 int ss_loaded_model(struct ss_loaded *l, const char *name_or_path, struct ss_model *out,
                     struct ss_error *err);
+/* Loads of a model with so many experts, of which a token chooses top_k; they live as long as *l. */
+int ss_loaded_loads(struct ss_loaded *l, const char *path, int experts, int top_k,
+                    const struct ss_moe_loads **out, struct ss_error *err);
 
 #endif

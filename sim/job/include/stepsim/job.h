@@ -105,6 +105,9 @@ struct ss_job {
     int optimizer;             /* enum ss_optimizer */
     int bf16_moments;          /* 1: Adam's moments in 2 bytes each (--exp-avg-dtype bf16) */
     struct ss_pipeline_layout layout;
+    /* Loads of SS_LOAD_FILE, [moe_load_layers][experts]: the scenario's, NULL before it is built. */
+    const double *moe_loads;
+    int moe_load_layers;
 
     int recompute;              /* enum ss_recompute */
     unsigned recompute_modules; /* set of SS_MODULE_BIT, with SS_RECOMPUTE_SELECTIVE */
