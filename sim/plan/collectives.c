@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Collectives of the plan: one a process group (or a class of equal groups), with all classes that take part. */
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -149,6 +150,7 @@ int ss_plan_group_collective_add(struct ss_plan_builder *b, int cls, const struc
         l.shape = ss_groups_shape(&b->groups, spec->comm, b->plan->classes[cls].representative);
         ss_net_user_buffers(&l.net, spec->user_buffers);
         l.algorithm = ss_collective_choose(&l.net, spec->kind, spec->bytes, &l.shape);
+        assert(ss_comm_kinds(b->plan, spec->comm) & SS_COLL_BIT(spec->kind)); /* else it would have no hops */
         status = add_flows(b, &l, &classes, index, err);
     }
     free(classes.cls);

@@ -159,10 +159,10 @@ unsigned ss_comm_kinds(const struct ss_plan *plan, int comm)
         return SS_COLL_BIT(SS_COLL_RING_STEP);
     if (comm == SS_COMM_CP)
         return job->cp_comm_type == SS_CP_A2A ? exchange : SS_COLL_BIT(SS_COLL_ALL_GATHER);
+    if (comm == SS_COMM_EP && job->dispatcher == SS_DISPATCH_ALLGATHER)
+        return 0;
     if (comm == SS_COMM_EP)
-        return job->dispatcher == SS_DISPATCH_ALLGATHER  ? 0
-               : job->dispatcher == SS_DISPATCH_ALLTOALL ? exchange
-                                                         : SS_COLLS_ROUTED;
+        return job->dispatcher == SS_DISPATCH_ALLTOALL ? exchange : SS_COLLS_ROUTED & ~exchange;
     return ss_comm_facts(comm)->kinds;
 }
 

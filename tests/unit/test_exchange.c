@@ -114,6 +114,58 @@ static void test_loads(void)
     }
 }
 
+#define EXPERTS                                                                                              \
+    "--model llama3.1-8b --num-layers 2 --num-experts 16 --moe-router-topk 4 --bf16 --seq 4096 --mbs 1 "
+
+static const char *const expert_jobs[] = {
+    "h800 1;" EXPERTS "--ep 8 --gbs 8",
+    "h800 2;" EXPERTS "--ep 16 --gbs 32",
+    "h800 4;" EXPERTS "--ep 16 --gbs 32",
+    "h800 4;" EXPERTS "--tp 8 --sequence-parallel --etp 8 --ep 4 --gbs 4",
+    "h800 4;" EXPERTS "--tp 2 --sequence-parallel --etp 1 --ep 16 --gbs 32",
+    "h800 4 ss.nodes_per_leaf=1 ss.oversubscription=2;" EXPERTS "--ep 16 --gbs 32",
+    "h800 4 ss.nodes_per_leaf=3 ss.oversubscription=4;" EXPERTS "--tp 4 --etp 4 --ep 8 --gbs 8",
+    "a100-roce400 2 ss.nodes_per_leaf=1 ss.oversubscription=2;" EXPERTS "--ep 16 --gbs 16",
+};
+
+/* Tokens go to experts and back alone on the links: chunks, layers and flows take as long, folded and unfolded, on both
+ * engines, by every dispatcher. */
+static void test_levels(void)
+{
+    static const struct {
+        int level, unfold, engine;
+    } ways[] = {{SS_LEVEL_CHUNK, 0, SS_ENGINE_NATIVE}, {SS_LEVEL_LAYER, 0, SS_ENGINE_NATIVE},
+                {SS_LEVEL_FLOW, 0, SS_ENGINE_NATIVE},  {SS_LEVEL_FLOW, 1, SS_ENGINE_NATIVE},
+                {SS_LEVEL_FLOW, 0, SS_ENGINE_SIMGRID}, {SS_LEVEL_FLOW, 1, SS_ENGINE_SIMGRID}};
+    for (size_t j = 0; j < sizeof expert_jobs / sizeof *expert_jobs * 3; j++) {
+        struct scale_job s;
+        double first = 0;
+        unsigned before = CU_get_number_of_failures();
+        if (j % 3 == SS_DISPATCH_ALLGATHER && strstr(expert_jobs[j / 3], "oversubscription"))
+            continue; /* closed forms of rings do not see the fabric */
+        CU_ASSERT_FATAL(!scale_open(&s, expert_jobs[j / 3]));
+        s.job.dispatcher = (int)(j % 3); /* gathers, all-to-all, two stages */
+        for (size_t i = 0; i < sizeof ways / sizeof *ways; i++) {
+            struct ss_run_options o = {.engine = ways[i].engine};
+            struct ss_run run;
+            if (ways[i].engine == SS_ENGINE_SIMGRID && j >= SCALE_SIMGRID_CASES)
+                continue;
+            o.plan.level = ways[i].level;
+            o.plan.unfold = ways[i].unfold;
+            CU_ASSERT_FATAL(!scale_run(&s, &o, &run));
+            double t = run.result->iteration_s;
+            first = i ? first : t;
+            CU_ASSERT_DOUBLE_EQUAL(t, first, 1e-9 * first);
+            CU_ASSERT(run.timeline->spent[0][SS_LABEL_EP] > 0);
+            if (CU_get_number_of_failures() > before)
+                fprintf(stderr, "dispatcher %zu way %zu: %.12g, not %.12g s: %s\n", j % 3, i, t, first,
+                        expert_jobs[j / 3]);
+            ss_run_free(&run);
+        }
+        scale_close(&s);
+    }
+}
+
 /* What goes to another rail leaves by the GPU at the target's place; what stays on the node or on its rail does not. */
 static void test_via(void)
 {
@@ -129,6 +181,9 @@ static void test_via(void)
 
 int main(void)
 {
-    CU_TestInfo tests[] = {{"loads of links", test_loads}, {"rails", test_via}, CU_TEST_INFO_NULL};
+    CU_TestInfo tests[] = {{"loads of links", test_loads},
+                           {"levels and dispatchers", test_levels},
+                           {"rails", test_via},
+                           CU_TEST_INFO_NULL};
     return suite_run("exchange", NULL, NULL, tests);
 }
