@@ -39,6 +39,17 @@ int ss_layer_is_transformer(const struct ss_layer_set *set, const struct ss_laye
     return ss_layer_kind(ss_layer_part(set, run)->kind)->where == SS_WHERE_TRANSFORMER;
 }
 
+/* Where a run lies: the numbered layers, before or behind them (enum ss_layer_where). */
+static int where_of(const struct ss_layer_set *set, const struct ss_layer_run *run)
+{
+    return run->predicts ? SS_WHERE_BEHIND : ss_layer_kind(ss_layer_part(set, run)->kind)->where;
+}
+
+static int is_numbered(const struct ss_layer_set *set, const struct ss_layer_run *run)
+{
+    return where_of(set, run) == SS_WHERE_TRANSFORMER;
+}
+
 /* ---- parts ---- */
 
 static const struct ss_ops *kind_ops(struct ss_layer_set *set, int kind)
@@ -89,6 +100,16 @@ int ss_recomputed_layers(const struct ss_job *job, int nlayers)
     return nlayers;
 }
 
+static int run_new(struct ss_layer_set *set, struct ss_layer_runs *runs, int kind, int treatment,
+                   int predicts)
+{
+    int part = part_find(set, kind, treatment);
+    if (part < 0 || ss_grow(&runs->run, &runs->cap, runs->n + 1, sizeof *runs->run))
+        return SS_ERR_NOMEM;
+    runs->run[runs->n++] = (struct ss_layer_run){.part = part, .count = 1, .predicts = predicts};
+    return SS_OK;
+}
+
 /* One more layer of this kind at the end of the chunk. */
 static int run_add(struct ss_layer_set *set, struct ss_layer_runs *runs, int kind, int treatment)
 {
@@ -97,11 +118,22 @@ static int run_add(struct ss_layer_set *set, struct ss_layer_runs *runs, int kin
         last->count++;
         return SS_OK;
     }
-    int part = part_find(set, kind, treatment);
-    if (part < 0 || ss_grow(&runs->run, &runs->cap, runs->n + 1, sizeof *runs->run))
-        return SS_ERR_NOMEM;
-    runs->run[runs->n++] = (struct ss_layer_run){part, 1};
-    return SS_OK;
+    return run_new(set, runs, kind, treatment, 0);
+}
+
+/* Multi-token prediction: all but embedding and loss is recomputed, or nothing where the method is block. */
+static int predictions_add(struct ss_layer_set *set, struct ss_layer_runs *runs)
+{
+    const struct ss_job *job = set->c->job;
+    int redone = job->recompute == SS_RECOMPUTE_FULL && job->recompute_method == SS_RECOMPUTE_UNIFORM;
+    int inside = redone ? SS_TREAT_RECOMPUTED : SS_TREAT_KEPT, rc = SS_OK;
+    const int kinds[] = {SS_LAYER_MTP_EMBEDDING, SS_LAYER_MTP,
+                         ss_layer_kind_of(job, job->model.num_layers - 1), SS_LAYER_MTP_LOSS};
+    const int treatments[] = {SS_TREAT_KEPT, inside, inside, SS_TREAT_KEPT};
+    for (int n = 0; n < job->model.mtp_num_layers && !rc; n++)
+        for (size_t i = 0; i < SS_ARRAY_LEN(kinds) && !rc; i++)
+            rc = run_new(set, runs, kinds[i], treatments[i], 1);
+    return rc;
 }
 
 static int runs_build(struct ss_layer_set *set, struct ss_layer_runs *runs, const struct ss_chunk_cost *chunk)
@@ -117,6 +149,8 @@ static int runs_build(struct ss_layer_set *set, struct ss_layer_runs *runs, cons
                      i < redone                             ? SS_TREAT_RECOMPUTED
                      : i < redone + job->cpu_offload_layers ? SS_TREAT_OFFLOADED
                                                             : SS_TREAT_KEPT);
+    if (chunk->has_loss && !rc)
+        rc = predictions_add(set, runs);
     if (chunk->has_loss && !rc)
         rc = run_add(set, runs, SS_LAYER_LOSS, SS_TREAT_KEPT);
     if (chunk->send_bytes > 0 && !rc)
@@ -164,7 +198,7 @@ struct ss_layer_params ss_chunk_layer_params(const struct ss_layer_set *set, int
 {
     const struct ss_layer_runs *runs = &set->chunks[k];
     for (size_t r = 0; r < runs->n; r++) {
-        if (!ss_layer_is_transformer(set, &runs->run[r]))
+        if (!is_numbered(set, &runs->run[r]))
             continue;
         if (i < runs->run[r].count)
             return layer_params(set, ss_layer_part(set, &runs->run[r])->kind);
@@ -198,13 +232,24 @@ static void transformer_params(struct ss_param_count *p, const struct ss_ops *op
     p->tensor = fmax(p->tensor, ss_ops_largest_params(ops));
 }
 
-/* Embedding or output layer. */
+/* Multi-token prediction's layer has its gradients before the numbered ones. */
+static void predicting_params(struct ss_param_count *p, const struct ss_layer_set *set,
+                              const struct ss_layer_run *run)
+{
+    const struct ss_layer_params layer = layer_params(set, ss_layer_part(set, run)->kind);
+    if (!run->predicts)
+        return;
+    p->loss += layer.dense;
+    p->expert_loss += layer.expert;
+}
+
+/* Embedding or output layer, or what multi-token prediction has beside its layer. */
 static void border_params(struct ss_param_count *p, const struct ss_cost_context *c, const struct ss_ops *ops,
                           int kind)
 {
     double params = ss_ops_params(ops);
-    if (kind == SS_LAYER_LOSS)
-        p->loss = params;
+    if (kind != SS_LAYER_EMBEDDING)
+        p->loss += params;
     p->border = fmax(p->border, params);
     p->borders += params;
     p->tensor = fmax(p->tensor, c->shape.vocab * c->shape.h);
@@ -227,6 +272,7 @@ struct ss_param_count ss_layer_set_params(const struct ss_layer_set *set, const 
         expert_params(&p, set, run, flat);
         if (ss_layer_is_transformer(set, run)) {
             transformer_params(&p, ops);
+            predicting_params(&p, set, run);
             layers += run->count;
         } else {
             border_params(&p, c, ops, kind);
@@ -251,6 +297,7 @@ void ss_param_count_add(struct ss_param_count *sum, const struct ss_param_count 
         sum->layer_gemm = chunk->layer_gemm;
     }
     sum->loss += chunk->loss;
+    sum->expert_loss += chunk->expert_loss;
     sum->border = fmax(sum->border, chunk->border);
     sum->borders += chunk->borders;
     sum->tensor = fmax(sum->tensor, chunk->tensor);
@@ -281,7 +328,7 @@ static const struct ss_layer_run *run_at(const struct ss_layer_runs *runs, int p
 static int done_of_run(const struct ss_layer_set *set, const struct ss_layer_run *run, int phase, int layers,
                        int all, int left)
 {
-    int where = ss_layer_kind(ss_layer_part(set, run)->kind)->where;
+    int where = where_of(set, run);
     if (where == SS_WHERE_TRANSFORMER)
         return left < run->count ? left : run->count;
     int first = phase == SS_PHASE_F ? where == SS_WHERE_BEFORE : where == SS_WHERE_BEHIND;
@@ -292,7 +339,7 @@ static int count_layers(const struct ss_layer_set *set, const struct ss_layer_ru
 {
     int n = 0;
     for (size_t i = 0; i < runs->n; i++)
-        n += ss_layer_is_transformer(set, &runs->run[i]) ? runs->run[i].count : 0;
+        n += is_numbered(set, &runs->run[i]) ? runs->run[i].count : 0;
     return n;
 }
 
@@ -313,7 +360,7 @@ struct ss_chunk_place ss_chunk_place_at(const struct ss_layer_set *set, int k, i
         total += run->count * seconds;
         steps += here * n;
         all_steps += run->count * n;
-        left -= ss_layer_is_transformer(set, run) ? here : 0;
+        left -= is_numbered(set, run) ? here : 0;
     }
     if (layers > 0 || phase != SS_PHASE_F)
         place = (struct ss_chunk_place){total > 0 ? at / total : 1, steps};

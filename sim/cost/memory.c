@@ -184,13 +184,17 @@ static void layers_memory(const struct ss_cost_context *c, const struct ss_layer
     chunk->weight_grad_bytes = l.weight_grad;
 }
 
-/* Adds embedding or output layer; logits are a class of memory of their own. */
-static void border_memory(const struct ss_cost_context *c, const struct ss_ops *ops,
-                          struct ss_chunk_cost *chunk)
+/* Adds embedding, output layer, or what multi-token prediction has beside its layer; logits are a class of memory of their
+ * own. What is recomputed keeps its input. */
+static void border_memory(const struct ss_cost_context *c, const struct ss_layer_set *set,
+                          const struct ss_layer_run *run, struct ss_chunk_cost *chunk)
 {
-    double logits = ss_ops_logits_bytes(ops);
+    const struct ss_ops *ops = &set->ops[ss_layer_part(set, run)->kind];
+    int redone = ss_layer_part(set, run)->treatment == SS_TREAT_RECOMPUTED;
+    double logits = ss_ops_logits_bytes(ops), kept = ss_ops_saved_bytes(ops, 0) - logits;
     chunk->logits_bytes += logits;
-    chunk->activation_bytes += ss_ops_saved_bytes(ops, 0) - logits;
+    chunk->activation_bytes += redone ? ss_shape_border_bytes(&c->shape) : kept;
+    chunk->backward_extra_bytes += redone ? kept : 0;
     chunk->backward_extra_bytes = fmax(chunk->backward_extra_bytes, ss_ops_logits_working_bytes(ops));
     chunk->weight_grad_bytes += ss_ops_weight_grad_bytes(ops, &c->shape);
 }
@@ -209,7 +213,7 @@ void ss_memory_chunk(const struct ss_cost_context *c, const struct ss_layer_set 
     chunk->logits_bytes = 0;
     for (size_t i = 0; i < set->chunks[k].n; i++)
         if (!ss_layer_is_transformer(set, &set->chunks[k].run[i]))
-            border_memory(c, &set->ops[ss_layer_part(set, &set->chunks[k].run[i])->kind], chunk);
+            border_memory(c, set, &set->chunks[k].run[i], chunk);
     if (!chunk->has_loss)
         chunk->activation_bytes += kept_output(c);
 }

@@ -168,8 +168,8 @@ static int chunk_build(const struct ss_cost_input *in, const struct ss_cost_cont
         return status;
     slow_chunk(chunk, site, waiting_label(site));
     ss_memory_chunk(c, out->set, k, chunk);
-    out->params[k] =
-        ss_layer_set_params(out->set, c, k, chunk->has_loss && c->shape.tied && ends_apart(in->schedule));
+    out->params[k] = ss_layer_set_params(
+        out->set, c, k, chunk->has_loss && ss_job_copies_embedding(in->job) && ends_apart(in->schedule));
     ss_param_count_add(count, &out->params[k]);
     return SS_OK;
 }

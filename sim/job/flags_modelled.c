@@ -228,7 +228,7 @@ const struct ss_flag_setter ss_flag_setters[] = {
     INT("--moe-shared-expert-intermediate-size", model.shared_expert_ffn_hidden_size, 0, 1 << 24,
         "only with experts")
     CALL("--moe-layer-freq", '1', ss_flag_moe_layer_freq, "only with experts")
-    INT("--mtp-num-layers", model.mtp_num_layers, 0, 1000, "multi-token prediction is read, then refused")
+    INT("--mtp-num-layers", model.mtp_num_layers, 0, 1000, "layers that predict further tokens, behind the last one, each with a loss")
     {NULL, 0, 0, 0, 0, 0, 0, NULL, NULL, NULL},
 };
 /* clang-format on */

@@ -51,6 +51,11 @@ int ss_job_cp_in_ring(const struct ss_job *job)
     return job->cp_comm_type != SS_CP_A2A && job->cp_comm_type != SS_CP_ALLGATHER;
 }
 
+int ss_job_copies_embedding(const struct ss_job *job)
+{
+    return job->model.tied_embeddings || job->model.mtp_num_layers > 0;
+}
+
 int ss_job_is_hybrid(const struct ss_job *job)
 {
     return job->fsdp && job->fsdp_hybrid && job->sharding >= SS_SHARD_OPTIM_GRADS;

@@ -28,11 +28,11 @@ static int check_experts(struct ss_finish *f)
     const struct ss_job *job = f->job;
     const struct ss_model *m = &job->model;
 
-    if (m->mtp_num_layers > 0) {
-        ss_fail(f->err, SS_ERR_UNSUPPORTED, NULL, 0, "multi-token prediction layers are not modelled yet");
-        ss_request_locate(f->request, "--mtp-num-layers", f->err);
-        return ss_hint(f->err, SS_ERR_UNSUPPORTED, "take a model without them, or --mtp-num-layers 0");
-    }
+    if (m->mtp_num_layers > 0 && m->position == SS_POSITION_LEARNED)
+        REFUSE(f, "--mtp-num-layers --position-embedding-type",
+               "take --position-embedding-type rope, or --mtp-num-layers 0",
+               "Multi-Token Prediction (MTP) is not supported with learned_absolute position embedding type. "
+               "The supported position embedding types are rope and none.");
     if (job->ep > 1 && m->num_experts == 0)
         REFUSE(f, "--ep", "drop --expert-model-parallel-size",
                "num_experts must be non None to use expert model parallelism");
@@ -330,6 +330,10 @@ static int check_recompute(struct ss_finish *f)
         REFUSE(f, "--recompute-granularity", "add --recompute-method",
                "Using recompute_granularity: full so recompute_method must be "
                "\"block\" or \"uniform\"");
+    if (job->model.mtp_num_layers > 0 && job->recompute_method == SS_RECOMPUTE_UNIFORM &&
+        job->recompute_num_layers > 1)
+        REFUSE(f, "--recompute-num-layers --mtp-num-layers", "give --recompute-num-layers 1",
+               "recompute_num_layers must be 1 for MTP recompute");
     if (job->recompute_num_layers < 1 || job->recompute_num_layers > stage_layers(job))
         REFUSE(f, "--recompute-num-layers --recompute-granularity",
                "give --recompute-num-layers in that range",

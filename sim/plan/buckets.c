@@ -194,7 +194,8 @@ static int chunk_buckets(const struct dp_group *d, int chunk, double all, struct
 {
     const struct ss_plan_class *pc = &d->b->plan->classes[d->cls];
     const struct ss_chunk_cost *cc = &pc->chunks[chunk];
-    struct params own = {d->comm == SS_COMM_EDP ? 0 : params_of(d, chunk)->loss, 0};
+    struct params own = {
+        d->comm == SS_COMM_EDP ? params_of(d, chunk)->expert_loss : params_of(d, chunk)->loss, 0};
     double size = bucket_size(d), rest = all - own.all - layers.all;
     int left = cc->nlayers, last = left, bucket = 0, gathers = cc->ngather, status = SS_OK;
     if (pc->stage > 0 || chunk > 0 || left == 0)

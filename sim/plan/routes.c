@@ -89,7 +89,7 @@ static int make_kinds(struct routing *b)
     free(all);
     free(count);
     r->nkinds = r->npeers;
-    r->embedding = b->plan->job->model.tied_embeddings && s->stages > 1 ? r->nkinds++ : -1;
+    r->embedding = ss_job_copies_embedding(b->plan->job) && s->stages > 1 ? r->nkinds++ : -1;
     for (int comm = 0; comm < SS_COMM_COUNT; comm++)
         for (int hop = 0; hop < SS_HOP_COUNT; hop++) {
             r->width[comm][hop] = used_width(b, comm, hop);

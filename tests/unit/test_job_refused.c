@@ -30,6 +30,11 @@ static void test_refused(void)
          "tensor 4 x pipeline 4 x context 8 needs 128 GPUs, the cluster has 64"},
         {Q72 "--tp 4 --pp 8 --cp 4", 64,
          "tensor 4 x pipeline 8 x context 4 needs 128 GPUs, the cluster has 64"},
+        {L8B "--mtp-num-layers 1 --recompute-granularity full --recompute-method uniform "
+             "--recompute-num-layers 2",
+         32, "recompute_num_layers must be 1 for MTP recompute"},
+        {"--model gpt2-7.5b --seq 1024 --mbs 1 --gbs 64 --bf16 --mtp-num-layers 1", 8,
+         "not supported with learned_absolute position embedding type"},
         /* layout */
         {L8B "--tp 3", 32, "world size (32) is not divisible by tensor parallel size (3)"},
         {L8B "--tp 1048576 --pp 1048576 --cp 1048576", 32, "1152921504606846976 GPUs"},
@@ -234,7 +239,8 @@ static void test_experts(void)
         SS_OK);
     CU_ASSERT_EQUAL(job.model.num_experts, 8);
     CU_ASSERT_EQUAL(job.model.top_k, 2);
-    CU_ASSERT_EQUAL(complete(&job, L8B "--mtp-num-layers 1", 32, NULL, &err), SS_ERR_UNSUPPORTED);
+    CU_ASSERT_EQUAL(complete(&job, L8B "--mtp-num-layers 1", 32, NULL, &err), SS_OK);
+    CU_ASSERT_EQUAL(job.model.mtp_num_layers, 1);
     CU_ASSERT_EQUAL(complete(&job, L8B "--num-experts 8 --ep 8 --etp 1 --fsdp hybrid", 32, NULL, &err),
                     SS_ERR_UNSUPPORTED);
     CU_ASSERT_PTR_NOT_NULL(strstr(err.message, "experts lie on other ranks"));

@@ -17,6 +17,10 @@
       ss_layer_dense_local) /* local attention, its window shorter than the sequence */                      \
     X(SS_LAYER_MOE, ss_layer_moe)                                                                            \
     X(SS_LAYER_MOE_LOCAL, ss_layer_moe_local)                                                                \
+    X(SS_LAYER_MTP_EMBEDDING,                                                                                \
+      ss_layer_mtp_embedding)     /* multi-token prediction: a transformer layer comes */                    \
+    X(SS_LAYER_MTP, ss_layer_mtp) /* between its projection and its loss */                                  \
+    X(SS_LAYER_MTP_LOSS, ss_layer_mtp_loss)                                                                  \
     X(SS_LAYER_LOSS, ss_layer_loss)                                                                          \
     X(SS_LAYER_RETURNED, ss_layer_returned) /* the gradient that the stage behind has sent */
 enum ss_layer_kind_index {
@@ -26,7 +30,8 @@ enum ss_layer_kind_index {
         SS_LAYER_KINDS
 };
 
-/* Transformer layers are those that are numbered, recomputed, offloaded, and wrapped by PyTorch's FSDP. */
+/* Transformer layers are those that are numbered (but for multi-token prediction's), recomputed, offloaded, and wrapped by
+ * PyTorch's FSDP. */
 enum ss_layer_where { SS_WHERE_BEFORE, SS_WHERE_TRANSFORMER, SS_WHERE_BEHIND };
 
 struct ss_layer_kind {

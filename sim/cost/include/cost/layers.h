@@ -19,6 +19,7 @@ struct ss_layer_part {
 struct ss_layer_run {
     int part; /* index into parts */
     int count;
+    int predicts; /* 1: of multi-token prediction: behind the numbered layers, whatever its kind */
 };
 /* Of one chunk, in the order of the forward. */
 struct ss_layer_runs {

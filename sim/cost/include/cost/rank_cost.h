@@ -46,7 +46,8 @@ struct ss_param_count {
     int expert_tensors;
     double layer;           /* of the largest transformer layer: what FSDP gathers at a time */
     double layer_gemm;      /* of them those of its GEMMs */
-    double loss;            /* of the output layer */
+    double loss;            /* behind the last numbered layer: output layer and multi-token prediction */
+    double expert_loss;     /* of expert those behind it; not in loss */
     double border, borders; /* of the larger of embedding and output layer, and of both */
     double tensor;          /* of the largest single tensor */
     int tensors;            /* that hold all of them; FSDP's are flat: one a layer */
@@ -77,7 +78,7 @@ struct ss_chunk_place ss_chunk_place_at(const struct ss_layer_set *set, int k, i
 typedef int (*ss_step_visitor)(void *ctx, const struct ss_layer_step *step);
 int ss_chunk_steps_visit(const struct ss_layer_set *set, int k, int phase, ss_step_visitor visit, void *ctx);
 
-/* Parameters of the i-th transformer layer of the k-th chunk, in the order of the forward. */
+/* Parameters of the i-th transformer layer of the k-th chunk, in the order of the forward, without multi-token prediction's. */
 struct ss_layer_params {
     double dense, dense_gemm;   /* all but those below, and of them those of GEMMs */
     double expert, expert_gemm; /* routed experts, as in struct ss_param_count */

@@ -175,6 +175,9 @@ int ss_job_cp_in_ring(const struct ss_job *job);
 /* Returns the modules that selective recompute repeats (a set of SS_MODULE_BIT), 0 without it; core attention where the
  * job names none. */
 unsigned ss_job_redone_modules(const struct ss_job *job);
+/* Returns 1 when the last stage has a copy of the embedding: as its output layer where they are tied, for multi-token
+ * prediction, or for both. Its gradients are added to those of the first stage. */
+int ss_job_copies_embedding(const struct ss_job *job);
 /* Returns 1 when parameters are sharded inside each node and every node holds a copy. */
 int ss_job_is_hybrid(const struct ss_job *job);
 /* Returns 1 when gradients and states of routed experts are divided over other ranks than those of all other parameters. */

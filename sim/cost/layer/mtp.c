@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Multi-token prediction, as Megatron-LM's MultiTokenPredictionLayer behind the last transformer layer: the embedding of the
+ * tokens one further, norms of it and of the hidden state, both projected together, then a transformer layer (a run of
+ * the kind of the model's last one), a norm, and the output layer and loss again. Embedding and output layer have the
+ * weights of the main ones.
+ */
+#include "cost/layer_kinds.h"
+
+/* The weights are counted where the embedding is, or as its second copy. */
+static void embedding(struct ss_ops *ops, const struct ss_shape *s, const struct ss_stack *stack)
+{
+    ss_layer_embedding.operators(ops, s, stack);
+    for (int i = 0; i < ops->n; i++)
+        ops->op[i].params = ops->op[i].tensors = 0;
+}
+
+static void embedding_borders(const struct ss_cost_context *c, struct ss_layer_cost *out)
+{
+    ss_layer_embedding.borders(c, out);
+}
+
+static void input_norm(struct ss_ops *ops, const struct ss_shape *s, const char *name)
+{
+    double x = s->tokens * s->h / s->sp;
+    ss_op_norm_of(ops, s, name, x, s->h, s->e)->saved_bytes = x * s->e + 4 * s->tokens / s->sp;
+}
+
+static void projection(struct ss_ops *ops, const struct ss_shape *s, const struct ss_stack *stack)
+{
+    double own = s->tokens / s->sp, both = 2 * own * s->h * s->e, n = s->h / s->tp;
+    input_norm(ops, s, "embedding norm");
+    input_norm(ops, s, "hidden norm");
+    ss_op_elementwise(ss_op_add(ops, "concatenation", SS_OP_ELEMENTWISE), 2 * both, 2 * both, 1, 1);
+    if (s->gemm_precision == SS_FP8)
+        ss_op_cast_rows(ops, stack, "fp8 cast", own, 2 * s->h, n * s->sp, 2 * s->h * n);
+    struct ss_op *op =
+        ss_op_linear(ops, "prediction projection", s, n, 2 * s->h, SS_TP_COLUMN, s->gemm_precision, 0);
+    op->saved_bytes = 2 * own * s->h * (ss_op_saved_in_fp8(s, stack) ? 1 : s->e);
+}
+
+/* Its columns are gathered; under sequence parallelism each rank takes its tokens, whose gradients are gathered. */
+static void projection_borders(const struct ss_cost_context *c, struct ss_layer_cost *out)
+{
+    double full = c->shape.tokens * c->shape.h * c->shape.e;
+    if (c->tp.n <= 1)
+        return;
+    ss_cost_bare(c, SS_PHASE_F, SS_COLL_ALL_GATHER, full, out);
+    if (c->shape.sp > 1)
+        ss_cost_bare(c, SS_PHASE_I, SS_COLL_ALL_GATHER, full, out);
+}
+
+/* The norm is its own, the matrix the main output layer's. */
+static void loss(struct ss_ops *ops, const struct ss_shape *s, const struct ss_stack *stack)
+{
+    ss_layer_loss.operators(ops, s, stack);
+    for (int i = 0; i < ops->n; i++)
+        if (ops->op[i].kind == SS_OP_GEMM)
+            ops->op[i].params = ops->op[i].tensors = 0;
+}
+
+static void loss_borders(const struct ss_cost_context *c, struct ss_layer_cost *out)
+{
+    ss_layer_loss.borders(c, out);
+}
+
+const struct ss_layer_kind ss_layer_mtp_embedding = {
+    .name = "embedding of multi-token prediction",
+    .where = SS_WHERE_BEHIND,
+    .operators = embedding,
+    .borders = embedding_borders,
+};
+const struct ss_layer_kind ss_layer_mtp = {
+    .name = "projection of multi-token prediction",
+    .where = SS_WHERE_BEHIND,
+    .operators = projection,
+    .borders = projection_borders,
+};
+const struct ss_layer_kind ss_layer_mtp_loss = {
+    .name = "loss of multi-token prediction",
+    .where = SS_WHERE_BEHIND,
+    .operators = loss,
+    .borders = loss_borders,
+};
