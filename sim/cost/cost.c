@@ -225,28 +225,15 @@ static void grouped_cost(const struct ss_cost_context *c, const struct ss_op *op
     ss_record_linear(c->record, &t);
 }
 
-static const struct ss_group_shape *expert_group(const struct ss_cost_context *c, int comm)
-{
-    return comm == SS_COMM_EP ? &c->ep : comm == SS_COMM_ETP ? &c->etp : &c->etp_ep;
-}
-
-/* An exchange of tokens: nothing hides it. */
-static void exchange_cost(const struct ss_cost_context *c, const struct ss_op *op, struct ss_layer_cost *out)
-{
-    const struct ss_group_shape *group = expert_group(c, op->comm);
-    double f = ss_collective_seconds(&c->net, op->forward_coll, op->exchanged, group);
-    double b = ss_collective_seconds(&c->net, op->backward_coll, op->exchanged_back, group);
-    const struct ss_layer_step there = ss_step_post(op->comm, op->forward_coll, op->exchanged, f),
-                               back = ss_step_post(op->comm, op->backward_coll, op->exchanged_back, b);
-    out->forward[SS_LABEL_EP] += f;
-    out->input_grad[SS_LABEL_EP] += b;
-    ss_record_exchange(c->record, &there, &back);
-}
-
 /* With the kernels of the slowest GPU of those that work together. */
 static double slowed(const struct ss_cost_context *c, const double *by_label)
 {
     return ss_label_sum(by_label) + c->slower * (by_label[SS_LABEL_COMPUTE] + by_label[SS_LABEL_RECOMPUTE]);
+}
+
+static double slowed_backward(const struct ss_cost_context *c, const struct ss_layer_cost *cost)
+{
+    return slowed(c, cost->input_grad) + slowed(c, cost->weight_grad) + slowed(c, cost->joint);
 }
 
 /* Parameters of a layer that one group shards, and its collectives. */
@@ -306,8 +293,7 @@ static void fsdp_cost(const struct ss_cost_context *c, const struct ss_ops *ops,
     struct ss_layer_step gather[2], back[4];
     int n = fsdp_parts(c, ops, parts), whole = c->job->sharding >= SS_SHARD_OPTIM_GRADS_PARAMS,
         again = whole && !kept, nback = again ? n : 0;
-    double e = c->shape.e, f = slowed(c, out->forward), params = 0;
-    double b = slowed(c, out->input_grad) + slowed(c, out->weight_grad);
+    double e = c->shape.e, f = slowed(c, out->forward), b = slowed_backward(c, out), params = 0;
     double times = whole || c->stack->fsdp_pytorch > 0 ? 1 : c->once;
     for (int i = 0; i < n; i++) {
         struct fsdp_part *p = &parts[i];
@@ -367,7 +353,7 @@ static void host_cost(const struct ss_cost_context *c, const struct ss_ops *ops,
         backward += (op->backward_kernels + collectives_of(c, op, 0)) * c->stack->host_operator;
     }
     forward = exposed(forward, slowed(c, out->forward));
-    backward = exposed(backward, slowed(c, out->input_grad) + slowed(c, out->weight_grad));
+    backward = exposed(backward, slowed_backward(c, out));
     out->forward[SS_LABEL_OTHER] += forward;
     out->input_grad[SS_LABEL_OTHER] += backward;
     ss_record_other(c->record, forward, backward);
@@ -380,7 +366,7 @@ void ss_cost_layer_offload(const struct ss_cost_context *c, const struct ss_ops 
                    (c->job->cpu_offload_weights ? ss_ops_params(ops) * c->shape.e : 0);
     double copy = bytes / c->card->pcie_bandwidth;
     double f = exposed(copy, slowed(c, out->forward));
-    double b = exposed(copy, slowed(c, out->input_grad) + slowed(c, out->weight_grad));
+    double b = exposed(copy, slowed_backward(c, out));
     const struct ss_layer_step post = ss_step_post(SS_COMM_HOST, 0, bytes, copy);
     for (int phase = SS_PHASE_F; phase <= SS_PHASE_I; phase++)
         ss_record_beside(c->record, phase, &post, 1, 0);
@@ -395,7 +381,7 @@ static void operator_cost(const struct ss_cost_context *c, const struct ss_op *o
     case SS_OP_GEMM: linear_cost(c, op, out); break;
     case SS_OP_ATTENTION: attention_cost(c, op, recompute, out); break;
     case SS_OP_GROUPED_GEMM: grouped_cost(c, op, out); break;
-    case SS_OP_EXCHANGE: exchange_cost(c, op, out); break;
+    case SS_OP_EXCHANGE: ss_cost_exchange(c, op, out); break;
     default: elementwise_cost(c, op, out);
     }
 }
@@ -426,17 +412,28 @@ static void recompute_cost(const struct ss_cost_context *c, const struct ss_ops 
 void ss_cost_layer(const struct ss_cost_context *c, const struct ss_ops *ops,
                    const struct ss_layer_kind *kind, int recompute, struct ss_layer_cost *out)
 {
+    const unsigned in_mlp = SS_MODULE_BIT(SS_MODULE_MLP) | SS_MODULE_BIT(SS_MODULE_MOE);
+    int beside = 0;
     memset(out, 0, sizeof *out);
     ss_record_begin(c->record);
     for (int i = 0; i < ops->n; i++) {
         const struct ss_op *op = &ops->op[i];
+        ss_record_in_mlp(c->record, op->module & in_mlp);
+        if (!op->beside)
+            ss_record_exchange_end(c->record);
+        beside |= op->beside;
         size_t before = ss_record_length(c->record);
         operator_cost(c, op, recompute, out);
-        if (redone(c, op, recompute) && op->kind != SS_OP_ATTENTION) /* which has recorded it itself */
+        if (redone(c, op, recompute) && op->kind != SS_OP_ATTENTION) { /* which has recorded it itself */
+            ss_record_exchange_end(c->record);
             ss_record_again(c->record, before);
+        }
         out->forward_flops += op->forward_flops;
         out->backward_flops += op->backward_flops;
     }
+    ss_record_exchange_end(c->record);
+    if (beside)
+        ss_cost_beside(c, out);
     if (kind->borders)
         kind->borders(c, out);
     host_cost(c, ops, out);

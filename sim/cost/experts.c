@@ -41,6 +41,10 @@ void ss_experts_shape(struct ss_shape *s, const struct ss_job *job, const struct
 {
     const struct ss_model *m = &job->model;
     s->dispatcher = job->dispatcher;
+    s->shared_overlap = job->shared_expert_overlap;
+    s->paired = job->overlap_ep;
+    if (job->overlap_ep && (s->dispatcher == SS_DISPATCH_DEEPEP || s->dispatcher == SS_DISPATCH_HYBRIDEP))
+        s->reserved_sms = job->dispatch_sms;
     s->fp8_dispatch = job->fp8_dispatch;
     s->ep = job->ep;
     s->etp = job->etp;

@@ -26,7 +26,7 @@ void ss_layer_set_free(struct ss_layer_set *set)
 {
     if (!set)
         return;
-    for (int i = 0; i < set->nparts && set->with_steps; i++)
+    for (int i = 0; i < set->nparts; i++)
         ss_layer_steps_free(&set->part[i].steps);
     for (int k = 0; set->chunks && k < set->nchunks; k++)
         free(set->chunks[k].run);
@@ -70,11 +70,12 @@ static int part_build(struct ss_layer_set *set, struct ss_layer_part *part)
                     : kind->where == SS_WHERE_TRANSFORMER && c.job->recompute == SS_RECOMPUTE_SELECTIVE
                         ? SS_RECOMPUTE_SELECTIVE
                         : SS_RECOMPUTE_NONE;
-    c.record = set->with_steps ? &recorder : NULL;
+    int record = set->with_steps || c.shape.shared_overlap || c.shape.paired;
+    c.record = record ? &recorder : NULL;
     ss_cost_layer(&c, ops, kind, recompute, &part->cost);
     if (part->treatment == SS_TREAT_OFFLOADED)
         ss_cost_layer_offload(&c, ops, &part->cost);
-    return set->with_steps ? ss_record_end(&recorder, &part->steps) : SS_OK;
+    return record ? ss_record_end(&recorder, &part->steps) : SS_OK;
 }
 
 /* Index of a part, built when it is first asked for; -1 out of memory. */
@@ -164,6 +165,7 @@ static void times_add(struct ss_chunk_cost *chunk, const struct ss_layer_cost *c
         chunk->forward[i] += count * cost->forward[i];
         chunk->input_grad[i] += count * cost->input_grad[i];
         chunk->weight_grad[i] += count * cost->weight_grad[i];
+        chunk->backward[i] += count * cost->joint[i];
     }
 }
 
@@ -177,7 +179,7 @@ int ss_layer_set_chunk(struct ss_layer_set *set, int k, struct ss_chunk_cost *ch
     chunk->forward[SS_LABEL_OTHER] += set->fixed;
     chunk->input_grad[SS_LABEL_OTHER] += set->fixed;
     for (int i = 0; i < SS_LABEL_COUNT; i++)
-        chunk->backward[i] = chunk->input_grad[i] + chunk->weight_grad[i];
+        chunk->backward[i] += chunk->input_grad[i] + chunk->weight_grad[i];
     return SS_OK;
 }
 
@@ -310,7 +312,7 @@ static double part_seconds(const struct ss_layer_cost *cost, int phase)
     double s = 0;
     for (int i = 0; i < SS_LABEL_COUNT; i++)
         s += phase == SS_PHASE_F   ? cost->forward[i]
-             : phase == SS_PHASE_B ? cost->input_grad[i] + cost->weight_grad[i]
+             : phase == SS_PHASE_B ? cost->input_grad[i] + cost->weight_grad[i] + cost->joint[i]
              : phase == SS_PHASE_I ? cost->input_grad[i]
                                    : cost->weight_grad[i];
     return s;

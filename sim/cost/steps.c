@@ -8,7 +8,7 @@
 #include "base/base.h"
 #include "cost/cost.h"
 
-static void add(struct ss_step_list *l, struct ss_layer_step s)
+static void push(struct ss_step_list *l, struct ss_layer_step s)
 {
     if (l->failed || ss_grow(&l->step, &l->cap, l->n + 1, sizeof s)) {
         l->failed = 1;
@@ -17,10 +17,16 @@ static void add(struct ss_step_list *l, struct ss_layer_step s)
     l->step[l->n++] = s;
 }
 
+static void add(struct ss_step_list *l, struct ss_layer_step s)
+{
+    s.mlp = l->mlp;
+    push(l, s);
+}
+
 static void add_all(struct ss_step_list *l, const struct ss_step_list *from)
 {
     for (size_t i = 0; i < from->n; i++)
-        add(l, from->step[i]);
+        push(l, from->step[i]);
     l->failed |= from->failed;
 }
 
@@ -59,6 +65,12 @@ void ss_record_begin(struct ss_recorder *r)
         memset(r, 0, sizeof *r);
 }
 
+void ss_record_in_mlp(struct ss_recorder *r, int mlp)
+{
+    for (int phase = 0; r && phase < SS_PHASE_FB; phase++)
+        r->out.phase[phase].mlp = r->block.phase[phase].mlp = mlp;
+}
+
 /* Puts `first` before the rest of the list. */
 static void put_first(struct ss_step_list *l, struct ss_step_list *first)
 {
@@ -66,8 +78,9 @@ static void put_first(struct ss_step_list *l, struct ss_step_list *first)
         return;
     add_all(first, l);
     free(l->step);
+    first->mlp = l->mlp;
     *l = *first;
-    memset(first, 0, sizeof *first);
+    *first = (struct ss_step_list){.mlp = l->mlp};
 }
 
 /* The end of an operator: its backward parts go before those of the operators ahead of it. */
@@ -139,10 +152,25 @@ void ss_record_exchange(struct ss_recorder *r, const struct ss_layer_step *forwa
 {
     if (!r)
         return;
-    post(&r->out.phase[SS_PHASE_F], forward, 0, 0);
-    post(&r->block.phase[SS_PHASE_B], backward, 0, 0);
-    post(&r->block.phase[SS_PHASE_I], backward, 0, 0);
+    ss_record_exchange_end(r);
+    add(&r->out.phase[SS_PHASE_F], *forward);
+    wait(&r->block.phase[SS_PHASE_B], backward->comm);
+    wait(&r->block.phase[SS_PHASE_I], backward->comm);
     end_operator(r);
+    r->open = 1;
+    r->forward = *forward;
+    r->backward = *backward;
+}
+
+void ss_record_exchange_end(struct ss_recorder *r)
+{
+    if (!r || !r->open)
+        return;
+    wait(&r->out.phase[SS_PHASE_F], r->forward.comm);
+    add(&r->block.phase[SS_PHASE_B], r->backward);
+    add(&r->block.phase[SS_PHASE_I], r->backward);
+    end_operator(r);
+    r->open = 0;
 }
 
 /* Ring attention: a step of K and V beside the attention of each chunk but the last. */
@@ -234,10 +262,12 @@ void ss_record_again(struct ss_recorder *r, size_t from)
         const struct ss_step_list *f = &r->out.phase[SS_PHASE_F];
         struct ss_step_list again = {.failed = f->failed};
         for (size_t i = from; i < f->n; i++)
-            add(&again, f->step[i]);
-        for (size_t i = 0; i < again.n; i++)
+            push(&again, f->step[i]);
+        for (size_t i = 0; i < again.n; i++) {
+            again.step[i].again = 1;
             if (again.step[i].kind == SS_STEP_COMPUTE && again.step[i].label == SS_LABEL_COMPUTE)
                 again.step[i].label = SS_LABEL_RECOMPUTE;
+        }
         put_first(&r->out.phase[phase], &again);
     }
 }

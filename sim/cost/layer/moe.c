@@ -4,6 +4,7 @@
  * between the ranks of the expert group, experts as grouped GEMMs, exchange and permutation back; shared experts beside.
  */
 #include <math.h>
+#include <string.h>
 
 #include "cost/layer_kinds.h"
 
@@ -76,7 +77,7 @@ static double moved(const struct ss_shape *s)
     return (by_stages(s) ? s->tokens / s->sp : s->sent) * fmax(1, hottest) * row;
 }
 
-/* Tokens to their experts: all-to-all in the expert group, then a gather in its tensor group. */
+/* Tokens to their experts: all-to-all in the expert group; a gather in its tensor group follows. */
 static void dispatch(struct ss_ops *ops, const struct ss_shape *s)
 {
     double row = s->h * s->e, own = s->tokens / s->sp * row, all = moved(s);
@@ -91,9 +92,13 @@ static void dispatch(struct ss_ops *ops, const struct ss_shape *s)
     if (s->ep > 1)
         exchange(ops, "dispatch", SS_COMM_EP, stages ? SS_COLL_DISPATCH : SS_COLL_ALL_TO_ALL,
                  stages ? SS_COLL_COMBINE : SS_COLL_ALL_TO_ALL, there, all);
-    if (s->etp > 1)
-        exchange(ops, "gather", SS_COMM_ETP, SS_COLL_ALL_GATHER, SS_COLL_REDUCE_SCATTER, s->routed * row,
-                 s->routed * row);
+}
+
+static void gather(struct ss_ops *ops, const struct ss_shape *s)
+{
+    double bytes = s->routed * s->h * s->e;
+    if (s->dispatcher != SS_DISPATCH_ALLGATHER && s->etp > 1)
+        exchange(ops, "gather", SS_COMM_ETP, SS_COLL_ALL_GATHER, SS_COLL_REDUCE_SCATTER, bytes, bytes);
 }
 
 static void combine(struct ss_ops *ops, const struct ss_shape *s)
@@ -161,8 +166,10 @@ static void shared_experts(struct ss_ops *ops, const struct ss_shape *s, const s
     if (s->shared_ffn <= 0)
         return;
     ss_op_mlp(ops, s, stack, &names, s->shared_ffn);
-    for (int i = first; i < ops->n; i++)
+    for (int i = first; i < ops->n; i++) {
         ops->op[i].module = SS_MODULE_BIT(SS_MODULE_SHARED_EXPERTS);
+        ops->op[i].beside = s->shared_overlap;
+    }
     struct ss_op *op = ss_op_add(ops, "shared output", SS_OP_ELEMENTWISE);
     ss_op_elementwise(op, (s->model->shared_expert_gate ? 5 : 3) * x,
                       (s->model->shared_expert_gate ? 5 : 0) * x, s->model->shared_expert_gate ? 3 : 1,
@@ -172,9 +179,41 @@ static void shared_experts(struct ss_ops *ops, const struct ss_shape *s, const s
     op->saved_bytes = s->model->shared_expert_gate ? x : 0; /* output before the gate */
 }
 
+/* Operators that are made together, and done at another place of the list. */
+struct held_back {
+    int n;
+    struct ss_op op[4];
+};
+
+static void hold_back(struct ss_ops *ops, int n, struct held_back *held)
+{
+    ops->n -= n;
+    held->n = n;
+    memcpy(held->op, &ops->op[ops->n], (size_t)n * sizeof *held->op);
+}
+
+static void release(struct ss_ops *ops, const struct held_back *held, int from, int to)
+{
+    for (int i = from; i < to; i++)
+        ops->op[ops->n++] = held->op[i];
+}
+
+/* Shared experts beside the exchanges: FC1 and activation behind the dispatch is posted, FC2 behind the combine; and between
+ * both where another microbatch's compute hides the exchanges. */
+static void early_shared(struct ss_ops *ops, const struct ss_shape *s, const struct ss_stack *stack,
+                         struct held_back *held)
+{
+    held->n = 0;
+    if (s->shared_ffn <= 0 || !(s->shared_overlap || s->paired))
+        return;
+    shared_experts(ops, s, stack);
+    hold_back(ops, s->paired ? 1 : s->gemm_precision == SS_FP8 ? 3 : 2, held); /* [cast,] FC2, output */
+}
+
 /* A single expert takes all tokens as they are. */
 static void mixture(struct ss_ops *ops, const struct ss_shape *s, const struct ss_stack *stack)
 {
+    struct held_back held;
     int first = ops->n, several = s->experts > 1;
     int late = several && by_stages(s), early = several && !late;
     if (several)
@@ -182,6 +221,8 @@ static void mixture(struct ss_ops *ops, const struct ss_shape *s, const struct s
     if (early)
         permutation(ops, s, "permute", 0);
     dispatch(ops, s);
+    early_shared(ops, s, stack, &held);
+    gather(ops, s);
     if (late)
         permutation(ops, s, "permute", 0);
     sort(ops, s, "sort");
@@ -190,9 +231,13 @@ static void mixture(struct ss_ops *ops, const struct ss_shape *s, const struct s
     if (late)
         permutation(ops, s, "unpermute", 1);
     combine(ops, s);
+    release(ops, &held, 0, held.n - 1);
     if (early)
         permutation(ops, s, "unpermute", 1);
-    shared_experts(ops, s, stack);
+    if (held.n > 0)
+        release(ops, &held, held.n - 1, held.n);
+    else
+        shared_experts(ops, s, stack);
     for (int i = first; i < ops->n; i++)
         ops->op[i].module |= SS_MODULE_BIT(SS_MODULE_MOE);
 }

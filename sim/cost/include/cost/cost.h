@@ -30,15 +30,22 @@ struct ss_cost_context {
 /* One layer, one microbatch, by label. */
 struct ss_layer_cost {
     double forward[SS_LABEL_COUNT];
-    double input_grad[SS_LABEL_COUNT];                     /* I, with the recompute if there is any */
-    double weight_grad[SS_LABEL_COUNT];                    /* W */
+    double input_grad[SS_LABEL_COUNT];  /* I, with the recompute if there is any */
+    double weight_grad[SS_LABEL_COUNT]; /* W */
+    double joint[SS_LABEL_COUNT]; /* B less I and W: where kernels of W hide exchanges in B, less than 0 */
     double forward_flops, backward_flops, recompute_flops; /* of one rank, causal attention halved */
 };
 
 struct ss_layer_kind;
-/* One layer with these operators; recompute: enum ss_recompute applied to this layer. */
+/* One layer with these operators; recompute: enum ss_recompute applied to this layer. Operators that run beside an exchange need
+ * c->record. */
 void ss_cost_layer(const struct ss_cost_context *c, const struct ss_ops *ops,
                    const struct ss_layer_kind *kind, int recompute, struct ss_layer_cost *out);
+/* Adds an exchange of tokens as if nothing hid it. */
+void ss_cost_exchange(const struct ss_cost_context *c, const struct ss_op *op, struct ss_layer_cost *out);
+/* Takes off what the recorded kernels beside exchanges hide of them, and adds what these take of the kernels' SMs. A whole
+ * backward hides more than I and W one after the other. */
+void ss_cost_beside(const struct ss_cost_context *c, struct ss_layer_cost *out);
 /* Adds a collective of the tensor group that nothing hides, in phase F, I or W; `bytes`: full buffer. */
 void ss_cost_bare(const struct ss_cost_context *c, int phase, int coll, double bytes,
                   struct ss_layer_cost *out);

@@ -24,10 +24,13 @@ struct ss_layer_step {
     double user_buffers; /* busbw of user buffers over NCCL's on NVLink (ss_net_user_buffers); 0: NCCL */
     double part;         /* of the collective that this is, 0..1 */
     double sm_share;
+    int mlp;   /* 1: of the layer's MLP or mixture, 0: of its attention */
+    int again; /* 1: of the forward, before the backward */
 };
 struct ss_step_list {
     size_t n, cap;
     struct ss_layer_step *step;
+    int mlp;    /* of the steps that are added */
     int failed; /* out of memory */
 };
 
@@ -39,6 +42,8 @@ struct ss_layer_steps {
 struct ss_recorder {
     struct ss_layer_steps out;
     struct ss_layer_steps block; /* of the operator at hand: B, I and W */
+    int open;                    /* an exchange is under way */
+    struct ss_layer_step forward, backward;
 };
 
 /* A linear layer in seconds. */
@@ -60,9 +65,12 @@ static inline struct ss_layer_step ss_step_post(int comm, int coll, double bytes
 void ss_record_begin(struct ss_recorder *r);
 void ss_record_linear(struct ss_recorder *r, const struct ss_linear_times *t);
 void ss_record_kernels(struct ss_recorder *r, double forward, double backward);
-/* An exchange between experts, which nothing hides. */
+/* Whether what follows is of the layer's MLP or mixture. */
+void ss_record_in_mlp(struct ss_recorder *r, int mlp);
+/* An exchange between experts, and what is recorded beside it until its end. */
 void ss_record_exchange(struct ss_recorder *r, const struct ss_layer_step *forward,
                         const struct ss_layer_step *backward);
+void ss_record_exchange_end(struct ss_recorder *r);
 /* again: seconds of a recomputed forward before the backward, 0 without. */
 void ss_record_attention(struct ss_recorder *r, const struct ss_cost_context *c, double forward,
                          double backward, double again);
@@ -81,5 +89,10 @@ void ss_record_beside(struct ss_recorder *r, int phase, const struct ss_layer_st
 /* Takes the lists; SS_ERR_NOMEM if the recording failed. */
 int ss_record_end(struct ss_recorder *r, struct ss_layer_steps *out);
 void ss_layer_steps_free(struct ss_layer_steps *s);
+
+/* Time of a list by label where nothing is contended: steps that compute follow each other, each stream carries one posted
+ * collective after the other, and those under way hold their share of the SMs. Kernels take `slower` times as much longer, and
+ * are counted as if they did not. SS_ERR_NOMEM. */
+int ss_steps_fold(const struct ss_step_list *list, double slower, double by_label[SS_LABEL_COUNT]);
 
 #endif

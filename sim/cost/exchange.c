@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Exchanges of tokens between the ranks of an expert group, and kernels beside them. */
+#include <math.h>
+#include <stdlib.h>
+
+#include "base/base.h"
+#include "cost/cost.h"
+
+static const struct ss_group_shape *expert_group(const struct ss_cost_context *c, int comm)
+{
+    return comm == SS_COMM_EP ? &c->ep : comm == SS_COMM_ETP ? &c->etp : &c->etp_ep;
+}
+
+/* Share of the SMs that an exchange holds, which matters where kernels run beside it. */
+static double exchange_sms(const struct ss_cost_context *c, const struct ss_group_shape *group)
+{
+    if (c->shape.reserved_sms > 0 || !(c->shape.shared_overlap || c->shape.paired))
+        return 0;
+    return c->job->dispatch_sms > 0 ? fmin(0.5, c->job->dispatch_sms / c->card->sm_count)
+                                    : ss_collective_sm_share(c->stack, c->card, group);
+}
+
+void ss_cost_exchange(const struct ss_cost_context *c, const struct ss_op *op, struct ss_layer_cost *out)
+{
+    const struct ss_group_shape *group = expert_group(c, op->comm);
+    double f = ss_collective_seconds(&c->net, op->forward_coll, op->exchanged, group);
+    double b = ss_collective_seconds(&c->net, op->backward_coll, op->exchanged_back, group);
+    struct ss_layer_step there = ss_step_post(op->comm, op->forward_coll, op->exchanged, f),
+                         back = ss_step_post(op->comm, op->backward_coll, op->exchanged_back, b);
+    there.sm_share = back.sm_share = exchange_sms(c, group);
+    out->forward[SS_LABEL_EP] += f;
+    out->input_grad[SS_LABEL_EP] += b;
+    ss_record_exchange(c->record, &there, &back);
+}
+
+/* Without what is repeated before the backward, which is counted for itself. */
+static int fold_once(const struct ss_cost_context *c, const struct ss_step_list *all,
+                     double by_label[SS_LABEL_COUNT])
+{
+    struct ss_step_list list = {.failed = all->failed};
+    int status = SS_ERR_NOMEM;
+    list.step = ss_calloc(all->n, sizeof *list.step);
+    for (size_t i = 0; list.step && i < all->n; i++)
+        if (!all->step[i].again)
+            list.step[list.n++] = all->step[i];
+    if (list.step)
+        status = ss_steps_fold(&list, c->slower, by_label);
+    free(list.step);
+    return status;
+}
+
+void ss_cost_beside(const struct ss_cost_context *c, struct ss_layer_cost *out)
+{
+    static const int labels[] = {SS_LABEL_COMPUTE, SS_LABEL_TP, SS_LABEL_EP};
+    double f[SS_LABEL_COUNT], b[SS_LABEL_COUNT], i[SS_LABEL_COUNT];
+    struct ss_layer_steps *s = &c->record->out;
+    if (fold_once(c, &s->phase[SS_PHASE_F], f) || fold_once(c, &s->phase[SS_PHASE_B], b) ||
+        fold_once(c, &s->phase[SS_PHASE_I], i)) {
+        s->phase[SS_PHASE_F].failed = 1;
+        return;
+    }
+    for (size_t k = 0; k < SS_ARRAY_LEN(labels); k++) {
+        int l = labels[k];
+        out->forward[l] = f[l];
+        out->input_grad[l] = i[l];
+        out->joint[l] = b[l] - i[l] - out->weight_grad[l];
+    }
+}

@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Steps as time: one stream of kernels, and streams of collectives beside it. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/base.h"
+#include "cost/steps.h"
+
+/* A posted collective. */
+struct flight {
+    int comm, waited;
+    double start, end, share;
+};
+
+struct fold {
+    double now;
+    size_t n, cap, first; /* all before the first one are waited for */
+    struct flight *flight;
+};
+
+/* What kernels have of the SMs beside the collectives that are under way: max-min, as in the replay contract. */
+static double kernels_share(const struct fold *f)
+{
+    double share = 0, before;
+    do { /* holds below an equal share get what they ask for */
+        double left = 1, equal = 1;
+        before = share;
+        for (size_t i = f->first; i < f->n; i++) {
+            const struct flight *k = &f->flight[i];
+            if (k->share <= 0 || k->start > f->now || f->now >= k->end)
+                continue;
+            left -= k->share < before ? k->share : 0;
+            equal += k->share < before ? 0 : 1;
+        }
+        share = left / equal;
+    } while (share > before);
+    return share;
+}
+
+/* The next moment at which a collective begins or ends. */
+static double next_change(const struct fold *f, double most)
+{
+    for (size_t i = f->first; i < f->n; i++) {
+        const struct flight *k = &f->flight[i];
+        if (k->share > 0 && k->start > f->now && k->start < most)
+            most = k->start;
+        if (k->share > 0 && k->end > f->now && k->end < most)
+            most = k->end;
+    }
+    return most;
+}
+
+static void compute(struct fold *f, double seconds)
+{
+    while (seconds > 0) {
+        double share = kernels_share(f), end = f->now + seconds / share, until = next_change(f, end);
+        seconds = until < end ? seconds - (until - f->now) * share : 0;
+        f->now = until;
+    }
+}
+
+static int post(struct fold *f, const struct ss_layer_step *s)
+{
+    int stream = ss_comm_facts(s->comm)->stream;
+    struct flight k = {.comm = s->comm, .start = f->now, .share = s->sm_share};
+    for (size_t i = f->first; i < f->n; i++)
+        if (ss_comm_facts(f->flight[i].comm)->stream == stream && f->flight[i].end > k.start)
+            k.start = f->flight[i].end;
+    k.end = k.start + s->seconds;
+    if (ss_grow(&f->flight, &f->cap, f->n + 1, sizeof k))
+        return SS_ERR_NOMEM;
+    f->flight[f->n++] = k;
+    return SS_OK;
+}
+
+/* For the oldest collective on the stream that is not waited for. */
+static void wait(struct fold *f, int comm, double by_label[SS_LABEL_COUNT])
+{
+    const struct ss_comm_facts *facts = ss_comm_facts(comm);
+    for (size_t i = f->first; i < f->n; i++) {
+        struct flight *k = &f->flight[i];
+        if (k->waited || ss_comm_facts(k->comm)->stream != facts->stream)
+            continue;
+        k->waited = 1;
+        if (k->end > f->now) {
+            by_label[facts->label] += k->end - f->now;
+            f->now = k->end;
+        }
+        break;
+    }
+    while (f->first < f->n && f->flight[f->first].waited && f->flight[f->first].end <= f->now)
+        f->first++;
+}
+
+int ss_steps_fold(const struct ss_step_list *list, double slower, double by_label[SS_LABEL_COUNT])
+{
+    struct fold f = {0};
+    int status = list->failed ? SS_ERR_NOMEM : SS_OK;
+    memset(by_label, 0, SS_LABEL_COUNT * sizeof *by_label);
+    for (size_t i = 0; i < list->n && !status; i++) {
+        const struct ss_layer_step *s = &list->step[i];
+        int kernels = s->label == SS_LABEL_COMPUTE || s->label == SS_LABEL_RECOMPUTE;
+        double from = f.now, more = kernels ? slower * s->seconds : 0;
+        if (s->kind == SS_STEP_COMPUTE) {
+            compute(&f, s->seconds + more);
+            by_label[s->label] += f.now - from - more;
+        } else if (s->kind == SS_STEP_POST) {
+            status = post(&f, s);
+        } else {
+            wait(&f, s->comm, by_label);
+        }
+    }
+    free(f.flight);
+    return status;
+}

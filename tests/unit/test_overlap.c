@@ -1,0 +1,204 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Exchanges of experts beside kernels: what is hidden, by hand, and the same at every level and on both engines. */
+
+#include "cost/steps.h"
+#include "scale_job.h"
+#include "suite.h"
+
+/* Large enough that the host is never behind. */
+#define COMMON                                                                                               \
+    "--model llama3.1-8b --bf16 --seq 4096 --mbs 2 --num-layers 8 --use-distributed-optimizer "              \
+    "--num-experts 16 --moe-router-topk 2 --moe-ffn-hidden-size 2048 "
+#define SHARED "--moe-shared-expert-intermediate-size 4096 "
+
+/* ---- lists of steps ---- */
+
+#define COMPUTE(s)                                                                                           \
+    {                                                                                                        \
+        .kind = SS_STEP_COMPUTE, .label = SS_LABEL_COMPUTE, .seconds = (s)                                   \
+    }
+#define OTHER(s)                                                                                             \
+    {                                                                                                        \
+        .kind = SS_STEP_COMPUTE, .label = SS_LABEL_OTHER, .seconds = (s)                                     \
+    }
+#define POST(c, s, share)                                                                                    \
+    {                                                                                                        \
+        .kind = SS_STEP_POST, .comm = (c), .seconds = (s), .part = 1, .sm_share = (share)                    \
+    }
+#define WAIT(c)                                                                                              \
+    {                                                                                                        \
+        .kind = SS_STEP_WAIT, .comm = (c)                                                                    \
+    }
+#define FOLD(slower, out, ...)                                                                               \
+    do {                                                                                                     \
+        struct ss_layer_step step[] = {__VA_ARGS__};                                                         \
+        const struct ss_step_list list = {.n = sizeof step / sizeof *step, .step = step};                    \
+        CU_ASSERT_EQUAL(ss_steps_fold(&list, slower, out), SS_OK);                                           \
+    } while (0)
+
+static void test_fold(void)
+{
+    double t[SS_LABEL_COUNT];
+    /* half of the exchange is hidden; then all of it */
+    FOLD(0, t, POST(SS_COMM_EP, 4, 0), COMPUTE(2), WAIT(SS_COMM_EP), OTHER(1));
+    CU_ASSERT_EQUAL(t[SS_LABEL_COMPUTE], 2);
+    CU_ASSERT_EQUAL(t[SS_LABEL_EP], 2);
+    CU_ASSERT_EQUAL(t[SS_LABEL_OTHER], 1);
+    FOLD(0, t, POST(SS_COMM_EP, 4, 0), COMPUTE(5), WAIT(SS_COMM_EP));
+    CU_ASSERT_EQUAL(t[SS_LABEL_COMPUTE], 5);
+    CU_ASSERT_EQUAL(t[SS_LABEL_EP], 0);
+    /* two on one stream follow each other, two on two streams do not */
+    FOLD(0, t, POST(SS_COMM_EP, 4, 0), POST(SS_COMM_EP, 3, 0), COMPUTE(5), WAIT(SS_COMM_EP),
+         WAIT(SS_COMM_EP));
+    CU_ASSERT_EQUAL(t[SS_LABEL_EP], 2);
+    FOLD(0, t, POST(SS_COMM_EP, 4, 0), POST(SS_COMM_TP, 7, 0), COMPUTE(3), WAIT(SS_COMM_EP),
+         WAIT(SS_COMM_TP));
+    CU_ASSERT_EQUAL(t[SS_LABEL_EP], 1);
+    CU_ASSERT_EQUAL(t[SS_LABEL_TP], 3);
+    /* the slowest kernels of a group hide more, and are counted as its other ones */
+    FOLD(0.5, t, POST(SS_COMM_EP, 4, 0), COMPUTE(2), WAIT(SS_COMM_EP));
+    CU_ASSERT_EQUAL(t[SS_LABEL_COMPUTE], 2);
+    CU_ASSERT_EQUAL(t[SS_LABEL_EP], 1);
+}
+
+static void test_fold_sms(void)
+{
+    double t[SS_LABEL_COUNT];
+    /* 4 s at three quarters, the rest at the full rate; what is hidden takes longer, too */
+    FOLD(0, t, POST(SS_COMM_EP, 4, 0.25), COMPUTE(5), WAIT(SS_COMM_EP));
+    CU_ASSERT_DOUBLE_EQUAL(t[SS_LABEL_COMPUTE], 6, 1e-12);
+    CU_ASSERT_EQUAL(t[SS_LABEL_EP], 0);
+    FOLD(0, t, POST(SS_COMM_EP, 4, 0.5), COMPUTE(1), WAIT(SS_COMM_EP));
+    CU_ASSERT_DOUBLE_EQUAL(t[SS_LABEL_COMPUTE], 2, 1e-12);
+    CU_ASSERT_DOUBLE_EQUAL(t[SS_LABEL_EP], 2, 1e-12);
+    /* holds of 0.2 and 0.9 leave 0.4, as in the replay contract */
+    FOLD(0, t, POST(SS_COMM_EP, 4, 0.2), POST(SS_COMM_TP, 4, 0.9), COMPUTE(0.8), WAIT(SS_COMM_EP),
+         WAIT(SS_COMM_TP));
+    CU_ASSERT_DOUBLE_EQUAL(t[SS_LABEL_COMPUTE], 2, 1e-12);
+    CU_ASSERT_DOUBLE_EQUAL(t[SS_LABEL_EP], 2, 1e-12);
+}
+
+/* ---- jobs ---- */
+
+struct way {
+    int level, unfold, engine;
+};
+static const struct way ways[] = {
+    {SS_LEVEL_CHUNK, 0, SS_ENGINE_NATIVE},  {SS_LEVEL_LAYER, 0, SS_ENGINE_NATIVE},
+    {SS_LEVEL_FLOW, 0, SS_ENGINE_NATIVE},   {SS_LEVEL_LAYER, 1, SS_ENGINE_NATIVE},
+    {SS_LEVEL_LAYER, 0, SS_ENGINE_SIMGRID},
+};
+enum { NWAYS = sizeof ways / sizeof ways[0] };
+
+/* What a test changes in a job before it is finished; the stack's channels hold no SMs unless `hold`. */
+struct variant {
+    int shared, paired, delay, hold;
+    unsigned modules; /* that selective recompute repeats */
+};
+
+static double run_variant(const char *text, struct variant v, const struct way *way,
+                          double by_label[SS_LABEL_COUNT])
+{
+    struct scale_job s;
+    struct ss_run run;
+    struct ss_run_options o = {.engine = way->engine};
+    o.plan.level = way->level;
+    o.plan.unfold = way->unfold;
+    CU_ASSERT_FATAL(scale_open(&s, text) == 0);
+    s.job.shared_expert_overlap = v.shared;
+    s.job.overlap_ep = v.paired;
+    s.job.delay_wgrad = v.delay;
+    if (v.modules) {
+        s.job.recompute = SS_RECOMPUTE_SELECTIVE;
+        s.job.recompute_modules = v.modules;
+    }
+    if (!v.hold)
+        s.stack.comm_sms_nic = s.stack.comm_sms_nvlink = 0;
+    CU_ASSERT_FATAL(scale_run(&s, &o, &run) == 0);
+    double seconds = run.result->iteration_s;
+    for (int l = 0; l < SS_LABEL_COUNT; l++)
+        by_label[l] = run.timeline->spent[run.plan->class_of[0]][l];
+    ss_run_free(&run);
+    scale_close(&s);
+    return seconds;
+}
+
+/* Every way gives the same times, which the first one returns. */
+static double agree(const char *text, struct variant v, int contended, double first[SS_LABEL_COUNT])
+{
+    double t = run_variant(text, v, &ways[0], first), by_label[SS_LABEL_COUNT];
+    for (int i = 1; i < NWAYS; i++) {
+        if (contended && ways[i].level == SS_LEVEL_FLOW)
+            continue;
+        double other = run_variant(text, v, &ways[i], by_label);
+        CU_ASSERT_DOUBLE_EQUAL(other, t, 1e-9 * t);
+        for (int l = 0; l < SS_LABEL_COUNT; l++)
+            CU_ASSERT_DOUBLE_EQUAL(by_label[l], first[l], 1e-9 * t);
+        if (fabs(other - t) > 1e-9 * t)
+            fprintf(stderr, "%s\n  way %d: %.12g s instead of %.12g s\n", text, i, other, t);
+    }
+    return t;
+}
+
+static void test_shared(void)
+{
+    static const char *const jobs[] = {
+        "h800 1;" COMMON SHARED "--ep 8 --gbs 16",
+        "h800 2;" COMMON SHARED "--ep 8 --pp 2 --gbs 64",
+        "h800 2;" COMMON SHARED "--ep 8 --pp 2 --gbs 64 --schedule zb-h1",
+        "h800 1;" COMMON SHARED "--ep 8 --gbs 16 --recompute-granularity full --recompute-method uniform "
+        "--recompute-num-layers 1",
+        /* at flow level two collectives meet on NVLink */
+        "h800 1;" COMMON SHARED "--tp 2 --sequence-parallel --ep 4 --gbs 8",
+    };
+    const size_t n = sizeof jobs / sizeof *jobs;
+    for (size_t j = 0; j < n; j++) {
+        double plain[SS_LABEL_COUNT], hidden[SS_LABEL_COUNT], held[SS_LABEL_COUNT];
+        double t = agree(jobs[j], (struct variant){0}, j == n - 1, plain);
+        double u = agree(jobs[j], (struct variant){.shared = 1}, j == n - 1, hidden);
+        double h = run_variant(jobs[j], (struct variant){.shared = 1, .hold = 1}, &ways[0], held);
+        CU_ASSERT(plain[SS_LABEL_EP] > 0);
+        CU_ASSERT(u < t && hidden[SS_LABEL_EP] < plain[SS_LABEL_EP]);
+        CU_ASSERT_DOUBLE_EQUAL(hidden[SS_LABEL_COMPUTE], plain[SS_LABEL_COMPUTE], 1e-9 * t);
+        CU_ASSERT(h >= u * (1 - 1e-9) && h < t); /* SMs that the exchanges hold slow the shared experts */
+    }
+}
+
+/* What is repeated before the backward does not run beside anything there. */
+static void test_recompute(void)
+{
+    static const unsigned modules[] = {SS_MODULE_BIT(SS_MODULE_MOE_ACT), SS_MODULE_BIT(SS_MODULE_MOE),
+                                       SS_MODULE_BIT(SS_MODULE_CORE_ATTN) |
+                                           SS_MODULE_BIT(SS_MODULE_LAYERNORM)};
+    const char *job = "h800 1;" COMMON SHARED "--ep 8 --gbs 16";
+    double plain[SS_LABEL_COUNT], hidden[SS_LABEL_COUNT];
+    for (size_t m = 0; m < sizeof modules / sizeof *modules; m++) {
+        double t = agree(job, (struct variant){.modules = modules[m]}, 0, plain);
+        double u = agree(job, (struct variant){.shared = 1, .modules = modules[m]}, 0, hidden);
+        CU_ASSERT(modules[m] & SS_MODULE_BIT(SS_MODULE_MOE) ? u <= t * (1 + 1e-9) : u < t);
+    }
+}
+
+/* Without shared experts, or in one rank, there is nothing to hide or nothing to hide it. */
+static void test_nothing_to_hide(void)
+{
+    static const char *const jobs[] = {"h800 1;" COMMON "--ep 8 --gbs 16",
+                                       "h800 1;" COMMON SHARED "--ep 1 --gbs 16"};
+    for (size_t j = 0; j < sizeof jobs / sizeof *jobs; j++) {
+        double plain[SS_LABEL_COUNT], hidden[SS_LABEL_COUNT];
+        double t = run_variant(jobs[j], (struct variant){0}, &ways[0], plain);
+        CU_ASSERT_DOUBLE_EQUAL(run_variant(jobs[j], (struct variant){.shared = 1}, &ways[0], hidden), t,
+                               1e-12 * t);
+    }
+}
+
+int main(void)
+{
+    CU_TestInfo tests[] = {{"a list of steps in time", test_fold},
+                           {"collectives hold SMs", test_fold_sms},
+                           {"shared experts beside the exchanges", test_shared},
+                           {"shared experts with recompute", test_recompute},
+                           {"nothing to hide", test_nothing_to_hide},
+                           CU_TEST_INFO_NULL};
+    return suite_run("overlap", NULL, NULL, tests);
+}
