@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Parameters of experts: which rank holds, reduces and steps them. */
+#include "cost/experts.h"
 #include "cost/layers.h"
 #include "cost/memory.h"
 #include "scale_job.h"
@@ -72,6 +73,92 @@ static void test_shares(void)
         dense = i ? dense : rest;
         CU_ASSERT_DOUBLE_EQUAL(rest, dense, 0.5);
         close_job(&s, &run);
+    }
+}
+
+/* ---- public models ---- */
+
+static const char *const mixtures[] = {"mixtral-8x7b", "qwen3-30b-a3b", "qwen3-235b-a22b", "qwen2-57b-a14b",
+                                       "deepseek-v2",  "kimi-k2",       "llama4-maverick", "olmoe-1b-7b"};
+
+static double parameters_of(const char *model, int pp, int ep, double *whole)
+{
+    struct scale_job s;
+    struct ss_run run;
+    char text[256];
+    double sum = 0;
+    snprintf(text, sizeof text,
+             "h800 8;--bf16 --seq 4096 --mbs 1 --gbs 64 --model %s --pp %d --ep %d --etp 1 ", model, pp, ep);
+    CU_ASSERT_EQUAL_FATAL(scale_open(&s, text), 0);
+    CU_ASSERT_EQUAL_FATAL(scale_run(&s, NULL, &run), 0);
+    for (int stage = 0; stage < pp; stage++)
+        for (int c = 0, found = 0; c < run.plan->nclasses; c++)
+            if (run.plan->classes[c].stage == stage && !found++)
+                sum += run.plan->classes[c].parameters;
+    *whole = run.plan->parameters;
+    close_job(&s, &run);
+    return sum;
+}
+
+/* What the ranks of a pipeline hold is the model; where experts are divided by n they hold an n-th of these, and all else. */
+static void test_models(void)
+{
+    for (size_t i = 0; i < sizeof mixtures / sizeof *mixtures; i++) {
+        double whole, all = parameters_of(mixtures[i], 1, 1, &whole);
+        CU_ASSERT_DOUBLE_EQUAL(all, whole, 0.5);
+        double half = parameters_of(mixtures[i], 1, 2, &whole), experts = 2 * (all - half);
+        CU_ASSERT(experts > 0.5 * all);
+        CU_ASSERT_DOUBLE_EQUAL(parameters_of(mixtures[i], 1, 8, &whole), all - experts * 7 / 8, 0.5);
+    }
+    double whole, stages = parameters_of("mixtral-8x7b", 4, 1, &whole);
+    CU_ASSERT_DOUBLE_EQUAL(stages, whole, 0.5);
+}
+
+/* Parameters of a layer over all ranks that divide it: weights of column and row parallel layers, experts; others are copies. */
+static double over_ranks(const struct ss_ops *ops, const struct ss_job *job)
+{
+    double sum = 0;
+    for (int i = 0; i < ops->n; i++) {
+        const struct ss_op *op = &ops->op[i];
+        int wide =
+            job->model.qk_norm == SS_QK_NORM_WIDTH && !strcmp(op->name, "qk norm"); /* over a rank's heads */
+        double matrix = op->role == SS_TP_ROW              ? op->n * op->k
+                        : op->role == SS_TP_COLUMN || wide ? op->params
+                                                           : 0;
+        sum += op->expert ? op->params * job->ep * job->etp
+                          : matrix * job->tp + op->params - matrix; /* biases behind a sum are copies */
+    }
+    return sum;
+}
+
+/* A layer has as many parameters however it is divided. */
+static void test_layers(void)
+{
+    static const struct {
+        int tp, ep, etp;
+    } sizes[] = {{1, 1, 1}, {2, 1, 2}, {4, 4, 1}, {2, 8, 2}, {1, 8, 4}};
+    for (size_t i = 0; i < sizeof mixtures / sizeof *mixtures; i++) {
+        struct scale_job s;
+        char text[256];
+        double one = 0;
+        snprintf(text, sizeof text, "h800 8;--bf16 --seq 4096 --mbs 1 --gbs 64 --model %s ", mixtures[i]);
+        CU_ASSERT_EQUAL_FATAL(scale_open(&s, text), 0);
+        for (size_t k = 0; k < sizeof sizes / sizeof *sizes; k++) {
+            struct ss_shape shape;
+            struct ss_ops ops;
+            struct ss_load_figures load;
+            const struct ss_group_shape group = {.n = sizes[k].ep, .nodes = 1, .per_node = sizes[k].ep};
+            s.job.tp = sizes[k].tp;
+            s.job.ep = sizes[k].ep;
+            s.job.etp = sizes[k].etp;
+            ss_shape_init(&shape, &s.job, &s.stack, s.job.model.vocab_size);
+            CU_ASSERT_EQUAL_FATAL(ss_experts_load(&s.job, &group, &load, NULL), 0);
+            ss_experts_shape(&shape, &s.job, &load);
+            ss_layer_operators(ss_layer_kind_of(&s.job, s.job.model.num_layers - 1), &shape, &s.stack, &ops);
+            one = k ? one : over_ranks(&ops, &s.job);
+            CU_ASSERT_DOUBLE_EQUAL(over_ranks(&ops, &s.job), one, 0.5);
+        }
+        scale_close(&s);
     }
 }
 
@@ -249,6 +336,8 @@ static void test_overhead(void)
 int main(void)
 {
     CU_TestInfo tests[] = {{"shares of a rank", test_shares},
+                           {"public models", test_models},
+                           {"layers however divided", test_layers},
                            {"buffers of dense parameters and of experts", test_buffers},
                            {"one buffer", test_one_buffer},
                            {"order of the buckets", test_marks},
