@@ -13,6 +13,8 @@ static void norm(struct ss_ops *ops, const struct ss_shape *s, const struct ss_s
 {
     double x = s->tokens * s->h / s->sp;
     ss_op_norm(ops, s, stack, "mlp norm");
+    if (s->experts <= 1)
+        return;
     struct ss_op *op = &ops->op[ops->n - 1];
     ss_op_elementwise(op, x * 2 * s->e, x * (s->te ? 3 : 5) * s->e, 1, 2);
     op->module = SS_MODULE_BIT(SS_MODULE_LAYERNORM);
@@ -144,7 +146,8 @@ static void experts(struct ss_ops *ops, const struct ss_shape *s, const struct s
     if (fp8)
         ss_op_expert_cast(ops, s, stack, s->h, fc1);
     struct ss_op *op = grouped(ops, s, "experts fc1", fc1, s->h);
-    op->saved_bytes = s->routed * (s->h * kept + fc1 * s->e); /* its input, and that of the activation */
+    /* Its input, which for a single expert is the norm's output, and that of the activation. */
+    op->saved_bytes = s->routed * ((s->experts > 1 ? s->h * kept : 0) + fc1 * s->e);
     op = ss_op_activation(ops, s, s->routed, s->moe_ffn);
     op->module = SS_MODULE_BIT(SS_MODULE_MOE_ACT); /* its output is kept here: the input of FC2 */
     op->saved_bytes = op->module_bytes = s->routed * s->moe_ffn * kept;

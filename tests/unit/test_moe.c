@@ -1,0 +1,225 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Layers of experts: a single expert is a dense MLP; sizes, exchanges and memory against numbers worked out by hand. */
+#include <math.h>
+#include <string.h>
+
+#include "cost/experts.h"
+#include "cost/layer_kinds.h"
+#include "suite.h"
+
+#define TOKENS 8192.0
+
+struct setting {
+    struct ss_card card;
+    struct ss_stack stack;
+    struct ss_job job;
+    struct ss_cost_context c;
+};
+
+/* A small decoder on a card of round numbers; experts are the test's. */
+static void setting_make(struct setting *t)
+{
+    memset(t, 0, sizeof *t);
+    ss_job_init(&t->job);
+    struct ss_model *m = &t->job.model;
+    m->num_layers = 4;
+    m->hidden_size = 1024;
+    m->ffn_hidden_size = 2816;
+    m->num_attention_heads = 16;
+    m->num_query_groups = 4;
+    m->vocab_size = 32000;
+    m->gated_mlp = 1;
+    m->linear_bias = m->qkv_bias = m->tied_embeddings = 0;
+    m->normalization = SS_NORM_RMSNORM;
+    m->position = SS_POSITION_ROPE;
+    t->job.micro_batch = 2;
+    t->job.seq_length = 4096;
+    t->job.etp = 1;
+    t->job.dispatcher = SS_DISPATCH_ALLTOALL;
+    t->job.precision = SS_BF16;
+    t->job.attention = SS_ATTENTION_FLASH;
+    t->job.attention_dropout = t->job.hidden_dropout = 0;
+    t->card.sm_count = 100;
+    t->card.peak_bf16 = 1e15;
+    t->card.gemm_eff_bf16 = 0.5;
+    t->card.gemm_tile_m = 128;
+    t->card.gemm_tile_n = 256;
+    t->card.gemm_small_tile = 0.9;
+    t->card.hbm_bandwidth = 1e12;
+    t->card.hbm_efficiency = 1;
+    t->card.kernel_latency = 5e-6;
+    t->stack.fused_wgrad_accumulation = t->stack.fp8_forward_gain = 1;
+    t->stack.flash_fwd = 0.4;
+    t->stack.flash_bwd = 0.25;
+    t->stack.attention_half_tokens = 1024;
+    t->stack.te_layers = 1;
+    t->c.card = &t->card;
+    t->c.stack = &t->stack;
+    t->c.job = &t->job;
+    t->c.net.nvlink_busbw = 200e9;
+    t->c.net.gpus_per_node = t->c.net.nics_per_node = 8;
+    t->c.tp = t->c.cp = t->c.fsdp = (struct ss_group_shape){.n = 1, .nodes = 1, .per_node = 1};
+    t->c.ep = t->c.etp = t->c.etp_ep = t->c.edp = t->c.tp;
+}
+
+static void experts_set(struct setting *t, int experts, int top_k, int ffn, int ep)
+{
+    struct ss_model *m = &t->job.model;
+    struct ss_load_figures load;
+    m->num_experts = experts;
+    m->top_k = top_k;
+    m->moe_ffn_hidden_size = ffn;
+    t->job.ep = ep;
+    t->c.ep = (struct ss_group_shape){.n = ep, .nodes = 1, .per_node = ep};
+    CU_ASSERT_EQUAL_FATAL(ss_model_finish(m, NULL), 0);
+    ss_shape_init(&t->c.shape, &t->job, &t->stack, 32000);
+    CU_ASSERT_EQUAL_FATAL(ss_experts_load(&t->job, &t->c.ep, &load, NULL), 0);
+    ss_experts_shape(&t->c.shape, &t->job, &load);
+}
+
+static void ops_of(const struct setting *t, int kind, struct ss_ops *ops)
+{
+    ss_layer_operators(kind, &t->c.shape, &t->stack, ops);
+}
+
+static const struct ss_op *find(const struct ss_ops *ops, const char *name)
+{
+    for (int i = 0; i < ops->n; i++)
+        if (!strcmp(ops->op[i].name, name))
+            return &ops->op[i];
+    CU_FAIL_FATAL("no such operator");
+    return NULL;
+}
+
+/* One expert, top-1, expert parallel 1: the dense layer, in every number. */
+static void test_one_expert(void)
+{
+    struct setting t;
+    struct ss_ops dense, moe;
+    struct ss_layer_cost a, b;
+    setting_make(&t);
+    experts_set(&t, 1, 1, 2816, 1);
+    ops_of(&t, SS_LAYER_DENSE, &dense);
+    ops_of(&t, SS_LAYER_MOE, &moe);
+    ss_cost_layer(&t.c, &dense, ss_layer_kind(SS_LAYER_DENSE), SS_RECOMPUTE_NONE, &a);
+    ss_cost_layer(&t.c, &moe, ss_layer_kind(SS_LAYER_MOE), SS_RECOMPUTE_NONE, &b);
+    for (int l = 0; l < SS_LABEL_COUNT; l++) {
+        CU_ASSERT_DOUBLE_EQUAL(b.forward[l], a.forward[l], 1e-12 * fabs(a.forward[l]));
+        CU_ASSERT_DOUBLE_EQUAL(b.input_grad[l], a.input_grad[l], 1e-12 * fabs(a.input_grad[l]));
+        CU_ASSERT_DOUBLE_EQUAL(b.weight_grad[l], a.weight_grad[l], 1e-12 * fabs(a.weight_grad[l]));
+    }
+    CU_ASSERT(a.forward[SS_LABEL_COMPUTE] > 0);
+    CU_ASSERT_EQUAL(b.forward_flops, a.forward_flops);
+    CU_ASSERT_EQUAL(b.backward_flops, a.backward_flops);
+    CU_ASSERT_EQUAL(ss_ops_params(&moe), ss_ops_params(&dense));
+    CU_ASSERT_EQUAL(ss_ops_saved_bytes(&moe, 0), ss_ops_saved_bytes(&dense, 0));
+    CU_ASSERT_EQUAL(ss_ops_working_bytes(&moe), ss_ops_working_bytes(&dense));
+}
+
+/* Balanced: each rank sends and gets tokens x top-k copies, 7/8 of them to others by the all-to-all of 8 ranks. */
+static void test_exchange(void)
+{
+    struct setting t;
+    struct ss_ops ops;
+    struct ss_layer_cost cost;
+    setting_make(&t);
+    experts_set(&t, 64, 4, 512, 8);
+    ops_of(&t, SS_LAYER_MOE, &ops);
+    double bytes = TOKENS * 4 * 1024 * 2;
+    CU_ASSERT_EQUAL(find(&ops, "dispatch")->exchanged, bytes);
+    CU_ASSERT_EQUAL(find(&ops, "combine")->exchanged, bytes);
+    CU_ASSERT_EQUAL(find(&ops, "experts fc1")->m, TOKENS * 4);
+    CU_ASSERT_EQUAL(find(&ops, "experts fc1")->groups, 8);
+    ss_cost_layer(&t.c, &ops, ss_layer_kind(SS_LAYER_MOE), SS_RECOMPUTE_NONE, &cost);
+    double both = 2 * bytes * 7 / 8 / 200e9;
+    CU_ASSERT_DOUBLE_EQUAL(cost.forward[SS_LABEL_EP], both, 1e-12 * both);
+    CU_ASSERT_DOUBLE_EQUAL(cost.input_grad[SS_LABEL_EP], both, 1e-12 * both);
+}
+
+/* 8 of 64 experts a rank: two matrices of 1024 x 1024 (gate and up) and 512 x 1024 each; the router is whole. */
+static void test_parameters(void)
+{
+    struct setting t;
+    struct ss_ops ops;
+    setting_make(&t);
+    experts_set(&t, 64, 4, 512, 8);
+    ops_of(&t, SS_LAYER_MOE, &ops);
+    double experts = 0;
+    for (int i = 0; i < ops.n; i++)
+        experts += ops.op[i].expert ? ops.op[i].params : 0;
+    CU_ASSERT_EQUAL(experts, 8 * (1024.0 * 1024 + 512 * 1024));
+    CU_ASSERT_EQUAL(find(&ops, "router")->params, 64 * 1024.0);
+    double attention = 1024.0 * 1536 + 1024 * 1024, norms = 2 * 1024;
+    CU_ASSERT_EQUAL(ss_ops_params(&ops), experts + 64 * 1024.0 + attention + norms);
+}
+
+/* With a capacity of one even share and padding every expert works on as many copies; without it they are as drawn. */
+static void test_capacity(void)
+{
+    struct setting t;
+    setting_make(&t);
+    t.job.capacity_factor = 1.25;
+    t.job.pad_to_capacity = 1;
+    experts_set(&t, 64, 4, 512, 8);
+    CU_ASSERT_DOUBLE_EQUAL(t.c.shape.routed, TOKENS * 4 * 1.25, 1e-6);
+    CU_ASSERT_DOUBLE_EQUAL(t.c.shape.sent, TOKENS * 4 * 1.25, 1e-6);
+}
+
+/* Of the experts' part moe_act drops the activation's output; moe drops all but what the norm before it keeps. */
+static void test_recompute(void)
+{
+    struct setting t;
+    struct ss_ops ops;
+    struct ss_layer_cost none, act, moe;
+    setting_make(&t);
+    experts_set(&t, 64, 4, 512, 8);
+    ops_of(&t, SS_LAYER_MOE, &ops);
+    double all = ss_ops_saved_bytes(&ops, 0);
+    CU_ASSERT_EQUAL(all - ss_ops_saved_bytes(&ops, SS_MODULE_BIT(SS_MODULE_MOE_ACT)), TOKENS * 4 * 512 * 2);
+    double inputs = TOKENS * 4 * (1024 + 1024 + 512) * 2, router = TOKENS * 64 * (4 + 4 + 1) + 8 * TOKENS * 4;
+    CU_ASSERT_EQUAL(all - ss_ops_saved_bytes(&ops, SS_MODULE_BIT(SS_MODULE_MOE)), inputs + router);
+    t.job.recompute = SS_RECOMPUTE_SELECTIVE;
+    ss_cost_layer(&t.c, &ops, ss_layer_kind(SS_LAYER_MOE), SS_RECOMPUTE_NONE, &none);
+    t.job.recompute_modules = SS_MODULE_BIT(SS_MODULE_MOE_ACT);
+    ss_cost_layer(&t.c, &ops, ss_layer_kind(SS_LAYER_MOE), SS_RECOMPUTE_SELECTIVE, &act);
+    t.job.recompute_modules = SS_MODULE_BIT(SS_MODULE_MOE);
+    ss_cost_layer(&t.c, &ops, ss_layer_kind(SS_LAYER_MOE), SS_RECOMPUTE_SELECTIVE, &moe);
+    double bytes = TOKENS * 4 * (1024 + 512) * 2; /* gate and up in, their product out */
+    CU_ASSERT_EQUAL(none.input_grad[SS_LABEL_RECOMPUTE], 0);
+    CU_ASSERT_DOUBLE_EQUAL(act.input_grad[SS_LABEL_RECOMPUTE], bytes / 1e12 + 5e-6, 1e-12);
+    CU_ASSERT_DOUBLE_EQUAL(moe.input_grad[SS_LABEL_EP], 2 * none.input_grad[SS_LABEL_EP], 1e-12);
+    CU_ASSERT(moe.input_grad[SS_LABEL_RECOMPUTE] > 0.5 * none.forward[SS_LABEL_COMPUTE]);
+}
+
+/* The hottest rank sets the time: it never falls with skew. */
+static void test_skew(void)
+{
+    double last = 0;
+    for (double exponent = 0; exponent <= 1.5; exponent += 0.25) {
+        struct setting t;
+        struct ss_ops ops;
+        struct ss_layer_cost cost;
+        setting_make(&t);
+        t.job.moe_load = SS_LOAD_ZIPF;
+        t.job.moe_load_exponent = exponent;
+        experts_set(&t, 64, 4, 512, 8);
+        ops_of(&t, SS_LAYER_MOE, &ops);
+        ss_cost_layer(&t.c, &ops, ss_layer_kind(SS_LAYER_MOE), SS_RECOMPUTE_NONE, &cost);
+        double all =
+            ss_label_sum(cost.forward) + ss_label_sum(cost.input_grad) + ss_label_sum(cost.weight_grad);
+        CU_ASSERT(all >= last);
+        last = all;
+    }
+}
+
+int main(void)
+{
+    CU_TestInfo tests[] = {{"one expert is a dense MLP", test_one_expert},
+                           {"balanced exchange", test_exchange},
+                           {"parameters of a rank", test_parameters},
+                           {"capacity with padding", test_capacity},
+                           {"recompute of modules", test_recompute},
+                           {"time never falls with skew", test_skew},
+                           CU_TEST_INFO_NULL};
+    return suite_run("moe", NULL, NULL, tests);
+}
