@@ -63,13 +63,10 @@ void ss_experts_shape(struct ss_shape *s, const struct ss_job *job, const struct
 int ss_experts_spread(const struct ss_job *job, const struct ss_group_shape *ep, struct ss_token_spread *out,
                       struct ss_error *err)
 {
-    double others = ep->n - 1, near = ep->per_node - 1;
     struct ss_load_figures load;
     int status = ss_experts_load(job, ep, &load, err);
     *out = (struct ss_token_spread){0};
-    if (status || others <= 0)
-        return status;
-    double here = load.remote_ranks * near / others, there = load.remote_ranks - here;
-    *out = (struct ss_token_spread){.nodes = load.remote_nodes, .copies = here + there * near / ep->per_node};
-    return SS_OK;
+    if (!status && ep->n > 1)
+        *out = (struct ss_token_spread){.nodes = load.remote_nodes, .copies = load.ranks};
+    return status;
 }

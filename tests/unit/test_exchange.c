@@ -2,6 +2,7 @@
 /* What an all-to-all puts on every kind of link, against loads worked out by hand, and the closed form beside it. */
 #include <stdlib.h>
 
+#include "cost/load.h"
 #include "plan/exchange.h"
 #include "scale_job.h"
 #include "suite.h"
@@ -166,6 +167,46 @@ static void test_levels(void)
     }
 }
 
+/* DeepEP's rates on H800 with 24 SMs (its README): 4,096 tokens of 7,168, top-8 of 256 experts in at most 4 nodes, dispatch
+ * in fp8 with a scale for 128, combine in bf16. Over NVLink it counts all copies, over NICs all nodes, the own one too. */
+static void test_deepep(void)
+{
+    static const struct {
+        int kind, nodes;
+        double rate; /* bytes/s */
+    } rows[] = {{SS_COLL_DISPATCH, 1, 153e9}, {SS_COLL_COMBINE, 1, 158e9}, {SS_COLL_DISPATCH, 2, 43e9},
+                {SS_COLL_COMBINE, 2, 43e9},   {SS_COLL_DISPATCH, 4, 58e9}, {SS_COLL_COMBINE, 4, 57e9},
+                {SS_COLL_DISPATCH, 8, 51e9},  {SS_COLL_COMBINE, 8, 50e9}};
+    const struct ss_platform_options one = {.nodes = 1};
+    struct ss_platform *p;
+    struct ss_net net;
+    double sum = 0;
+    CU_ASSERT_EQUAL_FATAL(ss_platform_load("h800", &one, &p, NULL), 0);
+    ss_net_init(&net, p);
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        int nodes = rows[i].nodes;
+        const struct ss_load_input in = {.kind = SS_LOAD_BALANCED,
+                                         .experts = 256,
+                                         .top_k = 8,
+                                         .groups = nodes > 4 ? nodes : 0,
+                                         .group_topk = nodes > 4 ? 4 : 0,
+                                         .ep = 8 * nodes,
+                                         .nodes = nodes,
+                                         .tokens = 4096. * 8 * nodes};
+        struct ss_group_shape g = {.n = 8 * nodes, .nodes = nodes, .per_node = 8};
+        struct ss_load_figures load;
+        CU_ASSERT_EQUAL_FATAL(ss_load_figures(&in, &load, NULL), 0);
+        g.spread = (struct ss_token_spread){.nodes = load.remote_nodes, .copies = load.ranks};
+        double bytes = 4096. * 7168 * (rows[i].kind == SS_COLL_DISPATCH ? 1 + 4. / 128 : 2);
+        double measured = bytes * (nodes > 1 ? load.nodes : load.ranks) / rows[i].rate;
+        double error = ss_collective_seconds(&net, rows[i].kind, bytes, &g) / measured - 1;
+        CU_ASSERT(fabs(error) < 0.15);
+        sum += fabs(error);
+    }
+    CU_ASSERT(sum / 8 < 0.07);
+    ss_platform_free(p);
+}
+
 /* What goes to another rail leaves by the GPU at the target's place; what stays on the node or on its rail does not. */
 static void test_via(void)
 {
@@ -183,6 +224,7 @@ int main(void)
 {
     CU_TestInfo tests[] = {{"loads of links", test_loads},
                            {"levels and dispatchers", test_levels},
+                           {"rates of DeepEP", test_deepep},
                            {"rails", test_via},
                            CU_TEST_INFO_NULL};
     return suite_run("exchange", NULL, NULL, tests);

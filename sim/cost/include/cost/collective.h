@@ -13,7 +13,8 @@
 /* Where the tokens of a member of an expert group go, on average over its tokens (of load.h). A node is what NVLink joins. */
 struct ss_token_spread {
     double nodes; /* other nodes that a token is sent to, each once, 0 .. nodes of the group - 1 */
-    /* GPUs that get it over NVLink, on all its nodes together, each once; without the one on which it lies or arrives */
+    /* GPUs that it is copied to, on all its nodes together, each once. One that stays where it lies or arrives goes through
+     * the same buffers at NVLink's rate, as DeepEP's own rates count it. */
     double copies;
 };
 
