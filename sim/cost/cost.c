@@ -453,15 +453,16 @@ double ss_cost_optimizer(const struct ss_cost_context *c, double params, int ten
     double local = params / shards, e = ss_parameter_bytes(c->job, c->stack).weight, device, host;
     /* Gradient norm reads 4 B, clipping reads and writes them; the step reads gradient, two moments and the
      * master copy, writes the last three and the 16-bit parameter. fp16 unscales the gradients first. */
+    double moments = c->job->bf16_moments ? 4 : 8, adam = 4 + 2 * (moments + 4);
     double unscale = c->shape.storage_precision == SS_FP16 ? 8 : 0;
     double clip = c->job->clip_grad ? 4 + 8 : 0;
-    double step = local * (clip + unscale + 4 + 12 + 12 + (e < 4 ? e : 0)) * c->stack->adam_passes;
+    double step = local * (clip + unscale + adam + (e < 4 ? e : 0)) * c->stack->adam_passes;
     double copies = ss_memory_copied(c, params, shards) * 2 * (e + 4); /* gradients in, parameters out */
     device = elementwise(c, step * (1 - c->job->optimizer_offload) + copies, 12);
     /* Offloaded: gradients go out and parameters come back over PCIe; the host steps at memory speed,
      * which PCIe bounds from above on every node here. */
     host = c->job->optimizer_offload * local * (4 + e) / c->card->pcie_bandwidth +
-           c->job->optimizer_offload * local * 28 / c->card->pcie_bandwidth;
+           c->job->optimizer_offload * local * adam / c->card->pcie_bandwidth;
     /* Before each of its passes Python gathers the tensors, while the GPU has nothing to do. */
     return device + host +
            tensors / (c->fsdp.n > 1 ? 1 : shards) * c->stack->step_operators * c->stack->host_operator;

@@ -5,10 +5,11 @@
 struct ss_parameter_bytes ss_parameter_bytes(const struct ss_job *job, const struct ss_stack *stack)
 {
     int stored = job->precision == SS_FP8 ? job->fp8_base : job->precision;
+    double moments = job->bf16_moments ? 4 : 8;
     if (stored == SS_FP32 || (stack->fp32_params > 0 && stored == SS_BF16))
-        return (struct ss_parameter_bytes){4, 4, 8};
+        return (struct ss_parameter_bytes){4, 4, moments};
     int half = stack->param_remainders > 0 && job->precision == SS_BF16 && job->distributed_optimizer;
-    return (struct ss_parameter_bytes){2, job->grad_reduce_fp32 ? 4 : 2, half ? 10 : 12};
+    return (struct ss_parameter_bytes){2, job->grad_reduce_fp32 ? 4 : 2, (half ? 2 : 4) + moments};
 }
 
 double ss_memory_copied(const struct ss_cost_context *c, double params, double shards)

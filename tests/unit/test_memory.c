@@ -99,6 +99,32 @@ static void test_static(void)
     }
 }
 
+/* Moments of 2 bytes each: 4 a parameter less, on the device as on the host, and as much less to read and to write. */
+static void test_bf16_moments(void)
+{
+    static const struct {
+        const char *props, *flags;
+        double states;
+    } rows[] = {{"", LLAMA "--bf16 " ZERO, 8},
+                {"", LLAMA, 4},
+                {PROP("ss.optimizer.param_remainders", "1"), LLAMA "--bf16 " ZERO, 6}};
+    const struct ss_param_count count = {.all = 1e9, .layer = 1e8, .tensors = 9};
+    const struct ss_card card = {.hbm_bandwidth = 1e12, .hbm_efficiency = 1, .pcie_bandwidth = 1e9};
+
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        struct fixture f;
+        double memory[SS_MEM_COUNT], seconds;
+        CU_ASSERT_EQUAL_FATAL(fixture_open(&f, rows[i].props, rows[i].flags), 0);
+        f.c.card = &card;
+        f.stack.adam_passes = 1;
+        seconds = ss_cost_optimizer(&f.c, 1e9, 0, 1);
+        f.job.bf16_moments = 1;
+        ss_memory_static(&f.c, &count, both(8), memory);
+        CU_ASSERT_DOUBLE_EQUAL(memory[SS_MEM_OPTIMIZER], 1e9 * rows[i].states / 8, 1);
+        CU_ASSERT_DOUBLE_EQUAL(seconds - ss_cost_optimizer(&f.c, 1e9, 0, 1), 1e9 * 8 / 1e12, 1e-12);
+    }
+}
+
 /* Of the copies of gradients those of fp16 under DeepSpeed (2) are of the step alone; bf16 adds up in its own, Megatron-LM keeps
  * them (1) until the next step. */
 static void test_step(void)
@@ -310,6 +336,7 @@ static void test_flat_gradients(void)
 int main(void)
 {
     CU_TestInfo tests[] = {{"copies of the step", test_step},
+                           {"moments in bf16", test_bf16_moments},
                            {"static", test_static},
                            {"gathered parameters", test_gathered},
                            {"loss", test_loss},
