@@ -15,6 +15,9 @@ cp "$new" docs/guide/study-70b-8-vs-16-nodes.md
 sh docs/guide/study-oversubscription.sh "$program" > "$new"
 cp "$new" docs/guide/study-oversubscription.md
 
+python3 docs/models.py "$program" > "$new"
+cp "$new" docs/reference/models.md
+
 # insert FILE MARK DOCUMENT: FILE between the lines "MARK begin" and "MARK end"
 insert() {
     awk -v file="$1" -v mark="<!-- $2 " '

@@ -7,16 +7,18 @@
 /* Each line of a list: printed or collected. */
 typedef void (*line_fn)(void *ctx, const char *name, const char *description);
 
+static int load_model(const char *name, struct ss_model *m, struct ss_error *err)
+{
+    int rc = ss_model_load(name, m, err);
+    return rc ? rc : ss_model_finish(m, err);
+}
+
 static int describe_model(const char *name, char *buf, size_t size, struct ss_error *err)
 {
     struct ss_model m;
     char parameters[64];
-    int rc, rows;
+    int rc = load_model(name, &m, err), rows;
 
-    ss_model_init(&m);
-    rc = ss_model_load(name, &m, err);
-    if (!rc)
-        rc = ss_model_finish(&m, err);
     if (rc)
         return rc;
     rows = m.vocab_size + m.extra_vocab_size;
@@ -174,6 +176,23 @@ static int list_text(const char *what, FILE *out, struct ss_error *err)
     return rc ? rc : ss_report_done(out, err);
 }
 
+/* What of a model's parameters publishers count or leave out. */
+static void add_parameters(json_t *o)
+{
+    struct ss_parameter_counts n;
+    struct ss_model m;
+
+    if (load_model(json_string_value(json_object_get(o, "name")), &m, NULL))
+        return; /* it has just been described */
+    ss_model_count(&m, m.vocab_size + m.extra_vocab_size, &n);
+    ss_json_integer(o, "parameters", (int64_t)n.total);
+    ss_json_integer(o, "active_parameters", (int64_t)n.active);
+    ss_json_integer(o, "input_parameters", (int64_t)n.input);
+    ss_json_integer(o, "output_parameters", (int64_t)n.output);
+    ss_json_integer(o, "mtp_parameters", (int64_t)n.mtp);
+    ss_json_integer(o, "mtp_active_parameters", (int64_t)n.mtp_active);
+}
+
 static int list_json(const char *what, FILE *out, struct ss_error *err)
 {
     json_t *o = ss_json_document("list");
@@ -183,6 +202,8 @@ static int list_json(const char *what, FILE *out, struct ss_error *err)
             continue;
         json_t *array = json_array();
         int rc = each(&families[i], collect_line, array, err);
+        for (size_t k = 0; families[i].describe == describe_model && k < json_array_size(array); k++)
+            add_parameters(json_array_get(array, k));
         json_object_set_new(o, families[i].name, array);
         if (rc) {
             json_decref(o);
