@@ -1,12 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The attention block of transformer layers. */
+#include <math.h>
+
 #include "cost/operators.h"
 
 /* Length of the causal sequence in which queries see as many keys on average. A local query at position i sees
- * min(i, window) of them. */
+ * min(i, window) of them, or those of its chunk. */
 static double keys_seen(const struct ss_shape *s, int local)
 {
-    double w = s->window, all = s->sequence;
+    double w = s->window, all = s->sequence, chunk = s->attention_chunk;
+    if (local && chunk > 0) {
+        double rest = fmod(all, chunk);
+        return ((all - rest) * chunk + rest * rest) / all;
+    }
     return local && w > 0 && w < all ? 2 * w - w * w / all : all;
 }
 
@@ -77,6 +83,8 @@ static void qk_norm_add(struct ss_ops *ops, const struct ss_shape *s)
     struct ss_op *op =
         ss_op_norm_of(ops, s, "qk norm", x, a_head ? 2 * s->d : (s->heads + s->groups) * s->d, s->e);
     op->tensors *= 2;
+    if (mode == SS_QK_NORM_PLAIN)
+        op->params = op->tensors = 0;
     op->forward_kernels = 2;
     op->backward_kernels = 4;
     op->saved_bytes = x * s->e + 4 * s->tokens * (a_head ? s->heads + s->groups : 2);
@@ -92,7 +100,7 @@ static void joint_qkv(struct ss_ops *ops, const struct ss_shape *s, const struct
     double qkv = ss_op_qkv_columns(s);
     if (s->gemm_precision == SS_FP8)
         ss_op_fp8_cast(ops, s, stack, s->h, qkv, SS_TP_COLUMN);
-    ss_op_linear(ops, "qkv", s, qkv, s->h, SS_TP_COLUMN, s->gemm_precision, s->qkv_bias || s->linear_bias);
+    ss_op_linear(ops, "qkv", s, qkv, s->h, SS_TP_COLUMN, s->gemm_precision, s->qkv_bias);
     qk_norm_add(ops, s);
     if (s->rope) { /* also where a part of a head is turned: the rest is copied */
         double qk = s->tokens * (s->heads + s->groups) * s->d * s->e * 2 * stack->rope_passes;
@@ -112,6 +120,8 @@ static void down_projection(struct ss_ops *ops, const struct ss_shape *s, const 
     if (s->gemm_precision == SS_FP8)
         ss_op_cast_rows(ops, stack, "fp8 cast", own, s->h, width, s->h * width);
     struct ss_op *op = ss_op_replicated(ops, name, s, width, s->h, s->gemm_precision);
+    op->params += s->qkv_bias ? width : 0;
+    op->tensors += s->qkv_bias;
     op->saved_bytes = ss_op_saved_in_fp8(s, stack) ? own * s->h : 0; /* in 16 bit the norm keeps it for all */
 }
 
@@ -196,8 +206,7 @@ void ss_op_attention_block(struct ss_ops *ops, const struct ss_shape *s, const s
     attention_add(ops, s, stack, local, latent);
     if (s->gemm_precision == SS_FP8)
         ss_op_fp8_cast(ops, s, stack, a, s->h, SS_TP_ROW);
-    struct ss_op *op =
-        ss_op_linear(ops, "projection", s, s->h, a, SS_TP_ROW, s->gemm_precision, s->linear_bias);
+    struct ss_op *op = ss_op_linear(ops, "projection", s, s->h, a, SS_TP_ROW, s->gemm_precision, s->out_bias);
     /* in 16 bit attention already keeps it */
     op->saved_bytes = ss_op_saved_in_fp8(s, stack) ? s->tokens * a : 0;
     if (s->model->parallel_residual <= SS_RESIDUAL_SERIAL)

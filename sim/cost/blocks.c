@@ -64,12 +64,12 @@ void ss_op_mlp(struct ss_ops *ops, const struct ss_shape *s, const struct ss_sta
     double fc1 = ffn * (s->gated ? 2 : 1);
     if (fp8)
         ss_op_fp8_cast(ops, s, stack, s->h, fc1, SS_TP_COLUMN);
-    struct ss_op *op = ss_op_linear(ops, names->fc1, s, fc1, s->h, SS_TP_COLUMN, p, s->linear_bias);
+    struct ss_op *op = ss_op_linear(ops, names->fc1, s, fc1, s->h, SS_TP_COLUMN, p, s->mlp_bias);
     op->saved_bytes = op->module_bytes = s->tokens * fc1 * s->e; /* input of the activation function */
     ss_op_activation(ops, s, s->tokens, ffn);
     if (fp8)
         ss_op_fp8_cast(ops, s, stack, ffn, s->h, SS_TP_ROW);
-    op = ss_op_linear(ops, names->fc2, s, s->h, ffn, SS_TP_ROW, p, s->linear_bias);
+    op = ss_op_linear(ops, names->fc2, s, s->h, ffn, SS_TP_ROW, p, s->mlp_bias);
     op->saved_bytes = op->module_bytes = s->tokens * ffn * (ss_op_saved_in_fp8(s, stack) ? 1 : s->e);
     /* Gradients of the activation's output and, unless it takes the input's place, input, when this GEMM's own input is
      * free again. */

@@ -123,7 +123,7 @@ struct ss_op *ss_op_norm_of(struct ss_ops *ops, const struct ss_shape *s, const 
 {
     struct ss_op *op = ss_op_add(ops, name, SS_OP_ELEMENTWISE);
     ss_op_elementwise(op, x * (s->e + out), x * (s->te ? 3 : 5) * s->e, 1, 2);
-    op->tensors = s->norm_is_layernorm ? 2 : 1;
+    op->tensors = s->norm_vectors;
     op->params = weights * op->tensors;
     return op;
 }

@@ -6,6 +6,20 @@
 
 #include "base/base.h"
 
+/* A choice of the model, or what it follows where the model is not finished. */
+static int given(int choice, int otherwise)
+{
+    return choice >= 0 ? choice : otherwise;
+}
+
+static void biases(struct ss_shape *s, const struct ss_model *m)
+{
+    s->qkv_bias = m->qkv_bias || m->linear_bias;
+    s->out_bias = given(m->attention_out_bias, m->linear_bias);
+    s->mlp_bias = given(m->mlp_bias, m->linear_bias);
+    s->norm_vectors = given(m->norm_vectors, m->normalization == SS_NORM_LAYERNORM ? 2 : 1);
+}
+
 /* Latent attention is multi-head attention behind its up-projections. */
 static void head_sizes(struct ss_shape *s, const struct ss_model *m)
 {
@@ -33,11 +47,10 @@ void ss_shape_init(struct ss_shape *s, const struct ss_job *job, const struct ss
     s->vocab = (double)padded_vocab / job->tp;
     s->sp = job->sequence_parallel && job->tp > 1 ? job->tp : 1;
     s->gated = m->gated_mlp;
-    s->qkv_bias = m->qkv_bias;
-    s->linear_bias = m->linear_bias;
-    s->positions = m->position == SS_POSITION_LEARNED ? m->max_position_embeddings : 0;
+    biases(s, m);
+    s->positions =
+        m->position == SS_POSITION_LEARNED ? (double)m->max_position_embeddings + m->extra_positions : 0;
     s->rope = m->position == SS_POSITION_ROPE;
-    s->norm_is_layernorm = m->normalization == SS_NORM_LAYERNORM;
     s->tied = m->tied_embeddings;
     s->gemm_precision = job->precision;
     s->storage_precision = job->precision == SS_FP8 ? job->fp8_base : job->precision;
@@ -51,6 +64,8 @@ void ss_shape_init(struct ss_shape *s, const struct ss_job *job, const struct ss
     s->hidden_dropout = job->hidden_dropout;
     s->model = m;
     s->window = m->sliding_window > 0 && m->sliding_window < job->seq_length ? m->sliding_window : 0;
+    s->attention_chunk =
+        m->attention_chunk > 0 && m->attention_chunk < job->seq_length ? m->attention_chunk : 0;
 }
 
 double ss_shape_border_bytes(const struct ss_shape *s)

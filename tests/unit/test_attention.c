@@ -76,6 +76,21 @@ static double module_bytes(const struct ss_ops *ops, int module)
     return sum;
 }
 
+/* Two tensor ranks together have the layer once, but for norms and down-projections, which both have. */
+static void expect_split(struct setting *t)
+{
+    struct ss_ops one = layer_of(t, SS_LAYER_DENSE);
+    double both = 0;
+    t->job.tp = 2;
+    struct ss_ops two = layer_of(t, SS_LAYER_DENSE);
+    t->job.tp = 1;
+    for (int i = 0; i < two.n; i++)
+        if (strstr(two.op[i].name, "norm") || strstr(two.op[i].name, "down"))
+            both += two.op[i].params;
+    CU_ASSERT(both > 0);
+    CU_ASSERT_EQUAL(2 * ss_ops_params(&two) - both, ss_ops_params(&one));
+}
+
 /* Multi-head attention of 12 heads of 128 in a model of 1536. */
 static void multi_head(struct ss_model *m)
 {
@@ -152,6 +167,7 @@ static void test_latent_tensor_parallel(void)
     multi_head(&t.job.model);
     latent(&t.job.model, 768, 256, 128, 64, 128);
     struct ss_ops one = layer_of(&t, SS_LAYER_DENSE);
+    expect_split(&t);
     t.job.tp = 2;
     t.job.sequence_parallel = 1;
     struct ss_ops two = layer_of(&t, SS_LAYER_DENSE);
@@ -161,11 +177,6 @@ static void test_latent_tensor_parallel(void)
     CU_ASSERT_EQUAL(ss_op_whole_columns(find(&two, "q up")), 768);
     CU_ASSERT_EQUAL(ss_op_whole_columns(find(&two, "kv up")), 256);
     CU_ASSERT_EQUAL(ss_op_whole_columns(find(&two, "projection")), 1536);
-    double whole = 0; /* on every rank */
-    const char *const replicated[] = {"input norm", "q down", "kv down", "q norm", "kv norm", "mlp norm"};
-    for (size_t i = 0; i < sizeof replicated / sizeof *replicated; i++)
-        whole += find(&two, replicated[i])->params;
-    CU_ASSERT_EQUAL(2 * ss_ops_params(&two) - whole, ss_ops_params(&one));
     /* Time: the all-gather before q up is 768 columns, a half of them over the link. */
     struct ss_layer_cost wide, narrow;
     t.c.tp = (struct ss_group_shape){.n = 2, .nodes = 1, .per_node = 2};
@@ -196,8 +207,10 @@ static void test_parallel_residual(void)
     struct ss_ops serial = layer_of(&t, SS_LAYER_DENSE);
     t.job.model.parallel_residual = SS_RESIDUAL_TWO_NORMS;
     struct ss_ops two = layer_of(&t, SS_LAYER_DENSE);
+    expect_split(&t);
     t.job.model.parallel_residual = SS_RESIDUAL_ONE_NORM;
     struct ss_ops one = layer_of(&t, SS_LAYER_DENSE);
+    expect_split(&t);
     CU_ASSERT_EQUAL(count(&serial, "residual"), 2);
     CU_ASSERT_EQUAL(count(&two, "residual"), 1);
     CU_ASSERT_EQUAL(count(&one, "residual"), 1);
@@ -221,9 +234,28 @@ static void test_post_norms(void)
     t.job.model.post_norms = 1;
     struct ss_ops both = layer_of(&t, SS_LAYER_DENSE);
     CU_ASSERT_EQUAL(count(&both, "norm"), 4);
+    expect_split(&t);
     CU_ASSERT_EQUAL(ss_ops_params(&both) - ss_ops_params(&before), 2 * 1024);
     CU_ASSERT_EQUAL(ss_ops_saved_bytes(&both, 0) - ss_ops_saved_bytes(&before, 0),
                     2 * 8192.0 * (2 * 1024 + 4));
+}
+
+/* Llama 4: a query sees the keys of its chunk of 1024; the last chunk is shorter where the sequence is no multiple. */
+static void test_chunks(void)
+{
+    struct setting t;
+    setting_make(&t);
+    t.job.model.attention_chunk = 1024;
+    struct ss_ops local = layer_of(&t, SS_LAYER_DENSE_LOCAL);
+    CU_ASSERT_EQUAL(find(&local, "core attention")->forward_flops, 4 * 2 * 4 * (1024.0 * 1024 / 2) * 1024);
+    t.job.seq_length = 4608;
+    local = layer_of(&t, SS_LAYER_DENSE_LOCAL);
+    CU_ASSERT_DOUBLE_EQUAL(find(&local, "core attention")->forward_flops,
+                           4 * 2 * (4 * (1024.0 * 1024 / 2) + 512.0 * 512 / 2) * 1024, 1);
+    t.job.model.local_layers.period = 1;
+    CU_ASSERT_EQUAL(ss_layer_kind_of(&t.job, 0), SS_LAYER_DENSE_LOCAL);
+    t.job.seq_length = 1024;
+    CU_ASSERT_EQUAL(ss_layer_kind_of(&t.job, 0), SS_LAYER_DENSE);
 }
 
 /* Qwen3: norms of each head of queries and keys; OLMo 2: of all heads. GPT-OSS: a sink for each head. */
@@ -254,6 +286,7 @@ int main(void)
                            {"latent attention of full rank", test_latent_full_rank},
                            {"latent attention of DeepSeek-V3", test_latent_of_deepseek_v3},
                            {"latent attention, tensor parallel", test_latent_tensor_parallel},
+                           {"local attention of chunks", test_chunks},
                            {"parallel residual", test_parallel_residual},
                            {"norms behind the branches", test_post_norms},
                            {"norms of queries and keys, sinks", test_qk_norms_and_sinks},

@@ -353,7 +353,8 @@ static void test_step_tensors(void)
     /* Two norms and four matrices; with biases and LayerNorm's two vectors twice as many. */
     ss_layer_operators(SS_LAYER_DENSE, &c.shape, &stack, &ops);
     CU_ASSERT_EQUAL(ss_ops_tensors(&ops), 6);
-    c.shape.linear_bias = c.shape.norm_is_layernorm = c.shape.tied = 1;
+    c.shape.qkv_bias = c.shape.out_bias = c.shape.mlp_bias = c.shape.tied = 1;
+    c.shape.norm_vectors = 2;
     c.shape.positions = 1024;
     ss_layer_operators(SS_LAYER_DENSE, &c.shape, &stack, &ops);
     CU_ASSERT_EQUAL(ss_ops_tensors(&ops), 12);

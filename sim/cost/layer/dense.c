@@ -4,9 +4,10 @@
 
 /* Sums over the tokens of the output gradients of the layer's linear layers: the bias gradients, which
  * Transformer Engine forms in its GEMMs and casts. They belong to operators that are counted elsewhere. */
-static void bias_gradients_add(struct ss_ops *ops, const struct ss_shape *s, double columns)
+static void bias_gradients_add(struct ss_ops *ops, const struct ss_shape *s)
 {
-    double split = 2 * s->h / s->sp;
+    double columns = (s->qkv_bias ? ss_op_qkv_columns(s) : 0) + ss_op_fc1_columns(s);
+    double split = (1 + s->out_bias) * s->h / s->sp;
     ss_op_elementwise(ss_op_add(ops, "bias gradients", SS_OP_ELEMENTWISE), 0,
                       s->tokens * (columns + split) * s->e, 0, 0);
 }
@@ -15,8 +16,8 @@ static void layer(struct ss_ops *ops, const struct ss_shape *s, const struct ss_
 {
     ss_op_attention_block(ops, s, stack, local);
     ss_op_mlp_block(ops, s, stack);
-    if (s->linear_bias && !s->te)
-        bias_gradients_add(ops, s, ss_op_qkv_columns(s) + ss_op_fc1_columns(s));
+    if (s->mlp_bias && !s->te)
+        bias_gradients_add(ops, s);
 }
 
 static void full(struct ss_ops *ops, const struct ss_shape *s, const struct ss_stack *stack)

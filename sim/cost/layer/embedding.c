@@ -12,6 +12,9 @@ static void operators(struct ss_ops *ops, const struct ss_shape *s, const struct
     op->params = s->vocab * s->h + s->positions * s->h;
     op->tensors = s->positions > 0 ? 2 : 1;
     op->saved_bytes = 8 * s->tokens + (s->hidden_dropout > 0 ? x / s->sp : 0);
+    if (s->model->embedding_norm > 0)
+        ss_op_norm_of(ops, s, "embedding norm", x / s->sp, s->h, s->e)->saved_bytes =
+            x / s->sp * s->e + 4 * s->tokens / s->sp;
 }
 
 /* Scatter of its output and gather of its gradient under sequence parallelism, else the all-reduce of its output. */

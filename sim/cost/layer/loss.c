@@ -8,13 +8,18 @@ static void operators(struct ss_ops *ops, const struct ss_shape *s, const struct
 {
     double logits = s->tokens * s->vocab;
     struct ss_op *op;
-    ss_op_norm(ops, s, stack, "final norm");
-    ops->op[ops->n - 1].saved_bytes = s->tokens * s->h / s->sp * s->e + ss_op_kept_input(s, stack, s->e);
+    if (s->model->final_norm) {
+        ss_op_norm(ops, s, stack, "final norm");
+        ops->op[ops->n - 1].saved_bytes = s->tokens * s->h / s->sp * s->e + ss_op_kept_input(s, stack, s->e);
+    }
     op = ss_op_linear(ops, "logits", s, s->vocab, s->h, SS_TP_COLUMN, s->storage_precision, 0);
     op->gemm_params = 0; /* Megatron's own layer: stays in 16 bit under fp8 */
-    if (s->tied)
-        op->params = op->tensors =
-            0; /* counted by the embedding where they share a stage; the plan adds the copy else */
+    if (s->tied)         /* counted by the embedding where they share a stage; the plan adds the copy else */
+        op->params = op->tensors = 0;
+    if (s->model->output_bias > 0) {
+        op->params += s->vocab;
+        op->tensors++;
+    }
     op = ss_op_add(ops, "cross entropy", SS_OP_ELEMENTWISE);
     op->makes_logits = 1;
     ss_op_elementwise(op, logits * stack->loss_fwd_bytes, logits * stack->loss_bwd_bytes, 12, 4);

@@ -29,7 +29,9 @@ static void router(struct ss_ops *ops, const struct ss_shape *s)
     double own = s->tokens / s->sp, scores = own * s->experts;
     struct ss_op *op = ss_op_replicated(ops, "router", s, s->experts, s->h, s->storage_precision);
     op->gemm_params = 0; /* in 16 bit under fp8, as the logits */
-    op->params += s->model->router_bias ? s->experts : 0;
+    op->params +=
+        (s->model->router_bias > 0 ? s->experts : 0) + (s->model->router_linear_bias > 0 ? s->experts : 0);
+    op->tensors += (s->model->router_bias > 0) + (s->model->router_linear_bias > 0);
     op->saved_bytes = scores * 4; /* logits; the norm keeps the input */
     op = ss_op_add(ops, "routing", SS_OP_ELEMENTWISE);
     ss_op_elementwise(op, scores * 4 * 10, scores * 4 * 6, 20, 12);
@@ -134,6 +136,10 @@ static struct ss_op *grouped(struct ss_ops *ops, const struct ss_shape *s, const
     op->backward_flops = 2 * op->forward_flops;
     op->gemm_params = op->params = op->groups * n * k;
     op->tensors = (int)op->groups;
+    if (s->model->expert_bias > 0) {
+        op->params += op->groups * n;
+        op->tensors *= 2;
+    }
     return op;
 }
 

@@ -7,7 +7,7 @@
  */
 #include "cost/layer_kinds.h"
 
-/* The weights are counted where the embedding is, or as its second copy. */
+/* The weights are counted where the embedding is, or as its second copy. No such model has a norm behind it. */
 static void embedding(struct ss_ops *ops, const struct ss_shape *s, const struct ss_stack *stack)
 {
     ss_layer_embedding.operators(ops, s, stack);

@@ -20,19 +20,22 @@ struct ss_shape {
     int cp_gathers;   /* context parallelism gathers whole K and V */
     double sp;        /* tp under sequence parallelism, else 1: divides activations between the GEMMs */
     double positions; /* rows of the learned position table, 0: none */
-    int gated, qkv_bias, linear_bias, rope, norm_is_layernorm, tied;
-    int gemm_precision;    /* of linear layers: enum ss_precision */
-    int storage_precision; /* of activations, attention and logits */
-    double e;              /* bytes of a stored activation element */
-    int attention;         /* resolved: flash, fused or unfused */
-    int te;                /* Transformer Engine's layers */
-    int tp_comm_overlap;   /* userbuffers overlap of TP collectives and GEMMs */
+    int gated, rope, tied;
+    int qkv_bias, out_bias, mlp_bias; /* biases of these linear layers */
+    int norm_vectors;                 /* weights of a norm, in vectors of its width */
+    int gemm_precision;               /* of linear layers: enum ss_precision */
+    int storage_precision;            /* of activations, attention and logits */
+    double e;                         /* bytes of a stored activation element */
+    int attention;                    /* resolved: flash, fused or unfused */
+    int te;                           /* Transformer Engine's layers */
+    int tp_comm_overlap;              /* userbuffers overlap of TP collectives and GEMMs */
     /* tensor ranks that send each a share of the tensor between two stages; 1: all of it */
     double pp_shares;
     double attention_dropout, hidden_dropout;
     const struct ss_model
-        *model;    /* what has no size of one rank: norms, ranks of latent attention, residuals */
-    double window; /* keys that local attention sees at most, 0: all */
+        *model; /* what has no size of one rank: norms, ranks of latent attention, residuals */
+    /* local attention: keys that a query sees at most, or length of the chunks that see themselves alone; 0: all */
+    double window, attention_chunk;
     /* Mixture of experts (experts.h); without one experts is 0. */
     double experts, local_experts, top_k; /* all of them, those of one rank */
     double moe_ffn, shared_ffn;           /* columns of one rank */
