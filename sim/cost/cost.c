@@ -418,7 +418,7 @@ void ss_cost_layer(const struct ss_cost_context *c, const struct ss_ops *ops,
     ss_record_begin(c->record);
     for (int i = 0; i < ops->n; i++) {
         const struct ss_op *op = &ops->op[i];
-        ss_record_in_mlp(c->record, op->module & in_mlp);
+        ss_record_in_mlp(c->record, (op->module & in_mlp) != 0);
         if (!op->beside)
             ss_record_exchange_end(c->record);
         beside |= op->beside;

@@ -14,6 +14,7 @@ int ss_layer_set_init(struct ss_layer_set *set, const struct ss_cost_context *c,
     set->c = c;
     set->with_steps = with_steps;
     set->fixed = c->stack->fixed_microbatch;
+    set->delay_wgrad = c->job->delay_wgrad;
     set->experts_apart = ss_job_experts_apart(c->job);
     set->nparts = 0;
     memset(set->known, 0, sizeof set->known);

@@ -138,15 +138,19 @@ static double optimizer_seconds(const struct ss_cost_context *c, const struct ss
 }
 
 /* Kernels of a slow GPU take longer; the others of its tensor, context and expert groups wait for it in every layer. */
+static void slow_down(double seconds[SS_LABEL_COUNT], const struct ss_rank_site *site, int waiting)
+{
+    double kernels = seconds[SS_LABEL_COMPUTE] + seconds[SS_LABEL_RECOMPUTE];
+    seconds[SS_LABEL_COMPUTE] *= site->own;
+    seconds[SS_LABEL_RECOMPUTE] *= site->own;
+    seconds[waiting] += kernels * (site->group - site->own);
+}
+
 static void slow_chunk(struct ss_chunk_cost *chunk, const struct ss_rank_site *site, int waiting)
 {
     double *const all[] = {chunk->forward, chunk->backward, chunk->input_grad, chunk->weight_grad};
-    for (size_t i = 0; i < SS_ARRAY_LEN(all); i++) {
-        double kernels = all[i][SS_LABEL_COMPUTE] + all[i][SS_LABEL_RECOMPUTE];
-        all[i][SS_LABEL_COMPUTE] *= site->own;
-        all[i][SS_LABEL_RECOMPUTE] *= site->own;
-        all[i][waiting] += kernels * (site->group - site->own);
-    }
+    for (size_t i = 0; i < SS_ARRAY_LEN(all); i++)
+        slow_down(all[i], site, waiting);
 }
 
 static int waiting_label(const struct ss_rank_site *site)
@@ -174,6 +178,33 @@ static int chunk_build(const struct ss_cost_input *in, const struct ss_cost_cont
     return SS_OK;
 }
 
+/* The pairs of the rank's slots. */
+static int pairs_build(const struct ss_cost_input *in, const struct ss_cost_context *c,
+                       const struct ss_rank_site *site, struct ss_rank_cost *out, struct ss_error *err)
+{
+    const struct ss_schedule *s = in->schedule;
+    int status = SS_OK;
+    if (!c->shape.paired)
+        return SS_OK;
+    out->pairs = ss_calloc((size_t)s->chunks * (size_t)s->chunks, sizeof *out->pairs);
+    for (int i = 0; out->pairs && !status && i < s->nslots[site->stage]; i++) {
+        const struct ss_slot *slot = &s->slots[site->stage][i];
+        struct ss_step_list list;
+        if (slot->phase != SS_PHASE_FB)
+            continue;
+        double *seconds = out->pairs[slot->chunk * s->chunks + slot->chunk2].seconds;
+        if (ss_label_sum(seconds) > 0)
+            continue;
+        status = ss_pair_steps(out->set, slot->chunk, slot->chunk2, &list);
+        if (!status)
+            status = ss_steps_fold(&list, c->slower, seconds);
+        free(list.step);
+        slow_down(seconds, site, waiting_label(site));
+    }
+    return out->pairs && !status ? SS_OK
+                                 : ss_fail(err, SS_ERR_NOMEM, NULL, 0, "out of memory for pairs of chunks");
+}
+
 int ss_rank_cost_build(const struct ss_cost_input *in, const struct ss_rank_site *site,
                        struct ss_rank_cost *out, struct ss_error *err)
 {
@@ -192,6 +223,8 @@ int ss_rank_cost_build(const struct ss_cost_input *in, const struct ss_rank_site
         status = ss_layer_set_init(out->set, &c, in->schedule->chunks, in->with_steps, err);
     for (int k = 0; k < in->schedule->chunks && !status; k++)
         status = chunk_build(in, &c, site, out, k, &count, err);
+    if (!status)
+        status = pairs_build(in, &c, site, out, err);
     out->set->c = NULL; /* which ends here */
     if (status)
         return status;
@@ -210,5 +243,6 @@ void ss_rank_cost_free(struct ss_rank_cost *cost)
     ss_layer_set_free(cost->set);
     free(cost->chunks);
     free(cost->params);
+    free(cost->pairs);
     memset(cost, 0, sizeof *cost);
 }

@@ -81,6 +81,12 @@ static int class_cost(struct ss_plan_builder *b, int cls, struct ss_error *err)
     if (!pc->chunks)
         return ss_fail(err, SS_ERR_NOMEM, NULL, 0, "out of memory for %zu chunks", chunks);
     memcpy(pc->chunks, cost->chunks, chunks * sizeof *pc->chunks);
+    if (cost->pairs) {
+        pc->pairs = ss_calloc(chunks * chunks, sizeof *pc->pairs);
+        if (!pc->pairs)
+            return ss_fail(err, SS_ERR_NOMEM, NULL, 0, "out of memory for pairs of %zu chunks", chunks);
+        memcpy(pc->pairs, cost->pairs, chunks * chunks * sizeof *pc->pairs);
+    }
     memcpy(pc->memory, cost->memory, sizeof pc->memory);
     pc->step_bytes = cost->step_bytes;
     pc->host_bytes = cost->host_bytes;

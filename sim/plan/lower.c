@@ -108,6 +108,22 @@ static void used_phases(const struct ss_schedule *s, int used[SS_PHASE_COUNT])
         used[SS_PHASE_F] = used[SS_PHASE_B] = 1;
 }
 
+/* Of the pairs that the class's slots have. */
+static int lower_pairs(struct lowering *l, const struct ss_layer_set *set)
+{
+    const struct ss_plan *plan = l->b->plan;
+    struct ss_plan_class *pc = &plan->classes[l->cls];
+    int chunks = plan->schedule->chunks, status = SS_OK;
+    for (int i = 0; pc->pairs && i < chunks * chunks && !status; i++) {
+        l->steps = &pc->pairs[i].steps;
+        l->n = &pc->pairs[i].nsteps;
+        l->cap = 0;
+        if (ss_label_sum(pc->pairs[i].seconds) > 0)
+            status = ss_pair_steps_visit(set, i / chunks, i % chunks, lower_step, l);
+    }
+    return status == SS_ERR_NOMEM ? ss_fail(l->err, status, NULL, 0, "out of memory for steps") : status;
+}
+
 int ss_plan_steps_build(struct ss_plan_builder *b, struct ss_error *err)
 {
     struct ss_plan *plan = b->plan;
@@ -129,6 +145,8 @@ int ss_plan_steps_build(struct ss_plan_builder *b, struct ss_error *err)
                     status = ss_chunk_steps_visit(set, k, phase, lower_step, &l);
             }
         }
+        if (!status)
+            status = lower_pairs(&l, set);
     }
     return status;
 }

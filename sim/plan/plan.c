@@ -261,6 +261,10 @@ void ss_plan_free(struct ss_plan *plan)
             for (int phase = 0; phase < SS_PHASE_COUNT; phase++)
                 free(plan->classes[c].chunks[k].steps[phase]);
         }
+        int pairs = plan->schedule->chunks * plan->schedule->chunks;
+        for (int k = 0; plan->classes[c].pairs && k < pairs; k++)
+            free(plan->classes[c].pairs[k].steps);
+        free(plan->classes[c].pairs);
         free(plan->classes[c].chunks);
         free(plan->classes[c].post);
         free(plan->classes[c].after);

@@ -145,11 +145,11 @@ static void finish_slot(struct builder *b)
 /* ---- the work of a slot ---- */
 
 /* Layer level: computations between two posts or waits become one event. */
-static void steps(struct builder *b, const struct ss_chunk_cost *chunk, int phase, int from, int to)
+static void steps(struct builder *b, const struct ss_step *list, int from, int to)
 {
     double seconds[SS_LABEL_COUNT] = {0};
     for (int i = from; i <= to; i++) {
-        const struct ss_step *step = &chunk->steps[phase][i];
+        const struct ss_step *step = &list[i];
         if (i < to && step->kind == SS_STEP_COMPUTE) {
             seconds[step->label] += step->seconds;
             continue;
@@ -167,11 +167,11 @@ static void forward_steps(struct builder *b, const struct ss_chunk_cost *chunk, 
 {
     int done = 0;
     for (int i = 0; first && i < chunk->ngather; i++) {
-        steps(b, chunk, SS_PHASE_F, done, chunk->gather[i].step);
+        steps(b, chunk->steps[SS_PHASE_F], done, chunk->gather[i].step);
         done = chunk->gather[i].step;
         ss_emit_wait(&b->e, SS_STREAM(SS_COMM_DP_CP));
     }
-    steps(b, chunk, SS_PHASE_F, done, chunk->nsteps[SS_PHASE_F]);
+    steps(b, chunk->steps[SS_PHASE_F], done, chunk->nsteps[SS_PHASE_F]);
 }
 
 static void backward_steps(struct builder *b, const struct ss_chunk_cost *chunk, int phase, int last)
@@ -179,11 +179,11 @@ static void backward_steps(struct builder *b, const struct ss_chunk_cost *chunk,
     int done = 0;
     for (int i = 0; last && i < chunk->nreduce; i++) {
         int at = phase == SS_PHASE_W ? chunk->reduce[i].weight_step : chunk->reduce[i].step;
-        steps(b, chunk, phase, done, at);
+        steps(b, chunk->steps[phase], done, at);
         done = at;
         ss_emit_post(&b->e, chunk->reduce[i].collective, SS_STREAM(SS_COMM_DP_CP));
     }
-    steps(b, chunk, phase, done, chunk->nsteps[phase]);
+    steps(b, chunk->steps[phase], done, chunk->nsteps[phase]);
 }
 
 static void forward_work(struct builder *b, const struct ss_comm_variant *v,
@@ -250,27 +250,41 @@ static void weight_gradient(struct builder *b, const struct ss_comm_variant *v)
     ss_emit_memory(&b->e, SS_EV_FREE, SS_MEM_ACTIVATIONS, chunk->weight_grad_bytes);
 }
 
-/* Forward and backward side by side take the sum of their times: neither has SMs to spare. The
- * parameters and gradients of the pair are handled at its ends. */
+/* Forward and backward side by side: exchanges of one beside the other's kernels where the plan says so, else one after the
+ * other, for neither has SMs to spare. */
+static void paired_work(struct builder *b, const struct ss_comm_variant *v)
+{
+    const struct ss_plan_class *c = &b->plan->classes[b->cls];
+    const struct ss_chunk_cost *f = &c->chunks[v->chunk], *g = &c->chunks[v->chunk2];
+    const struct ss_pair_cost *pair = c->pairs ? &c->pairs[v->chunk * b->schedule->chunks + v->chunk2] : NULL;
+    double seconds[SS_LABEL_COUNT];
+    if (b->plan->level > SS_LEVEL_CHUNK) {
+        if (pair) {
+            steps(b, pair->steps, 0, pair->nsteps);
+            return;
+        }
+        forward_steps(b, f, 0);
+        backward_steps(b, g, SS_PHASE_B, 0);
+        return;
+    }
+    for (int i = 0; i < SS_LABEL_COUNT; i++)
+        seconds[i] = pair ? pair->seconds[i] : f->forward[i] + g->backward[i];
+    struct ss_work w = ss_emit_work(&b->e, seconds);
+    ss_emit_work_until(&b->e, &w, 1);
+}
+
+/* The parameters and gradients of the pair are handled at its ends. */
 static void paired(struct builder *b, const struct ss_comm_variant *v)
 {
     const struct ss_plan_class *c = &b->plan->classes[b->cls];
     const struct ss_chunk_cost *f = &c->chunks[v->chunk], *g = &c->chunks[v->chunk2];
-    double extra = f->forward_extra_bytes + g->backward_extra_bytes, seconds[SS_LABEL_COUNT];
-    for (int i = 0; i < SS_LABEL_COUNT; i++)
-        seconds[i] = f->forward[i] + g->backward[i];
+    double extra = f->forward_extra_bytes + g->backward_extra_bytes;
     for (int i = 0; v->first && i < f->ngather; i++)
         ss_emit_wait(&b->e, SS_STREAM(SS_COMM_DP_CP));
     ss_emit_memory(&b->e, SS_EV_ALLOC, SS_MEM_ACTIVATIONS, f->activation_bytes);
     ss_emit_memory(&b->e, SS_EV_ALLOC, SS_MEM_LOGITS, f->logits_bytes);
     ss_emit_memory(&b->e, SS_EV_ALLOC, SS_MEM_OTHER, extra);
-    if (b->plan->level > SS_LEVEL_CHUNK) {
-        forward_steps(b, f, 0);
-        backward_steps(b, g, SS_PHASE_B, 0);
-    } else {
-        struct ss_work w = ss_emit_work(&b->e, seconds);
-        ss_emit_work_until(&b->e, &w, 1);
-    }
+    paired_work(b, v);
     ss_emit_memory(&b->e, SS_EV_FREE, SS_MEM_OTHER, extra);
     ss_emit_memory(&b->e, SS_EV_FREE, SS_MEM_ACTIVATIONS, g->activation_bytes);
     ss_emit_memory(&b->e, SS_EV_FREE, SS_MEM_LOGITS, g->logits_bytes);

@@ -117,6 +117,17 @@ static double mean_phase(const struct ss_plan_class *c, int chunks, int phase)
     return sum / chunks;
 }
 
+/* Of the pairs that the class has; 0: of none. */
+static double mean_pair(const struct ss_plan_class *c, int chunks)
+{
+    double sum = 0, n = 0;
+    for (int i = 0; c->pairs && i < chunks * chunks; i++) {
+        sum += ss_label_sum(c->pairs[i].seconds);
+        n += ss_label_sum(c->pairs[i].seconds) > 0;
+    }
+    return n > 0 ? sum / n : 0;
+}
+
 /*
  * The pipeline as it would be if all stages and chunks took what those of class c take on average,
  * with free communication: what idles then is the schedule's own bubble, what idles beyond it comes
@@ -139,7 +150,11 @@ static int schedule_bubble(const struct ss_plan *plan, int c, double *idle, stru
         for (size_t k = 0; k < v; k++)
             buffer[(size_t)phase * v + k] = mean;
     }
-    duration[SS_PHASE_FB] = NULL; /* F of one chunk + B of the other */
+    double pair = mean_pair(&plan->classes[c], s->chunks);
+    duration[SS_PHASE_FB] =
+        pair > 0 ? buffer + SS_PHASE_FB * v : NULL; /* NULL: F of one chunk + B of the other */
+    for (size_t k = 0; k < v; k++)
+        buffer[SS_PHASE_FB * v + k] = pair;
     double *rank_idle = buffer + SS_PHASE_COUNT * v;
     rc = ss_schedule_makespan(s, duration, &makespan, rank_idle, err);
     if (!rc)

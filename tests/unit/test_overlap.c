@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Exchanges of experts beside kernels: what is hidden, by hand, and the same at every level and on both engines. */
 
-#include "cost/steps.h"
+#include "cost/layers.h"
 #include "scale_job.h"
 #include "suite.h"
 
@@ -192,6 +192,97 @@ static void test_nothing_to_hide(void)
     }
 }
 
+/* ---- pairs ---- */
+
+#define IN_MLP(s)                                                                                            \
+    {                                                                                                        \
+        .kind = SS_STEP_COMPUTE, .label = SS_LABEL_COMPUTE, .seconds = (s), .mlp = 1                         \
+    }
+#define LIST(...)                                                                                            \
+    {                                                                                                        \
+        .step = (struct ss_layer_step[]){__VA_ARGS__},                                                       \
+        .n = sizeof((struct ss_layer_step[]){__VA_ARGS__}) / sizeof(struct ss_layer_step)                    \
+    }
+
+/* A layer whose forward is attention a, dispatch x, mixture m, combine x, rest 1; whose backward is the rest 1, combine
+ * x, mixture 2 m, dispatch x, attention 2 a; half of the backward's attention and mixture are weight gradients. */
+static double pair_of_layers(int f, int b, double a, double m, double x, int delay, double t[SS_LABEL_COUNT])
+{
+#define EXCHANGED(...) POST(SS_COMM_EP, x, 0), WAIT(SS_COMM_EP), __VA_ARGS__
+    struct ss_layer_steps steps = {
+        .phase = {LIST(COMPUTE(a), EXCHANGED(IN_MLP(m)), EXCHANGED(IN_MLP(1))),
+                  LIST(IN_MLP(1), EXCHANGED(IN_MLP(2 * m)), EXCHANGED(COMPUTE(2 * a))),
+                  LIST(IN_MLP(1), EXCHANGED(IN_MLP(m)), EXCHANGED(COMPUTE(a))), LIST(IN_MLP(m), COMPUTE(a))}};
+    struct ss_layer_run run[2] = {{.part = 0, .count = f}, {.part = 0, .count = b}};
+    struct ss_layer_runs chunks[2] = {{.n = 1, .run = &run[0]}, {.n = 1, .run = &run[1]}};
+    struct ss_layer_set set = {.nparts = 1, .nchunks = 2, .chunks = chunks, .delay_wgrad = delay};
+    struct ss_step_list list;
+    set.part[0].kind = SS_LAYER_MOE;
+    set.part[0].steps = steps;
+    CU_ASSERT_FATAL(ss_pair_steps(&set, 0, 1, &list) == SS_OK);
+    CU_ASSERT_EQUAL(ss_steps_fold(&list, 0, t), SS_OK);
+    free(list.step);
+    return ss_label_sum(t);
+}
+
+static void test_pair(void)
+{
+    double t[SS_LABEL_COUNT];
+    /* One layer each, a = 3, m = 4: kernels 1 F a3 B m8 F m4 B a6 1 = 23. Exchanges of 3 are hidden, all four. */
+    CU_ASSERT_DOUBLE_EQUAL(pair_of_layers(1, 1, 3, 4, 3, 0, t), 23, 1e-12);
+    CU_ASSERT_EQUAL(t[SS_LABEL_EP], 0);
+    /* Of 5 the combine's gradient is there at 1 + 5 = 6, 2 after attention; dispatch ends at 11 and its gradient, posted at
+     * 14, at 19, 1 after the mixture; combine ends at 24, attention at 25. */
+    CU_ASSERT_DOUBLE_EQUAL(pair_of_layers(1, 1, 3, 4, 5, 0, t), 26, 1e-12);
+    CU_ASSERT_DOUBLE_EQUAL(t[SS_LABEL_EP], 3, 1e-12);
+    CU_ASSERT_DOUBLE_EQUAL(t[SS_LABEL_COMPUTE], 23, 1e-12);
+    /* With weight gradients apart: mixture's at 6 to 10, dispatch's gradient posted then, at 11 to 16; weights to 14,
+     * mixture F to 18, attention to 21, its weights to 24, combine 18 to 23. */
+    CU_ASSERT_DOUBLE_EQUAL(pair_of_layers(1, 1, 3, 4, 5, 1, t), 25, 1e-12);
+    CU_ASSERT_DOUBLE_EQUAL(t[SS_LABEL_EP], 2, 1e-12);
+    /* Two layers each: the second one's exchanges are hidden as the first one's, and the first combine by its rest. */
+    CU_ASSERT_DOUBLE_EQUAL(pair_of_layers(2, 2, 3, 4, 3, 0, t), 46, 1e-12);
+    /* Far longer than the kernels: all but what is before the first one and behind the last one is hidden by them. */
+    CU_ASSERT_DOUBLE_EQUAL(pair_of_layers(1, 1, 3, 4, 100, 0, t), 1 + 100 + 100 + 100 + 100 + 1, 1e-12);
+    CU_ASSERT_DOUBLE_EQUAL(pair_of_layers(2, 2, 3, 4, 100, 0, t), 1 + 800 + 1, 1e-12);
+}
+
+static void test_pair_uneven(void)
+{
+    double t[SS_LABEL_COUNT];
+    /* A second layer of one side follows alone, with nothing beside its exchanges but the other's end. */
+    CU_ASSERT_DOUBLE_EQUAL(pair_of_layers(2, 1, 3, 4, 3, 0, t), 23 + 8 + 2 * 3, 1e-12);
+    CU_ASSERT_DOUBLE_EQUAL(pair_of_layers(1, 2, 3, 4, 3, 0, t), 23 + 15 + 2 * 3 - 1, 1e-12);
+    /* its weight gradients hide its own exchanges */
+    CU_ASSERT_DOUBLE_EQUAL(pair_of_layers(1, 2, 3, 4, 3, 1, t), 23 + 15, 1e-12);
+}
+
+#define PIPELINED "--pp 2 --gbs 64 --ep 8 "
+#define MIXED "--num-layers 8 --moe-layer-freq 2 "
+
+static void test_pairs_of_jobs(void)
+{
+    static const char *const jobs[] = {
+        "h800 2;" COMMON PIPELINED "--schedule dualpipe",
+        "h800 2;" COMMON SHARED PIPELINED "--schedule dualpipe",
+        "h800 2;" COMMON SHARED PIPELINED "--schedule dualpipev",
+        "h800 2;" COMMON SHARED MIXED PIPELINED "--schedule dualpipe",
+        "h800 2;" COMMON SHARED PIPELINED
+        "--schedule dualpipe --recompute-granularity full --recompute-method block --recompute-num-layers 2",
+    };
+    for (size_t j = 0; j < sizeof jobs / sizeof *jobs; j++) {
+        double plain[SS_LABEL_COUNT], paired[SS_LABEL_COUNT], delayed[SS_LABEL_COUNT], held[SS_LABEL_COUNT];
+        double t = agree(jobs[j], (struct variant){0}, 0, plain);
+        double u = agree(jobs[j], (struct variant){.paired = 1}, 0, paired);
+        double d = agree(jobs[j], (struct variant){.paired = 1, .delay = 1}, 0, delayed);
+        double h = run_variant(jobs[j], (struct variant){.paired = 1, .hold = 1}, &ways[0], held);
+        CU_ASSERT(u < t && d <= u * (1 + 1e-9));
+        CU_ASSERT(paired[SS_LABEL_EP] < plain[SS_LABEL_EP]);
+        CU_ASSERT_DOUBLE_EQUAL(paired[SS_LABEL_COMPUTE], plain[SS_LABEL_COMPUTE], 1e-9 * t);
+        CU_ASSERT(h >= u * (1 - 1e-9) && h < t);
+    }
+}
+
 int main(void)
 {
     CU_TestInfo tests[] = {{"a list of steps in time", test_fold},
@@ -199,6 +290,9 @@ int main(void)
                            {"shared experts beside the exchanges", test_shared},
                            {"shared experts with recompute", test_recompute},
                            {"nothing to hide", test_nothing_to_hide},
+                           {"a pair of layers, by hand", test_pair},
+                           {"pairs of unequal chunks", test_pair_uneven},
+                           {"pairs of jobs", test_pairs_of_jobs},
                            CU_TEST_INFO_NULL};
     return suite_run("overlap", NULL, NULL, tests);
 }

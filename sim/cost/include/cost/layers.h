@@ -13,7 +13,7 @@ enum ss_treatment { SS_TREAT_KEPT, SS_TREAT_RECOMPUTED, SS_TREAT_OFFLOADED, SS_T
 struct ss_layer_part {
     int kind, treatment;
     struct ss_layer_cost cost;
-    struct ss_layer_steps steps; /* with_steps only */
+    struct ss_layer_steps steps; /* where they are recorded: with_steps, or kernels beside exchanges */
 };
 /* `count` equal layers in a row. */
 struct ss_layer_run {
@@ -33,6 +33,7 @@ struct ss_layer_set {
     int with_steps;
     double fixed;      /* s: host time before F, B and I */
     int experts_apart; /* ss_job_experts_apart */
+    int delay_wgrad;   /* pairs run weight gradients apart from the rest of the backward */
     int nparts;
     struct ss_layer_part part[SS_LAYER_KINDS * SS_TREATMENTS];
     int known[SS_LAYER_KINDS]; /* 1: ops are filled */
@@ -46,6 +47,10 @@ int ss_layer_set_init(struct ss_layer_set *set, const struct ss_cost_context *c,
 /* The layers of the k-th chunk, whose place (layers, embedding, loss, bytes at its borders) is filled. Fills its times. */
 int ss_layer_set_chunk(struct ss_layer_set *set, int k, struct ss_chunk_cost *chunk, struct ss_error *err);
 void ss_layer_set_free(struct ss_layer_set *set);
+
+/* The steps of a forward of chunk f beside a backward of chunk b (pair.c); steps of all layers are recorded. The caller frees
+ * out->step, also after SS_ERR_NOMEM. */
+int ss_pair_steps(const struct ss_layer_set *set, int f, int b, struct ss_step_list *out);
 
 /* Walks over the runs of a chunk: kind and treatment of each. */
 static inline const struct ss_layer_part *ss_layer_part(const struct ss_layer_set *set,

@@ -56,6 +56,7 @@ struct ss_rank_cost {
     struct ss_layer_set *set;
     struct ss_chunk_cost *chunks;  /* [schedule->chunks], without buckets and steps */
     struct ss_param_count *params; /* [schedule->chunks] */
+    struct ss_pair_cost *pairs;    /* [chunk of the forward * chunks + that of the backward], NULL: F + B */
     double parameters;             /* of all chunks */
     double memory[SS_MEM_COUNT];   /* static bytes by class */
     double step_bytes, host_bytes; /* as in struct ss_plan_class */
@@ -77,6 +78,9 @@ struct ss_chunk_place ss_chunk_place_at(const struct ss_layer_set *set, int k, i
 /* Visits the steps of a phase in order; with_steps only. */
 typedef int (*ss_step_visitor)(void *ctx, const struct ss_layer_step *step);
 int ss_chunk_steps_visit(const struct ss_layer_set *set, int k, int phase, ss_step_visitor visit, void *ctx);
+
+/* Likewise of a pair of the chunks f and b. SS_ERR_NOMEM, or what `visit` returns. */
+int ss_pair_steps_visit(const struct ss_layer_set *set, int f, int b, ss_step_visitor visit, void *ctx);
 
 /* Parameters of the i-th transformer layer of the k-th chunk, in the order of the forward, without multi-token prediction's. */
 struct ss_layer_params {

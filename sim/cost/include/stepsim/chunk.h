@@ -51,6 +51,13 @@ struct ss_chunk_cost {
     struct ss_step *steps[SS_PHASE_COUNT];
 };
 
+/* A forward of one chunk beside a backward of another one where exchanges of experts run beside the other's kernels. */
+struct ss_pair_cost {
+    double seconds[SS_LABEL_COUNT]; /* all 0: the schedule has no such pair */
+    int nsteps;                     /* layer level */
+    struct ss_step *steps;
+};
+
 #ifdef __cplusplus
 }
 #endif

@@ -74,6 +74,8 @@ struct ss_plan_class {
     double step_bytes;            /* of them, those that live in the optimizer's step alone */
     double host_bytes;            /* of the host's memory, that one rank's offload needs */
     struct ss_chunk_cost *chunks; /* [plan.schedule->chunks] */
+    /* [chunk of the forward * plan.schedule->chunks + that of the backward]; NULL: a pair takes F + B */
+    struct ss_pair_cost *pairs;
     /* After the last backward, in order; all post-slot collectives are on the dp stream. */
     int npost;
     int *post; /* collectives not bound to a bucket: gradient reduce without overlap, embedding, ... */

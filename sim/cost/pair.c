@@ -1,0 +1,270 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A forward of one chunk beside the backward of another: the layers of both in turn, so that kernels of each run while
+ * exchanges of the other are under way. The order is that of Megatron's combined 1F1B (and of DualPipe), for one layer of
+ * each, F1 and F2 the forward's exchanges, dispatch and combine, B1 and B2 the backward's, of the combine and of the dispatch:
+ *   kernels    attention F   mixture B   [its weights]   mixture F   attention B   [its weights]
+ *   exchanges  B1            F1                          B2          F2
+ * An exchange is waited for before the next kernels of its own chunk. Layers without exchanges keep the order; what is left
+ * of the longer chunk follows alone.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/base.h"
+#include "cost/layers.h"
+
+enum { FORWARD, BACKWARD, SIDES };
+enum { STREAMS = 16, POSTED = 8 };
+
+/* A layer's list in three segments, and the exchanges between them. */
+struct cut {
+    const struct ss_step_list *list;
+    size_t begin[3], end[3];
+    const struct ss_layer_step *post[2]; /* NULL: none */
+    size_t wait[2];                      /* of these, to be left out */
+};
+
+struct pairing {
+    const struct ss_layer_set *set;
+    struct ss_step_list *out;
+    int posted[STREAMS], waited[STREAMS];                 /* collectives of both sides */
+    int queue[SIDES][STREAMS][POSTED], n[SIDES][STREAMS]; /* those of a side that it has to wait for */
+    const struct ss_layer_part *layer[SIDES], *held;      /* held: attention's weight gradients are due */
+    struct cut open;                                      /* of the forward: F2 is posted */
+};
+
+static int is_exchange(const struct ss_layer_step *s)
+{
+    return ss_comm_facts(s->comm)->stream == SS_STREAM(SS_COMM_EP);
+}
+
+/* Nothing is cut out of a layer without exchanges: its attention is one segment, its MLP another. */
+static void cut_blocks(struct cut *c, int side)
+{
+    const struct ss_step_list *l = c->list;
+    size_t at = side == FORWARD ? l->n : 0;
+    for (size_t i = 0; i < l->n; i++)
+        if (l->step[i].mlp && (side == BACKWARD || i < at))
+            at = side == FORWARD ? i : i + 1;
+    c->end[0] = c->begin[1] = side == FORWARD ? at : 0;
+    c->end[1] = c->begin[2] = side == FORWARD ? l->n : at;
+    c->end[2] = l->n;
+}
+
+static void cut_layer(struct cut *c, const struct ss_step_list *list, int side)
+{
+    int n = 0;
+    *c = (struct cut){.list = list, .wait = {list->n, list->n}};
+    for (size_t i = 0; i < list->n; i++) {
+        const struct ss_layer_step *s = &list->step[i];
+        if (s->kind == SS_STEP_COMPUTE || s->again || !is_exchange(s))
+            continue;
+        if (s->kind == SS_STEP_WAIT && n > 0 && c->wait[n - 1] == list->n)
+            c->wait[n - 1] = i;
+        if (s->kind != SS_STEP_POST || n == 2)
+            continue;
+        c->post[n] = s;
+        c->end[n] = i;
+        c->begin[++n] = i + 1;
+    }
+    c->end[2] = list->n;
+    if (n < 2) {
+        *c = (struct cut){.list = list, .wait = {list->n, list->n}};
+        cut_blocks(c, side);
+    }
+}
+
+/* ---- steps of both sides ---- */
+
+static void push(struct pairing *p, struct ss_layer_step s)
+{
+    struct ss_step_list *l = p->out;
+    if (l->failed || ss_grow(&l->step, &l->cap, l->n + 1, sizeof s)) {
+        l->failed = 1;
+        return;
+    }
+    l->step[l->n++] = s;
+}
+
+static void post(struct pairing *p, int side, const struct ss_layer_step *s)
+{
+    int stream = ss_comm_facts(s->comm)->stream, *n = &p->n[side][stream];
+    push(p, *s);
+    if (*n == POSTED) { /* no layer has so many under way */
+        p->out->failed = 1;
+        return;
+    }
+    p->queue[side][stream][(*n)++] = p->posted[stream]++;
+}
+
+/* For the oldest of the side: a wait is for the oldest of both, so those before it are waited for, too. */
+static void wait(struct pairing *p, int side, int comm)
+{
+    int stream = ss_comm_facts(comm)->stream, *n = &p->n[side][stream], *queue = p->queue[side][stream];
+    if (*n == 0)
+        return;
+    for (; p->waited[stream] <= queue[0]; p->waited[stream]++)
+        push(p, (struct ss_layer_step){.kind = SS_STEP_WAIT, .comm = comm});
+    memmove(queue, queue + 1, (size_t)-- * n * sizeof *queue);
+}
+
+static void segment(struct pairing *p, int side, const struct cut *c, int k)
+{
+    for (size_t i = c->begin[k]; i < c->end[k]; i++) {
+        const struct ss_layer_step *s = &c->list->step[i];
+        if (i == c->wait[0] || i == c->wait[1])
+            continue;
+        if (s->kind == SS_STEP_POST)
+            post(p, side, s);
+        else if (s->kind == SS_STEP_WAIT)
+            wait(p, side, s->comm);
+        else
+            push(p, *s);
+    }
+}
+
+/* A segment, and the exchange behind it. */
+static void segment_post(struct pairing *p, int side, const struct cut *c, int k)
+{
+    segment(p, side, c, k);
+    if (c->post[k])
+        post(p, side, c->post[k]);
+}
+
+static void wait_segment(struct pairing *p, int side, const struct cut *c, int k)
+{
+    if (c->post[k - 1])
+        wait(p, side, c->post[k - 1]->comm);
+    segment(p, side, c, k);
+}
+
+/* Weight gradients that were taken out of the backward, of a layer's mixture or of its attention. */
+static void weights(struct pairing *p, const struct ss_layer_part *part, int mlp)
+{
+    if (!part || !p->set->delay_wgrad)
+        return;
+    const struct ss_step_list *l = &part->steps.phase[SS_PHASE_W];
+    for (size_t i = 0; i < l->n; i++)
+        if (l->step[i].mlp == mlp)
+            push(p, l->step[i]);
+}
+
+static void finish(struct pairing *p)
+{
+    weights(p, p->held, 0);
+    p->held = NULL;
+    if (p->open.list)
+        wait_segment(p, FORWARD, &p->open, 2);
+    p->open.list = NULL;
+}
+
+/* One layer of each side; either may be NULL. */
+static void pair_layers(struct pairing *p, const struct ss_layer_part *f, const struct ss_layer_part *b)
+{
+    struct cut fc, bc;
+    if (b) {
+        cut_layer(&bc, &b->steps.phase[p->set->delay_wgrad ? SS_PHASE_I : SS_PHASE_B], BACKWARD);
+        segment_post(p, BACKWARD, &bc, 0);
+    }
+    finish(p);
+    if (f) {
+        cut_layer(&fc, &f->steps.phase[SS_PHASE_F], FORWARD);
+        segment_post(p, FORWARD, &fc, 0);
+    }
+    if (b) {
+        wait_segment(p, BACKWARD, &bc, 1);
+        if (bc.post[1])
+            post(p, BACKWARD, bc.post[1]);
+        weights(p, b, 1);
+    }
+    if (f) {
+        wait_segment(p, FORWARD, &fc, 1);
+        if (fc.post[1])
+            post(p, FORWARD, fc.post[1]);
+        p->open = fc;
+    }
+    if (b)
+        wait_segment(p, BACKWARD, &bc, 2);
+    p->held = b;
+}
+
+/* ---- layers of both sides ---- */
+
+struct side {
+    const struct ss_layer_runs *runs;
+    int side;
+    size_t run;
+    int done; /* layers of it */
+};
+
+/* The layer at hand, NULL at the end. */
+static const struct ss_layer_run *at_hand(const struct side *s)
+{
+    if (s->run == s->runs->n)
+        return NULL;
+    return &s->runs->run[s->side == FORWARD ? s->run : s->runs->n - 1 - s->run];
+}
+
+static void advance(struct side *s)
+{
+    if (++s->done == at_hand(s)->count) {
+        s->run++;
+        s->done = 0;
+    }
+}
+
+/* What comes before the next transformer layer: embedding, loss, what lies between stages. */
+static void others(struct pairing *p, struct side *s)
+{
+    for (const struct ss_layer_run *run = at_hand(s); run; run = at_hand(s)) {
+        const struct ss_layer_part *part = ss_layer_part(p->set, run);
+        if (ss_layer_is_transformer(p->set, run))
+            return;
+        finish(p);
+        struct cut all = {.list = &part->steps.phase[s->side == FORWARD ? SS_PHASE_F : SS_PHASE_B]};
+        all.wait[0] = all.wait[1] = all.end[0] = all.list->n;
+        segment(p, s->side, &all, 0);
+        advance(s);
+    }
+}
+
+int ss_pair_steps(const struct ss_layer_set *set, int f, int b, struct ss_step_list *out)
+{
+    struct pairing *p = ss_calloc(1, sizeof *p);
+    struct side forward = {.runs = &set->chunks[f], .side = FORWARD};
+    struct side backward = {.runs = &set->chunks[b], .side = BACKWARD};
+    memset(out, 0, sizeof *out);
+    if (!p)
+        return SS_ERR_NOMEM;
+    p->set = set;
+    p->out = out;
+    if (set->fixed > 0)
+        push(p, (struct ss_layer_step){
+                    .kind = SS_STEP_COMPUTE, .label = SS_LABEL_OTHER, .seconds = 2 * set->fixed});
+    for (;;) {
+        others(p, &forward);
+        others(p, &backward);
+        const struct ss_layer_run *fr = at_hand(&forward), *br = at_hand(&backward);
+        if (!fr && !br)
+            break;
+        pair_layers(p, fr ? ss_layer_part(set, fr) : NULL, br ? ss_layer_part(set, br) : NULL);
+        if (fr)
+            advance(&forward);
+        if (br)
+            advance(&backward);
+    }
+    finish(p);
+    free(p);
+    return out->failed ? SS_ERR_NOMEM : SS_OK;
+}
+
+int ss_pair_steps_visit(const struct ss_layer_set *set, int f, int b, ss_step_visitor visit, void *ctx)
+{
+    struct ss_step_list list;
+    int status = ss_pair_steps(set, f, b, &list);
+    for (size_t i = 0; i < list.n && !status; i++)
+        status = visit(ctx, &list.step[i]);
+    free(list.step);
+    return status;
+}
