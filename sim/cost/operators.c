@@ -68,8 +68,8 @@ void ss_op_elementwise(struct ss_op *op, double forward_bytes, double backward_b
 /* Traffic of the fp8 casts and transposes of one linear layer (Transformer Engine). Cast: 2 B read, 1 B
  * written; transpose: 1 B read, 1 B written; of a tensor that is not gathered both are one kernel that
  * reads once. Dynamic scaling (torchao) reads an operand for its largest value, reads it again and writes 1 B: activations
- * and weights in the forward, gradients and both again in the backward. `in`, `out`: width. The norm wrote the input of a column-parallel layer in fp8; the
- * backward transposes it after the gather. A gradient that sequence parallelism splits is cast as a shard. */
+ * and weights in the forward, gradients and both again in the backward. `in`, `out`: width. The norm wrote the input of a
+ * column-parallel layer in fp8, but where blocks are scaled a kernel of its own does; the backward transposes it after the gather. A gradient that sequence parallelism splits is cast as a shard. */
 void ss_op_fp8_cast(struct ss_ops *ops, const struct ss_shape *s, const struct ss_stack *stack, double in,
                     double out, int role)
 {
@@ -83,8 +83,10 @@ void ss_op_fp8_cast(struct ss_ops *ops, const struct ss_shape *s, const struct s
         return;
     }
     double gradient = gathered ? 3 * out / s->sp + 2 * out : 4 * out;
-    ss_op_elementwise(op, column ? 0 : passes * 4 * in, passes * (gradient + (column ? 2 * in : 0)),
-                      column ? 0 : 2, gathered || column ? 3 : 2);
+    int later = column && (!s->fp8_blocks || s->sp > 1); /* the input is transposed behind its gather */
+    double input = !column ? 4 * in : !s->fp8_blocks ? 0 : later ? 3 * in / s->sp : 4 * in;
+    ss_op_elementwise(op, passes * input, passes * (gradient + (later ? 2 * in : 0)), input > 0 ? 2 : 0,
+                      gathered || later ? 3 : 2);
 }
 
 /* The same of the experts' linear layers, whose input is whole on the rank. */
@@ -122,7 +124,8 @@ struct ss_op *ss_op_norm_of(struct ss_ops *ops, const struct ss_shape *s, const 
                             double weights, double out)
 {
     struct ss_op *op = ss_op_add(ops, name, SS_OP_ELEMENTWISE);
-    ss_op_elementwise(op, x * (s->e + out), x * (s->te ? 3 : 5) * s->e, 1, 2);
+    double passes = s->norm_passes;
+    ss_op_elementwise(op, x * (s->e + out) * passes, x * (s->te ? 3 : 5) * s->e * passes, 1, 2);
     op->tensors = s->norm_vectors;
     op->params = weights * op->tensors;
     return op;
@@ -131,7 +134,7 @@ struct ss_op *ss_op_norm_of(struct ss_ops *ops, const struct ss_shape *s, const 
 void ss_op_norm(struct ss_ops *ops, const struct ss_shape *s, const struct ss_stack *stack, const char *name)
 {
     double x = s->tokens * s->h / s->sp, out = ss_op_saved_in_fp8(s, stack) ? 1 : s->e;
-    struct ss_op *op = ss_op_norm_of(ops, s, name, x, s->h, out);
+    struct ss_op *op = ss_op_norm_of(ops, s, name, x, s->h, s->fp8_blocks ? s->e : out);
     /* Kept: the norm's input and, for the weight gradient of the GEMM behind it, its output. */
     op->saved_bytes = x * s->e + ss_op_kept_input(s, stack, out) + 4 * s->tokens / s->sp;
 }

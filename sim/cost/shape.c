@@ -53,6 +53,8 @@ void ss_shape_init(struct ss_shape *s, const struct ss_job *job, const struct ss
     s->rope = m->position == SS_POSITION_ROPE;
     s->tied = m->tied_embeddings;
     s->gemm_precision = job->precision;
+    s->fp8_blocks = job->precision == SS_FP8 && job->fp8_recipe == SS_FP8_BLOCKWISE;
+    s->norm_passes = stack->norm_passes;
     s->storage_precision = job->precision == SS_FP8 ? job->fp8_base : job->precision;
     s->e = s->storage_precision == SS_FP32 ? 4 : 2;
     s->attention = job->attention;

@@ -59,8 +59,10 @@ def own_card(old, new, file):
 
 
 BLOCKS = "Fp8 GEMMs that scale blocks have a rate of their own"
+PASSES = "Block-scaled casts, traffic of norms, the stack of DeepSeek-V3"
 # Props of this tree's registry that the old binary does not know: prop -> subject of the commit that added it.
-NEW_PROPS = {p: BLOCKS for p in ("ss.gemm.efficiency.fp8_blocks", "ss.gemm.k_prologue.fp8_blocks", "ss.gemm.wgrad.fp8_blocks")}
+NEW_PROPS = {"ss.gemm.efficiency.fp8_blocks": BLOCKS, "ss.gemm.k_prologue.fp8_blocks": BLOCKS, "ss.gemm.wgrad.fp8_blocks": BLOCKS,
+             "ss.norm.passes": PASSES}
 
 # What adds to an output without changing what was there. A new field is among the inputs of every job.
 RULES = [
@@ -83,7 +85,11 @@ RULES = [
     {"commit": "Mixtures of experts run", "op": "ignore", "path": "inputs.files.*.fnv1a", "check": own_stack,
      "why": "stacks name their dispatcher"},
     *({"commit": BLOCKS, "op": "add", "path": "inputs.platform.card.[%s]" % prop, "why": "a prop that no other recipe reads"}
-      for prop in NEW_PROPS),
+      for prop in NEW_PROPS if NEW_PROPS[prop] == BLOCKS),
+    {"commit": PASSES, "op": "add", "path": "inputs.stack.[ss.norm.passes]", "why": "a prop that is 1 in the others' stacks"},
+    {"commit": PASSES, "op": "ignore", "of": ("list",), "path": "stacks", "why": "one more"},
+    {"commit": PASSES, "op": "text", "old": r"choose one of deepspeed-2026, (.*?), megatron-lm-ci-2025, \.\.\.",
+     "new": r"choose one of deepseek-v3, deepspeed-2026, \1, ...", "why": "one more, and as many as fit"},
     {"commit": BLOCKS, "op": "ignore", "path": "inputs.platform.hash", "why": "of these props too"},
     {"commit": BLOCKS, "op": "ignore", "path": "inputs.files.*.fnv1a", "check": own_card, "why": "cards have these props"},
     {"commit": BLOCKS, "op": "text", "old": r"gemm\.small_tile (?=kernel_latency gemm\.efficiency\.fp16 gemm\.efficiency\.fp8 host)",

@@ -50,7 +50,7 @@ static inline void setting_make(struct setting *t)
     t->stack.flash_fwd = 0.4;
     t->stack.flash_bwd = 0.25;
     t->stack.attention_half_tokens = 1024;
-    t->stack.te_layers = 1;
+    t->stack.te_layers = t->stack.norm_passes = 1;
     t->c.card = &t->card;
     t->c.stack = &t->stack;
     t->c.job = &t->job;

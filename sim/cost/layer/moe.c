@@ -12,11 +12,11 @@
 static void norm(struct ss_ops *ops, const struct ss_shape *s, const struct ss_stack *stack)
 {
     double x = s->tokens * s->h / s->sp;
-    ss_op_norm(ops, s, stack, "mlp norm");
-    if (s->experts <= 1)
+    if (s->experts <= 1) {
+        ss_op_norm(ops, s, stack, "mlp norm");
         return;
-    struct ss_op *op = &ops->op[ops->n - 1];
-    ss_op_elementwise(op, x * 2 * s->e, x * (s->te ? 3 : 5) * s->e, 1, 2);
+    }
+    struct ss_op *op = ss_op_norm_of(ops, s, "mlp norm", x, s->h, s->e);
     op->module = SS_MODULE_BIT(SS_MODULE_LAYERNORM);
     op->module_bytes = x * s->e;
     op->saved_bytes = 2 * x * s->e + 4 * s->tokens / s->sp;

@@ -23,6 +23,8 @@ struct ss_shape {
     int gated, rope, tied;
     int qkv_bias, out_bias, mlp_bias; /* biases of these linear layers */
     int norm_vectors;                 /* weights of a norm, in vectors of its width */
+    int fp8_blocks;                   /* 1: linear layers in fp8 with a scale for each block of 128 */
+    double norm_passes;               /* traffic of norms over the count */
     int gemm_precision;               /* of linear layers: enum ss_precision */
     int storage_precision;            /* of activations, attention and logits */
     double e;                         /* bytes of a stored activation element */

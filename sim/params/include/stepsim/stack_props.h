@@ -33,6 +33,8 @@ extern "C" {
     X(rope_passes, "ss.rope.passes", NONE, 2, 0, 40,                                                         \
       "times that the rotary embedding moves Q and K through HBM in one direction of the pass")              \
     /* layers */                                                                                             \
+    X(norm_passes, "ss.norm.passes", NONE, 1, 0.5, 4,                                                        \
+      "traffic of norms over the count of docs/reference/model.md")                                          \
     X(dropout, "ss.default.dropout", FRACTION, 0.1, 0, 1,                                                    \
       "attention and hidden dropout where neither a flag nor the model says (Megatron-LM: 0.1)")             \
     X(te_layers, "ss.te.layers", COUNT, 1, 0, 1,                                                             \
