@@ -79,7 +79,9 @@ static void test_shares(void)
 /* ---- public models ---- */
 
 static const char *const mixtures[] = {"mixtral-8x7b", "qwen3-30b-a3b", "qwen3-235b-a22b", "qwen2-57b-a14b",
-                                       "deepseek-v2",  "kimi-k2",       "llama4-maverick", "olmoe-1b-7b"};
+                                       "deepseek-v2",  "kimi-k2",       "llama4-maverick", "olmoe-1b-7b",
+                                       "gpt-oss-120b", "phi-3.5-moe",   "deepseek-v3",     "glm-4.5-air",
+                                       "grok1-314b"};
 
 static double parameters_of(const char *model, int pp, int ep, double *whole)
 {
@@ -95,7 +97,9 @@ static double parameters_of(const char *model, int pp, int ep, double *whole)
         for (int c = 0, found = 0; c < run.plan->nclasses; c++)
             if (run.plan->classes[c].stage == stage && !found++)
                 sum += run.plan->classes[c].parameters;
-    *whole = run.plan->parameters;
+    struct ss_parameter_counts counts;
+    ss_model_count(&s.job.model, run.plan->padded_vocab, &counts);
+    *whole = counts.total + counts.mtp;
     close_job(&s, &run);
     return sum;
 }
@@ -114,19 +118,20 @@ static void test_models(void)
     CU_ASSERT_DOUBLE_EQUAL(stages, whole, 0.5);
 }
 
-/* Parameters of a layer over all ranks that divide it: weights of column and row parallel layers, experts; others are copies. */
+/* Parameters of a layer over all ranks that divide it: weights of column and row parallel layers, of heads, experts. Others are
+ * copies, as biases behind a sum. */
 static double over_ranks(const struct ss_ops *ops, const struct ss_job *job)
 {
     double sum = 0;
     for (int i = 0; i < ops->n; i++) {
         const struct ss_op *op = &ops->op[i];
-        int wide =
-            job->model.qk_norm == SS_QK_NORM_WIDTH && !strcmp(op->name, "qk norm"); /* over a rank's heads */
-        double matrix = op->role == SS_TP_ROW              ? op->n * op->k
-                        : op->role == SS_TP_COLUMN || wide ? op->params
-                                                           : 0;
-        sum += op->expert ? op->params * job->ep * job->etp
-                          : matrix * job->tp + op->params - matrix; /* biases behind a sum are copies */
+        int heads = !strcmp(op->name, "core attention") ||
+                    (job->model.qk_norm == SS_QK_NORM_WIDTH && !strcmp(op->name, "qk norm"));
+        int row = op->role == SS_TP_ROW || !strcmp(op->name, "experts fc2");
+        int divided = row || heads || op->expert || op->role == SS_TP_COLUMN;
+        double matrices = !divided ? 0 : row ? fmax(1, op->groups) * op->n * op->k : op->params;
+        sum += matrices * (op->expert ? job->etp * job->ep : job->tp) +
+               (op->params - matrices) * (op->expert ? job->ep : 1);
     }
     return sum;
 }
