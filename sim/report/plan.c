@@ -59,6 +59,8 @@ static void text_stages(const struct ss_plan *plan, FILE *out)
                 fprintf(out, "%d", chunk->first_layer);
             else
                 fprintf(out, "-");
+            if (chunk->has_loss && plan->job->model.mtp_num_layers > 0)
+                fprintf(out, "+%d mtp", plan->job->model.mtp_num_layers);
             fprintf(out, "%s", chunk->has_loss ? "+loss" : "");
         }
         fputc('\n', out);
