@@ -37,7 +37,7 @@ int ss_experts_load(const struct ss_job *job, const struct ss_group_shape *ep, s
     return ss_load_figures(&in, out, err);
 }
 
-void ss_experts_shape(struct ss_shape *s, const struct ss_job *job, const struct ss_load_figures *load)
+void ss_experts_shape(struct ss_shape *s, const struct ss_job *job, const struct ss_token_spread *spread)
 {
     const struct ss_model *m = &job->model;
     s->dispatcher = job->dispatcher;
@@ -53,9 +53,11 @@ void ss_experts_shape(struct ss_shape *s, const struct ss_job *job, const struct
     s->top_k = m->top_k;
     s->moe_ffn = (double)m->moe_ffn_hidden_size / s->etp;
     s->shared_ffn = (double)m->shared_expert_ffn_hidden_size / job->tp;
-    s->sent = load->expert_copies * s->experts / (s->ep * s->etp);
-    s->routed = own_tokens(job) * s->etp * s->top_k * load->rank.mean;
-    s->received = load->ranks * own_tokens(job) * s->etp * fmax(1, s->routed / (s->sent * s->etp));
+    s->sent = spread->expert_copies * s->experts / (s->ep * s->etp);
+    s->routed = own_tokens(job) * s->etp * s->top_k * spread->hottest;
+    s->busiest = fmax(spread->source, s->routed / (s->sent * s->etp));
+    s->received =
+        (s->ep > 1 ? spread->copies : 1) * own_tokens(job) * s->etp * fmax(1, s->routed / (s->sent * s->etp));
     s->scattered = job->moe_load != SS_LOAD_BALANCED && !job->pad_to_capacity;
     s->an_expert = s->routed / s->local_experts;
 }
@@ -66,7 +68,11 @@ int ss_experts_spread(const struct ss_job *job, const struct ss_group_shape *ep,
     struct ss_load_figures load;
     int status = ss_experts_load(job, ep, &load, err);
     *out = (struct ss_token_spread){0};
-    if (!status && ep->n > 1)
-        *out = (struct ss_token_spread){.nodes = load.remote_nodes, .copies = load.ranks};
+    if (!status)
+        *out = (struct ss_token_spread){.nodes = load.remote_nodes,
+                                        .copies = ep->n > 1 ? load.ranks : 0,
+                                        .hottest = load.rank.mean,
+                                        .expert_copies = load.expert_copies,
+                                        .source = load.source};
     return status;
 }

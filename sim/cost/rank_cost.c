@@ -70,14 +70,17 @@ static int ends_apart(const struct ss_schedule *s)
     return s->virtual_rank[0] != s->virtual_rank[s->stages * s->chunks - 1];
 }
 
+/* The plan has worked out the load once for all groups that are alike. */
 static int experts_init(const struct ss_rank_site *site, struct ss_cost_context *c, struct ss_error *err)
 {
-    struct ss_load_figures load;
+    struct ss_token_spread spread = site->ep.spread;
+    int status = SS_OK;
     if (c->job->model.num_experts == 0)
         return SS_OK;
-    int status = ss_experts_load(c->job, &site->ep, &load, err);
+    if (spread.expert_copies <= 0)
+        status = ss_experts_spread(c->job, &site->ep, &spread, err);
     if (!status)
-        ss_experts_shape(&c->shape, c->job, &load);
+        ss_experts_shape(&c->shape, c->job, &spread);
     return status;
 }
 

@@ -151,14 +151,14 @@ static void test_layers(void)
         for (size_t k = 0; k < sizeof sizes / sizeof *sizes; k++) {
             struct ss_shape shape;
             struct ss_ops ops;
-            struct ss_load_figures load;
+            struct ss_token_spread spread;
             const struct ss_group_shape group = {.n = sizes[k].ep, .nodes = 1, .per_node = sizes[k].ep};
             s.job.tp = sizes[k].tp;
             s.job.ep = sizes[k].ep;
             s.job.etp = sizes[k].etp;
             ss_shape_init(&shape, &s.job, &s.stack, s.job.model.vocab_size);
-            CU_ASSERT_EQUAL_FATAL(ss_experts_load(&s.job, &group, &load, NULL), 0);
-            ss_experts_shape(&shape, &s.job, &load);
+            CU_ASSERT_EQUAL_FATAL(ss_experts_spread(&s.job, &group, &spread, NULL), 0);
+            ss_experts_shape(&shape, &s.job, &spread);
             ss_layer_operators(ss_layer_kind_of(&s.job, s.job.model.num_layers - 1), &shape, &s.stack, &ops);
             one = k ? one : over_ranks(&ops, &s.job);
             CU_ASSERT_DOUBLE_EQUAL(over_ranks(&ops, &s.job), one, 0.5);

@@ -5,6 +5,7 @@
 
 #include "cost/experts.h"
 #include "cost/layer_kinds.h"
+#include "cost/rank_cost.h"
 #include "suite.h"
 
 #define TOKENS 8192.0
@@ -65,7 +66,7 @@ static void setting_make(struct setting *t)
 static void experts_set(struct setting *t, int experts, int top_k, int ffn, int ep)
 {
     struct ss_model *m = &t->job.model;
-    struct ss_load_figures load;
+    struct ss_token_spread spread;
     m->num_experts = experts;
     m->top_k = top_k;
     m->moe_ffn_hidden_size = ffn;
@@ -73,8 +74,8 @@ static void experts_set(struct setting *t, int experts, int top_k, int ffn, int 
     t->c.ep = (struct ss_group_shape){.n = ep, .nodes = 1, .per_node = ep};
     CU_ASSERT_EQUAL_FATAL(ss_model_finish(m, NULL), 0);
     ss_shape_init(&t->c.shape, &t->job, &t->stack, 32000);
-    CU_ASSERT_EQUAL_FATAL(ss_experts_load(&t->job, &t->c.ep, &load, NULL), 0);
-    ss_experts_shape(&t->c.shape, &t->job, &load);
+    CU_ASSERT_EQUAL_FATAL(ss_experts_spread(&t->job, &t->c.ep, &spread, NULL), 0);
+    ss_experts_shape(&t->c.shape, &t->job, &spread);
 }
 
 static void ops_of(const struct setting *t, int kind, struct ss_ops *ops)

@@ -74,11 +74,10 @@ static void exchange(struct ss_ops *ops, const char *name, int comm, int coll, i
 }
 
 /* Bytes of one member's buffer to the experts or back, in 16 bit: its copies of tokens, or its tokens where a
- * dispatcher copies them on the way; as many as the hottest rank gets. */
+ * dispatcher copies them on the way; as many as the busiest rank gets, or sends. */
 static double moved(const struct ss_shape *s)
 {
-    double hottest = s->routed / (s->sent * s->etp), row = s->h * s->e;
-    return (by_stages(s) ? s->tokens / s->sp : s->sent) * fmax(1, hottest) * row;
+    return (by_stages(s) ? s->tokens / s->sp : s->sent) * fmax(1, s->busiest) * s->h * s->e;
 }
 
 /* Tokens to their experts: all-to-all in the expert group; a gather in its tensor group follows. */

@@ -16,6 +16,9 @@ struct ss_token_spread {
     /* GPUs that it is copied to, on all its nodes together, each once. One that stays where it lies or arrives goes through
      * the same buffers at NVLink's rate, as DeepEP's own rates count it. */
     double copies;
+    /* Copies that the hottest rank works on over the even share, copies that an expert works on, most tokens that a rank
+     * sends over their mean; 0: not worked out. */
+    double hottest, expert_copies, source;
 };
 
 /* What a collective needs to know of a group; all but the first three may be zero. */

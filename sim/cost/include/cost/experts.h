@@ -11,6 +11,6 @@
 int ss_experts_load(const struct ss_job *job, const struct ss_group_shape *ep, struct ss_load_figures *out,
                     struct ss_error *err);
 /* Fills the sizes of experts of a shape whose other sizes are known: those of the hottest rank. */
-void ss_experts_shape(struct ss_shape *s, const struct ss_job *job, const struct ss_load_figures *load);
+void ss_experts_shape(struct ss_shape *s, const struct ss_job *job, const struct ss_token_spread *spread);
 
 #endif

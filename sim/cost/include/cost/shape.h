@@ -42,15 +42,16 @@ struct ss_shape {
     double experts, local_experts, top_k; /* all of them, those of one rank */
     double moe_ffn, shared_ffn;           /* columns of one rank */
     int ep, etp;
-    double sent;         /* copies of its tokens that one rank sends to experts, padding included */
-    double received;     /* tokens that come to a rank, each once: the hottest one's */
-    double routed;       /* copies that the experts of a rank work on, padding included: the hottest one's */
-    double an_expert;    /* of them one expert's */
-    int scattered;       /* 1: the experts of a rank have different numbers of tokens */
-    int dispatcher;      /* enum ss_dispatcher */
-    int fp8_dispatch;    /* 1: tokens go to their experts in 1 byte an element */
-    int shared_overlap;  /* 1: shared experts run beside the exchanges */
-    int paired;          /* 1: exchanges run beside another microbatch's compute */
+    double sent;        /* copies of its tokens that one rank sends to experts, padding included */
+    double busiest;     /* copies that the rank with most gets, or sends, over what a rank sends on average */
+    double received;    /* tokens that come to a rank, each once: the hottest one's */
+    double routed;      /* copies that the experts of a rank work on, padding included: the hottest one's */
+    double an_expert;   /* of them one expert's */
+    int scattered;      /* 1: the experts of a rank have different numbers of tokens */
+    int dispatcher;     /* enum ss_dispatcher */
+    int fp8_dispatch;   /* 1: tokens go to their experts in 1 byte an element */
+    int shared_overlap; /* 1: shared experts run beside the exchanges */
+    int paired;         /* 1: exchanges run beside another microbatch's compute */
     double reserved_sms; /* that only the dispatcher's kernels have */
 };
 
