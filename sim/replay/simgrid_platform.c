@@ -10,7 +10,7 @@
 
 #include "replay/simgrid.h"
 
-#define MAX_REPEAT 64
+#define MAX_REPEAT 512 /* an all-to-all among 512 has as many flows on a link */
 
 struct use {
     double *lightest; /* [nlinks]: smallest weight on it, 0 = not used */

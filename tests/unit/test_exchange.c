@@ -167,6 +167,28 @@ static void test_levels(void)
     }
 }
 
+/* 105 flows of an all-to-all among 128 leave by one NIC to other rails; SimGrid shares it folded. */
+static void test_wide(void)
+{
+    struct ss_run_options o = {.engine = SS_ENGINE_NATIVE};
+    struct scale_job s;
+    struct ss_run run[2];
+    CU_ASSERT_FATAL(
+        !scale_open(&s, "h800 16;--model llama3.1-8b --num-layers 2 --num-experts 128 --moe-router-topk 4 "
+                        "--bf16 --seq 4096 --mbs 1 --ep 128 --gbs 128"));
+    s.job.dispatcher = SS_DISPATCH_ALLTOALL;
+    o.plan.level = SS_LEVEL_FLOW;
+    CU_ASSERT_FATAL(!scale_run(&s, &o, &run[0]));
+    o.engine = SS_ENGINE_SIMGRID;
+    CU_ASSERT_FATAL(!scale_run(&s, &o, &run[1]));
+    CU_ASSERT_EQUAL(run[1].result->ranks_simulated, 1);
+    CU_ASSERT_DOUBLE_EQUAL(run[1].result->iteration_s, run[0].result->iteration_s,
+                           1e-9 * run[0].result->iteration_s);
+    ss_run_free(&run[0]);
+    ss_run_free(&run[1]);
+    scale_close(&s);
+}
+
 /* DeepEP's rates on H800 with 24 SMs (its README): 4,096 tokens of 7,168, top-8 of 256 experts in at most 4 nodes, dispatch
  * in fp8 with a scale for 128, combine in bf16. Over NVLink it counts all copies, over NICs all nodes, the own one too. */
 static void test_deepep(void)
@@ -224,6 +246,7 @@ int main(void)
 {
     CU_TestInfo tests[] = {{"loads of links", test_loads},
                            {"levels and dispatchers", test_levels},
+                           {"a wide group", test_wide},
                            {"rates of DeepEP", test_deepep},
                            {"rails", test_via},
                            CU_TEST_INFO_NULL};
