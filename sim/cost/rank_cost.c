@@ -17,12 +17,23 @@ static int chunks_of_copy(const struct ss_schedule *s)
     return ss_schedule_depth(s) / s->stages > 0 ? ss_schedule_depth(s) / s->stages : 1;
 }
 
-/* Transformer layers of virtual stage s. Uneven first and last pipeline ranks take what the flags say, the
+/* Where the stage is in the model's order; the copies of a schedule that has two begin anew. */
+static int depth_of(const struct ss_schedule *s, int virtual_stage)
+{
+    int depth = 0;
+    for (int v = ss_schedule_before(s, virtual_stage); v >= 0; v = ss_schedule_before(s, v))
+        depth++;
+    return depth;
+}
+
+/* Transformer layers of virtual stage s. A layout names them. Uneven first and last pipeline ranks take what the flags say, the
  * others share the rest; chunks of a rank are equal (ss_job_finish and plan_check.c have checked the
  * divisions), but for embedding and loss where these count as a layer of the first and the last one. */
 int ss_stage_layers(const struct ss_job *job, const struct ss_schedule *s, int virtual_stage)
 {
     int p = s->stages, rank = s->virtual_rank[virtual_stage], layers = ss_job_split_layers(job), others = p;
+    if (job->layout.n > 0)
+        return job->layout.layers[depth_of(s, virtual_stage)];
     if (job->first_stage_layers > 0) {
         if (rank == 0)
             return job->first_stage_layers / chunks_of_copy(s);

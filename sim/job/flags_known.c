@@ -158,42 +158,50 @@ const struct ss_flag_group ss_flag_groups[] = {
     {SS_FLAG_NO_EFFECT, '+', NULL,
      "iterations-to-skip mrope-section profile-ranks tiktoken-special-tokens "
      "tokenizer-special-tokens train-data valid-data validation-set-names"},
-    {SS_FLAG_EXPERTS, '+', "only with experts or multi-token prediction",
-     "moe-aux-loss-coeff moe-router-load-balancing-type"},
-    {SS_FLAG_EXPERTS, '0', "only with experts or multi-token prediction",
-     "delay-wgrad-compute enable-shared-expert ep-overlap-early-attn-memory-release "
-     "expert-tensor-parallelism high-priority-a2a-comm-stream "
-     "inference-moe-disable-fused-quant-kernels moe moe-apply-probs-on-input moe-enable-deepep "
-     "moe-enable-routing-replay moe-extended-tp moe-grouped-gemm "
-     "moe-hybridep-pad-uneven-dispatch-inputs moe-input-feature-slicing moe-layer-recompute "
-     "moe-ncclep-zero-copy moe-pad-expert-input-to-capacity "
-     "moe-pad-experts-for-cuda-graph-inference moe-paged-stash moe-permute-fusion "
-     "moe-permute-fusion-into-hybridep moe-router-enable-expert-bias "
-     "moe-router-force-load-balancing moe-router-fusion moe-router-padding-for-fp8 "
-     "moe-router-padding-for-quantization moe-router-pre-softmax "
+    {SS_FLAG_NO_EFFECT, '+', NULL, "moe-aux-loss-coeff moe-router-load-balancing-type"},
+    {SS_FLAG_NO_EFFECT, '0', NULL,
+     "inference-moe-disable-fused-quant-kernels moe moe-apply-probs-on-input "
+     "moe-enable-routing-replay moe-hybridep-pad-uneven-dispatch-inputs "
+     "moe-pad-experts-for-cuda-graph-inference moe-router-pre-softmax "
      "moe-routing-trace-capture-hidden-states moe-routing-trace-capture-logits "
-     "moe-routing-trace-dump-weights moe-shared-expert-gate moe-shared-expert-overlap "
-     "moe-single-grouped-bias moe-single-grouped-weight moe-use-grouped-tensor "
-     "moe-use-legacy-grouped-gemm moe-use-upcycling mtp-detach-heads mtp-hsm mtp-standalone "
-     "mtp-use-repeated-layer overlap-dispatch-backward-with-experts-wgrad "
-     "overlap-moe-expert-parallel-comm use-grouped-gemm-for-shared-expert use-tutel"},
-    {SS_FLAG_EXPERTS, '1', "only with experts or multi-token prediction",
-     "expert-interval inference-grouped-gemm-backend inference-moe-token-dispatcher-type "
-     "moe-combine-bwd-dtype moe-deepep-num-sms moe-dispatch-fwd-dtype moe-eval-capacity-factor "
-     "moe-expert-capacity-factor moe-expert-parallel-size moe-expert-rank-capacity-factor "
-     "moe-flex-dispatcher-backend moe-flex-dispatcher-num-sms moe-hybridep-num-blocks-permute "
-     "moe-hybridep-num-blocks-unpermute moe-hybridep-num-sms "
-     "moe-hybridep-num-sms-preprocessing moe-input-jitter-eps moe-latent-size moe-loss-coeff "
-     "moe-min-capacity moe-mlp-glu-interleave-size moe-paged-stash-buffer-size-factor-cpu "
-     "moe-paged-stash-buffer-size-factor-cuda moe-paged-stash-page-size "
-     "moe-router-bias-update-rate moe-router-dtype moe-router-force-biased "
-     "moe-router-group-topk moe-router-num-groups moe-router-quantile-balancing-ema "
-     "moe-router-score-function moe-router-topk-scaling-factor "
-     "moe-routing-trace-max-training-iters moe-routing-trace-path "
-     "moe-shared-expert-glu-interleave-size moe-token-dispatcher-type moe-token-drop-policy "
-     "moe-topk moe-train-capacity-factor moe-upcycling-granularity moe-z-loss-coeff "
-     "mtp-hybrid-override-pattern mtp-loss-scaling-factor num-shared-experts router-type "
+     "moe-routing-trace-dump-weights moe-single-grouped-bias moe-single-grouped-weight "
+     "moe-use-grouped-tensor moe-use-upcycling use-grouped-gemm-for-shared-expert"},
+    {SS_FLAG_NO_EFFECT, '1', NULL,
+     "inference-grouped-gemm-backend inference-moe-token-dispatcher-type "
+     "moe-eval-capacity-factor moe-loss-coeff moe-min-capacity moe-mlp-glu-interleave-size "
+     "moe-router-bias-update-rate moe-router-quantile-balancing-ema moe-router-score-function "
+     "moe-router-topk-scaling-factor moe-routing-trace-max-training-iters "
+     "moe-routing-trace-path moe-shared-expert-glu-interleave-size moe-token-drop-policy "
+     "moe-upcycling-granularity moe-z-loss-coeff mscale mscale-all-dim "
+     "mtp-loss-scaling-factor rotary-scaling-factor router-type "
      "save-tokens-per-expert-interval"},
+    {SS_FLAG_NOT_MODELLED, '0', "its gain is not known",
+     "ep-overlap-early-attn-memory-release high-priority-a2a-comm-stream mla-down-proj-fusion "
+     "moe-permute-fusion-into-hybridep moe-router-fusion moe-use-legacy-grouped-gemm "
+     "overlap-dispatch-backward-with-experts-wgrad"},
+    {SS_FLAG_NOT_MODELLED, '0', "its cost is not known", "mtp-detach-heads mtp-hsm"},
+    {SS_FLAG_NOT_MODELLED, '1', "its cost is not known",
+     "moe-hybridep-num-blocks-permute moe-hybridep-num-blocks-unpermute "
+     "moe-hybridep-num-sms-preprocessing moe-input-jitter-eps"},
+    {SS_FLAG_REFUSED, '0', "take --expert-tensor-parallel-size", "expert-tensor-parallelism moe-extended-tp"},
+    {SS_FLAG_REFUSED, '0', "give --moe-shared-expert-intermediate-size, the width of all shared experts",
+     "enable-shared-expert"},
+    {SS_FLAG_REFUSED, '1', "give --moe-shared-expert-intermediate-size, the width of all shared experts",
+     "num-shared-experts"},
+    {SS_FLAG_REFUSED, '1', "take --moe-layer-freq", "expert-interval"},
+    {SS_FLAG_REFUSED, '1', "take --expert-model-parallel-size", "moe-expert-parallel-size"},
+    {SS_FLAG_REFUSED, '1', "take --moe-expert-capacity-factor", "moe-train-capacity-factor"},
+    {SS_FLAG_REFUSED, '0', "such a layer of experts is not modelled", "moe-input-feature-slicing use-tutel"},
+    {SS_FLAG_REFUSED, '1', "such a layer of experts is not modelled", "moe-latent-size"},
+    {SS_FLAG_REFUSED, '0', "the ncclep backend is not modelled", "moe-ncclep-zero-copy"},
+    {SS_FLAG_REFUSED, '0', "a budget of tokens a rank is not modelled", "moe-paged-stash"},
+    {SS_FLAG_REFUSED, '1', "a budget of tokens a rank is not modelled",
+     "moe-expert-rank-capacity-factor moe-paged-stash-buffer-size-factor-cpu "
+     "moe-paged-stash-buffer-size-factor-cuda moe-paged-stash-page-size"},
+    {SS_FLAG_REFUSED, '0', "such layers of multi-token prediction are not modelled",
+     "mtp-standalone mtp-use-repeated-layer"},
+    {SS_FLAG_REFUSED, '1', "such layers of multi-token prediction are not modelled",
+     "mtp-hybrid-override-pattern"},
     {SS_FLAG_NOT_MODELLED, '0', "the stack says what is fused (ss.fused.*, ss.rope.passes)",
      "cross-entropy-loss-fusion disable-jit-fuser fp16-lm-cross-entropy fused-residual-rmsnorm "
      "no-bias-dropout-fusion no-bias-gelu-fusion no-bias-swiglu-fusion "
@@ -210,10 +218,7 @@ const struct ss_flag_group ss_flag_groups[] = {
      "no-tp-comm-bulk-dgrad no-tp-comm-bulk-wgrad no-tp-comm-overlap-ag no-tp-comm-overlap-rs "
      "no-tp-comm-split-ag no-tp-comm-split-rs tp-comm-overlap-rs-dgrad"},
     {SS_FLAG_NOT_MODELLED, '0',
-     "CUDA graphs: the stack says what issuing an operator costs (ss.host.operator)",
-     "enable-cuda-graph external-cuda-graph optimizer-cuda-graph"},
-    {SS_FLAG_NOT_MODELLED, '1',
-     "CUDA graphs: the stack says what issuing an operator costs (ss.host.operator)", "cuda-graph-impl"},
+     "CUDA graphs: the stack says what issuing an operator costs (ss.host.operator)", "optimizer-cuda-graph"},
     {SS_FLAG_NOT_MODELLED, '+',
      "CUDA graphs: the stack says what issuing an operator costs (ss.host.operator)",
      "cuda-graph-modules cuda-graph-scope"},
@@ -238,7 +243,7 @@ const struct ss_flag_group ss_flag_groups[] = {
      "keep-fp8-transpose-cache-when-using-custom-fsdp "
      "megatron-fsdp-enable-fine-grained-param-gather megatron-fsdp-max-pool-double-buffer "
      "overlap-cpu-optimizer-d2h-h2d reuse-grad-buf-for-mxfp8-param-ag "
-     "torch-fsdp2-no-reshard-after-forward use-nccl-ub use-precision-aware-optimizer use-sharp"},
+     "torch-fsdp2-no-reshard-after-forward use-nccl-ub use-sharp"},
     {SS_FLAG_NOT_MODELLED, '1', "its gain is not known",
      "flash-attention-version megatron-fsdp-grad-comm-dtype megatron-fsdp-main-grads-dtype "
      "megatron-fsdp-main-params-dtype megatron-fsdp-version nccl-communicator-config-path "
@@ -250,11 +255,10 @@ const struct ss_flag_group ss_flag_groups[] = {
      "attention-output-gate batch-invariant-mode deterministic-mode "
      "disable-bf16-reduced-precision-matmul embed-layernorm log-max-attention-logit "
      "no-async-tensor-model-parallel-allreduce no-pin-cpu-grads no-pin-cpu-params qk-clip "
-     "qk-l2-norm qk-layernorm squared-relu transformer-timers use-legacy-models "
+     "qk-l2-norm squared-relu transformer-timers use-legacy-models "
      "use-torch-optimizer-for-cpu-offload"},
     {SS_FLAG_NOT_MODELLED, '1', "its cost is not known",
-     "batch-invariant-backend empty-unused-memory-level fp8-recipe output-logit-dtype "
-     "softmax-type"},
+     "batch-invariant-backend empty-unused-memory-level output-logit-dtype"},
     {SS_FLAG_NOT_MODELLED, '*', "its cost is not known", "spec"},
     {SS_FLAG_NOT_MODELLED, '+', "its cost is not known", "hierarchical-context-parallel-sizes"},
     {SS_FLAG_NOT_MODELLED, '0', "shapes in a checkpoint are not read: give them here",
@@ -309,11 +313,9 @@ const struct ss_flag_group ss_flag_groups[] = {
      "rl-sequence-packing-bin-size rl-sequence-packing-max-sequences-per-bin "
      "rl-submission-granularity"},
     {SS_FLAG_REFUSED, '*', "reinforcement learning steps are not modelled", "rl-inference-parsers"},
-    {SS_FLAG_REFUSED, '0', "multi-latent attention is not modelled",
-     "cache-mla-latents mla-down-proj-fusion multi-latent-attention"},
-    {SS_FLAG_REFUSED, '1', "multi-latent attention is not modelled",
-     "kv-lora-rank mscale mscale-all-dim q-lora-rank qk-head-dim qk-nope-head-dim "
-     "qk-pos-emb-head-dim qk-rope-head-dim rotary-scaling-factor v-head-dim"},
+    {SS_FLAG_NO_EFFECT, '0', NULL, "cache-mla-latents"},
+    {SS_FLAG_REFUSED, '1', "take --qk-head-dim and --qk-pos-emb-head-dim",
+     "qk-nope-head-dim qk-rope-head-dim"},
     {SS_FLAG_REFUSED, '1', "layers that differ in kind are not modelled",
      "experimental-attention-variant gdp-num-chunk-states-to-recompute gdp-num-householder "
      "heterogeneous-layers-config-encoded-json heterogeneous-layers-config-path "
@@ -326,11 +328,12 @@ const struct ss_flag_group ss_flag_groups[] = {
      "mamba-training-ssm-states-dtype"},
     {SS_FLAG_REFUSED, '0', "layers that differ in kind are not modelled",
      "disable-mamba-mem-eff-path gdp-cutedsl-kernel is-hybrid-model"},
-    {SS_FLAG_REFUSED, '1', "sparse or windowed attention is not modelled",
+    {SS_FLAG_REFUSED, '1', "sparse attention is not modelled",
      "dsa-indexer-head-dim dsa-indexer-k-norm-epsilon dsa-indexer-loss-coeff "
      "dsa-indexer-n-heads dsa-indexer-skip-topk-offset dsa-indexer-topk dsa-indexer-topk-freq "
-     "dsa-kernel-backend sliding-window window-attn-skip-freq window-size"},
-    {SS_FLAG_REFUSED, '0', "sparse or windowed attention is not modelled",
+     "dsa-kernel-backend"},
+    {SS_FLAG_REFUSED, '1', "take --window-size", "sliding-window"},
+    {SS_FLAG_REFUSED, '0', "sparse attention is not modelled",
      "disable-dsa-indexer-rotate-activation disable-dsa-indexer-scoring-relu "
      "dsa-indexer-k-norm-fp32 dsa-indexer-rope-interleaved dsa-indexer-use-sparse-loss "
      "no-dsa-indexer-rotate-activation no-dsa-indexer-scoring-relu"},
@@ -341,10 +344,7 @@ const struct ss_flag_group ss_flag_groups[] = {
     {SS_FLAG_REFUSED, '1', "encoder-decoder models are not modelled",
      "decoder-num-layers decoder-seq-length encoder-pipeline-model-parallel-size "
      "encoder-tensor-model-parallel-size pipeline-model-parallel-split-rank"},
-    {SS_FLAG_REFUSED, '1', "such a layout is not modelled: --decoder-first/-last-pipeline-num-layers are",
-     "pipeline-model-parallel-layout"},
-    {SS_FLAG_REFUSED, '0', "such a layout is not modelled: --decoder-first/-last-pipeline-num-layers are",
-     "standalone-embedding-stage"},
+    {SS_FLAG_REFUSED, '0', "take --pipeline-model-parallel-layout", "standalone-embedding-stage"},
     {SS_FLAG_REFUSED, '1', "fp4 is not modelled", "fp4-format fp4-quantizer-factory fp4-recipe"},
     {SS_FLAG_REFUSED, '0', "fp4 is not modelled", "fp4-param-gather"},
     {SS_FLAG_REFUSED, '0', "layers of different precision are not modelled",
@@ -366,11 +366,8 @@ const struct ss_flag_group ss_flag_groups[] = {
     {SS_FLAG_REFUSED, '+', "weight shards by tensor rank are not modelled", "gtp-remat-opt-in-modules"},
     {SS_FLAG_REFUSED, '0', "sequences of different length are not modelled", "hybrid-context-parallel"},
     {SS_FLAG_REFUSED, '1', "sequences of different length are not modelled", "max-seqlen-per-dp-cp-rank"},
-    {SS_FLAG_REFUSED, '0', "offloading by module is not modelled: use --cpu-offloading-num-layers",
-     "delay-offload-until-cuda-graph fine-grained-activation-offloading"},
-    {SS_FLAG_REFUSED, '+', "offloading by module is not modelled: use --cpu-offloading-num-layers",
-     "offload-modules"},
-    {SS_FLAG_REFUSED, '1', "offloading by module is not modelled: use --cpu-offloading-num-layers",
+    {SS_FLAG_REFUSED, '0', "such offloading is not modelled", "delay-offload-until-cuda-graph"},
+    {SS_FLAG_REFUSED, '1', "such offloading is not modelled",
      "activation-offload-fraction delta-offload-bytes-across-pp-ranks "
      "fine-grained-offloading-max-inflight-offloads min-offloaded-tensor-size"},
     {SS_FLAG_REFUSED, '1', "distillation is not modelled",

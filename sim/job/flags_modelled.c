@@ -69,8 +69,21 @@ static const struct ss_flag_choice recompute[] = {{"none", SS_RECOMPUTE_NONE},
 static const struct ss_flag_choice fsdp[] = {
     WORD("full"), WORD("grad"), WORD("hybrid"), WORD("none"), {NULL, 0}};
 static const struct ss_flag_choice fp8[] = {WORD("hybrid"), WORD("e4m3"), WORD("none"), {NULL, 0}};
-static const struct ss_flag_choice optimizer[] = {WORD("adam"), WORD("adamw"), WORD("hybridadam"), {NULL, 0}};
+static const struct ss_flag_choice optimizer[] = {WORD("adam"), WORD("adamw"),     WORD("hybridadam"),
+                                                  WORD("muon"), WORD("dist_muon"), {NULL, 0}};
 static const struct ss_flag_choice fp32[] = {WORD("fp32"), {NULL, 0}};
+static const struct ss_flag_choice fp32_fp64[] = {WORD("fp32"), WORD("fp64"), {NULL, 0}};
+static const struct ss_flag_choice bf16[] = {WORD("bf16"), {NULL, 0}};
+static const struct ss_flag_choice moment[] = {WORD("fp32"), WORD("bf16"), {NULL, 0}};
+static const struct ss_flag_choice recipe[] = {{"delayed", SS_FP8_DELAYED},
+                                               {"tensorwise", SS_FP8_TENSORWISE},
+                                               {"blockwise", SS_FP8_BLOCKWISE},
+                                               {"mxfp8", SS_FP8_MXFP8},
+                                               {NULL, 0}};
+static const struct ss_flag_choice graphs[] = {
+    {"none", 0}, {"local", 1}, {"transformer_engine", 1}, {"full_iteration", 1}, {NULL, 0}};
+static const struct ss_flag_choice softmax[] = {
+    {"vanilla", 0}, {"off-by-one", 0}, {"learnable", 1}, {NULL, 0}};
 
 /* clang-format off */
 const struct ss_flag_setter ss_flag_setters[] = {
@@ -115,8 +128,8 @@ const struct ss_flag_setter ss_flag_setters[] = {
     INT("--tensor-model-parallel-size", tp, 1, MAX_DEGREE, NULL)
     INT("--pipeline-model-parallel-size", pp, 1, MAX_DEGREE, NULL)
     INT("--context-parallel-size", cp, 1, MAX_DEGREE, NULL)
-    INT("--expert-model-parallel-size", ep, 1, MAX_DEGREE, "above 1 only with experts, which are refused")
-    INT("--expert-tensor-parallel-size", etp, 1, MAX_DEGREE, "only with experts, which are refused")
+    INT("--expert-model-parallel-size", ep, 1, MAX_DEGREE, "above 1 only with experts")
+    INT("--expert-tensor-parallel-size", etp, 1, MAX_DEGREE, "of experts alone; default --tensor-model-parallel-size")
     INT("--num-layers-per-virtual-pipeline-stage", layers_per_virtual_stage, 1, 100000, NULL)
     INT("--num-virtual-stages-per-pipeline-rank", virtual_stages, 1, 100000, NULL)
     INT("--microbatch-group-size-per-virtual-pipeline-stage", microbatch_group_size, 1, MAX_SIZE, NULL)
@@ -124,6 +137,8 @@ const struct ss_flag_setter ss_flag_setters[] = {
     INT("--decoder-last-pipeline-num-layers", last_stage_layers, 1, 100000, NULL)
     SET("--account-for-embedding-in-pipeline-split", account_for_embedding, 1, "the first virtual stage has a layer less")
     SET("--account-for-loss-in-pipeline-split", account_for_loss, 1, "the last virtual stage has a layer less")
+    CALL("--pipeline-model-parallel-layout", '1', ss_flag_layout,
+        "E embedding, t layer, m MTP layer, L loss, | between virtual stages, *N and (...)*N: Et*3|(tt|)*30mL")
     CALL("--use-tp-pp-dp-mapping", '0', ss_flag_tp_pp_dp, "rank order tp-pp-dp")
     SET("--no-overlap-p2p-communication", overlap_p2p, 0, NULL)
     SET("--no-scatter-gather-tensors-in-pipeline", scatter_gather, 0,
@@ -143,6 +158,10 @@ const struct ss_flag_setter ss_flag_setters[] = {
     CALL("--fp8-hybrid", '0', ss_flag_fp8, "name of older releases")
     CALL("--fp8-e4m3", '0', ss_flag_fp8, "name of older releases")
     SET("--fp8-param-gather", fp8_param_gather, 1, NULL)
+    CHOICE("--fp8-recipe", fp8_recipe, recipe, "scaling by history, by tensor, by 128 x 128 blocks, by blocks of 32")
+    CHOICE("--cuda-graph-impl", cuda_graphs, graphs, NULL)
+    SET("--enable-cuda-graph", cuda_graphs, 1, "name of older releases: --cuda-graph-impl local")
+    SET("--external-cuda-graph", cuda_graphs, 1, "name of older releases: --cuda-graph-impl transformer_engine")
     CHOICE("--attention-backend", attention, attention,
         "auto: flash in 16 bit or as the stack says, unfused in fp32")
     SET("--use-flash-attn", attention, SS_ATTENTION_FLASH, NULL)
@@ -156,7 +175,11 @@ const struct ss_flag_setter ss_flag_setters[] = {
     CHOICE("--recompute-method", recompute_method, method, NULL)
     INT("--recompute-num-layers", recompute_num_layers, 1, 100000, NULL)
     CALL("--recompute-modules", '*', ss_flag_recompute_modules,
-        "core_attn only: what selective recompute does by default")
+        "core_attn (default of selective recompute) layernorm mla_up_proj mlp moe moe_act shared_experts")
+    CALL("--moe-layer-recompute", '0', ss_flag_moe_recompute, "selective recompute with module moe")
+    SET("--fine-grained-activation-offloading", fine_grained_offload, 1, "of --offload-modules")
+    CALL("--offload-modules", '+', ss_flag_offload_modules,
+        "attn_norm qkv_linear core_attn attn_proj mlp_norm expert_fc1 moe_act")
     CALL("--checkpoint-activations", '0', ss_flag_checkpoint_activations,
         "name of older releases: full, uniform")
     INT("--checkpoint-num-layers", recompute_num_layers, 1, 100000, "name of older releases")
@@ -178,14 +201,15 @@ const struct ss_flag_setter ss_flag_setters[] = {
     CALL("--cpu-offloading", '0', ss_flag_cpu_offloading,
         "needs --cpu-offloading-num-layers to move anything")
     INT("--cpu-offloading-num-layers", cpu_offload_layers, 0, 100000, NULL)
-    CALL_OF("--optimizer", '1', ss_flag_optimizer, optimizer, "adam; hybridadam moves the optimizer to the host")
+    CALL_OF("--optimizer", '1', ss_flag_optimizer, optimizer, "adam or muon; hybridadam moves the optimizer to the host")
     CALL("--optimizer-cpu-offload", '0', ss_flag_optimizer_offload, NULL)
     CALL("--optimizer-offload-fraction", '1', ss_flag_optimizer_fraction, NULL)
     CALL("--optimizer-offload-policy", '1', ss_flag_optimizer_policy, "static only")
     CALL_OF("--main-grads-dtype", '1', ss_flag_fp32_only, fp32, "fp32 only")
     CALL_OF("--main-params-dtype", '1', ss_flag_fp32_only, fp32, "fp32 only")
-    CALL_OF("--exp-avg-dtype", '1', ss_flag_fp32_only, fp32, "fp32 only")
-    CALL_OF("--exp-avg-sq-dtype", '1', ss_flag_fp32_only, fp32, "fp32 only")
+    CALL_OF("--exp-avg-dtype", '1', ss_flag_exp_avg, moment, "bf16 with --use-precision-aware-optimizer, both moments alike")
+    CALL_OF("--exp-avg-sq-dtype", '1', ss_flag_exp_avg_sq, moment, "likewise")
+    SET("--use-precision-aware-optimizer", precision_aware, 1, "moments may be in bf16")
     SET("--no-check-for-nan-in-loss-and-grad", check_for_nan, 0, NULL)
     CALL("--clip-grad", '1', ss_flag_clip_grad, "0: neither gradient norm nor clipping")
 
@@ -221,14 +245,56 @@ const struct ss_flag_setter ss_flag_setters[] = {
     SET("--add-qkv-bias", model.qkv_bias, 1, NULL)
     CHOICE("--normalization", model.normalization, norm, NULL)
 
-    /* ---- read and kept; refused when the job is completed ---- */
-    INT("--num-experts", model.num_experts, 0, 1 << 16, "experts are read, then refused")
-    INT("--moe-router-topk", model.top_k, 1, 1 << 16, "only with experts")
-    INT("--moe-ffn-hidden-size", model.moe_ffn_hidden_size, 1, 1 << 24, "only with experts")
-    INT("--moe-shared-expert-intermediate-size", model.shared_expert_ffn_hidden_size, 0, 1 << 24,
-        "only with experts")
-    CALL("--moe-layer-freq", '1', ss_flag_moe_layer_freq, "only with experts")
+    CHOICE("--softmax-type", model.attention_sinks, softmax, "learnable: a logit a head in the softmax's sum")
+    SET("--qk-layernorm", model.qk_norm, SS_QK_NORM_HEAD, "norms of each head's queries and keys")
+    CALL("--window-size", '1', ss_flag_window, "tokens before and behind a query, as 128,0")
+    CALL("--window-attn-skip-freq", '1', ss_flag_window_skip_freq,
+        "N: every N-th layer sees all tokens; or a list such as [1,1,0]*4, 1: by the window")
+    SET("--multi-latent-attention", multi_latent, 1,
+        "keys and values of rank 32 and heads of 128 + 64 and 128 where neither a flag nor the model says")
+    INT("--q-lora-rank", model.q_lora_rank, 1, 1 << 20, "default: queries are not compressed")
+    INT("--kv-lora-rank", model.kv_lora_rank, 1, 1 << 20, NULL)
+    INT("--qk-head-dim", model.qk_head_dim, 1, 1 << 16, NULL)
+    INT("--qk-pos-emb-head-dim", model.qk_pos_emb_head_dim, 1, 1 << 16, NULL)
+    INT("--v-head-dim", model.v_head_dim, 1, 1 << 16, NULL)
     INT("--mtp-num-layers", model.mtp_num_layers, 0, 1000, "layers that predict further tokens, behind the last one, each with a loss")
+
+    /* ---- experts ---- */
+    INT("--num-experts", model.num_experts, 0, 1 << 16, NULL)
+    INT("--moe-router-topk", model.top_k, 1, 1 << 16, "default 2")
+    INT("--moe-topk", model.top_k, 1, 1 << 16, "name of older releases")
+    INT("--moe-ffn-hidden-size", model.moe_ffn_hidden_size, 1, 1 << 24, "of one expert; default --ffn-hidden-size")
+    INT("--moe-shared-expert-intermediate-size", model.shared_expert_ffn_hidden_size, 0, 1 << 24,
+        "of all shared experts together")
+    SET("--moe-shared-expert-gate", model.shared_expert_gate, 1, NULL)
+    CALL("--moe-layer-freq", '1', ss_flag_moe_layer_freq, "N: every N-th layer from the first; or a list such as ([0]*3+[1]*58)")
+    INT("--moe-router-num-groups", model.router_groups, 1, 1 << 16, NULL)
+    INT("--moe-router-group-topk", model.router_group_topk, 1, 1 << 16, "a token's experts are in so many groups")
+    SET("--moe-router-enable-expert-bias", model.router_bias, 1, NULL)
+    CALL_OF("--moe-router-dtype", '1', ss_flag_router_dtype, fp32_fp64, "the router's GEMM in fp32")
+    CALL("--moe-router-force-load-balancing", '0', ss_flag_force_balancing, "--moe-load uniform: random logits")
+    CALL("--moe-router-force-biased", '1', ss_flag_force_biased, "--moe-load biased:SIGMA")
+    OWN_CALL("--moe-load", '1', ss_flag_load,
+        "tokens of each expert: balanced, uniform, biased:SIGMA, zipf:EXPONENT, a workload W0_balanced ... W7_burst, or a file")
+    CALL_OF("--moe-token-dispatcher-type", '1', ss_flag_dispatcher, ss_flag_dispatchers,
+        "default as the stack says (ss.default.dispatcher)")
+    CALL_OF("--moe-flex-dispatcher-backend", '1', ss_flag_backend, ss_flag_backends, "of flex; default deepep")
+    CALL("--moe-enable-deepep", '0', ss_flag_enable_deepep, "--moe-flex-dispatcher-backend deepep")
+    INT("--moe-flex-dispatcher-num-sms", dispatch_sms, 1, 1024, "SMs that deepep or hybridep take")
+    INT("--moe-deepep-num-sms", dispatch_sms, 1, 1024, "--moe-flex-dispatcher-num-sms")
+    INT("--moe-hybridep-num-sms", dispatch_sms, 1, 1024, "--moe-flex-dispatcher-num-sms")
+    CALL_OF("--moe-dispatch-fwd-dtype", '1', ss_flag_bf16_only, bf16, "bf16 only")
+    CALL_OF("--moe-combine-bwd-dtype", '1', ss_flag_bf16_only, bf16, "bf16 only")
+    OWN_SET("--fp8-dispatch", fp8_dispatch, 1, "tokens are sent to their experts in fp8, as DeepSeek-V3 does")
+    CALL("--moe-expert-capacity-factor", '1', ss_flag_capacity, "an expert's tokens over its even share are dropped; below 0: none")
+    SET("--moe-pad-expert-input-to-capacity", pad_to_capacity, 1, NULL)
+    SET("--moe-router-padding-for-fp8", pad_for_fp8, 1, "an expert's tokens are filled up to what fp8 takes")
+    SET("--moe-router-padding-for-quantization", pad_for_fp8, 1, "the same")
+    SET("--moe-permute-fusion", permute_fusion, 1, NULL)
+    SET("--moe-grouped-gemm", grouped_gemm, 1, "all experts of a rank at once; else one after the other")
+    SET("--moe-shared-expert-overlap", shared_expert_overlap, 1, NULL)
+    SET("--overlap-moe-expert-parallel-comm", overlap_ep, 1, NULL)
+    SET("--delay-wgrad-compute", delay_wgrad, 1, NULL)
     {NULL, 0, 0, 0, 0, 0, 0, NULL, NULL, NULL},
 };
 /* clang-format on */

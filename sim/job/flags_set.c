@@ -162,16 +162,6 @@ DEFINE(checkpoint_activations)
     return rc;
 }
 
-DEFINE(recompute_modules)
-{
-    UNUSED;
-    for (int i = 0; i < n; i++)
-        if (strcmp(values[i], "core_attn"))
-            return unsupported(why, "of selective recompute only core_attn is modelled: name that alone, or "
-                                    "take --recompute full");
-    return SS_OK;
-}
-
 DEFINE(fsdp)
 {
     static const struct {
@@ -294,6 +284,11 @@ static void optimizer_on(struct ss_job *job, double fraction)
 DEFINE(optimizer)
 {
     UNUSED;
+    job->optimizer = SS_OPTIMIZER_ADAM;
+    if (!strcmp(values[0], "muon") || !strcmp(values[0], "dist_muon")) {
+        job->optimizer = SS_OPTIMIZER_MUON;
+        return SS_OK;
+    }
     if (!strcmp(values[0], "hybridadam")) {
         optimizer_on(job, 0.5); /* its own default of the fraction */
         return SS_OK;
@@ -384,16 +379,5 @@ DEFINE(tokenizer)
     for (size_t i = 0; i < SS_ARRAY_LEN(known); i++)
         if (!strcmp(values[0], known[i].name))
             job->tokenizer_vocab = known[i].rows;
-    return SS_OK;
-}
-
-DEFINE(moe_layer_freq)
-{
-    int64_t every;
-
-    UNUSED;
-    if (ss_parse_i64(values[0], 1, 100000, &every))
-        return unsupported(why, "a pattern of expert layers is not read: give a whole number");
-    job->model.moe_layers = (struct ss_layer_rule){.period = (int)every};
     return SS_OK;
 }

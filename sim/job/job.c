@@ -19,7 +19,8 @@ void ss_job_init(struct ss_job *job)
     job->fp8_base = -1;
     job->attention = SS_ATTENTION_AUTO;
     job->recompute_method = -1;
-    job->dispatcher = -1;
+    job->dispatcher = job->flex_backend = -1;
+    job->permute_fusion = job->grouped_gemm = -1;
     job->attention_dropout = job->hidden_dropout = -1;
     job->overlap_p2p = 1;
     job->scatter_gather = 1;
@@ -75,6 +76,8 @@ int ss_job_chunks(const struct ss_job *job)
 {
     if (job->pp == 1)
         return 1;
+    if (job->layout.n > 0)
+        return job->layout.n / job->pp;
     if (job->virtual_stages)
         return job->virtual_stages;
     if (!job->layers_per_virtual_stage)
@@ -95,6 +98,13 @@ int ss_job_refuse(struct ss_finish *f, const char *fmt, ...)
     if (n && text[n - 1] == '.') /* a hint follows */
         text[n - 1] = '\0';
     return ss_fail(f->err, SS_ERR_CONFIG, NULL, 0, "%s", text);
+}
+
+void ss_job_blame(struct ss_finish *f, const char *flags)
+{
+    if (f->err)
+        ss_copy(f->err->flags, sizeof f->err->flags, flags);
+    ss_request_locate(f->request, flags, f->err);
 }
 
 int ss_job_attention(const struct ss_job *job, const struct ss_stack *stack)

@@ -12,33 +12,6 @@ static int is_nemo(const struct ss_finish *f)
     return f->stack->framework == SS_FRAMEWORK_NEMO;
 }
 
-static void blame(struct ss_finish *f, const char *flags)
-{
-    if (f->err)
-        ss_copy(f->err->flags, sizeof f->err->flags, flags);
-    ss_request_locate(f->request, flags, f->err);
-}
-
-/* One cause, the flags that it comes from, most telling first, and one thing to do about it. */
-#define REFUSE(f, flags, hint, ...)                                                                          \
-    return (ss_job_refuse(f, __VA_ARGS__), blame(f, flags), ss_hint((f)->err, SS_ERR_CONFIG, "%s", hint))
-
-static int check_experts(struct ss_finish *f)
-{
-    const struct ss_job *job = f->job;
-    const struct ss_model *m = &job->model;
-
-    if (m->mtp_num_layers > 0 && m->position == SS_POSITION_LEARNED)
-        REFUSE(f, "--mtp-num-layers --position-embedding-type",
-               "take --position-embedding-type rope, or --mtp-num-layers 0",
-               "Multi-Token Prediction (MTP) is not supported with learned_absolute position embedding type. "
-               "The supported position embedding types are rope and none.");
-    if (job->ep > 1 && m->num_experts == 0)
-        REFUSE(f, "--ep", "drop --expert-model-parallel-size",
-               "num_experts must be non None to use expert model parallelism");
-    return SS_OK;
-}
-
 static int check_world(struct ss_finish *f)
 {
     const struct ss_job *job = f->job;
@@ -115,10 +88,12 @@ static int check_cuts(struct ss_finish *f)
 
 int ss_job_check_layout(struct ss_finish *f)
 {
-    int rc = f->world_size < 1 ? ss_job_refuse(f, "the cluster has no GPU") : check_experts(f);
+    int rc = f->world_size < 1 ? ss_job_refuse(f, "the cluster has no GPU") : ss_job_check_expert_layout(f);
 
     if (!rc)
         rc = check_world(f);
+    if (!rc)
+        rc = ss_job_check_expert_world(f);
     if (!rc)
         rc = check_order(f);
     return rc;
@@ -145,6 +120,8 @@ static int check_virtual(struct ss_finish *f, int *v)
     int asked = job->layers_per_virtual_stage || job->virtual_stages > 1;
 
     *v = 0;
+    if (job->layout.n > 0)
+        return ss_job_check_pipeline_layout(f, v);
     if (job->layers_per_virtual_stage && job->virtual_stages)
         REFUSE(f, "--num-virtual-stages-per-pipeline-rank --num-layers-per-virtual-pipeline-stage",
                "drop one of them",
@@ -291,7 +268,7 @@ int ss_job_check_stages(struct ss_finish *f)
         rc = check_batch(f);
     if (!rc)
         rc = check_virtual(f, &v);
-    if (!rc)
+    if (!rc && !f->job->layout.n)
         rc = check_split(f, v);
     if (!rc)
         rc = check_interleaving(f, v);
@@ -305,6 +282,8 @@ static int stage_layers(const struct ss_job *job)
     int rest = job->pp - !!first - !!last;
     int n = rest > 0 ? (ss_job_split_layers(job) - first - last) / rest : 0;
 
+    if (job->layout.n > 0)
+        return ss_job_layout_most(job);
     n = first > n ? first : n;
     return last > n ? last : n;
 }
@@ -385,7 +364,7 @@ static int check_data_parallel(struct ss_finish *f)
     if (ss_job_is_hybrid(job) && ss_job_experts_apart(job)) {
         ss_fail(f->err, SS_ERR_UNSUPPORTED, NULL, 0,
                 "sharding inside each node is not modelled where experts lie on other ranks than all else");
-        blame(f, "--fsdp --outer-dp-sharding-strategy --ep --etp");
+        ss_job_blame(f, "--fsdp --outer-dp-sharding-strategy --ep --etp");
         return ss_hint(f->err, SS_ERR_UNSUPPORTED, "shard over all ranks, or take --ep 1");
     }
     if (job->overlap_param_gather && !job->distributed_optimizer && !job->fsdp)
@@ -490,5 +469,7 @@ int ss_job_check_features(struct ss_finish *f)
         rc = check_fp8(f);
     if (!rc)
         rc = check_attention(f);
+    if (!rc)
+        rc = ss_job_check_expert_features(f);
     return rc;
 }

@@ -25,6 +25,7 @@ static int complete_model(struct ss_finish *f)
             ss_request_locate(f->request, "--model", f->err);
             return rc;
         }
+        f->model_is_latent = m.kv_lora_rank > 0;
         ss_model_overlay(&m, &job->model);
     } else {
         m = job->model;
@@ -35,7 +36,9 @@ static int complete_model(struct ss_finish *f)
         m.num_query_groups = 1;
     if (!m.ffn_hidden_size && job->quick_geglu)
         m.ffn_hidden_size = 4 * m.hidden_size;
-    int rc = ss_model_finish(&m, f->err);
+    int rc = ss_job_complete_attention_flags(f, &m);
+    if (!rc)
+        rc = ss_model_finish(&m, f->err);
     if (!rc)
         job->model = m;
     return rc;
@@ -99,8 +102,6 @@ static void complete_parallel(struct ss_finish *f)
 
     if (!job->etp)
         job->etp = job->tp;
-    if (job->dispatcher < 0) /* the words of the stack are in the order of enum ss_dispatcher */
-        job->dispatcher = f->stack->dispatcher;
     if (job->tp == 1 && job->sequence_parallel) {
         job->sequence_parallel = 0;
         job->tp_comm_overlap = 0;
@@ -185,6 +186,7 @@ static void complete(struct ss_finish *f)
     complete_attention(f);
     complete_parallel(f);
     complete_optimizer(f);
+    ss_job_complete_experts(f);
     if (job->recompute != SS_RECOMPUTE_FULL) {
         job->recompute_method = SS_RECOMPUTE_UNIFORM;
         job->recompute_num_layers = 0;
@@ -231,6 +233,8 @@ int ss_job_complete(struct ss_finish *f)
         rc = ss_job_check_features(f);
     if (!rc)
         rc = complete_loads(f);
+    if (!rc)
+        rc = ss_job_check_unpriced(f);
     if (!rc)
         complete(f);
     return rc;

@@ -141,8 +141,7 @@ static int apply_known(struct parser *p, const struct ss_flag *f, size_t i, int 
         }
         return SS_OK;
     }
-    case SS_FLAG_NO_EFFECT:
-    case SS_FLAG_EXPERTS: return remember_ignored(p, f->name);
+    case SS_FLAG_NO_EFFECT: return remember_ignored(p, f->name);
     case SS_FLAG_NOT_MODELLED:
         ss_note(p->notes, "%s is accepted, its effect is not modelled: %s", f->name, f->why);
         return SS_OK;

@@ -46,7 +46,14 @@ static int check_schedule(const struct ss_plan *plan, struct ss_error *err)
             "schedule %s places stages in another order than Megatron: uneven first and last stages have no "
             "meaning there",
             s->name);
-    if (!job->first_stage_layers && !job->last_stage_layers && ss_job_split_layers(job) % depth)
+    if (job->layout.n > 0 && job->layout.n != depth)
+        return ss_hint(err,
+                       ss_fail(err, SS_ERR_CONFIG, NULL, 0,
+                               "the pipeline layout has %d virtual stages, schedule %s %d", job->layout.n,
+                               s->name, depth),
+                       "write the layout for this schedule, or take --schedule auto");
+    if (!job->layout.n && !job->first_stage_layers && !job->last_stage_layers &&
+        ss_job_split_layers(job) % depth)
         return ss_hint(err,
                        ss_fail(err, SS_ERR_CONFIG, NULL, 0,
                                "%d layers do not divide by the %d virtual stages of schedule %s",

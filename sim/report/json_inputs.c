@@ -235,18 +235,16 @@ static void add_flag(json_t *o, const struct ss_flag_setter *s, const struct ss_
     X(padded_vocab)                                                                                          \
     X(quick_geglu)                                                                                           \
     X(dispatcher)                                                                                            \
-    X(pad_to_capacity)                                                                                       \
-    X(permute_fusion)                                                                                        \
-    X(grouped_gemm)                                                                                          \
-    X(shared_expert_overlap)                                                                                 \
-    X(overlap_ep)                                                                                            \
-    X(delay_wgrad)                                                                                           \
-    X(pad_for_fp8)                                                                                           \
-    X(dispatch_sms)                                                                                          \
-    X(fp8_dispatch)                                                                                          \
     X(moe_load)                                                                                              \
-    X(fp8_recipe)                                                                                            \
-    X(cuda_graphs)                                                                                           \
+    X(dispatcher_flex)                                                                                       \
+    X(flex_backend)                                                                                          \
+    X(router_fp32)                                                                                           \
+    X(window_given)                                                                                          \
+    X(window_skip_freq)                                                                                      \
+    X(modules_given)                                                                                         \
+    X(exp_avg_bf16)                                                                                          \
+    X(exp_avg_sq_bf16)                                                                                       \
+    X(layout_mtp)                                                                                            \
     X(optimizer)                                                                                             \
     X(bf16_moments)
 /* Fields of the model that config.json alone sets. */
@@ -268,15 +266,6 @@ static void add_flag(json_t *o, const struct ss_flag_setter *s, const struct ss_
     X(parallel_residual)                                                                                     \
     X(rotary_fraction)                                                                                       \
     X(attention_sinks)                                                                                       \
-    X(q_lora_rank)                                                                                           \
-    X(kv_lora_rank)                                                                                          \
-    X(qk_head_dim)                                                                                           \
-    X(qk_pos_emb_head_dim)                                                                                   \
-    X(v_head_dim)                                                                                            \
-    X(shared_expert_gate)                                                                                    \
-    X(router_groups)                                                                                         \
-    X(router_group_topk)                                                                                     \
-    X(router_bias)                                                                                           \
     X(attention_dropout)                                                                                     \
     X(hidden_dropout)
 

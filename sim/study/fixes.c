@@ -95,7 +95,7 @@ static int double_pp(const struct ss_job *job, int dp, char *words, size_t size)
 {
     int per_stage, layers = ss_job_split_layers(job), pp = 2 * job->pp;
 
-    if (dp % 2 || job->first_stage_layers || job->last_stage_layers || layers % pp)
+    if (dp % 2 || job->layout.n || job->first_stage_layers || job->last_stage_layers || layers % pp)
         return 0;
     per_stage = layers / pp;
     int keep = job->layers_per_virtual_stage > 0 && job->layers_per_virtual_stage < per_stage &&
@@ -116,7 +116,7 @@ static int drop_virtual_stages(const struct ss_job *job, int dp, char *words, si
 {
     (void)dp;
     snprintf(words, size, "--vp 1");
-    return ss_job_chunks(job) >= 2;
+    return ss_job_chunks(job) >= 2 && !job->layout.n;
 }
 
 static int offload_optimizer(const struct ss_job *job, int dp, char *words, size_t size)

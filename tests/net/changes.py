@@ -64,6 +64,16 @@ PASSES = "Block-scaled casts, traffic of norms, the stack of DeepSeek-V3"
 NEW_PROPS = {"ss.gemm.efficiency.fp8_blocks": BLOCKS, "ss.gemm.k_prologue.fp8_blocks": BLOCKS, "ss.gemm.wgrad.fp8_blocks": BLOCKS,
              "ss.norm.passes": PASSES}
 
+def without_band(notes):
+    """All but the warning that a job may fit, which has the band of errors in it."""
+    return [note for note in notes if not note.startswith("it may fit: measured runs most like it")]
+
+
+def is_inactive(old, new, holder):
+    """Does the new one only note flags of experts besides?"""
+    return [note for note in without_band(new) if not note.startswith("not active without --num-experts")] == without_band(old)
+
+
 # What adds to an output without changing what was there. A new field is among the inputs of every job.
 RULES = [
     {"commit": CONFIGS, "op": "ignore", "of": ("list",), "path": "models", "why": "more models"},
@@ -95,7 +105,22 @@ RULES = [
     {"commit": BLOCKS, "op": "text", "old": r"gemm\.small_tile (?=kernel_latency gemm\.efficiency\.fp16 gemm\.efficiency\.fp8 host)",
      "new": "gemm.small_tile gemm.efficiency.fp8_blocks gemm.k_prologue.fp8_blocks gemm.wgrad.fp8_blocks ",
      "why": "those of H20 are assumed"},
+    *({"commit": "Flags of experts, latent attention, windows and layouts", "op": "add", "path": "inputs.stack.[%s]" % prop,
+       "why": "a stack says what its recipes of mixtures do"} for prop in ("ss.default.grouped_gemm", "ss.default.permute_fusion")),
+    {"commit": "Flags of experts, latent attention, windows and layouts", "op": "order", "path": "inputs.flags",
+     "why": "flags of experts are behind the others"},
+    {"commit": "Flags of experts, latent attention, windows and layouts", "op": "ignore", "path": "warnings",
+     "of": ("run", "plan"), "check": is_inactive, "why": "flags of experts do nothing without experts"},
+    *({"commit": "Flags of experts, latent attention, windows and layouts", "op": "ignore", "path": path,
+       "why": "errors of the rows like a job, with three more that name the modules that they recompute"}
+      for path in ("memory.band_low_pct", "memory.band_high_pct", "memory.band_like", "rows.*.band_low_pct", "rows.*.band_high_pct",
+                   "schedules.*.band_low_pct", "schedules.*.band_high_pct")),
 ]
 
 # Flags of this tree's table that the old binary does not know: flag -> subject of the commit that added it.
-NEW_FLAGS = {}
+NEW_FLAGS = dict.fromkeys((
+    "--pipeline-model-parallel-layout --fp8-recipe --cuda-graph-impl --enable-cuda-graph --external-cuda-graph --moe-layer-recompute --fine-grained-activation-offloading --offload-modules --use-precision-aware-optimizer --softmax-type --qk-layernorm --window-size --window-attn-skip-freq --multi-latent-attention --q-lora-rank --kv-lora-rank --qk-head-dim --qk-pos-emb-head-dim --v-head-dim --moe-topk "
+    "--moe-shared-expert-gate --moe-router-num-groups --moe-router-group-topk --moe-router-enable-expert-bias --moe-router-dtype --moe-router-force-load-balancing --moe-router-force-biased --moe-load "
+    "--moe-token-dispatcher-type --moe-flex-dispatcher-backend --moe-enable-deepep --moe-flex-dispatcher-num-sms --moe-deepep-num-sms --moe-hybridep-num-sms --moe-dispatch-fwd-dtype --moe-combine-bwd-dtype "
+    "--fp8-dispatch --moe-expert-capacity-factor --moe-pad-expert-input-to-capacity --moe-router-padding-for-fp8 --moe-router-padding-for-quantization --moe-permute-fusion --moe-grouped-gemm --moe-shared-expert-overlap --overlap-moe-expert-parallel-comm --delay-wgrad-compute"
+).split(), "Flags of experts, latent attention, windows and layouts")

@@ -125,7 +125,8 @@ static const char *const expert_jobs[] = {
     "h800 4;" EXPERTS "--tp 8 --sequence-parallel --etp 8 --ep 4 --gbs 4",
     "h800 4;" EXPERTS "--tp 2 --sequence-parallel --etp 1 --ep 16 --gbs 32",
     "h800 4 ss.nodes_per_leaf=1 ss.oversubscription=2;" EXPERTS "--ep 16 --gbs 32",
-    "h800 4 ss.nodes_per_leaf=3 ss.oversubscription=4;" EXPERTS "--tp 4 --etp 4 --ep 8 --gbs 8",
+    "h800 4 ss.nodes_per_leaf=3 ss.oversubscription=4;" EXPERTS
+    "--tp 4 --sequence-parallel --etp 4 --ep 8 --gbs 8",
     "a100-roce400 2 ss.nodes_per_leaf=1 ss.oversubscription=2;" EXPERTS "--ep 16 --gbs 16",
 };
 

@@ -21,8 +21,6 @@ static const char head[] =
     "| modelled | the prediction reads it |\n"
     "| no effect | no effect on the time or memory of an iteration: accepted, all of them listed in one note "
     "|\n"
-    "| only with experts | accepted; it matters to mixtures of experts or multi-token prediction, which are "
-    "refused |\n"
     "| not modelled | may change time or memory a little: accepted with a note of its own |\n"
     "| refused | an error that says why |\n\n"
     "Values: `+` one or more, `*` any number. This page is written by `test_flags --write "

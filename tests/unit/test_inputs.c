@@ -48,7 +48,7 @@ static int is_padding(size_t offset)
                                      BETWEEN(dispatcher, capacity_factor),
                                      BETWEEN(moe_load, moe_load_exponent),
                                      BETWEEN(layout, moe_loads),
-                                     BETWEEN(moe_load_layers, recompute),
+                                     BETWEEN(moe_load_layers, layout_mtp),
                                      BETWEEN(model.parallel_residual, model.rotary_fraction),
                                      BETWEEN(model.local_layers.n, model.local_layers.bits),
                                      BETWEEN(model.moe_ffn_hidden_size, model.moe_layers),

@@ -11,7 +11,6 @@ enum ss_flag_treatment {
     SS_FLAG_OWN,          /* stepsim's own, or a short name */
     SS_FLAG_MODELLED,     /* sets something that the prediction reads */
     SS_FLAG_NO_EFFECT,    /* no effect on time or memory: accepted, listed once */
-    SS_FLAG_EXPERTS,      /* matters only to models that are refused later */
     SS_FLAG_NOT_MODELLED, /* may change time or memory a little: accepted with a note of its own */
     SS_FLAG_REFUSED,
     SS_FLAG_TREATMENTS

@@ -37,12 +37,32 @@
     X(tokenizer)                                                                                             \
     X(vp)                                                                                                    \
     X(quick_geglu)                                                                                           \
-    X(moe_layer_freq)
+    X(moe_layer_freq)                                                                                        \
+    X(window_skip_freq)                                                                                      \
+    X(layout)                                                                                                \
+    X(dispatcher)                                                                                            \
+    X(backend)                                                                                               \
+    X(enable_deepep)                                                                                         \
+    X(bf16_only)                                                                                             \
+    X(router_dtype)                                                                                          \
+    X(capacity)                                                                                              \
+    X(force_balancing)                                                                                       \
+    X(force_biased)                                                                                          \
+    X(load)                                                                                                  \
+    X(window)                                                                                                \
+    X(moe_recompute)                                                                                         \
+    X(offload_modules)                                                                                       \
+    X(exp_avg)                                                                                               \
+    X(exp_avg_sq)
 #define X(name) int ss_flag_##name(struct ss_job *job, int n, char *const *values, const char **why);
 SS_FLAG_CALLS(X)
 #undef X
 
-/* Words of --cp-comm-type; ends with a name of NULL. */
-extern const struct ss_flag_choice ss_flag_cp_comms[];
+/* Words of --cp-comm-type, --moe-token-dispatcher-type and --moe-flex-dispatcher-backend; each ends with a name of NULL. */
+extern const struct ss_flag_choice ss_flag_cp_comms[], ss_flag_dispatchers[], ss_flag_backends[];
+
+/* Megatron's moe_freq_type: a whole number, *every, of which the flag says what it means; or a Python-like list, into *rule.
+ * *why is what is wrong, on SS_ERR_INPUT. */
+int ss_layers_read(const char *text, int *every, struct ss_layer_rule *rule, const char **why);
 
 #endif

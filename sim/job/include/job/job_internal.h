@@ -26,6 +26,7 @@ struct ss_finish {
     struct ss_notes *notes;
     struct ss_error *err;
     int positions_given; /* --max-position-embeddings */
+    int model_is_latent; /* 1: the model's config has latent attention */
 };
 /* Completes f->job, which is of no use if this fails. */
 int ss_job_complete(struct ss_finish *f);
@@ -35,7 +36,27 @@ int ss_job_attention(const struct ss_job *job, const struct ss_stack *stack);
 int ss_job_check_layout(struct ss_finish *f);
 int ss_job_check_stages(struct ss_finish *f);
 int ss_job_check_features(struct ss_finish *f);
+/* Of experts: sizes, before the world is divided; the division of the world; and what needs all defaults. */
+int ss_job_check_expert_layout(struct ss_finish *f);
+int ss_job_check_expert_world(struct ss_finish *f);
+int ss_job_check_expert_features(struct ss_finish *f);
+/* The layout of --pipeline-model-parallel-layout; *v is its virtual stages a rank, 0 for one. */
+int ss_job_check_pipeline_layout(struct ss_finish *f, int *v);
+/* Transformer layers of the pipeline rank that a layout gives most. */
+int ss_job_layout_most(const struct ss_job *job);
+/* Refuses what is read and not priced yet. */
+int ss_job_check_unpriced(struct ss_finish *f);
+/* What flags say together of latent attention and of the window, before the model is finished. */
+int ss_job_complete_attention_flags(struct ss_finish *f, struct ss_model *m);
+/* Defaults of experts that the stack says, modules of recompute, moments; notes of what has no effect. */
+void ss_job_complete_experts(struct ss_finish *f);
 /* SS_ERR_CONFIG with this cause. */
 int ss_job_refuse(struct ss_finish *f, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+/* Notes in the error the flags that it comes from, most telling first, and the place of the first one in the request. */
+void ss_job_blame(struct ss_finish *f, const char *flags);
+/* One cause, the flags that it comes from, most telling first, and one thing to do about it. */
+#define REFUSE(f, flags, hint, ...)                                                                          \
+    return (ss_job_refuse(f, __VA_ARGS__), ss_job_blame(f, flags),                                           \
+            ss_hint((f)->err, SS_ERR_CONFIG, "%s", hint))
 
 #endif

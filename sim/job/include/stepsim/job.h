@@ -35,6 +35,21 @@ enum ss_recompute_module_index {
         SS_MODULE_COUNT
 };
 #define SS_MODULE_BIT(module) (1u << (module))
+/* Whose saved inputs go to the host, a bit each; Megatron's words of --offload-modules. */
+#define SS_OFFLOAD_MODULE_LIST(X)                                                                            \
+    X(ATTN_NORM, "attn_norm")                                                                                \
+    X(QKV_LINEAR, "qkv_linear")                                                                              \
+    X(CORE_ATTN, "core_attn")                                                                                \
+    X(ATTN_PROJ, "attn_proj")                                                                                \
+    X(MLP_NORM, "mlp_norm")                                                                                  \
+    X(EXPERT_FC1, "expert_fc1")                                                                              \
+    X(MOE_ACT, "moe_act")
+enum ss_offload_module_index {
+#define X(sym, word) SS_OFFLOAD_##sym,
+    SS_OFFLOAD_MODULE_LIST(X)
+#undef X
+        SS_OFFLOAD_COUNT
+};
 /* How tokens get to their experts: gathered from all ranks; all-to-all of NCCL; DeepEP's or HybridEP's two stages, which send
  * a token to a node once. */
 enum ss_dispatcher { SS_DISPATCH_ALLGATHER, SS_DISPATCH_ALLTOALL, SS_DISPATCH_DEEPEP, SS_DISPATCH_HYBRIDEP };
@@ -89,8 +104,9 @@ struct ss_job {
     int dispatcher;         /* enum ss_dispatcher, -1 until finish: as the stack says */
     double capacity_factor; /* an expert takes so many times its even share, more are dropped; 0: dropless */
     int pad_to_capacity;    /* and is filled up to it */
-    int permute_fusion;     /* --moe-permute-fusion */
-    int grouped_gemm;       /* --moe-grouped-gemm; 0: an expert after the other */
+    int permute_fusion;     /* --moe-permute-fusion; -1 until finish: as the stack says */
+    int grouped_gemm;       /* --moe-grouped-gemm, likewise; 0: an expert after the other */
+    int router_fp32;        /* --moe-router-dtype fp32 or fp64: the router's GEMM in fp32 */
     int shared_expert_overlap; /* --moe-shared-expert-overlap */
     int overlap_ep;            /* --overlap-moe-expert-parallel-comm: beside another microbatch's compute */
     int delay_wgrad;           /* --delay-wgrad-compute */
@@ -108,11 +124,20 @@ struct ss_job {
     /* Loads of SS_LOAD_FILE, [moe_load_layers][experts]: the scenario's, NULL before it is built. */
     const double *moe_loads;
     int moe_load_layers;
+    int layout_mtp; /* MTP layers that the layout names */
+    /* what flags said, until finish */
+    int dispatcher_flex,
+        flex_backend; /* --moe-token-dispatcher-type flex; enum ss_dispatcher, -1: no backend named */
+    int multi_latent; /* --multi-latent-attention */
+    int window_given, window_skip_freq; /* --window-size; --window-attn-skip-freq N, 0: none or a list */
+    int modules_given;                  /* --recompute-modules */
+    int exp_avg_bf16, exp_avg_sq_bf16,
+        precision_aware;      /* --exp-avg(-sq)-dtype, --use-precision-aware-optimizer */
+    int fine_grained_offload; /* --fine-grained-activation-offloading */
 
     int recompute;              /* enum ss_recompute */
     unsigned recompute_modules; /* set of SS_MODULE_BIT, with SS_RECOMPUTE_SELECTIVE */
-    unsigned
-        offload_modules; /* likewise: activations of these go to the host (--fine-grained-activation-offloading) */
+    unsigned offload_modules;   /* set of 1 << enum ss_offload_module_index, 0: none */
     int recompute_method;       /* enum ss_recompute_method, -1 = not given */
     int recompute_num_layers;   /* 0 = not given */
     int checkpoint_activations; /* asked for by the name that Megatron core refuses */

@@ -116,6 +116,11 @@ extern "C" {
       "FSDP is PyTorch's: shards are fp32 parameters without a 16-bit copy, embedding and output layer "     \
       "stay "                                                                                                \
       "gathered, and where gradients and states alone are sharded every microbatch's forward gathers")       \
+    /* experts */                                                                                            \
+    X(grouped_gemm, "ss.default.grouped_gemm", COUNT, 0, 0, 1,                                               \
+      "the framework's recipes multiply all experts of a rank at once (--moe-grouped-gemm)")                 \
+    X(permute_fusion, "ss.default.permute_fusion", COUNT, 0, 0, 1,                                           \
+      "and permute tokens in fused kernels (--moe-permute-fusion)")                                          \
     /* optimizer */                                                                                          \
     X(adam_passes, "ss.optimizer.passes", NONE, 1, 0.5, 8,                                                   \
       "traffic of the optimizer step over the count of docs/reference/model.md")                             \

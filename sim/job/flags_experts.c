@@ -1,0 +1,283 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Flags of mixtures of experts, and of what today's models have beside them, that take more than storing a number. */
+#include <math.h>
+#include <string.h>
+
+#include "base/base.h"
+#include "job/flags_set.h"
+
+#define DEFINE(name) int ss_flag_##name(struct ss_job *job, int n, char *const *values, const char **why)
+#define UNUSED (void)job, (void)n, (void)values, (void)why
+
+static int refuse(const char **why, int code, const char *text)
+{
+    *why = text;
+    return code;
+}
+
+/* ---- dispatchers ---- */
+
+const struct ss_flag_choice ss_flag_dispatchers[] = {{"allgather", SS_DISPATCH_ALLGATHER},
+                                                     {"alltoall", SS_DISPATCH_ALLTOALL},
+                                                     {"alltoall_seq", SS_DISPATCH_ALLTOALL},
+                                                     {"flex", SS_DISPATCH_DEEPEP},
+                                                     {NULL, 0}};
+
+DEFINE(dispatcher)
+{
+    UNUSED;
+    for (const struct ss_flag_choice *c = ss_flag_dispatchers; c->name; c++) {
+        if (strcmp(values[0], c->name) != 0)
+            continue;
+        job->dispatcher_flex = c->value == SS_DISPATCH_DEEPEP;
+        job->dispatcher = job->dispatcher_flex && job->flex_backend >= 0 ? job->flex_backend : c->value;
+        return SS_OK;
+    }
+    return refuse(why, SS_ERR_INPUT, "it is allgather, alltoall, alltoall_seq or flex");
+}
+
+const struct ss_flag_choice ss_flag_backends[] = {
+    {"deepep", SS_DISPATCH_DEEPEP}, {"hybridep", SS_DISPATCH_HYBRIDEP}, {NULL, 0}};
+
+static void set_backend(struct ss_job *job, int backend)
+{
+    job->flex_backend = backend;
+    if (job->dispatcher_flex)
+        job->dispatcher = backend;
+}
+
+DEFINE(backend)
+{
+    UNUSED;
+    for (const struct ss_flag_choice *c = ss_flag_backends; c->name; c++)
+        if (!strcmp(values[0], c->name)) {
+            set_backend(job, c->value);
+            return SS_OK;
+        }
+    if (!strcmp(values[0], "ncclep"))
+        return refuse(why, SS_ERR_UNSUPPORTED, "that backend is not modelled: take deepep or hybridep");
+    return refuse(why, SS_ERR_INPUT, "it is deepep or hybridep");
+}
+
+DEFINE(enable_deepep)
+{
+    UNUSED;
+    set_backend(job, SS_DISPATCH_DEEPEP);
+    return SS_OK;
+}
+
+DEFINE(bf16_only)
+{
+    UNUSED;
+    if (!strcmp(values[0], "bf16"))
+        return SS_OK;
+    return refuse(why, SS_ERR_UNSUPPORTED, "it needs the ncclep backend, which is not modelled");
+}
+
+/* ---- router and load ---- */
+
+DEFINE(router_dtype)
+{
+    UNUSED;
+    if (strcmp(values[0], "fp32") && strcmp(values[0], "fp64"))
+        return refuse(why, SS_ERR_INPUT, "it is fp32 or fp64");
+    job->router_fp32 = 1;
+    return SS_OK;
+}
+
+DEFINE(capacity)
+{
+    double factor;
+
+    UNUSED;
+    if (ss_parse_double(values[0], &factor) || !(fabs(factor) <= 1e6) || factor == 0)
+        return refuse(why, SS_ERR_INPUT, "it is a number above 0, or below 0 for no limit");
+    job->capacity_factor = factor > 0 ? factor : 0;
+    return SS_OK;
+}
+
+DEFINE(force_balancing)
+{
+    UNUSED;
+    job->moe_load = SS_LOAD_UNIFORM;
+    return SS_OK;
+}
+
+DEFINE(force_biased)
+{
+    double sigma;
+
+    UNUSED;
+    if (ss_parse_double(values[0], &sigma) || !(fabs(sigma) <= 100))
+        return refuse(why, SS_ERR_INPUT,
+                      "it is a standard deviation of at most 100, below 0 where it is drawn once");
+    job->moe_load = SS_LOAD_BIASED;
+    job->moe_load_exponent = fabs(sigma);
+    return SS_OK;
+}
+
+/* biased:SIGMA and zipf:EXPONENT */
+static int read_drawn(const char *text, const char *name, double high, double *out)
+{
+    size_t n = strlen(name);
+
+    return strncmp(text, name, n) || text[n] != ':' || ss_parse_double(text + n + 1, out) ||
+           !(*out >= 0 && *out <= high);
+}
+
+/* The workloads of NVIDIA/Megatron-LM's pull request 7488. */
+static int is_workload(const char *text)
+{
+    static const char *const names[] = {"W0_balanced",           "W1_hot_expert_set", "W2_hot_rank",
+                                        "W3_spread_hot_experts", "W4_source_ragged",  "W5_zero_expert_rank",
+                                        "W6_rotating_hotspot",   "W7_burst"};
+
+    for (size_t i = 0; i < SS_ARRAY_LEN(names); i++)
+        if (!strcmp(text, names[i]))
+            return 1;
+    return 0;
+}
+
+DEFINE(load)
+{
+    const char *text = values[0];
+    double v = 0;
+    int kind;
+
+    UNUSED;
+    if (!strcmp(text, "balanced") || !strcmp(text, "uniform"))
+        kind = text[0] == 'b' ? SS_LOAD_BALANCED : SS_LOAD_UNIFORM;
+    else if (!read_drawn(text, "biased", 100, &v))
+        kind = SS_LOAD_BIASED;
+    else if (!read_drawn(text, "zipf", 100, &v))
+        kind = SS_LOAD_ZIPF;
+    else if (!strncmp(text, "biased", 6) || !strncmp(text, "zipf", 4))
+        return refuse(why, SS_ERR_INPUT, "it is biased:SIGMA or zipf:EXPONENT, with a number in 0..100");
+    else
+        kind = is_workload(text) ? SS_LOAD_WORKLOAD : SS_LOAD_FILE;
+    if (!text[0] || strlen(text) >= sizeof job->moe_load_source)
+        return refuse(why, SS_ERR_INPUT, text[0] ? "the value is too long" : "the value is empty");
+    memset(job->moe_load_source, 0, sizeof job->moe_load_source);
+    if (kind >= SS_LOAD_FILE)
+        ss_copy(job->moe_load_source, sizeof job->moe_load_source, text);
+    job->moe_load = kind;
+    job->moe_load_exponent = v;
+    return SS_OK;
+}
+
+/* ---- attention ---- */
+
+/* Tokens before and behind a query; -1 is all. Attention is causal: none behind. */
+DEFINE(window)
+{
+    char text[64], *comma;
+    int64_t left, right;
+
+    UNUSED;
+    ss_copy(text, sizeof text, values[0][0] == '(' ? values[0] + 1 : values[0]);
+    text[strcspn(text, ")")] = '\0';
+    comma = strchr(text, ',');
+    if (comma)
+        *comma++ = '\0';
+    while (comma && *comma == ' ')
+        comma++;
+    if (!comma || ss_parse_i64(text, -1, 1 << 26, &left) || ss_parse_i64(comma, -1, 1 << 26, &right))
+        return refuse(why, SS_ERR_INPUT, "it is the tokens before and behind a query, as 128,0; -1: all");
+    job->window_given = 1;
+    job->model.sliding_window = left < 0 ? 0 : (int)left + 1;
+    return SS_OK;
+}
+
+/* ---- what is recomputed and offloaded ---- */
+
+static int module_of(const char *word)
+{
+    static const char *const words[] = {
+#define X(sym, word) word,
+        SS_RECOMPUTE_MODULE_LIST(X)
+#undef X
+    };
+
+    for (int i = 0; i < SS_MODULE_COUNT; i++)
+        if (!strcmp(words[i], word))
+            return i;
+    return -1;
+}
+
+DEFINE(recompute_modules)
+{
+    unsigned modules = 0;
+
+    UNUSED;
+    for (int i = 0; i < n; i++) {
+        int module = module_of(values[i]);
+        if (module < 0)
+            return refuse(why, SS_ERR_UNSUPPORTED,
+                          "it is none of core_attn layernorm mla_up_proj mlp moe moe_act shared_experts");
+        modules |= SS_MODULE_BIT(module);
+    }
+    job->recompute_modules = modules;
+    job->modules_given = 1;
+    return SS_OK;
+}
+
+DEFINE(moe_recompute)
+{
+    UNUSED;
+    job->recompute = SS_RECOMPUTE_SELECTIVE;
+    job->recompute_modules |= SS_MODULE_BIT(SS_MODULE_MOE);
+    return SS_OK;
+}
+
+DEFINE(offload_modules)
+{
+    static const char *const words[] = {
+#define X(sym, word) word,
+        SS_OFFLOAD_MODULE_LIST(X)
+#undef X
+    };
+    unsigned modules = 0;
+
+    UNUSED;
+    for (int i = 0; i < n; i++) {
+        int k = 0;
+        while (k < SS_OFFLOAD_COUNT && strcmp(words[k], values[i]) != 0)
+            k++;
+        if (k == SS_OFFLOAD_COUNT)
+            return refuse(
+                why, SS_ERR_UNSUPPORTED,
+                "it is none of attn_norm qkv_linear core_attn attn_proj mlp_norm expert_fc1 moe_act");
+        modules |= 1u << k;
+    }
+    job->offload_modules = modules;
+    return SS_OK;
+}
+
+/* ---- optimizer and kernels ---- */
+
+static const struct {
+    const char *name;
+    int bf16;
+} moments[] = {{"fp32", 0}, {"bf16", 1}};
+
+static int read_moment(const char *word, int *out, const char **why)
+{
+    for (size_t i = 0; i < SS_ARRAY_LEN(moments); i++)
+        if (!strcmp(word, moments[i].name)) {
+            *out = moments[i].bf16;
+            return SS_OK;
+        }
+    return refuse(why, SS_ERR_UNSUPPORTED, "moments are modelled in fp32 and bf16 only");
+}
+
+DEFINE(exp_avg)
+{
+    UNUSED;
+    return read_moment(values[0], &job->exp_avg_bf16, why);
+}
+
+DEFINE(exp_avg_sq)
+{
+    UNUSED;
+    return read_moment(values[0], &job->exp_avg_sq_bf16, why);
+}

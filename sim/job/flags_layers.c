@@ -1,0 +1,280 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Flags whose value is a list of layers: Megatron's Python-like lists of 0 and 1, and layouts of pipelines. */
+#include <ctype.h>
+#include <string.h>
+
+#include "base/base.h"
+#include "job/flags_set.h"
+
+#define TOO_LONG "it names more than 512 layers or stages"
+#define DEPTH 16 /* of brackets in each other */
+
+/* What is read of a text, and why it is wrong. */
+struct reader {
+    const char *p, *why;
+};
+
+static int wrong(struct reader *r, const char *why)
+{
+    r->why = why;
+    return SS_ERR_INPUT;
+}
+
+static int skip(struct reader *r, char c)
+{
+    while (*r->p == ' ')
+        r->p++;
+    if (*r->p != c)
+        return 0;
+    r->p++;
+    return 1;
+}
+
+/* A number of repetitions, or of a layer. */
+static int number(struct reader *r, int *out)
+{
+    int n = 0, digits = 0;
+
+    for (; isdigit((unsigned char)*r->p); r->p++, digits++)
+        n = n > 1000000 ? n : 10 * n + (*r->p - '0');
+    *out = n;
+    return digits ? SS_OK : wrong(r, "a number is missing");
+}
+
+/* ---- lists: [0]*3+[1]*58 ---- */
+
+struct list {
+    int n;
+    unsigned char has[SS_LAYER_RULE_MAX];
+};
+
+static int repeat(struct reader *r, struct list *l, int times)
+{
+    int n = l->n;
+
+    if (n > 0 && times > SS_LAYER_RULE_MAX / n)
+        return wrong(r, TOO_LONG);
+    for (int i = 1; i < times; i++)
+        memcpy(l->has + i * n, l->has, (size_t)n);
+    l->n = n * times;
+    return SS_OK;
+}
+
+static int append(struct reader *r, struct list *l, const struct list *more)
+{
+    if (l->n + more->n > SS_LAYER_RULE_MAX)
+        return wrong(r, TOO_LONG);
+    memcpy(l->has + l->n, more->has, (size_t)more->n);
+    l->n += more->n;
+    return SS_OK;
+}
+
+static int brackets(struct reader *r, struct list *l)
+{
+    l->n = 0;
+    if (skip(r, ']'))
+        return SS_OK;
+    while (1) {
+        int value, rc;
+        skip(r, ' ');
+        rc = number(r, &value);
+        if (!rc && value > 1)
+            rc = wrong(r, "a layer is 0 or 1");
+        if (!rc && l->n == SS_LAYER_RULE_MAX)
+            rc = wrong(r, TOO_LONG);
+        if (rc)
+            return rc;
+        l->has[l->n++] = (unsigned char)value;
+        if (skip(r, ']'))
+            return SS_OK;
+        if (!skip(r, ','))
+            return wrong(r, "a list is not closed by ]");
+    }
+}
+
+static int sum(struct reader *r, struct list *l, int depth);
+
+/* A list, or a sum in parentheses, and how often it is repeated. */
+static int term(struct reader *r, struct list *l, int depth)
+{
+    int rc, times;
+
+    if (skip(r, '[')) {
+        rc = brackets(r, l);
+    } else if (skip(r, '(') && depth < DEPTH) {
+        rc = sum(r, l, depth + 1);
+        if (!rc && !skip(r, ')'))
+            rc = wrong(r, "a parenthesis is not closed");
+    } else {
+        rc = wrong(r, "it is a whole number, or lists of 0 and 1 such as ([0]*3+[1]*58)");
+    }
+    while (!rc && skip(r, '*')) {
+        skip(r, ' ');
+        rc = number(r, &times);
+        if (!rc)
+            rc = repeat(r, l, times);
+    }
+    return rc;
+}
+
+static int sum(struct reader *r, struct list *l, int depth)
+{
+    struct list more;
+    int rc = term(r, l, depth);
+
+    while (!rc && skip(r, '+')) {
+        rc = term(r, &more, depth);
+        if (!rc)
+            rc = append(r, l, &more);
+    }
+    return rc;
+}
+
+int ss_layers_read(const char *text, int *every, struct ss_layer_rule *rule, const char **why)
+{
+    struct reader r = {.p = text};
+    struct list l;
+    int64_t n;
+
+    *every = 0;
+    memset(rule, 0, sizeof *rule);
+    if (!ss_parse_i64(text, 1, 100000, &n)) {
+        *every = (int)n;
+        return SS_OK;
+    }
+    int rc = sum(&r, &l, 0);
+    if (!rc && (skip(&r, ' '), *r.p))
+        rc = wrong(&r, "something follows the list");
+    if (!rc && l.n == 0)
+        rc = wrong(&r, "it names no layer");
+    *why = r.why;
+    if (rc)
+        return rc;
+    rule->n = l.n;
+    for (int i = 0; i < l.n; i++)
+        rule->bits[i / 64] |= (uint64_t)l.has[i] << i % 64;
+    return SS_OK;
+}
+
+/* ---- layouts: Et*3|(tt|)*30mL ---- */
+
+struct stages {
+    struct ss_pipeline_layout *out;
+    int embeddings, losses, mtp;
+    int behind; /* 1: the loss was read, nothing may follow */
+};
+
+static int add_layer(struct reader *r, struct stages *s, char c)
+{
+    short *here = &s->out->layers[s->out->n - 1];
+
+    if (c == ',')
+        return SS_OK;
+    if (s->losses)
+        return wrong(r, "nothing may follow the loss, L");
+    if (!s->embeddings && c != 'E')
+        return wrong(r, "the first layer must be the embedding, E");
+    switch (c) {
+    case '|':
+        if (s->mtp)
+            return wrong(
+                r, "layers of multi-token prediction, m, are modelled beside the loss only: end with mL");
+        if (s->out->n == SS_LAYOUT_MAX)
+            return wrong(r, TOO_LONG);
+        s->out->layers[s->out->n++] = 0;
+        return SS_OK;
+    case 'E': return s->embeddings++ ? wrong(r, "the embedding, E, must be specified exactly once") : SS_OK;
+    case 't':
+        if (s->mtp)
+            return wrong(r, "decoder layers, t, must be placed before MTP layers, m");
+        return ++*here > 10000 ? wrong(r, "a stage of more than 10000 layers") : SS_OK;
+    case 'm': return ++s->mtp > 1000 ? wrong(r, "more than 1000 MTP layers") : SS_OK;
+    case 'L': s->losses++; return SS_OK;
+    default: return wrong(r, "it is made of E, t, m, L, | and (...)*N, as Et*3|(tt|)*30mL");
+    }
+}
+
+/* The characters from `first` to `end`, `times` times; x*N in them is N times x. */
+static int add_part(struct reader *r, struct stages *s, const char *first, const char *end, int times)
+{
+    int rc = SS_OK;
+
+    for (int i = 0; i < times && !rc; i++)
+        for (r->p = first; r->p < end && !rc;) {
+            char c = *r->p++;
+            int n = 1;
+            if (*r->p == '*' && r->p < end) {
+                r->p++;
+                rc = number(r, &n);
+            }
+            for (int k = 0; k < n && !rc; k++)
+                rc = add_layer(r, s, c);
+        }
+    return rc;
+}
+
+/* A part in parentheses and its repetitions, or all up to the next one. */
+static int read_part(struct reader *r, struct stages *s)
+{
+    const char *first = r->p, *end;
+    int times, rc;
+
+    if (*first != '(')
+        return add_part(r, s, first, first + strcspn(first, "("), 1);
+    first++;
+    end = first + strcspn(first, "()");
+    if (*end != ')' || end[1] != '*')
+        return wrong(r, "parentheses hold a part that is repeated, (tt|)*30, and no others");
+    r->p = end + 2;
+    rc = number(r, &times);
+    const char *next = r->p;
+    if (!rc)
+        rc = add_part(r, s, first, end, times);
+    r->p = next;
+    return rc;
+}
+
+int ss_flag_layout(struct ss_job *job, int n, char *const *values, const char **why)
+{
+    struct ss_pipeline_layout layout = {.n = 1};
+    struct reader r = {.p = values[0]};
+    struct stages s = {.out = &layout};
+    int rc = SS_OK;
+
+    (void)n;
+    while (*r.p && !rc)
+        rc = read_part(&r, &s);
+    if (!rc && s.losses != 1)
+        rc = wrong(&r, "the last layer must be the loss, L");
+    *why = r.why;
+    if (rc)
+        return rc;
+    job->layout = layout;
+    job->layout_mtp = s.mtp;
+    return SS_OK;
+}
+
+int ss_flag_moe_layer_freq(struct ss_job *job, int n, char *const *values, const char **why)
+{
+    struct ss_layer_rule rule;
+    int every, rc = ss_layers_read(values[0], &every, &rule, why);
+
+    (void)n;
+    rule.period = every;
+    if (!rc)
+        job->model.moe_layers = rule;
+    return rc;
+}
+
+int ss_flag_window_skip_freq(struct ss_job *job, int n, char *const *values, const char **why)
+{
+    struct ss_layer_rule rule;
+    int every, rc = ss_layers_read(values[0], &every, &rule, why);
+
+    (void)n;
+    if (rc)
+        return rc;
+    job->window_skip_freq = every;
+    job->model.local_layers = rule;
+    return SS_OK;
+}

@@ -1,0 +1,286 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What Megatron-LM refuses of experts, of their exchange, and of recomputed and offloaded modules, with its words. */
+#include <string.h>
+
+#include "base/base.h"
+#include "job/job_internal.h"
+
+static int expert_tensor(const struct ss_job *job)
+{
+    return job->etp ? job->etp : job->tp;
+}
+
+/* ---- sizes ---- */
+
+static int check_groups(struct ss_finish *f)
+{
+    const struct ss_model *m = &f->job->model;
+
+    if (!m->router_group_topk)
+        return SS_OK;
+    if (!m->router_groups)
+        REFUSE(f, "--moe-router-group-topk", "add --moe-router-num-groups",
+               "When using group limited routing, moe_router_num_groups must be specified.");
+    if (m->router_group_topk > m->router_groups)
+        REFUSE(f, "--moe-router-group-topk", "take no more groups than there are",
+               "moe_router_group_topk (%d) should be smaller than moe_router_num_groups (%d).",
+               m->router_group_topk, m->router_groups);
+    return SS_OK;
+}
+
+/* What the experts' matrices are cut into. */
+static int check_widths(struct ss_finish *f)
+{
+    const struct ss_job *job = f->job;
+    const struct ss_model *m = &job->model;
+    int etp = expert_tensor(job);
+
+    if (m->moe_ffn_hidden_size % etp)
+        REFUSE(f, "--etp --moe-ffn-hidden-size", "take an --expert-tensor-parallel-size that divides it",
+               "%d is not divisible by %d (moe ffn hidden size, expert tensor parallel size)",
+               m->moe_ffn_hidden_size, etp);
+    if (m->shared_expert_ffn_hidden_size % job->tp)
+        REFUSE(f, "--tp --moe-shared-expert-intermediate-size", "take a --tp that divides it",
+               "%d is not divisible by %d (shared expert intermediate size, tensor parallel size)",
+               m->shared_expert_ffn_hidden_size, job->tp);
+    if (m->expert_bias > 0 && etp > 1)
+        REFUSE(f, "--etp --disable-bias-linear", "add --disable-bias-linear, or take --etp 1",
+               "Bias in Moe is only supported when ETP==1");
+    return SS_OK;
+}
+
+int ss_job_check_expert_layout(struct ss_finish *f)
+{
+    const struct ss_job *job = f->job;
+    const struct ss_model *m = &job->model;
+
+    if (m->mtp_num_layers > 0 && m->position == SS_POSITION_LEARNED)
+        REFUSE(f, "--mtp-num-layers --position-embedding-type",
+               "take --position-embedding-type rope, or --mtp-num-layers 0",
+               "Multi-Token Prediction (MTP) is not supported with learned_absolute position embedding type. "
+               "The supported position embedding types are rope and none.");
+    if (job->ep > 1 && !m->num_experts)
+        REFUSE(f, "--ep", "drop --expert-model-parallel-size",
+               "num_experts must be non None to use expert model parallelism");
+    if (!m->num_experts)
+        return SS_OK;
+    if (m->num_experts % job->ep)
+        REFUSE(f, "--ep --num-experts", "take an --expert-model-parallel-size that divides the experts",
+               "Number of experts should be a multiple of expert model parallel_size. (%d experts, expert "
+               "parallel %d)",
+               m->num_experts, job->ep);
+    if (m->moe_layers.n > 0 && m->moe_layers.n != m->num_layers)
+        REFUSE(f, "--moe-layer-freq --num-layers", "name each layer once",
+               "Invalid length of moe_layer_pattern: %d, expected %d", m->moe_layers.n, m->num_layers);
+    if (job->tp > 1 && !job->sequence_parallel)
+        REFUSE(
+            f, "--sequence-parallel --tp", "add --sequence-parallel",
+            "During training, performance may degrade if MoE and tensor parallelism are enabled without also "
+            "enabling sequence parallelism.");
+    int rc = check_groups(f);
+    return rc ? rc : check_widths(f);
+}
+
+int ss_job_check_expert_world(struct ss_finish *f)
+{
+    const struct ss_job *job = f->job;
+    int64_t need = (int64_t)expert_tensor(job) * job->pp; /* each at most 2^20 */
+
+    if (!job->model.num_experts)
+        return SS_OK;
+    if (need > f->world_size || f->world_size % (need * job->ep))
+        REFUSE(f, "--ep --etp --pp --nodes", "take sizes whose product divides it",
+               "world_size (%d) is not divisible by expert_tensor_model_pipeline_parallel size (%lld)",
+               f->world_size, (long long)(need * job->ep));
+    return SS_OK;
+}
+
+/* ---- dispatchers and overlap ---- */
+
+/* That of the job, which may not be completed. */
+static int dispatcher_of(const struct ss_finish *f)
+{
+    const struct ss_job *job = f->job;
+    int d = job->dispatcher < 0 ? f->stack->dispatcher : job->dispatcher;
+
+    return (d == SS_DISPATCH_DEEPEP || d == SS_DISPATCH_HYBRIDEP) && job->flex_backend >= 0
+               ? job->flex_backend
+               : d;
+}
+
+static int check_dispatcher(struct ss_finish *f)
+{
+    const struct ss_job *job = f->job;
+    int d = dispatcher_of(f), flex = d == SS_DISPATCH_DEEPEP || d == SS_DISPATCH_HYBRIDEP;
+
+    if (job->dispatcher >= 0 && flex && expert_tensor(job) * (int64_t)job->ep < 2)
+        REFUSE(f, "--moe-token-dispatcher-type --ep",
+               "take alltoall, or a larger --expert-model-parallel-size",
+               "Flex token dispatcher requires TPxEP > 1");
+    if (d == SS_DISPATCH_DEEPEP && job->pad_to_capacity)
+        REFUSE(f, "--moe-pad-expert-input-to-capacity --moe-flex-dispatcher-backend",
+               "take the backend hybridep, or alltoall",
+               "Flex token dispatcher with deepep backend does not support moe_pad_expert_input_to_capacity");
+    if (job->pad_to_capacity && !(job->capacity_factor > 0))
+        REFUSE(f, "--moe-pad-expert-input-to-capacity", "add --moe-expert-capacity-factor",
+               "moe_expert_capacity_factor must be set to use moe_pad_expert_input_to_capacity");
+    if (job->shared_expert_overlap && job->model.shared_expert_ffn_hidden_size && d == SS_DISPATCH_ALLGATHER)
+        REFUSE(f, "--moe-shared-expert-overlap --moe-token-dispatcher-type",
+               "take --moe-token-dispatcher-type alltoall",
+               "moe_shared_expert_overlap only works with alltoall or flex token dispatcher.");
+    if (job->pad_for_fp8 && d == SS_DISPATCH_ALLGATHER)
+        REFUSE(f, "--moe-router-padding-for-quantization --moe-token-dispatcher-type",
+               "take --moe-token-dispatcher-type alltoall",
+               "allgather and alltoall_seq dispatcher does not support moe_router_padding_for_quantization.");
+    return SS_OK;
+}
+
+static int check_overlap(struct ss_finish *f)
+{
+    const struct ss_job *job = f->job;
+    const char *flag = "--overlap-moe-expert-parallel-comm";
+
+    if (job->delay_wgrad && !job->overlap_ep)
+        REFUSE(f, "--delay-wgrad-compute", "add --overlap-moe-expert-parallel-comm",
+               "overlap_moe_expert_parallel_comm must be enabled when enabling delay_wgrad_compute");
+    if (!job->overlap_ep)
+        return SS_OK;
+    if (job->pp > 1 && ss_job_chunks(job) < 2)
+        REFUSE(f, flag, "add --num-layers-per-virtual-pipeline-stage, or drop it",
+               "If enabling EP A2A overlap, virtual_pipeline_model_parallel_size must be specified when "
+               "pipeline_model_parallel_size > 1");
+    if (job->ep < 2)
+        REFUSE(f, flag, "drop it, or take a larger --expert-model-parallel-size",
+               "overlap_moe_expert_parallel_comm is only supported with expert model parallelism");
+    if (dispatcher_of(f) == SS_DISPATCH_ALLGATHER)
+        REFUSE(f, "--overlap-moe-expert-parallel-comm --moe-token-dispatcher-type",
+               "take --moe-token-dispatcher-type alltoall",
+               "overlap_moe_expert_parallel_comm is supported with alltoall/flex token dispatcher");
+    if (job->recompute == SS_RECOMPUTE_FULL)
+        REFUSE(f, flag, "drop one of the two",
+               "disable full recomputation when enabling overlap_moe_expert_parallel_comm");
+    if (job->recompute == SS_RECOMPUTE_SELECTIVE && job->recompute_modules & SS_MODULE_BIT(SS_MODULE_MOE))
+        REFUSE(f, "--recompute-modules --overlap-moe-expert-parallel-comm", "drop one of the two",
+               "disable moe in recompute_modules when enabling overlap_moe_expert_parallel_comm");
+    if (job->precision == SS_FP32)
+        REFUSE(f, flag, "add --bf16",
+               "overlap_moe_expert_parallel_comm is only supported with bf16 or fp16 model");
+    if (job->shared_expert_overlap)
+        REFUSE(f, "--moe-shared-expert-overlap --overlap-moe-expert-parallel-comm", "drop one of the two",
+               "disable moe_shared_expert_overlap when enabling overlap_moe_expert_parallel_comm");
+    if (job->model.mtp_num_layers > 1)
+        REFUSE(f, "--mtp-num-layers --overlap-moe-expert-parallel-comm", "take --mtp-num-layers 1",
+               "MTP supports at most one layer when enabling overlap_moe_expert_parallel_comm.");
+    return SS_OK;
+}
+
+/* ---- modules ---- */
+
+static int check_modules(struct ss_finish *f)
+{
+    const struct ss_job *job = f->job;
+    unsigned modules = job->recompute == SS_RECOMPUTE_SELECTIVE ? job->recompute_modules : 0;
+    int grouped = job->grouped_gemm < 0 ? f->stack->grouped_gemm > 0 : job->grouped_gemm;
+
+    if (modules & SS_MODULE_BIT(SS_MODULE_MOE_ACT) && !grouped)
+        REFUSE(f, "--recompute-modules --moe-grouped-gemm", "add --moe-grouped-gemm",
+               "moe_act in recompute_modules is only supported with moe_grouped_gemm.");
+    if (modules & SS_MODULE_BIT(SS_MODULE_MLA_UP_PROJ) && !job->model.kv_lora_rank)
+        REFUSE(f, "--recompute-modules --multi-latent-attention", "leave mla_up_proj out",
+               "mla_up_proj in recompute_modules is only supported with multi_latent_attention.");
+    if (modules & SS_MODULE_BIT(SS_MODULE_SHARED_EXPERTS) && job->shared_expert_overlap)
+        REFUSE(f, "--recompute-modules --moe-shared-expert-overlap", "drop one of the two",
+               "shared_experts recompute cannot work with --moe-shared-expert-overlap.");
+    if (modules & (SS_MODULE_BIT(SS_MODULE_MOE_ACT) | SS_MODULE_BIT(SS_MODULE_LAYERNORM)) &&
+        job->precision == SS_FP8 && job->fp8_recipe == SS_FP8_DELAYED)
+        REFUSE(f, "--recompute-modules --fp8-recipe", "take --fp8-recipe tensorwise",
+               "Delayed scaling does not support moe_act and layernorm recompute for fp8.");
+    return SS_OK;
+}
+
+static int check_offload(struct ss_finish *f)
+{
+    const struct ss_job *job = f->job;
+    unsigned set = job->offload_modules;
+
+    if (!job->fine_grained_offload)
+        return SS_OK;
+    if (job->cpu_offload_layers)
+        REFUSE(f, "--fine-grained-activation-offloading --cpu-offloading", "drop one of the two",
+               "fine_grained_activation_offloading cannot be enabled with cpu_offloading.");
+    if (!set)
+        REFUSE(f, "--fine-grained-activation-offloading", "add --offload-modules",
+               "fine_grained_activation_offloading needs at least one of --offload-modules");
+    if (set & 1u << SS_OFFLOAD_ATTN_PROJ && !(set & 1u << SS_OFFLOAD_CORE_ATTN))
+        REFUSE(f, "--offload-modules", "add core_attn",
+               "attn_proj cannot be set to offload_modules alone without core_attn");
+    if (job->recompute == SS_RECOMPUTE_SELECTIVE && job->recompute_modules & SS_MODULE_BIT(SS_MODULE_MOE) &&
+        set & (1u << SS_OFFLOAD_MOE_ACT | 1u << SS_OFFLOAD_EXPERT_FC1))
+        REFUSE(f, "--offload-modules --recompute-modules", "drop one of the two",
+               "Cannot offload moe_act or expert_fc1 while recomputing the entire MoE layer.");
+    return SS_OK;
+}
+
+static int check_moments(struct ss_finish *f)
+{
+    const struct ss_job *job = f->job;
+
+    if ((job->exp_avg_bf16 || job->exp_avg_sq_bf16) && !job->precision_aware)
+        REFUSE(f, "--exp-avg-dtype --exp-avg-sq-dtype", "add --use-precision-aware-optimizer",
+               "exp_avg_dtype can only be fp32 when not using precision-aware optimizer");
+    if (job->precision_aware && !job->distributed_optimizer && !job->fsdp)
+        REFUSE(f, "--use-precision-aware-optimizer", "add --use-distributed-optimizer",
+               "--use-precision-aware-optimizer only supported with distributed optimizer");
+    return SS_OK;
+}
+
+int ss_job_check_expert_features(struct ss_finish *f)
+{
+    const struct ss_job *job = f->job;
+    int rc = SS_OK;
+
+    if (job->model.num_experts) {
+        if (job->fsdp2 && job->ep > 1)
+            REFUSE(f, "--ep --use-torch-fsdp2", "take --ep 1",
+                   "--use-torch-fsdp2 is not supported with expert parallelism");
+        rc = check_dispatcher(f);
+    }
+    if (job->pad_for_fp8 && job->precision != SS_FP8)
+        REFUSE(f, "--moe-router-padding-for-quantization --moe-router-padding-for-fp8",
+               "add --fp8-format hybrid",
+               "fp8/fp4 must be specified when moe_router_padding_for_quantization is True.");
+    if (job->group_query_attention && job->multi_latent)
+        REFUSE(f, "--group-query-attention --multi-latent-attention", "drop --group-query-attention",
+               "Group query attention is mutually exclusive with multi latent attention.");
+    if (!rc)
+        rc = check_overlap(f);
+    if (!rc)
+        rc = check_modules(f);
+    if (!rc)
+        rc = check_offload(f);
+    return rc ? rc : check_moments(f);
+}
+
+/* ---- what is read and not priced ---- */
+
+static int unpriced(struct ss_finish *f, const char *flag, const char *hint, const char *what)
+{
+    ss_fail(f->err, SS_ERR_UNSUPPORTED, NULL, 0, "%s", what);
+    ss_request_locate(f->request, flag, f->err);
+    return ss_hint(f->err, SS_ERR_UNSUPPORTED, "%s", hint);
+}
+
+int ss_job_check_unpriced(struct ss_finish *f)
+{
+    const struct ss_job *job = f->job;
+
+    if (job->offload_modules && job->fine_grained_offload)
+        return unpriced(f, "--offload-modules", "take --cpu-offloading-num-layers",
+                        "offloading by module is not modelled");
+    if (job->optimizer == SS_OPTIMIZER_MUON)
+        return unpriced(f, "--optimizer", "take --optimizer adam", "Muon is not modelled");
+    if (job->exp_avg_bf16 || job->exp_avg_sq_bf16)
+        return unpriced(f, "--exp-avg-dtype --exp-avg-sq-dtype", "take fp32",
+                        "optimizer states in another type than fp32 are not modelled");
+    return SS_OK;
+}

@@ -1,0 +1,157 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Completes what experts, latent attention and windows leave open. */
+#include <stddef.h>
+#include <string.h>
+
+#include "base/base.h"
+#include "job/job_internal.h"
+#include "model/model_internal.h"
+
+/* ---- attention ---- */
+
+/* Megatron's arguments: ranks and heads of latent attention where the model has none. */
+static void complete_latent(struct ss_finish *f, struct ss_model *m)
+{
+    int *const sizes[] = {&m->kv_lora_rank, &m->qk_head_dim, &m->qk_pos_emb_head_dim, &m->v_head_dim};
+    static const int megatron[] = {32, 128, 64, 128};
+
+    if (m->kv_lora_rank > 0 || f->job->multi_latent)
+        for (size_t i = 0; i < SS_ARRAY_LEN(sizes); i++)
+            *sizes[i] = *sizes[i] ? *sizes[i] : megatron[i];
+}
+
+/* Sizes of latent attention are nothing to a model that has none. */
+static void drop_latent(struct ss_finish *f, struct ss_model *m, int latent)
+{
+    if (latent || f->job->multi_latent)
+        return;
+    if (m->q_lora_rank | m->kv_lora_rank | m->qk_head_dim | m->qk_pos_emb_head_dim | m->v_head_dim)
+        ss_note(f->notes,
+                "ranks and head sizes of latent attention are not active without --multi-latent-attention");
+    m->q_lora_rank = m->kv_lora_rank = m->qk_head_dim = m->qk_pos_emb_head_dim = m->v_head_dim = 0;
+}
+
+/* Layers that see no more than the window: all of them, all but each N-th, or as a list says. */
+static int complete_window(struct ss_finish *f, struct ss_model *m)
+{
+    const struct ss_job *job = f->job;
+    int skip = job->window_skip_freq, list = job->model.local_layers.n;
+
+    if (job->window_given)
+        m->sliding_window = job->model.sliding_window;
+    if (list > 0 && list != m->num_layers)
+        REFUSE(f, "--window-attn-skip-freq --num-layers", "name each layer once",
+               "Invalid length of window_attn_skip_freq: %d, expected %d", list, m->num_layers);
+    if (skip > 0 && m->num_layers > SS_LAYER_RULE_MAX)
+        REFUSE(f, "--window-attn-skip-freq", "fewer layers", "more than %d layers by --window-attn-skip-freq",
+               SS_LAYER_RULE_MAX);
+    if (job->window_given && !skip && !list)
+        m->local_layers = (struct ss_layer_rule){.period = 1};
+    if (skip > 0) {
+        m->local_layers = (struct ss_layer_rule){.n = m->num_layers};
+        for (int i = 0; i < m->num_layers; i++)
+            m->local_layers.bits[i / 64] |= (uint64_t)((i + 1) % skip != 0) << i % 64;
+    }
+    if ((skip || list) && !m->sliding_window)
+        ss_note(f->notes, "--window-attn-skip-freq is not active without --window-size");
+    if (!m->sliding_window)
+        memset(&m->local_layers, 0, sizeof m->local_layers);
+    return SS_OK;
+}
+
+int ss_job_complete_attention_flags(struct ss_finish *f, struct ss_model *m)
+{
+    drop_latent(f, m, f->model_is_latent);
+    complete_latent(f, m);
+    return complete_window(f, m);
+}
+
+/* ---- experts ---- */
+
+/* Flags of experts that a model without them has been given: "a, b". */
+static void note_inactive(struct ss_finish *f)
+{
+#define FLAG(field, def, name)                                                                               \
+    {                                                                                                        \
+        offsetof(struct ss_job, field), def, name                                                            \
+    }
+    static const struct {
+        size_t offset;
+        int off;
+        const char *name;
+    } flags[] = {FLAG(dispatcher, -1, "--moe-token-dispatcher-type"),
+                 FLAG(permute_fusion, -1, "--moe-permute-fusion"),
+                 FLAG(grouped_gemm, -1, "--moe-grouped-gemm"),
+                 FLAG(router_fp32, 0, "--moe-router-dtype"),
+                 FLAG(pad_to_capacity, 0, "--moe-pad-expert-input-to-capacity"),
+                 FLAG(shared_expert_overlap, 0, "--moe-shared-expert-overlap"),
+                 FLAG(dispatch_sms, 0, "--moe-flex-dispatcher-num-sms"),
+                 FLAG(fp8_dispatch, 0, "--fp8-dispatch"),
+                 FLAG(moe_load, 0, "--moe-load"),
+                 FLAG(model.top_k, 0, "--moe-router-topk"),
+                 FLAG(model.shared_expert_ffn_hidden_size, 0, "--moe-shared-expert-intermediate-size"),
+                 FLAG(model.router_groups, 0, "--moe-router-num-groups"),
+                 FLAG(model.router_bias, 0, "--moe-router-enable-expert-bias"),
+                 FLAG(model.shared_expert_gate, 0, "--moe-shared-expert-gate")};
+#undef FLAG
+    char text[600] = "";
+    size_t used = 0;
+
+    for (size_t i = 0; i < SS_ARRAY_LEN(flags); i++)
+        if (*(const int *)((const char *)f->job + flags[i].offset) != flags[i].off && used < sizeof text)
+            used +=
+                (size_t)snprintf(text + used, sizeof text - used, "%s%s", used ? ", " : "", flags[i].name);
+    if (used)
+        ss_note(f->notes, "not active without --num-experts: %s", text);
+}
+
+static void complete_dispatcher(struct ss_finish *f)
+{
+    struct ss_job *job = f->job;
+    int two_stages;
+
+    if (job->dispatcher < 0) /* the words of the stack are in the order of enum ss_dispatcher */
+        job->dispatcher = f->stack->dispatcher;
+    two_stages = job->dispatcher == SS_DISPATCH_DEEPEP || job->dispatcher == SS_DISPATCH_HYBRIDEP;
+    if (job->flex_backend >= 0 && !two_stages)
+        ss_note(f->notes,
+                "--moe-flex-dispatcher-backend is not active without --moe-token-dispatcher-type flex");
+    else if (job->flex_backend >= 0)
+        job->dispatcher = job->flex_backend;
+    if (job->dispatch_sms > 0 && !two_stages)
+        ss_note(f->notes,
+                "--moe-flex-dispatcher-num-sms is not active without --moe-token-dispatcher-type flex");
+}
+
+void ss_job_complete_experts(struct ss_finish *f)
+{
+    struct ss_job *job = f->job;
+
+    if (!job->model.num_experts)
+        note_inactive(f);
+    else
+        complete_dispatcher(f);
+    if (job->dispatcher < 0)
+        job->dispatcher = f->stack->dispatcher;
+    if (job->permute_fusion < 0)
+        job->permute_fusion = f->stack->permute_fusion > 0;
+    if (job->grouped_gemm < 0)
+        job->grouped_gemm = f->stack->grouped_gemm > 0;
+    if (job->model.num_experts && job->shared_expert_overlap && !job->model.shared_expert_ffn_hidden_size) {
+        job->shared_expert_overlap = 0;
+        ss_note(f->notes, "--moe-shared-expert-overlap is not active without shared experts");
+    }
+    if (job->recompute == SS_RECOMPUTE_SELECTIVE && !job->recompute_modules)
+        job->recompute_modules = SS_MODULE_BIT(SS_MODULE_CORE_ATTN);
+    if (job->recompute != SS_RECOMPUTE_SELECTIVE)
+        job->recompute_modules = 0; /* as in Megatron, which reads them of selective recompute alone */
+    if (!job->fine_grained_offload)
+        job->offload_modules = 0;
+    job->bf16_moments = job->exp_avg_bf16 && job->exp_avg_sq_bf16;
+    if (job->precision == SS_FP8 && job->fp8_recipe != SS_FP8_DELAYED)
+        ss_note(f->notes, "--fp8-recipe is accepted, its effect is not modelled: its cost is not known");
+    if (job->cuda_graphs)
+        ss_note(f->notes,
+                "CUDA graphs are accepted, their effect is not modelled: the stack says what issuing an "
+                "operator costs (ss.host.operator)");
+}
