@@ -2,7 +2,7 @@
 /* The attention block of transformer layers. */
 #include <math.h>
 
-#include "cost/operators.h"
+#include "cost/cost.h"
 
 /* Length of the causal sequence in which queries see as many keys on average. A local query at position i sees
  * min(i, window) of them, or those of its chunk. */
@@ -211,4 +211,14 @@ void ss_op_attention_block(struct ss_ops *ops, const struct ss_shape *s, const s
     op->saved_bytes = ss_op_saved_in_fp8(s, stack) ? s->tokens * a : 0;
     if (s->model->parallel_residual <= SS_RESIDUAL_SERIAL)
         ss_op_branch_end(ops, s, "attention post norm");
+}
+
+void ss_cost_attention_borders(const struct ss_cost_context *c, struct ss_layer_cost *out)
+{
+    const struct ss_shape *s = &c->shape;
+    double shared = s->tokens * s->model->qk_pos_emb_head_dim * s->e;
+    if (s->model->kv_lora_rank == 0 || s->sp <= 1 || c->tp.n <= 1 || shared <= 0)
+        return;
+    ss_cost_bare(c, SS_PHASE_F, SS_COLL_ALL_GATHER, shared, out);
+    ss_cost_bare(c, SS_PHASE_I, SS_COLL_REDUCE_SCATTER, shared, out);
 }

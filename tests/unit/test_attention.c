@@ -185,6 +185,13 @@ static void test_latent_tensor_parallel(void)
     latent(&t.job.model, 384, 256, 128, 64, 128);
     two = layer_of(&t, SS_LAYER_DENSE);
     ss_cost_layer(&t.c, &two, ss_layer_kind(SS_LAYER_DENSE), SS_RECOMPUTE_NONE, &narrow);
+    /* Beside the layers' own: keys' shared part of 64 numbers, gathered and its gradient scattered, half over the link. */
+    struct ss_layer_cost none;
+    const struct ss_layer_kind bare = {.where = SS_WHERE_TRANSFORMER};
+    ss_cost_layer(&t.c, &two, &bare, SS_RECOMPUTE_NONE, &none);
+    double gathered = 8192 * 64.0 * 2 / 2 / 1e11;
+    CU_ASSERT_DOUBLE_EQUAL(narrow.forward[SS_LABEL_TP] - none.forward[SS_LABEL_TP], gathered, 1e-12);
+    CU_ASSERT_DOUBLE_EQUAL(narrow.input_grad[SS_LABEL_TP] - none.input_grad[SS_LABEL_TP], gathered, 1e-12);
     CU_ASSERT_DOUBLE_EQUAL(wide.forward[SS_LABEL_TP] - narrow.forward[SS_LABEL_TP],
                            8192 * 384.0 * 2 / 2 / 1e11, 1e-9);
 }

@@ -34,9 +34,11 @@ const struct ss_layer_kind ss_layer_dense = {
     .name = "dense",
     .where = SS_WHERE_TRANSFORMER,
     .operators = full,
+    .borders = ss_cost_attention_borders,
 };
 const struct ss_layer_kind ss_layer_dense_local = {
     .name = "dense, local attention",
     .where = SS_WHERE_TRANSFORMER,
     .operators = local,
+    .borders = ss_cost_attention_borders,
 };

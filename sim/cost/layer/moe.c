@@ -272,9 +272,11 @@ const struct ss_layer_kind ss_layer_moe = {
     .name = "moe",
     .where = SS_WHERE_TRANSFORMER,
     .operators = full,
+    .borders = ss_cost_attention_borders,
 };
 const struct ss_layer_kind ss_layer_moe_local = {
     .name = "moe, local attention",
     .where = SS_WHERE_TRANSFORMER,
     .operators = local,
+    .borders = ss_cost_attention_borders,
 };

@@ -49,6 +49,9 @@ void ss_cost_beside(const struct ss_cost_context *c, struct ss_layer_cost *out);
 /* Adds a collective of the tensor group that nothing hides, in phase F, I or W; `bytes`: full buffer. */
 void ss_cost_bare(const struct ss_cost_context *c, int phase, int coll, double bytes,
                   struct ss_layer_cost *out);
+/* Adds the collectives of the tensor group that belong to no operator of an attention block: latent attention gathers the part
+ * of the keys with position, which all heads share, and scatters its gradient. */
+void ss_cost_attention_borders(const struct ss_cost_context *c, struct ss_layer_cost *out);
 /* Adds what CPU offloading of this layer exposes. */
 void ss_cost_layer_offload(const struct ss_cost_context *c, const struct ss_ops *ops,
                            struct ss_layer_cost *out);
