@@ -205,19 +205,27 @@ static void linear_cost(const struct ss_cost_context *c, const struct ss_op *op,
     ss_record_linear(c->record, &t);
 }
 
-/* Grouped GEMMs of the experts: in the weight gradient the tokens of an expert are the inner dimension. */
+/* Of the experts, which are as many kernels on several streams where the host issues each. */
+static double grouped_gemm(const struct ss_cost_context *c, const struct ss_op *op, int phase, double m,
+                           double n, double k)
+{
+    int acc = phase == SS_PHASE_W && c->stack->fused_wgrad_accumulation > 0, p = op->precision;
+    int scattered = phase != SS_PHASE_W && op->scattered;
+    double t = ss_kernel_grouped_gemm(c->card, p, op->groups, scattered, m, n, k, acc, c->card->sm_count,
+                                      gain(c, p, phase, k));
+    return op->groups > 1 ? fmax(t, op->groups * c->stack->host_group) : t;
+}
+
+/* In the weight gradient the tokens of an expert are the inner dimension. */
 static void grouped_cost(const struct ss_cost_context *c, const struct ss_op *op, struct ss_layer_cost *out)
 {
-    struct ss_linear_times t = {0};
-    int p = op->precision, acc = c->stack->fused_wgrad_accumulation > 0;
-    double sms = c->card->sm_count, g = op->groups;
-    t.f = ss_kernel_grouped_gemm(c->card, p, g, op->scattered, op->m, op->n, op->k, 0, sms,
-                                 gain(c, p, SS_PHASE_F, op->k));
-    t.d = ss_kernel_grouped_gemm(c->card, p, g, op->scattered, op->m, op->k, op->n, 0, sms,
-                                 gain(c, p, SS_PHASE_I, op->n));
-    t.w = ss_kernel_grouped_gemm(c->card, p, g, 0, g * op->n, op->k, op->m / g, acc, sms,
-                                 gain(c, p, SS_PHASE_W, op->m / g));
-    if (!acc)
+    double g = op->groups;
+    struct ss_linear_times t = {
+        .f = grouped_gemm(c, op, SS_PHASE_F, op->m, op->n, op->k),
+        .d = grouped_gemm(c, op, SS_PHASE_I, op->m, op->k, op->n),
+        .w = grouped_gemm(c, op, SS_PHASE_W, g * op->n, op->k, op->m / g),
+    };
+    if (c->stack->fused_wgrad_accumulation <= 0)
         t.accumulate = c->accumulated * elementwise(c, g * op->n * op->k * (c->shape.e * 3), 1);
     out->forward[SS_LABEL_COMPUTE] += t.f;
     out->input_grad[SS_LABEL_COMPUTE] += t.d;

@@ -62,7 +62,7 @@ BLOCKS = "Fp8 GEMMs that scale blocks have a rate of their own"
 PASSES = "Block-scaled casts, traffic of norms, the stack of DeepSeek-V3"
 # Props of this tree's registry that the old binary does not know: prop -> subject of the commit that added it.
 NEW_PROPS = {"ss.gemm.efficiency.fp8_blocks": BLOCKS, "ss.gemm.k_prologue.fp8_blocks": BLOCKS, "ss.gemm.wgrad.fp8_blocks": BLOCKS,
-             "ss.norm.passes": PASSES}
+             "ss.norm.passes": PASSES, "ss.host.grouped_gemm": "Experts whose GEMMs the host issues one by one"}
 
 def without_band(notes):
     """All but the warning that a job may fit, which has the band of errors in it."""
@@ -96,6 +96,8 @@ RULES = [
      "why": "stacks name their dispatcher"},
     *({"commit": BLOCKS, "op": "add", "path": "inputs.platform.card.[%s]" % prop, "why": "a prop that no other recipe reads"}
       for prop in NEW_PROPS if NEW_PROPS[prop] == BLOCKS),
+    {"commit": "Experts whose GEMMs the host issues one by one", "op": "add", "path": "inputs.stack.[ss.host.grouped_gemm]",
+     "why": "a prop of experts alone"},
     {"commit": PASSES, "op": "add", "path": "inputs.stack.[ss.norm.passes]", "why": "a prop that is 1 in the others' stacks"},
     {"commit": PASSES, "op": "ignore", "of": ("list",), "path": "stacks", "why": "one more"},
     {"commit": PASSES, "op": "text", "old": r"choose one of deepspeed-2026, (.*?), megatron-lm-ci-2025, \.\.\.",

@@ -137,6 +137,32 @@ static void test_exchange(void)
     CU_ASSERT_DOUBLE_EQUAL(cost.input_grad[SS_LABEL_EP], both, 1e-12 * both);
 }
 
+static struct ss_layer_cost cost_issued(struct setting *t, double host_group)
+{
+    struct ss_ops ops;
+    struct ss_layer_cost cost;
+    t->stack.host_group = host_group;
+    ops_of(t, SS_LAYER_MOE, &ops);
+    ss_cost_layer(&t->c, &ops, ss_layer_kind(SS_LAYER_MOE), SS_RECOMPUTE_NONE, &cost);
+    return cost;
+}
+
+/* The host issues a GEMM for each of 8 experts in each of two products: beyond their own time it alone counts. */
+static void test_issued(void)
+{
+    struct setting t;
+    setting_make(&t);
+    experts_set(&t, 64, 4, 512, 8);
+    struct ss_layer_cost none = cost_issued(&t, 0), little = cost_issued(&t, 1e-9),
+                         much = cost_issued(&t, 1e-3), more = cost_issued(&t, 2e-3);
+    CU_ASSERT_EQUAL(little.forward[SS_LABEL_COMPUTE], none.forward[SS_LABEL_COMPUTE]);
+    CU_ASSERT_DOUBLE_EQUAL(more.forward[SS_LABEL_COMPUTE] - much.forward[SS_LABEL_COMPUTE], 16e-3, 1e-12);
+    CU_ASSERT_DOUBLE_EQUAL(more.input_grad[SS_LABEL_COMPUTE] - much.input_grad[SS_LABEL_COMPUTE], 16e-3,
+                           1e-12);
+    CU_ASSERT_DOUBLE_EQUAL(more.weight_grad[SS_LABEL_COMPUTE] - much.weight_grad[SS_LABEL_COMPUTE], 16e-3,
+                           1e-12);
+}
+
 /* 8 of 64 experts a rank: two matrices of 1024 x 1024 (gate and up) and 512 x 1024 each; the router is whole. */
 static void test_parameters(void)
 {
@@ -215,12 +241,10 @@ static void test_skew(void)
 
 int main(void)
 {
-    CU_TestInfo tests[] = {{"one expert is a dense MLP", test_one_expert},
-                           {"balanced exchange", test_exchange},
-                           {"parameters of a rank", test_parameters},
-                           {"capacity with padding", test_capacity},
-                           {"recompute of modules", test_recompute},
-                           {"time never falls with skew", test_skew},
-                           CU_TEST_INFO_NULL};
+    CU_TestInfo tests[] = {
+        {"one expert is a dense MLP", test_one_expert}, {"balanced exchange", test_exchange},
+        {"GEMMs issued by the host", test_issued},      {"parameters of a rank", test_parameters},
+        {"capacity with padding", test_capacity},       {"recompute of modules", test_recompute},
+        {"time never falls with skew", test_skew},      CU_TEST_INFO_NULL};
     return suite_run("moe", NULL, NULL, tests);
 }

@@ -143,6 +143,9 @@ extern "C" {
     X(host_operator, "ss.host.operator", TIME, 0, 0, 1e-3,                                                   \
       "host time to issue one kernel or tensor-parallel collective: a pass over a layer takes at least "     \
       "their sum")                                                                                           \
+    X(host_group, "ss.host.grouped_gemm", TIME, 0, 0, 1e-3,                                                  \
+      "host time to issue the GEMM of one group, where a grouped GEMM is a kernel for each on several "      \
+      "streams, as Transformer Engine's; 0: one kernel")                                                     \
     X(fixed_microbatch, "ss.microbatch.fixed", TIME, 0, 0, 1,                                                \
       "host work of one forward or backward slot that the GPU waits for")                                    \
     X(fixed_iteration, "ss.iteration.fixed", TIME, 0, 0, 10,                                                 \
