@@ -118,8 +118,8 @@ static void attention_cost(const struct ss_cost_context *c, const struct ss_op *
 static void elementwise_cost(const struct ss_cost_context *c, const struct ss_op *op,
                              struct ss_layer_cost *out)
 {
-    double f = elementwise(c, op->forward_bytes, op->forward_kernels);
-    double b = elementwise(c, op->backward_bytes, op->backward_kernels);
+    double f = elementwise(c, op->forward_bytes, op->forward_kernels + op->forward_launches);
+    double b = elementwise(c, op->backward_bytes, op->backward_kernels + op->backward_launches);
     out->forward[SS_LABEL_COMPUTE] += f;
     out->input_grad[SS_LABEL_COMPUTE] += b;
     ss_record_kernels(c->record, f, b);
@@ -351,14 +351,18 @@ static int collectives_of(const struct ss_cost_context *c, const struct ss_op *o
 }
 
 /* The host issues an operator's kernels and collectives one after the other and runs ahead of the GPU: a pass
- * over a layer takes the longer of both. What the host adds is labelled `other`. */
+ * over a layer takes the longer of both. What the host adds is labelled `other`. A CUDA graph is one call for all
+ * operators whose sizes the host knows. */
 static void host_cost(const struct ss_cost_context *c, const struct ss_ops *ops, struct ss_layer_cost *out)
 {
-    double forward = 0, backward = 0;
+    double forward = 0, backward = 0, call = c->stack->host_operator,
+           launch = fmin(call, c->card->kernel_latency);
     for (int i = 0; i < ops->n; i++) {
         const struct ss_op *op = &ops->op[i];
-        forward += (op->forward_kernels + collectives_of(c, op, 1)) * c->stack->host_operator;
-        backward += (op->backward_kernels + collectives_of(c, op, 0)) * c->stack->host_operator;
+        if (c->job->cuda_graphs && (!op->dynamic || c->job->pad_to_capacity))
+            continue;
+        forward += (op->forward_kernels + collectives_of(c, op, 1)) * call + op->forward_launches * launch;
+        backward += (op->backward_kernels + collectives_of(c, op, 0)) * call + op->backward_launches * launch;
     }
     forward = exposed(forward, slowed(c, out->forward));
     backward = exposed(backward, slowed_backward(c, out));

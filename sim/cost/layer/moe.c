@@ -22,8 +22,9 @@ static void norm(struct ss_ops *ops, const struct ss_shape *s, const struct ss_s
     op->saved_bytes = 2 * x * s->e + 4 * s->tokens / s->sp;
 }
 
-/* Scores of all experts, and what chooses top-k of them: about 27 kernels in a pass over fp32 scores (the sums of
- * DeepSeek-V3's published profile), softmax or sigmoid, groups, top-k, the map of the tokens, auxiliary loss. */
+/* Scores of all experts, and what chooses top-k of them, in PyTorch's operators as Megatron core 0.13 calls them: top-k,
+ * softmax, map of the tokens (10), scores and map again for the auxiliary loss, its sums, its log (16), the groups' best
+ * (9); DeepSeek-V3's published profile has 27 a pass, too. */
 static void router(struct ss_ops *ops, const struct ss_shape *s)
 {
     double own = s->tokens / s->sp, scores = own * s->experts;
@@ -34,7 +35,7 @@ static void router(struct ss_ops *ops, const struct ss_shape *s)
     op->tensors += (s->model->router_bias > 0) + (s->model->router_linear_bias > 0);
     op->saved_bytes = scores * 4; /* logits; the norm keeps the input */
     op = ss_op_add(ops, "routing", SS_OP_ELEMENTWISE);
-    ss_op_elementwise(op, scores * 4 * 10, scores * 4 * 6, 20, 12);
+    ss_op_elementwise(op, scores * 4 * 10, scores * 4 * 6, 26 + (s->model->router_groups > 0 ? 9 : 0), 12);
     op->saved_bytes = scores * (4 + 1); /* probabilities, map */
 }
 
@@ -43,23 +44,34 @@ static int by_stages(const struct ss_shape *s)
     return s->ep > 1 && (s->dispatcher == SS_DISPATCH_DEEPEP || s->dispatcher == SS_DISPATCH_HYBRIDEP);
 }
 
+/* Counts of the experts' tokens, which the host waits for: their sums, their exchange, copies to the host. */
+static void counts(struct ss_ops *ops, const struct ss_shape *s)
+{
+    int kernels = s->dispatcher == SS_DISPATCH_ALLTOALL ? 12 : by_stages(s) ? 3 : 5;
+    if (s->ep * s->etp > 1)
+        ss_op_elementwise(ss_op_add(ops, "counts", SS_OP_ELEMENTWISE), 0, 0, kernels, 0);
+}
+
 /* Tokens are copied into the order of their experts, and back: gathers one way, sums of top-k copies the other. NCCL's
- * all-to-all moves copies; the two-stage dispatchers move tokens, which are copied where they arrive. */
+ * all-to-all moves copies; the two-stage dispatchers move tokens, which are copied where they arrive. Without fusion
+ * PyTorch finds the indices by masks, and sums by adding to zeros, which are read and written for each copy. */
 static void permutation(struct ss_ops *ops, const struct ss_shape *s, const char *name, int back)
 {
     double row = s->h * s->e, copies = (by_stages(s) ? s->routed : s->sent) * row;
     double tokens = (by_stages(s) ? s->received : s->tokens / s->sp) * row;
+    double gather = tokens + copies, sum = s->permute_fused ? gather : 2 * tokens + 3 * copies;
     struct ss_op *op = ss_op_add(ops, name, SS_OP_ELEMENTWISE);
-    ss_op_elementwise(op, tokens + copies, tokens + copies, 2, 1);
+    ss_op_elementwise(op, back ? sum : gather, back ? gather : sum,
+                      (s->permute_fused ? 4 : 8) / (back ? 2 : 1), s->permute_fused ? 2 : 4);
     op->saved_bytes = back ? 0 : 8 * s->sent; /* indices and probabilities */
 }
 
-/* Several experts on a rank: what came from each rank is put in the order of the experts. */
+/* Several experts on a rank: what came from each rank is put in the order of the experts, tokens and probabilities. */
 static void sort(struct ss_ops *ops, const struct ss_shape *s, const char *name)
 {
     double copied = 2 * s->routed * s->h * s->e;
     if (s->local_experts > 1 && s->dispatcher == SS_DISPATCH_ALLTOALL && s->ep * s->etp > 1)
-        ss_op_elementwise(ss_op_add(ops, name, SS_OP_ELEMENTWISE), copied, copied, 1, 1);
+        ss_op_elementwise(ss_op_add(ops, name, SS_OP_ELEMENTWISE), copied, copied, 2, 2);
 }
 
 static void exchange(struct ss_ops *ops, const char *name, int comm, int coll, int back, double bytes,
@@ -135,6 +147,8 @@ static struct ss_op *grouped(struct ss_ops *ops, const struct ss_shape *s, const
     op->backward_flops = 2 * op->forward_flops;
     op->gemm_params = op->params = op->groups * n * k;
     op->tensors = (int)op->groups;
+    op->forward_launches = op->tensors; /* cuBLAS, a GEMM an expert on streams side by side */
+    op->backward_launches = 2 * op->tensors;
     if (s->model->expert_bias > 0) {
         op->params += op->groups * n;
         op->tensors *= 2;
@@ -222,10 +236,13 @@ static void early_shared(struct ss_ops *ops, const struct ss_shape *s, const str
 static void mixture(struct ss_ops *ops, const struct ss_shape *s, const struct ss_stack *stack)
 {
     struct held_back held;
-    int first = ops->n, several = s->experts > 1;
+    int first = ops->n, several = s->experts > 1, sized;
     int late = several && by_stages(s), early = several && !late;
-    if (several)
+    if (several) {
         router(ops, s);
+        counts(ops, s);
+    }
+    sized = ops->n;
     if (early)
         permutation(ops, s, "permute", 0);
     dispatch(ops, s);
@@ -246,8 +263,10 @@ static void mixture(struct ss_ops *ops, const struct ss_shape *s, const struct s
         release(ops, &held, held.n - 1, held.n);
     else
         shared_experts(ops, s, stack);
-    for (int i = first; i < ops->n; i++)
+    for (int i = first; i < ops->n; i++) {
         ops->op[i].module |= SS_MODULE_BIT(SS_MODULE_MOE);
+        ops->op[i].dynamic = i >= sized && !(ops->op[i].module & SS_MODULE_BIT(SS_MODULE_SHARED_EXPERTS));
+    }
 }
 
 static void layer(struct ss_ops *ops, const struct ss_shape *s, const struct ss_stack *stack, int local)

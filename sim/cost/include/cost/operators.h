@@ -34,6 +34,9 @@ struct ss_op {
     double backward_flops;
     double forward_bytes, backward_bytes; /* HBM traffic of elementwise kernels (attention: unfused) */
     int forward_kernels, backward_kernels;
+    /* Kernels that one call of the host launches beside, as one for each expert: it pays the launch alone for them. */
+    int forward_launches, backward_launches;
+    int dynamic;          /* 1: its size depends on the routing, so that no CUDA graph can hold it */
     double params;        /* of one rank */
     int tensors;          /* that hold them */
     double gemm_params;   /* those that fp8 keeps a copy of; 0: no linear layer of Transformer Engine */

@@ -52,6 +52,8 @@ struct ss_shape {
     int fp8_dispatch;   /* 1: tokens go to their experts in 1 byte an element */
     int shared_overlap; /* 1: shared experts run beside the exchanges */
     int paired;         /* 1: exchanges run beside another microbatch's compute */
+    int permute_fused;  /* copies of tokens and their sums are made by fused kernels */
+    int cast_launches;  /* fp8: kernels that cast what goes to one expert */
     double reserved_sms; /* that only the dispatcher's kernels have */
 };
 
