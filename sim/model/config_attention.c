@@ -232,8 +232,10 @@ static int read_local_layers(struct ss_config *c, struct ss_model *m)
         rc = ss_config_size(c, "max_window_layers", 0, 100000, &first);
     if (rc)
         return rc;
+    if (list && !json_is_array(list))
+        return ss_config_wrong(c, key, "is not a list");
     if (json_array_size(list) > 0)
-        return ss_config_layers(c, key, list, is_local, local);
+        return ss_config_layers(c, key, list, m->num_layers, is_local, local);
     local->period = c->family->traits & SS_EVERY_OTHER ? 2 : 1;
     local->first = first;
     if (pattern > 1 && m->num_layers <= SS_LAYER_RULE_MAX) {

@@ -56,11 +56,15 @@ static int read_layers(struct ss_config *c, struct ss_model *m)
         rule->first = rule->phase = step - 1;
     }
     list = ss_config_pick(c, "moe_layers", key);
+    if (!rc && list && !json_is_array(list))
+        return ss_config_wrong(c, key, "is not a list");
     if (!rc && json_array_size(list) > 0) {
         write_out(m, 1);
         rc = read_numbers(c, key, list, 1, m);
     }
     list = ss_config_pick(c, "mlp_only_layers", key);
+    if (!rc && list && !json_is_array(list))
+        return ss_config_wrong(c, key, "is not a list");
     if (!rc && json_array_size(list) > 0) {
         write_out(m, 0);
         rc = read_numbers(c, key, list, 0, m);

@@ -123,14 +123,14 @@ int ss_config_bool(struct ss_config *c, const char *names, int *out)
     return SS_OK;
 }
 
-int ss_config_layers(struct ss_config *c, const char *key, const json_t *list,
+int ss_config_layers(struct ss_config *c, const char *key, const json_t *list, int num_layers,
                      int (*is)(struct ss_config *c, const char *key, const json_t *value),
                      struct ss_layer_rule *out)
 {
     size_t n = json_array_size(list);
 
-    if (!json_is_array(list) || n > SS_LAYER_RULE_MAX)
-        return ss_config_wrong(c, key, "is not a list of at most 512 layers");
+    if (n > SS_LAYER_RULE_MAX || (int)n != num_layers)
+        return ss_config_wrong(c, key, "is not a list of all layers, of 512 at most");
     memset(out, 0, sizeof *out);
     out->n = (int)n;
     for (size_t i = 0; i < n; i++) {
@@ -145,22 +145,22 @@ int ss_config_layers(struct ss_config *c, const char *key, const json_t *list,
 
 /* What says nothing of a training step's time or memory, or what the job says instead. */
 static const char harmless[] =
-    "alibi_bias_max alpha architectures attn_output_multiplier attention_softmax_in_fp32 attn_config "
-    "attn_impl "
-    "attn_implementation attn_scale attn_temperature_tuning attn_type auto_map aux_loss_alpha "
-    "bias_dropout_fusion cache_implementation chunk_size_feed_forward classifier_dropout dtype "
-    "emb_pdrop embd_pdrop embedding_multiplier_scale ep_size experts_per_token ffn_config ffn_type "
-    "finetuning_task floor_scale gradient_checkpointing head_dim hidden_act id2label init_config "
-    "init_device initial_context_length initializer_factor initializer_range input_jitter_noise "
-    "is_decoder label2id masked_softmax_fusion max_position_embeddings max_window_layers model_type "
+    "activation_dropout alibi_bias_max alpha architectures attention_softmax_in_fp32 attn_config "
+    "attn_impl attn_implementation attn_output_multiplier attn_scale attn_temperature_tuning attn_type "
+    "auto_map aux_loss_alpha bias_dropout_fusion cache_implementation chunk_size_feed_forward "
+    "classifier_dropout dtype emb_pdrop embd_pdrop embedding_fraction embedding_multiplier_scale "
+    "ep_size expert_dropout experts_per_token fc_type ffn_config ffn_type finetuning_task floor_scale "
+    "gradient_checkpointing head_dim hidden_act id2label init_config init_device init_std "
+    "initial_context_length initializer_factor initializer_range input_jitter_noise is_decoder "
+    "label2id layerdrop masked_softmax_fusion max_position_embeddings max_window_layers model_type "
     "n_ctx n_embed no_rope_layer_interval norm_topk_prob norm_type num_key_value_heads "
     "num_ln_in_parallel_attn offset_alibi original_max_position_embeddings output_multiplier_scale "
-    "prefix pretraining_tp problem_type qk_head_dim quantization_config query_pre_attn_scalar "
-    "return_dict rotary routed_scaling_factor router_dtype router_jitter_noise scale_attn_weights "
-    "scoring_func seq_aux seq_length skip_bias_add skip_bias_add_qkv stepsim summary_activation "
-    "summary_first_dropout summary_proj_to_labels summary_type summary_use_proj swiglu_limit "
-    "task_specific_params tokenizer_class tokenizer_name topk_method torch_dtype transformers_version "
-    "use_cache verbose";
+    "output_projection prefix pretraining_tp problem_type qk_head_dim quantization_config "
+    "query_pre_attn_scalar return_dict rotary routed_scaling_factor router_dtype router_jitter_noise "
+    "scale_attn_weights scoring_func seq_aux seq_length skip_bias_add skip_bias_add_qkv stepsim "
+    "summary_activation summary_first_dropout summary_proj_to_labels summary_type summary_use_proj "
+    "swiglu_limit task_specific_params tokenizer_class tokenizer_name topk_method torch_dtype "
+    "transformers_version use_cache verbose";
 
 /* Whole families of such names: "_name_or_path", "pad_token_id", "rope_theta", "rms_norm_eps". */
 static int is_harmless(const char *key)
@@ -198,6 +198,8 @@ void ss_config_unread(struct ss_config *c, struct ss_model *m)
         for (int i = 0; i < c->nasked && !known; i++)
             known = ss_has_word(c->asked[i], key);
         size_t n = strlen(m->not_priced);
+        for (const char *p = key; *p && !known; p++)
+            known = *p < ' ' || *p > '~'; /* of no family, and no text for a line of output */
         if (!known && n + strlen(key) + sizeof "\"\", ..." < sizeof m->not_priced)
             snprintf(m->not_priced + n, sizeof m->not_priced - n, "%s\"%s\"", n ? ", " : "", key);
         else if (!known && n + sizeof ", ..." < sizeof m->not_priced && !strstr(m->not_priced, "..."))

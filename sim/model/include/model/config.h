@@ -80,8 +80,8 @@ int ss_config_bool(struct ss_config *c, const char *names, int *out);
 int ss_config_shape(struct ss_config *c, struct ss_model *m);
 int ss_config_attention(struct ss_config *c, struct ss_model *m);
 int ss_config_experts(struct ss_config *c, struct ss_model *m);
-/* Sets the bits of a rule from a list of layers, each of which `is` tells from its value (1: yes, 0: no, < 0: an error). */
-int ss_config_layers(struct ss_config *c, const char *key, const json_t *list,
+/* Sets the bits of a rule from a list of all layers, each of which `is` tells from its value (1: yes, 0: no, < 0: an error). */
+int ss_config_layers(struct ss_config *c, const char *key, const json_t *list, int num_layers,
                      int (*is)(struct ss_config *c, const char *key, const json_t *value),
                      struct ss_layer_rule *out);
 /* Names in m->not_priced what the config says and no reader asked for. */
