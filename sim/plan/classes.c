@@ -56,6 +56,7 @@ static uint64_t first_colour(const struct ss_plan_builder *b, int r)
             continue;
         struct ss_group_shape s = groups->shape[g][groups->first[g][r]];
         h = ss_mix_in(h, (uint64_t)s.n << 42 | (uint64_t)s.nodes << 21 | (uint64_t)s.per_node);
+        h = ss_mix_in(h, ss_bits_of(s.across));
         if (routes->hop[g][SS_HOP_INTER_NODE] >= 0 || routes->hop[g][SS_HOP_NODE] >= 0)
             h = ss_mix_in(h, (uint64_t)groups->local[g][r]);
     }

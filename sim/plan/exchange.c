@@ -216,3 +216,19 @@ int ss_groups_price_across(const struct ss_plan *plan, const struct ss_net *net,
     return status ? ss_fail(err, status, NULL, 0, "out of memory for the links of %d ranks", plan->world_size)
                   : SS_OK;
 }
+
+void ss_groups_warn_across(struct ss_plan *plan, const struct ss_groups *groups)
+{
+    for (int comm = 0; comm < SS_COMM_COUNT; comm++) {
+        double most = 0;
+        for (int r = 0; r < plan->world_size && groups->first[comm] && ss_comm_in_closed_form(plan, comm);
+             r++)
+            most = fmax(most, ss_groups_shape(groups, comm, r).across);
+        if (most > 1 + 1e-9)
+            ss_notes_add(&plan->warnings,
+                         "exchanges of %s take %.3g times as long across nodes as a rank's share of the NICs "
+                         "would: links "
+                         "that groups share hold them up",
+                         ss_comm_facts(comm)->name, most);
+    }
+}

@@ -160,6 +160,7 @@ static int sum_up(struct ss_plan_builder *b, struct ss_error *err)
     note_guesses(b->plan);
     warn_host(b->plan);
     warn_slow_links(b->plan, b->options);
+    ss_groups_warn_across(b->plan, &b->groups);
     return SS_OK;
 }
 

@@ -128,7 +128,18 @@ static const char *const expert_jobs[] = {
     "h800 4 ss.nodes_per_leaf=3 ss.oversubscription=4;" EXPERTS
     "--tp 4 --sequence-parallel --etp 4 --ep 8 --gbs 8",
     "a100-roce400 2 ss.nodes_per_leaf=1 ss.oversubscription=2;" EXPERTS "--ep 16 --gbs 16",
+    /* of two groups of one shape one is on one leaf */
+    "h800 8 ss.nodes_per_leaf=6 ss.oversubscription=6;" EXPERTS "--num-experts 32 --ep 32 --gbs 64",
 };
+
+/* Closed forms say where the fabric slows exchanges; flows need not. */
+static void expect_warning(const struct ss_plan *plan, const char *job)
+{
+    int found = 0;
+    for (unsigned long i = 0; i < plan->warnings.n; i++)
+        found |= strstr(plan->warnings.text[i], "exchanges of ep take") != NULL;
+    CU_ASSERT_EQUAL(found, plan->level < SS_LEVEL_FLOW && strstr(job, "oversubscription"));
+}
 
 /* Tokens go to experts and back alone on the links: chunks, layers and flows take as long, folded and unfolded, on both
  * engines, by every dispatcher. */
@@ -136,9 +147,10 @@ static void test_levels(void)
 {
     static const struct {
         int level, unfold, engine;
-    } ways[] = {{SS_LEVEL_CHUNK, 0, SS_ENGINE_NATIVE}, {SS_LEVEL_LAYER, 0, SS_ENGINE_NATIVE},
-                {SS_LEVEL_FLOW, 0, SS_ENGINE_NATIVE},  {SS_LEVEL_FLOW, 1, SS_ENGINE_NATIVE},
-                {SS_LEVEL_FLOW, 0, SS_ENGINE_SIMGRID}, {SS_LEVEL_FLOW, 1, SS_ENGINE_SIMGRID}};
+    } ways[] = {{SS_LEVEL_CHUNK, 0, SS_ENGINE_NATIVE}, {SS_LEVEL_CHUNK, 1, SS_ENGINE_NATIVE},
+                {SS_LEVEL_LAYER, 0, SS_ENGINE_NATIVE}, {SS_LEVEL_FLOW, 0, SS_ENGINE_NATIVE},
+                {SS_LEVEL_FLOW, 1, SS_ENGINE_NATIVE},  {SS_LEVEL_FLOW, 0, SS_ENGINE_SIMGRID},
+                {SS_LEVEL_FLOW, 1, SS_ENGINE_SIMGRID}};
     for (size_t j = 0; j < sizeof expert_jobs / sizeof *expert_jobs * 3; j++) {
         struct scale_job s;
         double first = 0;
@@ -159,6 +171,7 @@ static void test_levels(void)
             first = i ? first : t;
             CU_ASSERT_DOUBLE_EQUAL(t, first, 1e-9 * first);
             CU_ASSERT(run.timeline->spent[0][SS_LABEL_EP] > 0);
+            expect_warning(run.plan, expert_jobs[j / 3]);
             if (CU_get_number_of_failures() > before)
                 fprintf(stderr, "dispatcher %zu way %zu: %.12g, not %.12g s: %s\n", j % 3, i, t, first,
                         expert_jobs[j / 3]);

@@ -22,5 +22,7 @@ int ss_rails_via(const struct ss_rails *rails, int from, int to);
  * which exchange at the same time. `room` holds 2 * world_size. */
 int ss_groups_price_across(const struct ss_plan *plan, const struct ss_net *net, struct ss_groups *groups,
                            int *room, struct ss_error *err);
+/* Says by how much the fabric slows exchanges that the plan's level prices in closed form. */
+void ss_groups_warn_across(struct ss_plan *plan, const struct ss_groups *groups);
 
 #endif
