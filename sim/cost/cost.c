@@ -13,6 +13,12 @@ static double elementwise(const struct ss_cost_context *c, double bytes, int ker
     return ss_kernel_elementwise(c->card, bytes, kernels);
 }
 
+/* SMs of kernels that compute: without those that the dispatcher of tokens keeps to itself. */
+static double own_sms(const struct ss_cost_context *c)
+{
+    return fmax(1, c->card->sm_count - c->shape.reserved_sms);
+}
+
 /* Tensor cores are fed 16 bytes at a time: whether matrices with rows of `a` and `b` elements suit them. */
 static int rows_aligned(int precision, double a, double b)
 {
@@ -54,7 +60,7 @@ static void unfused_cost(const struct ss_cost_context *c, const struct ss_op *op
                          double *backward)
 {
     const struct ss_shape *s = &c->shape;
-    double rows = s->tokens * s->heads, sms = c->card->sm_count;
+    double rows = s->tokens * s->heads, sms = own_sms(c);
     int p = s->storage_precision, aligned = rows_aligned(p, s->sequence, s->d);
     double scores = gemm(c, p, rows, s->sequence, s->d, 0, sms, 1, aligned);
     double context = gemm(c, p, rows, s->d_v, s->sequence, 0, sms, 1, aligned),
@@ -72,7 +78,8 @@ static double attention_rate(const struct ss_cost_context *c, const struct ss_op
 {
     const struct ss_shape *s = &c->shape;
     double queries = fmin(c->job->cp_comm_type == SS_CP_A2A ? s->sequence : s->chunk, op->keys);
-    return ss_kernel_attention_rate(c->card, c->stack, s->storage_precision, share, queries, s->d, s->d_v);
+    return ss_kernel_attention_rate(c->card, c->stack, s->storage_precision, share, queries, s->d, s->d_v) *
+           (own_sms(c) / c->card->sm_count);
 }
 
 /* Flash and fused attention at their measured rates, and the corrections between ring steps. */
@@ -163,7 +170,7 @@ static void gemm_times(const struct ss_cost_context *c, const struct ss_op *op, 
 {
     int aligned = rows_aligned(op->precision, op->n, op->k), p = op->precision;
     int acc = c->stack->fused_wgrad_accumulation > 0;
-    double all = c->card->sm_count, part = all - (t->overlap ? fmin(c->stack->tp_overlap_sms, all - 1) : 0);
+    double all = own_sms(c), part = all - (t->overlap ? fmin(c->stack->tp_overlap_sms, all - 1) : 0);
     t->f = gemm(c, p, op->m, op->n, op->k, 0, part, gain(c, p, SS_PHASE_F, op->k), aligned);
     t->d = gemm(c, p, op->m, op->k, op->n, 0, part, gain(c, p, SS_PHASE_I, op->n), aligned);
     t->w =
@@ -211,7 +218,7 @@ static double grouped_gemm(const struct ss_cost_context *c, const struct ss_op *
 {
     int acc = phase == SS_PHASE_W && c->stack->fused_wgrad_accumulation > 0, p = op->precision;
     int scattered = phase != SS_PHASE_W && op->scattered;
-    double t = ss_kernel_grouped_gemm(c->card, p, op->groups, scattered, m, n, k, acc, c->card->sm_count,
+    double t = ss_kernel_grouped_gemm(c->card, p, op->groups, scattered, m, n, k, acc, own_sms(c),
                                       gain(c, p, phase, k));
     return op->groups > 1 ? fmax(t, op->groups * c->stack->host_group) : t;
 }

@@ -31,6 +31,7 @@ static int build_schedule(const struct ss_scenario *s, struct ss_schedule **out,
         .microbatches = ss_job_microbatches(job, s->world_size),
         .microbatch_group_size = job->microbatch_group_size,
         .overlap_p2p = ss_job_overlaps_p2p(job, s->stack),
+        .paired = job->overlap_ep && job->model.num_experts > 0,
     };
 
     if (ss_schedule_is_file(job->schedule))

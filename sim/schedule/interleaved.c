@@ -8,6 +8,9 @@
  *   not given   core 0.8: N = p; p must divide m; when m = p there is nothing but warm-up.
  *   given       core 0.10 and later (the first with the flag): p <= N <= m, and the last group may be
  *               short if it still has p microbatches; m = p is nothing special.
+ *
+ * In pairs, each steady forward is one slot with the backward that follows it, and there is one more forward of warm-up, for a
+ * rank's forward and backward must not be of the same microbatch where its output is.
  */
 #include <stdlib.h>
 
@@ -95,9 +98,12 @@ static int build(const struct ss_schedule_params *params, struct ss_schedule **o
     fill_order(order, params, group);
     s->p2p = params->overlap_p2p ? SS_P2P_OVERLAPPED : SS_P2P_BATCHED;
     for (int r = 0; r < p; r++) {
-        int64_t warmup = 2 * (int64_t)(p - r - 1) + (int64_t)(v - 1) * group;
+        int64_t warmup = 2 * (int64_t)(p - r - 1) + (int64_t)(v - 1) * group + (params->paired != 0);
         s->warmup[r] = only_warmup || warmup > n ? n : (int)warmup;
-        ss_schedule_fill(s->slots[r], order, order + n, n, s->warmup[r]);
+        if (params->paired)
+            s->nslots[r] = ss_schedule_fill_pairs(s->slots[r], order, order + n, n, s->warmup[r]);
+        else
+            ss_schedule_fill(s->slots[r], order, order + n, n, s->warmup[r]);
     }
     free(order);
     *out = s;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* 1F1B as in Megatron core's pipeline without interleaving: rank r of p runs min(p - r - 1, m)
- * forwards, then pairs of one forward and one backward, then the backwards that are left. */
+ * forwards, then one forward and one backward in turn, then the backwards that are left. In pairs, which Megatron has without
+ * a pipeline alone: a forward, then each further forward beside the backward before it. */
 #include <stdlib.h>
 
 #include "base/base.h"
@@ -13,6 +14,12 @@ static int build(const struct ss_schedule_params *params, struct ss_schedule **o
         ss_fail(err, SS_ERR_CONFIG, NULL, 0, "schedule 1f1b has one model chunk a rank, not %d",
                 params->chunks);
         return ss_hint(err, SS_ERR_CONFIG, "use the schedule 'interleaved' for virtual pipeline stages");
+    }
+    if (params->paired && p > 1) {
+        ss_fail(err, SS_ERR_CONFIG, NULL, 0,
+                "If enabling EP A2A overlap, virtual_pipeline_model_parallel_size must be specified when "
+                "pipeline_model_parallel_size > 1");
+        return ss_hint(err, SS_ERR_CONFIG, "use the schedule 'interleaved', dualpipe or dualpipev");
     }
     struct ss_slot *order = malloc(2 * (size_t)m * sizeof *order);
     struct ss_schedule *s = ss_schedule_alloc("1f1b", params, 2 * m);
@@ -27,8 +34,12 @@ static int build(const struct ss_schedule_params *params, struct ss_schedule **o
     }
     s->p2p = SS_P2P_BLOCKING;
     for (int r = 0; r < p; r++) {
-        s->warmup[r] = p - r - 1 < m ? p - r - 1 : m;
-        ss_schedule_fill(s->slots[r], order, order + m, m, s->warmup[r]);
+        int warmup = params->paired ? 1 : p - r - 1;
+        s->warmup[r] = warmup < m ? warmup : m;
+        if (params->paired)
+            s->nslots[r] = ss_schedule_fill_pairs(s->slots[r], order, order + m, m, s->warmup[r]);
+        else
+            ss_schedule_fill(s->slots[r], order, order + m, m, s->warmup[r]);
     }
     free(order);
     *out = s;

@@ -74,6 +74,20 @@ void ss_schedule_fill(struct ss_slot *slots, const struct ss_slot *forward, cons
     memcpy(slots + n, backward + (total - warmup), lead * sizeof *slots);
 }
 
+int ss_schedule_fill_pairs(struct ss_slot *slots, const struct ss_slot *forward,
+                           const struct ss_slot *backward, int total, int warmup)
+{
+    for (int i = 0; i < warmup; i++)
+        slots[i] = forward[i];
+    for (int i = warmup; i < total; i++) {
+        const struct ss_slot *f = &forward[i], *b = &backward[i - warmup];
+        slots[i] = (struct ss_slot){SS_PHASE_FB, f->chunk, f->microbatch, b->chunk, b->microbatch};
+    }
+    for (int i = total - warmup; i < total; i++)
+        slots[i + warmup] = backward[i];
+    return total + warmup;
+}
+
 int ss_schedule_warmup(const struct ss_schedule *s, int rank)
 {
     return s->warmup[rank];

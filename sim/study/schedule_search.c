@@ -192,7 +192,8 @@ static int try_known(struct search *x, struct ss_search_result *out)
     const char *name;
     int rc = SS_OK;
     for (int n = 0; ss_schedule_known(n, &name, NULL) && !rc; n++) {
-        struct ss_schedule_params params = {q->stages, q->chunks, q->microbatches, 0, 1};
+        struct ss_schedule_params params = {
+            .stages = q->stages, .chunks = q->chunks, .microbatches = q->microbatches, .overlap_p2p = 1};
         struct ss_schedule *s = NULL;
         struct ss_measure m;
         if (ss_schedule_build(name, &params, &s, NULL))

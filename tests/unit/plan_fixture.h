@@ -13,7 +13,8 @@ enum {
     FIXTURE_DP = 1,    /* buckets, optimizer, embedding, norm */
     FIXTURE_EXTRA = 2, /* memory */
     FIXTURE_TWO = 4,   /* two classes a stage */
-    FIXTURE_ODD = 8    /* numbers that are not round, bytes on the links */
+    FIXTURE_ODD = 8,   /* numbers that are not round, bytes on the links */
+    FIXTURE_PAIRED = 16
 };
 
 struct fixture {
@@ -115,7 +116,12 @@ static void fixture_paths(struct fixture *f, int per_stage)
 static struct fixture *fixture_make_group(const char *name, int p, int v, int m, int group, int overlap,
                                           int flags)
 {
-    struct ss_schedule_params params = {p, v, m, group, overlap};
+    struct ss_schedule_params params = {.stages = p,
+                                        .chunks = v,
+                                        .microbatches = m,
+                                        .microbatch_group_size = group,
+                                        .overlap_p2p = overlap,
+                                        .paired = (flags & FIXTURE_PAIRED) != 0};
     struct fixture *f = calloc(1, sizeof *f);
     if (ss_schedule_build(name, &params, &f->schedule, NULL)) {
         free(f);

@@ -131,7 +131,8 @@ static void test_recompute(void)
 
 static int start(void)
 {
-    const struct ss_schedule_params params = {1, 1, 8, 0, 0};
+    const struct ss_schedule_params params = {
+        .stages = 1, .chunks = 1, .microbatches = 8, .microbatch_group_size = 0, .overlap_p2p = 0};
     return ss_schedule_build("1f1b", &params, &schedule, NULL);
 }
 

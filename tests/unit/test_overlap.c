@@ -92,7 +92,7 @@ enum { NWAYS = sizeof ways / sizeof ways[0] };
 
 /* What a test changes in a job before it is finished; the stack's channels hold no SMs unless `hold`. */
 struct variant {
-    int shared, paired, delay, hold;
+    int shared, paired, delay, hold, deepep, sms;
     unsigned modules; /* that selective recompute repeats */
 };
 
@@ -108,6 +108,9 @@ static double run_variant(const char *text, struct variant v, const struct way *
     s.job.shared_expert_overlap = v.shared;
     s.job.overlap_ep = v.paired;
     s.job.delay_wgrad = v.delay;
+    s.job.dispatch_sms = v.sms;
+    if (v.deepep)
+        s.job.dispatcher = SS_DISPATCH_DEEPEP;
     if (v.modules) {
         s.job.recompute = SS_RECOMPUTE_SELECTIVE;
         s.job.recompute_modules = v.modules;
@@ -283,6 +286,39 @@ static void test_pairs_of_jobs(void)
     }
 }
 
+/* Megatron's own schedules: without a pipeline, and interleaved with transfers in the background or not. */
+static void test_megatron(void)
+{
+    static const char *const jobs[] = {
+        "h800 1;" COMMON SHARED "--ep 8 --gbs 64",
+        "h800 1;" COMMON SHARED MIXED "--ep 8 --gbs 64",
+        "h800 2;" COMMON SHARED PIPELINED "--num-layers-per-virtual-pipeline-stage 2",
+        "h800 4;" COMMON SHARED "--pp 4 --gbs 128 --ep 8 --num-layers-per-virtual-pipeline-stage 1 "
+        "--no-overlap-p2p-communication",
+    };
+    for (size_t j = 0; j < sizeof jobs / sizeof *jobs; j++) {
+        double plain[SS_LABEL_COUNT], paired[SS_LABEL_COUNT], delayed[SS_LABEL_COUNT];
+        double t = run_variant(jobs[j], (struct variant){0}, &ways[0], plain);
+        double u = agree(jobs[j], (struct variant){.paired = 1}, 0, paired);
+        double d = agree(jobs[j], (struct variant){.paired = 1, .delay = 1}, 0, delayed);
+        CU_ASSERT(u < t && d <= u * (1 + 1e-9));
+        CU_ASSERT(paired[SS_LABEL_EP] < (j == 0 ? 0.6 : 1) * plain[SS_LABEL_EP]);
+    }
+}
+
+/* SMs that the dispatcher keeps to itself: kernels take longer, exchanges hold no others. */
+static void test_reserved_sms(void)
+{
+    const char *job = "h800 2;" COMMON SHARED PIPELINED "--schedule dualpipe";
+    double t[3][SS_LABEL_COUNT];
+    for (int i = 0; i < 3; i++)
+        run_variant(job, (struct variant){.paired = 1, .hold = 1, .deepep = 1, .sms = 10 * i}, &ways[0],
+                    t[i]);
+    CU_ASSERT(t[1][SS_LABEL_COMPUTE] > t[0][SS_LABEL_COMPUTE] &&
+              t[2][SS_LABEL_COMPUTE] > t[1][SS_LABEL_COMPUTE]);
+    CU_ASSERT(t[2][SS_LABEL_COMPUTE] < t[0][SS_LABEL_COMPUTE] * 132 / 112);
+}
+
 int main(void)
 {
     CU_TestInfo tests[] = {{"a list of steps in time", test_fold},
@@ -293,6 +329,8 @@ int main(void)
                            {"a pair of layers, by hand", test_pair},
                            {"pairs of unequal chunks", test_pair_uneven},
                            {"pairs of jobs", test_pairs_of_jobs},
+                           {"pairs of Megatron's schedules", test_megatron},
+                           {"SMs of the dispatcher", test_reserved_sms},
                            CU_TEST_INFO_NULL};
     return suite_run("overlap", NULL, NULL, tests);
 }

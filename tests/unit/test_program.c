@@ -305,6 +305,30 @@ static void test_everything_can_run(void)
     CU_ASSERT_EQUAL(bad, 0);
 }
 
+/* A forward and a backward in one slot: they wait for two messages, and for two sends. */
+static void test_pairs_can_run(void)
+{
+    const int flags = FIXTURE_DP | FIXTURE_EXTRA | FIXTURE_PAIRED;
+    int bad = 0;
+    for (int m = 1; m <= 16; m++)
+        bad += unsound("1f1b", 1, 1, m, 0, 1, flags);
+    for (int p = 2; p <= 8; p++)
+        for (int v = 1; v <= 5; v++)
+            for (int m = p; m <= 64; m += p)
+                for (int overlap = 0; overlap < 2; overlap++)
+                    bad += unsound("interleaved", p, v, m, 0, overlap, flags);
+    CU_ASSERT_EQUAL(bad, 0);
+    bad = 0;
+    for (int p = 2; p <= 8; p++)
+        for (int v = 1; v <= 4; v++)
+            for (int m = p; m <= 40; m += 3)
+                for (int group = p; group <= m; group += 2)
+                    for (int overlap = 0; overlap < 2; overlap++)
+                        if (m % group == 0 || m % group >= p)
+                            bad += unsound("interleaved", p, v, m, group, overlap, flags);
+    CU_ASSERT_EQUAL(bad, 0);
+}
+
 static void test_unfolded_classes(void)
 {
     CU_ASSERT_EQUAL(unsound("1f1b", 4, 1, 8, 0, 1, FIXTURE_DP | FIXTURE_EXTRA | FIXTURE_TWO), 0);
@@ -487,6 +511,7 @@ int main(void)
 {
     CU_TestInfo tests[] = {{"events of 1F1B", test_1f1b_events},
                            {"events of interleaved", test_interleaved_events},
+                           {"pairs can run", test_pairs_can_run},
                            {"every schedule can run", test_everything_can_run},
                            {"several classes a stage", test_unfolded_classes},
                            {"replay equals schedule", test_replay_equals_schedule},

@@ -8,7 +8,8 @@
 
 static struct ss_schedule *build(const char *name, int p, int v, int m, int group)
 {
-    struct ss_schedule_params params = {p, v, m, group, 1};
+    struct ss_schedule_params params = {
+        .stages = p, .chunks = v, .microbatches = m, .microbatch_group_size = group, .overlap_p2p = 1};
     struct ss_schedule *s = NULL;
     struct ss_error err = {0};
     if (ss_schedule_build(name, &params, &s, &err)) {
@@ -116,7 +117,11 @@ static void test_interleaved_equals_core_0_10(void)
         for (int v = 1; v <= 5; v++)
             for (int m = 1; m <= 64; m++)
                 for (int group = 1; group <= m + 1; group++) {
-                    struct ss_schedule_params params = {p, v, m, group, 1};
+                    struct ss_schedule_params params = {.stages = p,
+                                                        .chunks = v,
+                                                        .microbatches = m,
+                                                        .microbatch_group_size = group,
+                                                        .overlap_p2p = 1};
                     struct ss_schedule *s = NULL;
                     int rest = m % group;
                     if (group >= p && group <= m && (rest == 0 || rest >= p)) {
@@ -173,7 +178,8 @@ static void test_known_orders(void)
 
 static void expect_error(const char *name, int p, int v, int m, int group, int code, const char *words)
 {
-    struct ss_schedule_params params = {p, v, m, group, 1};
+    struct ss_schedule_params params = {
+        .stages = p, .chunks = v, .microbatches = m, .microbatch_group_size = group, .overlap_p2p = 1};
     struct ss_schedule *s = NULL;
     struct ss_error err = {0};
     CU_ASSERT_EQUAL(ss_schedule_build(name, &params, &s, &err), code);
@@ -185,6 +191,37 @@ static void expect_error(const char *name, int p, int v, int m, int group, int c
     }
     CU_ASSERT(code != SS_ERR_CONFIG || err.hint[0]);
     CU_ASSERT_EQUAL(ss_schedule_build(name, &params, &s, NULL), code);
+}
+
+/* Megatron's combined 1F1B: one more forward, then each forward beside the backward that follows it. */
+static void test_pairs(void)
+{
+    struct ss_schedule_params params = {.stages = 1, .chunks = 1, .microbatches = 4, .paired = 1};
+    struct ss_schedule *s = NULL;
+    struct ss_error err = {0};
+    CU_ASSERT_FATAL(ss_schedule_build("1f1b", &params, &s, NULL) == SS_OK);
+    CU_ASSERT_EQUAL_FATAL(s->nslots[0], 5);
+    CU_ASSERT(s->slots[0][0].phase == SS_PHASE_F && s->slots[0][4].phase == SS_PHASE_B);
+    for (int i = 1; i < 4; i++) {
+        const struct ss_slot *slot = &s->slots[0][i];
+        CU_ASSERT(slot->phase == SS_PHASE_FB && slot->microbatch == i && slot->microbatch2 == i - 1);
+    }
+    ss_schedule_free(s);
+    params.stages = 2;
+    CU_ASSERT_EQUAL(ss_schedule_build("1f1b", &params, &s, &err), SS_ERR_CONFIG);
+    CU_ASSERT_PTR_NOT_NULL(strstr(err.message, "virtual_pipeline_model_parallel_size"));
+    params = (struct ss_schedule_params){
+        .stages = 2, .chunks = 2, .microbatches = 4, .overlap_p2p = 1, .paired = 1};
+    CU_ASSERT_FATAL(ss_schedule_build("interleaved", &params, &s, NULL) == SS_OK);
+    CU_ASSERT_EQUAL(ss_schedule_check(s, NULL), SS_OK);
+    CU_ASSERT_EQUAL(s->warmup[0], 5);
+    CU_ASSERT_EQUAL(s->warmup[1], 3);
+    CU_ASSERT_EQUAL(s->nslots[1], 8 + 3);
+    /* rank 1: forwards (chunk, microbatch) 00 01 10, then 11 beside the backward of 10 */
+    const struct ss_slot *first = &s->slots[1][3];
+    CU_ASSERT(first->phase == SS_PHASE_FB && first->chunk == 1 && first->microbatch == 1);
+    CU_ASSERT(first->chunk2 == 1 && first->microbatch2 == 0);
+    ss_schedule_free(s);
 }
 
 static void test_refusals(void)
@@ -375,6 +412,7 @@ static void test_paired_and_split_slots(void)
 int main(void)
 {
     CU_TestInfo tests[] = {
+        {"pairs of a forward and a backward", test_pairs},
         {"1F1B equals Megatron up to (8, 64)", test_1f1b_equals_megatron},
         {"interleaved equals core 0.8 up to (8, 5, 64)", test_interleaved_equals_core_0_8},
         {"interleaved equals core 0.10 with group sizes", test_interleaved_equals_core_0_10},

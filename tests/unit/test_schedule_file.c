@@ -9,7 +9,8 @@
 
 static struct ss_schedule *build(const char *name, int p, int v, int m)
 {
-    struct ss_schedule_params params = {p, v, m, 0, 1};
+    struct ss_schedule_params params = {
+        .stages = p, .chunks = v, .microbatches = m, .microbatch_group_size = 0, .overlap_p2p = 1};
     struct ss_schedule *s = NULL;
     CU_ASSERT_EQUAL_FATAL(ss_schedule_build(name, &params, &s, NULL), SS_OK);
     return s;

@@ -12,7 +12,8 @@
 
 static struct ss_schedule *build(const char *name, int p, int v, int m)
 {
-    struct ss_schedule_params params = {p, v, m, 0, 1};
+    struct ss_schedule_params params = {
+        .stages = p, .chunks = v, .microbatches = m, .microbatch_group_size = 0, .overlap_p2p = 1};
     struct ss_schedule *s = NULL;
     struct ss_error err = {0};
     if (ss_schedule_build(name, &params, &s, &err) || ss_schedule_check(s, &err)) {
@@ -104,7 +105,11 @@ static void test_closed_forms(void)
             for (int m = 8; m <= 32; m *= 2) {
                 int v = chunks_of(n, name);
                 double bubble = paper_bubble(name, p, m, &equal);
-                struct ss_schedule_params params = {p, v, m, 0, 1};
+                struct ss_schedule_params params = {.stages = p,
+                                                    .chunks = v,
+                                                    .microbatches = m,
+                                                    .microbatch_group_size = 0,
+                                                    .overlap_p2p = 1};
                 struct ss_schedule *s = NULL;
                 struct ss_error err = {0};
                 if (bubble < 0) {
@@ -164,7 +169,8 @@ static void test_claims(void)
 
 static void expect_refusal(const char *name, int p, int v, int m, const char *words)
 {
-    struct ss_schedule_params params = {p, v, m, 0, 1};
+    struct ss_schedule_params params = {
+        .stages = p, .chunks = v, .microbatches = m, .microbatch_group_size = 0, .overlap_p2p = 1};
     struct ss_schedule *s = NULL;
     struct ss_error err = {0};
     CU_ASSERT_EQUAL(ss_schedule_build(name, &params, &s, &err), SS_ERR_CONFIG);

@@ -44,6 +44,9 @@ struct ss_schedule *ss_schedule_alloc(const char *name, const struct ss_schedule
  * 1F1B and interleaved 1F1B have in common. forward[i] and backward[i] are the i-th of each. */
 void ss_schedule_fill(struct ss_slot *slots, const struct ss_slot *forward, const struct ss_slot *backward,
                       int total, int warmup);
+/* The same with a forward and a backward of the steady part in one slot. Returns the number of slots. */
+int ss_schedule_fill_pairs(struct ss_slot *slots, const struct ss_slot *forward,
+                           const struct ss_slot *backward, int total, int warmup);
 
 /* Placement of a V over two chunks: down the ranks with chunk 0, up again with chunk 1. */
 void ss_schedule_place_v(struct ss_schedule *s);

@@ -58,6 +58,9 @@ struct ss_schedule_params {
      * later, which have the flag: a last group that does not fill may run if it has `stages`. */
     int microbatch_group_size;
     int overlap_p2p; /* 0: interleaved with blocking p2p */
+    /* 1: 1f1b and interleaved pair a forward with a backward in their steady part, one more forward before it, as Megatron does
+     * with --overlap-moe-expert-parallel-comm */
+    int paired;
 };
 
 /* Builds a known schedule by its name; the caller frees *out with ss_schedule_free. params->microbatches are those of one
