@@ -11,6 +11,24 @@
 #include "cost/layers.h"
 #include "cost/memory.h"
 
+/* Field by field: what lies between them is not copied with a structure. */
+static int same_shape(const struct ss_group_shape *a, const struct ss_group_shape *b)
+{
+    return a->n == b->n && a->nodes == b->nodes && a->per_node == b->per_node && a->across == b->across &&
+           a->spread.nodes == b->spread.nodes && a->spread.copies == b->spread.copies;
+}
+
+int ss_rank_site_equal(const struct ss_rank_site *a, const struct ss_rank_site *b)
+{
+    const struct ss_group_shape *const pairs[][2] = {
+        {&a->tp, &b->tp},   {&a->cp, &b->cp},         {&a->fsdp, &b->fsdp}, {&a->ep, &b->ep},
+        {&a->etp, &b->etp}, {&a->etp_ep, &b->etp_ep}, {&a->edp, &b->edp}};
+    for (size_t i = 0; i < SS_ARRAY_LEN(pairs); i++)
+        if (!same_shape(pairs[i][0], pairs[i][1]))
+            return 0;
+    return a->stage == b->stage && a->own == b->own && a->group == b->group;
+}
+
 /* Chunks that a rank has of one copy of the model. */
 static int chunks_of_copy(const struct ss_schedule *s)
 {

@@ -213,9 +213,7 @@ static int hop_width(const struct grouping *b, int hop, int n)
 /* Which members share a node. */
 static struct ss_group_shape split_by_node(struct grouping *b, int stamp)
 {
-    struct ss_group_shape shape;
-    memset(&shape, 0, sizeof shape); /* plans compare shapes byte by byte */
-    shape.n = b->n;
+    struct ss_group_shape shape = {.n = b->n};
     for (int i = 0; i < b->n; i++) {
         int node = b->plan->gpu_of[b->members[i]] / b->gpus;
         if (b->node_stamp[node] != stamp) {

@@ -26,8 +26,7 @@ static double group_slowness(const struct ss_plan_builder *b, int rank)
 static struct ss_rank_site site_of(const struct ss_plan_builder *b, const struct ss_plan_class *pc)
 {
     int rank = pc->representative;
-    struct ss_rank_site site;
-    memset(&site, 0, sizeof site); /* sites are compared byte by byte */
+    struct ss_rank_site site = {0};
     site.stage = pc->stage;
     site.tp = ss_groups_shape(&b->groups, SS_COMM_TP, rank);
     site.cp = ss_groups_shape(&b->groups, SS_COMM_CP, rank);
@@ -57,7 +56,7 @@ static int find_cost(struct ss_plan_builder *b, const struct ss_rank_site *site,
                                      .cp_stride = plan->ranks.stride[SS_AXIS_CP],
                                      .with_steps = plan->level > SS_LEVEL_CHUNK};
     for (int i = b->ncosts - 1; i >= 0; i--)
-        if (memcmp(&b->costs[i].site, site, sizeof *site) == 0) {
+        if (ss_rank_site_equal(&b->costs[i].site, site)) {
             *index = i;
             return SS_OK;
         }

@@ -133,7 +133,8 @@ static void run_make(struct scale_job *s, const char *text, int ep, int etp,
                      const struct ss_run_options *options, struct ss_run *run)
 {
     CU_ASSERT_EQUAL_FATAL(scale_open(s, text), 0);
-    s->job.model.num_experts = s->job.model.top_k = 8;
+    s->job.model.num_experts = 16;
+    s->job.model.top_k = 8;
     s->job.ep = ep;
     s->job.etp = etp;
     CU_ASSERT_EQUAL_FATAL(scale_run(s, options, run), 0);
@@ -197,6 +198,37 @@ static void test_stragglers(void)
     scale_close(&s);
 }
 
+/* Of two expert groups the one over two leaves shares uplinks that are too few: its ranks are no class with the others, and no
+ * two others cost otherwise. */
+static void test_uneven_leaves(void)
+{
+    struct ss_run_options options = {.plan = {.unfold = 0}};
+    struct scale_job s;
+    struct ss_run folded, unfolded;
+    CU_ASSERT_EQUAL_FATAL(scale_open(&s,
+                                     "h800 4 ss.oversubscription=8 ss.nodes_per_leaf=3;--model llama3.1-8b "
+                                     "--bf16 --seq 4096 --mbs 1 --gbs 32 --num-experts 16 --ep 16 --etp 1 "
+                                     "--moe-ffn-hidden-size 1024 --fsdp full"),
+                          0);
+    s.job.dispatcher = SS_DISPATCH_ALLTOALL;
+    CU_ASSERT_EQUAL_FATAL(scale_run(&s, &options, &folded), 0);
+    options.plan.unfold = 1;
+    CU_ASSERT_EQUAL_FATAL(scale_run(&s, &options, &unfolded), 0);
+    CU_ASSERT_EQUAL(folded.plan->nclasses, 2);
+    CU_ASSERT_DOUBLE_EQUAL(folded.result->iteration_s, unfolded.result->iteration_s,
+                           1e-9 * unfolded.result->iteration_s);
+    const double *near = unfolded.plan->classes[0].chunks[0].forward,
+                 *far = unfolded.plan->classes[16].chunks[0].forward;
+    CU_ASSERT(far[SS_LABEL_EP] > 1.5 * near[SS_LABEL_EP]);
+    for (int r = 1; r < 16; r++) {
+        CU_ASSERT_EQUAL(unfolded.plan->classes[r].chunks[0].forward[SS_LABEL_EP], near[SS_LABEL_EP]);
+        CU_ASSERT_EQUAL(unfolded.plan->classes[16 + r].chunks[0].forward[SS_LABEL_EP], far[SS_LABEL_EP]);
+    }
+    ss_run_free(&unfolded);
+    ss_run_free(&folded);
+    scale_close(&s);
+}
+
 int main(void)
 {
     CU_TestInfo tests[] = {{"all groups of several orders and sizes", test_all_groups},
@@ -204,6 +236,7 @@ int main(void)
                            {"what Megatron refuses", test_refused},
                            {"two copies of the model", test_two_copies},
                            {"groups over nodes", test_shapes},
+                           {"uneven leaves", test_uneven_leaves},
                            {"stragglers of an expert group", test_stragglers},
                            CU_TEST_INFO_NULL};
     return suite_run("expert groups", NULL, NULL, tests);

@@ -26,7 +26,7 @@ struct ss_cost_input {
     int with_steps; /* 1: layer level */
 };
 
-/* What tells the costs of two ranks apart. Callers compare it byte by byte: set it to zero first. */
+/* What tells the costs of two ranks apart. */
 struct ss_rank_site {
     int stage;                          /* pipeline rank */
     struct ss_group_shape tp, cp, fsdp; /* its groups; fsdp.n = 1 when parameters are not sharded */
@@ -35,6 +35,8 @@ struct ss_rank_site {
     /* factors >= 1 on kernel times: its own, and the largest among the ranks that it works with in every layer */
     double own, group;
 };
+/* Returns 1 when ranks at both sites cost the same. */
+int ss_rank_site_equal(const struct ss_rank_site *a, const struct ss_rank_site *b);
 
 /* Parameters of one rank: of one chunk, or summed over the rank's chunks. */
 struct ss_param_count {
