@@ -65,16 +65,19 @@ void ss_experts_shape(struct ss_shape *s, const struct ss_job *job, const struct
 }
 
 int ss_experts_spread(const struct ss_job *job, const struct ss_group_shape *ep, struct ss_token_spread *out,
-                      struct ss_error *err)
+                      struct ss_load_figures *figures, struct ss_error *err)
 {
     struct ss_load_figures load;
     int status = ss_experts_load(job, ep, &load, err);
     *out = (struct ss_token_spread){0};
-    if (!status)
-        *out = (struct ss_token_spread){.nodes = load.remote_nodes,
-                                        .copies = ep->n > 1 ? load.ranks : 0,
-                                        .hottest = load.rank.mean,
-                                        .expert_copies = load.expert_copies,
-                                        .source = load.source};
-    return status;
+    if (status)
+        return status;
+    *out = (struct ss_token_spread){.nodes = load.remote_nodes,
+                                    .copies = ep->n > 1 ? load.ranks : 0,
+                                    .hottest = load.rank.mean,
+                                    .expert_copies = load.expert_copies,
+                                    .source = load.source};
+    if (figures)
+        *figures = load;
+    return SS_OK;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "cost/load.h"
+#include "stepsim/load.h"
 
 #include <math.h>
 #include <stdlib.h>

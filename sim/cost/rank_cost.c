@@ -107,7 +107,7 @@ static int experts_init(const struct ss_rank_site *site, struct ss_cost_context 
     if (c->job->model.num_experts == 0)
         return SS_OK;
     if (spread.expert_copies <= 0)
-        status = ss_experts_spread(c->job, &site->ep, &spread, err);
+        status = ss_experts_spread(c->job, &site->ep, &spread, NULL, err);
     if (!status)
         ss_experts_shape(&c->shape, c->job, &spread);
     return status;

@@ -330,7 +330,7 @@ int ss_groups_build(const struct ss_plan *plan, struct ss_groups *g, struct ss_e
     return status;
 }
 
-int ss_groups_spread_tokens(const struct ss_plan *plan, struct ss_groups *g, struct ss_error *err)
+int ss_groups_spread_tokens(struct ss_plan *plan, struct ss_groups *g, struct ss_error *err)
 {
     const struct ss_group_shape *last = NULL; /* equal groups have equal loads */
     int status = SS_OK;
@@ -341,7 +341,7 @@ int ss_groups_spread_tokens(const struct ss_plan *plan, struct ss_groups *g, str
         if (last && last->nodes == shape->nodes && last->per_node == shape->per_node)
             shape->spread = last->spread;
         else
-            status = ss_experts_spread(plan->job, shape, &shape->spread, err);
+            status = ss_experts_spread(plan->job, shape, &shape->spread, r == 0 ? &plan->load : NULL, err);
         last = shape;
     }
     return status;

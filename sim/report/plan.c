@@ -67,6 +67,28 @@ static void text_stages(const struct ss_plan *plan, FILE *out)
     }
 }
 
+static void text_spread(const char *name, const struct ss_load_spread *s, FILE *out)
+{
+    fprintf(out, "  %-15s %6.3f %6.3f %6.3f %6.3f\n", name, s->mean, s->p50, s->p90, s->p99);
+}
+
+/* What the experts of a layer get in a pass, and where a token goes. */
+static void text_load(const struct ss_plan *plan, FILE *out)
+{
+    const struct ss_load_figures *l = &plan->load;
+
+    if (!plan->experts)
+        return;
+    fprintf(out,
+            "\nLoad of the experts, over an even share: mean and percentiles 50, 90, 99 of the passes\n");
+    text_spread("hottest rank", &l->rank, out);
+    text_spread("hottest expert", &l->expert, out);
+    fprintf(out, "  %-15s %6.3f\n", "coldest rank", l->coldest_rank);
+    if (l->dropped > 0)
+        fprintf(out, "  %-15s %6.2f %% of the copies of tokens\n", "dropped", 100 * l->dropped);
+    fprintf(out, "  a token goes to %.2f ranks on %.2f nodes\n", l->ranks, l->nodes);
+}
+
 /* What both forms need: room for the members of a group, and the warnings. */
 static int gather(const struct ss_run *run, const struct ss_report_options *opt, int **members,
                   struct ss_notes *warnings, struct ss_error *err)
@@ -90,6 +112,7 @@ int ss_text_plan(const struct ss_run *run, const struct ss_report_options *opt, 
     ss_text_job(plan, out);
     text_groups(plan, members, out);
     text_stages(plan, out);
+    text_load(plan, out);
     fprintf(out, "\n%d microbatches of %d a pipeline; warm-up slots by stage:", plan->microbatches,
             plan->job->micro_batch);
     for (int s = 0; s < plan->schedule->stages; s++)
@@ -169,6 +192,34 @@ static json_t *json_stages(const struct ss_plan *plan)
     return stages;
 }
 
+static json_t *json_spread(const struct ss_load_spread *s)
+{
+    json_t *o = json_object();
+
+    ss_json_number(o, "mean", s->mean);
+    ss_json_number(o, "p50", s->p50);
+    ss_json_number(o, "p90", s->p90);
+    ss_json_number(o, "p99", s->p99);
+    return o;
+}
+
+static json_t *json_load(const struct ss_load_figures *l)
+{
+    json_t *o = json_object();
+
+    json_object_set_new(o, "hottest_rank", json_spread(&l->rank));
+    json_object_set_new(o, "hottest_expert", json_spread(&l->expert));
+    ss_json_number(o, "coldest_rank", l->coldest_rank);
+    ss_json_number(o, "dropped", l->dropped);
+    ss_json_number(o, "expert_copies", l->expert_copies);
+    ss_json_number(o, "nodes", l->nodes);
+    ss_json_number(o, "remote_nodes", l->remote_nodes);
+    ss_json_number(o, "ranks", l->ranks);
+    ss_json_number(o, "remote_ranks", l->remote_ranks);
+    ss_json_number(o, "busiest_source", l->source);
+    return o;
+}
+
 int ss_json_plan(const struct ss_run *run, const struct ss_report_options *opt, FILE *out,
                  struct ss_error *err)
 {
@@ -187,6 +238,8 @@ int ss_json_plan(const struct ss_run *run, const struct ss_report_options *opt, 
     ss_json_integer(o, "classes", plan->nclasses);
     json_object_set_new(o, "groups", json_groups(plan, members));
     json_object_set_new(o, "stages", json_stages(plan));
+    if (plan->experts)
+        json_object_set_new(o, "expert_load", json_load(&plan->load));
     if (run->result)
         ss_json_verdict(o, &run->summary);
     if (run->result)

@@ -3,9 +3,9 @@
 #include <stdint.h>
 #include <stdlib.h>
 
-#include "cost/load.h"
 #include "job/moe_loads.h"
 #include "stepsim/job.h"
+#include "stepsim/load.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -157,7 +157,7 @@ static void test_layers(void)
             s.job.ep = sizes[k].ep;
             s.job.etp = sizes[k].etp;
             ss_shape_init(&shape, &s.job, &s.stack, s.job.model.vocab_size);
-            CU_ASSERT_EQUAL_FATAL(ss_experts_spread(&s.job, &group, &spread, NULL), 0);
+            CU_ASSERT_EQUAL_FATAL(ss_experts_spread(&s.job, &group, &spread, NULL, NULL), 0);
             ss_experts_shape(&shape, &s.job, &spread);
             ss_layer_operators(ss_layer_kind_of(&s.job, s.job.model.num_layers - 1), &shape, &s.stack, &ops);
             one = k ? one : over_ranks(&ops, &s.job);

@@ -4,9 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cost/load.h"
 #include "job/moe_loads.h"
 #include "stepsim/job.h"
+#include "stepsim/load.h"
 #include "suite.h"
 
 /* DeepSeek-V3 over 8 nodes of 8 GPUs. */

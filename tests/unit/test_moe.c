@@ -74,7 +74,7 @@ static void experts_set(struct setting *t, int experts, int top_k, int ffn, int 
     t->c.ep = (struct ss_group_shape){.n = ep, .nodes = 1, .per_node = ep};
     CU_ASSERT_EQUAL_FATAL(ss_model_finish(m, NULL), 0);
     ss_shape_init(&t->c.shape, &t->job, &t->stack, 32000);
-    CU_ASSERT_EQUAL_FATAL(ss_experts_spread(&t->job, &t->c.ep, &spread, NULL), 0);
+    CU_ASSERT_EQUAL_FATAL(ss_experts_spread(&t->job, &t->c.ep, &spread, NULL, NULL), 0);
     ss_experts_shape(&t->c.shape, &t->job, &spread);
 }
 

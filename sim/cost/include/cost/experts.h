@@ -4,7 +4,7 @@
 #define SS_COST_EXPERTS_H
 
 #include "cost/collective.h"
-#include "cost/load.h"
+#include "stepsim/load.h"
 #include "cost/shape.h"
 
 /* Loads of one pass of a layer of experts on a group of this shape, one node where it has no members. */

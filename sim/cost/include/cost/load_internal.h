@@ -4,7 +4,7 @@
 #ifndef SS_COST_LOAD_INTERNAL_H
 #define SS_COST_LOAD_INTERNAL_H
 
-#include "cost/load.h"
+#include "stepsim/load.h"
 
 /* Passes of a layer in which tokens choose alike. Tokens are of one kind or of two. */
 #define SS_LOAD_TYPES 2

@@ -10,6 +10,7 @@
 #include "cost/steps.h"
 #include "stepsim/chunk.h"
 #include "stepsim/job.h"
+#include "stepsim/load.h"
 #include "stepsim/schedule.h"
 
 struct ss_layer_set;
@@ -97,9 +98,10 @@ int ss_stage_layers(const struct ss_job *job, const struct ss_schedule *s, int v
 int ss_stage_first_layer(const struct ss_job *job, const struct ss_schedule *s, int virtual_stage);
 /* Layers of a chunk that are fully recomputed. */
 int ss_recomputed_layers(const struct ss_job *job, int nlayers);
-/* Where the tokens of a member of an expert group of this shape go; members are alike on all nodes. */
+/* Where the tokens of a member of an expert group of this shape go; members are alike on all nodes. `figures`, which may be
+ * NULL, gets all that is known of the load. */
 int ss_experts_spread(const struct ss_job *job, const struct ss_group_shape *ep, struct ss_token_spread *out,
-                      struct ss_error *err);
+                      struct ss_load_figures *figures, struct ss_error *err);
 /* Bytes of one parameter: itself, its gradient, its optimizer states (two moments and, in mixed precision, the fp32
  * master copy, of which a bf16 parameter may be one half). */
 struct ss_parameter_bytes {

@@ -19,7 +19,7 @@ struct ss_groups {
 /* Of a plan whose ranks, schedule, level and gpu_of are set. *g is safe to free after a failure. */
 int ss_groups_build(const struct ss_plan *plan, struct ss_groups *g, struct ss_error *err);
 /* Where the tokens of an expert group go; of a plan with experts. */
-int ss_groups_spread_tokens(const struct ss_plan *plan, struct ss_groups *g, struct ss_error *err);
+int ss_groups_spread_tokens(struct ss_plan *plan, struct ss_groups *g, struct ss_error *err);
 void ss_groups_free(struct ss_groups *g);
 /* Shape of the group that holds `rank`; one member where the job has no such collectives. */
 struct ss_group_shape ss_groups_shape(const struct ss_groups *g, int comm, int rank);

@@ -9,6 +9,7 @@
 #include "stepsim/chunk.h"
 #include "stepsim/communicator.h"
 #include "stepsim/error.h"
+#include "stepsim/load.h"
 #include "stepsim/network.h"
 #include "stepsim/notes.h"
 #include "stepsim/schedule.h"
@@ -102,6 +103,8 @@ struct ss_plan {
     const struct ss_schedule *schedule;
     int level, unfolded;
     int experts; /* 1: the model is a mixture of experts */
+    /* a pass of a layer of experts on the expert group of rank 0; all zero without */
+    struct ss_load_figures load;
     struct ss_ranks ranks;
     /* the same ranks where experts are divided: tp is etp, cp is 1, dp what is left; all zero without */
     struct ss_ranks expert_ranks;

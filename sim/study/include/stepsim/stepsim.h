@@ -12,6 +12,7 @@
 #include "stepsim/flags.h"
 #include "stepsim/import.h"
 #include "stepsim/job.h"
+#include "stepsim/load.h"
 #include "stepsim/model.h"
 #include "stepsim/network.h"
 #include "stepsim/notes.h"

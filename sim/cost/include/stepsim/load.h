@@ -6,12 +6,16 @@
  * Experts are dealt to the ranks of an expert-parallel group in blocks: rank r holds experts r experts/ep and those behind it.
  * Ranks are dealt to nodes, and experts to the groups of a group-limited router, likewise.
  */
-#ifndef SS_COST_LOAD_H
-#define SS_COST_LOAD_H
+#ifndef STEPSIM_LOAD_H
+#define STEPSIM_LOAD_H
 
 #include <stdint.h>
 
 #include "stepsim/error.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
 
 /* Experts that one token may choose, and draws of a bias, at most. */
 #define SS_LOAD_TOP_K_MAX 64
@@ -63,5 +67,9 @@ struct ss_load_figures {
 int ss_load_figures(const struct ss_load_input *in, struct ss_load_figures *out, struct ss_error *err);
 /* Returns the name of the i-th workload, NULL behind the last one. */
 const char *ss_load_workload_name(int i);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif
