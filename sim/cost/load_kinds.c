@@ -8,41 +8,47 @@
 #include "cost/load_internal.h"
 #include "stepsim/job.h"
 
-/* The workloads of NVIDIA/Megatron-LM's pull request 7488, as its routing_for_step draws them. `hot` of the tokens choose among
- * the pool, the others among all experts. Its hot pool is of max(top_k, experts / 4) experts from expert 0 on. */
+/* The workloads, as routing_for_step of the request draws them. `hot` of the tokens choose among the pool, the others among
+ * all experts. Its hot pool is of max(top_k, experts / 4) experts from expert 0 on. */
 enum pool { POOL_ALL, POOL_HOT, POOL_SPREAD, POOL_UPPER_HALF, POOL_ROTATING };
 struct workload {
-    const char *name;
     int pool; /* enum pool */
     double hot;
     double
         passes; /* share of the passes in which they do; in the others all tokens choose among all experts */
-    int in_turn;
     double source; /* most tokens of a source over the mean */
+    int in_turn;
 };
-static const struct workload workloads[] = {
-    {"W0_balanced", POOL_ALL, 0, 1, 1, 1},
-    {"W1_hot_expert_set", POOL_HOT, 0.75, 1, 0, 1},
-    {"W2_hot_rank", POOL_HOT, 0.75, 1, 0, 1}, /* the pool of W1: which rank has it follows from the layout */
-    {"W3_spread_hot_experts", POOL_SPREAD, 0.75, 1, 0, 1}, /* every other expert */
+enum {
+#define X(sym, name) WORKLOAD_##sym,
+    SS_MOE_WORKLOAD_LIST(X)
+#undef X
+        WORKLOADS
+};
+static const char *const workload_names[WORKLOADS] = {
+#define X(sym, name) name,
+    SS_MOE_WORKLOAD_LIST(X)
+#undef X
+};
+static const struct workload workloads[WORKLOADS] = {
+    [WORKLOAD_BALANCED] = {POOL_ALL, 0, 1, 1, 1},
+    [WORKLOAD_HOT_EXPERT_SET] = {POOL_HOT, 0.75, 1, 1, 0},
+    [WORKLOAD_HOT_RANK] = {POOL_HOT, 0.75, 1, 1,
+                           0}, /* the same pool: which rank has it follows from the layout */
+    [WORKLOAD_SPREAD_HOT_EXPERTS] = {POOL_SPREAD, 0.75, 1, 1, 0}, /* every other expert */
     /* Sources from half the mean to one and a half: how ragged, the request leaves open. */
-    {"W4_source_ragged", POOL_ALL, 0, 1, 0, 1.5},
-    {"W5_zero_expert_rank", POOL_UPPER_HALF, 1, 1, 0, 1},
-    {"W6_rotating_hotspot", POOL_ROTATING, 0.75, 1, 0, 1}, /* the pool moves on by its size */
-    {"W7_burst", POOL_HOT, 0.5, 0.25, 0, 1},               /* one step of four */
+    [WORKLOAD_SOURCE_RAGGED] = {POOL_ALL, 0, 1, 1.5, 0},
+    [WORKLOAD_ZERO_EXPERT_RANK] = {POOL_UPPER_HALF, 1, 1, 1, 0},
+    [WORKLOAD_ROTATING_HOTSPOT] = {POOL_ROTATING, 0.75, 1, 1, 0}, /* the pool moves on by its size */
+    [WORKLOAD_BURST] = {POOL_HOT, 0.5, 0.25, 1, 0},               /* one step of four */
 };
 
 static const struct workload *workload_of(const char *name)
 {
-    for (size_t i = 0; name && i < SS_ARRAY_LEN(workloads); i++)
-        if (strcmp(workloads[i].name, name) == 0)
+    for (int i = 0; name && i < WORKLOADS; i++)
+        if (strcmp(workload_names[i], name) == 0)
             return &workloads[i];
     return NULL;
-}
-
-const char *ss_load_workload_name(int i)
-{
-    return i >= 0 && (size_t)i < SS_ARRAY_LEN(workloads) ? workloads[i].name : NULL;
 }
 
 double ss_load_source(const struct ss_load_input *in)
@@ -81,8 +87,8 @@ int ss_load_phases(const struct ss_load_input *in, struct ss_error *err)
     default:
         if (in->kind != SS_LOAD_WORKLOAD || !w)
             return ss_fail(err, SS_ERR_INPUT, NULL, 0, "there is no workload \"%s\" of experts: %s to %s",
-                           in->workload ? in->workload : "", workloads[0].name,
-                           workloads[SS_ARRAY_LEN(workloads) - 1].name);
+                           in->workload ? in->workload : "", workload_names[0],
+                           workload_names[WORKLOADS - 1]);
         return w->pool == POOL_ROTATING ? rotations(in) : w->passes < 1 ? 2 : 1;
     }
 }
@@ -213,7 +219,7 @@ static int workload(const struct ss_load_input *in, int i, struct ss_load_phase 
         return SS_OK; /* too few for a token: it chooses among all */
     if (marked < in->top_k)
         return ss_fail(err, SS_ERR_INPUT, NULL, 0, "%s has %d experts to choose from, a token chooses %d",
-                       w->name, marked, in->top_k);
+                       in->workload, marked, in->top_k);
     for (int e = 0; e < in->experts; e++)
         out->p[1][e] *= (double)in->top_k / marked;
     out->types = 2;

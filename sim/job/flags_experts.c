@@ -125,12 +125,11 @@ static int read_drawn(const char *text, const char *name, double high, double *o
            !(*out >= 0 && *out <= high);
 }
 
-/* The workloads of NVIDIA/Megatron-LM's pull request 7488. */
 static int is_workload(const char *text)
 {
-    static const char *const names[] = {"W0_balanced",           "W1_hot_expert_set", "W2_hot_rank",
-                                        "W3_spread_hot_experts", "W4_source_ragged",  "W5_zero_expert_rank",
-                                        "W6_rotating_hotspot",   "W7_burst"};
+#define X(sym, name) name,
+    static const char *const names[] = { SS_MOE_WORKLOAD_LIST(X) };
+#undef X
 
     for (size_t i = 0; i < SS_ARRAY_LEN(names); i++)
         if (!strcmp(text, names[i]))

@@ -2,9 +2,9 @@
 /* What an all-to-all puts on every kind of link, against loads worked out by hand, and the closed form beside it. */
 #include <stdlib.h>
 
-#include "stepsim/load.h"
 #include "plan/exchange.h"
 #include "scale_job.h"
+#include "stepsim/load.h"
 #include "suite.h"
 
 #define JOB                                                                                                  \

@@ -4,8 +4,8 @@
 #define SS_COST_EXPERTS_H
 
 #include "cost/collective.h"
-#include "stepsim/load.h"
 #include "cost/shape.h"
+#include "stepsim/load.h"
 
 /* Loads of one pass of a layer of experts on a group of this shape, one node where it has no members. */
 int ss_experts_load(const struct ss_job *job, const struct ss_group_shape *ep, struct ss_load_figures *out,

@@ -25,7 +25,7 @@ struct ss_load_input {
     int kind; /* enum ss_moe_load (stepsim/job.h) */
     double
         exponent; /* zipf: >= 0, 0 is even; biased: standard deviation of the bias, that of the logits is 1 */
-    const char *workload; /* SS_LOAD_WORKLOAD: "W1_hot_expert_set" */
+    const char *workload; /* SS_LOAD_WORKLOAD: a name of SS_MOE_WORKLOAD_LIST */
     /* SS_LOAD_FILE: [layer][expert] loads >= 0 in any unit, at least one of a layer > 0; borrowed */
     const double *loads;
     int layers; /* rows of loads */
@@ -65,8 +65,6 @@ struct ss_load_figures {
 
 /* Returns SS_ERR_INPUT where a number is out of its range or the workload has no such name, SS_ERR_NOMEM. */
 int ss_load_figures(const struct ss_load_input *in, struct ss_load_figures *out, struct ss_error *err);
-/* Returns the name of the i-th workload, NULL behind the last one. */
-const char *ss_load_workload_name(int i);
 
 #ifdef __cplusplus
 }

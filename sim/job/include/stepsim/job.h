@@ -62,6 +62,16 @@ enum ss_moe_load {
     SS_LOAD_FILE,     /* loads by layer and expert */
     SS_LOAD_WORKLOAD  /* a named one, as W1_hot_expert_set */
 };
+/* The workloads of SS_LOAD_WORKLOAD: those of NVIDIA/Megatron-LM's pull request 7488. X(symbol, name) */
+#define SS_MOE_WORKLOAD_LIST(X)                                                                              \
+    X(BALANCED, "W0_balanced")                                                                               \
+    X(HOT_EXPERT_SET, "W1_hot_expert_set")                                                                   \
+    X(HOT_RANK, "W2_hot_rank")                                                                               \
+    X(SPREAD_HOT_EXPERTS, "W3_spread_hot_experts")                                                           \
+    X(SOURCE_RAGGED, "W4_source_ragged")                                                                     \
+    X(ZERO_EXPERT_RANK, "W5_zero_expert_rank")                                                               \
+    X(ROTATING_HOTSPOT, "W6_rotating_hotspot")                                                               \
+    X(BURST, "W7_burst")
 /* Scaling of fp8: per tensor by history or by its largest value, 128 x 128 blocks, blocks of 32. */
 enum ss_fp8_recipe { SS_FP8_DELAYED, SS_FP8_TENSORWISE, SS_FP8_BLOCKWISE, SS_FP8_MXFP8 };
 enum ss_optimizer { SS_OPTIMIZER_ADAM, SS_OPTIMIZER_MUON };
