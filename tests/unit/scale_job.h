@@ -34,7 +34,7 @@ static inline int scale_fail(const struct ss_error *err)
 static inline int scale_platform(struct scale_job *s, char *words, struct ss_error *err)
 {
     char *rest, *name = strtok_r(words, " ", &rest), *nodes = strtok_r(NULL, " ", &rest);
-    const struct ss_platform_options options = {.nodes = atoi(nodes)};
+    const struct ss_platform_options options = {.nodes = atoi(nodes), .asker = ss_simgrid_ask_routes};
     int rc = ss_platform_load(name, &options, &s->platform, err);
     for (char *w = strtok_r(NULL, " ", &rest); w && !rc; w = strtok_r(NULL, " ", &rest)) {
         char *equal = strchr(w, '=');
