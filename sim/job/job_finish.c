@@ -178,9 +178,6 @@ static void complete(struct ss_finish *f)
     if (job->precision == SS_FP8 && job->fp8_base < 0)
         job->fp8_base = SS_BF16; /* refused before */
     complete_positions(f);
-    if (m->attention_chunk > 0 && m->attention_chunk < job->seq_length)
-        ss_note(f->notes, "attention within chunks of %d tokens is not modelled: attention is over all %d",
-                m->attention_chunk, job->seq_length);
     if (m->not_priced[0])
         ss_note(f->notes, "the model's config says what is not priced: %s", m->not_priced);
     complete_attention(f);

@@ -239,6 +239,27 @@ static void test_gradient_type(void)
     }
 }
 
+/* What a config says and no cost knows is said; what is priced is not. */
+static void test_config_notes(void)
+{
+    static const struct {
+        const char *flags;
+        int note;
+    } rows[] = {{"--model gemma-2-9b --bf16 --mbs 1 --gbs 8 --seq 8192", 1},
+                {"--model llama4-scout --bf16 --mbs 1 --gbs 8 --seq 16384", 0},
+                {"--model mistral-7b --bf16 --mbs 1 --gbs 8 --seq 8192", 0}};
+
+    for (size_t i = 0; i < SS_ARRAY_LEN(rows); i++) {
+        struct ss_job job;
+        struct ss_notes notes = {0};
+
+        CU_ASSERT_EQUAL(complete(&job, rows[i].flags, 8, &notes, NULL), 0);
+        CU_ASSERT_EQUAL(has_note(&notes, "what is not priced: \"attn_logit_softcapping\""), rows[i].note);
+        CU_ASSERT_EQUAL(notes.n, rows[i].note);
+        ss_notes_free(&notes);
+    }
+}
+
 static void test_notes(void)
 {
     struct ss_job job;
@@ -334,6 +355,7 @@ int main(void)
                            {"flags that complete the model", test_model_flags},
                            {"type of gradients", test_gradient_type},
                            {"notes", test_notes},
+                           {"notes of a config", test_config_notes},
                            {"launch lines", test_launch_lines},
                            {"job files", test_job_files},
                            CU_TEST_INFO_NULL};
