@@ -212,12 +212,15 @@ static void linear_cost(const struct ss_cost_context *c, const struct ss_op *op,
     ss_record_linear(c->record, &t);
 }
 
-/* Of the experts, which are as many kernels on several streams where the host issues each. */
+/* Of the experts: one kernel, kernels on several streams where the host issues each, or one expert after the other. */
 static double grouped_gemm(const struct ss_cost_context *c, const struct ss_op *op, int phase, double m,
                            double n, double k)
 {
     int acc = phase == SS_PHASE_W && c->stack->fused_wgrad_accumulation > 0, p = op->precision;
     int scattered = phase != SS_PHASE_W && op->scattered;
+    double each = m / op->groups;
+    if (c->shape.sequential)
+        return op->groups * gemm(c, p, each, n, k, acc, c->card->sm_count, gain(c, p, phase, k), 1);
     double t = ss_kernel_grouped_gemm(c->card, p, op->groups, scattered, m, n, k, acc, own_sms(c),
                                       gain(c, p, phase, k));
     return op->groups > 1 ? fmax(t, op->groups * c->stack->host_group) : t;

@@ -163,6 +163,31 @@ static void test_issued(void)
                            1e-12);
 }
 
+/* Without --moe-grouped-gemm one expert after the other: 8 GEMMs of TOKENS x 4 / 8 tokens. */
+static void test_sequential(void)
+{
+    struct setting t;
+    struct ss_ops ops;
+    setting_make(&t);
+    t.job.grouped_gemm = 1;
+    experts_set(&t, 64, 4, 512, 8);
+    ops_of(&t, SS_LAYER_MOE, &ops);
+    const struct ss_op *fc1 = find(&ops, "experts fc1"), *fc2 = find(&ops, "experts fc2");
+    double rows = TOKENS * 4, sms = t.card.sm_count, grouped = cost_issued(&t, 0).forward[SS_LABEL_COMPUTE];
+    double together =
+        ss_kernel_grouped_gemm(&t.card, fc1->precision, 8, fc1->scattered, rows, fc1->n, fc1->k, 0, sms, 1) +
+        ss_kernel_grouped_gemm(&t.card, fc2->precision, 8, fc2->scattered, rows, fc2->n, fc2->k, 0, sms, 1);
+    double apart = 8 * (ss_kernel_gemm(&t.card, fc1->precision, rows / 8, fc1->n, fc1->k, 0, sms, 1) +
+                        ss_kernel_gemm(&t.card, fc2->precision, rows / 8, fc2->n, fc2->k, 0, sms, 1));
+    t.job.grouped_gemm = 0;
+    experts_set(&t, 64, 4, 512, 8);
+    double sequential = cost_issued(&t, 0).forward[SS_LABEL_COMPUTE];
+    CU_ASSERT_DOUBLE_EQUAL(sequential - grouped, apart - together, 1e-12);
+    ops_of(&t, SS_LAYER_MOE, &ops);
+    fc1 = find(&ops, "experts fc1");
+    CU_ASSERT(fc1->forward_kernels == 8 && fc1->backward_kernels == 16 && fc1->forward_launches == 0);
+}
+
 /* 8 of 64 experts a rank: two matrices of 1024 x 1024 (gate and up) and 512 x 1024 each; the router is whole. */
 static void test_parameters(void)
 {
@@ -241,10 +266,14 @@ static void test_skew(void)
 
 int main(void)
 {
-    CU_TestInfo tests[] = {
-        {"one expert is a dense MLP", test_one_expert}, {"balanced exchange", test_exchange},
-        {"GEMMs issued by the host", test_issued},      {"parameters of a rank", test_parameters},
-        {"capacity with padding", test_capacity},       {"recompute of modules", test_recompute},
-        {"time never falls with skew", test_skew},      CU_TEST_INFO_NULL};
+    CU_TestInfo tests[] = {{"one expert is a dense MLP", test_one_expert},
+                           {"balanced exchange", test_exchange},
+                           {"GEMMs issued by the host", test_issued},
+                           {"one expert after the other", test_sequential},
+                           {"parameters of a rank", test_parameters},
+                           {"capacity with padding", test_capacity},
+                           {"recompute of modules", test_recompute},
+                           {"time never falls with skew", test_skew},
+                           CU_TEST_INFO_NULL};
     return suite_run("moe", NULL, NULL, tests);
 }

@@ -149,6 +149,11 @@ static struct ss_op *grouped(struct ss_ops *ops, const struct ss_shape *s, const
     op->tensors = (int)op->groups;
     op->forward_launches = op->tensors; /* cuBLAS, a GEMM an expert on streams side by side */
     op->backward_launches = 2 * op->tensors;
+    if (s->sequential) { /* each of a call of its own, whose latency is the GEMM's */
+        op->forward_kernels = op->forward_launches;
+        op->backward_kernels = op->backward_launches;
+        op->forward_launches = op->backward_launches = 0;
+    }
     if (s->model->expert_bias > 0) {
         op->params += op->groups * n;
         op->tensors *= 2;

@@ -53,6 +53,7 @@ struct ss_shape {
     int shared_overlap; /* 1: shared experts run beside the exchanges */
     int paired;         /* 1: exchanges run beside another microbatch's compute */
     int permute_fused;  /* copies of tokens and their sums are made by fused kernels */
+    int sequential;     /* an expert after the other, no grouped GEMM */
     int cast_launches;  /* fp8: kernels that cast what goes to one expert */
     double reserved_sms; /* that only the dispatcher's kernels have */
 };
