@@ -4,6 +4,7 @@
 
 #include "base/base.h"
 #include "job/job_internal.h"
+#include "stepsim/schedule.h"
 
 static int expert_tensor(const struct ss_job *job)
 {
@@ -145,7 +146,7 @@ static int check_overlap(struct ss_finish *f)
                "overlap_moe_expert_parallel_comm must be enabled when enabling delay_wgrad_compute");
     if (!job->overlap_ep)
         return SS_OK;
-    if (job->pp > 1 && ss_job_chunks(job) < 2)
+    if (job->pp > 1 && ss_schedule_chunks(job->schedule, ss_job_chunks(job)) < 2)
         REFUSE(f, flag, "add --num-layers-per-virtual-pipeline-stage, or drop it",
                "If enabling EP A2A overlap, virtual_pipeline_model_parallel_size must be specified when "
                "pipeline_model_parallel_size > 1");

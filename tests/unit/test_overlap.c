@@ -8,7 +8,7 @@
 /* Large enough that the host is never behind. */
 #define COMMON                                                                                               \
     "--model llama3.1-8b --bf16 --seq 4096 --mbs 2 --num-layers 8 --use-distributed-optimizer "              \
-    "--num-experts 16 --moe-router-topk 2 --moe-ffn-hidden-size 2048 "
+    "--num-experts 16 --moe-router-topk 2 --moe-ffn-hidden-size 2048 --moe-token-dispatcher-type alltoall "
 #define SHARED "--moe-shared-expert-intermediate-size 4096 "
 
 /* ---- lists of steps ---- */
@@ -272,12 +272,17 @@ static void test_pairs_of_jobs(void)
         "h800 2;" COMMON SHARED MIXED PIPELINED "--schedule dualpipe",
         "h800 2;" COMMON SHARED PIPELINED
         "--schedule dualpipe --recompute-granularity full --recompute-method block --recompute-num-layers 2",
+        "h800 2;" COMMON SHARED PIPELINED "--schedule dualpipe --mtp-num-layers 1",
+        /* at flow level tensor-parallel collectives of one meet exchanges of the other */
+        "h800 2;" COMMON SHARED
+        "--pp 2 --gbs 64 --tp 2 --sequence-parallel --ep 4 --etp 2 --schedule dualpipe",
     };
-    for (size_t j = 0; j < sizeof jobs / sizeof *jobs; j++) {
+    const size_t n = sizeof jobs / sizeof *jobs;
+    for (size_t j = 0; j < n; j++) {
         double plain[SS_LABEL_COUNT], paired[SS_LABEL_COUNT], delayed[SS_LABEL_COUNT], held[SS_LABEL_COUNT];
-        double t = agree(jobs[j], (struct variant){0}, 0, plain);
-        double u = agree(jobs[j], (struct variant){.paired = 1}, 0, paired);
-        double d = agree(jobs[j], (struct variant){.paired = 1, .delay = 1}, 0, delayed);
+        double t = agree(jobs[j], (struct variant){0}, j == n - 1, plain);
+        double u = agree(jobs[j], (struct variant){.paired = 1}, j == n - 1, paired);
+        double d = agree(jobs[j], (struct variant){.paired = 1, .delay = 1}, j == n - 1, delayed);
         double h = run_variant(jobs[j], (struct variant){.paired = 1, .hold = 1}, &ways[0], held);
         CU_ASSERT(u < t && d <= u * (1 + 1e-9));
         CU_ASSERT(paired[SS_LABEL_EP] < plain[SS_LABEL_EP]);
@@ -306,6 +311,19 @@ static void test_megatron(void)
     }
 }
 
+/* DualPipe has chunks of its own, so that it needs no virtual stages; 1f1b has no pairs where there is a pipeline. */
+static void test_words(void)
+{
+    struct scale_job s;
+    CU_ASSERT(
+        scale_open(&s, "h800 2;" COMMON PIPELINED
+                       "--schedule dualpipe --overlap-moe-expert-parallel-comm --delay-wgrad-compute") == 0);
+    CU_ASSERT(s.job.overlap_ep && s.job.delay_wgrad);
+    scale_close(&s);
+    CU_ASSERT(scale_open(&s, "h800 2;" COMMON PIPELINED "--overlap-moe-expert-parallel-comm") != 0);
+    scale_close(&s);
+}
+
 /* SMs that the dispatcher keeps to itself: kernels take longer, exchanges hold no others. */
 static void test_reserved_sms(void)
 {
@@ -330,6 +348,7 @@ int main(void)
                            {"pairs of unequal chunks", test_pair_uneven},
                            {"pairs of jobs", test_pairs_of_jobs},
                            {"pairs of Megatron's schedules", test_megatron},
+                           {"schedules that have pairs", test_words},
                            {"SMs of the dispatcher", test_reserved_sms},
                            CU_TEST_INFO_NULL};
     return suite_run("overlap", NULL, NULL, tests);
