@@ -148,7 +148,7 @@ void ss_job_complete_experts(struct ss_finish *f)
     if (!job->fine_grained_offload)
         job->offload_modules = 0;
     job->bf16_moments = job->exp_avg_bf16 && job->exp_avg_sq_bf16;
-    if (job->precision == SS_FP8 && job->fp8_recipe != SS_FP8_DELAYED)
+    if (job->precision == SS_FP8 && (job->fp8_recipe == SS_FP8_TENSORWISE || job->fp8_recipe == SS_FP8_MXFP8))
         ss_note(f->notes, "--fp8-recipe is accepted, its effect is not modelled: its cost is not known");
     if (job->cuda_graphs)
         ss_note(f->notes,
