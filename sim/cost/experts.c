@@ -56,8 +56,7 @@ void ss_experts_shape(struct ss_shape *s, const struct ss_job *job, const struct
     s->sent = spread->expert_copies * s->experts / (s->ep * s->etp);
     s->routed = own_tokens(job) * s->etp * s->top_k * spread->hottest;
     s->busiest = fmax(spread->source, s->routed / (s->sent * s->etp));
-    s->received =
-        (s->ep > 1 ? spread->copies : 1) * own_tokens(job) * s->etp * fmax(1, s->routed / (s->sent * s->etp));
+    s->received = (s->ep > 1 ? spread->copies : 1) * own_tokens(job) * s->etp;
     s->permute_fused = job->permute_fusion > 0;
     s->sequential = job->grouped_gemm == 0;
     s->cast_launches = job->fp8_recipe == SS_FP8_DELAYED ? 0 : job->fp8_recipe == SS_FP8_TENSORWISE ? 3 : 1;
@@ -73,11 +72,14 @@ int ss_experts_spread(const struct ss_job *job, const struct ss_group_shape *ep,
     *out = (struct ss_token_spread){0};
     if (status)
         return status;
-    *out = (struct ss_token_spread){.nodes = load.remote_nodes,
-                                    .copies = ep->n > 1 ? load.ranks : 0,
-                                    .hottest = load.rank.mean,
-                                    .expert_copies = load.expert_copies,
-                                    .source = load.source};
+    /* Of the rank and the node that gets, or sends, most. */
+    *out = (struct ss_token_spread){
+        .nodes = fmax(load.source * load.remote_nodes,
+                      load.hottest_node_tokens * (load.remote_nodes / load.nodes)),
+        .copies = ep->n > 1 ? fmax(load.source * load.ranks, load.hottest_rank_tokens) : 0,
+        .hottest = load.rank.mean,
+        .expert_copies = load.expert_copies,
+        .source = load.source};
     if (figures)
         *figures = load;
     return SS_OK;

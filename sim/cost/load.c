@@ -15,6 +15,7 @@ struct work {
     struct ss_load_bell *bells;          /* [experts] */
     struct ss_load_law *law;             /* [2][phases]: of the hottest rank, of the hottest expert */
     double *weight;                      /* [phases] */
+    double *touch;                       /* [ep] */
 };
 
 /* What one source sends an expert: the capacity cuts it, and padding fills it up. */
@@ -117,19 +118,27 @@ static double count(const struct ss_load_input *in, const struct ss_load_phase *
     return dropped / (tokens * in->top_k);
 }
 
-static int reach(const struct ss_load_input *in, const struct ss_load_phase *phase, int blocks, double *sum)
+/* Tokens that come to the blocks of experts (ranks, nodes), each once. Adds the mean number of blocks of a token to *sum, and the
+ * tokens of the block with most, over those that a block routes, to *most. */
+static int reach(const struct ss_load_input *in, const struct ss_load_phase *phase, int blocks,
+                 struct work *w, double *sum, double *most)
 {
-    if (phase->in_turn) {
-        *sum += phase->weight * ss_load_reach_in_turn(in, blocks);
-        return SS_OK;
-    }
-    for (int t = 0; t < phase->types; t++) {
-        double n;
-        int status = ss_load_reach(in, phase->p[t], blocks, &n);
+    const double together = phase->repeated ? sources_of(in) : 1;
+    struct ss_load_law law;
+    for (int b = 0; b < blocks; b++)
+        w->touch[b] = phase->in_turn ? ss_load_reach_in_turn(in, blocks) / blocks : 0;
+    for (int t = 0; t < phase->types && !phase->in_turn; t++) {
+        int status = ss_load_reach(in, phase->p[t], blocks, phase->share[t], w->touch);
         if (status < 0)
             return status;
-        *sum += phase->weight * phase->share[t] * n;
     }
+    for (int b = 0; b < blocks; b++) {
+        const double p = fmin(1, w->touch[b]), v = phase->even ? 0 : in->tokens * together * p * (1 - p);
+        w->rank[b] = (struct ss_load_count){in->tokens * p, v, v * together * (1 - 2 * p)};
+        *sum += phase->weight * p;
+    }
+    ss_load_law_init(&law, w->rank, blocks, 0, in->tokens, 1, w->bells);
+    *most += phase->weight * law.mean * blocks / in->tokens;
     return SS_OK;
 }
 
@@ -156,9 +165,9 @@ static int add_phase(const struct ss_load_input *in, int i, int phases, struct w
     f->coldest_rank += phase.weight * fmax(0, -coldest.mean) * in->ep / copies;
     f->dropped += phase.weight * dropped;
     f->expert_copies += phase.weight * mean;
-    status = reach(in, &phase, in->nodes, &f->nodes);
+    status = reach(in, &phase, in->nodes, w, &f->nodes, &f->hottest_node_tokens);
     if (status == SS_OK)
-        status = reach(in, &phase, in->ep, &f->ranks);
+        status = reach(in, &phase, in->ep, w, &f->ranks, &f->hottest_rank_tokens);
     return status == SS_OK ? status : ss_fail(err, status, NULL, 0, "out of memory");
 }
 
@@ -218,8 +227,9 @@ int ss_load_figures(const struct ss_load_input *in, struct ss_load_figures *out,
                      .rank = ss_calloc((size_t)in->ep, sizeof *w.rank),
                      .bells = ss_calloc((size_t)in->experts, sizeof *w.bells),
                      .law = ss_calloc((size_t)phases * 2, sizeof *w.law),
+                     .touch = ss_calloc((size_t)in->ep, sizeof *w.touch),
                      .weight = ss_calloc((size_t)phases, sizeof *w.weight)};
-    status = w.p && w.expert && w.rank && w.bells && w.law && w.weight
+    status = w.p && w.expert && w.rank && w.bells && w.law && w.touch && w.weight
                  ? figures(in, phases, &w, &f, err)
                  : ss_fail(err, SS_ERR_NOMEM, NULL, 0, "out of memory");
     free(w.p);
@@ -228,6 +238,7 @@ int ss_load_figures(const struct ss_load_input *in, struct ss_load_figures *out,
     free(w.bells);
     free(w.law);
     free(w.weight);
+    free(w.touch);
     if (status == SS_OK)
         *out = f;
     return status;

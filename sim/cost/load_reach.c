@@ -62,7 +62,7 @@ static void block_poly(const double *odds, int first, int end, int k, double *po
 }
 
 /* Blocks touched, no limit: the experts outside of a block are those before and those behind it. */
-static int reach_unlimited(const double *odds, int experts, int k, int blocks, double *out)
+static int reach_unlimited(const double *odds, int experts, int k, int blocks, double scale, double *touch)
 {
     const size_t row = (size_t)k + 1;
     const int size = experts / blocks;
@@ -76,12 +76,11 @@ static int reach_unlimited(const double *odds, int experts, int k, int blocks, d
         times(behind + (size_t)(b + 1) * row, block, k, behind + (size_t)b * row);
     }
     const double all = behind[k];
-    *out = 0;
     for (int b = 0; b < blocks; b++) {
         double none = 0;
         for (int j = 0; j <= k; j++)
             none += before[j] * behind[(size_t)(b + 1) * row + (size_t)(k - j)];
-        *out += 1 - none / all;
+        touch[b] += scale * (1 - none / all);
         block_poly(odds, b * size, (b + 1) * size, k, block);
         times(before, block, k, next);
         memcpy(before, next, sizeof before);
@@ -157,7 +156,7 @@ static double none_limited(struct limited *l, int first, int end)
 }
 
 static int reach_limited(const struct ss_load_input *in, const double *odds, int blocks, int even,
-                         double *out)
+                         double scale, double *touch)
 {
     const size_t row = (size_t)in->top_k + 1;
     const int size = in->experts / blocks;
@@ -180,16 +179,20 @@ static int reach_limited(const struct ss_load_input *in, const double *odds, int
         block_poly(odds, g * l->size, (g + 1) * l->size, l->k, group + (size_t)g * row);
     sums_without(l, &l->all, 0, 0);
     l->rest_first = -1;
-    *out = 0;
-    for (int b = 0; b < (alike ? 1 : blocks); b++)
-        *out += (1 - none_limited(l, b * size, (b + 1) * size)) * (alike ? blocks : 1);
+    double one = alike ? 1 - none_limited(l, 0, size) : 0;
+    for (int b = 0; b < blocks; b++)
+        touch[b] += scale * (alike ? one : 1 - none_limited(l, b * size, (b + 1) * size));
     free(group);
     free(l);
     return SS_OK;
 }
 
-int ss_load_reach(const struct ss_load_input *in, const double *p, int blocks, double *out)
+int ss_load_reach(const struct ss_load_input *in, const double *p, int blocks, double scale, double *touch)
 {
+    if (blocks == 1) {
+        touch[0] += scale;
+        return SS_OK;
+    }
     double *odds = ss_calloc((size_t)in->experts, sizeof *odds);
     int even = 1, status;
     if (!odds)
@@ -198,14 +201,10 @@ int ss_load_reach(const struct ss_load_input *in, const double *p, int blocks, d
         odds[e] = odds_of(p[e]);
         even = even && p[e] == p[0];
     }
-    if (blocks == 1) {
-        *out = 1;
-        status = SS_OK;
-    } else if (in->group_topk > 0 && in->group_topk < in->groups) {
-        status = reach_limited(in, odds, blocks, even, out);
-    } else {
-        status = reach_unlimited(odds, in->experts, in->top_k, blocks, out);
-    }
+    if (in->group_topk > 0 && in->group_topk < in->groups)
+        status = reach_limited(in, odds, blocks, even, scale, touch);
+    else
+        status = reach_unlimited(odds, in->experts, in->top_k, blocks, scale, touch);
     free(odds);
     return status;
 }

@@ -216,6 +216,8 @@ static json_t *json_load(const struct ss_load_figures *l)
     ss_json_number(o, "remote_nodes", l->remote_nodes);
     ss_json_number(o, "ranks", l->ranks);
     ss_json_number(o, "remote_ranks", l->remote_ranks);
+    ss_json_number(o, "hottest_rank_tokens", l->hottest_rank_tokens);
+    ss_json_number(o, "hottest_node_tokens", l->hottest_node_tokens);
     ss_json_number(o, "busiest_source", l->source);
     return o;
 }

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "job/moe_loads.h"
+#include "scale_job.h"
 #include "stepsim/job.h"
 #include "stepsim/load.h"
 #include "suite.h"
@@ -36,6 +37,8 @@ static void test_balanced(void)
     CU_ASSERT_EQUAL(f.coldest_rank, 1);
     CU_ASSERT_EQUAL(f.dropped, 0);
     CU_ASSERT_EQUAL(f.source, 1);
+    CU_ASSERT_DOUBLE_EQUAL(f.hottest_rank_tokens, f.ranks, 1e-12);
+    CU_ASSERT_DOUBLE_EQUAL(f.hottest_node_tokens, f.nodes, 1e-12);
     CU_ASSERT_EQUAL(f.expert_copies, 64 * 4096 * 8 / 256.0);
     /* 4096 x 8 / 256 = 128 copies of a source: a capacity of 0.75 keeps 96 of them, one of 1.25 makes room for 160. */
     in.capacity_factor = 0.75;
@@ -237,6 +240,8 @@ static void test_zipf(void)
             f = figures(&in);
             CU_ASSERT(f.rank.mean >= before.rank.mean - 1e-9);
             CU_ASSERT(f.expert.mean >= before.expert.mean - 1e-9);
+            CU_ASSERT(f.hottest_rank_tokens >= before.hottest_rank_tokens - 1e-6);
+            CU_ASSERT(f.hottest_node_tokens >= before.hottest_node_tokens - 1e-6);
             CU_ASSERT(f.rank.mean <= in.ep + 1e-9 && f.coldest_rank <= 1);
             before = f;
         }
@@ -297,6 +302,8 @@ static void test_file(void)
     CU_ASSERT_DOUBLE_EQUAL(f.rank.p99, 4, 1e-12);
     CU_ASSERT_EQUAL(f.coldest_rank, 0);
     CU_ASSERT_DOUBLE_EQUAL(f.ranks, 1, 1e-3);
+    CU_ASSERT_DOUBLE_EQUAL(f.hottest_rank_tokens, 4, 1e-3); /* all tokens, once */
+    CU_ASSERT_DOUBLE_EQUAL(f.hottest_node_tokens, 2, 1e-3);
     /* 9/16 of 2 copies a token are more than one: the expert is in every token, the others share what is left. */
     in.loads = skewed;
     f = figures(&in);
@@ -425,6 +432,39 @@ static void test_workloads(void)
     CU_ASSERT_STRING_EQUAL(err.message, "there is no workload \"W8\" of experts: W0_balanced to W7_burst");
 }
 
+/* A whole iteration never falls with skew, whatever moves the tokens; nor does what the fullest stage holds. */
+static void test_time(void)
+{
+    static const char *const jobs[] = {
+        "h800 2;--model qwen3-30b-a3b --bf16 --seq 4096 --mbs 1 --gbs 32 --ep 16",
+        "h800 2;--model mixtral-8x7b --bf16 --seq 4096 --mbs 1 --gbs 16 --tp 2 --pp 2 --ep 4 "
+        "--sequence-parallel",
+        "h800 8;--model qwen3-30b-a3b --bf16 --seq 4096 --mbs 1 --gbs 64 --ep 64 --moe-token-dispatcher-type "
+        "flex "
+        "--moe-enable-deepep",
+        "h800 2;--model mixtral-8x7b --bf16 --seq 4096 --mbs 1 --gbs 16 --tp 2 --ep 4 --sequence-parallel "
+        "--moe-token-dispatcher-type allgather"};
+    static const char *const exponents[] = {"0", "0.01", "0.1", "0.3", "0.6", "1", "2", "8"};
+    const struct ss_run_options options = {.engine = SS_ENGINE_NATIVE};
+    for (size_t j = 0; j < sizeof jobs / sizeof *jobs; j++) {
+        double seconds = 0, bytes = 0;
+        for (size_t x = 0; x < sizeof exponents / sizeof *exponents; x++) {
+            char text[512];
+            struct scale_job s;
+            struct ss_run run;
+            snprintf(text, sizeof text, "%s --moe-load zipf:%s", jobs[j], exponents[x]);
+            CU_ASSERT_EQUAL_FATAL(scale_open(&s, text), 0);
+            CU_ASSERT_EQUAL_FATAL(scale_run(&s, &options, &run), 0);
+            CU_ASSERT(run.summary.iteration_s >= seconds * (1 - 1e-12));
+            CU_ASSERT(run.summary.peak_device >= bytes);
+            seconds = run.summary.iteration_s;
+            bytes = run.summary.peak_device;
+            ss_run_free(&run);
+            scale_close(&s);
+        }
+    }
+}
+
 static void test_refused(void)
 {
     struct ss_error err;
@@ -455,6 +495,7 @@ int main(void)
                            {"reader", test_reader},
                            {"reader refuses", test_reader_refuses},
                            {"workloads", test_workloads},
+                           {"time", test_time},
                            {"refused", test_refused},
                            CU_TEST_INFO_NULL};
     return suite_run("load", NULL, NULL, tests);

@@ -85,11 +85,11 @@ static void exchange(struct ss_ops *ops, const char *name, int comm, int coll, i
     op->exchanged_back = back_bytes;
 }
 
-/* Bytes of one member's buffer to the experts or back, in 16 bit: its copies of tokens, or its tokens where a
- * dispatcher copies them on the way; as many as the busiest rank gets, or sends. */
+/* Bytes of one member's buffer to the experts or back, in 16 bit: its copies of tokens, as many as the busiest rank gets, or
+ * sends; or its tokens where a dispatcher copies them on the way (struct ss_token_spread). */
 static double moved(const struct ss_shape *s)
 {
-    return (by_stages(s) ? s->tokens / s->sp : s->sent) * fmax(1, s->busiest) * s->h * s->e;
+    return (by_stages(s) ? s->tokens / s->sp : s->sent * fmax(1, s->busiest)) * s->h * s->e;
 }
 
 /* Tokens to their experts: all-to-all in the expert group; a gather in its tensor group follows. */

@@ -10,7 +10,8 @@
 #include "stepsim/platform.h"
 #include "stepsim/stack.h"
 
-/* Where the tokens of a member of an expert group go, on average over its tokens (of load.h). A node is what NVLink joins. */
+/* Where the tokens of a member of an expert group go, on average over its tokens (of load.h), were all members and nodes as busy
+ * as the busiest one. A node is what NVLink joins. */
 struct ss_token_spread {
     double nodes; /* other nodes that a token is sent to, each once, 0 .. nodes of the group - 1 */
     /* GPUs that it is copied to, on all its nodes together, each once. One that stays where it lies or arrives goes through

@@ -47,10 +47,10 @@ void ss_load_law_init(struct ss_load_law *law, const struct ss_load_count *count
 /* P(largest <= x). */
 double ss_load_law_at(const struct ss_load_law *law, double x);
 
-/* Expected number of blocks in which a token has an expert, of `blocks` equal blocks of experts. p[experts]: probability that
- * a token chooses the expert, top_k in sum. 0 or SS_ERR_NOMEM. */
-int ss_load_reach(const struct ss_load_input *in, const double *p, int blocks, double *out);
-/* Likewise where token t chooses the top_k experts behind t top_k, round and round. */
+/* Adds scale times the probability that a token has an expert in the block to touch[block], of `blocks` equal blocks of experts.
+ * p[experts]: probability that a token chooses the expert, top_k in sum. 0 or SS_ERR_NOMEM. */
+int ss_load_reach(const struct ss_load_input *in, const double *p, int blocks, double scale, double *touch);
+/* Number of blocks in which a token has an expert where token t chooses the top_k experts behind t top_k, round and round. */
 double ss_load_reach_in_turn(const struct ss_load_input *in, int blocks);
 
 #endif

@@ -60,6 +60,9 @@ struct ss_load_figures {
     /* Expected number of distinct nodes and ranks that a token is sent to, and of those that are not its own. What the
      * capacity drops is not taken off. */
     double nodes, remote_nodes, ranks, remote_ranks;
+    /* Tokens that come to the hottest rank (node), each once, over the tokens that a rank (node) routes: `ranks` (`nodes`) where
+     * all are alike. */
+    double hottest_rank_tokens, hottest_node_tokens;
     double source; /* most tokens that one rank routes, over the mean: 1 but for W4_source_ragged */
 };
 
