@@ -5,6 +5,7 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #include "base/base.h"
 #include "base/csv.h"
@@ -94,7 +95,7 @@ static int read_attention(const struct reader *r, struct ss_bench_point *p)
     const char *shape = field(r, SHAPE), *precision = field(r, PRECISION);
 
     p->kind = SS_BENCH_ATTENTION;
-    p->fused = !strncmp(shape, "cuDNN ", 6);
+    p->fused = !strncasecmp(shape, "cuDNN ", 6);
     if (!p->fused && strncmp(shape, "FA2 ", 4) != 0 && strncmp(shape, "flash ", 6) != 0)
         return 0;
     shape = strchr(shape, ' ') + 1;
@@ -105,8 +106,9 @@ static int read_attention(const struct reader *r, struct ss_bench_point *p)
     p->values = p->head > 0 ? p->head : number_behind(shape, "dv=");
     p->head = fmax(p->head, number_behind(shape, "dqk="));
     p->precision = !strncmp(precision, "fp16", 4) ? SS_FP16 : !strncmp(precision, "bf16", 4) ? SS_BF16 : -1;
-    return (p->backward || !strncmp(shape, "fwd ", 4)) && strstr(shape, " causal") && p->queries > 0 &&
-           p->head > 0 && p->values > 0 && p->precision >= 0 && ss_kernel_peak(r->card, p->precision) > 0 &&
+    return (p->backward || !strncmp(shape, "fwd ", 4)) && strstr(shape, " causal") &&
+           !strstr(shape, " window=") && p->queries > 0 && p->head > 0 && p->values > 0 &&
+           p->precision >= 0 && ss_kernel_peak(r->card, p->precision) > 0 &&
            !strncmp(field(r, UNIT), "TFLOP/s", 7);
 }
 

@@ -36,7 +36,7 @@ static void test_kinds(void)
             "launch,NVIDIA H200,\"empty kernel, start to start\",1 GPU,,2.5,us,x\n"
             "collective,NVIDIA H200,all_reduce 2000000,4 GPU 1 node,fp32,3,GB/s busbw (1 us),x\n"
             "collective,NVIDIA H200,all_gather 2000000,4 GPU 1 node,fp32,3,GB/s busbw,x\n"
-            "attention,NVIDIA H200,cuDNN bwd b=2 seq=4096 hq=64 hkv=8 d=64 causal,1 GPU,bf16,500,TFLOP/s,x\n"
+            "attention,NVIDIA H200,cudnn bwd b=2 seq=4096 hq=64 hkv=8 d=64 causal,1 GPU,bf16,500,TFLOP/s,x\n"
             "attention,H200,FA2 fwd headdim=128 seq=512 causal,1 GPU,fp16/bf16,250,TFLOP/s (halved),x\n",
             &b, NULL),
         0);
@@ -72,6 +72,7 @@ static void test_gemm_words(void)
         "gemm,H20,grouped contiguous groups=8 M/group=100 N=20 K=30,1 GPU,fp8 (128 block scale),2,TFLOP/s,x\n"
         "gemm,H20,M=10 N=20 K=30 layout=NT out=fp32 accumulate,1 GPU,fp8 (128 block scale),2,TFLOP/s,x\n"
         "attention,H20,flash bwd seq=4096 dqk=192 dv=128 causal,1 GPU,bf16,2,TFLOP/s,39 of 78 SMs\n"
+        "attention,H20,cudnn fwd seq=4096 dqk=64 dv=64 causal window=128,1 GPU,bf16,2,TFLOP/s,x\n"
         "norm,H20,cudnn bwd N=100 C=200 (a model),1 GPU,bf16,2,GB/s,x\n"
         "norm,H20,pytorch bwd N=100 C=200 (a model),1 GPU,bf16,2,GB/s,x\n"
         "gemm,H20,M=10 N=20 K=30 out=bf16 accumulate main_grad=bf16,1 GPU,bf16,2,TFLOP/s,x\n"
