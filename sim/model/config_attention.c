@@ -224,7 +224,7 @@ static int read_local_layers(struct ss_config *c, struct ss_model *m)
     int pattern = 0, first = 0, switched = -1;
     char key[64];
     const json_t *list = ss_config_pick(c, "layer_types no_rope_layers", key);
-    int rc = ss_config_size(c, "sliding_window_pattern", 0, 1 << 16, &pattern);
+    int rc = ss_config_size(c, "sliding_window_pattern no_rope_layer_interval", 0, 1 << 16, &pattern);
 
     if (!rc)
         rc = ss_config_bool(c, "use_sliding_window", &switched);

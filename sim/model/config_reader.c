@@ -153,7 +153,7 @@ static const char harmless[] =
     "gradient_checkpointing head_dim hidden_act id2label init_config init_device init_std "
     "initial_context_length initializer_factor initializer_range input_jitter_noise is_decoder "
     "label2id layerdrop masked_softmax_fusion max_position_embeddings max_window_layers model_type "
-    "n_ctx n_embed no_rope_layer_interval norm_topk_prob norm_type num_key_value_heads "
+    "n_ctx n_embed norm_topk_prob norm_type num_key_value_heads "
     "num_ln_in_parallel_attn offset_alibi original_max_position_embeddings output_multiplier_scale "
     "output_projection prefix pretraining_tp problem_type qk_head_dim quantization_config "
     "query_pre_attn_scalar return_dict rotary routed_scaling_factor router_dtype router_jitter_noise "

@@ -17,7 +17,7 @@ static const struct ss_family families[] = {
     {"llama", ROPE, SS_GATED, ""},
     {"llama4_text", ROPE, SS_GATED | SS_QK_PLAIN | SS_QK_WHERE,
      "n_shared_experts=1 num_local_experts=16 num_experts_per_tok=1 interleave_moe_layer_step=1 "
-     "attention_chunk_size=8192 sliding_window_pattern=4 use_qk_norm=true head_dim=128 "
+     "attention_chunk_size=8192 no_rope_layer_interval=4 use_qk_norm=true head_dim=128 "
      "num_key_value_heads=8"},
     {"mistral", ROPE, SS_GATED, "num_key_value_heads=8 sliding_window=4096"},
     {"ministral", ROPE, SS_GATED, "num_key_value_heads=8 sliding_window=4096"},

@@ -99,6 +99,14 @@ static void test_local_layers(void)
     "'vocab_size': 100, 'intermediate_size': 128, 'sliding_window': 32, "
     struct ss_model m = parse(QWEN "'use_sliding_window': true, 'max_window_layers': 3}");
     CU_ASSERT_STRING_EQUAL(layers_of(&m.local_layers, 4), "0001");
+    /* Llama 4 with its full layers further apart, as layers or as a list of those that turn queries and keys. */
+#define LLAMA4                                                                                               \
+    "{'model_type': 'llama4_text', 'hidden_size': 64, 'num_hidden_layers': 4, 'num_attention_heads': 4, "    \
+    "'num_key_value_heads': 4, 'vocab_size': 100, 'intermediate_size': 128, "
+    m = parse(LLAMA4 "'no_rope_layer_interval': 2}");
+    CU_ASSERT_STRING_EQUAL(layers_of(&m.local_layers, 4), "1010");
+    m = parse(LLAMA4 "'no_rope_layers': [1, 1, 0, 1]}");
+    CU_ASSERT_STRING_EQUAL(layers_of(&m.local_layers, 4), "1101");
     m = parse(QWEN "'max_window_layers': 3}");
     CU_ASSERT_EQUAL(m.sliding_window, 0);
 }
