@@ -56,7 +56,8 @@ static uint64_t first_colour(const struct ss_plan_builder *b, int r)
             continue;
         struct ss_group_shape s = groups->shape[g][groups->first[g][r]];
         h = ss_mix_in(h, (uint64_t)s.n << 42 | (uint64_t)s.nodes << 21 | (uint64_t)s.per_node);
-        h = ss_mix_in(h, ss_bits_of(s.across));
+        if (s.across > 0)
+            h = ss_mix_in(h, ss_bits_of(s.across));
         if (routes->hop[g][SS_HOP_INTER_NODE] >= 0 || routes->hop[g][SS_HOP_NODE] >= 0)
             h = ss_mix_in(h, (uint64_t)groups->local[g][r]);
     }
@@ -147,9 +148,9 @@ static void colour_ranks(struct colours *c)
         uint64_t h = c->rank[r];
         const uint64_t *flow = c->flow + (size_t)r * (size_t)routes->nkinds;
         for (int k = 0, width; k < routes->nkinds; k += width) {
-            uint64_t sum = 0;
+            uint64_t sum = flow[k];
             width = c->width[k];
-            for (int j = 0; j < width; j++)
+            for (int j = 1; j < width; j++)
                 sum += flow[k + j];
             h = ss_mix_in(h, sum);
         }

@@ -239,19 +239,20 @@ static int is_pair(const struct ss_routes *r, int kind)
 static int make_routes(struct routing *b)
 {
     struct ss_routes *r = b->r;
-    size_t n = (size_t)b->plan->world_size * (size_t)r->nkinds;
-    for (size_t i = 0; i < n; i++) {
-        int kind = (int)(i % (size_t)r->nkinds), ring = kind >= r->npeers && kind != r->embedding, status;
-        int pair = ring && is_pair(r, kind);
+    size_t nkinds = (size_t)r->nkinds, n = (size_t)b->plan->world_size * nkinds;
+    char *pair = ss_calloc(nkinds + 1, 1);
+    int status = pair ? SS_OK : no_memory(b);
+    for (int kind = 0; kind < r->nkinds && !status; kind++)
+        pair[kind] = (char)is_pair(r, kind);
+    for (size_t i = 0; i < n && !status; i++) {
+        int kind = (int)(i % nkinds), ring = kind >= r->npeers && kind != r->embedding;
         r->first[i] = (int)r->npool;
-        if (r->to[i] < 0)
-            continue;
-        status = add_route(b, (int)(i / (size_t)r->nkinds), r->to[i], ring, pair, &r->latency[i]);
-        if (status)
-            return status;
+        if (r->to[i] >= 0)
+            status = add_route(b, (int)(i / nkinds), r->to[i], ring, pair[kind], &r->latency[i]);
     }
     r->first[n] = (int)r->npool;
-    return SS_OK;
+    free(pair);
+    return status;
 }
 
 /* ---- links ---- */
@@ -307,12 +308,14 @@ static int make_links(struct routing *b, const struct ss_plan_options *options)
     r->nplatform = ss_platform_link_count(b->plan->platform);
     r->nlinks = r->nplatform + 2 * b->nodes * b->gpus;
     r->bandwidth = malloc((size_t)r->nlinks * sizeof *r->bandwidth);
-    if (!r->bandwidth)
+    r->inner = ss_calloc((size_t)r->nlinks, 1);
+    if (!r->bandwidth || !r->inner)
         return no_memory(b);
     for (int i = 0; i < r->nplatform; i++) {
         int kind;
         ss_platform_link_facts(b->plan->platform, i, &kind, &r->bandwidth[i]);
         r->bandwidth[i] *= eff[kind];
+        r->inner[i] = kind == SS_LINK_UPLINK || kind == SS_LINK_OTHER;
     }
     for (int i = r->nplatform; i < r->nlinks; i++)
         r->bandwidth[i] = b->net->nvlink_busbw;
@@ -364,6 +367,7 @@ void ss_routes_free(struct ss_routes *r)
     free(r->pool);
     free(r->latency);
     free(r->bandwidth);
+    free(r->inner);
     free(r->kept);
     memset(r, 0, sizeof *r);
 }

@@ -7,7 +7,6 @@
 #include "base/base.h"
 #include "base/map.h"
 #include "plan/routes.h"
-#include "stepsim/platform.h"
 
 static int no_memory(const struct ss_plan *plan, struct ss_error *err)
 {
@@ -38,23 +37,13 @@ static int has_inner(const struct ss_plan *plan, const struct ss_routes *r)
     return 0;
 }
 
-static int inner(const struct ss_plan *plan, const struct ss_routes *r, int link)
-{
-    double bandwidth;
-    int kind;
-    if (link >= r->nplatform)
-        return 0;
-    ss_platform_link_facts(plan->platform, link, &kind, &bandwidth);
-    return kind == SS_LINK_UPLINK || kind == SS_LINK_OTHER;
-}
-
 /* Nearest link before (step -1) or behind (1) the j-th of a route that is not inside the fabric, or else the route's end. */
-static int end_of(const struct ss_plan *plan, const struct ss_routes *r, size_t flow, int j, int step)
+static int end_of(const struct ss_routes *r, size_t flow, int j, int step)
 {
     int end = step < 0 ? r->first[flow] : r->first[flow + 1] - 1;
-    for (j += step; j != end && inner(plan, r, r->pool[j]); j += step)
+    for (j += step; j != end && r->inner[r->pool[j]]; j += step)
         ;
-    return r->pool[inner(plan, r, r->pool[j]) ? end : j];
+    return r->pool[r->inner[r->pool[j]] ? end : j];
 }
 
 /* Adds what the ends of all routes can bring to the inner links that they cross; each end of a link once. */
@@ -65,9 +54,9 @@ static int sum_feeds(const struct ss_plan *plan, const struct ss_routes *r, stru
     for (size_t i = 0; i < flows; i++)
         for (int j = r->first[i] + 1; j < r->first[i + 1] - 1; j++) {
             int link = r->pool[j];
-            if (!inner(plan, r, link))
+            if (!r->inner[link])
                 continue;
-            int source = end_of(plan, r, i, j, -1), target = end_of(plan, r, i, j, 1);
+            int source = end_of(r, i, j, -1), target = end_of(r, i, j, 1);
             int from = add_pair(pairs, link, source);
             if (from > 0)
                 feed[link].sources += r->bandwidth[source];

@@ -25,6 +25,7 @@ struct ss_routes {
     int nlinks;        /* of the platform, and two ports a GPU that stand for all its NVLinks */
     int nplatform;     /* of these, links of the platform */
     double *bandwidth; /* [nlinks], as flows see it */
+    char *inner;       /* [nlinks]: 1 inside the fabric */
     char *kept;        /* [nlinks]: 1 if it can limit */
 };
 
