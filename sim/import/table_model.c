@@ -87,7 +87,8 @@ static int add_shape(const struct ss_table_row *r, struct ss_request *out)
 {
     int rc;
 
-    if (!shape_is_complete(r))
+    /* no column says what else a mixture of that name has: shared experts, norms of queries and keys, biases */
+    if (!shape_is_complete(r) || (r->known && ss_table_has_experts(r->table, r->row)))
         return ss_table_is(r, "model", "") ? SS_OK
                                            : ss_table_add(r, out, "--model", ss_table_field(r, "model"));
     if (r->known) {

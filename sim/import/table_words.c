@@ -9,6 +9,11 @@
 /* What a row leaves open. */
 static void note_assumptions(const struct ss_table_row *r)
 {
+    char layout[4096];
+
+    if (ss_table_layout(r, layout, sizeof layout))
+        ss_note(r->notes,
+                "layers of a mixture that do not divide by its virtual stages are split as evenly as can be");
     if (ss_table_is(r, "recompute", "unknown"))
         ss_note(r->notes, "recompute \"unknown\" is taken as none");
     if (ss_table_is(r, "position", "alibi"))
@@ -21,13 +26,23 @@ static void note_assumptions(const struct ss_table_row *r)
         ss_note(r->notes, "grad_param_overlap is off where the table does not say (FSDP always overlaps)");
 }
 
+/* A layout says all that these columns can. */
+static int is_of_layout(const char *column)
+{
+    return !strcmp(column, "layers_per_virtual_stage") || !strcmp(column, "first_stage_layers") ||
+           !strcmp(column, "last_stage_layers");
+}
+
 static int add_columns(const struct ss_table_row *r, struct ss_request *out)
 {
+    char layout[4096];
+    int made = ss_table_layout(r, layout, sizeof layout), has = made || ss_table_has_layout(r);
     int rc = ss_table_place(r, out);
 
     for (size_t i = 0; i < ss_table_column_count && !rc; i++)
-        rc = ss_table_add_column(r, &ss_table_columns[i], out);
-    return rc;
+        if (!has || !is_of_layout(ss_table_columns[i].name))
+            rc = ss_table_add_column(r, &ss_table_columns[i], out);
+    return rc || !made ? rc : ss_table_add(r, out, "--pipeline-model-parallel-layout", layout);
 }
 
 static int add_all(struct ss_table_row *r, struct ss_request *out)

@@ -164,6 +164,20 @@ DEFINE(load)
     return SS_OK;
 }
 
+/* ---- multi-token prediction ---- */
+
+DEFINE(mtp)
+{
+    int64_t layers;
+
+    UNUSED;
+    if (ss_parse_i64(values[0], 0, 1000, &layers))
+        return refuse(why, SS_ERR_INPUT, "it is a whole number in 0..1000");
+    job->model.mtp_num_layers = (int)layers;
+    job->mtp_given = 1;
+    return SS_OK;
+}
+
 /* ---- attention ---- */
 
 /* Tokens before and behind a query; -1 is all. Attention is causal: none behind. */

@@ -257,7 +257,7 @@ const struct ss_flag_setter ss_flag_setters[] = {
     INT("--qk-head-dim", model.qk_head_dim, 1, 1 << 16, NULL)
     INT("--qk-pos-emb-head-dim", model.qk_pos_emb_head_dim, 1, 1 << 16, NULL)
     INT("--v-head-dim", model.v_head_dim, 1, 1 << 16, NULL)
-    INT("--mtp-num-layers", model.mtp_num_layers, 0, 1000, "layers that predict further tokens, behind the last one, each with a loss")
+    CALL("--mtp-num-layers", '1', ss_flag_mtp, "layers that predict further tokens, behind the last one, each with a loss")
 
     /* ---- experts ---- */
     INT("--num-experts", model.num_experts, 0, 1 << 16, NULL)

@@ -280,8 +280,8 @@ int ss_job_check_unpriced(struct ss_finish *f)
                         "offloading by module is not modelled");
     if (job->optimizer == SS_OPTIMIZER_MUON)
         return unpriced(f, "--optimizer", "take --optimizer adam", "Muon is not modelled");
-    if (job->exp_avg_bf16 || job->exp_avg_sq_bf16)
-        return unpriced(f, "--exp-avg-dtype --exp-avg-sq-dtype", "take fp32",
-                        "optimizer states in another type than fp32 are not modelled");
+    if (job->exp_avg_bf16 != job->exp_avg_sq_bf16)
+        return unpriced(f, "--exp-avg-dtype --exp-avg-sq-dtype", "give both the same",
+                        "moments of two types are not modelled");
     return SS_OK;
 }

@@ -27,6 +27,8 @@ static int complete_model(struct ss_finish *f)
         }
         f->model_is_latent = m.kv_lora_rank > 0;
         ss_model_overlay(&m, &job->model);
+        if (job->mtp_given)
+            m.mtp_num_layers = job->model.mtp_num_layers;
     } else {
         m = job->model;
     }

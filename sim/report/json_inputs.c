@@ -241,6 +241,7 @@ static void add_flag(json_t *o, const struct ss_flag_setter *s, const struct ss_
     X(router_fp32)                                                                                           \
     X(window_given)                                                                                          \
     X(window_skip_freq)                                                                                      \
+    X(mtp_given)                                                                                             \
     X(modules_given)                                                                                         \
     X(exp_avg_bf16)                                                                                          \
     X(exp_avg_sq_bf16)                                                                                       \
@@ -331,6 +332,7 @@ static json_t *flags_object(const struct ss_job *job)
 #define X(field) ss_json_number(o, "config_" #field, job->model.field);
     CONFIG_FIELDS(X)
 #undef X
+    ss_json_integer(o, "mtp_num_layers", job->model.mtp_num_layers);
     ss_json_text(o, "config_not_priced", job->model.not_priced);
     add_rule(o, "config_local_layers", &job->model.local_layers);
     add_rule(o, "config_moe_layers", &job->model.moe_layers);

@@ -15,13 +15,13 @@
 struct likeness {
     const char *card, *precision;
     double parameters;
-    int gpus;
+    int gpus, experts;
 };
 
 /* A measured run. */
 struct line {
     char card[64], precision[16];
-    double parameters, gpus;
+    double parameters, gpus, experts;
     double error; /* of its prediction, per cent of the measured */
     double above; /* measured over predicted, less 1, per cent */
     double size;  /* of the error, computed from `above` */
@@ -49,7 +49,7 @@ int ss_quality_counts(const char *quality)
 }
 
 /* Columns that are read, and where a table has them. */
-enum { CARD, GPUS, PRECISION, PARAMETERS, QUALITY, OUTCOME, PREDICTED, KIND, TIME, MEMORY, COLUMNS };
+enum { CARD, GPUS, PRECISION, PARAMETERS, QUALITY, OUTCOME, PREDICTED, KIND, TIME, MEMORY, EXPERTS, COLUMNS };
 
 static int find_columns(const struct ss_csv *csv, int at[COLUMNS], struct ss_error *err)
 {
@@ -62,10 +62,11 @@ static int find_columns(const struct ss_csv *csv, int at[COLUMNS], struct ss_err
                                                "predicted_outcome",
                                                "memory_kind",
                                                "error_pct",
-                                               "memory_error_pct"};
+                                               "memory_error_pct",
+                                               "experts"};
 
     for (int i = 0; i < COLUMNS; i++)
-        if ((at[i] = ss_csv_column(csv, names[i])) < 0) {
+        if ((at[i] = ss_csv_column(csv, names[i])) < 0 && i != EXPERTS) {
             ss_fail(err, SS_ERR_INPUT, ss_csv_file(csv), 1, "no column \"%s\"", names[i]);
             return ss_hint(err, SS_ERR_INPUT, "write it anew with validate --csv");
         }
@@ -79,6 +80,8 @@ static int read_line(const struct ss_csv *csv, const int at[COLUMNS], size_t row
     ss_copy(out->card, sizeof out->card, FIELD(CARD));
     ss_copy(out->precision, sizeof out->precision, FIELD(PRECISION));
     int tells = what == TIME ? !strcmp(FIELD(PREDICTED), "ok") : strcmp(FIELD(KIND), "analytic") != 0;
+    if (at[EXPERTS] < 0 || ss_parse_double(FIELD(EXPERTS), &out->experts))
+        out->experts = 0; /* a table of before there were any */
     return tells && !strcmp(FIELD(OUTCOME), "ok") && ss_quality_counts(FIELD(QUALITY)) &&
            !ss_parse_double(FIELD(PARAMETERS), &out->parameters) &&
            !ss_parse_double(FIELD(GPUS), &out->gpus) && !ss_parse_double(FIELD(what), &out->error) &&
@@ -92,7 +95,7 @@ static int within(double a, double b, double factor)
 }
 
 /* Circles from the narrowest to the widest. A model's size tells more than the card it runs on: what bounds a small one bounds
- * it everywhere. */
+ * it everywhere. What a mixture's prediction misses tells nothing of a dense model's. */
 #define CIRCLES 7
 static int is_alike(const struct likeness *to, const struct line *l, int circle)
 {
@@ -100,6 +103,8 @@ static int is_alike(const struct likeness *to, const struct line *l, int circle)
     int near = within(to->parameters, l->parameters, 2) && within(to->gpus, l->gpus, 4);
     int far = within(to->parameters, l->parameters, 8);
 
+    if ((to->experts > 0) != (l->experts > 0))
+        return 0;
     switch (circle) {
     case 0: return card && precision && near;
     case 1: return card && precision && far;
@@ -245,10 +250,10 @@ static void find_band(const struct told *t, const struct likeness *to, struct ss
 }
 
 void ss_bands_find(const struct ss_bands *bands, const char *card, int precision, double parameters, int gpus,
-                   struct ss_band *time, struct ss_band *memory)
+                   int experts, struct ss_band *time, struct ss_band *memory)
 {
     static const struct ss_bands none;
-    const struct likeness to = {card, ss_precision_name(precision), parameters, gpus};
+    const struct likeness to = {card, ss_precision_name(precision), parameters, gpus, experts};
 
     find_band(bands ? &bands->time : &none.time, &to, time);
     find_band(bands ? &bands->memory : &none.memory, &to, memory);

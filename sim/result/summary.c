@@ -84,7 +84,7 @@ static void fill_bands(const struct ss_plan *plan, const struct ss_bands *bands,
     struct ss_band time, memory;
 
     ss_bands_find(bands, ss_platform_card(plan->platform)->name, plan->job->precision, plan->parameters,
-                  plan->world_size, &time, &memory);
+                  plan->world_size, plan->job->model.num_experts, &time, &memory);
     out->band_pct = time.n ? time.pct : NAN;
     out->memory_low_pct = memory.n ? memory.low_pct : NAN;
     out->memory_high_pct = memory.n ? memory.high_pct : NAN;

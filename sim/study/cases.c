@@ -171,10 +171,6 @@ static int prepare(struct ss_case *c, const struct ss_case_choice *choice, struc
         rc = check_words(c, err);
     if (rc)
         return rc;
-    if (ss_table_has_experts(c->table, c->row)) {
-        refuse(c, SS_CASE_UNSUPPORTED, "mixture-of-experts models are not modelled yet");
-        return SS_OK;
-    }
     if (choice && !is_platform(ss_table_get(c->table, c->row, "platform"), choice->platform)) {
         refuse(c, SS_CASE_NOTHING, "another platform");
         return SS_OK;

@@ -60,6 +60,7 @@ static void fill_words(const struct ss_case *c, struct ss_validation_row *row)
     take(row->gpu, sizeof row->gpu, c, "gpu", c->platform ? ss_platform_card(c->platform)->name : "");
     if (c->platform)
         ss_copy(row->card, sizeof row->card, ss_platform_card(c->platform)->name);
+    row->experts = c->job.model.num_experts;
     take(row->precision, sizeof row->precision, c, "precision", ss_precision_name(c->job.precision));
     take(row->quality, sizeof row->quality, c, "quality", "");
     take(row->outcome, sizeof row->outcome, c, "outcome", "ok");

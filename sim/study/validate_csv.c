@@ -12,7 +12,7 @@
 static const char header[] =
     "table,id,model,platform,stack,card,gpus,precision,parameters,quality,outcome,predicted_outcome,right,"
     "measured_ms,"
-    "predicted_ms,error_pct,memory_kind,measured_mib,predicted_mib,memory_error_pct\n";
+    "predicted_ms,error_pct,memory_kind,measured_mib,predicted_mib,memory_error_pct,experts\n";
 
 static void put(FILE *out, const char *text)
 {
@@ -54,6 +54,7 @@ static void write_row(const struct ss_validation_row *r, FILE *out)
     put_known(out, r->measured_bytes / SS_MIB);
     put_known(out, r->predicted_bytes / SS_MIB);
     put_number(out, ss_validation_memory_error(r), "%.2f");
+    fprintf(out, ",%d", r->experts);
     fputc('\n', out);
 }
 

@@ -384,11 +384,53 @@ static void test_logged_stage(void)
     CU_ASSERT(mib[2] > 0 && mib[2] < mib[1]);
 }
 
+/* A mixture's row: its name gives what no column can, a layout beats the columns of stages, and layers that do not divide are
+ * split as evenly as can be. */
+static void test_mixtures(void)
+{
+    static const char head[] =
+        "id,platform,nodes,model,num_layers,hidden_size,ffn_hidden_size,num_attention_heads,vocab_size,"
+        "gated_mlp,position,pp,ep,num_experts,top_k,layers_per_virtual_stage,micro_batch,global_batch,"
+        "seq_length,recompute,flags\n";
+    struct ss_table *t;
+    struct ss_notes notes = {0};
+    struct ss_job job;
+    char text[2048];
+
+    snprintf(text, sizeof text,
+             "%suneven,h800,4,mine,61,1024,512,16,32000,true,rope,4,8,64,4,2,1,64,4096,none,\n"
+             "told,h800,4,mine,8,1024,512,16,32000,true,rope,4,8,64,4,2,1,64,4096,none,"
+             "--pipeline-model-parallel-layout Et*3|tt|tt|tL\n"
+             "named,h800,4,qwen3-30b-a3b,48,2048,768,32,151936,true,rope,1,8,128,8,,1,64,4096,unknown,--mtp-"
+             "num-layers 1\n",
+             head);
+    t = parse(text, NULL);
+    CU_ASSERT_EQUAL_FATAL(ss_table_job(t, 0, &job, &notes, NULL), 0);
+    CU_ASSERT(notes.n > 0 && strstr(notes.text[0], "split as evenly as can be"));
+    CU_ASSERT_EQUAL(job.layout.n, 32);
+    CU_ASSERT_EQUAL(job.layout.layers[28], 2);
+    CU_ASSERT_EQUAL(job.layout.layers[29], 1);
+    CU_ASSERT_EQUAL(job.layers_per_virtual_stage, 0);
+    CU_ASSERT_EQUAL(job.model.moe_ffn_hidden_size, 512);
+    CU_ASSERT_EQUAL(job.model.num_experts, 64);
+    CU_ASSERT_EQUAL(job.model.top_k, 4);
+    CU_ASSERT_EQUAL(job.ep, 8);
+    CU_ASSERT_EQUAL_FATAL(ss_table_job(t, 1, &job, NULL, NULL), 0);
+    CU_ASSERT_EQUAL(job.layout.n, 4);
+    CU_ASSERT_EQUAL(job.layout.layers[0], 3);
+    CU_ASSERT_EQUAL(job.layers_per_virtual_stage, 0);
+    CU_ASSERT_EQUAL_FATAL(ss_table_job(t, 2, &job, NULL, NULL), 0);
+    CU_ASSERT_STRING_EQUAL(job.model_ref, "qwen3-30b-a3b");
+    CU_ASSERT_EQUAL(job.model.mtp_num_layers, 1);
+    ss_table_free(t);
+    ss_notes_free(&notes);
+}
+
 static void test_unsupported(void)
 {
-    struct ss_validation *v =
-        validate("id,platform,nodes,model,precision,num_experts,micro_batch,global_batch,seq_length,outcome\n"
-                 "moe,h800,1,mixtral,bf16,8,1,8,4096,ok\n");
+    struct ss_validation *v = validate(
+        "id,platform,nodes,model,precision,num_experts,micro_batch,global_batch,seq_length,outcome,flags\n"
+        "moe,h800,1,mixtral-8x7b,bf16,8,1,8,4096,ok,--moe-latent-size 64\n");
 
     CU_ASSERT_EQUAL(v->unsupported, 1);
     CU_ASSERT_EQUAL(v->rows[0].right, -1);
@@ -531,28 +573,31 @@ static void test_band(void)
     CU_ASSERT_EQUAL_FATAL(write(fd, text, (size_t)n), n);
     close(fd);
     CU_ASSERT_EQUAL_FATAL(ss_bands_load(path, NULL, &bands, &err), 0);
-    ss_bands_find(bands, "X", SS_BF16, 8e9, 64, &band, &memory);
+    ss_bands_find(bands, "X", SS_BF16, 8e9, 64, 0, &band, &memory);
     CU_ASSERT_EQUAL(band.n, 20);
     CU_ASSERT_DOUBLE_EQUAL(band.pct, 1.8, 1e-9);
     /* Of 19 one in twenty is none: all lie within; half of the memory predicted is twice as much measured. */
     CU_ASSERT_EQUAL(memory.n, 19);
     CU_ASSERT_DOUBLE_EQUAL(memory.high_pct, 100, 1e-9);
     CU_ASSERT_DOUBLE_EQUAL(memory.low_pct, -20, 1e-9);
-    ss_bands_find(bands, "X", SS_FP8, 50e9, 64, &band, &memory);
+    ss_bands_find(bands, "X", SS_FP8, 50e9, 64, 0, &band, &memory);
     CU_ASSERT_EQUAL(band.n, 4);
     CU_ASSERT_DOUBLE_EQUAL(band.pct, 5, 1e-9);
     CU_ASSERT_EQUAL(memory.n, 4); /* also of runs that were predicted not to fit */
     CU_ASSERT_DOUBLE_EQUAL(memory.high_pct, 25, 1e-9);
     CU_ASSERT_DOUBLE_EQUAL(memory.low_pct, 0, 1e-9);
-    ss_bands_find(bands, "Y", SS_BF16, 8e9, 64, &band, &memory);
+    ss_bands_find(bands, "Y", SS_BF16, 8e9, 64, 0, &band, &memory);
     CU_ASSERT_EQUAL(band.n, 24);
     CU_ASSERT_PTR_NOT_NULL(strstr(band.like, "none on Y"));
-    ss_bands_free(bands);
-    CU_ASSERT_EQUAL_FATAL(ss_bands_load("/no/such/file.csv", NULL, &bands, &err), 0);
-    ss_bands_find(bands, "X", SS_BF16, 8e9, 64, &band, &memory);
+    ss_bands_find(bands, "X", SS_BF16, 8e9, 64, 8, &band,
+                  &memory); /* a mixture, of which none was measured */
     CU_ASSERT_EQUAL(band.n, 0);
     ss_bands_free(bands);
-    ss_bands_find(NULL, "X", SS_BF16, 8e9, 64, &band, &memory);
+    CU_ASSERT_EQUAL_FATAL(ss_bands_load("/no/such/file.csv", NULL, &bands, &err), 0);
+    ss_bands_find(bands, "X", SS_BF16, 8e9, 64, 0, &band, &memory);
+    CU_ASSERT_EQUAL(band.n, 0);
+    ss_bands_free(bands);
+    ss_bands_find(NULL, "X", SS_BF16, 8e9, 64, 0, &band, &memory);
     CU_ASSERT_EQUAL(memory.n, 0);
     unlink(path);
 }
@@ -651,6 +696,7 @@ int main(void)
                            {"mistakes", test_mistakes},
                            {"outcomes", test_outcomes},
                            {"the stage that is logged", test_logged_stage},
+                           {"mixtures", test_mixtures},
                            {"unsupported", test_unsupported},
                            {"statistics", test_statistics},
                            {"json", test_json},

@@ -64,4 +64,10 @@ int ss_table_load_named(struct ss_table_row *r);
 /* Adds what the model's name says and no column can, and what a row leaves to be assumed. */
 int ss_table_add_model(const struct ss_table_row *r, struct ss_request *out);
 
+/* Whether the column `flags` has a layout of the pipeline, which beats the columns of stages. */
+int ss_table_has_layout(const struct ss_table_row *r);
+/* Writes the layout of a mixture whose layers do not divide by its virtual stages, where the row does not say one: returns 1;
+ * 0 where there is none to write. */
+int ss_table_layout(const struct ss_table_row *r, char *out, size_t size);
+
 #endif

@@ -140,6 +140,7 @@ struct ss_job {
         flex_backend; /* --moe-token-dispatcher-type flex; enum ss_dispatcher, -1: no backend named */
     int multi_latent; /* --multi-latent-attention */
     int window_given, window_skip_freq; /* --window-size; --window-attn-skip-freq N, 0: none or a list */
+    int mtp_given;                      /* --mtp-num-layers, which may be 0 where the model has some */
     int modules_given;                  /* --recompute-modules */
     int exp_avg_bf16, exp_avg_sq_bf16,
         precision_aware;      /* --exp-avg(-sq)-dtype, --use-precision-aware-optimizer */

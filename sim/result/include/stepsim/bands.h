@@ -29,9 +29,9 @@ int ss_bands_load(const char *csv, struct ss_files *files, struct ss_bands **out
 /* Frees bands. NULL is allowed. */
 void ss_bands_free(struct ss_bands *bands);
 /* Fills *time and *memory with the bands of a job on `gpus` cards. precision: enum ss_precision; parameters: of the whole
- * model. `bands` may be NULL: both are empty. */
+ * model; experts: 0 in a dense one, which mixtures tell nothing of. `bands` may be NULL: both are empty. */
 void ss_bands_find(const struct ss_bands *bands, const char *card, int precision, double parameters, int gpus,
-                   struct ss_band *time, struct ss_band *memory);
+                   int experts, struct ss_band *time, struct ss_band *memory);
 /* Returns 1 when predictions may be judged by measured runs of this `quality` (a word of the tables). */
 int ss_quality_counts(const char *quality);
 

@@ -22,6 +22,7 @@ extern "C" {
 /* Words of `outcome`: ok, oom, config-error, framework-error, not-run; of predicted_outcome: ok, oom, config-error,
  * unsupported, or "" where there is nothing to predict. */
 struct ss_validation_row {
+    int experts; /* 0: a dense model */
     char id[96], table[64], source[80], model[64], gpu[48], card[48], precision[16], platform[64], stack[64];
     char configuration[160]; /* one line for people */
     char quality[32], outcome[24], predicted_outcome[24], memory_kind[16];
