@@ -80,9 +80,11 @@ int ss_load_phases(const struct ss_load_input *in, struct ss_error *err)
     case SS_LOAD_ZIPF: return 1;
     case SS_LOAD_BIASED: return in->draws > 0 ? in->draws : 8;
     case SS_LOAD_FILE:
-        if (!in->loads || in->layers < 1 || in->layer >= in->layers)
-            return ss_fail(err, SS_ERR_INPUT, NULL, 0, "no loads of layer %d are given, but of %d layers",
-                           in->layer, in->layers);
+        if (!in->loads || in->layers < 1)
+            return ss_fail(err, SS_ERR_INPUT, NULL, 0, "no loads of the experts were read");
+        if (in->layer >= in->layers)
+            return ss_fail(err, SS_ERR_INPUT, NULL, 0, "no loads of layer %d: there are %d layers", in->layer,
+                           in->layers);
         return in->layer < 0 ? in->layers : 1;
     default:
         if (in->kind != SS_LOAD_WORKLOAD || !w)

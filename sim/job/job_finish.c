@@ -205,7 +205,7 @@ static int complete_loads(struct ss_finish *f)
         return SS_OK;
     if (!f->loaded)
         return ss_fail(f->err, SS_ERR_UNSUPPORTED, NULL, 0,
-                       "--moe-load %s: files of loads are read for a job, not for a row",
+                       "--moe-load %s: a file of loads is read with a scenario, not with a row of a table",
                        job->moe_load_source);
     int rc = ss_loaded_loads(f->loaded, job->moe_load_source, job->model.num_experts, job->model.top_k,
                              &loads, f->err);

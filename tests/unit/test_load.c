@@ -324,6 +324,12 @@ static void test_file(void)
     in.layer = 0;
     CU_ASSERT_EQUAL(ss_load_figures(&in, &f, &err), SS_ERR_INPUT);
     CU_ASSERT_STRING_EQUAL(err.message, "only 2 experts have a load, a token chooses 3");
+    in.layer = 2;
+    CU_ASSERT_EQUAL(ss_load_figures(&in, &f, &err), SS_ERR_INPUT);
+    CU_ASSERT_STRING_EQUAL(err.message, "no loads of layer 2: there are 2 layers");
+    in.loads = NULL;
+    CU_ASSERT_EQUAL(ss_load_figures(&in, &f, &err), SS_ERR_INPUT);
+    CU_ASSERT_STRING_EQUAL(err.message, "no loads of the experts were read");
 }
 
 /* Layers in the order of their numbers, rows in any; what no row names is 0. */
