@@ -12,6 +12,15 @@ static double own_tokens(const struct ss_job *job)
     return (double)job->micro_batch * job->seq_length / job->cp / sp;
 }
 
+/* Nodes to which the ranks are dealt: of a group that lies on them unevenly the next number that divides it. */
+static int even_nodes(const struct ss_job *job, const struct ss_group_shape *ep)
+{
+    int nodes = ep->nodes > 0 ? ep->nodes : 1;
+    while (nodes < job->ep && job->ep % nodes)
+        nodes++;
+    return nodes;
+}
+
 int ss_experts_load(const struct ss_job *job, const struct ss_group_shape *ep, struct ss_load_figures *out,
                     struct ss_error *err)
 {
@@ -28,7 +37,7 @@ int ss_experts_load(const struct ss_job *job, const struct ss_group_shape *ep, s
         .groups = m->router_groups,
         .group_topk = m->router_group_topk,
         .ep = job->ep,
-        .nodes = ep->nodes > 0 ? ep->nodes : 1,
+        .nodes = even_nodes(job, ep),
         .tokens = own_tokens(job) * job->ep * job->etp,
         .sources = job->ep * job->etp,
         .capacity_factor = job->capacity_factor,
@@ -74,8 +83,8 @@ int ss_experts_spread(const struct ss_job *job, const struct ss_group_shape *ep,
         return status;
     /* Of the rank and the node that gets, or sends, most. */
     *out = (struct ss_token_spread){
-        .nodes = fmax(load.source * load.remote_nodes,
-                      load.hottest_node_tokens * (load.remote_nodes / load.nodes)),
+        .nodes = fmin(ep->nodes - 1, fmax(load.source * load.remote_nodes,
+                                          load.hottest_node_tokens * (load.remote_nodes / load.nodes))),
         .copies = ep->n > 1 ? fmax(load.source * load.ranks, load.hottest_rank_tokens) : 0,
         .hottest = load.rank.mean,
         .expert_copies = load.expert_copies,

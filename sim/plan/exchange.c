@@ -226,9 +226,8 @@ void ss_groups_warn_across(struct ss_plan *plan, const struct ss_groups *groups)
             most = fmax(most, ss_groups_shape(groups, comm, r).across);
         if (most > 1 + 1e-9)
             ss_notes_add(&plan->warnings,
-                         "exchanges of %s take %.3g times as long across nodes as a rank's share of the NICs "
-                         "would: links "
-                         "that groups share hold them up",
+                         "across nodes exchanges of %s take %.3g times as long as on a rank's share of the "
+                         "NICs: groups share links of the fabric, or lie unevenly on nodes",
                          ss_comm_facts(comm)->name, most);
     }
 }
