@@ -37,7 +37,8 @@ const struct ss_table_column ss_table_columns[] = {
         {"learned", "--position-embedding-type learned_absolute"},
         {"alibi", "--position-embedding-type none"}, {"none", "--position-embedding-type none"}),
     CHOICE("normalization", {"rmsnorm", "--normalization RMSNorm"}, {"layernorm", "--normalization LayerNorm"}),
-    CHOICE("precision", {"fp32", ""}, {"fp16", "--fp16"}, {"bf16", "--bf16"}, {"fp8", "--precision fp8"}),
+    CHOICE("precision", {"fp32", ""}, {"fp16", "--fp16"}, {"bf16", "--bf16"}, {"fp8", "--precision fp8"},
+        {"mxfp8", "--precision mxfp8"}, {"nvfp4", "--fp4-format e2m1"}),
     VALUE("attention", "--attention-backend"),
 
     VALUE("tp", "--tp"),
@@ -54,7 +55,7 @@ const struct ss_table_column ss_table_columns[] = {
     NEEDED("seq_length", "--seq"),
 
     VALUE("recompute_num_layers", "--recompute-num-layers"),
-    CHOICE("recompute", {"none", "--recompute none"}, {"unknown", NULL}, {"selective", "--recompute selective"},
+    CHOICE("recompute", {"none", "--recompute none"}, {"unknown", NULL}, {"op-selective", NULL}, {"selective", "--recompute selective"},
         {"full", "--recompute full"}),
     {"sequence_parallel", 0, NULL, NULL, SWITCH("--sequence-parallel")},
     VALUE("fsdp", "--fsdp"),

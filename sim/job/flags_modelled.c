@@ -61,7 +61,8 @@ static const struct ss_flag_choice precision[] = {
 #define X(symbol, name) WORD(name),
     SS_PRECISION_LIST(X)
 #undef X
-        {NULL, 0}};
+        WORD("mxfp8"),
+    {NULL, 0}};
 static const struct ss_flag_choice recompute[] = {{"none", SS_RECOMPUTE_NONE},
                                                   {"selective", SS_RECOMPUTE_SELECTIVE},
                                                   {"full", SS_RECOMPUTE_FULL},
@@ -108,7 +109,7 @@ const struct ss_flag_setter ss_flag_setters[] = {
     OWN_INT("--mbs", micro_batch, 1, MAX_SIZE, "--micro-batch-size")
     OWN_INT("--gbs", global_batch, 1, MAX_SIZE, "--global-batch-size")
     OWN_INT("--seq", seq_length, 1, MAX_SIZE, "--seq-length")
-    OWN_CALL_OF("--precision", '1', ss_flag_precision, precision, "fp32, fp16, bf16 or fp8 (hybrid over bf16)")
+    OWN_CALL_OF("--precision", '1', ss_flag_precision, precision, "fp32, fp16, bf16, fp8 (hybrid over bf16) or mxfp8 (--fp8-recipe mxfp8)")
     OWN_CALL_OF("--recompute", '1', ss_flag_recompute, recompute, "none, selective or full (uniform, 1 layer)")
     OWN_CALL_OF("--fsdp", '1', ss_flag_fsdp, fsdp,
         "NeMo's words: full = optim_grads_params, grad = optim_grads, hybrid = full inside a node, none")

@@ -110,7 +110,13 @@ DEFINE(precision)
         job->fp8_base = p == SS_FP8 ? SS_BF16 : p == SS_FP32 ? -1 : p;
         return SS_OK;
     }
-    return bad(why, "it is fp32, fp16, bf16 or fp8");
+    if (!strcmp(values[0], "mxfp8")) {
+        job->precision = SS_FP8;
+        job->fp8_base = SS_BF16;
+        job->fp8_recipe = SS_FP8_MXFP8;
+        return SS_OK;
+    }
+    return bad(why, "it is fp32, fp16, bf16, fp8 or mxfp8");
 }
 
 DEFINE(recompute)

@@ -357,7 +357,7 @@ static int check_data_parallel(struct ss_finish *f)
                "--use-torch-fsdp2 requires --untie-embeddings-and-output-weights");
     if (job->fsdp2 && (job->precision == SS_FP16 || job->fp8_base == SS_FP16))
         REFUSE(f, "--fp16 --precision", "take --bf16", "--use-torch-fsdp2 not supported with fp16 yet");
-    if (job->fsdp && job->sharding > SS_SHARD_OPTIM && job->pp > 1)
+    if (job->fsdp && job->sharding > SS_SHARD_OPTIM && job->pp > 1 && f->stack->fsdp_pipeline == 0)
         REFUSE(f, "--fsdp --use-megatron-fsdp --use-torch-fsdp2 --pp",
                "take --pp 1, or the distributed optimizer instead of FSDP",
                "FSDP is not supported with pipeline parallelism");

@@ -108,7 +108,7 @@ RULES = [
      "new": "gemm.small_tile gemm.efficiency.fp8_blocks gemm.k_prologue.fp8_blocks gemm.wgrad.fp8_blocks ",
      "why": "those of H20 are assumed"},
     *({"commit": "Flags of experts, latent attention, windows and layouts", "op": "add", "path": "inputs.stack.[%s]" % prop,
-       "why": "a stack says what its recipes of mixtures do"} for prop in ("ss.default.grouped_gemm", "ss.default.permute_fusion")),
+       "why": "a stack says what its recipes of mixtures do"} for prop in ("ss.default.grouped_gemm", "ss.default.permute_fusion", "ss.fsdp.pipeline")),
     {"commit": "Flags of experts, latent attention, windows and layouts", "op": "order", "path": "inputs.flags",
      "why": "flags of experts are behind the others"},
     {"commit": "Flags of experts, latent attention, windows and layouts", "op": "ignore", "path": "warnings",
@@ -117,6 +117,8 @@ RULES = [
        "why": "errors of the rows like a job, with three more that name the modules that they recompute"}
       for path in ("memory.band_low_pct", "memory.band_high_pct", "memory.band_like", "rows.*.band_low_pct", "rows.*.band_high_pct",
                    "schedules.*.band_low_pct", "schedules.*.band_high_pct")),
+    {"commit": "Rows of MXFP8, FSDP inside pipeline stages, activation checkpointing of mixtures", "op": "text",
+     "old": r"it is fp32, fp16, bf16 or fp8\b", "new": "it is fp32, fp16, bf16, fp8 or mxfp8", "why": "--precision takes mxfp8"},
 ]
 
 # Flags of this tree's table that the old binary does not know: flag -> subject of the commit that added it.

@@ -112,6 +112,8 @@ extern "C" {
       "reduce_bucket_size); 0: another optimizer")                                                           \
     X(zero_live, "ss.zero.live_params", NONE, 0, 0, 1e12,                                                    \
       "parameters that DeepSpeed's ZeRO-3 keeps gathered (its stage3_max_live_parameters)")                  \
+    X(fsdp_pipeline, "ss.fsdp.pipeline", COUNT, 0, 0, 1,                                                     \
+      "FSDP shards inside each pipeline stage too, as NeMo AutoModel and torchtitan do")                     \
     X(fsdp_pytorch, "ss.fsdp.pytorch", COUNT, 0, 0, 1,                                                       \
       "FSDP is PyTorch's: shards are fp32 parameters without a 16-bit copy, embedding and output layer "     \
       "stay "                                                                                                \
