@@ -14,7 +14,7 @@ int ss_layer_set_init(struct ss_layer_set *set, const struct ss_cost_context *c,
     set->c = c;
     set->with_steps = with_steps;
     set->fixed = c->stack->fixed_microbatch;
-    set->delay_wgrad = c->job->delay_wgrad;
+    set->delay_wgrad = c->job->delay_wgrad && c->shape.paired;
     set->experts_apart = ss_job_experts_apart(c->job);
     set->nparts = 0;
     memset(set->known, 0, sizeof set->known);
@@ -33,11 +33,6 @@ void ss_layer_set_free(struct ss_layer_set *set)
         free(set->chunks[k].run);
     free(set->chunks);
     free(set);
-}
-
-int ss_layer_is_transformer(const struct ss_layer_set *set, const struct ss_layer_run *run)
-{
-    return ss_layer_kind(ss_layer_part(set, run)->kind)->where == SS_WHERE_TRANSFORMER;
 }
 
 /* Where a run lies: the numbered layers, before or behind them (enum ss_layer_where). */
@@ -170,6 +165,17 @@ static void times_add(struct ss_chunk_cost *chunk, const struct ss_layer_cost *c
     }
 }
 
+/* Of a backward alone, weight gradients beside its own exchanges. */
+static int delayed_times(const struct ss_layer_set *set, int k, struct ss_chunk_cost *chunk)
+{
+    struct ss_step_list list;
+    int status = ss_pair_steps(set, -1, k, &list);
+    if (!status)
+        status = ss_steps_fold(&list, set->c->slower, chunk->backward);
+    free(list.step);
+    return status;
+}
+
 int ss_layer_set_chunk(struct ss_layer_set *set, int k, struct ss_chunk_cost *chunk, struct ss_error *err)
 {
     struct ss_layer_runs *runs = &set->chunks[k];
@@ -181,6 +187,8 @@ int ss_layer_set_chunk(struct ss_layer_set *set, int k, struct ss_chunk_cost *ch
     chunk->input_grad[SS_LABEL_OTHER] += set->fixed;
     for (int i = 0; i < SS_LABEL_COUNT; i++)
         chunk->backward[i] += chunk->input_grad[i] + chunk->weight_grad[i];
+    if (set->delay_wgrad && delayed_times(set, k, chunk))
+        return ss_fail(err, SS_ERR_NOMEM, NULL, 0, "out of memory for the steps of a chunk");
     return SS_OK;
 }
 
@@ -353,6 +361,10 @@ struct ss_chunk_place ss_chunk_place_at(const struct ss_layer_set *set, int k, i
     int all = count_layers(set, runs);
     double at = fixed ? set->fixed : 0, total = at;
     struct ss_chunk_place place = {0, 0};
+    if (phase == SS_PHASE_B && set->delay_wgrad)
+        return ss_delayed_place(set, k, layers < all ? layers : all + 1, &place)
+                   ? (struct ss_chunk_place){1, 0}
+                   : place;
     for (size_t i = 0; i < runs->n; i++) {
         const struct ss_layer_run *run = run_at(runs, phase, i);
         const struct ss_layer_part *part = ss_layer_part(set, run);
@@ -377,6 +389,8 @@ int ss_chunk_steps_visit(const struct ss_layer_set *set, int k, int phase, ss_st
     const struct ss_layer_step fixed = {
         .kind = SS_STEP_COMPUTE, .label = SS_LABEL_OTHER, .seconds = set->fixed};
     const struct ss_layer_runs *runs = &set->chunks[k];
+    if (phase == SS_PHASE_B && set->delay_wgrad)
+        return ss_pair_steps_visit(set, -1, k, visit, ctx);
     int status = phase != SS_PHASE_W && set->fixed > 0 ? visit(ctx, &fixed) : 0;
     for (size_t i = 0; i < runs->n; i++) {
         const struct ss_layer_run *run = run_at(runs, phase, i);

@@ -6,8 +6,9 @@
  *   kernels    attention F   mixture B   [its weights]   mixture F   attention B   [its weights]
  *   exchanges  B1            F1                          B2          F2
  * An exchange is waited for before the next kernels of its own chunk. Layers without exchanges keep the order; what is left
- * of the longer chunk follows alone.
+ * of the longer chunk follows alone. A backward alone hides its exchanges behind its own weight gradients, where these are apart.
  */
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -31,7 +32,9 @@ struct pairing {
     int posted[STREAMS], waited[STREAMS];                 /* collectives of both sides */
     int queue[SIDES][STREAMS][POSTED], n[SIDES][STREAMS]; /* those of a side that it has to wait for */
     const struct ss_layer_part *layer[SIDES], *held;      /* held: attention's weight gradients are due */
-    struct cut open;                                      /* of the forward: F2 is posted */
+    int want, begun; /* place behind so many numbered layers of the backward; those that have begun */
+    size_t at;
+    struct cut open; /* of the forward: F2 is posted */
 };
 
 static int is_exchange(const struct ss_layer_step *s)
@@ -154,6 +157,8 @@ static void finish(struct pairing *p)
 {
     weights(p, p->held, 0);
     p->held = NULL;
+    if (p->begun == p->want)
+        p->at = p->out->n;
     if (p->open.list)
         wait_segment(p, FORWARD, &p->open, 2);
     p->open.list = NULL;
@@ -229,19 +234,26 @@ static void others(struct pairing *p, struct side *s)
     }
 }
 
-int ss_pair_steps(const struct ss_layer_set *set, int f, int b, struct ss_step_list *out)
+/* f < 0: the backward alone. Writes to *at, which may be NULL, how many steps there are before the place at which the first
+ * `layers` numbered layers of the backward and their weight gradients are done. */
+static int merge(const struct ss_layer_set *set, int f, int b, int layers, struct ss_step_list *out,
+                 size_t *at)
 {
+    static const struct ss_layer_runs none = {0};
     struct pairing *p = ss_calloc(1, sizeof *p);
-    struct side forward = {.runs = &set->chunks[f], .side = FORWARD};
+    struct side forward = {.runs = f < 0 ? &none : &set->chunks[f], .side = FORWARD};
     struct side backward = {.runs = &set->chunks[b], .side = BACKWARD};
     memset(out, 0, sizeof *out);
     if (!p)
         return SS_ERR_NOMEM;
     p->set = set;
     p->out = out;
+    p->want = layers;
+    p->at = SIZE_MAX;
     if (set->fixed > 0)
-        push(p, (struct ss_layer_step){
-                    .kind = SS_STEP_COMPUTE, .label = SS_LABEL_OTHER, .seconds = 2 * set->fixed});
+        push(p, (struct ss_layer_step){.kind = SS_STEP_COMPUTE,
+                                       .label = SS_LABEL_OTHER,
+                                       .seconds = (f < 0 ? 1 : 2) * set->fixed});
     for (;;) {
         others(p, &forward);
         others(p, &backward);
@@ -251,12 +263,40 @@ int ss_pair_steps(const struct ss_layer_set *set, int f, int b, struct ss_step_l
         pair_layers(p, fr ? ss_layer_part(set, fr) : NULL, br ? ss_layer_part(set, br) : NULL);
         if (fr)
             advance(&forward);
-        if (br)
+        if (br) {
+            p->begun += !br->predicts;
             advance(&backward);
+        }
     }
     finish(p);
+    if (at)
+        *at = p->at < out->n ? p->at : out->n;
     free(p);
     return out->failed ? SS_ERR_NOMEM : SS_OK;
+}
+
+int ss_pair_steps(const struct ss_layer_set *set, int f, int b, struct ss_step_list *out)
+{
+    return merge(set, f, b, -1, out, NULL);
+}
+
+int ss_delayed_place(const struct ss_layer_set *set, int k, int layers, struct ss_chunk_place *place)
+{
+    double until[SS_LABEL_COUNT], all[SS_LABEL_COUNT];
+    struct ss_step_list list, first;
+    size_t at;
+    int status = merge(set, -1, k, layers, &list, &at);
+    first = list;
+    first.n = at;
+    if (!status)
+        status = ss_steps_fold(&list, 0, all);
+    if (!status)
+        status = ss_steps_fold(&first, 0, until);
+    free(list.step);
+    if (!status)
+        *place = (struct ss_chunk_place){ss_label_sum(all) > 0 ? ss_label_sum(until) / ss_label_sum(all) : 1,
+                                         (int)at};
+    return status;
 }
 
 int ss_pair_steps_visit(const struct ss_layer_set *set, int f, int b, ss_step_visitor visit, void *ctx)

@@ -209,6 +209,7 @@ static void test_nothing_to_hide(void)
 
 /* A layer whose forward is attention a, dispatch x, mixture m, combine x, rest 1; whose backward is the rest 1, combine
  * x, mixture 2 m, dispatch x, attention 2 a; half of the backward's attention and mixture are weight gradients. */
+static struct ss_chunk_place first_done; /* place behind the first layer of the backward alone */
 static double pair_of_layers(int f, int b, double a, double m, double x, int delay, double t[SS_LABEL_COUNT])
 {
 #define EXCHANGED(...) POST(SS_COMM_EP, x, 0), WAIT(SS_COMM_EP), __VA_ARGS__
@@ -222,9 +223,10 @@ static double pair_of_layers(int f, int b, double a, double m, double x, int del
     struct ss_step_list list;
     set.part[0].kind = SS_LAYER_MOE;
     set.part[0].steps = steps;
-    CU_ASSERT_FATAL(ss_pair_steps(&set, 0, 1, &list) == SS_OK);
+    CU_ASSERT_FATAL(ss_pair_steps(&set, f > 0 ? 0 : -1, 1, &list) == SS_OK);
     CU_ASSERT_EQUAL(ss_steps_fold(&list, 0, t), SS_OK);
     free(list.step);
+    CU_ASSERT_EQUAL(ss_delayed_place(&set, 1, 1, &first_done), SS_OK);
     return ss_label_sum(t);
 }
 
@@ -258,6 +260,10 @@ static void test_pair_uneven(void)
     CU_ASSERT_DOUBLE_EQUAL(pair_of_layers(1, 2, 3, 4, 3, 0, t), 23 + 15 + 2 * 3 - 1, 1e-12);
     /* its weight gradients hide its own exchanges */
     CU_ASSERT_DOUBLE_EQUAL(pair_of_layers(1, 2, 3, 4, 3, 1, t), 23 + 15, 1e-12);
+    /* A backward alone: 1 x3 m4 W4 (x) a3 1 W3 (x) m4 W4 (x) a3 W3. The first layer is done behind its last weights. */
+    CU_ASSERT_DOUBLE_EQUAL(pair_of_layers(0, 2, 3, 4, 3, 1, t), 33, 1e-12);
+    CU_ASSERT_EQUAL(t[SS_LABEL_EP], 3);
+    CU_ASSERT_DOUBLE_EQUAL(first_done.fraction, 19.0 / 33, 1e-12);
 }
 
 #define PIPELINED "--pp 2 --gbs 64 --ep 8 "
@@ -311,6 +317,21 @@ static void test_megatron(void)
     }
 }
 
+/* A bucket of a backward whose weight gradients are apart is due behind those of its layers. */
+static void test_delayed_buckets(void)
+{
+    static const char *const jobs[] = {
+        "h800 2;" COMMON PIPELINED "--num-layers-per-virtual-pipeline-stage 2 --overlap-grad-reduce",
+        "h800 2;" COMMON "--ep 8 --gbs 64 --overlap-grad-reduce --ddp-bucket-size 40000000",
+    };
+    for (size_t j = 0; j < sizeof jobs / sizeof *jobs; j++) {
+        double paired[SS_LABEL_COUNT], delayed[SS_LABEL_COUNT];
+        double u = agree(jobs[j], (struct variant){.paired = 1}, 1, paired);
+        double d = agree(jobs[j], (struct variant){.paired = 1, .delay = 1}, 1, delayed);
+        CU_ASSERT(d < u && delayed[SS_LABEL_EP] < paired[SS_LABEL_EP]);
+    }
+}
+
 /* DualPipe has chunks of its own, so that it needs no virtual stages; 1f1b has no pairs where there is a pipeline. */
 static void test_words(void)
 {
@@ -348,6 +369,7 @@ int main(void)
                            {"pairs of unequal chunks", test_pair_uneven},
                            {"pairs of jobs", test_pairs_of_jobs},
                            {"pairs of Megatron's schedules", test_megatron},
+                           {"buckets of delayed weight gradients", test_delayed_buckets},
                            {"schedules that have pairs", test_words},
                            {"SMs of the dispatcher", test_reserved_sms},
                            CU_TEST_INFO_NULL};

@@ -33,7 +33,7 @@ struct ss_layer_set {
     int with_steps;
     double fixed;      /* s: host time before F, B and I */
     int experts_apart; /* ss_job_experts_apart */
-    int delay_wgrad;   /* pairs run weight gradients apart from the rest of the backward */
+    int delay_wgrad;   /* weight gradients run apart from the rest of the backward, beside exchanges */
     int nparts;
     struct ss_layer_part part[SS_LAYER_KINDS * SS_TREATMENTS];
     int known[SS_LAYER_KINDS]; /* 1: ops are filled */
@@ -48,9 +48,12 @@ int ss_layer_set_init(struct ss_layer_set *set, const struct ss_cost_context *c,
 int ss_layer_set_chunk(struct ss_layer_set *set, int k, struct ss_chunk_cost *chunk, struct ss_error *err);
 void ss_layer_set_free(struct ss_layer_set *set);
 
-/* The steps of a forward of chunk f beside a backward of chunk b (pair.c); steps of all layers are recorded. The caller frees
+/* The steps of a forward of chunk f (-1: none) beside a backward of chunk b (pair.c); steps of all layers are recorded. The caller frees
  * out->step, also after SS_ERR_NOMEM. */
 int ss_pair_steps(const struct ss_layer_set *set, int f, int b, struct ss_step_list *out);
+/* ss_chunk_place_at of a backward alone whose weight gradients run apart; more layers than the chunk has: its end.
+ * SS_ERR_NOMEM. */
+int ss_delayed_place(const struct ss_layer_set *set, int k, int layers, struct ss_chunk_place *place);
 
 /* Walks over the runs of a chunk: kind and treatment of each. */
 static inline const struct ss_layer_part *ss_layer_part(const struct ss_layer_set *set,
@@ -59,7 +62,10 @@ static inline const struct ss_layer_part *ss_layer_part(const struct ss_layer_se
     return &set->part[run->part];
 }
 /* Whether its layers are transformer layers. */
-int ss_layer_is_transformer(const struct ss_layer_set *set, const struct ss_layer_run *run);
+static inline int ss_layer_is_transformer(const struct ss_layer_set *set, const struct ss_layer_run *run)
+{
+    return ss_layer_kind(ss_layer_part(set, run)->kind)->where == SS_WHERE_TRANSFORMER;
+}
 
 /* Of the k-th chunk; second_copy: 1 where its output layer holds a copy of a tied embedding that lies on another rank. */
 struct ss_param_count ss_layer_set_params(const struct ss_layer_set *set, const struct ss_cost_context *c,

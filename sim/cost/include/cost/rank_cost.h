@@ -82,7 +82,7 @@ struct ss_chunk_place ss_chunk_place_at(const struct ss_layer_set *set, int k, i
 typedef int (*ss_step_visitor)(void *ctx, const struct ss_layer_step *step);
 int ss_chunk_steps_visit(const struct ss_layer_set *set, int k, int phase, ss_step_visitor visit, void *ctx);
 
-/* Likewise of a pair of the chunks f and b. SS_ERR_NOMEM, or what `visit` returns. */
+/* Likewise of a pair of the chunks f (-1: none) and b. SS_ERR_NOMEM, or what `visit` returns. */
 int ss_pair_steps_visit(const struct ss_layer_set *set, int f, int b, ss_step_visitor visit, void *ctx);
 
 /* Parameters of the i-th transformer layer of the k-th chunk, in the order of the forward, without multi-token prediction's. */
