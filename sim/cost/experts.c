@@ -93,3 +93,40 @@ int ss_experts_spread(const struct ss_job *job, const struct ss_group_shape *ep,
         *figures = load;
     return SS_OK;
 }
+
+static int expert_layers(const struct ss_model *m, int first, int end)
+{
+    int n = 0;
+    for (int l = first; l < end; l++)
+        n += ss_layer_rule_has(&m->moe_layers, l);
+    return n;
+}
+
+int ss_experts_loads_by_layer(const struct ss_job *job)
+{
+    const struct ss_model *m = &job->model;
+    return job->moe_load == SS_LOAD_FILE && job->moe_loads &&
+           job->moe_load_layers == expert_layers(m, 0, m->num_layers);
+}
+
+int ss_experts_add_layers(const struct ss_job *job, const struct ss_group_shape *ep, int first, int n,
+                          struct ss_token_spread *sum, struct ss_error *err)
+{
+    const struct ss_model *m = &job->model;
+    struct ss_job own = *job;
+    struct ss_token_spread spread;
+    int before = expert_layers(m, 0, first), rows = expert_layers(m, first, first + n);
+    if (rows == 0)
+        return 0;
+    own.moe_loads = job->moe_loads + (size_t)before * (size_t)m->num_experts;
+    own.moe_load_layers = rows;
+    int status = ss_experts_spread(&own, ep, &spread, NULL, err);
+    if (status)
+        return status;
+    sum->nodes += rows * spread.nodes;
+    sum->copies += rows * spread.copies;
+    sum->hottest += rows * spread.hottest;
+    sum->expert_copies += rows * spread.expert_copies;
+    sum->source += rows * spread.source;
+    return rows;
+}

@@ -99,8 +99,34 @@ static int ends_apart(const struct ss_schedule *s)
     return s->virtual_rank[0] != s->virtual_rank[s->stages * s->chunks - 1];
 }
 
+/* Loads of the layers of this stage, where a file has them by layer. */
+static int stage_loads(const struct ss_cost_input *in, const struct ss_rank_site *site,
+                       struct ss_token_spread *out, struct ss_error *err)
+{
+    const struct ss_schedule *s = in->schedule;
+    struct ss_token_spread sum = {0};
+    int layers = 0;
+    for (int v = 0; v < s->stages * s->chunks; v++) {
+        if (s->virtual_rank[v] != site->stage)
+            continue;
+        int n = ss_experts_add_layers(in->job, &site->ep, ss_stage_first_layer(in->job, s, v),
+                                      ss_stage_layers(in->job, s, v), &sum, err);
+        if (n < 0)
+            return n;
+        layers += n;
+    }
+    if (layers > 0)
+        *out = (struct ss_token_spread){.nodes = sum.nodes / layers,
+                                        .copies = sum.copies / layers,
+                                        .hottest = sum.hottest / layers,
+                                        .expert_copies = sum.expert_copies / layers,
+                                        .source = sum.source / layers};
+    return SS_OK;
+}
+
 /* The plan has worked out the load once for all groups that are alike. */
-static int experts_init(const struct ss_rank_site *site, struct ss_cost_context *c, struct ss_error *err)
+static int experts_init(const struct ss_cost_input *in, const struct ss_rank_site *site,
+                        struct ss_cost_context *c, struct ss_error *err)
 {
     struct ss_token_spread spread = site->ep.spread;
     int status = SS_OK;
@@ -108,6 +134,8 @@ static int experts_init(const struct ss_rank_site *site, struct ss_cost_context 
         return SS_OK;
     if (spread.expert_copies <= 0)
         status = ss_experts_spread(c->job, &site->ep, &spread, NULL, err);
+    if (!status && ss_experts_loads_by_layer(c->job))
+        status = stage_loads(in, site, &spread, err);
     if (!status)
         ss_experts_shape(&c->shape, c->job, &spread);
     return status;
@@ -135,7 +163,7 @@ static int context_init(const struct ss_cost_input *in, const struct ss_rank_sit
     c->p2p_overlapped = in->schedule->p2p == SS_P2P_OVERLAPPED;
     c->once = 1.0 / in->microbatches;
     c->accumulated = c->fsdp.n > 1 ? 0 : 1 - c->once; /* FSDP adds up shards */
-    return experts_init(site, c, err);
+    return experts_init(in, site, c, err);
 }
 
 /* Of dense parameters. */

@@ -12,5 +12,11 @@ int ss_experts_load(const struct ss_job *job, const struct ss_group_shape *ep, s
                     struct ss_error *err);
 /* Fills the sizes of experts of a shape whose other sizes are known: those of the hottest rank. */
 void ss_experts_shape(struct ss_shape *s, const struct ss_job *job, const struct ss_token_spread *spread);
+/* Returns 1 when the job has loads of each of its layers of experts, in order. */
+int ss_experts_loads_by_layer(const struct ss_job *job);
+/* Adds those of layers first .. first + n - 1, of a job of which this is so, each as often as one layer of experts; returns
+ * their number or SS_ERR_NOMEM. */
+int ss_experts_add_layers(const struct ss_job *job, const struct ss_group_shape *ep, int first, int n,
+                          struct ss_token_spread *sum, struct ss_error *err);
 
 #endif
