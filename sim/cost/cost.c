@@ -374,6 +374,8 @@ static void host_cost(const struct ss_cost_context *c, const struct ss_ops *ops,
         forward += (op->forward_kernels + collectives_of(c, op, 1)) * call + op->forward_launches * launch;
         backward += (op->backward_kernels + collectives_of(c, op, 0)) * call + op->backward_launches * launch;
     }
+    out->host[0] = forward;
+    out->host[1] = backward;
     forward = exposed(forward, slowed(c, out->forward));
     backward = exposed(backward, slowed_backward(c, out));
     out->forward[SS_LABEL_OTHER] += forward;

@@ -14,6 +14,7 @@ int ss_layer_set_init(struct ss_layer_set *set, const struct ss_cost_context *c,
     set->c = c;
     set->with_steps = with_steps;
     set->fixed = c->stack->fixed_microbatch;
+    set->slower = c->slower;
     set->delay_wgrad = c->job->delay_wgrad && c->shape.paired;
     set->experts_apart = ss_job_experts_apart(c->job);
     set->nparts = 0;
@@ -171,7 +172,7 @@ static int delayed_times(const struct ss_layer_set *set, int k, struct ss_chunk_
     struct ss_step_list list;
     int status = ss_pair_steps(set, -1, k, &list);
     if (!status)
-        status = ss_steps_fold(&list, set->c->slower, chunk->backward);
+        status = ss_steps_fold(&list, set->slower, chunk->backward);
     free(list.step);
     return status;
 }

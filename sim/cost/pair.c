@@ -34,6 +34,7 @@ struct pairing {
     const struct ss_layer_part *layer[SIDES], *held;      /* held: attention's weight gradients are due */
     int want, begun; /* place behind so many numbered layers of the backward; those that have begun */
     size_t at;
+    double host;     /* s to issue all layers */
     struct cut open; /* of the forward: F2 is posted */
 };
 
@@ -116,7 +117,8 @@ static void segment(struct pairing *p, int side, const struct cut *c, int k)
 {
     for (size_t i = c->begin[k]; i < c->end[k]; i++) {
         const struct ss_layer_step *s = &c->list->step[i];
-        if (i == c->wait[0] || i == c->wait[1])
+        int host = s->kind == SS_STEP_COMPUTE && s->label == SS_LABEL_OTHER; /* wait_for_host does that */
+        if (i == c->wait[0] || i == c->wait[1] || host)
             continue;
         if (s->kind == SS_STEP_POST)
             post(p, side, s);
@@ -211,8 +213,9 @@ static const struct ss_layer_run *at_hand(const struct side *s)
     return &s->runs->run[s->side == FORWARD ? s->run : s->runs->n - 1 - s->run];
 }
 
-static void advance(struct side *s)
+static void advance(struct pairing *p, struct side *s)
 {
+    p->host += ss_layer_part(p->set, at_hand(s))->cost.host[s->side];
     if (++s->done == at_hand(s)->count) {
         s->run++;
         s->done = 0;
@@ -230,8 +233,21 @@ static void others(struct pairing *p, struct side *s)
         struct cut all = {.list = &part->steps.phase[s->side == FORWARD ? SS_PHASE_F : SS_PHASE_B]};
         all.wait[0] = all.wait[1] = all.end[0] = all.list->n;
         segment(p, s->side, &all, 0);
-        advance(s);
+        advance(p, s);
     }
+}
+
+/* The host issues both sides and runs ahead of the GPU: a pair takes the longer of both. */
+static void wait_for_host(struct pairing *p)
+{
+    double gpu[SS_LABEL_COUNT], sum;
+    if (p->host <= 0)
+        return;
+    p->out->failed |= ss_steps_fold(p->out, p->set->slower, gpu) != SS_OK;
+    sum = ss_label_sum(gpu) + p->set->slower * (gpu[SS_LABEL_COMPUTE] + gpu[SS_LABEL_RECOMPUTE]);
+    if (!p->out->failed && p->host > sum)
+        push(p, (struct ss_layer_step){
+                    .kind = SS_STEP_COMPUTE, .label = SS_LABEL_OTHER, .seconds = p->host - sum});
 }
 
 /* f < 0: the backward alone. Writes to *at, which may be NULL, how many steps there are before the place at which the first
@@ -262,13 +278,14 @@ static int merge(const struct ss_layer_set *set, int f, int b, int layers, struc
             break;
         pair_layers(p, fr ? ss_layer_part(set, fr) : NULL, br ? ss_layer_part(set, br) : NULL);
         if (fr)
-            advance(&forward);
+            advance(p, &forward);
         if (br) {
             p->begun += !br->predicts;
-            advance(&backward);
+            advance(p, &backward);
         }
     }
     finish(p);
+    wait_for_host(p);
     if (at)
         *at = p->at < out->n ? p->at : out->n;
     free(p);

@@ -93,6 +93,7 @@ enum { NWAYS = sizeof ways / sizeof ways[0] };
 /* What a test changes in a job before it is finished; the stack's channels hold no SMs unless `hold`. */
 struct variant {
     int shared, paired, delay, hold, deepep, sms;
+    double host;      /* s an operator, 0: the stack's */
     unsigned modules; /* that selective recompute repeats */
 };
 
@@ -115,6 +116,8 @@ static double run_variant(const char *text, struct variant v, const struct way *
         s.job.recompute = SS_RECOMPUTE_SELECTIVE;
         s.job.recompute_modules = v.modules;
     }
+    if (v.host > 0)
+        s.stack.host_operator = v.host;
     if (!v.hold)
         s.stack.comm_sms_nic = s.stack.comm_sms_nvlink = 0;
     CU_ASSERT_FATAL(scale_run(&s, &o, &run) == 0);
@@ -210,6 +213,7 @@ static void test_nothing_to_hide(void)
 /* A layer whose forward is attention a, dispatch x, mixture m, combine x, rest 1; whose backward is the rest 1, combine
  * x, mixture 2 m, dispatch x, attention 2 a; half of the backward's attention and mixture are weight gradients. */
 static struct ss_chunk_place first_done; /* place behind the first layer of the backward alone */
+static double issue[2];                  /* s of the host for a forward and a backward */
 static double pair_of_layers(int f, int b, double a, double m, double x, int delay, double t[SS_LABEL_COUNT])
 {
 #define EXCHANGED(...) POST(SS_COMM_EP, x, 0), WAIT(SS_COMM_EP), __VA_ARGS__
@@ -223,6 +227,7 @@ static double pair_of_layers(int f, int b, double a, double m, double x, int del
     struct ss_step_list list;
     set.part[0].kind = SS_LAYER_MOE;
     set.part[0].steps = steps;
+    memcpy(set.part[0].cost.host, issue, sizeof issue);
     CU_ASSERT_FATAL(ss_pair_steps(&set, f > 0 ? 0 : -1, 1, &list) == SS_OK);
     CU_ASSERT_EQUAL(ss_steps_fold(&list, 0, t), SS_OK);
     free(list.step);
@@ -250,6 +255,18 @@ static void test_pair(void)
     /* Far longer than the kernels: all but what is before the first one and behind the last one is hidden by them. */
     CU_ASSERT_DOUBLE_EQUAL(pair_of_layers(1, 1, 3, 4, 100, 0, t), 1 + 100 + 100 + 100 + 100 + 1, 1e-12);
     CU_ASSERT_DOUBLE_EQUAL(pair_of_layers(2, 2, 3, 4, 100, 0, t), 1 + 800 + 1, 1e-12);
+}
+
+static void test_pair_host(void)
+{
+    double t[SS_LABEL_COUNT];
+    issue[0] = 10;
+    issue[1] = 12;
+    CU_ASSERT_DOUBLE_EQUAL(pair_of_layers(1, 1, 3, 4, 3, 0, t), 23, 1e-12);
+    issue[1] = 20;
+    CU_ASSERT_DOUBLE_EQUAL(pair_of_layers(1, 1, 3, 4, 3, 0, t), 30, 1e-12);
+    CU_ASSERT_DOUBLE_EQUAL(t[SS_LABEL_OTHER], 7, 1e-12);
+    issue[0] = issue[1] = 0;
 }
 
 static void test_pair_uneven(void)
@@ -332,6 +349,19 @@ static void test_delayed_buckets(void)
     }
 }
 
+/* Hidden exchanges leave the host less time: where it is behind, a pair takes as long as the host. */
+static void test_host(void)
+{
+    const char *job = "h800 1;" COMMON SHARED "--ep 8 --gbs 512";
+    double few[SS_LABEL_COUNT], many[SS_LABEL_COUNT];
+    CU_ASSERT(agree(job, (struct variant){.paired = 1}, 0, few) > 0);
+    double t = agree(job, (struct variant){.paired = 1, .host = 1e-3}, 0, many);
+    CU_ASSERT(few[SS_LABEL_OTHER] < 1e-3 * t);
+    CU_ASSERT_DOUBLE_EQUAL(many[SS_LABEL_EP], few[SS_LABEL_EP], 1e-9 * t);
+    double plain[SS_LABEL_COUNT], u = run_variant(job, (struct variant){.host = 1e-3}, &ways[0], plain);
+    CU_ASSERT(t <= u && t > 0.95 * u); /* kernels of the loss let it run ahead */
+}
+
 /* DualPipe has chunks of its own, so that it needs no virtual stages; 1f1b has no pairs where there is a pipeline. */
 static void test_words(void)
 {
@@ -366,10 +396,12 @@ int main(void)
                            {"shared experts with recompute", test_recompute},
                            {"nothing to hide", test_nothing_to_hide},
                            {"a pair of layers, by hand", test_pair},
+                           {"a pair that the host issues slowly", test_pair_host},
                            {"pairs of unequal chunks", test_pair_uneven},
                            {"pairs of jobs", test_pairs_of_jobs},
                            {"pairs of Megatron's schedules", test_megatron},
                            {"buckets of delayed weight gradients", test_delayed_buckets},
+                           {"the host is behind", test_host},
                            {"schedules that have pairs", test_words},
                            {"SMs of the dispatcher", test_reserved_sms},
                            CU_TEST_INFO_NULL};

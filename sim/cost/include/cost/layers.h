@@ -33,6 +33,7 @@ struct ss_layer_set {
     int with_steps;
     double fixed;      /* s: host time before F, B and I */
     int experts_apart; /* ss_job_experts_apart */
+    double slower;     /* as in struct ss_cost_context */
     int delay_wgrad;   /* weight gradients run apart from the rest of the backward, beside exchanges */
     int nparts;
     struct ss_layer_part part[SS_LAYER_KINDS * SS_TREATMENTS];
