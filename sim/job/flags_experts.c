@@ -76,15 +76,6 @@ DEFINE(bf16_only)
 
 /* ---- router and load ---- */
 
-DEFINE(router_dtype)
-{
-    UNUSED;
-    if (strcmp(values[0], "fp32") && strcmp(values[0], "fp64"))
-        return refuse(why, SS_ERR_INPUT, "it is fp32 or fp64");
-    job->router_fp32 = 1;
-    return SS_OK;
-}
-
 DEFINE(capacity)
 {
     double factor;

@@ -169,7 +169,8 @@ const struct ss_flag_group ss_flag_groups[] = {
     {SS_FLAG_NO_EFFECT, '1', NULL,
      "inference-grouped-gemm-backend inference-moe-token-dispatcher-type "
      "moe-eval-capacity-factor moe-loss-coeff moe-min-capacity moe-mlp-glu-interleave-size "
-     "moe-router-bias-update-rate moe-router-quantile-balancing-ema moe-router-score-function "
+     "moe-router-bias-update-rate moe-router-dtype moe-router-quantile-balancing-ema "
+     "moe-router-score-function "
      "moe-router-topk-scaling-factor moe-routing-trace-max-training-iters "
      "moe-routing-trace-path moe-shared-expert-glu-interleave-size moe-token-drop-policy "
      "moe-upcycling-granularity moe-z-loss-coeff mscale mscale-all-dim "

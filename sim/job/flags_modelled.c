@@ -73,7 +73,6 @@ static const struct ss_flag_choice fp8[] = {WORD("hybrid"), WORD("e4m3"), WORD("
 static const struct ss_flag_choice optimizer[] = {WORD("adam"), WORD("adamw"),     WORD("hybridadam"),
                                                   WORD("muon"), WORD("dist_muon"), {NULL, 0}};
 static const struct ss_flag_choice fp32[] = {WORD("fp32"), {NULL, 0}};
-static const struct ss_flag_choice fp32_fp64[] = {WORD("fp32"), WORD("fp64"), {NULL, 0}};
 static const struct ss_flag_choice bf16[] = {WORD("bf16"), {NULL, 0}};
 static const struct ss_flag_choice moment[] = {WORD("fp32"), WORD("bf16"), {NULL, 0}};
 static const struct ss_flag_choice recipe[] = {{"delayed", SS_FP8_DELAYED},
@@ -272,7 +271,6 @@ const struct ss_flag_setter ss_flag_setters[] = {
     INT("--moe-router-num-groups", model.router_groups, 1, 1 << 16, NULL)
     INT("--moe-router-group-topk", model.router_group_topk, 1, 1 << 16, "a token's experts are in so many groups")
     SET("--moe-router-enable-expert-bias", model.router_bias, 1, NULL)
-    CALL_OF("--moe-router-dtype", '1', ss_flag_router_dtype, fp32_fp64, "the router's GEMM in fp32")
     CALL("--moe-router-force-load-balancing", '0', ss_flag_force_balancing, "--moe-load uniform: random logits")
     CALL("--moe-router-force-biased", '1', ss_flag_force_biased, "--moe-load biased:SIGMA")
     OWN_CALL("--moe-load", '1', ss_flag_load,

@@ -66,7 +66,7 @@ static int check_cuts(struct ss_finish *f)
         REFUSE(f, "--tp --num-query-groups", "take a --tp that divides the query groups",
                "num_query_groups (%d) must be a multiple of tensor_model_parallel_size (%d).",
                m->num_query_groups, job->tp);
-    if (m->ffn_hidden_size % job->tp)
+    if (ss_job_has_dense_layer(job) && m->ffn_hidden_size % job->tp)
         REFUSE(f, "--tp --ffn-hidden-size", "take a --tp that divides it",
                "%d is not divisible by %d (ffn hidden size, tensor parallel size)", m->ffn_hidden_size,
                job->tp);
@@ -392,8 +392,11 @@ static int check_fp8(struct ss_finish *f)
         int64_t value, unit;
     } sizes[] = {
         {"hidden size", m->hidden_size, 16},
-        {"ffn hidden size of a rank", m->ffn_hidden_size / job->tp, 16},
-        {"attention width of a rank", (int64_t)m->num_attention_heads / job->tp * m->kv_channels, 16},
+        {"ffn hidden size of a rank", ss_job_has_dense_layer(job) ? m->ffn_hidden_size / job->tp : 0, 16},
+        {"ffn hidden size of an expert",
+         m->num_experts ? m->moe_ffn_hidden_size / (job->etp ? job->etp : job->tp) : 0, 16},
+        {"attention width of a rank",
+         m->kv_lora_rank > 0 ? 0 : (int64_t)m->num_attention_heads / job->tp * m->kv_channels, 16},
         {"number of tokens of a rank", (int64_t)job->seq_length / job->cp * job->micro_batch, 8},
     };
 

@@ -3,6 +3,17 @@
 #include "base/base.h"
 #include "job/job_internal.h"
 
+int ss_job_has_dense_layer(const struct ss_job *job)
+{
+    int layer = 0;
+
+    if (!job->model.num_experts)
+        return 1;
+    while (layer < job->model.num_layers && ss_layer_rule_has(&job->model.moe_layers, layer))
+        layer++;
+    return layer < job->model.num_layers;
+}
+
 int ss_job_layout_most(const struct ss_job *job)
 {
     int most = 0;

@@ -82,7 +82,6 @@ static void note_inactive(struct ss_finish *f)
     } flags[] = {FLAG(dispatcher, -1, "--moe-token-dispatcher-type"),
                  FLAG(permute_fusion, -1, "--moe-permute-fusion"),
                  FLAG(grouped_gemm, -1, "--moe-grouped-gemm"),
-                 FLAG(router_fp32, 0, "--moe-router-dtype"),
                  FLAG(pad_to_capacity, 0, "--moe-pad-expert-input-to-capacity"),
                  FLAG(shared_expert_overlap, 0, "--moe-shared-expert-overlap"),
                  FLAG(dispatch_sms, 0, "--moe-flex-dispatcher-num-sms"),
@@ -150,8 +149,6 @@ void ss_job_complete_experts(struct ss_finish *f)
     job->bf16_moments = job->exp_avg_bf16 && job->exp_avg_sq_bf16;
     if (job->precision == SS_FP8 && (job->fp8_recipe == SS_FP8_TENSORWISE || job->fp8_recipe == SS_FP8_MXFP8))
         ss_note(f->notes, "--fp8-recipe is accepted, its effect is not modelled: its cost is not known");
-    if (job->cuda_graphs)
-        ss_note(f->notes,
-                "CUDA graphs are accepted, their effect is not modelled: the stack says what issuing an "
-                "operator costs (ss.host.operator)");
+    if (job->model.num_experts && job->pad_for_fp8)
+        ss_note(f->notes, "the tokens that --moe-router-padding-for-fp8 adds to an expert are not counted");
 }

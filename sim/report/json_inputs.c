@@ -238,7 +238,6 @@ static void add_flag(json_t *o, const struct ss_flag_setter *s, const struct ss_
     X(moe_load)                                                                                              \
     X(dispatcher_flex)                                                                                       \
     X(flex_backend)                                                                                          \
-    X(router_fp32)                                                                                           \
     X(window_given)                                                                                          \
     X(window_skip_freq)                                                                                      \
     X(mtp_given)                                                                                             \

@@ -169,7 +169,6 @@ static void test_loads(void)
                                         "--moe-expert-capacity-factor 0",
                                         "--moe-token-dispatcher-type ring",
                                         "--window-size 128",
-                                        "--moe-router-dtype bf16",
                                         "--fp8-recipe own"};
     struct ss_job job;
 

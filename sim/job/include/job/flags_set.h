@@ -44,7 +44,6 @@
     X(backend)                                                                                               \
     X(enable_deepep)                                                                                         \
     X(bf16_only)                                                                                             \
-    X(router_dtype)                                                                                          \
     X(capacity)                                                                                              \
     X(force_balancing)                                                                                       \
     X(force_biased)                                                                                          \

@@ -42,6 +42,8 @@ int ss_job_check_expert_world(struct ss_finish *f);
 int ss_job_check_expert_features(struct ss_finish *f);
 /* The layout of --pipeline-model-parallel-layout; *v is its virtual stages a rank, 0 for one. */
 int ss_job_check_pipeline_layout(struct ss_finish *f, int *v);
+/* Whether a layer has a dense MLP. */
+int ss_job_has_dense_layer(const struct ss_job *job);
 /* Transformer layers of the pipeline rank that a layout gives most. */
 int ss_job_layout_most(const struct ss_job *job);
 /* Refuses what is read and not priced yet. */

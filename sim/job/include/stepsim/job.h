@@ -116,7 +116,6 @@ struct ss_job {
     int pad_to_capacity;    /* and is filled up to it */
     int permute_fusion;     /* --moe-permute-fusion; -1 until finish: as the stack says */
     int grouped_gemm;       /* --moe-grouped-gemm, likewise; 0: an expert after the other */
-    int router_fp32;        /* --moe-router-dtype fp32 or fp64: the router's GEMM in fp32 */
     int shared_expert_overlap; /* --moe-shared-expert-overlap */
     int overlap_ep;            /* --overlap-moe-expert-parallel-comm: beside another microbatch's compute */
     int delay_wgrad;           /* --delay-wgrad-compute */
