@@ -366,7 +366,7 @@ static int collectives_of(const struct ss_cost_context *c, const struct ss_op *o
 static void host_cost(const struct ss_cost_context *c, const struct ss_ops *ops, struct ss_layer_cost *out)
 {
     double forward = 0, backward = 0, call = c->stack->host_operator,
-           launch = fmin(call, c->card->kernel_latency);
+           launch = fmin(call, c->stack->host_group);
     for (int i = 0; i < ops->n; i++) {
         const struct ss_op *op = &ops->op[i];
         if (c->job->cuda_graphs && (!op->dynamic || c->job->pad_to_capacity))

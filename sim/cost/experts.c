@@ -66,9 +66,10 @@ void ss_experts_shape(struct ss_shape *s, const struct ss_job *job, const struct
     s->routed = own_tokens(job) * s->etp * s->top_k * spread->hottest;
     s->busiest = fmax(spread->source, s->routed / (s->sent * s->etp));
     s->received = (s->ep > 1 ? spread->copies : 1) * own_tokens(job) * s->etp;
+    s->router_fused = job->router_fusion;
     s->permute_fused = job->permute_fusion > 0;
     s->sequential = job->grouped_gemm == 0;
-    s->cast_launches = job->fp8_recipe == SS_FP8_DELAYED ? 0 : job->fp8_recipe == SS_FP8_TENSORWISE ? 3 : 1;
+    s->casts_each = job->fp8_recipe == SS_FP8_TENSORWISE;
     s->scattered = job->moe_load != SS_LOAD_BALANCED && !job->pad_to_capacity;
     s->an_expert = s->routed / s->local_experts;
 }

@@ -35,11 +35,13 @@ static int is_of_layout(const char *column)
            !strcmp(column, "last_stage_layers");
 }
 
-static int add_columns(const struct ss_table_row *r, struct ss_request *out)
+/* `said`: the words so far, a recipe's among them. */
+static int add_columns(const struct ss_table_row *r, const struct ss_request *said, struct ss_request *out)
 {
     char layout[4096];
-    int made = ss_table_layout(r, layout, sizeof layout), has = made || ss_table_has_layout(r);
-    int rc = ss_table_place(r, out);
+    int known = ss_request_find(said, "--pipeline-model-parallel-layout") < said->n;
+    int made = !known && ss_table_layout(r, layout, sizeof layout);
+    int has = known || made || ss_table_has_layout(r), rc = ss_table_place(r, out);
 
     for (size_t i = 0; i < ss_table_column_count && !rc; i++)
         if (!has || !is_of_layout(ss_table_columns[i].name))
@@ -53,15 +55,17 @@ static int add_all(struct ss_table_row *r, struct ss_request *out)
     int rc = ss_table_load_named(r);
 
     if (!rc)
+        rc = ss_table_add_recipe(r, out);
+    if (!rc)
         rc = ss_table_place(r, out);
     if (!rc)
         rc = ss_table_add_model(r, out);
     if (!rc)
-        rc = add_columns(r, out);
+        rc = add_columns(r, out, out);
     if (rc || ss_table_is(r, "flags", ""))
         return rc;
     ss_request_init(&columns);
-    rc = add_columns(r, &columns);
+    rc = add_columns(r, out, &columns);
     if (!rc)
         rc = ss_table_add_flags(r, &columns, out);
     ss_request_free(&columns);
@@ -115,7 +119,7 @@ static void read_columns(const struct ss_table *t, int row, struct ss_job *job)
     struct ss_request columns;
 
     ss_request_init(&columns);
-    if (!add_columns(&r, &columns))
+    if (!add_columns(&r, &columns, &columns))
         ss_job_parse(job, &columns, NULL, NULL);
     ss_request_free(&columns);
 }

@@ -178,7 +178,7 @@ const struct ss_flag_group ss_flag_groups[] = {
      "save-tokens-per-expert-interval"},
     {SS_FLAG_NOT_MODELLED, '0', "its gain is not known",
      "ep-overlap-early-attn-memory-release high-priority-a2a-comm-stream mla-down-proj-fusion "
-     "moe-permute-fusion-into-hybridep moe-router-fusion moe-use-legacy-grouped-gemm "
+     "moe-permute-fusion-into-hybridep moe-use-legacy-grouped-gemm "
      "overlap-dispatch-backward-with-experts-wgrad"},
     {SS_FLAG_NOT_MODELLED, '0', "its cost is not known", "mtp-detach-heads mtp-hsm"},
     {SS_FLAG_NOT_MODELLED, '1', "its cost is not known",

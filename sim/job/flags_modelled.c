@@ -289,6 +289,7 @@ const struct ss_flag_setter ss_flag_setters[] = {
     SET("--moe-pad-expert-input-to-capacity", pad_to_capacity, 1, NULL)
     SET("--moe-router-padding-for-fp8", pad_for_fp8, 1, "an expert's tokens are filled up to what fp8 takes")
     SET("--moe-router-padding-for-quantization", pad_for_fp8, 1, "the same")
+    SET("--moe-router-fusion", router_fusion, 1, NULL)
     SET("--moe-permute-fusion", permute_fusion, 1, NULL)
     SET("--moe-grouped-gemm", grouped_gemm, 1, "all experts of a rank at once; else one after the other")
     SET("--moe-shared-expert-overlap", shared_expert_overlap, 1, NULL)

@@ -35,7 +35,11 @@ static void router(struct ss_ops *ops, const struct ss_shape *s)
     op->tensors += (s->model->router_bias > 0) + (s->model->router_linear_bias > 0);
     op->saved_bytes = scores * 4; /* logits; the norm keeps the input */
     op = ss_op_add(ops, "routing", SS_OP_ELEMENTWISE);
-    ss_op_elementwise(op, scores * 4 * 10, scores * 4 * 6, 26 + (s->model->router_groups > 0 ? 9 : 0), 12);
+    if (s->router_fused) /* a kernel each for top-k, scores and loss; the counts, the map, the log */
+        ss_op_elementwise(op, scores * 4 * 4, scores * 4 * 4, 8, 4);
+    else
+        ss_op_elementwise(op, scores * 4 * 10, scores * 4 * 6, 26 + (s->model->router_groups > 0 ? 9 : 0),
+                          12);
     op->saved_bytes = scores * (4 + 1); /* probabilities, map */
 }
 

@@ -52,9 +52,10 @@ struct ss_shape {
     int fp8_dispatch;   /* 1: tokens go to their experts in 1 byte an element */
     int shared_overlap; /* 1: shared experts run beside the exchanges */
     int paired;         /* 1: exchanges run beside another microbatch's compute */
+    int router_fused;   /* top-k, scores and auxiliary loss are made by fused kernels */
     int permute_fused;  /* copies of tokens and their sums are made by fused kernels */
     int sequential;     /* an expert after the other, no grouped GEMM */
-    int cast_launches;  /* fp8: kernels that cast what goes to one expert */
+    int casts_each;     /* fp8: what goes to one expert is cast by a call of its own */
     double reserved_sms; /* that only the dispatcher's kernels have */
 };
 
