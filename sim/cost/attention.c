@@ -147,14 +147,16 @@ static void up_projection(struct ss_ops *ops, const struct ss_shape *s, const st
 }
 
 /* Turns the part with position of queries in place; keys are put together of each head's own part and the one that all
- * heads share, values made contiguous. Keeps Q, K and V for attention. */
+ * heads share, values made contiguous. Keeps Q, K and V for attention. PyTorch's operators of Megatron core's
+ * MultiLatentAttention: angles 6, each rotation 9, halves put together and made contiguous 6. */
 static void latent_rope(struct ss_ops *ops, const struct ss_shape *s, const struct ss_stack *stack)
 {
     const struct ss_model *m = s->model;
     double up = m->qk_head_dim + s->d_v, made = s->d + s->d_v, turned = 2 * m->qk_pos_emb_head_dim;
     double bytes = s->tokens * s->heads * (up + made + turned * stack->rope_passes) * s->e;
+    int fused = stack->fused_latent_rope > 0;
     struct ss_op *op = ss_op_add(ops, "rope", SS_OP_ELEMENTWISE);
-    ss_op_elementwise(op, bytes, bytes, 2, 2);
+    ss_op_elementwise(op, bytes, bytes, fused ? 3 : 30, fused ? 3 : 25);
     op->module = SS_MODULE_BIT(SS_MODULE_MLA_UP_PROJ);
     op->saved_bytes = op->module_bytes = s->tokens * s->heads * (2 * s->d + s->d_v) * s->e;
 }

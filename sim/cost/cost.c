@@ -154,11 +154,6 @@ static void tp_times(const struct ss_cost_context *c, const struct ss_op *op, st
     }
 }
 
-static double exposed(double communication, double beside)
-{
-    return fmax(0, communication - beside);
-}
-
 /* Of a GEMM of depth k in phase F, I or W. */
 static double gain(const struct ss_cost_context *c, int precision, int phase, double k)
 {
@@ -188,9 +183,9 @@ static void tp_cost(const struct ss_cost_context *c, const struct ss_linear_time
     double slow = 1 + c->slower, beside_f = t->overlap ? slow * t->f : 0,
            beside_w = t->async ? slow * t->w : 0;
     double beside_d = (t->column ? t->async : t->overlap) ? slow * t->d : 0;
-    out->forward[SS_LABEL_TP] += exposed(t->column ? t->gather : t->scatter, beside_f);
+    out->forward[SS_LABEL_TP] += ss_cost_exposed(t->column ? t->gather : t->scatter, beside_f);
     out->input_grad[SS_LABEL_TP] +=
-        exposed(t->gather, beside_d) + (t->column ? exposed(t->scatter, beside_w) : 0);
+        ss_cost_exposed(t->gather, beside_d) + (t->column ? ss_cost_exposed(t->scatter, beside_w) : 0);
 }
 
 static void linear_cost(const struct ss_cost_context *c, const struct ss_op *op, struct ss_layer_cost *out)
@@ -241,17 +236,6 @@ static void grouped_cost(const struct ss_cost_context *c, const struct ss_op *op
     out->input_grad[SS_LABEL_COMPUTE] += t.d;
     out->weight_grad[SS_LABEL_COMPUTE] += t.w + t.accumulate;
     ss_record_linear(c->record, &t);
-}
-
-/* With the kernels of the slowest GPU of those that work together. */
-static double slowed(const struct ss_cost_context *c, const double *by_label)
-{
-    return ss_label_sum(by_label) + c->slower * (by_label[SS_LABEL_COMPUTE] + by_label[SS_LABEL_RECOMPUTE]);
-}
-
-static double slowed_backward(const struct ss_cost_context *c, const struct ss_layer_cost *cost)
-{
-    return slowed(c, cost->input_grad) + slowed(c, cost->weight_grad) + slowed(c, cost->joint);
 }
 
 /* Parameters of a layer that one group shards, and its collectives. */
@@ -311,7 +295,8 @@ static void fsdp_cost(const struct ss_cost_context *c, const struct ss_ops *ops,
     struct ss_layer_step gather[2], back[4];
     int n = fsdp_parts(c, ops, parts), whole = c->job->sharding >= SS_SHARD_OPTIM_GRADS_PARAMS,
         again = whole && !kept, nback = again ? n : 0;
-    double e = c->shape.e, f = slowed(c, out->forward), b = slowed_backward(c, out), params = 0;
+    double e = c->shape.e, f = ss_cost_slowed(c, out->forward), b = ss_cost_slowed_backward(c, out),
+           params = 0;
     double times = whole || c->stack->fsdp_pytorch > 0 ? 1 : c->once;
     for (int i = 0; i < n; i++) {
         struct fsdp_part *p = &parts[i];
@@ -351,46 +336,14 @@ void ss_cost_bare(const struct ss_cost_context *c, int phase, int coll, double b
     ss_record_border(c->record, phase, coll, bytes, seconds);
 }
 
-/* Collectives of an operator in one direction of the pass. */
-static int collectives_of(const struct ss_cost_context *c, const struct ss_op *op, int forward)
-{
-    int sp = c->shape.sp > 1, column = op->role == SS_TP_COLUMN;
-    if (op->role == SS_TP_NONE || c->tp.n <= 1)
-        return 0;
-    return forward ? sp || !column : column + sp;
-}
-
-/* The host issues an operator's kernels and collectives one after the other and runs ahead of the GPU: a pass
- * over a layer takes the longer of both. What the host adds is labelled `other`. A CUDA graph is one call for all
- * operators whose sizes the host knows. */
-static void host_cost(const struct ss_cost_context *c, const struct ss_ops *ops, struct ss_layer_cost *out)
-{
-    double forward = 0, backward = 0, call = c->stack->host_operator,
-           launch = fmin(call, c->stack->host_group);
-    for (int i = 0; i < ops->n; i++) {
-        const struct ss_op *op = &ops->op[i];
-        if (c->job->cuda_graphs && (!op->dynamic || c->job->pad_to_capacity))
-            continue;
-        forward += (op->forward_kernels + collectives_of(c, op, 1)) * call + op->forward_launches * launch;
-        backward += (op->backward_kernels + collectives_of(c, op, 0)) * call + op->backward_launches * launch;
-    }
-    out->host[0] = forward;
-    out->host[1] = backward;
-    forward = exposed(forward, slowed(c, out->forward));
-    backward = exposed(backward, slowed_backward(c, out));
-    out->forward[SS_LABEL_OTHER] += forward;
-    out->input_grad[SS_LABEL_OTHER] += backward;
-    ss_record_other(c->record, forward, backward);
-}
-
 void ss_cost_layer_offload(const struct ss_cost_context *c, const struct ss_ops *ops,
                            struct ss_layer_cost *out)
 {
     double bytes = (c->job->cpu_offload_activations ? ss_ops_saved_bytes(ops, 0) : 0) +
                    (c->job->cpu_offload_weights ? ss_ops_params(ops) * c->shape.e : 0);
     double copy = bytes / c->card->pcie_bandwidth;
-    double f = exposed(copy, slowed(c, out->forward));
-    double b = exposed(copy, slowed_backward(c, out));
+    double f = ss_cost_exposed(copy, ss_cost_slowed(c, out->forward));
+    double b = ss_cost_exposed(copy, ss_cost_slowed_backward(c, out));
     const struct ss_layer_step post = ss_step_post(SS_COMM_HOST, 0, bytes, copy);
     for (int phase = SS_PHASE_F; phase <= SS_PHASE_I; phase++)
         ss_record_beside(c->record, phase, &post, 1, 0);
@@ -437,6 +390,7 @@ void ss_cost_layer(const struct ss_cost_context *c, const struct ss_ops *ops,
                    const struct ss_layer_kind *kind, int recompute, struct ss_layer_cost *out)
 {
     const unsigned in_mlp = SS_MODULE_BIT(SS_MODULE_MLP) | SS_MODULE_BIT(SS_MODULE_MOE);
+    double gpu[SS_OPS_MAX], done = 0;
     int beside = 0;
     memset(out, 0, sizeof *out);
     ss_record_begin(c->record);
@@ -452,6 +406,8 @@ void ss_cost_layer(const struct ss_cost_context *c, const struct ss_ops *ops,
             ss_record_exchange_end(c->record);
             ss_record_again(c->record, before);
         }
+        gpu[i] = ss_cost_slowed(c, out->forward) - done;
+        done += gpu[i];
         out->forward_flops += op->forward_flops;
         out->backward_flops += op->backward_flops;
     }
@@ -460,7 +416,7 @@ void ss_cost_layer(const struct ss_cost_context *c, const struct ss_ops *ops,
         ss_cost_beside(c, out);
     if (kind->borders)
         kind->borders(c, out);
-    host_cost(c, ops, out);
+    ss_cost_host(c, ops, gpu, out);
     recompute_cost(c, ops, recompute, out);
     /* PyTorch's keeps what it does not wrap */
     fsdp_cost(c, ops, c->stack->fsdp_pytorch > 0 && kind->where != SS_WHERE_TRANSFORMER, out);

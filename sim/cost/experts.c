@@ -67,6 +67,8 @@ void ss_experts_shape(struct ss_shape *s, const struct ss_job *job, const struct
     s->busiest = fmax(spread->source, s->routed / (s->sent * s->etp));
     s->received = (s->ep > 1 ? spread->copies : 1) * own_tokens(job) * s->etp;
     s->router_fused = job->router_fusion;
+    s->padded = job->pad_to_capacity;
+    s->router_pads = job->pad_for_fp8;
     s->permute_fused = job->permute_fusion > 0;
     s->sequential = job->grouped_gemm == 0;
     s->casts_each = job->fp8_recipe == SS_FP8_TENSORWISE;

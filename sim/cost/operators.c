@@ -101,18 +101,16 @@ void ss_op_cast_rows(struct ss_ops *ops, const struct ss_stack *stack, const cha
         ss_op_elementwise(op, passes * 4 * in, passes * 4 * out, 2, 2);
 }
 
-/* With scaling by history, or by blocks, one call casts what goes to all experts. Else each expert's part is a call: a kernel
- * that looks for its largest value, one that makes the scale of it, one that casts. */
+/* With scaling by history, or by blocks, one kernel casts what goes to all experts. Else each expert's part takes three: the
+ * largest value, the scale that it makes, the cast. */
 void ss_op_expert_cast(struct ss_ops *ops, const struct ss_shape *s, const struct ss_stack *stack, double in,
                        double out)
 {
     int groups = (int)s->local_experts;
     ss_op_cast_rows(ops, stack, "expert fp8 cast", s->routed, in, out, s->local_experts * in * out);
     struct ss_op *op = &ops->op[ops->n - 1];
-    if (s->casts_each) {
-        op->forward_kernels = op->backward_kernels = groups;
-        op->forward_launches = op->backward_launches = 2 * groups;
-    }
+    if (s->casts_each)
+        op->forward_launches = op->backward_launches = 3 * groups;
 }
 
 int ss_op_saved_in_fp8(const struct ss_shape *s, const struct ss_stack *stack)

@@ -273,21 +273,31 @@ static void paired_work(struct builder *b, const struct ss_comm_variant *v)
     ss_emit_work_until(&b->e, &w, 1);
 }
 
+/* What a pair keeps. Layer by layer the forward's activations take the place of those that the backward lets go, where the
+ * two run in step; else the forward is done before the backward. */
+static void pair_keeps(struct builder *b, const struct ss_chunk_cost *chunk, int event)
+{
+    ss_emit_memory(&b->e, event, SS_MEM_ACTIVATIONS, chunk->activation_bytes);
+    ss_emit_memory(&b->e, event, SS_MEM_LOGITS, chunk->logits_bytes);
+}
+
 /* The parameters and gradients of the pair are handled at its ends. */
 static void paired(struct builder *b, const struct ss_comm_variant *v)
 {
     const struct ss_plan_class *c = &b->plan->classes[b->cls];
     const struct ss_chunk_cost *f = &c->chunks[v->chunk], *g = &c->chunks[v->chunk2];
     double extra = f->forward_extra_bytes + g->backward_extra_bytes;
+    int in_step = c->pairs != NULL;
     for (int i = 0; v->first && i < f->ngather; i++)
         ss_emit_wait(&b->e, SS_STREAM(SS_COMM_DP_CP));
-    ss_emit_memory(&b->e, SS_EV_ALLOC, SS_MEM_ACTIVATIONS, f->activation_bytes);
-    ss_emit_memory(&b->e, SS_EV_ALLOC, SS_MEM_LOGITS, f->logits_bytes);
+    if (in_step)
+        pair_keeps(b, g, SS_EV_FREE);
+    pair_keeps(b, f, SS_EV_ALLOC);
     ss_emit_memory(&b->e, SS_EV_ALLOC, SS_MEM_OTHER, extra);
     paired_work(b, v);
     ss_emit_memory(&b->e, SS_EV_FREE, SS_MEM_OTHER, extra);
-    ss_emit_memory(&b->e, SS_EV_FREE, SS_MEM_ACTIVATIONS, g->activation_bytes);
-    ss_emit_memory(&b->e, SS_EV_FREE, SS_MEM_LOGITS, g->logits_bytes);
+    if (!in_step)
+        pair_keeps(b, g, SS_EV_FREE);
     for (int i = 0; v->last && i < g->nreduce; i++)
         ss_emit_post(&b->e, g->reduce[i].collective, SS_STREAM(SS_COMM_DP_CP));
 }

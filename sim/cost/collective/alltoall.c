@@ -1,14 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Each member sends a share to every other: with q members a node (q-1)/n of each one's buffer stays there and (n-q)/n
  * leaves it. As flows every pair is one, on its own route. */
+#include <math.h>
+
 #include "cost/collective.h"
 
 static struct ss_traffic traffic(const struct ss_net *net, int kind, double bytes,
                                  const struct ss_group_shape *g)
 {
     (void)kind;
-    double n = g->n;
+    double n = g->n, away = (n - g->per_node) / n;
     struct ss_traffic t = ss_traffic(net, (g->per_node - 1) / n, ss_ring_latency(net, g), bytes, g);
+    if (g->nodes > 1)
+        t.latency +=
+            away * fmin(bytes, net->nic_half) * net->gpus_per_node / (net->nic_busbw * net->nics_per_node);
     t.inter = g->per_node * (n - g->per_node) / n * bytes; /* all buffers of a node */
     return t;
 }

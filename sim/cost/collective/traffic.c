@@ -14,6 +14,7 @@ void ss_net_init(struct ss_net *net, const struct ss_platform *p)
     net->nvls_latency = card->nvls_latency;
     net->nic_busbw = ss_platform_nic_bandwidth(p) * card->nic_efficiency;
     net->nic_step = card->nic_latency;
+    net->nic_half = card->nic_exchange_half;
     net->gpus_per_node = ss_platform_gpus_per_node(p);
     net->nics_per_node = ss_platform_nics_per_node(p);
     if (net->nvlink_busbw <= 0) /* no NVLink: GPUs of a node talk over PCIe */

@@ -54,6 +54,7 @@ static void counts(struct ss_ops *ops, const struct ss_shape *s)
     int kernels = s->dispatcher == SS_DISPATCH_ALLTOALL ? 12 : by_stages(s) ? 3 : 5;
     if (s->ep * s->etp > 1)
         ss_op_elementwise(ss_op_add(ops, "counts", SS_OP_ELEMENTWISE), 0, 0, kernels, 0);
+    ops->op[ops->n - 1].host_waits = s->ep * s->etp > 1 && !s->padded;
 }
 
 /* Tokens are copied into the order of their experts, and back: gathers one way, sums of top-k copies the other. NCCL's
@@ -165,6 +166,15 @@ static struct ss_op *grouped(struct ss_ops *ops, const struct ss_shape *s, const
     return op;
 }
 
+/* fp8 GEMMs take a multiple of 16 rows: what goes to each expert is copied with rows of zeros behind it, and back, unless the
+ * router pads it. */
+static void pad(struct ss_ops *ops, const struct ss_shape *s, const char *name)
+{
+    double copied = 2 * s->routed * s->h * s->e;
+    if (s->gemm_precision == SS_FP8 && s->scattered && !s->router_pads)
+        ss_op_elementwise(ss_op_add(ops, name, SS_OP_ELEMENTWISE), copied, copied, 2, 2);
+}
+
 /* The experts of a rank on the tokens that came to it. Their probabilities weigh the activation, so that nothing behind it is
  * kept. In fp8 the inputs of both products are cast, and transposed for the weight gradients. */
 static void experts(struct ss_ops *ops, const struct ss_shape *s, const struct ss_stack *stack)
@@ -186,6 +196,17 @@ static void experts(struct ss_ops *ops, const struct ss_shape *s, const struct s
     double copies = s->routed - s->tokens / s->sp, inplace = stack->inplace_activation > 0;
     op->working_bytes = (s->routed * (s->moe_ffn + (inplace ? 0 : fc1)) + copies * s->h) * s->e -
                         s->routed * s->moe_ffn * kept;
+}
+
+/* FC2's bias, weighed by the tokens' probabilities: Megatron splits the tokens by expert, multiplies and adds for each, and
+ * puts them together again. */
+static void bias(struct ss_ops *ops, const struct ss_shape *s)
+{
+    double pass = s->routed * s->h * s->e;
+    int groups = (int)s->local_experts;
+    if (s->model->expert_bias > 0)
+        ss_op_elementwise(ss_op_add(ops, "experts bias", SS_OP_ELEMENTWISE), 6 * pass, 6 * pass,
+                          2 * groups + 1, 4 * groups + 1);
 }
 
 /* On all tokens, tensor parallel as a dense MLP; a gate weighs their output by one number a token. */
@@ -260,7 +281,10 @@ static void mixture(struct ss_ops *ops, const struct ss_shape *s, const struct s
     if (late)
         permutation(ops, s, "permute", 0);
     sort(ops, s, "sort");
+    pad(ops, s, "pad");
     experts(ops, s, stack);
+    bias(ops, s);
+    pad(ops, s, "unpad");
     sort(ops, s, "sort back");
     if (late)
         permutation(ops, s, "unpermute", 1);

@@ -37,6 +37,7 @@ struct ss_net {
     double nvlink_half;               /* bytes: the first of a buffer, which move at half the busbw */
     double nvls_busbw, nvls_latency;  /* bytes/s in and out of the switch (0: it cannot reduce), s once */
     double nic_busbw, nic_step;       /* of one NIC */
+    double nic_half;                  /* bytes: the first of an all-to-all's buffer, likewise over NICs */
     int gpus_per_node, nics_per_node;
 };
 void ss_net_init(struct ss_net *net, const struct ss_platform *p);

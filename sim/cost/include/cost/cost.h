@@ -37,6 +37,26 @@ struct ss_layer_cost {
     double forward_flops, backward_flops, recompute_flops; /* of one rank, causal attention halved */
 };
 
+/* What a pass takes with the kernels of the slowest GPU of those that work together. */
+static inline double ss_cost_slowed(const struct ss_cost_context *c, const double *by_label)
+{
+    return ss_label_sum(by_label) + c->slower * (by_label[SS_LABEL_COMPUTE] + by_label[SS_LABEL_RECOMPUTE]);
+}
+static inline double ss_cost_slowed_backward(const struct ss_cost_context *c,
+                                             const struct ss_layer_cost *cost)
+{
+    return ss_cost_slowed(c, cost->input_grad) + ss_cost_slowed(c, cost->weight_grad) +
+           ss_cost_slowed(c, cost->joint);
+}
+/* What is left of seconds that others run beside. */
+static inline double ss_cost_exposed(double seconds, double beside)
+{
+    return seconds > beside ? seconds - beside : 0;
+}
+
+/* host.c: adds what the host that issues a layer's operators makes the GPU wait; gpu[ops->n]: seconds of each forward. */
+void ss_cost_host(const struct ss_cost_context *c, const struct ss_ops *ops, const double *gpu,
+                  struct ss_layer_cost *out);
 struct ss_layer_kind;
 /* One layer with these operators; recompute: enum ss_recompute applied to this layer. Operators that run beside an exchange need
  * c->record. */

@@ -36,6 +36,7 @@ struct ss_op {
     int forward_kernels, backward_kernels;
     /* Kernels that one call of the host launches beside, as one for each expert: it pays the launch alone for them. */
     int forward_launches, backward_launches;
+    int host_waits;       /* 1: the host waits for its result before it issues what is behind it */
     int dynamic;          /* 1: its size depends on the routing, so that no CUDA graph can hold it */
     double params;        /* of one rank */
     int tensors;          /* that hold them */

@@ -52,6 +52,8 @@ struct ss_shape {
     int fp8_dispatch;   /* 1: tokens go to their experts in 1 byte an element */
     int shared_overlap; /* 1: shared experts run beside the exchanges */
     int paired;         /* 1: exchanges run beside another microbatch's compute */
+    int padded;         /* every expert works on as many tokens, which the host knows */
+    int router_pads;    /* the router sends each expert a multiple of the rows that fp8 needs */
     int router_fused;   /* top-k, scores and auxiliary loss are made by fused kernels */
     int permute_fused;  /* copies of tokens and their sums are made by fused kernels */
     int sequential;     /* an expert after the other, no grouped GEMM */

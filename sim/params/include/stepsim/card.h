@@ -62,6 +62,8 @@ extern "C" {
     X(nic_efficiency, "ss.nic.efficiency", FRACTION, 1, 0, 0.1, 1,                                           \
       "busbw of a large collective over the NICs' bandwidth")                                                \
     X(nic_latency, "ss.nic.step_latency", TIME, 1, 0, 0, 1e-3, "latency of one ring step over the network")  \
+    X(nic_exchange_half, "ss.nic.exchange_half_size", BYTES, 0, 0, 0, 1e9,                                   \
+      "buffer of a rank up to which an all-to-all across nodes runs at half of its busbw")                   \
     X(pcie_bandwidth, "ss.pcie.bandwidth", BANDWIDTH, 1, 0, 1e8, 1e13,                                       \
       "host to device copy rate, one direction")                                                             \
     X(host_memory, "ss.host_memory", BYTES, 1, 0, 1e9, 1e15, "host memory of a node")                        \

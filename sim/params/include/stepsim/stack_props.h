@@ -32,6 +32,8 @@ extern "C" {
     X(unfused_passes_bwd, "ss.attention.unfused.passes_backward", NONE, 6, 1, 40, "the same, backward")      \
     X(rope_passes, "ss.rope.passes", NONE, 2, 0, 40,                                                         \
       "times that the rotary embedding moves Q and K through HBM in one direction of the pass")              \
+    X(fused_latent_rope, "ss.fused.latent_rope", COUNT, 0, 0, 1,                                             \
+      "latent attention turns queries and keys, and puts the keys together, in fused kernels")               \
     /* layers */                                                                                             \
     X(norm_passes, "ss.norm.passes", NONE, 1, 0.5, 4,                                                        \
       "traffic of norms over the count of docs/reference/model.md")                                          \

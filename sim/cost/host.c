@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The host, which issues what the GPU does (docs/reference/model.md). */
+#include <math.h>
+
+#include "cost/cost.h"
+
+/* Collectives of an operator in one direction of the pass. */
+static int collectives_of(const struct ss_cost_context *c, const struct ss_op *op, int forward)
+{
+    int sp = c->shape.sp > 1, column = op->role == SS_TP_COLUMN;
+    if (op->role == SS_TP_NONE || c->tp.n <= 1)
+        return 0;
+    return forward ? sp || !column : column + sp;
+}
+
+/* Host time of an operator's forward and backward. A CUDA graph is one call for all operators whose sizes the host knows. */
+static void host_times(const struct ss_cost_context *c, const struct ss_op *op, double *forward,
+                       double *backward)
+{
+    double call = c->stack->host_operator, launch = fmin(call, c->stack->host_group);
+    int in_graph = c->job->cuda_graphs && (!op->dynamic || c->job->pad_to_capacity);
+    *forward = (op->forward_kernels + collectives_of(c, op, 1)) * call + op->forward_launches * launch;
+    *backward = (op->backward_kernels + collectives_of(c, op, 0)) * call + op->backward_launches * launch;
+    if (in_graph)
+        *forward = *backward = 0;
+}
+
+/* Where the host has waited for the GPU it is no longer ahead: the GPU stands still until the host has issued as much as
+ * the GPU works on. The longest time that it does, in the forward. */
+static double catch_up(const struct ss_cost_context *c, const struct ss_ops *ops, const double *gpu)
+{
+    double host = 0, done = 0, most = 0, f, b;
+    int waited = 0;
+    for (int i = 0; i < ops->n; i++) {
+        if (waited) {
+            host_times(c, &ops->op[i], &f, &b);
+            host += f;
+            most = fmax(most, host - done);
+            done += gpu[i];
+        }
+        waited |= ops->op[i].host_waits;
+    }
+    return most;
+}
+
+/* The host issues an operator's kernels and collectives one after the other and runs ahead of the GPU: a pass
+ * over a layer takes the longer of both. What the host adds is labelled `other`. */
+void ss_cost_host(const struct ss_cost_context *c, const struct ss_ops *ops, const double *gpu,
+                  struct ss_layer_cost *out)
+{
+    double forward = 0, backward = 0, f, b;
+    for (int i = 0; i < ops->n; i++) {
+        host_times(c, &ops->op[i], &f, &b);
+        forward += f;
+        backward += b;
+    }
+    out->host[0] = forward;
+    out->host[1] = backward;
+    forward = fmax(catch_up(c, ops, gpu), ss_cost_exposed(forward, ss_cost_slowed(c, out->forward)));
+    backward = ss_cost_exposed(backward, ss_cost_slowed_backward(c, out));
+    out->forward[SS_LABEL_OTHER] += forward;
+    out->input_grad[SS_LABEL_OTHER] += backward;
+    ss_record_other(c->record, forward, backward);
+}
