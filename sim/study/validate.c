@@ -220,6 +220,7 @@ static int predict_all(const struct ss_cases *cases, const struct ss_validate_op
         if (rc)
             break;
         fill_prediction(&cases->cases[i], &p, &v->rows[i]);
+        rc = ss_validation_bounds(&cases->cases[i], &options, &v->rows[i], err);
         fill_timers(&cases->cases[i], &p, &v->rows[i], v);
         v->unsupported += p.state == SS_CASE_UNSUPPORTED;
         v->nrows++;

@@ -48,6 +48,13 @@ static void print_row(const struct ss_validation_row *r, int id_width, int confi
             verdict(r, g, sizeof g));
     if (r->reason[0])
         fprintf(out, "%*s %s\n", id_width, "", r->reason);
+    if (r->none.seconds > 0)
+        fprintf(out, "%*s recompute unknown: nothing %.1f ms, %.0f MiB", id_width, "", 1e3 * r->none.seconds,
+                r->none.bytes / SS_MIB);
+    if (r->full.seconds > 0)
+        fprintf(out, "; everything %.1f ms, %.0f MiB", 1e3 * r->full.seconds, r->full.bytes / SS_MIB);
+    if (r->none.seconds > 0)
+        fputc('\n', out);
 }
 
 static void print_stat(const struct ss_error_stat *s, FILE *out)
@@ -171,6 +178,17 @@ static json_t *figures(const struct ss_summary *s)
     return o;
 }
 
+static json_t *bounds(const struct ss_validation_row *r)
+{
+    json_t *o = json_object();
+
+    put_known(o, "none_ms", 1e3 * r->none.seconds);
+    put_known(o, "none_mib", r->none.bytes / SS_MIB);
+    put_known(o, "full_ms", 1e3 * r->full.seconds);
+    put_known(o, "full_mib", r->full.bytes / SS_MIB);
+    return o;
+}
+
 static json_t *row_object(const struct ss_validation_row *r)
 {
     json_t *o = json_object();
@@ -202,6 +220,8 @@ static json_t *row_object(const struct ss_validation_row *r)
     put_known(o, "predicted_mib", r->predicted_bytes / SS_MIB);
     ss_json_number(o, "memory_error_pct", ss_validation_memory_error(r));
     ss_json_text(o, "reason", r->reason);
+    if (r->none.seconds > 0)
+        json_object_set_new(o, "recompute_bounds", bounds(r));
     return o;
 }
 

@@ -426,6 +426,23 @@ static void test_mixtures(void)
     ss_notes_free(&notes);
 }
 
+/* What a source does not say of recompute is shown from both ends; a dense row has no such bounds. */
+static void test_bounds(void)
+{
+    struct ss_validation *v = validate("id,platform,nodes,model,precision,num_experts,ep,micro_batch,global_"
+                                       "batch,seq_length,recompute,outcome\n"
+                                       "moe,h800,4,olmoe-1b-7b,bf16,64,8,1,32,4096,unknown,ok\n"
+                                       "known,h800,4,olmoe-1b-7b,bf16,64,8,1,32,4096,none,ok\n"
+                                       "dense,h800,4,olmo-1b,bf16,,,1,32,2048,unknown,ok\n");
+
+    CU_ASSERT(v->rows[0].none.seconds > 0 && v->rows[0].none.seconds == v->rows[0].summary.iteration_s);
+    CU_ASSERT(v->rows[0].full.seconds > v->rows[0].none.seconds);
+    CU_ASSERT(v->rows[0].full.bytes < v->rows[0].none.bytes);
+    CU_ASSERT_EQUAL(v->rows[1].none.seconds, 0);
+    CU_ASSERT_EQUAL(v->rows[2].none.seconds, 0);
+    ss_validation_free(v);
+}
+
 static void test_unsupported(void)
 {
     struct ss_validation *v = validate(
@@ -697,6 +714,7 @@ int main(void)
                            {"outcomes", test_outcomes},
                            {"the stage that is logged", test_logged_stage},
                            {"mixtures", test_mixtures},
+                           {"bounds of recompute", test_bounds},
                            {"unsupported", test_unsupported},
                            {"statistics", test_statistics},
                            {"json", test_json},

@@ -21,6 +21,9 @@ extern "C" {
 /* ---- validate ---- */
 /* Words of `outcome`: ok, oom, config-error, framework-error, not-run; of predicted_outcome: ok, oom, config-error,
  * unsupported, or "" where there is nothing to predict. */
+struct ss_validation_bound {
+    double seconds, bytes; /* of an iteration; in the row's memory_kind; 0 = none */
+};
 struct ss_validation_row {
     int experts; /* 0: a dense model */
     char id[96], table[64], source[80], model[64], gpu[48], card[48], precision[16], platform[64], stack[64];
@@ -34,6 +37,8 @@ struct ss_validation_row {
     struct ss_summary summary;              /* of the prediction; all 0 where there is none */
     double measured_s;                      /* 0 = none */
     double measured_bytes, predicted_bytes; /* in the row's own memory_kind, 0 = none */
+    /* of a mixture whose recompute is unknown: with nothing and with everything recomputed */
+    struct ss_validation_bound none, full;
 };
 /* Returns the error of the time, 100 (predicted - measured) / measured; NaN where one of them is missing. */
 double ss_validation_time_error(const struct ss_validation_row *row);

@@ -56,6 +56,10 @@ double ss_prediction_memory(const struct ss_prediction *p, const char *memory_ki
 /* A timer by its name in s, NaN where it is not predicted. */
 double ss_prediction_timer(const struct ss_prediction *p, const char *name);
 
+/* validate_bounds.c: fills in both bounds of a mixture whose recompute is unknown. */
+int ss_validation_bounds(const struct ss_case *c, const struct ss_run_options *options,
+                         struct ss_validation_row *row, struct ss_error *err);
+
 /* ---- timer_rows.c: a CSV file with the columns run (the id of a table's row), timer and ms ---- */
 struct ss_timer_row {
     char run[96];

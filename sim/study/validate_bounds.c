@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A mixture whose source does not say what it recomputed: what it takes with nothing and with everything recomputed. */
+#include <string.h>
+
+#include "base/base.h"
+#include "study/study_internal.h"
+
+/* The job of a case with the other choice of what it recomputes. */
+static void choose(struct ss_job *job, int recompute)
+{
+    job->recompute = recompute;
+    job->recompute_modules = 0;
+    job->recompute_method = SS_RECOMPUTE_UNIFORM;
+    job->recompute_num_layers = recompute == SS_RECOMPUTE_FULL ? 1 : 0;
+}
+
+static int predict(const struct ss_case *c, const struct ss_run_options *options, int recompute,
+                   struct ss_validation_bound *out, struct ss_error *err)
+{
+    struct ss_case other = *c; /* borrows all that it points to */
+    struct ss_prediction p;
+
+    choose(&other.job, recompute);
+    int rc = ss_case_predict(&other, options, &p, err);
+    if (rc || p.state != SS_CASE_READY)
+        return rc;
+    out->seconds = p.summary.iteration_s;
+    out->bytes = ss_prediction_memory(&p, ss_table_get(c->table, c->row, "memory_kind"));
+    return SS_OK;
+}
+
+int ss_validation_bounds(const struct ss_case *c, const struct ss_run_options *options,
+                         struct ss_validation_row *row, struct ss_error *err)
+{
+    if (c->state != SS_CASE_READY || !row->experts ||
+        strcmp(ss_table_get(c->table, c->row, "recompute"), "unknown") != 0)
+        return SS_OK;
+    int rc = predict(c, options, SS_RECOMPUTE_NONE, &row->none, err);
+    /* Megatron-LM refuses full recompute beside an overlapped exchange */
+    return rc || c->job.overlap_ep ? rc : predict(c, options, SS_RECOMPUTE_FULL, &row->full, err);
+}
