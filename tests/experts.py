@@ -21,7 +21,7 @@ def job(draw):
     nodes = draw.choice([1, 2, 4])
     world = 8 * nodes
     tp = draw.choice([1, 1, 2, 4])
-    pp = draw.choice([1, 1, 2, 4])
+    pp = draw.choice([n for n in (1, 1, 2, 4) if tp * n <= world])
     cp = draw.choice([1, 1, 2]) if world // (tp * pp) >= 2 else 1
     etp = draw.choice([1, tp])
     room = world // (pp * etp)
@@ -49,7 +49,20 @@ def job(draw):
         words += ["--moe-shared-expert-intermediate-size", 1408]
     if draw.random() < 0.3:
         words += ["--set", "ss.oversubscription=2", "--set", "ss.nodes_per_leaf=1"]
+    if ep * etp > 1 and "ss.default.dispatcher=allgather" not in words:
+        words += overlap(draw, words, pp, vp, ep)
     return [str(w) for w in words]
+
+
+def overlap(draw, words, pp, vp, ep):
+    """Kernels beside the exchanges: a pair of microbatches, or shared experts."""
+    kind = draw.choice(["none", "pairs", "pairs", "delayed", "shared"])
+    if kind == "shared" and "--moe-shared-expert-intermediate-size" in words:
+        return ["--moe-shared-expert-overlap"]
+    if kind not in ("pairs", "delayed") or ep == 1 or (pp > 1 and vp == 1):
+        return []
+    more = ["--overlap-moe-expert-parallel-comm"] + (["--delay-wgrad-compute"] if kind == "delayed" else [])
+    return more + (["--moe-flex-dispatcher-num-sms", 20] if draw.random() < 0.5 else [])
 
 
 def answer(program, words, more):
