@@ -8,15 +8,17 @@
 #include "cost/layer_kinds.h"
 #include "cost/memory.h"
 
-static double elementwise(const struct ss_cost_context *c, double bytes, int kernels)
-{
-    return ss_kernel_elementwise(c->card, bytes, kernels);
-}
-
 /* SMs of kernels that compute: without those that the dispatcher of tokens keeps to itself. */
 static double own_sms(const struct ss_cost_context *c)
 {
     return fmax(1, c->card->sm_count - c->shape.reserved_sms);
+}
+
+/* SMs that are kept from a kernel take their share of the HBM bandwidth along, as those that a collective holds do. */
+static double elementwise(const struct ss_cost_context *c, double bytes, int kernels)
+{
+    double share = c->shape.reserved_sms > 0 ? own_sms(c) / c->card->sm_count : 1;
+    return ss_kernel_elementwise(c->card, bytes / share, kernels);
 }
 
 /* Tensor cores are fed 16 bytes at a time: whether matrices with rows of `a` and `b` elements suit them. */
@@ -420,30 +422,4 @@ void ss_cost_layer(const struct ss_cost_context *c, const struct ss_ops *ops,
     recompute_cost(c, ops, recompute, out);
     /* PyTorch's keeps what it does not wrap */
     fsdp_cost(c, ops, c->stack->fsdp_pytorch > 0 && kind->where != SS_WHERE_TRANSFORMER, out);
-}
-
-double ss_cost_gradients(const struct ss_cost_context *c, double params)
-{
-    double passes = c->stack->grad_passes + (c->job->check_for_nan ? 1 : 0); /* a norm reads them once */
-    return c->fsdp.n > 1 ? 0 : elementwise(c, params * passes * ss_parameter_bytes(c->job, c->stack).grad, 0);
-}
-
-double ss_cost_optimizer(const struct ss_cost_context *c, double params, int tensors, double shards)
-{
-    double local = params / shards, e = ss_parameter_bytes(c->job, c->stack).weight, device, host;
-    /* Gradient norm reads 4 B, clipping reads and writes them; the step reads gradient, two moments and the
-     * master copy, writes the last three and the 16-bit parameter. fp16 unscales the gradients first. */
-    double moments = c->job->bf16_moments ? 4 : 8, adam = 4 + 2 * (moments + 4);
-    double unscale = c->shape.storage_precision == SS_FP16 ? 8 : 0;
-    double clip = c->job->clip_grad ? 4 + 8 : 0;
-    double step = local * (clip + unscale + adam + (e < 4 ? e : 0)) * c->stack->adam_passes;
-    double copies = ss_memory_copied(c, params, shards) * 2 * (e + 4); /* gradients in, parameters out */
-    device = elementwise(c, step * (1 - c->job->optimizer_offload) + copies, 12);
-    /* Offloaded: gradients go out and parameters come back over PCIe; the host steps at memory speed,
-     * which PCIe bounds from above on every node here. */
-    host = c->job->optimizer_offload * local * (4 + e) / c->card->pcie_bandwidth +
-           c->job->optimizer_offload * local * adam / c->card->pcie_bandwidth;
-    /* Before each of its passes Python gathers the tensors, while the GPU has nothing to do. */
-    return device + host +
-           tensors / (c->fsdp.n > 1 ? 1 : shards) * c->stack->step_operators * c->stack->host_operator;
 }

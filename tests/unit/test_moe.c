@@ -135,6 +135,15 @@ static void test_exchange(void)
     double both = 2 * bytes * 7 / 8 / 200e9;
     CU_ASSERT_DOUBLE_EQUAL(cost.forward[SS_LABEL_EP], both, 1e-12 * both);
     CU_ASSERT_DOUBLE_EQUAL(cost.input_grad[SS_LABEL_EP], both, 1e-12 * both);
+    /* In fp8 what the experts get is 1 byte an element with 4 for 128 of them, both ways; what is added up stays. */
+    t.job.fp8_dispatch = 1;
+    experts_set(&t, 64, 4, 512, 8);
+    ops_of(&t, SS_LAYER_MOE, &ops);
+    double narrow = bytes / 2 * (1 + 4.0 / 128);
+    CU_ASSERT_EQUAL(find(&ops, "dispatch")->exchanged, narrow);
+    CU_ASSERT_EQUAL(find(&ops, "dispatch")->exchanged_back, bytes);
+    CU_ASSERT_EQUAL(find(&ops, "combine")->exchanged, bytes);
+    CU_ASSERT_EQUAL(find(&ops, "combine")->exchanged_back, narrow);
 }
 
 static struct ss_layer_cost cost_issued(struct setting *t, double host_group)

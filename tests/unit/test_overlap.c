@@ -385,7 +385,9 @@ static void test_reserved_sms(void)
                     t[i]);
     CU_ASSERT(t[1][SS_LABEL_COMPUTE] > t[0][SS_LABEL_COMPUTE] &&
               t[2][SS_LABEL_COMPUTE] > t[1][SS_LABEL_COMPUTE]);
-    CU_ASSERT(t[2][SS_LABEL_COMPUTE] < t[0][SS_LABEL_COMPUTE] * 132 / 112);
+    /* All kernels by the SMs that they lose, those that move bytes, too; GEMMs may need a wave of tiles more, latencies stay. */
+    double slower = t[2][SS_LABEL_COMPUTE] / t[0][SS_LABEL_COMPUTE];
+    CU_ASSERT(slower > 1.14 && slower < 1.19);
 }
 
 int main(void)

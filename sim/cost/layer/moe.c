@@ -97,12 +97,17 @@ static double moved(const struct ss_shape *s)
     return (by_stages(s) ? s->tokens / s->sp : s->sent * fmax(1, s->busiest)) * s->h * s->e;
 }
 
-/* Tokens to their experts: all-to-all in the expert group; a gather in its tensor group follows. */
+/* The same where a dispatch moves 1 byte an element and the scale of 128 of them. */
+static double moved_in_fp8(const struct ss_shape *s)
+{
+    return s->fp8_dispatch ? moved(s) / s->e * (1 + 4.0 / 128) : moved(s);
+}
+
+/* Tokens to their experts: all-to-all in the expert group; a gather in its tensor group follows. What is added up stays in
+ * 16 bit: the gradients on their way back. */
 static void dispatch(struct ss_ops *ops, const struct ss_shape *s)
 {
-    double row = s->h * s->e, own = s->tokens / s->sp * row, all = moved(s);
-    /* 1 byte an element and the scale of 128 of them */
-    double there = s->fp8_dispatch ? all / s->e * (1 + 4.0 / 128) : all;
+    double row = s->h * s->e, own = s->tokens / s->sp * row;
     int group = s->ep * s->etp, stages = by_stages(s);
     if (s->dispatcher == SS_DISPATCH_ALLGATHER && group > 1) {
         exchange(ops, "dispatch", SS_COMM_ETP_EP, SS_COLL_ALL_GATHER, SS_COLL_REDUCE_SCATTER, group * own,
@@ -111,7 +116,7 @@ static void dispatch(struct ss_ops *ops, const struct ss_shape *s)
     }
     if (s->ep > 1)
         exchange(ops, "dispatch", SS_COMM_EP, stages ? SS_COLL_DISPATCH : SS_COLL_ALL_TO_ALL,
-                 stages ? SS_COLL_COMBINE : SS_COLL_ALL_TO_ALL, there, all);
+                 stages ? SS_COLL_COMBINE : SS_COLL_ALL_TO_ALL, moved_in_fp8(s), moved(s));
 }
 
 static void gather(struct ss_ops *ops, const struct ss_shape *s)
@@ -121,9 +126,10 @@ static void gather(struct ss_ops *ops, const struct ss_shape *s)
         exchange(ops, "gather", SS_COMM_ETP, SS_COLL_ALL_GATHER, SS_COLL_REDUCE_SCATTER, bytes, bytes);
 }
 
+/* Backward the gradients of the experts' outputs, which go to fp8 GEMMs, are dispatched. */
 static void combine(struct ss_ops *ops, const struct ss_shape *s)
 {
-    double row = s->h * s->e, own = s->tokens / s->sp * row, all = moved(s);
+    double row = s->h * s->e, own = s->tokens / s->sp * row;
     int group = s->ep * s->etp, stages = by_stages(s);
     if (s->dispatcher == SS_DISPATCH_ALLGATHER && group > 1) {
         exchange(ops, "combine", SS_COMM_ETP_EP, SS_COLL_REDUCE_SCATTER, SS_COLL_ALL_GATHER, group * own,
@@ -135,7 +141,7 @@ static void combine(struct ss_ops *ops, const struct ss_shape *s)
                  s->routed * row);
     if (s->ep > 1)
         exchange(ops, "combine", SS_COMM_EP, stages ? SS_COLL_COMBINE : SS_COLL_ALL_TO_ALL,
-                 stages ? SS_COLL_DISPATCH : SS_COLL_ALL_TO_ALL, all, all);
+                 stages ? SS_COLL_DISPATCH : SS_COLL_ALL_TO_ALL, moved(s), moved_in_fp8(s));
 }
 
 /* One linear layer of the experts of a rank. */

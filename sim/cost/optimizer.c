@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What passes over all parameters once an iteration, when no exchange of tokens holds SMs. */
+#include "cost/cost.h"
+#include "cost/kernel.h"
+#include "cost/memory.h"
+
+double ss_cost_gradients(const struct ss_cost_context *c, double params)
+{
+    double passes = c->stack->grad_passes + (c->job->check_for_nan ? 1 : 0); /* a norm reads them once */
+    double bytes = params * passes * ss_parameter_bytes(c->job, c->stack).grad;
+    return c->fsdp.n > 1 ? 0 : ss_kernel_elementwise(c->card, bytes, 0);
+}
+
+double ss_cost_optimizer(const struct ss_cost_context *c, double params, int tensors, double shards)
+{
+    double local = params / shards, e = ss_parameter_bytes(c->job, c->stack).weight, device, host;
+    /* Gradient norm reads 4 B, clipping reads and writes them; the step reads gradient, two moments and the
+     * master copy, writes the last three and the 16-bit parameter. fp16 unscales the gradients first. */
+    double moments = c->job->bf16_moments ? 4 : 8, adam = 4 + 2 * (moments + 4);
+    double unscale = c->shape.storage_precision == SS_FP16 ? 8 : 0;
+    double clip = c->job->clip_grad ? 4 + 8 : 0;
+    double step = local * (clip + unscale + adam + (e < 4 ? e : 0)) * c->stack->adam_passes;
+    double copies = ss_memory_copied(c, params, shards) * 2 * (e + 4); /* gradients in, parameters out */
+    device = ss_kernel_elementwise(c->card, step * (1 - c->job->optimizer_offload) + copies, 12);
+    /* Offloaded: gradients go out and parameters come back over PCIe; the host steps at memory speed,
+     * which PCIe bounds from above on every node here. */
+    host = c->job->optimizer_offload * local * (4 + e) / c->card->pcie_bandwidth +
+           c->job->optimizer_offload * local * adam / c->card->pcie_bandwidth;
+    /* Before each of its passes Python gathers the tensors, while the GPU has nothing to do. */
+    return device + host +
+           tensors / (c->fsdp.n > 1 ? 1 : shards) * c->stack->step_operators * c->stack->host_operator;
+}
