@@ -161,7 +161,7 @@ int ss_layers_read(const char *text, int *every, struct ss_layer_rule *rule, con
 struct stages {
     struct ss_pipeline_layout *out;
     int embeddings, losses, mtp;
-    int behind; /* 1: the loss was read, nothing may follow */
+    int apart; /* 1: the loss is in a stage behind that of the MTP layers */
 };
 
 static int add_layer(struct reader *r, struct stages *s, char c)
@@ -176,9 +176,7 @@ static int add_layer(struct reader *r, struct stages *s, char c)
         return wrong(r, "the first layer must be the embedding, E");
     switch (c) {
     case '|':
-        if (s->mtp)
-            return wrong(
-                r, "layers of multi-token prediction, m, are modelled beside the loss only: end with mL");
+        s->apart |= s->mtp > 0;
         if (s->out->n == SS_LAYOUT_MAX)
             return wrong(r, TOO_LONG);
         s->out->layers[s->out->n++] = 0;
@@ -251,6 +249,7 @@ int ss_flag_layout(struct ss_job *job, int n, char *const *values, const char **
         return rc;
     job->layout = layout;
     job->layout_mtp = s.mtp;
+    job->layout_mtp_apart = s.apart;
     return SS_OK;
 }
 

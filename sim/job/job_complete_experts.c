@@ -149,6 +149,9 @@ void ss_job_complete_experts(struct ss_finish *f)
     job->bf16_moments = job->exp_avg_bf16 && job->exp_avg_sq_bf16;
     if (job->precision == SS_FP8 && (job->fp8_recipe == SS_FP8_TENSORWISE || job->fp8_recipe == SS_FP8_MXFP8))
         ss_note(f->notes, "--fp8-recipe is accepted, its effect is not modelled: its cost is not known");
+    if (job->layout_mtp_apart)
+        ss_note(f->notes,
+                "layers of multi-token prediction are priced beside the loss, not in a stage before it");
     if (job->model.num_experts && job->pad_for_fp8)
         ss_note(f->notes, "the tokens that --moe-router-padding-for-fp8 adds to an expert are not counted");
 }

@@ -244,6 +244,7 @@ static void add_flag(json_t *o, const struct ss_flag_setter *s, const struct ss_
     X(modules_given)                                                                                         \
     X(exp_avg_bf16)                                                                                          \
     X(exp_avg_sq_bf16)                                                                                       \
+    X(layout_mtp_apart)                                                                                      \
     X(layout_mtp)                                                                                            \
     X(optimizer)                                                                                             \
     X(bf16_moments)

@@ -3,6 +3,7 @@
 #include "base/base.h"
 #include "job/job_internal.h"
 #include "job_helper.h"
+#include "scale_job.h"
 #include "stepsim/job.h"
 #include "suite.h"
 
@@ -114,7 +115,9 @@ static void test_layouts(void)
                 {"EtL|", NULL, 0},
                 {"Et|LL", NULL, 0},
                 {"Et|t", NULL, 0},
-                {"Etm|L", NULL, 0},
+                {"Etm|L", "1 0", 1},
+                {"Et*3|(tt|)*2,m|L", "3 2 2 0 0", 1},
+                {"Etm|tL", NULL, 0},
                 {"EtmtL", NULL, 0},
                 {"Et|(t|)L", NULL, 0},
                 {"Et|(t|(t|)*2)*2L", NULL, 0},
@@ -242,6 +245,26 @@ static void test_latent(void)
     CU_ASSERT_EQUAL(complete(&job, MOE "--kv-lora-rank 512", 8, &notes, NULL), 0);
     CU_ASSERT_EQUAL(job.model.kv_lora_rank, 0);
     CU_ASSERT(has_note(&notes, "not active without --multi-latent-attention"));
+    ss_notes_free(&notes);
+}
+
+static void test_mtp_apart(void)
+{
+    struct ss_notes notes = {0};
+    struct ss_job job;
+
+    CU_ASSERT_EQUAL(complete(&job,
+                             MOE "--pp 4 --mtp-num-layers 1 --pipeline-model-parallel-layout Et*4|t*4|m|L", 8,
+                             &notes, NULL),
+                    0);
+    CU_ASSERT(has_note(&notes, "priced beside the loss"));
+    ss_notes_free(&notes);
+    memset(&notes, 0, sizeof notes);
+    CU_ASSERT_EQUAL(complete(&job,
+                             MOE "--pp 2 --mtp-num-layers 1 --pipeline-model-parallel-layout Et*4|t*4mL", 8,
+                             &notes, NULL),
+                    0);
+    CU_ASSERT(!has_note(&notes, "priced beside the loss"));
     ss_notes_free(&notes);
 }
 
@@ -389,12 +412,45 @@ static void test_accepted(void)
     }
 }
 
+#define LLAMA                                                                                                \
+    "h800 1;--model llama3.1-8b --bf16 --mbs 1 --gbs 16 --seq 4096 --use-distributed-optimizer --pp 4 "
+
+static double seconds(const char *text)
+{
+    struct ss_run_options options = {.engine = SS_ENGINE_NATIVE};
+    struct scale_job s;
+    struct ss_run run;
+    CU_ASSERT_FATAL(!scale_open(&s, text));
+    CU_ASSERT_FATAL(!scale_run(&s, &options, &run));
+    double t = run.result->iteration_s;
+    ss_run_free(&run);
+    scale_close(&s);
+    return t;
+}
+
+/* A layout that splits as Megatron does anyway costs the same; one that gives a stage more layers costs more. */
+static void test_layout_runs(void)
+{
+    double even = seconds(LLAMA), chunks = seconds(LLAMA "--vp 2");
+
+    CU_ASSERT_EQUAL(seconds(LLAMA "--pipeline-model-parallel-layout Et*8|(t*8|)*2t*8L"), even);
+    CU_ASSERT_EQUAL(seconds(LLAMA "--pipeline-model-parallel-layout Et*4|(t*4|)*6t*4L"), chunks);
+    CU_ASSERT(seconds(LLAMA "--pipeline-model-parallel-layout Et*8|t*13|t*3|t*8L") > even);
+}
+
 int main(void)
 {
-    CU_TestInfo tests[] = {{"lists of layers", test_lists},   {"rules of layers", test_rules},
-                           {"layouts", test_layouts},         {"loads", test_loads},
-                           {"dispatchers", test_dispatchers}, {"latent attention", test_latent},
-                           {"not active", test_inactive},     {"refused", test_refused},
-                           {"accepted", test_accepted},       CU_TEST_INFO_NULL};
+    CU_TestInfo tests[] = {{"lists of layers", test_lists},
+                           {"rules of layers", test_rules},
+                           {"layouts", test_layouts},
+                           {"loads", test_loads},
+                           {"dispatchers", test_dispatchers},
+                           {"latent attention", test_latent},
+                           {"MTP before the loss", test_mtp_apart},
+                           {"not active", test_inactive},
+                           {"refused", test_refused},
+                           {"accepted", test_accepted},
+                           {"layouts run", test_layout_runs},
+                           CU_TEST_INFO_NULL};
     return suite_run("job experts", NULL, NULL, tests);
 }

@@ -134,7 +134,7 @@ struct ss_job {
     /* Loads of SS_LOAD_FILE, [moe_load_layers][experts]: the scenario's, NULL before it is built. */
     const double *moe_loads;
     int moe_load_layers;
-    int layout_mtp; /* MTP layers that the layout names */
+    int layout_mtp, layout_mtp_apart; /* MTP layers that the layout names; 1: in a stage before the loss */
     /* what flags said, until finish */
     int dispatcher_flex,
         flex_backend; /* --moe-token-dispatcher-type flex; enum ss_dispatcher, -1: no backend named */
