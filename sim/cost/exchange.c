@@ -11,13 +11,19 @@ static const struct ss_group_shape *expert_group(const struct ss_cost_context *c
     return comm == SS_COMM_EP ? &c->ep : comm == SS_COMM_ETP ? &c->etp : &c->etp_ep;
 }
 
+/* What DeepEP's kernels take where nobody says (its Buffer.num_sms). */
+#define DEEPEP_SMS 20
+
 /* Share of the SMs that an exchange holds, which matters where kernels run beside it. */
-static double exchange_sms(const struct ss_cost_context *c, const struct ss_group_shape *group)
+static double exchange_sms(const struct ss_cost_context *c, int comm, const struct ss_group_shape *group)
 {
+    int dispatcher = c->shape.dispatcher;
+    int own = comm == SS_COMM_EP && (dispatcher == SS_DISPATCH_DEEPEP || dispatcher == SS_DISPATCH_HYBRIDEP);
     if (c->shape.reserved_sms > 0 || !(c->shape.shared_overlap || c->shape.paired))
         return 0;
-    return c->job->dispatch_sms > 0 ? fmin(0.5, c->job->dispatch_sms / c->card->sm_count)
-                                    : ss_collective_sm_share(c->stack, c->card, group);
+    if (!own)
+        return ss_collective_sm_share(c->stack, c->card, group);
+    return fmin(0.5, (c->job->dispatch_sms > 0 ? c->job->dispatch_sms : DEEPEP_SMS) / c->card->sm_count);
 }
 
 void ss_cost_exchange(const struct ss_cost_context *c, const struct ss_op *op, struct ss_layer_cost *out)
@@ -27,7 +33,7 @@ void ss_cost_exchange(const struct ss_cost_context *c, const struct ss_op *op, s
     double b = ss_collective_seconds(&c->net, op->backward_coll, op->exchanged_back, group);
     struct ss_layer_step there = ss_step_post(op->comm, op->forward_coll, op->exchanged, f),
                          back = ss_step_post(op->comm, op->backward_coll, op->exchanged_back, b);
-    there.sm_share = back.sm_share = exchange_sms(c, group);
+    there.sm_share = back.sm_share = exchange_sms(c, op->comm, group);
     out->forward[SS_LABEL_EP] += f;
     out->input_grad[SS_LABEL_EP] += b;
     ss_record_exchange(c->record, &there, &back);

@@ -388,6 +388,12 @@ static void test_reserved_sms(void)
     /* All kernels by the SMs that they lose, those that move bytes, too; GEMMs may need a wave of tiles more, latencies stay. */
     double slower = t[2][SS_LABEL_COMPUTE] / t[0][SS_LABEL_COMPUTE];
     CU_ASSERT(slower > 1.14 && slower < 1.19);
+    /* Where nobody says how many they are DeepEP's own 20, whatever NCCL's channels hold. */
+    double plain[SS_LABEL_COUNT], own[SS_LABEL_COUNT];
+    run_variant(job, (struct variant){.deepep = 1}, &ways[0], plain);
+    run_variant(job, (struct variant){.paired = 1, .deepep = 1}, &ways[0], own);
+    CU_ASSERT(own[SS_LABEL_COMPUTE] > plain[SS_LABEL_COMPUTE]);
+    CU_ASSERT_DOUBLE_EQUAL(own[SS_LABEL_COMPUTE], t[0][SS_LABEL_COMPUTE], 1e-9 * t[0][SS_LABEL_COMPUTE]);
 }
 
 int main(void)
