@@ -43,9 +43,6 @@ static int add_words(const struct ss_table_row *r, const struct ss_csv *csv, siz
     for (size_t k = 0; k < words.n && !rc; k++)
         rc = ss_request_add(out, words.w[k].text, line, r->err);
     ss_words_free(&words);
-    if (!rc)
-        ss_note(r->notes, "recompute \"unknown\" is as the recipe says where one is known (%s)",
-                "workloads/recipes.csv");
     return rc;
 }
 

@@ -15,7 +15,8 @@ static void note_assumptions(const struct ss_table_row *r)
         ss_note(r->notes,
                 "layers of a mixture that do not divide by its virtual stages are split as evenly as can be");
     if (ss_table_is(r, "recompute", "unknown"))
-        ss_note(r->notes, "recompute \"unknown\" is taken as none");
+        ss_note(r->notes,
+                "recompute \"unknown\" is what workloads/recipes.csv has of the release, else none");
     if (ss_table_is(r, "recompute", "op-selective"))
         ss_note(r->notes, "recompute \"op-selective\" (by operator, torchtitan's) is taken as none");
     if (ss_table_is(r, "position", "alibi"))

@@ -122,7 +122,8 @@ static void test_shape_beats_model(void)
     CU_ASSERT_EQUAL(job.last_stage_layers, 2);
     CU_ASSERT_EQUAL(job.attention_dropout, 0);
     CU_ASSERT_EQUAL(job.gpus_per_node, 4);
-    CU_ASSERT(notes.n >= 1 && strstr(notes.text[0], "recompute \"unknown\" is taken as none"));
+    CU_ASSERT(notes.n >= 1 &&
+              strstr(notes.text[0], "recompute \"unknown\" is what workloads/recipes.csv has"));
     ss_table_free(t);
     ss_notes_free(&notes);
 }
@@ -699,9 +700,46 @@ static void test_same_as_job_file(void)
     ss_validation_free(v);
 }
 
+/* A row that leaves recompute unknown takes its release's recipe; what it says itself beats that. */
+static void test_recipe(void)
+{
+    static const char head[] =
+        "id,platform,stack,gpu,nodes,model,precision,tp,pp,ep,micro_batch,global_batch,seq_length,"
+        "recompute,optimizer,outcome,iteration_ms,num_experts,top_k,flags\n";
+    static const char rows[] = "a,h100,megatron-bridge-26.04,H100-80GB,8,gpt-oss-120b,bf16,1,4,8,1,1280,4096,"
+                               "unknown,distributed,ok,9,128,4,\n"
+                               "b,h100,megatron-bridge-26.04,H100-80GB,8,gpt-oss-120b,bf16,1,4,8,1,1280,4096,"
+                               "none,distributed,ok,9,128,4,\n"
+                               "c,h100,megatron-bridge-26.04,H100-80GB,2,qwen3-30b-a3b,fp8,1,1,16,1,1024,"
+                               "4096,unknown,distributed,ok,9,128,8,"
+                               "--moe-flex-dispatcher-backend deepep\n";
+    char text[1024];
+    struct ss_notes notes = {0};
+    struct ss_error err = {0};
+    struct ss_job job[3];
+
+    snprintf(text, sizeof text, "%s%s", head, rows);
+    struct ss_table *t = parse(text, &notes);
+    for (int i = 0; i < 3; i++) {
+        ss_job_init(&job[i]);
+        CU_ASSERT_EQUAL(ss_table_job(t, i, &job[i], &notes, &err), 0);
+    }
+    CU_ASSERT_EQUAL(job[0].recompute, SS_RECOMPUTE_SELECTIVE);
+    CU_ASSERT_EQUAL(job[0].recompute_modules,
+                    SS_MODULE_BIT(SS_MODULE_LAYERNORM) | SS_MODULE_BIT(SS_MODULE_MOE_ACT));
+    CU_ASSERT_EQUAL(job[0].router_fusion, 1);
+    CU_ASSERT_EQUAL(job[1].recompute, SS_RECOMPUTE_NONE);
+    CU_ASSERT_EQUAL(job[1].router_fusion, 0);
+    CU_ASSERT_EQUAL(job[2].dispatcher, SS_DISPATCH_DEEPEP);
+    CU_ASSERT_EQUAL(job[2].router_fusion, 1);
+    ss_notes_free(&notes);
+    ss_table_free(t);
+}
+
 int main(void)
 {
-    CU_TestInfo tests[] = {{"row as job", test_job},
+    CU_TestInfo tests[] = {{"recipes of releases", test_recipe},
+                           {"row as job", test_job},
                            {"choices of a named model", test_named_choices},
                            {"sizes of a named model", test_named_sizes},
                            {"shape beats model", test_shape_beats_model},
