@@ -43,6 +43,10 @@ tables() {
     echo
     "$bench/bench_sweep" sweep "$root/tests/bench/sweep.txt" $list
     echo
+    echo "Mixtures of experts, 30B to 671B on 16 to 2,048 GPUs; tests/bench/sweep-moe.txt."
+    echo
+    "$bench/bench_sweep" sweep "$root/tests/bench/sweep-moe.txt" $list
+    echo
     echo "## Growth"
     echo
     echo "Llama-3.1-70B, tp 8 x pp 8 and data-parallel replicas, every microbatch replayed by the native engine."
