@@ -14,6 +14,10 @@ sh docs/guide/study-70b-8-vs-16.sh "$program" > "$new"
 cp "$new" docs/guide/study-70b-8-vs-16-nodes.md
 sh docs/guide/study-oversubscription.sh "$program" > "$new"
 cp "$new" docs/guide/study-oversubscription.md
+sh docs/guide/study-expert-load.sh "$program" > "$new"
+cp "$new" docs/guide/study-expert-load.md
+sh docs/guide/study-qwen3-moe.sh "$program" > "$new"
+cp "$new" docs/guide/study-qwen3-moe.md
 
 python3 docs/models.py "$program" > "$new"
 cp "$new" docs/reference/models.md
