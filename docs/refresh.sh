@@ -19,6 +19,9 @@ cp "$new" docs/guide/study-expert-load.md
 sh docs/guide/study-qwen3-moe.sh "$program" > "$new"
 cp "$new" docs/guide/study-qwen3-moe.md
 
+sh docs/guide/deepseek-v3.sh "$program" > "$new"
+cp "$new" docs/guide/deepseek-v3.md
+
 python3 docs/models.py "$program" > "$new"
 cp "$new" docs/reference/models.md
 

@@ -40,7 +40,8 @@ static void attention_add(struct ss_ops *ops, const struct ss_shape *s, const st
     struct ss_op *op = ss_op_add(ops, "core attention", SS_OP_ATTENTION);
     double q = s->tokens * s->heads * s->d, kv = s->tokens * s->groups * (s->d + s->d_v);
     op->module = SS_MODULE_BIT(SS_MODULE_CORE_ATTN);
-    op->saved_bytes = (kept_before ? 0 : q + kv) * s->e + s->tokens * s->heads * s->d_v * s->e;
+    op->saved_bytes = (kept_before ? 0 : q + kv) * s->e +
+                      s->tokens * s->heads * s->d_v * (ss_op_kept_in_fp8(s, stack) ? 1.5 : s->e);
     if (s->model->attention_sinks > 0) {
         op->params = s->heads;
         op->tensors = 1;
@@ -122,7 +123,8 @@ static void down_projection(struct ss_ops *ops, const struct ss_shape *s, const 
     struct ss_op *op = ss_op_replicated(ops, name, s, width, s->h, s->gemm_precision);
     op->params += s->qkv_bias ? width : 0;
     op->tensors += s->qkv_bias;
-    op->saved_bytes = ss_op_saved_in_fp8(s, stack) ? own * s->h : 0; /* in 16 bit the norm keeps it for all */
+    /* where not in fp8, the norm keeps it for all */
+    op->saved_bytes = ss_op_saved_in_fp8(s, stack) && !ss_op_kept_in_fp8(s, stack) ? own * s->h : 0;
 }
 
 /* From a latent to the rank's heads, with the norm of the latent, which is kept before the norm and behind it. */
@@ -182,12 +184,13 @@ static void latent_qkv(struct ss_ops *ops, const struct ss_shape *s, const struc
 }
 
 /* The norm is a module of its own, whose output stays in 16 bit for both down-projections. */
-static void latent_norm(struct ss_ops *ops, const struct ss_shape *s)
+static void latent_norm(struct ss_ops *ops, const struct ss_shape *s, const struct ss_stack *stack)
 {
-    double x = s->tokens * s->h / s->sp;
+    double x = s->tokens * s->h / s->sp, kept = ss_op_kept_in_fp8(s, stack) ? 1 : s->e;
     struct ss_op *op = ss_op_norm_of(ops, s, "input norm", x, s->h, s->e);
     op->module = SS_MODULE_BIT(SS_MODULE_LAYERNORM);
-    op->module_bytes = (s->gemm_precision == SS_FP8 && s->te ? 0 : x * s->e) + 4 * s->tokens / s->sp;
+    op->module_bytes =
+        (kept > 1 && s->gemm_precision == SS_FP8 && s->te ? 0 : x * kept) + 4 * s->tokens / s->sp;
     op->saved_bytes = x * s->e + op->module_bytes;
 }
 
@@ -199,7 +202,7 @@ void ss_op_attention_block(struct ss_ops *ops, const struct ss_shape *s, const s
     int latent = s->model->kv_lora_rank > 0;
     double a = s->heads * s->d_v;
     if (latent) {
-        latent_norm(ops, s);
+        latent_norm(ops, s, stack);
         latent_qkv(ops, s, stack);
     } else {
         ss_op_norm(ops, s, stack, "input norm");
@@ -210,7 +213,7 @@ void ss_op_attention_block(struct ss_ops *ops, const struct ss_shape *s, const s
         ss_op_fp8_cast(ops, s, stack, a, s->h, SS_TP_ROW);
     struct ss_op *op = ss_op_linear(ops, "projection", s, s->h, a, SS_TP_ROW, s->gemm_precision, s->out_bias);
     /* in 16 bit attention already keeps it */
-    op->saved_bytes = ss_op_saved_in_fp8(s, stack) ? s->tokens * a : 0;
+    op->saved_bytes = ss_op_saved_in_fp8(s, stack) && !ss_op_kept_in_fp8(s, stack) ? s->tokens * a : 0;
     if (s->model->parallel_residual <= SS_RESIDUAL_SERIAL)
         ss_op_branch_end(ops, s, "attention post norm");
 }

@@ -65,7 +65,8 @@ void ss_op_mlp(struct ss_ops *ops, const struct ss_shape *s, const struct ss_sta
     if (fp8)
         ss_op_fp8_cast(ops, s, stack, s->h, fc1, SS_TP_COLUMN);
     struct ss_op *op = ss_op_linear(ops, names->fc1, s, fc1, s->h, SS_TP_COLUMN, p, s->mlp_bias);
-    op->saved_bytes = op->module_bytes = s->tokens * fc1 * s->e; /* input of the activation function */
+    /* input of the activation function */
+    op->saved_bytes = op->module_bytes = s->tokens * fc1 * (ss_op_kept_in_fp8(s, stack) ? 1 : s->e);
     ss_op_activation(ops, s, s->tokens, ffn);
     if (fp8)
         ss_op_fp8_cast(ops, s, stack, ffn, s->h, SS_TP_ROW);

@@ -105,7 +105,8 @@ void ss_memory_static(const struct ss_cost_context *c, const struct ss_param_cou
     if (c->fsdp.n > 1)
         shard_fully(c, params, bytes.grad, shards, memory);
     if (caches_fp8(c)) /* 1-byte copy and its transpose, over the microbatches */
-        memory[SS_MEM_WEIGHTS] += params->gemm * (job->fp8_param_gather ? 1 : 2);
+        memory[SS_MEM_WEIGHTS] +=
+            params->gemm * ((job->fp8_param_gather ? 1 : 2) - (c->stack->fp8_keeps_less > 0));
     if (c->shape.tp_comm_overlap)
         memory[SS_MEM_OTHER] += c->stack->tp_overlap_buffers * c->shape.tokens * c->shape.h * 2;
     if (job->pp > 1) /* received activation and gradient; double when sends overlap */

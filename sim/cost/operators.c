@@ -118,6 +118,11 @@ int ss_op_saved_in_fp8(const struct ss_shape *s, const struct ss_stack *stack)
     return s->gemm_precision == SS_FP8 && s->te && stack->fp8_dynamic <= 0;
 }
 
+int ss_op_kept_in_fp8(const struct ss_shape *s, const struct ss_stack *stack)
+{
+    return ss_op_saved_in_fp8(s, stack) && stack->fp8_keeps_less > 0;
+}
+
 /* The input of a column-parallel layer as it is kept: its shard, or gathered. */
 double ss_op_kept_input(const struct ss_shape *s, const struct ss_stack *stack, double element)
 {

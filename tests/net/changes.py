@@ -113,7 +113,7 @@ RULES = [
      "new": "gemm.small_tile gemm.efficiency.fp8_blocks gemm.k_prologue.fp8_blocks gemm.wgrad.fp8_blocks ",
      "why": "those of H20 are assumed"},
     *({"commit": "Flags of experts, latent attention, windows and layouts", "op": "add", "path": "inputs.stack.[%s]" % prop,
-       "why": "a stack says what its recipes of mixtures do"} for prop in ("ss.default.grouped_gemm", "ss.default.permute_fusion", "ss.fsdp.pipeline")),
+       "why": "a stack says what its recipes of mixtures do"} for prop in ("ss.default.grouped_gemm", "ss.default.permute_fusion", "ss.fsdp.pipeline", "ss.fp8.keeps_less", "ss.dispatch.sm_rate")),
     {"commit": "Flags of experts, latent attention, windows and layouts", "op": "order", "path": "inputs.flags",
      "why": "flags of experts are behind the others"},
     {"commit": "Flags of experts, latent attention, windows and layouts", "op": "ignore", "path": "warnings",

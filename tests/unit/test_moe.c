@@ -146,6 +146,22 @@ static void test_exchange(void)
     CU_ASSERT_EQUAL(find(&ops, "combine")->exchanged_back, narrow);
 }
 
+/* In fp8 FC1's output is kept in 1 byte instead of 2; attention's output once in 12 bits instead of in 16 and in 8. */
+static void test_kept_in_fp8(void)
+{
+    struct setting t;
+    struct ss_ops ops;
+    setting_make(&t);
+    t.job.precision = SS_FP8;
+    t.job.fp8_base = SS_BF16;
+    experts_set(&t, 64, 4, 512, 8);
+    ops_of(&t, SS_LAYER_MOE, &ops);
+    double all = ss_ops_saved_bytes(&ops, 0);
+    t.stack.fp8_keeps_less = 1;
+    ops_of(&t, SS_LAYER_MOE, &ops);
+    CU_ASSERT_EQUAL(all - ss_ops_saved_bytes(&ops, 0), TOKENS * 4 * 2 * 512 + TOKENS * 1024 * 1.5);
+}
+
 static struct ss_layer_cost cost_issued(struct setting *t, double host_group)
 {
     struct ss_ops ops;
@@ -275,14 +291,11 @@ static void test_skew(void)
 
 int main(void)
 {
-    CU_TestInfo tests[] = {{"one expert is a dense MLP", test_one_expert},
-                           {"balanced exchange", test_exchange},
-                           {"GEMMs issued by the host", test_issued},
-                           {"one expert after the other", test_sequential},
-                           {"parameters of a rank", test_parameters},
-                           {"capacity with padding", test_capacity},
-                           {"recompute of modules", test_recompute},
-                           {"time never falls with skew", test_skew},
-                           CU_TEST_INFO_NULL};
+    CU_TestInfo tests[] = {
+        {"one expert is a dense MLP", test_one_expert},  {"balanced exchange", test_exchange},
+        {"tensors kept in fp8", test_kept_in_fp8},       {"GEMMs issued by the host", test_issued},
+        {"one expert after the other", test_sequential}, {"parameters of a rank", test_parameters},
+        {"capacity with padding", test_capacity},        {"recompute of modules", test_recompute},
+        {"time never falls with skew", test_skew},       CU_TEST_INFO_NULL};
     return suite_run("moe", NULL, NULL, tests);
 }

@@ -2,14 +2,18 @@
 /* The two stages of DeepEP and HybridEP: a token crosses to each of its other nodes once, from a GPU to that at the same
  * place there, and goes on over NVLink to the GPUs of its experts. Both stages run as a pipeline, so the slower one
  * counts. Combine goes the same way back. */
+#include <math.h>
+
 #include "cost/collective.h"
 
 static struct ss_traffic traffic(const struct ss_net *net, int kind, double bytes,
                                  const struct ss_group_shape *g)
 {
     (void)kind;
+    /* SMs that feed NVLink more slowly than it could take hold it for longer. */
+    double fed = net->dispatch_rate > 0 ? fmin(1, net->dispatch_rate / net->nvlink_busbw) : 1;
     return (struct ss_traffic){.latency = net->nvlink_step + (g->nodes > 1 ? net->nic_step : 0),
-                               .intra = bytes * g->spread.copies,
+                               .intra = bytes * g->spread.copies / fed,
                                .inter = g->per_node * bytes * g->spread.nodes}; /* of all members on a node */
 }
 

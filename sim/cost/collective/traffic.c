@@ -17,6 +17,7 @@ void ss_net_init(struct ss_net *net, const struct ss_platform *p)
     net->nic_half = card->nic_exchange_half;
     net->gpus_per_node = ss_platform_gpus_per_node(p);
     net->nics_per_node = ss_platform_nics_per_node(p);
+    net->dispatch_rate = 0;
     if (net->nvlink_busbw <= 0) /* no NVLink: GPUs of a node talk over PCIe */
         net->nvlink_busbw = card->pcie_bandwidth;
 }

@@ -191,7 +191,8 @@ static void experts(struct ss_ops *ops, const struct ss_shape *s, const struct s
         ss_op_expert_cast(ops, s, stack, s->h, fc1);
     struct ss_op *op = grouped(ops, s, "experts fc1", fc1, s->h);
     /* Its input, which for a single expert is the norm's output, and that of the activation. */
-    op->saved_bytes = s->routed * ((s->experts > 1 ? s->h * kept : 0) + fc1 * s->e);
+    op->saved_bytes =
+        s->routed * ((s->experts > 1 ? s->h * kept : 0) + fc1 * (ss_op_kept_in_fp8(s, stack) ? 1 : s->e));
     op = ss_op_activation(ops, s, s->routed, s->moe_ffn);
     op->module = SS_MODULE_BIT(SS_MODULE_MOE_ACT); /* its output is kept here: the input of FC2 */
     op->saved_bytes = op->module_bytes = s->routed * s->moe_ffn * kept;

@@ -39,6 +39,7 @@ struct ss_net {
     double nic_busbw, nic_step;       /* of one NIC */
     double nic_half;                  /* bytes: the first of an all-to-all's buffer, likewise over NICs */
     int gpus_per_node, nics_per_node;
+    double dispatch_rate; /* bytes/s of copies that a dispatcher's SMs move; 0: as the links can */
 };
 void ss_net_init(struct ss_net *net, const struct ss_platform *p);
 /* Links as user buffers see them: `busbw` times NCCL's over NVLink and no slow start. 0 leaves them as NCCL sees them. */

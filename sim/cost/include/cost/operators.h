@@ -86,6 +86,8 @@ void ss_op_norm(struct ss_ops *ops, const struct ss_shape *s, const struct ss_st
 double ss_op_kept_input(const struct ss_shape *s, const struct ss_stack *stack, double element);
 /* Whether GEMMs keep their input in 1 byte for the backward. */
 int ss_op_saved_in_fp8(const struct ss_shape *s, const struct ss_stack *stack);
+/* Whether ss.fp8.keeps_less holds for them: other tensors are kept in fp8, too. */
+int ss_op_kept_in_fp8(const struct ss_shape *s, const struct ss_stack *stack);
 /* ---- attention.c, blocks.c: parts that several kinds of transformer layers share ---- */
 /* From the input norm to the residual; local: 1 where a query sees the keys of the model's window alone. */
 void ss_op_attention_block(struct ss_ops *ops, const struct ss_shape *s, const struct ss_stack *stack,

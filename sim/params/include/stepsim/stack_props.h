@@ -125,6 +125,12 @@ extern "C" {
       "the framework's recipes multiply all experts of a rank at once (--moe-grouped-gemm)")                 \
     X(permute_fusion, "ss.default.permute_fusion", COUNT, 0, 0, 1,                                           \
       "and permute tokens in fused kernels (--moe-permute-fusion)")                                          \
+    X(fp8_keeps_less, "ss.fp8.keeps_less", COUNT, 0, 0, 1,                                                   \
+      "fp8 layers keep the input of the activation function in fp8, attention's output once, in 12 bits, "   \
+      "nothing of a norm that is repeated, and no transposed weights, as DeepSeek-V3's framework")           \
+    X(dispatch_sm_rate, "ss.dispatch.sm_rate", BANDWIDTH, 0, 0, 1e12,                                        \
+      "copies of tokens that one of the SMs of --moe-flex-dispatcher-num-sms moves while kernels run "       \
+      "beside; 0: the links alone bound an exchange")                                                        \
     /* optimizer */                                                                                          \
     X(adam_passes, "ss.optimizer.passes", NONE, 1, 0.5, 8,                                                   \
       "traffic of the optimizer step over the count of docs/reference/model.md")                             \

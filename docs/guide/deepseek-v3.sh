@@ -1,0 +1,214 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# usage: sh docs/guide/deepseek-v3.sh [PROGRAM] > docs/guide/deepseek-v3.md
+# DeepSeek-V3 on 2,048 H800: the page, from the program's own answers, and its picture docs/guide/pictures/deepseek-v3-pair.svg.
+set -eu
+LC_ALL=C
+export LC_ALL
+program=$(realpath "${1:-$(dirname "$0")/../../build/stepsim}")
+cd "$(dirname "$0")/../.."
+dir=$(mktemp -d)
+trap 'rm -rf "$dir"' EXIT
+job=workloads/jobs/deepseek-v3-2048.args
+
+# predict NAME WORD...: result in $dir/NAME. That a job does not fit (1) is an answer.
+predict() {
+    name=$1
+    shift
+    status=0
+    "$program" run --job $job --engine native "$@" --json > "$dir/$name" || status=$?
+    [ "$status" -le 1 ] || { cat "$dir/$name" >&2; exit "$status"; }
+}
+# value FILE KEY: the first value of that key, at any depth
+value() {
+    awk -v key="\"$2\":" '$1 == key { gsub(/[",]/, "", $2); print $2; exit }' "$dir/$1"
+}
+verdict() {
+    sed -n 's/^  "verdict": "\(.*\)",$/\1/p' "$dir/$1"
+}
+part() {
+    awk -v key="\"$2\":" '/"breakdown_ms":/ { inside = 1 }
+        inside && $1 == key { sub(/,/, "", $2); print $2; exit }' "$dir/$1"
+}
+calc() {
+    awk "BEGIN { printf \"$1\", $2 }"
+}
+# run_of NAME TEXT WORD...: a row of a table of variants
+variant() {
+    name=$1
+    text=$2
+    shift 2
+    predict "$name" "$@"
+    printf '| %s | %s | %s %% | %s | %s | %s |\n' "$text" "$(calc %.2f "$(value "$name" iteration_ms) / 1000")" \
+        "$(calc %+.1f "100 * ($(value "$name" iteration_ms) / $base - 1)")" "$(calc %.2f "$(part "$name" ep) / 1000")" \
+        "$(calc %.1f "$(value "$name" peak_mib) / 1024")" "$(verdict "$name")"
+}
+# slots TRACE: seconds and number of the slots of each phase, and of idling and waiting, of the first class of each stage
+slots() {
+    awk '
+    { if (match($0, /"pid":[0-9]+/)) pid = substr($0, RSTART + 6, RLENGTH - 6) }
+    /"process_name"/ && match($0, /stage[0-9]+\.0:/) { stage[pid] = substr($0, RSTART + 5, RLENGTH - 8) }
+    /"us":/ && (pid in stage) {
+        match($0, /"dur":[0-9.]+/); d = substr($0, RSTART + 6, RLENGTH - 6)
+        match($0, /"cat":"[a-z]+"/); k = substr($0, RSTART + 7, RLENGTH - 8)
+        if (k == "run") { k = "step"; if (match($0, /"phase":"[A-Z]+"/)) k = substr($0, RSTART + 9, RLENGTH - 10) }
+        t[stage[pid], k] += d / 1e6; n[stage[pid], k]++
+    }
+    END {
+        for (p in stage) { s = stage[p]
+            printf "%d %.4f %.4f %.4f %.4f %.4f %.4f %d\n", s, t[s, "FB"], t[s, "F"], t[s, "B"] + t[s, "I"], t[s, "W"], \
+                t[s, "idle"] + t[s, "wait"], t[s, "step"], n[s, "FB"] }
+    }' "$1" | sort -n
+}
+"$program" run --job $job --engine native --trace "$dir/trace.json" --json > "$dir/chunk" || [ $? -le 1 ]
+slots "$dir/trace.json" > "$dir/slots"
+base=$(value chunk iteration_ms)
+# parts COLUMN: of the busiest rank, and the mean of all
+busiest() { awk -v c="$1" -v s="$(value chunk critical_stage)" '$1 == s { print $c }' "$dir/slots"; }
+mean() { awk -v c="$1" '{ sum += $c; n++ } END { print sum / n }' "$dir/slots"; }
+# row TEXT PUBLISHED COLUMN
+row() {
+    printf '| %s | %s | %s (%s %%) | %s (%s %%) |\n' "$1" "$2" "$(calc %.2f "$(busiest "$3")")" \
+        "$(calc %+.0f "100 * ($(busiest "$3") / $2 - 1)")" "$(calc %.2f "$(mean "$3")")" "$(calc %+.0f "100 * ($(mean "$3") / $2 - 1)")"
+}
+
+# One pair of stage 7 at layer level: the first that begins behind the middle of the iteration
+"$program" run --job $job --engine native --level layer --trace "$dir/layer.json" --window 9s:10s > /dev/null || [ $? -le 1 ]
+awk '
+    /"process_name"/ && /stage7\.0:/ { match($0, /"pid":[0-9]+/); pid = substr($0, RSTART, RLENGTH) "," }
+    pid && index($0, pid) && /"ph":"X"/ {
+        match($0, /"ts":[0-9.]+/); ts = substr($0, RSTART + 5, RLENGTH - 5) + 0
+        match($0, /"dur":[0-9.]+/); d = substr($0, RSTART + 6, RLENGTH - 6) + 0
+        if (/"cat":"slot"/ && /"phase":"FB"/ && ts >= 9e6 && (!from || ts < from)) { from = ts; span = d }
+        if (/"cat":"ep"/) { k = /dispatch/ ? "dispatch" : "combine" } else if (/"cat":"run"/) k = "kernels"
+        else if (/"cat":"wait"/ && /"ep":/) k = "wait"; else next
+        n++; at[n] = ts; length_[n] = d; kind[n] = k
+    }
+    END {
+        print "pair", from, span
+        for (i = 1; i <= n; i++) if (at[i] >= from - 0.5 && at[i] < from + span - 0.5) print kind[i], at[i] - from, length_[i]
+    }' "$dir/layer.json" > "$dir/pair"
+pair=$(awk '$1 == "pair" { print $3 / 1000 }' "$dir/pair")
+sum() { awk -v k="$1" '$1 == k { s += $3 } END { print s / 1000 }' "$dir/pair"; }
+svg() {
+    awk '
+    function box(x, y, w, h, c) { printf "<rect x=\"%.1f\" y=\"%d\" width=\"%.1f\" height=\"%d\" fill=\"%s\" stroke=\"white\" stroke-width=\"0.5\"/>\n", x, y, w, h, c }
+    $1 == "pair" { scale = 1000 / $3; span = $3
+        print "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"1110\" height=\"150\" font-family=\"sans-serif\" font-size=\"12\">"
+        print "<rect width=\"1110\" height=\"150\" fill=\"white\"/><text x=\"5\" y=\"45\">kernels</text><text x=\"5\" y=\"85\">exchanges</text>"
+        for (t = 0; t * 1000 <= span; t += 10) printf "<text x=\"%.1f\" y=\"115\" text-anchor=\"middle\">%d</text><path d=\"M%.1f 20V100\" stroke=\"#ddd\"/>\n", 90 + t * 1000 * scale, t, 90 + t * 1000 * scale
+        next }
+    { colour["kernels"] = "#4878a8"; colour["wait"] = "#d03030"; colour["dispatch"] = "#e8a33d"; colour["combine"] = "#6aa84f"
+      box(90 + $2 * scale, $1 == "kernels" || $1 == "wait" ? 25 : 65, $3 * scale, 30, colour[$1]) }
+    END {
+        print "<text x=\"90\" y=\"140\">ms; blue: kernels of either chunk, red: waiting for an exchange, orange: dispatch, green: combine</text></svg>" }' "$dir/pair"
+}
+mkdir -p docs/guide/pictures
+svg > docs/guide/pictures/deepseek-v3-pair.svg
+
+cat << END
+# DeepSeek-V3 on 2,048 H800
+
+The run of DeepSeek-V3's technical report (arXiv:2412.19437) with the figures that its authors gave at ISCA 2025 (arXiv:2505.09343) and in the
+profile of one DualPipe pair (deepseek-ai/profile-data). Made by \`sh docs/guide/deepseek-v3.sh\`; every figure but those called published or measured is
+a prediction. Nothing is fitted on the step or on the pair's wall time; single kernels of the profile calibrate block-scaled fp8, casts, norms, attention and
+the SMs of the all-to-all ([calibration log](../design/calibration-log.md)).
+
+\`\`\`
+stepsim run --job deepseek-v3-2048
+
+$(sed -e '/^#/d' -e '/^--measured/d' $job)
+\`\`\`
+
+**An iteration takes $(calc %.2f "$base / 1000") s; published are 19.9 s ($(calc %+.1f "100 * ($base / 19900 - 1)") %).** That is $(calc %.0f "$base / 3.6e6 * 2048 / (15360 * 4096) * 1e12 / 1000") K GPU-hours a trillion tokens
+(published: 180 K), $(calc %.0f "$(value chunk tflops_per_gpu)") TFLOP/s a GPU. Memory: $(calc %.1f "$(value chunk peak_mib) / 1024") of $(calc %.1f "$(value chunk capacity_mib) / 1024") GiB on the fullest stage, $(verdict chunk).
+
+## Against the published parts
+
+Seconds of an iteration by the kind of slot: of the rank with most work (stage $(value chunk critical_stage)), and the mean of all stages. Which rank the authors timed is not
+published, nor how the layers lie on the stages; here the first and the last stage share a rank, and the losses make it the busiest.
+
+| | published | busiest rank | mean |
+|---|---|---|---|
+END
+row "forward and backward in pairs (F+B)" 13.95 2
+row "forward alone" 1.13 3
+row "backward alone" 1.99 4
+row "weight gradients alone" 0.48 5
+row "idle and waiting (bubble)" 2.06 6
+row "optimizer" 0.29 7
+cat << END
+
+## Where the time goes
+
+The rank with most work, ms and share of the iteration.
+
+| | ms | % |
+|---|---|---|
+END
+for label in compute recompute optimizer tp cp ep dp offload pp bubble imbalance other; do
+    a=$(part chunk $label)
+    case $a in *[1-9]*) ;; *) continue ;; esac
+    printf '| %s | %s | %s |\n' "$label" "$(calc %.0f "$a")" "$(calc %.1f "100 * $a / $base")"
+done
+cat << END
+
+## One pair
+
+Four layers of experts forward beside four backward (stage 7, layer level), without what the pipeline sends.
+
+![One pair](pictures/deepseek-v3-pair.svg)
+
+| | measured, ms | predicted, ms | |
+|---|---|---|---|
+| wall | 129.0 | $(calc %.1f "$pair") | $(calc %+.1f "100 * ($pair / 129.012 - 1)") % |
+| kernels run | 124.3 | $(calc %.1f "$(sum kernels)") | $(calc %+.1f "100 * ($(sum kernels) / 124.258 - 1)") % |
+| none runs | 4.8 | $(calc %.1f "$pair - $(sum kernels)") | of the measured, 1.8 lie between kernels, 2 us each, which the predicted kernels have in them |
+| dispatch, without the notify kernels | 31.0 | $(calc %.1f "$(sum dispatch)") | $(calc %+.1f "100 * ($(sum dispatch) / 31.0 - 1)") % |
+| combine, likewise | 49.4 | $(calc %.1f "$(sum combine)") | $(calc %+.1f "100 * ($(sum combine) / 49.4 - 1)") % |
+
+Kernels by kind are in the [calibration log](../design/calibration-log.md) and checked by \`unit.microbench\`.
+
+## What the schedule and the exchanges bring
+
+Seconds of an iteration, of them exposed exchanges of the busiest rank, GiB on the fullest stage. 1F1B keeps one copy of the model; its
+exchanges wait for nothing beside them, for Megatron's 1F1B has no pairs.
+
+| | s | | exposed s | GiB | |
+|---|---|---|---|---|---|
+END
+variant chunk2 "DualPipe, 400 Gb/s"
+sed -e '/^--overlap-moe/d' -e 's/--schedule dualpipe//' $job > "$dir/1f1b.args"
+was=$job
+job="$dir/1f1b.args"
+variant one "1F1B, 400 Gb/s"
+job="$dir/dualpipe-serial.args"
+sed -e '/^--overlap-moe/d' $was > "$job"
+variant serial "DualPipe, exchanges exposed"
+job=$was
+sed -e 's/bandwidth="50GBps"/bandwidth="25GBps"/' -e 's/bandwidth="1.6TBps"/bandwidth="0.8TBps"/' platforms/h800.xml > "$dir/h800-200.xml"
+variant half "DualPipe, 200 Gb/s" --platform "$dir/h800-200.xml"
+job="$dir/1f1b.args"
+variant onehalf "1F1B, 200 Gb/s" --platform "$dir/h800-200.xml"
+job=$was
+cat << END
+
+## The same on H20
+
+H20 computes at 15 % of the rate and has 78 SMs: an exchange has more time, and each SM that it takes costs more.
+
+| SMs for the all-to-all | s | | exposed s | GiB | |
+|---|---|---|---|---|---|
+END
+: > "$dir/h20"
+first=
+for sms in 2 4 6 8 10 12 16 20; do
+    [ -n "$first" ] || { predict h20 --platform h20 --moe-deepep-num-sms 20; base=$(value h20 iteration_ms); first=1; }
+    variant h20 $sms --platform h20 --moe-deepep-num-sms $sms
+    echo "$(value h20 iteration_ms) $sms" >> "$dir/h20.times"
+done
+best=$(sort -n "$dir/h20.times" | head -n 1)
+cat << END
+
+In % of 20 SMs. Best are **${best#* } SMs: $(calc %.1f "${best% *} / 1000") s**.
+END
