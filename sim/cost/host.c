@@ -13,15 +13,25 @@ static int collectives_of(const struct ss_cost_context *c, const struct ss_op *o
     return forward ? sp || !column : column + sp;
 }
 
+/* Whether a CUDA graph of the job holds the operator: one whose size the host knows, of a part that the scope names. */
+static int in_graph(const struct ss_job *job, const struct ss_op *op)
+{
+    const unsigned mlp = SS_MODULE_BIT(SS_MODULE_MLP) | SS_MODULE_BIT(SS_MODULE_SHARED_EXPERTS);
+    int part = op->module & mlp                            ? SS_GRAPH_MLP
+               : op->module & SS_MODULE_BIT(SS_MODULE_MOE) ? SS_GRAPH_ROUTER
+                                                           : SS_GRAPH_ATTN;
+    return job->cuda_graphs && (!op->dynamic || job->pad_to_capacity) &&
+           (job->graph_scope == 0 || job->graph_scope & (unsigned)part);
+}
+
 /* Host time of an operator's forward and backward. A CUDA graph is one call for all operators whose sizes the host knows. */
 static void host_times(const struct ss_cost_context *c, const struct ss_op *op, double *forward,
                        double *backward)
 {
     double call = c->stack->host_operator, launch = fmin(call, c->stack->host_group);
-    int in_graph = c->job->cuda_graphs && (!op->dynamic || c->job->pad_to_capacity);
     *forward = (op->forward_kernels + collectives_of(c, op, 1)) * call + op->forward_launches * launch;
     *backward = (op->backward_kernels + collectives_of(c, op, 0)) * call + op->backward_launches * launch;
-    if (in_graph)
+    if (in_graph(c->job, op))
         *forward = *backward = 0;
 }
 

@@ -208,6 +208,34 @@ static int module_of(const char *word)
     return -1;
 }
 
+DEFINE(cuda_graph_scope)
+{
+    static const struct {
+        const char *word;
+        unsigned parts;
+    } scopes[] = {{"full", 0},
+                  {"full_iteration", 0},
+                  {"attn", SS_GRAPH_ATTN},
+                  {"mlp", SS_GRAPH_MLP},
+                  {"moe", SS_GRAPH_MLP | SS_GRAPH_ROUTER},
+                  {"moe_router", SS_GRAPH_ROUTER},
+                  {"moe_preprocess", SS_GRAPH_ROUTER}};
+    unsigned parts = 0;
+
+    UNUSED;
+    for (int i = 0; i < n; i++) {
+        size_t k = 0;
+        while (k < SS_ARRAY_LEN(scopes) && strcmp(values[i], scopes[k].word) != 0)
+            k++;
+        if (k == SS_ARRAY_LEN(scopes))
+            return refuse(why, SS_ERR_UNSUPPORTED,
+                          "it is none of full full_iteration attn mlp moe moe_router moe_preprocess");
+        parts |= scopes[k].parts;
+    }
+    job->graph_scope = parts;
+    return SS_OK;
+}
+
 DEFINE(recompute_modules)
 {
     unsigned modules = 0;

@@ -160,6 +160,8 @@ const struct ss_flag_setter ss_flag_setters[] = {
     SET("--fp8-param-gather", fp8_param_gather, 1, NULL)
     CHOICE("--fp8-recipe", fp8_recipe, recipe, "scaling by history, by tensor, by 128 x 128 blocks, by blocks of 32")
     CHOICE("--cuda-graph-impl", cuda_graphs, graphs, NULL)
+    CALL("--cuda-graph-scope", '+', ss_flag_cuda_graph_scope,
+        "full, full_iteration, attn, mlp, moe, moe_router, moe_preprocess (with moe_router): parts of a layer")
     SET("--enable-cuda-graph", cuda_graphs, 1, "name of older releases: --cuda-graph-impl local")
     SET("--external-cuda-graph", cuda_graphs, 1, "name of older releases: --cuda-graph-impl transformer_engine")
     CHOICE("--attention-backend", attention, attention,

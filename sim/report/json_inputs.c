@@ -227,6 +227,7 @@ static void add_flag(json_t *o, const struct ss_flag_setter *s, const struct ss_
 #define CALLED_FIELDS(X)                                                                                     \
     X(fp8_base)                                                                                              \
     X(checkpoint_activations)                                                                                \
+    X(graph_scope)                                                                                           \
     X(recompute_modules)                                                                                     \
     X(offload_modules)                                                                                       \
     X(fsdp2)                                                                                                 \

@@ -22,6 +22,7 @@
     X(bf16)                                                                                                  \
     X(fp8)                                                                                                   \
     X(fp8_format)                                                                                            \
+    X(cuda_graph_scope)                                                                                      \
     X(recompute_modules)                                                                                     \
     X(checkpoint_activations)                                                                                \
     X(fsdp2)                                                                                                 \

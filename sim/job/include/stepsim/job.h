@@ -72,6 +72,9 @@ enum ss_moe_load {
     X(ZERO_EXPERT_RANK, "W5_zero_expert_rank")                                                               \
     X(ROTATING_HOTSPOT, "W6_rotating_hotspot")                                                               \
     X(BURST, "W7_burst")
+/* Parts of a layer that CUDA graphs may hold: attention with its norms, router with the counts, the dense MLP and shared
+ * experts. */
+enum ss_graph_part { SS_GRAPH_ATTN = 1, SS_GRAPH_ROUTER = 2, SS_GRAPH_MLP = 4 };
 /* Scaling of fp8: per tensor by history or by its largest value, 128 x 128 blocks, blocks of 32. */
 enum ss_fp8_recipe { SS_FP8_DELAYED, SS_FP8_TENSORWISE, SS_FP8_BLOCKWISE, SS_FP8_MXFP8 };
 enum ss_optimizer { SS_OPTIMIZER_ADAM, SS_OPTIMIZER_MUON };
@@ -128,6 +131,7 @@ struct ss_job {
     char moe_load_source[256]; /* file of SS_LOAD_FILE, name of SS_LOAD_WORKLOAD */
     int fp8_recipe;            /* enum ss_fp8_recipe */
     int cuda_graphs;           /* 1: kernels of the layers are launched as graphs */
+    unsigned graph_scope;      /* parts of a layer that they hold, a set of enum ss_graph_part; 0: all */
     int optimizer;             /* enum ss_optimizer */
     int bf16_moments;          /* 1: Adam's moments in 2 bytes each (--exp-avg-dtype bf16) */
     struct ss_pipeline_layout layout;
