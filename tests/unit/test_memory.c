@@ -70,6 +70,8 @@ static void test_static(void)
          LLAMA "--bf16 --accumulate-allreduce-grads-in-fp32 " ZERO, 8, 2, 4, 1.5},
         {PROP("ss.fp8.dynamic", "1") PROP("ss.te.layers", "0"), LLAMA "--bf16 --fp8-format hybrid " ZERO, 8,
          2, 4, 1.5},
+        {PROP("ss.fp8.keeps_less", "1"), LLAMA "--bf16 --fp8-format hybrid " ZERO, 8, 2 + 0.9, 4, 1.5},
+        {PROP("ss.fp8.keeps_less", "1"), LLAMA "--bf16 " ZERO, 8, 2, 4, 1.5},
         {PROP("ss.default.fp32_params", "1"), LLAMA "--bf16 " ZERO, 8, 4, 4, 1},
         {PROP("ss.default.fp32_params", "1"), LLAMA "--fp16 " ZERO, 8, 2, 2, 1.5},
         {PROP("ss.optimizer.param_remainders", "1"), LLAMA "--bf16 " ZERO, 8, 2, 4, 1.25},
