@@ -211,6 +211,11 @@ static int complete_loads(struct ss_finish *f)
                              &loads, f->err);
     if (rc) {
         ss_request_locate(f->request, "--moe-load", f->err);
+        if (rc == SS_ERR_IO)
+            ss_hint(
+                f->err, rc,
+                "take balanced, uniform, biased:SIGMA, zipf:EXPONENT, a workload W0_balanced ... W7_burst, "
+                "or a file");
         return rc;
     }
     job->moe_loads = loads->load;
