@@ -8,10 +8,14 @@
 #include "base/base.h"
 #include "cost/kernel.h"
 
-/* Time that kernels run: what makes a stage the one that sets the pace. */
+/*
+ * Time that kernels run, exchanges of experts among them, of which stages have unlike many: what makes a
+ * stage the one that sets the pace.
+ */
 static double busy_time(const double spent[SS_LABEL_COUNT])
 {
-    return spent[SS_LABEL_COMPUTE] + spent[SS_LABEL_RECOMPUTE] + spent[SS_LABEL_OPTIMIZER];
+    return spent[SS_LABEL_COMPUTE] + spent[SS_LABEL_RECOMPUTE] + spent[SS_LABEL_OPTIMIZER] +
+           spent[SS_LABEL_EP];
 }
 
 double ss_result_peak_flops(const struct ss_plan *plan, int sixteen_bit)

@@ -143,6 +143,21 @@ static void test_idle_beyond_the_bubble_is_imbalance(void)
     tear_down(&f);
 }
 
+static void test_exchanges_of_experts_make_a_stage_busy(void)
+{
+    struct fixture f;
+
+    set_up(&f);
+    /* stage 0 computes for longer, stage 1 sends tokens to experts and sets the pace */
+    f.spent[0][SS_LABEL_COMPUTE] = 11;
+    f.spent[1][SS_LABEL_EP] = 2;
+    f.spent[0][SS_LABEL_BUBBLE] = 4;
+    f.timeline.iteration_s = 17;
+    build(&f);
+    CU_ASSERT_EQUAL(f.result->critical_stage, 1);
+    tear_down(&f);
+}
+
 static void test_memory_adds_up_and_decides(void)
 {
     struct fixture f;
@@ -335,6 +350,7 @@ int main(void)
     CU_TestInfo tests[] = {
         {"equal stages have only the schedule's bubble", test_equal_stages_have_only_the_schedules_bubble},
         {"idle beyond the bubble is imbalance", test_idle_beyond_the_bubble_is_imbalance},
+        {"exchanges of experts make a stage busy", test_exchanges_of_experts_make_a_stage_busy},
         {"memory adds up and decides", test_memory_adds_up_and_decides},
         {"rates", test_rates},
         {"metrics", test_metrics},
