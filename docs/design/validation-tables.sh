@@ -54,6 +54,36 @@ head_row
 sources validation/foreign.csv
 sources validation/vtrain.csv
 echo
+echo "### Of these, mixtures of experts, by model"
+echo
+echo "| model, source | n | time mean % | median | worst | bias | n | memory mean % | worst | bias |"
+echo "|---|---|---|---|---|---|---|---|---|---|"
+"$program" validate validation/foreign.csv --csv "$tmp/all.csv" > /dev/null 2>&1
+python3 - "$tmp/all.csv" << 'END'
+import csv
+import statistics
+import sys
+
+groups = {}
+for row in csv.DictReader(open(sys.argv[1])):
+    if int(row["experts"] or 0) > 1 and row["quality"] in ("A", "B"):
+        for key in (row["model"] + ", " + row["id"].split("-")[0], "all"):
+            groups.setdefault(key, []).append(row)
+
+
+def part(rows, column, median):
+    e = [float(row[column]) for row in rows if row[column]]
+    if not e:
+        return "0 | | |" + (" |" if median else "")
+    worst = max(abs(x) for x in e)
+    middle = " %.2f |" % statistics.median(abs(x) for x in e) if median else ""
+    return "%d | %.2f |%s %.1f | %+.2f" % (len(e), statistics.mean(abs(x) for x in e), middle, worst, statistics.mean(e))
+
+
+for name in sorted(groups, key=lambda k: (k == "all", k)):
+    print("| %s | %s | %s |" % (name, part(groups[name], "error_pct", True), part(groups[name], "memory_error_pct", False)))
+END
+echo
 echo "### Memory of other people's runs of quality C and D, in each row's own kind of memory"
 echo
 echo "| source and platform | n | mean % | median | worst | bias |"
