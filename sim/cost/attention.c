@@ -101,7 +101,8 @@ static void joint_qkv(struct ss_ops *ops, const struct ss_shape *s, const struct
     double qkv = ss_op_qkv_columns(s);
     if (s->gemm_precision == SS_FP8)
         ss_op_fp8_cast(ops, s, stack, s->h, qkv, SS_TP_COLUMN);
-    ss_op_linear(ops, "qkv", s, qkv, s->h, SS_TP_COLUMN, s->gemm_precision, s->qkv_bias);
+    ss_op_linear(ops, "qkv", s, qkv, s->h, SS_TP_COLUMN, s->gemm_precision, s->qkv_bias)->queries =
+        s->heads * s->d;
     qk_norm_add(ops, s);
     if (s->rope) { /* also where a part of a head is turned: the rest is copied */
         double qk = s->tokens * (s->heads + s->groups) * s->d * s->e * 2 * stack->rope_passes;

@@ -96,7 +96,8 @@ void ss_memory_static(const struct ss_cost_context *c, const struct ss_param_cou
     const struct ss_job *job = c->job;
     struct ss_parameter_bytes bytes = ss_parameter_bytes(job, c->stack);
     double states =
-        dense_of(params) * (bytes.states / shards.dense) + params->expert * (bytes.states / shards.expert);
+        dense_of(params) * (bytes.states / shards.dense) + params->expert * (bytes.states / shards.expert) -
+        4 * (params->muon / shards.dense + params->expert_muon / shards.expert); /* no second moment */
     memset(memory, 0, SS_MEM_COUNT * sizeof *memory);
     memory[SS_MEM_WEIGHTS] = weight_bytes(c, params->all, params->gemm);
     memory[SS_MEM_GRADIENTS] = params->all * bytes.grad;

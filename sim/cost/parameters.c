@@ -8,7 +8,8 @@ struct ss_parameter_bytes ss_parameter_bytes(const struct ss_job *job, const str
     double moments = job->bf16_moments ? 4 : 8;
     if (stored == SS_FP32 || (stack->fp32_params > 0 && stored == SS_BF16))
         return (struct ss_parameter_bytes){4, 4, moments};
-    int half = stack->param_remainders > 0 && job->precision == SS_BF16 && job->distributed_optimizer;
+    int half = stack->param_remainders > 0 && job->precision == SS_BF16 && job->distributed_optimizer &&
+               job->optimizer != SS_OPTIMIZER_MUON; /* Apex's Adam */
     return (struct ss_parameter_bytes){2, job->grad_reduce_fp32 ? 4 : 2, (half ? 2 : 4) + moments};
 }
 

@@ -10,6 +10,7 @@
 #include "cost/experts.h"
 #include "cost/layers.h"
 #include "cost/memory.h"
+#include "cost/muon.h"
 
 /* Field by field: what lies between them is not copied with a structure. */
 static int same_shape(const struct ss_group_shape *a, const struct ss_group_shape *b)
@@ -186,17 +187,6 @@ static struct ss_optimizer_shards optimizer_shards(const struct ss_cost_input *i
     return (struct ss_optimizer_shards){dense_shards(in, c), sharded ? c->edp.n : 1};
 }
 
-/* The optimizer of the experts that are counted apart steps behind that of all else. */
-static double optimizer_seconds(const struct ss_cost_context *c, const struct ss_param_count *params,
-                                struct ss_optimizer_shards shards)
-{
-    double dense = ss_cost_optimizer(c, params->all - params->expert,
-                                     params->tensors - params->expert_tensors, shards.dense);
-    return params->expert > 0
-               ? dense + ss_cost_optimizer(c, params->expert, params->expert_tensors, shards.expert)
-               : dense;
-}
-
 /* Kernels of a slow GPU take longer; the others of its tensor, context and expert groups wait for it in every layer. */
 static void slow_down(double seconds[SS_LABEL_COUNT], const struct ss_rank_site *site, int waiting)
 {
@@ -289,12 +279,15 @@ int ss_rank_cost_build(const struct ss_cost_input *in, const struct ss_rank_site
     if (status)
         return status;
     const struct ss_optimizer_shards shards = optimizer_shards(in, &c);
+    const struct ss_muon muon = ss_muon_of(&c, out->set);
+    count.muon = muon.dense.params;
+    count.expert_muon = muon.expert.params;
     out->parameters = count.all;
     ss_memory_static(&c, &count, shards, out->memory);
     out->step_bytes = ss_memory_step(&c, &count, shards);
     out->host_bytes = ss_memory_host(&c, &count, shards, out->set);
     out->gradients_s = site->own * ss_cost_gradients(&c, count.all);
-    out->optimizer_s = site->own * optimizer_seconds(&c, &count, shards);
+    out->optimizer_s = site->own * ss_optimizer_seconds(&c, &count, &muon, shards);
     return SS_OK;
 }
 

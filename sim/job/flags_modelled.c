@@ -72,6 +72,10 @@ static const struct ss_flag_choice fsdp[] = {
 static const struct ss_flag_choice fp8[] = {WORD("hybrid"), WORD("e4m3"), WORD("none"), {NULL, 0}};
 static const struct ss_flag_choice optimizer[] = {WORD("adam"), WORD("adamw"),     WORD("hybridadam"),
                                                   WORD("muon"), WORD("dist_muon"), {NULL, 0}};
+static const struct ss_flag_choice muon_tp[] = {{"blockwise", SS_MUON_BLOCKWISE},
+                                                {"duplicated", SS_MUON_DUPLICATED},
+                                                {"distributed", SS_MUON_DISTRIBUTED},
+                                                {NULL, 0}};
 static const struct ss_flag_choice fp32[] = {WORD("fp32"), {NULL, 0}};
 static const struct ss_flag_choice bf16[] = {WORD("bf16"), {NULL, 0}};
 static const struct ss_flag_choice moment[] = {WORD("fp32"), WORD("bf16"), {NULL, 0}};
@@ -203,7 +207,10 @@ const struct ss_flag_setter ss_flag_setters[] = {
     CALL("--cpu-offloading", '0', ss_flag_cpu_offloading,
         "needs --cpu-offloading-num-layers to move anything")
     INT("--cpu-offloading-num-layers", cpu_offload_layers, 0, 100000, NULL)
-    CALL_OF("--optimizer", '1', ss_flag_optimizer, optimizer, "adam or muon; hybridadam moves the optimizer to the host")
+    CALL_OF("--optimizer", '1', ss_flag_optimizer, optimizer, "adam or muon; dist_muon is muon with --use-distributed-optimizer; hybridadam moves the optimizer to the host")
+    INT("--muon-num-ns-steps", muon_steps, 1, 100, "default 5")
+    CHOICE("--muon-tp-mode", muon_tp, muon_tp, "default blockwise")
+    SET("--muon-no-split-qkv", muon_joint_qkv, 1, NULL)
     CALL("--optimizer-cpu-offload", '0', ss_flag_optimizer_offload, NULL)
     CALL("--optimizer-offload-fraction", '1', ss_flag_optimizer_fraction, NULL)
     CALL("--optimizer-offload-policy", '1', ss_flag_optimizer_policy, "static only")

@@ -292,7 +292,7 @@ DEFINE(optimizer)
     UNUSED;
     job->optimizer = SS_OPTIMIZER_ADAM;
     if (!strcmp(values[0], "muon") || !strcmp(values[0], "dist_muon")) {
-        job->optimizer = SS_OPTIMIZER_MUON;
+        job->optimizer = values[0][0] == 'd' ? SS_OPTIMIZER_DIST_MUON : SS_OPTIMIZER_MUON;
         return SS_OK;
     }
     if (!strcmp(values[0], "hybridadam")) {
@@ -301,7 +301,7 @@ DEFINE(optimizer)
     }
     if (!strcmp(values[0], "adam") || !strcmp(values[0], "adamw"))
         return SS_OK;
-    return unsupported(why, "only adam and hybridadam are modelled");
+    return unsupported(why, "only adam, hybridadam, muon and dist_muon are modelled");
 }
 
 DEFINE(optimizer_offload)

@@ -28,6 +28,7 @@ void ss_job_init(struct ss_job *job)
     job->cpu_offload_activations = job->cpu_offload_weights = 1;
     job->check_for_nan = 1;
     job->clip_grad = 1;
+    job->muon_steps = 5;
     job->vocab_divisible_by = 128;
     ss_model_init(&job->model);
 }

@@ -229,6 +229,11 @@ static int check_moments(struct ss_finish *f)
     if ((job->exp_avg_bf16 || job->exp_avg_sq_bf16) && !job->precision_aware)
         REFUSE(f, "--exp-avg-dtype --exp-avg-sq-dtype", "add --use-precision-aware-optimizer",
                "exp_avg_dtype can only be fp32 when not using precision-aware optimizer");
+    if (job->optimizer == SS_OPTIMIZER_MUON && (job->precision == SS_FP16 || job->fp8_base == SS_FP16))
+        REFUSE(f, "--optimizer", "take --bf16", "muon with fp16 is not supported.");
+    if (job->optimizer == SS_OPTIMIZER_MUON && job->precision_aware)
+        REFUSE(f, "--use-precision-aware-optimizer", "drop it",
+               "muon with the precision-aware optimizer is not supported.");
     if (job->precision_aware && !job->distributed_optimizer && !job->fsdp)
         REFUSE(f, "--use-precision-aware-optimizer", "add --use-distributed-optimizer",
                "--use-precision-aware-optimizer only supported with distributed optimizer");
@@ -278,8 +283,17 @@ int ss_job_check_unpriced(struct ss_finish *f)
     if (job->offload_modules && job->fine_grained_offload)
         return unpriced(f, "--offload-modules", "take --cpu-offloading-num-layers",
                         "offloading by module is not modelled");
-    if (job->optimizer == SS_OPTIMIZER_MUON)
-        return unpriced(f, "--optimizer", "take --optimizer adam", "Muon is not modelled");
+    if (job->optimizer == SS_OPTIMIZER_MUON && job->fsdp)
+        return unpriced(f, "--optimizer", "take --use-distributed-optimizer instead of FSDP",
+                        "Muon with FSDP is not modelled");
+    if (job->optimizer == SS_OPTIMIZER_MUON && job->optimizer_offload > 0)
+        return unpriced(f, "--optimizer-cpu-offload", "drop it, or take --optimizer adam",
+                        "Muon's step on the host is not modelled");
+    if (job->optimizer == SS_OPTIMIZER_MUON && job->precision == SS_FP32)
+        return unpriced(f, "--optimizer", "add --bf16", "Muon is modelled with parameters in bf16 alone");
+    if (job->optimizer == SS_OPTIMIZER_MUON && job->muon_tp != SS_MUON_BLOCKWISE && job->etp > 1)
+        return unpriced(f, "--muon-tp-mode", "take --muon-tp-mode blockwise, or --etp 1",
+                        "Muon on experts that tensor ranks share is modelled blockwise alone");
     if (job->exp_avg_bf16 != job->exp_avg_sq_bf16)
         return unpriced(f, "--exp-avg-dtype --exp-avg-sq-dtype", "give both the same",
                         "moments of two types are not modelled");

@@ -223,8 +223,18 @@ static int complete_loads(struct ss_finish *f)
     return SS_OK;
 }
 
+/* A name of two flags. */
+static void complete_dist_muon(struct ss_job *job)
+{
+    if (job->optimizer != SS_OPTIMIZER_DIST_MUON)
+        return;
+    job->optimizer = SS_OPTIMIZER_MUON;
+    job->distributed_optimizer = 1;
+}
+
 int ss_job_complete(struct ss_finish *f)
 {
+    complete_dist_muon(f->job);
     int rc = complete_model(f);
 
     if (!rc)

@@ -21,6 +21,7 @@ struct ss_op {
     int precision;                    /* GEMM */
     double m, n, k;                   /* GEMM forward: [m x k] [k x n] */
     double groups;                    /* grouped GEMM: matrices */
+    double queries;                   /* joint Q, K and V: columns of Q, those of K and V are equal; else 0 */
     int scattered;                    /* grouped GEMM: 1 where groups have different numbers of rows */
     double keys;                      /* attention: of a causal sequence with as many a query on average */
     int expert;                       /* 1: its parameters are of routed experts */

@@ -47,13 +47,14 @@ struct ss_param_count {
      * the ranks are those of all others (ss_job_experts_apart) */
     double expert, expert_gemm;
     int expert_tensors;
-    double layer;           /* of the largest transformer layer: what FSDP gathers at a time */
-    double layer_gemm;      /* of them those of its GEMMs */
-    double loss;            /* behind the last numbered layer: output layer and multi-token prediction */
-    double expert_loss;     /* of expert those behind it; not in loss */
-    double border, borders; /* of the larger of embedding and output layer, and of both */
-    double tensor;          /* of the largest single tensor */
-    int tensors;            /* that hold all of them; FSDP's are flat: one a layer */
+    double muon, expert_muon; /* of a rank: those that Muon steps, of all but these experts, and of them */
+    double layer;             /* of the largest transformer layer: what FSDP gathers at a time */
+    double layer_gemm;        /* of them those of its GEMMs */
+    double loss;              /* behind the last numbered layer: output layer and multi-token prediction */
+    double expert_loss;       /* of expert those behind it; not in loss */
+    double border, borders;   /* of the larger of embedding and output layer, and of both */
+    double tensor;            /* of the largest single tensor */
+    int tensors;              /* that hold all of them; FSDP's are flat: one a layer */
 };
 struct ss_rank_cost {
     struct ss_layer_set *set;

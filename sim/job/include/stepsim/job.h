@@ -77,7 +77,11 @@ enum ss_moe_load {
 enum ss_graph_part { SS_GRAPH_ATTN = 1, SS_GRAPH_ROUTER = 2, SS_GRAPH_MLP = 4 };
 /* Scaling of fp8: per tensor by history or by its largest value, 128 x 128 blocks, blocks of 32. */
 enum ss_fp8_recipe { SS_FP8_DELAYED, SS_FP8_TENSORWISE, SS_FP8_BLOCKWISE, SS_FP8_MXFP8 };
-enum ss_optimizer { SS_OPTIMIZER_ADAM, SS_OPTIMIZER_MUON };
+/* SS_OPTIMIZER_DIST_MUON until finish: Muon with the distributed optimizer. */
+enum ss_optimizer { SS_OPTIMIZER_ADAM, SS_OPTIMIZER_MUON, SS_OPTIMIZER_DIST_MUON };
+/* What Muon makes orthogonal where tensor ranks share a matrix: each its part; the matrix, gathered and whole on each; the matrix
+ * in parts, whose products are summed over the ranks. */
+enum ss_muon_tp { SS_MUON_BLOCKWISE, SS_MUON_DUPLICATED, SS_MUON_DISTRIBUTED };
 /* Layers of each virtual stage by --pipeline-model-parallel-layout; n 0: not given. */
 #define SS_LAYOUT_MAX 512
 struct ss_pipeline_layout {
@@ -133,6 +137,9 @@ struct ss_job {
     int cuda_graphs;           /* 1: kernels of the layers are launched as graphs */
     unsigned graph_scope;      /* parts of a layer that they hold, a set of enum ss_graph_part; 0: all */
     int optimizer;             /* enum ss_optimizer */
+    int muon_steps;            /* --muon-num-ns-steps: iterations of Newton-Schulz, 5 */
+    int muon_tp;               /* enum ss_muon_tp */
+    int muon_joint_qkv;        /* --muon-no-split-qkv: queries, keys and values as one matrix */
     int bf16_moments;          /* 1: Adam's moments in 2 bytes each (--exp-avg-dtype bf16) */
     struct ss_pipeline_layout layout;
     /* Loads of SS_LOAD_FILE, [moe_load_layers][experts]: the scenario's, NULL before it is built. */

@@ -1,0 +1,142 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The step of Muon on the matrices of a rank. */
+#include "cost/muon.h"
+
+#include <math.h>
+#include <string.h>
+
+/* Bytes a parameter of what Muon's step calls, operator by operator: weight decay 8 and momentum 12; norm 4, division 8, cast to
+ * bf16 6, back 6, scale 8; update 12. The 16-bit parameter is written from the master copy, which is read. */
+enum { MUON_BYTES = 8 + 12 + 4 + 8 + 6 + 6 + 8 + 12, MUON_COPY = 4 };
+/* Their kernels: of a tensor, and of a matrix that is made orthogonal; and GEMMs of an iteration. */
+enum { TENSOR_KERNELS = 4, MATRIX_KERNELS = 7, NS_GEMMS = 3 };
+
+/* A matrix of a rank: rows and columns of its part, ranks of the tensor group that share it, by columns. */
+struct matrix {
+    double rows, columns;
+    int ranks;
+};
+
+struct work {
+    double flops, seconds;
+};
+
+static void gemm_add(const struct ss_cost_context *c, double m, double n, double k, struct work *sum)
+{
+    sum->flops += 2 * m * n * k;
+    sum->seconds += ss_kernel_gemm(c->card, SS_BF16, m, n, k, 0, c->card->sm_count, 1);
+}
+
+/* Newton-Schulz on X, m x n: A = X X^T, B = b A + c A A, X = a X + B X, over again, in bf16. */
+static struct work iterate(const struct ss_cost_context *c, double m, double n)
+{
+    struct work step = {0, 0};
+    gemm_add(c, m, m, n, &step);
+    gemm_add(c, m, m, m, &step);
+    gemm_add(c, m, n, m, &step);
+    return (struct work){step.flops * c->job->muon_steps, step.seconds * c->job->muon_steps};
+}
+
+/* The shorter side is m, but where ranks hold parts: each multiplies its columns, and products are summed. */
+static struct work orthogonalise(const struct ss_cost_context *c, const struct matrix *x)
+{
+    double whole = x->columns * x->ranks, steps = c->job->muon_steps;
+    struct work w;
+    if (x->ranks > 1 && c->job->muon_tp == SS_MUON_DISTRIBUTED) {
+        w = iterate(c, x->rows, x->columns);
+        w.seconds +=
+            steps * ss_collective_seconds(&c->net, SS_COLL_ALL_REDUCE, 2 * x->rows * x->rows, &c->tp);
+        return w;
+    }
+    if (x->ranks > 1 && c->job->muon_tp == SS_MUON_DUPLICATED) {
+        w = iterate(c, fmin(x->rows, whole), fmax(x->rows, whole));
+        w.seconds += ss_collective_seconds(&c->net, SS_COLL_ALL_GATHER, 4 * x->rows * whole, &c->tp);
+        return w;
+    }
+    return iterate(c, fmin(x->rows, x->columns), fmax(x->rows, x->columns));
+}
+
+/* The matrices of one tensor of an operator; returns their number. */
+static int matrices_of(const struct ss_cost_context *c, const struct ss_op *op, struct matrix out[3])
+{
+    int ranks = op->role == SS_TP_NONE || c->tp.n <= 1 ? 1 : c->tp.n;
+    double kv = (op->n - op->queries) / 2;
+    if (op->queries > 0 && !c->job->muon_joint_qkv) {
+        out[0] = (struct matrix){op->k, op->queries, ranks};
+        out[1] = out[2] = (struct matrix){op->k, kv, ranks};
+        return 3;
+    }
+    out[0] =
+        op->role == SS_TP_ROW ? (struct matrix){op->n, op->k, ranks} : (struct matrix){op->k, op->n, ranks};
+    return 1;
+}
+
+/* Adds the tensors of an operator of `count` layers. The host calls each operator, with no module or autograd around it; what
+ * takes it longer than the GPU is waited for. */
+static void operator_add(const struct ss_cost_context *c, const struct ss_op *op, int count,
+                         struct ss_muon_matrices *sum)
+{
+    double tensors = op->groups > 0 ? op->groups : 1, written = ss_parameter_bytes(c->job, c->stack).weight;
+    double clip = c->job->clip_grad ? 4 + 8 : 0;
+    struct matrix x[3];
+    int n = matrices_of(c, op, x), kernels = TENSOR_KERNELS + n * MATRIX_KERNELS;
+    struct work all = {0, 0};
+    for (int i = 0; i < n; i++) {
+        struct work one = orthogonalise(c, &x[i]);
+        all.flops += one.flops;
+        all.seconds += one.seconds;
+    }
+    all.seconds +=
+        ss_kernel_elementwise(c->card, op->n * op->k * (clip + MUON_BYTES + MUON_COPY + written), kernels);
+    double host =
+        (kernels + n * c->job->muon_steps * NS_GEMMS) * fmin(c->stack->host_operator, c->stack->host_group);
+    double one = fmax(all.seconds, host);
+    sum->params += count * tensors * op->n * op->k;
+    sum->tensors += count * tensors;
+    sum->flops += count * tensors * all.flops;
+    sum->seconds += count * tensors * one;
+    sum->longest = fmax(sum->longest, one);
+}
+
+struct ss_muon ss_muon_of(const struct ss_cost_context *c, const struct ss_layer_set *set)
+{
+    struct ss_muon muon;
+    memset(&muon, 0, sizeof muon);
+    if (c->job->optimizer != SS_OPTIMIZER_MUON)
+        return muon;
+    for (int k = 0; k < set->nchunks; k++)
+        for (size_t r = 0; r < set->chunks[k].n; r++) {
+            const struct ss_layer_run *run = &set->chunks[k].run[r];
+            int kind = ss_layer_part(set, run)->kind;
+            if (kind == SS_LAYER_LOSS || kind == SS_LAYER_MTP_LOSS)
+                continue;
+            for (int i = 0; i < set->ops[kind].n; i++) {
+                const struct ss_op *op = &set->ops[kind].op[i];
+                if ((op->kind == SS_OP_GEMM || op->kind == SS_OP_GROUPED_GEMM) && op->params > 0)
+                    operator_add(c, op, run->count,
+                                 op->expert && set->experts_apart ? &muon.expert : &muon.dense);
+            }
+        }
+    return muon;
+}
+
+/* Of one of the two groups of parameters: whole matrices are dealt so that no rank has more than its share or one. */
+static double group_seconds(const struct ss_cost_context *c, double params, int tensors,
+                            const struct ss_muon_matrices *muon, double shards)
+{
+    double others = params - muon->params, own = fmax(muon->seconds / shards, muon->longest);
+    if (muon->tensors > 0 && others <= 0)
+        return own;
+    return own + ss_cost_optimizer(c, others, tensors - (int)muon->tensors, shards);
+}
+
+/* The optimizer of the experts that are counted apart steps behind that of all else. */
+double ss_optimizer_seconds(const struct ss_cost_context *c, const struct ss_param_count *params,
+                            const struct ss_muon *muon, struct ss_optimizer_shards shards)
+{
+    double dense = group_seconds(c, params->all - params->expert, params->tensors - params->expert_tensors,
+                                 &muon->dense, shards.dense);
+    return params->expert > 0 ? dense + group_seconds(c, params->expert, params->expert_tensors,
+                                                      &muon->expert, shards.expert)
+                              : dense;
+}
