@@ -6,7 +6,8 @@
 #include "cli/cli.h"
 
 static int report(const struct ss_run *run, const struct cli_inputs *in, const struct cli_flags *flags,
-                  const struct ss_fix *fixes, int nfixes, struct ss_error *err)
+                  const struct ss_fix *fixes, int nfixes, const struct ss_smallest *smallest,
+                  struct ss_error *err)
 {
     const struct ss_files files = {.n = in->nfiles, .path = cli_files()->path};
     struct ss_report_options opt = {
@@ -21,6 +22,7 @@ static int report(const struct ss_run *run, const struct cli_inputs *in, const s
         .files = &files,
         .fixes = fixes,
         .nfixes = nfixes,
+        .smallest = smallest,
     };
     struct ss_output *output;
     FILE *stream;
@@ -78,6 +80,7 @@ int cmd_run(int argc, char **argv, struct ss_error *err)
     struct ss_bands *bands = NULL;
     struct ss_run run;
     struct ss_fix fixes[3];
+    struct ss_smallest smallest = {0};
 
     cli_flags_init(&flags, CLI_RUN);
     rc = cli_inputs_load(&in, &flags, argc, argv, err);
@@ -95,8 +98,10 @@ int cmd_run(int argc, char **argv, struct ss_error *err)
     if (!rc) {
         if (!run.result->fits)
             rc = ss_fixes_find(in.scenario, &flags.sim.options, fixes, &nfixes, err);
+        if (!run.result->fits)
+            ss_smallest_find(in.scenario, &smallest);
         if (!rc)
-            rc = report(&run, &in, &flags, fixes, nfixes, err);
+            rc = report(&run, &in, &flags, fixes, nfixes, &smallest, err);
         status = rc ? 0 : verdict(run.result, in.scenario, &flags);
         ss_run_free(&run);
     }

@@ -81,6 +81,12 @@ static void fixes(const struct ss_page *page, const struct ss_result *r)
         "<h2>What makes it fit</h2>\n<p>Stage %d needs %.1f GiB more than the card has; most is %s.</p>\n",
         r->peak_stage, (r->peak_device - r->capacity) / SS_GIB,
         ss_mem_name(ss_result_largest(r, r->peak_stage)));
+    if (opt->smallest && opt->smallest->gpus > 0)
+        fprintf(page->out,
+                "<p>Weights, gradients and optimizer states alone take %d of these GPUs (of 1, 2, 4, ...), "
+                "%.1f GiB on "
+                "each: <code>%s</code></p>\n",
+                opt->smallest->gpus, opt->smallest->bytes / SS_GIB, opt->smallest->flags);
     if (opt->nfixes == 0)
         fputs("<p>No change that was tried, alone or up to three together, makes it fit.</p>\n", page->out);
     for (int i = 0; i < opt->nfixes; i++) {

@@ -134,6 +134,20 @@ static json_t *fixes_array(const struct ss_report_options *opt, double iteration
     return array;
 }
 
+static json_t *smallest_object(const struct ss_smallest *s)
+{
+    json_t *o = json_object();
+
+    if (s->gpus == 0) {
+        json_decref(o);
+        return json_null();
+    }
+    ss_json_integer(o, "gpus", s->gpus);
+    ss_json_text(o, "flags", s->flags);
+    ss_json_number(o, "static_mib", s->bytes / SS_MIB);
+    return o;
+}
+
 static int add_notes(json_t *o, const struct ss_run *run, const struct ss_report_options *opt)
 {
     struct ss_notes notes;
@@ -159,6 +173,8 @@ int ss_json_run(const struct ss_run *run, const struct ss_report_options *opt, F
     json_object_set_new(o, "memory", ss_json_memory(run, opt));
     if (!r->fits)
         json_object_set_new(o, "fixes", fixes_array(opt, ss_report_undisturbed_s(r)));
+    if (!r->fits && opt->smallest)
+        json_object_set_new(o, "smallest", smallest_object(opt->smallest));
     add_breakdown(o, r);
     add_links(o, r);
     if (r->spread.replicas)

@@ -5,6 +5,7 @@
 
 #include "base/base.h"
 #include "stepsim/result.h"
+#include "study/study_internal.h"
 
 #define MAX_CHANGES 3 /* changes taken together when fewer do not give three fixes */
 
@@ -254,23 +255,31 @@ static int stands(const char *done, const char *flags)
     return 0;
 }
 
+int ss_study_add_words(struct ss_request *r, const char *words)
+{
+    char word[64];
+    int rc = SS_OK;
+
+    for (const char *p = words; *p && !rc; p += strcspn(p, " "), p += *p == ' ') {
+        snprintf(word, sizeof word, "%.*s", (int)strcspn(p, " "), p);
+        rc = ss_request_set(r, word, NULL, NULL);
+    }
+    return rc;
+}
+
 /* *out is `from` with the words, which blanks part. To be freed if this succeeds. */
 static int change(const struct changed *from, const char *words, struct changed *out)
 {
     struct ss_request added;
-    char word[64];
     int rc = ss_request_copy(&from->request, &out->request, NULL);
 
     if (rc)
         return rc;
     out->job = from->job;
     ss_request_init(&added);
-    for (const char *p = words; *p && !rc; p += strcspn(p, " "), p += *p == ' ') {
-        snprintf(word, sizeof word, "%.*s", (int)strcspn(p, " "), p);
-        rc = ss_request_set(&out->request, word, NULL, NULL);
-        if (!rc)
-            rc = ss_request_set(&added, word, NULL, NULL);
-    }
+    rc = ss_study_add_words(&out->request, words);
+    if (!rc)
+        rc = ss_study_add_words(&added, words);
     if (!rc)
         rc = ss_job_parse(&out->job, &added, NULL, NULL);
     ss_request_free(&added);

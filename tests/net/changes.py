@@ -132,6 +132,8 @@ RULES = [
      "path": "inputs.stack.[ss.attention.unfused.passes_backward]", "why": "counted for 16 bit in Megatron's CI"},
     {"commit": "All-to-all across nodes starts slowly, the host waits for counts", "op": "ignore", "check": counted,
      "path": "inputs.stack.[ss.attention.unfused.passes_forward]", "why": "counted for 16 bit in Megatron's CI"},
+    {"commit": "Smallest number of GPUs that holds a model's states", "op": "add", "path": "smallest", "of": ("run",),
+     "why": "said of a job that does not fit"},
 ]
 
 # Flags of this tree's table that the old binary does not know: flag -> subject of the commit that added it.

@@ -294,6 +294,48 @@ static void test_a_job_that_does_not_fit_is_complete(void)
     drop(&m);
 }
 
+/* The layout that it names holds the bytes that it says, and no half of its GPUs has room for all of them: 18 bytes a parameter. */
+static void test_smallest_number_of_gpus(void)
+{
+    static const struct {
+        const char *words;
+        int gpus;
+    } jobs[] = {
+        {"--model llama3.1-8b --nodes 1 --mbs 8 --gbs 128", 2},
+        {"--model llama3.1-70b --nodes 2 --mbs 1 --vp 2 --pp 2 --gbs 32", 16},
+        {"--model qwen3-235b-a22b --nodes 2 --mbs 1 --ep 8 --gbs 128", 64},
+    };
+    for (size_t j = 0; j < COUNT(jobs); j++) {
+        char text[4096], *argv[JOB_MAX_ARGS];
+        struct ss_report_options opt = {.json = 1, .wall_s = -1};
+        struct ss_smallest found;
+        struct made m, again;
+        snprintf(text, sizeof text, "--platform h800 --bf16 --seq 8192 %s", jobs[j].words);
+        make(&m, split(text, argv), (const char *const *)argv);
+        CU_ASSERT_FALSE_FATAL(m.run.result->fits);
+        ss_smallest_find(m.scenario, &found);
+        CU_ASSERT_EQUAL_FATAL(found.gpus, jobs[j].gpus);
+        CU_ASSERT(found.bytes <= m.run.result->capacity);
+        CU_ASSERT(18 * m.run.plan->parameters / (found.gpus / 2.0) > m.run.result->capacity);
+        opt.smallest = &found;
+        json_t *o = report(&m, &opt, ss_report_run);
+        CU_ASSERT_EQUAL(number(json_object_get(o, "smallest"), "gpus"), found.gpus);
+        json_decref(o);
+        snprintf(text, sizeof text, "--platform h800 --bf16 --seq 8192 %s %s --mbs 1 --gbs 64", jobs[j].words,
+                 found.flags);
+        make(&again, split(text, argv), (const char *const *)argv);
+        double most = 0;
+        for (int i = 0; i < again.run.result->nstages; i++) {
+            const double *b = again.run.result->stages[i].memory;
+            most = fmax(most, b[SS_MEM_WEIGHTS] + b[SS_MEM_GRADIENTS] + b[SS_MEM_OPTIMIZER]);
+        }
+        CU_ASSERT_EQUAL(again.scenario->world_size, found.gpus);
+        CU_ASSERT_DOUBLE_EQUAL(most, found.bytes, 1e-9 * most);
+        drop(&again);
+        drop(&m);
+    }
+}
+
 /* What a fix promises is what a run with its words gives: with a batch, with one that follows from the layout, and in
  * another order of ranks. */
 static void test_fixes_are_checked_by_a_run(void)
@@ -449,6 +491,7 @@ int main(void)
                            {"timers of a small model", test_timers_of_a_small_model},
                            {"a job that does not fit is complete", test_a_job_that_does_not_fit_is_complete},
                            {"fixes of a selective job", test_fixes_of_a_selective_job},
+                           {"smallest number of GPUs", test_smallest_number_of_gpus},
                            {"fixes are checked by a run", test_fixes_are_checked_by_a_run},
                            {"plan lists all layers", test_plan_lists_all_layers},
                            {"an error is one object", test_an_error_is_one_object},

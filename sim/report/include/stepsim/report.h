@@ -27,6 +27,7 @@ struct ss_report_options {
     const struct ss_notes *notes;      /* may be NULL */
     const struct ss_fix *fixes;        /* for a job that does not fit */
     int nfixes;
+    const struct ss_smallest *smallest; /* for such a job; NULL: not searched */
     /* What makes `inputs` enough to run the job again (stepsim/import.h reads it back); NULL: left out. */
     const struct ss_request *request; /* words of the job */
     const struct ss_request *how;     /* options that say how it was simulated */

@@ -7,6 +7,10 @@
 
 #include "stepsim/study.h"
 
+/* ---- fixes.c ---- */
+/* Adds words, which blanks part, behind those of a request. Errors: those of ss_request_set. */
+int ss_study_add_words(struct ss_request *r, const char *words);
+
 /* ---- cases.c: rows made ready to predict ---- */
 enum ss_case_state { SS_CASE_READY, SS_CASE_REFUSED, SS_CASE_UNSUPPORTED, SS_CASE_NOTHING };
 struct ss_case {

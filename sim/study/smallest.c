@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* On how few GPUs of a platform the weights, gradients and optimizer states of a model fit: layouts are tried. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/base.h"
+#include "stepsim/result.h"
+#include "study/study_internal.h"
+
+#define MOST_GPUS 16384
+#define MOST_TP 8
+
+struct layout {
+    int nodes, per_node, tp, pp, ep;
+};
+
+/* The largest expert group: a divisor of the experts that the GPUs of a stage are a multiple of. */
+static int most_ep(int experts, int stage_gpus)
+{
+    int most = 1;
+    for (int ep = 2; ep <= experts && ep <= stage_gpus; ep++)
+        if (experts % ep == 0 && stage_gpus % ep == 0)
+            most = ep;
+    return most;
+}
+
+/* Experts are divided by their group alone; ZeRO-1 unless the job has FSDP. */
+static void write_change(const struct ss_job *job, const struct layout *l, char *words, size_t size)
+{
+    char ep[48] = "";
+    if (job->model.num_experts > 0)
+        snprintf(ep, sizeof ep, " --ep %d --etp 1", l->ep);
+    snprintf(words, size, "--nodes %d --gpus-per-node %d --tp %d --pp %d --cp 1%s%s%s%s", l->nodes,
+             l->per_node, l->tp, l->pp, ep, l->tp > 1 ? " --sequence-parallel" : "",
+             job->distributed_optimizer || job->fsdp ? "" : " --use-distributed-optimizer",
+             ss_job_chunks(job) > 1 && !job->layout.n ? " --vp 1" : "");
+}
+
+/* The scenario with these words, and a batch that fills the pipeline. */
+static int changed(const struct ss_scenario *s, const struct layout *l, const char *words,
+                   struct ss_scenario **out)
+{
+    const struct ss_scenario_options like = {.like = s};
+    struct ss_request r;
+    char batch[48];
+    int rc = ss_request_copy(s->request, &r, NULL);
+    if (rc)
+        return rc;
+    snprintf(batch, sizeof batch, "--mbs 1 --gbs %d", l->nodes * l->per_node / l->tp);
+    rc = ss_study_add_words(&r, words);
+    if (!rc)
+        rc = ss_study_add_words(&r, batch);
+    if (!rc)
+        rc = ss_scenario_build(&r, &like, out, NULL);
+    ss_request_free(&r);
+    return rc;
+}
+
+/* Bytes of weights, gradients and states of the fullest stage; infinite where the layout is refused. */
+static double static_bytes(const struct ss_scenario *s, const struct layout *l, const char *words)
+{
+    struct ss_scenario *other;
+    struct ss_run run;
+    double most = INFINITY;
+    if (changed(s, l, words, &other))
+        return most;
+    if (!ss_run_scenario(other, NULL, &run, NULL)) {
+        most = 0;
+        for (int i = 0; i < run.result->nstages; i++) {
+            const double *m = run.result->stages[i].memory;
+            most = fmax(most, m[SS_MEM_WEIGHTS] + m[SS_MEM_GRADIENTS] + m[SS_MEM_OPTIMIZER]);
+        }
+        ss_run_free(&run);
+    }
+    ss_scenario_free(other);
+    return most;
+}
+
+/* The layout of so many GPUs that takes the fewest bytes on each. */
+static void try_gpus(const struct ss_scenario *s, int nodes, int per_node, struct ss_smallest *best)
+{
+    const struct ss_job *job = s->job;
+    struct layout l = {.nodes = nodes, .per_node = per_node};
+    int gpus = nodes * per_node;
+    int given = job->layout.n || job->first_stage_layers || job->last_stage_layers;
+    *best = (struct ss_smallest){.gpus = gpus, .bytes = INFINITY};
+    for (l.pp = given ? job->pp : 1; l.pp <= gpus; l.pp *= 2) {
+        for (l.tp = 1; l.tp <= MOST_TP && l.tp <= per_node && gpus % (l.tp * l.pp) == 0; l.tp *= 2) {
+            char words[sizeof best->flags];
+            l.ep = most_ep(job->model.num_experts, gpus / l.pp);
+            write_change(job, &l, words, sizeof words);
+            double bytes = static_bytes(s, &l, words);
+            if (bytes < best->bytes) {
+                best->bytes = bytes;
+                ss_copy(best->flags, sizeof best->flags, words);
+            }
+        }
+        if (given)
+            break;
+    }
+}
+
+void ss_smallest_find(const struct ss_scenario *s, struct ss_smallest *out)
+{
+    const double capacity = ss_platform_card(s->platform)->device_memory;
+    int full = ss_platform_gpus_per_node(s->platform);
+    for (int some = 1; some < full; some *= 2) {
+        try_gpus(s, 1, some, out);
+        if (out->bytes <= capacity)
+            return;
+    }
+    for (int nodes = 1; nodes * full <= MOST_GPUS; nodes *= 2) {
+        try_gpus(s, nodes, full, out);
+        if (out->bytes <= capacity)
+            return;
+    }
+    *out = (struct ss_smallest){0};
+}
