@@ -25,6 +25,21 @@ char *ss_report_count(double n, char *buf, size_t size)
     return buf;
 }
 
+char *ss_report_layout(const struct ss_plan *plan, char *buf, size_t size)
+{
+    static const char *const dispatchers[] = {[SS_DISPATCH_ALLGATHER] = "allgather",
+                                              [SS_DISPATCH_ALLTOALL] = "alltoall",
+                                              [SS_DISPATCH_DEEPEP] = "deepep",
+                                              [SS_DISPATCH_HYBRIDEP] = "hybridep"};
+    const struct ss_job *job = plan->job;
+    int n = snprintf(buf, size, "tp %d, pp %d, cp %d, dp %d", job->tp, job->pp, job->cp, plan->dp);
+
+    if (job->model.num_experts > 0)
+        snprintf(buf + n, size - (size_t)n, ", ep %d, etp %d, %s", job->ep, job->etp,
+                 dispatchers[job->dispatcher]);
+    return buf;
+}
+
 char *ss_report_parameters(const struct ss_model *m, int padded_vocab, const char *word, char *buf,
                            size_t size)
 {

@@ -104,7 +104,7 @@ static void fixes(const struct ss_page *page, const struct ss_result *r)
 static void describe_job(const struct ss_plan *plan, FILE *out)
 {
     const struct ss_job *job = plan->job;
-    char parameters[64];
+    char parameters[64], layout[96];
 
     ss_xml_escape(out, job->model.name[0] ? job->model.name : "model");
     fprintf(
@@ -115,9 +115,9 @@ static void describe_job(const struct ss_plan *plan, FILE *out)
     ss_xml_escape(out, ss_platform_name(plan->platform));
     fprintf(out, ", %d &times; ", plan->world_size);
     ss_xml_escape(out, ss_platform_card(plan->platform)->name);
-    fprintf(out, "<br>tp %d, pp %d, cp %d, dp %d, %s, %d microbatches of %d, sequence %d, stack ", job->tp,
-            job->pp, job->cp, plan->dp, plan->schedule->name, plan->microbatches, job->micro_batch,
-            job->seq_length);
+    fprintf(out, "<br>%s, %s, %d microbatches of %d, sequence %d, stack ",
+            ss_report_layout(plan, layout, sizeof layout), plan->schedule->name, plan->microbatches,
+            job->micro_batch, job->seq_length);
     ss_xml_escape(out, plan->stack->name);
 }
 

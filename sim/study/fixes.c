@@ -113,6 +113,14 @@ static int double_cp(const struct ss_job *job, int dp, char *words, size_t size)
     return dp % 2 == 0;
 }
 
+/* Fewer experts a rank, and their states; how many ranks there are for them, the job's check says. */
+static int double_ep(const struct ss_job *job, int dp, char *words, size_t size)
+{
+    (void)dp;
+    snprintf(words, size, "--expert-model-parallel-size %d", 2 * job->ep);
+    return job->model.num_experts > 0 && job->model.num_experts % (2 * job->ep) == 0;
+}
+
 static int drop_virtual_stages(const struct ss_job *job, int dp, char *words, size_t size)
 {
     (void)dp;
@@ -145,6 +153,7 @@ static const change_fn changes[] = {
     quadruple_tp,
     double_pp,
     double_cp,
+    double_ep,
     drop_virtual_stages,
     fp8_parameters,
     drop_fp8,

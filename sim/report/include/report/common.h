@@ -24,6 +24,9 @@ char *ss_report_count(double n, char *buf, size_t size);
 char *ss_report_parameters(const struct ss_model *m, int padded_vocab, const char *word, char *buf,
                            size_t size);
 
+/* "tp 2, pp 8, cp 1, dp 16", of a mixture of experts ", ep 32, etp 1, alltoall" behind it. Returns buf. */
+char *ss_report_layout(const struct ss_plan *plan, char *buf, size_t size);
+
 /* SS_ERR_IO when the stream has failed. */
 int ss_report_done(FILE *out, struct ss_error *err);
 
