@@ -183,7 +183,10 @@ const char *ss_lane_name(const struct ss_program *p, const struct ss_lane *lane,
     if (lane->kind == SS_LANE_COMPUTE) {
         snprintf(buf, size, "compute");
     } else if (lane->kind == SS_LANE_STREAM) {
-        snprintf(buf, size, lane->index ? "collectives %d" : "collectives", lane->index);
+        if (ss_stream_of_experts(p, lane->cls, lane->index))
+            snprintf(buf, size, "collectives %d, ep", lane->index);
+        else
+            snprintf(buf, size, lane->index ? "collectives %d" : "collectives", lane->index);
     } else {
         const struct ss_channel *c = &p->channels[lane->index];
         int same = 0;

@@ -366,7 +366,8 @@ static void put_names(struct ss_trace *t, int cls)
         put_meta(t, "thread_name", cls, TID_SEND + t->send_lane[c], name);
     }
     for (int s = 0; s < p->classes[cls].nstreams; s++) {
-        snprintf(name, sizeof name, "collectives, stream %d", s);
+        snprintf(name, sizeof name, "collectives, stream %d%s", s,
+                 ss_stream_of_experts(p, cls, s) ? ", ep" : "");
         put_meta(t, "thread_name", cls, TID_STREAM + s, name);
     }
     for (int m = 0; m < SS_MEM_COUNT; m++)

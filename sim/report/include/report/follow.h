@@ -7,6 +7,8 @@
 #ifndef SS_REPORT_FOLLOW_H
 #define SS_REPORT_FOLLOW_H
 
+#include <stdbool.h>
+
 #include "stepsim/program.h"
 
 struct ss_place {
@@ -37,5 +39,8 @@ int ss_follow_post(struct ss_follow *f, int cls, int collective, struct ss_place
 /* Label that waiting at an event gets: pp, or the collective's. Places of a class must not go back. */
 int ss_follow_label(struct ss_follow *f, int cls, int slot, int event);
 const struct ss_event *ss_place_event(const struct ss_program *p, int cls, int slot, int event);
+
+/* Whether a class posts exchanges of experts on this stream, which lanes of pictures and traces tell. */
+bool ss_stream_of_experts(const struct ss_program *p, int cls, int stream);
 
 #endif
