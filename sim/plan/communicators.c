@@ -64,17 +64,22 @@ static int is_data_parallel(int comm)
     return comm == SS_COMM_DP_CP || comm == SS_COMM_EDP;
 }
 
-/* With two copies of the model, the data-parallel groups of both ranks that hold the same layers. */
+/* With two copies of the model, the data-parallel groups of both ranks that hold the same layers, one member of either in
+ * turn: so each has a member of the other before it and behind it in the ring, and ranks of a stage stay alike. */
 static void members_of_copies(const struct ss_plan *plan, int comm, int rank, int *out, int *n)
 {
     int stage = ss_ranks_coordinate(&plan->ranks, rank, SS_AXIS_PP),
-        twin = plan->schedule->stages - 1 - stage, more;
+        twin = plan->schedule->stages - 1 - stage, k;
     int low = stage < twin ? stage : twin, high = stage < twin ? twin : stage;
     ss_ranks_group(grid_of(plan, comm), comm, ss_plan_stage_peer(plan, rank, low), out, n);
     if (low == high)
         return;
-    ss_ranks_group(grid_of(plan, comm), comm, ss_plan_stage_peer(plan, rank, high), out + *n, &more);
-    *n += more;
+    for (int i = *n - 1; i >= 0; i--)
+        out[2 * i] = out[i];
+    int shift = ss_plan_stage_peer(plan, rank, high) - ss_plan_stage_peer(plan, rank, low);
+    for (k = 0; k < *n; k++)
+        out[2 * k + 1] = out[2 * k] + shift;
+    *n *= 2;
 }
 
 static int node_of_rank(const struct ss_plan *plan, int rank)

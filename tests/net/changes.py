@@ -134,6 +134,17 @@ RULES = [
      "path": "inputs.stack.[ss.attention.unfused.passes_forward]", "why": "counted for 16 bit in Megatron's CI"},
     {"commit": "Smallest number of GPUs that holds a model's states", "op": "add", "path": "smallest", "of": ("run",),
      "why": "said of a job that does not fit"},
+    {"commit": "Muon: steps by Newton-Schulz, one momentum, whole matrices dealt", "op": "text",
+     "old": "only adam and hybridadam are modelled", "new": "only adam, hybridadam, muon and dist_muon are modelled",
+     "why": "more optimizers"},
+    {"commit": "Ranks of a stage stay alike where the model has two copies", "op": "output", "of": ("expanded", "program"),
+     "words": ("dualpipe",), "old": r"\A(sha256|program)", "new": r"\A(sha256|program)",
+     "why": "the ring of both copies takes them in turn; the time of these jobs is compared by their runs"},
+    *({"commit": "Ranks of a stage stay alike where the model has two copies", "op": "ignore", "of": ("run", "plan", "sweep", "compare"),
+       "words": ("dualpipe",), "path": path, "why": "fewer classes and other rings; times are compared"}
+      for path in ("links.*.*", "limiting_link", "ranks_simulated", "events", "classes")),
+    {"commit": "Ranks of a stage stay alike where the model has two copies", "op": "remove", "of": ("run",),
+     "words": ("dualpipe",), "path": "links.*", "why": "fewer classes use fewer links of their own"},
 ]
 
 # Flags of this tree's table that the old binary does not know: flag -> subject of the commit that added it.

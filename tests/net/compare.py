@@ -106,7 +106,7 @@ def op_add(rule, old, new):
 
 def op_remove(rule, old, new):
     count = 0
-    for where in list(instances(old, keys_of(rule["path"]))):
+    for where in reversed(list(instances(old, keys_of(rule["path"])))):
         if not has(new, where):
             del get(old, where[:-1])[where[-1]]
             count += 1

@@ -155,10 +155,10 @@ static void test_two_copies(void)
     struct scale_job s;
     struct ss_run run;
     run_make(&s, JOB "--tp 2 --pp 4 --gbs 32 --schedule dualpipe", 2, 1, NULL, &run);
-    expect_members(run.plan, SS_COMM_EDP, 4, (int[]){4, 6, 8, 10}, 4);
-    expect_members(run.plan, SS_COMM_EDP, 9, (int[]){5, 7, 9, 11}, 4);
+    expect_members(run.plan, SS_COMM_EDP, 4, (int[]){4, 8, 6, 10}, 4);
+    expect_members(run.plan, SS_COMM_EDP, 9, (int[]){5, 9, 7, 11}, 4);
     expect_members(run.plan, SS_COMM_EP, 9, (int[]){8, 9}, 2);
-    expect_members(run.plan, SS_COMM_DP_CP, 4, (int[]){4, 6, 8, 10}, 4);
+    expect_members(run.plan, SS_COMM_DP_CP, 4, (int[]){4, 8, 6, 10}, 4);
     ss_run_free(&run);
     scale_close(&s);
 }
