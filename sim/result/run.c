@@ -22,6 +22,13 @@ static int schedule_chunks(const struct ss_job *job)
     return asked > 1 ? asked : ss_schedule_chunks(schedule_name(job, asked), asked);
 }
 
+/* Without the flag N = p; 0 is what says that the release knows the case m = p. */
+static int group_size(const struct ss_job *job, const struct ss_stack *stack)
+{
+    int asked = job->microbatch_group_size;
+    return asked || stack->pp_all_warmup > 0 ? asked : job->pp;
+}
+
 static int build_schedule(const struct ss_scenario *s, struct ss_schedule **out, struct ss_error *err)
 {
     const struct ss_job *job = s->job;
@@ -29,7 +36,7 @@ static int build_schedule(const struct ss_scenario *s, struct ss_schedule **out,
         .stages = job->pp,
         .chunks = schedule_chunks(job),
         .microbatches = ss_job_microbatches(job, s->world_size),
-        .microbatch_group_size = job->microbatch_group_size,
+        .microbatch_group_size = group_size(job, s->stack),
         .overlap_p2p = ss_job_overlaps_p2p(job, s->stack),
         .paired = job->overlap_ep && job->model.num_experts > 0,
     };

@@ -9,6 +9,7 @@ A rule is a dictionary:
              pictures (an object of hashes by file name), program (the compact text), expanded (stderr and exit status only: a simulated program has no rules);
              left out: all
     words    of jobs with one of these flags only (left out: of all)
+    beside   and with one of these
     without  of jobs with none of these flags only
     op       what changed, and its words:
       add      path             a key that only the new one has; check=function(value, whole object): must be true
@@ -61,8 +62,17 @@ def own_card(old, new, file):
 BLOCKS = "Fp8 GEMMs that scale blocks have a rate of their own"
 PASSES = "Block-scaled casts, traffic of norms, the stack of DeepSeek-V3"
 # Props of this tree's registry that the old binary does not know: prop -> subject of the commit that added it.
+# Interleaved jobs of stacks of Megatron core 0.10 and later, and PyTorch's.
+INTERLEAVED = ("--vp", "--num-layers-per-virtual-pipeline-stage", "--num-virtual-stages-per-pipeline-rank",
+               "--virtual-pipeline-model-parallel-size", "--pipeline-model-parallel-layout")
+CORE_0_10 = ("nemo-24.12", "nemo-25.03", "nemo-automodel-2026", "megatron-lm-ci-2025", "megatron-bridge-2026", "megatron-bridge-25.09",
+             "megatron-bridge-25.11", "megatron-bridge-26.02", "megatron-bridge-26.02.01", "megatron-bridge-26.04", "megatron-bridge-26.04.01",
+             "megatron-bridge-26.06", "torchtitan-2024", "torchtitan-2025")
+AS_MANY = r'(?s)"pp": (\d+),\n.*"microbatch_group_size": 0,.*"microbatches": \1,'
+RELEASE = "Warm-up where m = p by the stack's Megatron release"
 NEW_PROPS = {"ss.gemm.efficiency.fp8_blocks": BLOCKS, "ss.gemm.k_prologue.fp8_blocks": BLOCKS, "ss.gemm.wgrad.fp8_blocks": BLOCKS,
-             "ss.norm.passes": PASSES, "ss.host.grouped_gemm": "Experts whose GEMMs the host issues one by one"}
+             "ss.norm.passes": PASSES, "ss.host.grouped_gemm": "Experts whose GEMMs the host issues one by one",
+             "ss.pp.all_warmup": RELEASE}
 
 def without_band(notes):
     """All but the warning that a job may fit, which has the band of errors in it."""
@@ -145,6 +155,11 @@ RULES = [
       for path in ("links.*.*", "limiting_link", "ranks_simulated", "events", "classes")),
     {"commit": "Ranks of a stage stay alike where the model has two copies", "op": "remove", "of": ("run",),
      "words": ("dualpipe",), "path": "links.*", "why": "fewer classes use fewer links of their own"},
+    {"commit": RELEASE, "op": "add", "path": "inputs.stack.[ss.pp.all_warmup]", "why": "a new prop of interleaved 1F1B"},
+    {"commit": RELEASE, "op": "output", "of": ("run", "plan"), "words": CORE_0_10, "beside": INTERLEAVED, "old": AS_MANY, "new": AS_MANY,
+     "why": "m = p is no case of its own in these releases"},
+    {"commit": RELEASE, "op": "output", "of": ("program", "expanded", "read", "pictures", "compare", "sweep"), "words": CORE_0_10,
+     "beside": INTERLEAVED, "old": "", "new": "", "why": "the same; their runs are compared"},
 ]
 
 # Flags of this tree's table that the old binary does not know: flag -> subject of the commit that added it.

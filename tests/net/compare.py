@@ -216,9 +216,11 @@ def apply_refused(rule, job_words, new, data):
 
 
 def is_of_job(rule, job_words):
-    """Whether the rule is of a job with these words: one of its `words`, and none of its `without`."""
-    names = {w.split("=")[0] for w in job_words}
+    """Whether the rule is of a job with these words: one of its `words`, one of its `beside`, and none of its `without`."""
+    names = {w.split("=")[0].strip("\"'") for w in job_words}
     if rule["op"] != "refused" and "words" in rule and not names & set(rule["words"]):
+        return False
+    if "beside" in rule and not names & set(rule["beside"]):
         return False
     return not names & set(rule.get("without", ()))
 

@@ -136,6 +136,10 @@ class Rules(unittest.TestCase):
         self.accepts(rule, '{"v": "a"}', '{"v": "b"}', words=("--tp=2", "--pp", "2"))
         self.rejects(rule, '{"v": "a"}', '{"v": "b"}', words=("--pp", "2"))
         self.rejects(rule, '{"v": "a"}', '{"v": "b"}', words=("--tp", "2", "--gbs=3"))
+        rule = {"op": "ignore", "path": "v", "words": ("mine",), "beside": ("--vp", "--pp")}
+        self.accepts(rule, '{"v": "a"}', '{"v": "b"}', words=("--stack", '"mine"', "--pp", "2"))
+        self.rejects(rule, '{"v": "a"}', '{"v": "b"}', words=("--stack", "mine"))
+        self.rejects(rule, '{"v": "a"}', '{"v": "b"}', words=("--stack", "ours", "--vp", "2"))
 
     def test_text(self):
         rule = {"op": "text", "old": "colour", "new": "color"}

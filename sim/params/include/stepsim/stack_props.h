@@ -93,6 +93,10 @@ extern "C" {
       "stage, which gathers it (Narayanan et al., 2021)")                                                    \
     X(pp_overlap, "ss.pp.overlap", COUNT, 1, 0, 1,                                                           \
       "the interleaved schedule's sends and receives run in the background, unless the job says no")         \
+    X(pp_all_warmup, "ss.pp.all_warmup", COUNT, 1, 0, 1,                                                     \
+      "interleaved without a group size: where there are as many microbatches as pipeline ranks all "        \
+      "forwards "                                                                                            \
+      "come before the first backward (Megatron core before 0.10)")                                          \
     X(keep_outputs, "ss.memory.keep_outputs", COUNT, 0, 0, 2,                                                \
       "1: a pipeline stage keeps its output until the backward, though its successor has it (Megatron-LM "   \
       "before core); 2: the share of it that it sends (DeepSpeed)")                                          \
