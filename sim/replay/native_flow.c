@@ -238,6 +238,8 @@ static void fix_flow(struct ss_native *k, int flow, double rate)
         return;
     w->left = fmax(0, w->left - w->rate * (k->now - w->last));
     w->last = k->now;
+    if (rate < w->rate)
+        f->slowed = fmax(f->slowed, w->rate / rate);
     w->rate = rate;
     ss_timers_set(&k->timers, k->flow0 + flow, k->now + w->left / rate);
 }
@@ -285,7 +287,10 @@ void ss_fluid_settle(struct ss_native *k)
         if (f->links[link].count == 0 || f->links[link].mark == f->epoch)
             continue;
         gather(f, link, &nlinks, &nflows);
+        f->slowed = 1;
         fill(k, nlinks, nflows);
+        if (f->slowed > 1) /* how this bounds what becomes of an error: docs/design/replay-contract.md */
+            f->doublings += log2(2 * f->slowed - 1);
     }
     f->ndirty = 0;
 }

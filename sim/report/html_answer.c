@@ -18,9 +18,12 @@ static void tile(FILE *out, const char *name, const char *value, const char *not
 static void time_tile(const struct ss_page *page)
 {
     const struct ss_report_options *opt = page->options;
-    char value[64], note[160] = "", time[32];
+    char value[128], note[160] = "", time[32];
 
-    ss_text_time(page->timeline->iteration_s, value, sizeof value);
+    if (page->run && page->run->result->sensitivity.sensitive)
+        ss_text_iteration(page->run->result, value, sizeof value);
+    else
+        ss_text_time(page->timeline->iteration_s, value, sizeof value);
     if (opt && opt->measured_s > 0)
         snprintf(note, sizeof note, "measured %s, %+.1f %%", ss_text_time(opt->measured_s, time, sizeof time),
                  ss_error_pct(page->timeline->iteration_s, opt->measured_s));

@@ -117,6 +117,17 @@ static void add_spread(json_t *o, const struct ss_spread *s)
     json_object_set_new(o, "jitter", spread);
 }
 
+static void add_sensitivity(json_t *o, const struct ss_result *r)
+{
+    const struct ss_sensitivity *s = &r->sensitivity;
+    json_t *sensitivity = json_object();
+
+    ss_json_number(sensitivity, "low_ms", 1e3 * s->low);
+    ss_json_number(sensitivity, "high_ms", 1e3 * s->high);
+    ss_json_number(sensitivity, "relative", (s->high - s->low) / r->iteration_s);
+    json_object_set_new(o, "sensitivity", sensitivity);
+}
+
 static json_t *fixes_array(const struct ss_report_options *opt, double iteration_s)
 {
     json_t *array = json_array();
@@ -179,6 +190,8 @@ int ss_json_run(const struct ss_run *run, const struct ss_report_options *opt, F
     add_links(o, r);
     if (r->spread.replicas)
         add_spread(o, &r->spread);
+    if (r->sensitivity.sensitive)
+        add_sensitivity(o, r);
     int rc = add_notes(o, run, opt);
     if (rc) {
         json_decref(o);

@@ -26,6 +26,28 @@ const char *ss_text_time(double seconds, char *buf, size_t size)
     return buf;
 }
 
+/* Two digits of the spread: what comes behind them changes with the order of equal events. */
+static int holding(double spread)
+{
+    int digits = 1 - (int)floor(log10(spread));
+
+    return digits < 0 ? 0 : digits > 12 ? 12 : digits;
+}
+
+const char *ss_text_iteration(const struct ss_result *r, char *buf, size_t size)
+{
+    const struct ss_sensitivity *s = &r->sensitivity;
+    double scale = r->iteration_s >= 1 ? 1 : 1e3;
+
+    if (!s->sensitive)
+        return ss_text_time(r->iteration_s, buf, size);
+    int digits = holding(scale * (s->high - s->low));
+    snprintf(buf, size, "%.*f %s (%.*f .. %.*f: order of equal events decides)", digits,
+             scale * r->iteration_s, scale == 1 ? "s" : "ms", digits, scale * s->low, digits,
+             scale * s->high);
+    return buf;
+}
+
 void ss_text_job(const struct ss_plan *plan, FILE *out)
 {
     const struct ss_job *job = plan->job;
@@ -52,9 +74,9 @@ static void answer(const struct ss_run *run, const struct ss_report_options *opt
 {
     const struct ss_result *r = run->result;
     const struct ss_summary *u = &run->summary;
-    char predicted[32], measured[32];
+    char predicted[128], measured[32];
 
-    fputs(ss_text_time(r->iteration_s, predicted, sizeof predicted), out);
+    fputs(ss_text_iteration(r, predicted, sizeof predicted), out);
     if (u->band_pct > 0)
         fprintf(out, " +-%.*f %%", u->band_pct < 10, u->band_pct);
     fputs(" an iteration", out);

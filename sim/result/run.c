@@ -4,6 +4,7 @@
 
 #include "base/base.h"
 #include "result/links.h"
+#include "result/sensitivity.h"
 #include "result/spread.h"
 #include "result/timers.h"
 #include "stepsim/result.h"
@@ -114,6 +115,9 @@ int ss_run_scenario(const struct ss_scenario *s, const struct ss_run_options *op
         rc = ss_result_build(out->plan, out->timeline, options->engine, &out->result, err);
     if (!rc)
         out->result->spread = spread;
+    if (!rc && !options->unchecked && !options->full_replay && !(options->jitter.sigma > 0))
+        rc = ss_sensitivity_find(out->program, out->timeline, without_barrier(out->plan),
+                                 &out->result->sensitivity, err);
     if (!rc)
         rc = ss_timers_fill(out->plan, out->program, out->timeline, out->result, err);
     if (!rc)

@@ -92,6 +92,14 @@ static void fill_bands(const struct ss_plan *plan, const struct ss_bands *bands,
     ss_copy(out->memory_like, sizeof out->memory_like, memory.like);
 }
 
+static double sensitivity_pct(const struct ss_result *r)
+{
+    const struct ss_sensitivity *s = &r->sensitivity;
+    if (!s->known)
+        return NAN;
+    return s->sensitive ? 100 * ratio(s->high - s->low, r->iteration_s) : 0;
+}
+
 /* Memory that the job takes if it is as far off as the runs like it that took most; NaN: not known. */
 static double most_memory(const struct ss_summary *s)
 {
@@ -141,6 +149,7 @@ void ss_summary_fill(const struct ss_run *run, const struct ss_bands *bands, str
     out->gpus = plan->world_size;
     out->parameters = plan->parameters;
     out->iteration_s = r->iteration_s;
+    out->sensitivity_pct = sensitivity_pct(r);
     out->tflops_per_gpu = ratio(plan->model_flops, gpu_seconds) / 1e12;
     out->tflops_causal_per_gpu = ratio(plan->model_flops_causal, gpu_seconds) / 1e12;
     out->mfu = ratio(plan->model_flops, gpu_seconds * ss_result_peak_flops(plan, 0));

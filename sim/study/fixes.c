@@ -355,6 +355,7 @@ int ss_fixes_find(const struct ss_scenario *s, const struct ss_run_options *opti
         x.options.bands = options->bands;
     }
     x.options.engine = SS_ENGINE_NATIVE;
+    x.options.unchecked = 1;
     *n = 0;
     for (int depth = 1; !rc && depth <= MAX_CHANGES && *n < 3; depth++) {
         x.nfound = 0;

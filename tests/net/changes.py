@@ -160,6 +160,9 @@ RULES = [
      "why": "m = p is no case of its own in these releases"},
     {"commit": RELEASE, "op": "output", "of": ("program", "expanded", "read", "pictures", "compare", "sweep"), "words": CORE_0_10,
      "beside": INTERLEAVED, "old": "", "new": "", "why": "the same; their runs are compared"},
+    *({"commit": "Results carry the digits that hold", "op": "add", "path": path, "why": "how far contention moves an answer"}
+      for path in ("sensitivity_pct", "sensitivity", "rows.*.sensitivity_pct", "schedules.*.sensitivity_pct",
+                   "rows.*.figures.sensitivity_pct")),
 ]
 
 # Flags of this tree's table that the old binary does not know: flag -> subject of the commit that added it.

@@ -136,6 +136,32 @@ static void test_contention(void)
     CHECK(p, 3, MESSAGE(a, 0, 0, 2), MESSAGE(b, 0, 0, 3), SPAN(1, 0, 2, 0, 0, 2), SPAN(1, 0, 3, 2, 2, 3));
 }
 
+/* Two seconds' worth from t0; a second flow halves its rate at t, so it ends at t + 2 (2 - (t - t0)): errors of t0 and of t
+ * that are opposite are three times as large there. Flows that begin together slow nobody down. */
+static void test_doublings(void)
+{
+    struct ss_program *p = make_program(2, 0);
+    struct ss_timeline *t = NULL;
+    int path = make_wire(p, 1e9), a, b, c;
+    a = make_channel(p, 0, 1, 0, path, 0, 0);
+    b = make_channel(p, 0, 1, 0, path, 0, 0);
+    c = make_channel(p, 0, 1, 0, make_wire(p, 1e9), 0, 0);
+    make_send(p, a, 2e9);
+    make_compute(p, 0, 1);
+    make_send(p, b, 2e9);
+    make_send(p, c, 2e9);
+    make_wait_send(p, a);
+    make_wait_send(p, b);
+    make_wait_send(p, c);
+    CU_ASSERT_EQUAL_FATAL(ss_timeline_replay(p, SS_ENGINE_NATIVE, &t, NULL), 0);
+    CU_ASSERT_DOUBLE_EQUAL(t->doublings, log2(3), 1e-12);
+    ss_timeline_free(t);
+    CU_ASSERT_EQUAL_FATAL(ss_timeline_replay(p, SS_ENGINE_SIMGRID, &t, NULL), 0);
+    CU_ASSERT(isnan(t->doublings));
+    ss_timeline_free(t);
+    ss_program_free(p);
+}
+
 /* Link A of 1 GB/s with flows 1, 2; link B of 2 GB/s with flows 2, 3: rates 1/2, 1/2, 3/2. A late fourth
  * flow on a link of its own, and the first one's end at 2 s, change nothing for others or only B's. */
 static void test_maxmin(void)
@@ -389,6 +415,7 @@ int main(void)
                            {"rendezvous", test_rendezvous},
                            {"fifo", test_fifo},
                            {"contention", test_contention},
+                           {"doublings", test_doublings},
                            {"maxmin", test_maxmin},
                            {"weights", test_weights},
                            {"link twice", test_twice},

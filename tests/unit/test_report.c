@@ -113,6 +113,7 @@ static void test_run_has_every_key(void)
                                        "iteration_ms",
                                        "measured_ms",
                                        "error_pct",
+                                       "sensitivity_pct",
                                        "error_band_pct",
                                        "error_band_like",
                                        "tflops_per_gpu",

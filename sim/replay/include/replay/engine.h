@@ -39,6 +39,7 @@ struct ss_board {
     int status;                /* 0, SS_ERR_DEADLOCK (then `at` says where) or an error with its texts */
     char message[512], hint[512];
     double makespan;
+    double doublings; /* struct ss_timeline */
     int64_t events;
     int64_t events_run;          /* native: without those of a steady state jumped over */
     struct ss_cursor *at;        /* [nclasses]: the blocked event; slot = nslots at the end */

@@ -56,7 +56,9 @@ struct ss_fluid {
     int *part_links, *part_flows; /* the connected component at hand */
     size_t cap_part_flows;
     int epoch;
-    double *busy; /* [nlinks] or NULL */
+    double *busy;     /* [nlinks] or NULL */
+    double slowed;    /* of the component at hand: old over new rate of the flow that lost most, >= 1 */
+    double doublings; /* struct ss_timeline */
 };
 
 struct ss_native_class {

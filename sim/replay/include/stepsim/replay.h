@@ -65,6 +65,9 @@ struct ss_timeline {
     /* [events of all templates, template by template]: s that each took, all slots together */
     double *event_s;
     double *link_busy; /* [nlinks]: s that at least one flow used it; may be NULL */
+    /* How often at most an error of rounding may have doubled where flows slowed each other down (docs/design/replay-contract.md,
+     * "Sensitivity"); without what a steady state repeats. NaN: the engine does not know. */
+    double doublings;
 };
 /* Replays a checked program on an engine and gathers a timeline; the caller frees *out with ss_timeline_free. Errors: those of
  * ss_replay. */

@@ -15,5 +15,7 @@ void ss_text_memory(const struct ss_result *r, FILE *out);
 void ss_text_notes(const char *title, const struct ss_notes *notes, unsigned long most, FILE *out);
 /* "23.57 s", "451.2 ms": four significant digits, or one and a power of ten; in 32 bytes of buf. */
 const char *ss_text_time(double seconds, char *buf, size_t size);
+/* That of an iteration, in the digits that hold: "2.249 s (2.241 .. 2.251: order of equal events decides)"; returns buf. */
+const char *ss_text_iteration(const struct ss_result *r, char *buf, size_t size);
 
 #endif

@@ -40,6 +40,14 @@ struct ss_spread {
     double mean, min, p5, p25, p50, p75, p95, max;
 };
 
+/* What becomes of the iteration when links are wider or narrower by parts of 1e-10 to 1e-14, less than any is known by: where
+ * flows contend, which of two events comes first may then decide what follows. */
+struct ss_sensitivity {
+    int known;        /* 0: not looked at: `unchecked`, under jitter, or where every slot is run */
+    int sensitive;    /* 1: it moves by more than 1e-9 of it, so that fewer digits hold than are printed */
+    double low, high; /* s: 3 standard deviations around the mean of 17 replays, and all of these */
+};
+
 /* A link that flows cross and that can limit them, or the first of several alike. */
 struct ss_link_use {
     struct ss_link link;
@@ -65,6 +73,7 @@ struct ss_result {
     int nlinks;
     struct ss_link_use *links; /* most utilised first: links[0] limits, if any does */
     struct ss_spread spread;   /* under jitter; all else is then of the replica in the middle */
+    struct ss_sensitivity sensitivity;
     int engine, level;
     int ranks_simulated;
     int64_t events;
@@ -101,6 +110,7 @@ struct ss_run {
 struct ss_run_options {
     int engine;                   /* enum ss_engine */
     int full_replay;              /* 1: every slot is run, no steady state jumped over */
+    int unchecked;                /* 1: whether all digits hold (ss_result.sensitivity) is not looked at */
     const struct ss_bands *bands; /* of the summary; NULL: none */
     struct ss_plan_options plan;
     struct ss_jitter jitter; /* sigma > 0: every rank is simulated, `replicas` times */

@@ -68,6 +68,9 @@ enum ss_metric_place { SS_IN_RUN, SS_IN_MEMORY };
     X(gpus, COUNT, RUN, "gpus", "GPUs of the job")                                                           \
     X(parameters, COUNT, RUN, "parameters", "parameters of the model")                                       \
     X(iteration_s, TIME, RUN, "iteration_ms", "period of the steady loop: one training iteration")           \
+    X(sensitivity_pct, PERCENT, RUN, "sensitivity_pct",                                                      \
+      "between the shortest and the longest iteration when links change by less than 1e-10, where flows "    \
+      "contend; 0: all digits hold; null: not looked at (`--jitter`, `--full-replay`)")                      \
     X(band_pct, PERCENT, RUN, "error_band_pct",                                                              \
       "what the error of 90 % of the measured runs most like it stays within; null: none is like it")        \
     X(tflops_per_gpu, TFLOPS, RUN, "tflops_per_gpu",                                                         \
