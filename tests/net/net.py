@@ -22,6 +22,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 TREE = os.path.dirname(os.path.dirname(HERE))
 TIMEOUT_S = 300
 SHOWN_JOBS, SHOWN_ROWS = 10, 12
+RUN = ("fits", "near limit", "too large")  # outcomes of a job that was simulated
 PIPE, PICTURES = "|", "PICTURES"  # words of a task: feeds what is left of it to what is right; files, not stdout
 # Flags that no job can run with: what they ask for is refused in every form.
 NEVER_RUNS = set()
@@ -222,7 +223,7 @@ def quick_subset(all_jobs, count):
 
 
 def outcome(result):
-    """ok, oom, or the error's code and the start of its message."""
+    """The verdict, or the error's code and the start of its message."""
     data = compare.as_json(result["out"])
     if not isinstance(data, dict):
         return "exit %s" % result["exit"], ""
@@ -256,14 +257,14 @@ class Report:
                 self.reasons[code + ": " + reason] += 1
             for item in task.job.seen:
                 self.seen[item] += 1
-                if code in ("ok", "oom"):
+                if code in RUN:
                     self.ran[item] += 1
 
     def coverage(self, flags, names, props, out):
         """Prints the table; returns what no job covers."""
         missing = []
         jobs_run = sum(self.outcomes.values())
-        share = (self.outcomes["ok"] + self.outcomes["oom"]) / max(1, jobs_run)
+        share = sum(self.outcomes[code] for code in RUN) / max(1, jobs_run)
         print("\ncoverage: %d jobs, %.0f %% of them run; in parentheses: of these" % (jobs_run, 100 * share), file=out)
         print("  outcomes: " + ", ".join("%s %d" % x for x in self.outcomes.most_common()), file=out)
         for kind in ("level", "engine", "pair", "size", "simulation", "precision", "cp-comm-type", "platform", "stack",
