@@ -89,7 +89,7 @@ static const struct cli_option table[] = {
 
     /* ---- clusters ---- */
     {.name = "--nodes", .value = "N", .verbs = V(PLATFORM_SHOW), .kind = CLI_COUNT, .offset = AT(nodes), .low = 1,
-     .high = 65536, .doc = "so many nodes of a platform that is told by one"},
+     .high = SS_MAX_GPUS, .doc = "so many nodes of a platform that is told by one"},
     {.name = "--gpus-per-node", .value = "N", .verbs = V(PLATFORM_SHOW), .kind = CLI_COUNT, .offset = AT(gpus_per_node),
      .low = 1, .high = 1024, .doc = "of each node the first N GPUs"},
     {.name = "--set", .value = "ss.PROP=VALUE", .verbs = V(PLATFORM_SHOW), .kind = CLI_EACH, .several = CLI_ALL, .offset = AT(sets),
@@ -160,7 +160,7 @@ static const struct cli_option table[] = {
     {.name = "--nccl", .value = "FILE", .verbs = V(CALIBRATE), .kind = CLI_TEXT, .several = CLI_ONCE, .offset = AT(calibrate.nccl),
      .doc = "what a program of nccl-tests printed"},
     {.name = "--nodes", .value = "N", .verbs = V(CALIBRATE), .kind = CLI_COUNT, .offset = AT(nodes), .low = 1,
-     .high = 65536, .needs = "--nccl", .doc = "nodes that the nccl-tests ran on"},
+     .high = SS_MAX_GPUS, .needs = "--nccl", .doc = "nodes that the nccl-tests ran on"},
     {.name = "--microbench", .value = "FILE", .verbs = V(CALIBRATE), .kind = CLI_TEXT, .several = CLI_ONCE,
      .offset = AT(calibrate.microbench),
      .doc = "kernels and collectives measured alone, as validation/probe writes them; rows of this platform's card count"},

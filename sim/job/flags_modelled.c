@@ -2,6 +2,7 @@
 /* Flags that the prediction reads, and stepsim's own. */
 #include "job/flags.h"
 #include "job/flags_set.h"
+#include "stepsim/params.h"
 
 #define AT(field) offsetof(struct ss_job, field)
 /* One macro a kind: name, field, ..., meaning */
@@ -93,7 +94,7 @@ static const struct ss_flag_choice softmax[] = {
 const struct ss_flag_setter ss_flag_setters[] = {
     /* ---- stepsim's own ---- */
     OWN_TEXT("--platform", platform, "name in platforms/ or path of a SimGrid XML")
-    OWN_INT("--nodes", nodes, 1, 65536, "nodes of the platform")
+    OWN_INT("--nodes", nodes, 1, SS_MAX_GPUS, "nodes of the platform")
     OWN_INT("--gpus-per-node", gpus_per_node, 1, 1024, "uses this many GPUs of each node of a template; default all")
     OWN_TEXT("--model", model_ref, "name in workloads/models, or path of a config.json or its folder")
     OWN_TEXT("--stack", stack, "name in workloads/stacks or path of a software profile")

@@ -46,8 +46,8 @@ static int add_point(struct ss_index *ix, int kind, const char *name, int zone,
 {
     if (name == NULL || ss_grow(&ix->points, &ix->points_cap, ix->npoints + 1, sizeof(*ix->points)) != SS_OK)
         return out_of_memory(file, err);
-    if (kind == SS_ENTRY_HOST && ++ix->nhosts > SS_MAX_GPUS)
-        return ss_hint(err, ss_fail(err, SS_ERR_INPUT, file, node->line, "more than %d hosts", SS_MAX_GPUS),
+    if (kind == SS_ENTRY_HOST && ++ix->nhosts > SS_MAX_HOSTS)
+        return ss_hint(err, ss_fail(err, SS_ERR_INPUT, file, node->line, "more than %d hosts", SS_MAX_HOSTS),
                        "split the platform");
     ix->points[ix->npoints] =
         (struct ss_entry){.name = name, .kind = kind, .zone = zone, .order = (int)ix->npoints, .node = node};

@@ -139,6 +139,7 @@ static int load_base(const struct ss_xml_node *prop, const char *file,
 {
     char path[4096];
     struct ss_xml *doc = NULL;
+    struct ss_platform_options own = {0};
     struct ss_error why = {0};
     int status = ss_data_find("platforms", ss_xml_attr(prop, "value"), ".xml", path, sizeof(path), &why);
 
@@ -153,8 +154,11 @@ static int load_base(const struct ss_xml_node *prop, const char *file,
     status = ss_xml_load(path, &doc, err);
     if (status == SS_OK && options != NULL)
         status = ss_files_add(options->files, path, err);
+    if (options != NULL)
+        own = *options;
+    own.nodes = 0; /* the variant has as many nodes as are asked for, of nodes of its own size */
     if (status == SS_OK)
-        status = ss_platform_from_document(doc, path, options, depth + 1, out, err);
+        status = ss_platform_from_document(doc, path, &own, depth + 1, out, err);
     ss_xml_free(doc);
     return status;
 }
@@ -165,7 +169,7 @@ int ss_variant_read(const struct ss_xml_node *root, const char *file,
 {
     const struct ss_xml_node *zone = root->first_child;
     struct ss_platform *p = NULL;
-    int status = check_body(zone, file, err);
+    int nodes = options != NULL ? options->nodes : 0, status = check_body(zone, file, err);
 
     if (status == SS_OK)
         status = load_base(ss_props_find(zone, SS_PROP_BASE), file, options, depth, &p, err);
@@ -179,9 +183,12 @@ int ss_variant_read(const struct ss_xml_node *root, const char *file,
             "change a copy of that file instead");
     if (status == SS_OK)
         status = read_difference(p, zone, options, err);
+    if (nodes > 0)
+        p->nodes = nodes;
     ss_template_derive(p);
     if (status == SS_OK)
-        status = ss_template_check_size(p, zone->line, err);
+        status = ss_template_check_size(
+            p, nodes > 0 && (long)nodes * p->gpus_per_node > SS_MAX_GPUS ? 0 : zone->line, err);
     if (status != SS_OK) {
         ss_platform_free(p);
         return status;

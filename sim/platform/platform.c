@@ -76,6 +76,11 @@ const char *ss_platform_assumed(const struct ss_platform *p)
     return p->assumed != NULL ? p->assumed : "";
 }
 
+int ss_platform_leaf_nodes(const struct ss_platform *p)
+{
+    return p->foreign == NULL && p->nics_per_node > 0 ? p->nodes_per_leaf : 0;
+}
+
 int ss_platform_link_count(const struct ss_platform *p)
 {
     return p->foreign != NULL ? p->foreign->nlinks : ss_template_link_count(p);

@@ -189,13 +189,13 @@ static void test_links(void)
 
 static void test_size(void)
 {
-    struct ss_platform_options options = {.nodes = 8193};
+    struct ss_platform_options options = {.nodes = 131073};
     struct ss_platform *p = NULL;
     struct ss_error e = {0};
 
     CU_ASSERT_EQUAL(ss_platform_load("h800", &options, &p, &e), SS_ERR_INPUT);
-    CU_ASSERT_PTR_NOT_NULL(strstr(e.message, "more than 65536 GPUs"));
-    options.nodes = 70000;
+    CU_ASSERT_PTR_NOT_NULL(strstr(e.message, "more than 1048576 GPUs"));
+    options.nodes = 1048577;
     CU_ASSERT_EQUAL(ss_platform_load("h800", &options, &p, &e), SS_ERR_USAGE);
     options.nodes = -1;
     CU_ASSERT_EQUAL(ss_platform_load("h800", &options, &p, &e), SS_ERR_USAGE);

@@ -45,6 +45,26 @@ static void test_difference(void)
     ss_platform_free(base);
 }
 
+/* As many nodes as are asked for, of its own size; what is too many is the fault of no other file. */
+static void test_nodes(void)
+{
+    static const char small[] =
+        ZONE(PROP("ss.base", "h100") PROP("ss.gpus_per_node", "4") PROP("ss.nics_per_node", "4"));
+    struct ss_platform_options options = {.nodes = 262144};
+    struct ss_platform *p = NULL;
+    struct ss_error err = {0};
+
+    CU_ASSERT_EQUAL_FATAL(ss_platform_parse(small, sizeof small - 1, "dir/mine.xml", &options, &p, &err), 0);
+    CU_ASSERT_EQUAL(ss_platform_nodes(p), 262144);
+    ss_platform_free(p);
+    options.nodes++;
+    CU_ASSERT_EQUAL(ss_platform_parse(small, sizeof small - 1, "dir/mine.xml", &options, &p, &err),
+                    SS_ERR_INPUT);
+    CU_ASSERT_STRING_EQUAL(err.file, "dir/mine.xml");
+    CU_ASSERT_EQUAL(err.line, 0);
+    CU_ASSERT_PTR_NOT_NULL(strstr(err.message, "262145 nodes of 4 GPUs are more than 1048576 GPUs"));
+}
+
 /* What is written is a whole template, equal to the difference. */
 static void test_written(void)
 {
@@ -157,6 +177,7 @@ int main(void)
                            {"written", test_written},
                            {"mistakes", test_mistakes},
                            {"circle", test_circle},
+                           {"nodes", test_nodes},
                            {"part of a node", test_part_of_a_node},
                            CU_TEST_INFO_NULL};
     return suite_run("platform variant", NULL, NULL, tests);

@@ -26,7 +26,7 @@ extern "C" {
 #endif
 
 /* Most GPUs of a platform, and of one node. */
-#define SS_MAX_GPUS 65536
+#define SS_MAX_GPUS 1048576
 #define SS_MAX_GPUS_PER_NODE 1024
 
 /*

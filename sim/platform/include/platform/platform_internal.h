@@ -8,6 +8,8 @@
 #include "stepsim/platform.h"
 
 #define SS_MAX_MESH_GPUS 64
+/* That a file names one by one; a template needs one node. */
+#define SS_MAX_HOSTS 65536
 /* Routes of a file that is not ours are asked and kept pair by pair: 1024 GPUs are a million pairs. */
 #define SS_MAX_FOREIGN_GPUS 1024
 #define SS_MAX_UNCACHED_GPUS 256

@@ -53,9 +53,9 @@ int ss_card_load(const char *name_or_path, struct ss_card *out, struct ss_error 
 int ss_card_is_named(const char *model, const char *card);
 /* Loads a platform by name (platforms/NAME.xml of the data) or by path; `options` may be NULL: all zero. The caller frees *out
  * with ss_platform_free. A file whose zone has <prop id="ss.template"> is a template: options->nodes may be any number as
- * long as there are at most 65,536 GPUs. Of any other file the first options->nodes nodes are taken. Errors: SS_ERR_IO (no
+ * long as there are at most 1,048,576 GPUs. Of any other file the first options->nodes nodes are taken. Errors: SS_ERR_IO (no
  * such file), SS_ERR_INPUT (a damaged or incomplete file, of which all missing props of the card are named at once; more
- * nodes or GPUs than there are), SS_ERR_USAGE (options->nodes outside 0..65,536), SS_ERR_UNSUPPORTED (what SimGrid knows and
+ * nodes or GPUs than there are), SS_ERR_USAGE (options->nodes outside 0..1,048,576), SS_ERR_UNSUPPORTED (what SimGrid knows and
  * stepsim does not), and those of the asker. */
 int ss_platform_load(const char *name_or_path, const struct ss_platform_options *options,
                      struct ss_platform **out, struct ss_error *err);
@@ -85,6 +85,10 @@ double ss_platform_nvlink_bandwidth(const struct ss_platform *p);
  * belongs to `p`. */
 const char *ss_platform_assumed(const struct ss_platform *p);
 
+/* Returns how many nodes of a template share leaf switches; 0 where there are none, and of a file that is no template. In a template
+ * the links of node n are numbered behind those of node n - 1, as many for each, and those of the leaves likewise behind all
+ * nodes'. */
+int ss_platform_leaf_nodes(const struct ss_platform *p);
 /* Returns the number of links, each direction counted. */
 int ss_platform_link_count(const struct ss_platform *p);
 /* Fills *out with link `index`, 0 <= index < ss_platform_link_count. */
