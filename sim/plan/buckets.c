@@ -360,12 +360,6 @@ int ss_plan_barrier_build(struct ss_plan_builder *b, struct ss_error *err)
 
 /* ---- tied embeddings ---- */
 
-static size_t embedding_flow(const struct ss_plan_builder *b, int cls)
-{
-    return (size_t)b->plan->classes[cls].representative * (size_t)b->routes.nkinds +
-           (size_t)b->routes.embedding;
-}
-
 /* First and last stage of a class; each sends its gradient to the other. */
 static int embedding_add(struct ss_plan_builder *b, int cls, int peer, double bytes, struct ss_error *err)
 {
@@ -375,7 +369,7 @@ static int embedding_add(struct ss_plan_builder *b, int cls, int peer, double by
         .comm = SS_COMM_EMBEDDING,
         .role = SS_ROLE_EMBEDDING,
         .bytes = bytes,
-        .seconds = 2 * fmax(b->routes.latency[embedding_flow(b, cls)], b->net.nic_step),
+        .seconds = 2 * fmax(b->routes.latency[ss_plan_flow_of(b, cls, b->routes.embedding)], b->net.nic_step),
     };
     int index, status = ss_plan_collective_add(b, &spec, both, 2, 2, &index, err);
     for (int i = 0; i < 2 && !status; i++) {
@@ -400,7 +394,7 @@ int ss_plan_embedding_build(struct ss_plan_builder *b, struct ss_error *err)
     for (int c = 0; c < plan->nclasses && !status && b->routes.embedding >= 0; c++) {
         if (plan->classes[c].stage != plan->schedule->virtual_rank[0])
             continue;
-        int peer = b->routes.to[embedding_flow(b, c)];
+        int peer = b->routes.to[ss_plan_flow_of(b, c, b->routes.embedding)];
         if (peer >= 0)
             status = embedding_add(b, c, plan->class_of[peer], bytes, err);
     }

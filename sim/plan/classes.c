@@ -15,39 +15,40 @@
 #include "base/base.h"
 #include "plan/plan_internal.h"
 
-/* Number of different ones among n, `step` apart; -1 out of memory. */
-static int distinct(const uint64_t *colour, int n, int step)
+/* Number of different ones among n, of which those `step` apart are often equal; -1 out of memory. */
+static int distinct(const uint64_t *colour, size_t n, size_t step)
 {
     struct ss_map seen = {0};
     int status = 0;
-    uint64_t last = 0;
-    for (int i = 0; i < n && status >= 0; i++) {
-        uint64_t own = colour[(size_t)i * (size_t)step];
-        if (i == 0 || own != last)
-            status = ss_map_put(&seen, own, 0);
-        last = own;
-    }
+    for (size_t i = 0; i < n && status >= 0; i++)
+        if (i < step || colour[i] != colour[i - step])
+            status = ss_map_put(&seen, colour[i], 0);
     int count = status < 0 ? -1 : (int)seen.n;
     ss_map_free(&seen);
     return count;
 }
 
-/* Colours at work; sum[g]: of the members of a group, by its lowest rank. */
+/* Colours at work, of ranks and links that stand for all. */
 struct colours {
     const struct ss_plan *plan;
     const struct ss_routes *routes;
     const struct ss_groups *groups;
-    uint64_t *rank, *next; /* [world_size] */
-    uint64_t *flow;        /* [world_size * nkinds] */
-    uint64_t *link;        /* [nlinks] */
-    uint64_t *sum[SS_COMM_COUNT];
-    int *width; /* [kind]: kinds of its hop, of the first one of each */
+    size_t nranks;
+    uint64_t *rank, *next;        /* [nranks] */
+    uint64_t *flow;               /* [nranks * nkinds] */
+    uint64_t *link;               /* [nlinks] */
+    uint64_t *sum[SS_COMM_COUNT]; /* [nranks]: of the members of the group whose lowest rank it is */
+    int *first[SS_COMM_COUNT];    /* [nranks]: that lowest rank of a rank's group, by its number */
+    int *local[SS_COMM_COUNT];    /* [nranks]: members of it on the rank's node */
+    int *width;                   /* [kind]: kinds of its hop, of the first one of each */
 };
 
-static uint64_t first_colour(const struct ss_plan_builder *b, int r)
+static uint64_t first_colour(const struct ss_plan_builder *b, int at)
 {
     const struct ss_routes *routes = &b->routes;
     const struct ss_groups *groups = &b->groups;
+    const size_t flow = (size_t)at * (size_t)routes->nkinds;
+    const int r = ss_symmetry_rank(&routes->symmetry, at);
     uint64_t h = ss_mix_in(0, (uint64_t)ss_ranks_coordinate(&b->plan->ranks, r, SS_AXIS_PP));
     if (b->slowness)
         h = ss_mix_in(h, ss_bits_of(b->slowness[r]));
@@ -62,21 +63,19 @@ static uint64_t first_colour(const struct ss_plan_builder *b, int r)
             h = ss_mix_in(h, (uint64_t)groups->local[g][r]);
     }
     for (int k = 0; k < routes->npeers || k == routes->embedding; k++)
-        h = ss_mix_in(h, routes->to[r * routes->nkinds + k] < 0
-                             ? 1
-                             : ss_bits_of(routes->latency[r * routes->nkinds + k]));
+        h = ss_mix_in(h,
+                      routes->to[flow + (size_t)k] < 0 ? 1 : ss_bits_of(routes->latency[flow + (size_t)k]));
     return h;
 }
 
 static void sum_groups(struct colours *c)
 {
-    int n = c->plan->world_size;
     for (int g = 0; g < SS_COMM_COUNT; g++) {
         if (!c->sum[g])
             continue;
-        memset(c->sum[g], 0, (size_t)n * sizeof *c->sum[g]);
-        for (int r = 0; r < n; r++)
-            c->sum[g][c->groups->first[g][r]] += ss_mix64(c->rank[r]);
+        memset(c->sum[g], 0, c->nranks * sizeof *c->sum[g]);
+        for (size_t r = 0; r < c->nranks; r++)
+            c->sum[g][c->first[g][r]] += ss_mix64(c->rank[r]);
     }
 }
 
@@ -104,17 +103,18 @@ static void colour_flows(struct colours *c)
     for (int k = 0; k < routes->nkinds; k++) {
         struct hop_kinds hop = hop_of_kind(routes, k);
         int g = hop.comm;
-        for (int r = 0; r < c->plan->world_size; r++) {
-            size_t i = (size_t)r * (size_t)routes->nkinds + (size_t)k;
+        for (size_t r = 0; r < c->nranks; r++) {
+            size_t i = r * (size_t)routes->nkinds + (size_t)k;
             uint64_t h = 0;
             c->flow[i] = 0;
             if (routes->to[i] < 0)
                 continue;
             if (g >= 0)
-                h = ss_mix_in(c->sum[g][c->groups->first[g][r]] + (uint64_t)c->groups->local[g][r],
-                              (uint64_t)hop.first);
+                h = ss_mix_in(c->sum[g][c->first[g][r]] + (uint64_t)c->local[g][r], (uint64_t)hop.first);
             else
-                h = ss_mix_in(ss_mix_in(c->rank[r], c->rank[routes->to[i]]), (uint64_t)k);
+                h = ss_mix_in(
+                    ss_mix_in(c->rank[r], c->rank[ss_symmetry_at(&routes->symmetry, routes->to[i])]),
+                    (uint64_t)k);
             for (int j = routes->first[i]; j < routes->first[i + 1]; j++)
                 if (routes->kept[routes->pool[j]])
                     h = ss_mix_in(h, c->link[routes->pool[j]]);
@@ -127,7 +127,7 @@ static void colour_flows(struct colours *c)
 static void colour_links(struct colours *c)
 {
     const struct ss_routes *routes = c->routes;
-    size_t n = (size_t)c->plan->world_size * (size_t)routes->nkinds;
+    size_t n = c->nranks * (size_t)routes->nkinds;
     for (int l = 0; l < routes->nlinks; l++)
         c->link[l] = ss_bits_of(routes->bandwidth[l]);
     for (size_t i = 0; i < n; i++) {
@@ -144,9 +144,9 @@ static void colour_links(struct colours *c)
 static void colour_ranks(struct colours *c)
 {
     const struct ss_routes *routes = c->routes;
-    for (int r = 0; r < c->plan->world_size; r++) {
+    for (size_t r = 0; r < c->nranks; r++) {
         uint64_t h = c->rank[r];
-        const uint64_t *flow = c->flow + (size_t)r * (size_t)routes->nkinds;
+        const uint64_t *flow = c->flow + r * (size_t)routes->nkinds;
         for (int k = 0, width; k < routes->nkinds; k += width) {
             uint64_t sum = flow[k];
             width = c->width[k];
@@ -156,18 +156,15 @@ static void colour_ranks(struct colours *c)
         }
         for (int g = 0; g < SS_COMM_COUNT; g++)
             if (c->sum[g])
-                h = ss_mix_in(h, c->sum[g][c->groups->first[g][r]]);
+                h = ss_mix_in(h, c->sum[g][c->first[g][r]]);
         c->next[r] = h;
     }
 }
 
 static int count_colours(const struct colours *c, const uint64_t *rank)
 {
-    int ranks = distinct(rank, c->plan->world_size, 1), flows = 0;
-    for (int k = 0; k < c->routes->nkinds && ranks >= 0 && flows >= 0; k++) {
-        int more = distinct(c->flow + k, c->plan->world_size, c->routes->nkinds);
-        flows = more < 0 ? -1 : flows + more;
-    }
+    size_t nkinds = (size_t)c->routes->nkinds;
+    int ranks = distinct(rank, c->nranks, 1), flows = distinct(c->flow, c->nranks * nkinds, nkinds);
     return ranks < 0 || flows < 0 ? -1 : ranks + flows;
 }
 
@@ -190,19 +187,18 @@ static int refine(struct colours *c)
     }
 }
 
-/* Numbers the colours by (pipeline rank, lowest member). */
-static int number_classes(struct ss_plan *plan, const uint64_t *colour, int nclasses, struct ss_error *err)
+/* The classes of the ranks that stand for all, by (pipeline rank, lowest member); a rank of its own each where colour is NULL. */
+static int number_colours(struct ss_plan *plan, const struct ss_symmetry *s, const uint64_t *colour,
+                          int *class_at)
 {
     struct ss_map of = {0};
     int found = 0, status = 0;
-    plan->classes = ss_calloc((size_t)nclasses, sizeof *plan->classes);
-    if (!plan->classes)
-        status = -1;
     for (int stage = 0; stage < plan->schedule->stages && status >= 0; stage++)
-        for (int r = 0; r < plan->world_size && status >= 0; r++) {
+        for (int at = 0; at < s->nranks; at++) {
+            int r = ss_symmetry_rank(s, at);
             if (ss_ranks_coordinate(&plan->ranks, r, SS_AXIS_PP) != stage)
                 continue;
-            int c = status = colour ? ss_map_put(&of, colour[r], found) : found;
+            int c = status = colour ? ss_map_put(&of, colour[at], found) : found;
             if (c < 0)
                 break;
             if (c == found) {
@@ -210,51 +206,91 @@ static int number_classes(struct ss_plan *plan, const uint64_t *colour, int ncla
                 plan->classes[c].stage = stage;
                 plan->classes[c].representative = r;
             }
-            plan->classes[c].count++;
-            plan->class_of[r] = c;
+            plan->classes[c].count += s->shifts;
+            class_at[at] = c;
         }
     plan->nclasses = found;
     ss_map_free(&of);
-    return status < 0 ? ss_fail(err, SS_ERR_NOMEM, NULL, 0, "out of memory for %d classes", nclasses) : SS_OK;
+    return status < 0 ? SS_ERR_NOMEM : SS_OK;
+}
+
+/* The classes of all ranks. */
+static int number_classes(struct ss_plan *plan, const struct ss_symmetry *s, const uint64_t *colour,
+                          int nclasses, struct ss_error *err)
+{
+    int *class_at = s->shifts > 1 ? ss_calloc((size_t)s->nranks, sizeof *class_at) : plan->class_of;
+    int status = SS_ERR_NOMEM;
+    plan->classes = ss_calloc((size_t)nclasses, sizeof *plan->classes);
+    if (plan->classes && class_at)
+        status = number_colours(plan, s, colour, class_at);
+    for (int from = 0, at = 0; s->shifts > 1 && !status && from < plan->world_size;
+         from += s->rank.block, at += s->rank.period)
+        for (int i = 0; i < s->shifts; i++)
+            memcpy(plan->class_of + from + i * s->rank.period, class_at + at,
+                   (size_t)s->rank.period * sizeof *class_at);
+    if (s->shifts > 1)
+        free(class_at);
+    return status ? ss_fail(err, status, NULL, 0, "out of memory for %d classes", nclasses) : SS_OK;
 }
 
 static int colours_init(struct colours *c)
 {
-    size_t n = (size_t)c->plan->world_size;
+    const struct ss_symmetry *s = &c->routes->symmetry;
+    size_t n = c->nranks = (size_t)s->nranks;
     c->rank = ss_calloc(n, sizeof *c->rank);
     c->next = ss_calloc(n, sizeof *c->next);
     c->flow = ss_calloc(n * (size_t)c->routes->nkinds, sizeof *c->flow);
     c->link = ss_calloc((size_t)c->routes->nlinks, sizeof *c->link);
     c->width = ss_calloc((size_t)c->routes->nkinds + 1, sizeof *c->width);
-    if (!c->width)
+    if (!c->width || !c->rank || !c->next || !c->flow || !c->link)
         return SS_ERR_NOMEM;
     for (int k = 0; k < c->routes->nkinds; k++)
         c->width[k] = hop_of_kind(c->routes, k).width;
-    for (int g = 0; g < SS_COMM_COUNT; g++)
-        if (c->groups->first[g] && !(c->sum[g] = ss_calloc(n, sizeof *c->sum[g])))
+    for (int g = 0; g < SS_COMM_COUNT; g++) {
+        if (!c->groups->first[g])
+            continue;
+        c->sum[g] = ss_calloc(n, sizeof *c->sum[g]);
+        c->first[g] = malloc(n * sizeof *c->first[g]);
+        c->local[g] = malloc(n * sizeof *c->local[g]);
+        if (!c->sum[g] || !c->first[g] || !c->local[g])
             return SS_ERR_NOMEM;
-    return c->rank && c->next && c->flow && c->link ? SS_OK : SS_ERR_NOMEM;
+        for (size_t at = 0; at < n; at++) {
+            int r = ss_symmetry_rank(s, (int)at);
+            c->first[g][at] = ss_symmetry_at(s, c->groups->first[g][r]);
+            c->local[g][at] = c->groups->local[g][r];
+        }
+    }
+    return SS_OK;
+}
+
+static void colours_free(struct colours *c)
+{
+    free(c->rank);
+    free(c->next);
+    free(c->width);
+    for (int g = 0; g < SS_COMM_COUNT; g++) {
+        free(c->sum[g]);
+        free(c->first[g]);
+        free(c->local[g]);
+    }
 }
 
 static int fold(struct ss_plan_builder *b, struct ss_error *err)
 {
     struct colours c = {.plan = b->plan, .routes = &b->routes, .groups = &b->groups};
-    int status = colours_init(&c), world = b->plan->world_size;
-    for (int r = 0; r < world && !status; r++)
-        c.rank[r] = first_colour(b, r);
+    int status = colours_init(&c);
+    for (size_t r = 0; r < c.nranks && !status; r++)
+        c.rank[r] = first_colour(b, (int)r);
     for (int l = 0; l < b->routes.nlinks && !status; l++)
         c.link[l] = ss_bits_of(b->routes.bandwidth[l]);
     if (!status)
         status = refine(&c);
-    status = status ? ss_fail(err, SS_ERR_NOMEM, NULL, 0, "out of memory for %d ranks", world)
-                    : number_classes(b->plan, c.rank, distinct(c.rank, world, 1), err);
+    status = status
+                 ? ss_fail(err, SS_ERR_NOMEM, NULL, 0, "out of memory for %d ranks", b->plan->world_size)
+                 : number_classes(b->plan, &b->routes.symmetry, c.rank, distinct(c.rank, c.nranks, 1), err);
     b->link_colour = c.link;
     b->flow_colour = c.flow;
-    free(c.rank);
-    free(c.next);
-    free(c.width);
-    for (int g = 0; g < SS_COMM_COUNT; g++)
-        free(c.sum[g]);
+    colours_free(&c);
     return status;
 }
 
@@ -264,5 +300,6 @@ int ss_plan_classes_build(struct ss_plan_builder *b, struct ss_error *err)
     plan->class_of = ss_calloc((size_t)plan->world_size, sizeof *plan->class_of);
     if (!plan->class_of)
         return ss_fail(err, SS_ERR_NOMEM, NULL, 0, "out of memory for %d ranks", plan->world_size);
-    return plan->unfolded ? number_classes(plan, NULL, plan->world_size, err) : fold(b, err);
+    return plan->unfolded ? number_classes(plan, &b->routes.symmetry, NULL, plan->world_size, err)
+                          : fold(b, err);
 }

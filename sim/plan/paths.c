@@ -15,11 +15,6 @@ static int no_memory(struct ss_error *err)
     return ss_fail(err, SS_ERR_NOMEM, NULL, 0, "out of memory for links and paths");
 }
 
-static size_t flow_of(const struct ss_plan_builder *b, int cls, int kind)
-{
-    return (size_t)b->plan->classes[cls].representative * (size_t)b->routes.nkinds + (size_t)kind;
-}
-
 static uint64_t load_key(int link, uint64_t colour)
 {
     return ss_mix_in(colour, (uint64_t)link);
@@ -30,13 +25,13 @@ int ss_plan_loads_count(struct ss_plan_builder *b, struct ss_error *err)
 {
     const struct ss_plan *plan = b->plan;
     const struct ss_routes *r = &b->routes;
-    size_t n = (size_t)plan->world_size * (size_t)r->nkinds;
+    size_t n = (size_t)r->symmetry.nranks * (size_t)r->nkinds;
     if (plan->unfolded)
         return SS_OK;
     char *wanted = ss_calloc((size_t)r->nlinks, 1);
     int status = wanted ? 0 : -1;
     for (int c = 0; c < plan->nclasses && !status; c++) {
-        size_t i = flow_of(b, c, 0);
+        size_t i = ss_plan_flow_of(b, c, 0);
         for (int j = r->first[i]; j < r->first[i + (size_t)r->nkinds]; j++)
             wanted[r->pool[j]] = r->kept[r->pool[j]];
     }
@@ -59,16 +54,17 @@ int ss_plan_links_count(struct ss_plan_builder *b, struct ss_error *err)
         int link =
             b->link_colour ? ss_map_get(&b->links, b->link_colour[l]) : ss_map_get(&b->links, (uint64_t)l);
         if (link >= 0)
-            plan->link_count[link]++;
+            plan->link_count[link] += r->symmetry.shifts;
     }
     return SS_OK;
 }
 
-/* The plan's link for one of the platform. */
-static int link_of(struct ss_plan_builder *b, int physical, int *index, struct ss_error *err)
+/* The plan's link for the j-th of the routes. */
+static int link_of(struct ss_plan_builder *b, int j, int *index, struct ss_error *err)
 {
     struct ss_plan *plan = b->plan;
-    uint64_t key = b->link_colour ? b->link_colour[physical] : (uint64_t)physical;
+    int link = b->routes.pool[j];
+    uint64_t key = b->link_colour ? b->link_colour[link] : (uint64_t)link;
     *index = ss_map_put(&b->links, key, plan->nlinks);
     if (*index < 0 ||
         ss_grow(&plan->links, &b->cap_links, (size_t)plan->nlinks + 1, sizeof *plan->links) != 0)
@@ -76,7 +72,7 @@ static int link_of(struct ss_plan_builder *b, int physical, int *index, struct s
     if (*index < plan->nlinks)
         return SS_OK;
     memset(&plan->links[plan->nlinks], 0, sizeof *plan->links);
-    ss_routes_link(plan, &b->routes, physical, &plan->links[plan->nlinks++]);
+    ss_routes_link(plan, &b->routes, ss_routes_link_at(&b->routes, j), &plan->links[plan->nlinks++]);
     return SS_OK;
 }
 
@@ -88,7 +84,7 @@ static int path_fill(struct ss_plan_builder *b, size_t flow, struct ss_path *p, 
         int status;
         if (!r->kept[r->pool[j]])
             continue;
-        if ((status = link_of(b, r->pool[j], &p->link[p->nlinks], err)) != 0)
+        if ((status = link_of(b, j, &p->link[p->nlinks], err)) != 0)
             return status;
         p->weight[p->nlinks] =
             plan->unfolded ? 1 : ss_map_get(&b->load, load_key(r->pool[j], b->flow_colour[flow]));
@@ -101,7 +97,7 @@ int ss_plan_path(struct ss_plan_builder *b, int cls, int kind, int *index, struc
 {
     struct ss_plan *plan = b->plan;
     struct ss_path p;
-    size_t flow = flow_of(b, cls, kind);
+    size_t flow = ss_plan_flow_of(b, cls, kind);
     int status;
     *index = -1;
     if (kind < 0 || b->routes.to[flow] < 0)
@@ -123,7 +119,7 @@ int ss_plan_path(struct ss_plan_builder *b, int cls, int kind, int *index, struc
 static int p2p_add(struct ss_plan_builder *b, int cls, int kind, struct ss_error *err)
 {
     struct ss_plan *plan = b->plan;
-    size_t i = (size_t)plan->classes[cls].representative * (size_t)b->routes.nkinds + (size_t)kind;
+    size_t i = ss_plan_flow_of(b, cls, kind);
     struct ss_p2p_path edge;
     int status;
     memset(&edge, 0, sizeof edge);

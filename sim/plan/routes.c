@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "plan/routes.h"
 
+#include <limits.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -59,12 +60,15 @@ static int find_peers(const struct ss_schedule *s, int *peers, int *count)
 /* Kinds that a hop needs: its last ones may have no flow in any group. */
 static int used_width(const struct routing *b, int comm, int hop)
 {
+    const struct ss_symmetry *s = &b->r->symmetry;
     size_t world = (size_t)b->plan->world_size;
     for (int width = b->groups->width[comm][hop]; width > 0; width--) {
         const int *target = b->groups->target[comm][hop] + (size_t)(width - 1) * world;
-        for (size_t rank = 0; rank < world; rank++)
-            if (width == 1 || target[rank] != (int)rank)
+        for (int at = 0; at < s->nranks; at++) {
+            int rank = ss_symmetry_rank(s, at);
+            if (width == 1 || target[rank] != rank)
                 return width;
+        }
     }
     return 0;
 }
@@ -99,21 +103,22 @@ static int make_kinds(struct routing *b)
     return SS_OK;
 }
 
-static void set_to(struct ss_routes *r, int rank, int kind, int to)
+static void set_to(struct ss_routes *r, int at, int kind, int to)
 {
-    if (to != rank)
-        r->to[(size_t)rank * (size_t)r->nkinds + (size_t)kind] = to;
+    if (to != ss_symmetry_rank(&r->symmetry, at))
+        r->to[(size_t)at * (size_t)r->nkinds + (size_t)kind] = to;
 }
 
 static void make_hops(struct routing *b)
 {
-    int world = b->plan->world_size;
+    const struct ss_symmetry *s = &b->r->symmetry;
+    size_t world = (size_t)b->plan->world_size;
     for (int comm = 0; comm < SS_COMM_COUNT; comm++)
         for (int hop = 0; hop < SS_HOP_COUNT; hop++)
             for (int j = 0; j < b->r->width[comm][hop]; j++)
-                for (int rank = 0; rank < world; rank++)
-                    set_to(b->r, rank, b->r->hop[comm][hop] + j,
-                           b->groups->target[comm][hop][(size_t)j * (size_t)world + (size_t)rank]);
+                for (int at = 0; at < s->nranks; at++)
+                    set_to(b->r, at, b->r->hop[comm][hop] + j,
+                           b->groups->target[comm][hop][(size_t)j * world + (size_t)ss_symmetry_rank(s, at)]);
 }
 
 static void make_peers(struct routing *b)
@@ -122,13 +127,14 @@ static void make_peers(struct routing *b)
     const struct ss_schedule *s = plan->schedule;
     struct ss_routes *r = b->r;
     int first = s->virtual_rank[0], last = s->virtual_rank[s->stages * s->chunks - 1];
-    for (int rank = 0; rank < plan->world_size; rank++) {
+    for (int at = 0; at < r->symmetry.nranks; at++) {
+        int rank = ss_symmetry_rank(&r->symmetry, at);
         int stage = ss_ranks_coordinate(&plan->ranks, rank, SS_AXIS_PP);
         for (int j = 0; j < r->npeers; j++)
             if (r->peer[stage * r->npeers + j] >= 0)
-                set_to(r, rank, j, ss_plan_stage_peer(plan, rank, r->peer[stage * r->npeers + j]));
+                set_to(r, at, j, ss_plan_stage_peer(plan, rank, r->peer[stage * r->npeers + j]));
         if (r->embedding >= 0 && (stage == first || stage == last))
-            set_to(r, rank, r->embedding, ss_plan_stage_peer(plan, rank, stage == first ? last : first));
+            set_to(r, at, r->embedding, ss_plan_stage_peer(plan, rank, stage == first ? last : first));
     }
 }
 
@@ -157,7 +163,7 @@ struct route {
 
 static void cross(const struct routing *b, struct route *route, int link)
 {
-    if (route->n == SS_ROUTE_MAX || !(b->r->bandwidth[link] > 0)) {
+    if (route->n == SS_ROUTE_MAX || !(b->r->bandwidth[ss_symmetry_link_at(&b->r->symmetry, link)] > 0)) {
         route->failed = 1;
         return;
     }
@@ -205,22 +211,43 @@ static int go_around(const struct routing *b, struct route *route, int from, int
     return 0;
 }
 
+/* Room for another route. */
+static int grow_pool(struct routing *b)
+{
+    struct ss_routes *r = b->r;
+    size_t need = r->npool + SS_ROUTE_MAX;
+    if (need > INT_MAX)
+        return ss_hint(b->err,
+                       ss_fail(b->err, SS_ERR_UNSUPPORTED, NULL, 0,
+                               "flows between %d ranks cross more than %d links", b->plan->world_size,
+                               INT_MAX),
+                       "take --level chunk, or fewer nodes");
+    if (need > r->cap_pool && ss_grow(&r->pool, &r->cap_pool, need, sizeof *r->pool))
+        return no_memory(b);
+    if (r->symmetry.shifts > 1 && need > r->cap_link &&
+        ss_grow(&r->link, &r->cap_link, need, sizeof *r->link))
+        return no_memory(b);
+    return SS_OK;
+}
+
 static int add_route(struct routing *b, int src, int dst, int ring, int pair, double *latency)
 {
     struct ss_routes *r = b->r;
     struct route route = {0};
     int from = b->plan->gpu_of[src], to = b->plan->gpu_of[dst],
-        via = pair ? ss_rails_via(&b->rails, from, to) : from;
+        via = pair ? ss_rails_via(&b->rails, from, to) : from, status;
     go(b, &route, from, via, ring);
     go(b, &route, via, to, ring);
     if (route.failed && !go_around(b, &route, from, to))
         return ss_fail(b->err, SS_ERR_CONFIG, NULL, 0,
                        "rank %d cannot reach rank %d: there is no way around the failed links", src, dst);
-    if (r->npool + SS_ROUTE_MAX > r->cap_pool &&
-        ss_grow(&r->pool, &r->cap_pool, r->npool + SS_ROUTE_MAX, sizeof *r->pool))
-        return no_memory(b);
-    for (int i = 0; i < route.n; i++)
-        r->pool[r->npool++] = route.link[i];
+    if ((status = grow_pool(b)) != 0)
+        return status;
+    for (int i = 0; i < route.n; i++) {
+        if (r->link)
+            r->link[r->npool] = route.link[i];
+        r->pool[r->npool++] = ss_symmetry_link_at(&r->symmetry, route.link[i]);
+    }
     *latency = route.latency;
     return SS_OK;
 }
@@ -239,7 +266,7 @@ static int is_pair(const struct ss_routes *r, int kind)
 static int make_routes(struct routing *b)
 {
     struct ss_routes *r = b->r;
-    size_t nkinds = (size_t)r->nkinds, n = (size_t)b->plan->world_size * nkinds;
+    size_t nkinds = (size_t)r->nkinds, n = (size_t)r->symmetry.nranks * nkinds;
     char *pair = ss_calloc(nkinds + 1, 1);
     int status = pair ? SS_OK : no_memory(b);
     for (int kind = 0; kind < r->nkinds && !status; kind++)
@@ -248,7 +275,8 @@ static int make_routes(struct routing *b)
         int kind = (int)(i % nkinds), ring = kind >= r->npeers && kind != r->embedding;
         r->first[i] = (int)r->npool;
         if (r->to[i] >= 0)
-            status = add_route(b, (int)(i / nkinds), r->to[i], ring, pair[kind], &r->latency[i]);
+            status = add_route(b, ss_symmetry_rank(&r->symmetry, (int)(i / nkinds)), r->to[i], ring,
+                               pair[kind], &r->latency[i]);
     }
     r->first[n] = (int)r->npool;
     free(pair);
@@ -268,7 +296,7 @@ void ss_routes_link(const struct ss_plan *plan, const struct ss_routes *r, int l
         out->kind = SS_LINK_NVLINK;
         out->latency = 0;
     }
-    out->bandwidth = r->bandwidth[link];
+    out->bandwidth = r->bandwidth[ss_symmetry_link_at(&r->symmetry, link)];
 }
 
 /* "nic-3-0" is "nic-3-0.up" and "nic-3-0.down". */
@@ -306,19 +334,21 @@ static int make_links(struct routing *b, const struct ss_plan_options *options)
     for (int k = 0; k < SS_LINK_KIND_COUNT; k++)
         eff[k] = efficiency(b->plan, k);
     r->nplatform = ss_platform_link_count(b->plan->platform);
-    r->nlinks = r->nplatform + 2 * b->nodes * b->gpus;
+    r->nlinks = r->symmetry.nlinks;
     r->bandwidth = malloc((size_t)r->nlinks * sizeof *r->bandwidth);
     r->inner = ss_calloc((size_t)r->nlinks, 1);
     if (!r->bandwidth || !r->inner)
         return no_memory(b);
-    for (int i = 0; i < r->nplatform; i++) {
-        int kind;
-        ss_platform_link_facts(b->plan->platform, i, &kind, &r->bandwidth[i]);
+    for (int i = 0; i < r->nlinks; i++) {
+        int kind, link = ss_symmetry_link(&r->symmetry, i);
+        if (link >= r->nplatform) {
+            r->bandwidth[i] = b->net->nvlink_busbw;
+            continue;
+        }
+        ss_platform_link_facts(b->plan->platform, link, &kind, &r->bandwidth[i]);
         r->bandwidth[i] *= eff[kind];
         r->inner[i] = kind == SS_LINK_UPLINK || kind == SS_LINK_OTHER;
     }
-    for (int i = r->nplatform; i < r->nlinks; i++)
-        r->bandwidth[i] = b->net->nvlink_busbw;
     for (int i = 0; i < options->nslow_links && !status; i++)
         status = slow_down(b, &options->slow_links[i]);
     return status;
@@ -329,7 +359,7 @@ static int make_links(struct routing *b, const struct ss_plan_options *options)
 static int make_room(struct routing *b)
 {
     struct ss_routes *r = b->r;
-    size_t flows = (size_t)b->plan->world_size * (size_t)r->nkinds;
+    size_t flows = (size_t)r->symmetry.nranks * (size_t)r->nkinds;
     r->to = malloc((flows + 1) * sizeof *r->to);
     r->first = malloc((flows + 1) * sizeof *r->first);
     r->latency = ss_calloc(flows + 1, sizeof *r->latency);
@@ -349,6 +379,9 @@ int ss_routes_build(const struct ss_plan *plan, const struct ss_groups *groups, 
     b.nodes = ss_platform_nodes(plan->platform);
     b.rails = ss_rails(plan->platform);
     memset(r, 0, sizeof *r);
+    r->symmetry = ss_symmetry_of(plan, groups,
+                                 !plan->unfolded && !options->placement && options->nstragglers == 0 &&
+                                     options->nslow_links == 0);
     if ((status = make_kinds(&b)) != 0 || (status = make_room(&b)) != 0 ||
         (status = make_links(&b, options)) != 0)
         return status;
@@ -365,6 +398,7 @@ void ss_routes_free(struct ss_routes *r)
     free(r->to);
     free(r->first);
     free(r->pool);
+    free(r->link);
     free(r->latency);
     free(r->bandwidth);
     free(r->inner);

@@ -28,41 +28,47 @@ struct feed {
 };
 
 /* Whether any route has links between its first and its last. */
-static int has_inner(const struct ss_plan *plan, const struct ss_routes *r)
+static int has_inner(const struct ss_routes *r)
 {
-    size_t flows = (size_t)plan->world_size * (size_t)r->nkinds;
+    size_t flows = (size_t)r->symmetry.nranks * (size_t)r->nkinds;
     for (size_t i = 0; i < flows; i++)
         if (r->first[i + 1] - r->first[i] > 2)
             return 1;
     return 0;
 }
 
-/* Nearest link before (step -1) or behind (1) the j-th of a route that is not inside the fabric, or else the route's end. */
+/* Place in pool of the nearest link before (step -1) or behind (1) the j-th of a route that is not inside the fabric, or else
+ * of the route's end. */
 static int end_of(const struct ss_routes *r, size_t flow, int j, int step)
 {
     int end = step < 0 ? r->first[flow] : r->first[flow + 1] - 1;
     for (j += step; j != end && r->inner[r->pool[j]]; j += step)
         ;
-    return r->pool[r->inner[r->pool[j]] ? end : j];
+    return r->inner[r->pool[j]] ? end : j;
+}
+
+/* Which end it is of those of all flows over the link that stands for the j-th. */
+static int end_beside(const struct ss_routes *r, int end, int j)
+{
+    return ss_symmetry_link_beside(&r->symmetry, ss_routes_link_at(r, end), ss_routes_link_at(r, j));
 }
 
 /* Adds what the ends of all routes can bring to the inner links that they cross; each end of a link once. */
-static int sum_feeds(const struct ss_plan *plan, const struct ss_routes *r, struct ss_map *pairs,
-                     struct feed *feed)
+static int sum_feeds(const struct ss_routes *r, struct ss_map *pairs, struct feed *feed)
 {
-    size_t flows = (size_t)plan->world_size * (size_t)r->nkinds;
+    size_t flows = (size_t)r->symmetry.nranks * (size_t)r->nkinds;
     for (size_t i = 0; i < flows; i++)
         for (int j = r->first[i] + 1; j < r->first[i + 1] - 1; j++) {
             int link = r->pool[j];
             if (!r->inner[link])
                 continue;
             int source = end_of(r, i, j, -1), target = end_of(r, i, j, 1);
-            int from = add_pair(pairs, link, source);
+            int from = add_pair(pairs, link, end_beside(r, source, j));
             if (from > 0)
-                feed[link].sources += r->bandwidth[source];
-            int to = from < 0 ? -1 : add_pair(pairs, link, target);
+                feed[link].sources += r->bandwidth[r->pool[source]];
+            int to = from < 0 ? -1 : add_pair(pairs, link, end_beside(r, target, j));
             if (to > 0)
-                feed[link].targets += r->bandwidth[target];
+                feed[link].targets += r->bandwidth[r->pool[target]];
             if (to < 0)
                 return -1;
         }
@@ -77,12 +83,12 @@ int ss_routes_drop_links(const struct ss_plan *plan, struct ss_routes *r, struct
     if (!r->kept)
         return no_memory(plan, err);
     memset(r->kept, 1, (size_t)r->nlinks);
-    if (!has_inner(plan, r))
+    if (!has_inner(r))
         return SS_OK;
     struct ss_map pairs = {0};
     struct feed *feed = ss_calloc((size_t)r->nlinks, sizeof *feed);
-    int failed = !feed || sum_feeds(plan, r, &pairs, feed);
-    for (int l = 0; l < r->nplatform && !failed; l++)
+    int failed = !feed || sum_feeds(r, &pairs, feed);
+    for (int l = 0; l < r->nlinks && !failed; l++)
         if (feed[l].sources > 0 && fmin(feed[l].sources, feed[l].targets) <= r->bandwidth[l] * (1 + 1e-12))
             r->kept[l] = 0;
     ss_map_free(&pairs);

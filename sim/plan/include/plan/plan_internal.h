@@ -31,7 +31,7 @@ struct ss_plan_builder {
     struct ss_routes routes;
     /* classes: where folded, what is alike */
     uint64_t *link_colour; /* [routes.nlinks]: equal where links are alike; NULL when unfolded */
-    uint64_t *flow_colour; /* [rank * routes.nkinds + kind]: equal where flows are alike, 0: no flow */
+    uint64_t *flow_colour; /* [flow]: equal where flows are alike, 0: no flow */
     struct ss_map load;    /* (link, flow's colour) -> flows that cross it */
     /* costs */
     struct ss_cost_entry *costs;
@@ -64,6 +64,13 @@ struct ss_plan_flops ss_plan_flops_of(const struct ss_job *job, const struct ss_
 
 /* classes.c: classes of equal ranks by colour refinement. */
 int ss_plan_classes_build(struct ss_plan_builder *b, struct ss_error *err);
+
+/* Number of the flow of a kind (struct ss_routes) of a class's representative; behind it are those of the next kinds. */
+static inline size_t ss_plan_flow_of(const struct ss_plan_builder *b, int cls, int kind)
+{
+    int at = ss_symmetry_at(&b->routes.symmetry, b->plan->classes[cls].representative);
+    return (size_t)at * (size_t)b->routes.nkinds + (size_t)kind;
+}
 
 /* paths.c: links that flows cross, and sends between classes. */
 /* Fills load; nothing to do when unfolded. */

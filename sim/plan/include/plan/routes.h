@@ -1,29 +1,32 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Routes: the links of the platform that the flows of every rank cross. A rank has at most one flow of a kind; all that a
- * program sends is one of these. A hop to several members is as many kinds.
+ * program sends is one of these. A hop to several members is as many kinds. Ranks and links are those that stand for all by
+ * plan/symmetry.h, by their numbers there.
  */
 #ifndef SS_PLAN_ROUTES_H
 #define SS_PLAN_ROUTES_H
 
 #include <stddef.h>
 
-#include "plan/communicators.h"
+#include "plan/symmetry.h"
 
 struct ss_routes {
+    struct ss_symmetry symmetry;
     int nkinds;                             /* of flows a rank has */
     int npeers;                             /* kinds 0 .. npeers - 1: to the j-th peer stage */
     int embedding;                          /* kind, or -1 */
     int hop[SS_COMM_COUNT][SS_HOP_COUNT];   /* first kind, or -1 */
     int width[SS_COMM_COUNT][SS_HOP_COUNT]; /* kinds */
     int *peer;                              /* [stage * npeers + j]: pipeline rank, or -1 */
-    int *to;                                /* [rank * nkinds + kind]: rank, or -1 */
+    int *to;                                /* [rank * nkinds + kind]: any rank of the job, or -1 */
     int *first;                             /* [rank * nkinds + kind]: route in pool, up to the next one's */
     int *pool;
-    size_t npool, cap_pool;
+    int *link; /* [npool]: the very link of the platform; NULL where each stands for itself */
+    size_t npool, cap_pool, cap_link;
     double *latency;   /* [rank * nkinds + kind], s */
     int nlinks;        /* of the platform, and two ports a GPU that stand for all its NVLinks */
-    int nplatform;     /* of these, links of the platform */
+    int nplatform;     /* links of the platform, all of them: its first port has this number */
     double *bandwidth; /* [nlinks], as flows see it */
     char *inner;       /* [nlinks]: 1 inside the fabric */
     char *kept;        /* [nlinks]: 1 if it can limit */
@@ -35,7 +38,12 @@ int ss_routes_build(const struct ss_plan *plan, const struct ss_groups *groups, 
 /* The last part of it: fills kept[]. */
 int ss_routes_drop_links(const struct ss_plan *plan, struct ss_routes *r, struct ss_error *err);
 void ss_routes_free(struct ss_routes *r);
-/* Name, kind and latency of a link. */
+/* The very link of the platform that route[j] in pool crosses. */
+static inline int ss_routes_link_at(const struct ss_routes *r, int j)
+{
+    return r->link ? r->link[j] : r->pool[j];
+}
+/* Name, kind and latency of a link of the platform or port, by its number among all of them. */
 void ss_routes_link(const struct ss_plan *plan, const struct ss_routes *r, int link, struct ss_link *out);
 
 #endif
