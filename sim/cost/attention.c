@@ -33,21 +33,43 @@ static void unfused(struct ss_op *op, const struct ss_shape *s, const struct ss_
     op->working_bytes = square * s->e * (s->e == 4 ? 2 : 1);
 }
 
+#define QKV_LINEAR SS_OFFLOAD_BIT(SS_OFFLOAD_QKV_LINEAR)
+#define CORE_ATTN SS_OFFLOAD_BIT(SS_OFFLOAD_CORE_ATTN)
+#define ATTN_PROJ SS_OFFLOAD_BIT(SS_OFFLOAD_ATTN_PROJ)
+
+/* Whether the projection keeps a cast input of its own: in 16 bit attention already keeps it. */
+static int projection_keeps(const struct ss_shape *s, const struct ss_stack *stack)
+{
+    return ss_op_saved_in_fp8(s, stack) && !ss_op_kept_in_fp8(s, stack);
+}
+
+static void offer_qkv(struct ss_ops *ops, const struct ss_op *op, const struct ss_shape *s)
+{
+    ss_op_offers(ops, op, CORE_ATTN, s->tokens * s->heads * s->d, s->e);
+    ss_op_offers(ops, op, CORE_ATTN, s->tokens * s->groups * s->d, s->e);
+    ss_op_offers(ops, op, CORE_ATTN, s->tokens * s->groups * s->d_v, s->e);
+}
+
 /* Keeps its output, the input of the projection, and Q, K and V, which `kept_before` says the up-projections keep. */
 static void attention_add(struct ss_ops *ops, const struct ss_shape *s, const struct ss_stack *stack,
                           int local, int kept_before)
 {
     struct ss_op *op = ss_op_add(ops, "core attention", SS_OP_ATTENTION);
     double q = s->tokens * s->heads * s->d, kv = s->tokens * s->groups * (s->d + s->d_v);
+    double out = s->tokens * s->heads * s->d_v, width = ss_op_kept_in_fp8(s, stack) ? 1.5 : s->e;
     op->module = SS_MODULE_BIT(SS_MODULE_CORE_ATTN);
-    op->saved_bytes = (kept_before ? 0 : q + kv) * s->e +
-                      s->tokens * s->heads * s->d_v * (ss_op_kept_in_fp8(s, stack) ? 1.5 : s->e);
+    op->saved_bytes = (kept_before ? 0 : q + kv) * s->e + out * width;
+    if (!kept_before)
+        offer_qkv(ops, op, s);
+    ss_op_offers(ops, op, CORE_ATTN | (projection_keeps(s, stack) ? 0 : ATTN_PROJ), out, width);
     if (s->model->attention_sinks > 0) {
         op->params = s->heads;
         op->tensors = 1;
     }
     if (s->attention == SS_ATTENTION_UNFUSED) {
         unfused(op, s, stack);
+        double square = s->tokens * s->sequence * s->heads;
+        ss_op_offers(ops, op, CORE_ATTN, square, op->core_bytes / square)->made = 1;
         return;
     }
     op->keys = keys_seen(s, local);
@@ -56,7 +78,8 @@ static void attention_add(struct ss_ops *ops, const struct ss_shape *s, const st
     op->backward_flops = (3 * s->d + 2 * s->d_v) / (s->d + s->d_v) * op->forward_flops;
     op->backward_kernels = 3;
     op->core_bytes = 4 * s->tokens * s->heads; /* softmax statistics */
-    if (s->cp_gathers)                         /* whole K and V, and in the backward their gradients */
+    ss_op_offers(ops, op, CORE_ATTN, s->tokens * s->heads, 4)->made = 1;
+    if (s->cp_gathers) /* whole K and V, and in the backward their gradients */
         op->working_bytes = 2 * s->cp * kv * s->e;
 }
 
@@ -89,6 +112,8 @@ static void qk_norm_add(struct ss_ops *ops, const struct ss_shape *s)
     op->forward_kernels = 2;
     op->backward_kernels = 4;
     op->saved_bytes = x * s->e + 4 * s->tokens * (a_head ? s->heads + s->groups : 2);
+    ss_op_offers(ops, op, QKV_LINEAR, s->tokens * s->heads * s->d, s->e);
+    ss_op_offers(ops, op, QKV_LINEAR, s->tokens * s->groups * s->d, s->e);
 }
 
 double ss_op_qkv_columns(const struct ss_shape *s)
@@ -126,6 +151,8 @@ static void down_projection(struct ss_ops *ops, const struct ss_shape *s, const 
     op->tensors += s->qkv_bias;
     /* where not in fp8, the norm keeps it for all */
     op->saved_bytes = ss_op_saved_in_fp8(s, stack) && !ss_op_kept_in_fp8(s, stack) ? own * s->h : 0;
+    if (op->saved_bytes > 0)
+        ss_op_offers(ops, op, QKV_LINEAR, own * s->h, 1);
 }
 
 /* From a latent to the rank's heads, with the norm of the latent, which is kept before the norm and behind it. */
@@ -139,12 +166,16 @@ static void up_projection(struct ss_ops *ops, const struct ss_shape *s, const st
         op = ss_op_norm_of(ops, s, names[0], x, width, kept);
         op->module_bytes = x * kept + 4 * s->tokens / s->sp;
         op->saved_bytes = x * s->e + op->module_bytes;
+        ss_op_offers(ops, op, QKV_LINEAR, x, s->e);
+        ss_op_offers(ops, op, QKV_LINEAR, x, kept)->made = 1;
     }
     if (s->gemm_precision == SS_FP8)
         ss_op_fp8_cast(ops, s, stack, width, columns, SS_TP_COLUMN);
     op = ss_op_linear(ops, names[1], s, columns, width, SS_TP_COLUMN, s->gemm_precision, 0);
-    if (s->model->qk_norm <= SS_QK_NORM_NONE)
+    if (s->model->qk_norm <= SS_QK_NORM_NONE) {
         op->saved_bytes = x * s->e;
+        ss_op_offers(ops, op, QKV_LINEAR, x, s->e);
+    }
     for (int i = first; i < ops->n; i++)
         ops->op[i].module |= SS_MODULE_BIT(SS_MODULE_MLA_UP_PROJ);
 }
@@ -162,6 +193,8 @@ static void latent_rope(struct ss_ops *ops, const struct ss_shape *s, const stru
     ss_op_elementwise(op, bytes, bytes, fused ? 3 : 30, fused ? 3 : 25);
     op->module = SS_MODULE_BIT(SS_MODULE_MLA_UP_PROJ);
     op->saved_bytes = op->module_bytes = s->tokens * s->heads * (2 * s->d + s->d_v) * s->e;
+    for (int i = 0; i < 3; i++)
+        ss_op_offers(ops, op, CORE_ATTN, s->tokens * s->heads * (i < 2 ? s->d : s->d_v), s->e)->made = 1;
 }
 
 static void latent_qkv(struct ss_ops *ops, const struct ss_shape *s, const struct ss_stack *stack)
@@ -193,6 +226,12 @@ static void latent_norm(struct ss_ops *ops, const struct ss_shape *s, const stru
     op->module_bytes =
         (kept > 1 && s->gemm_precision == SS_FP8 && s->te ? 0 : x * kept) + 4 * s->tokens / s->sp;
     op->saved_bytes = x * s->e + op->module_bytes;
+    ss_op_offers(ops, op, SS_OFFLOAD_BIT(SS_OFFLOAD_ATTN_NORM), x, s->e);
+    if (s->gemm_precision == SS_FP8 && s->te && kept > 1)
+        return;
+    /* Two layers keep it; a tensor that is moved twice is two on the host. */
+    ss_op_offers(ops, op, QKV_LINEAR, x, kept)->made = 1;
+    ss_op_offers(ops, op, QKV_LINEAR, x, kept)->bytes = 0;
 }
 
 /* ---- the block ---- */
@@ -206,15 +245,19 @@ void ss_op_attention_block(struct ss_ops *ops, const struct ss_shape *s, const s
         latent_norm(ops, s, stack);
         latent_qkv(ops, s, stack);
     } else {
-        ss_op_norm(ops, s, stack, "input norm");
+        double out = ss_op_saved_in_fp8(s, stack) ? 1 : s->e;
+        ss_op_norm(ops, s, stack, "input norm"); /* a part of Transformer Engine's layer of Q, K and V */
+        ss_op_offers(ops, &ops->op[ops->n - 1], QKV_LINEAR, s->tokens * s->h / s->sp, s->e);
+        ss_op_offers(ops, &ops->op[ops->n - 1], QKV_LINEAR, ss_op_kept_input(s, stack, 1), out);
         joint_qkv(ops, s, stack);
     }
     attention_add(ops, s, stack, local, latent);
     if (s->gemm_precision == SS_FP8)
         ss_op_fp8_cast(ops, s, stack, a, s->h, SS_TP_ROW);
     struct ss_op *op = ss_op_linear(ops, "projection", s, s->h, a, SS_TP_ROW, s->gemm_precision, s->out_bias);
-    /* in 16 bit attention already keeps it */
-    op->saved_bytes = ss_op_saved_in_fp8(s, stack) && !ss_op_kept_in_fp8(s, stack) ? s->tokens * a : 0;
+    op->saved_bytes = projection_keeps(s, stack) ? s->tokens * a : 0;
+    if (projection_keeps(s, stack))
+        ss_op_offers(ops, op, ATTN_PROJ, s->tokens * a, 1);
     if (s->model->parallel_residual <= SS_RESIDUAL_SERIAL)
         ss_op_branch_end(ops, s, "attention post norm");
 }

@@ -338,21 +338,6 @@ void ss_cost_bare(const struct ss_cost_context *c, int phase, int coll, double b
     ss_record_border(c->record, phase, coll, bytes, seconds);
 }
 
-void ss_cost_layer_offload(const struct ss_cost_context *c, const struct ss_ops *ops,
-                           struct ss_layer_cost *out)
-{
-    double bytes = (c->job->cpu_offload_activations ? ss_ops_saved_bytes(ops, 0) : 0) +
-                   (c->job->cpu_offload_weights ? ss_ops_params(ops) * c->shape.e : 0);
-    double copy = bytes / c->card->pcie_bandwidth;
-    double f = ss_cost_exposed(copy, ss_cost_slowed(c, out->forward));
-    double b = ss_cost_exposed(copy, ss_cost_slowed_backward(c, out));
-    const struct ss_layer_step post = ss_step_post(SS_COMM_HOST, 0, bytes, copy);
-    for (int phase = SS_PHASE_F; phase <= SS_PHASE_I; phase++)
-        ss_record_beside(c->record, phase, &post, 1, 0);
-    out->forward[SS_LABEL_OFFLOAD] += f;
-    out->input_grad[SS_LABEL_OFFLOAD] += b;
-}
-
 static void operator_cost(const struct ss_cost_context *c, const struct ss_op *op, int recompute,
                           struct ss_layer_cost *out)
 {

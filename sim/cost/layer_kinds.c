@@ -13,7 +13,7 @@ const struct ss_layer_kind *ss_layer_kind(int kind)
 
 void ss_layer_operators(int kind, const struct ss_shape *s, const struct ss_stack *stack, struct ss_ops *out)
 {
-    out->n = 0;
+    out->n = out->nsaved = 0;
     if (ss_layer_kind(kind)->operators)
         ss_layer_kind(kind)->operators(out, s, stack);
 }

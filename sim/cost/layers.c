@@ -7,6 +7,7 @@
 
 #include "base/base.h"
 #include "cost/memory.h"
+#include "cost/offload.h"
 
 int ss_layer_set_init(struct ss_layer_set *set, const struct ss_cost_context *c, int nchunks, int with_steps,
                       struct ss_error *err)
@@ -120,17 +121,20 @@ static int run_add(struct ss_layer_set *set, struct ss_layer_runs *runs, int kin
 }
 
 /* Multi-token prediction: all but embedding and loss is recomputed, or nothing where the method is block. */
-static int predictions_add(struct ss_layer_set *set, struct ss_layer_runs *runs)
+static int predictions_add(struct ss_layer_set *set, struct ss_layer_runs *runs, int nlayers)
 {
     const struct ss_job *job = set->c->job;
     int redone = job->recompute == SS_RECOMPUTE_FULL && job->recompute_method == SS_RECOMPUTE_UNIFORM;
     int inside = redone ? SS_TREAT_RECOMPUTED : SS_TREAT_KEPT, rc = SS_OK;
+    int offloaded = ss_offloaded_layers(job, nlayers + job->model.mtp_num_layers, 1) - nlayers;
     const int kinds[] = {SS_LAYER_MTP_EMBEDDING, SS_LAYER_MTP,
                          ss_layer_kind_of(job, job->model.num_layers - 1), SS_LAYER_MTP_LOSS};
-    const int treatments[] = {SS_TREAT_KEPT, inside, inside, SS_TREAT_KEPT};
-    for (int n = 0; n < job->model.mtp_num_layers && !rc; n++)
+    int treatments[] = {SS_TREAT_KEPT, inside, inside, SS_TREAT_KEPT};
+    for (int n = 0; n < job->model.mtp_num_layers && !rc; n++) {
+        treatments[2] = job->offload_modules && n < offloaded ? SS_TREAT_OFFLOADED : inside;
         for (size_t i = 0; i < SS_ARRAY_LEN(kinds) && !rc; i++)
             rc = run_new(set, runs, kinds[i], treatments[i], 1);
+    }
     return rc;
 }
 
@@ -138,17 +142,19 @@ static int runs_build(struct ss_layer_set *set, struct ss_layer_runs *runs, cons
 {
     const struct ss_job *job = set->c->job;
     int redone = ss_recomputed_layers(job, chunk->nlayers), rc = SS_OK;
+    int behind = chunk->has_loss ? job->model.mtp_num_layers : 0;
+    int offloaded = ss_offloaded_layers(job, chunk->nlayers + behind, chunk->has_loss);
     if (chunk->recv_bytes > 0)
         rc = run_add(set, runs, SS_LAYER_RECEIVED, SS_TREAT_KEPT);
     if (chunk->has_embedding && !rc)
         rc = run_add(set, runs, SS_LAYER_EMBEDDING, SS_TREAT_KEPT);
     for (int i = 0; i < chunk->nlayers && !rc; i++)
         rc = run_add(set, runs, ss_layer_kind_of(job, chunk->first_layer + i),
-                     i < redone                             ? SS_TREAT_RECOMPUTED
-                     : i < redone + job->cpu_offload_layers ? SS_TREAT_OFFLOADED
-                                                            : SS_TREAT_KEPT);
+                     i < redone               ? SS_TREAT_RECOMPUTED
+                     : i < redone + offloaded ? SS_TREAT_OFFLOADED
+                                              : SS_TREAT_KEPT);
     if (chunk->has_loss && !rc)
-        rc = predictions_add(set, runs);
+        rc = predictions_add(set, runs, chunk->nlayers);
     if (chunk->has_loss && !rc)
         rc = run_add(set, runs, SS_LAYER_LOSS, SS_TREAT_KEPT);
     if (chunk->send_bytes > 0 && !rc)

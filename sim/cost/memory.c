@@ -4,6 +4,8 @@
 #include <math.h>
 #include <string.h>
 
+#include "cost/offload.h"
+
 /* All but the experts that are counted apart. */
 static double dense_of(const struct ss_param_count *params)
 {
@@ -131,6 +133,8 @@ struct layers {
     int redone;       /* recomputed ones */
     double kept;      /* bytes of those that are not, from F to B */
     double offloaded; /* of them on the host */
+    /* offload by module: most that a layer, and one of its modules, has on its way from or to the host */
+    double moving, moving_group;
     double weight_grad;
     double working; /* largest of the kinds */
     double hidden;  /* largest difference of what a layer makes and what it keeps */
@@ -157,8 +161,12 @@ static struct layers sum_layers(const struct ss_cost_context *c, const struct ss
         } else {
             l.kept += run->count * kept;
         }
-        if (part->treatment == SS_TREAT_OFFLOADED && c->job->cpu_offload_activations)
-            l.offloaded += run->count * kept;
+        if (part->treatment == SS_TREAT_OFFLOADED) {
+            const struct ss_offloaded moved = ss_layer_offloaded(c->job, ops);
+            l.offloaded += run->count * moved.freed;
+            l.moving = fmax(l.moving, c->job->offload_modules ? moved.copied : 0);
+            l.moving_group = fmax(l.moving_group, moved.group);
+        }
     }
     return l;
 }
@@ -183,6 +191,10 @@ static void layers_memory(const struct ss_cost_context *c, const struct ss_layer
         chunk->backward_extra_bytes =
             l.working + gradients +
             fmax(l.redone < chunk->nlayers ? l.hidden : 0, fmin(group, l.redone) * l.redo - l.kept);
+    /* A layer's tensors on their way to the host; those of the layer that the backward begins with, which are back already where
+     * other slots lie between; and in the backward a module's, that come while the layer behind still has its own. */
+    chunk->forward_extra_bytes += (chunk->has_loss ? 1 : 2) * l.moving;
+    chunk->backward_extra_bytes += (chunk->has_loss ? 0 : l.moving) + l.moving_group;
     chunk->weight_grad_bytes = l.weight_grad;
 }
 

@@ -191,13 +191,14 @@ void ss_ops_expert_params(const struct ss_ops *ops, double *params, double *gemm
     }
 }
 
+#define WHOLE_MODULES                                                                                        \
+    (SS_MODULE_BIT(SS_MODULE_MLP) | SS_MODULE_BIT(SS_MODULE_MOE) | SS_MODULE_BIT(SS_MODULE_SHARED_EXPERTS))
+
 /* A module that is repeated as a whole keeps its input alone, which the norm before it keeps. */
 static double kept_bytes(const struct ss_op *op, unsigned modules)
 {
-    const unsigned whole =
-        SS_MODULE_BIT(SS_MODULE_MLP) | SS_MODULE_BIT(SS_MODULE_MOE) | SS_MODULE_BIT(SS_MODULE_SHARED_EXPERTS);
     unsigned redone = op->module & modules;
-    if (redone & whole)
+    if (redone & WHOLE_MODULES)
         return 0;
     return redone ? op->saved_bytes - op->module_bytes : op->saved_bytes + op->core_bytes;
 }
@@ -208,6 +209,51 @@ double ss_ops_saved_bytes(const struct ss_ops *ops, unsigned modules)
     for (int i = 0; i < ops->n; i++)
         sum += kept_bytes(&ops->op[i], modules);
     return sum;
+}
+
+struct ss_saved *ss_op_offers(struct ss_ops *ops, const struct ss_op *op, unsigned modules, double elements,
+                              double width)
+{
+    struct ss_saved *saved = &ops->saved[ops->nsaved++];
+    *saved = (struct ss_saved){.op = (int)(op - ops->op),
+                               .modules = modules,
+                               .elements = elements,
+                               .bytes = elements * width,
+                               .copied = elements * width};
+    return saved;
+}
+
+static double next_power_of_two(double bytes)
+{
+    return bytes > 0 ? exp2(ceil(log2(bytes))) : 0;
+}
+
+/* Attention that is recomputed is no module that offloads: its inputs are the checkpoint's. What another recompute makes again is
+ * moved all the same, but it is the recompute that frees it. */
+struct ss_offloaded ss_ops_offloaded(const struct ss_ops *ops, unsigned modules, double least,
+                                     unsigned redone)
+{
+    struct ss_offloaded out = {0};
+    double group[SS_OFFLOAD_COUNT] = {0};
+    unsigned idle = redone & SS_MODULE_BIT(SS_MODULE_CORE_ATTN) ? SS_OFFLOAD_BIT(SS_OFFLOAD_CORE_ATTN) : 0;
+    for (int i = 0; i < ops->nsaved; i++) {
+        const struct ss_saved *t = &ops->saved[i];
+        const struct ss_op *op = &ops->op[t->op];
+        unsigned keep = t->modules & ~idle, move = keep & modules;
+        if (t->elements < least || move == 0 || op->module & redone & WHOLE_MODULES)
+            continue;
+        for (int k = 0; k < SS_OFFLOAD_COUNT; k++)
+            if (move & SS_OFFLOAD_BIT(k)) {
+                group[k] += t->copied;
+                out.copied += t->copied;
+                out.host += next_power_of_two(t->copied);
+            }
+        if (move == keep && !(t->made && op->module & redone))
+            out.freed += t->bytes;
+    }
+    for (int k = 0; k < SS_OFFLOAD_COUNT; k++)
+        out.group = fmax(out.group, group[k]);
+    return out;
 }
 
 double ss_ops_weight_grad_bytes(const struct ss_ops *ops, const struct ss_shape *s)

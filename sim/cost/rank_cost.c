@@ -11,6 +11,7 @@
 #include "cost/layers.h"
 #include "cost/memory.h"
 #include "cost/muon.h"
+#include "cost/offload.h"
 
 /* Field by field: what lies between them is not copied with a structure. */
 static int same_shape(const struct ss_group_shape *a, const struct ss_group_shape *b)
@@ -285,7 +286,8 @@ int ss_rank_cost_build(const struct ss_cost_input *in, const struct ss_rank_site
     out->parameters = count.all;
     ss_memory_static(&c, &count, shards, out->memory);
     out->step_bytes = ss_memory_step(&c, &count, shards);
-    out->host_bytes = ss_memory_host(&c, &count, shards, out->set);
+    out->host_bytes = ss_memory_host(&c, &count, shards, out->set) +
+                      ss_offload_host(out->set, in->job, in->schedule, site->stage);
     out->gradients_s = site->own * ss_cost_gradients(&c, count.all);
     out->optimizer_s = site->own * ss_optimizer_seconds(&c, &count, &muon, shards);
     return SS_OK;

@@ -292,6 +292,12 @@ void ss_record_beside(struct ss_recorder *r, int phase, const struct ss_layer_st
     compute(l, SS_LABEL_COMPUTE, after);
 }
 
+void ss_record_behind(struct ss_recorder *r, int phase, const struct ss_layer_step *copy)
+{
+    if (r)
+        post(&r->out.phase[phase], copy, 0, 0);
+}
+
 int ss_record_end(struct ss_recorder *r, struct ss_layer_steps *out)
 {
     int failed = 0;

@@ -239,7 +239,7 @@ const struct ss_flag_group ss_flag_groups[] = {
      "cpu-offloading-retain-pinned-cpu-buffers create-all-gather-group "
      "ddp-reduce-scatter-with-fp32-accumulation defer-embedding-wgrad-compute "
      "enable-full-sharding-in-hsdp fsdp-db-use-persist-buf-on-alloc-fail fsdp-double-buffer "
-     "fsdp-manual-registration keep-fp8-transpose-cache "
+     "fsdp-manual-registration delay-offload-until-cuda-graph keep-fp8-transpose-cache "
      "keep-fp8-transpose-cache-when-using-custom-fsdp "
      "megatron-fsdp-enable-fine-grained-param-gather megatron-fsdp-max-pool-double-buffer "
      "overlap-cpu-optimizer-d2h-h2d reuse-grad-buf-for-mxfp8-param-ag "
@@ -366,10 +366,7 @@ const struct ss_flag_group ss_flag_groups[] = {
     {SS_FLAG_REFUSED, '+', "weight shards by tensor rank are not modelled", "gtp-remat-opt-in-modules"},
     {SS_FLAG_REFUSED, '0', "sequences of different length are not modelled", "hybrid-context-parallel"},
     {SS_FLAG_REFUSED, '1', "sequences of different length are not modelled", "max-seqlen-per-dp-cp-rank"},
-    {SS_FLAG_REFUSED, '0', "such offloading is not modelled", "delay-offload-until-cuda-graph"},
-    {SS_FLAG_REFUSED, '1', "such offloading is not modelled",
-     "activation-offload-fraction delta-offload-bytes-across-pp-ranks "
-     "fine-grained-offloading-max-inflight-offloads min-offloaded-tensor-size"},
+    {SS_FLAG_REFUSED, '1', "such offloading is not modelled", "delta-offload-bytes-across-pp-ranks"},
     {SS_FLAG_REFUSED, '1', "distillation is not modelled",
      "logits-load-decode-threads logits-load-dir logits-load-kd-loss-alpha "
      "logits-load-msc-prefetch-depth logits-load-prefetch-factor logits-save-dir "

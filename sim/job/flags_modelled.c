@@ -85,8 +85,11 @@ static const struct ss_flag_choice recipe[] = {{"delayed", SS_FP8_DELAYED},
                                                {"blockwise", SS_FP8_BLOCKWISE},
                                                {"mxfp8", SS_FP8_MXFP8},
                                                {NULL, 0}};
-static const struct ss_flag_choice graphs[] = {
-    {"none", 0}, {"local", 1}, {"transformer_engine", 1}, {"full_iteration", 1}, {NULL, 0}};
+static const struct ss_flag_choice graphs[] = {{"none", SS_GRAPHS_NONE},
+                                               {"local", SS_GRAPHS_LOCAL},
+                                               {"transformer_engine", SS_GRAPHS_TE},
+                                               {"full_iteration", SS_GRAPHS_ITERATION},
+                                               {NULL, 0}};
 static const struct ss_flag_choice softmax[] = {
     {"vanilla", 0}, {"off-by-one", 0}, {"learnable", 1}, {NULL, 0}};
 
@@ -167,8 +170,8 @@ const struct ss_flag_setter ss_flag_setters[] = {
     CHOICE("--cuda-graph-impl", cuda_graphs, graphs, NULL)
     CALL("--cuda-graph-scope", '+', ss_flag_cuda_graph_scope,
         "full, full_iteration, attn, mlp, moe, moe_router, moe_preprocess (with moe_router): parts of a layer")
-    SET("--enable-cuda-graph", cuda_graphs, 1, "name of older releases: --cuda-graph-impl local")
-    SET("--external-cuda-graph", cuda_graphs, 1, "name of older releases: --cuda-graph-impl transformer_engine")
+    SET("--enable-cuda-graph", cuda_graphs, SS_GRAPHS_LOCAL, "name of older releases: --cuda-graph-impl local")
+    SET("--external-cuda-graph", cuda_graphs, SS_GRAPHS_TE, "name of older releases: --cuda-graph-impl transformer_engine")
     CHOICE("--attention-backend", attention, attention,
         "auto: flash in 16 bit or as the stack says, unfused in fp32")
     SET("--use-flash-attn", attention, SS_ATTENTION_FLASH, NULL)
@@ -187,6 +190,10 @@ const struct ss_flag_setter ss_flag_setters[] = {
     SET("--fine-grained-activation-offloading", fine_grained_offload, 1, "of --offload-modules")
     CALL("--offload-modules", '+', ss_flag_offload_modules,
         "attn_norm qkv_linear core_attn attn_proj mlp_norm expert_fc1 moe_act")
+    INT("--min-offloaded-tensor-size", offload_least, 0, 1 << 30, "in elements; default 1048576")
+    NUMBER("--activation-offload-fraction", offload_fraction, 0, 1, "of the layers of a chunk, the first ones, whole")
+    INT("--fine-grained-offloading-max-inflight-offloads", offload_inflight, 0, 1 << 30,
+        "0: compute waits for every copy; 1 or more: as by default")
     CALL("--checkpoint-activations", '0', ss_flag_checkpoint_activations,
         "name of older releases: full, uniform")
     INT("--checkpoint-num-layers", recompute_num_layers, 1, 100000, "name of older releases")

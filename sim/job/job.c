@@ -26,6 +26,9 @@ void ss_job_init(struct ss_job *job)
     job->scatter_gather = 1;
     job->grad_reduce_fp32 = -1;
     job->cpu_offload_activations = job->cpu_offload_weights = 1;
+    job->offload_least = 1024 * 1024;
+    job->offload_fraction = 1;
+    job->offload_inflight = -1;
     job->check_for_nan = 1;
     job->clip_grad = 1;
     job->muon_steps = 5;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What Megatron-LM refuses of experts, of their exchange, and of recomputed and offloaded modules, with its words. */
+/* What Megatron-LM refuses of experts, of their exchange, and of recomputed modules, with its words. */
 #include <string.h>
 
 #include "base/base.h"
@@ -199,29 +199,6 @@ static int check_modules(struct ss_finish *f)
     return SS_OK;
 }
 
-static int check_offload(struct ss_finish *f)
-{
-    const struct ss_job *job = f->job;
-    unsigned set = job->offload_modules;
-
-    if (!job->fine_grained_offload)
-        return SS_OK;
-    if (job->cpu_offload_layers)
-        REFUSE(f, "--fine-grained-activation-offloading --cpu-offloading", "drop one of the two",
-               "fine_grained_activation_offloading cannot be enabled with cpu_offloading.");
-    if (!set)
-        REFUSE(f, "--fine-grained-activation-offloading", "add --offload-modules",
-               "fine_grained_activation_offloading needs at least one of --offload-modules");
-    if (set & 1u << SS_OFFLOAD_ATTN_PROJ && !(set & 1u << SS_OFFLOAD_CORE_ATTN))
-        REFUSE(f, "--offload-modules", "add core_attn",
-               "attn_proj cannot be set to offload_modules alone without core_attn");
-    if (job->recompute == SS_RECOMPUTE_SELECTIVE && job->recompute_modules & SS_MODULE_BIT(SS_MODULE_MOE) &&
-        set & (1u << SS_OFFLOAD_MOE_ACT | 1u << SS_OFFLOAD_EXPERT_FC1))
-        REFUSE(f, "--offload-modules --recompute-modules", "drop one of the two",
-               "Cannot offload moe_act or expert_fc1 while recomputing the entire MoE layer.");
-    return SS_OK;
-}
-
 static int check_moments(struct ss_finish *f)
 {
     const struct ss_job *job = f->job;
@@ -263,7 +240,7 @@ int ss_job_check_expert_features(struct ss_finish *f)
     if (!rc)
         rc = check_modules(f);
     if (!rc)
-        rc = check_offload(f);
+        rc = ss_job_check_offload_modules(f);
     return rc ? rc : check_moments(f);
 }
 
@@ -280,9 +257,10 @@ int ss_job_check_unpriced(struct ss_finish *f)
 {
     const struct ss_job *job = f->job;
 
-    if (job->offload_modules && job->fine_grained_offload)
-        return unpriced(f, "--offload-modules", "take --cpu-offloading-num-layers",
-                        "offloading by module is not modelled");
+    if (job->fine_grained_offload && job->recompute == SS_RECOMPUTE_FULL)
+        return unpriced(f, "--offload-modules",
+                        "take --recompute-granularity selective, or drop one of the two",
+                        "offloading by module beside full recompute is not modelled");
     if (job->optimizer == SS_OPTIMIZER_MUON && job->fsdp)
         return unpriced(f, "--optimizer", "take --use-distributed-optimizer instead of FSDP",
                         "Muon with FSDP is not modelled");

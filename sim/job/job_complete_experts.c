@@ -144,8 +144,7 @@ void ss_job_complete_experts(struct ss_finish *f)
         job->recompute_modules = SS_MODULE_BIT(SS_MODULE_CORE_ATTN);
     if (job->recompute != SS_RECOMPUTE_SELECTIVE)
         job->recompute_modules = 0; /* as in Megatron, which reads them of selective recompute alone */
-    if (!job->fine_grained_offload)
-        job->offload_modules = 0;
+    ss_job_complete_offload_modules(f);
     job->bf16_moments = job->exp_avg_bf16 && job->exp_avg_sq_bf16;
     if (job->precision == SS_FP8 && (job->fp8_recipe == SS_FP8_TENSORWISE || job->fp8_recipe == SS_FP8_MXFP8))
         ss_note(f->notes, "--fp8-recipe is accepted, its effect is not modelled: its cost is not known");

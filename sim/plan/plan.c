@@ -34,7 +34,7 @@ static void note_guesses(struct ss_plan *plan)
                      "--tp-comm-overlap: the SMs that it takes are measured on H800, which has 132");
     if (job->fsdp)
         ss_notes_add(&plan->guessed, "FSDP: prefetch of one layer, never calibrated");
-    if (job->cpu_offload_layers > 0 || job->optimizer_offload > 0)
+    if (job->cpu_offload_layers > 0 || job->offload_modules || job->optimizer_offload > 0)
         ss_notes_add(&plan->guessed, "offload over PCIe at its nominal rate: never calibrated");
 }
 

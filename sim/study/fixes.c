@@ -128,6 +128,24 @@ static int drop_virtual_stages(const struct ss_job *job, int dp, char *words, si
     return ss_job_chunks(job) >= 2 && !job->layout.n;
 }
 
+static int offload_modules(const struct ss_job *job, const char *modules, char *words, size_t size)
+{
+    snprintf(words, size, "--fine-grained-activation-offloading --offload-modules %s", modules);
+    return !job->fine_grained_offload && !job->cpu_offload_layers && job->recompute != SS_RECOMPUTE_FULL;
+}
+
+static int offload_attention(const struct ss_job *job, int dp, char *words, size_t size)
+{
+    (void)dp;
+    return offload_modules(job, "core_attn attn_proj qkv_linear", words, size);
+}
+
+static int offload_experts(const struct ss_job *job, int dp, char *words, size_t size)
+{
+    (void)dp;
+    return offload_modules(job, "expert_fc1 moe_act", words, size) && job->model.num_experts > 0;
+}
+
 static int offload_optimizer(const struct ss_job *job, int dp, char *words, size_t size)
 {
     (void)dp;
@@ -147,6 +165,8 @@ static const change_fn changes[] = {
     use_flash,
     recompute_selective,
     recompute_full,
+    offload_attention,
+    offload_experts,
     halve_micro_batch,
     least_micro_batch,
     double_tp,

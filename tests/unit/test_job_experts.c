@@ -268,6 +268,8 @@ static void test_mtp_apart(void)
     ss_notes_free(&notes);
 }
 
+#define OFFLOAD "--fine-grained-activation-offloading --offload-modules "
+
 static void test_inactive(void)
 {
     struct ss_notes notes = {0};
@@ -291,6 +293,37 @@ static void test_inactive(void)
                     0);
     CU_ASSERT(has_note(&notes, "not active without shared experts"));
     CU_ASSERT_EQUAL(job.shared_expert_overlap, 0);
+    ss_notes_free(&notes);
+}
+
+/* Modules that have nothing to move are named and left out; beside full recompute there is no price. */
+static void test_offload_modules(void)
+{
+    struct ss_notes notes = {0};
+    struct ss_error err = {0};
+    struct ss_job job;
+
+    CU_ASSERT_EQUAL(complete(&job,
+                             DENSE OFFLOAD "attn_norm mlp_norm moe_act core_attn attn_proj --recompute "
+                                           "selective",
+                             8, &notes, NULL),
+                    0);
+    CU_ASSERT(has_note(&notes, "--offload-modules moe_act: not active, the model has no experts"));
+    CU_ASSERT(has_note(&notes, "--offload-modules mlp_norm: not active"));
+    CU_ASSERT(has_note(&notes, "--offload-modules attn_norm: not active"));
+    CU_ASSERT(has_note(&notes, "--offload-modules core_attn: not active, it is recomputed"));
+    CU_ASSERT_EQUAL(job.offload_modules, SS_OFFLOAD_BIT(SS_OFFLOAD_ATTN_PROJ));
+    CU_ASSERT_EQUAL(complete(&job,
+                             MOE OFFLOAD "mlp_norm moe_act --cuda-graph-impl transformer_engine "
+                                         "--cuda-graph-scope moe_router",
+                             8, &notes, NULL),
+                    0);
+    CU_ASSERT_EQUAL(job.offload_modules, SS_OFFLOAD_BIT(SS_OFFLOAD_MOE_ACT));
+    CU_ASSERT_EQUAL(complete(&job, MOE "--offload-modules moe_act", 8, &notes, NULL), 0);
+    CU_ASSERT_EQUAL(job.offload_modules, 0);
+    CU_ASSERT_EQUAL(complete(&job, MOE OFFLOAD "moe_act --recompute full", 8, &notes, &err),
+                    SS_ERR_UNSUPPORTED);
+    CU_ASSERT_PTR_NOT_NULL(strstr(err.message, "beside full recompute is not modelled"));
     ss_notes_free(&notes);
 }
 
@@ -353,7 +386,17 @@ static void test_refused(void)
          8, "shared_experts recompute cannot work"},
         {MOE "--multi-latent-attention --group-query-attention", 8, "mutually exclusive"},
         {MOE "--fine-grained-activation-offloading", 8, "needs at least one of --offload-modules"},
-        {MOE "--fine-grained-activation-offloading --offload-modules attn_proj", 8, "without core_attn"},
+        {MOE OFFLOAD "attn_proj", 8, "without core_attn"},
+        {MOE OFFLOAD "mlp_norm --cpu-offloading-num-layers 2", 8, "cannot be enabled with cpu_offloading"},
+        {MOE OFFLOAD "moe_act --recompute selective --recompute-modules moe", 8,
+         "Cannot offload moe_act or expert_fc1 while recomputing the entire MoE layer"},
+        {MOE OFFLOAD "moe_act --transformer-impl local", 8,
+         "only supported with transformer_engine implementation"},
+        {MOE OFFLOAD "moe_act qkv_linear --cuda-graph-impl local --cuda-graph-scope attn", 8,
+         "only supports offload_modules 'expert_fc1', 'moe_act'"},
+        {MOE OFFLOAD "moe_act --enable-cuda-graph", 8, "not supported with whole-layer CUDA graph capture"},
+        {MOE OFFLOAD "moe_act --cuda-graph-impl full_iteration", 8,
+         "max_inflight_offloads must be a non-negative integer"},
         {MOE "--exp-avg-dtype bf16", 8, "when not using precision-aware optimizer"},
         {MOE "--use-precision-aware-optimizer", 8, "only supported with distributed optimizer"},
         {MOE "--pp 2 --pipeline-model-parallel-layout Etttt|ttt|tL", 8,
@@ -400,6 +443,12 @@ static void test_accepted(void)
         MOE "--overlap-moe-expert-parallel-comm --ep 2 --pp 2 --vp 2 --moe-token-dispatcher-type alltoall",
         MOE "--pp 2 --pipeline-model-parallel-layout Etttt|ttttL",
         MOE "--pp 2 --pipeline-model-parallel-layout Et|ttt|ttt|tL",
+        MOE OFFLOAD "core_attn attn_proj expert_fc1 moe_act --moe-grouped-gemm --recompute selective "
+                    "--recompute-modules moe_act",
+        MOE OFFLOAD "moe_act --cuda-graph-impl local --cuda-graph-scope attn moe_router",
+        MOE OFFLOAD "moe_act --cuda-graph-impl full_iteration "
+                    "--fine-grained-offloading-max-inflight-offloads 0",
+        MOE OFFLOAD "core_attn --pp 2 --vp 2 --activation-offload-fraction 0.5 --min-offloaded-tensor-size 0",
         MOE "--recompute selective --recompute-modules core_attn"};
 
     for (size_t i = 0; i < SS_ARRAY_LEN(rows); i++) {
@@ -448,6 +497,7 @@ int main(void)
                            {"latent attention", test_latent},
                            {"MTP before the loss", test_mtp_apart},
                            {"not active", test_inactive},
+                           {"modules that offload", test_offload_modules},
                            {"refused", test_refused},
                            {"accepted", test_accepted},
                            {"layouts run", test_layout_runs},

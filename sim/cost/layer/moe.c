@@ -20,6 +20,7 @@ static void norm(struct ss_ops *ops, const struct ss_shape *s, const struct ss_s
     op->module = SS_MODULE_BIT(SS_MODULE_LAYERNORM);
     op->module_bytes = x * s->e;
     op->saved_bytes = 2 * x * s->e + 4 * s->tokens / s->sp;
+    ss_op_offers(ops, op, SS_OFFLOAD_BIT(SS_OFFLOAD_MLP_NORM), x, s->e);
 }
 
 /* Scores of all experts, and what chooses top-k of them, in PyTorch's operators as Megatron core 0.13 calls them: top-k,
@@ -181,6 +182,16 @@ static void pad(struct ss_ops *ops, const struct ss_shape *s, const char *name)
         ss_op_elementwise(ss_op_add(ops, name, SS_OP_ELEMENTWISE), copied, copied, 2, 2);
 }
 
+/* Input and output of the experts' FC1. Where its input is moved, Transformer Engine keeps the one of 16 bit in place of its cast. */
+static void offer(struct ss_ops *ops, const struct ss_op *op, const struct ss_shape *s, double fc1,
+                  double kept, double kept_output)
+{
+    if (s->experts > 1)
+        ss_op_offers(ops, op, SS_OFFLOAD_BIT(SS_OFFLOAD_EXPERT_FC1), s->routed * s->h, kept)->copied =
+            s->routed * s->h * s->e;
+    ss_op_offers(ops, op, SS_OFFLOAD_BIT(SS_OFFLOAD_MOE_ACT), s->routed * fc1, kept_output);
+}
+
 /* The experts of a rank on the tokens that came to it. Their probabilities weigh the activation, so that nothing behind it is
  * kept. In fp8 the inputs of both products are cast, and transposed for the weight gradients. */
 static void experts(struct ss_ops *ops, const struct ss_shape *s, const struct ss_stack *stack)
@@ -193,6 +204,7 @@ static void experts(struct ss_ops *ops, const struct ss_shape *s, const struct s
     /* Its input, which for a single expert is the norm's output, and that of the activation. */
     op->saved_bytes =
         s->routed * ((s->experts > 1 ? s->h * kept : 0) + fc1 * (ss_op_kept_in_fp8(s, stack) ? 1 : s->e));
+    offer(ops, op, s, fc1, kept, ss_op_kept_in_fp8(s, stack) ? 1 : s->e);
     op = ss_op_activation(ops, s, s->routed, s->moe_ffn);
     op->module = SS_MODULE_BIT(SS_MODULE_MOE_ACT); /* its output is kept here: the input of FC2 */
     op->saved_bytes = op->module_bytes = s->routed * s->moe_ffn * kept;

@@ -73,9 +73,6 @@ void ss_cost_bare(const struct ss_cost_context *c, int phase, int coll, double b
 /* Adds the collectives of the tensor group that belong to no operator of an attention block: latent attention gathers the part
  * of the keys with position, which all heads share, and scatters its gradient. */
 void ss_cost_attention_borders(const struct ss_cost_context *c, struct ss_layer_cost *out);
-/* Adds what CPU offloading of this layer exposes. */
-void ss_cost_layer_offload(const struct ss_cost_context *c, const struct ss_ops *ops,
-                           struct ss_layer_cost *out);
 /* The context-parallel collective of attention: one ring step of `tensors` times K and V (1: forward, 2: backward), or
  * all of it. */
 struct ss_layer_step ss_cost_cp_step(const struct ss_cost_context *c, double tensors);

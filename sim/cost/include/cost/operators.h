@@ -49,10 +49,23 @@ struct ss_op {
     int makes_logits;     /* 1: what it keeps is of the memory class logits */
 };
 
+/* A tensor of an operator's saved bytes that offload by module can move. */
+struct ss_saved {
+    int op; /* that keeps it */
+    unsigned
+        modules; /* SS_OFFLOAD_BIT of those that keep it; the device is rid of it when all of them move it */
+    double elements;
+    double bytes;  /* on the device */
+    double copied; /* to the host by each of the modules */
+    int made;      /* 1: by the operator, so that recompute of one of its modules does not keep it */
+};
+
 #define SS_OPS_MAX 48
+#define SS_SAVED_MAX 20
 struct ss_ops {
-    int n;
+    int n, nsaved;
     struct ss_op op[SS_OPS_MAX];
+    struct ss_saved saved[SS_SAVED_MAX];
 };
 
 /* ---- building a list: each appends one operator, in forward order ---- */
@@ -83,6 +96,10 @@ struct ss_op *ss_op_norm_of(struct ss_ops *ops, const struct ss_shape *s, const 
                             double weights, double out);
 /* The norm of the hidden state before a column-parallel layer: keeps its input, and its output for that layer. */
 void ss_op_norm(struct ss_ops *ops, const struct ss_shape *s, const struct ss_stack *stack, const char *name);
+/* Says that offload by these modules can move `elements` of what an operator of the list saves, kept in `width` bytes each; the
+ * row may be changed. */
+struct ss_saved *ss_op_offers(struct ss_ops *ops, const struct ss_op *op, unsigned modules, double elements,
+                              double width);
 /* Bytes of the input of a column-parallel layer as it is kept: its shard, or gathered; `element`: bytes of one. */
 double ss_op_kept_input(const struct ss_shape *s, const struct ss_stack *stack, double element);
 /* Whether GEMMs keep their input in 1 byte for the backward. */
@@ -123,6 +140,16 @@ double ss_ops_gemm_params(const struct ss_ops *ops);
 void ss_ops_expert_params(const struct ss_ops *ops, double *params, double *gemm_params);
 /* `modules`: set of SS_MODULE_BIT whose forward is repeated before the backward. */
 double ss_ops_saved_bytes(const struct ss_ops *ops, unsigned modules);
+/* What of a layer goes to the host. */
+struct ss_offloaded {
+    double freed;  /* bytes that the device is rid of */
+    double copied; /* bytes to the host, and back */
+    double group;  /* most bytes that one module moves */
+    double host;   /* bytes of page-locked memory: PyTorch takes a power of two for a tensor */
+};
+/* Of a layer whose `modules` (set of SS_OFFLOAD_BIT) move tensors of `least` elements or more; redone: as above. */
+struct ss_offloaded ss_ops_offloaded(const struct ss_ops *ops, unsigned modules, double least,
+                                     unsigned redone);
 /* Kept from I to W when the backward is split: inputs of the GEMMs and gradients of their outputs, which sequence
  * parallelism shards where it shards them in the forward. */
 double ss_ops_weight_grad_bytes(const struct ss_ops *ops, const struct ss_shape *s);

@@ -86,6 +86,8 @@ void ss_record_recompute(struct ss_recorder *r);
 /* n collectives (or copies) beside all of a phase, then kernels of `after` seconds. */
 void ss_record_beside(struct ss_recorder *r, int phase, const struct ss_layer_step *posts, int n,
                       double after);
+/* A copy at the end of a phase, which nothing hides. */
+void ss_record_behind(struct ss_recorder *r, int phase, const struct ss_layer_step *copy);
 /* Takes the lists; SS_ERR_NOMEM if the recording failed. */
 int ss_record_end(struct ss_recorder *r, struct ss_layer_steps *out);
 void ss_layer_steps_free(struct ss_layer_steps *s);

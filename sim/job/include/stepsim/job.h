@@ -50,6 +50,10 @@ enum ss_offload_module_index {
 #undef X
         SS_OFFLOAD_COUNT
 };
+#define SS_OFFLOAD_BIT(module) (1u << (module))
+/* How kernels are issued as CUDA graphs: the parts that --cuda-graph-scope names, by Megatron-LM itself or by Transformer Engine;
+ * the whole iteration. */
+enum ss_graph_impl { SS_GRAPHS_NONE, SS_GRAPHS_LOCAL, SS_GRAPHS_TE, SS_GRAPHS_ITERATION };
 /* How tokens get to their experts: gathered from all ranks; all-to-all of NCCL; DeepEP's or HybridEP's two stages, which send
  * a token to a node once. */
 enum ss_dispatcher { SS_DISPATCH_ALLGATHER, SS_DISPATCH_ALLTOALL, SS_DISPATCH_DEEPEP, SS_DISPATCH_HYBRIDEP };
@@ -134,7 +138,7 @@ struct ss_job {
     double moe_load_exponent;  /* of SS_LOAD_ZIPF; the standard deviation of SS_LOAD_BIASED's bias */
     char moe_load_source[256]; /* file of SS_LOAD_FILE, name of SS_LOAD_WORKLOAD */
     int fp8_recipe;            /* enum ss_fp8_recipe */
-    int cuda_graphs;           /* 1: kernels of the layers are launched as graphs */
+    int cuda_graphs;           /* enum ss_graph_impl */
     unsigned graph_scope;      /* parts of a layer that they hold, a set of enum ss_graph_part; 0: all */
     int optimizer;             /* enum ss_optimizer */
     int muon_steps;            /* --muon-num-ns-steps: iterations of Newton-Schulz, 5 */
@@ -159,7 +163,9 @@ struct ss_job {
 
     int recompute;              /* enum ss_recompute */
     unsigned recompute_modules; /* set of SS_MODULE_BIT, with SS_RECOMPUTE_SELECTIVE */
-    unsigned offload_modules;   /* set of 1 << enum ss_offload_module_index, 0: none */
+    unsigned offload_modules;   /* set of SS_OFFLOAD_BIT, 0: none */
+    int offload_least;          /* --min-offloaded-tensor-size, in elements */
+    int offload_inflight;       /* copies of a module under way at most, -1: any number */
     int recompute_method;       /* enum ss_recompute_method, -1 = not given */
     int recompute_num_layers;   /* 0 = not given */
     int checkpoint_activations; /* asked for by the name that Megatron core refuses */
@@ -180,6 +186,8 @@ struct ss_job {
     int cpu_offload_activations, cpu_offload_weights;
     /* fraction of optimizer states and step on the host; < 0 until finish: not switched on */
     double optimizer_offload;
+    double
+        offload_fraction; /* --activation-offload-fraction: part of the layers of a chunk, the first ones */
     int check_for_nan;
     int clip_grad; /* 0 after --clip-grad 0: no gradient norm */
 

@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* --fine-grained-activation-offloading: what Megatron-LM refuses, with its words, and which modules have nothing to move. */
+#include <string.h>
+
+#include "base/base.h"
+#include "job/job_internal.h"
+
+#define OF_EXPERTS (SS_OFFLOAD_BIT(SS_OFFLOAD_MOE_ACT) | SS_OFFLOAD_BIT(SS_OFFLOAD_EXPERT_FC1))
+
+/* ---- checks ---- */
+
+static int check_graphs(struct ss_finish *f)
+{
+    const struct ss_job *job = f->job;
+
+    if (job->cuda_graphs == SS_GRAPHS_LOCAL && job->offload_modules & ~OF_EXPERTS)
+        REFUSE(f, "--offload-modules --cuda-graph-impl", "take --cuda-graph-impl transformer_engine",
+               "fine-grained activation offloading with cuda_graph_impl='local' only supports "
+               "offload_modules 'expert_fc1', 'moe_act', and 'fused_group_mlp'.");
+    if (job->cuda_graphs == SS_GRAPHS_LOCAL && !job->graph_scope)
+        REFUSE(f, "--fine-grained-activation-offloading --cuda-graph-impl", "add --cuda-graph-scope attn",
+               "fine-grained activation offloading with cuda_graph_impl='local' is not supported with "
+               "whole-layer CUDA graph capture.");
+    if (job->cuda_graphs == SS_GRAPHS_ITERATION && job->offload_inflight < 0)
+        REFUSE(f, "--fine-grained-activation-offloading --cuda-graph-impl",
+               "add --fine-grained-offloading-max-inflight-offloads 1",
+               "fine_grained_offloading_max_inflight_offloads must be a non-negative integer when using "
+               "fine-grained activation offloading with full-iteration CUDA graphs");
+    return SS_OK;
+}
+
+int ss_job_check_offload_modules(struct ss_finish *f)
+{
+    const struct ss_job *job = f->job;
+    unsigned set = job->offload_modules;
+
+    if (!job->fine_grained_offload)
+        return SS_OK;
+    if (job->cpu_offload_layers)
+        REFUSE(f, "--fine-grained-activation-offloading --cpu-offloading", "drop one of the two",
+               "fine_grained_activation_offloading cannot be enabled with cpu_offloading.");
+    if (!set)
+        REFUSE(f, "--fine-grained-activation-offloading", "add --offload-modules",
+               "fine_grained_activation_offloading needs at least one of --offload-modules");
+    if (set & SS_OFFLOAD_BIT(SS_OFFLOAD_ATTN_PROJ) && !(set & SS_OFFLOAD_BIT(SS_OFFLOAD_CORE_ATTN)))
+        REFUSE(f, "--offload-modules", "add core_attn",
+               "attn_proj cannot be set to offload_modules alone without core_attn");
+    if (job->recompute == SS_RECOMPUTE_SELECTIVE && job->recompute_modules & SS_MODULE_BIT(SS_MODULE_MOE) &&
+        set & OF_EXPERTS)
+        REFUSE(f, "--offload-modules --recompute-modules", "drop one of the two",
+               "Cannot offload moe_act or expert_fc1 while recomputing the entire MoE layer.");
+    if (job->transformer_local || f->stack->te_layers == 0)
+        REFUSE(f, "--fine-grained-activation-offloading --transformer-impl",
+               "take another --stack or --transformer-impl, or drop it",
+               "Fine-grained activation offloading is only supported with transformer_engine implementation");
+    return check_graphs(f);
+}
+
+/* ---- modules with nothing to move ---- */
+
+/* Notes those of `set` that the job names, and leaves them out. */
+static void leave_out(struct ss_finish *f, unsigned set, const char *why)
+{
+    static const char *const words[] = {
+#define X(sym, word) word,
+        SS_OFFLOAD_MODULE_LIST(X)
+#undef X
+    };
+    char text[128] = "";
+    size_t used = 0;
+
+    for (int k = 0; k < SS_OFFLOAD_COUNT; k++)
+        if (f->job->offload_modules & set & SS_OFFLOAD_BIT(k))
+            used += (size_t)snprintf(text + used, sizeof text - used, " %s", words[k]);
+    if (used)
+        ss_note(f->notes, "--offload-modules%s: not active, %s", text, why);
+    f->job->offload_modules &= ~set;
+}
+
+void ss_job_complete_offload_modules(struct ss_finish *f)
+{
+    struct ss_job *job = f->job;
+    const unsigned attention = SS_OFFLOAD_BIT(SS_OFFLOAD_ATTN_NORM),
+                   mlp = SS_OFFLOAD_BIT(SS_OFFLOAD_MLP_NORM);
+    unsigned graphs = job->cuda_graphs == SS_GRAPHS_TE ? job->graph_scope : 0;
+
+    if (!job->fine_grained_offload) {
+        job->offload_modules = 0;
+        return;
+    }
+    if (!job->model.num_experts)
+        leave_out(f, OF_EXPERTS, "the model has no experts");
+    if (!job->model.num_experts)
+        leave_out(f, mlp, "the norm is a part of the linear layer behind it");
+    if (!job->model.kv_lora_rank)
+        leave_out(f, attention, "the norm is a part of the linear layer behind it: qkv_linear");
+    if (job->recompute_modules & SS_MODULE_BIT(SS_MODULE_CORE_ATTN))
+        leave_out(f, SS_OFFLOAD_BIT(SS_OFFLOAD_CORE_ATTN), "it is recomputed");
+    if (graphs & SS_GRAPH_ATTN)
+        leave_out(f, attention, "CUDA graphs hold the attention");
+    if (graphs & (SS_GRAPH_ATTN | SS_GRAPH_ROUTER))
+        leave_out(f, mlp, "CUDA graphs hold the attention or the router");
+}
