@@ -41,6 +41,7 @@ CORE_0_10 = ("nemo-24.12", "nemo-25.03", "nemo-automodel-2026", "megatron-lm-ci-
              "megatron-bridge-25.11", "megatron-bridge-26.02", "megatron-bridge-26.02.01", "megatron-bridge-26.04", "megatron-bridge-26.04.01",
              "megatron-bridge-26.06", "torchtitan-2024", "torchtitan-2025")
 AS_MANY = r'(?s)"pp": (\d+),\n.*"microbatch_group_size": 0,.*"microbatches": \1,'
+OFFLOAD = "Offload by module: tensors of a module to the host and back"
 RELEASE = "Warm-up where m = p by the stack's Megatron release"
 # Props of this tree's registry that the old binary does not know: prop -> subject of the commit that added it.
 NEW_PROPS = {"ss.pp.all_warmup": RELEASE}
@@ -62,7 +63,11 @@ RULES = [
     *({"commit": "Results carry the digits that hold", "op": "add", "path": path, "why": "how far contention moves an answer"}
       for path in ("sensitivity_pct", "sensitivity", "rows.*.sensitivity_pct", "schedules.*.sensitivity_pct",
                    "rows.*.figures.sensitivity_pct")),
+    *({"commit": OFFLOAD, "op": "add", "path": "inputs.flags." + key, "why": "a new flag, and one that had the field of another"}
+      for key in ("min_offloaded_tensor_size", "activation_offload_fraction", "fine_grained_offloading_max_inflight_offloads",
+                  "external_cuda_graph")),
 ]
 
 # Flags of this tree's table that the old binary does not know: flag -> subject of the commit that added it.
-NEW_FLAGS = {}
+NEW_FLAGS = dict.fromkeys(("--min-offloaded-tensor-size", "--activation-offload-fraction",
+                           "--fine-grained-offloading-max-inflight-offloads"), OFFLOAD)
