@@ -38,27 +38,22 @@ sh docs/guide/schedules.sh "$program" > "$new.part"
 insert "$new.part" cluster docs/guide/schedules.md
 rm -f "$new.part"
 
-example() {
-    echo '```'
-    echo '$ stepsim run --platform h800 --nodes 4 --job workloads/jobs/8b-16.args \'
-    echo '      --measured 23570.5ms --measured-memory 72542MiB'
-    "$program" run --platform h800 --nodes 4 --job workloads/jobs/8b-16.args \
-        --measured 23570.5ms --measured-memory 72542MiB
-    echo '```'
+# shown MARK COMMAND...: the command as typed and what it prints (of a run what it says before the stages) into README.md
+shown() {
+    mark=$1
+    shift
+    {
+        echo '```'
+        echo "$ stepsim $*" | fold -s -w 100 | sed '$!s/ *$/ \\/; 2,$s/^/      /'
+        "$program" "$@" | sed '/^Stage,/,$c ...'
+        echo '```'
+    } > "$new.shown"
+    insert "$new.shown" "$mark" README.md
+    rm -f "$new.shown"
 }
-example > "$new.example"
-insert "$new.example" example README.md
-rm -f "$new.example"
-
-sweep() {
-    echo '```'
-    echo '$ stepsim sweep --job workloads/jobs/70b-14.args --vary nodes=8,16 --vary vp=1,2,5'
-    "$program" sweep --job workloads/jobs/70b-14.args --vary nodes=8,16 --vary vp=1,2,5
-    echo '```'
-}
-sweep > "$new.sweep"
-insert "$new.sweep" sweep README.md
-rm -f "$new.sweep"
+shown experts sweep --job workloads/jobs/qwen3-30b-16.args --vary ep=4,8,16 --vary tp=1,2 --sequence-parallel
+shown example run --job workloads/jobs/8b-16.args
+shown sweep sweep --job workloads/jobs/70b-14.args --vary nodes=8,16 --vary vp=1,2,5
 
 # docs/design/validation.md: tables of all sources, and the first users' jobs.
 sh docs/design/validation-tables.sh "$program" > "$new.tables"

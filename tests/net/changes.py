@@ -54,6 +54,8 @@ def own_stack(old, new, file):
 
 # What adds to an output without changing what was there. A new field is among the inputs of every job.
 RULES = [
+    {"commit": "The README begins with a mixture of experts and a picture", "op": "text", "old": "nemo-16, or give a path",
+     "new": "nemo-16, qwen3-30b-16, or give a path", "why": "one more job"},
     {"commit": RELEASE, "op": "add", "path": "inputs.stack.[ss.pp.all_warmup]", "why": "a new prop of interleaved 1F1B"},
     {"commit": RELEASE, "op": "ignore", "path": "inputs.files.*.fnv1a", "check": own_stack, "why": "stacks name the prop"},
     {"commit": RELEASE, "op": "output", "of": ("run", "plan"), "words": CORE_0_10, "beside": INTERLEAVED, "old": AS_MANY, "new": AS_MANY,
