@@ -11,9 +11,6 @@ static const struct ss_group_shape *expert_group(const struct ss_cost_context *c
     return comm == SS_COMM_EP ? &c->ep : comm == SS_COMM_ETP ? &c->etp : &c->etp_ep;
 }
 
-/* What DeepEP's kernels take where nobody says (its Buffer.num_sms). */
-#define DEEPEP_SMS 20
-
 /* Share of the SMs that an exchange holds, which matters where kernels run beside it. */
 static double exchange_sms(const struct ss_cost_context *c, int comm, const struct ss_group_shape *group)
 {
@@ -23,19 +20,28 @@ static double exchange_sms(const struct ss_cost_context *c, int comm, const stru
         return 0;
     if (!own)
         return ss_collective_sm_share(c->stack, c->card, group);
-    return fmin(0.5, (c->job->dispatch_sms > 0 ? c->job->dispatch_sms : DEEPEP_SMS) / c->card->sm_count);
+    return fmin(0.5, c->net.dispatch_sms / c->card->sm_count);
+}
+
+/* A dispatcher's SMs are slower beside kernels, with which they share memory and its cache. */
+static struct ss_layer_step exchange_step(const struct ss_cost_context *c, int comm, int coll, double bytes)
+{
+    const struct ss_group_shape *group = expert_group(c, comm);
+    struct ss_net beside = c->net;
+    struct ss_layer_step s =
+        ss_step_post(comm, coll, bytes, ss_collective_seconds(&c->net, coll, bytes, group));
+    ss_net_beside(&beside);
+    s.slowed = ss_collective_seconds(&beside, coll, bytes, group);
+    s.sm_share = exchange_sms(c, comm, group);
+    return s;
 }
 
 void ss_cost_exchange(const struct ss_cost_context *c, const struct ss_op *op, struct ss_layer_cost *out)
 {
-    const struct ss_group_shape *group = expert_group(c, op->comm);
-    double f = ss_collective_seconds(&c->net, op->forward_coll, op->exchanged, group);
-    double b = ss_collective_seconds(&c->net, op->backward_coll, op->exchanged_back, group);
-    struct ss_layer_step there = ss_step_post(op->comm, op->forward_coll, op->exchanged, f),
-                         back = ss_step_post(op->comm, op->backward_coll, op->exchanged_back, b);
-    there.sm_share = back.sm_share = exchange_sms(c, op->comm, group);
-    out->forward[SS_LABEL_EP] += f;
-    out->input_grad[SS_LABEL_EP] += b;
+    const struct ss_layer_step there = exchange_step(c, op->comm, op->forward_coll, op->exchanged),
+                               back = exchange_step(c, op->comm, op->backward_coll, op->exchanged_back);
+    out->forward[SS_LABEL_EP] += there.seconds;
+    out->input_grad[SS_LABEL_EP] += back.seconds;
     ss_record_exchange(c->record, &there, &back);
 }
 
@@ -60,6 +66,8 @@ void ss_cost_beside(const struct ss_cost_context *c, struct ss_layer_cost *out)
     static const int labels[] = {SS_LABEL_COMPUTE, SS_LABEL_TP, SS_LABEL_EP};
     double f[SS_LABEL_COUNT], b[SS_LABEL_COUNT], i[SS_LABEL_COUNT];
     struct ss_layer_steps *s = &c->record->out;
+    for (int phase = 0; phase < SS_PHASE_FB; phase++)
+        ss_steps_beside(&s->phase[phase]);
     if (fold_once(c, &s->phase[SS_PHASE_F], f) || fold_once(c, &s->phase[SS_PHASE_B], b) ||
         fold_once(c, &s->phase[SS_PHASE_I], i)) {
         s->phase[SS_PHASE_F].failed = 1;

@@ -92,6 +92,39 @@ static void wait(struct fold *f, int comm, double by_label[SS_LABEL_COUNT])
         f->first++;
 }
 
+/* Whether kernels come before the wait for step `at`, the collective `order` of its stream; `waited` are waited for. */
+static int kernels_beside(const struct ss_step_list *list, size_t at, int order, int waited)
+{
+    int stream = ss_comm_facts(list->step[at].comm)->stream;
+    for (size_t i = at + 1; i < list->n; i++) {
+        const struct ss_layer_step *s = &list->step[i];
+        if (s->kind == SS_STEP_COMPUTE && (s->label == SS_LABEL_COMPUTE || s->label == SS_LABEL_RECOMPUTE))
+            return 1;
+        if (s->kind == SS_STEP_WAIT && ss_comm_facts(s->comm)->stream == stream && waited++ == order)
+            return 0;
+    }
+    return 0;
+}
+
+void ss_steps_beside(struct ss_step_list *list)
+{
+    int posted[SS_COMM_COUNT] = {0}, waited[SS_COMM_COUNT] = {0}; /* by stream, of which there are no more */
+    for (size_t i = 0; i < list->n; i++) {
+        struct ss_layer_step *s = &list->step[i];
+        if (s->kind == SS_STEP_COMPUTE)
+            continue;
+        int stream = ss_comm_facts(s->comm)->stream;
+        waited[stream] += s->kind == SS_STEP_WAIT;
+        if (s->kind != SS_STEP_POST)
+            continue;
+        if (s->slowed > 0 && kernels_beside(list, i, posted[stream], waited[stream])) {
+            s->seconds = s->slowed;
+            s->beside = 1;
+        }
+        posted[stream]++;
+    }
+}
+
 int ss_steps_fold(const struct ss_step_list *list, double slower, double by_label[SS_LABEL_COUNT])
 {
     struct fold f = {0};

@@ -285,6 +285,7 @@ static int merge(const struct ss_layer_set *set, int f, int b, int layers, struc
         }
     }
     finish(p);
+    ss_steps_beside(out);
     wait_for_host(p);
     if (at)
         *at = p->at < out->n ? p->at : out->n;

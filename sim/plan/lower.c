@@ -24,6 +24,7 @@ static uint64_t collective_key(const struct lowering *l, const struct ss_layer_s
     h = ss_mix_in(h, (uint64_t)s->coll);
     h = ss_mix_in(h, ss_bits_of(s->bytes));
     h = ss_mix_in(h, ss_bits_of(s->user_buffers));
+    h = ss_mix_in(h, (uint64_t)s->beside);
     return ss_mix_in(h, ss_bits_of(s->part));
 }
 
@@ -41,6 +42,7 @@ static int make_collective(struct lowering *l, const struct ss_layer_step *s, in
                                             .sm_share = s->sm_share,
                                             .user_buffers = s->user_buffers,
                                             .part = s->part,
+                                            .beside = s->beside,
                                             .seconds = b->plan->level >= facts->flows ? -1 : s->seconds};
     snprintf(name, sizeof name, "%s %s class%d #%d", ss_label_name(facts->label),
              copy ? "copy" : ss_collective_kind_name(s->coll), l->first[s->comm], b->plan->ncollectives);

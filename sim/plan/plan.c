@@ -131,8 +131,7 @@ static int size_plan(struct ss_plan_builder *b, struct ss_error *err)
     if (status)
         return status;
     ss_net_init(&b->net, plan->platform);
-    if (plan->job->overlap_ep)
-        b->net.dispatch_rate = plan->job->dispatch_sms * plan->stack->dispatch_sm_rate;
+    ss_net_dispatcher(&b->net, plan->job->dispatch_sms, plan->stack);
     b->members = ss_calloc(2 * (size_t)plan->world_size, sizeof *b->members);
     return b->members ? SS_OK : no_memory(plan, err);
 }

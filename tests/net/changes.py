@@ -44,7 +44,7 @@ AS_MANY = r'(?s)"pp": (\d+),\n.*"microbatch_group_size": 0,.*"microbatches": \1,
 OFFLOAD = "Offload by module: tensors of a module to the host and back"
 RELEASE = "Warm-up where m = p by the stack's Megatron release"
 # Props of this tree's registry that the old binary does not know: prop -> subject of the commit that added it.
-NEW_PROPS = {"ss.pp.all_warmup": RELEASE}
+NEW_PROPS = {"ss.pp.all_warmup": RELEASE, "ss.dispatch.sm_rate_alone": "A dispatcher's SMs are faster where no kernels run beside them"}
 
 
 def own_stack(old, new, file):
@@ -62,6 +62,8 @@ RULES = [
      "why": "m = p is no case of its own in these releases"},
     {"commit": RELEASE, "op": "output", "of": ("program", "expanded", "read", "pictures", "compare", "sweep"), "words": CORE_0_10,
      "beside": INTERLEAVED, "old": "", "new": "", "why": "the same; their runs are compared"},
+    {"commit": "A dispatcher's SMs are faster where no kernels run beside them", "op": "add",
+     "path": "inputs.stack.[ss.dispatch.sm_rate_alone]", "why": "a prop of the stack deepseek-v3 alone"},
     *({"commit": "Results carry the digits that hold", "op": "add", "path": path, "why": "how far contention moves an answer"}
       for path in ("sensitivity_pct", "sensitivity", "rows.*.sensitivity_pct", "schedules.*.sensitivity_pct",
                    "rows.*.figures.sensitivity_pct")),

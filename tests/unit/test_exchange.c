@@ -239,9 +239,13 @@ static void test_deepep(void)
     const struct ss_platform_options one = {.nodes = 1};
     struct ss_platform *p;
     struct ss_net net;
+    struct ss_stack stack;
     double sum = 0;
     CU_ASSERT_EQUAL_FATAL(ss_platform_load("h800", &one, &p, NULL), 0);
+    CU_ASSERT_EQUAL_FATAL(ss_stack_load("deepseek-v3", ss_platform_card(p)->name, &stack, NULL), 0);
     ss_net_init(&net, p);
+    net.dispatch_rate = 24 * stack.dispatch_sm_rate_alone;
+    CU_ASSERT(stack.dispatch_sm_rate < stack.dispatch_sm_rate_alone);
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         int nodes = rows[i].nodes;
         const struct ss_load_input in = {.kind = SS_LOAD_BALANCED,

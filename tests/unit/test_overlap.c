@@ -78,6 +78,32 @@ static void test_fold_sms(void)
     CU_ASSERT_DOUBLE_EQUAL(t[SS_LABEL_EP], 2, 1e-12);
 }
 
+/* An exchange of s, and of `slow` with kernels beside it. */
+#define EITHER(s, slow)                                                                                      \
+    {                                                                                                        \
+        .kind = SS_STEP_POST, .comm = SS_COMM_EP, .seconds = (s), .part = 1, .slowed = (slow)                \
+    }
+
+static void test_beside(void)
+{
+    /* nothing but a collective of another stream and the host's time; kernels; the wait that comes first is the older one's; an
+     * exchange whose wait comes before the kernels; kernels without a wait */
+    struct ss_layer_step step[] = {EITHER(4, 5),     POST(SS_COMM_TP, 1, 0), OTHER(1),
+                                   WAIT(SS_COMM_TP), WAIT(SS_COMM_EP),       EITHER(4, 6),
+                                   EITHER(4, 7),     WAIT(SS_COMM_EP),       COMPUTE(1),
+                                   WAIT(SS_COMM_EP), POST(0, 4, 0),          COMPUTE(1),
+                                   WAIT(0),          EITHER(4, 8),           WAIT(SS_COMM_EP),
+                                   COMPUTE(1),       EITHER(4, 9),           COMPUTE(1)};
+    struct ss_step_list list = {.n = sizeof step / sizeof *step, .step = step};
+    ss_steps_beside(&list);
+    CU_ASSERT(step[0].seconds == 4 && !step[0].beside);
+    CU_ASSERT(step[5].seconds == 4 && !step[5].beside);
+    CU_ASSERT(step[6].seconds == 7 && step[6].beside);
+    CU_ASSERT(step[10].seconds == 4 && !step[10].beside); /* of which no other time is known */
+    CU_ASSERT(step[13].seconds == 4 && !step[13].beside);
+    CU_ASSERT(step[16].seconds == 9 && step[16].beside);
+}
+
 /* ---- jobs ---- */
 
 struct way {
@@ -93,7 +119,9 @@ enum { NWAYS = sizeof ways / sizeof ways[0] };
 /* What a test changes in a job before it is finished; the stack's channels hold no SMs unless `hold`. */
 struct variant {
     int shared, paired, delay, hold, deepep, sms;
-    double host;      /* s an operator, 0: the stack's */
+    double host; /* s an operator, 0: the stack's */
+    double
+        sm_rate; /* bytes/s that an SM of the dispatcher moves beside kernels, 10 times that alone; 0: the stack's */
     unsigned modules; /* that selective recompute repeats */
 };
 
@@ -118,6 +146,10 @@ static double run_variant(const char *text, struct variant v, const struct way *
     }
     if (v.host > 0)
         s.stack.host_operator = v.host;
+    if (v.sm_rate > 0) {
+        s.stack.dispatch_sm_rate = v.sm_rate;
+        s.stack.dispatch_sm_rate_alone = 10 * v.sm_rate;
+    }
     if (!v.hold)
         s.stack.comm_sms_nic = s.stack.comm_sms_nvlink = 0;
     CU_ASSERT_FATAL(scale_run(&s, &o, &run) == 0);
@@ -314,6 +346,27 @@ static void test_pairs_of_jobs(void)
     }
 }
 
+/* SMs that move 40 and 400 GB/s beside kernels and alone: an exchange alone is as fast as on NVLink, those of a pair, or beside
+ * shared experts, are not. All levels see the same. */
+static void test_slow_beside(void)
+{
+    static const struct variant kinds[] = {{.shared = 1, .deepep = 1},
+                                           {.paired = 1, .delay = 1, .deepep = 1}};
+    const char *job = "h800 2;" COMMON SHARED PIPELINED "--schedule dualpipe";
+    double alone[SS_LABEL_COUNT], fast[SS_LABEL_COUNT], slow[SS_LABEL_COUNT];
+    const struct variant bare = {.deepep = 1, .sm_rate = 2e9};
+    CU_ASSERT_DOUBLE_EQUAL(run_variant(job, bare, &ways[0], alone),
+                           run_variant(job, (struct variant){.deepep = 1}, &ways[0], fast), 1e-12);
+    for (size_t k = 0; k < sizeof kinds / sizeof *kinds; k++) {
+        struct variant v = kinds[k];
+        double t = agree(job, v, 0, fast);
+        v.sm_rate = 2e9;
+        double u = agree(job, v, 0, slow);
+        CU_ASSERT(u > t && slow[SS_LABEL_EP] > fast[SS_LABEL_EP]);
+        CU_ASSERT(alone[SS_LABEL_EP] > fast[SS_LABEL_EP]);
+    }
+}
+
 /* Megatron's own schedules: without a pipeline, and interleaved with transfers in the background or not. */
 static void test_megatron(void)
 {
@@ -400,6 +453,7 @@ int main(void)
 {
     CU_TestInfo tests[] = {{"a list of steps in time", test_fold},
                            {"collectives hold SMs", test_fold_sms},
+                           {"exchanges beside kernels and alone", test_beside},
                            {"shared experts beside the exchanges", test_shared},
                            {"shared experts with recompute", test_recompute},
                            {"nothing to hide", test_nothing_to_hide},
@@ -407,6 +461,7 @@ int main(void)
                            {"a pair that the host issues slowly", test_pair_host},
                            {"pairs of unequal chunks", test_pair_uneven},
                            {"pairs of jobs", test_pairs_of_jobs},
+                           {"exchanges that kernels slow down", test_slow_beside},
                            {"pairs of Megatron's schedules", test_megatron},
                            {"buckets of delayed weight gradients", test_delayed_buckets},
                            {"the host is behind", test_host},

@@ -4,6 +4,9 @@
 
 #include "cost/collective.h"
 
+/* What DeepEP's kernels take where nobody says (its Buffer.num_sms). */
+#define DEEPEP_SMS 20
+
 void ss_net_init(struct ss_net *net, const struct ss_platform *p)
 {
     const struct ss_card *card = ss_platform_card(p);
@@ -17,9 +20,23 @@ void ss_net_init(struct ss_net *net, const struct ss_platform *p)
     net->nic_half = card->nic_exchange_half;
     net->gpus_per_node = ss_platform_gpus_per_node(p);
     net->nics_per_node = ss_platform_nics_per_node(p);
-    net->dispatch_rate = 0;
+    net->dispatch_sms = DEEPEP_SMS;
+    net->dispatch_rate = net->dispatch_rate_beside = 0;
     if (net->nvlink_busbw <= 0) /* no NVLink: GPUs of a node talk over PCIe */
         net->nvlink_busbw = card->pcie_bandwidth;
+}
+
+void ss_net_dispatcher(struct ss_net *net, double sms, const struct ss_stack *stack)
+{
+    net->dispatch_sms = sms > 0 ? sms : DEEPEP_SMS;
+    net->dispatch_rate = net->dispatch_sms * stack->dispatch_sm_rate_alone;
+    net->dispatch_rate_beside = net->dispatch_sms * stack->dispatch_sm_rate;
+}
+
+void ss_net_beside(struct ss_net *net)
+{
+    if (net->dispatch_rate_beside > 0)
+        net->dispatch_rate = net->dispatch_rate_beside;
 }
 
 void ss_net_user_buffers(struct ss_net *net, double busbw)

@@ -39,9 +39,15 @@ struct ss_net {
     double nic_busbw, nic_step;       /* of one NIC */
     double nic_half;                  /* bytes: the first of an all-to-all's buffer, likewise over NICs */
     int gpus_per_node, nics_per_node;
-    double dispatch_rate; /* bytes/s of copies that a dispatcher's SMs move; 0: as the links can */
+    double dispatch_sms;         /* of a dispatcher that has its own kernels, DeepEP or HybridEP */
+    double dispatch_rate;        /* bytes/s of copies that a dispatcher's SMs move; 0: as the links can */
+    double dispatch_rate_beside; /* the same while kernels run beside it; 0: no other */
 };
 void ss_net_init(struct ss_net *net, const struct ss_platform *p);
+/* A dispatcher that has so many SMs, 0: as many as it takes where nobody says. */
+void ss_net_dispatcher(struct ss_net *net, double sms, const struct ss_stack *stack);
+/* Links as an exchange sees them beside which kernels run. */
+void ss_net_beside(struct ss_net *net);
 /* Links as user buffers see them: `busbw` times NCCL's over NVLink and no slow start. 0 leaves them as NCCL sees them. */
 void ss_net_user_buffers(struct ss_net *net, double busbw);
 

@@ -134,7 +134,9 @@ extern "C" {
       "nothing of a norm that is repeated, and no transposed weights, as DeepSeek-V3's framework")           \
     X(dispatch_sm_rate, "ss.dispatch.sm_rate", BANDWIDTH, 0, 0, 1e12,                                        \
       "copies of tokens that one of the SMs of --moe-flex-dispatcher-num-sms moves while kernels run "       \
-      "beside; 0: the links alone bound an exchange")                                                        \
+      "beside; 0: as with none beside")                                                                      \
+    X(dispatch_sm_rate_alone, "ss.dispatch.sm_rate_alone", BANDWIDTH, 0, 0, 1e12,                            \
+      "and while none does; 0: the links alone bound an exchange")                                           \
     /* optimizer */                                                                                          \
     X(adam_passes, "ss.optimizer.passes", NONE, 1, 0.5, 8,                                                   \
       "traffic of the optimizer step over the count of docs/reference/model.md")                             \
