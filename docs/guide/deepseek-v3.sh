@@ -43,14 +43,16 @@ variant() {
         "$(calc %+.1f "100 * ($(value "$name" iteration_ms) / $base - 1)")" "$(calc %.2f "$(part "$name" ep) / 1000")" \
         "$(calc %.1f "$(value "$name" peak_mib) / 1024")" "$(verdict "$name")"
 }
-# slots TRACE: seconds and number of the slots of each phase, and of idling and waiting, of the first class of each stage
+# slots TRACE: seconds and number of the slots of each phase, of idling and waiting, and of the optimizer with the exchanges of gradients and parameters
+# that it waits for, of the first class of each stage
 slots() {
     awk '
     { if (match($0, /"pid":[0-9]+/)) pid = substr($0, RSTART + 6, RLENGTH - 6) }
-    /"process_name"/ && match($0, /stage[0-9]+\.0:/) { stage[pid] = substr($0, RSTART + 5, RLENGTH - 8) }
+    /"process_name"/ && match($0, /stage[0-9]+(\.0)?:/) { stage[pid] = substr($0, RSTART + 5, RLENGTH - 6) + 0 }
     /"us":/ && (pid in stage) {
         match($0, /"dur":[0-9.]+/); d = substr($0, RSTART + 6, RLENGTH - 6)
         match($0, /"cat":"[a-z]+"/); k = substr($0, RSTART + 7, RLENGTH - 8)
+        if (k == "wait" && /"name":"(dp|optimizer)"/) k = "step"
         if (k == "run") { k = "step"; if (match($0, /"phase":"[A-Z]+"/)) k = substr($0, RSTART + 9, RLENGTH - 10) }
         t[stage[pid], k] += d / 1e6; n[stage[pid], k]++
     }
@@ -63,6 +65,7 @@ slots() {
 "$program" run --job $job --engine native --trace "$dir/trace.json" --json > "$dir/chunk" || [ $? -le 1 ]
 slots "$dir/trace.json" > "$dir/slots"
 base=$(value chunk iteration_ms)
+predict overlap --overlap-grad-reduce --overlap-param-gather
 # parts COLUMN: of the busiest rank, and the mean of all
 busiest() { awk -v c="$1" -v s="$(value chunk critical_stage)" '$1 == s { print $c }' "$dir/slots"; }
 mean() { awk -v c="$1" '{ sum += $c; n++ } END { print sum / n }' "$dir/slots"; }
@@ -72,10 +75,30 @@ row() {
         "$(calc %+.0f "100 * ($(busiest "$3") / $2 - 1)")" "$(calc %.2f "$(mean "$3")")" "$(calc %+.0f "100 * ($(mean "$3") / $2 - 1)")"
 }
 
+# A layout's words: layers of the first and of the last stage, and the stage with a fifth one (0: none)
+layout_of() {
+    awk -v first="$1" -v last="$2" -v five="$3" 'BEGIN {
+        t = "tttttt"; printf "E%s|", substr(t, 1, first)
+        for (s = 1; s <= 14; s++) printf "%s|", substr(t, 1, s == five ? 5 : 4)
+        printf "%smL\n", substr(t, 1, last) }'
+}
+# layout FIRST LAST FIVE: its row in $dir/layouts; prints its ms, a large number where it does not fit
+layout() {
+    predict layout --pipeline-model-parallel-layout "$(layout_of "$1" "$2" "$3")" --trace "$dir/layout.json"
+    slots "$dir/layout.json" > "$dir/layout.slots"
+    where=${3#0}
+    printf '| %s / %s | %s | %s | %s | %s | %s | %s | %s |\n' "$1" "$2" "${where:+stage $where}" \
+        "$(calc %.2f "$(value layout iteration_ms) / 1000")" "$(calc %.1f "$(value layout peak_mib) / 1024")" "$(verdict layout | head -n 1)" \
+        "$(value layout critical_stage)" \
+        "$(awk -v s="$(value layout critical_stage)" '$1 == s { printf "%.2f | %.2f | %.2f | %.2f", $2, $3, $4, $6 }' "$dir/layout.slots")" \
+        "$(awk '{ a += $2; b += $3; c += $4; d += $6 } END { printf "%.2f | %.2f | %.2f | %.2f", a / NR, b / NR, c / NR, d / NR }' "$dir/layout.slots")" >> "$dir/layouts"
+    [ "$(verdict layout | head -n 1)" = "too large" ] && echo 999999999 || value layout iteration_ms
+}
+
 # One pair of stage 7 at layer level: the first that begins behind the middle of the iteration
 "$program" run --job $job --engine native --level layer --trace "$dir/layer.json" --window 9s:10s > /dev/null || [ $? -le 1 ]
 awk '
-    /"process_name"/ && /stage7\.0:/ { match($0, /"pid":[0-9]+/); pid = substr($0, RSTART, RLENGTH) "," }
+    /"process_name"/ && /stage7(\.0)?:/ { match($0, /"pid":[0-9]+/); pid = substr($0, RSTART, RLENGTH) "," }
     pid && index($0, pid) && /"ph":"X"/ {
         match($0, /"ts":[0-9.]+/); ts = substr($0, RSTART + 5, RLENGTH - 5) + 0
         match($0, /"dur":[0-9.]+/); d = substr($0, RSTART + 6, RLENGTH - 6) + 0
@@ -89,6 +112,10 @@ awk '
         for (i = 1; i <= n; i++) if (at[i] >= from - 0.5 && at[i] < from + span - 0.5) print kind[i], at[i] - from, length_[i]
     }' "$dir/layer.json" > "$dir/pair"
 pair=$(awk '$1 == "pair" { print $3 / 1000 }' "$dir/pair")
+# Its kernels: a host that takes 1 ms for each makes the pair as many ms long.
+"$program" run --job $job --engine native --set ss.host.operator=1ms --set ss.host.grouped_gemm=1ms --trace "$dir/count.json" > /dev/null || [ $? -le 1 ]
+kernels=$(slots "$dir/count.json" | awk '$1 == 7 { printf "%.0f", 1000 * $2 / $8 }')
+gaps=$(calc %.3f "$kernels * 0.002")
 sum() { awk -v k="$1" '$1 == k { s += $3 } END { print s / 1000 }' "$dir/pair"; }
 svg() {
     awk '
@@ -136,12 +163,38 @@ row "forward alone" 1.13 3
 row "backward alone" 1.99 4
 row "weight gradients alone" 0.48 5
 row "idle and waiting (bubble)" 2.06 6
-row "optimizer" 0.29 7
+row "optimizer, exchanges of gradients and parameters" 0.29 7
 cat << END
 
-The optimizer here is its HBM traffic, norms and tree of small messages; what the report's 0.29 s hold beside is not said. A forward alone has no kernels of
-another microbatch beside its exchanges, but \`ss.dispatch.sm_rate\`, measured beside kernels, holds for it too; where exchanges are alone DeepEP's benchmark is 1.3 times as
-fast. Bubble and imbalance follow from where the layers lie.
+The published parts add up to the step, and none is named for the exchanges of gradients and parameters, so what sticks out of these is the optimizer's here: the step
+itself, HBM traffic and norms, takes $(calc %.2f "$(part chunk optimizer) / 1000") s. The report says ZeRO-1 and not whether its exchanges are hidden; as Megatron does where nothing is said, they are not.
+With \`--overlap-grad-reduce --overlap-param-gather\` an iteration takes $(calc %.2f "$(value overlap iteration_ms) / 1000") s, and $(calc %.2f "($(part overlap optimizer) + $(part overlap dp)) / 1000") s are left of them.
+
+Bubble and imbalance follow from where the layers lie, and the published bubble is between that of the busiest rank and the mean: real ranks wait for one
+another's differences, equal ranks do not, and a rank of fewer layers waits longer.
+
+## Where the layers lie
+
+The report has embedding and output on one rank, and the profile of its authors four layers of experts in a chunk, so every stage between the first and the last
+has four here, and five are left for these two. Of the layouts that fit the job's has the least predicted step. A fifth layer elsewhere brings at most
+0.4 %, which a prediction cannot tell, and is not the profile's chunk; nor can it tell 4 / 1 from 3 / 2, which takes 5 GiB less. Parts are those of the busiest rank, in seconds; the mean of all ranks hardly depends on the layout.
+
+| first / last stage | fifth layer | an iteration, s | GiB | | rank | F+B | F | B | bubble | mean F+B | F | B | bubble |
+|---|---|---|---|---|---|---|---|---|---|---|---|---|---|
+END
+four=$(layout 4 1 0)
+best=$four
+for first in 5 3 2; do
+    other=$(layout $first $((5 - first)) 0)
+    best=$(printf '%s\n%s\n' "$best" "$other" | sort -n | head -n 1)
+done
+# The job's is the one of least time among those that fit.
+[ "$best" = "$four" ] || { echo "deepseek-v3.sh: another layout takes less: $best ms" >&2; exit 1; }
+layout 4 0 14 > /dev/null
+layout 3 1 14 > /dev/null
+layout 2 2 14 > /dev/null
+cat "$dir/layouts"
+cat << END
 
 ## Where the time goes
 
@@ -166,8 +219,10 @@ Four layers of experts forward beside four backward (stage 7, layer level), with
 | | measured, ms | predicted, ms | |
 |---|---|---|---|
 | wall | 129.0 | $(calc %.1f "$pair") | $(calc %+.1f "100 * ($pair / 129.012 - 1)") % |
-| kernels run | 124.3 | $(calc %.1f "$(sum kernels)") | $(calc %+.1f "100 * ($(sum kernels) / 124.258 - 1)") % |
-| none runs | 4.8 | $(calc %.1f "$pair - $(sum kernels)") | of the measured, 1.8 lie between kernels, 2 us each, which the predicted kernels have in them |
+| kernels run, with the gaps between them | 126.1 | $(calc %.1f "$(sum kernels)") | $(calc %+.1f "100 * ($(sum kernels) / 126.057 - 1)") % |
+| none runs, gaps between kernels | 1.8 | $(calc %.1f "$gaps") | 907 and $kernels gaps, 2 us in the median of the profile, which \`ss.kernel_latency\` has in it |
+| none runs, else | 2.9 | $(calc %.1f "$pair - $(sum kernels)") | of the measured, 1.8 is one wait for an exchange whose notify had waited 3.6 for peers, 0.9 the profile's first 1.3 ms, 0.3 another wait |
+| none runs, in all | 4.8 | $(calc %.1f "$pair - $(sum kernels) + $gaps") | $(calc %+.1f "$pair - $(sum kernels) + $gaps - 4.754") ms |
 | dispatch, without the notify kernels | 31.0 | $(calc %.1f "$(sum dispatch)") | $(calc %+.1f "100 * ($(sum dispatch) / 31.0 - 1)") % |
 | combine, likewise | 49.4 | $(calc %.1f "$(sum combine)") | $(calc %+.1f "100 * ($(sum combine) / 49.4 - 1)") % |
 
