@@ -9,11 +9,6 @@
 static int build(const struct ss_schedule_params *params, struct ss_schedule **out, struct ss_error *err)
 {
     int v = params->chunks, m = params->microbatches, n = v * m;
-    int rc =
-        ss_schedule_need_microbatches("looped-bfs", params, params->stages,
-                                      "a chunk must keep the pipeline busy until the first comes back", err);
-    if (rc)
-        return rc;
     struct ss_schedule *s = ss_schedule_alloc("looped-bfs", params, 2 * n);
     if (!s)
         return ss_schedule_no_memory(params, err);
@@ -33,7 +28,7 @@ const struct ss_schedule_row ss_schedule_looped_bfs = {
     .description = "all microbatches through a chunk before the next chunk (breadth first)",
     .build = build,
     .facts = {.source = "Lamy-Poirier 2023, arXiv:2211.05953",
-              .conditions = "m>=p",
-              .bubble = "(p-1)(F+B)",
+              .conditions = "",
+              .bubble = "(p-1)(F+B), m>=p",
               .in_flight = "v m"},
 };

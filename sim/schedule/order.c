@@ -67,6 +67,19 @@ void ss_order_weight(struct ss_order *o)
     append(o, slot);
 }
 
+void ss_order_weight_of(struct ss_order *o, int chunk)
+{
+    int at = o->paid;
+    while (at < o->nowed && o->s->slots[o->rank][o->owed[at]].chunk != chunk)
+        at++;
+    if (at == o->nowed)
+        return;
+    int slot = o->owed[at];
+    memmove(&o->owed[o->paid + 1], &o->owed[o->paid], (size_t)(at - o->paid) * sizeof *o->owed);
+    o->owed[o->paid] = slot;
+    ss_order_weight(o);
+}
+
 int ss_order_owed(const struct ss_order *o)
 {
     return o->nowed - o->paid;

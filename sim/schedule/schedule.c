@@ -88,6 +88,23 @@ int ss_schedule_fill_pairs(struct ss_slot *slots, const struct ss_slot *forward,
     return total + warmup;
 }
 
+void ss_schedule_truncate(struct ss_schedule *s, int microbatches)
+{
+    for (int r = 0; r < s->stages; r++) {
+        int n = 0, forwards = 0;
+        for (int i = 0; i < s->nslots[r]; i++) {
+            const struct ss_slot *slot = &s->slots[r][i];
+            if (slot->microbatch >= microbatches)
+                continue;
+            forwards += slot->phase == SS_PHASE_F;
+            s->slots[r][n++] = *slot;
+        }
+        s->nslots[r] = n;
+        s->warmup[r] = s->warmup[r] < forwards ? s->warmup[r] : forwards;
+    }
+    s->microbatches = microbatches;
+}
+
 int ss_schedule_warmup(const struct ss_schedule *s, int rank)
 {
     return s->warmup[rank];

@@ -12,8 +12,6 @@
 static int build(const struct ss_schedule_params *params, struct ss_schedule **out, struct ss_error *err)
 {
     int p = params->stages, m = params->microbatches, rc = ss_schedule_need_chunks("zb-h1", params, 1, err);
-    if (!rc)
-        rc = ss_schedule_need_microbatches("zb-h1", params, p, "every rank holds p of them", err);
     if (rc)
         return rc;
     struct ss_order o;
@@ -22,7 +20,7 @@ static int build(const struct ss_schedule_params *params, struct ss_schedule **o
         return rc;
     struct ss_schedule *s = o.s;
     for (int r = 0; r < p; r++) {
-        s->warmup[r] = p - r - 1;
+        s->warmup[r] = p - r - 1 < m ? p - r - 1 : m;
         ss_order_rank(&o, r);
         for (int i = 0; i < m + s->warmup[r]; i++) {
             if (i < m)
@@ -47,7 +45,7 @@ const struct ss_schedule_row ss_schedule_zb_h1 = {
     .build = build,
     .chunks = 1,
     .facts = {.source = "Qi et al. 2024, arXiv:2401.10241",
-              .conditions = "m>=p",
-              .bubble = "(p-1)(F+I-W)",
+              .conditions = "",
+              .bubble = "(p-1)(F+I-W), m>=p",
               .in_flight = "p"},
 };

@@ -22,7 +22,8 @@ A rule is a dictionary:
                                 that holds it) says; a prediction never without such a check
       text     old, new         a regular expression and what replaces it, in every text: values, stderr, plain text
       output   old, new         stdout as a whole is another thing now: regular expressions that find the old and the new
-                                one; nothing in it is compared then
+                                one; nothing in it is compared then; whole=True: stderr and exit status neither, and `old`
+                               looks into stderr, too
       exit     map              {old: new} exit status; with path and value only where the old JSON has it
       refused  words, hint      what was ignored is a usage error now: a job with one of these words exits 2, and its
                                 message contains the hint
@@ -40,6 +41,16 @@ INTERLEAVED = ("--vp", "--num-layers-per-virtual-pipeline-stage", "--num-virtual
 CORE_0_10 = ("nemo-24.12", "nemo-25.03", "nemo-automodel-2026", "megatron-lm-ci-2025", "megatron-bridge-2026", "megatron-bridge-25.09",
              "megatron-bridge-25.11", "megatron-bridge-26.02", "megatron-bridge-26.02.01", "megatron-bridge-26.04", "megatron-bridge-26.04.01",
              "megatron-bridge-26.06", "torchtitan-2024", "torchtitan-2025")
+ORDERS = "Orders of PyTorch's zero bubble: W of the V, several chunks, few microbatches"
+FEW = r"schedule (zb-v|zb-h1|looped-bfs) over \d+ stages needs at least"
+
+
+def keeps_rows(old, new, holder):
+    """Are all schedules of before there with the same row? Those of these commits may differ."""
+    rows = {row["schedule"]: row for row in new}
+    return all(row["schedule"] == "zb-v" or row == rows.get(row["schedule"]) or "needs at least" in row.get("reason", "") for row in old)
+
+
 AS_MANY = r'(?s)"pp": (\d+),\n.*"microbatch_group_size": 0,.*"microbatches": \1,'
 OFFLOAD = "Offload by module: tensors of a module to the host and back"
 RELEASE = "Warm-up where m = p by the stack's Megatron release"
@@ -70,6 +81,14 @@ RULES = [
     *({"commit": OFFLOAD, "op": "add", "path": "inputs.flags." + key, "why": "a new flag, and one that had the field of another"}
       for key in ("min_offloaded_tensor_size", "activation_offload_fraction", "fine_grained_offloading_max_inflight_offloads",
                   "external_cuda_graph")),
+    {"commit": ORDERS, "op": "ignore", "of": ("compare",), "path": "schedules", "check": keeps_rows, "why": "more schedules"},
+    {"commit": ORDERS, "op": "ignore", "of": ("list",), "path": "schedules", "why": "more schedules"},
+    {"commit": ORDERS, "op": "output", "of": ("schedule",), "old": r'"(command": "schedule list|schedule": "zb-v)"', "new": "",
+     "why": "more schedules; W of the V in another order"},
+    {"commit": ORDERS, "op": "output", "of": ("run", "plan", "program", "expanded", "read", "pictures", "sweep"), "words": ("zb-v",),
+     "old": "", "new": "", "whole": True, "why": "W of the V in PyTorch's order"},
+    {"commit": ORDERS, "op": "output", "words": ("zb-h1", "looped-bfs"), "old": FEW, "new": "", "whole": True,
+     "why": "few microbatches are no refusal"},
 ]
 
 # Flags of this tree's table that the old binary does not know: flag -> subject of the commit that added it.

@@ -252,9 +252,11 @@ def compare(kind, job_words, old, new, rules, used):
             used[i] += n + (changed != (err, out))
             err, out = changed
         elif rule["op"] == "output":
-            if re.search(rule["old"], out) and re.search(rule["new"], new["out"]):
+            if re.search(rule["old"], out + (err if rule.get("whole") else "")) and re.search(rule["new"], new["out"]):
                 used[i] += 1
                 a, b, out = None, None, new["out"]
+                if rule.get("whole"):
+                    err, exit_old = new["err"], new["exit"]
         elif rule["op"] != "refused" and a is not None and b is not None:
             used[i] += OPS[rule["op"]](rule, a, b)
     if exit_old != new["exit"]:

@@ -147,6 +147,13 @@ class Rules(unittest.TestCase):
         self.accepts(rule, "colour\n", "color\n", kind="program")
         self.rejects(rule, "colour 1\n", "color 2\n", kind="program")
 
+    def test_output_and_status(self):
+        rule = {"op": "output", "old": "too few", "new": "", "whole": True}
+        old, new = ({"out": out, "err": err, "exit": status} for out, err, status in (("", "too few\n", 3), ("3\n", "", 0)))
+        self.assertEqual(compare.compare("run", (), old, new, [rule], [0]), [])
+        self.assertNotEqual(compare.compare("run", (), old, new, [dict(rule, old="too many")], [0]), [])
+        self.assertNotEqual(compare.compare("run", (), old, new, [dict(rule, whole=False)], [0]), [])
+
     def test_output(self):
         rule = {"op": "output", "old": r"\A--", "new": r'\A\{"rows"'}
         self.accepts(rule, "--nodes\n", '{"rows": []}')

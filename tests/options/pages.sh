@@ -94,7 +94,7 @@ stepsim run --gantt >
 stepsim plan --eng> 
 stepsim sweep --vary nod> nodes=
 stepsim run --set ss.nic.ef> ss.nic.efficiency=
-stepsim schedule show zb-> zb-h1 zb-h2 zb-v
+stepsim schedule show zb-> zb-h1 zb-h2 zb-v zb-interleaved
 stepsim schedule search --microb> --microbatches
 stepsim schedule search --platform h800 --wid> 
 stepsim list > models platforms cards stacks schedules props

@@ -30,6 +30,7 @@ struct ss_schedule_row {
     X(zb_h1)                                                                                                 \
     X(zb_h2)                                                                                                 \
     X(zb_v)                                                                                                  \
+    X(zb_interleaved)                                                                                        \
     X(dualpipe)                                                                                              \
     X(dualpipev)
 #define X(name) extern const struct ss_schedule_row ss_schedule_##name;
@@ -66,9 +67,13 @@ int ss_order_begin(struct ss_order *o, const char *name, const struct ss_schedul
 void ss_order_rank(struct ss_order *o, int rank);
 void ss_order_add(struct ss_order *o, int phase, int chunk); /* F, B or I */
 void ss_order_pair(struct ss_order *o, int forward, int backward);
-void ss_order_weight(struct ss_order *o); /* nothing is owed: nothing is added */
+void ss_order_weight(struct ss_order *o);               /* nothing is owed: nothing is added */
+void ss_order_weight_of(struct ss_order *o, int chunk); /* of this chunk the oldest */
 int ss_order_owed(const struct ss_order *o);
 void ss_order_end(struct ss_order *o); /* o->s stays */
+
+/* Drops the slots of microbatches from `microbatches` on: how an order that needs more of them serves fewer. */
+void ss_schedule_truncate(struct ss_schedule *s, int microbatches);
 
 /* The eight steps that DualPipe and DualPipeV share, for rank i of n ranks between the end where the
  * microbatches of chunk `near` come in (i = 0) and the one where they turn or meet (i = n - 1). */
