@@ -370,6 +370,7 @@ void ss_native_run(const struct ss_program *p, struct ss_tape *tape, struct ss_b
     board->status = k.failed || tape->failed ? SS_ERR_NOMEM : k.left ? SS_ERR_DEADLOCK : 0;
     board->events = k.events;
     board->doublings = k.fluid.doublings;
+    board->flows = k.fluid.started;
     board->events_run = k.events - k.skipped;
     for (int c = 0; !k.failed && c < p->nclasses; c++) {
         board->at[c].slot = k.classes[c].slot;

@@ -124,6 +124,7 @@ int ss_fluid_start(struct ss_native *k, int flow, int path, double bytes)
         return 0;
     const struct ss_fluid_path *way = &f->paths[path];
     int shared = -1;
+    f->started++;
     for (int j = 0; j < way->n; j++) {
         struct ss_fluid_link *l = &f->links[f->hops[way->first + j].link];
         int node = flow * SS_ROUTE_MAX + j;

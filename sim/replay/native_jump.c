@@ -28,7 +28,7 @@ struct ss_jump {
     int due;
     int have_base, count, power; /* anchors since the base */
     double base_now, base_rounding;
-    int64_t base_events;
+    int64_t base_events, base_flows;
     int *base_slot, *shift; /* [nclasses] */
     struct state_text base, now;
     struct ss_account *accounts; /* of the base */
@@ -278,6 +278,7 @@ static void set_base(struct ss_native *k)
     j->count = 0;
     j->base_now = k->now;
     j->base_events = k->events;
+    j->base_flows = k->fluid.started;
     for (int c = 0; c < k->p->nclasses; c++)
         j->base_slot[c] = k->classes[c].slot;
     if (!board->accounts)
@@ -331,6 +332,7 @@ static void count_again(struct ss_native *k, double times, double by)
     struct ss_board *board = k->board;
     int64_t skipped = (int64_t)times * (k->events - j->base_events);
     k->events += skipped;
+    k->fluid.started += (int64_t)times * (k->fluid.started - j->base_flows);
     k->skipped += skipped;
     if (!board->accounts)
         return;

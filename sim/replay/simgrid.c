@@ -47,7 +47,7 @@ static void wait_event(struct ss_sg_class *c, const struct ss_event *e)
     struct ss_state *st = &c->sg->st;
     if (e->kind == SS_EV_WAIT) {
         int stream = st->stream0[c->index] + e->aux;
-        if (ss_state_joined(&st->streams[stream]))
+        if (c->sg->queues[stream].own ? ss_sg_wait_own(c, stream) : ss_state_joined(&st->streams[stream]))
             st->streams[stream].waited++;
         else
             block(c, e->kind, stream);
@@ -228,6 +228,8 @@ static int init(struct ss_sg *sg)
         c->index = i;
         c->blocked = -1;
         c->sem = sg_sem_init(0);
+        c->as_worker = (struct ss_sg_worker){.sg = sg, .sem = sg_sem_init(0)};
+        c->lazy = -1;
         sg_actor_t actor = sg_actor_init(p->classes[i].name, c->host);
         sg_actor_set_data(actor, c);
         sg_actor_start(actor, class_main, 0, NULL);
@@ -243,6 +245,7 @@ void ss_sg_replay(struct ss_module_call *call)
         simgrid_run();
         board->status = sg.left ? SS_ERR_DEADLOCK : 0;
         board->events = sg.events;
+        board->flows = sg.flows;
         for (int c = 0; c < sg.p->nclasses; c++)
             board->at[c] = sg.classes[c].at;
     }

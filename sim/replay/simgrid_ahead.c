@@ -1,22 +1,24 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What a class may do ahead of SimGrid's clock. While nothing holds its SM resource, COMPUTE takes what it says, and
- * a collective of its own without flows takes its latencies: such times are only added up, and slept in one go when
- * the class next meets others. A hold comes from a transfer that the class itself has posted, so it knows.
+ * a collective of its own takes its latencies before its flows: such times are only added up, and slept in one go when
+ * the class next meets others or a flow begins. A hold comes from a transfer that the class itself has posted, so it knows.
  * When every event is observed the clock keeps up with each instead.
  */
 #include "replay/simgrid.h"
 
-static int is_own(const struct ss_sg *sg, int collective)
+static int is_own(const struct ss_collective *g)
 {
-    const struct ss_collective *g = &sg->p->collectives[collective];
-    for (int i = 0; i < g->nphases; i++)
-        for (int j = 0; j < g->phases[i].nflows; j++) {
-            const struct ss_flow *f = &g->phases[i].flows[j];
-            if (f->path >= 0 && f->bytes > 0 && sg->pairs[f->path].from)
-                return 0;
-        }
     return g->nmembers == 1 && !(g->sm_share > 0);
+}
+
+static int has_flows(const struct ss_sg *sg, const struct ss_collective *g)
+{
+    for (int i = 0; i < g->nphases; i++)
+        for (int j = 0; j < g->phases[i].nflows; j++)
+            if (ss_sg_takes_time(sg, g->phases[i].flows[j].path, g->phases[i].flows[j].bytes))
+                return 1;
+    return 0;
 }
 
 /* Messages that need no receive may hold their receiver at any time. */
@@ -54,10 +56,15 @@ int ss_sg_find_ahead(struct ss_sg *sg)
     char *own = calloc((size_t)p->ncollectives + 1, sizeof *own);
     int *seen = calloc((size_t)p->ntemplates + 1, sizeof *seen);
     sg->queues = calloc((size_t)sg->st.nstreams + 1, sizeof *sg->queues);
-    int rc = own && seen && sg->queues ? 0 : ss_sg_fail(sg->board, SS_ERR_NOMEM, "", "out of memory");
+    sg->flows_of = calloc((size_t)p->ncollectives + 1, 1);
+    int rc = own && seen && sg->queues && sg->flows_of
+                 ? 0
+                 : ss_sg_fail(sg->board, SS_ERR_NOMEM, "", "out of memory");
     if (!rc) {
-        for (int g = 0; g < p->ncollectives; g++)
-            own[g] = (char)is_own(sg, g);
+        for (int g = 0; g < p->ncollectives; g++) {
+            own[g] = (char)is_own(&p->collectives[g]);
+            sg->flows_of[g] = (char)has_flows(sg, &p->collectives[g]);
+        }
         find_always_held(sg);
         find_own_streams(sg, own, seen);
     }
@@ -66,29 +73,134 @@ int ss_sg_find_ahead(struct ss_sg *sg)
     return rc;
 }
 
-void ss_sg_catch_up(struct ss_sg_class *c)
+static struct ss_sg_own *last_of(struct ss_sg_queue *q)
 {
-    double gap = c->now - simgrid_get_clock();
+    return &q->ring[(q->posted - 1) & q->mask];
+}
+
+/* Sleeps until then, unless it has passed. */
+static void sleep_until(double time)
+{
+    double gap = time - simgrid_get_clock();
     if (gap > 0)
         sg_actor_sleep_for(gap);
+}
+
+static void end_own(struct ss_sg_queue *q, struct ss_sg_own *own)
+{
+    own->end = q->free_at = simgrid_get_clock();
+    own->state = SS_SG_ENDED;
+    q->ended++;
+}
+
+static void run_phases(struct ss_sg_worker *w, const struct ss_collective *g, double begin)
+{
+    double from = begin;
+    for (int i = 0; i < g->nphases; i++) {
+        sleep_until(from + g->phases[i].latency);
+        ss_sg_run_flows(w, &g->phases[i]);
+        from = simgrid_get_clock();
+    }
+}
+
+/* The collectives that have begun on a stream, by a worker, until none is left. */
+static void run_own(struct ss_sg_worker *w)
+{
+    struct ss_sg *sg = w->sg;
+    struct ss_sg_class *c = &sg->classes[w->index];
+    int stream = w->stream;
+    struct ss_sg_queue *q = &sg->queues[stream];
+    for (;;) {
+        /* the ring may move while the flows run */
+        struct ss_sg_own own = q->ring[q->ended & q->mask];
+        own.begin = fmax(own.begin, q->free_at);
+        run_phases(w, &sg->p->collectives[own.collective], own.begin);
+        q->ring[q->ended & q->mask].begin = own.begin;
+        uint32_t index = q->ended;
+        end_own(q, &q->ring[index & q->mask]);
+        int woken = c->blocked == SS_EV_WAIT && c->target == stream && q->waited == index;
+        int more = q->ended != q->posted && q->ring[q->ended & q->mask].state == SS_SG_STARTED;
+        if (woken) {
+            q->waited++;
+            ss_sg_end_wait(sg, c->index, sg->p->collectives[own.collective].label, own.begin);
+            sg_sem_release(c->sem);
+        }
+        if (!more)
+            return;
+    }
+}
+
+/* Gives what was left for the wait to a worker, at the moment at which it begins. */
+static void begin_lazy(struct ss_sg_class *c)
+{
+    int stream = c->lazy;
+    if (stream < 0)
+        return;
+    struct ss_sg_own *own = last_of(&c->sg->queues[stream]);
+    c->lazy = -1;
+    own->state = SS_SG_STARTED;
+    sleep_until(fmin(own->begin, c->now));
+    ss_sg_start_job(
+        c->sg, (struct ss_sg_worker){.job = SS_SG_OWN, .index = c->index, .stream = stream, .run = run_own});
+}
+
+void ss_sg_catch_up(struct ss_sg_class *c)
+{
+    begin_lazy(c);
+    sleep_until(c->now);
     c->now = simgrid_get_clock();
+}
+
+static double latencies(const struct ss_collective *g)
+{
+    double sum = 0;
+    for (int i = 0; i < g->nphases; i++)
+        sum += g->phases[i].latency;
+    return sum;
+}
+
+static void grow(struct ss_sg *sg, struct ss_sg_queue *q)
+{
+    uint32_t first = q->waited < q->ended ? q->waited : q->ended;
+    if (q->ring && q->posted - first <= q->mask)
+        return;
+    struct ss_sg_own *grown = ss_ring_grow(q->ring, &q->mask, first, q->posted, sizeof *grown);
+    if (!grown)
+        ss_sg_give_up(sg);
+    q->ring = grown;
 }
 
 void ss_sg_post_own(struct ss_sg_class *c, int stream, int collective)
 {
     struct ss_sg_queue *q = &c->sg->queues[stream];
     const struct ss_collective *g = &c->sg->p->collectives[collective];
-    if (!q->ring || q->posted - q->waited > q->mask) {
-        struct ss_sg_own *grown = ss_ring_grow(q->ring, &q->mask, q->waited, q->posted, sizeof *grown);
-        if (!grown)
-            ss_sg_give_up(c->sg);
-        q->ring = grown;
+    int flows = c->sg->flows_of[collective];
+    if (c->lazy == stream || (flows && c->lazy >= 0))
+        begin_lazy(c);
+    grow(c->sg, q);
+    q->posted++;
+    if (q->ended != q->posted - 1) { /* the worker that runs those before it goes on with it */
+        *last_of(q) = (struct ss_sg_own){c->now, 0, collective, SS_SG_STARTED};
+        return;
     }
-    double begin = fmax(c->now, q->free_at), end = begin;
-    for (int i = 0; i < g->nphases; i++)
-        end += g->phases[i].latency;
-    q->free_at = end;
-    q->ring[q->posted++ & q->mask] = (struct ss_sg_own){begin, end, g->label};
+    double begin = fmax(c->now, q->free_at);
+    if (flows) {
+        *last_of(q) = (struct ss_sg_own){begin, 0, collective, SS_SG_LAZY};
+        c->lazy = stream;
+        return;
+    }
+    q->free_at = begin + latencies(g);
+    *last_of(q) = (struct ss_sg_own){begin, q->free_at, collective, SS_SG_ENDED};
+    q->ended++;
+}
+
+/* In the class's actor. */
+static void run_lazy(struct ss_sg_class *c, struct ss_sg_queue *q, struct ss_sg_own *own)
+{
+    c->lazy = -1;
+    own->state = SS_SG_STARTED;
+    run_phases(&c->as_worker, &c->sg->p->collectives[own->collective], own->begin);
+    end_own(q, own);
 }
 
 int ss_sg_wait_own(struct ss_sg_class *c, int stream)
@@ -96,8 +208,14 @@ int ss_sg_wait_own(struct ss_sg_class *c, int stream)
     struct ss_sg_queue *q = &c->sg->queues[stream];
     if (q->waited == q->posted)
         return 0;
-    struct ss_sg_own own = q->ring[q->waited++ & q->mask];
-    ss_tape_wait(c->sg->tape, c->index, c->at.slot, c->at.event, own.label, c->now, own.begin, own.end);
-    c->now = fmax(c->now, own.end);
+    struct ss_sg_own *own = &q->ring[q->waited & q->mask];
+    if (own->state == SS_SG_LAZY)
+        run_lazy(c, q, own);
+    if (own->state != SS_SG_ENDED)
+        return 0;
+    q->waited++;
+    ss_tape_wait(c->sg->tape, c->index, c->at.slot, c->at.event, c->sg->p->collectives[own->collective].label,
+                 c->now, own->begin, own->end);
+    c->now = fmax(c->now, own->end);
     return 1;
 }

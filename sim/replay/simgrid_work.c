@@ -7,7 +7,7 @@
 
 static void worker_main(int argc, char **argv);
 
-static void start_job(struct ss_sg *sg, struct ss_sg_worker job)
+void ss_sg_start_job(struct ss_sg *sg, struct ss_sg_worker job)
 {
     struct ss_sg_worker *w = sg->idle;
     if (w) {
@@ -18,6 +18,8 @@ static void start_job(struct ss_sg *sg, struct ss_sg_worker job)
     int fresh = !w->sem;
     w->job = job.job;
     w->index = job.index;
+    w->stream = job.stream;
+    w->run = job.run;
     w->bytes = job.bytes;
     w->parent = job.parent;
     sg->active++;
@@ -45,7 +47,7 @@ void ss_sg_dismiss(struct ss_sg *sg)
 
 /* Books the end of a wait; the caller releases the class's semaphore when its own books are in order,
  * because other actors run during every call of SimGrid that is not a plain question. */
-static void end_wait(struct ss_sg *sg, int cls, int label, double busy_from)
+void ss_sg_end_wait(struct ss_sg *sg, int cls, int label, double busy_from)
 {
     struct ss_sg_class *c = &sg->classes[cls];
     c->blocked = -1;
@@ -96,13 +98,14 @@ static void count_links(struct ss_sg *sg, int path, int on)
     }
 }
 
-static int takes_time(const struct ss_sg *sg, int path, double bytes)
+int ss_sg_takes_time(const struct ss_sg *sg, int path, double bytes)
 {
     return path >= 0 && bytes > 0 && sg->pairs[path].from;
 }
 
-static void run_flow(struct ss_sg *sg, int path, double bytes)
+void ss_sg_run_flow(struct ss_sg *sg, int path, double bytes)
 {
+    sg->flows++;
     count_links(sg, path, 1);
     sg_host_sendto(sg->pairs[path].from, sg->pairs[path].to, nearbyint(bytes * sg->scale));
     count_links(sg, path, 0);
@@ -113,7 +116,7 @@ static void run_flow(struct ss_sg *sg, int path, double bytes)
 static int message_takes_time(const struct ss_sg *sg, int channel)
 {
     const struct ss_channel *ch = &sg->p->channels[channel];
-    return ch->latency > 0 || takes_time(sg, ch->path, sg->st.channels[channel].bytes);
+    return ch->latency > 0 || ss_sg_takes_time(sg, ch->path, sg->st.channels[channel].bytes);
 }
 
 static void end_message(struct ss_sg *sg, int channel)
@@ -130,11 +133,11 @@ static void end_message(struct ss_sg *sg, int channel)
     int received = to->blocked == SS_EV_WAIT_RECV && to->target == channel && ss_state_received(s);
     if (sent) {
         s->send_waits++;
-        end_wait(sg, ch->from, SS_LABEL_PP, s->begin);
+        ss_sg_end_wait(sg, ch->from, SS_LABEL_PP, s->begin);
     }
     if (received) {
         s->recv_waits++;
-        end_wait(sg, ch->to, SS_LABEL_PP, s->begin);
+        ss_sg_end_wait(sg, ch->to, SS_LABEL_PP, s->begin);
     }
     if (sent)
         sg_sem_release(from->sem);
@@ -158,7 +161,7 @@ static int next_message(struct ss_sg *sg, int channel)
 void ss_sg_advance_channel(struct ss_sg *sg, int channel)
 {
     if (next_message(sg, channel))
-        start_job(sg, (struct ss_sg_worker){.job = SS_SG_CHANNEL, .index = channel});
+        ss_sg_start_job(sg, (struct ss_sg_worker){.job = SS_SG_CHANNEL, .index = channel});
 }
 
 static void run_channel(struct ss_sg_worker *w, int channel)
@@ -175,8 +178,8 @@ static void run_channel(struct ss_sg_worker *w, int channel)
         }
         if (ch->latency > 0)
             sg_actor_sleep_for(ch->latency);
-        if (takes_time(sg, ch->path, bytes))
-            run_flow(sg, ch->path, bytes);
+        if (ss_sg_takes_time(sg, ch->path, bytes))
+            ss_sg_run_flow(sg, ch->path, bytes);
         release_holds(w, holds);
         end_message(sg, channel);
     } while (next_message(sg, channel));
@@ -203,7 +206,7 @@ static void end_collective(struct ss_sg *sg, int instance)
         c->held -= g->sm_share > 0;
         if (woken) {
             s->waited++;
-            end_wait(sg, members[i], g->label, in.begin);
+            ss_sg_end_wait(sg, members[i], g->label, in.begin);
             streams[nwoken++] = members[i];
         }
     }
@@ -220,32 +223,30 @@ void ss_sg_begin_ready(struct ss_sg *sg)
         if (sg->instant[sg->st.instances[i].collective])
             end_collective(sg, i);
         else
-            start_job(sg, (struct ss_sg_worker){.job = SS_SG_COLLECTIVE, .index = i});
+            ss_sg_start_job(sg, (struct ss_sg_worker){.job = SS_SG_COLLECTIVE, .index = i});
     }
 }
 
 /* All flows of a phase at once: the last one by this worker, the others by helpers. */
-static void run_phase(struct ss_sg_worker *w, const struct ss_flow_phase *phase)
+void ss_sg_run_flows(struct ss_sg_worker *w, const struct ss_flow_phase *phase)
 {
     struct ss_sg *sg = w->sg;
     const struct ss_flow *own = NULL;
-    if (phase->latency > 0)
-        sg_actor_sleep_for(phase->latency);
     w->flows_left = 0;
     for (int i = 0; i < phase->nflows; i++)
-        w->flows_left += takes_time(sg, phase->flows[i].path, phase->flows[i].bytes);
+        w->flows_left += ss_sg_takes_time(sg, phase->flows[i].path, phase->flows[i].bytes);
     for (int i = 0; i < phase->nflows; i++) {
         const struct ss_flow *f = &phase->flows[i];
-        if (!takes_time(sg, f->path, f->bytes))
+        if (!ss_sg_takes_time(sg, f->path, f->bytes))
             continue;
         if (own)
-            start_job(sg, (struct ss_sg_worker){
-                              .job = SS_SG_FLOW, .index = own->path, .bytes = own->bytes, .parent = w});
+            ss_sg_start_job(sg, (struct ss_sg_worker){
+                                    .job = SS_SG_FLOW, .index = own->path, .bytes = own->bytes, .parent = w});
         own = f;
     }
     if (!own)
         return;
-    run_flow(sg, own->path, own->bytes);
+    ss_sg_run_flow(sg, own->path, own->bytes);
     w->waits = --w->flows_left > 0;
     if (w->waits)
         sg_sem_acquire(w->sem);
@@ -258,8 +259,11 @@ static void run_collective(struct ss_sg_worker *w, int instance)
     size_t holds = 0;
     for (int i = 0; g->sm_share > 0 && i < g->nmembers; i++)
         hold(w, holds++, g->members[i], g->sm_share);
-    for (int i = 0; i < g->nphases; i++)
-        run_phase(w, &g->phases[i]);
+    for (int i = 0; i < g->nphases; i++) {
+        if (g->phases[i].latency > 0)
+            sg_actor_sleep_for(g->phases[i].latency);
+        ss_sg_run_flows(w, &g->phases[i]);
+    }
     release_holds(w, holds);
     end_collective(sg, instance);
     ss_sg_begin_ready(sg);
@@ -267,7 +271,7 @@ static void run_collective(struct ss_sg_worker *w, int instance)
 
 static void run_helper(struct ss_sg_worker *w)
 {
-    run_flow(w->sg, w->index, w->bytes);
+    ss_sg_run_flow(w->sg, w->index, w->bytes);
     if (--w->parent->flows_left == 0 && w->parent->waits) {
         w->parent->waits = 0;
         sg_sem_release(w->parent->sem);
@@ -284,6 +288,8 @@ static void worker_main(int argc, char **argv)
             run_channel(w, w->index);
         else if (w->job == SS_SG_COLLECTIVE)
             run_collective(w, w->index);
+        else if (w->job == SS_SG_OWN)
+            w->run(w);
         else
             run_helper(w);
         w->next = w->sg->idle;

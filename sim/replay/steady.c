@@ -56,6 +56,7 @@ static void subtract(const struct ss_program *p, struct ss_timeline *t, const st
 {
     t->iteration_s -= before->iteration_s;
     t->events -= before->events;
+    t->flows -= before->flows;
     for (int c = 0; c < p->nclasses; c++) {
         for (int i = 0; i < SS_LABEL_COUNT; i++)
             t->spent[c][i] = minus(t->spent[c][i], before->spent[c][i]);

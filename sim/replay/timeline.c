@@ -54,6 +54,7 @@ int ss_timeline_replay_with(const struct ss_program *p, const struct ss_replay_o
     }
     t->iteration_s = board->makespan;
     t->events = board->events;
+    t->flows = board->flows;
     t->doublings = options->engine == SS_ENGINE_NATIVE ? board->doublings : NAN;
     for (int c = 0; c < p->nclasses; c++) {
         struct ss_account *a = &board->accounts[c];

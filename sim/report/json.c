@@ -205,6 +205,7 @@ int ss_json_run(const struct ss_run *run, const struct ss_report_options *opt, F
     if (opt->wall_s >= 0) {
         json_t *timing = json_object();
         ss_json_number(timing, "wall_ms", 1e3 * opt->wall_s);
+        ss_json_integer(timing, "flows", run->timeline->flows);
         json_object_set_new(o, "timing", timing);
     }
     return ss_json_write(o, out, err);

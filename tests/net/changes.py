@@ -89,6 +89,8 @@ RULES = [
      "old": "", "new": "", "whole": True, "why": "W of the V in PyTorch's order"},
     {"commit": ORDERS, "op": "output", "words": ("zb-h1", "looped-bfs"), "old": FEW, "new": "", "whole": True,
      "why": "few microbatches are no refusal"},
+    {"commit": "The layer level replays its collectives on their links", "op": "output", "words": ("layer",), "old": "", "new": "",
+     "why": "what flow level predicts; the other levels of these kinds of jobs are compared"},
 ]
 
 # Flags of this tree's table that the old binary does not know: flag -> subject of the commit that added it.

@@ -150,7 +150,7 @@ static void expect_warning(const struct ss_plan *plan, const char *job)
     int found = 0;
     for (unsigned long i = 0; i < plan->warnings.n; i++)
         found |= strstr(plan->warnings.text[i], "exchanges of ep") != NULL;
-    CU_ASSERT_EQUAL(found, plan->level < SS_LEVEL_FLOW && is_narrow(job));
+    CU_ASSERT_EQUAL(found, plan->level < SS_LEVEL_LAYER && is_narrow(job));
 }
 
 /* Chunks, layers and flows take as long, folded and unfolded, on both engines. */

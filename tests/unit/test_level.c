@@ -296,32 +296,106 @@ static void test_straggler(void)
     }
 }
 
-/* At flow level tensor-parallel traffic feels a slow NVLink, at layer level it does not. */
+/* At layer and flow level tensor-parallel traffic feels a slow NVLink, at chunk level it does not. */
 static void test_slow_nvlink(void)
 {
     static const struct ss_slow_link slow[] = {{"nvlink-0-1", 3}};
     struct scale_job s;
-    struct ss_run run[3];
+    struct ss_run run[4];
     CU_ASSERT_FATAL(scale_open(&s, "h800 1;" COMMON OVERLAP "--tp 8 --gbs 4") == 0);
-    for (int k = 0; k < 3; k++) {
+    for (int k = 0; k < 4; k++) {
         struct ss_run_options o = {.engine = SS_ENGINE_NATIVE};
-        o.plan.level = k == 0 ? SS_LEVEL_LAYER : SS_LEVEL_FLOW;
+        o.plan.level = k == 0 ? SS_LEVEL_CHUNK : k == 3 ? SS_LEVEL_LAYER : SS_LEVEL_FLOW;
         o.plan.unfold = k == 2;
         o.plan.nslow_links = 1;
         o.plan.slow_links = slow;
         CU_ASSERT_FATAL(scale_run(&s, &o, &run[k]) == 0);
     }
     CU_ASSERT(run[1].result->iteration_s > 1.05 * run[0].result->iteration_s);
-    CU_ASSERT_DOUBLE_EQUAL(run[2].result->iteration_s, run[1].result->iteration_s,
-                           1e-9 * run[1].result->iteration_s);
-    for (int k = 0; k < 3; k++)
+    for (int k = 2; k < 4; k++)
+        CU_ASSERT_DOUBLE_EQUAL(run[k].result->iteration_s, run[1].result->iteration_s,
+                               1e-9 * run[1].result->iteration_s);
+    for (int k = 0; k < 4; k++)
         ss_run_free(&run[k]);
     scale_close(&s);
 }
 
+/* ---- flows that the engines move ---- */
+
+static int64_t flows_of(const struct ss_program *p, const struct ss_collective *g)
+{
+    int64_t n = 0;
+    for (int i = 0; i < g->nphases; i++)
+        for (int j = 0; j < g->phases[i].nflows; j++) {
+            const struct ss_flow *f = &g->phases[i].flows[j];
+            n += f->bytes > 0 && f->path >= 0 && p->paths[f->path].nlinks > 0;
+        }
+    return n;
+}
+
+/* Of all events of a program: those of its messages, and those of a collective where its lowest member posts it. */
+static int64_t flows_expected(const struct ss_program *p)
+{
+    int64_t n = 0;
+    for (int c = 0; c < p->nclasses; c++)
+        for (int i = 0; i < p->classes[c].nslots; i++) {
+            const struct ss_template *t = &p->templates[p->classes[c].slots[i].template_index];
+            for (int e = 0; e < t->nevents; e++) {
+                const struct ss_event *ev = &t->events[e];
+                if (ev->kind == SS_EV_SEND)
+                    n += ev->amount > 0 && p->channels[ev->index].path >= 0 &&
+                         p->paths[p->channels[ev->index].path].nlinks > 0;
+                else if (ev->kind == SS_EV_POST && p->collectives[ev->index].members[0] == c)
+                    n += flows_of(p, &p->collectives[ev->index]);
+            }
+        }
+    return n;
+}
+
+/* Whatever a layer sends is on links at layer level, and each engine moves every flow of it. */
+static void test_every_flow(void)
+{
+    static const char *const moving[] = {
+        "h800 8;--model llama3.1-70b --bf16 --fp8-format hybrid --tp 4 --pp 8 --cp 2 --seq 8192 --mbs 1 "
+        "--gbs 64 "
+        "--num-layers-per-virtual-pipeline-stage 2 --use-distributed-optimizer --sequence-parallel "
+        "--tp-comm-overlap",
+        "h800 2;" COMMON "--tp 8 --cp 2 --gbs 4 --num-query-groups 16 --cp-comm-type a2a",
+        "h800 2;" COMMON OVERLAP "--tp 16 --num-query-groups 16 --group-query-attention --gbs 4",
+        "h800 2;--model llama3.1-8b --bf16 --seq 4096 --mbs 1 --use-torch-fsdp2 "
+        "--no-gradient-accumulation-fusion "
+        "--gbs 16",
+        "h800 2;" COMMON "--tp 2 --sequence-parallel --pp 2 --ep 4 --num-experts 16 --moe-router-topk 2 "
+        "--moe-shared-expert-intermediate-size 4096 --moe-token-dispatcher-type alltoall "
+        "--moe-shared-expert-overlap --gbs 64"};
+    for (size_t j = 0; j < sizeof moving / sizeof moving[0]; j++)
+        for (int way = 0; way < 4; way++) {
+            struct ss_run_options o = {.engine = way % 2 ? SS_ENGINE_SIMGRID : SS_ENGINE_NATIVE};
+            struct scale_job s;
+            struct ss_run run;
+            int inside = 0;
+            if (o.engine == SS_ENGINE_SIMGRID && j + way >= SCALE_SIMGRID_CASES)
+                continue;
+            o.plan.level = SS_LEVEL_LAYER;
+            o.plan.unfold = way > 1;
+            CU_ASSERT_FATAL(scale_open(&s, moving[j]) == 0);
+            CU_ASSERT_FATAL(scale_run(&s, &o, &run) == 0);
+            for (int g = 0; g < run.program->ncollectives; g++)
+                if (run.plan->collectives[g].role == SS_ROLE_LAYER) {
+                    inside++;
+                    CU_ASSERT(flows_of(run.program, &run.program->collectives[g]) > 0);
+                }
+            CU_ASSERT(inside > 0);
+            CU_ASSERT_EQUAL(run.timeline->flows, flows_expected(run.program));
+            ss_run_free(&run);
+            scale_close(&s);
+        }
+}
+
 int main(void)
 {
-    CU_TestInfo tests[] = {{"levels agree when nothing is contended", test_levels},
+    CU_TestInfo tests[] = {{"every flow of a layer is moved", test_every_flow},
+                           {"levels agree when nothing is contended", test_levels},
                            {"buckets are due at the same moment", test_buckets},
                            {"user buffers of another busbw", test_overlap_busbw},
                            {"sharded parameters", test_fsdp},

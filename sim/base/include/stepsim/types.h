@@ -68,8 +68,8 @@ enum ss_phase { SS_PHASE_F, SS_PHASE_B, SS_PHASE_I, SS_PHASE_W, SS_PHASE_FB, SS_
 /* Level of detail of a program. X(symbol, name) */
 #define SS_LEVEL_LIST(X)                                                                                     \
     X(SS_LEVEL_CHUNK, "chunk") /* one event a slot; pipeline and data-parallel traffic as flows */           \
-    X(SS_LEVEL_LAYER, "layer") /* operators, and the TP, CP and FSDP collectives beside them */              \
-    X(SS_LEVEL_FLOW, "flow")   /* these collectives as flows on the links, too */
+    X(SS_LEVEL_LAYER, "layer") /* operators, and the collectives beside them as flows on the links */        \
+    X(SS_LEVEL_FLOW, "flow")   /* as layer: docs/design/replay-contract.md, "Levels" */
 enum ss_level {
 #define X(sym, name) sym,
     SS_LEVEL_LIST(X)

@@ -89,9 +89,9 @@ enum ss_comm_buffers {
  */
 #define SS_COMM_LIST(X)                                                                                      \
     X(SS_COMM_TP, "tp", "tp", SS_MEMBERS_DENSE, SS_BUFFERS_ANY, SS_COLLS_REDUCED, 2, SS_LABEL_TP,            \
-      SS_LEVEL_LAYER, SS_LEVEL_FLOW)                                                                         \
+      SS_LEVEL_LAYER, SS_LEVEL_LAYER)                                                                        \
     X(SS_COMM_CP, "cp", "cp", SS_MEMBERS_DENSE, SS_BUFFERS_ANY, SS_COLLS_EXCHANGED, 3, SS_LABEL_CP,          \
-      SS_LEVEL_LAYER, SS_LEVEL_FLOW)                                                                         \
+      SS_LEVEL_LAYER, SS_LEVEL_LAYER)                                                                        \
     X(SS_COMM_DP, "dp", "dp", SS_MEMBERS_DENSE, SS_BUFFERS_NONE, 0, -1, SS_LABEL_DP, SS_LEVEL_COUNT,         \
       SS_LEVEL_COUNT)                                                                                        \
     X(SS_COMM_DP_CP, "dp-cp", "dp-cp", SS_MEMBERS_DENSE, SS_BUFFERS_ANY, SS_COLLS_REDUCED, 0, SS_LABEL_DP,   \
@@ -105,21 +105,21 @@ enum ss_comm_buffers {
     X(SS_COMM_EMBEDDING, "embedding", "pp", SS_MEMBERS_ENDS, SS_BUFFERS_NONE, 0, 0, SS_LABEL_DP,             \
       SS_LEVEL_CHUNK, SS_LEVEL_CHUNK)                                                                        \
     X(SS_COMM_FSDP, "fsdp", "dp-cp", SS_MEMBERS_SHARDS, SS_BUFFERS_NONE, SS_COLLS_SHARDED, 4, SS_LABEL_DP,   \
-      SS_LEVEL_LAYER, SS_LEVEL_FLOW)                                                                         \
+      SS_LEVEL_LAYER, SS_LEVEL_LAYER)                                                                        \
     X(SS_COMM_WORLD, "world", "tp-cp-ep-dp-pp", SS_MEMBERS_ALL, SS_BUFFERS_ANY, 0, 1, SS_LABEL_OPTIMIZER,    \
       SS_LEVEL_CHUNK, SS_LEVEL_COUNT)                                                                        \
     X(SS_COMM_HOST, "host", "", SS_MEMBERS_SELF, SS_BUFFERS_NONE, 0, 5, SS_LABEL_OFFLOAD, SS_LEVEL_LAYER,    \
       SS_LEVEL_COUNT)                                                                                        \
     X(SS_COMM_EP, "ep", "ep", SS_MEMBERS_EXPERT, SS_BUFFERS_ANY, SS_COLLS_ROUTED, 6, SS_LABEL_EP,            \
-      SS_LEVEL_LAYER, SS_LEVEL_FLOW)                                                                         \
+      SS_LEVEL_LAYER, SS_LEVEL_LAYER)                                                                        \
     X(SS_COMM_ETP, "etp", "tp", SS_MEMBERS_EXPERT, SS_BUFFERS_ANY, SS_COLLS_REDUCED, 7, SS_LABEL_EP,         \
-      SS_LEVEL_LAYER, SS_LEVEL_FLOW)                                                                         \
+      SS_LEVEL_LAYER, SS_LEVEL_LAYER)                                                                        \
     X(SS_COMM_ETP_EP, "etp-ep", "tp-ep", SS_MEMBERS_EXPERT, SS_BUFFERS_ALL, SS_COLLS_REDUCED, 6,             \
-      SS_LABEL_EP, SS_LEVEL_LAYER, SS_LEVEL_FLOW)                                                            \
+      SS_LABEL_EP, SS_LEVEL_LAYER, SS_LEVEL_LAYER)                                                           \
     X(SS_COMM_EDP, "expert-dp", "dp", SS_MEMBERS_EXPERT, SS_BUFFERS_ANY, SS_COLLS_REDUCED, 0, SS_LABEL_DP,   \
       SS_LEVEL_CHUNK, SS_LEVEL_CHUNK)                                                                        \
     X(SS_COMM_EXPERT_FSDP, "expert-fsdp", "dp", SS_MEMBERS_EXPERT_SHARDS, SS_BUFFERS_NONE, SS_COLLS_SHARDED, \
-      4, SS_LABEL_DP, SS_LEVEL_LAYER, SS_LEVEL_FLOW)
+      4, SS_LABEL_DP, SS_LEVEL_LAYER, SS_LEVEL_LAYER)
 enum ss_communicator {
 #define X(sym, name, axes, members, buffers, kinds, stream, label, posted, flows) sym,
     SS_COMM_LIST(X)

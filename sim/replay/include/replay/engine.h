@@ -41,6 +41,7 @@ struct ss_board {
     double makespan;
     double doublings; /* struct ss_timeline */
     int64_t events;
+    int64_t flows;               /* those that moved over links */
     int64_t events_run;          /* native: without those of a steady state jumped over */
     struct ss_cursor *at;        /* [nclasses]: the blocked event; slot = nslots at the end */
     struct ss_account *accounts; /* [nclasses] or NULL: not wanted */

@@ -59,6 +59,7 @@ struct ss_fluid {
     double *busy;     /* [nlinks] or NULL */
     double slowed;    /* of the component at hand: old over new rate of the flow that lost most, >= 1 */
     double doublings; /* struct ss_timeline */
+    int64_t started;  /* flows so far */
 };
 
 struct ss_native_class {

@@ -21,17 +21,19 @@ struct ss_sg_pair {
     sg_host_t from, to; /* NULL: no links, takes no time */
 };
 
-enum ss_sg_job { SS_SG_CHANNEL, SS_SG_COLLECTIVE, SS_SG_FLOW };
+enum ss_sg_job { SS_SG_CHANNEL, SS_SG_COLLECTIVE, SS_SG_FLOW, SS_SG_OWN };
 
 struct ss_sg;
 /* An actor that runs one background transfer at a time. */
 struct ss_sg_worker {
     struct ss_sg *sg;
     sg_sem_t sem;
-    int job, index;              /* channel, instance; a flow: path */
-    double bytes;                /* of a flow */
-    struct ss_sg_worker *parent; /* of a flow: the collective's worker */
-    int flows_left, waits;       /* of a collective: flows of the phase; blocked until they end */
+    int job, index;                      /* channel, instance; a flow: path; an own collective: class */
+    int stream;                          /* of an own collective */
+    void (*run)(struct ss_sg_worker *w); /* SS_SG_OWN */
+    double bytes;                        /* of a flow */
+    struct ss_sg_worker *parent;         /* of a flow: the collective's worker */
+    int flows_left, waits;               /* of a collective: flows of the phase; blocked until they end */
     int quit;
     sg_exec_t *holds;
     size_t cap_holds;
@@ -48,18 +50,22 @@ struct ss_sg_class {
     double since;
     int held;   /* > 0: its SM resource may be held, by as many transfers that it has posted */
     double now; /* s: its own time, which may be ahead of SimGrid's clock */
+    struct ss_sg_worker as_worker; /* of collectives that its own actor runs */
+    int lazy; /* stream whose last collective has flows and is left to the wait for it; -1: none */
 };
 
-/* A stream on which a class runs ahead of the clock. */
+/* A collective on a stream on which a class runs ahead of the clock. One with flows begins in SimGrid when the class waits
+ * for it, in the class's own actor, or before that, with a worker, where the class meets others or posts another one. */
+enum ss_sg_own_state { SS_SG_LAZY, SS_SG_STARTED, SS_SG_ENDED };
 struct ss_sg_own {
     double begin, end;
-    int label;
+    int collective, state;
 };
 struct ss_sg_queue {
     int own;
-    uint32_t posted, waited, mask;
-    double free_at;         /* s: end of the last one posted */
-    struct ss_sg_own *ring; /* [waited, posted) */
+    uint32_t posted, waited, ended, mask;
+    double free_at;         /* s: end of the last one that has ended */
+    struct ss_sg_own *ring; /* [waited, posted), and what has not ended */
 };
 
 struct ss_sg {
@@ -72,13 +78,14 @@ struct ss_sg {
     struct ss_sg_pair *pairs;
     /* SimGrid's bytes are whole: flows and bandwidths times a power of 2 that keeps the fractions */
     double scale;
-    char *instant; /* [ncollectives]: takes no time */
+    char *instant;  /* [ncollectives]: takes no time */
+    char *flows_of; /* [ncollectives]: has flows that take time */
     int *link_flows;
     double *link_since;
     double *busy; /* NULL once the last class has ended, or when not wanted */
     struct ss_sg_worker *idle;
     int left, active; /* classes not at their end, transfers under way */
-    int64_t events;
+    int64_t events, flows;
 };
 
 /* ---- simgrid_platform.c ---- */
@@ -95,16 +102,25 @@ int ss_sg_fail(struct ss_board *board, int status, const char *hint, const char 
 /* ---- simgrid_ahead.c: a class's own time ---- */
 /* Which classes and streams may run ahead. 0, or a status with the board's texts. */
 int ss_sg_find_ahead(struct ss_sg *sg);
-/* Sleeps until SimGrid's clock is the class's. */
+/* Sleeps until SimGrid's clock is the class's; what it has left for later begins before. */
 void ss_sg_catch_up(struct ss_sg_class *c);
 /* On streams that are `own`. */
 void ss_sg_post_own(struct ss_sg_class *c, int stream, int collective);
-/* 0: nothing was posted, the wait has no end. */
+/* 0: it has not ended, and the class must be blocked until a worker ends it. */
 int ss_sg_wait_own(struct ss_sg_class *c, int stream);
 /* ---- simgrid_work.c: background transfers ---- */
 /* Begins what may begin on a channel; from any actor. */
 void ss_sg_advance_channel(struct ss_sg *sg, int channel);
 void ss_sg_begin_ready(struct ss_sg *sg);
+/* Hands a job to an idle worker, or to a new one. */
+void ss_sg_start_job(struct ss_sg *sg, struct ss_sg_worker job);
+/* A phase's flows, whose latency has passed. w: who waits for its helpers. */
+void ss_sg_run_flows(struct ss_sg_worker *w, const struct ss_flow_phase *phase);
+/* 1 where something moves. */
+int ss_sg_takes_time(const struct ss_sg *sg, int path, double bytes);
+void ss_sg_run_flow(struct ss_sg *sg, int path, double bytes);
+/* Books the end of a wait of a class, whose semaphore the caller releases when its own books are in order. */
+void ss_sg_end_wait(struct ss_sg *sg, int cls, int label, double busy_from);
 /* Sends the idle workers home when nothing is left to do. */
 void ss_sg_dismiss(struct ss_sg *sg);
 /* ---- simgrid.c ---- */

@@ -57,6 +57,7 @@ struct ss_timeline {
     int nclasses;
     double iteration_s;
     int64_t events;
+    int64_t flows;                   /* that the engine moved over links, collectives' and messages' */
     double (*spent)[SS_LABEL_COUNT]; /* [class]: s by label; sums to iteration_s, idle still as bubble */
     /* bytes by class of memory at the moment of the peak of the total */
     double (*dynamic_peak)[SS_MEM_COUNT];
