@@ -13,24 +13,63 @@ static double rank_work(const struct ss_schedule *s, const double *const *durati
     return sum;
 }
 
+/* Slots of a phase and chunk that are alike. */
+struct durations {
+    const double *const *duration;
+};
+
+static double slot_seconds(void *ctx, int rank, const struct ss_slot *slot)
+{
+    const struct durations *d = ctx;
+    (void)rank;
+    return ss_schedule_slot_seconds(d->duration, slot);
+}
+
 /* Checks and runs; *end is the caller's, one entry a rank. */
-static int timed(const struct ss_schedule *s, const double *const *duration, double *end,
-                 double *const *starts, double *const *ends, struct ss_error *err)
+static int timed_by(const struct ss_schedule *s, ss_slot_timer timer, void *ctx, double *end,
+                    double *const *starts, double *const *ends, struct ss_error *err)
 {
     int rc = s->sound ? SS_OK : ss_schedule_check(s, err);
     if (rc)
         return rc;
     int *at = ss_calloc((size_t)s->stages, sizeof *at);
-    rc = at ? ss_schedule_relax(s, duration, at, end, starts, ends, err)
+    rc = at ? ss_schedule_relax(s, timer, ctx, at, end, starts, ends, err)
             : ss_fail(err, SS_ERR_NOMEM, NULL, 0, "no memory for %d ranks", s->stages);
     free(at);
     return rc;
+}
+
+static int timed(const struct ss_schedule *s, const double *const *duration, double *end,
+                 double *const *starts, double *const *ends, struct ss_error *err)
+{
+    struct durations d = {duration};
+    return timed_by(s, duration ? slot_seconds : NULL, &d, end, starts, ends, err);
 }
 
 int ss_schedule_times(const struct ss_schedule *s, const double *const duration[SS_PHASE_COUNT],
                       double *const *start, double *const *end, struct ss_error *err)
 {
     return timed(s, duration, NULL, start, end, err);
+}
+
+static double longest(const double *end, int ranks)
+{
+    double most = 0;
+    for (int r = 0; r < ranks; r++)
+        most = end[r] > most ? end[r] : most;
+    return most;
+}
+
+int ss_schedule_makespan_timed(const struct ss_schedule *s, ss_slot_timer timer, void *ctx, double *makespan,
+                               struct ss_error *err)
+{
+    double *end = ss_calloc((size_t)s->stages, sizeof *end);
+    int rc = end ? timed_by(s, timer, ctx, end, NULL, NULL, err)
+                 : ss_fail(err, SS_ERR_NOMEM, NULL, 0, "no memory for %d ranks", s->stages);
+    if (!rc)
+        *makespan = longest(end, s->stages);
+    free(end);
+    return rc;
 }
 
 int ss_schedule_makespan(const struct ss_schedule *s, const double *const duration[SS_PHASE_COUNT],
@@ -40,9 +79,7 @@ int ss_schedule_makespan(const struct ss_schedule *s, const double *const durati
     int rc = end ? timed(s, duration, end, NULL, NULL, err)
                  : ss_fail(err, SS_ERR_NOMEM, NULL, 0, "no memory for %d ranks", s->stages);
     if (!rc) {
-        *makespan = 0;
-        for (int r = 0; r < s->stages; r++)
-            *makespan = end[r] > *makespan ? end[r] : *makespan;
+        *makespan = longest(end, s->stages);
         for (int r = 0; idle && r < s->stages; r++)
             idle[r] = *makespan - rank_work(s, duration, r);
     }

@@ -7,7 +7,8 @@
 
 struct relaxation {
     const struct ss_schedule *s;
-    const double *const *duration;
+    ss_slot_timer timer; /* NULL: no slot takes time */
+    void *ctx;
     int *stage_of;           /* [rank * chunks + chunk] */
     int *before, *after;     /* of each virtual stage, -1: none */
     double *forward;         /* end of F by (virtual stage, microbatch), < 0: not yet */
@@ -101,7 +102,7 @@ static void run(struct relaxation *x, int *at, double *end, double *const *start
             if (ready < 0)
                 break;
             double start = ready > end[rank] ? ready : end[rank];
-            end[rank] = start + ss_schedule_slot_seconds(x->duration, slot);
+            end[rank] = start + (x->timer ? x->timer(x->ctx, rank, slot) : 0);
             slot_done(x, rank, slot, end[rank]);
             if (starts)
                 starts[rank][at[rank]] = start;
@@ -111,11 +112,11 @@ static void run(struct relaxation *x, int *at, double *end, double *const *start
     }
 }
 
-int ss_schedule_relax(const struct ss_schedule *s, const double *const *duration, int *at, double *end,
+int ss_schedule_relax(const struct ss_schedule *s, ss_slot_timer timer, void *ctx, int *at, double *end,
                       double *const *starts, double *const *ends, struct ss_error *err)
 {
     size_t n = (size_t)s->stages * (size_t)s->chunks * (size_t)s->microbatches, p = (size_t)s->stages;
-    struct relaxation x = {.s = s, .duration = duration};
+    struct relaxation x = {.s = s, .timer = timer, .ctx = ctx};
     double *own_end = end ? NULL : ss_calloc(p, sizeof *own_end);
     size_t stages = p * (size_t)s->chunks;
     x.stage_of = ss_schedule_stage_map(s);

@@ -409,6 +409,23 @@ static void test_paired_and_split_slots(void)
     ss_schedule_free(s);
 }
 
+static double by_microbatch(void *ctx, int rank, const struct ss_slot *slot)
+{
+    const double *seconds = ctx; /* [microbatch] */
+    return seconds[slot->microbatch] * (slot->phase == SS_PHASE_F ? 1 : 2) + (rank == 1 ? 0.5 : 0);
+}
+
+/* Two stages, two microbatches of 1 and 3 s forward, twice that backward, the second stage half a second slower. Stage 0: F0 ends
+ * at 1, F1 at 4. Stage 1: F0 1 to 2.5, B0 to 5, F1 to 8.5, B1 to 15. Stage 0: B0 5 to 7, B1 15 to 21. */
+static void test_timed(void)
+{
+    double seconds[] = {1, 3}, makespan;
+    struct ss_schedule *s = build("1f1b", 2, 1, 2, 0);
+    CU_ASSERT_EQUAL(ss_schedule_makespan_timed(s, by_microbatch, seconds, &makespan, NULL), SS_OK);
+    CU_ASSERT_DOUBLE_EQUAL(makespan, 21, 1e-12);
+    ss_schedule_free(s);
+}
+
 int main(void)
 {
     CU_TestInfo tests[] = {
@@ -423,6 +440,7 @@ int main(void)
         {"checker names the slot", test_check_names_the_slot},
         {"checker names the cycle", test_check_names_the_cycle},
         {"paired and split slots", test_paired_and_split_slots},
+        {"slots that differ", test_timed},
         CU_TEST_INFO_NULL};
     return suite_run("schedule", NULL, NULL, tests);
 }

@@ -118,6 +118,12 @@ int ss_schedule_bubble(const struct ss_schedule *s, const double *const duration
  * idle[rank], which may be NULL, gets the makespan less the rank's work. Errors: those of ss_schedule_check. */
 int ss_schedule_makespan(const struct ss_schedule *s, const double *const duration[SS_PHASE_COUNT],
                          double *makespan, double *idle, struct ss_error *err);
+/* Returns what a slot of a pipeline rank takes, in s. */
+typedef double (*ss_slot_timer)(void *ctx, int rank, const struct ss_slot *slot);
+/* Sets *makespan as ss_schedule_makespan does, where slots of a phase and chunk differ: a slot takes what `timer` says. Errors:
+ * those of ss_schedule_check. */
+int ss_schedule_makespan_timed(const struct ss_schedule *s, ss_slot_timer timer, void *ctx, double *makespan,
+                               struct ss_error *err);
 
 /* ---- schedules as data (docs/reference/formats-schedule.md) ---- */
 
