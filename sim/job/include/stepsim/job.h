@@ -76,6 +76,17 @@ enum ss_moe_load {
     X(ZERO_EXPERT_RANK, "W5_zero_expert_rank")                                                               \
     X(ROTATING_HOTSPOT, "W6_rotating_hotspot")                                                               \
     X(BURST, "W7_burst")
+/* How long the documents are that share the rows of a microbatch (docs/reference/model.md, "Packed sequences"). */
+enum ss_packed_law {
+    SS_PACKED_NONE,      /* a row is one document */
+    SS_PACKED_FIXED,     /* all as long */
+    SS_PACKED_UNIFORM,   /* every length between two as likely */
+    SS_PACKED_LOGNORMAL, /* of a mean, and a standard deviation of the logarithm */
+    SS_PACKED_FILE       /* lengths and how often each is there */
+};
+/* Which document goes to which row: to the first one with room, in a random order or the longest first; or the next row
+ * begins where one does not fit. */
+enum ss_packed_algorithm { SS_PACKED_SHUFFLE, SS_PACKED_DECREASING, SS_PACKED_IN_ORDER };
 /* Parts of a layer that CUDA graphs may hold: attention with its norms, router with the counts, the dense MLP and shared
  * experts. */
 enum ss_graph_part { SS_GRAPH_ATTN = 1, SS_GRAPH_ROUTER = 2, SS_GRAPH_MLP = 4 };

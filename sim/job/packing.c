@@ -1,0 +1,342 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Draws documents and packs them into rows. */
+#include "job/packing.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/base.h"
+#include "base/map.h"
+#include "stepsim/job.h"
+
+/* A sample is as many documents as fill so many rows, but no more than so many. */
+#define SAMPLE_ROWS 1024
+#define SAMPLE_DOCUMENTS (1 << 17)
+
+struct work {
+    const struct ss_packing_input *in;
+    int most;               /* longest document that a row takes */
+    size_t n, cap;          /* documents */
+    int *length;            /* [n], without padding */
+    int sample;             /* 1: there are more documents than these */
+    double *below;          /* [lengths->n]: documents of the file up to this line */
+    int *row_of;            /* [n] */
+    int rows;               /* those that are counted; the rows behind them are not */
+    struct row *row;        /* [rows] */
+    int *attends, nattends; /* lengths of what attends in the counted rows */
+};
+struct row {
+    double square, tokens, token_squares;
+    int filled; /* tokens with padding */
+};
+
+/* ---- draws ---- */
+
+static uint64_t draw(uint64_t seed, uint64_t k)
+{
+    return ss_mix64(ss_mix64(seed * 0x9e3779b97f4a7c15ULL + 1) + (k + 1) * 0x9e3779b97f4a7c15ULL);
+}
+
+/* (0, 1] */
+static double uniform(uint64_t bits)
+{
+    return ((double)(bits >> 11) + 1) * 0x1p-53;
+}
+
+double ss_packing_draw(const struct ss_packing *p, uint64_t k)
+{
+    return p->square[(size_t)((uniform(draw(0, k)) - 0x1p-53) * p->nrows)];
+}
+
+static double length_in_file(const struct work *w, double u)
+{
+    size_t low = 0, high = w->in->lengths->n - 1;
+    double at = u * w->in->lengths->documents;
+    while (low < high) {
+        size_t middle = (low + high) / 2;
+        if (w->below[middle] < at)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return w->in->lengths->length[low];
+}
+
+/* Length of the i-th document of a sample. */
+static double drawn_length(const struct work *w, uint64_t i)
+{
+    const struct ss_packing_input *in = w->in;
+    double u = uniform(draw(in->seed, 2 * i));
+    switch (in->law) {
+    case SS_PACKED_FIXED: return in->low;
+    case SS_PACKED_UNIFORM: return fmin(in->high, in->low + floor((u - 0x1p-53) * (in->high - in->low + 1)));
+    case SS_PACKED_FILE: return length_in_file(w, u);
+    default: break;
+    }
+    /* Box and Muller; of the mean `low`, as Megatron's mock data set draws them */
+    double normal = sqrt(-2 * log(u)) * cos(6.283185307179586 * uniform(draw(in->seed, 2 * i + 1)));
+    return fmax(1, floor(in->low * exp(in->high * normal - in->high * in->high / 2) + 0.5));
+}
+
+static int padded(const struct work *w, int length)
+{
+    int m = w->in->multiple;
+    return (length + m - 1) / m * m;
+}
+
+/* A longer document is cut to a row. */
+static int add_document(struct work *w, double length, double *cut)
+{
+    if (ss_grow(&w->length, &w->cap, w->n + 1, sizeof *w->length))
+        return SS_ERR_NOMEM;
+    *cut += length > w->most;
+    w->length[w->n++] = (int)fmin(length, w->most);
+    return SS_OK;
+}
+
+static void shuffle(const struct work *w)
+{
+    for (size_t i = w->n; i > 1; i--) {
+        size_t j = (size_t)(draw(w->in->seed, i) % i);
+        int other = w->length[j];
+        w->length[j] = w->length[i - 1];
+        w->length[i - 1] = other;
+    }
+}
+
+static int all_of_file(struct work *w, double *cut)
+{
+    const struct ss_lengths *l = w->in->lengths;
+    for (size_t i = 0; i < l->n; i++)
+        for (double k = 0; k < l->count[i]; k++)
+            if (add_document(w, l->length[i], cut))
+                return SS_ERR_NOMEM;
+    if (w->in->algorithm == SS_PACKED_SHUFFLE)
+        shuffle(w);
+    return SS_OK;
+}
+
+static int draw_documents(struct work *w, double *cut)
+{
+    const struct ss_packing_input *in = w->in;
+    double tokens = 0, rows = in->law == SS_PACKED_FIXED ? 1 : SAMPLE_ROWS, sum = 0;
+    if (in->law == SS_PACKED_FILE && in->lengths->documents <= SAMPLE_DOCUMENTS)
+        return all_of_file(w, cut);
+    w->sample = in->law != SS_PACKED_FIXED; /* which fill a row like every other */
+    if (in->law == SS_PACKED_FILE) {
+        w->below = ss_calloc(in->lengths->n, sizeof *w->below);
+        if (!w->below)
+            return SS_ERR_NOMEM;
+        for (size_t i = 0; i < in->lengths->n; i++)
+            w->below[i] = sum += in->lengths->count[i];
+    }
+    while (tokens < rows * in->row && (w->n < SAMPLE_DOCUMENTS || in->law == SS_PACKED_FIXED)) {
+        double length = drawn_length(w, w->n);
+        if (in->law == SS_PACKED_FIXED && tokens + padded(w, (int)fmin(length, w->most)) > in->row)
+            break;
+        if (add_document(w, length, cut))
+            return SS_ERR_NOMEM;
+        tokens += padded(w, w->length[w->n - 1]);
+    }
+    return SS_OK;
+}
+
+/* ---- rows ---- */
+
+static int longer_first(const void *a, const void *b)
+{
+    int x = *(const int *)a, y = *(const int *)b;
+    return (x < y) - (x > y);
+}
+
+static int shorter_first(const void *a, const void *b)
+{
+    return longer_first(b, a);
+}
+
+/* Each document goes to the first row that has room for it. Leaves of the tree are rows, a node has the most room of those below. */
+static int first_fit(struct work *w)
+{
+    size_t leaves = 1;
+    while (leaves < w->n)
+        leaves *= 2;
+    int *room = ss_calloc(2 * leaves, sizeof *room);
+    if (!room)
+        return SS_ERR_NOMEM;
+    for (size_t i = 1; i < 2 * leaves; i++)
+        room[i] = w->in->row;
+    for (size_t d = 0; d < w->n; d++) {
+        int length = padded(w, w->length[d]);
+        size_t at = 1;
+        while (at < leaves)
+            at = 2 * at + (room[2 * at] < length);
+        room[at] -= length;
+        w->row_of[d] = (int)(at - leaves);
+        while (at /= 2)
+            room[at] = room[2 * at] > room[2 * at + 1] ? room[2 * at] : room[2 * at + 1];
+    }
+    free(room);
+    return SS_OK;
+}
+
+/* Documents in their order; one that does not fit begins the next row. */
+static void in_order(struct work *w)
+{
+    int row = 0, filled = 0;
+    for (size_t d = 0; d < w->n; d++) {
+        int length = padded(w, w->length[d]);
+        if (filled + length > w->in->row) {
+            row++;
+            filled = 0;
+        }
+        filled += length;
+        w->row_of[d] = row;
+    }
+}
+
+static int pack(struct work *w)
+{
+    int status = SS_OK;
+    w->row_of = ss_calloc(w->n, sizeof *w->row_of);
+    if (!w->row_of)
+        return SS_ERR_NOMEM;
+    if (w->in->algorithm == SS_PACKED_DECREASING)
+        qsort(w->length, w->n, sizeof *w->length, longer_first);
+    if (w->in->algorithm == SS_PACKED_IN_ORDER)
+        in_order(w);
+    else
+        status = first_fit(w);
+    for (size_t d = 0; d < w->n; d++)
+        w->rows = w->row_of[d] >= w->rows ? w->row_of[d] + 1 : w->rows;
+    if (w->sample && w->rows > 1)
+        w->rows--; /* which further documents would have filled */
+    return status;
+}
+
+static int fill_rows(struct work *w)
+{
+    w->row = ss_calloc((size_t)w->rows, sizeof *w->row);
+    w->attends = ss_calloc(w->n + (size_t)w->rows, sizeof *w->attends);
+    if (!w->row || !w->attends)
+        return SS_ERR_NOMEM;
+    for (size_t d = 0; d < w->n; d++) {
+        if (w->row_of[d] >= w->rows)
+            continue;
+        struct row *row = &w->row[w->row_of[d]];
+        double own = w->length[d], attends = padded(w, w->length[d]);
+        row->filled += (int)attends;
+        row->tokens += own;
+        row->token_squares += own * own;
+        row->square += attends * attends;
+        w->attends[w->nattends++] = (int)attends;
+    }
+    return SS_OK;
+}
+
+/* ---- what is told of them ---- */
+
+static int count_lengths(struct work *w, struct ss_packing *p)
+{
+    qsort(w->attends, (size_t)w->nattends, sizeof *w->attends, shorter_first);
+    p->length = ss_calloc((size_t)w->nattends, sizeof *p->length);
+    p->share = ss_calloc((size_t)w->nattends, sizeof *p->share);
+    if (!p->length || !p->share)
+        return SS_ERR_NOMEM;
+    for (int i = 0; i < w->nattends; i++) {
+        if (i == 0 || w->attends[i] != w->attends[i - 1])
+            p->length[p->nlengths++] = w->attends[i];
+        p->share[p->nlengths - 1] += 1.0 / w->rows;
+    }
+    return SS_OK;
+}
+
+static int ascending(const void *a, const void *b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+static int sum_up(struct work *w, struct ss_packing *p)
+{
+    double mean = 0, variance = 0;
+    p->documents = (double)w->nattends / w->rows;
+    p->nrows = w->rows;
+    p->square = ss_calloc((size_t)w->rows, sizeof *p->square);
+    if (!p->square)
+        return SS_ERR_NOMEM;
+    for (int r = 0; r < w->rows; r++) {
+        const struct row *row = &w->row[r];
+        double rest = w->in->row - row->filled;
+        if (rest > 0)
+            w->attends[w->nattends++] = (int)rest;
+        p->square[r] = row->square + rest * rest;
+        mean += p->square[r] / w->rows;
+        p->tokens += row->tokens / w->rows;
+        p->token_squares += row->token_squares / w->rows;
+    }
+    for (int r = 0; r < w->rows; r++) {
+        p->square[r] /= mean;
+        variance += (p->square[r] - 1) * (p->square[r] - 1) / w->rows;
+    }
+    p->sigma = variance > 1e-24 ? sqrt(variance) : 0; /* less is rounding */
+    qsort(p->square, (size_t)w->rows, sizeof *p->square, ascending);
+    return count_lengths(w, p);
+}
+
+int ss_packing_build(const struct ss_packing_input *in, struct ss_packing *out, struct ss_error *err)
+{
+    struct work w = {.in = in, .most = in->row / in->multiple * in->multiple};
+    memset(out, 0, sizeof *out);
+    out->scale = 1;
+    out->row = in->row;
+    out->multiple = in->multiple;
+    int status = draw_documents(&w, &out->cut);
+    if (!status)
+        status = pack(&w);
+    if (!status)
+        status = fill_rows(&w);
+    if (!status)
+        status = sum_up(&w, out);
+    out->cut /= w.n > 0 ? (double)w.n : 1;
+    free(w.length);
+    free(w.below);
+    free(w.row_of);
+    free(w.row);
+    free(w.attends);
+    if (status) {
+        ss_packing_free(out);
+        return ss_fail(err, status, NULL, 0, "out of memory for rows of documents");
+    }
+    return SS_OK;
+}
+
+void ss_packing_free(struct ss_packing *p)
+{
+    free(p->length);
+    free(p->share);
+    free(p->square);
+    memset(p, 0, sizeof *p);
+}
+
+/* ---- keys ---- */
+
+double ss_document_keys(double length, double window, double chunk)
+{
+    if (chunk > 0 && chunk < length) {
+        double rest = fmod(length, chunk);
+        return ((length - rest) * chunk + rest * rest) / length;
+    }
+    return window > 0 && window < length ? 2 * window - window * window / length : length;
+}
+
+double ss_packing_keys(const struct ss_packing *p, double window, double chunk)
+{
+    double scores = 0, tokens = 0;
+    for (int i = 0; i < p->nlengths; i++) {
+        tokens += p->share[i] * p->length[i];
+        scores += p->share[i] * p->length[i] * ss_document_keys(p->length[i], window, chunk);
+    }
+    /* Where all are as long this is the keys of one, to the last bit. */
+    return p->scale * (p->nlengths == 1 ? ss_document_keys(p->length[0], window, chunk) : scores / tokens);
+}
