@@ -1,19 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The attention block of transformer layers. */
-#include <math.h>
-
 #include "cost/cost.h"
+#include "job/packing.h"
 
-/* Length of the causal sequence in which queries see as many keys on average. A local query at position i sees
+/* Length of the causal sequence in which queries see as many keys on average. A local query at position i of its document sees
  * min(i, window) of them, or those of its chunk. */
 static double keys_seen(const struct ss_shape *s, int local)
 {
-    double w = s->window, all = s->sequence, chunk = s->attention_chunk;
-    if (local && chunk > 0) {
-        double rest = fmod(all, chunk);
-        return ((all - rest) * chunk + rest * rest) / all;
-    }
-    return local && w > 0 && w < all ? 2 * w - w * w / all : all;
+    double window = local ? s->window : 0, chunk = local ? s->attention_chunk : 0;
+    return s->packing ? ss_packing_keys(s->packing, window, chunk)
+                      : ss_document_keys(s->sequence, window, chunk);
 }
 
 /* Q K^T, scale + mask + softmax, dropout, P V over the full square, also where a window masks most of it. */

@@ -74,12 +74,12 @@ static void unfused_cost(const struct ss_cost_context *c, const struct ss_op *op
     *backward = products + elementwise(c, op->backward_bytes, op->backward_kernels);
 }
 
-/* All-to-all gives each rank whole sequences of fewer heads, a ring a part of each. Few keys a query leave a block of
+/* All-to-all gives each rank whole documents of fewer heads, a ring a part of each. Few keys a query leave a block of
  * queries as little work as a short sequence. */
 static double attention_rate(const struct ss_cost_context *c, const struct ss_op *op, double share)
 {
     const struct ss_shape *s = &c->shape;
-    double queries = fmin(c->job->cp_comm_type == SS_CP_A2A ? s->sequence : s->chunk, op->keys);
+    double queries = fmin(c->job->cp_comm_type == SS_CP_A2A ? s->document : s->document / s->cp, op->keys);
     return ss_kernel_attention_rate(c->card, c->stack, s->storage_precision, share, queries, s->d, s->d_v) *
            (own_sms(c) / c->card->sm_count);
 }

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/base.h"
+#include "job/packing.h"
 
 /* A choice of the model, or what it follows where the model is not finished. */
 static int given(int choice, int otherwise)
@@ -37,6 +38,8 @@ void ss_shape_init(struct ss_shape *s, const struct ss_job *job, const struct ss
     memset(s, 0, sizeof *s);
     s->micro_batch = job->micro_batch;
     s->sequence = job->seq_length;
+    s->packing = job->packing;
+    s->document = s->packing ? ss_packing_keys(s->packing, 0, 0) : s->sequence;
     s->chunk = (double)job->seq_length / job->cp;
     s->tokens = s->micro_batch * s->chunk;
     s->tp = job->tp;

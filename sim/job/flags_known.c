@@ -144,8 +144,8 @@ const struct ss_flag_group ss_flag_groups[] = {
      "overlap-p2p-communication override-opt-param-scheduler override-opt_param-scheduler "
      "profile pytorch-profiler-collect-callstack pytorch-profiler-collect-chakra "
      "pytorch-profiler-collect-shapes record-memory-history record-shapes "
-     "renormalize-blend-weights replication reset-attention-mask reset-position-ids "
-     "rotary-interleaved run-workload-inspector-server sft skip-train te-rng-tracker test-mode "
+     "renormalize-blend-weights replication "
+     "rotary-interleaved run-workload-inspector-server skip-train te-rng-tracker test-mode "
      "tokenizer-hf-no-include-special-tokens tokenizer-hf-no-use-fast "
      "tokenizer-sentencepiece-legacy trust-remote-code use-alibi-mask "
      "use-checkpoint-opt-param-scheduler use-checkpoint-opt_param-scheduler "
@@ -364,8 +364,10 @@ const struct ss_flag_group ss_flag_groups[] = {
     {SS_FLAG_REFUSED, '1', "weight shards by tensor rank are not modelled",
      "expert-tensor-parallel-num-weight-shards tensor-parallel-num-weight-shards"},
     {SS_FLAG_REFUSED, '+', "weight shards by tensor rank are not modelled", "gtp-remat-opt-in-modules"},
-    {SS_FLAG_REFUSED, '0', "sequences of different length are not modelled", "hybrid-context-parallel"},
-    {SS_FLAG_REFUSED, '1', "sequences of different length are not modelled", "max-seqlen-per-dp-cp-rank"},
+    {SS_FLAG_REFUSED, '0', "context parallelism by the length of documents is not modelled",
+     "hybrid-context-parallel"},
+    {SS_FLAG_REFUSED, '1', "context parallelism by the length of documents is not modelled",
+     "max-seqlen-per-dp-cp-rank"},
     {SS_FLAG_REFUSED, '1', "such offloading is not modelled", "delta-offload-bytes-across-pp-ranks"},
     {SS_FLAG_REFUSED, '1', "distillation is not modelled",
      "logits-load-decode-threads logits-load-dir logits-load-kd-loss-alpha "

@@ -18,6 +18,8 @@
     {name, '1', SS_FLAG_MODELLED, SS_FLAG_DOUBLE, AT(field), low, high, NULL, NULL, doc},
 #define CHOICE(name, field, list, doc)                                                                       \
     {name, '1', SS_FLAG_MODELLED, SS_FLAG_CHOICE, AT(field), 0, 0, list, NULL, doc},
+#define OWN_CHOICE(name, field, list, doc)                                                                   \
+    {name, '1', SS_FLAG_OWN, SS_FLAG_CHOICE, AT(field), 0, 0, list, NULL, doc},
 #define OWN_TEXT(name, field, doc)                                                                           \
     {name, '1',  SS_FLAG_OWN, SS_FLAG_TEXT, AT(field), 0, sizeof(((struct ss_job *)0)->field),               \
      NULL, NULL, doc},
@@ -44,6 +46,10 @@ static const struct ss_flag_choice sharding[] = {{"no_shard", SS_SHARD_NONE},
                                                  {NULL, 0}};
 static const struct ss_flag_choice outer[] = {
     {"no_shard", SS_SHARD_NONE}, {"optim", SS_SHARD_OPTIM}, {NULL, 0}};
+static const struct ss_flag_choice packed_algorithm[] = {{"first_fit_shuffle", SS_PACKED_SHUFFLE},
+                                                         {"first_fit_decreasing", SS_PACKED_DECREASING},
+                                                         {"in_order", SS_PACKED_IN_ORDER},
+                                                         {NULL, 0}};
 static const struct ss_flag_choice norm[] = {
     {"LayerNorm", SS_NORM_LAYERNORM}, {"RMSNorm", SS_NORM_RMSNORM}, {NULL, 0}};
 static const struct ss_flag_choice position[] = {{"learned_absolute", SS_POSITION_LEARNED},
@@ -312,6 +318,16 @@ const struct ss_flag_setter ss_flag_setters[] = {
     SET("--moe-shared-expert-overlap", shared_expert_overlap, 1, NULL)
     SET("--overlap-moe-expert-parallel-comm", overlap_ep, 1, NULL)
     SET("--delay-wgrad-compute", delay_wgrad, 1, NULL)
+
+    /* ---- packed sequences ---- */
+    OWN_CALL("--packed-lengths", '1', ss_flag_packed_lengths,
+        "lengths of the documents that share a row: fixed:TOKENS, uniform:LOW:HIGH, lognormal:MEAN:SIGMA, or a file")
+    OWN_CHOICE("--packed-algorithm", packed_algorithm, packed_algorithm, "which of them share a row; default first_fit_shuffle")
+    OWN_INT("--packed-multiple", packed_multiple, 1, 1 << 20, "tokens to a multiple of which each is padded; default 2 CP, without CP 1")
+    OWN_INT("--packed-seed", packed_seed, 0, 2147483647, "of lengths and order; default 0")
+    SET("--sft", sft, 1, "rows of several documents, whose lengths --packed-lengths says")
+    SET("--reset-attention-mask", reset_attention_mask, 1, "a dense mask: attention runs over the whole row")
+    SET("--reset-position-ids", reset_position_ids, 1, NULL)
     {NULL, 0, 0, 0, 0, 0, 0, NULL, NULL, NULL},
 };
 /* clang-format on */

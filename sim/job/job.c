@@ -21,6 +21,7 @@ void ss_job_init(struct ss_job *job)
     job->recompute_method = -1;
     job->dispatcher = job->flex_backend = -1;
     job->permute_fusion = job->grouped_gemm = -1;
+    job->packed_algorithm = job->packed_seed = -1;
     job->attention_dropout = job->hidden_dropout = -1;
     job->overlap_p2p = 1;
     job->scatter_gather = 1;

@@ -473,6 +473,8 @@ int ss_job_check_features(struct ss_finish *f)
     if (!rc)
         rc = check_attention(f);
     if (!rc)
+        rc = ss_job_check_packed(f);
+    if (!rc)
         rc = ss_job_check_expert_features(f);
     return rc;
 }

@@ -248,6 +248,8 @@ int ss_job_complete(struct ss_finish *f)
     if (!rc)
         rc = complete_loads(f);
     if (!rc)
+        rc = ss_job_complete_packed(f);
+    if (!rc)
         rc = ss_job_check_unpriced(f);
     if (!rc)
         complete(f);

@@ -24,11 +24,23 @@ struct named_loads {
     struct ss_moe_loads loads;
     struct named_loads *next;
 };
+struct named_lengths {
+    char *path;
+    struct ss_lengths lengths;
+    struct named_lengths *next;
+};
+struct made_packing {
+    struct ss_packing_input in; /* lengths: a named_lengths' or NULL */
+    struct ss_packing packing;
+    struct made_packing *next;
+};
 struct ss_loaded {
     int owners;
     struct machine *machines;
     struct named_model *models;
     struct named_loads *loads;
+    struct named_lengths *lengths;
+    struct made_packing *packings;
 };
 
 static int no_memory(struct ss_error *err)
@@ -67,6 +79,28 @@ static void free_loads(struct named_loads *n)
     free(n);
 }
 
+static void free_lengths(struct named_lengths *n)
+{
+    if (!n)
+        return;
+    ss_lengths_free(&n->lengths);
+    free(n->path);
+    free(n);
+}
+
+static void free_documents(struct ss_loaded *l)
+{
+    for (struct named_lengths *n = l->lengths, *next; n; n = next) {
+        next = n->next;
+        free_lengths(n);
+    }
+    for (struct made_packing *m = l->packings, *next; m; m = next) {
+        next = m->next;
+        ss_packing_free(&m->packing);
+        free(m);
+    }
+}
+
 void ss_loaded_drop(struct ss_loaded *l)
 {
     if (!l || --l->owners > 0)
@@ -84,6 +118,7 @@ void ss_loaded_drop(struct ss_loaded *l)
         next = n->next;
         free_loads(n);
     }
+    free_documents(l);
     free(l);
 }
 
@@ -214,4 +249,63 @@ int ss_loaded_loads(struct ss_loaded *l, const char *path, int experts, int top_
     }
     *out = &n->loads;
     return SS_OK;
+}
+
+static int find_lengths(struct ss_loaded *l, const char *path, const struct ss_lengths **out,
+                        struct ss_error *err)
+{
+    struct named_lengths *n = l->lengths;
+
+    while (n && strcmp(n->path, path) != 0)
+        n = n->next;
+    if (!n) {
+        n = ss_calloc(1, sizeof *n);
+        int rc = n && (n->path = strdup(path)) ? ss_lengths_read(path, &n->lengths, err) : no_memory(err);
+        if (rc) {
+            free_lengths(n);
+            return rc;
+        }
+        n->next = l->lengths;
+        l->lengths = n;
+    }
+    *out = &n->lengths;
+    return SS_OK;
+}
+
+static int same_packing(const struct ss_packing_input *a, const struct ss_packing_input *b)
+{
+    return a->law == b->law && a->low == b->low && a->high == b->high && a->lengths == b->lengths &&
+           a->row == b->row && a->multiple == b->multiple && a->algorithm == b->algorithm &&
+           a->seed == b->seed;
+}
+
+int ss_loaded_packing(struct ss_loaded *l, const struct ss_job *job, const struct ss_packing **out,
+                      struct ss_error *err)
+{
+    struct ss_packing_input in = {.law = job->packed_law,
+                                  .low = job->packed_low,
+                                  .high = job->packed_high,
+                                  .row = job->seq_length,
+                                  .multiple = job->packed_multiple,
+                                  .algorithm = job->packed_algorithm,
+                                  .seed = (uint64_t)job->packed_seed};
+    int rc = in.law == SS_PACKED_FILE ? find_lengths(l, job->packed_source, &in.lengths, err) : SS_OK;
+    struct made_packing *m = l->packings;
+
+    while (m && !rc && !same_packing(&m->in, &in))
+        m = m->next;
+    if (!rc && !m) {
+        m = ss_calloc(1, sizeof *m);
+        rc = m ? ss_packing_build(&in, &m->packing, err) : no_memory(err);
+        if (rc) {
+            free(m);
+            return rc;
+        }
+        m->in = in;
+        m->next = l->packings;
+        l->packings = m;
+    }
+    if (!rc)
+        *out = &m->packing;
+    return rc;
 }

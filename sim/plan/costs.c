@@ -40,28 +40,33 @@ static struct ss_rank_site site_of(const struct ss_plan_builder *b, const struct
     return site;
 }
 
+struct ss_cost_input ss_plan_cost_input(const struct ss_plan_builder *b)
+{
+    const struct ss_plan *plan = b->plan;
+    return (struct ss_cost_input){.job = plan->job,
+                                  .stack = plan->stack,
+                                  .card = ss_platform_card(plan->platform),
+                                  .schedule = plan->schedule,
+                                  .net = &b->net,
+                                  .padded_vocab = plan->padded_vocab,
+                                  .dp = plan->dp,
+                                  .microbatches = plan->microbatches,
+                                  .cp_stride = plan->ranks.stride[SS_AXIS_CP],
+                                  .with_steps = plan->level > SS_LEVEL_CHUNK};
+}
+
 /* The account of a site: an earlier one, or a new one. */
 static int find_cost(struct ss_plan_builder *b, const struct ss_rank_site *site, int *index,
                      struct ss_error *err)
 {
-    const struct ss_plan *plan = b->plan;
-    const struct ss_cost_input in = {.job = plan->job,
-                                     .stack = plan->stack,
-                                     .card = ss_platform_card(plan->platform),
-                                     .schedule = plan->schedule,
-                                     .net = &b->net,
-                                     .padded_vocab = plan->padded_vocab,
-                                     .dp = plan->dp,
-                                     .microbatches = plan->microbatches,
-                                     .cp_stride = plan->ranks.stride[SS_AXIS_CP],
-                                     .with_steps = plan->level > SS_LEVEL_CHUNK};
+    const struct ss_cost_input in = ss_plan_cost_input(b);
     for (int i = b->ncosts - 1; i >= 0; i--)
         if (ss_rank_site_equal(&b->costs[i].site, site)) {
             *index = i;
             return SS_OK;
         }
     if (ss_grow(&b->costs, &b->cap_costs, (size_t)b->ncosts + 1, sizeof *b->costs))
-        return ss_fail(err, SS_ERR_NOMEM, NULL, 0, "out of memory for %d classes", plan->nclasses);
+        return ss_fail(err, SS_ERR_NOMEM, NULL, 0, "out of memory for %d classes", b->plan->nclasses);
     *index = b->ncosts++;
     b->costs[*index].site = *site;
     return ss_rank_cost_build(&in, site, &b->costs[*index].cost, err);

@@ -4,6 +4,7 @@
  * token meets; no router, no window of local attention, no recompute. Here of the full square of scores, as Megatron
  * counted until 2025; it counts the causal half now.
  */
+#include "job/packing.h"
 #include "plan/plan_internal.h"
 
 /* Parts of one layer's forward, and of what is there once, in units of 2 h^2 FLOP a token. */
@@ -97,13 +98,17 @@ struct ss_plan_flops ss_plan_flops_of(const struct ss_job *job, const struct ss_
     const struct ss_model *m = &job->model;
     double h = m->hidden_size, layers = m->num_layers + m->mtp_num_layers, v = padded_vocab;
     double s = job->seq_length, base = 12.0 * job->global_batch * s * layers * h * h, moe = 0, again = 0;
+    double attention = scores(m, base, s);
+    if (job->packing) { /* without padding; each document sees itself */
+        attention *= job->packing->token_squares / (s * s);
+        base *= job->packing->tokens / s;
+    }
     const struct parts p = parts_of(m, layers, v);
     for (int i = 0; i < m->num_layers; i++)
         moe += is_moe(m, i) + (i == m->num_layers - 1 ? is_moe(m, i) * m->mtp_num_layers : 0);
     moe /= layers;
     double linear =
         base * (p.projections + (p.dense * (1 - moe) + (p.routed + p.shared) * moe) + p.logits + p.extra);
-    double attention = scores(m, base, s);
     if (job->recompute == SS_RECOMPUTE_SELECTIVE)
         again = repeated(job->recompute_modules, &p, moe, base, attention);
     if (job->recompute == SS_RECOMPUTE_FULL) {

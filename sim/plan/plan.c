@@ -32,6 +32,10 @@ static void note_guesses(struct ss_plan *plan)
     if (job->tp > 1 && job->tp_comm_overlap && ss_platform_card(plan->platform)->sm_count != 132)
         ss_notes_add(&plan->guessed,
                      "--tp-comm-overlap: the SMs that it takes are measured on H800, which has 132");
+    if (job->packing)
+        ss_notes_add(
+            &plan->guessed,
+            "packed sequences: no measured run says how long its documents were, so none is checked");
     if (job->fsdp)
         ss_notes_add(&plan->guessed, "FSDP: prefetch of one layer, never calibrated");
     if (job->cpu_offload_layers > 0 || job->offload_modules || job->optimizer_offload > 0)
@@ -169,18 +173,19 @@ static int sum_up(struct ss_plan_builder *b, struct ss_error *err)
 static int plan_fill(struct ss_plan_builder *b, struct ss_error *err)
 {
     static int (*const steps[])(struct ss_plan_builder *, struct ss_error *) = {
-        ss_plan_check,         /* job against schedule and card */
-        size_plan,             /* world size, rank grid */
-        place_ranks,           /* rank -> GPU */
-        slow_ranks,            /* stragglers */
-        group_ranks,           /* communicators: members, nodes, hops */
-        route_flows,           /* flow -> links */
-        ss_plan_classes_build, /* rank -> class */
-        ss_plan_loads_count,   /* flows on each link that classes stand for */
-        ss_plan_costs_build,   /* class -> times, bytes, parameters */
-        ss_plan_steps_build,   /* layer level: steps of chunks and their collectives */
-        ss_plan_buckets_build, /* data-parallel collectives, and when they are due */
-        ss_plan_p2p_build,     /* sends between stages */
+        ss_plan_check,           /* job against schedule and card */
+        size_plan,               /* world size, rank grid */
+        place_ranks,             /* rank -> GPU */
+        slow_ranks,              /* stragglers */
+        group_ranks,             /* communicators: members, nodes, hops */
+        route_flows,             /* flow -> links */
+        ss_plan_classes_build,   /* rank -> class */
+        ss_plan_loads_count,     /* flows on each link that classes stand for */
+        ss_plan_costs_build,     /* class -> times, bytes, parameters */
+        ss_plan_imbalance_build, /* packed rows that differ */
+        ss_plan_steps_build,     /* layer level: steps of chunks and their collectives */
+        ss_plan_buckets_build,   /* data-parallel collectives, and when they are due */
+        ss_plan_p2p_build,       /* sends between stages */
         ss_plan_embedding_build,
         ss_plan_barrier_build,
         ss_plan_links_count, /* links of the platform that each link of the plan stands for */

@@ -134,6 +134,7 @@ static void finish_slot(struct builder *b)
         ss_emit_post(&b->e, c->post[i], SS_STREAM(SS_COMM_DP_CP));
     while (b->e.outstanding > 0 && !b->e.failed)
         ss_emit_wait(&b->e, SS_STREAM(SS_COMM_DP_CP));
+    ss_emit_compute(&b->e, SS_LABEL_IMBALANCE, c->imbalance_s);
     ss_emit_compute(&b->e, SS_LABEL_OPTIMIZER, c->gradients_s);
     if (c->norm >= 0) {
         ss_emit_post(&b->e, c->norm, SS_STREAM(SS_COMM_WORLD));

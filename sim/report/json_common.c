@@ -133,3 +133,31 @@ int ss_json_write(json_t *document, FILE *out, struct ss_error *err)
     fputc('\n', out);
     return ss_report_done(out, err);
 }
+
+json_t *ss_json_spread(const struct ss_load_spread *s, double scale)
+{
+    json_t *o = json_object();
+
+    ss_json_number(o, "mean", scale * s->mean);
+    ss_json_number(o, "p50", scale * s->p50);
+    ss_json_number(o, "p90", scale * s->p90);
+    ss_json_number(o, "p99", scale * s->p99);
+    return o;
+}
+
+void ss_json_add_packing(json_t *to, const struct ss_plan *plan)
+{
+    const struct ss_packing_figures *p = &plan->packing;
+    json_t *o;
+
+    if (!plan->job->packing)
+        return;
+    o = json_object();
+    ss_json_number(o, "documents_per_row", p->documents);
+    ss_json_number(o, "padding_pct", 100 * p->padding);
+    ss_json_number(o, "attention_pct", 100 * p->attention);
+    ss_json_number(o, "cut_pct", 100 * p->cut);
+    ss_json_number(o, "row_sigma", p->sigma);
+    json_object_set_new(o, "imbalance_ms", ss_json_spread(&p->imbalance, 1e3));
+    json_object_set_new(to, "packing", o);
+}

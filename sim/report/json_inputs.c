@@ -236,6 +236,7 @@ static void add_flag(json_t *o, const struct ss_flag_setter *s, const struct ss_
     X(padded_vocab)                                                                                          \
     X(quick_geglu)                                                                                           \
     X(dispatcher)                                                                                            \
+    X(packed_law)                                                                                            \
     X(moe_load)                                                                                              \
     X(dispatcher_flex)                                                                                       \
     X(flex_backend)                                                                                          \
@@ -340,6 +341,9 @@ static json_t *flags_object(const struct ss_job *job)
     ss_json_number(o, "capacity_factor", job->capacity_factor);
     ss_json_number(o, "moe_load_exponent", job->moe_load_exponent);
     ss_json_text(o, "moe_load_source", job->moe_load_source);
+    ss_json_number(o, "packed_low", job->packed_low);
+    ss_json_number(o, "packed_high", job->packed_high);
+    ss_json_text(o, "packed_source", job->packed_source);
     add_layout(o, &job->layout);
     for (const struct ss_flag_setter *s = ss_flag_setters; s->name; s++)
         if (s->kind != SS_FLAG_CALL && s->kind != SS_FLAG_PROP && !is_told(s))

@@ -192,23 +192,12 @@ static json_t *json_stages(const struct ss_plan *plan)
     return stages;
 }
 
-static json_t *json_spread(const struct ss_load_spread *s)
-{
-    json_t *o = json_object();
-
-    ss_json_number(o, "mean", s->mean);
-    ss_json_number(o, "p50", s->p50);
-    ss_json_number(o, "p90", s->p90);
-    ss_json_number(o, "p99", s->p99);
-    return o;
-}
-
 static json_t *json_load(const struct ss_load_figures *l)
 {
     json_t *o = json_object();
 
-    json_object_set_new(o, "hottest_rank", json_spread(&l->rank));
-    json_object_set_new(o, "hottest_expert", json_spread(&l->expert));
+    json_object_set_new(o, "hottest_rank", ss_json_spread(&l->rank, 1));
+    json_object_set_new(o, "hottest_expert", ss_json_spread(&l->expert, 1));
     ss_json_number(o, "coldest_rank", l->coldest_rank);
     ss_json_number(o, "dropped", l->dropped);
     ss_json_number(o, "expert_copies", l->expert_copies);
@@ -242,6 +231,7 @@ int ss_json_plan(const struct ss_run *run, const struct ss_report_options *opt, 
     json_object_set_new(o, "stages", json_stages(plan));
     if (plan->experts)
         json_object_set_new(o, "expert_load", json_load(&plan->load));
+    ss_json_add_packing(o, plan);
     if (run->result)
         ss_json_verdict(o, &run->summary);
     if (run->result)

@@ -48,6 +48,19 @@ const char *ss_text_iteration(const struct ss_result *r, char *buf, size_t size)
     return buf;
 }
 
+static void packing(const struct ss_plan *plan, FILE *out)
+{
+    const struct ss_packing_figures *p = &plan->packing;
+
+    if (plan->job->packing)
+        fprintf(out, "packed: %.3g documents a row, %.1f %% padding, attention %.1f %% of the full square\n",
+                p->documents, 100 * p->padding, 100 * p->attention);
+    if (p->sigma > 0)
+        fprintf(out, "rows differ: imbalance %.1f ms an iteration (p50 %.1f, p90 %.1f, p99 %.1f)\n",
+                1e3 * p->imbalance.mean, 1e3 * p->imbalance.p50, 1e3 * p->imbalance.p90,
+                1e3 * p->imbalance.p99);
+}
+
 void ss_text_job(const struct ss_plan *plan, FILE *out)
 {
     const struct ss_job *job = plan->job;
@@ -65,6 +78,7 @@ void ss_text_job(const struct ss_plan *plan, FILE *out)
     fprintf(out, ", stack %s\nsequence %d, global batch %d: %d microbatch%s of %d\n", plan->stack->name,
             job->seq_length, job->global_batch, plan->microbatches, plan->microbatches == 1 ? "" : "es",
             job->micro_batch);
+    packing(plan, out);
 }
 
 /* Where half of the attention square is less than this share of all, the first line tells it too. */

@@ -53,6 +53,7 @@ def keeps_rows(old, new, holder):
 
 AS_MANY = r'(?s)"pp": (\d+),\n.*"microbatch_group_size": 0,.*"microbatches": \1,'
 OFFLOAD = "Offload by module: tensors of a module to the host and back"
+PACKED = "Packed sequences: attention by squares, FLOP, imbalance"
 RELEASE = "Warm-up where m = p by the stack's Megatron release"
 # Props of this tree's registry that the old binary does not know: prop -> subject of the commit that added it.
 NEW_PROPS = {"ss.pp.all_warmup": RELEASE, "ss.dispatch.sm_rate_alone": "A dispatcher's SMs are faster where no kernels run beside them"}
@@ -81,6 +82,9 @@ RULES = [
     *({"commit": OFFLOAD, "op": "add", "path": "inputs.flags." + key, "why": "a new flag, and one that had the field of another"}
       for key in ("min_offloaded_tensor_size", "activation_offload_fraction", "fine_grained_offloading_max_inflight_offloads",
                   "external_cuda_graph")),
+    *({"commit": PACKED, "op": "add", "path": "inputs.flags." + key, "why": "new flags, and three that had no effect"}
+      for key in ("packed_law", "packed_low", "packed_high", "packed_source", "packed_algorithm", "packed_multiple", "packed_seed",
+                  "sft", "reset_attention_mask", "reset_position_ids")),
     {"commit": ORDERS, "op": "ignore", "of": ("compare",), "path": "schedules", "check": keeps_rows, "why": "more schedules"},
     {"commit": ORDERS, "op": "ignore", "of": ("list",), "path": "schedules", "why": "more schedules"},
     {"commit": ORDERS, "op": "output", "of": ("schedule",), "old": r'"(command": "schedule list|schedule": "zb-v)"', "new": "",
@@ -96,3 +100,4 @@ RULES = [
 # Flags of this tree's table that the old binary does not know: flag -> subject of the commit that added it.
 NEW_FLAGS = dict.fromkeys(("--min-offloaded-tensor-size", "--activation-offload-fraction",
                            "--fine-grained-offloading-max-inflight-offloads"), OFFLOAD)
+NEW_FLAGS.update(dict.fromkeys(("--packed-lengths", "--packed-algorithm", "--packed-multiple", "--packed-seed"), PACKED))

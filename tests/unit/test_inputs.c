@@ -26,6 +26,8 @@ static int double_at(size_t offset)
                                      offsetof(struct ss_job, measured_mib),
                                      offsetof(struct ss_job, capacity_factor),
                                      offsetof(struct ss_job, moe_load_exponent),
+                                     offsetof(struct ss_job, packed_low),
+                                     offsetof(struct ss_job, packed_high),
                                      offsetof(struct ss_job, model.rotary_fraction)};
     int found = offset == offsetof(struct ss_job, optimizer_offload);
     for (size_t i = 0; i < sizeof offsets / sizeof offsets[0]; i++)
@@ -47,6 +49,8 @@ static int is_padding(size_t offset)
                                      BETWEEN(grad_reduce_bf16, bucket_size),
                                      BETWEEN(dispatcher, capacity_factor),
                                      BETWEEN(moe_load, moe_load_exponent),
+                                     BETWEEN(packed_law, packed_low),
+                                     BETWEEN(packed_seed, packing),
                                      BETWEEN(layout, moe_loads),
                                      BETWEEN(moe_load_layers, layout_mtp),
                                      BETWEEN(model.parallel_residual, model.rotary_fraction),
@@ -67,6 +71,7 @@ static int is_exempt(size_t offset)
     static const size_t lists[][2] = {
         {offsetof(struct ss_job, model.local_layers.bits), sizeof(((struct ss_layer_rule *)0)->bits)},
         {offsetof(struct ss_job, model.moe_layers.bits), sizeof(((struct ss_layer_rule *)0)->bits)},
+        {offsetof(struct ss_job, packing), sizeof(struct ss_packing *)},
         {offsetof(struct ss_job, moe_loads), sizeof(double *)},
         {offsetof(struct ss_job, moe_load_layers), sizeof(int)},
         {offsetof(struct ss_job, layout.layers), sizeof(((struct ss_pipeline_layout *)0)->layers)}};
@@ -89,6 +94,8 @@ static size_t text_at(size_t offset)
         return sizeof(((struct ss_model *)0)->not_priced);
     if (offset == offsetof(struct ss_job, moe_load_source))
         return sizeof(((struct ss_job *)0)->moe_load_source);
+    if (offset == offsetof(struct ss_job, packed_source))
+        return sizeof(((struct ss_job *)0)->packed_source);
     return offset == offsetof(struct ss_job, rank_order) ? sizeof(((struct ss_job *)0)->rank_order) : 0;
 }
 

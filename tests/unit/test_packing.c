@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Documents packed into rows: by hand, by law, from a file. */
+/* Documents packed into rows: by hand, by law, from a file; what attention costs of them. */
 #include <math.h>
 #include <stdlib.h>
 
 #include "job/packing.h"
-#include "stepsim/job.h"
+#include "scale_job.h"
+#include "small_job.h"
 #include "suite.h"
 
 static struct ss_packing pack(int law, double low, double high, int row, int multiple, int algorithm)
@@ -176,6 +177,84 @@ static void test_bad_files(void)
     CU_ASSERT_EQUAL(ss_lengths_read("/nonexistent/l.csv", &lengths, NULL), SS_ERR_IO);
 }
 
+/* ---- attention ---- */
+
+/* Two documents of half a row have half of its FLOP, at the rate that so many queries allow; a context-parallel rank has a
+ * part of each. One document of the row is no packing, to the last bit. */
+static void test_attention(void)
+{
+    struct setting t;
+    struct ss_packing one = pack(SS_PACKED_FIXED, 4096, 0, 4096, 1, SS_PACKED_SHUFFLE),
+                      two = pack(SS_PACKED_FIXED, 2048, 0, 4096, 1, SS_PACKED_SHUFFLE);
+    const struct ss_layer_kind *kind = ss_layer_kind(SS_LAYER_DENSE);
+    struct ss_layer_cost whole, same, half;
+    setting_make(&t);
+    struct ss_ops ops = layer_of(&t, SS_LAYER_DENSE);
+    double flops = find(&ops, "core attention")->forward_flops;
+    ss_cost_layer(&t.c, &ops, kind, SS_RECOMPUTE_NONE, &whole);
+    t.job.packing = &one;
+    ops = layer_of(&t, SS_LAYER_DENSE);
+    ss_cost_layer(&t.c, &ops, kind, SS_RECOMPUTE_NONE, &same);
+    CU_ASSERT_EQUAL(memcmp(&same, &whole, sizeof same), 0);
+    t.job.packing = &two;
+    ops = layer_of(&t, SS_LAYER_DENSE);
+    CU_ASSERT_EQUAL(find(&ops, "core attention")->forward_flops, flops / 2);
+    ss_cost_layer(&t.c, &ops, kind, SS_RECOMPUTE_NONE, &half);
+    CU_ASSERT_DOUBLE_EQUAL(half.forward_flops, whole.forward_flops - flops / 2, 1);
+    /* 2 x 4096 tokens of 4096 or 2048 keys, 16 heads of 64, half of 4 FLOP; 8192 tokens reach the share of 0.4 */
+    double saved = 0, at = 0.4e15 * (8192 + 1024.) / 8192;
+    for (int i = 0; i < 2; i++) {
+        double keys = i ? 2048 : 4096, seconds = 2 * 8192 * keys * 16 * 64 / (at * keys / (keys + 1024));
+        saved += i ? -seconds : seconds;
+    }
+    CU_ASSERT_DOUBLE_EQUAL(whole.forward[SS_LABEL_COMPUTE] - half.forward[SS_LABEL_COMPUTE], saved,
+                           1e-9 * saved);
+    ss_packing_free(&one);
+    ss_packing_free(&two);
+}
+
+/* Seconds of a row are the sum of those of its documents, each at its own rate. */
+static void test_sum_of_squares(void)
+{
+    const double lengths[] = {3000, 1000, 96};
+    struct ss_packing p = pack_text("length\n3000\n1000\n96\n", 4096, 1, SS_PACKED_IN_ORDER);
+    struct setting t;
+    double sum = 0, keys = ss_packing_keys(&p, 0, 0);
+    setting_make(&t);
+    for (int i = 0; i < 3; i++)
+        sum += lengths[i] * lengths[i] /
+               ss_kernel_attention_rate(&t.card, &t.stack, SS_BF16, 0.4, lengths[i], 64, 64);
+    CU_ASSERT_DOUBLE_EQUAL(4096 * keys /
+                               ss_kernel_attention_rate(&t.card, &t.stack, SS_BF16, 0.4, keys, 64, 64) / sum,
+                           1, 1e-12);
+    ss_packing_free(&p);
+}
+
+/* Megatron's FLOP: squares and tokens of the documents, without padding. 8 rows of 4 x 1000 tokens in 4096. */
+static void test_flops(void)
+{
+    struct scale_job s;
+    struct ss_run run;
+    struct ss_packing p = pack(SS_PACKED_FIXED, 1000, 0, 4096, 1024, SS_PACKED_SHUFFLE);
+    CU_ASSERT_EQUAL_FATAL(
+        scale_open(&s, "h800 1;--model llama3.1-8b --bf16 --seq 4096 --mbs 1 --gbs 8 --tp 8"), 0);
+    CU_ASSERT_EQUAL_FATAL(scale_run(&s, NULL, &run), 0);
+    double model = run.plan->model_flops, causal = run.plan->model_flops_causal;
+    double scores = 2 * (model - causal), linear = model - scores;
+    CU_ASSERT_DOUBLE_EQUAL(scores, 12. * 8 * 4096 * 4096 * 32 * 4096, 1);
+    ss_run_free(&run);
+    s.job.packing = &p;
+    CU_ASSERT_EQUAL_FATAL(scale_run(&s, NULL, &run), 0);
+    CU_ASSERT_DOUBLE_EQUAL(run.plan->model_flops / (linear * 4000 / 4096 + scores * 4e6 / (4096. * 4096)), 1,
+                           1e-12);
+    CU_ASSERT_DOUBLE_EQUAL(run.plan->packing.padding, 96 / 4096., 1e-12);
+    CU_ASSERT_DOUBLE_EQUAL(run.plan->packing.attention, 4e6 / (4096. * 4096), 1e-12);
+    CU_ASSERT_EQUAL(run.plan->packing.imbalance.mean, 0);
+    ss_run_free(&run);
+    scale_close(&s);
+    ss_packing_free(&p);
+}
+
 int main(void)
 {
     CU_TestInfo tests[] = {{"documents of one length", test_fixed},
@@ -184,6 +263,9 @@ int main(void)
                            {"laws", test_laws},
                            {"draws", test_draws},
                            {"bad files", test_bad_files},
+                           {"half a row, half the attention", test_attention},
+                           {"seconds add up over documents", test_sum_of_squares},
+                           {"FLOP without padding", test_flops},
                            CU_TEST_INFO_NULL};
     return suite_run("packing", NULL, NULL, tests);
 }

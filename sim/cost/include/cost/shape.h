@@ -10,6 +10,7 @@
 struct ss_shape {
     double tokens;   /* micro_batch * seq_length / cp */
     double sequence; /* seq_length: keys that attention sees */
+    double document; /* length of documents that attend as those of a row do; seq_length where it holds one */
     double chunk;    /* seq_length / cp: queries of one rank's sequence */
     double micro_batch;
     double h, ffn;        /* hidden size whole, FFN columns of one rank */
@@ -38,6 +39,7 @@ struct ss_shape {
         *model; /* what has no size of one rank: norms, ranks of latent attention, residuals */
     /* local attention: keys that a query sees at most, or length of the chunks that see themselves alone; 0: all */
     double window, attention_chunk;
+    const struct ss_packing *packing; /* of packed sequences, else NULL */
     /* Mixture of experts (experts.h); without one experts is 0. */
     double experts, local_experts, top_k; /* all of them, those of one rank */
     double moe_ffn, shared_ffn;           /* columns of one rank */

@@ -49,6 +49,7 @@
     X(force_balancing)                                                                                       \
     X(force_biased)                                                                                          \
     X(load)                                                                                                  \
+    X(packed_lengths)                                                                                        \
     X(mtp)                                                                                                   \
     X(window)                                                                                                \
     X(moe_recompute)                                                                                         \

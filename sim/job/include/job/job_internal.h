@@ -55,6 +55,9 @@ void ss_job_complete_experts(struct ss_finish *f);
 /* Offload by module: what is refused, and which modules have nothing to move, which are noted and left out. */
 int ss_job_check_offload_modules(struct ss_finish *f);
 void ss_job_complete_offload_modules(struct ss_finish *f);
+/* What Megatron refuses beside packed sequences; then their rows, or what flags of them do without lengths. */
+int ss_job_check_packed(struct ss_finish *f);
+int ss_job_complete_packed(struct ss_finish *f);
 /* SS_ERR_CONFIG with this cause. */
 int ss_job_refuse(struct ss_finish *f, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 /* Notes in the error the flags that it comes from, most telling first, and the place of the first one in the request. */

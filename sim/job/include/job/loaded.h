@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What scenarios that are alike have read from files once: platforms, stacks, models and loads of experts. */
+/* What scenarios that are alike have read from files once: platforms, stacks, models, loads of
+ * experts and rows of packed sequences. */
 #ifndef SS_LOADED_H
 #define SS_LOADED_H
 
 #include "job/moe_loads.h"
+#include "job/packing.h"
 #include "stepsim/scenario.h"
 
 struct ss_loaded;
@@ -24,5 +26,8 @@ int ss_loaded_model(struct ss_loaded *l, const char *name_or_path, struct ss_mod
 /* Loads of a model with so many experts, of which a token chooses top_k; they live as long as *l. */
 int ss_loaded_loads(struct ss_loaded *l, const char *path, int experts, int top_k,
                     const struct ss_moe_loads **out, struct ss_error *err);
+/* Rows of the packed sequences of a job whose packed_ fields are complete; they live as long as *l. */
+int ss_loaded_packing(struct ss_loaded *l, const struct ss_job *job, const struct ss_packing **out,
+                      struct ss_error *err);
 
 #endif

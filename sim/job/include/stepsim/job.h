@@ -105,6 +105,8 @@ struct ss_pipeline_layout {
 };
 enum ss_cp_comm { SS_CP_P2P, SS_CP_A2A, SS_CP_ALLGATHER, SS_CP_A2A_P2P };
 
+struct ss_packing;
+
 /* Degrees and sizes are >= 1 where not said otherwise; flags are 0 or 1. */
 struct ss_job {
     /* where; filled from --platform, --nodes, --gpus-per-node, --model, --stack by the reader */
@@ -156,6 +158,17 @@ struct ss_job {
     int muon_tp;               /* enum ss_muon_tp */
     int muon_joint_qkv;        /* --muon-no-split-qkv: queries, keys and values as one matrix */
     int bf16_moments;          /* 1: Adam's moments in 2 bytes each (--exp-avg-dtype bf16) */
+
+    /* packed sequences */
+    int packed_law;                 /* enum ss_packed_law */
+    double packed_low, packed_high; /* its numbers: length; shortest, longest; mean, sigma */
+    char packed_source[256];        /* file of SS_PACKED_FILE */
+    int packed_algorithm;           /* enum ss_packed_algorithm */
+    int packed_multiple;            /* documents are padded to a multiple of it; 0 until finish: not given */
+    int packed_seed;                /* of draws and of the random order */
+    /* the rows, where packed_law is not SS_PACKED_NONE: the scenario's, NULL before it is built */
+    const struct ss_packing *packing;
+
     struct ss_pipeline_layout layout;
     /* Loads of SS_LOAD_FILE, [moe_load_layers][experts]: the scenario's, NULL before it is built. */
     const double *moe_loads;
@@ -171,6 +184,7 @@ struct ss_job {
     int exp_avg_bf16, exp_avg_sq_bf16,
         precision_aware;      /* --exp-avg(-sq)-dtype, --use-precision-aware-optimizer */
     int fine_grained_offload; /* --fine-grained-activation-offloading */
+    int sft, reset_attention_mask, reset_position_ids; /* Megatron's flags of these names */
 
     int recompute;              /* enum ss_recompute */
     unsigned recompute_modules; /* set of SS_MODULE_BIT, with SS_RECOMPUTE_SELECTIVE */

@@ -113,6 +113,10 @@ int ss_plan_list_add(int **list, int *n, int value, struct ss_error *err);
 
 /* costs.c: times and memory of all classes. */
 int ss_plan_costs_build(struct ss_plan_builder *b, struct ss_error *err);
+/* What all ranks share. */
+struct ss_cost_input ss_plan_cost_input(const struct ss_plan_builder *b);
+/* imbalance.c: what packed rows that differ cost; nothing to do without. */
+int ss_plan_imbalance_build(struct ss_plan_builder *b, struct ss_error *err);
 static inline const struct ss_rank_cost *ss_plan_cost_of(const struct ss_plan_builder *b, int cls)
 {
     return &b->costs[b->cost_of[cls]].cost;

@@ -83,9 +83,22 @@ struct ss_plan_class {
     int norm;  /* global barrier (gradient norm, found-inf), -1 = none */
     double gradients_s; /* passes over all local gradients before the norm */
     double optimizer_s; /* clip + step, local */
+    /* waiting for the replica whose packed rows take longest, after the reduction of gradients */
+    double imbalance_s;
     int nafter;
     int *after;     /* after the step: parameter all-gather without overlap */
     double fixed_s; /* host time of the iteration that nothing overlaps */
+};
+
+/* Packed sequences: rows of several documents. */
+struct ss_packing_figures {
+    double documents; /* of a row, mean */
+    double padding;   /* share of the tokens that are padding, 0..1 */
+    double attention; /* squares of the documents over those of the rows, 0..1 */
+    double cut;       /* share of the documents that are longer than a row and are cut to it, 0..1 */
+    double sigma;     /* of a row: standard deviation of its squares over their mean */
+    /* s: what an iteration takes because rows differ, over iterations; its mean is part of the iteration */
+    struct ss_load_spread imbalance;
 };
 
 /* Where a send goes: from class `from` to class `to`. */
@@ -105,6 +118,7 @@ struct ss_plan {
     int experts; /* 1: the model is a mixture of experts */
     /* a pass of a layer of experts on the expert group of rank 0; all zero without */
     struct ss_load_figures load;
+    struct ss_packing_figures packing; /* all zero where a row is one document */
     struct ss_ranks ranks;
     /* the same ranks where experts are divided: tp is etp, cp is 1, dp what is left; all zero without */
     struct ss_ranks expert_ranks;

@@ -45,6 +45,10 @@ void ss_json_metrics(json_t *object, int place, const struct ss_summary *s);
 /* {"schema_version": 2, "version": "...", "command": "..."} */
 json_t *ss_json_document(const char *command);
 json_t *ss_json_notes(const struct ss_notes *notes);
+/* Mean and percentiles, times `scale`. */
+json_t *ss_json_spread(const struct ss_load_spread *s, double scale);
+/* "packing" of packed sequences; nothing of other jobs. */
+void ss_json_add_packing(json_t *to, const struct ss_plan *plan);
 /* job, model, stack, platform: everything that the prediction read, resolved */
 json_t *ss_json_inputs(const struct ss_plan *plan, const struct ss_report_options *opt);
 json_t *ss_json_platform(const struct ss_platform *p);

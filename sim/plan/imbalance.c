@@ -1,0 +1,319 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Packed rows differ: what an iteration takes beyond the time of microbatches that are all like the mean one (docs/reference/
+ * model.md, "Packed sequences"). Iterations are drawn; the replica whose rows have most to attend ends last, and all wait for
+ * it. Inside a pipeline stages wait for the slower of the microbatches that are under way, which some of the replicas drawn are
+ * run for, with free communication.
+ */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/base.h"
+#include "job/packing.h"
+#include "plan/plan_internal.h"
+
+/* Rows that are drawn at most, and slots that are run; iterations and pipelines at least and at most. */
+#define ROWS (1 << 19)
+#define ITERATIONS_MIN 64
+#define ITERATIONS_MAX 4096
+#define SLOTS (1 << 18)
+#define PIPELINES_MIN 8
+#define PIPELINES_MAX 256
+
+/* Seconds of a phase of a chunk with the mean row, and those that a row of twice its squares takes more. */
+struct unequal_time {
+    double mean, more;
+};
+struct imbalance {
+    const struct ss_plan *plan;
+    const struct ss_packing *packing;
+    struct unequal_time *time;   /* [stage][phase][chunk], phase < SS_PHASE_FB */
+    struct ss_pair_cost **pairs; /* [stage]: as in struct ss_plan_class */
+    int *pipeline_of;            /* [stage * chunks + chunk] */
+    int replicas;                /* that run by themselves */
+    int lockstep;                /* in each of these, so many that run microbatch by microbatch together */
+    int iterations, pipelines;   /* that are drawn, that are run */
+    int run;                     /* pipelines so far */
+    /* [pipelines of the schedule][microbatches]: squares of the replica at hand over the mean, less 1 */
+    double *squares;
+    double *most; /* [iterations]: largest sum of a replica's */
+    double *sum,
+        *longer; /* [pipelines]: a replica's sum, and seconds that its pipeline takes beyond the mean one */
+    uint64_t drawn;
+};
+
+/* ---- seconds of slots ---- */
+
+static struct unequal_time *time_of(const struct imbalance *m, int stage, int phase, int chunk)
+{
+    return &m->time[(stage * SS_PHASE_FB + phase) * m->plan->schedule->chunks + chunk];
+}
+
+static double phase_seconds(const struct ss_chunk_cost *chunk, int phase)
+{
+    return ss_label_sum(phase == SS_PHASE_F   ? chunk->forward
+                        : phase == SS_PHASE_B ? chunk->backward
+                        : phase == SS_PHASE_I ? chunk->input_grad
+                                              : chunk->weight_grad);
+}
+
+/* Of the class of a stage: its chunks as they are, and with rows that are a standard deviation above the mean. */
+static int stage_times(const struct ss_plan_builder *b, struct imbalance *m, int cls, struct ss_error *err)
+{
+    const struct ss_plan *plan = b->plan;
+    const struct ss_plan_class *c = &plan->classes[cls];
+    struct ss_packing above = *m->packing;
+    struct ss_job job = *plan->job;
+    struct ss_cost_input in = ss_plan_cost_input(b);
+    struct ss_rank_cost cost;
+    above.scale = 1 + above.sigma;
+    job.packing = &above;
+    in.job = &job;
+    in.with_steps = 0;
+    int status = ss_rank_cost_build(&in, &b->costs[b->cost_of[cls]].site, &cost, err);
+    for (int phase = 0; phase < SS_PHASE_FB && !status; phase++)
+        for (int k = 0; k < plan->schedule->chunks; k++) {
+            struct unequal_time *t = time_of(m, c->stage, phase, k);
+            t->mean = phase_seconds(&c->chunks[k], phase);
+            t->more = (phase_seconds(&cost.chunks[k], phase) - t->mean) / above.sigma;
+        }
+    m->pairs[c->stage] = c->pairs;
+    ss_rank_cost_free(&cost);
+    return status;
+}
+
+static int all_times(const struct ss_plan_builder *b, struct imbalance *m, struct ss_error *err)
+{
+    const struct ss_plan *plan = b->plan;
+    int status = SS_OK;
+    for (int stage = 0; stage < plan->schedule->stages && !status; stage++)
+        for (int cls = 0; cls < plan->nclasses; cls++)
+            if (plan->classes[cls].stage == stage) { /* replicas are alike but for their rows */
+                status = stage_times(b, m, cls, err);
+                break;
+            }
+    return status;
+}
+
+static double squares_of(const struct imbalance *m, int rank, int chunk, int microbatch)
+{
+    const struct ss_schedule *s = m->plan->schedule;
+    return m->squares[m->pipeline_of[rank * s->chunks + chunk] * s->microbatches + microbatch];
+}
+
+static double slot_seconds(void *ctx, int rank, const struct ss_slot *slot)
+{
+    const struct imbalance *m = ctx;
+    const int pair = slot->phase == SS_PHASE_FB;
+    const struct unequal_time *first = time_of(m, rank, pair ? SS_PHASE_F : slot->phase, slot->chunk);
+    double more = first->more * squares_of(m, rank, slot->chunk, slot->microbatch);
+    if (!pair)
+        return fmax(0, first->mean + more);
+    const struct unequal_time *second = time_of(m, rank, SS_PHASE_B, slot->chunk2);
+    double mean = first->mean + second->mean;
+    if (m->pairs[rank])
+        mean = ss_label_sum(m->pairs[rank][slot->chunk * m->plan->schedule->chunks + slot->chunk2].seconds);
+    return fmax(0, mean + more + second->more * squares_of(m, rank, slot->chunk2, slot->microbatch2));
+}
+
+/* Seconds that the stage with most to attend takes more for a row of twice the squares. */
+static double most_more(const struct imbalance *m)
+{
+    double most = 0;
+    for (int stage = 0; stage < m->plan->schedule->stages; stage++) {
+        double sum = 0;
+        for (int k = 0; k < m->plan->schedule->chunks; k++)
+            sum += time_of(m, stage, SS_PHASE_F, k)->more + time_of(m, stage, SS_PHASE_B, k)->more;
+        most = fmax(most, sum / (m->plan->schedule->pipelines > 1 ? m->plan->schedule->pipelines : 1));
+    }
+    return most;
+}
+
+/* ---- replicas that wait for each other ---- */
+
+static int lockstep_of(const struct ss_plan_builder *b, int comm)
+{
+    const struct ss_plan *plan = b->plan;
+    int n = 0, replicas = 0;
+    if (ss_groups_shape(&b->groups, comm, 0).n <= 1)
+        return 1;
+    ss_comm_members(plan, comm, 0, b->members, &n);
+    for (int i = 0; i < n; i++) {
+        int own = ss_ranks_coordinate(&plan->ranks, b->members[i], SS_AXIS_DP), known = 0;
+        for (int j = 0; j < i && !known; j++)
+            known = ss_ranks_coordinate(&plan->ranks, b->members[j], SS_AXIS_DP) == own;
+        replicas += !known;
+    }
+    return replicas;
+}
+
+/* Experts on other replicas, and parameters or gradients that are sharded layer by layer, hold all to the slowest in every
+ * microbatch. */
+static void group_replicas(const struct ss_plan_builder *b, struct imbalance *m)
+{
+    m->lockstep = lockstep_of(b, SS_COMM_ETP_EP);
+    if (b->plan->job->sharding >= SS_SHARD_OPTIM_GRADS && lockstep_of(b, SS_COMM_FSDP) > m->lockstep)
+        m->lockstep = lockstep_of(b, SS_COMM_FSDP);
+    m->replicas = b->plan->dp / m->lockstep > 0 ? b->plan->dp / m->lockstep : 1;
+}
+
+/* ---- draws ---- */
+
+static int clamp(double x, int low, int high)
+{
+    return x < low ? low : x > high ? high : (int)x;
+}
+
+/* Squares of the rows of a replica's microbatches; returns their sum. */
+static double draw_replica(struct imbalance *m)
+{
+    const int n = ss_schedule_microbatches(m->plan->schedule), rows = m->plan->job->micro_batch;
+    double sum = 0;
+    for (int i = 0; i < n; i++) {
+        double most = -INFINITY;
+        for (int k = 0; k < m->lockstep; k++) {
+            double one = 0;
+            for (int r = 0; r < rows; r++)
+                one += ss_packing_draw(m->packing, m->drawn++);
+            most = fmax(most, one / rows - 1);
+        }
+        m->squares[i] = most;
+        sum += most;
+    }
+    return sum;
+}
+
+static int draw_iterations(struct imbalance *m, double mean, double *average, struct ss_error *err)
+{
+    double longer;
+    *average = 0;
+    for (int i = 0; i < m->iterations; i++) {
+        m->most[i] = -INFINITY;
+        for (int r = 0; r < m->replicas; r++) {
+            double sum = draw_replica(m);
+            int status = SS_OK;
+            m->most[i] = fmax(m->most[i], sum);
+            *average += sum / ((double)m->iterations * m->replicas);
+            if (m->run == m->pipelines)
+                continue;
+            status = ss_schedule_makespan_timed(m->plan->schedule, slot_seconds, m, &longer, err);
+            if (status)
+                return status;
+            m->sum[m->run] = sum;
+            m->longer[m->run++] = longer - mean;
+        }
+    }
+    return SS_OK;
+}
+
+/* ---- what comes of it ---- */
+
+static double mean_of(const double *x, int n)
+{
+    double sum = 0;
+    for (int i = 0; i < n; i++)
+        sum += x[i] / n;
+    return sum;
+}
+
+static double covariance(const double *x, const double *y, int n)
+{
+    double sum = 0, mean_x = mean_of(x, n), mean_y = mean_of(y, n);
+    for (int i = 0; i < n; i++)
+        sum += (x[i] - mean_x) * (y[i] - mean_y) / n;
+    return sum;
+}
+
+static int ascending(const void *a, const void *b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+/* Seconds of a replica by the sum of its squares: on average, and how much they vary with it. Without a pipeline they are
+ * that sum; else of the pipelines that were run, whose mean is corrected by what is known of the sum. */
+static void sum_up(struct imbalance *m, double average, struct ss_load_spread *out)
+{
+    double expected = m->lockstep > 1 ? average : 0; /* of replicas by themselves it is known */
+    double varies = most_more(m), mean = varies * expected;
+    double squares = covariance(m->sum, m->sum, m->run);
+    if (m->run > 0 && squares > 0) {
+        double follows = covariance(m->longer, m->sum, m->run) / squares;
+        varies = sqrt(covariance(m->longer, m->longer, m->run) / squares);
+        mean = mean_of(m->longer, m->run) + follows * (expected - mean_of(m->sum, m->run));
+    }
+    for (int i = 0; i < m->iterations; i++)
+        m->most[i] = mean + varies * (m->most[i] - average);
+    qsort(m->most, (size_t)m->iterations, sizeof *m->most, ascending);
+    out->mean = fmax(0, mean_of(m->most, m->iterations));
+    out->p50 = m->most[(m->iterations - 1) / 2];
+    out->p90 = m->most[(m->iterations - 1) * 9 / 10];
+    out->p99 = m->most[(m->iterations - 1) * 99 / 100];
+}
+
+static int allocate(struct imbalance *m, struct ss_error *err)
+{
+    const struct ss_schedule *s = m->plan->schedule;
+    size_t stages = (size_t)s->stages, chunks = (size_t)s->chunks;
+    double slots = 0;
+    for (int r = 0; r < s->stages; r++)
+        slots += s->nslots[r];
+    m->iterations = clamp(ROWS / (double)m->plan->job->global_batch, ITERATIONS_MIN, ITERATIONS_MAX);
+    m->pipelines = s->stages > 1 ? clamp(SLOTS / slots, PIPELINES_MIN, PIPELINES_MAX) : 0;
+    m->time = ss_calloc(stages * SS_PHASE_FB * chunks, sizeof *m->time);
+    m->pairs = ss_calloc(stages, sizeof *m->pairs);
+    m->pipeline_of = ss_calloc(stages * chunks, sizeof *m->pipeline_of);
+    m->squares = ss_calloc((size_t)ss_schedule_microbatches(s), sizeof *m->squares);
+    m->most = ss_calloc((size_t)m->iterations, sizeof *m->most);
+    m->sum = ss_calloc((size_t)m->pipelines + 1, sizeof *m->sum);
+    m->longer = ss_calloc((size_t)m->pipelines + 1, sizeof *m->longer);
+    if (!m->time || !m->pairs || !m->pipeline_of || !m->squares || !m->most || !m->sum || !m->longer)
+        return ss_fail(err, SS_ERR_NOMEM, NULL, 0, "out of memory for %d iterations", m->iterations);
+    for (int v = 0; v < s->stages * s->chunks; v++)
+        m->pipeline_of[s->virtual_rank[v] * s->chunks + s->virtual_chunk[v]] = v / ss_schedule_depth(s);
+    return SS_OK;
+}
+
+static int fill(struct ss_plan_builder *b, struct imbalance *m, struct ss_load_spread *out,
+                struct ss_error *err)
+{
+    double average = 0, mean = 0;
+    group_replicas(b, m);
+    int status = allocate(m, err);
+    if (!status)
+        status = all_times(b, m, err);
+    if (!status && m->pipelines > 0) /* squares are all 0: every row is the mean one */
+        status = ss_schedule_makespan_timed(m->plan->schedule, slot_seconds, m, &mean, err);
+    if (!status)
+        status = draw_iterations(m, mean, &average, err);
+    if (!status)
+        sum_up(m, average, out);
+    free(m->time);
+    free(m->pairs);
+    free(m->pipeline_of);
+    free(m->squares);
+    free(m->most);
+    free(m->sum);
+    free(m->longer);
+    return status;
+}
+
+int ss_plan_imbalance_build(struct ss_plan_builder *b, struct ss_error *err)
+{
+    struct ss_plan *plan = b->plan;
+    const struct ss_packing *p = plan->job->packing;
+    struct imbalance m = {.plan = plan, .packing = p};
+    struct ss_packing_figures *f = &plan->packing;
+    if (!p)
+        return SS_OK;
+    f->documents = p->documents;
+    f->padding = 1 - p->tokens / p->row;
+    f->attention = p->token_squares / ((double)p->row * p->row);
+    f->cut = p->cut;
+    f->sigma = p->sigma;
+    int status = p->sigma > 0 ? fill(b, &m, &f->imbalance, err) : SS_OK;
+    for (int c = 0; c < plan->nclasses; c++)
+        plan->classes[c].imbalance_s = f->imbalance.mean;
+    return status;
+}
