@@ -88,6 +88,15 @@ int ss_schedule_fill_pairs(struct ss_slot *slots, const struct ss_slot *forward,
     return total + warmup;
 }
 
+void ss_schedule_count_warmup(struct ss_schedule *s)
+{
+    for (int r = 0; r < s->stages; r++) {
+        s->warmup[r] = 0;
+        while (s->warmup[r] < s->nslots[r] && s->slots[r][s->warmup[r]].phase == SS_PHASE_F)
+            s->warmup[r]++;
+    }
+}
+
 void ss_schedule_truncate(struct ss_schedule *s, int microbatches)
 {
     for (int r = 0; r < s->stages; r++) {

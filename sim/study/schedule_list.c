@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/base.h"
+#include "schedule/builder.h"
 #include "study/schedule_order.h"
 
 struct lister {
@@ -228,11 +229,7 @@ int ss_search_list(const struct ss_search *q, const struct ss_steer *steer, stru
             x.stage_of[r * q->chunks + c] = ss_search_stage(q, r, c);
     }
     list(&x, out);
-    for (int r = 0; r < q->stages; r++) {
-        s->warmup[r] = 0;
-        while (s->warmup[r] < s->nslots[r] && s->slots[r][s->warmup[r]].phase == SS_PHASE_F)
-            s->warmup[r]++;
-    }
+    ss_schedule_count_warmup(s);
     free(reals);
     free(numbers);
     return SS_OK;

@@ -64,6 +64,12 @@ static double paper_bubble(const char *name, int p, int m, const struct times *t
         return m >= 2 * p - 1 ? (p - 1) * (t->f + t->i - 2 * t->w) : -1;
     if (!strcmp(name, "zb-v"))
         return m >= 2 * p - 1 ? 0 : -2;
+    if (!strcmp(name, "v-half"))
+        return p % 2 ? 3 * p - 4 : 3 * p - 7;
+    if (!strcmp(name, "v-min"))
+        return p % 3 ? 4 * p - 5 : 4 * p - 7;
+    if (!strcmp(name, "1f1b-v"))
+        return p % 3 == 1 ? 5 * p - 5 : 5 * p - 7;
     if (!strcmp(name, "dualpipe"))
         return m >= 2 * p ? (p / 2 - 1) * (pair + b - 3 * t->w) : -1;
     if (!strcmp(name, "dualpipev"))
@@ -82,6 +88,12 @@ static int paper_in_flight(const char *name, int p, int v, int m)
         want = 2 * p - 1;
     else if (!strcmp(name, "zb-v") || !strcmp(name, "zb-interleaved"))
         want = 2 * p;
+    else if (!strcmp(name, "v-half"))
+        want = p % 2 ? p + 1 : p + 2;
+    else if (!strcmp(name, "v-min"))
+        want = (p + 4) / 3 * 2;
+    else if (!strcmp(name, "1f1b-v"))
+        want = (2 * p + 3) / 3 * 2;
     else if (!strcmp(name, "dualpipe"))
         want = p + 1;
     else if (!strcmp(name, "dualpipev"))
@@ -131,7 +143,7 @@ static void test_closed_forms(void)
                 ss_schedule_free(s);
                 shown++;
             }
-    CU_ASSERT_EQUAL(shown, 11 * 6 - refused - skipped);
+    CU_ASSERT_EQUAL(shown, 14 * 6 - refused - skipped);
     CU_ASSERT_EQUAL(refused, 3); /* p = 8, m = 8: zb-h2, dualpipe, dualpipev */
     CU_ASSERT_EQUAL(skipped, 1); /* p = 8, m = 8: zb-v */
 }
@@ -204,9 +216,10 @@ static void test_refusals(void)
 /* Fewer microbatches than fill the pipeline: every order runs, and no rank keeps more than there are. */
 static void test_few_microbatches(void)
 {
-    static const char *const names[] = {"looped-bfs", "zb-h1", "zb-interleaved", "zb-v"};
-    static const int chunks[] = {3, 1, 3, 2};
-    for (int n = 0; n < 4; n++)
+    static const char *const names[] = {"looped-bfs", "zb-h1", "zb-interleaved", "zb-v",
+                                        "v-half",     "v-min", "1f1b-v"};
+    static const int chunks[] = {3, 1, 3, 2, 2, 2, 2};
+    for (int n = 0; n < 7; n++)
         for (int p = 1; p <= 8; p++)
             for (int m = 1; m < 2 * p; m++) {
                 struct ss_schedule *s = build(names[n], p, chunks[n], m);
@@ -246,6 +259,52 @@ static void test_interleaved_split(void)
     for (int i = 0; i < 8; i++)
         CU_ASSERT(is_slot(&s->slots[0][i], want[i][0], want[i][1], want[i][2]));
     ss_schedule_free(s);
+}
+
+static void expect_order(const char *name, int p, int m, int rank, const char *want)
+{
+    struct ss_schedule *s = build(name, p, 2, m);
+    char got[200] = "", word[16];
+    CU_ASSERT_PTR_NOT_NULL_FATAL(s);
+    for (int i = 0; i < s->nslots[rank]; i++) {
+        const struct ss_slot *slot = &s->slots[rank][i];
+        const char *letters = slot->chunk ? "fbiw" : "FBIW";
+        snprintf(word, sizeof word, "%c%d ", letters[slot->phase], slot->microbatch);
+        strcat(got, word);
+    }
+    CU_ASSERT_STRING_EQUAL(got, want);
+    ss_schedule_free(s);
+}
+
+/* Small enough for paper. V-Min, two ranks, two microbatches, steps of 1: rank 0's block is F at 0, f at 3, i at 4, I at 7, rank
+ * 1's F at 1, f at 2, i at 5, I at 6, the other microbatch six later; W goes into what is free. Rank 1 keeps 4 chunks at most (F1
+ * and f1 run at 7 and 8, before its first W at 9), so rank 0's F1 may move from 6 to 1; nothing else can move. 1F1B-V on one rank has
+ * no gaps. */
+static void test_blocks_by_hand(void)
+{
+    expect_order("v-min", 2, 2, 0, "F0 F1 f0 i0 w0 I0 W0 f1 i1 w1 I1 W1 ");
+    expect_order("v-min", 2, 2, 1, "F0 f0 i0 I0 F1 f1 w0 W0 i1 I1 w1 W1 ");
+    expect_order("1f1b-v", 1, 2, 0, "F0 f0 b0 B0 F1 f1 b1 B1 ");
+}
+
+/* Four ranks: 1F1B keeps 8 half stages, the V 4 (V-Min), 6 (V-Half, 1F1B-V) or 8 (ZB-V), and pays with bubble. The most that a
+ * rank keeps is what its block keeps: V-Min's rank 0 holds chunk 0 from step 0 to the W behind step 15, chunk 1 from 7 to the W
+ * behind 8, together 4 p + 4 steps of 6 a microbatch, so 20 / 6, rounded up to 4. */
+static void test_memory_for_bubble(void)
+{
+    static const struct {
+        const char *name;
+        int in_flight, bubble;
+    } rows[] = {{"v-min", 4, 11}, {"v-half", 6, 5}, {"zb-v", 8, 0}, {"1f1b-v", 6, 15}};
+    static const struct times equal = {1, 1, 1, 0};
+    for (int n = 0; n < 4; n++)
+        for (int m = 8; m <= 64; m += 7) {
+            struct ss_schedule *s = build(rows[n].name, 4, 2, m);
+            CU_ASSERT_PTR_NOT_NULL_FATAL(s);
+            CU_ASSERT_EQUAL(most_in_flight(s), rows[n].in_flight);
+            CU_ASSERT_DOUBLE_EQUAL(worst_bubble(s, &equal), rows[n].bubble, 1e-12);
+            ss_schedule_free(s);
+        }
 }
 
 /* The V: what a rank hands to itself needs no send; DualPipe's two pipelines end where they meet the rim. */
@@ -364,6 +423,8 @@ int main(void)
                            {"few microbatches", test_few_microbatches},
                            {"cool-down of the V", test_cooldown_of_the_v},
                            {"interleaved, split", test_interleaved_split},
+                           {"blocks by hand", test_blocks_by_hand},
+                           {"memory for bubble", test_memory_for_bubble},
                            {"placement", test_placement},
                            {"replay equals integers", test_replay_equals_integers},
                            {"price of the barrier", test_price_of_the_barrier},

@@ -31,6 +31,9 @@ struct ss_schedule_row {
     X(zb_h2)                                                                                                 \
     X(zb_v)                                                                                                  \
     X(zb_interleaved)                                                                                        \
+    X(v_half)                                                                                                \
+    X(v_min)                                                                                                 \
+    X(1f1b_v)                                                                                                \
     X(dualpipe)                                                                                              \
     X(dualpipev)
 #define X(name) extern const struct ss_schedule_row ss_schedule_##name;
@@ -71,6 +74,9 @@ void ss_order_weight(struct ss_order *o);               /* nothing is owed: noth
 void ss_order_weight_of(struct ss_order *o, int chunk); /* of this chunk the oldest */
 int ss_order_owed(const struct ss_order *o);
 void ss_order_end(struct ss_order *o); /* o->s stays */
+
+/* Sets the warm-up of each rank to the forwards before its first backward or pair. */
+void ss_schedule_count_warmup(struct ss_schedule *s);
 
 /* Drops the slots of microbatches from `microbatches` on: how an order that needs more of them serves fewer. */
 void ss_schedule_truncate(struct ss_schedule *s, int microbatches);
