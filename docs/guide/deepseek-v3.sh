@@ -112,26 +112,19 @@ awk '
         for (i = 1; i <= n; i++) if (at[i] >= from - 0.5 && at[i] < from + span - 0.5) print kind[i], at[i] - from, length_[i]
     }' "$dir/layer.json" > "$dir/pair"
 pair=$(awk '$1 == "pair" { print $3 / 1000 }' "$dir/pair")
-# Its kernels: a host that takes 1 ms for each makes the pair as many ms long.
-"$program" run --job $job --engine native --set ss.host.operator=1ms --set ss.host.grouped_gemm=1ms --trace "$dir/count.json" > /dev/null || [ $? -le 1 ]
-kernels=$(slots "$dir/count.json" | awk '$1 == 7 { printf "%.0f", 1000 * $2 / $8 }')
+# Its kernels: each takes ss.kernel_latency longer where that is longer.
+busy() { awk -F, '$1 == "FB" && $4 == "compute" { pair = pair ? pair : $3; if ($3 == pair) s += $10 } END { printf "%.9f", s }' "$dir/$1"; }
+"$program" plan --job $job --set ss.kernel_latency=100us --steps 7 > "$dir/slow1"
+"$program" plan --job $job --set ss.kernel_latency=101us --steps 7 > "$dir/slow2"
+kernels=$(calc %.0f "1000 * ($(busy slow2) - $(busy slow1))")
 gaps=$(calc %.3f "$kernels * 0.002")
 sum() { awk -v k="$1" '$1 == k { s += $3 } END { print s / 1000 }' "$dir/pair"; }
-svg() {
-    awk '
-    function box(x, y, w, h, c) { printf "<rect x=\"%.1f\" y=\"%d\" width=\"%.1f\" height=\"%d\" fill=\"%s\" stroke=\"white\" stroke-width=\"0.5\"/>\n", x, y, w, h, c }
-    $1 == "pair" { scale = 1000 / $3; span = $3
-        print "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"1110\" height=\"150\" font-family=\"sans-serif\" font-size=\"12\">"
-        print "<rect width=\"1110\" height=\"150\" fill=\"white\"/><text x=\"5\" y=\"45\">kernels</text><text x=\"5\" y=\"85\">exchanges</text>"
-        for (t = 0; t * 1000 <= span; t += 10) printf "<text x=\"%.1f\" y=\"115\" text-anchor=\"middle\">%d</text><path d=\"M%.1f 20V100\" stroke=\"#ddd\"/>\n", 90 + t * 1000 * scale, t, 90 + t * 1000 * scale
-        next }
-    { colour["kernels"] = "#4878a8"; colour["wait"] = "#d03030"; colour["dispatch"] = "#e8a33d"; colour["combine"] = "#6aa84f"
-      box(90 + $2 * scale, $1 == "kernels" || $1 == "wait" ? 25 : 65, $3 * scale, 30, colour[$1]) }
-    END {
-        print "<text x=\"90\" y=\"140\">ms; blue: kernels of either chunk, red: waiting for an exchange, orange: dispatch, green: combine</text></svg>" }' "$dir/pair"
-}
+"$program" plan --job $job --steps 7 > "$dir/steps"
+picture=docs/guide/deepseek-v3-pair.awk
+drawn=$(awk -v total=1 -f $picture "$dir/steps")
+[ "$(calc %.3f "$drawn")" = "$(calc %.3f "$pair")" ] || { echo "deepseek-v3.sh: $picture draws $drawn ms of $pair" >&2; exit 1; }
 mkdir -p docs/guide/pictures
-svg > docs/guide/pictures/deepseek-v3-pair.svg
+awk -f $picture "$dir/steps" > docs/guide/pictures/deepseek-v3-pair.svg
 
 cat << END
 # DeepSeek-V3 on 2,048 H800
@@ -212,7 +205,8 @@ cat << END
 
 ## One pair
 
-Four layers of experts forward beside four backward (stage 7, layer level), without what the pipeline sends.
+Four layers of experts forward beside four backward (stage 7, layer level), without what the pipeline sends: \`stepsim plan --steps 7\` lists its
+kernels and exchanges, and deepseek-v3-pair.awk draws them.
 
 ![One pair](pictures/deepseek-v3-pair.svg)
 

@@ -20,7 +20,10 @@ static int report(const struct ss_run *run, const struct cli_inputs *in, const s
 
     if (rc)
         return rc;
-    rc = ss_report_plan(run, &opt, stream, err);
+    if (cli_given(flags, "--steps"))
+        rc = ss_report_steps(run->plan, flags->stage, stream, err);
+    else
+        rc = ss_report_plan(run, &opt, stream, err);
     return cli_output_end(output, rc, err);
 }
 
@@ -38,7 +41,10 @@ int cmd_plan(int argc, char **argv, struct ss_error *err)
         return rc;
     rc = ss_bands_load(NULL, cli_files(), &bands, err);
     if (!rc) {
-        const struct ss_run_options options = {.engine = flags.engine, .bands = bands};
+        const struct ss_run_options options = {.engine = flags.engine,
+                                               .bands = bands,
+                                               .plan.level = cli_given(&flags, "--steps") ? SS_LEVEL_LAYER
+                                                                                          : SS_LEVEL_CHUNK};
         rc = ss_run_scenario(in.scenario, &options, &run, err);
     }
     if (!rc) {

@@ -86,6 +86,10 @@ static const struct cli_option table[] = {
             "set=ss.nic.bandwidth=12.5GBps,...; up to 8 flags, 4096 combinations"},
     {.name = "--csv", .value = "FILE", .verbs = V(SWEEP), .kind = CLI_PATH, .several = CLI_ONCE, .offset = AT(csv),
      .doc = "writes the rows, with every figure, as CSV beside the table"},
+    {.name = "--steps", .value = "STAGE", .verbs = V(PLAN), .kind = CLI_COUNT, .offset = AT(stage), .low = 0, .high = MAX_RANKS,
+     .beside = "--json",
+     .doc = "writes, in place of the plan, what a rank of this pipeline stage does in each kind of slot, as CSV: operators, "
+            "collectives, waits, at layer level"},
 
     /* ---- clusters ---- */
     {.name = "--nodes", .value = "N", .verbs = V(PLATFORM_SHOW), .kind = CLI_COUNT, .offset = AT(nodes), .low = 1,

@@ -85,7 +85,8 @@ static const struct cli_command commands[] = {
     {"plan", "groups, layers of every stage and chunk, microbatches, memory",
      "Shows what runs where: process groups with their ranks, layers of every stage and chunk, microbatches, "
      "warm-up, "
-     "and memory by stage. That a plan does not fit the card is no error here.",
+     "and memory by stage. That a plan does not fit the card is no error here. With --steps: which operators "
+     "and collectives a stage's slots are made of, in order, with times.",
      "0 it can run\n2 usage\n3 bad input or a configuration that the framework refuses",
      "stepsim plan --platform h800 --nodes 8 --model llama3.1-70b --bf16 --tp 4 --pp 8 --cp 2 \\\n"
      "    --num-layers-per-virtual-pipeline-stage 2 --seq 8192 --mbs 1 --gbs 1024 \\\n"

@@ -338,6 +338,12 @@ void ss_cost_bare(const struct ss_cost_context *c, int phase, int coll, double b
     ss_record_border(c->record, phase, coll, bytes, seconds);
 }
 
+static const char *const op_kinds[] = {[SS_OP_GEMM] = "gemm",
+                                       [SS_OP_ATTENTION] = "attention",
+                                       [SS_OP_ELEMENTWISE] = "elementwise",
+                                       [SS_OP_GROUPED_GEMM] = "grouped gemm",
+                                       [SS_OP_EXCHANGE] = "exchange"};
+
 static void operator_cost(const struct ss_cost_context *c, const struct ss_op *op, int recompute,
                           struct ss_layer_cost *out)
 {
@@ -383,7 +389,7 @@ void ss_cost_layer(const struct ss_cost_context *c, const struct ss_ops *ops,
     ss_record_begin(c->record);
     for (int i = 0; i < ops->n; i++) {
         const struct ss_op *op = &ops->op[i];
-        ss_record_in_mlp(c->record, (op->module & in_mlp) != 0);
+        ss_record_operator(c->record, op->name, op_kinds[op->kind], (op->module & in_mlp) != 0);
         if (!op->beside)
             ss_record_exchange_end(c->record);
         beside |= op->beside;
@@ -399,6 +405,7 @@ void ss_cost_layer(const struct ss_cost_context *c, const struct ss_ops *ops,
         out->backward_flops += op->backward_flops;
     }
     ss_record_exchange_end(c->record);
+    ss_record_operators_end(c->record);
     if (beside)
         ss_cost_beside(c, out);
     if (kind->borders)

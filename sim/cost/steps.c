@@ -20,7 +20,18 @@ static void push(struct ss_step_list *l, struct ss_layer_step s)
 static void add(struct ss_step_list *l, struct ss_layer_step s)
 {
     s.mlp = l->mlp;
+    s.phase = l->phase;
+    if (!s.op) {
+        s.op = l->op;
+        s.op_kind = l->op_kind;
+    }
     push(l, s);
+}
+
+/* An empty list whose steps are of what those of `l` are. */
+static struct ss_step_list empty(const struct ss_step_list *l)
+{
+    return (struct ss_step_list){.mlp = l->mlp, .phase = l->phase, .op = l->op, .op_kind = l->op_kind};
 }
 
 static void add_all(struct ss_step_list *l, const struct ss_step_list *from)
@@ -61,14 +72,32 @@ static struct ss_layer_step tp_step(int coll, double bytes, double seconds, doub
 
 void ss_record_begin(struct ss_recorder *r)
 {
-    if (r)
-        memset(r, 0, sizeof *r);
+    if (!r)
+        return;
+    memset(r, 0, sizeof *r);
+    for (int phase = 0; phase < SS_PHASE_FB; phase++)
+        r->out.phase[phase].phase = r->block.phase[phase].phase = phase;
 }
 
-void ss_record_in_mlp(struct ss_recorder *r, int mlp)
+static void of_operator(struct ss_step_list *l, const char *op, const char *op_kind, int mlp)
 {
-    for (int phase = 0; r && phase < SS_PHASE_FB; phase++)
-        r->out.phase[phase].mlp = r->block.phase[phase].mlp = mlp;
+    l->mlp = mlp;
+    l->op = op;
+    l->op_kind = op_kind;
+}
+
+void ss_record_operator(struct ss_recorder *r, const char *op, const char *op_kind, int mlp)
+{
+    for (int phase = 0; r && phase < SS_PHASE_FB; phase++) {
+        of_operator(&r->out.phase[phase], op, op_kind, mlp);
+        of_operator(&r->block.phase[phase], op, op_kind, mlp);
+    }
+}
+
+void ss_record_operators_end(struct ss_recorder *r)
+{
+    if (r)
+        ss_record_operator(r, NULL, NULL, r->out.phase[SS_PHASE_F].mlp);
 }
 
 /* Puts `first` before the rest of the list. */
@@ -78,9 +107,10 @@ static void put_first(struct ss_step_list *l, struct ss_step_list *first)
         return;
     add_all(first, l);
     free(l->step);
-    first->mlp = l->mlp;
+    of_operator(first, l->op, l->op_kind, l->mlp);
+    first->phase = l->phase;
     *l = *first;
-    *first = (struct ss_step_list){.mlp = l->mlp};
+    *first = empty(l);
 }
 
 /* The end of an operator: its backward parts go before those of the operators ahead of it. */
@@ -160,6 +190,8 @@ void ss_record_exchange(struct ss_recorder *r, const struct ss_layer_step *forwa
     r->open = 1;
     r->forward = *forward;
     r->backward = *backward;
+    r->backward.op = r->out.phase[SS_PHASE_F].op;
+    r->backward.op_kind = r->out.phase[SS_PHASE_F].op_kind;
 }
 
 void ss_record_exchange_end(struct ss_recorder *r)
@@ -265,6 +297,7 @@ void ss_record_again(struct ss_recorder *r, size_t from)
             push(&again, f->step[i]);
         for (size_t i = 0; i < again.n; i++) {
             again.step[i].again = 1;
+            again.step[i].phase = phase;
             if (again.step[i].kind == SS_STEP_COMPUTE && again.step[i].label == SS_LABEL_COMPUTE)
                 again.step[i].label = SS_LABEL_RECOMPUTE;
         }

@@ -83,7 +83,12 @@ static int find_collective(struct lowering *l, const struct ss_layer_step *s, in
 static int lower_step(void *ctx, const struct ss_layer_step *s)
 {
     struct lowering *l = ctx;
-    struct ss_step step = {.kind = s->kind, .label = s->label, .seconds = s->seconds};
+    struct ss_step step = {.kind = s->kind,
+                           .label = s->label,
+                           .seconds = s->seconds,
+                           .phase = s->phase,
+                           .op = s->op,
+                           .op_kind = s->op_kind};
     int status = SS_OK;
     if (s->kind != SS_STEP_COMPUTE)
         step.stream = ss_comm_facts(s->comm)->stream;

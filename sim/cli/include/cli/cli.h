@@ -44,6 +44,7 @@ struct cli_flags {
     char *line;                   /* only named: --complete takes all words behind it */
     int engine;                   /* enum ss_engine */
     int nodes, gpus_per_node;     /* 0 = not given */
+    int stage;                    /* of --steps */
     double tolerance;             /* per cent, < 0 = not given */
     char output[CLI_PATH_SIZE];   /* "" = stdout */
     char csv[CLI_PATH_SIZE], svg[CLI_PATH_SIZE], against[CLI_PATH_SIZE], timer_rows[CLI_PATH_SIZE];

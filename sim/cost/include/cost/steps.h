@@ -28,11 +28,14 @@ struct ss_layer_step {
     double sm_share;
     int mlp;   /* 1: of the layer's MLP or mixture, 0: of its attention */
     int again; /* 1: of the forward, before the backward */
+    int phase; /* as in struct ss_step, and so are the operator and its kind */
+    const char *op, *op_kind;
 };
 struct ss_step_list {
     size_t n, cap;
     struct ss_layer_step *step;
-    int mlp;    /* of the steps that are added */
+    int mlp, phase; /* of the steps that are added, as their operator */
+    const char *op, *op_kind;
     int failed; /* out of memory */
 };
 
@@ -67,8 +70,9 @@ static inline struct ss_layer_step ss_step_post(int comm, int coll, double bytes
 void ss_record_begin(struct ss_recorder *r);
 void ss_record_linear(struct ss_recorder *r, const struct ss_linear_times *t);
 void ss_record_kernels(struct ss_recorder *r, double forward, double backward);
-/* Whether what follows is of the layer's MLP or mixture. */
-void ss_record_in_mlp(struct ss_recorder *r, int mlp);
+/* What follows is of this operator, of the layer's MLP or mixture or of its attention; NULL: of none, in the same part. */
+void ss_record_operator(struct ss_recorder *r, const char *op, const char *op_kind, int mlp);
+void ss_record_operators_end(struct ss_recorder *r);
 /* An exchange between experts, and what is recorded beside it until its end. */
 void ss_record_exchange(struct ss_recorder *r, const struct ss_layer_step *forward,
                         const struct ss_layer_step *backward);

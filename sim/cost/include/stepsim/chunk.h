@@ -25,7 +25,10 @@ struct ss_step {
     int label;      /* COMPUTE */
     int stream;     /* POST, WAIT */
     int collective; /* POST: index into plan.collectives */
-    double seconds; /* COMPUTE */
+    double seconds; /* COMPUTE, and POST where nothing is contended */
+    int phase; /* F, B, I or W that it is of, which tells the sides of a pair; of a repeated forward B or I */
+    const char *op; /* operator that it is of, "attention", and its kind, "gemm"; static, NULL: none */
+    const char *op_kind;
 };
 
 /* One chunk (virtual stage) of one class: what a microbatch costs. Durations by label, in s. */

@@ -1,0 +1,1 @@
+"$STEPSIM" plan --platform h800 --nodes 2 --model qwen3-30b-a3b --bf16 --seq 4096 --mbs 1 --gbs 64 --ep 8 --num-layers 1 --moe-token-dispatcher-type alltoall --use-distributed-optimizer --steps 0 | sed -e 's/,[0-9.e-]*,\([0-9]*\)$/,,\1/' | grep '^slot\|^F'

@@ -1,0 +1,1 @@
+job="--platform h800 --nodes 1 --model llama3.1-8b --bf16 --seq 4096 --mbs 1 --gbs 8 --tp 4 --pp 2"; "$STEPSIM" plan $job --steps 2; echo $?; "$STEPSIM" plan $job --steps 0 --json; echo $?; "$STEPSIM" run $job --steps 0; echo $?
