@@ -76,6 +76,8 @@ static const struct cli_option table[] = {
             "--replicas iterations"},
     {.name = "--replicas", .how = 1, .value = "R", .verbs = V(RUN), .kind = CLI_WHOLE, .offset = AT(sim.replicas), .low = 1,
      .high = 1e6, .needs = "--jitter", .usual = "100", .doc = "iterations that --jitter draws"},
+    {.name = "--workers", .value = "N", .verbs = V(RUN), .kind = CLI_COUNT, .offset = AT(sim.options.workers), .low = 1,
+     .high = 1024, .needs = "--jitter", .doc = "processes that share the replicas, which changes no figure (one a core)"},
     {.name = "--seed", .how = 1, .value = "N", .verbs = V(RUN), .kind = CLI_WHOLE, .offset = AT(sim.seed), .low = 0, .high = 1e15,
      .usual = "0", .doc = "of the noise of --jitter; without it Megatron's, which changes nothing"},
     {.name = "--tolerance", .value = "PERCENT", .verbs = V(RUN), .kind = CLI_CALL, .call = cli_read_tolerance,

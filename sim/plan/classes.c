@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Classes: the coarsest partition of ranks, flows and links in which
- *   ranks of a class have the same pipeline rank and speed, groups of the same shape and of the same classes,
+ *   ranks of a class have the same pipeline rank, speed and (of plans for jitter) draws, groups of the same shape and of the same classes,
  *   peers in the same classes, and flows of the same classes;
  *   flows of a class start together and are as large (a send's because its ends are of the same classes, a
  *   collective's because its group is), and cross links of the same classes in the same order;
@@ -52,6 +52,8 @@ static uint64_t first_colour(const struct ss_plan_builder *b, int at)
     uint64_t h = ss_mix_in(0, (uint64_t)ss_ranks_coordinate(&b->plan->ranks, r, SS_AXIS_PP));
     if (b->slowness)
         h = ss_mix_in(h, ss_bits_of(b->slowness[r]));
+    if (b->options->apart)
+        h = ss_mix_in(h, (uint64_t)ss_plan_lockstep(b->plan, r));
     for (int g = 0; g < SS_COMM_COUNT; g++) {
         if (!groups->first[g])
             continue;

@@ -86,6 +86,17 @@ const struct ss_ranks *ss_plan_grid(const struct ss_plan *plan, int comm)
     return expert ? &plan->expert_ranks : &plan->ranks;
 }
 
+int ss_plan_lockstep(const struct ss_plan *plan, int rank)
+{
+    const struct ss_ranks *r = &plan->ranks;
+    if (plan->level > SS_LEVEL_CHUNK)
+        return rank;
+    for (int axis = SS_AXIS_TP; axis <= SS_AXIS_CP; axis++)
+        if (r->size[axis] > 1)
+            rank -= ss_ranks_coordinate(r, rank, axis) * r->stride[axis];
+    return rank;
+}
+
 int ss_ranks_coordinate(const struct ss_ranks *r, int rank, int axis)
 {
     return rank / r->stride[axis] % r->size[axis];

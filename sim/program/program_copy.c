@@ -69,16 +69,6 @@ static void name_class(struct ss_program_class *out, int stage, const int *per_s
         snprintf(out->name, sizeof out->name, "stage%d", stage);
 }
 
-/* Lowest rank of the tensor and context group: at chunk level it has the time of all of them. */
-static int lockstep(const struct ss_plan *plan, int rank)
-{
-    const struct ss_ranks *r = &plan->ranks;
-    for (int axis = SS_AXIS_TP; axis <= SS_AXIS_CP; axis++)
-        if (r->size[axis] > 1)
-            rank -= ss_ranks_coordinate(r, rank, axis) * r->stride[axis];
-    return rank;
-}
-
 static int copy_classes(const struct ss_plan *plan, struct ss_program *p, struct ss_error *err)
 {
     int stages = plan->schedule->stages;
@@ -94,7 +84,7 @@ static int copy_classes(const struct ss_plan *plan, struct ss_program *p, struct
         out->stage = in->stage;
         out->count = in->count;
         out->first_rank = in->representative;
-        out->draws = plan->level > SS_LEVEL_CHUNK ? in->representative : lockstep(plan, in->representative);
+        out->draws = ss_plan_lockstep(plan, in->representative);
         out->nstreams = plan->level > SS_LEVEL_CHUNK ? ss_stream_count(plan->experts)
                         : in->norm >= 0              ? SS_STREAM(SS_COMM_WORLD) + 1
                                                      : SS_STREAM(SS_COMM_DP_CP) + 1;

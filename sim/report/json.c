@@ -97,9 +97,18 @@ static void add_links(json_t *o, const struct ss_result *r)
     json_object_set_new(o, "links", links);
 }
 
+static void add_interval(json_t *o, const char *name, struct ss_interval in)
+{
+    json_t *ends = json_object();
+
+    ss_json_number(ends, "low", 1e3 * in.low);
+    ss_json_number(ends, "high", 1e3 * in.high);
+    json_object_set_new(o, name, ends);
+}
+
 static void add_spread(json_t *o, const struct ss_spread *s)
 {
-    json_t *spread = json_object(), *ms = json_object();
+    json_t *spread = json_object(), *ms = json_object(), *in = json_object();
 
     ss_json_number(spread, "sigma", s->sigma);
     ss_json_integer(spread, "seed", (int64_t)s->seed);
@@ -114,6 +123,13 @@ static void add_spread(json_t *o, const struct ss_spread *s)
     ss_json_number(ms, "p95", 1e3 * s->p95);
     ss_json_number(ms, "max", 1e3 * s->max);
     json_object_set_new(spread, "iteration_ms", ms);
+    add_interval(in, "mean", s->mean_in);
+    add_interval(in, "p5", s->p5_in);
+    add_interval(in, "p25", s->p25_in);
+    add_interval(in, "p50", s->p50_in);
+    add_interval(in, "p75", s->p75_in);
+    add_interval(in, "p95", s->p95_in);
+    json_object_set_new(spread, "confidence_95_ms", in);
     json_object_set_new(o, "jitter", spread);
 }
 

@@ -271,13 +271,32 @@ static void network(const struct ss_result *r, FILE *out)
     fprintf(out, ", used to %.1f %%, busy %.1f %% of the time\n", 100 * u->utilisation, 100 * u->busy);
 }
 
+static void interval(const char *name, struct ss_interval in, FILE *out)
+{
+    const double ends[] = {in.low, in.high};
+
+    fprintf(out, "%s", name);
+    for (int i = 0; i < 2; i++) {
+        fputs(i ? " .. " : " ", out);
+        if (isnan(ends[i]))
+            fputs("?", out);
+        else
+            fprintf(out, "%.1f", 1e3 * ends[i]);
+    }
+}
+
 static void spread(const struct ss_spread *s, FILE *out)
 {
     if (s->replicas == 0)
         return;
     fprintf(out, "\nJitter of %g, %d iterations, ms: mean %.1f, p5 %.1f, p50 %.1f, p95 %.1f\n", s->sigma,
             s->replicas, 1e3 * s->mean, 1e3 * s->p5, 1e3 * s->p50, 1e3 * s->p95);
-    fprintf(out, "  without: %.1f; all else here is of the iteration in the middle\n", 1e3 * s->without);
+    fputs("  with 95 % confidence:", out);
+    interval(" mean", s->mean_in, out);
+    interval(", p5", s->p5_in, out);
+    interval(", p50", s->p50_in, out);
+    interval(", p95", s->p95_in, out);
+    fprintf(out, "\n  without: %.1f; all else here is of the iteration in the middle\n", 1e3 * s->without);
 }
 
 /* How far off measured runs like this one were. */

@@ -102,7 +102,7 @@ int ss_run_scenario(const struct ss_scenario *s, const struct ss_run_options *op
     options = options ? options : &usual;
     memset(out, 0, sizeof *out);
     out->scenario = s;
-    plan.unfold |= options->jitter.sigma > 0;
+    plan.apart |= options->jitter.sigma > 0;
     rc = build_schedule(s, &out->schedule, err);
     if (!rc)
         rc = ss_plan_build(s->job, s->stack, s->platform, out->schedule, &plan, &out->plan, err);

@@ -55,6 +55,7 @@ AS_MANY = r'(?s)"pp": (\d+),\n.*"microbatch_group_size": 0,.*"microbatches": \1,
 OFFLOAD = "Offload by module: tensors of a module to the host and back"
 PACKED = "Packed sequences: attention by squares, FLOP, imbalance"
 RELEASE = "Warm-up where m = p by the stack's Megatron release"
+LOCKSTEP = "Replicas of jitter by classes in lockstep, over all cores"
 # Props of this tree's registry that the old binary does not know: prop -> subject of the commit that added it.
 NEW_PROPS = {"ss.pp.all_warmup": RELEASE, "ss.dispatch.sm_rate_alone": "A dispatcher's SMs are faster where no kernels run beside them"}
 
@@ -76,6 +77,10 @@ RULES = [
      "beside": INTERLEAVED, "old": "", "new": "", "why": "the same; their runs are compared"},
     {"commit": "A dispatcher's SMs are faster where no kernels run beside them", "op": "add",
      "path": "inputs.stack.[ss.dispatch.sm_rate_alone]", "why": "a prop of the stack deepseek-v3 alone"},
+    {"commit": LOCKSTEP, "op": "add", "path": "jitter.confidence_95_ms", "why": "how sure the percentiles are"},
+    *({"commit": LOCKSTEP, "op": "ignore", "of": ("run",), "path": path, "words": ("--jitter",), "without": ("--unfold",),
+       "check": lambda old, new, whole: True, "why": "ranks in lockstep are one class: fewer to replay and to list"}
+      for path in ("ranks_simulated", "events", "links", "limiting_link")),
     *({"commit": "Results carry the digits that hold", "op": "add", "path": path, "why": "how far contention moves an answer"}
       for path in ("sensitivity_pct", "sensitivity", "rows.*.sensitivity_pct", "schedules.*.sensitivity_pct",
                    "rows.*.figures.sensitivity_pct")),

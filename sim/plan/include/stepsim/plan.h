@@ -56,8 +56,9 @@ struct ss_slow_link {
 };
 /* How finely ranks are simulated, and where they are. All zero: chunk level, folded, rank r on GPU r. */
 struct ss_plan_options {
-    int level;            /* enum ss_level */
-    int unfold;           /* 1: every rank is its own class */
+    int level;  /* enum ss_level */
+    int unfold; /* 1: every rank is its own class */
+    int apart; /* 1: ranks of a class run in lockstep (ss_plan_lockstep): each has draws of its own otherwise */
     const int *placement; /* [world_size]: GPU of every rank, each once; NULL: rank r is on GPU r */
     int nstragglers;
     const struct ss_straggler *stragglers;
@@ -164,6 +165,9 @@ int ss_placement_load(const char *path, const struct ss_platform *platform, int 
 /* Returns the rank grid of which a communicator's process groups are groups; NULL where the job has no such groups, or where they
  * are of no grid (ss_comm_in_grid). */
 const struct ss_ranks *ss_plan_grid(const struct ss_plan *plan, int comm);
+/* Returns the lowest of the ranks that run in lockstep with a rank: at chunk level those of its tensor and context group, which
+ * all take the time of the slowest, else the rank alone. Under jitter they share draws. */
+int ss_plan_lockstep(const struct ss_plan *plan, int rank);
 /* Returns 1 when all ranks wait for each other before the optimizer's step. */
 int ss_plan_has_barrier(const struct ss_plan *plan);
 /* Frees a plan. NULL is allowed. */

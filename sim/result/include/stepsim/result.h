@@ -31,6 +31,11 @@ struct ss_timer {
     double seconds;
 };
 
+/* Where a figure that was estimated from draws lies with 95 % confidence; NaN on a side that so few draws leave open. */
+struct ss_interval {
+    double low, high;
+};
+
 /* Iterations under jitter, in s. */
 struct ss_spread {
     int replicas; /* 0: none */
@@ -38,6 +43,7 @@ struct ss_spread {
     uint64_t seed;
     double without; /* jitter */
     double mean, min, p5, p25, p50, p75, p95, max;
+    struct ss_interval mean_in, p5_in, p25_in, p50_in, p75_in, p95_in;
 };
 
 /* What becomes of the iteration when links are wider or narrower by parts of 1e-10 to 1e-14, less than any is known by: where
@@ -113,8 +119,10 @@ struct ss_run_options {
     int unchecked;                /* 1: whether all digits hold (ss_result.sensitivity) is not looked at */
     const struct ss_bands *bands; /* of the summary; NULL: none */
     struct ss_plan_options plan;
-    struct ss_jitter jitter; /* sigma > 0: every rank is simulated, `replicas` times */
+    struct ss_jitter
+        jitter; /* sigma > 0: all ranks with draws of their own are simulated, `replicas` times */
     int replicas;
+    int workers; /* processes that replay replicas, whose number changes no answer; 0: one a core */
     /* Called now and then in a long replay on SimGrid, and with every replica, with the share done, 0..1; may be
      * NULL. */
     void (*progress)(void *ctx, double share);

@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Worker processes: the same answers for any number of them, and when they die. */
+#include <signal.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include "base/base.h"
+#include "base/pool.h"
+#include "suite.h"
+
+enum { ITEMS = 200 };
+
+struct trial {
+    int fails[2];     /* items, -1: none */
+    int kills;        /* item whose workers die, -1: none */
+    int times;        /* so often */
+    int *shared_dead; /* counted by all processes */
+    int told, falls;
+};
+
+static int work(void *ctx, int item, void *answer, struct ss_error *err)
+{
+    struct trial *t = ctx;
+    long value = 7L * item * item + 1;
+    if (item == t->fails[0] || item == t->fails[1])
+        return ss_fail(err, SS_ERR_INPUT, NULL, 0, "item %d is bad", item);
+    if (item == t->kills && (*t->shared_dead)++ < t->times)
+        raise(SIGKILL);
+    memcpy(answer, &value, sizeof value);
+    return SS_OK;
+}
+
+static void tell(void *ctx, int done)
+{
+    struct trial *t = ctx;
+    t->falls += done != ++t->told;
+}
+
+static int run(struct trial *t, int workers, long answers[ITEMS], struct ss_error *err)
+{
+    const struct ss_pool pool = {.workers = workers,
+                                 .nitems = ITEMS,
+                                 .size = sizeof *answers,
+                                 .work = work,
+                                 .ctx = t,
+                                 .told = tell,
+                                 .told_ctx = t};
+    memset(answers, 0, ITEMS * sizeof *answers);
+    *t->shared_dead = t->told = t->falls = 0;
+    return ss_pool_run(&pool, answers, err);
+}
+
+static void check(const struct trial *t, const long answers[ITEMS])
+{
+    CU_ASSERT_EQUAL(t->told, ITEMS);
+    CU_ASSERT_EQUAL(t->falls, 0);
+    for (int i = 0; i < ITEMS; i++)
+        CU_ASSERT_EQUAL(answers[i], 7L * i * i + 1);
+}
+
+static struct trial trial(void)
+{
+    struct trial t = {.fails = {-1, -1}, .kills = -1};
+    t.shared_dead = mmap(NULL, sizeof(int), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    CU_ASSERT_FATAL(t.shared_dead != MAP_FAILED);
+    return t;
+}
+
+static void test_answers(void)
+{
+    static const int workers[] = {0, 1, 2, 7, 2 * ITEMS};
+    struct trial t = trial();
+    long answers[ITEMS];
+    CU_ASSERT(ss_pool_cores() >= 1);
+    for (size_t i = 0; i < SS_ARRAY_LEN(workers); i++) {
+        CU_ASSERT_EQUAL(run(&t, workers[i], answers, NULL), SS_OK);
+        check(&t, answers);
+    }
+    munmap(t.shared_dead, sizeof(int));
+}
+
+/* Whichever worker is faster, the error is that of the lowest item. */
+static void test_errors(void)
+{
+    struct trial t = trial();
+    long answers[ITEMS];
+    t.fails[0] = 60;
+    t.fails[1] = 41;
+    for (int workers = 1; workers < 5; workers++) {
+        struct ss_error err = {0};
+        CU_ASSERT_EQUAL(run(&t, workers, answers, &err), SS_ERR_INPUT);
+        CU_ASSERT_STRING_EQUAL(err.message, "item 41 is bad");
+        CU_ASSERT(t.told >= 41 && t.told < ITEMS);
+    }
+    munmap(t.shared_dead, sizeof(int));
+}
+
+static void test_deaths(void)
+{
+    struct trial t = trial();
+    long answers[ITEMS];
+    struct ss_error err = {0};
+    t.kills = 17;
+    t.times = 1;
+    CU_ASSERT_EQUAL(run(&t, 3, answers, &err), SS_OK);
+    CU_ASSERT(*t.shared_dead == 2);
+    check(&t, answers);
+    t.times = 100;
+    CU_ASSERT_EQUAL(run(&t, 3, answers, &err), SS_ERR_ENGINE);
+    CU_ASSERT_EQUAL(*t.shared_dead, 2);
+    CU_ASSERT_PTR_NOT_NULL(strstr(err.message, "item 17 of 200"));
+    munmap(t.shared_dead, sizeof(int));
+}
+
+int main(void)
+{
+    CU_TestInfo tests[] = {{"the same answers for any number of workers", test_answers},
+                           {"the lowest error", test_errors},
+                           {"a worker that dies", test_deaths},
+                           CU_TEST_INFO_NULL};
+    return suite_run("pool", NULL, NULL, tests);
+}
