@@ -205,7 +205,7 @@ static int complete_loads(struct ss_finish *f)
         return SS_OK;
     if (!f->loaded)
         return ss_fail(f->err, SS_ERR_UNSUPPORTED, NULL, 0,
-                       "--moe-load %s: a file of loads is read with a scenario, not with a row of a table",
+                       "--moe-load %s: a file of loads is read with a scenario or a table",
                        job->moe_load_source);
     int rc = ss_loaded_loads(f->loaded, job->moe_load_source, job->model.num_experts, job->model.top_k,
                              &loads, f->err);
@@ -256,20 +256,36 @@ int ss_job_complete(struct ss_finish *f)
     return rc;
 }
 
-int ss_job_finish(struct ss_job *job, const struct ss_request *r, const struct ss_stack *stack,
-                  int world_size, int gpus_per_node, struct ss_notes *notes, struct ss_error *err)
+/* The job changes only when all of it is right. */
+static int finish(const struct ss_finish *with, struct ss_job *job)
 {
     struct ss_job draft = *job;
-    struct ss_finish f = {.job = &draft,
-                          .request = r,
-                          .stack = stack,
-                          .world_size = world_size,
-                          .gpus_per_node = gpus_per_node,
-                          .notes = notes,
-                          .err = err};
+    struct ss_finish f = *with;
+    f.job = &draft;
     int rc = ss_job_complete(&f);
 
     if (!rc)
         *job = draft;
     return rc;
+}
+
+int ss_job_finish(struct ss_job *job, const struct ss_request *r, const struct ss_stack *stack,
+                  int world_size, int gpus_per_node, struct ss_notes *notes, struct ss_error *err)
+{
+    const struct ss_finish f = {.request = r,
+                                .stack = stack,
+                                .world_size = world_size,
+                                .gpus_per_node = gpus_per_node,
+                                .notes = notes,
+                                .err = err};
+    return finish(&f, job);
+}
+
+int ss_loaded_finish(struct ss_loaded *l, struct ss_job *job, const struct ss_stack *stack, int world_size,
+                     int gpus_per_node, struct ss_files *files, struct ss_error *err)
+{
+    const struct ss_finish f = {
+        .loaded = l, .stack = stack, .world_size = world_size, .gpus_per_node = gpus_per_node, .err = err};
+    int rc = finish(&f, job);
+    return rc ? rc : ss_loaded_note(job, files, err);
 }

@@ -27,10 +27,8 @@ static int note_files(const struct whole *w, struct ss_files *files, struct ss_e
 {
     int rc = ss_request_files(&w->request, files, err);
 
-    if (!rc && files && w->job.moe_loads)
-        rc = ss_files_add(files, w->job.moe_load_source, err);
-    if (!rc && files && w->job.packed_law == SS_PACKED_FILE)
-        rc = ss_files_add(files, w->job.packed_source, err);
+    if (!rc)
+        rc = ss_loaded_note(&w->job, files, err);
     return rc ? rc : ss_data_note("workloads/models", w->job.model_ref, ".json", files, err);
 }
 

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/base.h"
+#include "job/loaded.h"
 #include "stepsim/bands.h"
 #include "stepsim/flags.h"
 #include "stepsim/scenario.h"
@@ -135,8 +136,11 @@ int ss_case_finish(struct ss_case *c, struct ss_files *files, struct ss_error *e
 
     if (rc)
         return rc;
+    if (!c->loaded && !(c->loaded = ss_loaded_new()))
+        return ss_fail(err, SS_ERR_NOMEM, NULL, 0, "out of memory");
     gpus = ss_platform_gpus_per_node(c->platform);
-    return ss_job_finish(&c->job, NULL, &c->stack, ss_platform_nodes(c->platform) * gpus, gpus, NULL, err);
+    return ss_loaded_finish(c->loaded, &c->job, &c->stack, ss_platform_nodes(c->platform) * gpus, gpus, files,
+                            err);
 }
 
 /* Of a table's row a platform or stack that cannot be read is a mistake, not a refused configuration. */
@@ -208,7 +212,8 @@ static int load_tables(const char *const *names, int n, struct ss_files *files, 
         out->n += ss_table_rows(out->tables[i]);
         rc = ss_files_add(files, ss_table_file(out->tables[i]), err);
     }
-    if (!rc && !(out->cases = ss_calloc((size_t)out->n + 1, sizeof *out->cases)))
+    out->loaded = rc ? NULL : ss_loaded_new();
+    if (!rc && (!out->loaded || !(out->cases = ss_calloc((size_t)out->n + 1, sizeof *out->cases))))
         rc = ss_fail(err, SS_ERR_NOMEM, NULL, 0, "out of memory");
     return rc;
 }
@@ -236,6 +241,7 @@ int ss_cases_load(const char *const *tables, int ntables, const struct ss_case_c
             struct ss_case *c = &out->cases[at++];
             c->table = out->tables[t];
             c->row = r;
+            c->loaded = ss_loaded_share(out->loaded);
             rc = prepare(c, choice, files, notes, &why);
             if (rc != SS_ERR_IO)
                 continue;
@@ -254,12 +260,18 @@ int ss_cases_load(const char *const *tables, int ntables, const struct ss_case_c
     return rc;
 }
 
+void ss_case_free(struct ss_case *c)
+{
+    ss_platform_free(c->platform);
+    ss_request_free(&c->request);
+    ss_loaded_drop(c->loaded);
+}
+
 void ss_cases_free(struct ss_cases *c)
 {
-    for (int i = 0; c->cases && i < c->n; i++) {
-        ss_platform_free(c->cases[i].platform);
-        ss_request_free(&c->cases[i].request);
-    }
+    for (int i = 0; c->cases && i < c->n; i++)
+        ss_case_free(&c->cases[i]);
+    ss_loaded_drop(c->loaded);
     for (int i = 0; i < c->ntables; i++)
         ss_table_free(c->tables[i]);
     free(c->cases);

@@ -382,8 +382,7 @@ int ss_observations_load(const struct ss_calibrate_options *opt, struct ss_obser
 void ss_observations_free(struct ss_observations *o)
 {
     ss_cases_free(&o->cases);
-    ss_platform_free(o->log_case.platform);
-    ss_request_free(&o->log_case.request);
+    ss_case_free(&o->log_case);
     ss_platform_free(o->machine);
     ss_nccl_free(o->nccl);
     ss_bench_free(o->bench);

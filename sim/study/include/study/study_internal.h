@@ -12,6 +12,7 @@
 int ss_study_add_words(struct ss_request *r, const char *words);
 
 /* ---- cases.c: rows made ready to predict ---- */
+struct ss_loaded;
 enum ss_case_state { SS_CASE_READY, SS_CASE_REFUSED, SS_CASE_UNSUPPORTED, SS_CASE_NOTHING };
 struct ss_case {
     const struct ss_table *table;
@@ -23,6 +24,7 @@ struct ss_case {
     struct ss_job job;
     struct ss_stack stack;
     struct ss_platform *platform;
+    struct ss_loaded *loaded;          /* what jobs read of files, of all rows; may be NULL */
     double measured_s, measured_bytes; /* 0 = none */
 };
 /* Rows of this platform only, and on this file of it. */
@@ -34,12 +36,15 @@ struct ss_cases {
     int ntables, n;
     struct ss_table **tables;
     struct ss_case *cases;
+    struct ss_loaded *loaded;
 };
 /* choice may be NULL; rows that it leaves out are SS_CASE_NOTHING. `files`, may be NULL, gets the files that are read. */
 int ss_cases_load(const char *const *tables, int ntables, const struct ss_case_choice *choice,
                   struct ss_files *files, struct ss_cases *out, struct ss_notes *notes, struct ss_error *err);
-/* Loads platform and stack of c->job, sets what c->request says, and completes it. */
+/* Loads platform and stack of c->job, sets what c->request says, and completes it. The caller frees what a case holds with
+ * ss_case_free. */
 int ss_case_finish(struct ss_case *c, struct ss_files *files, struct ss_error *err);
+void ss_case_free(struct ss_case *c);
 void ss_cases_free(struct ss_cases *c);
 
 #define SS_PREDICTION_TIMERS 16
