@@ -8,10 +8,14 @@
 
 /* ---- refusals ---- */
 
-static int check_masks(struct ss_finish *f)
+static int check_data(struct ss_finish *f)
 {
     const struct ss_job *job = f->job;
 
+    if (job->micro_batch > 1)
+        REFUSE(f, "--micro-batch-size --packed-lengths --sft",
+               "take --micro-batch-size 1, the global batch over it, and rows as many times as long",
+               "micro-batch-size must be 1 for packing");
     if (job->reset_attention_mask)
         REFUSE(f, "--reset-attention-mask", "drop it: documents of a packed row do not see each other",
                "packed documents have no attention mask that could be reset");
@@ -40,7 +44,7 @@ static int check_multiple(struct ss_finish *f)
 int ss_job_check_packed(struct ss_finish *f)
 {
     const struct ss_job *job = f->job;
-    int rc = job->packed_law != SS_PACKED_NONE || job->sft ? check_masks(f) : SS_OK;
+    int rc = job->packed_law != SS_PACKED_NONE || job->sft ? check_data(f) : SS_OK;
 
     if (rc || job->packed_law == SS_PACKED_NONE)
         return rc;
@@ -89,7 +93,7 @@ int ss_job_complete_packed(struct ss_finish *f)
         return SS_OK;
     if (!f->loaded)
         return ss_fail(f->err, SS_ERR_UNSUPPORTED, NULL, 0,
-                       "--packed-lengths: documents are packed with a scenario, not with a row of a table");
+                       "--packed-lengths: documents are packed with a scenario or a table");
     int rc = ss_loaded_packing(f->loaded, job, &job->packing, f->err);
     if (rc) {
         ss_request_locate(f->request, "--packed-lengths", f->err);

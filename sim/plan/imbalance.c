@@ -168,16 +168,12 @@ static int clamp(double x, int low, int high)
 /* Squares of the rows of a replica's microbatches; returns their sum. */
 static double draw_replica(struct imbalance *m)
 {
-    const int n = ss_schedule_microbatches(m->plan->schedule), rows = m->plan->job->micro_batch;
+    const int n = ss_schedule_microbatches(m->plan->schedule);
     double sum = 0;
     for (int i = 0; i < n; i++) {
         double most = -INFINITY;
-        for (int k = 0; k < m->lockstep; k++) {
-            double one = 0;
-            for (int r = 0; r < rows; r++)
-                one += ss_packing_draw(m->packing, m->drawn++);
-            most = fmax(most, one / rows - 1);
-        }
+        for (int k = 0; k < m->lockstep; k++)
+            most = fmax(most, ss_packing_draw(m->packing, m->drawn++) - 1);
         m->squares[i] = most;
         sum += most;
     }
