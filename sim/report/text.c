@@ -53,7 +53,7 @@ static void packing(const struct ss_plan *plan, FILE *out)
     const struct ss_packing_figures *p = &plan->packing;
 
     if (plan->job->packing)
-        fprintf(out, "packed: %.3g documents a row, %.1f %% padding, attention %.1f %% of the full square\n",
+        fprintf(out, "packed: %.1f documents a row, %.1f %% padding, attention %.3g %% of the full square\n",
                 p->documents, 100 * p->padding, 100 * p->attention);
     if (p->sigma > 0)
         fprintf(out, "rows differ: imbalance %.1f ms an iteration (p50 %.1f, p90 %.1f, p99 %.1f)\n",
