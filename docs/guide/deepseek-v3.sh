@@ -58,8 +58,8 @@ slots() {
     }
     END {
         for (p in stage) { s = stage[p]
-            printf "%d %.4f %.4f %.4f %.4f %.4f %.4f %d\n", s, t[s, "FB"], t[s, "F"], t[s, "B"] + t[s, "I"], t[s, "W"], \
-                t[s, "idle"] + t[s, "wait"], t[s, "step"], n[s, "FB"] }
+            printf "%d %.4f %.4f %.4f %.4f %.4f %.4f %d %.4f %d\n", s, t[s, "FB"], t[s, "F"], t[s, "B"] + t[s, "I"], t[s, "W"], \
+                t[s, "idle"] + t[s, "wait"], t[s, "step"], n[s, "FB"], t[s, "B"] / n[s, "B"], n[s, "W"] }
     }' "$1" | sort -n
 }
 "$program" run --job $job --engine native --trace "$dir/trace.json" --json > "$dir/chunk" || [ $? -le 1 ]
@@ -94,6 +94,21 @@ layout() {
         "$(awk '{ a += $2; b += $3; c += $4; d += $6 } END { printf "%.2f | %.2f | %.2f | %.2f", a / NR, b / NR, c / NR, d / NR }' "$dir/layout.slots")" >> "$dir/layouts"
     [ "$(verdict layout | head -n 1)" = "too large" ] && echo 999999999 || value layout iteration_ms
 }
+
+# formula WHOSE RANK PAIRS F&B B W IDLE
+formula() {
+    printf '| %s | %s | %s | %.1f | %.1f | %.1f | %.2f | %s |\n' "$1" "$2" "$3" "$4" "$5" "$6" "$(calc %.4f "7 * ($4 + $5 - 3 * $6) / 1000")" "$7"
+}
+# load TEXT LOAD
+load() {
+    predict load --moe-load "$2" --moe-router-padding-for-fp8 --trace "$dir/load.json"
+    slots "$dir/load.json" > "$dir/load.slots"
+    hottest=$("$program" plan --job $job --moe-load "$2" | awk '/hottest rank/ { print $3 }')
+    printf '| %s | %s | %s | %s | %s |\n' "$1" "$(calc %+.0f "100 * ($hottest - 1)") %" "$(calc %.2f "$(value load iteration_ms) / 1000")" \
+        "$(awk -v s="$(value load critical_stage)" '$1 == s { printf "%.2f | %.2f", $2, $6 }' "$dir/load.slots")" \
+        "$(awk '{ a += $2; d += $6 } END { printf "%.2f | %.2f", a / NR, d / NR }' "$dir/load.slots")"
+}
+predict jitter --jitter 0.05 --replicas 5
 
 # One pair of stage 7 at layer level: the first that begins behind the middle of the iteration
 "$program" run --job $job --engine native --level layer --trace "$dir/layer.json" --window 9s:10s > /dev/null || [ $? -le 1 ]
@@ -163,13 +178,46 @@ The published parts add up to the step, and none is named for the exchanges of g
 itself, HBM traffic and norms, takes $(calc %.2f "$(part chunk optimizer) / 1000") s. The report says ZeRO-1 and not whether its exchanges are hidden; as Megatron does where nothing is said, they are not.
 With \`--overlap-grad-reduce --overlap-param-gather\` an iteration takes $(calc %.2f "$(value overlap iteration_ms) / 1000") s, and $(calc %.2f "($(part overlap optimizer) + $(part overlap dp)) / 1000") s are left of them.
 
-Bubble and imbalance follow from where the layers lie, and the published bubble is between that of the busiest rank and the mean: real ranks wait for one
-another's differences, equal ranks do not, and a rank of fewer layers waits longer.
+## The bubble
+
+DualPipe's own formula, (PP/2 - 1) (F&B + B - 3W) with seconds of one slot, in the rank's number of slots:
+
+| | rank | pairs | F&B, ms | B, ms | W, ms | formula, s | idle and waiting, s |
+|---|---|---|---|---|---|---|---|
+END
+formula predicted "$(value chunk critical_stage)" $(awk -v s="$(value chunk critical_stage)" '$1 == s { printf "%d %.2f %.2f %.2f %.2f", $8, 1000 * $2 / $8, 1000 * $9, 1000 * $5 / $10, $6 }' "$dir/slots")
+formula predicted 7 $(awk '$1 == 7 { printf "%d %.2f %.2f %.2f %.2f", $8, 1000 * $2 / $8, 1000 * $9, 1000 * $5 / $10, $6 }' "$dir/slots")
+# Published parts: rank r of the first half has 97 + r pairs (the middle one 103), as many single forwards and backwards as make 120, 15 - r weight slots
+formula published 0 97 $(calc "%.2f %.2f %.2f" "13950 / 97, (1990 + 480) / 23, 480 / 15") 2.06
+formula published 7 103 $(calc "%.2f %.2f %.2f" "13950 / 103, (1990 + 480) / 17, 480 / 8") 2.06
+cat << END
+
+The order of slots is that of deepseek-ai/DualPipe on each of the 16 ranks, and the busiest rank idles as long as the formula says. With the published
+parts the formula gives half of the published bubble or less, whichever rank they are of, so 1 s of it is waiting for slots that take longer elsewhere. Where that comes from is not published:
+
+- Activations sent between stages are no cause here: $(calc %.0f "$(part chunk pp)") ms are exposed.
+- The published 0.48 s of weight gradients are of a rank that has the output layer: a chunk of four layers has 27.5 ms of them in the profile, and no other rank has more
+  than 14 slots of weight gradients, 0.39 s.
+- Here the rank with the losses is the slowest: it waits for none, and all others 3 s for it. Where other ranks are as slow, all wait for one another. Balanced experts make
+  all pairs of four layers equal; the routing of a real run is not balanced, and even the profile's rank, whose routing is called so, gets from 28,416 to
+  36,864 copies of tokens a layer. Uneven experts cost the stages without losses most: pairs grow, and waiting grows where it is short and shrinks
+  where it is long, both towards what is published:
+
+| load of the experts (\`--moe-load\`) | hottest rank | an iteration, s | busiest: F+B | bubble | mean: F+B | bubble |
+|---|---|---|---|---|---|---|
+END
+load "balanced (the job's)" balanced
+load "random logits" uniform
+load "logits with a bias an expert, 0.05" biased:0.05
+load "the same, 0.1" biased:0.1
+cat << END
+
+Uneven experts take rows that are padded where they are permuted, as in the profile (\`--moe-router-padding-for-fp8\`). Slots of random length (\`--jitter 0.05\`, a log-normal 5 %) make an iteration $(calc %.2f "$(value jitter iteration_ms) / 1000") s: noise alone would have to be large.
 
 ## Where the layers lie
 
 The report has embedding and output on one rank, and the profile of its authors four layers of experts in a chunk, so every stage between the first and the last
-has four here, and five are left for these two. Of the layouts that fit the job's has the least predicted step. A fifth layer elsewhere brings at most
+has four here, and five are left for these two. Of the layouts that fit the job's has the least predicted step, and NVIDIA's recipe of 16 stages (Megatron-Bridge) is the same. A fifth layer elsewhere brings at most
 0.4 %, which a prediction cannot tell, and is not the profile's chunk; nor can it tell 4 / 1 from 3 / 2, which takes 5 GiB less. Parts are those of the busiest rank, in seconds; the mean of all ranks hardly depends on the layout.
 
 | first / last stage | fifth layer | an iteration, s | GiB | | rank | F+B | F | B | bubble | mean F+B | F | B | bubble |

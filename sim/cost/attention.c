@@ -141,7 +141,7 @@ static void down_projection(struct ss_ops *ops, const struct ss_shape *s, const 
 {
     double own = s->tokens / s->sp;
     if (s->gemm_precision == SS_FP8)
-        ss_op_cast_rows(ops, stack, "fp8 cast", own, s->h, width, s->h * width);
+        ss_op_cast_rows(ops, s, stack, "fp8 cast", own, s->h, width, s->h * width);
     struct ss_op *op = ss_op_replicated(ops, name, s, width, s->h, s->gemm_precision);
     op->params += s->qkv_bias ? width : 0;
     op->tensors += s->qkv_bias;

@@ -65,6 +65,13 @@ void ss_op_elementwise(struct ss_op *op, double forward_bytes, double backward_b
     op->backward_kernels = backward_kernels;
 }
 
+/* Kernels that cast for the backward of a linear layer. Where neither transposed weights nor inputs by columns are kept: the
+ * gradient by rows and by columns, the input by columns, the weight transposed, scales put in order (DeepSeek-V3's profile). */
+static int backward_casts(const struct ss_shape *s, const struct ss_stack *stack, int kept)
+{
+    return ss_op_kept_in_fp8(s, stack) ? 5 : kept;
+}
+
 /* Traffic of the fp8 casts and transposes of one linear layer (Transformer Engine). Cast: 2 B read, 1 B
  * written; transpose: 1 B read, 1 B written; of a tensor that is not gathered both are one kernel that
  * reads once. Dynamic scaling (torchao) reads an operand for its largest value, reads it again and writes 1 B: activations
@@ -86,19 +93,19 @@ void ss_op_fp8_cast(struct ss_ops *ops, const struct ss_shape *s, const struct s
     int later = column && (!s->fp8_blocks || s->sp > 1); /* the input is transposed behind its gather */
     double input = !column ? 4 * in : !s->fp8_blocks ? 0 : later ? 3 * in / s->sp : 4 * in;
     ss_op_elementwise(op, passes * input, passes * (gradient + (later ? 2 * in : 0)), input > 0 ? 2 : 0,
-                      gathered || later ? 3 : 2);
+                      backward_casts(s, stack, gathered || later ? 3 : 2));
 }
 
 /* The same of the experts' linear layers, whose input is whole on the rank. */
-void ss_op_cast_rows(struct ss_ops *ops, const struct ss_stack *stack, const char *name, double rows,
-                     double in, double out, double weights)
+void ss_op_cast_rows(struct ss_ops *ops, const struct ss_shape *s, const struct ss_stack *stack,
+                     const char *name, double rows, double in, double out, double weights)
 {
     struct ss_op *op = ss_op_add(ops, name, SS_OP_ELEMENTWISE);
     double passes = stack->fp8_cast_passes * rows;
     if (stack->fp8_dynamic > 0)
         ss_op_elementwise(op, 5 * (passes * in + weights), 5 * (passes * (in + out) + weights), 4, 6);
     else
-        ss_op_elementwise(op, passes * 4 * in, passes * 4 * out, 2, 2);
+        ss_op_elementwise(op, passes * 4 * in, passes * 4 * out, 2, backward_casts(s, stack, 2));
 }
 
 /* With scaling by history, or by blocks, one kernel casts what goes to all experts. Else each expert's part takes three: the
@@ -107,8 +114,10 @@ void ss_op_expert_cast(struct ss_ops *ops, const struct ss_shape *s, const struc
                        double out)
 {
     int groups = (int)s->local_experts;
-    ss_op_cast_rows(ops, stack, "expert fp8 cast", s->routed, in, out, s->local_experts * in * out);
+    ss_op_cast_rows(ops, s, stack, "expert fp8 cast", s->routed, in, out, s->local_experts * in * out);
     struct ss_op *op = &ops->op[ops->n - 1];
+    if (ss_op_kept_in_fp8(s, stack)) /* their weights are transposed in the forward, once for both */
+        op->backward_kernels--;
     if (s->casts_each)
         op->forward_launches = op->backward_launches = 3 * groups;
 }

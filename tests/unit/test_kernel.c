@@ -122,6 +122,13 @@ static void test_casts(void)
     CU_ASSERT(op->forward_bytes == 1000 * 3 * 25 && op->backward_bytes == 1000 * (4 * 300 + 2 * 100));
     op = cast(&ops, &blocks, &stack, SS_TP_ROW);
     CU_ASSERT(op->forward_bytes == 1000 * 4 * 100 && op->backward_bytes == 1000 * 4 * 300);
+    CU_ASSERT(op->backward_kernels == 2);
+    stack.fp8_keeps_less = 1; /* as many bytes (ss.te.fp8_cast counts them) in more kernels */
+    op = cast(&ops, &blocks, &stack, SS_TP_ROW);
+    CU_ASSERT(op->forward_kernels == 2 && op->backward_bytes == 1000 * 4 * 300 && op->backward_kernels == 5);
+    ops.n = 0;
+    ss_op_expert_cast(&ops, &blocks, &stack, 100, 300);
+    CU_ASSERT(ops.op[0].forward_kernels == 2 && ops.op[0].backward_kernels == 4);
 }
 
 static void test_norm(void)

@@ -88,8 +88,8 @@ void ss_op_fp8_cast(struct ss_ops *ops, const struct ss_shape *s, const struct s
 void ss_op_expert_cast(struct ss_ops *ops, const struct ss_shape *s, const struct ss_stack *stack, double in,
                        double out);
 /* The same of `rows` tokens that no collective gathers, and of `weights`. */
-void ss_op_cast_rows(struct ss_ops *ops, const struct ss_stack *stack, const char *name, double rows,
-                     double in, double out, double weights);
+void ss_op_cast_rows(struct ss_ops *ops, const struct ss_shape *s, const struct ss_stack *stack,
+                     const char *name, double rows, double in, double out, double weights);
 /* A norm of `x` elements with so many weights (LayerNorm: and as many biases), which writes `out` bytes an element. What it keeps is
  * left to the caller. */
 struct ss_op *ss_op_norm_of(struct ss_ops *ops, const struct ss_shape *s, const char *name, double x,
