@@ -102,6 +102,8 @@ int cli_request_read(struct ss_request *r, struct ss_request *how, struct cli_fl
 
     if (!rc)
         rc = take_options(r, how, flags, err);
+    flags->sim.options.any_engine = !cli_given(flags, "--engine");
+    flags->sim.options.level_choice = cli_given(flags, "--level") ? SS_LEVEL_STAYS : SS_LEVEL_FOLLOWS;
     return rc ? rc : cli_options_check(flags, err);
 }
 

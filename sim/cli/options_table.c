@@ -60,7 +60,7 @@ static const struct cli_option table[] = {
     {.name = "--engine", .how = 1, .value = "engine", .verbs = V(SWEEP) | V(PROGRAM_READ) | V(SCHEDULE_COMPARE_JOB) | V(VALIDATE),
      .kind = CLI_CHOICE, .offset = AT(engine), .choice = engine, .usual = "native", .doc = "which kernel replays"},
     {.name = "--level", .how = 1, .value = "level", .verbs = LOWER, .kind = CLI_CHOICE, .offset = AT(sim.options.plan.level),
-     .choice = level, .usual = "chunk", .doc = "an event a slot; operators, and their collectives as flows; the same"},
+     .choice = level, .usual = "chunk, flow where links make it more than 3 % off", .doc = "an event a slot; operators, and their collectives as flows; the same"},
     {.name = "--unfold", .how = 1, .verbs = LOWER, .kind = CLI_SET, .offset = AT(sim.options.plan.unfold), .low = 1,
      .doc = "simulates every rank, not one of those that do the same"},
     {.name = "--full-replay", .how = 1, .verbs = V(RUN), .kind = CLI_SET, .offset = AT(sim.options.full_replay), .low = 1,

@@ -16,7 +16,10 @@
 /* Field by field: what lies between them is not copied with a structure. */
 static int same_shape(const struct ss_group_shape *a, const struct ss_group_shape *b)
 {
-    return a->n == b->n && a->nodes == b->nodes && a->per_node == b->per_node && a->across == b->across &&
+    for (int hop = 0; hop < SS_HOP_COUNT; hop++)
+        if (a->stretch[hop] != b->stretch[hop])
+            return 0;
+    return a->n == b->n && a->nodes == b->nodes && a->per_node == b->per_node &&
            a->spread.nodes == b->spread.nodes && a->spread.copies == b->spread.copies;
 }
 
@@ -159,8 +162,6 @@ static int context_init(const struct ss_cost_input *in, const struct ss_rank_sit
     c->etp = site->etp;
     c->etp_ep = site->etp_ep;
     c->edp = site->edp;
-    /* Ranks side by side send to their next ones on the next node together; so many share a NIC. */
-    c->cp_sharers = fmin(in->cp_stride, (double)c->net.gpus_per_node / c->net.nics_per_node);
     c->slower = site->group - 1;
     c->p2p_overlapped = in->schedule->p2p == SS_P2P_OVERLAPPED;
     c->once = 1.0 / in->microbatches;

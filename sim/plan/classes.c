@@ -59,8 +59,9 @@ static uint64_t first_colour(const struct ss_plan_builder *b, int at)
             continue;
         struct ss_group_shape s = groups->shape[g][groups->first[g][r]];
         h = ss_mix_in(h, (uint64_t)s.n << 42 | (uint64_t)s.nodes << 21 | (uint64_t)s.per_node);
-        if (s.across > 0)
-            h = ss_mix_in(h, ss_bits_of(s.across));
+        for (int hop = 0; hop < SS_HOP_COUNT; hop++)
+            if (s.stretch[hop] > 0)
+                h = ss_mix_in(ss_mix_in(h, (uint64_t)hop), ss_bits_of(s.stretch[hop]));
         if (routes->hop[g][SS_HOP_INTER_NODE] >= 0 || routes->hop[g][SS_HOP_NODE] >= 0)
             h = ss_mix_in(h, (uint64_t)groups->local[g][r]);
     }

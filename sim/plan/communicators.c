@@ -16,6 +16,7 @@ struct grouping {
     struct ss_groups *groups;
     struct ss_error *err;
     int gpus;        /* on a node */
+    int slow;        /* some links are slow, or have failed */
     int n, nodes;    /* members, nodes that they lie on */
     int *members;    /* [2 * world_size] */
     int *node_of;    /* [member]: number among the group's nodes */
@@ -255,24 +256,35 @@ static void add_group(struct grouping *b, int comm, int first)
     }
 }
 
-/* Room for the flows of the communicator's hops. */
-static int add_hops(struct grouping *b, int comm)
+/* Room for the flows of the communicator's hops: none until a group has them. */
+static int add_hops(struct grouping *b, int comm, unsigned hops)
 {
     struct ss_groups *g = b->groups;
-    if (!ss_comm_has_flows(b->plan, comm))
-        return SS_OK;
-    unsigned hops = ss_collective_hops(ss_comm_kinds(b->plan, comm));
     int n = ss_ranks_group_size(grid_of(b->plan, comm), comm);
+    size_t world = (size_t)b->plan->world_size;
     for (int hop = 0; hop < SS_HOP_COUNT; hop++) {
         int width = hops & SS_HOP_BIT(hop) ? hop_width(b, hop, n) : 0;
         if (width <= 0)
             continue;
-        g->target[comm][hop] = malloc((size_t)b->plan->world_size * (size_t)width * sizeof(int));
-        if (!g->target[comm][hop])
+        int *target = g->target[comm][hop] = malloc(world * (size_t)width * sizeof *target);
+        if (!target)
             return no_memory(b);
+        for (size_t j = 0; j < (size_t)width; j++)
+            for (size_t rank = 0; rank < world; rank++)
+                target[j * world + rank] = (int)rank;
         g->width[comm][hop] = width;
     }
     return SS_OK;
+}
+
+/* Hops whose flows are wanted: all where the communicator's collectives are flows. A closed form needs those that tell
+ * its share of the links, where it may have less than its own. */
+static unsigned wanted_hops(const struct grouping *b, int comm, int nodes)
+{
+    unsigned hops = ss_collective_hops(ss_comm_kinds(b->plan, comm));
+    if (ss_comm_has_flows(b->plan, comm))
+        return hops;
+    return ss_comm_in_closed_form(b->plan, comm) && (nodes > 1 || b->slow) ? hops & ~SS_HOPS_OF_PAIRS : 0;
 }
 
 /* stamp: of the last group of all communicators so far */
@@ -280,20 +292,25 @@ static int add_comm(struct grouping *b, int comm, int *stamp)
 {
     struct ss_groups *g = b->groups;
     size_t n = (size_t)b->plan->world_size;
+    int hops = 0, status = SS_OK;
     g->first[comm] = malloc(n * sizeof(int));
     g->local[comm] = malloc(n * sizeof(int));
     g->shape[comm] = malloc(n * sizeof(struct ss_group_shape));
-    if (!g->first[comm] || !g->local[comm] || !g->shape[comm] || add_hops(b, comm))
+    if (!g->first[comm] || !g->local[comm] || !g->shape[comm])
         return no_memory(b);
     memset(g->first[comm], -1, n * sizeof(int));
-    for (int r = 0; r < b->plan->world_size; r++) {
+    for (int r = 0; r < b->plan->world_size && !status; r++) {
         if (g->first[comm][r] >= 0)
             continue;
         ss_comm_members(b->plan, comm, r, b->members, &b->n); /* r is the lowest of them */
         g->shape[comm][r] = split_by_node(b, ++*stamp);
+        if (!hops && wanted_hops(b, comm, b->nodes)) {
+            hops = 1;
+            status = add_hops(b, comm, wanted_hops(b, comm, b->nodes));
+        }
         add_group(b, comm, r);
     }
-    return SS_OK;
+    return status;
 }
 
 static int make_room(struct grouping *b)
@@ -321,10 +338,13 @@ static void free_room(struct grouping *b)
     free(b->node_index);
 }
 
-int ss_groups_build(const struct ss_plan *plan, struct ss_groups *g, struct ss_error *err)
+int ss_groups_build(const struct ss_plan *plan, int slow_links, struct ss_groups *g, struct ss_error *err)
 {
-    struct grouping b = {
-        .plan = plan, .groups = g, .err = err, .gpus = ss_platform_gpus_per_node(plan->platform)};
+    struct grouping b = {.plan = plan,
+                         .groups = g,
+                         .err = err,
+                         .gpus = ss_platform_gpus_per_node(plan->platform),
+                         .slow = slow_links > 0};
     int stamp = 0, status;
     memset(g, 0, sizeof *g);
     status = make_room(&b);

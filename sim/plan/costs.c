@@ -34,7 +34,10 @@ static struct ss_rank_site site_of(const struct ss_plan_builder *b, const struct
     site.ep = ss_groups_shape(&b->groups, SS_COMM_EP, rank);
     site.etp = ss_groups_shape(&b->groups, SS_COMM_ETP, rank);
     site.etp_ep = ss_groups_shape(&b->groups, SS_COMM_ETP_EP, rank);
+    /* the ranks that shard experts are those that reduce them elsewhere, whose collectives are always flows */
     site.edp = ss_groups_shape(&b->groups, SS_COMM_EDP, rank);
+    memcpy(site.edp.stretch, ss_groups_shape(&b->groups, SS_COMM_EXPERT_FSDP, rank).stretch,
+           sizeof site.edp.stretch);
     site.own = b->slowness ? b->slowness[rank] : 1;
     site.group = b->slowness ? group_slowness(b, rank) : 1;
     return site;
@@ -51,7 +54,6 @@ struct ss_cost_input ss_plan_cost_input(const struct ss_plan_builder *b)
                                   .padded_vocab = plan->padded_vocab,
                                   .dp = plan->dp,
                                   .microbatches = plan->microbatches,
-                                  .cp_stride = plan->ranks.stride[SS_AXIS_CP],
                                   .with_steps = plan->level > SS_LEVEL_CHUNK};
 }
 

@@ -4,8 +4,8 @@
 #include <string.h>
 
 #include "base/base.h"
-#include "plan/exchange.h"
 #include "plan/plan_internal.h"
+#include "plan/shares.h"
 
 static int no_memory(const struct ss_plan *plan, struct ss_error *err)
 {
@@ -54,18 +54,6 @@ static void warn_host(struct ss_plan *plan)
     if (most * gpus > size)
         ss_notes_add(&plan->warnings, "offload needs %.0f GiB of host memory on a node, which has %.0f GiB",
                      most * gpus / gib, size / gib);
-}
-
-/* Traffic inside the layers is priced without the links unless it is flows. */
-static void warn_slow_links(struct ss_plan *plan, const struct ss_plan_options *o)
-{
-    int priced = 0;
-    for (int comm = 0; comm < SS_COMM_COUNT; comm++)
-        priced |= ss_comm_in_closed_form(plan, comm);
-    if (o->nslow_links > 0 && priced)
-        ss_notes_add(&plan->warnings,
-                     "the slow link holds up pipeline and data-parallel transfers alone: --level flow has "
-                     "those inside the layers too");
 }
 
 /* Rank r on GPU r, or on the GPU that the placement names. */
@@ -142,15 +130,21 @@ static int size_plan(struct ss_plan_builder *b, struct ss_error *err)
 
 static int group_ranks(struct ss_plan_builder *b, struct ss_error *err)
 {
-    int status = ss_groups_build(b->plan, &b->groups, err);
+    int status = ss_groups_build(b->plan, b->options->nslow_links, &b->groups, err);
     if (!status && b->plan->experts)
         status = ss_groups_spread_tokens(b->plan, &b->groups, err);
-    return status ? status : ss_groups_price_across(b->plan, &b->net, &b->groups, b->members, err);
+    return status;
 }
 
 static int route_flows(struct ss_plan_builder *b, struct ss_error *err)
 {
     return ss_routes_build(b->plan, &b->groups, &b->net, b->options, &b->routes, err);
+}
+
+static int share_links(struct ss_plan_builder *b, struct ss_error *err)
+{
+    return ss_groups_share_links(b->plan, &b->routes, &b->net, b->options->nslow_links, &b->groups,
+                                 b->members, err);
 }
 
 /* What follows from all the rest. */
@@ -164,8 +158,6 @@ static int sum_up(struct ss_plan_builder *b, struct ss_error *err)
     b->plan->hardware_flops = flops.hardware;
     note_guesses(b->plan);
     warn_host(b->plan);
-    warn_slow_links(b->plan, b->options);
-    ss_groups_warn_across(b->plan, &b->groups);
     return SS_OK;
 }
 
@@ -179,6 +171,7 @@ static int plan_fill(struct ss_plan_builder *b, struct ss_error *err)
         slow_ranks,              /* stragglers */
         group_ranks,             /* communicators: members, nodes, hops */
         route_flows,             /* flow -> links */
+        share_links,             /* what closed forms have of links */
         ss_plan_classes_build,   /* rank -> class */
         ss_plan_loads_count,     /* flows on each link that classes stand for */
         ss_plan_costs_build,     /* class -> times, bytes, parameters */

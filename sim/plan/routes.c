@@ -62,7 +62,8 @@ static int used_width(const struct routing *b, int comm, int hop)
 {
     const struct ss_symmetry *s = &b->r->symmetry;
     size_t world = (size_t)b->plan->world_size;
-    for (int width = b->groups->width[comm][hop]; width > 0; width--) {
+    int most = ss_comm_has_flows(b->plan, comm) ? b->groups->width[comm][hop] : 0;
+    for (int width = most; width > 0; width--) {
         const int *target = b->groups->target[comm][hop] + (size_t)(width - 1) * world;
         for (int at = 0; at < s->nranks; at++) {
             int rank = ss_symmetry_rank(s, at);
@@ -230,18 +231,26 @@ static int grow_pool(struct routing *b)
     return SS_OK;
 }
 
+/* ring: a flow of a collective; pair: of an all-to-all across nodes. */
+static int find_route(const struct routing *b, int src, int dst, int ring, int pair, struct route *route)
+{
+    int from = b->plan->gpu_of[src], to = b->plan->gpu_of[dst],
+        via = pair ? ss_rails_via(&b->rails, from, to) : from;
+    *route = (struct route){0};
+    go(b, route, from, via, ring);
+    go(b, route, via, to, ring);
+    if (!route->failed || go_around(b, route, from, to))
+        return SS_OK;
+    return ss_fail(b->err, SS_ERR_CONFIG, NULL, 0,
+                   "rank %d cannot reach rank %d: there is no way around the failed links", src, dst);
+}
+
 static int add_route(struct routing *b, int src, int dst, int ring, int pair, double *latency)
 {
     struct ss_routes *r = b->r;
-    struct route route = {0};
-    int from = b->plan->gpu_of[src], to = b->plan->gpu_of[dst],
-        via = pair ? ss_rails_via(&b->rails, from, to) : from, status;
-    go(b, &route, from, via, ring);
-    go(b, &route, via, to, ring);
-    if (route.failed && !go_around(b, &route, from, to))
-        return ss_fail(b->err, SS_ERR_CONFIG, NULL, 0,
-                       "rank %d cannot reach rank %d: there is no way around the failed links", src, dst);
-    if ((status = grow_pool(b)) != 0)
+    struct route route;
+    int status = find_route(b, src, dst, ring, pair, &route);
+    if (status || (status = grow_pool(b)) != 0)
         return status;
     for (int i = 0; i < route.n; i++) {
         if (r->link)
@@ -370,14 +379,36 @@ static int make_room(struct routing *b)
     return SS_OK;
 }
 
+static struct routing routing_of(const struct ss_plan *plan, struct ss_routes *r, struct ss_error *err)
+{
+    return (struct routing){.plan = plan,
+                            .r = r,
+                            .err = err,
+                            .rails = ss_rails(plan->platform),
+                            .gpus = ss_platform_gpus_per_node(plan->platform),
+                            .nodes = ss_platform_nodes(plan->platform)};
+}
+
+int ss_routes_between(const struct ss_plan *plan, struct ss_routes *r, int src, int dst, int hop,
+                      int link[SS_ROUTE_MAX], int *n, struct ss_error *err)
+{
+    const struct routing b = routing_of(plan, r, err);
+    struct route route;
+    int status = find_route(&b, src, dst, 1, hop == SS_HOP_APART, &route);
+    if (status)
+        return status;
+    memcpy(link, route.link, (size_t)route.n * sizeof *link);
+    *n = route.n;
+    return SS_OK;
+}
+
 int ss_routes_build(const struct ss_plan *plan, const struct ss_groups *groups, const struct ss_net *net,
                     const struct ss_plan_options *options, struct ss_routes *r, struct ss_error *err)
 {
-    struct routing b = {.plan = plan, .groups = groups, .net = net, .r = r, .err = err};
+    struct routing b = routing_of(plan, r, err);
     int status;
-    b.gpus = ss_platform_gpus_per_node(plan->platform);
-    b.nodes = ss_platform_nodes(plan->platform);
-    b.rails = ss_rails(plan->platform);
+    b.groups = groups;
+    b.net = net;
     memset(r, 0, sizeof *r);
     r->symmetry = ss_symmetry_of(plan, groups,
                                  !plan->unfolded && !options->apart && !options->placement &&

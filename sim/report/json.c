@@ -216,6 +216,8 @@ int ss_json_run(const struct ss_run *run, const struct ss_report_options *opt, F
     }
     ss_json_text(o, "engine", ss_engine_name(r->engine));
     ss_json_text(o, "level", ss_level_name(r->level));
+    if (run->level_reason[0])
+        ss_json_text(o, "level_reason", run->level_reason);
     ss_json_integer(o, "ranks_simulated", r->ranks_simulated);
     ss_json_integer(o, "events", r->events);
     json_object_set_new(o, "inputs", ss_json_inputs(run->plan, opt));

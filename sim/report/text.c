@@ -348,7 +348,7 @@ int ss_text_run(const struct ss_run *run, const struct ss_report_options *opt, F
             ss_level_name(r->level), r->ranks_simulated, (long long)r->events);
     if (opt->wall_s >= 0)
         fprintf(out, ", %.0f ms", 1e3 * opt->wall_s);
-    fputc('\n', out);
+    fprintf(out, "%s%s\n", run->level_reason[0] ? "\n  of itself: " : "", run->level_reason);
     ss_notes_free(&warnings);
     ss_notes_free(&guessed);
     return ss_report_done(out, err);

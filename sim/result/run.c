@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The whole way for one job: schedule, plan, program, replay, result. */
+#include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "base/base.h"
+#include "result/level.h"
 #include "result/links.h"
 #include "result/sensitivity.h"
 #include "result/spread.h"
@@ -91,15 +94,13 @@ static int replay_unfolded(const struct ss_run_options *options, struct ss_run *
     return replay(out, options, spread, err);
 }
 
-int ss_run_scenario(const struct ss_scenario *s, const struct ss_run_options *options, struct ss_run *out,
+static int run_once(const struct ss_scenario *s, const struct ss_run_options *options, struct ss_run *out,
                     struct ss_error *err)
 {
-    static const struct ss_run_options usual = {.engine = SS_ENGINE_NATIVE};
-    struct ss_plan_options plan = options ? options->plan : usual.plan;
+    struct ss_plan_options plan = options->plan;
     struct ss_spread spread = {0};
     int rc;
 
-    options = options ? options : &usual;
     memset(out, 0, sizeof *out);
     out->scenario = s;
     plan.apart |= options->jitter.sigma > 0;
@@ -122,6 +123,88 @@ int ss_run_scenario(const struct ss_scenario *s, const struct ss_run_options *op
         rc = ss_timers_fill(out->plan, out->program, out->timeline, out->result, err);
     if (!rc)
         rc = ss_links_fill(out->plan, out->program, out->timeline, out->result, err);
+    if (rc)
+        ss_run_free(out);
+    return rc;
+}
+
+static double iteration_of(const struct ss_run *run)
+{
+    return run->result->spread.replicas > 0 ? run->result->spread.without : run->result->iteration_s;
+}
+
+/* Takes the run at flow level in the other's place, on the engine and with the jitter that are asked for. */
+static int take_flows(const struct ss_run_options *options, struct ss_run *flows, struct ss_run *out,
+                      struct ss_error *err)
+{
+    struct ss_run_options how = *options;
+    int rc = SS_OK;
+
+    ss_run_free(out);
+    how.plan.level = SS_LEVEL_FLOW;
+    how.engine = options->any_engine ? SS_ENGINE_NATIVE : options->engine;
+    if (how.engine == SS_ENGINE_NATIVE && options->jitter.sigma <= 0 && !options->full_replay) {
+        *out = *flows;
+        return SS_OK;
+    }
+    rc = run_once(flows->scenario, &how, out, err);
+    ss_run_free(flows);
+    return rc;
+}
+
+/* Where the level leaves something open that matters, flows tell how much it is. */
+static int check_level(const struct ss_run_options *options, struct ss_run *out, struct ss_error *err)
+{
+    struct ss_level_doubt doubt = {""};
+    struct ss_run_options how = {.engine = SS_ENGINE_NATIVE, .plan = options->plan};
+    const char *level = ss_level_name(out->plan->level);
+    struct ss_run flows;
+    double off;
+    int rc;
+
+    if (out->plan->level < SS_LEVEL_LAYER && options->level_choice != SS_LEVEL_BLIND)
+        doubt = ss_level_doubt(out);
+    if (!doubt.what[0])
+        return SS_OK;
+    if (!ss_level_affordable(out)) {
+        ss_notes_add(&out->plan->warnings, "%s: %s level may be off, --level flow tells by how much",
+                     doubt.what, level);
+        return SS_OK;
+    }
+    how.plan.level = SS_LEVEL_FLOW;
+    how.unchecked = options->unchecked || options->level_choice == SS_LEVEL_STAYS;
+    rc = run_once(out->scenario, &how, &flows, err);
+    if (rc)
+        return rc;
+    off = iteration_of(out) / flows.result->iteration_s - 1;
+    if (fabs(off) <= SS_LEVEL_TOLERANCE) {
+        ss_run_free(&flows);
+        return SS_OK;
+    }
+    if (options->level_choice == SS_LEVEL_STAYS) {
+        ss_notes_add(&out->plan->warnings, "%s: %s level is %.1f %% %s flows, which take %.4g ms", doubt.what,
+                     level, 100 * fabs(off), off < 0 ? "below" : "above", 1e3 * flows.result->iteration_s);
+        ss_run_free(&flows);
+        return SS_OK;
+    }
+    rc = take_flows(options, &flows, out, err);
+    if (!rc)
+        snprintf(out->level_reason, sizeof out->level_reason, "%s; %s level would be %.1f %% %s", doubt.what,
+                 level, 100 * fabs(off), off < 0 ? "below" : "above");
+    return rc;
+}
+
+int ss_run_scenario(const struct ss_scenario *s, const struct ss_run_options *options, struct ss_run *out,
+                    struct ss_error *err)
+{
+    static const struct ss_run_options usual = {.engine = SS_ENGINE_NATIVE};
+    int rc;
+
+    options = options ? options : &usual;
+    rc = run_once(s, options, out, err);
+    if (rc)
+        return rc;
+    rc = check_level(options, out, err);
     if (rc)
         ss_run_free(out);
     else

@@ -373,6 +373,9 @@ int ss_fixes_find(const struct ss_scenario *s, const struct ss_run_options *opti
     if (options) {
         x.options.plan = options->plan;
         x.options.bands = options->bands;
+        if (options->level_choice != SS_LEVEL_FOLLOWS)
+            x.options.level_choice =
+                SS_LEVEL_BLIND; /* that of the job itself says how far the level is off */
     }
     x.options.engine = SS_ENGINE_NATIVE;
     x.options.unchecked = 1;

@@ -19,7 +19,8 @@ int ss_observation_is_run(const struct ss_observation *what)
     return what->kind != SS_OBSERVE_NCCL && what->kind != SS_OBSERVE_BENCH;
 }
 
-const struct ss_run_options ss_calibrate_run = {.engine = SS_ENGINE_NATIVE, .unchecked = 1};
+const struct ss_run_options ss_calibrate_run = {
+    .engine = SS_ENGINE_NATIVE, .unchecked = 1, .level_choice = SS_LEVEL_BLIND};
 
 static int add(struct ss_observations *o, const struct ss_observation *what, struct ss_error *err)
 {

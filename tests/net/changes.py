@@ -35,6 +35,8 @@ in a `value` map is written as that text.
 A rule that applies to no output of a whole run fails the run: drop it when the old binary has the change too.
 """
 
+import re
+
 # Interleaved jobs of stacks of Megatron core 0.10 and later, and PyTorch's.
 INTERLEAVED = ("--vp", "--num-layers-per-virtual-pipeline-stage", "--num-virtual-stages-per-pipeline-rank",
                "--virtual-pipeline-model-parallel-size", "--pipeline-model-parallel-layout")
@@ -52,6 +54,11 @@ def keeps_rows(old, new, holder):
 
 
 AS_MANY = r'(?s)"pp": (\d+),\n.*"microbatch_group_size": 0,.*"microbatches": \1,'
+# Inputs of runs whose collectives meet narrow uplinks; flags of jobs whose collectives inside slots may cross nodes.
+UPLINKS = r'"level_reason"|"ss.oversubscription=(?!1")|own-\d+.xml"'
+ACROSS = ("--cp", "--context-parallel-size", "--ep", "--expert-model-parallel-size", "--fsdp", "--use-megatron-fsdp", "--use-torch-fsdp2",
+          "--rank-order", "--use-tp-pp-dp-mapping")
+SHARES = "Closed forms take their group's share of the links"
 OFFLOAD = "Offload by module: tensors of a module to the host and back"
 PACKED = "Packed sequences: attention by squares, FLOP, imbalance"
 RELEASE = "Warm-up where m = p by the stack's Megatron release"
@@ -63,6 +70,17 @@ NEW_PROPS = {"ss.pp.all_warmup": RELEASE, "ss.dispatch.sm_rate_alone": "A dispat
 def own_stack(old, new, file):
     """Is the file one of ours? A value of it that changes shows among the inputs."""
     return file["data"].startswith("workloads/stacks/")
+
+
+def of_level(old, new, holder):
+    """Are these the warnings of before but for what they say of links?"""
+    known = [w for w in new if not re.search(r"(chunk|layer) level (is|may be)", w)]
+    return known == [w for w in old if not w.startswith("across nodes exchanges of")]
+
+
+def crosses(old, new, fix):
+    """Does the fix tear groups over nodes, or move traffic between them?"""
+    return bool(re.search(r"--(tensor-model|context|expert-model)[a-z-]* \d+", fix["change"]))
 
 
 # What adds to an output without changing what was there. A new field is among the inputs of every job.
@@ -84,6 +102,15 @@ RULES = [
     *({"commit": "Results carry the digits that hold", "op": "add", "path": path, "why": "how far contention moves an answer"}
       for path in ("sensitivity_pct", "sensitivity", "rows.*.sensitivity_pct", "schedules.*.sensitivity_pct",
                    "rows.*.figures.sensitivity_pct")),
+    {"commit": SHARES, "op": "output", "words": ("--slow-link", "--placement"), "old": "", "new": "", "whole": True,
+     "why": "collectives inside slots meet slow links and those between nodes"},
+    {"commit": SHARES, "op": "output", "of": ("run", "plan"), "old": "", "new": UPLINKS,
+     "why": "uplinks narrower than NICs, and runs that go to flow level of themselves"},
+    {"commit": SHARES, "op": "output", "of": ("program", "expanded", "read", "pictures", "compare", "sweep"), "words": ACROSS, "old": "",
+     "new": "", "whole": True, "why": "the same of their programs"},
+    {"commit": SHARES, "op": "ignore", "path": "warnings", "check": of_level, "why": "how far the level that was asked for is off"},
+    {"commit": SHARES, "op": "ignore", "path": "fixes.*.iteration_ms", "check": crosses, "why": "tensor groups over nodes"},
+    {"commit": SHARES, "op": "ignore", "path": "fixes.*.cost_pct", "check": crosses, "why": "tensor groups over nodes"},
     *({"commit": OFFLOAD, "op": "add", "path": "inputs.flags." + key, "why": "a new flag, and one that had the field of another"}
       for key in ("min_offloaded_tensor_size", "activation_offload_fraction", "fine_grained_offloading_max_inflight_offloads",
                   "external_cuda_graph")),

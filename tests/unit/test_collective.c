@@ -129,7 +129,7 @@ static void test_alltoall(void)
     expect_pairs(40e9, &five, 34e-6 + 25e-6, 1e9, 1e9);
     /* Links of the fabric take twice as long as the NICs below them; flows meet them by themselves. */
     struct ss_group_shape narrow = two;
-    narrow.across = 2;
+    narrow.stretch[SS_HOP_APART] = 2;
     CU_ASSERT_DOUBLE_EQUAL(seconds(a, SS_COLL_ALL_TO_ALL, 16e9, &narrow), 23e-6 + 16e9 / 40e9, 1e-12);
     expect_pairs(16e9, &narrow, 23e-6, 1e9, 1e9);
 }
@@ -149,7 +149,7 @@ static void test_dispatch(void)
         expect_stages(kind, &far, 6e-6, 6e9 / 7, 1e9);
         expect_stages(kind, &near, 1e-6, 4e9 / 7, 0);
     }
-    far.across = 3;
+    far.stretch[SS_HOP_RAIL] = 3;
     CU_ASSERT_DOUBLE_EQUAL(seconds(a, SS_COLL_DISPATCH, 1e9, &far), 6e-6 + 3e9 / 40e9, 1e-12);
 }
 
@@ -160,6 +160,11 @@ static void test_ring_step(void)
     CU_ASSERT_DOUBLE_EQUAL(seconds(a, SS_COLL_RING_STEP, 1e9, &node), 1e-6 + 1e9 / 160e9, 1e-15);
     CU_ASSERT_DOUBLE_EQUAL(seconds(a, SS_COLL_RING_STEP, 1e9, &two), 5e-6 + 1e9 / 40e9, 1e-15);
     expect_flows(a, SS_COLL_RING_STEP, 1e9, &two, 5e-6, 0, 0, 1e9);
+    /* Two GPUs that leave by one NIC. */
+    struct ss_group_shape narrow = two;
+    narrow.stretch[SS_HOP_NEXT] = 2;
+    CU_ASSERT_DOUBLE_EQUAL(seconds(a, SS_COLL_RING_STEP, 1e9, &narrow), 5e-6 + 2e9 / 40e9, 1e-15);
+    expect_flows(a, SS_COLL_RING_STEP, 1e9, &narrow, 5e-6, 0, 0, 1e9);
 }
 
 /* The first 16 MB at half the busbw; user buffers have no such start. */

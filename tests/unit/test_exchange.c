@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "plan/exchange.h"
+#include "plan/shares.h"
 #include "scale_job.h"
 #include "stepsim/load.h"
 #include "suite.h"
@@ -80,19 +81,27 @@ static void expect_loads(size_t i, const struct ss_plan *plan)
     CU_ASSERT_DOUBLE_EQUAL(fabric / share, cases[i].fabric, 1e-9);
 }
 
-static void expect_across(size_t i, const struct ss_plan *plan)
+static void expect_across(size_t i, struct ss_plan *plan)
 {
+    const struct ss_plan_options none = {.level = plan->level};
     struct ss_groups groups;
+    struct ss_routes routes;
     struct ss_net net;
     int *room = malloc(2 * (size_t)plan->world_size * sizeof *room);
     CU_ASSERT_PTR_NOT_NULL_FATAL(room);
     ss_net_init(&net, plan->platform);
-    CU_ASSERT_EQUAL_FATAL(ss_groups_build(plan, &groups, NULL), 0);
-    CU_ASSERT_EQUAL_FATAL(ss_groups_price_across(plan, &net, &groups, room, NULL), 0);
+    CU_ASSERT_EQUAL_FATAL(ss_groups_build(plan, 0, &groups, NULL), 0);
+    CU_ASSERT_EQUAL_FATAL(ss_routes_build(plan, &groups, &net, &none, &routes, NULL), 0);
+    CU_ASSERT_EQUAL_FATAL(ss_groups_share_links(plan, &routes, &net, 0, &groups, room, NULL), 0);
     for (int r = 0; r < plan->world_size; r++) {
-        CU_ASSERT_DOUBLE_EQUAL(ss_groups_shape(&groups, SS_COMM_CP, r).across, cases[i].across, 1e-12);
-        CU_ASSERT_EQUAL(ss_groups_shape(&groups, SS_COMM_TP, r).across, 0);
+        const struct ss_group_shape cp = ss_groups_shape(&groups, SS_COMM_CP, r);
+        const struct ss_group_shape tp = ss_groups_shape(&groups, SS_COMM_TP, r);
+        CU_ASSERT_DOUBLE_EQUAL(cp.stretch[SS_HOP_APART], cases[i].across > 1 ? cases[i].across : 0, 1e-12);
+        CU_ASSERT_EQUAL(tp.stretch[SS_HOP_INTER_NODE], 0);
     }
+    CU_ASSERT_EQUAL(plan->shares[SS_COMM_CP].across, cases[i].across > 0);
+    CU_ASSERT_EQUAL(plan->shares[SS_COMM_CP].beyond, 0);
+    ss_routes_free(&routes);
     ss_groups_free(&groups);
     free(room);
 }
@@ -139,20 +148,6 @@ static const char *const expert_jobs[] = {
     "h800 8 ss.nodes_per_leaf=6 ss.oversubscription=6;" EXPERTS "--num-experts 32 --ep 32 --gbs 64",
 };
 
-static int is_narrow(const char *job)
-{
-    return strstr(job, "oversubscription") || strstr(job, "trunk") || strstr(job, UNEVEN);
-}
-
-/* Closed forms say where the fabric slows exchanges; flows need not. */
-static void expect_warning(const struct ss_plan *plan, const char *job)
-{
-    int found = 0;
-    for (unsigned long i = 0; i < plan->warnings.n; i++)
-        found |= strstr(plan->warnings.text[i], "exchanges of ep") != NULL;
-    CU_ASSERT_EQUAL(found, plan->level < SS_LEVEL_LAYER && is_narrow(job));
-}
-
 /* Chunks, layers and flows take as long, folded and unfolded, on both engines. */
 static void expect_levels(const char *job, int dispatcher, int simgrid)
 {
@@ -173,13 +168,14 @@ static void expect_levels(const char *job, int dispatcher, int simgrid)
         if (ways[i].engine == SS_ENGINE_SIMGRID && !simgrid)
             continue;
         o.plan.level = ways[i].level;
+        o.level_choice = SS_LEVEL_STAYS;
         o.plan.unfold = ways[i].unfold;
         CU_ASSERT_FATAL(!scale_run(&s, &o, &run));
         double t = run.result->iteration_s;
         first = i ? first : t;
         CU_ASSERT_DOUBLE_EQUAL(t, first, 1e-9 * first);
         CU_ASSERT(run.timeline->spent[0][SS_LABEL_EP] > 0);
-        expect_warning(run.plan, job);
+        CU_ASSERT_EQUAL(run.plan->warnings.n, 0);
         if (CU_get_number_of_failures() > before)
             fprintf(stderr, "dispatcher %d way %zu: %.12g, not %.12g s: %s\n", dispatcher, i, t, first, job);
         ss_run_free(&run);
@@ -192,8 +188,6 @@ static void test_levels(void)
 {
     for (size_t j = 0; j < sizeof expert_jobs / sizeof *expert_jobs * 3; j++) {
         int dispatcher = (int)(j % 3); /* gathers, all-to-all, two stages */
-        if (dispatcher == SS_DISPATCH_ALLGATHER && is_narrow(expert_jobs[j / 3]))
-            continue; /* closed forms of rings do not see the fabric */
         expect_levels(expert_jobs[j / 3], dispatcher, j < SCALE_SIMGRID_CASES);
     }
 }

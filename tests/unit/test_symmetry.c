@@ -36,7 +36,7 @@ static int shifts_of(const struct ss_run *run)
 {
     struct ss_groups groups;
     struct ss_error err = {0};
-    CU_ASSERT_FATAL(ss_groups_build(run->plan, &groups, &err) == 0);
+    CU_ASSERT_FATAL(ss_groups_build(run->plan, 0, &groups, &err) == 0);
     struct ss_symmetry s = ss_symmetry_of(run->plan, &groups, 1);
     for (int at = 0; at < s.nranks; at++)
         CU_ASSERT_EQUAL(ss_symmetry_at(&s, ss_symmetry_rank(&s, at)), at);

@@ -14,13 +14,15 @@ static struct ss_traffic traffic(const struct ss_net *net, int kind, double byte
     if (g->nodes > 1)
         t.latency +=
             away * fmin(bytes, net->nic_half) * net->gpus_per_node / (net->nic_busbw * net->nics_per_node);
+    t.near = SS_HOP_NODE;
+    t.far = SS_HOP_APART;
     t.inter = g->per_node * (n - g->per_node) / n * bytes; /* all buffers of a node */
     return t;
 }
 
 static double seconds(const struct ss_net *net, int kind, double bytes, const struct ss_group_shape *g)
 {
-    return ss_traffic_seconds(net, ss_traffic_across(traffic(net, kind, bytes, g), g), g);
+    return ss_traffic_seconds(net, traffic(net, kind, bytes, g), g);
 }
 
 static struct ss_collective_flows flows(const struct ss_net *net, int kind, double bytes,

@@ -4,6 +4,7 @@
 
 #include <math.h>
 #include <stddef.h>
+#include <string.h>
 
 #include "base/base.h"
 
@@ -13,37 +14,29 @@ static const struct ss_collective_algorithm *const algorithms[] = {
 #undef X
 };
 
-/* The fastest and its time. */
-static const struct ss_collective_algorithm *fastest(const struct ss_net *net, int kind, double bytes,
-                                                     const struct ss_group_shape *g, double *seconds)
+const struct ss_collective_algorithm *ss_collective_choose(const struct ss_net *net, int kind, double bytes,
+                                                           const struct ss_group_shape *g)
 {
     const struct ss_collective_algorithm *best = NULL;
+    struct ss_group_shape own = *g;
+    double seconds = 0;
+    memset(own.stretch, 0, sizeof own.stretch);
     for (size_t i = 0; i < SS_ARRAY_LEN(algorithms); i++) {
         const struct ss_collective_algorithm *a = algorithms[i];
-        if (!(a->kinds & SS_COLL_BIT(kind)) || (a->applies && !a->applies(net, g)))
+        if (!(a->kinds & SS_COLL_BIT(kind)) || (a->applies && !a->applies(net, &own)))
             continue;
-        double s = a->seconds(net, kind, bytes, g);
-        if (best && !(s < *seconds))
+        double s = a->seconds(net, kind, bytes, &own);
+        if (best && !(s < seconds))
             continue;
         best = a;
-        *seconds = s;
+        seconds = s;
     }
     return best;
 }
 
-const struct ss_collective_algorithm *ss_collective_choose(const struct ss_net *net, int kind, double bytes,
-                                                           const struct ss_group_shape *g)
-{
-    double seconds;
-    return fastest(net, kind, bytes, g, &seconds);
-}
-
 double ss_collective_seconds(const struct ss_net *net, int kind, double bytes, const struct ss_group_shape *g)
 {
-    double seconds = 0;
-    if (g->n > 1)
-        fastest(net, kind, bytes, g, &seconds);
-    return seconds;
+    return g->n > 1 ? ss_collective_choose(net, kind, bytes, g)->seconds(net, kind, bytes, g) : 0;
 }
 
 unsigned ss_collective_hops(unsigned kinds)

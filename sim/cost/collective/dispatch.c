@@ -14,12 +14,14 @@ static struct ss_traffic traffic(const struct ss_net *net, int kind, double byte
     double fed = net->dispatch_rate > 0 ? fmin(1, net->dispatch_rate / net->nvlink_busbw) : 1;
     return (struct ss_traffic){.latency = net->nvlink_step + (g->nodes > 1 ? net->nic_step : 0),
                                .intra = bytes * g->spread.copies / fed,
-                               .inter = g->per_node * bytes * g->spread.nodes}; /* of all members on a node */
+                               .inter = g->per_node * bytes * g->spread.nodes, /* of all members on a node */
+                               .near = SS_HOP_NODE,
+                               .far = SS_HOP_RAIL};
 }
 
 static double seconds(const struct ss_net *net, int kind, double bytes, const struct ss_group_shape *g)
 {
-    return ss_traffic_seconds(net, ss_traffic_across(traffic(net, kind, bytes, g), g), g);
+    return ss_traffic_seconds(net, traffic(net, kind, bytes, g), g);
 }
 
 /* Tokens go to all other nodes, and to all GPUs of a node, alike. */

@@ -14,7 +14,7 @@ static double seconds(const struct ss_net *net, int kind, double bytes, const st
 {
     double busbw = g->nodes > 1 ? fmin(net->nvlink_busbw, net->nic_busbw) : net->nvlink_busbw;
     (void)kind;
-    return bytes / busbw + latency(net, g);
+    return bytes * ss_stretch(g, SS_HOP_NEXT) / busbw + latency(net, g);
 }
 
 static struct ss_collective_flows flows(const struct ss_net *net, int kind, double bytes,

@@ -58,20 +58,18 @@ struct ss_traffic ss_traffic(const struct ss_net *net, double factor, double ste
                              const struct ss_group_shape *g)
 {
     double start = g->per_node > 1 ? factor * fmin(bytes, net->nvlink_half) / net->nvlink_busbw : 0;
-    return (struct ss_traffic){steps + start, factor * bytes, factor * bytes};
-}
-
-struct ss_traffic ss_traffic_across(struct ss_traffic t, const struct ss_group_shape *g)
-{
-    t.inter *= fmax(1, g->across);
-    return t;
+    return (struct ss_traffic){.latency = steps + start,
+                               .intra = factor * bytes,
+                               .inter = factor * bytes,
+                               .near = SS_HOP_INTRA_NODE,
+                               .far = SS_HOP_INTER_NODE};
 }
 
 double ss_traffic_seconds(const struct ss_net *net, struct ss_traffic t, const struct ss_group_shape *g)
 {
-    double slowest = g->per_node > 1 ? t.intra / net->nvlink_busbw : 0;
+    double slowest = g->per_node > 1 ? t.intra * ss_stretch(g, t.near) / net->nvlink_busbw : 0;
     if (g->nodes > 1)
-        slowest = fmax(slowest, t.inter / (net->nic_busbw * nics_driven(net, g)));
+        slowest = fmax(slowest, t.inter * ss_stretch(g, t.far) / (net->nic_busbw * nics_driven(net, g)));
     return t.latency + slowest;
 }
 

@@ -22,12 +22,30 @@ struct ss_token_spread {
     double hottest, expert_copies, source;
 };
 
+/* Where a member of a group sends to. X(symbol). Where a group has several hops, all flow at the same time. */
+#define SS_HOP_LIST(X)                                                                                       \
+    X(SS_HOP_INTRA_NODE) /* the next member on its node, over NVLink */                                      \
+    X(SS_HOP_INTER_NODE) /* a member on the next node of the group, over NICs */                             \
+    X(SS_HOP_NEXT)       /* the next member, wherever it is */                                               \
+    X(SS_HOP_NODE)       /* every other member on its node, a flow each, over NVLink */                      \
+    X(SS_HOP_APART)      /* every member on another node, a flow each, over NICs */                          \
+    X(SS_HOP_RAIL)       /* on every other node the member at the same place, a flow each, over NICs */
+enum ss_hop {
+#define X(sym) sym,
+    SS_HOP_LIST(X)
+#undef X
+        SS_HOP_COUNT
+};
+#define SS_HOP_BIT(hop) (1u << (hop))
+/* Those whose flows are all pairs of members, or of nodes. */
+#define SS_HOPS_OF_PAIRS (SS_HOP_BIT(SS_HOP_NODE) | SS_HOP_BIT(SS_HOP_APART) | SS_HOP_BIT(SS_HOP_RAIL))
+
 /* What a collective needs to know of a group; all but the first three may be zero. */
 struct ss_group_shape {
     int n, nodes, per_node; /* members, nodes they lie on, most members on one node */
-    /* All-to-all, dispatch, combine: by what factor >= 1 bytes across nodes take longer than over an own share of the
-     * NICs, because links of the fabric carry more of all groups that exchange at the same time; 0 counts as 1. */
-    double across;
+    /* By what factor >= 1 flows of a hop take longer than over a rank's own share of NVLink or of the NICs, because links
+     * carry those of all groups that do the same at the same time, or are slow; 0 counts as 1. */
+    double stretch[SS_HOP_COUNT];
     struct ss_token_spread spread; /* dispatch and combine alone */
 };
 
@@ -50,22 +68,6 @@ void ss_net_dispatcher(struct ss_net *net, double sms, const struct ss_stack *st
 void ss_net_beside(struct ss_net *net);
 /* Links as user buffers see them: `busbw` times NCCL's over NVLink and no slow start. 0 leaves them as NCCL sees them. */
 void ss_net_user_buffers(struct ss_net *net, double busbw);
-
-/* Where a member of a group sends to. X(symbol). Where a group has several hops, all flow at the same time. */
-#define SS_HOP_LIST(X)                                                                                       \
-    X(SS_HOP_INTRA_NODE) /* the next member on its node, over NVLink */                                      \
-    X(SS_HOP_INTER_NODE) /* a member on the next node of the group, over NICs */                             \
-    X(SS_HOP_NEXT)       /* the next member, wherever it is */                                               \
-    X(SS_HOP_NODE)       /* every other member on its node, a flow each, over NVLink */                      \
-    X(SS_HOP_APART)      /* every member on another node, a flow each, over NICs */                          \
-    X(SS_HOP_RAIL)       /* on every other node the member at the same place, a flow each, over NICs */
-enum ss_hop {
-#define X(sym) sym,
-    SS_HOP_LIST(X)
-#undef X
-        SS_HOP_COUNT
-};
-#define SS_HOP_BIT(hop) (1u << (hop))
 
 /* What one member of a group sends in a collective. */
 struct ss_collective_flows {
@@ -102,10 +104,10 @@ struct ss_collective_algorithm {
 SS_ALGORITHM_LIST(X)
 #undef X
 
-/* The fastest algorithm that applies. */
+/* The fastest algorithm that applies, were each rank's share of the links its own: NCCL measures no fabric. */
 const struct ss_collective_algorithm *ss_collective_choose(const struct ss_net *net, int kind, double bytes,
                                                            const struct ss_group_shape *g);
-/* Uncontended time of that one. 0 for one member. */
+/* Time of that one with nothing on the links but what the group's shape says. 0 for one member. */
 double ss_collective_seconds(const struct ss_net *net, int kind, double bytes,
                              const struct ss_group_shape *g);
 /* Hops that any algorithm for one of `kinds` takes. */
@@ -119,16 +121,20 @@ struct ss_traffic {
     double latency; /* s: of all steps, and what the slow start over NVLink adds */
     double intra;   /* bytes at busbw that a member sends over NVLink */
     double inter;   /* and those that the members of one node together send over NICs */
+    int near, far;  /* enum ss_hop: of either */
 };
-/* `factor` times the buffer moves on both; `steps` seconds are paid once. */
+/* `factor` times the buffer moves on both, to the next member and the next node; `steps` seconds are paid once. */
 struct ss_traffic ss_traffic(const struct ss_net *net, double factor, double steps, double bytes,
                              const struct ss_group_shape *g);
-/* What crosses nodes takes as much longer as the group's shape says. */
-struct ss_traffic ss_traffic_across(struct ss_traffic t, const struct ss_group_shape *g);
-/* Latency + the slower of NVLink and NICs. */
+/* Latency + the slower of NVLink and NICs, with the group's shares of them. */
 double ss_traffic_seconds(const struct ss_net *net, struct ss_traffic t, const struct ss_group_shape *g);
-/* The same as flows on the hops inside and between nodes. */
+/* The same as flows on the hops inside and between nodes, which know their links. */
 struct ss_collective_flows ss_traffic_flows(struct ss_traffic t, int local);
+/* Factor of a hop in the group, >= 1. */
+static inline double ss_stretch(const struct ss_group_shape *g, int hop)
+{
+    return g->stretch[hop] > 1 ? g->stretch[hop] : 1;
+}
 /* Latency of a ring's steps round all members. */
 double ss_ring_latency(const struct ss_net *net, const struct ss_group_shape *g);
 

@@ -19,7 +19,6 @@ struct ss_cost_context {
     struct ss_group_shape tp, cp, fsdp;         /* fsdp: n = 1 when parameters are not sharded */
     struct ss_group_shape ep, etp, etp_ep, edp; /* n = 1 without experts */
     /* GPUs of a node that leave it by the same NIC in a step of the context-parallel ring */
-    double cp_sharers;
     double slower;      /* by how much GPUs that it works with in every layer take longer, 0 = none */
     int p2p_overlapped; /* pipeline transfers run beside compute */
     double once;        /* share of an iteration's microbatches that one is */

@@ -23,7 +23,6 @@ struct ss_cost_input {
     const struct ss_schedule *schedule;
     const struct ss_net *net;
     int padded_vocab, dp, microbatches;
-    int cp_stride;  /* from a rank to the next one of its context-parallel group */
     int with_steps; /* 1: layer level */
 };
 

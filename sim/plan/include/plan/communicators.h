@@ -11,13 +11,15 @@ struct ss_groups {
     int *first[SS_COMM_COUNT];                   /* [rank] */
     int *local[SS_COMM_COUNT];                   /* [rank]: members of its group on its node */
     struct ss_group_shape *shape[SS_COMM_COUNT]; /* [first] */
-    /* [comm][hop][j * world_size + rank]: the rank to which its j-th flow goes, itself where there is none; NULL: no flows */
+    /* [comm][hop][j * world_size + rank]: the rank to which its j-th flow goes, itself where there is none; NULL: no flows,
+     * and no closed form that shares links */
     int *target[SS_COMM_COUNT][SS_HOP_COUNT];
     int width[SS_COMM_COUNT][SS_HOP_COUNT]; /* flows of a hop that a rank has at most */
 };
 
-/* Of a plan whose ranks, schedule, level and gpu_of are set. *g is safe to free after a failure. */
-int ss_groups_build(const struct ss_plan *plan, struct ss_groups *g, struct ss_error *err);
+/* Of a plan whose ranks, schedule, level and gpu_of are set, of whose links `slow_links` are slow. *g is safe to free after a
+ * failure. */
+int ss_groups_build(const struct ss_plan *plan, int slow_links, struct ss_groups *g, struct ss_error *err);
 /* Where the tokens of an expert group go; of a plan with experts. */
 int ss_groups_spread_tokens(struct ss_plan *plan, struct ss_groups *g, struct ss_error *err);
 void ss_groups_free(struct ss_groups *g);

@@ -43,6 +43,19 @@ static inline int ss_routes_link_at(const struct ss_routes *r, int j)
 {
     return r->link ? r->link[j] : r->pool[j];
 }
+/* Links of a flow of a hop from one rank to another, of which the job may have none: *n of them, by their numbers among all. Of
+ * routes that are built. */
+int ss_routes_between(const struct ss_plan *plan, struct ss_routes *r, int src, int dst, int hop,
+                      int link[SS_ROUTE_MAX], int *n, struct ss_error *err);
+/* Bandwidth, as flows see it, of a link by its number among all, of which there are so many. */
+static inline double ss_routes_bandwidth(const struct ss_routes *r, int link)
+{
+    return r->bandwidth[ss_symmetry_link_at(&r->symmetry, link)];
+}
+static inline int ss_routes_all_links(const struct ss_plan *plan, const struct ss_routes *r)
+{
+    return r->nplatform + 2 * plan->world_size;
+}
 /* Name, kind and latency of a link of the platform or port, by its number among all of them. */
 void ss_routes_link(const struct ss_plan *plan, const struct ss_routes *r, int link, struct ss_link *out);
 

@@ -110,6 +110,14 @@ struct ss_p2p_path {
     double sm_share;
 };
 
+/* What closed forms of a communicator's collectives leave open. */
+struct ss_share {
+    int across; /* 1: some of its groups cross nodes */
+    double
+        beyond; /* > 1: its groups have different shares of the links, and up to so many times as little as priced; else 0 */
+    char link[64]; /* where they have least */
+};
+
 struct ss_plan {
     const struct ss_job *job;
     const struct ss_stack *stack;
@@ -144,6 +152,7 @@ struct ss_plan {
     struct ss_collective *collectives;
     int np2p;
     struct ss_p2p_path *p2p;
+    struct ss_share shares[SS_COMM_COUNT]; /* of collectives inside layers */
 
     double model_flops;        /* Megatron's, one iteration, all ranks */
     double model_flops_causal; /* causal attention halved */

@@ -111,6 +111,13 @@ struct ss_run {
     struct ss_timeline *timeline;
     struct ss_result *result;
     struct ss_summary summary; /* the figures of result */
+    char level_reason[300];    /* why it went to flow level by itself; "" where it did not */
+};
+/* What is done where closed forms of the plan's level are more than 3 % of the iteration off what flows on the links take. */
+enum ss_level_choice {
+    SS_LEVEL_FOLLOWS, /* the run is made at flow level, and level_reason says why */
+    SS_LEVEL_STAYS,   /* a warning says by how much it is off */
+    SS_LEVEL_BLIND    /* nobody looks */
 };
 /* How a scenario is simulated. */
 struct ss_run_options {
@@ -119,6 +126,8 @@ struct ss_run_options {
     int unchecked;                /* 1: whether all digits hold (ss_result.sensitivity) is not looked at */
     const struct ss_bands *bands; /* of the summary; NULL: none */
     struct ss_plan_options plan;
+    int level_choice; /* enum ss_level_choice */
+    int any_engine;   /* 1: what goes to another level runs on the native engine */
     struct ss_jitter
         jitter; /* sigma > 0: all ranks with draws of their own are simulated, `replicas` times */
     int replicas;

@@ -1,0 +1,277 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "plan/shares.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/base.h"
+#include "plan/exchange.h"
+
+/* The communicator and hop at hand, and what its flows put on links: of the platform (routes.h), or of rails. */
+struct sharing {
+    struct ss_plan *plan;
+    struct ss_routes *routes;
+    const struct ss_net *net;
+    struct ss_groups *groups;
+    struct ss_error *err;
+    struct ss_rail_links rails;
+    int slow;            /* some links are slow: pairs are walked, NVLink too */
+    int *members, *gpus; /* of the group at hand: [world_size] each */
+    int n, comm, hop;
+    int counted;        /* links are those of rails */
+    double *bandwidth;  /* [links of rails], bytes/s */
+    double *load;       /* [link]: of all groups of a stage, in flows */
+    double *total;      /* [link]: of all stages */
+    const double *seen; /* either: what is looked at */
+    double worst;       /* of the group at hand: s a byte of a flow on its worst link */
+    int worst_link;
+};
+
+/* Of what is done with a link that so many flows of the group at hand cross. */
+static void add_flows(void *ctx, int link, double flows)
+{
+    struct sharing *s = ctx;
+    s->load[link] += flows;
+    s->total[link] += flows;
+}
+
+static void find_worst(void *ctx, int link, double flows)
+{
+    struct sharing *s = ctx;
+    double bandwidth = s->counted ? s->bandwidth[link] : ss_routes_bandwidth(s->routes, link);
+    double seconds = s->seen[link] / bandwidth;
+    (void)flows;
+    if (!(seconds > s->worst))
+        return;
+    s->worst = seconds;
+    s->worst_link = link;
+}
+
+/* ---- flows of one group ---- */
+
+static int is_near(int hop)
+{
+    return hop == SS_HOP_INTRA_NODE || hop == SS_HOP_NODE;
+}
+
+static int visit_flow(struct sharing *s, int from, int to, double flows, ss_pairs_visitor visit)
+{
+    int link[SS_ROUTE_MAX], n, status;
+    if ((status = ss_routes_between(s->plan, s->routes, from, to, s->hop, link, &n, s->err)) != 0)
+        return status;
+    for (int i = 0; i < n; i++)
+        visit(s, link[i], flows);
+    return SS_OK;
+}
+
+/* All pairs of members on one node, or on two. */
+static int visit_pairs(struct sharing *s, ss_pairs_visitor visit)
+{
+    int status = SS_OK, gpus = s->rails.rails.gpus;
+    for (int i = 0; i < s->n && s->counted; i++)
+        s->gpus[i] = s->plan->gpu_of[s->members[i]];
+    if (s->counted) {
+        ss_rail_links_visit(&s->rails, s->gpus, s->n, visit, s);
+        return SS_OK;
+    }
+    for (int i = 0; i < s->n; i++)
+        for (int j = 0; j < s->n && !status; j++) {
+            int near = s->plan->gpu_of[s->members[i]] / gpus == s->plan->gpu_of[s->members[j]] / gpus;
+            if (i != j && near == is_near(s->hop))
+                status = visit_flow(s, s->members[i], s->members[j], 1, visit);
+        }
+    return status;
+}
+
+/* Members of a node that has fewer than others send more each to the next one. */
+static int visit_hop(struct sharing *s, ss_pairs_visitor visit)
+{
+    const struct ss_groups *g = s->groups;
+    const int per_node = ss_groups_shape(g, s->comm, s->members[0]).per_node;
+    const int width = g->width[s->comm][s->hop];
+    int status = SS_OK;
+    for (int i = 0; i < s->n * width && !status; i++) {
+        int rank = s->members[i % s->n];
+        size_t flow = (size_t)(i / s->n) * (size_t)s->plan->world_size + (size_t)rank;
+        int to = g->target[s->comm][s->hop][flow];
+        double flows = s->hop == SS_HOP_INTER_NODE ? (double)per_node / g->local[s->comm][rank] : 1;
+        if (to != rank)
+            status = visit_flow(s, rank, to, flows, visit);
+    }
+    return status;
+}
+
+static int visit_group(struct sharing *s, int first, ss_pairs_visitor visit)
+{
+    ss_comm_members(s->plan, s->comm, first, s->members, &s->n);
+    return SS_HOPS_OF_PAIRS & SS_HOP_BIT(s->hop) ? visit_pairs(s, visit) : visit_hop(s, visit);
+}
+
+/* ---- all groups ---- */
+
+/* Seconds a byte of a flow that the closed form takes. */
+static double own_share(const struct sharing *s, const struct ss_group_shape *g)
+{
+    const struct ss_net *net = s->net;
+    double nic = net->gpus_per_node / (net->nic_busbw * net->nics_per_node);
+    switch (s->hop) {
+    case SS_HOP_INTRA_NODE: return 1 / net->nvlink_busbw;
+    case SS_HOP_NODE: return (g->per_node - 1) / net->nvlink_busbw;
+    case SS_HOP_NEXT: return 1 / (g->nodes > 1 ? fmin(net->nvlink_busbw, net->nic_busbw) : net->nvlink_busbw);
+    case SS_HOP_INTER_NODE: return nic;
+    default: return (g->n - g->per_node) * nic;
+    }
+}
+
+/* The factor of the group at hand: a number near 1 is 1, and what differs by rounding is equal. */
+static double factor_of(const struct sharing *s, const struct ss_group_shape *g)
+{
+    const double digits = 1e12;
+    double factor = s->worst / own_share(s, g);
+    return factor > 1 + 1e-9 ? rint(factor * digits) / digits : 1;
+}
+
+static int is_idle(const struct sharing *s, const struct ss_group_shape *g)
+{
+    return g->n < 2 || (is_near(s->hop) ? g->per_node < 2 : s->hop != SS_HOP_NEXT && g->nodes < 2);
+}
+
+enum { ADD, FILL, BOUND };
+
+static void name_link(const struct sharing *s, char name[64])
+{
+    struct ss_link link;
+    if (s->counted) {
+        ss_rail_link_name(&s->rails, s->worst_link, name);
+        return;
+    }
+    ss_routes_link(s->plan, s->routes, s->worst_link, &link);
+    ss_copy(name, 64, link.name);
+}
+
+/* Keeps the factors of the group at hand, or looks at what they are with all stages busy. */
+static void note_factor(struct sharing *s, int first, int pass, double *low, double *high, char link[64])
+{
+    struct ss_group_shape *g = &s->groups->shape[s->comm][first];
+    double factor = factor_of(s, g);
+    if (pass == FILL) {
+        g->stretch[s->hop] = factor > 1 ? factor : 0;
+        *low = fmin(*low, factor);
+    } else if (factor > *high) {
+        *high = factor;
+        name_link(s, link);
+    }
+}
+
+/* Groups of a stage, or of all where it is negative. */
+static int walk_groups(struct sharing *s, int stage, int pass, double *low, double *high, char link[64])
+{
+    int status = SS_OK;
+    s->seen = pass == BOUND ? s->total : s->load;
+    for (int r = 0; r < s->plan->world_size && !status; r++) {
+        if (s->groups->first[s->comm][r] != r || is_idle(s, &s->groups->shape[s->comm][r]) ||
+            (stage >= 0 && ss_ranks_coordinate(&s->plan->ranks, r, SS_AXIS_PP) != stage))
+            continue;
+        s->worst = 0;
+        status = visit_group(s, r, pass == ADD ? add_flows : find_worst);
+        if (pass != ADD && !status)
+            note_factor(s, r, pass, low, high, link);
+    }
+    return status;
+}
+
+static int share_hop(struct sharing *s)
+{
+    struct ss_share *share = &s->plan->shares[s->comm];
+    int stages = s->plan->schedule->stages, status = SS_OK;
+    double low = INFINITY, high = 0;
+    char link[64];
+    s->counted = s->rails.rails.n > 0 && SS_HOPS_OF_PAIRS & SS_HOP_BIT(s->hop) && !s->slow;
+    size_t nlinks = (size_t)(s->counted ? s->rails.n : ss_routes_all_links(s->plan, s->routes));
+    memset(s->total, 0, nlinks * sizeof *s->total);
+    for (int stage = 0; stage < stages && !status; stage++) {
+        memset(s->load, 0, nlinks * sizeof *s->load);
+        status = walk_groups(s, stage, ADD, &low, &high, link);
+        if (!status)
+            status = walk_groups(s, stage, FILL, &low, &high, link);
+    }
+    if (!status)
+        status = walk_groups(s, -1, BOUND, &low, &high, link);
+    if (high > low * (1 + 1e-9) && high / low > share->beyond) {
+        share->beyond = high / low;
+        ss_copy(share->link, sizeof share->link, link);
+    }
+    return status;
+}
+
+static int share_comm(struct sharing *s)
+{
+    unsigned hops = ss_collective_hops(ss_comm_kinds(s->plan, s->comm));
+    int status = SS_OK;
+    for (s->hop = 0; s->hop < SS_HOP_COUNT && !status; s->hop++) {
+        int pairs = SS_HOPS_OF_PAIRS >> s->hop & 1;
+        if (hops >> s->hop & 1 &&
+            (pairs ? s->slow || !is_near(s->hop) : s->groups->width[s->comm][s->hop] > 0))
+            status = share_hop(s);
+    }
+    return status;
+}
+
+/* Whether groups of the communicator may have less than their own share of links. */
+static int is_shared(const struct sharing *s)
+{
+    const struct ss_groups *g = s->groups;
+    int across = 0;
+    if (!g->first[s->comm] || ss_comm_facts(s->comm)->flows <= SS_LEVEL_CHUNK ||
+        !(ss_comm_has_flows(s->plan, s->comm) || ss_comm_in_closed_form(s->plan, s->comm)))
+        return 0;
+    for (int r = 0; r < s->plan->world_size && !across; r++)
+        across = g->shape[s->comm][g->first[s->comm][r]].nodes > 1;
+    s->plan->shares[s->comm].across = across;
+    return across || s->slow;
+}
+
+static int make_room(struct sharing *s)
+{
+    int nlinks = ss_routes_all_links(s->plan, s->routes);
+    if (s->load)
+        return SS_OK;
+    if (ss_rail_links_init(&s->rails, s->plan->platform))
+        return SS_ERR_NOMEM;
+    nlinks = s->rails.n > nlinks ? s->rails.n : nlinks;
+    s->load = ss_calloc(2 * (size_t)nlinks + (size_t)s->rails.n + 1, sizeof *s->load);
+    if (!s->load)
+        return SS_ERR_NOMEM;
+    s->total = s->load + nlinks;
+    s->bandwidth = s->total + nlinks;
+    for (int i = 0; i < s->rails.n; i++)
+        s->bandwidth[i] = ss_rail_link_bandwidth(&s->rails, s->plan->platform, s->net->nic_busbw, i);
+    return SS_OK;
+}
+
+int ss_groups_share_links(struct ss_plan *plan, struct ss_routes *routes, const struct ss_net *net,
+                          int slow_links, struct ss_groups *groups, int *room, struct ss_error *err)
+{
+    struct sharing s = {.plan = plan,
+                        .routes = routes,
+                        .net = net,
+                        .groups = groups,
+                        .err = err,
+                        .slow = slow_links > 0,
+                        .members = room,
+                        .gpus = room + plan->world_size};
+    int status = SS_OK;
+    for (s.comm = 0; s.comm < SS_COMM_COUNT && !status; s.comm++) {
+        if (!is_shared(&s))
+            continue;
+        status = make_room(&s);
+        if (status)
+            ss_fail(err, status, NULL, 0, "out of memory for the links of %d ranks", plan->world_size);
+        else
+            status = share_comm(&s);
+    }
+    ss_rail_links_free(&s.rails);
+    free(s.load);
+    return status;
+}

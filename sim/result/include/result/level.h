@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Whether the level of a run has all that its links do. */
+#ifndef SS_RESULT_LEVEL_H
+#define SS_RESULT_LEVEL_H
+
+#include "stepsim/result.h"
+
+/* What the level of a finished run prices without seeing it. */
+struct ss_level_doubt {
+    char what
+        [200]; /* "tensor-parallel groups have different shares of nic-0-0.up"; "": nothing that matters */
+};
+struct ss_level_doubt ss_level_doubt(const struct ss_run *run);
+/* Whether the run at flow level is small enough to be made for a check. */
+int ss_level_affordable(const struct ss_run *run);
+
+/* Share of the iteration that a level may be off before the default goes to flows. */
+#define SS_LEVEL_TOLERANCE 0.03
+
+#endif
