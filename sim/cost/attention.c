@@ -27,6 +27,13 @@ static void unfused(struct ss_op *op, const struct ss_shape *s, const struct ss_
     op->core_bytes = square * (s->e + (s->attention_dropout > 0 ? 1 + s->e : 0));
     /* Gradient of the softmax output; the fused backward of 16 bit works in it, the one of fp32 writes another. */
     op->working_bytes = square * s->e * (s->e == 4 ? 2 : 1);
+    if (s->model->attention_softcap > 0) { /* division, tanh, which keeps its output, and multiplication */
+        op->forward_bytes += 6 * square * s->e;
+        op->backward_bytes += 7 * square * s->e;
+        op->forward_kernels += 3;
+        op->backward_kernels += 3;
+        op->core_bytes += square * s->e;
+    }
 }
 
 #define QKV_LINEAR SS_OFFLOAD_BIT(SS_OFFLOAD_QKV_LINEAR)
@@ -117,18 +124,31 @@ double ss_op_qkv_columns(const struct ss_shape *s)
     return (s->heads + 2 * s->groups) * s->d;
 }
 
-static void joint_qkv(struct ss_ops *ops, const struct ss_shape *s, const struct ss_stack *stack)
+/* Behind the joint layer. Where Llama 4 attends to all tokens it neither norms nor turns queries and keys, and scales queries by
+ * their position. */
+static void turn(struct ss_ops *ops, const struct ss_shape *s, const struct ss_stack *stack, int local)
+{
+    double q = s->tokens * s->heads * s->d * s->e * 2, k = s->tokens * s->groups * s->d * s->e * 2;
+    if (s->model->full_unturned > 0 && !local) {
+        if (s->model->query_scale > 0)
+            ss_op_elementwise(ss_op_add(ops, "query scale", SS_OP_ELEMENTWISE), q, q, 1, 1);
+        return;
+    }
+    qk_norm_add(ops, s);
+    if (s->rope) { /* also where a part of a head is turned: the rest is copied */
+        double qk = (q + k) * stack->rope_passes;
+        ss_op_elementwise(ss_op_add(ops, "rope", SS_OP_ELEMENTWISE), qk, qk, 2, 2);
+    }
+}
+
+static void joint_qkv(struct ss_ops *ops, const struct ss_shape *s, const struct ss_stack *stack, int local)
 {
     double qkv = ss_op_qkv_columns(s);
     if (s->gemm_precision == SS_FP8)
         ss_op_fp8_cast(ops, s, stack, s->h, qkv, SS_TP_COLUMN);
     ss_op_linear(ops, "qkv", s, qkv, s->h, SS_TP_COLUMN, s->gemm_precision, s->qkv_bias)->queries =
         s->heads * s->d;
-    qk_norm_add(ops, s);
-    if (s->rope) { /* also where a part of a head is turned: the rest is copied */
-        double qk = s->tokens * (s->heads + s->groups) * s->d * s->e * 2 * stack->rope_passes;
-        ss_op_elementwise(ss_op_add(ops, "rope", SS_OP_ELEMENTWISE), qk, qk, 2, 2);
-    }
+    turn(ops, s, stack, local);
     layout_add(ops, s);
 }
 
@@ -245,7 +265,7 @@ void ss_op_attention_block(struct ss_ops *ops, const struct ss_shape *s, const s
         ss_op_norm(ops, s, stack, "input norm"); /* a part of Transformer Engine's layer of Q, K and V */
         ss_op_offers(ops, &ops->op[ops->n - 1], QKV_LINEAR, s->tokens * s->h / s->sp, s->e);
         ss_op_offers(ops, &ops->op[ops->n - 1], QKV_LINEAR, ss_op_kept_input(s, stack, 1), out);
-        joint_qkv(ops, s, stack);
+        joint_qkv(ops, s, stack, local);
     }
     attention_add(ops, s, stack, local, latent);
     if (s->gemm_precision == SS_FP8)

@@ -23,7 +23,7 @@ static int is_local(const struct ss_job *job, int layer)
     const struct ss_model *m = &job->model;
     int window = m->sliding_window > 0 && m->sliding_window < job->seq_length;
     int chunk = m->attention_chunk > 0 && m->attention_chunk < job->seq_length;
-    return (window || chunk) && ss_layer_rule_has(&m->local_layers, layer);
+    return (window || chunk || m->full_unturned > 0) && ss_layer_rule_has(&m->local_layers, layer);
 }
 
 int ss_layer_kind_of(const struct ss_job *job, int layer)

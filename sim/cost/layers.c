@@ -270,7 +270,7 @@ static void border_params(struct ss_param_count *p, const struct ss_cost_context
         p->loss += params;
     p->border = fmax(p->border, params);
     p->borders += params;
-    p->tensor = fmax(p->tensor, c->shape.vocab * c->shape.h);
+    p->tensor = fmax(p->tensor, c->shape.vocab * c->shape.row);
 }
 
 struct ss_param_count ss_layer_set_params(const struct ss_layer_set *set, const struct ss_cost_context *c,
@@ -297,7 +297,7 @@ struct ss_param_count ss_layer_set_params(const struct ss_layer_set *set, const 
             ends = 1;
         }
     }
-    p.all += second_copy ? c->shape.vocab * c->shape.h : 0;
+    p.all += second_copy ? c->shape.vocab * c->shape.row : 0;
     p.tensors = flat ? layers + ends + p.expert_tensors : p.tensors + second_copy;
     return p;
 }

@@ -6,6 +6,7 @@
 
 #include "base/base.h"
 #include "job/packing.h"
+#include "model/model_internal.h"
 
 /* A choice of the model, or what it follows where the model is not finished. */
 static int given(int choice, int otherwise)
@@ -48,6 +49,7 @@ void ss_shape_init(struct ss_shape *s, const struct ss_job *job, const struct ss
     s->ffn = (double)m->ffn_hidden_size / job->tp;
     head_sizes(s, m);
     s->vocab = (double)padded_vocab / job->tp;
+    s->row = ss_model_embedding_row(m);
     s->sp = job->sequence_parallel && job->tp > 1 ? job->tp : 1;
     s->gated = m->gated_mlp;
     biases(s, m);

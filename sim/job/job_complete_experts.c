@@ -31,14 +31,17 @@ static void drop_latent(struct ss_finish *f, struct ss_model *m, int latent)
     m->q_lora_rank = m->kv_lora_rank = m->qk_head_dim = m->qk_pos_emb_head_dim = m->v_head_dim = 0;
 }
 
-/* Layers that see no more than the window: all of them, all but each N-th, or as a list says. */
+/* Layers that see no more than the window: all of them, all but each N-th, or as a list says. A window given by a flag takes the
+ * place of the chunks of a model. */
 static int complete_window(struct ss_finish *f, struct ss_model *m)
 {
     const struct ss_job *job = f->job;
     int skip = job->window_skip_freq, list = job->model.local_layers.n;
 
-    if (job->window_given)
+    if (job->window_given) {
         m->sliding_window = job->model.sliding_window;
+        m->attention_chunk = 0;
+    }
     if (list > 0 && list != m->num_layers)
         REFUSE(f, "--window-attn-skip-freq --num-layers", "name each layer once",
                "Invalid length of window_attn_skip_freq: %d, expected %d", list, m->num_layers);
@@ -54,7 +57,7 @@ static int complete_window(struct ss_finish *f, struct ss_model *m)
     }
     if ((skip || list) && !m->sliding_window)
         ss_note(f->notes, "--window-attn-skip-freq is not active without --window-size");
-    if (!m->sliding_window)
+    if (!m->sliding_window && !m->attention_chunk)
         memset(&m->local_layers, 0, sizeof m->local_layers);
     return SS_OK;
 }

@@ -96,6 +96,10 @@ static void complete_attention(struct ss_finish *f)
     if (f->job->precision == SS_FP32 && (asked == SS_ATTENTION_FLASH || asked == SS_ATTENTION_FUSED))
         ss_note(f->notes, "%s attention is not active in fp32: unfused attention runs",
                 asked == SS_ATTENTION_FLASH ? "flash" : "fused");
+    if (f->job->model.attention_softcap > 0 && f->job->attention != SS_ATTENTION_UNFUSED)
+        ss_note(f->notes, "the soft cap of the model's attention scores is priced in unfused attention "
+                          "alone: a fused kernel "
+                          "with one is taken to be as fast as without");
 }
 
 static void complete_parallel(struct ss_finish *f)

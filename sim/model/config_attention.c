@@ -34,7 +34,9 @@ static int read_activation(struct ss_config *c, struct ss_model *m)
     const json_t *v =
         ss_config_pick(c, "hidden_activation hidden_act activation_function activation ffn_act_fn", key);
 
-    if (!v)
+    if (json_is_object(v)) /* {"name": "gelu", "approximate": "none"} */
+        v = json_object_get(v, "name");
+    else if (!v)
         return SS_OK;
     if (!json_is_string(v))
         return ss_config_wrong(c, key, "is not a text");
@@ -46,6 +48,50 @@ static int read_activation(struct ss_config *c, struct ss_model *m)
         }
     }
     return unknown_activation(c, key, json_string_value(v));
+}
+
+/* A word of the config that says which kind of a part the model has, here: which `known` one, -1 where it says nothing. */
+static int read_kind(struct ss_config *c, const char *name, const char *const *known, int n, int *out)
+{
+    char key[64];
+    const json_t *v = ss_config_pick(c, name, key);
+
+    *out = -1;
+    if (!v)
+        return SS_OK;
+    if (!json_is_string(v))
+        return ss_config_wrong(c, key, "is not a text");
+    for (*out = 0; *out < n; ++*out)
+        if (!strcmp(json_string_value(v), known[*out]))
+            return SS_OK;
+    ss_fail(c->err, SS_ERR_UNSUPPORTED, c->file, ss_config_line(c, key), "\"%s\": \"%.60s\" is not known",
+            key, json_string_value(v));
+    return ss_hint(c->err, SS_ERR_UNSUPPORTED, "it may be %s", known[0]);
+}
+
+/* MPT names the kinds of its MLP, its norms and its heads of keys. */
+static int read_mpt(struct ss_config *c, struct ss_model *m)
+{
+    static const char *const mlps[] = {"mptmlp", "te_ln_mlp", "mptglu"};
+    static const char *const norms[] = {"low_precision_layernorm", "layernorm", "triton_layernorm",
+                                        "low_precision_rmsnorm",   "rmsnorm",   "triton_rmsnorm"};
+    static const char *const heads[] = {"multihead_attention", "grouped_query_attention",
+                                        "multiquery_attention"};
+    int mlp, norm, head, rc = read_kind(c, "ffn_type", mlps, SS_ARRAY_LEN(mlps), &mlp);
+
+    if (!rc)
+        rc = read_kind(c, "norm_type", norms, SS_ARRAY_LEN(norms), &norm);
+    if (!rc)
+        rc = read_kind(c, "attn_type", heads, SS_ARRAY_LEN(heads), &head);
+    if (rc)
+        return rc;
+    if (mlp == 2)
+        m->gated_mlp = 1;
+    if (norm >= 3)
+        m->normalization = SS_NORM_RMSNORM;
+    if (head == 2)
+        m->num_query_groups = 1;
+    return SS_OK;
 }
 
 /* Falcon's heads of keys: all query heads', one, or as many as it says. */
@@ -100,8 +146,6 @@ int ss_config_shape(struct ss_config *c, struct ss_model *m)
         rc = ss_config_size(c, "word_embed_proj_dim", 0, 1 << 20, &m->embedding_size);
     if (m->embedding_size == m->hidden_size)
         m->embedding_size = 0;
-    if (m->embedding_size > 0)
-        ss_copy(m->not_priced, sizeof m->not_priced, "\"word_embed_proj_dim\"");
     return rc ? rc : read_width(c, m);
 }
 
@@ -109,7 +153,7 @@ int ss_config_shape(struct ss_config *c, struct ss_model *m)
 static int read_norms(struct ss_config *c, struct ss_model *m)
 {
     char key[64];
-    int affine = 1, side = -1, decoder = 0, norms = 2, rc;
+    int affine = 1, side = -1, decoder = 0, norms = 2, removed = 0, rc;
 
     if (ss_config_pick(c, "rms_norm_eps", key) && !(c->family->traits & SS_NORM_KEPT))
         m->normalization = SS_NORM_RMSNORM;
@@ -120,6 +164,10 @@ static int read_norms(struct ss_config *c, struct ss_model *m)
         m->norm_vectors = 0;
     if (!rc)
         rc = ss_config_bool(c, "do_layer_norm_before", &m->final_norm);
+    if (!rc)
+        rc = ss_config_bool(c, "_remove_final_layer_norm", &removed);
+    if (removed)
+        m->final_norm = 0;
     if (!rc)
         rc = ss_config_bool(c, "use_parallel_residual parallel_attn", &side);
     if (!rc)
@@ -259,22 +307,83 @@ static int read_window(struct ss_config *c, struct ss_model *m)
         rc = read_local_layers(c, m);
     if (!used)
         m->sliding_window = 0;
-    if (m->sliding_window == 0 && m->attention_chunk == 0)
+    if (m->sliding_window == 0 && m->attention_chunk == 0) {
         memset(&m->local_layers, 0, sizeof m->local_layers);
+        m->full_unturned = 0;
+    }
+    return rc;
+}
+
+/* Factors and soft caps. */
+static int read_factors(struct ss_config *c, struct ss_model *m)
+{
+    const struct {
+        const char *names;
+        double neutral;
+        int *out;
+    } rows[] = {
+        {"embedding_multiplier_scale", 1, &m->embedding_scale},
+        {"output_multiplier_scale", 1, &m->logits_scale},
+        {"final_logit_softcapping", 0, &m->logits_softcap},
+        {"attn_logit_softcapping max_attn_value", 0, &m->attention_softcap},
+    };
+    char key[64];
+    const json_t *scale = ss_config_pick(c, "logit_scale", key);
+
+    for (size_t i = 0; i < SS_ARRAY_LEN(rows); i++) {
+        int rc = ss_config_factor(c, rows[i].names, rows[i].neutral, rows[i].out);
+        if (rc)
+            return rc;
+    }
+    if (c->family->traits & SS_FULL_UNTURNED) {
+        int rc = ss_config_factor(c, "attn_temperature_tuning", 0, &m->query_scale);
+        if (rc)
+            return rc;
+    }
+    if (json_is_string(scale)) /* MPT's inv_sqrt_d_model */
+        m->logits_scale = 1;
+    else if (scale)
+        return ss_config_factor(c, "logit_scale", 1, &m->logits_scale);
+    return SS_OK;
+}
+
+/* Norms of queries and keys: the switch of a family that has one, and what a config says beside its family. */
+static int read_qk_norm(struct ss_config *c, struct ss_model *m)
+{
+    int asked = -1, rc = ss_config_bool(c, "use_qk_norm qk_layernorm qk_ln", &asked);
+
+    if (asked == 0 || (asked < 0 && c->family->traits & SS_QK_WHERE))
+        m->qk_norm = SS_QK_NORM_NONE;
+    else if (asked == 1 && m->qk_norm <= SS_QK_NORM_NONE)
+        m->qk_norm = SS_QK_NORM_HEAD;
+    return rc;
+}
+
+/* The embedding's is priced with the others'. */
+static int read_dropout(struct ss_config *c, struct ss_model *m)
+{
+    char key[64];
+    int rc = ss_config_rate(c, "attention_dropout attn_pdrop", 0, &m->attention_dropout);
+
+    if (!rc)
+        rc = ss_config_rate(c, "resid_pdrop hidden_dropout dropout", 0, &m->hidden_dropout);
+    if (m->hidden_dropout > 0)
+        ss_config_pick(c, "embd_pdrop emb_pdrop", key);
     return rc;
 }
 
 int ss_config_attention(struct ss_config *c, struct ss_model *m)
 {
-    int qk_norm = 0;
     int rc = read_norms(c, m);
 
+    if (!rc && !strcmp(c->family->type, "mpt"))
+        rc = read_mpt(c, m);
     if (!rc)
         rc = read_biases(c, m);
     if (!rc)
-        rc = ss_config_bool(c, "use_qk_norm qk_layernorm qk_ln", &qk_norm);
-    if (c->family->traits & SS_QK_WHERE && !qk_norm)
-        m->qk_norm = SS_QK_NORM_NONE;
+        rc = read_qk_norm(c, m);
+    if (!rc)
+        rc = read_factors(c, m);
     if (!rc)
         rc = read_positions(c, m);
     if (!rc && c->family->traits & SS_LATENT)
@@ -283,7 +392,5 @@ int ss_config_attention(struct ss_config *c, struct ss_model *m)
         rc = read_window(c, m);
     if (!rc)
         rc = ss_config_bool(c, "tie_word_embeddings", &m->tied_embeddings);
-    if (!rc)
-        rc = ss_config_rate(c, "attention_dropout attn_pdrop", 0, &m->attention_dropout);
-    return rc ? rc : ss_config_rate(c, "resid_pdrop hidden_dropout dropout", 0, &m->hidden_dropout);
+    return rc ? rc : read_dropout(c, m);
 }

@@ -123,6 +123,20 @@ int ss_config_bool(struct ss_config *c, const char *names, int *out)
     return SS_OK;
 }
 
+int ss_config_factor(struct ss_config *c, const char *names, double neutral, int *out)
+{
+    char key[64];
+    const json_t *v = ss_config_pick(c, names, key);
+
+    if (!v)
+        return SS_OK;
+    if (!json_is_number(v) && !json_is_boolean(v))
+        return ss_config_wrong(c, key, "is not a number");
+    *out = json_is_true(v) ||
+           (json_is_number(v) && json_number_value(v) != 0 && json_number_value(v) != neutral);
+    return SS_OK;
+}
+
 int ss_config_layers(struct ss_config *c, const char *key, const json_t *list, int num_layers,
                      int (*is)(struct ss_config *c, const char *key, const json_t *value),
                      struct ss_layer_rule *out)
@@ -145,22 +159,21 @@ int ss_config_layers(struct ss_config *c, const char *key, const json_t *list, i
 
 /* What says nothing of a training step's time or memory, or what the job says instead. */
 static const char harmless[] =
-    "activation_dropout alibi_bias_max alpha architectures attention_softmax_in_fp32 attn_config "
-    "attn_impl attn_implementation attn_output_multiplier attn_scale attn_temperature_tuning attn_type "
-    "auto_map aux_loss_alpha bias_dropout_fusion cache_implementation chunk_size_feed_forward "
-    "classifier_dropout dtype emb_pdrop embd_pdrop embedding_fraction embedding_multiplier_scale "
-    "ep_size expert_dropout experts_per_token fc_type ffn_config ffn_type finetuning_task floor_scale "
-    "gradient_checkpointing head_dim hidden_act id2label init_config init_device init_std "
-    "initial_context_length initializer_factor initializer_range input_jitter_noise is_decoder "
-    "label2id layerdrop masked_softmax_fusion max_position_embeddings max_window_layers model_type "
-    "n_ctx n_embed norm_topk_prob norm_type num_key_value_heads "
-    "num_ln_in_parallel_attn offset_alibi original_max_position_embeddings output_multiplier_scale "
-    "output_projection prefix pretraining_tp problem_type qk_head_dim quantization_config "
-    "query_pre_attn_scalar return_dict rotary routed_scaling_factor router_dtype router_jitter_noise "
-    "scale_attn_weights scoring_func seq_aux seq_length skip_bias_add skip_bias_add_qkv stepsim "
-    "summary_activation summary_first_dropout summary_proj_to_labels summary_type summary_use_proj "
-    "swiglu_limit task_specific_params tokenizer_class tokenizer_name topk_method torch_dtype "
-    "transformers_version use_cache verbose";
+    "alibi_bias_max alpha architectures attention_softmax_in_fp32 attn_config attn_impl "
+    "attn_implementation attn_output_multiplier attn_scale auto_map aux_loss_alpha "
+    "bias_dropout_fusion cache_implementation chunk_size_feed_forward classifier_dropout dtype "
+    "embedding_fraction ep_size expert_dropout experts_per_token fc_type ffn_config "
+    "finetuning_task floor_scale gradient_checkpointing head_dim hidden_act id2label init_config "
+    "init_device init_std initial_context_length initializer_factor initializer_range is_decoder "
+    "label2id masked_softmax_fusion max_position_embeddings max_window_layers model_type n_ctx "
+    "n_embed norm_topk_prob num_key_value_heads num_ln_in_parallel_attn offset_alibi "
+    "original_max_position_embeddings output_projection prefix pretraining_tp problem_type "
+    "qk_head_dim quantization_config query_pre_attn_scalar return_dict rotary "
+    "routed_scaling_factor router_dtype scale_attn_weights scoring_func seq_aux seq_length "
+    "skip_bias_add skip_bias_add_qkv stepsim summary_activation summary_first_dropout "
+    "summary_proj_to_labels summary_type summary_use_proj swiglu_limit task_specific_params "
+    "tokenizer_class tokenizer_name topk_method torch_dtype transformers_version use_cache "
+    "verbose";
 
 /* Whole families of such names: "_name_or_path", "pad_token_id", "rope_theta", "rms_norm_eps". */
 static int is_harmless(const char *key)

@@ -15,27 +15,31 @@
 
 static const struct ss_family families[] = {
     {"llama", ROPE, SS_GATED, ""},
-    {"llama4_text", ROPE, SS_GATED | SS_QK_PLAIN | SS_QK_WHERE,
+    {"llama4_text", ROPE, SS_GATED | SS_QK_PLAIN | SS_QK_WHERE | SS_FULL_UNTURNED,
      "n_shared_experts=1 num_local_experts=16 num_experts_per_tok=1 interleave_moe_layer_step=1 "
      "attention_chunk_size=8192 no_rope_layer_interval=4 use_qk_norm=true head_dim=128 "
-     "num_key_value_heads=8"},
+     "num_key_value_heads=8 attn_temperature_tuning=true"},
     {"mistral", ROPE, SS_GATED, "num_key_value_heads=8 sliding_window=4096"},
     {"ministral", ROPE, SS_GATED, "num_key_value_heads=8 sliding_window=4096"},
     {"ministral3", ROPE, SS_GATED, "num_key_value_heads=8"},
     {"mixtral", ROPE, SS_GATED, "num_key_value_heads=8 num_local_experts=8 num_experts_per_tok=2"},
-    {"qwen2", ROPE, SS_GATED | SS_QKV_BIAS | SS_QKV_ONLY, "use_sliding_window=false max_window_layers=28"},
+    {"qwen2", ROPE, SS_GATED | SS_QKV_BIAS | SS_QKV_ONLY,
+     "use_sliding_window=false sliding_window=4096 max_window_layers=28"},
     {"qwen2_moe", ROPE, SS_GATED | SS_QKV_BIAS | SS_QKV_ONLY | SS_SHARED_GATE,
-     "use_sliding_window=false max_window_layers=28 num_experts=60 num_experts_per_tok=4 "
+     "use_sliding_window=false sliding_window=4096 max_window_layers=28 num_experts=60 num_experts_per_tok=4 "
      "decoder_sparse_step=1 "
      "moe_intermediate_size=1408 shared_expert_intermediate_size=5632"},
-    {"qwen3", ROPE, SS_GATED | SS_QK_HEAD, "head_dim=128 use_sliding_window=false max_window_layers=28"},
+    {"qwen3", ROPE, SS_GATED | SS_QK_HEAD,
+     "head_dim=128 use_sliding_window=false sliding_window=4096 max_window_layers=28"},
     {"qwen3_moe", ROPE, SS_GATED | SS_QK_HEAD,
-     "use_sliding_window=false num_experts=128 num_experts_per_tok=8 decoder_sparse_step=1 "
+     "use_sliding_window=false sliding_window=4096 num_experts=128 num_experts_per_tok=8 "
+     "decoder_sparse_step=1 "
      "moe_intermediate_size=768"},
-    {"gemma", ROPE, SS_GATED | SS_TIED, "head_dim=256"},
-    {"gemma2", ROPE, SS_GATED | SS_TIED | SS_POST_NORMS | SS_EVERY_OTHER,
-     "head_dim=256 num_key_value_heads=4 sliding_window=4096 vocab_size=256000"},
-    {"gemma3_text", ROPE, SS_GATED | SS_TIED | SS_POST_NORMS | SS_QK_HEAD,
+    {"gemma", ROPE, SS_GATED | SS_TIED | SS_SCALED, "head_dim=256"},
+    {"gemma2", ROPE, SS_GATED | SS_TIED | SS_SCALED | SS_POST_NORMS | SS_EVERY_OTHER,
+     "head_dim=256 num_key_value_heads=4 sliding_window=4096 vocab_size=256000 "
+     "attn_logit_softcapping=50.0 final_logit_softcapping=30.0"},
+    {"gemma3_text", ROPE, SS_GATED | SS_TIED | SS_SCALED | SS_POST_NORMS | SS_QK_HEAD,
      "hidden_size=2304 intermediate_size=9216 num_hidden_layers=26 num_attention_heads=8 "
      "num_key_value_heads=4 "
      "head_dim=256 sliding_window=4096 sliding_window_pattern=6 vocab_size=262208 "
@@ -99,6 +103,8 @@ void ss_family_apply(const struct ss_family *f, struct ss_model *m)
         {SS_MLP_BIAS, &m->mlp_bias, 1},
         {SS_NO_NORM_WEIGHTS, &m->norm_vectors, 0},
         {SS_EMBEDDING_NORM, &m->embedding_norm, 1},
+        {SS_SCALED, &m->embedding_scale, 1},
+        {SS_FULL_UNTURNED, &m->full_unturned, 1},
         {SS_POST_NORMS, &m->post_norms, 1},
         {SS_ONE_NORM, &m->parallel_residual, SS_RESIDUAL_ONE_NORM},
         {SS_TWO_NORMS, &m->parallel_residual, SS_RESIDUAL_TWO_NORMS},

@@ -21,6 +21,12 @@
     X(normalization)                                                                                         \
     X(norm_vectors)                                                                                          \
     X(embedding_norm)                                                                                        \
+    X(embedding_scale)                                                                                       \
+    X(logits_scale)                                                                                          \
+    X(logits_softcap)                                                                                        \
+    X(attention_softcap)                                                                                     \
+    X(full_unturned)                                                                                         \
+    X(query_scale)                                                                                           \
     X(final_norm)                                                                                            \
     X(position)                                                                                              \
     X(qk_norm)                                                                                               \
@@ -148,10 +154,12 @@ static void fill_biases(struct ss_model *m)
 /* Megatron's defaults for what nobody gave. */
 static void fill_defaults(struct ss_model *m)
 {
-    int *const off[] = {&m->qk_norm,         &m->post_norms,     &m->parallel_residual,
-                        &m->attention_sinks, &m->embedding_norm, &m->shared_expert_gate,
-                        &m->router_bias,     &m->output_bias,    &m->router_linear_bias,
-                        &m->gated_mlp};
+    int *const off[] = {&m->qk_norm,         &m->post_norms,        &m->parallel_residual,
+                        &m->attention_sinks, &m->embedding_norm,    &m->shared_expert_gate,
+                        &m->router_bias,     &m->output_bias,       &m->router_linear_bias,
+                        &m->gated_mlp,       &m->embedding_scale,   &m->logits_scale,
+                        &m->logits_softcap,  &m->attention_softcap, &m->full_unturned,
+                        &m->query_scale};
 
     for (size_t i = 0; i < SS_ARRAY_LEN(off); i++)
         fill(off[i], 0);

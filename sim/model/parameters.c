@@ -2,6 +2,13 @@
 /* Counts a model's parameters, all of them and those that a token meets. */
 #include "stepsim/model.h"
 
+#include "model/model_internal.h"
+
+int ss_model_embedding_row(const struct ss_model *m)
+{
+    return m->embedding_size > 0 ? m->embedding_size : m->hidden_size;
+}
+
 static double norm(const struct ss_model *m)
 {
     return (double)m->norm_vectors * m->hidden_size;
@@ -90,7 +97,7 @@ static double layers(const struct ss_model *m, int experts, double *mtp)
 
 void ss_model_count(const struct ss_model *m, int padded_vocab, struct ss_parameter_counts *out)
 {
-    double h = m->hidden_size, row = m->embedding_size ? m->embedding_size : h, rest;
+    double h = m->hidden_size, row = ss_model_embedding_row(m), rest;
 
     out->input = padded_vocab * row;
     if (m->position == SS_POSITION_LEARNED)

@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "base/base.h"
+#include "model/model_internal.h"
 #include "plan/plan_internal.h"
 
 /* The group at hand: classes of one pipeline stage, or of two where there are two copies of the model. */
@@ -388,7 +389,7 @@ int ss_plan_embedding_build(struct ss_plan_builder *b, struct ss_error *err)
 {
     const struct ss_plan *plan = b->plan;
     const struct ss_model *model = &plan->job->model;
-    double bytes = (double)plan->padded_vocab / plan->job->tp * model->hidden_size *
+    double bytes = (double)plan->padded_vocab / plan->job->tp * ss_model_embedding_row(model) *
                    ss_parameter_bytes(plan->job, plan->stack).grad;
     int status = SS_OK;
     for (int c = 0; c < plan->nclasses && !status && b->routes.embedding >= 0; c++) {

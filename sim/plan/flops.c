@@ -5,6 +5,7 @@
  * counted until 2025; it counts the causal half now.
  */
 #include "job/packing.h"
+#include "model/model_internal.h"
 #include "plan/plan_internal.h"
 
 /* Parts of one layer's forward, and of what is there once, in units of 2 h^2 FLOP a token. */
@@ -27,6 +28,13 @@ static void latent_parts(const struct ss_model *m, struct parts *p)
     p->projections = (down + q_up + kv_up + a * m->v_head_dim * h) / (2 * h * h);
 }
 
+/* Rows of an output layer of h, and of as many as the projections of a smaller vocabulary make. */
+static double logits_of(const struct ss_model *m, double padded_vocab)
+{
+    double h = m->hidden_size, row = ss_model_embedding_row(m);
+    return (padded_vocab + (row < h || row > h ? 2 * h : 0)) * row / h;
+}
+
 static struct parts parts_of(const struct ss_model *m, double layers, double padded_vocab)
 {
     struct parts p = {0};
@@ -39,7 +47,7 @@ static struct parts parts_of(const struct ss_model *m, double layers, double pad
     p.dense = m->ffn_hidden_size / h * gate;
     p.routed = (double)m->moe_ffn_hidden_size * m->top_k / h * gate;
     p.shared = m->shared_expert_ffn_hidden_size / h * gate;
-    p.logits = padded_vocab / (2 * layers * h) * (1 + mtp);
+    p.logits = logits_of(m, padded_vocab) / (2 * layers * h) * (1 + mtp);
     p.extra = mtp * (3 * h + 2 * h * h) / (2 * layers * h * h);
     return p;
 }
@@ -112,7 +120,7 @@ struct ss_plan_flops ss_plan_flops_of(const struct ss_job *job, const struct ss_
     if (job->recompute == SS_RECOMPUTE_SELECTIVE)
         again = repeated(job->recompute_modules, &p, moe, base, attention);
     if (job->recompute == SS_RECOMPUTE_FULL) {
-        double share[2] = {0, 0}, logits = base * v / (2 * layers * h) * (1 + m->mtp_num_layers);
+        double share[2] = {0, 0}, logits = base * p.logits;
         double dense = base * (p.projections + p.dense + p.logits) + attention - logits;
         double experts = base * (p.projections + p.routed + p.shared + p.logits) + attention - logits;
         recomputed(job, schedule, layers, share);

@@ -261,6 +261,12 @@ static void add_flag(json_t *o, const struct ss_flag_setter *s, const struct ss_
     X(output_bias)                                                                                           \
     X(norm_vectors)                                                                                          \
     X(embedding_norm)                                                                                        \
+    X(embedding_scale)                                                                                       \
+    X(logits_scale)                                                                                          \
+    X(logits_softcap)                                                                                        \
+    X(attention_softcap)                                                                                     \
+    X(full_unturned)                                                                                         \
+    X(query_scale)                                                                                           \
     X(final_norm)                                                                                            \
     X(attention_chunk)                                                                                       \
     X(sliding_window)                                                                                        \

@@ -61,6 +61,9 @@ ACROSS = ("--cp", "--context-parallel-size", "--ep", "--expert-model-parallel-si
 SHARES = "Closed forms take their group's share of the links"
 OFFLOAD = "Offload by module: tensors of a module to the host and back"
 PACKED = "Packed sequences: attention by squares, FLOP, imbalance"
+FACTORS = "Factors, soft caps and narrow embeddings are priced"
+FACTORED = ("gemma-2b", "gemma-7b", "gemma-2-2b", "gemma-2-9b", "gemma-2-27b", "gemma-3-1b", "gemma-3-4b", "gemma-3-12b", "gemma-3-27b",
+            "grok1-314b", "llama4-scout", "llama4-maverick", "opt-350m")
 RELEASE = "Warm-up where m = p by the stack's Megatron release"
 LOCKSTEP = "Replicas of jitter by classes in lockstep, over all cores"
 # Props of this tree's registry that the old binary does not know: prop -> subject of the commit that added it.
@@ -127,6 +130,10 @@ RULES = [
      "why": "few microbatches are no refusal"},
     {"commit": "The layer level replays its collectives on their links", "op": "output", "words": ("layer",), "old": "", "new": "",
      "why": "what flow level predicts; the other levels of these kinds of jobs are compared"},
+    *({"commit": FACTORS, "op": "add", "path": "inputs.flags.config_" + key, "why": "a new field of a model"}
+      for key in ("embedding_scale", "logits_scale", "logits_softcap", "attention_softcap", "full_unturned", "query_scale")),
+    {"commit": FACTORS, "op": "output", "words": FACTORED, "old": "", "new": "",
+     "why": "Gemma, Grok, Llama 4 and OPT-350m: what their configs say is priced; Llama 4's chunks shorten its attention"},
 ]
 
 # Flags of this tree's table that the old binary does not know: flag -> subject of the commit that added it.

@@ -246,6 +246,7 @@ static void test_config_notes(void)
         const char *flags;
         int note;
     } rows[] = {{"--model gemma-2-9b --bf16 --mbs 1 --gbs 8 --seq 8192", 1},
+                {"--model gemma-2-9b --bf16 --mbs 1 --gbs 8 --seq 8192 --attention-backend unfused", 0},
                 {"--model llama4-scout --bf16 --mbs 1 --gbs 8 --seq 16384", 0},
                 {"--model mistral-7b --bf16 --mbs 1 --gbs 8 --seq 8192", 0}};
 
@@ -254,7 +255,10 @@ static void test_config_notes(void)
         struct ss_notes notes = {0};
 
         CU_ASSERT_EQUAL(complete(&job, rows[i].flags, 8, &notes, NULL), 0);
-        CU_ASSERT_EQUAL(has_note(&notes, "what is not priced: \"attn_logit_softcapping\""), rows[i].note);
+        CU_ASSERT_EQUAL(
+            has_note(&notes,
+                     "the soft cap of the model's attention scores is priced in unfused attention alone"),
+            rows[i].note);
         CU_ASSERT_EQUAL(notes.n, rows[i].note);
         ss_notes_free(&notes);
     }

@@ -207,13 +207,51 @@ static void test_not_priced(void)
                            "");
     CU_ASSERT_STRING_EQUAL(parse(LLAMA "'new_trick': true, 'memory_tokens': 16}").not_priced,
                            "\"new_trick\", \"memory_tokens\"");
-    CU_ASSERT_STRING_EQUAL(load("gemma-2-9b").not_priced,
-                           "\"attn_logit_softcapping\", \"final_logit_softcapping\"");
+    CU_ASSERT_STRING_EQUAL(load("gemma-2-9b").not_priced, "");
+    CU_ASSERT_STRING_EQUAL(
+        parse(LLAMA "'layerdrop': 0.1, 'embd_pdrop': 0.1, 'router_jitter_noise': 0.01}").not_priced,
+        "\"layerdrop\", \"embd_pdrop\", \"router_jitter_noise\"");
     struct ss_model m =
         parse(LLAMA "'aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa': 1, "
                     "'bbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbb': 1, "
                     "'cccccccccccccccccccccccccccccccccccccccccccccccccccccccccccc': 1, 'd': 1}");
     CU_ASSERT(strlen(m.not_priced) < sizeof m.not_priced && strstr(m.not_priced, "...") != NULL);
+}
+
+/* What a config says beside its family: switches of norms, kinds of MPT's parts, windows that Qwen leaves unsaid. */
+static void test_said(void)
+{
+#define MPT                                                                                                  \
+    "{'model_type': 'mpt', 'd_model': 64, 'n_layers': 2, 'n_heads': 4, 'vocab_size': 100, "                  \
+    "'max_seq_len': 32, "
+    struct ss_model m = parse(MPT "'attn_config': {'attn_type': 'multihead_attention', 'alibi': true}}");
+    CU_ASSERT_EQUAL(m.num_query_groups, 4);
+    CU_ASSERT_EQUAL(m.gated_mlp + m.logits_scale, 0);
+    CU_ASSERT_EQUAL(m.normalization, SS_NORM_LAYERNORM);
+    m = parse(MPT "'attn_config': {'attn_type': 'multiquery_attention'}, 'norm_type': 'rmsnorm', "
+                  "'logit_scale': 'inv_sqrt_d_model', "
+                  "'ffn_config': {'ffn_type': 'mptglu', 'ffn_act_fn': {'name': 'silu'}}}");
+    CU_ASSERT_EQUAL(m.num_query_groups, 1);
+    CU_ASSERT_EQUAL(m.gated_mlp, 1);
+    CU_ASSERT_EQUAL(m.ffn_hidden_size, 256);
+    CU_ASSERT_EQUAL(m.normalization, SS_NORM_RMSNORM);
+    CU_ASSERT_EQUAL(m.logits_scale, 1);
+    CU_ASSERT_STRING_EQUAL(m.not_priced, "");
+    CU_ASSERT_EQUAL(parse(LLAMA "'qk_layernorm': true}").qk_norm, SS_QK_NORM_HEAD);
+    CU_ASSERT_EQUAL(parse(LLAMA "'vocab_size_': 1}").qk_norm, SS_QK_NORM_NONE);
+    CU_ASSERT_EQUAL(parse(QWEN "'use_qk_norm': true}").qk_norm, SS_QK_NORM_HEAD);
+    CU_ASSERT_EQUAL(parse("{'model_type': 'qwen2', 'hidden_size': 64, 'num_hidden_layers': 32, "
+                          "'num_attention_heads': 4, 'vocab_size': 100, 'intermediate_size': 128, "
+                          "'use_sliding_window': true}")
+                        .sliding_window,
+                    4096);
+    m = parse(LLAMA
+              "'attn_logit_softcapping': null, 'final_logit_softcapping': 0, 'embedding_multiplier_scale': "
+              "1.0, 'output_multiplier_scale': 0.5, 'attn_temperature_tuning': 4}");
+    CU_ASSERT_EQUAL(m.attention_softcap + m.logits_softcap + m.embedding_scale, 0);
+    CU_ASSERT_EQUAL(m.logits_scale, 1);
+    CU_ASSERT_EQUAL(m.query_scale, 0);
+    CU_ASSERT_STRING_EQUAL(m.not_priced, "\"attn_temperature_tuning\"");
 }
 
 /* The widest of the four sizes beside the hidden size, and what OPT has more. */
@@ -313,6 +351,7 @@ int main(void)
                            {"biases", test_biases},
                            {"text inside a larger model", test_text_config},
                            {"not priced", test_not_priced},
+                           {"said", test_said},
                            {"embeddings and norms", test_embeddings},
                            {"flags beside a config", test_overlay},
                            {"errors", test_errors},

@@ -2,16 +2,30 @@
 /* The embedding: look-up of tokens, and of positions where they are learned. */
 #include "cost/layer_kinds.h"
 
+/* From the rows of a vocabulary narrower than the model; the matrix is whole on every tensor rank. */
+static void projection(struct ss_ops *ops, const struct ss_shape *s)
+{
+    struct ss_op *op = ss_op_replicated(ops, "embedding projection", s, s->h, s->row, s->storage_precision);
+    op->gemm_params = 0; /* in 16 bit under fp8, as the logits */
+    op->saved_bytes = s->tokens / s->sp * s->row * s->e;
+}
+
 static void operators(struct ss_ops *ops, const struct ss_shape *s, const struct ss_stack *stack)
 {
     (void)stack;
-    double x = s->tokens * s->h;
+    double x = s->tokens * s->h, looked_up = s->tokens * s->row;
     struct ss_op *op = ss_op_add(ops, "embedding", SS_OP_ELEMENTWISE);
-    /* Look-up, and scatter-add of fp32 gradients in the backward. */
-    ss_op_elementwise(op, x * s->e * (s->positions > 0 ? 5 : 2), x * (s->e + 8), s->positions > 0 ? 3 : 1, 2);
-    op->params = s->vocab * s->h + s->positions * s->h;
+    /* Look-up, and scatter-add of fp32 gradients in the backward; positions are added to what may be wider than a row. */
+    ss_op_elementwise(op, looked_up * s->e * 2 + (s->positions > 0 ? x * s->e * 3 : 0),
+                      looked_up * (s->e + 8), s->positions > 0 ? 3 : 1, 2);
+    op->params = s->vocab * s->row + s->positions * s->h;
     op->tensors = s->positions > 0 ? 2 : 1;
     op->saved_bytes = 8 * s->tokens + (s->hidden_dropout > 0 ? x / s->sp : 0);
+    if (s->row != s->h)
+        projection(ops, s);
+    if (s->model->embedding_scale > 0)
+        ss_op_elementwise(ss_op_add(ops, "embedding scale", SS_OP_ELEMENTWISE), 2 * x / s->sp * s->e,
+                          2 * x / s->sp * s->e, 1, 1);
     if (s->model->embedding_norm > 0)
         ss_op_norm_of(ops, s, "embedding norm", x / s->sp, s->h, s->e)->saved_bytes =
             x / s->sp * s->e + 4 * s->tokens / s->sp;
@@ -20,7 +34,7 @@ static void operators(struct ss_ops *ops, const struct ss_shape *s, const struct
 /* Scatter of its output and gather of its gradient under sequence parallelism, else the all-reduce of its output. */
 static void borders(const struct ss_cost_context *c, struct ss_layer_cost *out)
 {
-    double full = c->shape.tokens * c->shape.h * c->shape.e;
+    double full = c->shape.tokens * c->shape.row * c->shape.e;
     int sp = c->shape.sp > 1;
     if (c->tp.n <= 1)
         return;

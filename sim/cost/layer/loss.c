@@ -4,6 +4,32 @@
 
 #include "cost/layer_kinds.h"
 
+/* What a model does with its logits before the loss, operators of PyTorch: a factor; division, tanh, which keeps its output, and
+ * multiplication. A loss that is fused with the output layer does it in its own kernel. */
+static void factors(struct ss_ops *ops, const struct ss_shape *s, const struct ss_stack *stack)
+{
+    double pass = s->tokens * s->vocab * s->e;
+    if (stack->fused_linear_loss > 0)
+        return;
+    if (s->model->logits_scale > 0)
+        ss_op_elementwise(ss_op_add(ops, "logits scale", SS_OP_ELEMENTWISE), 2 * pass, 2 * pass, 1, 1);
+    if (s->model->logits_softcap > 0) {
+        struct ss_op *op = ss_op_add(ops, "logits soft cap", SS_OP_ELEMENTWISE);
+        ss_op_elementwise(op, 6 * pass, 7 * pass, 3, 3);
+        op->saved_bytes = pass;
+        op->makes_logits = 1;
+    }
+}
+
+/* To the rows of a vocabulary narrower than the model; the logits keep its output. */
+static void projection(struct ss_ops *ops, const struct ss_shape *s)
+{
+    double own = s->tokens / s->sp;
+    struct ss_op *op = ss_op_replicated(ops, "output projection", s, s->row, s->h, s->storage_precision);
+    op->gemm_params = 0;
+    op->saved_bytes = own * (s->row + (s->model->final_norm ? 0 : s->h)) * s->e;
+}
+
 static void operators(struct ss_ops *ops, const struct ss_shape *s, const struct ss_stack *stack)
 {
     double logits = s->tokens * s->vocab;
@@ -12,7 +38,11 @@ static void operators(struct ss_ops *ops, const struct ss_shape *s, const struct
         ss_op_norm(ops, s, stack, "final norm");
         ops->op[ops->n - 1].saved_bytes = s->tokens * s->h / s->sp * s->e + ss_op_kept_input(s, stack, s->e);
     }
-    op = ss_op_linear(ops, "logits", s, s->vocab, s->h, SS_TP_COLUMN, s->storage_precision, 0);
+    if (s->row != s->h)
+        projection(ops, s);
+    op = ss_op_linear(ops, "logits", s, s->vocab, s->row, SS_TP_COLUMN, s->storage_precision, 0);
+    if (!s->model->final_norm && s->row == s->h) /* what a norm or a projection keeps else */
+        op->saved_bytes = ss_op_kept_input(s, stack, s->e);
     op->gemm_params = 0; /* Megatron's own layer: stays in 16 bit under fp8 */
     if (s->tied)         /* counted by the embedding where they share a stage; the plan adds the copy else */
         op->params = op->tensors = 0;
@@ -20,6 +50,7 @@ static void operators(struct ss_ops *ops, const struct ss_shape *s, const struct
         op->params += s->vocab;
         op->tensors++;
     }
+    factors(ops, s, stack);
     op = ss_op_add(ops, "cross entropy", SS_OP_ELEMENTWISE);
     op->makes_logits = 1;
     ss_op_elementwise(op, logits * stack->loss_fwd_bytes, logits * stack->loss_bwd_bytes, 12, 4);
@@ -31,8 +62,8 @@ static void operators(struct ss_ops *ops, const struct ss_shape *s, const struct
     op->working_bytes = logits * (kept > s->e ? fmax(s->e, peak - kept) : s->e);
     if (stack->fused_linear_loss >
         0) { /* gradients of input and weight, made in the forward; logits of a piece */
-        op->saved_bytes = (s->tokens + s->vocab) * s->h * s->e;
-        op->working_bytes = s->tokens * s->h * s->e;
+        op->saved_bytes = (s->tokens + s->vocab) * s->row * s->e;
+        op->working_bytes = s->tokens * s->row * s->e;
     }
 }
 

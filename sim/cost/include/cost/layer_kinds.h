@@ -9,19 +9,19 @@
 #include "cost/cost.h"
 
 /* X(symbol, row), in the order of the forward */
-#define SS_LAYER_KIND_LIST(X)                                                                                \
-    X(SS_LAYER_RECEIVED, ss_layer_received) /* what the stage before has sent */                             \
-    X(SS_LAYER_EMBEDDING, ss_layer_embedding)                                                                \
-    X(SS_LAYER_DENSE, ss_layer_dense)                                                                        \
-    X(SS_LAYER_DENSE_LOCAL,                                                                                  \
-      ss_layer_dense_local) /* local attention, its window shorter than the sequence */                      \
-    X(SS_LAYER_MOE, ss_layer_moe)                                                                            \
-    X(SS_LAYER_MOE_LOCAL, ss_layer_moe_local)                                                                \
-    X(SS_LAYER_MTP_EMBEDDING,                                                                                \
-      ss_layer_mtp_embedding)     /* multi-token prediction: a transformer layer comes */                    \
-    X(SS_LAYER_MTP, ss_layer_mtp) /* between its projection and its loss */                                  \
-    X(SS_LAYER_MTP_LOSS, ss_layer_mtp_loss)                                                                  \
-    X(SS_LAYER_LOSS, ss_layer_loss)                                                                          \
+#define SS_LAYER_KIND_LIST(X)                                                                                                           \
+    X(SS_LAYER_RECEIVED, ss_layer_received) /* what the stage before has sent */                                                        \
+    X(SS_LAYER_EMBEDDING, ss_layer_embedding)                                                                                           \
+    X(SS_LAYER_DENSE, ss_layer_dense)                                                                                                   \
+    X(SS_LAYER_DENSE_LOCAL,                                                                                                             \
+      ss_layer_dense_local) /* local attention, its window shorter than the sequence; or Llama 4's layers that turn queries and keys */ \
+    X(SS_LAYER_MOE, ss_layer_moe)                                                                                                       \
+    X(SS_LAYER_MOE_LOCAL, ss_layer_moe_local)                                                                                           \
+    X(SS_LAYER_MTP_EMBEDDING,                                                                                                           \
+      ss_layer_mtp_embedding)     /* multi-token prediction: a transformer layer comes */                                               \
+    X(SS_LAYER_MTP, ss_layer_mtp) /* between its projection and its loss */                                                             \
+    X(SS_LAYER_MTP_LOSS, ss_layer_mtp_loss)                                                                                             \
+    X(SS_LAYER_LOSS, ss_layer_loss)                                                                                                     \
     X(SS_LAYER_RETURNED, ss_layer_returned) /* the gradient that the stage behind has sent */
 enum ss_layer_kind_index {
 #define X(sym, row) sym,

@@ -17,6 +17,7 @@ struct ss_shape {
     double heads, groups; /* query heads and KV groups of one rank */
     double d, d_v;        /* head dimension of queries and keys, and of values */
     double vocab;         /* padded vocabulary rows of one rank */
+    double row;           /* elements of one of them: h, unless projections lead from it and to it */
     int tp, cp;
     int cp_gathers;   /* context parallelism gathers whole K and V */
     double sp;        /* tp under sequence parallelism, else 1: divides activations between the GEMMs */

@@ -36,15 +36,17 @@ enum {
     SS_EVERY_OTHER = 1 << 21, /* layers 0, 2, 4, ... attend locally */
     SS_LATENT = 1 << 22,
     SS_TWO_POSITIONS = 1 << 23, /* the position table starts two rows later */
-    SS_DROPOUT = 1 << 25,       /* 0.1 */
     SS_QK_PLAIN = 1 << 24,      /* norms of queries and keys without weights */
+    SS_DROPOUT = 1 << 25,       /* 0.1 */
+    SS_SCALED = 1 << 26,        /* embeddings times a factor */
+    SS_FULL_UNTURNED = 1 << 27, /* no norms and no rotary embedding where attention is not local */
 };
 
 struct ss_family {
     const char *type; /* "model_type" */
     int position;     /* enum ss_position */
     unsigned traits;
-    const char *unsaid; /* "key=value ...": whole numbers, true, false; as if they stood in the file */
+    const char *unsaid; /* "key=value ...": numbers, true, false; as if they stood in the file */
 };
 
 /* Returns the family of that name, NULL when there is none. */
@@ -75,6 +77,8 @@ int ss_config_size(struct ss_config *c, const char *names, int required, int hig
 int ss_config_positive(struct ss_config *c, const char *names, int high, int *out);
 int ss_config_rate(struct ss_config *c, const char *names, int one_too, double *out);
 int ss_config_bool(struct ss_config *c, const char *names, int *out);
+/* Sets *out to 1 where the value is a number that does something: not 0, false or null, nor `neutral`; else to 0. */
+int ss_config_factor(struct ss_config *c, const char *names, double neutral, int *out);
 
 /* The parts of a config, in this order. */
 int ss_config_shape(struct ss_config *c, struct ss_model *m);

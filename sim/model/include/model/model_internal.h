@@ -14,6 +14,8 @@
 void ss_model_overlay(struct ss_model *base, const struct ss_model *given);
 /* Takes over the other's choices (no sizes) where `m` has none. */
 void ss_model_choose(struct ss_model *m, const struct ss_model *other);
+/* Returns the elements of a row of the vocabulary. */
+int ss_model_embedding_row(const struct ss_model *m);
 /* Parses the text of a config.json; `file` stands for it in messages. *out is initialised here. */
 int ss_model_parse(const char *text, size_t len, const char *file, struct ss_model *out,
                    struct ss_error *err);

@@ -58,14 +58,20 @@ struct ss_model {
     int output_bias;        /* bias on the output layer (GPT-J, Phi-2) */
     int normalization;      /* enum ss_norm */
     int norm_vectors; /* weights of a norm over h, in vectors of h: 0 to 2; default LayerNorm 2, RMSNorm 1 */
-    int embedding_norm; /* 1: a norm behind the embedding (BLOOM) */
-    int final_norm;     /* 0: none behind the last layer (OPT-350m) */
-    int position;       /* enum ss_position */
-    int qk_norm;        /* enum ss_qk_norm */
+    int embedding_norm;  /* 1: a norm behind the embedding (BLOOM) */
+    int embedding_scale; /* 1: embeddings times a factor (Gemma, Grok) */
+    int logits_scale;    /* 1: logits times a factor (Grok, MPT) */
+    int logits_softcap;  /* 1: logits through c tanh(x / c) (Gemma 2) */
+    int final_norm;      /* 0: none behind the last layer (OPT-350m) */
+    int position;        /* enum ss_position */
+    int qk_norm;         /* enum ss_qk_norm */
     int post_norms; /* 1: norms behind attention and MLP too (Gemma 2). Behind instead of before (OLMo 2) costs the same: 0 */
     int parallel_residual;  /* enum ss_parallel_residual */
     double rotary_fraction; /* of a head's dimensions that the rotary embedding turns, 0: all */
     int attention_sinks;    /* 1: a learned logit a head in the softmax's sum (GPT-OSS) */
+    int attention_softcap;  /* 1: scores through c tanh(x / c) (Gemma 2, Grok) */
+    /* 1: layers that do not attend locally neither norm nor turn queries and keys (Llama 4); and scale the queries */
+    int full_unturned, query_scale;
     /* Local attention: tokens that a query sees, itself included, 0: all; and the layers where it sees no more. */
     int sliding_window;
     struct ss_layer_rule local_layers;
