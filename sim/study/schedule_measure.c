@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What an order takes when stages differ, and what no order can beat. */
+/* What an order takes when stages differ. */
 #include <math.h>
 #include <stdlib.h>
 
@@ -153,46 +153,4 @@ int ss_search_measure(const struct ss_search *q, const struct ss_schedule *s, st
     free(at);
     free(times);
     return ok ? SS_OK : SS_ERR_NOMEM;
-}
-
-/* ---- what no order can beat; the memory cap is not part of it ---- */
-
-static double sum_before(const struct ss_search *q, const double *table, int stage)
-{
-    double sum = 0;
-    for (int r = 0; r < q->stages; r++)
-        for (int c = 0; c < q->chunks; c++)
-            if (ss_search_stage(q, r, c) < stage)
-                sum += table[r * q->chunks + c];
-    return sum;
-}
-
-static double rank_sum(const struct ss_search *q, const double *table, int rank)
-{
-    double sum = 0;
-    for (int c = 0; c < q->chunks; c++)
-        sum += table[rank * q->chunks + c];
-    return sum * q->microbatches;
-}
-
-double ss_search_lower_bound(const struct ss_search *q)
-{
-    double bound = 0;
-    int all = q->stages * q->chunks;
-    for (int r = 0; r < q->stages; r++) {
-        double f = rank_sum(q, q->f, r), i = rank_sum(q, q->i, r), w = rank_sum(q, q->w, r);
-        int first = ss_search_stage(q, r, 0);
-        for (int c = 1; c < q->chunks; c++)
-            first = ss_search_stage(q, r, c) < first ? ss_search_stage(q, r, c) : first;
-        if (!q->barrier) {
-            bound = fmax(bound, f + i + w);
-            continue;
-        }
-        /* A rank begins when the first forward arrives; after its last backward the earlier stages run theirs. */
-        double head = sum_before(q, q->f, first), tail = sum_before(q, q->i, first);
-        double last_w = first ? q->w[0] : 0;
-        bound = fmax(bound, head + f + i + w + (q->split ? 0 : tail + sum_before(q, q->w, first)));
-        bound = fmax(bound, head + f + i + tail + last_w);
-    }
-    return q->barrier ? fmax(bound, sum_before(q, q->f, all) + sum_before(q, q->i, all) + q->w[0]) : bound;
 }

@@ -190,8 +190,7 @@ int ss_search_write(const struct ss_search *q, const struct ss_search_result *r,
         return search_json(q, r, out, err);
     fprintf(out, "%s %s\n", length_text(q, r->length, text, sizeof text),
             q->barrier ? "from the first start to the last end" : "the longest rank");
-    fprintf(out,
-            "lower bound %s, whatever the memory: the order is at most %.2f %% above the best there is\n",
+    fprintf(out, "lower bound %s under this cap: the order is at most %.2f %% above the best there is\n",
             length_text(q, r->lower_bound, text, sizeof text), above_bound(r));
     if (r->known[0])
         fprintf(out, "best known under the cap: %s, %s%s\n", r->known,

@@ -7,6 +7,7 @@
 #include "base/base.h"
 #include "schedule/builder.h"
 #include "stepsim/result.h"
+#include "study/schedule_greedy.h"
 #include "study/schedule_order.h"
 
 #define SLOTS_A_SECOND 2e7 /* of the list scheduler, a rank looked at each; roughly */
@@ -218,6 +219,23 @@ static int try_known(struct search *x, struct ss_search_result *out)
     return rc;
 }
 
+/* Keeps what a generator made when it is the best so far. */
+static int take_greedy(void *user, struct ss_greedy *g)
+{
+    struct search *x = user;
+    struct ss_measure m;
+    int rc = ss_search_measure(x->q, x->order, &m, NULL);
+    x->tried++;
+    if (rc || !better(x->q, &m, &x->best_measure, 0))
+        return rc;
+    struct ss_schedule *t = x->best;
+    x->best = x->order;
+    x->order = g->s = t;
+    x->best_measure = m;
+    ss_schedule_count_warmup(x->best);
+    return SS_OK;
+}
+
 static int default_steps(const struct ss_search *q)
 {
     double slots = 3.0 * q->stages * q->chunks * q->microbatches, n = SLOTS_A_SECOND / (slots * q->stages);
@@ -275,6 +293,8 @@ int ss_search_run(const struct ss_search *q, struct ss_search_result **out, stru
         rc = SS_ERR_NOMEM;
     if (!rc)
         rc = climb(&x, q->steps > 0 ? q->steps : default_steps(q));
+    if (!rc)
+        rc = ss_greedy_run(q, x.order, take_greedy, &x);
     if (!rc)
         rc = try_known(&x, r);
     if (!rc)

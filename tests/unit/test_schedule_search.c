@@ -101,6 +101,50 @@ static void test_v_under_a_cap(void)
     ss_search_free(q);
 }
 
+/* With hardly a step of local search: what the generators of zero-bubble make of these (run from sail-sg/zero-bubble 3fd87fd1).
+ * Without its generators the search stays at 1072 and 944. */
+static void test_generators(void)
+{
+    struct ss_search *q = problem(5, 2, 10, 8, 30, 6, 1, 12);
+    q->steps = 1;
+    q->v_shape = 1;
+    q->barrier = 0;
+    struct ss_search_result *r = found(q);
+    CU_ASSERT(r->length <= 1054);
+    ss_search_result_free(r);
+    ss_search_free(q);
+    q = problem(6, 1, 18, 14, 12, 25, 2. / 39, 9);
+    q->steps = 1;
+    q->barrier = 0;
+    r = found(q);
+    CU_ASSERT(r->length <= 936);
+    ss_search_result_free(r);
+    ss_search_free(q);
+}
+
+/* On paper: two ranks, three microbatches, F 2, I 3, W 1, room for all. Rank 1 begins at 2 at the earliest and has 3 F and 3 I, 15,
+ * before its last I can go back to rank 0, which then has an I and a W, 4: 21, and there is an order of that length. With room
+ * for one microbatch each takes 2 + 2 + 3 + 3 on rank 0 before the next may begin: 30, and the last W. */
+static void test_bound_by_hand(void)
+{
+    struct ss_search *q = problem(2, 1, 3, 2, 3, 1, 0, 9);
+    for (int barrier = 0; barrier < 2; barrier++) {
+        q->steps = 1;
+        q->barrier = barrier;
+        q->cap[0] = q->cap[1] = 9;
+        struct ss_search_result *r = found(q);
+        CU_ASSERT_DOUBLE_EQUAL(r->lower_bound, 21, 1e-12);
+        CU_ASSERT_DOUBLE_EQUAL(r->length, 21, 1e-12);
+        ss_search_result_free(r);
+        q->cap[0] = q->cap[1] = 1;
+        r = found(q);
+        CU_ASSERT_DOUBLE_EQUAL(r->lower_bound, 30, 1e-12);
+        CU_ASSERT_DOUBLE_EQUAL(r->length, 31, 1e-12);
+        ss_search_result_free(r);
+    }
+    ss_search_free(q);
+}
+
 /* Stages that differ: no known order is made for them. */
 static void test_unequal_stages(void)
 {
@@ -167,6 +211,8 @@ int main(void)
     CU_TestInfo tests[] = {{"reaches the bound", test_reaches_the_bound},
                            {"objectives", test_objectives},
                            {"v under a cap", test_v_under_a_cap},
+                           {"generators", test_generators},
+                           {"bound by hand", test_bound_by_hand},
                            {"unequal stages", test_unequal_stages},
                            {"refusals", test_refusals},
                            {"compare", test_compare},
