@@ -46,7 +46,7 @@ class Net(unittest.TestCase):
     def test_a_digit_of_one_job_is_found(self):
         new = wrapper(self.folder.name, "digit", r"""
 case "$*" in
-"run --platform h100 "*--json) "STEPSIM" "$@" > "$0.$$"; status=$?
+"run --platform a100-hdr800 "*--json) "STEPSIM" "$@" > "$0.$$"; status=$?
     sed '/"mfu":/{s/7,$/x,/;s/[0-9],$/7,/;s/x,$/8,/}' "$0.$$"; exit $status;;
 esac""")
         status, text = net(new, *self.jobs)
