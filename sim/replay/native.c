@@ -3,12 +3,15 @@
  * The native engine's loop. An instant: all timers due, then the classes that may go on, lowest first,
  * until none is left; then what was touched is shared anew and the clock moves to the next timer.
  */
+#include <limits.h>
+
 #include "replay/native.h"
 
 static void wake(struct ss_native *k, int cls)
 {
     k->classes[cls].blocked = -1;
     k->runnable[cls / 64] |= 1ULL << (cls % 64);
+    k->nrunnable++;
     if (cls / 64 < k->lowest)
         k->lowest = cls / 64;
 }
@@ -265,7 +268,8 @@ static void compute_due(struct ss_native *k, int cls)
     struct ss_native_class *c = &k->classes[cls];
     ss_tape_compute(k->tape, cls, c->slot, (int)(c->ev - c->first), c->ev->index, c->since, k->now);
     c->ev++;
-    wake(k, cls);
+    c->blocked = -1;
+    run_class(k, cls); /* no other one may go on now */
 }
 
 static void timer_due(struct ss_native *k, int id)
@@ -284,39 +288,42 @@ static void timer_due(struct ss_native *k, int id)
 
 static void run_runnable(struct ss_native *k)
 {
-    int words = (k->p->nclasses + 63) / 64;
-    while (k->lowest < words) {
-        if (!k->runnable[k->lowest]) {
+    while (k->nrunnable) {
+        while (!k->runnable[k->lowest])
             k->lowest++;
-            continue;
-        }
         int bit = __builtin_ctzll(k->runnable[k->lowest]);
         k->runnable[k->lowest] &= k->runnable[k->lowest] - 1;
+        k->nrunnable--;
         run_class(k, 64 * k->lowest + bit);
     }
+    k->lowest = INT_MAX;
 }
 
 static void run(struct ss_native *k)
 {
     for (int c = 0; c < k->p->nclasses; c++)
         wake(k, c);
+    run_runnable(k);
     for (;;) {
-        run_runnable(k);
+        while (ss_timers_any(&k->timers) && k->timers.heap[0].time <= k->now) {
+            timer_due(k, ss_timers_pop(&k->timers));
+            if (k->nrunnable)
+                run_runnable(k);
+        }
         if (k->failed || k->tape->failed)
             return;
-        if (k->timers.n && k->timers.heap[0].time <= k->now) {
-            timer_due(k, ss_timers_pop(&k->timers));
-            continue;
-        }
-        ss_sm_settle(k);
-        ss_fluid_settle(k);
+        if (k->nsm_dirty)
+            ss_sm_settle(k);
+        if (k->fluid.ndirty)
+            ss_fluid_settle(k);
         if (k->timers.n == 0)
             return;
         if (k->anchored && k->left) {
             k->anchored = 0;
             ss_jump_look(k);
         }
-        k->now = fmax(k->now, k->timers.heap[0].time);
+        if (k->timers.heap[0].time > k->now)
+            k->now = k->timers.heap[0].time;
     }
 }
 

@@ -279,8 +279,6 @@ static void fill(struct ss_native *k, int nlinks, int nflows)
 void ss_fluid_settle(struct ss_native *k)
 {
     struct ss_fluid *f = &k->fluid;
-    if (f->ndirty == 0)
-        return;
     f->epoch++;
     for (int i = 0; i < f->ndirty; i++) {
         int link = f->dirty[i], nlinks, nflows;

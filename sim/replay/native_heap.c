@@ -1,29 +1,31 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Timers by moment: those that are due at one time are one list, and a heap of four children a node keeps the moments
+ * apart. Ranks in lockstep share their moments, so that the heap is small however many there are. A table finds the
+ * moment of a time that is set again.
+ */
 #include <string.h>
 
 #include "replay/native.h"
 
-int ss_timers_init(struct ss_timers *t, int ids)
+#define NEAR 4 /* places from the end of a moment at which a timer is put at once */
+
+static int grow_one(void **array, int n, size_t size)
 {
-    t->n = 0;
-    t->ids = 0;
-    t->heap = NULL;
-    t->at = NULL;
-    return ss_timers_grow(t, ids);
+    void *grown = realloc(*array, ((size_t)n + 1) * size);
+    if (grown)
+        *array = grown;
+    return grown ? 0 : -1;
 }
 
 int ss_timers_grow(struct ss_timers *t, int ids)
 {
-    struct ss_timer_entry *heap = realloc(t->heap, ((size_t)ids + 1) * sizeof *heap);
-    if (heap)
-        t->heap = heap;
-    int *at = realloc(t->at, ((size_t)ids + 1) * sizeof *at);
-    if (at)
-        t->at = at;
-    if (!heap || !at)
+    if (grow_one((void **)&t->heap, ids, sizeof *t->heap) ||
+        grow_one((void **)&t->moments, ids, sizeof *t->moments) ||
+        grow_one((void **)&t->timers, ids, sizeof *t->timers))
         return -1;
     for (int i = t->ids; i < ids; i++)
-        at[i] = -1;
+        t->timers[i].moment = -1;
     t->ids = ids;
     return 0;
 }
@@ -31,80 +33,214 @@ int ss_timers_grow(struct ss_timers *t, int ids)
 void ss_timers_free(struct ss_timers *t)
 {
     free(t->heap);
-    free(t->at);
+    free(t->moments);
+    free(t->timers);
+    free(t->table);
 }
 
-static inline int before(struct ss_timer_entry a, struct ss_timer_entry b)
+/* ---- the table ---- */
+
+static inline uint64_t bits_of(double time)
 {
-    return a.time < b.time || (a.time == b.time && a.id < b.id);
+    uint64_t bits;
+    memcpy(&bits, &time, sizeof bits);
+    return bits;
+}
+
+static inline int slot_of(const struct ss_timers *t, double time)
+{
+    return (int)(bits_of(time) * 0x9e3779b97f4a7c15ULL >> t->shift);
+}
+
+/* Anew from the heap: twice as large, or of other times. 0, or -1 out of memory. */
+static int fill_table(struct ss_timers *t, int bits)
+{
+    size_t size = (size_t)1 << bits;
+    if (bits != 64 - t->shift) {
+        int *table = realloc(t->table, size * sizeof *table);
+        if (!table)
+            return -1;
+        t->table = table;
+        t->shift = 64 - bits;
+    }
+    memset(t->table, -1, size * sizeof *t->table);
+    for (int i = t->hole; i < t->n; i++) {
+        struct ss_moment *m = &t->moments[t->heap[i].moment];
+        m->slot = slot_of(t, m->time);
+        m->chain = t->table[m->slot];
+        t->table[m->slot] = t->heap[i].moment;
+    }
+    return 0;
+}
+
+int ss_timers_init(struct ss_timers *t, int ids)
+{
+    *t = (struct ss_timers){.shift = 64, .free_moment = -1};
+    return ss_timers_grow(t, ids) || fill_table(t, 6) ? -1 : 0;
+}
+
+/* ---- the heap ---- */
+
+static inline void put(struct ss_timers *t, int i, struct ss_timer_entry e)
+{
+    t->heap[i] = e;
+    t->moments[e.moment].at = i;
 }
 
 static void sift_up(struct ss_timers *t, int i, struct ss_timer_entry e)
 {
-    while (i > 0) {
-        int up = (i - 1) / 4;
-        if (!before(e, t->heap[up]))
-            break;
-        t->heap[i] = t->heap[up];
-        t->at[t->heap[i].id] = i;
-        i = up;
-    }
-    t->heap[i] = e;
-    t->at[e.id] = i;
+    for (; i > 0 && e.time < t->heap[(i - 1) / 4].time; i = (i - 1) / 4)
+        put(t, i, t->heap[(i - 1) / 4]);
+    put(t, i, e);
 }
 
-/* Time, then id, as one number: times are never negative, so their bits are in order. Compared without branches,
- * which ties between ranks in lockstep would make hard to predict. */
-__extension__ typedef unsigned __int128 wide;
-
-static inline wide key(struct ss_timer_entry e)
-{
-    uint64_t bits;
-    memcpy(&bits, &e.time, sizeof bits);
-    return (wide)bits << 64 | (uint32_t)e.id;
-}
-
+/* Times are never negative, so their bits are in order; compared without branches, which are hard to predict here. */
 static void sift_down(struct ss_timers *t, int i, struct ss_timer_entry e)
 {
-    wide own = key(e);
+    uint64_t own = bits_of(e.time);
     for (;;) {
         int child = 4 * i + 1;
         if (child >= t->n)
             break;
         int last = child + 4 < t->n ? child + 4 : t->n, least = child;
-        wide smallest = key(t->heap[child]);
+        uint64_t smallest = bits_of(t->heap[child].time);
         for (int j = child + 1; j < last; j++) {
-            wide other = key(t->heap[j]);
+            uint64_t other = bits_of(t->heap[j].time);
             least = other < smallest ? j : least;
             smallest = other < smallest ? other : smallest;
         }
         if (smallest >= own)
             break;
-        t->heap[i] = t->heap[least];
-        t->at[t->heap[i].id] = i;
+        put(t, i, t->heap[least]);
         i = least;
     }
-    t->heap[i] = e;
-    t->at[e.id] = i;
+    put(t, i, e);
+}
+
+/* ---- moments ---- */
+
+__attribute__((noinline)) static int new_moment(struct ss_timers *t, double time, int slot)
+{
+    if (t->n >> (64 - t->shift) && !fill_table(t, 65 - t->shift)) /* else its chains are longer */
+        slot = slot_of(t, time);
+    int m = t->free_moment;
+    if (m < 0)
+        m = t->fresh++;
+    else
+        t->free_moment = t->moments[m].chain;
+    t->moments[m] =
+        (struct ss_moment){.time = time, .head = -1, .tail = -1, .slot = slot, .chain = t->table[slot]};
+    t->table[slot] = m;
+    if (t->hole) {
+        t->hole = 0;
+        sift_down(t, 0, (struct ss_timer_entry){time, m});
+    } else {
+        sift_up(t, t->n++, (struct ss_timer_entry){time, m});
+    }
+    return m;
+}
+
+void ss_timers_close(struct ss_timers *t)
+{
+    t->hole = 0;
+    if (--t->n > 0)
+        sift_down(t, 0, t->heap[t->n]);
+}
+
+/* Of a timer that is set before it was due. */
+__attribute__((noinline)) static void take(struct ss_timers *t, int id)
+{
+    struct ss_timer *x = &t->timers[id];
+    struct ss_moment *m = &t->moments[x->moment];
+    if (x->prev >= 0)
+        t->timers[x->prev].next = x->next;
+    else
+        m->head = x->next;
+    if (x->next >= 0)
+        t->timers[x->next].prev = x->prev;
+    else
+        m->tail = x->prev;
+    if (m->head >= 0)
+        return;
+    int at = m->at;
+    ss_timers_free_moment(t, x->moment);
+    if (at == --t->n)
+        return;
+    struct ss_timer_entry last = t->heap[t->n];
+    if (at > 0 && last.time < t->heap[(at - 1) / 4].time)
+        sift_up(t, at, last);
+    else
+        sift_down(t, at, last);
 }
 
 void ss_timers_set(struct ss_timers *t, int id, double time)
 {
-    struct ss_timer_entry e = {time, id};
-    int i = t->at[id];
-    if (i < 0)
-        sift_up(t, t->n++, e);
-    else if (before(e, t->heap[i]))
-        sift_up(t, i, e);
-    else
-        sift_down(t, i, e);
+    struct ss_timer *x = &t->timers[id];
+    if (x->moment >= 0)
+        take(t, id);
+    int slot = slot_of(t, time), m = t->table[slot];
+    while (m >= 0 && t->moments[m].time != time)
+        m = t->moments[m].chain;
+    if (m < 0)
+        m = new_moment(t, time, slot);
+    struct ss_moment *moment = &t->moments[m];
+    int before = moment->tail, after = -1;
+    for (int i = 0; i < NEAR && id < before; i++) {
+        after = before;
+        before = t->timers[before].prev;
+    }
+    *x = (struct ss_timer){m, after, before};
+    *(before >= 0 ? &t->timers[before].next : &moment->head) = id;
+    *(after >= 0 ? &t->timers[after].prev : &moment->tail) = id;
+    moment->unsorted |= id < before;
 }
 
-int ss_timers_pop(struct ss_timers *t)
+/* ---- order within a moment ---- */
+
+/* Two ascending lists, linked by next, as one. */
+static int merge(struct ss_timer *x, int a, int b)
 {
-    int id = t->heap[0].id;
-    t->at[id] = -1;
-    if (--t->n > 0)
-        sift_down(t, 0, t->heap[t->n]);
-    return id;
+    int head = -1, *link = &head;
+    while (a >= 0 && b >= 0) {
+        int *least = a < b ? &a : &b;
+        *link = *least;
+        link = &x[*least].next;
+        *least = *link;
+    }
+    *link = a >= 0 ? a : b;
+    return head;
+}
+
+/* By id: runs that are in order are merged, most are one after the other already. */
+void ss_timers_sort(struct ss_timers *t, struct ss_moment *m)
+{
+    struct ss_timer *x = t->timers;
+    int runs[32], n = 0, merged = -1;
+    for (int id = m->head, count = 1; id >= 0; count++) {
+        int head = id, last = id;
+        while (x[last].next > last)
+            last = x[last].next;
+        id = x[last].next;
+        x[last].next = -1;
+        for (int k = count; n > 0 && !(k & 1); k >>= 1) /* as many merges as the count ends in zeros */
+            head = merge(x, runs[--n], head);
+        runs[n++] = head;
+    }
+    while (n > 0)
+        merged = merge(x, runs[--n], merged);
+    m->head = merged;
+    for (int id = merged, before = -1; id >= 0; before = id, id = x[id].next) {
+        x[id].prev = before;
+        m->tail = id;
+    }
+    m->unsorted = 0;
+}
+
+void ss_timers_shift(struct ss_timers *t, double by)
+{
+    for (int i = 0; i < t->n; i++) {
+        t->heap[i].time += by;
+        t->moments[t->heap[i].moment].time = t->heap[i].time;
+    }
+    (void)fill_table(t, 64 - t->shift);
 }

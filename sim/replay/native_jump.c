@@ -153,10 +153,10 @@ static void real(struct state_text *t, double value)
 /* Time until a timer, or that there is none. */
 static void timer(const struct ss_native *k, struct state_text *t, int id)
 {
-    int at = k->timers.at[id];
-    exact(t, at >= 0);
-    if (at >= 0)
-        real(t, k->timers.heap[at].time - k->now);
+    int moment = k->timers.timers[id].moment;
+    exact(t, moment >= 0);
+    if (moment >= 0)
+        real(t, k->timers.moments[moment].time - k->now);
 }
 
 static void write_class(const struct ss_native *k, int cls, struct state_text *t)
@@ -313,8 +313,7 @@ static void shift_clock(struct ss_native *k, double by)
         k->classes[c].since += by;
         k->classes[c].last += by;
     }
-    for (int i = 0; i < k->timers.n; i++)
-        k->timers.heap[i].time += by;
+    ss_timers_shift(&k->timers, by);
     for (int i = 0; i < k->p->nchannels; i++)
         k->st.channels[i].begin += by;
     for (int i = 0; i <= k->st.nstreams; i++)

@@ -8,15 +8,32 @@
 
 struct ss_timer_entry {
     double time;
-    int id;
+    int moment;
+};
+
+/* The timers that are due at one time: a list, which pop puts in the order of ids. */
+struct ss_moment {
+    double time;
+    int head, tail, unsorted;
+    int at;          /* place in the heap */
+    int slot, chain; /* in the table; next one of the same slot, or next free one */
+};
+
+struct ss_timer {
+    int moment;     /* -1: not set */
+    int next, prev; /* of the same moment, or -1 */
 };
 
 /* One timer an id: compute of class c = c, latency of instance i = nclasses + i, latency or flow of a
  * channel or of a collective = flow0 + f. Ties in time break by id. */
 struct ss_timers {
-    int n, ids;
-    struct ss_timer_entry *heap; /* four children a node */
-    int *at;                     /* [ids]: place in the heap, -1 = not set */
+    int n, ids;                  /* moments, timers */
+    int hole;                    /* 1: heap[0] is due and done with; the next new moment takes its place */
+    struct ss_timer_entry *heap; /* [n] four children a node */
+    struct ss_moment *moments;
+    struct ss_timer *timers; /* [ids] */
+    int *table, shift;       /* [2^(64 - shift)] chains of moments by time */
+    int free_moment, fresh;  /* from `fresh` on none was used */
 };
 
 struct ss_hop {
@@ -84,8 +101,8 @@ struct ss_native {
     struct ss_native_class *classes;
     double *holds;
     int flow0, inst0;
-    uint64_t *runnable; /* bits */
-    int lowest;         /* no runnable class below 64 * lowest */
+    uint64_t *runnable;    /* bits */
+    int nrunnable, lowest; /* none of them below class 64 * lowest */
     int *sm_dirty, nsm_dirty;
     int *scratch;            /* streams of one collective */
     int left;                /* classes not at their end */
@@ -100,7 +117,46 @@ struct ss_native {
 int ss_timers_init(struct ss_timers *t, int ids);
 int ss_timers_grow(struct ss_timers *t, int ids);
 void ss_timers_set(struct ss_timers *t, int id, double time);
-int ss_timers_pop(struct ss_timers *t);
+void ss_timers_close(struct ss_timers *t);
+/* Is any set? Its time is heap[0].time, then, until another one is set. */
+static inline int ss_timers_any(struct ss_timers *t)
+{
+    if (t->hole)
+        ss_timers_close(t);
+    return t->n > 0;
+}
+/* Puts the timers of a moment in the order of ids. */
+void ss_timers_sort(struct ss_timers *t, struct ss_moment *m);
+static inline void ss_timers_free_moment(struct ss_timers *t, int moment)
+{
+    struct ss_moment *m = &t->moments[moment];
+    int *link = &t->table[m->slot];
+    while (*link != moment)
+        link = &t->moments[*link].chain;
+    *link = m->chain;
+    m->chain = t->free_moment;
+    t->free_moment = moment;
+}
+/* The lowest id of the first moment. Only after ss_timers_any. */
+static inline int ss_timers_pop(struct ss_timers *t)
+{
+    int first = t->heap[0].moment;
+    struct ss_moment *m = &t->moments[first];
+    if (m->unsorted)
+        ss_timers_sort(t, m);
+    int id = m->head, next = t->timers[id].next;
+    t->timers[id].moment = -1;
+    m->head = next;
+    if (next >= 0) {
+        t->timers[next].prev = -1;
+    } else {
+        ss_timers_free_moment(t, first);
+        t->hole = 1;
+    }
+    return id;
+}
+/* Makes all of them later. Only after ss_timers_any. */
+void ss_timers_shift(struct ss_timers *t, double by);
 void ss_timers_free(struct ss_timers *t);
 
 /* ---- native_flow.c ---- */
