@@ -2,7 +2,7 @@
 # usage: stepsim plan --job JOB --steps STAGE | awk -f docs/guide/deepseek-v3-pair.awk > PICTURE.svg
 # The pair of forward and backward that `stepsim plan --steps` lists first, in time: kernels one after the other, each exchange as soon
 # as it is posted and those before it are done. Above the whole pair, below the second layer of each side with names.
-# -v total=1: only how many milliseconds it takes.
+# -v total=1: only how many milliseconds it takes; -v notify=MS: each exchange takes so much longer.
 BEGIN {
     FS = ","
     left = 128
@@ -41,7 +41,7 @@ $4 == "post" {
     # gradients go back the way that tokens came
     box_kind[n] = ($7 == "dispatch") == ($6 == "F") ? "dispatch" : "combine"; box_row[n] = ($6 == "F" ? "F" : "B") "x"
     box_at[n] = last > now ? last : now
-    last = box_at[n] + $10
+    last = box_at[n] + notify + $10
     box_end[n] = last
     exchange[++posted] = n
     name[n] = box_kind[n]

@@ -136,6 +136,8 @@ gaps=$(calc %.3f "$kernels * 0.002")
 sum() { awk -v k="$1" '$1 == k { s += $3 } END { print s / 1000 }' "$dir/pair"; }
 "$program" plan --job $job --steps 7 > "$dir/steps"
 picture=docs/guide/deepseek-v3-pair.awk
+# waits MS: that kernels wait if each exchange begins with so many ms of a handshake
+waits() { calc %.1f "$(awk -v notify="$1" -v total=1 -f $picture "$dir/steps") - $drawn"; }
 drawn=$(awk -v total=1 -f $picture "$dir/steps")
 [ "$(calc %.3f "$drawn")" = "$(calc %.3f "$pair")" ] || { echo "deepseek-v3.sh: $picture draws $drawn ms of $pair" >&2; exit 1; }
 mkdir -p docs/guide/pictures
@@ -218,7 +220,7 @@ Uneven experts take rows that are padded where they are permuted, as in the prof
 
 The report has embedding and output on one rank, and the profile of its authors four layers of experts in a chunk, so every stage between the first and the last
 has four here, and five are left for these two. Of the layouts that fit the job's has the least predicted step, and NVIDIA's recipe of 16 stages (Megatron-Bridge) is the same. A fifth layer elsewhere brings at most
-0.4 %, which a prediction cannot tell, and is not the profile's chunk; nor can it tell 4 / 1 from 3 / 2, which takes 5 GiB less. Parts are those of the busiest rank, in seconds; the mean of all ranks hardly depends on the layout.
+0.4 %, which a prediction cannot tell, and is not the profile's chunk; nor can it tell 4 / 1 from 3 / 2, which takes 5 GiB less and is nearest to the published parts, by which none was chosen. Parts are those of the busiest rank, in seconds; the mean of all ranks hardly depends on the layout.
 
 | first / last stage | fifth layer | an iteration, s | GiB | | rank | F+B | F | B | bubble | mean F+B | F | B | bubble |
 |---|---|---|---|---|---|---|---|---|---|---|---|---|---|
@@ -267,6 +269,9 @@ kernels and exchanges, and deepseek-v3-pair.awk draws them.
 | none runs, in all | 4.8 | $(calc %.1f "$pair - $(sum kernels) + $gaps") | $(calc %+.1f "$pair - $(sum kernels) + $gaps - 4.754") ms |
 | dispatch, without the notify kernels | 31.0 | $(calc %.1f "$(sum dispatch)") | $(calc %+.1f "100 * ($(sum dispatch) / 31.0 - 1)") % |
 | combine, likewise | 49.4 | $(calc %.1f "$(sum combine)") | $(calc %+.1f "100 * ($(sum combine) / 49.4 - 1)") % |
+
+A notify kernel before each exchange, which the model has not, would be hidden where it takes as long as the shortest of the profile's 16, 0.75 ms: then kernels wait
+$(waits 0.753) ms for exchanges. With their mean, 2.04 ms, they wait $(waits 2.04) ms, for the first exchange of the pair.
 
 Kernels by kind are in the [calibration log](../design/calibration-log.md) and checked by \`unit.microbench\`.
 
