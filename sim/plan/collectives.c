@@ -105,23 +105,35 @@ static double link_bytes(const struct lowered *l, double bytes)
     return (l->spec->user_buffers > 0 ? bytes / l->spec->user_buffers : bytes) * l->spec->part;
 }
 
-/* The flows of one member, side by side; all its ranks have equal ones. */
-static int member_flows(struct ss_plan_builder *b, int cls, const struct lowered *l, int index,
-                        struct ss_error *err)
+/* The flows of one rank, side by side. */
+static int rank_flows(struct ss_plan_builder *b, int rank, const struct lowered *l, int index,
+                      struct ss_error *err)
 {
-    int comm = l->spec->comm, path, status;
-    int local = b->groups.local[comm][b->plan->classes[cls].representative];
+    int comm = l->spec->comm, path, status, local = b->groups.local[comm][rank];
+    size_t flow = (size_t)ss_symmetry_at(&b->routes.symmetry, rank) * (size_t)b->routes.nkinds;
     struct ss_collective_flows flows =
         l->algorithm->flows(&l->net, l->spec->kind, l->spec->bytes, &l->shape, local);
     b->plan->collectives[index].phases[0].latency = flows.latency * l->spec->part; /* equal for all members */
     for (int hop = 0; hop < SS_HOP_COUNT; hop++)
         for (int j = 0; j < b->routes.width[comm][hop] && l->algorithm->hops & SS_HOP_BIT(hop); j++) {
-            if ((status = ss_plan_path(b, cls, b->routes.hop[comm][hop] + j, &path, err)) != 0)
+            status = ss_plan_path_at(b, flow + (size_t)(b->routes.hop[comm][hop] + j), &path, err);
+            if (status)
                 return status;
             if (path >= 0 && !known_flow(b, index, path))
                 ss_plan_flow_add(b, index, path, link_bytes(l, flows.bytes[hop]));
         }
     return SS_OK;
+}
+
+/* Those of a class: all its ranks have equal ones, but for the odd ones. */
+static int member_flows(struct ss_plan_builder *b, int cls, const struct lowered *l, int index,
+                        struct ss_error *err)
+{
+    int status = rank_flows(b, b->plan->classes[cls].representative, l, index, err);
+    for (int i = 0; i < b->nodd && !status; i++)
+        if (b->plan->class_of[b->odd[i]] == cls)
+            status = rank_flows(b, b->odd[i], l, index, err);
+    return status;
 }
 
 static int add_flows(struct ss_plan_builder *b, const struct lowered *l, const struct ss_class_list *classes,
@@ -130,7 +142,8 @@ static int add_flows(struct ss_plan_builder *b, const struct lowered *l, const s
     int most = 0;
     for (int hop = 0; hop < SS_HOP_COUNT; hop++)
         most += b->routes.width[l->spec->comm][hop];
-    int status = ss_plan_collective_add(b, l->spec, classes->cls, classes->n, most * classes->n, index, err);
+    int status = ss_plan_collective_add(b, l->spec, classes->cls, classes->n, most * (classes->n + b->nodd),
+                                        index, err);
     for (int i = 0; i < classes->n && !status; i++)
         status = member_flows(b, classes->cls[i], l, *index, err);
     return status;

@@ -20,6 +20,13 @@ static uint64_t load_key(int link, uint64_t colour)
     return ss_mix_in(colour, (uint64_t)link);
 }
 
+/* Marks the links of a rank's flows, of which `flow` is the first. */
+static void want_flows(const struct ss_routes *r, size_t flow, char *wanted)
+{
+    for (int j = r->first[flow]; j < r->first[flow + (size_t)r->nkinds]; j++)
+        wanted[r->pool[j]] = r->kept[r->pool[j]];
+}
+
 /* Counts the flows on every link that the routes of a class's representative cross. */
 int ss_plan_loads_count(struct ss_plan_builder *b, struct ss_error *err)
 {
@@ -30,11 +37,10 @@ int ss_plan_loads_count(struct ss_plan_builder *b, struct ss_error *err)
         return SS_OK;
     char *wanted = ss_calloc((size_t)r->nlinks, 1);
     int status = wanted ? 0 : -1;
-    for (int c = 0; c < plan->nclasses && !status; c++) {
-        size_t i = ss_plan_flow_of(b, c, 0);
-        for (int j = r->first[i]; j < r->first[i + (size_t)r->nkinds]; j++)
-            wanted[r->pool[j]] = r->kept[r->pool[j]];
-    }
+    for (int c = 0; c < plan->nclasses && !status; c++)
+        want_flows(r, ss_plan_flow_of(b, c, 0), wanted);
+    for (int i = 0; i < b->nodd && !status; i++)
+        want_flows(r, (size_t)b->odd[i] * (size_t)r->nkinds, wanted);
     for (size_t i = 0; i < n && !status; i++)
         for (int j = r->first[i]; j < r->first[i + 1] && !status; j++)
             if (wanted[r->pool[j]])
@@ -95,12 +101,17 @@ static int path_fill(struct ss_plan_builder *b, size_t flow, struct ss_path *p, 
 
 int ss_plan_path(struct ss_plan_builder *b, int cls, int kind, int *index, struct ss_error *err)
 {
+    *index = -1;
+    return kind < 0 ? SS_OK : ss_plan_path_at(b, ss_plan_flow_of(b, cls, kind), index, err);
+}
+
+int ss_plan_path_at(struct ss_plan_builder *b, size_t flow, int *index, struct ss_error *err)
+{
     struct ss_plan *plan = b->plan;
     struct ss_path p;
-    size_t flow = ss_plan_flow_of(b, cls, kind);
     int status;
     *index = -1;
-    if (kind < 0 || b->routes.to[flow] < 0)
+    if (b->routes.to[flow] < 0)
         return SS_OK;
     *index = ss_map_put(&b->path_of, b->flow_colour ? b->flow_colour[flow] : (uint64_t)flow, plan->npaths);
     if (*index < 0)

@@ -198,6 +198,8 @@ static void builder_free(struct ss_plan_builder *b)
     ss_routes_free(&b->routes);
     free(b->link_colour);
     free(b->flow_colour);
+    free(b->nearer);
+    free(b->odd);
     ss_map_free(&b->load);
     for (int i = 0; i < b->ncosts; i++)
         ss_rank_cost_free(&b->costs[i].cost);
@@ -277,6 +279,7 @@ void ss_plan_free(struct ss_plan *plan)
     }
     free(plan->classes);
     free(plan->class_of);
+    free(plan->alike);
     free(plan->gpu_of);
     free(plan->link_count);
     free(plan->links);

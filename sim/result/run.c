@@ -94,24 +94,65 @@ static int replay_unfolded(const struct ss_run_options *options, struct ss_run *
     return replay(out, options, spread, err);
 }
 
+/* Steps over links with which a job with stragglers or slow links begins. */
+#define NEAR 3
+/* Of the iteration: classes that differ by no more are the same. */
+#define SAME 1e-9
+
+/* Are there classes that differ, though they were one two steps before? Then farther ones may differ too. */
+static int tells_apart(const struct ss_plan *plan, const struct ss_timeline *t)
+{
+    for (int c = 0; plan->alike && c < plan->nclasses; c++)
+        for (int l = 0; l < SS_LABEL_COUNT; l++)
+            if (!(fabs(t->spent[c][l] - t->spent[plan->alike[c]][l]) <= SAME * t->iteration_s))
+                return 1;
+    return 0;
+}
+
+/* Plan, program and timeline. */
+static int simulate(const struct ss_scenario *s, const struct ss_run_options *options,
+                    const struct ss_plan_options *plan, struct ss_run *out, struct ss_spread *spread,
+                    struct ss_error *err)
+{
+    int rc = ss_plan_build(s->job, s->stack, s->platform, out->schedule, plan, &out->plan, err);
+    if (rc)
+        return rc;
+    rc = replay(out, options, spread, err);
+    if (rc == SS_ERR_UNSUPPORTED && options->engine == SS_ENGINE_SIMGRID && out->plan->weighted)
+        rc = replay_unfolded(options, out, spread, err);
+    return rc;
+}
+
+/* Classes near what is slow or has failed, and ever farther from it as long as that makes a difference. */
+static int simulate_near(const struct ss_scenario *s, const struct ss_run_options *options,
+                         struct ss_run *out, struct ss_spread *spread, struct ss_error *err)
+{
+    struct ss_plan_options plan = options->plan;
+    plan.apart |= options->jitter.sigma > 0;
+    for (plan.near = NEAR;; plan.near *= 2) {
+        int rc = simulate(s, options, &plan, out, spread, err);
+        if (rc || !tells_apart(out->plan, out->timeline))
+            return rc;
+        ss_timeline_free(out->timeline);
+        ss_program_free(out->program);
+        ss_plan_free(out->plan);
+        out->timeline = NULL;
+        out->program = NULL;
+        out->plan = NULL;
+    }
+}
+
 static int run_once(const struct ss_scenario *s, const struct ss_run_options *options, struct ss_run *out,
                     struct ss_error *err)
 {
-    struct ss_plan_options plan = options->plan;
     struct ss_spread spread = {0};
     int rc;
 
     memset(out, 0, sizeof *out);
     out->scenario = s;
-    plan.apart |= options->jitter.sigma > 0;
     rc = build_schedule(s, &out->schedule, err);
     if (!rc)
-        rc = ss_plan_build(s->job, s->stack, s->platform, out->schedule, &plan, &out->plan, err);
-    if (!rc) {
-        rc = replay(out, options, &spread, err);
-        if (rc == SS_ERR_UNSUPPORTED && options->engine == SS_ENGINE_SIMGRID && out->plan->weighted)
-            rc = replay_unfolded(options, out, &spread, err);
-    }
+        rc = simulate_near(s, options, out, &spread, err);
     if (!rc)
         rc = ss_result_build(out->plan, out->timeline, options->engine, &out->result, err);
     if (!rc)

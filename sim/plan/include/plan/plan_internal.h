@@ -33,6 +33,10 @@ struct ss_plan_builder {
     uint64_t *link_colour; /* [routes.nlinks]: equal where links are alike; NULL when unfolded */
     uint64_t *flow_colour; /* [flow]: equal where flows are alike, 0: no flow */
     struct ss_map load;    /* (link, flow's colour) -> flows that cross it */
+    /* near */
+    uint64_t *nearer; /* [world_size]: colours of two steps fewer */
+    int *odd,
+        nodd; /* ranks whose flows in collectives are others than those of their class's representative */
     /* costs */
     struct ss_cost_entry *costs;
     int ncosts;
@@ -41,7 +45,7 @@ struct ss_plan_builder {
     struct ss_map links;            /* colour, or link of the platform when unfolded -> plan link */
     struct ss_map path_of;          /* colour, or number of the flow when unfolded -> plan path */
     struct ss_map step_collectives; /* what a collective of the layers is -> plan collective */
-    size_t cap_links, cap_paths, cap_collectives, cap_p2p, cap_costs;
+    size_t cap_links, cap_paths, cap_collectives, cap_p2p, cap_costs, cap_odd;
 };
 
 static inline uint64_t ss_bits_of(double x)
@@ -78,7 +82,9 @@ int ss_plan_loads_count(struct ss_plan_builder *b, struct ss_error *err);
 /* How many links of the platform each one stands for; when all paths are made. */
 int ss_plan_links_count(struct ss_plan_builder *b, struct ss_error *err);
 int ss_plan_p2p_build(struct ss_plan_builder *b, struct ss_error *err);
-/* Path of the flow of a kind (of struct ss_routes) of a class; -1: it has none. Flows that are alike share one. */
+/* Path of a flow by its number (struct ss_routes); -1: there is none. Flows that are alike share one. */
+int ss_plan_path_at(struct ss_plan_builder *b, size_t flow, int *path, struct ss_error *err);
+/* That of the flow of a kind of a class's representative. */
 int ss_plan_path(struct ss_plan_builder *b, int cls, int kind, int *path, struct ss_error *err);
 
 /* collectives.c: collectives of a group with all classes that take part. */

@@ -64,13 +64,18 @@ struct ss_plan_options {
     const struct ss_straggler *stragglers;
     int nslow_links;
     const struct ss_slow_link *slow_links;
+    /* Of a job with stragglers or slow links that has more than `most_classes` (0: as many as have 65,536 slots): how many steps a
+     * difference between ranks goes over shared links, beyond which they are as in the healthy cluster (plan.near). 0: exact
+     * classes, however many. */
+    int near;
+    int most_classes;
 };
 
 /* Ranks that do the same on the same kind of links. */
 struct ss_plan_class {
     int stage;                    /* pipeline rank */
     int count;                    /* ranks it stands for */
-    int representative;           /* lowest of them */
+    int representative;           /* lowest of them; plan.near: of those that meet what most of them do */
     double parameters;            /* on one rank */
     double memory[SS_MEM_COUNT];  /* static bytes by class */
     double step_bytes;            /* of them, those that live in the optimizer's step alone */
@@ -124,6 +129,9 @@ struct ss_plan {
     const struct ss_platform *platform;
     const struct ss_schedule *schedule;
     int level, unfolded;
+    int near; /* 0: classes are exact; else steps from what is slow or has failed within which they are */
+    int *
+        alike; /* [nclasses], of near: lowest class that two steps fewer would leave the same as this one; else NULL */
     int experts; /* 1: the model is a mixture of experts */
     /* a pass of a layer of experts on the expert group of rank 0; all zero without */
     struct ss_load_figures load;

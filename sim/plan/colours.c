@@ -1,0 +1,260 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "plan/colours.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/base.h"
+
+/* Number of different ones among n, of which those `step` apart are often equal; -1 out of memory. */
+int ss_colours_count(const uint64_t *colour, size_t n, size_t step)
+{
+    struct ss_map seen = {0};
+    int status = 0;
+    for (size_t i = 0; i < n && status >= 0; i++)
+        if (i < step || colour[i] != colour[i - step])
+            status = ss_map_put(&seen, colour[i], 0);
+    int count = status < 0 ? -1 : (int)seen.n;
+    ss_map_free(&seen);
+    return count;
+}
+
+static uint64_t first_colour(const struct ss_colours *c, const struct ss_plan_builder *b,
+                             const double *slowness, int at)
+{
+    const struct ss_routes *routes = c->routes;
+    const struct ss_groups *groups = c->groups;
+    const size_t flow = (size_t)at * (size_t)routes->nkinds;
+    const int r = ss_symmetry_rank(&routes->symmetry, at);
+    uint64_t h = ss_mix_in(0, (uint64_t)ss_ranks_coordinate(&c->plan->ranks, r, SS_AXIS_PP));
+    if (slowness)
+        h = ss_mix_in(h, ss_bits_of(slowness[r]));
+    if (b->options->apart)
+        h = ss_mix_in(h, (uint64_t)ss_plan_lockstep(c->plan, r));
+    for (int g = 0; g < SS_COMM_COUNT; g++) {
+        if (!groups->first[g])
+            continue;
+        struct ss_group_shape s = groups->shape[g][groups->first[g][r]];
+        h = ss_mix_in(h, (uint64_t)s.n << 42 | (uint64_t)s.nodes << 21 | (uint64_t)s.per_node);
+        for (int hop = 0; hop < SS_HOP_COUNT; hop++)
+            if (s.stretch[hop] > 0)
+                h = ss_mix_in(ss_mix_in(h, (uint64_t)hop), ss_bits_of(s.stretch[hop]));
+        if (routes->hop[g][SS_HOP_INTER_NODE] >= 0 || routes->hop[g][SS_HOP_NODE] >= 0)
+            h = ss_mix_in(h, (uint64_t)groups->local[g][r]);
+    }
+    for (int k = 0; k < routes->npeers || k == routes->embedding; k++)
+        h = ss_mix_in(h,
+                      routes->to[flow + (size_t)k] < 0 ? 1 : ss_bits_of(routes->latency[flow + (size_t)k]));
+    return h;
+}
+
+static void sum_groups(struct ss_colours *c)
+{
+    for (int g = 0; g < SS_COMM_COUNT; g++) {
+        if (!c->sum[g])
+            continue;
+        memset(c->sum[g], 0, c->nranks * sizeof *c->sum[g]);
+        for (size_t r = 0; r < c->nranks; r++)
+            c->sum[g][c->first[g][r]] += ss_mix64(c->rank[r]);
+    }
+}
+
+/* Communicator whose hop a kind of flow is, -1: a send; and the kinds of that hop, whose flows are alike in all but the
+ * member that they go to. */
+struct hop_kinds {
+    int comm, first, width;
+};
+
+static struct hop_kinds hop_of_kind(const struct ss_routes *routes, int kind)
+{
+    for (int g = 0; g < SS_COMM_COUNT; g++)
+        for (int hop = 0; hop < SS_HOP_COUNT; hop++) {
+            int first = routes->hop[g][hop], width = routes->width[g][hop];
+            if (first >= 0 && kind >= first && kind < first + width)
+                return (struct hop_kinds){g, first, width};
+        }
+    return (struct hop_kinds){-1, kind, 1};
+}
+
+/* A flow sees what starts it, and its links in their order. */
+static void colour_flows(struct ss_colours *c)
+{
+    const struct ss_routes *routes = c->routes;
+    for (int k = 0; k < routes->nkinds; k++) {
+        struct hop_kinds hop = hop_of_kind(routes, k);
+        int g = hop.comm;
+        for (size_t r = 0; r < c->nranks; r++) {
+            size_t i = r * (size_t)routes->nkinds + (size_t)k;
+            uint64_t h = 0;
+            c->flow[i] = 0;
+            if (routes->to[i] < 0)
+                continue;
+            if (g >= 0)
+                h = ss_mix_in(c->sum[g][c->first[g][r]] + (uint64_t)c->local[g][r], (uint64_t)hop.first);
+            else
+                h = ss_mix_in(
+                    ss_mix_in(c->rank[r], c->rank[ss_symmetry_at(&routes->symmetry, routes->to[i])]),
+                    (uint64_t)k);
+            for (int j = routes->first[i]; j < routes->first[i + 1]; j++)
+                if (routes->kept[routes->pool[j]])
+                    h = ss_mix_in(h, c->link[routes->pool[j]]);
+            c->flow[i] = h;
+        }
+    }
+}
+
+/* A link sees its bandwidth and the flows that cross it, in no order. */
+static void colour_links(struct ss_colours *c)
+{
+    const struct ss_routes *routes = c->routes;
+    size_t n = c->nranks * (size_t)routes->nkinds;
+    for (int l = 0; l < routes->nlinks; l++)
+        c->link[l] = ss_bits_of(routes->bandwidth[l]);
+    for (size_t i = 0; i < n; i++) {
+        uint64_t hop = 1; /* so that up and down differ */
+        for (int j = routes->first[i]; j < routes->first[i + 1]; j++)
+            if (routes->kept[routes->pool[j]]) {
+                c->link[routes->pool[j]] += c->flow[i] * hop;
+                hop += 2;
+            }
+    }
+}
+
+/* A rank sees itself, its peers and flows, and the members of its groups and the flows of one hop in no order. */
+static void colour_ranks(struct ss_colours *c)
+{
+    const struct ss_routes *routes = c->routes;
+    for (size_t r = 0; r < c->nranks; r++) {
+        uint64_t h = c->rank[r];
+        const uint64_t *flow = c->flow + r * (size_t)routes->nkinds;
+        for (int k = 0, width; k < routes->nkinds; k += width) {
+            uint64_t sum = flow[k];
+            width = c->width[k];
+            for (int j = 1; j < width; j++)
+                sum += flow[k + j];
+            h = ss_mix_in(h, sum);
+        }
+        for (int g = 0; g < SS_COMM_COUNT; g++)
+            if (c->sum[g])
+                h = ss_mix_in(h, c->sum[g][c->first[g][r]]);
+        c->next[r] = h;
+    }
+}
+
+/* -1 out of memory. */
+static int count_flows(const struct ss_colours *c)
+{
+    size_t nkinds = (size_t)c->routes->nkinds;
+    return ss_colours_count(c->flow, c->nranks * nkinds, nkinds);
+}
+
+void ss_colours_look(struct ss_colours *c)
+{
+    sum_groups(c);
+    colour_flows(c);
+    colour_links(c);
+    colour_ranks(c);
+}
+
+void ss_colours_take(struct ss_colours *c)
+{
+    uint64_t *swap = c->rank;
+    c->rank = c->next;
+    c->next = swap;
+}
+
+/* A refinement never merges, so equal counts mean the same partition. */
+int ss_colours_refine(struct ss_colours *c, int most, int *done)
+{
+    *done = 0;
+    for (int before = 0;;) {
+        ss_colours_look(c);
+        int ranks = ss_colours_count(c->next, c->nranks, 1), now = ranks < 0 ? -1 : ranks + count_flows(c);
+        if (now < 0)
+            return SS_ERR_NOMEM;
+        *done = now <= before;
+        if (*done || ranks > most)
+            return SS_OK;
+        ss_colours_take(c);
+        before = now;
+    }
+}
+
+/* A rank sees the members of its groups, and its peers. */
+static void colour_synchronised(struct ss_colours *c)
+{
+    const struct ss_routes *routes = c->routes;
+    for (size_t r = 0; r < c->nranks; r++) {
+        uint64_t h = c->rank[r];
+        const int *to = routes->to + r * (size_t)routes->nkinds;
+        for (int k = 0; k < routes->npeers || k == routes->embedding; k++)
+            h = ss_mix_in(h, to[k] < 0 ? 1 : c->rank[ss_symmetry_at(&routes->symmetry, to[k])]);
+        for (int g = 0; g < SS_COMM_COUNT; g++)
+            if (c->sum[g])
+                h = ss_mix_in(h, c->sum[g][c->first[g][r]]);
+        c->next[r] = h;
+    }
+}
+
+int ss_colours_close(struct ss_colours *c)
+{
+    for (int before = 0;;) {
+        sum_groups(c);
+        colour_synchronised(c);
+        int now = ss_colours_count(c->next, c->nranks, 1);
+        if (now <= before)
+            return now < 0 ? SS_ERR_NOMEM : SS_OK;
+        ss_colours_take(c);
+        before = now;
+    }
+}
+
+/* ---- begin and end ---- */
+
+int ss_colours_init(struct ss_colours *c, const struct ss_plan_builder *b, const struct ss_routes *routes,
+                    const double *slowness)
+{
+    *c = (struct ss_colours){.plan = b->plan, .groups = &b->groups, .routes = routes};
+    const struct ss_symmetry *s = &c->routes->symmetry;
+    size_t n = c->nranks = (size_t)s->nranks;
+    c->rank = ss_calloc(n, sizeof *c->rank);
+    c->next = ss_calloc(n, sizeof *c->next);
+    c->flow = ss_calloc(n * (size_t)c->routes->nkinds, sizeof *c->flow);
+    c->link = ss_calloc((size_t)c->routes->nlinks, sizeof *c->link);
+    c->width = ss_calloc((size_t)c->routes->nkinds + 1, sizeof *c->width);
+    if (!c->width || !c->rank || !c->next || !c->flow || !c->link)
+        return SS_ERR_NOMEM;
+    for (int k = 0; k < c->routes->nkinds; k++)
+        c->width[k] = hop_of_kind(c->routes, k).width;
+    for (int g = 0; g < SS_COMM_COUNT; g++) {
+        if (!c->groups->first[g])
+            continue;
+        c->sum[g] = ss_calloc(n, sizeof *c->sum[g]);
+        c->first[g] = malloc(n * sizeof *c->first[g]);
+        c->local[g] = malloc(n * sizeof *c->local[g]);
+        if (!c->sum[g] || !c->first[g] || !c->local[g])
+            return SS_ERR_NOMEM;
+        for (size_t at = 0; at < n; at++) {
+            int r = ss_symmetry_rank(s, (int)at);
+            c->first[g][at] = ss_symmetry_at(s, c->groups->first[g][r]);
+            c->local[g][at] = c->groups->local[g][r];
+        }
+    }
+    for (size_t r = 0; r < n; r++)
+        c->rank[r] = first_colour(c, b, slowness, (int)r);
+    for (int l = 0; l < routes->nlinks; l++)
+        c->link[l] = ss_bits_of(routes->bandwidth[l]);
+    return SS_OK;
+}
+
+void ss_colours_free(struct ss_colours *c)
+{
+    free(c->rank);
+    free(c->next);
+    free(c->width);
+    for (int g = 0; g < SS_COMM_COUNT; g++) {
+        free(c->sum[g]);
+        free(c->first[g]);
+        free(c->local[g]);
+    }
+}

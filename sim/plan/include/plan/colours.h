@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Colour refinement of ranks, flows and links: colours are hashes of what each of them sees. */
+#ifndef SS_PLAN_COLOURS_H
+#define SS_PLAN_COLOURS_H
+
+#include "plan/plan_internal.h"
+
+/* Colours at work, of ranks and links that stand for all. */
+struct ss_colours {
+    const struct ss_plan *plan;
+    const struct ss_routes *routes;
+    const struct ss_groups *groups;
+    size_t nranks;
+    uint64_t *rank, *next;        /* [nranks] */
+    uint64_t *flow;               /* [nranks * nkinds] */
+    uint64_t *link;               /* [nlinks] */
+    uint64_t *sum[SS_COMM_COUNT]; /* [nranks]: of the members of the group whose lowest rank it is */
+    int *first[SS_COMM_COUNT];    /* [nranks]: that lowest rank of a rank's group, by its number */
+    int *local[SS_COMM_COUNT];    /* [nranks]: members of it on the rank's node */
+    int *width;                   /* [kind]: kinds of its hop, of the first one of each */
+};
+
+/* Colours of what is equal by itself; `slowness` as in struct ss_plan_builder. *c is safe to free after a failure. */
+int ss_colours_init(struct ss_colours *c, const struct ss_plan_builder *b, const struct ss_routes *routes,
+                    const double *slowness);
+/* Frees all but flow and link, which the builder keeps. */
+void ss_colours_free(struct ss_colours *c);
+
+/* Splits until nothing is split any more, or there are more than `most` colours of ranks: *done tells. */
+int ss_colours_refine(struct ss_colours *c, int most, int *done);
+/* Splits ranks by their groups and peers alone, until nothing is split any more. */
+int ss_colours_close(struct ss_colours *c);
+/* One look at groups, peers, flows and links: flow and link are renewed, next is what rank becomes. */
+void ss_colours_look(struct ss_colours *c);
+/* Number of different ones among n, of which those `step` apart are often equal; -1 out of memory. */
+int ss_colours_count(const uint64_t *colour, size_t n, size_t step);
+
+/* Takes what next became. */
+void ss_colours_take(struct ss_colours *c);
+
+/* near.c: ranks that differ near what is slow or has failed; *c is fresh from ss_colours_init. Then, with classes numbered and the
+ * builder's colours set, who stands for each class. */
+int ss_near_colour(struct ss_plan_builder *b, struct ss_colours *c, struct ss_error *err);
+int ss_near_represent(struct ss_plan_builder *b, const struct ss_colours *c, struct ss_error *err);
+
+#endif

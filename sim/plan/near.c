@@ -1,0 +1,159 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Classes where something is slow or has failed, when exact ones are too many. A difference between ranks travels in two ways:
+ * by what starts together (a collective's members, both ends of a message), and by links that flows share. It goes as far as it
+ * can by the first, so that the folded program is one that can run, and a number of steps by the second: from there on ranks
+ * are alike that are alike in the healthy cluster. Each class does what most of its ranks meet. Where the replay then finds
+ * that the last steps told apart what does the same at the same times, farther ones would too: docs/design/design.md.
+ */
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/base.h"
+#include "plan/colours.h"
+
+/* By one step links see a flow that differs, by the next one ranks see these links. */
+#define THERE_AND_BACK 2
+
+static int no_memory(const struct ss_plan *plan, struct ss_error *err)
+{
+    return ss_fail(err, SS_ERR_NOMEM, NULL, 0, "out of memory for %d ranks", plan->world_size);
+}
+
+/* Tells ranks and links apart as in the healthy cluster. */
+static int colour_healthy(const struct ss_plan_builder *b, struct ss_colours *c, struct ss_error *err)
+{
+    struct ss_plan_options healthy = *b->options;
+    struct ss_routes routes;
+    struct ss_colours h = {0};
+    healthy.nstragglers = healthy.nslow_links = 0;
+    int done, status = ss_routes_build(b->plan, &b->groups, &b->net, &healthy, &routes, err);
+    if (!status && (ss_colours_init(&h, b, &routes, NULL) || ss_colours_refine(&h, INT_MAX, &done)))
+        status = no_memory(b->plan, err);
+    for (size_t r = 0; r < c->nranks && !status; r++)
+        c->rank[r] = ss_mix_in(c->rank[r], h.rank[ss_symmetry_at(&routes.symmetry, (int)r)]);
+    for (int l = 0; l < c->routes->nlinks && !status; l++)
+        c->link[l] = ss_mix_in(c->link[l], h.link[ss_symmetry_link_at(&routes.symmetry, l)]);
+    ss_colours_free(&h);
+    free(h.link);
+    free(h.flow);
+    ss_routes_free(&routes);
+    return status;
+}
+
+/* What each rank meets beyond what tells its class: next. Flows and links keep their colours. */
+static int look_ahead(struct ss_colours *c)
+{
+    size_t nflows = c->nranks * (size_t)c->routes->nkinds, nlinks = (size_t)c->routes->nlinks;
+    uint64_t *flow = malloc(nflows * sizeof *flow), *link = malloc(nlinks * sizeof *link);
+    ss_colours_look(c);
+    if (flow && link) {
+        memcpy(flow, c->flow, nflows * sizeof *flow);
+        memcpy(link, c->link, nlinks * sizeof *link);
+        ss_colours_look(c);
+        memcpy(c->flow, flow, nflows * sizeof *flow);
+        memcpy(c->link, link, nlinks * sizeof *link);
+    }
+    int status = flow && link ? SS_OK : SS_ERR_NOMEM;
+    free(flow);
+    free(link);
+    return status;
+}
+
+int ss_near_colour(struct ss_plan_builder *b, struct ss_colours *c, struct ss_error *err)
+{
+    int status = colour_healthy(b, c, err);
+    if (status)
+        return status;
+    b->nearer = malloc(c->nranks * sizeof *b->nearer);
+    status = b->nearer ? ss_colours_close(c) : SS_ERR_NOMEM;
+    for (int i = 0; i < b->options->near && !status; i++) {
+        if (i <= b->options->near - THERE_AND_BACK)
+            memcpy(b->nearer, c->rank, c->nranks * sizeof *b->nearer);
+        ss_colours_look(c);
+        ss_colours_take(c);
+        status = ss_colours_close(c);
+    }
+    if (!status)
+        status = look_ahead(c);
+    return status ? no_memory(b->plan, err) : SS_OK;
+}
+
+/* ---- who stands for a class ---- */
+
+/* The lowest of the ranks that meet what most ranks of their class do. */
+static int choose_representatives(struct ss_plan *plan, const struct ss_colours *c)
+{
+    struct ss_map count = {0};
+    int *most = ss_calloc((size_t)plan->nclasses, sizeof *most), status = most ? 0 : -1;
+    for (int pass = 0; pass < 2 && !status; pass++)
+        for (int r = 0; r < plan->world_size && !status; r++) {
+            int cls = plan->class_of[r], n;
+            uint64_t key = ss_mix_in(c->next[r], (uint64_t)cls);
+            if (pass == 0) {
+                status = ss_map_add(&count, key, 1);
+            } else if ((n = ss_map_get(&count, key) + 1) > most[cls]) {
+                most[cls] = n;
+                plan->classes[cls].representative = r;
+            }
+        }
+    ss_map_free(&count);
+    free(most);
+    return status;
+}
+
+static uint64_t flows_colour(const struct ss_plan_builder *b, int rank)
+{
+    const struct ss_routes *r = &b->routes;
+    const uint64_t *flow = b->flow_colour + (size_t)rank * (size_t)r->nkinds;
+    uint64_t h = 0;
+    for (int k = r->npeers; k < r->nkinds; k++)
+        if (k != r->embedding)
+            h = ss_mix_in(h, flow[k]);
+    return h;
+}
+
+/* Ranks whose flows in collectives are others than those of their class: one of each kind. */
+static int list_odd_ranks(struct ss_plan_builder *b)
+{
+    struct ss_plan *plan = b->plan;
+    struct ss_map seen = {0};
+    int status = 0;
+    for (int c = 0; c < plan->nclasses && status >= 0; c++)
+        status =
+            ss_map_put(&seen, ss_mix_in(flows_colour(b, plan->classes[c].representative), (uint64_t)c), 0);
+    for (int r = 0; r < plan->world_size && status >= 0; r++) {
+        size_t before = seen.n;
+        status = ss_map_put(&seen, ss_mix_in(flows_colour(b, r), (uint64_t)plan->class_of[r]), 0);
+        if (status < 0 || seen.n == before)
+            continue;
+        if (ss_grow(&b->odd, &b->cap_odd, (size_t)b->nodd + 1, sizeof *b->odd))
+            status = -1;
+        else
+            b->odd[b->nodd++] = r;
+    }
+    ss_map_free(&seen);
+    return status < 0 ? -1 : 0;
+}
+
+/* Which classes are one in the partition of two steps fewer. */
+static int find_alike(struct ss_plan_builder *b)
+{
+    struct ss_plan *plan = b->plan;
+    struct ss_map first = {0};
+    int status = 0;
+    plan->alike = ss_calloc((size_t)plan->nclasses, sizeof *plan->alike);
+    for (int c = 0; plan->alike && c < plan->nclasses && status >= 0; c++)
+        plan->alike[c] = status = ss_map_put(&first, b->nearer[plan->classes[c].representative], c);
+    ss_map_free(&first);
+    return plan->alike && status >= 0 ? 0 : -1;
+}
+
+int ss_near_represent(struct ss_plan_builder *b, const struct ss_colours *c, struct ss_error *err)
+{
+    if (choose_representatives(b->plan, c) || list_odd_ranks(b) || find_alike(b))
+        return no_memory(b->plan, err);
+    b->plan->near = b->options->near;
+    return SS_OK;
+}
