@@ -246,8 +246,10 @@ static int count_lengths(struct work *w, struct ss_packing *p)
     for (int i = 0; i < w->nattends; i++) {
         if (i == 0 || w->attends[i] != w->attends[i - 1])
             p->length[p->nlengths++] = w->attends[i];
-        p->share[p->nlengths - 1] += 1.0 / w->rows;
+        p->share[p->nlengths - 1]++;
     }
+    for (int i = 0; i < p->nlengths; i++)
+        p->share[i] /= w->rows;
     return SS_OK;
 }
 
@@ -271,10 +273,14 @@ static int sum_up(struct work *w, struct ss_packing *p)
         if (rest > 0)
             w->attends[w->nattends++] = (int)rest;
         p->square[r] = row->square + rest * rest;
-        mean += p->square[r] / w->rows;
-        p->tokens += row->tokens / w->rows;
-        p->token_squares += row->token_squares / w->rows;
+        mean += p->square[r];
+        p->tokens += row->tokens;
+        p->token_squares += row->token_squares;
     }
+    mean /=
+        w->rows; /* behind the sums of whole numbers, which are exact: no row has more tokens than it holds */
+    p->tokens /= w->rows;
+    p->token_squares /= w->rows;
     for (int r = 0; r < w->rows; r++) {
         p->square[r] /= mean;
         variance += (p->square[r] - 1) * (p->square[r] - 1) / w->rows;

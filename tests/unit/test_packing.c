@@ -66,6 +66,10 @@ static void test_fixed(void)
     CU_ASSERT(p.documents == 1 && p.tokens == 3000 && p.token_squares == 9e6);
     CU_ASSERT_DOUBLE_EQUAL(ss_packing_keys(&p, 0, 0), (3000. * 3000 + 1096. * 1096) / 4096, 1e-9);
     ss_packing_free(&p);
+    /* full rows have no padding, however many there are: 741 quotients add up to more than a row */
+    p = pack_text("length,count\n4096,741\n", 4096, 1, SS_PACKED_SHUFFLE);
+    CU_ASSERT(p.nrows == 741 && p.tokens == 4096 && p.token_squares == 4096. * 4096 && p.share[0] == 1);
+    ss_packing_free(&p);
     /* longer than a row: cut to it */
     p = pack(SS_PACKED_FIXED, 9000, 0, 4096, 1, SS_PACKED_SHUFFLE);
     CU_ASSERT(p.documents == 1 && p.tokens == 4096 && p.cut == 1);
