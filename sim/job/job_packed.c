@@ -4,6 +4,8 @@
 #include "job/job_internal.h"
 #include "job/loaded.h"
 
+/* Of a file: where the row that is left over tells more than the others. */
+#define FEW_ROWS 16
 #define WORDS "fixed:TOKENS, uniform:LOW:HIGH, lognormal:MEAN:SIGMA, or a file"
 
 /* ---- refusals ---- */
@@ -101,6 +103,11 @@ int ss_job_complete_packed(struct ss_finish *f)
             ss_hint(f->err, rc, "take %s", WORDS);
         return rc;
     }
+    if (job->packed_law == SS_PACKED_FILE && job->packing->nrows < FEW_ROWS)
+        ss_note(f->notes,
+                "%s: its documents go into %d row%s, of which the last may not be full: where they stand for "
+                "more, say how many in a column count",
+                job->packed_source, job->packing->nrows, job->packing->nrows == 1 ? "" : "s");
     if (job->packing->cut > 0)
         ss_note(f->notes, "%.3g %% of the documents are longer than a row and are cut to it",
                 100 * job->packing->cut);
