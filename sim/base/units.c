@@ -126,6 +126,32 @@ static size_t number_length(const char *text, size_t *exponent)
     return i;
 }
 
+/* The digits text[0..len) x 10^power where both are whole numbers that a double holds: one multiplication or division
+ * rounds correctly. False where they are not. */
+static bool read_short(const char *text, size_t len, long power, double *out)
+{
+    static const double ten[] = {1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,  1e8,  1e9,  1e10, 1e11,
+                                 1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22};
+    const long most = (long)SS_ARRAY_LEN(ten) - 1;
+    size_t i = text[0] == '+' || text[0] == '-';
+    int64_t digits = 0;
+    if (len > 17) /* at most 17 digits, which an int64_t holds */
+        return false;
+    for (bool point = false; i < len; i++) {
+        if (text[i] == '.') {
+            point = true;
+        } else {
+            digits = 10 * digits + (text[i] - '0');
+            power -= point;
+        }
+    }
+    if (digits > (int64_t)1 << 53 || power < -most || power > most)
+        return false;
+    double value = power < 0 ? (double)digits / ten[-power] : (double)digits * ten[power];
+    *out = text[0] == '-' ? -value : value;
+    return true;
+}
+
 /* The number text[0..len) x 10^ten, correctly rounded: the power of ten goes into the text, so that
  * "4.35ms" is the double next to 0.00435. False when it is too long or not finite. */
 static bool read_number(const char *text, size_t len, size_t exponent, int ten, double *out)
@@ -133,6 +159,14 @@ static bool read_number(const char *text, size_t len, size_t exponent, int ten, 
     char buf[512];
     long power = 0;
     size_t n = 0;
+    if (exponent < len)
+        power = strtol(text + exponent + 1, NULL, 10); /* stops at the unit; clamps */
+    if (power > 100000)
+        power = 100000;
+    if (power < -100000)
+        power = -100000;
+    if (read_short(text, exponent, power + ten, out))
+        return true;
     const char *point = localeconv()->decimal_point; /* the host program may have set a locale */
     size_t point_len = strlen(point);
     if (len + point_len + 32 > sizeof buf)
@@ -144,12 +178,6 @@ static bool read_number(const char *text, size_t len, size_t exponent, int ten, 
         } else
             buf[n++] = text[i];
     }
-    if (exponent < len)
-        power = strtol(text + exponent + 1, NULL, 10); /* stops at the unit; clamps */
-    if (power > 100000)
-        power = 100000;
-    if (power < -100000)
-        power = -100000;
     snprintf(buf + n, sizeof buf - n, "e%ld", power + ten);
     *out = strtod(buf, NULL);
     return isfinite(*out);

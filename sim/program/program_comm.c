@@ -44,7 +44,7 @@ struct step {
     int chunk;
     int source, target; /* ranks of input and output; -1: none, or the rank itself */
     int post;           /* the input's receive is posted behind this own step; -1: before all of them */
-    int message;        /* the input's number among those from `source` */
+    int message;        /* asynchronous: the input's number among those from `source` */
 };
 
 struct op_list {
@@ -59,6 +59,7 @@ struct lowering {
     int *stage_of;   /* [rank * chunks + chunk] */
     int *order[2];   /* [virtual stage, microbatch]: number of that step in its rank's order */
     int *from[2];    /* [virtual stage]: where its input comes from, -1: nowhere */
+    int *peer[2];    /* [virtual stage]: rank of that one, -1: nowhere, or its own rank */
     int *message[2]; /* likewise: number of its output among those for the same rank */
     /* of the rank at hand */
     int rank, warmup, total;
@@ -226,7 +227,7 @@ static void number_step(struct lowering *l, int d, int stage, int microbatch, in
     size_t at = (size_t)stage * (size_t)l->s->microbatches + (size_t)microbatch;
     int to = l->from[!d][stage];
     l->order[d][at] = order;
-    if (to >= 0)
+    if (l->s->p2p == SS_P2P_ASYNC && to >= 0)
         l->message[d][at] = l->taken[d][l->s->virtual_rank[to]]++;
 }
 
@@ -253,19 +254,14 @@ static void fill_step(struct lowering *l, int d, int i, int chunk, int microbatc
 {
     const struct ss_schedule *s = l->s;
     int r = l->rank, stage = l->stage_of[r * s->chunks + chunk];
-    int from = l->from[d][stage], to = l->from[!d][stage];
-    struct step step = {chunk, -1, -1, -1, -1}; /* nothing to post holds nobody back */
-    if (from >= 0 && s->virtual_rank[from] != r) {
-        size_t at = (size_t)from * (size_t)s->microbatches + (size_t)microbatch;
-        step.source = s->virtual_rank[from];
-        step.message = l->message[d][at];
-        int sent = l->order[d][at];
-        int aligned = sent + (d == FWD ? step.source - r : r - step.source);
-        step.post = aligned < -1 ? -1 : aligned < i ? aligned : i - 1;
-    }
-    if (to >= 0 && s->virtual_rank[to] != r)
-        step.target = s->virtual_rank[to];
-    l->step[d][i] = step;
+    struct step *step = &l->step[d][i];
+    *step = (struct step){chunk, l->peer[d][stage], l->peer[!d][stage], -1, -1};
+    if (step->source < 0) /* nothing to post holds nobody back */
+        return;
+    size_t at = (size_t)l->from[d][stage] * (size_t)s->microbatches + (size_t)microbatch;
+    int aligned = l->order[d][at] + (d == FWD ? step->source - r : r - step->source);
+    step->post = aligned < -1 ? -1 : aligned < i ? aligned : i - 1;
+    step->message = s->p2p == SS_P2P_ASYNC ? l->message[d][at] : -1;
 }
 
 /* Receives meet sends in order; a rank that wants them in another order cannot use one channel, unless it
@@ -273,7 +269,7 @@ static void fill_step(struct lowering *l, int d, int i, int chunk, int microbatc
 static int check_channel_order(struct lowering *l, int d, int i, int microbatch, int *latest)
 {
     const struct step *step = &l->step[d][i];
-    if (step->source < 0 || l->s->p2p == SS_P2P_ASYNC || l->s->sound)
+    if (step->source < 0 || l->s->p2p == SS_P2P_ASYNC)
         return SS_OK;
     int stage = l->from[d][l->stage_of[l->rank * l->s->chunks + step->chunk]];
     int sent = l->order[d][(size_t)stage * (size_t)l->s->microbatches + (size_t)microbatch];
@@ -302,13 +298,15 @@ static int fill_steps(struct lowering *l)
         const struct ss_slot *slot = &s->slots[l->rank][i];
         if (forward_part(slot)) {
             fill_step(l, FWD, count[FWD], slot->chunk, slot->microbatch);
-            rc = check_channel_order(l, FWD, count[FWD]++, slot->microbatch, latest);
+            rc = s->sound ? SS_OK : check_channel_order(l, FWD, count[FWD], slot->microbatch, latest);
+            count[FWD]++;
             if (l->first_of[slot->chunk] < 0)
                 l->first_of[slot->chunk] = i;
         }
         if (!rc && backward_part(slot, &chunk, &mb)) {
             fill_step(l, BWD, count[BWD], chunk, mb);
-            rc = check_channel_order(l, BWD, count[BWD]++, mb, latest + s->stages);
+            rc = s->sound ? SS_OK : check_channel_order(l, BWD, count[BWD], mb, latest + s->stages);
+            count[BWD]++;
         }
         if (slot->phase != SS_PHASE_F)
             l->last_of[slot->phase == SS_PHASE_FB ? slot->chunk2 : slot->chunk] = i;
@@ -421,9 +419,10 @@ static int make_room(struct lowering *l, struct ss_comm *comm)
     l->chain = ss_calloc(SS_PHASE_COUNT * chunks, sizeof *l->chain);
     bool ok = comm->ranks && l->stage_of && l->first_of && l->last_of && l->chain;
     for (int d = 0; d < 2; d++) {
-        l->from[d] = ss_calloc((size_t)s->stages * chunks, sizeof *l->from[d]);
+        l->from[d] = ss_calloc(2 * (size_t)s->stages * chunks, sizeof *l->from[d]);
+        l->peer[d] = l->from[d] ? l->from[d] + (size_t)s->stages * chunks : NULL;
         l->order[d] = malloc((size_t)s->stages * n * sizeof *l->order[d]);
-        l->message[d] = ss_calloc((size_t)s->stages * n, sizeof *l->message[d]);
+        l->message[d] = ss_calloc(s->p2p == SS_P2P_ASYNC ? (size_t)s->stages * n : 1, sizeof *l->message[d]);
         l->taken[d] = ss_calloc((size_t)s->stages, sizeof *l->taken[d]);
         l->step[d] = malloc(n * sizeof *l->step[d]);
         ok = ok && l->from[d] && l->order[d] && l->message[d] && l->taken[d] && l->step[d];
@@ -441,6 +440,10 @@ int ss_comm_build(const struct ss_schedule *s, struct ss_comm *comm, struct ss_e
             l.stage_of[s->virtual_rank[v] * s->chunks + s->virtual_chunk[v]] = v;
             l.from[FWD][v] = ss_schedule_before(s, v);
             l.from[BWD][v] = ss_schedule_after(s, v);
+            for (int d = 0; d < 2; d++) {
+                int rank = l.from[d][v] < 0 ? -1 : s->virtual_rank[l.from[d][v]];
+                l.peer[d][v] = rank == s->virtual_rank[v] ? -1 : rank;
+            }
         }
         number_steps(&l);
     }

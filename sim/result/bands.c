@@ -77,13 +77,14 @@ static int find_columns(const struct ss_csv *csv, int at[COLUMNS], struct ss_err
 static int read_line(const struct ss_csv *csv, const int at[COLUMNS], size_t row, int what, struct line *out)
 {
 #define FIELD(column) ss_csv_field(csv, row, at[column])
+    int tells = what == TIME ? !strcmp(FIELD(PREDICTED), "ok") : strcmp(FIELD(KIND), "analytic") != 0;
+    if (!tells || strcmp(FIELD(OUTCOME), "ok") != 0 || !ss_quality_counts(FIELD(QUALITY)) || !*FIELD(what))
+        return 0;
     ss_copy(out->card, sizeof out->card, FIELD(CARD));
     ss_copy(out->precision, sizeof out->precision, FIELD(PRECISION));
-    int tells = what == TIME ? !strcmp(FIELD(PREDICTED), "ok") : strcmp(FIELD(KIND), "analytic") != 0;
     if (at[EXPERTS] < 0 || ss_parse_double(FIELD(EXPERTS), &out->experts))
         out->experts = 0; /* a table of before there were any */
-    return tells && !strcmp(FIELD(OUTCOME), "ok") && ss_quality_counts(FIELD(QUALITY)) &&
-           !ss_parse_double(FIELD(PARAMETERS), &out->parameters) &&
+    return !ss_parse_double(FIELD(PARAMETERS), &out->parameters) &&
            !ss_parse_double(FIELD(GPUS), &out->gpus) && !ss_parse_double(FIELD(what), &out->error) &&
            out->parameters > 0 && out->gpus > 0 && out->error > -100;
 #undef FIELD

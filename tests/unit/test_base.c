@@ -195,6 +195,29 @@ static const struct unit_case bad_units[] = {
     {"3m", SS_UNIT_TIME, 0},
 };
 
+/* Short numbers have a way of their own; strtod rounds correctly. */
+static void test_number_rounding(void)
+{
+    uint64_t state = 7;
+    for (int i = 0; i < 20000; i++) {
+        char text[64];
+        state = state * 6364136223846793005ULL + 1442695040888963407ULL;
+        int digits = 1 + (int)(state >> 40) % 19, before = (int)(state >> 50) % (digits + 1),
+            n = state >> 63 ? snprintf(text, sizeof text, "-") : 0;
+        for (int k = 0; k < digits; k++) {
+            if (k == before)
+                text[n++] = '.';
+            text[n++] = (char)('0' + (state >> 11) * (uint64_t)(k + 3) / 7 % 10);
+        }
+        text[n] = '\0';
+        if (state >> 62 & 1)
+            snprintf(text + n, sizeof text - (size_t)n, "e%d", (int)(state >> 33) % 70 - 35);
+        double value = NAN;
+        CU_ASSERT_EQUAL(ss_parse_double(text, &value), 0);
+        CU_ASSERT(value == strtod(text, NULL));
+    }
+}
+
 static void test_unit_parse(void)
 {
     for (size_t i = 0; i < SS_ARRAY_LEN(good_units); i++) {
@@ -519,6 +542,7 @@ int main(void)
                            {"growing arrays and bounded copies", test_memory},
                            {"FNV-1a", test_hash},
                            {"units are read", test_unit_parse},
+                           {"numbers are rounded", test_number_rounding},
                            {"units are written and read back", test_unit_format},
                            {"no dependence on locale", test_locale},
                            {"plain numbers", test_numbers},
