@@ -219,11 +219,32 @@ static int split_names(char *list, const char **names, struct ss_error *err)
     return n;
 }
 
-static int write_comparison(const struct cli_flags *f, struct ss_comparison *c, struct ss_error *err)
+static int draw_comparison(const char *path, const struct ss_comparison *c, struct ss_error *err)
 {
     struct ss_output *output;
     FILE *out;
-    int rc = cli_output_begin(f->output, &output, &out, err);
+    int rc = cli_output_begin(path, &output, &out, err);
+    if (!rc) {
+        rc = ss_comparison_svg(c, out, err);
+        rc = cli_output_end(output, rc, err);
+    }
+    return rc;
+}
+
+static int write_comparison(const struct cli_flags *f, struct ss_comparison *c, struct ss_error *err)
+{
+    const char *picture = f->pictures.path[CLI_GANTT];
+    struct ss_output *output;
+    FILE *out;
+    int rc = SS_OK;
+    if (picture[0] && ss_output_same(picture, f->output))
+        rc = cli_usage(err, "give each a name of its own", "--gantt and --output write the same file");
+    if (!rc && picture[0])
+        rc = cli_output_check(picture, "<svg", err);
+    if (!rc && picture[0])
+        rc = draw_comparison(picture, c, err);
+    if (!rc)
+        rc = cli_output_begin(f->output, &output, &out, err);
     if (!rc) {
         rc = ss_comparison_write(c, f->json, out, err);
         rc = cli_output_end(output, rc, err);
@@ -248,7 +269,9 @@ static int compare_integers(struct cli_flags *f, int argc, char **argv, struct s
     if (rc)
         return rc;
     int n = split_names(f->schedule.names, names, err);
-    return n < 0 ? n : ss_compare_integers(names, n, &f->schedule.shape, times, c, err);
+    return n < 0 ? n
+                 : ss_compare_integers(names, n, &f->schedule.shape, times, f->pictures.path[CLI_GANTT][0], c,
+                                       err);
 }
 
 static int compare_job(struct cli_flags *f, int argc, char **argv, struct ss_comparison **c,
@@ -260,7 +283,7 @@ static int compare_job(struct cli_flags *f, int argc, char **argv, struct ss_com
     if (rc)
         return rc;
     int n = split_names(f->schedule.names, names, err);
-    rc = n < 0 ? n : ss_compare_job(names, n, in.scenario, f->engine, c, err);
+    rc = n < 0 ? n : ss_compare_job(names, n, in.scenario, f->engine, f->pictures.path[CLI_GANTT][0], c, err);
     cli_inputs_free(&in);
     return rc;
 }

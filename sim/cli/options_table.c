@@ -240,6 +240,8 @@ static const struct cli_option table[] = {
      .doc = "one page with everything: answer, timeline, memory, network, inputs"},
     {.name = "--gantt", .value = "FILE.svg", .verbs = DRAW, .kind = CLI_NEW_FILE, .several = CLI_ONCE,
      .offset = AT(pictures.path[CLI_GANTT]), .section = PICTURES, .doc = "who computes, sends and waits when"},
+    {.name = "--gantt", .value = "FILE.svg", .verbs = COMPARE, .kind = CLI_NEW_FILE, .several = CLI_ONCE,
+     .offset = AT(pictures.path[CLI_GANTT]), .doc = "all of them, one below the other on one time axis"},
     {.name = "--memory", .value = "FILE.svg", .verbs = DRAW, .kind = CLI_NEW_FILE, .several = CLI_ONCE,
      .offset = AT(pictures.path[CLI_MEMORY]), .section = PICTURES, .doc = "memory over time, stage by stage"},
     {.name = "--trace", .value = "FILE.json[.gz]", .verbs = DRAW, .kind = CLI_NEW_FILE, .several = CLI_ONCE,

@@ -145,6 +145,21 @@ void ss_svg_text(FILE *out, double x, double y, const char *class_name, const ch
     fputs("</text>\n", out);
 }
 
+double ss_svg_key(FILE *out, double x, const char *fill, const char *text)
+{
+    fprintf(out, "<rect x=\"%.0f\" y=\"46\" width=\"14\" height=\"12\" rx=\"2\" fill=\"%s\"/>", x, fill);
+    ss_svg_text(out, x + 19, 56, "small", text);
+    return x + 34 + 6.4 * (double)strlen(text);
+}
+
+const char *ss_svg_phase(int phase)
+{
+    static const char *const phases[] = {"forward", "backward", "input gradient", "weight gradient",
+                                         "forward + backward"};
+
+    return phase >= 0 && phase < SS_PHASE_COUNT ? phases[phase] : "outside the schedule";
+}
+
 static void line(FILE *out, const char *class_name, double x1, double y1, double x2, double y2)
 {
     fprintf(out, "<path class=\"%s\" d=\"M", class_name);
@@ -158,7 +173,8 @@ static void line(FILE *out, const char *class_name, double x1, double y1, double
     fputs("\"/>\n", out);
 }
 
-void ss_svg_time_axis(FILE *out, double x, double y, double width, double top, double start, double end)
+void ss_svg_time_axis(FILE *out, double x, double y, double width, double top, double start, double end,
+                      int seconds)
 {
     double step = ss_round_step(end - start, (int)(width / 90)), range = end - start,
            first = ceil(start / step - 1e-9);
@@ -169,6 +185,10 @@ void ss_svg_time_axis(FILE *out, double x, double y, double width, double top, d
     for (int n = 0; n < ticks; n++) {
         double i = first + n, at = x + (i * step - start) / range * width;
         line(out, "grid", at, top, at, y);
-        ss_svg_text(out, at, y + 15, "small muted mid", ss_axis_time(i * step, step, end, text, sizeof text));
+        if (seconds)
+            ss_axis_time(i * step, step, end, text, sizeof text);
+        else
+            snprintf(text, sizeof text, "%.6g", i * step);
+        ss_svg_text(out, at, y + 15, "small muted mid", text);
     }
 }

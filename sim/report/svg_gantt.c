@@ -297,18 +297,9 @@ static double put_class(const struct chart *k, int cls, double y)
     return y + GAP;
 }
 
-static double put_key(FILE *out, double x, const char *fill, const char *text)
-{
-    fprintf(out, "<rect x=\"%.0f\" y=\"46\" width=\"14\" height=\"12\" rx=\"2\" fill=\"%s\"/>", x, fill);
-    ss_svg_text(out, x + 19, 56, "small", text);
-    return x + 34 + 6.4 * (double)strlen(text);
-}
-
 /* Phases and labels that occur, in the order of their enums. */
 static void put_legend(const struct chart *k)
 {
-    static const char *const phases[] = {"forward", "backward", "input gradient", "weight gradient",
-                                         "forward + backward"};
     const struct ss_record_book *b = k->book;
     unsigned phase = 0, label = 0;
     double x = LEFT;
@@ -324,24 +315,24 @@ static void put_legend(const struct chart *k)
         }
     for (int i = 0; i < SS_PHASE_COUNT && k->color == SS_COLOR_PHASE; i++)
         if (phase & 2u << i)
-            x = put_key(k->out, x, ss_color_phase(i, 0, k->chunks, buf), phases[i]);
+            x = ss_svg_key(k->out, x, ss_color_phase(i, 0, k->chunks, buf), ss_svg_phase(i));
     if (k->color == SS_COLOR_PHASE && k->chunks > 1) {
         snprintf(text, sizeof text, k->chunks > 2 ? "lighter: chunk 1 to %d" : "lighter: chunk %d",
                  k->chunks - 1);
-        x = put_key(k->out, x, ss_color_phase(SS_PHASE_F, k->chunks - 1, k->chunks, buf), text);
+        x = ss_svg_key(k->out, x, ss_color_phase(SS_PHASE_F, k->chunks - 1, k->chunks, buf), text);
     }
     if (k->color == SS_COLOR_MICROBATCH)
-        x = put_key(k->out, x, ss_color_microbatch(0, 0, buf), "colour: microbatch, backward darker");
+        x = ss_svg_key(k->out, x, ss_color_microbatch(0, 0, buf), "colour: microbatch, backward darker");
     if (phase & 1)
-        x = put_key(k->out, x, ss_color_phase(-1, 0, 1, buf), "outside the schedule");
+        x = ss_svg_key(k->out, x, ss_color_phase(-1, 0, 1, buf), "outside the schedule");
     for (int i = 0; i < SS_LABEL_COUNT; i++)
         if (label & 1u << i) {
             snprintf(text, sizeof text,
                      i >= SS_LABEL_TP && i <= SS_LABEL_PP ? "%s communication" : "waits: %s",
                      ss_label_name(i));
-            x = put_key(k->out, x, ss_color_label(i), text);
+            x = ss_svg_key(k->out, x, ss_color_label(i), text);
         }
-    put_key(k->out, x, "url(#idle)", "idle");
+    ss_svg_key(k->out, x, "url(#idle)", "idle");
 }
 
 static void put_head(const struct chart *k)
@@ -390,7 +381,7 @@ void ss_svg_gantt(const struct ss_record_book *book, const struct ss_timeline *t
     k.height = chart_height(book);
     put_head(&k);
     put_legend(&k);
-    ss_svg_time_axis(out, LEFT, k.height - 30, k.width, TOP - 8, k.start, k.end);
+    ss_svg_time_axis(out, LEFT, k.height - 30, k.width, TOP - 8, k.start, k.end, 1);
     for (int c = 0; c < book->program->nclasses; c++)
         if (book->shown[c])
             y = put_class(&k, c, y);

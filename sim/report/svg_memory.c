@@ -230,7 +230,7 @@ void ss_svg_memory(const struct ss_bins *bins, const struct ss_timeline *t,
             put_panel(&k, c, y + PANEL);
             y += PANEL + GAP;
         }
-    ss_svg_time_axis(out, LEFT, y - GAP + 4, WIDTH, y - GAP, bins->start,
-                     bins->start + bins->width * bins->n);
+    ss_svg_time_axis(out, LEFT, y - GAP + 4, WIDTH, y - GAP, bins->start, bins->start + bins->width * bins->n,
+                     1);
     ss_svg_end(out);
 }

@@ -7,13 +7,16 @@
 #include "base/base.h"
 #include "stepsim/result.h"
 #include "stepsim/schedule_study.h"
+#include "study/schedule_strip.h"
 
 void ss_comparison_free(struct ss_comparison *c)
 {
     if (!c)
         return;
-    for (int i = 0; c->rows && i < c->n; i++)
+    for (int i = 0; c->rows && i < c->n; i++) {
         free(c->rows[i].activation);
+        ss_strip_free(c->rows[i].strip);
+    }
     free(c->rows);
     free(c);
 }
@@ -119,7 +122,7 @@ static int describe(struct ss_compare_row *row, const struct ss_schedule *s)
 }
 
 static int time_integers(struct ss_compare_row *row, const struct ss_schedule *s, const double times[3],
-                         struct ss_error *err)
+                         int draw, struct ss_error *err)
 {
     size_t v = (size_t)s->chunks, p = (size_t)s->stages;
     double share = (double)s->stages / ss_schedule_depth(s), worst = 0;
@@ -141,12 +144,14 @@ static int time_integers(struct ss_compare_row *row, const struct ss_schedule *s
         rc = ss_schedule_bubble(s, duration, idle, err);
     for (size_t r = 0; !rc && r < p; r++)
         row->inner_bubble = fmax(row->inner_bubble, idle[r]);
+    if (!rc && draw)
+        rc = ss_strip_of_times(s, duration, &row->strip, err);
     free(buffer);
     return rc;
 }
 
 int ss_compare_integers(const char *const *names, int n, const struct ss_schedule_params *params,
-                        const double times[3], struct ss_comparison **out, struct ss_error *err)
+                        const double times[3], int draw, struct ss_comparison **out, struct ss_error *err)
 {
     struct ss_comparison *c = NULL;
     int rc = start(names, n, &c, err);
@@ -166,7 +171,7 @@ int ss_compare_integers(const char *const *names, int n, const struct ss_schedul
         if (!rc && describe(row, s))
             rc = ss_fail(&e, SS_ERR_NOMEM, NULL, 0, "no memory to compare schedules");
         if (!rc)
-            rc = time_integers(row, s, times, &e);
+            rc = time_integers(row, s, times, draw, &e);
         rc = refused(row, rc, &e, err);
         ss_schedule_free(s);
     }
@@ -213,7 +218,7 @@ static int build_with(const struct ss_scenario *s, const char *schedule, int chu
 }
 
 static int compare_one(struct ss_compare_row *row, const struct ss_scenario *s,
-                       const struct ss_run_options *options, struct ss_error *err)
+                       const struct ss_run_options *options, int draw, struct ss_error *err)
 {
     struct ss_scenario *own;
     struct ss_run run;
@@ -230,13 +235,15 @@ static int compare_one(struct ss_compare_row *row, const struct ss_scenario *s,
             ss_fail(err, SS_ERR_NOMEM, NULL, 0, "no memory to compare schedules");
         else
             take_result(row, &run);
+        if (!rc && draw)
+            rc = ss_strip_of_program(run.program, row->stages, row->chunks, &row->strip, err);
         ss_run_free(&run);
     }
     ss_scenario_free(own);
     return rc;
 }
 
-int ss_compare_job(const char *const *names, int n, const struct ss_scenario *s, int engine,
+int ss_compare_job(const char *const *names, int n, const struct ss_scenario *s, int engine, int draw,
                    struct ss_comparison **out, struct ss_error *err)
 {
     struct ss_run_options options = {.engine = engine};
@@ -248,7 +255,7 @@ int ss_compare_job(const char *const *names, int n, const struct ss_scenario *s,
     options.bands = bands;
     for (int i = 0; !rc && i < c->n; i++) {
         struct ss_error e = {0};
-        rc = refused(&c->rows[i], compare_one(&c->rows[i], s, &options, &e), &e, err);
+        rc = refused(&c->rows[i], compare_one(&c->rows[i], s, &options, draw, &e), &e, err);
     }
     ss_bands_free(bands);
     if (rc) {

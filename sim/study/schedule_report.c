@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Comparison and search for people and scripts. */
 #include <math.h>
+#include <stdlib.h>
 
 #include "base/base.h"
 #include "report/common.h"
@@ -123,6 +124,29 @@ int ss_comparison_write(const struct ss_comparison *c, int json, FILE *out, stru
         ss_json_number(o, "capacity_mib", capacity(c) / SS_MIB);
     json_object_set_new(o, "schedules", rows);
     return ss_json_write(o, out, err);
+}
+
+int ss_comparison_svg(const struct ss_comparison *c, FILE *out, struct ss_error *err)
+{
+    struct ss_schedule_strip *strips = ss_calloc((size_t)c->n + 1, sizeof *strips);
+    int n = 0, rc;
+    if (!strips)
+        return ss_fail(err, SS_ERR_NOMEM, NULL, 0, "no memory to draw schedules");
+    for (int i = 0; i < c->n; i++) {
+        const struct ss_compare_row *r = &c->rows[i];
+        if (!r->strip)
+            continue;
+        strips[n] = *r->strip; /* its slots stay the row's */
+        ss_copy(strips[n].name, sizeof strips[n].name, r->name);
+        strips[n].length = r->summary.iteration_s;
+        strips[n].bubble_fraction = r->summary.bubble_fraction;
+        for (int s = 0; s < r->stages; s++)
+            strips[n].kept = fmax(strips[n].kept, r->activation[s] / (c->cluster ? SS_GIB : 1));
+        n++;
+    }
+    rc = ss_schedules_svg(strips, n, c->cluster, out, err);
+    free(strips);
+    return rc;
 }
 
 /* ---- search ---- */

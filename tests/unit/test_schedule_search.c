@@ -181,13 +181,34 @@ static void test_refusals(void)
     ss_search_free(q);
 }
 
+/* Two ranks, one microbatch, F = I = W = 1: the backward of the last rank begins behind its forward at 2 and takes 2. */
+static void test_strip(void)
+{
+    static const char *const names[] = {"1f1b", "dualpipe"};
+    static const double times[] = {1, 1, 1}, want[][2] = {{0, 1}, {4, 6}, {1, 2}, {2, 4}};
+    struct ss_schedule_params shape = {.stages = 2, .microbatches = 1, .overlap_p2p = 1};
+    struct ss_comparison *c = NULL;
+    CU_ASSERT_EQUAL_FATAL(ss_compare_integers(names, 2, &shape, times, 1, &c, NULL), SS_OK);
+    const struct ss_schedule_strip *s = c->rows[0].strip;
+    CU_ASSERT_PTR_NOT_NULL_FATAL(s);
+    CU_ASSERT_PTR_NULL(c->rows[1].strip); /* refused */
+    CU_ASSERT_EQUAL_FATAL(s->n, 4);
+    for (int i = 0; i < 4; i++) {
+        CU_ASSERT_EQUAL(s->slots[i].rank, i / 2);
+        CU_ASSERT_EQUAL(s->slots[i].phase, i % 2 ? SS_PHASE_B : SS_PHASE_F);
+        CU_ASSERT_DOUBLE_EQUAL(s->slots[i].start, want[i][0], 1e-12);
+        CU_ASSERT_DOUBLE_EQUAL(s->slots[i].end, want[i][1], 1e-12);
+    }
+    ss_comparison_free(c);
+}
+
 static void test_compare(void)
 {
     static const char *const names[] = {"1f1b", "zb-h1", "zb-v", "interleaved:4", "zb-h2"};
     static const double times[] = {1, 1, 1};
     struct ss_schedule_params shape = {.stages = 4, .microbatches = 8, .overlap_p2p = 1};
     struct ss_comparison *c = NULL;
-    CU_ASSERT_EQUAL_FATAL(ss_compare_integers(names, 5, &shape, times, &c, NULL), SS_OK);
+    CU_ASSERT_EQUAL_FATAL(ss_compare_integers(names, 5, &shape, times, 1, &c, NULL), SS_OK);
     CU_ASSERT_DOUBLE_EQUAL(c->rows[0].summary.iteration_s, 33, 1e-12);
     CU_ASSERT_DOUBLE_EQUAL(c->rows[0].inner_bubble, 9, 1e-12);
     CU_ASSERT_EQUAL(c->rows[0].sends, 2 * 3 * 8);
@@ -199,11 +220,11 @@ static void test_compare(void)
     CU_ASSERT_DOUBLE_EQUAL(c->rows[3].inner_bubble, 9.0 / 4, 1e-12);
     ss_comparison_free(c);
     shape.microbatches = 4;
-    CU_ASSERT_EQUAL_FATAL(ss_compare_integers(names + 4, 1, &shape, times, &c, NULL), SS_OK);
+    CU_ASSERT_EQUAL_FATAL(ss_compare_integers(names + 4, 1, &shape, times, 0, &c, NULL), SS_OK);
     CU_ASSERT_EQUAL(c->rows[0].summary.code, SS_ERR_CONFIG);
     ss_comparison_free(c);
     static const char *const unknown[] = {"zb-h9"};
-    CU_ASSERT_EQUAL(ss_compare_integers(unknown, 1, &shape, times, &c, NULL), SS_ERR_INPUT);
+    CU_ASSERT_EQUAL(ss_compare_integers(unknown, 1, &shape, times, 0, &c, NULL), SS_ERR_INPUT);
 }
 
 int main(void)
@@ -216,6 +237,7 @@ int main(void)
                            {"unequal stages", test_unequal_stages},
                            {"refusals", test_refusals},
                            {"compare", test_compare},
+                           {"strip", test_strip},
                            CU_TEST_INFO_NULL};
     return suite_run("schedule search", NULL, NULL, tests);
 }

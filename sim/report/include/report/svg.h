@@ -19,8 +19,13 @@ const char *ss_color_label(int label);
 const char *ss_color_memory(int mem);
 /* 1: black text reads better on it than white. */
 int ss_color_light(const char *hex);
-/* Time axis below y: ticks at round times, grid lines up to `top`. */
-void ss_svg_time_axis(FILE *out, double x, double y, double width, double top, double start, double end);
+/* Time axis below y: ticks at round times, grid lines up to `top`. seconds 0: times of no unit. */
+void ss_svg_time_axis(FILE *out, double x, double y, double width, double top, double start, double end,
+                      int seconds);
+/* A key of the legend: a box and its text; returns where the next one begins. */
+double ss_svg_key(FILE *out, double x, const char *fill, const char *text);
+/* What a phase is called in a legend. */
+const char *ss_svg_phase(int phase);
 /* Step between round values so that about `most` fit. */
 double ss_round_step(double range, int most);
 /* "12.5 ms": the unit fits times up to `most`, the decimals tell steps of this size apart. */

@@ -38,6 +38,27 @@ struct ss_picture_request {
 int ss_pictures_draw(const struct ss_program *program, const struct ss_timeline *timeline, int engine,
                      const struct ss_picture_request *request, struct ss_error *err);
 
+/* ---- several schedules ---- */
+/* When a rank ran a slot, or work outside the schedule (phase, chunk and microbatch -1); times in s or in the unit of the slots. */
+struct ss_slot_time {
+    int rank, phase, chunk, microbatch;
+    double start, end;
+};
+/* What a schedule did; by rank, and of a rank by time. */
+struct ss_schedule_strip {
+    char name[256];
+    int stages, chunks;
+    double length;          /* of the iteration */
+    double bubble_fraction; /* of the rank that idles most */
+    double kept;            /* most activations of a rank, GiB or microbatches of a whole stage */
+    struct ss_slot_time *slots;
+    size_t n, cap;
+};
+/* Draws schedules as an SVG, one below the other on one time axis. seconds: 1: times are seconds and activations GiB. Error:
+ * SS_ERR_IO. */
+int ss_schedules_svg(const struct ss_schedule_strip *strips, int n, int seconds, FILE *out,
+                     struct ss_error *err);
+
 #ifdef __cplusplus
 }
 #endif

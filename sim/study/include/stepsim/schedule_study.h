@@ -7,6 +7,7 @@
 #include <stdio.h>
 
 #include "stepsim/error.h"
+#include "stepsim/pictures.h"
 #include "stepsim/scenario.h"
 #include "stepsim/schedule.h"
 #include "stepsim/summary.h"
@@ -27,18 +28,20 @@ struct ss_compare_row {
     int in_flight;       /* most (chunk, microbatch) pairs of a rank */
     /* [stages]: of integers, peak in microbatches of a whole stage; on a cluster, bytes */
     double *activation;
+    struct ss_schedule_strip *strip; /* for a picture; NULL where none was asked for or the row is refused */
 };
 struct ss_comparison {
     int n, cluster;
     struct ss_compare_row *rows;
 };
 /* Compares schedules, names or files (NULL or n = 0: all known ones), with free communication; times: F, I, W of a whole stage,
- * which its chunks share. The caller frees *out with ss_comparison_free. Errors: SS_ERR_INPUT, SS_ERR_IO (files). */
+ * which its chunks share. `draw` 1: a picture will be drawn. The caller frees *out with ss_comparison_free. Errors: SS_ERR_INPUT,
+ * SS_ERR_IO (files). */
 int ss_compare_integers(const char *const *names, int n, const struct ss_schedule_params *params,
-                        const double times[3], struct ss_comparison **out, struct ss_error *err);
-/* Predicts the job of a scenario under each schedule; `names` and `n` are as for ss_compare_integers. A schedule that refuses the
+                        const double times[3], int draw, struct ss_comparison **out, struct ss_error *err);
+/* Predicts the job of a scenario under each schedule; `names`, `n` and `draw` are as for ss_compare_integers. A schedule that refuses the
  * job is a row. The caller frees *out with ss_comparison_free. */
-int ss_compare_job(const char *const *names, int n, const struct ss_scenario *s, int engine,
+int ss_compare_job(const char *const *names, int n, const struct ss_scenario *s, int engine, int draw,
                    struct ss_comparison **out, struct ss_error *err);
 /* Judges the rows of a job as if the card had `bytes` of memory: what needs more on a rank is too large. More than the card's
  * memory changes nothing. */
@@ -47,6 +50,10 @@ void ss_comparison_limit(struct ss_comparison *c, double bytes);
 void ss_comparison_free(struct ss_comparison *c);
 /* Writes a comparison as a table, or as JSON. Error: SS_ERR_IO. */
 int ss_comparison_write(const struct ss_comparison *c, int json, FILE *out, struct ss_error *err);
+
+/* Draws the schedules of a comparison that was made with `draw`, one below the other on one time axis, as an SVG. Error: SS_ERR_IO,
+ * SS_ERR_NOMEM. */
+int ss_comparison_svg(const struct ss_comparison *c, FILE *out, struct ss_error *err);
 
 /* ---- search ---- */
 /*

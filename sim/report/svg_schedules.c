@@ -1,0 +1,190 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Several schedules on one time axis: a panel each, a row a rank. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/base.h"
+#include "base/stats.h"
+#include "report/common.h"
+#include "report/svg.h"
+#include "report/text.h"
+
+#define LEFT 48.0
+#define RIGHT 24.0
+#define TOP 74.0
+#define TITLE 24.0 /* of a panel */
+#define GAP 12.0
+#define BOX_FOR_TEXT 15.0 /* width that a typical slot should have */
+#define NARROWEST 900.0
+#define WIDEST 6000.0
+#define SMALLEST 1.0 /* narrower neighbours are drawn as one */
+#define MANY_RANKS 16
+
+struct sheet {
+    const struct ss_schedule_strip *strips;
+    int n, seconds;
+    FILE *out;
+    double width, height, end;
+};
+
+static double row_height(const struct ss_schedule_strip *s)
+{
+    return s->stages > MANY_RANKS ? 8 : 16;
+}
+
+static double x_of(const struct sheet *k, double time)
+{
+    return LEFT + k->width * time / k->end;
+}
+
+/* A quarter of the slots are shorter, in all schedules. */
+static double typical_slot(const struct sheet *k)
+{
+    size_t n = 0, all = 0;
+    double *length, typical = 0;
+
+    for (int i = 0; i < k->n; i++)
+        all += k->strips[i].n;
+    length = ss_calloc(all + 1, sizeof *length);
+    for (int i = 0; length && i < k->n; i++)
+        for (size_t j = 0; j < k->strips[i].n; j++)
+            if (k->strips[i].slots[j].phase >= 0)
+                length[n++] = k->strips[i].slots[j].end - k->strips[i].slots[j].start;
+    if (n) {
+        ss_sort(length, n);
+        typical = length[n / 4];
+    }
+    free(length);
+    return typical;
+}
+
+static void measure(struct sheet *k)
+{
+    double typical = typical_slot(k);
+
+    k->height = TOP + 34;
+    for (int i = 0; i < k->n; i++) {
+        const struct ss_schedule_strip *s = &k->strips[i];
+        k->height += TITLE + s->stages * (row_height(s) + 1) + GAP;
+        k->end = fmax(k->end, s->length);
+        for (size_t j = 0; j < s->n; j++)
+            k->end = fmax(k->end, s->slots[j].end);
+    }
+    if (!(k->end > 0))
+        k->end = 1e-9;
+    k->width = typical > 0 ? k->end / typical * BOX_FOR_TEXT : NARROWEST;
+    k->width = floor(fmin(fmax(k->width, NARROWEST), WIDEST));
+}
+
+static void put_legend(const struct sheet *k)
+{
+    unsigned phases = 0;
+    int chunks = 1;
+    double x = LEFT;
+    char buf[8];
+
+    for (int i = 0; i < k->n; i++) {
+        chunks = k->strips[i].chunks > chunks ? k->strips[i].chunks : chunks;
+        for (size_t j = 0; j < k->strips[i].n; j++)
+            phases |= 1u << (k->strips[i].slots[j].phase + 1);
+    }
+    for (int i = 0; i < SS_PHASE_COUNT; i++)
+        if (phases & 2u << i)
+            x = ss_svg_key(k->out, x, ss_color_phase(i, 0, chunks, buf), ss_svg_phase(i));
+    if (chunks > 1)
+        x = ss_svg_key(k->out, x, ss_color_phase(SS_PHASE_F, 1, 2, buf), "lighter: later chunks");
+    if (phases & 1)
+        x = ss_svg_key(k->out, x, ss_color_phase(-1, 0, 1, buf), ss_svg_phase(-1));
+    ss_svg_key(k->out, x, "url(#idle)", "idle");
+}
+
+static void put_rect(const struct sheet *k, double x, double y, double width, double height, const char *fill)
+{
+    fputs("<rect class=\"b\" x=\"", k->out);
+    ss_svg_number(k->out, x);
+    fputs("\" y=\"", k->out);
+    ss_svg_number(k->out, y);
+    fputs("\" width=\"", k->out);
+    ss_svg_number(k->out, fmax(width, 0.3));
+    fprintf(k->out, "\" height=\"%.0f\" fill=\"%s\"/>\n", height, fill);
+}
+
+/* The slots of a row from i on that are too narrow to tell apart are one box; returns the first behind it. */
+static size_t put_slot(const struct sheet *k, const struct ss_schedule_strip *s, size_t i, double y)
+{
+    const struct ss_slot_time *slot = &s->slots[i];
+    double x = x_of(k, slot->start), end = slot->end, height = row_height(s);
+    char fill[8], text[16];
+    size_t next = i + 1;
+
+    while (next < s->n && s->slots[next].rank == slot->rank && x_of(k, s->slots[next].end) - x < SMALLEST)
+        end = s->slots[next++].end;
+    ss_color_phase(slot->phase, slot->chunk, s->chunks, fill);
+    put_rect(k, x, y, x_of(k, end) - x, height, fill);
+    snprintf(text, sizeof text, "%d", slot->microbatch);
+    double width = x_of(k, end) - x;
+    if (next == i + 1 && slot->microbatch >= 0 && height > 12 && width >= 6.2 * (double)strlen(text) + 1)
+        ss_svg_text(k->out, x + width / 2, y + height / 2 + 3.5, ss_color_light(fill) ? "n k" : "n w", text);
+    return next;
+}
+
+static void put_title(const struct sheet *k, const struct ss_schedule_strip *s, double y)
+{
+    char text[512], time[32];
+
+    if (k->seconds)
+        ss_text_time(s->length, time, sizeof time);
+    else
+        snprintf(time, sizeof time, "%.6g", s->length);
+    snprintf(text, sizeof text, "%s: %s, bubble %.1f %%, activations %.4g%s", s->name, time,
+             100 * s->bubble_fraction, s->kept, k->seconds ? " GiB" : "");
+    ss_svg_text(k->out, LEFT, y + 16, "", text);
+}
+
+static double put_strip(const struct sheet *k, const struct ss_schedule_strip *s, double y)
+{
+    double height = row_height(s);
+    size_t i = 0;
+    char text[16];
+
+    fputs("<g data-schedule=\"", k->out);
+    ss_xml_escape(k->out, s->name);
+    fputs("\">\n", k->out);
+    put_title(k, s, y);
+    y += TITLE;
+    for (int r = 0; r < s->stages; r++, y += height + 1) {
+        fprintf(k->out, "<rect class=\"track\" x=\"%.0f\" y=\"%.0f\" width=\"", LEFT, y);
+        ss_svg_number(k->out, x_of(k, s->length) - LEFT);
+        fprintf(k->out, "\" height=\"%.0f\"/>\n", height);
+        snprintf(text, sizeof text, "%d", r);
+        if (height > 12 || r % 4 == 0)
+            ss_svg_text(k->out, LEFT - 6, y + height / 2 + 4, "small muted end", text);
+        while (i < s->n && s->slots[i].rank == r)
+            i = put_slot(k, s, i, y);
+    }
+    fputs("</g>\n", k->out);
+    return y + GAP;
+}
+
+int ss_schedules_svg(const struct ss_schedule_strip *strips, int n, int seconds, FILE *out,
+                     struct ss_error *err)
+{
+    struct sheet k = {.strips = strips, .n = n, .seconds = seconds, .out = out};
+    double y = TOP;
+    char title[64];
+
+    measure(&k);
+    snprintf(title, sizeof title, "%d schedules on one time axis", n);
+    ss_svg_begin(
+        out, LEFT + k.width + RIGHT, k.height, title,
+        "A panel a schedule, a row a pipeline rank. Numbers are microbatches; the track behind the slots "
+        "ends with the iteration.");
+    ss_svg_text(out, 16, 26, "title", title);
+    put_legend(&k);
+    ss_svg_time_axis(out, LEFT, k.height - 30, k.width, TOP - 8, 0, k.end, seconds);
+    for (int i = 0; i < n; i++)
+        y = put_strip(&k, &strips[i], y);
+    ss_svg_end(out);
+    return ss_report_done(out, err);
+}

@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* When the ranks of a schedule run its slots, for a picture. */
+#ifndef SS_STUDY_SCHEDULE_STRIP_H
+#define SS_STUDY_SCHEDULE_STRIP_H
+
+#include "stepsim/pictures.h"
+#include "stepsim/program.h"
+#include "stepsim/schedule.h"
+
+/* By the times of its slots, as ss_schedule_times; the caller frees *out with ss_strip_free and fills in its name and figures. */
+int ss_strip_of_times(const struct ss_schedule *s, const double *const *duration,
+                      struct ss_schedule_strip **out, struct ss_error *err);
+/* As a program's replay runs them: of each stage its first class. A slot goes from its first computation to its last. */
+int ss_strip_of_program(const struct ss_program *program, int stages, int chunks,
+                        struct ss_schedule_strip **out, struct ss_error *err);
+/* NULL is allowed. */
+void ss_strip_free(struct ss_schedule_strip *strip);
+
+#endif

@@ -1,0 +1,137 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* When the ranks of a schedule run its slots, by their times or as replayed, for a picture. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/base.h"
+#include "report/follow.h"
+#include "study/schedule_strip.h"
+
+static int add(struct ss_schedule_strip *strip, struct ss_slot_time slot)
+{
+    if (ss_grow(&strip->slots, &strip->cap, strip->n + 1, sizeof *strip->slots))
+        return SS_ERR_NOMEM;
+    strip->slots[strip->n++] = slot;
+    return SS_OK;
+}
+
+void ss_strip_free(struct ss_schedule_strip *strip)
+{
+    if (strip)
+        free(strip->slots);
+    free(strip);
+}
+
+static struct ss_schedule_strip *make(int stages, int chunks)
+{
+    struct ss_schedule_strip *strip = ss_calloc(1, sizeof *strip);
+    if (strip) {
+        strip->stages = stages;
+        strip->chunks = chunks;
+    }
+    return strip;
+}
+
+int ss_strip_of_times(const struct ss_schedule *s, const double *const *duration,
+                      struct ss_schedule_strip **out, struct ss_error *err)
+{
+    size_t p = (size_t)s->stages, n = 0, at = 0;
+    for (size_t r = 0; r < p; r++)
+        n += (size_t)s->nslots[r];
+    double *room = ss_calloc(2 * n + 1, sizeof *room), **start = ss_calloc(2 * p, sizeof *start);
+    struct ss_schedule_strip *strip = make(s->stages, s->chunks);
+    int rc = room && start && strip ? SS_OK : SS_ERR_NOMEM;
+    for (size_t r = 0; !rc && r < p; at += (size_t)s->nslots[r++]) {
+        start[r] = room + at;
+        start[p + r] = room + n + at;
+    }
+    if (!rc)
+        rc = ss_schedule_times(s, duration, start, start ? start + p : NULL, err);
+    for (int r = 0; !rc && r < s->stages; r++)
+        for (int i = 0; !rc && i < s->nslots[r]; i++) {
+            const struct ss_slot *slot = &s->slots[r][i];
+            rc = add(strip, (struct ss_slot_time){r, slot->phase, slot->chunk, slot->microbatch, start[r][i],
+                                                  start[p + (size_t)r][i]});
+        }
+    free(room);
+    free(start);
+    if (rc)
+        ss_strip_free(strip);
+    else
+        *out = strip;
+    return rc == SS_ERR_NOMEM ? ss_fail(err, rc, NULL, 0, "no memory to draw %s", s->name) : rc;
+}
+
+/* ---- as replayed ---- */
+
+struct collector {
+    const struct ss_program *program;
+    struct ss_schedule_strip *strip;
+    int *rank;      /* [class]: stage that it stands for, -1: another one does */
+    int *last_slot; /* [class] */
+    size_t *last;   /* [class]: its last entry */
+    int failed;
+};
+
+static void on_span(void *ctx, int cls, int slot, int event, double start, double busy_from, double end)
+{
+    struct collector *x = ctx;
+    const struct ss_program_slot *s = &x->program->classes[cls].slots[slot];
+    (void)busy_from;
+    if (x->rank[cls] < 0 || x->failed || ss_place_event(x->program, cls, slot, event)->kind != SS_EV_COMPUTE)
+        return;
+    if (x->last_slot[cls] == slot) {
+        x->strip->slots[x->last[cls]].end = end;
+        return;
+    }
+    x->failed = add(x->strip,
+                    (struct ss_slot_time){x->rank[cls], s->phase, s->chunk, s->microbatch, start, end}) != 0;
+    x->last_slot[cls] = slot;
+    x->last[cls] = x->strip->n - 1;
+}
+
+static int by_rank(const void *a, const void *b)
+{
+    const struct ss_slot_time *x = a, *y = b;
+    if (x->rank != y->rank)
+        return x->rank < y->rank ? -1 : 1;
+    return (x->start > y->start) - (x->start < y->start);
+}
+
+static int collect(const struct ss_program *program, struct collector *x, struct ss_error *err)
+{
+    const struct ss_observer observer = {.ctx = x, .span = on_span};
+    for (int c = 0; c < program->nclasses; c++) {
+        x->rank[c] = program->classes[c].stage;
+        x->last_slot[c] = -1;
+        for (int k = 0; k < c; k++)
+            if (program->classes[k].stage == program->classes[c].stage)
+                x->rank[c] = -1;
+    }
+    int rc = ss_replay(program, SS_ENGINE_NATIVE, &observer, 1, NULL, err);
+    return !rc && x->failed ? SS_ERR_NOMEM : rc;
+}
+
+int ss_strip_of_program(const struct ss_program *program, int stages, int chunks,
+                        struct ss_schedule_strip **out, struct ss_error *err)
+{
+    size_t n = (size_t)program->nclasses + 1;
+    struct collector x = {.program = program, .strip = make(stages, chunks)};
+    x.rank = ss_calloc(2 * n, sizeof *x.rank);
+    x.last = ss_calloc(n, sizeof *x.last);
+    int rc = x.strip && x.rank && x.last ? SS_OK : SS_ERR_NOMEM;
+    if (!rc) {
+        x.last_slot = x.rank + n;
+        rc = collect(program, &x, err);
+    }
+    if (!rc && x.strip->n)
+        qsort(x.strip->slots, x.strip->n, sizeof *x.strip->slots, by_rank);
+    free(x.rank);
+    free(x.last);
+    if (rc)
+        ss_strip_free(x.strip);
+    else
+        *out = x.strip;
+    return rc == SS_ERR_NOMEM ? ss_fail(err, rc, NULL, 0, "no memory to draw %s", program->name) : rc;
+}
