@@ -219,11 +219,24 @@ static int split_names(char *list, const char **names, struct ss_error *err)
     return n;
 }
 
-static int draw_comparison(const char *path, const struct ss_comparison *c, struct ss_error *err)
+/* Opens the picture; the answer goes elsewhere. */
+static int picture_begin(const struct cli_flags *f, struct ss_output **output, FILE **out,
+                         struct ss_error *err)
+{
+    const char *picture = f->pictures.path[CLI_GANTT];
+    int rc = SS_OK;
+    if (ss_output_same(picture, f->output))
+        rc = cli_usage(err, "give each a name of its own", "--gantt and --output write the same file");
+    if (!rc)
+        rc = cli_output_check(picture, "<svg", err);
+    return rc ? rc : cli_output_begin(picture, output, out, err);
+}
+
+static int draw_comparison(const struct cli_flags *f, const struct ss_comparison *c, struct ss_error *err)
 {
     struct ss_output *output;
     FILE *out;
-    int rc = cli_output_begin(path, &output, &out, err);
+    int rc = picture_begin(f, &output, &out, err);
     if (!rc) {
         rc = ss_comparison_svg(c, out, err);
         rc = cli_output_end(output, rc, err);
@@ -233,16 +246,9 @@ static int draw_comparison(const char *path, const struct ss_comparison *c, stru
 
 static int write_comparison(const struct cli_flags *f, struct ss_comparison *c, struct ss_error *err)
 {
-    const char *picture = f->pictures.path[CLI_GANTT];
     struct ss_output *output;
     FILE *out;
-    int rc = SS_OK;
-    if (picture[0] && ss_output_same(picture, f->output))
-        rc = cli_usage(err, "give each a name of its own", "--gantt and --output write the same file");
-    if (!rc && picture[0])
-        rc = cli_output_check(picture, "<svg", err);
-    if (!rc && picture[0])
-        rc = draw_comparison(picture, c, err);
+    int rc = f->pictures.path[CLI_GANTT][0] ? draw_comparison(f, c, err) : SS_OK;
     if (!rc)
         rc = cli_output_begin(f->output, &output, &out, err);
     if (!rc) {
@@ -334,17 +340,14 @@ static int fill_search(const struct cli_flags *f, struct ss_search *q, struct ss
     return rc;
 }
 
-static int search_of_job(struct cli_flags *f, int argc, char **argv, struct ss_search **out,
+static int search_of_job(const struct cli_flags *f, const struct ss_scenario *s, struct ss_search **out,
                          struct ss_error *err)
 {
-    struct cli_inputs in;
-    int rc = cli_inputs_load(&in, f, argc, argv, err);
-    if (rc)
-        return rc;
-    rc = ss_search_from_job(in.scenario, f->schedule.v, out, err);
-    cli_inputs_free(&in);
-    if (!rc && cli_given(f, "--cap") && (rc = ss_search_limit(*out, f->schedule.cap, err)) != 0)
+    int rc = ss_search_from_job(s, f->schedule.v, out, err);
+    if (!rc && cli_given(f, "--cap") && (rc = ss_search_limit(*out, f->schedule.cap, err)) != 0) {
         ss_search_free(*out);
+        *out = NULL;
+    }
     return rc;
 }
 
@@ -388,14 +391,69 @@ static int search(struct cli_flags *f, struct ss_search *q, struct ss_error *err
     return rc;
 }
 
+static int draw_layouts(const struct cli_flags *f, const struct ss_search_layouts *l, struct ss_error *err)
+{
+    struct ss_output *output;
+    FILE *out;
+    int rc = picture_begin(f, &output, &out, err);
+    if (!rc) {
+        rc = ss_search_layouts_svg(l, out, err);
+        rc = cli_output_end(output, rc, err);
+    }
+    return rc;
+}
+
+static int search_layouts(struct cli_flags *f, const struct ss_scenario *scenario, struct ss_error *err)
+{
+    struct ss_layout_options options = {.whole = f->schedule.whole};
+    struct ss_search_layouts *l = NULL;
+    struct ss_bands *bands = NULL;
+    options.cap = f->schedule.cap;
+    options.no_barrier = f->schedule.no_barrier;
+    options.steps = f->schedule.steps;
+    options.seed = (uint64_t)f->schedule.seed;
+    options.draw = f->pictures.path[CLI_GANTT][0] != 0;
+    int rc = ss_bands_load(NULL, NULL, &bands, err);
+    options.bands = bands;
+    if (!rc)
+        rc = ss_search_layouts_run(scenario, &options, &l, err);
+    ss_bands_free(bands);
+    if (!rc && options.draw)
+        rc = draw_layouts(f, l, err);
+    if (!rc)
+        rc = ss_search_layouts_write(l, f->json, stdout, err);
+    if (!rc && f->output[0] && l->best >= 0)
+        rc = write_file(f, l->rows[l->best].schedule, err);
+    ss_search_layouts_free(l);
+    return rc;
+}
+
+static int search_job(struct cli_flags *f, int argc, char **argv, struct ss_error *err)
+{
+    struct ss_search *q = NULL;
+    struct cli_inputs in;
+    int rc = cli_inputs_load(&in, f, argc, argv, err);
+    if (rc)
+        return rc;
+    if (f->schedule.layouts)
+        rc = search_layouts(f, in.scenario, err);
+    else
+        rc = search_of_job(f, in.scenario, &q, err);
+    cli_inputs_free(&in);
+    if (!rc && q)
+        rc = search(f, q, err);
+    ss_search_free(q);
+    return rc;
+}
+
 int cmd_schedule_search(int argc, char **argv, struct ss_error *err)
 {
     struct ss_search *q = NULL;
     struct cli_flags f;
     int job = has_job(argc, argv);
     init(&f, job ? CLI_SCHEDULE_SEARCH_JOB : CLI_SCHEDULE_SEARCH);
-    int rc = (job ? search_of_job : search_of_shape)(&f, argc, argv, &q, err);
-    if (!rc) {
+    int rc = job ? search_job(&f, argc, argv, err) : search_of_shape(&f, argc, argv, &q, err);
+    if (!rc && q) {
         rc = search(&f, q, err);
         ss_search_free(q);
     }

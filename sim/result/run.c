@@ -150,7 +150,8 @@ static int run_once(const struct ss_scenario *s, const struct ss_run_options *op
 
     memset(out, 0, sizeof *out);
     out->scenario = s;
-    rc = build_schedule(s, &out->schedule, err);
+    rc = options->schedule ? ss_schedule_copy(options->schedule, &out->schedule, err)
+                           : build_schedule(s, &out->schedule, err);
     if (!rc)
         rc = simulate_near(s, options, out, &spread, err);
     if (!rc)

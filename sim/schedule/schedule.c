@@ -61,6 +61,30 @@ struct ss_schedule *ss_schedule_alloc(const char *name, const struct ss_schedule
     return s;
 }
 
+int ss_schedule_copy(const struct ss_schedule *s, struct ss_schedule **out, struct ss_error *err)
+{
+    struct ss_schedule_params params = {
+        .stages = s->stages, .chunks = s->chunks, .microbatches = s->microbatches};
+    size_t p = (size_t)s->stages, n = p * (size_t)s->chunks;
+    int most = 0;
+    for (size_t r = 0; r < p; r++)
+        most = s->nslots[r] > most ? s->nslots[r] : most;
+    struct ss_schedule *t = ss_schedule_alloc(s->name, &params, most);
+    if (!t)
+        return ss_schedule_no_memory(&params, err);
+    t->pipelines = s->pipelines;
+    t->p2p = s->p2p;
+    t->sound = s->sound;
+    memcpy(t->virtual_rank, s->virtual_rank, n * sizeof *t->virtual_rank);
+    memcpy(t->virtual_chunk, s->virtual_chunk, n * sizeof *t->virtual_chunk);
+    memcpy(t->nslots, s->nslots, p * sizeof *t->nslots);
+    memcpy(t->warmup, s->warmup, p * sizeof *t->warmup);
+    for (size_t r = 0; r < p; r++)
+        memcpy(t->slots[r], s->slots[r], (size_t)s->nslots[r] * sizeof **t->slots);
+    *out = t;
+    return SS_OK;
+}
+
 void ss_schedule_fill(struct ss_slot *slots, const struct ss_slot *forward, const struct ss_slot *backward,
                       int total, int warmup)
 {

@@ -236,7 +236,7 @@ static int take_greedy(void *user, struct ss_greedy *g)
     return SS_OK;
 }
 
-static int default_steps(const struct ss_search *q)
+int ss_search_usual_steps(const struct ss_search *q)
 {
     double slots = 3.0 * q->stages * q->chunks * q->microbatches, n = SLOTS_A_SECOND / (slots * q->stages);
     return n > 20000 ? 20000 : n < 50 ? 50 : (int)n;
@@ -292,7 +292,7 @@ int ss_search_run(const struct ss_search *q, struct ss_search_result **out, stru
     if (!r || !r->peak || !x.now || !x.next || !x.order || !x.best)
         rc = SS_ERR_NOMEM;
     if (!rc)
-        rc = climb(&x, q->steps > 0 ? q->steps : default_steps(q));
+        rc = climb(&x, q->steps > 0 ? q->steps : ss_search_usual_steps(q));
     if (!rc)
         rc = ss_greedy_run(q, x.order, take_greedy, &x);
     if (!rc)

@@ -57,7 +57,7 @@ struct cli_flags {
         char *names, *times, *memory; /* NULL = not given */
         double cap;                   /* infinite = not given */
         double seed;
-        int v, whole, no_barrier, form, width, steps;
+        int v, whole, no_barrier, form, width, steps, layouts;
     } schedule;
     struct {
         /* NULL = not given */

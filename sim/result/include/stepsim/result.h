@@ -125,6 +125,8 @@ struct ss_run_options {
     int full_replay;              /* 1: every slot is run, no steady state jumped over */
     int unchecked;                /* 1: whether all digits hold (ss_result.sensitivity) is not looked at */
     const struct ss_bands *bands; /* of the summary; NULL: none */
+    const struct ss_schedule
+        *schedule; /* in place of what --schedule names, with its stages and chunks; NULL: that */
     struct ss_plan_options plan;
     int level_choice; /* enum ss_level_choice */
     int any_engine;   /* 1: what goes to another level runs on the native engine */

@@ -69,6 +69,8 @@ struct ss_schedule_params {
  * or the schedule's own conditions do not hold), SS_ERR_NOMEM. */
 int ss_schedule_build(const char *name, const struct ss_schedule_params *params, struct ss_schedule **out,
                       struct ss_error *err);
+/* Copies a schedule, without where it was read; the caller frees *out with ss_schedule_free. Error: SS_ERR_NOMEM. */
+int ss_schedule_copy(const struct ss_schedule *s, struct ss_schedule **out, struct ss_error *err);
 /* Frees a schedule. NULL is allowed. */
 void ss_schedule_free(struct ss_schedule *s);
 /* Sets the name and a line of description, both constants, of the n-th known schedule, n from 0. Returns 1; 0 past the last. */

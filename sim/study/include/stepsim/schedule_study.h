@@ -108,6 +108,41 @@ void ss_search_result_free(struct ss_search_result *r);
 int ss_search_write(const struct ss_search *q, const struct ss_search_result *r, int json, FILE *out,
                     struct ss_error *err);
 
+/* ---- search over layouts ---- */
+/* One number of pipeline ranks and one placement of a job. */
+struct ss_search_layout {
+    int stages, chunks, v_shape;
+    struct ss_schedule *schedule; /* best order found under the cap; NULL: refused, see the summary */
+    double length, lower_bound;   /* s: as of a search, without communication */
+    char known[32];               /* best known schedule under the cap, "" = none fits */
+    double known_length;
+    double activation;               /* bytes, of the stage with most */
+    struct ss_summary summary;       /* of its replay on the cluster; refused: the reason */
+    struct ss_schedule_strip *strip; /* for a picture, or NULL */
+};
+struct ss_search_layouts {
+    int n, best; /* row with the most tokens a second of those that fit, -1: none does */
+    struct ss_search_layout *rows;
+};
+struct ss_layout_options {
+    double cap;                   /* bytes a rank, as ss_search_limit; infinite: the card's */
+    int whole, no_barrier, steps; /* steps: tries of each layout; 0: a part of what a single search takes */
+    uint64_t seed;
+    int draw;                     /* 1: a picture will be drawn */
+    const struct ss_bands *bands; /* of the summaries; NULL: none */
+};
+/* Searches the best order of a job for each number of pipeline ranks that divides the GPUs of a replica's tensor and context
+ * groups (of a job with stages of its own their number), on one chunk a rank, two, and two on a V, and replays each on the
+ * cluster. The caller frees *out with ss_search_layouts_free. */
+int ss_search_layouts_run(const struct ss_scenario *s, const struct ss_layout_options *o,
+                          struct ss_search_layouts **out, struct ss_error *err);
+/* Frees the result of a search over layouts. NULL is allowed. */
+void ss_search_layouts_free(struct ss_search_layouts *l);
+/* Writes what was found as a table, or as JSON. Error: SS_ERR_IO. */
+int ss_search_layouts_write(const struct ss_search_layouts *l, int json, FILE *out, struct ss_error *err);
+/* Draws the orders of a search that was made with `draw`, one below the other on one time axis, as an SVG. Error: SS_ERR_IO. */
+int ss_search_layouts_svg(const struct ss_search_layouts *l, FILE *out, struct ss_error *err);
+
 #ifdef __cplusplus
 }
 #endif

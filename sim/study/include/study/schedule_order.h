@@ -21,6 +21,8 @@ struct ss_measure {
 
 /* Longest of what is to be minimised. */
 double ss_search_length(const struct ss_search *q, const struct ss_measure *m);
+/* Tries of the local search that take about a second. */
+int ss_search_usual_steps(const struct ss_search *q);
 double ss_search_lower_bound(const struct ss_search *q);
 /* Rank and virtual stage of the placement. */
 int ss_search_stage(const struct ss_search *q, int rank, int chunk);

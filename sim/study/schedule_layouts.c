@@ -1,0 +1,171 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The best order for each number of pipeline ranks and each placement of a job, replayed on its cluster. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/base.h"
+#include "stepsim/result.h"
+#include "stepsim/schedule_study.h"
+#include "study/schedule_order.h"
+#include "study/schedule_strip.h"
+
+#define SHARE 5 /* of the tries of a single search, one in so many */
+
+void ss_search_layouts_free(struct ss_search_layouts *l)
+{
+    if (!l)
+        return;
+    for (int i = 0; l->rows && i < l->n; i++) {
+        ss_schedule_free(l->rows[i].schedule);
+        ss_strip_free(l->rows[i].strip);
+    }
+    free(l->rows);
+    free(l);
+}
+
+/* The job's words with other stages and chunks; the schedule named is one of the placement, whose own order is not used. */
+static int build_layout(const struct ss_scenario *s, const struct ss_search_layout *row,
+                        struct ss_scenario **out, struct ss_error *err)
+{
+    const struct ss_scenario_options like = {.like = s};
+    struct ss_request r;
+    char pp[16], vp[16];
+    int rc = ss_request_copy(s->request, &r, err);
+    if (rc)
+        return rc;
+    snprintf(pp, sizeof pp, "%d", row->stages);
+    snprintf(vp, sizeof vp, "%d", row->chunks);
+    rc = ss_request_set(&r, "--pp", pp, err);
+    if (!rc && (row->chunks > 1 || ss_job_chunks(s->job) > 1))
+        rc = ss_request_set(&r, "--vp", row->v_shape ? "1" : vp, err);
+    if (!rc)
+        rc = ss_request_set(&r, "--schedule", ss_schedule_undemanding(row->chunks, row->v_shape), err);
+    if (!rc)
+        rc = ss_scenario_build(&r, &like, out, err);
+    ss_request_free(&r);
+    return rc;
+}
+
+static int find_order(const struct ss_scenario *s, const struct ss_layout_options *o,
+                      struct ss_search_layout *row, struct ss_error *err)
+{
+    struct ss_search *q;
+    struct ss_search_result *found = NULL;
+    int rc = ss_search_from_job(s, row->v_shape, &q, err);
+    if (rc)
+        return rc;
+    q->split = !o->whole;
+    q->barrier = q->barrier && !o->no_barrier;
+    q->seed = o->seed;
+    q->steps = o->steps > 0 ? o->steps : ss_search_usual_steps(q) / SHARE + 1;
+    rc = isfinite(o->cap) ? ss_search_limit(q, o->cap, err) : SS_OK;
+    if (!rc)
+        rc = ss_search_run(q, &found, err);
+    if (!rc) {
+        row->length = found->length;
+        row->lower_bound = found->lower_bound;
+        ss_copy(row->known, sizeof row->known, found->known);
+        row->known_length = found->known_length;
+        row->schedule = found->schedule;
+        found->schedule = NULL;
+        ss_search_result_free(found);
+    }
+    ss_search_free(q);
+    return rc;
+}
+
+static int replay_order(const struct ss_scenario *s, const struct ss_layout_options *o,
+                        struct ss_search_layout *row, struct ss_error *err)
+{
+    const struct ss_run_options options = {.bands = o->bands, .schedule = row->schedule};
+    struct ss_run run;
+    int rc = ss_run_scenario(s, &options, &run, err);
+    if (rc)
+        return rc;
+    row->summary = run.summary;
+    for (int i = 0; i < run.result->nstages; i++) {
+        const double *memory = run.result->stages[i].memory;
+        row->activation = fmax(row->activation, memory[SS_MEM_ACTIVATIONS] + memory[SS_MEM_LOGITS]);
+    }
+    if (o->draw)
+        rc = ss_strip_of_program(run.program, row->stages, row->chunks, &row->strip, err);
+    ss_run_free(&run);
+    return rc;
+}
+
+/* A layout that the framework refuses, or no order of which stays under the cap, is a row with the reason. */
+static int try_layout(const struct ss_scenario *s, const struct ss_layout_options *o,
+                      struct ss_search_layout *row, struct ss_error *err)
+{
+    struct ss_scenario *own = NULL;
+    struct ss_error e = {0};
+    int rc = build_layout(s, row, &own, &e);
+    if (!rc)
+        rc = find_order(own, o, row, &e);
+    if (!rc)
+        rc = replay_order(own, o, row, &e);
+    ss_scenario_free(own);
+    if (ss_status_refuses(rc)) {
+        ss_summary_refuse(&e, &row->summary);
+        return SS_OK;
+    }
+    if (rc && err)
+        *err = e;
+    return rc;
+}
+
+static void add(struct ss_search_layouts *l, int stages, int chunks, int v_shape)
+{
+    l->rows[l->n++] = (struct ss_search_layout){.stages = stages, .chunks = chunks, .v_shape = v_shape};
+}
+
+/* Stages that the job gives layers to keep their number; else all that divide the GPUs of a replica. */
+static struct ss_search_layouts *list(const struct ss_scenario *s)
+{
+    const struct ss_job *job = s->job;
+    int given = job->layout.n || job->first_stage_layers || job->last_stage_layers;
+    int gpus = s->world_size / (job->tp * job->cp), most = job->model.num_layers;
+    struct ss_search_layouts *l = ss_calloc(1, sizeof *l);
+    if (l)
+        l->rows = ss_calloc(3 * (size_t)(most + 1), sizeof *l->rows);
+    if (!l || !l->rows) {
+        ss_search_layouts_free(l);
+        return NULL;
+    }
+    for (int p = given ? job->pp : 1; p <= most && p <= gpus; p = given ? most + 1 : p + 1) {
+        if (gpus % p)
+            continue;
+        add(l, p, 1, 0);
+        if (p > 1) {
+            add(l, p, 2, 0);
+            add(l, p, 2, 1);
+        }
+    }
+    l->best = -1;
+    return l;
+}
+
+static int better(const struct ss_summary *a, const struct ss_summary *b)
+{
+    return a->tokens_per_s_per_gpu > b->tokens_per_s_per_gpu;
+}
+
+int ss_search_layouts_run(const struct ss_scenario *s, const struct ss_layout_options *o,
+                          struct ss_search_layouts **out, struct ss_error *err)
+{
+    struct ss_search_layouts *l = list(s);
+    int rc = l ? SS_OK : ss_fail(err, SS_ERR_NOMEM, NULL, 0, "no memory to search layouts");
+    for (int i = 0; !rc && i < l->n; i++) {
+        struct ss_summary *own = &l->rows[i].summary;
+        rc = try_layout(s, o, &l->rows[i], err);
+        if (!rc && !own->code && own->outcome != SS_OUTCOME_TOO_LARGE &&
+            (l->best < 0 || better(own, &l->rows[l->best].summary)))
+            l->best = i;
+    }
+    if (rc)
+        ss_search_layouts_free(l);
+    else
+        *out = l;
+    return rc;
+}

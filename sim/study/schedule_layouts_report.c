@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A search over layouts for people, scripts and papers. */
+#include <math.h>
+#include <stdlib.h>
+
+#include "base/base.h"
+#include "report/common.h"
+#include "report/text.h"
+#include "stepsim/schedule_study.h"
+
+static const char *placement(const struct ss_search_layout *r)
+{
+    return r->v_shape ? "v" : r->chunks > 1 ? "interleaved" : "one chunk";
+}
+
+/* Per cent; the sums of length and bound round differently. */
+static double above_bound(const struct ss_search_layout *r)
+{
+    return r->lower_bound > 0 ? fmax(0, 100 * (r->length / r->lower_bound - 1)) : 0;
+}
+
+static void row_text(const struct ss_search_layouts *l, const struct ss_search_layout *r, FILE *out)
+{
+    char time[32], order[32], bound[32];
+    const struct ss_summary *s = &r->summary;
+    fprintf(out, "%c %4d  %-11s %9s  %12.4g %9s %9s %6.2f %%  %5.1f %% %8.1f %8.1f  %s\n",
+            l->best >= 0 && r == &l->rows[l->best] ? '*' : ' ', r->stages, placement(r),
+            ss_text_time(s->iteration_s, time, sizeof time), s->tokens_per_s_per_gpu,
+            ss_text_time(r->length, order, sizeof order), ss_text_time(r->lower_bound, bound, sizeof bound),
+            above_bound(r), 100 * s->bubble_fraction, r->activation / SS_GIB, s->peak_device / SS_GIB,
+            ss_outcome_word(s->outcome));
+}
+
+static int write_text(const struct ss_search_layouts *l, FILE *out, struct ss_error *err)
+{
+    fprintf(out,
+            "    pp  placement   iteration  tokens/s/GPU     order     bound    above   bubble  act GiB  "
+            "dev GiB\n");
+    for (int i = 0; i < l->n; i++)
+        if (l->rows[i].schedule)
+            row_text(l, &l->rows[i], out);
+    for (int i = 0; i < l->n; i++)
+        if (!l->rows[i].schedule)
+            fprintf(out, "  %4d  %-11s %s: %s\n", l->rows[i].stages, placement(&l->rows[i]),
+                    ss_outcome_word(l->rows[i].summary.outcome), l->rows[i].summary.reason);
+    if (l->best < 0)
+        fprintf(out, "\nno layout has an order under the cap\n");
+    else
+        fprintf(out, "\n* most tokens a second. Order and bound: without communication; above: how far the "
+                     "order may be from "
+                     "the best of its layout.\n");
+    return ss_report_done(out, err);
+}
+
+static json_t *row_json(const struct ss_search_layout *r)
+{
+    json_t *o = json_object();
+    ss_json_integer(o, "pp", r->stages);
+    ss_json_integer(o, "chunks", r->chunks);
+    ss_json_text(o, "placement", placement(r));
+    ss_json_verdict(o, &r->summary);
+    if (!r->schedule)
+        return o;
+    ss_json_number(o, "length", r->length);
+    ss_json_number(o, "lower_bound", r->lower_bound);
+    ss_json_number(o, "above_bound_pct", above_bound(r));
+    if (r->known[0]) {
+        ss_json_text(o, "best_known", r->known);
+        ss_json_number(o, "best_known_length", r->known_length);
+    }
+    ss_json_number(o, "activations_mib", r->activation / SS_MIB);
+    ss_json_metrics(o, -1, &r->summary);
+    return o;
+}
+
+int ss_search_layouts_write(const struct ss_search_layouts *l, int json, FILE *out, struct ss_error *err)
+{
+    if (!json)
+        return write_text(l, out, err);
+    json_t *o = ss_json_document("schedule search"), *rows = json_array();
+    for (int i = 0; i < l->n; i++)
+        json_array_append_new(rows, row_json(&l->rows[i]));
+    json_object_set_new(o, "layouts", rows);
+    if (l->best >= 0)
+        ss_json_integer(o, "best", l->best);
+    return ss_json_write(o, out, err);
+}
+
+int ss_search_layouts_svg(const struct ss_search_layouts *l, FILE *out, struct ss_error *err)
+{
+    struct ss_schedule_strip *strips = ss_calloc((size_t)l->n + 1, sizeof *strips);
+    int n = 0, rc;
+    if (!strips)
+        return ss_fail(err, SS_ERR_NOMEM, NULL, 0, "no memory to draw layouts");
+    for (int i = 0; i < l->n; i++) {
+        const struct ss_search_layout *r = &l->rows[i];
+        if (!r->strip)
+            continue;
+        strips[n] = *r->strip; /* its slots stay the row's */
+        snprintf(strips[n].name, sizeof strips[n].name, "pp %d, %s", r->stages, placement(r));
+        strips[n].length = r->summary.iteration_s;
+        strips[n].bubble_fraction = r->summary.bubble_fraction;
+        strips[n].kept = r->activation / SS_GIB;
+        n++;
+    }
+    rc = ss_schedules_svg(strips, n, 1, out, err);
+    free(strips);
+    return rc;
+}
