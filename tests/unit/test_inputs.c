@@ -54,6 +54,7 @@ static int is_padding(size_t offset)
                                      BETWEEN(layout, moe_loads),
                                      BETWEEN(moe_load_layers, layout_mtp),
                                      BETWEEN(model.parallel_residual, model.rotary_fraction),
+                                     BETWEEN(model.sliding_window, model.local_layers),
                                      BETWEEN(model.local_layers.n, model.local_layers.bits),
                                      BETWEEN(model.moe_ffn_hidden_size, model.moe_layers),
                                      BETWEEN(model.mtp_num_layers, model.attention_dropout)};
