@@ -326,6 +326,7 @@ const struct ss_flag_setter ss_flag_setters[] = {
     OWN_INT("--packed-multiple", packed_multiple, 1, 1 << 20, "tokens to a multiple of which each is padded; default 2 CP, without CP 1")
     OWN_INT("--packed-seed", packed_seed, 0, 2147483647, "of lengths and order; default 0")
     SET("--sft", sft, 1, "rows of several documents, whose lengths --packed-lengths says")
+    SET("--dataloader-inter-document-masking", document_masking, 1, "the same in pretraining")
     SET("--reset-attention-mask", reset_attention_mask, 1, "a dense mask: attention runs over the whole row")
     SET("--reset-position-ids", reset_position_ids, 1, NULL)
     {NULL, 0, 0, 0, 0, 0, 0, NULL, NULL, NULL},

@@ -73,9 +73,12 @@ static void complete_flags(struct ss_finish *f)
         if (job->packed_algorithm >= 0 || job->packed_multiple > 0 || job->packed_seed >= 0)
             ss_note(f->notes, "--packed-algorithm, --packed-multiple and --packed-seed do nothing without "
                               "--packed-lengths");
-        if (job->sft)
-            ss_note(f->notes, "--sft: a row is priced as one document; --packed-lengths says how long the "
-                              "documents are that share it");
+        if (job->sft || job->document_masking)
+            ss_note(
+                f->notes,
+                "%s: a row is priced as one document; --packed-lengths says how long the documents are that "
+                "share it",
+                job->sft ? "--sft" : "--dataloader-inter-document-masking");
         if (job->reset_attention_mask)
             ss_note(f->notes, "--reset-attention-mask: a dense mask saves nothing, attention runs over the "
                               "whole row");

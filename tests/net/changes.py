@@ -60,6 +60,7 @@ ACROSS = ("--cp", "--context-parallel-size", "--ep", "--expert-model-parallel-si
           "--rank-order", "--use-tp-pp-dp-mapping")
 SHARES = "Closed forms take their group's share of the links"
 OFFLOAD = "Offload by module: tensors of a module to the host and back"
+MASKED = "Masks between documents: a note says what they do not save"
 PACKED = "Packed sequences: attention by squares, FLOP, imbalance"
 FACTORS = "Factors, soft caps and narrow embeddings are priced"
 FACTORED = ("gemma-2b", "gemma-7b", "gemma-2-2b", "gemma-2-9b", "gemma-2-27b", "gemma-3-1b", "gemma-3-4b", "gemma-3-12b", "gemma-3-27b",
@@ -120,6 +121,7 @@ RULES = [
     *({"commit": PACKED, "op": "add", "path": "inputs.flags." + key, "why": "new flags, and three that had no effect"}
       for key in ("packed_law", "packed_low", "packed_high", "packed_source", "packed_algorithm", "packed_multiple", "packed_seed",
                   "sft", "reset_attention_mask", "reset_position_ids")),
+    {"commit": MASKED, "op": "add", "path": "inputs.flags.dataloader_inter_document_masking", "why": "a flag that had no effect"},
     {"commit": ORDERS, "op": "ignore", "of": ("compare",), "path": "schedules", "check": keeps_rows, "why": "more schedules"},
     {"commit": ORDERS, "op": "ignore", "of": ("list",), "path": "schedules", "why": "more schedules"},
     {"commit": ORDERS, "op": "output", "of": ("schedule",), "old": r'"(command": "schedule list|schedule": "zb-v)"', "new": "",

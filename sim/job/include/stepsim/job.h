@@ -185,6 +185,7 @@ struct ss_job {
         precision_aware;      /* --exp-avg(-sq)-dtype, --use-precision-aware-optimizer */
     int fine_grained_offload; /* --fine-grained-activation-offloading */
     int sft, reset_attention_mask, reset_position_ids; /* Megatron's flags of these names */
+    int document_masking;                              /* --dataloader-inter-document-masking */
 
     int recompute;              /* enum ss_recompute */
     unsigned recompute_modules; /* set of SS_MODULE_BIT, with SS_RECOMPUTE_SELECTIVE */
