@@ -115,7 +115,7 @@ static const struct cli_option table[] = {
      .high = 4096, .section = SHAPES, .doc = "model chunks a rank"},
     {.name = "--group", .value = "N", .verbs = SHAPE & ~V(SCHEDULE_SEARCH), .kind = CLI_COUNT,
      .offset = AT(schedule.shape.microbatch_group_size), .low = 1, .high = 1 << 24, .section = SHAPES,
-     .doc = "interleaved: microbatches in a row on one chunk"},
+     .doc = "interleaved, group-interleaved: microbatches in a row on one chunk"},
     {.name = "--paired", .verbs = V(SCHEDULE_SHOW) | V(SCHEDULE_WRITE), .kind = CLI_SET, .offset = AT(schedule.shape.paired),
      .low = 1, .section = SHAPES,
      .doc = "1f1b, interleaved: forwards beside backwards, as with --overlap-moe-expert-parallel-comm"},

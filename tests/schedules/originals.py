@@ -141,7 +141,7 @@ def zero_bubble(z):
     yield Row("1f1b-v", "zero-bubble 1F1B-V", "p 1..12, m 1..24, 32, 64", [
         (shape(p, m), lambda p=p, m=m: z.one_f_one_b_v(p, m)) for p in range(1, 13) for m in (*range(1, 25), 32, 64)])
     yield Row("group-interleaved", "zero-bubble group-interleaved 1F1B", "p 2..8, v 1..4, m 1..12, 16, 32, N 1..p", [
-        (shape(p, m, v, "--group", n), lambda p=p, v=v, m=m, n=n: z.group_interleaved(p, v, m, n))
+        (shape(p, m, v, "--group", n, *(["--vp", 1] if v == 1 else [])), lambda p=p, v=v, m=m, n=n: z.group_interleaved(p, v, m, n))
         for p in range(2, 9) for v in range(1, 5) for m in (*range(1, 13), 16, 32) for n in range(1, p + 1)][::2], "--group N")
 
 

@@ -82,7 +82,7 @@ static void test_round_trip(void)
                 }
                 ss_schedule_free(s);
             }
-    CU_ASSERT_EQUAL(csv, 13 * 4 * 2);
+    CU_ASSERT_EQUAL(csv, 14 * 4 * 2);
 }
 
 /* The figure of interleaved 1F1B over 4 ranks with 2 chunks and 8 microbatches, slot by slot. */

@@ -64,6 +64,8 @@ static double paper_bubble(const char *name, int p, int m, const struct times *t
         return m >= 2 * p - 1 ? (p - 1) * (t->f + t->i - 2 * t->w) : -1;
     if (!strcmp(name, "zb-v"))
         return m >= 2 * p - 1 ? 0 : -2;
+    if (!strcmp(name, "group-interleaved"))
+        return 2 * (p - 1);
     if (!strcmp(name, "v-half"))
         return p % 2 ? 3 * p - 4 : 3 * p - 7;
     if (!strcmp(name, "v-min"))
@@ -86,7 +88,7 @@ static int paper_in_flight(const char *name, int p, int v, int m)
         want = m == p ? n : (v - 1) * p + 2 * (p - 1) + 1;
     else if (!strcmp(name, "eager-1f1b") || !strcmp(name, "zb-h2"))
         want = 2 * p - 1;
-    else if (!strcmp(name, "zb-v") || !strcmp(name, "zb-interleaved"))
+    else if (!strcmp(name, "zb-v") || !strcmp(name, "zb-interleaved") || !strcmp(name, "group-interleaved"))
         want = 2 * p;
     else if (!strcmp(name, "v-half"))
         want = p % 2 ? p + 1 : p + 2;
@@ -103,8 +105,8 @@ static int paper_in_flight(const char *name, int p, int v, int m)
 
 static int chunks_of(int known, const char *name)
 {
-    int several =
-        !strcmp(name, "interleaved") || !strcmp(name, "looped-bfs") || !strcmp(name, "zb-interleaved");
+    int several = !strcmp(name, "interleaved") || !strcmp(name, "looped-bfs") ||
+                  !strcmp(name, "zb-interleaved") || !strcmp(name, "group-interleaved");
     return ss_schedule_known_chunks(known, several ? 2 : 1);
 }
 
@@ -143,7 +145,7 @@ static void test_closed_forms(void)
                 ss_schedule_free(s);
                 shown++;
             }
-    CU_ASSERT_EQUAL(shown, 14 * 6 - refused - skipped);
+    CU_ASSERT_EQUAL(shown, 15 * 6 - refused - skipped);
     CU_ASSERT_EQUAL(refused, 3); /* p = 8, m = 8: zb-h2, dualpipe, dualpipev */
     CU_ASSERT_EQUAL(skipped, 1); /* p = 8, m = 8: zb-v */
 }
@@ -285,6 +287,10 @@ static void test_blocks_by_hand(void)
     expect_order("v-min", 2, 2, 0, "F0 F1 f0 i0 w0 I0 W0 f1 i1 w1 I1 W1 ");
     expect_order("v-min", 2, 2, 1, "F0 f0 i0 I0 F1 f1 w0 W0 i1 I1 w1 W1 ");
     expect_order("1f1b-v", 1, 2, 0, "F0 f0 b0 B0 F1 f1 b1 B1 ");
+    /* Groups of two on two ranks, every third step an F: rank 0's F at 0, 3, its f at 6, 9; rank 1's f at 7, its i behind it at 8
+     * and rank 0's, which takes what rank 1's backward leaves at 10, then 13; I six later, at 16 and 19. */
+    expect_order("group-interleaved", 2, 2, 0, "F0 F1 f0 f1 i0 w0 i1 w1 I0 W0 I1 W1 ");
+    expect_order("group-interleaved", 2, 2, 1, "F0 F1 f0 i0 w0 f1 i1 w1 I0 W0 I1 W1 ");
 }
 
 /* Four ranks: 1F1B keeps 8 half stages, the V 4 (V-Min), 6 (V-Half, 1F1B-V) or 8 (ZB-V), and pays with bubble. The most that a

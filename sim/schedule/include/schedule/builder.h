@@ -31,6 +31,7 @@ struct ss_schedule_row {
     X(zb_h2)                                                                                                 \
     X(zb_v)                                                                                                  \
     X(zb_interleaved)                                                                                        \
+    X(group_interleaved)                                                                                     \
     X(v_half)                                                                                                \
     X(v_min)                                                                                                 \
     X(1f1b_v)                                                                                                \
