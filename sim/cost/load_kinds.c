@@ -230,7 +230,7 @@ static int workload(const struct ss_load_input *in, int i, struct ss_load_phase 
     return SS_OK;
 }
 
-int ss_load_phase(const struct ss_load_input *in, int i, struct ss_load_phase *out, struct ss_error *err)
+static int fill(const struct ss_load_input *in, int i, struct ss_load_phase *out, struct ss_error *err)
 {
     out->types = 1;
     out->share[0] = 1;
@@ -248,4 +248,19 @@ int ss_load_phase(const struct ss_load_input *in, int i, struct ss_load_phase *o
         out->even = in->kind == SS_LOAD_BALANCED;
         return SS_OK;
     }
+}
+
+/* What is as good as never or always is so: the moments of counts of probabilities like 1e-200 would be no numbers. */
+static void make_certain(double *p, int n)
+{
+    for (int e = 0; e < n; e++)
+        p[e] = p[e] < 1e-12 ? 0 : p[e] > 1 - 1e-12 ? 1 : p[e];
+}
+
+int ss_load_phase(const struct ss_load_input *in, int i, struct ss_load_phase *out, struct ss_error *err)
+{
+    int status = fill(in, i, out, err);
+    for (int t = 0; t < out->types && status == SS_OK; t++)
+        make_certain(out->p[t], in->experts);
+    return status;
 }

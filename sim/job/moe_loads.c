@@ -25,7 +25,7 @@ static int whole(const struct ss_csv *csv, size_t row, int column, int most, int
     int64_t n;
     if (ss_parse_i64(text, 0, most, &n))
         return ss_fail(err, SS_ERR_INPUT, ss_csv_file(csv), ss_csv_line(csv, row),
-                       "%s \"%s\" is no number in 0..%d", ss_csv_column_name(csv, (size_t)column), text,
+                       "%s \"%s\" is no whole number in 0..%d", ss_csv_column_name(csv, (size_t)column), text,
                        most);
     *out = (int)n;
     return SS_OK;
@@ -42,7 +42,10 @@ static int read_row(const struct ss_csv *csv, size_t i, const int column[COLUMNS
         return rc;
     out->line = ss_csv_line(csv, i);
     if (ss_parse_double(text, &out->load) || !(out->load >= 0))
-        return ss_fail(err, SS_ERR_INPUT, ss_csv_file(csv), out->line, "load \"%s\" is no number >= 0", text);
+        return ss_hint(
+            err,
+            ss_fail(err, SS_ERR_INPUT, ss_csv_file(csv), out->line, "load \"%s\" is no number >= 0", text),
+            "give the tokens of the expert, or their share");
     return SS_OK;
 }
 
@@ -78,8 +81,11 @@ static int fill(const struct row *row, size_t n, const char *name, int top_k, st
             busy += load[e] > 0;
         }
         if (busy < top_k)
-            return ss_fail(err, SS_ERR_INPUT, name, row[first].line,
-                           "layer %d has a load on %d experts, a token chooses %d", row[first].layer, busy,
+            return ss_hint(err,
+                           ss_fail(err, SS_ERR_INPUT, name, row[first].line,
+                                   "layer %d has a load on %d experts, a token chooses %d", row[first].layer,
+                                   busy, top_k),
+                           "give a load above 0 to %d experts of each layer, or lower --moe-router-topk",
                            top_k);
     }
     return SS_OK;
@@ -103,7 +109,8 @@ static int read_rows(const struct ss_csv *csv, struct row *row, int experts, int
             return rc;
     }
     if (n == 0)
-        return ss_fail(err, SS_ERR_INPUT, ss_csv_file(csv), 0, "the file has no loads");
+        return ss_hint(err, ss_fail(err, SS_ERR_INPUT, ss_csv_file(csv), 0, "the file has no loads"),
+                       "add lines as 0,5,1200: layer, expert, load");
     qsort(row, n, sizeof *row, by_place);
     for (size_t i = 0; i < n; i++)
         layers += i == 0 || row[i].layer != row[i - 1].layer;
@@ -125,7 +132,7 @@ int ss_moe_loads_parse(const char *text, size_t len, const char *name, int exper
     struct ss_csv *csv;
     int rc = ss_csv_parse(text, len, name, &csv, err);
     if (rc)
-        return rc;
+        return ss_hint(err, rc, "the file is lines of layer,expert,load, the first these words");
     struct row *row = ss_calloc(ss_csv_rows(csv) + 1, sizeof *row);
     rc = row ? read_rows(csv, row, experts, top_k, out, err)
              : ss_fail(err, SS_ERR_NOMEM, NULL, 0, "out of memory");
