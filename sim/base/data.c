@@ -145,18 +145,81 @@ static void join_names(char **names, size_t n, char *out, size_t size)
     }
 }
 
+/* Small letters, without the dashes and underscores that do not part two numbers: "Llama-3.1-8B" is "llama3.1-8b", but
+ * "gemma-22b" is not "gemma-2-2b". */
+static void fold(const char *name, char *out, size_t size)
+{
+    size_t n = 0;
+
+    for (const char *p = name; *p && n + 1 < size; p++) {
+        int parts = p > name && isdigit((unsigned char)p[-1]) && isdigit((unsigned char)p[1]);
+        if (*p != '-' && *p != '_')
+            out[n++] = (char)tolower((unsigned char)*p);
+        else if (parts)
+            out[n++] = '-';
+    }
+    out[n] = 0;
+}
+
+/* Keeps the names that begin with `name`, folded; returns how many. */
+static size_t keep_beginning(char **names, size_t n, const char *name, char **kept)
+{
+    char wanted[256], folded[256];
+    size_t count = 0;
+
+    fold(name, wanted, sizeof wanted);
+    for (size_t i = 0; i < n && wanted[0]; i++) {
+        fold(names[i], folded, sizeof folded);
+        if (!strncmp(folded, wanted, strlen(wanted)))
+            kept[count++] = names[i];
+    }
+    return count;
+}
+
+/* What is meant: a name that is alike, one that is near, or the longest that `name` begins with. */
+static const char *meant(char **names, size_t n, const char *name)
+{
+    char wanted[256], folded[256];
+    const char *longest = NULL, *near = ss_nearest(name, (const char *const *)names, n);
+    size_t most = 3;
+
+    fold(name, wanted, sizeof wanted);
+    for (size_t i = 0; i < n; i++) {
+        fold(names[i], folded, sizeof folded);
+        if (!strcmp(folded, wanted))
+            return names[i];
+        if (strlen(folded) > most && !strncmp(folded, wanted, strlen(folded))) {
+            longest = names[i];
+            most = strlen(folded);
+        }
+    }
+    return near ? near : longest;
+}
+
+/* The last part of a path, without the suffix: of "Qwen/Qwen3-8B" what is known here. */
+static void last_part(const char *name, const char *suffix, char *out, size_t size)
+{
+    const char *slash = strrchr(name, '/');
+
+    ss_copy(out, size, slash ? slash + 1 : name);
+    if (*suffix && ends_with(out, suffix))
+        out[strlen(out) - strlen(suffix)] = '\0';
+}
+
 /* "no 'h80' in platforms: did you mean h800? or give a path ending in .xml" */
 static int unknown_name(const char *kind, const char *name, const char *suffix, struct ss_error *err)
 {
-    char choices[400];
-    char **names = NULL;
-    size_t n = 0;
+    char choices[400], **names = NULL;
+    size_t n = 0, count = 0;
     int rc = ss_data_list(kind, suffix, &names, &n, err);
     if (rc)
         return rc;
+    char **kept = ss_calloc(n + 1, sizeof *kept);
+    const char *near = kept ? meant(names, n, name) : NULL;
     ss_fail(err, SS_ERR_IO, NULL, 0, "no '%s' in %s", name, kind);
-    const char *near = ss_nearest(name, (const char *const *)names, n);
-    join_names(names, n, choices, sizeof choices);
+    if (kept)
+        count = keep_beginning(names, n, name, kept);
+    join_names(count ? kept : names, count ? count : n, choices, sizeof choices);
     if (!n)
         ss_hint(err, SS_ERR_IO,
                 "no data folder was found; set STEPSIM_DATA to the one that holds %s, or give a path", kind);
@@ -164,6 +227,32 @@ static int unknown_name(const char *kind, const char *name, const char *suffix, 
         ss_hint(err, SS_ERR_IO, "did you mean %s? Or give a path ending in %s", near, suffix);
     else
         ss_hint(err, SS_ERR_IO, "choose one of %s, or give a path ending in %s", choices, suffix);
+    free(kept);
+    ss_names_free(names, n);
+    return SS_ERR_IO;
+}
+
+/* A path where nothing is: that of a folder, of a file that is missing, or a name of a hub. */
+static int unknown_path(const char *kind, const char *name, const char *suffix, struct ss_error *err)
+{
+    char part[256], **names = NULL;
+    size_t n = 0;
+
+    if (ss_is_folder(name) && !strcmp(suffix, ".json")) {
+        ss_fail(err, SS_ERR_IO, name, 0, "no config.json in this folder");
+        return ss_hint(err, SS_ERR_IO, "give the folder of a downloaded model, or a name without '/' of %s",
+                       kind);
+    }
+    ss_fail(err, SS_ERR_IO, name, 0, ss_is_folder(name) ? "is a folder" : "no such file");
+    last_part(name, suffix, part, sizeof part);
+    const char *near = NULL;
+    if (!ss_is_folder(name) && !ss_data_list(kind, suffix, &names, &n, NULL))
+        near = meant(names, n, part);
+    if (near)
+        ss_hint(err, SS_ERR_IO, "did you mean %s of %s? Else give a file", near, kind);
+    else
+        ss_hint(err, SS_ERR_IO, "give a file, or a name without '/' and '%s' to look it up in %s", suffix,
+                kind);
     ss_names_free(names, n);
     return SS_ERR_IO;
 }
@@ -184,22 +273,6 @@ static int look_in_roots(const char *kind, const char *name, const char *suffix,
             rc = look_at(path, found, err);
     }
     return rc;
-}
-
-/* Small letters, without the dashes and underscores that do not part two numbers: "Llama-3.1-8B" is "llama3.1-8b", but
- * "gemma-22b" is not "gemma-2-2b". */
-static void fold(const char *name, char *out, size_t size)
-{
-    size_t n = 0;
-
-    for (const char *p = name; *p && n + 1 < size; p++) {
-        int parts = p > name && isdigit((unsigned char)p[-1]) && isdigit((unsigned char)p[1]);
-        if (*p != '-' && *p != '_')
-            out[n++] = (char)tolower((unsigned char)*p);
-        else if (parts)
-            out[n++] = '-';
-    }
-    out[n] = 0;
 }
 
 /* As look_in_roots for a name as people write it. One that is like two names is none. */
@@ -265,11 +338,9 @@ int ss_data_find(const char *kind, const char *name, const char *suffix, char *p
     int rc = ss_data_look(kind, name, suffix, path, size, &found, err);
     if (rc || found)
         return rc;
-    if (!is_path(name, suffix))
-        return unknown_name(kind, name, suffix, err);
-    ss_fail(err, SS_ERR_IO, name, 0, ss_is_folder(name) ? "is a folder" : "no such file");
-    return ss_hint(err, SS_ERR_IO, "give a file, or a name without '/' and '%s' to look it up in %s", suffix,
-                   kind);
+    return is_path(name, suffix) || (!strcmp(suffix, ".json") && *name && ss_is_folder(name))
+               ? unknown_path(kind, name, suffix, err)
+               : unknown_name(kind, name, suffix, err);
 }
 
 int ss_data_note(const char *kind, const char *name, const char *suffix, struct ss_files *files,

@@ -142,7 +142,7 @@ static size_t common_prefix(const char *a, const char *b)
 const char *ss_nearest(const char *word, const char *const *names, size_t n)
 {
     const char *best = NULL;
-    size_t len = strlen(word), best_distance = 2 + len / 3;
+    size_t len = strlen(word), best_distance = 2 + (len - strspn(word, "-")) / 3;
     if (len > 63)
         return NULL;
     for (size_t i = 0; i < n; i++) {

@@ -3,6 +3,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #include "base/base.h"
 
@@ -92,15 +93,50 @@ const char *ss_job_word(const char *flag, int value)
     return "unknown";
 }
 
+/* Whether a flag has all words of `name`, whatever their case: --expert-parallel is in --expert-model-parallel-size. */
+static int has_words(const char *flag, const char *name)
+{
+    for (const char *p = name + strspn(name, "-"); *p; p += strspn(p, "-")) {
+        size_t n = strcspn(p, "-"), len;
+        const char *word = flag + strspn(flag, "-");
+        for (; *word; word += len + (word[len] == '-')) {
+            len = strcspn(word, "-");
+            if (len == n && !strncasecmp(word, p, n))
+                break;
+        }
+        if (!*word)
+            return 0;
+        p += n;
+    }
+    return 1;
+}
+
+/* The shortest flag with all words of `name` that has a meaning here; NULL where there is none, or too few letters to tell. */
+static const char *modelled_with_words(const char *name)
+{
+    const char *best = NULL;
+
+    if (strlen(name) < 7 || strncmp(name, "--", 2))
+        return NULL;
+    for (const struct ss_flag_setter *s = ss_flag_setters; s->name; s++)
+        if ((!best || strlen(s->name) < strlen(best)) && has_words(s->name, name))
+            best = s->name;
+    return best;
+}
+
 int ss_flag_nearest(const char *name, char *buf, size_t size)
 {
     struct ss_flag_walk w = {0};
     struct ss_flag f;
     char(*text)[sizeof(f.name)] = NULL;
-    const char **names = NULL;
+    const char **names = NULL, *words = modelled_with_words(name);
     size_t n = 0, cap = 0;
     int found = 0;
 
+    if (words) {
+        ss_copy(buf, size, words);
+        return 1;
+    }
     while (ss_flag_next(&w, &f)) {
         if (ss_grow(&text, &cap, n + 1, sizeof(f.name)))
             goto done;

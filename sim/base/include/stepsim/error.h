@@ -53,7 +53,7 @@ int ss_status_exit(int status);
  * 0 for every other status: the call succeeded, or it failed. */
 int ss_status_refuses(int status);
 /* Returns the one of n names that is nearest to `word`, or NULL. A name is near when the edit distance is at most 1 + a third
- * of the word's length, and neither is longer than 63 bytes. The result is one of `names`. */
+ * of the word's length, dashes before it left out, and neither is longer than 63 bytes. The result is one of `names`. */
 const char *ss_nearest(const char *word, const char *const *names, size_t n);
 /* Writes "file:line: error: message: hint" into buf, cut to `size` bytes with the final 0; 1,400 bytes hold every error.
  * Returns buf. */
