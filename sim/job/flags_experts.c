@@ -33,6 +33,10 @@ DEFINE(dispatcher)
         job->dispatcher = job->dispatcher_flex && job->flex_backend >= 0 ? job->flex_backend : c->value;
         return SS_OK;
     }
+    if (!strcmp(values[0], "deepep") || !strcmp(values[0], "hybridep"))
+        return refuse(why, SS_ERR_INPUT,
+                      "it is a backend of flex: --moe-token-dispatcher-type flex "
+                      "--moe-flex-dispatcher-backend deepep or hybridep");
     return refuse(why, SS_ERR_INPUT, "it is allgather, alltoall, alltoall_seq or flex");
 }
 
@@ -75,6 +79,39 @@ DEFINE(bf16_only)
 }
 
 /* ---- router and load ---- */
+
+const struct ss_flag_choice ss_flag_score_functions[] = {
+    {"softmax", 0}, {"sigmoid", 0}, {"sqrtsoftplus", 0}, {NULL, 0}};
+const struct ss_flag_choice ss_flag_balancings[] = {
+    {"aux_loss", 0}, {"seq_aux_loss", 0}, {"global_aux_loss", 0}, {"none", 0}, {NULL, 0}};
+
+static int is_choice(const struct ss_flag_choice *c, const char *word)
+{
+    while (c->name && strcmp(c->name, word) != 0)
+        c++;
+    return c->name != NULL;
+}
+
+DEFINE(score_function)
+{
+    UNUSED;
+    return is_choice(ss_flag_score_functions, values[0])
+               ? SS_OK
+               : refuse(why, SS_ERR_INPUT, "it is softmax, sigmoid or sqrtsoftplus");
+}
+
+DEFINE(balancing)
+{
+    UNUSED;
+    for (int i = 0; i < n; i++) {
+        if (!strcmp(values[i], "sinkhorn"))
+            return refuse(why, SS_ERR_UNSUPPORTED, "the steps of sinkhorn are not modelled: take aux_loss");
+        if (!is_choice(ss_flag_balancings, values[i]))
+            return refuse(why, SS_ERR_INPUT,
+                          "it is aux_loss, seq_aux_loss, global_aux_loss, sinkhorn or none");
+    }
+    return SS_OK;
+}
 
 DEFINE(capacity)
 {
@@ -312,4 +349,36 @@ DEFINE(exp_avg_sq)
 {
     UNUSED;
     return read_moment(values[0], &job->exp_avg_sq_bf16, why);
+}
+
+/* Takes the first of `words`, "medium high low"; the others are known and not modelled. */
+static int first_of(const char *words, const char *word, const char **why, const char *text)
+{
+    size_t n = strcspn(words, " ");
+
+    if (strlen(word) == n && !strncmp(words, word, n))
+        return SS_OK;
+    return refuse(why, ss_has_word(words, word) ? SS_ERR_UNSUPPORTED : SS_ERR_INPUT, text);
+}
+
+DEFINE(muon_scalar)
+{
+    UNUSED;
+    return first_of("adam lion", values[0], why, "it is adam; lion is not modelled");
+}
+
+DEFINE(muon_precision)
+{
+    UNUSED;
+    return first_of("medium low high", values[0], why, "it is medium; low and high are not modelled");
+}
+
+DEFINE(muon_coefficients)
+{
+    UNUSED;
+    if (!strcmp(values[0], "cubic5"))
+        return refuse(why, SS_ERR_UNSUPPORTED, "steps of two products are not modelled: take quintic");
+    if (ss_has_word("simple quintic polar_express cans aol deepseekv4", values[0]))
+        return SS_OK;
+    return refuse(why, SS_ERR_INPUT, "it is simple, quintic, polar_express, cans, aol, deepseekv4 or cubic5");
 }

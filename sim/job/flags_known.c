@@ -59,9 +59,9 @@ const struct ss_flag_group ss_flag_groups[] = {
      "lr-warmup-init lr-warmup-iters lr-warmup-samples lr-warmup-steps lr-wsd-decay-iters "
      "lr-wsd-decay-samples lr-wsd-decay-style manual-gc-interval mask-prob max-padding-length "
      "max-tokens-to-oom memory-snapshot-path merge-file mid-level-dataset-surplus "
-     "min-loss-scale min-lr mlp-chunks-for-prefill muon-coefficient-type "
-     "muon-extra-scale-factor muon-fp32-matmul-prec muon-momentum "
-     "muon-scalar-optimizer muon-scale-mode mup-attn-scale-power "
+     "min-loss-scale min-lr mlp-chunks-for-prefill "
+     "muon-extra-scale-factor muon-momentum "
+     "muon-scale-mode mup-attn-scale-power "
      "mup-base-head-dim mup-base-hidden-size mup-embedding-mult mup-output-mult mup-width-mult "
      "n-head-kv no-rope-freq no-weight-decay-cond-type non-persistent-ckpt-type "
      "non-persistent-global-ckpt-dir non-persistent-local-ckpt-algo "
@@ -125,7 +125,7 @@ const struct ss_flag_group ss_flag_groups[] = {
      "log-memory-to-tensorboard log-num-zeros-in-grad log-params-norm log-progress "
      "log-straggler log-throughput log-timers-to-tensorboard log-validation-ppl-to-tensorboard "
      "log-world-size-to-tensorboard manual-gc mmap-warmup mock-data moe-per-layer-logging "
-     "multiple-validation-sets muon-nesterov muon-use-syrk "
+     "multiple-validation-sets muon-nesterov "
      "nccl-all-reduce-for-prefill no-barrier-with-level-1-timing no-ckpt-fully-parallel-save "
      "no-ckpt-load-validate-sharding-integrity no-clone-scatter-output-in-embedding "
      "no-contiguous-buffers-in-local-ddp no-create-attention-mask-in-dataloader "
@@ -157,7 +157,7 @@ const struct ss_flag_group ss_flag_groups[] = {
     {SS_FLAG_NO_EFFECT, '+', NULL,
      "iterations-to-skip mrope-section profile-ranks tiktoken-special-tokens "
      "tokenizer-special-tokens train-data valid-data validation-set-names"},
-    {SS_FLAG_NO_EFFECT, '+', NULL, "moe-aux-loss-coeff moe-router-load-balancing-type"},
+    {SS_FLAG_NO_EFFECT, '+', NULL, "moe-aux-loss-coeff"},
     {SS_FLAG_NO_EFFECT, '0', NULL,
      "inference-moe-disable-fused-quant-kernels moe moe-apply-probs-on-input "
      "moe-enable-routing-replay moe-hybridep-pad-uneven-dispatch-inputs "
@@ -168,8 +168,7 @@ const struct ss_flag_group ss_flag_groups[] = {
     {SS_FLAG_NO_EFFECT, '1', NULL,
      "inference-grouped-gemm-backend inference-moe-token-dispatcher-type "
      "moe-eval-capacity-factor moe-loss-coeff moe-min-capacity moe-mlp-glu-interleave-size "
-     "moe-router-bias-update-rate moe-router-dtype moe-router-quantile-balancing-ema "
-     "moe-router-score-function "
+     "moe-router-bias-update-rate moe-router-quantile-balancing-ema "
      "moe-router-topk-scaling-factor moe-routing-trace-max-training-iters "
      "moe-routing-trace-path moe-shared-expert-glu-interleave-size moe-token-drop-policy "
      "moe-upcycling-granularity moe-z-loss-coeff mscale mscale-all-dim "
@@ -179,6 +178,7 @@ const struct ss_flag_group ss_flag_groups[] = {
      "ep-overlap-early-attn-memory-release high-priority-a2a-comm-stream mla-down-proj-fusion "
      "moe-permute-fusion-into-hybridep moe-use-legacy-grouped-gemm "
      "overlap-dispatch-backward-with-experts-wgrad"},
+    {SS_FLAG_NOT_MODELLED, '0', "its gain is not known", "muon-use-syrk"},
     {SS_FLAG_NOT_MODELLED, '0', "its cost is not known", "mtp-detach-heads mtp-hsm"},
     {SS_FLAG_NOT_MODELLED, '1', "its cost is not known",
      "moe-hybridep-num-blocks-permute moe-hybridep-num-blocks-unpermute "

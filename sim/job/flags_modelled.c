@@ -60,6 +60,8 @@ static const struct ss_flag_choice position[] = {{"learned_absolute", SS_POSITIO
                                                  {NULL, 0}};
 static const struct ss_flag_choice impl[] = {{"local", 1}, {"transformer_engine", 0}, {NULL, 0}};
 
+static const struct ss_flag_choice router_dtype[] = {{"fp32", 1}, {"fp64", 2}, {NULL, 0}};
+
 #define WORD(name)                                                                                           \
     {                                                                                                        \
         name, 0                                                                                              \
@@ -190,7 +192,7 @@ const struct ss_flag_setter ss_flag_setters[] = {
     CALL_OF("--recompute-granularity", '1', ss_flag_recompute_granularity, recompute + 1, "selective or full")
     CHOICE("--recompute-method", recompute_method, method, NULL)
     INT("--recompute-num-layers", recompute_num_layers, 1, 100000, NULL)
-    CALL("--recompute-modules", '*', ss_flag_recompute_modules,
+    CALL("--recompute-modules", '+', ss_flag_recompute_modules,
         "core_attn (default of selective recompute) layernorm mla_up_proj mlp moe moe_act shared_experts")
     CALL("--moe-layer-recompute", '0', ss_flag_moe_recompute, "selective recompute with module moe")
     SET("--fine-grained-activation-offloading", fine_grained_offload, 1, "of --offload-modules")
@@ -224,6 +226,9 @@ const struct ss_flag_setter ss_flag_setters[] = {
     CALL_OF("--optimizer", '1', ss_flag_optimizer, optimizer, "adam or muon; dist_muon is muon with --use-distributed-optimizer; hybridadam moves the optimizer to the host")
     INT("--muon-num-ns-steps", muon_steps, 1, 100, "default 5")
     CHOICE("--muon-tp-mode", muon_tp, muon_tp, "default blockwise")
+    CALL("--muon-coefficient-type", '1', ss_flag_muon_coefficients, "they cost the same; cubic5 is refused")
+    CALL("--muon-scalar-optimizer", '1', ss_flag_muon_scalar, "adam; lion is refused")
+    CALL("--muon-fp32-matmul-prec", '1', ss_flag_muon_precision, "medium: in bf16; others are refused")
     SET("--muon-no-split-qkv", muon_joint_qkv, 1, NULL)
     CALL("--optimizer-cpu-offload", '0', ss_flag_optimizer_offload, NULL)
     CALL("--optimizer-offload-fraction", '1', ss_flag_optimizer_fraction, NULL)
@@ -287,13 +292,16 @@ const struct ss_flag_setter ss_flag_setters[] = {
     INT("--moe-router-topk", model.top_k, 1, 1 << 16, "default 2")
     INT("--moe-topk", model.top_k, 1, 1 << 16, "name of older releases")
     INT("--moe-ffn-hidden-size", model.moe_ffn_hidden_size, 1, 1 << 24, "of one expert; default --ffn-hidden-size")
-    INT("--moe-shared-expert-intermediate-size", model.shared_expert_ffn_hidden_size, 0, 1 << 24,
+    INT("--moe-shared-expert-intermediate-size", model.shared_expert_ffn_hidden_size, 1, 1 << 24,
         "of all shared experts together")
     SET("--moe-shared-expert-gate", model.shared_expert_gate, 1, NULL)
     CALL("--moe-layer-freq", '1', ss_flag_moe_layer_freq, "N: every N-th layer from the first; or a list such as ([0]*3+[1]*58)")
     INT("--moe-router-num-groups", model.router_groups, 1, 1 << 16, NULL)
     INT("--moe-router-group-topk", model.router_group_topk, 1, 1 << 16, "a token's experts are in so many groups")
     SET("--moe-router-enable-expert-bias", model.router_bias, 1, NULL)
+    CALL_OF("--moe-router-score-function", '1', ss_flag_score_function, ss_flag_score_functions, "they cost the same")
+    CALL_OF("--moe-router-load-balancing-type", '+', ss_flag_balancing, ss_flag_balancings, "they cost the same; sinkhorn is refused")
+    CHOICE("--moe-router-dtype", router_dtype, router_dtype, "of the router's GEMM and its output; default as the hidden state; fp64 is priced as fp32")
     CALL("--moe-router-force-load-balancing", '0', ss_flag_force_balancing, "--moe-load uniform: random logits")
     CALL("--moe-router-force-biased", '1', ss_flag_force_biased, "--moe-load biased:SIGMA")
     OWN_CALL("--moe-load", '1', ss_flag_load,

@@ -89,11 +89,15 @@ int ss_job_check_expert_world(struct ss_finish *f)
 
     if (!job->model.num_experts)
         return SS_OK;
-    if (need > f->world_size || f->world_size % (need * job->ep))
-        REFUSE(f, "--ep --etp --pp --nodes", "take sizes whose product divides it",
+    if (need <= f->world_size && f->world_size % (need * job->ep) == 0)
+        return SS_OK;
+    if (!job->etp && job->tp > 1 && f->world_size % ((int64_t)job->pp * job->ep) == 0)
+        REFUSE(f, "--ep --etp --pp --nodes", "add --etp 1: without it experts are split by --tp, too",
                "world_size (%d) is not divisible by expert_tensor_model_pipeline_parallel size (%lld)",
                f->world_size, (long long)(need * job->ep));
-    return SS_OK;
+    REFUSE(f, "--ep --etp --pp --nodes", "take sizes whose product divides it",
+           "world_size (%d) is not divisible by expert_tensor_model_pipeline_parallel size (%lld)",
+           f->world_size, (long long)(need * job->ep));
 }
 
 /* ---- dispatchers and overlap ---- */

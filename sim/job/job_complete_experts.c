@@ -135,6 +135,8 @@ void ss_job_complete_experts(struct ss_finish *f)
         complete_dispatcher(f);
     if (job->dispatcher < 0)
         job->dispatcher = f->stack->dispatcher;
+    if (job->model.num_experts && job->router_dtype == 2)
+        ss_note(f->notes, "--moe-router-dtype fp64 is priced as fp32");
     if (job->permute_fusion < 0)
         job->permute_fusion = f->stack->permute_fusion > 0;
     if (job->grouped_gemm < 0)
@@ -145,9 +147,16 @@ void ss_job_complete_experts(struct ss_finish *f)
     }
     if (job->recompute == SS_RECOMPUTE_SELECTIVE && !job->recompute_modules)
         job->recompute_modules = SS_MODULE_BIT(SS_MODULE_CORE_ATTN);
+    if (job->recompute != SS_RECOMPUTE_SELECTIVE && job->modules_given)
+        ss_note(f->notes, "--recompute-modules is not active without --recompute-granularity selective");
     if (job->recompute != SS_RECOMPUTE_SELECTIVE)
         job->recompute_modules = 0; /* as in Megatron, which reads them of selective recompute alone */
     ss_job_complete_offload_modules(f);
+    if (job->optimizer != SS_OPTIMIZER_MUON &&
+        (job->muon_steps != 5 || job->muon_tp != SS_MUON_BLOCKWISE || job->muon_joint_qkv))
+        ss_note(f->notes, "flags of Muon are not active without --optimizer muon");
+    if (job->fp8_dispatch && job->model.num_experts && job->dispatcher == SS_DISPATCH_ALLGATHER)
+        ss_note(f->notes, "--fp8-dispatch is not active with --moe-token-dispatcher-type allgather");
     job->bf16_moments = job->exp_avg_bf16 && job->exp_avg_sq_bf16;
     if (job->precision == SS_FP8 && (job->fp8_recipe == SS_FP8_TENSORWISE || job->fp8_recipe == SS_FP8_MXFP8))
         ss_note(f->notes, "--fp8-recipe is accepted, its effect is not modelled: its cost is not known");

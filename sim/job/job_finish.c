@@ -9,6 +9,19 @@
 #include "job/loaded.h"
 #include "model/model_internal.h"
 
+/* A flag of 0, which the model of a config.json must not fill in: --num-experts 0 makes it dense. */
+static void drop_experts(const struct ss_finish *f, struct ss_model *m)
+{
+    const struct ss_request *r = f->request;
+
+    if (!r || f->job->model.num_experts > 0 || ss_request_find(r, "--num-experts") == r->n)
+        return;
+    m->num_experts = m->top_k = m->moe_ffn_hidden_size = m->shared_expert_ffn_hidden_size = 0;
+    m->router_groups = m->router_group_topk = 0;
+    m->router_bias = m->shared_expert_gate = m->expert_bias = m->router_linear_bias = SS_MODEL_UNSET;
+    memset(&m->moe_layers, 0, sizeof m->moe_layers);
+}
+
 /* Flag > config.json > Megatron's default. */
 static int complete_model(struct ss_finish *f)
 {
@@ -26,6 +39,7 @@ static int complete_model(struct ss_finish *f)
             return rc;
         }
         f->model_is_latent = m.kv_lora_rank > 0;
+        drop_experts(f, &m);
         ss_model_overlay(&m, &job->model);
         if (job->mtp_given)
             m.mtp_num_layers = job->model.mtp_num_layers;
@@ -224,6 +238,13 @@ static int complete_loads(struct ss_finish *f)
     }
     job->moe_loads = loads->load;
     job->moe_load_layers = loads->layers;
+    int layers = 0;
+    for (int i = 0; i < job->model.num_layers; i++)
+        layers += ss_layer_rule_has(&job->model.moe_layers, i);
+    if (loads->layers > 1 && loads->layers != layers)
+        ss_note(f->notes,
+                "%s has loads of %d layers, the model %d layers of experts: each has the mean of the file",
+                job->moe_load_source, loads->layers, layers);
     return SS_OK;
 }
 

@@ -16,6 +16,12 @@ static int check_card(const struct ss_plan *plan, struct ss_error *err)
             ss_fail(err, SS_ERR_CONFIG, NULL, 0, "%s has no %s matrix units", card->name,
                     ss_precision_name(ss_kernel_peak(card, storage) <= 0 ? storage : job->precision)),
             "choose another precision or card");
+    if (job->model.num_experts > 0 && job->dispatch_sms >= card->sm_count && job->ep > 1 &&
+        (job->dispatcher == SS_DISPATCH_DEEPEP || job->dispatcher == SS_DISPATCH_HYBRIDEP))
+        return ss_hint(err,
+                       ss_fail(err, SS_ERR_CONFIG, NULL, 0, "the dispatcher takes %d SMs, %s has %.0f",
+                               job->dispatch_sms, card->name, card->sm_count),
+                       "take a smaller --moe-flex-dispatcher-num-sms: 20 or 24 are usual");
     return SS_OK;
 }
 

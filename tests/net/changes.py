@@ -65,6 +65,7 @@ PACKED = "Packed sequences: attention by squares, FLOP, imbalance"
 FACTORS = "Factors, soft caps and narrow embeddings are priced"
 FACTORED = ("gemma-2b", "gemma-7b", "gemma-2-2b", "gemma-2-9b", "gemma-2-27b", "gemma-3-1b", "gemma-3-4b", "gemma-3-12b", "gemma-3-27b",
             "grok1-314b", "llama4-scout", "llama4-maverick", "opt-350m")
+ASKED = "Flags of experts and of Muon are obeyed, refused or told of"
 RELEASE = "Warm-up where m = p by the stack's Megatron release"
 LOCKSTEP = "Replicas of jitter by classes in lockstep, over all cores"
 # Props of this tree's registry that the old binary does not know: prop -> subject of the commit that added it.
@@ -132,6 +133,7 @@ RULES = [
      "why": "few microbatches are no refusal"},
     {"commit": "The layer level replays its collectives on their links", "op": "output", "words": ("layer",), "old": "", "new": "",
      "why": "what flow level predicts; the other levels of these kinds of jobs are compared"},
+    {"commit": ASKED, "op": "add", "path": "inputs.flags.moe_router_dtype", "why": "a flag that had no effect"},
     *({"commit": FACTORS, "op": "add", "path": "inputs.flags.config_" + key, "why": "a new field of a model"}
       for key in ("embedding_scale", "logits_scale", "logits_softcap", "attention_softcap", "full_unturned", "query_scale")),
     {"commit": FACTORS, "op": "output", "words": FACTORED, "old": "", "new": "",
@@ -142,3 +144,5 @@ RULES = [
 NEW_FLAGS = dict.fromkeys(("--min-offloaded-tensor-size", "--activation-offload-fraction",
                            "--fine-grained-offloading-max-inflight-offloads"), OFFLOAD)
 NEW_FLAGS.update(dict.fromkeys(("--packed-lengths", "--packed-algorithm", "--packed-multiple", "--packed-seed"), PACKED))
+NEW_FLAGS.update(dict.fromkeys(("--moe-router-dtype", "--moe-router-score-function", "--moe-router-load-balancing-type",
+                                "--muon-coefficient-type", "--muon-scalar-optimizer", "--muon-fp32-matmul-prec"), ASKED))

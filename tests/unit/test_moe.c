@@ -230,6 +230,26 @@ static void test_parameters(void)
     CU_ASSERT_EQUAL(ss_ops_params(&ops), experts + 64 * 1024.0 + attention + norms);
 }
 
+/* A router in fp32: in the backward its input of 8192 x 1024 and its matrix are cast, 6 bytes an element each way, and two GEMMs
+ * move 2 bytes more of each. */
+static void test_router_fp32(void)
+{
+    struct setting t;
+    struct ss_ops half, full;
+    setting_make(&t);
+    experts_set(&t, 64, 4, 512, 8);
+    ops_of(&t, SS_LAYER_MOE, &half);
+    t.job.router_dtype = 1;
+    experts_set(&t, 64, 4, 512, 8);
+    ops_of(&t, SS_LAYER_MOE, &full);
+    CU_ASSERT_EQUAL(full.n, half.n + 1);
+    CU_ASSERT_EQUAL(find(&full, "router casts")->forward_bytes, 0);
+    CU_ASSERT_EQUAL(find(&full, "router casts")->backward_bytes, 2 * (6 + 2) * (TOKENS + 64) * 1024);
+    CU_ASSERT_EQUAL(find(&full, "router casts")->module, SS_MODULE_BIT(SS_MODULE_MOE));
+    CU_ASSERT_EQUAL(ss_ops_saved_bytes(&full, 0), ss_ops_saved_bytes(&half, 0));
+    CU_ASSERT_EQUAL(ss_ops_params(&full), ss_ops_params(&half));
+}
+
 /* With a capacity of one even share and padding every expert works on as many copies; without it they are as drawn. */
 static void test_capacity(void)
 {
@@ -291,11 +311,16 @@ static void test_skew(void)
 
 int main(void)
 {
-    CU_TestInfo tests[] = {
-        {"one expert is a dense MLP", test_one_expert},  {"balanced exchange", test_exchange},
-        {"tensors kept in fp8", test_kept_in_fp8},       {"GEMMs issued by the host", test_issued},
-        {"one expert after the other", test_sequential}, {"parameters of a rank", test_parameters},
-        {"capacity with padding", test_capacity},        {"recompute of modules", test_recompute},
-        {"time never falls with skew", test_skew},       CU_TEST_INFO_NULL};
+    CU_TestInfo tests[] = {{"one expert is a dense MLP", test_one_expert},
+                           {"balanced exchange", test_exchange},
+                           {"tensors kept in fp8", test_kept_in_fp8},
+                           {"GEMMs issued by the host", test_issued},
+                           {"one expert after the other", test_sequential},
+                           {"parameters of a rank", test_parameters},
+                           {"router in fp32", test_router_fp32},
+                           {"capacity with padding", test_capacity},
+                           {"recompute of modules", test_recompute},
+                           {"time never falls with skew", test_skew},
+                           CU_TEST_INFO_NULL};
     return suite_run("moe", NULL, NULL, tests);
 }

@@ -35,6 +35,12 @@ static void router(struct ss_ops *ops, const struct ss_shape *s)
         (s->model->router_bias > 0 ? s->experts : 0) + (s->model->router_linear_bias > 0 ? s->experts : 0);
     op->tensors += (s->model->router_bias > 0) + (s->model->router_linear_bias > 0);
     op->saved_bytes = scores * 4; /* logits; the norm keeps the input */
+    if (s->router_fp32 && s->e < 4) {
+        /* Forward cuBLAS writes fp32 of 16-bit inputs. Backward input and weight are cast, and their gradients, whose
+         * GEMMs move 4 bytes where they moved 2. */
+        double x = own * s->h, w = s->experts * s->h;
+        ss_op_elementwise(ss_op_add(ops, "router casts", SS_OP_ELEMENTWISE), 0, 16 * (x + w), 0, 4);
+    }
     op = ss_op_add(ops, "routing", SS_OP_ELEMENTWISE);
     if (s->router_fused) /* a kernel each for top-k, scores and loss; the counts, the map, the log */
         ss_op_elementwise(op, scores * 4 * 4, scores * 4 * 4, 8, 4);

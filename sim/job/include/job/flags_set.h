@@ -46,6 +46,11 @@
     X(enable_deepep)                                                                                         \
     X(bf16_only)                                                                                             \
     X(capacity)                                                                                              \
+    X(score_function)                                                                                        \
+    X(muon_coefficients)                                                                                     \
+    X(muon_scalar)                                                                                           \
+    X(muon_precision)                                                                                        \
+    X(balancing)                                                                                             \
     X(force_balancing)                                                                                       \
     X(force_biased)                                                                                          \
     X(load)                                                                                                  \
@@ -60,8 +65,10 @@
 SS_FLAG_CALLS(X)
 #undef X
 
-/* Words of --cp-comm-type, --moe-token-dispatcher-type and --moe-flex-dispatcher-backend; each ends with a name of NULL. */
-extern const struct ss_flag_choice ss_flag_cp_comms[], ss_flag_dispatchers[], ss_flag_backends[];
+/* Words of --cp-comm-type, --moe-token-dispatcher-type, --moe-flex-dispatcher-backend, --moe-router-score-function and
+ * --moe-router-load-balancing-type; each ends with a name of NULL. */
+extern const struct ss_flag_choice ss_flag_cp_comms[], ss_flag_dispatchers[], ss_flag_backends[],
+    ss_flag_score_functions[], ss_flag_balancings[];
 
 /* Megatron's moe_freq_type: a whole number, *every, of which the flag says what it means; or a Python-like list, into *rule.
  * *why is what is wrong, on SS_ERR_INPUT. */
