@@ -144,6 +144,12 @@ static void test_exchange(void)
     CU_ASSERT_EQUAL(find(&ops, "dispatch")->exchanged_back, bytes);
     CU_ASSERT_EQUAL(find(&ops, "combine")->exchanged, bytes);
     CU_ASSERT_EQUAL(find(&ops, "combine")->exchanged_back, narrow);
+    /* and is gathered as narrow as it is sent: tokens and their copies. Sums, which are unfused here, are of 16 bit. */
+    double gathered = TOKENS * 1024 * (1 + 4) * (1 + 4.0 / 128), summed = TOKENS * 1024 * 2 * (2 + 3 * 4);
+    CU_ASSERT_EQUAL(find(&ops, "permute")->forward_bytes, gathered);
+    CU_ASSERT_EQUAL(find(&ops, "permute")->backward_bytes, summed);
+    CU_ASSERT_EQUAL(find(&ops, "unpermute")->forward_bytes, summed);
+    CU_ASSERT_EQUAL(find(&ops, "unpermute")->backward_bytes, gathered);
 }
 
 /* In fp8 FC1's output is kept in 1 byte instead of 2; attention's output once in 12 bits instead of in 16 and in 8. */

@@ -64,6 +64,13 @@ static void counts(struct ss_ops *ops, const struct ss_shape *s)
     ops->op[ops->n - 1].host_waits = s->ep * s->etp > 1 && !s->padded;
 }
 
+/* Bytes of an element of what is dispatched: of tokens, and of the gradients of what the experts made. In fp8 128 of them
+ * have a scale. */
+static double dispatched(const struct ss_shape *s)
+{
+    return s->fp8_dispatch ? 1 + 4.0 / 128 : s->e;
+}
+
 /* Tokens are copied into the order of their experts, and back: gathers one way, sums of top-k copies the other. NCCL's
  * all-to-all moves copies; the two-stage dispatchers move tokens, which are copied where they arrive. Without fusion
  * PyTorch finds the indices by masks, and sums by adding to zeros, which are read and written for each copy. */
@@ -71,7 +78,8 @@ static void permutation(struct ss_ops *ops, const struct ss_shape *s, const char
 {
     double row = s->h * s->e, copies = (by_stages(s) ? s->routed : s->sent) * row;
     double tokens = (by_stages(s) ? s->received : s->tokens / s->sp) * row;
-    double gather = tokens + copies, sum = s->permute_fused ? gather : 2 * tokens + 3 * copies;
+    double sum = s->permute_fused ? tokens + copies : 2 * tokens + 3 * copies;
+    double gather = (tokens + copies) * dispatched(s) / s->e;
     struct ss_op *op = ss_op_add(ops, name, SS_OP_ELEMENTWISE);
     ss_op_elementwise(op, back ? sum : gather, back ? gather : sum,
                       (s->permute_fused ? 4 : 8) / (back ? 2 : 1), s->permute_fused ? 2 : 4);
@@ -107,7 +115,7 @@ static double moved(const struct ss_shape *s)
 /* The same where a dispatch moves 1 byte an element and the scale of 128 of them. */
 static double moved_in_fp8(const struct ss_shape *s)
 {
-    return s->fp8_dispatch ? moved(s) / s->e * (1 + 4.0 / 128) : moved(s);
+    return moved(s) / s->e * dispatched(s);
 }
 
 /* Tokens to their experts: all-to-all in the expert group; a gather in its tensor group follows. What is added up stays in
