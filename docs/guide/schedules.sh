@@ -11,7 +11,7 @@ dir=$(mktemp -d)
 trap 'rm -rf "$dir"' EXIT
 job="--platform h800 --nodes 8 --model llama3.1-70b --bf16 --tp 4 --pp 8 --seq 8192 --mbs 1 --gbs 32"
 job="$job --use-distributed-optimizer --sequence-parallel --overlap-grad-reduce --overlap-param-gather"
-names="1f1b,interleaved:2,zb-h1,zb-h2,zb-v,dualpipe,dualpipev,docs/guide/examples/late-split.sched"
+names="1f1b,interleaved:2,zb-h1,zb-h2,zb-interleaved:2,zb-v,v-half,v-min,1f1b-v,dualpipe,dualpipev,docs/guide/examples/late-split.sched"
 
 # shellcheck disable=SC2086 # a list of words
 search() { "$program" schedule search $job "$@" > "$dir/answer"; }
@@ -39,7 +39,26 @@ names="$names,$dir/found.csv,$dir/found-v.csv"
 rows --schedules "$names" > "$dir/with"
 rows --schedules "$names" --set ss.optimizer.barrier=0 > "$dir/without"
 
+# Iteration, bubble and activations of every known schedule, by its integers.
+integers() {
+    "$program" schedule compare --pp 8 --microbatches 32 | awk '
+        $1 == "schedule" { next }
+        !NF { exit }
+        { printf "| %s | %s | %s | %s %% | %s | %s |\n", $1, $2, $3, $4, $6, $7 }'
+}
+
 cat <<EOF
+## Side by side
+
+Eight ranks, 32 microbatches, F = I = W = 1 of a whole stage, communication free, with a barrier: \`stepsim schedule compare --pp 8
+--microbatches 32\`. The work of a rank is 96. Activations: of the rank with most, in microbatches of a whole stage.
+
+| schedule | chunks | iteration | bubble | bubble inside a rank | activations |
+|---|---|---|---|---|---|
+EOF
+integers
+cat <<EOF
+
 ## On a cluster
 
 Llama-3.1-70B on 8 nodes of H800 (64 GPUs of 80 GB): tp 4, pp 8, dp 2, 16 microbatches of one sequence of 8192, bf16, nothing

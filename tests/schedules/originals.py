@@ -18,6 +18,16 @@ import sys
 import loaders
 
 
+def ranks_of(lines):
+    """Words of every rank of a schedule's text form."""
+    ranks = {}
+    for line in lines:
+        if line.startswith("rank "):
+            rank, _, slots = line[5:].partition(":")
+            ranks.setdefault(int(rank), []).extend(slots.replace("OVERLAP_F_B", "").split())
+    return [ranks[r] for r in range(len(ranks))]
+
+
 def stepsim(binary, words):
     """Words of every rank; None: refused."""
     done = subprocess.run([binary, "schedule", "write", "--text", *words], capture_output=True, text=True)
@@ -25,12 +35,7 @@ def stepsim(binary, words):
         return None
     if done.returncode:
         raise SystemExit("stepsim schedule write %s: %s" % (" ".join(words), done.stderr))
-    ranks = {}
-    for line in done.stdout.splitlines():
-        if line.startswith("rank "):
-            rank, _, slots = line[5:].partition(":")
-            ranks.setdefault(int(rank), []).extend(slots.replace("OVERLAP_F_B", "").split())
-    return [ranks[r] for r in range(len(ranks))]
+    return ranks_of(done.stdout.splitlines())
 
 
 class Row:

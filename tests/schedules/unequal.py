@@ -16,6 +16,7 @@ import tempfile
 
 sys.dont_write_bytecode = True
 import loaders
+import originals
 
 WORD = re.compile(r"(\d+)([FIWB])(\d+)")
 
@@ -73,10 +74,11 @@ def per_rank(columns):
 
 def search(binary, words):
     """The order that stepsim finds, its words by rank."""
-    with tempfile.NamedTemporaryFile("r", suffix=".sched") as file:
-        subprocess.run([binary, "schedule", "search", *words, "-o", file.name], check=True, stdout=subprocess.DEVNULL)
-        rows = [line[5:].partition(":")[2].split() for line in file if line.startswith("rank ")]
-    return rows
+    with tempfile.TemporaryDirectory() as folder:
+        path = os.path.join(folder, "found.sched")
+        subprocess.run([binary, "schedule", "search", *words, "-o", path], check=True, stdout=subprocess.DEVNULL)
+        with open(path) as file:
+            return originals.ranks_of(file)
 
 
 def main():
