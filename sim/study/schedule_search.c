@@ -75,13 +75,9 @@ static struct ss_schedule *schedule_new(const struct ss_search *q)
     return s;
 }
 
-/* xorshift64*: the same on every machine. */
 static uint64_t draw(struct search *x, uint64_t below)
 {
-    x->random ^= x->random >> 12;
-    x->random ^= x->random << 25;
-    x->random ^= x->random >> 27;
-    return (x->random * 0x2545f4914f6cdd1dULL >> 11) % below;
+    return ss_search_draw(&x->random, below);
 }
 
 static int better(const struct ss_search *q, const struct ss_measure *a, const struct ss_measure *b,
@@ -242,6 +238,37 @@ int ss_search_usual_steps(const struct ss_search *q)
     return n > 20000 ? 20000 : n < 50 ? 50 : (int)n;
 }
 
+/* An order is measured slot by slot, listed with a look at every rank for each slot. */
+static int polish_steps(const struct ss_search *q)
+{
+    int64_t steps = (int64_t)(q->steps > 0 ? q->steps : ss_search_usual_steps(q)) * (q->stages + 1) / 2;
+    return steps > 200000 ? 200000 : (int)steps;
+}
+
+/* Of the orders that moving slots leads to only a shorter one is kept: as long a one needs more memory as often as less. */
+static int polish(struct search *x)
+{
+    const struct ss_search *q = x->q;
+    struct ss_measure before, after;
+    struct ss_schedule *s;
+    int rc = ss_search_measure(q, x->best, &before, NULL);
+    if (rc || ss_search_length(q, &before) <= ss_search_lower_bound(q) * (1 + 1e-12))
+        return rc;
+    rc = ss_schedule_copy(x->best, &s, NULL);
+    if (rc)
+        return rc;
+    after = before;
+    rc = ss_search_polish(q, polish_steps(q), &x->random, s, &after);
+    if (!rc && ss_search_length(q, &after) < ss_search_length(q, &before)) {
+        ss_schedule_count_warmup(s);
+        ss_schedule_free(x->best);
+        x->best = s;
+        s = NULL;
+    }
+    ss_schedule_free(s);
+    return rc;
+}
+
 static int check_input(const struct ss_search *q, struct ss_error *err)
 {
     int n = q->stages * q->chunks, good = q->stages >= 1 && q->chunks >= 1 && q->microbatches >= 1;
@@ -297,6 +324,8 @@ int ss_search_run(const struct ss_search *q, struct ss_search_result **out, stru
         rc = ss_greedy_run(q, x.order, take_greedy, &x);
     if (!rc)
         rc = try_known(&x, r);
+    if (!rc && x.best_measure.feasible)
+        rc = polish(&x);
     if (!rc)
         rc = finish(&x, r, err);
     if (rc == SS_ERR_NOMEM)

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "stepsim/schedule_study.h"
+#include "study/schedule_order.h"
 #include "suite.h"
 
 static struct ss_search *problem(int p, int v, int m, double f, double i, double w, double keep, double cap)
@@ -145,6 +146,27 @@ static void test_bound_by_hand(void)
     ss_search_free(q);
 }
 
+/* Two ranks, two microbatches, F = I = W = 1. With W between its backwards rank 1 hands its last gradient on at 6, and rank 0 ends at
+ * 8; with W behind them it is 5, and 7, which the bound is too: 1 + 2 (1 + 1) + 1 + 1. */
+static void test_polish_by_hand(void)
+{
+    static const char text[] = "schedule 1\nname slow\nrank 0: 0F0 0F1 0I0 0W0 0I1 0W1\n"
+                               "rank 1: 1F0 1I0 1W0 1F1 1I1 1W1\n";
+    struct ss_search *q = problem(2, 1, 2, 1, 1, 1, 0, 9);
+    struct ss_schedule *s = NULL;
+    struct ss_measure m;
+    uint64_t random = 1;
+    CU_ASSERT_EQUAL_FATAL(ss_schedule_parse(text, sizeof text - 1, "slow", &s, NULL), SS_OK);
+    CU_ASSERT_EQUAL(ss_search_measure(q, s, &m, NULL), 0);
+    CU_ASSERT_DOUBLE_EQUAL(m.makespan, 8, 1e-12);
+    CU_ASSERT_EQUAL(ss_search_polish(q, 500, &random, s, &m), 0);
+    CU_ASSERT_DOUBLE_EQUAL(m.makespan, 7, 1e-12);
+    CU_ASSERT_DOUBLE_EQUAL(makespan(s, 1, 1, 1), 7, 1e-12);
+    CU_ASSERT_DOUBLE_EQUAL(ss_search_lower_bound(q), 7, 1e-12);
+    ss_schedule_free(s);
+    ss_search_free(q);
+}
+
 /* Stages that differ: no known order is made for them. */
 static void test_unequal_stages(void)
 {
@@ -234,6 +256,7 @@ int main(void)
                            {"v under a cap", test_v_under_a_cap},
                            {"generators", test_generators},
                            {"bound by hand", test_bound_by_hand},
+                           {"polish by hand", test_polish_by_hand},
                            {"unequal stages", test_unequal_stages},
                            {"refusals", test_refusals},
                            {"compare", test_compare},

@@ -32,5 +32,16 @@ int ss_search_list(const struct ss_search *q, const struct ss_steer *steer, stru
 /* Times and peaks of an order that is given; peak[rank] may be NULL. 0 or SS_ERR_NOMEM. */
 int ss_search_measure(const struct ss_search *q, const struct ss_schedule *s, struct ss_measure *out,
                       double *peak);
+/* A number below `below` from a state that is not 0, by xorshift64*: the same on every machine. */
+static inline uint64_t ss_search_draw(uint64_t *state, uint64_t below)
+{
+    *state ^= *state >> 12;
+    *state ^= *state << 25;
+    *state ^= *state >> 27;
+    return (*state * 0x2545f4914f6cdd1dULL >> 11) % below;
+}
+/* Moves slots of a feasible order with measure *m, `steps` times, and keeps what is not worse. 0 or SS_ERR_NOMEM. */
+int ss_search_polish(const struct ss_search *q, int steps, uint64_t *random, struct ss_schedule *s,
+                     struct ss_measure *m);
 
 #endif
