@@ -119,8 +119,10 @@ static int rank_flows(struct ss_plan_builder *b, int rank, const struct lowered 
             status = ss_plan_path_at(b, flow + (size_t)(b->routes.hop[comm][hop] + j), &path, err);
             if (status)
                 return status;
-            if (path >= 0 && !known_flow(b, index, path))
-                ss_plan_flow_add(b, index, path, link_bytes(l, flows.bytes[hop]));
+            if (path >= 0 && flows.bytes[hop] > 0 && !known_flow(b, index, path))
+                ss_plan_flow_add(b, index, path,
+                                 link_bytes(l, flows.bytes[hop]) *
+                                     (l->algorithm->part ? l->algorithm->part(&l->shape, j) : 1));
         }
     return SS_OK;
 }

@@ -8,6 +8,7 @@
 #include "base/base.h"
 #include "cost/rank_cost.h"
 #include "stepsim/job.h"
+#include "stepsim/params.h"
 #include "stepsim/platform.h"
 
 /* The build, and the group at hand. */
@@ -193,6 +194,18 @@ static int on_rail(const struct grouping *b, int i, int j)
     return j < b->nodes - 1 ? b->by_node[b->start[next] + b->place[i] % b->count[next]] : i;
 }
 
+static int in_tree(const struct grouping *b, int i, int j)
+{
+    int to[SS_TREE_NEIGHBOURS];
+    ss_tree_neighbours(b->nodes, b->node_of[i], to);
+    return to[j] < 0 ? i : b->by_node[b->start[to[j]] + b->place[i] % b->count[to[j]]];
+}
+
+static int places_on(const struct grouping *b, int i, int j)
+{
+    return 1 << j < b->n ? (i + (1 << j)) % b->n : i;
+}
+
 static int next_member(const struct grouping *b, int i, int j)
 {
     (void)j;
@@ -201,7 +214,8 @@ static int next_member(const struct grouping *b, int i, int j)
 
 static int (*const hop_target[SS_HOP_COUNT])(const struct grouping *b, int i, int j) = {
     [SS_HOP_INTRA_NODE] = on_node, [SS_HOP_INTER_NODE] = on_rail, [SS_HOP_NEXT] = next_member,
-    [SS_HOP_NODE] = on_node,       [SS_HOP_APART] = apart,        [SS_HOP_RAIL] = on_rail};
+    [SS_HOP_NODE] = on_node,       [SS_HOP_APART] = apart,        [SS_HOP_RAIL] = on_rail,
+    [SS_HOP_TREE] = in_tree,       [SS_HOP_PAT] = places_on};
 
 /* Flows of a hop in a group of n that a member can have. */
 static int hop_width(const struct grouping *b, int hop, int n)
@@ -210,6 +224,8 @@ static int hop_width(const struct grouping *b, int hop, int n)
     case SS_HOP_NODE: return n < b->gpus ? n - 1 : b->gpus - 1;
     case SS_HOP_APART: return n - 1;
     case SS_HOP_RAIL: return ss_platform_nodes(b->plan->platform) - 1;
+    case SS_HOP_TREE: return SS_TREE_NEIGHBOURS;
+    case SS_HOP_PAT: return ss_pat_steps(n);
     default: return 1;
     }
 }
@@ -277,11 +293,38 @@ static int add_hops(struct grouping *b, int comm, unsigned hops)
     return SS_OK;
 }
 
+/* Whether links inside the fabric may be narrower than the NICs that feed them. */
+static int is_narrow(const struct grouping *b)
+{
+    const struct ss_platform *p = b->plan->platform;
+    return b->slow || !(ss_platform_get(p, SS_PROP_NODES_PER_LEAF) > 0) ||
+           ss_platform_get(p, SS_PROP_OVERSUBSCRIPTION) > 1;
+}
+
+/* Whether the communicator reduces to all of its ranks: tensor parallelism, and data parallelism where no optimizer is shared
+ * out. */
+static int all_reduces(const struct ss_plan *plan, int comm)
+{
+    return comm == SS_COMM_TP || (is_data_parallel(comm) && !plan->job->distributed_optimizer);
+}
+
+/* Where the flows of the group at hand may go. Those of trees go to their neighbours where it matters which nodes these are: they make ranks
+ * unlike that are alike otherwise. */
+static unsigned group_hops(const struct grouping *b, int comm)
+{
+    unsigned hops = ss_collective_hops(ss_comm_kinds(b->plan, comm));
+    if (b->nodes < 2 || !is_narrow(b) || !all_reduces(b->plan, comm))
+        hops &= ~SS_HOP_BIT(SS_HOP_TREE);
+    if (!b->plan->stack->nccl_pat || b->nodes < b->n || b->n < 3)
+        hops &= ~SS_HOP_BIT(SS_HOP_PAT);
+    return hops;
+}
+
 /* Hops whose flows are wanted: all where the communicator's collectives are flows. A closed form needs those that tell
  * its share of the links, where it may have less than its own. */
 static unsigned wanted_hops(const struct grouping *b, int comm, int nodes)
 {
-    unsigned hops = ss_collective_hops(ss_comm_kinds(b->plan, comm));
+    unsigned hops = group_hops(b, comm);
     if (ss_comm_has_flows(b->plan, comm))
         return hops;
     return ss_comm_in_closed_form(b->plan, comm) && (nodes > 1 || b->slow) ? hops & ~SS_HOPS_OF_PAIRS : 0;
@@ -308,6 +351,7 @@ static int add_comm(struct grouping *b, int comm, int *stamp)
             hops = 1;
             status = add_hops(b, comm, wanted_hops(b, comm, b->nodes));
         }
+        g->shape[comm][r].trees = b->nodes > 1 && g->width[comm][SS_HOP_TREE] > 0;
         add_group(b, comm, r);
     }
     return status;

@@ -123,6 +123,8 @@ static int size_plan(struct ss_plan_builder *b, struct ss_error *err)
     if (status)
         return status;
     ss_net_init(&b->net, plan->platform);
+    b->net.pat = plan->stack->nccl_pat > 0;
+    b->net.nvls_tree = plan->stack->nccl_nvls_tree > 0;
     ss_net_dispatcher(&b->net, plan->job->dispatch_sms, plan->stack);
     b->members = ss_calloc(2 * (size_t)plan->world_size, sizeof *b->members);
     return b->members ? SS_OK : no_memory(plan, err);

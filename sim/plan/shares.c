@@ -88,14 +88,17 @@ static int visit_pairs(struct sharing *s, ss_pairs_visitor visit)
 static int visit_hop(struct sharing *s, ss_pairs_visitor visit)
 {
     const struct ss_groups *g = s->groups;
-    const int per_node = ss_groups_shape(g, s->comm, s->members[0]).per_node;
+    const struct ss_group_shape shape = ss_groups_shape(g, s->comm, s->members[0]);
     const int width = g->width[s->comm][s->hop];
     int status = SS_OK;
     for (int i = 0; i < s->n * width && !status; i++) {
         int rank = s->members[i % s->n];
         size_t flow = (size_t)(i / s->n) * (size_t)s->plan->world_size + (size_t)rank;
         int to = g->target[s->comm][s->hop][flow];
-        double flows = s->hop == SS_HOP_INTER_NODE ? (double)per_node / g->local[s->comm][rank] : 1;
+        double flows = s->hop == SS_HOP_PAT ? ss_collective_pat.part(&shape, i / s->n)
+                       : s->hop == SS_HOP_INTER_NODE || s->hop == SS_HOP_TREE
+                           ? (double)shape.per_node / g->local[s->comm][rank]
+                           : 1;
         if (to != rank)
             status = visit_flow(s, rank, to, flows, visit);
     }
@@ -119,6 +122,8 @@ static double own_share(const struct sharing *s, const struct ss_group_shape *g)
     case SS_HOP_INTRA_NODE: return 1 / net->nvlink_busbw;
     case SS_HOP_NODE: return (g->per_node - 1) / net->nvlink_busbw;
     case SS_HOP_NEXT: return 1 / (g->nodes > 1 ? fmin(net->nvlink_busbw, net->nic_busbw) : net->nvlink_busbw);
+    case SS_HOP_TREE: return ss_tree_flows(g->nodes) * nic;
+    case SS_HOP_PAT:
     case SS_HOP_INTER_NODE: return nic;
     default: return (g->n - g->per_node) * nic;
     }

@@ -30,6 +30,15 @@ static int keeps_order(const struct ss_ranks *grid, int comm)
     return 1;
 }
 
+/* Trees have a root: no shift maps them onto themselves. */
+static int has_trees(const struct ss_groups *groups)
+{
+    int found = 0;
+    for (int comm = 0; comm < SS_COMM_COUNT; comm++)
+        found |= groups->width[comm][SS_HOP_TREE] > 0;
+    return found;
+}
+
 static int groups_keep_order(const struct ss_plan *plan, const struct ss_groups *groups)
 {
     for (int comm = 0; comm < SS_COMM_COUNT; comm++) {
@@ -79,7 +88,7 @@ struct ss_symmetry ss_symmetry_of(const struct ss_plan *plan, const struct ss_gr
     int gpus = ss_platform_gpus_per_node(p), links = ss_platform_link_count(p),
         leaf = ss_platform_leaf_nodes(p);
     struct ss_symmetry s = {.rank = {plan->world_size, plan->world_size}};
-    if (alike && leaf > 0 && groups_keep_order(plan, groups))
+    if (alike && leaf > 0 && !has_trees(groups) && groups_keep_order(plan, groups))
         s.rank = shift_of(plan);
     s.shifts = s.rank.block / s.rank.period;
     s.nranks = plan->world_size / s.shifts;

@@ -69,7 +69,12 @@ ASKED = "Flags of experts and of Muon are obeyed, refused or told of"
 RELEASE = "Warm-up where m = p by the stack's Megatron release"
 LOCKSTEP = "Replicas of jitter by classes in lockstep, over all cores"
 # Props of this tree's registry that the old binary does not know: prop -> subject of the commit that added it.
-NEW_PROPS = {"ss.pp.all_warmup": RELEASE, "ss.dispatch.sm_rate_alone": "A dispatcher's SMs are faster where no kernels run beside them"}
+# Stacks whose NCCL has PAT; tensor groups that fill a node.
+NCCL_2_25 = ("nemo-25.03", "nemo-automodel-2026", "megatron-lm-ci-2025", "megatron-bridge-25.09", "megatron-bridge-25.11", "megatron-bridge-2026",
+             "megatron-bridge-26.02", "megatron-bridge-26.02.01", "megatron-bridge-26.04", "megatron-bridge-26.04.01", "megatron-bridge-26.06")
+ALONE = r'"tp": (4|8|16),'
+TREES = "Trees over nodes, NVLSTree and PAT as flows on their links"
+NEW_PROPS = {"ss.nccl.pat": TREES, "ss.nccl.nvls_tree": TREES, "ss.pp.all_warmup": RELEASE, "ss.dispatch.sm_rate_alone": "A dispatcher's SMs are faster where no kernels run beside them"}
 
 
 def own_stack(old, new, file):
@@ -116,6 +121,12 @@ RULES = [
     {"commit": SHARES, "op": "ignore", "path": "warnings", "check": of_level, "why": "how far the level that was asked for is off"},
     {"commit": SHARES, "op": "ignore", "path": "fixes.*.iteration_ms", "check": crosses, "why": "tensor groups over nodes"},
     {"commit": SHARES, "op": "ignore", "path": "fixes.*.cost_pct", "check": crosses, "why": "tensor groups over nodes"},
+    {"commit": TREES, "op": "output", "of": ("run",), "words": NCCL_2_25, "old": ALONE, "new": ALONE,
+     "why": "small buffers of ranks alone on their nodes take fewer steps"},
+    {"commit": TREES, "op": "output", "of": ("program", "expanded", "pictures", "compare", "sweep"), "words": NCCL_2_25,
+     "beside": ("8", "16"), "old": "", "new": "", "why": "the same; their runs are compared"},
+    *({"commit": TREES, "op": "add", "path": "inputs.stack.[%s]" % prop, "why": "algorithms of NCCL"}
+      for prop in ("ss.nccl.pat", "ss.nccl.nvls_tree")),
     *({"commit": OFFLOAD, "op": "add", "path": "inputs.flags." + key, "why": "a new flag, and one that had the field of another"}
       for key in ("min_offloaded_tensor_size", "activation_offload_fraction", "fine_grained_offloading_max_inflight_offloads",
                   "external_cuda_graph")),

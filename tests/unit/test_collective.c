@@ -244,7 +244,8 @@ static void test_every_kind(void)
         }
     CU_ASSERT_EQUAL(ss_collective_hops(SS_COLL_BIT(SS_COLL_RING_STEP)), SS_HOP_BIT(SS_HOP_NEXT));
     CU_ASSERT_EQUAL(ss_collective_hops(SS_COLLS_REDUCED),
-                    SS_HOP_BIT(SS_HOP_INTRA_NODE) | SS_HOP_BIT(SS_HOP_INTER_NODE));
+                    SS_HOP_BIT(SS_HOP_INTRA_NODE) | SS_HOP_BIT(SS_HOP_INTER_NODE) | SS_HOP_BIT(SS_HOP_TREE) |
+                        SS_HOP_BIT(SS_HOP_PAT));
 }
 
 /* Streams are numbers of program texts: those of committed ones stay. */

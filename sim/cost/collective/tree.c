@@ -1,15 +1,82 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* NCCL's tree over the nodes with a chain inside each: the whole buffer goes up once and down once. */
+/* NCCL's two binary trees over the nodes with a chain inside each: half of the buffer goes up and down each tree. A node
+ * that is inside one is a leaf of the other (Sanders et al., Two-Tree Algorithms, 2009). */
 #include <math.h>
 
 #include "cost/collective.h"
+
+/* ---- trees: node k is as high as its lowest set bit, below the node that has the next higher one ---- */
+
+static int lowest_bit(int k)
+{
+    return k & -k;
+}
+
+static int parent(int nodes, int k)
+{
+    int bit = lowest_bit(k), above = (k ^ bit) | bit << 1;
+    if (k == 0)
+        return -1;
+    return above < nodes ? above : k ^ bit;
+}
+
+/* upper: 1 for the one with the larger number. */
+static int child(int nodes, int k, int upper)
+{
+    int half = lowest_bit(k) / 2;
+    if (k == 0) { /* the highest of all others */
+        for (half = 1; half * 2 < nodes;)
+            half *= 2;
+        return upper && nodes > 1 ? half : -1;
+    }
+    while (upper && half > 0 && k + half >= nodes)
+        half /= 2;
+    return half == 0 ? -1 : upper ? k + half : k - half;
+}
+
+void ss_tree_neighbours(int nodes, int node, int to[SS_TREE_NEIGHBOURS])
+{
+    for (int second = 0; second < 2; second++) {
+        /* the second tree is the first one shifted, or mirrored where nodes are even */
+        int even = nodes % 2 == 0, k = !second ? node : even ? nodes - 1 - node : (node - 1 + nodes) % nodes;
+        int found[] = {parent(nodes, k), child(nodes, k, 0), child(nodes, k, 1)};
+        for (int i = 0; i < 3; i++)
+            to[3 * second + i] = found[i] < 0 || !second ? found[i]
+                                 : even                  ? nodes - 1 - found[i]
+                                                         : (found[i] + 1) % nodes;
+    }
+}
+
+int ss_tree_flows(int nodes)
+{
+    return nodes < 4 ? nodes : 4; /* three inside one tree, and the parent of a leaf in the other */
+}
+
+int ss_tree_hop(const struct ss_group_shape *g)
+{
+    return g->trees ? SS_HOP_TREE : SS_HOP_INTER_NODE;
+}
+
+struct ss_collective_flows ss_tree_lower(struct ss_traffic t, const struct ss_group_shape *g, int local)
+{
+    struct ss_collective_flows f = ss_traffic_flows(t, local);
+    if (!g->trees)
+        return f;
+    f.bytes[SS_HOP_TREE] = f.bytes[SS_HOP_INTER_NODE] / ss_tree_flows(g->nodes);
+    f.bytes[SS_HOP_INTER_NODE] = 0;
+    return f;
+}
+
+/* ---- the algorithm ---- */
 
 static struct ss_traffic traffic(const struct ss_net *net, int kind, double bytes,
                                  const struct ss_group_shape *g)
 {
     (void)kind;
     double up = (g->per_node - 1) * net->nvlink_step + ceil(log2(g->nodes)) * net->nic_step;
-    return ss_traffic(net, 2, 2 * up, bytes, g);
+    struct ss_traffic t = ss_traffic(net, 2, 2 * up, bytes, g);
+    t.far = ss_tree_hop(g); /* between two nodes it need not send twice the buffer, but measures no faster */
+    return t;
 }
 
 static double seconds(const struct ss_net *net, int kind, double bytes, const struct ss_group_shape *g)
@@ -20,13 +87,13 @@ static double seconds(const struct ss_net *net, int kind, double bytes, const st
 static struct ss_collective_flows flows(const struct ss_net *net, int kind, double bytes,
                                         const struct ss_group_shape *g, int local)
 {
-    return ss_traffic_flows(traffic(net, kind, bytes, g), local);
+    return ss_tree_lower(traffic(net, kind, bytes, g), g, local);
 }
 
 const struct ss_collective_algorithm ss_collective_tree = {
     .name = "tree",
     .kinds = SS_COLL_BIT(SS_COLL_ALL_REDUCE),
-    .hops = SS_HOP_BIT(SS_HOP_INTRA_NODE) | SS_HOP_BIT(SS_HOP_INTER_NODE),
+    .hops = SS_HOP_BIT(SS_HOP_INTRA_NODE) | SS_HOP_BIT(SS_HOP_INTER_NODE) | SS_HOP_BIT(SS_HOP_TREE),
     .seconds = seconds,
     .flows = flows,
 };

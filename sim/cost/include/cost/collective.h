@@ -29,7 +29,9 @@ struct ss_token_spread {
     X(SS_HOP_NEXT)       /* the next member, wherever it is */                                               \
     X(SS_HOP_NODE)       /* every other member on its node, a flow each, over NVLink */                      \
     X(SS_HOP_APART)      /* every member on another node, a flow each, over NICs */                          \
-    X(SS_HOP_RAIL)       /* on every other node the member at the same place, a flow each, over NICs */
+    X(SS_HOP_RAIL)       /* on every other node the member at the same place, a flow each, over NICs */      \
+    X(SS_HOP_TREE)       /* on the node's neighbours in both trees of NCCL, a flow each, over NICs */        \
+    X(SS_HOP_PAT)        /* the members 1, 2, 4, ... places on, a flow each, over NICs */
 enum ss_hop {
 #define X(sym) sym,
     SS_HOP_LIST(X)
@@ -46,6 +48,7 @@ struct ss_group_shape {
     /* By what factor >= 1 flows of a hop take longer than over a rank's own share of NVLink or of the NICs, because links
      * carry those of all groups that do the same at the same time, or are slow; 0 counts as 1. */
     double stretch[SS_HOP_COUNT];
+    int trees; /* 1: what trees send goes to each neighbour by its own route; 0: to the next node, as much of it */
     struct ss_token_spread spread; /* dispatch and combine alone */
 };
 
@@ -57,6 +60,7 @@ struct ss_net {
     double nic_busbw, nic_step;       /* of one NIC */
     double nic_half;                  /* bytes: the first of an all-to-all's buffer, likewise over NICs */
     int gpus_per_node, nics_per_node;
+    int pat, nvls_tree;          /* 1: NCCL has these algorithms, and takes them */
     double dispatch_sms;         /* of a dispatcher that has its own kernels, DeepEP or HybridEP */
     double dispatch_rate;        /* bytes/s of copies that a dispatcher's SMs move; 0: as the links can */
     double dispatch_rate_beside; /* the same while kernels run beside it; 0: no other */
@@ -91,12 +95,16 @@ struct ss_collective_algorithm {
     /* Flows of a member on whose node there are `local` members of the group. */
     struct ss_collective_flows (*flows)(const struct ss_net *net, int kind, double bytes,
                                         const struct ss_group_shape *g, int local);
+    /* Part of bytes[hop] that the j-th flow of a hop carries; NULL: each carries all. */
+    double (*part)(const struct ss_group_shape *g, int j);
 };
 /* X(name): ss_collective_name of that file. Where two take equal times, the earlier one is taken. */
 #define SS_ALGORITHM_LIST(X)                                                                                 \
     X(ring)                                                                                                  \
     X(tree)                                                                                                  \
     X(nvls)                                                                                                  \
+    X(nvls_tree)                                                                                             \
+    X(pat)                                                                                                   \
     X(alltoall)                                                                                              \
     X(dispatch)                                                                                              \
     X(ring_step)
@@ -135,6 +143,17 @@ static inline double ss_stretch(const struct ss_group_shape *g, int hop)
 {
     return g->stretch[hop] > 1 ? g->stretch[hop] : 1;
 }
+/* NCCL's two binary trees over the nodes of a group, each of half the buffer: the neighbours of a node, a node as often as it is
+ * one, -1 where there is none. Each is sent half the buffer, up or down. */
+enum { SS_TREE_NEIGHBOURS = 6 };
+void ss_tree_neighbours(int nodes, int node, int to[SS_TREE_NEIGHBOURS]);
+/* Most of them that a node has. */
+int ss_tree_flows(int nodes);
+/* Where trees of the group send to, and their traffic as flows. */
+int ss_tree_hop(const struct ss_group_shape *g);
+struct ss_collective_flows ss_tree_lower(struct ss_traffic t, const struct ss_group_shape *g, int local);
+/* Steps of PAT among n members, log2 of them. */
+int ss_pat_steps(int n);
 /* Latency of a ring's steps round all members. */
 double ss_ring_latency(const struct ss_net *net, const struct ss_group_shape *g);
 

@@ -103,6 +103,11 @@ extern "C" {
     /* data parallelism and gradients */                                                                     \
     X(ddp_bucket, "ss.ddp.bucket_params", NONE, 40e6, 1, 1e12,                                               \
       "parameters of a data-parallel bucket when --ddp-bucket-size is not given")                            \
+    X(nccl_pat, "ss.nccl.pat", COUNT, 0, 0, 1,                                                               \
+      "NCCL has PAT, which gathers and scatters in log2 of the nodes (2.23), where ranks are alone on "      \
+      "theirs")                                                                                              \
+    X(nccl_nvls_tree, "ss.nccl.nvls_tree", COUNT, 0, 0, 1,                                                   \
+      "NCCL joins the switches of nodes by trees (NVLSTree) for all-reduces")                                \
     X(comm_sms_nvlink, "ss.comm.sms.nvlink", COUNT, 24, 0, 132,                                              \
       "SMs that a collective within a node takes from compute beside it, one a channel of NCCL; their "      \
       "share of the HBM bandwidth too")                                                                      \

@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* NCCL's parallel aggregated trees (PAT, since 2.23): in log2(n) steps a member sends to those 2^k places on, few shares far away
+ * and many near by. NCCL takes it where every member of a communicator is on a node of its own. */
+#include <math.h>
+
+#include "cost/collective.h"
+
+/* Of the busbw of a NIC: what NCCL's own model of it takes (src/graph/tuning.cc). */
+#define PAT_BUSBW 0.75
+
+static int applies(const struct ss_net *net, const struct ss_group_shape *g)
+{
+    return net->pat && g->nodes == g->n && g->n > 2;
+}
+
+int ss_pat_steps(int n)
+{
+    int steps = 0;
+    while (1 << steps < n)
+        steps++;
+    return steps;
+}
+
+/* Members whose shares come over 2^step places: the others' distances whose lowest set bit it is. */
+static double part(const struct ss_group_shape *g, int step)
+{
+    return (double)((g->n - 1 + (1 << step)) >> (step + 1)) / (g->n - 1);
+}
+
+static struct ss_traffic traffic(const struct ss_net *net, int kind, double bytes,
+                                 const struct ss_group_shape *g)
+{
+    (void)kind;
+    double n = g->n;
+    struct ss_traffic t =
+        ss_traffic(net, (n - 1) / n / PAT_BUSBW, ss_pat_steps(g->n) * net->nic_step, bytes, g);
+    t.far = SS_HOP_PAT;
+    return t;
+}
+
+static double seconds(const struct ss_net *net, int kind, double bytes, const struct ss_group_shape *g)
+{
+    return ss_traffic_seconds(net, traffic(net, kind, bytes, g), g);
+}
+
+static struct ss_collective_flows flows(const struct ss_net *net, int kind, double bytes,
+                                        const struct ss_group_shape *g, int local)
+{
+    struct ss_traffic t = traffic(net, kind, bytes, g);
+    (void)local;
+    return (struct ss_collective_flows){.latency = t.latency, .bytes = {[SS_HOP_PAT] = t.inter}};
+}
+
+const struct ss_collective_algorithm ss_collective_pat = {
+    .name = "pat",
+    .kinds = SS_COLLS_SHARDED,
+    .hops = SS_HOP_BIT(SS_HOP_PAT),
+    .applies = applies,
+    .seconds = seconds,
+    .flows = flows,
+    .part = part,
+};
