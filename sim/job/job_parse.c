@@ -120,9 +120,20 @@ static int check_set(struct parser *p, const char *text, size_t i)
     return rc;
 }
 
+/* " attn moe_rooter": all values of a flag, of which one is wrong. */
+static const char *join_values(int n, char *const *values, char *out, size_t size)
+{
+    size_t used = 0;
+
+    out[0] = '\0';
+    for (int i = 0; i < n && used < size; i++)
+        used += (size_t)snprintf(out + used, size - used, " %.80s", values[i]);
+    return out;
+}
+
 static int apply_known(struct parser *p, const struct ss_flag *f, size_t i, int n, char *const *values)
 {
-    char buf[512];
+    char buf[512], said[168];
     const char *why = "wrong value";
 
     switch ((enum ss_flag_treatment)f->treatment) {
@@ -136,7 +147,7 @@ static int apply_known(struct parser *p, const struct ss_flag *f, size_t i, int 
         rc = ss_flag_apply(f->setter, p->job, n, values, buf, sizeof(buf), &why);
         if (rc) {
             rc = ss_fail(p->err, rc == SS_ERR_UNSUPPORTED ? rc : wrong_code(p), p->file, line_at(p, i),
-                         "%s%s%.80s: %s", f->name, n ? " " : "", n ? values[0] : "", why);
+                         "%s%s: %s", f->name, join_values(n, values, said, sizeof said), why);
             return n && strchr(values[0], '$') ? ss_hint(p->err, rc, "write what the shell makes of it") : rc;
         }
         return SS_OK;
