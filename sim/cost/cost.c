@@ -410,8 +410,12 @@ void ss_cost_layer(const struct ss_cost_context *c, const struct ss_ops *ops,
         ss_cost_beside(c, out);
     if (kind->borders)
         kind->borders(c, out);
-    ss_cost_host(c, ops, gpu, out);
-    recompute_cost(c, ops, recompute, out);
+    /* Whole layers are repeated with what the host makes them wait, modules beside what the host issues in all. */
+    if (recompute != SS_RECOMPUTE_FULL)
+        recompute_cost(c, ops, recompute, out);
+    ss_cost_host(c, ops, gpu, recompute == SS_RECOMPUTE_SELECTIVE ? ss_job_redone_modules(c->job) : 0, out);
+    if (recompute == SS_RECOMPUTE_FULL)
+        recompute_cost(c, ops, recompute, out);
     /* PyTorch's keeps what it does not wrap */
     fsdp_cost(c, ops, c->stack->fsdp_pytorch > 0 && kind->where != SS_WHERE_TRANSFORMER, out);
 }

@@ -35,6 +35,32 @@ static void host_times(const struct ss_cost_context *c, const struct ss_op *op, 
         *forward = *backward = 0;
 }
 
+/* Calls of Megatron core's checkpointing, beside the operators that it repeats: states of three random number generators are
+ * read in the forward, and read, set and set back in the backward, each a call without kernels; autograd has a function of its
+ * own in the forward, and in the backward that and a pass inside the pass. */
+enum { FORWARD_STATES = 3, BACKWARD_STATES = 9, FORWARD_FUNCTIONS = 1, BACKWARD_FUNCTIONS = 2 };
+
+static void checkpoint_times(const struct ss_cost_context *c, const struct ss_ops *ops, unsigned modules,
+                             double *forward, double *backward)
+{
+    const unsigned norms = SS_MODULE_BIT(SS_MODULE_LAYERNORM);
+    double call = c->stack->host_operator, state = fmin(call, c->stack->host_group), f, b;
+    unsigned seen = 0;
+    int checkpoints = 0;
+    for (int i = 0; i < ops->n; i++) {
+        const struct ss_op *op = &ops->op[i];
+        unsigned again = op->module & modules;
+        if (!again || in_graph(c->job, op))
+            continue;
+        checkpoints += !(again & seen & ~norms); /* each norm is a module of its own */
+        seen |= again;
+        host_times(c, op, &f, &b);
+        *backward += f;
+    }
+    *forward += checkpoints * (FORWARD_FUNCTIONS * call + FORWARD_STATES * state);
+    *backward += checkpoints * (BACKWARD_FUNCTIONS * call + BACKWARD_STATES * state);
+}
+
 /* Where the host has waited for the GPU it is no longer ahead: the GPU stands still until the host has issued as much as
  * the GPU works on. The longest time that it does, in the forward. */
 static double catch_up(const struct ss_cost_context *c, const struct ss_ops *ops, const double *gpu)
@@ -56,7 +82,7 @@ static double catch_up(const struct ss_cost_context *c, const struct ss_ops *ops
 /* The host issues an operator's kernels and collectives one after the other and runs ahead of the GPU: a pass
  * over a layer takes the longer of both. What the host adds is labelled `other`. */
 void ss_cost_host(const struct ss_cost_context *c, const struct ss_ops *ops, const double *gpu,
-                  struct ss_layer_cost *out)
+                  unsigned modules, struct ss_layer_cost *out)
 {
     double forward = 0, backward = 0, f, b;
     for (int i = 0; i < ops->n; i++) {
@@ -64,6 +90,7 @@ void ss_cost_host(const struct ss_cost_context *c, const struct ss_ops *ops, con
         forward += f;
         backward += b;
     }
+    checkpoint_times(c, ops, modules, &forward, &backward);
     out->host[0] = forward;
     out->host[1] = backward;
     forward = fmax(catch_up(c, ops, gpu), ss_cost_exposed(forward, ss_cost_slowed(c, out->forward)));

@@ -68,6 +68,12 @@ FACTORED = ("gemma-2b", "gemma-7b", "gemma-2-2b", "gemma-2-9b", "gemma-2-27b", "
 ASKED = "Flags of experts and of Muon are obeyed, refused or told of"
 RELEASE = "Warm-up where m = p by the stack's Megatron release"
 LOCKSTEP = "Replicas of jitter by classes in lockstep, over all cores"
+# Jobs of mixtures of experts, whose predictions are no longer those of the old binary.
+MIXTURES = ("--num-experts", "deepseek-moe-16b", "deepseek-v2-lite", "deepseek-v2", "deepseek-v3", "glm-4.5-air", "glm-4.5",
+            "gpt-oss-120b", "gpt-oss-20b", "grok1-314b", "kimi-k2", "llama4-maverick", "llama4-scout", "mixtral-8x22b",
+            "mixtral-8x7b", "moonlight-16b", "olmoe-1b-7b", "phi-3.5-moe", "qwen1.5-moe-a2.7b", "qwen2-57b-a14b",
+            "qwen3-235b-a22b", "qwen3-30b-a3b")
+CALLS = "Host calls of mixtures and of checkpointing; probabilities are exchanged"
 # Props of this tree's registry that the old binary does not know: prop -> subject of the commit that added it.
 # Stacks whose NCCL has PAT; tensor groups that fill a node.
 NCCL_2_25 = ("nemo-25.03", "nemo-automodel-2026", "megatron-lm-ci-2025", "megatron-bridge-25.09", "megatron-bridge-25.11", "megatron-bridge-2026",
@@ -149,6 +155,9 @@ RULES = [
       for key in ("embedding_scale", "logits_scale", "logits_softcap", "attention_softcap", "full_unturned", "query_scale")),
     {"commit": FACTORS, "op": "output", "words": FACTORED, "old": "", "new": "",
      "why": "Gemma, Grok, Llama 4 and OPT-350m: what their configs say is priced; Llama 4's chunks shorten its attention"},
+    {"commit": CALLS, "op": "output", "words": MIXTURES, "old": "", "new": "", "why": "mixtures cost more; their rows are validated"},
+    {"commit": CALLS, "op": "output", "words": ("selective", "--recompute-activations"), "old": "", "new": "",
+     "why": "modules that are repeated cost the host more; no row of a dense model moves"},
 ]
 
 # Flags of this tree's table that the old binary does not know: flag -> subject of the commit that added it.

@@ -126,13 +126,17 @@ static void test_exchange(void)
     setting_make(&t);
     experts_set(&t, 64, 4, 512, 8);
     ops_of(&t, SS_LAYER_MOE, &ops);
-    double bytes = TOKENS * 4 * 1024 * 2;
-    CU_ASSERT_EQUAL(find(&ops, "dispatch")->exchanged, bytes);
-    CU_ASSERT_EQUAL(find(&ops, "combine")->exchanged, bytes);
+    double bytes = TOKENS * 4 * 1024 * 2,
+           weights = TOKENS * 4 * 4; /* probabilities in fp32, by an exchange of their own */
+    const struct ss_op *dispatch = find(&ops, "dispatch"), *combine = find(&ops, "combine");
+    CU_ASSERT(dispatch->exchanged == bytes + weights && dispatch->exchanged_back == bytes + weights);
+    CU_ASSERT(dispatch->forward_kernels == 2 && dispatch->backward_kernels == 2);
+    CU_ASSERT(combine->exchanged == bytes && combine->exchanged_back == bytes);
+    CU_ASSERT(combine->forward_kernels == 1 && combine->backward_kernels == 1);
     CU_ASSERT_EQUAL(find(&ops, "experts fc1")->m, TOKENS * 4);
     CU_ASSERT_EQUAL(find(&ops, "experts fc1")->groups, 8);
     ss_cost_layer(&t.c, &ops, ss_layer_kind(SS_LAYER_MOE), SS_RECOMPUTE_NONE, &cost);
-    double both = 2 * bytes * 7 / 8 / 200e9;
+    double both = (2 * bytes + weights) * 7 / 8 / 200e9;
     CU_ASSERT_DOUBLE_EQUAL(cost.forward[SS_LABEL_EP], both, 1e-12 * both);
     CU_ASSERT_DOUBLE_EQUAL(cost.input_grad[SS_LABEL_EP], both, 1e-12 * both);
     /* In fp8 what the experts get is 1 byte an element with 4 for 128 of them, both ways; what is added up stays. */
@@ -140,8 +144,8 @@ static void test_exchange(void)
     experts_set(&t, 64, 4, 512, 8);
     ops_of(&t, SS_LAYER_MOE, &ops);
     double narrow = bytes / 2 * (1 + 4.0 / 128);
-    CU_ASSERT_EQUAL(find(&ops, "dispatch")->exchanged, narrow);
-    CU_ASSERT_EQUAL(find(&ops, "dispatch")->exchanged_back, bytes);
+    CU_ASSERT_EQUAL(find(&ops, "dispatch")->exchanged, narrow + weights);
+    CU_ASSERT_EQUAL(find(&ops, "dispatch")->exchanged_back, bytes + weights);
     CU_ASSERT_EQUAL(find(&ops, "combine")->exchanged, bytes);
     CU_ASSERT_EQUAL(find(&ops, "combine")->exchanged_back, narrow);
     /* and is gathered as narrow as it is sent: tokens and their copies. Sums, which are unfused here, are of 16 bit. */
@@ -194,6 +198,55 @@ static void test_issued(void)
                            1e-12);
 }
 
+/* Operators of the router: sigmoid scores whose bias chooses take 11 more each way, the fused ones count for the bias alone. */
+static void test_router(void)
+{
+    struct setting t;
+    struct ss_ops ops;
+    setting_make(&t);
+    for (int bias = 0; bias <= 1; bias++)
+        for (int fused = 0; fused <= 1; fused++) {
+            t.job.model.router_bias = bias;
+            t.job.router_fusion = fused;
+            experts_set(&t, 64, 4, 512, 8);
+            ops_of(&t, SS_LAYER_MOE, &ops);
+            const struct ss_op *routing = find(&ops, "routing");
+            CU_ASSERT_EQUAL(routing->forward_kernels, fused ? 8 + 2 * bias : 26 + 11 * bias);
+            CU_ASSERT_EQUAL(routing->backward_kernels, fused ? 4 : 12 + 11 * bias);
+        }
+}
+
+/* Host of a layer, 1 s an operator and 0.1 s a call without kernels; selective recompute of `modules`. */
+static void host_of(unsigned modules, double host[2])
+{
+    struct setting t;
+    struct ss_ops ops;
+    struct ss_layer_cost cost;
+    setting_make(&t);
+    experts_set(&t, 64, 4, 512, 8);
+    t.stack.host_operator = 1;
+    t.stack.host_group = 0.1;
+    t.job.recompute = modules ? SS_RECOMPUTE_SELECTIVE : SS_RECOMPUTE_NONE;
+    t.job.recompute_modules = modules;
+    ops_of(&t, SS_LAYER_MOE, &ops);
+    ss_cost_layer(&t.c, &ops, ss_layer_kind(SS_LAYER_MOE), t.job.recompute, &cost);
+    memcpy(host, cost.host, sizeof cost.host);
+}
+
+/* A module that is repeated costs the host its operators again and the calls of checkpointing: one function of autograd and
+ * 3 states of generators forward, 2 and 9 backward. */
+static void test_host_of_recompute(void)
+{
+    double none[2], act[2], two[2];
+    host_of(0, none);
+    host_of(SS_MODULE_BIT(SS_MODULE_MOE_ACT), act);
+    CU_ASSERT_DOUBLE_EQUAL(act[0] - none[0], 1 + 0.3, 1e-9);
+    CU_ASSERT_DOUBLE_EQUAL(act[1] - none[1], 1 + 2 + 0.9, 1e-9);
+    host_of(SS_MODULE_BIT(SS_MODULE_MOE_ACT) | SS_MODULE_BIT(SS_MODULE_CORE_ATTN), two);
+    CU_ASSERT_DOUBLE_EQUAL(two[0] - none[0], 2 * (1 + 0.3), 1e-9);
+    CU_ASSERT_DOUBLE_EQUAL(two[1] - none[1], 2 * (1 + 2 + 0.9), 1e-9);
+}
+
 /* Without --moe-grouped-gemm one expert after the other: 8 GEMMs of TOKENS x 4 / 8 tokens. */
 static void test_sequential(void)
 {
@@ -204,6 +257,7 @@ static void test_sequential(void)
     experts_set(&t, 64, 4, 512, 8);
     ops_of(&t, SS_LAYER_MOE, &ops);
     const struct ss_op *fc1 = find(&ops, "experts fc1"), *fc2 = find(&ops, "experts fc2");
+    CU_ASSERT(fc1->forward_launches == 8 && fc1->backward_launches == 24); /* two GEMMs and a hook for each */
     double rows = TOKENS * 4, sms = t.card.sm_count, grouped = cost_issued(&t, 0).forward[SS_LABEL_COMPUTE];
     double together =
         ss_kernel_grouped_gemm(&t.card, fc1->precision, 8, fc1->scattered, rows, fc1->n, fc1->k, 0, sms, 1) +
@@ -327,6 +381,8 @@ int main(void)
                            {"capacity with padding", test_capacity},
                            {"recompute of modules", test_recompute},
                            {"time never falls with skew", test_skew},
+                           {"operators of the router", test_router},
+                           {"host of what is repeated", test_host_of_recompute},
                            CU_TEST_INFO_NULL};
     return suite_run("moe", NULL, NULL, tests);
 }

@@ -23,9 +23,13 @@ static void norm(struct ss_ops *ops, const struct ss_shape *s, const struct ss_s
     ss_op_offers(ops, op, SS_OFFLOAD_BIT(SS_OFFLOAD_MLP_NORM), x, s->e);
 }
 
+/* Operators of the router beside those of every router: the best of the groups; sigmoid scores with a bias that chooses, which are
+ * gathered, divided by their sum and scaled, for the auxiliary loss divided again, and the counts that move the bias. */
+enum { GROUP_KERNELS = 9, BIAS_KERNELS = 11, BIAS_BACKWARD_KERNELS = 11, COUNT_KERNELS = 2 };
+
 /* Scores of all experts, and what chooses top-k of them, in PyTorch's operators as Megatron core 0.13 calls them: top-k,
- * softmax, map of the tokens (10), scores and map again for the auxiliary loss, its sums, its log (16), the groups' best
- * (9); DeepSeek-V3's published profile has 27 a pass, too. */
+ * softmax, map of the tokens (10), scores and map again for the auxiliary loss, its sums, its log (16). Fused there is a kernel
+ * each for top-k, scores and loss; the counts, the map, the log. */
 static void router(struct ss_ops *ops, const struct ss_shape *s)
 {
     double own = s->tokens / s->sp, scores = own * s->experts;
@@ -42,11 +46,13 @@ static void router(struct ss_ops *ops, const struct ss_shape *s)
         ss_op_elementwise(ss_op_add(ops, "router casts", SS_OP_ELEMENTWISE), 0, 16 * (x + w), 0, 4);
     }
     op = ss_op_add(ops, "routing", SS_OP_ELEMENTWISE);
-    if (s->router_fused) /* a kernel each for top-k, scores and loss; the counts, the map, the log */
-        ss_op_elementwise(op, scores * 4 * 4, scores * 4 * 4, 8, 4);
+    int groups = s->model->router_groups > 0, bias = s->model->router_bias > 0;
+    if (s->router_fused)
+        ss_op_elementwise(op, scores * 4 * 4, scores * 4 * 4, 8 + bias * COUNT_KERNELS, 4);
     else
-        ss_op_elementwise(op, scores * 4 * 10, scores * 4 * 6, 26 + (s->model->router_groups > 0 ? 9 : 0),
-                          12);
+        ss_op_elementwise(op, scores * 4 * 10, scores * 4 * 6,
+                          26 + groups * GROUP_KERNELS + bias * BIAS_KERNELS,
+                          12 + bias * BIAS_BACKWARD_KERNELS);
     op->saved_bytes = scores * (4 + 1); /* probabilities, map */
 }
 
@@ -118,20 +124,24 @@ static double moved_in_fp8(const struct ss_shape *s)
     return moved(s) / s->e * dispatched(s);
 }
 
-/* Tokens to their experts: all-to-all in the expert group; a gather in its tensor group follows. What is added up stays in
- * 16 bit: the gradients on their way back. */
+/* Tokens to their experts, with the probability of each copy in fp32, which weighs the activation there, and its gradient on the
+ * way back: all-to-all in the expert group; a gather in its tensor group follows. What is added up stays in 16 bit. */
 static void dispatch(struct ss_ops *ops, const struct ss_shape *s)
 {
     double row = s->h * s->e, own = s->tokens / s->sp * row;
+    double weights = s->dispatcher == SS_DISPATCH_ALLTOALL ? 4 * s->sent * fmax(1, s->busiest) : 0;
     int group = s->ep * s->etp, stages = by_stages(s);
     if (s->dispatcher == SS_DISPATCH_ALLGATHER && group > 1) {
         exchange(ops, "dispatch", SS_COMM_ETP_EP, SS_COLL_ALL_GATHER, SS_COLL_REDUCE_SCATTER, group * own,
                  group * own);
         return;
     }
-    if (s->ep > 1)
-        exchange(ops, "dispatch", SS_COMM_EP, stages ? SS_COLL_DISPATCH : SS_COLL_ALL_TO_ALL,
-                 stages ? SS_COLL_COMBINE : SS_COLL_ALL_TO_ALL, moved_in_fp8(s), moved(s));
+    if (s->ep <= 1)
+        return;
+    exchange(ops, "dispatch", SS_COMM_EP, stages ? SS_COLL_DISPATCH : SS_COLL_ALL_TO_ALL,
+             stages ? SS_COLL_COMBINE : SS_COLL_ALL_TO_ALL, moved_in_fp8(s) + weights, moved(s) + weights);
+    struct ss_op *op = &ops->op[ops->n - 1]; /* the probabilities go by an all-to-all of their own */
+    op->forward_kernels = op->backward_kernels = weights > 0 ? 2 : 1;
 }
 
 static void gather(struct ss_ops *ops, const struct ss_shape *s)
@@ -173,11 +183,11 @@ static struct ss_op *grouped(struct ss_ops *ops, const struct ss_shape *s, const
     op->backward_flops = 2 * op->forward_flops;
     op->gemm_params = op->params = op->groups * n * k;
     op->tensors = (int)op->groups;
-    op->forward_launches = op->tensors; /* cuBLAS, a GEMM an expert on streams side by side */
-    op->backward_launches = 2 * op->tensors;
-    if (s->sequential) { /* each of a call of its own, whose latency is the GEMM's */
+    op->forward_launches = op->tensors;      /* cuBLAS, a GEMM an expert on streams side by side */
+    op->backward_launches = 3 * op->tensors; /* and the hook that says that its gradient is ready */
+    if (s->sequential) {                     /* each of a call of its own, whose latency is the GEMM's */
         op->forward_kernels = op->forward_launches;
-        op->backward_kernels = op->backward_launches;
+        op->backward_kernels = 2 * op->tensors;
         op->forward_launches = op->backward_launches = 0;
     }
     if (s->model->expert_bias > 0) {

@@ -53,9 +53,10 @@ static inline double ss_cost_exposed(double seconds, double beside)
     return seconds > beside ? seconds - beside : 0;
 }
 
-/* host.c: adds what the host that issues a layer's operators makes the GPU wait; gpu[ops->n]: seconds of each forward. */
+/* host.c: adds what the host that issues a layer's operators makes the GPU wait; gpu[ops->n]: seconds of each forward; modules:
+ * set of SS_MODULE_BIT that selective recompute repeats, whose seconds are in `out` already. */
 void ss_cost_host(const struct ss_cost_context *c, const struct ss_ops *ops, const double *gpu,
-                  struct ss_layer_cost *out);
+                  unsigned modules, struct ss_layer_cost *out);
 struct ss_layer_kind;
 /* One layer with these operators; recompute: enum ss_recompute applied to this layer. Operators that run beside an exchange need
  * c->record. */
