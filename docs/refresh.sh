@@ -44,7 +44,7 @@ shown() {
     shift
     {
         echo '```'
-        echo "$ stepsim $*" | fold -s -w 100 | sed '$!s/ *$/ \\/; 2,$s/^/      /'
+        echo "$ stepsim $*" | fold -s -w 110 | sed '$!s/ *$/ \\/; 2,$s/^/      /'
         "$program" "$@" | sed '/^Stage,/,$c ...'
         echo '```'
     } > "$new.shown"

@@ -67,7 +67,7 @@ import sys
 groups = {}
 for row in csv.DictReader(open(sys.argv[1])):
     if int(row["experts"] or 0) > 1 and row["quality"] in ("A", "B"):
-        for key in (row["model"] + ", " + row["id"].split("-")[0], "all"):
+        for key in (row["model"] + ", " + row["id"].split("-")[0], "mixtures, all"):
             groups.setdefault(key, []).append(row)
 
 
@@ -80,7 +80,7 @@ def part(rows, column, median):
     return "%d | %.2f |%s %.1f | %+.2f" % (len(e), statistics.mean(abs(x) for x in e), middle, worst, statistics.mean(e))
 
 
-for name in sorted(groups, key=lambda k: (k == "all", k)):
+for name in sorted(groups, key=lambda k: (k == "mixtures, all", k)):
     print("| %s | %s | %s |" % (name, part(groups[name], "error_pct", True), part(groups[name], "memory_error_pct", False)))
 END
 echo
