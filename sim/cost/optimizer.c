@@ -11,15 +11,23 @@ double ss_cost_gradients(const struct ss_cost_context *c, double params)
     return c->fsdp.n > 1 ? 0 : ss_kernel_elementwise(c->card, bytes, 0);
 }
 
+/* Bytes that one parameter's step moves. Gradient norm reads the gradient, clipping reads and writes it; Adam reads gradient, two
+ * moments and the master copy, writes the last three and the 16-bit parameter. fp16 unscales the gradients first. `adam`: its own. */
+static double step_bytes(const struct ss_cost_context *c, double *adam)
+{
+    int own = ss_optimizer_in_model_type(c->job, c->stack); /* the parameter itself is stepped */
+    double e = ss_parameter_bytes(c->job, c->stack).weight, grad = own ? 2 : 4, master = own ? 2 : 4;
+    double moments = own || c->job->bf16_moments ? 4 : 8;
+    double unscale = c->shape.storage_precision == SS_FP16 ? 8 : 0;
+    *adam = grad + 2 * (moments + master);
+    return ((c->job->clip_grad ? 3 * grad : 0) + unscale + *adam + (!own && e < 4 ? e : 0)) *
+           c->stack->adam_passes;
+}
+
 double ss_cost_optimizer(const struct ss_cost_context *c, double params, int tensors, double shards)
 {
-    double local = params / shards, e = ss_parameter_bytes(c->job, c->stack).weight, device, host;
-    /* Gradient norm reads 4 B, clipping reads and writes them; the step reads gradient, two moments and the
-     * master copy, writes the last three and the 16-bit parameter. fp16 unscales the gradients first. */
-    double moments = c->job->bf16_moments ? 4 : 8, adam = 4 + 2 * (moments + 4);
-    double unscale = c->shape.storage_precision == SS_FP16 ? 8 : 0;
-    double clip = c->job->clip_grad ? 4 + 8 : 0;
-    double step = local * (clip + unscale + adam + (e < 4 ? e : 0)) * c->stack->adam_passes;
+    double local = params / shards, e = ss_parameter_bytes(c->job, c->stack).weight, device, host, adam;
+    double step = local * step_bytes(c, &adam);
     double copies = ss_memory_copied(c, params, shards) * 2 * (e + 4); /* gradients in, parameters out */
     device = ss_kernel_elementwise(c->card, step * (1 - c->job->optimizer_offload) + copies, 12);
     /* Offloaded: gradients go out and parameters come back over PCIe; the host steps at memory speed,

@@ -2,12 +2,19 @@
 /* Bytes of parameters, gradients and optimizer states. */
 #include "cost/memory.h"
 
+int ss_optimizer_in_model_type(const struct ss_job *job, const struct ss_stack *stack)
+{
+    return stack->model_type > 0 && job->precision != SS_FP32 && job->optimizer != SS_OPTIMIZER_MUON;
+}
+
 struct ss_parameter_bytes ss_parameter_bytes(const struct ss_job *job, const struct ss_stack *stack)
 {
     int stored = job->precision == SS_FP8 ? job->fp8_base : job->precision;
     double moments = job->bf16_moments ? 4 : 8;
     if (stored == SS_FP32 || (stack->fp32_params > 0 && stored == SS_BF16))
         return (struct ss_parameter_bytes){4, 4, moments};
+    if (ss_optimizer_in_model_type(job, stack))
+        return (struct ss_parameter_bytes){2, 2, 4};
     int half = stack->param_remainders > 0 && job->precision == SS_BF16 && job->distributed_optimizer &&
                job->optimizer != SS_OPTIMIZER_MUON; /* Apex's Adam */
     return (struct ss_parameter_bytes){2, job->grad_reduce_fp32 ? 4 : 2, (half ? 2 : 4) + moments};

@@ -74,6 +74,7 @@ MIXTURES = ("--num-experts", "deepseek-moe-16b", "deepseek-v2-lite", "deepseek-v
             "mixtral-8x7b", "moonlight-16b", "olmoe-1b-7b", "phi-3.5-moe", "qwen1.5-moe-a2.7b", "qwen2-57b-a14b",
             "qwen3-235b-a22b", "qwen3-30b-a3b")
 CALLS = "Host calls of mixtures and of checkpointing; probabilities are exchanged"
+OWN_TYPE = "Adam may step a 16-bit model itself, as in NeMo AutoModel"
 # Props of this tree's registry that the old binary does not know: prop -> subject of the commit that added it.
 # Stacks whose NCCL has PAT; tensor groups that fill a node.
 NCCL_2_25 = ("nemo-25.03", "nemo-automodel-2026", "megatron-lm-ci-2025", "megatron-bridge-25.09", "megatron-bridge-25.11", "megatron-bridge-2026",
@@ -81,6 +82,8 @@ NCCL_2_25 = ("nemo-25.03", "nemo-automodel-2026", "megatron-lm-ci-2025", "megatr
 ALONE = r'"tp": (4|8|16),'
 TREES = "Trees over nodes, NVLSTree and PAT as flows on their links"
 NEW_PROPS = {"ss.nccl.pat": TREES, "ss.nccl.nvls_tree": TREES, "ss.pp.all_warmup": RELEASE, "ss.dispatch.sm_rate_alone": "A dispatcher's SMs are faster where no kernels run beside them"}
+NEW_PROPS = {"ss.pp.all_warmup": RELEASE, "ss.dispatch.sm_rate_alone": "A dispatcher's SMs are faster where no kernels run beside them",
+             "ss.optimizer.model_type": OWN_TYPE}
 
 
 def own_stack(old, new, file):
@@ -158,6 +161,8 @@ RULES = [
     {"commit": CALLS, "op": "output", "words": MIXTURES, "old": "", "new": "", "why": "mixtures cost more; their rows are validated"},
     {"commit": CALLS, "op": "output", "words": ("selective", "--recompute-activations"), "old": "", "new": "",
      "why": "modules that are repeated cost the host more; no row of a dense model moves"},
+    {"commit": OWN_TYPE, "op": "add", "path": "inputs.stack.[ss.optimizer.model_type]", "why": "a prop of the stack nemo-automodel-2026"},
+    {"commit": OWN_TYPE, "op": "output", "words": ("nemo-automodel-2026",), "old": "", "new": "", "why": "10 bytes a parameter fewer"},
 ]
 
 # Flags of this tree's table that the old binary does not know: flag -> subject of the commit that added it.

@@ -77,6 +77,8 @@ static void test_static(void)
         {PROP("ss.optimizer.param_remainders", "1"), LLAMA "--bf16 " ZERO, 8, 2, 4, 1.25},
         {PROP("ss.optimizer.param_remainders", "1"), LLAMA "--bf16", 1, 2, 4, 12},
         {PROP("ss.optimizer.param_remainders", "1"), LLAMA "--fp16 " ZERO, 8, 2, 2, 1.5},
+        {PROP("ss.optimizer.model_type", "1"), LLAMA "--bf16 " ZERO, 8, 2, 2, 0.5},
+        {PROP("ss.optimizer.model_type", "1"), LLAMA, 1, 4, 4, 8},
         {PROP("ss.optimizer.grad_copy", "1"), LLAMA "--fp16", 1, 2, 2, 16},
         /* A bucket of 1e9 bytes; a share, flat in 16 bit and then in 32, or what of it is one tensor of 5e7 in 64;
          * without shares twice in 32 bit. */

@@ -278,7 +278,13 @@ static void test_step_tensors(void)
     double bytes = ss_cost_optimizer(&c, 1e9, 0, 1);
     job.clip_grad = 0; /* the norm reads 4 bytes of each gradient, clipping reads and writes them */
     CU_ASSERT_DOUBLE_EQUAL(bytes - ss_cost_optimizer(&c, 1e9, 0, 1), 12e9 * stack.adam_passes / 1e12, 1e-12);
+    /* Norm 4, clipping 8, gradient 4, moments 16, master copy 8, parameter 2; of the model's own type 2, 4, 2, 8 and 4. */
     job.clip_grad = 1;
+    job.precision = SS_BF16;
+    CU_ASSERT_DOUBLE_EQUAL(bytes, 42e9 * stack.adam_passes / 1e12 + 12 * card.kernel_latency, 1e-12);
+    stack.model_type = 1;
+    CU_ASSERT_DOUBLE_EQUAL(bytes - ss_cost_optimizer(&c, 1e9, 0, 1), (42e9 - 20e9) * stack.adam_passes / 1e12, 1e-12);
+    stack.model_type = 0;
     stack.host_operator = 1e-4;
     stack.step_operators = 2;
     CU_ASSERT_DOUBLE_EQUAL(ss_cost_optimizer(&c, 1e9, 300, 1) - bytes, 300 * 2e-4, 1e-12);

@@ -107,6 +107,8 @@ int ss_experts_spread(const struct ss_job *job, const struct ss_group_shape *ep,
 struct ss_parameter_bytes {
     double weight, grad, states;
 };
+/* Whether Adam steps the 16-bit parameters themselves (ss.optimizer.model_type). */
+int ss_optimizer_in_model_type(const struct ss_job *job, const struct ss_stack *stack);
 struct ss_parameter_bytes ss_parameter_bytes(const struct ss_job *job, const struct ss_stack *stack);
 /* Bytes on the device beside tensors: CUDA context, NCCL communicators, flattened gradients (ss.ddp.flat_gradients) of the
  * rank's `parameters`. */

@@ -160,6 +160,9 @@ extern "C" {
     X(param_remainders, "ss.optimizer.param_remainders", COUNT, 0, 0, 1,                                     \
       "bf16 parameters and 16-bit remainders make the fp32 master copy: 2 bytes of states fewer (Apex's "    \
       "distributed Adam under NeMo)")                                                                        \
+    X(model_type, "ss.optimizer.model_type", COUNT, 0, 0, 1,                                                 \
+      "Adam steps 16-bit parameters themselves: gradients and moments are of their type, nothing is fp32 "   \
+      "(torch.optim.Adam on a 16-bit model)")                                                                \
     /* host */                                                                                               \
     X(host_operator, "ss.host.operator", TIME, 0, 0, 1e-3,                                                   \
       "host time to issue one kernel or tensor-parallel collective: a pass over a layer takes at least "     \
