@@ -283,7 +283,8 @@ static void test_step_tensors(void)
     job.precision = SS_BF16;
     CU_ASSERT_DOUBLE_EQUAL(bytes, 42e9 * stack.adam_passes / 1e12 + 12 * card.kernel_latency, 1e-12);
     stack.model_type = 1;
-    CU_ASSERT_DOUBLE_EQUAL(bytes - ss_cost_optimizer(&c, 1e9, 0, 1), (42e9 - 20e9) * stack.adam_passes / 1e12, 1e-12);
+    CU_ASSERT_DOUBLE_EQUAL(bytes - ss_cost_optimizer(&c, 1e9, 0, 1), (42e9 - 20e9) * stack.adam_passes / 1e12,
+                           1e-12);
     stack.model_type = 0;
     stack.host_operator = 1e-4;
     stack.step_operators = 2;
