@@ -179,7 +179,7 @@ static void up_projection(struct ss_ops *ops, const struct ss_shape *s, const st
     int first = ops->n;
     struct ss_op *op;
     if (s->model->qk_norm > SS_QK_NORM_NONE) {
-        op = ss_op_norm_of(ops, s, names[0], x, width, kept);
+        op = ss_op_norm_of(ops, s, names[0], x, width, s->fp8_current ? s->e : kept);
         op->module_bytes = x * kept + 4 * s->tokens / s->sp;
         op->saved_bytes = x * s->e + op->module_bytes;
         ss_op_offers(ops, op, QKV_LINEAR, x, s->e);

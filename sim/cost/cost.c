@@ -379,6 +379,19 @@ static void recompute_cost(const struct ss_cost_context *c, const struct ss_ops 
     }
 }
 
+/* Largest values of shards that make the scale of an fp8 tensor (ss_op_fp8_cast). */
+static void scale_reductions(const struct ss_cost_context *c, const struct ss_ops *ops,
+                             struct ss_layer_cost *out)
+{
+    if (!c->shape.fp8_current || c->shape.sp <= 1 || c->tp.n <= 1 || c->stack->fp8_dynamic > 0)
+        return;
+    for (int i = 0; i < ops->n; i++) {
+        const struct ss_op *op = &ops->op[i];
+        if (op->kind == SS_OP_GEMM && op->role != SS_TP_NONE && op->precision == SS_FP8)
+            ss_cost_bare(c, op->role == SS_TP_COLUMN ? SS_PHASE_F : SS_PHASE_I, SS_COLL_ALL_REDUCE, 4, out);
+    }
+}
+
 void ss_cost_layer(const struct ss_cost_context *c, const struct ss_ops *ops,
                    const struct ss_layer_kind *kind, int recompute, struct ss_layer_cost *out)
 {
@@ -410,6 +423,7 @@ void ss_cost_layer(const struct ss_cost_context *c, const struct ss_ops *ops,
         ss_cost_beside(c, out);
     if (kind->borders)
         kind->borders(c, out);
+    scale_reductions(c, ops, out);
     /* Whole layers are repeated with what the host makes them wait, modules beside what the host issues in all. */
     if (recompute != SS_RECOMPUTE_FULL)
         recompute_cost(c, ops, recompute, out);

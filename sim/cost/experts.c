@@ -72,7 +72,6 @@ void ss_experts_shape(struct ss_shape *s, const struct ss_job *job, const struct
     s->router_pads = job->pad_for_fp8;
     s->permute_fused = job->permute_fusion > 0;
     s->sequential = job->grouped_gemm == 0;
-    s->casts_each = job->fp8_recipe == SS_FP8_TENSORWISE;
     s->scattered = job->moe_load != SS_LOAD_BALANCED && !job->pad_to_capacity;
     s->an_expert = s->routed / s->local_experts;
 }

@@ -72,11 +72,17 @@ static int backward_casts(const struct ss_shape *s, const struct ss_stack *stack
     return ss_op_kept_in_fp8(s, stack) ? 5 : kept;
 }
 
+/* Where the scale of a tensor is made of its largest value (current scaling; Transformer Engine), a pass more reads 2 B, by three
+ * launches beside the cast's: that value is set to 0 and found, the scale made of it. Of a norm's output the norm finds it. */
+enum { LARGEST_BYTES = 2, LARGEST_LAUNCHES = 3, NORM_LAUNCHES = 2 };
+
 /* Traffic of the fp8 casts and transposes of one linear layer (Transformer Engine). Cast: 2 B read, 1 B
  * written; transpose: 1 B read, 1 B written; of a tensor that is not gathered both are one kernel that
  * reads once. Dynamic scaling (torchao) reads an operand for its largest value, reads it again and writes 1 B: activations
  * and weights in the forward, gradients and both again in the backward. `in`, `out`: width. The norm wrote the input of a
- * column-parallel layer in fp8, but where blocks are scaled a kernel of its own does; the backward transposes it after the gather. A gradient that sequence parallelism splits is cast as a shard. */
+ * column-parallel layer in fp8, but with scales of blocks or of the tensor itself a kernel of its own does; the backward transposes
+ * it after the gather. A gradient that sequence parallelism splits is cast as a shard. The largest value of a shard is reduced by a
+ * collective that the host issues. */
 void ss_op_fp8_cast(struct ss_ops *ops, const struct ss_shape *s, const struct ss_stack *stack, double in,
                     double out, int role)
 {
@@ -89,11 +95,18 @@ void ss_op_fp8_cast(struct ss_ops *ops, const struct ss_shape *s, const struct s
                           stack->fp8_cast_passes * 5 * (output + input + in * out), 4, 6);
         return;
     }
-    double gradient = gathered ? 3 * out / s->sp + 2 * out : 4 * out;
-    int later = column && (!s->fp8_blocks || s->sp > 1); /* the input is transposed behind its gather */
-    double input = !column ? 4 * in : !s->fp8_blocks ? 0 : later ? 3 * in / s->sp : 4 * in;
+    int apart = s->fp8_blocks || s->fp8_current, largest = s->fp8_current ? LARGEST_BYTES : 0;
+    double gradient = gathered ? (3 + largest) * out / s->sp + 2 * out : (4 + largest) * out;
+    int later = column && (!apart || s->sp > 1); /* the input is transposed behind its gather */
+    double input = !column ? (4 + largest) * in : !apart ? 0 : later ? 3 * in / s->sp : 4 * in;
     ss_op_elementwise(op, passes * input, passes * (gradient + (later ? 2 * in : 0)), input > 0 ? 2 : 0,
                       backward_casts(s, stack, gathered || later ? 3 : 2));
+    if (!s->fp8_current)
+        return;
+    op->forward_launches = column ? NORM_LAUNCHES : LARGEST_LAUNCHES;
+    op->backward_launches = LARGEST_LAUNCHES;
+    op->forward_kernels += column && s->sp > 1;
+    op->backward_kernels += gathered;
 }
 
 /* The same of the experts' linear layers, whose input is whole on the rank. */
@@ -101,15 +114,16 @@ void ss_op_cast_rows(struct ss_ops *ops, const struct ss_shape *s, const struct 
                      const char *name, double rows, double in, double out, double weights)
 {
     struct ss_op *op = ss_op_add(ops, name, SS_OP_ELEMENTWISE);
-    double passes = stack->fp8_cast_passes * rows;
+    double passes = stack->fp8_cast_passes * rows, moved = s->fp8_current ? 4 + LARGEST_BYTES : 4;
     if (stack->fp8_dynamic > 0)
         ss_op_elementwise(op, 5 * (passes * in + weights), 5 * (passes * (in + out) + weights), 4, 6);
     else
-        ss_op_elementwise(op, passes * 4 * in, passes * 4 * out, 2, backward_casts(s, stack, 2));
+        ss_op_elementwise(op, passes * moved * in, passes * moved * out, 2, backward_casts(s, stack, 2));
+    if (s->fp8_current && stack->fp8_dynamic <= 0)
+        op->forward_launches = op->backward_launches = LARGEST_LAUNCHES;
 }
 
-/* With scaling by history, or by blocks, one kernel casts what goes to all experts. Else each expert's part takes three: the
- * largest value, the scale that it makes, the cast. */
+/* With scaling by history, or by blocks, one kernel casts what goes to all experts. Else each expert's part is cast by itself. */
 void ss_op_expert_cast(struct ss_ops *ops, const struct ss_shape *s, const struct ss_stack *stack, double in,
                        double out)
 {
@@ -118,8 +132,8 @@ void ss_op_expert_cast(struct ss_ops *ops, const struct ss_shape *s, const struc
     struct ss_op *op = &ops->op[ops->n - 1];
     if (ss_op_kept_in_fp8(s, stack)) /* their weights are transposed in the forward, once for both */
         op->backward_kernels--;
-    if (s->casts_each)
-        op->forward_launches = op->backward_launches = 3 * groups;
+    if (s->fp8_current)
+        op->forward_launches = op->backward_launches = (LARGEST_LAUNCHES + 1) * groups;
 }
 
 int ss_op_saved_in_fp8(const struct ss_shape *s, const struct ss_stack *stack)
@@ -154,7 +168,7 @@ struct ss_op *ss_op_norm_of(struct ss_ops *ops, const struct ss_shape *s, const 
 void ss_op_norm(struct ss_ops *ops, const struct ss_shape *s, const struct ss_stack *stack, const char *name)
 {
     double x = s->tokens * s->h / s->sp, out = ss_op_saved_in_fp8(s, stack) ? 1 : s->e;
-    struct ss_op *op = ss_op_norm_of(ops, s, name, x, s->h, s->fp8_blocks ? s->e : out);
+    struct ss_op *op = ss_op_norm_of(ops, s, name, x, s->h, s->fp8_blocks || s->fp8_current ? s->e : out);
     /* Kept: the norm's input and, for the weight gradient of the GEMM behind it, its output. */
     op->saved_bytes = x * s->e + ss_op_kept_input(s, stack, out) + 4 * s->tokens / s->sp;
 }

@@ -59,6 +59,7 @@ void ss_shape_init(struct ss_shape *s, const struct ss_job *job, const struct ss
     s->tied = m->tied_embeddings;
     s->gemm_precision = job->precision;
     s->fp8_blocks = job->precision == SS_FP8 && job->fp8_recipe == SS_FP8_BLOCKWISE;
+    s->fp8_current = job->precision == SS_FP8 && job->fp8_recipe == SS_FP8_TENSORWISE;
     s->norm_passes = stack->norm_passes;
     s->storage_precision = job->precision == SS_FP8 ? job->fp8_base : job->precision;
     s->e = s->storage_precision == SS_FP32 ? 4 : 2;

@@ -75,6 +75,7 @@ MIXTURES = ("--num-experts", "deepseek-moe-16b", "deepseek-v2-lite", "deepseek-v
             "qwen3-235b-a22b", "qwen3-30b-a3b")
 CALLS = "Host calls of mixtures and of checkpointing; probabilities are exchanged"
 OWN_TYPE = "Adam may step a 16-bit model itself, as in NeMo AutoModel"
+CURRENT = "Current scaling as Transformer Engine does it"
 LAST_RANK = "Megatron's CI logs its last rank and keeps the softmax in fp32"
 # Props of this tree's registry that the old binary does not know: prop -> subject of the commit that added it.
 # Stacks whose NCCL has PAT; tensor groups that fill a node.
@@ -164,6 +165,7 @@ RULES = [
      "why": "modules that are repeated cost the host more; no row of a dense model moves"},
     {"commit": OWN_TYPE, "op": "add", "path": "inputs.stack.[ss.optimizer.model_type]", "why": "a prop of the stack nemo-automodel-2026"},
     {"commit": OWN_TYPE, "op": "output", "words": ("nemo-automodel-2026",), "old": "", "new": "", "why": "10 bytes a parameter fewer"},
+    {"commit": CURRENT, "op": "output", "words": ("tensorwise",), "old": "", "new": "", "why": "a pass more over what is cast to fp8"},
     {"commit": LAST_RANK, "op": "output", "words": ("megatron-lm-ci-2025",), "old": "", "new": "", "why": "another stage's memory, and more of it"},
 ]
 

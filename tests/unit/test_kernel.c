@@ -131,6 +131,38 @@ static void test_casts(void)
     CU_ASSERT(ops.op[0].forward_kernels == 2 && ops.op[0].backward_kernels == 4);
 }
 
+/* Current scaling: 2 B more to find a tensor's largest value, by three launches; the norm finds its output's, by two. */
+static void test_current_scaling(void)
+{
+    struct ss_card card;
+    struct ss_stack stack;
+    struct ss_ops ops;
+    make(&card, &stack);
+    struct ss_shape whole = shape_of(0, 1), split = shape_of(0, 4);
+    whole.fp8_current = split.fp8_current = 1;
+    whole.local_experts = 8;
+    whole.routed = 500;
+    const struct ss_op *op = cast(&ops, &whole, &stack, SS_TP_COLUMN);
+    CU_ASSERT(op->forward_bytes == 1000 * 4 * 100 && op->backward_bytes == 1000 * 6 * 300);
+    CU_ASSERT(op->forward_kernels == 2 && op->backward_kernels == 2);
+    CU_ASSERT(op->forward_launches == 2 && op->backward_launches == 3);
+    op = cast(&ops, &whole, &stack, SS_TP_ROW);
+    CU_ASSERT(op->forward_bytes == 1000 * 6 * 100 && op->forward_launches == 3);
+    /* Shards are reduced: one collective more to issue. A gradient's shard is 75 wide. */
+    op = cast(&ops, &split, &stack, SS_TP_COLUMN);
+    CU_ASSERT(op->forward_bytes == 1000 * 3 * 25 && op->forward_kernels == 3 && op->backward_kernels == 3);
+    op = cast(&ops, &split, &stack, SS_TP_ROW);
+    CU_ASSERT(op->backward_bytes == 1000 * (5 * 75 + 2 * 300) && op->forward_kernels == 2);
+    CU_ASSERT(op->backward_kernels == 4);
+    ops.n = 0;
+    ss_op_expert_cast(&ops, &whole, &stack, 100, 300);
+    CU_ASSERT(ops.op[0].forward_bytes == 500 * 6 * 100 && ops.op[0].backward_bytes == 500 * 6 * 300);
+    CU_ASSERT(ops.op[0].forward_launches == 4 * 8 && ops.op[0].backward_launches == 4 * 8);
+    ops.n = 0;
+    ss_op_norm(&ops, &whole, &stack, "norm"); /* its output stays in 16 bit */
+    CU_ASSERT_EQUAL(ops.op[0].forward_bytes, 1.5 * 100000 * 4);
+}
+
 static void test_norm(void)
 {
     struct ss_card card;
@@ -152,6 +184,7 @@ int main(void)
                            {"GEMM gain", test_gemm_gain},
                            {"attention rate", test_attention_rate},
                            {"casts", test_casts},
+                           {"casts by current scaling", test_current_scaling},
                            {"norm", test_norm},
                            CU_TEST_INFO_NULL};
     return suite_run("kernel", NULL, NULL, tests);

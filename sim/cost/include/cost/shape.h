@@ -26,6 +26,7 @@ struct ss_shape {
     int qkv_bias, out_bias, mlp_bias; /* biases of these linear layers */
     int norm_vectors;                 /* weights of a norm, in vectors of its width */
     int fp8_blocks;                   /* 1: linear layers in fp8 with a scale for each block of 128 */
+    int fp8_current;                  /* 1: with one that is made of the tensor itself before it is cast */
     double norm_passes;               /* traffic of norms over the count */
     int gemm_precision;               /* of linear layers: enum ss_precision */
     int storage_precision;            /* of activations, attention and logits */
@@ -61,7 +62,6 @@ struct ss_shape {
     int router_fused;   /* top-k, scores and auxiliary loss are made by fused kernels */
     int permute_fused;  /* copies of tokens and their sums are made by fused kernels */
     int sequential;     /* an expert after the other, no grouped GEMM */
-    int casts_each;     /* fp8: what goes to one expert is cast by a call of its own */
     double reserved_sms; /* that only the dispatcher's kernels have */
 };
 
