@@ -62,19 +62,20 @@ static void checkpoint_times(const struct ss_cost_context *c, const struct ss_op
 }
 
 /* Where the host has waited for the GPU it is no longer ahead: the GPU stands still until the host has issued as much as
- * the GPU works on. The longest time that it does, in the forward. */
+ * the GPU works on. The longest time that it does, in the forward, until the host waits again in the next layer, which is taken
+ * to be like this one. */
 static double catch_up(const struct ss_cost_context *c, const struct ss_ops *ops, const double *gpu)
 {
     double host = 0, done = 0, most = 0, f, b;
-    int waited = 0;
-    for (int i = 0; i < ops->n; i++) {
-        if (waited) {
-            host_times(c, &ops->op[i], &f, &b);
-            host += f;
-            most = fmax(most, host - done);
-            done += gpu[i];
-        }
-        waited |= ops->op[i].host_waits;
+    int wait = 0;
+    while (wait < ops->n && !ops->op[wait].host_waits)
+        wait++;
+    for (int i = 0; i < ops->n && wait < ops->n; i++) {
+        int k = (wait + 1 + i) % ops->n;
+        host_times(c, &ops->op[k], &f, &b);
+        host += f;
+        most = fmax(most, host - done);
+        done += gpu[k];
     }
     return most;
 }

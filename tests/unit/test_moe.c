@@ -247,6 +247,26 @@ static void test_host_of_recompute(void)
     CU_ASSERT_DOUBLE_EQUAL(two[1] - none[1], 2 * (1 + 2 + 0.9), 1e-9);
 }
 
+/* Four operators that the host issues in 2 s each; the GPU works 10 s on the first and 1 s on each other, and the host waits for
+ * the second. It is behind in the next layer too, until the operator of 10 s: 2, 4 and 6 s are issued when 0, 1 and 2 s are done. */
+static void test_behind(void)
+{
+    struct setting t;
+    struct ss_ops ops = {0};
+    struct ss_layer_cost cost = {0};
+    const double gpu[] = {10, 1, 1, 1};
+    setting_make(&t);
+    t.stack.host_operator = 2;
+    for (int i = 0; i < 4; i++)
+        ss_op_add(&ops, "operator", SS_OP_ELEMENTWISE);
+    cost.forward[SS_LABEL_COMPUTE] = 13;
+    ss_cost_host(&t.c, &ops, gpu, 0, &cost);
+    CU_ASSERT_DOUBLE_EQUAL(cost.forward[SS_LABEL_OTHER], 0, 1e-12);
+    ops.op[1].host_waits = 1;
+    ss_cost_host(&t.c, &ops, gpu, 0, &cost);
+    CU_ASSERT_DOUBLE_EQUAL(cost.forward[SS_LABEL_OTHER], 4, 1e-12);
+}
+
 /* Without --moe-grouped-gemm one expert after the other: 8 GEMMs of TOKENS x 4 / 8 tokens. */
 static void test_sequential(void)
 {
@@ -383,6 +403,7 @@ int main(void)
                            {"time never falls with skew", test_skew},
                            {"operators of the router", test_router},
                            {"host of what is repeated", test_host_of_recompute},
+                           {"host behind after a wait", test_behind},
                            CU_TEST_INFO_NULL};
     return suite_run("moe", NULL, NULL, tests);
 }
