@@ -12,6 +12,10 @@ static double keys_seen(const struct ss_shape *s, int local)
                       : ss_document_keys(s->sequence, window, chunk);
 }
 
+/* Of the mask that Transformer Engine makes: positions of queries and keys, their distance (4 B written), both ends of the window (8
+ * each), two comparisons (5 each), and flags negated, joined and negated (2, 3, 2); no gradients, so calls without autograd. */
+enum { MASK_BYTES = 4 + 8 + 8 + 5 + 5 + 2 + 3 + 2, MASK_KERNELS = 10 };
+
 /* Q K^T, scale + mask + softmax, dropout, P V over the full square, also where a window masks most of it. */
 static void unfused(struct ss_op *op, const struct ss_shape *s, const struct ss_stack *stack)
 {
@@ -23,6 +27,15 @@ static void unfused(struct ss_op *op, const struct ss_shape *s, const struct ss_
     op->backward_bytes = square * s->e * stack->unfused_passes_bwd;
     op->forward_kernels = s->attention_dropout > 0 ? 4 : 3;
     op->backward_kernels = s->attention_dropout > 0 ? 6 : 5;
+    /* Of the mask one square, whatever the batch; gradients of Q and K are read and written. */
+    if (stack->unfused_te > 0) {
+        op->forward_bytes +=
+            MASK_BYTES * s->sequence * s->sequence + 2 * s->e * s->tokens * s->heads * s->d_v;
+        op->backward_bytes += 2 * 2 * s->e * s->tokens * s->heads * s->d;
+        op->forward_kernels++;
+        op->forward_launches = MASK_KERNELS;
+        op->backward_kernels += 2;
+    }
     /* Softmax output, and with dropout its mask and its output (Korthikanti et al. 2022, 5 a s / h). */
     op->core_bytes = square * (s->e + (s->attention_dropout > 0 ? 1 + s->e : 0));
     /* Gradient of the softmax output; the fused backward of 16 bit works in it, the one of fp32 writes another. */

@@ -70,7 +70,8 @@ static void unfused_cost(const struct ss_cost_context *c, const struct ss_op *op
     if (s->d != s->d_v)
         products = gemm(c, p, rows, s->sequence, s->d_v, 0, sms, 1, aligned) + context +
                    2 * gemm(c, p, rows, s->d, s->sequence, 0, sms, 1, aligned);
-    *forward = scores + context + elementwise(c, op->forward_bytes, op->forward_kernels);
+    *forward =
+        scores + context + elementwise(c, op->forward_bytes, op->forward_kernels + op->forward_launches);
     *backward = products + elementwise(c, op->backward_bytes, op->backward_kernels);
 }
 

@@ -76,6 +76,7 @@ MIXTURES = ("--num-experts", "deepseek-moe-16b", "deepseek-v2-lite", "deepseek-v
 CALLS = "Host calls of mixtures and of checkpointing; probabilities are exchanged"
 OWN_TYPE = "Adam may step a 16-bit model itself, as in NeMo AutoModel"
 CURRENT = "Current scaling as Transformer Engine does it"
+UNFUSED = "Unfused attention as Transformer Engine does it"
 LAST_RANK = "Megatron's CI logs its last rank and keeps the softmax in fp32"
 # Props of this tree's registry that the old binary does not know: prop -> subject of the commit that added it.
 # Stacks whose NCCL has PAT; tensor groups that fill a node.
@@ -85,7 +86,7 @@ ALONE = r'"tp": (4|8|16),'
 TREES = "Trees over nodes, NVLSTree and PAT as flows on their links"
 NEW_PROPS = {"ss.nccl.pat": TREES, "ss.nccl.nvls_tree": TREES, "ss.pp.all_warmup": RELEASE, "ss.dispatch.sm_rate_alone": "A dispatcher's SMs are faster where no kernels run beside them"}
 NEW_PROPS = {"ss.pp.all_warmup": RELEASE, "ss.dispatch.sm_rate_alone": "A dispatcher's SMs are faster where no kernels run beside them",
-             "ss.optimizer.model_type": OWN_TYPE}
+             "ss.optimizer.model_type": OWN_TYPE, "ss.attention.unfused.te": UNFUSED}
 
 
 def own_stack(old, new, file):
@@ -166,6 +167,7 @@ RULES = [
     {"commit": OWN_TYPE, "op": "add", "path": "inputs.stack.[ss.optimizer.model_type]", "why": "a prop of the stack nemo-automodel-2026"},
     {"commit": OWN_TYPE, "op": "output", "words": ("nemo-automodel-2026",), "old": "", "new": "", "why": "10 bytes a parameter fewer"},
     {"commit": CURRENT, "op": "output", "words": ("tensorwise",), "old": "", "new": "", "why": "a pass more over what is cast to fp8"},
+    {"commit": UNFUSED, "op": "add", "path": "inputs.stack.[ss.attention.unfused.te]", "why": "a prop of the stack megatron-lm-ci-2025 alone"},
     {"commit": LAST_RANK, "op": "output", "words": ("megatron-lm-ci-2025",), "old": "", "new": "", "why": "another stage's memory, and more of it"},
 ]
 

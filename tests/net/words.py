@@ -33,7 +33,7 @@ PROPS = {
     "ss.zero.bucket_params": ["5e8"], "ss.zero.live_params": ["1e9"], "ss.fsdp.pytorch": ["1"],
     "ss.optimizer.passes": ["2"], "ss.optimizer.grad_passes": ["5"], "ss.optimizer.host_operators": ["4"],
     "ss.optimizer.barrier": ["0"], "ss.optimizer.grad_copy": ["1"], "ss.default.fp32_params": ["1"],
-    "ss.optimizer.param_remainders": ["1"], "ss.optimizer.model_type": ["1"], "ss.host.operator": ["90us"], "ss.microbatch.fixed": ["1ms"],
+    "ss.optimizer.param_remainders": ["1"], "ss.host.operator": ["90us"], "ss.microbatch.fixed": ["1ms"],
     "ss.iteration.fixed": ["20ms"], "ss.memory.context": ["1GB"], "ss.memory.nccl_per_group": ["200MB"],
     "ss.memory.fragmentation": ["0.1"], "ss.memory.thrash_margin": ["0.1"],
 }

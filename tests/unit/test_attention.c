@@ -60,6 +60,24 @@ static void test_window_unfused(void)
     CU_ASSERT_EQUAL(find(&local, "core attention")->forward_flops, 4 * 2 * 4096.0 * 4096 * 1024);
 }
 
+/* What Transformer Engine's unfused attention does beside: 37 B of a mask of 4096 x 4096 in ten kernels, the context read
+ * and written, and the gradients of Q and K. */
+static void test_unfused_te(void)
+{
+    struct setting t;
+    setting_make(&t);
+    t.job.attention = SS_ATTENTION_UNFUSED;
+    struct ss_ops plain = layer_of(&t, SS_LAYER_DENSE);
+    t.stack.unfused_te = 1;
+    struct ss_ops more = layer_of(&t, SS_LAYER_DENSE);
+    const struct ss_op *a = find(&plain, "core attention"), *b = find(&more, "core attention");
+    double width = 2 * 8192.0 * 1024; /* bytes of the context, and of Q, in 16 bit */
+    CU_ASSERT_EQUAL(b->forward_bytes - a->forward_bytes, 37.0 * 4096 * 4096 + 2 * width);
+    CU_ASSERT_EQUAL(b->backward_bytes - a->backward_bytes, 4 * width);
+    CU_ASSERT_EQUAL(b->forward_kernels + b->forward_launches, a->forward_kernels + 11);
+    CU_ASSERT_EQUAL(b->backward_kernels, a->backward_kernels + 2);
+}
+
 static double forward_flops(const struct ss_ops *ops)
 {
     double sum = 0;
@@ -290,6 +308,7 @@ int main(void)
     CU_TestInfo tests[] = {{"local attention sees a window", test_window},
                            {"a window as long as the sequence is none", test_wide_window},
                            {"unfused local attention is masked", test_window_unfused},
+                           {"unfused attention of Transformer Engine", test_unfused_te},
                            {"latent attention of full rank", test_latent_full_rank},
                            {"latent attention of DeepSeek-V3", test_latent_of_deepseek_v3},
                            {"latent attention, tensor parallel", test_latent_tensor_parallel},

@@ -30,6 +30,9 @@ extern "C" {
     X(unfused_passes_fwd, "ss.attention.unfused.passes_forward", NONE, 4, 1, 40,                             \
       "times that unfused attention moves the score matrix through HBM, forward")                            \
     X(unfused_passes_bwd, "ss.attention.unfused.passes_backward", NONE, 6, 1, 40, "the same, backward")      \
+    X(unfused_te, "ss.attention.unfused.te", COUNT, 0, 0, 1,                                                 \
+      "Transformer Engine's unfused attention: each forward makes the whole mask and puts the context in "   \
+      "order, the backward scales the gradients of Q and K")                                                 \
     X(rope_passes, "ss.rope.passes", NONE, 2, 0, 40,                                                         \
       "times that the rotary embedding moves Q and K through HBM in one direction of the pass")              \
     X(fused_latent_rope, "ss.fused.latent_rope", COUNT, 0, 0, 1,                                             \
