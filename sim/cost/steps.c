@@ -122,6 +122,14 @@ static void end_operator(struct ss_recorder *r)
 
 /* ---- operators ---- */
 
+/* Kernels from there on make gradients of weights. */
+static void of_weights(struct ss_step_list *l, size_t from)
+{
+    for (size_t i = from; i < l->n; i++)
+        if (l->step[i].kind == SS_STEP_COMPUTE)
+            l->step[i].phase = SS_PHASE_W;
+}
+
 /* The gradient of the input, and in B that of the weight, which hides the scatter of a column-parallel layer. */
 static void linear_backward(struct ss_step_list *l, const struct ss_linear_times *t,
                             const struct ss_layer_step *gather, const struct ss_layer_step *scatter,
@@ -136,11 +144,13 @@ static void linear_backward(struct ss_step_list *l, const struct ss_linear_times
         compute(l, SS_LABEL_TP, scatters ? fmax(0, t->scatter - (t->async ? t->w : 0)) : 0);
         return;
     }
+    size_t from = l->n;
     if (scatters)
         post(l, scatter, t->w, t->async);
     else
         compute(l, SS_LABEL_COMPUTE, t->w);
     compute(l, SS_LABEL_COMPUTE, t->accumulate);
+    of_weights(l, from);
 }
 
 void ss_record_linear(struct ss_recorder *r, const struct ss_linear_times *t)

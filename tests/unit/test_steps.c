@@ -100,8 +100,10 @@ static void test_chunks(void)
         CU_ASSERT(sums.attention[SS_PHASE_F] == 4 && sums.again == 0 && sums.unnamed == 0);
         snprintf(slot, sizeof slot, "B,%d,", k);
         sum_rows(csv, slot, &sums);
-        CU_ASSERT_DOUBLE_EQUAL(sums.ms[SS_PHASE_B][SS_LABEL_COMPUTE], 1e3 * c->backward[SS_LABEL_COMPUTE],
-                               1e-6);
+        double weights = sums.ms[SS_PHASE_W][SS_LABEL_COMPUTE];
+        CU_ASSERT_DOUBLE_EQUAL(weights, 1e3 * c->weight_grad[SS_LABEL_COMPUTE], 1e-6);
+        CU_ASSERT_DOUBLE_EQUAL(sums.ms[SS_PHASE_B][SS_LABEL_COMPUTE] + weights,
+                               1e3 * c->backward[SS_LABEL_COMPUTE], 1e-6);
         CU_ASSERT_DOUBLE_EQUAL(sums.ms[SS_PHASE_B][SS_LABEL_RECOMPUTE], 1e3 * c->backward[SS_LABEL_RECOMPUTE],
                                1e-6);
         CU_ASSERT(sums.attention[SS_PHASE_B] == 4 && sums.again == 4 && sums.unnamed == 0);

@@ -26,7 +26,7 @@ struct ss_step {
     int stream;     /* POST, WAIT */
     int collective; /* POST: index into plan.collectives */
     double seconds; /* COMPUTE, and POST where nothing is contended */
-    int phase; /* F, B, I or W that it is of, which tells the sides of a pair; of a repeated forward B or I */
+    int phase; /* F, B, I or W that it is of, which tells the sides of a pair; in B kernels of weight gradients are of W */
     const char *op; /* operator that it is of, "attention", and its kind, "gemm"; static, NULL: none */
     const char *op_kind;
 };
