@@ -68,8 +68,9 @@ int64_t ss_program_event_count(const struct ss_program *p)
 {
     int64_t n = 0;
     for (int c = 0; c < p->nclasses; c++)
-        for (int i = 0; i < p->classes[c].nslots; i++)
-            n += p->templates[p->classes[c].slots[i].template_index].nevents;
+        for (int i = 0; i < ss_program_stored(&p->classes[c]); i++)
+            n += (int64_t)ss_program_times(&p->classes[c], i) *
+                 p->templates[p->classes[c].slots[i].template_index].nevents;
     return n;
 }
 
@@ -78,7 +79,7 @@ const struct ss_event *ss_program_next(const struct ss_program *p, int c, struct
     const struct ss_program_class *cls = &p->classes[c];
     if (cur->slot >= cls->nslots)
         return NULL;
-    const struct ss_template *t = &p->templates[cls->slots[cur->slot].template_index];
+    const struct ss_template *t = &p->templates[ss_program_template_at(cls, cur->slot)];
     const struct ss_event *event = &t->events[cur->event];
     if (++cur->event == t->nevents) {
         cur->slot++;
@@ -91,6 +92,6 @@ int ss_program_event_line(const struct ss_program *p, int cls, int slot, int eve
 {
     if (!p->source)
         return 0;
-    const int *lines = p->source->event[p->classes[cls].slots[slot].template_index];
+    const int *lines = p->source->event[ss_program_template_at(&p->classes[cls], slot)];
     return lines[event];
 }

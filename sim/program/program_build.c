@@ -27,6 +27,8 @@ struct builder {
     int *out_start, *out_entry; /* p2p entries by sender: out_entry[out_start[c] .. out_start[c + 1]) */
     int *in_start, *in_entry;   /* by receiver */
     int *channel_of;            /* [2 * p2p entry + backward]: channel + 1, or 0 */
+    struct ss_schedule
+        *whole; /* the schedule without its loop, where sends and receives do not repeat with it; or NULL */
     /* of the class at hand */
     int cls;
 };
@@ -330,8 +332,14 @@ static void schedule_slots(struct builder *b, int *template_of, int *seen)
     memset(seen, 0, SS_PHASE_COUNT * (size_t)b->schedule->chunks * sizeof *seen);
     for (int i = 0; i < rank->nvariants; i++)
         template_of[i] = -2;
+    struct ss_program_class *cls = &b->p->classes[b->cls];
+    int first = b->schedule->loop_more ? b->schedule->loop_first[stage] : -1;
     for (int i = 0; i < b->schedule->nslots[stage] && !b->e.failed; i++) {
         const struct ss_slot *slot = &b->schedule->slots[stage][i];
+        if (i == first)
+            cls->loop.first = cls->nslots;
+        if (first >= 0 && i == first + b->schedule->loop_length)
+            cls->loop.length = cls->nslots - cls->loop.first;
         const struct ss_comm_variant *v = &rank->variants[rank->variant_of[i]];
         int *t = &template_of[rank->variant_of[i]];
         if (*t == -2)
@@ -341,6 +349,22 @@ static void schedule_slots(struct builder *b, int *template_of, int *seen)
 }
 
 /* ---- classes ---- */
+
+/* Slots so far are those of one turn. */
+static void close_loop(struct builder *b)
+{
+    struct ss_program_class *cls = &b->p->classes[b->cls];
+    cls->loop.more = cls->loop.length ? b->schedule->loop_more : 0;
+    cls->loop.step = b->schedule->loop_step;
+    cls->nslots += cls->loop.more * cls->loop.length;
+}
+
+static int make_slots(struct builder *b)
+{
+    struct ss_program_class *cls = &b->p->classes[b->cls];
+    cls->slots = malloc(((size_t)b->schedule->nslots[cls->stage] + 2) * sizeof *cls->slots);
+    return cls->slots ? SS_OK : no_memory(b);
+}
 
 static int lower_classes(struct builder *b)
 {
@@ -354,9 +378,12 @@ static int lower_classes(struct builder *b)
         b->e.failed = no_memory(b);
     for (b->cls = 0; b->cls < b->plan->nclasses && !b->e.failed; b->cls++) {
         b->e.outstanding = 0;
+        if ((b->e.failed = make_slots(b)) != 0)
+            break;
         step_slot(b);
         schedule_slots(b, template_of, seen);
         finish_slot(b);
+        close_loop(b);
     }
     free(template_of);
     free(seen);
@@ -382,6 +409,32 @@ static int bucket_paths(struct builder *b, int sends, int **start, int **entry)
     return SS_OK;
 }
 
+/* Do the sends and receives of the loop's turn, of the one before and of the one behind it repeat? */
+static int comm_repeats(const struct builder *b)
+{
+    const struct ss_schedule *s = b->schedule;
+    for (int r = 0; r < s->stages; r++) {
+        const int *variant = b->comm.ranks[r].variant_of;
+        int first = s->loop_first[r], length = s->loop_length;
+        if (first < length || first + 2 * length > s->nslots[r])
+            return 0;
+        for (int i = first - length; i < first + length; i++)
+            if (variant[i] != variant[i + length])
+                return 0;
+    }
+    return 1;
+}
+
+static int take_whole(struct builder *b)
+{
+    int rc = ss_schedule_turns(b->schedule, b->schedule->loop_more, &b->whole, b->err);
+    ss_comm_free(&b->comm);
+    if (rc)
+        return rc;
+    b->schedule = b->whole;
+    return ss_comm_build(b->schedule, &b->comm, b->err);
+}
+
 static int build(struct builder *b)
 {
     int rc = ss_program_copy(b->plan, b->p, b->err);
@@ -394,6 +447,8 @@ static int build(struct builder *b)
         rc = no_memory(b);
     if (!rc)
         rc = ss_comm_build(b->schedule, &b->comm, b->err);
+    if (!rc && b->schedule->loop_more && !comm_repeats(b))
+        rc = take_whole(b);
     return rc ? rc : lower_classes(b);
 }
 
@@ -410,6 +465,7 @@ int ss_program_build(const struct ss_plan *plan, struct ss_program **out, struct
     free(b.in_start);
     free(b.in_entry);
     free(b.channel_of);
+    ss_schedule_free(b.whole);
     if (rc)
         ss_program_free(b.p);
     else

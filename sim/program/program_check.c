@@ -276,7 +276,7 @@ static int check_class(const struct checker *c, int cls, int *stamp, const unsig
         if (!amount_ok(k->memory[i]))
             return FAIL(line, "class %s: %g bytes of %s are out of range", k->name, k->memory[i],
                         ss_mem_name(i));
-    for (int i = 0; i < k->nslots; i++) {
+    for (int i = 0; i < ss_program_stored(k); i++) {
         int t = k->slots[i].template_index;
         if (t < 0 || t >= p->ntemplates || k->slots[i].phase < -1 || k->slots[i].phase >= SS_PHASE_COUNT)
             return FAIL(line, "class %s slot %d: template %d or phase %d does not exist", k->name, i, t,

@@ -56,7 +56,8 @@ static int copy_tables(const struct ss_plan *plan, struct ss_program *p, struct 
             return no_memory(plan, err);
         }
     const struct ss_schedule *s = plan->schedule;
-    snprintf(p->name, sizeof p->name, "%.24s-p%d-v%d-m%d", s->name, s->stages, s->chunks, s->microbatches);
+    snprintf(p->name, sizeof p->name, "%.24s-p%d-v%d-m%d", s->name, s->stages, s->chunks,
+             s->microbatches + s->loop_more * s->loop_step);
     p->memory_overhead_factor = 1 + plan->fragmentation;
     return SS_OK;
 }
@@ -89,11 +90,6 @@ static int copy_classes(const struct ss_plan *plan, struct ss_program *p, struct
                         : in->norm >= 0              ? SS_STREAM(SS_COMM_WORLD) + 1
                                                      : SS_STREAM(SS_COMM_DP_CP) + 1;
         memcpy(out->memory, in->memory, sizeof out->memory);
-        out->slots = malloc(((size_t)plan->schedule->nslots[in->stage] + 2) * sizeof *out->slots);
-        if (!out->slots) {
-            free(per_stage);
-            return no_memory(plan, err);
-        }
     }
     free(per_stage);
     return SS_OK;
@@ -103,4 +99,34 @@ int ss_program_copy(const struct ss_plan *plan, struct ss_program *p, struct ss_
 {
     int rc = copy_tables(plan, p, err);
     return rc ? rc : copy_classes(plan, p, err);
+}
+
+int ss_program_unroll(const struct ss_program *p, struct ss_program *out, struct ss_error *err)
+{
+    *out = *p;
+    out->classes = ss_calloc((size_t)p->nclasses, sizeof *out->classes);
+    for (int c = 0; out->classes && c < p->nclasses; c++) {
+        const struct ss_program_class *from = &p->classes[c];
+        struct ss_program_class *to = &out->classes[c];
+        *to = *from;
+        to->loop = (struct ss_program_loop){0};
+        to->slots = malloc(((size_t)from->nslots + 1) * sizeof *to->slots);
+        for (int i = 0; to->slots && i < from->nslots; i++)
+            to->slots[i] = ss_program_slot_at(from, i);
+        if (!to->slots) {
+            ss_program_unroll_free(out);
+            break;
+        }
+    }
+    return out->classes
+               ? SS_OK
+               : ss_fail(err, SS_ERR_NOMEM, NULL, 0, "no memory for all slots of %d classes", p->nclasses);
+}
+
+void ss_program_unroll_free(struct ss_program *out)
+{
+    for (int c = 0; out->classes && c < out->nclasses; c++)
+        free(out->classes[c].slots);
+    free(out->classes);
+    out->classes = NULL;
 }

@@ -54,7 +54,7 @@ static void wake(struct runner *r, int cls)
 static int fail_at(struct runner *r, int cls, const struct ss_cursor *at, const char *why)
 {
     const struct ss_program_class *k = &r->p->classes[cls];
-    const struct ss_template *t = &r->p->templates[k->slots[at->slot].template_index];
+    const struct ss_template *t = &r->p->templates[ss_program_template_at(k, at->slot)];
     return ss_fail(r->err, SS_ERR_INPUT, ss_program_file(r->p),
                    ss_program_event_line(r->p, cls, at->slot, at->event),
                    "class %s slot %d event %d (%s in %s): %s", k->name, at->slot, at->event,

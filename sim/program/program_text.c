@@ -274,7 +274,7 @@ static int write_templates(struct writer *w, int expanded)
     if (!used)
         return SS_ERR_NOMEM;
     for (int c = 0; expanded && c < w->p->nclasses; c++)
-        for (int i = 0; i < w->p->classes[c].nslots; i++)
+        for (int i = 0; i < ss_program_stored(&w->p->classes[c]); i++)
             used[w->p->classes[c].slots[i].template_index] = 1;
     for (int t = 0; t < w->p->ntemplates; t++)
         if (!used[t])
@@ -314,8 +314,10 @@ static void write_class(struct writer *w, const struct ss_program_class *k, int 
     }
     if (any)
         fputc('\n', w->out);
-    for (int i = 0; i < k->nslots; i++)
-        write_slot(w, &k->slots[i], expanded);
+    for (int i = 0; i < k->nslots; i++) {
+        const struct ss_program_slot slot = ss_program_slot_at(k, i);
+        write_slot(w, &slot, expanded);
+    }
     fputs("}\n", w->out);
 }
 

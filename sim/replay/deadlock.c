@@ -35,7 +35,7 @@ static void rebuild(struct blocked *b)
     const struct ss_program *p = b->p;
     for (int c = 0; c < p->nclasses; c++)
         for (int s = 0; s < p->classes[c].nslots && s <= b->at[c].slot; s++) {
-            const struct ss_template *t = &p->templates[p->classes[c].slots[s].template_index];
+            const struct ss_template *t = &p->templates[ss_program_template_at(&p->classes[c], s)];
             int n = s < b->at[c].slot ? t->nevents : b->at[c].event;
             for (int e = 0; e < n; e++)
                 apply(b, c, &t->events[e]);
@@ -53,7 +53,7 @@ static const struct ss_event *event_at(const struct blocked *b, int cls)
     const struct ss_program_class *c = &b->p->classes[cls];
     if (b->at[cls].slot >= c->nslots)
         return NULL;
-    return &b->p->templates[c->slots[b->at[cls].slot].template_index].events[b->at[cls].event];
+    return &b->p->templates[ss_program_template_at(c, b->at[cls].slot)].events[b->at[cls].event];
 }
 
 /* A member that the collective at the head of the stream still misses. */
@@ -120,7 +120,7 @@ static void describe(const struct blocked *b, int cls, char *buf, size_t size)
     int peer = peer_of(b, cls);
     describe_what(b, cls, e, peer, what, sizeof what);
     int n = snprintf(buf, size, "%s slot %d event %d (%s) waits for %s", c->name, at->slot, at->event,
-                     b->p->templates[c->slots[at->slot].template_index].name, what);
+                     b->p->templates[ss_program_template_at(c, at->slot)].name, what);
     if (peer >= 0 && !event_at(b, peer) && n > 0 && (size_t)n < size)
         snprintf(buf + n, size - (size_t)n, "; %s is at its end", b->p->classes[peer].name);
 }

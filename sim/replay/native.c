@@ -179,7 +179,7 @@ static int next_slot(struct ss_native *k, int cls)
     while (++c->slot < c->nslots) {
         if (cls == k->anchor && c->slot >= k->anchor_slot)
             k->anchored = 1;
-        const struct ss_template *t = &k->p->templates[pc->slots[c->slot].template_index];
+        const struct ss_template *t = &k->p->templates[ss_program_template_at(pc, c->slot)];
         if (t->nevents == 0)
             continue;
         c->first = c->ev = t->events;

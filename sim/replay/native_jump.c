@@ -38,17 +38,18 @@ struct ss_jump {
 
 /* ---- period of the anchor's slots ---- */
 
-/* Smallest period of t[0..n), by the failure function of Knuth, Morris and Pratt; 0 out of memory. */
-static int smallest_period(const struct ss_program_slot *t, int n)
+/* Smallest period of slots [from, from + n) of a class, by the failure function of Knuth, Morris and Pratt; 0 out of memory. */
+static int smallest_period(const struct ss_program_class *c, int from, int n)
 {
     int *fail = malloc(((size_t)n + 1) * sizeof *fail), k = 0;
     if (!fail)
         return 0;
     fail[0] = fail[1] = 0;
     for (int i = 1; i < n; i++) {
-        while (k > 0 && t[i].template_index != t[k].template_index)
+        int t = ss_program_template_at(c, from + i);
+        while (k > 0 && t != ss_program_template_at(c, from + k))
             k = fail[k];
-        k += t[i].template_index == t[k].template_index;
+        k += t == ss_program_template_at(c, from + k);
         fail[i + 1] = k;
     }
     int period = n - fail[n];
@@ -67,7 +68,13 @@ int ss_jump_init(struct ss_native *k)
     int n = p->nclasses ? p->classes[anchor].nslots : 0, from = n / 4, middle = n / 2;
     if (n < 32)
         return 0;
-    int period = smallest_period(p->classes[anchor].slots + from, middle);
+    const struct ss_program_class *pc = &p->classes[anchor];
+    /* of a long loop a few turns tell */
+    if (middle > 4 * pc->loop.length && pc->loop.more > 8) {
+        from = pc->loop.first + pc->loop.length;
+        middle = 4 * pc->loop.length;
+    }
+    int period = smallest_period(pc, from, middle);
     if (period <= 0 || 3 * period > middle)
         return period > 0 ? 0 : -1;
     struct ss_jump *j = calloc(1, sizeof *j);
@@ -163,7 +170,7 @@ static void write_class(const struct ss_native *k, int cls, struct state_text *t
 {
     const struct ss_native_class *c = &k->classes[cls];
     int at_end = c->slot >= c->nslots;
-    exact(t, at_end ? -1 : k->p->classes[cls].slots[c->slot].template_index);
+    exact(t, at_end ? -1 : ss_program_template_at(&k->p->classes[cls], c->slot));
     exact(t, at_end ? 0 : c->ev - c->first);
     exact(t, c->blocked); /* -1: not blocked */
     exact(t, c->target);
@@ -289,6 +296,19 @@ static void set_base(struct ss_native *k)
         j->link_busy[l] = busy_until_now(k, l);
 }
 
+/* First slot from `from` on that differs from the one `step` before it. */
+static int same_until(const struct ss_program_class *c, int from, int step)
+{
+    int end = from, in_loop = 0, loop_end = c->loop.first + c->loop.length * (c->loop.more + 1);
+    while (end < c->nslots && ss_program_template_at(c, end) == ss_program_template_at(c, end - step)) {
+        in_loop = end - step >= c->loop.first && end < loop_end ? in_loop + 1 : 0;
+        end++;
+        if (c->loop.more > 0 && in_loop >= c->loop.length && end < loop_end)
+            end = loop_end; /* what holds for one turn holds for all */
+    }
+    return end;
+}
+
 /* How many periods more every class's slots repeat. */
 static int64_t periods_left(const struct ss_native *k)
 {
@@ -296,12 +316,10 @@ static int64_t periods_left(const struct ss_native *k)
     int64_t most = INT32_MAX;
     for (int c = 0; c < k->p->nclasses; c++) {
         const struct ss_program_class *pc = &k->p->classes[c];
-        int from = k->classes[c].slot, step = j->shift[c], end = from;
+        int from = k->classes[c].slot, step = j->shift[c];
         if (step == 0)
             continue;
-        while (end < pc->nslots && pc->slots[end].template_index == pc->slots[end - step].template_index)
-            end++;
-        int64_t n = (end - 1 - from) / step;
+        int64_t n = (same_until(pc, from, step) - 1 - from) / step;
         most = n < most ? n : most;
     }
     return most == INT32_MAX ? 0 : most;

@@ -171,7 +171,11 @@ static int check_class(const struct ss_program *p, int cls, int *seen, struct ss
     const struct ss_program_class *c = &p->classes[cls];
     if (!array_ok(c->nslots, c->slots) || c->nstreams < 0 || c->nstreams > (1 << 20))
         return bad(err, "class %d has an invalid number of slots or streams", cls);
-    for (int i = 0; i < c->nslots; i++) {
+    if (c->loop.first < 0 || c->loop.length < 0 || c->loop.more < 0 ||
+        (c->loop.more > 0 && (c->loop.length == 0 || (int64_t)c->loop.length * c->loop.more >
+                                                         c->nslots - c->loop.first - c->loop.length)))
+        return bad(err, "class %d has a loop of slots that it does not have", cls);
+    for (int i = 0; i < ss_program_stored(c); i++) {
         int t = c->slots[i].template_index;
         if (!index_ok(t, p->ntemplates))
             return bad(err, "%s slot %d names template %d of %d", c->name, i, t, p->ntemplates);

@@ -131,7 +131,7 @@ static void class_main(int argc, char **argv)
     (void)argc;
     (void)argv;
     for (c->at.slot = 0; c->at.slot < pc->nslots; c->at.slot++) {
-        const struct ss_template *t = &sg->p->templates[pc->slots[c->at.slot].template_index];
+        const struct ss_template *t = &sg->p->templates[ss_program_template_at(pc, c->at.slot)];
         for (c->at.event = 0; c->at.event < t->nevents; c->at.event++) {
             sg->events++;
             if (!run_alone(c, &t->events[c->at.event]))

@@ -39,7 +39,7 @@ static void find_own_streams(struct ss_sg *sg, const char *own, int *seen)
         struct ss_sg_queue *queues = sg->queues + sg->st.stream0[c];
         for (int s = 0; s < p->classes[c].nstreams; s++)
             queues[s].own = !sg->tape->wanted;
-        for (int i = 0; i < p->classes[c].nslots; i++) {
+        for (int i = 0; i < ss_program_stored(&p->classes[c]); i++) {
             int index = p->classes[c].slots[i].template_index;
             const struct ss_template *t = &p->templates[index];
             for (int e = 0; seen[index] != c + 1 && e < t->nevents; e++)

@@ -21,12 +21,13 @@ static int repeat(const struct ss_program *p, int times, struct ss_program *out,
         struct ss_program_class *cls = &out->classes[c];
         size_t n = (size_t)p->classes[c].nslots;
         *cls = p->classes[c];
+        cls->loop = (struct ss_program_loop){0};
         cls->slots = ss_calloc(n * (size_t)times, sizeof *cls->slots);
         if (!cls->slots)
             return ss_fail(err, SS_ERR_NOMEM, NULL, 0, "out of memory for %d iterations of %s", times,
                            p->name);
-        for (int i = 0; i < times && n; i++)
-            memcpy(cls->slots + (size_t)i * n, p->classes[c].slots, n * sizeof *cls->slots);
+        for (size_t i = 0; i < (size_t)times * n; i++)
+            cls->slots[i] = ss_program_slot_at(&p->classes[c], (int)(i % n));
         cls->nslots = (int)n * times;
     }
     return SS_OK;

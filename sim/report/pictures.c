@@ -129,8 +129,8 @@ static void set_window(struct album *a)
     }
 }
 
-int ss_pictures_draw(const struct ss_program *program, const struct ss_timeline *timeline, int engine,
-                     const struct ss_picture_request *request, struct ss_error *err)
+static int draw_all(const struct ss_program *program, const struct ss_timeline *timeline, int engine,
+                    const struct ss_picture_request *request, struct ss_error *err)
 {
     struct album a = {.program = program, .timeline = timeline, .request = request};
     struct ss_memory_extra extra = {0};
@@ -164,5 +164,17 @@ int ss_pictures_draw(const struct ss_program *program, const struct ss_timeline 
     ss_trace_free(a.trace);
     ss_book_free(&a.book);
     ss_bins_free(&a.bins);
+    return rc;
+}
+
+/* Slots have their own places in pictures: those of a loop are told one by one. */
+int ss_pictures_draw(const struct ss_program *program, const struct ss_timeline *timeline, int engine,
+                     const struct ss_picture_request *request, struct ss_error *err)
+{
+    struct ss_program whole;
+    int rc = ss_program_unroll(program, &whole, err);
+    if (!rc)
+        rc = draw_all(&whole, timeline, engine, request, err);
+    ss_program_unroll_free(&whole);
     return rc;
 }

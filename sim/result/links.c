@@ -41,9 +41,9 @@ static int add_all(const struct ss_program *p, double *load)
         return SS_ERR_NOMEM;
     for (int c = 0; c < p->nclasses; c++) {
         const struct ss_program_class *pc = &p->classes[c];
-        for (int i = 0; i < pc->nslots; i++)
-            times[pc->slots[i].template_index]++;
-        for (int i = 0; i < pc->nslots; i++) {
+        for (int i = 0; i < ss_program_stored(pc); i++)
+            times[pc->slots[i].template_index] += ss_program_times(pc, i);
+        for (int i = 0; i < ss_program_stored(pc); i++) {
             int *n = &times[pc->slots[i].template_index];
             if (*n)
                 add_template(p, c, &p->templates[pc->slots[i].template_index], *n, load);

@@ -132,6 +132,70 @@ static double mean_pair(const struct ss_plan_class *c, int chunks)
     return n > 0 ? sum / n : 0;
 }
 
+/* Mean durations of class c for all stages and chunks: of a phase in buffer[phase * chunks ..]. */
+static void mean_durations(const struct ss_plan *plan, int c, double *buffer,
+                           const double *duration[SS_PHASE_COUNT])
+{
+    int chunks = plan->schedule->chunks;
+    for (int phase = 0; phase < SS_PHASE_COUNT; phase++) {
+        double mean = phase < SS_PHASE_FB ? mean_phase(&plan->classes[c], chunks, phase)
+                                          : mean_pair(&plan->classes[c], chunks);
+        duration[phase] = buffer + (size_t)phase * (size_t)chunks;
+        for (int k = 0; k < chunks; k++)
+            buffer[phase * chunks + k] = mean;
+        if (phase == SS_PHASE_FB && !(mean > 0))
+            duration[phase] = NULL; /* F of one chunk + B of the other */
+    }
+}
+
+/* What idles of class c's rank under a schedule of its plan. */
+static int idle_of(const struct ss_schedule *s, const struct ss_plan_class *c,
+                   const double *const duration[SS_PHASE_COUNT], double *rank_idle, double *idle,
+                   struct ss_error *err)
+{
+    double makespan;
+    int rc = ss_schedule_makespan(s, duration, &makespan, rank_idle, err);
+    if (!rc)
+        *idle = fmax(0, rank_idle[c->stage]);
+    if (!rc && c->norm < 0) { /* ranks do not wait for the last one: the worst inner gap stays */
+        rc = ss_schedule_bubble(s, duration, rank_idle, err);
+        *idle = 0;
+        for (int r = 0; !rc && r < s->stages; r++)
+            *idle = fmax(*idle, rank_idle[r]);
+    }
+    return rc;
+}
+
+static int idle_of_turns(const struct ss_schedule *s, int more, const struct ss_plan_class *c,
+                         const double *const duration[SS_PHASE_COUNT], double *rank_idle, double *idle,
+                         struct ss_error *err)
+{
+    struct ss_schedule *turns;
+    int rc = ss_schedule_turns(s, more, &turns, err);
+    if (rc)
+        return rc;
+    rc = idle_of(turns, c, duration, rank_idle, idle, err);
+    ss_schedule_free(turns);
+    return rc;
+}
+
+/* The same of a loop: where two turns have added as much each, so will the others. */
+static int idle_of_loop(const struct ss_schedule *s, const struct ss_plan_class *c,
+                        const double *const duration[SS_PHASE_COUNT], double *rank_idle, double *idle,
+                        struct ss_error *err)
+{
+    double few[3] = {0};
+    for (int more = 0; more < 3; more++) {
+        int rc = idle_of_turns(s, more, c, duration, rank_idle, &few[more], err);
+        if (rc)
+            return rc;
+    }
+    if (!(fabs((few[2] - few[1]) - (few[1] - few[0])) <= 1e-12 * few[0]))
+        return idle_of_turns(s, s->loop_more, c, duration, rank_idle, idle, err);
+    *idle = few[0] + (few[2] - few[0]) / 2 * s->loop_more;
+    return SS_OK;
+}
+
 /*
  * The pipeline as it would be if all stages and chunks took what those of class c take on average,
  * with free communication: what idles then is the schedule's own bubble, what idles beyond it comes
@@ -143,33 +207,14 @@ static int schedule_bubble(const struct ss_plan *plan, int c, double *idle, stru
     size_t v = (size_t)s->chunks, p = (size_t)s->stages;
     double *buffer = ss_calloc(SS_PHASE_COUNT * v + p, sizeof *buffer);
     const double *duration[SS_PHASE_COUNT];
-    double makespan;
-    int rc;
+    int (*const idle_under)(const struct ss_schedule *, const struct ss_plan_class *,
+                            const double *const[SS_PHASE_COUNT], double *, double *, struct ss_error *) =
+        s->loop_more ? idle_of_loop : idle_of;
 
     if (!buffer)
         return ss_fail(err, SS_ERR_NOMEM, NULL, 0, "no memory for the bubble of %d stages", s->stages);
-    for (int phase = 0; phase < SS_PHASE_FB; phase++) {
-        double mean = mean_phase(&plan->classes[c], s->chunks, phase);
-        duration[phase] = buffer + (size_t)phase * v;
-        for (size_t k = 0; k < v; k++)
-            buffer[(size_t)phase * v + k] = mean;
-    }
-    double pair = mean_pair(&plan->classes[c], s->chunks);
-    duration[SS_PHASE_FB] =
-        pair > 0 ? buffer + SS_PHASE_FB * v : NULL; /* NULL: F of one chunk + B of the other */
-    for (size_t k = 0; k < v; k++)
-        buffer[SS_PHASE_FB * v + k] = pair;
-    double *rank_idle = buffer + SS_PHASE_COUNT * v;
-    rc = ss_schedule_makespan(s, duration, &makespan, rank_idle, err);
-    if (!rc)
-        *idle = fmax(0, rank_idle[plan->classes[c].stage]);
-    if (!rc &&
-        plan->classes[c].norm < 0) { /* ranks do not wait for the last one: the worst inner gap stays */
-        rc = ss_schedule_bubble(s, duration, rank_idle, err);
-        *idle = 0;
-        for (size_t r = 0; !rc && r < p; r++)
-            *idle = fmax(*idle, rank_idle[r]);
-    }
+    mean_durations(plan, c, buffer, duration);
+    int rc = idle_under(s, &plan->classes[c], duration, buffer + SS_PHASE_COUNT * v, idle, err);
     free(buffer);
     return rc;
 }

@@ -47,7 +47,9 @@ static int build_schedule(const struct ss_scenario *s, struct ss_schedule **out,
 
     if (ss_schedule_is_file(job->schedule))
         return ss_schedule_load(job->schedule, out, err);
-    return ss_schedule_build(schedule_name(job, params.chunks), &params, out, err);
+    if (job->packed_law != SS_PACKED_NONE) /* microbatches differ */
+        return ss_schedule_build(schedule_name(job, params.chunks), &params, out, err);
+    return ss_schedule_build_loop(schedule_name(job, params.chunks), &params, out, err);
 }
 
 /* Where nothing makes the ranks wait for each other they run on into the next iteration. */

@@ -92,7 +92,7 @@ static int timer_around(const struct ss_program_class *c, int slot)
 /* Charges the whole time of a slot's template, of which this is the first slot. */
 static void template_times(struct timers *t, const struct ss_program_class *c, int slot)
 {
-    int index = c->slots[slot].template_index, phase = c->slots[slot].phase;
+    int index = ss_program_template_at(c, slot), phase = ss_program_slot_at(c, slot).phase;
     const struct ss_template *tpl = &t->program->templates[index];
     const double *seconds = t->timeline->event_s + t->first_event[index];
     int seen = 0;
@@ -145,7 +145,7 @@ static void walk(struct timers *t)
     const struct ss_program_class *c = &t->program->classes[t->cls];
 
     for (int s = 0; s < c->nslots; s++) {
-        int index = c->slots[s].template_index;
+        int index = ss_program_template_at(c, s);
         if (!t->done[index])
             template_times(t, c, s);
         if (t->done[index] != NOTHING_WAITED)
@@ -159,8 +159,9 @@ static void count_posts(const struct timers *t, int *posts)
     const struct ss_program_class *c = &t->program->classes[t->cls];
 
     for (int s = 0; s < c->nslots; s++) {
-        const struct ss_template *tpl = &t->program->templates[c->slots[s].template_index];
-        if (t->done[c->slots[s].template_index] == NOTHING_WAITED)
+        int index = ss_program_template_at(c, s);
+        const struct ss_template *tpl = &t->program->templates[index];
+        if (t->done[index] == NOTHING_WAITED)
             continue;
         int any = 0;
         for (int e = 0; e < tpl->nevents; e++)
@@ -168,7 +169,7 @@ static void count_posts(const struct timers *t, int *posts)
                 posts[tpl->events[e].aux]++;
                 any = 1;
             }
-        t->done[c->slots[s].template_index] = any ? DONE : NOTHING_WAITED;
+        t->done[index] = any ? DONE : NOTHING_WAITED;
     }
     memset(t->done, 0, (size_t)t->program->ntemplates);
 }

@@ -55,7 +55,7 @@ const char *ss_schedule_undemanding(int chunks, int v_shape)
     return v_shape ? "zb-v" : chunks > 1 ? "looped-bfs" : "gpipe";
 }
 
-static int check_params(const char *name, const struct ss_schedule_params *p, struct ss_error *err)
+int ss_schedule_check_params(const char *name, const struct ss_schedule_params *p, struct ss_error *err)
 {
     if (p->stages < 1 || p->chunks < 1 || p->microbatches < 1 || p->microbatch_group_size < 0)
         return ss_fail(err, SS_ERR_INPUT, NULL, 0,
@@ -77,7 +77,7 @@ int ss_schedule_build(const char *name, const struct ss_schedule_params *params,
         names[i] = table[i]->name;
         if (strcmp(name, table[i]->name) != 0)
             continue;
-        int rc = check_params(name, params, err);
+        int rc = ss_schedule_check_params(name, params, err);
         if (!rc)
             rc = table[i]->build(params, out, err);
         if (!rc)

@@ -21,6 +21,7 @@ void ss_schedule_free(struct ss_schedule *s)
     free(s->slots);
     free(s->nslots);
     free(s->warmup);
+    free(s->loop_first);
     free(s->virtual_rank);
     free(s->virtual_chunk);
     ss_schedule_source_free(s->source);
@@ -61,28 +62,40 @@ struct ss_schedule *ss_schedule_alloc(const char *name, const struct ss_schedule
     return s;
 }
 
-int ss_schedule_copy(const struct ss_schedule *s, struct ss_schedule **out, struct ss_error *err)
+int ss_schedule_turns(const struct ss_schedule *s, int more, struct ss_schedule **out, struct ss_error *err)
 {
     struct ss_schedule_params params = {
-        .stages = s->stages, .chunks = s->chunks, .microbatches = s->microbatches};
-    size_t p = (size_t)s->stages, n = p * (size_t)s->chunks;
+        .stages = s->stages, .chunks = s->chunks, .microbatches = s->microbatches + more * s->loop_step};
     int most = 0;
-    for (size_t r = 0; r < p; r++)
+    for (int r = 0; r < s->stages; r++)
         most = s->nslots[r] > most ? s->nslots[r] : most;
-    struct ss_schedule *t = ss_schedule_alloc(s->name, &params, most);
+    struct ss_schedule *t = ss_schedule_alloc(s->name, &params, most + more * s->loop_length);
+    size_t stages = (size_t)s->stages * (size_t)s->chunks;
     if (!t)
         return ss_schedule_no_memory(&params, err);
     t->pipelines = s->pipelines;
     t->p2p = s->p2p;
     t->sound = s->sound;
-    memcpy(t->virtual_rank, s->virtual_rank, n * sizeof *t->virtual_rank);
-    memcpy(t->virtual_chunk, s->virtual_chunk, n * sizeof *t->virtual_chunk);
-    memcpy(t->nslots, s->nslots, p * sizeof *t->nslots);
-    memcpy(t->warmup, s->warmup, p * sizeof *t->warmup);
-    for (size_t r = 0; r < p; r++)
-        memcpy(t->slots[r], s->slots[r], (size_t)s->nslots[r] * sizeof **t->slots);
+    memcpy(t->virtual_rank, s->virtual_rank, stages * sizeof *t->virtual_rank);
+    memcpy(t->virtual_chunk, s->virtual_chunk, stages * sizeof *t->virtual_chunk);
+    memcpy(t->warmup, s->warmup, (size_t)s->stages * sizeof *t->warmup);
+    for (int r = 0; r < s->stages; r++) {
+        int first = more ? s->loop_first[r] : 0, length = s->loop_length;
+        t->nslots[r] = s->nslots[r] + more * length;
+        for (int i = 0; i < t->nslots[r]; i++) {
+            int turn = i < first || !more ? 0 : (i - first) / length;
+            turn = turn < more ? turn : more;
+            t->slots[r][i] = s->slots[r][i - turn * length];
+            ss_slot_shift(&t->slots[r][i], turn * s->loop_step);
+        }
+    }
     *out = t;
     return SS_OK;
+}
+
+int ss_schedule_copy(const struct ss_schedule *s, struct ss_schedule **out, struct ss_error *err)
+{
+    return ss_schedule_turns(s, s->loop_more, out, err);
 }
 
 void ss_schedule_fill(struct ss_slot *slots, const struct ss_slot *forward, const struct ss_slot *backward,
@@ -185,7 +198,7 @@ int ss_schedule_after(const struct ss_schedule *s, int virtual_stage)
 
 int ss_schedule_microbatches(const struct ss_schedule *s)
 {
-    return s->microbatches * (s->pipelines > 1 ? s->pipelines : 1);
+    return (s->microbatches + s->loop_more * s->loop_step) * (s->pipelines > 1 ? s->pipelines : 1);
 }
 
 void ss_schedule_source_free(struct ss_schedule_source *source)

@@ -97,6 +97,12 @@ struct ss_jitter {
 /* Returns the factor of one COMPUTE, > 0; the same arguments give the same factor. */
 double ss_jitter_factor(const struct ss_jitter *j, int rank, int slot, int event);
 
+/* Slots that run several times: slots[first .. first + length - 1] of a class `more` times more, each time for microbatches
+ * higher by `step`. All 0: none. */
+struct ss_program_loop {
+    int first, length, more, step;
+};
+
 struct ss_program_class {
     char name[40];               /* "stage0" */
     int stage;                   /* pipeline rank, for reports */
@@ -105,8 +111,10 @@ struct ss_program_class {
     int draws;                   /* rank whose draws its jitter takes: of ranks in lockstep, the lowest */
     int nstreams;                /* collective streams */
     double memory[SS_MEM_COUNT]; /* static bytes */
-    int nslots;
-    struct ss_program_slot *slots;
+    int nslots;                  /* all that run, those of a loop as often as they do */
+    struct ss_program_slot
+        *slots; /* [nslots - loop.length * loop.more]: ss_program_slot_at tells the n-th of all */
+    struct ss_program_loop loop;
 };
 
 struct ss_program {
@@ -143,9 +151,46 @@ int ss_program_read(const char *path, struct ss_program **out, struct ss_error *
 /* Reads a program text from `len` bytes of memory, as ss_program_read; messages call it `name`. */
 int ss_program_parse(const char *text, unsigned long len, const char *name, struct ss_program **out,
                      struct ss_error *err);
+/* Makes a program without loops that shares all but its slots with p. The caller frees *out with ss_program_unroll_free, before p.
+ * Error: SS_ERR_NOMEM. */
+int ss_program_unroll(const struct ss_program *p, struct ss_program *out, struct ss_error *err);
+/* Frees what ss_program_unroll made. */
+void ss_program_unroll_free(struct ss_program *out);
 /* Returns the number of events of one iteration, of all classes. */
 int64_t ss_program_event_count(const struct ss_program *p);
 
+/* Returns how often the loop has begun anew before slot i of all that run, 0 <= result <= loop.more. */
+static inline int ss_program_turn(const struct ss_program_class *c, int i)
+{
+    if (c->loop.more == 0 || i < c->loop.first + c->loop.length)
+        return 0;
+    int turn = (i - c->loop.first) / c->loop.length;
+    return turn < c->loop.more ? turn : c->loop.more;
+}
+/* Returns slot i of all that run, 0 <= i < nslots. */
+static inline struct ss_program_slot ss_program_slot_at(const struct ss_program_class *c, int i)
+{
+    int turn = ss_program_turn(c, i);
+    struct ss_program_slot slot = c->slots[i - turn * c->loop.length];
+    if (slot.microbatch >= 0)
+        slot.microbatch += turn * c->loop.step;
+    return slot;
+}
+/* Returns the template of slot i of all that run. */
+static inline int ss_program_template_at(const struct ss_program_class *c, int i)
+{
+    return c->slots[i - ss_program_turn(c, i) * c->loop.length].template_index;
+}
+/* Returns how many entries `slots` of a class has. */
+static inline int ss_program_stored(const struct ss_program_class *c)
+{
+    return c->nslots - c->loop.length * c->loop.more;
+}
+/* Returns how often entry i of `slots` runs. */
+static inline int ss_program_times(const struct ss_program_class *c, int i)
+{
+    return i >= c->loop.first && i < c->loop.first + c->loop.length ? c->loop.more + 1 : 1;
+}
 /* Returns how long a COMPUTE event of class c takes at full capacity, in s: its amount, under jitter times its factor. */
 static inline double ss_program_seconds(const struct ss_program *p, int c, int slot, int event, double amount)
 {

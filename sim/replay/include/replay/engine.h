@@ -151,7 +151,7 @@ static inline void ss_tape_keep(struct ss_tape *t, struct ss_record r)
 
 static inline void ss_tape_event(struct ss_tape *t, int cls, int slot, int event, double seconds)
 {
-    int template_index = t->program->classes[cls].slots[slot].template_index;
+    int template_index = ss_program_template_at(&t->program->classes[cls], slot);
     t->board->event_s[t->board->first_event[template_index] + event] += seconds;
 }
 

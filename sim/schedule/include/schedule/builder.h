@@ -86,6 +86,8 @@ void ss_schedule_truncate(struct ss_schedule *s, int microbatches);
  * microbatches of chunk `near` come in (i = 0) and the one where they turn or meet (i = n - 1). */
 void ss_order_dualpipe(struct ss_order *o, int i, int n, int near, int far);
 
+/* SS_ERR_INPUT where a number is no number of anything, or slots are too many. */
+int ss_schedule_check_params(const char *name, const struct ss_schedule_params *p, struct ss_error *err);
 /* SS_ERR_CONFIG when the schedule is asked to have another number of chunks or too few microbatches. */
 int ss_schedule_need_chunks(const char *name, const struct ss_schedule_params *params, int chunks,
                             struct ss_error *err);
@@ -104,6 +106,14 @@ void ss_schedule_source_free(struct ss_schedule_source *source);
 /* Virtual stage of (rank, chunk): map[rank * chunks + chunk], -1 where nothing is placed. NULL when out
  * of memory. */
 int *ss_schedule_stage_map(const struct ss_schedule *s);
+
+/* Makes it the same slot for microbatches that come so many later. */
+static inline void ss_slot_shift(struct ss_slot *slot, int microbatches)
+{
+    slot->microbatch += microbatches;
+    if (slot->phase == SS_PHASE_FB)
+        slot->microbatch2 += microbatches;
+}
 
 /* Index of (virtual stage or chunk, microbatch) in arrays of one entry each. */
 static inline int64_t ss_schedule_index(const struct ss_schedule *s, int stage, int microbatch)

@@ -46,7 +46,11 @@ struct ss_schedule {
     int *nslots;            /* [stages] */
     struct ss_slot **slots; /* [stages][nslots], order of execution */
     int *warmup;            /* [stages]: forward slots before the steady part */
-    int sound; /* 1: known to pass ss_schedule_check, which functions below then spare themselves */
+    /* A loop (ss_schedule_build_loop): `loop_length` slots of rank r from loop_first[r] on run loop_more times more, each time for
+     * microbatches higher by loop_step. slots, nslots and microbatches count them once. 0 and NULL: none. */
+    int loop_more, loop_length, loop_step;
+    int *loop_first; /* [stages] */
+    int sound;       /* 1: known to pass ss_schedule_check, which functions below then spare themselves */
     struct ss_schedule_source *source; /* where slots stand in the file they were read from, or NULL */
 };
 
@@ -69,8 +73,15 @@ struct ss_schedule_params {
  * or the schedule's own conditions do not hold), SS_ERR_NOMEM. */
 int ss_schedule_build(const char *name, const struct ss_schedule_params *params, struct ss_schedule **out,
                       struct ss_error *err);
-/* Copies a schedule, without where it was read; the caller frees *out with ss_schedule_free. Error: SS_ERR_NOMEM. */
+/* Copies a schedule, without where it was read, a loop as its slots; the caller frees *out with ss_schedule_free. Error: SS_ERR_NOMEM. */
 int ss_schedule_copy(const struct ss_schedule *s, struct ss_schedule **out, struct ss_error *err);
+/* Builds the same schedule as a loop where it repeats and microbatches are many, else as ss_schedule_build does: of a million
+ * microbatches it then has as many slots as of some dozens. Arguments, owner and errors are those of ss_schedule_build. */
+int ss_schedule_build_loop(const char *name, const struct ss_schedule_params *params,
+                           struct ss_schedule **out, struct ss_error *err);
+/* Makes the schedule without a loop that runs the loop of `s` `more` times more, which need not be s->loop_more: that is the whole
+ * one. The caller frees *out with ss_schedule_free. Error: SS_ERR_NOMEM. */
+int ss_schedule_turns(const struct ss_schedule *s, int more, struct ss_schedule **out, struct ss_error *err);
 /* Frees a schedule. NULL is allowed. */
 void ss_schedule_free(struct ss_schedule *s);
 /* Sets the name and a line of description, both constants, of the n-th known schedule, n from 0. Returns 1; 0 past the last. */
@@ -98,7 +109,7 @@ int ss_schedule_depth(const struct ss_schedule *s);
 int ss_schedule_before(const struct ss_schedule *s, int virtual_stage);
 /* Returns the virtual stage whose gradient a virtual stage needs for its backward; -1 for the last one. */
 int ss_schedule_after(const struct ss_schedule *s, int virtual_stage);
-/* Returns the microbatches of one iteration, of all pipelines together. */
+/* Returns the microbatches of one iteration, of all pipelines and turns of a loop together. */
 int ss_schedule_microbatches(const struct ss_schedule *s);
 /* Returns the slots of warm-up that a rank has before its first backward, as Megatron counts them. */
 int ss_schedule_warmup(const struct ss_schedule *s, int rank);
