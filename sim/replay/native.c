@@ -20,7 +20,8 @@ static void wake(struct ss_native *k, int cls)
 static void end_wait(struct ss_native *k, int cls, int label, double busy_from)
 {
     struct ss_native_class *c = &k->classes[cls];
-    ss_tape_wait(k->tape, cls, c->slot, (int)(c->ev - c->first), label, c->since, busy_from, k->now);
+    ss_tape_wait(k->tape, cls, c->slot, (int)(c->ev - c->first), c->event_s, label, c->since, busy_from,
+                 k->now);
     c->ev++;
     wake(k, cls);
 }
@@ -175,15 +176,17 @@ static void flow_due(struct ss_native *k, int flow)
 static int next_slot(struct ss_native *k, int cls)
 {
     struct ss_native_class *c = &k->classes[cls];
-    const struct ss_program_class *pc = &k->p->classes[cls];
+    const struct ss_native_template *t;
     while (++c->slot < c->nslots) {
+        t = c->then;
+        ss_slots_look_up(c);
         if (cls == k->anchor && c->slot >= k->anchor_slot)
             k->anchored = 1;
-        const struct ss_template *t = &k->p->templates[ss_program_template_at(pc, c->slot)];
-        if (t->nevents == 0)
+        if (t->first == t->end)
             continue;
-        c->first = c->ev = t->events;
-        c->end = t->events + t->nevents;
+        c->first = c->ev = t->first;
+        c->end = t->end;
+        c->event_s = t->event_s;
         return 1;
     }
     if (--k->left == 0) {
@@ -266,7 +269,8 @@ static void run_class(struct ss_native *k, int cls)
 static void compute_due(struct ss_native *k, int cls)
 {
     struct ss_native_class *c = &k->classes[cls];
-    ss_tape_compute(k->tape, cls, c->slot, (int)(c->ev - c->first), c->ev->index, c->since, k->now);
+    ss_tape_compute(k->tape, cls, c->slot, (int)(c->ev - c->first), c->event_s, c->ev->index, c->since,
+                    k->now);
     c->ev++;
     c->blocked = -1;
     run_class(k, cls); /* no other one may go on now */
@@ -284,6 +288,26 @@ static void timer_due(struct ss_native *k, int id)
     } else {
         flow_due(k, id - k->flow0);
     }
+}
+
+/* Of thousands of ranks in lockstep each finds its data out of the caches: that of the next one due is asked for while this one
+ * runs, of the one behind it what says where that data is. `due`: the next timer of this moment, or -1. */
+static inline void fetch_ahead(const struct ss_native *k, int due)
+{
+    if (due < 0 || due >= k->inst0)
+        return;
+    const struct ss_native_class *c = &k->classes[due];
+    int behind = k->timers.timers[due].next;
+    __builtin_prefetch(c->ev);
+    __builtin_prefetch(c->then);
+    if (behind >= 0 && behind < k->inst0)
+        __builtin_prefetch(&k->classes[behind]);
+    if (!k->tape->accounts)
+        return;
+    const char *account = (const char *)&k->tape->accounts[due];
+    __builtin_prefetch(c->event_s + (c->ev - c->first));
+    for (size_t i = 0; i < sizeof *k->tape->accounts; i += 64)
+        __builtin_prefetch(account + i);
 }
 
 static void run_runnable(struct ss_native *k)
@@ -306,7 +330,10 @@ static void run(struct ss_native *k)
     run_runnable(k);
     for (;;) {
         while (ss_timers_any(&k->timers) && k->timers.heap[0].time <= k->now) {
-            timer_due(k, ss_timers_pop(&k->timers));
+            int id = ss_timers_pop(&k->timers);
+            if (!k->timers.hole)
+                fetch_ahead(k, k->timers.moments[k->timers.heap[0].moment].head);
+            timer_due(k, id);
             if (k->nrunnable)
                 run_runnable(k);
         }
@@ -345,11 +372,11 @@ static int init(struct ss_native *k)
     k->left = p->nclasses;
     k->anchor = -1;
     if (!k->classes || !k->runnable || !k->scratch || ss_timers_init(&k->timers, k->flow0 + p->nchannels) ||
-        ss_sm_init(k) || ss_fluid_init(&k->fluid, p, k->board->link_busy))
+        ss_slots_init(k) || ss_sm_init(k) || ss_fluid_init(&k->fluid, p, k->board->link_busy))
         return -1;
     for (int c = 0; c < p->nclasses; c++) {
         k->classes[c].slot = -1;
-        k->classes[c].nslots = p->classes[c].nslots;
+        ss_slots_look_up(&k->classes[c]);
     }
     return 0;
 }
@@ -359,6 +386,7 @@ static void release(struct ss_native *k)
     ss_state_free(&k->st);
     ss_timers_free(&k->timers);
     ss_fluid_free(&k->fluid);
+    ss_slots_free(k);
     free(k->classes);
     free(k->holds);
     free(k->runnable);

@@ -28,16 +28,13 @@ static int grow_flows(struct ss_fluid *f, int n)
     struct ss_fluid_flow *flows = realloc(f->flows, room * sizeof *flows);
     if (flows)
         f->flows = flows;
-    int *next = realloc(f->node_next, room * SS_ROUTE_MAX * sizeof *next);
-    if (next)
-        f->node_next = next;
-    int *prev = realloc(f->node_prev, room * SS_ROUTE_MAX * sizeof *prev);
-    if (prev)
-        f->node_prev = prev;
+    struct ss_fluid_node *nodes = realloc(f->nodes, (room << f->node_shift) * sizeof *nodes);
+    if (nodes)
+        f->nodes = nodes;
     int *part = realloc(f->part_flows, room * sizeof *part);
     if (part)
         f->part_flows = part;
-    if (!flows || !next || !prev || !part)
+    if (!flows || !nodes || !part)
         return -1;
     for (int i = f->nflows; i < n; i++) {
         flows[i] = (struct ss_fluid_flow){.path = -1, .owner = -1};
@@ -57,8 +54,11 @@ int ss_fluid_init(struct ss_fluid *f, const struct ss_program *p, double *busy)
     f->free_flow = -1;
     f->busy = busy;
     size_t nhops = 0;
-    for (int i = 0; i < p->npaths; i++)
+    for (int i = 0; i < p->npaths; i++) {
         nhops += (size_t)p->paths[i].nlinks;
+        while (p->paths[i].nlinks > 1 << f->node_shift)
+            f->node_shift++;
+    }
     f->hops = malloc((nhops + 1) * sizeof *f->hops);
     f->paths = calloc((size_t)p->npaths + 1, sizeof *f->paths);
     f->links = calloc((size_t)p->nlinks + 1, sizeof *f->links);
@@ -88,8 +88,7 @@ void ss_fluid_free(struct ss_fluid *f)
     free(f->paths);
     free(f->links);
     free(f->flows);
-    free(f->node_next);
-    free(f->node_prev);
+    free(f->nodes);
     free(f->dirty);
     free(f->part_links);
     free(f->part_flows);
@@ -127,11 +126,10 @@ int ss_fluid_start(struct ss_native *k, int flow, int path, double bytes)
     f->started++;
     for (int j = 0; j < way->n; j++) {
         struct ss_fluid_link *l = &f->links[f->hops[way->first + j].link];
-        int node = flow * SS_ROUTE_MAX + j;
-        f->node_next[node] = l->head;
-        f->node_prev[node] = -1;
+        int node = (flow << f->node_shift) + j;
+        f->nodes[node] = (struct ss_fluid_node){l->head, -1};
         if (l->head >= 0)
-            f->node_prev[l->head] = node;
+            f->nodes[l->head].prev = node;
         l->head = node;
         if (l->count++)
             shared = f->hops[way->first + j].link;
@@ -158,15 +156,15 @@ void ss_fluid_stop(struct ss_native *k, int flow)
     struct ss_fluid_flow *w = &f->flows[flow];
     const struct ss_fluid_path *way = &f->paths[w->path];
     for (int j = 0; j < way->n; j++) {
-        int link = f->hops[way->first + j].link, node = flow * SS_ROUTE_MAX + j;
-        int next = f->node_next[node], prev = f->node_prev[node];
+        int link = f->hops[way->first + j].link, node = (flow << f->node_shift) + j;
+        int next = f->nodes[node].next, prev = f->nodes[node].prev;
         struct ss_fluid_link *l = &f->links[link];
         if (prev >= 0)
-            f->node_next[prev] = next;
+            f->nodes[prev].next = next;
         else
             l->head = next;
         if (next >= 0)
-            f->node_prev[next] = prev;
+            f->nodes[next].prev = prev;
         if (--l->count)
             touch(f, link);
         else if (f->busy)
@@ -199,15 +197,15 @@ static void gather(struct ss_fluid *f, int start, int *nlinks, int *nflows)
         l->room = l->bandwidth;
         l->weight = 0;
         l->open = 0;
-        for (int node = l->head; node >= 0; node = f->node_next[node]) {
-            struct ss_fluid_flow *w = &f->flows[node / SS_ROUTE_MAX];
+        for (int node = l->head; node >= 0; node = f->nodes[node].next) {
+            struct ss_fluid_flow *w = &f->flows[node >> f->node_shift];
             const struct ss_fluid_path *way = &f->paths[w->path];
-            l->weight += f->hops[way->first + node % SS_ROUTE_MAX].weight;
+            l->weight += f->hops[way->first + (node & ((1 << f->node_shift) - 1))].weight;
             l->open++;
             if (w->mark == f->epoch)
                 continue;
             w->mark = f->epoch;
-            f->part_flows[nf++] = node / SS_ROUTE_MAX;
+            f->part_flows[nf++] = node >> f->node_shift;
             for (int j = 0; j < way->n; j++) {
                 int link = f->hops[way->first + j].link;
                 if (f->links[link].mark != f->epoch) {
@@ -266,8 +264,8 @@ static void fill(struct ss_native *k, int nlinks, int nflows)
             i++;
         }
         level = fmax(level, least); /* rounding must not let it sink */
-        for (int node = f->links[full].head; node >= 0; node = f->node_next[node]) {
-            int flow = node / SS_ROUTE_MAX;
+        for (int node = f->links[full].head; node >= 0; node = f->nodes[node].next) {
+            int flow = node >> f->node_shift;
             if (f->flows[flow].mark != f->epoch)
                 continue;
             fix_flow(k, flow, level);

@@ -381,8 +381,10 @@ static void jump(struct ss_native *k)
     double by = (double)n * (k->now - j->base_now);
     count_again(k, (double)n, by);
     shift_clock(k, by);
-    for (int c = 0; c < k->p->nclasses; c++)
+    for (int c = 0; c < k->p->nclasses; c++) {
         k->classes[c].slot += (int)n * j->shift[c];
+        ss_slots_look_up(&k->classes[c]);
+    }
     j->have_base = 0;
     j->power = 1;
 }

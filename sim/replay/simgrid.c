@@ -39,7 +39,7 @@ static void compute(struct ss_sg_class *c, const struct ss_event *e)
         if (sg->tape->wanted)
             ss_sg_catch_up(c);
     }
-    ss_tape_compute(sg->tape, c->index, c->at.slot, c->at.event, e->index, start, c->now);
+    ss_tape_compute(sg->tape, c->index, c->at.slot, c->at.event, ss_sg_events(c), e->index, start, c->now);
 }
 
 static void wait_event(struct ss_sg_class *c, const struct ss_event *e)

@@ -214,8 +214,8 @@ int ss_sg_wait_own(struct ss_sg_class *c, int stream)
     if (own->state != SS_SG_ENDED)
         return 0;
     q->waited++;
-    ss_tape_wait(c->sg->tape, c->index, c->at.slot, c->at.event, c->sg->p->collectives[own->collective].label,
-                 c->now, own->begin, own->end);
+    ss_tape_wait(c->sg->tape, c->index, c->at.slot, c->at.event, ss_sg_events(c),
+                 c->sg->p->collectives[own->collective].label, c->now, own->begin, own->end);
     c->now = fmax(c->now, own->end);
     return 1;
 }

@@ -51,7 +51,8 @@ void ss_sg_end_wait(struct ss_sg *sg, int cls, int label, double busy_from)
 {
     struct ss_sg_class *c = &sg->classes[cls];
     c->blocked = -1;
-    ss_tape_wait(sg->tape, cls, c->at.slot, c->at.event, label, c->since, busy_from, simgrid_get_clock());
+    ss_tape_wait(sg->tape, cls, c->at.slot, c->at.event, ss_sg_events(c), label, c->since, busy_from,
+                 simgrid_get_clock());
 }
 
 /* ---- the SM resource ---- */

@@ -40,6 +40,10 @@ static const struct {
      1,
      {10, 0}},
     {"405b-16k, 16,384 ranks unfolded, chunk, jumped", "405b-16k", "--unfold", 1, 1, {0, 0}},
+    {"405b-16k, one slow GPU, chunk", "405b-16k", "--straggler 777:1.5", 1, 0, {0.060, 0}},
+    {"405b-16k, 100 replicas of jitter, one process a core", "405b-16k", "--jitter 0.02", 1, 1, {60, 0}},
+    {"405b on 1,048,576 GPUs folded, chunk", "405b-16k", "--nodes 131072 --gbs 1048576", 1, 0, {0.5, 0}},
+    {"70b-14, a million microbatches, chunk", "70b-14", "--gbs 1000000", 1, 0, {0, 0}},
 };
 #define NCASES (sizeof cases / sizeof cases[0])
 static const char *const engines[] = {"native", "simgrid"};

@@ -149,35 +149,35 @@ static inline void ss_tape_keep(struct ss_tape *t, struct ss_record r)
     t->records[t->n++] = r;
 }
 
-static inline void ss_tape_event(struct ss_tape *t, int cls, int slot, int event, double seconds)
+/* Where the times of the events of a slot's template are; NULL where they are not wanted. */
+static inline double *ss_tape_events(const struct ss_tape *t, int template_index)
 {
-    int template_index = ss_program_template_at(&t->program->classes[cls], slot);
-    t->board->event_s[t->board->first_event[template_index] + event] += seconds;
+    return t->accounts ? t->board->event_s + t->board->first_event[template_index] : NULL;
 }
 
-/* A wait that took time; label: of what was waited for. */
-static inline void ss_tape_wait(struct ss_tape *t, int cls, int slot, int event, int label, double start,
-                                double busy_from, double end)
+/* A wait that took time; label: of what was waited for. `events`: ss_tape_events of the slot. */
+static inline void ss_tape_wait(struct ss_tape *t, int cls, int slot, int event, double *events, int label,
+                                double start, double busy_from, double end)
 {
     if (!(end > start))
         return;
     busy_from = busy_from < start ? start : busy_from > end ? end : busy_from;
     if (t->accounts) {
         ss_account_wait(&t->accounts[cls], label, start, busy_from, end);
-        ss_tape_event(t, cls, slot, event, end - start);
+        events[event] += end - start;
     }
     if (t->wanted)
         ss_tape_keep(t, (struct ss_record){end, start, busy_from, SS_RECORD_SPAN, cls, slot, event, 0, 0});
 }
 
-static inline void ss_tape_compute(struct ss_tape *t, int cls, int slot, int event, int mix, double start,
-                                   double end)
+static inline void ss_tape_compute(struct ss_tape *t, int cls, int slot, int event, double *events, int mix,
+                                   double start, double end)
 {
     if (!(end > start))
         return;
     if (t->accounts) {
         ss_account_compute(&t->accounts[cls], &t->board->blends[mix], start, end);
-        ss_tape_event(t, cls, slot, event, end - start);
+        events[event] += end - start;
     }
     if (t->wanted)
         ss_tape_keep(t, (struct ss_record){end, start, start, SS_RECORD_SPAN, cls, slot, event, 0, 0});

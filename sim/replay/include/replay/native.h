@@ -62,13 +62,19 @@ struct ss_fluid_link {
     int open;
 };
 
+/* Flows on one link are a list of such. */
+struct ss_fluid_node {
+    int next, prev;
+};
+
 struct ss_fluid {
     int nlinks, nflows, nchannels, free_flow;
     struct ss_hop *hops;
     struct ss_fluid_path *paths;
     struct ss_fluid_link *links;
     struct ss_fluid_flow *flows;  /* channels first */
-    int *node_next, *node_prev;   /* [nflows * SS_ROUTE_MAX]: flow f on its hop j */
+    int node_shift;               /* a flow has 2^node_shift nodes, one for each hop of the longest path */
+    struct ss_fluid_node *nodes;  /* [nflows << node_shift]: flow f on its hop j */
     int *dirty, ndirty;           /* links whose flows must be shared anew */
     int *part_links, *part_flows; /* the connected component at hand */
     size_t cap_part_flows;
@@ -79,9 +85,21 @@ struct ss_fluid {
     int64_t started;  /* flows so far */
 };
 
+/* What the loop needs of a template: a third of a line of the cache. */
+struct ss_native_template {
+    const struct ss_event *first, *end;
+    double *event_s; /* [events of the template]: ss_tape_events */
+};
+
 struct ss_native_class {
     const struct ss_event *first, *ev, *end; /* of the slot's template; ev: the next event */
-    int slot, nslots;
+    double *event_s;                         /* as in it */
+    const struct ss_native_template *then;   /* of the next slot; known early, read late */
+    const struct ss_native_template *base;   /* that `order` counts from */
+    const int *order; /* [entries of the program's slots]; those of like classes are one */
+    struct ss_program_loop loop;
+    int slot;
+    int nslots;
     int blocked; /* enum ss_event_kind, or -1 */
     int target;  /* channel or stream waited for */
     double since;
@@ -99,6 +117,8 @@ struct ss_native {
     struct ss_timers timers;
     struct ss_fluid fluid;
     struct ss_native_class *classes;
+    struct ss_native_template *templates; /* [ntemplates] */
+    int *orders;                          /* of all classes */
     double *holds;
     int flow0, inst0;
     uint64_t *runnable;    /* bits */
@@ -171,6 +191,20 @@ void ss_fluid_stop(struct ss_native *k, int flow);
 void ss_fluid_settle(struct ss_native *k);
 /* Counts no link time beyond now. */
 void ss_fluid_close(struct ss_native *k);
+
+/* ---- native_slots.c: where slots are, laid out for the caches ---- */
+int ss_slots_init(struct ss_native *k);
+void ss_slots_free(struct ss_native *k);
+/* Finds the template of the slot behind the one at which a class is. */
+static inline void ss_slots_look_up(struct ss_native_class *c)
+{
+    int i = c->slot + 1;
+    if (c->loop.more > 0 && i >= c->loop.first + c->loop.length) {
+        int turn = (i - c->loop.first) / c->loop.length;
+        i -= (turn < c->loop.more ? turn : c->loop.more) * c->loop.length;
+    }
+    c->then = c->slot + 1 < c->nslots ? c->base + c->order[i] : NULL;
+}
 
 /* ---- native_jump.c: a steady state is jumped over ---- */
 int ss_jump_init(struct ss_native *k);

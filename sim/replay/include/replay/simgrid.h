@@ -88,6 +88,12 @@ struct ss_sg {
     int64_t events, flows;
 };
 
+/* ss_tape_events of the slot at which a class is. */
+static inline double *ss_sg_events(const struct ss_sg_class *c)
+{
+    return ss_tape_events(c->sg->tape, ss_program_template_at(&c->sg->p->classes[c->index], c->at.slot));
+}
+
 /* ---- simgrid_platform.c ---- */
 /* Loads the reduced platform and finds hosts and pairs. 0, or a status with the board's texts. */
 int ss_sg_platform(struct ss_sg *sg);
