@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Times whole runs of the program, from parsing to result, and compares with an earlier table.
- * bench_cases STEPSIM SOURCE_ROOT [--repeats N] [--quick] [--instructions] [--against TABLE]
- * Prints a table in Markdown; --against reads one.
+ * Times whole runs of the program, from parsing to result, and compares with an earlier table or program.
+ * bench_cases STEPSIM SOURCE_ROOT [--repeats N] [--quick] [--instructions] [--against TABLE|PROGRAM]
+ * Prints a table in Markdown; --against reads one, or runs an earlier program in turn with this one.
  */
 #include <math.h>
 #include <stdio.h>
@@ -160,46 +160,119 @@ static double earlier(const char *table, const char *name, const char *engine)
     return wall;
 }
 
-/* The fastest of `repeats`: the others met something else on the machine. */
-static int best_of(char *const *argv, int repeats, struct figures *best)
+static int run_better(char *const *argv, int first, struct figures *best)
 {
     struct figures f = {0};
-    for (int i = 0; i < repeats; i++) {
-        if (run(argv, &f))
-            return -1;
-        if (i == 0 || f.wall < best->wall)
-            *best = f;
-    }
+    if (run(argv, &f))
+        return -1;
+    if (first || f.cpu < best->cpu)
+        *best = f;
     return 0;
 }
 
-static void print_row(size_t i, int engine, const struct figures *f, double native_wall, const char *against)
+/* The fastest of `repeats`: the others met something else on the machine. An earlier program, where one is given, takes turns. */
+static int best_of(char *const *argv, char *earlier_program, int repeats, struct figures *best,
+                   struct figures *before)
 {
-    char ratio[32] = "", target[32] = "", count[32] = "", change[32] = "";
-    double before = earlier(against, cases[i].name, engines[engine]);
+    char *words[MAX_WORDS] = {earlier_program};
+    for (int i = 1; i < MAX_WORDS && argv[i - 1]; i++)
+        words[i] = argv[i];
+    for (int i = 0; i < repeats; i++)
+        if (run_better(argv, i == 0, best) || (earlier_program && run_better(words, i == 0, before)))
+            return -1;
+    return 0;
+}
+
+/* What the table is compared with: an earlier one, or an earlier program. */
+struct against {
+    const char *table;
+    char *program;
+};
+
+static void print_head(const struct against *a)
+{
+    const char *more = a->program ? " CPU ms before | CPU, ratio | instructions, ratio |"
+                       : a->table ? " wall, against |"
+                                  : "";
+    printf("| case | engine | wall ms | goal ms | CPU ms | MiB | events | Mevents/s | Minstructions | "
+           "simgrid/native |%s\n|---|---|---|---|---|---|---|---|---|---|%s\n",
+           more,
+           a->program ? "---|---|---|"
+           : a->table ? "---|"
+                      : "");
+}
+
+static void print_change(size_t i, int engine, const struct figures *f, const struct figures *before,
+                         const struct against *a)
+{
+    double wall = earlier(a->table, cases[i].name, engines[engine]);
+    if (a->program) {
+        printf(" %.1f | %.2f |", 1e3 * before->cpu, f->cpu / before->cpu);
+        printf(f->instructions > 0 ? " %.2f |" : " |", f->instructions / before->instructions);
+    } else if (wall > 0) {
+        printf(" %+.0f %% |", 100 * (1e3 * f->wall / wall - 1));
+    } else if (a->table) {
+        printf(" new |");
+    }
+}
+
+static void print_row(size_t i, int engine, const struct figures *f, double native_wall)
+{
+    char ratio[32] = "", target[32] = "", count[32] = "";
     if (engine == 1 && native_wall > 0)
         snprintf(ratio, sizeof ratio, "%.1f", f->wall / native_wall);
     if (cases[i].target[engine] > 0)
         snprintf(target, sizeof target, "%.0f", 1e3 * cases[i].target[engine]);
     if (f->instructions > 0)
         snprintf(count, sizeof count, "%.0f", f->instructions / 1e6);
-    if (before > 0)
-        snprintf(change, sizeof change, " %+.0f %% |", 100 * (1e3 * f->wall / before - 1));
-    else if (against)
-        snprintf(change, sizeof change, " new |");
-    printf("| %s | %s | %.1f | %s | %.1f | %.0f | %.0f | %.1f | %s | %s |%s\n", cases[i].name,
-           engines[engine], 1e3 * f->wall, target, 1e3 * f->cpu, f->mib, f->events, f->events / f->wall / 1e6,
-           count, ratio, change);
-    fflush(stdout);
+    printf("| %s | %s | %.1f | %s | %.1f | %.0f | %.0f | %.1f | %s | %s |", cases[i].name, engines[engine],
+           1e3 * f->wall, target, 1e3 * f->cpu, f->mib, f->events, f->events / f->wall / 1e6, count, ratio);
+}
+
+/* Both engines of a case; 0, or 1 where one failed or they differ. */
+static int measure(size_t i, char *const *argv, int repeats, int count, const struct against *against)
+{
+    double native = 0, iteration = 0;
+    int failed = 0;
+    for (int e = 0; e < 2; e++) {
+        struct figures f = {0}, before = {0};
+        char buf[2048], *words[MAX_WORDS];
+        if (!(cases[i].engines & 1 << e))
+            continue;
+        words_of(argv[1], argv[2], i, e, buf, sizeof buf, words);
+        if (best_of(words, against->program, repeats, &f, &before)) {
+            fprintf(stderr, "%s on %s failed\n", cases[i].name, engines[e]);
+            failed = 1;
+            continue;
+        }
+        if (count && !(e == 1 && cases[i].slow)) {
+            f.instructions = instructions(words);
+            words[0] = against->program;
+            before.instructions = words[0] ? instructions(words) : 0;
+        }
+        if (e == 0)
+            native = f.wall;
+        if (e == 1 && native > 0 && fabs(f.iteration_ms - iteration) > 1e-8 * iteration) {
+            fprintf(stderr, "%s: %.12g ms on simgrid, %.12g ms on native\n", cases[i].name, f.iteration_ms,
+                    iteration);
+            failed = 1;
+        }
+        iteration = f.iteration_ms;
+        print_row(i, e, &f, native);
+        print_change(i, e, &f, &before, against);
+        printf("\n");
+        fflush(stdout);
+    }
+    return failed;
 }
 
 int main(int argc, char **argv)
 {
     int repeats = 5, quick = 0, count = 0, failed = 0;
-    const char *against = NULL;
+    struct against against = {NULL, NULL};
     if (argc < 3) {
         fprintf(stderr, "usage: bench_cases STEPSIM SOURCE_ROOT [--repeats N] [--quick] [--instructions] "
-                        "[--against TABLE]\n");
+                        "[--against TABLE|PROGRAM]\n");
         return 2;
     }
     for (int i = 3; i < argc; i++) {
@@ -208,37 +281,19 @@ int main(int argc, char **argv)
         if (!strcmp(argv[i], "--repeats") && i + 1 < argc)
             repeats = atoi(argv[++i]) > 0 ? atoi(argv[i]) : 1;
         else if (!strcmp(argv[i], "--against") && i + 1 < argc)
-            against = argv[++i];
+            against.table = argv[++i];
     }
-    printf("| case | engine | wall ms | goal ms | CPU ms | MiB | events | Mevents/s | Minstructions | "
-           "simgrid/native |%s\n",
-           against ? " wall, against |" : "");
-    printf("|---|---|---|---|---|---|---|---|---|---|%s\n", against ? "---|" : "");
-    for (size_t i = 0; i < NCASES; i++) {
-        double native = 0, iteration = 0;
-        for (int e = 0; e < 2 && !(quick && cases[i].slow); e++) {
-            struct figures f = {0};
-            char buf[2048], *words[MAX_WORDS];
-            if (!(cases[i].engines & 1 << e))
-                continue;
-            words_of(argv[1], argv[2], i, e, buf, sizeof buf, words);
-            if (best_of(words, quick || cases[i].slow ? 1 : repeats, &f)) {
-                fprintf(stderr, "%s on %s failed\n", cases[i].name, engines[e]);
-                failed = 1;
-                continue;
-            }
-            if (count)
-                f.instructions = instructions(words);
-            if (e == 0)
-                native = f.wall;
-            if (e == 1 && native > 0 && fabs(f.iteration_ms - iteration) > 1e-8 * iteration) {
-                fprintf(stderr, "%s: %.12g ms on simgrid, %.12g ms on native\n", cases[i].name,
-                        f.iteration_ms, iteration);
-                failed = 1;
-            }
-            iteration = f.iteration_ms;
-            print_row(i, e, &f, native, against);
-        }
+    if (against.table && access(against.table, X_OK) == 0) {
+        against.program = (char *)against.table;
+        against.table = NULL;
     }
+    print_head(&against);
+    for (size_t i = 0; i < NCASES; i++)
+        if (!(quick && cases[i].slow))
+            failed |= measure(i, argv,
+                              quick           ? 1
+                              : cases[i].slow ? (repeats + 1) / 2
+                                              : repeats,
+                              count, &against);
     return failed;
 }

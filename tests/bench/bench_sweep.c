@@ -2,7 +2,8 @@
 /*
  * Configurations inside one process: what a sweep pays for each, and how cost grows with the job.
  * bench_sweep sweep LIST [N]   every configuration of the list (the first N): words to result and memory check
- * bench_sweep scaling [--quick]   64 to 16,384 GPUs and 8 to 1024 microbatches, every microbatch replayed
+ * bench_sweep scaling [--quick]   64 to 16,384 GPUs and 8 to 1024 microbatches, every microbatch replayed; 512 to
+ *                                 131,072 GPUs of a larger model
  * Prints Markdown.
  */
 #include <math.h>
@@ -92,20 +93,23 @@ struct point {
     double gpus, events, seconds;
 };
 
-/* 70B on tp 8 x pp 8 and data-parallel replicas. */
-static int measure(int gpus, int microbatches, int unfold, struct point *out)
+/* 70B on tp 8 x pp 8, or 405B on tp 8 x pp 16, and data-parallel replicas. */
+static int measure(int large, int gpus, int microbatches, int unfold, struct point *out)
 {
+    static const char *const jobs[] = {
+        "--platform h800 --model llama3.1-70b --pp 8 --seq 4096",
+        "--platform h200 --model llama3.1-405b --pp 16 --seq 8192 --tp-comm-overlap "
+        "--decoder-first-pipeline-num-layers 7 --decoder-last-pipeline-num-layers 7"};
     char line[512];
     struct ss_scenario *made = NULL;
     struct ss_error err = {0};
     struct ss_run run = {0};
     struct ss_run_options options = {.engine = SS_ENGINE_NATIVE, .full_replay = 1};
     options.plan.unfold = unfold;
-    snprintf(
-        line, sizeof line,
-        "--platform h800 --nodes %d --model llama3.1-70b --bf16 --tp 8 --pp 8 --seq 4096 --mbs 1 --gbs %d "
-        "--sequence-parallel --use-distributed-optimizer --overlap-grad-reduce --overlap-param-gather",
-        gpus / 8, microbatches * (gpus / 64));
+    snprintf(line, sizeof line,
+             "%s --nodes %d --bf16 --tp 8 --mbs 1 --gbs %d --sequence-parallel --use-distributed-optimizer "
+             "--overlap-grad-reduce --overlap-param-gather",
+             jobs[large], gpus / 8, microbatches * (gpus / (large ? 128 : 64)));
     int rc = read_line(line, &made, &err);
     double start = now();
     if (!rc)
@@ -144,7 +148,7 @@ static int scaling(int quick)
             for (int m = 0; m < (quick ? 2 : 4); m++) {
                 if (unfold && (double)gpus[g] * microbatches[m] > 4e6)
                     continue;
-                if (measure(gpus[g], microbatches[m], unfold, &points[n])) {
+                if (measure(0, gpus[g], microbatches[m], unfold, &points[n])) {
                     failed = 1;
                     continue;
                 }
@@ -158,12 +162,34 @@ static int scaling(int quick)
     return failed;
 }
 
+/* Every rank of 405B, 32 microbatches. */
+static int series(int quick)
+{
+    struct point points[16];
+    int n = 0, failed = 0;
+    printf("\n| every rank, 405B: GPUs | microbatches | events | CPU ms | ns an event "
+           "|\n|---|---|---|---|---|\n");
+    for (int gpus = 512; gpus <= (quick ? 1024 : 131072); gpus *= 2) {
+        if (measure(1, gpus, 32, 1, &points[n])) {
+            failed = 1;
+            continue;
+        }
+        printf("| %d | 32 | %.0f | %.1f | %.0f |\n", gpus, points[n].events, 1e3 * points[n].seconds,
+               1e9 * points[n].seconds / points[n].events);
+        n++;
+    }
+    if (n > 1)
+        printf("\nCPU time grows with the %.2f-th power of the events.\n", exponent(points, n));
+    return failed;
+}
+
 int main(int argc, char **argv)
 {
     if (argc > 2 && !strcmp(argv[1], "sweep"))
         return sweep(argv[2], argc > 3 ? atoi(argv[3]) : 1 << 20);
     if (argc > 1 && !strcmp(argv[1], "scaling"))
-        return scaling(argc > 2 && !strcmp(argv[2], "--quick"));
+        return scaling(argc > 2 && !strcmp(argv[2], "--quick")) |
+               series(argc > 2 && !strcmp(argv[2], "--quick"));
     fprintf(stderr, "usage: bench_sweep sweep LIST [N] | scaling [--quick]\n");
     return 2;
 }

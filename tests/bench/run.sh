@@ -6,7 +6,7 @@
 #   --update        writes them to tests/bench/results.md, too
 #   --smoke         once, and only what is quick: that it runs, not how fast
 #   --instructions  counts them with callgrind, which takes minutes
-#   --against TABLE wall times against those of an earlier table
+#   --against TABLE wall times against those of an earlier table; the path of an earlier stepsim: it runs in turn with this one
 set -eu
 root=$(cd "$(dirname "$0")/../.." && pwd)
 build=$root/build
@@ -49,7 +49,7 @@ tables() {
     echo
     echo "## Growth"
     echo
-    echo "Llama-3.1-70B, tp 8 x pp 8 and data-parallel replicas, every microbatch replayed by the native engine."
+    echo "Llama-3.1-70B, tp 8 x pp 8 and data-parallel replicas, every microbatch replayed by the native engine; then Llama-3.1-405B, tp 8 x pp 16."
     if [ $smoke = 1 ]; then "$bench/bench_sweep" scaling --quick; else "$bench/bench_sweep" scaling; fi
 }
 if [ $update = 1 ]; then
