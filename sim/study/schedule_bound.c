@@ -58,16 +58,21 @@ static double way_round(const struct ss_search *q, int from, int rank)
 }
 
 /* A chunk is kept from its F to its I, while the microbatch goes on to the end and comes back, and what W needs of it during
- * W; all microbatches together fill at most the cap for as long as the rank runs. */
+ * W: all microbatches together fill at most the cap for as long as the rank runs. Nor are more of them there at a time than fit
+ * whole. */
 static double memory_time(const struct ss_search *q, int rank)
 {
-    double sum = 0;
+    double bytes = 0, lives = 0, least = INFINITY;
     for (int c = 0; c < q->chunks; c++) {
         int at = rank * q->chunks + c;
-        sum += q->activation[at] * life(q, ss_search_stage(q, rank, c));
-        sum += q->split ? q->weight[at] * q->w[at] : 0;
+        double own = life(q, ss_search_stage(q, rank, c));
+        lives += own;
+        bytes += q->activation[at] * own + (q->split ? q->weight[at] * q->w[at] : 0);
+        least = fmin(least, q->activation[at]);
     }
-    return q->cap[rank] > 0 ? q->microbatches * sum / q->cap[rank] : 0;
+    double whole = least > 0 ? floor(q->cap[rank] / least * (1 + 1e-12)) : INFINITY;
+    double bound = q->cap[rank] > 0 ? q->microbatches * bytes / q->cap[rank] : 0;
+    return fmax(bound, whole > 0 ? q->microbatches * lives / whole : 0);
 }
 
 /* A rank from its first F on. */

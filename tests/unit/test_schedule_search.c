@@ -125,7 +125,7 @@ static void test_generators(void)
 
 /* On paper: two ranks, three microbatches, F 2, I 3, W 1, room for all. Rank 1 begins at 2 at the earliest and has 3 F and 3 I, 15,
  * before its last I can go back to rank 0, which then has an I and a W, 4: 21, and there is an order of that length. With room
- * for one microbatch each takes 2 + 2 + 3 + 3 on rank 0 before the next may begin: 30, and the last W. */
+ * for one microbatch each takes 2 + 2 + 3 + 3 on rank 0 before the next may begin: 30, and the last W. Room for 1.9 is room for one. */
 static void test_bound_by_hand(void)
 {
     struct ss_search *q = problem(2, 1, 3, 2, 3, 1, 0, 9);
@@ -137,7 +137,7 @@ static void test_bound_by_hand(void)
         CU_ASSERT_DOUBLE_EQUAL(r->lower_bound, 21, 1e-12);
         CU_ASSERT_DOUBLE_EQUAL(r->length, 21, 1e-12);
         ss_search_result_free(r);
-        q->cap[0] = q->cap[1] = 1;
+        q->cap[0] = q->cap[1] = 1.9;
         r = found(q);
         CU_ASSERT_DOUBLE_EQUAL(r->lower_bound, 30, 1e-12);
         CU_ASSERT_DOUBLE_EQUAL(r->length, 31, 1e-12);
