@@ -362,6 +362,8 @@ static int search_of_shape(struct cli_flags *f, int argc, char **argv, struct ss
         rc = need_shape(f, err);
     if (rc)
         return rc;
+    if (f->schedule.layouts && shape->chunks)
+        return cli_usage(err, "leave one of them out", "--vp beside --layouts, which tries one and two");
     int chunks = f->schedule.v ? 2 : shape->chunks ? shape->chunks : 1;
     if ((double)shape->stages * chunks * shape->microbatches > 1 << 24)
         return cli_usage(err, "", "a search over more than %d actions", 1 << 24);
@@ -372,22 +374,6 @@ static int search_of_shape(struct cli_flags *f, int argc, char **argv, struct ss
     rc = fill_search(f, *out, err);
     if (rc)
         ss_search_free(*out);
-    return rc;
-}
-
-static int search(struct cli_flags *f, struct ss_search *q, struct ss_error *err)
-{
-    struct ss_search_result *r = NULL;
-    q->split = !f->schedule.whole;
-    q->barrier = q->barrier && !f->schedule.no_barrier;
-    q->seed = (uint64_t)f->schedule.seed;
-    q->steps = f->schedule.steps;
-    int rc = ss_search_run(q, &r, err);
-    if (!rc)
-        rc = ss_search_write(q, r, f->json, stdout, err);
-    if (!rc && f->output[0])
-        rc = write_file(f, r->schedule, err);
-    ss_search_result_free(r);
     return rc;
 }
 
@@ -403,7 +389,9 @@ static int draw_layouts(const struct cli_flags *f, const struct ss_search_layout
     return rc;
 }
 
-static int search_layouts(struct cli_flags *f, const struct ss_scenario *scenario, struct ss_error *err)
+/* Of a job, or of a shape whose stages are whole. */
+static int search_layouts(struct cli_flags *f, const struct ss_scenario *scenario, struct ss_search *whole,
+                          struct ss_error *err)
 {
     struct ss_layout_options options = {.whole = f->schedule.whole};
     struct ss_search_layouts *l = NULL;
@@ -413,10 +401,11 @@ static int search_layouts(struct cli_flags *f, const struct ss_scenario *scenari
     options.steps = f->schedule.steps;
     options.seed = (uint64_t)f->schedule.seed;
     options.draw = f->pictures.path[CLI_GANTT][0] != 0;
-    int rc = ss_bands_load(NULL, NULL, &bands, err);
+    int rc = scenario ? ss_bands_load(NULL, NULL, &bands, err) : SS_OK;
     options.bands = bands;
     if (!rc)
-        rc = ss_search_layouts_run(scenario, &options, &l, err);
+        rc = scenario ? ss_search_layouts_run(scenario, &options, &l, err)
+                      : ss_search_layouts_of_shape(whole, &options, &l, err);
     ss_bands_free(bands);
     if (!rc && options.draw)
         rc = draw_layouts(f, l, err);
@@ -428,6 +417,24 @@ static int search_layouts(struct cli_flags *f, const struct ss_scenario *scenari
     return rc;
 }
 
+static int search(struct cli_flags *f, struct ss_search *q, struct ss_error *err)
+{
+    struct ss_search_result *r = NULL;
+    q->split = !f->schedule.whole;
+    q->barrier = q->barrier && !f->schedule.no_barrier;
+    q->seed = (uint64_t)f->schedule.seed;
+    q->steps = f->schedule.steps;
+    if (f->schedule.layouts)
+        return search_layouts(f, NULL, q, err);
+    int rc = ss_search_run(q, &r, err);
+    if (!rc)
+        rc = ss_search_write(q, r, f->json, stdout, err);
+    if (!rc && f->output[0])
+        rc = write_file(f, r->schedule, err);
+    ss_search_result_free(r);
+    return rc;
+}
+
 static int search_job(struct cli_flags *f, int argc, char **argv, struct ss_error *err)
 {
     struct ss_search *q = NULL;
@@ -436,7 +443,7 @@ static int search_job(struct cli_flags *f, int argc, char **argv, struct ss_erro
     if (rc)
         return rc;
     if (f->schedule.layouts)
-        rc = search_layouts(f, in.scenario, err);
+        rc = search_layouts(f, in.scenario, NULL, err);
     else
         rc = search_of_job(f, in.scenario, &q, err);
     cli_inputs_free(&in);

@@ -143,6 +143,7 @@ static struct ss_search_layouts *list(const struct ss_scenario *s)
         }
     }
     l->best = -1;
+    l->cluster = 1;
     return l;
 }
 

@@ -31,34 +31,48 @@ static void row_text(const struct ss_search_layouts *l, const struct ss_search_l
             ss_outcome_word(s->outcome));
 }
 
+/* Of a shape: lengths and memory in the units that were given. */
+static void shape_text(const struct ss_search_layouts *l, const struct ss_search_layout *r, FILE *out)
+{
+    fprintf(out, "%c %4d  %-11s %10.6g %10.6g %7.2f %%  %5.1f %% %10.4g\n",
+            l->best >= 0 && r == &l->rows[l->best] ? '*' : ' ', r->stages, placement(r), r->length,
+            r->lower_bound, above_bound(r), 100 * r->summary.bubble_fraction, r->activation);
+}
+
 static int write_text(const struct ss_search_layouts *l, FILE *out, struct ss_error *err)
 {
-    fprintf(out,
-            "    pp  placement   iteration  tokens/s/GPU     order     bound    above   bubble  act GiB  "
-            "dev GiB\n");
+    fputs(l->cluster
+              ? "    pp  placement   iteration  tokens/s/GPU     order     bound    above   bubble  act GiB  "
+                "dev GiB\n"
+              : "    pp  placement       length      bound     above   bubble     memory\n",
+          out);
     for (int i = 0; i < l->n; i++)
         if (l->rows[i].schedule)
-            row_text(l, &l->rows[i], out);
+            (l->cluster ? row_text : shape_text)(l, &l->rows[i], out);
     for (int i = 0; i < l->n; i++)
         if (!l->rows[i].schedule)
             fprintf(out, "  %4d  %-11s %s: %s\n", l->rows[i].stages, placement(&l->rows[i]),
                     ss_outcome_word(l->rows[i].summary.outcome), l->rows[i].summary.reason);
     if (l->best < 0)
-        fprintf(out, "\nno layout has an order under the cap\n");
+        fputs("\nno layout has an order under the cap\n", out);
+    else if (l->cluster)
+        fputs("\n* most tokens a second. Order and bound: without communication; above: how far the order "
+              "may be "
+              "from the best of its layout.\n",
+              out);
     else
-        fprintf(out, "\n* most tokens a second. Order and bound: without communication; above: how far the "
-                     "order may be from "
-                     "the best of its layout.\n");
+        fputs("\n* shortest; above: how far the order may be from the best of its layout.\n", out);
     return ss_report_done(out, err);
 }
 
-static json_t *row_json(const struct ss_search_layout *r)
+static json_t *row_json(const struct ss_search_layout *r, int cluster)
 {
     json_t *o = json_object();
     ss_json_integer(o, "pp", r->stages);
     ss_json_integer(o, "chunks", r->chunks);
     ss_json_text(o, "placement", placement(r));
-    ss_json_verdict(o, &r->summary);
+    if (cluster || !r->schedule) /* of a shape no memory is known */
+        ss_json_verdict(o, &r->summary);
     if (!r->schedule)
         return o;
     ss_json_number(o, "length", r->length);
@@ -67,6 +81,11 @@ static json_t *row_json(const struct ss_search_layout *r)
     if (r->known[0]) {
         ss_json_text(o, "best_known", r->known);
         ss_json_number(o, "best_known_length", r->known_length);
+    }
+    if (!cluster) {
+        ss_json_metric(o, SS_METRIC_OF_bubble_fraction, &r->summary);
+        ss_json_number(o, "peak", r->activation);
+        return o;
     }
     ss_json_number(o, "activations_mib", r->activation / SS_MIB);
     ss_json_metrics(o, -1, &r->summary);
@@ -79,7 +98,7 @@ int ss_search_layouts_write(const struct ss_search_layouts *l, int json, FILE *o
         return write_text(l, out, err);
     json_t *o = ss_json_document("schedule search"), *rows = json_array();
     for (int i = 0; i < l->n; i++)
-        json_array_append_new(rows, row_json(&l->rows[i]));
+        json_array_append_new(rows, row_json(&l->rows[i], l->cluster));
     json_object_set_new(o, "layouts", rows);
     if (l->best >= 0)
         ss_json_integer(o, "best", l->best);
@@ -100,10 +119,10 @@ int ss_search_layouts_svg(const struct ss_search_layouts *l, FILE *out, struct s
         snprintf(strips[n].name, sizeof strips[n].name, "pp %d, %s", r->stages, placement(r));
         strips[n].length = r->summary.iteration_s;
         strips[n].bubble_fraction = r->summary.bubble_fraction;
-        strips[n].kept = r->activation / SS_GIB;
+        strips[n].kept = r->activation / (l->cluster ? SS_GIB : 1);
         n++;
     }
-    rc = ss_schedules_svg(strips, n, 1, out, err);
+    rc = ss_schedules_svg(strips, n, l->cluster, out, err);
     free(strips);
     return rc;
 }

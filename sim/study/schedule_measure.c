@@ -5,6 +5,7 @@
 
 #include "base/base.h"
 #include "study/schedule_order.h"
+#include "study/schedule_strip.h"
 
 int ss_search_stage(const struct ss_search *q, int rank, int chunk)
 {
@@ -19,8 +20,10 @@ double ss_search_length(const struct ss_search *q, const struct ss_measure *m)
 struct sweep {
     const struct ss_search *q;
     const struct ss_schedule *s;
-    double *forward, *backward; /* [virtual stage, microbatch]: end, < 0 not yet */
-    int *stage_of;              /* [rank * chunks + chunk] */
+    double *forward, *backward;      /* [virtual stage, microbatch]: end, < 0 not yet */
+    int *stage_of;                   /* [rank * chunks + chunk] */
+    struct ss_schedule_strip *strip; /* gets the slots, or NULL */
+    int failed;
 };
 
 static double *done(const struct sweep *x, double *table, int stage, int mb)
@@ -96,6 +99,13 @@ static double peak_of(const struct ss_search *q, const struct ss_schedule *s, in
     return peak;
 }
 
+static void note(struct sweep *x, int rank, const struct ss_slot *slot, double start, double end)
+{
+    if (x->strip && !x->failed)
+        x->failed = ss_strip_add(x->strip, (struct ss_slot_time){rank, slot->phase, slot->chunk,
+                                                                 slot->microbatch, start, end}) != 0;
+}
+
 static void sweep_ranks(struct sweep *x, struct ss_measure *out, int *at, double *end, double *start,
                         double *busy)
 {
@@ -111,6 +121,7 @@ static void sweep_ranks(struct sweep *x, struct ss_measure *out, int *at, double
                     start[r] = stop - work;
                 end[r] = stop;
                 busy[r] += work;
+                note(x, r, &x->s->slots[r][at[r]], stop - work, stop);
             }
             left += at[r] < x->s->nslots[r];
         }
@@ -123,11 +134,11 @@ static void sweep_ranks(struct sweep *x, struct ss_measure *out, int *at, double
     }
 }
 
-int ss_search_measure(const struct ss_search *q, const struct ss_schedule *s, struct ss_measure *out,
-                      double *peak)
+static int measure(const struct ss_search *q, const struct ss_schedule *s, struct ss_measure *out,
+                   double *peak, struct ss_schedule_strip *strip)
 {
     size_t p = (size_t)s->stages, n = p * (size_t)s->chunks, all = n * (size_t)s->microbatches;
-    struct sweep x = {.q = q, .s = s};
+    struct sweep x = {.q = q, .s = s, .strip = strip};
     *out = (struct ss_measure){0};
     x.forward = ss_calloc(2 * all, sizeof *x.forward);
     x.stage_of = ss_calloc(n, sizeof *x.stage_of);
@@ -152,5 +163,26 @@ int ss_search_measure(const struct ss_search *q, const struct ss_schedule *s, st
     free(x.stage_of);
     free(at);
     free(times);
-    return ok ? SS_OK : SS_ERR_NOMEM;
+    return ok && !x.failed ? SS_OK : SS_ERR_NOMEM;
+}
+
+int ss_search_measure(const struct ss_search *q, const struct ss_schedule *s, struct ss_measure *out,
+                      double *peak)
+{
+    return measure(q, s, out, peak, NULL);
+}
+
+int ss_search_strip(const struct ss_search *q, const struct ss_schedule *s, struct ss_schedule_strip **out)
+{
+    struct ss_schedule_strip *strip = ss_strip_new(s->stages, s->chunks);
+    struct ss_measure m;
+    int rc = strip ? measure(q, s, &m, NULL, strip) : SS_ERR_NOMEM;
+    if (rc) {
+        ss_strip_free(strip);
+        return rc;
+    }
+    ss_strip_sort(strip);
+    strip->length = m.makespan;
+    *out = strip;
+    return SS_OK;
 }

@@ -8,7 +8,7 @@
 #include "report/follow.h"
 #include "study/schedule_strip.h"
 
-static int add(struct ss_schedule_strip *strip, struct ss_slot_time slot)
+int ss_strip_add(struct ss_schedule_strip *strip, struct ss_slot_time slot)
 {
     if (ss_grow(&strip->slots, &strip->cap, strip->n + 1, sizeof *strip->slots))
         return SS_ERR_NOMEM;
@@ -23,7 +23,7 @@ void ss_strip_free(struct ss_schedule_strip *strip)
     free(strip);
 }
 
-static struct ss_schedule_strip *make(int stages, int chunks)
+struct ss_schedule_strip *ss_strip_new(int stages, int chunks)
 {
     struct ss_schedule_strip *strip = ss_calloc(1, sizeof *strip);
     if (strip) {
@@ -33,6 +33,20 @@ static struct ss_schedule_strip *make(int stages, int chunks)
     return strip;
 }
 
+static int by_rank(const void *a, const void *b)
+{
+    const struct ss_slot_time *x = a, *y = b;
+    if (x->rank != y->rank)
+        return x->rank < y->rank ? -1 : 1;
+    return (x->start > y->start) - (x->start < y->start);
+}
+
+void ss_strip_sort(struct ss_schedule_strip *strip)
+{
+    if (strip->n)
+        qsort(strip->slots, strip->n, sizeof *strip->slots, by_rank);
+}
+
 int ss_strip_of_times(const struct ss_schedule *s, const double *const *duration,
                       struct ss_schedule_strip **out, struct ss_error *err)
 {
@@ -40,7 +54,7 @@ int ss_strip_of_times(const struct ss_schedule *s, const double *const *duration
     for (size_t r = 0; r < p; r++)
         n += (size_t)s->nslots[r];
     double *room = ss_calloc(2 * n + 1, sizeof *room), **start = ss_calloc(2 * p, sizeof *start);
-    struct ss_schedule_strip *strip = make(s->stages, s->chunks);
+    struct ss_schedule_strip *strip = ss_strip_new(s->stages, s->chunks);
     int rc = room && start && strip ? SS_OK : SS_ERR_NOMEM;
     for (size_t r = 0; !rc && r < p; at += (size_t)s->nslots[r++]) {
         start[r] = room + at;
@@ -51,8 +65,8 @@ int ss_strip_of_times(const struct ss_schedule *s, const double *const *duration
     for (int r = 0; !rc && r < s->stages; r++)
         for (int i = 0; !rc && i < s->nslots[r]; i++) {
             const struct ss_slot *slot = &s->slots[r][i];
-            rc = add(strip, (struct ss_slot_time){r, slot->phase, slot->chunk, slot->microbatch, start[r][i],
-                                                  start[p + (size_t)r][i]});
+            rc = ss_strip_add(strip, (struct ss_slot_time){r, slot->phase, slot->chunk, slot->microbatch,
+                                                           start[r][i], start[p + (size_t)r][i]});
         }
     free(room);
     free(start);
@@ -85,18 +99,10 @@ static void on_span(void *ctx, int cls, int slot, int event, double start, doubl
         x->strip->slots[x->last[cls]].end = end;
         return;
     }
-    x->failed = add(x->strip,
-                    (struct ss_slot_time){x->rank[cls], s->phase, s->chunk, s->microbatch, start, end}) != 0;
+    x->failed = ss_strip_add(x->strip, (struct ss_slot_time){x->rank[cls], s->phase, s->chunk, s->microbatch,
+                                                             start, end}) != 0;
     x->last_slot[cls] = slot;
     x->last[cls] = x->strip->n - 1;
-}
-
-static int by_rank(const void *a, const void *b)
-{
-    const struct ss_slot_time *x = a, *y = b;
-    if (x->rank != y->rank)
-        return x->rank < y->rank ? -1 : 1;
-    return (x->start > y->start) - (x->start < y->start);
 }
 
 static int collect(const struct ss_program *program, struct collector *x, struct ss_error *err)
@@ -117,7 +123,7 @@ int ss_strip_of_program(const struct ss_program *program, int stages, int chunks
                         struct ss_schedule_strip **out, struct ss_error *err)
 {
     size_t n = (size_t)program->nclasses + 1;
-    struct collector x = {.program = program, .strip = make(stages, chunks)};
+    struct collector x = {.program = program, .strip = ss_strip_new(stages, chunks)};
     x.rank = ss_calloc(2 * n, sizeof *x.rank);
     x.last = ss_calloc(n, sizeof *x.last);
     int rc = x.strip && x.rank && x.last ? SS_OK : SS_ERR_NOMEM;
@@ -125,8 +131,8 @@ int ss_strip_of_program(const struct ss_program *program, int stages, int chunks
         x.last_slot = x.rank + n;
         rc = collect(program, &x, err);
     }
-    if (!rc && x.strip->n)
-        qsort(x.strip->slots, x.strip->n, sizeof *x.strip->slots, by_rank);
+    if (!rc)
+        ss_strip_sort(x.strip);
     free(x.rank);
     free(x.last);
     if (rc)

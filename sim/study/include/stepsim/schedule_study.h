@@ -116,12 +116,15 @@ struct ss_search_layout {
     double length, lower_bound;   /* s: as of a search, without communication */
     char known[32];               /* best known schedule under the cap, "" = none fits */
     double known_length;
-    double activation;               /* bytes, of the stage with most */
-    struct ss_summary summary;       /* of its replay on the cluster; refused: the reason */
+    double activation; /* of the stage with most: bytes, of a shape in the unit of its memory */
+    struct ss_summary
+        summary; /* of its replay on the cluster, of a shape length and bubble alone; refused: the reason */
     struct ss_schedule_strip *strip; /* for a picture, or NULL */
 };
 struct ss_search_layouts {
-    int n, best; /* row with the most tokens a second of those that fit, -1: none does */
+    int n,
+        best; /* row with the most tokens a second, of a shape the shortest, of those that fit, -1: none does */
+    int cluster; /* 1: of a job */
     struct ss_search_layout *rows;
 };
 struct ss_layout_options {
@@ -136,6 +139,10 @@ struct ss_layout_options {
  * cluster. The caller frees *out with ss_search_layouts_free. */
 int ss_search_layouts_run(const struct ss_scenario *s, const struct ss_layout_options *o,
                           struct ss_search_layouts **out, struct ss_error *err);
+/* The same without a cluster: `whole` is a search of one chunk a rank, with the times and memory of whole stages, which two chunks
+ * share by halves. Of the options split, barrier and cap are those of `whole`. */
+int ss_search_layouts_of_shape(const struct ss_search *whole, const struct ss_layout_options *o,
+                               struct ss_search_layouts **out, struct ss_error *err);
 /* Frees the result of a search over layouts. NULL is allowed. */
 void ss_search_layouts_free(struct ss_search_layouts *l);
 /* Writes what was found as a table, or as JSON. Error: SS_ERR_IO. */

@@ -21,6 +21,8 @@ struct ss_measure {
 
 /* Longest of what is to be minimised. */
 double ss_search_length(const struct ss_search *q, const struct ss_measure *m);
+/* When the ranks run the slots of an order, for a picture; freed with ss_strip_free. 0 or SS_ERR_NOMEM. */
+int ss_search_strip(const struct ss_search *q, const struct ss_schedule *s, struct ss_schedule_strip **out);
 /* Tries of the local search that take about a second. */
 int ss_search_usual_steps(const struct ss_search *q);
 double ss_search_lower_bound(const struct ss_search *q);

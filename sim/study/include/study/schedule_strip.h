@@ -13,6 +13,10 @@ int ss_strip_of_times(const struct ss_schedule *s, const double *const *duration
 /* As a program's replay runs them: of each stage its first class. A slot goes from its first computation to its last. */
 int ss_strip_of_program(const struct ss_program *program, int stages, int chunks,
                         struct ss_schedule_strip **out, struct ss_error *err);
+/* For those who fill one themselves: NULL, or one without slots; SS_OK or SS_ERR_NOMEM; by rank, then time. */
+struct ss_schedule_strip *ss_strip_new(int stages, int chunks);
+int ss_strip_add(struct ss_schedule_strip *strip, struct ss_slot_time slot);
+void ss_strip_sort(struct ss_schedule_strip *strip);
 /* NULL is allowed. */
 void ss_strip_free(struct ss_schedule_strip *strip);
 

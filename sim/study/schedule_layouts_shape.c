@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The best order for each placement of a pipeline of which only times and memories are known. */
+#include <math.h>
+#include <stdlib.h>
+
+#include "base/base.h"
+#include "stepsim/result.h"
+#include "stepsim/schedule_study.h"
+#include "study/schedule_order.h"
+#include "study/schedule_strip.h"
+
+/* The chunks of a rank share its stage by equal parts. */
+static struct ss_search *divide(const struct ss_search *whole, const struct ss_search_layout *row)
+{
+    struct ss_search *q = ss_search_new(whole->stages, row->chunks, whole->microbatches);
+    if (!q)
+        return NULL;
+    q->v_shape = row->v_shape;
+    q->split = whole->split;
+    q->barrier = whole->barrier;
+    for (int r = 0; r < q->stages; r++) {
+        q->cap[r] = whole->cap[r];
+        for (int k = r * q->chunks; k < (r + 1) * q->chunks; k++) {
+            q->f[k] = whole->f[r] / q->chunks;
+            q->i[k] = whole->i[r] / q->chunks;
+            q->w[k] = whole->w[r] / q->chunks;
+            q->activation[k] = whole->activation[r] / q->chunks;
+            q->weight[k] = whole->weight[r] / q->chunks;
+        }
+    }
+    return q;
+}
+
+static void take_result(const struct ss_search *whole, const struct ss_search_result *found,
+                        struct ss_search_layout *row)
+{
+    row->length = row->summary.iteration_s = found->length;
+    row->lower_bound = found->lower_bound;
+    ss_copy(row->known, sizeof row->known, found->known);
+    row->known_length = found->known_length;
+    for (int r = 0; r < whole->stages; r++) {
+        double work = whole->microbatches * (whole->f[r] + whole->i[r] + whole->w[r]);
+        double idle = found->length > 0 ? 1 - work / found->length : 0;
+        row->activation = fmax(row->activation, found->peak[r]);
+        row->summary.bubble_fraction = fmax(row->summary.bubble_fraction, idle);
+    }
+}
+
+static int find_order(const struct ss_search *whole, const struct ss_layout_options *o,
+                      struct ss_search_layout *row, struct ss_error *err)
+{
+    struct ss_search *q = divide(whole, row);
+    struct ss_search_result *found = NULL;
+    if (!q)
+        return ss_fail(err, SS_ERR_NOMEM, NULL, 0, "no memory to search layouts");
+    q->seed = o->seed;
+    q->steps = o->steps;
+    int rc = ss_search_run(q, &found, err);
+    if (!rc)
+        take_result(whole, found, row);
+    if (!rc && o->draw && ss_search_strip(q, found->schedule, &row->strip))
+        rc = ss_fail(err, SS_ERR_NOMEM, NULL, 0, "no memory to draw layouts");
+    if (!rc) {
+        row->schedule = found->schedule;
+        found->schedule = NULL;
+    }
+    ss_search_result_free(found);
+    ss_search_free(q);
+    return rc;
+}
+
+static int try_layout(const struct ss_search *whole, const struct ss_layout_options *o,
+                      struct ss_search_layout *row, struct ss_error *err)
+{
+    struct ss_error e = {0};
+    int rc = find_order(whole, o, row, &e);
+    if (ss_status_refuses(rc)) {
+        ss_summary_refuse(&e, &row->summary);
+        return SS_OK;
+    }
+    if (rc && err)
+        *err = e;
+    return rc;
+}
+
+int ss_search_layouts_of_shape(const struct ss_search *whole, const struct ss_layout_options *o,
+                               struct ss_search_layouts **out, struct ss_error *err)
+{
+    static const int chunks[] = {1, 2, 2}, v_shape[] = {0, 0, 1};
+    struct ss_search_layouts *l = ss_calloc(1, sizeof *l);
+    int rc = SS_OK;
+    if (l)
+        l->rows = ss_calloc(3, sizeof *l->rows);
+    if (!l || !l->rows) {
+        free(l);
+        return ss_fail(err, SS_ERR_NOMEM, NULL, 0, "no memory to search layouts");
+    }
+    l->best = -1;
+    for (int i = 0; !rc && i < (whole->stages > 1 ? 3 : 1); i++) {
+        struct ss_search_layout *row = &l->rows[l->n++];
+        row->stages = whole->stages;
+        row->chunks = chunks[i];
+        row->v_shape = v_shape[i];
+        rc = try_layout(whole, o, row, err);
+        if (!rc && row->schedule && (l->best < 0 || row->length < l->rows[l->best].length))
+            l->best = i;
+    }
+    if (rc)
+        ss_search_layouts_free(l);
+    else
+        *out = l;
+    return rc;
+}
