@@ -146,6 +146,7 @@ class Megatron:
     """megatron/core/pipeline_parallel/schedules.py of 2024-11 and later."""
 
     def __init__(self, root):
+        self.root = root
         self.s = load(root, "megatron/core/pipeline_parallel/schedules.py", ("torch", "megatron", "nemo"))
         self.chunk = type("Chunk", (), {"parameters": lambda self: (), "config": None})
         s, torch = self.s, self.s.torch
@@ -223,6 +224,25 @@ class Megatron:
         config = Bag(hidden_size=1, microbatch_group_size_per_vp_stage=group or p, overlap_moe_expert_parallel_comm=pairs,
                      virtual_pipeline_model_parallel_size=v, overlap_p2p_comm=flush or pairs, overlap_p2p_comm_warmup_flush=flush)
         return [self.run(self.s.forward_backward_pipelining_with_interleaving, r, p, v, m, config) for r in range(p)]
+
+
+    def pairs_alone(self, m):
+        """Without a pipeline: forwards beside backwards in a loop of its own."""
+        module = load(self.root, "megatron/core/pipeline_parallel/combined_1f1b.py", ("torch", "megatron", "nemo"))
+        words, count = [], {"F": 0, "B": 0}
+
+        def step(func, data, f_model, n, tensor, store, b_model, *args, **keys):
+            taken = [phase for phase, model in (("F", f_model), ("B", b_model)) if model is not None]
+            pair = ["0%s%d" % (phase, count[phase]) for phase in taken]
+            for phase in taken:
+                count[phase] += 1
+            words.append("(" + ";".join(pair) + ")" if len(pair) == 2 else pair[0])
+            return "tensor", 0, None
+        for name, value in {"combined_forward_backward_step": step, "set_streams": lambda **k: None, "find_megatron_fsdp": lambda m: None}.items():
+            setattr(module, name, value)
+        module.combined_1f1b_schedule_for_no_pipelining(None, None, 0, m, None, None, [], Bag(), False, True, False, contextlib.nullcontext, 0,
+                                                        lambda first: True)
+        return [words]
 
 
 class Megatron08(Megatron):

@@ -97,6 +97,10 @@ def megatron(now):
         for p, v, m, n in groups[3::4]], "--group N")
 
 
+    yield Row("1f1b", "Megatron-LM without a pipeline, --overlap-moe-expert-parallel-comm", "p 1, m 1..64", [
+        (shape(1, m, 1, "--paired"), lambda m=m: now.pairs_alone(m)) for m in range(1, 65)], "--paired")
+
+
 def megatron_0_8(old):
     yield Row("interleaved", "Megatron-LM core 0.8", "p 2..12, v 2..5, m 1..32, 48, 64", [
         (shape(p, m, v), lambda p=p, v=v, m=m: old.interleaved(p, v, m))
