@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 # usage: sh docs/guide/pictures.sh [PROGRAM]
-# Draws the pictures of docs/guide/pictures.md again.
+# Draws the pictures of docs/guide/pictures.md and docs/guide/schedules.md again.
 set -eu
 program=$(realpath "${1:-$(dirname "$0")/../../build/stepsim}")
 cd "$(dirname "$0")/../.."
@@ -17,3 +17,5 @@ job --schedule zb-h1 --gantt $out/zb-h1.svg
 "$program" run --platform h800 --nodes 8 --job workloads/jobs/70b-14.args --engine native \
     --gantt $out/70b-start.svg --window 0s:0.5s > /dev/null
 "$program" program read docs/guide/examples/two-ranks.prog --gantt $out/two-ranks.svg > /dev/null
+"$program" schedule compare --schedules 1f1b,zb-h1,zb-v,v-half,v-min,dualpipev --pp 4 --microbatches 8 \
+    --gantt $out/schedules.svg > /dev/null
