@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 # usage: sh docs/guide/study-fabrics.sh [PROGRAM] > docs/guide/study-fabrics.md
-# A dense 70B and a mixture of experts on 16 nodes of H200 behind six fabrics, from `run --json` alone, and the picture
+# A dense 70B and a mixture of experts on 16 nodes of H200 behind seven fabrics, from `run --json` alone, and the picture
 # docs/guide/pictures/study-fabrics.svg.
 set -eu
 LC_ALL=C
@@ -58,6 +58,18 @@ dragonfly() {
         print "  </zone>\n</platform>"
     }'
 }
+# Two domains of 64 GPUs behind one NVLink switch each
+cat > "$dir/domains.xml" <<'EOF'
+<?xml version="1.0"?>
+<!DOCTYPE platform SYSTEM "https://simgrid.org/simgrid.dtd">
+<platform version="4.1">
+  <zone id="domains" routing="Dijkstra">
+    <prop id="ss.base" value="h200"/>
+    <prop id="ss.gpus_per_node" value="64"/>
+    <prop id="ss.nics_per_node" value="64"/>
+  </zone>
+</platform>
+EOF
 dragonfly 2 > "$dir/dragonfly-2.xml"
 dragonfly 1 > "$dir/dragonfly-1.xml"
 
@@ -68,6 +80,7 @@ fabric() {
     half) echo "$rails=4 --set ss.oversubscription=2" ;;
     quarter) echo "$rails=4 --set ss.oversubscription=4" ;;
     racks) echo "$rails=1 --set ss.oversubscription=2" ;;
+    domains) echo "--platform $dir/domains.xml --nodes 2" ;;
     *) echo "--platform $dir/$1.xml" ;;
     esac
 }
@@ -78,6 +91,7 @@ says() {
     quarter) echo "rails, 4:1" ;;
     racks) echo "leaves of one node, 2:1" ;;
     dragonfly-2) echo "dragonfly, 2 NICs" ;;
+    domains) echo "NVLink domains of 64" ;;
     *) echo "dragonfly, 1 NIC" ;;
     esac
 }
@@ -112,7 +126,7 @@ study() {
     echo "| fabric | iteration, s | against rails at 1:1 | tp, ms | ep, ms | pp, ms | dp, ms | most used link between nodes |"
     echo "|---|---|---|---|---|---|---|---|"
     first=
-    for f in rails half quarter racks dragonfly-2 dragonfly-1; do
+    for f in rails half quarter racks dragonfly-2 dragonfly-1 domains; do
         status=0
         "$program" run $(fabric $f) $(job "$1") --level flow --engine native --json > "$dir/now" || status=$?
         [ "$status" -le 1 ] || { cat "$dir/now" >&2; exit "$status"; }
@@ -132,11 +146,11 @@ draw() {
       t[job[$1], at[$2]] = $NF; if ($NF > most) most = $NF }
     function text(x, y, anchor, s) { printf "<text x=\"%.1f\" y=\"%.1f\" text-anchor=\"%s\">%s</text>\n", x, y, anchor, s }
     END {
-        split("#3f78b5 #7fa8d1 #b9cfe6 #d99a2b #4f9d55 #a3cfa6", colour, " ")
+        split("#3f78b5 #7fa8d1 #b9cfe6 #d99a2b #4f9d55 #a3cfa6 #7b5ea7", colour, " ")
         left = 44; base = 270; high = 220; bar = 18; group = fabrics * bar + 24
         wide = left + jobs * group + 8
         printf "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%d\" height=\"340\" viewBox=\"0 0 %d 340\" ", wide, wide
-        print "font-family=\"sans-serif\" font-size=\"12\">\n<title>Iteration on six fabrics against rails at 1:1</title>"
+        print "font-family=\"sans-serif\" font-size=\"12\">\n<title>Iteration on seven fabrics against rails at 1:1</title>"
         printf "<rect width=\"%d\" height=\"340\" fill=\"#ffffff\"/>\n", wide
         for (y = 1; y <= most; y++) {
             at_y = base - high * y / most
@@ -167,16 +181,17 @@ draw() {
 cat <<'EOF'
 # Rails, narrow leaves, dragonfly: what the fabric does to a dense 70B and to a mixture of experts
 
-16 nodes of 8 H200 with a NIC of 400 Gbit/s a GPU, behind six fabrics. Made by `sh docs/guide/study-fabrics.sh`, which also draws the picture; every figure is a
+16 nodes of 8 H200 with a NIC of 400 Gbit/s a GPU, behind seven fabrics. Made by `sh docs/guide/study-fabrics.sh`, which also draws the picture; every figure is a
 prediction (`--level flow`, the stack of Megatron-Bridge's 26.04 container). Exposed: waited for on the busiest stage.
 
-![iterations on six fabrics](pictures/study-fabrics.svg)
+![iterations on seven fabrics](pictures/study-fabrics.svg)
 
 - **rails, 1:1**: rail-optimised, a leaf switch for each NIC of four nodes, uplinks as wide as the NICs below. At **2:1** and **4:1** they are half and a quarter of that.
 - **leaves of one node, 2:1**: each node alone below its leaves, so that whatever leaves it meets uplinks half as wide as its NICs.
 - **dragonfly**: four groups of four nodes, a router a node with its 8 NICs, any two routers of a group joined by a link as wide as 4 NICs, a router and those at its
   place in the other groups by links as wide as **2 NICs** or **1**. Routes are minimal, as SimGrid's Dijkstra finds them; real dragonflies also send round
   other groups when a link is full, which is not modelled, so that these are upper bounds.
+- **NVLink domains of 64**: the same 128 GPUs, each 64 behind one NVLink switch, as in racks of the generation after; H200 are not sold so, which leaves only the links to differ.
 EOF
 for j in dense 16-alltoall 16-flex 32-alltoall 32-flex 64-alltoall 64-flex; do
     study $j
@@ -197,6 +212,8 @@ replicas of a stage are neighbours, so that its gradients stay below a leaf, or 
 - In the dragonfly two nodes have one link between their routers, half as wide as the 8 NICs that both fill: the exchange of 16 takes twice as long. That of 32 is
   spread over the three links to the other nodes of the group, together as wide as 12 NICs: nothing is lost. That of 64 crosses between two groups, over
   four links of 2 NICs or 1 each, where 32 NICs would send 4/7 of what they send.
+
+- Domains of 64 have every expert group inside: what limits is NVLink, nine times a NIC, and not the fabric.
 
 **DeepEP sends a token to each node once**, so there is less to carry, but what is left meets the same links: it loses as much of its exchange as the all-to-all does.
 

@@ -36,6 +36,20 @@ static void add_flows(void *ctx, int link, double flows)
     s->total[link] += flows;
 }
 
+/* The same of what leaves a node over another GPU's NVLink, which the closed form takes for two ways. */
+static void add_far(void *ctx, int link, double flows)
+{
+    struct sharing *s = ctx;
+    char *both = s->plan->shares[s->comm].both;
+    struct ss_link facts;
+    add_flows(ctx, link, flows);
+    if (both[0])
+        return;
+    ss_routes_link(s->plan, s->routes, link, &facts);
+    if (facts.kind == SS_LINK_NVLINK)
+        ss_copy(both, sizeof s->plan->shares[s->comm].both, facts.name);
+}
+
 static void find_worst(void *ctx, int link, double flows)
 {
     struct sharing *s = ctx;
@@ -142,6 +156,12 @@ static int is_idle(const struct sharing *s, const struct ss_group_shape *g)
     return g->n < 2 || (is_near(s->hop) ? g->per_node < 2 : s->hop != SS_HOP_NEXT && g->nodes < 2);
 }
 
+/* By a ring or a tree. What an exchange puts on NVLink on its way to a rail is left out: a NIC's worth at most. */
+static int leaves_node(const struct sharing *s)
+{
+    return s->hop == SS_HOP_INTER_NODE || s->hop == SS_HOP_TREE;
+}
+
 enum { ADD, FILL, BOUND };
 
 static void name_link(const struct sharing *s, char name[64])
@@ -179,7 +199,7 @@ static int walk_groups(struct sharing *s, int stage, int pass, double *low, doub
             (stage >= 0 && ss_ranks_coordinate(&s->plan->ranks, r, SS_AXIS_PP) != stage))
             continue;
         s->worst = 0;
-        status = visit_group(s, r, pass == ADD ? add_flows : find_worst);
+        status = visit_group(s, r, pass != ADD ? find_worst : leaves_node(s) ? add_far : add_flows);
         if (pass != ADD && !status)
             note_factor(s, r, pass, low, high, link);
     }

@@ -73,6 +73,9 @@ struct ss_level_doubt ss_level_doubt(const struct ss_run *run)
         if (share->beyond > 1 && wait * (share->beyond - 1) > MATTERS)
             snprintf(d.what, sizeof d.what, "groups of %s have different shares of links, least of %s", name,
                      share->link);
+        else if (share->both[0] && wait > MATTERS)
+            snprintf(d.what, sizeof d.what,
+                     "%s leaves its nodes over NVLinks that it uses inside them, as %s", name, share->both);
         else if (share->across && link && fmin(wait, link->utilisation) > MATTERS)
             snprintf(d.what, sizeof d.what,
                      "%s shares links, as %s, with pipeline and data-parallel transfers", name,

@@ -45,6 +45,8 @@ static const struct {
      "nic-0-3", 0},
     {"tensor 8, a slow NVLink", "h100 4;" DENSE "--sequence-parallel --tp 8 --num-layers 8 --gbs 8", IN_ORDER,
      "nvlink-0-3", 0},
+    {"tensor 16, shuffled, a slow NVLink",
+     "h100 2;" DENSE "--sequence-parallel --tp 16 --num-layers 8 --gbs 8", SHUFFLED, "nvlink-0-2", 1},
     {"experts 16 and tensor 4, shuffled, 2:1",
      "h200 8 ss.nodes_per_leaf=4 ss.oversubscription=2;" EXPERTS
      "--tp 4 --sequence-parallel --ep 16 --gbs 32",
@@ -73,7 +75,7 @@ static double run_at(size_t i, int level, int choice, int unfold, int *reached, 
     struct ss_run run;
     int gpu[64];
     CU_ASSERT_FATAL(!scale_open(&s, cases[i].job));
-    shuffle(gpu, 64);
+    shuffle(gpu, 8 * ss_platform_nodes(s.platform));
     o.plan.placement = cases[i].placement == SHUFFLED ? gpu : NULL;
     o.plan.level = level;
     o.plan.unfold = unfold;

@@ -121,6 +121,8 @@ struct ss_share {
     double
         beyond; /* > 1: its groups have different shares of the links, and up to so many times as little as priced; else 0 */
     char link[64]; /* where they have least */
+    char both
+        [64]; /* an NVLink that what goes to other nodes crosses too, "" if none: of a ring it is two flows at once */
 };
 
 struct ss_plan {
