@@ -96,8 +96,10 @@ static int replay_unfolded(const struct ss_run_options *options, struct ss_run *
     return replay(out, options, spread, err);
 }
 
-/* Steps over links with which a job with stragglers or slow links begins. */
+/* Steps over links with which a job with stragglers or slow links begins, and the most. Differences that go farther mostly go
+ * everywhere, as over uplinks that are full. */
 #define NEAR 3
+#define FARTHEST 6
 /* Of the iteration: classes that differ by no more are the same. */
 #define SAME 1e-9
 
@@ -125,13 +127,13 @@ static int simulate(const struct ss_scenario *s, const struct ss_run_options *op
     return rc;
 }
 
-/* Classes near what is slow or has failed, and ever farther from it as long as that makes a difference. */
+/* Classes near what is slow or has failed, then farther from it as long as that makes a difference, at last exact ones. */
 static int simulate_near(const struct ss_scenario *s, const struct ss_run_options *options,
                          struct ss_run *out, struct ss_spread *spread, struct ss_error *err)
 {
     struct ss_plan_options plan = options->plan;
     plan.apart |= options->jitter.sigma > 0;
-    for (plan.near = NEAR;; plan.near *= 2) {
+    for (plan.near = NEAR;; plan.near = plan.near < FARTHEST ? 2 * plan.near : 0) {
         int rc = simulate(s, options, &plan, out, spread, err);
         if (rc || !tells_apart(out->plan, out->timeline))
             return rc;
