@@ -29,6 +29,8 @@ static int check_schedule(const char *name, const struct ss_schedule_params *par
     if (!a && !b) {
         CU_ASSERT_FATAL(ss_schedule_turns(loop, loop->loop_more, &turns, NULL) == 0);
         CU_ASSERT_EQUAL(ss_schedule_microbatches(loop), ss_schedule_microbatches(whole));
+        for (int r = 0; r < whole->stages; r++)
+            CU_ASSERT_EQUAL(ss_schedule_in_flight(loop, r), ss_schedule_in_flight(whole, r));
         if (!same_schedule(turns, whole)) {
             CU_FAIL("a loop is another order");
             fprintf(stderr, "%s p %d v %d m %d group %d: another order\n", name, params->stages,
