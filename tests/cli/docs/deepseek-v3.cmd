@@ -16,4 +16,7 @@ awk -F, '
         for (i = 1; i < 18; i += 2) { e = 100 * (s[m[i]] / m[i + 1] - 1); print m[i], (e < 15 && e > -15 ? "within 15 %" : e " %") }
     }' steps
 awk -v total=1 -f "$SRC/docs/guide/deepseek-v3-pair.awk" steps | awk '{ e = 100 * ($1 / 129.012 - 1); print "wall", (e < 8 && e > -8 ? "within 8 %" : e " %") }'
+# Time in which no kernel runs: gaps of 2 us, the profile's median; what a longer latency adds counts the kernels
+busy() { "$STEPSIM" plan $job --steps 7 --set ss.kernel_latency=$1 | awk -F, '$1 == "FB" && $3 == 1 && $4 == "compute" { s += $10 } END { printf "%.6f\n", s }'; }
+echo "$(busy 101us) $(busy 100us)" | awk '{ e = 4.754 - 2 * ($1 - $2); print "no kernels", (e < 3 && e > -3 ? "within 3 ms" : e " ms") }'
 "$STEPSIM" run $job --engine native --tolerance 15 > /dev/null && echo "step within 15 %"
