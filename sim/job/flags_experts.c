@@ -67,6 +67,7 @@ DEFINE(enable_deepep)
 {
     UNUSED;
     set_backend(job, SS_DISPATCH_DEEPEP);
+    job->enable_deepep = 1;
     return SS_OK;
 }
 

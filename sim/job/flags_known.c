@@ -63,7 +63,7 @@ const struct ss_flag_group ss_flag_groups[] = {
      "muon-extra-scale-factor muon-momentum "
      "muon-scale-mode mup-attn-scale-power "
      "mup-base-head-dim mup-base-hidden-size mup-embedding-mult mup-output-mult mup-width-mult "
-     "n-head-kv no-rope-freq no-weight-decay-cond-type non-persistent-ckpt-type "
+     "n-head-kv no-weight-decay-cond-type non-persistent-ckpt-type "
      "non-persistent-global-ckpt-dir non-persistent-local-ckpt-algo "
      "non-persistent-local-ckpt-dir non-persistent-save-interval norm-epsilon "
      "null-tokenizer-eod-id null-tokenizer-pad-id num-dataset-builder-threads "
@@ -183,6 +183,7 @@ const struct ss_flag_group ss_flag_groups[] = {
     {SS_FLAG_NOT_MODELLED, '1', "its cost is not known",
      "moe-hybridep-num-blocks-permute moe-hybridep-num-blocks-unpermute "
      "moe-hybridep-num-sms-preprocessing moe-input-jitter-eps"},
+    {SS_FLAG_NOT_MODELLED, '1', "every layer turns its queries and keys", "no-rope-freq"},
     {SS_FLAG_REFUSED, '0', "take --expert-tensor-parallel-size", "expert-tensor-parallelism moe-extended-tp"},
     {SS_FLAG_REFUSED, '0', "give --moe-shared-expert-intermediate-size, the width of all shared experts",
      "enable-shared-expert"},

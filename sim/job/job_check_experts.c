@@ -118,6 +118,12 @@ static int check_dispatcher(struct ss_finish *f)
     const struct ss_job *job = f->job;
     int d = dispatcher_of(f), flex = d == SS_DISPATCH_DEEPEP || d == SS_DISPATCH_HYBRIDEP;
 
+    if (job->enable_deepep && !flex)
+        REFUSE(f, "--moe-enable-deepep", "add --moe-token-dispatcher-type flex",
+               "DeepEP backend is only supported with flex token dispatcher.");
+    if (job->enable_deepep && d == SS_DISPATCH_HYBRIDEP)
+        REFUSE(f, "--moe-enable-deepep --moe-flex-dispatcher-backend", "drop --moe-enable-deepep",
+               "Only one backend is supported for flex token dispatcher.");
     if (job->dispatcher >= 0 && flex && expert_tensor(job) * (int64_t)job->ep < 2)
         REFUSE(f, "--moe-token-dispatcher-type --ep",
                "take alltoall, or a larger --expert-model-parallel-size",

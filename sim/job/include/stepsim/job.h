@@ -176,9 +176,9 @@ struct ss_job {
     int moe_load_layers;
     int layout_mtp, layout_mtp_apart; /* MTP layers that the layout names; 1: in a stage before the loss */
     /* what flags said, until finish */
-    int dispatcher_flex,
-        flex_backend; /* --moe-token-dispatcher-type flex; enum ss_dispatcher, -1: no backend named */
-    int multi_latent; /* --multi-latent-attention */
+    int dispatcher_flex, enable_deepep; /* --moe-token-dispatcher-type flex; --moe-enable-deepep */
+    int flex_backend;                   /* enum ss_dispatcher, -1: none named */
+    int multi_latent;                   /* --multi-latent-attention */
     int window_given, window_skip_freq; /* --window-size; --window-attn-skip-freq N, 0: none or a list */
     int mtp_given;                      /* --mtp-num-layers, which may be 0 where the model has some */
     int modules_given;                  /* --recompute-modules */
