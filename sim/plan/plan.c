@@ -56,6 +56,16 @@ static void warn_host(struct ss_plan *plan)
                      most * gpus / gib, size / gib);
 }
 
+/* Who asks for a time with a capacity may not look at the load, which `plan` shows. */
+static void warn_dropped(struct ss_plan *plan)
+{
+    if (plan->experts && plan->load.dropped >= 0.005)
+        ss_notes_add(&plan->warnings,
+                     "the capacity of the experts drops %.1f %% of the copies of tokens: a larger "
+                     "--moe-expert-capacity-factor drops fewer",
+                     100 * plan->load.dropped);
+}
+
 /* Rank r on GPU r, or on the GPU that the placement names. */
 static int place_ranks(struct ss_plan_builder *b, struct ss_error *err)
 {
@@ -160,6 +170,7 @@ static int sum_up(struct ss_plan_builder *b, struct ss_error *err)
     b->plan->hardware_flops = flops.hardware;
     note_guesses(b->plan);
     warn_host(b->plan);
+    warn_dropped(b->plan);
     return SS_OK;
 }
 
