@@ -66,6 +66,7 @@ void ss_experts_shape(struct ss_shape *s, const struct ss_job *job, const struct
     s->routed = own_tokens(job) * s->etp * s->top_k * spread->hottest;
     s->busiest = fmax(spread->source, s->routed / (s->sent * s->etp));
     s->received = (s->ep > 1 ? spread->copies : 1) * own_tokens(job) * s->etp;
+    s->input_jitter = job->input_jitter > 0 || m->input_jitter > 0;
     s->router_fp32 = job->router_dtype > 0;
     s->router_fused = job->router_fusion;
     s->padded = job->pad_to_capacity;

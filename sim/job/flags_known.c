@@ -182,7 +182,7 @@ const struct ss_flag_group ss_flag_groups[] = {
     {SS_FLAG_NOT_MODELLED, '0', "its cost is not known", "mtp-detach-heads mtp-hsm"},
     {SS_FLAG_NOT_MODELLED, '1', "its cost is not known",
      "moe-hybridep-num-blocks-permute moe-hybridep-num-blocks-unpermute "
-     "moe-hybridep-num-sms-preprocessing moe-input-jitter-eps"},
+     "moe-hybridep-num-sms-preprocessing"},
     {SS_FLAG_NOT_MODELLED, '1', "every layer turns its queries and keys", "no-rope-freq"},
     {SS_FLAG_REFUSED, '0', "take --expert-tensor-parallel-size", "expert-tensor-parallelism moe-extended-tp"},
     {SS_FLAG_REFUSED, '0', "give --moe-shared-expert-intermediate-size, the width of all shared experts",

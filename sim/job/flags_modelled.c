@@ -301,6 +301,7 @@ const struct ss_flag_setter ss_flag_setters[] = {
     SET("--moe-router-enable-expert-bias", model.router_bias, 1, NULL)
     CALL_OF("--moe-router-score-function", '1', ss_flag_score_function, ss_flag_score_functions, "they cost the same")
     CALL_OF("--moe-router-load-balancing-type", '+', ss_flag_balancing, ss_flag_balancings, "they cost the same; sinkhorn is refused")
+    NUMBER("--moe-input-jitter-eps", input_jitter, 0, 1, "noise on the router's input; 0: none")
     CHOICE("--moe-router-dtype", router_dtype, router_dtype, "of the router's GEMM and its output; default as the hidden state; fp64 is priced as fp32")
     CALL("--moe-router-force-load-balancing", '0', ss_flag_force_balancing, "--moe-load uniform: random logits")
     CALL("--moe-router-force-biased", '1', ss_flag_force_biased, "--moe-load biased:SIGMA")

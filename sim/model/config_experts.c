@@ -130,6 +130,8 @@ int ss_config_experts(struct ss_config *c, struct ss_model *m)
     if (!rc)
         rc = ss_config_size(c, "num_nextn_predict_layers", 0, 64, &m->mtp_num_layers);
     if (!rc)
+        rc = ss_config_factor(c, "input_jitter_noise", 0, &m->input_jitter);
+    if (!rc)
         rc = read_layers(c, m);
     if (!rc && m->num_experts == 0) { /* what is said of experts is of none */
         m->top_k = m->moe_ffn_hidden_size = m->shared_expert_ffn_hidden_size = 0;

@@ -27,6 +27,7 @@
     X(attention_softcap)                                                                                     \
     X(full_unturned)                                                                                         \
     X(query_scale)                                                                                           \
+    X(input_jitter)                                                                                          \
     X(final_norm)                                                                                            \
     X(position)                                                                                              \
     X(qk_norm)                                                                                               \
@@ -159,7 +160,7 @@ static void fill_defaults(struct ss_model *m)
                         &m->router_bias,     &m->output_bias,       &m->router_linear_bias,
                         &m->gated_mlp,       &m->embedding_scale,   &m->logits_scale,
                         &m->logits_softcap,  &m->attention_softcap, &m->full_unturned,
-                        &m->query_scale};
+                        &m->input_jitter,    &m->query_scale};
 
     for (size_t i = 0; i < SS_ARRAY_LEN(off); i++)
         fill(off[i], 0);

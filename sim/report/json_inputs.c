@@ -267,6 +267,7 @@ static void add_flag(json_t *o, const struct ss_flag_setter *s, const struct ss_
     X(attention_softcap)                                                                                     \
     X(full_unturned)                                                                                         \
     X(query_scale)                                                                                           \
+    X(input_jitter)                                                                                          \
     X(final_norm)                                                                                            \
     X(attention_chunk)                                                                                       \
     X(sliding_window)                                                                                        \

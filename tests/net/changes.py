@@ -66,6 +66,7 @@ FACTORS = "Factors, soft caps and narrow embeddings are priced"
 FACTORED = ("gemma-2b", "gemma-7b", "gemma-2-2b", "gemma-2-9b", "gemma-2-27b", "gemma-3-1b", "gemma-3-4b", "gemma-3-12b", "gemma-3-27b",
             "grok1-314b", "llama4-scout", "llama4-maverick", "opt-350m")
 ASKED = "Flags of experts and of Muon are obeyed, refused or told of"
+JITTER = "Noise on a router's input is priced"
 RELEASE = "Warm-up where m = p by the stack's Megatron release"
 LOCKSTEP = "Replicas of jitter by classes in lockstep, over all cores"
 # Jobs of mixtures of experts, whose predictions are no longer those of the old binary.
@@ -159,6 +160,8 @@ RULES = [
     {"commit": ASKED, "op": "add", "path": "inputs.flags.moe_router_dtype", "why": "a flag that had no effect"},
     *({"commit": FACTORS, "op": "add", "path": "inputs.flags.config_" + key, "why": "a new field of a model"}
       for key in ("embedding_scale", "logits_scale", "logits_softcap", "attention_softcap", "full_unturned", "query_scale")),
+    *({"commit": JITTER, "op": "add", "path": "inputs.flags." + key, "why": "a flag whose cost was not modelled, and a field of a model"}
+      for key in ("moe_input_jitter_eps", "config_input_jitter")),
     {"commit": FACTORS, "op": "output", "words": FACTORED, "old": "", "new": "",
      "why": "Gemma, Grok, Llama 4 and OPT-350m: what their configs say is priced; Llama 4's chunks shorten its attention"},
     {"commit": CALLS, "op": "output", "words": MIXTURES, "old": "", "new": "", "why": "mixtures cost more; their rows are validated"},
@@ -177,3 +180,4 @@ NEW_FLAGS = dict.fromkeys(("--min-offloaded-tensor-size", "--activation-offload-
 NEW_FLAGS.update(dict.fromkeys(("--packed-lengths", "--packed-algorithm", "--packed-multiple", "--packed-seed"), PACKED))
 NEW_FLAGS.update(dict.fromkeys(("--moe-router-dtype", "--moe-router-score-function", "--moe-router-load-balancing-type",
                                 "--muon-coefficient-type", "--muon-scalar-optimizer", "--muon-fp32-matmul-prec"), ASKED))
+NEW_FLAGS["--moe-input-jitter-eps"] = JITTER

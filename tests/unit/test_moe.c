@@ -330,6 +330,28 @@ static void test_router_fp32(void)
     CU_ASSERT_EQUAL(ss_ops_params(&full), ss_ops_params(&half));
 }
 
+/* Noise on the router's input of 8192 x 1024: drawn, scaled, moved, multiplied; it and the product are kept. */
+static void test_jitter(void)
+{
+    struct setting t;
+    struct ss_ops plain, noisy;
+    setting_make(&t);
+    experts_set(&t, 64, 4, 512, 8);
+    ops_of(&t, SS_LAYER_MOE, &plain);
+    t.job.input_jitter = 0.01;
+    experts_set(&t, 64, 4, 512, 8);
+    ops_of(&t, SS_LAYER_MOE, &noisy);
+    double pass = TOKENS * 1024 * 2;
+    CU_ASSERT_EQUAL(find(&noisy, "input jitter")->forward_bytes, (1 + 2 + 2 + 3) * pass);
+    CU_ASSERT_EQUAL(find(&noisy, "input jitter")->backward_bytes, 3 * pass);
+    CU_ASSERT_EQUAL(ss_ops_saved_bytes(&noisy, 0) - ss_ops_saved_bytes(&plain, 0), 2 * pass);
+    t.job.input_jitter = 0;
+    t.job.model.input_jitter = 1; /* as a config says */
+    experts_set(&t, 64, 4, 512, 8);
+    ops_of(&t, SS_LAYER_MOE, &noisy);
+    CU_ASSERT_EQUAL(noisy.n, plain.n + 1);
+}
+
 /* With a capacity of one even share and padding every expert works on as many copies; without it they are as drawn. */
 static void test_capacity(void)
 {
@@ -398,6 +420,7 @@ int main(void)
                            {"one expert after the other", test_sequential},
                            {"parameters of a rank", test_parameters},
                            {"router in fp32", test_router_fp32},
+                           {"jitter", test_jitter},
                            {"capacity with padding", test_capacity},
                            {"recompute of modules", test_recompute},
                            {"time never falls with skew", test_skew},

@@ -27,12 +27,25 @@ static void norm(struct ss_ops *ops, const struct ss_shape *s, const struct ss_s
  * gathered, divided by their sum and scaled, for the auxiliary loss divided again, and the counts that move the bias. */
 enum { GROUP_KERNELS = 9, BIAS_KERNELS = 11, BIAS_BACKWARD_KERNELS = 11, COUNT_KERNELS = 2 };
 
+/* The router's input times noise, as Megatron's apply_input_jitter: numbers drawn, scaled, moved and multiplied. The noise is kept, and
+ * the product, which the router's GEMM reads. */
+static void jitter(struct ss_ops *ops, const struct ss_shape *s)
+{
+    double pass = s->tokens / s->sp * s->h * s->e;
+    if (!s->input_jitter)
+        return;
+    struct ss_op *op = ss_op_add(ops, "input jitter", SS_OP_ELEMENTWISE);
+    ss_op_elementwise(op, 8 * pass, 3 * pass, 4, 1);
+    op->saved_bytes = 2 * pass;
+}
+
 /* Scores of all experts, and what chooses top-k of them, in PyTorch's operators as Megatron core 0.13 calls them: top-k,
  * softmax, map of the tokens (10), scores and map again for the auxiliary loss, its sums, its log (16). Fused there is a kernel
  * each for top-k, scores and loss; the counts, the map, the log. */
 static void router(struct ss_ops *ops, const struct ss_shape *s)
 {
     double own = s->tokens / s->sp, scores = own * s->experts;
+    jitter(ops, s);
     struct ss_op *op = ss_op_replicated(ops, "router", s, s->experts, s->h, s->storage_precision);
     op->gemm_params = 0; /* in 16 bit under fp8, as the logits */
     op->params +=

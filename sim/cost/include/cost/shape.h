@@ -58,6 +58,7 @@ struct ss_shape {
     int paired;         /* 1: exchanges run beside another microbatch's compute */
     int padded;         /* every expert works on as many tokens, which the host knows */
     int router_pads;    /* the router sends each expert a multiple of the rows that fp8 needs */
+    int input_jitter;   /* the router's input is multiplied by noise */
     int router_fp32;    /* the router's gradients are made in fp32 */
     int router_fused;   /* top-k, scores and auxiliary loss are made by fused kernels */
     int permute_fused;  /* copies of tokens and their sums are made by fused kernels */

@@ -139,6 +139,7 @@ struct ss_job {
     double capacity_factor; /* an expert takes so many times its even share, more are dropped; 0: dropless */
     int pad_to_capacity;    /* and is filled up to it */
     int router_fusion;      /* --moe-router-fusion */
+    double input_jitter;    /* --moe-input-jitter-eps, 0: none */
     int router_dtype;       /* --moe-router-dtype: 0 as the hidden state, 1 fp32, 2 fp64 */
     int permute_fusion;     /* --moe-permute-fusion; -1 until finish: as the stack says */
     int grouped_gemm;       /* --moe-grouped-gemm, likewise; 0: an expert after the other */

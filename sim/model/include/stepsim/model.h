@@ -86,6 +86,7 @@ struct ss_model {
     int shared_expert_ffn_hidden_size;    /* of all shared experts together, 0: none */
     int shared_expert_gate;               /* 1: a gate weighs their output (Qwen2-MoE) */
     int router_groups, router_group_topk; /* a token's experts are in so many of the groups; 0: not limited */
+    int input_jitter;                     /* 1: the router's input is multiplied by noise (Phi-3.5-MoE) */
     int router_bias;                      /* 1: a bias an expert that balances without loss (DeepSeek-V3) */
     int mtp_num_layers; /* multi-token prediction: layers behind the last one, each with a loss */
     double attention_dropout, hidden_dropout; /* as config.json says, -1 = it does not */
