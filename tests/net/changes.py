@@ -157,6 +157,8 @@ RULES = [
      "why": "few microbatches are no refusal"},
     {"commit": "The layer level replays its collectives on their links", "op": "output", "words": ("layer",), "old": "", "new": "",
      "why": "what flow level predicts; the other levels of these kinds of jobs are compared"},
+    *({"commit": "A flag of several values shows all of them where one is wrong", "op": "text", "old": "--cp-comm-type %s: a type" % a,
+       "new": "--cp-comm-type %s %s: a type" % (a, b), "why": "the message named the first value"} for a, b in (("p2p", "a2a"), ("a2a", "p2p"))),
     {"commit": ASKED, "op": "add", "path": "inputs.flags.moe_router_dtype", "why": "a flag that had no effect"},
     *({"commit": FACTORS, "op": "add", "path": "inputs.flags.config_" + key, "why": "a new field of a model"}
       for key in ("embedding_scale", "logits_scale", "logits_softcap", "attention_softcap", "full_unturned", "query_scale")),
