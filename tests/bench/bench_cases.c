@@ -15,6 +15,8 @@
 
 #define MAX_WORDS 16
 #define NAME_WIDTH 64
+#define MOST_BEFORE 60   /* s of CPU that a case may take an earlier program */
+#define MOST_COUNTED 1e7 /* events of a case whose instructions are counted: callgrind takes minutes beyond */
 
 static const struct {
     const char *name, *job, *options;
@@ -72,8 +74,8 @@ static double field(const char *text, const char *name)
     return at ? strtod(at + strlen(key), NULL) : NAN;
 }
 
-/* One run; its JSON begins with what is looked for, or ends within the room. */
-static int run(char *const *argv, struct figures *f)
+/* One run; its JSON begins with what is looked for, or ends within the room. most: s of CPU, 0: as many as it takes. */
+static int run(char *const *argv, rlim_t most, struct figures *f)
 {
     static char text[1 << 18];
     int fds[2], status, from;
@@ -85,6 +87,8 @@ static int run(char *const *argv, struct figures *f)
     double start = now();
     pid_t pid = fork();
     if (pid == 0) {
+        if (most)
+            setrlimit(RLIMIT_CPU, &(struct rlimit){most, most});
         dup2(fds[1], 1);
         close(fds[0]);
         close(fds[1]);
@@ -120,7 +124,7 @@ static int words_of(const char *stepsim, const char *root, size_t i, int engine,
     return n;
 }
 
-/* callgrind's count of one run. */
+/* callgrind's count of one run, without children, in one of which SimGrid replays. */
 static double instructions(char *const *argv)
 {
     char command[4096] = "valgrind --tool=callgrind --callgrind-out-file=/dev/null", line[512];
@@ -160,10 +164,10 @@ static double earlier(const char *table, const char *name, const char *engine)
     return wall;
 }
 
-static int run_better(char *const *argv, int first, struct figures *best)
+static int run_better(char *const *argv, rlim_t most, int first, struct figures *best)
 {
     struct figures f = {0};
-    if (run(argv, &f))
+    if (run(argv, most, &f))
         return -1;
     if (first || f.cpu < best->cpu)
         *best = f;
@@ -177,9 +181,15 @@ static int best_of(char *const *argv, char *earlier_program, int repeats, struct
     char *words[MAX_WORDS] = {earlier_program};
     for (int i = 1; i < MAX_WORDS && argv[i - 1]; i++)
         words[i] = argv[i];
-    for (int i = 0; i < repeats; i++)
-        if (run_better(argv, i == 0, best) || (earlier_program && run_better(words, i == 0, before)))
+    for (int i = 0; i < repeats; i++) {
+        if (run_better(argv, 0, i == 0, best))
             return -1;
+        if (words[0] &&
+            run_better(words, MOST_BEFORE, i == 0, before)) { /* it refuses the case, or takes minutes */
+            words[0] = NULL;
+            *before = (struct figures){0};
+        }
+    }
     return 0;
 }
 
@@ -206,9 +216,11 @@ static void print_change(size_t i, int engine, const struct figures *f, const st
                          const struct against *a)
 {
     double wall = earlier(a->table, cases[i].name, engines[engine]);
-    if (a->program) {
+    if (a->program && !(before->cpu > 0)) {
+        printf(" | | |");
+    } else if (a->program) {
         printf(" %.1f | %.2f |", 1e3 * before->cpu, f->cpu / before->cpu);
-        printf(f->instructions > 0 ? " %.2f |" : " |", f->instructions / before->instructions);
+        printf(before->instructions > 0 ? " %.2f |" : " |", f->instructions / before->instructions);
     } else if (wall > 0) {
         printf(" %+.0f %% |", 100 * (1e3 * f->wall / wall - 1));
     } else if (a->table) {
@@ -240,15 +252,15 @@ static int measure(size_t i, char *const *argv, int repeats, int count, const st
         if (!(cases[i].engines & 1 << e))
             continue;
         words_of(argv[1], argv[2], i, e, buf, sizeof buf, words);
-        if (best_of(words, against->program, repeats, &f, &before)) {
+        if (best_of(words, against->program, e == 1 && cases[i].slow ? 1 : repeats, &f, &before)) {
             fprintf(stderr, "%s on %s failed\n", cases[i].name, engines[e]);
             failed = 1;
             continue;
         }
-        if (count && !(e == 1 && cases[i].slow)) {
+        if (count && e == 0 && f.events < MOST_COUNTED) {
             f.instructions = instructions(words);
             words[0] = against->program;
-            before.instructions = words[0] ? instructions(words) : 0;
+            before.instructions = before.cpu > 0 ? instructions(words) : 0;
         }
         if (e == 0)
             native = f.wall;

@@ -10,13 +10,13 @@
 set -eu
 root=$(cd "$(dirname "$0")/../.." && pwd)
 build=$root/build
-update=0 smoke=0 options= list=1000
+update=0 smoke=0 options= against= list=1000
 while [ $# -gt 0 ]; do
     case $1 in
     --update) update=1 ;;
     --smoke) smoke=1 ;;
     --instructions) options="$options --instructions" ;;
-    --against) options="$options --against $2"; shift ;;
+    --against) options="$options --against $2" against=$2; shift ;;
     *) build=$1 ;;
     esac
     shift
@@ -33,6 +33,9 @@ tables() {
     echo
     echo "Written by tests/bench/run.sh on one core of $(nproc), $(sed -n 's/^model name.*: //p' /proc/cpuinfo | head -n 1)."
     echo "Whole processes, from parsing to result; the fastest of several runs."
+    if [ -x "$against" ]; then
+        echo "Before: commit $(git -C "$(dirname "$against")" rev-parse --short HEAD), which ran in turn."
+    fi
     echo
     # shellcheck disable=SC2086
     "$bench/bench_cases" "$build/stepsim" "$root" $options
