@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Times whole runs of the program, from parsing to result, and compares with an earlier table or program.
- * bench_cases STEPSIM SOURCE_ROOT [--repeats N] [--quick] [--instructions] [--against TABLE|PROGRAM]
- * Prints a table in Markdown; --against reads one, or runs an earlier program in turn with this one.
+ * bench_cases STEPSIM SOURCE_ROOT [--repeats N] [--quick] [--instructions] [--only TEXT]
+ *             [--against TABLE|PROGRAM]
+ * Prints a table in Markdown; --against reads one, or runs an earlier program in turn with this one; --only: cases
+ * with this in their names.
  */
 #include <math.h>
 #include <stdio.h>
@@ -282,9 +284,10 @@ int main(int argc, char **argv)
 {
     int repeats = 5, quick = 0, count = 0, failed = 0;
     struct against against = {NULL, NULL};
+    const char *only = "";
     if (argc < 3) {
         fprintf(stderr, "usage: bench_cases STEPSIM SOURCE_ROOT [--repeats N] [--quick] [--instructions] "
-                        "[--against TABLE|PROGRAM]\n");
+                        "[--only TEXT] [--against TABLE|PROGRAM]\n");
         return 2;
     }
     for (int i = 3; i < argc; i++) {
@@ -294,6 +297,8 @@ int main(int argc, char **argv)
             repeats = atoi(argv[++i]) > 0 ? atoi(argv[i]) : 1;
         else if (!strcmp(argv[i], "--against") && i + 1 < argc)
             against.table = argv[++i];
+        else if (!strcmp(argv[i], "--only") && i + 1 < argc)
+            only = argv[++i];
     }
     if (against.table && access(against.table, X_OK) == 0) {
         against.program = (char *)against.table;
@@ -301,7 +306,7 @@ int main(int argc, char **argv)
     }
     print_head(&against);
     for (size_t i = 0; i < NCASES; i++)
-        if (!(quick && cases[i].slow))
+        if (!(quick && cases[i].slow) && strstr(cases[i].name, only))
             failed |= measure(i, argv,
                               quick           ? 1
                               : cases[i].slow ? (repeats + 1) / 2
