@@ -156,7 +156,7 @@ static int is_idle(const struct sharing *s, const struct ss_group_shape *g)
     return g->n < 2 || (is_near(s->hop) ? g->per_node < 2 : s->hop != SS_HOP_NEXT && g->nodes < 2);
 }
 
-/* By a ring or a tree. What an exchange puts on NVLink on its way to a rail is left out: a NIC's worth at most. */
+/* By a ring or a tree. What an exchange puts on NVLink on its way to a rail its closed form counts. */
 static int leaves_node(const struct sharing *s)
 {
     return s->hop == SS_HOP_INTER_NODE || s->hop == SS_HOP_TREE;

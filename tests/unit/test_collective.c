@@ -125,6 +125,12 @@ static void test_alltoall(void)
     CU_ASSERT_DOUBLE_EQUAL(seconds(a, SS_COLL_ALL_TO_ALL, 16e9, &two), 23e-6 + 8e9 / 40e9, 1e-12);
     expect_pairs(8e9, &node, 7e-6, 1e9, 0);
     CU_ASSERT_DOUBLE_EQUAL(seconds(a, SS_COLL_ALL_TO_ALL, 8e9, &node), 7e-6 + 7e9 / 160e9, 1e-12);
+    /* On rails 7 of the 8 GB that leave cross NVLink, too, and these 14 GB take longer where NICs are as fast. */
+    struct ss_net rails = net;
+    rails.rails = 1;
+    CU_ASSERT_DOUBLE_EQUAL(a->seconds(&rails, SS_COLL_ALL_TO_ALL, 16e9, &two), 23e-6 + 8e9 / 40e9, 1e-12);
+    rails.nic_busbw = 160e9;
+    CU_ASSERT_DOUBLE_EQUAL(a->seconds(&rails, SS_COLL_ALL_TO_ALL, 16e9, &two), 23e-6 + 14e9 / 160e9, 1e-12);
     /* Five nodes: 32 of 40 shares leave it; each pair is a flow of one share. */
     expect_pairs(40e9, &five, 34e-6 + 25e-6, 1e9, 1e9);
     /* Links of the fabric take twice as long as the NICs below them; flows meet them by themselves. */

@@ -142,6 +142,9 @@ static const char *const expert_jobs[] = {
     "h800 4 ss.nodes_per_leaf=1 ss.oversubscription=2;" EXPERTS "--ep 16 --gbs 32",
     "h800 4 ss.nodes_per_leaf=3 ss.oversubscription=4;" EXPERTS
     "--tp 4 --sequence-parallel --etp 4 --ep 8 --gbs 8",
+    /* NICs as fast as NVLink, which what goes to other rails crosses before it leaves */
+    "h800 2 ss.nic.bandwidth=200GBps;" EXPERTS "--ep 16 --gbs 32",
+    "h800 4 ss.nic.bandwidth=400GBps;" EXPERTS "--tp 4 --sequence-parallel --etp 4 --ep 8 --gbs 8",
     "a100-roce400 2 ss.nodes_per_leaf=1 ss.oversubscription=2;" EXPERTS "--ep 16 --gbs 16",
     TRUNK " 2;" EXPERTS "--ep 4 --gbs 4", /* 2:1 */
     /* of two groups of one shape one is on one leaf */

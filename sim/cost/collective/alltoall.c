@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Each member sends a share to every other: with q members a node (q-1)/n of each one's buffer stays there and (n-q)/n
- * leaves it. As flows every pair is one, on its own route. */
+ * leaves it. As flows every pair is one, on its own route. On rails NVLink carries more than what stays: of what leaves,
+ * what goes to the places of the q-1 others is handed to them first (PXN), so in all (q-1)/q. */
 #include <math.h>
 
 #include "cost/collective.h"
@@ -22,7 +23,10 @@ static struct ss_traffic traffic(const struct ss_net *net, int kind, double byte
 
 static double seconds(const struct ss_net *net, int kind, double bytes, const struct ss_group_shape *g)
 {
-    return ss_traffic_seconds(net, traffic(net, kind, bytes, g), g);
+    struct ss_traffic t = traffic(net, kind, bytes, g);
+    if (net->rails && g->nodes > 1)
+        t.intra = (g->per_node - 1.) / g->per_node * bytes;
+    return ss_traffic_seconds(net, t, g);
 }
 
 static struct ss_collective_flows flows(const struct ss_net *net, int kind, double bytes,

@@ -3,6 +3,7 @@
 #include <math.h>
 
 #include "cost/collective.h"
+#include "stepsim/params.h"
 
 /* What DeepEP's kernels take where nobody says (its Buffer.num_sms). */
 #define DEEPEP_SMS 20
@@ -20,6 +21,8 @@ void ss_net_init(struct ss_net *net, const struct ss_platform *p)
     net->nic_half = card->nic_exchange_half;
     net->gpus_per_node = ss_platform_gpus_per_node(p);
     net->nics_per_node = ss_platform_nics_per_node(p);
+    net->rails = ss_platform_get(p, SS_PROP_NODES_PER_LEAF) > 0 && net->nvlink_busbw > 0 &&
+                 net->nics_per_node == net->gpus_per_node;
     net->dispatch_sms = DEEPEP_SMS;
     net->dispatch_rate = net->dispatch_rate_beside = 0;
     if (net->nvlink_busbw <= 0) /* no NVLink: GPUs of a node talk over PCIe */

@@ -60,9 +60,10 @@ struct ss_net {
     double nic_busbw, nic_step;       /* of one NIC */
     double nic_half;                  /* bytes: the first of an all-to-all's buffer, likewise over NICs */
     int gpus_per_node, nics_per_node;
-    int pat, nvls_tree;          /* 1: NCCL has these algorithms, and takes them */
-    double dispatch_sms;         /* of a dispatcher that has its own kernels, DeepEP or HybridEP */
-    double dispatch_rate;        /* bytes/s of copies that a dispatcher's SMs move; 0: as the links can */
+    int rails;            /* 1: a NIC a GPU, and what goes to another rail crosses NVLink first (PXN) */
+    int pat, nvls_tree;   /* 1: NCCL has these algorithms, and takes them */
+    double dispatch_sms;  /* of a dispatcher that has its own kernels, DeepEP or HybridEP */
+    double dispatch_rate; /* bytes/s of copies that a dispatcher's SMs move; 0: as the links can */
     double dispatch_rate_beside; /* the same while kernels run beside it; 0: no other */
 };
 void ss_net_init(struct ss_net *net, const struct ss_platform *p);
