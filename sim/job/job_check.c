@@ -38,7 +38,8 @@ static int check_order(struct ss_finish *f)
     } axes[] = {{"tp", job->tp}, {"pp", job->pp}, {"cp", job->cp}, {"ep", job->ep}};
 
     if (!strcmp(job->rank_order, "tp-pp-dp") && job->cp * (int64_t)job->ep > 1)
-        REFUSE(f, "--rank-order --use-tp-pp-dp-mapping", "drop --use-tp-pp-dp-mapping, or take --cp 1",
+        REFUSE(f, "--rank-order --use-tp-pp-dp-mapping",
+               "drop --use-tp-pp-dp-mapping, or take --cp 1 and --ep 1",
                "context_parallel and expert_model_parallel can't be used with tp-pp-dp mapping.");
     for (size_t i = 0; i < SS_ARRAY_LEN(axes); i++)
         if (axes[i].size > 1 && !strstr(job->rank_order, axes[i].name))

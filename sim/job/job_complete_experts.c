@@ -123,6 +123,12 @@ static void complete_dispatcher(struct ss_finish *f)
     if (job->dispatch_sms > 0 && !two_stages)
         ss_note(f->notes,
                 "--moe-flex-dispatcher-num-sms is not active without --moe-token-dispatcher-type flex");
+    else if (job->dispatch_sms > 0 &&
+             !(f->stack->dispatch_sm_rate > 0 || f->stack->dispatch_sm_rate_alone > 0))
+        ss_note(
+            f->notes,
+            "--moe-flex-dispatcher-num-sms: fewer SMs slow no exchange down, for the stack does not say what "
+            "one moves (ss.dispatch.sm_rate)");
 }
 
 void ss_job_complete_experts(struct ss_finish *f)

@@ -288,6 +288,10 @@ static void test_inactive(void)
                     0);
     CU_ASSERT(has_note(&notes, "--moe-flex-dispatcher-backend is not active"));
     CU_ASSERT(has_note(&notes, "--moe-flex-dispatcher-num-sms is not active"));
+    CU_ASSERT_EQUAL(
+        complete(&job, MOE "--ep 8 --moe-token-dispatcher-type flex --moe-deepep-num-sms 4", 8, &notes, NULL),
+        0);
+    CU_ASSERT(has_note(&notes, "fewer SMs slow no exchange down"));
     CU_ASSERT_EQUAL(complete(&job, MOE "--moe-shared-expert-overlap --moe-token-dispatcher-type alltoall", 8,
                              &notes, NULL),
                     0);
