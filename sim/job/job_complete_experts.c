@@ -131,6 +131,25 @@ static void complete_dispatcher(struct ss_finish *f)
             "one moves (ss.dispatch.sm_rate)");
 }
 
+/* Modules to repeat that the model has not. */
+static void note_idle_modules(struct ss_finish *f)
+{
+    const struct ss_job *job = f->job;
+    const struct {
+        int module, there;
+        const char *name, *lacks;
+    } modules[] = {{SS_MODULE_MOE, job->model.num_experts > 0, "moe", "experts"},
+                   {SS_MODULE_SHARED_EXPERTS, job->model.shared_expert_ffn_hidden_size > 0, "shared_experts",
+                    "shared experts"},
+                   {SS_MODULE_MLP, ss_job_has_dense_layer(job), "mlp", "layers without experts"}};
+
+    for (size_t i = 0; i < SS_ARRAY_LEN(modules); i++)
+        if (job->modules_given && job->recompute_modules & SS_MODULE_BIT(modules[i].module) &&
+            !modules[i].there)
+            ss_note(f->notes, "--recompute-modules %s: not active, the model has no %s", modules[i].name,
+                    modules[i].lacks);
+}
+
 void ss_job_complete_experts(struct ss_finish *f)
 {
     struct ss_job *job = f->job;
@@ -157,6 +176,7 @@ void ss_job_complete_experts(struct ss_finish *f)
         ss_note(f->notes, "--recompute-modules is not active without --recompute-granularity selective");
     if (job->recompute != SS_RECOMPUTE_SELECTIVE)
         job->recompute_modules = 0; /* as in Megatron, which reads them of selective recompute alone */
+    note_idle_modules(f);
     ss_job_complete_offload_modules(f);
     if (job->optimizer != SS_OPTIMIZER_MUON &&
         (job->muon_steps != 5 || job->muon_tp != SS_MUON_BLOCKWISE || job->muon_joint_qkv))

@@ -297,6 +297,18 @@ static void test_inactive(void)
                     0);
     CU_ASSERT(has_note(&notes, "not active without shared experts"));
     CU_ASSERT_EQUAL(job.shared_expert_overlap, 0);
+    CU_ASSERT_EQUAL(
+        complete(&job, DENSE "--recompute-granularity selective --recompute-modules moe mlp shared_experts",
+                 8, &notes, NULL),
+        0);
+    CU_ASSERT(has_note(&notes, "--recompute-modules moe: not active, the model has no experts"));
+    CU_ASSERT(has_note(&notes, "--recompute-modules shared_experts: not active"));
+    CU_ASSERT(!has_note(&notes, "--recompute-modules mlp"));
+    CU_ASSERT_EQUAL(
+        complete(&job, MOE "--recompute-granularity selective --recompute-modules moe mlp", 8, &notes, NULL),
+        0);
+    CU_ASSERT(
+        has_note(&notes, "--recompute-modules mlp: not active, the model has no layers without experts"));
     ss_notes_free(&notes);
 }
 
