@@ -239,6 +239,7 @@ static void add_flag(json_t *o, const struct ss_flag_setter *s, const struct ss_
     X(packed_law)                                                                                            \
     X(moe_load)                                                                                              \
     X(dispatcher_flex)                                                                                       \
+    X(enable_deepep)                                                                                         \
     X(flex_backend)                                                                                          \
     X(window_given)                                                                                          \
     X(window_skip_freq)                                                                                      \

@@ -160,6 +160,7 @@ RULES = [
     *({"commit": "A flag of several values shows all of them where one is wrong", "op": "text", "old": "--cp-comm-type %s: a type" % a,
        "new": "--cp-comm-type %s %s: a type" % (a, b), "why": "the message named the first value"} for a, b in (("p2p", "a2a"), ("a2a", "p2p"))),
     {"commit": ASKED, "op": "add", "path": "inputs.flags.moe_router_dtype", "why": "a flag that had no effect"},
+    {"commit": ASKED, "op": "add", "path": "inputs.flags.enable_deepep", "why": "a flag that is checked"},
     *({"commit": FACTORS, "op": "add", "path": "inputs.flags.config_" + key, "why": "a new field of a model"}
       for key in ("embedding_scale", "logits_scale", "logits_softcap", "attention_softcap", "full_unturned", "query_scale")),
     *({"commit": JITTER, "op": "add", "path": "inputs.flags." + key, "why": "a flag whose cost was not modelled, and a field of a model"}
