@@ -25,14 +25,27 @@ static int most_ep(int experts, int stage_gpus)
     return most;
 }
 
+/* What layers that the stages do not divide need: the last stage has fewer, or the rest. "" where nothing is. */
+static void write_last_stage(const struct ss_job *job, int pp, char *words, size_t size)
+{
+    int layers = job->model.num_layers, each = layers / pp;
+    words[0] = 0;
+    if (job->layout.n || job->first_stage_layers || job->last_stage_layers || layers % pp == 0 || each < 1)
+        return;
+    if (layers > (each + 1) * (pp - 1))
+        each++;
+    snprintf(words, size, " --decoder-last-pipeline-num-layers %d", layers - each * (pp - 1));
+}
+
 /* Experts are divided by their group alone; ZeRO-1 unless the job has FSDP. */
 static void write_change(const struct ss_job *job, const struct layout *l, char *words, size_t size)
 {
-    char ep[48] = "";
+    char ep[48] = "", last[64];
+    write_last_stage(job, l->pp, last, sizeof last);
     if (job->model.num_experts > 0)
         snprintf(ep, sizeof ep, " --ep %d --etp 1", l->ep);
-    snprintf(words, size, "--nodes %d --gpus-per-node %d --tp %d --pp %d --cp 1%s%s%s%s", l->nodes,
-             l->per_node, l->tp, l->pp, ep, l->tp > 1 ? " --sequence-parallel" : "",
+    snprintf(words, size, "--nodes %d --gpus-per-node %d --tp %d --pp %d --cp 1%s%s%s%s%s", l->nodes,
+             l->per_node, l->tp, l->pp, last, ep, l->tp > 1 ? " --sequence-parallel" : "",
              job->distributed_optimizer || job->fsdp ? "" : " --use-distributed-optimizer",
              ss_job_chunks(job) > 1 && !job->layout.n ? " --vp 1" : "");
 }

@@ -53,6 +53,11 @@ def keeps_rows(old, new, holder):
     return all(row["schedule"] == "zb-v" or row == rows.get(row["schedule"]) or "needs at least" in row.get("reason", "") for row in old)
 
 
+def fewer_or_longer(old, new, holder):
+    """Is the layout one whose last stage has other layers, as only the new one tries them?"""
+    return any("--decoder-last-pipeline-num-layers" in str(text) for text in (new, holder["flags"]))
+
+
 AS_MANY = r'(?s)"pp": (\d+),\n.*"microbatch_group_size": 0,.*"microbatches": \1,'
 # Inputs of runs whose collectives meet narrow uplinks; flags of jobs whose collectives inside slots may cross nodes.
 UPLINKS = r'"level_reason"|"ss.oversubscription=(?!1")|own-\d+.xml"'
@@ -175,6 +180,8 @@ RULES = [
     {"commit": CURRENT, "op": "output", "words": ("tensorwise",), "old": "", "new": "", "why": "a pass more over what is cast to fp8"},
     {"commit": UNFUSED, "op": "add", "path": "inputs.stack.[ss.attention.unfused.te]", "why": "a prop of the stack megatron-lm-ci-2025 alone"},
     {"commit": LAST_RANK, "op": "output", "words": ("megatron-lm-ci-2025",), "old": "", "new": "", "why": "another stage's memory, and more of it"},
+    *({"commit": "Smallest number of GPUs: stages that do not divide the layers", "op": "ignore", "of": ("run",), "path": "smallest." + key,
+       "check": fewer_or_longer, "why": "pipelines that do not divide the layers are tried, too"} for key in ("flags", "gpus", "static_mib")),
 ]
 
 # Flags of this tree's table that the old binary does not know: flag -> subject of the commit that added it.

@@ -305,6 +305,7 @@ static void test_smallest_number_of_gpus(void)
         {"--model llama3.1-8b --nodes 1 --mbs 8 --gbs 128", 2},
         {"--model llama3.1-70b --nodes 2 --mbs 1 --vp 2 --pp 2 --gbs 32", 16},
         {"--model qwen3-235b-a22b --nodes 2 --mbs 1 --ep 8 --gbs 128", 64},
+        {"--model kimi-k2 --nodes 2 --mbs 1 --ep 8 --gbs 128", 256}, /* 61 layers: the last stage has fewer */
     };
     for (size_t j = 0; j < COUNT(jobs); j++) {
         char text[4096], *argv[JOB_MAX_ARGS];
