@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cost/memory.h"
 
+#include <limits.h>
 #include <math.h>
 #include <string.h>
 
@@ -92,6 +93,37 @@ static void shard_fully(const struct ss_cost_context *c, const struct ss_param_c
     }
 }
 
+/* Buffers that DeepEP registers for a group of `ranks`, in bytes: queues of tokens by channel (two SMs) and peer, over NVLink
+ * inside the node, and between nodes to send and to receive (deepseek-ai/DeepEP csrc/config.hpp, lengths of deep_ep/buffer.py).
+ * Tokens are of 16 bit, as Megatron asks for, and bring their source, and up to 128 experts, weights and scales. */
+double ss_memory_deepep(int ranks, double hidden, int sms)
+{
+    static const struct {
+        int ranks, nvlink, rdma; /* tokens of a queue, the longer of dispatch and combine */
+    } lengths[] = {{8, 256, 0},    {16, 288, 140},  {32, 288, 128},
+                   {64, 288, 140}, {128, 560, 128}, {INT_MAX, 720, 132}};
+    enum { PEERS = 8, TOP_K = 128, SCALES = 128, SOURCE = 8, CONTROL = 16, SPARE = 1 << 20 };
+    double channels = sms / 2, inside = ranks < PEERS ? ranks : PEERS, nodes = ranks / PEERS;
+    double token = 2 * hidden + SOURCE + TOP_K * (8 + 4) + SCALES * 4;
+    int i = 0;
+    while (lengths[i].ranks < ranks)
+        i++;
+    double bytes = channels * inside * lengths[i].nvlink * token;
+    if (lengths[i].rdma)
+        bytes += channels * nodes * lengths[i].rdma * 2 * (token + CONTROL) + SPARE;
+    return bytes;
+}
+
+/* Those of a stage that has experts. What NCCL's all-to-all and gather need is among its groups' buffers. */
+static double dispatcher_buffers(const struct ss_cost_context *c, const struct ss_param_count *params)
+{
+    const struct ss_shape *s = &c->shape;
+    int ranks = s->ep * s->etp;
+    return params->expert > 0 && s->dispatcher == SS_DISPATCH_DEEPEP && ranks > 1
+               ? ss_memory_deepep(ranks, s->h, (int)c->net.dispatch_sms)
+               : 0;
+}
+
 void ss_memory_static(const struct ss_cost_context *c, const struct ss_param_count *params,
                       struct ss_optimizer_shards shards, double memory[SS_MEM_COUNT])
 {
@@ -112,6 +144,7 @@ void ss_memory_static(const struct ss_cost_context *c, const struct ss_param_cou
             params->gemm * ((job->fp8_param_gather ? 1 : 2) - (c->stack->fp8_keeps_less > 0));
     if (c->shape.tp_comm_overlap)
         memory[SS_MEM_OTHER] += c->stack->tp_overlap_buffers * c->shape.tokens * c->shape.h * 2;
+    memory[SS_MEM_OTHER] += dispatcher_buffers(c, params);
     if (job->pp > 1) /* received activation and gradient; double when sends overlap */
         memory[SS_MEM_OTHER] += (c->p2p_overlapped ? 4 : 2) * ss_shape_border_bytes(&c->shape);
 }

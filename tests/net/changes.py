@@ -176,6 +176,7 @@ RULES = [
     {"commit": CALLS, "op": "output", "words": ("selective", "--recompute-activations"), "old": "", "new": "",
      "why": "modules that are repeated cost the host more; no row of a dense model moves"},
     {"commit": OWN_TYPE, "op": "add", "path": "inputs.stack.[ss.optimizer.model_type]", "why": "a prop of the stack nemo-automodel-2026"},
+    {"commit": "Memory has the buffers that DeepEP registers", "op": "output", "words": ("flex", "deepep", "--moe-enable-deepep"), "old": "", "new": "", "why": "stages with experts need more"},
     {"commit": OWN_TYPE, "op": "output", "words": ("nemo-automodel-2026",), "old": "", "new": "", "why": "10 bytes a parameter fewer"},
     {"commit": CURRENT, "op": "output", "words": ("tensorwise",), "old": "", "new": "", "why": "a pass more over what is cast to fp8"},
     {"commit": UNFUSED, "op": "add", "path": "inputs.stack.[ss.attention.unfused.te]", "why": "a prop of the stack megatron-lm-ci-2025 alone"},

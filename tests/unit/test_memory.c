@@ -103,6 +103,35 @@ static void test_static(void)
     }
 }
 
+/* A token of 7,168 is 14,336 bytes and 2,056 of its source, experts, weights and scales. 20 SMs are 10 channels: 10 * 8 * 256 tokens of
+ * 16,392 inside a node; over 8 nodes 10 * 8 * 288, and 10 * 8 * 140 * 2 of 16 bytes more, and 1 MiB. */
+static void test_deepep(void)
+{
+    struct fixture f;
+    struct ss_param_count count = {.all = 1e9, .gemm = 1e9, .expert = 5e8};
+    double memory[SS_MEM_COUNT], without[SS_MEM_COUNT];
+    CU_ASSERT_DOUBLE_EQUAL(ss_memory_deepep(8, 7168, 20), 335708160, 0.5);
+    CU_ASSERT_DOUBLE_EQUAL(ss_memory_deepep(4, 7168, 20), 335708160 / 2, 0.5);
+    CU_ASSERT_DOUBLE_EQUAL(ss_memory_deepep(64, 7168, 20), 377671680 + 367539200 + 1048576, 0.5);
+    CU_ASSERT_EQUAL_FATAL(
+        fixture_open(&f, "",
+                     LLAMA
+                     "--bf16 --num-experts 8 --moe-router-topk 2 --ep 8 --moe-token-dispatcher-type flex"),
+        0);
+    f.c.net.dispatch_sms = 20;
+    f.c.shape.ep = 8;
+    f.c.shape.etp = 1;
+    f.c.shape.dispatcher = f.job.dispatcher;
+    ss_memory_static(&f.c, &count, both(8), memory);
+    f.c.shape.dispatcher = SS_DISPATCH_ALLTOALL;
+    ss_memory_static(&f.c, &count, both(8), without);
+    CU_ASSERT_DOUBLE_EQUAL(memory[SS_MEM_OTHER] - without[SS_MEM_OTHER], 80 * 256 * (2 * 4096 + 2056.0), 0.5);
+    count.expert = 0; /* a stage without experts */
+    f.c.shape.dispatcher = SS_DISPATCH_DEEPEP;
+    ss_memory_static(&f.c, &count, both(8), memory);
+    CU_ASSERT_DOUBLE_EQUAL(memory[SS_MEM_OTHER], without[SS_MEM_OTHER], 0.5);
+}
+
 /* Moments of 2 bytes each: 4 a parameter less, on the device as on the host, and as much less to read and to write. */
 static void test_bf16_moments(void)
 {
@@ -341,6 +370,7 @@ int main(void)
 {
     CU_TestInfo tests[] = {{"copies of the step", test_step},
                            {"moments in bf16", test_bf16_moments},
+                           {"buffers of DeepEP", test_deepep},
                            {"static", test_static},
                            {"gathered parameters", test_gathered},
                            {"loss", test_loss},

@@ -13,6 +13,9 @@ struct ss_optimizer_shards {
 /* Of `params` parameters those whose 16-bit gradients are copied to fp32 for the step (ss.optimizer.grad_copy). */
 double ss_memory_copied(const struct ss_cost_context *c, double params, double shards);
 
+/* Bytes that DeepEP registers on a rank of an expert group of `ranks`, whose tokens are `hidden` wide; sms: those that it takes. */
+double ss_memory_deepep(int ranks, double hidden, int sms);
+
 /* Static bytes by class. */
 void ss_memory_static(const struct ss_cost_context *c, const struct ss_param_count *params,
                       struct ss_optimizer_shards shards, double memory[SS_MEM_COUNT]);
