@@ -230,6 +230,10 @@ static int read_positions(struct ss_config *c, struct ss_model *m)
         double d = m->kv_channels ? m->kv_channels : (double)m->hidden_size / m->num_attention_heads;
         m->rotary_fraction = dim < d ? dim / d : 1;
     }
+    char key[64];
+    if (!rc && m->rotary_fraction > 0 && m->rotary_fraction < 1 && !(c->family->traits & SS_PART_TURNED) &&
+        ss_config_pick(c, "partial_rotary_factor rotary_pct rotary_dim", key))
+        ss_config_not_priced(m, key); /* the family turns whole heads */
     return rc;
 }
 

@@ -168,7 +168,7 @@ static const char harmless[] =
     "label2id masked_softmax_fusion max_position_embeddings max_window_layers model_type n_ctx "
     "n_embed norm_topk_prob num_key_value_heads num_ln_in_parallel_attn offset_alibi "
     "original_max_position_embeddings output_projection prefix pretraining_tp problem_type "
-    "qk_head_dim quantization_config query_pre_attn_scalar return_dict rotary "
+    "qk_head_dim query_pre_attn_scalar return_dict rotary "
     "routed_scaling_factor router_dtype scale_attn_weights scoring_func seq_aux seq_length "
     "skip_bias_add skip_bias_add_qkv stepsim summary_activation summary_first_dropout "
     "summary_proj_to_labels summary_type summary_use_proj swiglu_limit task_specific_params "
@@ -199,6 +199,16 @@ static int is_off(const json_t *v)
            (json_is_object(v) && !json_object_size(v));
 }
 
+void ss_config_not_priced(struct ss_model *m, const char *key)
+{
+    size_t n = strlen(m->not_priced);
+
+    if (n + strlen(key) + sizeof "\"\", ..." < sizeof m->not_priced)
+        snprintf(m->not_priced + n, sizeof m->not_priced - n, "%s\"%s\"", n ? ", " : "", key);
+    else if (n + sizeof ", ..." < sizeof m->not_priced && !strstr(m->not_priced, "..."))
+        snprintf(m->not_priced + n, sizeof m->not_priced - n, "%s...", n ? ", " : "");
+}
+
 void ss_config_unread(struct ss_config *c, struct ss_model *m)
 {
     const char *key;
@@ -210,12 +220,9 @@ void ss_config_unread(struct ss_config *c, struct ss_model *m)
 
         for (int i = 0; i < c->nasked && !known; i++)
             known = ss_has_word(c->asked[i], key);
-        size_t n = strlen(m->not_priced);
         for (const char *p = key; *p && !known; p++)
             known = *p < ' ' || *p > '~'; /* of no family, and no text for a line of output */
-        if (!known && n + strlen(key) + sizeof "\"\", ..." < sizeof m->not_priced)
-            snprintf(m->not_priced + n, sizeof m->not_priced - n, "%s\"%s\"", n ? ", " : "", key);
-        else if (!known && n + sizeof ", ..." < sizeof m->not_priced && !strstr(m->not_priced, "..."))
-            snprintf(m->not_priced + n, sizeof m->not_priced - n, "%s...", n ? ", " : "");
+        if (!known)
+            ss_config_not_priced(m, key);
     }
 }

@@ -44,13 +44,15 @@ static const struct ss_family families[] = {
      "num_key_value_heads=4 "
      "head_dim=256 sliding_window=4096 sliding_window_pattern=6 vocab_size=262208 "
      "max_position_embeddings=131072"},
-    {"phi", ROPE, SS_LAYERNORM | SS_LINEAR_BIAS | SS_OUTPUT_BIAS | SS_ONE_NORM | SS_QK_HEAD | SS_QK_WHERE,
+    {"phi", ROPE,
+     SS_PART_TURNED | SS_LAYERNORM | SS_LINEAR_BIAS | SS_OUTPUT_BIAS | SS_ONE_NORM | SS_QK_HEAD | SS_QK_WHERE,
      ""},
-    {"phi3", ROPE, SS_GATED, ""},
+    {"phi3", ROPE, SS_PART_TURNED | SS_GATED, ""},
     {"phimoe", ROPE, SS_GATED | SS_LAYERNORM | SS_NORM_KEPT, "num_local_experts=16 num_experts_per_tok=2"},
     {"gpt2", LEARNED, SS_LAYERNORM | SS_QKV_BIAS | SS_LINEAR_BIAS | SS_TIED | SS_DROPOUT, ""},
-    {"gpt_neox", ROPE, SS_LAYERNORM | SS_QKV_BIAS | SS_LINEAR_BIAS, "use_parallel_residual=true"},
-    {"gptj", ROPE, SS_LAYERNORM | SS_MLP_BIAS | SS_OUTPUT_BIAS | SS_ONE_NORM, ""},
+    {"gpt_neox", ROPE, SS_PART_TURNED | SS_LAYERNORM | SS_QKV_BIAS | SS_LINEAR_BIAS,
+     "use_parallel_residual=true"},
+    {"gptj", ROPE, SS_PART_TURNED | SS_LAYERNORM | SS_MLP_BIAS | SS_OUTPUT_BIAS | SS_ONE_NORM, ""},
     {"falcon", ROPE, SS_LAYERNORM | SS_TIED, "bias=false multi_query=true parallel_attn=true"},
     {"opt", LEARNED, SS_LAYERNORM | SS_LINEAR_BIAS | SS_TIED | SS_TWO_POSITIONS, "dropout=0.1 ffn_dim=3072"},
     {"bloom", ALIBI, SS_LAYERNORM | SS_LINEAR_BIAS | SS_TIED | SS_EMBEDDING_NORM, ""},
@@ -66,14 +68,15 @@ static const struct ss_family families[] = {
     {"gpt_oss", ROPE, SS_GATED | SS_SINKS | SS_EXPERT_BIAS | SS_EVERY_OTHER,
      "head_dim=64 num_key_value_heads=8 attention_bias=true sliding_window=128 num_local_experts=128 "
      "num_experts_per_tok=4"},
-    {"glm", ROPE, SS_GATED | SS_QKV_ONLY, "head_dim=128 partial_rotary_factor=0.5 attention_bias=true"},
-    {"glm4", ROPE, SS_GATED | SS_POST_NORMS | SS_QKV_ONLY,
+    {"glm", ROPE, SS_PART_TURNED | SS_GATED | SS_QKV_ONLY,
+     "head_dim=128 partial_rotary_factor=0.5 attention_bias=true"},
+    {"glm4", ROPE, SS_PART_TURNED | SS_GATED | SS_POST_NORMS | SS_QKV_ONLY,
      "head_dim=128 num_key_value_heads=2 partial_rotary_factor=0.5 attention_bias=false"},
-    {"glm4_moe", ROPE, SS_GATED | SS_QKV_ONLY | SS_QK_HEAD | SS_QK_WHERE | SS_ROUTER_BIAS,
+    {"glm4_moe", ROPE, SS_PART_TURNED | SS_GATED | SS_QKV_ONLY | SS_QK_HEAD | SS_QK_WHERE | SS_ROUTER_BIAS,
      "head_dim=128 num_key_value_heads=8 partial_rotary_factor=0.5 first_k_dense_replace=1 "
      "n_shared_experts=1"},
     {"grok-1", ROPE, SS_GATED | SS_TIED | SS_POST_NORMS, "num_experts=8 num_experts_per_tok=2"},
-    {"nemotron", ROPE, SS_LAYERNORM | SS_NORM_KEPT, "partial_rotary_factor=0.5"},
+    {"nemotron", ROPE, SS_PART_TURNED | SS_LAYERNORM | SS_NORM_KEPT, "partial_rotary_factor=0.5"},
 };
 
 const struct ss_family *ss_family_find(const char *type)

@@ -31,14 +31,13 @@ static void enter_text(struct ss_config *c, struct ss_model *m)
 {
     json_t *inner = json_object_get(c->root, "text_config");
     const char *type = json_string_value(json_object_get(c->root, "model_type"));
-    static const char *const others[] = {"vision_config", "audio_config"};
+    static const char *const others[] = {"vision_config", "audio_config", "quantization_config"};
 
     if (!json_is_object(inner) || (type && ss_family_find(type)))
         return;
     for (size_t i = 0; i < SS_ARRAY_LEN(others); i++) {
-        size_t n = strlen(m->not_priced);
-        if (json_is_object(json_object_get(c->root, others[i])))
-            snprintf(m->not_priced + n, sizeof m->not_priced - n, "%s\"%s\"", n ? ", " : "", others[i]);
+        if (json_object_size(json_object_get(c->root, others[i])) > 0)
+            ss_config_not_priced(m, others[i]);
     }
     c->root = inner;
 }

@@ -62,7 +62,7 @@ static const struct {
     {"mixtral",
      "",
      {"'num_local_experts': 4", "'num_experts_per_tok': 4", "'sliding_window': 16",
-      "'router_jitter_noise': 0.1"}},
+      "'router_jitter_noise': 0.1", "'quantization_config': {'quant_method': 'fp8'}"}},
     {"qwen2", "", {"'use_sliding_window': true, 'max_window_layers': 4", "'tie_word_embeddings': true"}},
     {"qwen2_moe",
      "",

@@ -218,6 +218,30 @@ static void test_not_priced(void)
     CU_ASSERT(strlen(m.not_priced) < sizeof m.not_priced && strstr(m.not_priced, "...") != NULL);
 }
 
+/* A part of each head that a family does not leave unturned, and weights that are stored quantized. */
+static void test_not_of_the_family(void)
+{
+#define MIXTRAL                                                                                              \
+    "{'model_type': 'mixtral', 'hidden_size': 128, 'num_hidden_layers': 2, 'num_attention_heads': 8, "       \
+    "'vocab_size': 100, 'intermediate_size': 128, 'num_local_experts': 4, 'num_experts_per_tok': 2, "
+#define PHI                                                                                                  \
+    "{'model_type': 'phi', 'hidden_size': 128, 'num_hidden_layers': 2, 'num_attention_heads': 8, "           \
+    "'vocab_size': 100, 'intermediate_size': 128, "
+    CU_ASSERT_STRING_EQUAL(parse(MIXTRAL "'partial_rotary_factor': 0.5}").not_priced,
+                           "\"partial_rotary_factor\"");
+    CU_ASSERT_STRING_EQUAL(parse(MIXTRAL "'rotary_dim': 8}").not_priced, "\"rotary_dim\"");
+    CU_ASSERT_STRING_EQUAL(parse(MIXTRAL "'partial_rotary_factor': 1.0}").not_priced, "");
+    CU_ASSERT_STRING_EQUAL(parse(MIXTRAL "'rotary_dim': 16}").not_priced, "");
+    CU_ASSERT_STRING_EQUAL(parse(PHI "'partial_rotary_factor': 0.5}").not_priced, "");
+    CU_ASSERT_STRING_EQUAL(parse(LLAMA "'quantization_config': {'quant_method': 'fp8'}}").not_priced,
+                           "\"quantization_config\"");
+    CU_ASSERT_STRING_EQUAL(parse(LLAMA "'quantization_config': {}}").not_priced, "");
+    CU_ASSERT_STRING_EQUAL(parse("{'model_type': 'gemma3', 'text_config': {'model_type': 'gemma3_text'}, "
+                                 "'quantization_config': {'quant_method': 'fp8'}}")
+                               .not_priced,
+                           "\"quantization_config\"");
+}
+
 /* What a config says beside its family: switches of norms, kinds of MPT's parts, windows that Qwen leaves unsaid. */
 static void test_said(void)
 {
@@ -319,7 +343,8 @@ static void test_errors(void)
         {MOE "'num_experts_per_tok': 200}", "200 experts", SS_ERR_CONFIG},
         {MOE "'n_group': 3}", "3 groups", SS_ERR_CONFIG},
         {LLAMA "'partial_rotary_factor': 1.5}", "0..1", SS_ERR_INPUT},
-        {"{'model_type': 'deepseek_v3', 'hidden_size': 64, 'num_hidden_layers': 2, 'num_attention_heads': 4, "
+        {"{'model_type': 'deepseek_v3', 'hidden_size': 128, 'num_hidden_layers': 2, 'num_attention_heads': "
+         "8, "
          "'vocab_size': 9, 'intermediate_size': 8}",
          "kv_lora_rank", SS_ERR_INPUT},
         {"{'model_type': 'gemma3', 'text_config': {'model_type': 'mamba'}}", "mamba", SS_ERR_UNSUPPORTED},
@@ -351,6 +376,7 @@ int main(void)
                            {"biases", test_biases},
                            {"text inside a larger model", test_text_config},
                            {"not priced", test_not_priced},
+                           {"not of the family", test_not_of_the_family},
                            {"said", test_said},
                            {"embeddings and norms", test_embeddings},
                            {"flags beside a config", test_overlay},

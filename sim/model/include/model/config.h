@@ -40,6 +40,7 @@ enum {
     SS_DROPOUT = 1 << 25,       /* 0.1 */
     SS_SCALED = 1 << 26,        /* embeddings times a factor */
     SS_FULL_UNTURNED = 1 << 27, /* no norms and no rotary embedding where attention is not local */
+    SS_PART_TURNED = 1 << 28,   /* the rotary embedding may turn a part of a head's dimensions */
 };
 
 struct ss_family {
@@ -88,6 +89,8 @@ int ss_config_experts(struct ss_config *c, struct ss_model *m);
 int ss_config_layers(struct ss_config *c, const char *key, const json_t *list, int num_layers,
                      int (*is)(struct ss_config *c, const char *key, const json_t *value),
                      struct ss_layer_rule *out);
+/* Adds "key" to m->not_priced, or "..." where no room is left. */
+void ss_config_not_priced(struct ss_model *m, const char *key);
 /* Names in m->not_priced what the config says and no reader asked for. */
 void ss_config_unread(struct ss_config *c, struct ss_model *m);
 
