@@ -295,6 +295,25 @@ static void test_a_job_that_does_not_fit_is_complete(void)
     drop(&m);
 }
 
+/* The layout that it names is one that the job takes, and holds the bytes that it says. */
+static void check_smallest(const char *words, const struct ss_smallest *found)
+{
+    char text[4096], *argv[JOB_MAX_ARGS];
+    struct made m;
+    double most = 0;
+
+    snprintf(text, sizeof text, "--platform h800 --bf16 --seq 8192 %s %s --mbs 1 --gbs %d", words,
+             found->flags, found->gpus > 64 ? found->gpus : 64);
+    make(&m, split(text, argv), (const char *const *)argv);
+    for (int i = 0; i < m.run.result->nstages; i++) {
+        const double *b = m.run.result->stages[i].memory;
+        most = fmax(most, b[SS_MEM_WEIGHTS] + b[SS_MEM_GRADIENTS] + b[SS_MEM_OPTIMIZER]);
+    }
+    CU_ASSERT_EQUAL(m.scenario->world_size, found->gpus);
+    CU_ASSERT_DOUBLE_EQUAL(most, found->bytes, 1e-9 * most);
+    drop(&m);
+}
+
 /* The layout that it names holds the bytes that it says, and no half of its GPUs has room for all of them: 18 bytes a parameter. */
 static void test_smallest_number_of_gpus(void)
 {
@@ -311,7 +330,7 @@ static void test_smallest_number_of_gpus(void)
         char text[4096], *argv[JOB_MAX_ARGS];
         struct ss_report_options opt = {.json = 1, .wall_s = -1};
         struct ss_smallest found;
-        struct made m, again;
+        struct made m;
         snprintf(text, sizeof text, "--platform h800 --bf16 --seq 8192 %s", jobs[j].words);
         make(&m, split(text, argv), (const char *const *)argv);
         CU_ASSERT_FALSE_FATAL(m.run.result->fits);
@@ -323,19 +342,31 @@ static void test_smallest_number_of_gpus(void)
         json_t *o = report(&m, &opt, ss_report_run);
         CU_ASSERT_EQUAL(number(json_object_get(o, "smallest"), "gpus"), found.gpus);
         json_decref(o);
-        snprintf(text, sizeof text, "--platform h800 --bf16 --seq 8192 %s %s --mbs 1 --gbs 64", jobs[j].words,
-                 found.flags);
-        make(&again, split(text, argv), (const char *const *)argv);
-        double most = 0;
-        for (int i = 0; i < again.run.result->nstages; i++) {
-            const double *b = again.run.result->stages[i].memory;
-            most = fmax(most, b[SS_MEM_WEIGHTS] + b[SS_MEM_GRADIENTS] + b[SS_MEM_OPTIMIZER]);
-        }
-        CU_ASSERT_EQUAL(again.scenario->world_size, found.gpus);
-        CU_ASSERT_DOUBLE_EQUAL(most, found.bytes, 1e-9 * most);
-        drop(&again);
+        check_smallest(jobs[j].words, &found);
         drop(&m);
     }
+}
+
+/* Words of a layout with every flag that may be needed are not cut: 9.5 T parameters, 62 layers on 16 stages, chunks. */
+static void test_smallest_of_long_words(void)
+{
+    static const char words[] =
+        "--model kimi-k2 --num-layers 62 --hidden-size 16384 --moe-ffn-hidden-size 8192 "
+        "--nodes 2 --pp 2 --vp 31 --ep 8 --mbs 1 --gbs 128";
+    char text[4096], *argv[JOB_MAX_ARGS];
+    struct ss_smallest found;
+    struct made m;
+
+    snprintf(text, sizeof text, "--platform h800 --bf16 --seq 8192 %s", words);
+    make(&m, split(text, argv), (const char *const *)argv);
+    ss_smallest_find(m.scenario, &found);
+    CU_ASSERT_EQUAL_FATAL(found.gpus, 4096);
+    CU_ASSERT_STRING_EQUAL(found.flags, "--nodes 512 --gpus-per-node 8 --tp 8 --pp 16 --cp 1 "
+                                        "--decoder-last-pipeline-num-layers 2 --ep 128 --etp 1 "
+                                        "--sequence-parallel --use-distributed-optimizer --vp 1");
+    CU_ASSERT(found.bytes <= m.run.result->capacity);
+    check_smallest(words, &found);
+    drop(&m);
 }
 
 /* What a fix promises is what a run with its words gives: with a batch, with one that follows from the layout, and in
@@ -494,6 +525,7 @@ int main(void)
                            {"a job that does not fit is complete", test_a_job_that_does_not_fit_is_complete},
                            {"fixes of a selective job", test_fixes_of_a_selective_job},
                            {"smallest number of GPUs", test_smallest_number_of_gpus},
+                           {"smallest number of GPUs: long words", test_smallest_of_long_words},
                            {"fixes are checked by a run", test_fixes_are_checked_by_a_run},
                            {"plan lists all layers", test_plan_lists_all_layers},
                            {"an error is one object", test_an_error_is_one_object},

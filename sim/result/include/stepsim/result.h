@@ -173,13 +173,15 @@ int ss_fixes_find(const struct ss_scenario *s, const struct ss_run_options *opti
 
 /* On how few GPUs of its platform the model of a job fits, if all but the layout is as the job says. */
 struct ss_smallest {
-    int gpus;        /* 0: no layout was accepted and held them */
-    char flags[160]; /* "--nodes 4 --gpus-per-node 8 --tp 8 --pp 4 --cp 1 --sequence-parallel" */
-    double bytes;    /* weights, gradients and optimizer states on the fullest GPU, <= the card's */
+    int gpus; /* 0: no layout was accepted and held them */
+    /* "--nodes 4 --gpus-per-node 8 --tp 8 --pp 4 --cp 1 --sequence-parallel" */
+    char flags[224];
+    double bytes; /* weights, gradients and optimizer states on the fullest GPU, <= the card's */
 };
 /* Tries 1, 2, 4, ... GPUs of a node, then 1, 2, 4, ... nodes of those that the scenario takes, up to 16,384 GPUs; on each tensor
  * and pipeline parallelism of powers of two (a job with stages of its own keeps their number), the largest expert group, and the
- * optimizer's states divided. Activations are not counted: it takes as many GPUs at least. */
+ * optimizer's states divided. Where the stages do not divide the layers the last one has fewer, or the rest. Activations are not
+ * counted: it takes as many GPUs at least. */
 void ss_smallest_find(const struct ss_scenario *s, struct ss_smallest *out);
 
 /* 100 (predicted - measured) / measured: signed. */
