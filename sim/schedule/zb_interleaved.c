@@ -5,8 +5,6 @@
  * what interleaved 1F1B needs, for only I stands where the backward stood; W follows r input gradients later. ZB-H1 is this
  * with one chunk.
  */
-#include <stdlib.h>
-
 #include "base/base.h"
 #include "schedule/builder.h"
 
@@ -29,13 +27,12 @@ static int chunk_of(int i, int group, int chunks)
     return i / group % chunks;
 }
 
-static int build(const struct ss_schedule_params *params, struct ss_schedule **out, struct ss_error *err)
+int ss_split_build(const char *name, const struct ss_schedule_params *params, int group,
+                   struct ss_schedule **out, struct ss_error *err)
 {
-    int p = params->stages, v = params->chunks, n = v * params->microbatches, group = group_of(params, err);
-    if (!group)
-        return SS_ERR_CONFIG;
+    int p = params->stages, v = params->chunks, n = v * params->microbatches;
     struct ss_order o;
-    int rc = ss_order_begin(&o, "zb-interleaved", params, 3 * n, err);
+    int rc = ss_order_begin(&o, name, params, 3 * n, err);
     if (rc)
         return rc;
     struct ss_schedule *s = o.s;
@@ -58,6 +55,12 @@ static int build(const struct ss_schedule_params *params, struct ss_schedule **o
     ss_order_end(&o);
     *out = s;
     return SS_OK;
+}
+
+static int build(const struct ss_schedule_params *params, struct ss_schedule **out, struct ss_error *err)
+{
+    int group = group_of(params, err);
+    return group ? ss_split_build("zb-interleaved", params, group, out, err) : SS_ERR_CONFIG;
 }
 
 const struct ss_schedule_row ss_schedule_zb_interleaved = {

@@ -86,6 +86,10 @@ void ss_schedule_truncate(struct ss_schedule *s, int microbatches);
  * microbatches of chunk `near` come in (i = 0) and the one where they turn or meet (i = n - 1). */
 void ss_order_dualpipe(struct ss_order *o, int i, int n, int near, int far);
 
+/* 1F1B whose backward is split, over any number of chunks: zb-h1 and zb-interleaved. group: microbatches in a row on one chunk. */
+int ss_split_build(const char *name, const struct ss_schedule_params *params, int group,
+                   struct ss_schedule **out, struct ss_error *err);
+
 /* SS_ERR_INPUT where a number is no number of anything, or slots are too many. */
 int ss_schedule_check_params(const char *name, const struct ss_schedule_params *p, struct ss_error *err);
 /* SS_ERR_CONFIG when the schedule is asked to have another number of chunks or too few microbatches. */
