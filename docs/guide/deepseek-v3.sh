@@ -2,36 +2,14 @@
 # SPDX-License-Identifier: Apache-2.0
 # usage: sh docs/guide/deepseek-v3.sh [PROGRAM] > docs/guide/deepseek-v3.md
 # DeepSeek-V3 on 2,048 H800: the page, from the program's own answers, and its picture docs/guide/pictures/deepseek-v3-pair.svg.
-set -eu
-LC_ALL=C
-export LC_ALL
-program=$(realpath "${1:-$(dirname "$0")/../../build/stepsim}")
-cd "$(dirname "$0")/../.."
-dir=$(mktemp -d)
-trap 'rm -rf "$dir"' EXIT
+. "$(dirname "$0")/pages.sh"
 job=workloads/jobs/deepseek-v3-2048.args
 
 # predict NAME WORD...: result in $dir/NAME. That a job does not fit (1) is an answer.
 predict() {
     name=$1
     shift
-    status=0
-    "$program" run --job $job --engine native "$@" --json > "$dir/$name" || status=$?
-    [ "$status" -le 1 ] || { cat "$dir/$name" >&2; exit "$status"; }
-}
-# value FILE KEY: the first value of that key, at any depth
-value() {
-    awk -v key="\"$2\":" '$1 == key { gsub(/[",]/, "", $2); print $2; exit }' "$dir/$1"
-}
-verdict() {
-    sed -n 's/^  "verdict": "\(.*\)",$/\1/p' "$dir/$1"
-}
-part() {
-    awk -v key="\"$2\":" '/"breakdown_ms":/ { inside = 1 }
-        inside && $1 == key { sub(/,/, "", $2); print $2; exit }' "$dir/$1"
-}
-calc() {
-    awk "BEGIN { printf \"$1\", $2 }"
+    result "$name" run --job $job --engine native "$@" --json
 }
 # run_of NAME TEXT WORD...: a row of a table of variants
 variant() {

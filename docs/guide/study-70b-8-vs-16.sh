@@ -2,13 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # usage: sh docs/guide/study-70b-8-vs-16.sh [PROGRAM] > docs/guide/study-70b-8-vs-16-nodes.md
 # Llama-3.1-70B on 8 against 16 H800 nodes with the same global batch, from `run --json` alone.
-set -eu
-LC_ALL=C
-export LC_ALL
-program=$(realpath "${1:-$(dirname "$0")/../../build/stepsim}")
-cd "$(dirname "$0")/../.."
-dir=$(mktemp -d)
-trap 'rm -rf "$dir"' EXIT
+. "$(dirname "$0")/pages.sh"
 
 job="--platform h800 --model llama3.1-70b --bf16 --fp8-format hybrid --seq 8192 --mbs 1 --gbs 1024"
 job="$job --use-distributed-optimizer --sequence-parallel --tp-comm-overlap --overlap-grad-reduce"
@@ -19,19 +13,8 @@ base="--tp 4 --pp 8 --cp 2 --num-layers-per-virtual-pipeline-stage 2"
 predict() {
     name=$1
     shift
-    status=0
     # shellcheck disable=SC2086 # lists of words
-    "$program" run $job "$@" --json > "$dir/$name" || status=$?
-    [ "$status" -le 1 ] || { cat "$dir/$name" >&2; exit "$status"; }
-}
-# value FILE KEY: the first value of that key, at any depth
-value() {
-    awk -v key="\"$2\":" '$1 == key { gsub(/[",]/, "", $2); print $2; exit }' "$dir/$1"
-}
-# part FILE LABEL: ms of that label in breakdown_ms
-part() {
-    awk -v key="\"$2\":" '/"breakdown_ms":/ { inside = 1 }
-        inside && $1 == key { sub(/,/, "", $2); print $2; exit }' "$dir/$1"
+    result "$name" run $job "$@" --json
 }
 # stages FILE: a Markdown row by stage, GiB
 stages() {
@@ -42,9 +25,6 @@ stages() {
             if ($1 == "\"total_mib\":") print "| " stage " |" row
         }
         inside && /^  }/ { exit }' "$dir/$1"
-}
-calc() {
-    awk "BEGIN { printf \"$1\", $2 }"
 }
 # one row over both clusters: row NAME FORMAT VALUE8 VALUE16
 row() {

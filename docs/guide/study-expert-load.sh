@@ -2,13 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # usage: sh docs/guide/study-expert-load.sh [PROGRAM] > docs/guide/study-expert-load.md
 # What a skewed load of its experts costs Qwen3-30B-A3B on 16 H800, from `plan --json` and `run --json` alone.
-set -eu
-LC_ALL=C
-export LC_ALL
-program=$(realpath "${1:-$(dirname "$0")/../../build/stepsim}")
-cd "$(dirname "$0")/../.."
-dir=$(mktemp -d)
-trap 'rm -rf "$dir"' EXIT
+. "$(dirname "$0")/pages.sh"
 experts=128
 job="--platform h800 --nodes 2 --model qwen3-30b-a3b --bf16 --tp 1 --seq 4096 --mbs 1 --gbs 256 --use-distributed-optimizer
 --overlap-grad-reduce --overlap-param-gather --moe-grouped-gemm --moe-permute-fusion --moe-token-dispatcher-type alltoall"
@@ -16,24 +10,14 @@ job="--platform h800 --nodes 2 --model qwen3-30b-a3b --bf16 --tp 1 --seq 4096 --
 # predict WORD...: the plan's load in $dir/plan, the result in $dir/now
 predict() {
     # shellcheck disable=SC2086 # a list of words
-    "$program" plan $job "$@" --json > "$dir/plan" || [ $? -eq 1 ]
+    result plan plan $job "$@" --json
     # shellcheck disable=SC2086
-    "$program" run --engine native $job "$@" --json > "$dir/now" || [ $? -eq 1 ]
-}
-# value KEY [FILE]: the first value of that key, at any depth
-value() {
-    awk -v key="\"$1\":" '$1 == key { sub(/,$/, "", $2); gsub(/"/, "", $2); print $2; exit }' "$dir/${2:-now}"
+    result now run --engine native $job "$@" --json
 }
 # load KEY FIGURE: of expert_load
 load() {
     awk -v key="\"$1\":" -v figure="\"$2\":" '$1 == key { inside = 1 }
         inside && $1 == figure { sub(/,$/, "", $2); print $2; exit }' "$dir/plan"
-}
-calc() {
-    awk "BEGIN { printf \"$1\", $2 }"
-}
-verdict() {
-    awk '$1 == "\"verdict\":" { sub(/^[^:]*: /, ""); gsub(/[",]/, ""); print; exit }' "$dir/now"
 }
 # dealt EXPONENT EP: the loads of zipf in a file, the hottest experts dealt to the ranks there and back
 dealt() {
@@ -51,11 +35,11 @@ row() {
     name=$1
     shift
     predict "$@"
-    now=$(value iteration_ms)
+    now=$(value now iteration_ms)
     balanced=${balanced:-$now}
     printf '| %s | %s | %s | %s | %s %% | %s | %s |\n' "$name" "$(calc %.2f "$(load hottest_rank mean)")" \
         "$(calc %.2f "$(load hottest_expert mean)")" "$(calc %.2f "$now / 1000")" "$(calc %+.1f "100 * ($now / $balanced - 1)")" \
-        "$(calc %.1f "$(value peak_mib) / 1024")" "$(verdict)"
+        "$(calc %.1f "$(value now peak_mib) / 1024")" "$(verdict now)"
 }
 head="| load | hottest rank | hottest expert | iteration, s | against balanced | GiB | |
 |---|---|---|---|---|---|---|"
@@ -103,11 +87,11 @@ for ep in 2 4 8 16; do
     case $ep in 2) pp=8 ;; 4) pp=4 ;; *) pp=2 ;; esac
     [ $ep -lt 16 ] || pp=1
     predict --pp $pp --ep $ep
-    now=$(value iteration_ms)
+    now=$(value now iteration_ms)
     predict --pp $pp --ep $ep --moe-load zipf:0.3
     printf '| %s ranks | %s | %s | %s | %s | %s %% | %s |\n' $ep $pp "$(calc %.2f "$(load hottest_rank mean)")" \
-        "$(calc %.2f "$(value iteration_ms) / 1000")" "$(calc %.2f "$now / 1000")" \
-        "$(calc %+.1f "100 * ($(value iteration_ms) / $now - 1)")" "$(calc %.1f "$(value peak_mib) / 1024")"
+        "$(calc %.2f "$(value now iteration_ms) / 1000")" "$(calc %.2f "$now / 1000")" \
+        "$(calc %+.1f "100 * ($(value now iteration_ms) / $now - 1)")" "$(calc %.1f "$(value now peak_mib) / 1024")"
 done
 cat << END
 
@@ -127,9 +111,9 @@ for capacity in none 2 1.5 1.25 1; do
     [ $capacity = none ] || words="--moe-expert-capacity-factor $capacity"
     # shellcheck disable=SC2086
     predict $group --moe-load zipf:0.3 $words
-    now=$(value iteration_ms)
+    now=$(value now iteration_ms)
     first=${first:-$now}
-    printf '| %s | %s %% | %s | %s | %s %% | %s |\n' $capacity "$(calc %.1f "100 * $(value dropped plan)")" \
+    printf '| %s | %s %% | %s | %s | %s %% | %s |\n' $capacity "$(calc %.1f "100 * $(value plan dropped)")" \
         "$(calc %.2f "$(load hottest_rank mean)")" "$(calc %.2f "$now / 1000")" "$(calc %+.1f "100 * ($now / $first - 1)")" \
-        "$(calc %.1f "$(value peak_mib) / 1024")"
+        "$(calc %.1f "$(value now peak_mib) / 1024")"
 done

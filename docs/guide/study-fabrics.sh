@@ -3,32 +3,14 @@
 # usage: sh docs/guide/study-fabrics.sh [PROGRAM] > docs/guide/study-fabrics.md
 # A dense 70B and a mixture of experts on 16 nodes of H200 behind seven fabrics, from `run --json` alone, and the picture
 # docs/guide/pictures/study-fabrics.svg.
-set -eu
-LC_ALL=C
-export LC_ALL
-program=$(realpath "${1:-$(dirname "$0")/../../build/stepsim}")
-cd "$(dirname "$0")/../.."
-dir=$(mktemp -d)
-trap 'rm -rf "$dir"' EXIT
+. "$(dirname "$0")/pages.sh"
 
-# value KEY: the first value of that key, at any depth
-value() {
-    awk -v key="\"$1\":" '$1 == key { gsub(/[",]/, "", $2); print $2; exit }' "$dir/now"
-}
-# part LABEL: ms of that label in breakdown_ms
-part() {
-    awk -v key="\"$1\":" '/"breakdown_ms":/ { inside = 1 }
-        inside && $1 == key { sub(/,/, "", $2); print $2; exit }' "$dir/now"
-}
 # The first link between nodes of links[], which has the most used ones first: name and use
 busiest() {
     awk '/"links":/ { inside = 1 }
         inside && $1 == "\"name\":" { gsub(/[",]/, "", $2); name = $2 }
         inside && $1 == "\"kind\":" { far = $2 !~ /nvlink/ }
         inside && $1 == "\"utilisation\":" && far { sub(/,/, "", $2); printf "%s, %.0f %%", name, 100 * $2; exit }' "$dir/now"
-}
-calc() {
-    awk "BEGIN { printf \"$1\", $2 }"
 }
 
 # dragonfly WIDTH: 4 groups of 4 nodes, a router a node with its 8 NICs; every two routers of a group are joined by a link as wide as
@@ -127,14 +109,13 @@ study() {
     echo "|---|---|---|---|---|---|---|---|"
     first=
     for f in rails half quarter racks dragonfly-2 dragonfly-1 domains; do
-        status=0
-        "$program" run $(fabric $f) $(job "$1") --level flow --engine native --json > "$dir/now" || status=$?
-        [ "$status" -le 1 ] || { cat "$dir/now" >&2; exit "$status"; }
-        now=$(value iteration_ms)
+        # shellcheck disable=SC2046 # lists of words
+        result now run $(fabric $f) $(job "$1") --level flow --engine native --json
+        now=$(value now iteration_ms)
         first=${first:-$now}
         printf '| %s | %s | %s %% | %s | %s | %s | %s | %s |\n' "$(says $f)" "$(calc %.2f "$now / 1000")" \
-            "$(calc %+.1f "100 * ($now / $first - 1)")" "$(calc %.0f "$(part tp)")" "$(calc %.0f "$(part ep)")" \
-            "$(calc %.0f "$(part pp)")" "$(calc %.0f "$(part dp)")" "$(busiest)"
+            "$(calc %+.1f "100 * ($now / $first - 1)")" "$(calc %.0f "$(part now tp)")" "$(calc %.0f "$(part now ep)")" \
+            "$(calc %.0f "$(part now pp)")" "$(calc %.0f "$(part now dp)")" "$(busiest)"
         echo "$1|$f|$(says $f)|$(calc %.4f "$now / $first")" >> "$dir/bars"
     done
 }

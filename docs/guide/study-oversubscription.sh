@@ -2,31 +2,11 @@
 # SPDX-License-Identifier: Apache-2.0
 # usage: sh docs/guide/study-oversubscription.sh [PROGRAM] > docs/guide/study-oversubscription.md
 # Llama-3.1-70B on 8, 16 and 32 H800 nodes behind leaves of 4 nodes, from `run --json` alone.
-set -eu
-LC_ALL=C
-export LC_ALL
-program=$(realpath "${1:-$(dirname "$0")/../../build/stepsim}")
-cd "$(dirname "$0")/../.."
-dir=$(mktemp -d)
-trap 'rm -rf "$dir"' EXIT
+. "$(dirname "$0")/pages.sh"
 
 # predict WORD...: result in $dir/now
 predict() {
-    status=0
-    "$program" run --engine native "$@" --json > "$dir/now" || status=$?
-    [ "$status" -le 1 ] || { cat "$dir/now" >&2; exit "$status"; }
-}
-# value KEY: the first value of that key, at any depth
-value() {
-    awk -v key="\"$1\":" '$1 == key { gsub(/[",]/, "", $2); print $2; exit }' "$dir/now"
-}
-# part LABEL: ms of that label in breakdown_ms
-part() {
-    awk -v key="\"$1\":" '/"breakdown_ms":/ { inside = 1 }
-        inside && $1 == key { sub(/,/, "", $2); print $2; exit }' "$dir/now"
-}
-calc() {
-    awk "BEGIN { printf \"$1\", $2 }"
+    result now run --engine native "$@" --json
 }
 # link KEY: of the first of links[]
 link() {
@@ -41,11 +21,11 @@ study() {
         for ratio in 1 2 4; do
             predict --job workloads/jobs/70b-14.args --nodes $nodes --global-batch-size "$1" \
                 --set ss.nodes_per_leaf=4 --set ss.oversubscription=$ratio
-            now=$(value iteration_ms)
+            now=$(value now iteration_ms)
             first=${first:-$now}
             printf '| %s | %s:1 | %s | %s %% | %s | %s | %s | %s | %s %% | %s %% |\n' $nodes $ratio \
-                "$(calc %.3f "$now / 1000")" "$(calc %+.2f "100 * ($now / $first - 1)")" "$(calc %.0f "$(part pp)")" \
-                "$(calc %.0f "$(part dp)")" "$(value limiting_link)" "$(link alike)" \
+                "$(calc %.3f "$now / 1000")" "$(calc %+.2f "100 * ($now / $first - 1)")" "$(calc %.0f "$(part now pp)")" \
+                "$(calc %.0f "$(part now dp)")" "$(value now limiting_link)" "$(link alike)" \
                 "$(calc %.1f "100 * $(link utilisation)")" "$(calc %.1f "100 * $(link busy)")"
         done
     done
@@ -60,7 +40,7 @@ hand() {
     first=
     for ratio in 1 2 4; do
         predict $small --set ss.oversubscription=$ratio
-        now=$(value iteration_ms)
+        now=$(value now iteration_ms)
         first=${first:-$now}
         printf '| %s:1 | %s | %s | %s | %s | %s |\n' $ratio "$(calc %.3f "42.5 / $ratio")" \
             "$(calc %.6f "$bytes * $ratio / 42.5e6")" "$(calc %.6f "2 * $bytes * ($ratio - 1) / 42.5e6")" "$now" \

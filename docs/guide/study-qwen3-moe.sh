@@ -2,25 +2,12 @@
 # SPDX-License-Identifier: Apache-2.0
 # usage: sh docs/guide/study-qwen3-moe.sh [PROGRAM] > docs/guide/study-qwen3-moe.md
 # Best layout of Qwen3-30B-A3B on 16 H800 and of Qwen3-235B-A22B on 256, and why, from `sweep --csv` and `run --json` alone.
-set -eu
-LC_ALL=C
-export LC_ALL
-program=$(realpath "${1:-$(dirname "$0")/../../build/stepsim}")
-cd "$(dirname "$0")/../.."
-dir=$(mktemp -d)
-trap 'rm -rf "$dir"' EXIT
+. "$(dirname "$0")/pages.sh"
 
 common="--platform h800 --stack megatron-bridge-26.04 --seq 4096 --mbs 1 --etp 1 --sequence-parallel --use-distributed-optimizer
 --overlap-grad-reduce --overlap-param-gather --moe-grouped-gemm --moe-permute-fusion --recompute-modules moe_act"
 labels="compute ep tp pp dp bubble other"
 
-calc() {
-    awk "BEGIN { printf \"$1\", $2 }"
-}
-# value FILE KEY: the first value of that key, at any depth
-value() {
-    awk -v key="\"$2\":" '$1 == key { gsub(/[",]/, "", $2); print $2; exit }' "$dir/$1"
-}
 # part FILE LABEL: s of that label in breakdown_ms; "other" has all that has no column
 part() {
     awk -v label="$2" -v known=" $labels " '/"breakdown_ms":/ { inside = 1; next }
