@@ -1,22 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A search over layouts for people, scripts and papers. */
-#include <math.h>
 #include <stdlib.h>
 
 #include "base/base.h"
 #include "report/common.h"
 #include "report/text.h"
 #include "stepsim/schedule_study.h"
+#include "study/schedule_order.h"
 
 static const char *placement(const struct ss_search_layout *r)
 {
     return r->v_shape ? "v" : r->chunks > 1 ? "interleaved" : "one chunk";
-}
-
-/* Per cent; the sums of length and bound round differently. */
-static double above_bound(const struct ss_search_layout *r)
-{
-    return r->lower_bound > 0 ? fmax(0, 100 * (r->length / r->lower_bound - 1)) : 0;
 }
 
 static void row_text(const struct ss_search_layouts *l, const struct ss_search_layout *r, FILE *out)
@@ -27,8 +21,8 @@ static void row_text(const struct ss_search_layouts *l, const struct ss_search_l
             l->best >= 0 && r == &l->rows[l->best] ? '*' : ' ', r->stages, placement(r),
             ss_text_time(s->iteration_s, time, sizeof time), s->tokens_per_s_per_gpu,
             ss_text_time(r->length, order, sizeof order), ss_text_time(r->lower_bound, bound, sizeof bound),
-            above_bound(r), 100 * s->bubble_fraction, r->activation / SS_GIB, s->peak_device / SS_GIB,
-            ss_outcome_word(s->outcome));
+            ss_search_above_bound(r->length, r->lower_bound), 100 * s->bubble_fraction,
+            r->activation / SS_GIB, s->peak_device / SS_GIB, ss_outcome_word(s->outcome));
 }
 
 /* Of a shape: lengths and memory in the units that were given. */
@@ -36,7 +30,8 @@ static void shape_text(const struct ss_search_layouts *l, const struct ss_search
 {
     fprintf(out, "%c %4d  %-11s %10.6g %10.6g %7.2f %%  %5.1f %% %10.4g\n",
             l->best >= 0 && r == &l->rows[l->best] ? '*' : ' ', r->stages, placement(r), r->length,
-            r->lower_bound, above_bound(r), 100 * r->summary.bubble_fraction, r->activation);
+            r->lower_bound, ss_search_above_bound(r->length, r->lower_bound),
+            100 * r->summary.bubble_fraction, r->activation);
 }
 
 static int write_text(const struct ss_search_layouts *l, FILE *out, struct ss_error *err)
@@ -75,13 +70,7 @@ static json_t *row_json(const struct ss_search_layout *r, int cluster)
         ss_json_verdict(o, &r->summary);
     if (!r->schedule)
         return o;
-    ss_json_number(o, "length", r->length);
-    ss_json_number(o, "lower_bound", r->lower_bound);
-    ss_json_number(o, "above_bound_pct", above_bound(r));
-    if (r->known[0]) {
-        ss_json_text(o, "best_known", r->known);
-        ss_json_number(o, "best_known_length", r->known_length);
-    }
+    ss_search_order_json(o, r->length, r->lower_bound, r->known, r->known_length);
     if (!cluster) {
         ss_json_metric(o, SS_METRIC_OF_bubble_fraction, &r->summary);
         ss_json_number(o, "peak", r->activation);

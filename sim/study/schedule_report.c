@@ -7,6 +7,7 @@
 #include "report/common.h"
 #include "report/text.h"
 #include "stepsim/schedule_study.h"
+#include "study/schedule_order.h"
 
 /* ---- compare ---- */
 
@@ -151,10 +152,21 @@ int ss_comparison_svg(const struct ss_comparison *c, FILE *out, struct ss_error 
 
 /* ---- search ---- */
 
-/* Per cent; the sums of length and bound round differently. */
-static double above_bound(const struct ss_search_result *r)
+double ss_search_above_bound(double length, double lower_bound)
 {
-    return r->lower_bound > 0 ? fmax(0, 100 * (r->length / r->lower_bound - 1)) : 0;
+    return lower_bound > 0 ? fmax(0, 100 * (length / lower_bound - 1)) : 0;
+}
+
+void ss_search_order_json(json_t *o, double length, double lower_bound, const char *known,
+                          double known_length)
+{
+    ss_json_number(o, "length", length);
+    ss_json_number(o, "lower_bound", lower_bound);
+    ss_json_number(o, "above_bound_pct", ss_search_above_bound(length, lower_bound));
+    if (known[0]) {
+        ss_json_text(o, "best_known", known);
+        ss_json_number(o, "best_known_length", known_length);
+    }
 }
 
 static int search_json(const struct ss_search *q, const struct ss_search_result *r, FILE *out,
@@ -162,13 +174,7 @@ static int search_json(const struct ss_search *q, const struct ss_search_result 
 {
     json_t *o = ss_json_document("schedule search"), *peaks = json_array();
     ss_json_text(o, "objective", q->barrier ? "makespan" : "longest rank");
-    ss_json_number(o, "length", r->length);
-    ss_json_number(o, "lower_bound", r->lower_bound);
-    ss_json_number(o, "above_bound_pct", above_bound(r));
-    if (r->known[0]) {
-        ss_json_text(o, "best_known", r->known);
-        ss_json_number(o, "best_known_length", r->known_length);
-    }
+    ss_search_order_json(o, r->length, r->lower_bound, r->known, r->known_length);
     for (int s = 0; s < r->stages; s++)
         json_array_append_new(peaks, json_real(r->peak[s]));
     json_object_set_new(o, "peak_by_rank", peaks);
@@ -215,7 +221,8 @@ int ss_search_write(const struct ss_search *q, const struct ss_search_result *r,
     fprintf(out, "%s %s\n", length_text(q, r->length, text, sizeof text),
             q->barrier ? "from the first start to the last end" : "the longest rank");
     fprintf(out, "lower bound %s under this cap: the order is at most %.2f %% above the best there is\n",
-            length_text(q, r->lower_bound, text, sizeof text), above_bound(r));
+            length_text(q, r->lower_bound, text, sizeof text),
+            ss_search_above_bound(r->length, r->lower_bound));
     if (r->known[0])
         fprintf(out, "best known under the cap: %s, %s%s\n", r->known,
                 length_text(q, r->known_length, text, sizeof text),

@@ -3,6 +3,8 @@
 #ifndef SS_STUDY_SCHEDULE_ORDER_H
 #define SS_STUDY_SCHEDULE_ORDER_H
 
+#include <jansson.h>
+
 #include "stepsim/schedule_study.h"
 
 /* What steers the list scheduler on one rank. */
@@ -19,6 +21,11 @@ struct ss_measure {
     int feasible;
 };
 
+/* How far a length is from its bound, in per cent; never below 0, for the sums of the two round differently. */
+double ss_search_above_bound(double length, double lower_bound);
+/* Adds an order's length, its bound and, where `known` is not "", the best known schedule to `o`. */
+void ss_search_order_json(json_t *o, double length, double lower_bound, const char *known,
+                          double known_length);
 /* Longest of what is to be minimised. */
 double ss_search_length(const struct ss_search *q, const struct ss_measure *m);
 /* When the ranks run the slots of an order, for a picture; freed with ss_strip_free. 0 or SS_ERR_NOMEM. */
