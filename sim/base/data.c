@@ -176,30 +176,14 @@ static size_t keep_beginning(char **names, size_t n, const char *name, char **ke
     return count;
 }
 
-/* What a release of the same architecture is called here; its distilled models are of others. */
-static const char *of_one_architecture(char **names, size_t n, const char *folded)
-{
-    static const char *const releases[][2] = {
-        {"deepseekr1", "deepseek-v3"}, {"deepseekr1-0528", "deepseek-v3"}, {"deepseekr1zero", "deepseek-v3"}};
-
-    for (size_t r = 0; r < SS_ARRAY_LEN(releases); r++)
-        for (size_t i = 0; i < n; i++)
-            if (!strcmp(releases[r][0], folded) && !strcmp(releases[r][1], names[i]))
-                return names[i];
-    return NULL;
-}
-
-/* What is meant: a name that is of one architecture, one that is alike, one that is near, or the longest that `name` begins with. */
+/* What is meant: a name that is alike, one that is near, or the longest that `name` begins with. */
 static const char *meant(char **names, size_t n, const char *name)
 {
     char wanted[256], folded[256];
-    const char *longest = NULL, *near = ss_nearest(name, (const char *const *)names, n), *same;
+    const char *longest = NULL, *near = ss_nearest(name, (const char *const *)names, n);
     size_t most = 3;
 
     fold(name, wanted, sizeof wanted);
-    same = of_one_architecture(names, n, wanted);
-    if (same)
-        return same;
     for (size_t i = 0; i < n; i++) {
         fold(names[i], folded, sizeof folded);
         if (!strcmp(folded, wanted))
