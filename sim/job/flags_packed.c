@@ -4,8 +4,8 @@
 
 #include "base/base.h"
 #include "job/flags_set.h"
+#include "job/packing.h"
 
-#define LENGTH_MAX (1 << 26)
 #define SIGMA_MAX 10
 
 /* "LOW:HIGH" behind a law's name, or "LOW,HIGH": two numbers, or one where `high` is NULL. 0: there are none. */
@@ -25,7 +25,7 @@ static int read_numbers(const char *text, double *low, double *high)
 
 static int is_length(double v)
 {
-    return v >= 1 && v <= LENGTH_MAX && v == (double)(int)v;
+    return v >= 1 && v <= SS_DOCUMENT_MAX && v == (double)(int)v;
 }
 
 /* Law of a value that begins like one; *why is what is wrong with its numbers. */
@@ -43,7 +43,7 @@ static int read_law(const char *text, double *low, double *high, const char **wh
         return SS_PACKED_UNIFORM;
     }
     if (!strncmp(text, "lognormal:", 10)) {
-        if (!read_numbers(text + 10, low, high) || !(*low >= 1 && *low <= LENGTH_MAX) ||
+        if (!read_numbers(text + 10, low, high) || !(*low >= 1 && *low <= SS_DOCUMENT_MAX) ||
             !(*high >= 0 && *high <= SIGMA_MAX))
             *why = "it is lognormal:MEAN:SIGMA, a mean from 1 and a sigma in 0..10";
         return SS_PACKED_LOGNORMAL;

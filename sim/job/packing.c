@@ -8,6 +8,7 @@
 
 #include "base/base.h"
 #include "base/map.h"
+#include "base/stats.h"
 #include "stepsim/job.h"
 
 /* A sample is as many documents as fill so many rows, but no more than so many. */
@@ -253,12 +254,6 @@ static int count_lengths(struct work *w, struct ss_packing *p)
     return SS_OK;
 }
 
-static int ascending(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
 static int sum_up(struct work *w, struct ss_packing *p)
 {
     double mean = 0, variance = 0;
@@ -286,7 +281,7 @@ static int sum_up(struct work *w, struct ss_packing *p)
         variance += (p->square[r] - 1) * (p->square[r] - 1) / w->rows;
     }
     p->sigma = variance > 1e-24 ? sqrt(variance) : 0; /* less is rounding */
-    qsort(p->square, (size_t)w->rows, sizeof *p->square, ascending);
+    ss_sort(p->square, (size_t)w->rows);
     return count_lengths(w, p);
 }
 

@@ -8,7 +8,6 @@
 #include "job/packing.h"
 
 #define FILE_MAX (256UL << 20)
-#define LENGTH_MAX (1 << 26)
 #define COUNT_MAX 1000000000000 /* 1e12 */
 
 static int whole(const struct ss_csv *csv, size_t row, int column, int64_t low, int64_t high, int64_t *out,
@@ -30,7 +29,7 @@ static int read_rows(const struct ss_csv *csv, struct ss_lengths *out, struct ss
                        "no column \"length\": the first line is length, or length,count");
     for (out->n = 0; out->n < ss_csv_rows(csv); out->n++) {
         int64_t length, count = 1;
-        int rc = whole(csv, out->n, column, 1, LENGTH_MAX, &length, err);
+        int rc = whole(csv, out->n, column, 1, SS_DOCUMENT_MAX, &length, err);
         if (!rc && counts >= 0)
             rc = whole(csv, out->n, counts, 0, COUNT_MAX, &count, err);
         if (rc)

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "base/base.h"
+#include "base/stats.h"
 #include "job/packing.h"
 #include "plan/plan_internal.h"
 
@@ -221,12 +222,6 @@ static double covariance(const double *x, const double *y, int n)
     return sum;
 }
 
-static int ascending(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
 /* Seconds of a replica by the sum of its squares: on average, and how much they vary with it. Without a pipeline they are
  * that sum; else of the pipelines that were run, whose mean is corrected by what is known of the sum. */
 static void sum_up(struct imbalance *m, double average, struct ss_load_spread *out)
@@ -241,7 +236,7 @@ static void sum_up(struct imbalance *m, double average, struct ss_load_spread *o
     }
     for (int i = 0; i < m->iterations; i++)
         m->most[i] = mean + varies * (m->most[i] - average);
-    qsort(m->most, (size_t)m->iterations, sizeof *m->most, ascending);
+    ss_sort(m->most, (size_t)m->iterations);
     out->mean = fmax(0, mean_of(m->most, m->iterations));
     out->p50 = m->most[(m->iterations - 1) / 2];
     out->p90 = m->most[(m->iterations - 1) * 9 / 10];

@@ -11,6 +11,8 @@
 
 #include "stepsim/error.h"
 
+#define SS_DOCUMENT_MAX (1 << 26) /* tokens of the longest document */
+
 /* Lengths of documents in a file (docs/reference/formats.md, "Lengths of documents"). */
 struct ss_lengths {
     size_t n;
