@@ -10,18 +10,32 @@
 
 #define MAX_NAMES 64
 
-/* --platform or --job among the words: of two forms of a verb the one with a job. */
-static int has_job(int argc, char *const *argv)
+/* Whether an option of one of these names is among the words. */
+static int is_among(int argc, char *const *argv, const char *const *names, size_t n)
 {
-    static const char *const names[] = {"--platform", "--job"};
-
     for (int i = 0; i < argc; i++)
-        for (int k = 0; k < 2; k++) {
-            size_t n = strlen(names[k]);
-            if (!strncmp(argv[i], names[k], n) && (!argv[i][n] || argv[i][n] == '='))
+        for (size_t k = 0; k < n; k++) {
+            size_t length = strlen(names[k]);
+            if (!strncmp(argv[i], names[k], length) && (!argv[i][length] || argv[i][length] == '='))
                 return 1;
         }
     return 0;
+}
+
+/* --platform or --job: of two forms of a verb the one with a job. */
+static int has_job(int argc, char *const *argv)
+{
+    static const char *const names[] = {"--platform", "--job"};
+    return is_among(argc, argv, names, sizeof names / sizeof *names);
+}
+
+/* Virtual stages on the command line; those of a job file are its own schedule's. */
+static int has_chunks(int argc, char *const *argv)
+{
+    static const char *const names[] = {"--vp", "--virtual-pipeline-model-parallel-size",
+                                        "--num-virtual-stages-per-pipeline-rank",
+                                        "--num-layers-per-virtual-pipeline-stage"};
+    return is_among(argc, argv, names, sizeof names / sizeof *names);
 }
 
 static void init(struct cli_flags *f, int verb)
@@ -244,11 +258,16 @@ static int draw_comparison(const struct cli_flags *f, const struct ss_comparison
     return rc;
 }
 
+/* An exit status, as of a sweep, where all schedules are refused: there is nothing to draw. */
 static int write_comparison(const struct cli_flags *f, struct ss_comparison *c, struct ss_error *err)
 {
     struct ss_output *output;
     FILE *out;
-    int rc = f->pictures.path[CLI_GANTT][0] ? draw_comparison(f, c, err) : SS_OK;
+    int refused = 0;
+    for (int i = 0; i < c->n; i++)
+        refused += c->rows[i].summary.code != 0;
+    int none = refused == c->n;
+    int rc = f->pictures.path[CLI_GANTT][0] && !none ? draw_comparison(f, c, err) : SS_OK;
     if (!rc)
         rc = cli_output_begin(f->output, &output, &out, err);
     if (!rc) {
@@ -256,7 +275,7 @@ static int write_comparison(const struct cli_flags *f, struct ss_comparison *c, 
         rc = cli_output_end(output, rc, err);
     }
     ss_comparison_free(c);
-    return rc;
+    return rc || !none ? rc : ss_status_exit(SS_ERR_CONFIG);
 }
 
 static int compare_integers(struct cli_flags *f, int argc, char **argv, struct ss_comparison **c,
@@ -351,6 +370,11 @@ static int search_of_job(const struct cli_flags *f, const struct ss_scenario *s,
     return rc;
 }
 
+static int refuse_chunks(struct ss_error *err)
+{
+    return cli_usage(err, "leave one of them out", "--vp beside --layouts, which tries one and two");
+}
+
 static int search_of_shape(struct cli_flags *f, int argc, char **argv, struct ss_search **out,
                            struct ss_error *err)
 {
@@ -363,7 +387,7 @@ static int search_of_shape(struct cli_flags *f, int argc, char **argv, struct ss
     if (rc)
         return rc;
     if (f->schedule.layouts && shape->chunks)
-        return cli_usage(err, "leave one of them out", "--vp beside --layouts, which tries one and two");
+        return refuse_chunks(err);
     int chunks = f->schedule.v ? 2 : shape->chunks ? shape->chunks : 1;
     if ((double)shape->stages * chunks * shape->microbatches > 1 << 24)
         return cli_usage(err, "", "a search over more than %d actions", 1 << 24);
@@ -389,7 +413,7 @@ static int draw_layouts(const struct cli_flags *f, const struct ss_search_layout
     return rc;
 }
 
-/* Of a job, or of a shape whose stages are whole. */
+/* Of a job, or of a shape whose stages are whole. An exit status where no layout has an order. */
 static int search_layouts(struct cli_flags *f, const struct ss_scenario *scenario, struct ss_search *whole,
                           struct ss_error *err)
 {
@@ -407,14 +431,15 @@ static int search_layouts(struct cli_flags *f, const struct ss_scenario *scenari
         rc = scenario ? ss_search_layouts_run(scenario, &options, &l, err)
                       : ss_search_layouts_of_shape(whole, &options, &l, err);
     ss_bands_free(bands);
-    if (!rc && options.draw)
+    int none = !rc && l->best < 0;
+    if (!rc && !none && f->output[0])
+        rc = write_file(f, l->rows[l->best].schedule, err);
+    if (!rc && !none && options.draw)
         rc = draw_layouts(f, l, err);
     if (!rc)
         rc = ss_search_layouts_write(l, f->json, stdout, err);
-    if (!rc && f->output[0] && l->best >= 0)
-        rc = write_file(f, l->rows[l->best].schedule, err);
     ss_search_layouts_free(l);
-    return rc;
+    return rc || !none ? rc : ss_status_exit(SS_ERR_CONFIG);
 }
 
 static int search(struct cli_flags *f, struct ss_search *q, struct ss_error *err)
@@ -427,10 +452,10 @@ static int search(struct cli_flags *f, struct ss_search *q, struct ss_error *err
     if (f->schedule.layouts)
         return search_layouts(f, NULL, q, err);
     int rc = ss_search_run(q, &r, err);
+    if (!rc && f->output[0]) /* first, for what cannot be written leaves one answer, the error */
+        rc = write_file(f, r->schedule, err);
     if (!rc)
         rc = ss_search_write(q, r, f->json, stdout, err);
-    if (!rc && f->output[0])
-        rc = write_file(f, r->schedule, err);
     ss_search_result_free(r);
     return rc;
 }
@@ -439,10 +464,12 @@ static int search_job(struct cli_flags *f, int argc, char **argv, struct ss_erro
 {
     struct ss_search *q = NULL;
     struct cli_inputs in;
-    int rc = cli_inputs_load(&in, f, argc, argv, err);
+    int chunks = has_chunks(argc, argv), rc = cli_inputs_load(&in, f, argc, argv, err);
     if (rc)
         return rc;
-    if (f->schedule.layouts)
+    if (f->schedule.layouts && chunks)
+        rc = refuse_chunks(err);
+    else if (f->schedule.layouts)
         rc = search_layouts(f, in.scenario, NULL, err);
     else
         rc = search_of_job(f, in.scenario, &q, err);

@@ -29,7 +29,7 @@ static int refuse_0_8(const struct ss_schedule_params *q, struct ss_error *err)
     return ss_hint(err, SS_ERR_CONFIG,
                    "change the global batch so that microbatches become %d or %d, or give "
                    "--microbatch-group-size-per-vp-stage for the rules of Megatron core 0.10",
-                   m < p ? p : m - m % p, m - m % p + p);
+                   m < p ? p : m - m % p, m < p ? 2 * p : m - m % p + p);
 }
 
 static int refuse_0_10(const struct ss_schedule_params *q, struct ss_error *err)

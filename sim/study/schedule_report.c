@@ -68,12 +68,13 @@ static int compare_text(const struct ss_comparison *c, FILE *out, struct ss_erro
     for (int i = 0; i < c->n; i++)
         if (!c->rows[i].summary.code)
             best = fmin(best, c->rows[i].summary.iteration_s);
-    if (c->cluster)
+    int any = best < INFINITY;
+    if (any && c->cluster)
         fprintf(out,
                 "  schedule            v iteration   slower  bubble  imbalance     exposed  sends  act GiB  "
                 "GiB/%.1f\n",
                 capacity(c) / SS_GIB);
-    else
+    else if (any)
         fprintf(out, "  schedule            v  iteration   bubble   inside a rank in flight    sends\n");
     for (int i = 0; i < c->n; i++)
         if (!c->rows[i].summary.code && c->cluster)
@@ -84,7 +85,8 @@ static int compare_text(const struct ss_comparison *c, FILE *out, struct ss_erro
         if (c->rows[i].summary.code)
             fprintf(out, "  %-18s  %s: %s\n", c->rows[i].name, ss_outcome_word(c->rows[i].summary.outcome),
                     c->rows[i].summary.reason);
-    stage_rows(c, out);
+    if (any)
+        stage_rows(c, out);
     return ss_report_done(out, err);
 }
 
@@ -121,7 +123,7 @@ int ss_comparison_write(const struct ss_comparison *c, int json, FILE *out, stru
     json_t *o = ss_json_document("schedule compare"), *rows = json_array();
     for (int i = 0; i < c->n; i++)
         json_array_append_new(rows, row_json(c, &c->rows[i]));
-    if (c->cluster)
+    if (capacity(c) > 0) /* of a job that some schedule runs */
         ss_json_number(o, "capacity_mib", capacity(c) / SS_MIB);
     json_object_set_new(o, "schedules", rows);
     return ss_json_write(o, out, err);
