@@ -52,7 +52,7 @@ static int wants_forward(const struct ss_greedy *g, int r, int prompt)
     int next, left = ss_greedy_owed(g, r, &next);
     if (g->now[r] >= back)
         return 0;
-    for (; left && memory > q->cap[r]; left--) {
+    for (; left && memory > q->cap[r] * (1 + 1e-12); left--) {
         memory -= q->weight[r];
         end += q->w[r];
     }
