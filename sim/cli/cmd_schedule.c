@@ -263,10 +263,9 @@ static int write_comparison(const struct cli_flags *f, struct ss_comparison *c, 
 {
     struct ss_output *output;
     FILE *out;
-    int refused = 0;
+    int none = 1;
     for (int i = 0; i < c->n; i++)
-        refused += c->rows[i].summary.code != 0;
-    int none = refused == c->n;
+        none = none && c->rows[i].summary.code;
     int rc = f->pictures.path[CLI_GANTT][0] && !none ? draw_comparison(f, c, err) : SS_OK;
     if (!rc)
         rc = cli_output_begin(f->output, &output, &out, err);
@@ -417,14 +416,14 @@ static int draw_layouts(const struct cli_flags *f, const struct ss_search_layout
 static int search_layouts(struct cli_flags *f, const struct ss_scenario *scenario, struct ss_search *whole,
                           struct ss_error *err)
 {
-    struct ss_layout_options options = {.whole = f->schedule.whole};
+    struct ss_layout_options options = {.cap = f->schedule.cap,
+                                        .whole = f->schedule.whole,
+                                        .no_barrier = f->schedule.no_barrier,
+                                        .steps = f->schedule.steps,
+                                        .seed = (uint64_t)f->schedule.seed,
+                                        .draw = f->pictures.path[CLI_GANTT][0] != 0};
     struct ss_search_layouts *l = NULL;
     struct ss_bands *bands = NULL;
-    options.cap = f->schedule.cap;
-    options.no_barrier = f->schedule.no_barrier;
-    options.steps = f->schedule.steps;
-    options.seed = (uint64_t)f->schedule.seed;
-    options.draw = f->pictures.path[CLI_GANTT][0] != 0;
     int rc = scenario ? ss_bands_load(NULL, NULL, &bands, err) : SS_OK;
     options.bands = bands;
     if (!rc)
@@ -465,13 +464,11 @@ static int search_job(struct cli_flags *f, int argc, char **argv, struct ss_erro
     struct ss_search *q = NULL;
     struct cli_inputs in;
     int chunks = has_chunks(argc, argv), rc = cli_inputs_load(&in, f, argc, argv, err);
-    if (rc)
-        return rc;
-    if (f->schedule.layouts && chunks)
+    if (!rc && f->schedule.layouts && chunks)
         rc = refuse_chunks(err);
-    else if (f->schedule.layouts)
+    else if (!rc && f->schedule.layouts)
         rc = search_layouts(f, in.scenario, NULL, err);
-    else
+    else if (!rc)
         rc = search_of_job(f, in.scenario, &q, err);
     cli_inputs_free(&in);
     if (!rc && q)
