@@ -110,7 +110,8 @@ static int has_runs(const char *const *tables, int n)
 
 int cmd_validate(int argc, char **argv, struct ss_error *err)
 {
-    static const char *const standard[] = {"runs", "foreign", "vtrain"};
+    static const char *const standard[] = {"runs", "foreign", "foreign-2", "vtrain"};
+    const int nstandard = sizeof standard / sizeof *standard;
     int n, rc, moved = 0;
     struct ss_validate_options opt = {.engine = SS_ENGINE_NATIVE};
     struct ss_validation *v = NULL;
@@ -128,7 +129,7 @@ int cmd_validate(int argc, char **argv, struct ss_error *err)
     for (int i = 0; i < n; i++)
         tables[i] = argv[i];
     if (!n) {
-        n = flags.update || flags.against[0] ? 3 : 1;
+        n = flags.update || flags.against[0] ? nstandard : 1;
         memcpy(tables, standard, (size_t)n * sizeof tables[0]);
     }
     opt.engine = flags.engine;

@@ -203,12 +203,12 @@ static const struct cli_option table[] = {
      .doc = "writes a picture: measured against predicted time"},
     {.name = "--against", .value = "FILE", .verbs = V(VALIDATE), .kind = CLI_PATH, .several = CLI_ONCE, .offset = AT(against),
      .beside = "--json", .doc = "compares with an earlier --csv: prints what moved and exits 4 if anything did; without "
-     "a TABLE all three tables are taken"},
+     "a TABLE runs, foreign, foreign-2 and vtrain are taken"},
     {.name = "--timer-rows", .value = "FILE", .verbs = V(VALIDATE), .kind = CLI_PATH, .beside = "--against", .several = CLI_ONCE, .offset = AT(timer_rows),
      .doc = "measured timers of these runs (columns run, timer, ms): prints them beside the predicted ones; of the table "
             "runs, validation/gpt2-timers.csv"},
     {.name = "--update", .verbs = V(VALIDATE), .kind = CLI_SET, .offset = AT(update), .low = 1,
-     .doc = "writes validation/results.csv of all three tables"},
+     .doc = "writes validation/results.csv of runs, foreign, foreign-2 and vtrain"},
 
     /* ---- what is written ---- */
     {.name = "--xml", .verbs = V(PLATFORM_SHOW), .kind = CLI_SET, .beside = "--json", .offset = AT(xml), .low = 1,
