@@ -96,8 +96,9 @@ static json_t *job_object(const struct ss_plan *plan)
     ss_json_flag(o, "check_for_nan", job->check_for_nan);
     ss_json_flag(o, "clip_grad", job->clip_grad);
     ss_json_integer(o, "padded_vocab_size", plan->padded_vocab);
-    ss_json_number(o, "parameters", plan->parameters);
-    ss_json_number(o, "active_parameters", ss_model_active_parameters(&job->model, plan->padded_vocab));
+    ss_json_integer(o, "parameters", (int64_t)plan->parameters);
+    ss_json_integer(o, "active_parameters",
+                    (int64_t)ss_model_active_parameters(&job->model, plan->padded_vocab));
     return o;
 }
 

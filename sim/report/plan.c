@@ -181,7 +181,7 @@ static json_t *json_stages(const struct ss_plan *plan)
         json_t *o = json_object(), *chunks = json_array();
         ss_json_integer(o, "stage", s);
         ss_json_integer(o, "ranks", plan->world_size / plan->schedule->stages);
-        ss_json_number(o, "parameters", c ? c->parameters : 0);
+        ss_json_integer(o, "parameters", c ? (int64_t)c->parameters : 0);
         ss_json_integer(o, "warmup", ss_schedule_warmup(plan->schedule, s));
         ss_json_integer(o, "in_flight", ss_schedule_in_flight(plan->schedule, s));
         for (int k = 0; c && k < plan->schedule->chunks; k++)
@@ -224,8 +224,9 @@ int ss_json_plan(const struct ss_run *run, const struct ss_report_options *opt, 
     ss_json_integer(o, "world_size", plan->world_size);
     ss_json_integer(o, "dp", plan->dp);
     ss_json_integer(o, "microbatches", plan->microbatches);
-    ss_json_number(o, "parameters", plan->parameters);
-    ss_json_number(o, "active_parameters", ss_model_active_parameters(&plan->job->model, plan->padded_vocab));
+    ss_json_integer(o, "parameters", (int64_t)plan->parameters);
+    ss_json_integer(o, "active_parameters",
+                    (int64_t)ss_model_active_parameters(&plan->job->model, plan->padded_vocab));
     ss_json_integer(o, "classes", plan->nclasses);
     json_object_set_new(o, "groups", json_groups(plan, members));
     json_object_set_new(o, "stages", json_stages(plan));
