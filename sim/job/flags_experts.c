@@ -266,7 +266,7 @@ DEFINE(cuda_graph_scope)
         while (k < SS_ARRAY_LEN(scopes) && strcmp(values[i], scopes[k].word) != 0)
             k++;
         if (k == SS_ARRAY_LEN(scopes))
-            return refuse(why, SS_ERR_UNSUPPORTED,
+            return refuse(why, SS_ERR_INPUT,
                           "it is none of full full_iteration attn mlp moe moe_router moe_preprocess");
         parts |= scopes[k].parts;
     }
@@ -282,7 +282,7 @@ DEFINE(recompute_modules)
     for (int i = 0; i < n; i++) {
         int module = module_of(values[i]);
         if (module < 0)
-            return refuse(why, SS_ERR_UNSUPPORTED,
+            return refuse(why, SS_ERR_INPUT,
                           "it is none of core_attn layernorm mla_up_proj mlp moe moe_act shared_experts");
         modules |= SS_MODULE_BIT(module);
     }
@@ -315,7 +315,7 @@ DEFINE(offload_modules)
             k++;
         if (k == SS_OFFLOAD_COUNT)
             return refuse(
-                why, SS_ERR_UNSUPPORTED,
+                why, SS_ERR_INPUT,
                 "it is none of attn_norm qkv_linear core_attn attn_proj mlp_norm expert_fc1 moe_act");
         modules |= 1u << k;
     }
