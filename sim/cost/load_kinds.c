@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/base.h"
+#include "base/draw.h"
 #include "base/map.h"
 #include "cost/load_internal.h"
 #include "stepsim/job.h"
@@ -136,8 +137,7 @@ static int from_file(const struct ss_load_input *in, int layer, double *p, struc
 /* (0, 1], of a counter: the same on every machine. */
 static double uniform(uint64_t seed, uint64_t draw, uint64_t i)
 {
-    uint64_t z = ss_mix64(ss_mix64(seed * 0x9e3779b97f4a7c15ULL + draw + 1) + i + 1);
-    return ((double)(z >> 11) + 1) * 0x1p-53;
+    return ss_uniform(ss_mix64(ss_mix64(seed * 0x9e3779b97f4a7c15ULL + draw + 1) + i + 1));
 }
 
 static double upper_tail(double x)

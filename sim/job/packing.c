@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/base.h"
+#include "base/draw.h"
 #include "base/map.h"
 #include "base/stats.h"
 #include "stepsim/job.h"
@@ -39,15 +40,11 @@ static uint64_t draw(uint64_t seed, uint64_t k)
     return ss_mix64(ss_mix64(seed * 0x9e3779b97f4a7c15ULL + 1) + (k + 1) * 0x9e3779b97f4a7c15ULL);
 }
 
-/* (0, 1] */
-static double uniform(uint64_t bits)
-{
-    return ((double)(bits >> 11) + 1) * 0x1p-53;
-}
-
 double ss_packing_draw(const struct ss_packing *p, uint64_t k)
 {
-    return p->square[(size_t)((uniform(draw(0, k)) - 0x1p-53) * p->nrows)];
+    uint64_t bits =
+        draw(ss_mix64(p->seed + 1), k); /* a stream of its own: the seed's own one drew the lengths */
+    return p->square[(size_t)((ss_uniform(bits) - 0x1p-53) * p->nrows)];
 }
 
 static double length_in_file(const struct work *w, double u)
@@ -68,15 +65,15 @@ static double length_in_file(const struct work *w, double u)
 static double drawn_length(const struct work *w, uint64_t i)
 {
     const struct ss_packing_input *in = w->in;
-    double u = uniform(draw(in->seed, 2 * i));
+    double u = ss_uniform(draw(in->seed, 2 * i));
     switch (in->law) {
     case SS_PACKED_FIXED: return in->low;
     case SS_PACKED_UNIFORM: return fmin(in->high, in->low + floor((u - 0x1p-53) * (in->high - in->low + 1)));
     case SS_PACKED_FILE: return length_in_file(w, u);
     default: break;
     }
-    /* Box and Muller; of the mean `low`, as Megatron's mock data set draws them */
-    double normal = sqrt(-2 * log(u)) * cos(6.283185307179586 * uniform(draw(in->seed, 2 * i + 1)));
+    /* of the mean `low`, as Megatron's mock data set draws them */
+    double normal = ss_normal(draw(in->seed, 2 * i), draw(in->seed, 2 * i + 1));
     return fmax(1, floor(in->low * exp(in->high * normal - in->high * in->high / 2) + 0.5));
 }
 
@@ -290,6 +287,7 @@ int ss_packing_build(const struct ss_packing_input *in, struct ss_packing *out, 
     struct work w = {.in = in, .most = in->row / in->multiple * in->multiple};
     memset(out, 0, sizeof *out);
     out->scale = 1;
+    out->seed = in->seed;
     out->row = in->row;
     out->multiple = in->multiple;
     int status = draw_documents(&w, &out->cut);

@@ -20,7 +20,7 @@
 #define ITERATIONS_MAX 4096
 #define SLOTS (1 << 18)
 #define PIPELINES_MIN 8
-#define PIPELINES_MAX 256
+#define PIPELINES_MAX 2048
 
 /* Seconds of a phase of a chunk with the mean row, and those that a row of twice its squares takes more. */
 struct unequal_time {

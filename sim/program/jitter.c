@@ -2,6 +2,7 @@
 /* Counter-based draws: the same on every machine and in every order of asking. */
 #include <math.h>
 
+#include "base/draw.h"
 #include "stepsim/program.h"
 
 static uint64_t mix(uint64_t h, uint64_t value)
@@ -12,17 +13,10 @@ static uint64_t mix(uint64_t h, uint64_t value)
     return z ^ (z >> 31);
 }
 
-/* (0, 1] */
-static double uniform(uint64_t bits)
-{
-    return ((double)(bits >> 11) + 1) * 0x1p-53;
-}
-
 double ss_jitter_factor(const struct ss_jitter *j, int rank, int slot, int event)
 {
     uint64_t key =
         mix(mix(mix(j->seed, (uint64_t)j->replica), (uint64_t)rank), (uint64_t)slot << 32 | (unsigned)event);
-    /* Box and Muller; log-normal with mean 1 */
-    double normal = sqrt(-2 * log(uniform(key))) * cos(6.283185307179586 * uniform(mix(key, 1)));
-    return exp(j->sigma * normal - j->sigma * j->sigma / 2);
+    double normal = ss_normal(key, mix(key, 1));
+    return exp(j->sigma * normal - j->sigma * j->sigma / 2); /* log-normal with mean 1 */
 }

@@ -151,6 +151,15 @@ static void test_draws(void)
     CU_ASSERT_DOUBLE_EQUAL(mean, 1, 0.01);
     CU_ASSERT_DOUBLE_EQUAL(sqrt(square - mean * mean), a.sigma, 0.01 * a.sigma);
     CU_ASSERT(ss_packing_draw(&a, 7) == ss_packing_draw(&a, 7));
+    /* another seed draws other rows of the same ones */
+    int others = 0;
+    for (uint64_t k = 0; k < 100; k++) {
+        double x = ss_packing_draw(&a, k);
+        a.seed = 1;
+        others += ss_packing_draw(&a, k) != x;
+        a.seed = 0;
+    }
+    CU_ASSERT(others > 90);
     ss_packing_free(&a);
     ss_packing_free(&b);
 }

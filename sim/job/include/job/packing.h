@@ -52,6 +52,7 @@ struct ss_packing {
     double cut;        /* share of the documents that were longer than a row: the rest of them is dropped */
     double scale;      /* 1. Another number: a row whose squares are so many times the mean */
     int row, multiple; /* as in the input */
+    uint64_t seed;     /* as in the input */
 };
 
 /* Packs rows of documents of these lengths: all documents of a small file, else a sample. The caller frees what *out holds with
@@ -65,7 +66,7 @@ double ss_packing_keys(const struct ss_packing *packing, double window, double c
 /* The same of one document of `length` tokens. */
 double ss_document_keys(double length, double window, double chunk);
 
-/* Squares of the k-th row that is drawn, over their mean: the same k gives the same row. */
+/* Squares of the k-th row that is drawn, over their mean: the same seed and k give the same row. */
 double ss_packing_draw(const struct ss_packing *packing, uint64_t k);
 
 #endif
