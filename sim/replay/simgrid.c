@@ -105,6 +105,7 @@ static void run_together(struct ss_sg_class *c, const struct ss_event *e)
         break;
     case SS_EV_POST:
         c->held += sg->p->collectives[e->index].sm_share > 0;
+        c->beside++;
         if (ss_state_post(&sg->st, sg->st.stream0[c->index] + e->aux, e->index,
                           ss_state_member(&sg->st, e->index, c->index)))
             ss_sg_give_up(sg);

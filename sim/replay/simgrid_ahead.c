@@ -3,6 +3,8 @@
  * What a class may do ahead of SimGrid's clock. While nothing holds its SM resource, COMPUTE takes what it says, and
  * a collective of its own takes its latencies before its flows: such times are only added up, and slept in one go when
  * the class next meets others or a flow begins. A hold comes from a transfer that the class itself has posted, so it knows.
+ * A flow on links that no other class and no channel uses need not wait for the clock either: it moves for as long
+ * whenever it begins, so SimGrid moves it at once and the class adds what that took.
  * When every event is observed the clock keeps up with each instead.
  */
 #include "replay/simgrid.h"
@@ -50,14 +52,60 @@ static void find_own_streams(struct ss_sg *sg, const char *own, int *seen)
     }
 }
 
+#define SEVERAL (-1)
+
+/* user: [nlinks], 0 while nobody uses it; by: class + 1, or SEVERAL. */
+static void mark_links(const struct ss_program *p, int path, int by, int *user)
+{
+    for (int i = 0; path >= 0 && i < p->paths[path].nlinks; i++) {
+        int *u = &user[p->paths[path].link[i]];
+        *u = *u == 0 || *u == by ? by : SEVERAL;
+    }
+}
+
+static void mark_collective(const struct ss_program *p, const struct ss_collective *g, int by, int *user)
+{
+    for (int i = 0; i < g->nphases; i++)
+        for (int j = 0; j < g->phases[i].nflows; j++)
+            mark_links(p, g->phases[i].flows[j].path, by, user);
+}
+
+static int only_user(const struct ss_program *p, const struct ss_collective *g, const int *user)
+{
+    for (int i = 0; i < g->nphases; i++)
+        for (int j = 0; j < g->phases[i].nflows; j++) {
+            int path = g->phases[i].flows[j].path;
+            for (int k = 0; path >= 0 && k < p->paths[path].nlinks; k++)
+                if (user[p->paths[path].link[k]] == SEVERAL)
+                    return 0;
+        }
+    return 1;
+}
+
+/* Which collectives are on links that nothing uses but collectives of one class. */
+static void find_alone(struct ss_sg *sg, int *user)
+{
+    const struct ss_program *p = sg->p;
+    for (int i = 0; i < p->nchannels; i++)
+        mark_links(p, p->channels[i].path, SEVERAL, user);
+    for (int g = 0; g < p->ncollectives; g++) {
+        const struct ss_collective *c = &p->collectives[g];
+        mark_collective(p, c, c->nmembers == 1 ? c->members[0] + 1 : SEVERAL, user);
+    }
+    for (int g = 0; g < p->ncollectives; g++)
+        sg->alone[g] = (char)only_user(p, &p->collectives[g], user);
+}
+
 int ss_sg_find_ahead(struct ss_sg *sg)
 {
     const struct ss_program *p = sg->p;
     char *own = calloc((size_t)p->ncollectives + 1, sizeof *own);
     int *seen = calloc((size_t)p->ntemplates + 1, sizeof *seen);
+    int *user = calloc((size_t)p->nlinks + 1, sizeof *user);
     sg->queues = calloc((size_t)sg->st.nstreams + 1, sizeof *sg->queues);
     sg->flows_of = calloc((size_t)p->ncollectives + 1, 1);
-    int rc = own && seen && sg->queues && sg->flows_of
+    sg->alone = calloc((size_t)p->ncollectives + 1, 1);
+    int rc = own && seen && user && sg->queues && sg->flows_of && sg->alone
                  ? 0
                  : ss_sg_fail(sg->board, SS_ERR_NOMEM, "", "out of memory");
     if (!rc) {
@@ -67,9 +115,11 @@ int ss_sg_find_ahead(struct ss_sg *sg)
         }
         find_always_held(sg);
         find_own_streams(sg, own, seen);
+        find_alone(sg, user);
     }
     free(own);
     free(seen);
+    free(user);
     return rc;
 }
 
@@ -86,14 +136,14 @@ static void sleep_until(double time)
         sg_actor_sleep_for(gap);
 }
 
-static void end_own(struct ss_sg_queue *q, struct ss_sg_own *own)
+static void end_own(struct ss_sg_queue *q, struct ss_sg_own *own, double end)
 {
-    own->end = q->free_at = simgrid_get_clock();
+    own->end = q->free_at = end;
     own->state = SS_SG_ENDED;
     q->ended++;
 }
 
-static void run_phases(struct ss_sg_worker *w, const struct ss_collective *g, double begin)
+static double run_phases(struct ss_sg_worker *w, const struct ss_collective *g, double begin)
 {
     double from = begin;
     for (int i = 0; i < g->nphases; i++) {
@@ -101,6 +151,19 @@ static void run_phases(struct ss_sg_worker *w, const struct ss_collective *g, do
         ss_sg_run_flows(w, &g->phases[i]);
         from = simgrid_get_clock();
     }
+    return from;
+}
+
+/* The same where no flow of others can meet these: SimGrid's clock may be behind. */
+static double run_phases_alone(struct ss_sg_worker *w, const struct ss_collective *g, double begin)
+{
+    double at = begin;
+    for (int i = 0; i < g->nphases; i++) {
+        double start = simgrid_get_clock();
+        ss_sg_run_flows(w, &g->phases[i]);
+        at += g->phases[i].latency + (simgrid_get_clock() - start);
+    }
+    return at;
 }
 
 /* The collectives that have begun on a stream, by a worker, until none is left. */
@@ -114,10 +177,10 @@ static void run_own(struct ss_sg_worker *w)
         /* the ring may move while the flows run */
         struct ss_sg_own own = q->ring[q->ended & q->mask];
         own.begin = fmax(own.begin, q->free_at);
-        run_phases(w, &sg->p->collectives[own.collective], own.begin);
+        double end = run_phases(w, &sg->p->collectives[own.collective], own.begin);
         q->ring[q->ended & q->mask].begin = own.begin;
         uint32_t index = q->ended;
-        end_own(q, &q->ring[index & q->mask]);
+        end_own(q, &q->ring[index & q->mask], end);
         int woken = c->blocked == SS_EV_WAIT && c->target == stream && q->waited == index;
         int more = q->ended != q->posted && q->ring[q->ended & q->mask].state == SS_SG_STARTED;
         if (woken) {
@@ -126,8 +189,9 @@ static void run_own(struct ss_sg_worker *w)
             sg_sem_release(c->sem);
         }
         if (!more)
-            return;
+            break;
     }
+    c->beside--;
 }
 
 /* Gives what was left for the wait to a worker, at the moment at which it begins. */
@@ -140,6 +204,7 @@ static void begin_lazy(struct ss_sg_class *c)
     c->lazy = -1;
     own->state = SS_SG_STARTED;
     sleep_until(fmin(own->begin, c->now));
+    c->beside++;
     ss_sg_start_job(
         c->sg, (struct ss_sg_worker){.job = SS_SG_OWN, .index = c->index, .stream = stream, .run = run_own});
 }
@@ -197,10 +262,11 @@ void ss_sg_post_own(struct ss_sg_class *c, int stream, int collective)
 /* In the class's actor. */
 static void run_lazy(struct ss_sg_class *c, struct ss_sg_queue *q, struct ss_sg_own *own)
 {
+    const struct ss_collective *g = &c->sg->p->collectives[own->collective];
+    int alone = c->sg->alone[own->collective] && !c->beside;
     c->lazy = -1;
     own->state = SS_SG_STARTED;
-    run_phases(&c->as_worker, &c->sg->p->collectives[own->collective], own->begin);
-    end_own(q, own);
+    end_own(q, own, (alone ? run_phases_alone : run_phases)(&c->as_worker, g, own->begin));
 }
 
 int ss_sg_wait_own(struct ss_sg_class *c, int stream)

@@ -205,6 +205,7 @@ static void end_collective(struct ss_sg *sg, int instance)
         int woken = c->blocked == SS_EV_WAIT && c->target == streams[i] && ss_state_joined(s);
         ss_state_next(&sg->st, streams[i]);
         c->held -= g->sm_share > 0;
+        c->beside--;
         if (woken) {
             s->waited++;
             ss_sg_end_wait(sg, members[i], g->label, in.begin);

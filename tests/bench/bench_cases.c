@@ -28,7 +28,7 @@ static const struct {
 } cases[] = {
     {"70b-14, chunk, every microbatch", "70b-14", "--full-replay", 3, 0, {0.030, 0.5}},
     {"70b-14, chunk, steady state jumped", "70b-14", "", 1, 0, {0.008, 0}},
-    {"70b-14, layer, every microbatch", "70b-14", "--level layer --full-replay", 3, 1, {0.120, 2.5}},
+    {"70b-14, layer, every microbatch", "70b-14", "--level layer --full-replay", 3, 1, {0.120, 2.0}},
     {"70b-14, layer, steady state jumped", "70b-14", "--level layer", 1, 0, {0, 0}},
     {"70b-14, 64 ranks unfolded, flow, every microbatch",
      "70b-14",

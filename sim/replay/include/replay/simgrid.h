@@ -51,7 +51,8 @@ struct ss_sg_class {
     int held;   /* > 0: its SM resource may be held, by as many transfers that it has posted */
     double now; /* s: its own time, which may be ahead of SimGrid's clock */
     struct ss_sg_worker as_worker; /* of collectives that its own actor runs */
-    int lazy; /* stream whose last collective has flows and is left to the wait for it; -1: none */
+    int lazy;   /* stream whose last collective has flows and is left to the wait for it; -1: none */
+    int beside; /* its collectives that are posted, or begun by a worker, and have not ended */
 };
 
 /* A collective on a stream on which a class runs ahead of the clock. One with flows begins in SimGrid when the class waits
@@ -80,6 +81,8 @@ struct ss_sg {
     double scale;
     char *instant;  /* [ncollectives]: takes no time */
     char *flows_of; /* [ncollectives]: has flows that take time */
+    char *
+        alone; /* [ncollectives]: on links that nothing uses but collectives of its class, which is all its members */
     int *link_flows;
     double *link_since;
     double *busy; /* NULL once the last class has ended, or when not wanted */
