@@ -24,11 +24,16 @@ static int in_graph(const struct ss_job *job, const struct ss_op *op)
            (job->graph_scope == 0 || job->graph_scope & (unsigned)part);
 }
 
+double ss_host_launch(const struct ss_stack *stack)
+{
+    return fmin(stack->host_operator, stack->host_group);
+}
+
 /* Host time of an operator's forward and backward. A CUDA graph is one call for all operators whose sizes the host knows. */
 static void host_times(const struct ss_cost_context *c, const struct ss_op *op, double *forward,
                        double *backward)
 {
-    double call = c->stack->host_operator, launch = fmin(call, c->stack->host_group);
+    double call = c->stack->host_operator, launch = ss_host_launch(c->stack);
     *forward = (op->forward_kernels + collectives_of(c, op, 1)) * call + op->forward_launches * launch;
     *backward = (op->backward_kernels + collectives_of(c, op, 0)) * call + op->backward_launches * launch;
     if (in_graph(c->job, op))
@@ -44,7 +49,7 @@ static void checkpoint_times(const struct ss_cost_context *c, const struct ss_op
                              double *forward, double *backward)
 {
     const unsigned norms = SS_MODULE_BIT(SS_MODULE_LAYERNORM);
-    double call = c->stack->host_operator, state = fmin(call, c->stack->host_group), f, b;
+    double call = c->stack->host_operator, state = ss_host_launch(c->stack), f, b;
     unsigned seen = 0;
     int checkpoints = 0;
     for (int i = 0; i < ops->n; i++) {

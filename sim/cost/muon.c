@@ -88,8 +88,7 @@ static void operator_add(const struct ss_cost_context *c, const struct ss_op *op
     }
     all.seconds +=
         ss_kernel_elementwise(c->card, op->n * op->k * (clip + MUON_BYTES + MUON_COPY + written), kernels);
-    double host =
-        (kernels + n * c->job->muon_steps * NS_GEMMS) * fmin(c->stack->host_operator, c->stack->host_group);
+    double host = (kernels + n * c->job->muon_steps * NS_GEMMS) * ss_host_launch(c->stack);
     double one = fmax(all.seconds, host);
     sum->params += count * tensors * op->n * op->k;
     sum->tensors += count * tensors;

@@ -302,3 +302,11 @@ void ss_rank_cost_free(struct ss_rank_cost *cost)
     free(cost->pairs);
     memset(cost, 0, sizeof *cost);
 }
+
+double ss_chunk_seconds(const struct ss_chunk_cost *chunk, int phase)
+{
+    return ss_label_sum(phase == SS_PHASE_F   ? chunk->forward
+                        : phase == SS_PHASE_B ? chunk->backward
+                        : phase == SS_PHASE_I ? chunk->input_grad
+                                              : chunk->weight_grad);
+}

@@ -52,6 +52,11 @@ int ss_job_split_layers(const struct ss_job *job)
     return job->model.num_layers + job->account_for_embedding + job->account_for_loss;
 }
 
+int ss_job_has_stage_layers(const struct ss_job *job)
+{
+    return job->layout.n || job->first_stage_layers || job->last_stage_layers;
+}
+
 int ss_job_cp_in_ring(const struct ss_job *job)
 {
     return job->cp_comm_type != SS_CP_A2A && job->cp_comm_type != SS_CP_ALLGATHER;

@@ -51,14 +51,6 @@ static struct unequal_time *time_of(const struct imbalance *m, int stage, int ph
     return &m->time[(stage * SS_PHASE_FB + phase) * m->plan->schedule->chunks + chunk];
 }
 
-static double phase_seconds(const struct ss_chunk_cost *chunk, int phase)
-{
-    return ss_label_sum(phase == SS_PHASE_F   ? chunk->forward
-                        : phase == SS_PHASE_B ? chunk->backward
-                        : phase == SS_PHASE_I ? chunk->input_grad
-                                              : chunk->weight_grad);
-}
-
 /* Of the class of a stage: its chunks as they are, and with rows that are a standard deviation above the mean. */
 static int stage_times(const struct ss_plan_builder *b, struct imbalance *m, int cls, struct ss_error *err)
 {
@@ -76,8 +68,8 @@ static int stage_times(const struct ss_plan_builder *b, struct imbalance *m, int
     for (int phase = 0; phase < SS_PHASE_FB && !status; phase++)
         for (int k = 0; k < plan->schedule->chunks; k++) {
             struct unequal_time *t = time_of(m, c->stage, phase, k);
-            t->mean = phase_seconds(&c->chunks[k], phase);
-            t->more = (phase_seconds(&cost.chunks[k], phase) - t->mean) / above.sigma;
+            t->mean = ss_chunk_seconds(&c->chunks[k], phase);
+            t->more = (ss_chunk_seconds(&cost.chunks[k], phase) - t->mean) / above.sigma;
         }
     m->pairs[c->stage] = c->pairs;
     ss_rank_cost_free(&cost);

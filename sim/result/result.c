@@ -111,13 +111,8 @@ static double mean_phase(const struct ss_plan_class *c, int chunks, int phase)
 {
     double sum = 0;
 
-    for (int k = 0; k < chunks; k++) {
-        const struct ss_chunk_cost *chunk = &c->chunks[k];
-        sum += ss_label_sum(phase == SS_PHASE_F   ? chunk->forward
-                            : phase == SS_PHASE_B ? chunk->backward
-                            : phase == SS_PHASE_I ? chunk->input_grad
-                                                  : chunk->weight_grad);
-    }
+    for (int k = 0; k < chunks; k++)
+        sum += ss_chunk_seconds(&c->chunks[k], phase);
     return sum / chunks;
 }
 

@@ -96,7 +96,7 @@ static int double_pp(const struct ss_job *job, int dp, char *words, size_t size)
 {
     int per_stage, layers = ss_job_split_layers(job), pp = 2 * job->pp;
 
-    if (dp % 2 || job->layout.n || job->first_stage_layers || job->last_stage_layers || layers % pp)
+    if (dp % 2 || ss_job_has_stage_layers(job) || layers % pp)
         return 0;
     per_stage = layers / pp;
     int keep = job->layers_per_virtual_stage > 0 && job->layers_per_virtual_stage < per_stage &&

@@ -124,7 +124,7 @@ static void add(struct ss_search_layouts *l, int stages, int chunks, int v_shape
 static struct ss_search_layouts *list(const struct ss_scenario *s)
 {
     const struct ss_job *job = s->job;
-    int given = job->layout.n || job->first_stage_layers || job->last_stage_layers;
+    int given = ss_job_has_stage_layers(job);
     int gpus = s->world_size / (job->tp * job->cp), most = job->model.num_layers;
     struct ss_search_layouts *l = ss_calloc(1, sizeof *l);
     if (l)

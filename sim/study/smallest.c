@@ -30,7 +30,7 @@ static void write_last_stage(const struct ss_job *job, int pp, char *words, size
 {
     int layers = job->model.num_layers, each = layers / pp;
     words[0] = 0;
-    if (job->layout.n || job->first_stage_layers || job->last_stage_layers || layers % pp == 0 || each < 1)
+    if (ss_job_has_stage_layers(job) || layers % pp == 0 || each < 1)
         return;
     if (layers > (each + 1) * (pp - 1))
         each++;
@@ -96,7 +96,7 @@ static void try_gpus(const struct ss_scenario *s, int nodes, int per_node, struc
     const struct ss_job *job = s->job;
     struct layout l = {.nodes = nodes, .per_node = per_node};
     int gpus = nodes * per_node;
-    int given = job->layout.n || job->first_stage_layers || job->last_stage_layers;
+    int given = ss_job_has_stage_layers(job);
     *best = (struct ss_smallest){.gpus = gpus, .bytes = INFINITY};
     for (l.pp = given ? job->pp : 1; l.pp <= gpus; l.pp *= 2) {
         for (l.tp = 1; l.tp <= MOST_TP && l.tp <= per_node && gpus % (l.tp * l.pp) == 0; l.tp *= 2) {

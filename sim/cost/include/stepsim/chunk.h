@@ -54,6 +54,9 @@ struct ss_chunk_cost {
     struct ss_step *steps[SS_PHASE_COUNT];
 };
 
+/* Seconds of a phase, SS_PHASE_F to SS_PHASE_W, all labels. */
+double ss_chunk_seconds(const struct ss_chunk_cost *chunk, int phase);
+
 /* A forward of one chunk beside a backward of another one where exchanges of experts run beside the other's kernels. */
 struct ss_pair_cost {
     double seconds[SS_LABEL_COUNT]; /* all 0: the schedule has no such pair */

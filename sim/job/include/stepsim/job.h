@@ -252,6 +252,8 @@ int ss_job_dp(const struct ss_job *job, int world_size);
 int ss_job_microbatches(const struct ss_job *job, int world_size);
 /* Returns the layers that are split over the stages: the model's, and embedding and loss where each counts as one. */
 int ss_job_split_layers(const struct ss_job *job);
+/* Whether the job says the layers of a stage itself: by a layout, or of the first or the last one. */
+int ss_job_has_stage_layers(const struct ss_job *job);
 /* Returns 1 when context parallelism passes K and V round a ring beside attention, 0 when a collective moves them that nothing
  * hides. */
 int ss_job_cp_in_ring(const struct ss_job *job);
