@@ -434,7 +434,8 @@ double ss_foreign_bandwidth(const struct ss_platform *p, int kind)
 
 static int walk(struct reader *r, const struct ss_props *props)
 {
-    static const int of_template[] = {SS_PROP_NODES, SS_PROP_NODES_PER_LEAF, SS_PROP_OVERSUBSCRIPTION};
+    static const int of_template[] = {SS_PROP_NODES, SS_PROP_NODES_PER_LEAF, SS_PROP_OVERSUBSCRIPTION,
+                                      SS_PROP_NVLINK_NODES};
 
     for (size_t i = 0; i < SS_ARRAY_LEN(of_template); i++)
         if (props->value[of_template[i]].text != NULL)

@@ -63,6 +63,8 @@ static int set_layout(struct ss_platform *p, const struct ss_props *props, bool 
         p->gpus_per_node = (int)v[SS_PROP_GPUS_PER_NODE].number;
     if (v[SS_PROP_NICS_PER_NODE].text != NULL)
         p->nics_per_node = (int)v[SS_PROP_NICS_PER_NODE].number;
+    if (v[SS_PROP_NVLINK_NODES].text != NULL)
+        p->nvlink_nodes = (int)v[SS_PROP_NVLINK_NODES].number;
     if (v[SS_PROP_NODES].text != NULL && !nodes_given)
         p->nodes = (int)v[SS_PROP_NODES].number;
     if (v[SS_PROP_TEMPLATE].text != NULL)
@@ -219,6 +221,36 @@ int ss_variant_take_gpus(struct ss_platform *p, int gpus, struct ss_error *err)
     return ss_template_check_size(p, 0, err);
 }
 
+/*
+ * Nodes that an NVLink switch joins become one node, for a node is what NVLink joins: the fewest such domains of which
+ * each has as many nodes. Fewer than half of what the switch could join would be another cluster than the one meant.
+ */
+static int join_nodes(struct ss_platform *p, struct ss_error *err)
+{
+    int most = p->nvlink_nodes, n;
+
+    if (most * p->gpus_per_node > SS_MAX_GPUS_PER_NODE)
+        most = SS_MAX_GPUS_PER_NODE / p->gpus_per_node;
+    if (most < 2 || p->nodes < 2)
+        return SS_OK;
+    for (n = p->nodes < most ? p->nodes : most; p->nodes % n != 0;)
+        n--;
+    if (n < p->nodes && 2 * n < most)
+        return ss_hint(err,
+                       ss_fail(err, SS_ERR_INPUT, p->file, 0,
+                               "%d nodes do not divide into NVLink domains of %d to %d nodes each", p->nodes,
+                               (most + 1) / 2, most),
+                       "domains are taken to be equal: take %d nodes", p->nodes / most * most);
+    p->joined = n;
+    p->nodes /= n;
+    p->gpus_per_node *= n;
+    p->nics_per_node *= n;
+    p->card.host_memory *= n;
+    p->nodes_per_leaf = p->nodes_per_leaf > n ? p->nodes_per_leaf / n : 1;
+    ss_template_derive(p);
+    return ss_template_check_size(p, 0, err);
+}
+
 /* ---- any platform ---- */
 
 static int read_zone(struct ss_platform *p, const struct ss_xml_node *root,
@@ -288,6 +320,8 @@ static int from_document(const struct ss_xml *doc, const char *name,
         status = ss_variant_take_gpus(p, options->gpus_per_node, err);
     else if (status != SS_OK)
         return status;
+    if (status == SS_OK)
+        status = join_nodes(p, err);
     if (status != SS_OK) {
         ss_platform_free(p);
         return status;

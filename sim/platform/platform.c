@@ -51,6 +51,11 @@ int ss_platform_gpus_per_node(const struct ss_platform *p)
     return p->gpus_per_node;
 }
 
+int ss_platform_joined_nodes(const struct ss_platform *p)
+{
+    return p->joined > 0 ? p->joined : 1;
+}
+
 int ss_platform_nics_per_node(const struct ss_platform *p)
 {
     return p->nics_per_node;

@@ -218,6 +218,8 @@ static int read_shape(struct ss_platform *p, const struct ss_xml_node *zone, con
     p->nics_per_node = props->value[SS_PROP_NICS_PER_NODE].text != NULL
                            ? (int)props->value[SS_PROP_NICS_PER_NODE].number
                            : p->gpus_per_node;
+    if (props->value[SS_PROP_NVLINK_NODES].text != NULL)
+        p->nvlink_nodes = (int)props->value[SS_PROP_NVLINK_NODES].number;
     p->nodes_per_leaf = 1;
     if (p->nics_per_node > 0)
         status = need(props, SS_PROP_NODES_PER_LEAF, p->file, zone->line, &p->nodes_per_leaf, err);

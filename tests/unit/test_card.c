@@ -264,12 +264,39 @@ static void test_mistakes(void)
     }
 }
 
+/* NVIDIA's data sheets of HGX B200 and B300 and GB200 and GB300 NVL72, a GPU's share of each total, sparse figures halved. */
+static void test_blackwell(void)
+{
+    static const struct {
+        const char *name;
+        int sms;
+        double bf16, fp8, fp4, hbm, device_mib, watt;
+    } sheets[] = {
+        {"b200", 148, 36e15 / 8 / 2, 72e15 / 8 / 2, 144e15 / 8 / 2, 62e12 / 8, 183359, 1000},
+        {"b300", 148, 36e15 / 8 / 2, 72e15 / 8 / 2, 108e15 / 8, 62e12 / 8, 275040, 1100},
+        {"gb200", 152, 360e15 / 72 / 2, 720e15 / 72 / 2, 1440e15 / 72 / 2, 576e12 / 72, 189471, 1200},
+        {"gb300", 152, 360e15 / 72 / 2, 720e15 / 72 / 2, 1080e15 / 72, 576e12 / 72, 284208, 1400}};
+
+    for (size_t i = 0; i < SS_ARRAY_LEN(sheets); i++) {
+        struct ss_card c;
+
+        CU_ASSERT_EQUAL_FATAL(ss_card_load(sheets[i].name, &c, NULL), 0);
+        CU_ASSERT_EQUAL(c.sm_count, sheets[i].sms);
+        CU_ASSERT_DOUBLE_EQUAL(c.peak_bf16, sheets[i].bf16, 1);
+        CU_ASSERT_DOUBLE_EQUAL(c.peak_fp8, sheets[i].fp8, 1);
+        CU_ASSERT_DOUBLE_EQUAL(c.peak_fp4, sheets[i].fp4, 1);
+        CU_ASSERT_DOUBLE_EQUAL(c.hbm_bandwidth, sheets[i].hbm, 0.01 * sheets[i].hbm);
+        CU_ASSERT_EQUAL(c.device_memory, sheets[i].device_mib * 1048576);
+        CU_ASSERT_EQUAL(c.power, sheets[i].watt);
+    }
+}
+
 int main(void)
 {
-    CU_TestInfo tests[] = {{"shipped cards", test_shipped}, {"named by a platform", test_named},
-                           {"inner places", test_inner},    {"card on a card", test_base},
-                           {"variants", test_variant},      {"missing props", test_missing},
-                           {"mistakes", test_mistakes},     CU_TEST_INFO_NULL};
+    CU_TestInfo tests[] = {
+        {"shipped cards", test_shipped}, {"named by a platform", test_named}, {"inner places", test_inner},
+        {"card on a card", test_base},   {"variants", test_variant},          {"missing props", test_missing},
+        {"mistakes", test_mistakes},     {"Blackwell", test_blackwell},       CU_TEST_INFO_NULL};
 
     return suite_run("card", make_folder, remove_folder, tests);
 }

@@ -171,6 +171,35 @@ static void test_part_of_a_node(void)
     CU_ASSERT_PTR_NOT_NULL(strstr(err.message, "9 GPUs of nodes that have 8"));
 }
 
+/* GB200 NVL72: trays of 4 GPUs and NICs; 64 of them are four domains of 16, for four racks of 18 do not divide into 64. */
+static void test_nvlink_domains(void)
+{
+    static const struct {
+        int nodes, gpus, want_nodes, want_gpus, want_nics;
+    } rows[] = {{1, 0, 1, 4, 4},    {2, 0, 1, 8, 8},    {18, 0, 1, 72, 72},    {16, 2, 1, 32, 32},
+                {20, 0, 2, 40, 40}, {64, 4, 4, 64, 64}, {1440, 0, 80, 72, 72}, {0, 0, 1, 72, 72}};
+    struct ss_platform_options options = {.nodes = 19};
+    struct ss_platform *p;
+    struct ss_error err = {0};
+
+    CU_ASSERT_EQUAL(ss_platform_load("gb200", &options, &p, &err), SS_ERR_INPUT);
+    CU_ASSERT_PTR_NOT_NULL(
+        strstr(err.message, "19 nodes do not divide into NVLink domains of 9 to 18 nodes"));
+    CU_ASSERT_PTR_NOT_NULL(strstr(err.hint, "take 18 nodes"));
+    for (size_t i = 0; i < SS_ARRAY_LEN(rows); i++) {
+        int domain = rows[i].want_gpus / (rows[i].gpus ? rows[i].gpus : 4);
+
+        options = (struct ss_platform_options){.nodes = rows[i].nodes, .gpus_per_node = rows[i].gpus};
+        CU_ASSERT_EQUAL_FATAL(ss_platform_load("gb200", &options, &p, NULL), 0);
+        CU_ASSERT_EQUAL(ss_platform_nodes(p), rows[i].want_nodes);
+        CU_ASSERT_EQUAL(ss_platform_gpus_per_node(p), rows[i].want_gpus);
+        CU_ASSERT_EQUAL(ss_platform_nics_per_node(p), rows[i].want_nics);
+        CU_ASSERT_EQUAL(ss_platform_joined_nodes(p), domain);
+        CU_ASSERT_EQUAL(ss_platform_card(p)->host_memory, 960e9 * domain);
+        ss_platform_free(p);
+    }
+}
+
 int main(void)
 {
     CU_TestInfo tests[] = {{"difference", test_difference},
@@ -179,6 +208,7 @@ int main(void)
                            {"circle", test_circle},
                            {"nodes", test_nodes},
                            {"part of a node", test_part_of_a_node},
+                           {"NVLink domains", test_nvlink_domains},
                            CU_TEST_INFO_NULL};
     return suite_run("platform variant", NULL, NULL, tests);
 }

@@ -20,6 +20,7 @@ extern "C" {
     X(peak_fp16, "ss.peak.fp16", FLOPS, 1, 0, 1e9, 1e18, "dense fp16 tensor peak")                           \
     X(peak_bf16, "ss.peak.bf16", FLOPS, 1, 0, 0, 1e18, "dense bf16 tensor peak, 0 = none")                   \
     X(peak_fp8, "ss.peak.fp8", FLOPS, 1, 0, 0, 1e18, "dense fp8 tensor peak, 0 = none")                      \
+    X(peak_fp4, "ss.peak.fp4", FLOPS, 0, 0, 0, 1e18, "dense fp4 tensor peak, 0 = none")                      \
     X(peak_cuda_cores, "ss.peak.cuda_cores", FLOPS, 0, 0, 0, 1e18,                                           \
       "fp32 peak of the CUDA cores, where 16-bit GEMMs end up whose rows are no multiple of 16 bytes; 0 = "  \
       "not known, no GEMM does")                                                                             \
@@ -34,11 +35,16 @@ extern "C" {
     X(gemm_eff_fp16, "ss.gemm.efficiency.fp16", FRACTION, 1, 0, 0.2, 1, "the same, fp16")                    \
     X(gemm_eff_bf16, "ss.gemm.efficiency.bf16", FRACTION, 1, 0, 0.2, 1, "the same, bf16")                    \
     X(gemm_eff_fp8, "ss.gemm.efficiency.fp8", FRACTION, 1, 0, 0.2, 1, "the same, fp8")                       \
+    X(gemm_eff_mxfp8, "ss.gemm.efficiency.mxfp8", FRACTION, 0, 0, 0, 1,                                      \
+      "the same, fp8 with a scale for each 32 elements, which the tensor cores apply; 0: they cannot")       \
+    X(gemm_eff_fp4, "ss.gemm.efficiency.fp4", FRACTION, 0, 0, 0, 1,                                          \
+      "the same, fp4 with a scale for each 16 elements; 0: the card has no fp4")                             \
     X(gemm_tile_m, "ss.gemm.tile_m", COUNT, 1, 0, 16, 1024, "rows of the largest output tile of one SM")     \
     X(gemm_tile_n, "ss.gemm.tile_n", COUNT, 1, 0, 16, 1024, "columns of the largest output tile of one SM")  \
     X(gemm_k_prologue, "ss.gemm.k_prologue", NONE, 1, 0, 0, 4096,                                            \
       "prologue and epilogue of a tile, in steps of K at bf16")                                              \
     X(gemm_k_prologue_fp8, "ss.gemm.k_prologue.fp8", NONE, 1, 0, 0, 4096, "the same at fp8")                 \
+    X(gemm_k_prologue_fp4, "ss.gemm.k_prologue.fp4", NONE, 0, 0, 0, 4096, "the same at fp4")                 \
     X(gemm_eff_fp8_blocks, "ss.gemm.efficiency.fp8_blocks", FRACTION, 0, 0, 0, 1,                            \
       "the same, fp8 with a scale for each 1 x 128 and 128 x 128 block (DeepGEMM); 0: as the other recipes") \
     X(gemm_k_prologue_fp8_blocks, "ss.gemm.k_prologue.fp8_blocks", NONE, 0, 0, 0, 4096,                      \

@@ -53,6 +53,8 @@ extern "C" {
       "nodes of a template where --nodes does not say")                                                      \
     X(GPUS_PER_NODE, "ss.gpus_per_node", SS_AT_ROOT, COUNT, 1, SS_MAX_GPUS_PER_NODE, "GPUs of a node")       \
     X(NICS_PER_NODE, "ss.nics_per_node", SS_AT_ROOT, COUNT, 0, SS_MAX_GPUS_PER_NODE, "NICs of a node")       \
+    X(NVLINK_NODES, "ss.nvlink.nodes", SS_AT_ROOT, COUNT, 1, 1024,                                           \
+      "nodes whose GPUs one NVLink switch joins, as the trays of a rack")                                    \
     X(NODE, "ss.node", SS_AT_ZONE | SS_AT_HOST, COUNT, 0, 1e9, "number of the node that the GPUs are in")
 
 /* The same, words. X(symbol, prop id, places, required, words it may be (NULL: any), meaning) */

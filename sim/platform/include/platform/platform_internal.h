@@ -42,8 +42,10 @@ struct ss_platform {
     struct ss_card card;
     char *assumed; /* words of ss.assumed, separated by one space */
     int nodes, gpus_per_node, nics_per_node;
+    int nvlink_nodes; /* nodes that one NVLink switch may join, 0: none; template only, as are the next four */
+    int joined;       /* of them were joined to each node that this platform has, 0: none */
     int template_kind;
-    int nodes_per_leaf;                   /* template only, as are the next three */
+    int nodes_per_leaf;
     double oversubscription;              /* NIC bandwidth below a leaf over the leaf's uplink */
     double bandwidth[SS_LINK_KIND_COUNT]; /* of the uplink: derived */
     double latency[SS_LINK_KIND_COUNT];

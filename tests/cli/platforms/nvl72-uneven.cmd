@@ -1,0 +1,1 @@
+"$STEPSIM" platform show gb200 --nodes 38
