@@ -177,7 +177,7 @@ static int next_slot(struct ss_native *k, int cls)
 {
     struct ss_native_class *c = &k->classes[cls];
     const struct ss_native_template *t;
-    while (++c->slot < c->nslots) {
+    while (++c->slot < c->kind->nslots) {
         t = c->then;
         ss_slots_look_up(c);
         if (cls == k->anchor && c->slot >= k->anchor_slot)
@@ -186,7 +186,7 @@ static int next_slot(struct ss_native *k, int cls)
             continue;
         c->first = c->ev = t->first;
         c->end = t->end;
-        c->event_s = t->event_s;
+        c->event_s = c->event_s0 + t->event0;
         return 1;
     }
     if (--k->left == 0) {
@@ -208,6 +208,7 @@ static void run_class(struct ss_native *k, int cls)
 {
     struct ss_native_class *c = &k->classes[cls];
     struct ss_state *st = &k->st;
+    const int *map = k->maps + c->map0;
     while (c->ev < c->end || next_slot(k, cls)) {
         const struct ss_event *e = c->ev;
         k->events++;
@@ -220,30 +221,30 @@ static void run_class(struct ss_native *k, int cls)
             }
             break;
         case SS_EV_SEND:
-            k->failed |= ss_state_send(&st->channels[e->index], e->amount);
-            advance_channel(k, e->index);
+            k->failed |= ss_state_send(&st->channels[map[e->index]], e->amount);
+            advance_channel(k, map[e->index]);
             break;
         case SS_EV_RECV:
-            st->channels[e->index].recvs++;
-            advance_channel(k, e->index);
+            st->channels[map[e->index]].recvs++;
+            advance_channel(k, map[e->index]);
             break;
         case SS_EV_WAIT_SEND:
-            if (!ss_state_sent(&st->channels[e->index])) {
-                block(k, c, SS_EV_WAIT_SEND, e->index);
+            if (!ss_state_sent(&st->channels[map[e->index]])) {
+                block(k, c, SS_EV_WAIT_SEND, map[e->index]);
                 return;
             }
-            st->channels[e->index].send_waits++;
+            st->channels[map[e->index]].send_waits++;
             break;
         case SS_EV_WAIT_RECV:
-            if (!ss_state_received(&st->channels[e->index])) {
-                block(k, c, SS_EV_WAIT_RECV, e->index);
+            if (!ss_state_received(&st->channels[map[e->index]])) {
+                block(k, c, SS_EV_WAIT_RECV, map[e->index]);
                 return;
             }
-            st->channels[e->index].recv_waits++;
+            st->channels[map[e->index]].recv_waits++;
             break;
         case SS_EV_POST:
-            k->failed |=
-                ss_state_post(st, st->stream0[cls] + e->aux, e->index, ss_state_member(st, e->index, cls));
+            k->failed |= ss_state_post(st, st->stream0[cls] + e->aux, map[e->index],
+                                       ss_state_member(st, map[e->index], cls));
             begin_ready(k);
             break;
         case SS_EV_WAIT: {
@@ -306,7 +307,7 @@ static inline void fetch_ahead(const struct ss_native *k, int due)
         return;
     const char *account = (const char *)&k->tape->accounts[due];
     __builtin_prefetch(c->event_s + (c->ev - c->first));
-    for (size_t i = 0; i < sizeof *k->tape->accounts; i += 64)
+    for (size_t i = 0; i < offsetof(struct ss_account, peak); i += 64)
         __builtin_prefetch(account + i);
 }
 

@@ -169,7 +169,7 @@ static void timer(const struct ss_native *k, struct state_text *t, int id)
 static void write_class(const struct ss_native *k, int cls, struct state_text *t)
 {
     const struct ss_native_class *c = &k->classes[cls];
-    int at_end = c->slot >= c->nslots;
+    int at_end = c->slot >= c->kind->nslots;
     exact(t, at_end ? -1 : ss_program_template_at(&k->p->classes[cls], c->slot));
     exact(t, at_end ? 0 : c->ev - c->first);
     exact(t, c->blocked); /* -1: not blocked */
@@ -202,7 +202,7 @@ static void write_channel(const struct ss_native *k, int channel, struct state_t
     exact_pair(t, s->begun - s->ended, s->sends - s->send_waits);
     exact_pair(t, s->recvs - s->recv_waits, (uint32_t)s->busy);
     for (uint32_t i = s->begun; i != s->sends; i++)
-        exact(t, (int64_t)s->ring[i & s->mask]);
+        exact(t, (int64_t)ss_state_posted(s, i));
     if (s->busy) {
         real(t, k->now - s->begin);
         exact(t, (int64_t)s->bytes);
@@ -357,7 +357,7 @@ static void count_again(struct ss_native *k, double times, double by)
         struct ss_account *a = &board->accounts[c];
         const struct ss_account *old = &j->accounts[c];
         for (int l = 0; l < SS_LABEL_COUNT; l++) {
-            double more = (a->sum[l] - old->sum[l]) + (a->rest[l] - old->rest[l]);
+            double more = (a->label[l].sum - old->label[l].sum) + (a->label[l].rest - old->label[l].rest);
             if (more != 0)
                 ss_account_add(a, l, times * more);
         }

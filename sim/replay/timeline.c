@@ -61,7 +61,7 @@ int ss_timeline_replay_with(const struct ss_program *p, const struct ss_replay_o
         if (board->makespan > a->end)
             ss_account_add(a, SS_LABEL_BUBBLE, board->makespan - a->end);
         for (int i = 0; i < SS_LABEL_COUNT; i++)
-            t->spent[c][i] = a->sum[i] + a->rest[i];
+            t->spent[c][i] = a->label[i].sum + a->label[i].rest;
         memcpy(t->dynamic_peak[c], a->peak, sizeof a->peak);
         t->peak_time[c] = a->peak_time;
         t->peak_slot[c] = a->peak_slot;

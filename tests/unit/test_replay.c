@@ -136,6 +136,25 @@ static void test_contention(void)
     CHECK(p, 3, MESSAGE(a, 0, 0, 2), MESSAGE(b, 0, 0, 3), SPAN(1, 0, 2, 0, 0, 2), SPAN(1, 0, 3, 2, 2, 3));
 }
 
+/* Classes whose events differ in channels alone, and one between them that sends twice on one: all have what is theirs. */
+static void test_like_classes(void)
+{
+    struct ss_program *p = make_program(4, 0);
+    int ch[3][2];
+    for (int c = 0; c < 3; c++) {
+        ch[c][0] = make_channel(p, c, 3, 0, make_wire(p, 1e9), 0, 0);
+        ch[c][1] = c == 1 ? ch[c][0] : make_channel(p, c, 3, 0, make_wire(p, 1e9), 0, 0);
+        for (int i = 0; i < 2; i++)
+            make_send(p, ch[c][i], i ? 2e9 : 1e9);
+        for (int i = 0; i < 2; i++)
+            make_wait_send(p, ch[c][i]);
+        for (int i = 0; i < 2; i++)
+            make_recv(p, ch[c][i]);
+    }
+    CHECK(p, 3, SPAN(0, 0, 2, 0, 0, 1), SPAN(0, 0, 3, 1, 1, 2), SPAN(1, 0, 2, 0, 0, 1),
+          SPAN(1, 0, 3, 1, 1, 3), SPAN(2, 0, 2, 0, 0, 1), SPAN(2, 0, 3, 1, 1, 2), MESSAGE(ch[2][1], 0, 0, 2));
+}
+
 /* Two seconds' worth from t0; a second flow halves its rate at t, so it ends at t + 2 (2 - (t - t0)): errors of t0 and of t
  * that are opposite are three times as large there. Flows that begin together slow nobody down. */
 static void test_doublings(void)
@@ -414,6 +433,7 @@ int main(void)
                            {"ping", test_ping},
                            {"rendezvous", test_rendezvous},
                            {"fifo", test_fifo},
+                           {"like classes", test_like_classes},
                            {"contention", test_contention},
                            {"doublings", test_doublings},
                            {"maxmin", test_maxmin},

@@ -14,11 +14,15 @@
 
 /* ---- time by label and memory of one class, gathered on the fly ---- */
 
+/* What every event changes comes first: the accounts of many ranks are read out of the caches. */
 struct ss_account {
-    double sum[SS_LABEL_COUNT], rest[SS_LABEL_COUNT]; /* Neumaier's compensated sums */
-    double end;                                       /* s: when the main thread was last seen busy */
-    double now[SS_MEM_COUNT], total;                  /* dynamic bytes */
-    double peak[SS_MEM_COUNT], peak_total, peak_time;
+    double end;                      /* s: when the main thread was last seen busy */
+    double now[SS_MEM_COUNT], total; /* dynamic bytes */
+    double peak_total;
+    struct {
+        double sum, rest;
+    } label[SS_LABEL_COUNT]; /* s, Neumaier's compensated sums */
+    double peak[SS_MEM_COUNT], peak_time;
     int peak_slot;
 };
 
@@ -90,9 +94,9 @@ void ss_tape_observe(const struct ss_observer *observers, int nobservers, const 
 
 static inline void ss_account_add(struct ss_account *a, int label, double seconds)
 {
-    double s = a->sum[label], t = s + seconds;
-    a->rest[label] += s >= seconds ? (s - t) + seconds : (seconds - t) + s;
-    a->sum[label] = t;
+    double s = a->label[label].sum, t = s + seconds;
+    a->label[label].rest += s >= seconds ? (s - t) + seconds : (seconds - t) + s;
+    a->label[label].sum = t;
 }
 
 static inline void ss_account_compute(struct ss_account *a, const struct ss_blend *b, double start,

@@ -85,27 +85,34 @@ struct ss_fluid {
     int64_t started;  /* flows so far */
 };
 
-/* What the loop needs of a template: a third of a line of the cache. */
+/* A template whose channels and collectives are numbers in a class's table. */
 struct ss_native_template {
     const struct ss_event *first, *end;
-    double *event_s; /* [events of the template]: ss_tape_events */
+    size_t event0; /* where its events are behind event_s0 of a class */
+};
+
+/* What like classes share, so that it stays in the caches. Unfolded ranks of a stage differ in channels and collectives alone. */
+struct ss_native_kind {
+    int *order; /* [entries of the program's slots]: template */
+    struct ss_native_template *templates;
+    struct ss_event *events;
+    struct ss_program_loop loop;
+    int nslots;
 };
 
 struct ss_native_class {
     const struct ss_event *first, *ev, *end; /* of the slot's template; ev: the next event */
-    double *event_s;                         /* as in it */
+    double *event_s, *event_s0;              /* ss_tape_events of the slot; of its lowest template */
     const struct ss_native_template *then;   /* of the next slot; known early, read late */
-    const struct ss_native_template *base;   /* that `order` counts from */
-    const int *order; /* [entries of the program's slots]; those of like classes are one */
-    struct ss_program_loop loop;
+    const struct ss_native_kind *kind;
+    int map0; /* its table in maps: channels and collectives by their numbers in events */
     int slot;
-    int nslots;
     int blocked; /* enum ss_event_kind, or -1 */
     int target;  /* channel or stream waited for */
     double since;
     double left, rate, last; /* the COMPUTE under way */
     int hold0, nholds;       /* shares held, ascending */
-    int stale, dirty;        /* rate does not know the holds; is in the list of these */
+    char stale, dirty;       /* rate does not know the holds; is in the list of these */
 };
 
 struct ss_native {
@@ -117,8 +124,9 @@ struct ss_native {
     struct ss_timers timers;
     struct ss_fluid fluid;
     struct ss_native_class *classes;
-    struct ss_native_template *templates; /* [ntemplates] */
-    int *orders;                          /* of all classes */
+    struct ss_native_kind *kinds;
+    int nkinds;
+    int *maps; /* of all classes */
     double *holds;
     int flow0, inst0;
     uint64_t *runnable;    /* bits */
@@ -192,18 +200,20 @@ void ss_fluid_settle(struct ss_native *k);
 /* Counts no link time beyond now. */
 void ss_fluid_close(struct ss_native *k);
 
-/* ---- native_slots.c: where slots are, laid out for the caches ---- */
+/* ---- native_slots.c: where slots and events are, laid out for the caches ---- */
+/* 0, or -1 out of memory; call ss_slots_free in both cases. */
 int ss_slots_init(struct ss_native *k);
 void ss_slots_free(struct ss_native *k);
 /* Finds the template of the slot behind the one at which a class is. */
 static inline void ss_slots_look_up(struct ss_native_class *c)
 {
+    const struct ss_native_kind *kind = c->kind;
     int i = c->slot + 1;
-    if (c->loop.more > 0 && i >= c->loop.first + c->loop.length) {
-        int turn = (i - c->loop.first) / c->loop.length;
-        i -= (turn < c->loop.more ? turn : c->loop.more) * c->loop.length;
+    if (kind->loop.more > 0 && i >= kind->loop.first + kind->loop.length) {
+        int turn = (i - kind->loop.first) / kind->loop.length;
+        i -= (turn < kind->loop.more ? turn : kind->loop.more) * kind->loop.length;
     }
-    c->then = c->slot + 1 < c->nslots ? c->base + c->order[i] : NULL;
+    c->then = c->slot + 1 < kind->nslots ? kind->templates + kind->order[i] : NULL;
 }
 
 /* ---- native_jump.c: a steady state is jumped over ---- */

@@ -19,6 +19,7 @@ struct ss_channel_state {
     uint32_t send_waits, recv_waits;     /* waits completed */
     uint32_t mask;                       /* of the ring */
     int busy;
+    double one;          /* without a ring: bytes of the one message posted, not begun */
     double *ring;        /* bytes of messages posted, not begun */
     double begin, bytes; /* of the message that moves */
 };
@@ -156,14 +157,28 @@ static inline void *ss_ring_grow(void *ring, uint32_t *mask, uint32_t first, uin
 
 static inline int ss_state_send(struct ss_channel_state *ch, double bytes)
 {
+    if (!ch->ring && ch->sends == ch->begun) {
+        ch->one = bytes;
+        ch->sends++;
+        return 0;
+    }
     if (!ch->ring || ch->sends - ch->begun > ch->mask) {
-        double *grown = ss_ring_grow(ch->ring, &ch->mask, ch->begun, ch->sends, sizeof *grown);
+        double *grown =
+            ss_ring_grow(ch->ring, &ch->mask, ch->ring ? ch->begun : ch->sends, ch->sends, sizeof *grown);
         if (!grown)
             return -1;
+        if (!ch->ring)
+            grown[ch->begun & ch->mask] = ch->one;
         ch->ring = grown;
     }
     ch->ring[ch->sends++ & ch->mask] = bytes;
     return 0;
+}
+
+/* Bytes of message i, which is posted and has not begun. */
+static inline double ss_state_posted(const struct ss_channel_state *ch, uint32_t i)
+{
+    return ch->ring ? ch->ring[i & ch->mask] : ch->one;
 }
 
 static inline int ss_state_can_begin(const struct ss_channel_state *ch, int rendezvous)
@@ -174,7 +189,7 @@ static inline int ss_state_can_begin(const struct ss_channel_state *ch, int rend
 static inline void ss_state_begin(struct ss_channel_state *ch, double now)
 {
     ch->busy = 1;
-    ch->bytes = ch->ring[ch->begun++ & ch->mask];
+    ch->bytes = ss_state_posted(ch, ch->begun++);
     ch->begin = now;
 }
 
