@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include "cli/cli.h"
+#include "stepsim/bands.h"
 
 #define MAX_TABLES 64
 #define RESULTS "validation/results.csv"
@@ -95,9 +96,30 @@ static int check_words(const struct cli_flags *flags, int n, struct ss_error *er
     if (ss_output_same(flags->csv, flags->svg) || ss_output_same(flags->csv, flags->output) ||
         ss_output_same(flags->svg, flags->output))
         return cli_usage(err, "give each a name of its own", "two outputs write the same file");
+    if (flags->coverage && (flags->update || flags->csv[0] || flags->svg[0] || flags->against[0] ||
+                            flags->timer_rows[0] || n > 1))
+        return cli_usage(err, "leave the others out", "--coverage predicts nothing and reads one table");
     if (flags->json && flags->against[0])
         return cli_usage(err, "leave one out", "--against prints text, not JSON");
     return SS_OK;
+}
+
+/* What --coverage prints of the table, NULL: validation/results.csv. */
+static int print_coverage(const struct cli_flags *flags, const char *table, struct ss_error *err)
+{
+    struct ss_bands *bands = NULL;
+    struct ss_output *output;
+    FILE *stream;
+    int rc = ss_bands_load(table, cli_files(), &bands, err);
+
+    if (!rc)
+        rc = cli_output_begin(flags->output, &output, &stream, err);
+    if (!rc) {
+        rc = ss_coverage_write(bands, flags->json, stream, err);
+        rc = cli_output_end(output, rc, err);
+    }
+    ss_bands_free(bands);
+    return rc;
 }
 
 static int has_runs(const char *const *tables, int n)
@@ -126,6 +148,8 @@ int cmd_validate(int argc, char **argv, struct ss_error *err)
         rc = check_targets(&flags, err);
     if (rc)
         return rc;
+    if (flags.coverage)
+        return print_coverage(&flags, n ? argv[0] : NULL, err);
     for (int i = 0; i < n; i++)
         tables[i] = argv[i];
     if (!n) {

@@ -207,6 +207,9 @@ static const struct cli_option table[] = {
     {.name = "--timer-rows", .value = "FILE", .verbs = V(VALIDATE), .kind = CLI_PATH, .beside = "--against", .several = CLI_ONCE, .offset = AT(timer_rows),
      .doc = "measured timers of these runs (columns run, timer, ms): prints them beside the predicted ones; of the table "
             "runs, validation/gpt2-timers.csv"},
+    {.name = "--coverage", .verbs = V(VALIDATE), .kind = CLI_SET, .offset = AT(coverage), .low = 1,
+     .doc = "predicts nothing: prints how often the error bands hold runs of a source that they are made without, from "
+            "validation/results.csv or a TABLE that --csv wrote"},
     {.name = "--update", .verbs = V(VALIDATE), .kind = CLI_SET, .offset = AT(update), .low = 1,
      .doc = "writes validation/results.csv of runs, foreign, foreign-2 and vtrain"},
 

@@ -72,6 +72,7 @@ const struct ss_table_column ss_table_columns[] = {
     PLAIN("memory_mib"),
     PLAIN("memory_kind"),
     PLAIN("quality"),
+    PLAIN("weight"), /* runs that it counts as */
     PLAIN("note"),
 };
 /* clang-format on */

@@ -131,6 +131,11 @@ static const char *join_values(int n, char *const *values, char *out, size_t siz
     return out;
 }
 
+static int has_unknown_effect(const struct ss_flag *f)
+{
+    return !strcmp(f->why, SS_FLAG_GAIN_UNKNOWN) || !strcmp(f->why, SS_FLAG_COST_UNKNOWN);
+}
+
 static int apply_known(struct parser *p, const struct ss_flag *f, size_t i, int n, char *const *values)
 {
     char buf[512], said[168];
@@ -154,6 +159,8 @@ static int apply_known(struct parser *p, const struct ss_flag *f, size_t i, int 
     }
     case SS_FLAG_NO_EFFECT: return remember_ignored(p, f->name);
     case SS_FLAG_NOT_MODELLED:
+        if (!p->job->unmodelled[0] && has_unknown_effect(f))
+            ss_copy(p->job->unmodelled, sizeof p->job->unmodelled, f->name);
         ss_note(p->notes, "%s is accepted, its effect is not modelled: %s", f->name, f->why);
         return SS_OK;
     case SS_FLAG_REFUSED:

@@ -165,6 +165,20 @@ static int read_base(const char *file, const struct ss_xml_node *root, const cha
     return read_path(path, card, trail, s, err);
 }
 
+/* Whose predictions are off alike: what it says, or its base's, or a stack without a base is its own. */
+static int read_family(const char *file, const struct ss_xml_node *root, const char *name, struct ss_stack *s,
+                       struct ss_error *err)
+{
+    const char *family = ss_xml_attr(root, "family");
+
+    if (family && (!family[0] || strlen(family) >= sizeof s->family))
+        return ss_fail(err, SS_ERR_INPUT, file, root->line, "a family has a name of 1 to %d letters",
+                       (int)sizeof s->family - 1);
+    if (family || !s->family[0])
+        ss_copy(s->family, sizeof s->family, family ? family : name);
+    return SS_OK;
+}
+
 static int read_doc(const struct ss_xml *doc, const char *file, const char *card, struct trail *trail,
                     struct ss_stack *s, struct ss_error *err)
 {
@@ -174,7 +188,7 @@ static int read_doc(const struct ss_xml *doc, const char *file, const char *card
 
     if (strcmp(root->tag, "stack"))
         return ss_fail(err, SS_ERR_INPUT, file, root->line, "<%.60s> is not a <stack>", root->tag);
-    rc = check_attrs(file, root, "name base", err);
+    rc = check_attrs(file, root, "name base family", err);
     if (rc)
         return rc;
     name = ss_xml_attr(root, "name");
@@ -182,6 +196,8 @@ static int read_doc(const struct ss_xml *doc, const char *file, const char *card
         return ss_fail(err, SS_ERR_INPUT, file, root->line, "<stack> needs a name of 1 to %d letters",
                        (int)sizeof(s->name) - 1);
     rc = read_base(file, root, card, trail, s, err);
+    if (!rc)
+        rc = read_family(file, root, name, s, err);
     for (int pass = 0; pass < 2 && !rc; pass++)
         rc = read_props(file, root, card, pass, s, err);
     if (!rc)

@@ -80,11 +80,10 @@ static int add_hope(struct ss_notes *out, const struct ss_summary *u)
 
     if (u->outcome != SS_OUTCOME_TOO_LARGE || !(least <= u->capacity))
         return SS_OK;
-    return ss_notes_add(
-        out,
-        "it may fit: measured runs most like it took up to %.1f %% less memory than predicted, "
-        "which would be %.1f of %.1f GiB",
-        -u->memory_low_pct, least / SS_GIB, u->capacity / SS_GIB);
+    return ss_notes_add(out,
+                        "it may fit: such jobs take up to %.1f %% less memory than predicted, "
+                        "which would be %.1f of %.1f GiB",
+                        -u->memory_low_pct, least / SS_GIB, u->capacity / SS_GIB);
 }
 
 int ss_report_warnings(const struct ss_run *run, const struct ss_report_options *opt, struct ss_notes *out)

@@ -28,7 +28,7 @@ static void time_tile(const struct ss_page *page)
         snprintf(note, sizeof note, "measured %s, %+.1f %%", ss_text_time(opt->measured_s, time, sizeof time),
                  ss_error_pct(page->timeline->iteration_s, opt->measured_s));
     else if (opt && page->run && page->run->summary.band_pct > 0)
-        snprintf(note, sizeof note, "&plusmn;%.*f %%: the error where runs like this were measured",
+        snprintf(note, sizeof note, "&plusmn;%.*f %% in nine of ten such jobs",
                  page->run->summary.band_pct < 10, page->run->summary.band_pct);
     tile(page->out, "Iteration", value, note, "");
 }
@@ -46,8 +46,8 @@ static void memory_tile(const struct ss_page *page, const struct ss_result *r)
     if (opt && opt->measured_bytes > 0)
         snprintf(note + n, sizeof note - (size_t)n, "; measured %.1f, %+.1f %%", opt->measured_bytes / SS_GIB,
                  ss_error_pct(r->peak_device, opt->measured_bytes));
-    else if (u->memory_like[0])
-        snprintf(note + n, sizeof note - (size_t)n, "; runs like this took %+.1f to %+.1f %% of it",
+    else if (isfinite(u->memory_low_pct))
+        snprintf(note + n, sizeof note - (size_t)n, "; %+.1f to %+.1f %% in nine of ten such jobs",
                  u->memory_low_pct, u->memory_high_pct);
     snprintf(name, sizeof name, "Memory: %s", ss_outcome_word(u->outcome));
     tile(page->out, name, value, note, kinds[u->outcome]);

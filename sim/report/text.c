@@ -302,16 +302,15 @@ static void spread(const struct ss_spread *s, FILE *out)
 /* How far off measured runs like this one were. */
 static void expect(const struct ss_summary *u, FILE *out)
 {
-    int memory = u->memory_like[0] != 0;
+    int time = u->band_pct > 0, memory = isfinite(u->memory_low_pct);
 
-    if (u->band_pct > 0)
-        fprintf(out, "expect +-%.1f %%: measured runs most like it were within that\n  (%s)\n", u->band_pct,
-                u->time_like);
+    if (time)
+        fprintf(out, "expect +-%.1f %% in nine of ten such jobs\n  (by %s)\n", u->band_pct, u->time_like);
     if (memory)
-        fprintf(out, "expect %+.1f to %+.1f %% more memory than this, likewise\n", u->memory_low_pct,
-                u->memory_high_pct);
-    if (memory && (!(u->band_pct > 0) || strcmp(u->memory_like, u->time_like) != 0))
-        fprintf(out, "  (%s)\n", u->memory_like);
+        fprintf(out, "expect %+.1f to %+.1f %% more memory than this, likewise\n  (by %s)\n",
+                u->memory_low_pct, u->memory_high_pct, u->memory_like);
+    if (!time && !memory && u->time_like[0])
+        fprintf(out, "no error band: %s\n", u->time_like);
 }
 
 int ss_text_run(const struct ss_run *run, const struct ss_report_options *opt, FILE *out,

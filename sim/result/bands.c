@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The error to expect of a prediction: that of the measured runs most like it. */
-#include "stepsim/bands.h"
+/* Measured runs and the errors of their predictions, as the bands need them. */
+#include "result/bands.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -8,176 +8,184 @@
 
 #include "base/base.h"
 #include "base/csv.h"
-#include "stepsim/types.h"
 
-#define ENOUGH 4 /* runs that make a band; with fewer the next wider circle is asked */
-
-struct likeness {
-    const char *card, *precision;
-    double parameters;
-    int gpus, experts;
-};
-
-/* A measured run. */
-struct line {
-    char card[64], precision[16];
-    double parameters, gpus, experts;
-    double error; /* of its prediction, per cent of the measured */
-    double above; /* measured over predicted, less 1, per cent */
-    double size;  /* of the error, computed from `above` */
-};
-
-/* The runs that tell about time, or about memory, in two orders. */
-struct told {
-    int n;
-    struct line *by_above;
-    struct line *by_size;
-};
-
-struct ss_bands {
-    struct told time, memory;
-};
-
-int ss_quality_counts(const char *quality)
+static int is_one_of(const char *quality, const char *const *good, size_t n)
 {
-    static const char *const good[] = {"", "ok", "inferred-precision", "A", "B"};
-
-    for (size_t i = 0; i < SS_ARRAY_LEN(good); i++)
+    for (size_t i = 0; i < n; i++)
         if (!strcmp(quality, good[i]))
             return 1;
     return 0;
 }
 
+int ss_quality_counts(const char *quality)
+{
+    static const char *const good[] = {"", "ok", "inferred-precision", "A", "B"};
+
+    return is_one_of(quality, good, SS_ARRAY_LEN(good));
+}
+
+/* Runs that are good for ratios only do not judge a model, but their errors are such as users meet. */
+static int is_in_bands(const char *quality)
+{
+    return ss_quality_counts(quality) || !strcmp(quality, "C");
+}
+
 /* Columns that are read, and where a table has them. */
-enum { CARD, GPUS, PRECISION, PARAMETERS, QUALITY, OUTCOME, PREDICTED, KIND, TIME, MEMORY, EXPERTS, COLUMNS };
+enum {
+    CARD,
+    QUALITY,
+    OUTCOME,
+    PREDICTED,
+    KIND,
+    TIME,
+    MEMORY,
+    NEEDED,
+    EXPERTS = NEEDED,
+    SOURCE,
+    FAMILY,
+    WEIGHT,
+    COLUMNS
+};
 
 static int find_columns(const struct ss_csv *csv, int at[COLUMNS], struct ss_error *err)
 {
     static const char *const names[COLUMNS] = {"card",
-                                               "gpus",
-                                               "precision",
-                                               "parameters",
                                                "quality",
                                                "outcome",
                                                "predicted_outcome",
                                                "memory_kind",
                                                "error_pct",
                                                "memory_error_pct",
-                                               "experts"};
+                                               "experts",
+                                               "source",
+                                               "family",
+                                               "weight"};
 
     for (int i = 0; i < COLUMNS; i++)
-        if ((at[i] = ss_csv_column(csv, names[i])) < 0 && i != EXPERTS) {
+        if ((at[i] = ss_csv_column(csv, names[i])) < 0 && i < NEEDED) {
             ss_fail(err, SS_ERR_INPUT, ss_csv_file(csv), 1, "no column \"%s\"", names[i]);
             return ss_hint(err, SS_ERR_INPUT, "write it anew with validate --csv");
         }
     return SS_OK;
 }
 
+struct reader {
+    const struct ss_csv *csv;
+    int at[COLUMNS];
+    struct ss_error *err;
+};
+
+/* A column that a table of an earlier version lacks is empty: all its runs are of one source. */
+static const char *field(const struct reader *r, size_t row, int column)
+{
+    return r->at[column] < 0 ? "" : ss_csv_field(r->csv, row, r->at[column]);
+}
+
+static double number(const struct reader *r, size_t row, int column, double missing)
+{
+    double value;
+
+    return ss_parse_double(field(r, row, column), &value) ? missing : value;
+}
+
+static int find_source(struct ss_band_table *t, const char *name)
+{
+    int i = 0;
+
+    while (i < t->nsources && strcmp(t->sources[i], name) != 0)
+        i++;
+    if (i == t->nsources && i < SS_BAND_SOURCES)
+        ss_copy(t->sources[t->nsources++], sizeof t->sources[0], name);
+    return i;
+}
+
+/* Index of the kind like *like, which is added if it is new; SS_BAND_KINDS: there is no room. */
+static int find_kind(struct ss_band_table *t, const struct ss_band_kind *like)
+{
+    int i = 0;
+
+    for (; i < t->nkinds; i++)
+        if (t->kinds[i].source == like->source && t->kinds[i].experts == like->experts &&
+            !strcmp(t->kinds[i].card, like->card) && !strcmp(t->kinds[i].family, like->family))
+            return i;
+    if (i < SS_BAND_KINDS)
+        t->kinds[t->nkinds++] = *like;
+    return i;
+}
+
 /* Is it a run that ran and whose column `what` says how far off its prediction is? */
-static int read_line(const struct ss_csv *csv, const int at[COLUMNS], size_t row, int what, struct line *out)
+static int tells(const struct reader *r, size_t row, int what)
 {
-#define FIELD(column) ss_csv_field(csv, row, at[column])
-    int tells = what == TIME ? !strcmp(FIELD(PREDICTED), "ok") : strcmp(FIELD(KIND), "analytic") != 0;
-    if (!tells || strcmp(FIELD(OUTCOME), "ok") != 0 || !ss_quality_counts(FIELD(QUALITY)) || !*FIELD(what))
-        return 0;
-    ss_copy(out->card, sizeof out->card, FIELD(CARD));
-    ss_copy(out->precision, sizeof out->precision, FIELD(PRECISION));
-    if (at[EXPERTS] < 0 || ss_parse_double(FIELD(EXPERTS), &out->experts))
-        out->experts = 0; /* a table of before there were any */
-    return !ss_parse_double(FIELD(PARAMETERS), &out->parameters) &&
-           !ss_parse_double(FIELD(GPUS), &out->gpus) && !ss_parse_double(FIELD(what), &out->error) &&
-           out->parameters > 0 && out->gpus > 0 && out->error > -100;
-#undef FIELD
+    int predicted =
+        what == TIME ? !strcmp(field(r, row, PREDICTED), "ok") : strcmp(field(r, row, KIND), "analytic") != 0;
+
+    return predicted && !strcmp(field(r, row, OUTCOME), "ok") && is_in_bands(field(r, row, QUALITY)) &&
+           number(r, row, what, -100) > -100 && number(r, row, WEIGHT, 1) > 0;
 }
 
-static int within(double a, double b, double factor)
+static int read_run(const struct reader *r, size_t row, int what, struct ss_band_table *t)
 {
-    return a <= factor * b && b <= factor * a;
-}
+    struct ss_band_run *run = &t->by_above[t->n];
+    struct ss_band_kind kind = {.experts = number(r, row, EXPERTS, 0) > 0};
+    double error = number(r, row, what, 0) / 100;
 
-/* Circles from the narrowest to the widest. A model's size tells more than the card it runs on: what bounds a small one bounds
- * it everywhere. What a mixture's prediction misses tells nothing of a dense model's. */
-#define CIRCLES 7
-static int is_alike(const struct likeness *to, const struct line *l, int circle)
-{
-    int card = !strcmp(to->card, l->card), precision = !strcmp(to->precision, l->precision);
-    int near = within(to->parameters, l->parameters, 2) && within(to->gpus, l->gpus, 4);
-    int far = within(to->parameters, l->parameters, 8);
-
-    if ((to->experts > 0) != (l->experts > 0))
-        return 0;
-    switch (circle) {
-    case 0: return card && precision && near;
-    case 1: return card && precision && far;
-    case 2: return card && far;
-    case 3: return near;
-    case 4: return far;
-    case 5: return card;
-    default: return 1;
-    }
-}
-
-static void describe(const struct likeness *to, int circle, char *out, size_t size)
-{
-    static const char *const sizes[] = {"model size within 2 x and GPUs within 4 x", "model size within 8 x"};
-
-    switch (circle) {
-    case 0:
-    case 1: snprintf(out, size, "%.60s in %s, %s", to->card, to->precision, sizes[circle]); break;
-    case 2: snprintf(out, size, "%.60s in any precision, %s", to->card, sizes[1]); break;
-    case 3:
-    case 4:
-        snprintf(out, size, "any card, %s: few or none on %.60s were measured", sizes[circle - 3], to->card);
-        break;
-    case 5: snprintf(out, size, "%.60s, models of any size", to->card); break;
-    default: snprintf(out, size, "all runs: few or none on %.60s were measured", to->card);
-    }
+    ss_copy(kind.card, sizeof kind.card, field(r, row, CARD));
+    ss_copy(kind.family, sizeof kind.family, field(r, row, FAMILY));
+    kind.source = find_source(t, field(r, row, SOURCE));
+    run->above = -log1p(error);
+    run->size = fabs(error);
+    run->weight = number(r, row, WEIGHT, 1);
+    run->kind = kind.source < SS_BAND_SOURCES ? find_kind(t, &kind) : SS_BAND_KINDS;
+    if (run->kind == SS_BAND_KINDS)
+        return ss_fail(r->err, SS_ERR_INPUT, ss_csv_file(r->csv), ss_csv_line(r->csv, row),
+                       "more than %d sources or %d kinds of runs", SS_BAND_SOURCES, SS_BAND_KINDS);
+    t->kinds[run->kind].runs++;
+    t->kinds[run->kind].weight += run->weight;
+    t->n++;
+    return SS_OK;
 }
 
 static int by_above(const void *pa, const void *pb)
 {
-    const struct line *a = pa, *b = pb;
+    const struct ss_band_run *a = pa, *b = pb;
 
-    return (a->above > b->above) - (a->above < b->above);
+    return a->above != b->above ? (a->above > b->above) - (a->above < b->above) : a->kind - b->kind;
 }
 
 static int by_size(const void *pa, const void *pb)
 {
-    const struct line *a = pa, *b = pb;
+    const struct ss_band_run *a = pa, *b = pb;
 
-    return (a->size > b->size) - (a->size < b->size);
+    return a->size != b->size ? (a->size > b->size) - (a->size < b->size) : a->kind - b->kind;
 }
 
-/* Room for the two orders of a told is one block. */
-static int read_told(const struct ss_csv *csv, const int at[COLUMNS], int what, struct told *out)
+/* Room for the two orders of a table is one block. */
+static int read_table(const struct reader *r, int what, struct ss_band_table *t)
 {
-    size_t rows = ss_csv_rows(csv);
+    size_t rows = ss_csv_rows(r->csv);
+    int rc = SS_OK;
 
-    out->by_above = ss_calloc(2 * rows + 1, sizeof *out->by_above);
-    if (!out->by_above)
-        return SS_ERR_NOMEM;
-    for (size_t r = 0; r < rows; r++) {
-        struct line *l = &out->by_above[out->n];
-        if (!read_line(csv, at, r, what, l))
-            continue;
-        l->above = 100 / (1 + l->error / 100) - 100;
-        l->size = fabs(100 / (1 + l->above / 100) - 100);
-        out->n++;
-    }
-    out->by_size = out->by_above + out->n;
-    memcpy(out->by_size, out->by_above, (size_t)out->n * sizeof *out->by_size);
-    qsort(out->by_above, (size_t)out->n, sizeof *out->by_above, by_above);
-    qsort(out->by_size, (size_t)out->n, sizeof *out->by_size, by_size);
-    return SS_OK;
+    t->by_above = ss_calloc(2 * rows + 1, sizeof *t->by_above);
+    if (!t->by_above)
+        return ss_fail(r->err, SS_ERR_NOMEM, NULL, 0, "out of memory");
+    for (size_t row = 0; row < rows && !rc; row++)
+        if (tells(r, row, what))
+            rc = read_run(r, row, what, t);
+    t->by_size = t->by_above + t->n;
+    memcpy(t->by_size, t->by_above, (size_t)t->n * sizeof *t->by_size);
+    qsort(t->by_above, (size_t)t->n, sizeof *t->by_above, by_above);
+    qsort(t->by_size, (size_t)t->n, sizeof *t->by_size, by_size);
+    return rc;
 }
 
 int ss_bands_load(const char *csv_path, struct ss_files *files, struct ss_bands **out, struct ss_error *err)
 {
     struct ss_bands *bands = ss_calloc(1, sizeof *bands);
     struct ss_csv *csv = NULL;
+    struct reader r = {.err = err};
     char path[4096];
-    int at[COLUMNS], rc;
     bool found = false;
+    int rc;
 
     if (!bands)
         return ss_fail(err, SS_ERR_NOMEM, NULL, 0, "out of memory");
@@ -186,10 +194,13 @@ int ss_bands_load(const char *csv_path, struct ss_files *files, struct ss_bands 
         rc = ss_csv_load(path, &csv, err);
     if (!rc && csv)
         rc = ss_files_add(files, path, err);
+    r.csv = csv;
     if (!rc && csv)
-        rc = find_columns(csv, at, err);
-    if (!rc && csv && (read_told(csv, at, TIME, &bands->time) || read_told(csv, at, MEMORY, &bands->memory)))
-        rc = ss_fail(err, SS_ERR_NOMEM, NULL, 0, "out of memory");
+        rc = find_columns(csv, r.at, err);
+    if (!rc && csv)
+        rc = read_table(&r, TIME, &bands->time);
+    if (!rc && csv)
+        rc = read_table(&r, MEMORY, &bands->memory);
     ss_csv_free(csv);
     if (rc)
         ss_bands_free(bands);
@@ -205,57 +216,4 @@ void ss_bands_free(struct ss_bands *bands)
     free(bands->time.by_above);
     free(bands->memory.by_above);
     free(bands);
-}
-
-/* The narrowest circle with enough runs, *n of them; CIRCLES: none. */
-static int find_circle(const struct told *t, const struct likeness *to, int *n)
-{
-    int circle = 0;
-
-    for (*n = 0; circle < CIRCLES; circle++) {
-        *n = 0;
-        for (int i = 0; i < t->n; i++)
-            *n += is_alike(to, &t->by_above[i], circle);
-        if (*n >= ENOUGH)
-            break;
-    }
-    return circle;
-}
-
-/* Of the runs in the circle the one that `before` others are ahead of. */
-static const struct line *pick(const struct line *list, const struct likeness *to, int circle, int before)
-{
-    while (!is_alike(to, list, circle) || before-- > 0)
-        list++;
-    return list;
-}
-
-/* Index of what 90 % of n sorted values are not above. */
-static int ninety(int n)
-{
-    return n < 10 ? n - 1 : (int)ceil(0.9 * n) - 1;
-}
-
-static void find_band(const struct told *t, const struct likeness *to, struct ss_band *out)
-{
-    int n, circle = find_circle(t, to, &n), outside = n < 10 ? 0 : (int)floor(0.05 * n);
-
-    memset(out, 0, sizeof *out);
-    if (circle == CIRCLES)
-        return;
-    out->n = n;
-    out->low_pct = pick(t->by_above, to, circle, outside)->above;
-    out->high_pct = pick(t->by_above, to, circle, n - 1 - outside)->above;
-    out->pct = pick(t->by_size, to, circle, ninety(n))->size;
-    describe(to, circle, out->like, sizeof out->like);
-}
-
-void ss_bands_find(const struct ss_bands *bands, const char *card, int precision, double parameters, int gpus,
-                   int experts, struct ss_band *time, struct ss_band *memory)
-{
-    static const struct ss_bands none;
-    const struct likeness to = {card, ss_precision_name(precision), parameters, gpus, experts};
-
-    find_band(bands ? &bands->time : &none.time, &to, time);
-    find_band(bands ? &bands->memory : &none.memory, &to, memory);
 }

@@ -83,8 +83,10 @@ static void fill_bands(const struct ss_plan *plan, const struct ss_bands *bands,
 {
     struct ss_band time, memory;
 
-    ss_bands_find(bands, ss_platform_card(plan->platform)->name, plan->job->precision, plan->parameters,
-                  plan->world_size, plan->job->model.num_experts, &time, &memory);
+    const struct ss_band_job job = {ss_platform_card(plan->platform)->name, plan->stack->family,
+                                    plan->job->model.num_experts, plan->job->unmodelled};
+
+    ss_bands_find(bands, &job, &time, &memory);
     out->band_pct = time.n ? time.pct : NAN;
     out->memory_low_pct = memory.n ? memory.low_pct : NAN;
     out->memory_high_pct = memory.n ? memory.high_pct : NAN;
@@ -132,7 +134,7 @@ static void judge(const struct ss_result *r, struct ss_summary *out)
                  r->peak_stage, spare);
     else if (out->outcome == SS_OUTCOME_NEAR_LIMIT)
         snprintf(text, size,
-                 "it may not fit: measured runs most like it took up to %.1f %% more memory than predicted, "
+                 "it may not fit: such jobs take up to %.1f %% more memory than predicted, "
                  "which would be %.1f of %.1f GiB",
                  out->memory_high_pct, most_memory(out) / SS_GIB, r->capacity / SS_GIB);
 }

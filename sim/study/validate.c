@@ -44,6 +44,17 @@ static void take(char *out, size_t size, const struct ss_case *c, const char *co
     ss_copy(out, size, text[0] ? text : missing);
 }
 
+/* Of runs that are not independent, as sums of the same timings are, a table says how many each counts as. */
+static int read_weight(const struct ss_case *c, double *out, struct ss_error *err)
+{
+    int rc = ss_table_number(c->table, c->row, "weight", 1, out, err);
+
+    if (!rc && !(*out > 0 && *out <= 1))
+        rc = ss_fail(err, SS_ERR_INPUT, ss_table_file(c->table), ss_table_line(c->table, c->row),
+                     "weight %g: a run counts as one at most, and as more than none", *out);
+    return rc;
+}
+
 static void fill_words(const struct ss_case *c, struct ss_validation_row *row)
 {
     const char *file = ss_table_file(c->table), *slash = strrchr(file, '/');
@@ -61,6 +72,7 @@ static void fill_words(const struct ss_case *c, struct ss_validation_row *row)
     if (c->platform)
         ss_copy(row->card, sizeof row->card, ss_platform_card(c->platform)->name);
     row->experts = c->job.model.num_experts;
+    ss_copy(row->family, sizeof row->family, c->stack.family);
     take(row->precision, sizeof row->precision, c, "precision", ss_precision_name(c->job.precision));
     take(row->quality, sizeof row->quality, c, "quality", "");
     take(row->outcome, sizeof row->outcome, c, "outcome", "ok");
@@ -216,7 +228,9 @@ static int predict_all(const struct ss_cases *cases, const struct ss_validate_op
         fill_words(&cases->cases[i], &v->rows[i]);
         if (opt->progress)
             opt->progress(opt->ctx, i, cases->n, v->rows[i].id);
-        rc = ss_case_predict(&cases->cases[i], &options, &p, err);
+        rc = read_weight(&cases->cases[i], &v->rows[i].weight, err);
+        if (!rc)
+            rc = ss_case_predict(&cases->cases[i], &options, &p, err);
         if (rc)
             break;
         fill_prediction(&cases->cases[i], &p, &v->rows[i]);

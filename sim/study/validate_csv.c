@@ -12,7 +12,8 @@
 static const char header[] =
     "table,id,model,platform,stack,card,gpus,precision,parameters,quality,outcome,predicted_outcome,right,"
     "measured_ms,"
-    "predicted_ms,error_pct,memory_kind,measured_mib,predicted_mib,memory_error_pct,experts\n";
+    "predicted_ms,error_pct,memory_kind,measured_mib,predicted_mib,memory_error_pct,experts,source,family,"
+    "weight\n";
 
 static void put(FILE *out, const char *text)
 {
@@ -55,6 +56,9 @@ static void write_row(const struct ss_validation_row *r, FILE *out)
     put_known(out, r->predicted_bytes / SS_MIB);
     put_number(out, ss_validation_memory_error(r), "%.2f");
     fprintf(out, ",%d", r->experts);
+    put(out, r->source);
+    put(out, r->family);
+    put_number(out, r->weight, "%.6g");
     fputc('\n', out);
 }
 

@@ -65,7 +65,8 @@ static int is_padding(size_t offset)
     return 0;
 }
 
-/* What was measured is no part of the job; a file of loads is among the inputs by its hash; layers beyond those that a rule or a layout has are no part of it, and have a test
+/* What was measured is no part of the job; a flag that is not modelled
+ * has a warning; a file of loads is among the inputs by its hash; layers beyond those that a rule or a layout has are no part of it, and have a test
  * of their own. */
 static int is_exempt(size_t offset)
 {
@@ -75,6 +76,7 @@ static int is_exempt(size_t offset)
         {offsetof(struct ss_job, packing), sizeof(struct ss_packing *)},
         {offsetof(struct ss_job, moe_loads), sizeof(double *)},
         {offsetof(struct ss_job, moe_load_layers), sizeof(int)},
+        {offsetof(struct ss_job, unmodelled), sizeof(((struct ss_job *)0)->unmodelled)},
         {offsetof(struct ss_job, layout.layers), sizeof(((struct ss_pipeline_layout *)0)->layers)}};
     for (size_t i = 0; i < sizeof lists / sizeof lists[0]; i++)
         if (offset >= lists[i][0] && offset < lists[i][0] + lists[i][1])

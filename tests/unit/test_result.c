@@ -279,16 +279,14 @@ static void test_verdict(void)
     FILE *csv = fdopen(fd, "w");
 
     CU_ASSERT_PTR_NOT_NULL_FATAL(csv);
-    fputs("card,gpus,precision,parameters,quality,outcome,predicted_outcome,memory_kind,error_pct,memory_"
-          "error_pct\n",
+    fputs("card,quality,outcome,predicted_outcome,memory_kind,error_pct,memory_error_pct,source,family\n",
           csv);
-    for (int i = 0; i < 4; i++) /* they took a quarter more than predicted, and a tenth less */
-        fprintf(csv, "H800-80GB,2,fp8,7e9,A,ok,ok,device,5,%g\n", i ? -20.0 : 100 / 9.0);
+    for (int i = 0; i < 40; i++) /* a quarter more than predicted, and a tenth less */
+        fprintf(csv, "H800-80GB,A,ok,ok,device,5,%g,s%d,\n", i % 4 ? -20.0 : 100 / 9.0, i);
     fclose(csv);
     CU_ASSERT_EQUAL_FATAL(ss_bands_load(path, NULL, &bands, &err), 0);
     unlink(path);
     set_up(&f);
-    f.plan.parameters = 7e9;
     double capacity = ss_platform_card(f.platform)->device_memory, fixed = ss_plan_overhead_bytes(&f.plan, 1);
     static const struct {
         double share; /* of the card's memory */

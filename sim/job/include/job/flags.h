@@ -16,6 +16,10 @@ enum ss_flag_treatment {
     SS_FLAG_TREATMENTS
 };
 
+/* Reasons of a flag that is not modelled: what it does to the time is not known, so that no error band holds. */
+#define SS_FLAG_GAIN_UNKNOWN "its gain is not known"
+#define SS_FLAG_COST_UNKNOWN "its cost is not known"
+
 /* Number of values, as in argparse: '0', '1', '+' (one or more), '*' (any). */
 struct ss_flag_group {
     int treatment;

@@ -230,6 +230,7 @@ struct ss_job {
     char schedule[256];    /* "auto", a schedule name, or later a file */
     double measured_ms;    /* --measured, 0 = not given */
     double measured_mib;   /* --measured-memory, 0 = not given */
+    char unmodelled[64];   /* the first flag whose gain or cost is not known, with its "--"; "" = none */
 };
 
 /* Makes a job of which nothing is given. It holds no memory and needs no free. */

@@ -219,6 +219,8 @@ SS_STACK_WORDS(X)
 
 struct ss_stack {
     char name[64];
+    char
+        family[32]; /* stacks whose predictions are off alike: their own or their base's attribute `family` */
 #define X(field, id, words, def, doc) int field; /* enum ss_stack_<field> */
     SS_STACK_WORDS(X)
 #undef X

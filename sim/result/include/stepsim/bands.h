@@ -1,10 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The error to expect of a prediction: that of the measured runs most like it. Load the bands once, then find the band of
- * each job; the handle is constant and may be read by several threads.
+ * The error to expect of a prediction: a band that is to hold what nine of ten jobs of a source that was never seen take. It
+ * comes from the measured runs. A source (a publication, a team) is one opinion, however many runs it has: within a source
+ * runs lie alike. Of S sources that are like the job a further one is unlike all with the chance 1 / (S + 1), and then it is
+ * like those of the next wider circle; beyond the widest its error is drawn as wide as that of the source that is furthest
+ * off. (Conformal prediction over groups: Dunn, Wasserman and Ramdas, "Distribution-free prediction sets for two-layer
+ * hierarchical models", 2022; each circle stands where their method has infinity.)
+ *
+ * Circles, narrow to wide: runs of the same family of stacks on the same card; of the same kind of model (dense, mixture); for
+ * a mixture dense models too. Load the bands once, then find the band of each job; the handle is constant and may be read by
+ * several threads.
  */
 #ifndef STEPSIM_BANDS_H
 #define STEPSIM_BANDS_H
+
+#include <stddef.h>
 
 #include "stepsim/error.h"
 #include "stepsim/files.h"
@@ -13,12 +23,21 @@
 extern "C" {
 #endif
 
-/* How far off predictions like this one were: what 90 % of them stay within (of fewer than ten: all). */
+#define SS_BAND_SHARE 0.9 /* of jobs that a band is to hold */
+
 struct ss_band {
-    int n;                    /* measured runs, 0 = none alike: all else is 0 */
-    double pct;               /* size of the error, per cent of the measured */
-    double low_pct, high_pct; /* what was measured over what was predicted, less 1, per cent */
-    char like[160];           /* what the runs have in common */
+    int n;       /* measured runs behind it, 0 = no band: the figures are 0, and `like` may say why */
+    int sources; /* that these runs come from */
+    double pct;  /* size of the error, per cent of the measured */
+    double low_pct, high_pct; /* what is measured over what is predicted, less 1, per cent */
+    char like[160];           /* whose runs they are */
+};
+
+/* What of a job a band depends on. */
+struct ss_band_job {
+    const char *card, *family; /* struct ss_card's name, struct ss_stack's family */
+    int experts;               /* 0: a dense model */
+    const char *unmodelled;    /* a flag whose effect is not modelled: no band; NULL or "": none */
 };
 
 struct ss_bands;
@@ -28,12 +47,34 @@ struct ss_bands;
 int ss_bands_load(const char *csv, struct ss_files *files, struct ss_bands **out, struct ss_error *err);
 /* Frees bands. NULL is allowed. */
 void ss_bands_free(struct ss_bands *bands);
-/* Fills *time and *memory with the bands of a job on `gpus` cards. precision: enum ss_precision; parameters: of the whole
- * model; experts: 0 in a dense one, which mixtures tell nothing of. `bands` may be NULL: both are empty. */
-void ss_bands_find(const struct ss_bands *bands, const char *card, int precision, double parameters, int gpus,
-                   int experts, struct ss_band *time, struct ss_band *memory);
+/* Fills *time and *memory with the bands of a job. `bands` may be NULL: both are empty. */
+void ss_bands_find(const struct ss_bands *bands, const struct ss_band_job *job, struct ss_band *time,
+                   struct ss_band *memory);
 /* Returns 1 when predictions may be judged by measured runs of this `quality` (a word of the tables). */
 int ss_quality_counts(const char *quality);
+
+/* A source whose runs are held against bands that were made without any of them. */
+struct ss_coverage_source {
+    char name[48];
+    int experts;   /* 1: its mixtures, 0: its dense models */
+    int runs;      /* that have a figure */
+    double weight; /* of them together, in runs */
+    double inside; /* share of the weight that is within the band */
+    double pct;    /* mean size of the band: of the time `pct`, of the memory half the way from low to high */
+};
+struct ss_coverage {
+    int n;
+    struct ss_coverage_source *sources;
+    double by_source; /* mean of `inside`, one vote a source */
+    double by_run;    /* share of the weight of all runs that is inside */
+    double weight;    /* of all runs */
+};
+/* Holds each run of the table against the band of its job without its source; memory: of memory, else of time. The caller
+ * frees *out with ss_coverage_free. Error: SS_ERR_NOMEM. */
+int ss_bands_coverage(const struct ss_bands *bands, int memory, struct ss_coverage *out,
+                      struct ss_error *err);
+/* Frees what a coverage holds. */
+void ss_coverage_free(struct ss_coverage *coverage);
 
 #ifdef __cplusplus
 }

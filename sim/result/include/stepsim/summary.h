@@ -33,8 +33,8 @@ enum ss_outcome {
         SS_OUTCOME_COUNT
 };
 /*
- * The one verdict on a job. Near limit: it fits as predicted, but would not if it took as much more memory as measured runs
- * most like it did (the upper end of the band of memory); or its peak is within the stack's thrash margin of the card's
+ * The one verdict on a job. Near limit: it fits as predicted, but would not if it took as much more memory as one
+ * in twenty such jobs does (the upper end of the band of memory); or its peak is within the stack's thrash margin of the card's
  * memory, so that the allocator frees what it caches and the run is slower than predicted.
  */
 /* Returns the word of an outcome (enum ss_outcome): "near limit"; "unknown" for a number that is none. Never NULL. */
@@ -72,7 +72,7 @@ enum ss_metric_place { SS_IN_RUN, SS_IN_MEMORY };
       "between the shortest and the longest iteration when links change by less than 1e-10, where flows "    \
       "contend; 0: all digits hold; null: not looked at (`--jitter`, `--full-replay`)")                      \
     X(band_pct, PERCENT, RUN, "error_band_pct",                                                              \
-      "what the error of 90 % of the measured runs most like it stays within; null: none is like it")        \
+      "what the error of nine of ten such jobs stays within; null: not known")                               \
     X(tflops_per_gpu, TFLOPS, RUN, "tflops_per_gpu",                                                         \
       "model FLOP (the whole attention square, no recompute) over time and GPUs")                            \
     X(tflops_causal_per_gpu, TFLOPS, RUN, "tflops_causal_per_gpu",                                           \
@@ -100,9 +100,9 @@ enum ss_metric_place { SS_IN_RUN, SS_IN_MEMORY };
       "what the caching allocator holds: without CUDA context and NCCL buffers")                             \
     X(peak_allocated, MEMORY, MEMORY, "allocated_mib", "sum of live tensors at the peak")                    \
     X(memory_low_pct, PERCENT, MEMORY, "band_low_pct",                                                       \
-      "least memory that measured runs most like it took over what was predicted for them, less 1; null: "   \
-      "none is like it")                                                                                     \
-    X(memory_high_pct, PERCENT, MEMORY, "band_high_pct", "most memory of such runs, likewise")
+      "least memory that nine of ten such jobs take over what is predicted for them, less 1; null: "         \
+      "not known")                                                                                           \
+    X(memory_high_pct, PERCENT, MEMORY, "band_high_pct", "most memory of such jobs, likewise")
 
 enum {
 #define X(field, kind, place, key, doc) SS_METRIC_OF_##field,

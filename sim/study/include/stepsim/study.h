@@ -19,6 +19,7 @@ extern "C" {
 #endif
 
 /* ---- validate ---- */
+struct ss_bands;
 /* Words of `outcome`: ok, oom, config-error, framework-error, not-run; of predicted_outcome: ok, oom, config-error,
  * unsupported, or "" where there is nothing to predict. */
 struct ss_validation_bound {
@@ -27,6 +28,9 @@ struct ss_validation_bound {
 struct ss_validation_row {
     int experts; /* 0: a dense model */
     char id[96], table[64], source[80], model[64], gpu[48], card[48], precision[16], platform[64], stack[64];
+    char family[32]; /* of the stack */
+    double
+        weight; /* runs that it counts as in the error bands: 1 but where the runs of a table are not independent */
     char configuration[160]; /* one line for people */
     char quality[32], outcome[24], predicted_outcome[24], memory_kind[16];
     /* of a prediction that is not ok, whose memory a measured one is like, or what the table says */
@@ -112,6 +116,10 @@ int ss_validation_write_svg(const struct ss_validation *v, FILE *out, struct ss_
  * SS_ERR_INPUT. */
 int ss_validation_compare(const struct ss_validation *v, const char *csv_path, FILE *out, int *moved,
                           struct ss_error *err);
+
+/* Writes what `stepsim validate --coverage` prints: how often bands that are made without a source hold its runs. Errors:
+ * SS_ERR_NOMEM, SS_ERR_IO. */
+int ss_coverage_write(const struct ss_bands *bands, int json, FILE *out, struct ss_error *err);
 
 /* ---- output of nccl-tests and of Megatron's training loop ---- */
 struct ss_nccl_point {

@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* How often bands hold runs of a source that they were made without. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/base.h"
+#include "result/bands.h"
+
+static int is_inside(const struct ss_band *band, const struct ss_band_run *r, int memory)
+{
+    double above = 100 * expm1(r->above);
+
+    return memory ? above >= band->low_pct && above <= band->high_pct : 100 * r->size <= band->pct;
+}
+
+static struct ss_coverage_source *find(struct ss_coverage *c, const char *name, int experts)
+{
+    int i = 0;
+
+    while (i < c->n && (c->sources[i].experts != experts || strcmp(c->sources[i].name, name) != 0))
+        i++;
+    if (i == c->n) {
+        c->n++;
+        ss_copy(c->sources[i].name, sizeof c->sources[i].name, name);
+        c->sources[i].experts = experts;
+    }
+    return &c->sources[i];
+}
+
+/* The band of a kind of runs is one, for all that it depends on is the kind. */
+static void hold_kind(const struct ss_band_table *t, int kind, int memory, struct ss_coverage *out)
+{
+    const struct ss_band_kind *k = &t->kinds[kind];
+    const struct ss_band_job job = {k->card, k->family, k->experts, NULL};
+    struct ss_coverage_source *source = find(out, t->sources[k->source], k->experts);
+    struct ss_band band;
+
+    ss_band_find(t, &job, k->source, &band);
+    source->runs += k->runs;
+    source->weight += k->weight;
+    source->pct += k->weight * (memory ? (band.high_pct - band.low_pct) / 2 : band.pct);
+    for (int i = 0; i < t->n; i++)
+        if (t->by_above[i].kind == kind && is_inside(&band, &t->by_above[i], memory))
+            source->inside += t->by_above[i].weight;
+}
+
+static int by_name(const void *pa, const void *pb)
+{
+    const struct ss_coverage_source *a = pa, *b = pb;
+
+    return a->experts != b->experts ? a->experts - b->experts : strcmp(a->name, b->name);
+}
+
+int ss_bands_coverage(const struct ss_bands *bands, int memory, struct ss_coverage *out, struct ss_error *err)
+{
+    const struct ss_band_table *t = memory ? &bands->memory : &bands->time;
+
+    memset(out, 0, sizeof *out);
+    out->sources = ss_calloc((size_t)t->nkinds + 1, sizeof *out->sources);
+    if (!out->sources)
+        return ss_fail(err, SS_ERR_NOMEM, NULL, 0, "out of memory");
+    for (int k = 0; k < t->nkinds; k++)
+        hold_kind(t, k, memory, out);
+    for (int i = 0; i < out->n; i++) {
+        struct ss_coverage_source *s = &out->sources[i];
+        out->weight += s->weight;
+        out->by_run += s->inside;
+        s->inside /= s->weight;
+        s->pct /= s->weight;
+        out->by_source += s->inside / out->n;
+    }
+    if (out->weight > 0)
+        out->by_run /= out->weight;
+    qsort(out->sources, (size_t)out->n, sizeof *out->sources, by_name);
+    return SS_OK;
+}
+
+void ss_coverage_free(struct ss_coverage *coverage)
+{
+    free(coverage->sources);
+    memset(coverage, 0, sizeof *coverage);
+}

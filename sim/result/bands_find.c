@@ -1,0 +1,200 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A job's band: the quantiles of what the sources that are like it, and then all others, were off by. */
+#include <math.h>
+#include <string.h>
+
+#include "base/base.h"
+#include "result/bands.h"
+
+#define CIRCLES 3
+#define EXACT 1e-12 /* masses that should add up to a quantile may miss it by this */
+
+/* How the mass of a band is dealt out. */
+struct deal {
+    double share[SS_BAND_KINDS]; /* of a run of this kind, by its weight */
+    double rest;                 /* of a source unlike all */
+    double sigma;                /* of ln (measured over predicted), such a source's */
+    int runs, sources;           /* of all circles */
+    int near_runs, near_sources; /* of the narrowest */
+};
+
+static int is_alike(const struct ss_band_job *to, const struct ss_band_kind *k, int circle)
+{
+    int mixture = to->experts > 0;
+
+    switch (circle) {
+    case 0: return mixture == k->experts && !strcmp(to->card, k->card) && !strcmp(to->family, k->family);
+    case 1: return mixture == k->experts;
+    default: return mixture; /* what a mixture's prediction misses tells nothing of a dense model's */
+    }
+}
+
+/* Deals the mass that is left to the sources of a circle that were in no narrower one. */
+static void deal_circle(const struct ss_band_table *t, const struct ss_band_job *job, int circle, int *joined,
+                        struct deal *d)
+{
+    double weight[SS_BAND_SOURCES] = {0};
+    int sources = 0, runs = 0;
+
+#define COUNTS(k) ((joined[(k)->source] < 0 || joined[(k)->source] == circle) && is_alike(job, k, circle))
+    for (int i = 0; i < t->nkinds; i++) {
+        const struct ss_band_kind *k = &t->kinds[i];
+        if (!COUNTS(k))
+            continue;
+        sources += joined[k->source] < 0;
+        joined[k->source] = circle;
+        weight[k->source] += k->weight;
+        runs += k->runs;
+    }
+    for (int i = 0; i < t->nkinds; i++)
+        if (COUNTS(&t->kinds[i]))
+            d->share[i] = d->rest / (sources + 1) / weight[t->kinds[i].source];
+#undef COUNTS
+    d->rest /= sources + 1;
+    d->runs += runs;
+    d->sources += sources;
+    if (!circle) {
+        d->near_runs = runs;
+        d->near_sources = sources;
+    }
+}
+
+/* The source that is furthest off, by the root mean square of its runs. */
+static double furthest(const struct ss_band_table *t, const struct deal *d)
+{
+    double square[SS_BAND_SOURCES] = {0}, weight[SS_BAND_SOURCES] = {0}, most = 0;
+
+    for (int i = 0; i < t->n; i++) {
+        const struct ss_band_run *r = &t->by_above[i];
+        if (!(d->share[r->kind] > 0))
+            continue;
+        square[t->kinds[r->kind].source] += r->weight * r->above * r->above;
+        weight[t->kinds[r->kind].source] += r->weight;
+    }
+    for (int s = 0; s < t->nsources; s++)
+        if (weight[s] > 0)
+            most = fmax(most, square[s] / weight[s]);
+    return sqrt(most);
+}
+
+static void deal(const struct ss_band_table *t, const struct ss_band_job *job, int without, struct deal *d)
+{
+    int joined[SS_BAND_SOURCES]; /* the circle in which a source counts; -1: none yet */
+
+    memset(d, 0, sizeof *d);
+    d->rest = 1;
+    for (int s = 0; s < SS_BAND_SOURCES; s++)
+        joined[s] = s == without ? CIRCLES : -1;
+    for (int circle = 0; circle < CIRCLES; circle++)
+        deal_circle(t, job, circle, joined, d);
+    d->sigma = furthest(t, d);
+}
+
+static double normal(double x, double sigma)
+{
+    return sigma > 0 ? 0.5 * (1 + erf(x / (sigma * sqrt(2)))) : x >= 0;
+}
+
+/* Of errors of that spread the share that is no larger than x, a share of the measured. */
+static double normal_size(double x, double sigma)
+{
+    if (x < 0)
+        return 0;
+    return normal(log1p(x), sigma) - (x < 1 ? normal(log1p(-x), sigma) : 0);
+}
+
+typedef double (*law)(double x, double sigma);
+
+/* The x between low and high at which the rest alone has the mass. */
+static double solve(const struct deal *d, law of_rest, double mass, double low, double high)
+{
+    for (int i = 0; i < 60; i++) {
+        double x = (low + high) / 2;
+        if (d->rest * of_rest(x, d->sigma) >= mass - EXACT)
+            high = x;
+        else
+            low = x;
+    }
+    return high;
+}
+
+/* One way to look at runs: by size, by what is above, or by that the other way round. */
+struct view {
+    const struct ss_band_run *runs;
+    law of_rest;
+    int sign; /* 0: size */
+};
+
+static double value(const struct view *v, const struct ss_band_run *r)
+{
+    return v->sign ? v->sign * r->above : r->size;
+}
+
+/* The least value that a share `level` of the mass is not above. */
+static double quantile(const struct ss_band_table *t, const struct deal *d, const struct view *v,
+                       double level)
+{
+    double mass = 0, before = -10;
+
+    for (int i = 0; i < t->n; i++) {
+        const struct ss_band_run *r = &v->runs[v->sign < 0 ? t->n - 1 - i : i];
+        double x = value(v, r), rest;
+        if (!(d->share[r->kind] > 0))
+            continue;
+        rest = d->rest * v->of_rest(x, d->sigma);
+        if (mass + rest >= level - EXACT)
+            return solve(d, v->of_rest, level - mass, before, x);
+        mass += d->share[r->kind] * r->weight;
+        if (mass + rest >= level - EXACT)
+            return x;
+        before = x;
+    }
+    return solve(d, v->of_rest, level - mass, before, 10);
+}
+
+static void describe(const struct ss_band_job *job, const struct deal *d, char *out, size_t size)
+{
+    if (d->near_runs)
+        snprintf(out, size, "%d runs of %d source%s, %.20s on %.40s; less by %d of %d others", d->near_runs,
+                 d->near_sources, d->near_sources == 1 ? "" : "s", job->family, job->card,
+                 d->runs - d->near_runs, d->sources - d->near_sources);
+    else
+        snprintf(out, size, "%d runs of %d sources, none of them %.20s on %.40s", d->runs, d->sources,
+                 job->family, job->card);
+}
+
+void ss_band_find(const struct ss_band_table *t, const struct ss_band_job *job, int without,
+                  struct ss_band *out)
+{
+    struct deal d;
+
+    memset(out, 0, sizeof *out);
+    deal(t, job, without, &d);
+    if (!d.runs)
+        return;
+    out->n = d.runs;
+    out->sources = d.sources;
+    const struct view size = {t->by_size, normal_size, 0}, up = {t->by_above, normal, 1},
+                      down = {t->by_above, normal, -1};
+    double side = 1 - (1 - SS_BAND_SHARE) / 2;
+    out->pct = 100 * quantile(t, &d, &size, SS_BAND_SHARE);
+    out->high_pct = 100 * expm1(quantile(t, &d, &up, side));
+    out->low_pct = 100 * expm1(-quantile(t, &d, &down, side));
+    describe(job, &d, out->like, sizeof out->like);
+}
+
+void ss_bands_find(const struct ss_bands *bands, const struct ss_band_job *job, struct ss_band *time,
+                   struct ss_band *memory)
+{
+    memset(time, 0, sizeof *time);
+    memset(memory, 0, sizeof *memory);
+    if (job->unmodelled && job->unmodelled[0]) {
+        snprintf(time->like, sizeof time->like, "the effect of %.60s is not modelled", job->unmodelled);
+        ss_copy(memory->like, sizeof memory->like, time->like);
+        return;
+    }
+    if (!bands)
+        return;
+    ss_band_find(&bands->time, job, -1, time);
+    ss_band_find(&bands->memory, job, -1, memory);
+}

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the files of the bands share. */
+#ifndef SS_RESULT_BANDS_H
+#define SS_RESULT_BANDS_H
+
+#include "stepsim/bands.h"
+
+#define SS_BAND_KINDS 512 /* of runs: source, card, family and kind of model */
+#define SS_BAND_SOURCES 256
+
+/* Runs that are like one another in all that a band looks at. */
+struct ss_band_kind {
+    char card[64], family[32];
+    int experts; /* 1: mixtures */
+    int source;  /* index */
+    int runs;
+    double weight; /* of its runs */
+};
+
+/* A measured run. */
+struct ss_band_run {
+    double above;  /* ln (measured over predicted) */
+    double size;   /* of the error, share of the measured */
+    double weight; /* in runs; 1 but where runs of one table are not independent */
+    int kind;
+};
+
+/* The runs that tell about time, or about memory, in two orders. */
+struct ss_band_table {
+    int n, nkinds, nsources;
+    struct ss_band_run *by_above, *by_size;
+    struct ss_band_kind kinds[SS_BAND_KINDS];
+    char sources[SS_BAND_SOURCES][48];
+};
+
+struct ss_bands {
+    struct ss_band_table time, memory;
+};
+
+/* Fills *out with the band of `job` without the runs of source `without` (-1: of all). */
+void ss_band_find(const struct ss_band_table *t, const struct ss_band_job *job, int without,
+                  struct ss_band *out);
+
+#endif

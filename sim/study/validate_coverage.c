@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* How often error bands hold the runs of a source that they were made without: for people and as JSON. */
+#include <string.h>
+
+#include "base/base.h"
+#include "report/common.h"
+#include "stepsim/bands.h"
+#include "study/study_internal.h"
+
+static const char *const names[] = {"time", "memory"};
+
+static void print(const struct ss_coverage *c, const char *name, FILE *out)
+{
+    fprintf(out, "%s\n  %-24s %-8s %6s %8s %9s %8s\n", name, "source", "models", "runs", "counted",
+            "inside %", "band +-%");
+    for (int i = 0; i < c->n; i++) {
+        const struct ss_coverage_source *s = &c->sources[i];
+        fprintf(out, "  %-24s %-8s %6d %8.0f %9.0f %8.1f\n", s->name[0] ? s->name : "-",
+                s->experts ? "mixture" : "dense", s->runs, s->weight, 100 * s->inside, s->pct);
+    }
+    fprintf(out, "  %-24s %-8s %6s %8s %9.1f\n", "mean of the sources", "", "", "", 100 * c->by_source);
+    fprintf(out, "  %-24s %-8s %6s %8.0f %9.1f\n", "all runs", "", "", c->weight, 100 * c->by_run);
+}
+
+static json_t *object(const struct ss_coverage *c)
+{
+    json_t *o = json_object(), *list = json_array();
+
+    ss_json_number(o, "by_source_pct", 100 * c->by_source);
+    ss_json_number(o, "by_run_pct", 100 * c->by_run);
+    ss_json_number(o, "runs", c->weight);
+    for (int i = 0; i < c->n; i++) {
+        const struct ss_coverage_source *s = &c->sources[i];
+        json_t *one = json_object();
+        ss_json_text(one, "source", s->name);
+        json_object_set_new(one, "mixtures", json_boolean(s->experts));
+        ss_json_integer(one, "runs", s->runs);
+        ss_json_number(one, "weight", s->weight);
+        ss_json_number(one, "inside_pct", 100 * s->inside);
+        ss_json_number(one, "band_pct", s->pct);
+        json_array_append_new(list, one);
+    }
+    json_object_set_new(o, "sources", list);
+    return o;
+}
+
+int ss_coverage_write(const struct ss_bands *bands, int json, FILE *out, struct ss_error *err)
+{
+    json_t *o = json ? ss_json_document("validate") : NULL;
+    int rc = SS_OK;
+
+    if (json)
+        ss_json_number(o, "claimed_pct", 100 * SS_BAND_SHARE);
+    else
+        fprintf(
+            out,
+            "Bands made without a source against that source's runs; they claim %.0f %%. A run of a table "
+            "whose runs\nare not independent counts as less than one.\n",
+            100 * SS_BAND_SHARE);
+    for (int memory = 0; memory < 2 && !rc; memory++) {
+        struct ss_coverage c;
+        rc = ss_bands_coverage(bands, memory, &c, err);
+        if (rc)
+            break;
+        if (json)
+            json_object_set_new(o, names[memory], object(&c));
+        else
+            print(&c, names[memory], out);
+        ss_coverage_free(&c);
+    }
+    if (rc)
+        json_decref(o);
+    return rc ? rc : json ? ss_json_write(o, out, err) : ss_report_done(out, err);
+}
