@@ -31,12 +31,29 @@ static int read_props(struct ss_calibrate_options *opt, const struct cli_texts *
     return rc;
 }
 
+/* A table of kernels of all cards: nothing is fitted. */
+static int only_microbench(const struct ss_calibrate_options *opt)
+{
+    return opt->microbench && !opt->platform && !opt->ntables && !opt->nccl && !opt->log && !opt->nprops;
+}
+
+static int survey(const struct ss_calibrate_options *opt, const struct cli_flags *f, struct ss_error *err)
+{
+    struct ss_survey *s = NULL;
+    int rc = ss_survey_microbench(opt->microbench, opt->stack, opt->files, &s, err);
+
+    if (!rc)
+        rc = f->json ? ss_survey_write_json(s, stdout, err) : ss_survey_write_text(s, stdout, err);
+    ss_survey_free(s);
+    return rc;
+}
+
 static int check_words(const struct ss_calibrate_options *opt, const struct cli_flags *f,
                        struct ss_error *err)
 {
     const char *stack_output = f->calibrate.stack_output;
 
-    if (!opt->platform)
+    if (!opt->platform && !only_microbench(opt))
         return cli_usage(err, "\"stepsim list platforms\" shows the names", "no --platform given");
     if (!opt->ntables && !opt->nccl && !opt->microbench && !opt->log)
         return cli_usage(err, "add --rows TABLE, --nccl FILE, --microbench FILE or --log FILE",
@@ -48,6 +65,9 @@ static int check_words(const struct ss_calibrate_options *opt, const struct cli_
     if (ss_output_same(f->output, stack_output))
         return cli_usage(err, "give each a name of its own",
                          "--output and --stack-output write the same file");
+    if (only_microbench(opt) && (f->output[0] || stack_output))
+        return cli_usage(err, "add --platform NAME",
+                         "nothing is fitted without a platform, so nothing is written");
     if (stack_output && !opt->stack)
         return cli_usage(err, "--stack names the base of the new stack", "--stack-output without --stack");
     return SS_OK;
@@ -161,6 +181,11 @@ int cmd_calibrate(int argc, char **argv, struct ss_error *err)
 
     cli_flags_init(&flags, CLI_CALIBRATE);
     rc = read_words(&opt, &flags, argc, argv, err);
+    if (!rc && only_microbench(&opt)) {
+        rc = survey(&opt, &flags, err);
+        cli_flags_free(&flags);
+        return rc;
+    }
     if (!rc)
         rc = can_write(flags.output, err);
     if (!rc)

@@ -146,7 +146,8 @@ static const struct cli_command commands[] = {
      "bounds; "
      "prints the errors before and after, each number with its standard deviation and correlations, and "
      "which numbers "
-     "the measurements do not determine. A MEASUREMENT is --rows, --nccl, --microbench or --log with --job.",
+     "the measurements do not determine. A MEASUREMENT is --rows, --nccl, --microbench or --log with --job. "
+     "--microbench alone, without --platform, fits nothing and holds every row against its prediction.",
      NULL,
      "stepsim calibrate --platform h800 --rows runs --prop ss.gemm.efficiency.fp8=0.4:0.8 \\\n"
      "    --prop ss.nvlink.efficiency --leave-out model -o mine.xml"},

@@ -1,212 +1,72 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Micro-benchmarks of one card, as validation/microbench.csv and the probe write them; and what the card's props say
  * of each. */
-#include <ctype.h>
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 
 #include "base/base.h"
 #include "base/csv.h"
 #include "cost/kernel.h"
 #include "study/calibrate.h"
 
-enum column { KIND, GPU, SHAPE, RANKS, PRECISION, VALUE, UNIT, SOURCE, COLUMNS };
+enum column { KIND, GPU, SHAPE, RANKS, PRECISION, VALUE, UNIT, SOURCE, COLUMNS = SS_BENCH_COLUMNS };
 static const char *const names[COLUMNS] = {
     "kind", "gpu", "shape_or_bytes", "ranks/nodes", "precision", "measured value", "unit", "source"};
 
 struct reader {
-    const struct ss_csv *csv;
+    const struct ss_bench_table *table;
     const struct ss_card *card;
-    int column[COLUMNS];
-    size_t row;
     int line_of_card; /* of the first row of this card, 0 = none */
     struct ss_error *err;
 };
 
-static const char *field(const struct reader *r, enum column c)
+static const char *field(const struct ss_bench_table *t, size_t row, enum column c)
 {
-    return r->column[c] < 0 ? "" : ss_csv_field(r->csv, r->row, r->column[c]);
+    return t->column[c] < 0 ? "" : ss_csv_field(t->csv, row, t->column[c]);
 }
 
-static int precision_of(const char *name)
+size_t ss_bench_table_rows(const struct ss_bench_table *t)
 {
-    for (int p = 0; p < SS_PRECISION_COUNT; p++)
-        if (!strcmp(name, ss_precision_name(p)))
-            return p;
-    return -1;
+    return ss_csv_rows(t->csv);
 }
 
-/* SMs that a kernel had, all where neither shape nor source says. */
-static double sms_of(const struct reader *r)
+int ss_bench_table_row(const struct ss_bench_table *t, size_t i, struct ss_bench_row *out)
 {
-    return fmin(ss_bench_sms(field(r, SHAPE), r->card), ss_bench_sms(field(r, SOURCE), r->card));
+    *out = (struct ss_bench_row){
+        field(t, i, KIND),      field(t, i, GPU),  field(t, i, SHAPE),  field(t, i, RANKS),
+        field(t, i, PRECISION), field(t, i, UNIT), field(t, i, SOURCE), 0};
+    if (ss_parse_double(field(t, i, VALUE), &out->value))
+        out->value = 0;
+    return ss_csv_line(t->csv, i);
 }
 
-static int read_gemm(const struct reader *r, struct ss_bench_point *p)
+static int bad_value(const struct reader *r, size_t row)
 {
-    const char *precision = field(r, PRECISION);
-    char name[24];
-
-    ss_copy(name, sizeof name, precision);
-    name[strcspn(name, " ")] = 0;
-    p->kind = SS_BENCH_GEMM;
-    p->precision = precision_of(name);
-    p->blocks = !strcmp(precision, "fp8 (128 block scale)");
-    p->sms = sms_of(r);
-    return p->precision >= 0 && (p->blocks || !strcmp(name, precision)) &&
-           ss_kernel_peak(r->card, p->precision) > 0 && !strcmp(field(r, UNIT), "TFLOP/s") &&
-           ss_bench_gemm_shape(field(r, SHAPE), p);
+    ss_fail(r->err, SS_ERR_INPUT, ss_csv_file(r->table->csv), ss_csv_line(r->table->csv, row),
+            "measured value \"%.40s\" is no number in 1e-9..1e9", field(r->table, row, VALUE));
+    return ss_hint(r->err, SS_ERR_INPUT, "remove the row, or measure it again");
 }
 
-/* "copy kernel 65536", "H2D 65536" */
-static int read_bytes(const struct reader *r, const char *what, int kind, struct ss_bench_point *p)
+/* Is it a row that a fit uses? One that it would use but for its value is an error. */
+static int read_point(struct reader *r, size_t i, struct ss_bench_point *p, int *used)
 {
-    const char *shape = field(r, SHAPE);
-    size_t n = strlen(what);
-    int64_t bytes;
+    struct ss_bench_row row;
+    int line = ss_bench_table_row(r->table, i, &row), bad = !(row.value > 1e-9 && row.value < 1e9);
 
-    if (strncmp(shape, what, n) != 0 || ss_parse_i64(shape + n, 1, (int64_t)1 << 50, &bytes))
-        return 0;
-    p->kind = kind;
-    p->bytes = (double)bytes;
-    return !strcmp(field(r, UNIT), "GB/s");
-}
-
-static int is_launch(const struct reader *r)
-{
-    return !strcmp(field(r, KIND), "launch") && !strcmp(field(r, SHAPE), "empty kernel, start to start") &&
-           !strcmp(field(r, UNIT), "us");
-}
-
-/* "seq=8192": the number behind a word, or 0 */
-static double number_behind(const char *text, const char *word)
-{
-    const char *at = strstr(text, word);
-
-    return at && (at == text || at[-1] == ' ') ? (double)strtoul(at + strlen(word), NULL, 10) : 0;
-}
-
-/* "FA2 fwd b=2 seq=8192 hq=64 hkv=8 d=128 causal": the rate depends on the sequence and the head alone. "flash" is
- * whichever version the stack runs. */
-static int read_attention(const struct reader *r, struct ss_bench_point *p)
-{
-    const char *shape = field(r, SHAPE), *precision = field(r, PRECISION);
-
-    p->kind = SS_BENCH_ATTENTION;
-    p->fused = !strncasecmp(shape, "cuDNN ", 6);
-    if (!p->fused && strncmp(shape, "FA2 ", 4) != 0 && strncmp(shape, "flash ", 6) != 0)
-        return 0;
-    shape = strchr(shape, ' ') + 1;
-    p->sms = sms_of(r);
-    p->backward = !strncmp(shape, "bwd ", 4);
-    p->queries = number_behind(shape, "seq=");
-    p->head = fmax(number_behind(shape, "d="), number_behind(shape, "headdim="));
-    p->values = p->head > 0 ? p->head : number_behind(shape, "dv=");
-    p->head = fmax(p->head, number_behind(shape, "dqk="));
-    p->precision = !strncmp(precision, "fp16", 4) ? SS_FP16 : !strncmp(precision, "bf16", 4) ? SS_BF16 : -1;
-    return (p->backward || !strncmp(shape, "fwd ", 4)) && strstr(shape, " causal") &&
-           !strstr(shape, " window=") && p->queries > 0 && p->head > 0 && p->values > 0 &&
-           p->precision >= 0 && ss_kernel_peak(r->card, p->precision) > 0 &&
-           !strncmp(field(r, UNIT), "TFLOP/s", 7);
-}
-
-/* "cudnn bwd N=8192 C=4096 (mixtral-8x7b)": its input and output move once, in the backward two inputs. */
-static int read_norm(const struct reader *r, struct ss_bench_point *p)
-{
-    const char *shape = field(r, SHAPE);
-    int passes = !strncmp(shape, "cudnn fwd ", 10) ? 2 : !strncmp(shape, "cudnn bwd ", 10) ? 3 : 0;
-
-    p->kind = SS_BENCH_COPY;
-    p->bytes = passes * number_behind(shape, "N=") * number_behind(shape, "C=");
-    return p->bytes > 0 && !strcmp(field(r, PRECISION), "bf16") && !strcmp(field(r, UNIT), "GB/s");
-}
-
-/* "8 GPU 1 node"; what lies between nodes is no matter of the card */
-static int read_group(const char *text, struct ss_group_shape *g)
-{
-    int end = 0;
-
-    if (sscanf(text, "%5d GPU 1 node%n", &g->n, &end) != 1 || !end || text[end] || g->n < 2)
-        return 0;
-    g->nodes = 1;
-    g->per_node = g->n;
-    return 1;
-}
-
-/* "all_reduce 1048576", as nccl-tests name and measure it */
-static int read_collective(const struct reader *r, struct ss_bench_point *p)
-{
-    const char *shape = field(r, SHAPE), *space = strchr(shape, ' ');
-    char operation[24];
-    int64_t bytes;
-
-    if (!space || (size_t)(space - shape) >= sizeof operation ||
-        ss_parse_i64(space + 1, (int64_t)SS_SMALLEST_MESSAGE, (int64_t)1 << 50, &bytes))
-        return 0;
-    ss_copy(operation, (size_t)(space - shape) + 1, shape);
-    p->kind = SS_BENCH_COLLECTIVE;
-    p->collective = ss_nccl_kind(operation);
-    p->bytes = (double)bytes;
-    return p->collective >= 0 && read_group(field(r, RANKS), &p->group) &&
-           !strncmp(field(r, UNIT), "GB/s busbw", 10);
-}
-
-/* Is this row one that the cost of a card predicts? */
-static int read_shape(const struct reader *r, struct ss_bench_point *p)
-{
-    if (!strcmp(field(r, KIND), "collective"))
-        return read_collective(r, p);
-    if (strcmp(field(r, RANKS), "1 GPU") != 0)
-        return 0;
-    if (!strcmp(field(r, KIND), "gemm") || !strcmp(field(r, KIND), "grouped_gemm"))
-        return read_gemm(r, p);
-    if (!strcmp(field(r, KIND), "norm"))
-        return read_norm(r, p);
-    if (!strcmp(field(r, KIND), "attention"))
-        return read_attention(r, p);
-    if (!strcmp(field(r, KIND), "memcpy"))
-        return read_bytes(r, "copy kernel ", SS_BENCH_COPY, p) || read_bytes(r, "H2D ", SS_BENCH_PCIE, p);
-    p->kind = SS_BENCH_LAUNCH;
-    return is_launch(r);
-}
-
-/* Bytes that nccl-tests count of one member: busbw is them over the time (its PERFORMANCE.md). */
-static double bus_bytes(const struct ss_bench_point *p)
-{
-    double once = p->bytes * (p->group.n - 1) / p->group.n;
-
-    return p->collective == SS_COLL_ALL_REDUCE ? 2 * once : once;
-}
-
-static int read_value(const struct reader *r, struct ss_bench_point *p)
-{
-    double value;
-
-    if (ss_parse_double(field(r, VALUE), &value) || !(value > 1e-9 && value < 1e9)) {
-        ss_fail(r->err, SS_ERR_INPUT, ss_csv_file(r->csv), ss_csv_line(r->csv, r->row),
-                "measured value \"%.40s\" is no number in 1e-9..1e9", field(r, VALUE));
-        return ss_hint(r->err, SS_ERR_INPUT, "remove the row, or measure it again");
-    }
-    switch (p->kind) {
-    case SS_BENCH_GEMM: p->seconds = 2 * p->m * p->n * p->k / (value * 1e12); break;
-    case SS_BENCH_COPY: p->seconds = 2 * p->bytes / (value * 1e9); break; /* read and written */
-    case SS_BENCH_PCIE: p->seconds = p->bytes / (value * 1e9); break;
-    case SS_BENCH_COLLECTIVE: p->seconds = bus_bytes(p) / (value * 1e9); break;
-    case SS_BENCH_ATTENTION: p->seconds = 1 / value; break;
-    default: p->seconds = value * 1e-6;
-    }
-    snprintf(p->id, sizeof p->id, "%.50s%s%.8s", field(r, SHAPE), field(r, PRECISION)[0] ? " " : "",
-             field(r, PRECISION));
-    return SS_OK;
+    *used = 0;
+    if (!ss_card_is_named(row.gpu, r->card->name))
+        return SS_OK;
+    r->line_of_card = r->line_of_card ? r->line_of_card : line;
+    row.value = bad ? 1 : row.value;
+    *used = !ss_bench_point_read(&row, r->card, p) && p->fit;
+    return *used && bad ? bad_value(r, i) : SS_OK;
 }
 
 static int nothing_read(const struct reader *r)
 {
     const char *card = r->card->name;
 
-    ss_fail(r->err, SS_ERR_INPUT, ss_csv_file(r->csv), r->line_of_card,
+    ss_fail(r->err, SS_ERR_INPUT, ss_csv_file(r->table->csv), r->line_of_card,
             "no GEMM, attention, copy, launch or collective measured on %.60s", card);
     if (r->line_of_card)
         return ss_hint(r->err, SS_ERR_INPUT,
@@ -217,51 +77,64 @@ static int nothing_read(const struct reader *r)
 
 static int read_rows(struct reader *r, struct ss_bench *out)
 {
-    size_t cap = 0, n = ss_csv_rows(r->csv);
+    size_t cap = 0, n = ss_bench_table_rows(r->table);
     int rc = SS_OK;
 
-    for (r->row = 0; r->row < n && !rc; r->row++) {
-        struct ss_bench_point point = {.precision = -1};
-        int of_card = ss_card_is_named(field(r, GPU), r->card->name);
-        if (of_card && !r->line_of_card)
-            r->line_of_card = ss_csv_line(r->csv, r->row);
-        if (!of_card || !read_shape(r, &point)) {
+    for (size_t i = 0; i < n && !rc; i++) {
+        struct ss_bench_point point;
+        int used;
+        rc = read_point(r, i, &point, &used);
+        if (rc || !used) {
             out->nskipped++;
             continue;
         }
-        rc = read_value(r, &point);
-        if (!rc && ss_grow(&out->points, &cap, (size_t)out->npoints + 1, sizeof point))
+        if (ss_grow(&out->points, &cap, (size_t)out->npoints + 1, sizeof point))
             rc = ss_fail(r->err, SS_ERR_NOMEM, NULL, 0, "out of memory");
-        if (!rc)
+        else
             out->points[out->npoints++] = point;
     }
     return rc || out->npoints ? rc : nothing_read(r);
 }
 
-static int read_all(const struct ss_csv *csv, const struct ss_card *card, struct ss_bench *out,
-                    struct ss_error *err)
+/* Takes the table, also where that fails. */
+static int find_columns(struct ss_csv *csv, struct ss_bench_table *out, struct ss_error *err)
 {
-    struct reader r = {.csv = csv, .card = card, .err = err};
-
+    out->csv = csv;
     for (int c = 0; c < COLUMNS; c++) {
-        r.column[c] = ss_csv_column(csv, names[c]);
-        if (r.column[c] < 0 && c != SOURCE) {
+        out->column[c] = ss_csv_column(csv, names[c]);
+        if (out->column[c] < 0 && c != SOURCE) {
             ss_fail(err, SS_ERR_INPUT, ss_csv_file(csv), 1, "no column \"%s\"", names[c]);
-            return ss_hint(err, SS_ERR_INPUT, "give a table like validation/microbench.csv");
+            ss_hint(err, SS_ERR_INPUT, "give a table like validation/microbench.csv");
+            ss_bench_table_free(out);
+            return SS_ERR_INPUT;
         }
     }
-    return read_rows(&r, out);
+    return SS_OK;
 }
 
-static int keep(int rc, struct ss_csv *csv, const struct ss_card *card, struct ss_bench **out,
+int ss_bench_table_load(const char *path, struct ss_bench_table *out, struct ss_error *err)
+{
+    struct ss_csv *csv = NULL;
+    int rc = ss_csv_load(path, &csv, err);
+
+    return rc ? rc : find_columns(csv, out, err);
+}
+
+void ss_bench_table_free(struct ss_bench_table *t)
+{
+    ss_csv_free(t->csv);
+    t->csv = NULL;
+}
+
+/* The rows of the card, and no more of the table. */
+static int keep(struct ss_bench_table *table, const struct ss_card *card, struct ss_bench **out,
                 struct ss_error *err)
 {
-    struct ss_bench *b = rc ? NULL : ss_calloc(1, sizeof *b);
+    struct reader r = {.table = table, .card = card, .err = err};
+    struct ss_bench *b = ss_calloc(1, sizeof *b);
+    int rc = b ? read_rows(&r, b) : ss_fail(err, SS_ERR_NOMEM, NULL, 0, "out of memory");
 
-    if (rc)
-        return rc;
-    rc = b ? read_all(csv, card, b, err) : ss_fail(err, SS_ERR_NOMEM, NULL, 0, "out of memory");
-    ss_csv_free(csv);
+    ss_bench_table_free(table);
     if (rc)
         ss_bench_free(b);
     else
@@ -272,18 +145,21 @@ static int keep(int rc, struct ss_csv *csv, const struct ss_card *card, struct s
 int ss_bench_parse(const char *text, size_t len, const char *name, const struct ss_card *card,
                    struct ss_bench **out, struct ss_error *err)
 {
+    struct ss_bench_table table;
     struct ss_csv *csv = NULL;
     int rc = ss_csv_parse(text, len, name, &csv, err);
 
-    return keep(rc, csv, card, out, err);
+    if (!rc)
+        rc = find_columns(csv, &table, err);
+    return rc ? rc : keep(&table, card, out, err);
 }
 
 int ss_bench_load(const char *path, const struct ss_card *card, struct ss_bench **out, struct ss_error *err)
 {
-    struct ss_csv *csv = NULL;
-    int rc = ss_csv_load(path, &csv, err);
+    struct ss_bench_table table;
+    int rc = ss_bench_table_load(path, &table, err);
 
-    return keep(rc, csv, card, out, err);
+    return rc ? rc : keep(&table, card, out, err);
 }
 
 void ss_bench_free(struct ss_bench *b)
@@ -313,23 +189,45 @@ static double gemm_seconds(const struct ss_card *card, const struct ss_stack *st
                                   p->accumulate, p->sms, gain);
 }
 
+/* Of 1 TFLOP; where a row has both passes these are 1 and 2.5 of 3.5 parts of it. */
+static double attention_seconds(const struct ss_card *card, const struct ss_stack *stack,
+                                const struct ss_bench_point *p)
+{
+    struct ss_bench_point one = *p;
+
+    if (p->both) {
+        one.both = 0;
+        double forward = attention_seconds(card, stack, &one);
+        one.backward = 1;
+        return (forward + 2.5 * attention_seconds(card, stack, &one)) / 3.5;
+    }
+    return 1e12 / (p->sms / card->sm_count *
+                   ss_kernel_attention_rate(card, stack, p->precision, attention_share(stack, p), p->queries,
+                                            p->head, p->values));
+}
+
+static double collective_seconds(const struct ss_platform *platform, const struct ss_stack *stack,
+                                 const struct ss_bench_point *p)
+{
+    struct ss_net net;
+
+    ss_net_init(&net, platform);
+    if (p->collective == SS_COLL_DISPATCH || p->collective == SS_COLL_COMBINE)
+        ss_net_dispatcher(&net, p->sms, stack);
+    return ss_collective_seconds(&net, p->collective, p->bytes, &p->group);
+}
+
 double ss_bench_seconds(const struct ss_platform *platform, const struct ss_stack *stack,
                         const struct ss_bench_point *p)
 {
     const struct ss_card *card = ss_platform_card(platform);
-    struct ss_net net;
 
     switch (p->kind) {
     case SS_BENCH_GEMM: return gemm_seconds(card, stack, p);
     case SS_BENCH_COPY: return ss_kernel_elementwise(card, 2 * p->bytes, 1);
     case SS_BENCH_PCIE: return p->bytes / card->pcie_bandwidth;
-    case SS_BENCH_COLLECTIVE:
-        ss_net_init(&net, platform);
-        return ss_collective_seconds(&net, p->collective, p->bytes, &p->group);
-    case SS_BENCH_ATTENTION:
-        return 1e12 / (p->sms / card->sm_count *
-                       ss_kernel_attention_rate(card, stack, p->precision, attention_share(stack, p),
-                                                p->queries, p->head, p->values));
+    case SS_BENCH_COLLECTIVE: return collective_seconds(platform, stack, p);
+    case SS_BENCH_ATTENTION: return attention_seconds(card, stack, p);
     default: return ss_kernel_elementwise(card, 0, 1);
     }
 }

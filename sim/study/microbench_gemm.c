@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The words that tables of micro-benchmarks say of a GEMM: sizes, groups, pass, SMs. */
 #include <stddef.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -17,12 +18,14 @@ struct shape {
     int pass;
 };
 
-/* "4096" up to a space or the end; "616(each)", "128000(total)" */
+/* "4096" up to a space or the end; "616(each)", "128000(total)"; "49152/8": a tensor rank's part */
 static int read_size(const char *text, double *out, const char **rest)
 {
     char *end;
 
     *out = (double)strtoul(text, &end, 10);
+    if (*end == '/' && end[1] >= '1' && end[1] <= '9')
+        *out /= (double)strtoul(end + 1, &end, 10);
     *rest = end;
     return end != text && *text >= '0' && *text <= '9' && *out >= 1 && *out <= 1e9;
 }
@@ -36,7 +39,7 @@ static int read_sized(const char *word, struct shape *s)
     } keys[] = {{"M=", offsetof(struct shape, m), 0},       {"N=", offsetof(struct shape, n), 0},
                 {"K=", offsetof(struct shape, k), 0},       {"M/group=", offsetof(struct shape, m), 0},
                 {"total_M=", offsetof(struct shape, m), 1}, {"groups=", offsetof(struct shape, groups), 0},
-                {"G=", offsetof(struct shape, groups), 0}};
+                {"G=", offsetof(struct shape, groups), 0},  {"batch=", offsetof(struct shape, groups), 0}};
 
     for (size_t i = 0; i < SS_ARRAY_LEN(keys); i++) {
         size_t n = strlen(keys[i].key);
@@ -61,9 +64,12 @@ static int read_word(const char *word, struct shape *s)
     } passes[] = {{"forward", FORWARD, 0},         {"fwd", FORWARD, 0},       {"dgrad", INPUT_GRAD, 0},
                   {"bwd_grad_act", INPUT_GRAD, 1}, {"wgrad", WEIGHT_GRAD, 0}, {"bwd_grad_w", WEIGHT_GRAD, 1},
                   {"accumulate", WEIGHT_GRAD, 0}};
-    static const char *const others[] = {"grouped",   "contiguous", "layout=TN", "layout=NN",
-                                         "layout=NT", "out=bf16",   "out=fp32",  "main_grad=fp32"};
+    static const char *const others[] = {"grouped",  "contiguous", "layout=TN",      "layout=NN", "layout=NT",
+                                         "out=bf16", "out=fp32",   "main_grad=fp32", "AG+GEMM",   "GEMM+RS"};
+    int end = 0;
 
+    if (sscanf(word, "MxNxK=%lfx%lfx%lf%n", &s->m, &s->n, &s->k, &end) == 3 && end && !word[end])
+        return 1;
     for (size_t i = 0; i < SS_ARRAY_LEN(passes); i++)
         if (!strcmp(word, passes[i].word)) {
             s->pass = passes[i].pass;

@@ -129,12 +129,129 @@ static void test_skipped(void)
     struct ss_bench *b;
 
     CU_ASSERT_EQUAL_FATAL(parse("H20", 1, rows, &b, NULL), 0);
-    CU_ASSERT_EQUAL(b->npoints, 2);
-    CU_ASSERT_EQUAL(b->nskipped, 22);
+    CU_ASSERT_EQUAL(b->npoints, 3); /* a batch is a group */
+    CU_ASSERT_EQUAL(b->nskipped, 21);
     ss_bench_free(b);
     CU_ASSERT_EQUAL_FATAL(parse("H20", 0, rows, &b, NULL), 0);
-    CU_ASSERT_EQUAL(b->npoints, 1); /* a card without fp8 */
+    CU_ASSERT_EQUAL(b->npoints, 2); /* a card without fp8 */
     ss_bench_free(b);
+}
+
+/* ---- every row: its seconds, or why there is no price ---- */
+
+static const char *read_one(struct ss_bench_row row, struct ss_bench_point *p)
+{
+    static const struct ss_card card = {
+        .name = "H800-80GB", .sm_count = 132, .peak_fp32 = 1, .peak_fp16 = 1, .peak_bf16 = 1, .peak_fp8 = 1};
+
+    row.ranks = row.ranks ? row.ranks : "1 GPU";
+    row.source = "";
+    row.gpu = "H800";
+    return ss_bench_point_read(&row, &card, p);
+}
+
+static void test_words(void)
+{
+    static const struct {
+        struct ss_bench_row row;
+        double seconds, n; /* GEMM: columns; collective: nodes */
+    } rows[] = {
+        {{"gemm", "", "MxNxK=100x200x300", 0, "bf16", "TFLOP/s", "", 12}, 1e-6, 200},
+        {{"gemm", "", "M=100 K=300 N=1600/8 AG+GEMM", 0, "bf16", "ms (= 12 TFLOP/s derived)", "", 7},
+         1e-6,
+         200},
+        {{"gemm", "", "M=100 N=200 K=300", 0, "fp32 inputs (TF32)", "us", "", 7}, 7e-6, 200},
+        {{"gemm", "", "batch=4 M=100 N=200 K=300", 0, "bf16", "TFLOP/s", "", 12}, 4e-6, 200},
+        {{"attention", "", "FA2 fwd+bwd seq=8192 d=128 causal", 0, "bf16", "iter/s (= 250 TFLOP/s, derived)",
+          "", 9},
+         4e-3,
+         0},
+        {{"memcpy", "", "HBM Copy", 0, "", "TB/s", "", 2}, 0.01, 0},
+        {{"collective", "", "all-reduce 4KB", "16 GPU 2 nodes", "fp32", "us", "", 50}, 50e-6, 2},
+        {{"collective", "", "all_gather (TP group) 2000", "2 nodes x 1 GPU", "", "GB/s algbw (x)", "", 2},
+         1e-6,
+         2},
+        {{"collective", "", "all-gather 2x3 bf16 = 12 B total", "32 GPU (4 nodes, inferred)", "", "ms (x)",
+          "", 1},
+         1e-3,
+         4},
+        {{"p2p", "", "collective-permute ring 8 4000", "4 GPU groups inside 8-GPU node", "", "GB/s", "", 4},
+         1e-6,
+         1},
+        {{"p2p", "", "sendrecv 4000", "72 GPU", "", "GB/s busbw", "", 4}, 1e-6, 0},
+    };
+    struct ss_bench_point p;
+
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        CU_ASSERT_PTR_NULL(read_one(rows[i].row, &p));
+        CU_ASSERT_DOUBLE_EQUAL(p.seconds / rows[i].seconds, 1, 1e-12);
+        CU_ASSERT(p.kind != SS_BENCH_GEMM || p.n == rows[i].n);
+        CU_ASSERT(p.kind != SS_BENCH_COLLECTIVE || (p.group.nodes == (int)rows[i].n && !p.fit));
+    }
+    /* of 4,096 tokens of 7,168 bytes and 4 for 128 of them 153 GB/s of what is copied to 5.54 of 8 GPUs, a token of eight choices */
+    CU_ASSERT_PTR_NULL(read_one((struct ss_bench_row){"collective", "", "MoE dispatch EP8", "8 GPU", "fp8",
+                                                      "GB/s (NVLink bottleneck)", "", 153},
+                                &p));
+    CU_ASSERT_DOUBLE_EQUAL(p.seconds, 1048e-6, 1e-6);
+    CU_ASSERT_EQUAL(p.collective, SS_COLL_DISPATCH);
+    CU_ASSERT_EQUAL(p.sms, 24);
+}
+
+static void test_reasons(void)
+{
+    static const struct {
+        struct ss_bench_row row;
+        const char *why;
+    } rows[] = {
+        {{"datasheet", "", "HBM", 0, "", "TB/s", "", 3}, "data sheet"},
+        {{"moe_layer", "", "norms, sum", 0, "fp8", "us", "", 3}, "whole layer"},
+        {{"gemm", "", "M=1 N=2 K=3", 0, "fp4", "TFLOP/s", "", 3}, "precision"},
+        {{"gemm", "", "M=1 N=2 K=3", 0, "bf16", "TFLOP/s (up to)", "", 3}, "unit"},
+        {{"gemm", "", "MxNxK=best", 0, "bf16", "TFLOP/s", "", 3}, "sizes"},
+        {{"gemm", "", "M=1 N=2 K=3", "8 GPU", "bf16", "TFLOP/s", "", 3}, "several"},
+        {{"attention", "", "FA3 fwd seq=8 d=128 causal", 0, "bf16", "TFLOP/s", "", 3}, "FlashAttention 3"},
+        {{"attention", "", "FlashMLA decode b=1", 0, "bf16", "TFLOP/s", "", 3}, "decoding"},
+        {{"attention", "", "cudnn fwd seq=8 d=128 no_mask", 0, "bf16", "TFLOP/s", "", 3}, "whole square"},
+        {{"attention", "", "cudnn fwd seq=8 d=128 causal", 0, "mxfp8", "TFLOP/s", "", 3}, "fp8"},
+        {{"collective", "", "all_reduce 2-4 GiB", "8 GPU 1 node", "", "GB/s busbw", "", 3}, "size"},
+        {{"collective", "", "broadcast 1024", "8 GPU 1 node", "", "GB/s busbw", "", 3}, "operation"},
+        {{"collective", "", "all_reduce 1024", "8 GPU 1 node", "", "GB/s busbw", "", 0}, "value"},
+        {{"collective", "", "all_reduce 1024", "a rack", "", "GB/s busbw", "", 3}, "ranks"},
+        {{"collective", "", "MoE low-latency dispatch EP8", "8 GPU", "", "us (x)", "", 3}, "decoding"},
+        {{"sparse", "", "M=1 N=2 K=3", 0, "bf16", "TFLOP/s", "", 3}, "kind"},
+    };
+    struct ss_bench_point p;
+
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        const char *why = read_one(rows[i].row, &p);
+        CU_ASSERT_PTR_NOT_NULL_FATAL(why);
+        CU_ASSERT_PTR_NOT_NULL(strstr(why, rows[i].why));
+    }
+}
+
+/* Every row of the tables is in one group; what is measured on H800 is priced there. */
+static void test_survey(void)
+{
+    static const char *const tables[] = {"microbench.csv", "microbench-2.csv", "h800-deepseek-v3.csv"};
+    static const int rows[] = {891, 1783, 62}, priced[] = {384, 191, 48};
+
+    for (int t = 0; t < 3; t++) {
+        char path[512];
+        struct ss_survey *s;
+        int sum = 0, with = 0;
+        snprintf(path, sizeof path, "%s/validation/%s", SS_SOURCE_DIR, tables[t]);
+        CU_ASSERT_EQUAL_FATAL(ss_survey_microbench(path, t == 2 ? "deepseek-v3" : NULL, NULL, &s, NULL), 0);
+        for (int i = 0; i < s->ngroups; i++) {
+            sum += s->groups[i].rows;
+            with += s->groups[i].error.n;
+            CU_ASSERT_EQUAL(s->groups[i].error.n, s->groups[i].why ? 0 : s->groups[i].rows);
+        }
+        CU_ASSERT_EQUAL(s->nrows, rows[t]);
+        CU_ASSERT_EQUAL(sum, rows[t]);
+        CU_ASSERT_EQUAL(with, s->npriced);
+        CU_ASSERT(s->npriced >= priced[t]);
+        ss_survey_free(s);
+    }
 }
 
 static void test_refused(void)
@@ -352,9 +469,10 @@ static void test_profile(void)
 
 int main(void)
 {
-    CU_TestInfo tests[] = {
-        {"kinds", test_kinds},     {"words of GEMMs", test_gemm_words}, {"skipped", test_skipped},
-        {"refused", test_refused}, {"finds hidden", test_finds_hidden}, {"profile", test_profile},
-        CU_TEST_INFO_NULL};
+    CU_TestInfo tests[] = {{"kinds", test_kinds},     {"words of GEMMs", test_gemm_words},
+                           {"skipped", test_skipped}, {"words", test_words},
+                           {"reasons", test_reasons}, {"survey", test_survey},
+                           {"refused", test_refused}, {"finds hidden", test_finds_hidden},
+                           {"profile", test_profile}, CU_TEST_INFO_NULL};
     return suite_run("microbench", NULL, NULL, tests);
 }

@@ -234,6 +234,39 @@ int ss_calibration_write_platform(const struct ss_calibration *c, const char *pl
 int ss_calibration_write_stack(const struct ss_calibration *c, const char *name, const char *base,
                                const char *platform, FILE *out, struct ss_error *err);
 
+/* ---- micro-benchmarks, row by row ---- */
+struct ss_survey_row {
+    int line;        /* of the file */
+    char gpu[64];    /* name of the platform with that card, else the GPU's own as the table has it */
+    char kind[64];   /* column kind, and what tells rows of it apart: precision, pass, nodes */
+    char id[80];     /* column shape_or_bytes, cut */
+    const char *why; /* a constant text: why the model has no price for it; NULL: it has */
+    double measured, predicted; /* s; of attention for 1 TFLOP */
+};
+struct ss_survey_group {
+    char gpu[64], kind[64];
+    const char *why; /* as of the rows */
+    int rows;
+    struct ss_error_stat error; /* of groups that are priced */
+};
+struct ss_survey {
+    int nrows, npriced;
+    struct ss_survey_row *rows; /* in the order of the table */
+    int ngroups;
+    struct ss_survey_group *groups; /* by platform and kind, those that are not priced last */
+};
+/* Prices every row of a table like validation/microbench.csv on the platform of the data that has its card (of several the one
+ * with the shortest name), attention with the rates of `stack`, a name or a path, NULL: megatron-2407. Nothing is fitted. The
+ * caller frees *out with ss_survey_free. Errors: SS_ERR_IO, SS_ERR_INPUT (a column is missing). */
+int ss_survey_microbench(const char *path, const char *stack, struct ss_files *files, struct ss_survey **out,
+                         struct ss_error *err);
+/* Frees a survey. NULL is allowed. */
+void ss_survey_free(struct ss_survey *s);
+/* Writes groups with their errors, and the reasons of rows that are not priced. */
+int ss_survey_write_text(const struct ss_survey *s, FILE *out, struct ss_error *err);
+/* Writes groups and rows as JSON. */
+int ss_survey_write_json(const struct ss_survey *s, FILE *out, struct ss_error *err);
+
 #ifdef __cplusplus
 }
 #endif

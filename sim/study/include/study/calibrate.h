@@ -3,6 +3,7 @@
 #ifndef SS_STUDY_CALIBRATE_H
 #define SS_STUDY_CALIBRATE_H
 
+#include "base/csv.h"
 #include "cost/collective.h"
 #include "stepsim/params.h"
 #include "stepsim/platform.h"
@@ -43,19 +44,37 @@ struct ss_bench_point {
     double m, n, k; /* GEMM: output rows (of all groups) and columns, reduction */
     double groups;  /* GEMM: matrices in one kernel */
     int scattered;  /* GEMM: rows differ from group to group */
-    double sms;     /* GEMM, ATTENTION: that it ran on */
+    double sms;     /* GEMM, ATTENTION, dispatch and combine: that it ran on */
     /* COPY: of the buffer, which is read and written; PCIE: sent; COLLECTIVE: the full buffer */
     double bytes;
     int collective;              /* COLLECTIVE: enum ss_collective_kind */
     struct ss_group_shape group; /* COLLECTIVE */
     int fused, backward;         /* ATTENTION: cuDNN's, not flash; the backward's 2.5 times the FLOP */
+    int both;                    /* ATTENTION: forward and backward, of whose FLOP together it is 1 TFLOP */
+    int fit;              /* 1: tells of the card or of the stack; 0: only held against its prediction */
     double queries, head; /* ATTENTION: tokens of a causal sequence, head dimension of queries and keys */
     double values;        /* ATTENTION: head dimension of values */
     double seconds;       /* from its start to the next one's */
     char id[64];
 };
+/* Words of a row, as the table has them; value 0: none. */
+struct ss_bench_row {
+    const char *kind, *gpu, *shape, *ranks, *precision, *unit, *source;
+    double value;
+};
+/* A table of them; the words of its rows live as long as it does. */
+#define SS_BENCH_COLUMNS 8
+struct ss_bench_table {
+    struct ss_csv *csv;
+    int column[SS_BENCH_COLUMNS]; /* -1: not there */
+};
+int ss_bench_table_load(const char *path, struct ss_bench_table *out, struct ss_error *err);
+void ss_bench_table_free(struct ss_bench_table *t);
+size_t ss_bench_table_rows(const struct ss_bench_table *t);
+/* Returns the row's line of the file. */
+int ss_bench_table_row(const struct ss_bench_table *t, size_t i, struct ss_bench_row *out);
 struct ss_bench {
-    int npoints, nskipped; /* skipped: rows of another card or kind */
+    int npoints, nskipped; /* skipped: rows of another card, or that no fit uses */
     struct ss_bench_point *points;
 };
 /* Rows of a table like validation/microbench.csv whose column gpu names the card (its <prop id="ss.card"> up to the
@@ -65,6 +84,13 @@ int ss_bench_load(const char *path, const struct ss_card *card, struct ss_bench 
 int ss_bench_parse(const char *text, size_t len, const char *name, const struct ss_card *card,
                    struct ss_bench **out, struct ss_error *err);
 void ss_bench_free(struct ss_bench *b);
+/* ---- microbench_words.c, microbench_collective.c ---- */
+/* Reads what was measured, on a GPU that is this card; returns NULL, or why the model prices no such row: a constant text.
+ * Nodes of a collective are 0 where the row does not say them. */
+const char *ss_bench_point_read(const struct ss_bench_row *r, const struct ss_card *card,
+                                struct ss_bench_point *p);
+/* The same of kinds collective and p2p, whose id and kind of row are set. */
+const char *ss_bench_collective(const struct ss_bench_row *r, struct ss_bench_point *p);
 /* ---- microbench_gemm.c ---- */
 /* Sets sizes, groups and pass of a GEMM from words like "M=4096 N=8192 K=1024 wgrad" and "groups=4 total_M=32768 N=4096
  * K=7168"; returns 0 where a word is not known or a size missing. */

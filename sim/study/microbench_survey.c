@@ -1,0 +1,286 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Every row of a table of micro-benchmarks against its prediction on the platform of its card: no row is left out without a
+ * reason. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/base.h"
+#include "base/csv.h"
+#include "report/common.h"
+#include "study/calibrate.h"
+
+static const char DEFAULT_STACK[] = "megatron-2407";
+
+/* A platform of the data, and the stack as its card runs it. */
+struct machine {
+    struct ss_platform *platform;
+    struct ss_stack stack;
+};
+struct survey_reader {
+    struct ss_bench_table table;
+    struct machine *machines;
+    size_t nmachines;
+    struct ss_survey *out;
+};
+
+static int load_machines(struct survey_reader *r, const char *stack, struct ss_files *files,
+                         struct ss_error *err)
+{
+    struct ss_platform_options options = {.asker = ss_simgrid_ask_routes};
+    char **names = NULL;
+    size_t n = 0;
+    int rc = ss_data_list("platforms", ".xml", &names, &n, err);
+
+    r->machines = ss_calloc(n + 1, sizeof *r->machines);
+    if (!rc && !r->machines)
+        rc = ss_fail(err, SS_ERR_NOMEM, NULL, 0, "out of memory");
+    for (size_t i = 0; i < n && !rc; i++) {
+        struct machine *m = &r->machines[r->nmachines];
+        rc = ss_platform_load(names[i], &options, &m->platform, err);
+        if (rc)
+            break;
+        r->nmachines++;
+        rc = ss_stack_load_with(stack ? stack : DEFAULT_STACK, ss_platform_card(m->platform)->name, files,
+                                &m->stack, err);
+    }
+    ss_names_free(names, n);
+    return rc;
+}
+
+/* Of the platforms with that card the one of the shortest name: variants add words. */
+static const struct machine *machine_of(const struct survey_reader *r, const char *gpu)
+{
+    const struct machine *best = NULL;
+
+    for (size_t i = 0; i < r->nmachines; i++) {
+        const struct machine *m = &r->machines[i];
+        if (ss_card_is_named(gpu, ss_platform_card(m->platform)->name) &&
+            (!best || strlen(ss_platform_name(m->platform)) < strlen(ss_platform_name(best->platform))))
+            best = m;
+    }
+    return best;
+}
+
+/* "attention bf16 forward", "collective, across nodes" */
+static void kind_of(const struct ss_bench_row *row, const struct ss_bench_point *p, int priced,
+                    struct ss_survey_row *out)
+{
+    const char *more = "", *backend = "";
+
+    if (!priced) {
+        ss_copy(out->kind, sizeof out->kind, row->kind);
+        return;
+    }
+    if (p->kind == SS_BENCH_ATTENTION) {
+        backend = p->fused ? " fused" : " flash";
+        more = p->both ? " both passes" : p->backward ? " backward" : " forward";
+    } else if (p->kind == SS_BENCH_GEMM && p->accumulate) {
+        more = " accumulated";
+    }
+    if (p->kind == SS_BENCH_COLLECTIVE) {
+        int exchange = p->collective == SS_COLL_DISPATCH || p->collective == SS_COLL_COMBINE;
+        snprintf(out->kind, sizeof out->kind, "%.20s%s%s", row->kind, exchange ? " DeepEP" : "",
+                 p->group.nodes > 1               ? " across nodes"
+                 : p->bytes < SS_SMALLEST_MESSAGE ? " under 1 MiB"
+                                                  : "");
+    } else {
+        snprintf(out->kind, sizeof out->kind, "%.20s%s%s%.8s%s%s", row->kind, backend,
+                 row->precision[0] ? " " : "",
+                 p->precision >= 0 ? ss_precision_name(p->precision) : row->precision,
+                 p->blocks ? " blocks" : "", more);
+    }
+}
+
+static void price(const struct survey_reader *r, const struct ss_bench_row *row, struct ss_survey_row *out)
+{
+    const struct machine *m = machine_of(r, row->gpu);
+    struct ss_bench_point p = {.kind = SS_BENCH_LAUNCH};
+
+    ss_copy(out->gpu, sizeof out->gpu, m ? ss_platform_name(m->platform) : row->gpu);
+    out->why =
+        m ? ss_bench_point_read(row, ss_platform_card(m->platform), &p) : "a card that no platform has";
+    if (!out->why && p.kind == SS_BENCH_COLLECTIVE && !p.group.nodes) {
+        int gpus = ss_platform_gpus_per_node(m->platform);
+        p.group.nodes = (p.group.n + gpus - 1) / gpus;
+        p.group.per_node = p.group.n / p.group.nodes;
+    }
+    kind_of(row, &p, !out->why, out);
+    snprintf(out->id, sizeof out->id, "%.70s", row->shape);
+    if (out->why)
+        return;
+    out->measured = p.seconds;
+    out->predicted = ss_bench_seconds(m->platform, &m->stack, &p);
+}
+
+/* ---- groups ---- */
+
+static struct ss_survey_group *group_of(struct ss_survey *s, const struct ss_survey_row *row)
+{
+    for (int i = 0; i < s->ngroups; i++) {
+        struct ss_survey_group *g = &s->groups[i];
+        if (!strcmp(g->gpu, row->gpu) && !strcmp(g->kind, row->kind) && g->why == row->why)
+            return g;
+    }
+    struct ss_survey_group *g = &s->groups[s->ngroups++];
+    ss_copy(g->gpu, sizeof g->gpu, row->gpu);
+    ss_copy(g->kind, sizeof g->kind, row->kind);
+    g->why = row->why;
+    return g;
+}
+
+static int by_name(const void *a, const void *b)
+{
+    const struct ss_survey_group *x = a, *y = b;
+    int order = (x->why != NULL) - (y->why != NULL);
+
+    if (!order)
+        order = strcmp(x->gpu, y->gpu);
+    if (!order)
+        order = strcmp(x->kind, y->kind);
+    return order || !x->why ? order : strcmp(x->why, y->why);
+}
+
+static int fill_groups(struct ss_survey *s, struct ss_error *err)
+{
+    double *errors = ss_calloc((size_t)s->nrows + 1, sizeof *errors);
+
+    s->groups = ss_calloc((size_t)s->nrows + 1, sizeof *s->groups);
+    if (!errors || !s->groups) {
+        free(errors);
+        return ss_fail(err, SS_ERR_NOMEM, NULL, 0, "out of memory");
+    }
+    for (int i = 0; i < s->nrows; i++) {
+        group_of(s, &s->rows[i])->rows++;
+        s->npriced += !s->rows[i].why;
+    }
+    qsort(s->groups, (size_t)s->ngroups, sizeof *s->groups, by_name);
+    for (int g = 0; g < s->ngroups; g++) {
+        int n = 0;
+        for (int i = 0; i < s->nrows && !s->groups[g].why; i++)
+            if (!s->rows[i].why && group_of(s, &s->rows[i]) == &s->groups[g])
+                errors[n++] = ss_error_pct(s->rows[i].predicted, s->rows[i].measured);
+        ss_error_stat_fill(errors, n, &s->groups[g].error);
+    }
+    free(errors);
+    return SS_OK;
+}
+
+static int read_rows(struct survey_reader *r, struct ss_error *err)
+{
+    size_t n = ss_bench_table_rows(&r->table);
+
+    r->out->rows = ss_calloc(n + 1, sizeof *r->out->rows);
+    if (!r->out->rows)
+        return ss_fail(err, SS_ERR_NOMEM, NULL, 0, "out of memory");
+    for (size_t i = 0; i < n; i++) {
+        struct ss_bench_row row;
+        struct ss_survey_row *out = &r->out->rows[r->out->nrows++];
+        out->line = ss_bench_table_row(&r->table, i, &row);
+        price(r, &row, out);
+    }
+    return fill_groups(r->out, err);
+}
+
+int ss_survey_microbench(const char *path, const char *stack, struct ss_files *files, struct ss_survey **out,
+                         struct ss_error *err)
+{
+    struct survey_reader r = {.out = ss_calloc(1, sizeof *r.out)};
+    int rc = r.out ? ss_files_add(files, path, err) : ss_fail(err, SS_ERR_NOMEM, NULL, 0, "out of memory");
+
+    if (!rc)
+        rc = ss_bench_table_load(path, &r.table, err);
+    if (!rc) {
+        rc = load_machines(&r, stack, files, err);
+        if (!rc)
+            rc = read_rows(&r, err);
+        ss_bench_table_free(&r.table);
+    }
+    for (size_t i = 0; i < r.nmachines; i++)
+        ss_platform_free(r.machines[i].platform);
+    free(r.machines);
+    if (rc)
+        ss_survey_free(r.out);
+    else
+        *out = r.out;
+    return rc;
+}
+
+void ss_survey_free(struct ss_survey *s)
+{
+    if (!s)
+        return;
+    free(s->rows);
+    free(s->groups);
+    free(s);
+}
+
+/* ---- for people, and as JSON ---- */
+
+int ss_survey_write_text(const struct ss_survey *s, FILE *out, struct ss_error *err)
+{
+    int reasons = 0;
+
+    fprintf(out, "%-28s %-30s %5s %8s %8s %8s %8s\n", "platform", "kind", "rows", "mean", "median", "worst",
+            "bias %");
+    for (int i = 0; i < s->ngroups; i++) {
+        const struct ss_survey_group *g = &s->groups[i];
+        if (!g->why)
+            fprintf(out, "%-28s %-30s %5d %8.1f %8.1f %8.1f %+8.1f\n", g->gpu, g->kind, g->rows,
+                    g->error.mean_abs, g->error.median_abs, g->error.worst_abs, g->error.bias);
+        reasons += g->why != NULL;
+    }
+    if (reasons)
+        fprintf(out, "\nNot priced\n");
+    for (int i = 0; i < s->ngroups; i++)
+        if (s->groups[i].why)
+            fprintf(out, "%-28s %-30s %5d  %s\n", s->groups[i].gpu, s->groups[i].kind, s->groups[i].rows,
+                    s->groups[i].why);
+    fprintf(out, "\n%d of %d rows priced\n", s->npriced, s->nrows);
+    return ss_report_done(out, err);
+}
+
+static json_t *group_object(const struct ss_survey_group *g)
+{
+    json_t *o = json_object();
+
+    ss_json_text(o, "platform", g->gpu);
+    ss_json_text(o, "kind", g->kind);
+    ss_json_integer(o, "rows", g->rows);
+    if (g->why) {
+        ss_json_text(o, "reason", g->why);
+        return o;
+    }
+    ss_json_number(o, "mean_abs_pct", g->error.mean_abs);
+    ss_json_number(o, "median_abs_pct", g->error.median_abs);
+    ss_json_number(o, "worst_abs_pct", g->error.worst_abs);
+    ss_json_number(o, "bias_pct", g->error.bias);
+    return o;
+}
+
+int ss_survey_write_json(const struct ss_survey *s, FILE *out, struct ss_error *err)
+{
+    json_t *o = json_object(), *groups = json_array(), *rows = json_array();
+
+    ss_json_integer(o, "rows_read", s->nrows);
+    ss_json_integer(o, "rows_priced", s->npriced);
+    for (int i = 0; i < s->ngroups; i++)
+        json_array_append_new(groups, group_object(&s->groups[i]));
+    json_object_set_new(o, "groups", groups);
+    for (int i = 0; i < s->nrows; i++) {
+        const struct ss_survey_row *r = &s->rows[i];
+        json_t *row = json_object();
+        ss_json_integer(row, "line", r->line);
+        ss_json_text(row, "platform", r->gpu);
+        ss_json_text(row, "kind", r->kind);
+        ss_json_text(row, "shape", r->id);
+        if (r->why) {
+            ss_json_text(row, "reason", r->why);
+        } else {
+            ss_json_number(row, "measured_us", 1e6 * r->measured);
+            ss_json_number(row, "predicted_us", 1e6 * r->predicted);
+        }
+        json_array_append_new(rows, row);
+    }
+    json_object_set_new(o, "rows", rows);
+    return ss_json_write(o, out, err);
+}
