@@ -8,9 +8,6 @@
 
 #include "stepsim/communicator.h"
 
-/* At flow level, of a forward and a backward, about. */
-#define EVENTS_A_LAYER 60
-
 /* Half of the tolerance: either may wait for the other. */
 #define MATTERS (SS_LEVEL_TOLERANCE / 2)
 
@@ -23,37 +20,46 @@ static const struct ss_link_use *busiest(const struct ss_result *r)
     return NULL;
 }
 
-/* Most of an iteration that a stage waits for the label. What runs beside compute is not seen there: it may be all. */
+/* Whether the communicator may be busy while compute, or another one of the same rank, is. */
+static int runs_beside(const struct ss_job *job, int comm)
+{
+    switch (comm) {
+    case SS_COMM_FSDP:
+    case SS_COMM_EXPERT_FSDP: return 1;
+    case SS_COMM_CP: return ss_job_cp_in_ring(job) || job->overlap_ep || job->shared_expert_overlap;
+    case SS_COMM_TP: return job->tp_comm_overlap || job->overlap_ep || job->shared_expert_overlap;
+    default: return job->overlap_ep || job->shared_expert_overlap;
+    }
+}
+
+/* Most of an iteration that a stage waits for the communicator; of what runs beside compute that is not seen: it may be all. */
 static double waited(const struct ss_run *run, int comm)
 {
     const struct ss_result *r = run->result;
-    const struct ss_job *job = run->plan->job;
     double most = 0;
-    int beside = comm == SS_COMM_FSDP || comm == SS_COMM_EXPERT_FSDP ||
-                 (comm == SS_COMM_CP && ss_job_cp_in_ring(job)) ||
-                 (comm == SS_COMM_TP && job->tp_comm_overlap) || job->overlap_ep ||
-                 job->shared_expert_overlap;
-    for (int s = 0; s < r->nstages && !beside; s++)
+    for (int s = 0; s < r->nstages; s++)
         most = fmax(most, r->stages[s].breakdown[ss_comm_facts(comm)->label] / r->iteration_s);
-    return beside ? 1 : most;
+    return runs_beside(run->plan->job, comm) ? 1 : most;
 }
 
-/* Communicators that may be busy while another one of the same rank is. */
-static int runs_beside(const struct ss_run *run, int comm)
-{
-    return waited(run, comm) >= 1;
-}
-
-/* Flows of the largest exchange, and events of all classes, that take seconds. */
-#define MOST_FLOWS 2e7
+/*
+ * Of a layer's forward and backward at flow level, at most: 54 with tensor 4 x context 2 or a ring of context 4, 46 with tensor 8
+ * and full recompute, 41 of experts with it, 11 of sharded parameters. The native engine takes 29 million a second there
+ * (tests/bench/results.md), so these are 0.7 s.
+ */
+#define EVENTS_A_LAYER 60
 #define MOST_EVENTS 2e7
+/* Flows of the largest exchange, which the plan counts: 17 million take 0.6 s where nodes are equal, as DeepSeek-V3 on 65,536 GPUs
+ * with ep 256, and 1 us each where they are not, as with one slow GPU. */
+#define MOST_FLOWS 2e7
 
 int ss_level_affordable(const struct ss_run *run)
 {
     const struct ss_plan *plan = run->plan;
+    const struct ss_model *model = &plan->job->model;
     const struct ss_ranks *experts = plan->experts ? &plan->expert_ranks : NULL;
     double widest = ss_ranks_group_size(&plan->ranks, SS_COMM_CP);
-    double layers = (double)plan->job->model.num_layers / plan->schedule->stages;
+    double layers = (double)(model->num_layers + model->mtp_num_layers) / plan->schedule->stages;
     if (experts)
         widest = fmax(widest, ss_ranks_group_size(experts, SS_COMM_EP));
     return plan->world_size * widest < MOST_FLOWS &&
@@ -80,7 +86,8 @@ struct ss_level_doubt ss_level_doubt(const struct ss_run *run)
             snprintf(d.what, sizeof d.what,
                      "%s shares links, as %s, with pipeline and data-parallel transfers", name,
                      link->link.name);
-        else if (share->across && first >= 0 && (runs_beside(run, comm) || runs_beside(run, first)))
+        else if (share->across && first >= 0 &&
+                 (runs_beside(plan->job, comm) || runs_beside(plan->job, first)))
             snprintf(d.what, sizeof d.what, "%s and %s share links between nodes", ss_comm_facts(first)->name,
                      name);
         first = share->across ? comm : first;

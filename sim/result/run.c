@@ -146,6 +146,14 @@ static int simulate_near(const struct ss_scenario *s, const struct ss_run_option
     }
 }
 
+static int find_sensitivity(const struct ss_run_options *options, struct ss_run *out, struct ss_error *err)
+{
+    if (options->unchecked || options->full_replay || options->jitter.sigma > 0)
+        return SS_OK;
+    return ss_sensitivity_find(out->program, out->timeline, without_barrier(out->plan),
+                               &out->result->sensitivity, err);
+}
+
 static int run_once(const struct ss_scenario *s, const struct ss_run_options *options, struct ss_run *out,
                     struct ss_error *err)
 {
@@ -162,9 +170,8 @@ static int run_once(const struct ss_scenario *s, const struct ss_run_options *op
         rc = ss_result_build(out->plan, out->timeline, options->engine, &out->result, err);
     if (!rc)
         out->result->spread = spread;
-    if (!rc && !options->unchecked && !options->full_replay && !(options->jitter.sigma > 0))
-        rc = ss_sensitivity_find(out->program, out->timeline, without_barrier(out->plan),
-                                 &out->result->sensitivity, err);
+    if (!rc)
+        rc = find_sensitivity(options, out, err);
     if (!rc)
         rc = ss_timers_fill(out->plan, out->program, out->timeline, out->result, err);
     if (!rc)
@@ -191,7 +198,7 @@ static int take_flows(const struct ss_run_options *options, struct ss_run *flows
     how.engine = options->any_engine ? SS_ENGINE_NATIVE : options->engine;
     if (how.engine == SS_ENGINE_NATIVE && options->jitter.sigma <= 0 && !options->full_replay) {
         *out = *flows;
-        return SS_OK;
+        return find_sensitivity(options, out, err);
     }
     rc = run_once(flows->scenario, &how, out, err);
     ss_run_free(flows);
@@ -202,7 +209,8 @@ static int take_flows(const struct ss_run_options *options, struct ss_run *flows
 static int check_level(const struct ss_run_options *options, struct ss_run *out, struct ss_error *err)
 {
     struct ss_level_doubt doubt = {""};
-    struct ss_run_options how = {.engine = SS_ENGINE_NATIVE, .plan = options->plan};
+    /* sensitivity is looked for once the flows are the answer */
+    struct ss_run_options how = {.engine = SS_ENGINE_NATIVE, .unchecked = 1, .plan = options->plan};
     const char *level = ss_level_name(out->plan->level);
     struct ss_run flows;
     double off;
@@ -218,7 +226,6 @@ static int check_level(const struct ss_run_options *options, struct ss_run *out,
         return SS_OK;
     }
     how.plan.level = SS_LEVEL_FLOW;
-    how.unchecked = options->unchecked || options->level_choice == SS_LEVEL_STAYS;
     rc = run_once(out->scenario, &how, &flows, err);
     if (rc)
         return rc;
