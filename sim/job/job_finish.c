@@ -8,6 +8,7 @@
 #include "job/job_internal.h"
 #include "job/loaded.h"
 #include "model/model_internal.h"
+#include "model/stack_internal.h"
 
 /* A flag of 0, which the model of a config.json must not fill in: --num-experts 0 makes it dense. */
 static void drop_experts(const struct ss_finish *f, struct ss_model *m)
@@ -197,6 +198,7 @@ static void complete(struct ss_finish *f)
         job->hidden_dropout = m->hidden_dropout >= 0 ? m->hidden_dropout : f->stack->dropout;
     if (job->precision == SS_FP8 && job->fp8_base < 0)
         job->fp8_base = SS_BF16; /* refused before */
+    ss_stack_note(f->stack, f->notes);
     complete_positions(f);
     if (m->not_priced[0])
         ss_note(f->notes, "the model's config says what is not priced: %s", m->not_priced);

@@ -10,6 +10,7 @@
 #include "stepsim/params.h"
 
 #define MAX_BASES 8
+#define FOLDER "workloads/stacks"
 
 static int of_stack(int prop)
 {
@@ -151,7 +152,7 @@ static int read_base(const char *file, const struct ss_xml_node *root, const cha
 
     if (!base)
         return SS_OK;
-    int rc = ss_data_find("workloads/stacks", base, ".xml", path, sizeof(path), &why);
+    int rc = ss_data_find(FOLDER, base, ".xml", path, sizeof(path), &why);
     if (rc) {
         ss_fail(err, SS_ERR_INPUT, file, root->line, "base \"%.60s\": %.300s", base, why.message);
         return why.hint[0] ? ss_hint(err, SS_ERR_INPUT, "%s", why.hint) : SS_ERR_INPUT;
@@ -227,21 +228,42 @@ int ss_stack_load(const char *name_or_path, const char *card, struct ss_stack *o
     return ss_stack_load_with(name_or_path, card, NULL, out, err);
 }
 
+/* File of a stack, or of the nearest release of the same framework; `asked` gets the name that has no file of its own. */
+static int find_stack(const char *name, char path[1024], char asked[64], struct ss_error *err)
+{
+    char **names = NULL;
+    size_t n = 0;
+    bool found;
+    int rc = ss_data_look(FOLDER, name, ".xml", path, 1024, &found, err);
+
+    if (rc || found)
+        return rc;
+    if (!strchr(name, '/') && strlen(name) < 64 && !ss_data_list(FOLDER, ".xml", &names, &n, NULL)) {
+        const char *near = ss_release_nearest((const char *const *)names, n, name);
+        if (near && !ss_data_look(FOLDER, near, ".xml", path, 1024, &found, NULL) && found)
+            ss_copy(asked, 64, name);
+    }
+    ss_names_free(names, n);
+    return asked[0] ? SS_OK : ss_data_find(FOLDER, name, ".xml", path, 1024, err);
+}
+
 int ss_stack_load_with(const char *name_or_path, const char *card, struct ss_files *files,
                        struct ss_stack *out, struct ss_error *err)
 {
     struct trail trail = {.files = files};
     struct ss_stack s;
-    char path[1024];
-    int rc = ss_data_find("workloads/stacks", name_or_path, ".xml", path, sizeof(path), err);
+    char path[1024], asked[64] = "";
+    int rc = find_stack(name_or_path, path, asked, err);
 
     if (rc)
         return rc;
     stack_init(&s);
     rc = read_path(path, card, &trail, &s, err);
-    if (!rc)
-        *out = s;
-    return rc;
+    if (rc)
+        return rc;
+    ss_copy(s.asked, sizeof(s.asked), asked);
+    *out = s;
+    return SS_OK;
 }
 
 int ss_stack_parse(const char *text, size_t len, const char *file, const char *card, struct ss_stack *out,

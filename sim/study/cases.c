@@ -7,6 +7,7 @@
 
 #include "base/base.h"
 #include "job/loaded.h"
+#include "model/stack_internal.h"
 #include "stepsim/bands.h"
 #include "stepsim/flags.h"
 #include "stepsim/scenario.h"
@@ -190,6 +191,8 @@ static int prepare(struct ss_case *c, const struct ss_case_choice *choice, struc
     if (choice && choice->stack)
         ss_copy(c->job.stack, sizeof c->job.stack, choice->stack);
     rc = finish(c, files, err);
+    if (!rc)
+        ss_stack_note(&c->stack, notes);
     if (!rc && c->state == SS_CASE_READY &&
         !strcmp(ss_table_get(c->table, c->row, "outcome"), "framework-error"))
         refuse(c, SS_CASE_NOTHING, ss_table_get(c->table, c->row, "note"));

@@ -170,6 +170,39 @@ static void test_base_cycle(void)
     rmdir(dir);
 }
 
+/* A release without a file takes the nearest of the same framework, by date where releases are dates. */
+static void test_nearest_release(void)
+{
+    static const char *const names[] = {
+        "megatron-2021", "megatron-2407", "megatron-lm-ci-2025", "nemo-24.03",  "nemo-24.11",
+        "nemo-25.03",    "mlperf-v4.1",   "mlperf-v5.0",         "deepseek-v3", "mine"};
+    static const char *const pairs[][2] = {
+        {"nemo-25.01", "nemo-24.11"}, /* two months from either: the older */
+        {"nemo-1.0", "nemo-24.03"},
+        {"nemo-24.11.02", "nemo-24.11"},
+        {"NeMo-26.02", "nemo-25.03"},
+        {"megatron-2309", "megatron-2407"}, /* 10 months, 2021 is 33 before */
+        {"megatron-2020", "megatron-2021"},
+        {"mlperf-v5.1", "mlperf-v5.0"},
+        {"mlperf-v4.0", "mlperf-v4.1"},
+        {"megatron-lm-2024", NULL}, /* another framework than megatron and megatron-lm-ci */
+        {"megatron", NULL},
+        {"mine-2", NULL},
+        {"megatrn-2407", NULL},
+        {"deepseek-v4", "deepseek-v3"}};
+    struct ss_stack s;
+
+    for (size_t i = 0; i < SS_ARRAY_LEN(pairs); i++) {
+        const char *near = ss_release_nearest(names, SS_ARRAY_LEN(names), pairs[i][0]);
+        CU_ASSERT(pairs[i][1] ? near && !strcmp(near, pairs[i][1]) : !near);
+    }
+    CU_ASSERT_EQUAL_FATAL(ss_stack_load("megatron-2408", "H800", &s, NULL), 0);
+    CU_ASSERT_STRING_EQUAL(s.name, "megatron-2407");
+    CU_ASSERT_STRING_EQUAL(s.asked, "megatron-2408");
+    CU_ASSERT_EQUAL_FATAL(ss_stack_load("Megatron_2407", "H800", &s, NULL), 0);
+    CU_ASSERT_STRING_EQUAL(s.asked, "");
+}
+
 static void test_failure_leaves_stack(void)
 {
     struct ss_stack s;
@@ -188,6 +221,7 @@ int main(void)
                            {"known stacks", test_known_stacks},
                            {"every prop", test_every_prop},
                            {"cards and bases", test_cards_and_bases},
+                           {"nearest release", test_nearest_release},
                            {"errors", test_errors},
                            {"base cycle", test_base_cycle},
                            {"failure leaves the stack", test_failure_leaves_stack},

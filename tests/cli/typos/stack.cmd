@@ -1,1 +1,1 @@
-"$STEPSIM" run --platform h800 --nodes 1 --model llama3.1-8b --stack megatron-2408 --bf16 --gbs 8 --seq 1024
+"$STEPSIM" run --platform h800 --nodes 1 --model llama3.1-8b --stack megatrn-2407 --bf16 --gbs 8 --seq 1024
