@@ -186,11 +186,6 @@ static int check_split(struct ss_finish *f, int v)
                    "number of layers on each pipeline rank: %d must be divisible by virtual pipeline "
                    "parallel degree %d",
                    layers / stages, chunks);
-        if (layers / stages / chunks <= (stages * chunks > 1 ? counted > 0 : counted))
-            REFUSE(f, "--account-for-embedding-in-pipeline-split --account-for-loss-in-pipeline-split",
-                   "take fewer stages, or drop it",
-                   "a virtual stage of %d layers has none beside embedding or loss",
-                   layers / stages / chunks);
         return SS_OK;
     }
     if (counted > 0)
