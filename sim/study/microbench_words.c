@@ -178,7 +178,7 @@ static const char *read_attention(const struct ss_bench_row *r, const struct ss_
     if ((!p->both && !p->backward && strncmp(shape, "fwd ", 4) != 0) || p->queries <= 0 || p->head <= 0 ||
         p->values <= 0)
         return NO_SIZES;
-    p->seconds = seconds_of(r, 1e12);
+    p->seconds = seconds_of(r, 1e12) * (strstr(r->source, "FLOPs of the FULL square") ? 2 : 1);
     return p->seconds > 0 ? NULL : NO_UNIT;
 }
 
