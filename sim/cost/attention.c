@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The attention block of transformer layers. */
+#include <math.h>
+
 #include "cost/cost.h"
 #include "job/packing.h"
 
@@ -89,6 +91,7 @@ static void attention_add(struct ss_ops *ops, const struct ss_shape *s, const st
         return;
     }
     op->keys = keys_seen(s, local);
+    op->most_keys = local && s->window > 0 ? fmin(s->window, op->keys) : op->keys;
     op->forward_flops = 2 * s->tokens * op->keys * s->heads * (s->d + s->d_v) / 2; /* causal half */
     /* Scores again, and the gradients of Q and K in d; those of the probabilities and of V in d_v. */
     op->backward_flops = (3 * s->d + 2 * s->d_v) / (s->d + s->d_v) * op->forward_flops;

@@ -75,14 +75,40 @@ static void unfused_cost(const struct ss_cost_context *c, const struct ss_op *op
     *backward = products + elementwise(c, op->backward_bytes, op->backward_kernels);
 }
 
-/* All-to-all gives each rank whole documents of fewer heads, a ring a part of each. Few keys a query leave a block of
- * queries as little work as a short sequence. */
-static double attention_rate(const struct ss_cost_context *c, const struct ss_op *op, double share)
+/* How full its calls keep the card, of which each takes a row with all of its documents. All-to-all gives each rank whole rows of
+ * fewer heads, a ring a part of each: in its first step queries see their own chunk, in the others all queries half of the keys or
+ * half of them all. Gathered keys are seen by the two halves of a rank's queries apart, about as many by each query. */
+static double attention_fill(const struct ss_cost_context *c, const struct ss_op *op, int backward)
 {
     const struct ss_shape *s = &c->shape;
-    double queries = fmin(c->job->cp_comm_type == SS_CP_A2A ? s->document : s->document / s->cp, op->keys);
-    return ss_kernel_attention_rate(c->card, c->stack, s->storage_precision, share, queries, s->d, s->d_v) *
-           (own_sms(c) / c->card->sm_count);
+    double sms = own_sms(c), queries = c->job->cp_comm_type == SS_CP_A2A ? s->sequence : s->chunk;
+    struct ss_attention_call own = {.heads = s->tokens * s->heads / queries,
+                                    .queries = queries,
+                                    .spread = 2 * op->most_keys / op->keys,
+                                    .backward = backward};
+    struct ss_attention_call all = own, half;
+    double first = ss_kernel_attention_fill(c->card, &own, sms);
+    if (s->cp <= 1 || c->job->cp_comm_type == SS_CP_A2A)
+        return first;
+    all.spread = 1;
+    half = all;
+    half.queries /= 2;
+    double of_half = ss_kernel_attention_fill(c->card, &half, sms);
+    if (!ss_job_cp_in_ring(c->job))
+        return of_half;
+    double others = (1 / ss_kernel_attention_fill(c->card, &all, sms) + 1 / of_half) / 2;
+    return s->cp / (1 / first + (s->cp - 1) * others);
+}
+
+/* Few keys a query leave a block of queries as little work as a short sequence. */
+static double attention_rate(const struct ss_cost_context *c, const struct ss_op *op, double share,
+                             int backward)
+{
+    const struct ss_shape *s = &c->shape;
+    double queries = c->job->cp_comm_type == SS_CP_A2A ? s->document : s->document / s->cp;
+    double rate = ss_kernel_attention_rate(c->card, c->stack, s->storage_precision, share,
+                                           fmin(queries, op->keys), s->d, s->d_v);
+    return rate * attention_fill(c, op, backward) * (own_sms(c) / c->card->sm_count);
 }
 
 /* Flash and fused attention at their measured rates, and the corrections between ring steps. */
@@ -91,9 +117,9 @@ static void flash_cost(const struct ss_cost_context *c, const struct ss_op *op, 
 {
     const struct ss_stack *st = c->stack;
     int fused = c->shape.attention == SS_ATTENTION_FUSED;
-    *forward = op->forward_flops / attention_rate(c, op, fused ? st->fused_fwd : st->flash_fwd) +
+    *forward = op->forward_flops / attention_rate(c, op, fused ? st->fused_fwd : st->flash_fwd, 0) +
                elementwise(c, 0, op->forward_kernels) + cp_correction(c);
-    *backward = op->backward_flops / attention_rate(c, op, fused ? st->fused_bwd : st->flash_bwd) +
+    *backward = op->backward_flops / attention_rate(c, op, fused ? st->fused_bwd : st->flash_bwd, 1) +
                 elementwise(c, 0, op->backward_kernels) + 2 * cp_correction(c);
 }
 

@@ -92,3 +92,19 @@ double ss_kernel_attention_rate(const struct ss_card *card, const struct ss_stac
         queries / (queries + half) * (at + half) / at * (d / (d + half_d) * (at_d + half_d) / at_d);
     return ss_kernel_peak(card, precision) * saturation * share;
 }
+
+/* Keys of a thread block of the backward: of flash attention 2 and 3 at heads up to 128, of cuDNN assumed. */
+#define BACKWARD_TILE 128
+
+double ss_kernel_attention_fill(const struct ss_card *card, const struct ss_attention_call *call, double sms)
+{
+    double tiles = ceil(call->queries / (call->backward ? BACKWARD_TILE : card->attention_tile));
+    double blocks = call->heads * tiles, longest = sms / blocks * call->spread; /* over all work on all SMs */
+    /* When the last and longest block starts, blocks under way have mean(w^2) / (2 mean(w)) left: a third of the longest where work
+     * grows from none, half of it where all are equal. The SMs wait for the difference. */
+    double tail = 5. / 6 - 1 / (3 * call->spread);
+    /* The backward starts a head with its longest block, which is so much nearer to its end when the last one starts. */
+    if (call->backward)
+        tail = fmax(0, tail - (call->spread - 1) * tiles / (2 * sms));
+    return 1 / (blocks > sms ? fmax(1 + tail * longest, longest) : longest);
+}

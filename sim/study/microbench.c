@@ -201,9 +201,13 @@ static double attention_seconds(const struct ss_card *card, const struct ss_stac
         one.backward = 1;
         return (forward + 2.5 * attention_seconds(card, stack, &one)) / 3.5;
     }
-    return 1e12 / (p->sms / card->sm_count *
-                   ss_kernel_attention_rate(card, stack, p->precision, attention_share(stack, p), p->queries,
-                                            p->head, p->values));
+    struct ss_attention_call call = {
+        .heads = p->heads, .queries = p->queries, .spread = 2, .backward = p->backward};
+    double rate = ss_kernel_attention_rate(card, stack, p->precision, attention_share(stack, p), p->queries,
+                                           p->head, p->values);
+    double fill = p->heads > 0 ? ss_kernel_attention_fill(card, &call, p->sms) : 1;
+
+    return 1e12 / (p->sms / card->sm_count * rate * fill);
 }
 
 static double collective_seconds(const struct ss_platform *platform, const struct ss_stack *stack,

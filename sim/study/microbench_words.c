@@ -149,7 +149,8 @@ static const char *read_backend(const char **shape, struct ss_bench_point *p)
     return strstr(*shape, "decode") ? "decoding" : "another implementation of attention";
 }
 
-/* "FA2 fwd b=2 seq=8192 hq=64 hkv=8 d=128 causal": the rate depends on the sequence and the head alone. */
+/* "FA2 fwd b=2 seq=8192 hq=64 hkv=8 d=128 causal": the rate depends on the sequence, the head and,
+ * where they are said, how many of either there are. */
 static const char *read_attention(const struct ss_bench_row *r, const struct ss_card *card,
                                   struct ss_bench_point *p)
 {
@@ -163,6 +164,7 @@ static const char *read_attention(const struct ss_bench_row *r, const struct ss_
     p->backward = !strncmp(shape, "bwd ", 4);
     p->fit = p->fit && !p->both;
     p->queries = number_behind(shape, "seq=");
+    p->heads = number_behind(shape, "b=") * fmax(number_behind(shape, "hq="), number_behind(shape, "h="));
     p->head = fmax(number_behind(shape, "d="), number_behind(shape, "headdim="));
     p->values = p->head > 0 ? p->head : number_behind(shape, "dv=");
     p->head = fmax(p->head, number_behind(shape, "dqk="));

@@ -44,6 +44,7 @@ static inline void setting_make(struct setting *t)
     t->card.gemm_tile_m = 128;
     t->card.gemm_tile_n = 256;
     t->card.gemm_small_tile = 0.9;
+    t->card.attention_tile = 128;
     t->card.hbm_bandwidth = 1e12;
     t->card.hbm_efficiency = 1;
     t->stack.fused_wgrad_accumulation = t->stack.fp8_forward_gain = 1;

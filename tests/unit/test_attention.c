@@ -18,10 +18,14 @@ static void test_window(void)
     CU_ASSERT_EQUAL(ss_ops_params(&local), ss_ops_params(&full));
     ss_cost_layer(&t.c, &full, ss_layer_kind(SS_LAYER_DENSE), SS_RECOMPUTE_NONE, &wide);
     ss_cost_layer(&t.c, &local, ss_layer_kind(SS_LAYER_DENSE_LOCAL), SS_RECOMPUTE_NONE, &narrow);
-    /* 4096 queries of 4096 keys, and of 2 x 1024 - 1024^2 / 4096 = 1792 keys, at their own rates. */
+    /* 4096 queries of 4096 keys, and of 2 x 1024 - 1024^2 / 4096 = 1792 keys, at their own rates. 32 heads and sequences make 1024
+     * blocks on 100 SMs: the longest are 100 / 1024 of all work times 4096 over a mean of 2048, or 1024 over 896, of which the SMs
+     * wait for 2/3, or for 5/6 - 896 / 1024 / 3. */
     double rate = 0.4e15 * (8192 + 1024) / 8192;
     double full_s = 4 * 4096.0 * 4096 * 1024 / (rate * 4096 / (4096 + 1024)),
            local_s = 4 * pairs * 1024 / (rate * 1792 / (1792 + 1024));
+    full_s *= 1 + 2 / 3. * 100 / 1024 * 2;
+    local_s *= 1 + (5 / 6. - 0.875 / 3) * 100 / 1024 / 0.875;
     CU_ASSERT_DOUBLE_EQUAL(wide.forward[SS_LABEL_COMPUTE] - narrow.forward[SS_LABEL_COMPUTE],
                            full_s - local_s, 1e-12);
 }
@@ -58,6 +62,32 @@ static void test_window_unfused(void)
     t.job.model.sliding_window = 1024;
     struct ss_ops local = layer_of(&t, SS_LAYER_DENSE_LOCAL);
     CU_ASSERT_EQUAL(find(&local, "core attention")->forward_flops, 4 * 2 * 4096.0 * 4096 * 1024);
+}
+
+static double forward_with(struct setting *t, int cp, int how)
+{
+    struct ss_layer_cost cost;
+    t->job.cp = cp;
+    t->job.cp_comm_type = how;
+    struct ss_ops ops = layer_of(t, SS_LAYER_DENSE);
+    ss_cost_layer(&t->c, &ops, ss_layer_kind(SS_LAYER_DENSE), SS_RECOMPUTE_NONE, &cost);
+    return cost.forward[SS_LABEL_COMPUTE];
+}
+
+/* Blocks of 128 queries on 100 SMs. A rank of two has 2048 queries of 2 x 16 heads, 512 blocks; the longest wait 2/3 of 200 / 512
+ * where it is causal. A ring's second step has as many keys for each query, in 512 blocks or in 256, of which the SMs wait for
+ * half a block; gathered keys have 256. All-to-all has 4096 queries of 16 heads. */
+static void test_context_parallel(void)
+{
+    struct setting t;
+    setting_make(&t);
+    t.stack.attention_half_tokens = 0;
+    double causal = 1 + 2 / 3. * 200 / 512, half = 1 + 0.5 * 100 / 256, all = 1 + 0.5 * 100 / 512;
+    double seconds = 2 * 4096.0 * 4096 * 1024 / 0.4e15;
+    double ring = forward_with(&t, 2, SS_CP_P2P), gather = forward_with(&t, 2, SS_CP_ALLGATHER),
+           heads = forward_with(&t, 2, SS_CP_A2A);
+    CU_ASSERT_DOUBLE_EQUAL(ring - gather, seconds * ((causal + (all + half) / 2) / 2 - half), 1e-12);
+    CU_ASSERT_DOUBLE_EQUAL(heads - gather, seconds * (causal - half), 1e-12);
 }
 
 /* What Transformer Engine's unfused attention does beside: 37 B of a mask of 4096 x 4096 in ten kernels, the context read
@@ -308,6 +338,7 @@ int main(void)
     CU_TestInfo tests[] = {{"local attention sees a window", test_window},
                            {"a window as long as the sequence is none", test_wide_window},
                            {"unfused local attention is masked", test_window_unfused},
+                           {"tiles of context parallelism", test_context_parallel},
                            {"unfused attention of Transformer Engine", test_unfused_te},
                            {"latent attention of full rank", test_latent_full_rank},
                            {"latent attention of DeepSeek-V3", test_latent_of_deepseek_v3},

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Seconds of single kernels and traffic of operators, by hand (docs/reference/model.md, sections 1 to 4). */
+#include <math.h>
 #include <string.h>
 
 #include "cost/kernel.h"
@@ -17,6 +18,7 @@ static void make(struct ss_card *card, struct ss_stack *stack)
     card->gemm_tile_m = 128;
     card->gemm_tile_n = 256;
     card->gemm_small_tile = 0.9;
+    card->attention_tile = 128;
     card->hbm_bandwidth = 1e12;
     card->hbm_efficiency = 1;
     stack->te_layers = stack->norm_passes = stack->fp8_cast_passes = 1;
@@ -46,6 +48,94 @@ static void test_grouped_gemm(void)
     card.hbm_bandwidth = 1e12;
     CU_ASSERT_DOUBLE_EQUAL(ss_kernel_grouped_gemm(&card, SS_BF16, 64, 1, 64, 2560, 1024, 0, 100, 1),
                            (64 * 1024 + 64 * 1024 * 2560.0 + 64 * 2560) * 2 / 1e12, 1e-12);
+}
+
+/* Blocks one after the other on whichever SM is free first, those of a head from its first tile on, or the backward's; what
+ * the queries see grows from `least` keys to `most`. Seconds over those of SMs that are busy to the end. */
+static double run_blocks(const struct ss_card *card, const struct ss_attention_call *call)
+{
+    double free_at[132] = {0}, end = 0, work = 0;
+    int sms = (int)card->sm_count,
+        tiles = (int)call->queries / (call->backward ? 128 : (int)card->attention_tile);
+    for (int i = 0; i < (int)call->heads * tiles; i++) {
+        int tile = i % tiles, first = 0;
+        double part = (call->backward ? tiles - 1 - tile : tile) + 0.5, mean = tiles / 2.;
+        double block = 1 + (call->spread - 1) * (part / mean - 1);
+        for (int k = 1; k < sms; k++)
+            first = free_at[k] < free_at[first] ? k : first;
+        free_at[first] += block;
+        end = free_at[first] > end ? free_at[first] : end;
+        work += block / sms;
+    }
+    return end / work;
+}
+
+/* 4 heads of 4096 are 128 blocks on 100 SMs: the longest is 2 x 100 / 128 of all work, 2/3 of it are waited for. */
+static void test_attention_fill(void)
+{
+    struct ss_card card;
+    struct ss_stack stack;
+    make(&card, &stack);
+    struct ss_attention_call call = {.heads = 4, .queries = 4096, .spread = 2};
+    CU_ASSERT_DOUBLE_EQUAL(ss_kernel_attention_fill(&card, &call, 100), 1 / (1 + 2 / 3. * 200 / 128), 1e-12);
+    /* Two heads: 64 blocks, of which the longest takes 3.125 times what all SMs would. */
+    call.heads = 2;
+    CU_ASSERT_DOUBLE_EQUAL(ss_kernel_attention_fill(&card, &call, 100), 1 / 3.125, 1e-12);
+    /* As many keys for all: half a block of 256 queries. A tile that is not full is one. */
+    card.attention_tile = 256;
+    call = (struct ss_attention_call){.heads = 20, .queries = 2500, .spread = 1};
+    CU_ASSERT_DOUBLE_EQUAL(ss_kernel_attention_fill(&card, &call, 100), 1 / 1.25, 1e-12);
+    /* Backward, of 128 keys: the last head's longest of 32 blocks began 32 / 200 of its time before the last block. */
+    call = (struct ss_attention_call){.heads = 8, .queries = 4096, .spread = 2, .backward = 1};
+    CU_ASSERT_DOUBLE_EQUAL(ss_kernel_attention_fill(&card, &call, 100), 1 / (1 + (2 / 3. - 0.16) * 200 / 256),
+                           1e-12);
+}
+
+/* Against blocks that are run one by one: 2 to 64 heads of 2048 to 16384 tokens, causal and in a window. */
+static void test_attention_fill_runs(void)
+{
+    struct ss_card card;
+    struct ss_stack stack;
+    make(&card, &stack);
+    for (int i = 0; i < 160; i++) {
+        struct ss_attention_call call = {.heads = 2 << (i / 2 % 5),
+                                         .queries = 2048 << (i / 10 % 4),
+                                         .spread = i / 40 % 2 ? 2 : 1.5,
+                                         .backward = i % 2};
+        card.sm_count = i / 80 ? 132 : 108;
+        double took = run_blocks(&card, &call),
+               said = 1 / ss_kernel_attention_fill(&card, &call, card.sm_count);
+        double blocks = call.heads * call.queries / 128;
+        /* between one and two blocks an SM the last wave may be empty or full */
+        CU_ASSERT(fabs(said / took - 1) < (blocks <= card.sm_count       ? 0.05
+                                           : blocks <= 2 * card.sm_count ? 0.27
+                                                                         : 0.13));
+    }
+}
+
+/* Transformer Engine's cuDNN at 4096 tokens, TFLOP/s of 64 to 4 heads of 128, forward and backward on A100, forward on B200, whose
+ * thread blocks have 256 queries (MooreThreads/SimuMax@4dcaae5, configs/system): as model.md, section 3 has it, over 64 heads'. */
+static void test_attention_by_heads(void)
+{
+    static const struct {
+        double sms, tile, measured[5], error[5];
+    } row[] = {{108, 128, {370.3, 349.0, 308.2, 245.4, 160.4}, {0, 0.4, -0.4, -3.3, -14.0}},
+               {108, 128, {313.6, 301.5, 277.1, 237.2, 210.5}, {0, 1.1, 2.1, 3.1, 19.3}},
+               {148, 256, {1960.9, 1646.5, 1301.1, 697.9, 375.5}, {0, -2.5, -1.5, -31.0, -25.7}}};
+    struct ss_card card;
+    struct ss_stack stack;
+    make(&card, &stack);
+    for (int k = 0; k < 3; k++)
+        for (int i = 0; i < 5; i++) {
+            struct ss_attention_call most = {.heads = 64, .queries = 4096, .spread = 2, .backward = k == 1};
+            struct ss_attention_call call = most;
+            call.heads = 64 >> i;
+            card.attention_tile = row[k].tile;
+            double said = ss_kernel_attention_fill(&card, &call, row[k].sms) /
+                          ss_kernel_attention_fill(&card, &most, row[k].sms);
+            CU_ASSERT_DOUBLE_EQUAL(100 * (row[k].measured[i] / row[k].measured[0] / said - 1),
+                                   row[k].error[i], 0.06);
+        }
 }
 
 /* Blocks: 0.6 of the rate and a prologue of 1024 steps, weight gradients 0.9 of it; neutral where the card knows none. */
@@ -183,6 +273,9 @@ int main(void)
     CU_TestInfo tests[] = {{"grouped GEMM", test_grouped_gemm},
                            {"GEMM gain", test_gemm_gain},
                            {"attention rate", test_attention_rate},
+                           {"attention that fills a card", test_attention_fill},
+                           {"attention against its blocks", test_attention_fill_runs},
+                           {"attention by heads", test_attention_by_heads},
                            {"casts", test_casts},
                            {"casts by current scaling", test_current_scaling},
                            {"norm", test_norm},

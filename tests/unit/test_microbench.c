@@ -347,6 +347,7 @@ static void put_attention(const struct ss_platform *platform, const struct ss_st
                                    .head = 32 << (i >> 4)};
         p.values = p.head;
         p.sms = 132;
+        p.heads = 64;
         fprintf(f, "attention,NVIDIA H200,%s %s b=2 seq=%.0f hq=32 d=%.0f causal,1 GPU,bf16,%.9g,TFLOP/s,x\n",
                 p.fused ? "cuDNN" : "FA2", p.backward ? "bwd" : "fwd", p.queries, p.head,
                 1 / ss_bench_seconds(platform, stack, &p));

@@ -27,12 +27,24 @@ double ss_kernel_grouped_gemm(const struct ss_card *card, int precision, double 
 /* The same product in tiles of tile_m columns on the CUDA cores, which the libraries fall back to where rows are no
  * multiple of 16 bytes. 0 where the card's file does not know their peak. */
 double ss_kernel_gemm_on_cores(const struct ss_card *card, int precision, double m, double n, double k);
-/* FLOP/s of flash or fused attention over the causal half of the square, alone on the card; `share` of the peak of
- * `precision` is at 8192 queries and a head of 128 (ss.attention.*): falls for few queries and a small head. Heads of latent
+/* FLOP/s of flash or fused attention over the causal half of the square, alone on the card and with all of its SMs busy; `share`
+ * of the peak of `precision` is at 8192 queries and a head of 128 (ss.attention.*): falls for few queries and a small head. Heads of latent
  * attention have d_qk elements of a query or key and d_v of a value; FLOP are 2 (d_qk + d_v) a score forward,
  * 2 (3 d_qk + 2 d_v) backward. */
 double ss_kernel_attention_rate(const struct ss_card *card, const struct ss_stack *stack, int precision,
                                 double share, double queries, double d_qk, double d_v);
+/* One call of a flash or fused kernel, which makes thread blocks of the card's `attention_tile` queries, in the backward of 128
+ * keys, head after head. */
+struct ss_attention_call {
+    double heads;   /* times sequences: each has blocks of its own */
+    double queries; /* of a sequence; in the backward keys, as many */
+    double
+        spread; /* keys of the query that sees most, over the mean: 2 where it is causal, 1 where all see as many */
+    int backward;
+};
+/* Part of its rate with all of `sms` SMs busy, 0 .. 1, that the call reaches: when no more blocks are left SMs run dry while the
+ * longest blocks end. 1 for very many blocks. */
+double ss_kernel_attention_fill(const struct ss_card *card, const struct ss_attention_call *call, double sms);
 /* `bytes` of traffic through HBM in `kernels` kernels; either may be 0. */
 double ss_kernel_elementwise(const struct ss_card *card, double bytes, int kernels);
 

@@ -24,6 +24,7 @@ struct ss_op {
     double queries;                   /* joint Q, K and V: columns of Q, those of K and V are equal; else 0 */
     int scattered;                    /* grouped GEMM: 1 where groups have different numbers of rows */
     double keys;                      /* attention: of a causal sequence with as many a query on average */
+    double most_keys;                 /* attention: of the query that sees most */
     int expert;                       /* 1: its parameters are of routed experts */
     int comm;                         /* exchange: enum ss_communicator */
     int forward_coll, backward_coll;  /* exchange: enum ss_collective_kind */

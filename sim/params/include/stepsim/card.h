@@ -53,6 +53,8 @@ extern "C" {
       "rate of its weight gradients, both of whose operands have a scale for 1 x 128, over its other GEMMs") \
     X(gemm_small_tile, "ss.gemm.small_tile", FRACTION, 1, 0, 0.5, 1,                                         \
       "efficiency of a tile of half the largest size over the largest one's")                                \
+    X(attention_tile, "ss.attention.tile", COUNT, 0, 128, 16, 1024,                                          \
+      "queries of a thread block of flash and fused attention forward; one of the backward has 128 keys")    \
     X(kernel_latency, "ss.kernel_latency", TIME, 1, 0, 0, 1e-3,                                              \
       "shortest time from one kernel's start to the next one's on one stream")                               \
     X(nvlink_efficiency, "ss.nvlink.efficiency", FRACTION, 1, 0, 0.1, 1,                                     \

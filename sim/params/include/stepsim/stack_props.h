@@ -16,7 +16,7 @@ extern "C" {
 #define SS_STACK_PROPS(X)                                                                                    \
     /* attention: rates are shares of the card's dense peak at 16 bit */                                     \
     X(flash_fwd, "ss.attention.flash.forward", FRACTION, 0.33, 0.01, 1,                                      \
-      "flash attention forward on the causal half, at 8192 tokens")                                          \
+      "flash attention forward on the causal half, at 8192 tokens, of a card with all SMs busy")             \
     X(flash_bwd, "ss.attention.flash.backward", FRACTION, 0.29, 0.01, 1,                                     \
       "flash attention backward (2.5 x the forward's FLOP), likewise")                                       \
     X(fused_fwd, "ss.attention.fused.forward", FRACTION, 0.6, 0.01, 1,                                       \

@@ -54,6 +54,7 @@ struct ss_bench_point {
     int fit;              /* 1: tells of the card or of the stack; 0: only held against its prediction */
     double queries, head; /* ATTENTION: tokens of a causal sequence, head dimension of queries and keys */
     double values;        /* ATTENTION: head dimension of values */
+    double heads;         /* ATTENTION: query heads times sequences, 0: not said, the card is full */
     double seconds;       /* from its start to the next one's */
     char id[64];
 };
