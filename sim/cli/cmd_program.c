@@ -6,7 +6,7 @@
 
 static int lower(struct cli_inputs *in, struct cli_flags *flags, struct ss_run *run, struct ss_error *err)
 {
-    int rc = cli_sim_finish(flags, in->scenario->platform, err);
+    int rc = cli_sim_finish(flags, in->scenario, err);
 
     /* The native replay that comes with it proves that what is written can run. */
     if (!rc)

@@ -88,7 +88,7 @@ int cmd_run(int argc, char **argv, struct ss_error *err)
         return rc;
     rc = flags.tolerance >= 0 && !(in.scenario->measured_s > 0) && !(in.scenario->measured_bytes > 0)
              ? cli_usage(err, "add --measured or --measured-memory", "--tolerance of what?")
-             : cli_sim_finish(&flags, in.scenario->platform, err);
+             : cli_sim_finish(&flags, in.scenario, err);
     cli_inputs_end(&in); /* with the placement */
     if (!rc)
         rc = ss_bands_load(NULL, cli_files(), &bands, err);

@@ -113,7 +113,7 @@ int cli_number(const char *name, const char *value, double lo, double hi, double
     return SS_OK;
 }
 
-int cli_sim_finish(struct cli_flags *flags, const struct ss_platform *platform, struct ss_error *err)
+int cli_sim_finish(struct cli_flags *flags, const struct ss_scenario *scenario, struct ss_error *err)
 {
     struct cli_sim *s = &flags->sim;
     int rc = SS_OK;
@@ -123,8 +123,11 @@ int cli_sim_finish(struct cli_flags *flags, const struct ss_platform *platform, 
     s->options.replicas = s->replicas >= 1 ? (int)s->replicas : 100;
     s->options.plan.stragglers = s->stragglers;
     s->options.plan.slow_links = s->slow_links;
+    if (s->placement[0] && scenario->job->nfailed)
+        return cli_usage(err, "a placement names the GPUs that are left; give --failed-gpu or --placement",
+                         "--failed-gpu beside --placement");
     if (s->placement[0])
-        rc = ss_placement_load(s->placement, platform, &s->gpu_of, err);
+        rc = ss_placement_load(s->placement, scenario->platform, &s->gpu_of, err);
     if (!rc && s->placement[0])
         rc = ss_files_add(cli_files(), s->placement, err);
     s->options.plan.placement = s->gpu_of;

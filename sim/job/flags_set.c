@@ -6,6 +6,7 @@
 
 #include "base/base.h"
 #include "model/model_internal.h"
+#include "stepsim/params.h"
 
 #define DEFINE(name) int ss_flag_##name(struct ss_job *job, int n, char *const *values, const char **why)
 #define UNUSED (void)job, (void)n, (void)values, (void)why
@@ -55,6 +56,56 @@ DEFINE(measured_memory)
         return bad(why, "a measured memory is above 0 and at most 1e15 bytes");
     job->measured_mib = bytes / SS_MIB;
     return SS_OK;
+}
+
+/* Of "3:5" or "3", with `n` characters. */
+static int read_failed(const char *text, size_t n, struct ss_failed_gpu *out)
+{
+    char word[32], *gpu;
+    int64_t value;
+
+    if (n == 0 || n >= sizeof word)
+        return -1;
+    memcpy(word, text, n);
+    word[n] = '\0';
+    gpu = strchr(word, ':');
+    if (gpu)
+        *gpu++ = '\0';
+    if (ss_parse_i64(word, 0, SS_MAX_GPUS - 1, &value))
+        return -1;
+    out->node = (int)value;
+    out->gpu = -1;
+    if (gpu && ss_parse_i64(gpu, 0, SS_MAX_GPUS_PER_NODE - 1, &value))
+        return -1;
+    if (gpu)
+        out->gpu = (int)value;
+    return 0;
+}
+
+/* Several of one node leave out one node. */
+DEFINE(failed_gpu)
+{
+    const char *at = values[0];
+
+    UNUSED;
+    job->nfailed = 0;
+    for (size_t len;; at += len + 1) {
+        struct ss_failed_gpu g;
+        int i = 0;
+        len = strcspn(at, ",");
+        if (read_failed(at, len, &g))
+            return bad(why, "not NODE:GPU or NODE, several with commas between them");
+        while (i < job->nfailed && job->failed[i].node != g.node)
+            i++;
+        if (i == SS_MAX_FAILED)
+            return bad(why, "more than 64 nodes");
+        if (i == job->nfailed)
+            job->failed[job->nfailed++] = g;
+        else if (g.gpu > job->failed[i].gpu)
+            job->failed[i].gpu = g.gpu;
+        if (!at[len])
+            return SS_OK;
+    }
 }
 
 /* fp8 is a matter of the GEMMs; --bf16 or --fp16 beside it say how values are stored. */

@@ -37,6 +37,11 @@ void ss_job_init(struct ss_job *job)
     ss_model_init(&job->model);
 }
 
+int ss_job_world_size(const struct ss_job *job, int nodes, int gpus_per_node)
+{
+    return (nodes - job->nfailed) * gpus_per_node;
+}
+
 int ss_job_dp(const struct ss_job *job, int world_size)
 {
     return (int)(world_size / ((int64_t)job->tp * job->pp * job->cp));

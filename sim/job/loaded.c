@@ -135,8 +135,7 @@ static const char *setting_at(const struct ss_request *r, size_t i)
 /* A text that two requests share only if they mean the same cluster and stack; allocated, or NULL. */
 static char *key_of(const struct ss_job *job, const struct ss_request *r)
 {
-    char numbers[64];
-    size_t size = sizeof numbers + strlen(job->platform) + strlen(job->stack) + 2;
+    size_t size = 64 + 24 * (size_t)job->nfailed + strlen(job->platform) + strlen(job->stack) + 2;
 
     for (size_t i = 0; i < r->n; i++)
         size += strlen(r->word[i].text) + 1;
@@ -144,6 +143,8 @@ static char *key_of(const struct ss_job *job, const struct ss_request *r)
     if (!key)
         return NULL;
     at += snprintf(at, size, "%s\n%s\n%d %d", job->platform, job->stack, job->nodes, job->gpus_per_node);
+    for (int i = 0; i < job->nfailed; i++)
+        at += snprintf(at, size - (size_t)(at - key), " %d:%d", job->failed[i].node, job->failed[i].gpu);
     for (size_t i = 0; i < r->n; i += ss_request_span(r, i)) {
         const char *setting = setting_at(r, i);
         if (setting)
@@ -160,12 +161,48 @@ static int located(const struct ss_request *r, const char *flag, int rc, struct 
     return rc;
 }
 
+static int check_failed(const struct ss_job *job, const struct ss_platform *p, struct ss_error *err)
+{
+    int nodes = ss_platform_nodes(p), gpus = ss_platform_gpus_per_node(p);
+
+    if (ss_platform_joined_nodes(p) > 1)
+        return ss_fail(err, SS_ERR_UNSUPPORTED, NULL, 0,
+                       "--failed-gpu on nodes that an NVLink switch joins: what fails there is not modelled");
+    for (int i = 0; i < job->nfailed; i++)
+        if (job->failed[i].node >= nodes || job->failed[i].gpu >= gpus)
+            return ss_fail(err, SS_ERR_CONFIG, NULL, 0,
+                           "--failed-gpu: the job has nodes 0 to %d, with GPUs 0 to %d, none is %d:%d",
+                           nodes - 1, gpus - 1, job->failed[i].node,
+                           job->failed[i].gpu > 0 ? job->failed[i].gpu : 0);
+    return SS_OK;
+}
+
+/* The platform of the job's nodes and of a spare one behind them for each that has failed. */
+static int load_platform(struct machine *m, const struct ss_job *job, struct ss_platform_options options,
+                         struct ss_error *err)
+{
+    int rc = ss_platform_load(job->platform, &options, &m->platform, err);
+
+    if (rc || !job->nfailed)
+        return rc;
+    rc = check_failed(job, m->platform, err);
+    options.nodes = ss_platform_nodes(m->platform) + job->nfailed;
+    ss_platform_free(m->platform);
+    m->platform = NULL;
+    if (rc)
+        return rc;
+    rc = ss_platform_load(job->platform, &options, &m->platform, err);
+    return rc ? ss_hint(err, rc,
+                        "--failed-gpu takes a spare node for each that has failed: take fewer --nodes")
+              : rc;
+}
+
 static int load(struct machine *m, const struct ss_job *job, const struct ss_request *r, ss_route_asker asker,
                 struct ss_files *files, struct ss_error *err)
 {
     const struct ss_platform_options options = {
         .nodes = job->nodes, .gpus_per_node = job->gpus_per_node, .asker = asker, .files = files};
-    int rc = located(r, "--platform", ss_platform_load(job->platform, &options, &m->platform, err), err);
+    int rc = located(r, "--platform", load_platform(m, job, options, err), err);
 
     if (!rc)
         rc = located(

@@ -32,6 +32,16 @@ static int note_files(const struct whole *w, struct ss_files *files, struct ss_e
     return rc ? rc : ss_data_note("workloads/models", w->job.model_ref, ".json", files, err);
 }
 
+static void note_spares(struct whole *w)
+{
+    int nodes = w->s.world_size / w->s.gpus_per_node;
+
+    for (int i = 0; i < w->job.nfailed; i++)
+        ss_notes_add(&w->s.notes,
+                     "node %d has a failed GPU and is left out: its ranks are on node %d, a spare one",
+                     w->job.failed[i].node, nodes + i);
+}
+
 static int build(struct whole *w, struct ss_files *files, struct ss_error *err)
 {
     struct ss_scenario *s = &w->s;
@@ -48,7 +58,8 @@ static int build(struct whole *w, struct ss_files *files, struct ss_error *err)
     s->platform = platform;
     s->stack = stack;
     s->gpus_per_node = ss_platform_gpus_per_node(platform);
-    s->world_size = ss_platform_nodes(platform) * s->gpus_per_node;
+    s->world_size = ss_job_world_size(&w->job, ss_platform_nodes(platform), s->gpus_per_node);
+    note_spares(w);
     s->measured_s = w->job.measured_ms / 1e3;
     s->measured_bytes = w->job.measured_mib * SS_MIB;
     struct ss_finish f = {.job = &w->job,

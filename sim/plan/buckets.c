@@ -332,8 +332,9 @@ int ss_plan_buckets_build(struct ss_plan_builder *b, struct ss_error *err)
 int ss_plan_barrier_build(struct ss_plan_builder *b, struct ss_error *err)
 {
     struct ss_plan *plan = b->plan;
-    int nodes = ss_platform_nodes(plan->platform), index, status;
-    double step = nodes > 1 ? b->net.nic_step : b->net.nvlink_step;
+    int index, status;
+    double step =
+        plan->world_size > ss_platform_gpus_per_node(plan->platform) ? b->net.nic_step : b->net.nvlink_step;
     for (int c = 0; c < plan->nclasses; c++)
         plan->classes[c].norm = -1;
     int scales = plan->job->precision == SS_FP16 || plan->job->fp8_base == SS_FP16; /* and asks all for inf */

@@ -66,20 +66,31 @@ static void warn_dropped(struct ss_plan *plan)
                      100 * plan->load.dropped);
 }
 
-/* Rank r on GPU r, or on the GPU that the placement names. */
+/* Rank r is on GPU r, or at the same place of the spare node where its node has failed. */
+static int usual_gpu(const struct ss_plan *plan, int r)
+{
+    int gpus = ss_platform_gpus_per_node(plan->platform), node = r / gpus;
+    for (int i = 0; i < plan->job->nfailed; i++)
+        if (plan->job->failed[i].node == node)
+            return plan->world_size + i * gpus + r % gpus;
+    return r;
+}
+
+/* Rank r where it is without a placement, or on the GPU that this names. */
 static int place_ranks(struct ss_plan_builder *b, struct ss_error *err)
 {
     struct ss_plan *plan = b->plan;
     const int *placement = b->options->placement;
-    char *taken = ss_calloc((size_t)plan->world_size, 1);
-    int status = SS_OK;
+    int status = SS_OK, all = ss_platform_nodes(plan->platform) * ss_platform_gpus_per_node(plan->platform);
+    char *taken = ss_calloc((size_t)all, 1);
     plan->gpu_of = malloc((size_t)plan->world_size * sizeof *plan->gpu_of);
     if (!plan->gpu_of || !taken) {
         free(taken);
         return no_memory(plan, err);
     }
     for (int r = 0; r < plan->world_size && !status; r++) {
-        int gpu = plan->gpu_of[r] = placement ? placement[r] : r, exists = gpu >= 0 && gpu < plan->world_size;
+        int gpu = plan->gpu_of[r] = placement ? placement[r] : usual_gpu(plan, r),
+            exists = gpu >= 0 && gpu < all;
         if (!exists || taken[gpu]++)
             status = ss_fail(err, SS_ERR_CONFIG, NULL, 0, "rank %d is placed on GPU %d, which %s", r, gpu,
                              exists ? "another rank has" : "does not exist");
@@ -114,7 +125,8 @@ static int size_plan(struct ss_plan_builder *b, struct ss_error *err)
     struct ss_plan *plan = b->plan;
     const struct ss_job *job = plan->job;
     int status;
-    plan->world_size = ss_platform_nodes(plan->platform) * ss_platform_gpus_per_node(plan->platform);
+    plan->world_size =
+        ss_job_world_size(job, ss_platform_nodes(plan->platform), ss_platform_gpus_per_node(plan->platform));
     plan->experts = job->model.num_experts > 0;
     plan->dp = ss_job_dp(job, plan->world_size);
     plan->microbatches = ss_job_microbatches(job, plan->world_size);

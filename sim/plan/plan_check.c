@@ -30,7 +30,8 @@ static int check_schedule(const struct ss_plan *plan, struct ss_error *err)
 {
     const struct ss_schedule *s = plan->schedule;
     const struct ss_job *job = plan->job;
-    int world = ss_platform_nodes(plan->platform) * ss_platform_gpus_per_node(plan->platform);
+    int world =
+        ss_job_world_size(job, ss_platform_nodes(plan->platform), ss_platform_gpus_per_node(plan->platform));
     int m = ss_job_microbatches(job, world), depth = ss_schedule_depth(s), megatron = s->pipelines <= 1;
     for (int v = 0; v < depth; v++)
         megatron &= s->virtual_rank[v] == v % s->stages;

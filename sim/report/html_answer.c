@@ -108,13 +108,13 @@ static void describe_job(const struct ss_plan *plan, FILE *out)
 {
     const struct ss_job *job = plan->job;
     char parameters[64], layout[96];
+    int nodes = plan->world_size / ss_platform_gpus_per_node(plan->platform);
 
     ss_xml_escape(out, job->model.name[0] ? job->model.name : "model");
     fprintf(
         out, " (%s, %s) on %d node%s of ",
         ss_report_parameters(&job->model, plan->padded_vocab, " parameters", parameters, sizeof parameters),
-        ss_precision_name(job->precision), ss_platform_nodes(plan->platform),
-        ss_platform_nodes(plan->platform) == 1 ? "" : "s");
+        ss_precision_name(job->precision), nodes, nodes == 1 ? "" : "s");
     ss_xml_escape(out, ss_platform_name(plan->platform));
     fprintf(out, ", %d &times; ", plan->world_size);
     ss_xml_escape(out, ss_platform_card(plan->platform)->name);

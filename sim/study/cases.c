@@ -140,7 +140,8 @@ int ss_case_finish(struct ss_case *c, struct ss_files *files, struct ss_error *e
     if (!c->loaded && !(c->loaded = ss_loaded_new()))
         return ss_fail(err, SS_ERR_NOMEM, NULL, 0, "out of memory");
     gpus = ss_platform_gpus_per_node(c->platform);
-    return ss_loaded_finish(c->loaded, &c->job, &c->stack, ss_platform_nodes(c->platform) * gpus, gpus, files,
+    return ss_loaded_finish(c->loaded, &c->job, &c->stack,
+                            ss_job_world_size(&c->job, ss_platform_nodes(c->platform), gpus), gpus, files,
                             err);
 }
 
@@ -313,8 +314,9 @@ int ss_case_predict(const struct ss_case *c, const struct ss_run_options *option
         .stack = &c->stack,
         .platform = c->platform,
         .gpus_per_node = c->platform ? ss_platform_gpus_per_node(c->platform) : 0,
-        .world_size =
-            c->platform ? ss_platform_nodes(c->platform) * ss_platform_gpus_per_node(c->platform) : 0};
+        .world_size = c->platform ? ss_job_world_size(&c->job, ss_platform_nodes(c->platform),
+                                                      ss_platform_gpus_per_node(c->platform))
+                                  : 0};
     struct ss_error why = {0};
     struct ss_run run;
     int rc;

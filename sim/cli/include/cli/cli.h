@@ -91,7 +91,7 @@ void cli_inputs_free(struct cli_inputs *in);
 /* All that the job depends on has been read: what is read from here on is no input of it. */
 void cli_inputs_end(struct cli_inputs *in);
 /* flags->sim.options is ready for this platform after it; free in any case. */
-int cli_sim_finish(struct cli_flags *flags, const struct ss_platform *platform, struct ss_error *err);
+int cli_sim_finish(struct cli_flags *flags, const struct ss_scenario *scenario, struct ss_error *err);
 void cli_sim_free(struct cli_flags *flags);
 /* Loads a platform for commands without a job: --nodes, --gpus-per-node, and the --set of its props. */
 int cli_platform_load(const char *name, const struct cli_flags *flags, struct ss_platform **out,

@@ -10,6 +10,7 @@
     X(job)                                                                                                   \
     X(measured)                                                                                              \
     X(measured_memory)                                                                                       \
+    X(failed_gpu)                                                                                            \
     X(precision)                                                                                             \
     X(recompute)                                                                                             \
     X(recompute_activations)                                                                                 \

@@ -107,6 +107,12 @@ enum ss_cp_comm { SS_CP_P2P, SS_CP_A2A, SS_CP_ALLGATHER, SS_CP_A2A_P2P };
 
 struct ss_packing;
 
+/* A node with a GPU that has failed, from 0; gpu -1: which one is not said. */
+#define SS_MAX_FAILED 64
+struct ss_failed_gpu {
+    int node, gpu;
+};
+
 /* Degrees and sizes are >= 1 where not said otherwise; flags are 0 or 1. */
 struct ss_job {
     /* where; filled from --platform, --nodes, --gpus-per-node, --model, --stack by the reader */
@@ -114,6 +120,9 @@ struct ss_job {
     char model_ref[256];
     char stack[256];
     int nodes, gpus_per_node; /* 0 = as the platform says; fewer GPUs are the first ones of each node */
+    /* One a node: the i-th node's ranks are on the i-th of as many spare nodes, which are the platform's last ones. */
+    int nfailed;
+    struct ss_failed_gpu failed[SS_MAX_FAILED];
 
     int tp, pp, cp, ep, etp;      /* etp 0 = tp */
     int layers_per_virtual_stage; /* 0 = not given */
@@ -247,6 +256,8 @@ int ss_job_lacks_effect(const struct ss_request *r, const char *flag);
  * the request, which may be NULL, that it comes from. */
 int ss_job_finish(struct ss_job *job, const struct ss_request *r, const struct ss_stack *stack,
                   int world_size, int gpus_per_node, struct ss_notes *notes, struct ss_error *err);
+/* Returns the ranks of a job on a platform of so many nodes of so many GPUs, spare nodes among them. */
+int ss_job_world_size(const struct ss_job *job, int nodes, int gpus_per_node);
 /* Returns the data-parallel degree of a finished job: world size / (tp pp cp). */
 int ss_job_dp(const struct ss_job *job, int world_size);
 /* Returns the microbatches of each pipeline in an iteration of a finished job: global batch / (micro batch x dp). */

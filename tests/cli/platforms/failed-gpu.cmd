@@ -1,0 +1,1 @@
+for more in "" "--nodes 1" "--nodes 1 --placement places"; do "$STEPSIM" run --platform "$SRC/tests/unit/data/trunk.xml" --engine native --model llama3.1-8b --bf16 --tp 2 --mbs 1 --gbs 16 --seq 4096 --failed-gpu 0:1 $more 2>&1 | sed "s|^.*trunk.xml|trunk.xml|" | grep -E 'error|on 1 node|failed'; done
