@@ -232,13 +232,19 @@ static int unknown_name(const char *kind, const char *name, const char *suffix, 
     return SS_ERR_IO;
 }
 
+/* A downloaded model is a folder with a config.json. */
+static bool is_model_folder(const char *name, const char *suffix)
+{
+    return *name && !strcmp(suffix, ".json") && ss_is_folder(name);
+}
+
 /* A path where nothing is: that of a folder, of a file that is missing, or a name of a hub. */
 static int unknown_path(const char *kind, const char *name, const char *suffix, struct ss_error *err)
 {
     char part[256], **names = NULL;
     size_t n = 0;
 
-    if (ss_is_folder(name) && !strcmp(suffix, ".json")) {
+    if (is_model_folder(name, suffix)) {
         ss_fail(err, SS_ERR_IO, name, 0, "no config.json in this folder");
         return ss_hint(err, SS_ERR_IO, "give the folder of a downloaded model, or a name without '/' of %s",
                        kind);
@@ -299,13 +305,12 @@ static int look_alike(const char *kind, const char *name, const char *suffix, ch
     return rc;
 }
 
-/* A downloaded model is a folder with a config.json. */
 static int look_in_folder(const char *name, const char *suffix, char *path, size_t size, bool *found,
                           struct ss_error *err)
 {
     size_t len = strlen(name);
 
-    if (strcmp(suffix, ".json") != 0 || !ss_is_folder(name))
+    if (!is_model_folder(name, suffix))
         return SS_OK;
     while (len > 1 && name[len - 1] == '/')
         len--;
@@ -338,9 +343,8 @@ int ss_data_find(const char *kind, const char *name, const char *suffix, char *p
     int rc = ss_data_look(kind, name, suffix, path, size, &found, err);
     if (rc || found)
         return rc;
-    return is_path(name, suffix) || (!strcmp(suffix, ".json") && *name && ss_is_folder(name))
-               ? unknown_path(kind, name, suffix, err)
-               : unknown_name(kind, name, suffix, err);
+    return is_path(name, suffix) || is_model_folder(name, suffix) ? unknown_path(kind, name, suffix, err)
+                                                                  : unknown_name(kind, name, suffix, err);
 }
 
 int ss_data_note(const char *kind, const char *name, const char *suffix, struct ss_files *files,
