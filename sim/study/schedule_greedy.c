@@ -94,7 +94,7 @@ int ss_greedy_put_w(struct ss_greedy *g, int rank)
 void ss_greedy_make_room(struct ss_greedy *g, int rank, int phase, int chunk)
 {
     double more = more_memory(g, rank * g->q->chunks + chunk, phase);
-    while (!g->failed && g->memory[rank] + more > g->q->cap[rank] * (1 + 1e-12))
+    while (!g->failed && !ss_search_fits(g->q, rank, g->memory[rank] + more))
         g->failed = !ss_greedy_put_w(g, rank);
 }
 

@@ -28,7 +28,7 @@ static void count_ahead(const struct ss_greedy *g, int wait, int *ahead)
         double now = g->now[r], memory = g->memory[r];
         for (ahead[r] = 0; ahead[r] + 1 < q->microbatches; ahead[r]++) {
             memory += q->activation[r];
-            if (memory > q->cap[r] * (1 + 1e-12) || (wait ? now + q->f[r] > back : now >= back))
+            if (!ss_search_fits(q, r, memory) || (wait ? now + q->f[r] > back : now >= back))
                 break;
             now += q->f[r];
         }
@@ -52,7 +52,7 @@ static int wants_forward(const struct ss_greedy *g, int r, int prompt)
     int next, left = ss_greedy_owed(g, r, &next);
     if (g->now[r] >= back)
         return 0;
-    for (; left && memory > q->cap[r] * (1 + 1e-12); left--) {
+    for (; left && !ss_search_fits(q, r, memory); left--) {
         memory -= q->weight[r];
         end += q->w[r];
     }

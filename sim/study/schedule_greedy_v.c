@@ -24,7 +24,7 @@ static void first_comes_back(struct ss_greedy *g)
         ss_greedy_put(g, r, SS_PHASE_F, 0);
     for (int r = p - 1; r >= 0; r--) {
         double back = ss_greedy_input(g, r, SS_PHASE_F, 1), one = q->activation[2 * r];
-        while (r < p - 1 && g->memory[r] + one * (2 + 2 * r) <= q->cap[r] * (1 + 1e-12) &&
+        while (r < p - 1 && ss_search_fits(q, r, g->memory[r] + one * (2 + 2 * r)) &&
                g->now[r] + q->f[2 * r] <= back && made(g, r, SS_PHASE_F, 0) < q->microbatches)
             for (int j = 0; j <= r; j++)
                 ss_greedy_put(g, j, SS_PHASE_F, 0);

@@ -94,6 +94,17 @@ static int replay_order(const struct ss_scenario *s, const struct ss_layout_opti
     return rc;
 }
 
+int ss_search_layout_end(int rc, const struct ss_error *e, struct ss_search_layout *row, struct ss_error *err)
+{
+    if (ss_status_refuses(rc)) {
+        ss_summary_refuse(e, &row->summary);
+        return SS_OK;
+    }
+    if (rc && err)
+        *err = *e;
+    return rc;
+}
+
 /* A layout that the framework refuses, or no order of which stays under the cap, is a row with the reason. */
 static int try_layout(const struct ss_scenario *s, const struct ss_layout_options *o,
                       struct ss_search_layout *row, struct ss_error *err)
@@ -106,13 +117,7 @@ static int try_layout(const struct ss_scenario *s, const struct ss_layout_option
     if (!rc)
         rc = replay_order(own, o, row, &e);
     ss_scenario_free(own);
-    if (ss_status_refuses(rc)) {
-        ss_summary_refuse(&e, &row->summary);
-        return SS_OK;
-    }
-    if (rc && err)
-        *err = e;
-    return rc;
+    return ss_search_layout_end(rc, &e, row, err);
 }
 
 static void add(struct ss_search_layouts *l, int stages, int chunks, int v_shape)

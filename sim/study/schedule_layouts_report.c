@@ -7,6 +7,7 @@
 #include "report/text.h"
 #include "stepsim/schedule_study.h"
 #include "study/schedule_order.h"
+#include "study/schedule_strip.h"
 
 static const char *placement(const struct ss_search_layout *r)
 {
@@ -94,24 +95,18 @@ int ss_search_layouts_write(const struct ss_search_layouts *l, int json, FILE *o
     return ss_json_write(o, out, err);
 }
 
+static const struct ss_schedule_strip *fill_strip(const void *rows, int i, struct ss_schedule_strip *shown,
+                                                  const struct ss_summary **summary)
+{
+    const struct ss_search_layouts *l = rows;
+    const struct ss_search_layout *r = &l->rows[i];
+    snprintf(shown->name, sizeof shown->name, "pp %d, %s", r->stages, placement(r));
+    shown->kept = r->activation / (l->cluster ? SS_GIB : 1);
+    *summary = &r->summary;
+    return r->strip;
+}
+
 int ss_search_layouts_svg(const struct ss_search_layouts *l, FILE *out, struct ss_error *err)
 {
-    struct ss_schedule_strip *strips = ss_calloc((size_t)l->n + 1, sizeof *strips);
-    int n = 0, rc;
-    if (!strips)
-        return ss_fail(err, SS_ERR_NOMEM, NULL, 0, "no memory to draw layouts");
-    for (int i = 0; i < l->n; i++) {
-        const struct ss_search_layout *r = &l->rows[i];
-        if (!r->strip)
-            continue;
-        strips[n] = *r->strip; /* its slots stay the row's */
-        snprintf(strips[n].name, sizeof strips[n].name, "pp %d, %s", r->stages, placement(r));
-        strips[n].length = r->summary.iteration_s;
-        strips[n].bubble_fraction = r->summary.bubble_fraction;
-        strips[n].kept = r->activation / (l->cluster ? SS_GIB : 1);
-        n++;
-    }
-    rc = ss_schedules_svg(strips, n, l->cluster, out, err);
-    free(strips);
-    return rc;
+    return ss_strips_svg(l, l->n, fill_strip, l->cluster, out, err);
 }

@@ -74,13 +74,7 @@ static int try_layout(const struct ss_search *whole, const struct ss_layout_opti
 {
     struct ss_error e = {0};
     int rc = find_order(whole, o, row, &e);
-    if (ss_status_refuses(rc)) {
-        ss_summary_refuse(&e, &row->summary);
-        return SS_OK;
-    }
-    if (rc && err)
-        *err = e;
-    return rc;
+    return ss_search_layout_end(rc, &e, row, err);
 }
 
 int ss_search_layouts_of_shape(const struct ss_search *whole, const struct ss_layout_options *o,

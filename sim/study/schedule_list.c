@@ -61,7 +61,7 @@ static int forward_allowed(const struct lister *x, int rank, int chunk)
     /* Only new microbatches are held back: one that is on its way must come through. */
     if (fresh && in_flight(x, rank) >= x->steer[rank].ahead)
         return 0;
-    return x->memory[rank] + x->q->activation[at] + reserve(x, rank, mb) <= x->q->cap[rank] * (1 + 1e-12);
+    return ss_search_fits(x->q, rank, x->memory[rank] + x->q->activation[at] + reserve(x, rank, mb));
 }
 
 /* When the inputs of an action are there; < 0: not yet known. */
@@ -165,7 +165,7 @@ static void run(struct lister *x, int rank, struct choice k)
         x->owed[rank] += k.phase == SS_PHASE_I;
         *cell(x, x->backward, stage, mb) = k.start + seconds;
     }
-    x->over |= x->memory[rank] > q->cap[rank] * (1 + 1e-12);
+    x->over |= !ss_search_fits(q, rank, x->memory[rank]);
     if (!x->s->nslots[rank])
         x->start[rank] = k.start;
     x->s->slots[rank][x->s->nslots[rank]++] = (struct ss_slot){k.phase, k.chunk, mb, -1, -1};

@@ -154,7 +154,7 @@ static int measure(const struct ss_search *q, const struct ss_schedule *s, struc
         sweep_ranks(&x, out, at, times, times + p, times + 2 * p);
         for (size_t r = 0; r < p; r++) {
             double own = peak_of(q, s, (int)r);
-            out->feasible = out->feasible && own <= q->cap[r] * (1 + 1e-12);
+            out->feasible = out->feasible && ss_search_fits(q, r, own);
             if (peak)
                 peak[r] = own;
         }

@@ -8,6 +8,7 @@
 #include "report/text.h"
 #include "stepsim/schedule_study.h"
 #include "study/schedule_order.h"
+#include "study/schedule_strip.h"
 
 /* ---- compare ---- */
 
@@ -129,27 +130,21 @@ int ss_comparison_write(const struct ss_comparison *c, int json, FILE *out, stru
     return ss_json_write(o, out, err);
 }
 
+static const struct ss_schedule_strip *fill_strip(const void *rows, int i, struct ss_schedule_strip *shown,
+                                                  const struct ss_summary **summary)
+{
+    const struct ss_comparison *c = rows;
+    const struct ss_compare_row *r = &c->rows[i];
+    ss_copy(shown->name, sizeof shown->name, r->name);
+    for (int s = 0; r->strip && s < r->stages; s++)
+        shown->kept = fmax(shown->kept, r->activation[s] / (c->cluster ? SS_GIB : 1));
+    *summary = &r->summary;
+    return r->strip;
+}
+
 int ss_comparison_svg(const struct ss_comparison *c, FILE *out, struct ss_error *err)
 {
-    struct ss_schedule_strip *strips = ss_calloc((size_t)c->n + 1, sizeof *strips);
-    int n = 0, rc;
-    if (!strips)
-        return ss_fail(err, SS_ERR_NOMEM, NULL, 0, "no memory to draw schedules");
-    for (int i = 0; i < c->n; i++) {
-        const struct ss_compare_row *r = &c->rows[i];
-        if (!r->strip)
-            continue;
-        strips[n] = *r->strip; /* its slots stay the row's */
-        ss_copy(strips[n].name, sizeof strips[n].name, r->name);
-        strips[n].length = r->summary.iteration_s;
-        strips[n].bubble_fraction = r->summary.bubble_fraction;
-        for (int s = 0; s < r->stages; s++)
-            strips[n].kept = fmax(strips[n].kept, r->activation[s] / (c->cluster ? SS_GIB : 1));
-        n++;
-    }
-    rc = ss_schedules_svg(strips, n, c->cluster, out, err);
-    free(strips);
-    return rc;
+    return ss_strips_svg(c, c->n, fill_strip, c->cluster, out, err);
 }
 
 /* ---- search ---- */

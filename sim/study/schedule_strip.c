@@ -141,3 +141,26 @@ int ss_strip_of_program(const struct ss_program *program, int stages, int chunks
         *out = x.strip;
     return rc == SS_ERR_NOMEM ? ss_fail(err, rc, NULL, 0, "no memory to draw %s", program->name) : rc;
 }
+
+int ss_strips_svg(const void *rows, int n, ss_strip_row *fill, int cluster, FILE *out, struct ss_error *err)
+{
+    struct ss_schedule_strip *strips = ss_calloc((size_t)n + 1, sizeof *strips);
+    int drawn = 0, rc;
+    if (!strips)
+        return ss_fail(err, SS_ERR_NOMEM, NULL, 0, "no memory to draw schedules");
+    for (int i = 0; i < n; i++) {
+        struct ss_schedule_strip shown = {0};
+        const struct ss_summary *summary;
+        const struct ss_schedule_strip *strip = fill(rows, i, &shown, &summary);
+        if (!strip)
+            continue;
+        strips[drawn] = *strip; /* its slots stay the row's */
+        ss_copy(strips[drawn].name, sizeof strips[drawn].name, shown.name);
+        strips[drawn].kept = shown.kept;
+        strips[drawn].length = summary->iteration_s;
+        strips[drawn++].bubble_fraction = summary->bubble_fraction;
+    }
+    rc = ss_schedules_svg(strips, drawn, cluster, out, err);
+    free(strips);
+    return rc;
+}

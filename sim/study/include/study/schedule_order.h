@@ -21,6 +21,9 @@ struct ss_measure {
     int feasible;
 };
 
+/* What comes of a layout that ended with rc: one that is refused is a row with the reason in `e`. */
+int ss_search_layout_end(int rc, const struct ss_error *e, struct ss_search_layout *row,
+                         struct ss_error *err);
 /* How far a length is from its bound, in per cent; never below 0, for the sums of the two round differently. */
 double ss_search_above_bound(double length, double lower_bound);
 /* Adds an order's length, its bound and, where `known` is not "", the best known schedule to `o`. */
@@ -33,6 +36,11 @@ int ss_search_strip(const struct ss_search *q, const struct ss_schedule *s, stru
 /* Tries of the local search that take about a second. */
 int ss_search_usual_steps(const struct ss_search *q);
 double ss_search_lower_bound(const struct ss_search *q);
+/* Whether a rank may keep so much: what only rounding has above the cap fits. */
+static inline int ss_search_fits(const struct ss_search *q, int rank, double amount)
+{
+    return amount <= q->cap[rank] * (1 + 1e-12);
+}
 /* Rank and virtual stage of the placement. */
 int ss_search_stage(const struct ss_search *q, int rank, int chunk);
 /* Builds an order into the slots of *s, which has room for 3 slots a (chunk, microbatch). */

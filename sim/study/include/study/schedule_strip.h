@@ -6,6 +6,7 @@
 #include "stepsim/pictures.h"
 #include "stepsim/program.h"
 #include "stepsim/schedule.h"
+#include "stepsim/summary.h"
 
 /* By the times of its slots, as ss_schedule_times; the caller frees *out with ss_strip_free and fills in its name and figures. */
 int ss_strip_of_times(const struct ss_schedule *s, const double *const *duration,
@@ -17,6 +18,11 @@ int ss_strip_of_program(const struct ss_program *program, int stages, int chunks
 struct ss_schedule_strip *ss_strip_new(int stages, int chunks);
 int ss_strip_add(struct ss_schedule_strip *strip, struct ss_slot_time slot);
 void ss_strip_sort(struct ss_schedule_strip *strip);
+/* Draws the strips of n rows with their figures. `fill` gives the name of the i-th of `rows`, what a rank keeps and *summary, and
+ * returns its strip, NULL where it has none. */
+typedef const struct ss_schedule_strip *ss_strip_row(const void *rows, int i, struct ss_schedule_strip *shown,
+                                                     const struct ss_summary **summary);
+int ss_strips_svg(const void *rows, int n, ss_strip_row *fill, int cluster, FILE *out, struct ss_error *err);
 /* NULL is allowed. */
 void ss_strip_free(struct ss_schedule_strip *strip);
 
