@@ -148,11 +148,6 @@ static int longer_first(const void *a, const void *b)
     return (x < y) - (x > y);
 }
 
-static int shorter_first(const void *a, const void *b)
-{
-    return longer_first(b, a);
-}
-
 /* Each document goes to the first row that has room for it. Leaves of the tree are rows, a node has the most room of those below. */
 static int first_fit(struct work *w)
 {
@@ -236,7 +231,7 @@ static int fill_rows(struct work *w)
 
 static int count_lengths(struct work *w, struct ss_packing *p)
 {
-    qsort(w->attends, (size_t)w->nattends, sizeof *w->attends, shorter_first);
+    ss_sort_int(w->attends, (size_t)w->nattends);
     p->length = ss_calloc((size_t)w->nattends, sizeof *p->length);
     p->share = ss_calloc((size_t)w->nattends, sizeof *p->share);
     if (!p->length || !p->share)

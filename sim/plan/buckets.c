@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "base/base.h"
+#include "base/stats.h"
 #include "model/model_internal.h"
 #include "plan/plan_internal.h"
 
@@ -346,7 +347,7 @@ int ss_plan_barrier_build(struct ss_plan_builder *b, struct ss_error *err)
         .role = SS_ROLE_NORM,
         .bytes = 4,
         /* One number over all ranks: a tree up and down. */
-        .seconds = 2 * ceil(log2(fmax(1, plan->world_size))) * step,
+        .seconds = 2 * ss_log2_up(plan->world_size) * step,
     };
     int *all = ss_calloc((size_t)plan->nclasses, sizeof *all);
     if (!all)

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/base.h"
+#include "base/stats.h"
 #include "plan/plan_internal.h"
 
 int ss_plan_collective_add(struct ss_plan_builder *b, const struct ss_collective_spec *spec,
@@ -53,12 +54,6 @@ int ss_plan_list_add(int **list, int *n, int value, struct ss_error *err)
     return SS_OK;
 }
 
-static int compare_int(const void *a, const void *b)
-{
-    int x = *(const int *)a, y = *(const int *)b;
-    return (x > y) - (x < y);
-}
-
 int ss_plan_group_classes(const struct ss_plan_builder *b, int cls, int comm, struct ss_class_list *out,
                           struct ss_error *err)
 {
@@ -67,7 +62,7 @@ int ss_plan_group_classes(const struct ss_plan_builder *b, int cls, int comm, st
     ss_comm_members(plan, comm, plan->classes[cls].representative, of, &n);
     for (int i = 0; i < n; i++)
         of[i] = plan->class_of[of[i]];
-    qsort(of, (size_t)n, sizeof *of, compare_int);
+    ss_sort_int(of, (size_t)n);
     out->n = 0;
     for (int i = 0; i < n; i++)
         if (i == 0 || of[i] != of[out->n - 1])

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/base.h"
+#include "base/stats.h"
 #include "cost/rank_cost.h"
 #include "stepsim/job.h"
 #include "stepsim/params.h"
@@ -225,7 +226,7 @@ static int hop_width(const struct grouping *b, int hop, int n)
     case SS_HOP_APART: return n - 1;
     case SS_HOP_RAIL: return ss_platform_nodes(b->plan->platform) - 1;
     case SS_HOP_TREE: return SS_TREE_NEIGHBOURS;
-    case SS_HOP_PAT: return ss_pat_steps(n);
+    case SS_HOP_PAT: return ss_log2_up(n);
     default: return 1;
     }
 }

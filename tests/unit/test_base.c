@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include <limits.h>
 #include <locale.h>
 #include <math.h>
 #include <stdlib.h>
@@ -7,6 +8,7 @@
 #include <unistd.h>
 
 #include "base/base.h"
+#include "base/stats.h"
 #include "stepsim/files.h"
 #include "stepsim/types.h"
 #include "suite.h"
@@ -128,6 +130,18 @@ static void test_memory(void)
     CU_ASSERT_STRING_EQUAL(text, "abc");
     CU_ASSERT_FALSE(ss_copy(text, 0, "q"));
     CU_ASSERT_STRING_EQUAL(text, "abc");
+}
+
+static void test_stats(void)
+{
+    static const int doublings[][2] = {{0, 0}, {1, 0},     {2, 1},     {3, 2},
+                                       {4, 2}, {1024, 10}, {1025, 11}, {INT_MAX, 31}};
+    static const int sorted[] = {INT_MIN, -1, 0, 3, 3, INT_MAX};
+    int values[] = {3, INT_MAX, -1, 3, INT_MIN, 0};
+    for (size_t i = 0; i < sizeof doublings / sizeof *doublings; i++)
+        CU_ASSERT_EQUAL(ss_log2_up(doublings[i][0]), doublings[i][1]);
+    ss_sort_int(values, 6);
+    CU_ASSERT_EQUAL(memcmp(values, sorted, sizeof sorted), 0);
 }
 
 static void test_hash(void)
@@ -540,6 +554,7 @@ int main(void)
                            {"nearest name", test_nearest},
                            {"names of types", test_names},
                            {"growing arrays and bounded copies", test_memory},
+                           {"stats", test_stats},
                            {"FNV-1a", test_hash},
                            {"units are read", test_unit_parse},
                            {"numbers are rounded", test_number_rounding},

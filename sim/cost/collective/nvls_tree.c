@@ -3,6 +3,7 @@
  * between the nodes each share goes up and down a double tree (tree.c). */
 #include <math.h>
 
+#include "base/stats.h"
 #include "cost/collective.h"
 
 static int applies(const struct ss_net *net, const struct ss_group_shape *g)
@@ -16,7 +17,7 @@ static struct ss_traffic traffic(const struct ss_net *net, int kind, double byte
 {
     (void)kind;
     double inside = (1 + 1.0 / g->per_node) * net->nvlink_busbw / net->nvls_busbw;
-    double steps = net->nvls_latency + 2 * ceil(log2(g->nodes)) * net->nic_step;
+    double steps = net->nvls_latency + 2 * ss_log2_up(g->nodes) * net->nic_step;
     struct ss_traffic t = ss_traffic(net, inside, steps, bytes, g);
     t.inter = bytes * ss_tree_flows(g->nodes) / 2;
     t.far = ss_tree_hop(g);

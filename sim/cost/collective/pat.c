@@ -3,6 +3,7 @@
  * and many near by. NCCL takes it where every member of a communicator is on a node of its own. */
 #include <math.h>
 
+#include "base/stats.h"
 #include "cost/collective.h"
 
 /* Of the busbw of a NIC: what NCCL's own model of it takes (src/graph/tuning.cc). */
@@ -11,14 +12,6 @@
 static int applies(const struct ss_net *net, const struct ss_group_shape *g)
 {
     return net->pat && g->nodes == g->n && g->n > 2;
-}
-
-int ss_pat_steps(int n)
-{
-    int steps = 0;
-    while (1 << steps < n)
-        steps++;
-    return steps;
 }
 
 /* Members whose shares come over 2^step places: the others' distances whose lowest set bit it is. */
@@ -33,7 +26,7 @@ static struct ss_traffic traffic(const struct ss_net *net, int kind, double byte
     (void)kind;
     double n = g->n;
     struct ss_traffic t =
-        ss_traffic(net, (n - 1) / n / PAT_BUSBW, ss_pat_steps(g->n) * net->nic_step, bytes, g);
+        ss_traffic(net, (n - 1) / n / PAT_BUSBW, ss_log2_up(g->n) * net->nic_step, bytes, g);
     t.far = SS_HOP_PAT;
     return t;
 }

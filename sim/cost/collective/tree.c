@@ -3,6 +3,7 @@
  * that is inside one is a leaf of the other (Sanders et al., Two-Tree Algorithms, 2009). */
 #include <math.h>
 
+#include "base/stats.h"
 #include "cost/collective.h"
 
 /* ---- trees: node k is as high as its lowest set bit, below the node that has the next higher one ---- */
@@ -73,7 +74,7 @@ static struct ss_traffic traffic(const struct ss_net *net, int kind, double byte
                                  const struct ss_group_shape *g)
 {
     (void)kind;
-    double up = (g->per_node - 1) * net->nvlink_step + ceil(log2(g->nodes)) * net->nic_step;
+    double up = (g->per_node - 1) * net->nvlink_step + ss_log2_up(g->nodes) * net->nic_step;
     struct ss_traffic t = ss_traffic(net, 2, 2 * up, bytes, g);
     t.far = ss_tree_hop(g); /* between two nodes it need not send twice the buffer, but measures no faster */
     return t;

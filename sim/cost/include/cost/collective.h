@@ -153,8 +153,6 @@ int ss_tree_flows(int nodes);
 /* Where trees of the group send to, and their traffic as flows. */
 int ss_tree_hop(const struct ss_group_shape *g);
 struct ss_collective_flows ss_tree_lower(struct ss_traffic t, const struct ss_group_shape *g, int local);
-/* Steps of PAT among n members, log2 of them. */
-int ss_pat_steps(int n);
 /* Latency of a ring's steps round all members. */
 double ss_ring_latency(const struct ss_net *net, const struct ss_group_shape *g);
 

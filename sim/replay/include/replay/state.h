@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/stats.h"
 #include "stepsim/program.h"
 
 /* Message k of a channel meets the k-th send and the k-th receive. */
@@ -61,12 +62,6 @@ struct ss_state {
     int nready;
 };
 
-static inline int ss_int_compare(const void *a, const void *b)
-{
-    int x = *(const int *)a, y = *(const int *)b;
-    return (x > y) - (x < y);
-}
-
 static inline void ss_state_free(struct ss_state *st)
 {
     if (st->channels)
@@ -115,7 +110,7 @@ static inline int ss_state_init(struct ss_state *st, const struct ss_program *p)
     for (size_t g = 0; g < ng; g++) {
         int n = p->collectives[g].nmembers;
         memcpy(st->member + st->member0[g], p->collectives[g].members, (size_t)n * sizeof *st->member);
-        qsort(st->member + st->member0[g], (size_t)n, sizeof *st->member, ss_int_compare);
+        ss_sort_int(st->member + st->member0[g], (size_t)n);
         st->first_instance[g] = -1;
     }
     for (size_t i = 0; i <= ns; i++) {
