@@ -60,7 +60,7 @@ static void sum_groups(struct ss_colours *c)
 }
 
 /* Communicator whose hop a kind of flow is, -1: a send; and the kinds of that hop, whose flows are alike in all but the
- * member that they go to: those of PAT carry different amounts. */
+ * member that they go to: where they carry different parts each is a kind. */
 struct hop_kinds {
     int comm, first, width;
 };
@@ -71,8 +71,8 @@ static struct hop_kinds hop_of_kind(const struct ss_routes *routes, int kind)
         for (int hop = 0; hop < SS_HOP_COUNT; hop++) {
             int first = routes->hop[g][hop], width = routes->width[g][hop];
             if (first >= 0 && kind >= first && kind < first + width)
-                return hop == SS_HOP_PAT ? (struct hop_kinds){g, kind, 1}
-                                         : (struct hop_kinds){g, first, width};
+                return ss_hop_has_parts(hop) ? (struct hop_kinds){g, kind, 1}
+                                             : (struct hop_kinds){g, first, width};
         }
     return (struct hop_kinds){-1, kind, 1};
 }

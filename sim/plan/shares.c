@@ -98,6 +98,12 @@ static int visit_pairs(struct sharing *s, ss_pairs_visitor visit)
     return status;
 }
 
+/* By a ring or a tree. What an exchange puts on NVLink on its way to a rail its closed form counts. */
+static int leaves_node(const struct sharing *s)
+{
+    return s->hop == SS_HOP_INTER_NODE || s->hop == SS_HOP_TREE;
+}
+
 /* Members of a node that has fewer than others send more each to the next one. */
 static int visit_hop(struct sharing *s, ss_pairs_visitor visit)
 {
@@ -109,10 +115,8 @@ static int visit_hop(struct sharing *s, ss_pairs_visitor visit)
         int rank = s->members[i % s->n];
         size_t flow = (size_t)(i / s->n) * (size_t)s->plan->world_size + (size_t)rank;
         int to = g->target[s->comm][s->hop][flow];
-        double flows = s->hop == SS_HOP_PAT ? ss_collective_pat.part(&shape, i / s->n)
-                       : s->hop == SS_HOP_INTER_NODE || s->hop == SS_HOP_TREE
-                           ? (double)shape.per_node / g->local[s->comm][rank]
-                           : 1;
+        double flows = leaves_node(s) ? (double)shape.per_node / g->local[s->comm][rank]
+                                      : ss_hop_part(s->hop, &shape, i / s->n);
         if (to != rank)
             status = visit_flow(s, rank, to, flows, visit);
     }
@@ -154,12 +158,6 @@ static double factor_of(const struct sharing *s, const struct ss_group_shape *g)
 static int is_idle(const struct sharing *s, const struct ss_group_shape *g)
 {
     return g->n < 2 || (is_near(s->hop) ? g->per_node < 2 : s->hop != SS_HOP_NEXT && g->nodes < 2);
-}
-
-/* By a ring or a tree. What an exchange puts on NVLink on its way to a rail its closed form counts. */
-static int leaves_node(const struct sharing *s)
-{
-    return s->hop == SS_HOP_INTER_NODE || s->hop == SS_HOP_TREE;
 }
 
 enum { ADD, FILL, BOUND };

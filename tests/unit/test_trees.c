@@ -86,6 +86,9 @@ static void test_pat(void)
         CU_ASSERT_DOUBLE_EQUAL(a->part(&eight, j), (4 >> j) / 7., 1e-15);
         CU_ASSERT_DOUBLE_EQUAL(a->part(&five, j), (j == 0 ? 2 : 1) / 4., 1e-15); /* 1 and 3, 2, 4 places */
     }
+    CU_ASSERT(ss_hop_has_parts(SS_HOP_PAT) && !ss_hop_has_parts(SS_HOP_TREE));
+    CU_ASSERT(ss_hop_part(SS_HOP_PAT, &eight, 1) == a->part(&eight, 1) &&
+              ss_hop_part(SS_HOP_TREE, &eight, 1) == 1);
     CU_ASSERT_DOUBLE_EQUAL(a->seconds(&net, SS_COLL_ALL_GATHER, 1.6e9, &eight), 15e-6 + 1.4e9 / 0.75 / 40e9,
                            1e-12);
     struct ss_collective_flows f = a->flows(&net, SS_COLL_REDUCE_SCATTER, 1.6e9, &eight, 1);

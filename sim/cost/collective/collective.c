@@ -48,6 +48,25 @@ unsigned ss_collective_hops(unsigned kinds)
     return hops;
 }
 
+static const struct ss_collective_algorithm *in_parts(int hop)
+{
+    for (size_t i = 0; i < SS_ARRAY_LEN(algorithms); i++)
+        if (algorithms[i]->part && algorithms[i]->hops & SS_HOP_BIT(hop))
+            return algorithms[i];
+    return NULL;
+}
+
+int ss_hop_has_parts(int hop)
+{
+    return in_parts(hop) != NULL;
+}
+
+double ss_hop_part(int hop, const struct ss_group_shape *g, int j)
+{
+    const struct ss_collective_algorithm *a = in_parts(hop);
+    return a ? a->part(g, j) : 1;
+}
+
 double ss_collective_sm_share(const struct ss_stack *stack, const struct ss_card *card,
                               const struct ss_group_shape *g)
 {

@@ -121,6 +121,9 @@ double ss_collective_seconds(const struct ss_net *net, int kind, double bytes,
                              const struct ss_group_shape *g);
 /* Hops that any algorithm for one of `kinds` takes. */
 unsigned ss_collective_hops(unsigned kinds);
+/* Whether flows of a hop carry different parts, and the part of the j-th: what the one algorithm says that takes the hop so. */
+int ss_hop_has_parts(int hop);
+double ss_hop_part(int hop, const struct ss_group_shape *g, int j);
 /* Share of the card's SMs that its channels hold, at most half. */
 double ss_collective_sm_share(const struct ss_stack *stack, const struct ss_card *card,
                               const struct ss_group_shape *g);
