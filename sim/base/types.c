@@ -23,6 +23,11 @@ const char *ss_precision_name(int precision)
     return name_at(precision_names, SS_ARRAY_LEN(precision_names), precision);
 }
 
+int ss_precision_is_quantized(int precision)
+{
+    return precision == SS_FP8 || precision == SS_NVFP4;
+}
+
 const char *ss_label_name(int label)
 {
     return name_at(label_names, SS_ARRAY_LEN(label_names), label);

@@ -160,7 +160,7 @@ static void turn(struct ss_ops *ops, const struct ss_shape *s, const struct ss_s
 static void joint_qkv(struct ss_ops *ops, const struct ss_shape *s, const struct ss_stack *stack, int local)
 {
     double qkv = ss_op_qkv_columns(s);
-    if (s->gemm_precision == SS_FP8)
+    if (ss_precision_is_quantized(s->gemm_precision))
         ss_op_fp8_cast(ops, s, stack, s->h, qkv, SS_TP_COLUMN);
     ss_op_linear(ops, "qkv", s, qkv, s->h, SS_TP_COLUMN, s->gemm_precision, s->qkv_bias)->queries =
         s->heads * s->d;
@@ -176,32 +176,33 @@ static void down_projection(struct ss_ops *ops, const struct ss_shape *s, const 
                             const char *name, double width)
 {
     double own = s->tokens / s->sp;
-    if (s->gemm_precision == SS_FP8)
+    if (ss_precision_is_quantized(s->gemm_precision))
         ss_op_cast_rows(ops, s, stack, "fp8 cast", own, s->h, width, s->h * width);
     struct ss_op *op = ss_op_replicated(ops, name, s, width, s->h, s->gemm_precision);
     op->params += s->qkv_bias ? width : 0;
     op->tensors += s->qkv_bias;
     /* where not in fp8, the norm keeps it for all */
-    op->saved_bytes = ss_op_saved_in_fp8(s, stack) && !ss_op_kept_in_fp8(s, stack) ? own * s->h : 0;
+    op->saved_bytes =
+        ss_op_saved_in_fp8(s, stack) && !ss_op_kept_in_fp8(s, stack) ? own * s->h * s->quantized : 0;
     if (op->saved_bytes > 0)
-        ss_op_offers(ops, op, QKV_LINEAR, own * s->h, 1);
+        ss_op_offers(ops, op, QKV_LINEAR, own * s->h, s->quantized);
 }
 
 /* From a latent to the rank's heads, with the norm of the latent, which is kept before the norm and behind it. */
 static void up_projection(struct ss_ops *ops, const struct ss_shape *s, const struct ss_stack *stack,
                           const char *const names[2], double width, double columns)
 {
-    double x = s->tokens * width / s->sp, kept = ss_op_saved_in_fp8(s, stack) ? 1 : s->e;
+    double x = s->tokens * width / s->sp, kept = ss_op_saved_in_fp8(s, stack) ? s->quantized : s->e;
     int first = ops->n;
     struct ss_op *op;
     if (s->model->qk_norm > SS_QK_NORM_NONE) {
-        op = ss_op_norm_of(ops, s, names[0], x, width, s->fp8_current ? s->e : kept);
+        op = ss_op_norm_of(ops, s, names[0], x, width, s->fp8_current || s->block_scaled ? s->e : kept);
         op->module_bytes = x * kept + 4 * s->tokens / s->sp;
         op->saved_bytes = x * s->e + op->module_bytes;
         ss_op_offers(ops, op, QKV_LINEAR, x, s->e);
         ss_op_offers(ops, op, QKV_LINEAR, x, kept)->made = 1;
     }
-    if (s->gemm_precision == SS_FP8)
+    if (ss_precision_is_quantized(s->gemm_precision))
         ss_op_fp8_cast(ops, s, stack, width, columns, SS_TP_COLUMN);
     op = ss_op_linear(ops, names[1], s, columns, width, SS_TP_COLUMN, s->gemm_precision, 0);
     if (s->model->qk_norm <= SS_QK_NORM_NONE) {
@@ -237,7 +238,7 @@ static void latent_qkv(struct ss_ops *ops, const struct ss_shape *s, const struc
     if (m->q_lora_rank > 0) {
         down_projection(ops, s, stack, "q down", m->q_lora_rank);
     } else {
-        if (s->gemm_precision == SS_FP8)
+        if (ss_precision_is_quantized(s->gemm_precision))
             ss_op_fp8_cast(ops, s, stack, s->h, q, SS_TP_COLUMN);
         ss_op_linear(ops, "q", s, q, s->h, SS_TP_COLUMN, s->gemm_precision, 0);
         ops->op[ops->n - 1].module = SS_MODULE_BIT(SS_MODULE_MLA_UP_PROJ);
@@ -255,11 +256,11 @@ static void latent_norm(struct ss_ops *ops, const struct ss_shape *s, const stru
     double x = s->tokens * s->h / s->sp, kept = ss_op_kept_in_fp8(s, stack) ? 1 : s->e;
     struct ss_op *op = ss_op_norm_of(ops, s, "input norm", x, s->h, s->e);
     op->module = SS_MODULE_BIT(SS_MODULE_LAYERNORM);
-    op->module_bytes =
-        (kept > 1 && s->gemm_precision == SS_FP8 && s->te ? 0 : x * kept) + 4 * s->tokens / s->sp;
+    op->module_bytes = (kept > 1 && ss_precision_is_quantized(s->gemm_precision) && s->te ? 0 : x * kept) +
+                       4 * s->tokens / s->sp;
     op->saved_bytes = x * s->e + op->module_bytes;
     ss_op_offers(ops, op, SS_OFFLOAD_BIT(SS_OFFLOAD_ATTN_NORM), x, s->e);
-    if (s->gemm_precision == SS_FP8 && s->te && kept > 1)
+    if (ss_precision_is_quantized(s->gemm_precision) && s->te && kept > 1)
         return;
     /* Two layers keep it; a tensor that is moved twice is two on the host. */
     ss_op_offers(ops, op, QKV_LINEAR, x, kept)->made = 1;
@@ -277,19 +278,19 @@ void ss_op_attention_block(struct ss_ops *ops, const struct ss_shape *s, const s
         latent_norm(ops, s, stack);
         latent_qkv(ops, s, stack);
     } else {
-        double out = ss_op_saved_in_fp8(s, stack) ? 1 : s->e;
+        double out = ss_op_saved_in_fp8(s, stack) ? s->quantized : s->e;
         ss_op_norm(ops, s, stack, "input norm"); /* a part of Transformer Engine's layer of Q, K and V */
         ss_op_offers(ops, &ops->op[ops->n - 1], QKV_LINEAR, s->tokens * s->h / s->sp, s->e);
         ss_op_offers(ops, &ops->op[ops->n - 1], QKV_LINEAR, ss_op_kept_input(s, stack, 1), out);
         joint_qkv(ops, s, stack, local);
     }
     attention_add(ops, s, stack, local, latent);
-    if (s->gemm_precision == SS_FP8)
+    if (ss_precision_is_quantized(s->gemm_precision))
         ss_op_fp8_cast(ops, s, stack, a, s->h, SS_TP_ROW);
     struct ss_op *op = ss_op_linear(ops, "projection", s, s->h, a, SS_TP_ROW, s->gemm_precision, s->out_bias);
-    op->saved_bytes = projection_keeps(s, stack) ? s->tokens * a : 0;
+    op->saved_bytes = projection_keeps(s, stack) ? s->tokens * a * s->quantized : 0;
     if (projection_keeps(s, stack))
-        ss_op_offers(ops, op, ATTN_PROJ, s->tokens * a, 1);
+        ss_op_offers(ops, op, ATTN_PROJ, s->tokens * a, s->quantized);
     if (s->model->parallel_residual <= SS_RESIDUAL_SERIAL)
         ss_op_branch_end(ops, s, "attention post norm");
 }

@@ -60,7 +60,7 @@ double ss_op_fc1_columns(const struct ss_shape *s)
 void ss_op_mlp(struct ss_ops *ops, const struct ss_shape *s, const struct ss_stack *stack,
                const struct ss_mlp_names *names, double ffn)
 {
-    int p = s->gemm_precision, fp8 = p == SS_FP8;
+    int p = s->gemm_precision, fp8 = ss_precision_is_quantized(p);
     double fc1 = ffn * (s->gated ? 2 : 1);
     if (fp8)
         ss_op_fp8_cast(ops, s, stack, s->h, fc1, SS_TP_COLUMN);
@@ -71,7 +71,8 @@ void ss_op_mlp(struct ss_ops *ops, const struct ss_shape *s, const struct ss_sta
     if (fp8)
         ss_op_fp8_cast(ops, s, stack, ffn, s->h, SS_TP_ROW);
     op = ss_op_linear(ops, names->fc2, s, s->h, ffn, SS_TP_ROW, p, s->mlp_bias);
-    op->saved_bytes = op->module_bytes = s->tokens * ffn * (ss_op_saved_in_fp8(s, stack) ? 1 : s->e);
+    op->saved_bytes = op->module_bytes =
+        s->tokens * ffn * (ss_op_saved_in_fp8(s, stack) ? s->quantized : s->e);
     /* Gradients of the activation's output and, unless it takes the input's place, input, when this GEMM's own input is
      * free again. */
     op->working_bytes =

@@ -24,7 +24,7 @@ static double elementwise(const struct ss_cost_context *c, double bytes, int ker
 /* Tensor cores are fed 16 bytes at a time: whether matrices with rows of `a` and `b` elements suit them. */
 static int rows_aligned(int precision, double a, double b)
 {
-    double vector = precision == SS_FP32 ? 4 : precision == SS_FP8 ? 16 : 8;
+    double vector = precision == SS_FP32 ? 4 : precision == SS_FP8 ? 16 : precision == SS_NVFP4 ? 32 : 8;
     return fmod(a, vector) == 0 && fmod(b, vector) == 0;
 }
 
@@ -168,7 +168,8 @@ static void tp_times(const struct ss_cost_context *c, const struct ss_op *op, st
     const struct ss_shape *s = &c->shape;
     struct ss_net net = c->net;
     double whole = s->tokens * ss_op_whole_columns(op), full = whole * s->e;
-    t->gather_bytes = op->precision == SS_FP8 && c->stack->fp8_allgather ? whole : full;
+    t->gather_bytes =
+        ss_precision_is_quantized(op->precision) && c->stack->fp8_allgather ? whole * s->quantized : full;
     t->scatter_bytes = full;
     if (c->tp.n <= 1)
         return;
@@ -329,9 +330,10 @@ static void fsdp_cost(const struct ss_cost_context *c, const struct ss_ops *ops,
     double times = whole || c->stack->fsdp_pytorch > 0 ? 1 : c->once;
     for (int i = 0; i < n; i++) {
         struct fsdp_part *p = &parts[i];
-        double narrow = c->job->precision == SS_FP8 && c->job->fp8_param_gather ? p->gemm : 0; /* of 1 byte */
+        double narrow = c->job->fp8_param_gather ? p->gemm : 0;
         double grad = p->params * ss_parameter_bytes(c->job, c->stack).grad;
-        gather[i] = fsdp_step(c, p, SS_COLL_ALL_GATHER, ((p->params - narrow) * e + narrow) * times);
+        gather[i] = fsdp_step(c, p, SS_COLL_ALL_GATHER,
+                              ((p->params - narrow) * e + narrow * c->shape.quantized) * times);
         back[i] = gather[i];
         back[nback + i] = fsdp_step(c, p, SS_COLL_REDUCE_SCATTER, grad);
         p->seconds[0] = gather[i].seconds;

@@ -9,14 +9,14 @@
 double ss_kernel_peak(const struct ss_card *card, int precision)
 {
     const double peak[SS_PRECISION_COUNT] = {card->peak_fp32, card->peak_fp16, card->peak_bf16,
-                                             card->peak_fp8};
+                                             card->peak_fp8, card->peak_fp4};
     return peak[precision];
 }
 
 static double gemm_efficiency(const struct ss_card *card, int precision)
 {
     const double eff[SS_PRECISION_COUNT] = {card->gemm_eff_fp32, card->gemm_eff_fp16, card->gemm_eff_bf16,
-                                            card->gemm_eff_fp8};
+                                            card->gemm_eff_fp8, card->gemm_eff_fp4};
     return eff[precision];
 }
 
@@ -33,6 +33,20 @@ static double tile_rows(double groups, int scattered, double m, double tile)
     return groups * (scattered ? fmax(rows / tile + 0.5, fmin(rows, 1)) : ceil(rows / tile));
 }
 
+static double prologue(const struct ss_card *card, int precision)
+{
+    if (precision == SS_NVFP4)
+        return card->gemm_k_prologue_fp4;
+    return precision == SS_FP8 ? card->gemm_k_prologue_fp8 : card->gemm_k_prologue;
+}
+
+/* Of an operand; in nvfp4 with its share of the scale of 16 elements. */
+static double element_bytes(int precision)
+{
+    static const double bytes[SS_PRECISION_COUNT] = {4, 2, 2, 1, 0.5 + 1.0 / 16};
+    return bytes[precision];
+}
+
 double ss_kernel_grouped_gemm(const struct ss_card *card, int precision, double groups, int scattered,
                               double m, double n, double k, int accumulate, double sms, double gain)
 {
@@ -45,8 +59,8 @@ double ss_kernel_grouped_gemm(const struct ss_card *card, int precision, double 
                                 {tm / 2, tn / 4, small * small * small}};
     double sm_rate =
         ss_kernel_peak(card, precision) * gemm_efficiency(card, precision) * gain / card->sm_count;
-    double steps = k + (precision == SS_FP8 ? card->gemm_k_prologue_fp8 : card->gemm_k_prologue);
-    double element = precision == SS_FP8 ? 1 : precision == SS_FP32 ? 4 : 2;
+    double steps = k + prologue(card, precision);
+    double element = element_bytes(precision);
     double bandwidth = card->hbm_bandwidth * card->hbm_efficiency;
     double moved =
         ((m * k + groups * k * n) * element + (accumulate ? 0 : m * n * fmax(element, 2))) / bandwidth;
@@ -64,8 +78,10 @@ double ss_kernel_gemm_gain(const struct ss_card *card, const struct ss_stack *st
 {
     if (precision != SS_FP8)
         return 1;
+    if (recipe == SS_FP8_MXFP8) /* sums are not added up elsewhere */
+        return card->gemm_eff_mxfp8 > 0 ? card->gemm_eff_mxfp8 / card->gemm_eff_fp8 : 1;
     if (recipe != SS_FP8_BLOCKWISE || card->gemm_eff_fp8_blocks <= 0)
-        return phase == SS_PHASE_F ? stack->fp8_forward_gain : 1;
+        return phase == SS_PHASE_F && card->gemm_eff_mxfp8 <= 0 ? stack->fp8_forward_gain : 1;
     double gain = card->gemm_eff_fp8_blocks / card->gemm_eff_fp8 * (k + card->gemm_k_prologue_fp8) /
                   (k + card->gemm_k_prologue_fp8_blocks);
     return phase == SS_PHASE_W ? gain * card->gemm_wgrad_fp8_blocks : gain;

@@ -48,17 +48,17 @@ static int shard_is_master(const struct ss_cost_context *c)
            c->job->sharding >= SS_SHARD_OPTIM_GRADS_PARAMS;
 }
 
-/* Weights stay in fp8 from a microbatch to the next. */
+/* Quantized weights stay from a microbatch to the next. */
 static int caches_fp8(const struct ss_cost_context *c)
 {
-    return c->job->precision == SS_FP8 && !c->stack->fp8_dynamic;
+    return ss_precision_is_quantized(c->job->precision) && !c->stack->fp8_dynamic;
 }
 
-/* Of `params` parameters, `gemm` of them in GEMMs, which may be kept in 1 byte. */
+/* Of `params` parameters, `gemm` of them in GEMMs, which may be kept quantized. */
 static double weight_bytes(const struct ss_cost_context *c, double params, double gemm)
 {
     double narrow = caches_fp8(c) && c->job->fp8_param_gather ? gemm : 0;
-    return (params - narrow) * ss_parameter_bytes(c->job, c->stack).weight + narrow;
+    return (params - narrow) * ss_parameter_bytes(c->job, c->stack).weight + narrow * c->shape.quantized;
 }
 
 /* Of `bytes` of all parameters, `expert` of them of experts, those of one rank where each are sharded in their group. */
@@ -139,9 +139,11 @@ void ss_memory_static(const struct ss_cost_context *c, const struct ss_param_cou
                                (c->shape.e < 4 ? 2 * c->stack->zero_bucket : 0);
     if (c->fsdp.n > 1)
         shard_fully(c, params, bytes.grad, shards, memory);
-    if (caches_fp8(c)) /* 1-byte copy and its transpose, over the microbatches */
+    if (caches_fp8(
+            c)) /* by rows and by columns, over the microbatches; one of them may be the parameter itself */
         memory[SS_MEM_WEIGHTS] +=
-            params->gemm * ((job->fp8_param_gather ? 1 : 2) - (c->stack->fp8_keeps_less > 0));
+            params->gemm * c->shape.quantized *
+            ((c->shape.any_layout || c->stack->fp8_keeps_less > 0 ? 1 : 2) - job->fp8_param_gather);
     if (c->shape.tp_comm_overlap)
         memory[SS_MEM_OTHER] += c->stack->tp_overlap_buffers * c->shape.tokens * c->shape.h * 2;
     memory[SS_MEM_OTHER] += dispatcher_buffers(c, params);

@@ -37,7 +37,9 @@ struct ss_op *ss_op_linear(struct ss_ops *ops, const char *name, const struct ss
     double whole = s->tokens * ss_op_whole_columns(op);
     if (s->sp > 1 && role != SS_TP_NONE)
         op->working_bytes =
-            whole * (2 * s->e / (precision == SS_FP8 ? 2 : 1)) + (role == SS_TP_COLUMN ? whole * s->e : 0);
+            whole *
+                (ss_precision_is_quantized(precision) ? (s->any_layout ? 1 : 2) * s->quantized : 2 * s->e) +
+            (role == SS_TP_COLUMN ? whole * s->e : 0);
     return op;
 }
 
@@ -76,6 +78,34 @@ static int backward_casts(const struct ss_shape *s, const struct ss_stack *stack
  * launches beside the cast's: that value is set to 0 and found, the scale made of it. Of a norm's output the norm finds it. */
 enum { LARGEST_BYTES = 2, LARGEST_LAUNCHES = 3, NORM_LAUNCHES = 2 };
 
+/* A norm writes 16 bit, and a kernel of its own casts them. */
+static int cast_apart(const struct ss_shape *s)
+{
+    return s->fp8_blocks || s->fp8_current || s->block_scaled;
+}
+
+/* Bytes an element that casts to mxfp8 and nvfp4 move (Transformer Engine): one kernel reads and writes both orientations. The
+ * second scale of nvfp4 is made of the tensor's largest value, which a pass more finds, and orientations are a kernel each, for the
+ * one of the weight gradients goes through a Hadamard transform. */
+static double block_cast(const struct ss_shape *s)
+{
+    return (s->gemm_precision == SS_NVFP4 ? 3 : 1) * s->e + 2 * s->quantized;
+}
+
+/* Kernels of such a cast: it, and one that puts the scales of an operand in the order of the tensor cores. */
+static int block_kernels(const struct ss_shape *s)
+{
+    return s->gemm_precision == SS_NVFP4 ? 5 : 3;
+}
+
+/* What is gathered is cast as a shard, in both orientations. */
+static void block_casts(struct ss_op *op, const struct ss_shape *s, double in, double out, int role)
+{
+    double input = in / (role == SS_TP_COLUMN ? s->sp : 1), output = out / (role == SS_TP_ROW ? s->sp : 1);
+    ss_op_elementwise(op, s->tokens * input * block_cast(s), s->tokens * output * block_cast(s),
+                      block_kernels(s), block_kernels(s));
+}
+
 /* Traffic of the fp8 casts and transposes of one linear layer (Transformer Engine). Cast: 2 B read, 1 B
  * written; transpose: 1 B read, 1 B written; of a tensor that is not gathered both are one kernel that
  * reads once. Dynamic scaling (torchao) reads an operand for its largest value, reads it again and writes 1 B: activations
@@ -95,12 +125,17 @@ void ss_op_fp8_cast(struct ss_ops *ops, const struct ss_shape *s, const struct s
                           stack->fp8_cast_passes * 5 * (output + input + in * out), 4, 6);
         return;
     }
-    int apart = s->fp8_blocks || s->fp8_current, largest = s->fp8_current ? LARGEST_BYTES : 0;
-    double gradient = gathered ? (3 + largest) * out / s->sp + 2 * out : (4 + largest) * out;
+    if (s->block_scaled) {
+        block_casts(op, s, in, out, role);
+        return;
+    }
+    int apart = cast_apart(s), largest = s->fp8_current ? LARGEST_BYTES : 0;
+    double turn = s->any_layout ? 0 : 2, whole = s->any_layout ? 3 : 4;
+    double gradient = gathered ? (3 + largest) * out / s->sp + turn * out : (whole + largest) * out;
     int later = column && (!apart || s->sp > 1); /* the input is transposed behind its gather */
-    double input = !column ? (4 + largest) * in : !apart ? 0 : later ? 3 * in / s->sp : 4 * in;
-    ss_op_elementwise(op, passes * input, passes * (gradient + (later ? 2 * in : 0)), input > 0 ? 2 : 0,
-                      backward_casts(s, stack, gathered || later ? 3 : 2));
+    double input = !column ? (whole + largest) * in : !apart ? 0 : later ? 3 * in / s->sp : whole * in;
+    ss_op_elementwise(op, passes * input, passes * (gradient + (later ? turn * in : 0)), input > 0 ? 2 : 0,
+                      backward_casts(s, stack, (gathered || later) && turn > 0 ? 3 : 2));
     if (!s->fp8_current)
         return;
     op->forward_launches = column ? NORM_LAUNCHES : LARGEST_LAUNCHES;
@@ -114,9 +149,14 @@ void ss_op_cast_rows(struct ss_ops *ops, const struct ss_shape *s, const struct 
                      const char *name, double rows, double in, double out, double weights)
 {
     struct ss_op *op = ss_op_add(ops, name, SS_OP_ELEMENTWISE);
-    double passes = stack->fp8_cast_passes * rows, moved = s->fp8_current ? 4 + LARGEST_BYTES : 4;
+    double passes = stack->fp8_cast_passes * rows, moved = s->any_layout ? 3 : 4;
+    if (s->fp8_current)
+        moved += LARGEST_BYTES;
     if (stack->fp8_dynamic > 0)
         ss_op_elementwise(op, 5 * (passes * in + weights), 5 * (passes * (in + out) + weights), 4, 6);
+    else if (s->block_scaled)
+        ss_op_elementwise(op, rows * block_cast(s) * in, rows * block_cast(s) * out, block_kernels(s),
+                          block_kernels(s));
     else
         ss_op_elementwise(op, passes * moved * in, passes * moved * out, 2, backward_casts(s, stack, 2));
     if (s->fp8_current && stack->fp8_dynamic <= 0)
@@ -138,7 +178,7 @@ void ss_op_expert_cast(struct ss_ops *ops, const struct ss_shape *s, const struc
 
 int ss_op_saved_in_fp8(const struct ss_shape *s, const struct ss_stack *stack)
 {
-    return s->gemm_precision == SS_FP8 && s->te && stack->fp8_dynamic <= 0;
+    return ss_precision_is_quantized(s->gemm_precision) && s->te && stack->fp8_dynamic <= 0;
 }
 
 int ss_op_kept_in_fp8(const struct ss_shape *s, const struct ss_stack *stack)
@@ -167,8 +207,8 @@ struct ss_op *ss_op_norm_of(struct ss_ops *ops, const struct ss_shape *s, const 
 
 void ss_op_norm(struct ss_ops *ops, const struct ss_shape *s, const struct ss_stack *stack, const char *name)
 {
-    double x = s->tokens * s->h / s->sp, out = ss_op_saved_in_fp8(s, stack) ? 1 : s->e;
-    struct ss_op *op = ss_op_norm_of(ops, s, name, x, s->h, s->fp8_blocks || s->fp8_current ? s->e : out);
+    double x = s->tokens * s->h / s->sp, out = ss_op_saved_in_fp8(s, stack) ? s->quantized : s->e;
+    struct ss_op *op = ss_op_norm_of(ops, s, name, x, s->h, cast_apart(s) ? s->e : out);
     /* Kept: the norm's input and, for the weight gradient of the GEMM behind it, its output. */
     op->saved_bytes = x * s->e + ss_op_kept_input(s, stack, out) + 4 * s->tokens / s->sp;
 }
@@ -288,7 +328,7 @@ double ss_ops_weight_grad_bytes(const struct ss_ops *ops, const struct ss_shape 
             continue;
         double in = op->m * op->k / (op->role == SS_TP_COLUMN ? s->sp : 1);
         double gradient = op->m * op->n / (op->role == SS_TP_ROW ? s->sp : 1);
-        sum += (in + gradient) * (op->precision == SS_FP8 ? 1 : s->e);
+        sum += (in + gradient) * (ss_precision_is_quantized(op->precision) ? s->quantized : s->e);
     }
     return sum;
 }

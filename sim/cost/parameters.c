@@ -9,7 +9,7 @@ int ss_optimizer_in_model_type(const struct ss_job *job, const struct ss_stack *
 
 struct ss_parameter_bytes ss_parameter_bytes(const struct ss_job *job, const struct ss_stack *stack)
 {
-    int stored = job->precision == SS_FP8 ? job->fp8_base : job->precision;
+    int stored = ss_precision_is_quantized(job->precision) ? job->fp8_base : job->precision;
     double moments = job->bf16_moments ? 4 : 8;
     if (stored == SS_FP32 || (stack->fp32_params > 0 && stored == SS_BF16))
         return (struct ss_parameter_bytes){4, 4, moments};

@@ -155,6 +155,8 @@ static int context_init(const struct ss_cost_input *in, const struct ss_rank_sit
     c->job = in->job;
     c->net = *in->net;
     ss_shape_init(&c->shape, in->job, in->stack, in->padded_vocab);
+    if (in->card->gemm_eff_mxfp8 > 0 && !c->shape.block_scaled && !c->shape.fp8_blocks)
+        c->shape.any_layout = 1; /* the fp8 GEMMs of Blackwell take operands in any layout */
     c->tp = site->tp;
     c->cp = site->cp;
     c->fsdp = site->fsdp;

@@ -32,6 +32,15 @@ static void head_sizes(struct ss_shape *s, const struct ss_model *m)
     s->d_v = latent ? m->v_head_dim : m->kv_channels;
 }
 
+static void quantization(struct ss_shape *s, const struct ss_job *job)
+{
+    int fp8 = job->precision == SS_FP8;
+    s->fp8_blocks = fp8 && job->fp8_recipe == SS_FP8_BLOCKWISE;
+    s->fp8_current = fp8 && job->fp8_recipe == SS_FP8_TENSORWISE;
+    s->block_scaled = job->precision == SS_NVFP4 || (fp8 && job->fp8_recipe == SS_FP8_MXFP8);
+    s->quantized = ss_job_quantized_bytes(job);
+}
+
 void ss_shape_init(struct ss_shape *s, const struct ss_job *job, const struct ss_stack *stack,
                    int padded_vocab)
 {
@@ -58,10 +67,9 @@ void ss_shape_init(struct ss_shape *s, const struct ss_job *job, const struct ss
     s->rope = m->position == SS_POSITION_ROPE;
     s->tied = m->tied_embeddings;
     s->gemm_precision = job->precision;
-    s->fp8_blocks = job->precision == SS_FP8 && job->fp8_recipe == SS_FP8_BLOCKWISE;
-    s->fp8_current = job->precision == SS_FP8 && job->fp8_recipe == SS_FP8_TENSORWISE;
+    quantization(s, job);
     s->norm_passes = stack->norm_passes;
-    s->storage_precision = job->precision == SS_FP8 ? job->fp8_base : job->precision;
+    s->storage_precision = ss_precision_is_quantized(job->precision) ? job->fp8_base : job->precision;
     s->e = s->storage_precision == SS_FP32 ? 4 : 2;
     s->attention = job->attention;
     s->te = stack->te_layers > 0 && !job->transformer_local;

@@ -38,7 +38,7 @@ const struct ss_table_column ss_table_columns[] = {
         {"alibi", "--position-embedding-type none"}, {"none", "--position-embedding-type none"}),
     CHOICE("normalization", {"rmsnorm", "--normalization RMSNorm"}, {"layernorm", "--normalization LayerNorm"}),
     CHOICE("precision", {"fp32", ""}, {"fp16", "--fp16"}, {"bf16", "--bf16"}, {"fp8", "--precision fp8"},
-        {"mxfp8", "--precision mxfp8"}, {"nvfp4", "--fp4-format e2m1"}),
+        {"mxfp8", "--precision mxfp8"}, {"nvfp4", "--precision nvfp4"}),
     VALUE("attention", "--attention-backend"),
 
     VALUE("tp", "--tp"),

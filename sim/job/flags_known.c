@@ -344,8 +344,7 @@ const struct ss_flag_group ss_flag_groups[] = {
      "decoder-num-layers decoder-seq-length encoder-pipeline-model-parallel-size "
      "encoder-tensor-model-parallel-size pipeline-model-parallel-split-rank"},
     {SS_FLAG_REFUSED, '0', "take --pipeline-model-parallel-layout", "standalone-embedding-stage"},
-    {SS_FLAG_REFUSED, '1', "fp4 is not modelled", "fp4-format fp4-quantizer-factory fp4-recipe"},
-    {SS_FLAG_REFUSED, '0', "fp4 is not modelled", "fp4-param-gather"},
+    {SS_FLAG_REFUSED, '1', "quantizers of one's own are not modelled", "fp4-quantizer-factory"},
     {SS_FLAG_REFUSED, '0', "layers of different precision are not modelled",
      "disable-fp8-wgrad first-last-layers-bf16 fp8-output-proj no-fp8-wgrad "
      "use-kitchen-attention"},

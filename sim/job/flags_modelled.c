@@ -93,6 +93,8 @@ static const struct ss_flag_choice recipe[] = {{"delayed", SS_FP8_DELAYED},
                                                {"blockwise", SS_FP8_BLOCKWISE},
                                                {"mxfp8", SS_FP8_MXFP8},
                                                {NULL, 0}};
+static const struct ss_flag_choice fp4[] = {WORD("e2m1"), WORD("none"), {NULL, 0}};
+static const struct ss_flag_choice fp4_recipe[] = {WORD("nvfp4"), {NULL, 0}};
 static const struct ss_flag_choice graphs[] = {{"none", SS_GRAPHS_NONE},
                                                {"local", SS_GRAPHS_LOCAL},
                                                {"transformer_engine", SS_GRAPHS_TE},
@@ -125,7 +127,7 @@ const struct ss_flag_setter ss_flag_setters[] = {
     OWN_INT("--mbs", micro_batch, 1, MAX_SIZE, "--micro-batch-size")
     OWN_INT("--gbs", global_batch, 1, MAX_SIZE, "--global-batch-size")
     OWN_INT("--seq", seq_length, 1, MAX_SIZE, "--seq-length")
-    OWN_CALL_OF("--precision", '1', ss_flag_precision, precision, "fp32, fp16, bf16, fp8 (hybrid over bf16) or mxfp8 (--fp8-recipe mxfp8)")
+    OWN_CALL_OF("--precision", '1', ss_flag_precision, precision, "fp32, fp16, bf16, fp8 (hybrid over bf16), mxfp8 (--fp8-recipe mxfp8) or nvfp4 (--fp4-format e2m1)")
     OWN_CALL_OF("--recompute", '1', ss_flag_recompute, recompute, "none, selective or full (uniform, 1 layer)")
     OWN_CALL_OF("--fsdp", '1', ss_flag_fsdp, fsdp,
         "NeMo's words: full = optim_grads_params, grad = optim_grads, hybrid = full inside a node, none")
@@ -176,6 +178,9 @@ const struct ss_flag_setter ss_flag_setters[] = {
     CALL("--fp8-e4m3", '0', ss_flag_fp8, "name of older releases")
     SET("--fp8-param-gather", fp8_param_gather, 1, NULL)
     CHOICE("--fp8-recipe", fp8_recipe, recipe, "scaling by history, by tensor, by 128 x 128 blocks, by blocks of 32")
+    CALL_OF("--fp4-format", '1', ss_flag_fp4_format, fp4, "e2m1: linear layers multiply in nvfp4, forward and backward, or none")
+    CALL_OF("--fp4-recipe", '1', ss_flag_fp4_recipe, fp4_recipe, "nvfp4: a scale for 16 elements")
+    SET("--fp4-param-gather", fp8_param_gather, 1, "as --fp8-param-gather")
     CHOICE("--cuda-graph-impl", cuda_graphs, graphs, NULL)
     CALL("--cuda-graph-scope", '+', ss_flag_cuda_graph_scope,
         "full, full_iteration, attn, mlp, moe, moe_router, moe_preprocess (with moe_router): parts of a layer")

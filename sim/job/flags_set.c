@@ -112,7 +112,7 @@ DEFINE(failed_gpu)
 static void set_storage(struct ss_job *job, int precision)
 {
     job->fp8_base = precision;
-    if (job->precision != SS_FP8)
+    if (!ss_precision_is_quantized(job->precision))
         job->precision = precision;
 }
 
@@ -151,6 +151,24 @@ DEFINE(fp8_format)
     return SS_OK;
 }
 
+DEFINE(fp4_format)
+{
+    UNUSED;
+    if (!strcmp(values[0], "e2m1"))
+        job->precision = SS_NVFP4;
+    else if (strcmp(values[0], "none"))
+        return bad(why, "it is e2m1 or none");
+    else if (job->precision == SS_NVFP4)
+        job->precision = job->fp8_base < 0 ? SS_FP32 : job->fp8_base;
+    return SS_OK;
+}
+
+DEFINE(fp4_recipe)
+{
+    UNUSED;
+    return strcmp(values[0], "nvfp4") ? bad(why, "it is nvfp4") : SS_OK;
+}
+
 DEFINE(precision)
 {
     UNUSED;
@@ -158,7 +176,7 @@ DEFINE(precision)
         if (strcmp(values[0], ss_precision_name(p)))
             continue;
         job->precision = p;
-        job->fp8_base = p == SS_FP8 ? SS_BF16 : p == SS_FP32 ? -1 : p;
+        job->fp8_base = ss_precision_is_quantized(p) ? SS_BF16 : p == SS_FP32 ? -1 : p;
         return SS_OK;
     }
     if (!strcmp(values[0], "mxfp8")) {
@@ -167,7 +185,7 @@ DEFINE(precision)
         job->fp8_recipe = SS_FP8_MXFP8;
         return SS_OK;
     }
-    return bad(why, "it is fp32, fp16, bf16, fp8 or mxfp8");
+    return bad(why, "it is fp32, fp16, bf16, fp8, mxfp8 or nvfp4");
 }
 
 DEFINE(recompute)

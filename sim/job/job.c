@@ -42,6 +42,13 @@ int ss_job_world_size(const struct ss_job *job, int nodes, int gpus_per_node)
     return (nodes - job->nfailed) * gpus_per_node;
 }
 
+double ss_job_quantized_bytes(const struct ss_job *job)
+{
+    if (job->precision == SS_NVFP4)
+        return 0.5 + 1.0 / 16;
+    return job->precision == SS_FP8 && job->fp8_recipe == SS_FP8_MXFP8 ? 1 + 1.0 / 32 : 1;
+}
+
 int ss_job_dp(const struct ss_job *job, int world_size)
 {
     return (int)(world_size / ((int64_t)job->tp * job->pp * job->cp));

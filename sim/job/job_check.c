@@ -369,7 +369,7 @@ static int check_data_parallel(struct ss_finish *f)
     if (job->overlap_param_gather && !job->overlap_grad_reduce)
         REFUSE(f, "--overlap-param-gather", "add --overlap-grad-reduce",
                "--overlap-grad-reduce should be turned on when using --overlap-param-gather");
-    if (job->fp8_param_gather && job->precision != SS_FP8)
+    if (job->fp8_param_gather && !ss_precision_is_quantized(job->precision))
         REFUSE(f, "--fp8-param-gather", "add --fp8-format hybrid",
                "fp8_param must be used together with fp8 mode.");
     if (job->fp8_param_gather && !job->distributed_optimizer && !job->fsdp)
@@ -396,10 +396,11 @@ static int check_fp8(struct ss_finish *f)
         {"number of tokens of a rank", (int64_t)job->seq_length / job->cp * job->micro_batch, 8},
     };
 
-    if (job->precision != SS_FP8)
+    if (!ss_precision_is_quantized(job->precision))
         return SS_OK;
     if (job->fp8_base < 0) {
-        ss_fail(f->err, SS_ERR_UNSUPPORTED, NULL, 0, "fp8 over fp32 storage is not modelled");
+        ss_fail(f->err, SS_ERR_UNSUPPORTED, NULL, 0, "%s over fp32 storage is not modelled",
+                ss_precision_name(job->precision));
         return ss_hint(f->err, SS_ERR_UNSUPPORTED, "add --bf16");
     }
     if (f->stack->fp8_dynamic == 0 && (job->transformer_local || f->stack->te_layers == 0))

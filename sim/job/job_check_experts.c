@@ -238,7 +238,7 @@ int ss_job_check_expert_features(struct ss_finish *f)
                    "--use-torch-fsdp2 is not supported with expert parallelism");
         rc = check_dispatcher(f);
     }
-    if (job->pad_for_fp8 && job->precision != SS_FP8)
+    if (job->pad_for_fp8 && !ss_precision_is_quantized(job->precision))
         REFUSE(f, "--moe-router-padding-for-quantization --moe-router-padding-for-fp8",
                "add --fp8-format hybrid",
                "fp8/fp4 must be specified when moe_router_padding_for_quantization is True.");

@@ -184,8 +184,6 @@ void ss_job_complete_experts(struct ss_finish *f)
     if (job->fp8_dispatch && job->model.num_experts && job->dispatcher == SS_DISPATCH_ALLGATHER)
         ss_note(f->notes, "--fp8-dispatch is not active with --moe-token-dispatcher-type allgather");
     job->bf16_moments = job->exp_avg_bf16 && job->exp_avg_sq_bf16;
-    if (job->precision == SS_FP8 && (job->fp8_recipe == SS_FP8_TENSORWISE || job->fp8_recipe == SS_FP8_MXFP8))
-        ss_note(f->notes, "--fp8-recipe is accepted, its effect is not modelled: its cost is not known");
     if (job->layout_mtp_apart)
         ss_note(f->notes,
                 "layers of multi-token prediction are priced beside the loss, not in a stage before it");

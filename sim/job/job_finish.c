@@ -196,7 +196,7 @@ static void complete(struct ss_finish *f)
         job->attention_dropout = m->attention_dropout >= 0 ? m->attention_dropout : f->stack->dropout;
     if (job->hidden_dropout < 0)
         job->hidden_dropout = m->hidden_dropout >= 0 ? m->hidden_dropout : f->stack->dropout;
-    if (job->precision == SS_FP8 && job->fp8_base < 0)
+    if (ss_precision_is_quantized(job->precision) && job->fp8_base < 0)
         job->fp8_base = SS_BF16; /* refused before */
     ss_stack_note(f->stack, f->notes);
     complete_positions(f);

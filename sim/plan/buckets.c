@@ -262,7 +262,7 @@ static int group_init(struct dp_group *d, int cls)
     d->cls = cls;
     d->grad_bytes = bytes.grad;
     d->param_bytes = bytes.weight;
-    d->fp8_saving = job->precision == SS_FP8 && job->fp8_param_gather ? bytes.weight - 1 : 0;
+    d->fp8_saving = job->fp8_param_gather ? bytes.weight - ss_job_quantized_bytes(job) : 0;
     d->scatter = job->distributed_optimizer;
     d->reduce_early = job->overlap_grad_reduce;
     d->gather_late = job->overlap_param_gather;

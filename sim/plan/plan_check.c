@@ -9,13 +9,19 @@ static int check_card(const struct ss_plan *plan, struct ss_error *err)
 {
     const struct ss_card *card = ss_platform_card(plan->platform);
     const struct ss_job *job = plan->job;
-    int storage = job->precision == SS_FP8 ? job->fp8_base : job->precision;
+    int storage = ss_precision_is_quantized(job->precision) ? job->fp8_base : job->precision;
     if (ss_kernel_peak(card, job->precision) <= 0 || ss_kernel_peak(card, storage) <= 0)
         return ss_hint(
             err,
             ss_fail(err, SS_ERR_CONFIG, NULL, 0, "%s has no %s matrix units", card->name,
                     ss_precision_name(ss_kernel_peak(card, storage) <= 0 ? storage : job->precision)),
             "choose another precision or card");
+    if (job->precision == SS_FP8 && job->fp8_recipe == SS_FP8_MXFP8 && card->gemm_eff_mxfp8 <= 0)
+        return ss_hint(err,
+                       ss_fail(err, SS_ERR_CONFIG, NULL, 0,
+                               "--fp8-recipe mxfp8: the matrix units of %s cannot scale blocks of 32",
+                               card->name),
+                       "take --fp8-recipe tensorwise, or a card of Blackwell");
     if (job->model.num_experts > 0 && job->dispatch_sms >= card->sm_count && job->ep > 1 &&
         (job->dispatcher == SS_DISPATCH_DEEPEP || job->dispatcher == SS_DISPATCH_HYBRIDEP))
         return ss_hint(err,

@@ -69,7 +69,7 @@ static json_t *job_object(const struct ss_plan *plan)
 
     parallel_fields(o, plan);
     ss_json_text(o, "precision", ss_precision_name(job->precision));
-    if (job->precision == SS_FP8) {
+    if (ss_precision_is_quantized(job->precision)) {
         ss_json_text(o, "fp8_base", ss_precision_name(job->fp8_base));
         ss_json_flag(o, "fp8_param_gather", job->fp8_param_gather);
     }

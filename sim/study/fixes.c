@@ -87,8 +87,8 @@ static int fp8_parameters(const struct ss_job *job, int dp, char *words, size_t 
 static int drop_fp8(const struct ss_job *job, int dp, char *words, size_t size)
 {
     (void)dp;
-    snprintf(words, size, "--fp8-format none");
-    return job->precision == SS_FP8;
+    snprintf(words, size, job->precision == SS_NVFP4 ? "--fp4-format none" : "--fp8-format none");
+    return ss_precision_is_quantized(job->precision);
 }
 
 /* Twice the stages. Virtual stages stay, by their layers or by their number, where they can, else one chunk a rank. */

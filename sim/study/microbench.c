@@ -278,7 +278,9 @@ int ss_bench_props(const struct ss_card *card, const struct ss_bench_point *p, i
                 props[n++] = SS_PROP_gemm_wgrad_fp8_blocks;
         } else {
             props[n++] = ss_study_prop_of_gemm(p->precision);
-            props[n++] = p->precision == SS_FP8 ? SS_PROP_gemm_k_prologue_fp8 : SS_PROP_gemm_k_prologue;
+            props[n++] = p->precision == SS_NVFP4 ? SS_PROP_gemm_k_prologue_fp4
+                         : p->precision == SS_FP8 ? SS_PROP_gemm_k_prologue_fp8
+                                                  : SS_PROP_gemm_k_prologue;
         }
         props[n++] = SS_PROP_gemm_small_tile;
         break;

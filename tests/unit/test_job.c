@@ -89,6 +89,9 @@ static void test_precision(void)
                 {"--fp8-format e4m3 --fp16", SS_FP8, SS_FP16},
                 {"--precision fp8", SS_FP8, SS_BF16},
                 {"--bf16 --fp8-hybrid --fp8-format none", SS_BF16, SS_BF16},
+                {"--fp4-format e2m1 --bf16", SS_NVFP4, SS_BF16},
+                {"--precision nvfp4", SS_NVFP4, SS_BF16},
+                {"--bf16 --fp4-format e2m1 --fp4-format none", SS_BF16, SS_BF16},
                 {"--precision fp8 --precision fp32", SS_FP32, -1}};
 
     for (size_t i = 0; i < SS_ARRAY_LEN(rows); i++) {

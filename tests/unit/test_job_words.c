@@ -47,7 +47,7 @@ static void test_bad_words(void)
         {"--zero-stage 1", SS_ERR_USAGE, "unknown flag", "--use-distributed-optimizer"},
         {"--cp-comm-type p2p a2a", SS_ERR_UNSUPPORTED, "differs between layers", ""},
         {"--optimizer sgd", SS_ERR_UNSUPPORTED, "only adam", ""},
-        {"--fp4-recipe x", SS_ERR_UNSUPPORTED, "not modelled", ""},
+        {"--te-precision-config-file x", SS_ERR_UNSUPPORTED, "not modelled", ""},
         {"--batch-size 4", SS_ERR_UNSUPPORTED, "--micro-batch-size", ""},
         {"--num-distributed-optimizer-instances 2", SS_ERR_UNSUPPORTED, "only 1", ""},
         {"--job", SS_ERR_USAGE, "--job needs a file", ""},

@@ -182,6 +182,7 @@ static struct ss_shape shape_of(int blocks, double sp)
                              .sp = sp,
                              .te = 1,
                              .norm_passes = 1.5,
+                             .quantized = 1,
                              .gemm_precision = SS_FP8,
                              .fp8_blocks = blocks};
 }

@@ -215,7 +215,7 @@ static struct ss_op *grouped(struct ss_ops *ops, const struct ss_shape *s, const
 static void pad(struct ss_ops *ops, const struct ss_shape *s, const char *name)
 {
     double copied = 2 * s->routed * s->h * s->e;
-    if (s->gemm_precision == SS_FP8 && s->scattered && !s->router_pads)
+    if (ss_precision_is_quantized(s->gemm_precision) && s->scattered && !s->router_pads)
         ss_op_elementwise(ss_op_add(ops, name, SS_OP_ELEMENTWISE), copied, copied, 2, 2);
 }
 
@@ -233,8 +233,8 @@ static void offer(struct ss_ops *ops, const struct ss_op *op, const struct ss_sh
  * kept. In fp8 the inputs of both products are cast, and transposed for the weight gradients. */
 static void experts(struct ss_ops *ops, const struct ss_shape *s, const struct ss_stack *stack)
 {
-    double fc1 = s->moe_ffn * (s->gated ? 2 : 1), kept = ss_op_saved_in_fp8(s, stack) ? 1 : s->e;
-    int fp8 = s->gemm_precision == SS_FP8;
+    double fc1 = s->moe_ffn * (s->gated ? 2 : 1), kept = ss_op_saved_in_fp8(s, stack) ? s->quantized : s->e;
+    int fp8 = ss_precision_is_quantized(s->gemm_precision);
     if (fp8)
         ss_op_expert_cast(ops, s, stack, s->h, fc1);
     struct ss_op *op = grouped(ops, s, "experts fc1", fc1, s->h);
@@ -315,7 +315,11 @@ static void early_shared(struct ss_ops *ops, const struct ss_shape *s, const str
     if (s->shared_ffn <= 0 || !(s->shared_overlap || s->paired))
         return;
     shared_experts(ops, s, stack);
-    hold_back(ops, s->paired ? 1 : s->gemm_precision == SS_FP8 ? 3 : 2, held); /* [cast,] FC2, output */
+    hold_back(ops,
+              s->paired                                      ? 1
+              : ss_precision_is_quantized(s->gemm_precision) ? 3
+                                                             : 2,
+              held); /* [cast,] FC2, output */
 }
 
 /* A single expert takes all tokens as they are. */

@@ -32,11 +32,11 @@ static void projection(struct ss_ops *ops, const struct ss_shape *s, const struc
     input_norm(ops, s, "embedding norm");
     input_norm(ops, s, "hidden norm");
     ss_op_elementwise(ss_op_add(ops, "concatenation", SS_OP_ELEMENTWISE), 2 * both, 2 * both, 1, 1);
-    if (s->gemm_precision == SS_FP8)
+    if (ss_precision_is_quantized(s->gemm_precision))
         ss_op_cast_rows(ops, s, stack, "fp8 cast", own, 2 * s->h, n * s->sp, 2 * s->h * n);
     struct ss_op *op =
         ss_op_linear(ops, "prediction projection", s, n, 2 * s->h, SS_TP_COLUMN, s->gemm_precision, 0);
-    op->saved_bytes = 2 * own * s->h * (ss_op_saved_in_fp8(s, stack) ? 1 : s->e);
+    op->saved_bytes = 2 * own * s->h * (ss_op_saved_in_fp8(s, stack) ? s->quantized : s->e);
 }
 
 /* Its columns are gathered; under sequence parallelism each rank takes its tokens, whose gradients are gathered. */

@@ -15,7 +15,8 @@ extern "C" {
     X(SS_FP32, "fp32")                                                                                       \
     X(SS_FP16, "fp16")                                                                                       \
     X(SS_BF16, "bf16")                                                                                       \
-    X(SS_FP8, "fp8")
+    X(SS_FP8, "fp8")                                                                                         \
+    X(SS_NVFP4, "nvfp4")
 enum ss_precision {
 #define X(sym, name) sym,
     SS_PRECISION_LIST(X)
@@ -79,6 +80,8 @@ enum ss_level {
 
 /* Returns the name of a precision (enum ss_precision), "bf16", or "unknown". Never NULL. */
 const char *ss_precision_name(int precision);
+/* Returns 1 where linear layers multiply copies of 8 or 4 bits with scales, which are cast from values of 16 bit: fp8, nvfp4. */
+int ss_precision_is_quantized(int precision);
 /* Returns the name of a label (enum ss_label), "compute", or "unknown". Never NULL. */
 const char *ss_label_name(int label);
 /* Returns the sum over all labels. */

@@ -27,13 +27,16 @@ struct ss_shape {
     int norm_vectors;                 /* weights of a norm, in vectors of its width */
     int fp8_blocks;                   /* 1: linear layers in fp8 with a scale for each block of 128 */
     int fp8_current;                  /* 1: with one that is made of the tensor itself before it is cast */
-    double norm_passes;               /* traffic of norms over the count */
-    int gemm_precision;               /* of linear layers: enum ss_precision */
-    int storage_precision;            /* of activations, attention and logits */
-    double e;                         /* bytes of a stored activation element */
-    int attention;                    /* resolved: flash, fused or unfused */
-    int te;                           /* Transformer Engine's layers */
-    int tp_comm_overlap;              /* userbuffers overlap of TP collectives and GEMMs */
+    int block_scaled;                 /* 1: in mxfp8 or nvfp4, whose blocks the tensor cores scale */
+    double quantized;   /* bytes of an element of what linear layers multiply, and its share of scales */
+    int any_layout;     /* 1: GEMMs take one copy of an operand by rows or by columns; else they need both */
+    double norm_passes; /* traffic of norms over the count */
+    int gemm_precision; /* of linear layers: enum ss_precision */
+    int storage_precision; /* of activations, attention and logits */
+    double e;              /* bytes of a stored activation element */
+    int attention;         /* resolved: flash, fused or unfused */
+    int te;                /* Transformer Engine's layers */
+    int tp_comm_overlap;   /* userbuffers overlap of TP collectives and GEMMs */
     /* tensor ranks that send each a share of the tensor between two stages; 1: all of it */
     double pp_shares;
     double attention_dropout, hidden_dropout;

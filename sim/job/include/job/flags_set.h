@@ -23,6 +23,8 @@
     X(bf16)                                                                                                  \
     X(fp8)                                                                                                   \
     X(fp8_format)                                                                                            \
+    X(fp4_format)                                                                                            \
+    X(fp4_recipe)                                                                                            \
     X(cuda_graph_scope)                                                                                      \
     X(recompute_modules)                                                                                     \
     X(checkpoint_activations)                                                                                \

@@ -260,6 +260,9 @@ int ss_job_finish(struct ss_job *job, const struct ss_request *r, const struct s
 int ss_job_world_size(const struct ss_job *job, int nodes, int gpus_per_node);
 /* Returns the data-parallel degree of a finished job: world size / (tp pp cp). */
 int ss_job_dp(const struct ss_job *job, int world_size);
+/* Returns the bytes of an element of what linear layers multiply, with its share of the scales of its block: 1 in fp8, 1 + 1/32 in
+ * mxfp8, 1/2 + 1/16 in nvfp4, and 1 where they multiply values of 16 bit or more. */
+double ss_job_quantized_bytes(const struct ss_job *job);
 /* Returns the microbatches of each pipeline in an iteration of a finished job: global batch / (micro batch x dp). */
 int ss_job_microbatches(const struct ss_job *job, int world_size);
 /* Returns the layers that are split over the stages: the model's, and embedding and loss where each counts as one. */

@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* mxfp8 and nvfp4: bytes of casts and of what is kept, rate of the products, by hand. */
+#include "cost/kernel.h"
+#include "small_job.h"
+
+#define TOKENS (2 * 4096.)
+
+static struct ss_ops dense_layer(struct setting *t, int precision)
+{
+    t->job.precision = precision;
+    t->job.fp8_base = SS_BF16;
+    t->job.fp8_recipe = SS_FP8_MXFP8;
+    t->stack.fp8_cast_passes = 1;
+    return layer_of(t, SS_LAYER_DENSE);
+}
+
+/* Read in 16 bit, written by rows and by columns; a scale of 1 B for 32 elements in mxfp8. QKV: 1024 in, 1024 + 2 x 256 out. */
+static void test_mxfp8(void)
+{
+    const double element = 33. / 32, cast = 2 + 2 * element;
+    struct setting t;
+    setting_make(&t);
+    struct ss_ops ops = dense_layer(&t, SS_FP8);
+    const struct ss_op *op = find(&ops, "fp8 cast");
+    CU_ASSERT_DOUBLE_EQUAL(op->forward_bytes, TOKENS * 1024 * cast, 1);
+    CU_ASSERT_DOUBLE_EQUAL(op->backward_bytes, TOKENS * 1536 * cast, 1);
+    CU_ASSERT_DOUBLE_EQUAL(find(&ops, "fc2")->saved_bytes, TOKENS * 2816 * element, 1);
+    /* the norm writes 16 bit, for the cast is a kernel of its own, but what is kept is quantized */
+    CU_ASSERT_DOUBLE_EQUAL(find(&ops, "input norm")->forward_bytes, TOKENS * 1024 * 4, 1);
+    CU_ASSERT_DOUBLE_EQUAL(find(&ops, "input norm")->saved_bytes, TOKENS * (1024 * (2 + element) + 4), 1);
+}
+
+/* A scale of 1 B for 16 elements of half a byte; the tensor is read for its largest value, and again for each orientation. */
+static void test_nvfp4(void)
+{
+    const double element = 9. / 16, cast = 3 * 2 + 2 * element;
+    struct setting t;
+    setting_make(&t);
+    struct ss_ops ops = dense_layer(&t, SS_NVFP4);
+    const struct ss_op *op = find(&ops, "fp8 cast");
+    CU_ASSERT_DOUBLE_EQUAL(op->forward_bytes, TOKENS * 1024 * cast, 1);
+    CU_ASSERT_DOUBLE_EQUAL(op->backward_bytes, TOKENS * 1536 * cast, 1);
+    CU_ASSERT_DOUBLE_EQUAL(find(&ops, "fc2")->saved_bytes, TOKENS * 2816 * element, 1);
+    CU_ASSERT_EQUAL(find(&ops, "fc2")->precision, SS_NVFP4);
+}
+
+/* Under sequence parallelism of two ranks shards are cast, and what is gathered moves quantized. */
+static void test_shards(void)
+{
+    struct setting t;
+    setting_make(&t);
+    t.job.tp = 2;
+    t.job.sequence_parallel = 1;
+    struct ss_ops ops = dense_layer(&t, SS_FP8);
+    const struct ss_op *op = find(&ops, "fp8 cast");
+    CU_ASSERT_DOUBLE_EQUAL(op->forward_bytes, TOKENS * 1024 / 2 * (2 + 33. / 16), 1);
+    CU_ASSERT_DOUBLE_EQUAL(op->backward_bytes, TOKENS * 1536 / 2 * (2 + 33. / 16), 1);
+}
+
+/* 100 tiles are one wave of 100 SMs; 2 PFLOP/s of them, depth 65536 and a prologue of 464. */
+static void test_products(void)
+{
+    struct setting t;
+    setting_make(&t);
+    t.card.peak_fp4 = 4e15;
+    t.card.gemm_eff_fp4 = 0.5;
+    t.card.gemm_k_prologue_fp4 = 464;
+    t.card.gemm_eff_fp8 = 0.5;
+    t.card.gemm_eff_mxfp8 = 0.4;
+    t.card.hbm_bandwidth = 1e14;
+    CU_ASSERT_DOUBLE_EQUAL(ss_kernel_gemm(&t.card, SS_NVFP4, 1280, 2560, 65536, 0, 100, 1),
+                           2. * 128 * 256 * 66000 / 2e13, 1e-12);
+    /* bound by HBM: 0.5625 B an element of the operands, 2 of the product */
+    t.card.hbm_bandwidth = 1e10;
+    CU_ASSERT_DOUBLE_EQUAL(ss_kernel_gemm(&t.card, SS_NVFP4, 1280, 2560, 256, 0, 100, 1),
+                           ((1280 + 2560) * 256 * 0.5625 + 1280 * 2560 * 2) / 1e10, 1e-12);
+    /* sums stay in the tensor cores, so that a forward is no faster */
+    t.stack.fp8_forward_gain = 1.1;
+    CU_ASSERT_DOUBLE_EQUAL(ss_kernel_gemm_gain(&t.card, &t.stack, SS_FP8, SS_FP8_MXFP8, SS_PHASE_F, 4096),
+                           0.8, 1e-12);
+    CU_ASSERT_EQUAL(ss_kernel_gemm_gain(&t.card, &t.stack, SS_FP8, SS_FP8_TENSORWISE, SS_PHASE_F, 4096), 1);
+    CU_ASSERT_EQUAL(ss_kernel_gemm_gain(&t.card, &t.stack, SS_NVFP4, SS_FP8_DELAYED, SS_PHASE_F, 4096), 1);
+}
+
+int main(void)
+{
+    CU_TestInfo tests[] = {{"mxfp8", test_mxfp8},
+                           {"nvfp4", test_nvfp4},
+                           {"shards", test_shards},
+                           {"products", test_products},
+                           CU_TEST_INFO_NULL};
+    return suite_run("quantized", NULL, NULL, tests);
+}
