@@ -41,15 +41,7 @@ NEW_PROPS = {p: "Cards of Blackwell, and nodes that NVLink joins" for p in (
 
 _WHOLE = lambda old, new, _: abs(float(old) - int(new)) <= 5e-10 * int(new)  # ten digits
 _BLACKWELL = "Cards of Blackwell, and nodes that NVLink joins"
-_NVFP4 = "nvfp4 and mxfp8: casts, GEMMs and memory by their blocks"
 RULES = [
-    {"commit": _NVFP4, "why": "fp4 is modelled, on cards that have it", "of": ("run", "plan", "sweep"), "words": ("--fp4-format",), "op": "ignore", "path": path}
-    for path in ("error.code", "error.message", "error.hint")
-] + [
-    {"commit": _NVFP4, "why": "the same as text", "words": ("--fp4-format",), "op": "text",
-     "old": r"--fp4-format: fp4 is not modelled", "new": "H800-80GB has no nvfp4 matrix units: choose another precision or card"},
-    {"commit": _NVFP4, "why": "one more precision", "op": "text", "old": r"it is fp32, fp16, bf16, fp8 or mxfp8", "new": "it is fp32, fp16, bf16, fp8, mxfp8 or nvfp4"},
-] + [
     {"commit": _BLACKWELL, "why": "the hash is over all props of a card", "op": "ignore", "path": path}
     for path in ("inputs.platform.hash", "hash")
 ] + [

@@ -82,12 +82,29 @@ static void test_products(void)
     CU_ASSERT_EQUAL(ss_kernel_gemm_gain(&t.card, &t.stack, SS_NVFP4, SS_FP8_DELAYED, SS_PHASE_F, 4096), 1);
 }
 
+/* Of 2560 x 1280 sums 8 B are moved each at 1 TB/s: behind the products, or beside them where they are the longer part. */
+static void test_sums_apart(void)
+{
+    const double k = 65536, products = 2. * 128 * 256 * k / 5e12, sums = 1280 * 2560 * 8. / 1e12;
+    const double operands = (1280 + 2560) * k * 2 / 1e12;
+    struct setting t;
+    setting_make(&t);
+    CU_ASSERT_DOUBLE_EQUAL(ss_kernel_gemm(&t.card, SS_BF16, 1280, 2560, k, 1, 100, 1), products + sums,
+                           1e-12);
+    t.card.gemm_sums_apart = 1;
+    CU_ASSERT_DOUBLE_EQUAL(ss_kernel_gemm(&t.card, SS_BF16, 1280, 2560, k, 1, 100, 1), products, 1e-12);
+    t.card.hbm_bandwidth = 1e11;
+    CU_ASSERT_DOUBLE_EQUAL(ss_kernel_gemm(&t.card, SS_BF16, 1280, 2560, k, 1, 100, 1), 10 * (operands + sums),
+                           1e-12);
+}
+
 int main(void)
 {
     CU_TestInfo tests[] = {{"mxfp8", test_mxfp8},
                            {"nvfp4", test_nvfp4},
                            {"shards", test_shards},
                            {"products", test_products},
+                           {"sums of their own memory", test_sums_apart},
                            CU_TEST_INFO_NULL};
     return suite_run("quantized", NULL, NULL, tests);
 }

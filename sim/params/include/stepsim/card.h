@@ -51,6 +51,10 @@ extern "C" {
       "prologue and epilogue of its tiles")                                                                  \
     X(gemm_wgrad_fp8_blocks, "ss.gemm.wgrad.fp8_blocks", FRACTION, 0, 1, 0.3, 1,                             \
       "rate of its weight gradients, both of whose operands have a scale for 1 x 128, over its other GEMMs") \
+    X(gemm_sums_apart, "ss.gemm.sums_apart", COUNT, 0, 0, 0, 1,                                              \
+      "1: the tensor cores have a memory of their own for sums (Blackwell), so that a tile is written "      \
+      "beside "                                                                                              \
+      "the products of the next one")                                                                        \
     X(gemm_small_tile, "ss.gemm.small_tile", FRACTION, 1, 0, 0.5, 1,                                         \
       "efficiency of a tile of half the largest size over the largest one's")                                \
     X(attention_tile, "ss.attention.tile", COUNT, 0, 128, 16, 1024,                                          \
