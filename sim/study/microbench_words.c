@@ -18,7 +18,7 @@ static int precision_of(const char *name)
     for (int p = 0; p < SS_PRECISION_COUNT; p++)
         if (!strcmp(name, ss_precision_name(p)))
             return p;
-    return -1;
+    return strcmp(name, "fp4") ? -1 : SS_NVFP4;
 }
 
 /* SMs that a kernel had, all where neither shape nor source says. */
