@@ -48,6 +48,22 @@ echo "|---|---|---|---|---|---|---|"
         print "\n" last ". Transfers are shorter; parts of the optimizer and the batch generator are not simulated."
     }'
 echo
+echo "### Collectives by card and size (docs/reference/model.md, section 5)"
+echo
+echo "| card | rows | n | mean % | median | worst | bias |"
+echo "|---|---|---|---|---|---|---|"
+for table in microbench microbench-2; do
+    "$program" calibrate --microbench "validation/$table.csv" 2> /dev/null | awk '
+        /^Not priced/ { exit }
+        $2 == "collective" && !/DeepEP/ {
+            n = NF - 4
+            what = $0
+            sub(/^[^ ]+ +collective */, "", what)
+            sub(/ +[0-9]+ +[0-9.]+ +[0-9.]+ +[0-9.]+ +[-+0-9.]+$/, "", what)
+            print "| " $1 " | " what " | " $n " | " $(n + 1) " | " $(n + 2) " | " $(n + 3) " | " $(n + 4) " |"
+        }'
+done
+echo
 echo "### Other people's runs (nothing fitted on them)"
 echo
 head_row

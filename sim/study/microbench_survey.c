@@ -61,7 +61,10 @@ static const struct machine *machine_of(const struct survey_reader *r, const cha
     return best;
 }
 
-/* "attention bf16 forward", "collective, across nodes" */
+/* From here on latencies and protocols matter little, bytes. */
+#define LARGE_MESSAGE 67108864
+
+/* "attention bf16 forward", "collective across nodes < 64 MiB" */
 static void kind_of(const struct ss_bench_row *row, const struct ss_bench_point *p, int priced,
                     struct ss_survey_row *out)
 {
@@ -79,10 +82,12 @@ static void kind_of(const struct ss_bench_row *row, const struct ss_bench_point 
     }
     if (p->kind == SS_BENCH_COLLECTIVE) {
         int exchange = p->collective == SS_COLL_DISPATCH || p->collective == SS_COLL_COMBINE;
-        snprintf(out->kind, sizeof out->kind, "%.20s%s%s", row->kind, exchange ? " DeepEP" : "",
-                 p->group.nodes > 1               ? " across nodes"
-                 : p->bytes < SS_SMALLEST_MESSAGE ? " under 1 MiB"
-                                                  : "");
+        snprintf(out->kind, sizeof out->kind, "%.20s%s%s%s", row->kind, exchange ? " DeepEP" : "",
+                 p->group.nodes > 1 ? " across nodes" : "",
+                 exchange                         ? ""
+                 : p->bytes < SS_SMALLEST_MESSAGE ? " < 1 MiB"
+                 : p->bytes < LARGE_MESSAGE       ? " < 64 MiB"
+                                                  : " >= 64 MiB");
     } else {
         snprintf(out->kind, sizeof out->kind, "%.20s%s%s%.8s%s%s", row->kind, backend,
                  row->precision[0] ? " " : "",

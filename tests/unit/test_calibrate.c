@@ -347,7 +347,7 @@ static int nccl_add(char *text, size_t size, int n, double bytes, double seconds
                         bytes / 4, 1e6 * seconds, bytes / seconds / 1e9, traffic / seconds / 1e9);
 }
 
-/* All-gathers on one node of h800 at 140 GB/s of its 200 and 3 us a step. */
+/* All-gathers on one node of h800 at 140 GB/s of its 200 and 3 us a step of LL128, in the fastest of NCCL's protocols. */
 static void test_fits_nccl(void)
 {
     char text[4096];
@@ -364,8 +364,11 @@ static void test_fits_nccl(void)
     ss_platform_free(p);
     busbw = 0.7 * link;
     for (double bytes = 262144; bytes < 2e9; bytes *= 4) {
-        double traffic = bytes * 7 / 8, start = fmin(bytes, 4e6) * 7 / 8; /* ss.nvlink.half_size of h800 */
-        double s = (traffic + start) / busbw + 7 * 3e-6;
+        double traffic = bytes * 7 / 8, slow = 3 / 1.9; /* kernels start in 5.6 us */
+        double ll = 12.2e-6 + 7 * 0.6e-6 * slow + 2 * traffic / busbw,
+               ll128 = 19.6e-6 + 7 * 1.9e-6 * slow + traffic * 128 / 120 / busbw,
+               simple = 14e-6 + 7 * 3.4e-6 * slow + traffic / busbw;
+        double s = fmin(ll, fmin(ll128, simple));
         n = nccl_add(text, sizeof text, n, bytes, s, traffic);
     }
     opt.nccl = write_text("nccl.txt", text);

@@ -201,6 +201,76 @@ static void test_sm_share(void)
     CU_ASSERT_DOUBLE_EQUAL(ss_collective_sm_share(&stack, &small, &node), 0.5, 1e-15);
 }
 
+static struct ss_net with_protocols(double far)
+{
+    struct ss_net n = net;
+    n.nccl = 1;
+    n.nvlink_step = 1.9e-6; /* NCCL's own latencies */
+    n.nccl_far = far;
+    return n;
+}
+
+/* Latency of a ring or tree at this size, and the bytes of its flow inside a node. */
+static void expect_protocol(const struct ss_collective_algorithm *a, const struct ss_net *n, int kind,
+                            double bytes, const struct ss_group_shape *g, double latency, double intra)
+{
+    struct ss_collective_flows f = a->flows(n, kind, bytes, g, g->per_node);
+    CU_ASSERT_DOUBLE_EQUAL(f.latency, latency, 1e-12);
+    CU_ASSERT_DOUBLE_EQUAL(f.bytes[SS_HOP_INTRA_NODE], intra, 1e-3);
+}
+
+/* Of an all-gather of 4 MB round 8 GPUs 3.5 MB pass each link of 160 GB/s: in LL 10.8 us and twice the bytes, 54.6 us; in LL128 27.3
+ * and 128/120 of them, 50.6; in Simple 32.2 and 54.1. 1 KB goes in LL, 1.6 GB in Simple. */
+static void test_protocols(void)
+{
+    const struct ss_collective_algorithm *ring = &ss_collective_ring, *tree = &ss_collective_tree;
+    struct ss_net n = with_protocols(0), slow = n;
+    expect_protocol(ring, &n, SS_COLL_ALL_GATHER, 1024, &node, 6.6e-6 + 7 * 0.6e-6, 2 * 896);
+    expect_protocol(ring, &n, SS_COLL_ALL_GATHER, 4e6, &node, 14e-6 + 7 * 1.9e-6, 3.5e6 * 128 / 120);
+    expect_protocol(ring, &n, SS_COLL_ALL_GATHER, 1.6e9, &node, 8.4e-6 + 7 * 3.4e-6, 1.4e9);
+    expect_protocol(ring, &n, SS_COLL_ALL_REDUCE, 1.6e9, &node, 8.4e-6 + 14 * 3.4e-6, 2.8e9);
+    /* Threads make 40 of 160 GB/s in LL; steps of 3.8 us are twice NCCL's. A slow start is none in LL. */
+    slow.ll_busbw = 40e9;
+    slow.nvlink_step = 3.8e-6;
+    slow.nvlink_half = 16e6;
+    expect_protocol(ring, &slow, SS_COLL_ALL_GATHER, 1024, &node, 6.6e-6 + 7 * 1.2e-6, 4 * 896);
+    expect_protocol(ring, &slow, SS_COLL_ALL_GATHER, 1.6e9, &node, 8.4e-6 + 7 * 6.8e-6 + 14e6 / 160e9, 1.4e9);
+    /* Two nodes: up and down 7 steps of the chain and one between nodes, LL at 22.5 GB/s; no slow start. */
+    CU_ASSERT_DOUBLE_EQUAL(tree->seconds(&n, SS_COLL_ALL_REDUCE, 1024, &two),
+                           6.8e-6 + 2 * (7 * 0.6e-6 + 5e-6) + 2048 / 22.5e9, 1e-12);
+    expect_protocol(tree, &n, SS_COLL_ALL_REDUCE, 4e6, &two, 14e-6 + 2 * (7 * 1.25e-6 + 8.5e-6),
+                    8e6 * 128 / 120);
+    expect_protocol(tree, &slow, SS_COLL_ALL_REDUCE, 1e9, &two, 8.4e-6 + 2 * (7 * 8e-6 + 14e-6), 2e9);
+    /* 13 and 2 steps of a ring; alone on their nodes 3 of a tree's; each 10 us longer on a slow network. */
+    expect_protocol(ring, &n, SS_COLL_REDUCE_SCATTER, 1024, &two, 6.6e-6 + 13 * 0.6e-6 + 2 * 2.7e-6, 2 * 960);
+    n = with_protocols(10e-6);
+    n.launch = 5e-6; /* of the kernel */
+    expect_protocol(ring, &n, SS_COLL_REDUCE_SCATTER, 1024, &two, 11.6e-6 + 13 * 0.6e-6 + 2 * 12.7e-6,
+                    2 * 960);
+    n.launch = 0;
+    expect_protocol(ring, &n, SS_COLL_ALL_GATHER, 1024, &four, 6.6e-6 + 3 * 15e-6, 2 * 768);
+}
+
+/* Switches joined by trees: a step of 15 us up and one down, and 2 of the 16 MB by each NIC at half its rate. PAT: 8 us, two steps
+ * of which 1/3.5 shows, 2.8 us a member. */
+static void test_protocols_of_others(void)
+{
+    struct ss_net n = with_protocols(10e-6);
+    n.nvls_busbw = 120e9;
+    n.nvls_latency = 24e-6;
+    struct ss_collective_flows f = ss_collective_nvls_tree.flows(&n, SS_COLL_ALL_REDUCE, 16e6, &two, 8);
+    CU_ASSERT_DOUBLE_EQUAL(f.latency, 24e-6 + 2 * 15e-6, 1e-12);
+    n.nic_half = 9e6;
+    f = ss_collective_nvls_tree.flows(&n, SS_COLL_ALL_REDUCE, 16e6, &two, 8);
+    CU_ASSERT_DOUBLE_EQUAL(f.latency, 24e-6 + 2 * 15e-6 + 2e6 / 40e9, 1e-12);
+    f = ss_collective_pat.flows(&n, SS_COLL_ALL_GATHER, 16e6, &four, 1);
+    CU_ASSERT_DOUBLE_EQUAL(f.latency, 8e-6 + 2 * 24e-6 / 3.5 + 4 * 2.8e-6, 1e-12);
+    /* User buffers have no protocol. */
+    ss_net_user_buffers(&n, 1);
+    CU_ASSERT_DOUBLE_EQUAL(ss_collective_seconds(&n, SS_COLL_ALL_GATHER, 1024, &node),
+                           7 * 1.9e-6 + 896 / 160e9, 1e-12);
+}
+
 /* An all-reduce takes the fastest of ring, tree and switch; other collectives have no choice. */
 static void test_choice(void)
 {
@@ -228,26 +298,36 @@ static void test_choice(void)
     CU_ASSERT_EQUAL(ss_collective_seconds(&h100, SS_COLL_ALL_GATHER, 1e9, &one), 0);
 }
 
-/* Every kind can be done on every group, in a time that the flows take on links of their own. */
-static void test_every_kind(void)
+static void every_kind(const struct ss_net *links, double bytes)
 {
     const struct ss_group_shape *shapes[] = {&node, &two, &four, &five};
     for (int kind = 0; kind < SS_COLL_COUNT; kind++)
         for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++) {
             const struct ss_group_shape *g = shapes[i];
-            const struct ss_collective_algorithm *a = ss_collective_choose(&net, kind, 1e9, g);
+            const struct ss_collective_algorithm *a = ss_collective_choose(links, kind, bytes, g);
             CU_ASSERT_PTR_NOT_NULL_FATAL(a);
-            struct ss_collective_flows f = a->flows(&net, kind, 1e9, g, g->per_node);
+            struct ss_collective_flows f = a->flows(links, kind, bytes, g, g->per_node);
             double near = f.bytes[SS_HOP_INTRA_NODE] + (g->per_node - 1) * f.bytes[SS_HOP_NODE],
                    far = f.bytes[SS_HOP_INTER_NODE] + (g->n - g->per_node) * f.bytes[SS_HOP_APART] +
                          (g->nodes - 1) * f.bytes[SS_HOP_RAIL];
-            double slowest = g->per_node > 1 ? near / net.nvlink_busbw : 0;
+            double slowest = g->per_node > 1 ? near / links->nvlink_busbw : 0;
             if (g->nodes > 1)
-                slowest = fmax(slowest, far / net.nic_busbw);
-            slowest = fmax(slowest, f.bytes[SS_HOP_NEXT] / (g->nodes > 1 ? net.nic_busbw : net.nvlink_busbw));
-            CU_ASSERT_DOUBLE_EQUAL(a->seconds(&net, kind, 1e9, g), f.latency + slowest, 1e-12);
+                slowest = fmax(slowest, far / links->nic_busbw);
+            slowest =
+                fmax(slowest, f.bytes[SS_HOP_NEXT] / (g->nodes > 1 ? links->nic_busbw : links->nvlink_busbw));
+            CU_ASSERT_DOUBLE_EQUAL(a->seconds(links, kind, bytes, g), f.latency + slowest, 1e-12);
             CU_ASSERT(strcmp(ss_collective_kind_name(kind), "unknown") != 0 && a->name[0]);
         }
+}
+
+/* Every kind can be done on every group, in a time that the flows take on links of their own, in every protocol. */
+static void test_every_kind(void)
+{
+    struct ss_net protocols = with_protocols(10e-6);
+    for (double bytes = 1e3; bytes < 1e10; bytes *= 1e2) {
+        every_kind(&net, bytes);
+        every_kind(&protocols, bytes);
+    }
     CU_ASSERT_EQUAL(ss_collective_hops(SS_COLL_BIT(SS_COLL_RING_STEP)), SS_HOP_BIT(SS_HOP_NEXT));
     CU_ASSERT_EQUAL(ss_collective_hops(SS_COLLS_REDUCED),
                     SS_HOP_BIT(SS_HOP_INTRA_NODE) | SS_HOP_BIT(SS_HOP_INTER_NODE) | SS_HOP_BIT(SS_HOP_TREE) |
@@ -349,6 +429,8 @@ int main(void)
                            {"step of a ring", test_ring_step},
                            {"slow start and user buffers", test_slow_start},
                            {"SMs of channels", test_sm_share},
+                           {"NCCL's protocols", test_protocols},
+                           {"protocols of switches and PAT", test_protocols_of_others},
                            {"the fastest algorithm", test_choice},
                            {"every kind", test_every_kind},
                            {"table of communicators", test_communicators},

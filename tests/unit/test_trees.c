@@ -156,6 +156,8 @@ static void test_measured(void)
 
 /* ---- on links ---- */
 
+/* Switches and NICs that start at once, so that NVLSTree is taken for small buffers. */
+#define QUICK "ss.nvls.latency=1us ss.nic.exchange_half_size=0B"
 #define MODEL "--model gpt2-7.5b --num-layers 2 --bf16 --seq 1024 --mbs 1 "
 #define SMALL                                                                                                \
     "--num-layers 2 --hidden-size 512 --num-attention-heads 8 --vocab-size 8192 --bf16 --seq 512 --mbs 1 "   \
@@ -164,9 +166,10 @@ static void test_measured(void)
 static const char *const jobs[] = {
     "h100 8 ss.nodes_per_leaf=2 ss.oversubscription=4;" MODEL "--tp 8 --fsdp full --gbs 8",
     "h100 5 ss.nodes_per_leaf=5;" MODEL "--tp 8 --fsdp full --gbs 5",
-    "h100 4 ss.nodes_per_leaf=1 ss.oversubscription=4;" MODEL "--tp 32 --gbs 2",
-    "h100 8 ss.nodes_per_leaf=2 ss.oversubscription=4;" MODEL "--tp 32 --gbs 2",
-    "h100 8 ss.nodes_per_leaf=2 ss.oversubscription=8;" SMALL "--tp 2 --gbs 64 --overlap-grad-reduce",
+    "h100 4 ss.nodes_per_leaf=1 ss.oversubscription=4 " QUICK ";" MODEL "--tp 32 --gbs 2",
+    "h100 8 ss.nodes_per_leaf=2 ss.oversubscription=4 " QUICK ";" MODEL "--tp 32 --gbs 2",
+    "h100 8 ss.nodes_per_leaf=2 ss.oversubscription=8 " QUICK ";" SMALL
+    "--tp 2 --gbs 64 --overlap-grad-reduce",
     "h100 16 ss.nodes_per_leaf=2 ss.oversubscription=8;" SMALL "--tp 8 --gbs 32 --use-distributed-optimizer "
     "--overlap-grad-reduce --overlap-param-gather",
 };

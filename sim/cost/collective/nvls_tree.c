@@ -17,9 +17,12 @@ static struct ss_traffic traffic(const struct ss_net *net, int kind, double byte
 {
     (void)kind;
     double inside = (1 + 1.0 / g->per_node) * net->nvlink_busbw / net->nvls_busbw;
-    double steps = net->nvls_latency + 2 * ss_log2_up(g->nodes) * net->nic_step;
+    double steps = net->nvls_latency + 2 * ss_log2_up(g->nodes) * ss_nccl_hop(net);
+    double nics = ss_nics_driven(net, g), sent = ss_tree_flows(g->nodes) / 2.;
     struct ss_traffic t = ss_traffic(net, inside, steps, bytes, g);
-    t.inter = bytes * ss_tree_flows(g->nodes) / 2;
+    /* NICs start slowly, too: the first of each one's share, as in an all-to-all. */
+    t.latency = fmax(t.latency, steps + sent * fmin(bytes / nics, net->nic_half) / net->nic_busbw);
+    t.inter = bytes * sent;
     t.far = ss_tree_hop(g);
     return t;
 }

@@ -6,8 +6,13 @@
 #include "base/stats.h"
 #include "cost/collective.h"
 
-/* Of the busbw of a NIC: what NCCL's own model of it takes (src/graph/tuning.cc). */
+/* Of the busbw of a NIC, s once, s of a step beside the network's own, s a member: what NCCL's own model of it takes
+ * (src/graph/tuning.cc). */
 #define PAT_BUSBW 0.75
+#define PAT_BASE 8e-6
+#define PAT_STEP 14e-6
+#define PAT_STEPS_SHOWN (1 / 3.5)
+#define PAT_MEMBER 2.8e-6
 
 static int applies(const struct ss_net *net, const struct ss_group_shape *g)
 {
@@ -24,9 +29,11 @@ static struct ss_traffic traffic(const struct ss_net *net, int kind, double byte
                                  const struct ss_group_shape *g)
 {
     (void)kind;
-    double n = g->n;
-    struct ss_traffic t =
-        ss_traffic(net, (n - 1) / n / PAT_BUSBW, ss_log2_up(g->n) * net->nic_step, bytes, g);
+    double n = g->n, steps = ss_log2_up(g->n) * net->nic_step;
+    if (net->nccl)
+        steps = net->launch + PAT_BASE + ss_log2_up(g->n) * (PAT_STEP + net->nccl_far) * PAT_STEPS_SHOWN +
+                n * PAT_MEMBER;
+    struct ss_traffic t = ss_traffic(net, (n - 1) / n / PAT_BUSBW, steps, bytes, g);
     t.far = SS_HOP_PAT;
     return t;
 }

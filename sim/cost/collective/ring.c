@@ -5,10 +5,8 @@
 static struct ss_traffic traffic(const struct ss_net *net, int kind, double bytes,
                                  const struct ss_group_shape *g)
 {
-    double n = g->n, round = ss_ring_latency(net, g);
-    if (kind == SS_COLL_ALL_REDUCE)
-        return ss_traffic(net, 2 * (n - 1) / n, 2 * round, bytes, g);
-    return ss_traffic(net, (n - 1) / n, round, bytes, g);
+    double n = g->n, far = ss_ring_far(g), rounds = kind == SS_COLL_ALL_REDUCE ? 2 : 1;
+    return ss_traffic_nccl(net, 1, rounds * (n - 1) / n, rounds * (n - 1 - far), rounds * far, bytes, g);
 }
 
 static double seconds(const struct ss_net *net, int kind, double bytes, const struct ss_group_shape *g)

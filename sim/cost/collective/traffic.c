@@ -19,6 +19,11 @@ void ss_net_init(struct ss_net *net, const struct ss_platform *p)
     net->nic_busbw = ss_platform_nic_bandwidth(p) * card->nic_efficiency;
     net->nic_step = card->nic_latency;
     net->nic_half = card->nic_exchange_half;
+    net->pat = net->nvls_tree = 0; /* the stack's NCCL says */
+    net->nccl = 1;
+    net->ll_busbw = card->nccl_ll_busbw;
+    net->nccl_far = card->nccl_far;
+    net->launch = card->kernel_latency;
     net->gpus_per_node = ss_platform_gpus_per_node(p);
     net->nics_per_node = ss_platform_nics_per_node(p);
     net->rails = ss_platform_get(p, SS_PROP_NODES_PER_LEAF) > 0 && net->nvlink_busbw > 0 &&
@@ -48,11 +53,10 @@ void ss_net_user_buffers(struct ss_net *net, double busbw)
         return;
     net->nvlink_busbw *= busbw;
     net->nvlink_half = 0;
+    net->nccl = 0;
 }
 
-/* NICs that a group's members on one node drive: their share, for the node's other GPUs are members of groups that
- * do the same at the same time. */
-static double nics_driven(const struct ss_net *net, const struct ss_group_shape *g)
+double ss_nics_driven(const struct ss_net *net, const struct ss_group_shape *g)
 {
     return (double)g->per_node * net->nics_per_node / net->gpus_per_node;
 }
@@ -72,7 +76,7 @@ double ss_traffic_seconds(const struct ss_net *net, struct ss_traffic t, const s
 {
     double slowest = g->per_node > 1 ? t.intra * ss_stretch(g, t.near) / net->nvlink_busbw : 0;
     if (g->nodes > 1)
-        slowest = fmax(slowest, t.inter * ss_stretch(g, t.far) / (net->nic_busbw * nics_driven(net, g)));
+        slowest = fmax(slowest, t.inter * ss_stretch(g, t.far) / (net->nic_busbw * ss_nics_driven(net, g)));
     return t.latency + slowest;
 }
 
@@ -83,8 +87,13 @@ struct ss_collective_flows ss_traffic_flows(struct ss_traffic t, int local)
         .bytes = {[SS_HOP_INTRA_NODE] = t.intra, [SS_HOP_INTER_NODE] = t.inter / local}};
 }
 
+double ss_ring_far(const struct ss_group_shape *g)
+{
+    return g->nodes > 1 ? fmin(g->nodes, g->n - 1) : 0;
+}
+
 double ss_ring_latency(const struct ss_net *net, const struct ss_group_shape *g)
 {
-    double n = g->n, inter = g->nodes > 1 ? fmin(g->nodes, n - 1) : 0; /* steps that leave a node */
-    return (n - 1 - inter) * net->nvlink_step + inter * net->nic_step;
+    double far = ss_ring_far(g);
+    return (g->n - 1 - far) * net->nvlink_step + far * net->nic_step;
 }

@@ -74,8 +74,8 @@ static struct ss_traffic traffic(const struct ss_net *net, int kind, double byte
                                  const struct ss_group_shape *g)
 {
     (void)kind;
-    double up = (g->per_node - 1) * net->nvlink_step + ss_log2_up(g->nodes) * net->nic_step;
-    struct ss_traffic t = ss_traffic(net, 2, 2 * up, bytes, g);
+    struct ss_traffic t =
+        ss_traffic_nccl(net, 0, 2, 2 * (g->per_node - 1.), 2 * ss_log2_up(g->nodes), bytes, g);
     t.far = ss_tree_hop(g); /* between two nodes it need not send twice the buffer, but measures no faster */
     return t;
 }

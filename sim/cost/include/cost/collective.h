@@ -60,10 +60,15 @@ struct ss_net {
     double nic_busbw, nic_step;       /* of one NIC */
     double nic_half;                  /* bytes: the first of an all-to-all's buffer, likewise over NICs */
     int gpus_per_node, nics_per_node;
-    int rails;            /* 1: a NIC a GPU, and what goes to another rail crosses NVLink first (PXN) */
-    int pat, nvls_tree;   /* 1: NCCL has these algorithms, and takes them */
-    double dispatch_sms;  /* of a dispatcher that has its own kernels, DeepEP or HybridEP */
-    double dispatch_rate; /* bytes/s of copies that a dispatcher's SMs move; 0: as the links can */
+    int rails;          /* 1: a NIC a GPU, and what goes to another rail crosses NVLink first (PXN) */
+    int pat, nvls_tree; /* 1: NCCL has these algorithms, and takes them */
+    int nccl; /* 1: NCCL's protocols carry rings and trees; 0: plain steps at the full rate, as user buffers */
+    double
+        ll_busbw; /* bytes/s that its protocol LL makes over NVLink at most; 0: half of what Simple makes */
+    double nccl_far;             /* s that its steps between nodes take over its own table */
+    double launch;               /* s that its kernel takes to start, as any other does */
+    double dispatch_sms;         /* of a dispatcher that has its own kernels, DeepEP or HybridEP */
+    double dispatch_rate;        /* bytes/s of copies that a dispatcher's SMs move; 0: as the links can */
     double dispatch_rate_beside; /* the same while kernels run beside it; 0: no other */
 };
 void ss_net_init(struct ss_net *net, const struct ss_platform *p);
@@ -138,6 +143,15 @@ struct ss_traffic {
 /* `factor` times the buffer moves on both, to the next member and the next node; `steps` seconds are paid once. */
 struct ss_traffic ss_traffic(const struct ss_net *net, double factor, double steps, double bytes,
                              const struct ss_group_shape *g);
+/* The same of an algorithm that NCCL runs in its fastest protocol for so many bytes: `near` steps over NVLink and `far` between
+ * nodes; ring: 1 of a ring, 0 of a tree. As with algorithms, what the fabric takes does not change the choice. */
+struct ss_traffic ss_traffic_nccl(const struct ss_net *net, int ring, double factor, double near, double far,
+                                  double bytes, const struct ss_group_shape *g);
+/* s of a step of a small message between nodes. */
+double ss_nccl_hop(const struct ss_net *net);
+/* NICs that a group's members on one node drive: their share, for the node's other GPUs are members of groups that do the
+ * same at the same time. */
+double ss_nics_driven(const struct ss_net *net, const struct ss_group_shape *g);
 /* Latency + the slower of NVLink and NICs, with the group's shares of them. */
 double ss_traffic_seconds(const struct ss_net *net, struct ss_traffic t, const struct ss_group_shape *g);
 /* The same as flows on the hops inside and between nodes, which know their links. */
@@ -156,7 +170,9 @@ int ss_tree_flows(int nodes);
 /* Where trees of the group send to, and their traffic as flows. */
 int ss_tree_hop(const struct ss_group_shape *g);
 struct ss_collective_flows ss_tree_lower(struct ss_traffic t, const struct ss_group_shape *g, int local);
-/* Latency of a ring's steps round all members. */
+/* Steps round a ring that leave a node. */
+double ss_ring_far(const struct ss_group_shape *g);
+/* Latency of a ring's steps round all members, of plain messages. */
 double ss_ring_latency(const struct ss_net *net, const struct ss_group_shape *g);
 
 #endif

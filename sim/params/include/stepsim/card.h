@@ -74,6 +74,10 @@ extern "C" {
     X(nic_efficiency, "ss.nic.efficiency", FRACTION, 1, 0, 0.1, 1,                                           \
       "busbw of a large collective over the NICs' bandwidth")                                                \
     X(nic_latency, "ss.nic.step_latency", TIME, 1, 0, 0, 1e-3, "latency of one ring step over the network")  \
+    X(nccl_ll_busbw, "ss.nccl.ll_busbw", BANDWIDTH, 0, 0, 0, 1e15,                                           \
+      "busbw over NVLink at most of NCCL's protocol LL; 0: half of that of large messages")                  \
+    X(nccl_far, "ss.nccl.net_latency", TIME, 0, 19e-6, 0, 1e-3,                                              \
+      "what a step of NCCL between nodes takes over its own table of latencies")                             \
     X(nic_exchange_half, "ss.nic.exchange_half_size", BYTES, 0, 0, 0, 1e9,                                   \
       "buffer of a rank up to which an all-to-all across nodes runs at half of its busbw")                   \
     X(pcie_bandwidth, "ss.pcie.bandwidth", BANDWIDTH, 1, 0, 1e8, 1e13,                                       \
