@@ -116,6 +116,36 @@ static void touch(struct ss_fluid *f, int link)
     }
 }
 
+/* l->count counts the flow of this node already. */
+static void add_node(struct ss_fluid *f, struct ss_fluid_link *l, int node)
+{
+    if (l->count == 2)
+        f->nodes[l->head] = (struct ss_fluid_node){-1, node};
+    else if (l->count > 2)
+        f->nodes[l->head].prev = node;
+    if (l->count > 1)
+        f->nodes[node] = (struct ss_fluid_node){l->head, -1};
+    l->head = node;
+}
+
+/* l->count still counts the flow of this node. */
+static void remove_node(struct ss_fluid *f, struct ss_fluid_link *l, int node)
+{
+    if (l->count == 1) {
+        l->head = -1;
+        return;
+    }
+    int next = f->nodes[node].next, prev = f->nodes[node].prev;
+    *(prev >= 0 ? &f->nodes[prev].next : &l->head) = next;
+    if (next >= 0)
+        f->nodes[next].prev = prev;
+}
+
+static int next_node(const struct ss_fluid *f, const struct ss_fluid_link *l, int node)
+{
+    return l->count > 1 ? f->nodes[node].next : -1;
+}
+
 int ss_fluid_start(struct ss_native *k, int flow, int path, double bytes)
 {
     struct ss_fluid *f = &k->fluid;
@@ -127,14 +157,11 @@ int ss_fluid_start(struct ss_native *k, int flow, int path, double bytes)
     for (int j = 0; j < way->n; j++) {
         struct ss_fluid_link *l = &f->links[f->hops[way->first + j].link];
         int node = (flow << f->node_shift) + j;
-        f->nodes[node] = (struct ss_fluid_node){l->head, -1};
-        if (l->head >= 0)
-            f->nodes[l->head].prev = node;
-        l->head = node;
         if (l->count++)
             shared = f->hops[way->first + j].link;
         else
             l->since = k->now;
+        add_node(f, l, node);
     }
     struct ss_fluid_flow *w = &f->flows[flow];
     w->path = path;
@@ -156,15 +183,9 @@ void ss_fluid_stop(struct ss_native *k, int flow)
     struct ss_fluid_flow *w = &f->flows[flow];
     const struct ss_fluid_path *way = &f->paths[w->path];
     for (int j = 0; j < way->n; j++) {
-        int link = f->hops[way->first + j].link, node = (flow << f->node_shift) + j;
-        int next = f->nodes[node].next, prev = f->nodes[node].prev;
+        int link = f->hops[way->first + j].link;
         struct ss_fluid_link *l = &f->links[link];
-        if (prev >= 0)
-            f->nodes[prev].next = next;
-        else
-            l->head = next;
-        if (next >= 0)
-            f->nodes[next].prev = prev;
+        remove_node(f, l, (flow << f->node_shift) + j);
         if (--l->count)
             touch(f, link);
         else if (f->busy)
@@ -197,7 +218,7 @@ static void gather(struct ss_fluid *f, int start, int *nlinks, int *nflows)
         l->room = l->bandwidth;
         l->weight = 0;
         l->open = 0;
-        for (int node = l->head; node >= 0; node = f->nodes[node].next) {
+        for (int node = l->head; node >= 0; node = next_node(f, l, node)) {
             struct ss_fluid_flow *w = &f->flows[node >> f->node_shift];
             const struct ss_fluid_path *way = &f->paths[w->path];
             l->weight += f->hops[way->first + (node & ((1 << f->node_shift) - 1))].weight;
@@ -264,7 +285,7 @@ static void fill(struct ss_native *k, int nlinks, int nflows)
             i++;
         }
         level = fmax(level, least); /* rounding must not let it sink */
-        for (int node = f->links[full].head; node >= 0; node = f->nodes[node].next) {
+        for (int node = f->links[full].head; node >= 0; node = next_node(f, &f->links[full], node)) {
             int flow = node >> f->node_shift;
             if (f->flows[flow].mark != f->epoch)
                 continue;

@@ -62,7 +62,7 @@ struct ss_fluid_link {
     int open;
 };
 
-/* Flows on one link are a list of such. */
+/* Flows on one link are a list of such; that of a flow alone on a link is not read, for it is mostly out of the caches. */
 struct ss_fluid_node {
     int next, prev;
 };
