@@ -6,6 +6,7 @@
  *                                 131,072 GPUs of a larger model
  * Prints Markdown.
  */
+#include <malloc.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -185,6 +186,9 @@ static int series(int quick)
 
 int main(int argc, char **argv)
 {
+    mallopt(M_MMAP_THRESHOLD, 32 << 20); /* as in stepsim's own main */
+    mallopt(M_TRIM_THRESHOLD, 256 << 20);
+    mallopt(M_TOP_PAD, 1 << 20);
     if (argc > 2 && !strcmp(argv[1], "sweep"))
         return sweep(argv[2], argc > 3 ? atoi(argv[3]) : 1 << 20);
     if (argc > 1 && !strcmp(argv[1], "scaling"))
