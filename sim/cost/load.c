@@ -16,6 +16,7 @@ struct work {
     struct ss_load_law *law;             /* [2][phases]: of the hottest rank, of the hottest expert */
     double *weight;                      /* [phases] */
     double *touch;                       /* [ep] */
+    struct ss_load_profile copies, tokens, node_tokens;
 };
 
 /* What one source sends an expert: the capacity cuts it, and padding fills it up. */
@@ -125,7 +126,7 @@ static double count(const struct ss_load_input *in, const struct ss_load_phase *
 /* Tokens that come to the blocks of experts (ranks, nodes), each once. Adds the mean number of blocks of a token to *sum, and the
  * tokens of the block with most, over those that a block routes, to *most. */
 static int reach(const struct ss_load_input *in, const struct ss_load_phase *phase, int blocks,
-                 struct work *w, double *sum, double *most)
+                 struct work *w, struct ss_load_profile *profile, double *sum, double *most)
 {
     const double together = phase->repeated ? sources_of(in) : 1;
     struct ss_load_law law;
@@ -137,10 +138,12 @@ static int reach(const struct ss_load_input *in, const struct ss_load_phase *pha
             return status;
     }
     for (int b = 0; b < blocks; b++) {
-        const double p = fmin(1, w->touch[b]), v = phase->even ? 0 : in->tokens * together * p * (1 - p);
+        const double p = w->touch[b] = fmin(1, w->touch[b]),
+                     v = phase->even ? 0 : in->tokens * together * p * (1 - p);
         w->rank[b] = (struct ss_load_count){in->tokens * p, v, v * together * (1 - 2 * p)};
         *sum += phase->weight * p;
     }
+    ss_load_profile_add(profile, w->touch, phase->weight);
     ss_load_law_init(&law, w->rank, blocks, 0, in->tokens, 1, w->bells);
     *most += phase->weight * law.mean * blocks / in->tokens;
     return SS_OK;
@@ -159,7 +162,9 @@ static int add_phase(const struct ss_load_input *in, int i, int phases, struct w
     for (int r = 0; r < in->ep; r++) {
         mean += w->rank[r].mean / in->experts;
         spread += w->rank[r].variance;
+        w->touch[r] = w->rank[r].mean;
     }
+    ss_load_profile_add(&w->copies, w->touch, phase.weight);
     ss_load_law_init(rank, w->rank, in->ep, spread, most * in->experts / in->ep, 1, w->bells);
     ss_load_law_init(&coldest, w->rank, in->ep, spread, INFINITY, -1, w->bells);
     ss_load_law_init(expert, w->expert, in->experts, spread, most, 1, w->bells);
@@ -169,9 +174,9 @@ static int add_phase(const struct ss_load_input *in, int i, int phases, struct w
     f->coldest_rank += phase.weight * fmax(0, -coldest.mean) * in->ep / copies;
     f->dropped += phase.weight * dropped;
     f->expert_copies += phase.weight * mean;
-    status = reach(in, &phase, in->nodes, w, &f->nodes, &f->hottest_node_tokens);
+    status = reach(in, &phase, in->nodes, w, &w->node_tokens, &f->nodes, &f->hottest_node_tokens);
     if (status == SS_OK)
-        status = reach(in, &phase, in->ep, w, &f->ranks, &f->hottest_rank_tokens);
+        status = reach(in, &phase, in->ep, w, &w->tokens, &f->ranks, &f->hottest_rank_tokens);
     return status == SS_OK ? status : ss_fail(err, status, NULL, 0, "out of memory");
 }
 
@@ -220,13 +225,33 @@ static int figures(const struct ss_load_input *in, int phases, struct work *w, s
     return SS_OK;
 }
 
+/* The three profiles, and what ranks route. */
+static void end_profiles(const struct ss_load_input *in, struct work *w, const struct ss_load_figures *f,
+                         struct ss_load_ranks *ranks)
+{
+    ss_load_profile_end(&w->copies, 1);
+    ss_load_profile_end(&w->tokens, f->ranks / in->ep);
+    ss_load_profile_end(&w->node_tokens, f->nodes / in->nodes);
+    ss_load_sources(f->source, in->ep, ranks->sources);
+}
+
 int ss_load_figures(const struct ss_load_input *in, struct ss_load_figures *out, struct ss_error *err)
+{
+    struct ss_load_ranks none = {NULL, NULL, NULL, NULL};
+    return ss_load_by_rank(in, out, &none, err);
+}
+
+int ss_load_by_rank(const struct ss_load_input *in, struct ss_load_figures *out, struct ss_load_ranks *ranks,
+                    struct ss_error *err)
 {
     struct ss_load_figures f = {.source = 0};
     int status = check(in, err), phases = status < 0 ? status : ss_load_phases(in, err);
     if (phases < 0)
         return phases;
-    struct work w = {.p = ss_calloc((size_t)in->experts * SS_LOAD_TYPES, sizeof *w.p),
+    struct work w = {.copies = {.n = in->ep, .share = ranks->copies},
+                     .tokens = {.n = in->ep, .share = ranks->tokens},
+                     .node_tokens = {.n = in->nodes, .share = ranks->node_tokens},
+                     .p = ss_calloc((size_t)in->experts * SS_LOAD_TYPES, sizeof *w.p),
                      .expert = ss_calloc((size_t)in->experts, sizeof *w.expert),
                      .rank = ss_calloc((size_t)in->ep, sizeof *w.rank),
                      .bells = ss_calloc((size_t)in->experts, sizeof *w.bells),
@@ -243,6 +268,8 @@ int ss_load_figures(const struct ss_load_input *in, struct ss_load_figures *out,
     free(w.law);
     free(w.weight);
     free(w.touch);
+    if (status == SS_OK && ranks->sources)
+        end_profiles(in, &w, &f, ranks);
     if (status == SS_OK)
         *out = f;
     return status;

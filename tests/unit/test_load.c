@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cost/load_internal.h"
 #include "job/moe_loads.h"
 #include "scale_job.h"
 #include "stepsim/job.h"
@@ -444,6 +445,56 @@ static void test_workloads(void)
     CU_ASSERT_STRING_EQUAL(err.message, "there is no workload \"W8\" of experts: W0_balanced to W7_burst");
 }
 
+/* What ranks and nodes get adds up to what is sent, and the hottest of them is that of the figures, less the scatter. */
+static void test_by_rank(void)
+{
+    static const char *const workloads[] = {"W1_hot_expert_set", "W4_source_ragged", "W6_rotating_hotspot",
+                                            "W7_burst"};
+    double copies[64], tokens[64], nodes[8], sources[64];
+    struct ss_load_ranks ranks = {copies, tokens, nodes, sources};
+    for (int i = 0; i < 8; i++) {
+        struct ss_load_input in = deepseek;
+        struct ss_load_figures f, alone;
+        double sum[4] = {0}, most = 0;
+        in.kind = i < 4 ? SS_LOAD_WORKLOAD : i < 6 ? SS_LOAD_ZIPF : i < 7 ? SS_LOAD_BIASED : SS_LOAD_UNIFORM;
+        in.workload = i < 4 ? workloads[i] : NULL;
+        in.exponent = i == 4 ? 0.3 : 1;
+        in.capacity_factor = i == 5 ? 1.5 : 0;
+        CU_ASSERT_EQUAL_FATAL(ss_load_by_rank(&in, &f, &ranks, NULL), 0);
+        alone = figures(&in);
+        CU_ASSERT_EQUAL(f.rank.mean, alone.rank.mean);
+        CU_ASSERT_EQUAL(f.hottest_rank_tokens, alone.hottest_rank_tokens);
+        for (int r = 0; r < in.ep; r++) {
+            sum[0] += copies[r];
+            sum[1] += tokens[r];
+            sum[2] += sources[r];
+            sum[3] += r < in.nodes ? nodes[r] : 0;
+            most = fmax(most, copies[r]);
+        }
+        CU_ASSERT_DOUBLE_EQUAL(sum[0], in.ep, 1e-7);
+        CU_ASSERT_DOUBLE_EQUAL(sum[1], f.ranks, 1e-7);
+        CU_ASSERT_DOUBLE_EQUAL(sum[2], in.ep, 1e-9);
+        CU_ASSERT_DOUBLE_EQUAL(sum[3], f.nodes, 1e-7);
+        CU_ASSERT_DOUBLE_EQUAL(sources[in.ep - 1], f.source, 1e-12);
+        most *= 1 - f.dropped;
+        CU_ASSERT(most <= f.rank.mean * (1 + 1e-3) && most > f.rank.mean * 0.9);
+    }
+}
+
+/* Shares of passes that differ: the pattern of the one with most skew, 4 times the mean, brought to the mean of both hottest, 2.5. */
+static void test_profile(void)
+{
+    const double first[] = {4, 0, 0, 0}, second[] = {1, 1, 1, 1};
+    double share[4];
+    struct ss_load_profile p = {.n = 4, .share = share};
+    ss_load_profile_add(&p, second, 0.5);
+    ss_load_profile_add(&p, first, 0.5);
+    ss_load_profile_end(&p, 10);
+    CU_ASSERT_DOUBLE_EQUAL(share[0], 25, 1e-12);
+    for (int i = 1; i < 4; i++)
+        CU_ASSERT_DOUBLE_EQUAL(share[i], 5, 1e-12);
+}
+
 /* A whole iteration never falls with skew, whatever moves the tokens; nor does what the fullest stage holds. */
 static void test_time(void)
 {
@@ -455,7 +506,13 @@ static void test_time(void)
         "flex "
         "--moe-enable-deepep",
         "h800 2;--model mixtral-8x7b --bf16 --seq 4096 --mbs 1 --gbs 16 --tp 2 --ep 4 --sequence-parallel "
-        "--moe-token-dispatcher-type allgather"};
+        "--moe-token-dispatcher-type allgather",
+        "h800 4 ss.nodes_per_leaf=2 ss.oversubscription=4;--model qwen3-30b-a3b --bf16 --seq 4096 --mbs 1 "
+        "--gbs 32 "
+        "--ep 32",
+        "h800 4 ss.nodes_per_leaf=1 ss.oversubscription=4;--model qwen3-30b-a3b --bf16 --seq 4096 --mbs 1 "
+        "--gbs 32 "
+        "--ep 32 --moe-token-dispatcher-type flex --moe-enable-deepep"};
     static const char *const exponents[] = {"0", "0.01", "0.1", "0.3", "0.6", "1", "2", "8"};
     const struct ss_run_options options = {.engine = SS_ENGINE_NATIVE};
     for (size_t j = 0; j < sizeof jobs / sizeof *jobs; j++) {
@@ -509,6 +566,8 @@ int main(void)
                            {"workloads", test_workloads},
                            {"time", test_time},
                            {"refused", test_refused},
+                           {"what ranks get", test_by_rank},
+                           {"passes that differ", test_profile},
                            CU_TEST_INFO_NULL};
     return suite_run("load", NULL, NULL, tests);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Parts of load.c: what tokens choose (load_kinds.c), the largest of many counts (load_law.c), where the choices of a token
- * meet (load_reach.c). */
+ * meet (load_reach.c), what ranks get over all passes (load_ranks.c). */
 #ifndef SS_COST_LOAD_INTERNAL_H
 #define SS_COST_LOAD_INTERNAL_H
 
@@ -25,6 +25,20 @@ int ss_load_phase(const struct ss_load_input *in, int i, struct ss_load_phase *o
 
 /* Most tokens that one of the sources routes, over their mean. */
 double ss_load_source(const struct ss_load_input *in);
+
+/* Shares of n blocks of experts over all passes (load_ranks.c). */
+struct ss_load_profile {
+    int n;
+    double *share; /* [n]: of the pass with most skew, over its mean; the caller's memory, NULL: not wanted */
+    double skew;   /* the largest of them */
+    double most, mean; /* sums over passes: weight times largest, weight times mean */
+};
+/* Adds a pass of these shares. */
+void ss_load_profile_add(struct ss_load_profile *p, const double *share, double weight);
+/* When all passes are added: share becomes what struct ss_load_ranks says, `mean` on average. */
+void ss_load_profile_end(struct ss_load_profile *p, double mean);
+/* Tokens that each of n ranks routes, of which one routes `most` times the mean. */
+void ss_load_sources(double most, int n, double *out);
 
 /* A count of many independent choices: mean, variance and third central moment, of the choices before their sum is known. */
 struct ss_load_count {

@@ -69,6 +69,22 @@ struct ss_load_figures {
 /* Returns SS_ERR_INPUT where a number is out of its range or the workload has no such name, SS_ERR_NOMEM. */
 int ss_load_figures(const struct ss_load_input *in, struct ss_load_figures *out, struct ss_error *err);
 
+/*
+ * What every rank sends and gets on average, without the scatter of draws. Where passes differ it is that of the pass whose hottest
+ * rank is hottest over its mean, with all differences made smaller by one factor, so that its hottest rank has what hottest ranks of
+ * all passes have on average. Values that differ by rounding are equal. The arrays are the caller's.
+ */
+struct ss_load_ranks {
+    double *copies;      /* [ep]: that a rank works on, over the mean of all; 1 on average */
+    double *tokens;      /* [ep]: share of all tokens that come to a rank, each once; `ranks` in sum */
+    double *node_tokens; /* [nodes]: to a node; `nodes` in sum */
+    double
+        *sources; /* [ep]: tokens that a rank routes, over their mean; 1 on average, `source` the largest */
+};
+/* The same, and fills the arrays. */
+int ss_load_by_rank(const struct ss_load_input *in, struct ss_load_figures *out, struct ss_load_ranks *ranks,
+                    struct ss_error *err);
+
 #ifdef __cplusplus
 }
 #endif
