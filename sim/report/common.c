@@ -25,6 +25,11 @@ char *ss_report_count(double n, char *buf, size_t size)
     return buf;
 }
 
+int ss_report_shows_load(const struct ss_plan *plan)
+{
+    return plan->experts && (plan->job->moe_load != SS_LOAD_BALANCED || plan->load.dropped >= 5e-5);
+}
+
 char *ss_report_layout(const struct ss_plan *plan, char *buf, size_t size)
 {
     static const char *const dispatchers[] = {[SS_DISPATCH_ALLGATHER] = "allgather",

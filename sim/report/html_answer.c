@@ -53,6 +53,23 @@ static void memory_tile(const struct ss_page *page, const struct ss_result *r)
     tile(page->out, name, value, note, kinds[u->outcome]);
 }
 
+/* Of experts that are not alike. */
+static void load_tile(const struct ss_page *page)
+{
+    const struct ss_load_figures *l = &page->run->plan->load;
+    char value[64], note[160];
+    int n;
+
+    if (!ss_report_shows_load(page->run->plan))
+        return;
+    snprintf(value, sizeof value, "%.2f", l->rank.mean);
+    n = snprintf(note, sizeof note, "times an even share, p99 %.2f; hottest expert %.2f", l->rank.p99,
+                 l->expert.mean);
+    if (l->dropped >= 5e-5)
+        snprintf(note + n, sizeof note - (size_t)n, "; %.2f %% of copies dropped", 100 * l->dropped);
+    tile(page->out, "Hottest rank of experts", value, note, "");
+}
+
 static void result_tiles(const struct ss_page *page, const struct ss_result *r)
 {
     const struct ss_summary *u = &page->run->summary;
@@ -70,6 +87,7 @@ static void result_tiles(const struct ss_page *page, const struct ss_result *r)
         snprintf(value, sizeof value, "%.2f %%", 100 * u->bubble_fraction);
         tile(page->out, "Pipeline bubble", value, "of the iteration", "");
     }
+    load_tile(page);
 }
 
 static void fixes(const struct ss_page *page, const struct ss_result *r)

@@ -202,6 +202,8 @@ int ss_json_run(const struct ss_run *run, const struct ss_report_options *opt, F
         json_object_set_new(o, "fixes", fixes_array(opt, ss_report_undisturbed_s(r)));
     if (!r->fits && opt->smallest)
         json_object_set_new(o, "smallest", smallest_object(opt->smallest));
+    if (ss_report_shows_load(run->plan))
+        ss_json_add_load(o, run->plan);
     ss_json_add_packing(o, run->plan);
     add_breakdown(o, r);
     add_links(o, r);

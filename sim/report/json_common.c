@@ -161,3 +161,26 @@ void ss_json_add_packing(json_t *to, const struct ss_plan *plan)
     json_object_set_new(o, "imbalance_ms", ss_json_spread(&p->imbalance, 1e3));
     json_object_set_new(to, "packing", o);
 }
+
+void ss_json_add_load(json_t *to, const struct ss_plan *plan)
+{
+    const struct ss_load_figures *l = &plan->load;
+    json_t *o;
+
+    if (!plan->experts)
+        return;
+    o = json_object();
+    json_object_set_new(o, "hottest_rank", ss_json_spread(&l->rank, 1));
+    json_object_set_new(o, "hottest_expert", ss_json_spread(&l->expert, 1));
+    ss_json_number(o, "coldest_rank", l->coldest_rank);
+    ss_json_number(o, "dropped", l->dropped);
+    ss_json_number(o, "expert_copies", l->expert_copies);
+    ss_json_number(o, "nodes", l->nodes);
+    ss_json_number(o, "remote_nodes", l->remote_nodes);
+    ss_json_number(o, "ranks", l->ranks);
+    ss_json_number(o, "remote_ranks", l->remote_ranks);
+    ss_json_number(o, "hottest_rank_tokens", l->hottest_rank_tokens);
+    ss_json_number(o, "hottest_node_tokens", l->hottest_node_tokens);
+    ss_json_number(o, "busiest_source", l->source);
+    json_object_set_new(to, "expert_load", o);
+}

@@ -192,25 +192,6 @@ static json_t *json_stages(const struct ss_plan *plan)
     return stages;
 }
 
-static json_t *json_load(const struct ss_load_figures *l)
-{
-    json_t *o = json_object();
-
-    json_object_set_new(o, "hottest_rank", ss_json_spread(&l->rank, 1));
-    json_object_set_new(o, "hottest_expert", ss_json_spread(&l->expert, 1));
-    ss_json_number(o, "coldest_rank", l->coldest_rank);
-    ss_json_number(o, "dropped", l->dropped);
-    ss_json_number(o, "expert_copies", l->expert_copies);
-    ss_json_number(o, "nodes", l->nodes);
-    ss_json_number(o, "remote_nodes", l->remote_nodes);
-    ss_json_number(o, "ranks", l->ranks);
-    ss_json_number(o, "remote_ranks", l->remote_ranks);
-    ss_json_number(o, "hottest_rank_tokens", l->hottest_rank_tokens);
-    ss_json_number(o, "hottest_node_tokens", l->hottest_node_tokens);
-    ss_json_number(o, "busiest_source", l->source);
-    return o;
-}
-
 int ss_json_plan(const struct ss_run *run, const struct ss_report_options *opt, FILE *out,
                  struct ss_error *err)
 {
@@ -230,8 +211,7 @@ int ss_json_plan(const struct ss_run *run, const struct ss_report_options *opt, 
     ss_json_integer(o, "classes", plan->nclasses);
     json_object_set_new(o, "groups", json_groups(plan, members));
     json_object_set_new(o, "stages", json_stages(plan));
-    if (plan->experts)
-        json_object_set_new(o, "expert_load", json_load(&plan->load));
+    ss_json_add_load(o, plan);
     ss_json_add_packing(o, plan);
     if (run->result)
         ss_json_verdict(o, &run->summary);

@@ -61,6 +61,20 @@ static void packing(const struct ss_plan *plan, FILE *out)
                 1e3 * p->imbalance.p99);
 }
 
+/* `plan` has a table of it instead. */
+static void load(const struct ss_plan *plan, FILE *out)
+{
+    const struct ss_load_figures *l = &plan->load;
+
+    if (!ss_report_shows_load(plan))
+        return;
+    fprintf(out, "experts: hottest rank %.2f times an even share (p99 %.2f), hottest expert %.2f",
+            l->rank.mean, l->rank.p99, l->expert.mean);
+    if (l->dropped >= 5e-5)
+        fprintf(out, "; %.2f %% of the copies dropped", 100 * l->dropped);
+    fputc('\n', out);
+}
+
 void ss_text_job(const struct ss_plan *plan, FILE *out)
 {
     const struct ss_job *job = plan->job;
@@ -330,6 +344,7 @@ int ss_text_run(const struct ss_run *run, const struct ss_report_options *opt, F
     }
     answer(run, opt, out);
     ss_text_job(run->plan, out);
+    load(run->plan, out);
     expect(&run->summary, out);
     if (run->summary.usd_per_iteration > 0)
         fprintf(out, "costs %.4g USD an iteration, %.4g USD a million tokens\n",

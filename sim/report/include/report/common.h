@@ -24,6 +24,8 @@ char *ss_report_count(double n, char *buf, size_t size);
 char *ss_report_parameters(const struct ss_model *m, int padded_vocab, const char *word, char *buf,
                            size_t size);
 
+/* Whether a result tells how its experts are loaded: they are not alike, or drop copies of tokens. */
+int ss_report_shows_load(const struct ss_plan *plan);
 /* "tp 2, pp 8, cp 1, dp 16", of a mixture of experts ", ep 32, etp 1, alltoall" behind it. Returns buf. */
 char *ss_report_layout(const struct ss_plan *plan, char *buf, size_t size);
 
@@ -49,6 +51,8 @@ json_t *ss_json_notes(const struct ss_notes *notes);
 json_t *ss_json_spread(const struct ss_load_spread *s, double scale);
 /* "packing" of packed sequences; nothing of other jobs. */
 void ss_json_add_packing(json_t *to, const struct ss_plan *plan);
+/* "expert_load" of mixtures of experts; nothing of other jobs. */
+void ss_json_add_load(json_t *to, const struct ss_plan *plan);
 /* job, model, stack, platform: everything that the prediction read, resolved */
 json_t *ss_json_inputs(const struct ss_plan *plan, const struct ss_report_options *opt);
 json_t *ss_json_platform(const struct ss_platform *p);
