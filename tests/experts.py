@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Random mixtures of experts: folded = unfolded and simgrid = native to 1e-9, and time never falls with skew.
+"""Random mixtures of experts, balanced and with loads of many kinds: folded = unfolded and simgrid = native to 1e-9.
 
     python3 tests/experts.py STEPSIM [--jobs 100] [--seed 1]
 
@@ -14,6 +14,8 @@ import sys
 
 LIMIT = 1e-9
 LEVELS = ("chunk", "layer", "flow")
+LOADS = ("uniform", "zipf:0.1", "zipf:0.5", "zipf:1.5", "biased:0.5", "W1_hot_expert_set", "W3_spread_hot_experts", "W4_source_ragged",
+         "W5_zero_expert_rank", "W6_rotating_hotspot", "W7_burst")
 
 
 def job(draw):
@@ -49,6 +51,8 @@ def job(draw):
         words += ["--moe-shared-expert-intermediate-size", 1408]
     if draw.random() < 0.3:
         words += ["--set", "ss.oversubscription=2", "--set", "ss.nodes_per_leaf=1"]
+    if draw.random() < 0.6:
+        words += ["--moe-load", draw.choice(LOADS)]
     if ep * etp > 1 and "ss.default.dispatcher=allgather" not in words:
         words += overlap(draw, words, pp, vp, ep)
     return [str(w) for w in words]

@@ -13,7 +13,7 @@ static double own_tokens(const struct ss_job *job)
 }
 
 /* Nodes to which the ranks are dealt: of a group that lies on them unevenly the next number that divides it. */
-static int even_nodes(const struct ss_job *job, const struct ss_group_shape *ep)
+int ss_experts_nodes(const struct ss_job *job, const struct ss_group_shape *ep)
 {
     int nodes = ep->nodes > 0 ? ep->nodes : 1;
     while (nodes < job->ep && job->ep % nodes)
@@ -22,7 +22,7 @@ static int even_nodes(const struct ss_job *job, const struct ss_group_shape *ep)
 }
 
 int ss_experts_load(const struct ss_job *job, const struct ss_group_shape *ep, struct ss_load_figures *out,
-                    struct ss_error *err)
+                    struct ss_load_ranks *ranks, struct ss_error *err)
 {
     const struct ss_model *m = &job->model;
     const struct ss_load_input in = {
@@ -37,13 +37,13 @@ int ss_experts_load(const struct ss_job *job, const struct ss_group_shape *ep, s
         .groups = m->router_groups,
         .group_topk = m->router_group_topk,
         .ep = job->ep,
-        .nodes = even_nodes(job, ep),
+        .nodes = ss_experts_nodes(job, ep),
         .tokens = own_tokens(job) * job->ep * job->etp,
         .sources = job->ep * job->etp,
         .capacity_factor = job->capacity_factor,
         .pad_to_capacity = job->pad_to_capacity,
     };
-    return ss_load_figures(&in, out, err);
+    return ss_load_by_rank(&in, out, ranks, err);
 }
 
 void ss_experts_shape(struct ss_shape *s, const struct ss_job *job, const struct ss_token_spread *spread)
@@ -73,15 +73,31 @@ void ss_experts_shape(struct ss_shape *s, const struct ss_job *job, const struct
     s->router_pads = job->pad_for_fp8;
     s->permute_fused = job->permute_fusion > 0;
     s->sequential = job->grouped_gemm == 0;
+    s->uneven = spread->uneven;
     s->scattered = job->moe_load != SS_LOAD_BALANCED && !job->pad_to_capacity;
     s->an_expert = s->routed / s->local_experts;
+}
+
+/* Whether the hottest rank, with the scatter of a pass, or the node to which most tokens come is more than the others. */
+static int is_uneven(const struct ss_token_spread *s, const struct ss_load_figures *load)
+{
+    const double more = 1 + 1e-9;
+    return s->busiest > more || s->hot_tokens > load->ranks * more ||
+           s->hot_nodes > load->remote_nodes * more;
 }
 
 int ss_experts_spread(const struct ss_job *job, const struct ss_group_shape *ep, struct ss_token_spread *out,
                       struct ss_load_figures *figures, struct ss_error *err)
 {
+    struct ss_load_ranks none = {NULL, NULL, NULL, NULL};
+    return ss_experts_matrix(job, ep, out, figures, &none, err);
+}
+
+int ss_experts_matrix(const struct ss_job *job, const struct ss_group_shape *ep, struct ss_token_spread *out,
+                      struct ss_load_figures *figures, struct ss_load_ranks *ranks, struct ss_error *err)
+{
     struct ss_load_figures load;
-    int status = ss_experts_load(job, ep, &load, err);
+    int status = ss_experts_load(job, ep, &load, ranks, err);
     *out = (struct ss_token_spread){0};
     if (status)
         return status;
@@ -93,6 +109,12 @@ int ss_experts_spread(const struct ss_job *job, const struct ss_group_shape *ep,
         .hottest = load.rank.mean,
         .expert_copies = load.expert_copies,
         .source = load.source};
+    out->hot_copies = load.rank.mean * own_tokens(job) * job->etp * job->model.top_k * job->ep /
+                      (load.expert_copies * job->model.num_experts);
+    out->hot_tokens = load.hottest_rank_tokens;
+    out->hot_nodes = load.hottest_node_tokens * (load.remote_nodes / load.nodes);
+    out->busiest = fmax(1, fmax(load.source, out->hot_copies));
+    out->uneven = ep->n > 1 && job->moe_load != SS_LOAD_BALANCED && is_uneven(out, &load);
     if (figures)
         *figures = load;
     return SS_OK;
@@ -113,16 +135,22 @@ int ss_experts_loads_by_layer(const struct ss_job *job)
            job->moe_load_layers == expert_layers(m, 0, m->num_layers);
 }
 
+void ss_experts_rows(const struct ss_job *job, int first, int n, int *at, int *rows)
+{
+    *at = expert_layers(&job->model, 0, first);
+    *rows = expert_layers(&job->model, first, first + n);
+}
+
 int ss_experts_add_layers(const struct ss_job *job, const struct ss_group_shape *ep, int first, int n,
                           struct ss_token_spread *sum, struct ss_error *err)
 {
-    const struct ss_model *m = &job->model;
     struct ss_job own = *job;
     struct ss_token_spread spread;
-    int before = expert_layers(m, 0, first), rows = expert_layers(m, first, first + n);
+    int before, rows;
+    ss_experts_rows(job, first, n, &before, &rows);
     if (rows == 0)
         return 0;
-    own.moe_loads = job->moe_loads + (size_t)before * (size_t)m->num_experts;
+    own.moe_loads = job->moe_loads + (size_t)before * (size_t)job->model.num_experts;
     own.moe_load_layers = rows;
     int status = ss_experts_spread(&own, ep, &spread, NULL, err);
     if (status)

@@ -13,6 +13,14 @@
 #include "cost/muon.h"
 #include "cost/offload.h"
 
+static int same_pace(const struct ss_pace *a, const struct ss_pace *b)
+{
+    for (int way = 0; way < SS_WAYS; way++)
+        if (a[way].near != b[way].near || a[way].far != b[way].far)
+            return 0;
+    return 1;
+}
+
 /* Field by field: what lies between them is not copied with a structure. */
 static int same_shape(const struct ss_group_shape *a, const struct ss_group_shape *b)
 {
@@ -20,7 +28,8 @@ static int same_shape(const struct ss_group_shape *a, const struct ss_group_shap
         if (a->stretch[hop] != b->stretch[hop])
             return 0;
     return a->n == b->n && a->nodes == b->nodes && a->per_node == b->per_node &&
-           a->spread.nodes == b->spread.nodes && a->spread.copies == b->spread.copies;
+           a->spread.nodes == b->spread.nodes && a->spread.copies == b->spread.copies &&
+           same_pace(a->priced, b->priced) && same_pace(a->sent, b->sent);
 }
 
 int ss_rank_site_equal(const struct ss_rank_site *a, const struct ss_rank_site *b)
@@ -125,7 +134,8 @@ static int stage_loads(const struct ss_cost_input *in, const struct ss_rank_site
                                         .copies = sum.copies / layers,
                                         .hottest = sum.hottest / layers,
                                         .expert_copies = sum.expert_copies / layers,
-                                        .source = sum.source / layers};
+                                        .source = sum.source / layers,
+                                        .uneven = out->uneven};
     return SS_OK;
 }
 

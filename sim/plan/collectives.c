@@ -6,6 +6,7 @@
 
 #include "base/base.h"
 #include "base/stats.h"
+#include "plan/matrix.h"
 #include "plan/plan_internal.h"
 
 int ss_plan_collective_add(struct ss_plan_builder *b, const struct ss_collective_spec *spec,
@@ -100,6 +101,22 @@ static double link_bytes(const struct lowered *l, double bytes)
     return (l->spec->user_buffers > 0 ? bytes / l->spec->user_buffers : bytes) * l->spec->part;
 }
 
+/* Part of a hop's bytes that its j-th flow, to the rank `to`, carries. */
+static double flow_part(const struct ss_plan_builder *b, int rank, const struct lowered *l, int hop, int j,
+                        int to)
+{
+    if (ss_is_uneven(&l->shape))
+        return ss_groups_amount(&b->groups, l->spec->comm, hop, ss_way_of(l->spec->kind), rank, to);
+    return l->algorithm->part ? l->algorithm->part(&l->shape, j) : 1;
+}
+
+/* To a rank whose experts nobody chooses nothing goes. */
+static void add_flow(struct ss_plan_builder *b, int index, int path, double bytes)
+{
+    if (bytes > 0)
+        ss_plan_flow_add(b, index, path, bytes);
+}
+
 /* The flows of one rank, side by side. */
 static int rank_flows(struct ss_plan_builder *b, int rank, const struct lowered *l, int index,
                       struct ss_error *err)
@@ -115,9 +132,10 @@ static int rank_flows(struct ss_plan_builder *b, int rank, const struct lowered 
             if (status)
                 return status;
             if (path >= 0 && flows.bytes[hop] > 0 && !known_flow(b, index, path))
-                ss_plan_flow_add(b, index, path,
-                                 link_bytes(l, flows.bytes[hop]) *
-                                     (l->algorithm->part ? l->algorithm->part(&l->shape, j) : 1));
+                add_flow(b, index, path,
+                         link_bytes(l, flows.bytes[hop]) *
+                             flow_part(b, rank, l, hop, j,
+                                       b->routes.to[flow + (size_t)(b->routes.hop[comm][hop] + j)]));
         }
     return SS_OK;
 }

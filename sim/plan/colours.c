@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/base.h"
+#include "plan/matrix.h"
 
 /* Number of different ones among n, of which those `step` apart are often equal; -1 out of memory. */
 int ss_colours_count(const uint64_t *colour, size_t n, size_t step)
@@ -39,6 +40,8 @@ static uint64_t first_colour(const struct ss_colours *c, const struct ss_plan_bu
         for (int hop = 0; hop < SS_HOP_COUNT; hop++)
             if (s.stretch[hop] > 0)
                 h = ss_mix_in(ss_mix_in(h, (uint64_t)hop), ss_bits_of(s.stretch[hop]));
+        for (int way = 0; way < SS_WAYS && ss_is_uneven(&s); way++)
+            h = ss_mix_in(ss_mix_in(h, ss_bits_of(s.priced[way].near)), ss_bits_of(s.priced[way].far));
         if (routes->hop[g][SS_HOP_INTER_NODE] >= 0 || routes->hop[g][SS_HOP_NODE] >= 0)
             h = ss_mix_in(h, (uint64_t)groups->local[g][r]);
     }
@@ -62,7 +65,7 @@ static void sum_groups(struct ss_colours *c)
 /* Communicator whose hop a kind of flow is, -1: a send; and the kinds of that hop, whose flows are alike in all but the
  * member that they go to: where they carry different parts each is a kind. */
 struct hop_kinds {
-    int comm, first, width;
+    int comm, first, width, hop;
 };
 
 static struct hop_kinds hop_of_kind(const struct ss_routes *routes, int kind)
@@ -71,13 +74,21 @@ static struct hop_kinds hop_of_kind(const struct ss_routes *routes, int kind)
         for (int hop = 0; hop < SS_HOP_COUNT; hop++) {
             int first = routes->hop[g][hop], width = routes->width[g][hop];
             if (first >= 0 && kind >= first && kind < first + width)
-                return ss_hop_has_parts(hop) ? (struct hop_kinds){g, kind, 1}
-                                             : (struct hop_kinds){g, first, width};
+                return ss_hop_has_parts(hop) ? (struct hop_kinds){g, kind, 1, hop}
+                                             : (struct hop_kinds){g, first, width, hop};
         }
-    return (struct hop_kinds){-1, kind, 1};
+    return (struct hop_kinds){-1, kind, 1, 0};
 }
 
-/* A flow sees what starts it, and its links in their order. */
+/* Of a flow of an expert group whose amounts are uneven: how large it is on either way. */
+static uint64_t mix_amounts(const struct ss_colours *c, uint64_t h, int hop, int from, int to)
+{
+    for (int way = 0; way < SS_WAYS; way++)
+        h = ss_mix_in(h, ss_bits_of(ss_groups_amount(c->groups, SS_COMM_EP, hop, way, from, to)));
+    return h;
+}
+
+/* A flow sees what starts it, how large it is, and its links in their order. */
 static void colour_flows(struct ss_colours *c)
 {
     const struct ss_routes *routes = c->routes;
@@ -96,6 +107,8 @@ static void colour_flows(struct ss_colours *c)
                 h = ss_mix_in(
                     ss_mix_in(c->rank[r], c->rank[ss_symmetry_at(&routes->symmetry, routes->to[i])]),
                     (uint64_t)k);
+            if (g == SS_COMM_EP && c->groups->give[0])
+                h = mix_amounts(c, h, hop.hop, ss_symmetry_rank(&routes->symmetry, (int)r), routes->to[i]);
             for (int j = routes->first[i]; j < routes->first[i + 1]; j++)
                 if (routes->kept[routes->pool[j]])
                     h = ss_mix_in(h, c->link[routes->pool[j]]);

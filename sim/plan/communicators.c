@@ -162,11 +162,12 @@ int ss_comm_in_closed_form(const struct ss_plan *plan, int comm)
 unsigned ss_comm_kinds(const struct ss_plan *plan, int comm)
 {
     const struct ss_job *job = plan->job;
-    const unsigned exchange = SS_COLL_BIT(SS_COLL_ALL_TO_ALL);
+    const unsigned exchange = SS_COLLS_TO_ALL;
     if (comm == SS_COMM_CP && ss_job_cp_in_ring(job))
         return SS_COLL_BIT(SS_COLL_RING_STEP);
     if (comm == SS_COMM_CP)
-        return job->cp_comm_type == SS_CP_A2A ? exchange : SS_COLL_BIT(SS_COLL_ALL_GATHER);
+        return job->cp_comm_type == SS_CP_A2A ? SS_COLL_BIT(SS_COLL_ALL_TO_ALL)
+                                              : SS_COLL_BIT(SS_COLL_ALL_GATHER);
     if (comm == SS_COMM_EP && job->dispatcher == SS_DISPATCH_ALLGATHER)
         return 0;
     if (comm == SS_COMM_EP)
@@ -400,23 +401,6 @@ int ss_groups_build(const struct ss_plan *plan, int slow_links, struct ss_groups
     return status;
 }
 
-int ss_groups_spread_tokens(struct ss_plan *plan, struct ss_groups *g, struct ss_error *err)
-{
-    const struct ss_group_shape *last = NULL; /* equal groups have equal loads */
-    int status = SS_OK;
-    for (int r = 0; r < plan->world_size && !status; r++) {
-        struct ss_group_shape *shape = &g->shape[SS_COMM_EP][r];
-        if (g->first[SS_COMM_EP][r] != r)
-            continue;
-        if (last && last->nodes == shape->nodes && last->per_node == shape->per_node)
-            shape->spread = last->spread;
-        else
-            status = ss_experts_spread(plan->job, shape, &shape->spread, r == 0 ? &plan->load : NULL, err);
-        last = shape;
-    }
-    return status;
-}
-
 void ss_groups_free(struct ss_groups *g)
 {
     for (int comm = 0; comm < SS_COMM_COUNT; comm++) {
@@ -425,6 +409,10 @@ void ss_groups_free(struct ss_groups *g)
         free(g->shape[comm]);
         for (int hop = 0; hop < SS_HOP_COUNT; hop++)
             free(g->target[comm][hop]);
+    }
+    for (int far = 0; far < 2; far++) {
+        free(g->give[far]);
+        free(g->take[far]);
     }
     memset(g, 0, sizeof *g);
 }

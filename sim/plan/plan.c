@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/base.h"
+#include "plan/matrix.h"
 #include "plan/plan_internal.h"
 #include "plan/shares.h"
 
@@ -156,7 +157,7 @@ static int group_ranks(struct ss_plan_builder *b, struct ss_error *err)
 {
     int status = ss_groups_build(b->plan, b->options->nslow_links, &b->groups, err);
     if (!status && b->plan->experts)
-        status = ss_groups_spread_tokens(b->plan, &b->groups, err);
+        status = ss_groups_spread_tokens(b->plan, &b->groups, b->members, b->options->even, err);
     return status;
 }
 

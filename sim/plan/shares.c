@@ -7,6 +7,8 @@
 
 #include "base/base.h"
 #include "plan/exchange.h"
+#include "stepsim/job.h"
+#include "stepsim/platform.h"
 
 /* The communicator and hop at hand, and what its flows put on links: of the platform (routes.h), or of rails. */
 struct sharing {
@@ -26,6 +28,10 @@ struct sharing {
     const double *seen; /* either: what is looked at */
     double worst;       /* of the group at hand: s a byte of a flow on its worst link */
     int worst_link;
+    /* of uneven amounts: which way they go, what the members at hand give and take, the worst link of a kind */
+    int way;
+    double *row, *col; /* [world_size] each */
+    double worst_of[SS_LINK_KIND_COUNT];
 };
 
 /* Of what is done with a link that so many flows of the group at hand cross. */
@@ -82,11 +88,12 @@ static int visit_flow(struct sharing *s, int from, int to, double flows, ss_pair
 /* All pairs of members on one node, or on two. */
 static int visit_pairs(struct sharing *s, ss_pairs_visitor visit)
 {
+    const struct ss_exchange even = {.gpus = s->gpus, .n = s->n};
     int status = SS_OK, gpus = s->rails.rails.gpus;
     for (int i = 0; i < s->n && s->counted; i++)
         s->gpus[i] = s->plan->gpu_of[s->members[i]];
     if (s->counted) {
-        ss_rail_links_visit(&s->rails, s->gpus, s->n, visit, s);
+        ss_rail_links_visit(&s->rails, &even, visit, s);
         return SS_OK;
     }
     for (int i = 0; i < s->n; i++)
@@ -204,9 +211,18 @@ static int walk_groups(struct sharing *s, int stage, int pass, double *low, doub
     return status;
 }
 
-static int share_hop(struct sharing *s)
+/* Of groups whose factors are `low` and more, up to `high` if all stages are busy. */
+static void note_beyond(struct sharing *s, double low, double high, const char *link)
 {
     struct ss_share *share = &s->plan->shares[s->comm];
+    if (high > low * (1 + 1e-9) && high / low > share->beyond) {
+        share->beyond = high / low;
+        ss_copy(share->link, sizeof share->link, link);
+    }
+}
+
+static int share_hop(struct sharing *s)
+{
     int stages = s->plan->schedule->stages, status = SS_OK;
     double low = INFINITY, high = 0;
     char link[64];
@@ -221,10 +237,170 @@ static int share_hop(struct sharing *s)
     }
     if (!status)
         status = walk_groups(s, -1, BOUND, &low, &high, link);
-    if (high > low * (1 + 1e-9) && high / low > share->beyond) {
-        share->beyond = high / low;
-        ss_copy(share->link, sizeof share->link, link);
+    note_beyond(s, low, high, link);
+    return status;
+}
+
+/* ---- uneven amounts of an expert group ---- */
+
+static int is_uneven(const struct sharing *s)
+{
+    return s->comm == SS_COMM_EP && s->groups->give[0];
+}
+
+static int by_stages(const struct sharing *s)
+{
+    return s->plan->job->dispatcher != SS_DISPATCH_ALLTOALL;
+}
+
+/* What the members at hand send and get inside nodes, or between them: a token's copy for a node is shared out among the members
+ * there. */
+static void set_parts(struct sharing *s, int far, double divided)
+{
+    double *give = s->way == SS_WAY_THERE ? s->row : s->col, *take = give == s->row ? s->col : s->row;
+    for (int i = 0; i < s->n; i++) {
+        s->gpus[i] = s->plan->gpu_of[s->members[i]];
+        give[i] = s->groups->give[far][s->members[i]];
+        take[i] = s->groups->take[far][s->members[i]] / divided;
     }
+}
+
+static int walk_uneven_pairs(struct sharing *s, int far, ss_pairs_visitor visit)
+{
+    const int gpus = s->rails.rails.gpus;
+    int status = SS_OK;
+    s->hop = !far ? SS_HOP_NODE : by_stages(s) ? SS_HOP_RAIL : SS_HOP_APART;
+    for (int i = 0; i < s->n; i++)
+        for (int j = 0; j < s->n && !status; j++)
+            if (i != j && (s->gpus[i] / gpus != s->gpus[j] / gpus) == far && s->row[i] * s->col[j] > 0)
+                status = visit_flow(s, s->members[i], s->members[j], s->row[i] * s->col[j], visit);
+    return status;
+}
+
+static int visit_uneven(struct sharing *s, int first, ss_pairs_visitor visit)
+{
+    const struct ss_group_shape *g = &s->groups->shape[SS_COMM_EP][first];
+    const struct ss_exchange near = {s->gpus, g->n, s->row, s->col, 0},
+                             far = {s->gpus, g->n, s->row, s->col, by_stages(s) && s->way == SS_WAY_THERE};
+    int status = SS_OK;
+    ss_comm_members(s->plan, SS_COMM_EP, first, s->members, &s->n);
+    set_parts(s, 0, 1);
+    if (s->counted)
+        ss_rail_links_visit_near(&s->rails, &near, visit, s);
+    else
+        status = walk_uneven_pairs(s, 0, visit);
+    if (g->nodes < 2 || status)
+        return status;
+    set_parts(s, 1, by_stages(s) ? g->per_node : 1);
+    if (!s->counted)
+        return walk_uneven_pairs(s, 1, visit);
+    ss_rail_links_visit(&s->rails, &far, visit, s);
+    if (!by_stages(s))
+        ss_rail_links_visit_handed(&s->rails, &far, visit, s);
+    return SS_OK;
+}
+
+static int kind_of(const struct sharing *s, int link)
+{
+    int kind = SS_LINK_NVLINK;
+    double bandwidth;
+    if (s->counted)
+        return ss_rail_link_kind(&s->rails, link);
+    if (link < s->routes->nplatform)
+        ss_platform_link_facts(s->plan->platform, link, &kind, &bandwidth);
+    return kind;
+}
+
+/* The worst link of its kind. Those behind the NICs are one kind. */
+static void find_worst_of_kind(void *ctx, int link, double amount)
+{
+    struct sharing *s = ctx;
+    int kind = kind_of(s, link);
+    find_worst(ctx, link, amount);
+    double bandwidth = s->counted ? s->bandwidth[link] : ss_routes_bandwidth(s->routes, link);
+    s->worst_of[kind] = fmax(s->worst_of[kind], s->seen[link] / bandwidth);
+}
+
+/* What the hottest rank of a pass takes at its own links: draws scatter, so that it gets more than on average. On rails what it sends
+ * back leaves over all NICs of its node. */
+static struct ss_pace hottest_pace(const struct sharing *s, const struct ss_group_shape *g)
+{
+    const struct ss_net *net = s->net;
+    const double nic = net->gpus_per_node / (net->nic_busbw * net->nics_per_node), n = g->n, q = g->per_node;
+    const double hot = g->spread.hot_copies / g->spread.busiest, mean = 1 / g->spread.busiest;
+    int handed = net->rails && g->nodes > 1 && q > 1, back = s->way == SS_WAY_BACK;
+    if (by_stages(s))
+        return (struct ss_pace){q > 1 ? g->spread.hot_tokens / net->nvlink_busbw : 0,
+                                g->nodes > 1 ? g->spread.hot_nodes * nic : 0};
+    double handed_on = back ? hot * (n - q) : mean * (n - q);
+    return (struct ss_pace){(q - 1) / n * (hot + (handed ? handed_on / q : 0)) / net->nvlink_busbw,
+                            (handed && back ? mean : hot) * (n - q) / n * nic};
+}
+
+/* What differs by rounding is equal. */
+static double rounded(double x)
+{
+    int exponent;
+    double digits = frexp(x, &exponent);
+    return ldexp(rint(digits * 0x1p40) * 0x1p-40, exponent);
+}
+
+static void note_pace(struct sharing *s, int first)
+{
+    struct ss_group_shape *g = &s->groups->shape[SS_COMM_EP][first];
+    const struct ss_pace hottest = hottest_pace(s, g);
+    struct ss_pace *sent = &g->sent[s->way], *priced = &g->priced[s->way];
+    sent->near = rounded(s->worst_of[SS_LINK_NVLINK]);
+    for (int kind = 0; kind < SS_LINK_KIND_COUNT; kind++)
+        if (kind != SS_LINK_NVLINK)
+            sent->far = fmax(sent->far, rounded(s->worst_of[kind]));
+    priced->near = fmax(sent->near, rounded(hottest.near));
+    priced->far = fmax(sent->far, rounded(hottest.far));
+}
+
+/* Groups of a stage, or of all where it is negative. */
+static int walk_uneven(struct sharing *s, int stage, int pass, double *low, double *high, char link[64])
+{
+    int status = SS_OK;
+    s->seen = pass == BOUND ? s->total : s->load;
+    for (int r = 0; r < s->plan->world_size && !status; r++) {
+        if (s->groups->first[SS_COMM_EP][r] != r ||
+            (stage >= 0 && ss_ranks_coordinate(&s->plan->ranks, r, SS_AXIS_PP) != stage))
+            continue;
+        s->worst = 0;
+        memset(s->worst_of, 0, sizeof s->worst_of);
+        status = visit_uneven(s, r, pass == ADD ? add_flows : find_worst_of_kind);
+        if (pass == FILL && !status)
+            note_pace(s, r);
+        if (pass == FILL)
+            *low = fmin(*low, s->worst);
+        if (pass == BOUND && s->worst > *high) {
+            *high = s->worst;
+            name_link(s, link);
+        }
+    }
+    return status;
+}
+
+/* One way of an exchange. */
+static int share_uneven(struct sharing *s)
+{
+    int stages = s->plan->schedule->stages, status = SS_OK;
+    double low = INFINITY, high = 0;
+    char link[64];
+    s->counted = s->rails.rails.n > 0 && !s->slow;
+    size_t nlinks =
+        (size_t)(s->counted ? s->rails.n + 2 * s->plan->world_size : ss_routes_all_links(s->plan, s->routes));
+    memset(s->total, 0, nlinks * sizeof *s->total);
+    for (int stage = 0; stage < stages && !status; stage++) {
+        memset(s->load, 0, nlinks * sizeof *s->load);
+        status = walk_uneven(s, stage, ADD, &low, &high, link);
+        if (!status)
+            status = walk_uneven(s, stage, FILL, &low, &high, link);
+    }
+    if (!status)
+        status = walk_uneven(s, -1, BOUND, &low, &high, link);
+    note_beyond(s, low, high, link);
     return status;
 }
 
@@ -232,6 +408,11 @@ static int share_comm(struct sharing *s)
 {
     unsigned hops = ss_collective_hops(ss_comm_kinds(s->plan, s->comm));
     int status = SS_OK;
+    if (is_uneven(s)) {
+        for (s->way = 0; s->way < SS_WAYS && !status; s->way++)
+            status = share_uneven(s);
+        return status;
+    }
     for (s->hop = 0; s->hop < SS_HOP_COUNT && !status; s->hop++) {
         int pairs = SS_HOPS_OF_PAIRS >> s->hop & 1;
         if (hops >> s->hop & 1 &&
@@ -252,24 +433,30 @@ static int is_shared(const struct sharing *s)
     for (int r = 0; r < s->plan->world_size && !across; r++)
         across = g->shape[s->comm][g->first[s->comm][r]].nodes > 1;
     s->plan->shares[s->comm].across = across;
-    return across || s->slow;
+    return across || s->slow || is_uneven(s);
 }
 
 static int make_room(struct sharing *s)
 {
-    int nlinks = ss_routes_all_links(s->plan, s->routes);
+    int nlinks = ss_routes_all_links(s->plan, s->routes), counted;
+    size_t world = (size_t)s->plan->world_size;
     if (s->load)
         return SS_OK;
     if (ss_rail_links_init(&s->rails, s->plan->platform))
         return SS_ERR_NOMEM;
-    nlinks = s->rails.n > nlinks ? s->rails.n : nlinks;
-    s->load = ss_calloc(2 * (size_t)nlinks + (size_t)s->rails.n + 1, sizeof *s->load);
+    counted = s->rails.n + 2 * s->plan->world_size;
+    nlinks = counted > nlinks ? counted : nlinks;
+    s->load = ss_calloc(2 * (size_t)nlinks + (size_t)counted + 2 * world, sizeof *s->load);
     if (!s->load)
         return SS_ERR_NOMEM;
     s->total = s->load + nlinks;
     s->bandwidth = s->total + nlinks;
-    for (int i = 0; i < s->rails.n; i++)
-        s->bandwidth[i] = ss_rail_link_bandwidth(&s->rails, s->plan->platform, s->net->nic_busbw, i);
+    s->row = s->bandwidth + counted;
+    s->col = s->row + world;
+    for (int i = 0; i < counted; i++)
+        s->bandwidth[i] = i < s->rails.n
+                              ? ss_rail_link_bandwidth(&s->rails, s->plan->platform, s->net->nic_busbw, i)
+                              : s->net->nvlink_busbw;
     return SS_OK;
 }
 

@@ -42,6 +42,15 @@ static double waited(const struct ss_run *run, int comm)
     return runs_beside(run->plan->job, comm) ? 1 : most;
 }
 
+/* Flows of uneven exchanges in one pass of an iteration, few of which fold: as many take a tenth of a second. */
+#define MOST_UNEVEN 2e5
+
+int ss_level_is_wide(const struct ss_run *run)
+{
+    const struct ss_job *job = run->plan->job;
+    return (double)job->ep * job->ep * job->model.num_layers * run->plan->microbatches > MOST_UNEVEN;
+}
+
 /*
  * Of a layer's forward and backward at flow level, at most: 54 with tensor 4 x context 2 or a ring of context 4, 46 with tensor 8
  * and full recompute, 41 of experts with it, 11 of sharded parameters. The native engine takes 29 million a second there

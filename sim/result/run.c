@@ -205,6 +205,27 @@ static int take_flows(const struct ss_run_options *options, struct ss_run *flows
     return rc;
 }
 
+/* How far the level is off flows, were all ranks as busy in exchanges as the busiest. */
+static int even_off(const struct ss_run_options *options, const struct ss_run *out, double *off,
+                    struct ss_error *err)
+{
+    struct ss_run_options how = {.engine = SS_ENGINE_NATIVE, .plan = options->plan, .unchecked = 1};
+    double seconds[2] = {1, 1};
+    int rc = SS_OK;
+    how.plan.even = 1;
+    for (int flows = 0; flows < 2 && !rc; flows++) {
+        struct ss_run run;
+        how.plan.level = flows ? SS_LEVEL_FLOW : out->plan->level;
+        rc = run_once(out->scenario, &how, &run, err);
+        if (rc)
+            break;
+        seconds[flows] = run.result->iteration_s;
+        ss_run_free(&run);
+    }
+    *off = seconds[0] / seconds[1] - 1;
+    return rc;
+}
+
 /* Where the level leaves something open that matters, flows tell how much it is. */
 static int check_level(const struct ss_run_options *options, struct ss_run *out, struct ss_error *err)
 {
@@ -213,14 +234,19 @@ static int check_level(const struct ss_run_options *options, struct ss_run *out,
     struct ss_run_options how = {.engine = SS_ENGINE_NATIVE, .unchecked = 1, .plan = options->plan};
     const char *level = ss_level_name(out->plan->level);
     struct ss_run flows;
-    double off;
-    int rc;
+    double off = 0;
+    int rc = SS_OK;
 
     if (out->plan->level < SS_LEVEL_LAYER && options->level_choice != SS_LEVEL_BLIND)
         doubt = ss_level_doubt(out);
     if (!doubt.what[0])
         return SS_OK;
-    if (!ss_level_affordable(out)) {
+    if (out->plan->uneven) {
+        rc = even_off(options, out, &off, err);
+        if (rc || fabs(off) <= SS_LEVEL_TOLERANCE)
+            return rc;
+    }
+    if ((out->plan->uneven && ss_level_is_wide(out)) || !ss_level_affordable(out)) {
         ss_notes_add(&out->plan->warnings, "%s: %s level may be off, --level flow tells by how much",
                      doubt.what, level);
         return SS_OK;

@@ -138,7 +138,7 @@ static void add_pairs(void *ctx, int link, double pairs)
 static int link_named(const struct ss_rail_links *links, const char *name)
 {
     char own[64];
-    for (int i = 0; i < links->n; i++) {
+    for (int i = 0; i < links->n + 2 * links->nodes * links->rails.gpus; i++) {
         ss_rail_link_name(links, i, own);
         if (!strcmp(own, name))
             return i;
@@ -146,7 +146,7 @@ static int link_named(const struct ss_rail_links *links, const char *name)
     return -1;
 }
 
-/* The links of rails by the platform's numbers; -1: inside a node. */
+/* The links of rails by the platform's numbers. */
 static int *number_links(const struct ss_platform *p, const struct ss_rail_links *links)
 {
     int n = ss_platform_link_count(p), *of = malloc((size_t)n * sizeof *of);
@@ -154,28 +154,70 @@ static int *number_links(const struct ss_platform *p, const struct ss_rail_links
     for (int i = 0; i < n; i++) {
         struct ss_link link;
         ss_platform_link(p, i, &link);
-        of[i] = link.kind == SS_LINK_NVLINK ? -1 : link_named(links, link.name);
+        of[i] = link_named(links, link.name);
     }
     return of;
 }
 
-/* Every pair on its own route, over the GPU of its rail. */
-static void sum_pairs(const struct ss_platform *p, const struct ss_rail_links *links, const int *gpus, int n,
-                      struct tally *t)
+/* Adds what crosses the links from one GPU to another; NVLinks where they are asked for, other links elsewhere. */
+static void add_route(const struct ss_platform *p, const struct ss_rail_links *links, const int *number,
+                      int from, int to, int nvlinks, double amount, struct tally *t)
+{
+    struct ss_route route;
+    if (from == to)
+        return;
+    ss_platform_route(p, from, to, &route);
+    for (int k = 0; k < route.nlinks; k++)
+        if ((number[route.link[k]] >= links->n) == nvlinks)
+            t->load[number[route.link[k]]] += amount;
+}
+
+enum { NEAR, HANDED, FAR };
+
+/* Every pair on its own route, over the GPU of its rail; or, by the source's rail, to the GPU at the source's place of the node of the
+ * target, which has a part of what goes to this node. */
+static void sum_pairs(const struct ss_platform *p, const struct ss_rail_links *links,
+                      const struct ss_exchange *e, int what, struct tally *t)
 {
     const struct ss_rails rails = links->rails;
     int *number = number_links(p, links);
-    for (int i = 0; i < n * n; i++) {
-        int from = gpus[i / n], to = gpus[i % n];
-        struct ss_route route;
-        if (from / rails.gpus == to / rails.gpus)
+    for (int i = 0; i < e->n * e->n; i++) {
+        int from = e->gpus[i / e->n], to = e->gpus[i % e->n], same = from / rails.gpus == to / rails.gpus;
+        double amount = e->row ? e->row[i / e->n] * e->col[i % e->n] : 1;
+        if (from == to || same != (what == NEAR))
             continue;
-        ss_platform_route(p, ss_rails_via(&rails, from, to), to, &route);
-        for (int k = 0; k < route.nlinks; k++)
-            if (number[route.link[k]] >= 0)
-                t->load[number[route.link[k]]]++;
+        if (e->by_source)
+            to = to / rails.gpus * rails.gpus + from % rails.gpus;
+        int via = ss_rails_via(&rails, from, to);
+        add_route(p, links, number, from, via, what == HANDED, what == HANDED ? amount : 0, t);
+        add_route(p, links, number, via, to, what == NEAR, what == HANDED ? 0 : amount, t);
     }
     free(number);
+}
+
+/* The same of a matrix: with rows and columns drawn at random, on NICs and uplinks by either rail, and on NVLinks. */
+static void try_matrix(const struct ss_platform *p, struct ss_rail_links *links, const int *gpus, int n)
+{
+    static void (*const visits[])(struct ss_rail_links *, const struct ss_exchange *, ss_pairs_visitor,
+                                  void *) = {[NEAR] = ss_rail_links_visit_near,
+                                             [HANDED] = ss_rail_links_visit_handed,
+                                             [FAR] = ss_rail_links_visit};
+    double row[128], col[128], total = 0;
+    for (int i = 0; i < n; i++) {
+        row[i] = rand() % 4 ? 0.25 + rand() % 8 : 0;
+        col[i] = rand() % 4 ? 0.1 + rand() % 16 : 0;
+    }
+    for (int i = 0; i < n; i++)
+        for (int j = 0; j < n; j++)
+            total += row[i] * col[j];
+    for (int way = 0; way < 4; way++) {
+        const struct ss_exchange e = {gpus, n, row, col, way == 3};
+        struct tally counted = {0}, summed = {0};
+        visits[way < 3 ? way : FAR](links, &e, add_pairs, &counted);
+        sum_pairs(p, links, &e, way < 3 ? way : FAR, &summed);
+        for (int l = 0; l < links->n + 2 * 8 * links->nodes; l++)
+            CU_ASSERT_DOUBLE_EQUAL(counted.load[l], summed.load[l], 1e-12 * total);
+    }
 }
 
 /* One member on each rail of each of N nodes, k on a leaf: k (N - k)/(N - 1) times what a NIC carries. */
@@ -200,14 +242,16 @@ static void try_topology(unsigned i)
     snprintf(text, sizeof text, "%d", per_leaf);
     CU_ASSERT_FATAL(!ss_platform_set(p, "ss.nodes_per_leaf", text, NULL));
     CU_ASSERT_FATAL(!ss_rail_links_init(&links, p));
-    CU_ASSERT_FATAL(links.n <= (int)(sizeof counted.load / sizeof *counted.load));
+    CU_ASSERT_FATAL(links.n + 2 * 8 * nodes <= (int)(sizeof counted.load / sizeof *counted.load));
     for (int g = 0; g < 8 * nodes; g++)
         if (all || rand() % 3 == 0)
             gpus[n++] = g;
-    ss_rail_links_visit(&links, gpus, n, add_pairs, &counted);
-    sum_pairs(p, &links, gpus, n, &summed);
+    const struct ss_exchange even = {.gpus = gpus, .n = n};
+    ss_rail_links_visit(&links, &even, add_pairs, &counted);
+    sum_pairs(p, &links, &even, FAR, &summed);
     for (int l = 0; l < links.n; l++)
         CU_ASSERT_EQUAL(counted.load[l], summed.load[l]);
+    try_matrix(p, &links, gpus, n);
     if (all)
         expect_formula(&links, nodes, per_leaf, &counted);
     ss_rail_links_free(&links);

@@ -24,6 +24,8 @@ static struct ss_traffic traffic(const struct ss_net *net, int kind, double byte
 static double seconds(const struct ss_net *net, int kind, double bytes, const struct ss_group_shape *g)
 {
     struct ss_traffic t = traffic(net, kind, bytes, g);
+    if (ss_is_uneven(g))
+        return ss_uneven_seconds(kind, t.latency, bytes, 1, g);
     if (net->rails && g->nodes > 1)
         t.intra = (g->per_node - 1.) / g->per_node * bytes;
     return ss_traffic_seconds(net, t, g);
@@ -32,16 +34,17 @@ static double seconds(const struct ss_net *net, int kind, double bytes, const st
 static struct ss_collective_flows flows(const struct ss_net *net, int kind, double bytes,
                                         const struct ss_group_shape *g, int local)
 {
-    double share = bytes / g->n;
+    double share = bytes / g->n, latency = traffic(net, kind, bytes, g).latency;
     (void)local;
+    if (ss_is_uneven(g))
+        return ss_uneven_flows(kind, latency, bytes, 1, g, SS_HOP_APART);
     return (struct ss_collective_flows){
-        .latency = traffic(net, kind, bytes, g).latency,
-        .bytes = {[SS_HOP_NODE] = share, [SS_HOP_APART] = g->nodes > 1 ? share : 0}};
+        .latency = latency, .bytes = {[SS_HOP_NODE] = share, [SS_HOP_APART] = g->nodes > 1 ? share : 0}};
 }
 
 const struct ss_collective_algorithm ss_collective_alltoall = {
     .name = "alltoall",
-    .kinds = SS_COLL_BIT(SS_COLL_ALL_TO_ALL),
+    .kinds = SS_COLLS_TO_ALL,
     .hops = SS_HOP_BIT(SS_HOP_NODE) | SS_HOP_BIT(SS_HOP_APART),
     .seconds = seconds,
     .flows = flows,

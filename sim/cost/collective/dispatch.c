@@ -6,14 +6,18 @@
 
 #include "cost/collective.h"
 
+/* SMs that feed NVLink more slowly than it could take hold it for longer. */
+static double fed_share(const struct ss_net *net)
+{
+    return net->dispatch_rate > 0 ? fmin(1, net->dispatch_rate / net->nvlink_busbw) : 1;
+}
+
 static struct ss_traffic traffic(const struct ss_net *net, int kind, double bytes,
                                  const struct ss_group_shape *g)
 {
     (void)kind;
-    /* SMs that feed NVLink more slowly than it could take hold it for longer. */
-    double fed = net->dispatch_rate > 0 ? fmin(1, net->dispatch_rate / net->nvlink_busbw) : 1;
     return (struct ss_traffic){.latency = net->nvlink_step + (g->nodes > 1 ? net->nic_step : 0),
-                               .intra = bytes * g->spread.copies / fed,
+                               .intra = bytes * g->spread.copies / fed_share(net),
                                .inter = g->per_node * bytes * g->spread.nodes, /* of all members on a node */
                                .near = SS_HOP_NODE,
                                .far = SS_HOP_RAIL};
@@ -21,14 +25,18 @@ static struct ss_traffic traffic(const struct ss_net *net, int kind, double byte
 
 static double seconds(const struct ss_net *net, int kind, double bytes, const struct ss_group_shape *g)
 {
-    return ss_traffic_seconds(net, traffic(net, kind, bytes, g), g);
+    struct ss_traffic t = traffic(net, kind, bytes, g);
+    return ss_is_uneven(g) ? ss_uneven_seconds(kind, t.latency, bytes, fed_share(net), g)
+                           : ss_traffic_seconds(net, t, g);
 }
 
-/* Tokens go to all other nodes, and to all GPUs of a node, alike. */
+/* Tokens go to all other nodes, and to all GPUs of a node, alike, unless they are uneven. */
 static struct ss_collective_flows flows(const struct ss_net *net, int kind, double bytes,
                                         const struct ss_group_shape *g, int local)
 {
     struct ss_traffic t = traffic(net, kind, bytes, g);
+    if (ss_is_uneven(g))
+        return ss_uneven_flows(kind, t.latency, bytes, fed_share(net), g, SS_HOP_RAIL);
     return (struct ss_collective_flows){
         .latency = t.latency,
         .bytes = {[SS_HOP_NODE] = local > 1 ? t.intra / (local - 1) : 0,

@@ -80,6 +80,28 @@ double ss_traffic_seconds(const struct ss_net *net, struct ss_traffic t, const s
     return t.latency + slowest;
 }
 
+/* Seconds a byte on the slower of NVLinks, which are fed at a share of their rate, and what is behind the NICs. */
+static double slower(const struct ss_pace *p, double fed)
+{
+    return fmax(p->near / fed, p->far);
+}
+
+double ss_uneven_seconds(int kind, double latency, double bytes, double fed, const struct ss_group_shape *g)
+{
+    return latency + bytes * slower(&g->priced[ss_way_of(kind)], fed);
+}
+
+struct ss_collective_flows ss_uneven_flows(int kind, double latency, double bytes, double fed,
+                                           const struct ss_group_shape *g, int far)
+{
+    int way = ss_way_of(kind);
+    struct ss_collective_flows f = {
+        .latency = latency + bytes * (slower(&g->priced[way], fed) - slower(&g->sent[way], fed))};
+    f.bytes[SS_HOP_NODE] = bytes / fed;
+    f.bytes[far] = g->nodes > 1 ? bytes : 0;
+    return f;
+}
+
 struct ss_collective_flows ss_traffic_flows(struct ss_traffic t, int local)
 {
     return (struct ss_collective_flows){

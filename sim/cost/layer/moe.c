@@ -137,13 +137,26 @@ static double moved_in_fp8(const struct ss_shape *s)
     return moved(s) / s->e * dispatched(s);
 }
 
+/* Kinds of the exchange to the experts and of that back. Of even amounts both are one. */
+static int kind_there(const struct ss_shape *s)
+{
+    return by_stages(s) ? SS_COLL_DISPATCH : SS_COLL_ALL_TO_ALL;
+}
+
+static int kind_back(const struct ss_shape *s)
+{
+    if (by_stages(s))
+        return SS_COLL_COMBINE;
+    return s->uneven ? SS_COLL_ALL_TO_ALL_BACK : SS_COLL_ALL_TO_ALL;
+}
+
 /* Tokens to their experts, with the probability of each copy in fp32, which weighs the activation there, and its gradient on the
  * way back: all-to-all in the expert group; a gather in its tensor group follows. What is added up stays in 16 bit. */
 static void dispatch(struct ss_ops *ops, const struct ss_shape *s)
 {
     double row = s->h * s->e, own = s->tokens / s->sp * row;
     double weights = s->dispatcher == SS_DISPATCH_ALLTOALL ? 4 * s->sent * fmax(1, s->busiest) : 0;
-    int group = s->ep * s->etp, stages = by_stages(s);
+    int group = s->ep * s->etp;
     if (s->dispatcher == SS_DISPATCH_ALLGATHER && group > 1) {
         exchange(ops, "dispatch", SS_COMM_ETP_EP, SS_COLL_ALL_GATHER, SS_COLL_REDUCE_SCATTER, group * own,
                  group * own);
@@ -151,8 +164,8 @@ static void dispatch(struct ss_ops *ops, const struct ss_shape *s)
     }
     if (s->ep <= 1)
         return;
-    exchange(ops, "dispatch", SS_COMM_EP, stages ? SS_COLL_DISPATCH : SS_COLL_ALL_TO_ALL,
-             stages ? SS_COLL_COMBINE : SS_COLL_ALL_TO_ALL, moved_in_fp8(s) + weights, moved(s) + weights);
+    exchange(ops, "dispatch", SS_COMM_EP, kind_there(s), kind_back(s), moved_in_fp8(s) + weights,
+             moved(s) + weights);
     struct ss_op *op = &ops->op[ops->n - 1]; /* the probabilities go by an all-to-all of their own */
     op->forward_kernels = op->backward_kernels = weights > 0 ? 2 : 1;
 }
@@ -168,7 +181,7 @@ static void gather(struct ss_ops *ops, const struct ss_shape *s)
 static void combine(struct ss_ops *ops, const struct ss_shape *s)
 {
     double row = s->h * s->e, own = s->tokens / s->sp * row;
-    int group = s->ep * s->etp, stages = by_stages(s);
+    int group = s->ep * s->etp;
     if (s->dispatcher == SS_DISPATCH_ALLGATHER && group > 1) {
         exchange(ops, "combine", SS_COMM_ETP_EP, SS_COLL_REDUCE_SCATTER, SS_COLL_ALL_GATHER, group * own,
                  group * own);
@@ -178,8 +191,7 @@ static void combine(struct ss_ops *ops, const struct ss_shape *s)
         exchange(ops, "scatter", SS_COMM_ETP, SS_COLL_REDUCE_SCATTER, SS_COLL_ALL_GATHER, s->routed * row,
                  s->routed * row);
     if (s->ep > 1)
-        exchange(ops, "combine", SS_COMM_EP, stages ? SS_COLL_COMBINE : SS_COLL_ALL_TO_ALL,
-                 stages ? SS_COLL_DISPATCH : SS_COLL_ALL_TO_ALL, moved(s), moved_in_fp8(s));
+        exchange(ops, "combine", SS_COMM_EP, kind_back(s), kind_there(s), moved(s), moved_in_fp8(s));
 }
 
 /* One linear layer of the experts of a rank. */

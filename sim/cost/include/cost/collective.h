@@ -20,6 +20,18 @@ struct ss_token_spread {
     /* Copies that the hottest rank works on over the even share, copies that an expert works on, most tokens that a rank
      * sends over their mean; 0: not worked out. */
     double hottest, expert_copies, source;
+    /* What the rank, or node, to which most comes gets on the average of the passes: copies over those that a rank sends, tokens over
+     * those that a rank (node) routes; and `busiest`, the first of these and what most is sent by a rank, at least 1. */
+    double hot_copies, hot_tokens, hot_nodes, busiest;
+    int uneven; /* 1: ranks send, or get, different amounts: a matrix (struct ss_pace) */
+};
+
+/* Where tokens go in an exchange: to their experts, or back. */
+enum ss_way { SS_WAY_THERE, SS_WAY_BACK, SS_WAYS };
+/* Seconds that an exchange of uneven amounts takes a byte of one member's buffer, latencies apart: on the hottest of the NVLinks,
+ * and of the NICs and the links behind them. */
+struct ss_pace {
+    double near, far;
 };
 
 /* Where a member of a group sends to. X(symbol). Where a group has several hops, all flow at the same time. */
@@ -49,7 +61,10 @@ struct ss_group_shape {
      * carry those of all groups that do the same at the same time, or are slow; 0 counts as 1. */
     double stretch[SS_HOP_COUNT];
     int trees; /* 1: what trees send goes to each neighbour by its own route; 0: to the next node, as much of it */
-    struct ss_token_spread spread; /* dispatch and combine alone */
+    struct ss_token_spread spread; /* exchanges of experts alone */
+    /* of uneven amounts (spread.uneven): of what is sent on average, and with the hottest rank of a pass at its own links; all
+     * zero until it is known what groups put on links */
+    struct ss_pace sent[SS_WAYS], priced[SS_WAYS];
 };
 
 /* Links of one GPU as collectives see them: busbw per direction and latency of a ring step. */
@@ -101,7 +116,8 @@ struct ss_collective_algorithm {
     /* Flows of a member on whose node there are `local` members of the group. */
     struct ss_collective_flows (*flows)(const struct ss_net *net, int kind, double bytes,
                                         const struct ss_group_shape *g, int local);
-    /* Part of bytes[hop] that the j-th flow of a hop carries; NULL: each carries all. */
+    /* Part of bytes[hop] that the j-th flow of a hop carries; NULL: each carries all. Of uneven amounts bytes[hop] are one
+     * member's buffer, of which flows carry their parts of the matrix. */
     double (*part)(const struct ss_group_shape *g, int j);
 };
 /* X(name): ss_collective_name of that file. Where two take equal times, the earlier one is taken. */
@@ -154,8 +170,23 @@ double ss_nccl_hop(const struct ss_net *net);
 double ss_nics_driven(const struct ss_net *net, const struct ss_group_shape *g);
 /* Latency + the slower of NVLink and NICs, with the group's shares of them. */
 double ss_traffic_seconds(const struct ss_net *net, struct ss_traffic t, const struct ss_group_shape *g);
+/* Time of uneven amounts, of which SMs feed NVLink a share of what it takes; and their flows, inside nodes and on the hop `far`, each
+ * as if it carried a member's whole buffer: the matrix says which part it does (plan/matrix.h). What the hottest rank of a pass takes
+ * beyond the average is latency. */
+double ss_uneven_seconds(int kind, double latency, double bytes, double fed, const struct ss_group_shape *g);
+struct ss_collective_flows ss_uneven_flows(int kind, double latency, double bytes, double fed,
+                                           const struct ss_group_shape *g, int far);
 /* The same as flows on the hops inside and between nodes, which know their links. */
 struct ss_collective_flows ss_traffic_flows(struct ss_traffic t, int local);
+/* Which way a collective of a kind goes, and whether its amounts in this group are uneven and known. */
+static inline int ss_way_of(int kind)
+{
+    return kind == SS_COLL_COMBINE || kind == SS_COLL_ALL_TO_ALL_BACK ? SS_WAY_BACK : SS_WAY_THERE;
+}
+static inline int ss_is_uneven(const struct ss_group_shape *g)
+{
+    return g->priced[SS_WAY_THERE].near > 0 || g->priced[SS_WAY_THERE].far > 0;
+}
 /* Factor of a hop in the group, >= 1. */
 static inline double ss_stretch(const struct ss_group_shape *g, int hop)
 {

@@ -7,13 +7,11 @@
 #include "cost/shape.h"
 #include "stepsim/load.h"
 
-/* Loads of one pass of a layer of experts on a group of this shape, one node where it has no members. */
+/* Loads of one pass of a layer of experts on a group of this shape, one node where it has no members; arrays of *ranks may be NULL. */
 int ss_experts_load(const struct ss_job *job, const struct ss_group_shape *ep, struct ss_load_figures *out,
-                    struct ss_error *err);
+                    struct ss_load_ranks *ranks, struct ss_error *err);
 /* Fills the sizes of experts of a shape whose other sizes are known: those of the hottest rank. */
 void ss_experts_shape(struct ss_shape *s, const struct ss_job *job, const struct ss_token_spread *spread);
-/* Returns 1 when the job has loads of each of its layers of experts, in order. */
-int ss_experts_loads_by_layer(const struct ss_job *job);
 /* Adds those of layers first .. first + n - 1, of a job of which this is so, each as often as one layer of experts; returns
  * their number or SS_ERR_NOMEM. */
 int ss_experts_add_layers(const struct ss_job *job, const struct ss_group_shape *ep, int first, int n,

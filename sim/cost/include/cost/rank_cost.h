@@ -102,6 +102,15 @@ int ss_recomputed_layers(const struct ss_job *job, int nlayers);
  * NULL, gets all that is known of the load. */
 int ss_experts_spread(const struct ss_job *job, const struct ss_group_shape *ep, struct ss_token_spread *out,
                       struct ss_load_figures *figures, struct ss_error *err);
+/* The same, and fills the arrays of *ranks, of job->ep ranks and as many nodes as ss_experts_nodes says. */
+int ss_experts_matrix(const struct ss_job *job, const struct ss_group_shape *ep, struct ss_token_spread *out,
+                      struct ss_load_figures *figures, struct ss_load_ranks *ranks, struct ss_error *err);
+/* Nodes to which a load deals the ranks: those of the group, but for one that lies on them unevenly. */
+int ss_experts_nodes(const struct ss_job *job, const struct ss_group_shape *ep);
+/* Loads of layers first .. first + n - 1 of a job of which each layer of experts has its own: *rows behind the *at-th. */
+void ss_experts_rows(const struct ss_job *job, int first, int n, int *at, int *rows);
+/* Returns 1 when the job has loads of each of its layers of experts, in order. */
+int ss_experts_loads_by_layer(const struct ss_job *job);
 /* Bytes of one parameter: itself, its gradient, its optimizer states (two moments and, in mixed precision, the fp32
  * master copy, of which a bf16 parameter may be one half). */
 struct ss_parameter_bytes {

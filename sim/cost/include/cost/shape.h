@@ -51,6 +51,7 @@ struct ss_shape {
     int ep, etp;
     double sent;        /* copies of its tokens that one rank sends to experts, padding included */
     double busiest;     /* copies that the rank with most gets, or sends, over what a rank sends on average */
+    int uneven;         /* 1: ranks send, or get, different amounts */
     double received;    /* tokens that come to a rank, each once: the hottest one's */
     double routed;      /* copies that the experts of a rank work on, padding included: the hottest one's */
     double an_expert;   /* of them one expert's */

@@ -30,7 +30,7 @@ enum ss_axis {
 
 /* Kinds of collectives. X(symbol, name). The caller of a ring step drives the ring: each member sends its buffer to the
  * next one; such steps make up an all-gather. Dispatch sends tokens to their experts in two stages, NICs to other nodes
- * and NVLink inside them; combine brings them back. */
+ * and NVLink inside them; combine brings them back. An all-to-all back moves what another one has moved, the other way. */
 #define SS_COLL_LIST(X)                                                                                      \
     X(SS_COLL_ALL_GATHER, "all-gather")                                                                      \
     X(SS_COLL_REDUCE_SCATTER, "reduce-scatter")                                                              \
@@ -38,7 +38,8 @@ enum ss_axis {
     X(SS_COLL_ALL_TO_ALL, "all-to-all")                                                                      \
     X(SS_COLL_RING_STEP, "all-gather")                                                                       \
     X(SS_COLL_DISPATCH, "dispatch")                                                                          \
-    X(SS_COLL_COMBINE, "combine")
+    X(SS_COLL_COMBINE, "combine")                                                                            \
+    X(SS_COLL_ALL_TO_ALL_BACK, "all-to-all")
 enum ss_collective_kind {
 #define X(sym, name) sym,
     SS_COLL_LIST(X)
@@ -53,11 +54,8 @@ const char *ss_collective_kind_name(int kind);
 #define SS_COLLS_REDUCED (SS_COLLS_SHARDED | SS_COLL_BIT(SS_COLL_ALL_REDUCE))
 #define SS_COLLS_EXCHANGED                                                                                   \
     (SS_COLL_BIT(SS_COLL_ALL_GATHER) | SS_COLL_BIT(SS_COLL_ALL_TO_ALL) | SS_COLL_BIT(SS_COLL_RING_STEP))
-#define SS_COLLS_ROUTED                                                                                      \
-    (SS_COLL_BIT(SS_COLL_ALL_TO_ALL) | SS_COLL_BIT(SS_COLL_DISPATCH) | SS_COLL_BIT(SS_COLL_COMBINE))
-
-#define SS_COLLS_ROUTED                                                                                      \
-    (SS_COLL_BIT(SS_COLL_ALL_TO_ALL) | SS_COLL_BIT(SS_COLL_DISPATCH) | SS_COLL_BIT(SS_COLL_COMBINE))
+#define SS_COLLS_TO_ALL (SS_COLL_BIT(SS_COLL_ALL_TO_ALL) | SS_COLL_BIT(SS_COLL_ALL_TO_ALL_BACK))
+#define SS_COLLS_ROUTED (SS_COLLS_TO_ALL | SS_COLL_BIT(SS_COLL_DISPATCH) | SS_COLL_BIT(SS_COLL_COMBINE))
 
 /* How the members of a communicator are found. */
 enum ss_comm_members {

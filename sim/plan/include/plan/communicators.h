@@ -15,13 +15,13 @@ struct ss_groups {
      * and no closed form that shares links */
     int *target[SS_COMM_COUNT][SS_HOP_COUNT];
     int width[SS_COMM_COUNT][SS_HOP_COUNT]; /* flows of a hop that a rank has at most */
+    /* of expert groups with uneven amounts (plan/matrix.h), [0] inside nodes and [1] between them; NULL: all are even */
+    double *give[2], *take[2]; /* [rank] */
 };
 
 /* Of a plan whose ranks, schedule, level and gpu_of are set, of whose links `slow_links` are slow. *g is safe to free after a
  * failure. */
 int ss_groups_build(const struct ss_plan *plan, int slow_links, struct ss_groups *g, struct ss_error *err);
-/* Where the tokens of an expert group go; of a plan with experts. */
-int ss_groups_spread_tokens(struct ss_plan *plan, struct ss_groups *g, struct ss_error *err);
 void ss_groups_free(struct ss_groups *g);
 /* Shape of the group that holds `rank`; one member where the job has no such collectives. */
 struct ss_group_shape ss_groups_shape(const struct ss_groups *g, int comm, int rank);

@@ -17,24 +17,42 @@ struct ss_rails ss_rails(const struct ss_platform *p);
 /* GPU from which what goes from one GPU to another leaves the node: the source itself, or that at the target's place. */
 int ss_rails_via(const struct ss_rails *rails, int from, int to);
 
-/* NICs and uplinks of rails by number, and the members of a group on them: pairs of members are counted, not walked. */
+/* What the members of a group send each other: row[i] col[j] of i to j, in any unit. */
+struct ss_exchange {
+    const int *gpus; /* [n] */
+    int n;
+    const double *row, *col; /* [n]; NULL: 1 each */
+    int by_source; /* 1: it leaves its node on the source's rail, and comes to the GPU on it; 0: on the target's */
+};
+
+/* NICs and uplinks of rails by number, behind them two NVLinks a GPU, up and down; and sums of the exchange at hand, so that pairs are
+ * not walked. */
 struct ss_rail_links {
     struct ss_rails rails;
     int nodes, places, n,
         stamp; /* a place is a node or, behind all nodes, a leaf; n: links, one up and one down a place and rail */
-    int *inside, *seen; /* [place]: members of the group at hand; the group that saw it last */
-    int *by_rail;       /* [place * rails + rail]: members there */
-    int *on_rail;       /* [rail] */
+    int *seen;        /* [place]: the exchange that saw it last */
+    double *inside;   /* [2][places + 1]: rows, columns of members there, of all members */
+    double *by_rail;  /* [2][places + 1][rail] */
+    double *at_place; /* [nodes + 1][GPU of a node]: columns */
 };
 /* SS_ERR_NOMEM; *l is safe to free. */
 int ss_rail_links_init(struct ss_rail_links *l, const struct ss_platform *p);
 void ss_rail_links_free(struct ss_rail_links *l);
-/* Bandwidth of a link where that of a NIC is `nic`, and its name. */
+/* enum ss_link_kind, and name, of a link; bandwidth of one that is no NVLink where that of a NIC is `nic`. */
+int ss_rail_link_kind(const struct ss_rail_links *l, int link);
 double ss_rail_link_bandwidth(const struct ss_rail_links *l, const struct ss_platform *p, double nic,
                               int link);
 void ss_rail_link_name(const struct ss_rail_links *l, int link, char name[64]);
-/* Tells how many pairs of a group of n GPUs cross each link that any cross. */
-typedef void (*ss_pairs_visitor)(void *ctx, int link, double pairs);
-void ss_rail_links_visit(struct ss_rail_links *l, const int *gpus, int n, ss_pairs_visitor visit, void *ctx);
+/* Tells what crosses each link that anything crosses, some links in several parts. */
+typedef void (*ss_pairs_visitor)(void *ctx, int link, double amount);
+/* NICs and uplinks: what goes to other nodes. */
+void ss_rail_links_visit(struct ss_rail_links *l, const struct ss_exchange *e, ss_pairs_visitor visit,
+                         void *ctx);
+/* NVLinks: what stays on a node; and what is handed to a GPU on the target's rail before it leaves. */
+void ss_rail_links_visit_near(struct ss_rail_links *l, const struct ss_exchange *e, ss_pairs_visitor visit,
+                              void *ctx);
+void ss_rail_links_visit_handed(struct ss_rail_links *l, const struct ss_exchange *e, ss_pairs_visitor visit,
+                                void *ctx);
 
 #endif

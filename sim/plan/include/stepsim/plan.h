@@ -69,6 +69,7 @@ struct ss_plan_options {
      * classes, however many. */
     int near;
     int most_classes;
+    int even; /* 1: in an exchange of experts all ranks send and get as much as the busiest, which folds more ranks */
 };
 
 /* Ranks that do the same on the same kind of links. */
@@ -137,6 +138,7 @@ struct ss_plan {
     int experts; /* 1: the model is a mixture of experts */
     /* a pass of a layer of experts on the expert group of rank 0; all zero without */
     struct ss_load_figures load;
+    int uneven; /* 1: what ranks of an expert group send each other is a matrix (docs/reference/model.md, section 5) */
     struct ss_packing_figures packing; /* all zero where a row is one document */
     struct ss_ranks ranks;
     /* the same ranks where experts are divided: tp is etp, cp is 1, dp what is left; all zero without */

@@ -11,6 +11,8 @@ struct ss_level_doubt {
         [200]; /* "tensor-parallel groups have different shares of nic-0-0.up"; "": nothing that matters */
 };
 struct ss_level_doubt ss_level_doubt(const struct ss_run *run);
+/* Whether exchanges of a run, were they uneven, would be too many flows for a check. */
+int ss_level_is_wide(const struct ss_run *run);
 /* Whether the run at flow level is small enough to be made for a check. */
 int ss_level_affordable(const struct ss_run *run);
 
