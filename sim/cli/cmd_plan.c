@@ -43,6 +43,7 @@ int cmd_plan(int argc, char **argv, struct ss_error *err)
     if (!rc) {
         const struct ss_run_options options = {.engine = flags.engine,
                                                .bands = bands,
+                                               .open_compute = !flags.json && !cli_given(&flags, "--steps"),
                                                .plan.level = cli_given(&flags, "--steps") ? SS_LEVEL_LAYER
                                                                                           : SS_LEVEL_CHUNK};
         rc = ss_run_scenario(in.scenario, &options, &run, err);

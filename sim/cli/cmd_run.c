@@ -93,6 +93,7 @@ int cmd_run(int argc, char **argv, struct ss_error *err)
     if (!rc)
         rc = ss_bands_load(NULL, cli_files(), &bands, err);
     flags.sim.options.bands = bands;
+    flags.sim.options.open_compute = 1;
     if (!rc)
         rc = replay(&in, &flags.sim.options, &run, err);
     if (!rc) {

@@ -7,6 +7,7 @@
 #include "base/base.h"
 #include "cost/layer_kinds.h"
 #include "cost/memory.h"
+#include "cost/work.h"
 
 /* SMs of kernels that compute: without those that the dispatcher of tokens keeps to itself. */
 static double own_sms(const struct ss_cost_context *c)
@@ -148,7 +149,9 @@ static void attention_cost(const struct ss_cost_context *c, const struct ss_op *
     out->input_grad[SS_LABEL_COMPUTE] += b;
     out->forward[SS_LABEL_CP] += cp_exposed(c, f, 1);
     out->input_grad[SS_LABEL_CP] += cp_exposed(c, b, 2);
-    ss_record_attention(c->record, c, f, b, again ? f : 0);
+    double bytes = ss_work_attention_bytes(c);
+    ss_record_attention(c->record, c, &(struct ss_step_work){f, op->forward_flops, bytes + op->forward_bytes},
+                        &(struct ss_step_work){b, op->backward_flops, 2 * bytes + op->backward_bytes}, again);
 }
 
 static void elementwise_cost(const struct ss_cost_context *c, const struct ss_op *op,
@@ -158,7 +161,8 @@ static void elementwise_cost(const struct ss_cost_context *c, const struct ss_op
     double b = elementwise(c, op->backward_bytes, op->backward_kernels + op->backward_launches);
     out->forward[SS_LABEL_COMPUTE] += f;
     out->input_grad[SS_LABEL_COMPUTE] += b;
-    ss_record_kernels(c->record, f, b);
+    ss_record_kernels(c->record, &(struct ss_step_work){f, 0, op->forward_bytes},
+                      &(struct ss_step_work){b, 0, op->backward_bytes});
 }
 
 /* Times of the collectives around one linear layer; sequence parallel: all-gather and reduce-scatter, else
@@ -234,6 +238,7 @@ static void linear_cost(const struct ss_cost_context *c, const struct ss_op *op,
     out->input_grad[SS_LABEL_COMPUTE] += t.d;
     out->weight_grad[SS_LABEL_COMPUTE] += t.w + t.accumulate;
     tp_cost(c, &t, out);
+    ss_work_gemm(c, op, &t);
     ss_record_linear(c->record, &t);
 }
 
@@ -265,6 +270,7 @@ static void grouped_cost(const struct ss_cost_context *c, const struct ss_op *op
     out->forward[SS_LABEL_COMPUTE] += t.f;
     out->input_grad[SS_LABEL_COMPUTE] += t.d;
     out->weight_grad[SS_LABEL_COMPUTE] += t.w + t.accumulate;
+    ss_work_gemm(c, op, &t);
     ss_record_linear(c->record, &t);
 }
 
@@ -367,12 +373,6 @@ void ss_cost_bare(const struct ss_cost_context *c, int phase, int coll, double b
     ss_record_border(c->record, phase, coll, bytes, seconds);
 }
 
-static const char *const op_kinds[] = {[SS_OP_GEMM] = "gemm",
-                                       [SS_OP_ATTENTION] = "attention",
-                                       [SS_OP_ELEMENTWISE] = "elementwise",
-                                       [SS_OP_GROUPED_GEMM] = "grouped gemm",
-                                       [SS_OP_EXCHANGE] = "exchange"};
-
 static void operator_cost(const struct ss_cost_context *c, const struct ss_op *op, int recompute,
                           struct ss_layer_cost *out)
 {
@@ -424,14 +424,14 @@ static void scale_reductions(const struct ss_cost_context *c, const struct ss_op
 void ss_cost_layer(const struct ss_cost_context *c, const struct ss_ops *ops,
                    const struct ss_layer_kind *kind, int recompute, struct ss_layer_cost *out)
 {
-    const unsigned in_mlp = SS_MODULE_BIT(SS_MODULE_MLP) | SS_MODULE_BIT(SS_MODULE_MOE);
     double gpu[SS_OPS_MAX], done = 0;
     int beside = 0;
     memset(out, 0, sizeof *out);
     ss_record_begin(c->record);
     for (int i = 0; i < ops->n; i++) {
         const struct ss_op *op = &ops->op[i];
-        ss_record_operator(c->record, op->name, op_kinds[op->kind], (op->module & in_mlp) != 0);
+        const struct ss_step_of of = ss_work_of(c, op, kind);
+        ss_record_operator(c->record, &of);
         if (!op->beside)
             ss_record_exchange_end(c->record);
         beside |= op->beside;

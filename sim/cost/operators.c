@@ -117,6 +117,7 @@ void ss_op_fp8_cast(struct ss_ops *ops, const struct ss_shape *s, const struct s
                     double out, int role)
 {
     struct ss_op *op = ss_op_add(ops, "fp8 cast", SS_OP_ELEMENTWISE);
+    op->casts = 1;
     double passes = stack->fp8_cast_passes * s->tokens;
     int column = role == SS_TP_COLUMN, gathered = !column && s->sp > 1;
     if (stack->fp8_dynamic > 0) { /* every operand of every GEMM, as a shard where it is gathered */
@@ -149,6 +150,7 @@ void ss_op_cast_rows(struct ss_ops *ops, const struct ss_shape *s, const struct 
                      const char *name, double rows, double in, double out, double weights)
 {
     struct ss_op *op = ss_op_add(ops, name, SS_OP_ELEMENTWISE);
+    op->casts = 1;
     double passes = stack->fp8_cast_passes * rows, moved = s->any_layout ? 3 : 4;
     if (s->fp8_current)
         moved += LARGEST_BYTES;

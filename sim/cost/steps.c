@@ -19,11 +19,11 @@ static void push(struct ss_step_list *l, struct ss_layer_step s)
 
 static void add(struct ss_step_list *l, struct ss_layer_step s)
 {
-    s.mlp = l->mlp;
+    s.mlp = l->of.mlp;
     s.phase = l->phase;
     if (!s.op) {
-        s.op = l->op;
-        s.op_kind = l->op_kind;
+        s.op = l->of.op;
+        s.op_kind = l->of.op_kind;
     }
     push(l, s);
 }
@@ -31,7 +31,7 @@ static void add(struct ss_step_list *l, struct ss_layer_step s)
 /* An empty list whose steps are of what those of `l` are. */
 static struct ss_step_list empty(const struct ss_step_list *l)
 {
-    return (struct ss_step_list){.mlp = l->mlp, .phase = l->phase, .op = l->op, .op_kind = l->op_kind};
+    return (struct ss_step_list){.phase = l->phase, .of = l->of};
 }
 
 static void add_all(struct ss_step_list *l, const struct ss_step_list *from)
@@ -43,8 +43,22 @@ static void add_all(struct ss_step_list *l, const struct ss_step_list *from)
 
 static void compute(struct ss_step_list *l, int label, double seconds)
 {
+    double share = l->work.seconds > 0 ? seconds / l->work.seconds : 0;
+    struct ss_layer_step s = {.kind = SS_STEP_COMPUTE,
+                              .label = label,
+                              .seconds = seconds,
+                              .of_part = l->of.part,
+                              .precision = l->of.precision,
+                              .flops = share * l->work.flops,
+                              .moved = share * l->work.bytes};
     if (seconds > 0)
-        add(l, (struct ss_layer_step){.kind = SS_STEP_COMPUTE, .label = label, .seconds = seconds});
+        add(l, s);
+}
+
+/* Kernels that are added from here on do this, in parts or as a whole. */
+static void doing(struct ss_step_list *l, double seconds, double flops, double bytes)
+{
+    l->work = (struct ss_step_work){seconds, flops, bytes};
 }
 
 static void wait(struct ss_step_list *l, int comm)
@@ -79,25 +93,20 @@ void ss_record_begin(struct ss_recorder *r)
         r->out.phase[phase].phase = r->block.phase[phase].phase = phase;
 }
 
-static void of_operator(struct ss_step_list *l, const char *op, const char *op_kind, int mlp)
-{
-    l->mlp = mlp;
-    l->op = op;
-    l->op_kind = op_kind;
-}
-
-void ss_record_operator(struct ss_recorder *r, const char *op, const char *op_kind, int mlp)
+void ss_record_operator(struct ss_recorder *r, const struct ss_step_of *of)
 {
     for (int phase = 0; r && phase < SS_PHASE_FB; phase++) {
-        of_operator(&r->out.phase[phase], op, op_kind, mlp);
-        of_operator(&r->block.phase[phase], op, op_kind, mlp);
+        r->out.phase[phase].of = r->block.phase[phase].of = *of;
+        doing(&r->out.phase[phase], 0, 0, 0);
+        doing(&r->block.phase[phase], 0, 0, 0);
     }
 }
 
 void ss_record_operators_end(struct ss_recorder *r)
 {
     if (r)
-        ss_record_operator(r, NULL, NULL, r->out.phase[SS_PHASE_F].mlp);
+        ss_record_operator(
+            r, &(struct ss_step_of){.mlp = r->out.phase[SS_PHASE_F].of.mlp, .part = SS_PART_OTHER});
 }
 
 /* Puts `first` before the rest of the list. */
@@ -107,7 +116,8 @@ static void put_first(struct ss_step_list *l, struct ss_step_list *first)
         return;
     add_all(first, l);
     free(l->step);
-    of_operator(first, l->op, l->op_kind, l->mlp);
+    first->of = l->of;
+    first->work = l->work;
     first->phase = l->phase;
     *l = *first;
     *first = empty(l);
@@ -135,6 +145,7 @@ static void linear_backward(struct ss_step_list *l, const struct ss_linear_times
                             const struct ss_layer_step *gather, const struct ss_layer_step *scatter,
                             int split)
 {
+    doing(l, t->d, t->flops, t->d_bytes);
     if (t->sp && t->gather > 0)
         post(l, gather, t->d, t->column ? t->async : t->overlap);
     else
@@ -145,10 +156,12 @@ static void linear_backward(struct ss_step_list *l, const struct ss_linear_times
         return;
     }
     size_t from = l->n;
+    doing(l, t->w, t->flops, t->w_bytes);
     if (scatters)
         post(l, scatter, t->w, t->async);
     else
         compute(l, SS_LABEL_COMPUTE, t->w);
+    doing(l, 0, 0, 0);
     compute(l, SS_LABEL_COMPUTE, t->accumulate);
     of_weights(l, from);
 }
@@ -161,7 +174,8 @@ void ss_record_linear(struct ss_recorder *r, const struct ss_linear_times *t)
         tp_step(SS_COLL_ALL_GATHER, t->gather_bytes, t->gather, t->user_buffers);
     const struct ss_layer_step scatter = tp_step(t->sp ? SS_COLL_REDUCE_SCATTER : SS_COLL_ALL_REDUCE,
                                                  t->scatter_bytes, t->scatter, t->user_buffers);
-    struct ss_step_list *f = &r->out.phase[SS_PHASE_F];
+    struct ss_step_list *f = &r->out.phase[SS_PHASE_F], *w = &r->block.phase[SS_PHASE_W];
+    doing(f, t->f, t->flops, t->f_bytes);
     if (t->column && t->gather > 0) {
         post(f, &gather, t->f, t->overlap);
     } else if (!t->column && t->scatter > 0 && t->overlap) {
@@ -173,17 +187,25 @@ void ss_record_linear(struct ss_recorder *r, const struct ss_linear_times *t)
     }
     linear_backward(&r->block.phase[SS_PHASE_B], t, &gather, &scatter, 0);
     linear_backward(&r->block.phase[SS_PHASE_I], t, &gather, &scatter, 1);
-    compute(&r->block.phase[SS_PHASE_W], SS_LABEL_COMPUTE, t->w + t->accumulate);
+    doing(w, t->w + t->accumulate, t->flops, t->w_bytes);
+    compute(w, SS_LABEL_COMPUTE, t->w + t->accumulate);
     end_operator(r);
 }
 
-void ss_record_kernels(struct ss_recorder *r, double forward, double backward)
+static void kernels(struct ss_step_list *l, const struct ss_step_work *work)
+{
+    l->work = *work;
+    compute(l, SS_LABEL_COMPUTE, work->seconds);
+}
+
+void ss_record_kernels(struct ss_recorder *r, const struct ss_step_work *forward,
+                       const struct ss_step_work *backward)
 {
     if (!r)
         return;
-    compute(&r->out.phase[SS_PHASE_F], SS_LABEL_COMPUTE, forward);
-    compute(&r->block.phase[SS_PHASE_B], SS_LABEL_COMPUTE, backward);
-    compute(&r->block.phase[SS_PHASE_I], SS_LABEL_COMPUTE, backward);
+    kernels(&r->out.phase[SS_PHASE_F], forward);
+    kernels(&r->block.phase[SS_PHASE_B], backward);
+    kernels(&r->block.phase[SS_PHASE_I], backward);
     end_operator(r);
 }
 
@@ -200,8 +222,8 @@ void ss_record_exchange(struct ss_recorder *r, const struct ss_layer_step *forwa
     r->open = 1;
     r->forward = *forward;
     r->backward = *backward;
-    r->backward.op = r->out.phase[SS_PHASE_F].op;
-    r->backward.op_kind = r->out.phase[SS_PHASE_F].op_kind;
+    r->backward.op = r->out.phase[SS_PHASE_F].of.op;
+    r->backward.op_kind = r->out.phase[SS_PHASE_F].of.op_kind;
 }
 
 void ss_record_exchange_end(struct ss_recorder *r)
@@ -239,9 +261,11 @@ static void ring(struct ss_step_list *l, const struct ss_cost_context *c, double
     compute(l, label, own);
 }
 
-static void attention(struct ss_step_list *l, const struct ss_cost_context *c, double seconds, int tensors,
-                      int label)
+static void attention(struct ss_step_list *l, const struct ss_cost_context *c,
+                      const struct ss_step_work *work, int tensors, int label)
 {
+    double seconds = work->seconds;
+    l->work = *work;
     if (c->cp.n > 1 && ss_job_cp_in_ring(c->job)) {
         ring(l, c, seconds, tensors, label);
         return;
@@ -253,15 +277,15 @@ static void attention(struct ss_step_list *l, const struct ss_cost_context *c, d
     compute(l, label, seconds);
 }
 
-void ss_record_attention(struct ss_recorder *r, const struct ss_cost_context *c, double forward,
-                         double backward, double again)
+void ss_record_attention(struct ss_recorder *r, const struct ss_cost_context *c,
+                         const struct ss_step_work *forward, const struct ss_step_work *backward, int again)
 {
     if (!r)
         return;
     attention(&r->out.phase[SS_PHASE_F], c, forward, 1, SS_LABEL_COMPUTE);
     for (int phase = SS_PHASE_B; phase <= SS_PHASE_I; phase++) {
-        if (again > 0)
-            attention(&r->block.phase[phase], c, again, 1, SS_LABEL_RECOMPUTE);
+        if (again && forward->seconds > 0)
+            attention(&r->block.phase[phase], c, forward, 1, SS_LABEL_RECOMPUTE);
         attention(&r->block.phase[phase], c, backward, 2, SS_LABEL_COMPUTE);
     }
     end_operator(r);

@@ -88,7 +88,11 @@ static int lower_step(void *ctx, const struct ss_layer_step *s)
                            .seconds = s->seconds,
                            .phase = s->phase,
                            .op = s->op,
-                           .op_kind = s->op_kind};
+                           .op_kind = s->op_kind,
+                           .part = s->of_part,
+                           .precision = s->precision,
+                           .flops = s->flops,
+                           .bytes = s->moved};
     int status = SS_OK;
     if (s->kind != SS_STEP_COMPUTE)
         step.stream = ss_comm_facts(s->comm)->stream;

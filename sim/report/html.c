@@ -124,6 +124,7 @@ int ss_html_page(const struct ss_page *page, struct ss_error *err)
     ss_html_answer(page);
     section(page, "breakdown", "Where the time goes");
     ss_html_breakdown(page);
+    ss_html_compute(page);
     timeline(page);
     section(page, "memory", "Memory");
     ss_html_memory(page);

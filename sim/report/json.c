@@ -206,6 +206,8 @@ int ss_json_run(const struct ss_run *run, const struct ss_report_options *opt, F
         ss_json_add_load(o, run->plan);
     ss_json_add_packing(o, run->plan);
     add_breakdown(o, r);
+    if (run->compute)
+        json_object_set_new(o, "compute", ss_json_compute(run));
     add_links(o, r);
     if (r->spread.replicas)
         add_spread(o, &r->spread);

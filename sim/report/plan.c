@@ -123,6 +123,7 @@ int ss_text_plan(const struct ss_run *run, const struct ss_report_options *opt, 
     fputc('\n', out);
     if (run->result)
         ss_text_memory(run->result, out);
+    ss_text_kernels(run, out);
     ss_text_notes("Warnings", &warnings, 20, out);
     ss_notes_free(&warnings);
     free(members);

@@ -352,6 +352,7 @@ int ss_text_run(const struct ss_run *run, const struct ss_report_options *opt, F
     if (!r->fits)
         misfit(r, opt, out);
     breakdown(r, out);
+    ss_text_parts(run, out);
     stages(r, out);
     ss_text_memory(r, out);
     timers(r, out);

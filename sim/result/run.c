@@ -10,6 +10,7 @@
 #include "result/sensitivity.h"
 #include "result/spread.h"
 #include "result/timers.h"
+#include "stepsim/compute.h"
 #include "stepsim/result.h"
 
 static const char *schedule_name(const struct ss_job *job, int chunks)
@@ -284,6 +285,8 @@ int ss_run_scenario(const struct ss_scenario *s, const struct ss_run_options *op
     if (rc)
         return rc;
     rc = check_level(options, out, err);
+    if (!rc && options->open_compute)
+        rc = ss_compute_open(out, &out->compute, err);
     if (rc)
         ss_run_free(out);
     else
@@ -295,6 +298,7 @@ void ss_run_free(struct ss_run *run)
 {
     if (!run)
         return;
+    ss_compute_free(run->compute);
     ss_result_free(run->result);
     ss_timeline_free(run->timeline);
     ss_program_free(run->program);

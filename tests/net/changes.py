@@ -42,6 +42,9 @@ NEW_PROPS = {p: "Cards of Blackwell, and nodes that NVLink joins" for p in (
 _WHOLE = lambda old, new, _: abs(float(old) - int(new)) <= 5e-10 * int(new)  # ten digits
 _BLACKWELL = "Cards of Blackwell, and nodes that NVLink joins"
 RULES = [
+    {"commit": "Kernels of a run by what they are of", "why": "the time of kernels is opened", "of": ("run",),
+     "op": "add", "path": "compute"},
+] + [
     {"commit": _BLACKWELL, "why": "the hash is over all props of a card", "op": "ignore", "path": path}
     for path in ("inputs.platform.hash", "hash")
 ] + [

@@ -78,6 +78,7 @@ static void borders(const struct ss_cost_context *c, struct ss_layer_cost *out)
 const struct ss_layer_kind ss_layer_loss = {
     .name = "loss",
     .where = SS_WHERE_BEHIND,
+    .is_loss = 1,
     .operators = operators,
     .borders = borders,
 };

@@ -57,6 +57,7 @@ static void router(struct ss_ops *ops, const struct ss_shape *s)
          * GEMMs move 4 bytes where they moved 2. */
         double x = own * s->h, w = s->experts * s->h;
         ss_op_elementwise(ss_op_add(ops, "router casts", SS_OP_ELEMENTWISE), 0, 16 * (x + w), 0, 4);
+        ops->op[ops->n - 1].casts = 1;
     }
     op = ss_op_add(ops, "routing", SS_OP_ELEMENTWISE);
     int groups = s->model->router_groups > 0, bias = s->model->router_bias > 0;

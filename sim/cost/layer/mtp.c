@@ -78,6 +78,7 @@ const struct ss_layer_kind ss_layer_mtp = {
 };
 const struct ss_layer_kind ss_layer_mtp_loss = {
     .name = "loss of multi-token prediction",
+    .is_loss = 1,
     .where = SS_WHERE_BEHIND,
     .operators = loss,
     .borders = loss_borders,

@@ -36,7 +36,8 @@ enum ss_layer_where { SS_WHERE_BEFORE, SS_WHERE_TRANSFORMER, SS_WHERE_BEHIND };
 
 struct ss_layer_kind {
     const char *name;
-    int where; /* enum ss_layer_where, in the order of the forward */
+    int where;   /* enum ss_layer_where, in the order of the forward */
+    int is_loss; /* 1: output layer and loss */
     /* Appends the operators; NULL: none. Their parameters, saved bytes and traffic are the layer's. */
     void (*operators)(struct ss_ops *ops, const struct ss_shape *s, const struct ss_stack *stack);
     /* Adds collectives of the tensor group that belong to no operator; NULL: none. */

@@ -47,6 +47,7 @@ struct ss_op {
     double core_bytes;    /* kept too, but not where one of its modules is repeated */
     double module_bytes;  /* of saved_bytes those that recompute of a module of the operator does not keep */
     double working_bytes; /* alive while the operator runs, beside the saved ones */
+    int casts;            /* 1: casts and transposes for GEMMs of other operators */
     int makes_logits;     /* 1: what it keeps is of the memory class logits */
 };
 

@@ -30,13 +30,25 @@ struct ss_layer_step {
     int again; /* 1: of the forward, before the backward */
     int phase; /* as in struct ss_step, and so are the operator and its kind */
     const char *op, *op_kind;
+    int of_part, precision; /* COMPUTE: part and precision of struct ss_step */
+    double flops, moved;    /* moved: bytes to and from memory */
+};
+/* The operator that kernels are of; op NULL: none. */
+struct ss_step_of {
+    const char *op, *op_kind;
+    int mlp, part, precision;
+};
+/* What kernels of some seconds do. */
+struct ss_step_work {
+    double seconds, flops, bytes;
 };
 struct ss_step_list {
     size_t n, cap;
     struct ss_layer_step *step;
-    int mlp, phase; /* of the steps that are added, as their operator */
-    const char *op, *op_kind;
-    int failed; /* out of memory */
+    int phase; /* of the steps that are added, as their operator */
+    struct ss_step_of of;
+    struct ss_step_work work; /* of kernels that are added: as many FLOP and bytes a second */
+    int failed;               /* out of memory */
 };
 
 /* Lists of one layer by phase: F, B (not split), I, W. Backward parts are recorded operator by operator in
@@ -56,6 +68,8 @@ struct ss_linear_times {
     double f, d, w, accumulate;                       /* GEMMs, and the kernel that adds the gradient up */
     double gather, scatter;                           /* 0: none */
     double gather_bytes, scatter_bytes, user_buffers; /* as in struct ss_layer_step */
+    double flops;                                     /* of each GEMM */
+    double f_bytes, d_bytes, w_bytes;
     int column, sp, overlap, async; /* async: the backward's collectives run beside its GEMMs */
 };
 
@@ -69,17 +83,20 @@ static inline struct ss_layer_step ss_step_post(int comm, int coll, double bytes
 /* All take a recorder that may be NULL and then do nothing. */
 void ss_record_begin(struct ss_recorder *r);
 void ss_record_linear(struct ss_recorder *r, const struct ss_linear_times *t);
-void ss_record_kernels(struct ss_recorder *r, double forward, double backward);
-/* What follows is of this operator, of the layer's MLP or mixture or of its attention; NULL: of none, in the same part. */
-void ss_record_operator(struct ss_recorder *r, const char *op, const char *op_kind, int mlp);
+/* Elementwise kernels: forward and backward. */
+void ss_record_kernels(struct ss_recorder *r, const struct ss_step_work *forward,
+                       const struct ss_step_work *backward);
+/* What follows is of this operator. */
+void ss_record_operator(struct ss_recorder *r, const struct ss_step_of *of);
+/* What follows is of none, in the same half of the layer. */
 void ss_record_operators_end(struct ss_recorder *r);
 /* An exchange between experts, and what is recorded beside it until its end. */
 void ss_record_exchange(struct ss_recorder *r, const struct ss_layer_step *forward,
                         const struct ss_layer_step *backward);
 void ss_record_exchange_end(struct ss_recorder *r);
-/* again: seconds of a recomputed forward before the backward, 0 without. */
-void ss_record_attention(struct ss_recorder *r, const struct ss_cost_context *c, double forward,
-                         double backward, double again);
+/* again: 1: the forward is recomputed before the backward. */
+void ss_record_attention(struct ss_recorder *r, const struct ss_cost_context *c,
+                         const struct ss_step_work *forward, const struct ss_step_work *backward, int again);
 /* A collective of the tensor group that nothing hides: at the end of F, or the start of B and of `phase`, I or W. */
 void ss_record_border(struct ss_recorder *r, int phase, int coll, double bytes, double seconds);
 /* Time of the host at the end of F, or before the rest of B and I. */

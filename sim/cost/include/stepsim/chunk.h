@@ -18,6 +18,23 @@ struct ss_bucket_mark {
     int weight_step;        /* of W */
 };
 
+/* What kernels are of, for people. X(symbol, key in JSON, words) */
+#define SS_PART_LIST(X)                                                                                      \
+    X(ATTENTION_GEMM, "attention_gemm", "attention GEMMs") /* linear layers around attention */              \
+    X(MLP_GEMM, "mlp_gemm", "MLP GEMMs")                   /* of shared experts and routers too */           \
+    X(EXPERT_GEMM, "expert_gemm", "expert GEMMs")          /* of routed experts */                           \
+    X(ATTENTION, "attention", "attention")                                                                   \
+    X(ELEMENTWISE, "elementwise", "norms and elementwise")                                                   \
+    X(CAST, "cast", "casts")                                                                                 \
+    X(LOSS, "loss", "logits and loss")                                                                       \
+    X(OTHER, "other", "flat buffers") /* kernels of no operator: flat buffers of FSDP */
+enum ss_part {
+#define X(symbol, key, words) SS_PART_##symbol,
+    SS_PART_LIST(X)
+#undef X
+        SS_PARTS
+};
+
 /* What a slot does at layer level, in order: computes, posts a collective, waits for the oldest one. */
 enum ss_step_kind { SS_STEP_COMPUTE, SS_STEP_POST, SS_STEP_WAIT };
 struct ss_step {
@@ -29,6 +46,10 @@ struct ss_step {
     int phase; /* F, B, I or W that it is of, which tells the sides of a pair; in B kernels of weight gradients are of W */
     const char *op; /* operator that it is of, "attention", and its kind, "gemm"; static, NULL: none */
     const char *op_kind;
+    /* COMPUTE of an operator: enum ss_part; enum ss_precision of its products; FLOP (attention: the causal half) and bytes that
+     * it has to move to and from memory. */
+    int part, precision;
+    double flops, bytes;
 };
 
 /* One chunk (virtual stage) of one class: what a microbatch costs. Durations by label, in s. */

@@ -46,6 +46,8 @@ void ss_json_metric(json_t *object, int metric, const struct ss_summary *s);
 void ss_json_metrics(json_t *object, int place, const struct ss_summary *s);
 /* {"schema_version": 2, "version": "...", "command": "..."} */
 json_t *ss_json_document(const char *command);
+/* What kernels are of (run.compute, not NULL). */
+json_t *ss_json_compute(const struct ss_run *run);
 json_t *ss_json_notes(const struct ss_notes *notes);
 /* Mean and percentiles, times `scale`. */
 json_t *ss_json_spread(const struct ss_load_spread *s, double scale);

@@ -21,6 +21,8 @@ int ss_html_page(const struct ss_page *page, struct ss_error *err);
 /* ---- its parts ---- */
 void ss_html_answer(const struct ss_page *page);
 void ss_html_breakdown(const struct ss_page *page);
+/* What kernels are of, and the heaviest; nothing without run.compute. */
+void ss_html_compute(const struct ss_page *page);
 void ss_html_memory(const struct ss_page *page);
 void ss_html_network(const struct ss_page *page);
 int ss_html_inputs(const struct ss_page *page);

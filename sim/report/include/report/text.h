@@ -10,6 +10,9 @@ int ss_text_plan(const struct ss_run *run, const struct ss_report_options *opt, 
                  struct ss_error *err);
 
 /* Parts that several reports print. */
+/* What kernels are of, in two or three lines, and the ten heaviest; nothing without run.compute. */
+void ss_text_parts(const struct ss_run *run, FILE *out);
+void ss_text_kernels(const struct ss_run *run, FILE *out);
 void ss_text_job(const struct ss_plan *plan, FILE *out);
 void ss_text_memory(const struct ss_result *r, FILE *out);
 void ss_text_notes(const char *title, const struct ss_notes *notes, unsigned long most, FILE *out);

@@ -110,8 +110,9 @@ struct ss_run {
     struct ss_program *program;
     struct ss_timeline *timeline;
     struct ss_result *result;
-    struct ss_summary summary; /* the figures of result */
-    char level_reason[300];    /* why it went to flow level by itself; "" where it did not */
+    struct ss_summary summary;  /* the figures of result */
+    struct ss_compute *compute; /* with `open_compute`; else NULL */
+    char level_reason[300];     /* why it went to flow level by itself; "" where it did not */
 };
 /* What is done where closed forms of the plan's level are more than 3 % of the iteration off what flows on the links take. */
 enum ss_level_choice {
@@ -122,6 +123,7 @@ enum ss_level_choice {
 /* How a scenario is simulated. */
 struct ss_run_options {
     int engine;                   /* enum ss_engine */
+    int open_compute;             /* 1: what kernels are of is found too (ss_run.compute) */
     int full_replay;              /* 1: every slot is run, no steady state jumped over */
     int unchecked;                /* 1: whether all digits hold (ss_result.sensitivity) is not looked at */
     const struct ss_bands *bands; /* of the summary; NULL: none */

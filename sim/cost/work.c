@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What kernels are of, and what they have to compute and move: for reports, no time comes from it. */
+#include "cost/work.h"
+
+#include <math.h>
+
+/* Q, K, V and the output, once each. */
+double ss_work_attention_bytes(const struct ss_cost_context *c)
+{
+    const struct ss_shape *s = &c->shape;
+    return s->tokens * (s->heads + s->groups) * (s->d + s->d_v) * s->e;
+}
+
+/* What the GEMMs of a linear layer do: inputs in their own precision, outputs in 16 bit (or fp32), weight gradients that are
+ * added to others in fp32. */
+void ss_work_gemm(const struct ss_cost_context *c, const struct ss_op *op, struct ss_linear_times *t)
+{
+    double in = op->precision == SS_FP8 ? 1 : c->shape.e, e = c->shape.e, groups = fmax(1, op->groups);
+    double a = op->m * op->k, b = groups * op->n * op->k, out = op->m * op->n;
+    t->flops = 2 * op->m * op->n * op->k;
+    t->f_bytes = (a + b) * in + out * e;
+    t->d_bytes = (out + b) * in + a * e;
+    t->w_bytes = (out + a) * in + b * (c->stack->fused_wgrad_accumulation > 0 ? 8 : e);
+}
+
+static const char *const op_kinds[] = {[SS_OP_GEMM] = "gemm",
+                                       [SS_OP_ATTENTION] = "attention",
+                                       [SS_OP_ELEMENTWISE] = "elementwise",
+                                       [SS_OP_GROUPED_GEMM] = "grouped gemm",
+                                       [SS_OP_EXCHANGE] = "exchange"};
+
+static int part_of(const struct ss_op *op, const struct ss_layer_kind *kind, int mlp)
+{
+    if (kind->is_loss)
+        return SS_PART_LOSS;
+    switch (op->kind) {
+    case SS_OP_GEMM: return mlp ? SS_PART_MLP_GEMM : SS_PART_ATTENTION_GEMM;
+    case SS_OP_GROUPED_GEMM: return SS_PART_EXPERT_GEMM;
+    case SS_OP_ATTENTION: return SS_PART_ATTENTION;
+    default: return op->casts ? SS_PART_CAST : SS_PART_ELEMENTWISE;
+    }
+}
+
+static int works_in(const struct ss_cost_context *c, const struct ss_op *op)
+{
+    return op->kind == SS_OP_GEMM || op->kind == SS_OP_GROUPED_GEMM ? op->precision
+                                                                    : c->shape.storage_precision;
+}
+
+struct ss_step_of ss_work_of(const struct ss_cost_context *c, const struct ss_op *op,
+                             const struct ss_layer_kind *kind)
+{
+    const unsigned in_mlp = SS_MODULE_BIT(SS_MODULE_MLP) | SS_MODULE_BIT(SS_MODULE_MOE);
+    int mlp = (op->module & in_mlp) != 0;
+    return (struct ss_step_of){op->name, op_kinds[op->kind], mlp, part_of(op, kind, mlp), works_in(c, op)};
+}

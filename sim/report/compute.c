@@ -1,0 +1,263 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What kernels are of, the heaviest of them, and which stage has more: as text, JSON and on the page. */
+#include "stepsim/compute.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/base.h"
+#include "report/common.h"
+#include "report/html.h"
+#include "report/text.h"
+
+#define WIDTH 80
+#define SHOWN 1e-6  /* of the kernels' time: parts below it are left out of texts */
+#define LONGER 0.01 /* a stage that is longer by this is told of */
+
+/* Where kernels slow each other down, or microbatches differ. */
+#define REST_KEY "beside_others"
+#define REST_WORDS "beside others"
+
+/* One figure of a list that texts show from the largest down. */
+struct item {
+    const char *words;
+    double value;
+};
+
+static int by_value(const void *pa, const void *pb)
+{
+    const struct item *a = pa, *b = pb;
+
+    return a->value != b->value ? (a->value < b->value) - (a->value > b->value) : strcmp(a->words, b->words);
+}
+
+static const struct ss_compute_stage *critical(const struct ss_run *run)
+{
+    return &run->compute->stages[run->result->critical_stage];
+}
+
+/* Seconds of the critical stage's kernels, largest first; returns how many matter. */
+static int list_parts(const struct ss_run *run, struct item items[SS_PARTS + 1])
+{
+    const struct ss_compute_stage *s = critical(run);
+    const double *labels = run->result->stages[run->result->critical_stage].breakdown;
+    double least = SHOWN * (labels[SS_LABEL_COMPUTE] + labels[SS_LABEL_RECOMPUTE]);
+    int n = 0;
+
+    for (int i = 0; i < SS_PARTS; i++)
+        items[i] = (struct item){ss_part_words(i), s->compute[i] + s->recompute[i]};
+    items[SS_PARTS] = (struct item){REST_WORDS, s->compute_rest + s->recompute_rest};
+    qsort(items, SS_PARTS + 1, sizeof items[0], by_value);
+    while (n <= SS_PARTS && items[n].value > least)
+        n++;
+    return n;
+}
+
+/* "stage 7's kernels run 16.0 % longer than those of the others: logits and loss +16.0 %"; "": no stage's do. */
+static const char *longest_text(const struct ss_compute *c, char *buf, size_t size)
+{
+    struct item items[SS_PARTS];
+    int n;
+
+    buf[0] = '\0';
+    if (c->longer < LONGER)
+        return buf;
+    for (int i = 0; i < SS_PARTS; i++)
+        items[i] = (struct item){ss_part_words(i), c->more[i]};
+    qsort(items, SS_PARTS, sizeof items[0], by_value);
+    n = snprintf(buf, size, "stage %d's kernels run %.1f %% longer than the others':", c->longest,
+                 100 * c->longer);
+    for (int i = 0; i < 3 && items[i].value > c->longer / 10 && n > 0 && (size_t)n < size; i++)
+        n += snprintf(buf + n, size - (size_t)n, "%s %s %+.1f %%", i ? "," : "", items[i].words,
+                      100 * items[i].value);
+    return buf;
+}
+
+/* ---- text ---- */
+
+void ss_text_parts(const struct ss_run *run, FILE *out)
+{
+    struct item items[SS_PARTS + 1];
+    char word[64], text[256];
+    int n, column;
+
+    if (!run->compute)
+        return;
+    n = list_parts(run, items);
+    column = fprintf(out, "Kernels, ms:");
+    for (int i = 0; i < n; i++) {
+        int length = snprintf(word, sizeof word, " %s %.1f%s", items[i].words, 1e3 * items[i].value,
+                              i + 1 < n ? "," : "");
+        if (column + length > WIDTH)
+            column = fprintf(out, "\n ") - 1;
+        column += fprintf(out, "%s", word);
+    }
+    fputc('\n', out);
+    if (longest_text(run->compute, text, sizeof text)[0])
+        fprintf(out, "%c%s\n", text[0] - 'a' + 'A', text + 1);
+}
+
+static const char *pass_of(const struct ss_kernel_use *u)
+{
+    if (u->again)
+        return "recompute";
+    return u->phase == SS_PHASE_F ? "forward" : u->phase == SS_PHASE_W ? "weights" : "backward";
+}
+
+void ss_text_kernels(const struct ss_run *run, FILE *out)
+{
+    const struct ss_compute *c = run->compute;
+
+    if (!c || !c->nkernels)
+        return;
+    fprintf(
+        out,
+        "\nHeaviest kernels, stage %-3d pass           calls         ms  TFLOP/s peak %%   GB/s  HBM %%\n",
+        run->result->critical_stage);
+    for (int i = 0; i < c->nkernels; i++) {
+        const struct ss_kernel_use *u = &c->kernels[i];
+        fprintf(out, "  %-26s%-10s %9.0f %10.1f %8.1f %6.1f %6.0f %6.1f\n", u->op, pass_of(u), u->calls,
+                1e3 * u->seconds, u->flops / u->seconds / 1e12, 100 * u->flops_share,
+                u->bytes / u->seconds / 1e9, 100 * u->bytes_share);
+    }
+}
+
+/* ---- JSON ---- */
+
+static void add_row(json_t *rows, const char *part, int label, double seconds)
+{
+    json_t *row = json_object();
+
+    ss_json_text(row, "part", part);
+    ss_json_text(row, "label", ss_label_name(label));
+    ss_json_number(row, "ms", 1e3 * seconds);
+    json_array_append_new(rows, row);
+}
+
+static json_t *rows_of(const struct ss_run *run)
+{
+    const struct ss_compute_stage *s = critical(run);
+    const double *labels = run->result->stages[run->result->critical_stage].breakdown;
+    json_t *rows = json_array();
+
+    for (int i = 0; i < SS_PARTS; i++) {
+        if (s->compute[i] > 0)
+            add_row(rows, ss_part_key(i), SS_LABEL_COMPUTE, s->compute[i]);
+        if (s->recompute[i] > 0)
+            add_row(rows, ss_part_key(i), SS_LABEL_RECOMPUTE, s->recompute[i]);
+    }
+    add_row(rows, REST_KEY, SS_LABEL_COMPUTE, s->compute_rest);
+    if (labels[SS_LABEL_RECOMPUTE] > 0)
+        add_row(rows, REST_KEY, SS_LABEL_RECOMPUTE, s->recompute_rest);
+    add_row(rows, "optimizer", SS_LABEL_OPTIMIZER, labels[SS_LABEL_OPTIMIZER]);
+    add_row(rows, "launch", SS_LABEL_OTHER, labels[SS_LABEL_OTHER]);
+    return rows;
+}
+
+static json_t *kernel_of(const struct ss_kernel_use *u)
+{
+    json_t *o = json_object();
+
+    ss_json_text(o, "operator", u->op);
+    ss_json_text(o, "kind", u->op_kind);
+    ss_json_text(o, "part", ss_part_key(u->part));
+    ss_json_text(o, "pass", pass_of(u));
+    ss_json_text(o, "peak_of", ss_precision_name(u->precision));
+    ss_json_number(o, "calls", u->calls);
+    ss_json_number(o, "ms", 1e3 * u->seconds);
+    ss_json_number(o, "tflops", u->flops / u->seconds / 1e12);
+    ss_json_number(o, "peak_share", u->flops_share);
+    ss_json_number(o, "gbps", u->bytes / u->seconds / 1e9);
+    ss_json_number(o, "hbm_share", u->bytes_share);
+    ss_json_text(o, "bound", ss_kernel_bound(u));
+    return o;
+}
+
+static json_t *stage_of(const struct ss_compute_stage *s, int stage)
+{
+    json_t *o = json_object(), *parts = json_object();
+
+    ss_json_integer(o, "stage", stage);
+    for (int i = 0; i < SS_PARTS; i++)
+        if (s->compute[i] + s->recompute[i] > 0)
+            ss_json_number(parts, ss_part_key(i), 1e3 * (s->compute[i] + s->recompute[i]));
+    json_object_set_new(o, "parts_ms", parts);
+    return o;
+}
+
+json_t *ss_json_compute(const struct ss_run *run)
+{
+    const struct ss_compute *c = run->compute;
+    json_t *o = json_object(), *kernels = json_array(), *stages = json_array(), *more = json_object();
+
+    json_object_set_new(o, "rows", rows_of(run));
+    for (int i = 0; i < c->nkernels; i++)
+        json_array_append_new(kernels, kernel_of(&c->kernels[i]));
+    json_object_set_new(o, "kernels", kernels);
+    for (int s = 0; s < c->nstages; s++)
+        json_array_append_new(stages, stage_of(&c->stages[s], s));
+    json_object_set_new(o, "stages", stages);
+    ss_json_integer(o, "longest_stage", c->longest);
+    ss_json_number(o, "longer_pct", 100 * c->longer);
+    for (int i = 0; i < SS_PARTS; i++)
+        if (c->more[i] != 0)
+            ss_json_number(more, ss_part_key(i), 100 * c->more[i]);
+    json_object_set_new(o, "more_pct", more);
+    return o;
+}
+
+/* ---- page ---- */
+
+static void html_parts(const struct ss_run *run, FILE *out)
+{
+    struct item items[SS_PARTS + 1];
+    const double *labels = run->result->stages[run->result->critical_stage].breakdown;
+    double all = labels[SS_LABEL_COMPUTE] + labels[SS_LABEL_RECOMPUTE];
+    int n = list_parts(run, items);
+
+    fprintf(
+        out,
+        "<div class=\"wide\"><table><caption>Kernels of stage %d, with those that are recomputed</caption>\n"
+        "<thead><tr><th scope=\"col\">Kernels</th><th scope=\"col\">ms</th><th scope=\"col\">%%</th>"
+        "</tr></thead>\n<tbody>\n",
+        run->result->critical_stage);
+    for (int i = 0; i < n; i++)
+        fprintf(out, "<tr><th scope=\"row\">%s</th><td>%.1f</td><td>%.1f</td></tr>\n", items[i].words,
+                1e3 * items[i].value, 100 * items[i].value / all);
+    fputs("</tbody></table></div>\n", out);
+}
+
+static void html_kernels(const struct ss_run *run, FILE *out)
+{
+    const struct ss_compute *c = run->compute;
+
+    fprintf(out,
+            "<div class=\"wide\"><table><caption>Its heaviest kernels, and the shares of the card's peaks "
+            "that they "
+            "reach</caption>\n<thead><tr><th scope=\"col\">Kernel</th><th scope=\"col\">pass</th>"
+            "<th scope=\"col\">calls</th><th scope=\"col\">ms</th><th scope=\"col\">TFLOP/s</th>"
+            "<th scope=\"col\">%% of peak</th><th scope=\"col\">GB/s</th><th scope=\"col\">%% of HBM</th>"
+            "<th scope=\"col\">nearer to</th></tr></thead>\n<tbody>\n");
+    for (int i = 0; i < c->nkernels; i++) {
+        const struct ss_kernel_use *u = &c->kernels[i];
+        fprintf(out,
+                "<tr><th scope=\"row\">%s</th><td>%s</td><td>%.0f</td><td>%.1f</td><td>%.1f</td><td>%.1f</td>"
+                "<td>%.0f</td><td>%.1f</td><td>%s</td></tr>\n",
+                u->op, pass_of(u), u->calls, 1e3 * u->seconds, u->flops / u->seconds / 1e12,
+                100 * u->flops_share, u->bytes / u->seconds / 1e9, 100 * u->bytes_share, ss_kernel_bound(u));
+    }
+    fputs("</tbody></table></div>\n", out);
+}
+
+void ss_html_compute(const struct ss_page *page)
+{
+    char text[256];
+
+    if (!page->run || !page->run->compute)
+        return;
+    html_parts(page->run, page->out);
+    if (longest_text(page->run->compute, text, sizeof text)[0])
+        fprintf(page->out, "<p>%c%s.</p>\n", text[0] - 'a' + 'A', text + 1);
+    html_kernels(page->run, page->out);
+}

@@ -1,0 +1,269 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* From the steps of the slots at layer level to seconds by operator. */
+#include "stepsim/compute.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/base.h"
+#include "cost/kernel.h"
+#include "stepsim/result.h"
+
+#define EXACT 1e-9 /* of a stage's kernels: what is less is rounding */
+
+static const char *const keys[SS_PARTS] = {
+#define X(symbol, key, words) key,
+    SS_PART_LIST(X)
+#undef X
+};
+static const char *const texts[SS_PARTS] = {
+#define X(symbol, key, words) words,
+    SS_PART_LIST(X)
+#undef X
+};
+
+const char *ss_part_key(int part)
+{
+    return part >= 0 && part < SS_PARTS ? keys[part] : "unknown";
+}
+
+const char *ss_part_words(int part)
+{
+    return part >= 0 && part < SS_PARTS ? texts[part] : "unknown";
+}
+
+const char *ss_kernel_bound(const struct ss_kernel_use *kernel)
+{
+    return kernel->flops_share >= kernel->bytes_share ? "compute" : "memory";
+}
+
+/* Kernels of a class by operator and pass. */
+struct table {
+    struct ss_kernel_use *use;
+    size_t cap;
+    int n;
+};
+
+static int is_same(const struct ss_kernel_use *u, const struct ss_step *s, int again)
+{
+    return u->phase == s->phase && u->part == s->part && u->precision == s->precision && u->again == again &&
+           !strcmp(u->op, s->op);
+}
+
+static int count_kernel(struct table *t, const struct ss_step *s, double times)
+{
+    int i = 0, again = s->label == SS_LABEL_RECOMPUTE;
+
+    while (i < t->n && !is_same(&t->use[i], s, again))
+        i++;
+    if (i == t->n) {
+        if (ss_grow(&t->use, &t->cap, (size_t)t->n + 1, sizeof *t->use))
+            return SS_ERR_NOMEM;
+        t->use[t->n++] = (struct ss_kernel_use){.op = s->op,
+                                                .op_kind = s->op_kind,
+                                                .phase = s->phase,
+                                                .part = s->part,
+                                                .precision = s->precision,
+                                                .again = again};
+    }
+    t->use[i].calls += times;
+    t->use[i].seconds += times * s->seconds;
+    t->use[i].flops += times * s->flops;
+    t->use[i].bytes += times * s->bytes;
+    return SS_OK;
+}
+
+/* Adds a list of steps that a slot runs `times` an iteration; t may be NULL. */
+static int count_steps(const struct ss_step *list, int n, double times, struct ss_compute_stage *out,
+                       struct table *t)
+{
+    int rc = SS_OK;
+
+    for (int i = 0; i < n && !rc; i++) {
+        const struct ss_step *s = &list[i];
+        if (s->kind != SS_STEP_COMPUTE || (s->label != SS_LABEL_COMPUTE && s->label != SS_LABEL_RECOMPUTE))
+            continue;
+        (s->label == SS_LABEL_COMPUTE ? out->compute : out->recompute)[s->part] += times * s->seconds;
+        if (t && s->op)
+            rc = count_kernel(t, s, times);
+    }
+    return rc;
+}
+
+/* How often the i-th slot of a stage runs. */
+static double times_of(const struct ss_schedule *s, int stage, int i)
+{
+    int first = s->loop_first ? s->loop_first[stage] : 0;
+
+    return s->loop_more && i >= first && i < first + s->loop_length ? 1.0 + s->loop_more : 1;
+}
+
+static int count_class(const struct ss_plan *plan, const struct ss_plan_class *c,
+                       struct ss_compute_stage *out, struct table *t)
+{
+    const struct ss_schedule *s = plan->schedule;
+    int rc = SS_OK, chunks = s->chunks;
+    size_t kinds = (size_t)SS_PHASE_FB * (size_t)chunks;
+    double *times = ss_calloc(kinds + (size_t)chunks * (size_t)chunks, sizeof *times);
+
+    if (!times)
+        return SS_ERR_NOMEM;
+    for (int i = 0; i < s->nslots[c->stage]; i++) {
+        const struct ss_slot *slot = &s->slots[c->stage][i];
+        size_t at = slot->phase == SS_PHASE_FB ? kinds + (size_t)(slot->chunk * chunks + slot->chunk2)
+                                               : (size_t)(slot->phase * chunks + slot->chunk);
+        times[at] += times_of(s, c->stage, i);
+    }
+    for (int phase = 0; phase < SS_PHASE_FB; phase++)
+        for (int k = 0; k < chunks && !rc; k++)
+            rc = count_steps(c->chunks[k].steps[phase], c->chunks[k].nsteps[phase], times[phase * chunks + k],
+                             out, t);
+    for (int i = 0; c->pairs && i < chunks * chunks && !rc; i++)
+        rc = count_steps(c->pairs[i].steps, c->pairs[i].nsteps, times[kinds + (size_t)i], out, t);
+    free(times);
+    return rc;
+}
+
+static double sum(const double *parts)
+{
+    double all = 0;
+
+    for (int i = 0; i < SS_PARTS; i++)
+        all += parts[i];
+    return all;
+}
+
+/* Kernels of the class of the stage that has most of them: *cls. */
+static int open_stage(const struct ss_plan *plan, int stage, struct ss_compute_stage *out, int *cls)
+{
+    double most = -1;
+
+    for (int i = 0; i < plan->nclasses; i++) {
+        struct ss_compute_stage one = {0};
+        int rc = plan->classes[i].stage == stage ? count_class(plan, &plan->classes[i], &one, NULL) : SS_OK;
+        double all = sum(one.compute) + sum(one.recompute);
+        if (rc)
+            return rc;
+        if (plan->classes[i].stage != stage || all <= most)
+            continue;
+        most = all;
+        *out = one;
+        *cls = i;
+    }
+    return SS_OK;
+}
+
+static int longer(const void *pa, const void *pb)
+{
+    const struct ss_kernel_use *a = pa, *b = pb;
+
+    if (a->seconds != b->seconds)
+        return (a->seconds < b->seconds) - (a->seconds > b->seconds);
+    return a->phase != b->phase ? a->phase - b->phase : strcmp(a->op, b->op);
+}
+
+static int find_heaviest(const struct ss_plan *plan, int cls, struct ss_compute *out)
+{
+    const struct ss_card *card = ss_platform_card(plan->platform);
+    struct ss_compute_stage unused = {0};
+    struct table t = {0};
+    int rc = count_class(plan, &plan->classes[cls], &unused, &t);
+
+    if (!rc && t.n)
+        qsort(t.use, (size_t)t.n, sizeof *t.use, longer);
+    for (int i = 0; !rc && i < t.n && i < SS_HEAVIEST; i++) {
+        struct ss_kernel_use *u = &out->kernels[out->nkernels++];
+        double peak = ss_kernel_peak(card, t.use[i].precision);
+        *u = t.use[i];
+        u->flops_share = peak > 0 ? u->flops / u->seconds / peak : 0;
+        u->bytes_share = u->bytes / u->seconds / card->hbm_bandwidth;
+    }
+    free(t.use);
+    return rc;
+}
+
+/* What the label has beyond the kernels; nothing where that is rounding. */
+static double rest_of(double label, const double *parts)
+{
+    double rest = label - sum(parts);
+
+    return fabs(rest) > EXACT * label ? rest : 0;
+}
+
+/* By how much the longest stage's kernels run longer than the mean of the others', and what these are of. */
+static void find_longest(struct ss_compute *out)
+{
+    double most = 0, others[SS_PARTS] = {0}, mean;
+
+    for (int s = 0; s < out->nstages; s++) {
+        double all = sum(out->stages[s].compute) + sum(out->stages[s].recompute);
+        if (all > most * (1 + 1e-9)) {
+            most = all;
+            out->longest = s;
+        }
+    }
+    for (int s = 0; s < out->nstages; s++)
+        for (int i = 0; s != out->longest && i < SS_PARTS; i++)
+            others[i] += (out->stages[s].compute[i] + out->stages[s].recompute[i]) / (out->nstages - 1);
+    mean = sum(others);
+    if (!(mean > 0))
+        return;
+    out->longer = most / mean - 1 > EXACT ? most / mean - 1 : 0;
+    for (int i = 0; i < SS_PARTS; i++) {
+        const struct ss_compute_stage *s = &out->stages[out->longest];
+        double more = (s->compute[i] + s->recompute[i] - others[i]) / mean;
+        out->more[i] = fabs(more) > EXACT ? more : 0;
+    }
+}
+
+static int open_plan(const struct ss_plan *plan, const struct ss_result *r, struct ss_compute *out)
+{
+    int rc = SS_OK;
+
+    for (int s = 0; s < out->nstages && !rc; s++) {
+        struct ss_compute_stage *stage = &out->stages[s];
+        int cls = 0;
+        rc = open_stage(plan, s, stage, &cls);
+        stage->compute_rest = rest_of(r->stages[s].breakdown[SS_LABEL_COMPUTE], stage->compute);
+        stage->recompute_rest = rest_of(r->stages[s].breakdown[SS_LABEL_RECOMPUTE], stage->recompute);
+        if (!rc && s == r->critical_stage)
+            rc = find_heaviest(plan, cls, out);
+    }
+    find_longest(out);
+    return rc;
+}
+
+int ss_compute_open(const struct ss_run *run, struct ss_compute **out, struct ss_error *err)
+{
+    const struct ss_plan *plan = run->plan;
+    struct ss_plan_options how = {.level = SS_LEVEL_LAYER};
+    struct ss_plan *steps = NULL;
+    struct ss_compute *c = ss_calloc(1, sizeof *c);
+    int rc = SS_OK;
+
+    if (c)
+        c->stages = ss_calloc((size_t)run->result->nstages, sizeof *c->stages);
+    if (!c || !c->stages)
+        rc = ss_fail(err, SS_ERR_NOMEM, NULL, 0, "out of memory");
+    if (!rc && plan->level < SS_LEVEL_LAYER)
+        rc = ss_plan_build(plan->job, plan->stack, plan->platform, plan->schedule, &how, &steps, err);
+    if (!rc) {
+        c->nstages = run->result->nstages;
+        if (open_plan(steps ? steps : plan, run->result, c))
+            rc = ss_fail(err, SS_ERR_NOMEM, NULL, 0, "out of memory");
+    }
+    ss_plan_free(steps);
+    if (rc)
+        ss_compute_free(c);
+    else
+        *out = c;
+    return rc;
+}
+
+void ss_compute_free(struct ss_compute *compute)
+{
+    if (compute)
+        free(compute->stages);
+    free(compute);
+}

@@ -1,0 +1,177 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Kernels of a run by what they are of: they sum to the label, and the heaviest do what a hand count says. */
+#include <math.h>
+
+#include "job_helper.h"
+#include "stepsim/stepsim.h"
+#include "suite.h"
+
+#define ONE "--platform h100 --nodes 1 --gpus-per-node 1 --model llama2-7b --bf16 --mbs 1 --seq 4096 "
+
+struct opened {
+    struct ss_scenario *s;
+    struct ss_run run;
+};
+
+static void open_words(const char *words, struct opened *o)
+{
+    char *text = strdup(words), *argv[JOB_MAX_ARGS];
+    const struct ss_run_options options = {.open_compute = 1};
+    struct ss_request r;
+
+    ss_request_init(&r);
+    CU_ASSERT_EQUAL_FATAL(ss_request_read(&r, split(text, argv), argv, NULL), SS_OK);
+    CU_ASSERT_EQUAL_FATAL(ss_scenario_build(&r, NULL, &o->s, NULL), SS_OK);
+    CU_ASSERT_EQUAL_FATAL(ss_run_scenario(o->s, &options, &o->run, NULL), SS_OK);
+    CU_ASSERT_PTR_NOT_NULL_FATAL(o->run.compute);
+    ss_request_free(&r);
+    free(text);
+}
+
+static void close_words(struct opened *o)
+{
+    ss_run_free(&o->run);
+    ss_scenario_free(o->s);
+}
+
+static double sum(const double *parts)
+{
+    double all = 0;
+
+    for (int i = 0; i < SS_PARTS; i++)
+        all += parts[i];
+    return all;
+}
+
+/* Each stage's parts and the rest are its labels; *rest is the largest rest, share of the label. */
+static void check_sums(const struct ss_run *run, double *rest)
+{
+    *rest = 0;
+    for (int i = 0; i < run->result->nstages; i++) {
+        const double *label = run->result->stages[i].breakdown;
+        const struct ss_compute_stage *s = &run->compute->stages[i];
+        CU_ASSERT_DOUBLE_EQUAL(sum(s->compute) + s->compute_rest, label[SS_LABEL_COMPUTE],
+                               1e-9 * label[SS_LABEL_COMPUTE]);
+        CU_ASSERT_DOUBLE_EQUAL(sum(s->recompute) + s->recompute_rest, label[SS_LABEL_RECOMPUTE],
+                               1e-9 * label[SS_LABEL_RECOMPUTE]);
+        *rest = fmax(*rest, fabs(s->compute_rest) / label[SS_LABEL_COMPUTE]);
+    }
+}
+
+static void test_sums(void)
+{
+    static const struct {
+        const char *words;
+        double rest; /* at most */
+    } jobs[] = {
+        {ONE "--gbs 8", 0},
+        {ONE "--gbs 4000", 0}, /* the schedule is a loop */
+        {ONE "--gbs 8 --recompute full", 0},
+        {ONE "--gbs 8 --recompute selective", 0},
+        {"--platform h800 --nodes 4 " L8B "--tp 2 --pp 2 --sequence-parallel", 1e-3},
+        {"--platform h800 --nodes 4 " L8B "--pp 2 --num-layers-per-virtual-pipeline-stage 4", 1e-3},
+        {"--platform h800 --nodes 4 " L8B "--pp 2 --schedule zb-h1", 1e-3},
+        {"--platform h100 --nodes 1 --model llama3.1-8b --bf16 --mbs 1 --gbs 64 --seq 8192 --fsdp full", 0.1},
+        {"--job " SS_SOURCE_DIR "/workloads/jobs/qwen3-30b-16.args", 0.1},
+        {"--job " SS_SOURCE_DIR "/workloads/jobs/deepseek-v3-2048.args", 0}, /* pairs of F and B */
+    };
+
+    for (size_t i = 0; i < sizeof jobs / sizeof jobs[0]; i++) {
+        struct opened o;
+        double rest;
+        open_words(jobs[i].words, &o);
+        check_sums(&o.run, &rest);
+        if (rest > jobs[i].rest)
+            printf("%s: %g of the kernels' time is not told\n", jobs[i].words, rest);
+        CU_ASSERT(rest <= jobs[i].rest);
+        close_words(&o);
+    }
+}
+
+static const struct ss_kernel_use *find(const struct ss_compute *c, const char *op, int phase)
+{
+    for (int i = 0; i < c->nkernels; i++)
+        if (!strcmp(c->kernels[i].op, op) && c->kernels[i].phase == phase && !c->kernels[i].again)
+            return &c->kernels[i];
+    CU_FAIL_FATAL("no such kernel");
+    return NULL;
+}
+
+/* 32 layers of hidden size 4096 and gated MLPs of 11008, 8 microbatches of 4096 tokens. */
+static void test_kernels(void)
+{
+    static const int phases[] = {SS_PHASE_F, SS_PHASE_B, SS_PHASE_W};
+    const double t = 4096, h = 4096, f = 2 * 11008.0, calls = 32 * 8;
+    struct opened o;
+
+    open_words(ONE "--gbs 8", &o);
+    const struct ss_compute *c = o.run.compute;
+    const struct ss_card *card = ss_platform_card(o.run.plan->platform);
+    CU_ASSERT_EQUAL(c->nkernels, SS_HEAVIEST);
+    for (int i = 1; i < c->nkernels; i++)
+        CU_ASSERT(c->kernels[i].seconds <= c->kernels[i - 1].seconds);
+    for (int i = 0; i < 3; i++) {
+        const struct ss_kernel_use *u = find(c, "fc1", phases[i]);
+        CU_ASSERT_DOUBLE_EQUAL(u->calls, calls, 1e-9);
+        CU_ASSERT_DOUBLE_EQUAL(u->flops, calls * 2 * t * f * h, 1e-9 * u->flops);
+        CU_ASSERT_DOUBLE_EQUAL(u->flops_share, u->flops / u->seconds / card->peak_bf16, 1e-12);
+        CU_ASSERT_EQUAL(u->part, SS_PART_MLP_GEMM);
+        CU_ASSERT_STRING_EQUAL(ss_kernel_bound(u), "compute");
+    }
+    const struct ss_kernel_use *u = find(c, "fc1", SS_PHASE_F), *a = find(c, "core attention", SS_PHASE_B);
+    CU_ASSERT_DOUBLE_EQUAL(u->bytes, calls * 2 * (t * h + h * f + t * f), 1e-9 * u->bytes);
+    /* The causal half of five products of two squares each, and twice what the forward reads and writes. */
+    CU_ASSERT_DOUBLE_EQUAL(a->flops, calls * 5 * t * t * h, 1e-9 * a->flops);
+    CU_ASSERT_DOUBLE_EQUAL(a->bytes, calls * 2 * (4 * t * h * 2), 1e-9 * a->bytes);
+    CU_ASSERT_EQUAL(a->part, SS_PART_ATTENTION);
+    close_words(&o);
+    open_words("--job " SS_SOURCE_DIR "/workloads/jobs/8b-16.args", &o);
+    u = find(o.run.compute, "cross entropy", SS_PHASE_F);
+    CU_ASSERT_EQUAL(u->flops, 0);
+    CU_ASSERT_EQUAL(u->part, SS_PART_LOSS);
+    CU_ASSERT_STRING_EQUAL(ss_kernel_bound(u), "memory");
+    close_words(&o);
+}
+
+/* Full recompute repeats what the forward of the transformer layers has, and nothing of the loss. */
+static void test_recompute(void)
+{
+    struct opened o;
+
+    open_words(ONE "--gbs 8 --recompute full", &o);
+    const struct ss_compute_stage *s = &o.run.compute->stages[0];
+    CU_ASSERT(s->recompute[SS_PART_MLP_GEMM] > 0 && s->recompute[SS_PART_ATTENTION] > 0);
+    CU_ASSERT_EQUAL(s->recompute[SS_PART_LOSS], 0);
+    CU_ASSERT(s->compute[SS_PART_LOSS] > 0);
+    close_words(&o);
+}
+
+/* Two stages of 16 layers: what the last one has more is the output layer and the loss, the first the embedding. */
+static void test_longest(void)
+{
+    struct opened o;
+
+    open_words("--platform h800 --nodes 1 --model llama3.1-8b --bf16 --mbs 1 --gbs 64 --seq 8192 --pp 2", &o);
+    const struct ss_compute *c = o.run.compute;
+    double first = sum(c->stages[0].compute), last = sum(c->stages[1].compute);
+    CU_ASSERT_EQUAL(c->longest, 1);
+    CU_ASSERT_DOUBLE_EQUAL(c->longer, last / first - 1, 1e-9);
+    CU_ASSERT_DOUBLE_EQUAL(sum(c->more), c->longer, 1e-9);
+    CU_ASSERT_DOUBLE_EQUAL(c->more[SS_PART_LOSS], c->stages[1].compute[SS_PART_LOSS] / first, 1e-9);
+    CU_ASSERT_EQUAL(c->more[SS_PART_MLP_GEMM], 0);
+    CU_ASSERT(c->more[SS_PART_ELEMENTWISE] < 0);
+    close_words(&o);
+    open_words(ONE "--gbs 8", &o);
+    CU_ASSERT_EQUAL(o.run.compute->longer, 0); /* one stage has no others */
+    close_words(&o);
+}
+
+int main(void)
+{
+    CU_TestInfo tests[] = {{"sums", test_sums},
+                           {"kernels", test_kernels},
+                           {"recompute", test_recompute},
+                           {"longest", test_longest},
+                           CU_TEST_INFO_NULL};
+    return suite_run("compute", NULL, NULL, tests);
+}
