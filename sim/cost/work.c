@@ -15,7 +15,10 @@ double ss_work_attention_bytes(const struct ss_cost_context *c)
  * added to others in fp32. */
 void ss_work_gemm(const struct ss_cost_context *c, const struct ss_op *op, struct ss_linear_times *t)
 {
-    double in = op->precision == SS_FP8 ? 1 : c->shape.e, e = c->shape.e, groups = fmax(1, op->groups);
+    double in = op->precision == SS_FP8     ? 1
+                : op->precision == SS_NVFP4 ? 0.5
+                                            : c->shape.e,
+           e = c->shape.e, groups = fmax(1, op->groups);
     double a = op->m * op->k, b = groups * op->n * op->k, out = op->m * op->n;
     t->flops = 2 * op->m * op->n * op->k;
     t->f_bytes = (a + b) * in + out * e;

@@ -710,6 +710,25 @@ static void test_coverage(void)
     ss_bands_free(bands);
 }
 
+/* Published runs of which everything is told ran, so they fit: of the committed predictions none says otherwise. */
+static void test_what_ran_fits(void)
+{
+    struct ss_csv *csv;
+    int ran = 0, wrong = 0;
+
+    CU_ASSERT_EQUAL_FATAL(ss_csv_load(SS_SOURCE_DIR "/validation/results.csv", &csv, NULL), 0);
+#define IS(column, word) !strcmp(ss_csv_field(csv, row, ss_csv_column(csv, column)), word)
+    for (size_t row = 0; row < ss_csv_rows(csv); row++)
+        if (IS("quality", "A") && IS("outcome", "ok")) {
+            ran++;
+            wrong += IS("predicted_outcome", "oom");
+        }
+#undef IS
+    CU_ASSERT(ran > 80);
+    CU_ASSERT_EQUAL(wrong, 0);
+    ss_csv_free(csv);
+}
+
 /* A measured table whose notes are other words, among them all that were read once, written to a folder under its name. */
 static void rewrite_notes(const char *folder, const char *name, char *path, size_t size)
 {
@@ -852,6 +871,7 @@ int main(void)
                            {"band of memory", test_band_of_memory},
                            {"votes", test_band_votes},
                            {"coverage", test_coverage},
+                           {"what ran fits", test_what_ran_fits},
                            {"notes are for people", test_notes},
                            {"same as job file", test_same_as_job_file},
                            CU_TEST_INFO_NULL};
