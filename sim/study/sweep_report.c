@@ -52,8 +52,10 @@ static void write_best(const struct ss_sweep *s, const char *what, int best, FIL
     fprintf(out, "%s:", what);
     for (int f = 0; f < s->nflags; f++)
         fprintf(out, " %s %s", s->flags[f].name, value_of(s, &s->rows[best], f));
-    fprintf(out, ", %s an iteration, %.1f tokens/s/GPU\n", ss_text_time(u->iteration_s, time, sizeof time),
-            u->tokens_per_s_per_gpu);
+    fprintf(out, ", %s", ss_text_time(u->iteration_s, time, sizeof time));
+    if (u->band_pct > 0)
+        fprintf(out, " +-%.*f %%", u->band_pct < 10, u->band_pct);
+    fprintf(out, " an iteration, %.1f tokens/s/GPU\n", u->tokens_per_s_per_gpu);
 }
 
 static void write_answer(const struct ss_sweep *s, FILE *out)
