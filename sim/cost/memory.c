@@ -114,14 +114,28 @@ double ss_memory_deepep(int ranks, double hidden, int sms)
     return bytes;
 }
 
+/* HybridEP has room for all tokens of the group on each rank, as if all chose it, with the probabilities of the node's experts in fp32,
+ * which dispatch and combine share, and scales of 128 elements. For each other node a rank has room for its tokens, in dispatch once
+ * and in combine twice (deepseek-ai/DeepEP, branch hybrid-ep: csrc/hybrid_ep/buffer and hybrid_ep.cu). */
+double ss_memory_hybridep(int ranks, int local, double experts, double tokens, double hidden, double wide)
+{
+    double probabilities = 4 * experts * local, scales = 4 * hidden / 128;
+    double inside = 2 * hidden + probabilities + scales;
+    double dispatched = wide * hidden + probabilities + scales, combined = 2 * (2 * hidden + probabilities);
+    return tokens * (ranks * inside + (ranks / local - 1) * (dispatched + combined));
+}
+
 /* Those of a stage that has experts. What NCCL's all-to-all and gather need is among its groups' buffers. */
 static double dispatcher_buffers(const struct ss_cost_context *c, const struct ss_param_count *params)
 {
     const struct ss_shape *s = &c->shape;
     int ranks = s->ep * s->etp;
-    return params->expert > 0 && s->dispatcher == SS_DISPATCH_DEEPEP && ranks > 1
-               ? ss_memory_deepep(ranks, s->h, (int)c->net.dispatch_sms)
-               : 0;
+    if (!(params->expert > 0) || ranks < 2)
+        return 0;
+    if (s->dispatcher == SS_DISPATCH_HYBRIDEP)
+        return ss_memory_hybridep(ranks, c->etp_ep.per_node > 0 ? c->etp_ep.per_node : ranks,
+                                  s->local_experts, s->tokens / s->sp, s->h, s->fp8_dispatch ? 1 : 2);
+    return s->dispatcher == SS_DISPATCH_DEEPEP ? ss_memory_deepep(ranks, s->h, (int)c->net.dispatch_sms) : 0;
 }
 
 void ss_memory_static(const struct ss_cost_context *c, const struct ss_param_count *params,

@@ -103,6 +103,16 @@ static void test_static(void)
     }
 }
 
+/* 4,096 tokens of 7,168 on each of 8 ranks with 32 experts: for 32,768 tokens 14,336 bytes, 1,024 of probabilities of 256 experts and 224 of
+ * scales. On 8 nodes with 4 experts a rank 262,144 tokens of 14,336 + 128 + 224; and for each of 7 nodes 4,096 of 7,168 + 128 + 224 and twice
+ * 14,336 + 128. */
+static void test_hybridep(void)
+{
+    CU_ASSERT_DOUBLE_EQUAL(ss_memory_hybridep(8, 8, 32, 4096, 7168, 1), 32768. * 15584, 0.5);
+    CU_ASSERT_DOUBLE_EQUAL(ss_memory_hybridep(64, 8, 4, 4096, 7168, 1),
+                           262144. * 14688 + 7 * 4096. * (7520 + 2 * 14464), 0.5);
+}
+
 /* A token of 7,168 is 14,336 bytes and 2,056 of its source, experts, weights and scales. 20 SMs are 10 channels: 10 * 8 * 256 tokens of
  * 16,392 inside a node; over 8 nodes 10 * 8 * 288, and 10 * 8 * 140 * 2 of 16 bytes more, and 1 MiB. */
 static void test_deepep(void)
@@ -368,18 +378,12 @@ static void test_flat_gradients(void)
 
 int main(void)
 {
-    CU_TestInfo tests[] = {{"copies of the step", test_step},
-                           {"moments in bf16", test_bf16_moments},
-                           {"buffers of DeepEP", test_deepep},
-                           {"static", test_static},
-                           {"gathered parameters", test_gathered},
-                           {"loss", test_loss},
-                           {"working set", test_working},
-                           {"gathered K and V", test_gathered_keys},
-                           {"recompute by block", test_block},
-                           {"gathered inputs", test_gathered_inputs},
-                           {"kept outputs", test_kept_outputs},
-                           {"flat gradients", test_flat_gradients},
-                           CU_TEST_INFO_NULL};
+    CU_TestInfo tests[] = {{"copies of the step", test_step},      {"moments in bf16", test_bf16_moments},
+                           {"buffers of DeepEP", test_deepep},     {"static", test_static},
+                           {"gathered parameters", test_gathered}, {"loss", test_loss},
+                           {"working set", test_working},          {"gathered K and V", test_gathered_keys},
+                           {"recompute by block", test_block},     {"gathered inputs", test_gathered_inputs},
+                           {"kept outputs", test_kept_outputs},    {"flat gradients", test_flat_gradients},
+                           {"buffers of HybridEP", test_hybridep}, CU_TEST_INFO_NULL};
     return suite_run("memory", NULL, NULL, tests);
 }

@@ -15,6 +15,9 @@ double ss_memory_copied(const struct ss_cost_context *c, double params, double s
 
 /* Bytes that DeepEP registers on a rank of an expert group of `ranks`, whose tokens are `hidden` wide; sms: those that it takes. */
 double ss_memory_deepep(int ranks, double hidden, int sms);
+/* Bytes that HybridEP allocates on a rank of such a group with `local` ranks in a node, `experts` a rank, each of whose ranks sends
+ * `tokens`; wide: bytes of an element that is dispatched. */
+double ss_memory_hybridep(int ranks, int local, double experts, double tokens, double hidden, double wide);
 
 /* Static bytes by class. */
 void ss_memory_static(const struct ss_cost_context *c, const struct ss_param_count *params,
