@@ -96,6 +96,7 @@ static int read_words(struct ss_calibrate_options *opt, struct cli_flags *f, int
         .timer_rows = f->timer_rows[0] ? f->timer_rows : NULL,
         .fit_timers = f->calibrate.timers,
         .leave_out = f->calibrate.leave_out,
+        .spread = f->spread >= 0 ? &f->spread : NULL,
         .progress = isatty(STDERR_FILENO) ? progress : NULL,
         .files = cli_files(),
     };

@@ -64,8 +64,8 @@ void cli_flags_init(struct cli_flags *flags, int verb)
     memset(flags, 0, sizeof *flags);
     flags->verb = verb;
     flags->engine = verb == CLI_RUN ? SS_ENGINE_SIMGRID : SS_ENGINE_NATIVE;
-    flags->tolerance = -1;
-    flags->sim.seed = -1;
+    flags->tolerance = flags->spread = -1;
+    flags->sim.seed = flags->sim.spread_seed = -1;
     flags->schedule.cap = INFINITY;
     flags->schedule.seed = 1;
 }

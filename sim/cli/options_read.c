@@ -121,6 +121,8 @@ int cli_sim_finish(struct cli_flags *flags, const struct ss_scenario *scenario, 
     s->options.engine = flags->engine;
     s->options.jitter.seed = s->seed >= 0 ? (uint64_t)s->seed : 0;
     s->options.replicas = s->replicas >= 1 ? (int)s->replicas : 100;
+    s->options.plan.draw_spread = s->spread_seed >= 0;
+    s->options.plan.spread_seed = s->spread_seed >= 0 ? (uint64_t)s->spread_seed : 0;
     s->options.plan.stragglers = s->stragglers;
     s->options.plan.slow_links = s->slow_links;
     if (s->placement[0] && scenario->job->nfailed)

@@ -71,6 +71,8 @@ static const struct cli_option table[] = {
      .doc = "a GPU that takes FACTOR times as long; may be repeated"},
     {.name = "--slow-link", .how = 1, .value = "NAME:FACTOR", .verbs = LOWER, .kind = CLI_CALL, .call = cli_read_slow_link, .several = CLI_ALL,
      .doc = "a link with 1/FACTOR of its bandwidth, or \"failed\": flows go around; may be repeated"},
+    {.name = "--spread-seed", .how = 1, .value = "N", .verbs = LOWER, .kind = CLI_WHOLE, .offset = AT(sim.spread_seed), .low = 0,
+     .high = 1e15, .doc = "draws the lasting spread of GPUs, GPU by GPU, in place of what is to be expected of it"},
     {.name = "--jitter", .how = 1, .value = "SIGMA", .verbs = V(RUN), .kind = CLI_CALL, .call = cli_read_jitter,
      .doc = "log-normal noise on what is computed between two waits (at chunk level a whole slot): percentiles of "
             "--replicas iterations"},
@@ -197,6 +199,8 @@ static const struct cli_option table[] = {
             "of the even ones, and these by the odd"},
     {.name = "--stack-output", .value = "FILE", .verbs = V(CALIBRATE), .kind = CLI_TEXT, .several = CLI_ONCE,
      .offset = AT(calibrate.stack_output), .doc = "writes a stack with the fitted numbers over --stack"},
+    {.name = "--spread", .how = 1, .value = "N", .verbs = V(VALIDATE) | V(CALIBRATE), .kind = CLI_NUMBER, .offset = AT(spread), .low = 0,
+     .high = 10, .unit = SS_UNIT_NONE, .doc = "of all rows, times the lasting spread of GPUs that their cards have; 0: all are as fast"},
     {.name = "--csv", .value = "FILE", .verbs = V(VALIDATE), .kind = CLI_PATH, .several = CLI_ONCE, .offset = AT(csv),
      .doc = "writes the predictions as a table"},
     {.name = "--svg", .value = "FILE", .verbs = V(VALIDATE), .kind = CLI_PATH, .several = CLI_ONCE, .offset = AT(svg),

@@ -133,10 +133,10 @@ int ss_steps_fold(const struct ss_step_list *list, double slower, double by_labe
     for (size_t i = 0; i < list->n && !status; i++) {
         const struct ss_layer_step *s = &list->step[i];
         int kernels = s->label == SS_LABEL_COMPUTE || s->label == SS_LABEL_RECOMPUTE;
-        double from = f.now, more = kernels ? slower * s->seconds : 0;
+        double from = f.now, pace = kernels ? 1 + slower : 1;
         if (s->kind == SS_STEP_COMPUTE) {
-            compute(&f, s->seconds + more);
-            by_label[s->label] += f.now - from - more;
+            compute(&f, pace * s->seconds);
+            by_label[s->label] += (f.now - from) / pace;
         } else if (s->kind == SS_STEP_POST) {
             status = post(&f, s);
         } else {

@@ -40,7 +40,8 @@ int ss_rank_site_equal(const struct ss_rank_site *a, const struct ss_rank_site *
     for (size_t i = 0; i < SS_ARRAY_LEN(pairs); i++)
         if (!same_shape(pairs[i][0], pairs[i][1]))
             return 0;
-    return a->stage == b->stage && a->own == b->own && a->group == b->group;
+    return a->stage == b->stage && a->own == b->own && a->group == b->group && a->own_pace == b->own_pace &&
+           a->pace == b->pace;
 }
 
 /* Chunks that a rank has of one copy of the model. */
@@ -174,7 +175,7 @@ static int context_init(const struct ss_cost_input *in, const struct ss_rank_sit
     c->etp = site->etp;
     c->etp_ep = site->etp_ep;
     c->edp = site->edp;
-    c->slower = site->group - 1;
+    c->slower = site->group * site->pace - 1;
     c->p2p_overlapped = in->schedule->p2p == SS_P2P_OVERLAPPED;
     c->once = 1.0 / in->microbatches;
     c->accumulated = c->fsdp.n > 1 ? 0 : 1 - c->once; /* FSDP adds up shards */
@@ -201,13 +202,15 @@ static struct ss_optimizer_shards optimizer_shards(const struct ss_cost_input *i
     return (struct ss_optimizer_shards){dense_shards(in, c), sharded ? c->edp.n : 1};
 }
 
-/* Kernels of a slow GPU take longer; the others of its tensor, context and expert groups wait for it in every layer. */
+/* Kernels of a slow GPU take longer; the others of its tensor, context and expert groups wait for it in every layer. What the
+ * lasting spread adds to either is a label of its own; GPUs that are all faster than the mean one compute less. */
 static void slow_down(double seconds[SS_LABEL_COUNT], const struct ss_rank_site *site, int waiting)
 {
-    double kernels = seconds[SS_LABEL_COMPUTE] + seconds[SS_LABEL_RECOMPUTE];
-    seconds[SS_LABEL_COMPUTE] *= site->own;
-    seconds[SS_LABEL_RECOMPUTE] *= site->own;
-    seconds[waiting] += kernels * (site->group - site->own);
+    double kernels = seconds[SS_LABEL_COMPUTE] + seconds[SS_LABEL_RECOMPUTE], fast = fmin(site->pace, 1);
+    seconds[SS_LABEL_COMPUTE] *= site->own * fast;
+    seconds[SS_LABEL_RECOMPUTE] *= site->own * fast;
+    seconds[waiting] += kernels * (site->group - site->own) * fast;
+    seconds[SS_LABEL_SPREAD] += kernels * site->group * (site->pace - fast);
 }
 
 static void slow_chunk(struct ss_chunk_cost *chunk, const struct ss_rank_site *site, int waiting)
@@ -315,10 +318,15 @@ void ss_rank_cost_free(struct ss_rank_cost *cost)
     memset(cost, 0, sizeof *cost);
 }
 
+const double *ss_chunk_labels(const struct ss_chunk_cost *chunk, int phase)
+{
+    return phase == SS_PHASE_F   ? chunk->forward
+           : phase == SS_PHASE_B ? chunk->backward
+           : phase == SS_PHASE_I ? chunk->input_grad
+                                 : chunk->weight_grad;
+}
+
 double ss_chunk_seconds(const struct ss_chunk_cost *chunk, int phase)
 {
-    return ss_label_sum(phase == SS_PHASE_F   ? chunk->forward
-                        : phase == SS_PHASE_B ? chunk->backward
-                        : phase == SS_PHASE_I ? chunk->input_grad
-                                              : chunk->weight_grad);
+    return ss_label_sum(ss_chunk_labels(chunk, phase));
 }

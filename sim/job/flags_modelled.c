@@ -16,6 +16,8 @@
     {name, '1', SS_FLAG_OWN, SS_FLAG_INT, AT(field), low, high, NULL, NULL, doc},
 #define NUMBER(name, field, low, high, doc)                                                                  \
     {name, '1', SS_FLAG_MODELLED, SS_FLAG_DOUBLE, AT(field), low, high, NULL, NULL, doc},
+#define OWN_NUMBER(name, field, low, high, doc)                                                              \
+    {name, '1', SS_FLAG_OWN, SS_FLAG_DOUBLE, AT(field), low, high, NULL, NULL, doc},
 #define CHOICE(name, field, list, doc)                                                                       \
     {name, '1', SS_FLAG_MODELLED, SS_FLAG_CHOICE, AT(field), 0, 0, list, NULL, doc},
 #define OWN_CHOICE(name, field, list, doc)                                                                   \
@@ -115,6 +117,7 @@ const struct ss_flag_setter ss_flag_setters[] = {
     {"--set", '1', SS_FLAG_OWN, SS_FLAG_PROP, 0, 0, 0, NULL, NULL, "ss.PROP=VALUE: one value of the card or the stack; may be repeated"},
     OWN_TEXT("--schedule", schedule, "auto, a name of `schedule list`, or a schedule file")
     {"--job", '1', SS_FLAG_OWN, SS_FLAG_CALL, 0, 0, 0, NULL, ss_flag_job, "file of flags; the command line beats it"},
+    OWN_NUMBER("--spread", spread, 0, 10, "times the lasting spread of GPUs that the card has (ss.spread.*); default 1, 0: all are as fast")
     OWN_CALL("--measured", '1', ss_flag_measured, "measured iteration time, as 33070.9ms")
     OWN_CALL("--measured-memory", '1', ss_flag_measured_memory, "measured device memory, as 72542MiB")
     OWN_INT("--tp", tp, 1, MAX_DEGREE, "--tensor-model-parallel-size")

@@ -24,6 +24,7 @@ void ss_job_init(struct ss_job *job)
     job->packed_algorithm = job->packed_seed = -1;
     job->attention_dropout = job->hidden_dropout = -1;
     job->overlap_p2p = 1;
+    job->spread = 1;
     job->scatter_gather = 1;
     job->grad_reduce_fp32 = -1;
     job->cpu_offload_activations = job->cpu_offload_weights = 1;

@@ -30,6 +30,8 @@ static uint64_t first_colour(const struct ss_colours *c, const struct ss_plan_bu
     uint64_t h = ss_mix_in(0, (uint64_t)ss_ranks_coordinate(&c->plan->ranks, r, SS_AXIS_PP));
     if (slowness)
         h = ss_mix_in(h, ss_bits_of(slowness[r]));
+    if (b->drawn)
+        h = ss_mix_in(h, ss_bits_of(b->drawn[r]));
     if (b->options->apart)
         h = ss_mix_in(h, (uint64_t)ss_plan_lockstep(c->plan, r));
     for (int g = 0; g < SS_COMM_COUNT; g++) {

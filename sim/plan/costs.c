@@ -7,20 +7,38 @@
 #include "base/base.h"
 #include "plan/plan_internal.h"
 
-/* The largest factor of the GPUs that a rank works with in every layer. */
-static double group_slowness(const struct ss_plan_builder *b, int rank)
+static double usual(const double *factor, int rank)
+{
+    return factor ? factor[rank] : 1;
+}
+
+/* The largest factor of the GPUs that a rank works with in every layer: as stragglers, and as they are drawn. */
+static double group_slowness(const struct ss_plan_builder *b, int rank, const double *drawn)
 {
     static const int comms[] = {SS_COMM_TP_CP, SS_COMM_ETP_EP};
-    double most = 1;
+    double most = usual(b->slowness, rank) * usual(drawn, rank);
     for (size_t k = 0; k < SS_ARRAY_LEN(comms); k++) {
         const struct ss_ranks *grid = ss_plan_grid(b->plan, comms[k]);
         int n = 0;
         if (grid)
             ss_ranks_group(grid, comms[k], rank, b->members, &n);
         for (int i = 0; i < n; i++)
-            most = fmax(most, b->slowness[b->members[i]]);
+            most = fmax(most, usual(b->slowness, b->members[i]) * usual(drawn, b->members[i]));
     }
     return most;
+}
+
+static void set_pace(const struct ss_plan_builder *b, int rank, struct ss_rank_site *site)
+{
+    site->own = site->group = site->pace = site->own_pace = 1;
+    if (b->slowness) {
+        site->own = b->slowness[rank];
+        site->group = group_slowness(b, rank, NULL);
+    }
+    if (b->drawn) {
+        site->own_pace = b->drawn[rank];
+        site->pace = group_slowness(b, rank, b->drawn) / site->group;
+    }
 }
 
 static struct ss_rank_site site_of(const struct ss_plan_builder *b, const struct ss_plan_class *pc)
@@ -38,8 +56,7 @@ static struct ss_rank_site site_of(const struct ss_plan_builder *b, const struct
     site.edp = ss_groups_shape(&b->groups, SS_COMM_EDP, rank);
     memcpy(site.edp.stretch, ss_groups_shape(&b->groups, SS_COMM_EXPERT_FSDP, rank).stretch,
            sizeof site.edp.stretch);
-    site.own = b->slowness ? b->slowness[rank] : 1;
-    site.group = b->slowness ? group_slowness(b, rank) : 1;
+    set_pace(b, rank, &site);
     return site;
 }
 
@@ -57,11 +74,13 @@ struct ss_cost_input ss_plan_cost_input(const struct ss_plan_builder *b)
                                   .with_steps = plan->level > SS_LEVEL_CHUNK};
 }
 
-/* The account of a site: an earlier one, or a new one. */
+/* The account of a site with GPUs that are all as fast: an earlier one, or a new one. */
 static int find_cost(struct ss_plan_builder *b, const struct ss_rank_site *site, int *index,
                      struct ss_error *err)
 {
     const struct ss_cost_input in = ss_plan_cost_input(b);
+    struct ss_rank_site even = *site;
+    even.pace = even.own_pace = 1;
     for (int i = b->ncosts - 1; i >= 0; i--)
         if (ss_rank_site_equal(&b->costs[i].site, site)) {
             *index = i;
@@ -70,8 +89,8 @@ static int find_cost(struct ss_plan_builder *b, const struct ss_rank_site *site,
     if (ss_grow(&b->costs, &b->cap_costs, (size_t)b->ncosts + 1, sizeof *b->costs))
         return ss_fail(err, SS_ERR_NOMEM, NULL, 0, "out of memory for %d classes", b->plan->nclasses);
     *index = b->ncosts++;
-    b->costs[*index].site = *site;
-    return ss_rank_cost_build(&in, site, &b->costs[*index].cost, err);
+    b->costs[*index] = (struct ss_cost_entry){.site = *site};
+    return ss_rank_cost_build(&in, &even, &b->costs[*index].cost, err);
 }
 
 static int class_cost(struct ss_plan_builder *b, int cls, struct ss_error *err)
@@ -97,6 +116,7 @@ static int class_cost(struct ss_plan_builder *b, int cls, struct ss_error *err)
     pc->step_bytes = cost->step_bytes;
     pc->host_bytes = cost->host_bytes;
     pc->parameters = cost->parameters;
+    pc->pace = 1;
     pc->gradients_s = cost->gradients_s;
     pc->optimizer_s = cost->optimizer_s;
     pc->fixed_s = b->plan->stack->fixed_iteration;

@@ -125,29 +125,11 @@ static double most_more(const struct imbalance *m)
 
 /* ---- replicas that wait for each other ---- */
 
-static int lockstep_of(const struct ss_plan_builder *b, int comm)
-{
-    const struct ss_plan *plan = b->plan;
-    int n = 0, replicas = 0;
-    if (ss_groups_shape(&b->groups, comm, 0).n <= 1)
-        return 1;
-    ss_comm_members(plan, comm, 0, b->members, &n);
-    for (int i = 0; i < n; i++) {
-        int own = ss_ranks_coordinate(&plan->ranks, b->members[i], SS_AXIS_DP), known = 0;
-        for (int j = 0; j < i && !known; j++)
-            known = ss_ranks_coordinate(&plan->ranks, b->members[j], SS_AXIS_DP) == own;
-        replicas += !known;
-    }
-    return replicas;
-}
-
 /* Experts on other replicas, and parameters or gradients that are sharded layer by layer, hold all to the slowest in every
  * microbatch. */
 static void group_replicas(const struct ss_plan_builder *b, struct imbalance *m)
 {
-    m->lockstep = lockstep_of(b, SS_COMM_ETP_EP);
-    if (b->plan->job->sharding >= SS_SHARD_OPTIM_GRADS && lockstep_of(b, SS_COMM_FSDP) > m->lockstep)
-        m->lockstep = lockstep_of(b, SS_COMM_FSDP);
+    m->lockstep = ss_plan_lockstep_replicas(b);
     m->replicas = b->plan->dp / m->lockstep > 0 ? b->plan->dp / m->lockstep : 1;
 }
 

@@ -198,9 +198,11 @@ static int plan_fill(struct ss_plan_builder *b, struct ss_error *err)
         group_ranks,             /* communicators: members, nodes, hops */
         route_flows,             /* flow -> links */
         share_links,             /* what closed forms have of links */
+        ss_plan_pace_draw,       /* GPUs that differ, where they are drawn */
         ss_plan_classes_build,   /* rank -> class */
         ss_plan_loads_count,     /* flows on each link that classes stand for */
         ss_plan_costs_build,     /* class -> times, bytes, parameters */
+        ss_plan_pace_build,      /* times on GPUs that differ */
         ss_plan_imbalance_build, /* packed rows that differ */
         ss_plan_steps_build,     /* layer level: steps of chunks and their collectives */
         ss_plan_buckets_build,   /* data-parallel collectives, and when they are due */
@@ -219,6 +221,7 @@ static int plan_fill(struct ss_plan_builder *b, struct ss_error *err)
 static void builder_free(struct ss_plan_builder *b)
 {
     free(b->slowness);
+    free(b->drawn);
     free(b->members);
     ss_groups_free(&b->groups);
     ss_routes_free(&b->routes);

@@ -412,7 +412,7 @@ int ss_routes_build(const struct ss_plan *plan, const struct ss_groups *groups, 
     memset(r, 0, sizeof *r);
     r->symmetry =
         ss_symmetry_of(plan, groups,
-                       !plan->unfolded && !options->apart && !options->placement &&
+                       !plan->unfolded && !options->apart && !options->placement && !options->draw_spread &&
                            options->nstragglers == 0 && options->nslow_links == 0 && plan->job->nfailed == 0);
     if ((status = make_kinds(&b)) != 0 || (status = make_room(&b)) != 0 ||
         (status = make_links(&b, options)) != 0)

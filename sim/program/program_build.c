@@ -147,6 +147,16 @@ static void finish_slot(struct builder *b)
 
 /* ---- the work of a slot ---- */
 
+/* Kernels of a step are the mean GPU's. */
+static void add_step(const struct builder *b, const struct ss_step *step, double seconds[SS_LABEL_COUNT])
+{
+    double pace = b->plan->classes[b->cls].pace;
+    int kernels = step->label == SS_LABEL_COMPUTE || step->label == SS_LABEL_RECOMPUTE;
+    seconds[step->label] += step->seconds * (kernels && pace < 1 ? pace : 1);
+    if (kernels && pace > 1)
+        seconds[SS_LABEL_SPREAD] += step->seconds * (pace - 1);
+}
+
 /* Layer level: computations between two posts or waits become one event. */
 static void steps(struct builder *b, const struct ss_step *list, int from, int to)
 {
@@ -154,7 +164,7 @@ static void steps(struct builder *b, const struct ss_step *list, int from, int t
     for (int i = from; i <= to; i++) {
         const struct ss_step *step = &list[i];
         if (i < to && step->kind == SS_STEP_COMPUTE) {
-            seconds[step->label] += step->seconds;
+            add_step(b, step, seconds);
             continue;
         }
         struct ss_work w = ss_emit_work(&b->e, seconds);

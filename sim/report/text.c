@@ -154,6 +154,14 @@ static void breakdown(const struct ss_result *r, FILE *out)
     }
 }
 
+static int any_spread(const struct ss_result *r)
+{
+    for (int s = 0; s < r->nstages; s++)
+        if (r->stages[s].breakdown[SS_LABEL_SPREAD] > 0)
+            return 1;
+    return 0;
+}
+
 /* Labels that matter on any stage become columns; the rest is summed. */
 static void stages(const struct ss_result *r, FILE *out)
 {
@@ -165,20 +173,24 @@ static void stages(const struct ss_result *r, FILE *out)
         {SS_LABEL_PP, -1, -1, -1},
         {SS_LABEL_BUBBLE, -1, -1, -1},
         {SS_LABEL_IMBALANCE, -1, -1, -1},
+        {SS_LABEL_SPREAD, -1, -1, -1},
     };
 
-    static const int width[] = {15, 10, 9, 9, 9, 9, 10};
+    static const int width[2][SS_ARRAY_LEN(groups)] = {{15, 10, 9, 9, 9, 9, 10}, {12, 10, 9, 9, 8, 8, 10, 8}};
+    const int with = any_spread(r);
 
     if (r->nstages < 2)
         return;
-    fprintf(out, "\nStage, ms compute+opt recompute tp+cp+ep dp+other       pp   bubble imbalance\n");
+    fputs(with ? "\nStage, ms comp+opt recompute tp+cp+ep dp+other      pp  bubble imbalance  spread\n"
+               : "\nStage, ms compute+opt recompute tp+cp+ep dp+other       pp   bubble imbalance\n",
+          out);
     for (int s = 0; s < r->nstages; s++) {
         fprintf(out, "  %3d ", s);
-        for (size_t g = 0; g < SS_ARRAY_LEN(groups); g++) {
+        for (size_t g = 0; g < SS_ARRAY_LEN(groups) - !with; g++) {
             double sum = 0;
             for (int i = 0; i < 4 && groups[g][i] >= 0; i++)
                 sum += r->stages[s].breakdown[groups[g][i]];
-            fprintf(out, "%*.1f", width[g], 1e3 * sum);
+            fprintf(out, "%*.1f", width[with][g], 1e3 * sum);
         }
         fputc('\n', out);
     }

@@ -7,15 +7,16 @@
 
 #include "base/base.h"
 #include "cost/kernel.h"
+#include "result/pace.h"
 
 /*
- * Time that kernels run, exchanges of experts among them, of which stages have unlike many: what makes a
- * stage the one that sets the pace.
+ * Time that kernels run, exchanges of experts among them, of which stages have unlike many, and what slower GPUs add: what makes
+ * a stage the one that sets the pace.
  */
 static double busy_time(const double spent[SS_LABEL_COUNT])
 {
     return spent[SS_LABEL_COMPUTE] + spent[SS_LABEL_RECOMPUTE] + spent[SS_LABEL_OPTIMIZER] +
-           spent[SS_LABEL_EP];
+           spent[SS_LABEL_EP] + spent[SS_LABEL_SPREAD];
 }
 
 double ss_result_peak_flops(const struct ss_plan *plan, int sixteen_bit)
@@ -106,13 +107,19 @@ static void stage_memory(const struct ss_plan *plan, const struct ss_timeline *t
     }
 }
 
+/* Without what the spread of GPUs adds. */
+static double even_seconds(const double by_label[SS_LABEL_COUNT])
+{
+    return ss_label_sum(by_label) - by_label[SS_LABEL_SPREAD];
+}
+
 /* Mean over the chunks of a class of the time of one phase. */
 static double mean_phase(const struct ss_plan_class *c, int chunks, int phase)
 {
     double sum = 0;
 
     for (int k = 0; k < chunks; k++)
-        sum += ss_chunk_seconds(&c->chunks[k], phase);
+        sum += even_seconds(ss_chunk_labels(&c->chunks[k], phase));
     return sum / chunks;
 }
 
@@ -121,7 +128,7 @@ static double mean_pair(const struct ss_plan_class *c, int chunks)
 {
     double sum = 0, n = 0;
     for (int i = 0; c->pairs && i < chunks * chunks; i++) {
-        sum += ss_label_sum(c->pairs[i].seconds);
+        sum += even_seconds(c->pairs[i].seconds);
         n += ss_label_sum(c->pairs[i].seconds) > 0;
     }
     return n > 0 ? sum / n : 0;
@@ -214,9 +221,22 @@ static int schedule_bubble(const struct ss_plan *plan, int c, double *idle, stru
     return rc;
 }
 
-/* Splits the idle time, which the timeline gives as bubble, into the schedule's share and imbalance. */
+/* What slower kernels hide is not longer because of them: the label has it as if they hid no more than others. */
+static void give_back_hidden(const double hidden[SS_LABEL_COUNT], double breakdown[SS_LABEL_COUNT])
+{
+    double sum = ss_label_sum(hidden);
+    double share = sum > breakdown[SS_LABEL_SPREAD] ? breakdown[SS_LABEL_SPREAD] / sum : 1;
+    if (!(sum > 0))
+        return;
+    for (int l = 0; l < SS_LABEL_COUNT; l++)
+        breakdown[l] += share * hidden[l];
+    breakdown[SS_LABEL_SPREAD] -= share * sum;
+}
+
+/* Splits the idle time, which the timeline gives as bubble, and what slower GPUs add to kernels: into the schedule's share, which is
+ * that of GPUs that do not differ, the `spread` s by which an iteration is longer because they do, and imbalance. */
 static int stage_breakdown(const struct ss_plan *plan, const struct ss_timeline *t, double bubble,
-                           struct ss_stage_result *s, struct ss_error *err)
+                           double spread, struct ss_stage_result *s, struct ss_error *err)
 {
     int c = busiest_class(plan, t, s->stage);
 
@@ -224,7 +244,10 @@ static int stage_breakdown(const struct ss_plan *plan, const struct ss_timeline 
         return ss_fail(err, SS_ERR_ENGINE, NULL, 0, "no rank was simulated for pipeline stage %d", s->stage);
     for (int l = 0; l < SS_LABEL_COUNT; l++)
         s->breakdown[l] = t->spent[c][l];
-    double idle = s->breakdown[SS_LABEL_BUBBLE];
+    give_back_hidden(plan->classes[c].hidden, s->breakdown);
+    double idle = s->breakdown[SS_LABEL_BUBBLE] + s->breakdown[SS_LABEL_SPREAD];
+    s->breakdown[SS_LABEL_SPREAD] = fmin(idle, spread);
+    idle -= s->breakdown[SS_LABEL_SPREAD];
     s->breakdown[SS_LABEL_BUBBLE] = fmin(idle, bubble);
     s->breakdown[SS_LABEL_IMBALANCE] += idle - fmin(idle, bubble);
     stage_memory(plan, t, s);
@@ -267,7 +290,7 @@ static void fill_memory(struct ss_result *r, const struct ss_plan *plan)
 int ss_result_build(const struct ss_plan *plan, const struct ss_timeline *timeline, int engine,
                     struct ss_result **out, struct ss_error *err)
 {
-    double idle = 0;
+    double idle = 0, spread = 0;
     int critical_class, rc;
     struct ss_result *r = ss_calloc(1, sizeof *r);
 
@@ -286,9 +309,11 @@ int ss_result_build(const struct ss_plan *plan, const struct ss_timeline *timeli
     r->critical_stage = critical_stage(plan, timeline, &critical_class);
     rc = critical_class < 0 ? ss_fail(err, SS_ERR_ENGINE, NULL, 0, "no rank was simulated")
                             : schedule_bubble(plan, critical_class, &idle, err);
+    if (!rc)
+        rc = ss_result_pace(plan, timeline, critical_class, idle, &spread, err);
     for (int s = 0; !rc && s < r->nstages; s++) {
         r->stages[s].stage = s;
-        rc = stage_breakdown(plan, timeline, idle, &r->stages[s], err);
+        rc = stage_breakdown(plan, timeline, idle, spread, &r->stages[s], err);
     }
     if (rc) {
         ss_result_free(r);

@@ -128,6 +128,27 @@ static int simulate(const struct ss_scenario *s, const struct ss_run_options *op
     return rc;
 }
 
+/* The iteration of the same job on GPUs that are all as fast: what drawn ones are held against. */
+static int find_even(const struct ss_scenario *s, const struct ss_run_options *options, double *seconds,
+                     struct ss_error *err)
+{
+    struct ss_run_options how = {.engine = SS_ENGINE_NATIVE, .plan = options->plan, .unchecked = 1};
+    struct ss_scenario even = *s;
+    struct ss_job job = *s->job;
+    struct ss_run run;
+    job.spread = 0;
+    even.job = &job;
+    how.plan.draw_spread = 0;
+    how.schedule = options->schedule;
+    how.level_choice = SS_LEVEL_BLIND;
+    int rc = ss_run_scenario(&even, &how, &run, err);
+    if (rc)
+        return rc;
+    *seconds = run.result->iteration_s;
+    ss_run_free(&run);
+    return SS_OK;
+}
+
 /* Classes near what is slow or has failed, then farther from it as long as that makes a difference, at last exact ones. */
 static int simulate_near(const struct ss_scenario *s, const struct ss_run_options *options,
                          struct ss_run *out, struct ss_spread *spread, struct ss_error *err)
@@ -167,6 +188,8 @@ static int run_once(const struct ss_scenario *s, const struct ss_run_options *op
                            : build_schedule(s, &out->schedule, err);
     if (!rc)
         rc = simulate_near(s, options, out, &spread, err);
+    if (!rc && options->plan.draw_spread)
+        rc = find_even(s, options, &out->plan->even_s, err);
     if (!rc)
         rc = ss_result_build(out->plan, out->timeline, options->engine, &out->result, err);
     if (!rc)

@@ -164,6 +164,7 @@ void ss_summary_fill(const struct ss_run *run, const struct ss_bands *bands, str
     out->exposed_s = spent[SS_LABEL_PP] + spent[SS_LABEL_DP] + spent[SS_LABEL_TP] + spent[SS_LABEL_CP] +
                      spent[SS_LABEL_EP];
     out->imbalance_fraction = ratio(spent[SS_LABEL_IMBALANCE], r->iteration_s);
+    out->spread_fraction = ratio(spent[SS_LABEL_SPREAD], r->iteration_s);
     out->peak_device = r->peak_device;
     out->capacity = r->capacity;
     out->peak_reserved = r->peak_reserved;

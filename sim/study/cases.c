@@ -177,7 +177,8 @@ static int prepare(struct ss_case *c, const struct ss_case_choice *choice, struc
         rc = check_words(c, err);
     if (rc)
         return rc;
-    if (choice && !is_platform(ss_table_get(c->table, c->row, "platform"), choice->platform)) {
+    if (choice && choice->platform &&
+        !is_platform(ss_table_get(c->table, c->row, "platform"), choice->platform)) {
         refuse(c, SS_CASE_NOTHING, "another platform");
         return SS_OK;
     }
@@ -187,10 +188,12 @@ static int prepare(struct ss_case *c, const struct ss_case_choice *choice, struc
     rc = ss_data_note("workloads/models", ss_table_get(c->table, c->row, "model"), ".json", files, err);
     if (rc)
         return rc;
-    if (choice)
+    if (choice && choice->platform)
         ss_copy(c->job.platform, sizeof c->job.platform, choice->platform);
     if (choice && choice->stack)
         ss_copy(c->job.stack, sizeof c->job.stack, choice->stack);
+    if (choice && choice->spread)
+        c->job.spread = *choice->spread;
     rc = finish(c, files, err);
     if (!rc)
         ss_stack_note(&c->stack, notes);

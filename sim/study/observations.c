@@ -126,7 +126,7 @@ static int is_usable(const struct ss_case *c)
 static int load_runs(const struct ss_calibrate_options *opt, struct ss_observations *o,
                      struct ss_notes *notes, struct ss_error *err)
 {
-    struct ss_case_choice choice = {opt->platform, opt->stack};
+    struct ss_case_choice choice = {opt->platform, opt->stack, opt->spread};
     struct ss_timer_rows timers = {0};
     int rc = ss_cases_load(opt->tables, opt->ntables, &choice, opt->files, &o->cases, notes, err);
 
@@ -224,6 +224,8 @@ static int load_log(const struct ss_calibrate_options *opt, struct ss_observatio
     ss_copy(c->job.platform, sizeof c->job.platform, opt->platform);
     if (opt->stack)
         ss_copy(c->job.stack, sizeof c->job.stack, opt->stack);
+    if (opt->spread)
+        c->job.spread = *opt->spread;
     if (!rc)
         rc = ss_case_finish(c, opt->files, err);
     if (!rc) {

@@ -249,6 +249,7 @@ int ss_validate(const char *const *tables, int ntables, const struct ss_validate
                 struct ss_validation **out, struct ss_error *err)
 {
     struct ss_validation *v = ss_calloc(1, sizeof *v);
+    const struct ss_case_choice choice = {.spread = opt->spread};
     struct ss_cases cases;
     int rc;
 
@@ -258,7 +259,7 @@ int ss_validate(const char *const *tables, int ntables, const struct ss_validate
     if (!rc && opt->timer_rows)
         rc = ss_data_note("validation", opt->timer_rows, ".csv", opt->files, err);
     if (!rc)
-        rc = ss_cases_load(tables, ntables, NULL, opt->files, &cases, &v->notes, err);
+        rc = ss_cases_load(tables, ntables, &choice, opt->files, &cases, &v->notes, err);
     if (!rc) {
         v->rows = ss_calloc((size_t)cases.n + 1, sizeof *v->rows);
         rc =

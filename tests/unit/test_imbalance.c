@@ -121,6 +121,7 @@ static double brute_force(const char *text, const struct ss_packing *p, int repl
     struct scale_job s;
     struct ss_run run;
     CU_ASSERT_EQUAL_FATAL(scale_open(&s, text), 0);
+    s.job.spread = 0; /* of rows alone */
     const struct slopes slopes = slopes_of(&s, p);
     s.job.packing = p;
     CU_ASSERT_EQUAL_FATAL(scale_run(&s, NULL, &run), 0);

@@ -124,6 +124,7 @@ static void test_run_has_every_key(void)
                                        "tokens_per_s_per_gpu",
                                        "bubble_fraction",
                                        "imbalance_fraction",
+                                       "spread_fraction",
                                        "memory",
                                        "critical_stage",
                                        "breakdown_ms",

@@ -25,8 +25,9 @@ enum ss_precision {
 };
 
 /* What a rank spends an instant of its compute stream on. compute, recompute and optimizer: kernels run. tp, cp, ep, dp,
- * offload and pp: the rank waits for communication of that kind. bubble, imbalance and other: it idles because of the
- * schedule, because of ranks that have more work, or because of the host. X(symbol, name in JSON) */
+ * offload and pp: the rank waits for communication of that kind. bubble, imbalance, spread and other: it
+ * idles because of the schedule, because of ranks that have more work, because of GPUs that are slower than the mean one (its own
+ * kernels too take longer on such a one), or because of the host. X(symbol, name in JSON) */
 #define SS_LABEL_LIST(X)                                                                                     \
     X(SS_LABEL_COMPUTE, "compute")                                                                           \
     X(SS_LABEL_RECOMPUTE, "recompute")                                                                       \
@@ -39,6 +40,7 @@ enum ss_precision {
     X(SS_LABEL_PP, "pp")                                                                                     \
     X(SS_LABEL_BUBBLE, "bubble")                                                                             \
     X(SS_LABEL_IMBALANCE, "imbalance")                                                                       \
+    X(SS_LABEL_SPREAD, "spread")                                                                             \
     X(SS_LABEL_OTHER, "other")
 enum ss_label {
 #define X(sym, name) sym,

@@ -14,6 +14,7 @@ struct cli_sim {
     char placement[CLI_PATH_SIZE];
     int jitter;            /* given */
     double seed, replicas; /* < 0, 0: not given */
+    double spread_seed;    /* < 0: not given */
     int *gpu_of;
     struct ss_straggler stragglers[CLI_MAX_SLOW];
     struct ss_slow_link slow_links[CLI_MAX_SLOW];
@@ -46,6 +47,7 @@ struct cli_flags {
     int nodes, gpus_per_node;     /* 0 = not given */
     int stage;                    /* of --steps */
     double tolerance;             /* per cent, < 0 = not given */
+    double spread;                /* of all rows, < 0 = not given */
     char output[CLI_PATH_SIZE];   /* "" = stdout */
     char csv[CLI_PATH_SIZE], svg[CLI_PATH_SIZE], against[CLI_PATH_SIZE], timer_rows[CLI_PATH_SIZE];
     struct cli_pictures pictures;

@@ -34,6 +34,8 @@ struct ss_rank_site {
         edp; /* of the expert rank grid; all of one member without experts */
     /* factors >= 1 on kernel times: its own, and the largest among the ranks that it works with in every layer */
     double own, group;
+    /* times that what the lasting spread of GPUs makes of it: of the GPU itself, and of those that it works with */
+    double own_pace, pace;
 };
 /* Returns 1 when ranks at both sites cost the same. */
 int ss_rank_site_equal(const struct ss_rank_site *a, const struct ss_rank_site *b);

@@ -75,6 +75,8 @@ struct ss_chunk_cost {
     struct ss_step *steps[SS_PHASE_COUNT];
 };
 
+/* Seconds by label of a phase, SS_PHASE_F to SS_PHASE_W, [SS_LABEL_COUNT]. */
+const double *ss_chunk_labels(const struct ss_chunk_cost *chunk, int phase);
 /* Seconds of a phase, SS_PHASE_F to SS_PHASE_W, all labels. */
 double ss_chunk_seconds(const struct ss_chunk_cost *chunk, int phase);
 

@@ -236,6 +236,7 @@ struct ss_job {
     int group_query_attention, no_position_embedding,
         quick_geglu;       /* flags that complete or check the model */
     struct ss_model model; /* complete after ss_job_finish */
+    double spread;         /* --spread: times the lasting spread of GPUs, 0: none */
     char schedule[256];    /* "auto", a schedule name, or later a file */
     double measured_ms;    /* --measured, 0 = not given */
     double measured_mib;   /* --measured-memory, 0 = not given */

@@ -83,6 +83,12 @@ extern "C" {
     X(pcie_bandwidth, "ss.pcie.bandwidth", BANDWIDTH, 1, 0, 1e8, 1e13,                                       \
       "host to device copy rate, one direction")                                                             \
     X(host_memory, "ss.host_memory", BYTES, 1, 0, 1e9, 1e15, "host memory of a node")                        \
+    X(spread_gpu, "ss.spread.gpu", FRACTION, 0, 0.015, 0, 0.1,                                               \
+      "lasting spread of GPUs: standard deviation of the time that their kernels take, over its mean")       \
+    X(spread_slow_share, "ss.spread.slow_share", FRACTION, 0, 0.005, 0, 0.1,                                 \
+      "share of machines that are slow beyond it")                                                           \
+    X(spread_slow_factor, "ss.spread.slow_factor", NONE, 0, 1.1, 1, 2,                                       \
+      "how much longer kernels take on those")                                                               \
     X(power, "ss.power", WATT, 0, 0, 0, 1e5, "board power limit")                                            \
     X(price, "ss.price", PRICE, 0, 0, 0, 1e6, "price of one GPU, USD an hour")
 

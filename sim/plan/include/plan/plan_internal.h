@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/map.h"
+#include "cost/pace.h"
 #include "cost/rank_cost.h"
 #include "plan/routes.h"
 
@@ -15,6 +16,7 @@
 struct ss_cost_entry {
     struct ss_rank_site site;
     struct ss_rank_cost cost;
+    double hidden[SS_LABEL_COUNT]; /* as in struct ss_plan_class */
 };
 
 /* The plan under construction. Each group of fields is written by one step of plan_fill, in this order, and read by
@@ -25,6 +27,7 @@ struct ss_plan_builder {
     /* place: where the ranks are, and what they work with */
     struct ss_net net;
     double *slowness; /* [world_size]: factors of stragglers, NULL without */
+    double *drawn;    /* [world_size]: drawn paces of GPUs, NULL without */
     int *members;     /* [2 * world_size]: room for one group at a time; nothing is handed on in it */
     /* groups, routes */
     struct ss_groups groups;
@@ -121,6 +124,11 @@ int ss_plan_list_add(int **list, int *n, int value, struct ss_error *err);
 int ss_plan_costs_build(struct ss_plan_builder *b, struct ss_error *err);
 /* What all ranks share. */
 struct ss_cost_input ss_plan_cost_input(const struct ss_plan_builder *b);
+/* pace.c: paces of GPUs that differ for good; nothing to do without. */
+int ss_plan_pace_draw(struct ss_plan_builder *b, struct ss_error *err);  /* before classes */
+int ss_plan_pace_build(struct ss_plan_builder *b, struct ss_error *err); /* when costs are known */
+/* Data-parallel replicas, a rank's own among them, that wait for each other in every layer: for experts, or for shards. */
+int ss_plan_lockstep_replicas(const struct ss_plan_builder *b);
 /* imbalance.c: what packed rows that differ cost; nothing to do without. */
 int ss_plan_imbalance_build(struct ss_plan_builder *b, struct ss_error *err);
 static inline const struct ss_rank_cost *ss_plan_cost_of(const struct ss_plan_builder *b, int cls)

@@ -64,6 +64,8 @@ struct ss_plan_options {
     const struct ss_straggler *stragglers;
     int nslow_links;
     const struct ss_slow_link *slow_links;
+    int draw_spread;      /* 1: the lasting spread of GPUs is drawn, GPU by GPU; 0: its expectation */
+    uint64_t spread_seed; /* of the draws */
     /* Of a job with stragglers or slow links that has more than `most_classes` (0: as many as have 65,536 slots): how many steps a
      * difference between ranks goes over shared links, beyond which they are as in the healthy cluster (plan.near). 0: exact
      * classes, however many. */
@@ -74,13 +76,17 @@ struct ss_plan_options {
 
 /* Ranks that do the same on the same kind of links. */
 struct ss_plan_class {
-    int stage;                    /* pipeline rank */
-    int count;                    /* ranks it stands for */
-    int representative;           /* lowest of them; plan.near: of those that meet what most of them do */
-    double parameters;            /* on one rank */
-    double memory[SS_MEM_COUNT];  /* static bytes by class */
-    double step_bytes;            /* of them, those that live in the optimizer's step alone */
-    double host_bytes;            /* of the host's memory, that one rank's offload needs */
+    int stage;                   /* pipeline rank */
+    int count;                   /* ranks it stands for */
+    int representative;          /* lowest of them; plan.near: of those that meet what most of them do */
+    double parameters;           /* on one rank */
+    double memory[SS_MEM_COUNT]; /* static bytes by class */
+    double step_bytes;           /* of them, those that live in the optimizer's step alone */
+    double host_bytes;           /* of the host's memory, that one rank's offload needs */
+    double
+        pace; /* how much longer its kernels take than on the mean GPU; in `chunks` as SS_LABEL_SPREAD, in steps not */
+    double hidden
+        [SS_LABEL_COUNT]; /* s of an iteration by which labels are shorter because slower kernels hide more of them */
     struct ss_chunk_cost *chunks; /* [plan.schedule->chunks] */
     /* [chunk of the forward * plan.schedule->chunks + that of the backward]; NULL: a pair takes F + B */
     struct ss_pair_cost *pairs;
@@ -135,7 +141,8 @@ struct ss_plan {
     int near; /* 0: classes are exact; else steps from what is slow or has failed within which they are */
     int *
         alike; /* [nclasses], of near: lowest class that two steps fewer would leave the same as this one; else NULL */
-    int experts; /* 1: the model is a mixture of experts */
+    double even_s; /* s: an iteration without the spread of GPUs, where that is drawn; 0: not known */
+    int experts;   /* 1: the model is a mixture of experts */
     /* a pass of a layer of experts on the expert group of rank 0; all zero without */
     struct ss_load_figures load;
     int uneven; /* 1: what ranks of an expert group send each other is a matrix (docs/reference/model.md, section 5) */

@@ -91,6 +91,8 @@ enum ss_metric_place { SS_IN_RUN, SS_IN_MEMORY };
       "time that the schedule leaves the busiest stage idle, over the iteration")                            \
     X(imbalance_fraction, SHARE, RUN, "imbalance_fraction",                                                  \
       "time that the busiest stage waits for unequal stages and transfers, over the iteration")              \
+    X(spread_fraction, SHARE, RUN, "spread_fraction",                                                        \
+      "time that an iteration takes longer because GPUs differ for good, over the iteration")                \
     X(exposed_s, TIME, RUN, "exposed_communication_ms",                                                      \
       "time that the busiest stage waits for communication: tp, cp, ep, dp and pp of its breakdown")         \
     X(peak_device, MEMORY, MEMORY, "peak_mib",                                                               \

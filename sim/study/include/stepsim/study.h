@@ -90,6 +90,7 @@ struct ss_validation {
 struct ss_validate_options {
     int engine;             /* enum ss_engine */
     const char *timer_rows; /* NULL or measured timers of rows of the tables: run, timer, ms */
+    const double *spread; /* times the lasting spread of GPUs, as --spread of a job; NULL: as each row says */
     void (*progress)(void *ctx, int done, int total, const char *id); /* may be NULL */
     void *ctx;
     struct ss_files *files; /* gets the files that are read; may be NULL */
@@ -208,6 +209,7 @@ struct ss_calibrate_options {
     const char *timer_rows; /* NULL or measured timers of the tables' rows: run, timer, ms */
     int fit_timers;         /* timers count in the fit; else they are only shown */
     const char *leave_out;  /* NULL, model, gpu, precision, half (odd and even lines of the table) or id */
+    const double *spread;   /* as in struct ss_validate_options; of a job of --log too */
     /* 0: what the kinds of measurements at hand tell: GEMM efficiencies, links, kernels */
     int nprops;
     struct ss_fit_prop props[SS_FIT_MAX];         /* id, lo, hi */

@@ -29,8 +29,9 @@ struct ss_case {
 };
 /* Rows of this platform only, and on this file of it. */
 struct ss_case_choice {
-    const char *platform; /* name or path */
+    const char *platform; /* name or path; NULL: each row's own */
     const char *stack;    /* NULL: each row's own */
+    const double *spread; /* NULL: each row's own */
 };
 struct ss_cases {
     int ntables, n;

@@ -1,0 +1,255 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Which paces of GPUs the ranks of a stage take (docs/reference/model.md, "Spread of GPUs"): that of the slowest of the ranks that
+ * wait for each other in every layer, and on one stage that of the slowest GPU of the job, which sets the pace of all pipelines.
+ */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/base.h"
+#include "plan/plan_internal.h"
+
+/* Replicas, the rank's own among them, of which a group of a communicator holds ranks. */
+static int replicas_of(const struct ss_plan_builder *b, int comm)
+{
+    const struct ss_plan *plan = b->plan;
+    int n = 0, replicas = 0;
+    if (ss_groups_shape(&b->groups, comm, 0).n <= 1)
+        return 1;
+    ss_comm_members(plan, comm, 0, b->members, &n);
+    for (int i = 0; i < n; i++) {
+        int own = ss_ranks_coordinate(&plan->ranks, b->members[i], SS_AXIS_DP), known = 0;
+        for (int j = 0; j < i && !known; j++)
+            known = ss_ranks_coordinate(&plan->ranks, b->members[j], SS_AXIS_DP) == own;
+        replicas += !known;
+    }
+    return replicas;
+}
+
+int ss_plan_lockstep_replicas(const struct ss_plan_builder *b)
+{
+    int experts = replicas_of(b, SS_COMM_ETP_EP);
+    int shards = b->plan->job->sharding >= SS_SHARD_OPTIM_GRADS ? replicas_of(b, SS_COMM_FSDP) : 1;
+    return shards > experts ? shards : experts;
+}
+
+static struct ss_gpu_spread pace_of(const struct ss_plan *plan)
+{
+    return ss_pace_of(ss_platform_card(plan->platform), plan->job->spread,
+                      ss_platform_gpus_per_node(plan->platform));
+}
+
+int ss_plan_pace_draw(struct ss_plan_builder *b, struct ss_error *err)
+{
+    const struct ss_plan *plan = b->plan;
+    const struct ss_gpu_spread pace = pace_of(plan);
+    if (!b->options->draw_spread || plan->world_size == 1 || !ss_pace_differs(&pace))
+        return SS_OK;
+    b->drawn = ss_calloc((size_t)plan->world_size, sizeof *b->drawn);
+    if (!b->drawn)
+        return ss_fail(err, SS_ERR_NOMEM, NULL, 0, "out of memory for %d ranks", plan->world_size);
+    for (int r = 0; r < plan->world_size; r++)
+        b->drawn[r] = ss_pace_draw(&pace, b->options->spread_seed, plan->gpu_of[r]);
+    return SS_OK;
+}
+
+/* ---- the slowest GPU of the job ---- */
+
+static void add_phase(struct ss_pace_part *part, const double *by_label)
+{
+    double kernels = by_label[SS_LABEL_COMPUTE] + by_label[SS_LABEL_RECOMPUTE];
+    part->kernels += kernels;
+    part->fixed += ss_label_sum(by_label) - kernels;
+}
+
+/* A microbatch on all chunks of a rank: what it takes with the mean GPU. Where its slots are pairs, exchanges that other chunks'
+ * kernels hide do not count. */
+static struct ss_pace_part part_of(const struct ss_plan *plan, const struct ss_rank_cost *c)
+{
+    int chunks = plan->schedule->chunks, npairs = 0;
+    struct ss_pace_part part = {0}, pairs = {0};
+    for (int k = 0; k < chunks; k++) {
+        add_phase(&part, c->chunks[k].forward);
+        add_phase(&part, c->chunks[k].backward);
+    }
+    for (int i = 0; c->pairs && i < chunks * chunks; i++)
+        if (ss_label_sum(c->pairs[i].seconds) > 0) {
+            add_phase(&pairs, c->pairs[i].seconds);
+            npairs++;
+        }
+    if (npairs)
+        part.fixed = pairs.fixed * chunks / npairs;
+    part.gpus = (double)plan->world_size / plan->schedule->stages;
+    return part;
+}
+
+static double part_seconds(const struct ss_pace_part *part, double pace)
+{
+    return part->fixed + pace * part->kernels;
+}
+
+/* The stage that takes longest; of those that take as long, to a thousandth, the one in the middle: a slow GPU may be on any of
+ * them, and more of what it takes is hidden in the bubble the nearer it is to the first one. */
+static int longest_stage(const struct ss_pace_part *parts, int n, double pace)
+{
+    double most = 0;
+    int found = 0, at = 0;
+    for (int s = 0; s < n; s++)
+        most = fmax(most, part_seconds(&parts[s], pace));
+    for (int s = 0; s < n; s++)
+        found += part_seconds(&parts[s], pace) >= most * 0.999;
+    for (found /= 2; found >= 0; at++)
+        found -= part_seconds(&parts[at], pace) >= most * 0.999;
+    return at - 1;
+}
+
+/* Paces of the stages' ranks: that of the slowest of the ranks that wait for each other in every layer. On the stage that takes
+ * longest it is as much as makes this stage take the expected time of the one that takes longest with all their GPUs. `parts` is
+ * sorted. */
+static void find_paces(const struct ss_plan_builder *b, struct ss_pace_part *parts, double *paces)
+{
+    const struct ss_plan *plan = b->plan;
+    const struct ss_gpu_spread pace = pace_of(plan);
+    int stages = plan->schedule->stages, per_replica = plan->job->tp * plan->job->cp;
+    double usual =
+        ss_pace_slowest(&pace, stages == 1 ? plan->world_size : per_replica * ss_plan_lockstep_replicas(b));
+    for (int s = 0; s < stages; s++)
+        paces[s] = usual;
+    if (stages == 1)
+        return;
+    int at = longest_stage(parts, stages, usual);
+    struct ss_pace_part longest = parts[at];
+    double seconds = ss_pace_longest(&pace, parts, stages);
+    if (longest.kernels > 0)
+        paces[at] = fmax(usual, (seconds - longest.fixed) / longest.kernels);
+}
+
+static int expect_paces(struct ss_plan_builder *b, struct ss_error *err)
+{
+    int stages = b->plan->schedule->stages;
+    struct ss_pace_part *parts = ss_calloc((size_t)stages, sizeof *parts);
+    double *paces = ss_calloc((size_t)stages, sizeof *paces);
+    if (parts && paces) {
+        for (int i = b->ncosts - 1; i >= 0; i--) /* of a stage the first one: replicas are alike */
+            parts[b->costs[i].site.stage] = part_of(b->plan, &b->costs[i].cost);
+        find_paces(b, parts, paces);
+        for (int i = 0; i < b->ncosts; i++)
+            b->costs[i].site.pace = b->costs[i].site.own_pace = paces[b->costs[i].site.stage];
+    }
+    free(parts);
+    free(paces);
+    return parts && paces ? SS_OK
+                          : ss_fail(err, SS_ERR_NOMEM, NULL, 0, "out of memory for %d stages", stages);
+}
+
+/* ---- times with these paces ---- */
+
+/* Whether slower kernels would hide more of what runs beside them. */
+static int hides(const struct ss_rank_cost *c, int chunks)
+{
+    int found = c->pairs != NULL;
+    for (int k = 0; k < chunks && !found; k++)
+        for (int phase = 0; phase < SS_PHASE_FB && !found; phase++) {
+            const double *t = ss_chunk_labels(&c->chunks[k], phase);
+            found = ss_label_sum(t) - t[SS_LABEL_COMPUTE] - t[SS_LABEL_RECOMPUTE] > 0;
+        }
+    return found;
+}
+
+/* Kernels alone. */
+static void stretch(double *by_label, double pace)
+{
+    for (int l = 0; l < SS_LABEL_COUNT && pace < 1; l++)
+        by_label[l] *= pace;
+    by_label[SS_LABEL_SPREAD] = pace > 1 ? (pace - 1) * ss_label_sum(by_label) : 0;
+}
+
+static void stretch_all(struct ss_rank_cost *c, int chunks, double pace)
+{
+    for (int k = 0; k < chunks; k++) {
+        stretch(c->chunks[k].forward, pace);
+        stretch(c->chunks[k].backward, pace);
+        stretch(c->chunks[k].input_grad, pace);
+        stretch(c->chunks[k].weight_grad, pace);
+    }
+}
+
+static const double *slot_seconds(const struct ss_rank_cost *c, const struct ss_slot *slot, int chunks)
+{
+    if (slot->phase == SS_PHASE_FB && c->pairs)
+        return c->pairs[slot->chunk * chunks + slot->chunk2].seconds;
+    return ss_chunk_labels(&c->chunks[slot->chunk], slot->phase == SS_PHASE_FB ? SS_PHASE_F : slot->phase);
+}
+
+/* By how much labels of an iteration are shorter because slower kernels hide more of them: of slots that are the same at once. */
+static void find_hidden(const struct ss_schedule *s, const struct ss_rank_cost *even, int *count,
+                        struct ss_cost_entry *entry)
+{
+    const int stage = entry->site.stage, v = s->chunks, first = s->loop_more ? s->loop_first[stage] : 0;
+    memset(count, 0, SS_PHASE_COUNT * (size_t)(v * v) * sizeof *count);
+    for (int i = 0; i < s->nslots[stage]; i++) {
+        const struct ss_slot *slot = &s->slots[stage][i];
+        int times = s->loop_more && i >= first && i < first + s->loop_length ? 1 + s->loop_more : 1;
+        int pair = slot->phase == SS_PHASE_FB;
+        count[(slot->phase * v + slot->chunk) * v + (pair ? slot->chunk2 : 0)] += times;
+        if (pair && !even->pairs)
+            count[(SS_PHASE_B * v + slot->chunk2) * v] += times;
+    }
+    for (int i = 0; i < SS_PHASE_COUNT * v * v; i++) {
+        const struct ss_slot slot = {.phase = i / (v * v), .chunk = i / v % v, .chunk2 = i % v};
+        if (!count[i])
+            continue;
+        const double *before = slot_seconds(even, &slot, v), *after = slot_seconds(&entry->cost, &slot, v);
+        for (int l = 0; l < SS_LABEL_COUNT; l++)
+            entry->hidden[l] += l == SS_LABEL_SPREAD ? 0 : count[i] * (before[l] - after[l]);
+    }
+}
+
+static int rebuild(const struct ss_plan_builder *b, struct ss_cost_entry *entry, struct ss_error *err)
+{
+    const struct ss_cost_input in = ss_plan_cost_input(b);
+    struct ss_rank_cost even = entry->cost;
+    size_t v = (size_t)b->plan->schedule->chunks;
+    int *count = ss_calloc(SS_PHASE_COUNT * v * v, sizeof *count);
+    if (!count)
+        return ss_fail(err, SS_ERR_NOMEM, NULL, 0, "out of memory for %zu chunks", v);
+    int status = ss_rank_cost_build(&in, &entry->site, &entry->cost, err);
+    if (!status)
+        find_hidden(b->plan->schedule, &even, count, entry);
+    free(count);
+    ss_rank_cost_free(&even);
+    return status;
+}
+
+static void take_cost(const struct ss_plan_builder *b, int cls)
+{
+    const struct ss_cost_entry *entry = &b->costs[b->cost_of[cls]];
+    struct ss_plan_class *pc = &b->plan->classes[cls];
+    size_t chunks = (size_t)b->plan->schedule->chunks;
+    pc->pace = entry->site.own_pace;
+    memcpy(pc->hidden, entry->hidden, sizeof pc->hidden);
+    memcpy(pc->chunks, entry->cost.chunks, chunks * sizeof *pc->chunks);
+    if (pc->pairs)
+        memcpy(pc->pairs, entry->cost.pairs, chunks * chunks * sizeof *pc->pairs);
+}
+
+int ss_plan_pace_build(struct ss_plan_builder *b, struct ss_error *err)
+{
+    const struct ss_gpu_spread pace = pace_of(b->plan);
+    int status = SS_OK;
+    if (b->plan->world_size == 1 || !ss_pace_differs(&pace))
+        return SS_OK;
+    if (!b->drawn)
+        status = expect_paces(b, err);
+    for (int i = 0; i < b->ncosts && !status; i++) {
+        struct ss_cost_entry *entry = &b->costs[i];
+        if (hides(&entry->cost, b->plan->schedule->chunks))
+            status = rebuild(b, entry, err);
+        else
+            stretch_all(&entry->cost, b->plan->schedule->chunks, entry->site.pace);
+    }
+    for (int c = 0; c < b->plan->nclasses && !status; c++)
+        take_cost(b, c);
+    return status;
+}

@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the lasting spread of GPUs adds to an iteration. */
+#include "result/pace.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#include "base/base.h"
+
+/* Seconds of slots: of the first class of each stage, with or without SS_LABEL_SPREAD. */
+struct paced {
+    const struct ss_plan *plan;
+    int *of_stage; /* class */
+    int rank;      /* the busiest one */
+    int even;      /* 1: without */
+    double net;    /* share of it that is not hidden, 0..1 */
+};
+
+static double seconds_of(const struct paced *p, const double *by_label)
+{
+    return ss_label_sum(by_label) - (p->even ? p->net * by_label[SS_LABEL_SPREAD] : 0);
+}
+
+static double slot_seconds(void *ctx, int rank, const struct ss_slot *slot)
+{
+    const struct paced *p = ctx;
+    const struct ss_plan_class *c = &p->plan->classes[p->of_stage[rank]];
+    const struct ss_chunk_cost *chunk = &c->chunks[slot->chunk];
+    if (slot->phase != SS_PHASE_FB)
+        return seconds_of(p, ss_chunk_labels(chunk, slot->phase));
+    if (c->pairs)
+        return seconds_of(p, c->pairs[slot->chunk * p->plan->schedule->chunks + slot->chunk2].seconds);
+    return seconds_of(p, chunk->forward) + seconds_of(p, c->chunks[slot->chunk2].backward);
+}
+
+/* Turns of a loop that are looked at: what ranks idle is at its ends. */
+#define TURNS 1
+/* Of the iteration. */
+#define NOT_SEEN 1e-4
+
+/* Of the schedule: how much longer a rank idles. */
+static int idles_longer(struct paced *p, const struct ss_schedule *s, double *out, struct ss_error *err)
+{
+    double even = 0, paced = 0, more = 0;
+    p->even = 1;
+    int rc = ss_schedule_makespan_timed(s, slot_seconds, p, &even, err);
+    p->even = 0;
+    if (!rc)
+        rc = ss_schedule_makespan_timed(s, slot_seconds, p, &paced, err);
+    for (int i = 0; i < s->nslots[p->rank] && !rc; i++) {
+        p->even = 0;
+        more += slot_seconds(p, p->rank, &s->slots[p->rank][i]);
+        p->even = 1;
+        more -= slot_seconds(p, p->rank, &s->slots[p->rank][i]);
+    }
+    *out = paced - even - more;
+    return rc;
+}
+
+static int idles_longer_turns(struct paced *p, int more, double *out, struct ss_error *err)
+{
+    struct ss_schedule *turns;
+    int rc = ss_schedule_turns(p->plan->schedule, more, &turns, err);
+    if (rc)
+        return rc;
+    rc = idles_longer(p, turns, out, err);
+    ss_schedule_free(turns);
+    return rc;
+}
+
+static double largest_pace(const struct ss_plan *plan)
+{
+    double most = 0;
+    for (int c = 0; c < plan->nclasses; c++)
+        most = fmax(most, plan->classes[c].pace);
+    return most;
+}
+
+static int differs(const struct ss_plan *plan)
+{
+    for (int c = 0; c < plan->nclasses; c++)
+        if (plan->classes[c].pace != 1)
+            return 1;
+    return 0;
+}
+
+static int idles_longer_all(struct paced *p, double *out, struct ss_error *err)
+{
+    const struct ss_schedule *s = p->plan->schedule;
+    p->of_stage = ss_calloc((size_t)s->stages, sizeof *p->of_stage);
+    if (!p->of_stage)
+        return ss_fail(err, SS_ERR_NOMEM, NULL, 0, "no memory for %d stages", s->stages);
+    for (int c = p->plan->nclasses - 1; c >= 0; c--)
+        p->of_stage[p->plan->classes[c].stage] = c;
+    int rc = s->loop_more ? idles_longer_turns(p, s->loop_more < TURNS ? s->loop_more : TURNS, out, err)
+                          : idles_longer(p, s, out, err);
+    free(p->of_stage);
+    return rc;
+}
+
+int ss_result_pace(const struct ss_plan *plan, const struct ss_timeline *t, int cls, double bubble,
+                   double *seconds, struct ss_error *err)
+{
+    struct paced p = {.plan = plan, .rank = plan->classes[cls].stage};
+    double more = 0;
+    int rc = SS_OK;
+    *seconds = 0;
+    if (!differs(plan))
+        return SS_OK;
+    const double own = t->spent[cls][SS_LABEL_SPREAD], hidden = ss_label_sum(plan->classes[cls].hidden);
+    *seconds = fmax(0, plan->even_s > 0 ? t->iteration_s - plan->even_s : own - hidden);
+    if (plan->even_s > 0 || bubble * (largest_pace(plan) - 1) < NOT_SEEN * t->iteration_s)
+        return SS_OK;
+    p.net = own > 0 ? fmax(0, 1 - hidden / own) : 0;
+    rc = idles_longer_all(&p, &more, err);
+    *seconds = fmax(0, *seconds + more);
+    return rc;
+}
