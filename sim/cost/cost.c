@@ -48,13 +48,21 @@ static double cp_exposed(const struct ss_cost_context *c, double attention_s, do
                                 (1 - c->stack->cp_overlap) * step);
 }
 
-/* Partial results of the chunks are rescaled and added in fp32 (ring attention). */
-static double cp_correction(const struct ss_cost_context *c)
+/* What Transformer Engine's ring moves beside attention, bytes of n steps. The causal order halves queries or keys of all steps
+ * but the first: on average over the ranks of n steps (3n + 1)/4 in full. Forward: the output is set to zero and takes each
+ * step's part (two read, one written); halves of Q, K and V are copied. Backward: gradients are copied in the first step and
+ * added in the others; halves of Q, the output and its gradient are copied. */
+static double cp_correction(const struct ss_cost_context *c, int backward)
 {
     const struct ss_shape *s = &c->shape;
-    if (c->cp.n <= 1 || !ss_job_cp_in_ring(c->job))
+    double n = c->cp.n, steps = (3 * n + 1) / 4, halves = (n - 1) / 2;
+    if (n <= 1 || !ss_job_cp_in_ring(c->job))
         return 0;
-    return elementwise(c, (c->cp.n - 1) * s->tokens * s->heads * s->d_v * (s->e + 8), 3 * (c->cp.n - 1));
+    double queries = s->tokens * s->heads * s->d_v * s->e,
+           keys = s->tokens * s->groups * (s->d + s->d_v) * s->e;
+    double bytes = backward ? (queries + keys) * (2 + 3 * (steps - 1)) + 3 * queries * halves
+                            : queries * (1 + 3 * steps + halves) + keys * (2 + halves);
+    return elementwise(c, bytes, (backward ? 6 : 3) * (c->cp.n - 1));
 }
 
 /* The batched GEMMs of unfused attention, all heads as one: scores (K = d) and context (N = d_v), and in the
@@ -97,6 +105,8 @@ static double attention_fill(const struct ss_cost_context *c, const struct ss_op
     double of_half = ss_kernel_attention_fill(c->card, &half, sms);
     if (!ss_job_cp_in_ring(c->job))
         return of_half;
+    if (!backward) /* two streams: the next step fills the SMs that run dry, but for the last one */
+        return s->cp / (s->cp - 1 + 1 / of_half);
     double others = (1 / ss_kernel_attention_fill(c->card, &all, sms) + 1 / of_half) / 2;
     return s->cp / (1 / first + (s->cp - 1) * others);
 }
@@ -119,9 +129,9 @@ static void flash_cost(const struct ss_cost_context *c, const struct ss_op *op, 
     const struct ss_stack *st = c->stack;
     int fused = c->shape.attention == SS_ATTENTION_FUSED;
     *forward = op->forward_flops / attention_rate(c, op, fused ? st->fused_fwd : st->flash_fwd, 0) +
-               elementwise(c, 0, op->forward_kernels) + cp_correction(c);
+               elementwise(c, 0, op->forward_kernels) + cp_correction(c, 0);
     *backward = op->backward_flops / attention_rate(c, op, fused ? st->fused_bwd : st->flash_bwd, 1) +
-                elementwise(c, 0, op->backward_kernels) + 2 * cp_correction(c);
+                elementwise(c, 0, op->backward_kernels) + cp_correction(c, 1);
 }
 
 static void attention_seconds(const struct ss_cost_context *c, const struct ss_op *op, double *forward,

@@ -75,19 +75,41 @@ static double forward_with(struct setting *t, int cp, int how)
 }
 
 /* Blocks of 128 queries on 100 SMs. A rank of two has 2048 queries of 2 x 16 heads, 512 blocks; the longest wait 2/3 of 200 / 512
- * where it is causal. A ring's second step has as many keys for each query, in 512 blocks or in 256, of which the SMs wait for
- * half a block; gathered keys have 256. All-to-all has 4096 queries of 16 heads. */
+ * where it is causal; gathered keys have 256, of which the SMs wait for half a block. So they do in a ring, whose steps are on two
+ * streams, at the end of the last one alone. All-to-all has 4096 queries of 16 heads. */
 static void test_context_parallel(void)
 {
     struct setting t;
     setting_make(&t);
     t.stack.attention_half_tokens = 0;
-    double causal = 1 + 2 / 3. * 200 / 512, half = 1 + 0.5 * 100 / 256, all = 1 + 0.5 * 100 / 512;
+    double causal = 1 + 2 / 3. * 200 / 512, half = 1 + 0.5 * 100 / 256;
     double seconds = 2 * 4096.0 * 4096 * 1024 / 0.4e15;
     double ring = forward_with(&t, 2, SS_CP_P2P), gather = forward_with(&t, 2, SS_CP_ALLGATHER),
            heads = forward_with(&t, 2, SS_CP_A2A);
-    CU_ASSERT_DOUBLE_EQUAL(ring - gather, seconds * ((causal + (all + half) / 2) / 2 - half), 1e-12);
+    CU_ASSERT_DOUBLE_EQUAL(ring - gather, seconds * ((1 + half) / 2 - half), 1e-12);
     CU_ASSERT_DOUBLE_EQUAL(heads - gather, seconds * (causal - half), 1e-12);
+}
+
+/* Beside attention a ring of two has the output set to zero and 1.75 steps merged into it, half of Q and of K and V copied, and K and V
+ * put together; backward the gradients copied once and added 0.75 times, halves of Q, the output and its gradient copied. On 1 TB/s
+ * of 2-byte elements. */
+static void test_ring_bytes(void)
+{
+    struct setting t;
+    struct ss_layer_cost one, two;
+    setting_make(&t);
+    t.job.cp = 2;
+    t.job.cp_comm_type = SS_CP_P2P;
+    struct ss_ops ops = layer_of(&t, SS_LAYER_DENSE);
+    double q = 2 * t.c.shape.tokens * 16 * 64, kv = 2 * t.c.shape.tokens * t.c.shape.groups * 128;
+    ss_cost_layer(&t.c, &ops, ss_layer_kind(SS_LAYER_DENSE), SS_RECOMPUTE_NONE, &one);
+    t.c.cp.n = 2;
+    ss_cost_layer(&t.c, &ops, ss_layer_kind(SS_LAYER_DENSE), SS_RECOMPUTE_NONE, &two);
+    double forward = two.forward[SS_LABEL_COMPUTE] - one.forward[SS_LABEL_COMPUTE],
+           backward = two.input_grad[SS_LABEL_COMPUTE] - one.input_grad[SS_LABEL_COMPUTE];
+    double rate = t.card.hbm_bandwidth * t.card.hbm_efficiency, latency = t.card.kernel_latency;
+    CU_ASSERT_DOUBLE_EQUAL(forward, (q * (1 + 5.25 + 0.5) + kv * 2.5) / rate + 3 * latency, 1e-12);
+    CU_ASSERT_DOUBLE_EQUAL(backward, ((q + kv) * (2 + 2.25) + q * 1.5) / rate + 6 * latency, 1e-12);
 }
 
 /* What Transformer Engine's unfused attention does beside: 37 B of a mask of 4096 x 4096 in ten kernels, the context read
@@ -339,6 +361,7 @@ int main(void)
                            {"a window as long as the sequence is none", test_wide_window},
                            {"unfused local attention is masked", test_window_unfused},
                            {"tiles of context parallelism", test_context_parallel},
+                           {"bytes of a ring", test_ring_bytes},
                            {"unfused attention of Transformer Engine", test_unfused_te},
                            {"latent attention of full rank", test_latent_full_rank},
                            {"latent attention of DeepSeek-V3", test_latent_of_deepseek_v3},

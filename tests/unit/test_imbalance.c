@@ -142,6 +142,8 @@ static double brute_force(const char *text, const struct ss_packing *p, int repl
     return sum - mean;
 }
 
+/* The last stage has fewer layers beside the loss, so that all take about as long. */
+#define EVEN "--tp 2 --pp 4 --gbs 16 --decoder-last-pipeline-num-layers 5"
 #define JOB "--model llama3.1-8b --bf16 --seq 16384 --mbs 1 --use-distributed-optimizer "
 
 static void expect(const char *name, const char *text, const struct ss_packing *p, int replicas, int lockstep,
@@ -166,8 +168,8 @@ static void test_replicas(void)
 static void test_pipelines(void)
 {
     struct ss_packing p = pack(SS_PACKED_LOGNORMAL, 1500, 1, 16384);
-    expect("1f1b", "h800 2;" JOB "--tp 2 --pp 4 --gbs 16", &p, 2, 1, 1000, 0.1);
-    expect("one pipeline", "h800 1;" JOB "--tp 2 --pp 4 --gbs 16", &p, 1, 1, 2000, 0.3);
+    expect("1f1b", "h800 2;" JOB EVEN, &p, 2, 1, 1000, 0.1);
+    expect("one pipeline", "h800 1;" JOB EVEN, &p, 1, 1, 2000, 0.3);
     expect("interleaved", "h800 2;" JOB "--tp 2 --pp 4 --vp 2 --gbs 16", &p, 2, 1, 1000, 0.15);
     ss_packing_free(&p);
 }

@@ -281,7 +281,7 @@ static void test_pipeline(void)
         {"--num-layers-per-virtual-pipeline-stage 4", {L(BUBBLE, '<'), T('<'), P('>')}},
         {"--num-virtual-stages-per-pipeline-rank 4", {L(BUBBLE, '<'), T('<'), P('>')}},
         {"--decoder-first-pipeline-num-layers 8 --decoder-last-pipeline-num-layers 8", {T('='), P('=')}},
-        {"--decoder-first-pipeline-num-layers 11", {T('>'), P('>')}},
+        {"--decoder-first-pipeline-num-layers 14", {T('>'), P('>')}},
         {"--rank-order tp-cp-ep-dp-pp", {T('='), P('=')}},
         {"--rank-order tp-pp-cp-ep-dp", {L(DP, '>'), P('=')}}, /* data parallel now leaves the node */
         {"--recompute full", {P('<'), T('>')}},
