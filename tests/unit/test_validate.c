@@ -142,7 +142,7 @@ static void test_flags(void)
                         "d," JOB "ok,900,,ok,,,\"--decoder-first-pipeline-num-layers\n  20 # of 32\"\n"
                         "e," JOB "ok,900,,ok,,,--tpp 2\n"
                         "f," JOB "ok,900,,ok,,,--tp 'x\n"
-                        "g," JOB "ok,900,,ok,,,--fp4-recipe x\n",
+                        "g," JOB "ok,900,,ok,,,--moe-latent-size 8\n",
               &notes);
 
     CU_ASSERT_EQUAL(notes.n, 0);
@@ -327,7 +327,7 @@ static const char outcomes[] = FULL_HEAD
     "--pp --cpu-offloading,\n"
     "any-cause,h800,megatron-2407,1,llama3.1-8b,bf16,2,3,1,16,4096,true,distributed,config-error,,,ok,"
     "ValueError: another,,\n"
-    "later," JOB "ok,1000,,ok,,,--fp4-recipe x\n"
+    "later," JOB "ok,1000,,ok,,,--moe-latent-size 8\n"
     "broken," JOB "framework-error,,,ok,NCCL error,,\n"
     "never," JOB "not-run,,,ok,,,\n";
 
