@@ -72,8 +72,8 @@ group="--pp 2 --ep 8"
 }
 cat << END
 
-All ranks of an expert group wait for the hottest one, in the exchange before the experts and in the one behind. So the experts and the exchange take longer by the
-factor of the hottest rank, attention and all else do not. Activations of the experts grow by it too: the hottest rank runs out of memory before time doubles
+All ranks of an expert group wait for the hottest one, in the exchange before the experts and in the one behind. So inside a node the experts and the exchange take longer by
+the factor of the hottest rank, attention and all else do not. Over nodes what comes to the hottest rank is held up by its own NIC, but what it sends back leaves over all NICs of its node. Activations of the experts grow by it too: the hottest rank runs out of memory before time doubles
 (were another rank the hottest in each layer, as in training with loads that no file says, this would be too much: memory takes one rank for all layers).
 Random draws of a router without preference cost next to nothing: a rank gets tens of thousands of copies. What costs is which experts lie together:
 the same loads dealt to the ranks are nearly balanced until the hottest expert alone is more than a rank's share.
