@@ -286,6 +286,32 @@ static void test_few_sms(void)
                     ss_collective_seconds(&net, SS_COLL_COMBINE, bytes, &g));
 }
 
+/* Where nobody says, DeepEP has 20 of H800's 132 SMs and HybridEP 16. */
+static void test_default_sms(void)
+{
+    static const double sms[][2] = {{SS_DISPATCH_DEEPEP, 20}, {SS_DISPATCH_HYBRIDEP, 16}};
+    for (int i = 0; i < 2; i++) {
+        struct ss_run_options o = {.engine = SS_ENGINE_NATIVE, .level_choice = SS_LEVEL_BLIND};
+        struct scale_job s;
+        struct ss_run run;
+        int seen = 0;
+        CU_ASSERT_FATAL(!scale_open(&s,
+                                    "h800 1;" EXPERTS "--ep 8 --gbs 16 --overlap-moe-expert-parallel-comm "
+                                    "--moe-token-dispatcher-type flex"));
+        s.job.dispatcher = (int)sms[i][0];
+        o.plan.level = SS_LEVEL_FLOW;
+        CU_ASSERT_FATAL(!scale_run(&s, &o, &run));
+        for (int c = 0; c < run.plan->ncollectives; c++)
+            if (strstr(run.plan->collectives[c].name, "ep dispatch")) {
+                CU_ASSERT_DOUBLE_EQUAL(run.plan->collectives[c].sm_share, sms[i][1] / 132, 1e-12);
+                seen++;
+            }
+        CU_ASSERT(seen > 0);
+        ss_run_free(&run);
+        scale_close(&s);
+    }
+}
+
 /* What goes to another rail leaves by the GPU at the target's place; what stays on the node or on its rail does not. */
 static void test_via(void)
 {
@@ -307,6 +333,7 @@ int main(void)
                            {"a wide group", test_wide},
                            {"rates of DeepEP", test_deepep},
                            {"few SMs", test_few_sms},
+                           {"SMs where nobody says", test_default_sms},
                            {"rails", test_via},
                            CU_TEST_INFO_NULL};
     return suite_run("exchange", NULL, NULL, tests);

@@ -156,7 +156,7 @@ struct ss_job {
     int overlap_ep;            /* --overlap-moe-expert-parallel-comm: beside another microbatch's compute */
     int delay_wgrad;           /* --delay-wgrad-compute */
     int pad_for_fp8;           /* --moe-router-padding-for-fp8 (-quantization) */
-    int dispatch_sms;          /* SMs that DeepEP or HybridEP take, 0: 20 */
+    int dispatch_sms;          /* SMs that DeepEP or HybridEP take, 0: 20 or 16 */
     int fp8_dispatch;          /* 1: tokens are dispatched in fp8 (DeepSeek-V3) */
     int moe_load;              /* enum ss_moe_load */
     double moe_load_exponent;  /* of SS_LOAD_ZIPF; the standard deviation of SS_LOAD_BIASED's bias */
