@@ -59,22 +59,15 @@ static void deal_circle(const struct ss_band_table *t, const struct ss_band_job 
     }
 }
 
-/* The source that is furthest off, by the root mean square of its runs. */
+/* How far off the worst run of all is. */
 static double furthest(const struct ss_band_table *t, const struct deal *d)
 {
-    double square[SS_BAND_SOURCES] = {0}, weight[SS_BAND_SOURCES] = {0}, most = 0;
+    double most = 0;
 
-    for (int i = 0; i < t->n; i++) {
-        const struct ss_band_run *r = &t->by_above[i];
-        if (!(d->share[r->kind] > 0))
-            continue;
-        square[t->kinds[r->kind].source] += r->weight * r->above * r->above;
-        weight[t->kinds[r->kind].source] += r->weight;
-    }
-    for (int s = 0; s < t->nsources; s++)
-        if (weight[s] > 0)
-            most = fmax(most, square[s] / weight[s]);
-    return sqrt(most);
+    for (int i = 0; i < t->n; i++)
+        if (d->share[t->by_above[i].kind] > 0)
+            most = fmax(most, fabs(t->by_above[i].above));
+    return most;
 }
 
 static void deal(const struct ss_band_table *t, const struct ss_band_job *job, int without, struct deal *d)

@@ -598,23 +598,21 @@ static double within(double x, double sigma)
 }
 
 /* Near are a and b: each has a third of the mass, a run of a a ninth. The last third is dealt to c and to none, halves: c's
- * 10 % has a ninth, its -20 % an eighteenth, none a sixth, which is drawn as wide as c is off:
- * sqrt((ln(1.1)^2 + ln(0.8)^2 / 2) / 1.5). */
+ * 10 % has a ninth, its -20 % an eighteenth, none a sixth, which is drawn as wide as the worst run is off. */
 static void test_band(void)
 {
     const struct ss_band_job job = {"X", "f", 0, NULL}, other = {"Z", "f", 0, ""}, moe = {"X", "f", 8, NULL},
                              odd = {"X", "f", 0, "--no-such-model"};
     struct ss_bands *bands = load_bands(band_table);
-    double sigma = sqrt((pow(log(1.1), 2) + pow(log(0.8), 2) / 2) / 1.5), x;
+    double sigma = fabs(log(0.8));
     struct ss_band band, memory;
 
     ss_bands_find(bands, &job, &band, &memory);
     CU_ASSERT_EQUAL(band.n, 6);
     CU_ASSERT_EQUAL(band.sources, 3);
-    x = band.pct /
-        100; /* 1 to 4 % and 10 % have 2/3 + 1/9; the rest must come from the source that is none */
-    CU_ASSERT(x > 0.1 && x < 0.2);
-    CU_ASSERT_DOUBLE_EQUAL(2 / 3.0 + 1 / 9.0 + within(x, sigma) / 6, 0.9, 1e-9);
+    /* 1 to 4 % and 10 % have 2/3 + 1/9; none adds too little below 20 %, where c has its last eighteenth. */
+    CU_ASSERT(2 / 3.0 + 1 / 9.0 + within(0.2, sigma) / 6 < 0.9);
+    CU_ASSERT_DOUBLE_EQUAL(band.pct, 20, 1e-9);
     CU_ASSERT_PTR_NOT_NULL(strstr(band.like, "4 runs of 2 sources, f on X; less by 2 of 1 others"));
     /* Nothing of this card: a, b, c and none have a quarter each. Up to 10 % are two thirds; none adds too little below
      * 20 %, where c has its last twelfth. */
@@ -674,6 +672,13 @@ static void test_band_votes(void)
     CU_ASSERT_EQUAL(often.n, 61);
     CU_ASSERT_DOUBLE_EQUAL(often.pct, once.pct, 1e-9);
     CU_ASSERT_DOUBLE_EQUAL(once.pct, 12, 1e-9);
+    ss_bands_free(bands);
+    /* One run of 5 %: it has half of the mass, and what is like none the other, beyond it too. */
+    snprintf(text, sizeof text, "%sX,A,ok,ok,,5,,0,a,f,1\n", head);
+    bands = load_bands(text);
+    ss_bands_find(bands, &job, &once, &memory);
+    CU_ASSERT(once.pct > 5);
+    CU_ASSERT_DOUBLE_EQUAL(0.5 + 0.5 * within(once.pct / 100, log(1.05)), 0.9, 1e-9);
     ss_bands_free(bands);
 }
 
