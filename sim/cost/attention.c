@@ -73,7 +73,8 @@ static void attention_add(struct ss_ops *ops, const struct ss_shape *s, const st
                           int local, int kept_before)
 {
     struct ss_op *op = ss_op_add(ops, "core attention", SS_OP_ATTENTION);
-    double q = s->tokens * s->heads * s->d, kv = s->tokens * s->groups * (s->d + s->d_v);
+    double groups = stack->repeats_kv > 0 ? s->heads : s->groups;
+    double q = s->tokens * s->heads * s->d, kv = s->tokens * groups * (s->d + s->d_v);
     double out = s->tokens * s->heads * s->d_v, width = ss_op_kept_in_fp8(s, stack) ? 1.5 : s->e;
     op->module = SS_MODULE_BIT(SS_MODULE_CORE_ATTN);
     op->saved_bytes = (kept_before ? 0 : q + kv) * s->e + out * width;
@@ -104,13 +105,18 @@ static void attention_add(struct ss_ops *ops, const struct ss_shape *s, const st
 
 /* ---- queries, keys and values from one joint layer ---- */
 
-/* Copies between the layouts of the GEMMs and of attention. Transformer Engine: Q and V of the joint QKV made
+/* Copies between the layouts of the GEMMs and of attention: none where its kernel takes strides, as PyTorch's, but those of
+ * repeated keys and values. Transformer Engine: Q and V of the joint QKV made
  * contiguous; older layers: the context, its gradient, and the gradients of Q, K and V joined. */
-static void layout_add(struct ss_ops *ops, const struct ss_shape *s)
+static void layout_add(struct ss_ops *ops, const struct ss_shape *s, const struct ss_stack *stack)
 {
     double q = s->tokens * s->heads * s->d, kv = s->tokens * s->groups * s->d, copy = 2 * s->e;
     struct ss_op *op = ss_op_add(ops, "layout", SS_OP_ELEMENTWISE);
-    if (s->te)
+    if (stack->repeats_kv > 0 && s->heads > s->groups) /* expanded, and gradients added up */
+        ss_op_elementwise(op, s->e * 2 * (kv + q), s->e * 2 * (kv + q), 2, 2);
+    else if (stack->split_linear > 0)
+        ss_op_elementwise(op, 0, 0, 0, 0);
+    else if (s->te)
         ss_op_elementwise(op, copy * (q + kv), 0, 2, 0);
     else
         ss_op_elementwise(op, copy * q, copy * (2 * q + 2 * kv), 1, 2);
@@ -159,13 +165,20 @@ static void turn(struct ss_ops *ops, const struct ss_shape *s, const struct ss_s
 
 static void joint_qkv(struct ss_ops *ops, const struct ss_shape *s, const struct ss_stack *stack, int local)
 {
-    double qkv = ss_op_qkv_columns(s);
-    if (ss_precision_is_quantized(s->gemm_precision))
+    double qkv = ss_op_qkv_columns(s), q = s->heads * s->d, kv = s->groups * s->d;
+    int p = s->gemm_precision;
+    ss_op_gathered(ops, s, stack, stack->split_linear > 0 ? 3 : 1);
+    if (ss_precision_is_quantized(p))
         ss_op_fp8_cast(ops, s, stack, s->h, qkv, SS_TP_COLUMN);
-    ss_op_linear(ops, "qkv", s, qkv, s->h, SS_TP_COLUMN, s->gemm_precision, s->qkv_bias)->queries =
-        s->heads * s->d;
+    if (stack->split_linear > 0) {
+        ss_op_linear(ops, "q", s, q, s->h, SS_TP_COLUMN, p, s->qkv_bias);
+        ss_op_linear(ops, "k", s, kv, s->h, SS_TP_COLUMN, p, s->qkv_bias)->shares_input = 1;
+        ss_op_linear(ops, "v", s, kv, s->h, SS_TP_COLUMN, p, s->qkv_bias)->shares_input = 1;
+    } else {
+        ss_op_linear(ops, "qkv", s, qkv, s->h, SS_TP_COLUMN, p, s->qkv_bias)->queries = q;
+    }
     turn(ops, s, stack, local);
-    layout_add(ops, s);
+    layout_add(ops, s, stack);
 }
 
 /* ---- latent attention: Megatron's MLASelfAttention ---- */
@@ -291,6 +304,7 @@ void ss_op_attention_block(struct ss_ops *ops, const struct ss_shape *s, const s
     op->saved_bytes = projection_keeps(s, stack) ? s->tokens * a * s->quantized : 0;
     if (projection_keeps(s, stack))
         ss_op_offers(ops, op, ATTN_PROJ, s->tokens * a, s->quantized);
+    ss_op_scattered(ops, s, stack);
     if (s->model->parallel_residual <= SS_RESIDUAL_SERIAL)
         ss_op_branch_end(ops, s, "attention post norm");
 }

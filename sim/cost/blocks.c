@@ -12,6 +12,9 @@ static void residual_add(struct ss_ops *ops, const struct ss_shape *s, int branc
     struct ss_op *op = ss_op_add(ops, "residual", SS_OP_ELEMENTWISE);
     ss_op_elementwise(op, x * (moved * s->e + mask), x * (moved * s->e + mask * (2 * s->e + 1)), 1,
                       1 + branches);
+    /* The norm's backward adds the gradient of the residual stream, which it reads beside what it reads anyway. */
+    if (s->compiled)
+        ss_op_elementwise(op, op->forward_bytes, op->backward_bytes - 2 * x * s->e, 1, 0);
     op->saved_bytes = x * mask;
 }
 
@@ -30,6 +33,10 @@ void ss_op_mlp_begin(struct ss_ops *ops, const struct ss_shape *s, const struct 
     if (residual == SS_RESIDUAL_ONE_NORM)
         return;
     ss_op_norm(ops, s, stack, "mlp norm");
+    if (s->compiled) { /* in the kernel of the residual add before it, whose sum it need not read */
+        ops->op[ops->n - 1].forward_bytes -= s->tokens * s->h / s->sp * s->e;
+        ops->op[ops->n - 1].forward_kernels = 0;
+    }
     if (residual == SS_RESIDUAL_TWO_NORMS) /* attention's norm keeps the input of both */
         ops->op[ops->n - 1].saved_bytes -= s->tokens * s->h / s->sp * s->e;
 }
@@ -45,10 +52,10 @@ void ss_op_mlp_end(struct ss_ops *ops, const struct ss_shape *s)
 /* Activation of the MLP. A gated one's backward computes both halves and joins them with a copy. */
 struct ss_op *ss_op_activation(struct ss_ops *ops, const struct ss_shape *s, double rows, double ffn)
 {
-    double fc1 = ffn * (s->gated ? 2 : 1), joined = s->gated ? 2 * fc1 : 0;
+    double fc1 = ffn * (s->gated ? 2 : 1), joined = s->gated && !s->split ? 2 * fc1 : 0;
     struct ss_op *op = ss_op_add(ops, "activation", SS_OP_ELEMENTWISE);
     ss_op_elementwise(op, rows * (fc1 + ffn) * s->e, rows * (2 * fc1 + ffn + joined) * s->e, 1,
-                      s->gated ? 2 : 1);
+                      s->gated && !s->split ? 2 : 1);
     return op;
 }
 
@@ -60,13 +67,18 @@ double ss_op_fc1_columns(const struct ss_shape *s)
 void ss_op_mlp(struct ss_ops *ops, const struct ss_shape *s, const struct ss_stack *stack,
                const struct ss_mlp_names *names, double ffn)
 {
-    int p = s->gemm_precision, fp8 = ss_precision_is_quantized(p);
-    double fc1 = ffn * (s->gated ? 2 : 1);
+    int p = s->gemm_precision, fp8 = ss_precision_is_quantized(p), split = s->gated && s->split;
+    double fc1 = ffn * (s->gated ? 2 : 1), columns = split ? ffn : fc1;
+    struct ss_op *op;
+    ss_op_gathered(ops, s, stack, split ? 2 : 1);
     if (fp8)
         ss_op_fp8_cast(ops, s, stack, s->h, fc1, SS_TP_COLUMN);
-    struct ss_op *op = ss_op_linear(ops, names->fc1, s, fc1, s->h, SS_TP_COLUMN, p, s->mlp_bias);
-    /* input of the activation function */
-    op->saved_bytes = op->module_bytes = s->tokens * fc1 * (ss_op_kept_in_fp8(s, stack) ? 1 : s->e);
+    for (int i = 0; i <= split; i++) {
+        op = ss_op_linear(ops, i ? names->gate : names->fc1, s, columns, s->h, SS_TP_COLUMN, p, s->mlp_bias);
+        op->shares_input = i;
+        /* input of the activation function */
+        op->saved_bytes = op->module_bytes = s->tokens * columns * (ss_op_kept_in_fp8(s, stack) ? 1 : s->e);
+    }
     ss_op_activation(ops, s, s->tokens, ffn);
     if (fp8)
         ss_op_fp8_cast(ops, s, stack, ffn, s->h, SS_TP_ROW);
@@ -78,11 +90,12 @@ void ss_op_mlp(struct ss_ops *ops, const struct ss_shape *s, const struct ss_sta
     op->working_bytes =
         fmax(op->working_bytes,
              s->tokens * (ffn + (stack->inplace_activation > 0 ? 0 : fc1)) * s->e - op->saved_bytes);
+    ss_op_scattered(ops, s, stack);
 }
 
 void ss_op_mlp_block(struct ss_ops *ops, const struct ss_shape *s, const struct ss_stack *stack)
 {
-    static const struct ss_mlp_names names = {"fc1", "fc2"};
+    static const struct ss_mlp_names names = {"fc1", "fc2", "fc3"};
     ss_op_mlp_begin(ops, s, stack);
     int first = ops->n;
     ss_op_mlp(ops, s, stack, &names, s->ffn);

@@ -187,6 +187,7 @@ static void tp_times(const struct ss_cost_context *c, const struct ss_op *op, st
     t->scatter_bytes = full;
     if (c->tp.n <= 1)
         return;
+    t->regather = !t->column || c->stack->saves_gathered <= 0;
     if (t->overlap && c->tp.nodes == 1)
         t->user_buffers = c->stack->tp_overlap_busbw / c->card->nvlink_efficiency;
     ss_net_user_buffers(&net, t->user_buffers);
@@ -228,13 +229,13 @@ static void tp_cost(const struct ss_cost_context *c, const struct ss_linear_time
            beside_w = t->async ? slow * t->w : 0;
     double beside_d = (t->column ? t->async : t->overlap) ? slow * t->d : 0;
     out->forward[SS_LABEL_TP] += ss_cost_exposed(t->column ? t->gather : t->scatter, beside_f);
-    out->input_grad[SS_LABEL_TP] +=
-        ss_cost_exposed(t->gather, beside_d) + (t->column ? ss_cost_exposed(t->scatter, beside_w) : 0);
+    out->input_grad[SS_LABEL_TP] += (t->regather ? ss_cost_exposed(t->gather, beside_d) : 0) +
+                                    (t->column ? ss_cost_exposed(t->scatter, beside_w) : 0);
 }
 
 static void linear_cost(const struct ss_cost_context *c, const struct ss_op *op, struct ss_layer_cost *out)
 {
-    int tp = op->role != SS_TP_NONE && c->tp.n > 1;
+    int tp = op->role != SS_TP_NONE && c->tp.n > 1 && !op->shares_input;
     struct ss_linear_times t = {
         .column = op->role == SS_TP_COLUMN,
         .sp = c->shape.sp > 1,
@@ -395,18 +396,37 @@ static void operator_cost(const struct ss_cost_context *c, const struct ss_op *o
     }
 }
 
-/* The forward again before the backward: all of it, or the modules that selective recompute names. */
-static void recompute_cost(const struct ss_cost_context *c, const struct ss_ops *ops, int recompute,
-                           struct ss_layer_cost *out)
+/* Operator before which recompute of a whole layer stops. */
+static int repeated_until(const struct ss_cost_context *c, const struct ss_ops *ops,
+                          const struct ss_layer_kind *kind)
+{
+    return c->stack->stops_early > 0 && kind->where == SS_WHERE_TRANSFORMER ? ss_ops_repeated_early(ops)
+                                                                            : ops->n;
+}
+
+/* The forward again before the backward, but for its operators from `until` on; of its steps the first `steps`. */
+static void repeat_layer(const struct ss_cost_context *c, const struct ss_ops *ops, int until, size_t steps,
+                         struct ss_layer_cost *out)
+{
+    struct ss_cost_context quiet = *c;
+    struct ss_layer_cost rest = {0};
+    quiet.record = NULL;
+    for (int i = until; i < ops->n; i++) {
+        operator_cost(&quiet, &ops->op[i], SS_RECOMPUTE_NONE, &rest);
+        rest.forward_flops += ops->op[i].forward_flops;
+    }
+    for (int i = 0; i < SS_LABEL_COUNT; i++)
+        out->input_grad[i == SS_LABEL_COMPUTE ? SS_LABEL_RECOMPUTE : i] += out->forward[i] - rest.forward[i];
+    out->recompute_flops += out->forward_flops - rest.forward_flops;
+    ss_record_again(c->record, 0, until < ops->n ? steps : ss_record_length(c->record));
+}
+
+/* What selective recompute repeats. */
+static void repeat_operators(const struct ss_cost_context *c, const struct ss_ops *ops, int recompute,
+                             struct ss_layer_cost *out)
 {
     struct ss_cost_context quiet = *c; /* the steps are recorded where the operator is */
     quiet.record = NULL;
-    if (recompute == SS_RECOMPUTE_FULL) {
-        for (int i = 0; i < SS_LABEL_COUNT; i++)
-            out->input_grad[i == SS_LABEL_COMPUTE ? SS_LABEL_RECOMPUTE : i] += out->forward[i];
-        out->recompute_flops += out->forward_flops;
-        ss_record_recompute(c->record);
-    }
     for (int i = 0; i < ops->n; i++) {
         struct ss_layer_cost again = {0};
         if (!redone(c, &ops->op[i], recompute))
@@ -415,6 +435,20 @@ static void recompute_cost(const struct ss_cost_context *c, const struct ss_ops 
         for (int l = 0; l < SS_LABEL_COUNT; l++)
             out->input_grad[l == SS_LABEL_COMPUTE ? SS_LABEL_RECOMPUTE : l] += again.forward[l];
         out->recompute_flops += ops->op[i].forward_flops;
+    }
+}
+
+/* Recompute by operator keeps what the first of the layers of one input gives; the others want the input gathered again. */
+static void repeat_gathers(const struct ss_cost_context *c, const struct ss_ops *ops,
+                           struct ss_layer_cost *out)
+{
+    int by_operator = ss_job_redone_modules(c->job) & SS_MODULE_BIT(SS_MODULE_OPERATORS);
+    for (int i = 0; i + 1 < ops->n && by_operator && c->tp.n > 1 && c->shape.sp > 1; i++) {
+        const struct ss_op *op = &ops->op[i];
+        int narrow = op->precision == SS_FP8 && c->stack->fp8_allgather > 0;
+        if (op->kind == SS_OP_GEMM && !op->shares_input && ops->op[i + 1].shares_input)
+            ss_cost_bare(c, SS_PHASE_I, SS_COLL_ALL_GATHER,
+                         c->shape.tokens * op->k * (narrow ? 1 : c->shape.e), out);
     }
 }
 
@@ -435,7 +469,8 @@ void ss_cost_layer(const struct ss_cost_context *c, const struct ss_ops *ops,
                    const struct ss_layer_kind *kind, int recompute, struct ss_layer_cost *out)
 {
     double gpu[SS_OPS_MAX], done = 0;
-    int beside = 0;
+    int beside = 0, until = repeated_until(c, ops, kind);
+    size_t steps = 0;
     memset(out, 0, sizeof *out);
     ss_record_begin(c->record);
     for (int i = 0; i < ops->n; i++) {
@@ -446,10 +481,11 @@ void ss_cost_layer(const struct ss_cost_context *c, const struct ss_ops *ops,
             ss_record_exchange_end(c->record);
         beside |= op->beside;
         size_t before = ss_record_length(c->record);
+        steps = i == until ? before : steps;
         operator_cost(c, op, recompute, out);
         if (redone(c, op, recompute) && op->kind != SS_OP_ATTENTION) { /* which has recorded it itself */
             ss_record_exchange_end(c->record);
-            ss_record_again(c->record, before);
+            ss_record_again(c->record, before, ss_record_length(c->record));
         }
         gpu[i] = ss_cost_slowed(c, out->forward) - done;
         done += gpu[i];
@@ -464,11 +500,13 @@ void ss_cost_layer(const struct ss_cost_context *c, const struct ss_ops *ops,
         kind->borders(c, out);
     scale_reductions(c, ops, out);
     /* Whole layers are repeated with what the host makes them wait, modules beside what the host issues in all. */
-    if (recompute != SS_RECOMPUTE_FULL)
-        recompute_cost(c, ops, recompute, out);
+    if (recompute == SS_RECOMPUTE_SELECTIVE) {
+        repeat_operators(c, ops, recompute, out);
+        repeat_gathers(c, ops, out);
+    }
     ss_cost_host(c, ops, gpu, recompute == SS_RECOMPUTE_SELECTIVE ? ss_job_redone_modules(c->job) : 0, out);
     if (recompute == SS_RECOMPUTE_FULL)
-        recompute_cost(c, ops, recompute, out);
+        repeat_layer(c, ops, until, steps, out);
     /* PyTorch's keeps what it does not wrap */
     fsdp_cost(c, ops, c->stack->fsdp_pytorch > 0 && kind->where != SS_WHERE_TRANSFORMER, out);
 }

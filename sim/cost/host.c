@@ -8,8 +8,10 @@
 static int collectives_of(const struct ss_cost_context *c, const struct ss_op *op, int forward)
 {
     int sp = c->shape.sp > 1, column = op->role == SS_TP_COLUMN;
-    if (op->role == SS_TP_NONE || c->tp.n <= 1)
+    if (op->role == SS_TP_NONE || c->tp.n <= 1 || op->shares_input)
         return 0;
+    if (!forward && column && c->stack->saves_gathered > 0)
+        return 1;
     return forward ? sp || !column : column + sp;
 }
 

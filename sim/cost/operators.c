@@ -106,6 +106,43 @@ static void block_casts(struct ss_op *op, const struct ss_shape *s, double in, d
                       block_kernels(s), block_kernels(s));
 }
 
+/* Whether a collective over sequence parallelism reads or writes a copy. Overlapped ones work on the tensors themselves. */
+static int copies(const struct ss_shape *s, const struct ss_stack *stack)
+{
+    return s->sp > 1 && stack->sequence_copies > 0 && !s->tp_comm_overlap;
+}
+
+/* Bytes that a copy of what is gathered moves: in 1 byte an element where it is gathered so. */
+static double gathered_copy(const struct ss_shape *s, const struct ss_stack *stack)
+{
+    int narrow = s->gemm_precision == SS_FP8 && stack->fp8_allgather > 0;
+    return copies(s, stack) ? 2 * (narrow ? 1 : s->e) * s->tokens * s->h : 0;
+}
+
+/* Fused, the sum of the gradients is read by the norm's backward, or made where it is copied. */
+void ss_op_gathered(struct ss_ops *ops, const struct ss_shape *s, const struct ss_stack *stack, int layers)
+{
+    double pass = s->tokens * s->h * s->e, copy = copies(s, stack) ? 2 * pass : 0;
+    double sum = !s->compiled ? 3 * (layers - 1) * pass + copy
+                 : s->sp > 1  ? (layers + 1) * pass
+                              : (layers - 1) * pass;
+    if (layers < 2 && copy <= 0)
+        return;
+    ss_op_elementwise(ss_op_add(ops, "gathered", SS_OP_ELEMENTWISE), gathered_copy(s, stack),
+                      layers < 2 ? copy : sum, copy > 0, s->compiled ? s->sp > 1 : layers - 1 + (copy > 0));
+}
+
+void ss_op_scattered(struct ss_ops *ops, const struct ss_shape *s, const struct ss_stack *stack)
+{
+    double pass = s->e * s->tokens * s->h;
+    if (copies(s, stack))
+        ss_op_elementwise(ss_op_add(ops, "scattered", SS_OP_ELEMENTWISE), 2 * pass, gathered_copy(s, stack),
+                          1, 1);
+    else if (s->sp > 1 &&
+             stack->sequence_copies > 0) /* the ranks' shares of an overlapped one are added up */
+        ss_op_elementwise(ss_op_add(ops, "scattered", SS_OP_ELEMENTWISE), pass + pass / s->sp, 0, 1, 0);
+}
+
 /* Traffic of the fp8 casts and transposes of one linear layer (Transformer Engine). Cast: 2 B read, 1 B
  * written; transpose: 1 B read, 1 B written; of a tensor that is not gathered both are one kernel that
  * reads once. Dynamic scaling (torchao) reads an operand for its largest value, reads it again and writes 1 B: activations
@@ -122,8 +159,10 @@ void ss_op_fp8_cast(struct ss_ops *ops, const struct ss_shape *s, const struct s
     int column = role == SS_TP_COLUMN, gathered = !column && s->sp > 1;
     if (stack->fp8_dynamic > 0) { /* every operand of every GEMM, as a shard where it is gathered */
         double input = s->tokens * in / (column ? s->sp : 1), output = s->tokens * out / (column ? 1 : s->sp);
-        ss_op_elementwise(op, stack->fp8_cast_passes * 5 * (input + in * out),
-                          stack->fp8_cast_passes * 5 * (output + input + in * out), 4, 6);
+        double again =
+            s->compiled ? 3 : 5; /* the kernel that made it finds the largest value, which is kept */
+        ss_op_elementwise(op, stack->fp8_cast_passes * (again * input + 5 * in * out),
+                          stack->fp8_cast_passes * (5 * output + again * (input + in * out)), 4, 6);
         return;
     }
     if (s->block_scaled) {
@@ -263,6 +302,8 @@ void ss_ops_expert_params(const struct ss_ops *ops, double *params, double *gemm
 static double kept_bytes(const struct ss_op *op, unsigned modules)
 {
     unsigned redone = op->module & modules;
+    if (modules & SS_MODULE_BIT(SS_MODULE_OPERATORS))
+        return op->operator_bytes;
     if (redone & WHOLE_MODULES)
         return 0;
     return redone ? op->saved_bytes - op->module_bytes : op->saved_bytes + op->core_bytes;

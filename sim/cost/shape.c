@@ -73,6 +73,8 @@ void ss_shape_init(struct ss_shape *s, const struct ss_job *job, const struct ss
     s->e = s->storage_precision == SS_FP32 ? 4 : 2;
     s->attention = job->attention;
     s->te = stack->te_layers > 0 && !job->transformer_local;
+    s->split = stack->split_linear > 0;
+    s->compiled = stack->compiled > 0;
     s->tp_comm_overlap = job->tp_comm_overlap && job->tp > 1 && s->sp > 1;
     s->pp_shares = stack->pp_scatter_gather > 0 && job->scatter_gather && s->sp == 1 ? job->tp : 1;
     s->cp_gathers = job->cp > 1 && job->cp_comm_type == SS_CP_ALLGATHER;

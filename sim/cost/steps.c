@@ -146,7 +146,7 @@ static void linear_backward(struct ss_step_list *l, const struct ss_linear_times
                             int split)
 {
     doing(l, t->d, t->flops, t->d_bytes);
-    if (t->sp && t->gather > 0)
+    if (t->sp && t->gather > 0 && t->regather)
         post(l, gather, t->d, t->column ? t->async : t->overlap);
     else
         compute(l, SS_LABEL_COMPUTE, t->d);
@@ -322,12 +322,12 @@ size_t ss_record_length(const struct ss_recorder *r)
     return r ? r->out.phase[SS_PHASE_F].n : 0;
 }
 
-void ss_record_again(struct ss_recorder *r, size_t from)
+void ss_record_again(struct ss_recorder *r, size_t from, size_t to)
 {
     for (int phase = SS_PHASE_B; r && phase <= SS_PHASE_I; phase++) {
         const struct ss_step_list *f = &r->out.phase[SS_PHASE_F];
         struct ss_step_list again = {.failed = f->failed};
-        for (size_t i = from; i < f->n; i++)
+        for (size_t i = from; i < to; i++)
             push(&again, f->step[i]);
         for (size_t i = 0; i < again.n; i++) {
             again.step[i].again = 1;
@@ -337,11 +337,6 @@ void ss_record_again(struct ss_recorder *r, size_t from)
         }
         put_first(&r->out.phase[phase], &again);
     }
-}
-
-void ss_record_recompute(struct ss_recorder *r)
-{
-    ss_record_again(r, 0);
 }
 
 void ss_record_beside(struct ss_recorder *r, int phase, const struct ss_layer_step *posts, int n,

@@ -55,7 +55,7 @@ const struct ss_table_column ss_table_columns[] = {
     NEEDED("seq_length", "--seq"),
 
     VALUE("recompute_num_layers", "--recompute-num-layers"),
-    CHOICE("recompute", {"none", "--recompute none"}, {"unknown", NULL}, {"op-selective", NULL}, {"selective", "--recompute selective"},
+    CHOICE("recompute", {"none", "--recompute none"}, {"unknown", NULL}, {"op-selective", "--recompute op-selective"}, {"selective", "--recompute selective"},
         {"full", "--recompute full"}),
     {"sequence_parallel", 0, NULL, NULL, SWITCH("--sequence-parallel")},
     VALUE("fsdp", "--fsdp"),

@@ -17,8 +17,6 @@ static void note_assumptions(const struct ss_table_row *r)
     if (ss_table_is(r, "recompute", "unknown"))
         ss_note(r->notes,
                 "recompute \"unknown\" is what workloads/recipes.csv has of the release, else none");
-    if (ss_table_is(r, "recompute", "op-selective"))
-        ss_note(r->notes, "recompute \"op-selective\" (by operator, torchtitan's) is taken as none");
     if (ss_table_is(r, "position", "alibi"))
         ss_note(r->notes, "position \"alibi\" is taken as no position embedding");
     if (ss_table_is(r, "sequence_parallel", ""))

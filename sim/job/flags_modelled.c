@@ -77,7 +77,10 @@ static const struct ss_flag_choice precision[] = {
 static const struct ss_flag_choice recompute[] = {{"none", SS_RECOMPUTE_NONE},
                                                   {"selective", SS_RECOMPUTE_SELECTIVE},
                                                   {"full", SS_RECOMPUTE_FULL},
+                                                  {"op-selective", SS_RECOMPUTE_SELECTIVE},
                                                   {NULL, 0}};
+static const struct ss_flag_choice granularity[] = {
+    {"selective", SS_RECOMPUTE_SELECTIVE}, {"full", SS_RECOMPUTE_FULL}, {NULL, 0}};
 static const struct ss_flag_choice fsdp[] = {
     WORD("full"), WORD("grad"), WORD("hybrid"), WORD("none"), {NULL, 0}};
 static const struct ss_flag_choice fp8[] = {WORD("hybrid"), WORD("e4m3"), WORD("none"), {NULL, 0}};
@@ -131,7 +134,8 @@ const struct ss_flag_setter ss_flag_setters[] = {
     OWN_INT("--gbs", global_batch, 1, MAX_SIZE, "--global-batch-size")
     OWN_INT("--seq", seq_length, 1, MAX_SIZE, "--seq-length")
     OWN_CALL_OF("--precision", '1', ss_flag_precision, precision, "fp32, fp16, bf16, fp8 (hybrid over bf16), mxfp8 (--fp8-recipe mxfp8) or nvfp4 (--fp4-format e2m1)")
-    OWN_CALL_OF("--recompute", '1', ss_flag_recompute, recompute, "none, selective or full (uniform, 1 layer)")
+    OWN_CALL_OF("--recompute", '1', ss_flag_recompute, recompute,
+        "none, selective, full (uniform, 1 layer) or op-selective (torchtitan's, by operator)")
     OWN_CALL_OF("--fsdp", '1', ss_flag_fsdp, fsdp,
         "NeMo's words: full = optim_grads_params, grad = optim_grads, hybrid = full inside a node, none")
     OWN_CALL("--rank-order", '1', ss_flag_rank_order,
@@ -198,7 +202,7 @@ const struct ss_flag_setter ss_flag_setters[] = {
 
     /* ---- recompute ---- */
     CALL("--recompute-activations", '0', ss_flag_recompute_activations, NULL)
-    CALL_OF("--recompute-granularity", '1', ss_flag_recompute_granularity, recompute + 1, "selective or full")
+    CALL_OF("--recompute-granularity", '1', ss_flag_recompute_granularity, granularity, "selective or full")
     CHOICE("--recompute-method", recompute_method, method, NULL)
     INT("--recompute-num-layers", recompute_num_layers, 1, 100000, NULL)
     CALL("--recompute-modules", '+', ss_flag_recompute_modules,

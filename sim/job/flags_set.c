@@ -200,9 +200,13 @@ DEFINE(recompute)
             job->recompute_num_layers = 1;
         return SS_OK;
     }
-    if (strcmp(values[0], "none") && strcmp(values[0], "selective"))
-        return bad(why, "it is none, selective or full");
+    int operators = !strcmp(values[0], "op-selective");
+    if (!operators && strcmp(values[0], "none") && strcmp(values[0], "selective"))
+        return bad(why, "it is none, selective, op-selective or full");
     job->recompute = values[0][0] == 'n' ? SS_RECOMPUTE_NONE : SS_RECOMPUTE_SELECTIVE;
+    job->recompute_modules &= ~SS_MODULE_BIT(SS_MODULE_OPERATORS);
+    if (operators)
+        job->recompute_modules = SS_MODULE_BIT(SS_MODULE_OPERATORS);
     job->recompute_method = -1;
     job->recompute_num_layers = 0;
     return SS_OK;

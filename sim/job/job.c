@@ -18,7 +18,7 @@ void ss_job_init(struct ss_job *job)
     job->precision = SS_FP32;
     job->fp8_base = -1;
     job->attention = SS_ATTENTION_AUTO;
-    job->recompute_method = -1;
+    job->recompute_method = job->cp_comm_type = -1;
     job->dispatcher = job->flex_backend = -1;
     job->permute_fusion = job->grouped_gemm = -1;
     job->packed_algorithm = job->packed_seed = -1;

@@ -293,6 +293,16 @@ static int check_recompute(struct ss_finish *f)
             f, "--checkpoint-activations", "take --recompute full, or a --stack of before Megatron core",
             "--checkpoint-activations is no longer valid, use --recompute-activations, or, for more control, "
             "--recompute-granularity and --recompute-method.");
+    if (job->recompute_modules & SS_MODULE_BIT(SS_MODULE_OPERATORS) && f->stack->split_linear <= 0)
+        REFUSE(f, "--recompute --stack", "take --stack torchtitan-2025, or --recompute selective",
+               "recompute by operator is torchtitan's: the stack %s has none", f->stack->name);
+    if (job->recompute_modules & SS_MODULE_BIT(SS_MODULE_OPERATORS) &&
+        (job->model.num_experts || job->model.kv_lora_rank)) {
+        ss_fail(f->err, SS_ERR_UNSUPPORTED, NULL, 0,
+                "recompute by operator is not modelled in mixtures of experts and latent attention");
+        ss_job_blame(f, "--recompute");
+        return ss_hint(f->err, SS_ERR_UNSUPPORTED, "take --recompute none, selective or full");
+    }
     if (job->recompute == SS_RECOMPUTE_SELECTIVE && job->recompute_method >= 0)
         REFUSE(f, "--recompute-method", "drop --recompute-method",
                "recompute method is not yet supported for selective recomputing granularity");
@@ -423,7 +433,8 @@ static int check_attention(struct ss_finish *f)
 
     if (job->cp == 1)
         return SS_OK;
-    if (job->transformer_local || f->stack->te_layers == 0)
+    /* PyTorch's own (torch.distributed.tensor.experimental.context_parallel) needs flash attention alone. */
+    if (f->stack->cp_gathers <= 0 && (job->transformer_local || f->stack->te_layers == 0))
         REFUSE(f, "--cp", "take another --stack or --transformer-impl, or --cp 1",
                "Context parallelism is only supported by TEDotProductAttention!");
     if (unfused)

@@ -123,6 +123,8 @@ static void complete_parallel(struct ss_finish *f)
 
     if (!job->etp)
         job->etp = job->tp;
+    if (job->cp_comm_type < 0)
+        job->cp_comm_type = f->stack->cp_gathers > 0 ? SS_CP_ALLGATHER : SS_CP_P2P;
     if (job->tp == 1 && job->sequence_parallel) {
         job->sequence_parallel = 0;
         job->tp_comm_overlap = 0;

@@ -83,6 +83,16 @@ static void recomputed(const struct ss_job *job, const struct ss_schedule *s, do
         share[is_moe(m, m->num_layers - 1)] += m->mtp_num_layers / layers;
 }
 
+/* Linear layers that recompute by operator repeats: keys, the projection unless its reduced output is kept, half of a gated MLP. */
+static double by_operator(const struct ss_job *job, double base)
+{
+    const struct ss_model *m = &job->model;
+    double h = m->hidden_size, d = m->kv_channels;
+    double columns = m->num_query_groups * d + (job->tp > 1 ? 0 : m->num_attention_heads * d) +
+                     (m->gated_mlp ? m->ffn_hidden_size : 0);
+    return base * columns / (6 * h);
+}
+
 /* Modules that selective recompute repeats; `moe`: share of layers with experts. Norms and activations are not in the count. */
 static double repeated(unsigned modules, const struct parts *p, double moe, double base, double attention)
 {
@@ -118,7 +128,9 @@ struct ss_plan_flops ss_plan_flops_of(const struct ss_job *job, const struct ss_
     double linear =
         base * (p.projections + (p.dense * (1 - moe) + (p.routed + p.shared) * moe) + p.logits + p.extra);
     if (job->recompute == SS_RECOMPUTE_SELECTIVE)
-        again = repeated(job->recompute_modules, &p, moe, base, attention);
+        again = job->recompute_modules & SS_MODULE_BIT(SS_MODULE_OPERATORS)
+                    ? by_operator(job, base)
+                    : repeated(job->recompute_modules, &p, moe, base, attention);
     if (job->recompute == SS_RECOMPUTE_FULL) {
         double share[2] = {0, 0}, logits = base * p.logits;
         double dense = base * (p.projections + p.dense + p.logits) + attention - logits;

@@ -34,7 +34,9 @@ static void describe(const struct ss_case *c, struct ss_validation_row *row)
                  job->layers_per_virtual_stage, job->micro_batch, job->global_batch, job->seq_length);
     if (n > 0 && (size_t)n < room && job->recompute != SS_RECOMPUTE_NONE)
         snprintf(end + n, room - (size_t)n, " %s",
-                 job->recompute == SS_RECOMPUTE_FULL ? "full" : "selective");
+                 job->recompute == SS_RECOMPUTE_FULL                           ? "full"
+                 : job->recompute_modules & SS_MODULE_BIT(SS_MODULE_OPERATORS) ? "op-selective"
+                                                                               : "selective");
 }
 
 static void take(char *out, size_t size, const struct ss_case *c, const char *column, const char *missing)

@@ -18,6 +18,7 @@ static void layer(struct ss_ops *ops, const struct ss_shape *s, const struct ss_
     ss_op_mlp_block(ops, s, stack);
     if (s->mlp_bias && !s->te)
         bias_gradients_add(ops, s);
+    ss_ops_by_operator(ops, s);
 }
 
 static void full(struct ss_ops *ops, const struct ss_shape *s, const struct ss_stack *stack)

@@ -32,23 +32,25 @@ struct ss_op {
     int beside;                       /* 1: runs while the exchange before it is under way */
     unsigned module;                  /* SS_MODULE_BIT of the recompute modules that repeat it */
     int role;                         /* enum ss_tp_role */
-    double forward_flops;             /* GEMM: full; attention: the causal half; per rank */
+    int shares_input; /* 1: a linear layer before it gathers the input of both and scatters the sum of its gradients */
+    double forward_flops; /* GEMM: full; attention: the causal half; per rank */
     double backward_flops;
     double forward_bytes, backward_bytes; /* HBM traffic of elementwise kernels (attention: unfused) */
     int forward_kernels, backward_kernels;
     /* Kernels that one call of the host launches beside, as one for each expert: it pays the launch alone for them. */
     int forward_launches, backward_launches;
-    int host_waits;       /* 1: the host waits for its result before it issues what is behind it */
-    int dynamic;          /* 1: its size depends on the routing, so that no CUDA graph can hold it */
-    double params;        /* of one rank */
-    int tensors;          /* that hold them */
-    double gemm_params;   /* those that fp8 keeps a copy of; 0: no linear layer of Transformer Engine */
-    double saved_bytes;   /* kept from forward to backward, without core_bytes */
-    double core_bytes;    /* kept too, but not where one of its modules is repeated */
-    double module_bytes;  /* of saved_bytes those that recompute of a module of the operator does not keep */
-    double working_bytes; /* alive while the operator runs, beside the saved ones */
-    int casts;            /* 1: casts and transposes for GEMMs of other operators */
-    int makes_logits;     /* 1: what it keeps is of the memory class logits */
+    int host_waits;        /* 1: the host waits for its result before it issues what is behind it */
+    int dynamic;           /* 1: its size depends on the routing, so that no CUDA graph can hold it */
+    double params;         /* of one rank */
+    int tensors;           /* that hold them */
+    double gemm_params;    /* those that fp8 keeps a copy of; 0: no linear layer of Transformer Engine */
+    double saved_bytes;    /* kept from forward to backward, without core_bytes */
+    double core_bytes;     /* kept too, but not where one of its modules is repeated */
+    double module_bytes;   /* of saved_bytes those that recompute of a module of the operator does not keep */
+    double operator_bytes; /* kept where recompute is by operator, in place of all of the above */
+    double working_bytes;  /* alive while the operator runs, beside the saved ones */
+    int casts;             /* 1: casts and transposes for GEMMs of other operators */
+    int makes_logits;      /* 1: what it keeps is of the memory class logits */
 };
 
 /* A tensor of an operator's saved bytes that offload by module can move. */
@@ -102,6 +104,11 @@ void ss_op_norm(struct ss_ops *ops, const struct ss_shape *s, const struct ss_st
  * row may be changed. */
 struct ss_saved *ss_op_offers(struct ss_ops *ops, const struct ss_op *op, unsigned modules, double elements,
                               double width);
+/* Kernels beside the gather of the input of so many column-parallel layers and the scatter of their gradients' sum: the sum where
+ * they are several, and copies (ss.tp.sequence_copies). Appends nothing where there are none. */
+void ss_op_gathered(struct ss_ops *ops, const struct ss_shape *s, const struct ss_stack *stack, int layers);
+/* The same of a row-parallel layer, beside the scatter of its output and the gather of that's gradient. */
+void ss_op_scattered(struct ss_ops *ops, const struct ss_shape *s, const struct ss_stack *stack);
 /* Bytes of the input of a column-parallel layer as it is kept: its shard, or gathered; `element`: bytes of one. */
 double ss_op_kept_input(const struct ss_shape *s, const struct ss_stack *stack, double element);
 /* Whether GEMMs keep their input in 1 byte for the backward. */
@@ -115,11 +122,16 @@ void ss_op_attention_block(struct ss_ops *ops, const struct ss_shape *s, const s
 /* An MLP of `ffn` columns of one rank, from FC1 to FC2: dense, or of shared experts. */
 struct ss_mlp_names {
     const char *fc1, *fc2;
+    const char *gate; /* the other half of a gated FC1, where it is a layer of its own */
 };
 void ss_op_mlp(struct ss_ops *ops, const struct ss_shape *s, const struct ss_stack *stack,
                const struct ss_mlp_names *names, double ffn);
 /* The function between FC1 and FC2 on `rows` tokens. */
 struct ss_op *ss_op_activation(struct ss_ops *ops, const struct ss_shape *s, double rows, double ffn);
+/* Says of a layer's operators which ones recompute by operator repeats (SS_MODULE_OPERATORS), and what it keeps. */
+void ss_ops_by_operator(struct ss_ops *ops, const struct ss_shape *s);
+/* Index of the operator before which recompute of a whole layer may stop (ss.recompute.stops_early). */
+int ss_ops_repeated_early(const struct ss_ops *ops);
 /* The end of a branch of the residual stream: the norm behind it, where the model has one, and the add. */
 void ss_op_branch_end(struct ss_ops *ops, const struct ss_shape *s, const char *norm);
 /* The norm before an MLP, and what comes behind it. Beside a parallel attention the norm may be attention's, and one add

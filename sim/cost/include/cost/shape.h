@@ -36,6 +36,8 @@ struct ss_shape {
     double e;              /* bytes of a stored activation element */
     int attention;         /* resolved: flash, fused or unfused */
     int te;                /* Transformer Engine's layers */
+    int split;             /* linear layers of one input are not joined: ss.layers.split_linear */
+    int compiled;          /* elementwise kernels of a layer are fused: ss.fused.elementwise */
     int tp_comm_overlap;   /* userbuffers overlap of TP collectives and GEMMs */
     /* tensor ranks that send each a share of the tensor between two stages; 1: all of it */
     double pp_shares;

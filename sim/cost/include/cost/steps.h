@@ -71,6 +71,7 @@ struct ss_linear_times {
     double flops;                                     /* of each GEMM */
     double f_bytes, d_bytes, w_bytes;
     int column, sp, overlap, async; /* async: the backward's collectives run beside its GEMMs */
+    int regather; /* the backward gathers, too: a gradient, or an input that was not kept gathered */
 };
 
 /* A whole collective or copy by NCCL, which holds no SMs. */
@@ -101,11 +102,9 @@ void ss_record_attention(struct ss_recorder *r, const struct ss_cost_context *c,
 void ss_record_border(struct ss_recorder *r, int phase, int coll, double bytes, double seconds);
 /* Time of the host at the end of F, or before the rest of B and I. */
 void ss_record_other(struct ss_recorder *r, double forward, double backward);
-/* Steps of the forward so far; and those from there on again before what B and I have so far: an operator's. */
+/* Steps of the forward so far; and those from `from` up to `to` again before what B and I have so far. */
 size_t ss_record_length(const struct ss_recorder *r);
-void ss_record_again(struct ss_recorder *r, size_t from);
-/* The whole forward again before B and I. */
-void ss_record_recompute(struct ss_recorder *r);
+void ss_record_again(struct ss_recorder *r, size_t from, size_t to);
 /* n collectives (or copies) beside all of a phase, then kernels of `after` seconds. */
 void ss_record_beside(struct ss_recorder *r, int phase, const struct ss_layer_step *posts, int n,
                       double after);

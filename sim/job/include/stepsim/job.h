@@ -35,6 +35,9 @@ enum ss_recompute_module_index {
         SS_MODULE_COUNT
 };
 #define SS_MODULE_BIT(module) (1u << (module))
+/* A bit beyond Megatron's words: torchtitan's recompute by operator, which keeps what attention, collectives and every second
+ * linear layer give and repeats all else of a layer. */
+#define SS_MODULE_OPERATORS SS_MODULE_COUNT
 /* Whose saved inputs go to the host, a bit each; Megatron's words of --offload-modules. */
 #define SS_OFFLOAD_MODULE_LIST(X)                                                                            \
     X(ATTN_NORM, "attn_norm")                                                                                \
@@ -141,7 +144,7 @@ struct ss_job {
     int attention; /* enum ss_attention */
     int sequence_parallel;
     int tp_comm_overlap;
-    int cp_comm_type;                         /* enum ss_cp_comm */
+    int cp_comm_type; /* enum ss_cp_comm; -1: as the stack says, until ss_job_finish */
     double attention_dropout, hidden_dropout; /* -1 until finish when not given */
 
     int dispatcher;         /* enum ss_dispatcher, -1 until finish: as the stack says */

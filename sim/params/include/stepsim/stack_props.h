@@ -44,6 +44,16 @@ extern "C" {
       "attention and hidden dropout where neither a flag nor the model says (Megatron-LM: 0.1)")             \
     X(te_layers, "ss.te.layers", COUNT, 1, 0, 1,                                                             \
       "Transformer Engine layers: fused norm + linear, their saved tensors")                                 \
+    X(split_linear, "ss.layers.split_linear", COUNT, 0, 0, 1,                                                \
+      "queries, keys, values and both halves of a gated MLP are linear layers of their own, and nothing is " \
+      "copied between layouts (torchtitan)")                                                                 \
+    X(repeats_kv, "ss.attention.repeats_kv", COUNT, 0, 0, 1,                                                 \
+      "keys and values are copied to every query head before attention")                                     \
+    X(compiled, "ss.fused.elementwise", COUNT, 0, 0, 1,                                                      \
+      "a compiler fuses the elementwise kernels of a layer (torch.compile of each layer)")                   \
+    X(stops_early, "ss.recompute.stops_early", COUNT, 0, 0, 1,                                               \
+      "recompute of whole layers ends before their last linear layer, whose output no backward reads "       \
+      "(PyTorch's checkpointing without reentrance)")                                                        \
     X(inplace_activation, "ss.fused.inplace_activation", COUNT, 0, 0, 1,                                     \
       "the backward of the MLP's activation writes into the activation's saved input, as Liger's")           \
     X(fused_wgrad_accumulation, "ss.fused.wgrad_accumulation", COUNT, 1, 0, 1,                               \
@@ -82,12 +92,17 @@ extern "C" {
     X(saves_gathered, "ss.tp.saves_gathered", COUNT, 0, 0, 1,                                                \
       "column-parallel layers keep their gathered input, as PyTorch's DTensor; Megatron keeps the shard "    \
       "and gathers again")                                                                                   \
+    X(sequence_copies, "ss.tp.sequence_copies", COUNT, 0, 0, 1,                                              \
+      "sequence-parallel collectives of NCCL copy what they gather or scatter, for the sequence is not the " \
+      "first dimension (DTensor)")                                                                           \
     X(tp_overlap_sms, "ss.tp.overlap_sms", COUNT, 16, 0, 132,                                                \
       "SMs that --tp-comm-overlap takes from the GEMMs it runs beside")                                      \
     X(tp_overlap_busbw, "ss.tp.overlap_busbw", FRACTION, 0.8, 0.1, 1,                                        \
       "busbw of those collectives over the NVLink bandwidth")                                                \
     X(tp_overlap_buffers, "ss.memory.tp_overlap_buffers", COUNT, 10, 0, 40,                                  \
       "activation-sized buffers that --tp-comm-overlap registers")                                           \
+    X(cp_gathers, "ss.cp.gathers", COUNT, 0, 0, 1,                                                           \
+      "context parallelism gathers keys and values where --cp-comm-type does not say (torchtitan)")          \
     X(cp_overlap, "ss.cp.overlap", FRACTION, 1, 0, 1,                                                        \
       "share of the context-parallel passes that may hide under attention")                                  \
     /* pipeline */                                                                                           \

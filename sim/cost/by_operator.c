@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Recompute by operator (pytorch/torchtitan@b5bcd76:torchtitan/distributed/activation_checkpoint.py): outputs of attention, of
+ * collectives that reduce, and of every second linear layer stay, counted from the first; all else is repeated, as far as the
+ * backward reads it. The layer's last linear layer is never repeated: nothing but the next layer reads its output.
+ */
+#include "cost/operators.h"
+
+static int last_linear(const struct ss_ops *ops)
+{
+    int last = ops->n - 1;
+    while (last > 0 && ops->op[last].kind != SS_OP_GEMM)
+        last--;
+    return last;
+}
+
+int ss_ops_repeated_early(const struct ss_ops *ops)
+{
+    int last = last_linear(ops);
+    for (int i = 0; i < ops->n; i++)
+        if (ops->op[i].kind == SS_OP_GROUPED_GEMM || ops->op[i].kind == SS_OP_EXCHANGE)
+            return ops->n;
+    /* its input is cast for the weight gradient in the backward, whose count has it */
+    return last > 0 && ops->op[last - 1].casts ? last - 1 : last;
+}
+
+/* Of the `nth` linear layer from 1 on, none of them the last. */
+static void linear(struct ss_op *op, const struct ss_shape *s, int nth)
+{
+    if (op->role == SS_TP_ROW && s->tp > 1)
+        op->operator_bytes = s->tokens * s->h * s->e / s->sp; /* its reduced output */
+    else if (nth % 2)
+        op->operator_bytes = op->m * op->n * s->e;
+    else
+        op->module |= SS_MODULE_BIT(SS_MODULE_OPERATORS);
+}
+
+void ss_ops_by_operator(struct ss_ops *ops, const struct ss_shape *s)
+{
+    int end = ss_ops_repeated_early(ops), nth = 0;
+    for (int i = 0; i < end; i++) {
+        struct ss_op *op = &ops->op[i];
+        if (op->kind == SS_OP_GEMM)
+            linear(op, s, ++nth);
+        else if (op->kind == SS_OP_ATTENTION) /* and softmax statistics */
+            op->operator_bytes = s->tokens * s->heads * (s->d_v * s->e + 4);
+        else
+            op->module |= SS_MODULE_BIT(SS_MODULE_OPERATORS);
+    }
+    ops->op[0].operator_bytes += s->tokens * s->h / s->sp * s->e; /* the layer's input */
+}
