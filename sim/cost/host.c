@@ -15,15 +15,23 @@ static int collectives_of(const struct ss_cost_context *c, const struct ss_op *o
     return forward ? sp || !column : column + sp;
 }
 
-/* Whether a CUDA graph of the job holds the operator: one whose size the host knows, of a part that the scope names. */
-static int in_graph(const struct ss_job *job, const struct ss_op *op)
+static unsigned graph_part(const struct ss_op *op)
 {
     const unsigned mlp = SS_MODULE_BIT(SS_MODULE_MLP) | SS_MODULE_BIT(SS_MODULE_SHARED_EXPERTS);
-    int part = op->module & mlp                            ? SS_GRAPH_MLP
-               : op->module & SS_MODULE_BIT(SS_MODULE_MOE) ? SS_GRAPH_ROUTER
-                                                           : SS_GRAPH_ATTN;
+    return op->module & mlp                            ? SS_GRAPH_MLP
+           : op->module & SS_MODULE_BIT(SS_MODULE_MOE) ? SS_GRAPH_ROUTER
+                                                       : SS_GRAPH_ATTN;
+}
+
+/* Whether a CUDA graph of the job holds the operator: one whose size the host knows, of a part that the scope names. Only that of
+ * the whole iteration holds what is no transformer layer. */
+static int in_graph(const struct ss_cost_context *c, const struct ss_op *op)
+{
+    const struct ss_job *job = c->job;
+    if (job->cuda_graphs != SS_GRAPHS_ITERATION && c->outside_layers)
+        return 0;
     return job->cuda_graphs && (!op->dynamic || job->pad_to_capacity) &&
-           (job->graph_scope == 0 || job->graph_scope & (unsigned)part);
+           (job->graph_scope == 0 || job->graph_scope & graph_part(op));
 }
 
 double ss_host_launch(const struct ss_stack *stack)
@@ -38,7 +46,7 @@ static void host_times(const struct ss_cost_context *c, const struct ss_op *op, 
     double call = c->stack->host_operator, launch = ss_host_launch(c->stack);
     *forward = (op->forward_kernels + collectives_of(c, op, 1)) * call + op->forward_launches * launch;
     *backward = (op->backward_kernels + collectives_of(c, op, 0)) * call + op->backward_launches * launch;
-    if (in_graph(c->job, op))
+    if (in_graph(c, op))
         *forward = *backward = 0;
 }
 
@@ -57,7 +65,7 @@ static void checkpoint_times(const struct ss_cost_context *c, const struct ss_op
     for (int i = 0; i < ops->n; i++) {
         const struct ss_op *op = &ops->op[i];
         unsigned again = op->module & modules;
-        if (!again || in_graph(c->job, op))
+        if (!again || in_graph(c, op))
             continue;
         checkpoints += !(again & seen & ~norms); /* each norm is a module of its own */
         seen |= again;
@@ -87,6 +95,23 @@ static double catch_up(const struct ss_cost_context *c, const struct ss_ops *ops
     return most;
 }
 
+/* Graphs of layers are calls of autograd each way (Megatron core's cuda_graphs.py, Transformer Engine's graph.py); that of the
+ * iteration is one for all. */
+static double graph_calls(const struct ss_cost_context *c, const struct ss_ops *ops)
+{
+    unsigned parts = 0;
+    int n = 0;
+    if (c->job->cuda_graphs == SS_GRAPHS_ITERATION)
+        return 0;
+    for (int i = 0; i < ops->n; i++)
+        parts |= in_graph(c, &ops->op[i]) ? graph_part(&ops->op[i]) : 0;
+    if (parts && c->job->graph_scope == 0)
+        return c->stack->host_operator;
+    for (; parts; parts &= parts - 1)
+        n++;
+    return n * c->stack->host_operator;
+}
+
 /* The host issues an operator's kernels and collectives one after the other and runs ahead of the GPU: a pass
  * over a layer takes the longer of both. What the host adds is labelled `other`. */
 void ss_cost_host(const struct ss_cost_context *c, const struct ss_ops *ops, const double *gpu,
@@ -99,6 +124,8 @@ void ss_cost_host(const struct ss_cost_context *c, const struct ss_ops *ops, con
         backward += b;
     }
     checkpoint_times(c, ops, modules, &forward, &backward);
+    forward += graph_calls(c, ops);
+    backward += graph_calls(c, ops);
     out->host[0] = forward;
     out->host[1] = backward;
     forward = fmax(catch_up(c, ops, gpu), ss_cost_exposed(forward, ss_cost_slowed(c, out->forward)));

@@ -70,6 +70,7 @@ static int part_build(struct ss_layer_set *set, struct ss_layer_part *part)
                         : SS_RECOMPUTE_NONE;
     int record = set->with_steps || c.shape.shared_overlap || c.shape.paired;
     c.record = record ? &recorder : NULL;
+    c.outside_layers = kind->where != SS_WHERE_TRANSFORMER;
     ss_cost_layer(&c, ops, kind, recompute, &part->cost);
     if (part->treatment == SS_TREAT_OFFLOADED)
         ss_cost_layer_offload(&c, ops, &part->cost);

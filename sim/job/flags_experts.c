@@ -261,6 +261,7 @@ DEFINE(cuda_graph_scope)
     unsigned parts = 0;
 
     UNUSED;
+    job->graph_iteration = 0;
     for (int i = 0; i < n; i++) {
         size_t k = 0;
         while (k < SS_ARRAY_LEN(scopes) && strcmp(values[i], scopes[k].word) != 0)
@@ -269,6 +270,7 @@ DEFINE(cuda_graph_scope)
             return refuse(why, SS_ERR_INPUT,
                           "it is none of full full_iteration attn mlp moe moe_router moe_preprocess");
         parts |= scopes[k].parts;
+        job->graph_iteration |= !strcmp(values[i], "full_iteration");
     }
     job->graph_scope = parts;
     return SS_OK;

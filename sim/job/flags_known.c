@@ -220,8 +220,6 @@ const struct ss_flag_group ss_flag_groups[] = {
      "no-tp-comm-split-ag no-tp-comm-split-rs tp-comm-overlap-rs-dgrad"},
     {SS_FLAG_NOT_MODELLED, '0',
      "CUDA graphs: the stack says what issuing an operator costs (ss.host.operator)", "optimizer-cuda-graph"},
-    {SS_FLAG_NOT_MODELLED, '+',
-     "CUDA graphs: the stack says what issuing an operator costs (ss.host.operator)", "cuda-graph-modules"},
     {SS_FLAG_NOT_MODELLED, '*', "the prediction is for the full global batch", "rampup-batch-size"},
     {SS_FLAG_NOT_MODELLED, '0', "the prediction is for the full global batch",
      "decrease-batch-size-if-needed"},

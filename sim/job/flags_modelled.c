@@ -191,6 +191,7 @@ const struct ss_flag_setter ss_flag_setters[] = {
     CHOICE("--cuda-graph-impl", cuda_graphs, graphs, NULL)
     CALL("--cuda-graph-scope", '+', ss_flag_cuda_graph_scope,
         "full, full_iteration, attn, mlp, moe, moe_router, moe_preprocess (with moe_router): parts of a layer")
+    CALL("--cuda-graph-modules", '+', ss_flag_cuda_graph_scope, "newer name of --cuda-graph-scope")
     SET("--enable-cuda-graph", cuda_graphs, SS_GRAPHS_LOCAL, "name of older releases: --cuda-graph-impl local")
     SET("--external-cuda-graph", cuda_graphs, SS_GRAPHS_TE, "name of older releases: --cuda-graph-impl transformer_engine")
     CHOICE("--attention-backend", attention, attention,

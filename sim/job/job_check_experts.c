@@ -230,8 +230,10 @@ static int check_moments(struct ss_finish *f)
 int ss_job_check_expert_features(struct ss_finish *f)
 {
     const struct ss_job *job = f->job;
-    int rc = SS_OK;
+    int rc = ss_job_check_graphs(f);
 
+    if (rc)
+        return rc;
     if (job->model.num_experts) {
         if (job->fsdp2 && job->ep > 1)
             REFUSE(f, "--ep --use-torch-fsdp2", "take --ep 1",

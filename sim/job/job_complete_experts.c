@@ -183,6 +183,8 @@ void ss_job_complete_experts(struct ss_finish *f)
         ss_note(f->notes, "flags of Muon are not active without --optimizer muon");
     if (job->fp8_dispatch && job->model.num_experts && job->dispatcher == SS_DISPATCH_ALLGATHER)
         ss_note(f->notes, "--fp8-dispatch is not active with --moe-token-dispatcher-type allgather");
+    if (job->cuda_graphs)
+        ss_note(f->notes, "memory that CUDA graphs keep for themselves is not counted");
     job->bf16_moments = job->exp_avg_bf16 && job->exp_avg_sq_bf16;
     if (job->layout_mtp_apart)
         ss_note(f->notes,

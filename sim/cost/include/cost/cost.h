@@ -20,6 +20,7 @@ struct ss_cost_context {
     struct ss_group_shape ep, etp, etp_ep, edp; /* n = 1 without experts */
     /* GPUs of a node that leave it by the same NIC in a step of the context-parallel ring */
     double slower;      /* by how much GPUs that it works with in every layer take longer, 0 = none */
+    int outside_layers; /* 1: embedding, loss or what else is no transformer layer */
     int p2p_overlapped; /* pipeline transfers run beside compute */
     double once;        /* share of an iteration's microbatches that one is */
     double accumulated; /* share of the microbatches whose weight gradients are added to earlier ones, 0..1 */

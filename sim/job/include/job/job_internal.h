@@ -53,6 +53,7 @@ int ss_job_complete_attention_flags(struct ss_finish *f, struct ss_model *m);
 /* Defaults of experts that the stack says, modules of recompute, moments; notes of what has no effect. */
 void ss_job_complete_experts(struct ss_finish *f);
 /* Offload by module: what is refused, and which modules have nothing to move, which are noted and left out. */
+int ss_job_check_graphs(struct ss_finish *f);
 int ss_job_check_offload_modules(struct ss_finish *f);
 void ss_job_complete_offload_modules(struct ss_finish *f);
 /* What Megatron refuses beside packed sequences; then their rows, or what flags of them do without lengths. */

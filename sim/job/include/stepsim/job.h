@@ -167,6 +167,7 @@ struct ss_job {
     int fp8_recipe;            /* enum ss_fp8_recipe */
     int cuda_graphs;           /* enum ss_graph_impl */
     unsigned graph_scope;      /* parts of a layer that they hold, a set of enum ss_graph_part; 0: all */
+    int graph_iteration;       /* the scope full_iteration, until ss_job_finish */
     int optimizer;             /* enum ss_optimizer */
     int muon_steps;            /* --muon-num-ns-steps: iterations of Newton-Schulz, 5 */
     int muon_tp;               /* enum ss_muon_tp */
