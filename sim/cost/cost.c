@@ -128,9 +128,10 @@ static void flash_cost(const struct ss_cost_context *c, const struct ss_op *op, 
 {
     const struct ss_stack *st = c->stack;
     int fused = c->shape.attention == SS_ATTENTION_FUSED;
+    double flash_bwd = st->flash_bwd * (c->job->deterministic ? st->flash_deterministic : 1);
     *forward = op->forward_flops / attention_rate(c, op, fused ? st->fused_fwd : st->flash_fwd, 0) +
                elementwise(c, 0, op->forward_kernels) + cp_correction(c, 0);
-    *backward = op->backward_flops / attention_rate(c, op, fused ? st->fused_bwd : st->flash_bwd, 1) +
+    *backward = op->backward_flops / attention_rate(c, op, fused ? st->fused_bwd : flash_bwd, 1) +
                 elementwise(c, 0, op->backward_kernels) + cp_correction(c, 1);
 }
 

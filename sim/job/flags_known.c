@@ -249,7 +249,7 @@ const struct ss_flag_group ss_flag_groups[] = {
     {SS_FLAG_NOT_MODELLED, '+', SS_FLAG_GAIN_UNKNOWN, "ddp-param-name-patterns-for-fp32-local-accumulation"},
     {SS_FLAG_NOT_MODELLED, '*', SS_FLAG_GAIN_UNKNOWN, "high-priority-stream-groups"},
     {SS_FLAG_NOT_MODELLED, '0', SS_FLAG_COST_UNKNOWN,
-     "attention-output-gate batch-invariant-mode deterministic-mode "
+     "attention-output-gate batch-invariant-mode "
      "disable-bf16-reduced-precision-matmul embed-layernorm log-max-attention-logit "
      "no-async-tensor-model-parallel-allreduce no-pin-cpu-grads no-pin-cpu-params qk-clip "
      "qk-l2-norm squared-relu transformer-timers use-legacy-models "

@@ -469,6 +469,10 @@ int ss_job_check_features(struct ss_finish *f)
         REFUSE(f, "--tp-comm-overlap", "add --sequence-parallel",
                "Tensor parallel communication/GEMM overlap can happen only when "
                "sequence parallelism is enabled");
+    if (f->job->deterministic && f->job->tp_comm_overlap)
+        REFUSE(f, "--deterministic-mode --tp-comm-overlap", "drop one of the two",
+               "--deterministic-mode requires: tp_comm_overlap=False (got True). Adjust these options to "
+               "continue");
     rc = check_positions(f);
     if (!rc)
         rc = check_recompute(f);

@@ -183,6 +183,10 @@ void ss_job_complete_experts(struct ss_finish *f)
         ss_note(f->notes, "flags of Muon are not active without --optimizer muon");
     if (job->fp8_dispatch && job->model.num_experts && job->dispatcher == SS_DISPATCH_ALLGATHER)
         ss_note(f->notes, "--fp8-dispatch is not active with --moe-token-dispatcher-type allgather");
+    if (job->deterministic)
+        ss_note(f->notes, "--deterministic-mode: what fused attention, the embedding's sorted gradient and "
+                          "fresh memory that "
+                          "PyTorch fills cost more is not counted");
     if (job->cuda_graphs)
         ss_note(f->notes, "memory that CUDA graphs keep for themselves is not counted");
     job->bf16_moments = job->exp_avg_bf16 && job->exp_avg_sq_bf16;

@@ -156,6 +156,7 @@ static int size_plan(struct ss_plan_builder *b, struct ss_error *err)
         return status;
     ss_net_init(&b->net, plan->platform);
     b->net.pat = plan->stack->nccl_pat > 0;
+    b->net.rings = plan->job->deterministic;
     b->net.nvls_tree = plan->stack->nccl_nvls_tree > 0;
     ss_net_dispatcher(&b->net, dispatch_sms(job), plan->stack);
     b->members = ss_calloc(2 * (size_t)plan->world_size, sizeof *b->members);

@@ -25,6 +25,8 @@ const struct ss_collective_algorithm *ss_collective_choose(const struct ss_net *
         const struct ss_collective_algorithm *a = algorithms[i];
         if (!(a->kinds & SS_COLL_BIT(kind)) || (a->applies && !a->applies(net, &own)))
             continue;
+        if (net->rings && best) /* the ring is the first of the list */
+            continue;
         double s = a->seconds(net, kind, bytes, &own);
         if (best && !(s < seconds))
             continue;

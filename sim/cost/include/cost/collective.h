@@ -77,6 +77,7 @@ struct ss_net {
     int gpus_per_node, nics_per_node;
     int rails;          /* 1: a NIC a GPU, and what goes to another rail crosses NVLink first (PXN) */
     int pat, nvls_tree; /* 1: NCCL has these algorithms, and takes them */
+    int rings;          /* 1: it takes no other than rings (NCCL_ALGO=Ring) */
     int nccl; /* 1: NCCL's protocols carry rings and trees; 0: plain steps at the full rate, as user buffers */
     double
         ll_busbw; /* bytes/s that its protocol LL makes over NVLink at most; 0: half of what Simple makes */

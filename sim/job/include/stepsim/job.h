@@ -166,13 +166,14 @@ struct ss_job {
     char moe_load_source[256]; /* file of SS_LOAD_FILE, name of SS_LOAD_WORKLOAD */
     int fp8_recipe;            /* enum ss_fp8_recipe */
     int cuda_graphs;           /* enum ss_graph_impl */
-    unsigned graph_scope;      /* parts of a layer that they hold, a set of enum ss_graph_part; 0: all */
-    int graph_iteration;       /* the scope full_iteration, until ss_job_finish */
-    int optimizer;             /* enum ss_optimizer */
-    int muon_steps;            /* --muon-num-ns-steps: iterations of Newton-Schulz, 5 */
-    int muon_tp;               /* enum ss_muon_tp */
-    int muon_joint_qkv;        /* --muon-no-split-qkv: queries, keys and values as one matrix */
-    int bf16_moments;          /* 1: Adam's moments in 2 bytes each (--exp-avg-dtype bf16) */
+    int deterministic;    /* --deterministic-mode: collectives by rings, flash attention's slower backward */
+    unsigned graph_scope; /* parts of a layer that they hold, a set of enum ss_graph_part; 0: all */
+    int graph_iteration;  /* the scope full_iteration, until ss_job_finish */
+    int optimizer;        /* enum ss_optimizer */
+    int muon_steps;       /* --muon-num-ns-steps: iterations of Newton-Schulz, 5 */
+    int muon_tp;          /* enum ss_muon_tp */
+    int muon_joint_qkv;   /* --muon-no-split-qkv: queries, keys and values as one matrix */
+    int bf16_moments;     /* 1: Adam's moments in 2 bytes each (--exp-avg-dtype bf16) */
 
     /* packed sequences */
     int packed_law;                 /* enum ss_packed_law */

@@ -19,6 +19,8 @@ extern "C" {
       "flash attention forward on the causal half, at 8192 tokens, of a card with all SMs busy")             \
     X(flash_bwd, "ss.attention.flash.backward", FRACTION, 0.29, 0.01, 1,                                     \
       "flash attention backward (2.5 x the forward's FLOP), likewise")                                       \
+    X(flash_deterministic, "ss.attention.flash.deterministic", FRACTION, 0.576, 0.01, 1,                     \
+      "rate of flash attention's backward with --deterministic-mode over that without")                      \
     X(fused_fwd, "ss.attention.fused.forward", FRACTION, 0.6, 0.01, 1,                                       \
       "cuDNN fused attention forward, likewise")                                                             \
     X(fused_bwd, "ss.attention.fused.backward", FRACTION, 0.45, 0.01, 1,                                     \
