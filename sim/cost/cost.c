@@ -6,21 +6,7 @@
 
 #include "base/base.h"
 #include "cost/layer_kinds.h"
-#include "cost/memory.h"
 #include "cost/work.h"
-
-/* SMs of kernels that compute: without those that the dispatcher of tokens keeps to itself. */
-static double own_sms(const struct ss_cost_context *c)
-{
-    return fmax(1, c->card->sm_count - c->shape.reserved_sms);
-}
-
-/* SMs that are kept from a kernel take their share of the HBM bandwidth along, as those that a collective holds do. */
-static double elementwise(const struct ss_cost_context *c, double bytes, int kernels)
-{
-    double share = c->shape.reserved_sms > 0 ? own_sms(c) / c->card->sm_count : 1;
-    return ss_kernel_elementwise(c->card, bytes / share, kernels);
-}
 
 /* Tensor cores are fed 16 bytes at a time: whether matrices with rows of `a` and `b` elements suit them. */
 static int rows_aligned(int precision, double a, double b)
@@ -62,7 +48,7 @@ static double cp_correction(const struct ss_cost_context *c, int backward)
            keys = s->tokens * s->groups * (s->d + s->d_v) * s->e;
     double bytes = backward ? (queries + keys) * (2 + 3 * (steps - 1)) + 3 * queries * halves
                             : queries * (1 + 3 * steps + halves) + keys * (2 + halves);
-    return elementwise(c, bytes, (backward ? 6 : 3) * (c->cp.n - 1));
+    return ss_cost_elementwise(c, bytes, (backward ? 6 : 3) * (c->cp.n - 1));
 }
 
 /* The batched GEMMs of unfused attention, all heads as one: scores (K = d) and context (N = d_v), and in the
@@ -71,7 +57,7 @@ static void unfused_cost(const struct ss_cost_context *c, const struct ss_op *op
                          double *backward)
 {
     const struct ss_shape *s = &c->shape;
-    double rows = s->tokens * s->heads, sms = own_sms(c);
+    double rows = s->tokens * s->heads, sms = ss_cost_own_sms(c);
     int p = s->storage_precision, aligned = rows_aligned(p, s->sequence, s->d);
     double scores = gemm(c, p, rows, s->sequence, s->d, 0, sms, 1, aligned);
     double context = gemm(c, p, rows, s->d_v, s->sequence, 0, sms, 1, aligned),
@@ -79,9 +65,9 @@ static void unfused_cost(const struct ss_cost_context *c, const struct ss_op *op
     if (s->d != s->d_v)
         products = gemm(c, p, rows, s->sequence, s->d_v, 0, sms, 1, aligned) + context +
                    2 * gemm(c, p, rows, s->d, s->sequence, 0, sms, 1, aligned);
-    *forward =
-        scores + context + elementwise(c, op->forward_bytes, op->forward_kernels + op->forward_launches);
-    *backward = products + elementwise(c, op->backward_bytes, op->backward_kernels);
+    *forward = scores + context +
+               ss_cost_elementwise(c, op->forward_bytes, op->forward_kernels + op->forward_launches);
+    *backward = products + ss_cost_elementwise(c, op->backward_bytes, op->backward_kernels);
 }
 
 /* How full its calls keep the card, of which each takes a row with all of its documents. All-to-all gives each rank whole rows of
@@ -90,7 +76,7 @@ static void unfused_cost(const struct ss_cost_context *c, const struct ss_op *op
 static double attention_fill(const struct ss_cost_context *c, const struct ss_op *op, int backward)
 {
     const struct ss_shape *s = &c->shape;
-    double sms = own_sms(c), queries = c->job->cp_comm_type == SS_CP_A2A ? s->sequence : s->chunk;
+    double sms = ss_cost_own_sms(c), queries = c->job->cp_comm_type == SS_CP_A2A ? s->sequence : s->chunk;
     struct ss_attention_call own = {.heads = s->tokens * s->heads / queries,
                                     .queries = queries,
                                     .spread = 2 * op->most_keys / op->keys,
@@ -119,7 +105,7 @@ static double attention_rate(const struct ss_cost_context *c, const struct ss_op
     double queries = c->job->cp_comm_type == SS_CP_A2A ? s->document : s->document / s->cp;
     double rate = ss_kernel_attention_rate(c->card, c->stack, s->storage_precision, share,
                                            fmin(queries, op->keys), s->d, s->d_v);
-    return rate * attention_fill(c, op, backward) * (own_sms(c) / c->card->sm_count);
+    return rate * attention_fill(c, op, backward) * (ss_cost_own_sms(c) / c->card->sm_count);
 }
 
 /* Flash and fused attention at their measured rates, and the corrections between ring steps. */
@@ -130,9 +116,9 @@ static void flash_cost(const struct ss_cost_context *c, const struct ss_op *op, 
     int fused = c->shape.attention == SS_ATTENTION_FUSED;
     double flash_bwd = st->flash_bwd * (c->job->deterministic ? st->flash_deterministic : 1);
     *forward = op->forward_flops / attention_rate(c, op, fused ? st->fused_fwd : st->flash_fwd, 0) +
-               elementwise(c, 0, op->forward_kernels) + cp_correction(c, 0);
+               ss_cost_elementwise(c, 0, op->forward_kernels) + cp_correction(c, 0);
     *backward = op->backward_flops / attention_rate(c, op, fused ? st->fused_bwd : flash_bwd, 1) +
-                elementwise(c, 0, op->backward_kernels) + cp_correction(c, 1);
+                ss_cost_elementwise(c, 0, op->backward_kernels) + cp_correction(c, 1);
 }
 
 static void attention_seconds(const struct ss_cost_context *c, const struct ss_op *op, double *forward,
@@ -168,8 +154,8 @@ static void attention_cost(const struct ss_cost_context *c, const struct ss_op *
 static void elementwise_cost(const struct ss_cost_context *c, const struct ss_op *op,
                              struct ss_layer_cost *out)
 {
-    double f = elementwise(c, op->forward_bytes, op->forward_kernels + op->forward_launches);
-    double b = elementwise(c, op->backward_bytes, op->backward_kernels + op->backward_launches);
+    double f = ss_cost_elementwise(c, op->forward_bytes, op->forward_kernels + op->forward_launches);
+    double b = ss_cost_elementwise(c, op->backward_bytes, op->backward_kernels + op->backward_launches);
     out->forward[SS_LABEL_COMPUTE] += f;
     out->input_grad[SS_LABEL_COMPUTE] += b;
     ss_record_kernels(c->record, &(struct ss_step_work){f, 0, op->forward_bytes},
@@ -211,13 +197,13 @@ static void gemm_times(const struct ss_cost_context *c, const struct ss_op *op, 
 {
     int aligned = rows_aligned(op->precision, op->n, op->k), p = op->precision;
     int acc = c->stack->fused_wgrad_accumulation > 0;
-    double all = own_sms(c), part = all - (t->overlap ? fmin(c->stack->tp_overlap_sms, all - 1) : 0);
+    double all = ss_cost_own_sms(c), part = all - (t->overlap ? fmin(c->stack->tp_overlap_sms, all - 1) : 0);
     t->f = gemm(c, p, op->m, op->n, op->k, 0, part, gain(c, p, SS_PHASE_F, op->k), aligned);
     t->d = gemm(c, p, op->m, op->k, op->n, 0, part, gain(c, p, SS_PHASE_I, op->n), aligned);
     t->w =
         gemm(c, p, op->n, op->k, op->m, acc, t->column ? part : all, gain(c, p, SS_PHASE_W, op->m), aligned);
     if (!acc) /* a kernel of its own adds the gradient to those of earlier microbatches */
-        t->accumulate = c->accumulated * elementwise(c, op->n * op->k * (c->shape.e * 3), 1);
+        t->accumulate = c->accumulated * ss_cost_elementwise(c, op->n * op->k * (c->shape.e * 3), 1);
 }
 
 /* What a linear layer's GEMMs do not hide of its TP collectives. Every one runs beside its GEMM with
@@ -263,7 +249,7 @@ static double grouped_gemm(const struct ss_cost_context *c, const struct ss_op *
     double each = m / op->groups;
     if (c->shape.sequential)
         return op->groups * gemm(c, p, each, n, k, acc, c->card->sm_count, gain(c, p, phase, k), 1);
-    double t = ss_kernel_grouped_gemm(c->card, p, op->groups, scattered, m, n, k, acc, own_sms(c),
+    double t = ss_kernel_grouped_gemm(c->card, p, op->groups, scattered, m, n, k, acc, ss_cost_own_sms(c),
                                       gain(c, p, phase, k));
     return op->groups > 1 ? fmax(t, op->groups * c->stack->host_group) : t;
 }
@@ -278,100 +264,12 @@ static void grouped_cost(const struct ss_cost_context *c, const struct ss_op *op
         .w = grouped_gemm(c, op, SS_PHASE_W, g * op->n, op->k, op->m / g),
     };
     if (c->stack->fused_wgrad_accumulation <= 0)
-        t.accumulate = c->accumulated * elementwise(c, g * op->n * op->k * (c->shape.e * 3), 1);
+        t.accumulate = c->accumulated * ss_cost_elementwise(c, g * op->n * op->k * (c->shape.e * 3), 1);
     out->forward[SS_LABEL_COMPUTE] += t.f;
     out->input_grad[SS_LABEL_COMPUTE] += t.d;
     out->weight_grad[SS_LABEL_COMPUTE] += t.w + t.accumulate;
     ss_work_gemm(c, op, &t);
     ss_record_linear(c->record, &t);
-}
-
-/* Parameters of a layer that one group shards, and its collectives. */
-struct fsdp_part {
-    int comm;
-    const struct ss_group_shape *group;
-    double params, gemm;
-    double seconds[2], sm_share; /* of the forward's collectives, and of the backward's */
-};
-
-static struct ss_layer_step fsdp_step(const struct ss_cost_context *c, const struct fsdp_part *part, int coll,
-                                      double bytes)
-{
-    double seconds = ss_collective_seconds(&c->net, coll, bytes, part->group);
-    struct ss_layer_step step = ss_step_post(part->comm, coll, bytes, seconds);
-    step.sm_share = ss_collective_sm_share(c->stack, c->card, part->group);
-    return step;
-}
-
-/* Those of experts are sharded in a group of their own where they lie on other ranks; returns the number of parts. */
-static int fsdp_parts(const struct ss_cost_context *c, const struct ss_ops *ops, struct fsdp_part parts[2])
-{
-    double expert = 0, gemm = 0;
-    int n = 0;
-    if (c->fsdp.n <= 1 || c->job->sharding < SS_SHARD_OPTIM_GRADS)
-        return 0;
-    if (ss_job_experts_apart(c->job))
-        ss_ops_expert_params(ops, &expert, &gemm);
-    double dense = ss_ops_params(ops) - expert;
-    if (dense > 0)
-        parts[n++] =
-            (struct fsdp_part){SS_COMM_FSDP, &c->fsdp, dense, ss_ops_gemm_params(ops) - gemm, {0, 0}, 0};
-    if (expert > 0 && c->edp.n > 1)
-        parts[n++] = (struct fsdp_part){SS_COMM_EXPERT_FSDP, &c->edp, expert, gemm, {0, 0}, 0};
-    return n;
-}
-
-/* What the parts' collectives in one direction of the pass, one after the other, add to the compute beside them, of which each
- * takes its share of the SMs. */
-static double held(const struct fsdp_part *parts, int n, int backward, double compute)
-{
-    double seconds = 0, taken = 0;
-    for (int i = 0; i < n; i++) {
-        seconds += parts[i].seconds[backward];
-        taken += parts[i].sm_share * parts[i].seconds[backward];
-    }
-    return fmax(seconds, compute + taken) - compute;
-}
-
-/* Sharded parameters are gathered before each pass and gradients scattered after the backward, each
- * beside the layer's own compute (prefetch of one layer), from which they take their share of the SMs. Where gradients
- * and states alone are sharded (ZeRO-2) the forward gathers, in every microbatch or, on average, once an iteration. */
-static void fsdp_cost(const struct ss_cost_context *c, const struct ss_ops *ops, int kept,
-                      struct ss_layer_cost *out)
-{
-    struct fsdp_part parts[2];
-    struct ss_layer_step gather[2], back[4];
-    int n = fsdp_parts(c, ops, parts), whole = c->job->sharding >= SS_SHARD_OPTIM_GRADS_PARAMS,
-        again = whole && !kept, nback = again ? n : 0;
-    double e = c->shape.e, f = ss_cost_slowed(c, out->forward), b = ss_cost_slowed_backward(c, out),
-           params = 0;
-    double times = whole || c->stack->fsdp_pytorch > 0 ? 1 : c->once;
-    for (int i = 0; i < n; i++) {
-        struct fsdp_part *p = &parts[i];
-        double narrow = c->job->fp8_param_gather ? p->gemm : 0;
-        double grad = p->params * ss_parameter_bytes(c->job, c->stack).grad;
-        gather[i] = fsdp_step(c, p, SS_COLL_ALL_GATHER,
-                              ((p->params - narrow) * e + narrow * c->shape.quantized) * times);
-        back[i] = gather[i];
-        back[nback + i] = fsdp_step(c, p, SS_COLL_REDUCE_SCATTER, grad);
-        p->seconds[0] = gather[i].seconds;
-        p->seconds[1] = back[nback + i].seconds + (again ? gather[i].seconds : 0);
-        p->sm_share = gather[i].sm_share;
-        params += p->params;
-    }
-    nback += n;
-    if (n == 0)
-        return;
-    /* HBM traffic of the flat buffers: gathered parameters written and read, gradients cast and reduced. */
-    double flat_f = elementwise(c, params * 2 * e * times, 1);
-    double flat_b = elementwise(c, params * ((again ? 2 * e : 0) + e + 8), 3);
-    ss_record_beside(c->record, SS_PHASE_F, gather, n, flat_f);
-    ss_record_beside(c->record, SS_PHASE_B, back, nback, flat_b);
-    ss_record_beside(c->record, SS_PHASE_I, back, nback, flat_b);
-    out->forward[SS_LABEL_COMPUTE] += flat_f;
-    out->input_grad[SS_LABEL_COMPUTE] += flat_b;
-    out->forward[SS_LABEL_DP] += held(parts, n, 0, f);
-    out->input_grad[SS_LABEL_DP] += held(parts, n, 1, b);
 }
 
 void ss_cost_bare(const struct ss_cost_context *c, int phase, int coll, double bytes,
@@ -509,5 +407,5 @@ void ss_cost_layer(const struct ss_cost_context *c, const struct ss_ops *ops,
     if (recompute == SS_RECOMPUTE_FULL)
         repeat_layer(c, ops, until, steps, out);
     /* PyTorch's keeps what it does not wrap */
-    fsdp_cost(c, ops, c->stack->fsdp_pytorch > 0 && kind->where != SS_WHERE_TRANSFORMER, out);
+    ss_cost_fsdp(c, ops, c->stack->fsdp_pytorch > 0 && kind->where != SS_WHERE_TRANSFORMER, out);
 }

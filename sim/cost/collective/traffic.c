@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Links as collectives see them, and what traffic takes on them. */
 #include <math.h>
+#include <string.h>
 
 #include "cost/collective.h"
 #include "stepsim/params.h"
@@ -11,6 +12,7 @@
 void ss_net_init(struct ss_net *net, const struct ss_platform *p)
 {
     const struct ss_card *card = ss_platform_card(p);
+    memset(net, 0, sizeof *net);
     net->nvlink_busbw = ss_platform_nvlink_bandwidth(p) * card->nvlink_efficiency;
     net->nvlink_step = card->nvlink_latency;
     net->nvlink_half = card->nvlink_half_size;
@@ -29,7 +31,6 @@ void ss_net_init(struct ss_net *net, const struct ss_platform *p)
     net->rails = ss_platform_get(p, SS_PROP_NODES_PER_LEAF) > 0 && net->nvlink_busbw > 0 &&
                  net->nics_per_node == net->gpus_per_node;
     net->dispatch_sms = DEEPEP_SMS;
-    net->dispatch_rate = net->dispatch_rate_beside = 0;
     if (net->nvlink_busbw <= 0) /* no NVLink: GPUs of a node talk over PCIe */
         net->nvlink_busbw = card->pcie_bandwidth;
 }

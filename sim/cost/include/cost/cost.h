@@ -3,6 +3,8 @@
 #ifndef SS_COST_COST_H
 #define SS_COST_COST_H
 
+#include <math.h>
+
 #include "cost/collective.h"
 #include "cost/kernel.h"
 #include "cost/operators.h"
@@ -37,6 +39,20 @@ struct ss_layer_cost {
     double forward_flops, backward_flops, recompute_flops; /* of one rank, causal attention halved */
 };
 
+/* SMs of kernels that compute: without those that the dispatcher of tokens keeps to itself. */
+static inline double ss_cost_own_sms(const struct ss_cost_context *c)
+{
+    return fmax(1, c->card->sm_count - c->shape.reserved_sms);
+}
+
+/* Seconds of kernels that move so many bytes. SMs that are kept from a kernel take their share of the HBM bandwidth along, as those
+ * that a collective holds do. */
+static inline double ss_cost_elementwise(const struct ss_cost_context *c, double bytes, int kernels)
+{
+    double share = c->shape.reserved_sms > 0 ? ss_cost_own_sms(c) / c->card->sm_count : 1;
+    return ss_kernel_elementwise(c->card, bytes / share, kernels);
+}
+
 /* What a pass takes with the kernels of the slowest GPU of those that work together. */
 static inline double ss_cost_slowed(const struct ss_cost_context *c, const double *by_label)
 {
@@ -60,6 +76,10 @@ double ss_host_launch(const struct ss_stack *stack);
  * set of SS_MODULE_BIT that selective recompute repeats, whose seconds are in `out` already. */
 void ss_cost_host(const struct ss_cost_context *c, const struct ss_ops *ops, const double *gpu,
                   unsigned modules, struct ss_layer_cost *out);
+/* fsdp.c: adds the gathers of the layer's sharded parameters and the scatters of their gradients; kept: the backward gathers none
+ * again. */
+void ss_cost_fsdp(const struct ss_cost_context *c, const struct ss_ops *ops, int kept,
+                  struct ss_layer_cost *out);
 struct ss_layer_kind;
 /* One layer with these operators; recompute: enum ss_recompute applied to this layer. Operators that run beside an exchange need
  * c->record. */

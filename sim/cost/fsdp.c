@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Gathers of sharded parameters and scatters of their gradients, beside the layer they are of. */
+#include <math.h>
+
+#include "cost/cost.h"
+#include "cost/memory.h"
+
+/* Parameters of a layer that one group shards, and its collectives. */
+struct fsdp_part {
+    int comm;
+    const struct ss_group_shape *group;
+    double params, gemm;
+    double seconds[2], sm_share; /* of the forward's collectives, and of the backward's */
+};
+
+static struct ss_layer_step fsdp_step(const struct ss_cost_context *c, const struct fsdp_part *part, int coll,
+                                      double bytes)
+{
+    double seconds = ss_collective_seconds(&c->net, coll, bytes, part->group);
+    struct ss_layer_step step = ss_step_post(part->comm, coll, bytes, seconds);
+    step.sm_share = ss_collective_sm_share(c->stack, c->card, part->group);
+    return step;
+}
+
+/* Those of experts are sharded in a group of their own where they lie on other ranks; returns the number of parts. */
+static int fsdp_parts(const struct ss_cost_context *c, const struct ss_ops *ops, struct fsdp_part parts[2])
+{
+    double expert = 0, gemm = 0;
+    int n = 0;
+    if (c->fsdp.n <= 1 || c->job->sharding < SS_SHARD_OPTIM_GRADS)
+        return 0;
+    if (ss_job_experts_apart(c->job))
+        ss_ops_expert_params(ops, &expert, &gemm);
+    double dense = ss_ops_params(ops) - expert;
+    if (dense > 0)
+        parts[n++] =
+            (struct fsdp_part){SS_COMM_FSDP, &c->fsdp, dense, ss_ops_gemm_params(ops) - gemm, {0, 0}, 0};
+    if (expert > 0 && c->edp.n > 1)
+        parts[n++] = (struct fsdp_part){SS_COMM_EXPERT_FSDP, &c->edp, expert, gemm, {0, 0}, 0};
+    return n;
+}
+
+/* What the parts' collectives in one direction of the pass, one after the other, add to the compute beside them, of which each
+ * takes its share of the SMs. */
+static double held(const struct fsdp_part *parts, int n, int backward, double compute)
+{
+    double seconds = 0, taken = 0;
+    for (int i = 0; i < n; i++) {
+        seconds += parts[i].seconds[backward];
+        taken += parts[i].sm_share * parts[i].seconds[backward];
+    }
+    return fmax(seconds, compute + taken) - compute;
+}
+
+/* Sharded parameters are gathered before each pass and gradients scattered after the backward, each
+ * beside the layer's own compute (prefetch of one layer), from which they take their share of the SMs. Where gradients
+ * and states alone are sharded (ZeRO-2) the forward gathers, in every microbatch or, on average, once an iteration. */
+void ss_cost_fsdp(const struct ss_cost_context *c, const struct ss_ops *ops, int kept,
+                  struct ss_layer_cost *out)
+{
+    struct fsdp_part parts[2];
+    struct ss_layer_step gather[2], back[4];
+    int n = fsdp_parts(c, ops, parts), whole = c->job->sharding >= SS_SHARD_OPTIM_GRADS_PARAMS,
+        again = whole && !kept, nback = again ? n : 0;
+    double e = c->shape.e, f = ss_cost_slowed(c, out->forward), b = ss_cost_slowed_backward(c, out),
+           params = 0;
+    double times = whole || c->stack->fsdp_pytorch > 0 ? 1 : c->once;
+    for (int i = 0; i < n; i++) {
+        struct fsdp_part *p = &parts[i];
+        double narrow = c->job->fp8_param_gather ? p->gemm : 0;
+        double grad = p->params * ss_parameter_bytes(c->job, c->stack).grad;
+        gather[i] = fsdp_step(c, p, SS_COLL_ALL_GATHER,
+                              ((p->params - narrow) * e + narrow * c->shape.quantized) * times);
+        back[i] = gather[i];
+        back[nback + i] = fsdp_step(c, p, SS_COLL_REDUCE_SCATTER, grad);
+        p->seconds[0] = gather[i].seconds;
+        p->seconds[1] = back[nback + i].seconds + (again ? gather[i].seconds : 0);
+        p->sm_share = gather[i].sm_share;
+        params += p->params;
+    }
+    nback += n;
+    if (n == 0)
+        return;
+    /* HBM traffic of the flat buffers: gathered parameters written and read, gradients cast and reduced. */
+    double flat_f = ss_cost_elementwise(c, params * 2 * e * times, 1);
+    double flat_b = ss_cost_elementwise(c, params * ((again ? 2 * e : 0) + e + 8), 3);
+    ss_record_beside(c->record, SS_PHASE_F, gather, n, flat_f);
+    ss_record_beside(c->record, SS_PHASE_B, back, nback, flat_b);
+    ss_record_beside(c->record, SS_PHASE_I, back, nback, flat_b);
+    out->forward[SS_LABEL_COMPUTE] += flat_f;
+    out->input_grad[SS_LABEL_COMPUTE] += flat_b;
+    out->forward[SS_LABEL_DP] += held(parts, n, 0, f);
+    out->input_grad[SS_LABEL_DP] += held(parts, n, 1, b);
+}
