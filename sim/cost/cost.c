@@ -6,6 +6,7 @@
 
 #include "base/base.h"
 #include "cost/layer_kinds.h"
+#include "cost/memory.h"
 #include "cost/work.h"
 
 /* Tensor cores are fed 16 bytes at a time: whether matrices with rows of `a` and `b` elements suit them. */
@@ -192,11 +193,17 @@ static double gain(const struct ss_cost_context *c, int precision, int phase, do
     return ss_kernel_gemm_gain(c->card, c->stack, precision, c->job->fp8_recipe, phase, k);
 }
 
+/* Bytes of an element of the gradient into which a weight gradient's GEMM accumulates, 0: none does. */
+static int main_gradient_bytes(const struct ss_cost_context *c)
+{
+    return c->stack->fused_wgrad_accumulation > 0 ? (int)ss_parameter_bytes(c->job, c->stack).grad : 0;
+}
+
 /* GEMMs of a linear layer. Overlapped with user buffers, those beside a collective have `overlap_sms` SMs less. */
 static void gemm_times(const struct ss_cost_context *c, const struct ss_op *op, struct ss_linear_times *t)
 {
     int aligned = rows_aligned(op->precision, op->n, op->k), p = op->precision;
-    int acc = c->stack->fused_wgrad_accumulation > 0;
+    int acc = main_gradient_bytes(c);
     double all = ss_cost_own_sms(c), part = all - (t->overlap ? fmin(c->stack->tp_overlap_sms, all - 1) : 0);
     t->f = gemm(c, p, op->m, op->n, op->k, 0, part, gain(c, p, SS_PHASE_F, op->k), aligned);
     t->d = gemm(c, p, op->m, op->k, op->n, 0, part, gain(c, p, SS_PHASE_I, op->n), aligned);
@@ -244,7 +251,7 @@ static void linear_cost(const struct ss_cost_context *c, const struct ss_op *op,
 static double grouped_gemm(const struct ss_cost_context *c, const struct ss_op *op, int phase, double m,
                            double n, double k)
 {
-    int acc = phase == SS_PHASE_W && c->stack->fused_wgrad_accumulation > 0, p = op->precision;
+    int acc = phase == SS_PHASE_W ? main_gradient_bytes(c) : 0, p = op->precision;
     int scattered = phase != SS_PHASE_W && op->scattered;
     double each = m / op->groups;
     if (c->shape.sequential)

@@ -70,7 +70,7 @@ double ss_kernel_grouped_gemm(const struct ss_card *card, int precision, double 
         best =
             fmin(best, ceil(count / sms) * 2 * tiles[i][0] * tiles[i][1] * steps / (sm_rate * tiles[i][2]));
     }
-    double sums = accumulate ? m * n * 8 / bandwidth : 0;
+    double sums = m * n * 2 * accumulate / bandwidth;
     if (card->gemm_sums_apart > 0)
         return fmax(best, moved + sums) + card->kernel_latency;
     return fmax(best, moved) + sums + card->kernel_latency;

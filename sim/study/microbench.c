@@ -186,7 +186,7 @@ static double gemm_seconds(const struct ss_card *card, const struct ss_stack *st
     double gain = ss_kernel_gemm_gain(card, stack, p->precision, recipe, phase, p->k);
 
     return ss_kernel_grouped_gemm(card, p->precision, p->groups, p->scattered, p->m, p->n, p->k,
-                                  p->accumulate, p->sms, gain);
+                                  p->accumulate ? 4 : 0, p->sms, gain);
 }
 
 /* Of 1 TFLOP; where a row has both passes these are 1 and 2.5 of 3.5 parts of it. */

@@ -183,6 +183,20 @@ static void test_context(void)
     CU_ASSERT_EQUAL(refused("llm-foundry-2023", LLAMA "--cp 2"), SS_ERR_CONFIG);
 }
 
+/* Of Megatron's stacks: with gradients in bf16 the read and write of each weight's gradient move 4 bytes, not 8. */
+static void test_accumulated(void)
+{
+    struct fixture f;
+    double params = H * (H + 2 * KV) + H * H + 3 * H * F;
+
+    CU_ASSERT_EQUAL_FATAL(fixture_open(&f, "megatron-2407", LLAMA), 0);
+    struct ss_layer_cost wide = cost_of(&f, SS_RECOMPUTE_NONE);
+    CU_ASSERT_EQUAL_FATAL(fixture_open(&f, "megatron-2407", LLAMA "--grad-reduce-in-bf16"), 0);
+    struct ss_layer_cost narrow = cost_of(&f, SS_RECOMPUTE_NONE);
+    NEAR(wide.weight_grad[SS_LABEL_COMPUTE] - narrow.weight_grad[SS_LABEL_COMPUTE],
+         ss_kernel_elementwise(f.c.card, 4 * params, 0));
+}
+
 static void test_refused(void)
 {
     CU_ASSERT_EQUAL(refused("megatron-2407", LLAMA "--recompute op-selective"), SS_ERR_CONFIG);
@@ -206,9 +220,13 @@ static int close_platform(void)
 
 int main(void)
 {
-    CU_TestInfo tests[] = {
-        {"kept", test_kept},     {"repeated", test_repeated}, {"stops early", test_stops_early},
-        {"copies", test_copies}, {"context", test_context},   {"refused", test_refused},
-        CU_TEST_INFO_NULL};
+    CU_TestInfo tests[] = {{"kept", test_kept},
+                           {"repeated", test_repeated},
+                           {"stops early", test_stops_early},
+                           {"copies", test_copies},
+                           {"context", test_context},
+                           {"accumulated", test_accumulated},
+                           {"refused", test_refused},
+                           CU_TEST_INFO_NULL};
     return suite_run("by operator", open_platform, close_platform, tests);
 }

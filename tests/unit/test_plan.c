@@ -100,8 +100,10 @@ static void test_gemm_waves(void)
                            5 * 0.25 * one / 0.81, 1e-12);
     /* Fewer SMs: 100 tiles on 50 SMs are two waves. */
     CU_ASSERT_DOUBLE_EQUAL(ss_kernel_gemm(&card, SS_BF16, 1280, 2560, 65536, 0, 50, 1), 2 * one, 1e-12);
-    /* Accumulation reads and writes 8 bytes an element. */
-    CU_ASSERT_DOUBLE_EQUAL(ss_kernel_gemm(&card, SS_BF16, 1280, 2560, 65536, 1, 100, 1),
+    /* Accumulation reads and writes an element of the gradient, of 4 or 2 bytes. */
+    CU_ASSERT_DOUBLE_EQUAL(ss_kernel_gemm(&card, SS_BF16, 1280, 2560, 65536, 2, 100, 1),
+                           one + 1280.0 * 2560 * 4 / 1e12, 1e-12);
+    CU_ASSERT_DOUBLE_EQUAL(ss_kernel_gemm(&card, SS_BF16, 1280, 2560, 65536, 4, 100, 1),
                            one + 1280.0 * 2560 * 8 / 1e12, 1e-12);
     /* Thin matrices are bound by HBM. */
     CU_ASSERT_DOUBLE_EQUAL(ss_kernel_gemm(&card, SS_BF16, 1, 25600, 128, 0, 100, 1),

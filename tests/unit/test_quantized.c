@@ -89,12 +89,12 @@ static void test_sums_apart(void)
     const double operands = (1280 + 2560) * k * 2 / 1e12;
     struct setting t;
     setting_make(&t);
-    CU_ASSERT_DOUBLE_EQUAL(ss_kernel_gemm(&t.card, SS_BF16, 1280, 2560, k, 1, 100, 1), products + sums,
+    CU_ASSERT_DOUBLE_EQUAL(ss_kernel_gemm(&t.card, SS_BF16, 1280, 2560, k, 4, 100, 1), products + sums,
                            1e-12);
     t.card.gemm_sums_apart = 1;
-    CU_ASSERT_DOUBLE_EQUAL(ss_kernel_gemm(&t.card, SS_BF16, 1280, 2560, k, 1, 100, 1), products, 1e-12);
+    CU_ASSERT_DOUBLE_EQUAL(ss_kernel_gemm(&t.card, SS_BF16, 1280, 2560, k, 4, 100, 1), products, 1e-12);
     t.card.hbm_bandwidth = 1e11;
-    CU_ASSERT_DOUBLE_EQUAL(ss_kernel_gemm(&t.card, SS_BF16, 1280, 2560, k, 1, 100, 1), 10 * (operands + sums),
+    CU_ASSERT_DOUBLE_EQUAL(ss_kernel_gemm(&t.card, SS_BF16, 1280, 2560, k, 4, 100, 1), 10 * (operands + sums),
                            1e-12);
 }
 

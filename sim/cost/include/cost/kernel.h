@@ -10,7 +10,7 @@
 double ss_kernel_peak(const struct ss_card *card, int precision);
 /* C[m x n] = A[m x k] B[k x n] in output tiles over waves of `sms` SMs, 1 to the card's:
  * waves * 2 tile_m tile_n (k + prologue) / (peak / SMs * efficiency), the best of six tiles, at least
- * the HBM time of the three matrices (with `accumulate` the fp32 read and write of C on top). `gain`: over that rate. */
+ * the HBM time of the three matrices (with `accumulate`, bytes of an element of what it is added to, its read and write on top). `gain`: over that rate. */
 double ss_kernel_gemm(const struct ss_card *card, int precision, double m, double n, double k, int accumulate,
                       double sms, double gain);
 /* `gain` of a GEMM of depth k in phase F, I or W: 1, but in fp8. A forward that accumulates fast gains what the stack says.
