@@ -216,12 +216,10 @@ static void gemm_times(const struct ss_cost_context *c, const struct ss_op *op, 
 /* What a linear layer's GEMMs do not hide of its TP collectives. Every one runs beside its GEMM with
  * --tp-comm-overlap; without it only the backward's input gather (beside the input gradient) and its scatter or
  * all-reduce (beside the weight gradient) are asynchronous. */
-static void tp_cost(const struct ss_cost_context *c, const struct ss_linear_times *t,
-                    struct ss_layer_cost *out)
+static void tp_cost(const struct ss_linear_times *t, struct ss_layer_cost *out)
 {
-    double slow = 1 + c->slower, beside_f = t->overlap ? slow * t->f : 0,
-           beside_w = t->async ? slow * t->w : 0;
-    double beside_d = (t->column ? t->async : t->overlap) ? slow * t->d : 0;
+    double beside_f = t->overlap ? t->slow * t->f : 0, beside_w = t->async ? t->slow * t->w : 0;
+    double beside_d = (t->column ? t->async : t->overlap) ? t->slow * t->d : 0;
     out->forward[SS_LABEL_TP] += ss_cost_exposed(t->column ? t->gather : t->scatter, beside_f);
     out->input_grad[SS_LABEL_TP] += (t->regather ? ss_cost_exposed(t->gather, beside_d) : 0) +
                                     (t->column ? ss_cost_exposed(t->scatter, beside_w) : 0);
@@ -235,6 +233,7 @@ static void linear_cost(const struct ss_cost_context *c, const struct ss_op *op,
         .sp = c->shape.sp > 1,
         .overlap = tp && c->shape.tp_comm_overlap && op->gemm_params > 0, /* not the logits */
         .async = c->stack->tp_async_backward > 0,
+        .slow = 1 + c->slower,
     };
     gemm_times(c, op, &t);
     if (tp)
@@ -242,7 +241,7 @@ static void linear_cost(const struct ss_cost_context *c, const struct ss_op *op,
     out->forward[SS_LABEL_COMPUTE] += t.f;
     out->input_grad[SS_LABEL_COMPUTE] += t.d;
     out->weight_grad[SS_LABEL_COMPUTE] += t.w + t.accumulate;
-    tp_cost(c, &t, out);
+    tp_cost(&t, out);
     ss_work_gemm(c, op, &t);
     ss_record_linear(c->record, &t);
 }

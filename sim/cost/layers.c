@@ -324,14 +324,17 @@ void ss_param_count_add(struct ss_param_count *sum, const struct ss_param_count 
 
 /* ---- phases ---- */
 
-static double part_seconds(const struct ss_layer_cost *cost, int phase)
+/* With kernels as slow as those of the GPUs that wait for each other. */
+static double part_seconds(const struct ss_layer_set *set, const struct ss_layer_cost *cost, int phase)
 {
     double s = 0;
-    for (int i = 0; i < SS_LABEL_COUNT; i++)
-        s += phase == SS_PHASE_F   ? cost->forward[i]
-             : phase == SS_PHASE_B ? cost->input_grad[i] + cost->weight_grad[i] + cost->joint[i]
-             : phase == SS_PHASE_I ? cost->input_grad[i]
-                                   : cost->weight_grad[i];
+    for (int i = 0; i < SS_LABEL_COUNT; i++) {
+        double pace = i == SS_LABEL_COMPUTE || i == SS_LABEL_RECOMPUTE ? 1 + set->slower : 1;
+        s += pace * (phase == SS_PHASE_F   ? cost->forward[i]
+                     : phase == SS_PHASE_B ? cost->input_grad[i] + cost->weight_grad[i] + cost->joint[i]
+                     : phase == SS_PHASE_I ? cost->input_grad[i]
+                                           : cost->weight_grad[i]);
+    }
     return s;
 }
 
@@ -378,7 +381,7 @@ struct ss_chunk_place ss_chunk_place_at(const struct ss_layer_set *set, int k, i
         const struct ss_layer_part *part = ss_layer_part(set, run);
         int here = done_of_run(set, run, phase, layers, all, left);
         int n = set->with_steps ? (int)part->steps.phase[phase].n : 0;
-        double seconds = part_seconds(&part->cost, phase);
+        double seconds = part_seconds(set, &part->cost, phase);
         at += here * seconds;
         total += run->count * seconds;
         steps += here * n;

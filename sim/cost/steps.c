@@ -152,7 +152,7 @@ static void linear_backward(struct ss_step_list *l, const struct ss_linear_times
         compute(l, SS_LABEL_COMPUTE, t->d);
     int scatters = t->column && t->scatter > 0;
     if (split) { /* nothing is there to hide it; what W hides of it in B is not charged to I either */
-        compute(l, SS_LABEL_TP, scatters ? fmax(0, t->scatter - (t->async ? t->w : 0)) : 0);
+        compute(l, SS_LABEL_TP, scatters ? fmax(0, t->scatter - (t->async ? t->slow * t->w : 0)) : 0);
         return;
     }
     size_t from = l->n;

@@ -36,8 +36,10 @@ static double alone(const struct ss_program *p, const struct ss_collective *g)
     return seconds;
 }
 
-/* Steps one after the other, their collectives beside them in the order of each stream; < 0: one takes SMs. */
-static double folded(const struct ss_program *p, const struct ss_step *steps, int n, int *checked)
+/* Steps one after the other, kernels at the pace of the class, their collectives beside them in the order of each stream; < 0: one
+ * takes SMs. */
+static double folded(const struct ss_program *p, const struct ss_step *steps, int n, double pace,
+                     int *checked)
 {
     enum { STREAMS = 16, POSTS = 4096 };
     static double end[STREAMS][POSTS];
@@ -46,7 +48,8 @@ static double folded(const struct ss_program *p, const struct ss_step *steps, in
     for (int i = 0; i < n; i++) {
         int s = steps[i].stream;
         if (steps[i].kind == SS_STEP_COMPUTE) {
-            now += steps[i].seconds;
+            int kernels = steps[i].label == SS_LABEL_COMPUTE || steps[i].label == SS_LABEL_RECOMPUTE;
+            now += steps[i].seconds * (kernels ? pace : 1);
             continue;
         }
         CU_ASSERT_FATAL(s >= 0 && s < STREAMS && posted[s] < POSTS);
@@ -88,8 +91,8 @@ static void test_fold(void)
                                       [SS_PHASE_I] = cost->input_grad,
                                       [SS_PHASE_W] = cost->weight_grad};
                 for (int phase = SS_PHASE_F; phase <= SS_PHASE_W; phase++) {
-                    double seconds =
-                        folded(layer.program, steps->steps[phase], steps->nsteps[phase], &checked);
+                    double seconds = folded(layer.program, steps->steps[phase], steps->nsteps[phase],
+                                            layer.plan->classes[layer.plan->class_of[r]].pace, &checked);
                     if (seconds <= 0)
                         continue;
                     CU_ASSERT_DOUBLE_EQUAL(ss_label_sum(of[phase]), seconds, 1e-12 * seconds);
