@@ -95,6 +95,7 @@ static json_t *job_object(const struct ss_plan *plan)
     ss_json_number(o, "optimizer_offload", job->optimizer_offload);
     ss_json_flag(o, "check_for_nan", job->check_for_nan);
     ss_json_flag(o, "clip_grad", job->clip_grad);
+    ss_json_integer(o, "failed_nodes", job->nfailed);
     ss_json_integer(o, "padded_vocab_size", plan->padded_vocab);
     ss_json_integer(o, "parameters", (int64_t)plan->parameters);
     ss_json_integer(o, "active_parameters",

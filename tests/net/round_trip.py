@@ -61,7 +61,7 @@ def main():
         stepsim = Binary(args.stepsim, folder)
         tasks = list(committed())
         ncommitted = len(tasks)
-        tasks += drawn(args.seed, args.jobs * 3 // 2, names_of(stepsim))
+        tasks += drawn(args.seed, args.jobs * 2, names_of(stepsim))
         with concurrent.futures.ThreadPoolExecutor(max_workers=args.j) as pool:
             rows = list(pool.map(lambda i: trip(stepsim, i, tasks[i]), range(len(tasks))))
     ran = [r is not None for r in rows]

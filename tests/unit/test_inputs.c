@@ -47,6 +47,7 @@ static int is_padding(size_t offset)
     }
     static const size_t pads[][2] = {BETWEEN(cpu_offload_weights, optimizer_offload),
                                      BETWEEN(grad_reduce_bf16, bucket_size),
+                                     BETWEEN(cp_comm_type, attention_dropout),
                                      BETWEEN(dispatcher, capacity_factor),
                                      BETWEEN(moe_load, moe_load_exponent),
                                      BETWEEN(packed_law, packed_low),
@@ -66,8 +67,8 @@ static int is_padding(size_t offset)
 }
 
 /* What was measured is no part of the job; a flag that is not modelled
- * has a warning; a file of loads is among the inputs by its hash; layers beyond those that a rule or a layout has are no part of it, and have a test
- * of their own. */
+ * has a warning; a file of loads is among the inputs by its hash; layers beyond those that a rule or a layout has, and GPUs beyond those that
+ * failed, are no part of it, and have tests of their own. */
 static int is_exempt(size_t offset)
 {
     static const size_t lists[][2] = {
@@ -76,6 +77,8 @@ static int is_exempt(size_t offset)
         {offsetof(struct ss_job, packing), sizeof(struct ss_packing *)},
         {offsetof(struct ss_job, moe_loads), sizeof(double *)},
         {offsetof(struct ss_job, moe_load_layers), sizeof(int)},
+        {offsetof(struct ss_job, failed), sizeof(((struct ss_job *)0)->failed)},
+        {offsetof(struct ss_job, graph_iteration), sizeof(int)}, /* a word until the job is finished */
         {offsetof(struct ss_job, unmodelled), sizeof(((struct ss_job *)0)->unmodelled)},
         {offsetof(struct ss_job, layout.layers), sizeof(((struct ss_pipeline_layout *)0)->layers)}};
     for (size_t i = 0; i < sizeof lists / sizeof lists[0]; i++)
