@@ -100,7 +100,7 @@ foreign_row() {
 {
     echo "| runs | n | mean error of the time | worst |"
     echo "|---|---|---|---|"
-    source_row runs "H800, five numbers fitted on them" "on h800$"
+    source_row runs "H800, three numbers fitted on them" "on h800$"
     awk -F'[|]' '/^\| all / { printf "| the same, each model predicted by the fit of the others |%s|%s%% |%s%% |\n", $3, $4, $6 }' docs/design/validation.md
     source_row runs "H20 (NeMo) and V100 of the same users" "on (h20|v100)$"
     foreign_row 0 "H100 and A100, published by others, nothing fitted on them" error_pct

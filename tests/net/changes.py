@@ -36,40 +36,9 @@ A rule that applies to no output of a whole run fails the run: drop it when the 
 """
 
 # Props of this tree's registry that the old binary does not know: prop -> subject of the commit that added it.
-NEW_PROPS = {p: "Cards of Blackwell, and nodes that NVLink joins" for p in (
-    "ss.peak.fp4", "ss.gemm.efficiency.mxfp8", "ss.gemm.efficiency.fp4", "ss.gemm.k_prologue.fp4", "ss.nvlink.nodes")}
+NEW_PROPS = {}
 
-_WHOLE = lambda old, new, _: abs(float(old) - int(new)) <= 5e-10 * int(new)  # ten digits
-_BLACKWELL = "Cards of Blackwell, and nodes that NVLink joins"
-RULES = [
-    {"commit": "Kernels of a run by what they are of", "why": "the time of kernels is opened", "of": ("run",),
-     "op": "add", "path": "compute"},
-] + [
-    {"commit": _BLACKWELL, "why": "the hash is over all props of a card", "op": "ignore", "path": path}
-    for path in ("inputs.platform.hash", "hash")
-] + [
-    {"commit": _BLACKWELL, "why": "names of platforms in a message", "op": "text", "old": "a100-roce400, h100,",
-     "new": "a100-roce400, b200, b300, gb200, gb300, h100,"},
-] + [
-    {"commit": _BLACKWELL, "why": "props of the card that are new", "op": "add", "path": "inputs.platform.card.[" + prop + "]"}
-    for prop in NEW_PROPS if prop != "ss.nvlink.nodes"
-] + [
-    {"commit": _BLACKWELL, "why": "four more of each", "of": ("list",), "op": "ignore", "path": path}
-    for path in ("platforms", "cards")
-] + [
-    {"commit": _BLACKWELL, "why": "more measured rows are predicted, and are like a job", "of": of, "op": "ignore", "path": path,
-     "check": lambda old, new, _: True}
-    for of, path in ((("run",), "error_band_pct"), (("sweep",), "rows.*.error_band_pct"),
-                     (("validate",), "rows.*.figures.error_band_pct"))
-] + [
-    {"commit": "Counts of parameters are whole numbers in every JSON", "why": "plan wrote 8032358400.0",
-     "of": ("plan",), "op": "ignore", "path": path, "check": _WHOLE}
-    for path in ("parameters", "active_parameters", "stages.*.parameters")
-] + [
-    {"commit": "Counts of parameters are whole numbers in every JSON", "why": "inputs wrote 2.35724032e10",
-     "of": ("run", "plan"), "op": "ignore", "path": "inputs.job." + key, "check": _WHOLE}
-    for key in ("parameters", "active_parameters")
-]
+RULES = []
 
 # Flags of this tree's table that the old binary does not know: flag -> subject of the commit that added it.
 NEW_FLAGS = {}
