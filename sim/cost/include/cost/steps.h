@@ -70,7 +70,8 @@ struct ss_linear_times {
     double gather_bytes, scatter_bytes, user_buffers; /* as in struct ss_layer_step */
     double flops;                                     /* of each GEMM */
     double f_bytes, d_bytes, w_bytes;
-    double slow; /* factor of the GPUs that wait for each other, >= 1 where none is faster than the mean one */
+    double
+        slow; /* factor of the GPUs that wait for each other, >= 1 where none is faster than the mean one */
     int column, sp, overlap, async; /* async: the backward's collectives run beside its GEMMs */
     int regather; /* the backward gathers, too: a gradient, or an input that was not kept gathered */
 };
