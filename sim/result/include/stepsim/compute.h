@@ -16,6 +16,8 @@ extern "C" {
 struct ss_run;
 
 #define SS_HEAVIEST 10 /* kernels that are shown */
+/* Of more GPUs kernels are not opened: the steps are those of a second plan, which takes as long as all the rest there. */
+#define SS_COMPUTE_MOST_GPUS 131072
 
 /* A stage's kernels, s an iteration. With `rest` each row sums to the stage's label of the breakdown. */
 struct ss_compute_stage {
