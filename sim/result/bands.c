@@ -88,10 +88,13 @@ static double number(const struct reader *r, size_t row, int column, double miss
     return ss_parse_double(field(r, row, column), &value) ? missing : value;
 }
 
+/* Rows of a source stand together. */
 static int find_source(struct ss_band_table *t, const char *name)
 {
     int i = 0;
 
+    if (t->nsources && !strcmp(t->sources[t->nsources - 1], name))
+        return t->nsources - 1;
     while (i < t->nsources && strcmp(t->sources[i], name) != 0)
         i++;
     if (i == t->nsources && i < SS_BAND_SOURCES)

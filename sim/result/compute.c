@@ -238,6 +238,7 @@ int ss_compute_open(const struct ss_run *run, struct ss_compute **out, struct ss
 {
     const struct ss_plan *plan = run->plan;
     struct ss_plan_options how = {.level = SS_LEVEL_LAYER};
+    struct ss_job even = *plan->job; /* steps are the mean GPU's */
     struct ss_plan *steps = NULL;
     struct ss_compute *c = ss_calloc(1, sizeof *c);
     int rc = SS_OK;
@@ -246,8 +247,9 @@ int ss_compute_open(const struct ss_run *run, struct ss_compute **out, struct ss
         c->stages = ss_calloc((size_t)run->result->nstages, sizeof *c->stages);
     if (!c || !c->stages)
         rc = ss_fail(err, SS_ERR_NOMEM, NULL, 0, "out of memory");
+    even.spread = 0;
     if (!rc && plan->level < SS_LEVEL_LAYER)
-        rc = ss_plan_build(plan->job, plan->stack, plan->platform, plan->schedule, &how, &steps, err);
+        rc = ss_plan_build(&even, plan->stack, plan->platform, plan->schedule, &how, &steps, err);
     if (!rc) {
         c->nstages = run->result->nstages;
         if (open_plan(steps ? steps : plan, run->result, c))
