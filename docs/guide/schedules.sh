@@ -2,13 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # usage: sh docs/guide/schedules.sh [PROGRAM] > section of docs/guide/schedules.md
 # Llama-3.1-70B on 8 H800 nodes under several schedules, from the program's own answers.
-set -eu
-LC_ALL=C
-export LC_ALL
-program=$(realpath "${1:-$(dirname "$0")/../../build/stepsim}")
-cd "$(dirname "$0")/../.."
-dir=$(mktemp -d)
-trap 'rm -rf "$dir"' EXIT
+. "$(dirname "$0")/pages.sh"
 job="--platform h800 --nodes 8 --model llama3.1-70b --bf16 --tp 4 --pp 8 --seq 8192 --mbs 1 --gbs 32"
 job="$job --use-distributed-optimizer --sequence-parallel --overlap-grad-reduce --overlap-param-gather"
 names="1f1b,interleaved:2,zb-h1,zb-h2,zb-interleaved:2,zb-v,v-half,v-min,1f1b-v,dualpipe,dualpipev,docs/guide/examples/late-split.sched"
