@@ -5,6 +5,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "base/draw.h"
 #include "base/map.h"
 
 /* Whiskers of a box plot end 1.5 quartile ranges beyond the quartiles, of a normal distribution at 2.698 standard deviations.
@@ -176,11 +177,9 @@ double ss_pace_slowest(const struct ss_gpu_spread *p, double gpus)
 
 /* ---- draws ---- */
 
-/* (0, 1) */
 static double uniform(uint64_t seed, uint64_t what, uint64_t which)
 {
-    uint64_t bits = ss_mix64(ss_mix64(ss_mix64(seed) + what) + which);
-    return ((double)(bits >> 11) + 0.5) * 0x1p-53;
+    return ss_uniform(ss_mix64(ss_mix64(ss_mix64(seed) + what) + which));
 }
 
 double ss_pace_draw(const struct ss_gpu_spread *p, uint64_t seed, int gpu)
