@@ -134,26 +134,6 @@ static double sum(const double *parts)
     return all;
 }
 
-/* Kernels of the class of the stage that has most of them: *cls. */
-static int open_stage(const struct ss_plan *plan, int stage, struct ss_compute_stage *out, int *cls)
-{
-    double most = -1;
-
-    for (int i = 0; i < plan->nclasses; i++) {
-        struct ss_compute_stage one = {0};
-        int rc = plan->classes[i].stage == stage ? count_class(plan, &plan->classes[i], &one, NULL) : SS_OK;
-        double all = sum(one.compute) + sum(one.recompute);
-        if (rc)
-            return rc;
-        if (plan->classes[i].stage != stage || all <= most)
-            continue;
-        most = all;
-        *out = one;
-        *cls = i;
-    }
-    return SS_OK;
-}
-
 static int longer(const void *pa, const void *pb)
 {
     const struct ss_kernel_use *a = pa, *b = pb;
@@ -163,12 +143,12 @@ static int longer(const void *pa, const void *pb)
     return a->phase != b->phase ? a->phase - b->phase : strcmp(a->op, b->op);
 }
 
-static int find_heaviest(const struct ss_plan *plan, int cls, struct ss_compute *out)
+static int find_heaviest(const struct ss_plan *plan, const struct ss_plan_class *c, struct ss_compute *out)
 {
     const struct ss_card *card = ss_platform_card(plan->platform);
     struct ss_compute_stage unused = {0};
     struct table t = {0};
-    int rc = count_class(plan, &plan->classes[cls], &unused, &t);
+    int rc = count_class(plan, c, &unused, &t);
 
     if (!rc && t.n)
         qsort(t.use, (size_t)t.n, sizeof *t.use, longer);
@@ -223,21 +203,22 @@ static int open_plan(const struct ss_plan *plan, const struct ss_result *r, stru
 
     for (int s = 0; s < out->nstages && !rc; s++) {
         struct ss_compute_stage *stage = &out->stages[s];
-        int cls = 0;
-        rc = open_stage(plan, s, stage, &cls);
+        const struct ss_plan_class *c = &plan->classes[plan->class_of[r->stages[s].rank]];
+        rc = count_class(plan, c, stage, NULL);
         stage->compute_rest = rest_of(r->stages[s].breakdown[SS_LABEL_COMPUTE], stage->compute);
         stage->recompute_rest = rest_of(r->stages[s].breakdown[SS_LABEL_RECOMPUTE], stage->recompute);
         if (!rc && s == r->critical_stage)
-            rc = find_heaviest(plan, cls, out);
+            rc = find_heaviest(plan, c, out);
     }
     find_longest(out);
     return rc;
 }
 
-int ss_compute_open(const struct ss_run *run, struct ss_compute **out, struct ss_error *err)
+int ss_compute_open(const struct ss_run *run, const struct ss_plan_options *options, struct ss_compute **out,
+                    struct ss_error *err)
 {
     const struct ss_plan *plan = run->plan;
-    struct ss_plan_options how = {.level = SS_LEVEL_LAYER};
+    struct ss_plan_options how = *options;
     struct ss_job even = *plan->job; /* steps are the mean GPU's */
     struct ss_plan *steps = NULL;
     struct ss_compute *c = ss_calloc(1, sizeof *c);
@@ -248,6 +229,8 @@ int ss_compute_open(const struct ss_run *run, struct ss_compute **out, struct ss
     if (!c || !c->stages)
         rc = ss_fail(err, SS_ERR_NOMEM, NULL, 0, "out of memory");
     even.spread = 0;
+    how.level = SS_LEVEL_LAYER;
+    how.unfold = 0;
     if (!rc && plan->level < SS_LEVEL_LAYER)
         rc = ss_plan_build(&even, plan->stack, plan->platform, plan->schedule, &how, &steps, err);
     if (!rc) {

@@ -242,6 +242,7 @@ static int stage_breakdown(const struct ss_plan *plan, const struct ss_timeline 
 
     if (c < 0)
         return ss_fail(err, SS_ERR_ENGINE, NULL, 0, "no rank was simulated for pipeline stage %d", s->stage);
+    s->rank = plan->classes[c].representative;
     for (int l = 0; l < SS_LABEL_COUNT; l++)
         s->breakdown[l] = t->spent[c][l];
     give_back_hidden(plan->classes[c].hidden, s->breakdown);

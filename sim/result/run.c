@@ -132,7 +132,8 @@ static int simulate(const struct ss_scenario *s, const struct ss_run_options *op
 static int find_even(const struct ss_scenario *s, const struct ss_run_options *options, double *seconds,
                      struct ss_error *err)
 {
-    struct ss_run_options how = {.engine = SS_ENGINE_NATIVE, .plan = options->plan, .unchecked = 1};
+    struct ss_run_options how = {
+        .engine = SS_ENGINE_NATIVE, .plan = options->plan, .schedule = options->schedule, .unchecked = 1};
     struct ss_scenario even = *s;
     struct ss_job job = *s->job;
     struct ss_run run;
@@ -255,7 +256,8 @@ static int check_level(const struct ss_run_options *options, struct ss_run *out,
 {
     struct ss_level_doubt doubt = {""};
     /* sensitivity is looked for once the flows are the answer */
-    struct ss_run_options how = {.engine = SS_ENGINE_NATIVE, .unchecked = 1, .plan = options->plan};
+    struct ss_run_options how = {
+        .engine = SS_ENGINE_NATIVE, .plan = options->plan, .schedule = options->schedule, .unchecked = 1};
     const char *level = ss_level_name(out->plan->level);
     struct ss_run flows;
     double off = 0;
@@ -309,7 +311,7 @@ int ss_run_scenario(const struct ss_scenario *s, const struct ss_run_options *op
         return rc;
     rc = check_level(options, out, err);
     if (!rc && options->open_compute && out->plan->world_size <= SS_COMPUTE_MOST_GPUS)
-        rc = ss_compute_open(out, &out->compute, err);
+        rc = ss_compute_open(out, &options->plan, &out->compute, err);
     if (rc)
         ss_run_free(out);
     else

@@ -13,19 +13,25 @@ struct opened {
     struct ss_run run;
 };
 
-static void open_words(const char *words, struct opened *o)
+static void open_with(const char *words, const struct ss_run_options *options, struct opened *o)
 {
     char *text = strdup(words), *argv[JOB_MAX_ARGS];
-    const struct ss_run_options options = {.open_compute = 1};
     struct ss_request r;
 
     ss_request_init(&r);
     CU_ASSERT_EQUAL_FATAL(ss_request_read(&r, split(text, argv), argv, NULL), SS_OK);
     CU_ASSERT_EQUAL_FATAL(ss_scenario_build(&r, NULL, &o->s, NULL), SS_OK);
-    CU_ASSERT_EQUAL_FATAL(ss_run_scenario(o->s, &options, &o->run, NULL), SS_OK);
-    CU_ASSERT_PTR_NOT_NULL_FATAL(o->run.compute);
+    CU_ASSERT_EQUAL_FATAL(ss_run_scenario(o->s, options, &o->run, NULL), SS_OK);
     ss_request_free(&r);
     free(text);
+}
+
+static void open_words(const char *words, struct opened *o)
+{
+    const struct ss_run_options options = {.open_compute = 1};
+
+    open_with(words, &options, o);
+    CU_ASSERT_PTR_NOT_NULL_FATAL(o->run.compute);
 }
 
 static void close_words(struct opened *o)
@@ -166,12 +172,51 @@ static void test_longest(void)
     close_words(&o);
 }
 
+/* Kernels are those of the run as it was asked for: a slow GPU on stage 1 makes that the longest, by its factor. */
+static void test_straggler(void)
+{
+    const struct ss_straggler slow = {3, 1.4};
+    const struct ss_run_options options = {.open_compute = 1,
+                                           .plan = {.nstragglers = 1, .stragglers = &slow}};
+    struct opened o;
+    double rest;
+
+    open_with("--platform h800 --nodes 1 --gpus-per-node 4 --model llama3.1-8b --bf16 --mbs 1 --gbs 64 --seq "
+              "8192 --tp 2 --pp 2",
+              &options, &o);
+    const struct ss_compute *c = o.run.compute;
+    CU_ASSERT_PTR_NOT_NULL_FATAL(c);
+    check_sums(&o.run, &rest);
+    CU_ASSERT(rest < 1e-3);
+    CU_ASSERT_EQUAL(c->longest, 1);
+    CU_ASSERT_DOUBLE_EQUAL(c->stages[1].compute[SS_PART_MLP_GEMM] / c->stages[0].compute[SS_PART_MLP_GEMM],
+                           1.4, 1e-9);
+    close_words(&o);
+}
+
+/* Where flows become the answer (rings over nodes that share their NICs), an order that was given stays. */
+static void test_given_order(void)
+{
+    static const char words[] =
+        "--platform h800 --nodes 3 --model llama3.1-8b --bf16 --mbs 1 --gbs 16 --seq 12288 --pp 2 --cp 12 "
+        "--recompute full --use-distributed-optimizer";
+    char with[sizeof words + 32];
+    struct opened named, given;
+
+    snprintf(with, sizeof with, "%s --schedule gpipe", words);
+    open_with(with, &(struct ss_run_options){0}, &named);
+    open_with(words, &(struct ss_run_options){.schedule = named.run.schedule}, &given);
+    CU_ASSERT_EQUAL(given.run.plan->level, SS_LEVEL_FLOW);
+    CU_ASSERT_EQUAL(given.run.result->iteration_s, named.run.result->iteration_s);
+    close_words(&given);
+    close_words(&named);
+}
+
 int main(void)
 {
-    CU_TestInfo tests[] = {{"sums", test_sums},
-                           {"kernels", test_kernels},
-                           {"recompute", test_recompute},
-                           {"longest", test_longest},
-                           CU_TEST_INFO_NULL};
+    CU_TestInfo tests[] = {
+        {"sums", test_sums},       {"kernels", test_kernels},     {"recompute", test_recompute},
+        {"longest", test_longest}, {"straggler", test_straggler}, {"given order", test_given_order},
+        CU_TEST_INFO_NULL};
     return suite_run("compute", NULL, NULL, tests);
 }

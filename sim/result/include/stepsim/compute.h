@@ -8,6 +8,7 @@
 
 #include "stepsim/chunk.h"
 #include "stepsim/error.h"
+#include "stepsim/plan.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -50,8 +51,10 @@ struct ss_compute {
     double longer, more[SS_PARTS];
 };
 
-/* Opens the kernels of a run; the caller frees *out with ss_compute_free. Errors: SS_ERR_NOMEM, and those of ss_plan_build. */
-int ss_compute_open(const struct ss_run *run, struct ss_compute **out, struct ss_error *err);
+/* Opens the kernels of a run that was planned with `options`; the caller frees *out with ss_compute_free. Errors: SS_ERR_NOMEM, and
+ * those of ss_plan_build. */
+int ss_compute_open(const struct ss_run *run, const struct ss_plan_options *options, struct ss_compute **out,
+                    struct ss_error *err);
 /* Frees it. NULL is allowed. */
 void ss_compute_free(struct ss_compute *compute);
 /* Returns the key of a part (enum ss_part) in JSON: "mlp_gemm". Never NULL. */

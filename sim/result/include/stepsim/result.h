@@ -21,6 +21,7 @@ extern "C" {
 
 struct ss_stage_result {
     int stage;
+    int rank;                           /* the busiest, which the breakdown is of */
     double breakdown[SS_LABEL_COUNT];   /* s, sums to iteration_s */
     double memory[SS_MEM_COUNT];        /* bytes at the peak */
     double allocated, reserved, device; /* bytes: peak of tensors; with allocator; with context and NCCL */
