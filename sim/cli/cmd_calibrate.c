@@ -68,6 +68,10 @@ static int check_words(const struct ss_calibrate_options *opt, const struct cli_
     if (only_microbench(opt) && (f->output[0] || stack_output))
         return cli_usage(err, "add --platform NAME",
                          "nothing is fitted without a platform, so nothing is written");
+    if (only_microbench(opt) &&
+        (opt->leave_out || opt->job || cli_given(f, "--spread") || cli_given(f, "--timing")))
+        return cli_usage(err, "add --platform NAME",
+                         "--leave-out, --job, --spread and --timing: nothing is fitted without a platform");
     if (stack_output && !opt->stack)
         return cli_usage(err, "--stack names the base of the new stack", "--stack-output without --stack");
     return SS_OK;

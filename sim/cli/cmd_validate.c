@@ -93,11 +93,15 @@ static int check_words(const struct cli_flags *flags, int n, struct ss_error *er
     if (flags->update && n)
         return cli_usage(err, "use --csv FILE for other tables",
                          "--update takes no table: it writes " RESULTS);
+    if (flags->update && cli_given(flags, "--spread"))
+        return cli_usage(err, "use --csv FILE for another spread",
+                         "--update beside --spread: it writes " RESULTS);
     if (ss_output_same(flags->csv, flags->svg) || ss_output_same(flags->csv, flags->output) ||
         ss_output_same(flags->svg, flags->output))
         return cli_usage(err, "give each a name of its own", "two outputs write the same file");
     if (flags->coverage && (flags->update || flags->csv[0] || flags->svg[0] || flags->against[0] ||
-                            flags->timer_rows[0] || n > 1))
+                            flags->timer_rows[0] || cli_given(flags, "--spread") ||
+                            cli_given(flags, "--engine") || cli_given(flags, "--timing") || n > 1))
         return cli_usage(err, "leave the others out", "--coverage predicts nothing and reads one table");
     if (flags->json && flags->against[0])
         return cli_usage(err, "leave one out", "--against prints text, not JSON");

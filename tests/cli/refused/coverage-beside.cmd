@@ -1,0 +1,1 @@
+for w in "--coverage --spread 0" "--coverage --engine native" "--update --spread 0"; do "$STEPSIM" validate $w; echo $?; done; "$STEPSIM" calibrate --microbench "$SRC/validation/microbench.csv" --leave-out model; echo $?
