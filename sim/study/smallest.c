@@ -30,7 +30,7 @@ static void write_last_stage(const struct ss_job *job, int pp, char *words, size
 {
     int layers = job->model.num_layers, each = layers / pp;
     words[0] = 0;
-    if (ss_job_has_stage_layers(job) || layers % pp == 0 || each < 1)
+    if (ss_job_has_stage_layers(job) || ss_job_split_layers(job) != layers || layers % pp == 0 || each < 1)
         return;
     if (layers > (each + 1) * (pp - 1))
         each++;
