@@ -9,8 +9,6 @@
 #include "report/common.h"
 #include "study/calibrate.h"
 
-static const char DEFAULT_STACK[] = "megatron-2407";
-
 /* A platform of the data, and the stack as its card runs it. */
 struct machine {
     struct ss_platform *platform;
@@ -40,7 +38,7 @@ static int load_machines(struct survey_reader *r, const char *stack, struct ss_f
         if (rc)
             break;
         r->nmachines++;
-        rc = ss_stack_load_with(stack ? stack : DEFAULT_STACK, ss_platform_card(m->platform)->name, files,
+        rc = ss_stack_load_with(stack ? stack : SS_DEFAULT_STACK, ss_platform_card(m->platform)->name, files,
                                 &m->stack, err);
     }
     ss_names_free(names, n);
@@ -264,7 +262,7 @@ static json_t *group_object(const struct ss_survey_group *g)
 
 int ss_survey_write_json(const struct ss_survey *s, FILE *out, struct ss_error *err)
 {
-    json_t *o = json_object(), *groups = json_array(), *rows = json_array();
+    json_t *o = ss_json_document("calibrate"), *groups = json_array(), *rows = json_array();
 
     ss_json_integer(o, "rows_read", s->nrows);
     ss_json_integer(o, "rows_priced", s->npriced);

@@ -172,7 +172,7 @@ static const char *read_attention(const struct ss_bench_row *r, const struct ss_
                    : !strncmp(r->precision, "bf16", 4) ? SS_BF16
                                                        : -1;
     if (p->precision < 0)
-        return "attention in fp8, which is not modelled";
+        return "attention in a precision that is not modelled";
     if (ss_kernel_peak(card, p->precision) <= 0)
         return "a precision that the card's file has not";
     if (strstr(shape, " window=") || !strstr(shape, " causal"))

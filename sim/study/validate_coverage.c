@@ -28,7 +28,7 @@ static json_t *object(const struct ss_coverage *c)
 
     ss_json_number(o, "by_source_pct", 100 * c->by_source);
     ss_json_number(o, "by_run_pct", 100 * c->by_run);
-    ss_json_number(o, "runs", c->weight);
+    ss_json_number(o, "weight", c->weight);
     for (int i = 0; i < c->n; i++) {
         const struct ss_coverage_source *s = &c->sources[i];
         json_t *one = json_object();

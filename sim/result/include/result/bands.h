@@ -30,7 +30,7 @@ struct ss_band_table {
     int n, nkinds, nsources;
     struct ss_band_run *by_above, *by_size;
     struct ss_band_kind kinds[SS_BAND_KINDS];
-    char sources[SS_BAND_SOURCES][48];
+    char sources[SS_BAND_SOURCES][SS_BAND_NAME];
 };
 
 struct ss_bands {

@@ -23,6 +23,7 @@
 extern "C" {
 #endif
 
+#define SS_BAND_NAME 80   /* of a source, with its zero */
 #define SS_BAND_SHARE 0.9 /* of jobs that a band is to hold */
 
 struct ss_band {
@@ -55,7 +56,7 @@ int ss_quality_counts(const char *quality);
 
 /* A source whose runs are held against bands that were made without any of them. */
 struct ss_coverage_source {
-    char name[48];
+    char name[SS_BAND_NAME];
     int experts;   /* 1: its mixtures, 0: its dense models */
     int runs;      /* that have a figure */
     double weight; /* of them together, in runs */
