@@ -20,7 +20,7 @@ struct grouping {
     int gpus;        /* on a node */
     int slow;        /* some links are slow, or have failed */
     int n, nodes;    /* members, nodes that they lie on */
-    int *members;    /* [2 * world_size] */
+    int *members;    /* [2 * gpus of the cluster] */
     int *node_of;    /* [member]: number among the group's nodes */
     int *place;      /* [member]: number among the members on its node */
     int *count;      /* [group node]: members there */
@@ -361,7 +361,7 @@ static int add_comm(struct grouping *b, int comm, int *stamp)
 
 static int make_room(struct grouping *b)
 {
-    size_t n = (size_t)b->plan->world_size, nodes = (size_t)ss_platform_nodes(b->plan->platform);
+    size_t n = (size_t)b->plan->gpus, nodes = (size_t)ss_platform_nodes(b->plan->platform);
     int **arrays[] = {&b->members, &b->node_of, &b->place, &b->count, &b->by_node};
     for (size_t i = 0; i < SS_ARRAY_LEN(arrays); i++)
         if (!(*arrays[i] = malloc((2 * n + 1) * sizeof(int))))

@@ -82,8 +82,8 @@ static int place_ranks(struct ss_plan_builder *b, struct ss_error *err)
 {
     struct ss_plan *plan = b->plan;
     const int *placement = b->options->placement;
-    int status = SS_OK, all = ss_platform_nodes(plan->platform) * ss_platform_gpus_per_node(plan->platform);
-    char *taken = ss_calloc((size_t)all, 1);
+    int status = SS_OK;
+    char *taken = ss_calloc((size_t)plan->gpus, 1);
     plan->gpu_of = malloc((size_t)plan->world_size * sizeof *plan->gpu_of);
     if (!plan->gpu_of || !taken) {
         free(taken);
@@ -91,7 +91,7 @@ static int place_ranks(struct ss_plan_builder *b, struct ss_error *err)
     }
     for (int r = 0; r < plan->world_size && !status; r++) {
         int gpu = plan->gpu_of[r] = placement ? placement[r] : usual_gpu(plan, r),
-            exists = gpu >= 0 && gpu < all;
+            exists = gpu >= 0 && gpu < plan->gpus;
         if (!exists || taken[gpu]++)
             status = ss_fail(err, SS_ERR_CONFIG, NULL, 0, "rank %d is placed on GPU %d, which %s", r, gpu,
                              exists ? "another rank has" : "does not exist");
@@ -137,6 +137,7 @@ static int size_plan(struct ss_plan_builder *b, struct ss_error *err)
     int status;
     plan->world_size =
         ss_job_world_size(job, ss_platform_nodes(plan->platform), ss_platform_gpus_per_node(plan->platform));
+    plan->gpus = ss_platform_nodes(plan->platform) * ss_platform_gpus_per_node(plan->platform);
     plan->experts = job->model.num_experts > 0;
     plan->dp = ss_job_dp(job, plan->world_size);
     plan->microbatches = ss_job_microbatches(job, plan->world_size);
@@ -159,7 +160,7 @@ static int size_plan(struct ss_plan_builder *b, struct ss_error *err)
     b->net.rings = plan->job->deterministic;
     b->net.nvls_tree = plan->stack->nccl_nvls_tree > 0;
     ss_net_dispatcher(&b->net, dispatch_sms(job), plan->stack);
-    b->members = ss_calloc(2 * (size_t)plan->world_size, sizeof *b->members);
+    b->members = ss_calloc(2 * (size_t)plan->gpus, sizeof *b->members);
     return b->members ? SS_OK : no_memory(plan, err);
 }
 

@@ -390,7 +390,7 @@ static int share_uneven(struct sharing *s)
     char link[64];
     s->counted = s->rails.rails.n > 0 && !s->slow;
     size_t nlinks =
-        (size_t)(s->counted ? s->rails.n + 2 * s->plan->world_size : ss_routes_all_links(s->plan, s->routes));
+        (size_t)(s->counted ? s->rails.n + 2 * s->plan->gpus : ss_routes_all_links(s->plan, s->routes));
     memset(s->total, 0, nlinks * sizeof *s->total);
     for (int stage = 0; stage < stages && !status; stage++) {
         memset(s->load, 0, nlinks * sizeof *s->load);
@@ -444,7 +444,7 @@ static int make_room(struct sharing *s)
         return SS_OK;
     if (ss_rail_links_init(&s->rails, s->plan->platform))
         return SS_ERR_NOMEM;
-    counted = s->rails.n + 2 * s->plan->world_size;
+    counted = s->rails.n + 2 * s->plan->gpus;
     nlinks = counted > nlinks ? counted : nlinks;
     s->load = ss_calloc(2 * (size_t)nlinks + (size_t)counted + 2 * world, sizeof *s->load);
     if (!s->load)

@@ -100,7 +100,7 @@ struct ss_symmetry ss_symmetry_of(const struct ss_plan *plan, const struct ss_gr
         add_row(&s, 0, links, 1, 1);
         add_row(&s, 1, 0, 1, 1);
     }
-    add_row(&s, 2, plan->world_size, 2, 1);
+    add_row(&s, 2, plan->gpus, 2, 1);
     return s;
 }
 

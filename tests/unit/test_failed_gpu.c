@@ -108,6 +108,29 @@ static void test_places(void)
     ss_scenario_free(s);
 }
 
+/* Spare nodes have links beyond those of as many GPUs as there are ranks. All that works is what works without the failure: skewed
+ * loads on NVLink, the ports of a mesh, groups of hybrid shards that count nodes. */
+static void test_links_of_spares(void)
+{
+    static const struct {
+        const char *job, *failed;
+    } cases[] = {
+        {"--platform h100 --nodes 1 --model mixtral-8x7b --bf16 --ep 8 --mbs 1 --gbs 16 --seq 4096 "
+         "--use-distributed-optimizer --moe-load zipf:1",
+         " --failed-gpu 0:0"},
+        {"--platform v100 --nodes 2 --gpus-per-node 2 --model gpt2-xl --fp16 --mbs 1 --gbs 16 --seq 1024",
+         " --failed-gpu 0:0,1:0"},
+        {"--platform h100 --nodes 2 --gpus-per-node 1 --model llama3.1-8b --bf16 --mbs 1 --gbs 16 --seq 4096 "
+         "--fsdp hybrid",
+         " --failed-gpu 0:0,1:0"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char failed[512];
+        snprintf(failed, sizeof failed, "%s%s", cases[i].job, cases[i].failed);
+        CU_ASSERT_EQUAL(usual(failed), usual(cases[i].job));
+    }
+}
+
 static void refused(const char *text, const char *what)
 {
     struct ss_error err = {0};
@@ -135,6 +158,7 @@ int main(void)
                            {"a spare on another leaf, by hand", test_leaf},
                            {"folded, unfolded, both engines", test_folded},
                            {"places", test_places},
+                           {"links of spare nodes", test_links_of_spares},
                            {"refused", test_refused},
                            CU_TEST_INFO_NULL};
     return suite_run("failed_gpu", NULL, NULL, tests);

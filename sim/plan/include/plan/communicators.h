@@ -27,7 +27,7 @@ void ss_groups_free(struct ss_groups *g);
 struct ss_group_shape ss_groups_shape(const struct ss_groups *g, int comm, int rank);
 
 /* Members of the group that holds `rank`, as the job has it: the rank grid's, but for FSDP's shards, their replicas, and
- * the second copy of a model. `out` holds 2 * world_size, of which the second half is for counting nodes. */
+ * the second copy of a model. `out` holds 2 * plan->gpus, of which those behind the world's are for counting nodes. */
 void ss_comm_members(const struct ss_plan *plan, int comm, int rank, int *out, int *n);
 /* Set of SS_COLL_BIT that it does in this job. */
 unsigned ss_comm_kinds(const struct ss_plan *plan, int comm);

@@ -14,7 +14,7 @@
 #include "plan/communicators.h"
 
 /* Where the tokens of the expert groups go (spread of their shapes), and where that is uneven, give and take; of a plan with
- * experts whose groups are built; sets plan->uneven. `room` holds 2 * world_size; `even` as in struct ss_plan_options. */
+ * experts whose groups are built; sets plan->uneven. `room` holds 2 * plan->gpus; `even` as in struct ss_plan_options. */
 int ss_groups_spread_tokens(struct ss_plan *plan, struct ss_groups *g, int *room, int even,
                             struct ss_error *err);
 

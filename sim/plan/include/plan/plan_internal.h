@@ -28,7 +28,7 @@ struct ss_plan_builder {
     struct ss_net net;
     double *slowness; /* [world_size]: factors of stragglers, NULL without */
     double *drawn;    /* [world_size]: drawn paces of GPUs, NULL without */
-    int *members;     /* [2 * world_size]: room for one group at a time; nothing is handed on in it */
+    int *members;     /* [2 * gpus]: room for one group at a time; nothing is handed on in it */
     /* groups, routes */
     struct ss_groups groups;
     struct ss_routes routes;

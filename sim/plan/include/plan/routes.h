@@ -54,7 +54,7 @@ static inline double ss_routes_bandwidth(const struct ss_routes *r, int link)
 }
 static inline int ss_routes_all_links(const struct ss_plan *plan, const struct ss_routes *r)
 {
-    return r->nplatform + 2 * plan->world_size;
+    return r->nplatform + 2 * plan->gpus;
 }
 /* Name, kind and latency of a link of the platform or port, by its number among all of them. */
 void ss_routes_link(const struct ss_plan *plan, const struct ss_routes *r, int link, struct ss_link *out);

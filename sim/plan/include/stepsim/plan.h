@@ -151,6 +151,7 @@ struct ss_plan {
     /* the same ranks where experts are divided: tp is etp, cp is 1, dp what is left; all zero without */
     struct ss_ranks expert_ranks;
     int world_size, dp, microbatches;
+    int gpus; /* of the cluster: those of nodes that failed, of which no rank is on any, are among them */
     int padded_vocab;
     double parameters;    /* whole model */
     double fragmentation; /* share of the dynamic tensors that the caching allocator reserves beside them */
