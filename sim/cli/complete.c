@@ -121,6 +121,22 @@ static void offer_props(const struct ask *a, int (*may)(int index))
         }
 }
 
+static void offer_scales(const struct ask *a)
+{
+    const char *name, *doc;
+    char text[112];
+
+    for (int i = 0; (name = ss_scale_group(i, &doc)) != NULL; i++) {
+        snprintf(text, sizeof text, "%s=", name);
+        offer_text(a, text, doc);
+    }
+    for (int i = 0; i < SS_PROP_COUNT; i++)
+        if (ss_prop_is_scalable(i)) {
+            snprintf(text, sizeof text, "%s=", ss_prop_at(i)->id + 3);
+            offer_text(a, text, ss_prop_at(i)->doc);
+        }
+}
+
 /* Values of an option of this verb; 0: `name` is no option that takes one. */
 static int offer_values(const struct ask *a, int verb, const char *name)
 {
@@ -140,6 +156,8 @@ static int offer_values(const struct ask *a, int verb, const char *name)
         offer_varied(a);
     else if (!strcmp(name, "--set") || !strcmp(name, "--prop"))
         offer_props(a, !strcmp(name, "--set") ? ss_prop_is_settable : ss_prop_is_fittable);
+    else if (!strcmp(name, "--scale"))
+        offer_scales(a);
     else if (o && o->choice)
         for (int i = 0; o->choice(i); i++)
             offer_text(a, o->choice(i), NULL);

@@ -118,6 +118,8 @@ const struct ss_flag_setter ss_flag_setters[] = {
     OWN_TEXT("--model", model_ref, "name in workloads/models, or path of a config.json or its folder")
     OWN_TEXT("--stack", stack, "name in workloads/stacks or path of a software profile")
     {"--set", '1', SS_FLAG_OWN, SS_FLAG_PROP, 0, 0, 0, NULL, NULL, "ss.PROP=VALUE: one value of the card or the stack; may be repeated"},
+    {"--scale", '1', SS_FLAG_OWN, SS_FLAG_PROP, 0, 0, 0, NULL, NULL, "PROP=FACTOR: what files and --set say, times it, as nic.bandwidth=2x; PROP without \"ss.\", or peak, latency, launch; may be repeated"},
+    OWN_CALL("--without", '1', ss_flag_without, "FLAG: takes a flag of the job away, with its values, where it stands before this; may be repeated")
     OWN_TEXT("--schedule", schedule, "auto, a name of `schedule list`, or a schedule file")
     {"--job", '1', SS_FLAG_OWN, SS_FLAG_CALL, 0, 0, 0, NULL, ss_flag_job, "file of flags; the command line beats it"},
     OWN_NUMBER("--spread", spread, 0, 10, "times the lasting spread of GPUs that the card has (ss.spread.*); default 1, 0: all are as fast")

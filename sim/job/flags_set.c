@@ -30,6 +30,13 @@ DEFINE(job)
     return bad(why, "a file of flags cannot be named here");
 }
 
+/* A request is rid of them before it is parsed. */
+DEFINE(without)
+{
+    UNUSED;
+    return bad(why, "it takes away flags of a command line or a job file, and here are none");
+}
+
 DEFINE(measured)
 {
     double s;

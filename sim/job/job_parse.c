@@ -103,11 +103,11 @@ static int check_stored(struct parser *p, const char *name, size_t i)
     return SS_OK;
 }
 
-/* What --set says is of the scenario; here it is only looked at. */
-static int check_set(struct parser *p, const char *text, size_t i)
+/* What --set and --scale say is of the scenario; here it is only looked at. */
+static int check_prop(struct parser *p, const char *flag, const char *text, size_t i)
 {
     struct ss_error why = {0};
-    int rc = ss_set_check(text, &why);
+    int rc = strcmp(flag, "--set") ? ss_scale_check(text, &why) : ss_set_check(text, &why);
 
     if (!rc)
         return SS_OK;
@@ -148,7 +148,7 @@ static int apply_known(struct parser *p, const struct ss_flag *f, size_t i, int 
         if (rc)
             return rc;
         if (f->setter->kind == SS_FLAG_PROP)
-            return check_set(p, values[0], i);
+            return check_prop(p, f->name, values[0], i);
         rc = ss_flag_apply(f->setter, p->job, n, values, buf, sizeof(buf), &why);
         if (rc) {
             rc = ss_fail(p->err, rc == SS_ERR_UNSUPPORTED ? rc : wrong_code(p), p->file, line_at(p, i),
@@ -290,10 +290,12 @@ int ss_job_lacks_effect(const struct ss_request *r, const char *flag)
     if (rc)
         return 0;
     ss_job_init(&before);
-    rc = ss_request_set(&with, flag, NULL, NULL);
+    rc = ss_request_resolve(&with, NULL, NULL);
     if (!rc)
-        rc = ss_job_parse(&before, r, NULL, NULL);
+        rc = ss_job_parse(&before, &with, NULL, NULL);
     memcpy(&after, &before, sizeof(after)); /* padding too */
+    if (!rc)
+        rc = ss_request_set(&with, flag, NULL, NULL);
     if (!rc)
         rc = ss_job_parse(&after, &with, NULL, NULL);
     ss_request_free(&with);

@@ -122,20 +122,10 @@ void ss_loaded_drop(struct ss_loaded *l)
     free(l);
 }
 
-/* The value of the --set at index i of a request, NULL where the word is another. */
-static const char *setting_at(const struct ss_request *r, size_t i)
-{
-    const char *text = r->word[i].text;
-
-    if (!strncmp(text, "--set=", 6))
-        return text + 6;
-    return !strcmp(text, "--set") && i + 1 < r->n ? r->word[i + 1].text : NULL;
-}
-
 /* A text that two requests share only if they mean the same cluster and stack; allocated, or NULL. */
 static char *key_of(const struct ss_job *job, const struct ss_request *r)
 {
-    size_t size = 64 + 24 * (size_t)job->nfailed + strlen(job->platform) + strlen(job->stack) + 2;
+    size_t size = 64 + r->n + 24 * (size_t)job->nfailed + strlen(job->platform) + strlen(job->stack) + 2;
 
     for (size_t i = 0; i < r->n; i++)
         size += strlen(r->word[i].text) + 1;
@@ -146,9 +136,11 @@ static char *key_of(const struct ss_job *job, const struct ss_request *r)
     for (int i = 0; i < job->nfailed; i++)
         at += snprintf(at, size - (size_t)(at - key), " %d:%d", job->failed[i].node, job->failed[i].gpu);
     for (size_t i = 0; i < r->n; i += ss_request_span(r, i)) {
-        const char *setting = setting_at(r, i);
-        if (setting)
-            at += snprintf(at, size - (size_t)(at - key), "\n%s", setting);
+        const char *setting = ss_request_value_of(r, i, "--set"),
+                   *scale = ss_request_value_of(r, i, "--scale");
+        if (setting || scale)
+            at += snprintf(at, size - (size_t)(at - key), "\n%s%s", setting ? "" : "x",
+                           setting ? setting : scale);
     }
     return key;
 }

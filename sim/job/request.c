@@ -159,8 +159,9 @@ static int same_thing(const struct ss_flag *a, const struct ss_flag *b)
         return !strcmp(a->name, b->name);
     if (x->kind == SS_FLAG_CALL || y->kind == SS_FLAG_CALL)
         return x->kind == y->kind && x->call == y->call;
-    if (x->kind == SS_FLAG_PROP || y->kind == SS_FLAG_PROP) /* --set, which is no field of a job */
-        return x->kind == y->kind;
+    if (x->kind == SS_FLAG_PROP ||
+        y->kind == SS_FLAG_PROP) /* --set and --scale, which are no fields of a job */
+        return x == y;
     return x->offset == y->offset;
 }
 
@@ -169,6 +170,16 @@ int ss_flag_same(const char *a, const char *b)
     struct ss_flag x, y;
 
     return ss_flag_find(a, &x) && ss_flag_find(b, &y) && same_thing(&x, &y);
+}
+
+const char *ss_request_value_of(const struct ss_request *r, size_t i, const char *flag)
+{
+    const char *text = r->word[i].text;
+    size_t n = strlen(flag);
+
+    if (!strncmp(text, flag, n) && text[n] == '=')
+        return text + n + 1;
+    return !strcmp(text, flag) && ss_request_span(r, i) > 1 ? r->word[i + 1].text : NULL;
 }
 
 static int gives(const struct ss_request *r, size_t i, const struct ss_flag *wanted)

@@ -13,6 +13,8 @@ struct whole {
     struct ss_scenario s;
     struct ss_job job;
     struct ss_request request;
+    struct ss_request left; /* what --without leaves of it, and where there is none it itself */
+    const struct ss_request *used;
     struct ss_loaded *loaded;
     ss_route_asker asker;
 };
@@ -42,17 +44,32 @@ static void note_spares(struct whole *w)
                      w->job.failed[i].node, nodes + i);
 }
 
+static int resolve(struct whole *w, struct ss_error *err)
+{
+    w->used = &w->request;
+    if (!ss_request_has_what_if(&w->request))
+        return SS_OK;
+    int rc = ss_request_copy(&w->request, &w->left, err);
+    if (rc)
+        return rc;
+    w->used = &w->left;
+    return ss_request_resolve(&w->left, &w->s.notes, err);
+}
+
 static int build(struct whole *w, struct ss_files *files, struct ss_error *err)
 {
     struct ss_scenario *s = &w->s;
     struct ss_platform *platform;
     struct ss_stack *stack;
-    int rc = ss_job_parse(&w->job, &w->request, &s->notes, err);
+    int rc = resolve(w, err);
+
+    if (!rc)
+        rc = ss_job_parse(&w->job, w->used, &s->notes, err);
 
     if (!rc && !w->job.platform[0])
         rc = no_platform(err);
     if (!rc)
-        rc = ss_loaded_find(w->loaded, &w->job, &w->request, w->asker, files, &platform, &stack, err);
+        rc = ss_loaded_find(w->loaded, &w->job, w->used, w->asker, files, &platform, &stack, err);
     if (rc)
         return rc;
     s->platform = platform;
@@ -63,7 +80,7 @@ static int build(struct whole *w, struct ss_files *files, struct ss_error *err)
     s->measured_s = w->job.measured_ms / 1e3;
     s->measured_bytes = w->job.measured_mib * SS_MIB;
     struct ss_finish f = {.job = &w->job,
-                          .request = &w->request,
+                          .request = w->used,
                           .loaded = w->loaded,
                           .stack = stack,
                           .world_size = s->world_size,
@@ -109,5 +126,6 @@ void ss_scenario_free(struct ss_scenario *s)
     ss_loaded_drop(w->loaded);
     ss_notes_free(&w->s.notes);
     ss_request_free(&w->request);
+    ss_request_free(&w->left);
     free(w);
 }

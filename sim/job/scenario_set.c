@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/base.h"
+#include "job/job_internal.h"
 #include "stepsim/params.h"
 #include "stepsim/scenario.h"
 
@@ -70,12 +71,14 @@ int ss_sets_apply(const struct ss_request *r, struct ss_platform *platform, stru
     int rc = SS_OK;
 
     for (size_t i = 0; i < r->n && !rc; i += ss_request_span(r, i)) {
-        const char *text = r->word[i].text;
-
-        if (!strcmp(text, "--set") && i + 1 < r->n)
-            rc = ss_set_apply(r->word[i + 1].text, platform, stack, err);
-        else if (!strncmp(text, "--set=", 6))
-            rc = ss_set_apply(text + 6, platform, stack, err);
+        const char *text = ss_request_value_of(r, i, "--set");
+        if (text)
+            rc = ss_set_apply(text, platform, stack, err);
+    }
+    for (size_t i = 0; i < r->n && !rc; i += ss_request_span(r, i)) {
+        const char *text = ss_request_value_of(r, i, "--scale");
+        if (text)
+            rc = ss_scale_apply(text, platform, stack, err);
     }
     return rc;
 }

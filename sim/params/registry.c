@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The rows of every `ss.` prop as one table, and what can be said of a prop by its row alone. */
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/base.h"
@@ -126,6 +127,11 @@ int ss_prop_is_fittable(int index)
            props[index].unit != SS_UNIT_COUNT;
 }
 
+int ss_prop_is_scalable(int index)
+{
+    return ss_prop_is_settable(index) && !props[index].is_word && props[index].unit != SS_UNIT_COUNT;
+}
+
 const char *ss_prop_nearest(const char *id, int (*may)(int index))
 {
     const char *names[SS_PROP_COUNT];
@@ -137,22 +143,39 @@ const char *ss_prop_nearest(const char *id, int (*may)(int index))
     return ss_nearest(id, names, n);
 }
 
+static int check_range(int index, double value, const char *text, const char *file, int line,
+                       struct ss_error *err)
+{
+    const struct ss_prop *p = &props[index];
+    char low[48], high[48];
+
+    if (value >= p->low && value <= p->high)
+        return SS_OK;
+    return ss_fail(err, SS_ERR_INPUT, file, line, "%s=\"%.60s\" is outside %s to %s", p->id, text,
+                   ss_unit_format(p->low, p->unit, low, sizeof(low)),
+                   ss_unit_format(p->high, p->unit, high, sizeof(high)));
+}
+
+int ss_prop_check(int index, double value, struct ss_error *err)
+{
+    char text[64];
+
+    snprintf(text, sizeof text, "%.6g", value); /* for people: six digits, then its unit */
+    if (props[index].unit != SS_UNIT_FRACTION)  /* above 1 it has no text */
+        ss_unit_format(strtod(text, NULL), props[index].unit, text, sizeof text);
+    return check_range(index, value, text, NULL, 0, err);
+}
+
 int ss_prop_parse(int index, const char *text, const char *file, int line, double *out, struct ss_error *err)
 {
     const struct ss_prop *p = &props[index];
     const char *why = "";
-    char low[48], high[48];
 
     if (ss_unit_parse(text, p->unit, out, &why) != SS_OK)
         return ss_hint(err, ss_fail(err, SS_ERR_INPUT, file, line, "%s=\"%.60s\": %s", p->id, text, why),
                        "write it like %s", ss_unit_example(p->unit));
-    if (*out < p->low || *out > p->high)
-        return ss_hint(err,
-                       ss_fail(err, SS_ERR_INPUT, file, line, "%s=\"%.60s\" is outside %s to %s", p->id, text,
-                               ss_unit_format(p->low, p->unit, low, sizeof(low)),
-                               ss_unit_format(p->high, p->unit, high, sizeof(high))),
-                       "is the unit right?");
-    return SS_OK;
+    int status = check_range(index, *out, text, file, line, err);
+    return status == SS_OK ? status : ss_hint(err, status, "is the unit right?");
 }
 
 #define W(symbol, word) word,

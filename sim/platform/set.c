@@ -58,6 +58,21 @@ static double get_links(const struct ss_platform *p, int prop)
     return 0;
 }
 
+/* Of a foreign platform links of a kind may differ. */
+static void scale_foreign(struct ss_foreign *f, int kind, int is_bandwidth, double factor)
+{
+    for (long r = 0; !is_bandwidth && r < (long)f->ngpus * f->ngpus; r++)
+        for (int i = 0; i < f->routes[r].nlinks; i++) {
+            const struct ss_foreign_link *link = &f->links[f->pool[f->routes[r].first + i]];
+
+            if (link->kind == kind)
+                f->routes[r].latency += link->latency * (factor - 1);
+        }
+    for (int i = 0; i < f->nlinks; i++)
+        if (f->links[i].kind == kind)
+            *(is_bandwidth ? &f->links[i].bandwidth : &f->links[i].latency) *= factor;
+}
+
 static int set_fabric(struct ss_platform *p, int prop, double value, struct ss_error *err)
 {
     if (p->foreign != NULL)
@@ -110,6 +125,18 @@ double ss_platform_get(const struct ss_platform *p, int prop)
     case SS_OF_CLUSTER: return prop == SS_PROP_OVERSUBSCRIPTION ? p->oversubscription : p->nodes_per_leaf;
     default: return prop == SS_PROP_GPUS_PER_NODE ? p->gpus_per_node : p->nics_per_node;
     }
+}
+
+int ss_platform_scale(struct ss_platform *p, int prop, double factor, struct ss_error *err)
+{
+    const struct ss_prop *row = ss_prop_at(prop);
+    double value = ss_platform_get(p, prop) * factor;
+    int status = ss_prop_check(prop, value, err);
+
+    if (status != SS_OK || row->owner != SS_OF_LINK || p->foreign == NULL)
+        return status != SS_OK ? status : ss_platform_put(p, prop, value, err);
+    scale_foreign(p->foreign, link_kind(prop), row->unit == SS_UNIT_BANDWIDTH, factor);
+    return SS_OK;
 }
 
 /* ---- hash ---- */

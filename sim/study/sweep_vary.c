@@ -14,7 +14,7 @@ static int refuse(struct ss_error *err, const char *hint, const char *what, cons
     return ss_hint(err, SS_ERR_USAGE, "%s", hint);
 }
 
-/* Of "set=ss.nic.bandwidth=12.5GBps,25GBps" the later values are of the first one's prop. */
+/* Of "set=ss.nic.bandwidth=12.5GBps,25GBps" and of "scale=nic.bandwidth=1x,2x" the later values are of the first one's prop. */
 static int complete_set(struct ss_sweep_flag *f)
 {
     char *last = f->value[f->nvalues - 1], whole[2 * sizeof f->value[0]];
@@ -42,7 +42,9 @@ static int add_value(struct ss_sweep_flag *f, const char *at, size_t size, const
     if (why)
         return refuse(err, "values are separated by commas", f->name, why);
     memcpy(f->value[f->nvalues++], at, size);
-    return strcmp(f->name, "--set") != 0 || complete_set(f) ? SS_OK : refuse(err, of_props, text, "no prop");
+    return (strcmp(f->name, "--set") != 0 && strcmp(f->name, "--scale") != 0) || complete_set(f)
+               ? SS_OK
+               : refuse(err, of_props, text, "no prop");
 }
 
 /* What the flag may not be. */

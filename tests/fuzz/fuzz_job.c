@@ -39,6 +39,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     ss_request_init(&request);
     int rc = ss_request_read_text(&request, (const char *)data, size, "fuzz.args", &err);
     if (!rc)
+        rc = ss_request_resolve(&request, &notes, &err);
+    if (!rc)
         rc = ss_job_parse(&job, &request, &notes, &err);
     ss_request_free(&request);
     if (rc && (!err.message[0] || !err.code))

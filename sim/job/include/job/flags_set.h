@@ -8,6 +8,7 @@
 
 #define SS_FLAG_CALLS(X)                                                                                     \
     X(job)                                                                                                   \
+    X(without)                                                                                               \
     X(measured)                                                                                              \
     X(measured_memory)                                                                                       \
     X(failed_gpu)                                                                                            \

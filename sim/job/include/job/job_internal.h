@@ -6,6 +6,7 @@
 #include <stddef.h>
 
 #include "stepsim/job.h"
+#include "stepsim/notes.h"
 #include "stepsim/request.h"
 
 /* Whether a word is a flag, not a value: "--x". */
@@ -15,6 +16,15 @@ static inline int ss_is_flag(const char *text)
 }
 /* Values of the flag at index i, which takes `values` ('0', '1', '+', '*') of them: the words behind it in its place. */
 size_t ss_request_values(const struct ss_request *r, size_t i, char values);
+
+/* The value of a flag, "--set", where the word at index i gives it, by a word of its own or behind "="; else NULL. */
+const char *ss_request_value_of(const struct ss_request *r, size_t i, const char *flag);
+/* Whether a --without or a --scale is among the words. */
+int ss_request_has_what_if(const struct ss_request *r);
+/* Takes away what each --without names and what stands before it, and the --without; and what was measured, where a
+ * --without or --scale of a later place makes another job of it. `notes` may be NULL. SS_ERR_USAGE and, of a file, SS_ERR_INPUT:
+ * no such flag, or none before it. */
+int ss_request_resolve(struct ss_request *r, struct ss_notes *notes, struct ss_error *err);
 
 /* What finish works on. */
 struct ss_finish {

@@ -52,7 +52,18 @@ int ss_set_check(const char *text, struct ss_error *err);
  * SS_ERR_INPUT (no value of it). */
 int ss_set_apply(const char *text, struct ss_platform *platform, struct ss_stack *stack,
                  struct ss_error *err);
-/* Each --set of a request, in their order. */
+/* Of the words of --scale, "nic.bandwidth=2x", what can be said before a platform is there. The name is that of a prop without
+ * "ss.", or of several: "peak" (all rates of GEMMs, which attention's follow), "latency" (of links and collectives) and "launch"
+ * (of kernels, on the card and the host). Errors: SS_ERR_USAGE (no such name, a prop that is a word or a whole number, no factor
+ * above 0). */
+int ss_scale_check(const char *text, struct ss_error *err);
+/* Multiplies what such a text names. Where `stack` is NULL there are no props of stacks. Errors: those of ss_scale_check,
+ * SS_ERR_INPUT (the product is outside of the prop's range, or the prop is 0, which says that there is none). */
+int ss_scale_apply(const char *text, struct ss_platform *platform, struct ss_stack *stack,
+                   struct ss_error *err);
+/* Returns name i of those of several props, NULL past the last one; *doc, which may be NULL, is what they are. */
+const char *ss_scale_group(int i, const char **doc);
+/* Each --set of a request, in their order, then each --scale: it multiplies what files or --set say. */
 int ss_sets_apply(const struct ss_request *r, struct ss_platform *platform, struct ss_stack *stack,
                   struct ss_error *err);
 

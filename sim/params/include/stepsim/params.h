@@ -127,11 +127,15 @@ int ss_prop_find(const char *id, int owners);
 int ss_prop_is_settable(int index);
 /* Returns 1 when calibrate may fit the prop. */
 int ss_prop_is_fittable(int index);
+/* Returns 1 when --scale may multiply the prop: one that --set changes, and neither a word nor a whole number. */
+int ss_prop_is_scalable(int index);
 /* Returns the id nearest to a mistyped one among the props of which `may` returns 1, or NULL: none is near (ss_nearest). */
 const char *ss_prop_nearest(const char *id, int (*may)(int index));
 /* Reads the value of a prop that is a number from a text with its unit, and checks its range; *out is in SI. The error names
  * `file`, which may be NULL, and `line`. Error: SS_ERR_INPUT. */
 int ss_prop_parse(int index, const char *text, const char *file, int line, double *out, struct ss_error *err);
+/* Checks that a number, in SI, is in the range of a prop. Error: SS_ERR_INPUT. */
+int ss_prop_check(int index, double value, struct ss_error *err);
 /* Returns the word of a stack's prop that is a word, given its number; NULL past the last one. */
 const char *ss_prop_word(int index, int value);
 /* Checks that a prop that is a word may have this value. Error: SS_ERR_INPUT, as of ss_prop_parse. */
