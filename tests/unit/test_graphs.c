@@ -1,50 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* CUDA graphs: what the host still issues, and what Megatron-LM refuses. */
 #include <math.h>
-#include <string.h>
 
-#include "cost/cost.h"
-#include "cost/layer_kinds.h"
-#include "job_helper.h"
-#include "stepsim/stepsim.h"
-#include "suite.h"
+#include "h100_job.h"
 
-#define LLAMA "--model llama3.1-8b --seq 8192 --mbs 1 --gbs 1024 --bf16 "
 #define CALL 10e-6
-
-static struct ss_platform *h100;
-
-static int finish(struct ss_job *job, struct ss_stack *stack, const char *flags, struct ss_error *err)
-{
-    struct ss_notes notes = {0};
-    int rc = ss_stack_load("megatron-2407", "H100", stack, err);
-
-    ss_job_init(job);
-    if (!rc)
-        rc = parse(job, flags, &notes, err);
-    if (!rc)
-        rc = ss_job_finish(job, NULL, stack, 8, 8, &notes, err);
-    ss_notes_free(&notes);
-    return rc;
-}
 
 /* Calls of the forward and the backward of a layer of this kind. */
 static void calls(const char *flags, int kind, double out[2])
 {
-    struct ss_job job;
-    struct ss_stack stack;
-    struct ss_error err = {0};
-    struct ss_ops ops = {0};
-    struct ss_layer_cost cost;
-    struct ss_cost_context c = {.job = &job, .stack = &stack, .card = ss_platform_card(h100)};
+    struct h100_layer l;
 
-    CU_ASSERT_EQUAL_FATAL(finish(&job, &stack, flags, &err), 0);
-    stack.host_operator = CALL;
-    c.tp = c.cp = c.fsdp = (struct ss_group_shape){.n = 1, .nodes = 1, .per_node = 1};
-    c.outside_layers = kind != SS_LAYER_DENSE;
-    ss_shape_init(&c.shape, &job, &stack, 128512);
-    ss_layer_operators(kind, &c.shape, &stack, &ops);
-    ss_cost_layer(&c, &ops, ss_layer_kind(kind), SS_RECOMPUTE_NONE, &cost);
+    h100_layer(&l, kind, "megatron-2407", flags);
+    l.stack.host_operator = CALL;
+    l.c.outside_layers = kind != SS_LAYER_DENSE;
+    struct ss_layer_cost cost = h100_cost(&l, kind, SS_RECOMPUTE_NONE);
     for (int i = 0; i < 2; i++)
         out[i] = round(cost.host[i] / CALL);
 }
@@ -94,25 +64,13 @@ static void test_refused(void)
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         struct ss_error err = {0};
         snprintf(flags, sizeof flags, LLAMA "%s", rows[i][0]);
-        CU_ASSERT_EQUAL(finish(&job, &stack, flags, &err), SS_ERR_CONFIG);
+        CU_ASSERT_EQUAL(h100_finish(&job, &stack, "megatron-2407", flags, &err), SS_ERR_CONFIG);
         CU_ASSERT_PTR_NOT_NULL(strstr(err.message, rows[i][1]));
     }
-}
-
-static int open_platform(void)
-{
-    const struct ss_platform_options options = {.nodes = 1};
-    return ss_platform_load("h100", &options, &h100, NULL);
-}
-
-static int close_platform(void)
-{
-    ss_platform_free(h100);
-    return 0;
 }
 
 int main(void)
 {
     CU_TestInfo tests[] = {{"calls", test_calls}, {"refused", test_refused}, CU_TEST_INFO_NULL};
-    return suite_run("graphs", open_platform, close_platform, tests);
+    return suite_run("graphs", h100_open, h100_close, tests);
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The lasting spread of GPUs: order statistics by hand, labels, and the closed form against draws. */
+#include <malloc.h>
 #include <math.h>
 
 #include "cost/pace.h"
@@ -82,6 +83,13 @@ static void test_draws(void)
 
 /* ---- whole jobs ---- */
 
+/* Iterations drawn of a job. */
+#ifdef SS_SANITIZED
+enum { DRAWS = 100 };
+#else
+enum { DRAWS = 400 };
+#endif
+
 #define SMALL "--model llama3.1-8b --bf16 --seq 4096 --mbs 1 "
 #define EXPERTS "--model qwen3-30b-a3b --bf16 --seq 4096 --mbs 1 "
 #define SHARDED                                                                                              \
@@ -90,16 +98,14 @@ static void test_draws(void)
 #define NO_SLOW " ss.spread.slow_share=0;"
 
 /* An iteration in s; seed < 0: not drawn. */
-static double seconds(const char *text, double spread, int seed, double label[2])
+static double iteration(struct scale_job *s, double spread, int seed, double label[2])
 {
-    struct scale_job s;
     struct ss_run run;
     struct ss_run_options o = {.engine = SS_ENGINE_NATIVE, .level_choice = SS_LEVEL_BLIND};
     o.plan.draw_spread = seed >= 0;
     o.plan.spread_seed = seed < 0 ? 0 : (uint64_t)seed;
-    CU_ASSERT_FATAL(scale_open(&s, text) == 0);
-    s.job.spread = spread;
-    CU_ASSERT_FATAL(scale_run(&s, &o, &run) == 0);
+    s->job.spread = spread;
+    CU_ASSERT_FATAL(scale_run(s, &o, &run) == 0);
     const struct ss_result *r = run.result;
     double t = r->iteration_s;
     for (int stage = 0; stage < r->nstages; stage++)
@@ -107,7 +113,6 @@ static double seconds(const char *text, double spread, int seed, double label[2]
     label[0] = r->stages[r->critical_stage].breakdown[SS_LABEL_SPREAD];
     label[1] = r->stages[r->critical_stage].breakdown[SS_LABEL_BUBBLE];
     ss_run_free(&run);
-    scale_close(&s);
     return t;
 }
 
@@ -123,35 +128,44 @@ static const char *const jobs[] = {"h800 1" NO_SLOW SMALL "--gbs 64 --use-distri
                                    "h800 8" NO_SLOW EXPERTS "--gbs 256 --ep 8 --pp 4",
                                    "h800 4 ss.spread.slow_share=0.1;" SMALL "--gbs 128 --tp 8"};
 
-/* The label is the difference to GPUs that do not differ, and takes nothing from the bubble. */
+/* The label is the difference to GPUs that do not differ, and takes nothing from the bubble. The bubble is that of a run with
+ * free communication: stages of a mixture, which wait for exchanges, have another one there where GPUs differ, by a ninth of what
+ * these add; chunks that are unlike by less than a hundredth. */
 static void test_label(void)
 {
     for (size_t i = 0; i < sizeof jobs / sizeof *jobs; i++) {
+        const double tolerance = i == 8 ? 0.12 : 0.01;
+        struct scale_job s;
         double with[2], without[2];
-        double t = seconds(jobs[i], 1, -1, with), even = seconds(jobs[i], 0, -1, without), more = t - even;
+        CU_ASSERT_FATAL(scale_open(&s, jobs[i]) == 0);
+        double t = iteration(&s, 1, -1, with), even = iteration(&s, 0, -1, without), more = t - even;
         CU_ASSERT(more > 0);
         CU_ASSERT_EQUAL(without[0], 0);
-        CU_ASSERT_DOUBLE_EQUAL(with[0], more, 0.15 * more);
-        CU_ASSERT_DOUBLE_EQUAL(with[1], without[1], 0.15 * more + 1e-3 * even);
+        CU_ASSERT_DOUBLE_EQUAL(with[0], more, tolerance * more);
+        CU_ASSERT_DOUBLE_EQUAL(with[1], without[1], tolerance * more);
+        scale_close(&s);
     }
 }
 
-/* The closed form is within 5 % of what the draws add, and three standard errors of their mean. */
+/* The closed form is what draws add on average, to three standard errors of their mean: 1 to 2 % with so many of them, 4 to 7 %
+ * where a whole machine or one pipeline of few GPUs decides. */
 static void test_drawn(void)
 {
-    const int n = 24;
     for (size_t i = 0; i < sizeof jobs / sizeof *jobs; i++) {
-        double label[2], sum = 0, squares = 0, even = seconds(jobs[i], 0, -1, label);
-        double more = seconds(jobs[i], 1, -1, label) - even;
-        for (int seed = 0; seed < n; seed++) {
-            double x = seconds(jobs[i], 1, seed, label) - even;
+        struct scale_job s;
+        double label[2], sum = 0, squares = 0;
+        CU_ASSERT_FATAL(scale_open(&s, jobs[i]) == 0);
+        double even = iteration(&s, 0, -1, label), more = iteration(&s, 1, -1, label) - even;
+        for (int seed = 0; seed < DRAWS; seed++) {
+            double x = iteration(&s, 1, seed, label) - even;
             CU_ASSERT_DOUBLE_EQUAL(label[0], fmax(0, x), 0.01 * fabs(x) + 1e-6 * even);
-            sum += x / n;
-            squares += x * x / n;
+            sum += x / DRAWS;
+            squares += x * x / DRAWS;
         }
-        double error = sqrt(fmax(0, squares - sum * sum) / n);
-        CU_ASSERT_DOUBLE_EQUAL(more, sum, 0.05 * sum + 3 * error);
-        if (!(fabs(more - sum) <= 0.05 * sum + 3 * error))
+        scale_close(&s);
+        double error = sqrt(fmax(0, squares - sum * sum) / DRAWS);
+        CU_ASSERT_DOUBLE_EQUAL(more, sum, 3 * error);
+        if (!(fabs(more - sum) <= 3 * error))
             fprintf(stderr, "%s: +%g s, drawn +%g s +-%g\n", jobs[i], more, sum, error);
     }
 }
@@ -159,10 +173,12 @@ static void test_drawn(void)
 /* --spread scales it. */
 static void test_scale(void)
 {
+    struct scale_job s;
     double label[2];
-    const char *eight = "h800 1" NO_SLOW SMALL "--gbs 64";
-    double even = seconds(eight, 0, -1, label), once = seconds(eight, 1, -1, label) - even;
-    CU_ASSERT_DOUBLE_EQUAL(seconds(eight, 2, -1, label) - even, 2 * once, 0.02 * once);
+    CU_ASSERT_FATAL(scale_open(&s, "h800 1" NO_SLOW SMALL "--gbs 64") == 0);
+    double even = iteration(&s, 0, -1, label), once = iteration(&s, 1, -1, label) - even;
+    CU_ASSERT_DOUBLE_EQUAL(iteration(&s, 2, -1, label) - even, 2 * once, 0.02 * once);
+    scale_close(&s);
 }
 
 int main(void)
@@ -176,5 +192,7 @@ int main(void)
                            {"closed form against draws", test_drawn},
                            {"--spread scales it", test_scale},
                            CU_TEST_INFO_NULL};
+    /* memory is kept from one run to the next: returning it takes half of the time */
+    mallopt(M_TRIM_THRESHOLD, 1 << 30);
     return suite_run("pace", NULL, NULL, tests);
 }
