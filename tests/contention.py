@@ -5,7 +5,7 @@
     python3 tests/contention.py STEPSIM [--jobs 300] [--seed 1] [--every]
 
 Placements are shuffled, uplinks oversubscribed, some links slow, some GPUs stragglers. A job takes one level after the other
-(--every: each job all three). Then four jobs that were found to be chaotic: most must be marked, with a spread, and one that is not must agree as well.
+(--every: each job all three). Then four jobs that were found to be chaotic: all must be marked, with a spread.
 Exit 1 where one of these fails.
 """
 import argparse
@@ -26,7 +26,7 @@ CHAOTIC = (
      "--cp-comm-type p2p --set ss.nodes_per_leaf=4 --set ss.oversubscription=3.5", 1),
     ("--platform h100 --nodes 8 --model gpt2-7.5b --bf16 --tp 8 --pp 4 --cp 1 --seq 4096 --mbs 1 "
      "--max-position-embeddings 131072 --gbs 8 --use-distributed-optimizer --overlap-grad-reduce "
-     "--overlap-param-gather --sequence-parallel --set ss.nodes_per_leaf=4 --set ss.oversubscription=3.5", 2),
+     "--overlap-param-gather --sequence-parallel --set ss.nodes_per_leaf=4 --set ss.oversubscription=3.5", 7),
     ("--platform h20 --nodes 8 --model qwen2.5-32b --bf16 --tp 1 --pp 4 --cp 2 --seq 4096 --mbs 1 "
      "--max-position-embeddings 131072 --num-layers-per-virtual-pipeline-stage 4 --gbs 96 --use-distributed-optimizer "
      "--overlap-grad-reduce --recompute-granularity full --recompute-method uniform --recompute-num-layers 1 "
@@ -102,9 +102,9 @@ def compare(program, words):
 
 
 def check_chaotic(program, folder):
-    """How many of the chaotic jobs are wrong: marked with an answer outside their spread, or not marked and different between
-    the engines. Durations decide which jobs are chaotic, so that a change of the model may calm one; most stay."""
-    failed = marked = 0
+    """How many of the chaotic jobs are not marked with a spread that holds their answer. Durations decide which jobs are chaotic:
+    one that a change of the model calms (the engines agree) gives way to another one, with another shuffle of its placement."""
+    failed = 0
     for number, (words, seed) in enumerate(CHAOTIC, 1):
         words = words.split()
         world = 8 * int(words[words.index("--nodes") + 1])
@@ -113,20 +113,16 @@ def check_chaotic(program, folder):
         native, why = run(program, words, ["--engine", "native"])
         spread = native and native.get("sensitivity")
         text = subprocess.run([program, "run", "--engine", "native"] + words, capture_output=True, text=True).stdout
-        if mark and not (spread["low_ms"] <= native["iteration_ms"] <= spread["high_ms"] and spread["relative"] > LIMIT
-                         and "order of equal events decides" in text.splitlines()[0]):
+        if not mark:
+            wrong = wrong or "not marked; the engines differ by %.3g" % off
+        elif not (spread["low_ms"] <= native["iteration_ms"] <= spread["high_ms"] and spread["relative"] > LIMIT
+                  and "order of equal events decides" in text.splitlines()[0]):
             wrong = "marked without a spread that holds its answer"
         if wrong:
             failed += 1
             print("chaotic job %d: %s %s\n  %s" % (number, wrong, why, " ".join(words)))
-        elif mark:
-            print("chaotic job %d: %s" % (number, text.splitlines()[0].split(")")[0] + ")"))
         else:
-            print("chaotic job %d is calm: the engines differ by %.3g" % (number, off))
-        marked += mark
-    if 2 * marked <= len(CHAOTIC):
-        failed += 1
-        print("of %d chaotic jobs %d are marked" % (len(CHAOTIC), marked))
+            print("chaotic job %d: %s" % (number, text.splitlines()[0].split(")")[0] + ")"))
     return failed
 
 
