@@ -9,7 +9,7 @@
 #define MAX_ROWS 4096
 
 /* --vary of an option of the program, which the library does not know. */
-static int check_name(const char *text, struct ss_error *err)
+static int check_vary(const char *text, struct ss_error *err)
 {
     const struct cli_option *o;
     char name[64];
@@ -23,15 +23,19 @@ static int check_name(const char *text, struct ss_error *err)
     return SS_OK;
 }
 
+int cli_vary_read(struct ss_sweep *vary, const char *text, struct ss_error *err)
+{
+    int rc = check_vary(text, err);
+
+    return rc ? rc : ss_sweep_vary(vary, text, err);
+}
+
 static int read_varied(struct ss_sweep *s, const struct cli_texts *vary, struct ss_error *err)
 {
     int rc = SS_OK;
 
-    for (int i = 0; i < vary->n && !rc; i++) {
-        rc = check_name(vary->text[i], err);
-        if (!rc)
-            rc = ss_sweep_vary(s, vary->text[i], err);
-    }
+    for (int i = 0; i < vary->n && !rc; i++)
+        rc = cli_vary_read(s, vary->text[i], err);
     return rc || s->nflags ? rc : cli_usage(err, "write --vary nodes=8,16", "nothing to vary");
 }
 

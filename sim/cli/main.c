@@ -8,6 +8,7 @@
 
 static int (*const run[CLI_VERB_COUNT])(int argc, char **argv, struct ss_error *err) = {
     [CLI_RUN] = cmd_run,
+    [CLI_SEARCH] = cmd_search,
     [CLI_SWEEP] = cmd_sweep,
     [CLI_PLAN] = cmd_plan,
     [CLI_PROGRAM_WRITE] = cmd_program_write,

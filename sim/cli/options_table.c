@@ -11,11 +11,11 @@
 
 /* Verbs that report; that lower a job to a program; that draw pictures; that need the shape of a pipeline */
 #define JSON                                                                                                 \
-    (V(RUN) | V(SWEEP) | V(PLAN) | V(PROGRAM_READ) | V(PROGRAM_CHECK) | V(SCHEDULE_LIST) |                   \
+    (V(RUN) | V(SEARCH) | V(SWEEP) | V(PLAN) | V(PROGRAM_READ) | V(PROGRAM_CHECK) | V(SCHEDULE_LIST) |       \
      V(SCHEDULE_SHOW) | V(SCHEDULE_CHECK) | COMPARE | SEARCH | V(PLATFORM_SHOW) | V(PLATFORM_CHECK) |        \
      V(VALIDATE) | V(CALIBRATE) | V(LIST) | V(VERSION))
 #define OUTPUT                                                                                               \
-    (V(RUN) | V(SWEEP) | V(PLAN) | V(PROGRAM_WRITE) | V(PROGRAM_READ) | V(SCHEDULE_SHOW) |                   \
+    (V(RUN) | V(SEARCH) | V(SWEEP) | V(PLAN) | V(PROGRAM_WRITE) | V(PROGRAM_READ) | V(SCHEDULE_SHOW) |       \
      V(SCHEDULE_WRITE) | COMPARE | V(PLATFORM_SHOW) | V(PLATFORM_IMPORT) | V(VALIDATE))
 #define COMPARE (V(SCHEDULE_COMPARE) | V(SCHEDULE_COMPARE_JOB))
 #define SEARCH (V(SCHEDULE_SEARCH) | V(SCHEDULE_SEARCH_JOB))
@@ -88,6 +88,19 @@ static const struct cli_option table[] = {
      .doc = "a flag of the job and its values: nodes=8,16, vp=1,2,5, model=a,b, recompute=none,full; \"on\" and \"off\" "
             "give and leave out a flag without value, which the job itself then must not give: sequence-parallel=on,off; "
             "set=ss.nic.bandwidth=12.5GBps,...; up to 8 flags, 4096 combinations"},
+    {.name = "--vary", .value = "FLAG=V1,V2,...", .verbs = V(SEARCH), .kind = CLI_EACH, .several = CLI_ALL, .offset = AT(vary),
+     .doc = "a flag of the job and its values: nodes=4..64 (each twice the one before), nodes=4,8, tp=1,2,4, schedule=auto (all "
+            "that are known); tp, cp, pp, ep, vp, mbs, recompute and fsdp take all legal values where the job does not give them"},
+    {.name = "--top", .value = "N", .verbs = V(SEARCH), .kind = CLI_COUNT, .offset = AT(search.top), .low = 1, .high = 100000,
+     .usual = "5", .beside = "--json", .doc = "layouts that the text has of each number of nodes, best first"},
+    {.name = "--workers", .value = "N", .verbs = V(SEARCH), .kind = CLI_COUNT, .offset = AT(search.workers), .low = 1,
+     .high = 1024, .usual = "one a core", .doc = "processes that share the layouts, which changes no figure"},
+    {.name = "--exhaustive", .verbs = V(SEARCH), .kind = CLI_SET, .offset = AT(search.exhaustive), .low = 1,
+     .doc = "predicts also what a lower bound tells cannot win"},
+    {.name = "--unconfirmed", .verbs = V(SEARCH), .kind = CLI_SET, .offset = AT(search.unconfirmed), .low = 1,
+     .doc = "does not run the best by SimGrid at layer level too"},
+    {.name = "--csv", .value = "FILE", .verbs = V(SEARCH), .kind = CLI_PATH, .several = CLI_ONCE, .offset = AT(csv),
+     .doc = "writes the layouts that were predicted, with every figure, as CSV"},
     {.name = "--csv", .value = "FILE", .verbs = V(SWEEP), .kind = CLI_PATH, .several = CLI_ONCE, .offset = AT(csv),
      .doc = "writes the rows, with every figure, as CSV beside the table"},
     {.name = "--steps", .value = "STAGE", .verbs = V(PLAN), .kind = CLI_COUNT, .offset = AT(stage), .low = 0, .high = MAX_RANKS,

@@ -10,6 +10,7 @@
 
 static const struct cli_verb_row rows[CLI_VERB_COUNT] = {
     [CLI_RUN] = {1, JOB_USAGE " [OPTION...]", "", NULL},
+    [CLI_SEARCH] = {1, "JOB-OPTION... [--vary FLAG=VALUES...] [OPTION...]", "", NULL},
     [CLI_SWEEP] = {1, "JOB-OPTION... --vary FLAG=VALUE,VALUE... [OPTION...]", "", NULL},
     [CLI_PLAN] = {1, JOB_USAGE " [OPTION...]", "", NULL},
     [CLI_PROGRAM_WRITE] = {1, "JOB-OPTION... [OPTION...]",
@@ -72,6 +73,20 @@ static const struct cli_command commands[] = {
      "stepsim run --platform h800 --nodes 4 --model llama3.1-8b --bf16 --tp 2 --pp 2 \\\n"
      "    --seq 8192 --mbs 1 --gbs 1024 --use-distributed-optimizer --sequence-parallel \\\n"
      "    --tp-comm-overlap --overlap-grad-reduce --overlap-param-gather --measured 33070.9ms"},
+    {"search", "the best layout of a job, on each number of nodes",
+     "Searches all layouts that the framework takes (tensor, context, pipeline and expert parallelism, "
+     "virtual stages, "
+     "micro batch, recompute, sharding), on each number of nodes: the fastest that surely fits, those that "
+     "its error "
+     "does not tell apart from it, the front of time against memory and nodes, and which rule refused how "
+     "many. What "
+     "the job gives stays as it is, so --gbs, --seq and the model must be given. With tensor parallelism "
+     "goes sequence "
+     "parallelism, with data parallelism the distributed optimizer, unless the job says otherwise; the first "
+     "and last "
+     "stage have other layers where the stages do not divide them.",
+     "0 one fits or is near the limit\n1 none does\n2 usage\n3 bad input, or all are refused",
+     "stepsim search --platform h800 --vary nodes=4..16 --model llama3.1-70b --bf16 --seq 8192 --gbs 1024"},
     {"sweep", "a job under all combinations of some flags' values, side by side",
      "Predicts a job under every combination of some flags' values, and prints them side by side: time, MFU, "
      "tokens a second and GPU, bubble, memory, the verdict; the fastest that fits, the one that gets most "

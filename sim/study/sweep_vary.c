@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What a sweep varies, by its words. */
+#include <limits.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/base.h"
@@ -47,6 +49,33 @@ static int add_value(struct ss_sweep_flag *f, const char *at, size_t size, const
                : refuse(err, of_props, text, "no prop");
 }
 
+/* "4..64": 4, 8, 16, 32 and 64. */
+static int add_range(struct ss_sweep_flag *f, const char *at, size_t size, const char *text,
+                     struct ss_error *err)
+{
+    char number[24], *end;
+    long first = strtol(at, &end, 10), last = strtol(end + 2, &end, 10);
+
+    if (end != at + size || first < 1 || last > INT_MAX)
+        return refuse(err, "write nodes=4..64", text, "a range has two whole numbers from 1");
+    if (last < first)
+        return refuse(err, "write the smaller number first", text, "the range ends before it begins");
+    int rc = SS_OK;
+    for (; first <= last && !rc; first *= 2) {
+        int n = snprintf(number, sizeof number, "%ld", first);
+        rc = add_value(f, number, (size_t)n, text, err);
+    }
+    return rc;
+}
+
+static int is_range(const char *at, size_t size)
+{
+    size_t digits = strspn(at, "0123456789");
+
+    return digits > 0 && digits + 2 < size && !strncmp(at + digits, "..", 2) && at[digits + 2] >= '0' &&
+           at[digits + 2] <= '9';
+}
+
 /* What the flag may not be. */
 static int check_name(const struct ss_sweep *s, const struct ss_sweep_flag *f, struct ss_error *err)
 {
@@ -80,7 +109,7 @@ int ss_sweep_vary(struct ss_sweep *s, const char *text, struct ss_error *err)
     int rc = check_name(s, f, err);
     for (const char *at = equal + 1; !rc; at++) {
         size_t n = strcspn(at, ",");
-        rc = add_value(f, at, n, text, err);
+        rc = is_range(at, n) ? add_range(f, at, n, text, err) : add_value(f, at, n, text, err);
         at += n;
         if (!*at)
             break;

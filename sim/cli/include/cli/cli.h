@@ -55,6 +55,9 @@ struct cli_flags {
     struct cli_texts sets; /* of a platform; those of a job are words of its request */
     struct cli_texts vary;
     struct {
+        int workers, top, exhaustive, unconfirmed;
+    } search;
+    struct {
         struct ss_schedule_params shape;
         char *names, *times, *memory; /* NULL = not given */
         double cap;                   /* infinite = not given */
@@ -99,6 +102,9 @@ void cli_sim_free(struct cli_flags *flags);
 int cli_platform_load(const char *name, const struct cli_flags *flags, struct ss_platform **out,
                       struct ss_error *err);
 
+/* Adds a --vary to what is varied: of a flag of the job, not of an option of the program. */
+int cli_vary_read(struct ss_sweep *vary, const char *text, struct ss_error *err);
+
 int cli_usage(struct ss_error *err, const char *hint, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
 /* The usage error of a word that is none of `names`: the nearest one as hint, else `hint`. */
@@ -140,6 +146,7 @@ void cli_progress_end(void);
 
 /* One a verb, for the words behind its name. Each returns the exit status (>= 0) or an error. */
 int cmd_run(int argc, char **argv, struct ss_error *err);
+int cmd_search(int argc, char **argv, struct ss_error *err);
 int cmd_sweep(int argc, char **argv, struct ss_error *err);
 int cmd_plan(int argc, char **argv, struct ss_error *err);
 int cmd_program_write(int argc, char **argv, struct ss_error *err);

@@ -12,6 +12,7 @@
  * follow each other: without and with a job, which --platform or --job tells apart. */
 #define CLI_VERB_LIST(X)                                                                                     \
     X(CLI_RUN, "run", "")                                                                                    \
+    X(CLI_SEARCH, "search", "")                                                                              \
     X(CLI_SWEEP, "sweep", "")                                                                                \
     X(CLI_PLAN, "plan", "")                                                                                  \
     X(CLI_PROGRAM_WRITE, "program", "write")                                                                 \

@@ -38,7 +38,7 @@ struct ss_sweep {
     struct ss_sweep_row *rows; /* the caller's */
 };
 
-/* Adds a flag and its values, "nodes=8,16" or "set=ss.nic.bandwidth=12.5GBps,25GBps"; "on" and "off" give and leave out a flag
+/* Adds a flag and its values, "nodes=8,16", "nodes=4..64" (each twice the one before, up to the last) or "set=ss.nic.bandwidth=12.5GBps,25GBps"; "on" and "off" give and leave out a flag
  * without value. SS_ERR_USAGE where it is no such text, the flag was added before or cannot be varied. */
 int ss_sweep_vary(struct ss_sweep *s, const char *text, struct ss_error *err);
 /* SS_ERR_USAGE where "off" stands beside a value, or is of a flag that the job gives, which it cannot take away. */

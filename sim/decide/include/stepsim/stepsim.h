@@ -29,6 +29,7 @@
 #include "stepsim/scenario.h"
 #include "stepsim/schedule.h"
 #include "stepsim/schedule_study.h"
+#include "stepsim/search.h"
 #include "stepsim/stack.h"
 #include "stepsim/stack_props.h"
 #include "stepsim/study.h"

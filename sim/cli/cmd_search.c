@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "cli/cli.h"
+
+#define MOST_CLUSTERS 64
+
+/* What is varied, and how many clusters that makes. */
+static int read_varied(struct ss_sweep *vary, const struct cli_texts *texts, struct ss_error *err)
+{
+    int rc = SS_OK;
+
+    for (int i = 0; i < texts->n && !rc; i++)
+        rc = cli_vary_read(vary, texts->text[i], err);
+    if (!rc && vary->nflags && !ss_find_clusters(vary, MOST_CLUSTERS))
+        return cli_usage(err, "vary fewer values of what is no layout", "more than %d clusters",
+                         MOST_CLUSTERS);
+    return rc;
+}
+
+static void show(void *ctx, int64_t done, int64_t all)
+{
+    cli_progress(ctx, all > 0 ? (double)done / (double)all : 1);
+}
+
+static int search(const struct ss_request *base, const struct ss_sweep *vary, const struct cli_flags *flags,
+                  struct ss_find_result **out, struct ss_error *err)
+{
+    static char what[] = "searching";
+    const struct ss_scenario_options how = {.asker = ss_simgrid_ask_routes, .files = cli_files()};
+    struct ss_run_options run = {.engine = SS_ENGINE_NATIVE};
+    struct ss_bands *bands = NULL;
+    int shown = isatty(STDERR_FILENO), rc = ss_bands_load(NULL, cli_files(), &bands, err);
+
+    run.bands = bands;
+    const struct ss_find_options options = {.vary = vary,
+                                            .how = &how,
+                                            .run = &run,
+                                            .workers = flags->search.workers,
+                                            .exhaustive = flags->search.exhaustive,
+                                            .confirm = !flags->search.unconfirmed,
+                                            .progress = shown ? show : NULL,
+                                            .ctx = what};
+    if (!rc)
+        rc = ss_find_run(base, &options, out, err);
+    if (shown)
+        cli_progress_end();
+    ss_bands_free(bands);
+    return rc;
+}
+
+static int check_outputs(const struct cli_flags *flags, struct ss_error *err)
+{
+    if (ss_output_same(flags->csv, flags->output))
+        return cli_usage(err, "give each a name of its own", "--csv and --output write the same file");
+    return cli_output_check(flags->csv, "--", err);
+}
+
+static int report(const struct ss_find_result *found, const struct cli_flags *flags, struct ss_error *err)
+{
+    struct ss_output *output;
+    FILE *stream;
+    int rc = SS_OK;
+
+    if (flags->csv[0]) {
+        rc = cli_output_begin(flags->csv, &output, &stream, err);
+        if (!rc)
+            rc = cli_output_end(output, ss_find_write_csv(found, stream, err), err);
+    }
+    if (!rc)
+        rc = cli_output_begin(flags->output, &output, &stream, err);
+    return rc ? rc
+              : cli_output_end(
+                    output,
+                    ss_find_write(found, flags->json, flags->search.top ? flags->search.top : 5, stream, err),
+                    err);
+}
+
+/* 0 where a layout fits, or is near the limit, on one of the numbers of nodes. */
+static int verdict(const struct ss_find_result *found)
+{
+    for (int g = 0; g < found->ngroups; g++)
+        if (found->groups[g].best >= 0 || found->groups[g].near >= 0)
+            return 0;
+    return ss_status_exit(SS_ERR_OOM);
+}
+
+int cmd_search(int argc, char **argv, struct ss_error *err)
+{
+    struct ss_sweep *vary = calloc(1, sizeof *vary);
+    struct ss_find_result *found = NULL;
+    struct ss_request base;
+    struct cli_flags flags;
+    int rc, status = 0;
+
+    cli_flags_init(&flags, CLI_SEARCH);
+    ss_request_init(&base);
+    rc = vary ? cli_request_read(&base, NULL, &flags, argc, argv, err) : SS_ERR_NOMEM;
+    if (!rc)
+        rc = read_varied(vary, &flags.vary, err);
+    if (!rc)
+        rc = check_outputs(&flags, err);
+    if (!rc)
+        rc = search(&base, vary, &flags, &found, err);
+    if (!rc)
+        rc = report(found, &flags, err);
+    if (!rc)
+        status = verdict(found);
+    ss_find_free(found);
+    free(vary);
+    ss_request_free(&base);
+    cli_flags_free(&flags);
+    return rc ? rc : status;
+}

@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the files of the search share. */
+#ifndef SS_DECIDE_SEARCH_INTERNAL_H
+#define SS_DECIDE_SEARCH_INTERNAL_H
+
+#include "job/loaded.h"
+#include "stepsim/job.h"
+#include "stepsim/search.h"
+
+#define SS_FIND_MOST_AXES 16
+#define SS_FIND_CLUSTERS 4096
+/* Combinations of all axes and groups. */
+#define SS_FIND_MOST_LAYOUTS 2000000000
+
+/* An axis of a layout: a flag and its values. */
+struct ss_find_axis {
+    char flag[64];
+    int kind; /* enum ss_find_kind */
+    int n;
+    char value[SS_SWEEP_VALUES][64];
+};
+/* Axes that every job has, outermost first; what a check of one reads is set before it. Other flags that are varied come where
+ * SS_AXIS_EXTRA stands. */
+enum ss_find_kind {
+    SS_FIND_TP,
+    SS_FIND_CP,
+    SS_FIND_PP,
+    SS_FIND_EP,
+    SS_FIND_EXTRA,
+    SS_FIND_SCHEDULE,
+    SS_FIND_VP,
+    SS_FIND_MBS,
+    SS_FIND_RECOMPUTE,
+    SS_FIND_FSDP,
+    SS_FIND_KINDS
+};
+
+/* Layouts on one cluster. */
+struct ss_find_cluster {
+    int at[SS_SWEEP_FLAGS];    /* values of the flags that are no axes */
+    struct ss_request request; /* the words of the job, and these */
+    struct ss_job job;         /* parsed, no axis set */
+    struct ss_model model;     /* as its config and the flags have it, unfinished */
+    struct ss_platform *platform;
+    struct ss_stack *stack;
+    int world_size, gpus_per_node;
+    int naxes;
+    struct ss_find_axis axes[SS_FIND_MOST_AXES];
+    int shards;   /* 1: the optimizer is sharded where the job does not say */
+    int splits;   /* 1: the layers of the first and last stage are free */
+    int sequence; /* 1: sequence parallelism goes with tensor parallelism */
+};
+
+/* A layout that is not refused. */
+struct ss_find_leaf {
+    int cluster;
+    unsigned char at[SS_FIND_MOST_AXES];
+    double seconds, bytes; /* bounds */
+};
+
+struct ss_find_space {
+    struct ss_loaded *loaded;
+    int nclusters;
+    struct ss_find_cluster *clusters;
+    size_t nleaves, cap_leaves;
+    struct ss_find_leaf *leaves;
+    struct ss_find_result *found; /* its groups and rules count what is refused */
+    size_t cap_rules;
+};
+
+/* ---- search_space.c: clusters, their axes, and the layouts that the framework takes ---- */
+int ss_find_space_build(const struct ss_request *base, const struct ss_find_options *o,
+                        struct ss_find_space *s, struct ss_error *err);
+void ss_find_space_free(struct ss_find_space *s);
+/* Counts n layouts as refused, by the rule that `why` tells. */
+int ss_find_refuse(struct ss_find_space *s, int cluster, const struct ss_error *why, int64_t n,
+                   struct ss_error *err);
+
+/* ---- search_axes.c ---- */
+/* Fills the axes of a cluster whose job, model and sizes are set. */
+int ss_find_axes_build(struct ss_find_cluster *c, const struct ss_sweep *vary, struct ss_error *err);
+/* Whether a flag that is varied is an axis of a layout, not of the cluster or the model. */
+int ss_find_is_axis(const char *flag);
+/* Whether a request gives one of these flags, which blanks part. */
+int ss_find_gives(const struct ss_request *r, const char *flags);
+/* Writes the words that value at[axis] stands for, given the values of the axes before it. */
+void ss_find_words(const struct ss_find_cluster *c, const unsigned char *at, int axis, char *words,
+                   size_t size);
+/* The words of all axes. */
+void ss_find_flags(const struct ss_find_cluster *c, const unsigned char *at, char *words, size_t size);
+/* Sets the words of an axis in a job, which is of no use if this fails. */
+int ss_find_set(const struct ss_find_cluster *c, const unsigned char *at, int axis, struct ss_job *job,
+                struct ss_error *err);
+/* The job of a leaf, finished. */
+int ss_find_job(const struct ss_find_space *s, const struct ss_find_leaf *leaf, struct ss_job *job,
+                struct ss_error *err);
+
+/* ---- search_predict.c ---- */
+/* Predicts the leaves, n of them, in worker processes. */
+int ss_find_predict(const struct ss_find_space *s, const struct ss_find_options *o,
+                    const struct ss_find_leaf *const *leaves, int n, struct ss_find_point *out,
+                    struct ss_error *err);
+
+/* ---- search_rank.c ---- */
+/* Sorts the points; fills in best, near, like_best and front. */
+void ss_find_rank(struct ss_find_result *f);
+
+#endif

@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The search for a layout: all that a job may take of tensor, context, pipeline and expert parallelism, virtual stages, micro
+ * batch, recompute and sharding, on each number of nodes that is asked for; which is fastest and surely fits.
+ *
+ *     ss_sweep_vary(&vary, "nodes=4..64", &err);      stepsim/sweep.h: ranges, lists, "tp=auto"
+ *     ss_find_run(&request, &options, &found, &err);
+ *     found->groups[0].best                           a point of found->points, or -1
+ *     ss_find_free(found);
+ *
+ * What the job gives stays as it gives it; what is varied takes the values that are named, and every legal one where that is
+ * `auto`, as do the axes of SS_FIND_AXES below that the job does not give. docs/design/design.md, section 9, tells how.
+ */
+#ifndef STEPSIM_SEARCH_H
+#define STEPSIM_SEARCH_H
+
+#include <stdint.h>
+#include <stdio.h>
+
+#include "stepsim/error.h"
+#include "stepsim/request.h"
+#include "stepsim/result.h"
+#include "stepsim/scenario.h"
+#include "stepsim/summary.h"
+#include "stepsim/sweep.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* How a search is made. */
+struct ss_find_options {
+    const struct ss_sweep *vary;           /* flags and values; NULL: none */
+    const struct ss_scenario_options *how; /* asker and files; `like` is not looked at; may be NULL */
+    const struct ss_run_options
+        *run;       /* engine and bands of every prediction; NULL: native, and bands that are read */
+    int workers;    /* processes, whose number changes no answer; 0: one a core */
+    int exhaustive; /* 1: no layout is left out because of a bound */
+    int confirm;    /* 1: the best are run by SimGrid at layer level too */
+    /* Called now and then with what is done, of how many layouts that are left; may be NULL. */
+    void (*progress)(void *ctx, int64_t done, int64_t all);
+    void *ctx;
+};
+
+/* A layout that was predicted. */
+struct ss_find_point {
+    int group;                      /* whose nodes it is on */
+    int tp, cp, pp, ep, chunks, dp; /* chunks: of a pipeline rank */
+    int micro_batch, microbatches;  /* microbatches of a pipeline */
+    int recompute;                  /* enum ss_recompute */
+    int fsdp;                       /* 1: parameters are sharded */
+    char flags[400];                /* words behind those of the job that make it */
+    struct ss_summary summary;
+    double least_s,
+        least_bytes; /* proven bounds: of its iteration, and of the memory that nvidia-smi shows */
+    int front;       /* 1: no other that fits has fewer GPUs, less time and less memory, or as much of each */
+    int like_best; /* 1: its time is within the error band of the best of its group, which is not told apart from it */
+};
+
+/* What became of all layouts on one number of nodes (or of one combination of other flags that are no axes of a layout). */
+struct ss_find_group {
+    int nodes, gpus;
+    char flags[200]; /* the words that make it, "" none */
+    int64_t layouts; /* combinations of the axes' values */
+    int64_t refused; /* by the framework, or not modelled */
+    int64_t
+        too_large; /* of them those whose weights, gradients and states alone do not fit, which are not predicted */
+    int64_t bounded;    /* cannot be the best, nor on the front, and are not predicted */
+    int64_t predicted;  /* the rest */
+    int best;           /* index of the fastest that surely fits; -1: none */
+    int near;           /* of the fastest near the limit, where that is faster; else -1 */
+    int like_best;      /* points not told apart from the best, the best not counted */
+    double confirmed_s; /* the best by SimGrid at layer level; 0: not asked for, or none */
+};
+
+/* A rule that refused layouts. */
+struct ss_find_rule {
+    int code;          /* enum ss_status */
+    int64_t n;         /* layouts that it refused, each counted once */
+    char flags[256];   /* flags that it blames */
+    char example[320]; /* what it says of the first of them */
+};
+
+struct ss_find_result {
+    int ngroups, nrules, npoints;
+    struct ss_find_group *groups; /* in the order of the values */
+    struct ss_find_rule *rules;   /* that refused most first */
+    struct ss_find_point
+        *points; /* predicted ones: by group, those that fit, are near the limit, and do not; then by time */
+};
+
+/* Searches. Which layouts are predicted, and what is found, depends on the request and what is varied alone. The caller frees *out
+ * with ss_find_free. Errors: SS_ERR_USAGE (the job has no global batch; values that contradict each other), SS_ERR_CONFIG (every
+ * layout is refused: the rule that refused most), those of ss_scenario_build and ss_predict. */
+int ss_find_run(const struct ss_request *base, const struct ss_find_options *options,
+                struct ss_find_result **out, struct ss_error *err);
+/* Returns on how many clusters a search with these flags is made: combinations of the values of those that are no axes of a layout;
+ * 0 where there are more than `most`. */
+int ss_find_clusters(const struct ss_sweep *vary, int most);
+/* Frees what was found. NULL is allowed. */
+void ss_find_free(struct ss_find_result *found);
+/* Writes what was found as text with the first `top` layouts of each number of nodes, or as JSON. Error: SS_ERR_IO. */
+int ss_find_write(const struct ss_find_result *found, int json, int top, FILE *out, struct ss_error *err);
+/* The points, with all figures, as a CSV table. Error: SS_ERR_IO. */
+int ss_find_write_csv(const struct ss_find_result *found, FILE *out, struct ss_error *err);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

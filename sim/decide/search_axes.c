@@ -1,0 +1,349 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Axes of a layout: which a job has, their values, and the words of each. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/base.h"
+#include "decide/search_internal.h"
+#include "stepsim/flags.h"
+#include "stepsim/schedule.h"
+#include "study/study_internal.h"
+
+/* ---- values of an axis that is `auto` ---- */
+
+static int add(struct ss_find_axis *a, const char *value)
+{
+    if (a->n == SS_SWEEP_VALUES)
+        return SS_ERR_USAGE;
+    ss_copy(a->value[a->n++], sizeof a->value[0], value);
+    return SS_OK;
+}
+
+static int add_number(struct ss_find_axis *a, int value)
+{
+    char text[24];
+    snprintf(text, sizeof text, "%d", value);
+    return add(a, text);
+}
+
+/* Those of `of`, up to `most`. */
+static int add_divisors(struct ss_find_axis *a, int of, int most)
+{
+    int rc = SS_OK;
+    for (int d = 1; d <= of && d <= most && !rc; d++)
+        if (of % d == 0)
+            rc = add_number(a, d);
+    return rc;
+}
+
+static int tensor(const struct ss_find_cluster *c, struct ss_find_axis *a)
+{
+    return add_divisors(a, c->world_size, c->model.num_attention_heads);
+}
+
+static int context(const struct ss_find_cluster *c, struct ss_find_axis *a)
+{
+    return add_divisors(a, c->world_size, c->job.seq_length > 2 ? c->job.seq_length / 2 : 1);
+}
+
+/* Embedding and loss may count as layers. */
+static int pipeline(const struct ss_find_cluster *c, struct ss_find_axis *a)
+{
+    return add_divisors(a, c->world_size, c->model.num_layers + 2);
+}
+
+static int expert(const struct ss_find_cluster *c, struct ss_find_axis *a)
+{
+    int rc = SS_OK, experts = c->model.num_experts > 0 ? c->model.num_experts : 1;
+    for (int d = 1; d <= experts && d <= c->world_size && !rc; d++)
+        if (experts % d == 0 && c->world_size % d == 0)
+            rc = add_number(a, d);
+    return rc;
+}
+
+/* Divisors of the layers, and of the layers with embedding and loss, that leave a layer to each of two stages. */
+static int chunks(const struct ss_find_cluster *c, struct ss_find_axis *a)
+{
+    int layers = c->model.num_layers, rc = SS_OK;
+    for (int v = 1; 2 * v <= layers + 2 && !rc; v++)
+        if (v == 1 || layers % v == 0 || (c->splits && (layers + 2) % v == 0))
+            rc = add_number(a, v);
+    return rc;
+}
+
+static int micro_batch(const struct ss_find_cluster *c, struct ss_find_axis *a)
+{
+    return add_divisors(a, c->job.global_batch, c->job.global_batch);
+}
+
+static int recompute(const struct ss_find_cluster *c, struct ss_find_axis *a)
+{
+    static const char *const words[] = {"none", "selective", "full"};
+    int rc = SS_OK;
+    (void)c;
+    for (size_t i = 0; i < SS_ARRAY_LEN(words) && !rc; i++)
+        rc = add(a, words[i]);
+    return rc;
+}
+
+static int sharding(const struct ss_find_cluster *c, struct ss_find_axis *a)
+{
+    int rc = add(a, "none");
+    return rc || c->world_size < 2 ? rc : add(a, "full");
+}
+
+static int schedule(const struct ss_find_cluster *c, struct ss_find_axis *a)
+{
+    const char *name, *description;
+    int rc = add(a, "auto");
+    (void)c;
+    for (int i = 0; !rc && ss_schedule_known(i, &name, &description); i++)
+        rc = add(a, name);
+    return rc;
+}
+
+/* ---- which axes there are ---- */
+
+static const struct row {
+    const char *flag;  /* NULL: those of other flags */
+    const char *fixed; /* a job that gives one of these has this axis as it says */
+    int (*values)(const struct ss_find_cluster *c, struct ss_find_axis *a);
+    int usual; /* 1: all values are tried where nobody says anything */
+} rows[SS_FIND_KINDS] = {
+    [SS_FIND_TP] = {"--tp", "--tp", tensor, 1},
+    [SS_FIND_CP] = {"--cp", "--cp", context, 1},
+    [SS_FIND_PP] = {"--pp", "--pp --pipeline-model-parallel-layout", pipeline, 1},
+    [SS_FIND_EP] = {"--ep", "--ep", expert, 1},
+    [SS_FIND_SCHEDULE] = {"--schedule", "--schedule", schedule, 0},
+    [SS_FIND_VP] = {"--vp",
+                    "--vp --num-virtual-stages-per-pipeline-rank --num-layers-per-virtual-pipeline-stage "
+                    "--pipeline-model-parallel-layout --schedule",
+                    chunks, 1},
+    [SS_FIND_MBS] = {"--mbs", "--mbs", micro_batch, 1},
+    [SS_FIND_RECOMPUTE] = {"--recompute",
+                           "--recompute --recompute-granularity --recompute-activations "
+                           "--recompute-method --recompute-modules --checkpoint-activations "
+                           "--cpu-offloading --cpu-offloading-num-layers "
+                           "--fine-grained-activation-offloading",
+                           recompute, 1},
+    [SS_FIND_FSDP] = {"--fsdp",
+                      "--fsdp --use-megatron-fsdp --use-torch-fsdp2 --use-distributed-optimizer "
+                      "--data-parallel-sharding-strategy --optimizer",
+                      sharding, 1},
+};
+
+/* Flags of the job that make no other model, cluster or work, so that the layouts they make compete. */
+static const char extras[] =
+    "--etp --sequence-parallel --use-distributed-optimizer --tp-comm-overlap "
+    "--overlap-grad-reduce --overlap-param-gather --cp-comm-type --rank-order "
+    "--microbatch-group-size-per-vp-stage --num-layers-per-virtual-pipeline-stage "
+    "--recompute-num-layers --optimizer-cpu-offload --cpu-offloading-num-layers "
+    "--fine-grained-activation-offloading --offload-modules --moe-token-dispatcher-type";
+
+static int names(const char *list, const char *flag)
+{
+    char name[64];
+    for (const char *p = list; *p; p += strcspn(p, " "), p += strspn(p, " ")) {
+        snprintf(name, sizeof name, "%.*s", (int)strcspn(p, " "), p);
+        if (!strcmp(name, flag) || ss_flag_same(name, flag))
+            return 1;
+    }
+    return 0;
+}
+
+/* The kind of a flag's axis; -1: it is none. */
+static int kind_of(const char *flag)
+{
+    for (int k = 0; k < SS_FIND_KINDS; k++)
+        if (rows[k].flag && names(rows[k].flag, flag))
+            return k;
+    return names(extras, flag) ? SS_FIND_EXTRA : -1;
+}
+
+int ss_find_is_axis(const char *flag)
+{
+    return kind_of(flag) >= 0;
+}
+
+int ss_find_gives(const struct ss_request *r, const char *flags)
+{
+    char name[64];
+    for (const char *p = flags; *p; p += strcspn(p, " "), p += strspn(p, " ")) {
+        snprintf(name, sizeof name, "%.*s", (int)strcspn(p, " "), p);
+        if (ss_request_find(r, name) < r->n)
+            return 1;
+    }
+    return 0;
+}
+
+static int is_auto(const struct ss_sweep_flag *f)
+{
+    return f->nvalues == 1 && !strcmp(f->value[0], "auto");
+}
+
+static int fill(const struct ss_find_cluster *c, struct ss_find_axis *a, const struct row *row,
+                const struct ss_sweep_flag *asked, struct ss_error *err)
+{
+    int rc = SS_OK;
+    if (asked && !(row && is_auto(asked)))
+        for (int i = 0; i < asked->nvalues && !rc; i++)
+            rc = add(a, asked->value[i]);
+    else if (row)
+        rc = row->values(c, a);
+    if (rc)
+        return ss_fail(err, rc, NULL, 0, "%s has more than %d values", a->flag, SS_SWEEP_VALUES);
+    return SS_OK;
+}
+
+static int add_axis(struct ss_find_cluster *c, int kind, const struct ss_sweep_flag *asked,
+                    struct ss_error *err)
+{
+    if (c->naxes == SS_FIND_MOST_AXES)
+        return ss_fail(err, SS_ERR_USAGE, NULL, 0, "more than %d axes", SS_FIND_MOST_AXES);
+    struct ss_find_axis *a = &c->axes[c->naxes++];
+    memset(a, 0, sizeof *a);
+    a->kind = kind;
+    ss_copy(a->flag, sizeof a->flag, asked ? asked->name : rows[kind].flag);
+    return fill(c, a, kind == SS_FIND_EXTRA ? NULL : &rows[kind], asked, err);
+}
+
+/* Axes of one kind: those that are varied, else the usual one. */
+static int add_kind(struct ss_find_cluster *c, int kind, const struct ss_sweep *vary, struct ss_error *err)
+{
+    int asked = 0, rc = SS_OK;
+    for (int f = 0; vary && f < vary->nflags && !rc; f++)
+        if (kind_of(vary->flags[f].name) == kind) {
+            rc = add_axis(c, kind, &vary->flags[f], err);
+            asked = 1;
+        }
+    if (rc || asked || kind == SS_FIND_EXTRA || !rows[kind].usual ||
+        ss_find_gives(&c->request, rows[kind].fixed))
+        return rc;
+    for (int f = 0; vary && f < vary->nflags; f++)
+        if (names(rows[kind].fixed, vary->flags[f].name))
+            return SS_OK;
+    if (kind == SS_FIND_EP && c->model.num_experts <= 0)
+        return SS_OK;
+    return add_axis(c, kind, NULL, err);
+}
+
+static int varies(const struct ss_sweep *vary, const char *flag)
+{
+    for (int f = 0; vary && f < vary->nflags; f++)
+        if (ss_flag_same(vary->flags[f].name, flag))
+            return 1;
+    return 0;
+}
+
+int ss_find_axes_build(struct ss_find_cluster *c, const struct ss_sweep *vary, struct ss_error *err)
+{
+    static const char splits[] =
+        "--decoder-first-pipeline-num-layers --decoder-last-pipeline-num-layers "
+        "--pipeline-model-parallel-layout --account-for-embedding-in-pipeline-split "
+        "--account-for-loss-in-pipeline-split --num-layers-per-virtual-pipeline-stage";
+    int rc = SS_OK;
+    c->splits =
+        !ss_find_gives(&c->request, splits) && !varies(vary, "--num-layers-per-virtual-pipeline-stage");
+    c->sequence = !ss_find_gives(&c->request, "--sequence-parallel") && !varies(vary, "--sequence-parallel");
+    c->shards = !ss_find_gives(&c->request, "--use-distributed-optimizer --fsdp --use-megatron-fsdp "
+                                            "--use-torch-fsdp2 --optimizer") &&
+                !varies(vary, "--use-distributed-optimizer");
+    for (int kind = 0; kind < SS_FIND_KINDS && !rc; kind++)
+        rc = add_kind(c, kind, vary, err);
+    return rc;
+}
+
+/* ---- words ---- */
+
+static int number_at(const struct ss_find_cluster *c, const unsigned char *at, int kind, int otherwise)
+{
+    for (int a = 0; a < c->naxes; a++)
+        if (c->axes[a].kind == kind)
+            return atoi(c->axes[a].value[at[a]]);
+    return otherwise;
+}
+
+/* Layers that the stages do not divide: embedding and loss count as one each, or the last stage has fewer, or the rest. */
+static void write_split(const struct ss_find_cluster *c, int pp, int v, char *words, size_t size)
+{
+    int layers = c->model.num_layers, each;
+    words[0] = 0;
+    if (!c->splits || pp < 2 || layers % (pp * v) == 0)
+        return;
+    if ((layers + 2) % (pp * v) == 0) {
+        snprintf(words, size,
+                 " --account-for-embedding-in-pipeline-split --account-for-loss-in-pipeline-split");
+        return;
+    }
+    each = layers / pp / v * v;
+    if (layers > (each + v) * (pp - 1))
+        each += v;
+    if (each > 0 && (layers - each * (pp - 1)) % v == 0)
+        snprintf(words, size, " --decoder-last-pipeline-num-layers %d", layers - each * (pp - 1));
+}
+
+void ss_find_words(const struct ss_find_cluster *c, const unsigned char *at, int axis, char *words,
+                   size_t size)
+{
+    const struct ss_find_axis *a = &c->axes[axis];
+    const char *value = a->value[at[axis]];
+    char more[160] = "";
+
+    if (!strcmp(value, "off")) {
+        words[0] = 0;
+        return;
+    }
+    if (a->kind == SS_FIND_TP && c->sequence && strcmp(value, "1") != 0)
+        ss_copy(more, sizeof more, " --sequence-parallel");
+    if (a->kind == SS_FIND_VP)
+        write_split(c, number_at(c, at, SS_FIND_PP, c->job.pp), atoi(value) > 0 ? atoi(value) : 1, more,
+                    sizeof more);
+    if (a->kind == SS_FIND_FSDP && c->shards && !strcmp(value, "none"))
+        ss_copy(more, sizeof more, " --use-distributed-optimizer");
+    if (!strcmp(value, "on"))
+        snprintf(words, size, "%s%s", a->flag, more);
+    else if (a->kind == SS_FIND_FSDP && !strcmp(value, "none"))
+        snprintf(words, size, "%s", more[0] ? more + 1 : "");
+    else
+        snprintf(words, size, "%s %s%s", a->flag, value, more);
+}
+
+void ss_find_flags(const struct ss_find_cluster *c, const unsigned char *at, char *words, size_t size)
+{
+    size_t used = 0;
+    words[0] = 0;
+    for (int a = 0; a < c->naxes; a++) {
+        char one[256];
+        ss_find_words(c, at, a, one, sizeof one);
+        if (one[0] && used < size)
+            used += (size_t)snprintf(words + used, size - used, "%s%s", used ? " " : "", one);
+    }
+}
+
+int ss_find_set(const struct ss_find_cluster *c, const unsigned char *at, int axis, struct ss_job *job,
+                struct ss_error *err)
+{
+    struct ss_request r;
+    char words[256];
+
+    ss_find_words(c, at, axis, words, sizeof words);
+    ss_request_init(&r);
+    int rc = ss_study_add_words(&r, words);
+    if (rc)
+        ss_fail(err, rc, NULL, 0, "out of memory");
+    if (!rc)
+        rc = ss_job_parse(job, &r, NULL, err);
+    ss_request_free(&r);
+    return rc;
+}
+
+int ss_find_job(const struct ss_find_space *s, const struct ss_find_leaf *leaf, struct ss_job *job,
+                struct ss_error *err)
+{
+    const struct ss_find_cluster *c = &s->clusters[leaf->cluster];
+    int rc = SS_OK;
+    *job = c->job;
+    for (int a = 0; a < c->naxes && !rc; a++)
+        rc = ss_find_set(c, leaf->at, a, job, err);
+    return rc ? rc : ss_loaded_finish(s->loaded, job, c->stack, c->world_size, c->gpus_per_node, NULL, err);
+}

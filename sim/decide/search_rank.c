@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Which of the predicted layouts are best: by number of nodes, and as a front. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "decide/search_internal.h"
+
+static int order(double a, double b)
+{
+    return a < b ? -1 : a > b;
+}
+
+/* By group, outcome, time, memory; then the words, so that equal ones have an order of their own. */
+static int by_rank(const void *left, const void *right)
+{
+    const struct ss_find_point *a = left, *b = right;
+    int d = a->group - b->group;
+    if (!d)
+        d = a->summary.outcome - b->summary.outcome;
+    if (!d)
+        d = order(a->summary.iteration_s, b->summary.iteration_s);
+    if (!d)
+        d = order(a->summary.peak_device, b->summary.peak_device);
+    return d ? d : strcmp(a->flags, b->flags);
+}
+
+/* Faster, or smaller, and in nothing worse; of two that are equal in all the first. */
+static int beats(const struct ss_find_result *f, int i, int k)
+{
+    const struct ss_summary *a = &f->points[i].summary, *b = &f->points[k].summary;
+    if (a->gpus > b->gpus || a->iteration_s > b->iteration_s || a->peak_device > b->peak_device)
+        return 0;
+    return a->gpus < b->gpus || a->iteration_s < b->iteration_s || a->peak_device < b->peak_device || i < k;
+}
+
+static void find_front(struct ss_find_result *f)
+{
+    int *front = malloc((size_t)(f->npoints ? f->npoints : 1) * sizeof *front), n = 0;
+    for (int i = 0; front && i < f->npoints; i++) {
+        if (f->points[i].summary.outcome != SS_OUTCOME_FITS)
+            continue;
+        int beaten = 0, kept = 0;
+        for (int k = 0; k < n && !beaten; k++)
+            beaten = beats(f, front[k], i);
+        if (beaten)
+            continue;
+        for (int k = 0; k < n; k++)
+            if (!beats(f, i, front[k]))
+                front[kept++] = front[k];
+        n = kept;
+        front[n++] = i;
+    }
+    for (int k = 0; front && k < n; k++)
+        f->points[front[k]].front = 1;
+    free(front);
+}
+
+static void find_best(struct ss_find_result *f, int at)
+{
+    struct ss_find_group *g = &f->groups[at];
+    g->best = g->near = -1;
+    for (int i = 0; i < f->npoints; i++) {
+        const struct ss_find_point *p = &f->points[i];
+        if (p->group != at)
+            continue;
+        if (g->best < 0 && p->summary.outcome == SS_OUTCOME_FITS)
+            g->best = i;
+        if (g->near < 0 && p->summary.outcome == SS_OUTCOME_NEAR_LIMIT)
+            g->near = i;
+    }
+    if (g->best < 0)
+        return;
+    const struct ss_summary *best = &f->points[g->best].summary;
+    if (g->near >= 0 && f->points[g->near].summary.iteration_s >= best->iteration_s)
+        g->near = -1;
+    for (int i = g->best + 1; i < f->npoints; i++) {
+        struct ss_find_point *p = &f->points[i];
+        p->like_best = p->group == at && p->summary.outcome == SS_OUTCOME_FITS &&
+                       p->summary.iteration_s <= best->iteration_s * (1 + best->band_pct / 100);
+        g->like_best += p->like_best;
+    }
+}
+
+void ss_find_rank(struct ss_find_result *f)
+{
+    qsort(f->points, (size_t)f->npoints, sizeof *f->points, by_rank);
+    for (int g = 0; g < f->ngroups; g++)
+        find_best(f, g);
+    find_front(f);
+}
+
+void ss_find_free(struct ss_find_result *found)
+{
+    if (!found)
+        return;
+    free(found->groups);
+    free(found->rules);
+    free(found->points);
+    free(found);
+}

@@ -1,0 +1,216 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A search as text, JSON and CSV. */
+#include <math.h>
+#include <string.h>
+
+#include "base/csv.h"
+#include "report/common.h"
+#include "report/text.h"
+#include "stepsim/search.h"
+
+/* "tp 4 cp 1 pp 8 x5 mbs 1, recompute full" */
+static const char *layout_of(const struct ss_find_point *p, char *buf, size_t size)
+{
+    size_t used = (size_t)snprintf(buf, size, "tp %d cp %d pp %d", p->tp, p->cp, p->pp);
+    if (p->chunks > 1)
+        used += (size_t)snprintf(buf + used, size - used, " x %d", p->chunks);
+    if (p->ep > 1)
+        used += (size_t)snprintf(buf + used, size - used, " ep %d", p->ep);
+    used += (size_t)snprintf(buf + used, size - used, " mbs %d", p->micro_batch);
+    if (p->fsdp)
+        used += (size_t)snprintf(buf + used, size - used, " fsdp");
+    if (p->recompute != SS_RECOMPUTE_NONE)
+        snprintf(buf + used, size - used, " %s", ss_job_word("--recompute", p->recompute));
+    return buf;
+}
+
+static void write_counts(const struct ss_find_result *f, FILE *out)
+{
+    struct ss_find_group all = {0};
+    for (int g = 0; g < f->ngroups; g++) {
+        all.layouts += f->groups[g].layouts;
+        all.refused += f->groups[g].refused;
+        all.too_large += f->groups[g].too_large;
+        all.bounded += f->groups[g].bounded;
+        all.predicted += f->groups[g].predicted;
+    }
+    fprintf(
+        out,
+        "%lld layouts: %lld refused, %lld too large for weights and optimizer alone, %lld cannot win, %lld "
+        "predicted\n",
+        (long long)all.layouts, (long long)all.refused, (long long)all.too_large, (long long)all.bounded,
+        (long long)all.predicted);
+}
+
+static void write_point(const struct ss_find_result *f, int i, FILE *out)
+{
+    const struct ss_find_point *p = &f->points[i];
+    const struct ss_summary *u = &p->summary;
+    char time[32], layout[120];
+    fprintf(out, "%5d %5.0f  %-38s %10s %6.1f %12.1f %7.1f  %s%s%s\n", f->groups[p->group].nodes, u->gpus,
+            layout_of(p, layout, sizeof layout), ss_text_time(u->iteration_s, time, sizeof time),
+            100 * u->mfu, u->tokens_per_s_per_gpu, u->peak_device / SS_GIB, ss_outcome_word(u->outcome),
+            p->like_best                    ? ", not told apart"
+            : i == f->groups[p->group].best ? ", best"
+                                            : "",
+            p->front ? ", front" : "");
+}
+
+static void write_head(FILE *out)
+{
+    fprintf(out, "%5s %5s  %-38s %10s %6s %12s %7s  verdict\n", "nodes", "GPUs", "layout", "iteration",
+            "MFU %", "tokens/s/GPU", "GiB");
+}
+
+static void write_group(const struct ss_find_result *f, int g, int top, FILE *out)
+{
+    int shown = 0, first = 1;
+    for (int i = 0; i < f->npoints && shown < top; i++) {
+        const struct ss_find_point *p = &f->points[i];
+        if (p->group != g || p->summary.outcome == SS_OUTCOME_TOO_LARGE)
+            continue;
+        if (p->summary.outcome == SS_OUTCOME_NEAR_LIMIT && i != f->groups[g].near)
+            continue;
+        write_point(f, i, out);
+        shown += p->summary.outcome == SS_OUTCOME_FITS;
+        first = 0;
+    }
+    if (first)
+        fprintf(out, "%5d %5d  none of %lld layouts fits\n", f->groups[g].nodes, f->groups[g].gpus,
+                (long long)(f->groups[g].layouts - f->groups[g].refused));
+}
+
+static void write_best(const struct ss_find_result *f, int g, FILE *out)
+{
+    const struct ss_find_group *group = &f->groups[g];
+    if (group->best < 0)
+        return;
+    const struct ss_find_point *p = &f->points[group->best];
+    char time[32];
+    fprintf(out, "best on %d node%s: %s\n", group->nodes, group->nodes == 1 ? "" : "s", p->flags);
+    fprintf(out, "    %s", ss_text_time(p->summary.iteration_s, time, sizeof time));
+    if (p->summary.band_pct > 0)
+        fprintf(out, " +-%.*f %%", p->summary.band_pct < 10, p->summary.band_pct);
+    fprintf(out, "; %d other%s within that error", group->like_best, group->like_best == 1 ? "" : "s");
+    if (group->confirmed_s > 0)
+        fprintf(out, "; SimGrid at layer level: %s", ss_text_time(group->confirmed_s, time, sizeof time));
+    fputc('\n', out);
+}
+
+static int write_text(const struct ss_find_result *f, int top, FILE *out, struct ss_error *err)
+{
+    write_counts(f, out);
+    fputc('\n', out);
+    write_head(out);
+    for (int g = 0; g < f->ngroups; g++)
+        write_group(f, g, top, out);
+    fputc('\n', out);
+    for (int g = 0; g < f->ngroups; g++)
+        write_best(f, g, out);
+    if (f->nrules)
+        fputs("\nrefused by\n", out);
+    for (int r = 0; r < f->nrules; r++)
+        fprintf(out, "%10lld  %s: %s\n", (long long)f->rules[r].n, f->rules[r].flags, f->rules[r].example);
+    return ss_report_done(out, err);
+}
+
+static json_t *point_object(const struct ss_find_point *p)
+{
+    json_t *o = json_object();
+    ss_json_integer(o, "group", p->group);
+    ss_json_text(o, "flags", p->flags);
+    ss_json_integer(o, "tp", p->tp);
+    ss_json_integer(o, "cp", p->cp);
+    ss_json_integer(o, "pp", p->pp);
+    ss_json_integer(o, "ep", p->ep);
+    ss_json_integer(o, "chunks", p->chunks);
+    ss_json_integer(o, "dp", p->dp);
+    ss_json_integer(o, "micro_batch", p->micro_batch);
+    ss_json_integer(o, "microbatches", p->microbatches);
+    ss_json_text(o, "recompute", ss_job_word("--recompute", p->recompute));
+    ss_json_flag(o, "fsdp", p->fsdp);
+    ss_json_verdict(o, &p->summary);
+    ss_json_metrics(o, -1, &p->summary);
+    ss_json_flag(o, "front", p->front);
+    ss_json_flag(o, "like_best", p->like_best);
+    return o;
+}
+
+static void put_index(json_t *o, const char *key, int index)
+{
+    json_object_set_new(o, key, index < 0 ? json_null() : json_integer(index));
+}
+
+static json_t *group_object(const struct ss_find_group *g)
+{
+    json_t *o = json_object();
+    ss_json_text(o, "flags", g->flags);
+    ss_json_integer(o, "nodes", g->nodes);
+    ss_json_integer(o, "gpus", g->gpus);
+    ss_json_integer(o, "layouts", g->layouts);
+    ss_json_integer(o, "refused", g->refused);
+    ss_json_integer(o, "too_large", g->too_large);
+    ss_json_integer(o, "bounded", g->bounded);
+    ss_json_integer(o, "predicted", g->predicted);
+    put_index(o, "best", g->best);
+    put_index(o, "near", g->near);
+    ss_json_integer(o, "like_best", g->like_best);
+    if (g->confirmed_s > 0)
+        ss_json_number(o, "confirmed_ms", 1e3 * g->confirmed_s);
+    return o;
+}
+
+static json_t *rule_object(const struct ss_find_rule *r)
+{
+    json_t *o = json_object();
+    ss_json_text(o, "code", ss_status_name(r->code));
+    ss_json_text(o, "flags", r->flags);
+    ss_json_text(o, "example", r->example);
+    ss_json_integer(o, "layouts", r->n);
+    return o;
+}
+
+static int write_json(const struct ss_find_result *f, FILE *out, struct ss_error *err)
+{
+    json_t *root = ss_json_document("search"), *groups = json_array(), *rules = json_array(),
+           *points = json_array();
+    for (int g = 0; g < f->ngroups; g++)
+        json_array_append_new(groups, group_object(&f->groups[g]));
+    for (int r = 0; r < f->nrules; r++)
+        json_array_append_new(rules, rule_object(&f->rules[r]));
+    for (int i = 0; i < f->npoints; i++)
+        json_array_append_new(points, point_object(&f->points[i]));
+    json_object_set_new(root, "groups", groups);
+    json_object_set_new(root, "rules", rules);
+    json_object_set_new(root, "points", points);
+    return ss_json_write(root, out, err);
+}
+
+int ss_find_write_csv(const struct ss_find_result *f, FILE *out, struct ss_error *err)
+{
+    fputs("nodes,flags,tp,cp,pp,ep,chunks,dp,micro_batch,microbatches,recompute,fsdp,verdict", out);
+    for (int m = 0; m < SS_METRICS; m++)
+        fprintf(out, ",%s", ss_metric_at(m)->key);
+    fputs(",front,like_best\n", out);
+    for (int i = 0; i < f->npoints; i++) {
+        const struct ss_find_point *p = &f->points[i];
+        fprintf(out, "%d,", f->groups[p->group].nodes);
+        ss_csv_write(out, p->flags);
+        fprintf(out, ",%d,%d,%d,%d,%d,%d,%d,%d,%s,%d,%s", p->tp, p->cp, p->pp, p->ep, p->chunks, p->dp,
+                p->micro_batch, p->microbatches, ss_job_word("--recompute", p->recompute), p->fsdp,
+                ss_outcome_word(p->summary.outcome));
+        for (int m = 0; m < SS_METRICS; m++) {
+            double value = ss_metric_value(m, &p->summary);
+            fputc(',', out);
+            if (ss_metric_known(m, &p->summary) && isfinite(value))
+                fprintf(out, "%.10g", value);
+        }
+        fprintf(out, ",%d,%d\n", p->front, p->like_best);
+    }
+    return ss_report_done(out, err);
+}
+
+int ss_find_write(const struct ss_find_result *f, int json, int top, FILE *out, struct ss_error *err)
+{
+    return json ? write_json(f, out, err) : write_text(f, top, out, err);
+}

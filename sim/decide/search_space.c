@@ -1,0 +1,289 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Clusters, and the layouts on each that the framework takes: one rule book, that of ss_scenario_build. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/base.h"
+#include "decide/search_internal.h"
+#include "model/model_internal.h"
+
+/* ---- clusters ---- */
+
+static int outer_flags(const struct ss_sweep *vary, int *outer)
+{
+    int n = 0;
+    for (int f = 0; vary && f < vary->nflags; f++)
+        if (!ss_find_is_axis(vary->flags[f].name))
+            outer[n++] = f;
+    return n;
+}
+
+int ss_find_clusters(const struct ss_sweep *vary, int most)
+{
+    int outer[SS_SWEEP_FLAGS], flags = outer_flags(vary, outer), n = 1;
+    for (int k = 0; k < flags; k++) {
+        if (n > most / vary->flags[outer[k]].nvalues)
+            return 0;
+        n *= vary->flags[outer[k]].nvalues;
+    }
+    return n;
+}
+
+static int add_words(struct ss_find_cluster *c, const struct ss_sweep *vary, const int *outer, int n, int i,
+                     char *flags, size_t size, struct ss_error *err)
+{
+    int rc = SS_OK;
+    size_t used = 0;
+    for (int k = n - 1; k >= 0; k--) {
+        c->at[k] = i % vary->flags[outer[k]].nvalues;
+        i /= vary->flags[outer[k]].nvalues;
+    }
+    flags[0] = 0;
+    for (int k = 0; k < n && !rc; k++) {
+        const struct ss_sweep_flag *f = &vary->flags[outer[k]];
+        const char *value = strcmp(f->value[c->at[k]], "on") ? f->value[c->at[k]] : NULL;
+        if (value && !strcmp(value, "off"))
+            continue;
+        rc = ss_request_set(&c->request, f->name, value, err);
+        if (used < size)
+            used += (size_t)snprintf(flags + used, size - used, "%s%s%s%s", used ? " " : "", f->name,
+                                     value ? " " : "", value ? value : "");
+    }
+    return rc;
+}
+
+/* The model as far as its sizes go: checks and defaults come with each layout. */
+static int find_model(const struct ss_find_space *s, struct ss_find_cluster *c, struct ss_error *err)
+{
+    if (!c->job.model_ref[0]) {
+        c->model = c->job.model;
+        return SS_OK;
+    }
+    int rc = ss_loaded_model(s->loaded, c->job.model_ref, &c->model, err);
+    if (rc)
+        ss_request_locate(&c->request, "--model", err);
+    else
+        ss_model_overlay(&c->model, &c->job.model);
+    return rc;
+}
+
+static int check_work(const struct ss_find_cluster *c, struct ss_error *err)
+{
+    if (c->job.global_batch > 0 && c->job.seq_length > 0)
+        return SS_OK;
+    ss_fail(err, SS_ERR_USAGE, NULL, 0, "layouts can be compared only on the same work: the job has no %s",
+            c->job.global_batch > 0 ? "--seq" : "--gbs");
+    return ss_hint(err, SS_ERR_USAGE, "add %s N", c->job.global_batch > 0 ? "--seq" : "--gbs");
+}
+
+static int load_cluster(struct ss_find_space *s, struct ss_find_cluster *c, const struct ss_find_options *o,
+                        struct ss_error *err)
+{
+    struct ss_files *files = o->how ? o->how->files : NULL;
+    ss_job_init(&c->job);
+    int rc = ss_job_parse(&c->job, &c->request, NULL, err);
+    if (!rc && !c->job.platform[0]) {
+        ss_fail(err, SS_ERR_USAGE, NULL, 0, "no --platform given");
+        rc = ss_hint(err, SS_ERR_USAGE, "add --platform NAME; \"stepsim list platforms\" shows the names");
+    }
+    if (!rc)
+        rc = check_work(c, err);
+    if (!rc)
+        rc = ss_loaded_find(s->loaded, &c->job, &c->request, o->how ? o->how->asker : NULL, files,
+                            &c->platform, &c->stack, err);
+    if (rc)
+        return rc;
+    c->gpus_per_node = ss_platform_gpus_per_node(c->platform);
+    c->world_size = ss_job_world_size(&c->job, ss_platform_nodes(c->platform), c->gpus_per_node);
+    rc = find_model(s, c, err);
+    return rc ? rc : ss_find_axes_build(c, o->vary, err);
+}
+
+static int build_cluster(struct ss_find_space *s, int i, const struct ss_request *base,
+                         const struct ss_find_options *o, const int *outer, int n, struct ss_error *err)
+{
+    struct ss_find_cluster *c = &s->clusters[i];
+    struct ss_find_group *g = &s->found->groups[i];
+    int rc = ss_request_copy(base, &c->request, err);
+    if (rc)
+        return rc;
+    s->nclusters++;
+    rc = add_words(c, o->vary, outer, n, i, g->flags, sizeof g->flags, err);
+    if (!rc)
+        rc = load_cluster(s, c, o, err);
+    if (rc)
+        return rc;
+    g->gpus = c->world_size;
+    g->nodes = c->world_size / c->gpus_per_node;
+    g->best = g->near = -1;
+    g->layouts = 1;
+    for (int a = 0; a < c->naxes && g->layouts <= SS_FIND_MOST_LAYOUTS; a++)
+        g->layouts *= c->axes[a].n;
+    if (g->layouts > SS_FIND_MOST_LAYOUTS)
+        return ss_fail(err, SS_ERR_USAGE, NULL, 0, "more than %d layouts: give some of the flags a value",
+                       SS_FIND_MOST_LAYOUTS);
+    return SS_OK;
+}
+
+/* ---- refusals ---- */
+
+int ss_find_refuse(struct ss_find_space *s, int cluster, const struct ss_error *why, int64_t n,
+                   struct ss_error *err)
+{
+    struct ss_find_result *f = s->found;
+    int i = 0;
+    f->groups[cluster].refused += n;
+    while (i < f->nrules && (f->rules[i].code != why->code || strcmp(f->rules[i].flags, why->flags) != 0))
+        i++;
+    if (i == f->nrules) {
+        if (ss_grow(&f->rules, &s->cap_rules, (size_t)f->nrules + 1, sizeof *f->rules))
+            return ss_fail(err, SS_ERR_NOMEM, NULL, 0, "out of memory");
+        memset(&f->rules[f->nrules], 0, sizeof *f->rules);
+        f->rules[f->nrules].code = why->code;
+        ss_copy(f->rules[f->nrules].flags, sizeof f->rules->flags, why->flags);
+        ss_copy(f->rules[f->nrules].example, sizeof f->rules->example, why->message);
+        f->nrules++;
+    }
+    f->rules[i].n += n;
+    return SS_OK;
+}
+
+/*
+ * The deepest axis that a rule reads, by the flags that it blames: all layouts that share the values up to there are refused too,
+ * whatever the deeper axes say. A rule that is not here is asked about every layout.
+ */
+static int reach_of(const struct ss_find_cluster *c, const char *flags)
+{
+    static const struct {
+        const char *flags;
+        int kind;
+    } reach[] = {
+        {"--tp --num-attention-heads", SS_FIND_TP},
+        {"--tp --num-query-groups", SS_FIND_TP},
+        {"--tp --ffn-hidden-size", SS_FIND_TP},
+        {"--seq --cp", SS_FIND_CP},
+        {"--tp --pp --cp --nodes", SS_FIND_PP},
+        {"--pp --num-layers", SS_FIND_VP},
+        {"--num-virtual-stages-per-pipeline-rank --pp", SS_FIND_VP},
+        {"--num-layers-per-virtual-pipeline-stage --num-virtual-stages-per-pipeline-rank --pp", SS_FIND_VP},
+        {"--gbs --mbs", SS_FIND_MBS},
+    };
+    int deepest = c->naxes - 1;
+    for (size_t i = 0; i < SS_ARRAY_LEN(reach); i++)
+        if (!strcmp(flags, reach[i].flags))
+            for (deepest = c->naxes - 1; deepest >= 0 && c->axes[deepest].kind > reach[i].kind;)
+                deepest--;
+    return deepest;
+}
+
+/* ---- the walk over all layouts ---- */
+
+struct walk {
+    struct ss_find_space *space;
+    int cluster;
+    unsigned char at[SS_FIND_MOST_AXES];
+    int64_t below[SS_FIND_MOST_AXES + 1]; /* layouts that share the values of the first so many axes */
+    int cut;                              /* axes that are set when a rule refuses, -1: it does not */
+    struct ss_error why;
+};
+
+static int keep_leaf(struct walk *w, struct ss_error *err)
+{
+    struct ss_find_space *s = w->space;
+    if (ss_grow(&s->leaves, &s->cap_leaves, s->nleaves + 1, sizeof *s->leaves))
+        return ss_fail(err, SS_ERR_NOMEM, NULL, 0, "out of memory for %zu layouts", s->nleaves);
+    struct ss_find_leaf *leaf = &s->leaves[s->nleaves++];
+    memset(leaf, 0, sizeof *leaf);
+    leaf->cluster = w->cluster;
+    memcpy(leaf->at, w->at, sizeof leaf->at);
+    return SS_OK;
+}
+
+/* A layout, whose job is `job`. */
+static int check_leaf(struct walk *w, const struct ss_job *job, struct ss_error *err)
+{
+    const struct ss_find_cluster *c = &w->space->clusters[w->cluster];
+    struct ss_job whole = *job;
+    memset(&w->why, 0, sizeof w->why);
+    int rc =
+        ss_loaded_finish(w->space->loaded, &whole, c->stack, c->world_size, c->gpus_per_node, NULL, &w->why);
+    if (!rc)
+        return keep_leaf(w, err);
+    if (!ss_status_refuses(rc)) {
+        if (err)
+            *err = w->why;
+        return rc;
+    }
+    w->cut = reach_of(c, w->why.flags) + 1;
+    return ss_find_refuse(w->space, w->cluster, &w->why, 1, err);
+}
+
+/* Values of the axis `depth` and of those below it. */
+static int visit(struct walk *w, int depth, const struct ss_job *job, struct ss_error *err)
+{
+    struct ss_find_cluster *c = &w->space->clusters[w->cluster];
+    int rc = SS_OK, n = depth < c->naxes ? c->axes[depth].n : 0;
+    if (depth == c->naxes)
+        rc = check_leaf(w, job, err);
+    for (int i = 0; i < n && !rc; i++) {
+        struct ss_job next = *job;
+        w->at[depth] = (unsigned char)i;
+        rc = ss_find_set(c, w->at, depth, &next, err);
+        if (!rc)
+            rc = visit(w, depth + 1, &next, err);
+        if (rc || w->cut < 0)
+            continue;
+        if (w->cut <= depth) { /* told by axes above: with this one's other values it is refused too */
+            int64_t rest = w->below[depth + 1] * (n - i - 1);
+            return ss_find_refuse(w->space, w->cluster, &w->why, rest, err);
+        }
+        w->cut = -1;
+    }
+    return rc;
+}
+
+static int walk_cluster(struct ss_find_space *s, int cluster, struct ss_error *err)
+{
+    const struct ss_find_cluster *c = &s->clusters[cluster];
+    struct walk w = {.space = s, .cluster = cluster, .cut = -1};
+    w.below[c->naxes] = 1;
+    for (int a = c->naxes - 1; a >= 0; a--)
+        w.below[a] = w.below[a + 1] * c->axes[a].n;
+    return visit(&w, 0, &c->job, err);
+}
+
+int ss_find_space_build(const struct ss_request *base, const struct ss_find_options *o,
+                        struct ss_find_space *s, struct ss_error *err)
+{
+    int outer[SS_SWEEP_FLAGS], n = outer_flags(o->vary, outer), rc = SS_OK;
+    int clusters = ss_find_clusters(o->vary, SS_FIND_CLUSTERS);
+    memset(s, 0, sizeof *s);
+    if (!clusters)
+        return ss_fail(err, SS_ERR_USAGE, NULL, 0, "more than %d clusters", SS_FIND_CLUSTERS);
+    s->loaded = ss_loaded_new();
+    s->clusters = ss_calloc((size_t)clusters, sizeof *s->clusters);
+    s->found = ss_calloc(1, sizeof *s->found);
+    if (s->found)
+        s->found->groups = ss_calloc((size_t)clusters, sizeof *s->found->groups);
+    if (!s->loaded || !s->clusters || !s->found || !s->found->groups)
+        return ss_fail(err, SS_ERR_NOMEM, NULL, 0, "out of memory for %d clusters", clusters);
+    for (int i = 0; i < clusters && !rc; i++) {
+        rc = build_cluster(s, i, base, o, outer, n, err);
+        s->found->ngroups += !rc;
+    }
+    for (int i = 0; i < clusters && !rc; i++)
+        rc = walk_cluster(s, i, err);
+    return rc;
+}
+
+void ss_find_space_free(struct ss_find_space *s)
+{
+    for (int i = 0; s->clusters && i < s->nclusters; i++)
+        ss_request_free(&s->clusters[i].request);
+    free(s->clusters);
+    free(s->leaves);
+    ss_find_free(s->found);
+    if (s->loaded)
+        ss_loaded_drop(s->loaded);
+    memset(s, 0, sizeof *s);
+}

@@ -1,0 +1,266 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The layouts that a search finds legal, and the best of them. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "decide/search_internal.h"
+#include "job_helper.h"
+#include "stepsim/search.h"
+#include "suite.h"
+
+static void read_text(struct ss_request *r, const char *words)
+{
+    static char text[2048];
+    char *argv[JOB_MAX_ARGS];
+    struct ss_error err;
+
+    snprintf(text, sizeof text, "%s", words);
+    ss_request_init(r);
+    CU_ASSERT_EQUAL_FATAL(ss_request_read(r, split(text, argv), argv, &err), 0);
+}
+
+static void vary_all(struct ss_sweep *s, const char *words)
+{
+    static char text[1024];
+    char *argv[JOB_MAX_ARGS];
+    struct ss_error err;
+
+    memset(s, 0, sizeof *s);
+    snprintf(text, sizeof text, "%s", words);
+    int n = split(text, argv);
+    for (int i = 0; i < n; i++)
+        CU_ASSERT_EQUAL_FATAL(ss_sweep_vary(s, argv[i], &err), 0);
+}
+
+/* ---- one rule book ---- */
+
+/* The next combination in the order of the walk; 0 past the last one. */
+static int advance(const struct ss_find_cluster *c, unsigned char *at)
+{
+    for (int a = c->naxes - 1; a >= 0; a--) {
+        if (++at[a] < c->axes[a].n)
+            return 1;
+        at[a] = 0;
+    }
+    return 0;
+}
+
+/* Whether ss_scenario_build takes the words of a layout. */
+static int taken(const struct ss_find_cluster *c, const unsigned char *at, const struct ss_scenario *like)
+{
+    const struct ss_scenario_options how = {.like = like};
+    struct ss_scenario *s;
+    struct ss_request r;
+    char words[400], *argv[JOB_MAX_ARGS];
+
+    ss_find_flags(c, at, words, sizeof words);
+    CU_ASSERT_EQUAL_FATAL(ss_request_copy(&c->request, &r, NULL), 0);
+    int n = split(words, argv);
+    for (int i = 0; i < n; i++)
+        CU_ASSERT_EQUAL_FATAL(ss_request_set(&r, argv[i], NULL, NULL), 0);
+    int rc = ss_scenario_build(&r, &how, &s, NULL);
+    ss_request_free(&r);
+    if (!rc)
+        ss_scenario_free(s);
+    CU_ASSERT(rc == 0 || ss_status_refuses(rc));
+    return rc == 0;
+}
+
+/* Every `step`-th combination: legal for the search if and only if the framework takes its words. Returns how many were asked. */
+static int check_space(const char *words, const char *varied, const char *like, int step)
+{
+    struct ss_find_options o = {0};
+    struct ss_scenario *scenario;
+    struct ss_find_space s;
+    struct ss_request r;
+    struct ss_sweep vary;
+    struct ss_error err;
+    size_t leaf = 0;
+    int asked = 0;
+
+    read_text(&r, like);
+    CU_ASSERT_EQUAL_FATAL(ss_scenario_build(&r, NULL, &scenario, &err), 0);
+    ss_request_free(&r);
+    read_text(&r, words);
+    vary_all(&vary, varied);
+    o.vary = &vary;
+    CU_ASSERT_EQUAL_FATAL(ss_find_space_build(&r, &o, &s, &err), 0);
+    for (int k = 0; k < s.nclusters; k++) {
+        unsigned char at[SS_FIND_MOST_AXES] = {0};
+        int64_t all = 0, legal = 0;
+        do {
+            const struct ss_find_leaf *next = leaf < s.nleaves ? &s.leaves[leaf] : NULL;
+            int is = next && next->cluster == k && !memcmp(next->at, at, sizeof at);
+            leaf += (size_t)is;
+            legal += is;
+            if (all++ % step == 0) {
+                CU_ASSERT_EQUAL(taken(&s.clusters[k], at, scenario), is);
+                asked++;
+            }
+        } while (advance(&s.clusters[k], at));
+        CU_ASSERT_EQUAL(all, s.found->groups[k].layouts);
+        CU_ASSERT_EQUAL(all - legal, s.found->groups[k].refused);
+    }
+    CU_ASSERT_EQUAL(leaf, s.nleaves);
+    ss_find_space_free(&s);
+    ss_request_free(&r);
+    ss_scenario_free(scenario);
+    return asked;
+}
+
+static void test_one_rule_book(void)
+{
+    static const char dense[] = "--platform h800 --model llama3.1-8b --bf16 --seq 8192 --gbs 96",
+                      mixture[] = "--platform h100 --model qwen3-30b-a3b --bf16 --seq 4096 --gbs 64",
+                      fp8[] = "--platform h100 --model llama3.1-405b --bf16 --fp8-format hybrid --seq 8192 "
+                              "--gbs 64 --use-distributed-optimizer";
+    char like[256];
+    int n;
+
+    snprintf(like, sizeof like, "%s --nodes 1 --mbs 1", dense);
+    n = check_space(dense, "nodes=1..2", like, 29);
+    snprintf(like, sizeof like, "%s --nodes 2 --mbs 1", mixture);
+    n += check_space(mixture, "nodes=2 etp=1,2 vp=1,2 recompute=none,full", like, 61);
+    snprintf(like, sizeof like, "%s --nodes 4 --mbs 1 --tp 4", fp8);
+    n += check_space(fp8, "nodes=4 schedule=auto,zb-h1 recompute=none", like, 7);
+    CU_ASSERT(n > 3000);
+}
+
+/* ---- what is found ---- */
+
+static const char small[] = "--platform h800 --model llama3.1-8b --bf16 --seq 4096 --gbs 32 "
+                            "--use-distributed-optimizer --recompute none --cp 1";
+
+static void find(struct ss_find_result **out, const char *varied, int workers)
+{
+    struct ss_find_options o = {.workers = workers};
+    struct ss_sweep vary;
+    struct ss_request r;
+    struct ss_error err;
+
+    read_text(&r, small);
+    vary_all(&vary, varied);
+    o.vary = &vary;
+    CU_ASSERT_EQUAL_FATAL(ss_find_run(&r, &o, out, &err), 0);
+    ss_request_free(&r);
+}
+
+/* No other point is faster, and none beats one of the front. */
+static void check_best(const struct ss_find_result *f)
+{
+    for (int i = 0; i < f->npoints; i++) {
+        const struct ss_find_point *p = &f->points[i];
+        const struct ss_find_group *g = &f->groups[p->group];
+        int beaten = 0;
+        if (p->summary.outcome != SS_OUTCOME_FITS)
+            continue;
+        CU_ASSERT(g->best >= 0 && p->summary.iteration_s >= f->points[g->best].summary.iteration_s);
+        for (int k = 0; k < f->npoints && !beaten; k++) {
+            const struct ss_summary *a = &f->points[k].summary, *b = &p->summary;
+            beaten =
+                a->outcome == SS_OUTCOME_FITS && a->gpus <= b->gpus && a->iteration_s <= b->iteration_s &&
+                a->peak_device <= b->peak_device &&
+                (a->gpus < b->gpus || a->iteration_s < b->iteration_s || a->peak_device < b->peak_device);
+        }
+        if (p->front)
+            CU_ASSERT(!beaten);
+        if (i == g->best)
+            CU_ASSERT(!p->like_best);
+    }
+}
+
+static void test_workers_agree(void)
+{
+    struct ss_find_result *one, *two;
+
+    find(&one, "nodes=1..2", 1);
+    find(&two, "nodes=1..2", 2);
+    check_best(one);
+    CU_ASSERT_EQUAL_FATAL(one->npoints, two->npoints);
+    CU_ASSERT(one->npoints > 50);
+    for (int i = 0; i < one->npoints; i++) {
+        CU_ASSERT_STRING_EQUAL(one->points[i].flags, two->points[i].flags);
+        CU_ASSERT_EQUAL(one->points[i].summary.iteration_s, two->points[i].summary.iteration_s);
+        CU_ASSERT_EQUAL(one->points[i].front, two->points[i].front);
+    }
+    CU_ASSERT_EQUAL(one->ngroups, 2);
+    for (int g = 0; g < one->ngroups; g++) {
+        CU_ASSERT_EQUAL(one->groups[g].nodes, 1 << g);
+        CU_ASSERT_EQUAL(one->groups[g].layouts, one->groups[g].refused + one->groups[g].too_large +
+                                                    one->groups[g].bounded + one->groups[g].predicted);
+    }
+    ss_find_free(one);
+    ss_find_free(two);
+}
+
+/* The words of a point are those of the job that was predicted. */
+static void test_words_make_the_job(void)
+{
+    struct ss_find_result *f;
+    struct ss_scenario *s;
+    struct ss_summary u;
+    struct ss_request r;
+    struct ss_error err;
+    char words[1024];
+
+    find(&f, "nodes=2", 2);
+    int best = f->groups[0].best;
+    CU_ASSERT_FATAL(best >= 0);
+    snprintf(words, sizeof words, "%s --nodes 2 %s", small, f->points[best].flags);
+    read_text(&r, words);
+    CU_ASSERT_EQUAL_FATAL(ss_scenario_build(&r, NULL, &s, &err), 0);
+    CU_ASSERT_EQUAL_FATAL(ss_predict(s, NULL, &u, &err), 0);
+    CU_ASSERT_EQUAL(u.iteration_s, f->points[best].summary.iteration_s);
+    CU_ASSERT_EQUAL(u.peak_device, f->points[best].summary.peak_device);
+    CU_ASSERT_EQUAL(s->job->tp, f->points[best].tp);
+    CU_ASSERT_EQUAL(s->job->pp, f->points[best].pp);
+    ss_scenario_free(s);
+    ss_request_free(&r);
+    ss_find_free(f);
+}
+
+static void fails(const char *words, const char *varied, int code, const char *part)
+{
+    struct ss_find_options o = {.workers = 1};
+    struct ss_find_result *f;
+    struct ss_sweep vary;
+    struct ss_request r;
+    struct ss_error err = {0};
+
+    read_text(&r, words);
+    vary_all(&vary, varied);
+    o.vary = &vary;
+    CU_ASSERT_EQUAL(ss_find_run(&r, &o, &f, &err), code);
+    CU_ASSERT_PTR_NOT_NULL(strstr(err.message, part));
+    ss_request_free(&r);
+}
+
+static void test_errors(void)
+{
+    struct ss_sweep vary = {0};
+    struct ss_error err;
+
+    fails("--platform h800 --model llama3.1-8b --bf16 --seq 4096", "nodes=1", SS_ERR_USAGE, "no --gbs");
+    fails("--platform h800 --model llama3.1-8b --bf16 --gbs 8", "nodes=1", SS_ERR_USAGE, "no --seq");
+    fails(small, "nodes=1 tp=3,5", SS_ERR_CONFIG, "all of");
+    fails(small, "nodes=1 tp=x", SS_ERR_USAGE, "x");
+    CU_ASSERT_EQUAL(ss_sweep_vary(&vary, "nodes=8..4", &err), SS_ERR_USAGE);
+    CU_ASSERT_PTR_NOT_NULL(strstr(err.message, "ends before it begins"));
+    CU_ASSERT_EQUAL(ss_sweep_vary(&vary, "nodes=0..4", &err), SS_ERR_USAGE);
+    CU_ASSERT_EQUAL(ss_sweep_vary(&vary, "nodes=4..x", &err), 0); /* a value, which the job refuses */
+    CU_ASSERT_EQUAL(ss_sweep_vary(&vary, "tp=4..16,32", &err), 0);
+    CU_ASSERT_EQUAL(vary.flags[1].nvalues, 4);
+    CU_ASSERT_STRING_EQUAL(vary.flags[1].value[2], "16");
+}
+
+int main(void)
+{
+    CU_TestInfo tests[] = {{"one rule book", test_one_rule_book},
+                           {"workers agree", test_workers_agree},
+                           {"words make the job", test_words_make_the_job},
+                           {"errors", test_errors},
+                           CU_TEST_INFO_NULL};
+    return suite_run("search", NULL, NULL, tests);
+}
