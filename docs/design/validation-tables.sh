@@ -8,28 +8,6 @@ cd "$(dirname "$0")/../.."
 tmp=$(mktemp -d)
 trap 'rm -rf "$tmp"' EXIT
 
-# "by source and platform" of one table as Markdown rows.
-sources() {
-    "$program" validate "$1" 2> /dev/null | awk '
-        /^by / { on = /^by source/ }
-        on && / on / {
-            name = $1 " on " $3
-            time = $4 > 0 ? $4 " | " $5 " | " $6 " | " $7 " | " $8 : "0 | | | |"
-            n = $4 > 0 ? 9 : 9
-            memory = $n > 0 ? $n " | " $(n + 1) " | " $(n + 3) " | " $(n + 4) : "0 | | |"
-            print "| " name " | " time " | " memory " |"
-        }'
-}
-head_row() {
-    echo "| source and platform | n | time mean % | median | worst | bias | n | memory mean % | worst | bias |"
-    echo "|---|---|---|---|---|---|---|---|---|---|"
-}
-
-echo "### Runs of this project's users (the H800, H20 and V100 numbers are fitted on them)"
-echo
-head_row
-sources validation/runs.csv
-echo
 echo "### Timers of the V100 runs, ms"
 echo
 echo "| timer of the last rank | gpt2-01 measured | predicted | error % | gpt2-02 measured | predicted | error % |"
@@ -50,79 +28,19 @@ echo "|---|---|---|---|---|---|---|"
 echo
 echo "### Collectives by card and size (docs/reference/model.md, section 5)"
 echo
-echo "| card | rows | n | mean % | median | worst | bias |"
-echo "|---|---|---|---|---|---|---|"
+echo "| card | table | rows | n | error % | median | worst | bias |"
+echo "|---|---|---|---|---|---|---|---|"
 for table in microbench microbench-2; do
-    "$program" calibrate --microbench "validation/$table.csv" 2> /dev/null | awk '
+    "$program" calibrate --microbench "validation/$table.csv" 2> /dev/null | awk -v table="$table" '
         /^Not priced/ { exit }
         $2 == "collective" && !/DeepEP/ {
             n = NF - 4
             what = $0
             sub(/^[^ ]+ +collective */, "", what)
             sub(/ +[0-9]+ +[0-9.]+ +[0-9.]+ +[0-9.]+ +[-+0-9.]+$/, "", what)
-            print "| " $1 " | " what " | " $n " | " $(n + 1) " | " $(n + 2) " | " $(n + 3) " | " $(n + 4) " |"
+            print "| " $1 " | " table " | " what " | " $n " | " $(n + 1) " | " $(n + 2) " | " $(n + 3) " | " $(n + 4) " |"
         }'
 done
-echo
-echo "### Other people's runs (nothing fitted on them)"
-echo
-head_row
-sources validation/foreign.csv
-sources validation/vtrain.csv
-echo
-echo "### Of these, mixtures of experts, by model"
-echo
-echo "| model, source | n | time mean % | median | worst | bias | n | memory mean % | worst | bias |"
-echo "|---|---|---|---|---|---|---|---|---|---|"
-"$program" validate validation/foreign.csv --csv "$tmp/all.csv" > /dev/null 2>&1
-python3 - "$tmp/all.csv" << 'END'
-import csv
-import statistics
-import sys
-
-groups = {}
-for row in csv.DictReader(open(sys.argv[1])):
-    if int(row["experts"] or 0) > 1 and row["quality"] in ("A", "B"):
-        for key in (row["model"] + ", " + row["id"].split("-")[0], "mixtures, all"):
-            groups.setdefault(key, []).append(row)
-
-
-def part(rows, column, median):
-    e = [float(row[column]) for row in rows if row[column]]
-    if not e:
-        return "0 | | |" + (" |" if median else "")
-    worst = max(abs(x) for x in e)
-    middle = " %.2f |" % statistics.median(abs(x) for x in e) if median else ""
-    return "%d | %.2f |%s %.1f | %+.2f" % (len(e), statistics.mean(abs(x) for x in e), middle, worst, statistics.mean(e))
-
-
-for name in sorted(groups, key=lambda k: (k == "mixtures, all", k)):
-    print("| %s | %s | %s |" % (name, part(groups[name], "error_pct", True), part(groups[name], "memory_error_pct", False)))
-END
-echo
-echo "### Memory of other people's runs of quality C and D, in each row's own kind of memory"
-echo
-echo "| source and platform | n | mean % | median | worst | bias |"
-echo "|---|---|---|---|---|---|"
-"$program" validate validation/foreign.csv --csv "$tmp/foreign.csv" > "$tmp/out" 2>&1
-awk -F, '
-    NR == 1 { for (i = 1; i <= NF; i++) at[$i] = i; next }
-    $at["quality"] ~ /^[CD]$/ && $at["memory_error_pct"] != "" {
-        split($at["id"], id, "-")
-        print id[1] " on " $at["platform"] "," $at["memory_error_pct"]
-    }' "$tmp/foreign.csv" | LC_ALL=C sort -t, -k1,1 -k2,2g | awk -F, '
-    function abs(x) { return x < 0 ? -x : x }
-    function row(    i, j, x, sum, bias) {
-        for (i = 1; i <= n; i++) {
-            sum += abs(e[i]); bias += e[i]
-            for (j = i; j > 1 && abs(e[j]) < abs(e[j - 1]); j--) { x = e[j]; e[j] = e[j - 1]; e[j - 1] = x }
-        }
-        printf "| %s | %d | %.2f | %.2f | %.1f | %+.2f |\n", name, n, sum / n,
-            (abs(e[int((n + 1) / 2)]) + abs(e[int(n / 2) + 1])) / 2, abs(e[n]), bias / n
-    }
-    $1 != name { if (n) row(); name = $1; n = 0 }
-    { e[++n] = $2 }
-    END { if (n) row() }'
 echo
 echo "### vTrain's rows (A100): nothing fitted, and three numbers fitted on half of the lines"
 echo
@@ -202,6 +120,24 @@ for logged in peak first last; do
     "$program" validate "$tmp/logged.csv" 2> /dev/null | awk -v what="$logged" '
         $1 == "all" && !done { done = 1; print "| " (what == "peak" ? "largest stage" : what " stage") " | " $7 " | " $8 " | " $10 " | " $11 " |" }'
 done
+
+# Rows that read like another layout: as told, and as validation/reread.csv has them.
+echo
+echo "### Rows whose figures are those of another layout, as told and as read"
+echo
+echo "| row | time as told, error % | as read | memory as told, error % | as read |"
+echo "|---|---|---|---|---|"
+"$program" validate reread --csv "$tmp/reread.csv" > /dev/null 2>&1
+awk -F, '
+    FNR == 1 { for (i = 1; i <= NF; i++) at[FILENAME, $i] = i; next }
+    { key = $at[FILENAME, "id"]; sub(/-(vp2|pp4|tp2pp2)$/, "", key); sub(/25.11-gpt-oss-120b-mbs1/, "25.11-pretraining-gpt-oss-120b-64", key)
+      t = $at[FILENAME, "error_pct"]; m = $at[FILENAME, "memory_error_pct"]; o = $at[FILENAME, "predicted_outcome"] }
+    FILENAME ~ /reread/ { n++; name[n] = key; time[key] = t; memory[key] = m; outcome[key] = o; next }
+    key in time { told_t[key] = t; told_m[key] = m; told_o[key] = o }
+    function cell(x, o) { return x == "" ? (o == "oom" ? "too large" : "fits") : sprintf("%+.1f", x) }
+    END { for (i = 1; i <= n; i++) { k = name[i]
+        printf "| %s | %s | %s | %s | %s |\n", k, told_t[k] == "" ? "" : cell(told_t[k]), time[k] == "" ? "" : cell(time[k]), cell(told_m[k], told_o[k]), cell(memory[k], outcome[k]) } }' \
+    "$tmp/reread.csv" validation/results.csv
 
 # What is left of a measured figure when all tensors of the stage are taken off.
 echo

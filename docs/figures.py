@@ -1,0 +1,204 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""usage: figures.py [--check] [DOCUMENT...]
+
+Fills the figures of documents that are arithmetic on validation/results.csv; all documents that have such, if none is given.
+--check writes nothing, prints what is stale, and exits 1 if anything is.
+
+In a sentence, a figure stands between two comments, the first of which says what it is:
+
+    off by <!--= mean time mixtures card=GB200* -->13.7 %<!--=-->
+
+A table stands behind a comment that says its first column and its figures, and then each row: its name and the rows of
+results.csv that it is of. A name with {columns} of results.csv makes one row for each of their values.
+
+    <!-- figures begin
+    runs | time: n mean worst | memory: n mean
+    H800 | table=runs card=H800
+    {source} on {platform} | table=foreign
+    -->
+    <!-- figures end -->
+
+A list has the columns that its first line names, of all rows that its second line selects.
+
+    <!-- rows begin
+    id model outcome predicted_outcome
+    all right=no
+    -->
+    <!-- rows end -->
+
+Figures: n, mean, median, worst (all of the error without its sign), bias (with it), least and most (with it), range (both),
+right ("3 of 4" outcomes). `mean.1` has one digit. Rows: COLUMN=PATTERN,... or COLUMN!=PATTERN,... of shell patterns, `dense`,
+`mixtures`; only rows whose quality counts (ok, inferred-precision, A, B), unless `quality=` or `all` is said.
+"""
+import csv
+import fnmatch
+import glob
+import os
+import re
+import statistics
+import sys
+
+ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+COUNTS = ("ok", "inferred-precision", "A", "B")
+ERROR = {"time": ("predicted_ms", "measured_ms", "error_pct"), "memory": ("predicted_mib", "measured_mib", "memory_error_pct")}
+DIGITS = {"mean": 2, "median": 2, "bias": 2, "worst": 1, "least": 1, "most": 1, "range": 1}
+DOCUMENTS = ("README.md", "docs/*/*.md", "platforms/README.md", "validation/README.md", "workloads/README.md")
+
+
+class Wrong(Exception):
+    pass
+
+
+def read_results():
+    with open(os.path.join(ROOT, "validation", "results.csv"), encoding="utf-8") as f:
+        return list(csv.DictReader(f))
+
+
+def condition(word, columns):
+    """A function of a row that says whether it is meant."""
+    if word in ("dense", "mixtures"):
+        return lambda row: (int(row["experts"] or 0) > 1) == (word == "mixtures")
+    column, sign, patterns = word.partition("!=" if "!=" in word else "=")
+    if not sign or column not in columns:
+        raise Wrong("'%s' is no condition" % word)
+    return lambda row: any(fnmatch.fnmatchcase(row[column], p) for p in patterns.split(",")) == (sign == "=")
+
+
+def select(rows, words):
+    """The rows that all conditions mean."""
+    if "all" not in words and not any(w.startswith("quality") for w in words):
+        rows = [r for r in rows if r["quality"] in COUNTS]
+    tests = [condition(w, rows[0].keys()) for w in words if w != "all"]
+    return [r for r in rows if all(t(r) for t in tests)]
+
+
+def figure(what, statistic, rows, sentence):
+    """Text of a figure of the rows' errors; empty where there are none."""
+    if statistic == "right":
+        told = [r["right"] for r in rows if r["right"]]
+        return "%d of %d" % (told.count("yes"), len(told))
+    predicted, measured, shown = ERROR[what]
+    errors = [100 * (float(r[predicted]) / float(r[measured]) - 1) for r in rows if r[shown]]
+    if statistic == "n":
+        return str(len(errors))
+    if not errors:
+        return ""
+    name, _, digits = statistic.partition(".")
+    if name not in DIGITS:
+        raise Wrong("'%s' is no figure" % statistic)
+    off = [abs(e) for e in errors]
+    value = {"mean": lambda: statistics.mean(off), "median": lambda: statistics.median(off), "worst": lambda: max(off),
+             "bias": lambda: statistics.mean(errors), "least": lambda: min(errors), "most": lambda: max(errors),
+             "range": lambda: (min(errors), max(errors))}[name]()
+    places = int(digits) if digits else min(DIGITS[name], 1) if sentence else DIGITS[name]
+    form = "%." + str(places) + "f"
+    if name == "range":
+        text = ("%+" + form[1:] + " to %+" + form[1:]) % value
+    else:
+        text = (form if name in ("mean", "median", "worst") else "%+" + form[1:]) % value
+    return text + " %" if sentence else text
+
+
+def sentence(query, rows):
+    words = query.split()
+    if len(words) < 2 or words[1] not in ERROR:
+        raise Wrong("'%s' does not begin with a figure, and time or memory" % query)
+    text = figure(words[1], words[0], select(rows, words[2:]), True)
+    if not text or text == "0":
+        raise Wrong("no row is '%s'" % query)
+    return text
+
+
+def copied(cells, name, columns):
+    """A row's figures from another document's table: cells 'row NAME of DOCUMENT', the first table that has all columns."""
+    match = re.fullmatch(r"row (\S+) of (\S+)", cells)
+    if not match:
+        return None
+    header = []
+    with open(os.path.join(ROOT, match[2]), encoding="utf-8") as f:
+        for line in f:
+            row = [c.strip() for c in line.strip().strip("|").split("|")]
+            if line.startswith("|") and "mean %" in row:
+                header = row
+            if line.startswith("|") and row[0] == match[1] and header:
+                parts = [c.partition(".") for c in columns]
+                cells = [(row[header.index("mean %" if plain == "mean" else plain)], digits) for plain, _, digits in parts]
+                return "| %s | %s |" % (name, " | ".join("%.*f" % (int(d), float(c)) if d else c for c, d in cells))
+    raise Wrong("%s has no table with a row %s" % (match[2], match[1]))
+
+
+def table(lines, rows):
+    head = [c.strip() for c in lines[0].split("|")]
+    columns = []
+    for part in head[1:]:
+        what, _, words = part.partition(":")
+        columns += [(what.strip(), w) for w in words.split()]
+    title, last = [head[0]], None
+    for what, word in columns:
+        plain = word.partition(".")[0]
+        title.append("n" if plain == "n" else what + " " + plain + " %" if what != last and plain != "right" else plain)
+        last = last if plain == "n" else what
+    out = ["| " + " | ".join(title) + " |", "|---" * len(title) + "|"]
+    for line in lines[1:]:
+        name, _, words = (part.strip() for part in line.partition("|"))
+        row = copied(words, name, [word for _, word in columns])
+        if row:
+            out.append(row)
+            continue
+        chosen = select(rows, words.split())
+        if not chosen:
+            raise Wrong("no row is '%s'" % words)
+        groups = {}
+        for r in chosen:
+            groups.setdefault(name.format(**r), []).append(r)
+        for key in sorted(groups):
+            out.append("| %s | %s |" % (key, " | ".join(figure(*c, groups[key], False) for c in columns)))
+    return out
+
+
+def listed(lines, rows):
+    names = lines[0].split()
+    out = ["| " + " | ".join(n.replace("_", " ") for n in names) + " |", "|---" * len(names) + "|"]
+    for r in select(rows, lines[1].split()):
+        out.append("| " + " | ".join(r[n] for n in names) + " |")
+    return out
+
+
+def fill(text, rows):
+    """The document with today's figures."""
+    text = re.sub(r"<!--= (.*?) -->.*?<!--=-->",
+                  lambda m: "<!--= %s -->%s<!--=-->" % (m[1], sentence(m[1], rows)), text)
+    for kind, make in (("figures", table), ("rows", listed)):
+        text = re.sub(r"(<!-- %s begin\n(.*?)\n-->\n).*?(<!-- %s end -->)" % (kind, kind),
+                      lambda m, make=make: m[1] + "\n".join(make(m[2].splitlines(), rows)) + "\n" + m[3], text, flags=re.S)
+    return text
+
+
+def main(words):
+    check = "--check" in words
+    names = [w for w in words if w != "--check"] or sorted(n for d in DOCUMENTS for n in glob.glob(os.path.join(ROOT, d)))
+    rows, stale = read_results(), 0
+    for name in names:
+        with open(name, encoding="utf-8") as f:
+            text = f.read()
+        try:
+            now = fill(text, rows)
+        except Wrong as wrong:
+            sys.exit("%s: %s" % (os.path.relpath(name, ROOT), wrong))
+        if now == text:
+            continue
+        stale += 1
+        if not check:
+            with open(name, "w", encoding="utf-8") as f:
+                f.write(now)
+            continue
+        for old, new in zip(text.splitlines(), now.splitlines()):
+            if old != new:
+                print("%s:\n-%s\n+%s" % (os.path.relpath(name, ROOT), old, new))
+    if check and stale:
+        sys.exit("figures are stale: python3 docs/figures.py writes them")
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
