@@ -11,15 +11,15 @@
 
 /* Verbs that report; that lower a job to a program; that draw pictures; that need the shape of a pipeline */
 #define JSON                                                                                                 \
-    (V(RUN) | V(SEARCH) | V(SWEEP) | V(PLAN) | V(PROGRAM_READ) | V(PROGRAM_CHECK) | V(SCHEDULE_LIST) |       \
-     V(SCHEDULE_SHOW) | V(SCHEDULE_CHECK) | COMPARE | SEARCH | V(PLATFORM_SHOW) | V(PLATFORM_CHECK) |        \
-     V(VALIDATE) | V(CALIBRATE) | V(LIST) | V(VERSION))
+    (V(RUN) | V(SEARCH) | V(SWEEP) | V(COMPARE) | V(PLAN) | V(PROGRAM_READ) | V(PROGRAM_CHECK) |             \
+     V(SCHEDULE_LIST) | V(SCHEDULE_SHOW) | V(SCHEDULE_CHECK) | ORDERS | SEARCH | V(PLATFORM_SHOW) |          \
+     V(PLATFORM_CHECK) | V(VALIDATE) | V(CALIBRATE) | V(LIST) | V(VERSION))
 #define OUTPUT                                                                                               \
-    (V(RUN) | V(SEARCH) | V(SWEEP) | V(PLAN) | V(PROGRAM_WRITE) | V(PROGRAM_READ) | V(SCHEDULE_SHOW) |       \
-     V(SCHEDULE_WRITE) | COMPARE | V(PLATFORM_SHOW) | V(PLATFORM_IMPORT) | V(VALIDATE))
-#define COMPARE (V(SCHEDULE_COMPARE) | V(SCHEDULE_COMPARE_JOB))
+    (V(RUN) | V(SEARCH) | V(SWEEP) | V(COMPARE) | V(PLAN) | V(PROGRAM_WRITE) | V(PROGRAM_READ) |             \
+     V(SCHEDULE_SHOW) | V(SCHEDULE_WRITE) | ORDERS | V(PLATFORM_SHOW) | V(PLATFORM_IMPORT) | V(VALIDATE))
+#define ORDERS (V(SCHEDULE_COMPARE) | V(SCHEDULE_COMPARE_JOB))
 #define SEARCH (V(SCHEDULE_SEARCH) | V(SCHEDULE_SEARCH_JOB))
-#define LOWER (V(RUN) | V(PROGRAM_WRITE))
+#define LOWER (V(RUN) | V(COMPARE) | V(PROGRAM_WRITE))
 #define DRAW (V(RUN) | V(PROGRAM_READ))
 #define SHAPE (V(SCHEDULE_SHOW) | V(SCHEDULE_WRITE) | V(SCHEDULE_COMPARE) | V(SCHEDULE_SEARCH))
 #define ALL (~0u)
@@ -57,13 +57,13 @@ static const struct cli_option table[] = {
     /* ---- how a job is simulated ---- */
     {.name = "--engine", .how = 1, .value = "engine", .verbs = V(RUN), .kind = CLI_CHOICE, .offset = AT(engine), .choice = engine,
      .usual = "simgrid", .doc = "which kernel replays it"},
-    {.name = "--engine", .how = 1, .value = "engine", .verbs = V(SWEEP) | V(PROGRAM_READ) | V(SCHEDULE_COMPARE_JOB) | V(VALIDATE),
+    {.name = "--engine", .how = 1, .value = "engine", .verbs = V(SWEEP) | V(COMPARE) | V(PROGRAM_READ) | V(SCHEDULE_COMPARE_JOB) | V(VALIDATE),
      .kind = CLI_CHOICE, .offset = AT(engine), .choice = engine, .usual = "native", .doc = "which kernel replays"},
     {.name = "--level", .how = 1, .value = "level", .verbs = LOWER, .kind = CLI_CHOICE, .offset = AT(sim.options.plan.level),
      .choice = level, .usual = "chunk, flow where links make it more than 3 % off", .doc = "an event a slot; operators, and their collectives as flows; the same"},
     {.name = "--unfold", .how = 1, .verbs = LOWER, .kind = CLI_SET, .offset = AT(sim.options.plan.unfold), .low = 1,
      .doc = "simulates every rank, not one of those that do the same"},
-    {.name = "--full-replay", .how = 1, .verbs = V(RUN), .kind = CLI_SET, .offset = AT(sim.options.full_replay), .low = 1,
+    {.name = "--full-replay", .how = 1, .verbs = V(RUN) | V(COMPARE), .kind = CLI_SET, .offset = AT(sim.options.full_replay), .low = 1,
      .doc = "native engine: runs every microbatch, also those of a steady state"},
     {.name = "--placement", .how = 1, .value = "FILE", .verbs = LOWER, .kind = CLI_PATH, .several = CLI_ONCE, .offset = AT(sim.placement),
      .doc = "where ranks are: docs/reference/formats.md"},
@@ -101,6 +101,13 @@ static const struct cli_option table[] = {
      .doc = "does not run the best by SimGrid at layer level too"},
     {.name = "--csv", .value = "FILE", .verbs = V(SEARCH), .kind = CLI_PATH, .several = CLI_ONCE, .offset = AT(csv),
      .doc = "writes the layouts that were predicted, with every figure, as CSV"},
+    {.name = "--with", .value = "WORDS", .verbs = V(COMPARE), .kind = CLI_EACH, .several = CLI_ALL, .offset = AT(with),
+     .doc = "one side more: the first one with these words behind it, flags of the job and options of the simulation: \"--tp 4\", \"--scale "
+            "nic.bandwidth=2x\", \"--without sequence-parallel\"; may be repeated"},
+    {.name = "--csv", .value = "FILE", .verbs = V(COMPARE), .kind = CLI_PATH, .several = CLI_ONCE, .offset = AT(csv),
+     .doc = "writes the terms of all sides as a table"},
+    {.name = "--svg", .value = "FILE", .verbs = V(COMPARE), .kind = CLI_PATH, .several = CLI_ONCE, .offset = AT(svg),
+     .doc = "writes a picture: time and memory of each side as stacked bars"},
     {.name = "--csv", .value = "FILE", .verbs = V(SWEEP), .kind = CLI_PATH, .several = CLI_ONCE, .offset = AT(csv),
      .doc = "writes the rows, with every figure, as CSV beside the table"},
     {.name = "--steps", .value = "STAGE", .verbs = V(PLAN), .kind = CLI_COUNT, .offset = AT(stage), .low = 0, .high = MAX_RANKS,
@@ -134,7 +141,7 @@ static const struct cli_option table[] = {
     {.name = "--paired", .verbs = V(SCHEDULE_SHOW) | V(SCHEDULE_WRITE), .kind = CLI_SET, .offset = AT(schedule.shape.paired),
      .low = 1, .section = SHAPES,
      .doc = "1f1b, interleaved: forwards beside backwards, as with --overlap-moe-expert-parallel-comm"},
-    {.name = "--schedules", .value = "A,B,...", .verbs = COMPARE, .kind = CLI_TEXT, .several = CLI_ONCE,
+    {.name = "--schedules", .value = "A,B,...", .verbs = ORDERS, .kind = CLI_TEXT, .several = CLI_ONCE,
      .offset = AT(schedule.names), .usual = "all known ones",
      .doc = "names or files; NAME:V asks for V chunks a rank"},
     {.name = "--times", .value = "F,I,W", .verbs = V(SCHEDULE_SHOW) | V(SCHEDULE_COMPARE), .kind = CLI_TEXT, .several = CLI_ONCE,
@@ -265,7 +272,7 @@ static const struct cli_option table[] = {
      .offset = AT(pictures.path[CLI_GANTT]), .section = PICTURES, .doc = "who computes, sends and waits when"},
     {.name = "--gantt", .value = "FILE.svg", .verbs = SEARCH, .kind = CLI_NEW_FILE, .several = CLI_ONCE,
      .offset = AT(pictures.path[CLI_GANTT]), .needs = "--layouts", .doc = "the orders found, on one time axis"},
-    {.name = "--gantt", .value = "FILE.svg", .verbs = COMPARE, .kind = CLI_NEW_FILE, .several = CLI_ONCE,
+    {.name = "--gantt", .value = "FILE.svg", .verbs = ORDERS, .kind = CLI_NEW_FILE, .several = CLI_ONCE,
      .offset = AT(pictures.path[CLI_GANTT]), .doc = "all of them, one below the other on one time axis"},
     {.name = "--memory", .value = "FILE.svg", .verbs = DRAW, .kind = CLI_NEW_FILE, .several = CLI_ONCE,
      .offset = AT(pictures.path[CLI_MEMORY]), .section = PICTURES, .doc = "memory over time, stage by stage"},

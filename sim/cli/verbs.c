@@ -12,6 +12,7 @@ static const struct cli_verb_row rows[CLI_VERB_COUNT] = {
     [CLI_RUN] = {1, JOB_USAGE " [OPTION...]", "", NULL},
     [CLI_SEARCH] = {1, "JOB-OPTION... [--vary FLAG=VALUES...] [OPTION...]", "", NULL},
     [CLI_SWEEP] = {1, "JOB-OPTION... --vary FLAG=VALUE,VALUE... [OPTION...]", "", NULL},
+    [CLI_COMPARE] = {1, "[JOBFILE|RESULT...] [JOB-OPTION...] [OPTION...]", "", "file"},
     [CLI_PLAN] = {1, JOB_USAGE " [OPTION...]", "", NULL},
     [CLI_PROGRAM_WRITE] = {1, "JOB-OPTION... [OPTION...]",
                            "lowers a job (options of \"stepsim run\") and prints its program", NULL},
@@ -97,6 +98,18 @@ static const struct cli_command commands[] = {
      "took, or so full that the run is slow; too large; or refused.",
      "0 one fits or is near the limit\n1 none does\n2 usage\n3 bad input, or all are refused",
      "stepsim sweep --job 70b-14 --platform h800 --vary nodes=8,16 --vary vp=1,2,5"},
+    {"compare", "which term of time and memory moves between jobs, by how much",
+     "Predicts up to eight jobs and prints their time by label and by kernel, and their memory by class, "
+     "beside each other; "
+     "differences are against the first one and sum to that of the totals. A side is a file of flags or what "
+     "\"stepsim run "
+     "--json\" wrote, with the other words behind it, or the first side with those of a --with. Whether two "
+     "speeds are told "
+     "apart is judged by how well measured runs on one card with one software were predicted in pairs.",
+     "0 compared\n2 usage\n3 bad input, or the first side or all others are refused",
+     "stepsim compare yesterday.json today.args\n"
+     "stepsim compare --job 70b-14 --platform h800 --with \"--scale nic.bandwidth=2x\" \\\n"
+     "    --with \"--without overlap-grad-reduce --without overlap-param-gather\" --svg bars.svg"},
     {"plan", "groups, layers of every stage and chunk, microbatches, memory",
      "Shows what runs where: process groups with their ranks, layers of every stage and chunk, microbatches, "
      "warm-up, "

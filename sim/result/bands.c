@@ -44,22 +44,19 @@ enum {
     SOURCE,
     FAMILY,
     WEIGHT,
+    MODEL,
+    GPUS,
+    PRECISION,
     COLUMNS
 };
 
 static int find_columns(const struct ss_csv *csv, int at[COLUMNS], struct ss_error *err)
 {
-    static const char *const names[COLUMNS] = {"card",
-                                               "quality",
-                                               "outcome",
-                                               "predicted_outcome",
-                                               "memory_kind",
-                                               "error_pct",
-                                               "memory_error_pct",
-                                               "experts",
-                                               "source",
-                                               "family",
-                                               "weight"};
+    static const char *const names[COLUMNS] = {
+        "card",        "quality",   "outcome",          "predicted_outcome",
+        "memory_kind", "error_pct", "memory_error_pct", "experts",
+        "source",      "family",    "weight",           "model",
+        "gpus",        "precision"};
 
     for (int i = 0; i < COLUMNS; i++)
         if ((at[i] = ss_csv_column(csv, names[i])) < 0 && i < NEEDED) {
@@ -138,6 +135,9 @@ static int read_run(const struct reader *r, size_t row, int what, struct ss_band
     run->above = -log1p(error);
     run->size = fabs(error);
     run->weight = number(r, row, WEIGHT, 1);
+    run->job = SS_HASH_INIT;
+    for (int column = MODEL; column <= PRECISION; column++) /* with the final 0, which parts them */
+        run->job = ss_hash(run->job, field(r, row, column), strlen(field(r, row, column)) + 1);
     run->kind = kind.source < SS_BAND_SOURCES ? find_kind(t, &kind) : SS_BAND_KINDS;
     if (run->kind == SS_BAND_KINDS)
         return ss_fail(r->err, SS_ERR_INPUT, ss_csv_file(r->csv), ss_csv_line(r->csv, row),

@@ -54,6 +54,7 @@ struct cli_flags {
     struct cli_sim sim;
     struct cli_texts sets; /* of a platform; those of a job are words of its request */
     struct cli_texts vary;
+    struct cli_texts with;
     struct {
         int workers, top, exhaustive, unconfirmed;
     } search;
@@ -148,6 +149,7 @@ void cli_progress_end(void);
 int cmd_run(int argc, char **argv, struct ss_error *err);
 int cmd_search(int argc, char **argv, struct ss_error *err);
 int cmd_sweep(int argc, char **argv, struct ss_error *err);
+int cmd_compare(int argc, char **argv, struct ss_error *err);
 int cmd_plan(int argc, char **argv, struct ss_error *err);
 int cmd_program_write(int argc, char **argv, struct ss_error *err);
 int cmd_program_read(int argc, char **argv, struct ss_error *err);

@@ -7,6 +7,7 @@
 #include "stepsim/card.h"
 #include "stepsim/chunk.h"
 #include "stepsim/communicator.h"
+#include "stepsim/compare.h"
 #include "stepsim/compute.h"
 #include "stepsim/error.h"
 #include "stepsim/files.h"

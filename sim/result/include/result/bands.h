@@ -3,6 +3,8 @@
 #ifndef SS_RESULT_BANDS_H
 #define SS_RESULT_BANDS_H
 
+#include <stdint.h>
+
 #include "stepsim/bands.h"
 
 #define SS_BAND_KINDS 512 /* of runs: source, card, family and kind of model */
@@ -23,6 +25,7 @@ struct ss_band_run {
     double size;   /* of the error, share of the measured */
     double weight; /* in runs; 1 but where runs of one table are not independent */
     int kind;
+    uint64_t job; /* the same of runs of one model in one precision on as many GPUs */
 };
 
 /* The runs that tell about time, or about memory, in two orders. */

@@ -51,6 +51,16 @@ void ss_bands_free(struct ss_bands *bands);
 /* Fills *time and *memory with the bands of a job. `bands` may be NULL: both are empty. */
 void ss_bands_find(const struct ss_bands *bands, const struct ss_band_job *job, struct ss_band *time,
                    struct ss_band *memory);
+/* How well the ratio of two times is predicted where model, precision, GPUs and software are the same and the layout is not. */
+struct ss_pair_band {
+    int pairs, sources; /* of measured runs; pairs 0: too few sources (3 are needed) to say anything */
+    int near_sources;   /* of them with this card and family of stacks */
+    double pct;         /* nine of ten pairs: the ratio is off by no more, per cent */
+};
+/* Fills *out for variants of one job, from pairs of runs of one source of the same kind of model (dense, mixture): sources with the job's
+ * card and family first, each one vote, then all others together one, as in the bands. `bands` may be NULL. Error: SS_ERR_NOMEM. */
+int ss_bands_pair(const struct ss_bands *bands, const struct ss_band_job *job, struct ss_pair_band *out,
+                  struct ss_error *err);
 /* Returns 1 when predictions may be judged by measured runs of this `quality` (a word of the tables). */
 int ss_quality_counts(const char *quality);
 

@@ -1,0 +1,160 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/cli.h"
+
+/* What the sides are made of: files before the first option, the other words, and those of each --with. */
+struct sides {
+    int nfiles;
+    char **files;
+    int argc;
+    char **argv;
+    struct cli_flags flags; /* of the words that all sides have */
+    struct ss_bands *bands;
+    int n;
+    struct ss_side side[SS_SIDES_MOST];
+    struct ss_apart apart[SS_SIDES_MOST];
+};
+
+static int too_few_or_many(int n, struct ss_error *err)
+{
+    if (n < 2)
+        return cli_usage(err, "give two files, or one job and --with \"--tp 4\"", "nothing to compare");
+    return cli_usage(err, "compare fewer", "more than %d sides", SS_SIDES_MOST);
+}
+
+static int read_words(struct sides *c, int argc, char **argv, struct ss_error *err)
+{
+    struct ss_request scratch;
+
+    while (c->nfiles < argc && (argv[c->nfiles][0] != '-' || !argv[c->nfiles][1]))
+        c->nfiles++;
+    c->files = argv;
+    c->argc = argc - c->nfiles;
+    c->argv = argv + c->nfiles;
+    ss_request_init(&scratch);
+    int rc = cli_request_read(&scratch, NULL, &c->flags, c->argc, c->argv, err);
+    ss_request_free(&scratch);
+    c->n = (c->nfiles ? c->nfiles : 1) + c->flags.with.n;
+    if (!rc && (c->n < 2 || c->n > SS_SIDES_MOST))
+        rc = too_few_or_many(c->n, err);
+    if (!rc && c->flags.csv[0] &&
+        (ss_output_same(c->flags.csv, c->flags.svg) || ss_output_same(c->flags.csv, c->flags.output)))
+        rc = cli_usage(err, "give each a name of its own", "--csv writes the same file as another output");
+    if (!rc && c->flags.svg[0] && ss_output_same(c->flags.svg, c->flags.output))
+        rc = cli_usage(err, "give each a name of its own", "--svg and --output write the same file");
+    return rc;
+}
+
+/* Predicts the job of these words; a refusal is an answer of every side but the first. */
+static int predict(struct sides *c, int i, const char *name, int argc, char **argv, struct ss_error *err)
+{
+    struct cli_flags flags;
+    struct cli_inputs in;
+    struct ss_error why = {0};
+    struct ss_run run;
+
+    cli_flags_init(&flags, CLI_COMPARE);
+    int rc = cli_inputs_load(&in, &flags, argc, argv, &why);
+    if (!rc) {
+        rc = cli_sim_finish(&flags, in.scenario, &why);
+        flags.sim.options.bands = c->bands;
+        flags.sim.options.open_compute = 1;
+        flags.sim.options.engine = flags.engine;
+        if (!rc)
+            rc = ss_run_scenario(in.scenario, &flags.sim.options, &run, &why);
+        if (!rc)
+            ss_side_fill(&run, name, &c->side[i]);
+        if (!rc)
+            ss_run_free(&run);
+        cli_sim_free(&flags);
+        cli_inputs_free(&in);
+    }
+    cli_flags_free(&flags);
+    if (i > 0 && ss_status_refuses(rc)) {
+        ss_side_refuse(&why, name, &c->side[i]);
+        return SS_OK;
+    }
+    if (rc)
+        *err = why;
+    return rc;
+}
+
+/* Side i is a file, or the first one (if any) with the words of a --with. */
+static int predict_side(struct sides *c, int i, struct ss_error *err)
+{
+    static char job[] = "--job", common[] = "the job";
+    int nfirst = c->nfiles ? c->nfiles : 1, n = 0;
+    const char *with = i >= nfirst ? c->flags.with.text[i - nfirst] : NULL;
+    char *file = c->nfiles ? c->files[with ? 0 : i] : NULL;
+    struct ss_request words;
+
+    ss_request_init(&words);
+    int rc = with ? ss_request_read_text(&words, with, strlen(with), "--with", err) : SS_OK;
+    char **argv = rc ? NULL : calloc((size_t)c->argc + words.n + 3, sizeof *argv);
+    if (!rc && !argv)
+        rc = SS_ERR_NOMEM;
+    if (!rc && file) {
+        argv[n++] = job;
+        argv[n++] = file;
+    }
+    for (int k = 0; !rc && k < c->argc; k++)
+        argv[n++] = c->argv[k];
+    for (size_t k = 0; !rc && k < words.n; k++)
+        argv[n++] = words.word[k].text;
+    if (!rc)
+        rc = predict(c, i, with ? with : file ? file : common, n, argv, err);
+    free(argv);
+    ss_request_free(&words);
+    return rc;
+}
+
+static int write_file(const struct sides *c, const char *path, enum ss_contrast_form form,
+                      struct ss_error *err)
+{
+    struct ss_output *output;
+    FILE *stream;
+    int rc = cli_output_begin(path, &output, &stream, err);
+
+    return rc ? rc
+              : cli_output_end(output, ss_contrast_write(c->side, c->apart, c->n, form, stream, err), err);
+}
+
+static int write_all(const struct sides *c, struct ss_error *err)
+{
+    int rc = c->flags.csv[0] ? write_file(c, c->flags.csv, SS_CONTRAST_CSV, err) : SS_OK;
+
+    if (!rc && c->flags.svg[0])
+        rc = write_file(c, c->flags.svg, SS_CONTRAST_SVG, err);
+    if (!rc)
+        rc = write_file(c, c->flags.output, c->flags.json ? SS_CONTRAST_JSON : SS_CONTRAST_TEXT, err);
+    return rc;
+}
+
+int cmd_compare(int argc, char **argv, struct ss_error *err)
+{
+    struct sides *c = calloc(1, sizeof *c);
+    int refused = 0;
+
+    if (!c)
+        return SS_ERR_NOMEM;
+    cli_flags_init(&c->flags, CLI_COMPARE);
+    int rc = read_words(c, argc, argv, err);
+    if (!rc)
+        rc = ss_bands_load(NULL, cli_files(), &c->bands, err);
+    for (int i = 0; !rc && i < c->n; i++)
+        rc = predict_side(c, i, err);
+    for (int i = 1; !rc && i < c->n; i++) {
+        rc = ss_sides_judge(&c->side[0], &c->side[i], c->bands, &c->apart[i], err);
+        refused += c->side[i].summary.outcome == SS_OUTCOME_REFUSED;
+    }
+    if (!rc)
+        rc = write_all(c, err);
+    int status = rc || refused < c->n - 1 ? rc : ss_status_exit(SS_ERR_CONFIG);
+    ss_bands_free(c->bands);
+    cli_flags_free(&c->flags);
+    free(c);
+    return status;
+}

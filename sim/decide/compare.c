@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Sides of a comparison, and whether they are told apart. */
+#include "stepsim/compare.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "base/base.h"
+#include "stepsim/compute.h"
+
+static void fill_parts(const struct ss_compute *c, int stage, struct ss_side *out)
+{
+    const struct ss_compute_stage *s = c && stage < c->nstages ? &c->stages[stage] : NULL;
+
+    out->opened = s != NULL;
+    for (int p = 0; s && p < SS_PARTS; p++)
+        out->part[p] = s->compute[p] + s->recompute[p];
+    out->part_rest = s ? s->compute_rest + s->recompute_rest : 0;
+}
+
+void ss_side_fill(const struct ss_run *run, const char *name, struct ss_side *out)
+{
+    const struct ss_result *r = run->result;
+    const struct ss_job *job = run->plan->job;
+    const struct ss_stage_result *peak = &r->stages[r->peak_stage];
+
+    memset(out, 0, sizeof *out);
+    ss_copy(out->name, sizeof out->name, name);
+    out->summary = run->summary;
+    ss_copy(out->card, sizeof out->card, ss_platform_card(run->plan->platform)->name);
+    ss_copy(out->family, sizeof out->family, run->plan->stack->family);
+    out->experts = job->model.num_experts;
+    out->tokens = (double)job->global_batch * job->seq_length;
+    out->critical_stage = r->critical_stage;
+    out->peak_stage = r->peak_stage;
+    memcpy(out->label, r->stages[r->critical_stage].breakdown, sizeof out->label);
+    fill_parts(run->compute, r->critical_stage, out);
+    memcpy(out->memory, peak->memory, sizeof out->memory);
+    out->memory[SS_MEM_OTHER] += ss_result_beside(peak);
+}
+
+void ss_side_refuse(const struct ss_error *why, const char *name, struct ss_side *out)
+{
+    memset(out, 0, sizeof *out);
+    ss_copy(out->name, sizeof out->name, name);
+    ss_summary_refuse(why, &out->summary);
+}
+
+static double speed(const struct ss_side *s)
+{
+    return s->tokens / s->summary.iteration_s;
+}
+
+static int judge_pair(const struct ss_side *a, const struct ss_bands *bands, struct ss_apart *out,
+                      struct ss_error *err)
+{
+    const struct ss_band_job job = {a->card, a->family, a->experts, NULL};
+    struct ss_pair_band pair;
+    int rc = ss_bands_pair(bands, &job, &pair, err);
+
+    if (rc)
+        return rc;
+    out->least_pct = pair.pairs ? pair.pct : NAN;
+    if (pair.pairs)
+        snprintf(out->why, sizeof out->why,
+                 "so well was the ratio of nine in ten of %d pairs of measured runs of one job predicted (%d "
+                 "sources, %d "
+                 "of them with this card and software)",
+                 pair.pairs, pair.sources, pair.near_sources);
+    else
+        snprintf(out->why, sizeof out->why, "there are no pairs of measured runs to tell");
+    return SS_OK;
+}
+
+static void judge_apart(const struct ss_side *a, const struct ss_side *b, struct ss_apart *out)
+{
+    out->least_pct = hypot(a->summary.band_pct, b->summary.band_pct);
+    snprintf(out->why, sizeof out->why,
+             "the error bands of both predictions, as of another card or software");
+}
+
+int ss_sides_judge(const struct ss_side *a, const struct ss_side *b, const struct ss_bands *bands,
+                   struct ss_apart *out, struct ss_error *err)
+{
+    int rc = SS_OK;
+
+    memset(out, 0, sizeof *out);
+    out->faster_pct = out->least_pct = NAN;
+    if (a->summary.outcome == SS_OUTCOME_REFUSED || b->summary.outcome == SS_OUTCOME_REFUSED) {
+        snprintf(out->why, sizeof out->why, "one of them is refused");
+        return SS_OK;
+    }
+    out->faster_pct = 100 * (speed(b) / speed(a) - 1);
+    if (!isfinite(a->summary.band_pct) || !isfinite(b->summary.band_pct))
+        snprintf(out->why, sizeof out->why, "of one of them no error band is known");
+    else if (!strcmp(a->card, b->card) && !strcmp(a->family, b->family) && !a->experts == !b->experts)
+        rc = judge_pair(a, bands, out, err);
+    else
+        judge_apart(a, b, out);
+    if (isfinite(out->least_pct)) /* as logarithms, so that the order of the sides does not matter */
+        out->apart = fabs(log(speed(b) / speed(a))) > log1p(out->least_pct / 100);
+    return rc;
+}

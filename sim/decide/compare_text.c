@@ -1,0 +1,144 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A comparison for people. */
+#include <math.h>
+#include <string.h>
+
+#include "base/base.h"
+#include "decide/contrast.h"
+#include "report/common.h"
+#include "report/text.h"
+
+static int is_refused(const struct ss_side *s)
+{
+    return s->summary.outcome == SS_OUTCOME_REFUSED;
+}
+
+static void write_side(const struct ss_side *s, char letter, FILE *out)
+{
+    const struct ss_summary *u = &s->summary;
+    char time[32];
+
+    fprintf(out, "%c  %s\n   ", letter, s->name);
+    if (is_refused(s)) {
+        fprintf(out, "%s: %s\n", ss_outcome_word(u->outcome), u->reason);
+        return;
+    }
+    fputs(ss_text_time(u->iteration_s, time, sizeof time), out);
+    if (u->band_pct > 0)
+        fprintf(out, " +-%.*f %%", u->band_pct < 10, u->band_pct);
+    fprintf(out, ", %.1f tokens/s/GPU, %.0f TFLOP/s/GPU on %.0f GPUs, %s: %.1f of %.1f GiB\n",
+            u->tokens_per_s_per_gpu, u->tflops_per_gpu, u->gpus, ss_outcome_word(u->outcome),
+            u->peak_device / SS_GIB, u->capacity / SS_GIB);
+}
+
+/* "B is 3.1 % faster than A: ..." */
+static void write_answer(const struct ss_contrast *c, int i, FILE *out)
+{
+    const struct ss_apart *a = &c->apart[i];
+    char letter = (char)('A' + i);
+
+    if (is_refused(&c->side[i]))
+        return;
+    if (c->side[i].tokens != c->side[0].tokens)
+        fprintf(out, "An iteration of %c has %.4g times the tokens of A's: speeds are tokens a second.\n",
+                letter, c->side[i].tokens / c->side[0].tokens);
+    if (a->faster_pct == 0)
+        fprintf(out, "%c is as fast as A.\n", letter);
+    else
+        fprintf(out, "%c is %.2f %% %s than A: %s.\n", letter, fabs(a->faster_pct),
+                a->faster_pct > 0 ? "faster" : "slower",
+                isnan(a->least_pct) ? "whether that can be told is not known"
+                : a->apart          ? "told apart"
+                                    : "not told apart");
+}
+
+/* Why, once: what the sides have in common mostly is. */
+static void write_reasons(const struct ss_contrast *c, FILE *out)
+{
+    for (int i = 1; i < c->n; i++) {
+        int told = is_refused(&c->side[i]);
+        for (int k = 1; k < i; k++)
+            told |= !strcmp(c->apart[k].why, c->apart[i].why);
+        if (!told && isnan(c->apart[i].least_pct))
+            fprintf(out, "Not known: %s.\n", c->apart[i].why);
+        else if (!told)
+            fprintf(out, "Told apart from %.1f %%: %s.\n", c->apart[i].least_pct, c->apart[i].why);
+    }
+}
+
+static void write_head(const struct ss_contrast *c, int table, FILE *out)
+{
+    static const char *const titles[SS_CONTRAST_TABLES] = {"Time of the busiest stage, ms",
+                                                           "Of compute and recompute, by kernel, ms",
+                                                           "Memory of the fullest stage, GiB"};
+
+    fprintf(out, "\n%s (", titles[table]);
+    for (int i = 0; i < c->n; i++) {
+        int stage = table == SS_CONTRAST_MEMORY ? c->side[i].peak_stage : c->side[i].critical_stage;
+        if (is_refused(&c->side[i]))
+            fprintf(out, "%s%c refused", i ? ", " : "", 'A' + i);
+        else
+            fprintf(out, "%s%c %s%d", i ? ", " : "", 'A' + i, i ? "" : "stage ", stage);
+    }
+    fprintf(out, ")\n%-22s", "");
+    for (int i = 0; i < c->n; i++)
+        fprintf(out, " %10c", 'A' + i);
+    for (int i = 1; i < c->n; i++)
+        fprintf(out, "      %c - A", 'A' + i);
+    fputs(c->n == 2 ? "   of A\n" : "\n", out);
+}
+
+static void put(double value, const char *format, int digits, FILE *out)
+{
+    if (isnan(value))
+        fprintf(out, " %10s", "-");
+    else
+        fprintf(out, format, digits, fabs(value) < 0.5 * pow(10, -digits) ? 0.0 : value);
+}
+
+static void write_row(const struct ss_contrast *c, const struct ss_contrast_row *row, double scale,
+                      int digits, double total, FILE *out)
+{
+    int any = row->is_total;
+
+    for (int i = 0; i < c->n; i++)
+        any |= fabs(row->value[i]) * scale >= 0.5 * pow(10, -digits);
+    if (!any)
+        return;
+    fprintf(out, "  %-20s", row->words);
+    for (int i = 0; i < c->n; i++)
+        put(row->value[i] * scale, " %10.*f", digits, out);
+    for (int i = 1; i < c->n; i++)
+        put((row->value[i] - row->value[0]) * scale, " %+10.*f", digits, out);
+    if (c->n == 2 && !isnan(row->value[1]))
+        put(100 * (row->value[1] - row->value[0]) / total, " %+6.*f %%", 1, out);
+    fputc('\n', out);
+}
+
+static void write_table(const struct ss_contrast *c, int table, FILE *out)
+{
+    double scale = table == SS_CONTRAST_MEMORY ? 1 / SS_GIB : 1e3;
+    double total =
+        table == SS_CONTRAST_MEMORY ? c->side[0].summary.peak_device : c->side[0].summary.iteration_s;
+    int digits = total * scale >= 1000 ? 1 : total * scale >= 10 ? 2 : 4;
+    struct ss_contrast_row row;
+
+    if (!ss_contrast_has(&c->side[0], table))
+        return;
+    write_head(c, table, out);
+    for (int i = 0; ss_contrast_row(c, table, i, &row); i++)
+        write_row(c, &row, scale, digits, total, out);
+}
+
+int ss_contrast_text(const struct ss_contrast *c, FILE *out, struct ss_error *err)
+{
+    for (int i = 0; i < c->n; i++)
+        write_side(&c->side[i], (char)('A' + i), out);
+    fputc('\n', out);
+    for (int i = 1; i < c->n; i++)
+        write_answer(c, i, out);
+    write_reasons(c, out);
+    for (int table = 0; table < SS_CONTRAST_TABLES; table++)
+        write_table(c, table, out);
+    return ss_report_done(out, err);
+}

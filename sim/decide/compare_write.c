@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "decide/contrast.h"
+
+int ss_contrast_write(const struct ss_side *side, const struct ss_apart *apart, int n,
+                      enum ss_contrast_form form, FILE *out, struct ss_error *err)
+{
+    const struct ss_contrast c = {side, apart, n};
+
+    switch (form) {
+    case SS_CONTRAST_TEXT: return ss_contrast_text(&c, out, err);
+    case SS_CONTRAST_JSON: return ss_contrast_json(&c, out, err);
+    case SS_CONTRAST_CSV: return ss_contrast_csv(&c, out, err);
+    case SS_CONTRAST_SVG: return ss_contrast_svg(&c, out, err);
+    }
+    return SS_ERR_USAGE;
+}

@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The rows of a comparison, which text, JSON and CSV share. */
+#ifndef SS_DECIDE_CONTRAST_H
+#define SS_DECIDE_CONTRAST_H
+
+#include "stepsim/compare.h"
+
+struct ss_contrast {
+    const struct ss_side *side;
+    const struct ss_apart *apart;
+    int n;
+};
+
+enum ss_contrast_table { SS_CONTRAST_TIME, SS_CONTRAST_KERNELS, SS_CONTRAST_MEMORY, SS_CONTRAST_TABLES };
+struct ss_contrast_row {
+    const char *key, *words;     /* words: for people */
+    double value[SS_SIDES_MOST]; /* s or bytes; NaN of a side that is refused or not opened */
+    int is_total;
+};
+/* Row i of a table; 0 past the last one, which is the total. */
+int ss_contrast_row(const struct ss_contrast *c, int table, int i, struct ss_contrast_row *row);
+/* "time", "kernels", "memory" */
+const char *ss_contrast_table_key(int table);
+/* Whether a side has figures for the table. */
+int ss_contrast_has(const struct ss_side *side, int table);
+
+int ss_contrast_text(const struct ss_contrast *c, FILE *out, struct ss_error *err);
+int ss_contrast_json(const struct ss_contrast *c, FILE *out, struct ss_error *err);
+int ss_contrast_csv(const struct ss_contrast *c, FILE *out, struct ss_error *err);
+int ss_contrast_svg(const struct ss_contrast *c, FILE *out, struct ss_error *err);
+
+#endif

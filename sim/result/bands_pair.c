@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* How far two predictions may be apart and still stand in the wrong order: errors of ratios, from measured runs. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/base.h"
+#include "result/bands.h"
+
+#define LEAST_SOURCES 3 /* with pairs; of fewer nothing is said */
+
+struct pair {
+    double size; /* of the logarithm of the ratio's error */
+    double weight;
+    int source, near;
+};
+/* Pairs, and by whether their card and stack are the job's the weight of each source's. */
+struct pairs {
+    size_t n, cap;
+    struct pair *pair;
+    double weight[2][SS_BAND_SOURCES];
+    int sources[2];
+};
+
+static int by_size(const void *a, const void *b)
+{
+    const struct pair *x = a, *y = b;
+
+    return x->size != y->size ? (x->size > y->size) - (x->size < y->size) : x->source - y->source;
+}
+
+static int add(const struct ss_band_run *a, const struct ss_band_run *b, int source, int near,
+               struct pairs *out)
+{
+    double weight = a->weight * b->weight;
+
+    if (ss_grow(&out->pair, &out->cap, out->n + 1, sizeof *out->pair))
+        return SS_ERR_NOMEM;
+    out->pair[out->n++] = (struct pair){fabs(a->above - b->above), weight, source, near};
+    out->sources[near] += out->weight[near][source] == 0;
+    out->weight[near][source] += weight;
+    return SS_OK;
+}
+
+/* Runs of one source on one card with one family of stacks, of the same job but for its layout, two by two. */
+static int collect(const struct ss_band_table *t, const struct ss_band_job *job, struct pairs *out)
+{
+    int rc = SS_OK;
+
+    for (int i = 0; i < t->n && !rc; i++) {
+        const struct ss_band_run *a = &t->by_above[i];
+        const struct ss_band_kind *kind = &t->kinds[a->kind];
+        int near = !strcmp(kind->card, job->card) && !strcmp(kind->family, job->family);
+        for (int k = kind->experts == (job->experts > 0) ? i + 1 : t->n; k < t->n && !rc; k++)
+            if (t->by_above[k].kind == a->kind && t->by_above[k].job == a->job)
+                rc = add(a, &t->by_above[k], kind->source, near, out);
+    }
+    return rc;
+}
+
+/* A near source has one vote; all others share one, if there are any. */
+static double quantile(const struct pairs *p, double level)
+{
+    double votes = p->sources[1] + (p->sources[0] > 0), mass = 0;
+
+    for (size_t i = 0; i < p->n; i++) {
+        const struct pair *pair = &p->pair[i];
+        double share = pair->weight / p->weight[pair->near][pair->source];
+        mass += pair->near ? share : share / p->sources[0];
+        if (mass >= level * votes * (1 - 1e-12))
+            return pair->size;
+    }
+    return p->n ? p->pair[p->n - 1].size : 0;
+}
+
+int ss_bands_pair(const struct ss_bands *bands, const struct ss_band_job *job, struct ss_pair_band *out,
+                  struct ss_error *err)
+{
+    struct pairs p = {0};
+    int rc = bands ? collect(&bands->time, job, &p) : SS_OK;
+
+    memset(out, 0, sizeof *out);
+    out->sources = p.sources[0] + p.sources[1];
+    out->near_sources = p.sources[1];
+    if (!rc && out->sources >= LEAST_SOURCES) {
+        out->pairs = (int)p.n;
+        qsort(p.pair, p.n, sizeof *p.pair, by_size);
+        out->pct = 100 * expm1(quantile(&p, SS_BAND_SHARE));
+    }
+    free(p.pair);
+    return rc ? ss_fail(err, rc, NULL, 0, "no memory for the error bands") : SS_OK;
+}

@@ -1,0 +1,1 @@
+"$STEPSIM" compare --platform h800 --nodes 1 --model llama3.1-8b --bf16 --tp 2 --pp 2 --seq 4096 --mbs 1 --gbs 16 --sequence-parallel --use-distributed-optimizer --with "--scale nvlink.bandwidth=0.5x" --with "--tp 3" | sed -e 's/+-[0-9.]* %,/+-BAND,/' -e 's/^\(Told apart from\) .*/\1 .../'

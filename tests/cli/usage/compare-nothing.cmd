@@ -1,0 +1,1 @@
+"$STEPSIM" compare "$SRC/workloads/jobs/8b-16.args"
