@@ -76,6 +76,8 @@ FNR == 1 {
         fail("only sim/study/fit.c uses cminpack")
     if (name ~ /^(simgrid|xbt)/ && FILENAME !~ /^sim\/replay\/(include\/replay\/)?simgrid[^\/]*\.[ch]$/)
         fail("only sim/replay/simgrid*.c uses SimGrid")
+    if (name == "microhttpd.h" && FILENAME != "sim/serve/http.c")
+        fail("only sim/serve/http.c uses libmicrohttpd")
     if (name == "zlib.h" && FILENAME != "sim/base/gzip.c")
         fail("only sim/base/gzip.c uses zlib")
     if (name ~ /^stepsim\// || name ~ /\.c$/)

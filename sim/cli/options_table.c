@@ -115,6 +115,9 @@ static const struct cli_option table[] = {
      .doc = "writes, in place of the plan, what a rank of this pipeline stage does in each kind of slot, as CSV: operators, "
             "collectives, waits, at layer level"},
 
+    {.name = "--port", .value = "N", .verbs = V(SERVE), .kind = CLI_COUNT, .offset = AT(port), .low = 0, .high = 65535,
+     .usual = "8420", .doc = "of 127.0.0.1; 0: any that is free"},
+
     /* ---- clusters ---- */
     {.name = "--nodes", .value = "N", .verbs = V(PLATFORM_SHOW), .kind = CLI_COUNT, .offset = AT(nodes), .low = 1,
      .high = SS_MAX_GPUS, .doc = "so many nodes of a platform that is told by one"},

@@ -13,6 +13,7 @@ static const struct cli_verb_row rows[CLI_VERB_COUNT] = {
     [CLI_SEARCH] = {1, "JOB-OPTION... [--vary FLAG=VALUES...] [OPTION...]", "", NULL},
     [CLI_SWEEP] = {1, "JOB-OPTION... --vary FLAG=VALUE,VALUE... [OPTION...]", "", NULL},
     [CLI_COMPARE] = {1, "[JOBFILE|RESULT...] [JOB-OPTION...] [OPTION...]", "", "file"},
+    [CLI_SERVE] = {1, "[JOB-OPTION...] [--port N]", "", NULL},
     [CLI_PLAN] = {1, JOB_USAGE " [OPTION...]", "", NULL},
     [CLI_PROGRAM_WRITE] = {1, "JOB-OPTION... [OPTION...]",
                            "lowers a job (options of \"stepsim run\") and prints its program", NULL},
@@ -110,6 +111,15 @@ static const struct cli_command commands[] = {
      "stepsim compare yesterday.json today.args\n"
      "stepsim compare --job 70b-14 --platform h800 --with \"--scale nic.bandwidth=2x\" \\\n"
      "    --with \"--without overlap-grad-reduce --without overlap-param-gather\" --svg bars.svg"},
+    {"serve", "a web page on which a job is moved by hand and the prediction follows",
+     "Serves a page to the browsers of this machine, and to no other: model, cluster and layout as controls; "
+     "time, breakdown, memory, "
+     "timeline and the values of one flag side by side; a second job beside the first. The address of the "
+     "page holds the whole job, "
+     "and the page writes it as a job file. It begins with the JOB-OPTIONs. docs/reference/serve.md lists "
+     "addresses and limits.",
+     "0 it was ended (Ctrl-C)\n2 usage\n3 bad input, the port is taken, or built without libmicrohttpd",
+     "stepsim serve --job 70b-14"},
     {"plan", "groups, layers of every stage and chunk, microbatches, memory",
      "Shows what runs where: process groups with their ranks, layers of every stage and chunk, microbatches, "
      "warm-up, "

@@ -46,6 +46,7 @@ struct cli_flags {
     int engine;                   /* enum ss_engine */
     int nodes, gpus_per_node;     /* 0 = not given */
     int stage;                    /* of --steps */
+    int port;                     /* of serve */
     double tolerance;             /* per cent, < 0 = not given */
     double spread;                /* of all rows, < 0 = not given */
     char output[CLI_PATH_SIZE];   /* "" = stdout */
@@ -150,6 +151,7 @@ int cmd_run(int argc, char **argv, struct ss_error *err);
 int cmd_search(int argc, char **argv, struct ss_error *err);
 int cmd_sweep(int argc, char **argv, struct ss_error *err);
 int cmd_compare(int argc, char **argv, struct ss_error *err);
+int cmd_serve(int argc, char **argv, struct ss_error *err);
 int cmd_plan(int argc, char **argv, struct ss_error *err);
 int cmd_program_write(int argc, char **argv, struct ss_error *err);
 int cmd_program_read(int argc, char **argv, struct ss_error *err);

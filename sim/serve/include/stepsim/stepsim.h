@@ -35,6 +35,7 @@
 #include "stepsim/stack_props.h"
 #include "stepsim/study.h"
 #include "stepsim/summary.h"
+#include "stepsim/serve.h"
 #include "stepsim/sweep.h"
 #include "stepsim/table.h"
 #include "stepsim/types.h"

@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/signalfd.h>
+#include <unistd.h>
+
+#include "cli/cli.h"
+
+static void tell(void *ctx, int port)
+{
+    (void)ctx;
+    printf("http://127.0.0.1:%d/   (Ctrl-C ends it)\n", port);
+    fflush(stdout);
+}
+
+/* A file that can be read once somebody interrupts; the threads that are made later inherit that signals go there. */
+static int watch_signals(struct ss_error *err)
+{
+    sigset_t end;
+    int fd;
+
+    sigemptyset(&end);
+    sigaddset(&end, SIGINT);
+    sigaddset(&end, SIGTERM);
+    sigaddset(&end, SIGHUP);
+    sigprocmask(SIG_BLOCK, &end, NULL);
+    signal(SIGPIPE, SIG_IGN);
+    fd = signalfd(-1, &end, SFD_CLOEXEC);
+    if (fd >= 0)
+        return fd;
+    snprintf(err->message, sizeof err->message, "no signals can be watched");
+    return err->code = SS_ERR_IO;
+}
+
+/* That the first words are a job is known before the page is there. */
+static int check(const struct ss_request *start, struct ss_error *err)
+{
+    const struct ss_scenario_options how = {.asker = ss_simgrid_ask_routes, .files = cli_files()};
+    struct ss_scenario *s = NULL;
+    int rc = start->n ? ss_scenario_build(start, &how, &s, err) : SS_OK;
+
+    ss_scenario_free(s);
+    return rc;
+}
+
+int cmd_serve(int argc, char **argv, struct ss_error *err)
+{
+    struct ss_serve_options options = {NULL};
+    struct ss_serve_place place = {.ready = tell};
+    struct ss_serve *page = NULL;
+    struct ss_request start;
+    struct cli_flags flags;
+    int rc;
+
+    cli_flags_init(&flags, CLI_SERVE);
+    flags.port = 8420;
+    ss_request_init(&start);
+    rc = cli_request_read(&start, NULL, &flags, argc, argv, err);
+    if (!rc)
+        rc = check(&start, err);
+    options.start = &start;
+    place.port = flags.port;
+    if (!rc)
+        rc = ss_serve_new(&options, &page, err);
+    if (!rc && (place.stop = watch_signals(err)) < 0)
+        rc = place.stop;
+    if (!rc)
+        rc = ss_serve_run(page, &place, err);
+    ss_serve_free(page);
+    ss_request_free(&start);
+    cli_flags_free(&flags);
+    return rc;
+}

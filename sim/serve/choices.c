@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the controls of the page may be set to. */
+#include <stdlib.h>
+#include <string.h>
+
+#include <jansson.h>
+
+#include "base/base.h"
+#include "report/common.h"
+#include "serve/page.h"
+#include "stepsim/flags.h"
+
+/* Flags that have a control, by the name that the page writes. */
+static const char *const controls[] = {
+    "--model",
+    "--platform",
+    "--stack",
+    "--nodes",
+    "--gpus-per-node",
+    "--tp",
+    "--pp",
+    "--cp",
+    "--ep",
+    "--vp",
+    "--mbs",
+    "--gbs",
+    "--seq",
+    "--recompute",
+    "--bf16",
+    "--fp8-format",
+    "--sequence-parallel",
+    "--use-distributed-optimizer",
+    "--fsdp",
+    "--overlap-grad-reduce",
+    "--overlap-param-gather",
+    "--tp-comm-overlap",
+};
+
+static void add_name(void *ctx, const char *name, const char *description)
+{
+    (void)description;
+    json_array_append_new(ctx, json_string(name));
+}
+
+static int add_list(json_t *o, const char *what, struct ss_error *err)
+{
+    json_t *names = json_array();
+    int rc = ss_list_names(what, add_name, names, err);
+
+    json_object_set_new(o, what, names);
+    return rc;
+}
+
+/* {"--tp": ["--tp", "--tensor-model-parallel-size"]} */
+static json_t *names_of_controls(void)
+{
+    json_t *all = json_object();
+
+    for (size_t i = 0; i < SS_ARRAY_LEN(controls); i++) {
+        struct ss_flag_cursor at = {0};
+        struct ss_flag_info info;
+        json_t *names = json_array();
+        while (ss_flag_list(&at, &info))
+            if (!strcmp(info.name, controls[i]) || ss_flag_same(info.name, controls[i]))
+                json_array_append_new(names, json_string(info.name));
+        json_object_set_new(all, controls[i], names);
+    }
+    return all;
+}
+
+/* The words that the page begins with, each with its values: [["--tp", "4"], ["--bf16"]]. */
+static json_t *words(const struct ss_request *start)
+{
+    json_t *all = json_array();
+
+    for (size_t i = 0; i < start->n;) {
+        size_t span = ss_request_span(start, i);
+        json_t *one = json_array();
+        for (size_t k = 0; k < span; k++)
+            json_array_append_new(one, json_string(start->word[i + k].text));
+        json_array_append_new(all, one);
+        i += span;
+    }
+    return all;
+}
+
+int ss_serve_choices(const struct ss_request *start, char **out, struct ss_error *err)
+{
+    static const char *const lists[] = {"models", "platforms", "stacks", "schedules"};
+    json_t *o = ss_json_document("serve");
+    int rc = SS_OK;
+
+    for (size_t i = 0; i < SS_ARRAY_LEN(lists) && !rc; i++)
+        rc = add_list(o, lists[i], err);
+    json_object_set_new(o, "controls", names_of_controls());
+    json_object_set_new(o, "start", words(start));
+    *out = rc ? NULL : json_dumps(o, JSON_COMPACT);
+    json_decref(o);
+    return rc || *out ? rc : ss_fail(err, SS_ERR_NOMEM, NULL, 0, "out of memory");
+}

@@ -1,0 +1,194 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
+# usage: test_serve.py PROGRAM [SCREENSHOTS]
+# Opens the page of `stepsim serve` in headless Chromium: controls by mouse and keys, a second job, links, one flag at all its
+# values, a phone, light and dark, names for screen readers; no error on the console and no request but to the page itself.
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import unittest
+
+from selenium import webdriver
+from selenium.webdriver.chrome.service import Service
+from selenium.webdriver.common.by import By
+from selenium.webdriver.common.keys import Keys
+from selenium.webdriver.support.ui import Select, WebDriverWait
+
+PROGRAM = sys.argv[1]
+SHOTS = sys.argv[2] if len(sys.argv) > 2 else None
+FLAGS = ["--headless=new", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
+         "--disable-component-update", "--disable-sync", "--disable-dev-shm-usage", "--hide-scrollbars", "--window-size=1400,1100"]
+JOB = "--platform h800 --nodes 8 --model llama3.1-70b --tp 8 --pp 4 --vp 5 --mbs 1 --gbs 64 --seq 8192 --bf16 --sequence-parallel " \
+      "--use-distributed-optimizer"
+
+
+class Page(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.dir = tempfile.mkdtemp(prefix="stepsim-serve-")
+        cls.process = subprocess.Popen([PROGRAM, "serve", "--port", "0", *JOB.split()], stdout=subprocess.PIPE, text=True)
+        cls.url = cls.process.stdout.readline().split()[0]
+        options = webdriver.ChromeOptions()
+        options.binary_location = shutil.which("chromium") or sys.exit("chromium is missing")
+        for flag in FLAGS + ["--user-data-dir=" + os.path.join(cls.dir, "profile")]:
+            options.add_argument(flag)
+        options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
+        cls.web = webdriver.Chrome(service=Service(shutil.which("chromedriver")), options=options)
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.web.quit()
+        cls.process.terminate()
+        cls.process.wait(20)
+        cls.process.stdout.close()
+        shutil.rmtree(cls.dir, ignore_errors=True)
+
+    def setUp(self):
+        self.web.set_window_size(1400, 1100)
+        self.web.get("about:blank")
+        self.open(self.url)
+
+    def tearDown(self):
+        self.assertEqual([e["message"] for e in self.web.get_log("browser") if "422" not in e["message"]], [])
+        names = self.web.execute_script("return performance.getEntriesByType('resource').map((e) => e.name)")
+        self.assertEqual([n for n in names if not n.startswith((self.url, "data:"))], [])
+
+    def open(self, url):
+        self.web.get(url)
+        self.wait_for(lambda: self.answers() > 0)
+
+    def wait_for(self, what):
+        WebDriverWait(self.web, 30, 0.02).until(lambda _: what())
+
+    def answers(self):
+        return int(self.web.execute_script("return document.documentElement.dataset.ready || 0"))
+
+    def find(self, selector):
+        return self.web.find_element(By.CSS_SELECTOR, selector)
+
+    def after(self, act):
+        """Acts, and waits until the page has an answer more."""
+        before = self.answers()
+        act()
+        self.wait_for(lambda: self.answers() > before)
+
+    def headline(self, job="a"):
+        return self.find(f"#job-{job} .headline").text
+
+    def run_json(self, words):
+        out = subprocess.run([PROGRAM, "run", *words.split(), "--engine", "native", "--json"], capture_output=True).stdout
+        return json.loads(out)
+
+    def shot(self, name):
+        if SHOTS:
+            os.makedirs(SHOTS, exist_ok=True)
+            self.web.save_screenshot(os.path.join(SHOTS, name + ".png"))
+
+    def test_it_begins_with_the_job_of_the_command_line(self):
+        run = self.run_json(JOB)
+        self.assertIn(f"{run['iteration_ms'] / 1000:.4g} s an iteration", self.headline())
+        self.assertIn(run["verdict"], self.headline())
+        self.assertIn("waits for tensor parallel", self.find("#answer-a [data-part=time]").text)
+        self.shot("serve-one")
+
+    def test_a_slider_by_keys(self):
+        slider = self.find("#tp-0")
+        self.after(lambda: slider.send_keys(Keys.ARROW_LEFT))
+        run = self.run_json(JOB.replace("--tp 8", "--tp 4"))
+        self.assertIn(run["verdict"], self.headline())
+        self.assertIn(f"{run['iteration_ms'] / 1000:.4g} s an iteration", self.headline())
+        self.assertIn("--tp 4", self.find("#answer-a .command").text)
+        self.assertEqual(slider.get_attribute("aria-valuetext"), "4")
+
+    def test_a_refusal_is_told_and_the_answer_kept(self):
+        kept = self.headline()
+        self.after(lambda: self.find("[data-more]").send_keys("--tp-no-such 1"))
+        error = self.find("#job-a .error")
+        self.assertTrue(error.is_displayed())
+        self.assertIn("unknown flag --tp-no-such", error.text)
+        self.assertEqual(self.headline(), kept)
+        self.after(lambda: self.find("[data-more]").send_keys(Keys.CONTROL + "a", Keys.DELETE))
+        self.assertFalse(error.is_displayed())
+
+    def test_markup_in_words_is_text(self):
+        self.after(lambda: self.find("[data-more]").send_keys("<img src=x onerror=document.title=1>"))
+        self.assertEqual(self.web.execute_script("return document.querySelectorAll('img').length"), 0)
+        self.assertNotEqual(self.web.title, "1")
+
+    def test_a_second_job_and_its_link(self):
+        self.after(lambda: self.find("#second").click())
+        self.wait_for(lambda: "against A" in self.headline("b"))
+        self.assertIn("+0.0 % against A", self.headline("b"))
+        self.after(lambda: self.find("#overlap-grad-reduce-1").click())
+        self.wait_for(lambda: "+0.0 %" not in self.headline("b"))
+        link, b = self.web.current_url, self.headline("b")
+        self.shot("serve-two")
+        self.web.get("about:blank")
+        self.open(link)
+        self.wait_for(lambda: "against A" in self.headline("b"))
+        self.assertEqual(self.headline("b"), b)
+        self.assertTrue(self.find("#overlap-grad-reduce-1").is_selected())
+        self.assertFalse(self.find("#overlap-grad-reduce-0").is_selected())
+        self.find("#second").click()
+        self.wait_for(lambda: not self.web.find_elements(By.ID, "answer-b"))
+
+    def test_one_flag_at_all_its_values(self):
+        self.find("[data-part=sweep] summary").click()
+        Select(self.find("[data-part=sweep] select")).select_by_value("--gbs")
+        self.wait_for(lambda: self.web.find_elements(By.CSS_SELECTOR, "[data-part=sweep] tr.here"))
+        self.assertIn("64", self.find("[data-part=sweep] tr.here").text)
+        button = self.find("[aria-label='Take 128']")
+        self.after(button.click)
+        self.assertIn("--gbs 128", self.find("#answer-a .command").text)
+
+    def test_the_timeline_is_drawn(self):
+        self.find("[data-part=timeline] summary").click()
+        self.wait_for(lambda: self.web.execute_script(
+            "const i = document.querySelector('[data-part=timeline] img'); return i && i.naturalWidth > 100"))
+
+    def test_another_flag_gives_way(self):
+        self.open(self.url + "#a=" + JOB.replace("--vp 5", "--num-layers-per-virtual-pipeline-stage 4").replace(" ", "+"))
+        self.assertIn("by a flag", self.find("[data-group=layout]").text)
+        self.after(lambda: self.find("#vp-0").send_keys(Keys.ARROW_RIGHT))
+        self.assertIn("--vp 2", self.find("#answer-a .command").text)
+        self.assertNotIn("virtual-pipeline", self.find("#answer-a .command").text)
+
+    def test_the_job_file(self):
+        link = self.find("[data-part=file]")
+        self.assertEqual(link.get_attribute("download"), "job.args")
+        text = self.web.execute_async_script("fetch(arguments[0]).then((r) => r.text()).then(arguments[1])", link.get_attribute("href"))
+        path = os.path.join(self.dir, "job.args")
+        with open(path, "w") as f:
+            f.write(text)
+        self.assertEqual(self.run_json("--job " + path)["iteration_ms"], self.run_json(JOB)["iteration_ms"])
+
+    def test_a_phone_in_the_dark(self):
+        colors = []
+        for scheme in ("light", "dark"):
+            self.web.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": [{"name": "prefers-color-scheme", "value": scheme}]})
+            colors.append(self.web.execute_script("return getComputedStyle(document.body).backgroundColor"))
+        self.assertNotEqual(*colors)
+        self.web.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", {"width": 390, "height": 844, "deviceScaleFactor": 2, "mobile": True})
+        try:
+            self.assertLessEqual(self.web.execute_script("return document.documentElement.scrollWidth"), 390)
+            self.shot("serve-phone-dark")
+        finally:
+            self.web.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
+
+    def test_screen_readers_find_names(self):
+        nameless = self.web.execute_script("""
+            return [...document.querySelectorAll('input, select, textarea, button')].filter((e) =>
+                !(e.labels && e.labels.length && e.labels[0].textContent.trim()) && !e.textContent.trim() &&
+                !e.getAttribute('aria-label')).map((e) => e.outerHTML)""")
+        self.assertEqual(nameless, [])
+        bar = self.find("#answer-a .stack")
+        self.assertEqual(bar.get_attribute("role"), "img")
+        self.assertIn("compute", bar.get_attribute("aria-label"))
+        self.assertEqual(self.find("#job-a .headline").get_attribute("aria-live"), "polite")
+
+
+if __name__ == "__main__":
+    unittest.main(argv=sys.argv[:1])
