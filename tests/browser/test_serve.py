@@ -138,10 +138,9 @@ class Page(unittest.TestCase):
     def test_one_flag_at_all_its_values(self):
         self.find("[data-part=sweep] summary").click()
         Select(self.find("[data-part=sweep] select")).select_by_value("--gbs")
-        self.wait_for(lambda: self.web.find_elements(By.CSS_SELECTOR, "[data-part=sweep] tr.here"))
-        self.assertIn("64", self.find("[data-part=sweep] tr.here").text)
-        button = self.find("[aria-label='Take 128']")
-        self.after(button.click)
+        self.wait_for(lambda: self.web.execute_script(  # that of the nodes, which came first, is at 8
+            "const now = document.querySelector('[data-part=sweep] tr.here th'); return now && now.textContent === '64'"))
+        self.after(self.find("[aria-label='Take 128']").click)
         self.assertIn("--gbs 128", self.find("#answer-a .command").text)
 
     def test_the_timeline_is_drawn(self):
