@@ -194,5 +194,6 @@ int main(void)
                            CU_TEST_INFO_NULL};
     /* memory is kept from one run to the next: returning it takes half of the time */
     mallopt(M_TRIM_THRESHOLD, 1 << 30);
+    mallopt(M_MMAP_THRESHOLD, 1 << 30);
     return suite_run("pace", NULL, NULL, tests);
 }
