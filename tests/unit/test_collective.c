@@ -8,6 +8,7 @@
 
 #include "cost/collective.h"
 #include "plan/routes.h"
+#include "platform/platform_internal.h"
 #include "result/timers.h"
 #include "scale_job.h"
 #include "suite.h"
@@ -98,6 +99,22 @@ static void test_tree(void)
     /* One rank a node: no chain, one NIC. */
     const struct ss_group_shape three = {.n = 3, .nodes = 3, .per_node = 1};
     CU_ASSERT_DOUBLE_EQUAL(seconds(a, SS_COLL_ALL_REDUCE, 1e9, &three), 20e-6 + 2e9 / 40e9, 1e-15);
+}
+
+/* GPUs without NVLink talk over PCIe: of 8 GB that are gathered 7 pass each one's. */
+static void test_pcie(void)
+{
+    const struct ss_platform_options options = {.nodes = 1};
+    struct ss_platform *p;
+    struct ss_net bare;
+    CU_ASSERT_EQUAL_FATAL(ss_platform_load("h100", &options, &p, NULL), 0);
+    CU_ASSERT_EQUAL(ss_platform_set(p, "ss.pcie.bandwidth", "20GBps", NULL), 0);
+    p->bandwidth[SS_LINK_NVLINK] = 0;
+    ss_net_init(&bare, p);
+    bare.nvlink_step = bare.nvlink_half = bare.nccl = 0;
+    CU_ASSERT_DOUBLE_EQUAL(ss_collective_ring.seconds(&bare, SS_COLL_ALL_GATHER, 8e9, &node), 7e9 / 20e9,
+                           1e-12);
+    ss_platform_free(p);
 }
 
 /* Each GPU's link carries the buffer into the switch once, and an n-th of it again. */
@@ -423,6 +440,7 @@ int main(void)
 {
     CU_TestInfo tests[] = {{"ring", test_ring},
                            {"tree", test_tree},
+                           {"PCIe", test_pcie},
                            {"NVLink SHARP", test_nvls},
                            {"all-to-all", test_alltoall},
                            {"dispatch and combine", test_dispatch},

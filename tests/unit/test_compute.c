@@ -194,6 +194,24 @@ static void test_straggler(void)
     close_words(&o);
 }
 
+/* A rank that is named twice is slow twice: 1.2 and 1.5 times as long are 1.8 times. */
+static void test_named_twice(void)
+{
+    static const struct ss_straggler once[] = {{3, 1.8}}, twice[] = {{3, 1.2}, {3, 1.5}};
+    const struct ss_run_options options[] = {{.plan = {.nstragglers = 1, .stragglers = once}},
+                                             {.plan = {.nstragglers = 2, .stragglers = twice}}};
+    struct opened o[2];
+
+    for (int i = 0; i < 2; i++)
+        open_with(
+            "--platform h800 --nodes 1 --gpus-per-node 4 --model llama3.1-8b --bf16 --mbs 1 --gbs 64 --seq "
+            "8192 --tp 2 --pp 2",
+            &options[i], &o[i]);
+    CU_ASSERT_DOUBLE_EQUAL(o[1].run.result->iteration_s / o[0].run.result->iteration_s, 1, 1e-12);
+    close_words(&o[0]);
+    close_words(&o[1]);
+}
+
 /* Where flows become the answer (rings over nodes that share their NICs), an order that was given stays. */
 static void test_given_order(void)
 {
@@ -214,9 +232,13 @@ static void test_given_order(void)
 
 int main(void)
 {
-    CU_TestInfo tests[] = {
-        {"sums", test_sums},       {"kernels", test_kernels},     {"recompute", test_recompute},
-        {"longest", test_longest}, {"straggler", test_straggler}, {"given order", test_given_order},
-        CU_TEST_INFO_NULL};
+    CU_TestInfo tests[] = {{"sums", test_sums},
+                           {"kernels", test_kernels},
+                           {"recompute", test_recompute},
+                           {"longest", test_longest},
+                           {"straggler", test_straggler},
+                           {"named twice", test_named_twice},
+                           {"given order", test_given_order},
+                           CU_TEST_INFO_NULL};
     return suite_run("compute", NULL, NULL, tests);
 }

@@ -44,8 +44,12 @@ static void test_grouped_gemm(void)
     /* One group does not scatter, and is a GEMM. */
     CU_ASSERT_EQUAL(ss_kernel_grouped_gemm(&card, SS_BF16, 1, 1, 1280, 2560, k, 1, 100, 1.1),
                     ss_kernel_gemm(&card, SS_BF16, 1280, 2560, k, 1, 100, 1.1));
-    /* A token each: every matrix is read. */
+    /* A token each: every matrix is read, in fp32 with 4 bytes an element. */
     card.hbm_bandwidth = 1e12;
+    card.peak_fp32 = 1e15;
+    card.gemm_eff_fp32 = 0.5;
+    CU_ASSERT_DOUBLE_EQUAL(ss_kernel_grouped_gemm(&card, SS_FP32, 64, 1, 64, 2560, 1024, 0, 100, 1),
+                           (64 * 1024 + 64 * 1024 * 2560.0 + 64 * 2560) * 4 / 1e12, 1e-12);
     CU_ASSERT_DOUBLE_EQUAL(ss_kernel_grouped_gemm(&card, SS_BF16, 64, 1, 64, 2560, 1024, 0, 100, 1),
                            (64 * 1024 + 64 * 1024 * 2560.0 + 64 * 2560) * 2 / 1e12, 1e-12);
 }

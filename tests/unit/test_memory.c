@@ -376,14 +376,42 @@ static void test_flat_gradients(void)
     }
 }
 
+/* Uniform groups keep their first input, the last one too where it is shorter: 32 layers are 7 groups of 5 and 4 of 8. 8192 tokens
+ * of 4096 in 16 bit are 64 MiB. */
+static void test_groups_that_do_not_divide(void)
+{
+    static const int layers[] = {1, 5, 8, 31, 32}, groups[] = {32, 7, 4, 2, 1};
+
+    for (int i = 0; i < 5; i++) {
+        struct ss_chunk_cost chunk = {.nlayers = 32};
+        struct fixture f;
+        char flags[256];
+        snprintf(flags, sizeof flags,
+                 LLAMA
+                 "--bf16 --recompute-granularity full --recompute-method uniform --recompute-num-layers %d",
+                 layers[i]);
+        CU_ASSERT_EQUAL_FATAL(fixture_open(&f, "", flags), 0);
+        chunk_memory(&f, &chunk);
+        CU_ASSERT_DOUBLE_EQUAL(chunk.activation_bytes, groups[i] * 64 * 1048576., 1);
+    }
+}
+
 int main(void)
 {
-    CU_TestInfo tests[] = {{"copies of the step", test_step},      {"moments in bf16", test_bf16_moments},
-                           {"buffers of DeepEP", test_deepep},     {"static", test_static},
-                           {"gathered parameters", test_gathered}, {"loss", test_loss},
-                           {"working set", test_working},          {"gathered K and V", test_gathered_keys},
-                           {"recompute by block", test_block},     {"gathered inputs", test_gathered_inputs},
-                           {"kept outputs", test_kept_outputs},    {"flat gradients", test_flat_gradients},
-                           {"buffers of HybridEP", test_hybridep}, CU_TEST_INFO_NULL};
+    CU_TestInfo tests[] = {{"copies of the step", test_step},
+                           {"moments in bf16", test_bf16_moments},
+                           {"buffers of DeepEP", test_deepep},
+                           {"static", test_static},
+                           {"gathered parameters", test_gathered},
+                           {"loss", test_loss},
+                           {"working set", test_working},
+                           {"gathered K and V", test_gathered_keys},
+                           {"recompute by block", test_block},
+                           {"gathered inputs", test_gathered_inputs},
+                           {"kept outputs", test_kept_outputs},
+                           {"flat gradients", test_flat_gradients},
+                           {"buffers of HybridEP", test_hybridep},
+                           {"groups that do not divide", test_groups_that_do_not_divide},
+                           CU_TEST_INFO_NULL};
     return suite_run("memory", NULL, NULL, tests);
 }

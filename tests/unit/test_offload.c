@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Offload by module: bytes of each module, what sticks out of the compute, what stays, against numbers worked out by hand. */
 #include "cost/experts.h"
+#include "cost/layers.h"
+#include "cost/memory.h"
 #include "cost/offload.h"
 #include "scale_job.h"
 #include "small_job.h"
@@ -158,6 +160,38 @@ static void test_exposed(void)
     CU_ASSERT_EQUAL(cost.input_grad[SS_LABEL_OFFLOAD], 0);
 }
 
+/* --cpu-offloading-weights: 11,274,240 parameters in 16 bit, and all that the layer keeps beside where activations go too, at 1 GB/s
+ * in each direction. Of three such layers the host holds the activations, and of half of the optimizer's states 12 bytes and a
+ * gradient of 4, an eighth on each of as many ranks. */
+static void test_whole_layers(void)
+{
+    const double params = 1024. * 1536 + 1024. * 1024 + 3 * 1024. * 2816 + 2 * 1024;
+    const struct ss_param_count count = {.all = 1e9};
+    struct ss_layer_set *set = calloc(1, sizeof *set);
+    struct setting t;
+    setting_make(&t);
+    struct ss_ops ops = layer_of(&t, SS_LAYER_DENSE);
+    const double kept = ss_ops_saved_bytes(&ops, 0);
+    t.card.pcie_bandwidth = 1e9;
+    t.job.cpu_offload_layers = 3;
+    t.job.optimizer_offload = 0.5;
+    set->known[SS_LAYER_DENSE] = 1;
+    set->ops[SS_LAYER_DENSE] = ops;
+    for (int both = 0; both < 2; both++) {
+        struct ss_layer_cost cost = {.forward = {[SS_LABEL_COMPUTE] = 0.002},
+                                     .input_grad = {[SS_LABEL_COMPUTE] = 0.003}};
+        t.job.cpu_offload_weights = 1;
+        t.job.cpu_offload_activations = both;
+        ss_cost_layer_offload(&t.c, &ops, &cost);
+        double copied = (2 * params + both * kept) / 1e9;
+        CU_ASSERT_DOUBLE_EQUAL(cost.forward[SS_LABEL_OFFLOAD], copied - 0.002, 1e-15);
+        CU_ASSERT_DOUBLE_EQUAL(cost.input_grad[SS_LABEL_OFFLOAD], copied - 0.003, 1e-15);
+        CU_ASSERT_DOUBLE_EQUAL(ss_memory_host(&t.c, &count, (struct ss_optimizer_shards){8, 8}, set),
+                               0.5 * 1e9 * (12 + 4) / 8 + both * 3 * kept, 1);
+    }
+    free(set);
+}
+
 /* The layer that the backward begins with stays, where it begins at once; a fraction leaves the last layers. */
 static void test_layers(void)
 {
@@ -303,6 +337,7 @@ int main(void)
                            {"experts in fp8", test_experts_fp8},
                            {"no more than kept", test_no_more_than_kept},
                            {"exposed", test_exposed},
+                           {"whole layers", test_whole_layers},
                            {"layers", test_layers},
                            {"one stage", test_one_stage},
                            {"stages", test_stages},

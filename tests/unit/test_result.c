@@ -343,6 +343,18 @@ static void test_metrics(void)
     NEAR(s.iteration_s, 0);
 }
 
+/* Measured memory that is a twentieth or more off the peak is some stage's where it is nearer than that to it: of 100, 70 and 72 GB
+ * 71.5 are the third stage's, 80 nobody's, and 97 the peak's. */
+static void test_stage_like(void)
+{
+    struct ss_stage_result stages[] = {{.device = 100e9}, {.device = 70e9}, {.device = 72e9}};
+    const struct ss_result r = {.nstages = 3, .stages = stages, .peak_device = 100e9};
+    CU_ASSERT_EQUAL(ss_result_stage_like(&r, 71.5e9), 2);
+    CU_ASSERT_EQUAL(ss_result_stage_like(&r, 68e9), 1);
+    CU_ASSERT_EQUAL(ss_result_stage_like(&r, 80e9), -1);
+    CU_ASSERT_EQUAL(ss_result_stage_like(&r, 97e9), -1);
+}
+
 int main(void)
 {
     CU_TestInfo tests[] = {
@@ -354,6 +366,7 @@ int main(void)
         {"metrics", test_metrics},
         {"metrics are documented", test_metrics_are_documented},
         {"verdict", test_verdict},
+        {"memory like a stage's", test_stage_like},
         {"a stage takes its busiest class", test_a_stage_takes_its_busiest_class},
         CU_TEST_INFO_NULL};
     return suite_run("result", NULL, NULL, tests);

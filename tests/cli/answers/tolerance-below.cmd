@@ -1,0 +1,1 @@
+"$STEPSIM" run --platform h800 --nodes 1 --model llama3.1-8b --bf16 --tp 2 --pp 2 --seq 4096 --mbs 1 --gbs 16 --sequence-parallel --use-distributed-optimizer --engine native --measured 100s --tolerance 5 > out 2> err; echo "exit $?"; sed 's/ is .* off/ is off/' err; test -s out && echo the report is there

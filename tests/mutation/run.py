@@ -1,0 +1,232 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Do the tests notice a wrong line? Builds mutants of sim/ one by one and runs unit and cli tests until one fails.
+
+    tests/mutation/run.py --update                     renews mutants.tsv: lines that moved, code that is gone
+    tests/mutation/run.py --run [--count N] [--shard I/N]
+                                                       builds and tests mutants of the list that this shard has no answer for
+    tests/mutation/run.py --run --only FILE|ID         those of a file, or one
+    tests/mutation/run.py --run --again                and those that survived before
+    tests/mutation/run.py --score [--keep]             prints the score of all shards; --keep writes it to results.tsv
+
+A shard works in a copy of the tracked files below --work (build-mutation), so that several may run at once and be stopped at any time;
+answers are kept there. The order of the list's mutants is drawn, so that the first N are a sample. Unit tests run first, then cli tests
+and the others that take less than --slow seconds; those that found most come first. A mutant that compiles to the same library, or not
+at all, is left out of the score.
+"""
+import argparse
+import collections
+import filecmp
+import glob
+import json
+import os
+import resource
+import shutil
+import signal
+import subprocess
+import sys
+import time
+
+import mutants as table
+
+ROOT = os.path.dirname(os.path.dirname(table.FOLDER))
+RESULTS = os.path.join(table.FOLDER, "results.tsv")
+OUTCOMES = ("killed", "survived", "same", "no build")
+# Checks of the sources' text, and of what is not built here.
+NO_TESTS = ("fuzz.", "layering", "structure", "format", "walks.", "props", "globals", "headers", "options.", "runner.", "browser",
+            "consumer", "bench", "net.", "probe.", "mutation.")
+ADDRESS_SPACE = 8 << 30  # of a test, bytes
+
+
+def run(words, **more):
+    return subprocess.run(words, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace", check=False, **more)
+
+
+def limits():
+    os.setsid()
+    resource.setrlimit(resource.RLIMIT_AS, (ADDRESS_SPACE, ADDRESS_SPACE))
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+
+
+class Tests:
+    """The tests of a build folder, and how long each took when nothing was changed."""
+
+    def __init__(self, build, work, slow):
+        listed = json.loads(run(["ctest", "--test-dir", build, "--show-only=json-v1"]).stdout)
+        self.known = {}
+        for test in listed["tests"]:
+            if not test["name"].startswith(NO_TESTS):
+                more = [p["value"] for p in test["properties"] if p["name"] == "ENVIRONMENT"]
+                more = dict(pair.split("=", 1) for pair in (more[0] if more else []))
+                self.known[test["name"]] = (test["command"], dict(os.environ, **more))
+        self.found = collections.Counter()
+        self.seconds = {name: s for name, s in self.measured(os.path.join(work, "times.json")).items() if s < slow}
+
+    def measured(self, path):
+        """Seconds of each test; those that fail or are new are run."""
+        seconds = {}
+        if os.path.exists(path):
+            with open(path, encoding="utf-8") as file:
+                seconds = {name: s for name, s in json.load(file).items() if name in self.known}
+        for name in sorted(set(self.known) - set(seconds)):
+            begin = time.time()
+            if self.fails(name, 100):
+                print("%s fails without a change: left out" % name, flush=True)
+            else:
+                seconds[name] = time.time() - begin
+        with open(path, "w", encoding="utf-8") as file:
+            json.dump(seconds, file, indent=1)
+        return seconds
+
+    def fails(self, name, limit):
+        words, environment = self.known[name]
+        with subprocess.Popen(words, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, stdin=subprocess.DEVNULL,
+                              env=environment, preexec_fn=limits) as process:
+            try:
+                return process.wait(limit) != 0
+            except subprocess.TimeoutExpired:
+                os.killpg(process.pid, signal.SIGKILL)
+                return True
+
+    def first_failure(self):
+        """The name of a test that fails, or None."""
+        for name in sorted(self.seconds, key=lambda n: (not n.startswith("unit."), -self.found[n], self.seconds[n])):
+            if self.fails(name, 10 + 20 * self.seconds[name]):
+                self.found[name] += 1
+                return name
+        return None
+
+
+class Shard:
+    def __init__(self, work, slow):
+        self.source, self.build = os.path.join(work, "source"), os.path.join(work, "build")
+        self.answers = os.path.join(work, "answers.tsv")
+        self.prepare()
+        self.tests = Tests(self.build, work, slow)
+        for _, outcome, test in read_answers([self.answers]):
+            self.tests.found[test] += outcome == "killed"
+        self.library = os.path.realpath(os.path.join(self.build, "libstepsim.so"))
+        self.program = os.path.join(self.build, "stepsim")
+        self.module = os.path.join(self.build, "stepsim-simgrid.so")
+
+    def prepare(self):
+        """A copy of the tracked files, built with a shared library, so that a mutant is compiled and linked once."""
+        for name in run(["git", "-C", ROOT, "ls-files"]).stdout.splitlines():
+            ours, copy = os.path.join(ROOT, name), os.path.join(self.source, name)
+            if os.path.isfile(ours) and not (os.path.isfile(copy) and filecmp.cmp(ours, copy, shallow=False)):
+                os.makedirs(os.path.dirname(copy), exist_ok=True)
+                shutil.copy2(ours, copy)
+                os.utime(copy)
+        done = run(["cmake", "-G", "Ninja", "-S", self.source, "-B", self.build, "-DCMAKE_BUILD_TYPE=Release", "-DSS_LINKED=SHARED",
+                    "-DSS_PROBE=OFF", "-DCMAKE_POSITION_INDEPENDENT_CODE=ON", "-DCMAKE_LINK_DEPENDS_NO_SHARED=ON"])
+        if done.returncode == 0:
+            done = run(["cmake", "--build", self.build])
+        if done.returncode:
+            sys.exit(done.stdout[-3000:])
+
+    def make(self):
+        return run(["cmake", "--build", self.build, "--target", "stepsim", "stepsim-cli", "stepsim-simgrid"]).returncode == 0
+
+    def answer(self, mutant):
+        """(outcome, test that found it or "")."""
+        path = os.path.join(self.source, mutant.file)
+        with open(path, encoding="utf-8") as file:
+            original = file.read()
+        lines = original.split("\n")
+        indent = lines[mutant.line - 1][:-len(mutant.before)]
+        lines[mutant.line - 1] = indent + mutant.after
+        built = (self.library, self.program, self.module)
+        for file in built:
+            shutil.copy2(file, file + ".before")
+        try:
+            with open(path, "w", encoding="utf-8") as file:
+                file.write("\n".join(lines))
+            if not self.make():
+                return "no build", ""
+            if all(filecmp.cmp(file, file + ".before", shallow=False) for file in built):
+                return "same", ""
+            test = self.tests.first_failure()
+            return ("killed", test) if test else ("survived", "")
+        finally:
+            with open(path, "w", encoding="utf-8") as file:
+                file.write(original)
+            if not self.make():
+                sys.exit("%s does not build without a change" % mutant.file)
+
+    def work(self, wanted, again):
+        known = {row[0]: row[1] for row in read_answers([self.answers])}
+        for mutant in wanted:
+            if mutant.id not in known or (again and known[mutant.id] == "survived"):
+                begin = time.time()
+                outcome, test = self.answer(mutant)
+                with open(self.answers, "a", encoding="utf-8") as file:
+                    file.write("%s\t%s\t%s\n" % (mutant.id, outcome, test))
+                print("%s %s:%d %s: %s %s (%.0f s)\n  %s\n  %s" % (mutant.id, mutant.file, mutant.line, mutant.rule, outcome, test,
+                                                                 time.time() - begin, mutant.before, mutant.after), flush=True)
+
+
+def read_answers(paths):
+    for path in paths:
+        if os.path.exists(path):
+            with open(path, encoding="utf-8") as file:
+                for line in file:
+                    if not line.startswith(("#", "id\t")):
+                        yield (line.rstrip("\n").split("\t") + ["", ""])[:3]
+
+
+def score(work, keep):
+    """Of the mutants of today's list: answers of the shards, else those that are committed."""
+    listed = {m.id: m for m in table.read()}
+    answers = {row[0]: row[1:] for row in read_answers([RESULTS] + sorted(glob.glob(os.path.join(work, "*", "answers.tsv"))))}
+    answers = {key: row for key, row in answers.items() if key in listed}
+    count = collections.Counter(outcome for outcome, _ in answers.values())
+    by_unit = sum(outcome == "killed" and test.startswith("unit.") for outcome, test in answers.values())
+    tried = count["killed"] + count["survived"]
+    text = "%d of %d mutants tried: %d killed (%d by unit tests), %d survived, %d the same program, %d do not build; score %.1f %%" % (
+        len(answers), len(listed), count["killed"], by_unit, count["survived"], count["same"], count["no build"],
+        100.0 * count["killed"] / max(1, tried))
+    print(text)
+    for key in sorted(answers, key=lambda key: (listed[key].file, listed[key].line)):
+        if answers[key][0] == "survived":
+            print("survived: %s %s:%d %s\n  %s\n  %s" % listed[key])
+    if keep:
+        with open(RESULTS, "w", encoding="utf-8") as file:
+            file.write("# tests/mutation/run.py --score --keep: %s\nid\toutcome\ttest\n" % text)
+            for m in sorted(listed.values(), key=lambda m: (m.file, m.line, m.rule, m.after)):
+                if m.id in answers:
+                    file.write("%s\t%s\t%s\n" % (m.id, *answers[m.id]))
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--update", action="store_true")
+    parser.add_argument("--run", action="store_true")
+    parser.add_argument("--score", action="store_true")
+    parser.add_argument("--keep", action="store_true")
+    parser.add_argument("--count", type=int)
+    parser.add_argument("--shard", default="0/1")
+    parser.add_argument("--only")
+    parser.add_argument("--again", action="store_true")
+    parser.add_argument("--slow", type=float, default=6)
+    parser.add_argument("--work", default=os.path.join(ROOT, "build-mutation"))
+    args = parser.parse_args()
+    if args.update:
+        kept = {m.id for m in table.read()} if os.path.exists(table.LIST) else set()
+        table.write(table.choose(ROOT, kept))
+    if args.run:
+        part, parts = map(int, args.shard.split("/"))
+        folder = os.path.join(args.work, "%d-of-%d" % (part, parts))
+        os.makedirs(folder, exist_ok=True)
+        shard = Shard(folder, args.slow)
+        now = table.today(shard.source, table.read())
+        wanted = sorted(now.values(), key=lambda m: table.number("order", table.SEED, m.id))
+        if args.only:
+            wanted = [m for m in wanted if args.only in (m.id, m.file)]
+        wanted = wanted[:args.count][part::parts]
+        shard.work(wanted, args.again)
+    if args.score:
+        score(args.work, args.keep)
+
+
+if __name__ == "__main__":
+    main()

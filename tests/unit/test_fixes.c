@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What a job that does not fit is told to change. */
+#include "job_helper.h"
+#include "stepsim/stepsim.h"
+#include "suite.h"
+
+/* Whether a fix is these words alone. */
+static int is_told(const char *flags, const char *change)
+{
+    char *text = strdup(flags), *argv[JOB_MAX_ARGS];
+    struct ss_scenario *s;
+    struct ss_fix fixes[3];
+    int n, found = 0;
+
+    CU_ASSERT_EQUAL_FATAL(make_scenario(split(text, argv), argv, &s, NULL), 0);
+    CU_ASSERT_EQUAL_FATAL(ss_fixes_find(s, NULL, fixes, &n, NULL), 0);
+    for (int i = 0; i < n; i++)
+        found |= !strcmp(fixes[i].change, change);
+    ss_scenario_free(s);
+    free(text);
+    return found;
+}
+
+#define LLAMA                                                                                                \
+    "--platform h800 --nodes 1 --model llama2-7b --bf16 --tp 4 --seq 4096 --sequence-parallel "              \
+    "--use-distributed-optimizer "
+
+/* Half of a micro batch that divides by two, and no other one but 1. */
+static void test_micro_batch(void)
+{
+    CU_ASSERT(is_told(LLAMA "--mbs 16 --gbs 128", "--micro-batch-size 8"));
+    CU_ASSERT(is_told(LLAMA "--mbs 20 --gbs 160", "--micro-batch-size 10"));
+    CU_ASSERT(is_told(LLAMA "--mbs 17 --gbs 136", "--micro-batch-size 1"));
+    CU_ASSERT_FALSE(is_told(LLAMA "--mbs 17 --gbs 136", "--micro-batch-size 8"));
+}
+
+/* A job that fits is told nothing. */
+static void test_fits(void)
+{
+    CU_ASSERT_FALSE(is_told(LLAMA "--mbs 4 --gbs 128", "--micro-batch-size 2"));
+}
+
+int main(void)
+{
+    CU_TestInfo tests[] = {
+        {"micro batch", test_micro_batch}, {"a job that fits", test_fits}, CU_TEST_INFO_NULL};
+    return suite_run("fixes", NULL, NULL, tests);
+}
