@@ -55,7 +55,7 @@ static int check_outputs(const struct cli_flags *flags, struct ss_error *err)
 {
     if (ss_output_same(flags->csv, flags->output))
         return cli_usage(err, "give each a name of its own", "--csv and --output write the same file");
-    return cli_output_check(flags->csv, "--", err);
+    return cli_output_check(flags->csv, "nodes,flags,", err);
 }
 
 static int report(const struct ss_find_result *found, const struct cli_flags *flags, struct ss_error *err)

@@ -1,16 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "stepsim/search.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/base.h"
 #include "decide/search_internal.h"
+#include "study/study_internal.h"
 
 /* Layouts that are predicted before what is known decides which are next: as many for any number of workers, so that they are
  * the same. */
 #define FIRST 64
-#define MOST 1024
+#define MOST 256
 
 /* What has been predicted so far. */
 struct state {
@@ -18,7 +20,10 @@ struct state {
     struct ss_find_space space;
     struct ss_bands *bands;
     struct ss_run_options run;
-    size_t next; /* of the leaves in their order */
+    size_t next;    /* of the leaves in their order */
+    int nfit, *fit; /* points that surely fit and are beaten by no other */
+    size_t cap_fit;
+    double *fastest; /* [cluster]: s of the fastest of those on it */
     size_t cap;
 };
 
@@ -27,12 +32,84 @@ static int no_memory(struct ss_error *err)
     return ss_fail(err, SS_ERR_NOMEM, NULL, 0, "out of memory for the layouts");
 }
 
+/* ---- what cannot win ---- */
+
+/* Whether a point is no worse than what `leaf` takes at least, so that it is better than that one. */
+static int beats(const struct ss_find_result *f, int point, const struct ss_find_leaf *leaf)
+{
+    const struct ss_find_point *p = &f->points[point];
+    return f->groups[p->group].gpus <= f->groups[leaf->cluster].gpus &&
+           p->summary.iteration_s <= leaf->seconds && p->summary.peak_device <= leaf->bytes;
+}
+
+/* Neither the fastest on its nodes nor on the front: bounds are below what they bound, so that nothing is equal. */
+static int cannot_win(const struct state *x, const struct ss_find_leaf *leaf)
+{
+    const struct ss_find_result *f = x->space.found;
+    if (!(x->fastest[leaf->cluster] <= leaf->seconds))
+        return 0;
+    for (int i = 0; i < x->nfit; i++)
+        if (beats(f, x->fit[i], leaf))
+            return 1;
+    return 0;
+}
+
+static int note_fits(struct state *x, int point, struct ss_error *err)
+{
+    const struct ss_find_point *p = &x->space.found->points[point];
+    if (p->summary.outcome != SS_OUTCOME_FITS)
+        return SS_OK;
+    x->fastest[p->group] = fmin(x->fastest[p->group], p->summary.iteration_s);
+    const struct ss_find_leaf as = {
+        .cluster = p->group, .seconds = p->summary.iteration_s, .bytes = p->summary.peak_device};
+    for (int i = 0; i < x->nfit; i++)
+        if (beats(x->space.found, x->fit[i], &as))
+            return SS_OK;
+    if (ss_grow(&x->fit, &x->cap_fit, (size_t)x->nfit + 1, sizeof *x->fit))
+        return no_memory(err);
+    x->fit[x->nfit++] = point;
+    return SS_OK;
+}
+
+/* ---- in the order of their bounds ---- */
+
+static int by_bound(const void *left, const void *right)
+{
+    const struct ss_find_leaf *a = left, *b = right;
+    int d = a->cluster - b->cluster;
+    if (!d)
+        d = a->seconds < b->seconds ? -1 : a->seconds > b->seconds;
+    return d ? d : memcmp(a->at, b->at, sizeof a->at);
+}
+
+static int by_place(const void *left, const void *right)
+{
+    const struct ss_find_leaf *a = left, *b = right;
+    int d = a->place < b->place ? -1 : a->place > b->place;
+    return d ? d : a->cluster - b->cluster;
+}
+
+/* The k-th best of each cluster, then the next ones: all clusters soon have one that fits. */
+static void order_leaves(struct ss_find_space *s)
+{
+    qsort(s->leaves, s->nleaves, sizeof *s->leaves, by_bound);
+    for (size_t i = 0; i < s->nleaves; i++)
+        s->leaves[i].place =
+            i && s->leaves[i].cluster == s->leaves[i - 1].cluster ? s->leaves[i - 1].place + 1 : 0;
+    qsort(s->leaves, s->nleaves, sizeof *s->leaves, by_place);
+}
+
 /* Puts up to `most` leaves that may win into the batch. */
 static int take(struct state *x, const struct ss_find_leaf **batch, int most)
 {
     int n = 0;
-    while (n < most && x->next < x->space.nleaves)
-        batch[n++] = &x->space.leaves[x->next++];
+    for (; n < most && x->next < x->space.nleaves; x->next++) {
+        const struct ss_find_leaf *leaf = &x->space.leaves[x->next];
+        if (!x->options->exhaustive && cannot_win(x, leaf))
+            x->space.found->groups[leaf->cluster].bounded++;
+        else
+            batch[n++] = leaf;
+    }
     return n;
 }
 
@@ -54,6 +131,8 @@ static int count_points(struct state *x, int first, struct ss_error *err)
         f->points[kept++] = *p;
     }
     f->npoints = kept;
+    for (int i = first; i < kept && !rc; i++)
+        rc = note_fits(x, i, err);
     return rc;
 }
 
@@ -82,6 +161,50 @@ static int predict_all(struct state *x, struct ss_error *err)
         size = size < MOST ? 2 * size : MOST;
     }
     free(batch);
+    return rc;
+}
+
+/* ---- the winners once more ---- */
+
+/* As `stepsim run --level layer` predicts its words. */
+static int confirm(struct state *x, struct ss_find_group *g, const struct ss_find_point *p,
+                   struct ss_error *err)
+{
+    const struct ss_find_cluster *c = &x->space.clusters[p->group];
+    struct ss_scenario_options how = {0};
+    struct ss_run_options layer = {
+        .engine = SS_ENGINE_SIMGRID, .unchecked = 1, .level_choice = SS_LEVEL_BLIND};
+    struct ss_scenario *scenario;
+    struct ss_request r;
+    struct ss_summary u;
+
+    if (x->options->how)
+        how.asker = x->options->how->asker;
+    layer.plan.level = SS_LEVEL_LAYER;
+    layer.bands = x->run.bands;
+    int rc = ss_request_copy(&c->request, &r, err);
+    if (rc)
+        return rc;
+    rc = ss_study_add_words(&r, p->flags);
+    if (!rc)
+        rc = ss_scenario_build(&r, &how, &scenario, err);
+    ss_request_free(&r);
+    if (rc)
+        return rc;
+    rc = ss_predict(scenario, &layer, &u, err);
+    ss_scenario_free(scenario);
+    if (!rc && u.outcome != SS_OUTCOME_REFUSED)
+        g->confirmed_s = u.iteration_s;
+    return rc;
+}
+
+static int confirm_all(struct state *x, struct ss_error *err)
+{
+    struct ss_find_result *f = x->space.found;
+    int rc = SS_OK;
+    for (int g = 0; g < f->ngroups && x->options->confirm && !rc; g++)
+        if (f->groups[g].best >= 0)
+            rc = confirm(x, &f->groups[g], &f->points[f->groups[g].best], err);
     return rc;
 }
 
@@ -115,6 +238,15 @@ static int run(struct state *x, const struct ss_request *base, struct ss_error *
         x->run.bands = x->bands;
     }
     if (!rc)
+        rc = ss_find_bound(&x->space, x->options->workers, x->options->exhaustive, err);
+    if (!rc) {
+        order_leaves(&x->space);
+        x->fastest = malloc((size_t)x->space.nclusters * sizeof *x->fastest);
+        rc = x->fastest ? SS_OK : no_memory(err);
+    }
+    for (int c = 0; c < x->space.nclusters && !rc; c++)
+        x->fastest[c] = INFINITY;
+    if (!rc)
         rc = predict_all(x, err);
     if (rc)
         return rc;
@@ -122,9 +254,10 @@ static int run(struct state *x, const struct ss_request *base, struct ss_error *
     if (f->nrules)
         qsort(f->rules, (size_t)f->nrules, sizeof *f->rules, by_count);
     rc = check_any(f, err);
-    if (!rc)
-        ss_find_rank(f);
-    return rc;
+    if (rc)
+        return rc;
+    ss_find_rank(f);
+    return confirm_all(x, err);
 }
 
 int ss_find_run(const struct ss_request *base, const struct ss_find_options *options,
@@ -135,6 +268,8 @@ int ss_find_run(const struct ss_request *base, const struct ss_find_options *opt
     x.run = x.options->run ? *x.options->run : (struct ss_run_options){.engine = SS_ENGINE_NATIVE};
     int rc = run(&x, base, err);
     ss_bands_free(x.bands);
+    free(x.fit);
+    free(x.fastest);
     if (!rc) {
         *out = x.space.found;
         x.space.found = NULL;

@@ -117,7 +117,7 @@ static const struct row {
     [SS_FIND_SCHEDULE] = {"--schedule", "--schedule", schedule, 0},
     [SS_FIND_VP] = {"--vp",
                     "--vp --num-virtual-stages-per-pipeline-rank --num-layers-per-virtual-pipeline-stage "
-                    "--pipeline-model-parallel-layout --schedule",
+                    "--pipeline-model-parallel-layout",
                     chunks, 1},
     [SS_FIND_MBS] = {"--mbs", "--mbs", micro_batch, 1},
     [SS_FIND_RECOMPUTE] = {"--recompute",
@@ -255,6 +255,14 @@ int ss_find_axes_build(struct ss_find_cluster *c, const struct ss_sweep *vary, s
 
 /* ---- words ---- */
 
+static int has_axis(const struct ss_find_cluster *c, int kind)
+{
+    for (int a = 0; a < c->naxes; a++)
+        if (c->axes[a].kind == kind)
+            return 1;
+    return 0;
+}
+
 static int number_at(const struct ss_find_cluster *c, const unsigned char *at, int kind, int otherwise)
 {
     for (int a = 0; a < c->naxes; a++)
@@ -268,7 +276,7 @@ static void write_split(const struct ss_find_cluster *c, int pp, int v, char *wo
 {
     int layers = c->model.num_layers, each;
     words[0] = 0;
-    if (!c->splits || pp < 2 || layers % (pp * v) == 0)
+    if (!c->splits || pp < 2 || v < 1 || layers % (pp * v) == 0)
         return;
     if ((layers + 2) % (pp * v) == 0) {
         snprintf(words, size,
@@ -295,8 +303,9 @@ void ss_find_words(const struct ss_find_cluster *c, const unsigned char *at, int
     }
     if (a->kind == SS_FIND_TP && c->sequence && strcmp(value, "1") != 0)
         ss_copy(more, sizeof more, " --sequence-parallel");
-    if (a->kind == SS_FIND_VP)
-        write_split(c, number_at(c, at, SS_FIND_PP, c->job.pp), atoi(value) > 0 ? atoi(value) : 1, more,
+    if (a->kind == SS_FIND_VP || (a->kind == SS_FIND_PP && !has_axis(c, SS_FIND_VP)))
+        write_split(c, number_at(c, at, SS_FIND_PP, c->job.pp),
+                    a->kind == SS_FIND_VP ? number_at(c, at, SS_FIND_VP, 1) : ss_job_chunks(&c->job), more,
                     sizeof more);
     if (a->kind == SS_FIND_FSDP && c->shards && !strcmp(value, "none"))
         ss_copy(more, sizeof more, " --use-distributed-optimizer");

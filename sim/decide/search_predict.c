@@ -27,6 +27,7 @@ static void fill_point(const struct ss_find_space *s, const struct ss_find_leaf 
     p->microbatches = ss_job_microbatches(job, c->world_size);
     p->recompute = job->recompute;
     p->fsdp = job->fsdp;
+    ss_copy(p->schedule, sizeof p->schedule, job->schedule[0] ? job->schedule : "auto");
     p->least_s = leaf->seconds;
     p->least_bytes = leaf->bytes;
     ss_find_flags(c, leaf->at, p->flags, sizeof p->flags);

@@ -17,6 +17,8 @@ static const char *layout_of(const struct ss_find_point *p, char *buf, size_t si
     if (p->ep > 1)
         used += (size_t)snprintf(buf + used, size - used, " ep %d", p->ep);
     used += (size_t)snprintf(buf + used, size - used, " mbs %d", p->micro_batch);
+    if (strcmp(p->schedule, "auto") != 0)
+        used += (size_t)snprintf(buf + used, size - used, " %s", p->schedule);
     if (p->fsdp)
         used += (size_t)snprintf(buf + used, size - used, " fsdp");
     if (p->recompute != SS_RECOMPUTE_NONE)
@@ -34,12 +36,11 @@ static void write_counts(const struct ss_find_result *f, FILE *out)
         all.bounded += f->groups[g].bounded;
         all.predicted += f->groups[g].predicted;
     }
-    fprintf(
-        out,
-        "%lld layouts: %lld refused, %lld too large for weights and optimizer alone, %lld cannot win, %lld "
-        "predicted\n",
-        (long long)all.layouts, (long long)all.refused, (long long)all.too_large, (long long)all.bounded,
-        (long long)all.predicted);
+    fprintf(out,
+            "%lld layouts: %lld refused, %lld too large and %lld cannot win by bounds, %lld "
+            "predicted\n",
+            (long long)all.layouts, (long long)all.refused, (long long)all.too_large, (long long)all.bounded,
+            (long long)all.predicted);
 }
 
 static void write_point(const struct ss_find_result *f, int i, FILE *out)
@@ -129,8 +130,11 @@ static json_t *point_object(const struct ss_find_point *p)
     ss_json_integer(o, "microbatches", p->microbatches);
     ss_json_text(o, "recompute", ss_job_word("--recompute", p->recompute));
     ss_json_flag(o, "fsdp", p->fsdp);
+    ss_json_text(o, "schedule", p->schedule);
     ss_json_verdict(o, &p->summary);
     ss_json_metrics(o, -1, &p->summary);
+    ss_json_number(o, "least_ms", 1e3 * p->least_s);
+    ss_json_number(o, "least_mib", p->least_bytes / SS_MIB);
     ss_json_flag(o, "front", p->front);
     ss_json_flag(o, "like_best", p->like_best);
     return o;
@@ -188,24 +192,25 @@ static int write_json(const struct ss_find_result *f, FILE *out, struct ss_error
 
 int ss_find_write_csv(const struct ss_find_result *f, FILE *out, struct ss_error *err)
 {
-    fputs("nodes,flags,tp,cp,pp,ep,chunks,dp,micro_batch,microbatches,recompute,fsdp,verdict", out);
+    fputs("nodes,flags,tp,cp,pp,ep,chunks,dp,micro_batch,microbatches,recompute,schedule,fsdp,verdict", out);
     for (int m = 0; m < SS_METRICS; m++)
         fprintf(out, ",%s", ss_metric_at(m)->key);
-    fputs(",front,like_best\n", out);
+    fputs(",least_ms,least_mib,front,like_best\n", out);
     for (int i = 0; i < f->npoints; i++) {
         const struct ss_find_point *p = &f->points[i];
         fprintf(out, "%d,", f->groups[p->group].nodes);
         ss_csv_write(out, p->flags);
-        fprintf(out, ",%d,%d,%d,%d,%d,%d,%d,%d,%s,%d,%s", p->tp, p->cp, p->pp, p->ep, p->chunks, p->dp,
-                p->micro_batch, p->microbatches, ss_job_word("--recompute", p->recompute), p->fsdp,
-                ss_outcome_word(p->summary.outcome));
+        fprintf(out, ",%d,%d,%d,%d,%d,%d,%d,%d,%s,%s,%d,%s", p->tp, p->cp, p->pp, p->ep, p->chunks, p->dp,
+                p->micro_batch, p->microbatches, ss_job_word("--recompute", p->recompute), p->schedule,
+                p->fsdp, ss_outcome_word(p->summary.outcome));
         for (int m = 0; m < SS_METRICS; m++) {
             double value = ss_metric_value(m, &p->summary);
             fputc(',', out);
             if (ss_metric_known(m, &p->summary) && isfinite(value))
                 fprintf(out, "%.10g", value);
         }
-        fprintf(out, ",%d,%d\n", p->front, p->like_best);
+        fprintf(out, ",%.10g,%.10g,%d,%d\n", 1e3 * p->least_s, p->least_bytes / SS_MIB, p->front,
+                p->like_best);
     }
     return ss_report_done(out, err);
 }

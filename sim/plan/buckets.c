@@ -330,6 +330,12 @@ int ss_plan_buckets_build(struct ss_plan_builder *b, struct ss_error *err)
 
 /* ---- all ranks ---- */
 
+int ss_plan_asks_barrier(const struct ss_job *job, const struct ss_stack *stack)
+{
+    int scales = job->precision == SS_FP16 || job->fp8_base == SS_FP16; /* and asks all for inf */
+    return stack->grad_norm_barrier > 0 && (job->clip_grad || scales);
+}
+
 int ss_plan_barrier_build(struct ss_plan_builder *b, struct ss_error *err)
 {
     struct ss_plan *plan = b->plan;
@@ -338,8 +344,7 @@ int ss_plan_barrier_build(struct ss_plan_builder *b, struct ss_error *err)
         plan->world_size > ss_platform_gpus_per_node(plan->platform) ? b->net.nic_step : b->net.nvlink_step;
     for (int c = 0; c < plan->nclasses; c++)
         plan->classes[c].norm = -1;
-    int scales = plan->job->precision == SS_FP16 || plan->job->fp8_base == SS_FP16; /* and asks all for inf */
-    if (plan->stack->grad_norm_barrier <= 0 || !(plan->job->clip_grad || scales))
+    if (!ss_plan_asks_barrier(plan->job, plan->stack))
         return SS_OK;
     const struct ss_collective_spec spec = {
         .name = "gradient norm",

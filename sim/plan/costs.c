@@ -41,11 +41,10 @@ static void set_pace(const struct ss_plan_builder *b, int rank, struct ss_rank_s
     }
 }
 
-static struct ss_rank_site site_of(const struct ss_plan_builder *b, const struct ss_plan_class *pc)
+struct ss_rank_site ss_plan_site(const struct ss_plan_builder *b, int rank, int stage)
 {
-    int rank = pc->representative;
     struct ss_rank_site site = {0};
-    site.stage = pc->stage;
+    site.stage = stage;
     site.tp = ss_groups_shape(&b->groups, SS_COMM_TP, rank);
     site.cp = ss_groups_shape(&b->groups, SS_COMM_CP, rank);
     site.fsdp = ss_groups_shape(&b->groups, SS_COMM_FSDP, rank);
@@ -97,7 +96,7 @@ static int class_cost(struct ss_plan_builder *b, int cls, struct ss_error *err)
 {
     struct ss_plan_class *pc = &b->plan->classes[cls];
     size_t chunks = (size_t)b->plan->schedule->chunks;
-    const struct ss_rank_site site = site_of(b, pc);
+    const struct ss_rank_site site = ss_plan_site(b, pc->representative, pc->stage);
     int status = find_cost(b, &site, &b->cost_of[cls], err);
     if (status)
         return status;

@@ -229,7 +229,17 @@ static int plan_fill(struct ss_plan_builder *b, struct ss_error *err)
     return status;
 }
 
-static void builder_free(struct ss_plan_builder *b)
+int ss_plan_group(struct ss_plan_builder *b, struct ss_error *err)
+{
+    int status = size_plan(b, err);
+    if (!status)
+        status = place_ranks(b, err);
+    if (!status)
+        status = slow_ranks(b, err);
+    return status ? status : group_ranks(b, err);
+}
+
+void ss_plan_end(struct ss_plan_builder *b)
 {
     free(b->slowness);
     free(b->drawn);
@@ -250,27 +260,36 @@ static void builder_free(struct ss_plan_builder *b)
     ss_map_free(&b->step_collectives);
 }
 
+int ss_plan_begin(struct ss_plan_builder *b, const struct ss_job *job, const struct ss_stack *stack,
+                  const struct ss_platform *platform, const struct ss_schedule *schedule,
+                  const struct ss_plan_options *options, struct ss_error *err)
+{
+    memset(b, 0, sizeof *b);
+    b->options = options;
+    b->plan = ss_calloc(1, sizeof *b->plan);
+    if (!b->plan)
+        return ss_fail(err, SS_ERR_NOMEM, NULL, 0, "out of memory for the plan");
+    b->plan->job = job;
+    b->plan->stack = stack;
+    b->plan->platform = platform;
+    b->plan->schedule = schedule;
+    b->plan->fragmentation = stack->fragmentation;
+    b->plan->level = options->level;
+    b->plan->unfolded = options->unfold;
+    return SS_OK;
+}
+
 int ss_plan_build(const struct ss_job *job, const struct ss_stack *stack, const struct ss_platform *platform,
                   const struct ss_schedule *schedule, const struct ss_plan_options *options,
                   struct ss_plan **out, struct ss_error *err)
 {
     static const struct ss_plan_options none;
     struct ss_plan_builder b;
-    int status;
-    memset(&b, 0, sizeof b);
-    b.options = options ? options : &none;
-    b.plan = ss_calloc(1, sizeof *b.plan);
-    if (!b.plan)
-        return ss_fail(err, SS_ERR_NOMEM, NULL, 0, "out of memory for the plan");
-    b.plan->job = job;
-    b.plan->stack = stack;
-    b.plan->platform = platform;
-    b.plan->schedule = schedule;
-    b.plan->fragmentation = stack->fragmentation;
-    b.plan->level = b.options->level;
-    b.plan->unfolded = b.options->unfold;
+    int status = ss_plan_begin(&b, job, stack, platform, schedule, options ? options : &none, err);
+    if (status)
+        return status;
     status = plan_fill(&b, err);
-    builder_free(&b);
+    ss_plan_end(&b);
     if (status) {
         ss_plan_free(b.plan);
         return status;

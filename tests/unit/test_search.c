@@ -221,6 +221,83 @@ static void test_words_make_the_job(void)
     ss_find_free(f);
 }
 
+/* ---- bounds ---- */
+
+static struct ss_find_result *search_all(const char *words, const char *varied, int exhaustive)
+{
+    struct ss_find_options o = {.exhaustive = exhaustive};
+    struct ss_find_result *f = NULL;
+    struct ss_sweep vary;
+    struct ss_request r;
+    struct ss_error err;
+
+    read_text(&r, words);
+    vary_all(&vary, varied);
+    o.vary = &vary;
+    CU_ASSERT_EQUAL_FATAL(ss_find_run(&r, &o, &f, &err), 0);
+    ss_request_free(&r);
+    return f;
+}
+
+/* Points of the front, whose words are those of as many points of the other. */
+static int same_front(const struct ss_find_result *a, const struct ss_find_result *b)
+{
+    int n = 0, found = 0;
+
+    for (int i = 0; i < a->npoints; i++) {
+        n += a->points[i].front;
+        for (int k = 0; k < b->npoints && a->points[i].front; k++)
+            found += b->points[k].front && b->points[k].group == a->points[i].group &&
+                     !strcmp(a->points[i].flags, b->points[k].flags);
+    }
+    for (int k = 0; k < b->npoints; k++)
+        n -= b->points[k].front;
+    CU_ASSERT_EQUAL(n, 0);
+    return found;
+}
+
+/* Every bound holds; the pruned search predicts fewer and finds the same best and the same front. Returns how many there are. */
+static int check_bounds(const char *words, const char *varied, int least_front)
+{
+    struct ss_find_result *all = search_all(words, varied, 1), *some = search_all(words, varied, 0);
+    int n = all->npoints, front = 0, below = 0;
+
+    for (int i = 0; i < n; i++) {
+        const struct ss_find_point *p = &all->points[i];
+        below += p->least_s > p->summary.iteration_s || p->least_bytes > p->summary.peak_device;
+        CU_ASSERT(p->least_s > 0.5 * p->summary.iteration_s);
+        front += p->front;
+    }
+    CU_ASSERT_EQUAL(below, 0);
+    CU_ASSERT(2 * some->npoints < n);
+    CU_ASSERT(front >= least_front);
+    CU_ASSERT_EQUAL(same_front(all, some), front);
+    CU_ASSERT_EQUAL_FATAL(all->ngroups, some->ngroups);
+    for (int g = 0; g < all->ngroups; g++) {
+        const struct ss_find_group *a = &all->groups[g], *s = &some->groups[g];
+        CU_ASSERT_EQUAL(s->layouts, s->refused + s->too_large + s->bounded + s->predicted);
+        CU_ASSERT_EQUAL(a->bounded + a->too_large, 0);
+        CU_ASSERT_EQUAL_FATAL(a->best < 0, s->best < 0);
+        if (a->best >= 0)
+            CU_ASSERT_STRING_EQUAL(all->points[a->best].flags, some->points[s->best].flags);
+    }
+    ss_find_free(all);
+    ss_find_free(some);
+    return n;
+}
+
+static void test_bounds(void)
+{
+    int n = check_bounds("--platform h800 --model llama3.1-70b --bf16 --seq 8192 --gbs 256 --nodes 8 "
+                         "--use-distributed-optimizer --overlap-grad-reduce --overlap-param-gather",
+                         "mbs=1,2", 10);
+    n += check_bounds("--platform h100 --model llama3.1-8b --bf16 --seq 8192 --gbs 32",
+                      "nodes=1..2 mbs=1,2,4", 20);
+    n += check_bounds("--platform h100 --model qwen3-30b-a3b --bf16 --seq 4096 --gbs 64 --nodes 2 --cp 1",
+                      "mbs=1,2 schedule=auto,zb-h1,1f1b vp=1,2,4 recompute=none,full", 10);
+    CU_ASSERT(n > 3000);
+}
+
 static void fails(const char *words, const char *varied, int code, const char *part)
 {
     struct ss_find_options o = {.workers = 1};
@@ -260,6 +337,7 @@ int main(void)
     CU_TestInfo tests[] = {{"one rule book", test_one_rule_book},
                            {"workers agree", test_workers_agree},
                            {"words make the job", test_words_make_the_job},
+                           {"bounds", test_bounds},
                            {"errors", test_errors},
                            CU_TEST_INFO_NULL};
     return suite_run("search", NULL, NULL, tests);

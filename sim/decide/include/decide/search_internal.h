@@ -55,6 +55,7 @@ struct ss_find_cluster {
 struct ss_find_leaf {
     int cluster;
     unsigned char at[SS_FIND_MOST_AXES];
+    int place;             /* among those of its cluster, the best bound first */
     double seconds, bytes; /* bounds */
 };
 
@@ -94,6 +95,10 @@ int ss_find_set(const struct ss_find_cluster *c, const unsigned char *at, int ax
 /* The job of a leaf, finished. */
 int ss_find_job(const struct ss_find_space *s, const struct ss_find_leaf *leaf, struct ss_job *job,
                 struct ss_error *err);
+
+/* ---- search_bound.c ---- */
+/* Fills the bounds of all leaves, and takes those out that cannot fit, but in an exhaustive search. */
+int ss_find_bound(struct ss_find_space *s, int workers, int exhaustive, struct ss_error *err);
 
 /* ---- search_predict.c ---- */
 /* Predicts the leaves, n of them, in worker processes. */

@@ -49,6 +49,7 @@ struct ss_find_point {
     int micro_batch, microbatches;  /* microbatches of a pipeline */
     int recompute;                  /* enum ss_recompute */
     int fsdp;                       /* 1: parameters are sharded */
+    char schedule[32];              /* "auto", or its name */
     char flags[400];                /* words behind those of the job that make it */
     struct ss_summary summary;
     double least_s,

@@ -120,7 +120,17 @@ int ss_plan_group_classes(const struct ss_plan_builder *b, int cls, int comm, st
                           struct ss_error *err);
 int ss_plan_list_add(int **list, int *n, int value, struct ss_error *err);
 
+/* plan.c: a plan of which nothing is built yet; what it holds beside the plan ends with ss_plan_end. */
+int ss_plan_begin(struct ss_plan_builder *b, const struct ss_job *job, const struct ss_stack *stack,
+                  const struct ss_platform *platform, const struct ss_schedule *schedule,
+                  const struct ss_plan_options *options, struct ss_error *err);
+/* The steps up to its groups; what the job asks of the schedule is not checked. */
+int ss_plan_group(struct ss_plan_builder *b, struct ss_error *err);
+void ss_plan_end(struct ss_plan_builder *b);
+
 /* costs.c: times and memory of all classes. */
+/* Where a rank of a pipeline stage is, with GPUs that are all as fast but for stragglers. */
+struct ss_rank_site ss_plan_site(const struct ss_plan_builder *b, int rank, int stage);
 int ss_plan_costs_build(struct ss_plan_builder *b, struct ss_error *err);
 /* What all ranks share. */
 struct ss_cost_input ss_plan_cost_input(const struct ss_plan_builder *b);
@@ -144,6 +154,8 @@ int ss_plan_check(struct ss_plan_builder *b, struct ss_error *err);
 
 /* buckets.c: data-parallel buckets, norm barrier, embedding all-reduce. */
 int ss_plan_buckets_build(struct ss_plan_builder *b, struct ss_error *err);
+/* Whether ranks ask one another for the norm, or for overflows, before they step. */
+int ss_plan_asks_barrier(const struct ss_job *job, const struct ss_stack *stack);
 int ss_plan_barrier_build(struct ss_plan_builder *b, struct ss_error *err);
 int ss_plan_embedding_build(struct ss_plan_builder *b, struct ss_error *err);
 

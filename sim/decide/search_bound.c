@@ -1,0 +1,229 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Lower bounds of what a layout takes (docs/design/design.md, section 9, proves them), from what its ranks cost. Layouts that differ
+ * in what no rank's cost depends on share these costs.
+ */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/base.h"
+#include "base/map.h"
+#include "base/pool.h"
+#include "decide/search_internal.h"
+#include "plan/least.h"
+#include "stepsim/schedule.h"
+
+/* Leaves of an item of the pool: those of one item share costs. */
+#define RUN 1024
+/* Beyond the rounding of sums in another order. */
+#define ROUNDING 1e-9
+
+struct bounds {
+    double seconds, bytes, least_bytes;
+};
+
+/* ---- what is shared ---- */
+
+struct shared {
+    struct ss_map at;
+    int n;
+    size_t cap;
+    struct entry {
+        struct ss_plan_least least;
+        int known; /* 0: nothing can be told of them */
+    } * entry;
+};
+
+static uint64_t mix(uint64_t h, int64_t value)
+{
+    return ss_mix64(h * 0x9e3779b97f4a7c15ULL + (uint64_t)value + 1);
+}
+
+/* Layouts of one key have ranks of equal costs: schedule and, where layers are alike, chunks do not matter. */
+static uint64_t key_of(const struct ss_find_cluster *c, const struct ss_find_leaf *leaf,
+                       const struct ss_job *job)
+{
+    int even = ss_plan_least_is_even(job);
+    uint64_t h = mix((uint64_t)leaf->cluster, even);
+    for (int a = 0; a < c->naxes; a++) {
+        int kind = c->axes[a].kind;
+        h = mix(h, kind == SS_FIND_SCHEDULE || (kind == SS_FIND_VP && even) ? -1 : leaf->at[a]);
+    }
+    return mix(mix(h, job->last_stage_layers), job->account_for_embedding);
+}
+
+static const struct entry *find_shared(const struct ss_find_cluster *c, const struct ss_find_leaf *leaf,
+                                       const struct ss_job *job, struct shared *shared)
+{
+    uint64_t key = key_of(c, leaf, job);
+    int i = ss_map_get(&shared->at, key);
+    if (i >= 0)
+        return &shared->entry[i];
+    if (ss_grow(&shared->entry, &shared->cap, (size_t)shared->n + 1, sizeof *shared->entry) ||
+        ss_map_put(&shared->at, key, shared->n) < 0)
+        return NULL;
+    struct entry *e = &shared->entry[shared->n++];
+    e->known = !ss_plan_least_find(job, c->stack, c->platform, &e->least, NULL);
+    return e;
+}
+
+/* ---- time ---- */
+
+static int is_megatrons(const struct ss_job *job)
+{
+    return !job->schedule[0] || !strcmp(job->schedule, "auto") ||
+           !strcmp(job->schedule, ss_schedule_default(ss_job_chunks(job)));
+}
+
+/* A rank runs all its slots one after the other, and its step. */
+static double busy(const struct ss_stage_least *s, double microbatches)
+{
+    return s->step + microbatches * (s->forward + s->backward);
+}
+
+/*
+ * The iteration of the rank behind `before` stages, the first of which has the first chunk of the model: its first forward comes when a
+ * microbatch has passed those stages' first chunks, and behind its last backward a gradient goes back through them; the first stage
+ * steps before and counts its gradients behind, for all ranks wait for one another in between.
+ */
+static double seconds_of_stage(const struct ss_plan_least *l, const struct ss_stage_least *s, int before,
+                               double microbatches, int chunks)
+{
+    const struct ss_stage_least *first = &l->stage[0], *middle = &l->stage[1];
+    double way = 0;
+    if (before > 0)
+        way = first->forward + first->backward + (before - 1) * (middle->forward + middle->backward);
+    double passing = first->step + way / chunks + microbatches * (s->forward + s->backward);
+    return fmax(busy(s, microbatches), l->barrier && l->even ? passing : 0);
+}
+
+static double seconds_of(const struct ss_plan_least *l, const struct ss_job *job, int microbatches)
+{
+    int p = job->pp, v = ss_job_chunks(job);
+    if (!is_megatrons(job))
+        return l->stage[0].step + microbatches * l->all / p;
+    double most = seconds_of_stage(l, &l->stage[0], 0, microbatches, v);
+    if (p > 2 || !l->even)
+        most = fmax(most, seconds_of_stage(l, &l->stage[1], p - 2, microbatches, v));
+    return p > 1 ? fmax(most, seconds_of_stage(l, &l->stage[2], p - 1, microbatches, v)) : most;
+}
+
+/* ---- memory ---- */
+
+/* Microbatches of a chunk whose forward has ended when a rank's first backward runs, that one among them. */
+static double in_flight(const struct ss_job *job, int microbatches, int rank)
+{
+    int p = job->pp, v = ss_job_chunks(job), all = v * microbatches;
+    int group = job->microbatch_group_size ? job->microbatch_group_size : p;
+    int warmup = v > 1 ? 2 * (p - rank - 1) + (v - 1) * group : p - rank - 1;
+    return warmup + 1 < all ? warmup + 1 : all;
+}
+
+/* Adds what a rank of a stage needs, under Megatron's orders with its activations. */
+static void add_memory(const struct ss_stage_least *s, const struct ss_stack *stack, double activations,
+                       struct bounds *out)
+{
+    out->bytes = fmax(out->bytes, s->beside + s->fixed + activations * (1 + stack->fragmentation));
+    out->least_bytes =
+        fmax(out->least_bytes, s->beside + s->fixed + activations - fmin(s->step_bytes, activations));
+}
+
+/*
+ * What the i-th of the three stages keeps when its first backward runs. Of several chunks each keeps what a chunk of a stage in the
+ * middle does, which has neither embedding nor loss; that with the loss is one of them.
+ */
+static double activations_of(const struct ss_plan_least *l, int i, const struct ss_job *job, int microbatches)
+{
+    const struct ss_stage_least *s = &l->stage[i], *middle = &l->stage[1];
+    int p = job->pp, v = ss_job_chunks(job), rank = i < 2 ? i : p - 1;
+    double n = in_flight(job, microbatches, rank);
+    if (!l->even)
+        return i == 1 ? 0 : n * s->chunk;
+    if (v == 1)
+        return n * s->activations + (i == 2 ? s->logits : 0) + s->extra;
+    if (p < 3)
+        return i == 2 ? s->activations / v + s->logits + s->extra : 0;
+    return i < 2 ? n * middle->activations / v + middle->extra
+                 : (n - 1) * middle->activations / v + s->activations / v + s->logits + s->extra;
+}
+
+static void memory_of(const struct ss_plan_least *l, const struct ss_job *job, const struct ss_stack *stack,
+                      int microbatches, struct bounds *out)
+{
+    out->bytes = out->least_bytes = 0;
+    if (!is_megatrons(job))
+        return;
+    for (int i = 0; i < 3; i++) {
+        int there = i == 2 || (i == 0 && job->pp > 1) || job->pp > 2 || !l->even;
+        if (there)
+            add_memory(&l->stage[i], stack, activations_of(l, i, job, microbatches), out);
+    }
+}
+
+/* ---- all leaves ---- */
+
+static void bound_leaf(const struct ss_find_space *s, const struct ss_find_leaf *leaf, struct shared *shared,
+                       struct bounds *out)
+{
+    const struct ss_find_cluster *c = &s->clusters[leaf->cluster];
+    struct ss_job job;
+    memset(out, 0, sizeof *out);
+    if (ss_find_job(s, leaf, &job, NULL))
+        return;
+    const struct entry *e = find_shared(c, leaf, &job, shared);
+    if (!e || !e->known)
+        return;
+    int microbatches = ss_job_microbatches(&job, c->world_size);
+    out->seconds = seconds_of(&e->least, &job, microbatches) * (1 - ROUNDING);
+    memory_of(&e->least, &job, c->stack, microbatches, out);
+    out->bytes *= 1 - ROUNDING;
+    out->least_bytes *= 1 - ROUNDING;
+    if (!(out->seconds >= 0 && out->bytes >= 0 && out->least_bytes >= 0)) /* a card without the precision */
+        memset(out, 0, sizeof *out);
+}
+
+static int bound_run(void *ctx, int item, void *answer, struct ss_error *err)
+{
+    const struct ss_find_space *s = ctx;
+    struct bounds *out = answer;
+    struct shared shared = {0};
+    size_t first = (size_t)item * RUN;
+    (void)err;
+    for (size_t i = 0; i < RUN && first + i < s->nleaves; i++)
+        bound_leaf(s, &s->leaves[first + i], &shared, &out[i]);
+    ss_map_free(&shared.at);
+    free(shared.entry);
+    return SS_OK;
+}
+
+int ss_find_bound(struct ss_find_space *s, int workers, int exhaustive, struct ss_error *err)
+{
+    const struct ss_pool pool = {.workers = workers,
+                                 .nitems = (int)((s->nleaves + RUN - 1) / RUN),
+                                 .size = RUN * sizeof(struct bounds),
+                                 .work = bound_run,
+                                 .ctx = s};
+    size_t kept = 0;
+    if (!s->nleaves)
+        return SS_OK;
+    struct bounds *all = ss_calloc((size_t)pool.nitems * RUN, sizeof *all);
+    if (!all)
+        return ss_fail(err, SS_ERR_NOMEM, NULL, 0, "out of memory for %zu layouts", s->nleaves);
+    int rc = ss_pool_run(&pool, all, err);
+    for (size_t i = 0; i < s->nleaves && !rc; i++) {
+        struct ss_find_leaf leaf = s->leaves[i];
+        if (!exhaustive &&
+            all[i].least_bytes > ss_platform_card(s->clusters[leaf.cluster].platform)->device_memory) {
+            s->found->groups[leaf.cluster].too_large++;
+            continue;
+        }
+        leaf.seconds = all[i].seconds;
+        leaf.bytes = all[i].bytes;
+        s->leaves[kept++] = leaf;
+    }
+    if (!rc)
+        s->nleaves = kept;
+    free(all);
+    return rc;
+}
