@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cost/layer_kinds.h"
 
+#include "cost/rank_cost.h"
+
 const struct ss_layer_kind *ss_layer_kind(int kind)
 {
     static const struct ss_layer_kind *const rows[SS_LAYER_KINDS] = {
@@ -32,4 +34,12 @@ int ss_layer_kind_of(const struct ss_job *job, int layer)
     if (is_local(job, layer))
         return moe ? SS_LAYER_MOE_LOCAL : SS_LAYER_DENSE_LOCAL;
     return moe ? SS_LAYER_MOE : SS_LAYER_DENSE;
+}
+
+int ss_layers_alike(const struct ss_job *job)
+{
+    for (int i = 1; i < job->model.num_layers; i++)
+        if (ss_layer_kind_of(job, i) != ss_layer_kind_of(job, 0))
+            return 0;
+    return 1;
 }

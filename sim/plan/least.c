@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "base/base.h"
-#include "cost/layer_kinds.h"
 #include "plan/plan_internal.h"
 
 int ss_plan_least_is_even(const struct ss_job *job)
@@ -17,10 +16,7 @@ int ss_plan_least_is_even(const struct ss_job *job)
                    job->offload_modules || job->recompute_num_layers > 1;
     if (given || by_chunk || job->packing || ss_experts_loads_by_layer(job) || job->model.mtp_num_layers > 0)
         return 0;
-    for (int i = 1; i < job->model.num_layers; i++)
-        if (ss_layer_kind_of(job, i) != ss_layer_kind_of(job, 0))
-            return 0;
-    return 1;
+    return ss_layers_alike(job);
 }
 
 /* A schedule of the stages alone: few microbatches, so that it costs nothing. */

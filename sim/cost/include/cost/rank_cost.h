@@ -98,6 +98,8 @@ struct ss_layer_params ss_chunk_layer_params(const struct ss_layer_set *set, int
 int ss_stage_layers(const struct ss_job *job, const struct ss_schedule *s, int virtual_stage);
 /* And those before it. */
 int ss_stage_first_layer(const struct ss_job *job, const struct ss_schedule *s, int virtual_stage);
+/* Returns 1 when all transformer layers of a job are of one kind. */
+int ss_layers_alike(const struct ss_job *job);
 /* Layers of a chunk that are fully recomputed. */
 int ss_recomputed_layers(const struct ss_job *job, int nlayers);
 /* Where the tokens of a member of an expert group of this shape go; members are alike on all nodes. `figures`, which may be
