@@ -7,7 +7,7 @@
 
 #include "stepsim/study.h"
 
-/* ---- fixes.c ---- */
+/* ---- changes.c ---- */
 /* Adds words, which blanks part, behind those of a request. Errors: those of ss_request_set. */
 int ss_study_add_words(struct ss_request *r, const char *words);
 

@@ -1,0 +1,248 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What to change in a job: candidates that are tried, none is taken on trust. Those for memory stand here. */
+#include "study/changes.h"
+
+#include <string.h>
+
+#include "base/base.h"
+#include "stepsim/result.h"
+#include "study/changes_table.h"
+#include "study/study_internal.h"
+
+static int use_distributed_optimizer(const struct ss_job *job, int dp, char *words, size_t size)
+{
+    snprintf(words, size, "--use-distributed-optimizer");
+    return !job->distributed_optimizer && !job->fsdp && dp * job->cp >= 2;
+}
+
+static int use_sequence_parallel(const struct ss_job *job, int dp, char *words, size_t size)
+{
+    (void)dp;
+    snprintf(words, size, "--sequence-parallel");
+    return !job->sequence_parallel && job->tp >= 2;
+}
+
+static int use_flash(const struct ss_job *job, int dp, char *words, size_t size)
+{
+    (void)dp;
+    snprintf(words, size, "--attention-backend flash");
+    return job->attention == SS_ATTENTION_UNFUSED && job->precision != SS_FP32;
+}
+
+static int recompute_selective(const struct ss_job *job, int dp, char *words, size_t size)
+{
+    (void)dp;
+    snprintf(words, size, "--recompute-activations");
+    return job->recompute == SS_RECOMPUTE_NONE;
+}
+
+static int recompute_full(const struct ss_job *job, int dp, char *words, size_t size)
+{
+    (void)dp;
+    snprintf(words, size, "--recompute-granularity full --recompute-method uniform --recompute-num-layers 1");
+    return job->recompute != SS_RECOMPUTE_FULL || job->recompute_method != SS_RECOMPUTE_UNIFORM ||
+           job->recompute_num_layers != 1;
+}
+
+static int halve_micro_batch(const struct ss_job *job, int dp, char *words, size_t size)
+{
+    (void)dp;
+    snprintf(words, size, "--micro-batch-size %d", job->micro_batch / 2);
+    return job->micro_batch >= 2 && job->micro_batch % 2 == 0;
+}
+
+static int least_micro_batch(const struct ss_job *job, int dp, char *words, size_t size)
+{
+    (void)dp;
+    snprintf(words, size, "--micro-batch-size 1");
+    return job->micro_batch >= 3;
+}
+
+static int raise_tp(const struct ss_job *job, int dp, int times, char *words, size_t size)
+{
+    snprintf(words, size, "--tensor-model-parallel-size %d --sequence-parallel", job->tp * times);
+    return dp % times == 0;
+}
+
+static int double_tp(const struct ss_job *job, int dp, char *words, size_t size)
+{
+    return raise_tp(job, dp, 2, words, size);
+}
+
+static int quadruple_tp(const struct ss_job *job, int dp, char *words, size_t size)
+{
+    return raise_tp(job, dp, 4, words, size);
+}
+
+static int fp8_parameters(const struct ss_job *job, int dp, char *words, size_t size)
+{
+    snprintf(words, size, "--fp8-param-gather");
+    return job->precision == SS_FP8 && !job->fp8_param_gather && (job->distributed_optimizer || job->fsdp) &&
+           dp >= 2;
+}
+
+static int drop_fp8(const struct ss_job *job, int dp, char *words, size_t size)
+{
+    (void)dp;
+    snprintf(words, size, job->precision == SS_NVFP4 ? "--fp4-format none" : "--fp8-format none");
+    return ss_precision_is_quantized(job->precision);
+}
+
+/* Twice the stages. Virtual stages stay, by their layers or by their number, where they can, else one chunk a rank. */
+static int double_pp(const struct ss_job *job, int dp, char *words, size_t size)
+{
+    int per_stage, layers = ss_job_split_layers(job), pp = 2 * job->pp;
+
+    if (dp % 2 || ss_job_has_stage_layers(job) || layers % pp)
+        return 0;
+    per_stage = layers / pp;
+    int keep = job->layers_per_virtual_stage > 0 && job->layers_per_virtual_stage < per_stage &&
+               per_stage % job->layers_per_virtual_stage == 0;
+    int had = job->layers_per_virtual_stage > 0 || job->virtual_stages > 0;
+    keep |= job->virtual_stages > 1 && per_stage % job->virtual_stages == 0;
+    snprintf(words, size, "--pipeline-model-parallel-size %d%s", pp, had && !keep ? " --vp 1" : "");
+    return 1;
+}
+
+static int double_cp(const struct ss_job *job, int dp, char *words, size_t size)
+{
+    snprintf(words, size, "--context-parallel-size %d", 2 * job->cp);
+    return dp % 2 == 0;
+}
+
+/* Fewer experts a rank, and their states; how many ranks there are for them, the job's check says. */
+static int double_ep(const struct ss_job *job, int dp, char *words, size_t size)
+{
+    (void)dp;
+    snprintf(words, size, "--expert-model-parallel-size %d", 2 * job->ep);
+    return job->model.num_experts > 0 && job->model.num_experts % (2 * job->ep) == 0;
+}
+
+static int drop_virtual_stages(const struct ss_job *job, int dp, char *words, size_t size)
+{
+    (void)dp;
+    snprintf(words, size, "--vp 1");
+    return ss_job_chunks(job) >= 2 && !job->layout.n;
+}
+
+static int offload_modules(const struct ss_job *job, const char *modules, char *words, size_t size)
+{
+    snprintf(words, size, "--fine-grained-activation-offloading --offload-modules %s", modules);
+    return !job->fine_grained_offload && !job->cpu_offload_layers && job->recompute != SS_RECOMPUTE_FULL;
+}
+
+static int offload_attention(const struct ss_job *job, int dp, char *words, size_t size)
+{
+    (void)dp;
+    return offload_modules(job, "core_attn attn_proj qkv_linear", words, size);
+}
+
+static int offload_experts(const struct ss_job *job, int dp, char *words, size_t size)
+{
+    (void)dp;
+    return offload_modules(job, "expert_fc1 moe_act", words, size) && job->model.num_experts > 0;
+}
+
+static int offload_optimizer(const struct ss_job *job, int dp, char *words, size_t size)
+{
+    (void)dp;
+    snprintf(words, size, "--optimizer-cpu-offload --optimizer-offload-fraction 1");
+    return job->optimizer_offload <= 0;
+}
+
+static int use_fsdp(const struct ss_job *job, int dp, char *words, size_t size)
+{
+    snprintf(words, size, "--use-megatron-fsdp --data-parallel-sharding-strategy optim_grads_params");
+    return !job->fsdp && dp >= 2 && job->pp <= 1;
+}
+
+#define BOTH (SS_CHANGE_FOR_MEMORY | SS_CHANGE_FOR_TIME)
+static const struct ss_change_row rows[] = {
+    {use_distributed_optimizer, BOTH, NULL},
+    {use_sequence_parallel, BOTH, NULL},
+    {use_flash, BOTH, NULL},
+    {recompute_selective, SS_CHANGE_FOR_MEMORY, NULL},
+    {recompute_full, SS_CHANGE_FOR_MEMORY, NULL},
+    {offload_attention, SS_CHANGE_FOR_MEMORY, NULL},
+    {offload_experts, SS_CHANGE_FOR_MEMORY, NULL},
+    {halve_micro_batch, BOTH, NULL},
+    {least_micro_batch, SS_CHANGE_FOR_MEMORY, NULL},
+    {double_tp, BOTH, NULL},
+    {quadruple_tp, SS_CHANGE_FOR_MEMORY, NULL},
+    {double_pp, BOTH, NULL},
+    {double_cp, BOTH, NULL},
+    {double_ep, BOTH, NULL},
+    {drop_virtual_stages, BOTH, NULL},
+    {fp8_parameters, BOTH, NULL},
+    {drop_fp8, SS_CHANGE_FOR_MEMORY, NULL},
+    {use_fsdp, SS_CHANGE_FOR_MEMORY, NULL},
+    {offload_optimizer, SS_CHANGE_FOR_MEMORY, NULL},
+};
+#define NROWS ((int)SS_ARRAY_LEN(rows))
+
+static const struct ss_change_row *row_at(int i)
+{
+    return i < NROWS ? &rows[i] : &ss_changes_for_time[i - NROWS];
+}
+
+int ss_change_count(void)
+{
+    return NROWS + ss_nchanges_for_time;
+}
+
+int ss_change_words(int i, enum ss_change_aim aim, const struct ss_job *job, int dp, char *words, size_t size)
+{
+    return (row_at(i)->aims & (int)aim) && row_at(i)->words(job, dp, words, size);
+}
+
+const char *ss_change_note(int i)
+{
+    return row_at(i)->note;
+}
+
+int ss_change_start(const struct ss_scenario *s, struct ss_changed *out, struct ss_error *err)
+{
+    char batch[16];
+    int rc = ss_request_copy(s->request, &out->request, err);
+
+    out->job = *s->job;
+    if (rc || ss_request_find(s->request, "--global-batch-size") < s->request->n)
+        return rc;
+    snprintf(batch, sizeof batch, "%d", s->job->global_batch);
+    rc = ss_request_set(&out->request, "--global-batch-size", batch, err);
+    if (rc)
+        ss_request_free(&out->request);
+    return rc;
+}
+
+int ss_study_add_words(struct ss_request *r, const char *words)
+{
+    char word[64];
+    int rc = SS_OK;
+
+    for (const char *p = words; *p && !rc; p += strcspn(p, " "), p += *p == ' ') {
+        snprintf(word, sizeof word, "%.*s", (int)strcspn(p, " "), p);
+        rc = ss_request_set(r, word, NULL, NULL);
+    }
+    return rc;
+}
+
+int ss_change_apply(const struct ss_changed *from, const char *words, struct ss_changed *out)
+{
+    struct ss_request added;
+    int rc = ss_request_copy(&from->request, &out->request, NULL);
+
+    if (rc)
+        return rc;
+    out->job = from->job;
+    ss_request_init(&added);
+    rc = ss_study_add_words(&out->request, words);
+    if (!rc)
+        rc = ss_study_add_words(&added, words);
+    if (!rc)
+        rc = ss_job_parse(&out->job, &added, NULL, NULL);
+    ss_request_free(&added);
+    if (rc)
+        ss_request_free(&out->request);
+    return rc;
+}

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Changes of a job that are worth a try, as words behind its own: what makes it fit, and what makes it faster. */
+#ifndef SS_STUDY_CHANGES_H
+#define SS_STUDY_CHANGES_H
+
+#include <stddef.h>
+
+#include "stepsim/job.h"
+#include "stepsim/request.h"
+#include "stepsim/scenario.h"
+
+enum ss_change_aim { SS_CHANGE_FOR_MEMORY = 1, SS_CHANGE_FOR_TIME = 2 };
+
+/* A request with changes, and a job to ask whether the next one applies: it is not complete, since changes that are refused
+ * by themselves may run together. */
+struct ss_changed {
+    struct ss_request request;
+    struct ss_job job;
+};
+
+/* Changes are numbered from 0. */
+int ss_change_count(void);
+/* Writes the words of change i for a job with so many data-parallel ranks; 0: it is not for this aim or does not apply. */
+int ss_change_words(int i, enum ss_change_aim aim, const struct ss_job *job, int dp, char *words,
+                    size_t size);
+/* What it changes beside time and memory, "another arithmetic", or NULL. */
+const char *ss_change_note(int i);
+/* The job of a scenario, with its global batch, which follows from the layout where nobody gives it. The caller frees out->request.
+ * SS_ERR_NOMEM. */
+int ss_change_start(const struct ss_scenario *s, struct ss_changed *out, struct ss_error *err);
+/* *out is `from` with the words, which blanks part. The caller frees out->request if this succeeds. Errors: those of
+ * ss_job_parse. */
+int ss_change_apply(const struct ss_changed *from, const char *words, struct ss_changed *out);
+
+#endif
