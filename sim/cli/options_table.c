@@ -11,15 +11,16 @@
 
 /* Verbs that report; that lower a job to a program; that draw pictures; that need the shape of a pipeline */
 #define JSON                                                                                                 \
-    (V(RUN) | V(SEARCH) | V(SWEEP) | V(COMPARE) | V(PLAN) | V(PROGRAM_READ) | V(PROGRAM_CHECK) |             \
-     V(SCHEDULE_LIST) | V(SCHEDULE_SHOW) | V(SCHEDULE_CHECK) | ORDERS | SEARCH | V(PLATFORM_SHOW) |          \
-     V(PLATFORM_CHECK) | V(VALIDATE) | V(CALIBRATE) | V(LIST) | V(VERSION))
+    (V(RUN) | V(SEARCH) | V(SWEEP) | V(COMPARE) | V(EXPLAIN) | V(PLAN) | V(PROGRAM_READ) |                   \
+     V(PROGRAM_CHECK) | V(SCHEDULE_LIST) | V(SCHEDULE_SHOW) | V(SCHEDULE_CHECK) | ORDERS | SEARCH |          \
+     V(PLATFORM_SHOW) | V(PLATFORM_CHECK) | V(VALIDATE) | V(CALIBRATE) | V(LIST) | V(VERSION))
 #define OUTPUT                                                                                               \
-    (V(RUN) | V(SEARCH) | V(SWEEP) | V(COMPARE) | V(PLAN) | V(PROGRAM_WRITE) | V(PROGRAM_READ) |             \
-     V(SCHEDULE_SHOW) | V(SCHEDULE_WRITE) | ORDERS | V(PLATFORM_SHOW) | V(PLATFORM_IMPORT) | V(VALIDATE))
+    (V(RUN) | V(SEARCH) | V(SWEEP) | V(COMPARE) | V(EXPLAIN) | V(PLAN) | V(PROGRAM_WRITE) |                  \
+     V(PROGRAM_READ) | V(SCHEDULE_SHOW) | V(SCHEDULE_WRITE) | ORDERS | V(PLATFORM_SHOW) |                    \
+     V(PLATFORM_IMPORT) | V(VALIDATE))
 #define ORDERS (V(SCHEDULE_COMPARE) | V(SCHEDULE_COMPARE_JOB))
 #define SEARCH (V(SCHEDULE_SEARCH) | V(SCHEDULE_SEARCH_JOB))
-#define LOWER (V(RUN) | V(COMPARE) | V(PROGRAM_WRITE))
+#define LOWER (V(RUN) | V(COMPARE) | V(EXPLAIN) | V(PROGRAM_WRITE))
 #define DRAW (V(RUN) | V(PROGRAM_READ))
 #define SHAPE (V(SCHEDULE_SHOW) | V(SCHEDULE_WRITE) | V(SCHEDULE_COMPARE) | V(SCHEDULE_SEARCH))
 #define ALL (~0u)
@@ -57,13 +58,13 @@ static const struct cli_option table[] = {
     /* ---- how a job is simulated ---- */
     {.name = "--engine", .how = 1, .value = "engine", .verbs = V(RUN), .kind = CLI_CHOICE, .offset = AT(engine), .choice = engine,
      .usual = "simgrid", .doc = "which kernel replays it"},
-    {.name = "--engine", .how = 1, .value = "engine", .verbs = V(SWEEP) | V(COMPARE) | V(PROGRAM_READ) | V(SCHEDULE_COMPARE_JOB) | V(VALIDATE),
+    {.name = "--engine", .how = 1, .value = "engine", .verbs = V(SWEEP) | V(COMPARE) | V(EXPLAIN) | V(PROGRAM_READ) | V(SCHEDULE_COMPARE_JOB) | V(VALIDATE),
      .kind = CLI_CHOICE, .offset = AT(engine), .choice = engine, .usual = "native", .doc = "which kernel replays"},
     {.name = "--level", .how = 1, .value = "level", .verbs = LOWER, .kind = CLI_CHOICE, .offset = AT(sim.options.plan.level),
      .choice = level, .usual = "chunk, flow where links make it more than 3 % off", .doc = "an event a slot; operators, and their collectives as flows; the same"},
     {.name = "--unfold", .how = 1, .verbs = LOWER, .kind = CLI_SET, .offset = AT(sim.options.plan.unfold), .low = 1,
      .doc = "simulates every rank, not one of those that do the same"},
-    {.name = "--full-replay", .how = 1, .verbs = V(RUN) | V(COMPARE), .kind = CLI_SET, .offset = AT(sim.options.full_replay), .low = 1,
+    {.name = "--full-replay", .how = 1, .verbs = V(RUN) | V(COMPARE) | V(EXPLAIN), .kind = CLI_SET, .offset = AT(sim.options.full_replay), .low = 1,
      .doc = "native engine: runs every microbatch, also those of a steady state"},
     {.name = "--placement", .how = 1, .value = "FILE", .verbs = LOWER, .kind = CLI_PATH, .several = CLI_ONCE, .offset = AT(sim.placement),
      .doc = "where ranks are: docs/reference/formats.md"},

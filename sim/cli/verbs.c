@@ -13,6 +13,7 @@ static const struct cli_verb_row rows[CLI_VERB_COUNT] = {
     [CLI_SEARCH] = {1, "JOB-OPTION... [--vary FLAG=VALUES...] [OPTION...]", "", NULL},
     [CLI_SWEEP] = {1, "JOB-OPTION... --vary FLAG=VALUE,VALUE... [OPTION...]", "", NULL},
     [CLI_COMPARE] = {1, "[JOBFILE|RESULT...] [JOB-OPTION...] [OPTION...]", "", "file"},
+    [CLI_EXPLAIN] = {1, JOB_USAGE " [OPTION...]", "", NULL},
     [CLI_SERVE] = {1, "[JOB-OPTION...] [--port N]", "", NULL},
     [CLI_PLAN] = {1, JOB_USAGE " [OPTION...]", "", NULL},
     [CLI_PROGRAM_WRITE] = {1, "JOB-OPTION... [OPTION...]",
@@ -111,6 +112,17 @@ static const struct cli_command commands[] = {
      "stepsim compare yesterday.json today.args\n"
      "stepsim compare --job 70b-14 --platform h800 --with \"--scale nic.bandwidth=2x\" \\\n"
      "    --with \"--without overlap-grad-reduce --without overlap-param-gather\" --svg bars.svg"},
+    {"explain", "why a job is slow, and the changes that help most",
+     "Predicts a job and says where its time is against an ideal: FLOP of the model at the card's peak, "
+     "kernels below it, recompute, "
+     "communication that nothing hides, bubble, waiting; the per cent of time for one per cent of FLOP/s, of "
+     "the bandwidths, "
+     "latencies and launches, each by two runs; and the five changes that help most, of all that apply, each "
+     "run by itself, with "
+     "its memory and verdict, and those of them together that help one after the other.",
+     "0 it fits or is near the limit\n1 out of memory or deadlock\n2 usage\n3 bad input or a configuration "
+     "that the framework refuses",
+     "stepsim explain --job 70b-14 --platform h800"},
     {"serve", "a web page on which a job is moved by hand and the prediction follows",
      "Serves a page to the browsers of this machine, and to no other: model, cluster and layout as controls; "
      "time, breakdown, memory, "

@@ -151,6 +151,7 @@ int cmd_run(int argc, char **argv, struct ss_error *err);
 int cmd_search(int argc, char **argv, struct ss_error *err);
 int cmd_sweep(int argc, char **argv, struct ss_error *err);
 int cmd_compare(int argc, char **argv, struct ss_error *err);
+int cmd_explain(int argc, char **argv, struct ss_error *err);
 int cmd_serve(int argc, char **argv, struct ss_error *err);
 int cmd_plan(int argc, char **argv, struct ss_error *err);
 int cmd_program_write(int argc, char **argv, struct ss_error *err);

@@ -10,6 +10,7 @@
 #include "stepsim/compare.h"
 #include "stepsim/compute.h"
 #include "stepsim/error.h"
+#include "stepsim/explain.h"
 #include "stepsim/files.h"
 #include "stepsim/flags.h"
 #include "stepsim/import.h"

@@ -1,0 +1,195 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Why a job is slow, for people and as JSON. */
+#include <math.h>
+#include <string.h>
+
+#include "base/base.h"
+#include "report/common.h"
+#include "report/text.h"
+#include "stepsim/compute.h"
+#include "stepsim/explain.h"
+
+#define BAR_WIDTH 30
+
+/* ---- text ---- */
+
+static void write_answer(const struct ss_summary *u, FILE *out)
+{
+    char time[32];
+
+    fputs(ss_text_time(u->iteration_s, time, sizeof time), out);
+    if (u->band_pct > 0)
+        fprintf(out, " +-%.*f %%", u->band_pct < 10, u->band_pct);
+    fprintf(out, " an iteration, %.0f TFLOP/s/GPU, MFU %.0f %%, %s: %.1f of %.1f GiB\n", u->tflops_per_gpu,
+            100 * u->mfu, ss_outcome_word(u->outcome), u->peak_device / SS_GIB, u->capacity / SS_GIB);
+}
+
+static void write_terms(const struct ss_explanation *x, FILE *out)
+{
+    double total = x->side.summary.iteration_s;
+    char bar[BAR_WIDTH + 1];
+
+    fprintf(out, "\nWhere the time goes, against an ideal (stage %d, the busiest)\n", x->side.critical_stage);
+    for (int t = 0; t < SS_TERMS; t++) {
+        double share = x->term[t] / total;
+        int n = (int)lround(share * BAR_WIDTH);
+        if (fabs(share) < 5e-5)
+            continue;
+        n = n < 0 ? 0 : n > BAR_WIDTH ? BAR_WIDTH : n;
+        memset(bar, '#', (size_t)n);
+        bar[n] = '\0';
+        fprintf(out, "  %-42s %9.1f ms %5.1f %%%s%s\n", ss_term_words(t), 1e3 * x->term[t], 100 * share,
+                n ? " " : "", bar);
+    }
+}
+
+/* The largest terms above the ideal in a sentence, and what would be left without communication or bubble. */
+static void write_sentences(const struct ss_explanation *x, const struct ss_run *run, FILE *out)
+{
+    const struct ss_summary *u = &x->side.summary;
+    int most = -1, next = -1;
+    char a[32], b[32];
+
+    for (int t = SS_TERM_IDEAL + 1; t < SS_TERMS; t++) {
+        if (most < 0 || x->term[t] > x->term[most]) {
+            next = most;
+            most = t;
+        } else if (next < 0 || x->term[t] > x->term[next]) {
+            next = t;
+        }
+    }
+    fprintf(out, "\nMost is lost to %s (%.1f %%) and %s (%.1f %%).\n", ss_term_words(most),
+            100 * x->term[most] / u->iteration_s, ss_term_words(next), 100 * x->term[next] / u->iteration_s);
+    fprintf(
+        out, "With all communication hidden it could take %s, without bubble and waiting %s, at best.\n",
+        ss_text_time(u->iteration_s - u->exposed_s, a, sizeof a),
+        ss_text_time(u->iteration_s * (1 - u->bubble_fraction - u->imbalance_fraction - u->spread_fraction),
+                     b, sizeof b));
+    if (x->longest_stage >= 0 && x->longer >= 0.005)
+        fprintf(out, "Kernels of stage %d run %.1f %% longer than those of the other stages on average.\n",
+                x->longest_stage, 100 * x->longer);
+    if (run->compute && run->compute->nkernels > 0) {
+        const struct ss_kernel_use *k = &run->compute->kernels[0];
+        fprintf(out,
+                "The heaviest kernels are %s (%.1f %% of the time): %.0f %% of the card's FLOP/s, %.0f %% of "
+                "its HBM "
+                "bandwidth.\n",
+                k->op, 100 * k->seconds / u->iteration_s, 100 * k->flops_share, 100 * k->bytes_share);
+    }
+    if (u->outcome == SS_OUTCOME_FITS)
+        fprintf(out, "%.1f GiB of the card are free on the fullest stage.\n",
+                (u->capacity - u->peak_device) / SS_GIB);
+}
+
+static void write_elasticities(const double *percent, FILE *out)
+{
+    fputs("\nOne per cent more of              changes the time by\n", out);
+    for (int e = 0; e < SS_ELASTICITIES; e++)
+        if (isnan(percent[e]))
+            fprintf(out, "  %-32s %8s\n", ss_elasticity_words(e), "-");
+        else
+            fprintf(out, "  %-32s %+8.3f %%\n", ss_elasticity_words(e),
+                    fabs(percent[e]) < 5e-4 ? 0.0 : percent[e]);
+}
+
+static void write_change(const struct ss_explanation *x, const struct ss_advice *a, FILE *out)
+{
+    char time[32];
+
+    fprintf(out, "     %s an iteration (%+.1f %%%s), %.1f GiB (%+.1f), %s%s%s\n",
+            ss_text_time(a->summary.iteration_s, time, sizeof time),
+            100 * (a->summary.iteration_s / x->side.summary.iteration_s - 1),
+            a->apart.apart ? "" : ", not told apart", a->summary.peak_device / SS_GIB,
+            (a->summary.peak_device - x->side.summary.peak_device) / SS_GIB,
+            ss_outcome_word(a->summary.outcome), a->note[0] ? "; " : "", a->note);
+}
+
+static void write_advice(const struct ss_explanation *x, FILE *out)
+{
+    fprintf(out, "\n%s (of %d changes that were run: %d slower or the same, %d too large, %d refused)\n",
+            x->nadvice ? "What helps most" : "No change that was tried helps", x->tried, x->slower,
+            x->too_large, x->refused);
+    for (int i = 0; i < x->nadvice; i++) {
+        fprintf(out, "  %d. %s\n", i + 1, x->advice[i].change);
+        write_change(x, &x->advice[i], out);
+    }
+    if (x->together.change[0]) {
+        fprintf(out, "  Together, as far as each still helps and surely fits:\n     %s\n",
+                x->together.change);
+        write_change(x, &x->together, out);
+    }
+    if (x->nadvice)
+        fputs("\"stepsim search\" tries all layouts.\n", out);
+}
+
+static int write_text(const struct ss_explanation *x, const struct ss_run *run, FILE *out,
+                      struct ss_error *err)
+{
+    write_answer(&x->side.summary, out);
+    ss_text_job(run->plan, out);
+    write_terms(x, out);
+    write_sentences(x, run, out);
+    write_elasticities(x->elasticity, out);
+    write_advice(x, out);
+    return ss_report_done(out, err);
+}
+
+/* ---- JSON ---- */
+
+static json_t *advice_object(const struct ss_explanation *x, const struct ss_advice *a)
+{
+    json_t *o = json_object();
+
+    ss_json_text(o, "change", a->change);
+    ss_json_text(o, "note", a->note);
+    ss_json_number(o, "time_pct", 100 * (a->summary.iteration_s / x->side.summary.iteration_s - 1));
+    if (isnan(a->apart.least_pct))
+        json_object_set_new(o, "apart", json_null());
+    else
+        ss_json_flag(o, "apart", a->apart.apart);
+    ss_json_verdict(o, &a->summary);
+    ss_json_metrics(o, -1, &a->summary);
+    return o;
+}
+
+static void add_changes(json_t *root, const struct ss_explanation *x)
+{
+    json_t *advice = json_array(), *changes = json_object();
+
+    ss_json_integer(changes, "tried", x->tried);
+    ss_json_integer(changes, "slower", x->slower);
+    ss_json_integer(changes, "too_large", x->too_large);
+    ss_json_integer(changes, "refused", x->refused);
+    json_object_set_new(root, "changes", changes);
+    for (int i = 0; i < x->nadvice; i++)
+        json_array_append_new(advice, advice_object(x, &x->advice[i]));
+    json_object_set_new(root, "advice", advice);
+    json_object_set_new(root, "together",
+                        x->together.change[0] ? advice_object(x, &x->together) : json_null());
+}
+
+static int write_json(const struct ss_explanation *x, const struct ss_run *run, FILE *out,
+                      struct ss_error *err)
+{
+    json_t *root = ss_json_document("explain"), *terms = json_object(), *percent = json_object();
+
+    ss_json_verdict(root, &x->side.summary);
+    ss_json_metrics(root, -1, &x->side.summary);
+    ss_json_integer(root, "critical_stage", x->side.critical_stage);
+    for (int t = 0; t < SS_TERMS; t++)
+        ss_json_number(terms, ss_term_key(t), 1e3 * x->term[t]);
+    json_object_set_new(root, "terms_ms", terms);
+    for (int e = 0; e < SS_ELASTICITIES; e++)
+        ss_json_number(percent, ss_elasticity_name(e), x->elasticity[e]);
+    json_object_set_new(root, "elasticity_pct", percent);
+    if (run->compute)
+        json_object_set_new(root, "compute", ss_json_compute(run));
+    add_changes(root, x);
+    return ss_json_write(root, out, err);
+}
+
+int ss_explanation_write(const struct ss_explanation *x, const struct ss_run *run, int json, FILE *out,
+                         struct ss_error *err)
+{
+    return json ? write_json(x, run, out, err) : write_text(x, run, out, err);
+}

@@ -1,0 +1,1 @@
+"$STEPSIM" explain --job "$SRC/workloads/jobs/8b-16.args" | grep -vE '^  ' | sed 's/[-+]*[0-9][0-9.]*/N/g'; "$STEPSIM" explain --job "$SRC/workloads/jobs/8b-16.args" --json | grep -cE '"(terms_ms|elasticity_pct|advice|together|compute)"'; "$STEPSIM" explain --platform h800 --nodes 1 --model llama3.1-70b --bf16 --tp 8 --mbs 1 --gbs 8 --seq 4096 > /dev/null; echo $?

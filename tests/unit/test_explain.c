@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Why a job is slow: terms that sum to its time, elasticities, and changes that were run. */
+#include <math.h>
+#include <string.h>
+
+#include "base/base.h"
+#include "stepsim/explain.h"
+#include "stepsim/import.h"
+#include "suite.h"
+
+#define SMALL "--model llama3.1-8b --bf16 --seq 4096 --mbs 1 --gbs 32 --sequence-parallel "
+#define H800 "--platform h800 --nodes 2 --use-distributed-optimizer "
+
+static struct ss_scenario *make(const char *words, const char *more)
+{
+    struct ss_scenario *s = NULL;
+    struct ss_error err = {0};
+    struct ss_request r;
+    char text[600];
+
+    snprintf(text, sizeof text, "%s %s", words, more);
+    ss_request_init(&r);
+    CU_ASSERT_EQUAL_FATAL(ss_request_read_text(&r, text, strlen(text), "a", NULL), 0);
+    if (ss_scenario_build(&r, NULL, &s, &err))
+        fprintf(stderr, "%s: %s\n", text, err.message);
+    CU_ASSERT_PTR_NOT_NULL_FATAL(s);
+    ss_request_free(&r);
+    return s;
+}
+
+static double seconds(const char *words, const char *more)
+{
+    const struct ss_run_options options = {.unchecked = 1, .level_choice = SS_LEVEL_BLIND};
+    struct ss_scenario *s = make(words, more);
+    struct ss_summary u;
+
+    CU_ASSERT_EQUAL(ss_predict(s, &options, &u, NULL), 0);
+    ss_scenario_free(s);
+    return u.iteration_s;
+}
+
+static const char *const jobs[] = {
+    H800 SMALL "--tp 2 --pp 4 --recompute full",
+    H800 SMALL "--tp 4 --cp 2 --overlap-grad-reduce",
+    "--platform h800 --nodes 2 --model qwen3-30b-a3b --bf16 --ep 8 --seq 4096 --mbs 1 --gbs 64 "
+    "--moe-grouped-gemm --use-distributed-optimizer --recompute full",
+};
+
+/* Each change is what a run of the job with these words gives; the words of those together too. */
+static void check_advice(const char *words, const struct ss_explanation *x)
+{
+    int seen = 0;
+
+    for (int i = 0; i < x->nadvice; i++) {
+        CU_ASSERT_EQUAL(seconds(words, x->advice[i].change), x->advice[i].summary.iteration_s);
+        CU_ASSERT(x->advice[i].summary.iteration_s < x->side.summary.iteration_s);
+        CU_ASSERT_NOT_EQUAL(x->advice[i].summary.outcome, SS_OUTCOME_TOO_LARGE);
+        CU_ASSERT(i == 0 || x->advice[i].summary.iteration_s >= x->advice[i - 1].summary.iteration_s);
+        seen |= !strcmp(x->advice[i].change, "--recompute none");
+    }
+    CU_ASSERT_EQUAL(seen, strstr(words, "--recompute full") != NULL);
+    if (x->together.change[0]) {
+        CU_ASSERT_EQUAL(seconds(words, x->together.change), x->together.summary.iteration_s);
+        CU_ASSERT_EQUAL(x->together.summary.outcome, SS_OUTCOME_FITS);
+    }
+    CU_ASSERT_EQUAL(x->tried >= x->refused + x->too_large + x->slower + x->nadvice, 1);
+}
+
+static void test_jobs(void)
+{
+    const struct ss_run_options options = {.open_compute = 1, .level_choice = SS_LEVEL_BLIND};
+
+    for (size_t j = 0; j < SS_ARRAY_LEN(jobs); j++) {
+        struct ss_scenario *s = make(jobs[j], "");
+        struct ss_explanation x;
+        struct ss_run run;
+        double sum = 0;
+        CU_ASSERT_EQUAL_FATAL(ss_run_scenario(s, &options, &run, NULL), 0);
+        CU_ASSERT_EQUAL_FATAL(ss_explain(&run, &options, &x, NULL), 0);
+        for (int t = 0; t < SS_TERMS; t++)
+            sum += x.term[t];
+        CU_ASSERT_DOUBLE_EQUAL(sum, run.result->iteration_s, 1e-9 * sum);
+        CU_ASSERT(x.term[SS_TERM_IDEAL] > 0 && x.term[SS_TERM_BELOW_PEAK] > 0);
+        CU_ASSERT(x.nadvice > 0);
+        check_advice(jobs[j], &x);
+        ss_run_free(&run);
+        ss_scenario_free(s);
+    }
+}
+
+/* Time is a sum of amounts over rates, of latencies and of fixed times: one per cent more of all rates and one less of all others is one
+ * per cent less of it. And of what the job does not use it does not depend. */
+static void test_elasticities(void)
+{
+    struct ss_scenario *s = make(jobs[0], "--set ss.iteration.fixed=0s --set ss.microbatch.fixed=0s");
+    double e[SS_ELASTICITIES], sum = 0;
+
+    CU_ASSERT_EQUAL_FATAL(ss_elasticities_find(s, NULL, e, NULL), 0);
+    for (int i = 0; i < SS_ELASTICITIES; i++)
+        sum += i == SS_ELASTICITY_LATENCY || i == SS_ELASTICITY_LAUNCH ? e[i] : -e[i];
+    if (!(fabs(sum - 1) < 0.01))
+        fprintf(stderr, "sum %g\n", sum);
+    CU_ASSERT_DOUBLE_EQUAL(sum, 1, 0.01);
+    CU_ASSERT(e[SS_ELASTICITY_PEAK] < -0.5 && e[SS_ELASTICITY_PEAK] > -1);
+    CU_ASSERT(e[SS_ELASTICITY_NIC] <= 0 && e[SS_ELASTICITY_NVLINK] < 0 && e[SS_ELASTICITY_HBM] < 0);
+    ss_scenario_free(s);
+    /* of one node's job the NICs do not matter; the slope is that of two runs */
+    s = make("--platform h800 --nodes 1 " SMALL "--tp 8", "");
+    CU_ASSERT_EQUAL_FATAL(ss_elasticities_find(s, NULL, e, NULL), 0);
+    CU_ASSERT_EQUAL(e[SS_ELASTICITY_NIC], 0);
+    double more = seconds("--platform h800 --nodes 1 " SMALL "--tp 8", "--scale peak=1.01x"),
+           less = seconds("--platform h800 --nodes 1 " SMALL "--tp 8", "--scale peak=0.99x"),
+           now = seconds("--platform h800 --nodes 1 " SMALL "--tp 8", "");
+    CU_ASSERT_DOUBLE_EQUAL(e[SS_ELASTICITY_PEAK], (more - less) / (0.02 * now), 1e-3);
+    ss_scenario_free(s);
+}
+
+int main(void)
+{
+    CU_TestInfo tests[] = {{"jobs", test_jobs}, {"elasticities", test_elasticities}, CU_TEST_INFO_NULL};
+
+    return suite_run("explain", NULL, NULL, tests);
+}
