@@ -9,7 +9,8 @@
 
 const char *ss_flag_treatment_name(int treatment)
 {
-    static const char *const names[] = {"own", "modelled", "no effect", "not modelled", "refused"};
+    static const char *const names[] = {"own",          "modelled",     "no effect",
+                                        "not modelled", "not modelled", "refused"};
 
     return treatment >= 0 && treatment < SS_FLAG_TREATMENTS ? names[treatment] : "unknown";
 }

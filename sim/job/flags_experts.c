@@ -273,6 +273,7 @@ DEFINE(cuda_graph_scope)
         job->graph_iteration |= !strcmp(values[i], "full_iteration");
     }
     job->graph_scope = parts;
+    job->graph_scope_given = 1;
     return SS_OK;
 }
 
@@ -297,6 +298,8 @@ DEFINE(moe_recompute)
 {
     UNUSED;
     job->recompute = SS_RECOMPUTE_SELECTIVE;
+    job->recompute_short = 0;
+    job->recompute_modules &= ~SS_MODULE_BIT(SS_MODULE_OPERATORS);
     job->recompute_modules |= SS_MODULE_BIT(SS_MODULE_MOE);
     return SS_OK;
 }

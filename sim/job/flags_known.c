@@ -174,13 +174,13 @@ const struct ss_flag_group ss_flag_groups[] = {
      "moe-upcycling-granularity moe-z-loss-coeff mscale mscale-all-dim "
      "mtp-loss-scaling-factor rotary-scaling-factor router-type "
      "save-tokens-per-expert-interval"},
-    {SS_FLAG_NOT_MODELLED, '0', SS_FLAG_GAIN_UNKNOWN,
+    {SS_FLAG_UNKNOWN_EFFECT, '0', SS_FLAG_GAIN_UNKNOWN,
      "ep-overlap-early-attn-memory-release high-priority-a2a-comm-stream mla-down-proj-fusion "
      "moe-permute-fusion-into-hybridep moe-use-legacy-grouped-gemm "
      "overlap-dispatch-backward-with-experts-wgrad"},
-    {SS_FLAG_NOT_MODELLED, '0', SS_FLAG_GAIN_UNKNOWN, "muon-use-syrk"},
-    {SS_FLAG_NOT_MODELLED, '0', SS_FLAG_COST_UNKNOWN, "mtp-detach-heads mtp-hsm"},
-    {SS_FLAG_NOT_MODELLED, '1', SS_FLAG_COST_UNKNOWN,
+    {SS_FLAG_UNKNOWN_EFFECT, '0', SS_FLAG_GAIN_UNKNOWN, "muon-use-syrk"},
+    {SS_FLAG_UNKNOWN_EFFECT, '0', SS_FLAG_COST_UNKNOWN, "mtp-detach-heads mtp-hsm"},
+    {SS_FLAG_UNKNOWN_EFFECT, '1', SS_FLAG_COST_UNKNOWN,
      "moe-hybridep-num-blocks-permute moe-hybridep-num-blocks-unpermute "
      "moe-hybridep-num-sms-preprocessing"},
     {SS_FLAG_NOT_MODELLED, '1', "every layer turns its queries and keys", "no-rope-freq"},
@@ -233,7 +233,7 @@ const struct ss_flag_group ss_flag_groups[] = {
      "overlap-p2p-communication-warmup-flush use-ring-exchange-p2p"},
     {SS_FLAG_NOT_MODELLED, '1', "pipeline transfers are as without it",
      "pipeline-model-parallel-comm-backend"},
-    {SS_FLAG_NOT_MODELLED, '0', SS_FLAG_GAIN_UNKNOWN,
+    {SS_FLAG_UNKNOWN_EFFECT, '0', SS_FLAG_GAIN_UNKNOWN,
      "cpu-offloading-retain-pinned-cpu-buffers create-all-gather-group "
      "ddp-reduce-scatter-with-fp32-accumulation defer-embedding-wgrad-compute "
      "enable-full-sharding-in-hsdp fsdp-db-use-persist-buf-on-alloc-fail fsdp-double-buffer "
@@ -242,22 +242,23 @@ const struct ss_flag_group ss_flag_groups[] = {
      "megatron-fsdp-enable-fine-grained-param-gather megatron-fsdp-max-pool-double-buffer "
      "overlap-cpu-optimizer-d2h-h2d reuse-grad-buf-for-mxfp8-param-ag "
      "torch-fsdp2-no-reshard-after-forward use-nccl-ub use-sharp"},
-    {SS_FLAG_NOT_MODELLED, '1', SS_FLAG_GAIN_UNKNOWN,
+    {SS_FLAG_UNKNOWN_EFFECT, '1', SS_FLAG_GAIN_UNKNOWN,
      "flash-attention-version megatron-fsdp-grad-comm-dtype megatron-fsdp-main-grads-dtype "
      "megatron-fsdp-main-params-dtype megatron-fsdp-version nccl-communicator-config-path "
      "sharp-enabled-group wgrad-deferral-limit"},
-    {SS_FLAG_NOT_MODELLED, '+', SS_FLAG_GAIN_UNKNOWN, "ddp-param-name-patterns-for-fp32-local-accumulation"},
-    {SS_FLAG_NOT_MODELLED, '*', SS_FLAG_GAIN_UNKNOWN, "high-priority-stream-groups"},
-    {SS_FLAG_NOT_MODELLED, '0', SS_FLAG_COST_UNKNOWN,
+    {SS_FLAG_UNKNOWN_EFFECT, '+', SS_FLAG_GAIN_UNKNOWN,
+     "ddp-param-name-patterns-for-fp32-local-accumulation"},
+    {SS_FLAG_UNKNOWN_EFFECT, '*', SS_FLAG_GAIN_UNKNOWN, "high-priority-stream-groups"},
+    {SS_FLAG_UNKNOWN_EFFECT, '0', SS_FLAG_COST_UNKNOWN,
      "attention-output-gate batch-invariant-mode "
      "disable-bf16-reduced-precision-matmul embed-layernorm log-max-attention-logit "
      "no-async-tensor-model-parallel-allreduce no-pin-cpu-grads no-pin-cpu-params qk-clip "
      "qk-l2-norm squared-relu transformer-timers use-legacy-models "
      "use-torch-optimizer-for-cpu-offload"},
-    {SS_FLAG_NOT_MODELLED, '1', SS_FLAG_COST_UNKNOWN,
+    {SS_FLAG_UNKNOWN_EFFECT, '1', SS_FLAG_COST_UNKNOWN,
      "batch-invariant-backend empty-unused-memory-level output-logit-dtype"},
-    {SS_FLAG_NOT_MODELLED, '*', SS_FLAG_COST_UNKNOWN, "spec"},
-    {SS_FLAG_NOT_MODELLED, '+', SS_FLAG_COST_UNKNOWN, "hierarchical-context-parallel-sizes"},
+    {SS_FLAG_UNKNOWN_EFFECT, '*', SS_FLAG_COST_UNKNOWN, "spec"},
+    {SS_FLAG_UNKNOWN_EFFECT, '+', SS_FLAG_COST_UNKNOWN, "hierarchical-context-parallel-sizes"},
     {SS_FLAG_NOT_MODELLED, '0', "shapes in a checkpoint are not read: give them here",
      "use-checkpoint-args use-mp-args-from-checkpoint-args"},
     {SS_FLAG_NOT_MODELLED, '0', "the vocabulary is padded as --make-vocab-size-divisible-by says",

@@ -189,7 +189,7 @@ const struct ss_flag_setter ss_flag_setters[] = {
     CHOICE("--fp8-recipe", fp8_recipe, recipe, "scaling by history, by tensor, by 128 x 128 blocks, by blocks of 32")
     CALL_OF("--fp4-format", '1', ss_flag_fp4_format, fp4, "e2m1: linear layers multiply in nvfp4, forward and backward, or none")
     CALL_OF("--fp4-recipe", '1', ss_flag_fp4_recipe, fp4_recipe, "nvfp4: a scale for 16 elements")
-    SET("--fp4-param-gather", fp8_param_gather, 1, "as --fp8-param-gather")
+    CALL("--fp4-param-gather", '0', ss_flag_fp4_param_gather, "as --fp8-param-gather, with --fp4-format e2m1")
     SET("--deterministic-mode", deterministic, 1, "rings of NCCL alone, flash attention's deterministic backward")
     CHOICE("--cuda-graph-impl", cuda_graphs, graphs, NULL)
     CALL("--cuda-graph-scope", '+', ss_flag_cuda_graph_scope,

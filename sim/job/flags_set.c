@@ -173,7 +173,23 @@ DEFINE(fp4_format)
 DEFINE(fp4_recipe)
 {
     UNUSED;
+    job->fp4_recipe_given = 1;
     return strcmp(values[0], "nvfp4") ? bad(why, "it is nvfp4") : SS_OK;
+}
+
+DEFINE(fp4_param_gather)
+{
+    UNUSED;
+    job->fp4_param_gather = 1;
+    return SS_OK;
+}
+
+/* mxfp8 is fp8 of a recipe, of which another word of the precision leaves nothing. */
+static void set_mxfp8(struct ss_job *job, int on)
+{
+    if (on || job->precision_mxfp8)
+        job->fp8_recipe = on ? SS_FP8_MXFP8 : SS_FP8_DELAYED;
+    job->precision_mxfp8 = on;
 }
 
 DEFINE(precision)
@@ -184,46 +200,53 @@ DEFINE(precision)
             continue;
         job->precision = p;
         job->fp8_base = ss_precision_is_quantized(p) ? SS_BF16 : p == SS_FP32 ? -1 : p;
+        set_mxfp8(job, 0);
         return SS_OK;
     }
     if (!strcmp(values[0], "mxfp8")) {
         job->precision = SS_FP8;
         job->fp8_base = SS_BF16;
-        job->fp8_recipe = SS_FP8_MXFP8;
+        set_mxfp8(job, 1);
         return SS_OK;
     }
     return bad(why, "it is fp32, fp16, bf16, fp8, mxfp8 or nvfp4");
 }
 
+/* A later word leaves nothing of an earlier one. */
+static void set_recompute(struct ss_job *job, int recompute)
+{
+    job->recompute = recompute;
+    job->recompute_short = job->checkpoint_activations = 0;
+    if (job->recompute_modules & SS_MODULE_BIT(SS_MODULE_OPERATORS))
+        job->recompute_modules = 0;
+}
+
 DEFINE(recompute)
 {
+    int operators = !strcmp(values[0], "op-selective"), full = !strcmp(values[0], "full");
+
     UNUSED;
-    job->checkpoint_activations = 0;
-    if (!strcmp(values[0], "full")) {
-        job->recompute = SS_RECOMPUTE_FULL;
-        if (job->recompute_method < 0)
-            job->recompute_method = SS_RECOMPUTE_UNIFORM;
-        if (!job->recompute_num_layers)
-            job->recompute_num_layers = 1;
-        return SS_OK;
-    }
-    int operators = !strcmp(values[0], "op-selective");
-    if (!operators && strcmp(values[0], "none") && strcmp(values[0], "selective"))
+    if (!operators && !full && strcmp(values[0], "none") && strcmp(values[0], "selective"))
         return bad(why, "it is none, selective, op-selective or full");
-    job->recompute = values[0][0] == 'n' ? SS_RECOMPUTE_NONE : SS_RECOMPUTE_SELECTIVE;
-    job->recompute_modules &= ~SS_MODULE_BIT(SS_MODULE_OPERATORS);
-    if (operators)
+    set_recompute(job, full                  ? SS_RECOMPUTE_FULL
+                       : values[0][0] == 'n' ? SS_RECOMPUTE_NONE
+                                             : SS_RECOMPUTE_SELECTIVE);
+    job->recompute_short = full;
+    if (operators) {
         job->recompute_modules = SS_MODULE_BIT(SS_MODULE_OPERATORS);
-    job->recompute_method = -1;
-    job->recompute_num_layers = 0;
+        job->modules_given = 0;
+    }
+    if (!full) {
+        job->recompute_method = -1;
+        job->recompute_num_layers = 0;
+    }
     return SS_OK;
 }
 
 DEFINE(recompute_activations)
 {
     UNUSED;
-    job->recompute = SS_RECOMPUTE_SELECTIVE;
-    job->checkpoint_activations = 0;
+    set_recompute(job, SS_RECOMPUTE_SELECTIVE);
     return SS_OK;
 }
 
@@ -232,8 +255,9 @@ DEFINE(recompute_granularity)
     UNUSED;
     if (strcmp(values[0], "selective") && strcmp(values[0], "full"))
         return bad(why, "it is selective or full");
-    job->recompute = values[0][0] == 'f' ? SS_RECOMPUTE_FULL : SS_RECOMPUTE_SELECTIVE;
-    job->checkpoint_activations = 0;
+    int full = values[0][0] == 'f', shorter = job->recompute_short;
+    set_recompute(job, full ? SS_RECOMPUTE_FULL : SS_RECOMPUTE_SELECTIVE);
+    job->recompute_short = full && shorter;
     return SS_OK;
 }
 

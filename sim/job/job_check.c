@@ -379,50 +379,6 @@ static int check_data_parallel(struct ss_finish *f)
     if (job->overlap_param_gather && !job->overlap_grad_reduce)
         REFUSE(f, "--overlap-param-gather", "add --overlap-grad-reduce",
                "--overlap-grad-reduce should be turned on when using --overlap-param-gather");
-    if (job->fp8_param_gather && !ss_precision_is_quantized(job->precision))
-        REFUSE(f, "--fp8-param-gather", "add --fp8-format hybrid",
-               "fp8_param must be used together with fp8 mode.");
-    if (job->fp8_param_gather && !job->distributed_optimizer && !job->fsdp)
-        REFUSE(f, "--fp8-param-gather", "add --use-distributed-optimizer",
-               "--fp8-param-gather only supported with distributed optimizer");
-    return SS_OK;
-}
-
-/* Transformer Engine multiplies fp8 matrices of heights by 8 and widths by 16 only. */
-static int check_fp8(struct ss_finish *f)
-{
-    const struct ss_job *job = f->job;
-    const struct ss_model *m = &job->model;
-    const struct {
-        const char *what;
-        int64_t value, unit;
-    } sizes[] = {
-        {"hidden size", m->hidden_size, 16},
-        {"ffn hidden size of a rank", ss_job_has_dense_layer(job) ? m->ffn_hidden_size / job->tp : 0, 16},
-        {"ffn hidden size of an expert",
-         m->num_experts ? m->moe_ffn_hidden_size / (job->etp ? job->etp : job->tp) : 0, 16},
-        {"attention width of a rank",
-         m->kv_lora_rank > 0 ? 0 : (int64_t)m->num_attention_heads / job->tp * m->kv_channels, 16},
-        {"number of tokens of a rank", (int64_t)job->seq_length / job->cp * job->micro_batch, 8},
-    };
-
-    if (!ss_precision_is_quantized(job->precision))
-        return SS_OK;
-    if (job->fp8_base < 0) {
-        ss_fail(f->err, SS_ERR_UNSUPPORTED, NULL, 0, "%s over fp32 storage is not modelled",
-                ss_precision_name(job->precision));
-        return ss_hint(f->err, SS_ERR_UNSUPPORTED, "add --bf16");
-    }
-    if (f->stack->fp8_dynamic == 0 && (job->transformer_local || f->stack->te_layers == 0))
-        REFUSE(f, "--transformer-impl --stack --fp8-format --precision",
-               "take another --stack or --transformer-impl", "fp8 needs Transformer Engine, which %s",
-               job->transformer_local ? "--transformer-impl local does not use" : "the stack does not have");
-    for (size_t i = 0; i < SS_ARRAY_LEN(sizes); i++)
-        if (sizes[i].value % sizes[i].unit)
-            REFUSE(f, "--tp --fp8-format --precision", "sizes that divide so, another --tp, or 16 bit",
-                   "FP8 execution requires 2D input matrices with height divisible by 8 and width divisible "
-                   "by 16, but the %s is %lld",
-                   sizes[i].what, (long long)sizes[i].value);
     return SS_OK;
 }
 
@@ -481,7 +437,7 @@ int ss_job_check_features(struct ss_finish *f)
     if (!rc)
         rc = check_data_parallel(f);
     if (!rc)
-        rc = check_fp8(f);
+        rc = ss_job_check_quantized(f);
     if (!rc)
         rc = check_attention(f);
     if (!rc)

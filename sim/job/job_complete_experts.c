@@ -187,6 +187,8 @@ void ss_job_complete_experts(struct ss_finish *f)
         ss_note(f->notes, "--deterministic-mode: what fused attention, the embedding's sorted gradient and "
                           "fresh memory that "
                           "PyTorch fills cost more is not counted");
+    if (job->graph_scope_given && !job->cuda_graphs)
+        ss_note(f->notes, "--cuda-graph-scope is not active without --cuda-graph-impl");
     if (job->cuda_graphs)
         ss_note(f->notes, "memory that CUDA graphs keep for themselves is not counted");
     job->bf16_moments = job->exp_avg_bf16 && job->exp_avg_sq_bf16;

@@ -173,9 +173,7 @@ static void complete_optimizer(struct ss_finish *f)
                                 (job->precision == SS_FP32 || f->stack->grad_reduce_fp32 > 0);
     if (job->grad_reduce_bf16 && (job->precision == SS_BF16 || job->fp8_base == SS_BF16))
         job->grad_reduce_fp32 = 0;
-    if (job->precision == SS_FP8 && f->stack->fp8_param_gather > 0 &&
-        (job->distributed_optimizer || job->fsdp))
-        job->fp8_param_gather = 1;
+    ss_job_complete_quantized(f);
     if (job->precision == SS_FP16 || job->fp8_base == SS_FP16)
         job->check_for_nan = 0; /* dynamic loss scaling looks for them itself */
     if (job->optimizer_offload < 0) {
@@ -261,9 +259,22 @@ static void complete_dist_muon(struct ss_job *job)
     job->distributed_optimizer = 1;
 }
 
+/* What the short word for full recompute stands for. */
+static void complete_full_recompute(struct ss_job *job)
+{
+    if (!job->recompute_short)
+        return;
+    if (job->recompute_method < 0)
+        job->recompute_method = SS_RECOMPUTE_UNIFORM;
+    if (!job->recompute_num_layers)
+        job->recompute_num_layers = 1;
+    job->recompute_short = 0;
+}
+
 int ss_job_complete(struct ss_finish *f)
 {
     complete_dist_muon(f->job);
+    complete_full_recompute(f->job);
     int rc = complete_model(f);
 
     if (!rc)

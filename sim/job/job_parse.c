@@ -8,14 +8,21 @@
 #include "job/job_internal.h"
 #include "stepsim/scenario.h"
 
+/* What flags say that others may contradict: the type of values that are stored, of those that are multiplied, both, how fp8 is
+ * scaled; which parts CUDA graphs hold. */
+enum { SAYS_STORED, SAYS_FORMAT, SAYS_PRECISION, SAYS_RECIPE, SAYS_GRAPHED, SAYS_NOTHING };
+struct said {
+    const char *flag, *value; /* value "": none */
+};
+
 struct parser {
     struct ss_job *job;
     const struct ss_request *request;
     struct ss_notes *notes;
     struct ss_error *err;
-    const char *file;   /* of the place that is read; NULL: the command line */
-    const char *stored; /* --fp16 or --bf16, when this place has had it */
-    char *ignored;      /* names of flags without effect, ", " between */
+    const char *file;               /* of the place that is read; NULL: the command line */
+    struct said said[SAYS_NOTHING]; /* those that this place has had, flag NULL: none */
+    char *ignored;                  /* names of flags without effect, ", " between */
     size_t ignored_len, ignored_cap;
 };
 
@@ -89,17 +96,55 @@ static int unknown_word(struct parser *p, size_t i, const char *name)
     return ss_hint(p->err, code, "docs/reference/flags.md lists all of them");
 }
 
-/* Megatron asserts that there is one. A file's may be beaten by the command line's. */
-static int check_stored(struct parser *p, const char *name, size_t i)
+static int says_of(const char *name, const char *value)
 {
-    int one = !strcmp(name, "--fp16") || !strcmp(name, "--bf16");
+    if (!strcmp(name, "--fp16") || !strcmp(name, "--bf16"))
+        return SAYS_STORED;
+    if (!strcmp(name, "--fp8-hybrid") || !strcmp(name, "--fp8-e4m3"))
+        return SAYS_FORMAT;
+    if (!strcmp(name, "--fp8-format") || !strcmp(name, "--fp4-format"))
+        return strcmp(value, "none") ? SAYS_FORMAT : SAYS_NOTHING;
+    if (!strcmp(name, "--cuda-graph-scope") || !strcmp(name, "--cuda-graph-modules"))
+        return SAYS_GRAPHED;
+    return !strcmp(name, "--precision")    ? SAYS_PRECISION
+           : !strcmp(name, "--fp8-recipe") ? SAYS_RECIPE
+                                           : SAYS_NOTHING;
+}
 
-    if (one && p->stored && strcmp(p->stored, name) != 0) {
-        ss_fail(p->err, SS_ERR_CONFIG, p->file, line_at(p, i), "%s beside %s", name, p->stored);
+/* Do two words of a place contradict each other? `first` is of the kind that comes first in the list of kinds. */
+static int contradict(int first, const struct said *a, int second, const struct said *b)
+{
+    int quantized = !strcmp(b->value, "fp8") || !strcmp(b->value, "mxfp8") || !strcmp(b->value, "nvfp4");
+
+    if (first == second)
+        return first == SAYS_FORMAT ? a->flag[4] != b->flag[4] : strcmp(a->flag, b->flag) != 0;
+    if (second == SAYS_PRECISION && first == SAYS_STORED)
+        return !quantized && strcmp(a->flag + 2, b->value) != 0;
+    if (second == SAYS_PRECISION && first == SAYS_FORMAT)
+        return a->flag[4] != (!quantized ? '0' : b->value[0] == 'n' ? '4' : '8');
+    return second == SAYS_RECIPE && first == SAYS_PRECISION && !strcmp(a->value, "mxfp8") &&
+           strcmp(b->value, "mxfp8") != 0;
+}
+
+/* Megatron asserts that a place has one. A file's may be beaten by the command line's. */
+static int check_said(struct parser *p, const struct ss_flag_setter *s, const char *value, size_t i)
+{
+    struct said word = {s->name, value};
+    int says = says_of(s->name, value);
+
+    for (int k = 0; k < SAYS_NOTHING && says != SAYS_NOTHING; k++) {
+        const struct said *old = &p->said[k];
+        int clash =
+            old->flag && (k <= says ? contradict(k, old, says, &word) : contradict(says, &word, k, old));
+        if (!clash)
+            continue;
+        ss_fail(p->err, SS_ERR_CONFIG, p->file, line_at(p, i), "%s%s%s beside %s%s%s%s", word.flag,
+                *word.value ? " " : "", word.value, old->flag, *old->value ? " " : "", old->value,
+                k == SAYS_FORMAT && says == SAYS_FORMAT ? ": they cannot be used simultaneously" : "");
         return ss_hint(p->err, SS_ERR_CONFIG, "leave one out");
     }
-    if (one)
-        p->stored = !strcmp(name, "--fp16") ? "--fp16" : "--bf16";
+    if (says != SAYS_NOTHING)
+        p->said[says] = word;
     return SS_OK;
 }
 
@@ -131,11 +176,6 @@ static const char *join_values(int n, char *const *values, char *out, size_t siz
     return out;
 }
 
-static int has_unknown_effect(const struct ss_flag *f)
-{
-    return !strcmp(f->why, SS_FLAG_GAIN_UNKNOWN) || !strcmp(f->why, SS_FLAG_COST_UNKNOWN);
-}
-
 static int apply_known(struct parser *p, const struct ss_flag *f, size_t i, int n, char *const *values)
 {
     char buf[512], said[168];
@@ -144,23 +184,22 @@ static int apply_known(struct parser *p, const struct ss_flag *f, size_t i, int 
     switch ((enum ss_flag_treatment)f->treatment) {
     case SS_FLAG_OWN:
     case SS_FLAG_MODELLED: {
-        int rc = check_stored(p, f->name, i);
-        if (rc)
-            return rc;
         if (f->setter->kind == SS_FLAG_PROP)
             return check_prop(p, f->name, values[0], i);
-        rc = ss_flag_apply(f->setter, p->job, n, values, buf, sizeof(buf), &why);
+        int rc = ss_flag_apply(f->setter, p->job, n, values, buf, sizeof(buf), &why);
         if (rc) {
             rc = ss_fail(p->err, rc == SS_ERR_UNSUPPORTED ? rc : wrong_code(p), p->file, line_at(p, i),
                          "%s%s: %s", f->name, join_values(n, values, said, sizeof said), why);
             return n && strchr(values[0], '$') ? ss_hint(p->err, rc, "write what the shell makes of it") : rc;
         }
-        return SS_OK;
+        return check_said(p, f->setter, n ? values[0] : "", i);
     }
     case SS_FLAG_NO_EFFECT: return remember_ignored(p, f->name);
-    case SS_FLAG_NOT_MODELLED:
-        if (!p->job->unmodelled[0] && has_unknown_effect(f))
+    case SS_FLAG_UNKNOWN_EFFECT:
+        if (!p->job->unmodelled[0])
             ss_copy(p->job->unmodelled, sizeof p->job->unmodelled, f->name);
+        /* fall through */
+    case SS_FLAG_NOT_MODELLED:
         ss_note(p->notes, "%s is accepted, its effect is not modelled: %s", f->name, f->why);
         return SS_OK;
     case SS_FLAG_REFUSED:
@@ -224,7 +263,7 @@ static int parse_place(struct parser *p, size_t first, size_t end)
     int rc = SS_OK;
 
     p->file = p->request->place[p->request->word[first].place].file;
-    p->stored = NULL;
+    memset(p->said, 0, sizeof p->said);
     for (size_t i = first, used = 0; i < end && !rc; i += used)
         rc = parse_flag(p, i, &used);
     return rc;

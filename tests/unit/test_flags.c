@@ -79,7 +79,7 @@ static void test_table(void)
         CU_ASSERT(strlen(f.name) > 3 && f.name[0] == '-' && f.name[1] == '-');
         CU_ASSERT((f.setter != NULL) == (f.treatment == SS_FLAG_OWN || f.treatment == SS_FLAG_MODELLED));
         if (f.treatment == SS_FLAG_REFUSED || f.treatment == SS_FLAG_NOT_MODELLED ||
-            f.treatment == SS_FLAG_OWN)
+            f.treatment == SS_FLAG_UNKNOWN_EFFECT || f.treatment == SS_FLAG_OWN)
             CU_ASSERT_PTR_NOT_NULL(f.why);
     }
     CU_ASSERT(n > 900);

@@ -92,7 +92,11 @@ static void test_precision(void)
                 {"--fp4-format e2m1 --bf16", SS_NVFP4, SS_BF16},
                 {"--precision nvfp4", SS_NVFP4, SS_BF16},
                 {"--bf16 --fp4-format e2m1 --fp4-format none", SS_BF16, SS_BF16},
-                {"--precision fp8 --precision fp32", SS_FP32, -1}};
+                {"--precision fp8 --precision fp32", SS_FP32, -1},
+                {"--fp8-format none --fp4-format e2m1 --bf16", SS_NVFP4, SS_BF16},
+                {"--precision fp8 --fp8-format hybrid --fp16", SS_FP8, SS_FP16},
+                {"--precision nvfp4 --fp4-format e2m1", SS_NVFP4, SS_BF16},
+                {"--precision mxfp8 --fp8-format e4m3 --fp8-recipe mxfp8", SS_FP8, SS_BF16}};
 
     for (size_t i = 0; i < SS_ARRAY_LEN(rows); i++) {
         struct ss_job job;
@@ -130,6 +134,40 @@ static void test_attention(void)
         CU_ASSERT_EQUAL(has_note(&notes, "not active in fp32"), rows[i].note);
         ss_notes_free(&notes);
     }
+}
+
+/* What does nothing is told. */
+static void test_idle(void)
+{
+    static const struct {
+        const char *flags, *note;
+        int told;
+    } rows[] = {
+        {"--fp8-recipe blockwise", "--fp8-recipe is not active without --fp8-format", 1},
+        {"--fp8-recipe blockwise --fp8-format hybrid", "--fp8-recipe", 0},
+        {"--fp8-recipe mxfp8 --fp4-format e2m1", "--fp8-recipe is not active", 1},
+        {"--fp4-recipe nvfp4", "--fp4-recipe is not active without --fp4-format", 1},
+        {"--fp4-recipe nvfp4 --fp4-format e2m1", "--fp4-recipe", 0},
+        {"--cuda-graph-scope attn", "--cuda-graph-scope is not active without --cuda-graph-impl", 1},
+        {"--cuda-graph-scope full", "--cuda-graph-scope is not active without --cuda-graph-impl", 1},
+        {"--cuda-graph-scope full_iteration", "--cuda-graph-scope", 0},
+        {"--cuda-graph-modules attn --cuda-graph-impl local", "--cuda-graph-scope", 0},
+    };
+
+    for (size_t i = 0; i < SS_ARRAY_LEN(rows); i++) {
+        struct ss_job job;
+        struct ss_notes notes = {0};
+        char flags[256];
+        snprintf(flags, sizeof(flags), L8B "%s", rows[i].flags);
+        CU_ASSERT_EQUAL(complete(&job, flags, 8, &notes, NULL), 0);
+        CU_ASSERT_EQUAL(has_note(&notes, rows[i].note), rows[i].told);
+        ss_notes_free(&notes);
+    }
+    struct ss_job job;
+    CU_ASSERT_EQUAL(
+        complete(&job, L8B "--fp4-format e2m1 --fp4-param-gather --use-distributed-optimizer", 8, NULL, NULL),
+        0);
+    CU_ASSERT_EQUAL(job.fp8_param_gather, 1);
 }
 
 static void test_other_defaults(void)
@@ -225,6 +263,7 @@ static void test_model_flags(void)
 
 static void test_gradient_type(void)
 {
+#define HALF "--model llama3.1-8b --fp16 --mbs 1 --gbs 1024 --seq 8192 "
     static const struct {
         const char *flags;
         int fp32;
@@ -232,8 +271,8 @@ static void test_gradient_type(void)
                 {L8B "--grad-reduce-in-bf16", 0},
                 {L8B "--accumulate-allreduce-grads-in-fp32 --grad-reduce-in-bf16", 0},
                 {L8B "--grad-reduce-in-bf16 --accumulate-allreduce-grads-in-fp32", 0},
-                {L8B "--grad-reduce-in-bf16 --precision fp16", 0},
-                {L8B "--grad-reduce-in-bf16 --precision fp16 --accumulate-allreduce-grads-in-fp32", 1}};
+                {HALF "--grad-reduce-in-bf16", 0},
+                {HALF "--grad-reduce-in-bf16 --accumulate-allreduce-grads-in-fp32", 1}};
 
     for (size_t i = 0; i < SS_ARRAY_LEN(rows); i++) {
         struct ss_job job;
@@ -358,6 +397,7 @@ int main(void)
                            {"precedence", test_precedence},
                            {"precision", test_precision},
                            {"attention", test_attention},
+                           {"idle", test_idle},
                            {"other defaults", test_other_defaults},
                            {"flags that complete the model", test_model_flags},
                            {"type of gradients", test_gradient_type},

@@ -97,6 +97,13 @@ static void test_refused(void)
         {L8B "--fp8-param-gather --use-distributed-optimizer", 32,
          "fp8_param must be used together with fp8"},
         {L8B "--fp8-format hybrid --fp8-param-gather", 32, "--fp8-param-gather only supported with"},
+        {L8B "--fp4-format e2m1 --fp4-param-gather", 32, "--fp4-param-gather only supported with"},
+        {L8B "--fp4-param-gather --use-distributed-optimizer", 32,
+         "--fp4-param-gather must be used together with --fp4-format"},
+        {L8B "--fp8-format hybrid --fp4-param-gather --use-distributed-optimizer", 32,
+         "--fp4-param-gather must be used together with --fp4-format"},
+        {L8B "--fp4-format e2m1 --fp8-param-gather --use-distributed-optimizer", 32,
+         "fp8_param must be used together with fp8 mode"},
         {L8B "--tp 2 --tp-comm-overlap", 32, "only when sequence parallelism is enabled"},
         /* precision and attention */
         {L8B "--fp16", 32, "--fp16 beside --bf16"},
@@ -244,9 +251,9 @@ static void test_experts(void)
     CU_ASSERT_EQUAL(complete(&job, L8B "--num-experts 8 --ep 8 --etp 1 --fsdp hybrid", 32, NULL, &err),
                     SS_ERR_UNSUPPORTED);
     CU_ASSERT_PTR_NOT_NULL(strstr(err.message, "experts lie on other ranks"));
-    CU_ASSERT_EQUAL(
-        complete(&job, L8B "--fp8-format hybrid --precision fp32 --fp8-format hybrid", 32, NULL, &err),
-        SS_ERR_UNSUPPORTED);
+    CU_ASSERT_EQUAL(complete(&job, "--model llama3.1-8b --mbs 1 --gbs 1024 --seq 8192 --fp8-format hybrid",
+                             32, NULL, &err),
+                    SS_ERR_UNSUPPORTED);
     CU_ASSERT_EQUAL(complete(&job, L8B "--num-experts 0 --moe-grouped-gemm", 32, NULL, &err), 0);
 }
 

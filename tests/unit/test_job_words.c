@@ -71,6 +71,78 @@ static void test_bad_words(void)
     }
 }
 
+/* Words of one place that contradict each other are refused, at the line of the second; a later place beats an earlier one. */
+static void test_contradictions(void)
+{
+    static const char *const rows[][2] = {
+        {"--fp16", "--bf16"},
+        {"--fp8-format hybrid", "--fp4-format e2m1"},
+        {"--fp4-format e2m1", "--fp8-e4m3"},
+        {"--precision bf16", "--fp4-format e2m1"},
+        {"--fp8-format hybrid", "--precision fp32"},
+        {"--precision fp8", "--fp4-format e2m1"},
+        {"--precision nvfp4", "--fp8-hybrid"},
+        {"--precision fp16", "--bf16"},
+        {"--precision mxfp8", "--fp8-recipe blockwise"},
+        {"--cuda-graph-scope attn", "--cuda-graph-modules mlp"},
+    };
+
+    for (size_t i = 0; i < SS_ARRAY_LEN(rows); i++)
+        for (int turned = 0; turned < 2; turned++) {
+            const char *first = rows[i][turned], *second = rows[i][!turned];
+            struct ss_error err = {0};
+            struct ss_request r;
+            struct ss_job job;
+            char text[256];
+            int n = snprintf(text, sizeof text, "%s\n%s\n", first, second);
+            ss_job_init(&job);
+            CU_ASSERT_EQUAL(parse_text(&job, text, (size_t)n, "job.args", &err), SS_ERR_CONFIG);
+            CU_ASSERT_STRING_EQUAL(err.file, "job.args");
+            CU_ASSERT_EQUAL(err.line, 2);
+            CU_ASSERT_PTR_NOT_NULL(strstr(err.message, " beside "));
+            snprintf(text, sizeof text, "%s", second);
+            ss_request_init(&r);
+            CU_ASSERT_EQUAL(ss_request_read_text(&r, first, strlen(first), "job.args", NULL), 0);
+            for (char *rest, *word = strtok_r(text, " ", &rest); word; word = strtok_r(NULL, " ", &rest))
+                CU_ASSERT_EQUAL(ss_request_set(&r, word, NULL, NULL), 0);
+            CU_ASSERT_EQUAL(ss_job_parse(&job, &r, NULL, NULL), 0);
+            ss_request_free(&r);
+        }
+}
+
+/* A later word of recompute or precision leaves nothing of an earlier one. */
+static void test_later_word(void)
+{
+#define PLAIN "--model llama3.1-8b --bf16 --mbs 1 --gbs 64 --seq 4096 "
+    static const char *const rows[][2] = {
+        {"--recompute op-selective --recompute full", "--recompute full"},
+        {"--recompute op-selective --recompute selective", "--recompute selective"},
+        {"--recompute op-selective --recompute none", ""},
+        {"--recompute op-selective --recompute-activations", "--recompute-activations"},
+        {"--recompute op-selective --recompute-granularity selective", "--recompute-granularity selective"},
+        {"--recompute full --recompute-activations", "--recompute-activations"},
+        {"--recompute full --recompute-granularity selective", "--recompute-granularity selective"},
+        {"--recompute full --recompute-granularity full", "--recompute full"},
+        {"--recompute full --recompute-method block --recompute-num-layers 2",
+         "--recompute-method block --recompute-num-layers 2 --recompute full"},
+        {"--precision mxfp8 --precision fp8", "--precision fp8"},
+    };
+
+    for (size_t i = 0; i < SS_ARRAY_LEN(rows); i++) {
+        struct ss_job job, same;
+        char flags[256];
+        snprintf(flags, sizeof flags, PLAIN "%s", rows[i][0]);
+        CU_ASSERT_EQUAL_FATAL(complete(&job, flags, 8, NULL, NULL), 0);
+        snprintf(flags, sizeof flags, PLAIN "%s", rows[i][1]);
+        CU_ASSERT_EQUAL_FATAL(complete(&same, flags, 8, NULL, NULL), 0);
+        CU_ASSERT_EQUAL(job.recompute, same.recompute);
+        CU_ASSERT_EQUAL(job.recompute_modules, same.recompute_modules);
+        CU_ASSERT_EQUAL(job.recompute_method, same.recompute_method);
+        CU_ASSERT_EQUAL(job.recompute_num_layers, same.recompute_num_layers);
+        CU_ASSERT_EQUAL(job.fp8_recipe, same.fp8_recipe);
+    }
+}
+
 static int has(const struct ss_request *r, const char *text)
 {
     char all[256];
@@ -325,7 +397,9 @@ static void test_files(void)
 
 int main(void)
 {
-    CU_TestInfo tests[] = {{"bad words", test_bad_words},
+    CU_TestInfo tests[] = {{"contradictions", test_contradictions},
+                           {"later word", test_later_word},
+                           {"bad words", test_bad_words},
                            {"edit", test_edit},
                            {"words set", test_set_beats},
                            {"places", test_places},

@@ -12,11 +12,13 @@ enum ss_flag_treatment {
     SS_FLAG_MODELLED,     /* sets something that the prediction reads */
     SS_FLAG_NO_EFFECT,    /* no effect on time or memory: accepted, listed once */
     SS_FLAG_NOT_MODELLED, /* may change time or memory a little: accepted with a note of its own */
+    /* likewise, but how much is not known, so that no error band holds */
+    SS_FLAG_UNKNOWN_EFFECT,
     SS_FLAG_REFUSED,
     SS_FLAG_TREATMENTS
 };
 
-/* Reasons of a flag that is not modelled: what it does to the time is not known, so that no error band holds. */
+/* Reasons of flags whose effect is unknown. */
 #define SS_FLAG_GAIN_UNKNOWN "its gain is not known"
 #define SS_FLAG_COST_UNKNOWN "its cost is not known"
 

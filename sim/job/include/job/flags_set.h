@@ -26,6 +26,7 @@
     X(fp8_format)                                                                                            \
     X(fp4_format)                                                                                            \
     X(fp4_recipe)                                                                                            \
+    X(fp4_param_gather)                                                                                      \
     X(cuda_graph_scope)                                                                                      \
     X(recompute_modules)                                                                                     \
     X(checkpoint_activations)                                                                                \

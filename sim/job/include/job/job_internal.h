@@ -68,6 +68,9 @@ int ss_job_check_offload_modules(struct ss_finish *f);
 void ss_job_complete_offload_modules(struct ss_finish *f);
 /* What Megatron refuses beside packed sequences; then their rows, or what flags of them do without lengths. */
 int ss_job_check_packed(struct ss_finish *f);
+/* fp8 and fp4: what is refused, and what is not active. */
+int ss_job_check_quantized(struct ss_finish *f);
+void ss_job_complete_quantized(struct ss_finish *f);
 int ss_job_complete_packed(struct ss_finish *f);
 /* SS_ERR_CONFIG with this cause. */
 int ss_job_refuse(struct ss_finish *f, const char *fmt, ...) __attribute__((format(printf, 2, 3)));

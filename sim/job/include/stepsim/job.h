@@ -197,6 +197,10 @@ struct ss_job {
     int window_given, window_skip_freq; /* --window-size; --window-attn-skip-freq N, 0: none or a list */
     int mtp_given;                      /* --mtp-num-layers, which may be 0 where the model has some */
     int modules_given;                  /* --recompute-modules */
+    int graph_scope_given;              /* --cuda-graph-scope */
+    int fp4_recipe_given;               /* --fp4-recipe */
+    int fp4_param_gather;               /* --fp4-param-gather, which is fp8_param_gather of a job in nvfp4 */
+    int precision_mxfp8;                /* 1: the recipe is that of --precision mxfp8 */
     int exp_avg_bf16, exp_avg_sq_bf16,
         precision_aware;      /* --exp-avg(-sq)-dtype, --use-precision-aware-optimizer */
     int fine_grained_offload; /* --fine-grained-activation-offloading */
@@ -211,6 +215,8 @@ struct ss_job {
     int recompute_method;       /* enum ss_recompute_method, -1 = not given */
     int recompute_num_layers;   /* 0 = not given */
     int checkpoint_activations; /* asked for by the name that Megatron core refuses */
+    /* 1: --recompute full, whose method is uniform and whose layers are 1 where no flag says; until finish */
+    int recompute_short;
 
     int distributed_optimizer; /* ZeRO-1 */
     int sharding;              /* enum ss_sharding: FSDP when > SS_SHARD_OPTIM, with use_fsdp */
