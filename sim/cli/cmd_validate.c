@@ -114,7 +114,7 @@ static int print_coverage(const struct cli_flags *flags, const char *table, stru
     struct ss_bands *bands = NULL;
     struct ss_output *output;
     FILE *stream;
-    int rc = ss_bands_load(table, cli_files(), &bands, err);
+    int rc = ss_bands_load(table ? table : "results", cli_files(), &bands, err);
 
     if (!rc)
         rc = cli_output_begin(flags->output, &output, &stream, err);

@@ -50,14 +50,14 @@ enum {
     COLUMNS
 };
 
+static const char *const names[COLUMNS] = {
+    "card",        "quality",   "outcome",          "predicted_outcome",
+    "memory_kind", "error_pct", "memory_error_pct", "experts",
+    "source",      "family",    "weight",           "model",
+    "gpus",        "precision"};
+
 static int find_columns(const struct ss_csv *csv, int at[COLUMNS], struct ss_error *err)
 {
-    static const char *const names[COLUMNS] = {
-        "card",        "quality",   "outcome",          "predicted_outcome",
-        "memory_kind", "error_pct", "memory_error_pct", "experts",
-        "source",      "family",    "weight",           "model",
-        "gpus",        "precision"};
-
     for (int i = 0; i < COLUMNS; i++)
         if ((at[i] = ss_csv_column(csv, names[i])) < 0 && i < NEEDED) {
             ss_fail(err, SS_ERR_INPUT, ss_csv_file(csv), 1, "no column \"%s\"", names[i]);
@@ -83,6 +83,27 @@ static double number(const struct reader *r, size_t row, int column, double miss
     double value;
 
     return ss_parse_double(field(r, row, column), &value) ? missing : value;
+}
+
+/* Whether every cell that should hold a number is empty or does. */
+static int check_numbers(const struct reader *r)
+{
+    static const struct {
+        int column;
+        double least;
+    } cells[] = {{TIME, -100}, {MEMORY, -100}, {EXPERTS, 0}, {WEIGHT, 0}};
+
+    for (size_t row = 0; row < ss_csv_rows(r->csv); row++)
+        for (size_t i = 0; i < SS_ARRAY_LEN(cells); i++) {
+            const char *text = field(r, row, cells[i].column);
+            double value;
+            if (!*text || (!ss_parse_double(text, &value) && value >= cells[i].least))
+                continue;
+            ss_fail(r->err, SS_ERR_INPUT, ss_csv_file(r->csv), ss_csv_line(r->csv, row),
+                    "%s \"%.40s\" is no number of %g or more", names[cells[i].column], text, cells[i].least);
+            return ss_hint(r->err, SS_ERR_INPUT, "write it anew with validate --csv");
+        }
+    return SS_OK;
 }
 
 /* Rows of a source stand together. */
@@ -192,7 +213,12 @@ int ss_bands_load(const char *csv_path, struct ss_files *files, struct ss_bands 
 
     if (!bands)
         return ss_fail(err, SS_ERR_NOMEM, NULL, 0, "out of memory");
-    rc = ss_data_look("validation", csv_path ? csv_path : "results", ".csv", path, sizeof path, &found, err);
+    if (csv_path) {
+        rc = ss_data_find("validation", csv_path, ".csv", path, sizeof path, err);
+        found = !rc;
+    } else {
+        rc = ss_data_look("validation", "results", ".csv", path, sizeof path, &found, err);
+    }
     if (!rc && found)
         rc = ss_csv_load(path, &csv, err);
     if (!rc && csv)
@@ -201,9 +227,13 @@ int ss_bands_load(const char *csv_path, struct ss_files *files, struct ss_bands 
     if (!rc && csv)
         rc = find_columns(csv, r.at, err);
     if (!rc && csv)
+        rc = check_numbers(&r);
+    if (!rc && csv)
         rc = read_table(&r, TIME, &bands->time);
     if (!rc && csv)
         rc = read_table(&r, MEMORY, &bands->memory);
+    if (!rc && csv_path && !bands->time.n && !bands->memory.n)
+        rc = ss_fail(err, SS_ERR_INPUT, path, 1, "no row of a run that ran and whose prediction is told");
     ss_csv_free(csv);
     if (rc)
         ss_bands_free(bands);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Micro-benchmarks of one card, as validation/microbench.csv and the probe write them; and what the card's props say
  * of each. */
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -36,7 +37,7 @@ int ss_bench_table_row(const struct ss_bench_table *t, size_t i, struct ss_bench
         field(t, i, KIND),      field(t, i, GPU),  field(t, i, SHAPE),  field(t, i, RANKS),
         field(t, i, PRECISION), field(t, i, UNIT), field(t, i, SOURCE), 0};
     if (ss_parse_double(field(t, i, VALUE), &out->value))
-        out->value = 0;
+        out->value = NAN;
     return ss_csv_line(t->csv, i);
 }
 
@@ -100,6 +101,11 @@ static int read_rows(struct reader *r, struct ss_bench *out)
 static int find_columns(struct ss_csv *csv, struct ss_bench_table *out, struct ss_error *err)
 {
     out->csv = csv;
+    if (!ss_csv_rows(csv)) {
+        ss_fail(err, SS_ERR_INPUT, ss_csv_file(csv), 1, "no row below the names of the columns");
+        ss_bench_table_free(out);
+        return SS_ERR_INPUT;
+    }
     for (int c = 0; c < COLUMNS; c++) {
         out->column[c] = ss_csv_column(csv, names[c]);
         if (out->column[c] < 0 && c != SOURCE) {

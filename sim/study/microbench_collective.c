@@ -93,13 +93,15 @@ static const char *set_seconds(const struct ss_bench_row *r, struct ss_bench_poi
     else if (!strncmp(r->unit, "us", 2) || !strncmp(r->unit, "ms", 2))
         p->seconds = r->value * (r->unit[0] == 'u' ? 1e-6 : 1e-3);
     else
-        return "a unit that says no time";
+        return SS_BENCH_NO_UNIT;
     return NULL;
 }
 
-/* What a benchmark of DeepEP moves: 7,168 wide, top-8 of 256 experts, over more than four nodes at most four of them; tokens of
- * dispatch in fp8 with a scale for 128, of combine in bf16. Its rates over NVLink count all copies, over NICs all nodes. */
-enum { WIDTH = 7168, TOP_K = 8, EXPERTS = 256, MOST_NODES = 4, DEEPEP_SMS = 24 };
+/* What a benchmark of DeepEP moves where its row does not say: 4,096 tokens, 7,168 wide, top-8 of 256 experts, on nodes of 8,
+ * over more than four of them at most four; 24 SMs (deepseek-ai/DeepEP@dd758ca, defaults of tests/legacy/test_internode.py;
+ * docs/legacy.md). Tokens of dispatch are in fp8 with a scale for 128, of combine in bf16. Its rates over NVLink count all
+ * copies, over NICs all nodes. */
+enum { TOKENS = 4096, WIDTH = 7168, TOP_K = 8, EXPERTS = 256, NODE = 8, MOST_NODES = 4, DEEPEP_SMS = 24 };
 
 static const char *read_exchange(const struct ss_bench_row *r, struct ss_bench_point *p)
 {
@@ -110,7 +112,7 @@ static const char *read_exchange(const struct ss_bench_row *r, struct ss_bench_p
         return "kernels of decoding";
     if ((!combine && strncmp(r->shape, "MoE dispatch ", 13) != 0) || strncmp(r->unit, "GB/s (", 6) != 0)
         return "an exchange beside compute, or words that are not known";
-    p->group.nodes = p->group.nodes ? p->group.nodes : (p->group.n + 7) / 8;
+    p->group.nodes = p->group.nodes ? p->group.nodes : (p->group.n + NODE - 1) / NODE;
     p->group.per_node = p->group.n / p->group.nodes;
     int limited = p->group.nodes > MOST_NODES;
     const struct ss_load_input in = {.kind = SS_LOAD_BALANCED,
@@ -120,7 +122,7 @@ static const char *read_exchange(const struct ss_bench_row *r, struct ss_bench_p
                                      .group_topk = limited ? MOST_NODES : 0,
                                      .ep = p->group.n,
                                      .nodes = p->group.nodes,
-                                     .tokens = 4096. * p->group.n};
+                                     .tokens = (double)TOKENS * p->group.n};
     struct ss_load_figures load;
     if (p->group.n % p->group.nodes || EXPERTS % p->group.n || ss_load_figures(&in, &load, NULL))
         return "ranks that do not divide the experts";
@@ -128,7 +130,7 @@ static const char *read_exchange(const struct ss_bench_row *r, struct ss_bench_p
     p->fit = 0;
     p->group.spread = (struct ss_token_spread){.nodes = load.remote_nodes, .copies = load.ranks};
     p->sms = sms && number_before(r->shape, sms) ? number_before(r->shape, sms) : DEEPEP_SMS;
-    p->bytes = 4096. * WIDTH * (combine ? 2 : 1 + 4. / 128);
+    p->bytes = (double)TOKENS * WIDTH * (combine ? 2 : 1 + 4. / 128);
     p->seconds = p->bytes * (strstr(r->unit, "RDMA") ? load.nodes : load.ranks) / (r->value * 1e9);
     return NULL;
 }

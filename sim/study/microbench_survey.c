@@ -121,7 +121,8 @@ static struct ss_survey_group *group_of(struct ss_survey *s, const struct ss_sur
 {
     for (int i = 0; i < s->ngroups; i++) {
         struct ss_survey_group *g = &s->groups[i];
-        if (!strcmp(g->gpu, row->gpu) && !strcmp(g->kind, row->kind) && g->why == row->why)
+        int same_why = g->why && row->why ? !strcmp(g->why, row->why) : g->why == row->why;
+        if (same_why && !strcmp(g->gpu, row->gpu) && !strcmp(g->kind, row->kind))
             return g;
     }
     struct ss_survey_group *g = &s->groups[s->ngroups++];

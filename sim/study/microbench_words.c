@@ -11,7 +11,7 @@
 #include "study/calibrate.h"
 
 static const char NO_SIZES[] = "no sizes that a kernel has, or words that are not known";
-static const char NO_UNIT[] = "a unit that says no time";
+static const char NO_PEAK[] = "a precision that the card's file has not";
 
 static int precision_of(const char *name)
 {
@@ -69,11 +69,11 @@ static const char *read_gemm(const struct ss_bench_row *r, const struct ss_card 
         (!p->blocks && strcmp(name, r->precision) != 0 && strcmp(r->precision, "fp32 inputs (TF32)") != 0))
         return "a precision that is not modelled";
     if (ss_kernel_peak(card, p->precision) <= 0)
-        return "a precision that the card's file has not";
+        return NO_PEAK;
     if (!ss_bench_gemm_shape(r->shape, p))
         return NO_SIZES;
     p->seconds = seconds_of(r, 2 * p->m * p->n * p->k);
-    return p->seconds > 0 ? NULL : NO_UNIT;
+    return p->seconds > 0 ? NULL : SS_BENCH_NO_UNIT;
 }
 
 /* "copy kernel 65536", "H2D 65536" */
@@ -103,7 +103,7 @@ static const char *read_copy(const struct ss_bench_row *r, struct ss_bench_point
     if (!plain && !sent)
         return NO_SIZES;
     if (rate <= 0)
-        return NO_UNIT;
+        return SS_BENCH_NO_UNIT;
     if (!p->fit)
         p->bytes = 1e10;
     p->kind = plain ? SS_BENCH_COPY : SS_BENCH_PCIE;
@@ -174,14 +174,14 @@ static const char *read_attention(const struct ss_bench_row *r, const struct ss_
     if (p->precision < 0)
         return "attention in a precision that is not modelled";
     if (ss_kernel_peak(card, p->precision) <= 0)
-        return "a precision that the card's file has not";
+        return NO_PEAK;
     if (strstr(shape, " window=") || !strstr(shape, " causal"))
         return "a whole square or a window, no causal half";
     if ((!p->both && !p->backward && strncmp(shape, "fwd ", 4) != 0) || p->queries <= 0 || p->head <= 0 ||
         p->values <= 0)
         return NO_SIZES;
     p->seconds = seconds_of(r, 1e12) * (strstr(r->source, "FLOPs of the FULL square") ? 2 : 1);
-    return p->seconds > 0 ? NULL : NO_UNIT;
+    return p->seconds > 0 ? NULL : SS_BENCH_NO_UNIT;
 }
 
 /* "cudnn bwd N=8192 C=4096 (mixtral-8x7b)": its input and output move once, in the backward two inputs. PyTorch's own
@@ -197,7 +197,7 @@ static const char *read_norm(const struct ss_bench_row *r, struct ss_bench_point
     if (p->bytes <= 0 || strcmp(r->precision, "bf16") != 0)
         return NO_SIZES;
     p->seconds = 2 * p->bytes / (r->value * 1e9); /* read and written */
-    return is_unit(r, "GB/s") ? NULL : NO_UNIT;
+    return is_unit(r, "GB/s") ? NULL : SS_BENCH_NO_UNIT;
 }
 
 const char *ss_bench_point_read(const struct ss_bench_row *r, const struct ss_card *card,
@@ -211,8 +211,10 @@ const char *ss_bench_point_read(const struct ss_bench_row *r, const struct ss_ca
         why = "a figure of a data sheet";
     else if (!strcmp(r->kind, "moe_layer"))
         why = "a whole layer, or a sum of its kernels";
+    else if (isnan(r->value))
+        why = "a value that is no number";
     else if (!(r->value > 1e-9 && r->value < 1e9))
-        why = "no value above 0";
+        why = r->value < 1 ? "no value above 0" : "a value that no kernel has";
     else if (!strcmp(r->kind, "collective") || !strcmp(r->kind, "p2p"))
         why = ss_bench_collective(r, p);
     else if (strcmp(r->ranks, "1 GPU") != 0)

@@ -42,9 +42,9 @@ struct ss_band_job {
 };
 
 struct ss_bands;
-/* Reads a table of the form of validation/results.csv (`csv` NULL: that one of the data). Without such a file the bands are
- * empty. The caller frees *out. `files`, may be NULL, gets the table. SS_ERR_IO: it cannot be read; SS_ERR_INPUT: it is no
- * such table. */
+/* Reads a table of the form of validation/results.csv (`csv` NULL: that one of the data, and empty bands where there is none).
+ * The caller frees *out. `files`, may be NULL, gets the table. SS_ERR_IO: it cannot be read; SS_ERR_INPUT: it is no
+ * such table, or one without a run. */
 int ss_bands_load(const char *csv, struct ss_files *files, struct ss_bands **out, struct ss_error *err);
 /* Frees bands. NULL is allowed. */
 void ss_bands_free(struct ss_bands *bands);

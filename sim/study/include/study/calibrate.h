@@ -61,7 +61,7 @@ struct ss_bench_point {
 /* Words of a row, as the table has them; value 0: none. */
 struct ss_bench_row {
     const char *kind, *gpu, *shape, *ranks, *precision, *unit, *source;
-    double value;
+    double value; /* NaN: no number */
 };
 /* A table of them; the words of its rows live as long as it does. */
 #define SS_BENCH_COLUMNS 8
@@ -90,6 +90,7 @@ void ss_bench_free(struct ss_bench *b);
  * Nodes of a collective are 0 where the row does not say them. */
 const char *ss_bench_point_read(const struct ss_bench_row *r, const struct ss_card *card,
                                 struct ss_bench_point *p);
+#define SS_BENCH_NO_UNIT "a unit that says no time" /* one of its reasons */
 /* The same of kinds collective and p2p, whose id and kind of row are set. */
 const char *ss_bench_collective(const struct ss_bench_row *r, struct ss_bench_point *p);
 /* ---- microbench_gemm.c ---- */
@@ -98,7 +99,7 @@ const char *ss_bench_collective(const struct ss_bench_row *r, struct ss_bench_po
 int ss_bench_gemm_shape(const char *text, struct ss_bench_point *p);
 /* SMs that a kernel had, of a text with "112 of 132 SMs" where the card has the latter; else all. */
 double ss_bench_sms(const char *text, const struct ss_card *card);
-/* What the model says of it, s (workload/kernel.h, workload/collective.h); attention: of 1 TFLOP. `stack` is read for
+/* What the model says of it, s (cost/kernel.h, cost/collective.h); attention: of 1 TFLOP. `stack` is read for
  * attention alone. */
 double ss_bench_seconds(const struct ss_platform *platform, const struct ss_stack *stack,
                         const struct ss_bench_point *p);

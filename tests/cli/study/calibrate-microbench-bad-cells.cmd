@@ -1,0 +1,1 @@
+m=$SRC/validation/microbench.csv; head -1 "$m" > h.csv; { head -1 "$m"; for v in abc inf 1e12 0; do echo "gemm,H20,M=1024 N=1024 K=1024,1 GPU,bf16,$v,TFLOP/s,me"; done; } > b.csv; for t in h.csv b.csv; do "$STEPSIM" calibrate --microbench $t; echo $?; done; "$STEPSIM" calibrate --platform h20 --microbench h.csv; echo $?
