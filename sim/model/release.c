@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Names of stacks: a framework and its release. */
 #include <ctype.h>
+#include <limits.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -44,7 +45,21 @@ static double release_months(const char *release)
     return part[0] * 12 + part[1] + part[2] / 1000;
 }
 
-const char *ss_release_nearest(const char *const *names, size_t n, const char *name)
+/* Whether a release is a number, or several with points between, and no thirteenth month. */
+static int is_release(const char *release)
+{
+    size_t n = strspn(release, "0123456789.");
+    unsigned long year = strtoul(release, NULL, 10);
+    const char *point = strchr(release, '.');
+
+    if (release[n] || release[n - 1] == '.' || strstr(release, ".."))
+        return 0;
+    if (year >= 2100 && year <= 9999)
+        return year % 100 >= 1 && year % 100 <= 12;
+    return year < 20 || !point || strtoul(point + 1, NULL, 10) <= 12;
+}
+
+const char *ss_release_nearest(const char *const *names, size_t n, const char *name, int *months_apart)
 {
     const char *wanted = release_of(name), *best = NULL;
     double least = INFINITY, when = 0;
@@ -61,6 +76,7 @@ const char *ss_release_nearest(const char *const *names, size_t n, const char *n
             best = names[i];
         }
     }
+    *months_apart = best && is_release(wanted) ? (int)fmin(ceil(least), INT_MAX) : INT_MAX;
     return best;
 }
 

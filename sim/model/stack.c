@@ -228,6 +228,18 @@ int ss_stack_load(const char *name_or_path, const char *card, struct ss_stack *o
     return ss_stack_load_with(name_or_path, card, NULL, out, err);
 }
 
+/* A release that has no file is taken to be like one that has, up to three years from it. */
+#define MOST_MONTHS 36
+
+static int too_far(const char *name, const char *near, struct ss_error *err)
+{
+    ss_fail(err, SS_ERR_IO, NULL, 0, "no '%s' in %s", name, FOLDER);
+    return ss_hint(
+        err, SS_ERR_IO,
+        "did you mean %s? A release without a file is a number or a date within %d months of one that has",
+        near, MOST_MONTHS);
+}
+
 /* File of a stack, or of the nearest release of the same framework; `asked` gets the name that has no file of its own. */
 static int find_stack(const char *name, char path[1024], char asked[64], struct ss_error *err)
 {
@@ -239,12 +251,15 @@ static int find_stack(const char *name, char path[1024], char asked[64], struct 
     if (rc || found)
         return rc;
     if (!strchr(name, '/') && strlen(name) < 64 && !ss_data_list(FOLDER, ".xml", &names, &n, NULL)) {
-        const char *near = ss_release_nearest((const char *const *)names, n, name);
-        if (near && !ss_data_look(FOLDER, near, ".xml", path, 1024, &found, NULL) && found)
+        int months;
+        const char *near = ss_release_nearest((const char *const *)names, n, name, &months);
+        if (near && months > MOST_MONTHS)
+            rc = too_far(name, near, err);
+        else if (near && !ss_data_look(FOLDER, near, ".xml", path, 1024, &found, NULL) && found)
             ss_copy(asked, 64, name);
     }
     ss_names_free(names, n);
-    return asked[0] ? SS_OK : ss_data_find(FOLDER, name, ".xml", path, 1024, err);
+    return rc || asked[0] ? rc : ss_data_find(FOLDER, name, ".xml", path, 1024, err);
 }
 
 int ss_stack_load_with(const char *name_or_path, const char *card, struct ss_files *files,

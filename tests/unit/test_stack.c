@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Stacks: every file loads, bases and cards rule as documented, one clear error for each mistake. */
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -176,26 +177,47 @@ static void test_nearest_release(void)
     static const char *const names[] = {
         "megatron-2021", "megatron-2407", "megatron-lm-ci-2025", "nemo-24.03",  "nemo-24.11",
         "nemo-25.03",    "mlperf-v4.1",   "mlperf-v5.0",         "deepseek-v3", "mine"};
-    static const char *const pairs[][2] = {
-        {"nemo-25.01", "nemo-24.11"}, /* two months from either: the older */
-        {"nemo-1.0", "nemo-24.03"},
-        {"nemo-24.11.02", "nemo-24.11"},
-        {"NeMo-26.02", "nemo-25.03"},
-        {"megatron-2309", "megatron-2407"}, /* 10 months, 2021 is 33 before */
-        {"megatron-2020", "megatron-2021"},
-        {"mlperf-v5.1", "mlperf-v5.0"},
-        {"mlperf-v4.0", "mlperf-v4.1"},
-        {"megatron-lm-2024", NULL}, /* another framework than megatron and megatron-lm-ci */
-        {"megatron", NULL},
-        {"mine-2", NULL},
-        {"megatrn-2407", NULL},
-        {"deepseek-v4", "deepseek-v3"}};
+    static const struct {
+        const char *name, *near;
+        int months;
+    } pairs[] = {{"nemo-25.01", "nemo-24.11", 2}, /* two months from either: the older */
+                 {"nemo-1.0", "nemo-24.03", 24279},
+                 {"nemo-24.11.02", "nemo-24.11", 1},
+                 {"NeMo-26.02", "nemo-25.03", 11},
+                 {"megatron-2309", "megatron-2407", 10}, /* 2021 is 33 before */
+                 {"megatron-2020", "megatron-2021", 12},
+                 {"mlperf-v5.1", "mlperf-v5.0", 1},
+                 {"mlperf-v4.0", "mlperf-v4.1", 1},
+                 {"megatron-lm-2024", NULL, INT_MAX}, /* another framework than megatron and megatron-lm-ci */
+                 {"megatron", NULL, INT_MAX},
+                 {"mine-2", NULL, INT_MAX},
+                 {"megatrn-2407", NULL, INT_MAX},
+                 {"deepseek-v4", "deepseek-v3", 12},
+                 /* no releases */
+                 {"nemo-1x", "nemo-24.03", INT_MAX},
+                 {"nemo-24.11rc1", "nemo-24.11", INT_MAX},
+                 {"nemo-24.13", "nemo-24.11", INT_MAX},
+                 {"nemo-25.", "nemo-24.11", INT_MAX},
+                 {"megatron-2400", "megatron-2407", INT_MAX},
+                 {"nemo-99", "nemo-25.03", 885}};
     struct ss_stack s;
 
     for (size_t i = 0; i < SS_ARRAY_LEN(pairs); i++) {
-        const char *near = ss_release_nearest(names, SS_ARRAY_LEN(names), pairs[i][0]);
-        CU_ASSERT(pairs[i][1] ? near && !strcmp(near, pairs[i][1]) : !near);
+        int months;
+        const char *near = ss_release_nearest(names, SS_ARRAY_LEN(names), pairs[i].name, &months);
+        CU_ASSERT(pairs[i].near ? near && !strcmp(near, pairs[i].near) : !near);
+        CU_ASSERT_EQUAL(months, pairs[i].months);
+        if (months != pairs[i].months)
+            fprintf(stderr, "%s: %s, %d\n", pairs[i].name, near ? near : "none", months);
     }
+    static const char *const far[] = {"nemo-1x", "nemo-99", "nemo-24.13", "megatron-2017", "deepseek-v7"};
+    for (size_t i = 0; i < SS_ARRAY_LEN(far); i++) {
+        struct ss_error err = {0};
+        CU_ASSERT_EQUAL(ss_stack_load(far[i], "H800", &s, &err), SS_ERR_IO);
+        CU_ASSERT_PTR_NOT_NULL(strstr(err.message, far[i]));
+        CU_ASSERT_PTR_NOT_NULL(strstr(err.hint, "did you mean"));
+    }
+    CU_ASSERT_EQUAL_FATAL(ss_stack_load("deepseek-v6", "H800", &s, NULL), 0); /* 36 months */
     CU_ASSERT_EQUAL_FATAL(ss_stack_load("megatron-2408", "H800", &s, NULL), 0);
     CU_ASSERT_STRING_EQUAL(s.name, "megatron-2407");
     CU_ASSERT_STRING_EQUAL(s.asked, "megatron-2408");
