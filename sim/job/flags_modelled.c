@@ -114,7 +114,7 @@ const struct ss_flag_setter ss_flag_setters[] = {
     OWN_TEXT("--platform", platform, "name in platforms/ or path of a SimGrid XML")
     OWN_INT("--nodes", nodes, 1, SS_MAX_GPUS, "nodes of the platform")
     OWN_INT("--gpus-per-node", gpus_per_node, 1, 1024, "uses this many GPUs of each node of a template; default all")
-    OWN_CALL("--failed-gpu", '1', ss_flag_failed_gpu, "NODE:GPU,...: the node is left out, and a spare one behind the job's has its ranks")
+    OWN_CALL("--failed-gpu", '1', ss_flag_failed_gpu, "NODE[:GPU],...: the node is left out, and a spare one behind the job's has its ranks")
     OWN_TEXT("--model", model_ref, "name in workloads/models, or path of a config.json or its folder")
     OWN_TEXT("--stack", stack, "name in workloads/stacks or path of a software profile")
     {"--set", '1', SS_FLAG_OWN, SS_FLAG_PROP, 0, 0, 0, NULL, NULL, "ss.PROP=VALUE: one value of the card or the stack; may be repeated"},

@@ -101,7 +101,7 @@ DEFINE(failed_gpu)
         int i = 0;
         len = strcspn(at, ",");
         if (read_failed(at, len, &g))
-            return bad(why, "not NODE:GPU or NODE, several with commas between them");
+            return bad(why, "not NODE or NODE:GPU, several with commas between them");
         while (i < job->nfailed && job->failed[i].node != g.node)
             i++;
         if (i == SS_MAX_FAILED)

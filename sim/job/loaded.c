@@ -170,20 +170,20 @@ static int check_failed(const struct ss_job *job, const struct ss_platform *p, s
 }
 
 /* The platform of the job's nodes and of a spare one behind them for each that has failed. */
-static int load_platform(struct machine *m, const struct ss_job *job, struct ss_platform_options options,
-                         struct ss_error *err)
+static int load_platform(struct machine *m, const struct ss_job *job, const struct ss_request *r,
+                         struct ss_platform_options options, struct ss_error *err)
 {
     int rc = ss_platform_load(job->platform, &options, &m->platform, err);
 
     if (rc || !job->nfailed)
         return rc;
-    rc = check_failed(job, m->platform, err);
+    rc = located(r, "--failed-gpu", check_failed(job, m->platform, err), err);
     options.nodes = ss_platform_nodes(m->platform) + job->nfailed;
     ss_platform_free(m->platform);
     m->platform = NULL;
     if (rc)
         return rc;
-    rc = ss_platform_load(job->platform, &options, &m->platform, err);
+    rc = located(r, "--failed-gpu", ss_platform_load(job->platform, &options, &m->platform, err), err);
     return rc ? ss_hint(err, rc,
                         "--failed-gpu takes a spare node for each that has failed: take fewer --nodes")
               : rc;
@@ -194,7 +194,7 @@ static int load(struct machine *m, const struct ss_job *job, const struct ss_req
 {
     const struct ss_platform_options options = {
         .nodes = job->nodes, .gpus_per_node = job->gpus_per_node, .asker = asker, .files = files};
-    int rc = located(r, "--platform", load_platform(m, job, options, err), err);
+    int rc = located(r, "--platform", load_platform(m, job, r, options, err), err);
 
     if (!rc)
         rc = located(

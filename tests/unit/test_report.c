@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/base.h"
 #include "job_helper.h"
 #include "report/text.h"
 #include "stepsim/stepsim.h"
@@ -160,6 +161,53 @@ static void test_run_has_every_key(void)
     CU_ASSERT_EQUAL(number(json_object_get(inputs, "job"), "chunks"), 2);
     CU_ASSERT_EQUAL(number(json_object_get(inputs, "model"), "hidden_size"), 4096);
     CU_ASSERT_PTR_NOT_NULL(json_object_get(json_object_get(inputs, "platform"), "hash"));
+    json_decref(o);
+    drop(&m);
+}
+
+/* How many keys of an object, and of those in it, the manual does not name. */
+static int undocumented(const json_t *object, const char *manual)
+{
+    int missing = 0;
+    const char *key;
+    json_t *value;
+
+    json_object_foreach((json_t *)object, key, value)
+    {
+        char word[96];
+        snprintf(word, sizeof word, "`%s`", key);
+        if (strncmp(key, "ss.", 3) != 0 && !strstr(manual, word)) {
+            printf("not in docs/reference/formats.md, \"inputs\": %s\n", key);
+            missing++;
+        }
+        missing += json_is_object(value) ? undocumented(value, manual) : 0;
+    }
+    return missing;
+}
+
+/* The part of the manual about inputs names what a result says of them. */
+static void test_inputs_are_documented(void)
+{
+    const char *argv[COUNT(small) + 2];
+    struct ss_report_options opt = {.json = 1};
+    char *text;
+    size_t size;
+    struct made m;
+
+    memcpy(argv, small, sizeof small);
+    argv[COUNT(small)] = "--fp8-format";
+    argv[COUNT(small) + 1] = "hybrid";
+    make(&m, COUNT(argv), argv);
+    json_t *o = report(&m, &opt, ss_report_run), *inputs = json_object_get(o, "inputs");
+    CU_ASSERT_EQUAL_FATAL(
+        ss_file_read(SS_SOURCE_DIR "/docs/reference/formats.md", 1 << 20, &text, &size, NULL), 0);
+    char *from = strstr(text, "### `inputs`"), *to = from ? strstr(from, "\n## ") : NULL;
+    CU_ASSERT_PTR_NOT_NULL_FATAL(to);
+    *to = '\0';
+    json_object_del(inputs, "flags"); /* of flags.md */
+    CU_ASSERT(json_object_size(json_object_get(inputs, "job")) > 40);
+    CU_ASSERT_EQUAL(undocumented(inputs, from), 0);
+    free(text);
     json_decref(o);
     drop(&m);
 }
@@ -520,6 +568,7 @@ static void test_time_has_its_unit(void)
 int main(void)
 {
     CU_TestInfo tests[] = {{"run has every key", test_run_has_every_key},
+                           {"inputs are documented", test_inputs_are_documented},
                            {"parts sum to the whole", test_parts_sum_to_the_whole},
                            {"timers are of the iteration", test_timers_are_of_the_iteration},
                            {"timers of a small model", test_timers_of_a_small_model},

@@ -1,0 +1,1 @@
+printf '%s\n' --bf16 '--failed-gpu 7:1' > far.args; printf '%s\n' --bf16 '' '--failed-gpu 0' > few.args; for f in far few; do "$STEPSIM" run --platform "$SRC/tests/unit/data/trunk.xml" --model llama3.1-8b --mbs 1 --gbs 16 --seq 4096 --job $f.args; echo $?; done
