@@ -229,6 +229,11 @@ static void add_flag(json_t *o, const struct ss_flag_setter *s, const struct ss_
 #define CALLED_FIELDS(X)                                                                                     \
     X(fp8_base)                                                                                              \
     X(checkpoint_activations)                                                                                \
+    X(recompute_short)                                                                                       \
+    X(precision_mxfp8)                                                                                       \
+    X(fp4_param_gather)                                                                                      \
+    X(fp4_recipe_given)                                                                                      \
+    X(graph_scope_given)                                                                                     \
     X(graph_scope)                                                                                           \
     X(recompute_modules)                                                                                     \
     X(offload_modules)                                                                                       \
