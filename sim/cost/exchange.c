@@ -14,8 +14,7 @@ static const struct ss_group_shape *expert_group(const struct ss_cost_context *c
 /* Share of the SMs that an exchange holds, which matters where kernels run beside it. */
 static double exchange_sms(const struct ss_cost_context *c, int comm, const struct ss_group_shape *group)
 {
-    int dispatcher = c->shape.dispatcher;
-    int own = comm == SS_COMM_EP && (dispatcher == SS_DISPATCH_DEEPEP || dispatcher == SS_DISPATCH_HYBRIDEP);
+    int own = comm == SS_COMM_EP && ss_dispatcher_has_stages(c->shape.dispatcher);
     if (c->shape.reserved_sms > 0 || !(c->shape.shared_overlap || c->shape.paired))
         return 0;
     if (!own)

@@ -52,7 +52,7 @@ void ss_experts_shape(struct ss_shape *s, const struct ss_job *job, const struct
     s->dispatcher = job->dispatcher;
     s->shared_overlap = job->shared_expert_overlap;
     s->paired = job->overlap_ep;
-    if (job->overlap_ep && (s->dispatcher == SS_DISPATCH_DEEPEP || s->dispatcher == SS_DISPATCH_HYBRIDEP))
+    if (job->overlap_ep && ss_dispatcher_has_stages(s->dispatcher))
         s->reserved_sms = job->dispatch_sms;
     s->fp8_dispatch = job->fp8_dispatch;
     s->ep = job->ep;

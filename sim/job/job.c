@@ -145,6 +145,11 @@ int ss_job_attention(const struct ss_job *job, const struct ss_stack *stack)
     return backends[stack->attention_auto];
 }
 
+int ss_dispatcher_has_stages(int dispatcher)
+{
+    return dispatcher == SS_DISPATCH_DEEPEP || dispatcher == SS_DISPATCH_HYBRIDEP;
+}
+
 unsigned ss_job_redone_modules(const struct ss_job *job)
 {
     if (job->recompute != SS_RECOMPUTE_SELECTIVE)

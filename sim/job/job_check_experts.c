@@ -108,15 +108,13 @@ static int dispatcher_of(const struct ss_finish *f)
     const struct ss_job *job = f->job;
     int d = job->dispatcher < 0 ? f->stack->dispatcher : job->dispatcher;
 
-    return (d == SS_DISPATCH_DEEPEP || d == SS_DISPATCH_HYBRIDEP) && job->flex_backend >= 0
-               ? job->flex_backend
-               : d;
+    return ss_dispatcher_has_stages(d) && job->flex_backend >= 0 ? job->flex_backend : d;
 }
 
 static int check_dispatcher(struct ss_finish *f)
 {
     const struct ss_job *job = f->job;
-    int d = dispatcher_of(f), flex = d == SS_DISPATCH_DEEPEP || d == SS_DISPATCH_HYBRIDEP;
+    int d = dispatcher_of(f), flex = ss_dispatcher_has_stages(d);
 
     if (job->enable_deepep && !flex)
         REFUSE(f, "--moe-enable-deepep", "add --moe-token-dispatcher-type flex",

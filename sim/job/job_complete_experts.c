@@ -114,7 +114,7 @@ static void complete_dispatcher(struct ss_finish *f)
 
     if (job->dispatcher < 0) /* the words of the stack are in the order of enum ss_dispatcher */
         job->dispatcher = f->stack->dispatcher;
-    two_stages = job->dispatcher == SS_DISPATCH_DEEPEP || job->dispatcher == SS_DISPATCH_HYBRIDEP;
+    two_stages = ss_dispatcher_has_stages(job->dispatcher);
     if (job->flex_backend >= 0 && !two_stages)
         ss_note(f->notes,
                 "--moe-flex-dispatcher-backend is not active without --moe-token-dispatcher-type flex");

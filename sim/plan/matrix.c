@@ -85,11 +85,6 @@ static int in_order(const struct spreading *s, const struct ss_group_shape *g)
     return s->n == g->nodes * g->per_node;
 }
 
-static int by_stages(const struct ss_job *job)
-{
-    return job->dispatcher == SS_DISPATCH_DEEPEP || job->dispatcher == SS_DISPATCH_HYBRIDEP;
-}
-
 static void fill_copies(struct spreading *s, const struct ss_group_shape *g)
 {
     for (int i = 0; i < s->n; i++)
@@ -134,12 +129,12 @@ static int fill_group(struct spreading *s, int first)
     struct ss_group_shape *g = &s->groups->shape[SS_COMM_EP][first];
     int status;
     ss_comm_members(s->plan, SS_COMM_EP, first, s->members, &s->n);
-    s->out_of_order |= by_stages(s->plan->job) && !in_order(s, g);
+    s->out_of_order |= ss_dispatcher_has_stages(s->plan->job->dispatcher) && !in_order(s, g);
     if (s->out_of_order)
         return SS_OK;
     if ((status = make_matrix(s)) != 0)
         return status;
-    if (by_stages(s->plan->job))
+    if (ss_dispatcher_has_stages(s->plan->job->dispatcher))
         fill_tokens(s, g);
     else
         fill_copies(s, g);

@@ -23,7 +23,7 @@ static int check_card(const struct ss_plan *plan, struct ss_error *err)
                                card->name),
                        "take --fp8-recipe tensorwise, or a card of Blackwell");
     if (job->model.num_experts > 0 && job->dispatch_sms >= card->sm_count && job->ep > 1 &&
-        (job->dispatcher == SS_DISPATCH_DEEPEP || job->dispatcher == SS_DISPATCH_HYBRIDEP))
+        ss_dispatcher_has_stages(job->dispatcher))
         return ss_hint(err,
                        ss_fail(err, SS_ERR_CONFIG, NULL, 0, "the dispatcher takes %d SMs, %s has %.0f",
                                job->dispatch_sms, card->name, card->sm_count),

@@ -72,7 +72,7 @@ static void router(struct ss_ops *ops, const struct ss_shape *s)
 
 static int by_stages(const struct ss_shape *s)
 {
-    return s->ep > 1 && (s->dispatcher == SS_DISPATCH_DEEPEP || s->dispatcher == SS_DISPATCH_HYBRIDEP);
+    return s->ep > 1 && ss_dispatcher_has_stages(s->dispatcher);
 }
 
 /* Counts of the experts' tokens, which the host waits for: their sums, their exchange, copies to the host. */

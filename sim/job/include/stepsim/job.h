@@ -290,6 +290,8 @@ unsigned ss_job_redone_modules(const struct ss_job *job);
 /* Returns 1 when the last stage has a copy of the embedding: as its output layer where they are tied, for multi-token
  * prediction, or for both. Its gradients are added to those of the first stage. */
 int ss_job_copies_embedding(const struct ss_job *job);
+/* Returns 1 for the dispatchers that send a token to a node once, and hand it on there: DeepEP's and HybridEP's. */
+int ss_dispatcher_has_stages(int dispatcher);
 /* Returns 1 when parameters are sharded inside each node and every node holds a copy. */
 int ss_job_is_hybrid(const struct ss_job *job);
 /* Returns 1 when gradients and states of routed experts are divided over other ranks than those of all other parameters. */
