@@ -170,8 +170,7 @@ static void tp_times(const struct ss_cost_context *c, const struct ss_op *op, st
     const struct ss_shape *s = &c->shape;
     struct ss_net net = c->net;
     double whole = s->tokens * ss_op_whole_columns(op), full = whole * s->e;
-    t->gather_bytes =
-        ss_precision_is_quantized(op->precision) && c->stack->fp8_allgather ? whole * s->quantized : full;
+    t->gather_bytes = whole * ss_op_gathered_width(s, c->stack, op->precision);
     t->scatter_bytes = full;
     if (c->tp.n <= 1)
         return;
@@ -193,17 +192,11 @@ static double gain(const struct ss_cost_context *c, int precision, int phase, do
     return ss_kernel_gemm_gain(c->card, c->stack, precision, c->job->fp8_recipe, phase, k);
 }
 
-/* Bytes of an element of the gradient into which a weight gradient's GEMM accumulates, 0: none does. */
-static int main_gradient_bytes(const struct ss_cost_context *c)
-{
-    return c->stack->fused_wgrad_accumulation > 0 ? (int)ss_parameter_bytes(c->job, c->stack).grad : 0;
-}
-
 /* GEMMs of a linear layer. Overlapped with user buffers, those beside a collective have `overlap_sms` SMs less. */
 static void gemm_times(const struct ss_cost_context *c, const struct ss_op *op, struct ss_linear_times *t)
 {
     int aligned = rows_aligned(op->precision, op->n, op->k), p = op->precision;
-    int acc = main_gradient_bytes(c);
+    int acc = ss_cost_main_gradient_bytes(c);
     double all = ss_cost_own_sms(c), part = all - (t->overlap ? fmin(c->stack->tp_overlap_sms, all - 1) : 0);
     t->f = gemm(c, p, op->m, op->n, op->k, 0, part, gain(c, p, SS_PHASE_F, op->k), aligned);
     t->d = gemm(c, p, op->m, op->k, op->n, 0, part, gain(c, p, SS_PHASE_I, op->n), aligned);
@@ -250,7 +243,7 @@ static void linear_cost(const struct ss_cost_context *c, const struct ss_op *op,
 static double grouped_gemm(const struct ss_cost_context *c, const struct ss_op *op, int phase, double m,
                            double n, double k)
 {
-    int acc = phase == SS_PHASE_W ? main_gradient_bytes(c) : 0, p = op->precision;
+    int acc = phase == SS_PHASE_W ? ss_cost_main_gradient_bytes(c) : 0, p = op->precision;
     int scattered = phase != SS_PHASE_W && op->scattered;
     double each = m / op->groups;
     if (c->shape.sequential)
@@ -350,10 +343,10 @@ static void repeat_gathers(const struct ss_cost_context *c, const struct ss_ops 
     int by_operator = ss_job_redone_modules(c->job) & SS_MODULE_BIT(SS_MODULE_OPERATORS);
     for (int i = 0; i + 1 < ops->n && by_operator && c->tp.n > 1 && c->shape.sp > 1; i++) {
         const struct ss_op *op = &ops->op[i];
-        int narrow = op->precision == SS_FP8 && c->stack->fp8_allgather > 0;
         if (op->kind == SS_OP_GEMM && !op->shares_input && ops->op[i + 1].shares_input)
             ss_cost_bare(c, SS_PHASE_I, SS_COLL_ALL_GATHER,
-                         c->shape.tokens * op->k * (narrow ? 1 : c->shape.e), out);
+                         c->shape.tokens * op->k * ss_op_gathered_width(&c->shape, c->stack, op->precision),
+                         out);
     }
 }
 

@@ -47,6 +47,18 @@ static double element_bytes(int precision)
     return bytes[precision];
 }
 
+/* Bytes that move while tiles are multiplied: operands, and products that are not added to others. */
+static double beside_products(int precision, double groups, double m, double n, double k, int accumulate)
+{
+    double element = element_bytes(precision);
+    return (m * k + groups * k * n) * element + (accumulate ? 0 : m * n * fmax(element, 2));
+}
+
+double ss_kernel_gemm_bytes(int precision, double groups, double m, double n, double k, int accumulate)
+{
+    return beside_products(precision, groups, m, n, k, accumulate) + m * n * 2 * accumulate;
+}
+
 double ss_kernel_grouped_gemm(const struct ss_card *card, int precision, double groups, int scattered,
                               double m, double n, double k, int accumulate, double sms, double gain)
 {
@@ -60,10 +72,8 @@ double ss_kernel_grouped_gemm(const struct ss_card *card, int precision, double 
     double sm_rate =
         ss_kernel_peak(card, precision) * gemm_efficiency(card, precision) * gain / card->sm_count;
     double steps = k + prologue(card, precision);
-    double element = element_bytes(precision);
     double bandwidth = card->hbm_bandwidth * card->hbm_efficiency;
-    double moved =
-        ((m * k + groups * k * n) * element + (accumulate ? 0 : m * n * fmax(element, 2))) / bandwidth;
+    double moved = beside_products(precision, groups, m, n, k, accumulate) / bandwidth;
     double best = INFINITY;
     for (size_t i = 0; i < SS_ARRAY_LEN(tiles); i++) {
         double count = tile_rows(groups, scattered && groups > 1, m, tiles[i][0]) * ceil(n / tiles[i][1]);
@@ -84,7 +94,7 @@ double ss_kernel_gemm_gain(const struct ss_card *card, const struct ss_stack *st
     if (recipe == SS_FP8_MXFP8) /* sums are not added up elsewhere */
         return card->gemm_eff_mxfp8 > 0 ? card->gemm_eff_mxfp8 / card->gemm_eff_fp8 : 1;
     if (recipe != SS_FP8_BLOCKWISE || card->gemm_eff_fp8_blocks <= 0)
-        return phase == SS_PHASE_F && card->gemm_eff_mxfp8 <= 0 ? stack->fp8_forward_gain : 1;
+        return phase == SS_PHASE_F && card->gemm_sums_apart <= 0 ? stack->fp8_forward_gain : 1;
     double gain = card->gemm_eff_fp8_blocks / card->gemm_eff_fp8 * (k + card->gemm_k_prologue_fp8) /
                   (k + card->gemm_k_prologue_fp8_blocks);
     return phase == SS_PHASE_W ? gain * card->gemm_wgrad_fp8_blocks : gain;

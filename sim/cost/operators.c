@@ -112,11 +112,15 @@ static int copies(const struct ss_shape *s, const struct ss_stack *stack)
     return s->sp > 1 && stack->sequence_copies > 0 && !s->tp_comm_overlap;
 }
 
-/* Bytes that a copy of what is gathered moves: in 1 byte an element where it is gathered so. */
+double ss_op_gathered_width(const struct ss_shape *s, const struct ss_stack *stack, int precision)
+{
+    return ss_precision_is_quantized(precision) && stack->fp8_allgather > 0 ? s->quantized : s->e;
+}
+
+/* Bytes that a copy of what is gathered moves. */
 static double gathered_copy(const struct ss_shape *s, const struct ss_stack *stack)
 {
-    int narrow = s->gemm_precision == SS_FP8 && stack->fp8_allgather > 0;
-    return copies(s, stack) ? 2 * (narrow ? 1 : s->e) * s->tokens * s->h : 0;
+    return copies(s, stack) ? 2 * ss_op_gathered_width(s, stack, s->gemm_precision) * s->tokens * s->h : 0;
 }
 
 /* Fused, the sum of the gradients is read by the norm's backward, or made where it is copied. */

@@ -13,7 +13,7 @@
 #include "cost/muon.h"
 #include "cost/offload.h"
 
-static int same_pace(const struct ss_pace *a, const struct ss_pace *b)
+static int same_pace(const struct ss_exchange_rate *a, const struct ss_exchange_rate *b)
 {
     for (int way = 0; way < SS_WAYS; way++)
         if (a[way].near != b[way].near || a[way].far != b[way].far)
@@ -166,8 +166,7 @@ static int context_init(const struct ss_cost_input *in, const struct ss_rank_sit
     c->job = in->job;
     c->net = *in->net;
     ss_shape_init(&c->shape, in->job, in->stack, in->padded_vocab);
-    if (in->card->gemm_eff_mxfp8 > 0 && !c->shape.block_scaled && !c->shape.fp8_blocks)
-        c->shape.any_layout = 1; /* the fp8 GEMMs of Blackwell take operands in any layout */
+    c->shape.any_layout = in->card->gemm_fp8_any_layout > 0 && !c->shape.block_scaled && !c->shape.fp8_blocks;
     c->tp = site->tp;
     c->cp = site->cp;
     c->fsdp = site->fsdp;

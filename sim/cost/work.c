@@ -11,19 +11,14 @@ double ss_work_attention_bytes(const struct ss_cost_context *c)
     return s->tokens * (s->heads + s->groups) * (s->d + s->d_v) * s->e;
 }
 
-/* What the GEMMs of a linear layer do: inputs in their own precision, outputs in 16 bit (or fp32), weight gradients that are
- * added to others in fp32. */
 void ss_work_gemm(const struct ss_cost_context *c, const struct ss_op *op, struct ss_linear_times *t)
 {
-    double in = op->precision == SS_FP8     ? 1
-                : op->precision == SS_NVFP4 ? 0.5
-                                            : c->shape.e,
-           e = c->shape.e, groups = fmax(1, op->groups);
-    double a = op->m * op->k, b = groups * op->n * op->k, out = op->m * op->n;
+    double g = fmax(1, op->groups);
+    int p = op->precision;
     t->flops = 2 * op->m * op->n * op->k;
-    t->f_bytes = (a + b) * in + out * e;
-    t->d_bytes = (out + b) * in + a * e;
-    t->w_bytes = (out + a) * in + b * (c->stack->fused_wgrad_accumulation > 0 ? 8 : e);
+    t->f_bytes = ss_kernel_gemm_bytes(p, g, op->m, op->n, op->k, 0);
+    t->d_bytes = ss_kernel_gemm_bytes(p, g, op->m, op->k, op->n, 0);
+    t->w_bytes = ss_kernel_gemm_bytes(p, g, g * op->n, op->k, op->m / g, ss_cost_main_gradient_bytes(c));
 }
 
 static const char *const op_kinds[] = {[SS_OP_GEMM] = "gemm",

@@ -293,9 +293,10 @@ static int check_recompute(struct ss_finish *f)
             f, "--checkpoint-activations", "take --recompute full, or a --stack of before Megatron core",
             "--checkpoint-activations is no longer valid, use --recompute-activations, or, for more control, "
             "--recompute-granularity and --recompute-method.");
-    if (job->recompute_modules & SS_MODULE_BIT(SS_MODULE_OPERATORS) && f->stack->split_linear <= 0)
-        REFUSE(f, "--recompute --stack", "take --stack torchtitan-2025, or --recompute selective",
-               "recompute by operator is torchtitan's: the stack %s has none", f->stack->name);
+    if (job->recompute_modules & SS_MODULE_BIT(SS_MODULE_OPERATORS) && f->stack->by_operator <= 0)
+        REFUSE(f, "--recompute --stack",
+               "take --recompute selective, or a stack with ss.recompute.by_operator",
+               "recompute by operator is not in the stack %s", f->stack->name);
     if (job->recompute_modules & SS_MODULE_BIT(SS_MODULE_OPERATORS) &&
         (job->model.num_experts || job->model.kv_lora_rank)) {
         ss_fail(f->err, SS_ERR_UNSUPPORTED, NULL, 0,
@@ -389,8 +390,7 @@ static int check_attention(struct ss_finish *f)
 
     if (job->cp == 1)
         return SS_OK;
-    /* PyTorch's own (torch.distributed.tensor.experimental.context_parallel) needs flash attention alone. */
-    if (f->stack->cp_gathers <= 0 && (job->transformer_local || f->stack->te_layers == 0))
+    if (f->stack->cp_own <= 0 && (job->transformer_local || f->stack->te_layers == 0))
         REFUSE(f, "--cp", "take another --stack or --transformer-impl, or --cp 1",
                "Context parallelism is only supported by TEDotProductAttention!");
     if (unfused)

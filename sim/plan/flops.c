@@ -110,8 +110,8 @@ static double repeated(unsigned modules, const struct parts *p, double moe, doub
     return again;
 }
 
-struct ss_plan_flops ss_plan_flops_of(const struct ss_job *job, const struct ss_schedule *schedule,
-                                      int padded_vocab)
+struct ss_plan_flops ss_plan_flops_of(const struct ss_job *job, const struct ss_stack *stack,
+                                      const struct ss_schedule *schedule, int padded_vocab)
 {
     const struct ss_model *m = &job->model;
     double h = m->hidden_size, layers = m->num_layers + m->mtp_num_layers, v = padded_vocab;
@@ -135,6 +135,8 @@ struct ss_plan_flops ss_plan_flops_of(const struct ss_job *job, const struct ss_
         double share[2] = {0, 0}, logits = base * p.logits;
         double dense = base * (p.projections + p.dense + p.logits) + attention - logits;
         double experts = base * (p.projections + p.routed + p.shared + p.logits) + attention - logits;
+        if (stack->stops_early > 0) /* before the MLP's second GEMM */
+            dense -= base * p.dense / (m->gated_mlp ? 3 : 2);
         recomputed(job, schedule, layers, share);
         again = share[0] * dense / 3 + share[1] * experts / 3;
         if (job->recompute_method == SS_RECOMPUTE_UNIFORM)

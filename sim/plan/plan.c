@@ -188,7 +188,7 @@ static int sum_up(struct ss_plan_builder *b, struct ss_error *err)
 {
     (void)err;
     const struct ss_plan_flops flops =
-        ss_plan_flops_of(b->plan->job, b->plan->schedule, b->plan->padded_vocab);
+        ss_plan_flops_of(b->plan->job, b->plan->stack, b->plan->schedule, b->plan->padded_vocab);
     b->plan->model_flops = flops.model;
     b->plan->model_flops_causal = flops.causal;
     b->plan->hardware_flops = flops.hardware;

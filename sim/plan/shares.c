@@ -323,18 +323,18 @@ static void find_worst_of_kind(void *ctx, int link, double amount)
 
 /* What the hottest rank of a pass takes at its own links: draws scatter, so that it gets more than on average. On rails what it sends
  * back leaves over all NICs of its node. */
-static struct ss_pace hottest_pace(const struct sharing *s, const struct ss_group_shape *g)
+static struct ss_exchange_rate hottest_pace(const struct sharing *s, const struct ss_group_shape *g)
 {
     const struct ss_net *net = s->net;
     const double nic = net->gpus_per_node / (net->nic_busbw * net->nics_per_node), n = g->n, q = g->per_node;
     const double hot = g->spread.hot_copies / g->spread.busiest, mean = 1 / g->spread.busiest;
     int handed = net->rails && g->nodes > 1 && q > 1, back = s->way == SS_WAY_BACK;
     if (by_stages(s))
-        return (struct ss_pace){q > 1 ? g->spread.hot_tokens / net->nvlink_busbw : 0,
-                                g->nodes > 1 ? g->spread.hot_nodes * nic : 0};
+        return (struct ss_exchange_rate){q > 1 ? g->spread.hot_tokens / net->nvlink_busbw : 0,
+                                         g->nodes > 1 ? g->spread.hot_nodes * nic : 0};
     double handed_on = back ? hot * (n - q) : mean * (n - q);
-    return (struct ss_pace){(q - 1) / n * (hot + (handed ? handed_on / q : 0)) / net->nvlink_busbw,
-                            (handed && back ? mean : hot) * (n - q) / n * nic};
+    return (struct ss_exchange_rate){(q - 1) / n * (hot + (handed ? handed_on / q : 0)) / net->nvlink_busbw,
+                                     (handed && back ? mean : hot) * (n - q) / n * nic};
 }
 
 /* What differs by rounding is equal. */
@@ -348,8 +348,8 @@ static double rounded(double x)
 static void note_pace(struct sharing *s, int first)
 {
     struct ss_group_shape *g = &s->groups->shape[SS_COMM_EP][first];
-    const struct ss_pace hottest = hottest_pace(s, g);
-    struct ss_pace *sent = &g->sent[s->way], *priced = &g->priced[s->way];
+    const struct ss_exchange_rate hottest = hottest_pace(s, g);
+    struct ss_exchange_rate *sent = &g->sent[s->way], *priced = &g->priced[s->way];
     sent->near = rounded(s->worst_of[SS_LINK_NVLINK]);
     for (int kind = 0; kind < SS_LINK_KIND_COUNT; kind++)
         if (kind != SS_LINK_NVLINK)

@@ -150,6 +150,10 @@ static void test_refused(void)
                                                "--recompute op-selective"),
                     SS_ERR_UNSUPPORTED);
     CU_ASSERT_EQUAL(refused("torchtitan-2025", LLAMA "--recompute op-selective --recompute none"), 0);
+    /* props of the stack, not its other ways */
+    CU_ASSERT_EQUAL(refused(SS_SOURCE_DIR "/tests/unit/data/split.xml", LLAMA "--recompute op-selective"),
+                    SS_ERR_CONFIG);
+    CU_ASSERT_EQUAL(refused(SS_SOURCE_DIR "/tests/unit/data/split.xml", LLAMA "--cp 2"), SS_ERR_CONFIG);
 }
 
 int main(void)

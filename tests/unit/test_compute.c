@@ -124,6 +124,9 @@ static void test_kernels(void)
         CU_ASSERT_EQUAL(u->part, SS_PART_MLP_GEMM);
         CU_ASSERT_STRING_EQUAL(ss_kernel_bound(u), "compute");
     }
+    /* A weight gradient reads its operands and adds to 4 B an element; an input's gradient is 2 B an element. */
+    CU_ASSERT_DOUBLE_EQUAL(find(c, "fc1", SS_PHASE_W)->bytes, calls * (2 * (t * f + t * h) + 8 * f * h), 1);
+    CU_ASSERT_DOUBLE_EQUAL(find(c, "fc1", SS_PHASE_B)->bytes, calls * 2 * (t * f + h * f + t * h), 1);
     const struct ss_kernel_use *u = find(c, "fc1", SS_PHASE_F), *a = find(c, "core attention", SS_PHASE_B);
     CU_ASSERT_DOUBLE_EQUAL(u->bytes, calls * 2 * (t * h + h * f + t * f), 1e-9 * u->bytes);
     /* The causal half of five products of two squares each, and twice what the forward reads and writes. */

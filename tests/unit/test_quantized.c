@@ -82,6 +82,8 @@ static void test_products(void)
     t.stack.fp8_forward_gain = 1.1;
     CU_ASSERT_DOUBLE_EQUAL(ss_kernel_gemm_gain(&t.card, &t.stack, SS_FP8, SS_FP8_MXFP8, SS_PHASE_F, 4096),
                            0.8, 1e-12);
+    CU_ASSERT_EQUAL(ss_kernel_gemm_gain(&t.card, &t.stack, SS_FP8, SS_FP8_TENSORWISE, SS_PHASE_F, 4096), 1.1);
+    t.card.gemm_sums_apart = 1;
     CU_ASSERT_EQUAL(ss_kernel_gemm_gain(&t.card, &t.stack, SS_FP8, SS_FP8_TENSORWISE, SS_PHASE_F, 4096), 1);
     CU_ASSERT_EQUAL(ss_kernel_gemm_gain(&t.card, &t.stack, SS_NVFP4, SS_FP8_DELAYED, SS_PHASE_F, 4096), 1);
 }
@@ -102,12 +104,47 @@ static void test_sums_apart(void)
                            1e-12);
 }
 
+/* What a report says of a GEMM's bytes is what its time counts: where HBM bounds it, bytes over bandwidth. */
+static void test_bytes(void)
+{
+    static const int precisions[] = {SS_FP32, SS_FP16, SS_BF16, SS_FP8, SS_NVFP4};
+    struct setting t;
+    setting_make(&t);
+    t.card.hbm_bandwidth = 1e6;
+    t.card.peak_fp32 = t.card.peak_fp16 = t.card.peak_fp8 = t.card.peak_fp4 = 1e15;
+    t.card.gemm_eff_fp32 = t.card.gemm_eff_fp16 = t.card.gemm_eff_fp8 = t.card.gemm_eff_fp4 = 0.5;
+    for (size_t i = 0; i < sizeof precisions / sizeof *precisions; i++)
+        for (int accumulate = 0; accumulate <= 4; accumulate += 2) {
+            double bytes = ss_kernel_gemm_bytes(precisions[i], 4, 512, 256, 128, accumulate);
+            CU_ASSERT_DOUBLE_EQUAL(
+                ss_kernel_grouped_gemm(&t.card, precisions[i], 4, 0, 512, 256, 128, accumulate, 100, 1),
+                bytes / (t.card.hbm_bandwidth * t.card.hbm_efficiency) + t.card.kernel_latency, 1e-9);
+        }
+    CU_ASSERT_EQUAL(ss_kernel_gemm_bytes(SS_NVFP4, 1, 16, 32, 64, 0), (16 + 32) * 64 * 0.5625 + 16 * 32 * 2);
+    CU_ASSERT_EQUAL(ss_kernel_gemm_bytes(SS_FP8, 1, 16, 32, 64, 2), (16 + 32) * 64 + 16 * 32 * 4);
+}
+
+/* The width of what tensor parallelism gathers is one: quantized where the stack gathers so, of every format. */
+static void test_gathered(void)
+{
+    struct setting t;
+    setting_make(&t);
+    struct ss_shape s = {.e = 2, .quantized = 0.5625};
+    t.stack.fp8_allgather = 1;
+    CU_ASSERT_EQUAL(ss_op_gathered_width(&s, &t.stack, SS_NVFP4), 0.5625);
+    CU_ASSERT_EQUAL(ss_op_gathered_width(&s, &t.stack, SS_BF16), 2);
+    t.stack.fp8_allgather = 0;
+    CU_ASSERT_EQUAL(ss_op_gathered_width(&s, &t.stack, SS_NVFP4), 2);
+}
+
 int main(void)
 {
     CU_TestInfo tests[] = {{"mxfp8", test_mxfp8},
                            {"nvfp4", test_nvfp4},
                            {"shards", test_shards},
                            {"products", test_products},
+                           {"bytes", test_bytes},
+                           {"gathered", test_gathered},
                            {"sums of their own memory", test_sums_apart},
                            CU_TEST_INFO_NULL};
     return suite_run("quantized", NULL, NULL, tests);

@@ -82,7 +82,7 @@ double ss_traffic_seconds(const struct ss_net *net, struct ss_traffic t, const s
 }
 
 /* Seconds a byte on the slower of NVLinks, which are fed at a share of their rate, and what is behind the NICs. */
-static double slower(const struct ss_pace *p, double fed)
+static double slower(const struct ss_exchange_rate *p, double fed)
 {
     return fmax(p->near / fed, p->far);
 }

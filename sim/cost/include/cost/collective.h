@@ -23,14 +23,14 @@ struct ss_token_spread {
     /* What the rank, or node, to which most comes gets on the average of the passes: copies over those that a rank sends, tokens over
      * those that a rank (node) routes; and `busiest`, the first of these and what most is sent by a rank, at least 1. */
     double hot_copies, hot_tokens, hot_nodes, busiest;
-    int uneven; /* 1: ranks send, or get, different amounts: a matrix (struct ss_pace) */
+    int uneven; /* 1: ranks send, or get, different amounts: a matrix (struct ss_exchange_rate) */
 };
 
 /* Where tokens go in an exchange: to their experts, or back. */
 enum ss_way { SS_WAY_THERE, SS_WAY_BACK, SS_WAYS };
 /* Seconds that an exchange of uneven amounts takes a byte of one member's buffer, latencies apart: on the hottest of the NVLinks,
  * and of the NICs and the links behind them. */
-struct ss_pace {
+struct ss_exchange_rate {
     double near, far;
 };
 
@@ -64,7 +64,7 @@ struct ss_group_shape {
     struct ss_token_spread spread; /* exchanges of experts alone */
     /* of uneven amounts (spread.uneven): of what is sent on average, and with the hottest rank of a pass at its own links; all
      * zero until it is known what groups put on links */
-    struct ss_pace sent[SS_WAYS], priced[SS_WAYS];
+    struct ss_exchange_rate sent[SS_WAYS], priced[SS_WAYS];
 };
 
 /* Links of one GPU as collectives see them: busbw per direction and latency of a ring step. */

@@ -8,6 +8,7 @@
 #include "cost/collective.h"
 #include "cost/kernel.h"
 #include "cost/operators.h"
+#include "cost/rank_cost.h"
 #include "cost/steps.h"
 #include "stepsim/job.h"
 #include "stepsim/platform.h"
@@ -20,7 +21,6 @@ struct ss_cost_context {
     struct ss_net net;
     struct ss_group_shape tp, cp, fsdp;         /* fsdp: n = 1 when parameters are not sharded */
     struct ss_group_shape ep, etp, etp_ep, edp; /* n = 1 without experts */
-    /* GPUs of a node that leave it by the same NIC in a step of the context-parallel ring */
     double slower;      /* by how much GPUs that it works with in every layer take longer, 0 = none */
     int outside_layers; /* 1: embedding, loss or what else is no transformer layer */
     int p2p_overlapped; /* pipeline transfers run beside compute */
@@ -39,6 +39,11 @@ struct ss_layer_cost {
     double forward_flops, backward_flops, recompute_flops; /* of one rank, causal attention halved */
 };
 
+/* Bytes of an element of the gradient into which a weight gradient's GEMM accumulates, 0: none does. */
+static inline int ss_cost_main_gradient_bytes(const struct ss_cost_context *c)
+{
+    return c->stack->fused_wgrad_accumulation > 0 ? (int)ss_parameter_bytes(c->job, c->stack).grad : 0;
+}
 /* SMs of kernels that compute: without those that the dispatcher of tokens keeps to itself. */
 static inline double ss_cost_own_sms(const struct ss_cost_context *c)
 {

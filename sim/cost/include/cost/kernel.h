@@ -8,6 +8,10 @@
 
 /* Dense peak of matrix products, FLOP/s; precision: enum ss_precision. 0: the card has no such unit. */
 double ss_kernel_peak(const struct ss_card *card, int precision);
+/* Bytes that C[m x n] = A[m x k] B[k x n] moves, each of the three once: in nvfp4 with the operands' scales, C in 16 bit at least;
+ * with `accumulate`, bytes of an element of what it is added to, C is read and written. `groups`: matrices B, the rows of A
+ * and C divided among them. */
+double ss_kernel_gemm_bytes(int precision, double groups, double m, double n, double k, int accumulate);
 /* C[m x n] = A[m x k] B[k x n] in output tiles over waves of `sms` SMs, 1 to the card's:
  * waves * 2 tile_m tile_n (k + prologue) / (peak / SMs * efficiency), the best of six tiles, at least
  * the HBM time of the three matrices (with `accumulate`, bytes of an element of what it is added to, its read and write on top). `gain`: over that rate. */

@@ -130,6 +130,8 @@ void ss_op_mlp(struct ss_ops *ops, const struct ss_shape *s, const struct ss_sta
 struct ss_op *ss_op_activation(struct ss_ops *ops, const struct ss_shape *s, double rows, double ffn);
 /* Says of a layer's operators which ones recompute by operator repeats (SS_MODULE_OPERATORS), and what it keeps. */
 void ss_ops_by_operator(struct ss_ops *ops, const struct ss_shape *s);
+/* Bytes of an element that tensor parallelism gathers for a linear layer in `precision`: quantized where the stack gathers so. */
+double ss_op_gathered_width(const struct ss_shape *s, const struct ss_stack *stack, int precision);
 /* Index of the operator before which recompute of a whole layer may stop (ss.recompute.stops_early). */
 int ss_ops_repeated_early(const struct ss_ops *ops);
 /* The end of a branch of the residual stream: the norm behind it, where the model has one, and the add. */

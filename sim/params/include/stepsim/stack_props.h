@@ -56,6 +56,8 @@ extern "C" {
     X(stops_early, "ss.recompute.stops_early", COUNT, 0, 0, 1,                                               \
       "recompute of whole layers ends before their last linear layer, whose output no backward reads "       \
       "(PyTorch's checkpointing without reentrance)")                                                        \
+    X(by_operator, "ss.recompute.by_operator", COUNT, 0, 0, 1,                                               \
+      "has recompute by operator, --recompute op-selective (torchtitan)")                                    \
     X(inplace_activation, "ss.fused.inplace_activation", COUNT, 0, 0, 1,                                     \
       "the backward of the MLP's activation writes into the activation's saved input, as Liger's")           \
     X(fused_wgrad_accumulation, "ss.fused.wgrad_accumulation", COUNT, 1, 0, 1,                               \
@@ -105,6 +107,8 @@ extern "C" {
       "activation-sized buffers that --tp-comm-overlap registers")                                           \
     X(cp_gathers, "ss.cp.gathers", COUNT, 0, 0, 1,                                                           \
       "context parallelism gathers keys and values where --cp-comm-type does not say (torchtitan)")          \
+    X(cp_own, "ss.cp.own", COUNT, 0, 0, 1,                                                                   \
+      "context parallelism is PyTorch's own, which asks for no Transformer Engine (torchtitan)")             \
     X(cp_overlap, "ss.cp.overlap", FRACTION, 1, 0, 1,                                                        \
       "share of the context-parallel passes that may hide under attention")                                  \
     /* pipeline */                                                                                           \

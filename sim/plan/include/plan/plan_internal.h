@@ -66,8 +66,8 @@ static inline uint64_t ss_mix_in(uint64_t h, uint64_t value)
 struct ss_plan_flops {
     double model, causal, hardware;
 };
-struct ss_plan_flops ss_plan_flops_of(const struct ss_job *job, const struct ss_schedule *schedule,
-                                      int padded_vocab);
+struct ss_plan_flops ss_plan_flops_of(const struct ss_job *job, const struct ss_stack *stack,
+                                      const struct ss_schedule *schedule, int padded_vocab);
 
 /* classes.c: classes of equal ranks by colour refinement. */
 int ss_plan_classes_build(struct ss_plan_builder *b, struct ss_error *err);
