@@ -42,10 +42,17 @@ static struct ss_gpu_spread pace_of(const struct ss_plan *plan)
 
 int ss_plan_pace_draw(struct ss_plan_builder *b, struct ss_error *err)
 {
-    const struct ss_plan *plan = b->plan;
+    struct ss_plan *plan = b->plan;
     const struct ss_gpu_spread pace = pace_of(plan);
-    if (!b->options->draw_spread || plan->world_size == 1 || !ss_pace_differs(&pace))
+    if (!b->options->draw_spread)
         return SS_OK;
+    if (plan->world_size == 1 || !ss_pace_differs(&pace)) {
+        ss_notes_add(&plan->warnings, "--spread-seed draws nothing: %s",
+                     plan->world_size == 1
+                         ? "there is one GPU"
+                         : "--spread 0 or the card's ss.spread props make all GPUs as fast");
+        return SS_OK;
+    }
     b->drawn = ss_calloc((size_t)plan->world_size, sizeof *b->drawn);
     if (!b->drawn)
         return ss_fail(err, SS_ERR_NOMEM, NULL, 0, "out of memory for %d ranks", plan->world_size);
