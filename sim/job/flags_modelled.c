@@ -323,7 +323,7 @@ const struct ss_flag_setter ss_flag_setters[] = {
     CALL("--moe-router-force-load-balancing", '0', ss_flag_force_balancing, "--moe-load uniform: random logits")
     CALL("--moe-router-force-biased", '1', ss_flag_force_biased, "--moe-load biased:SIGMA")
     OWN_CALL("--moe-load", '1', ss_flag_load,
-        "tokens of each expert: balanced, uniform, biased:SIGMA, zipf:EXPONENT, a workload W0_balanced ... W7_burst, or a file")
+        "tokens of each expert: balanced, uniform, biased:SIGMA, zipf:EXPONENT, a file, or a workload:" SS_MOE_WORKLOADS)
     CALL_OF("--moe-token-dispatcher-type", '1', ss_flag_dispatcher, ss_flag_dispatchers,
         "default as the stack says (ss.default.dispatcher)")
     CALL_OF("--moe-flex-dispatcher-backend", '1', ss_flag_backend, ss_flag_backends, "of flex; default deepep")

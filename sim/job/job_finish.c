@@ -232,10 +232,9 @@ static int complete_loads(struct ss_finish *f)
     if (rc) {
         ss_request_locate(f->request, "--moe-load", f->err);
         if (rc == SS_ERR_IO)
-            ss_hint(
-                f->err, rc,
-                "take balanced, uniform, biased:SIGMA, zipf:EXPONENT, a workload W0_balanced ... W7_burst, "
-                "or a file");
+            ss_hint(f->err, rc,
+                    "take balanced, uniform, biased:SIGMA, zipf:EXPONENT, a file, or a "
+                    "workload:" SS_MOE_WORKLOADS);
         return rc;
     }
     job->moe_loads = loads->load;

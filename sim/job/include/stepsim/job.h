@@ -79,6 +79,9 @@ enum ss_moe_load {
     X(ZERO_EXPERT_RANK, "W5_zero_expert_rank")                                                               \
     X(ROTATING_HOTSPOT, "W6_rotating_hotspot")                                                               \
     X(BURST, "W7_burst")
+/* Their names, a blank before each. */
+#define SS_MOE_WORKLOAD_NAME(symbol, name) " " name
+#define SS_MOE_WORKLOADS SS_MOE_WORKLOAD_LIST(SS_MOE_WORKLOAD_NAME)
 /* How long the documents are that share the rows of a microbatch (docs/reference/model.md, "Packed sequences"). */
 enum ss_packed_law {
     SS_PACKED_NONE,      /* a row is one document */
