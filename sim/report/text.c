@@ -176,21 +176,20 @@ static void stages(const struct ss_result *r, FILE *out)
         {SS_LABEL_SPREAD, -1, -1, -1},
     };
 
-    static const int width[2][SS_ARRAY_LEN(groups)] = {{15, 10, 9, 9, 9, 9, 10}, {12, 10, 9, 9, 8, 8, 10, 8}};
+    static const int width[SS_ARRAY_LEN(groups)] = {12, 10, 9, 9, 8, 8, 10, 8};
     const int with = any_spread(r);
 
     if (r->nstages < 2)
         return;
-    fputs(with ? "\nStage, ms comp+opt recompute tp+cp+ep dp+other      pp  bubble imbalance  spread\n"
-               : "\nStage, ms compute+opt recompute tp+cp+ep dp+other       pp   bubble imbalance\n",
-          out);
+    fprintf(out, "\nStage, ms comp+opt recompute tp+cp+ep dp+other      pp  bubble imbalance%s\n",
+            with ? "  spread" : "");
     for (int s = 0; s < r->nstages; s++) {
         fprintf(out, "  %3d ", s);
         for (size_t g = 0; g < SS_ARRAY_LEN(groups) - !with; g++) {
             double sum = 0;
             for (int i = 0; i < 4 && groups[g][i] >= 0; i++)
                 sum += r->stages[s].breakdown[groups[g][i]];
-            fprintf(out, "%*.1f", width[with][g], 1e3 * sum);
+            fprintf(out, "%*.1f", width[g], 1e3 * sum);
         }
         fputc('\n', out);
     }
