@@ -95,9 +95,11 @@ static const struct cli_command commands[] = {
      "tokens a second and GPU, bubble, memory, the verdict; the fastest that fits, the one that gets most "
      "from each "
      "GPU, and one near the limit if it is faster. What Megatron refuses has its reason in the row.\n"
-     "The verdict is fits; near limit: predicted to fit, but would not with the memory that measured runs "
-     "like it "
-     "took, or so full that the run is slow; too large; or refused.",
+     "The verdict is fits; near limit: predicted to fit, but not sure to (runs like it took up to so much "
+     "more "
+     "that it would not), or so tightly that the allocator gives back what it caches and the run is slower; "
+     "too "
+     "large; or refused.",
      "0 one fits or is near the limit\n1 none does\n2 usage\n3 bad input, or all are refused",
      "stepsim sweep --job 70b-14 --platform h800 --vary nodes=8,16 --vary vp=1,2,5"},
     {"compare", "which term of time and memory moves between jobs, by how much",

@@ -43,6 +43,9 @@ static void memory_tile(const struct ss_page *page, const struct ss_result *r)
 
     snprintf(value, sizeof value, "%.1f of %.1f GiB", r->peak_device / SS_GIB, r->capacity / SS_GIB);
     n = snprintf(note, sizeof note, "on stage %d", r->peak_stage);
+    if (u->outcome == SS_OUTCOME_NEAR_LIMIT && r->peak_device > r->capacity)
+        n += snprintf(note + n, sizeof note - (size_t)n, ", %.1f without what the allocator caches",
+                      ss_result_least(&r->stages[r->peak_stage]) / SS_GIB);
     if (opt && opt->measured_bytes > 0)
         snprintf(note + n, sizeof note - (size_t)n, "; measured %.1f, %+.1f %%", opt->measured_bytes / SS_GIB,
                  ss_error_pct(r->peak_device, opt->measured_bytes));

@@ -121,6 +121,9 @@ static void answer(const struct ss_run *run, const struct ss_report_options *opt
         fputs(color_of[u->outcome], out);
     fprintf(out, "%s: %.1f of %.1f GiB on stage %d", ss_outcome_word(u->outcome), r->peak_device / SS_GIB,
             r->capacity / SS_GIB, r->peak_stage);
+    if (u->outcome == SS_OUTCOME_NEAR_LIMIT && r->peak_device > r->capacity)
+        fprintf(out, ", %.1f without what the allocator caches",
+                ss_result_least(&r->stages[r->peak_stage]) / SS_GIB);
     if (opt->color)
         fputs(color_off, out);
     if (opt->measured_bytes > 0) {

@@ -53,6 +53,11 @@ int ss_result_stage_like(const struct ss_result *r, double measured)
     return found;
 }
 
+double ss_result_least(const struct ss_stage_result *s)
+{
+    return s->device - (s->reserved - s->allocated);
+}
+
 double ss_result_beside(const struct ss_stage_result *s)
 {
     double tensors = 0;
@@ -272,7 +277,7 @@ static int critical_stage(const struct ss_plan *plan, const struct ss_timeline *
 
 static void fill_memory(struct ss_result *r, const struct ss_plan *plan)
 {
-    double least = 0; /* when the allocator has given back all that it holds beside the tensors */
+    double least = 0;
     r->capacity = ss_platform_card(plan->platform)->device_memory;
     r->peak_stage = 0;
     for (int s = 0; s < r->nstages; s++) {
@@ -281,7 +286,7 @@ static void fill_memory(struct ss_result *r, const struct ss_plan *plan)
             r->peak_stage = s;
         r->peak_reserved = fmax(r->peak_reserved, stage->reserved);
         r->peak_allocated = fmax(r->peak_allocated, stage->allocated);
-        least = fmax(least, stage->device - (stage->reserved - stage->allocated));
+        least = fmax(least, ss_result_least(stage));
     }
     r->peak_device = r->stages[r->peak_stage].device;
     r->fits = least <= r->capacity;

@@ -99,6 +99,8 @@ int ss_result_largest(const struct ss_result *r, int stage);
 int ss_result_stage_like(const struct ss_result *r, double measured);
 /* Returns the bytes of a stage's device memory that are no tensor's: context, NCCL, what the allocator keeps. */
 double ss_result_beside(const struct ss_stage_result *s);
+/* Returns the bytes of a stage's device memory when the allocator has given back all that no tensor is in. */
+double ss_result_least(const struct ss_stage_result *s);
 /* Returns the dense peak, in FLOP/s, of the job's GEMM precision, or, where sixteen_bit is 1, of bf16 (fp16 on a card without). */
 double ss_result_peak_flops(const struct ss_plan *plan, int sixteen_bit);
 
