@@ -25,7 +25,7 @@ A rule is a dictionary:
                                 one; nothing in it is compared then; whole=True: stderr and exit status neither, and `old`
                                looks into stderr, too
       exit     map              {old: new} exit status; with path and value only where the old JSON has it
-      refused  words, hint      what was ignored is a usage error now: a job with one of these words exits 2, and its
+      refused  words, hint      what was ignored is an error now: a job with one of these words exits 2 or 3, and its
                                 message contains the hint
 
 A path is keys with dots between them; * is every element of an array or every key; a key with dots, as
@@ -35,10 +35,30 @@ in a `value` map is written as that text.
 A rule that applies to no output of a whole run fails the run: drop it when the old binary has the change too.
 """
 
-# Props of this tree's registry that the old binary does not know: prop -> subject of the commit that added it.
-NEW_PROPS = {}
+_WIDTHS = "Bytes of GEMMs in reports are the priced ones; props tell what cards can"
+_WORDS = "Words of a job that contradict each other are refused, later ones win"
+_SAID = "Inputs of a result have what new flags said"
 
-RULES = []
+# Props of this tree's registry that the old binary does not know: prop -> subject of the commit that added it.
+NEW_PROPS = {p: _WIDTHS for p in ("ss.gemm.fp8_any_layout", "ss.recompute.by_operator", "ss.cp.own")}
+
+RULES = [
+    {"commit": _SAID, "why": "words of flags that the inputs did not tell", "op": "add", "path": "inputs.flags." + key}
+    for key in ("recompute_short", "precision_mxfp8", "fp4_param_gather", "fp4_recipe_given", "graph_scope_given")
+] + [
+    {"commit": _WIDTHS, "why": "the hash is over all props of a card", "op": "ignore", "path": path}
+    for path in ("inputs.platform.hash", "hash", "inputs.files.*.fnv1a")
+] + [
+    {"commit": _WORDS, "why": "one of two formats won without a word", "op": "refused", "words": words, "hint": hint}
+    for words, hint in ((("--fp4-format",), "they cannot be used simultaneously"), (("--bf16", "--fp16"), "beside --precision"))
+] + [
+    {"commit": _WIDTHS, "why": "a prop of its own", "op": "add", "path": path}
+    for path in ("inputs.platform.card.[ss.gemm.fp8_any_layout]", "inputs.stack.[ss.recompute.by_operator]", "inputs.stack.[ss.cp.own]")
+] + [
+    {"commit": _WIDTHS, "why": "bytes of GEMMs are those that their time counts", "of": ("run",), "op": "ignore",
+     "path": "compute.kernels.*." + key, "check": lambda old, new, _: True}
+    for key in ("gbps", "hbm_share")
+]
 
 # Flags of this tree's table that the old binary does not know: flag -> subject of the commit that added it.
 NEW_FLAGS = {}

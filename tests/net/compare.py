@@ -209,7 +209,7 @@ def text_difference(name, old, new):
 
 
 def apply_refused(rule, job_words, new, data):
-    if not set(rule["words"]) & set(job_words) or new["exit"] != 2:
+    if not set(rule["words"]) & set(job_words) or new["exit"] not in (2, 3):
         return False
     message = json.dumps(data) if data else new["err"]
     return rule["hint"] in message
