@@ -18,8 +18,6 @@ int ss_layer_set_init(struct ss_layer_set *set, const struct ss_cost_context *c,
     set->slower = c->slower;
     set->delay_wgrad = c->job->delay_wgrad && c->shape.paired;
     set->experts_apart = ss_job_experts_apart(c->job);
-    set->nparts = 0;
-    memset(set->known, 0, sizeof set->known);
     set->nchunks = nchunks;
     set->chunks = ss_calloc((size_t)nchunks, sizeof *set->chunks);
     return set->chunks ? SS_OK : ss_fail(err, SS_ERR_NOMEM, NULL, 0, "out of memory for %d chunks", nchunks);
@@ -31,6 +29,9 @@ void ss_layer_set_free(struct ss_layer_set *set)
         return;
     for (int i = 0; i < set->nparts; i++)
         ss_layer_steps_free(&set->part[i].steps);
+    free(set->part);
+    for (int kind = 0; kind < SS_LAYER_KINDS; kind++)
+        free(set->ops[kind]);
     for (int k = 0; set->chunks && k < set->nchunks; k++)
         free(set->chunks[k].run);
     free(set->chunks);
@@ -50,12 +51,12 @@ static int is_numbered(const struct ss_layer_set *set, const struct ss_layer_run
 
 /* ---- parts ---- */
 
+/* NULL: out of memory. */
 static const struct ss_ops *kind_ops(struct ss_layer_set *set, int kind)
 {
-    if (!set->known[kind])
-        ss_layer_operators(kind, &set->c->shape, set->c->stack, &set->ops[kind]);
-    set->known[kind] = 1;
-    return &set->ops[kind];
+    if (!set->ops[kind] && (set->ops[kind] = malloc(sizeof *set->ops[kind])) != NULL)
+        ss_layer_operators(kind, &set->c->shape, set->c->stack, set->ops[kind]);
+    return set->ops[kind];
 }
 
 static int part_build(struct ss_layer_set *set, struct ss_layer_part *part)
@@ -68,6 +69,8 @@ static int part_build(struct ss_layer_set *set, struct ss_layer_part *part)
                     : kind->where == SS_WHERE_TRANSFORMER && c.job->recompute == SS_RECOMPUTE_SELECTIVE
                         ? SS_RECOMPUTE_SELECTIVE
                         : SS_RECOMPUTE_NONE;
+    if (!ops)
+        return SS_ERR_NOMEM;
     int record = set->with_steps || c.shape.shared_overlap || c.shape.paired;
     c.record = record ? &recorder : NULL;
     c.outside_layers = kind->where != SS_WHERE_TRANSFORMER;
@@ -83,9 +86,10 @@ static int part_find(struct ss_layer_set *set, int kind, int treatment)
     for (int i = 0; i < set->nparts; i++)
         if (set->part[i].kind == kind && set->part[i].treatment == treatment)
             return i;
+    if (ss_grow(&set->part, &set->cap_parts, (size_t)set->nparts + 1, sizeof *set->part))
+        return -1;
     struct ss_layer_part *part = &set->part[set->nparts++];
-    part->kind = kind;
-    part->treatment = treatment;
+    *part = (struct ss_layer_part){.kind = kind, .treatment = treatment};
     return part_build(set, part) ? -1 : set->nparts - 1;
 }
 
@@ -204,7 +208,7 @@ int ss_layer_set_chunk(struct ss_layer_set *set, int k, struct ss_chunk_cost *ch
 
 static struct ss_layer_params layer_params(const struct ss_layer_set *set, int kind)
 {
-    const struct ss_ops *ops = &set->ops[kind];
+    const struct ss_ops *ops = set->ops[kind];
     struct ss_layer_params p = {0};
     if (set->experts_apart)
         ss_ops_expert_params(ops, &p.expert, &p.expert_gemm);
@@ -234,8 +238,8 @@ static void expert_params(struct ss_param_count *p, const struct ss_layer_set *s
     const struct ss_layer_params layer = layer_params(set, kind);
     if (layer.expert <= 0)
         return;
-    for (int i = 0; i < set->ops[kind].n; i++)
-        tensors += set->ops[kind].op[i].expert ? set->ops[kind].op[i].tensors : 0;
+    for (int i = 0; i < set->ops[kind]->n; i++)
+        tensors += set->ops[kind]->op[i].expert ? set->ops[kind]->op[i].tensors : 0;
     p->expert += run->count * layer.expert;
     p->expert_gemm += run->count * layer.expert_gemm;
     p->expert_tensors += run->count * (flat ? 1 : tensors);
@@ -282,7 +286,7 @@ struct ss_param_count ss_layer_set_params(const struct ss_layer_set *set, const 
     for (size_t i = 0; i < set->chunks[k].n; i++) {
         const struct ss_layer_run *run = &set->chunks[k].run[i];
         int kind = ss_layer_part(set, run)->kind;
-        const struct ss_ops *ops = &set->ops[kind];
+        const struct ss_ops *ops = set->ops[kind];
         if (ops->n == 0)
             continue;
         p.all += run->count * ss_ops_params(ops);

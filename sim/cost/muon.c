@@ -109,8 +109,8 @@ struct ss_muon ss_muon_of(const struct ss_cost_context *c, const struct ss_layer
             int kind = ss_layer_part(set, run)->kind;
             if (kind == SS_LAYER_LOSS || kind == SS_LAYER_MTP_LOSS)
                 continue;
-            for (int i = 0; i < set->ops[kind].n; i++) {
-                const struct ss_op *op = &set->ops[kind].op[i];
+            for (int i = 0; i < set->ops[kind]->n; i++) {
+                const struct ss_op *op = &set->ops[kind]->op[i];
                 if ((op->kind == SS_OP_GEMM || op->kind == SS_OP_GROUPED_GEMM) && op->params > 0)
                     operator_add(c, op, run->count,
                                  op->expert && set->experts_apart ? &muon.expert : &muon.dense);

@@ -175,8 +175,7 @@ static void test_whole_layers(void)
     t.card.pcie_bandwidth = 1e9;
     t.job.cpu_offload_layers = 3;
     t.job.optimizer_offload = 0.5;
-    set->known[SS_LAYER_DENSE] = 1;
-    set->ops[SS_LAYER_DENSE] = ops;
+    set->ops[SS_LAYER_DENSE] = &ops;
     for (int both = 0; both < 2; both++) {
         struct ss_layer_cost cost = {.forward = {[SS_LABEL_COMPUTE] = 0.002},
                                      .input_grad = {[SS_LABEL_COMPUTE] = 0.003}};

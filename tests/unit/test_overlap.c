@@ -261,11 +261,11 @@ static double pair_of_layers(int f, int b, double a, double m, double x, int del
                   LIST(IN_MLP(1), EXCHANGED(IN_MLP(m)), EXCHANGED(COMPUTE(a))), LIST(IN_MLP(m), COMPUTE(a))}};
     struct ss_layer_run run[2] = {{.part = 0, .count = f}, {.part = 0, .count = b}};
     struct ss_layer_runs chunks[2] = {{.n = 1, .run = &run[0]}, {.n = 1, .run = &run[1]}};
-    struct ss_layer_set set = {.nparts = 1, .nchunks = 2, .chunks = chunks, .delay_wgrad = delay};
+    struct ss_layer_part part = {.kind = SS_LAYER_MOE, .steps = steps};
+    struct ss_layer_set set = {
+        .nparts = 1, .part = &part, .nchunks = 2, .chunks = chunks, .delay_wgrad = delay};
     struct ss_step_list list;
-    set.part[0].kind = SS_LAYER_MOE;
-    set.part[0].steps = steps;
-    memcpy(set.part[0].cost.host, issue, sizeof issue);
+    memcpy(part.cost.host, issue, sizeof issue);
     CU_ASSERT_FATAL(ss_pair_steps(&set, f > 0 ? 0 : -1, 1, &list) == SS_OK);
     CU_ASSERT_EQUAL(ss_steps_fold(&list, 0, t), SS_OK);
     free(list.step);

@@ -36,9 +36,9 @@ struct ss_layer_set {
     double slower;     /* as in struct ss_cost_context */
     int delay_wgrad;   /* weight gradients run apart from the rest of the backward, beside exchanges */
     int nparts;
-    struct ss_layer_part part[SS_LAYER_KINDS * SS_TREATMENTS];
-    int known[SS_LAYER_KINDS]; /* 1: ops are filled */
-    struct ss_ops ops[SS_LAYER_KINDS];
+    size_t cap_parts;
+    struct ss_layer_part *part;
+    struct ss_ops *ops[SS_LAYER_KINDS]; /* NULL: no layer is of this kind */
     int nchunks;
     struct ss_layer_runs *chunks;
 };
