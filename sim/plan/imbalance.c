@@ -168,7 +168,7 @@ static int draw_iterations(struct imbalance *m, double mean, double *average, st
             *average += sum / ((double)m->iterations * m->replicas);
             if (m->run == m->pipelines)
                 continue;
-            status = ss_schedule_makespan_timed(m->plan->schedule, slot_seconds, m, &longer, err);
+            status = ss_schedule_makespan_timed(m->plan->schedule, slot_seconds, m, &longer, NULL, err);
             if (status)
                 return status;
             m->sum[m->run] = sum;
@@ -249,7 +249,7 @@ static int fill(struct ss_plan_builder *b, struct imbalance *m, struct ss_load_s
     if (!status)
         status = all_times(b, m, err);
     if (!status && m->pipelines > 0) /* squares are all 0: every row is the mean one */
-        status = ss_schedule_makespan_timed(m->plan->schedule, slot_seconds, m, &mean, err);
+        status = ss_schedule_makespan_timed(m->plan->schedule, slot_seconds, m, &mean, NULL, err);
     if (!status)
         status = draw_iterations(m, mean, &average, err);
     if (!status)

@@ -33,38 +33,21 @@ static double slot_seconds(void *ctx, int rank, const struct ss_slot *slot)
     return seconds_of(p, chunk->forward) + seconds_of(p, c->chunks[slot->chunk2].backward);
 }
 
-/* Turns of a loop that are looked at: what ranks idle is at its ends. */
-#define TURNS 1
 /* Of the iteration. */
 #define NOT_SEEN 1e-4
 
 /* Of the schedule: how much longer a rank idles. */
-static int idles_longer(struct paced *p, const struct ss_schedule *s, double *out, struct ss_error *err)
+static int idles_longer(struct paced *p, double *idle, double *out, struct ss_error *err)
 {
-    double even = 0, paced = 0, more = 0;
+    const struct ss_schedule *s = p->plan->schedule;
+    double seconds;
     p->even = 1;
-    int rc = ss_schedule_makespan_timed(s, slot_seconds, p, &even, err);
+    int rc = ss_schedule_makespan_timed(s, slot_seconds, p, &seconds, idle, err);
+    double even = rc ? 0 : idle[p->rank];
     p->even = 0;
     if (!rc)
-        rc = ss_schedule_makespan_timed(s, slot_seconds, p, &paced, err);
-    for (int i = 0; i < s->nslots[p->rank] && !rc; i++) {
-        p->even = 0;
-        more += slot_seconds(p, p->rank, &s->slots[p->rank][i]);
-        p->even = 1;
-        more -= slot_seconds(p, p->rank, &s->slots[p->rank][i]);
-    }
-    *out = paced - even - more;
-    return rc;
-}
-
-static int idles_longer_turns(struct paced *p, int more, double *out, struct ss_error *err)
-{
-    struct ss_schedule *turns;
-    int rc = ss_schedule_turns(p->plan->schedule, more, &turns, err);
-    if (rc)
-        return rc;
-    rc = idles_longer(p, turns, out, err);
-    ss_schedule_free(turns);
+        rc = ss_schedule_makespan_timed(s, slot_seconds, p, &seconds, idle, err);
+    *out = rc ? 0 : idle[p->rank] - even;
     return rc;
 }
 
@@ -86,15 +69,15 @@ static int differs(const struct ss_plan *plan)
 
 static int idles_longer_all(struct paced *p, double *out, struct ss_error *err)
 {
-    const struct ss_schedule *s = p->plan->schedule;
-    p->of_stage = ss_calloc((size_t)s->stages, sizeof *p->of_stage);
-    if (!p->of_stage)
-        return ss_fail(err, SS_ERR_NOMEM, NULL, 0, "no memory for %d stages", s->stages);
-    for (int c = p->plan->nclasses - 1; c >= 0; c--)
+    size_t stages = (size_t)p->plan->schedule->stages;
+    double *idle = ss_calloc(stages, sizeof *idle);
+    p->of_stage = ss_calloc(stages, sizeof *p->of_stage);
+    for (int c = p->plan->nclasses - 1; p->of_stage && c >= 0; c--)
         p->of_stage[p->plan->classes[c].stage] = c;
-    int rc = s->loop_more ? idles_longer_turns(p, s->loop_more < TURNS ? s->loop_more : TURNS, out, err)
-                          : idles_longer(p, s, out, err);
+    int rc = idle && p->of_stage ? idles_longer(p, idle, out, err)
+                                 : ss_fail(err, SS_ERR_NOMEM, NULL, 0, "no memory for %zu stages", stages);
     free(p->of_stage);
+    free(idle);
     return rc;
 }
 

@@ -173,36 +173,6 @@ static int idle_of(const struct ss_schedule *s, const struct ss_plan_class *c,
     return rc;
 }
 
-static int idle_of_turns(const struct ss_schedule *s, int more, const struct ss_plan_class *c,
-                         const double *const duration[SS_PHASE_COUNT], double *rank_idle, double *idle,
-                         struct ss_error *err)
-{
-    struct ss_schedule *turns;
-    int rc = ss_schedule_turns(s, more, &turns, err);
-    if (rc)
-        return rc;
-    rc = idle_of(turns, c, duration, rank_idle, idle, err);
-    ss_schedule_free(turns);
-    return rc;
-}
-
-/* The same of a loop: where two turns have added as much each, so will the others. */
-static int idle_of_loop(const struct ss_schedule *s, const struct ss_plan_class *c,
-                        const double *const duration[SS_PHASE_COUNT], double *rank_idle, double *idle,
-                        struct ss_error *err)
-{
-    double few[3] = {0};
-    for (int more = 0; more < 3; more++) {
-        int rc = idle_of_turns(s, more, c, duration, rank_idle, &few[more], err);
-        if (rc)
-            return rc;
-    }
-    if (!(fabs((few[2] - few[1]) - (few[1] - few[0])) <= 1e-12 * few[0]))
-        return idle_of_turns(s, s->loop_more, c, duration, rank_idle, idle, err);
-    *idle = few[0] + (few[2] - few[0]) / 2 * s->loop_more;
-    return SS_OK;
-}
-
 /*
  * The pipeline as it would be if all stages and chunks took what those of class c take on average,
  * with free communication: what idles then is the schedule's own bubble, what idles beyond it comes
@@ -214,14 +184,11 @@ static int schedule_bubble(const struct ss_plan *plan, int c, double *idle, stru
     size_t v = (size_t)s->chunks, p = (size_t)s->stages;
     double *buffer = ss_calloc(SS_PHASE_COUNT * v + p, sizeof *buffer);
     const double *duration[SS_PHASE_COUNT];
-    int (*const idle_under)(const struct ss_schedule *, const struct ss_plan_class *,
-                            const double *const[SS_PHASE_COUNT], double *, double *, struct ss_error *) =
-        s->loop_more ? idle_of_loop : idle_of;
 
     if (!buffer)
         return ss_fail(err, SS_ERR_NOMEM, NULL, 0, "no memory for the bubble of %d stages", s->stages);
     mean_durations(plan, c, buffer, duration);
-    int rc = idle_under(s, &plan->classes[c], duration, buffer + SS_PHASE_COUNT * v, idle, err);
+    int rc = idle_of(s, &plan->classes[c], duration, buffer + SS_PHASE_COUNT * v, idle, err);
     free(buffer);
     return rc;
 }

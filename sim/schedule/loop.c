@@ -44,11 +44,17 @@ static int period_of(const struct ss_schedule_params *params)
     return params->microbatch_group_size > 0 ? params->microbatch_group_size : params->stages;
 }
 
-/* A few microbatches that leave the same rest of a period, with many turns in between. */
-static int few_of(const struct ss_schedule_params *params, int period)
+/* A few microbatches that leave the same rest of a period: those of the turns that an order must show, and so many to fill and
+ * to drain it. */
+static int few_of(const struct ss_schedule_params *params, int period, int fill)
 {
-    int fill = 4 * params->stages + 4 * period; /* warm-up and cool-down, and the turns that they disturb */
-    return params->microbatches % period + (fill / period + 1 + 2 * TURNS) * period;
+    return params->microbatches % period + (TURNS + fill) * period;
+}
+
+/* Turns that warm-up and cool-down disturb, at most. */
+static int most_fill(const struct ss_schedule_params *params, int period)
+{
+    return (4 * params->stages + 4 * period) / period + 1 + TURNS;
 }
 
 /* Both schedules of these parameters, with one period more in the second one. */
@@ -77,25 +83,37 @@ static int make_loop(struct ss_schedule *s, const struct ss_schedule *more, int 
     return 1;
 }
 
+/* Whether the order is a loop, with so few microbatches and more turns. One that is refused with few is built as it is, for its
+ * error. */
+static int try_loop(const char *name, const struct ss_schedule_params *params, int period, int few,
+                    struct ss_schedule **out)
+{
+    struct ss_schedule_params less = *params;
+    struct ss_schedule *two[2] = {NULL, NULL};
+    int looped = 0;
+    less.microbatches = few;
+    if (!build_two(name, less, period, two, NULL))
+        looped = make_loop(two[0], two[1], (params->microbatches - few) / period);
+    ss_schedule_free(two[1]);
+    if (looped > 0)
+        *out = two[0];
+    else
+        ss_schedule_free(two[0]);
+    return looped > 0;
+}
+
 int ss_schedule_build_loop(const char *name, const struct ss_schedule_params *params,
                            struct ss_schedule **out, struct ss_error *err)
 {
-    struct ss_schedule_params few = *params;
-    struct ss_schedule *two[2] = {NULL, NULL};
-    int looped = 0;
     int rc = ss_schedule_check_params(name, params, err);
     if (rc)
         return rc;
-    int period = period_of(params);
-    few.microbatches = few_of(params, period);
-    /* An order that is refused with few microbatches is built as it is, for its error. */
-    if (few.microbatches < params->microbatches / 2 && !build_two(name, few, period, two, NULL))
-        looped = make_loop(two[0], two[1], (params->microbatches - few.microbatches) / period);
-    ss_schedule_free(two[1]);
-    if (looped > 0) {
-        *out = two[0];
-        return SS_OK;
-    }
-    ss_schedule_free(two[0]);
+    int period = period_of(params), most = most_fill(params, period);
+    if (few_of(params, period, most) >= params->microbatches / 2)
+        return ss_schedule_build(name, params, out, err);
+    /* What comes later takes as long as its order is, so a short one is tried first. */
+    for (int part = 3; part >= 1; part -= 2)
+        if (try_loop(name, params, period, few_of(params, period, most / part), out))
+            return SS_OK;
     return ss_schedule_build(name, params, out, err);
 }

@@ -1,17 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What a schedule takes with free communication: times of slots, makespan, bubble. */
+#include <math.h>
 #include <stdlib.h>
 
 #include "base/base.h"
 #include "schedule/builder.h"
-
-static double rank_work(const struct ss_schedule *s, const double *const *duration, int rank)
-{
-    double sum = 0;
-    for (int i = 0; i < s->nslots[rank]; i++)
-        sum += ss_schedule_slot_seconds(duration, &s->slots[rank][i]);
-    return sum;
-}
 
 /* Slots of a phase and chunk that are alike. */
 struct durations {
@@ -25,84 +18,188 @@ static double slot_seconds(void *ctx, int rank, const struct ss_slot *slot)
     return ss_schedule_slot_seconds(d->duration, slot);
 }
 
-/* Checks and runs; *end is the caller's, one entry a rank. */
-static int timed_by(const struct ss_schedule *s, ss_slot_timer timer, void *ctx, double *end,
-                    double *const *starts, double *const *ends, struct ss_error *err)
+/* A schedule and what its slots take. */
+struct timing {
+    const struct ss_schedule *s;
+    ss_slot_timer timer; /* NULL: nothing */
+    void *ctx;
+    struct ss_error *err;
+};
+
+/* Of the slots of a rank from one to another. */
+static double work_of(const struct timing *t, const struct ss_schedule *s, int rank, int from, int to)
 {
-    int rc = s->sound ? SS_OK : ss_schedule_check(s, err);
+    double sum = 0;
+    for (int i = from; i < to && t->timer; i++)
+        sum += t->timer(t->ctx, rank, &s->slots[rank][i]);
+    return sum;
+}
+
+/* Checks and runs; *end is the caller's, one entry a rank. */
+static int run(const struct timing *t, const struct ss_schedule *s, double *end, double *const *starts,
+               double *const *ends)
+{
+    int rc = s->sound ? SS_OK : ss_schedule_check(s, t->err);
     if (rc)
         return rc;
     int *at = ss_calloc((size_t)s->stages, sizeof *at);
-    rc = at ? ss_schedule_relax(s, timer, ctx, at, end, starts, ends, err)
-            : ss_fail(err, SS_ERR_NOMEM, NULL, 0, "no memory for %d ranks", s->stages);
+    rc = at ? ss_schedule_relax(s, t->timer, t->ctx, at, end, starts, ends, t->err)
+            : ss_fail(t->err, SS_ERR_NOMEM, NULL, 0, "no memory for %d ranks", s->stages);
     free(at);
     return rc;
-}
-
-static int timed(const struct ss_schedule *s, const double *const *duration, double *end,
-                 double *const *starts, double *const *ends, struct ss_error *err)
-{
-    struct durations d = {duration};
-    return timed_by(s, duration ? slot_seconds : NULL, &d, end, starts, ends, err);
 }
 
 int ss_schedule_times(const struct ss_schedule *s, const double *const duration[SS_PHASE_COUNT],
                       double *const *start, double *const *end, struct ss_error *err)
 {
-    return timed(s, duration, NULL, start, end, err);
+    struct durations d = {duration};
+    const struct timing t = {s, duration ? slot_seconds : NULL, &d, err};
+    return run(&t, s, NULL, start, end);
 }
 
-static double longest(const double *end, int ranks)
+/* ---- when ranks begin and end, and what they work: of all turns of a loop ---- */
+
+/* [stages] each, s; the caller frees `first`. */
+struct spans {
+    double *first, *end, *work;
+};
+
+/* Start and end of every slot; the caller frees start[0] and start. */
+static int make_rows(const struct timing *t, const struct ss_schedule *s, double ***start, double ***end)
 {
-    double most = 0;
-    for (int r = 0; r < ranks; r++)
-        most = end[r] > most ? end[r] : most;
-    return most;
+    size_t p = (size_t)s->stages, n = 0;
+    for (size_t r = 0; r < p; r++)
+        n += (size_t)s->nslots[r];
+    double *times = ss_calloc(2 * n, sizeof *times), **rows = ss_calloc(2 * p, sizeof *rows);
+    if (!times || !rows) {
+        free(times);
+        free(rows);
+        return ss_fail(t->err, SS_ERR_NOMEM, NULL, 0, "no memory for %d ranks", s->stages);
+    }
+    *start = rows;
+    *end = rows + p;
+    for (size_t r = 0; r < p; times += 2 * s->nslots[r++]) {
+        rows[r] = times;
+        rows[p + r] = times + s->nslots[r];
+    }
+    return SS_OK;
+}
+
+/* How many turns before its own, at most, a slot of a loop has the slots that it waits for: those of the same microbatch. */
+static int lag_of(const struct ss_schedule *s)
+{
+    int low = s->microbatches, high = 0;
+    for (int r = 0; r < s->stages; r++)
+        for (int i = s->loop_first[r]; i < s->loop_first[r] + s->loop_length; i++) {
+            const struct ss_slot *slot = &s->slots[r][i];
+            int other = slot->phase == SS_PHASE_FB ? slot->microbatch2 : slot->microbatch;
+            int least = slot->microbatch < other ? slot->microbatch : other;
+            int most = slot->microbatch > other ? slot->microbatch : other;
+            low = least < low ? least : low;
+            high = most > high ? most : high;
+        }
+    return (high - low) / s->loop_step + 1;
+}
+
+#define SAME 1e-12 /* of the time so far: what differs by less is equal */
+
+/* Whether each of the last `lag` of so many turns, which is all that later ones wait for, is the one before it *step s later. Then so
+ * is every turn that follows. */
+static int is_settled(const struct ss_schedule *s, double *const *end, int turns, int lag, double *step)
+{
+    int length = s->loop_length, last = s->loop_first[0] + turns * length - 1;
+    *step = (end[0][last] - end[0][last - lag * length]) / lag;
+    for (int r = 0; r < s->stages; r++) {
+        const double *at = end[r] + s->loop_first[r] + (turns - lag) * length;
+        for (int i = 0; i < lag * length; i++)
+            if (!(fabs(at[i] - at[i - length] - *step) <= SAME * at[i]))
+                return 0;
+    }
+    return 1;
+}
+
+static void fill_spans(const struct timing *t, const struct ss_schedule *s, double *const *start,
+                       double *const *end, struct spans *x)
+{
+    for (int r = 0; r < s->stages; r++) {
+        int n = s->nslots[r];
+        x->first[r] = n ? start[r][0] : 0;
+        x->end[r] = n ? end[r][n - 1] : 0;
+        x->work[r] = work_of(t, s, r, 0, n);
+    }
+}
+
+/* With `more` turns beyond the first. 1: the others follow from these, or there are no others; 0: not yet. */
+static int try_turns(const struct timing *t, int more, struct spans *x)
+{
+    const struct ss_schedule *s = t->s;
+    struct ss_schedule *few = NULL;
+    double **start = NULL, **end = NULL, step = 0;
+    int lag = s->loop_more ? lag_of(s) : 0, rest = s->loop_more - more;
+    int rc = s->loop_more ? ss_schedule_turns(s, more, &few, t->err) : SS_OK, settled = 1;
+    if (!rc)
+        rc = make_rows(t, few ? few : s, &start, &end);
+    if (!rc)
+        rc = run(t, few ? few : s, NULL, start, end);
+    if (!rc && rest)
+        settled = is_settled(s, end, more + 1, lag, &step);
+    if (!rc && settled)
+        fill_spans(t, few ? few : s, start, end, x);
+    for (int r = 0; r < s->stages && !rc && settled && rest; r++) {
+        x->end[r] += rest * step;
+        x->work[r] += rest * work_of(t, s, r, s->loop_first[r], s->loop_first[r] + s->loop_length);
+    }
+    if (start)
+        free(start[0]);
+    free(start);
+    ss_schedule_free(few);
+    return rc ? rc : settled;
+}
+
+static int find_spans(const struct timing *t, struct spans *x)
+{
+    size_t p = (size_t)t->s->stages;
+    int more = t->s->loop_more ? lag_of(t->s) : 0, done = 0;
+    x->first = ss_calloc(3 * p, sizeof *x->first);
+    if (!x->first)
+        return ss_fail(t->err, SS_ERR_NOMEM, NULL, 0, "no memory for %d ranks", t->s->stages);
+    x->end = x->first + p;
+    x->work = x->end + p;
+    for (; !done; more *= 4)
+        done = try_turns(t, more < t->s->loop_more ? more : t->s->loop_more, x);
+    return done < 0 ? done : SS_OK;
 }
 
 int ss_schedule_makespan_timed(const struct ss_schedule *s, ss_slot_timer timer, void *ctx, double *makespan,
-                               struct ss_error *err)
+                               double *idle, struct ss_error *err)
 {
-    double *end = ss_calloc((size_t)s->stages, sizeof *end);
-    int rc = end ? timed_by(s, timer, ctx, end, NULL, NULL, err)
-                 : ss_fail(err, SS_ERR_NOMEM, NULL, 0, "no memory for %d ranks", s->stages);
-    if (!rc)
-        *makespan = longest(end, s->stages);
-    free(end);
+    const struct timing t = {s, timer, ctx, err};
+    struct spans x;
+    int rc = find_spans(&t, &x);
+    for (int r = 0; !rc && r < s->stages; r++)
+        *makespan = r == 0 || x.end[r] > *makespan ? x.end[r] : *makespan;
+    for (int r = 0; !rc && idle && r < s->stages; r++)
+        idle[r] = *makespan - x.work[r];
+    free(x.first);
     return rc;
 }
 
 int ss_schedule_makespan(const struct ss_schedule *s, const double *const duration[SS_PHASE_COUNT],
                          double *makespan, double *idle, struct ss_error *err)
 {
-    double *end = ss_calloc((size_t)s->stages, sizeof *end);
-    int rc = end ? timed(s, duration, end, NULL, NULL, err)
-                 : ss_fail(err, SS_ERR_NOMEM, NULL, 0, "no memory for %d ranks", s->stages);
-    if (!rc) {
-        *makespan = longest(end, s->stages);
-        for (int r = 0; idle && r < s->stages; r++)
-            idle[r] = *makespan - rank_work(s, duration, r);
-    }
-    free(end);
-    return rc;
+    struct durations d = {duration};
+    return ss_schedule_makespan_timed(s, duration ? slot_seconds : NULL, &d, makespan, idle, err);
 }
 
 int ss_schedule_bubble(const struct ss_schedule *s, const double *const duration[SS_PHASE_COUNT],
                        double *bubble, struct ss_error *err)
 {
-    size_t p = (size_t)s->stages, n = 0;
-    for (size_t r = 0; r < p; r++)
-        n += (size_t)s->nslots[r];
-    double *times = ss_calloc(p + n, sizeof *times), **start = ss_calloc(p, sizeof *start);
-    int rc =
-        times && start ? SS_OK : ss_fail(err, SS_ERR_NOMEM, NULL, 0, "no memory for %d ranks", s->stages);
-    for (size_t r = 0, at = p; !rc && r < p; at += (size_t)s->nslots[r++])
-        start[r] = times + at;
-    if (!rc)
-        rc = timed(s, duration, times, start, NULL, err);
+    struct durations d = {duration};
+    const struct timing t = {s, duration ? slot_seconds : NULL, &d, err};
+    struct spans x;
+    int rc = find_spans(&t, &x);
     for (int r = 0; !rc && r < s->stages; r++)
-        bubble[r] = s->nslots[r] ? times[r] - start[r][0] - rank_work(s, duration, r) : 0;
-    free(times);
-    free(start);
+        bubble[r] = x.end[r] - x.first[r] - x.work[r];
+    free(x.first);
     return rc;
 }

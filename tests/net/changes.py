@@ -38,6 +38,8 @@ A rule that applies to no output of a whole run fails the run: drop it when the 
 _WIDTHS = "Bytes of GEMMs in reports are the priced ones; props tell what cards can"
 _WORDS = "Words of a job that contradict each other are refused, later ones win"
 _SAID = "Inputs of a result have what new flags said"
+_LOOPS = "What ranks idle in a loop is that of all its turns"
+_FRACTIONS = ("bubble_fraction", "imbalance_fraction", "spread_fraction")
 
 # Props of this tree's registry that the old binary does not know: prop -> subject of the commit that added it.
 NEW_PROPS = {p: _WIDTHS for p in ("ss.gemm.fp8_any_layout", "ss.recompute.by_operator", "ss.cp.own")}
@@ -58,6 +60,12 @@ RULES = [
     {"commit": _WIDTHS, "why": "bytes of GEMMs are those that their time counts", "of": ("run",), "op": "ignore",
      "path": "compute.kernels.*." + key, "check": lambda old, new, _: True}
     for key in ("gbps", "hbm_share")
+] + [
+    {"commit": _LOOPS, "why": "pipelines that settle late", "op": "ignore", "path": path, "check": check}
+    for path, check in [(at + f, lambda old, new, _: abs(float(new) - float(old)) <= 2e-3)
+                        for at in ("", "rows.*.figures.") for f in _FRACTIONS] +
+                       [(at + label, lambda old, new, whole: abs(float(new) - float(old)) <= 2e-3 * sum(map(float, whole.values())))
+                        for at in ("breakdown_ms.", "stage_breakdown.*.") for label in ("bubble", "imbalance", "spread")]
 ]
 
 # Flags of this tree's table that the old binary does not know: flag -> subject of the commit that added it.

@@ -421,7 +421,7 @@ static void test_timed(void)
 {
     double seconds[] = {1, 3}, makespan;
     struct ss_schedule *s = build("1f1b", 2, 1, 2, 0);
-    CU_ASSERT_EQUAL(ss_schedule_makespan_timed(s, by_microbatch, seconds, &makespan, NULL), SS_OK);
+    CU_ASSERT_EQUAL(ss_schedule_makespan_timed(s, by_microbatch, seconds, &makespan, NULL, NULL), SS_OK);
     CU_ASSERT_DOUBLE_EQUAL(makespan, 21, 1e-12);
     ss_schedule_free(s);
 }

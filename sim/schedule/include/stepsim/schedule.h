@@ -126,17 +126,17 @@ int ss_schedule_times(const struct ss_schedule *s, const double *const duration[
  * That is the bubble where no global barrier makes ranks wait for one another. Errors: those of ss_schedule_check. */
 int ss_schedule_bubble(const struct ss_schedule *s, const double *const duration[SS_PHASE_COUNT],
                        double *bubble, struct ss_error *err);
-/* Sets *makespan to the time from the first start to the last end, in s, with free communication. duration[phase][chunk] is in
+/* Sets *makespan to the time from the first start to the last end, in s, with free communication, of a loop with all its turns. duration[phase][chunk] is in
  * s and the same on every rank. A phase that the schedule does not use may be NULL; where FB is NULL a paired slot takes F + B.
  * idle[rank], which may be NULL, gets the makespan less the rank's work. Errors: those of ss_schedule_check. */
 int ss_schedule_makespan(const struct ss_schedule *s, const double *const duration[SS_PHASE_COUNT],
                          double *makespan, double *idle, struct ss_error *err);
 /* Returns what a slot of a pipeline rank takes, in s. */
 typedef double (*ss_slot_timer)(void *ctx, int rank, const struct ss_slot *slot);
-/* Sets *makespan as ss_schedule_makespan does, where slots of a phase and chunk differ: a slot takes what `timer` says. Errors:
- * those of ss_schedule_check. */
+/* Sets *makespan and idle[rank], which may be NULL, as ss_schedule_makespan does, where slots of a phase and chunk differ: a slot
+ * takes what `timer` says, which in a loop is the same in every turn. Errors: those of ss_schedule_check. */
 int ss_schedule_makespan_timed(const struct ss_schedule *s, ss_slot_timer timer, void *ctx, double *makespan,
-                               struct ss_error *err);
+                               double *idle, struct ss_error *err);
 
 /* ---- schedules as data (docs/reference/formats-schedule.md) ---- */
 
