@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "base/csv.h"
 
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -37,7 +38,8 @@ static int keep(struct reader *r, const char *field)
 {
     struct ss_csv *csv = r->csv;
 
-    if (ss_grow(&csv->field, &csv->field_cap, csv->nfields + 1, sizeof *csv->field))
+    if (csv->nfields == csv->field_cap &&
+        ss_grow(&csv->field, &csv->field_cap, csv->nfields + 1, sizeof *csv->field))
         return ss_fail(r->err, SS_ERR_NOMEM, csv->file, r->line, "out of memory");
     csv->field[csv->nfields++] = field;
     return SS_OK;
@@ -62,14 +64,21 @@ static int read_quoted(struct reader *r)
     return bad(r, "a quote is not closed", "double the quotes inside a quoted field");
 }
 
+/* The NUL behind the text ends the last field. */
 static int read_plain(struct reader *r)
 {
-    for (; r->in < r->end && *r->in != ',' && *r->in != '\r' && *r->in != '\n'; r->in++) {
-        if (*r->in == '"')
-            return bad(r, "a quote inside a plain field",
-                       "put the whole field in quotes and double those inside");
-        *r->out++ = *r->in;
-    }
+    static const char ends[UCHAR_MAX + 1] = {['\0'] = 1, [','] = 1, ['\r'] = 1, ['\n'] = 1, ['"'] = 1};
+    char *from = r->in, *to = from;
+
+    while (!ends[(unsigned char)*to])
+        to++;
+    r->in = to;
+    if (*to == '"')
+        return bad(r, "a quote inside a plain field",
+                   "put the whole field in quotes and double those inside");
+    if (r->out != from)
+        memmove(r->out, from, (size_t)(to - from));
+    r->out += to - from;
     return SS_OK;
 }
 
@@ -158,19 +167,19 @@ static int parse(struct reader *r, size_t len)
     return rc ? rc : check_names(r);
 }
 
-int ss_csv_parse(const char *text, size_t len, const char *name, struct ss_csv **out, struct ss_error *err)
+/* The text, behind which a NUL is, is the caller's no more. */
+static int parse_own(char *text, size_t len, const char *name, struct ss_csv **out, struct ss_error *err)
 {
     struct ss_csv *csv = ss_calloc(1, sizeof *csv);
     struct reader r = {.csv = csv, .line = 1, .err = err};
     int rc;
 
-    if (!csv || len > MAX_BYTES || !(csv->text = ss_calloc(len + 2, 1))) {
-        free(csv);
-        return len > MAX_BYTES ? ss_fail(err, SS_ERR_INPUT, name, 0, "larger than %zu bytes", MAX_BYTES)
-                               : ss_fail(err, SS_ERR_NOMEM, name, 0, "out of memory");
+    if (!csv) {
+        free(text);
+        return ss_fail(err, SS_ERR_NOMEM, name, 0, "out of memory");
     }
     ss_copy(csv->file, sizeof csv->file, name);
-    memcpy(csv->text, text, len);
+    csv->text = text;
     r.in = r.out = csv->text;
     r.end = csv->text + len;
     rc = parse(&r, len);
@@ -182,17 +191,25 @@ int ss_csv_parse(const char *text, size_t len, const char *name, struct ss_csv *
     return SS_OK;
 }
 
+int ss_csv_parse(const char *text, size_t len, const char *name, struct ss_csv **out, struct ss_error *err)
+{
+    char *own = NULL;
+
+    if (len > MAX_BYTES)
+        return ss_fail(err, SS_ERR_INPUT, name, 0, "larger than %zu bytes", MAX_BYTES);
+    if (!(own = ss_calloc(len + 2, 1)))
+        return ss_fail(err, SS_ERR_NOMEM, name, 0, "out of memory");
+    memcpy(own, text, len);
+    return parse_own(own, len, name, out, err);
+}
+
 int ss_csv_load(const char *path, struct ss_csv **out, struct ss_error *err)
 {
     char *text;
     size_t len;
     int rc = ss_file_read(path, MAX_BYTES, &text, &len, err);
 
-    if (rc)
-        return rc;
-    rc = ss_csv_parse(text, len, path, out, err);
-    free(text);
-    return rc;
+    return rc ? rc : parse_own(text, len, path, out, err);
 }
 
 void ss_csv_free(struct ss_csv *csv)

@@ -120,42 +120,40 @@ static int find_source(struct ss_band_table *t, const char *name)
     return i;
 }
 
-/* Index of the kind like *like, which is added if it is new; SS_BAND_KINDS: there is no room. */
+/* Index of the kind like *like, which is mostly one of the last and is added if it is new; SS_BAND_KINDS: no room. */
 static int find_kind(struct ss_band_table *t, const struct ss_band_kind *like)
 {
-    int i = 0;
-
-    for (; i < t->nkinds; i++)
+    for (int i = t->nkinds - 1; i >= 0; i--)
         if (t->kinds[i].source == like->source && t->kinds[i].experts == like->experts &&
             !strcmp(t->kinds[i].card, like->card) && !strcmp(t->kinds[i].family, like->family))
             return i;
-    if (i < SS_BAND_KINDS)
-        t->kinds[t->nkinds++] = *like;
-    return i;
+    if (t->nkinds == SS_BAND_KINDS)
+        return SS_BAND_KINDS;
+    t->kinds[t->nkinds] = *like;
+    return t->nkinds++;
 }
 
-/* Is it a run that ran and whose column `what` says how far off its prediction is? */
-static int tells(const struct reader *r, size_t row, int what)
+/* Is it a run that ran and whose column `what` says how far off, in percent, its prediction is? */
+static int tells(const struct reader *r, size_t row, int what, double *error, double *weight)
 {
     int predicted =
         what == TIME ? !strcmp(field(r, row, PREDICTED), "ok") : strcmp(field(r, row, KIND), "analytic") != 0;
 
     return predicted && !strcmp(field(r, row, OUTCOME), "ok") && is_in_bands(field(r, row, QUALITY)) &&
-           number(r, row, what, -100) > -100 && number(r, row, WEIGHT, 1) > 0;
+           (*error = number(r, row, what, -100)) > -100 && (*weight = number(r, row, WEIGHT, 1)) > 0;
 }
 
-static int read_run(const struct reader *r, size_t row, int what, struct ss_band_table *t)
+static int read_run(const struct reader *r, size_t row, double error, double weight, struct ss_band_table *t)
 {
     struct ss_band_run *run = &t->by_above[t->n];
     struct ss_band_kind kind = {.experts = number(r, row, EXPERTS, 0) > 0};
-    double error = number(r, row, what, 0) / 100;
 
     ss_copy(kind.card, sizeof kind.card, field(r, row, CARD));
     ss_copy(kind.family, sizeof kind.family, field(r, row, FAMILY));
     kind.source = find_source(t, field(r, row, SOURCE));
     run->above = -log1p(error);
     run->size = fabs(error);
-    run->weight = number(r, row, WEIGHT, 1);
+    run->weight = weight;
     run->job = SS_HASH_INIT;
     for (int column = MODEL; column <= PRECISION; column++) /* with the final 0, which parts them */
         run->job = ss_hash(run->job, field(r, row, column), strlen(field(r, row, column)) + 1);
@@ -187,14 +185,15 @@ static int by_size(const void *pa, const void *pb)
 static int read_table(const struct reader *r, int what, struct ss_band_table *t)
 {
     size_t rows = ss_csv_rows(r->csv);
+    double error, weight;
     int rc = SS_OK;
 
     t->by_above = ss_calloc(2 * rows + 1, sizeof *t->by_above);
     if (!t->by_above)
         return ss_fail(r->err, SS_ERR_NOMEM, NULL, 0, "out of memory");
     for (size_t row = 0; row < rows && !rc; row++)
-        if (tells(r, row, what))
-            rc = read_run(r, row, what, t);
+        if (tells(r, row, what, &error, &weight))
+            rc = read_run(r, row, error / 100, weight, t);
     t->by_size = t->by_above + t->n;
     memcpy(t->by_size, t->by_above, (size_t)t->n * sizeof *t->by_size);
     qsort(t->by_above, (size_t)t->n, sizeof *t->by_above, by_above);
