@@ -59,14 +59,13 @@ struct ss_rank_site ss_plan_site(const struct ss_plan_builder *b, int rank, int 
     return site;
 }
 
-struct ss_cost_input ss_plan_cost_input(const struct ss_plan_builder *b)
+struct ss_cost_input ss_plan_cost_input(const struct ss_plan *plan, const struct ss_net *net)
 {
-    const struct ss_plan *plan = b->plan;
     return (struct ss_cost_input){.job = plan->job,
                                   .stack = plan->stack,
                                   .card = ss_platform_card(plan->platform),
                                   .schedule = plan->schedule,
-                                  .net = &b->net,
+                                  .net = net,
                                   .padded_vocab = plan->padded_vocab,
                                   .dp = plan->dp,
                                   .microbatches = plan->microbatches,
@@ -77,7 +76,7 @@ struct ss_cost_input ss_plan_cost_input(const struct ss_plan_builder *b)
 static int find_cost(struct ss_plan_builder *b, const struct ss_rank_site *site, int *index,
                      struct ss_error *err)
 {
-    const struct ss_cost_input in = ss_plan_cost_input(b);
+    const struct ss_cost_input in = ss_plan_cost_input(b->plan, &b->net);
     struct ss_rank_site even = *site;
     even.pace = even.own_pace = 1;
     for (int i = b->ncosts - 1; i >= 0; i--)

@@ -58,7 +58,7 @@ static int stage_times(const struct ss_plan_builder *b, struct imbalance *m, int
     const struct ss_plan_class *c = &plan->classes[cls];
     struct ss_packing above = *m->packing;
     struct ss_job job = *plan->job;
-    struct ss_cost_input in = ss_plan_cost_input(b);
+    struct ss_cost_input in = ss_plan_cost_input(b->plan, &b->net);
     struct ss_rank_cost cost;
     above.scale = 1 + above.sigma;
     job.packing = &above;

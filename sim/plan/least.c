@@ -63,7 +63,7 @@ static int find_stage(const struct ss_plan_builder *b, int stage, double pace, s
                       struct ss_error *err)
 {
     const struct ss_plan *plan = b->plan;
-    const struct ss_cost_input in = ss_plan_cost_input(b);
+    const struct ss_cost_input in = ss_plan_cost_input(plan, &b->net);
     struct ss_rank_site site = ss_plan_site(b, stage * plan->ranks.stride[SS_AXIS_PP], stage);
     struct ss_rank_cost cost;
     int kernels = plan->experts && (plan->uneven || plan->job->overlap_ep || site.ep.spread.uneven);

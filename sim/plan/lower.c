@@ -80,9 +80,8 @@ static int find_collective(struct lowering *l, const struct ss_layer_step *s, in
     return *index < fresh ? SS_OK : make_collective(l, s, index);
 }
 
-static int lower_step(void *ctx, const struct ss_layer_step *s)
+struct ss_step ss_plan_step_of(const struct ss_layer_step *s, double own)
 {
-    struct lowering *l = ctx;
     struct ss_step step = {.kind = s->kind,
                            .label = s->label,
                            .seconds = s->seconds,
@@ -93,11 +92,18 @@ static int lower_step(void *ctx, const struct ss_layer_step *s)
                            .precision = s->precision,
                            .flops = s->flops,
                            .bytes = s->moved};
-    int status = SS_OK;
     if (s->kind != SS_STEP_COMPUTE)
         step.stream = ss_comm_facts(s->comm)->stream;
     if (s->kind == SS_STEP_COMPUTE && (s->label == SS_LABEL_COMPUTE || s->label == SS_LABEL_RECOMPUTE))
-        step.seconds *= l->own;
+        step.seconds *= own;
+    return step;
+}
+
+static int lower_step(void *ctx, const struct ss_layer_step *s)
+{
+    struct lowering *l = ctx;
+    struct ss_step step = ss_plan_step_of(s, l->own);
+    int status = SS_OK;
     if (s->kind == SS_STEP_POST)
         status = find_collective(l, s, &step.collective);
     if (status)

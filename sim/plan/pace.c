@@ -215,7 +215,7 @@ static void find_hidden(const struct ss_schedule *s, const struct ss_rank_cost *
 
 static int rebuild(const struct ss_plan_builder *b, struct ss_cost_entry *entry, struct ss_error *err)
 {
-    const struct ss_cost_input in = ss_plan_cost_input(b);
+    const struct ss_cost_input in = ss_plan_cost_input(b->plan, &b->net);
     struct ss_rank_cost even = entry->cost;
     size_t v = (size_t)b->plan->schedule->chunks;
     int *count = ss_calloc(SS_PHASE_COUNT * v * v, sizeof *count);

@@ -186,7 +186,6 @@ static int share_links(struct ss_plan_builder *b, struct ss_error *err)
 /* What follows from all the rest. */
 static int sum_up(struct ss_plan_builder *b, struct ss_error *err)
 {
-    (void)err;
     const struct ss_plan_flops flops =
         ss_plan_flops_of(b->plan->job, b->plan->stack, b->plan->schedule, b->plan->padded_vocab);
     b->plan->model_flops = flops.model;
@@ -195,7 +194,7 @@ static int sum_up(struct ss_plan_builder *b, struct ss_error *err)
     note_guesses(b->plan);
     warn_host(b->plan);
     warn_dropped(b->plan);
-    return SS_OK;
+    return ss_plan_sites_keep(b, err);
 }
 
 /* Each step reads what those before it wrote (struct ss_plan_builder). */
@@ -336,6 +335,7 @@ void ss_plan_free(struct ss_plan *plan)
         free(plan->collectives[i].phases);
         free(plan->collectives[i].members);
     }
+    ss_plan_sites_free(plan->sites);
     free(plan->classes);
     free(plan->class_of);
     free(plan->alike);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* From the steps of the slots at layer level to seconds by operator. */
+/* From the steps of the slots to seconds by operator. */
 #include "stepsim/compute.h"
 
 #include <math.h>
@@ -74,23 +74,6 @@ static int count_kernel(struct table *t, const struct ss_step *s, double times)
     return SS_OK;
 }
 
-/* Adds a list of steps that a slot runs `times` an iteration; t may be NULL. */
-static int count_steps(const struct ss_step *list, int n, double times, struct ss_compute_stage *out,
-                       struct table *t)
-{
-    int rc = SS_OK;
-
-    for (int i = 0; i < n && !rc; i++) {
-        const struct ss_step *s = &list[i];
-        if (s->kind != SS_STEP_COMPUTE || (s->label != SS_LABEL_COMPUTE && s->label != SS_LABEL_RECOMPUTE))
-            continue;
-        (s->label == SS_LABEL_COMPUTE ? out->compute : out->recompute)[s->part] += times * s->seconds;
-        if (t && s->op)
-            rc = count_kernel(t, s, times);
-    }
-    return rc;
-}
-
 /* How often the i-th slot of a stage runs. */
 static double times_of(const struct ss_schedule *s, int stage, int i)
 {
@@ -99,29 +82,48 @@ static double times_of(const struct ss_schedule *s, int stage, int i)
     return s->loop_more && i >= first && i < first + s->loop_length ? 1.0 + s->loop_more : 1;
 }
 
-static int count_class(const struct ss_plan *plan, const struct ss_plan_class *c,
-                       struct ss_compute_stage *out, struct table *t)
+/* The class at hand. */
+struct counting {
+    int chunks;
+    double *times; /* that its slots of a phase and chunk run, an iteration; behind them those of pairs */
+    struct ss_compute_stage *out;
+    struct table *kernels; /* NULL: not wanted */
+};
+
+static size_t place_of(int chunks, int phase, int chunk, int chunk2)
+{
+    return phase == SS_PHASE_FB ? (size_t)(SS_PHASE_FB * chunks + chunk * chunks + chunk2)
+                                : (size_t)(phase * chunks + chunk);
+}
+
+static int count_step(void *ctx, const struct ss_kernel_place *at, const struct ss_step *s)
+{
+    struct counting *c = ctx;
+    double times = c->times[place_of(c->chunks, at->phase, at->chunk, at->chunk2)];
+
+    if (!(times > 0) || (s->label != SS_LABEL_COMPUTE && s->label != SS_LABEL_RECOMPUTE))
+        return SS_OK;
+    (s->label == SS_LABEL_COMPUTE ? c->out->compute : c->out->recompute)[s->part] += times * s->seconds;
+    return c->kernels && s->op ? count_kernel(c->kernels, s, times) : SS_OK;
+}
+
+/* t may be NULL. */
+static int count_class(const struct ss_plan *plan, int cls, struct ss_compute_stage *out, struct table *t,
+                       struct ss_error *err)
 {
     const struct ss_schedule *s = plan->schedule;
-    int rc = SS_OK, chunks = s->chunks;
-    size_t kinds = (size_t)SS_PHASE_FB * (size_t)chunks;
-    double *times = ss_calloc(kinds + (size_t)chunks * (size_t)chunks, sizeof *times);
+    int chunks = s->chunks, stage = plan->classes[cls].stage;
+    struct counting c = {chunks, ss_calloc(place_of(chunks, SS_PHASE_FB, chunks, 0), sizeof *c.times), out,
+                         t};
 
-    if (!times)
-        return SS_ERR_NOMEM;
-    for (int i = 0; i < s->nslots[c->stage]; i++) {
-        const struct ss_slot *slot = &s->slots[c->stage][i];
-        size_t at = slot->phase == SS_PHASE_FB ? kinds + (size_t)(slot->chunk * chunks + slot->chunk2)
-                                               : (size_t)(slot->phase * chunks + slot->chunk);
-        times[at] += times_of(s, c->stage, i);
+    if (!c.times)
+        return ss_fail(err, SS_ERR_NOMEM, NULL, 0, "out of memory");
+    for (int i = 0; i < s->nslots[stage]; i++) {
+        const struct ss_slot *slot = &s->slots[stage][i];
+        c.times[place_of(chunks, slot->phase, slot->chunk, slot->chunk2)] += times_of(s, stage, i);
     }
-    for (int phase = 0; phase < SS_PHASE_FB; phase++)
-        for (int k = 0; k < chunks && !rc; k++)
-            rc = count_steps(c->chunks[k].steps[phase], c->chunks[k].nsteps[phase], times[phase * chunks + k],
-                             out, t);
-    for (int i = 0; c->pairs && i < chunks * chunks && !rc; i++)
-        rc = count_steps(c->pairs[i].steps, c->pairs[i].nsteps, times[kinds + (size_t)i], out, t);
-    free(times);
+    int rc = ss_plan_kernels_visit(plan, cls, count_step, &c, err);
+    free(c.times);
     return rc;
 }
 
@@ -143,24 +145,19 @@ static int longer(const void *pa, const void *pb)
     return a->phase != b->phase ? a->phase - b->phase : strcmp(a->op, b->op);
 }
 
-static int find_heaviest(const struct ss_plan *plan, const struct ss_plan_class *c, struct ss_compute *out)
+static void find_heaviest(const struct ss_plan *plan, struct table *t, struct ss_compute *out)
 {
     const struct ss_card *card = ss_platform_card(plan->platform);
-    struct ss_compute_stage unused = {0};
-    struct table t = {0};
-    int rc = count_class(plan, c, &unused, &t);
 
-    if (!rc && t.n)
-        qsort(t.use, (size_t)t.n, sizeof *t.use, longer);
-    for (int i = 0; !rc && i < t.n && i < SS_HEAVIEST; i++) {
+    if (t->n)
+        qsort(t->use, (size_t)t->n, sizeof *t->use, longer);
+    for (int i = 0; i < t->n && i < SS_HEAVIEST; i++) {
         struct ss_kernel_use *u = &out->kernels[out->nkernels++];
-        double peak = ss_kernel_peak(card, t.use[i].precision);
-        *u = t.use[i];
+        double peak = ss_kernel_peak(card, t->use[i].precision);
+        *u = t->use[i];
         u->flops_share = peak > 0 ? u->flops / u->seconds / peak : 0;
         u->bytes_share = u->bytes / u->seconds / card->hbm_bandwidth;
     }
-    free(t.use);
-    return rc;
 }
 
 /* What the label has beyond the kernels; nothing where that is rounding. */
@@ -197,48 +194,40 @@ static void find_longest(struct ss_compute *out)
     }
 }
 
-static int open_plan(const struct ss_plan *plan, const struct ss_result *r, struct ss_compute *out)
+static int open_stages(const struct ss_plan *plan, const struct ss_result *r, struct ss_compute *out,
+                       struct ss_error *err)
 {
+    struct table t = {0};
     int rc = SS_OK;
 
     for (int s = 0; s < out->nstages && !rc; s++) {
         struct ss_compute_stage *stage = &out->stages[s];
-        const struct ss_plan_class *c = &plan->classes[plan->class_of[r->stages[s].rank]];
-        rc = count_class(plan, c, stage, NULL);
+        rc = count_class(plan, plan->class_of[r->stages[s].rank], stage, s == r->critical_stage ? &t : NULL,
+                         err);
         stage->compute_rest = rest_of(r->stages[s].breakdown[SS_LABEL_COMPUTE], stage->compute);
         stage->recompute_rest = rest_of(r->stages[s].breakdown[SS_LABEL_RECOMPUTE], stage->recompute);
-        if (!rc && s == r->critical_stage)
-            rc = find_heaviest(plan, c, out);
     }
-    find_longest(out);
+    if (!rc) {
+        find_heaviest(plan, &t, out);
+        find_longest(out);
+    }
+    free(t.use);
     return rc;
 }
 
-int ss_compute_open(const struct ss_run *run, const struct ss_plan_options *options, struct ss_compute **out,
-                    struct ss_error *err)
+int ss_compute_open(const struct ss_run *run, struct ss_compute **out, struct ss_error *err)
 {
-    const struct ss_plan *plan = run->plan;
-    struct ss_plan_options how = *options;
-    struct ss_job even = *plan->job; /* steps are the mean GPU's */
-    struct ss_plan *steps = NULL;
     struct ss_compute *c = ss_calloc(1, sizeof *c);
-    int rc = SS_OK;
+    int rc;
 
     if (c)
         c->stages = ss_calloc((size_t)run->result->nstages, sizeof *c->stages);
-    if (!c || !c->stages)
-        rc = ss_fail(err, SS_ERR_NOMEM, NULL, 0, "out of memory");
-    even.spread = 0;
-    how.level = SS_LEVEL_LAYER;
-    how.unfold = 0;
-    if (!rc && plan->level < SS_LEVEL_LAYER)
-        rc = ss_plan_build(&even, plan->stack, plan->platform, plan->schedule, &how, &steps, err);
-    if (!rc) {
-        c->nstages = run->result->nstages;
-        if (open_plan(steps ? steps : plan, run->result, c))
-            rc = ss_fail(err, SS_ERR_NOMEM, NULL, 0, "out of memory");
+    if (!c || !c->stages) {
+        ss_compute_free(c);
+        return ss_fail(err, SS_ERR_NOMEM, NULL, 0, "out of memory");
     }
-    ss_plan_free(steps);
+    c->nstages = run->result->nstages;
+    rc = open_stages(run->plan, run->result, c, err);
     if (rc)
         ss_compute_free(c);
     else

@@ -310,8 +310,8 @@ int ss_run_scenario(const struct ss_scenario *s, const struct ss_run_options *op
     if (rc)
         return rc;
     rc = check_level(options, out, err);
-    if (!rc && options->open_compute && out->plan->world_size <= SS_COMPUTE_MOST_GPUS)
-        rc = ss_compute_open(out, &options->plan, &out->compute, err);
+    if (!rc && options->open_compute)
+        rc = ss_compute_open(out, &out->compute, err);
     if (rc)
         ss_run_free(out);
     else

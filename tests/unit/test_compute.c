@@ -215,6 +215,40 @@ static void test_named_twice(void)
     close_words(&o[1]);
 }
 
+/* The chunk level has no steps in its plan, and opens the kernels that the layer level has there: of a slow rank, of pairs. */
+static void test_levels(void)
+{
+    static const char *const jobs[] = {
+        "--platform h800 --nodes 2 --model llama3.1-8b --bf16 --mbs 1 --gbs 64 --seq 8192 --tp 2 --pp 2 "
+        "--sequence-parallel --recompute-activations",
+        "--platform h100 --nodes 2 --model qwen3-30b-a3b --bf16 --mbs 1 --gbs 64 --seq 4096 --ep 4 --pp 2 "
+        "--vp 2 "
+        "--overlap-moe-expert-parallel-comm --moe-token-dispatcher-type alltoall"};
+    const struct ss_straggler slow = {3, 1.4};
+    for (size_t i = 0; i < sizeof jobs / sizeof *jobs; i++) {
+        struct opened at[2];
+        for (int k = 0; k < 2; k++)
+            open_with(jobs[i],
+                      &(struct ss_run_options){.open_compute = 1,
+                                               .level_choice = SS_LEVEL_BLIND,
+                                               .plan = {.level = k ? SS_LEVEL_LAYER : SS_LEVEL_CHUNK,
+                                                        .nstragglers = 1,
+                                                        .stragglers = &slow}},
+                      &at[k]);
+        const struct ss_compute *chunk = at[0].run.compute, *layer = at[1].run.compute;
+        CU_ASSERT_EQUAL(chunk->nkernels, SS_HEAVIEST);
+        for (int s = 0; s < chunk->nstages; s++)
+            for (int part = 0; part < SS_PARTS; part++)
+                CU_ASSERT_DOUBLE_EQUAL(chunk->stages[s].compute[part], layer->stages[s].compute[part],
+                                       1e-12 * layer->stages[s].compute[part]);
+        for (int k = 0; k < SS_HEAVIEST; k++)
+            CU_ASSERT_DOUBLE_EQUAL(chunk->kernels[k].seconds, layer->kernels[k].seconds,
+                                   1e-12 * layer->kernels[k].seconds);
+        close_words(&at[0]);
+        close_words(&at[1]);
+    }
+}
+
 /* Where flows become the answer (rings over nodes that share their NICs), an order that was given stays. */
 static void test_given_order(void)
 {
@@ -242,6 +276,7 @@ int main(void)
                            {"straggler", test_straggler},
                            {"named twice", test_named_twice},
                            {"given order", test_given_order},
+                           {"levels", test_levels},
                            CU_TEST_INFO_NULL};
     return suite_run("compute", NULL, NULL, tests);
 }

@@ -133,7 +133,7 @@ void ss_plan_end(struct ss_plan_builder *b);
 struct ss_rank_site ss_plan_site(const struct ss_plan_builder *b, int rank, int stage);
 int ss_plan_costs_build(struct ss_plan_builder *b, struct ss_error *err);
 /* What all ranks share. */
-struct ss_cost_input ss_plan_cost_input(const struct ss_plan_builder *b);
+struct ss_cost_input ss_plan_cost_input(const struct ss_plan *plan, const struct ss_net *net);
 /* pace.c: paces of GPUs that differ for good; nothing to do without. */
 int ss_plan_pace_draw(struct ss_plan_builder *b, struct ss_error *err);  /* before classes */
 int ss_plan_pace_build(struct ss_plan_builder *b, struct ss_error *err); /* when costs are known */
@@ -148,6 +148,12 @@ static inline const struct ss_rank_cost *ss_plan_cost_of(const struct ss_plan_bu
 
 /* lower.c: layer level. */
 int ss_plan_steps_build(struct ss_plan_builder *b, struct ss_error *err);
+/* A layer's step, of a GPU that takes `own` times as long for kernels; its collective is not set. */
+struct ss_step ss_plan_step_of(const struct ss_layer_step *s, double own);
+
+/* kernels.c: takes cost_of; the last step that needs it is before. */
+int ss_plan_sites_keep(struct ss_plan_builder *b, struct ss_error *err);
+void ss_plan_sites_free(struct ss_plan_sites *sites);
 
 /* plan_check.c: a card without the precision; a schedule of another shape than the job. */
 int ss_plan_check(struct ss_plan_builder *b, struct ss_error *err);

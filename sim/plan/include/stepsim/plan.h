@@ -132,6 +132,8 @@ struct ss_share {
         [64]; /* an NVLink that what goes to other nodes crosses too, "" if none: of a ring it is two flows at once */
 };
 
+struct ss_plan_sites;
+
 struct ss_plan {
     const struct ss_job *job;
     const struct ss_stack *stack;
@@ -174,6 +176,8 @@ struct ss_plan {
     struct ss_p2p_path *p2p;
     struct ss_share shares[SS_COMM_COUNT]; /* of collectives inside layers */
 
+    struct ss_plan_sites *sites; /* what ss_plan_kernels_visit needs; the plan's own */
+
     double model_flops;        /* Megatron's, one iteration, all ranks */
     double model_flops_causal; /* causal attention halved */
     double hardware_flops;     /* with recompute */
@@ -197,6 +201,15 @@ const struct ss_ranks *ss_plan_grid(const struct ss_plan *plan, int comm);
 /* Returns the lowest of the ranks that run in lockstep with a rank: at chunk level those of its tensor and context group, which
  * all take the time of the slowest, else the rank alone. Under jitter they share draws. */
 int ss_plan_lockstep(const struct ss_plan *plan, int rank);
+/* A phase of a chunk, or a pair of a forward of `chunk` and a backward of `chunk2` (phase FB). */
+struct ss_kernel_place {
+    int phase, chunk, chunk2;
+};
+typedef int (*ss_kernel_visitor)(void *ctx, const struct ss_kernel_place *at, const struct ss_step *step);
+/* Visits what a class computes in each phase of each chunk, and in its pairs, step by step, at any level: on GPUs that are all as fast
+ * but for stragglers. It stops where `visit` does not return 0. Errors: SS_ERR_NOMEM; what `visit` returns. */
+int ss_plan_kernels_visit(const struct ss_plan *plan, int cls, ss_kernel_visitor visit, void *ctx,
+                          struct ss_error *err);
 /* Returns 1 when all ranks wait for each other before the optimizer's step. */
 int ss_plan_has_barrier(const struct ss_plan *plan);
 /* Frees a plan. NULL is allowed. */

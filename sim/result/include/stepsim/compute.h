@@ -17,8 +17,6 @@ extern "C" {
 struct ss_run;
 
 #define SS_HEAVIEST 10 /* kernels that are shown */
-/* Of more GPUs kernels are not opened: the steps are those of a second plan, which takes as long as all the rest there. */
-#define SS_COMPUTE_MOST_GPUS 131072
 
 /* A stage's kernels, s an iteration. With `rest` each row sums to the stage's label of the breakdown. */
 struct ss_compute_stage {
@@ -51,10 +49,8 @@ struct ss_compute {
     double longer, more[SS_PARTS];
 };
 
-/* Opens the kernels of a run that was planned with `options`; the caller frees *out with ss_compute_free. Errors: SS_ERR_NOMEM, and
- * those of ss_plan_build. */
-int ss_compute_open(const struct ss_run *run, const struct ss_plan_options *options, struct ss_compute **out,
-                    struct ss_error *err);
+/* Opens the kernels of a run that has its plan and result; the caller frees *out with ss_compute_free. Errors: SS_ERR_NOMEM. */
+int ss_compute_open(const struct ss_run *run, struct ss_compute **out, struct ss_error *err);
 /* Frees it. NULL is allowed. */
 void ss_compute_free(struct ss_compute *compute);
 /* Returns the key of a part (enum ss_part) in JSON: "mlp_gemm". Never NULL. */

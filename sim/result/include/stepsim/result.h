@@ -114,7 +114,7 @@ struct ss_run {
     struct ss_timeline *timeline;
     struct ss_result *result;
     struct ss_summary summary;  /* the figures of result */
-    struct ss_compute *compute; /* with `open_compute`, up to SS_COMPUTE_MOST_GPUS; else NULL */
+    struct ss_compute *compute; /* with `open_compute`; else NULL */
     char level_reason[300];     /* why it went to flow level by itself; "" where it did not */
 };
 /* What is done where closed forms of the plan's level are more than 3 % of the iteration off what flows on the links take. */

@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What a class of a plan computes, step by step, whatever the plan's level. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/base.h"
+#include "plan/plan_internal.h"
+
+/* Sites of the classes, kept for those that are looked into later: at chunk level a plan has no steps. */
+struct ss_plan_sites {
+    struct ss_net net;
+    int *of_class; /* [nclasses]: index of */
+    struct ss_rank_site site[];
+};
+
+int ss_plan_sites_keep(struct ss_plan_builder *b, struct ss_error *err)
+{
+    struct ss_plan_sites *sites = malloc(sizeof *sites + (size_t)b->ncosts * sizeof sites->site[0]);
+    if (!sites)
+        return ss_fail(err, SS_ERR_NOMEM, NULL, 0, "out of memory for %d classes", b->plan->nclasses);
+    sites->net = b->net;
+    for (int i = 0; i < b->ncosts; i++)
+        sites->site[i] = b->costs[i].site;
+    sites->of_class = b->cost_of;
+    b->cost_of = NULL;
+    b->plan->sites = sites;
+    return SS_OK;
+}
+
+void ss_plan_sites_free(struct ss_plan_sites *sites)
+{
+    if (sites)
+        free(sites->of_class);
+    free(sites);
+}
+
+/* Hands on steps that compute, with the phase and chunks at hand. */
+struct visiting {
+    ss_kernel_visitor visit;
+    void *ctx;
+    double own; /* straggler's factor */
+    struct ss_kernel_place at;
+};
+
+static int hand_on(struct visiting *v, const struct ss_step *step)
+{
+    return step->kind == SS_STEP_COMPUTE ? v->visit(v->ctx, &v->at, step) : SS_OK;
+}
+
+static int visit_layer_step(void *ctx, const struct ss_layer_step *s)
+{
+    struct visiting *v = ctx;
+    const struct ss_step step = ss_plan_step_of(s, v->own);
+    return hand_on(v, &step);
+}
+
+static int visit_list(struct visiting *v, const struct ss_step *list, int n)
+{
+    int status = SS_OK;
+    for (int i = 0; i < n && !status; i++)
+        status = hand_on(v, &list[i]);
+    return status;
+}
+
+/* Steps of a phase of a chunk, or of a pair: the plan's where cost is NULL. */
+static int visit_slot(struct visiting *v, const struct ss_plan *plan, int cls,
+                      const struct ss_rank_cost *cost)
+{
+    const struct ss_plan_class *pc = &plan->classes[cls];
+    const int phase = v->at.phase, f = v->at.chunk, b = v->at.chunk2,
+              pair = phase == SS_PHASE_FB ? f * plan->schedule->chunks + b : 0;
+    if (phase != SS_PHASE_FB)
+        return cost ? ss_chunk_steps_visit(cost->set, f, phase, visit_layer_step, v)
+                    : visit_list(v, pc->chunks[f].steps[phase], pc->chunks[f].nsteps[phase]);
+    if (!cost)
+        return visit_list(v, pc->pairs[pair].steps, pc->pairs[pair].nsteps);
+    return ss_label_sum(cost->pairs[pair].seconds) > 0
+               ? ss_pair_steps_visit(cost->set, f, b, visit_layer_step, v)
+               : SS_OK;
+}
+
+static int visit_all(struct visiting *v, const struct ss_plan *plan, int cls, const struct ss_rank_cost *cost)
+{
+    int chunks = plan->schedule->chunks, pairs = plan->classes[cls].pairs ? chunks * chunks : 0,
+        status = SS_OK;
+    for (int i = 0; i < SS_PHASE_FB * chunks && !status; i++) {
+        v->at = (struct ss_kernel_place){i / chunks, i % chunks, 0};
+        status = visit_slot(v, plan, cls, cost);
+    }
+    for (int i = 0; i < pairs && !status; i++) {
+        v->at = (struct ss_kernel_place){SS_PHASE_FB, i / chunks, i % chunks};
+        status = visit_slot(v, plan, cls, cost);
+    }
+    return status;
+}
+
+int ss_plan_kernels_visit(const struct ss_plan *plan, int cls, ss_kernel_visitor visit, void *ctx,
+                          struct ss_error *err)
+{
+    struct visiting v = {.visit = visit, .ctx = ctx};
+    struct ss_cost_input in = ss_plan_cost_input(plan, &plan->sites->net);
+    struct ss_rank_site site = plan->sites->site[plan->sites->of_class[cls]];
+    struct ss_rank_cost cost;
+    int status;
+    if (plan->level > SS_LEVEL_CHUNK)
+        return visit_all(&v, plan, cls, NULL);
+    site.pace = site.own_pace = 1;
+    v.own = site.own;
+    in.with_steps = 1;
+    status = ss_rank_cost_build(&in, &site, &cost, err);
+    if (!status)
+        status = visit_all(&v, plan, cls, &cost);
+    ss_rank_cost_free(&cost);
+    return status == SS_ERR_NOMEM ? ss_fail(err, status, NULL, 0, "out of memory for kernels") : status;
+}
