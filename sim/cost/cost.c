@@ -248,9 +248,12 @@ static double grouped_gemm(const struct ss_cost_context *c, const struct ss_op *
     double each = m / op->groups;
     if (c->shape.sequential)
         return op->groups * gemm(c, p, each, n, k, acc, c->card->sm_count, gain(c, p, phase, k), 1);
-    double t = ss_kernel_grouped_gemm(c->card, p, op->groups, scattered, m, n, k, acc, ss_cost_own_sms(c),
+    if (op->groups <= 1 || c->stack->host_group <= 0)
+        return ss_kernel_grouped_gemm(c->card, p, op->groups, scattered, m, n, k, acc, ss_cost_own_sms(c),
                                       gain(c, p, phase, k));
-    return op->groups > 1 ? fmax(t, op->groups * c->stack->host_group) : t;
+    double t = ss_kernel_stream_gemms(c->card, p, op->groups, scattered, m, n, k, acc, ss_cost_own_sms(c),
+                                      gain(c, p, phase, k));
+    return fmax(t, op->groups * c->stack->host_group);
 }
 
 /* In the weight gradient the tokens of an expert are the inner dimension. */

@@ -59,8 +59,27 @@ double ss_kernel_gemm_bytes(int precision, double groups, double m, double n, do
     return beside_products(precision, groups, m, n, k, accumulate) + m * n * 2 * accumulate;
 }
 
-double ss_kernel_grouped_gemm(const struct ss_card *card, int precision, double groups, int scattered,
-                              double m, double n, double k, int accumulate, double sms, double gain)
+/* The products of groups of matrices. */
+struct products {
+    int precision;
+    double groups, m, n, k;
+    int scattered, accumulate;
+    double sms, gain;
+    int streams; /* each group is a kernel of its own */
+};
+
+/* Waves of SMs that the tiles fill. Where each group is a kernel of its own each has its own last wave, half full on average where
+ * rows scatter. */
+static double waves(const struct products *p, double tile_m, double tile_n)
+{
+    double count = tile_rows(p->groups, p->scattered && p->groups > 1, p->m, tile_m) * ceil(p->n / tile_n);
+    if (!p->streams)
+        return ceil(count / p->sms);
+    double each = count / p->groups / p->sms;
+    return p->groups * (p->scattered ? fmax(each + 0.5, 1) : ceil(each));
+}
+
+static double products_seconds(const struct ss_card *card, const struct products *p)
 {
     double tm = card->gemm_tile_m, tn = card->gemm_tile_n, small = card->gemm_small_tile;
     const double tiles[6][3] = {{tm, tn, 1},
@@ -70,20 +89,37 @@ double ss_kernel_grouped_gemm(const struct ss_card *card, int precision, double 
                                 {tm / 2, tn / 2, small * small},
                                 {tm / 2, tn / 4, small * small * small}};
     double sm_rate =
-        ss_kernel_peak(card, precision) * gemm_efficiency(card, precision) * gain / card->sm_count;
-    double steps = k + prologue(card, precision);
-    double bandwidth = card->hbm_bandwidth * card->hbm_efficiency;
-    double moved = beside_products(precision, groups, m, n, k, accumulate) / bandwidth;
-    double best = INFINITY;
-    for (size_t i = 0; i < SS_ARRAY_LEN(tiles); i++) {
-        double count = tile_rows(groups, scattered && groups > 1, m, tiles[i][0]) * ceil(n / tiles[i][1]);
-        best =
-            fmin(best, ceil(count / sms) * 2 * tiles[i][0] * tiles[i][1] * steps / (sm_rate * tiles[i][2]));
-    }
-    double sums = m * n * 2 * accumulate / bandwidth;
-    if (card->gemm_sums_apart > 0)
+        ss_kernel_peak(card, p->precision) * gemm_efficiency(card, p->precision) * p->gain / card->sm_count;
+    double steps = p->k + prologue(card, p->precision), best = INFINITY;
+    for (size_t i = 0; i < SS_ARRAY_LEN(tiles); i++)
+        best = fmin(best, waves(p, tiles[i][0], tiles[i][1]) * 2 * tiles[i][0] * tiles[i][1] * steps /
+                              (sm_rate * tiles[i][2]));
+    return best;
+}
+
+static double gemm_seconds(const struct ss_card *card, const struct products *p)
+{
+    double bandwidth = card->hbm_bandwidth * card->hbm_efficiency, best = products_seconds(card, p);
+    double moved = beside_products(p->precision, p->groups, p->m, p->n, p->k, p->accumulate) / bandwidth;
+    double sums = p->m * p->n * 2 * p->accumulate / bandwidth;
+    double apart = p->streams ? card->gemm_stream_sums_apart : card->gemm_sums_apart;
+    if (apart >= 1)
         return fmax(best, moved + sums) + card->kernel_latency;
-    return fmax(best, moved) + sums + card->kernel_latency;
+    return fmax(best, moved) + (1 - apart) * sums + card->kernel_latency;
+}
+
+double ss_kernel_grouped_gemm(const struct ss_card *card, int precision, double groups, int scattered,
+                              double m, double n, double k, int accumulate, double sms, double gain)
+{
+    const struct products p = {precision, groups, m, n, k, scattered, accumulate, sms, gain, 0};
+    return gemm_seconds(card, &p);
+}
+
+double ss_kernel_stream_gemms(const struct ss_card *card, int precision, double groups, int scattered,
+                              double m, double n, double k, int accumulate, double sms, double gain)
+{
+    const struct products p = {precision, groups, m, n, k, scattered, accumulate, sms, gain, groups > 1};
+    return gemm_seconds(card, &p);
 }
 
 double ss_kernel_gemm_gain(const struct ss_card *card, const struct ss_stack *stack, int precision,

@@ -142,14 +142,25 @@ static int is_plain_suffix(const char *at)
            strncmp(at + 1 + digits, "GB", 2) == 0;
 }
 
-int ss_card_is_named(const char *model, const char *card)
+/* Words of a card of its own; but the "NVL72" of "GB200 NVL72" is the size of an NVLink domain. */
+static int is_another(const char *model, const char *card)
 {
     static const char *const others[] = {"PCIe", "PCIE", "NVL"};
+
+    for (size_t i = 0; i < SS_ARRAY_LEN(others); i++) {
+        const char *at = strstr(model, others[i]);
+        if (at && !isdigit((unsigned char)at[strlen(others[i])]) && !strstr(card, others[i]))
+            return 1;
+    }
+    return 0;
+}
+
+int ss_card_is_named(const char *model, const char *card)
+{
     size_t n = strcspn(card, "-");
 
-    for (size_t i = 0; i < SS_ARRAY_LEN(others); i++)
-        if (strstr(model, others[i]) && !strstr(card, others[i]))
-            return 0;
+    if (is_another(model, card))
+        return 0;
     for (const char *at = model; n && *at; at++)
         if (strncmp(at, card, n) == 0 && (at == model || !isalnum((unsigned char)at[-1])) &&
             is_plain_suffix(at + n))

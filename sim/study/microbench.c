@@ -191,8 +191,12 @@ static double gemm_seconds(const struct ss_card *card, const struct ss_stack *st
     int phase = p->accumulate ? SS_PHASE_W : SS_PHASE_I;
     double gain = ss_kernel_gemm_gain(card, stack, p->precision, recipe, phase, p->k);
 
-    return ss_kernel_grouped_gemm(card, p->precision, p->groups, p->scattered, p->m, p->n, p->k,
-                                  p->accumulate ? 4 : 0, p->sms, gain);
+    double (*price)(const struct ss_card *, int, double, int, double, double, double, int, double, double) =
+        p->streams ? ss_kernel_stream_gemms : ss_kernel_grouped_gemm;
+    double t =
+        price(card, p->precision, p->groups, p->scattered, p->m, p->n, p->k, p->accumulate, p->sms, gain);
+
+    return p->streams ? fmax(t, p->groups * stack->host_group) : t;
 }
 
 /* Of 1 TFLOP; where a row has both passes these are 1 and 2.5 of 3.5 parts of it. */

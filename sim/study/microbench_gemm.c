@@ -16,6 +16,8 @@ struct shape {
     int whole; /* m is of all groups, whose rows differ */
     int named; /* sizes are the forward's, whatever the pass */
     int pass;
+    int sums; /* bytes of an element of what a weight gradient is added to */
+    int te;   /* of Transformer Engine: groups on several streams */
 };
 
 /* "4096" up to a space or the end; "616(each)", "128000(total)"; "49152/8": a tensor rank's part */
@@ -64,9 +66,15 @@ static int read_word(const char *word, struct shape *s)
     } passes[] = {{"forward", FORWARD, 0},         {"fwd", FORWARD, 0},       {"dgrad", INPUT_GRAD, 0},
                   {"bwd_grad_act", INPUT_GRAD, 1}, {"wgrad", WEIGHT_GRAD, 0}, {"bwd_grad_w", WEIGHT_GRAD, 1},
                   {"accumulate", WEIGHT_GRAD, 0}};
-    static const char *const others[] = {"grouped",  "contiguous", "layout=TN",      "layout=NN", "layout=NT",
-                                         "out=bf16", "out=fp32",   "main_grad=fp32", "AG+GEMM",   "GEMM+RS"};
+    static const char *const others[] = {"grouped",  "contiguous", "layout=TN", "layout=NN", "layout=NT",
+                                         "out=bf16", "out=fp32",   "AG+GEMM",   "GEMM+RS"};
     int end = 0;
+
+    if (!strcmp(word, "main_grad=fp32") || !strcmp(word, "main_grad=bf16")) {
+        s->sums = strstr(word, "bf16") ? 2 : 4;
+        s->te = 1;
+        return 1;
+    }
 
     if (sscanf(word, "MxNxK=%lfx%lfx%lf%n", &s->m, &s->n, &s->k, &end) == 3 && end && !word[end])
         return 1;
@@ -89,7 +97,8 @@ static void set_point(const struct shape *s, struct ss_bench_point *p)
 
     p->groups = s->groups;
     p->scattered = s->whole && s->groups > 1 && s->pass != WEIGHT_GRAD;
-    p->accumulate = s->pass == WEIGHT_GRAD;
+    p->accumulate = s->pass == WEIGHT_GRAD ? s->sums : 0;
+    p->streams = s->te && s->groups > 1;
     p->m = s->named && p->accumulate ? s->groups * s->n : rows;
     p->n = s->named ? s->k : s->n;
     p->k = !s->named ? s->k : p->accumulate ? each : s->n;
@@ -97,7 +106,7 @@ static void set_point(const struct shape *s, struct ss_bench_point *p)
 
 int ss_bench_gemm_shape(const char *text, struct ss_bench_point *p)
 {
-    struct shape s = {.groups = 1};
+    struct shape s = {.groups = 1, .sums = 4};
     char words[160], *save, *word;
 
     if (strlen(text) >= sizeof words)

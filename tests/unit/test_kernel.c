@@ -54,6 +54,33 @@ static void test_grouped_gemm(void)
                            (64 * 1024 + 64 * 1024 * 2560.0 + 64 * 2560) * 2 / 1e12, 1e-12);
 }
 
+/* Kernels of their own: 10 groups of 12 x 10 tiles are 2 waves each, not the 12 of 1200 tiles together; where rows scatter, 12.5 x 10
+ * tiles are 1.25 waves and half of the last one. Eight tiles of a half's rows and columns each would be 4.8 and 5.25 of a quarter. */
+static void test_stream_gemms(void)
+{
+    struct ss_card card;
+    struct ss_stack stack;
+    make(&card, &stack);
+    double k = 65536, tile = 2.0 * 128 * 256 * k / 5e12, quarter = tile / 4 / 0.81, m = 10 * 12 * 128;
+    card.hbm_bandwidth = 1e14;
+    CU_ASSERT_DOUBLE_EQUAL(ss_kernel_grouped_gemm(&card, SS_BF16, 10, 0, m, 2560, k, 0, 100, 1), 12 * tile,
+                           1e-12);
+    CU_ASSERT_DOUBLE_EQUAL(ss_kernel_stream_gemms(&card, SS_BF16, 10, 0, m, 2560, k, 0, 100, 1),
+                           10 * fmin(2 * tile, 5 * quarter), 1e-12);
+    CU_ASSERT_DOUBLE_EQUAL(ss_kernel_stream_gemms(&card, SS_BF16, 10, 1, m, 2560, k, 0, 100, 1),
+                           10 * fmin(1.75 * tile, 5.4 * quarter), 1e-12);
+    /* One group is a GEMM, whose sums may be apart. */
+    card.gemm_sums_apart = 1;
+    CU_ASSERT_EQUAL(ss_kernel_stream_gemms(&card, SS_BF16, 1, 0, 1280, 2560, k, 4, 100, 1),
+                    ss_kernel_gemm(&card, SS_BF16, 1280, 2560, k, 4, 100, 1));
+    /* Sums of several: what is not apart follows the products. */
+    double none = ss_kernel_stream_gemms(&card, SS_BF16, 10, 0, m, 2560, k, 0, 100, 1);
+    card.gemm_stream_sums_apart = 0.2;
+    card.hbm_bandwidth = 1e12;
+    CU_ASSERT_DOUBLE_EQUAL(ss_kernel_stream_gemms(&card, SS_BF16, 10, 0, m, 2560, k, 4, 100, 1),
+                           none + 0.8 * m * 2560 * 8 / 1e12, 1e-12);
+}
+
 /* Blocks one after the other on whichever SM is free first, those of a head from its first tile on, or the backward's; what
  * the queries see grows from `least` keys to `most`. Seconds over those of SMs that are busy to the end. */
 static double run_blocks(const struct ss_card *card, const struct ss_attention_call *call)
@@ -276,6 +303,7 @@ static void test_norm(void)
 int main(void)
 {
     CU_TestInfo tests[] = {{"grouped GEMM", test_grouped_gemm},
+                           {"GEMMs on streams", test_stream_gemms},
                            {"GEMM gain", test_gemm_gain},
                            {"attention rate", test_attention_rate},
                            {"attention that fills a card", test_attention_fill},

@@ -419,6 +419,8 @@ static void test_card_names(void)
                  {"NVIDIA H20-3e", "H20", 0},
                  {"H200", "H20", 0},
                  {"H20", "H20", 1},
+                 {"GB200 NVL72", "GB200-186GB", 1},
+                 {"H100 NVL", "H100-80GB", 0},
                  {"V100", "H20", 0}};
 
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {

@@ -58,6 +58,9 @@ extern "C" {
     X(gemm_fp8_any_layout, "ss.gemm.fp8_any_layout", COUNT, 0, 0, 0, 1,                                      \
       "1: fp8 GEMMs take operands by rows or by columns (Blackwell), so that one copy of a tensor serves "   \
       "forward and backward")                                                                                \
+    X(gemm_stream_sums_apart, "ss.gemm.stream_sums_apart", FRACTION, 0, 0, 0, 1,                             \
+      "share of the sums' traffic that runs beside products where groups of a GEMM are kernels of their "    \
+      "own")                                                                                                 \
     X(gemm_small_tile, "ss.gemm.small_tile", FRACTION, 1, 0, 0.5, 1,                                         \
       "efficiency of a tile of half the largest size over the largest one's")                                \
     X(attention_tile, "ss.attention.tile", COUNT, 0, 128, 16, 1024,                                          \

@@ -39,7 +39,8 @@ enum ss_bench_kind {
 struct ss_bench_point {
     int kind;
     int precision;  /* GEMM, ATTENTION: enum ss_precision */
-    int accumulate; /* GEMM: a weight gradient, added to its fp32 output */
+    int accumulate; /* GEMM: a weight gradient, added to its output of so many bytes an element; else 0 */
+    int streams;    /* GEMM: groups are kernels of their own on several streams, which the host issues */
     int blocks;     /* GEMM: fp8 with a scale for each block of 128 */
     double m, n, k; /* GEMM: output rows (of all groups) and columns, reduction */
     double groups;  /* GEMM: matrices in one kernel */
