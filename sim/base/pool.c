@@ -4,44 +4,35 @@
 #include <errno.h>
 #include <poll.h>
 #include <sched.h>
-#include <signal.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/prctl.h>
-#include <sys/socket.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include "base/base.h"
+#include "base/seat.h"
 
-/* How often an item is dealt out, when its workers die. */
+/* How often an item may end the process that works at it. */
 #define TRIES 2
 
-struct worker {
-    pid_t pid; /* 0: none */
-    int fd;    /* item numbers there, replies back */
-    int item;  /* that it is at, or -1 */
-};
-
-/* What a worker writes before an answer. */
-struct reply {
-    int status;
-    struct ss_error error;
-};
-
-struct crew {
+struct ss_crew {
     const struct ss_pool *pool;
-    char *answers;
-    int nworkers;
-    struct worker *workers;
+    int nseats; /* 0: all is done in this process */
+    struct ss_seat *seats;
     struct pollfd *ready;
-    int next;  /* first item that was never dealt out */
-    int *back; /* [nworkers]: items whose workers died */
+};
+
+/* A list of items that is being dealt. */
+struct deal {
+    struct ss_crew *crew;
+    const int *items;
+    int n;
+    char *answers;
+    int next;  /* first place that was never dealt out */
+    int *back; /* [nseats * SS_SEAT_DEPTH]: places whose workers died */
     int nback;
-    char *tries; /* [nitems]: how often an item was dealt out */
+    char *tries; /* [n]: how often a process died at it */
     int done, in_flight;
-    int failed, status; /* lowest item that failed, nitems: none */
+    int failed, status; /* first place that failed, n: none */
     struct ss_error error;
 };
 
@@ -52,222 +43,222 @@ int ss_pool_cores(void)
     return n < 1 ? 1 : n > SS_WORKERS_MAX ? SS_WORKERS_MAX : n;
 }
 
-/* ---- both ends of a socket ---- */
-
-static int send_all(int fd, const void *data, size_t n)
+static void *answer_at(const struct deal *d, int at)
 {
-    for (const char *at = data; n > 0;) {
-        ssize_t sent = send(fd, at, n, MSG_NOSIGNAL);
-        if (sent < 0 && errno != EINTR)
-            return -1;
-        at += sent > 0 ? sent : 0;
-        n -= sent > 0 ? (size_t)sent : 0;
+    return d->answers + (size_t)at * d->crew->pool->size;
+}
+
+/* ---- what comes back ---- */
+
+static void note_failure(struct deal *d, int at, int status, const struct ss_error *error)
+{
+    if (at >= d->failed)
+        return;
+    d->failed = at;
+    d->status = status;
+    d->error = *error;
+}
+
+static void count_answer(struct deal *d)
+{
+    const struct ss_pool *pool = d->crew->pool;
+    d->done++;
+    if (pool->told)
+        pool->told(pool->told_ctx, d->done);
+}
+
+/* The item that a process died at is dealt out again, for the machine may have ended it for reasons of its own. Those that waited
+ * behind it are not to blame. */
+static void bury(struct deal *d, struct ss_seat *s)
+{
+    struct ss_error error = {0};
+    int at = s->at[0];
+    for (int i = s->n - 1; i > 0; i--)
+        d->back[d->nback++] = s->at[i];
+    d->in_flight -= s->n;
+    ss_seat_dismiss(s);
+    s->n = 0;
+    s->took = 0;
+    if (++d->tries[at] < TRIES) {
+        d->back[d->nback++] = at;
+        return;
     }
+    ss_fail(&error, SS_ERR_ENGINE, NULL, 0, "worker processes died at item %d of %d, one after another",
+            d->items[at], d->crew->pool->nitems);
+    ss_hint(&error, SS_ERR_ENGINE, "this machine may be short of memory: take fewer of them");
+    note_failure(d, at, SS_ERR_ENGINE, &error);
+}
+
+static void take_reply(struct deal *d, struct ss_seat *s)
+{
+    struct ss_reply reply;
+    struct ss_error error;
+    int at = s->at[0];
+    if (ss_seat_read(s, d->crew->pool->size, &reply, answer_at(d, at), &error)) {
+        bury(d, s);
+        return;
+    }
+    ss_seat_next(s);
+    d->in_flight--;
+    if (reply.status)
+        note_failure(d, at, reply.status, &error);
+    else
+        count_answer(d);
+}
+
+static void take_replies(struct deal *d)
+{
+    struct ss_crew *c = d->crew;
+    for (int i = 0; i < c->nseats; i++) /* poll passes over negative ones */
+        c->ready[i] = (struct pollfd){.fd = c->seats[i].n ? c->seats[i].fd : -1, .events = POLLIN};
+    if (poll(c->ready, (nfds_t)c->nseats, -1) <= 0)
+        return;
+    for (int i = 0; i < c->nseats; i++)
+        if (c->ready[i].revents)
+            take_reply(d, &c->seats[i]);
+}
+
+/* ---- what is given ---- */
+
+/* The next place, -1: none; those behind one that failed are not wanted any more. */
+static int next_place(struct deal *d)
+{
+    while (d->nback && d->back[d->nback - 1] >= d->failed)
+        d->nback--;
+    int at = d->nback ? d->back[d->nback - 1] : d->next;
+    return at < d->failed ? at : -1;
+}
+
+static int give(struct deal *d, struct ss_seat *s, int at)
+{
+    if (!s->pid && ss_seat_hire(d->crew->pool, d->crew->seats, d->crew->nseats, s))
+        return errno;
+    if (d->nback)
+        d->nback--;
+    else
+        d->next++;
+    d->in_flight++;
+    ss_seat_give(s, at, d->items[at]);
     return 0;
 }
 
-static int read_all(int fd, void *data, size_t n)
+/* One item each, as long as somebody may take one: the last ones are spread evenly. Where not all processes can be started the
+ * others go on alone. */
+static int give_all(struct deal *d, struct ss_error *err)
 {
-    for (char *at = data; n > 0;) {
-        ssize_t got = read(fd, at, n);
-        if (got == 0 || (got < 0 && errno != EINTR))
-            return -1;
-        at += got > 0 ? got : 0;
-        n -= got > 0 ? (size_t)got : 0;
+    struct ss_crew *c = d->crew;
+    int at = next_place(d), why = 0;
+    for (int depth = 0, given = 1; given && depth < SS_SEAT_DEPTH; depth++) {
+        given = 0;
+        for (int i = 0; i < c->nseats && at >= 0; i++) {
+            struct ss_seat *s = &c->seats[i];
+            if (s->n > depth || s->n >= ss_seat_depth(s))
+                continue;
+            int failed = give(d, s, at);
+            why = failed ? failed : why;
+            given |= !failed;
+            at = next_place(d);
+        }
     }
-    return 0;
+    if (at < 0 || d->in_flight > 0)
+        return SS_OK;
+    return ss_fail(err, SS_ERR_ENGINE, NULL, 0, "cannot start a worker process: %s", strerror(why));
 }
 
-/* ---- a worker ---- */
-
-static void work_until_end(const struct ss_pool *pool, int fd)
+static int run_seats(struct deal *d, struct ss_error *err)
 {
-    void *answer = ss_calloc(1, pool->size);
-    int item;
-    while (answer && !read_all(fd, &item, sizeof item)) {
-        struct reply reply = {0};
-        reply.status = pool->work(pool->ctx, item, answer, &reply.error);
-        if (send_all(fd, &reply, sizeof reply) || (!reply.status && send_all(fd, answer, pool->size)))
+    int rc = SS_OK;
+    while (!rc) {
+        rc = give_all(d, err);
+        if (rc || d->in_flight == 0)
             break;
+        take_replies(d);
     }
-    _exit(0);
+    return rc;
+}
+
+static int run_here(struct deal *d)
+{
+    const struct ss_pool *pool = d->crew->pool;
+    for (int at = 0; at < d->n && d->failed == d->n; at++) {
+        struct ss_error error = {0};
+        memset(answer_at(d, at), 0, pool->size);
+        int status = pool->work(pool->ctx, d->items[at], answer_at(d, at), &error);
+        if (status)
+            note_failure(d, at, status, &error);
+        else
+            count_answer(d);
+    }
+    return SS_OK;
 }
 
 /* ---- the crew ---- */
 
-static void dismiss(struct worker *w)
+static int no_memory(const struct ss_pool *pool, struct ss_error *err)
 {
-    if (!w->pid)
-        return;
-    close(w->fd);
-    while (waitpid(w->pid, NULL, 0) < 0 && errno == EINTR)
-        ;
-    w->pid = 0;
+    return ss_fail(err, SS_ERR_NOMEM, NULL, 0, "out of memory for the workers of %d items", pool->nitems);
 }
 
-static int hire(struct crew *c, struct worker *w)
+int ss_pool_open(const struct ss_pool *pool, struct ss_crew **out, struct ss_error *err)
 {
-    int ends[2];
-    if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends))
-        return -1;
-    pid_t parent = getpid(), pid = fork();
-    if (pid == 0) {
-        prctl(PR_SET_PDEATHSIG, SIGKILL); /* nobody is left to read */
-        if (getppid() != parent)
-            _exit(1);
-        close(ends[0]);
-        for (int i = 0; i < c->nworkers;
-             i++) /* else another worker's socket would outlive the caller's end */
-            if (c->workers[i].pid)
-                close(c->workers[i].fd);
-        work_until_end(c->pool, ends[1]);
+    struct ss_crew *c = ss_calloc(1, sizeof *c);
+    int n = pool->workers.n > 0 ? pool->workers.n : ss_pool_cores();
+    if (!c)
+        return no_memory(pool, err);
+    n = n > SS_WORKERS_MAX ? SS_WORKERS_MAX : n > pool->nitems ? pool->nitems : n;
+    c->pool = pool;
+    c->nseats = n > 1 ? n : 0;
+    c->seats = ss_calloc((size_t)c->nseats + 1, sizeof *c->seats);
+    c->ready = ss_calloc((size_t)c->nseats + 1, sizeof *c->ready);
+    if (!c->seats || !c->ready) {
+        ss_pool_close(c);
+        return no_memory(pool, err);
     }
-    close(ends[1]);
-    if (pid < 0) {
-        close(ends[0]);
-        return -1;
-    }
-    *w = (struct worker){.pid = pid, .fd = ends[0], .item = -1};
-    return 0;
-}
-
-static void note_failure(struct crew *c, int item, int status, const struct ss_error *error)
-{
-    if (item >= c->failed)
-        return;
-    c->failed = item;
-    c->status = status;
-    c->error = *error;
-}
-
-static void count_answer(struct crew *c)
-{
-    c->done++;
-    if (c->pool->told)
-        c->pool->told(c->pool->told_ctx, c->done);
-}
-
-/* The item of a worker that died is dealt out again, for the machine may have killed it for reasons of its own. */
-static void bury(struct crew *c, struct worker *w)
-{
-    int item = w->item;
-    struct ss_error error = {0};
-    dismiss(w);
-    c->in_flight--;
-    if (c->tries[item] < TRIES) {
-        c->back[c->nback++] = item;
-        return;
-    }
-    ss_fail(&error, SS_ERR_ENGINE, NULL, 0, "worker processes died at item %d of %d, one after another", item,
-            c->pool->nitems);
-    ss_hint(&error, SS_ERR_ENGINE, "this machine may be short of memory: take fewer of them");
-    note_failure(c, item, SS_ERR_ENGINE, &error);
-}
-
-static void take_reply(struct crew *c, struct worker *w)
-{
-    struct reply reply;
-    int item = w->item;
-    char *answer = c->answers + (size_t)item * c->pool->size;
-    if (read_all(w->fd, &reply, sizeof reply) || (!reply.status && read_all(w->fd, answer, c->pool->size))) {
-        bury(c, w);
-        return;
-    }
-    w->item = -1;
-    c->in_flight--;
-    if (reply.status)
-        note_failure(c, item, reply.status, &reply.error);
-    else
-        count_answer(c);
-}
-
-/* Gives the worker an item, if there is one left; those beyond one that failed are not wanted any more. */
-static int deal(struct crew *c, struct worker *w)
-{
-    int item = c->nback ? c->back[c->nback - 1] : c->next;
-    if (item >= c->failed || (w->pid && w->item >= 0))
-        return SS_OK;
-    if (!w->pid && hire(c, w))
-        return SS_ERR_ENGINE;
-    if (c->nback)
-        c->nback--;
-    else
-        c->next++;
-    c->tries[item]++;
-    c->in_flight++;
-    w->item = item;
-    send_all(w->fd, &item, sizeof item); /* where it has died the socket's end is read next */
+    fflush(NULL); /* else a worker that starts SimGrid would write our buffers a second time */
+    *out = c;
     return SS_OK;
 }
 
-static void take_replies(struct crew *c)
+void ss_pool_close(struct ss_crew *c)
 {
-    for (int i = 0; i < c->nworkers; i++) /* poll passes over negative ones */
-        c->ready[i] = (struct pollfd){
-            .fd = c->workers[i].pid && c->workers[i].item >= 0 ? c->workers[i].fd : -1, .events = POLLIN};
-    if (poll(c->ready, (nfds_t)c->nworkers, -1) <= 0)
+    if (!c)
         return;
-    for (int i = 0; i < c->nworkers; i++)
-        if (c->ready[i].revents)
-            take_reply(c, &c->workers[i]);
+    for (int i = 0; c->seats && i < c->nseats; i++)
+        ss_seat_dismiss(&c->seats[i]);
+    free(c->seats);
+    free(c->ready);
+    free(c);
 }
 
-static int run_crew(struct crew *c, struct ss_error *err)
+int ss_pool_deal(struct ss_crew *c, const int *items, int n, void *answers, struct ss_error *err)
 {
-    for (;;) {
-        int hired = 0;
-        for (int i = 0; i < c->nworkers; i++) {
-            int status = deal(c, &c->workers[i]);
-            hired += c->workers[i].pid != 0;
-            if (status && !hired)
-                return ss_fail(err, status, NULL, 0, "cannot start a worker process: %s", strerror(errno));
-        }
-        if (c->in_flight == 0)
-            break;
-        take_replies(c);
+    struct deal d = {.crew = c, .items = items, .n = n, .answers = answers, .failed = n};
+    d.back = ss_calloc((size_t)c->nseats * SS_SEAT_DEPTH + 1, sizeof *d.back);
+    d.tries = ss_calloc((size_t)n + 1, 1);
+    int rc = d.back && d.tries ? SS_OK : no_memory(c->pool, err);
+    if (!rc)
+        rc = c->nseats ? run_seats(&d, err) : run_here(&d);
+    if (!rc && d.failed < n) {
+        rc = d.status;
+        if (err)
+            *err = d.error;
     }
-    if (c->failed < c->pool->nitems && err)
-        *err = c->error;
-    return c->status;
-}
-
-/* ---- without workers ---- */
-
-static int run_here(struct crew *c, struct ss_error *err)
-{
-    for (int i = 0; i < c->pool->nitems; i++) {
-        int status = c->pool->work(c->pool->ctx, i, c->answers + (size_t)i * c->pool->size, err);
-        if (status)
-            return status;
-        count_answer(c);
-    }
-    return SS_OK;
+    free(d.back);
+    free(d.tries);
+    return rc;
 }
 
 int ss_pool_run(const struct ss_pool *pool, void *answers, struct ss_error *err)
 {
-    struct crew c = {.pool = pool, .answers = answers, .failed = pool->nitems};
-    int status = SS_ERR_NOMEM;
-    c.nworkers = pool->workers > 0 ? pool->workers : ss_pool_cores();
-    c.nworkers = c.nworkers > SS_WORKERS_MAX ? SS_WORKERS_MAX : c.nworkers;
-    c.nworkers = c.nworkers > pool->nitems ? pool->nitems : c.nworkers;
-    if (c.nworkers <= 1)
-        return run_here(&c, err);
-    c.workers = ss_calloc((size_t)c.nworkers, sizeof *c.workers);
-    c.ready = ss_calloc((size_t)c.nworkers, sizeof *c.ready);
-    c.back = ss_calloc((size_t)c.nworkers, sizeof *c.back);
-    c.tries = ss_calloc((size_t)pool->nitems, 1);
-    if (c.workers && c.ready && c.back && c.tries) {
-        fflush(NULL); /* else a worker that starts SimGrid would write our buffers a second time */
-        status = run_crew(&c, err);
-    } else {
-        ss_fail(err, status, NULL, 0, "out of memory for %d worker processes", c.nworkers);
+    struct ss_crew *c;
+    int *items = ss_calloc((size_t)pool->nitems + 1, sizeof *items);
+    int rc = items ? ss_pool_open(pool, &c, err) : no_memory(pool, err);
+    for (int i = 0; i < pool->nitems && !rc; i++)
+        items[i] = i;
+    if (!rc) {
+        rc = ss_pool_deal(c, items, pool->nitems, answers, err);
+        ss_pool_close(c);
     }
-    for (int i = 0; c.workers && i < c.nworkers; i++)
-        dismiss(&c.workers[i]);
-    free(c.workers);
-    free(c.ready);
-    free(c.back);
-    free(c.tries);
-    return status;
+    free(items);
+    return rc;
 }

@@ -38,7 +38,7 @@ static int search(const struct ss_request *base, const struct ss_sweep *vary, co
     const struct ss_find_options options = {.vary = vary,
                                             .how = &how,
                                             .run = &run,
-                                            .workers = flags->search.workers,
+                                            .workers = flags->workers,
                                             .exhaustive = flags->search.exhaustive,
                                             .confirm = !flags->search.unconfirmed,
                                             .progress = shown ? show : NULL,

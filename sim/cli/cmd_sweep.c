@@ -39,29 +39,24 @@ static int read_varied(struct ss_sweep *s, const struct cli_texts *vary, struct 
     return rc || s->nflags ? rc : cli_usage(err, "write --vary nodes=8,16", "nothing to vary");
 }
 
-static int predict_all(struct ss_sweep *s, const struct ss_request *base, int engine, struct ss_error *err)
+static void show(void *ctx, int done, int all)
+{
+    cli_progress(ctx, (double)done / all);
+}
+
+static int predict_all(struct ss_sweep *s, const struct ss_request *base, const struct cli_flags *flags,
+                       struct ss_error *err)
 {
     const struct ss_scenario_options how = {.asker = ss_simgrid_ask_routes, .files = cli_files()};
-    struct ss_run_options options = {.engine = engine};
-    int shown = isatty(STDERR_FILENO), total = ss_sweep_size(s, MAX_ROWS), rc;
+    const struct ss_run_options run = {.engine = flags->engine};
     static char what[] = "predicting";
-    struct ss_bands *bands = NULL;
+    int shown = isatty(STDERR_FILENO);
+    const struct ss_sweep_options options = {
+        .how = &how, .run = &run, .workers = flags->workers, .progress = shown ? show : NULL, .ctx = what};
+    int rc = ss_sweep_run(s, base, &options, MAX_ROWS, err);
 
-    if (!total)
-        return cli_usage(err, "vary fewer flags, or fewer values of them", "more than %d combinations",
-                         MAX_ROWS);
-    s->rows = calloc((size_t)total, sizeof *s->rows);
-    rc = s->rows ? ss_bands_load(NULL, cli_files(), &bands, err) : SS_ERR_NOMEM;
-    options.bands = bands;
-    for (int i = 0; i < total && !rc; i++) {
-        rc = ss_sweep_predict(s, i, base, &how, &options, &s->rows[i], err);
-        s->nrows += !rc;
-        if (shown)
-            cli_progress(what, (double)(i + 1) / total);
-    }
     if (shown)
         cli_progress_end();
-    ss_bands_free(bands);
     return rc;
 }
 
@@ -92,7 +87,7 @@ int cmd_sweep(int argc, char **argv, struct ss_error *err)
     if (!rc)
         rc = check_outputs(&flags, err);
     if (!rc)
-        rc = predict_all(s, &base, flags.engine, err);
+        rc = predict_all(s, &base, &flags, err);
     if (!rc && flags.csv[0])
         rc = cli_output_begin(flags.csv, &output, &stream, err);
     if (!rc && flags.csv[0])

@@ -238,7 +238,7 @@ static int run(struct state *x, const struct ss_request *base, struct ss_error *
         x->run.bands = x->bands;
     }
     if (!rc)
-        rc = ss_find_bound(&x->space, x->options->workers, x->options->exhaustive, err);
+        rc = ss_find_bound(&x->space, &x->options->workers, x->options->exhaustive, err);
     if (!rc) {
         order_leaves(&x->space);
         x->fastest = malloc((size_t)x->space.nclusters * sizeof *x->fastest);

@@ -197,9 +197,10 @@ static int bound_run(void *ctx, int item, void *answer, struct ss_error *err)
     return SS_OK;
 }
 
-int ss_find_bound(struct ss_find_space *s, int workers, int exhaustive, struct ss_error *err)
+int ss_find_bound(struct ss_find_space *s, const struct ss_workers *workers, int exhaustive,
+                  struct ss_error *err)
 {
-    const struct ss_pool pool = {.workers = workers,
+    const struct ss_pool pool = {.workers = *workers,
                                  .nitems = (int)((s->nleaves + RUN - 1) / RUN),
                                  .size = RUN * sizeof(struct bounds),
                                  .work = bound_run,

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One combination of a sweep, from words to figures. */
+/* Combinations of a sweep, from words to figures. */
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/base.h"
+#include "base/pool.h"
 #include "stepsim/scenario.h"
 #include "stepsim/schedule.h"
 #include "stepsim/sweep.h"
@@ -59,5 +61,124 @@ int ss_sweep_predict(const struct ss_sweep *s, int i, const struct ss_request *b
     }
     if (rc && err)
         *err = why;
+    return rc;
+}
+
+/* ---- all combinations ---- */
+
+struct work {
+    const struct ss_sweep *sweep;
+    const struct ss_request *base;
+    struct ss_scenario_options how;
+    struct ss_run_options run;
+    const struct ss_sweep_options *options;
+    int n;
+};
+
+static int work(void *ctx, int item, void *answer, struct ss_error *err)
+{
+    struct work *w = ctx;
+
+    return ss_sweep_predict(w->sweep, item, w->base, &w->how, &w->run, answer, err);
+}
+
+static void tell(void *ctx, int done)
+{
+    const struct work *w = ctx;
+
+    w->options->progress(w->options->ctx, done, w->n);
+}
+
+/* Builds the combination that takes value i of flag f, and of the other flags the first; of those that are refused files stay
+ * unread, which is no error here. The first that can be built is kept in *like. */
+static int build(const struct work *w, int f, int i, struct ss_scenario **like, struct ss_error *err)
+{
+    struct ss_scenario_options how = w->how;
+    struct ss_sweep_row row = {0};
+    struct ss_scenario *scenario = NULL;
+    struct ss_request r;
+    struct ss_error why = {0};
+    int rc = ss_request_copy(w->base, &r, err);
+
+    if (rc)
+        return rc;
+    row.at[f] = i;
+    how.like = *like;
+    rc = add_words(w->sweep, &row, &r, &why);
+    if (!rc)
+        rc = ss_scenario_build(&r, &how, &scenario, &why);
+    if (!rc && ss_schedule_is_file(scenario->job->schedule))
+        rc = ss_files_add(how.files, scenario->job->schedule, &why);
+    ss_request_free(&r);
+    if (!rc && !*like)
+        *like = scenario;
+    else
+        ss_scenario_free(scenario);
+    if (rc && !ss_status_refuses(rc) && err)
+        *err = why;
+    return ss_status_refuses(rc) ? SS_OK : rc;
+}
+
+/* What all workers read is read here once, and the list of files has it: which files there are depends on one flag at a time. */
+static int read_files(const struct work *w, struct ss_scenario **like, struct ss_error *err)
+{
+    const struct ss_sweep *s = w->sweep;
+    int rc = SS_OK;
+
+    for (int f = 0; f < s->nflags && !rc; f++)
+        for (int i = f > 0; i < s->flags[f].nvalues && !rc; i++)
+            rc = build(w, f, i, like, err);
+    return rc;
+}
+
+static int predict_all(struct work *w, struct ss_sweep *s, struct ss_error *err)
+{
+    const struct ss_pool pool = {.workers = w->options->workers,
+                                 .nitems = w->n,
+                                 .size = sizeof *s->rows,
+                                 .work = work,
+                                 .ctx = w,
+                                 .told = w->options->progress ? tell : NULL,
+                                 .told_ctx = w};
+    struct ss_sweep_row *rows = ss_calloc((size_t)w->n, sizeof *rows);
+    int rc = rows ? ss_pool_run(&pool, rows, err)
+                  : ss_fail(err, SS_ERR_NOMEM, NULL, 0, "out of memory for %d combinations", w->n);
+
+    if (rc) {
+        free(rows);
+        return rc;
+    }
+    s->rows = rows;
+    s->nrows = w->n;
+    return SS_OK;
+}
+
+int ss_sweep_run(struct ss_sweep *s, const struct ss_request *base, const struct ss_sweep_options *options,
+                 int most, struct ss_error *err)
+{
+    struct work w = {.sweep = s, .base = base, .options = options, .n = ss_sweep_size(s, most)};
+    struct ss_scenario *like = NULL;
+    struct ss_bands *bands = NULL;
+
+    if (options->how)
+        w.how = *options->how;
+    if (options->run)
+        w.run = *options->run;
+    else
+        w.run.engine = SS_ENGINE_NATIVE;
+    if (!w.n) {
+        ss_fail(err, SS_ERR_USAGE, NULL, 0, "more than %d combinations", most);
+        return ss_hint(err, SS_ERR_USAGE, "vary fewer flags, or fewer values of them");
+    }
+    int rc = w.run.bands ? SS_OK : ss_bands_load(NULL, w.how.files, &bands, err);
+    if (bands)
+        w.run.bands = bands;
+    if (!rc)
+        rc = read_files(&w, &like, err);
+    w.how.like = like;
+    if (!rc)
+        rc = predict_all(&w, s, err);
+    ss_scenario_free(like);
+    ss_bands_free(bands);
     return rc;
 }

@@ -93,8 +93,10 @@ static void test_lockstep(void)
     for (size_t i = 0; i < sizeof jobs / sizeof jobs[0]; i++) {
         struct scale_job s;
         struct ss_run run[2];
-        struct ss_run_options o = {
-            .engine = SS_ENGINE_NATIVE, .jitter = {.sigma = 0.1, .seed = 7}, .replicas = 5, .workers = 1};
+        struct ss_run_options o = {.engine = SS_ENGINE_NATIVE,
+                                   .jitter = {.sigma = 0.1, .seed = 7},
+                                   .replicas = 5,
+                                   .workers = {.n = 1}};
         CU_ASSERT_FATAL(scale_open(&s, jobs[i]) == 0);
         for (o.plan.unfold = 0; o.plan.unfold < 2; o.plan.unfold++)
             CU_ASSERT_FATAL(scale_run(&s, &o, &run[o.plan.unfold]) == 0);
@@ -158,10 +160,10 @@ static void test_workers(void)
     struct scale_job s;
     struct ss_run one, some;
     struct ss_run_options o = {
-        .engine = SS_ENGINE_NATIVE, .jitter = {.sigma = 0.1}, .replicas = 40, .workers = 1};
+        .engine = SS_ENGINE_NATIVE, .jitter = {.sigma = 0.1}, .replicas = 40, .workers = {.n = 1}};
     CU_ASSERT_FATAL(scale_open(&s, JOB) == 0);
     CU_ASSERT_FATAL(scale_run(&s, &o, &one) == 0);
-    for (o.workers = 2; o.workers < 5; o.workers++) {
+    for (o.workers.n = 2; o.workers.n < 5; o.workers.n++) {
         CU_ASSERT_FATAL(scale_run(&s, &o, &some) == 0);
         CU_ASSERT(!memcmp(&one.result->spread, &some.result->spread, sizeof one.result->spread));
         CU_ASSERT_EQUAL(one.result->iteration_s, some.result->iteration_s);

@@ -38,7 +38,7 @@ static void tell(void *ctx, int done)
 
 static int run(struct trial *t, int workers, long answers[ITEMS], struct ss_error *err)
 {
-    const struct ss_pool pool = {.workers = workers,
+    const struct ss_pool pool = {.workers = {.n = workers},
                                  .nitems = ITEMS,
                                  .size = sizeof *answers,
                                  .work = work,
@@ -112,11 +112,71 @@ static void test_deaths(void)
     munmap(t.shared_dead, sizeof(int));
 }
 
+/* Several lists for one crew: workers stay, and what they have seen of the caller's memory is that of their start. */
+static int work_of_start(void *ctx, int item, void *answer, struct ss_error *err)
+{
+    const int *base = ctx;
+    int *out = answer;
+    (void)err;
+    out[0] = *base + item;
+    out[1] += 1; /* answers begin at 0 */
+    return SS_OK;
+}
+
+static void test_crew(void)
+{
+    static const int items[] = {9, 2, 0, 7, 5, 11};
+    int base = 100, answers[6][2];
+    struct ss_crew *crew;
+    const struct ss_pool pool = {
+        .workers = {.n = 2}, .nitems = 12, .size = sizeof answers[0], .work = work_of_start, .ctx = &base};
+    CU_ASSERT_EQUAL_FATAL(ss_pool_open(&pool, &crew, NULL), SS_OK);
+    for (int round = 0; round < 3; round++) {
+        memset(answers, 1, sizeof answers);
+        CU_ASSERT_EQUAL(ss_pool_deal(crew, items, 6 - round, answers, NULL), SS_OK);
+        for (int i = 0; i < 6 - round; i++) {
+            CU_ASSERT_EQUAL(answers[i][0], 100 + items[i]);
+            CU_ASSERT_EQUAL(answers[i][1], 1);
+        }
+        base += 1000;
+    }
+    CU_ASSERT_EQUAL(ss_pool_deal(crew, items, 0, answers, NULL), SS_OK);
+    ss_pool_close(crew);
+    ss_pool_close(NULL);
+}
+
+/* Items that wait behind the one at which a worker dies are dealt out again, and are not to blame: of 30 items each kills one process. */
+static int work_once(void *ctx, int item, void *answer, struct ss_error *err)
+{
+    int *seen = ctx;
+    (void)err;
+    if (item >= 100 && item < 130 && !seen[item]++)
+        raise(SIGKILL);
+    memcpy(answer, &item, sizeof item);
+    return SS_OK;
+}
+
+static void test_deaths_in_a_row(void)
+{
+    int *seen = mmap(NULL, ITEMS * sizeof *seen, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0),
+        answers[ITEMS], wrong = 0;
+    const struct ss_pool pool = {
+        .workers = {.n = 2}, .nitems = ITEMS, .size = sizeof(int), .work = work_once, .ctx = seen};
+    CU_ASSERT_FATAL(seen != MAP_FAILED);
+    CU_ASSERT_EQUAL(ss_pool_run(&pool, answers, NULL), SS_OK);
+    for (int i = 0; i < ITEMS; i++)
+        wrong += answers[i] != i || (i >= 100 && i < 130 && seen[i] != 2);
+    CU_ASSERT_EQUAL(wrong, 0);
+    munmap(seen, ITEMS * sizeof *seen);
+}
+
 int main(void)
 {
     CU_TestInfo tests[] = {{"the same answers for any number of workers", test_answers},
                            {"the lowest error", test_errors},
                            {"a worker that dies", test_deaths},
+                           {"many that die", test_deaths_in_a_row},
+                           {"several lists", test_crew},
                            CU_TEST_INFO_NULL};
     return suite_run("pool", NULL, NULL, tests);
 }

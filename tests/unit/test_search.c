@@ -135,7 +135,7 @@ static const char small[] = "--platform h800 --model llama3.1-8b --bf16 --seq 40
 
 static void find(struct ss_find_result **out, const char *varied, int workers)
 {
-    struct ss_find_options o = {.workers = workers};
+    struct ss_find_options o = {.workers = {.n = workers}};
     struct ss_sweep vary;
     struct ss_request r;
     struct ss_error err;
@@ -300,7 +300,7 @@ static void test_bounds(void)
 
 static void fails(const char *words, const char *varied, int code, const char *part)
 {
-    struct ss_find_options o = {.workers = 1};
+    struct ss_find_options o = {.workers = {.n = 1}};
     struct ss_find_result *f;
     struct ss_sweep vary;
     struct ss_request r;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Combinations in the order of counting, and the best of what was predicted. */
+#include <stdlib.h>
 #include <string.h>
 
 #include "stepsim/import.h"
@@ -95,11 +96,48 @@ static void test_predict(void)
     ss_request_free(&base);
 }
 
+/* As many rows, and the same, for any number of workers; what was read is known here though others read it. */
+static void test_run(void)
+{
+    static char *words[] = {"--job", "70b-14",  "--platform",
+                            "h800",  "--model", SS_SOURCE_DIR "/workloads/models/llama3.1-70b.json"};
+    struct ss_sweep s = {0};
+    struct ss_request base;
+    struct ss_error err;
+    struct ss_sweep_row *alone = NULL;
+
+    ss_request_init(&base);
+    CU_ASSERT_EQUAL_FATAL(ss_request_read(&base, 6, words, &err), 0);
+    CU_ASSERT_EQUAL(ss_sweep_vary(&s, "nodes=3,8,16", &err), 0);
+    CU_ASSERT_EQUAL(ss_sweep_vary(&s, "tp=4,8", &err), 0);
+    for (int workers = 1; workers < 4; workers++) {
+        struct ss_files files = {0};
+        const struct ss_scenario_options how = {.files = &files};
+        const struct ss_sweep_options options = {.how = &how, .workers = {.n = workers}};
+        CU_ASSERT_EQUAL_FATAL(ss_sweep_run(&s, &base, &options, 6, &err), 0);
+        CU_ASSERT_EQUAL_FATAL(s.nrows, 6);
+        CU_ASSERT(ss_files_have(&files, words[5]));
+        CU_ASSERT_EQUAL(s.rows[0].summary.outcome, SS_OUTCOME_REFUSED);
+        CU_ASSERT_EQUAL(s.rows[2].summary.gpus, 64);
+        if (alone) {
+            CU_ASSERT_EQUAL(memcmp(alone, s.rows, 6 * sizeof *alone), 0);
+            free(s.rows);
+        } else {
+            alone = s.rows;
+        }
+        ss_files_free(&files);
+    }
+    CU_ASSERT_EQUAL(ss_sweep_run(&s, &base, &(struct ss_sweep_options){0}, 5, &err), SS_ERR_USAGE);
+    free(alone);
+    ss_request_free(&base);
+}
+
 int main(void)
 {
     CU_TestInfo tests[] = {{"combinations", test_combinations},
                            {"best", test_best},
                            {"predict", test_predict},
+                           {"run", test_run},
                            CU_TEST_INFO_NULL};
     return suite_run("sweep", NULL, NULL, tests);
 }

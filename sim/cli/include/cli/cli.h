@@ -56,8 +56,9 @@ struct cli_flags {
     struct cli_texts sets; /* of a platform; those of a job are words of its request */
     struct cli_texts vary;
     struct cli_texts with;
+    struct ss_workers workers;
     struct {
-        int workers, top, exhaustive, unconfirmed;
+        int top, exhaustive, unconfirmed;
     } search;
     struct {
         struct ss_schedule_params shape;

@@ -98,7 +98,8 @@ int ss_find_job(const struct ss_find_space *s, const struct ss_find_leaf *leaf, 
 
 /* ---- search_bound.c ---- */
 /* Fills the bounds of all leaves, and takes those out that cannot fit, but in an exhaustive search. */
-int ss_find_bound(struct ss_find_space *s, int workers, int exhaustive, struct ss_error *err);
+int ss_find_bound(struct ss_find_space *s, const struct ss_workers *workers, int exhaustive,
+                  struct ss_error *err);
 
 /* ---- search_predict.c ---- */
 /* Predicts the leaves, n of them, in worker processes. */

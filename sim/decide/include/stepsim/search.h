@@ -23,6 +23,7 @@
 #include "stepsim/scenario.h"
 #include "stepsim/summary.h"
 #include "stepsim/sweep.h"
+#include "stepsim/workers.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -33,10 +34,10 @@ struct ss_find_options {
     const struct ss_sweep *vary;           /* flags and values; NULL: none */
     const struct ss_scenario_options *how; /* asker and files; `like` is not looked at; may be NULL */
     const struct ss_run_options
-        *run;       /* engine and bands of every prediction; NULL: native, and bands that are read */
-    int workers;    /* processes, whose number changes no answer; 0: one a core */
-    int exhaustive; /* 1: no layout is left out because of a bound */
-    int confirm;    /* 1: the best are run by SimGrid at layer level too */
+        *run; /* engine and bands of every prediction; NULL: native, and bands that are read */
+    struct ss_workers workers; /* that predict layouts */
+    int exhaustive;            /* 1: no layout is left out because of a bound */
+    int confirm;               /* 1: the best are run by SimGrid at layer level too */
     /* Called now and then with what is done, of how many layouts that are left; may be NULL. */
     void (*progress)(void *ctx, int64_t done, int64_t all);
     void *ctx;

@@ -14,6 +14,7 @@
 #include "stepsim/scenario.h"
 #include "stepsim/stack.h"
 #include "stepsim/summary.h"
+#include "stepsim/workers.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -138,7 +139,7 @@ struct ss_run_options {
     struct ss_jitter
         jitter; /* sigma > 0: all ranks with draws of their own are simulated, `replicas` times */
     int replicas;
-    int workers; /* processes that replay replicas, whose number changes no answer; 0: one a core */
+    struct ss_workers workers; /* that replay replicas */
     /* Called now and then in a long replay on SimGrid, and with every replica, with the share done, 0..1; may be
      * NULL. */
     void (*progress)(void *ctx, double share);

@@ -41,5 +41,6 @@
 #include "stepsim/table.h"
 #include "stepsim/types.h"
 #include "stepsim/units.h"
+#include "stepsim/workers.h"
 
 #endif

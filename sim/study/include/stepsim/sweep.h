@@ -10,6 +10,7 @@
 #include "stepsim/result.h"
 #include "stepsim/scenario.h"
 #include "stepsim/summary.h"
+#include "stepsim/workers.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -35,7 +36,7 @@ struct ss_sweep_row {
 struct ss_sweep {
     int nflags, nrows;
     struct ss_sweep_flag flags[SS_SWEEP_FLAGS];
-    struct ss_sweep_row *rows; /* the caller's */
+    struct ss_sweep_row *rows; /* the caller's, or of ss_sweep_run */
 };
 
 /* Adds a flag and its values, "nodes=8,16", "nodes=4..64" (each twice the one before, up to the last) or "set=ss.nic.bandwidth=12.5GBps,25GBps"; "on" and "off" give and leave out a flag
@@ -52,6 +53,20 @@ void ss_sweep_combination(const struct ss_sweep *s, int i, struct ss_sweep_row *
 int ss_sweep_predict(const struct ss_sweep *s, int i, const struct ss_request *base,
                      const struct ss_scenario_options *how, const struct ss_run_options *options,
                      struct ss_sweep_row *out, struct ss_error *err);
+/* How a sweep is made. */
+struct ss_sweep_options {
+    const struct ss_scenario_options
+        *how;                         /* of every combination: asker, and files, which get all that is read */
+    const struct ss_run_options *run; /* engine and bands; NULL: native, and bands that are read */
+    struct ss_workers workers;        /* that predict combinations */
+    /* Called whenever a combination is predicted, with how many are; may be NULL. */
+    void (*progress)(void *ctx, int done, int all);
+    void *ctx;
+};
+/* Predicts all combinations of the job whose words are `base`: fills s->rows[nrows], which the caller frees with free(). Errors:
+ * SS_ERR_USAGE (more than `most` combinations), those of ss_sweep_predict. */
+int ss_sweep_run(struct ss_sweep *s, const struct ss_request *base, const struct ss_sweep_options *options,
+                 int most, struct ss_error *err);
 /* Returns the number of rows with an outcome (enum ss_outcome). */
 int ss_sweep_count(const struct ss_sweep *s, int outcome);
 /* Returns the row with the most tokens a second, or, by_gpu, a second and GPU, among those with an outcome; the first of equal

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A seat: a worker process, and the items that it was given and has not answered yet, in their order. */
+#ifndef SS_BASE_SEAT_H
+#define SS_BASE_SEAT_H
+
+#include <sys/types.h>
+
+#include "base/pool.h"
+
+/* Items that wait for a worker which answers each within SS_SEAT_SHORT_S, so that it never waits for the next one; of longer ones
+ * none waits, for another worker may be idle sooner. */
+#define SS_SEAT_DEPTH 16
+#define SS_SEAT_SHORT_S 2e-3
+
+struct ss_seat {
+    pid_t pid; /* 0: no process yet */
+    int fd;    /* item numbers there, replies back */
+    int n;
+    int at[SS_SEAT_DEPTH]; /* places in the list that is dealt */
+    double since, took;    /* s: when the first of them began; what the last answer took, 0: none came yet */
+};
+
+/* What a worker writes before an answer; an error follows where status is one. */
+struct ss_reply {
+    int item, status;
+};
+
+/* Starts the process of a seat, one of seats[n]. Returns 0, or -1 with errno. */
+int ss_seat_hire(const struct ss_pool *pool, const struct ss_seat *seats, int n, struct ss_seat *s);
+/* How many items it may have waiting. */
+int ss_seat_depth(const struct ss_seat *s);
+/* Gives it item `item`, which is at place `at` of the list. A worker that has died is noticed when its reply is read. */
+void ss_seat_give(struct ss_seat *s, int at, int item);
+/* Reads the reply to its first item: an answer of `size` bytes, or an error. Returns 0, or -1 where the worker has died. */
+int ss_seat_read(struct ss_seat *s, size_t size, struct ss_reply *reply, void *answer,
+                 struct ss_error *error);
+/* Takes its first item off its list. */
+void ss_seat_next(struct ss_seat *s);
+/* Ends its process, if there is one. */
+void ss_seat_dismiss(struct ss_seat *s);
+/* Seconds of a clock that never goes back. */
+double ss_seat_clock(void);
+
+#endif
