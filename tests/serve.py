@@ -100,7 +100,8 @@ class Serve(unittest.TestCase):
         self.assertEqual(self.ask("/job.args?job=%00")[0], 400)
         self.assertIn(self.ask("/", {"X-Long": "y" * 200000})[0], (413, 414, 431, 500))
         for noise in (b"\x16\x03\x01" + bytes(range(256)) * 2, b"\xff" * 500, b"\n" * 500, b"\0\r\n\r\n"):
-            self.raw(noise)
+            with socket.create_connection(("127.0.0.1", self.port), timeout=20) as s:
+                s.sendall(noise)  # an answer may come only when the server gives up waiting for the rest
         self.assertEqual(self.ask("/")[0], 200)
 
     def test_a_thousand_at_once(self):
