@@ -156,6 +156,9 @@ const char *ss_bench_collective(const struct ss_bench_row *r, struct ss_bench_po
     p->bytes = read_size(rest);
     if (p->bytes <= 0)
         return "no single size";
+    p->algorithm = strstr(r->unit, "(NVLS)")   ? &ss_collective_nvls
+                   : strstr(r->unit, "(Ring,") ? &ss_collective_ring
+                                               : NULL;
     p->fit = p->group.nodes == 1 && p->bytes >= SS_SMALLEST_MESSAGE && p->collective != SS_COLL_RING_STEP &&
              !strncmp(r->unit, "GB/s busbw", 10);
     return set_seconds(r, p);

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Every row of a table of micro-benchmarks against its prediction on the platform of its card: no row is left out without a
  * reason. */
+#include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #include "base/base.h"
 #include "base/csv.h"
@@ -45,15 +47,38 @@ static int load_machines(struct survey_reader *r, const char *stack, struct ss_f
     return rc;
 }
 
-/* Of the platforms with that card the one of the shortest name: variants add words. */
-static const struct machine *machine_of(const struct survey_reader *r, const char *gpu)
+static int says(const char *text, const char *word)
+{
+    size_t n = strlen(word);
+
+    for (const char *at = text; *at; at++)
+        if ((at == text || !isalnum((unsigned char)at[-1])) && !strncasecmp(at, word, n) &&
+            !isalnum((unsigned char)at[n]))
+            return 1;
+    return 0;
+}
+
+/* A row that names the cluster whose name stands behind the card's in a platform's ("p6" of b200-p6), in any case of letters. */
+static int names_cluster(const struct ss_bench_row *row, const char *platform)
+{
+    const char *name = strchr(platform, '-');
+
+    return name && (says(row->gpu, name + 1) || says(row->source, name + 1));
+}
+
+/* Of the platforms with that card the one whose cluster the row names, else the one of the shortest name: variants add words. */
+static const struct machine *machine_of(const struct survey_reader *r, const struct ss_bench_row *row)
 {
     const struct machine *best = NULL;
 
     for (size_t i = 0; i < r->nmachines; i++) {
         const struct machine *m = &r->machines[i];
-        if (ss_card_is_named(gpu, ss_platform_card(m->platform)->name) &&
-            (!best || strlen(ss_platform_name(m->platform)) < strlen(ss_platform_name(best->platform))))
+        const char *name = ss_platform_name(m->platform);
+        if (!ss_card_is_named(row->gpu, ss_platform_card(m->platform)->name))
+            continue;
+        if (names_cluster(row, name))
+            return m;
+        if (!best || strlen(name) < strlen(ss_platform_name(best->platform)))
             best = m;
     }
     return best;
@@ -96,7 +121,7 @@ static void kind_of(const struct ss_bench_row *row, const struct ss_bench_point 
 
 static void price(const struct survey_reader *r, const struct ss_bench_row *row, struct ss_survey_row *out)
 {
-    const struct machine *m = machine_of(r, row->gpu);
+    const struct machine *m = machine_of(r, row);
     struct ss_bench_point p = {.kind = SS_BENCH_LAUNCH};
 
     ss_copy(out->gpu, sizeof out->gpu, m ? ss_platform_name(m->platform) : row->gpu);

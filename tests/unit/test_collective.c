@@ -260,12 +260,40 @@ static void test_protocols(void)
     expect_protocol(tree, &slow, SS_COLL_ALL_REDUCE, 1e9, &two, 8.4e-6 + 2 * (7 * 8e-6 + 14e-6), 2e9);
     /* 13 and 2 steps of a ring; alone on their nodes 3 of a tree's; each 10 us longer on a slow network. */
     expect_protocol(ring, &n, SS_COLL_REDUCE_SCATTER, 1024, &two, 6.6e-6 + 13 * 0.6e-6 + 2 * 2.7e-6, 2 * 960);
-    n = with_protocols(10e-6);
+    n.nccl_fabric = 10e-6;
     n.launch = 5e-6; /* of the kernel */
     expect_protocol(ring, &n, SS_COLL_REDUCE_SCATTER, 1024, &two, 11.6e-6 + 13 * 0.6e-6 + 2 * 12.7e-6,
                     2 * 960);
     n.launch = 0;
     expect_protocol(ring, &n, SS_COLL_ALL_GATHER, 1024, &four, 6.6e-6 + 3 * 15e-6, 2 * 768);
+    /* What the other two protocols take more than their table is none of LL's. */
+    n = with_protocols(10e-6);
+    expect_protocol(ring, &n, SS_COLL_ALL_GATHER, 1024, &four, 6.6e-6 + 3 * 5e-6, 2 * 768);
+    expect_protocol(ring, &n, SS_COLL_ALL_GATHER, 1.6e9, &two, 8.4e-6 + 13 * 3.4e-6 + 2 * 24e-6, 1.5e9);
+}
+
+/* Trees in Simple hand on pieces of 8 MB (all channels): the first takes 14 steps at 160 GB/s and 2 at 8 NICs of 40, 750 us, less what
+ * it takes in the stream, 2/160 us a kB. Of smaller buffers the whole is one piece. Two nodes send the buffer once, and still NCCL takes
+ * rings for large ones, for it believes otherwise; with a cluster's tuner it takes trees. */
+static void test_simple_trees(void)
+{
+    const struct ss_collective_algorithm *tree = &ss_collective_tree;
+    const double latency = 8.4e-6 + 2 * (7 * 4e-6 + 14e-6);
+    struct ss_net n = with_protocols(0);
+    n.net_simple = 1;
+    n.nccl_piece = 8e6;
+    CU_ASSERT_DOUBLE_EQUAL(tree->seconds(&n, SS_COLL_ALL_REDUCE, 1.6e9, &two),
+                           latency + 700e-6 + 50e-6 - 100e-6 + 3.2e9 / 160e9, 1e-12);
+    CU_ASSERT_DOUBLE_EQUAL(tree->seconds(&n, SS_COLL_ALL_REDUCE, 2e6, &two), latency + 750e-6 / 4, 1e-12);
+    /* NICs of 5 GB/s: 40 a node, which the buffer crosses once; rings and NCCL's belief have 1.875 and 2 of it. */
+    n.nic_busbw = 5e9;
+    n.nccl_piece = 0;
+    CU_ASSERT_DOUBLE_EQUAL(tree->seconds(&n, SS_COLL_ALL_REDUCE, 1.6e9, &two), latency + 1.6e9 / 40e9, 1e-12);
+    CU_ASSERT_PTR_EQUAL(ss_collective_choose(&n, SS_COLL_ALL_REDUCE, 1.6e9, &two), &ss_collective_ring);
+    n.net_trees = 1;
+    CU_ASSERT_PTR_EQUAL(ss_collective_choose(&n, SS_COLL_ALL_REDUCE, 1.6e9, &two), tree);
+    CU_ASSERT_PTR_EQUAL(ss_collective_choose(&n, SS_COLL_ALL_REDUCE, 1.6e9, &node), &ss_collective_ring);
+    CU_ASSERT_PTR_EQUAL(ss_collective_choose(&n, SS_COLL_ALL_GATHER, 1.6e9, &two), &ss_collective_ring);
 }
 
 /* Switches joined by trees: a step of 15 us up and one down, and 2 of the 16 MB by each NIC at half its rate. PAT: 8 us, two steps
@@ -448,6 +476,7 @@ int main(void)
                            {"slow start and user buffers", test_slow_start},
                            {"SMs of channels", test_sm_share},
                            {"NCCL's protocols", test_protocols},
+                           {"trees in Simple", test_simple_trees},
                            {"protocols of switches and PAT", test_protocols_of_others},
                            {"the fastest algorithm", test_choice},
                            {"every kind", test_every_kind},

@@ -286,6 +286,35 @@ static void test_streams(void)
     ss_platform_free(p);
 }
 
+/* Rows that name a cluster are priced on its platform, others on that of the card; the benchmark's algorithm is the one it was told. */
+static void test_clusters(void)
+{
+    static const char table[] =
+        "kind,gpu,shape_or_bytes,ranks/nodes,precision,measured value,unit,source\n"
+        "collective,H100 SXM,all_reduce 16777216,16 GPU 2 nodes,,977,us,tests (GCP A3Mega)\n"
+        "collective,H100 SXM,all_reduce 16777216,16 GPU 2 nodes,,200,us,a3megaton\n"
+        "collective,B200 (AWS P6),all_reduce 16777216,32 GPU 4 nodes,,504,us,-\n"
+        "collective,H100 SXM,all_reduce 1024,8 GPU 1 node,,30,us,-\n"
+        "collective,H100 SXM,all_reduce 1024,8 GPU 1 node,,30,us in-place (NVLS),-\n";
+    static const char *const platforms[] = {"h100-a3mega", "h100", "b200-p6", "h100", "h100"};
+    char path[] = "microbench-XXXXXX";
+    struct ss_survey *s;
+    int fd = mkstemp(path);
+    FILE *f = fd < 0 ? NULL : fdopen(fd, "w");
+
+    CU_ASSERT_FATAL(f != NULL);
+    CU_ASSERT(fputs(table, f) >= 0 && fclose(f) == 0);
+    CU_ASSERT_EQUAL_FATAL(ss_survey_microbench(path, NULL, NULL, &s, NULL), 0);
+    for (int i = 0; i < 5; i++)
+        CU_ASSERT_STRING_EQUAL(s->rows[i].gpu, platforms[i]);
+    CU_ASSERT(s->rows[0].predicted > 4 * s->rows[1].predicted);
+    /* 24 us of the switch and its traffic; NCCL alone would take LL. */
+    CU_ASSERT_DOUBLE_EQUAL(s->rows[4].predicted, 24e-6, 1e-7);
+    CU_ASSERT(s->rows[3].predicted < 22e-6);
+    ss_survey_free(s);
+    remove(path);
+}
+
 static void test_refused(void)
 {
     struct ss_bench *b;
@@ -509,6 +538,7 @@ int main(void)
                            {"reasons", test_reasons},
                            {"survey", test_survey},
                            {"streams", test_streams},
+                           {"clusters", test_clusters},
                            {"refused", test_refused},
                            {"finds hidden", test_finds_hidden},
                            {"profile", test_profile},

@@ -156,21 +156,23 @@ static void test_measured(void)
 
 /* ---- on links ---- */
 
-/* Switches and NICs that start at once, so that NVLSTree is taken for small buffers. */
-#define QUICK "ss.nvls.latency=1us ss.nic.exchange_half_size=0B"
+/* Without LL and LL128, and with switches and NICs that start at once, PAT and NVLSTree are taken for small buffers, too. */
+#define SIMPLE "ss.nccl.net_simple=1 "
+#define QUICK SIMPLE "ss.nvls.latency=1us ss.nic.exchange_half_size=0B"
 #define MODEL "--model gpt2-7.5b --num-layers 2 --bf16 --seq 1024 --mbs 1 "
 #define SMALL                                                                                                \
     "--num-layers 2 --hidden-size 512 --num-attention-heads 8 --vocab-size 8192 --bf16 --seq 512 --mbs 1 "   \
     "--max-position-embeddings 512 "
 /* Collectives inside layers by PAT (parameters sharded over nodes) and by trees (tensor groups over nodes), and gradients by either. */
 static const char *const jobs[] = {
-    "h100 8 ss.nodes_per_leaf=2 ss.oversubscription=4;" MODEL "--tp 8 --fsdp full --gbs 8",
-    "h100 5 ss.nodes_per_leaf=5;" MODEL "--tp 8 --fsdp full --gbs 5",
+    "h100 8 " SIMPLE "ss.nodes_per_leaf=2 ss.oversubscription=4;" MODEL "--tp 8 --fsdp full --gbs 8",
+    "h100 5 " SIMPLE "ss.nodes_per_leaf=5;" MODEL "--tp 8 --fsdp full --gbs 5",
     "h100 4 ss.nodes_per_leaf=1 ss.oversubscription=4 " QUICK ";" MODEL "--tp 32 --gbs 2",
     "h100 8 ss.nodes_per_leaf=2 ss.oversubscription=4 " QUICK ";" MODEL "--tp 32 --gbs 2",
     "h100 8 ss.nodes_per_leaf=2 ss.oversubscription=8 " QUICK ";" SMALL
     "--tp 2 --gbs 64 --overlap-grad-reduce",
-    "h100 16 ss.nodes_per_leaf=2 ss.oversubscription=8;" SMALL "--tp 8 --gbs 32 --use-distributed-optimizer "
+    "h100 16 " SIMPLE "ss.nodes_per_leaf=2 ss.oversubscription=8;" SMALL
+    "--tp 8 --gbs 32 --use-distributed-optimizer "
     "--overlap-grad-reduce --overlap-param-gather",
 };
 

@@ -27,7 +27,10 @@ const struct ss_collective_algorithm *ss_collective_choose(const struct ss_net *
             continue;
         if (net->rings && best) /* the ring is the first of the list */
             continue;
-        double s = a->seconds(net, kind, bytes, &own);
+        if (net->net_trees && !net->rings && own.nodes > 1 && a == &ss_collective_ring &&
+            kind == SS_COLL_ALL_REDUCE)
+            continue;
+        double s = (a->judged ? a->judged : a->seconds)(net, kind, bytes, &own);
         if (best && !(s < seconds))
             continue;
         best = a;

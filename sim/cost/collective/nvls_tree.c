@@ -17,7 +17,7 @@ static struct ss_traffic traffic(const struct ss_net *net, int kind, double byte
 {
     (void)kind;
     double inside = (1 + 1.0 / g->per_node) * net->nvlink_busbw / net->nvls_busbw;
-    double steps = net->nvls_latency + 2 * ss_log2_up(g->nodes) * ss_nccl_hop(net);
+    double steps = net->nvls_latency + 2 * ss_log2_up(g->nodes) * (ss_nccl_hop(net) + net->nccl_far);
     double nics = ss_nics_driven(net, g), sent = ss_tree_flows(g->nodes) / 2.;
     struct ss_traffic t = ss_traffic(net, inside, steps, bytes, g);
     /* NICs start slowly, too: the first of each one's share, as in an all-to-all. */

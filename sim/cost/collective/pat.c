@@ -31,7 +31,8 @@ static struct ss_traffic traffic(const struct ss_net *net, int kind, double byte
     (void)kind;
     double n = g->n, steps = ss_log2_up(g->n) * net->nic_step;
     if (net->nccl)
-        steps = net->launch + PAT_BASE + ss_log2_up(g->n) * (PAT_STEP + net->nccl_far) * PAT_STEPS_SHOWN +
+        steps = net->launch + PAT_BASE +
+                ss_log2_up(g->n) * (PAT_STEP + net->nccl_far + net->nccl_fabric) * PAT_STEPS_SHOWN +
                 n * PAT_MEMBER;
     struct ss_traffic t = ss_traffic(net, (n - 1) / n / PAT_BUSBW, steps, bytes, g);
     t.far = SS_HOP_PAT;

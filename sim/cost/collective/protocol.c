@@ -24,14 +24,26 @@ static const struct latency latencies[2][PROTOCOLS] = {
 #define LL_TWO_NODES 22.5e9
 #define LL_NODES 19e9
 
-/* Bytes on the wire for one of data, and at least what the threads that set and check flags take. */
-static double wire(int protocol, double busbw, double most)
+/* Bytes on a wire that carries `share` of the traffic for one of data, and at least what the threads that set and check flags take. */
+static double wire(int protocol, double share, double busbw, double most)
 {
-    return protocol == SIMPLE ? 1 : protocol == LL128 ? 128. / 120 : fmax(2, most > 0 ? busbw / most : 0);
+    return protocol == SIMPLE  ? share
+           : protocol == LL128 ? share * 128 / 120
+                               : fmax(2 * share, most > 0 ? busbw / most : 0);
 }
 
-static struct ss_traffic carried(const struct ss_net *net, int ring, int protocol, double factor, double near,
-                                 double far, double bytes, const struct ss_group_shape *g)
+/* A rank of a tree hands a piece on when it has all of it, so the first piece takes every step one after the other; in a ring all
+ * ranks have one to send. (src/enqueue.cc, calcCollChunking; in LL and LL128 pieces are small.) */
+static double filling(const struct ss_net *net, double near, double far, double bytes,
+                      const struct ss_traffic *t, const struct ss_group_shape *g)
+{
+    double nics = net->nic_busbw * ss_nics_driven(net, g), piece = fmin(bytes, net->nccl_piece);
+    double flowing = fmax(t->intra / net->nvlink_busbw, t->inter / nics) / bytes;
+    return bytes > 0 ? piece * fmax(0, near / net->nvlink_busbw + far / nics - flowing) : 0;
+}
+
+static struct ss_traffic carried(const struct ss_net *net, int ring, double sent, int protocol, double factor,
+                                 double near, double far, double bytes, const struct ss_group_shape *g)
 {
     struct latency l = latencies[ring][protocol];
     struct ss_net own = *net;
@@ -39,17 +51,19 @@ static struct ss_traffic carried(const struct ss_net *net, int ring, int protoco
         l.far = latencies[0][protocol].far;
     if (protocol == LL || g->nodes > 1) /* no slow start, or the NICs hide it */
         own.nvlink_half = 0;
-    double steps =
-        net->launch + l.base + near * l.near * net->nvlink_step / NEAR_STEP + far * (l.far + net->nccl_far);
+    double steps = net->launch + l.base + near * l.near * net->nvlink_step / NEAR_STEP +
+                   far * (l.far + net->nccl_fabric + (protocol == LL ? 0 : net->nccl_far));
     struct ss_traffic t = ss_traffic(&own, factor, steps, bytes, g);
-    t.intra *= wire(protocol, net->nvlink_busbw, net->ll_busbw);
+    t.intra *= wire(protocol, 1, net->nvlink_busbw, net->ll_busbw);
     t.inter *=
-        wire(protocol, net->nic_busbw * ss_nics_driven(net, g), g->nodes > 2 ? LL_NODES : LL_TWO_NODES);
+        wire(protocol, sent, net->nic_busbw * ss_nics_driven(net, g), g->nodes > 2 ? LL_NODES : LL_TWO_NODES);
+    if (!ring && protocol == SIMPLE && g->nodes > 1)
+        t.latency += filling(net, near, far, bytes, &t, g);
     return t;
 }
 
-struct ss_traffic ss_traffic_nccl(const struct ss_net *net, int ring, double factor, double near, double far,
-                                  double bytes, const struct ss_group_shape *g)
+struct ss_traffic ss_traffic_nccl(const struct ss_net *net, int ring, double sent, double factor, double near,
+                                  double far, double bytes, const struct ss_group_shape *g)
 {
     struct ss_group_shape own = *g;
     struct ss_traffic best;
@@ -58,9 +72,11 @@ struct ss_traffic ss_traffic_nccl(const struct ss_net *net, int ring, double fac
         return ss_traffic(net, factor, near * net->nvlink_step + far * net->nic_step, bytes, g);
     memset(own.stretch, 0, sizeof own.stretch);
     for (int p = 0; p < PROTOCOLS; p++) {
-        struct ss_traffic t = carried(net, ring, p, factor, near, far, bytes, g);
+        if (p != SIMPLE && net->net_simple && g->nodes > 1)
+            continue;
+        struct ss_traffic t = carried(net, ring, sent, p, factor, near, far, bytes, g);
         double s = ss_traffic_seconds(net, t, &own);
-        if (p > 0 && !(s < seconds))
+        if (!(s < seconds))
             continue;
         best = t;
         seconds = s;
@@ -70,5 +86,5 @@ struct ss_traffic ss_traffic_nccl(const struct ss_net *net, int ring, double fac
 
 double ss_nccl_hop(const struct ss_net *net)
 {
-    return net->nccl ? latencies[0][LL].far + net->nccl_far : net->nic_step;
+    return net->nccl ? latencies[0][LL].far + net->nccl_fabric : net->nic_step;
 }

@@ -6,7 +6,7 @@ static struct ss_traffic traffic(const struct ss_net *net, int kind, double byte
                                  const struct ss_group_shape *g)
 {
     double n = g->n, far = ss_ring_far(g), rounds = kind == SS_COLL_ALL_REDUCE ? 2 : 1;
-    return ss_traffic_nccl(net, 1, rounds * (n - 1) / n, rounds * (n - 1 - far), rounds * far, bytes, g);
+    return ss_traffic_nccl(net, 1, 1, rounds * (n - 1) / n, rounds * (n - 1 - far), rounds * far, bytes, g);
 }
 
 static double seconds(const struct ss_net *net, int kind, double bytes, const struct ss_group_shape *g)

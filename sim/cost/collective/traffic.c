@@ -8,6 +8,10 @@
 
 /* What DeepEP's kernels take where nobody says (its Buffer.num_sms). */
 #define DEEPEP_SMS 20
+/* Channels of a communicator across nodes ("16 coll channels" in NCCL's logs), and the pieces that a buffer is cut in (its
+ * NCCL_STEPS in src/include/device.h). */
+#define CHANNELS 16
+#define NCCL_STEPS 8
 
 void ss_net_init(struct ss_net *net, const struct ss_platform *p)
 {
@@ -25,6 +29,10 @@ void ss_net_init(struct ss_net *net, const struct ss_platform *p)
     net->nccl = 1;
     net->ll_busbw = card->nccl_ll_busbw;
     net->nccl_far = card->nccl_far;
+    net->nccl_fabric = card->nccl_fabric;
+    net->nccl_piece = CHANNELS * card->nccl_buffer / NCCL_STEPS;
+    net->net_simple = card->nccl_simple > 0;
+    net->net_trees = card->nccl_trees > 0;
     net->launch = card->kernel_latency;
     net->gpus_per_node = ss_platform_gpus_per_node(p);
     net->nics_per_node = ss_platform_nics_per_node(p);

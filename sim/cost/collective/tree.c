@@ -70,25 +70,40 @@ struct ss_collective_flows ss_tree_lower(struct ss_traffic t, const struct ss_gr
 
 /* ---- the algorithm ---- */
 
-static struct ss_traffic traffic(const struct ss_net *net, int kind, double bytes,
-                                 const struct ss_group_shape *g)
+static struct ss_traffic up_and_down(const struct ss_net *net, double sent, double bytes,
+                                     const struct ss_group_shape *g)
 {
-    (void)kind;
     struct ss_traffic t =
-        ss_traffic_nccl(net, 0, 2, 2 * (g->per_node - 1.), 2 * ss_log2_up(g->nodes), bytes, g);
-    t.far = ss_tree_hop(g); /* between two nodes it need not send twice the buffer, but measures no faster */
+        ss_traffic_nccl(net, 0, sent, 2, 2 * (g->per_node - 1.), 2 * ss_log2_up(g->nodes), bytes, g);
+    t.far = ss_tree_hop(g);
     return t;
+}
+
+/* Half of the buffer goes up and half comes down each tree; only of four nodes and more has one so many neighbours that it sends the
+ * buffer twice. */
+static struct ss_traffic traffic(const struct ss_net *net, double bytes, const struct ss_group_shape *g)
+{
+    return up_and_down(net, ss_tree_flows(g->nodes) / 4., bytes, g);
 }
 
 static double seconds(const struct ss_net *net, int kind, double bytes, const struct ss_group_shape *g)
 {
-    return ss_traffic_seconds(net, traffic(net, kind, bytes, g), g);
+    (void)kind;
+    return ss_traffic_seconds(net, traffic(net, bytes, g), g);
+}
+
+/* NCCL's own model of trees sends the buffer twice among any number of nodes (src/graph/tuning.cc). */
+static double judged(const struct ss_net *net, int kind, double bytes, const struct ss_group_shape *g)
+{
+    (void)kind;
+    return ss_traffic_seconds(net, up_and_down(net, 1, bytes, g), g);
 }
 
 static struct ss_collective_flows flows(const struct ss_net *net, int kind, double bytes,
                                         const struct ss_group_shape *g, int local)
 {
-    return ss_tree_lower(traffic(net, kind, bytes, g), g, local);
+    (void)kind;
+    return ss_tree_lower(traffic(net, bytes, g), g, local);
 }
 
 const struct ss_collective_algorithm ss_collective_tree = {
@@ -96,5 +111,6 @@ const struct ss_collective_algorithm ss_collective_tree = {
     .kinds = SS_COLL_BIT(SS_COLL_ALL_REDUCE),
     .hops = SS_HOP_BIT(SS_HOP_INTRA_NODE) | SS_HOP_BIT(SS_HOP_INTER_NODE) | SS_HOP_BIT(SS_HOP_TREE),
     .seconds = seconds,
+    .judged = judged,
     .flows = flows,
 };

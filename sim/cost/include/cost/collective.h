@@ -81,7 +81,10 @@ struct ss_net {
     int nccl; /* 1: NCCL's protocols carry rings and trees; 0: plain steps at the full rate, as user buffers */
     double
         ll_busbw; /* bytes/s that its protocol LL makes over NVLink at most; 0: half of what Simple makes */
-    double nccl_far;             /* s that its steps between nodes take over its own table */
+    double nccl_far;    /* s that its steps between nodes take over its own table in LL128 and Simple */
+    double nccl_fabric; /* and in any protocol, where the network is slower than InfiniBand */
+    double nccl_piece;  /* bytes that a tree's ranks hand on at once in Simple, on all channels */
+    int net_simple, net_trees;   /* 1: between nodes there is Simple alone; all-reduces take trees */
     double launch;               /* s that its kernel takes to start, as any other does */
     double dispatch_sms;         /* of a dispatcher that has its own kernels, DeepEP or HybridEP */
     double dispatch_rate;        /* bytes/s of copies that a dispatcher's SMs move; 0: as the links can */
@@ -114,6 +117,8 @@ struct ss_collective_algorithm {
     int (*applies)(const struct ss_net *net, const struct ss_group_shape *g);
     /* Time with nothing else on the links. */
     double (*seconds)(const struct ss_net *net, int kind, double bytes, const struct ss_group_shape *g);
+    /* What the choice among algorithms takes for it, as NCCL's own tuning does; NULL: the same. */
+    double (*judged)(const struct ss_net *net, int kind, double bytes, const struct ss_group_shape *g);
     /* Flows of a member on whose node there are `local` members of the group. */
     struct ss_collective_flows (*flows)(const struct ss_net *net, int kind, double bytes,
                                         const struct ss_group_shape *g, int local);
@@ -135,7 +140,7 @@ struct ss_collective_algorithm {
 SS_ALGORITHM_LIST(X)
 #undef X
 
-/* The fastest algorithm that applies, were each rank's share of the links its own: NCCL measures no fabric. */
+/* The algorithm that applies and is judged the fastest, were each rank's share of the links its own: NCCL measures no fabric. */
 const struct ss_collective_algorithm *ss_collective_choose(const struct ss_net *net, int kind, double bytes,
                                                            const struct ss_group_shape *g);
 /* Time of that one with nothing on the links but what the group's shape says. 0 for one member. */
@@ -161,9 +166,10 @@ struct ss_traffic {
 struct ss_traffic ss_traffic(const struct ss_net *net, double factor, double steps, double bytes,
                              const struct ss_group_shape *g);
 /* The same of an algorithm that NCCL runs in its fastest protocol for so many bytes: `near` steps over NVLink and `far` between
- * nodes; ring: 1 of a ring, 0 of a tree. As with algorithms, what the fabric takes does not change the choice. */
-struct ss_traffic ss_traffic_nccl(const struct ss_net *net, int ring, double factor, double near, double far,
-                                  double bytes, const struct ss_group_shape *g);
+ * nodes; ring: 1 of a ring, 0 of a tree; NICs send `sent` times what NVLinks do. As with algorithms, what the fabric takes does not
+ * change the choice. */
+struct ss_traffic ss_traffic_nccl(const struct ss_net *net, int ring, double sent, double factor, double near,
+                                  double far, double bytes, const struct ss_group_shape *g);
 /* s of a step of a small message between nodes. */
 double ss_nccl_hop(const struct ss_net *net);
 /* NICs that a group's members on one node drive: their share, for the node's other GPUs are members of groups that do the

@@ -83,7 +83,15 @@ extern "C" {
     X(nccl_ll_busbw, "ss.nccl.ll_busbw", BANDWIDTH, 0, 0, 0, 1e15,                                           \
       "busbw over NVLink at most of NCCL's protocol LL; 0: half of that of large messages")                  \
     X(nccl_far, "ss.nccl.net_latency", TIME, 0, 19e-6, 0, 1e-3,                                              \
-      "what a step of NCCL between nodes takes over its own table of latencies")                             \
+      "what a step of NCCL between nodes takes over its own table of latencies in LL128 and Simple")         \
+    X(nccl_fabric, "ss.nccl.fabric_latency", TIME, 0, 0, 0, 1e-2,                                            \
+      "what a step of NCCL between nodes takes in any protocol where the network is slower than InfiniBand") \
+    X(nccl_buffer, "ss.nccl.buffer", BYTES, 0, 4194304, 65536, 1e9,                                          \
+      "buffer of a channel in Simple (NCCL_BUFFSIZE), of which an eighth is the piece that a tree hands on") \
+    X(nccl_simple, "ss.nccl.net_simple", COUNT, 0, 0, 0, 1,                                                  \
+      "1: between nodes NCCL has its protocol Simple alone (NCCL_PROTO=Simple)")                             \
+    X(nccl_trees, "ss.nccl.net_trees", COUNT, 0, 0, 0, 1,                                                    \
+      "1: all-reduces between nodes take trees, as a cluster's tuner has it")                                \
     X(nic_exchange_half, "ss.nic.exchange_half_size", BYTES, 0, 0, 0, 1e9,                                   \
       "buffer of a rank up to which an all-to-all across nodes runs at half of its busbw")                   \
     X(pcie_bandwidth, "ss.pcie.bandwidth", BANDWIDTH, 1, 0, 1e8, 1e13,                                       \

@@ -50,8 +50,10 @@ struct ss_bench_point {
     double bytes;
     int collective;              /* COLLECTIVE: enum ss_collective_kind */
     struct ss_group_shape group; /* COLLECTIVE */
-    int fused, backward;         /* ATTENTION: cuDNN's, not flash; the backward's 2.5 times the FLOP */
-    int both;                    /* ATTENTION: forward and backward, of whose FLOP together it is 1 TFLOP */
+    /* COLLECTIVE: the one that the benchmark told NCCL to take, NULL: none */
+    const struct ss_collective_algorithm *algorithm;
+    int fused, backward;  /* ATTENTION: cuDNN's, not flash; the backward's 2.5 times the FLOP */
+    int both;             /* ATTENTION: forward and backward, of whose FLOP together it is 1 TFLOP */
     int fit;              /* 1: tells of the card or of the stack; 0: only held against its prediction */
     double queries, head; /* ATTENTION: tokens of a causal sequence, head dimension of queries and keys */
     double values;        /* ATTENTION: head dimension of values */
