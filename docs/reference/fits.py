@@ -58,9 +58,9 @@ REMOVED = (
      ((STACK, "ss.tp.overlap_sms", "H800", "16"),)),
     ("H800, H100 `ss.gemm.efficiency.bf16` (fitted)", "0.775", "0.748", "fitted within what kernels allow",
      ((H100, GEMM + "bf16", None, "0.775"),)),
-    ("h100-hbm2e-500w GEMMs over a 700 W card's (no source)", "0.85", "0.92", "A100: 271.2 TFLOP/s at 400 W, 252.9 at 300 W",
-     (("platforms/cards/h100-hbm2e-500w.xml", GEMM + "bf16", None, "0.636"),
-      ("platforms/cards/h100-hbm2e-500w.xml", GEMM + "fp8", None, "0.604"))),
+    ("h100-hbm2e-500w GEMMs over a 700 W card's (A100: 271.2 TFLOP/s at 400 W, 252.9 at 300 W)", "0.92", "0.861", "H100 PCIe (350 W) over SXM (700 W), an SM",
+     (("platforms/cards/h100-hbm2e-500w.xml", GEMM + "bf16", None, "0.69"),
+      ("platforms/cards/h100-hbm2e-500w.xml", GEMM + "fp8", None, "0.65"))),
 )
 
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Recipes: what a release sets for a model beside what a table of runs says (workloads/recipes.csv, each row with its
- * source). Published tables leave it out; a row whose recompute is "unknown" takes the recipe's words, which its own beat.
+ * source). Published tables leave it out. A recipe stands in for one column: a row whose recompute is "unknown", or which has tensor
+ * ranks and does not say whether their collectives overlap, takes its words, which its own beat.
  */
 #include <string.h>
 
@@ -18,12 +19,12 @@ static int agrees(const struct ss_csv *csv, size_t i, const char *column, const 
     return !field[0] || !strcmp(field, value);
 }
 
-static int is_of(const struct ss_table_row *r, const struct ss_csv *csv, size_t i)
+static int is_of(const struct ss_table_row *r, const struct ss_csv *csv, size_t i, const char *column)
 {
     static const char *const same[] = {"model", "gpu", "precision", "ep"};
     const char *stack = ss_csv_field(csv, i, ss_csv_column(csv, "stack"));
 
-    if (strncmp(ss_table_field(r, "stack"), stack, strlen(stack)) != 0)
+    if (strncmp(ss_table_field(r, "stack"), stack, strlen(stack)) != 0 || !agrees(csv, i, "column", column))
         return 0;
     for (size_t k = 0; k < SS_ARRAY_LEN(same); k++)
         if (!agrees(csv, i, same[k], ss_table_field(r, same[k])))
@@ -46,23 +47,35 @@ static int add_words(const struct ss_table_row *r, const struct ss_csv *csv, siz
     return rc;
 }
 
+/* The words of the first recipe that stands in for this column. */
+static int add_first(const struct ss_table_row *r, const struct ss_csv *csv, const char *column,
+                     struct ss_request *out)
+{
+    for (size_t i = 0; i < ss_csv_rows(csv); i++)
+        if (is_of(r, csv, i, column))
+            return add_words(r, csv, i, out);
+    return SS_OK;
+}
+
 int ss_table_add_recipe(const struct ss_table_row *r, struct ss_request *out)
 {
+    int recompute = ss_table_is(r, "recompute", "unknown");
+    int overlap =
+        ss_table_is(r, "tp_comm_overlap", "") && !ss_table_is(r, "tp", "1") && !ss_table_is(r, "tp", "");
     char path[4096];
     struct ss_csv *csv;
-    size_t i = 0;
 
-    if (!ss_table_is(r, "recompute", "unknown"))
+    if (!recompute && !overlap)
         return SS_OK;
     int rc = ss_data_find("workloads", "recipes", ".csv", path, sizeof path, r->err);
     if (!rc)
         rc = ss_csv_load(path, &csv, r->err);
     if (rc)
         return rc;
-    while (i < ss_csv_rows(csv) && !is_of(r, csv, i))
-        i++;
-    if (i < ss_csv_rows(csv))
-        rc = add_words(r, csv, i, out);
+    if (recompute)
+        rc = add_first(r, csv, "recompute", out);
+    if (overlap && !rc)
+        rc = add_first(r, csv, "tp_comm_overlap", out);
     ss_csv_free(csv);
     return rc;
 }

@@ -22,7 +22,8 @@ static void note_assumptions(const struct ss_table_row *r)
     if (ss_table_is(r, "sequence_parallel", ""))
         ss_note(r->notes, "sequence_parallel is off where the table does not say");
     if (ss_table_is(r, "tp_comm_overlap", ""))
-        ss_note(r->notes, "tp_comm_overlap is off where the table does not say");
+        ss_note(r->notes, "tp_comm_overlap is what workloads/recipes.csv has of the release where the table "
+                          "does not say, else off");
     if (ss_table_is(r, "grad_param_overlap", ""))
         ss_note(r->notes, "grad_param_overlap is off where the table does not say (FSDP always overlaps)");
 }

@@ -299,6 +299,37 @@ static void test_mixtures(void)
     ss_notes_free(&notes);
 }
 
+/* A row of tensor ranks that does not say whether their collectives overlap takes its release's recipe. */
+static void test_overlap_recipe(void)
+{
+    static const struct {
+        const char *stack, *model, *precision, *tp, *says;
+        int overlap;
+    } rows[] = {{"megatron-bridge-26.04", "llama3-70b", "fp8", "4", "", 1},
+                {"megatron-bridge-26.04", "llama3-70b", "fp8", "4", "false", 0},
+                {"megatron-bridge-26.04", "llama3-70b", "nvfp4", "4", "", 0},
+                {"megatron-bridge-26.04", "llama3-70b", "fp8", "1", "", 0},
+                {"nemo-24.12", "llama2-70b", "fp8", "4", "", 1},
+                {"megatron-lm-2025", "llama3-70b", "fp8", "4", "", 0}};
+    struct ss_notes notes = {0};
+
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        char text[1024];
+        struct ss_job job;
+        snprintf(
+            text, sizeof text,
+            "id,platform,stack,gpu,nodes,model,precision,tp,pp,micro_batch,global_batch,seq_length,recompute,"
+            "sequence_parallel,tp_comm_overlap,optimizer,outcome,iteration_ms\n"
+            "a,b200,%s,B200-180GB,8,%s,%s,%s,1,1,64,4096,none,true,%s,distributed,ok,9\n",
+            rows[i].stack, rows[i].model, rows[i].precision, rows[i].tp, rows[i].says);
+        struct ss_table *t = table_parse(text, &notes);
+        CU_ASSERT_EQUAL_FATAL(ss_table_job(t, 0, &job, &notes, NULL), 0);
+        CU_ASSERT_EQUAL(job.tp_comm_overlap, rows[i].overlap);
+        ss_table_free(t);
+    }
+    ss_notes_free(&notes);
+}
+
 /* A row that leaves recompute unknown takes its release's recipe; what it says itself beats that. */
 static void test_recipe(void)
 {
@@ -338,6 +369,7 @@ static void test_recipe(void)
 int main(void)
 {
     CU_TestInfo tests[] = {{"recipes of releases", test_recipe},
+                           {"overlap by recipe", test_overlap_recipe},
                            {"row as job", test_job},
                            {"choices of a named model", test_named_choices},
                            {"sizes of a named model", test_named_sizes},

@@ -59,7 +59,8 @@ int ss_table_add_denied(const struct ss_table_row *r, const struct ss_table_colu
 /* table_flags.c: adds the words of the column `flags` in a place of their own; `columns` has those of all other columns. */
 int ss_table_add_flags(const struct ss_table_row *r, const struct ss_request *columns,
                        struct ss_request *out);
-/* recipes.c: adds the words of the release's recipe, in a place of their own, where the row leaves recompute unknown. */
+/* recipes.c: adds the words of the release's recipe, in a place of their own, where the row leaves recompute unknown, or open whether
+ * collectives of its tensor ranks overlap. */
 int ss_table_add_recipe(const struct ss_table_row *r, struct ss_request *out);
 /* table_model.c: loads the model of that name, where there is one. */
 int ss_table_load_named(struct ss_table_row *r);
