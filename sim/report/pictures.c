@@ -65,7 +65,8 @@ static int replay(struct album *a, int engine, struct ss_error *err)
     observers[n++] = (struct ss_observer){a, r->progress ? on_span : NULL, on_transfer, on_memory};
     if (r->gantt || r->report)
         observers[n++] = ss_book_observer(&a->book);
-    if (r->trace && ss_trace_begin(a->program, a->start, a->end, r->trace, &a->trace, &observers[n++]))
+    if (r->trace && ss_trace_begin(a->program, r->run ? r->run->plan : NULL, a->start, a->end, r->trace,
+                                   &a->trace, &observers[n++]))
         return ss_fail(err, SS_ERR_NOMEM, NULL, 0, "out of memory for the trace");
     rc = ss_replay(a->program, engine, observers, n, NULL, err);
     if (rc)

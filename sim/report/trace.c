@@ -14,10 +14,8 @@
 #include "base/base.h"
 #include "report/follow.h"
 #include "report/names.h"
-
-/* Thread ids are unique over all processes: some viewers look threads up without their process. */
-#define TID_STRIDE 1000
-enum { TID_MAIN = 0, TID_SEND = 1, TID_STREAM = 500 };
+#include "report/trace_kernels.h"
+#include "report/trace_write.h"
 
 /* An arrow on its way to the work that needs the message. */
 struct arrow {
@@ -38,59 +36,14 @@ struct lane {
 
 struct ss_trace {
     const struct ss_program *p;
-    FILE *out;
+    struct ss_trace_writer w;
     double from, to;
     struct ss_follow follow;
+    struct ss_kernel_rows *kernels; /* NULL: none are known */
     struct lane *lane;
     int *send_lane; /* [channel]: number among the class's outgoing channels */
-    int nevents, arrows, failed;
+    int arrows, failed;
 };
-
-/* Times are whole picoseconds. In a double: 64 bits end after 107 days, SS_LONGEST_S is far behind them. */
-static double picoseconds(double seconds)
-{
-    return round(seconds * 1e12);
-}
-
-static void put_us(double ps, FILE *out)
-{
-    char text[48];
-    size_t n = (size_t)snprintf(text, sizeof text, "%07.0f", ps), point = n - 6;
-
-    while (n > point && text[n - 1] == '0')
-        n--;
-    fwrite(text, 1, point, out);
-    if (n > point) {
-        fputc('.', out);
-        fwrite(text + point, 1, n - point, out);
-    }
-}
-
-static int tid(int cls, int number)
-{
-    return (cls + 1) * TID_STRIDE + number;
-}
-
-static void event_begin(struct ss_trace *t, char ph, int cls, int number, double time)
-{
-    fprintf(t->out, "%s{\"ph\":\"%c\",\"pid\":%d,\"tid\":%d,\"ts\":", t->nevents++ ? ",\n" : "", ph, cls + 1,
-            tid(cls, number));
-    put_us(picoseconds(time), t->out);
-}
-
-/* Its end is rounded, not its length: then neighbours meet and children stay inside. */
-static void put_dur(struct ss_trace *t, double start, double end)
-{
-    fputs(",\"dur\":", t->out);
-    put_us(picoseconds(end) - picoseconds(start), t->out);
-}
-
-static void put_name(struct ss_trace *t, const char *name, const char *category)
-{
-    fputs(",\"name\":", t->out);
-    ss_put_json_text(name, t->out);
-    fprintf(t->out, ",\"cat\":\"%s\"", category);
-}
 
 static int outside(const struct ss_trace *t, double start, double end)
 {
@@ -102,9 +55,9 @@ static void put_slot(struct ss_trace *t, int cls, int slot)
 {
     const struct ss_program_slot *s = &t->p->classes[cls].slots[slot];
 
-    fprintf(t->out, ",\"args\":{\"slot\":%d", slot);
+    fprintf(t->w.out, ",\"args\":{\"slot\":%d", slot);
     if (s->phase >= 0)
-        fprintf(t->out, ",\"phase\":\"%s\",\"microbatch\":%d,\"chunk\":%d", ss_phase_name(s->phase),
+        fprintf(t->w.out, ",\"phase\":\"%s\",\"microbatch\":%d,\"chunk\":%d", ss_phase_name(s->phase),
                 s->microbatch, s->chunk);
 }
 
@@ -112,15 +65,15 @@ static void put_mix(struct ss_trace *t, const struct ss_mix *mix, double start, 
 {
     int first = 1;
 
-    fputs(",\"us\":{", t->out);
+    fputs(",\"us\":{", t->w.out);
     for (int l = 0; l < SS_LABEL_COUNT; l++) {
         if (!(mix->fraction[l] > 0))
             continue;
-        fprintf(t->out, "%s\"%s\":", first ? "" : ",", ss_label_name(l));
-        put_us(picoseconds(mix->fraction[l] * (end - start)), t->out);
+        fprintf(t->w.out, "%s\"%s\":", first ? "" : ",", ss_label_name(l));
+        ss_trace_us(&t->w, mix->fraction[l] * (end - start));
         first = 0;
     }
-    fputs("}}}", t->out);
+    fputs("}}}", t->w.out);
 }
 
 static void put_compute(struct ss_trace *t, int cls, int slot, int event, const char *name, double start,
@@ -128,9 +81,9 @@ static void put_compute(struct ss_trace *t, int cls, int slot, int event, const 
 {
     const struct ss_event *e = ss_place_event(t->p, cls, slot, event);
 
-    event_begin(t, 'X', cls, TID_MAIN, start);
-    put_dur(t, start, end);
-    put_name(t, name, "run");
+    ss_trace_event(&t->w, 'X', cls, SS_TID_MAIN, start);
+    ss_trace_duration(&t->w, start, end);
+    ss_trace_name(&t->w, name, "run");
     put_slot(t, cls, slot);
     put_mix(t, &t->p->mixes[e->index], start, end);
 }
@@ -147,11 +100,11 @@ static void close_slot(struct ss_trace *t, int cls)
     if (l->ncompute == 1 && !outside(t, l->slot_start, l->slot_end)) {
         put_compute(t, cls, l->slot, l->held_event, name, l->slot_start, l->slot_end);
     } else if (!outside(t, l->slot_start, l->slot_end)) {
-        event_begin(t, 'X', cls, TID_MAIN, l->slot_start);
-        put_dur(t, l->slot_start, l->slot_end);
-        put_name(t, name, "slot");
+        ss_trace_event(&t->w, 'X', cls, SS_TID_MAIN, l->slot_start);
+        ss_trace_duration(&t->w, l->slot_start, l->slot_end);
+        ss_trace_name(&t->w, name, "slot");
         put_slot(t, cls, l->slot);
-        fputs("}}", t->out);
+        fputs("}}", t->w.out);
     }
     l->ncompute = 0;
 }
@@ -184,9 +137,9 @@ static void put_wait(struct ss_trace *t, int cls, int slot, const char *label, c
         return;
     for (int l = 0; l < SS_LABEL_COUNT; l++)
         mix.fraction[l] = !strcmp(label, ss_label_name(l));
-    event_begin(t, 'X', cls, TID_MAIN, start);
-    put_dur(t, start, end);
-    put_name(t, category[0] == 'i' ? "idle" : label, category);
+    ss_trace_event(&t->w, 'X', cls, SS_TID_MAIN, start);
+    ss_trace_duration(&t->w, start, end);
+    ss_trace_name(&t->w, category[0] == 'i' ? "idle" : label, category);
     put_slot(t, cls, slot);
     put_mix(t, &mix, start, end);
 }
@@ -202,9 +155,9 @@ static void end_arrows(struct ss_trace *t, int cls, int slot, int event, double 
         if (slot < a.until.slot || (slot == a.until.slot && event < a.until.event)) {
             l->arrows[kept++] = a;
         } else if (!outside(t, start, end)) {
-            event_begin(t, 'f', cls, TID_MAIN, start);
-            put_name(t, "message", "send");
-            fprintf(t->out, ",\"bp\":\"e\",\"id\":%d}", a.id);
+            ss_trace_event(&t->w, 'f', cls, SS_TID_MAIN, start);
+            ss_trace_name(&t->w, "message", "send");
+            fprintf(t->w.out, ",\"bp\":\"e\",\"id\":%d}", a.id);
         }
     }
     l->narrows = kept;
@@ -213,6 +166,8 @@ static void end_arrows(struct ss_trace *t, int cls, int slot, int event, double 
 static void compute_span(struct ss_trace *t, int cls, int slot, int event, double start, double end)
 {
     struct lane *l = &t->lane[cls];
+
+    ss_kernel_rows_span(t->kernels, cls, slot, event, start, end);
 
     if (l->ncompute == 1)
         put_part(t, cls, l->slot, l->held_event, l->slot_start, l->slot_end);
@@ -250,17 +205,18 @@ static void put_message(struct ss_trace *t, int channel, struct ss_place send, i
     const struct ss_channel *c = &t->p->channels[channel];
     char name[64];
 
-    event_begin(t, 'X', c->from, TID_SEND + t->send_lane[channel], start);
-    put_dur(t, start, end);
-    put_name(t, send.slot < 0 ? "send" : ss_slot_name(t->p, c->from, send.slot, name, sizeof name), "send");
-    fputs(",\"args\":{\"to\":", t->out);
-    ss_put_json_text(t->p->classes[c->to].name, t->out);
-    fputs(",\"bytes\":", t->out);
-    ss_put_number(bytes, 0, t->out);
-    fputs("}}", t->out);
-    event_begin(t, 's', c->from, TID_SEND + t->send_lane[channel], start);
-    put_name(t, "message", "send");
-    fprintf(t->out, ",\"id\":%d}", id);
+    ss_trace_event(&t->w, 'X', c->from, SS_TID_SEND + t->send_lane[channel], start);
+    ss_trace_duration(&t->w, start, end);
+    ss_trace_name(&t->w, send.slot < 0 ? "send" : ss_slot_name(t->p, c->from, send.slot, name, sizeof name),
+                  "send");
+    fputs(",\"args\":{\"to\":", t->w.out);
+    ss_put_json_text(t->p->classes[c->to].name, t->w.out);
+    fputs(",\"bytes\":", t->w.out);
+    ss_put_number(bytes, 0, t->w.out);
+    fputs("}}", t->w.out);
+    ss_trace_event(&t->w, 's', c->from, SS_TID_SEND + t->send_lane[channel], start);
+    ss_trace_name(&t->w, "message", "send");
+    fprintf(t->w.out, ",\"id\":%d}", id);
 }
 
 static void message(struct ss_trace *t, int channel, double start, double end, double bytes)
@@ -294,12 +250,12 @@ static void on_transfer(void *ctx, int channel, int collective, double start, do
         int cls = c->members[i], stream = ss_follow_post(&t->follow, cls, collective, &post);
         if (outside(t, start, end))
             continue;
-        event_begin(t, 'X', cls, TID_STREAM + (stream < 0 ? 0 : stream), start);
-        put_dur(t, start, end);
-        put_name(t, c->name, ss_label_name(c->label));
-        fputs(",\"args\":{\"bytes\":", t->out);
-        ss_put_number(c->bytes, 0, t->out);
-        fputs("}}", t->out);
+        ss_trace_event(&t->w, 'X', cls, SS_TID_STREAM + (stream < 0 ? 0 : stream), start);
+        ss_trace_duration(&t->w, start, end);
+        ss_trace_name(&t->w, c->name, ss_label_name(c->label));
+        fputs(",\"args\":{\"bytes\":", t->w.out);
+        ss_put_number(c->bytes, 0, t->w.out);
+        fputs("}}", t->w.out);
     }
 }
 
@@ -312,10 +268,10 @@ static void put_memory(struct ss_trace *t, int cls)
     for (int m = 0; m < SS_MEM_COUNT; m++) {
         if (!(l->dirty & 1u << m) || l->memory_time > t->to)
             continue;
-        event_begin(t, 'C', cls, TID_MAIN, l->memory_time);
-        fprintf(t->out, ",\"name\":\"memory: %s\",\"args\":{\"MiB\":", ss_mem_name(m));
-        ss_put_number((t->p->classes[cls].memory[m] + l->memory[m]) / SS_MIB, 3, t->out);
-        fputs("}}", t->out);
+        ss_trace_event(&t->w, 'C', cls, SS_TID_MAIN, l->memory_time);
+        fprintf(t->w.out, ",\"name\":\"memory: %s\",\"args\":{\"MiB\":", ss_mem_name(m));
+        ss_put_number((t->p->classes[cls].memory[m] + l->memory[m]) / SS_MIB, 3, t->w.out);
+        fputs("}}", t->w.out);
     }
     l->dirty = 0;
 }
@@ -335,55 +291,47 @@ static void on_memory(void *ctx, int cls, int slot, int event, double time, int 
 
 /* ---- names of processes and threads ---- */
 
-static void put_meta(struct ss_trace *t, const char *what, int cls, int number, const char *name)
-{
-    fprintf(t->out, "%s{\"ph\":\"M\",\"pid\":%d,\"tid\":%d,\"name\":\"%s\",\"args\":{\"name\":",
-            t->nevents++ ? ",\n" : "", cls + 1, tid(cls, number), what);
-    ss_put_json_text(name, t->out);
-    fputs("}}", t->out);
-}
-
 static void put_names(struct ss_trace *t, int cls)
 {
     const struct ss_program *p = t->p;
     char name[128];
     int sends = 0;
 
-    put_meta(t, "process_name", cls, TID_MAIN, ss_class_name(p, cls, name, sizeof name));
-    fprintf(t->out,
+    ss_trace_title(&t->w, "process_name", cls, SS_TID_MAIN, ss_class_name(p, cls, name, sizeof name));
+    fprintf(t->w.out,
             ",\n{\"ph\":\"M\",\"pid\":%d,\"tid\":%d,\"name\":\"process_sort_index\",\"args\":{\"sort_index\":"
             "%d}}",
-            cls + 1, tid(cls, TID_MAIN), cls);
-    put_meta(t, "thread_name", cls, TID_MAIN, "compute");
+            cls + 1, ss_trace_tid(cls, SS_TID_MAIN), cls);
+    ss_trace_title(&t->w, "thread_name", cls, SS_TID_MAIN, "compute");
     for (int c = 0; c < p->nchannels; c++) {
         if (p->channels[c].from != cls)
             continue;
-        t->send_lane[c] = sends % (TID_STREAM - TID_SEND);
-        if (sends++ >= TID_STREAM - TID_SEND)
+        t->send_lane[c] = sends % (SS_TID_STREAM - SS_TID_SEND);
+        if (sends++ >= SS_TID_STREAM - SS_TID_SEND)
             continue; /* shares the thread of an earlier one */
         snprintf(name, sizeof name, "send to %s, tag %d", p->classes[p->channels[c].to].name,
                  p->channels[c].tag);
-        put_meta(t, "thread_name", cls, TID_SEND + t->send_lane[c], name);
+        ss_trace_title(&t->w, "thread_name", cls, SS_TID_SEND + t->send_lane[c], name);
     }
     for (int s = 0; s < p->classes[cls].nstreams; s++) {
         snprintf(name, sizeof name, "collectives, stream %d%s", s,
                  ss_stream_of_experts(p, cls, s) ? ", ep" : "");
-        put_meta(t, "thread_name", cls, TID_STREAM + s, name);
+        ss_trace_title(&t->w, "thread_name", cls, SS_TID_STREAM + s, name);
     }
     for (int m = 0; m < SS_MEM_COUNT; m++)
         t->lane[cls].dirty |= (unsigned)(p->classes[cls].memory[m] > 0) << m;
     put_memory(t, cls);
 }
 
-int ss_trace_begin(const struct ss_program *p, double window_start, double window_end, FILE *out,
-                   struct ss_trace **trace, struct ss_observer *observer)
+int ss_trace_begin(const struct ss_program *p, const struct ss_plan *plan, double window_start,
+                   double window_end, FILE *out, struct ss_trace **trace, struct ss_observer *observer)
 {
     struct ss_trace *t = ss_calloc(1, sizeof *t);
 
     if (!t)
         return SS_ERR_NOMEM;
     t->p = p;
-    t->out = out;
+    t->w.out = out;
     t->from = window_start;
     t->to = window_end;
     t->lane = ss_calloc((size_t)p->nclasses + 1, sizeof *t->lane);
@@ -397,6 +345,10 @@ int ss_trace_begin(const struct ss_program *p, double window_start, double windo
     fprintf(out, ",\"stepsim\":\"%s\"},\n\"traceEvents\":[\n", ss_version());
     for (int c = 0; c < p->nclasses; c++)
         put_names(t, c);
+    if (ss_kernel_rows_begin(&t->w, p, plan, window_start, window_end, &t->kernels)) {
+        ss_trace_free(t);
+        return SS_ERR_NOMEM;
+    }
     *trace = t;
     *observer = (struct ss_observer){t, on_span, on_transfer, on_memory};
     return SS_OK;
@@ -404,19 +356,19 @@ int ss_trace_begin(const struct ss_program *p, double window_start, double windo
 
 static void put_load(struct ss_trace *t, const struct ss_bins *b, int link, int bin, double load)
 {
-    fprintf(t->out, "%s{\"ph\":\"C\",\"pid\":0,\"ts\":", t->nevents++ ? ",\n" : "");
-    put_us(picoseconds(b->start + bin * b->width), t->out);
-    fputs(",\"name\":", t->out);
-    ss_put_json_text(t->p->links[link].name, t->out);
-    fputs(",\"args\":{\"percent\":", t->out);
-    ss_put_number(load * 100, 2, t->out);
-    fputs("}}", t->out);
+    fprintf(t->w.out, "%s{\"ph\":\"C\",\"pid\":0,\"ts\":", t->w.nevents++ ? ",\n" : "");
+    ss_trace_us(&t->w, b->start + bin * b->width);
+    fputs(",\"name\":", t->w.out);
+    ss_put_json_text(t->p->links[link].name, t->w.out);
+    fputs(",\"args\":{\"percent\":", t->w.out);
+    ss_put_number(load * 100, 2, t->w.out);
+    fputs("}}", t->w.out);
 }
 
 static void put_loads(struct ss_trace *t, const struct ss_bins *b)
 {
-    fprintf(t->out, "%s{\"ph\":\"M\",\"pid\":0,\"name\":\"process_name\",\"args\":{\"name\":\"links\"}}",
-            t->nevents++ ? ",\n" : "");
+    fprintf(t->w.out, "%s{\"ph\":\"M\",\"pid\":0,\"name\":\"process_name\",\"args\":{\"name\":\"links\"}}",
+            t->w.nevents++ ? ",\n" : "");
     for (int l = 0; l < t->p->nlinks; l++) {
         double last = 0;
         if (!(b->link_bytes[l] > 0))
@@ -441,7 +393,7 @@ void ss_trace_end(struct ss_trace *t, const struct ss_bins *bins, double makespa
                      t->lane[c].last_end, makespan);
     }
     put_loads(t, bins);
-    fputs("\n]}\n", t->out);
+    fputs("\n]}\n", t->w.out);
 }
 
 int ss_trace_failed(const struct ss_trace *t)
@@ -456,6 +408,7 @@ void ss_trace_free(struct ss_trace *t)
     for (int c = 0; t->lane && c < t->p->nclasses; c++)
         free(t->lane[c].arrows);
     ss_follow_free(&t->follow);
+    ss_kernel_rows_free(t->kernels);
     free(t->lane);
     free(t->send_lane);
     free(t);

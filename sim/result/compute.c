@@ -120,7 +120,11 @@ static int count_class(const struct ss_plan *plan, int cls, struct ss_compute_st
         return ss_fail(err, SS_ERR_NOMEM, NULL, 0, "out of memory");
     for (int i = 0; i < s->nslots[stage]; i++) {
         const struct ss_slot *slot = &s->slots[stage][i];
-        c.times[place_of(chunks, slot->phase, slot->chunk, slot->chunk2)] += times_of(s, stage, i);
+        int apart = slot->phase == SS_PHASE_FB && !plan->classes[cls].pairs; /* one after the other */
+        int phase = apart ? SS_PHASE_F : slot->phase;
+        c.times[place_of(chunks, phase, slot->chunk, slot->chunk2)] += times_of(s, stage, i);
+        if (apart)
+            c.times[place_of(chunks, SS_PHASE_B, slot->chunk2, 0)] += times_of(s, stage, i);
     }
     int rc = ss_plan_kernels_visit(plan, cls, count_step, &c, err);
     free(c.times);

@@ -248,20 +248,29 @@ static const char *const common[] = {"--platform",
                                      "--sequence-parallel"};
 #define NCOMMON (sizeof common / sizeof *common)
 
-/* The trace of a job with these words more. */
-static void check_job(const char *const *words, size_t n)
+/* Runs a job with these words more; the caller frees both. */
+static void run_job(const char *const *words, size_t n, int level, struct ss_scenario **scenario,
+                    struct ss_run *run)
 {
-    const char *all[NCOMMON + 8];
-    struct ss_scenario *scenario = NULL;
+    const struct ss_run_options options = {.plan = {.level = level}};
+    const char *all[NCOMMON + 10];
     struct ss_error err = {0};
-    struct ss_run run;
 
     memcpy(all, common, sizeof common);
     memcpy(all + NCOMMON, words, n * sizeof *words);
-    CU_ASSERT_EQUAL_FATAL(make_scenario((int)(NCOMMON + n), (char *const *)all, &scenario, &err), 0);
-    if (ss_run_scenario(scenario, NULL, &run, &err))
+    CU_ASSERT_EQUAL_FATAL(make_scenario((int)(NCOMMON + n), (char *const *)all, scenario, &err), 0);
+    if (ss_run_scenario(*scenario, &options, run, &err))
         fprintf(stderr, "%s: %s\n", words[n - 1], err.message);
-    CU_ASSERT_PTR_NOT_NULL_FATAL(run.program);
+    CU_ASSERT_PTR_NOT_NULL_FATAL(run->program);
+}
+
+/* The trace of a job with these words more. */
+static void check_job(const char *const *words, size_t n)
+{
+    struct ss_scenario *scenario = NULL;
+    struct ss_run run;
+
+    run_job(words, n, SS_LEVEL_CHUNK, &scenario, &run);
     check_trace(run.program, SS_ENGINE_NATIVE);
     check_trace(run.program, SS_ENGINE_SIMGRID);
     ss_run_free(&run);
@@ -286,6 +295,81 @@ static void test_every_schedule(void)
         const char *words[] = {"--schedule", names[i]};
         check_job(words, 2);
     }
+}
+
+/* Seconds of a class's kernels by kind: the rows behind its streams. */
+static void add_kernels(const struct trace *t, int cls, double *part)
+{
+    json_t *e;
+    size_t i;
+
+    json_array_foreach(t->events, i, e)
+    {
+        const char *category = json_string_value(json_object_get(e, "cat"));
+        if (category && !strcmp(category, "kernel") && number(e, "pid") == cls + 1)
+            part[(int)number(e, "tid") % 1000 - 900] += 1e-6 * number(e, "dur");
+    }
+}
+
+/* At layer level the rows of kernels sum to the labels that kernels have, and, where nothing runs beside them, kind by kind to what
+ * the answer has of the stage. */
+static void check_kernels(const char *const *words, size_t n, int alone)
+{
+    struct ss_scenario *scenario = NULL;
+    struct ss_compute *compute = NULL;
+    struct ss_run run;
+
+    run_job(words, n, SS_LEVEL_LAYER, &scenario, &run);
+    struct drawn d = draw(run.program, SS_ENGINE_NATIVE, (struct ss_picture_request){.run = &run}, 1);
+    struct trace t = load(&d);
+    CU_ASSERT_EQUAL_FATAL(ss_compute_open(&run, &compute, NULL), 0);
+    CU_ASSERT_EQUAL_FATAL(d.timeline->nclasses, compute->nstages);
+    check_nesting(t.spans, t.n);
+    for (int c = 0; c < d.timeline->nclasses; c++) {
+        double part[SS_PARTS] = {0}, all = 0, *spent = d.timeline->spent[c];
+        const struct ss_compute_stage *stage = &compute->stages[run.program->classes[c].stage];
+        add_kernels(&t, c, part);
+        for (int i = 0; i < SS_PARTS; i++) {
+            double sum = stage->compute[i] + stage->recompute[i];
+            all += part[i];
+            CU_ASSERT(!alone || fabs(part[i] - sum) <= 1e-6 * d.timeline->iteration_s);
+        }
+        CU_ASSERT_DOUBLE_EQUAL(all, spent[SS_LABEL_COMPUTE] + spent[SS_LABEL_RECOMPUTE],
+                               1e-6 * d.timeline->iteration_s);
+    }
+    ss_compute_free(compute);
+    unload(&t);
+    drop(&d);
+    ss_run_free(&run);
+    ss_scenario_free(scenario);
+}
+
+static void test_kernels(void)
+{
+    static const char alone[] = "ss.tp.async_backward=0"; /* no collective holds SMs beside a GEMM */
+    static const char *const full[] = {"--spread",
+                                       "0",
+                                       "--set",
+                                       alone,
+                                       "--recompute-granularity",
+                                       "full",
+                                       "--recompute-method",
+                                       "uniform",
+                                       "--recompute-num-layers",
+                                       "1"};
+    static const char *const buckets[] = {"--spread",
+                                          "0",
+                                          "--num-layers-per-virtual-pipeline-stage",
+                                          "4",
+                                          "--overlap-grad-reduce",
+                                          "--overlap-param-gather"};
+    static const char *const split[] = {"--spread", "0", "--set", alone, "--schedule", "zb-h1"};
+    static const char *const pairs[] = {"--spread", "0", "--set", alone, "--schedule", "dualpipe"};
+
+    check_kernels(full, 10, 1);
+    check_kernels(buckets, 6, 0);
+    check_kernels(split, 6, 1);
+    check_kernels(pairs, 6, 1);
 }
 
 /* A slot of several computations is a slice around theirs; the counter ends where it began. */
@@ -358,6 +442,7 @@ static void test_link_load(void)
 int main(void)
 {
     CU_TestInfo tests[] = {{"two ranks", test_two_ranks},
+                           {"kernels", test_kernels},
                            {"a job", test_job},
                            {"every schedule", test_every_schedule},
                            {"parts of a slot", test_parts_of_a_slot},
