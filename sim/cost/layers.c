@@ -245,6 +245,20 @@ static void expert_params(struct ss_param_count *p, const struct ss_layer_set *s
     p->expert_tensors += run->count * (flat ? 1 : tensors);
 }
 
+/* Elements of one weight of each shape. */
+static double weight_shapes(const struct ss_ops *ops)
+{
+    double sum = 0;
+    for (int i = 0; i < ops->n; i++) {
+        const struct ss_op *op = &ops->op[i];
+        int seen = !(op->gemm_params > 0);
+        for (int j = 0; j < i && !seen; j++)
+            seen = ops->op[j].gemm_params > 0 && ops->op[j].n == op->n && ops->op[j].k == op->k;
+        sum += seen ? 0 : op->n * op->k;
+    }
+    return sum;
+}
+
 static void transformer_params(struct ss_param_count *p, const struct ss_ops *ops)
 {
     double layer = ss_ops_params(ops);
@@ -253,6 +267,7 @@ static void transformer_params(struct ss_param_count *p, const struct ss_ops *op
         p->layer_gemm = ss_ops_gemm_params(ops);
     }
     p->tensor = fmax(p->tensor, ss_ops_largest_params(ops));
+    p->shapes = fmax(p->shapes, weight_shapes(ops));
 }
 
 /* Multi-token prediction's layer has its gradients before the numbered ones. */
@@ -324,6 +339,7 @@ void ss_param_count_add(struct ss_param_count *sum, const struct ss_param_count 
     sum->border = fmax(sum->border, chunk->border);
     sum->borders += chunk->borders;
     sum->tensor = fmax(sum->tensor, chunk->tensor);
+    sum->shapes = fmax(sum->shapes, chunk->shapes);
 }
 
 /* ---- phases ---- */

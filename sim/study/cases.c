@@ -10,6 +10,7 @@
 #include "model/stack_internal.h"
 #include "stepsim/bands.h"
 #include "stepsim/flags.h"
+#include "stepsim/params.h"
 #include "stepsim/scenario.h"
 #include "study/study_internal.h"
 
@@ -357,6 +358,15 @@ double ss_prediction_timer(const struct ss_prediction *p, const char *name)
         if (!strcmp(p->timers[i].name, name))
             return p->timers[i].seconds;
     return NAN;
+}
+
+const char *ss_case_memory_kind(const struct ss_case *c)
+{
+    const char *told = ss_table_get(c->table, c->row, "memory_kind");
+
+    if (told[0] || !(c->measured_bytes > 0))
+        return told;
+    return ss_prop_word(SS_PROP_memory_reported, c->stack.memory_reported);
 }
 
 double ss_prediction_memory(const struct ss_prediction *p, const char *memory_kind)

@@ -32,7 +32,7 @@ static double collective_seconds(const struct ss_observations *o, int point)
 
 static const char *memory_kind(const struct ss_case *c)
 {
-    return c->table ? ss_table_get(c->table, c->row, "memory_kind") : "reserved";
+    return c->table ? ss_case_memory_kind(c) : "reserved";
 }
 
 /* A run whose numbers cannot be had with these props is as far off as can be; the fit turns back. */

@@ -78,7 +78,7 @@ static void fill_words(const struct ss_case *c, struct ss_validation_row *row)
     take(row->precision, sizeof row->precision, c, "precision", ss_precision_name(c->job.precision));
     take(row->quality, sizeof row->quality, c, "quality", "");
     take(row->outcome, sizeof row->outcome, c, "outcome", "ok");
-    take(row->memory_kind, sizeof row->memory_kind, c, "memory_kind", c->measured_bytes > 0 ? "device" : "");
+    ss_copy(row->memory_kind, sizeof row->memory_kind, ss_case_memory_kind(c));
     ss_table_number(c->table, c->row, "nodes", 0, &nodes, NULL);
     ss_table_number(c->table, c->row, "gpus_per_node", 0, &gpus, NULL);
     row->gpus = c->platform ? ss_platform_nodes(c->platform) * ss_platform_gpus_per_node(c->platform)

@@ -25,7 +25,7 @@ static int predict(const struct ss_case *c, const struct ss_run_options *options
     if (rc || p.state != SS_CASE_READY)
         return rc;
     out->seconds = p.summary.iteration_s;
-    out->bytes = ss_prediction_memory(&p, ss_table_get(c->table, c->row, "memory_kind"));
+    out->bytes = ss_prediction_memory(&p, ss_case_memory_kind(c));
     return SS_OK;
 }
 

@@ -246,6 +246,65 @@ static void test_loss(void)
     }
 }
 
+/* An output layer that adds up its weight's gradient in place is at its peak with an empty one, beside the gradient of 2,048 tokens' logits:
+ * the gradient of its input, or under sequence parallelism what it gathers, and input and gradient before the scatter. */
+static void test_output_gradient(void)
+{
+    const double logits = 2048.0 * 128512, hidden = 2048.0 * 4096, weight = 128512.0 * 4096;
+#define FUSED PROP("ss.fused.cross_entropy", "1") PROP("ss.fused.wgrad_accumulation", "1")
+    const struct {
+        const char *props, *flags;
+        double peak;
+    } rows[] = {
+        {PROP("ss.fused.cross_entropy", "1") PROP("ss.fused.wgrad_accumulation", "0"), "", 4 * logits},
+        {FUSED, "", 2 * (logits + weight + hidden)},
+        {FUSED, "--tp 2 --sequence-parallel", logits + weight + 6 * hidden},
+        {PROP("ss.fused.wgrad_accumulation", "1"), "--seq 8192", 4 * 8 * logits},
+    };
+
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        struct fixture f;
+        struct ss_ops loss;
+        char flags[256];
+        snprintf(flags, sizeof flags, "--model llama3.1-8b --mbs 1 --gbs 1024 --bf16 %s %s",
+                 strstr(rows[i].flags, "--seq ") ? "" : "--seq 2048", rows[i].flags);
+        CU_ASSERT_EQUAL_FATAL(fixture_open(&f, rows[i].props, flags), 0);
+        ss_layer_operators(SS_LAYER_LOSS, &f.c.shape, &f.stack, &loss);
+        const struct ss_op *entropy = &loss.op[loss.n - 1];
+        CU_ASSERT_DOUBLE_EQUAL(entropy->saved_bytes + entropy->working_bytes, rows[i].peak, 1);
+    }
+}
+
+/* Static bytes beside tensors of a rank of Llama-3.1-8B without tensor parallelism. */
+static double other_bytes(const char *set)
+{
+    const char *words[] = {
+        "--platform", "h100",        "--nodes", "1",     "--stack", "megatron-bridge-25.09",
+        "--model",    "llama3.1-8b", "--bf16",  "--mbs", "1",       "--gbs",
+        "8",          "--seq",       "2048",    "--set", set};
+    struct ss_scenario *scenario = NULL;
+    struct ss_error err = {0};
+    struct ss_run run;
+
+    CU_ASSERT_EQUAL_FATAL(
+        make_scenario((int)(sizeof words / sizeof *words), (char *const *)words, &scenario, &err), 0);
+    CU_ASSERT_EQUAL_FATAL(ss_run_scenario(scenario, NULL, &run, &err), 0);
+    double bytes = run.plan->classes[0].memory[SS_MEM_OTHER];
+    ss_run_free(&run);
+    ss_scenario_free(scenario);
+    return bytes;
+}
+
+/* One 16-bit gradient of each shape of weights: QKV, projection, FC1 and FC2. */
+static void test_dummy_gradients(void)
+{
+    const double rows = 6144 + 4096 + 28672 + 14336;
+
+    CU_ASSERT_DOUBLE_EQUAL(other_bytes("ss.memory.dummy_gradients=1") -
+                               other_bytes("ss.memory.dummy_gradients=0"),
+                           2 * rows * 4096, 1);
+}
+
 /* The largest working set of a layer of tensor 1: gradients of 2 x 14336 and 14336 columns less FC2's input of 14336 (in
  * fp8 half of that), or only the latter where the backward works in place. */
 static void test_working(void)
@@ -404,6 +463,8 @@ int main(void)
                            {"static", test_static},
                            {"gathered parameters", test_gathered},
                            {"loss", test_loss},
+                           {"gradient of the output layer", test_output_gradient},
+                           {"empty gradients", test_dummy_gradients},
                            {"working set", test_working},
                            {"gathered K and V", test_gathered_keys},
                            {"recompute by block", test_block},

@@ -106,6 +106,28 @@ static void test_logged_stage(void)
     CU_ASSERT(mib[2] > 0 && mib[2] < mib[1]);
 }
 
+/* What a figure of memory is, the table says, else the stack: Megatron-Bridge logs what PyTorch has allocated. */
+static void test_reported_memory(void)
+{
+    static const struct {
+        const char *stack, *kind, *said;
+    } rows[] = {{"megatron-bridge-25.09", "", "allocated"},
+                {"megatron-bridge-25.09", "device", "device"},
+                {"megatron-2407", "", "device"}};
+    char text[1024];
+
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        snprintf(text, sizeof text,
+                 "id,platform,stack,nodes,model,precision,tp,micro_batch,global_batch,seq_length,outcome,"
+                 "memory_mib,"
+                 "memory_kind\na,h100,%s,1,llama3.1-8b,bf16,2,1,16,4096,ok,40000,%s\n",
+                 rows[i].stack, rows[i].kind);
+        struct ss_validation *v = validate(text);
+        CU_ASSERT_STRING_EQUAL(v->rows[0].memory_kind, rows[i].said);
+        ss_validation_free(v);
+    }
+}
+
 /* What a source does not say of recompute is shown from both ends; a dense row has no such bounds. */
 static void test_bounds(void)
 {
@@ -326,6 +348,7 @@ int main(void)
     CU_TestInfo tests[] = {{"flags that set", test_flags_set},
                            {"outcomes", test_outcomes},
                            {"the stage that is logged", test_logged_stage},
+                           {"reported memory", test_reported_memory},
                            {"bounds of recompute", test_bounds},
                            {"unsupported", test_unsupported},
                            {"statistics", test_statistics},

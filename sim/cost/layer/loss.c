@@ -30,9 +30,17 @@ static void projection(struct ss_ops *ops, const struct ss_shape *s)
     op->saved_bytes = own * (s->row + (s->model->final_norm ? 0 : s->h)) * s->e;
 }
 
+/* What the output layer's backward holds beside the logits' gradient: gradients of its input, what sequence parallelism gathers, and,
+ * though the weight's gradient is added up in place, an empty tensor as large, which autograd takes for it. */
+static double output_backward(const struct ss_shape *s, const struct ss_op *layer)
+{
+    return s->vocab * s->row * s->e + fmax(layer->working_bytes, s->tokens * s->row * s->e);
+}
+
 static void operators(struct ss_ops *ops, const struct ss_shape *s, const struct ss_stack *stack)
 {
     double logits = s->tokens * s->vocab;
+    double output = 0;
     struct ss_op *op;
     if (s->model->final_norm) {
         ss_op_norm(ops, s, stack, "final norm");
@@ -44,7 +52,9 @@ static void operators(struct ss_ops *ops, const struct ss_shape *s, const struct
     if (!s->model->final_norm && s->row == s->h) /* what a norm or a projection keeps else */
         op->saved_bytes = ss_op_kept_input(s, stack, s->e);
     op->gemm_params = 0; /* Megatron's own layer: stays in 16 bit under fp8 */
-    if (s->tied)         /* counted by the embedding where they share a stage; the plan adds the copy else */
+    if (stack->fused_wgrad_accumulation > 0)
+        output = output_backward(s, op);
+    if (s->tied) /* counted by the embedding where they share a stage; the plan adds the copy else */
         op->params = op->tensors = 0;
     if (s->model->output_bias > 0) {
         op->params += s->vocab;
@@ -60,6 +70,7 @@ static void operators(struct ss_ops *ops, const struct ss_shape *s, const struct
     double peak = s->tp > 1 && stack->loss_parallel_peak_bytes > 0 ? stack->loss_parallel_peak_bytes
                                                                    : stack->loss_peak_bytes;
     op->working_bytes = logits * (kept > s->e ? fmax(s->e, peak - kept) : s->e);
+    op->working_bytes = fmax(op->working_bytes, output + logits * (s->e - kept));
     if (stack->fused_linear_loss >
         0) { /* gradients of input and weight, made in the forward; logits of a piece */
         op->saved_bytes = (s->tokens + s->vocab) * s->row * s->e;

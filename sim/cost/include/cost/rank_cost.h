@@ -55,7 +55,8 @@ struct ss_param_count {
     double expert_loss;       /* of expert those behind it; not in loss */
     double border, borders;   /* of the larger of embedding and output layer, and of both */
     double tensor;            /* of the largest single tensor */
-    int tensors;              /* that hold all of them; FSDP's are flat: one a layer */
+    double shapes; /* of one weight of each shape that linear layers have; of a rank: most of its chunks */
+    int tensors;   /* that hold all of them; FSDP's are flat: one a layer */
 };
 struct ss_rank_cost {
     struct ss_layer_set *set;

@@ -124,6 +124,9 @@ extern "C" {
     X(keep_outputs, "ss.memory.keep_outputs", COUNT, 0, 0, 2,                                                \
       "1: a pipeline stage keeps its output until the backward, though its successor has it (Megatron-LM "   \
       "before core); 2: the share of it that it sends (DeepSpeed)")                                          \
+    X(dummy_gradients, "ss.memory.dummy_gradients", COUNT, 0, 0, 1,                                          \
+      "linear layers that add up weight gradients in place keep an empty 16-bit gradient of each shape of "  \
+      "weights (Transformer Engine from 2.3)")                                                               \
     /* data parallelism and gradients */                                                                     \
     X(ddp_bucket, "ss.ddp.bucket_params", NONE, 40e6, 1, 1e12,                                               \
       "parameters of a data-parallel bucket when --ddp-bucket-size is not given")                            \
@@ -215,6 +218,9 @@ extern "C" {
     W(SS_TIMERS_MEGATRON, "megatron") W(SS_TIMERS_NEMO, "nemo") W(SS_TIMERS_NONE, "none")
 #define SS_STACK_LOGGED_WORDS(W)                                                                             \
     W(SS_LOGGED_PEAK, "peak") W(SS_LOGGED_FIRST, "first") W(SS_LOGGED_LAST, "last")
+#define SS_STACK_REPORTED_WORDS(W)                                                                           \
+    W(SS_REPORTED_DEVICE, "device")                                                                          \
+    W(SS_REPORTED_RESERVED, "reserved") W(SS_REPORTED_ALLOCATED, "allocated")
 #define SS_STACK_DISPATCHER_WORDS(W)                                                                         \
     W(SS_STACK_ALLGATHER, "allgather")                                                                       \
     W(SS_STACK_ALLTOALL, "alltoall") W(SS_STACK_DEEPEP, "deepep") W(SS_STACK_HYBRIDEP, "hybridep")
@@ -227,6 +233,8 @@ extern "C" {
     X(timers, "ss.timers", SS_STACK_TIMERS_WORDS, SS_TIMERS_MEGATRON, "names of the timers")                 \
     X(memory_logged, "ss.memory.logged", SS_STACK_LOGGED_WORDS, SS_LOGGED_PEAK,                              \
       "pipeline stage whose memory the framework's log shows")                                               \
+    X(memory_reported, "ss.memory.reported", SS_STACK_REPORTED_WORDS, SS_REPORTED_DEVICE,                    \
+      "what a measured figure of memory is where its table does not say")                                    \
     X(dispatcher, "ss.default.dispatcher", SS_STACK_DISPATCHER_WORDS, SS_STACK_ALLGATHER,                    \
       "dispatcher of tokens to experts where no flag says")                                                  \
     X(framework, "ss.framework", SS_STACK_FRAMEWORK_WORDS, SS_FRAMEWORK_MEGATRON, "whose refusals apply")

@@ -61,6 +61,8 @@ struct ss_prediction {
 /* Errors only of this machine: what the model refuses is told in *out. */
 int ss_case_predict(const struct ss_case *c, const struct ss_run_options *options, struct ss_prediction *out,
                     struct ss_error *err);
+/* Returns the table's memory_kind of a row, or what the row's framework reports; "" without a figure. */
+const char *ss_case_memory_kind(const struct ss_case *c);
 /* Of the three peaks the one that a table's memory_kind means. */
 double ss_prediction_memory(const struct ss_prediction *p, const char *memory_kind);
 /* A timer by its name in s, NaN where it is not predicted. */
