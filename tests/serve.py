@@ -44,7 +44,7 @@ class Serve(unittest.TestCase):
             return e.code, e.headers, e.read()
 
     def raw(self, request):
-        with socket.create_connection(("127.0.0.1", self.port), timeout=20) as s:
+        with socket.create_connection(("127.0.0.1", self.port), timeout=60) as s:  # the server gives up after 30
             s.sendall(request)
             s.shutdown(socket.SHUT_WR)
             answer = b""
