@@ -271,6 +271,19 @@ static int pairs_build(const struct ss_cost_input *in, const struct ss_cost_cont
                                  : ss_fail(err, SS_ERR_NOMEM, NULL, 0, "out of memory for pairs of chunks");
 }
 
+/* Largest values of the fp8 tensors of a chunk, in fp32: they make the scales of later microbatches, so a forward, and a backward, ends with
+ * their all-reduce, which nothing runs beside. A message as small takes its latency alone. */
+static double amax_seconds(const struct ss_cost_input *in, const struct ss_cost_context *c)
+{
+    int group = ss_job_reduces_amax(in->job, in->stack), near = c->net.gpus_per_node;
+    int n = in->job->tp * in->job->cp * (group > 1 ? in->dp : 1);
+    struct ss_group_shape g = {.n = n, .per_node = n < near ? n : near};
+    if (!group || n < 2)
+        return 0;
+    g.nodes = (n + g.per_node - 1) / g.per_node;
+    return ss_collective_seconds(&c->net, SS_COLL_ALL_REDUCE, 4, &g);
+}
+
 int ss_rank_cost_build(const struct ss_cost_input *in, const struct ss_rank_site *site,
                        struct ss_rank_cost *out, struct ss_error *err)
 {
@@ -287,6 +300,7 @@ int ss_rank_cost_build(const struct ss_cost_input *in, const struct ss_rank_site
     status = context_init(in, site, &c, err);
     if (!status)
         status = ss_layer_set_init(out->set, &c, in->schedule->chunks, in->with_steps, err);
+    out->set->fixed += amax_seconds(in, &c);
     for (int k = 0; k < in->schedule->chunks && !status; k++)
         status = chunk_build(in, &c, site, out, k, &count, err);
     if (!status)

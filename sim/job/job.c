@@ -90,6 +90,13 @@ int ss_job_experts_apart(const struct ss_job *job)
     return job->model.num_experts > 0 && (job->ep > 1 || job->etp != job->tp);
 }
 
+int ss_job_reduces_amax(const struct ss_job *job, const struct ss_stack *stack)
+{
+    int delayed = job->precision == SS_FP8 && job->fp8_recipe == SS_FP8_DELAYED && stack->te_layers > 0 &&
+                  !(stack->fp8_dynamic > 0);
+    return delayed ? (int)stack->amax_group : 0;
+}
+
 int ss_job_overlaps_p2p(const struct ss_job *job, const struct ss_stack *stack)
 {
     return job->overlap_p2p && ss_job_chunks(job) > 1 && stack->pp_overlap > 0;

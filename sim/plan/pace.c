@@ -31,6 +31,8 @@ int ss_plan_lockstep_replicas(const struct ss_plan_builder *b)
 {
     int experts = replicas_of(b, SS_COMM_ETP_EP);
     int shards = b->plan->job->sharding >= SS_SHARD_OPTIM_GRADS ? replicas_of(b, SS_COMM_FSDP) : 1;
+    if (ss_job_reduces_amax(b->plan->job, b->plan->stack) > 1)
+        return ss_job_dp(b->plan->job, b->plan->world_size);
     return shards > experts ? shards : experts;
 }
 

@@ -3,7 +3,9 @@
 #include <malloc.h>
 #include <math.h>
 
+#include "cost/collective.h"
 #include "cost/pace.h"
+#include "job_helper.h"
 #include "scale_job.h"
 #include "suite.h"
 
@@ -181,9 +183,56 @@ static void test_scale(void)
     scale_close(&s);
 }
 
+/* Runs a job of fp8 on 32 GPUs whose largest values this group reduces. */
+static void run_fp8(const char *set, const char *spread, struct ss_scenario **scenario, struct ss_run *run)
+{
+    const char *words[] = {"--platform",  "h100", "--nodes", "4",   "--model", "llama3.1-8b",
+                           "--precision", "fp8",  "--tp",    "2",   "--pp",    "2",
+                           "--mbs",       "1",    "--gbs",   "64",  "--set",   set,
+                           "--spread",    spread, "--seq",   "8192"};
+    struct ss_error err = {0};
+    CU_ASSERT_EQUAL_FATAL(
+        make_scenario((int)(sizeof words / sizeof *words), (char *const *)words, scenario, &err), 0);
+    CU_ASSERT_EQUAL_FATAL(ss_run_scenario(*scenario, NULL, run, &err), 0);
+}
+
+/* Largest values of fp8 tensors are reduced behind each slot, among 2 tensor ranks or all 16 of a stage: these are then in step, at
+ * the pace of the slowest of them. */
+static void test_amax(void)
+{
+    static const char *const group[] = {"ss.fp8.amax_group=0", "ss.fp8.amax_group=1", "ss.fp8.amax_group=2"};
+    const struct ss_group_shape shape[] = {
+        {0}, {.n = 2, .nodes = 1, .per_node = 2}, {.n = 16, .nodes = 2, .per_node = 8}};
+    double other[3], pace[3];
+    struct ss_scenario *scenario;
+    struct ss_net net;
+    struct ss_run run;
+    for (int i = 0; i < 3; i++) {
+        run_fp8(group[i], "0", &scenario, &run);
+        other[i] = run.plan->classes[0].chunks[0].forward[SS_LABEL_OTHER];
+        CU_ASSERT_DOUBLE_EQUAL(run.plan->classes[0].chunks[0].backward[SS_LABEL_OTHER] - other[i], 0, 1e-12);
+        ss_net_init(&net, run.plan->platform);
+        double expected = i ? ss_collective_seconds(&net, SS_COLL_ALL_REDUCE, 4, &shape[i]) : 0;
+        CU_ASSERT_DOUBLE_EQUAL(other[i] - other[0], expected, 1e-12);
+        ss_run_free(&run);
+        ss_scenario_free(scenario);
+        run_fp8(group[i], "1", &scenario, &run);
+        pace[i] = run.plan->classes[0].pace;
+        if (i == 2) {
+            const struct ss_gpu_spread p = ss_pace_of(ss_platform_card(run.plan->platform), 1, 8);
+            CU_ASSERT_DOUBLE_EQUAL(pace[2], ss_pace_slowest(&p, 16), 1e-12);
+        }
+        ss_run_free(&run);
+        ss_scenario_free(scenario);
+    }
+    CU_ASSERT_EQUAL(pace[0], pace[1]);
+    CU_ASSERT(pace[2] > pace[1]);
+}
+
 int main(void)
 {
-    CU_TestInfo tests[] = {{"largest of normals", test_normal},
+    CU_TestInfo tests[] = {{"largest values of fp8", test_amax},
+                           {"largest of normals", test_normal},
                            {"slow machines", test_machines},
                            {"both", test_mixture},
                            {"stages that are unlike", test_parts},

@@ -199,6 +199,9 @@ extern "C" {
       "streams, as Transformer Engine's; 0: one kernel")                                                     \
     X(fixed_microbatch, "ss.microbatch.fixed", TIME, 0, 0, 1,                                                \
       "host work of one forward or backward slot that the GPU waits for")                                    \
+    X(amax_group, "ss.fp8.amax_group", COUNT, 0, 0, 2,                                                       \
+      "who reduces the largest values of fp8 tensors behind every forward and backward of a chunk, where "   \
+      "they make scales of later ones: 1 tensor and context ranks, 2 those of all replicas; 0 nobody")       \
     X(fixed_iteration, "ss.iteration.fixed", TIME, 0, 0, 10,                                                 \
       "data loader, logging and host work of an iteration that nothing overlaps")                            \
     /* memory of a rank, beside what the groups above keep */                                                \
