@@ -531,17 +531,11 @@ static void test_profile(void)
 
 int main(void)
 {
-    CU_TestInfo tests[] = {{"kinds", test_kinds},
-                           {"words of GEMMs", test_gemm_words},
-                           {"skipped", test_skipped},
-                           {"words", test_words},
-                           {"reasons", test_reasons},
-                           {"survey", test_survey},
-                           {"streams", test_streams},
-                           {"clusters", test_clusters},
-                           {"refused", test_refused},
-                           {"finds hidden", test_finds_hidden},
-                           {"profile", test_profile},
-                           CU_TEST_INFO_NULL};
+    CU_TestInfo tests[] = {{"kinds", test_kinds},     {"words of GEMMs", test_gemm_words},
+                           {"skipped", test_skipped}, {"words", test_words},
+                           {"reasons", test_reasons}, {"survey", test_survey},
+                           {"streams", test_streams}, {"clusters", test_clusters},
+                           {"refused", test_refused}, {"finds hidden", test_finds_hidden},
+                           {"profile", test_profile}, CU_TEST_INFO_NULL};
     return suite_run("microbench", NULL, NULL, tests);
 }
