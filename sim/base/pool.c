@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/base.h"
+#include "base/journal.h"
 #include "base/seat.h"
 
 /* How often an item may end the process that works at it. */
@@ -19,6 +20,7 @@ struct ss_crew {
     int nseats; /* 0: all is done in this process */
     struct ss_seat *seats;
     struct pollfd *ready;
+    struct ss_journal *journal; /* NULL: none */
 };
 
 /* A list of items that is being dealt. */
@@ -27,13 +29,16 @@ struct deal {
     const int *items;
     int n;
     char *answers;
-    int next;  /* first place that was never dealt out */
+    int *todo; /* [ntodo]: places whose answers are not in the journal */
+    int ntodo;
+    int next;  /* first of them that was never dealt out */
     int *back; /* [nseats * SS_SEAT_DEPTH]: places whose workers died */
     int nback;
     char *tries; /* [n]: how often a process died at it */
     int done, in_flight;
     int failed, status; /* first place that failed, n: none */
     struct ss_error error;
+    int broken; /* the journal: nothing goes on without it */
 };
 
 int ss_pool_cores(void)
@@ -52,16 +57,19 @@ static void *answer_at(const struct deal *d, int at)
 
 static void note_failure(struct deal *d, int at, int status, const struct ss_error *error)
 {
-    if (at >= d->failed)
+    if (at >= d->failed || d->broken)
         return;
     d->failed = at;
     d->status = status;
     d->error = *error;
 }
 
-static void count_answer(struct deal *d)
+static void count_answer(struct deal *d, int at)
 {
     const struct ss_pool *pool = d->crew->pool;
+    struct ss_journal *journal = d->crew->journal;
+    if (journal && !d->broken)
+        d->broken = ss_journal_put(journal, d->items[at], answer_at(d, at), &d->error);
     d->done++;
     if (pool->told)
         pool->told(pool->told_ctx, d->done);
@@ -103,7 +111,7 @@ static void take_reply(struct deal *d, struct ss_seat *s)
     if (reply.status)
         note_failure(d, at, reply.status, &error);
     else
-        count_answer(d);
+        count_answer(d, at);
 }
 
 static void take_replies(struct deal *d)
@@ -125,7 +133,7 @@ static int next_place(struct deal *d)
 {
     while (d->nback && d->back[d->nback - 1] >= d->failed)
         d->nback--;
-    int at = d->nback ? d->back[d->nback - 1] : d->next;
+    int at = d->nback ? d->back[d->nback - 1] : d->next < d->ntodo ? d->todo[d->next] : d->n;
     return at < d->failed ? at : -1;
 }
 
@@ -168,7 +176,7 @@ static int give_all(struct deal *d, struct ss_error *err)
 static int run_seats(struct deal *d, struct ss_error *err)
 {
     int rc = SS_OK;
-    while (!rc) {
+    while (!rc && !d->broken) {
         rc = give_all(d, err);
         if (rc || d->in_flight == 0)
             break;
@@ -180,16 +188,36 @@ static int run_seats(struct deal *d, struct ss_error *err)
 static int run_here(struct deal *d)
 {
     const struct ss_pool *pool = d->crew->pool;
-    for (int at = 0; at < d->n && d->failed == d->n; at++) {
+    for (; d->next < d->ntodo && d->failed == d->n && !d->broken; d->next++) {
+        int at = d->todo[d->next];
         struct ss_error error = {0};
         memset(answer_at(d, at), 0, pool->size);
         int status = pool->work(pool->ctx, d->items[at], answer_at(d, at), &error);
         if (status)
             note_failure(d, at, status, &error);
         else
-            count_answer(d);
+            count_answer(d, at);
     }
     return SS_OK;
+}
+
+/* Takes what the journal has; the rest is to be done. */
+static int read_journal(struct deal *d, struct ss_error *err)
+{
+    const struct ss_pool *pool = d->crew->pool;
+    struct ss_journal *journal = d->crew->journal;
+    int rc = SS_OK;
+    for (int at = 0; at < d->n && !rc; at++) {
+        if (!journal || !ss_journal_has(journal, d->items[at])) {
+            d->todo[d->ntodo++] = at;
+            continue;
+        }
+        rc = ss_journal_get(journal, d->items[at], answer_at(d, at), err);
+        d->done++;
+    }
+    if (!rc && d->done && pool->told)
+        pool->told(pool->told_ctx, d->done);
+    return rc;
 }
 
 /* ---- the crew ---- */
@@ -214,6 +242,14 @@ int ss_pool_open(const struct ss_pool *pool, struct ss_crew **out, struct ss_err
         ss_pool_close(c);
         return no_memory(pool, err);
     }
+    const struct ss_journal_head head = {pool->what, pool->size, pool->nitems, pool->digest};
+    if (pool->what && pool->workers.journal) {
+        int rc = ss_journal_open(pool->workers.journal, pool->workers.resume, &head, &c->journal, err);
+        if (rc) {
+            ss_pool_close(c);
+            return rc;
+        }
+    }
     fflush(NULL); /* else a worker that starts SimGrid would write our buffers a second time */
     *out = c;
     return SS_OK;
@@ -225,6 +261,7 @@ void ss_pool_close(struct ss_crew *c)
         return;
     for (int i = 0; c->seats && i < c->nseats; i++)
         ss_seat_dismiss(&c->seats[i]);
+    ss_journal_close(c->journal);
     free(c->seats);
     free(c->ready);
     free(c);
@@ -235,16 +272,18 @@ int ss_pool_deal(struct ss_crew *c, const int *items, int n, void *answers, stru
     struct deal d = {.crew = c, .items = items, .n = n, .answers = answers, .failed = n};
     d.back = ss_calloc((size_t)c->nseats * SS_SEAT_DEPTH + 1, sizeof *d.back);
     d.tries = ss_calloc((size_t)n + 1, 1);
-    int rc = d.back && d.tries ? SS_OK : no_memory(c->pool, err);
+    d.todo = ss_calloc((size_t)n + 1, sizeof *d.todo);
+    int rc = d.back && d.tries && d.todo ? read_journal(&d, err) : no_memory(c->pool, err);
     if (!rc)
         rc = c->nseats ? run_seats(&d, err) : run_here(&d);
-    if (!rc && d.failed < n) {
-        rc = d.status;
+    if (!rc && (d.broken || d.failed < n)) {
+        rc = d.broken ? d.broken : d.status;
         if (err)
             *err = d.error;
     }
     free(d.back);
     free(d.tries);
+    free(d.todo);
     return rc;
 }
 

@@ -137,6 +137,8 @@ void ss_seat_dismiss(struct ss_seat *s)
     if (!s->pid)
         return;
     close(s->fd);
+    if (s->n) /* nobody wants its answer any more */
+        kill(s->pid, SIGKILL);
     while (waitpid(s->pid, NULL, 0) < 0 && errno == EINTR)
         ;
     s->pid = 0;

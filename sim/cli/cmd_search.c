@@ -22,13 +22,13 @@ static int read_varied(struct ss_sweep *vary, const struct cli_texts *texts, str
 
 static void show(void *ctx, int64_t done, int64_t all)
 {
-    cli_progress(ctx, all > 0 ? (double)done / (double)all : 1);
+    cli_meter_show(ctx, (double)done, (double)all);
 }
 
 static int search(const struct ss_request *base, const struct ss_sweep *vary, const struct cli_flags *flags,
                   struct ss_find_result **out, struct ss_error *err)
 {
-    static char what[] = "searching";
+    struct cli_meter meter = {.what = "searching"};
     const struct ss_scenario_options how = {.asker = ss_simgrid_ask_routes, .files = cli_files()};
     struct ss_run_options run = {.engine = SS_ENGINE_NATIVE};
     struct ss_bands *bands = NULL;
@@ -38,11 +38,11 @@ static int search(const struct ss_request *base, const struct ss_sweep *vary, co
     const struct ss_find_options options = {.vary = vary,
                                             .how = &how,
                                             .run = &run,
-                                            .workers = flags->workers,
+                                            .workers = cli_workers(flags),
                                             .exhaustive = flags->search.exhaustive,
                                             .confirm = !flags->search.unconfirmed,
                                             .progress = shown ? show : NULL,
-                                            .ctx = what};
+                                            .ctx = &meter};
     if (!rc)
         rc = ss_find_run(base, &options, out, err);
     if (shown)
@@ -55,7 +55,12 @@ static int check_outputs(const struct cli_flags *flags, struct ss_error *err)
 {
     if (ss_output_same(flags->csv, flags->output))
         return cli_usage(err, "give each a name of its own", "--csv and --output write the same file");
-    return cli_output_check(flags->csv, "nodes,flags,", err);
+    int rc = cli_journal_check(flags, flags->csv, flags->output, err);
+    if (!rc)
+        rc = cli_output_check(flags->csv, "nodes,flags,", err);
+    if (!rc)
+        rc = cli_output_try(flags->csv, err);
+    return rc ? rc : cli_output_try(flags->output, err);
 }
 
 static int report(const struct ss_find_result *found, const struct cli_flags *flags, struct ss_error *err)

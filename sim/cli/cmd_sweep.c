@@ -41,7 +41,7 @@ static int read_varied(struct ss_sweep *s, const struct cli_texts *vary, struct 
 
 static void show(void *ctx, int done, int all)
 {
-    cli_progress(ctx, (double)done / all);
+    cli_meter_show(ctx, done, all);
 }
 
 static int predict_all(struct ss_sweep *s, const struct ss_request *base, const struct cli_flags *flags,
@@ -49,10 +49,13 @@ static int predict_all(struct ss_sweep *s, const struct ss_request *base, const 
 {
     const struct ss_scenario_options how = {.asker = ss_simgrid_ask_routes, .files = cli_files()};
     const struct ss_run_options run = {.engine = flags->engine};
-    static char what[] = "predicting";
+    struct cli_meter meter = {.what = "predicting"};
     int shown = isatty(STDERR_FILENO);
-    const struct ss_sweep_options options = {
-        .how = &how, .run = &run, .workers = flags->workers, .progress = shown ? show : NULL, .ctx = what};
+    const struct ss_sweep_options options = {.how = &how,
+                                             .run = &run,
+                                             .workers = cli_workers(flags),
+                                             .progress = shown ? show : NULL,
+                                             .ctx = &meter};
     int rc = ss_sweep_run(s, base, &options, MAX_ROWS, err);
 
     if (shown)
@@ -65,7 +68,12 @@ static int check_outputs(const struct cli_flags *flags, struct ss_error *err)
 {
     if (ss_output_same(flags->csv, flags->output))
         return cli_usage(err, "give each a name of its own", "--csv and --output write the same file");
-    return cli_output_check(flags->csv, "--", err);
+    int rc = cli_journal_check(flags, flags->csv, flags->output, err);
+    if (!rc)
+        rc = cli_output_check(flags->csv, "--", err);
+    if (!rc)
+        rc = cli_output_try(flags->csv, err);
+    return rc ? rc : cli_output_try(flags->output, err);
 }
 
 int cmd_sweep(int argc, char **argv, struct ss_error *err)

@@ -61,6 +61,17 @@ int cli_output_begin(const char *path, struct ss_output **out, FILE **stream, st
     return rc ? rc : cli_output_renew(path, out, stream, err);
 }
 
+int cli_output_try(const char *path, struct ss_error *err)
+{
+    struct ss_output *o;
+    FILE *stream;
+    int rc = path[0] ? cli_output_begin(path, &o, &stream, err) : SS_OK;
+
+    if (path[0] && !rc)
+        cli_output_abort(o);
+    return rc;
+}
+
 /* No signal may come between a change of the file and that of our list. */
 int cli_output_renew(const char *path, struct ss_output **out, FILE **stream, struct ss_error *err)
 {

@@ -7,7 +7,6 @@
 
 #include "base/base.h"
 #include "decide/search_internal.h"
-#include "study/study_internal.h"
 
 /* Layouts that are predicted before what is known decides which are next: as many for any number of workers, so that they are
  * the same. */
@@ -25,6 +24,7 @@ struct state {
     size_t cap_fit;
     double *fastest; /* [cluster]: s of the fastest of those on it */
     size_t cap;
+    struct ss_find_crew *crew;
 };
 
 static int no_memory(struct ss_error *err)
@@ -99,8 +99,8 @@ static void order_leaves(struct ss_find_space *s)
     qsort(s->leaves, s->nleaves, sizeof *s->leaves, by_place);
 }
 
-/* Puts up to `most` leaves that may win into the batch. */
-static int take(struct state *x, const struct ss_find_leaf **batch, int most)
+/* Puts up to `most` leaves that may win into the batch, by their numbers. */
+static int take(struct state *x, int *batch, int most)
 {
     int n = 0;
     for (; n < most && x->next < x->space.nleaves; x->next++) {
@@ -108,7 +108,7 @@ static int take(struct state *x, const struct ss_find_leaf **batch, int most)
         if (!x->options->exhaustive && cannot_win(x, leaf))
             x->space.found->groups[leaf->cluster].bounded++;
         else
-            batch[n++] = leaf;
+            batch[n++] = (int)x->next;
     }
     return n;
 }
@@ -138,7 +138,7 @@ static int count_points(struct state *x, int first, struct ss_error *err)
 
 static int predict_all(struct state *x, struct ss_error *err)
 {
-    const struct ss_find_leaf **batch = malloc(MOST * sizeof *batch);
+    int *batch = malloc(MOST * sizeof *batch);
     struct ss_find_result *f = x->space.found;
     int rc = batch ? SS_OK : no_memory(err), size = FIRST;
     while (!rc) {
@@ -149,10 +149,7 @@ static int predict_all(struct state *x, struct ss_error *err)
             rc = no_memory(err);
         if (rc)
             break;
-        memset(f->points + first, 0, (size_t)n * sizeof *f->points);
-        struct ss_find_options with = *x->options;
-        with.run = &x->run;
-        rc = ss_find_predict(&x->space, &with, batch, n, f->points + first, err);
+        rc = ss_find_predict(x->crew, batch, n, f->points + first, err);
         f->npoints += rc ? 0 : n;
         if (!rc)
             rc = count_points(x, first, err);
@@ -164,47 +161,23 @@ static int predict_all(struct state *x, struct ss_error *err)
     return rc;
 }
 
-/* ---- the winners once more ---- */
-
-/* As `stepsim run --level layer` predicts its words. */
-static int confirm(struct state *x, struct ss_find_group *g, const struct ss_find_point *p,
-                   struct ss_error *err)
-{
-    const struct ss_find_cluster *c = &x->space.clusters[p->group];
-    struct ss_scenario_options how = {0};
-    struct ss_run_options layer = {
-        .engine = SS_ENGINE_SIMGRID, .unchecked = 1, .level_choice = SS_LEVEL_BLIND};
-    struct ss_scenario *scenario;
-    struct ss_request r;
-    struct ss_summary u;
-
-    if (x->options->how)
-        how.asker = x->options->how->asker;
-    layer.plan.level = SS_LEVEL_LAYER;
-    layer.bands = x->run.bands;
-    int rc = ss_request_copy(&c->request, &r, err);
-    if (rc)
-        return rc;
-    rc = ss_study_add_words(&r, p->flags);
-    if (!rc)
-        rc = ss_scenario_build(&r, &how, &scenario, err);
-    ss_request_free(&r);
-    if (rc)
-        return rc;
-    rc = ss_predict(scenario, &layer, &u, err);
-    ss_scenario_free(scenario);
-    if (!rc && u.outcome != SS_OUTCOME_REFUSED)
-        g->confirmed_s = u.iteration_s;
-    return rc;
-}
-
+/* The winners once more. */
 static int confirm_all(struct state *x, struct ss_error *err)
 {
     struct ss_find_result *f = x->space.found;
-    int rc = SS_OK;
-    for (int g = 0; g < f->ngroups && x->options->confirm && !rc; g++)
+    int *items = ss_calloc((size_t)f->ngroups, sizeof *items), n = 0;
+    struct ss_find_point *points = ss_calloc((size_t)f->ngroups, sizeof *points);
+    int rc = items && points ? SS_OK : no_memory(err);
+    for (int g = 0; g < f->ngroups && !rc; g++)
         if (f->groups[g].best >= 0)
-            rc = confirm(x, &f->groups[g], &f->points[f->groups[g].best], err);
+            items[n++] = (int)x->space.nleaves + f->points[f->groups[g].best].number;
+    if (!rc)
+        rc = ss_find_predict(x->crew, items, n, points, err);
+    for (int g = f->ngroups - 1; g >= 0 && !rc; g--)
+        if (f->groups[g].best >= 0 && points[--n].summary.outcome != SS_OUTCOME_REFUSED)
+            f->groups[g].confirmed_s = points[n].summary.iteration_s;
+    free(items);
+    free(points);
     return rc;
 }
 
@@ -230,22 +203,33 @@ static int check_any(const struct ss_find_result *f, struct ss_error *err)
     return ss_hint(err, r->code, "%s%s", r->flags[0] ? "change " : "vary other flags", r->flags);
 }
 
-static int run(struct state *x, const struct ss_request *base, struct ss_error *err)
+/* Space and bounds: what workers start from. */
+static int prepare(struct state *x, const struct ss_request *base, struct ss_error *err)
 {
+    struct ss_files *files = x->options->how->files;
     int rc = ss_find_space_build(base, x->options, &x->space, err);
     if (!rc && !x->run.bands) {
-        rc = ss_bands_load(NULL, x->options->how ? x->options->how->files : NULL, &x->bands, err);
+        rc = ss_bands_load(NULL, files, &x->bands, err);
         x->run.bands = x->bands;
     }
     if (!rc)
+        rc = ss_find_files(&x->space, files, err);
+    if (!rc)
         rc = ss_find_bound(&x->space, &x->options->workers, x->options->exhaustive, err);
-    if (!rc) {
-        order_leaves(&x->space);
-        x->fastest = malloc((size_t)x->space.nclusters * sizeof *x->fastest);
-        rc = x->fastest ? SS_OK : no_memory(err);
-    }
-    for (int c = 0; c < x->space.nclusters && !rc; c++)
+    if (rc)
+        return rc;
+    order_leaves(&x->space);
+    x->fastest = malloc((size_t)x->space.nclusters * sizeof *x->fastest);
+    for (int c = 0; x->fastest && c < x->space.nclusters; c++)
         x->fastest[c] = INFINITY;
+    return x->fastest ? SS_OK : no_memory(err);
+}
+
+static int run(struct state *x, const struct ss_request *base, struct ss_error *err)
+{
+    int rc = prepare(x, base, err);
+    if (!rc)
+        rc = ss_find_crew_open(&x->space, base, x->options, &x->crew, err);
     if (!rc)
         rc = predict_all(x, err);
     if (rc)
@@ -257,16 +241,24 @@ static int run(struct state *x, const struct ss_request *base, struct ss_error *
     if (rc)
         return rc;
     ss_find_rank(f);
-    return confirm_all(x, err);
+    return x->options->confirm ? confirm_all(x, err) : SS_OK;
 }
 
 int ss_find_run(const struct ss_request *base, const struct ss_find_options *options,
                 struct ss_find_result **out, struct ss_error *err)
 {
-    static const struct ss_find_options usual;
-    struct state x = {.options = options ? options : &usual};
-    x.run = x.options->run ? *x.options->run : (struct ss_run_options){.engine = SS_ENGINE_NATIVE};
+    struct ss_find_options with = options ? *options : (struct ss_find_options){0};
+    struct ss_scenario_options how = with.how ? *with.how : (struct ss_scenario_options){0};
+    struct ss_files files = {0}; /* of a journal's digest */
+    struct state x = {.options = &with};
+    x.run = with.run ? *with.run : (struct ss_run_options){.engine = SS_ENGINE_NATIVE};
+    if (!how.files)
+        how.files = &files;
+    with.how = &how;
+    with.run = &x.run;
     int rc = run(&x, base, err);
+    ss_find_crew_close(x.crew);
+    ss_files_free(&files);
     ss_bands_free(x.bands);
     free(x.fit);
     free(x.fastest);

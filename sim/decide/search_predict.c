@@ -1,15 +1,23 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Layouts predicted by worker processes. */
+/*
+ * Layouts predicted by workers. Items are the leaves in the order of their bounds, and behind them each once more, by SimGrid at layer
+ * level from its words.
+ */
+#include <limits.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/base.h"
 #include "base/pool.h"
 #include "decide/search_internal.h"
+#include "study/study_internal.h"
 
-struct work {
+struct ss_find_crew {
     const struct ss_find_space *space;
-    const struct ss_find_leaf *const *leaves;
-    struct ss_run_options options;
+    const struct ss_find_options *options;
+    struct ss_run_options run;
+    struct ss_pool pool;
+    struct ss_crew *crew;
 };
 
 static void fill_point(const struct ss_find_space *s, const struct ss_find_leaf *leaf,
@@ -33,12 +41,10 @@ static void fill_point(const struct ss_find_space *s, const struct ss_find_leaf 
     ss_find_flags(c, leaf->at, p->flags, sizeof p->flags);
 }
 
-static int predict(void *ctx, int item, void *answer, struct ss_error *err)
+static int predict(const struct ss_find_crew *w, const struct ss_find_leaf *leaf, struct ss_find_point *p,
+                   struct ss_error *err)
 {
-    const struct work *w = ctx;
-    const struct ss_find_leaf *leaf = w->leaves[item];
     const struct ss_find_cluster *c = &w->space->clusters[leaf->cluster];
-    struct ss_find_point *p = answer;
     struct ss_job job;
 
     int rc = ss_find_job(w->space, leaf, &job, err);
@@ -51,20 +57,86 @@ static int predict(void *ctx, int item, void *answer, struct ss_error *err)
                                          .gpus_per_node = c->gpus_per_node,
                                          .request = &c->request};
     fill_point(w->space, leaf, &job, p);
-    return ss_predict(&scenario, &w->options, &p->summary, err);
+    return ss_predict(&scenario, &w->run, &p->summary, err);
 }
 
-int ss_find_predict(const struct ss_find_space *s, const struct ss_find_options *o,
-                    const struct ss_find_leaf *const *leaves, int n, struct ss_find_point *out,
+/* As `stepsim run --level layer` predicts its words. */
+static int confirm(const struct ss_find_crew *w, const struct ss_find_leaf *leaf, struct ss_find_point *p,
+                   struct ss_error *err)
+{
+    const struct ss_find_cluster *c = &w->space->clusters[leaf->cluster];
+    const struct ss_scenario_options how = {.asker = w->options->how ? w->options->how->asker : NULL};
+    struct ss_run_options layer = {
+        .engine = SS_ENGINE_SIMGRID, .unchecked = 1, .level_choice = SS_LEVEL_BLIND, .bands = w->run.bands};
+    struct ss_scenario *scenario;
+    struct ss_request r;
+
+    layer.plan.level = SS_LEVEL_LAYER;
+    int rc = ss_request_copy(&c->request, &r, err);
+    if (rc)
+        return rc;
+    ss_find_flags(c, leaf->at, p->flags, sizeof p->flags);
+    rc = ss_study_add_words(&r, p->flags);
+    if (!rc)
+        rc = ss_scenario_build(&r, &how, &scenario, err);
+    ss_request_free(&r);
+    if (rc)
+        return rc;
+    rc = ss_predict(scenario, &layer, &p->summary, err);
+    ss_scenario_free(scenario);
+    return rc;
+}
+
+static int work(void *ctx, int item, void *answer, struct ss_error *err)
+{
+    const struct ss_find_crew *w = ctx;
+    struct ss_find_point *p = answer;
+    int n = (int)w->space->nleaves;
+
+    p->number = item % n;
+    return item < n ? predict(w, &w->space->leaves[item], p, err)
+                    : confirm(w, &w->space->leaves[item - n], p, err);
+}
+
+int ss_find_crew_open(const struct ss_find_space *s, const struct ss_request *base,
+                      const struct ss_find_options *o, struct ss_find_crew **out, struct ss_error *err)
+{
+    struct ss_find_crew *w = s->nleaves > INT_MAX / 2 ? NULL : ss_calloc(1, sizeof *w);
+    int rc = SS_OK;
+
+    if (!w)
+        return ss_fail(err, SS_ERR_NOMEM, NULL, 0, "out of memory for %zu layouts", s->nleaves);
+    w->space = s;
+    w->options = o;
+    w->run = *o->run;
+    w->run.unchecked = 1;
+    w->pool = (struct ss_pool){.workers = o->workers,
+                               .nitems = 2 * (int)s->nleaves,
+                               .size = sizeof(struct ss_find_point),
+                               .work = work,
+                               .ctx = w,
+                               .what = "search"};
+    if (o->workers.journal)
+        rc = ss_sweep_digest(o->vary, base, w->run.engine, o->how->files, &w->pool.digest, err);
+    if (!rc)
+        rc = ss_pool_open(&w->pool, &w->crew, err);
+    if (rc)
+        free(w);
+    else
+        *out = w;
+    return rc;
+}
+
+int ss_find_predict(struct ss_find_crew *w, const int *items, int n, struct ss_find_point *out,
                     struct ss_error *err)
 {
-    struct work w = {.space = s, .leaves = leaves};
-    if (o->run)
-        w.options = *o->run;
-    else
-        w.options.engine = SS_ENGINE_NATIVE;
-    w.options.unchecked = 1;
-    const struct ss_pool pool = {
-        .workers = o->workers, .nitems = n, .size = sizeof *out, .work = predict, .ctx = &w};
-    return n ? ss_pool_run(&pool, out, err) : SS_OK;
+    return ss_pool_deal(w->crew, items, n, out, err);
+}
+
+void ss_find_crew_close(struct ss_find_crew *w)
+{
+    if (!w)
+        return;
+    ss_pool_close(w->crew);
+    free(w);
 }

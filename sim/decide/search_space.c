@@ -6,6 +6,7 @@
 #include "base/base.h"
 #include "decide/search_internal.h"
 #include "model/model_internal.h"
+#include "stepsim/schedule.h"
 
 /* ---- clusters ---- */
 
@@ -273,6 +274,40 @@ int ss_find_space_build(const struct ss_request *base, const struct ss_find_opti
     }
     for (int i = 0; i < clusters && !rc; i++)
         rc = walk_cluster(s, i, err);
+    return rc;
+}
+
+static int cluster_files(const struct ss_find_space *s, int cluster, struct ss_files *files,
+                         struct ss_error *err)
+{
+    const struct ss_find_cluster *c = &s->clusters[cluster];
+    int rc = ss_request_files(&c->request, files, err);
+    if (!rc)
+        rc = ss_data_note("workloads/models", c->job.model_ref, ".json", files, err);
+    if (!rc && ss_schedule_is_file(c->job.schedule))
+        rc = ss_files_add(files, c->job.schedule, err);
+    for (int a = 0; a < c->naxes; a++)
+        for (int i = 0; i < c->axes[a].n && c->axes[a].kind == SS_FIND_SCHEDULE && !rc; i++)
+            if (ss_schedule_is_file(c->axes[a].value[i]))
+                rc = ss_files_add(files, c->axes[a].value[i], err);
+    return rc;
+}
+
+int ss_find_files(const struct ss_find_space *s, struct ss_files *files, struct ss_error *err)
+{
+    int rc = SS_OK, seen = -1;
+    for (int i = 0; i < s->nclusters && !rc; i++)
+        rc = cluster_files(s, i, files, err);
+    for (size_t i = 0; i < s->nleaves && !rc;
+         i++) { /* what a finished job has read: the same of all leaves of a cluster */
+        struct ss_job job;
+        if (s->leaves[i].cluster == seen)
+            continue;
+        seen = s->leaves[i].cluster;
+        rc = ss_find_job(s, &s->leaves[i], &job, err);
+        if (!rc)
+            rc = ss_loaded_note(&job, files, err);
+    }
     return rc;
 }
 

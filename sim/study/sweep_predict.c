@@ -8,6 +8,7 @@
 #include "stepsim/scenario.h"
 #include "stepsim/schedule.h"
 #include "stepsim/sweep.h"
+#include "study/study_internal.h"
 
 /* The words of the combination stand on the command line, behind all others. */
 static int add_words(const struct ss_sweep *s, const struct ss_sweep_row *row, struct ss_request *r,
@@ -133,16 +134,21 @@ static int read_files(const struct work *w, struct ss_scenario **like, struct ss
 
 static int predict_all(struct work *w, struct ss_sweep *s, struct ss_error *err)
 {
-    const struct ss_pool pool = {.workers = w->options->workers,
-                                 .nitems = w->n,
-                                 .size = sizeof *s->rows,
-                                 .work = work,
-                                 .ctx = w,
-                                 .told = w->options->progress ? tell : NULL,
-                                 .told_ctx = w};
+    struct ss_pool pool = {.workers = w->options->workers,
+                           .nitems = w->n,
+                           .size = sizeof *s->rows,
+                           .work = work,
+                           .ctx = w,
+                           .told = w->options->progress ? tell : NULL,
+                           .told_ctx = w,
+                           .what = "sweep"};
     struct ss_sweep_row *rows = ss_calloc((size_t)w->n, sizeof *rows);
-    int rc = rows ? ss_pool_run(&pool, rows, err)
-                  : ss_fail(err, SS_ERR_NOMEM, NULL, 0, "out of memory for %d combinations", w->n);
+    int rc = rows ? SS_OK : ss_fail(err, SS_ERR_NOMEM, NULL, 0, "out of memory for %d combinations", w->n);
+
+    if (!rc && pool.workers.journal)
+        rc = ss_sweep_digest(s, w->base, w->run.engine, w->how.files, &pool.digest, err);
+    if (!rc)
+        rc = ss_pool_run(&pool, rows, err);
 
     if (rc) {
         free(rows);
@@ -159,9 +165,12 @@ int ss_sweep_run(struct ss_sweep *s, const struct ss_request *base, const struct
     struct work w = {.sweep = s, .base = base, .options = options, .n = ss_sweep_size(s, most)};
     struct ss_scenario *like = NULL;
     struct ss_bands *bands = NULL;
+    struct ss_files files = {0};
 
     if (options->how)
         w.how = *options->how;
+    if (!w.how.files) /* of a journal's digest */
+        w.how.files = &files;
     if (options->run)
         w.run = *options->run;
     else
@@ -180,5 +189,6 @@ int ss_sweep_run(struct ss_sweep *s, const struct ss_request *base, const struct
         rc = predict_all(&w, s, err);
     ss_scenario_free(like);
     ss_bands_free(bands);
+    ss_files_free(&files);
     return rc;
 }

@@ -17,6 +17,7 @@
 #define SS_BASE_POOL_H
 
 #include <stddef.h>
+#include <stdint.h>
 
 #include "stepsim/error.h"
 #include "stepsim/workers.h"
@@ -34,15 +35,20 @@ struct ss_pool {
     /* Called in this process whenever an answer has come, with the number of those of this call that have; may be NULL. */
     void (*told)(void *ctx, int done);
     void *told_ctx;
+    const char *
+        what; /* of a journal: one word that says what the items are; NULL: workers.journal is not looked at */
+    uint64_t digest; /* of everything that answers depend on beside the library */
 };
 struct ss_crew;
 
 /* Cores that this process may use, >= 1. */
 int ss_pool_cores(void);
-/* Opens a crew for items of *pool, which outlives it. Workers are started when they get their first item. Error: SS_ERR_NOMEM. */
+/* Opens a crew for items of *pool, which outlives it. Workers are started when they get their first item. Errors:
+ * SS_ERR_NOMEM, those of ss_journal_open. */
 int ss_pool_open(const struct ss_pool *pool, struct ss_crew **out, struct ss_error *err);
 /* Fills answers[i] with the answer to items[i], 0 <= i < n; each item is named once. Error: that of the item that fails and comes
- * first in the list; answers are then not complete. SS_ERR_ENGINE: a process cannot be started, or died twice at one item. */
+ * first in the list; answers are then not complete. SS_ERR_ENGINE: a process cannot be started, or died twice at one item.
+ * SS_ERR_IO: the journal cannot be written. */
 int ss_pool_deal(struct ss_crew *crew, const int *items, int n, void *answers, struct ss_error *err);
 /* Ends the workers. NULL is allowed. */
 void ss_pool_close(struct ss_crew *crew);

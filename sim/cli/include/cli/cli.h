@@ -39,7 +39,7 @@ enum cli_form { CLI_FORM_BY_NAME, CLI_FORM_CSV, CLI_FORM_TEXT };
 /* What the options of a command line come to: the targets of the rows of options_table.c. */
 struct cli_flags {
     int verb;                 /* enum cli_verb_id */
-    unsigned char given[128]; /* by row of the table */
+    unsigned char given[160]; /* by row of the table */
     int help, json, timing, expanded, xml, update, coverage;
     int man, list_options, shell; /* shell: of cli_shell */
     char *line;                   /* only named: --complete takes all words behind it */
@@ -56,7 +56,8 @@ struct cli_flags {
     struct cli_texts sets; /* of a platform; those of a job are words of its request */
     struct cli_texts vary;
     struct cli_texts with;
-    struct ss_workers workers;
+    struct ss_workers workers;   /* but for its journal: cli_workers */
+    char journal[CLI_PATH_SIZE]; /* "" = none */
     struct {
         int top, exhaustive, unconfirmed;
     } search;
@@ -136,6 +137,8 @@ struct ss_files *cli_files(void);
 int cli_output_check(const char *path, const char *start, struct ss_error *err);
 /* As ss_output_begin, commit and abort; an interrupt removes what is unfinished, and none of cli_files is overwritten. */
 int cli_output_begin(const char *path, struct ss_output **out, FILE **stream, struct ss_error *err);
+/* Fails where that would: told before hours of work, not behind them. */
+int cli_output_try(const char *path, struct ss_error *err);
 /* The same for a file that the program reads and is asked to bring up to date. */
 int cli_output_renew(const char *path, struct ss_output **out, FILE **stream, struct ss_error *err);
 int cli_output_commit(struct ss_output *o, struct ss_error *err);
@@ -143,8 +146,22 @@ void cli_output_abort(struct ss_output *o);
 /* Commits what was written without an error (rc 0), else aborts; returns the status of both. */
 int cli_output_end(struct ss_output *o, int rc, struct ss_error *err);
 
+/* Who does the work, as the flags say; the path of the journal is that of the flags. */
+struct ss_workers cli_workers(const struct cli_flags *flags);
+/* Refuses a journal that is another of these files (each may be NULL), or none of ours. */
+int cli_journal_check(const struct cli_flags *flags, const char *csv, const char *output,
+                      struct ss_error *err);
+
 /* For a terminal on stderr: "replaying:  37 %", rewritten in place; ctx is the word. */
 void cli_progress(void *ctx, double share);
+/* What a line of progress has seen, begun with {.what = "searching"}. */
+struct cli_meter {
+    const char *what;
+    double start, shown; /* s */
+    double first;        /* done when it began: by an earlier run */
+};
+/* "searching:  37 %, 812 a second, 12 s left", not more often than ten times a second. */
+void cli_meter_show(struct cli_meter *m, double done, double all);
 void cli_progress_end(void);
 
 /* One a verb, for the words behind its name. Each returns the exit status (>= 0) or an error. */

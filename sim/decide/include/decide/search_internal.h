@@ -73,6 +73,8 @@ struct ss_find_space {
 int ss_find_space_build(const struct ss_request *base, const struct ss_find_options *o,
                         struct ss_find_space *s, struct ss_error *err);
 void ss_find_space_free(struct ss_find_space *s);
+/* Adds the files that jobs of the space are read from, beside those of platform and stack. */
+int ss_find_files(const struct ss_find_space *s, struct ss_files *files, struct ss_error *err);
 /* Counts n layouts as refused, by the rule that `why` tells. */
 int ss_find_refuse(struct ss_find_space *s, int cluster, const struct ss_error *why, int64_t n,
                    struct ss_error *err);
@@ -102,10 +104,14 @@ int ss_find_bound(struct ss_find_space *s, const struct ss_workers *workers, int
                   struct ss_error *err);
 
 /* ---- search_predict.c ---- */
-/* Predicts the leaves, n of them, in worker processes. */
-int ss_find_predict(const struct ss_find_space *s, const struct ss_find_options *o,
-                    const struct ss_find_leaf *const *leaves, int n, struct ss_find_point *out,
+/* Who predicts the leaves of a space, whose order stays; what is in `o` stays too, o->run and the files of o->how among it. */
+struct ss_find_crew;
+int ss_find_crew_open(const struct ss_find_space *s, const struct ss_request *base,
+                      const struct ss_find_options *o, struct ss_find_crew **out, struct ss_error *err);
+/* Predicts leaves by their numbers, n of them; number nleaves + i is leaf i by SimGrid at layer level, of which the summary counts. */
+int ss_find_predict(struct ss_find_crew *w, const int *items, int n, struct ss_find_point *out,
                     struct ss_error *err);
+void ss_find_crew_close(struct ss_find_crew *w);
 
 /* ---- search_rank.c ---- */
 /* Sorts the points; fills in best, near, like_best and front. */

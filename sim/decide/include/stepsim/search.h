@@ -46,6 +46,7 @@ struct ss_find_options {
 /* A layout that was predicted. */
 struct ss_find_point {
     int group;                      /* whose nodes it is on */
+    int number;                     /* of the layout, in the order in which they are looked at */
     int tp, cp, pp, ep, chunks, dp; /* chunks: of a pipeline rank */
     int micro_batch, microbatches;  /* microbatches of a pipeline */
     int recompute;                  /* enum ss_recompute */

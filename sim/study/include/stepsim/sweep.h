@@ -64,7 +64,7 @@ struct ss_sweep_options {
     void *ctx;
 };
 /* Predicts all combinations of the job whose words are `base`: fills s->rows[nrows], which the caller frees with free(). Errors:
- * SS_ERR_USAGE (more than `most` combinations), those of ss_sweep_predict. */
+ * SS_ERR_USAGE (more than `most` combinations), SS_ERR_INPUT and SS_ERR_IO (the journal), those of ss_sweep_predict. */
 int ss_sweep_run(struct ss_sweep *s, const struct ss_request *base, const struct ss_sweep_options *options,
                  int most, struct ss_error *err);
 /* Returns the number of rows with an outcome (enum ss_outcome). */

@@ -11,6 +11,13 @@
 /* Adds words, which blanks part, behind those of a request. Errors: those of ss_request_set. */
 int ss_study_add_words(struct ss_request *r, const char *words);
 
+/* ---- sweep_digest.c ---- */
+struct ss_sweep;
+/* Hash of what the predictions of a sweep or search depend on beside the library: words, what is varied, the engine, and what these
+ * files hold. Error: SS_ERR_IO. */
+int ss_sweep_digest(const struct ss_sweep *vary, const struct ss_request *base, int engine,
+                    const struct ss_files *files, uint64_t *out, struct ss_error *err);
+
 /* ---- cases.c: rows made ready to predict ---- */
 struct ss_loaded;
 enum ss_case_state { SS_CASE_READY, SS_CASE_REFUSED, SS_CASE_UNSUPPORTED, SS_CASE_NOTHING };
