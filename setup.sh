@@ -60,7 +60,7 @@ demo)
     $demo
     ;;
 test)
-    packages="$packages python3 clang-format-14"
+    packages="$packages python3 clang-format-14 libopenmpi-dev openmpi-bin"
     # The pages and pictures are opened in a browser; STEPSIM_NO_BROWSER_TEST=1 leaves that out.
     [ -n "${STEPSIM_NO_BROWSER_TEST:-}" ] || packages="$packages $browser_packages"
     build

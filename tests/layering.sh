@@ -78,6 +78,8 @@ FNR == 1 {
         fail("only sim/replay/simgrid*.c uses SimGrid")
     if (name == "microhttpd.h" && FILENAME != "sim/serve/http.c")
         fail("only sim/serve/http.c uses libmicrohttpd")
+    if (name == "mpi.h" && FILENAME != "sim/base/mpi.c")
+        fail("only sim/base/mpi.c uses MPI")
     if (name == "zlib.h" && FILENAME != "sim/base/gzip.c")
         fail("only sim/base/gzip.c uses zlib")
     if (name ~ /^stepsim\// || name ~ /\.c$/)

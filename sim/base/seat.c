@@ -106,11 +106,16 @@ int ss_seat_depth(const struct ss_seat *s)
     return s->took > 0 && s->took < SS_SEAT_SHORT_S ? SS_SEAT_DEPTH : 1;
 }
 
-void ss_seat_give(struct ss_seat *s, int at, int item)
+void ss_seat_push(struct ss_seat *s, int at)
 {
     if (s->n == 0)
         s->since = ss_seat_clock();
     s->at[s->n++] = at;
+}
+
+void ss_seat_give(struct ss_seat *s, int at, int item)
+{
+    ss_seat_push(s, at);
     send_all(s->fd, &item, sizeof item);
 }
 

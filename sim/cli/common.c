@@ -117,6 +117,7 @@ struct ss_workers cli_workers(const struct cli_flags *flags)
 {
     struct ss_workers workers = flags->workers;
 
+    workers.team = cli_team();
     workers.journal = flags->journal[0] ? flags->journal : NULL;
     return workers;
 }

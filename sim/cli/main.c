@@ -81,7 +81,8 @@ static int dispatch(int argc, char **argv, struct ss_error *err)
         cli_help_write(c, verb, stdout);
         return SS_OK;
     }
-    return run[verb](argc - words, argv + words, err);
+    int rc = cli_team_join(verb, err);
+    return rc ? rc : run[verb](argc - words, argv + words, err);
 }
 
 int main(int argc, char **argv)
@@ -102,5 +103,5 @@ int main(int argc, char **argv)
         cli_usage(&err, "", "out of memory");
         err.code = rc;
     }
-    return flushed(rc < 0 ? cli_fail(&err, json) : rc);
+    return cli_team_leave(flushed(rc < 0 ? cli_fail(&err, json) : rc), &err);
 }

@@ -81,7 +81,7 @@ int cli_output_renew(const char *path, struct ss_output **out, FILE **stream, st
     watch();
     signals(&held);
     sigprocmask(SIG_BLOCK, &held, &before);
-    rc = ss_output_begin(path, out, stream, err);
+    rc = ss_output_begin(ss_team_rank(cli_team()) ? "/dev/null" : path, out, stream, err);
     for (int i = 0; !rc && i < MOST; i++)
         if (!unfinished[i]) {
             unfinished[i] = *out;

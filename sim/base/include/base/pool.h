@@ -10,6 +10,8 @@
  *     ss_pool_deal(crew, items, n, answers, &err);
  *     ss_pool_close(crew);
  *
+ * In a team (stepsim/workers.h) all processes make the same calls on the same items, and all get all answers.
+ *
  * Items are dealt out one by one to whoever is idle. Where a worker dies another one gets its item; where that dies too the item
  * is an error, SS_ERR_ENGINE. docs/design/design.md, section 10.
  */

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A seat: a worker process, and the items that it was given and has not answered yet, in their order. */
+/* A seat: a worker process, here or of another process of a team, and the items that it was given and has not answered yet, in their
+ * order. */
 #ifndef SS_BASE_SEAT_H
 #define SS_BASE_SEAT_H
 
@@ -13,11 +14,13 @@
 #define SS_SEAT_SHORT_S 2e-3
 
 struct ss_seat {
-    pid_t pid; /* 0: no process yet */
-    int fd;    /* item numbers there, replies back */
+    pid_t pid;      /* 0: no process of ours (yet) */
+    int fd;         /* item numbers there, replies back */
+    int rank, slot; /* of the team, 0: here; and which of its workers */
+    int open;       /* of another process: it is at this list */
     int n;
-    int at[SS_SEAT_DEPTH]; /* places in the list that is dealt */
-    double since, took;    /* s: when the first of them began; what the last answer took, 0: none came yet */
+    int at[2 * SS_SEAT_DEPTH]; /* places in the list that is dealt */
+    double since, took; /* s: when the first of them began; what the last answer took, 0: none came yet */
 };
 
 /* What a worker writes before an answer; an error follows where status is one. */
@@ -29,6 +32,8 @@ struct ss_reply {
 int ss_seat_hire(const struct ss_pool *pool, const struct ss_seat *seats, int n, struct ss_seat *s);
 /* How many items it may have waiting. */
 int ss_seat_depth(const struct ss_seat *s);
+/* Puts place `at` behind those on its list. */
+void ss_seat_push(struct ss_seat *s, int at);
 /* Gives it item `item`, which is at place `at` of the list. A worker that has died is noticed when its reply is read. */
 void ss_seat_give(struct ss_seat *s, int at, int item);
 /* Reads the reply to its first item: an answer of `size` bytes, or an error. Returns 0, or -1 where the worker has died. */

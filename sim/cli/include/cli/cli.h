@@ -146,6 +146,12 @@ void cli_output_abort(struct ss_output *o);
 /* Commits what was written without an error (rc 0), else aborts; returns the status of both. */
 int cli_output_end(struct ss_output *o, int rc, struct ss_error *err);
 
+/* Of a verb that shares its work joins the processes that mpirun started. All but the first say nothing and write nothing from here on. */
+int cli_team_join(int verb, struct ss_error *err);
+/* Those; NULL: none. */
+struct ss_team *cli_team(void);
+/* Leaves them, behind all output. Returns the exit status of this process, or ends it. */
+int cli_team_leave(int status, const struct ss_error *err);
 /* Who does the work, as the flags say; the path of the journal is that of the flags. */
 struct ss_workers cli_workers(const struct cli_flags *flags);
 /* Refuses a journal that is another of these files (each may be NULL), or none of ours. */

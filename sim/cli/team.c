@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The processes that mpirun started together with this one: the first one speaks for all. */
+#include <fcntl.h>
+#include <stdio.h>
+#include <unistd.h>
+
+#include "cli/cli.h"
+
+static struct ss_team *team;
+static int told = STDERR_FILENO; /* where this process may speak at all */
+
+struct ss_team *cli_team(void)
+{
+    return team;
+}
+
+int cli_team_join(int verb, struct ss_error *err)
+{
+    int rc = verb == CLI_SEARCH || verb == CLI_SWEEP ? ss_team_open(&team, err) : SS_OK;
+    int nowhere = rc || !ss_team_rank(team) ? -1 : open("/dev/null", O_WRONLY | O_CLOEXEC);
+
+    if (nowhere < 0)
+        return rc;
+    told = fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, 3);
+    dup2(nowhere, STDOUT_FILENO);
+    dup2(nowhere, STDERR_FILENO);
+    close(nowhere);
+    return SS_OK;
+}
+
+int cli_team_leave(int status, const struct ss_error *err)
+{
+    int rank = ss_team_rank(team), first = status;
+    int died = ss_team_close(team, status, &first);
+
+    team = NULL;
+    if (rank > 0 && first != status && err->code && told >= 0) { /* what went wrong here alone */
+        char text[1600];
+        dprintf(told, "process %d: %s\n", rank, ss_error_format(err, text, sizeof text));
+    } else if (rank > 0 && first >= 0) {
+        status = 0; /* the first one's tells */
+    }
+    if (died) {
+        fflush(NULL);
+        _exit(status);
+    }
+    return status;
+}
