@@ -184,19 +184,40 @@ static double attention_share(const struct ss_stack *s, const struct ss_bench_po
 }
 
 /* What accumulates fast is not known of a row without blocks: the rate is the backward's. */
-static double gemm_seconds(const struct ss_card *card, const struct ss_stack *stack,
-                           const struct ss_bench_point *p)
+static double product_seconds(const struct ss_card *card, const struct ss_stack *stack,
+                              const struct ss_bench_point *p)
 {
-    int recipe = p->blocks ? SS_FP8_BLOCKWISE : SS_FP8_DELAYED;
-    int phase = p->accumulate ? SS_PHASE_W : SS_PHASE_I;
-    double gain = ss_kernel_gemm_gain(card, stack, p->precision, recipe, phase, p->k);
-
+    int recipe = p->blocks ? SS_FP8_BLOCKWISE : p->mx ? SS_FP8_MXFP8 : SS_FP8_DELAYED;
+    double gain =
+        ss_kernel_gemm_gain(card, stack, p->precision, recipe, p->weights ? SS_PHASE_W : SS_PHASE_I, p->k);
     double (*price)(const struct ss_card *, int, double, int, double, double, double, int, double, double) =
         p->streams ? ss_kernel_stream_gemms : ss_kernel_grouped_gemm;
     double t =
         price(card, p->precision, p->groups, p->scattered, p->m, p->n, p->k, p->accumulate, p->sms, gain);
 
     return p->streams ? fmax(t, p->groups * stack->host_group) : t;
+}
+
+/* A product, its gradients, and where operands are quantized the casts: of the input, the weights and the gradient of the output,
+ * each read once in 16 bit and written along both of its sides. */
+static double gemm_seconds(const struct ss_card *card, const struct ss_stack *stack,
+                           const struct ss_bench_point *p)
+{
+    struct ss_bench_point forward = *p, input = *p, weights = *p;
+    double operands = p->m * p->k + p->groups * p->n * p->k + p->m * p->n;
+    int cast = ss_precision_is_quantized(p->precision);
+
+    if (!p->both)
+        return product_seconds(card, stack, p);
+    input.n = p->k;
+    input.k = p->n;
+    weights.weights = 1;
+    weights.m = p->groups * p->n;
+    weights.n = p->k;
+    weights.k = p->m / p->groups;
+    weights.scattered = 0;
+    return product_seconds(card, stack, &forward) + product_seconds(card, stack, &input) +
+           product_seconds(card, stack, &weights) + (cast ? ss_kernel_elementwise(card, 4 * operands, 3) : 0);
 }
 
 /* Of 1 TFLOP; where a row has both passes these are 1 and 2.5 of 3.5 parts of it. */

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The words that tables of micro-benchmarks say of a GEMM: sizes, groups, pass, SMs. */
+#include <math.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -8,7 +9,7 @@
 #include "base/base.h"
 #include "study/calibrate.h"
 
-enum pass { FORWARD, INPUT_GRAD, WEIGHT_GRAD };
+enum pass { FORWARD, INPUT_GRAD, WEIGHT_GRAD, ALL };
 
 /* What a shape says, as it says it. */
 struct shape {
@@ -65,7 +66,7 @@ static int read_word(const char *word, struct shape *s)
         int pass, named;
     } passes[] = {{"forward", FORWARD, 0},         {"fwd", FORWARD, 0},       {"dgrad", INPUT_GRAD, 0},
                   {"bwd_grad_act", INPUT_GRAD, 1}, {"wgrad", WEIGHT_GRAD, 0}, {"bwd_grad_w", WEIGHT_GRAD, 1},
-                  {"accumulate", WEIGHT_GRAD, 0}};
+                  {"accumulate", WEIGHT_GRAD, 0},  {"fwd+bwd", ALL, 0}};
     static const char *const others[] = {"grouped",  "contiguous", "layout=TN", "layout=NN", "layout=NT",
                                          "out=bf16", "out=fp32",   "AG+GEMM",   "GEMM+RS"};
     int end = 0;
@@ -97,26 +98,66 @@ static void set_point(const struct shape *s, struct ss_bench_point *p)
 
     p->groups = s->groups;
     p->scattered = s->whole && s->groups > 1 && s->pass != WEIGHT_GRAD;
-    p->accumulate = s->pass == WEIGHT_GRAD ? s->sums : 0;
+    p->weights = s->pass == WEIGHT_GRAD;
+    p->both = s->pass == ALL;
+    p->accumulate = p->weights ? s->sums : 0;
     p->streams = s->te && s->groups > 1;
-    p->m = s->named && p->accumulate ? s->groups * s->n : rows;
+    p->m = s->named && p->weights ? s->groups * s->n : rows;
     p->n = s->named ? s->k : s->n;
-    p->k = !s->named ? s->k : p->accumulate ? each : s->n;
+    p->k = !s->named ? s->k : p->weights ? each : s->n;
 }
 
-int ss_bench_gemm_shape(const char *text, struct ss_bench_point *p)
+/* "scaled_grouped_mm 2D-3D fwd (131072,7168)@(8,7168,2048)": rows of all groups by columns of each; a weight gradient
+ * "2D-2D wgrad (2048,131072)@(131072,7168)" has its groups in the source, "G=8". Of those the sums go to no main gradient. */
+static int read_scaled(const char *text, const char *source, struct shape *s)
 {
-    struct shape s = {.groups = 1, .sums = 4};
+    const char *groups = strstr(source, " G=");
+    double rows, columns;
+    int end = 0;
+
+    *s = (struct shape){.whole = 1};
+    if (sscanf(text, "scaled_grouped_mm 2D-3D fwd (%lf,%lf)@(%lf,%lf,%lf)%n", &s->m, &s->k, &s->groups, &rows,
+               &s->n, &end) == 5 &&
+        end)
+        return !text[end] && rows == s->k;
+    s->pass = INPUT_GRAD;
+    if (sscanf(text, "scaled_grouped_mm 2D-3D dgrad (%lf,%lf)@(%lf,%lf,%lf)%n", &s->m, &s->k, &s->groups,
+               &rows, &s->n, &end) == 5 &&
+        end)
+        return !text[end] && rows == s->k;
+    s->pass = WEIGHT_GRAD;
+    if (sscanf(text, "scaled_grouped_mm 2D-2D wgrad (%lf,%lf)@(%lf,%lf)%n", &s->n, &rows, &columns, &s->k,
+               &end) != 4 ||
+        !end || text[end] || rows != columns || !groups || sscanf(groups, " G=%lf", &s->groups) != 1)
+        return 0;
+    s->named = 1;
+    s->m = rows;
+    return 1;
+}
+
+static int read_words(const char *text, struct shape *s)
+{
     char words[160], *save, *word;
 
+    *s = (struct shape){.groups = 1, .sums = 4};
     if (strlen(text) >= sizeof words)
         return 0;
     ss_copy(words, sizeof words, text);
     words[strcspn(words, ",")] = 0; /* "..., 112 of 132 SMs" */
     for (word = strtok_r(words, " ", &save); word; word = strtok_r(NULL, " ", &save))
-        if (!read_word(word, &s))
+        if (!read_word(word, s))
             return 0;
-    if (s.m < 1 || s.n < 1 || s.k < 1)
+    return 1;
+}
+
+int ss_bench_gemm_shape(const char *text, const char *source, struct ss_bench_point *p)
+{
+    struct shape s;
+
+    if (!read_scaled(text, source, &s) && !read_words(text, &s))
+        return 0;
+    if (!(s.m >= 1 && s.n >= 1 && s.k >= 1 && s.groups >= 1 &&
+          fmax(fmax(s.m, s.n), fmax(s.k, s.groups)) <= 1e9))
         return 0;
     set_point(&s, p);
     return 1;

@@ -100,8 +100,8 @@ static void kind_of(const struct ss_bench_row *row, const struct ss_bench_point 
     if (p->kind == SS_BENCH_ATTENTION) {
         backend = p->fused ? " fused" : " flash";
         more = p->both ? " both passes" : p->backward ? " backward" : " forward";
-    } else if (p->kind == SS_BENCH_GEMM && p->accumulate) {
-        more = " accumulated";
+    } else if (p->kind == SS_BENCH_GEMM) {
+        more = p->both ? " both passes" : p->accumulate ? " accumulated" : "";
     }
     if (p->kind == SS_BENCH_COLLECTIVE) {
         int exchange = p->collective == SS_COLL_DISPATCH || p->collective == SS_COLL_COMBINE;
@@ -114,7 +114,7 @@ static void kind_of(const struct ss_bench_row *row, const struct ss_bench_point 
     } else {
         snprintf(out->kind, sizeof out->kind, "%.20s%s%s%.8s%s%s", row->kind, backend,
                  row->precision[0] ? " " : "",
-                 p->precision >= 0 ? ss_precision_name(p->precision) : row->precision,
+                 p->precision >= 0 && !p->mx ? ss_precision_name(p->precision) : row->precision,
                  p->blocks ? " blocks" : "", more);
     }
 }

@@ -62,7 +62,8 @@ static const char *read_gemm(const struct ss_bench_row *r, const struct ss_card 
     ss_copy(name, sizeof name, r->precision);
     name[strcspn(name, " ")] = 0;
     p->kind = SS_BENCH_GEMM;
-    p->precision = precision_of(name);
+    p->mx = !strcmp(name, "mxfp8");
+    p->precision = p->mx ? SS_FP8 : precision_of(name);
     p->blocks = !strcmp(r->precision, "fp8 (128 block scale)");
     p->sms = sms_of(r, card);
     if (p->precision < 0 ||
@@ -70,9 +71,10 @@ static const char *read_gemm(const struct ss_bench_row *r, const struct ss_card 
         return "a precision that is not modelled";
     if (ss_kernel_peak(card, p->precision) <= 0)
         return NO_PEAK;
-    if (!ss_bench_gemm_shape(r->shape, p))
+    if (!ss_bench_gemm_shape(r->shape, r->source, p))
         return NO_SIZES;
-    p->seconds = seconds_of(r, 2 * p->m * p->n * p->k);
+    p->fit = !p->both && !p->mx;
+    p->seconds = seconds_of(r, 2 * p->m * p->n * p->k * (p->both ? 3 : 1));
     return p->seconds > 0 ? NULL : SS_BENCH_NO_UNIT;
 }
 

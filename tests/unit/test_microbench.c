@@ -6,6 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "cost/kernel.h"
 #include "study/calibrate.h"
 #include "suite.h"
 
@@ -238,7 +239,7 @@ static void test_reasons(void)
 static void test_survey(void)
 {
     static const char *const tables[] = {"microbench.csv", "microbench-2.csv", "h800-deepseek-v3.csv"};
-    static const int rows[] = {891, 1783, 62}, priced[] = {424, 1162, 48};
+    static const int rows[] = {891, 1783, 62}, priced[] = {424, 1181, 48};
 
     for (int t = 0; t < 3; t++) {
         char path[512];
@@ -313,6 +314,44 @@ static void test_clusters(void)
     CU_ASSERT(s->rows[3].predicted < 22e-6);
     ss_survey_free(s);
     remove(path);
+}
+
+/* A product and both of its gradients, each over all groups; quantized, with casts of 6 M tokens' bytes. Sums of a grouped kernel
+ * that has no main gradient are written in 16 bit. */
+static void test_both_passes(void)
+{
+    static const char *const shapes[] = {"G=4 M=65536(total) N=2048 K=4096 fwd+bwd",
+                                         "G=4 M=65536(total) N=2048 K=4096 fwd+bwd",
+                                         "scaled_grouped_mm 2D-3D fwd (65536,4096)@(4,4096,2048)",
+                                         "scaled_grouped_mm 2D-3D dgrad (65536,2048)@(4,2048,4096)",
+                                         "scaled_grouped_mm 2D-2D wgrad (2048,65536)@(65536,4096)"};
+    struct ss_platform_options options = {.asker = ss_simgrid_ask_routes};
+    struct ss_platform *p;
+    struct ss_stack s;
+    struct ss_bench_point point;
+    double t[5];
+
+    CU_ASSERT_EQUAL_FATAL(ss_platform_load("b200", &options, &p, NULL), 0);
+    const struct ss_card *card = ss_platform_card(p);
+    CU_ASSERT_EQUAL_FATAL(ss_stack_load_with("megatron-lm-2025", card->name, NULL, &s, NULL), 0);
+    for (int i = 0; i < 5; i++) {
+        struct ss_bench_row row = {"grouped_gemm",       "B200", shapes[i], "1 GPU",
+                                   i ? "mxfp8" : "bf16", "us",   "x, G=4",  900};
+        CU_ASSERT_PTR_NULL_FATAL(ss_bench_point_read(&row, card, &point));
+        CU_ASSERT(!point.fit);
+        CU_ASSERT_DOUBLE_EQUAL(point.seconds, 900e-6, 1e-15);
+        t[i] = ss_bench_seconds(p, &s, &point);
+    }
+    double sms = card->sm_count, moved = 65536. * 4096 + 4 * 4096 * 2048. + 65536 * 2048.;
+    CU_ASSERT_DOUBLE_EQUAL(
+        t[0],
+        ss_kernel_grouped_gemm(card, SS_BF16, 4, 1, 65536, 2048, 4096, 0, sms, 1) +
+            ss_kernel_grouped_gemm(card, SS_BF16, 4, 1, 65536, 4096, 2048, 0, sms, 1) +
+            ss_kernel_grouped_gemm(card, SS_BF16, 4, 0, 4 * 2048, 4096, 65536 / 4., 0, sms, 1),
+        1e-12);
+    CU_ASSERT_DOUBLE_EQUAL(t[1], t[2] + t[3] + t[4] + ss_kernel_elementwise(card, 4 * moved, 3), 1e-12);
+    CU_ASSERT(t[0] > 3 * 2 * 65536. * 4096 * 2048 / ss_kernel_peak(card, SS_BF16) && t[2] < t[0] / 4);
+    ss_platform_free(p);
 }
 
 static void test_refused(void)
@@ -531,11 +570,11 @@ static void test_profile(void)
 
 int main(void)
 {
-    CU_TestInfo tests[] = {{"kinds", test_kinds},     {"words of GEMMs", test_gemm_words},
-                           {"skipped", test_skipped}, {"words", test_words},
-                           {"reasons", test_reasons}, {"survey", test_survey},
-                           {"streams", test_streams}, {"clusters", test_clusters},
-                           {"refused", test_refused}, {"finds hidden", test_finds_hidden},
-                           {"profile", test_profile}, CU_TEST_INFO_NULL};
+    CU_TestInfo tests[] = {
+        {"kinds", test_kinds},     {"words of GEMMs", test_gemm_words}, {"skipped", test_skipped},
+        {"words", test_words},     {"reasons", test_reasons},           {"survey", test_survey},
+        {"streams", test_streams}, {"clusters", test_clusters},         {"both passes", test_both_passes},
+        {"refused", test_refused}, {"finds hidden", test_finds_hidden}, {"profile", test_profile},
+        CU_TEST_INFO_NULL};
     return suite_run("microbench", NULL, NULL, tests);
 }

@@ -42,6 +42,8 @@ struct ss_bench_point {
     int accumulate; /* GEMM: a weight gradient, added to its output of so many bytes an element; else 0 */
     int streams;    /* GEMM: groups are kernels of their own on several streams, which the host issues */
     int blocks;     /* GEMM: fp8 with a scale for each block of 128 */
+    int mx;         /* GEMM: mxfp8 */
+    int weights;    /* GEMM: a weight gradient */
     double m, n, k; /* GEMM: output rows (of all groups) and columns, reduction */
     double groups;  /* GEMM: matrices in one kernel */
     int scattered;  /* GEMM: rows differ from group to group */
@@ -52,9 +54,9 @@ struct ss_bench_point {
     struct ss_group_shape group; /* COLLECTIVE */
     /* COLLECTIVE: the one that the benchmark told NCCL to take, NULL: none */
     const struct ss_collective_algorithm *algorithm;
-    int fused, backward;  /* ATTENTION: cuDNN's, not flash; the backward's 2.5 times the FLOP */
-    int both;             /* ATTENTION: forward and backward, of whose FLOP together it is 1 TFLOP */
-    int fit;              /* 1: tells of the card or of the stack; 0: only held against its prediction */
+    int fused, backward; /* ATTENTION: cuDNN's, not flash; the backward's 2.5 times the FLOP */
+    int both; /* ATTENTION: forward and backward, of whose FLOP together it is 1 TFLOP; GEMM: with both backwards and all casts */
+    int fit;  /* 1: tells of the card or of the stack; 0: only held against its prediction */
     double queries, head; /* ATTENTION: tokens of a causal sequence, head dimension of queries and keys */
     double values;        /* ATTENTION: head dimension of values */
     double heads;         /* ATTENTION: query heads times sequences, 0: not said, the card is full */
@@ -98,8 +100,9 @@ const char *ss_bench_point_read(const struct ss_bench_row *r, const struct ss_ca
 const char *ss_bench_collective(const struct ss_bench_row *r, struct ss_bench_point *p);
 /* ---- microbench_gemm.c ---- */
 /* Sets sizes, groups and pass of a GEMM from words like "M=4096 N=8192 K=1024 wgrad" and "groups=4 total_M=32768 N=4096
- * K=7168"; returns 0 where a word is not known or a size missing. */
-int ss_bench_gemm_shape(const char *text, struct ss_bench_point *p);
+ * K=7168", or of "scaled_grouped_mm 2D-2D wgrad (2048,131072)@(131072,7168)", whose groups `source` tells; returns 0 where a
+ * word is not known or a size missing. */
+int ss_bench_gemm_shape(const char *text, const char *source, struct ss_bench_point *p);
 /* SMs that a kernel had, of a text with "112 of 132 SMs" where the card has the latter; else all. */
 double ss_bench_sms(const char *text, const struct ss_card *card);
 /* What the model says of it, s (cost/kernel.h, cost/collective.h); attention: of 1 TFLOP. `stack` is read for
