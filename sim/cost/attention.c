@@ -146,6 +146,13 @@ double ss_op_qkv_columns(const struct ss_shape *s)
     return (s->heads + 2 * s->groups) * s->d;
 }
 
+/* YaRN scales sines and cosines, which Transformer Engine's fused kernel cannot, so that Megatron core turns queries and keys in
+ * PyTorch's operators, each reading or writing them once or, a half of a head's channels, half: two products (4), minus and the
+ * halves put together (1 + 2), their sum (3), and together with the channels that are not turned, of which there are none (2).
+ * Backward the products (4), halves put together and minus (2 + 1), a sum (3), the slice put into zeros (3), zeros for the empty
+ * slice and a sum (1 + 3). Kernels of both. */
+enum { YARN_PASSES = 12, YARN_BACKWARD_PASSES = 17, YARN_KERNELS = 12, YARN_BACKWARD_KERNELS = 22 };
+
 /* Behind the joint layer. Where Llama 4 attends to all tokens it neither norms nor turns queries and keys, and scales queries by
  * their position. */
 static void turn(struct ss_ops *ops, const struct ss_shape *s, const struct ss_stack *stack, int local)
@@ -158,8 +165,11 @@ static void turn(struct ss_ops *ops, const struct ss_shape *s, const struct ss_s
     }
     qk_norm_add(ops, s);
     if (s->rope) { /* also where a part of a head is turned: the rest is copied */
-        double qk = (q + k) * stack->rope_passes;
-        ss_op_elementwise(ss_op_add(ops, "rope", SS_OP_ELEMENTWISE), qk, qk, 2, 2);
+        int apart = s->te && s->model->yarn > 0;
+        double qk = q + k, passes = stack->rope_passes;
+        ss_op_elementwise(ss_op_add(ops, "rope", SS_OP_ELEMENTWISE), qk * (apart ? YARN_PASSES / 2. : passes),
+                          qk * (apart ? YARN_BACKWARD_PASSES / 2. : passes), apart ? YARN_KERNELS : 2,
+                          apart ? YARN_BACKWARD_KERNELS : 2);
     }
 }
 

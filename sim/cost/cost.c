@@ -248,7 +248,7 @@ static double grouped_gemm(const struct ss_cost_context *c, const struct ss_op *
     double each = m / op->groups;
     if (c->shape.sequential)
         return op->groups * gemm(c, p, each, n, k, acc, c->card->sm_count, gain(c, p, phase, k), 1);
-    if (op->groups <= 1 || c->stack->host_group <= 0)
+    if (op->groups <= 1 || op->one_kernel || c->stack->host_group <= 0)
         return ss_kernel_grouped_gemm(c->card, p, op->groups, scattered, m, n, k, acc, ss_cost_own_sms(c),
                                       gain(c, p, phase, k));
     double t = ss_kernel_stream_gemms(c->card, p, op->groups, scattered, m, n, k, acc, ss_cost_own_sms(c),

@@ -52,7 +52,8 @@ void ss_experts_shape(struct ss_shape *s, const struct ss_job *job, const struct
     s->dispatcher = job->dispatcher;
     s->shared_overlap = job->shared_expert_overlap;
     s->paired = job->overlap_ep;
-    if (job->overlap_ep && ss_dispatcher_has_stages(s->dispatcher))
+    /* DeepSeek's GEMMs leave DeepEP's SMs alone; HybridEP's kernels take theirs from whatever runs beside them. */
+    if (job->overlap_ep && s->dispatcher == SS_DISPATCH_DEEPEP)
         s->reserved_sms = job->dispatch_sms;
     s->fp8_dispatch = job->fp8_dispatch;
     s->ep = job->ep;
@@ -71,6 +72,8 @@ void ss_experts_shape(struct ss_shape *s, const struct ss_job *job, const struct
     s->router_fused = job->router_fusion;
     s->padded = job->pad_to_capacity;
     s->router_pads = job->pad_for_fp8;
+    s->fused_experts = job->op_fuser && job->precision == SS_FP8 && job->fp8_recipe == SS_FP8_MXFP8 &&
+                       m->gated_mlp && job->grouped_gemm;
     s->permute_fused = job->permute_fusion > 0;
     s->sequential = job->grouped_gemm == 0;
     s->uneven = spread->uneven;

@@ -5,7 +5,7 @@
 
 const struct ss_flag_group ss_flag_groups[] = {
     {SS_FLAG_NO_EFFECT, '1', NULL,
-     "DDP-impl activation-func-clamp-value adam-beta1 adam-beta2 adam-eps "
+     "DDP-impl adam-beta1 adam-beta2 adam-eps "
      "adlr-autoresume-interval app-tag-run-name app-tag-run-version async-ckpt-cpu-priority "
      "async-ckpt-io-priority async-strategy bert-embedder-type bert-load chat-template "
      "check-weight-hash-across-dp-replicas-interval ckpt-convert-format ckpt-convert-save "
@@ -208,7 +208,7 @@ const struct ss_flag_group ss_flag_groups[] = {
      "no-bias-dropout-fusion no-bias-gelu-fusion no-bias-swiglu-fusion "
      "no-gradient-accumulation-fusion no-masked-softmax-fusion no-persist-layer-norm "
      "no-rope-fusion use-fused-weighted-squared-relu use-grouped-gemm-for-dense-mlp "
-     "use-te-activation-func use-transformer-engine-op-fuser"},
+     "use-te-activation-func"},
     {SS_FLAG_NOT_MODELLED, '1', "the stack says what is fused (ss.fused.*, ss.rope.passes)",
      "cross-entropy-fusion-impl"},
     {SS_FLAG_NOT_MODELLED, '1', "the stack says how much TP overlap hides (ss.tp.*)",

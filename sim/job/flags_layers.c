@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Flags whose value is a list of layers: Megatron's Python-like lists of 0 and 1, and layouts of pipelines. */
+/* Flags of layers: Megatron's Python-like lists of 0 and 1, layouts of pipelines, and what one layer does. */
 #include <ctype.h>
 #include <string.h>
 
@@ -276,4 +276,16 @@ int ss_flag_window_skip_freq(struct ss_job *job, int n, char *const *values, con
     job->window_skip_freq = every;
     job->model.local_layers = rule;
     return SS_OK;
+}
+
+int ss_flag_activation_clamp(struct ss_job *job, int n, char *const *values, const char **why)
+{
+    double most;
+
+    (void)n;
+    job->model.activation_clamp = 1;
+    if (!ss_parse_double(values[0], &most) && most > 0 && most <= 1e15)
+        return SS_OK;
+    *why = "it is a number above 0";
+    return SS_ERR_INPUT;
 }

@@ -57,7 +57,7 @@ static const struct ss_flag_choice norm[] = {
 static const struct ss_flag_choice position[] = {{"learned_absolute", SS_POSITION_LEARNED},
                                                  {"rope", SS_POSITION_ROPE},
                                                  {"mrope", SS_POSITION_ROPE},
-                                                 {"yarn", SS_POSITION_ROPE},
+                                                 {"yarn", SS_POSITION_YARN},
                                                  {"none", SS_POSITION_NONE},
                                                  {NULL, 0}};
 static const struct ss_flag_choice impl[] = {{"local", 1}, {"transformer_engine", 0}, {NULL, 0}};
@@ -278,13 +278,16 @@ const struct ss_flag_setter ss_flag_setters[] = {
         "names the vocabulary when neither a flag nor a model does; NullTokenizer adds a row to --vocab-size")
     CALL("--patch-tokenizer-type", '1', ss_flag_tokenizer, "Pai-Megatron-Patch: the same")
     INT("--max-position-embeddings", model.max_position_embeddings, 1, 1 << 30, NULL)
-    CHOICE("--position-embedding-type", model.position, position, NULL)
+    CHOICE("--position-embedding-type", model.position, position,
+        "yarn, or a config.json that says it: rope in operators of its own (latent attention: fused as ever)")
     SET("--use-rotary-position-embeddings", model.position, SS_POSITION_ROPE, NULL)
     SET("--use-llama2-rotary-position-embeddings", model.position, SS_POSITION_ROPE,
         "Pai-Megatron-Patch: the same")
     SET("--no-position-embedding", no_position_embedding, 1, "only beside rope, which it says already")
     SET("--swiglu", model.gated_mlp, 1, NULL)
     CALL("--quick-geglu", '0', ss_flag_quick_geglu, NULL)
+    CALL("--activation-func-clamp-value", '1', ss_flag_activation_clamp,
+        "of experts: both halves of the activation's input are clamped and put together in operators of their own")
     SET("--untie-embeddings-and-output-weights", model.tied_embeddings, 0, NULL)
     SET("--disable-bias-linear", model.linear_bias, 0, NULL)
     SET("--add-qkv-bias", model.qkv_bias, 1, NULL)
@@ -341,6 +344,8 @@ const struct ss_flag_setter ss_flag_setters[] = {
     SET("--moe-router-fusion", router_fusion, 1, NULL)
     SET("--moe-permute-fusion", permute_fusion, 1, NULL)
     SET("--moe-grouped-gemm", grouped_gemm, 1, "all experts of a rank at once; else one after the other")
+    SET("--use-transformer-engine-op-fuser", op_fuser, 1,
+        "of gated experts in mxfp8: activation, casts and biases in grouped GEMMs of one kernel; else the stack says what is fused")
     SET("--moe-shared-expert-overlap", shared_expert_overlap, 1, NULL)
     SET("--overlap-moe-expert-parallel-comm", overlap_ep, 1, NULL)
     SET("--delay-wgrad-compute", delay_wgrad, 1, NULL)

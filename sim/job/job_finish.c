@@ -30,6 +30,10 @@ static int complete_model(struct ss_finish *f)
     struct ss_model m;
 
     f->positions_given = job->model.max_position_embeddings > 0;
+    if (job->model.position == SS_POSITION_YARN) {
+        job->model.position = SS_POSITION_ROPE;
+        job->model.yarn = 1;
+    }
     if (job->null_tokenizer && !job->padded_vocab && job->model.vocab_size > 0)
         job->model.vocab_size++;
     if (job->model_ref[0]) {

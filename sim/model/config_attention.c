@@ -318,6 +318,22 @@ static int read_window(struct ss_config *c, struct ss_model *m)
     return rc;
 }
 
+/* "rope_scaling": {"rope_type": "yarn", "factor": 32.0}: beyond a factor of 1 scores are scaled, unless both ends cancel. */
+static void read_yarn(const struct ss_config *c, struct ss_model *m)
+{
+    const json_t *scaling = json_object_get(c->root, "rope_scaling"), *type, *own;
+
+    if (!json_is_object(scaling))
+        scaling = json_object_get(c->root, "rope_parameters");
+    type = json_object_get(scaling, "rope_type");
+    type = type ? type : json_object_get(scaling, "type");
+    own = json_object_get(scaling, "attention_factor");
+    if (json_is_string(type) && !strcmp(json_string_value(type), "yarn") &&
+        json_number_value(json_object_get(scaling, "factor")) > 1 &&
+        !(json_is_number(own) && json_number_value(own) == 1))
+        m->yarn = 1;
+}
+
 /* Factors and soft caps. */
 static int read_factors(struct ss_config *c, struct ss_model *m)
 {
@@ -330,6 +346,7 @@ static int read_factors(struct ss_config *c, struct ss_model *m)
         {"output_multiplier_scale", 1, &m->logits_scale},
         {"final_logit_softcapping", 0, &m->logits_softcap},
         {"attn_logit_softcapping max_attn_value", 0, &m->attention_softcap},
+        {"swiglu_limit", 0, &m->activation_clamp},
     };
     char key[64];
     const json_t *scale = ss_config_pick(c, "logit_scale", key);
@@ -390,6 +407,7 @@ int ss_config_attention(struct ss_config *c, struct ss_model *m)
         rc = read_factors(c, m);
     if (!rc)
         rc = read_positions(c, m);
+    read_yarn(c, m);
     if (!rc && c->family->traits & SS_LATENT)
         rc = read_latent(c, m);
     if (!rc)

@@ -171,7 +171,7 @@ static const char harmless[] =
     "qk_head_dim query_pre_attn_scalar return_dict rotary "
     "routed_scaling_factor router_dtype scale_attn_weights scoring_func seq_aux seq_length "
     "skip_bias_add skip_bias_add_qkv stepsim summary_activation summary_first_dropout "
-    "summary_proj_to_labels summary_type summary_use_proj swiglu_limit task_specific_params "
+    "summary_proj_to_labels summary_type summary_use_proj task_specific_params "
     "tokenizer_class tokenizer_name topk_method torch_dtype transformers_version use_cache "
     "verbose";
 

@@ -34,6 +34,8 @@
     X(post_norms)                                                                                            \
     X(parallel_residual)                                                                                     \
     X(attention_sinks)                                                                                       \
+    X(yarn)                                                                                                  \
+    X(activation_clamp)                                                                                      \
     X(shared_expert_gate)                                                                                    \
     X(router_bias)
 
@@ -160,7 +162,8 @@ static void fill_defaults(struct ss_model *m)
                         &m->router_bias,     &m->output_bias,       &m->router_linear_bias,
                         &m->gated_mlp,       &m->embedding_scale,   &m->logits_scale,
                         &m->logits_softcap,  &m->attention_softcap, &m->full_unturned,
-                        &m->input_jitter,    &m->query_scale};
+                        &m->input_jitter,    &m->query_scale,       &m->yarn,
+                        &m->activation_clamp};
 
     for (size_t i = 0; i < SS_ARRAY_LEN(off); i++)
         fill(off[i], 0);

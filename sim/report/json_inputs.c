@@ -200,6 +200,16 @@ static int is_told(const struct ss_flag_setter *s)
     return 0;
 }
 
+static void add_choice(json_t *o, const char *key, const struct ss_flag_choice *choices, int value)
+{
+    for (const struct ss_flag_choice *c = choices; c->name; c++)
+        if (c->value == value) {
+            ss_json_text(o, key, c->name);
+            return;
+        }
+    json_object_set_new(o, key, json_null());
+}
+
 static void add_flag(json_t *o, const struct ss_flag_setter *s, const struct ss_job *job)
 {
     const void *at = (const char *)job + s->offset;
@@ -213,14 +223,7 @@ static void add_flag(json_t *o, const struct ss_flag_setter *s, const struct ss_
     case SS_FLAG_INT: ss_json_integer(o, key, *(const int *)at); break;
     case SS_FLAG_DOUBLE: ss_json_number(o, key, *(const double *)at); break;
     case SS_FLAG_TEXT: ss_json_text(o, key, at); break;
-    case SS_FLAG_CHOICE:
-        for (const struct ss_flag_choice *c = s->choices; c->name; c++)
-            if (c->value == *(const int *)at) {
-                ss_json_text(o, key, c->name);
-                return;
-            }
-        json_object_set_new(o, key, json_null());
-        break;
+    case SS_FLAG_CHOICE: add_choice(o, key, s->choices, *(const int *)at); break;
     default: break; /* its words are in the request */
     }
 }
@@ -284,6 +287,8 @@ static void add_flag(json_t *o, const struct ss_flag_setter *s, const struct ss_
     X(parallel_residual)                                                                                     \
     X(rotary_fraction)                                                                                       \
     X(attention_sinks)                                                                                       \
+    X(yarn)                                                                                                  \
+    X(activation_clamp)                                                                                      \
     X(attention_dropout)                                                                                     \
     X(hidden_dropout)
 

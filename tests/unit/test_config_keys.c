@@ -163,20 +163,24 @@ static void test_keys(void)
 /* What costs nothing is not named, and changes nothing. */
 static void test_harmless(void)
 {
-    static const char *const keys[] = {"'rope_theta': 500000.0",
-                                       "'rope_scaling': {'rope_type': 'yarn', 'factor': 8.0}",
-                                       "'norm_topk_prob': true",
-                                       "'routed_scaling_factor': 2.5",
-                                       "'scoring_func': 'sigmoid'",
-                                       "'initializer_range': 0.02",
-                                       "'bos_token_id': 1",
-                                       "'router_aux_loss_coef': 0.001",
-                                       "'torch_dtype': 'bfloat16'",
-                                       "'query_pre_attn_scalar': 224",
-                                       "'num_nextn_predict_layers': 0",
-                                       "'attn_logit_softcapping': 0.0",
-                                       "'layerdrop': 0.0",
-                                       "'embd_pdrop': 0.0"};
+    static const char *const keys[] = {
+        "'rope_theta': 500000.0",
+        "'rope_scaling': {'rope_type': 'llama3', 'factor': 8.0}",
+        "'rope_scaling': {'rope_type': 'yarn', 'factor': 1.0}",
+        "'rope_scaling': {'rope_type': 'yarn', 'factor': 8.0, 'attention_factor': 1.0}",
+        "'swiglu_limit': 0",
+        "'norm_topk_prob': true",
+        "'routed_scaling_factor': 2.5",
+        "'scoring_func': 'sigmoid'",
+        "'initializer_range': 0.02",
+        "'bos_token_id': 1",
+        "'router_aux_loss_coef': 0.001",
+        "'torch_dtype': 'bfloat16'",
+        "'query_pre_attn_scalar': 224",
+        "'num_nextn_predict_layers': 0",
+        "'attn_logit_softcapping': 0.0",
+        "'layerdrop': 0.0",
+        "'embd_pdrop': 0.0"};
     struct ss_model base, m;
     CU_ASSERT_EQUAL_FATAL(read("llama", "", &base), 0);
     for (size_t i = 0; i < SS_ARRAY_LEN(keys); i++) {
@@ -187,8 +191,24 @@ static void test_harmless(void)
     }
 }
 
+/* YaRN scales sines and cosines, whatever the file calls it; a limit clamps the activation. */
+static void test_scaled(void)
+{
+    static const char *const keys[] = {"'rope_scaling': {'rope_type': 'yarn', 'factor': 8.0}",
+                                       "'rope_scaling': {'type': 'yarn', 'factor': 8}",
+                                       "'rope_parameters': {'rope_type': 'yarn', 'factor': 8.0}"};
+    struct ss_model m;
+    for (size_t i = 0; i < SS_ARRAY_LEN(keys); i++) {
+        CU_ASSERT_EQUAL_FATAL(read("llama", keys[i], &m), 0);
+        CU_ASSERT_EQUAL(m.yarn, 1);
+    }
+    CU_ASSERT_EQUAL_FATAL(read("llama", "'swiglu_limit': 7.0", &m), 0);
+    CU_ASSERT(m.activation_clamp == 1 && m.yarn != 1);
+}
+
 int main(void)
 {
-    CU_TestInfo tests[] = {{"keys", test_keys}, {"harmless", test_harmless}, CU_TEST_INFO_NULL};
+    CU_TestInfo tests[] = {
+        {"keys", test_keys}, {"harmless", test_harmless}, {"scaled", test_scaled}, CU_TEST_INFO_NULL};
     return suite_run("config keys", NULL, NULL, tests);
 }

@@ -248,6 +248,12 @@ static void test_experts(void)
     CU_ASSERT_EQUAL(job.model.top_k, 2);
     CU_ASSERT_EQUAL(complete(&job, L8B "--mtp-num-layers 1", 32, NULL, &err), SS_OK);
     CU_ASSERT_EQUAL(job.model.mtp_num_layers, 1);
+    CU_ASSERT_EQUAL(
+        complete(&job, L8B "--position-embedding-type yarn --activation-func-clamp-value 7", 32, NULL, &err),
+        SS_OK);
+    CU_ASSERT(job.model.position == SS_POSITION_ROPE && job.model.yarn == 1 &&
+              job.model.activation_clamp == 1);
+    CU_ASSERT(complete(&job, L8B "--activation-func-clamp-value 0", 32, NULL, &err) != SS_OK);
     CU_ASSERT_EQUAL(complete(&job, L8B "--num-experts 8 --ep 8 --etp 1 --fsdp hybrid", 32, NULL, &err),
                     SS_ERR_UNSUPPORTED);
     CU_ASSERT_PTR_NOT_NULL(strstr(err.message, "experts lie on other ranks"));

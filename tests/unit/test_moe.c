@@ -270,6 +270,67 @@ static void test_behind(void)
     CU_ASSERT_DOUBLE_EQUAL(cost.forward[SS_LABEL_OTHER], 4, 1e-12);
 }
 
+/* GPT-OSS: bytes and kernels of what PyTorch runs in operators of its own. 8192 tokens, 4 copies each, 8 experts a rank, all in bf16:
+ * with P bytes of the copies' activations 8 P forward and 15 P backward to clamp, 6 and 8 to add FC2's bias, of which in fp32 14 and 20. */
+static void test_own_operators(void)
+{
+    struct setting t;
+    struct ss_ops ops;
+    setting_make(&t);
+    t.job.model.activation_clamp = t.job.model.yarn = 1;
+    t.job.model.expert_bias = 1;
+    t.stack.te_layers = 1;
+    t.stack.rope_passes = 1;
+    experts_set(&t, 64, 4, 512, 8);
+    ops_of(&t, SS_LAYER_MOE, &ops);
+    double p = TOKENS * 4 * 512 * 2, x = TOKENS * 4 * 1024 * 2;
+    const struct ss_op *clamp = find(&ops, "activation clamp"), *bias = find(&ops, "experts bias"),
+                       *rope = find(&ops, "rope");
+    CU_ASSERT(clamp->forward_bytes == 8 * p && clamp->backward_bytes == 15 * p);
+    CU_ASSERT(clamp->forward_kernels == 3 && clamp->backward_kernels == 7);
+    CU_ASSERT(clamp->saved_bytes == 2 * p &&
+              clamp->module == (SS_MODULE_BIT(SS_MODULE_MOE_ACT) | SS_MODULE_BIT(SS_MODULE_MOE)));
+    CU_ASSERT(bias->forward_bytes == 6 * x && bias->backward_bytes == 8 * x);
+    /* queries of 16 heads and keys of 4, of 64 channels */
+    CU_ASSERT_EQUAL(rope->forward_bytes, 12 * TOKENS * 20 * 64 * 2);
+    CU_ASSERT_EQUAL(rope->backward_bytes, 17 * TOKENS * 20 * 64 * 2);
+    CU_ASSERT(rope->forward_kernels == 12 && rope->backward_kernels == 22);
+    t.job.router_dtype = 1;
+    t.job.model.yarn = 0;
+    experts_set(&t, 64, 4, 512, 8);
+    ops_of(&t, SS_LAYER_MOE, &ops);
+    bias = find(&ops, "experts bias");
+    CU_ASSERT(bias->forward_bytes == 14 * x && bias->backward_bytes == 20 * x);
+    CU_ASSERT_EQUAL(find(&ops, "rope")->forward_bytes, 2 * TOKENS * 20 * 64 * 2);
+}
+
+static int has(const struct ss_ops *ops, const char *name)
+{
+    for (int i = 0; i < ops->n; i++)
+        if (!strcmp(ops->op[i].name, name))
+            return 1;
+    return 0;
+}
+
+/* HybridEP puts tokens down with the rows that fp8 needs; DeepEP and NCCL do not. */
+static void test_padded_by_dispatcher(void)
+{
+    struct setting t;
+    struct ss_ops ops;
+    setting_make(&t);
+    t.job.precision = SS_FP8;
+    t.job.fp8_base = SS_BF16;
+    t.job.moe_load = SS_LOAD_UNIFORM;
+    t.job.dispatcher = SS_DISPATCH_DEEPEP;
+    experts_set(&t, 64, 4, 512, 8);
+    ops_of(&t, SS_LAYER_MOE, &ops);
+    CU_ASSERT(has(&ops, "pad") && has(&ops, "unpad"));
+    t.job.dispatcher = SS_DISPATCH_HYBRIDEP;
+    experts_set(&t, 64, 4, 512, 8);
+    ops_of(&t, SS_LAYER_MOE, &ops);
+    CU_ASSERT(!has(&ops, "pad") && !has(&ops, "unpad"));
+}
+
 /* Without --moe-grouped-gemm one expert after the other: 8 GEMMs of TOKENS x 4 / 8 tokens. */
 static void test_sequential(void)
 {
@@ -421,6 +482,8 @@ int main(void)
                            {"tensors kept in fp8", test_kept_in_fp8},
                            {"GEMMs issued by the host", test_issued},
                            {"one expert after the other", test_sequential},
+                           {"operators of their own", test_own_operators},
+                           {"padded by the dispatcher", test_padded_by_dispatcher},
                            {"parameters of a rank", test_parameters},
                            {"router in fp32", test_router_fp32},
                            {"jitter", test_jitter},

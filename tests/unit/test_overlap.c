@@ -118,8 +118,8 @@ enum { NWAYS = sizeof ways / sizeof ways[0] };
 
 /* What a test changes in a job before it is finished; the stack's channels hold no SMs unless `hold`. */
 struct variant {
-    int shared, paired, delay, hold, deepep, sms;
-    double host; /* s an operator, 0: the stack's */
+    int shared, paired, delay, hold, deepep, sms; /* deepep: 2 is HybridEP */
+    double host;                                  /* s an operator, 0: the stack's */
     double
         sm_rate; /* bytes/s that an SM of the dispatcher moves beside kernels, 10 times that alone; 0: the stack's */
     unsigned modules; /* that selective recompute repeats */
@@ -139,7 +139,7 @@ static double run_variant(const char *text, struct variant v, const struct way *
     s.job.delay_wgrad = v.delay;
     s.job.dispatch_sms = v.sms;
     if (v.deepep)
-        s.job.dispatcher = SS_DISPATCH_DEEPEP;
+        s.job.dispatcher = v.deepep > 1 ? SS_DISPATCH_HYBRIDEP : SS_DISPATCH_DEEPEP;
     if (v.modules) {
         s.job.recompute = SS_RECOMPUTE_SELECTIVE;
         s.job.recompute_modules = v.modules;
@@ -453,6 +453,12 @@ static void test_reserved_sms(void)
     run_variant(job, (struct variant){.paired = 1, .deepep = 1}, &ways[0], own);
     CU_ASSERT(own[SS_LABEL_COMPUTE] > plain[SS_LABEL_COMPUTE]);
     CU_ASSERT_DOUBLE_EQUAL(own[SS_LABEL_COMPUTE], t[0][SS_LABEL_COMPUTE], 1e-9 * t[0][SS_LABEL_COMPUTE]);
+    /* HybridEP's, 16 where nobody says, are held while it runs, given or not. */
+    run_variant(job, (struct variant){.paired = 1, .deepep = 2}, &ways[0], plain);
+    run_variant(job, (struct variant){.paired = 1, .deepep = 2, .sms = 16}, &ways[0], own);
+    CU_ASSERT_EQUAL(own[SS_LABEL_COMPUTE], plain[SS_LABEL_COMPUTE]);
+    run_variant(job, (struct variant){.paired = 1, .deepep = 2, .sms = 32}, &ways[0], own);
+    CU_ASSERT(own[SS_LABEL_COMPUTE] > plain[SS_LABEL_COMPUTE]);
 }
 
 int main(void)

@@ -211,7 +211,12 @@ static struct ss_op *grouped(struct ss_ops *ops, const struct ss_shape *s, const
     op->tensors = (int)op->groups;
     op->forward_launches = op->tensors;      /* cuBLAS, a GEMM an expert on streams side by side */
     op->backward_launches = 3 * op->tensors; /* and the hook that says that its gradient is ready */
-    if (s->sequential) {                     /* each of a call of its own, whose latency is the GEMM's */
+    if (s->fused_experts) {
+        op->one_kernel = 1;
+        op->forward_launches = 0;
+        op->backward_launches = op->tensors;
+    }
+    if (s->sequential) { /* each of a call of its own, whose latency is the GEMM's */
         op->forward_kernels = op->forward_launches;
         op->backward_kernels = 2 * op->tensors;
         op->forward_launches = op->backward_launches = 0;
@@ -224,11 +229,12 @@ static struct ss_op *grouped(struct ss_ops *ops, const struct ss_shape *s, const
 }
 
 /* fp8 GEMMs take a multiple of 16 rows: what goes to each expert is copied with rows of zeros behind it, and back, unless the
- * router pads it. */
+ * router pads it, or HybridEP, which leaves room for them where it puts tokens down. */
 static void pad(struct ss_ops *ops, const struct ss_shape *s, const char *name)
 {
     double copied = 2 * s->routed * s->h * s->e;
-    if (ss_precision_is_quantized(s->gemm_precision) && s->scattered && !s->router_pads)
+    if (ss_precision_is_quantized(s->gemm_precision) && s->scattered && !s->router_pads &&
+        s->dispatcher != SS_DISPATCH_HYBRIDEP)
         ss_op_elementwise(ss_op_add(ops, name, SS_OP_ELEMENTWISE), copied, copied, 2, 2);
 }
 
@@ -242,24 +248,66 @@ static void offer(struct ss_ops *ops, const struct ss_op *op, const struct ss_sh
     ss_op_offers(ops, op, SS_OFFLOAD_BIT(SS_OFFLOAD_MOE_ACT), s->routed * fc1, kept_output);
 }
 
+/* Both halves of the activation's input are clamped and put together, each in a kernel of PyTorch's. Backward a half whose one side
+ * is bounded is compared (a flag of 1 byte an element) and chosen; the other is compared twice; and halves are put together. */
+enum { CLAMP_KERNELS = 3, CLAMP_BACKWARD_KERNELS = 7, CLAMP_BACKWARD_PASSES = 11, CLAMP_FLAGS = 8 };
+
+static void clamp(struct ss_ops *ops, const struct ss_shape *s)
+{
+    double half = s->routed * s->moe_ffn;
+    if (s->model->activation_clamp <= 0 || !s->gated)
+        return;
+    struct ss_op *op = ss_op_add(ops, "activation clamp", SS_OP_ELEMENTWISE);
+    ss_op_elementwise(op, 8 * half * s->e, half * (CLAMP_BACKWARD_PASSES * s->e + CLAMP_FLAGS), CLAMP_KERNELS,
+                      CLAMP_BACKWARD_KERNELS);
+    op->module = SS_MODULE_BIT(SS_MODULE_MOE_ACT);
+    op->saved_bytes = op->module_bytes = 2 * half * s->e;
+}
+
+/* Fused, the first product's epilogue clamps, activates and quantizes, and the backward's of the second what goes on to the first:
+ * what the first reads and the second's gradient are quantized by kernels of their own. */
+static void cast(struct ss_ops *ops, const struct ss_shape *s, const struct ss_stack *stack, double in,
+                 double out, int first)
+{
+    if (!ss_precision_is_quantized(s->gemm_precision))
+        return;
+    if (!s->fused_experts) {
+        ss_op_expert_cast(ops, s, stack, in, out);
+        return;
+    }
+    ss_op_expert_cast(ops, s, stack, first ? in : 0, first ? 0 : out);
+    struct ss_op *op = &ops->op[ops->n - 1];
+    if (first)
+        op->backward_kernels = 0;
+    else
+        op->forward_kernels = 0;
+}
+
+static void activation(struct ss_ops *ops, const struct ss_shape *s, double kept)
+{
+    struct ss_op *op;
+    if (!s->fused_experts)
+        clamp(ops, s);
+    op = ss_op_activation(ops, s, s->routed, s->moe_ffn);
+    if (s->fused_experts)
+        ss_op_elementwise(op, 0, 0, 0, 0);
+    op->module = SS_MODULE_BIT(SS_MODULE_MOE_ACT); /* its output is kept here: the input of FC2 */
+    op->saved_bytes = op->module_bytes = s->routed * s->moe_ffn * kept;
+}
+
 /* The experts of a rank on the tokens that came to it. Their probabilities weigh the activation, so that nothing behind it is
  * kept. In fp8 the inputs of both products are cast, and transposed for the weight gradients. */
 static void experts(struct ss_ops *ops, const struct ss_shape *s, const struct ss_stack *stack)
 {
     double fc1 = s->moe_ffn * (s->gated ? 2 : 1), kept = ss_op_saved_in_fp8(s, stack) ? s->quantized : s->e;
-    int fp8 = ss_precision_is_quantized(s->gemm_precision);
-    if (fp8)
-        ss_op_expert_cast(ops, s, stack, s->h, fc1);
+    cast(ops, s, stack, s->h, fc1, 1);
     struct ss_op *op = grouped(ops, s, "experts fc1", fc1, s->h);
     /* Its input, which for a single expert is the norm's output, and that of the activation. */
     op->saved_bytes =
         s->routed * ((s->experts > 1 ? s->h * kept : 0) + fc1 * (ss_op_kept_in_fp8(s, stack) ? 1 : s->e));
     offer(ops, op, s, fc1, kept, ss_op_kept_in_fp8(s, stack) ? 1 : s->e);
-    op = ss_op_activation(ops, s, s->routed, s->moe_ffn);
-    op->module = SS_MODULE_BIT(SS_MODULE_MOE_ACT); /* its output is kept here: the input of FC2 */
-    op->saved_bytes = op->module_bytes = s->routed * s->moe_ffn * kept;
-    if (fp8)
-        ss_op_expert_cast(ops, s, stack, s->moe_ffn, s->h);
+    activation(ops, s, kept);
+    cast(ops, s, stack, s->moe_ffn, s->h, 0);
     op = grouped(ops, s, "experts fc2", s->h, s->moe_ffn);
     /* Gradients as in a dense MLP, and of the copies of tokens beyond the tokens themselves. */
     double copies = s->routed - s->tokens / s->sp, inplace = stack->inplace_activation > 0;
@@ -267,15 +315,24 @@ static void experts(struct ss_ops *ops, const struct ss_shape *s, const struct s
                         s->routed * s->moe_ffn * kept;
 }
 
+/* Whether the experts' probabilities are of fp32, beside which PyTorch computes in fp32. */
+static int wide_probabilities(const struct ss_shape *s)
+{
+    return s->e < 4 && (s->router_fp32 || by_stages(s));
+}
+
 /* FC2's bias, weighed by the tokens' probabilities: Megatron splits the tokens by expert, multiplies and adds for each, and
- * puts them together again. */
+ * puts them together again. Backward the parts of the gradient are put together, and multiplied by bias and by probability, each
+ * of which is summed. In fp32 what is in between is twice as wide, and cast. */
 static void bias(struct ss_ops *ops, const struct ss_shape *s)
 {
     double pass = s->routed * s->h * s->e;
-    int groups = (int)s->local_experts;
-    if (s->model->expert_bias > 0)
-        ss_op_elementwise(ss_op_add(ops, "experts bias", SS_OP_ELEMENTWISE), 6 * pass, 6 * pass,
-                          2 * groups + 1, 4 * groups + 1);
+    int groups = (int)s->local_experts, wide = wide_probabilities(s);
+    if (s->model->expert_bias > 0 && s->fused_experts) /* of the gradient, a kernel for both sums */
+        ss_op_elementwise(ss_op_add(ops, "experts bias", SS_OP_ELEMENTWISE), 0, pass, 0, 1);
+    else if (s->model->expert_bias > 0)
+        ss_op_elementwise(ss_op_add(ops, "experts bias", SS_OP_ELEMENTWISE), (wide ? 14 : 6) * pass,
+                          (wide ? 20 : 8) * pass, 2 * groups + 1 + wide, (4 + wide) * groups + 1 + wide);
 }
 
 /* On all tokens, tensor parallel as a dense MLP; a gate weighs their output by one number a token. */

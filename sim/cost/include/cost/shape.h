@@ -63,12 +63,13 @@ struct ss_shape {
     int shared_overlap; /* 1: shared experts run beside the exchanges */
     int paired;         /* 1: exchanges run beside another microbatch's compute */
     int padded;         /* every expert works on as many tokens, which the host knows */
-    int router_pads;    /* the router sends each expert a multiple of the rows that fp8 needs */
-    int input_jitter;   /* the router's input is multiplied by noise */
-    int router_fp32;    /* the router's gradients are made in fp32 */
-    int router_fused;   /* top-k, scores and auxiliary loss are made by fused kernels */
-    int permute_fused;  /* copies of tokens and their sums are made by fused kernels */
-    int sequential;     /* an expert after the other, no grouped GEMM */
+    int fused_experts; /* 1: activation, casts and biases are in the experts' GEMMs, each of one kernel for all of them */
+    int router_pads;     /* the router sends each expert a multiple of the rows that fp8 needs */
+    int input_jitter;    /* the router's input is multiplied by noise */
+    int router_fp32;     /* the router's gradients are made in fp32 */
+    int router_fused;    /* top-k, scores and auxiliary loss are made by fused kernels */
+    int permute_fused;   /* copies of tokens and their sums are made by fused kernels */
+    int sequential;      /* an expert after the other, no grouped GEMM */
     double reserved_sms; /* that only the dispatcher's kernels have */
 };
 

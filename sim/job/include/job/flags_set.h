@@ -43,6 +43,7 @@
     X(tokenizer)                                                                                             \
     X(vp)                                                                                                    \
     X(quick_geglu)                                                                                           \
+    X(activation_clamp)                                                                                      \
     X(moe_layer_freq)                                                                                        \
     X(window_skip_freq)                                                                                      \
     X(layout)                                                                                                \

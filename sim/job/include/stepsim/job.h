@@ -161,6 +161,7 @@ struct ss_job {
     int shared_expert_overlap; /* --moe-shared-expert-overlap */
     int overlap_ep;            /* --overlap-moe-expert-parallel-comm: beside another microbatch's compute */
     int delay_wgrad;           /* --delay-wgrad-compute */
+    int op_fuser;              /* --use-transformer-engine-op-fuser */
     int pad_for_fp8;           /* --moe-router-padding-for-fp8 (-quantization) */
     int dispatch_sms;          /* SMs that DeepEP or HybridEP take, 0: 20 or 16 */
     int fp8_dispatch;          /* 1: tokens are dispatched in fp8 (DeepSeek-V3) */

@@ -15,7 +15,14 @@ extern "C" {
 #endif
 
 enum ss_norm { SS_NORM_LAYERNORM, SS_NORM_RMSNORM };
-enum ss_position { SS_POSITION_NONE, SS_POSITION_LEARNED, SS_POSITION_ROPE, SS_POSITION_ALIBI };
+/* YARN is a word of a flag alone: a job that is complete has ROPE and `yarn`. */
+enum ss_position {
+    SS_POSITION_NONE,
+    SS_POSITION_LEARNED,
+    SS_POSITION_ROPE,
+    SS_POSITION_ALIBI,
+    SS_POSITION_YARN
+};
 /* Norms of queries and keys: none, of each head, of all heads at once (OLMo 2), or of each head without weights (Llama 4).
  * In latent attention any but none are norms of the compressed queries and of the compressed keys and values. */
 enum ss_qk_norm { SS_QK_NORM_NONE, SS_QK_NORM_HEAD, SS_QK_NORM_WIDTH, SS_QK_NORM_PLAIN };
@@ -66,7 +73,9 @@ struct ss_model {
     int position;        /* enum ss_position */
     int qk_norm;         /* enum ss_qk_norm */
     int post_norms; /* 1: norms behind attention and MLP too (Gemma 2). Behind instead of before (OLMo 2) costs the same: 0 */
-    int parallel_residual;  /* enum ss_parallel_residual */
+    int parallel_residual; /* enum ss_parallel_residual */
+    int yarn; /* 1: rotary embedding by YaRN, whose factor for the scores scales sines and cosines (GPT-OSS) */
+    int activation_clamp;   /* 1: both halves of a gated activation's input are clamped first (GPT-OSS) */
     double rotary_fraction; /* of a head's dimensions that the rotary embedding turns, 0: all */
     int attention_sinks;    /* 1: a learned logit a head in the softmax's sum (GPT-OSS) */
     int attention_softcap;  /* 1: scores through c tanh(x / c) (Gemma 2, Grok) */
