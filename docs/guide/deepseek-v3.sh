@@ -174,6 +174,10 @@ row "idle and waiting (bubble)" 2.06 6
 row "optimizer, exchanges of gradients and parameters" 0.29 7
 cat << END
 
+Compared is the second column. That GPUs wait for slower ones is an expectation of the model, which says how long and not where: inside the exchanges of pairs, where a clock around
+slots counts it as theirs, or between slots. So its slots are held against the published without it, and its idling with all of it; the third column shows what it is the other way. The sum
+hardly depends on it: pairs and bubble together are 16.01 s published, $(calc %.2f "$(even 2) + $(waiting)") in the second column ($(calc %+.1f "100 * (($(even 2) + $(waiting)) / 16.01 - 1)") %) and $(calc %.2f "$(first 2) + $(first 6)") in the third ($(calc %+.1f "100 * (($(first 2) + $(first 6)) / 16.01 - 1)") %).
+
 The published parts add up to the step, and none is named for the exchanges of gradients and parameters, so what sticks out of these is the optimizer's here: the step
 itself, HBM traffic and norms, takes $(calc %.2f "$(part chunk optimizer) / 1000") s. The report says ZeRO-1 and not whether its exchanges are hidden; as Megatron does where nothing is said, they are not.
 With \`--overlap-grad-reduce --overlap-param-gather\` an iteration takes $(calc %.2f "$(value overlap iteration_ms) / 1000") s, and $(calc %.2f "($(part overlap optimizer) + $(part overlap dp)) / 1000") s are left of them.
@@ -194,8 +198,8 @@ cat << END
 
 The order of slots is that of deepseek-ai/DualPipe on each of the 16 ranks, and the busiest rank idles about as long as the formula says. With the published
 parts the formula gives half of the published bubble or less, whichever rank they are of, so 1 s of it is waiting for slots that take longer elsewhere. The spread of GPUs accounts for
-$(calc %.2f "$(part chunk spread) / 1000") s of the iteration: with all of it beside the bubble the rank waits $(cell "$(waiting)" 2.06). But most of that is inside the exchanges of its own slots, where a clock around slots would count it as theirs:
-so timed it waits $(cell "$(first 6)" 2.06), the mean rank $(cell "$(mean 6)" 2.06), and neither is within 20 %. How the parts were timed is not published. What else may be in it:
+$(calc %.2f "$(part chunk spread) / 1000") s of the iteration: with all of it beside the bubble, as compared above, the rank waits $(cell "$(waiting)" 2.06). With what is inside the exchanges of its own slots counted as theirs
+it waits $(cell "$(first 6)" 2.06), the mean rank $(cell "$(mean 6)" 2.06), and neither is within 20 %. How the parts were timed is not published. What else may be in it:
 
 - Activations sent between stages are no cause here: $(calc %.0f "$(part chunk pp)") ms are exposed.
 - The published 0.48 s of weight gradients are of a rank that has the output layer: a chunk of four layers has 27.5 ms of them in the profile, and no other rank has more
