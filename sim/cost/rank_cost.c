@@ -196,9 +196,13 @@ static double dense_shards(const struct ss_cost_input *in, const struct ss_cost_
 static struct ss_optimizer_shards optimizer_shards(const struct ss_cost_input *in,
                                                    const struct ss_cost_context *c)
 {
-    int sharded = in->job->distributed_optimizer || c->fsdp.n > 1;
+    const struct ss_job *job = in->job;
+    int sharded = job->distributed_optimizer || c->fsdp.n > 1;
     /* the groups have the ranks of both copies of the model, where there are two */
-    return (struct ss_optimizer_shards){dense_shards(in, c), sharded ? c->edp.n : 1};
+    struct ss_optimizer_shards out = {dense_shards(in, c), sharded ? c->edp.n : 1};
+    if (ss_job_is_hybrid(job) && job->outer_sharding == SS_SHARD_OPTIM)
+        out.expert = (double)in->dp * job->cp * job->tp / (job->ep * job->etp);
+    return out;
 }
 
 /* Kernels of a slow GPU take longer; the others of its tensor, context and expert groups wait for it in every layer. What the

@@ -368,12 +368,6 @@ static int check_data_parallel(struct ss_finish *f)
         REFUSE(f, "--fsdp --use-megatron-fsdp --use-torch-fsdp2 --pp",
                "take --pp 1, or the distributed optimizer instead of FSDP",
                "FSDP is not supported with pipeline parallelism");
-    if (ss_job_is_hybrid(job) && ss_job_experts_apart(job)) {
-        ss_fail(f->err, SS_ERR_UNSUPPORTED, NULL, 0,
-                "sharding inside each node is not modelled where experts lie on other ranks than all else");
-        ss_job_blame(f, "--fsdp --outer-dp-sharding-strategy --ep --etp");
-        return ss_hint(f->err, SS_ERR_UNSUPPORTED, "shard over all ranks, or take --ep 1");
-    }
     if (job->overlap_param_gather && !job->distributed_optimizer && !job->fsdp)
         REFUSE(f, "--overlap-param-gather", "add --use-distributed-optimizer",
                "--overlap-param-gather only supported with distributed optimizer");

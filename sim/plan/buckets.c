@@ -268,7 +268,8 @@ static int group_init(struct dp_group *d, int cls)
     d->gather_late = job->overlap_param_gather;
     d->shape = ss_groups_shape(&d->b->groups, d->comm, rank);
     if (ss_job_is_hybrid(job)) {
-        int shards = ss_groups_shape(&d->b->groups, SS_COMM_FSDP, rank).n;
+        int comm = d->comm == SS_COMM_EDP ? SS_COMM_EXPERT_FSDP : SS_COMM_FSDP,
+            shards = ss_groups_shape(&d->b->groups, comm, rank).n;
         d->grad_bytes /= shards;
         d->param_bytes /= shards;
         d->fp8_saving /= shards;

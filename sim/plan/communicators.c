@@ -108,13 +108,14 @@ static void keep_part(const struct ss_plan *plan, int shards, int rank, int *out
 
 void ss_comm_members(const struct ss_plan *plan, int comm, int rank, int *out, int *n)
 {
-    int shards = ss_comm_facts(comm)->members == SS_MEMBERS_SHARDS;
+    int members = ss_comm_facts(comm)->members,
+        shards = members == SS_MEMBERS_SHARDS || members == SS_MEMBERS_EXPERT_SHARDS;
     if (is_data_parallel(comm) && plan->schedule->pipelines > 1) {
         members_of_copies(plan, comm, rank, out, n);
         return;
     }
     ss_ranks_group(grid_of(plan, comm), comm, rank, out, n);
-    if (ss_job_is_hybrid(plan->job) && (shards || comm == SS_COMM_DP_CP))
+    if (ss_job_is_hybrid(plan->job) && (shards || is_data_parallel(comm)))
         keep_part(plan, shards, rank, out, n);
 }
 

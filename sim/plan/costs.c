@@ -55,6 +55,8 @@ struct ss_rank_site ss_plan_site(const struct ss_plan_builder *b, int rank, int 
     site.edp = ss_groups_shape(&b->groups, SS_COMM_EDP, rank);
     memcpy(site.edp.stretch, ss_groups_shape(&b->groups, SS_COMM_EXPERT_FSDP, rank).stretch,
            sizeof site.edp.stretch);
+    if (ss_job_is_hybrid(b->plan->job)) /* those on one node */
+        site.edp = ss_groups_shape(&b->groups, SS_COMM_EXPERT_FSDP, rank);
     set_pace(b, rank, &site);
     return site;
 }

@@ -338,6 +338,33 @@ static void test_overhead(void)
     scale_close(&s);
 }
 
+/* Copies of shards: on a node of 8 an expert lies on 2 ranks with ep 4, whose halves 4 nodes reduce, and on one with ep 8; all else on 8.
+ * Copies that share the optimizer have a quarter of a shard's states each, and gather what they have stepped. */
+static void test_hybrid(void)
+{
+    static const struct {
+        const char *flags;
+        int ep, shards, steps;
+    } rows[] = {{JOB "--fsdp hybrid ", 4, 2, 1},
+                {JOB "--fsdp hybrid ", 8, 1, 1},
+                {JOB "--fsdp hybrid --outer-dp-sharding-strategy optim ", 4, 2, 4},
+                {JOB "--fsdp hybrid --outer-dp-sharding-strategy optim ", 8, 1, 4}};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct scale_job s;
+        struct ss_run run;
+        run_job(&s, rows[i].flags, rows[i].ep, 1, &run);
+        double experts = (LAYERS - 1) * EXPERTS / rows[i].ep * one_expert / rows[i].shards,
+               dense = dense_of(run.plan, 1.0 / rows[i].ep) / 8;
+        const double *memory = run.plan->classes[0].memory;
+        CU_ASSERT_DOUBLE_EQUAL(memory[SS_MEM_GRADIENTS], 4 * (dense + experts), 1);
+        CU_ASSERT_DOUBLE_EQUAL(memory[SS_MEM_OPTIMIZER], 12 * (dense + experts) / rows[i].steps, 100);
+        CU_ASSERT_DOUBLE_EQUAL(bytes_of(run.plan, 0, "expert grads"), 4 * experts, 1);
+        CU_ASSERT_DOUBLE_EQUAL(bytes_of(run.plan, 0, "expert params"), rows[i].steps > 1 ? 2 * experts : 0,
+                               1);
+        close_job(&s, &run);
+    }
+}
+
 int main(void)
 {
     CU_TestInfo tests[] = {{"shares of a rank", test_shares},
@@ -349,6 +376,7 @@ int main(void)
                            {"optimizer states", test_states},
                            {"static bytes by hand", test_static},
                            {"full sharding", test_fsdp},
+                           {"copies of shards", test_hybrid},
                            {"communicators", test_overhead},
                            CU_TEST_INFO_NULL};
     return suite_run("expert shards", NULL, NULL, tests);
