@@ -59,12 +59,23 @@ static int verdict(const struct ss_result *r, const struct ss_scenario *s, const
     return bad ? ss_status_exit(SS_ERR_TOLERANCE) : 0;
 }
 
+/* For a log: a line of what takes longer than ten seconds, each next one after twice as long. */
+static void tell_log(void *ctx, double share)
+{
+    static double next = 10;
+
+    if (cli_wall_s() < next)
+        return;
+    fprintf(stderr, "%s: %.2g %% after %.0f s\n", (const char *)ctx, 100 * share, cli_wall_s());
+    next = 2 * cli_wall_s();
+}
+
 static int replay(const struct cli_inputs *in, struct ss_run_options *options, struct ss_run *run,
                   struct ss_error *err)
 {
     int shown = isatty(STDERR_FILENO), rc;
 
-    options->progress = shown ? cli_progress : NULL;
+    options->progress = shown ? cli_progress : tell_log;
     options->ctx = "replaying";
     rc = ss_run_scenario(in->scenario, options, run, err);
     if (shown)

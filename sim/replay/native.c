@@ -324,6 +324,20 @@ static void run_runnable(struct ss_native *k)
     k->lowest = INT_MAX;
 }
 
+/* Moments between two calls of who wants to know: some milliseconds, a second where thousands of flows share links. */
+#define TELL_EVERY 16384
+
+static void tell_progress(struct ss_native *k)
+{
+    double done = 0, all = 0;
+    k->instants = 0;
+    for (int c = 0; c < k->p->nclasses; c++) {
+        done += k->classes[c].slot < 0 ? 0 : k->classes[c].slot;
+        all += k->p->classes[c].nslots;
+    }
+    k->options->progress(k->options->ctx, all > 0 ? done / all : 0);
+}
+
 static void run(struct ss_native *k)
 {
     for (int c = 0; c < k->p->nclasses; c++)
@@ -346,6 +360,8 @@ static void run(struct ss_native *k)
             ss_fluid_settle(k);
         if (k->timers.n == 0)
             return;
+        if (k->options->progress && ++k->instants == TELL_EVERY)
+            tell_progress(k);
         if (k->anchored && k->left) {
             k->anchored = 0;
             ss_jump_look(k);
@@ -396,9 +412,10 @@ static void release(struct ss_native *k)
     ss_jump_free(k);
 }
 
-void ss_native_run(const struct ss_program *p, struct ss_tape *tape, struct ss_board *board)
+void ss_native_run(const struct ss_program *p, struct ss_tape *tape, struct ss_board *board,
+                   const struct ss_replay_options *options)
 {
-    struct ss_native k = {.p = p, .tape = tape, .board = board};
+    struct ss_native k = {.p = p, .tape = tape, .board = board, .options = options};
     if (init(&k) == 0 && (tape->wanted || board->full_replay || p->jitter.sigma > 0 || ss_jump_init(&k) == 0))
         run(&k);
     else

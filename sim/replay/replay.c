@@ -60,7 +60,7 @@ int ss_replay_board(const struct ss_program *p, const struct ss_replay_options *
     struct ss_tape tape;
     ss_tape_init(&tape, p, board, observers, nobservers);
     if (engine == SS_ENGINE_NATIVE) {
-        ss_native_run(p, &tape, board);
+        ss_native_run(p, &tape, board, options);
         ss_tape_end(&tape);
     } else {
         rc = ss_child_replay(p, &tape, board, options, err);

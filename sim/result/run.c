@@ -59,6 +59,26 @@ static int without_barrier(const struct ss_plan *plan)
     return plan->nclasses > 1 && !ss_plan_has_barrier(plan);
 }
 
+/* CPU time that flows of uneven exchanges may take; what others take nobody waits long for. */
+#define MOST_LABOUR_S 600
+
+static int check_labour(const struct ss_run *run, struct ss_error *err)
+{
+    struct ss_labour l;
+    int rc = ss_labour_find(run->program, &l, err);
+    if (rc || l.seconds <= MOST_LABOUR_S)
+        return rc;
+    ss_fail(
+        err, SS_ERR_UNSUPPORTED, NULL, 0,
+        "uneven exchanges at %s level are %.2g flows, of which up to %d share links at once: at least %.0f "
+        "minutes",
+        ss_level_name(run->plan->level), l.flows, l.together, l.seconds / 60);
+    return ss_hint(err, SS_ERR_UNSUPPORTED,
+                   "--level chunk prices them by what each GPU sends to each, in a second; fewer "
+                   "microbatches have fewer; "
+                   "\"program write\" and \"program read\" replay them all the same");
+}
+
 static int replay(struct ss_run *out, const struct ss_run_options *options, struct ss_spread *spread,
                   struct ss_error *err)
 {
@@ -66,6 +86,8 @@ static int replay(struct ss_run *out, const struct ss_run_options *options, stru
                                           options->ctx};
     int rc = ss_program_build(out->plan, &out->program, err);
 
+    if (!rc && out->plan->uneven && out->plan->level > SS_LEVEL_CHUNK)
+        rc = check_labour(out, err);
     if (rc)
         return rc;
     if (options->jitter.sigma > 0)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A long replay on SimGrid and the replicas under jitter tell how far they are. */
+/* A long replay and the replicas under jitter tell how far they are. */
 
 #include "scale_job.h"
 #include "suite.h"
@@ -49,6 +49,17 @@ static void test_simgrid(void)
     CU_ASSERT(told.n == 0 || told.falls == 0);
 }
 
+/* Every 16,384 moments: never in 64 microbatches of four stages, often in 30,000. */
+static void test_native(void)
+{
+    struct ss_run_options o = {.engine = SS_ENGINE_NATIVE, .full_replay = 1};
+    struct told told;
+    run(JOB "--gbs 30000", &o, &told);
+    CU_ASSERT(told.n >= 3 && told.falls == 0 && told.last > 0.5);
+    run(JOB "--gbs 64", &o, &told);
+    CU_ASSERT_EQUAL(told.n, 0);
+}
+
 static void test_replicas(void)
 {
     struct ss_run_options o = {.engine = SS_ENGINE_NATIVE, .jitter = {.sigma = 0.1}, .replicas = 5};
@@ -59,6 +70,7 @@ static void test_replicas(void)
 
 int main(void)
 {
-    CU_TestInfo tests[] = {{"SimGrid", test_simgrid}, {"replicas", test_replicas}, CU_TEST_INFO_NULL};
+    CU_TestInfo tests[] = {
+        {"SimGrid", test_simgrid}, {"native", test_native}, {"replicas", test_replicas}, CU_TEST_INFO_NULL};
     return suite_run("progress", NULL, NULL, tests);
 }

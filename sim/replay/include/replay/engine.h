@@ -222,7 +222,8 @@ typedef void ss_module_main(struct ss_module_call *call);
 
 /* ---- inside the library ---- */
 
-void ss_native_run(const struct ss_program *p, struct ss_tape *tape, struct ss_board *board);
+void ss_native_run(const struct ss_program *p, struct ss_tape *tape, struct ss_board *board,
+                   const struct ss_replay_options *options);
 /* board.c: `shared`: with a child; `accounts`: with room for times by label, links and events. NULL: out of memory. */
 struct ss_board *ss_board_new(const struct ss_program *p, int shared, int accounts);
 void ss_board_free(struct ss_board *board);

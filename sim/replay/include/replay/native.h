@@ -136,6 +136,8 @@ struct ss_native {
     int left;                /* classes not at their end */
     int64_t events, skipped; /* skipped: of events, those jumped over */
     int failed;              /* out of memory */
+    const struct ss_replay_options *options;
+    int instants;            /* since somebody was told how far it is */
     struct ss_jump *jump;    /* NULL: every slot is run */
     int anchor, anchor_slot; /* class and slot at which to look for a steady state */
     int anchored;            /* it was reached at this instant */

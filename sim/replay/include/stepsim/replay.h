@@ -44,6 +44,16 @@ struct ss_replay_stats {
 int ss_replay(const struct ss_program *p, int engine, const struct ss_observer *observers, int nobservers,
               struct ss_replay_stats *stats, struct ss_error *err);
 
+/* What uneven exchanges of a program cost the native engine at least, by an estimate: flows of collectives that share links and are not as
+ * large as each other, in one iteration. What a steady state that is jumped over saves is not in it. */
+struct ss_labour {
+    double flows;   /* that are moved */
+    int together;   /* most of them that hang together by shared links */
+    double seconds; /* CPU time of one core */
+};
+/* Estimates it, of a checked program. Error: SS_ERR_NOMEM. */
+int ss_labour_find(const struct ss_program *p, struct ss_labour *out, struct ss_error *err);
+
 /* Asks SimGrid, in a child, for the routes of a platform file: an ss_route_asker (platform.h). Errors: SS_ERR_INPUT (SimGrid
  * refuses the file), SS_ERR_ENGINE. */
 int ss_simgrid_ask_routes(const char *file, int npairs, const char *const (*hosts)[2], char **routes,
@@ -77,8 +87,7 @@ int ss_timeline_replay(const struct ss_program *p, int engine, struct ss_timelin
 struct ss_replay_options {
     int engine; /* enum ss_engine */
     int full;   /* 1: every slot is run; the native engine does not jump over a steady state */
-    /* Called now and then while the SimGrid engine runs, with the share of the slots that are done, 0..1; may be
-     * NULL. */
+    /* Called now and then in a long replay with the share of the slots that are done, 0..1; may be NULL. */
     void (*progress)(void *ctx, double share);
     void *ctx;
 };

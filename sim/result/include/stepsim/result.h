@@ -140,8 +140,7 @@ struct ss_run_options {
         jitter; /* sigma > 0: all ranks with draws of their own are simulated, `replicas` times */
     int replicas;
     struct ss_workers workers; /* that replay replicas */
-    /* Called now and then in a long replay on SimGrid, and with every replica, with the share done, 0..1; may be
-     * NULL. */
+    /* Called now and then in a long replay, and with every replica, with the share done, 0..1; may be NULL. */
     void (*progress)(void *ctx, double share);
     void *ctx;
 };
