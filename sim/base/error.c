@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/base.h"
+#include "stepsim/text.h"
 
 #define X(sym, value, exit_status, name) {value, exit_status, name},
 static const struct {
@@ -33,37 +34,6 @@ int ss_status_refuses(int status)
     return status == SS_ERR_CONFIG || status == SS_ERR_UNSUPPORTED;
 }
 
-/* Length of the UTF-8 character at c, 0 if it is none (cut, overlong, surrogate, not UTF-8). */
-static size_t utf8_length(const unsigned char *c)
-{
-    size_t n = 0;
-    if (c[0] < 0x80)
-        return 1;
-    if (c[0] >= 0xc2)
-        n = c[0] < 0xe0 ? 2 : c[0] < 0xf0 ? 3 : c[0] < 0xf5 ? 4 : 0;
-    for (size_t i = 1; i < n; i++)
-        if ((c[i] & 0xc0) != 0x80)
-            return 0;
-    bool overlong = (c[0] == 0xe0 && c[1] < 0xa0) || (c[0] == 0xf0 && c[1] < 0x90);
-    bool outside = (c[0] == 0xed && c[1] >= 0xa0) || (c[0] == 0xf4 && c[1] >= 0x90);
-    return overlong || outside ? 0 : n;
-}
-
-/* One line of UTF-8 whatever the text holds: messages quote user input, which may be binary, logs
- * are read by line and JSON takes UTF-8 only. */
-static void flatten(char *text)
-{
-    unsigned char *c = (unsigned char *)text;
-    while (*c) {
-        size_t n = utf8_length(c);
-        if (!n)
-            *c = '?';
-        else if (*c < ' ' || *c == 0x7f)
-            *c = ' ';
-        c += n ? n : 1;
-    }
-}
-
 int ss_fail(struct ss_error *err, int code, const char *file, int line, const char *fmt, ...)
 {
     if (!err)
@@ -75,8 +45,9 @@ int ss_fail(struct ss_error *err, int code, const char *file, int line, const ch
     va_start(args, fmt);
     vsnprintf(made.message, sizeof made.message, fmt, args);
     va_end(args);
-    flatten(made.file);
-    flatten(made.message);
+    /* One line of UTF-8: messages quote user input, logs are read by line, and JSON takes UTF-8 only. */
+    ss_text_clean(made.file);
+    ss_text_clean(made.message);
     *err = made;
     return code;
 }
@@ -90,7 +61,7 @@ int ss_hint(struct ss_error *err, int code, const char *fmt, ...)
     va_start(args, fmt);
     vsnprintf(hint, sizeof hint, fmt, args);
     va_end(args);
-    flatten(hint);
+    ss_text_clean(hint);
     memcpy(err->hint, hint, sizeof hint);
     return code;
 }

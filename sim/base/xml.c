@@ -3,11 +3,15 @@
 #include <libxml/parserInternals.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #include "base/base.h"
 
 #define MAX_BYTES (256u << 20)
 #define MAX_DEPTH 256
+#define MAX_ELEMENTS (4 << 20)
+#define MAX_ATTRIBUTES 256
+#define MAX_OTHER_BYTES (64u << 10) /* in a code in which attributes cannot be counted as bytes */
 #define BLOCK (64u << 10)
 
 /* The tree lives in blocks that are freed together: a large file has millions of small strings. */
@@ -26,7 +30,7 @@ struct ss_xml {
 struct builder {
     struct ss_xml *doc;
     xmlParserCtxtPtr parser;
-    int depth;
+    int depth, elements;
     struct ss_xml_node *open[MAX_DEPTH];     /* path from the root to the current element */
     struct ss_xml_node *last[MAX_DEPTH + 1]; /* last element at each depth, to append to */
     bool failed;
@@ -123,6 +127,10 @@ static void start_element(void *ctx, const xmlChar *name, const xmlChar *prefix,
         return;
     if (b->depth == MAX_DEPTH) {
         stop(b, SS_ERR_INPUT, line, "elements are nested deeper than 256", "is a tag left unclosed?");
+        return;
+    }
+    if (++b->elements > MAX_ELEMENTS) {
+        stop(b, SS_ERR_INPUT, line, "more than 4194304 elements", "is this the right file?");
         return;
     }
     struct ss_xml_node *node = take_node(b->doc, name, prefix, nattrs, attrs);
@@ -238,6 +246,57 @@ static bool is_blank(const char *text, size_t len)
     return !len;
 }
 
+/* Whether '<', '=' and quotes are the bytes of ASCII, as far as the start of the document tells. */
+static bool is_ascii_superset(const char *text, size_t len)
+{
+    static const char *const known[] = {"utf-8", "us-ascii", "ascii", "iso-8859-", "windows-125"};
+    size_t mark = ss_byte_order_mark(text, len), n = len - mark < 200 ? len - mark : 200;
+    char start[201];
+
+    memcpy(start, text + mark, n);
+    start[n] = '\0';
+    if (strlen(start) < n || !strchr("< \t\r\n", start[0]))
+        return false;
+    char *end = strstr(start, "?>"), *at = strstr(start, "encoding");
+    if (strncmp(start, "<?xml", 5) != 0 || (end && (!at || at > end)))
+        return true; /* UTF-8, for want of another word */
+    at = at ? strpbrk(at, "\"'") : NULL;
+    for (size_t i = 0; at && i < SS_ARRAY_LEN(known); i++)
+        if (!strncasecmp(at + 1, known[i], strlen(known[i])))
+            return true;
+    return false;
+}
+
+/* libxml2 compares each attribute of a tag with all others before it tells of any, so that a file of 1 MiB can take minutes:
+ * they are counted before. What stands in quotes may hold '=', but no '<'. */
+static int check_tags(const char *text, size_t len, const char *name, struct ss_error *err)
+{
+    int line = 1, attributes = 0, begin = 1;
+
+    if (len > MAX_OTHER_BYTES && !is_ascii_superset(text, len)) {
+        ss_fail(err, SS_ERR_INPUT, name, 1, "larger than 64 KiB, and not in UTF-8");
+        return ss_hint(err, SS_ERR_INPUT, "is this the right file? iconv makes UTF-8 of it");
+    }
+    for (size_t i = 0; i < len; i++) {
+        if (text[i] == '\n')
+            line++;
+        if (text[i] == '<') {
+            attributes = 0;
+            begin = line;
+        }
+        if (text[i] != '=')
+            continue;
+        size_t next = i + 1;
+        while (next < len && text[next] && strchr(" \t\r\n", text[next]))
+            next++;
+        if (next < len && (text[next] == '"' || text[next] == '\'') && ++attributes > MAX_ATTRIBUTES) {
+            ss_fail(err, SS_ERR_INPUT, name, begin, "a tag with more than 256 attributes");
+            return ss_hint(err, SS_ERR_INPUT, "is this the right file?");
+        }
+    }
+    return SS_OK;
+}
+
 int ss_xml_parse(const char *text, size_t len, const char *name, struct ss_xml **out, struct ss_error *err)
 {
     if (len > MAX_BYTES) {
@@ -248,9 +307,11 @@ int ss_xml_parse(const char *text, size_t len, const char *name, struct ss_xml *
         ss_fail(err, SS_ERR_INPUT, name, 1, "the file is empty");
         return ss_hint(err, SS_ERR_INPUT, "an XML document was expected");
     }
+    int rc = check_tags(text, len, name, err);
+    if (rc)
+        return rc;
     struct ss_xml *doc = ss_calloc(1, sizeof *doc);
     struct builder *b = ss_calloc(1, sizeof *b);
-    int rc;
     if (!doc || !b || !(doc->file = strdup(name)))
         rc = ss_fail(err, SS_ERR_NOMEM, name, 0, "out of memory");
     else {
@@ -301,34 +362,6 @@ void ss_xml_free(struct ss_xml *doc)
     }
     free(doc->file);
     free(doc);
-}
-
-size_t ss_utf8_length(const char *c)
-{
-    static const unsigned long least[] = {0, 0, 0x80, 0x800, 0x10000};
-    unsigned char lead = (unsigned char)*c;
-    size_t n = lead < 0x80 ? 1 : lead >> 5 == 6 ? 2 : lead >> 4 == 14 ? 3 : lead >> 3 == 30 ? 4 : 0;
-    unsigned long point = n > 1 ? lead & (0x7fU >> n) : 0;
-
-    for (size_t i = 1; i < n; i++) {
-        if (((unsigned char)c[i] & 0xc0) != 0x80)
-            return 0;
-        point = point << 6 | ((unsigned char)c[i] & 0x3f);
-    }
-    return n > 1 && (point < least[n] || point > 0x10ffff || (point >= 0xd800 && point < 0xe000)) ? 0 : n;
-}
-
-int ss_utf8_cut(const char *text, int most)
-{
-    int n = 0;
-
-    while (text[n] && n < most) {
-        size_t length = ss_utf8_length(text + n);
-        if (n + (int)(length ? length : 1) > most)
-            break;
-        n += (int)(length ? length : 1);
-    }
-    return n;
 }
 
 void ss_xml_escape(FILE *out, const char *text)

@@ -101,7 +101,7 @@ int cmd_platform_import(int argc, char **argv, struct ss_error *err)
     if (rc)
         return rc;
     if (note[0])
-        fprintf(stderr, "stepsim: note: %s\n", note);
+        fprintf(stderr, "stepsim: note: %s\n", ss_text_clean(note));
     rc = write_platform(p, &flags, 1, err);
     ss_platform_free(p);
     return rc;

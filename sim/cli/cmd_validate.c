@@ -11,8 +11,11 @@
 
 static void progress(void *ctx, int done, int total, const char *id)
 {
+    char shown[51];
+
     (void)ctx;
-    fprintf(stderr, "\r%4d of %d %-50.50s", done, total, id);
+    snprintf(shown, sizeof shown, "%s", id);
+    fprintf(stderr, "\r%4d of %d %-50s", done, total, ss_text_clean(shown));
     if (done == total)
         fprintf(stderr, "\r%62s\r", "");
     fflush(stderr);
@@ -55,6 +58,7 @@ static int compare(const struct ss_validation *v, const struct cli_flags *flags,
 {
     struct ss_output *output;
     FILE *stream;
+    char shown[CLI_PATH_SIZE];
     int rc = ss_files_add(cli_files(), flags->against, err);
 
     if (!rc)
@@ -66,7 +70,7 @@ static int compare(const struct ss_validation *v, const struct cli_flags *flags,
     if (!rc && *moved)
         fprintf(stderr,
                 "stepsim: %d predictions differ from %s; \"stepsim validate --update\" writes it anew\n",
-                *moved, flags->against);
+                *moved, ss_text_clean(strcpy(shown, flags->against)));
     return rc;
 }
 

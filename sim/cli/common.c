@@ -19,6 +19,8 @@ int cli_usage(struct ss_error *err, const char *hint, const char *fmt, ...)
     vsnprintf(err->message, sizeof err->message, fmt, ap);
     va_end(ap);
     snprintf(err->hint, sizeof err->hint, "%s", hint ? hint : "");
+    ss_text_clean(err->message);
+    ss_text_clean(err->hint);
     return SS_ERR_USAGE;
 }
 

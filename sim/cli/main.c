@@ -2,6 +2,7 @@
 #include <malloc.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "cli/cli.h"
 #include "cli/verbs.h"
@@ -34,6 +35,32 @@ static int (*const run[CLI_VERB_COUNT])(int argc, char **argv, struct ss_error *
     [CLI_HELP] = cmd_help,
     [CLI_VERSION] = cmd_version,
 };
+
+/* Whether a verb writes what programs read: into a file or pipe that goes as it is. */
+static int writes_files(int verb, int argc, char *const *argv)
+{
+    return verb == CLI_PROGRAM_WRITE || verb == CLI_SCHEDULE_WRITE || verb == CLI_PLATFORM_IMPORT ||
+           cli_has_word(argc, argv, "--xml");
+}
+
+/* All that is told on stdout goes through one stream, on which no text of a file is an order to the terminal. JSON is as
+ * it is: who reads it decides. */
+static int clean_stdout(int verb, int argc, char *const *argv, struct ss_error *err)
+{
+    int shown = isatty(STDOUT_FILENO);
+    FILE *clean;
+
+    if (cli_has_word(argc, argv, "--json") || (!shown && writes_files(verb, argc, argv)))
+        return SS_OK;
+    clean = ss_text_stream(stdout, shown);
+    if (!clean) {
+        cli_usage(err, "", "out of memory");
+        return err->code = SS_ERR_NOMEM;
+    }
+    setvbuf(clean, NULL, shown ? _IOLBF : _IOFBF, 1 << 16);
+    stdout = clean;
+    return SS_OK;
+}
 
 static int flushed(int status)
 {
@@ -82,6 +109,9 @@ static int dispatch(int argc, char **argv, struct ss_error *err)
         return SS_OK;
     }
     int rc = cli_team_join(verb, err);
+
+    if (!rc)
+        rc = clean_stdout(verb, argc, argv, err);
     return rc ? rc : run[verb](argc - words, argv + words, err);
 }
 

@@ -30,6 +30,39 @@ static void refuse(const char *text, size_t len, int line, const char *part)
     CU_ASSERT_EQUAL(ss_xml_parse(text, len, "t.xml", &doc, NULL), SS_ERR_INPUT);
 }
 
+/* "<a", then n attributes, each with a name of its own, then the end; to be freed. */
+static char *tag_of(int n, const char *end)
+{
+    char *text = malloc((size_t)n * 16 + strlen(end) + 8), *at = text;
+    CU_ASSERT_PTR_NOT_NULL_FATAL(text);
+    at += sprintf(at, "\n<a");
+    for (int i = 0; i < n; i++)
+        at += sprintf(at, " a%d%s", i, i % 2 ? "=''" : " =\n\"\"");
+    strcpy(at, end);
+    return text;
+}
+
+static void test_attributes_are_counted(void)
+{
+    static const char *const codes[] = {"UTF-16", "UTF-7", "EBCDIC-US"};
+    char *text = tag_of(257, "/>"), *wide = malloc(70000);
+    CU_ASSERT_PTR_NOT_NULL_FATAL(wide);
+    refuse(text, strlen(text), 2, "more than 256 attributes");
+    free(text);
+    text = tag_of(256, "><b c='=\"\"=\"'/></a>");
+    ss_xml_free(parse(text));
+    free(text);
+    for (size_t i = 0; i < SS_ARRAY_LEN(codes); i++) {
+        int n = sprintf(wide, "<?xml version='1.0' encoding='%s'?><a/>", codes[i]);
+        memset(wide + n, ' ', 70000 - (size_t)n);
+        refuse(wide, 70000, 1, "not in UTF-8");
+        memcpy(wide, "<?xml version='1.0' encoding='iso-8859-1'?><a/>", 47);
+    }
+    memcpy(wide, "\xff\xfe<\0a\0/\0>\0", 10);
+    refuse(wide, 70000, 1, "not in UTF-8");
+    free(wide);
+}
+
 static void test_tree(void)
 {
     struct ss_xml *doc = parse("<?xml version='1.0'?>\n"
@@ -243,6 +276,7 @@ static void test_escape(void)
 int main(void)
 {
     CU_TestInfo tests[] = {{"tree, lines, attributes", test_tree},
+                           {"attributes are counted before they are compared", test_attributes_are_counted},
                            {"prefixes, encodings, defaults", test_details},
                            {"damaged documents", test_refused},
                            {"cut at every byte", test_truncated},

@@ -103,13 +103,16 @@ void ss_home_find(const struct ss_home_place *place, char *path, size_t size);
 #define SS_HASH_INIT 0xcbf29ce484222325ULL
 uint64_t ss_hash(uint64_t h, const void *data, size_t len);
 
-/* ---- xml.c: the only user of libxml2 ---- */
+/* ---- text.c, with stepsim/text.h ---- */
 /* Bytes of the UTF-8 character at c, 1 to 4; 0 where these bytes are none. */
 size_t ss_utf8_length(const char *c);
 /* At most `most` bytes of text, whole characters. */
 int ss_utf8_cut(const char *text, int most);
+
+/* ---- xml.c: the only user of libxml2 ---- */
 /* A parsed document as a plain tree. Read with XML_PARSE_NONET | XML_PARSE_BIG_LINES, no entity
- * expansion, at most 256 MiB and depth 256. */
+ * expansion, at most 256 MiB (64 KiB in a code that is no superset of ASCII), depth 256, 4,194,304 elements and 256
+ * attributes of a tag. */
 struct ss_xml_attr {
     const char *name, *value;
 };

@@ -39,6 +39,7 @@
 #include "stepsim/summary.h"
 #include "stepsim/sweep.h"
 #include "stepsim/table.h"
+#include "stepsim/text.h"
 #include "stepsim/types.h"
 #include "stepsim/units.h"
 #include "stepsim/workers.h"

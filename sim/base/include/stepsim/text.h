@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Text that comes from files, on its way to a terminal. A terminal takes some characters as orders: control characters (C0,
+ * C1) move, colour and overwrite, and those that turn the direction of writing show a text as another one. In JSON and in
+ * files text stays as it is.
+ */
+#ifndef STEPSIM_TEXT_H
+#define STEPSIM_TEXT_H
+
+#include <stdio.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Makes one line of UTF-8 of the text, which is shortened in place: each control character of ASCII becomes a blank, each other
+ * order to a terminal and each byte that is no UTF-8 a '?'. Returns text. */
+char *ss_text_clean(char *text);
+/* Returns a stream that writes to `under` what it is given, with '?' for each order to a terminal but tabs and line ends. With
+ * `color` 1 the colours of this library's reports pass. Flushing it flushes `under`; closing it leaves `under` open. NULL: out of
+ * memory. The caller closes it. */
+FILE *ss_text_stream(FILE *under, int color);
+
+#ifdef __cplusplus
+}
+#endif
+#endif
