@@ -144,7 +144,7 @@ def check_refusals(name, words):
     holds([b'a'])
     refused([*with_it, '--resume'], journal, 'writing it would destroy it')
     os.remove(journal)
-    refused([*words, '--journal', 'nowhere/j'], 'nowhere/j', 'nowhere/j: error: cannot open the journal')
+    refused([*words, '--journal', 'nowhere/j'], 'nowhere/j', 'nowhere/j: error: cannot write')
     refused([*words, '--journal', '/dev/full'], 'none', 'no file that a journal can be kept in')
     refused([*words, '--resume'], 'none', 'add --journal', 2)
     refused([*words, '--journal', 'j', '--csv', 'j'], 'j', 'the same file', 2)

@@ -68,18 +68,41 @@ int ss_file_read(const char *path, size_t max_bytes, char **out, size_t *len, st
     return rc;
 }
 
+/* Where a link leads that may lead to no file yet; allocated, NULL: path is no link. */
+static char *link_target(const char *path)
+{
+    char to[4096];
+    ssize_t n = readlink(path, to, sizeof to - 1);
+    if (n <= 0)
+        return NULL;
+    to[n] = '\0';
+    const char *slash = to[0] == '/' ? NULL : strrchr(path, '/');
+    size_t folder = slash ? (size_t)(slash - path) + 1 : 0;
+    char *whole = malloc(folder + (size_t)n + 1);
+    if (whole) {
+        memcpy(whole, path, folder);
+        memcpy(whole + folder, to, (size_t)n + 1);
+    }
+    return whole;
+}
+
 /* The path without links and dots, of which the last part need not exist; allocated, NULL where there is none. */
 static char *canonical(const char *path)
 {
-    char *found = realpath(path, NULL), *folder, *whole = NULL;
-    const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
+    char *found = realpath(path, NULL), *at = NULL, *next, *folder, *whole = NULL;
     if (found)
         return found;
-    folder = slash ? strndup(path, (size_t)(slash - path) + 1) : strdup(".");
+    for (int i = 0; i < 40 && (next = link_target(at ? at : path)) != NULL; i++) {
+        free(at);
+        at = next;
+    }
+    const char *last = at ? at : path, *slash = strrchr(last, '/'), *name = slash ? slash + 1 : last;
+    folder = slash ? strndup(last, (size_t)(slash - last) + 1) : strdup(".");
     found = folder ? realpath(folder, NULL) : NULL;
     size_t size = found ? strlen(found) + strlen(name) + 2 : 0;
     if (size && (whole = malloc(size)))
         snprintf(whole, size, "%s/%s", found, name);
+    free(at);
     free(folder);
     free(found);
     return whole;
@@ -91,16 +114,25 @@ size_t ss_byte_order_mark(const char *text, size_t len)
     return len >= n && memcmp(text, SS_BYTE_ORDER_MARK, n) == 0 ? n : 0;
 }
 
+static bool is_there(const char *path, struct stat *st)
+{
+    return (strcmp(path, "-") ? stat(path, st) : fstat(STDOUT_FILENO, st)) == 0;
+}
+
 bool ss_file_same_target(const char *a, const char *b)
 {
-    struct stat st;
-    if (!a || !b || !a[0] || !b[0] || !strcmp(a, "-") || !strcmp(b, "-") ||
-        (stat(a, &st) == 0 && !S_ISREG(st.st_mode))) /* /dev/null takes any number */
+    struct stat x, y;
+    if (!a || !b || !a[0] || !b[0] || (!strcmp(a, "-") && !strcmp(b, "-")))
         return false;
-    char *x = canonical(a), *y = canonical(b);
-    bool same = x && y ? !strcmp(x, y) : !strcmp(a, b);
-    free(x);
-    free(y);
+    bool there = is_there(a, &x);
+    if (there != is_there(b, &y))
+        return false;
+    if (there) /* a device, as /dev/null or a terminal, takes any number */
+        return x.st_dev == y.st_dev && x.st_ino == y.st_ino && !S_ISCHR(x.st_mode);
+    char *m = canonical(a), *n = canonical(b);
+    bool same = m && n ? !strcmp(m, n) : !strcmp(a, b);
+    free(m);
+    free(n);
     return same;
 }
 
@@ -150,7 +182,8 @@ static int open_target(struct ss_file_writer *w, const char *path)
     mode_t mode = 0;
     bool exists = stat(path, &st) == 0;
     /* Behind a symbolic link the file is replaced, not the link. */
-    w->target = exists ? realpath(path, NULL) : strdup(path);
+    struct stat link;
+    w->target = exists || (lstat(path, &link) == 0 && S_ISLNK(link.st_mode)) ? canonical(path) : strdup(path);
     if (!w->target)
         return errno ? errno : ENOMEM;
     if (exists && S_ISDIR(st.st_mode))

@@ -62,9 +62,6 @@ static int check_words(const struct ss_calibrate_options *opt, const struct cli_
         return cli_usage(err, "--rows TABLE has the runs", "--timer-rows without --rows");
     if (opt->fit_timers && !opt->log && !opt->timer_rows)
         return cli_usage(err, "--log FILE has them, or --timer-rows FILE", "--timers without timers");
-    if (ss_output_same(f->output, stack_output))
-        return cli_usage(err, "give each a name of its own",
-                         "--output and --stack-output write the same file");
     if (only_microbench(opt) && (f->output[0] || stack_output))
         return cli_usage(err, "add --platform NAME",
                          "nothing is fitted without a platform, so nothing is written");
@@ -119,21 +116,6 @@ static int write_platform(const struct ss_calibration *c, const struct ss_calibr
         return rc;
     rc = ss_calibration_write_platform(c, opt->platform, stream, err);
     return cli_output_end(output, rc, err);
-}
-
-/* That a file can be written is known before the fit, which may take a minute. */
-static int can_write(const char *path, struct ss_error *err)
-{
-    struct ss_output *output;
-    FILE *stream;
-    int rc = cli_output_check(path, "<?xml", err);
-
-    if (!rc && path && path[0])
-        rc = cli_output_begin(path, &output, &stream, err);
-
-    if (!rc && path && path[0])
-        cli_output_abort(output);
-    return rc;
 }
 
 /* "dir/mine.xml" names the stack mine. */
@@ -192,9 +174,7 @@ int cmd_calibrate(int argc, char **argv, struct ss_error *err)
         return rc;
     }
     if (!rc)
-        rc = can_write(flags.output, err);
-    if (!rc)
-        rc = can_write(flags.calibrate.stack_output, err);
+        rc = cli_outputs_check(&flags, err); /* again: now the inputs are known */
     if (!rc)
         rc = ss_calibrate(&opt, &c, err);
     if (isatty(STDERR_FILENO))

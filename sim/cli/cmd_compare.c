@@ -40,11 +40,6 @@ static int read_words(struct sides *c, int argc, char **argv, struct ss_error *e
     c->n = (c->nfiles ? c->nfiles : 1) + c->flags.with.n;
     if (!rc && (c->n < 2 || c->n > SS_SIDES_MOST))
         rc = too_few_or_many(c->n, err);
-    if (!rc && c->flags.csv[0] &&
-        (ss_output_same(c->flags.csv, c->flags.svg) || ss_output_same(c->flags.csv, c->flags.output)))
-        rc = cli_usage(err, "give each a name of its own", "--csv writes the same file as another output");
-    if (!rc && c->flags.svg[0] && ss_output_same(c->flags.svg, c->flags.output))
-        rc = cli_usage(err, "give each a name of its own", "--svg and --output write the same file");
     return rc;
 }
 

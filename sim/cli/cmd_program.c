@@ -52,20 +52,22 @@ static int replay(const struct ss_program *program, const struct cli_flags *flag
 {
     struct ss_report_options opt = {.json = flags->json, .wall_s = -1};
     struct ss_timeline *timeline;
+    struct cli_drawn drawn;
     struct ss_output *output;
     FILE *stream;
     int rc = ss_timeline_replay(program, flags->engine, &timeline, err);
 
     if (rc)
         return rc;
-    rc = cli_pictures_make(flags, program, timeline, NULL, NULL, err);
-    if (!rc)
-        rc = cli_output_begin(flags->output, &output, &stream, err);
+    rc = cli_pictures_draw(&drawn, flags, program, timeline, NULL, NULL, err);
     if (!rc) {
         if (flags->timing)
             opt.wall_s = cli_wall_s();
-        rc = ss_report_timeline(program, timeline, flags->engine, &opt, stream, err);
-        rc = cli_output_end(output, rc, err);
+        rc = cli_output_begin(flags->output, &output, &stream, err);
+        if (!rc)
+            rc = cli_output_end(output,
+                                ss_report_timeline(program, timeline, flags->engine, &opt, stream, err), err);
+        rc = cli_pictures_end(&drawn, rc, err);
     }
     ss_timeline_free(timeline);
     return rc;

@@ -26,13 +26,14 @@ static int report(const struct ss_run *run, const struct cli_inputs *in, const s
     };
     struct ss_output *output;
     FILE *stream;
-    int rc = cli_pictures_make(flags, run->program, run->timeline, run, &opt, err);
-    if (!rc)
-        rc = cli_output_begin(flags->output, &output, &stream, err);
+    struct cli_drawn drawn;
+    int rc = cli_pictures_draw(&drawn, flags, run->program, run->timeline, run, &opt, err);
     if (rc)
         return rc;
-    rc = ss_report_run(run, &opt, stream, err);
-    return cli_output_end(output, rc, err);
+    rc = cli_output_begin(flags->output, &output, &stream, err);
+    if (!rc)
+        rc = cli_output_end(output, ss_report_run(run, &opt, stream, err), err);
+    return cli_pictures_end(&drawn, rc, err);
 }
 
 static int outside(const char *what, double predicted, double measured, double tolerance)

@@ -233,13 +233,7 @@ static int split_names(char *list, const char **names, struct ss_error *err)
 int cli_schedule_picture(const struct cli_flags *f, struct ss_output **output, FILE **out,
                          struct ss_error *err)
 {
-    const char *picture = f->pictures.path[CLI_GANTT];
-    int rc = SS_OK;
-    if (ss_output_same(picture, f->output))
-        rc = cli_usage(err, "give each a name of its own", "--gantt and --output write the same file");
-    if (!rc)
-        rc = cli_output_check(picture, "<svg", err);
-    return rc ? rc : cli_output_begin(picture, output, out, err);
+    return cli_output_begin(f->pictures.path[CLI_GANTT], output, out, err);
 }
 
 static int draw_comparison(const struct cli_flags *f, const struct ss_comparison *c, struct ss_error *err)

@@ -51,18 +51,6 @@ static int search(const struct ss_request *base, const struct ss_sweep *vary, co
     return rc;
 }
 
-static int check_outputs(const struct cli_flags *flags, struct ss_error *err)
-{
-    if (ss_output_same(flags->csv, flags->output))
-        return cli_usage(err, "give each a name of its own", "--csv and --output write the same file");
-    int rc = cli_journal_check(flags, flags->csv, flags->output, err);
-    if (!rc)
-        rc = cli_output_check(flags->csv, "nodes,flags,", err);
-    if (!rc)
-        rc = cli_output_try(flags->csv, err);
-    return rc ? rc : cli_output_try(flags->output, err);
-}
-
 static int report(const struct ss_find_result *found, const struct cli_flags *flags, struct ss_error *err)
 {
     struct ss_output *output;
@@ -105,8 +93,6 @@ int cmd_search(int argc, char **argv, struct ss_error *err)
     rc = vary ? cli_request_read(&base, NULL, &flags, argc, argv, err) : SS_ERR_NOMEM;
     if (!rc)
         rc = read_varied(vary, &flags.vary, err);
-    if (!rc)
-        rc = check_outputs(&flags, err);
     if (!rc)
         rc = search(&base, vary, &flags, &found, err);
     if (!rc)

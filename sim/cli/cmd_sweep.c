@@ -63,19 +63,6 @@ static int predict_all(struct ss_sweep *s, const struct ss_request *base, const 
     return rc;
 }
 
-/* Before the work. */
-static int check_outputs(const struct cli_flags *flags, struct ss_error *err)
-{
-    if (ss_output_same(flags->csv, flags->output))
-        return cli_usage(err, "give each a name of its own", "--csv and --output write the same file");
-    int rc = cli_journal_check(flags, flags->csv, flags->output, err);
-    if (!rc)
-        rc = cli_output_check(flags->csv, "--", err);
-    if (!rc)
-        rc = cli_output_try(flags->csv, err);
-    return rc ? rc : cli_output_try(flags->output, err);
-}
-
 int cmd_sweep(int argc, char **argv, struct ss_error *err)
 {
     struct ss_sweep *s = calloc(1, sizeof *s);
@@ -92,8 +79,6 @@ int cmd_sweep(int argc, char **argv, struct ss_error *err)
         rc = read_varied(s, &flags.vary, err);
     if (!rc)
         rc = ss_sweep_check(s, &base, err);
-    if (!rc)
-        rc = check_outputs(&flags, err);
     if (!rc)
         rc = predict_all(s, &base, &flags, err);
     if (!rc && flags.csv[0])

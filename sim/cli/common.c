@@ -123,12 +123,3 @@ struct ss_workers cli_workers(const struct cli_flags *flags)
     workers.journal = flags->journal[0] ? flags->journal : NULL;
     return workers;
 }
-
-int cli_journal_check(const struct cli_flags *flags, const char *csv, const char *output,
-                      struct ss_error *err)
-{
-    if (ss_output_same(flags->journal, csv) || ss_output_same(flags->journal, output))
-        return cli_usage(err, "give each a name of its own",
-                         "--journal and another output are the same file");
-    return flags->journal[0] ? cli_output_check(flags->journal, "stepsim-journal ", err) : SS_OK;
-}

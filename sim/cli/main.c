@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <malloc.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -124,6 +125,7 @@ int main(int argc, char **argv)
     mallopt(M_MMAP_THRESHOLD, 32 << 20);
     mallopt(M_TRIM_THRESHOLD, 256 << 20);
     mallopt(M_TOP_PAD, 1 << 20);
+    signal(SIGXFSZ, SIG_IGN); /* a file that may grow no more is an error of writing, not the end */
     if (argc < 2) {
         cli_help_write(NULL, -1, stderr);
         return ss_status_exit(SS_ERR_USAGE);

@@ -287,7 +287,7 @@ int cli_options_check(const struct cli_flags *flags, struct ss_error *err)
             snprintf(hint, sizeof hint, "add %s %s", o->needs, needed->value);
         return cli_usage(err, hint, "%s without %s", o->name, all);
     }
-    return SS_OK;
+    return cli_outputs_check(flags, err);
 }
 
 int cli_words(struct cli_flags *flags, int argc, char **argv, int *n, struct ss_error *err)

@@ -2,6 +2,8 @@
 /* Output files of a program that may be interrupted: what is unfinished then is removed. */
 #include <signal.h>
 #include <stddef.h>
+#include <string.h>
+#include <sys/stat.h>
 
 #include "cli/cli.h"
 
@@ -15,11 +17,6 @@ struct ss_files *cli_files(void)
     return &inputs;
 }
 
-int cli_output_check(const char *path, const char *start, struct ss_error *err)
-{
-    return ss_output_check(path, start, &inputs, err);
-}
-
 static void leave(int number)
 {
     for (int i = 0; i < MOST; i++)
@@ -28,23 +25,34 @@ static void leave(int number)
     raise(number); /* with the default action, which SA_RESETHAND has restored: the shell sees why it ended */
 }
 
+/* Whether a signal that nobody handles ends a program, and can be handled. */
+static int ends(int number)
+{
+    static const int others[] = {SIGKILL, SIGSTOP, SIGCHLD, SIGCONT, SIGTSTP,
+                                 SIGTTIN, SIGTTOU, SIGURG,  SIGWINCH};
+
+    for (size_t i = 0; i < sizeof others / sizeof others[0]; i++)
+        if (number == others[i])
+            return 0;
+    return 1;
+}
+
 static void signals(sigset_t *set)
 {
     sigemptyset(set);
-    sigaddset(set, SIGINT);
-    sigaddset(set, SIGTERM);
-    sigaddset(set, SIGHUP);
+    for (int number = 1; number <= SIGRTMAX; number++)
+        if (ends(number))
+            sigaddset(set, number);
 }
 
 static void watch(void)
 {
-    static const int numbers[] = {SIGINT, SIGTERM, SIGHUP};
     struct sigaction action = {.sa_handler = leave, .sa_flags = (int)SA_RESETHAND | SA_NODEFER}, old;
 
     signals(&action.sa_mask);
-    for (int i = 0; i < 3; i++)
-        if (sigaction(numbers[i], NULL, &old) == 0 && old.sa_handler == SIG_DFL)
-            sigaction(numbers[i], &action, NULL);
+    for (int number = 1; number <= SIGRTMAX; number++)
+        if (ends(number) && sigaction(number, NULL, &old) == 0 && old.sa_handler == SIG_DFL)
+            sigaction(number, &action, NULL);
 }
 
 static void forget(const struct ss_output *o)
@@ -56,30 +64,23 @@ static void forget(const struct ss_output *o)
 
 int cli_output_begin(const char *path, struct ss_output **out, FILE **stream, struct ss_error *err)
 {
-    int rc = cli_output_check(path, NULL, err);
+    int rc = ss_output_check(path, NULL, &inputs, err);
 
     return rc ? rc : cli_output_renew(path, out, stream, err);
 }
 
-int cli_output_try(const char *path, struct ss_error *err)
-{
-    struct ss_output *o;
-    FILE *stream;
-    int rc = path[0] ? cli_output_begin(path, &o, &stream, err) : SS_OK;
-
-    if (path[0] && !rc)
-        cli_output_abort(o);
-    return rc;
-}
-
-/* No signal may come between a change of the file and that of our list. */
+/* No signal may come between a change of the file and that of our list. A pipe, which may wait long for its reader, leaves
+ * nothing behind. */
 int cli_output_renew(const char *path, struct ss_output **out, FILE **stream, struct ss_error *err)
 {
     sigset_t held, before;
+    struct stat st;
     int rc;
 
     watch();
     signals(&held);
+    if (!stat(path, &st) && S_ISFIFO(st.st_mode))
+        sigemptyset(&held);
     sigprocmask(SIG_BLOCK, &held, &before);
     rc = ss_output_begin(ss_team_rank(cli_team()) ? "/dev/null" : path, out, stream, err);
     for (int i = 0; !rc && i < MOST; i++)
@@ -91,34 +92,14 @@ int cli_output_renew(const char *path, struct ss_output **out, FILE **stream, st
     return rc;
 }
 
-int cli_output_commit(struct ss_output *o, struct ss_error *err)
-{
-    sigset_t held, before;
-    int rc;
-
-    signals(&held);
-    sigprocmask(SIG_BLOCK, &held, &before);
-    forget(o);
-    rc = ss_output_commit(o, err);
-    sigprocmask(SIG_SETMASK, &before, NULL);
-    return rc;
-}
-
-void cli_output_abort(struct ss_output *o)
-{
-    sigset_t held, before;
-
-    signals(&held);
-    sigprocmask(SIG_BLOCK, &held, &before);
-    forget(o);
-    ss_output_abort(o);
-    sigprocmask(SIG_SETMASK, &before, NULL);
-}
-
 int cli_output_end(struct ss_output *o, int rc, struct ss_error *err)
 {
-    if (!rc)
-        return cli_output_commit(o, err);
-    cli_output_abort(o);
+    sigset_t held, before;
+
+    signals(&held);
+    sigprocmask(SIG_BLOCK, &held, &before);
+    forget(o);
+    rc = ss_output_end(o, rc, err);
+    sigprocmask(SIG_SETMASK, &before, NULL);
     return rc;
 }

@@ -100,6 +100,9 @@ static int place_ranks(struct ss_plan_builder *b, struct ss_error *err)
     return status;
 }
 
+/* Beyond it, times leave what a program can hold. */
+#define MOST_SLOWNESS 1e30
+
 static int slow_ranks(struct ss_plan_builder *b, struct ss_error *err)
 {
     const struct ss_plan_options *o = b->options;
@@ -116,6 +119,9 @@ static int slow_ranks(struct ss_plan_builder *b, struct ss_error *err)
             return ss_fail(err, SS_ERR_CONFIG, NULL, 0, "straggler: there is no rank %d, only 0 to %d",
                            o->stragglers[i].rank, world - 1);
         b->slowness[o->stragglers[i].rank] *= o->stragglers[i].factor;
+        if (b->slowness[o->stragglers[i].rank] > MOST_SLOWNESS)
+            return ss_fail(err, SS_ERR_CONFIG, NULL, 0, "straggler: rank %d is slowed by more than %g in all",
+                           o->stragglers[i].rank, MOST_SLOWNESS);
     }
     return SS_OK;
 }

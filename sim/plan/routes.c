@@ -315,6 +315,8 @@ static int named(const char *link, const char *name)
     return !strncmp(link, name, n) && (!link[n] || !strcmp(link + n, ".up") || !strcmp(link + n, ".down"));
 }
 
+#define LEAST_BANDWIDTH 1.0 /* 0 is a link that failed */
+
 static int slow_down(struct routing *b, const struct ss_slow_link *slow)
 {
     struct ss_routes *r = b->r;
@@ -324,6 +326,10 @@ static int slow_down(struct routing *b, const struct ss_slow_link *slow)
         ss_routes_link(b->plan, r, i, &link);
         if (!named(link.name, slow->name))
             continue;
+        if (slow->factor > 0 && r->bandwidth[i] > 0 && r->bandwidth[i] / slow->factor < LEAST_BANDWIDTH)
+            return ss_fail(b->err, SS_ERR_CONFIG, NULL, 0,
+                           "the link %s is slowed to less than %g bytes a second", link.name,
+                           LEAST_BANDWIDTH);
         r->bandwidth[i] = slow->factor > 0 ? r->bandwidth[i] / slow->factor : 0;
         found = 1;
     }

@@ -171,8 +171,10 @@ int ss_variant_read(const struct ss_xml_node *root, const char *file,
 {
     const struct ss_xml_node *zone = root->first_child;
     struct ss_platform *p = NULL;
-    int nodes = options != NULL ? options->nodes : 0, status = check_body(zone, file, err);
+    int nodes = options != NULL ? options->nodes : 0, status = ss_schema_check_variant(root, file, err);
 
+    if (status == SS_OK)
+        status = check_body(zone, file, err);
     if (status == SS_OK)
         status = load_base(ss_props_find(zone, SS_PROP_BASE), file, options, depth, &p, err);
     if (status != SS_OK)

@@ -360,9 +360,27 @@ static int check_children(const struct ss_xml_node *node, const char *file, stru
     return SS_OK;
 }
 
-int ss_schema_check(const struct ss_xml_node *root, const char *file, struct ss_error *err)
+static int check_root(const struct ss_xml_node *root, const char *file, struct ss_error *err)
 {
     const char *version = ss_xml_attr(root, "version");
+
+    if (version == NULL || (strcmp(version, "4.1") != 0 && strcmp(version, "4") != 0))
+        return ss_hint(err,
+                       ss_fail(err, SS_ERR_INPUT, file, root->line, "platform version \"%s\" is not 4.1",
+                               version != NULL ? version : ""),
+                       "SimGrid's tool simgrid_update_xml updates older files");
+    return check_attrs(root, &tags[0], file, err);
+}
+
+int ss_schema_check_variant(const struct ss_xml_node *root, const char *file, struct ss_error *err)
+{
+    int status = check_root(root, file, err);
+
+    return status != SS_OK ? status : check_attrs(root->first_child, find_tag("zone"), file, err);
+}
+
+int ss_schema_check(const struct ss_xml_node *root, const char *file, struct ss_error *err)
+{
     const struct ss_xml_node *zone = root->first_child;
     int status;
 
@@ -372,12 +390,7 @@ int ss_schema_check(const struct ss_xml_node *root, const char *file, struct ss_
             ss_tag_is(root, "topology") ? "this looks like lstopo output: 'stepsim platform import' reads it"
             : ss_tag_is(root, "card")   ? "a card is named by the prop ss.card.base of a platform"
                                         : "give a SimGrid platform file");
-    if (version == NULL || (strcmp(version, "4.1") != 0 && strcmp(version, "4") != 0))
-        return ss_hint(err,
-                       ss_fail(err, SS_ERR_INPUT, file, root->line, "platform version \"%s\" is not 4.1",
-                               version != NULL ? version : ""),
-                       "SimGrid's tool simgrid_update_xml updates older files");
-    status = check_attrs(root, &tags[0], file, err);
+    status = check_root(root, file, err);
     if (status == SS_OK)
         status = check_children(root, file, err);
     if (status != SS_OK)

@@ -256,6 +256,20 @@ static struct ss_board *platform_board(void)
     return b;
 }
 
+/* "... Parse error at FILE:LINE: text" with the place in front, as in all other errors. */
+static int place_parse_error(const char *file, int rc, struct ss_error *err)
+{
+    char mark[300], text[400];
+    int line = 0, n = snprintf(mark, sizeof mark, "Parse error at %s:", file), used = 0;
+    const char *at = err && n < (int)sizeof mark ? strstr(err->message, mark) : NULL;
+
+    if (!at || sscanf(at + n, "%d: %n", &line, &used) != 1 || !used)
+        return rc;
+    ss_copy(text, sizeof text, at + n + used);
+    ss_fail(err, rc, file, line, "SimGrid cannot load it: %s", text);
+    return ss_hint(err, rc, "a SimGrid file begins with <?xml version='1.0'?> and its DOCTYPE");
+}
+
 static int run_platform(struct ss_module_call *call, struct text_reader *text, struct ss_error *err)
 {
     struct ss_board *board = platform_board();
@@ -265,6 +279,8 @@ static int run_platform(struct ss_module_call *call, struct text_reader *text, s
     call->board = board;
     snprintf(what, sizeof what, "load %s", call->file);
     int rc = run_child(call, read_text, text, NULL, what, err);
+    if (rc == SS_ERR_ENGINE)
+        rc = place_parse_error(call->file, rc, err);
     if (!rc && board->status) {
         rc = ss_fail(err, board->status, call->file, 0, "%s", board->message);
         if (board->hint[0])

@@ -38,7 +38,7 @@ int ss_output_check(const char *path, const char *start, const struct ss_files *
         ss_fail(err, SS_ERR_INPUT, path, 0, "this file was read, writing it would destroy an input");
         return ss_hint(err, SS_ERR_INPUT, "write to another one");
     }
-    if (n && strncmp(found, start, strlen(start)) != 0) {
+    if (n && (*start ? strncmp(found, start, strlen(start)) != 0 : memchr(found, 0, n) != NULL)) {
         ss_fail(err, SS_ERR_INPUT, path, 1, "this file is of another kind, writing it would destroy it");
         return ss_hint(err, SS_ERR_INPUT, "give another name; files to read stand without an option");
     }
@@ -88,9 +88,20 @@ int ss_output_commit(struct ss_output *o, struct ss_error *err)
     }
     if (o->writer)
         rc = ss_file_commit(o->writer, err);
-    else if (fflush(o->stream) != 0 || ferror(o->stream))
-        rc = ss_fail(err, SS_ERR_IO, NULL, 0, "cannot write to stdout: %s", strerror(errno));
+    else if ((errno = 0, fflush(o->stream) != 0) || ferror(o->stream)) {
+        rc = ss_fail(err, SS_ERR_IO, NULL, 0, "cannot write to stdout: %s", strerror(errno ? errno : EIO));
+        ss_hint(err, rc, "is there room on the disk?");
+    }
     free(o);
+    return rc;
+}
+
+/* A commit that is certain to fail knows why. */
+int ss_output_end(struct ss_output *o, int rc, struct ss_error *err)
+{
+    if (!rc || (rc == SS_ERR_IO && ferror(o->packed ? o->packed : o->stream)))
+        return ss_output_commit(o, err);
+    ss_output_abort(o);
     return rc;
 }
 

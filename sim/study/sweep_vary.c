@@ -37,10 +37,13 @@ static int complete_set(struct ss_sweep_flag *f)
 static int add_value(struct ss_sweep_flag *f, const char *at, size_t size, const char *text,
                      struct ss_error *err)
 {
-    const char *why = size == 0                       ? "an empty value"
-                      : size >= sizeof f->value[0]    ? "a value is too long"
-                      : f->nvalues == SS_SWEEP_VALUES ? "too many values"
-                                                      : NULL;
+    const char *why = size == 0                    ? "an empty value"
+                      : size >= sizeof f->value[0] ? "a value is too long"
+                                                   : NULL;
+    char many[40];
+    snprintf(many, sizeof many, "more than %d values", SS_SWEEP_VALUES);
+    if (f->nvalues == SS_SWEEP_VALUES)
+        return refuse(err, "take several sweeps", f->name, many);
     if (why)
         return refuse(err, "values are separated by commas", f->name, why);
     memcpy(f->value[f->nvalues++], at, size);

@@ -414,6 +414,43 @@ static void test_file_write_special(void)
     CU_ASSERT_EQUAL(ss_file_commit(w, &e), 0);
     CU_ASSERT(lstat(link, &st) == 0 && S_ISLNK(st.st_mode));
     CU_ASSERT(stat(in_dir("target"), &st) == 0 && st.st_size == 5);
+    /* So it is where there is no file yet. */
+    CU_ASSERT_EQUAL_FATAL(unlink(in_dir("target")), 0);
+    CU_ASSERT_EQUAL_FATAL(ss_file_begin(link, &w, &f, &e), 0);
+    fputs("new", f);
+    CU_ASSERT_EQUAL(ss_file_commit(w, &e), 0);
+    CU_ASSERT(lstat(link, &st) == 0 && S_ISLNK(st.st_mode));
+    CU_ASSERT(stat(in_dir("target"), &st) == 0 && st.st_size == 3);
+}
+
+/* By whatever name, there or not. */
+static void test_same_target(void)
+{
+    char a[256], link[256], far[256], other[256];
+    strcpy(a, in_dir("one"));
+    strcpy(link, in_dir("to-one"));
+    strcpy(far, in_dir("to-to-one"));
+    strcpy(other, in_dir("two"));
+    CU_ASSERT_FATAL(symlink("one", link) == 0 && symlink(link, far) == 0);
+    for (int there = 0; there < 2; there++) {
+        CU_ASSERT(ss_file_same_target(a, a) && ss_file_same_target(a, link) && ss_file_same_target(far, a));
+        CU_ASSERT(!ss_file_same_target(a, other) && !ss_file_same_target(other, far));
+        put(a, "x");
+    }
+    CU_ASSERT_EQUAL_FATAL(rename(far, other), 0);
+    unlink(link);
+    CU_ASSERT_EQUAL_FATAL(symlink(other, link), 0); /* in a circle */
+    CU_ASSERT(!ss_file_same_target(link, a));
+    CU_ASSERT(!ss_file_same_target("/dev/null", "/dev/null") && !ss_file_same_target("", "") &&
+              !ss_file_same_target(NULL, a) && !ss_file_same_target("-", "-"));
+    int out = dup(STDOUT_FILENO);
+    CU_ASSERT_PTR_NOT_NULL_FATAL(freopen(a, "w", stdout));
+    int same = ss_file_same_target(a, "-") + ss_file_same_target("-", "/dev/stdout"),
+        none = ss_file_same_target("-", in_dir("none"));
+    fflush(stdout);
+    dup2(out, STDOUT_FILENO);
+    close(out);
+    CU_ASSERT(same == 2 && !none);
 }
 
 /* As many as there are, under every name of theirs; one that is gone is none. */
@@ -567,6 +604,7 @@ int main(void)
                            {"files are read", test_file_read},
                            {"files are written whole or not at all", test_file_write},
                            {"devices, links, full disks", test_file_write_special},
+                           {"two names of one output", test_same_target},
                            {"files", test_files},
                            {"data folders", test_data},
                            CU_TEST_INFO_NULL};

@@ -26,13 +26,13 @@ try() {
     echo "$? $target $1 $2: $(grep -c 'would destroy an input' err)"
 }
 for target in base.xml mine.xml stackbase.xml stack.xml model.json inner.args job.args order.csv place.txt sd/validation/results.csv; do
-    try $target run --job job.args --schedule ./order.csv --placement place.txt --trace
+    try $target run --job job.args --schedule ./order.csv --placement place.txt -o
 done
 try sd/platforms/h800.xml plan --platform h800 --nodes 1 --job inner.args --tp 8 -o
 try base.xml platform show ./mine.xml -o
 try sd/platforms/h800.xml platform import node.xml -o
 try node.xml platform import node.xml -o
-try job.prog program read job.prog --trace
+try job.prog program read job.prog -o
 try order.csv schedule show ./order.csv -o
 try order.csv schedule compare --pp 2 --microbatches 8 --schedules 1f1b,./order.csv -o
 for target in table.csv timers.csv; do

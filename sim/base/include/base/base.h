@@ -50,7 +50,8 @@ void ss_file_discard(const struct ss_file_writer *w);
 #define SS_BYTE_ORDER_MARK "\xef\xbb\xbf"
 /* Bytes of it at the start of text[0 .. len-1]: 3, or 0 where there is none. */
 size_t ss_byte_order_mark(const char *text, size_t len);
-/* Whether writing to both paths would write one file; "", "-" and NULL are stdout, which is none. */
+/* Whether writing to both paths would write one file, whatever links lead there; "-" is stdout, which may be a file; "" and
+ * NULL are none, and no device is one file. */
 bool ss_file_same_target(const char *a, const char *b);
 /* Finds `name` + `suffix` under the data folder `kind` ("platforms", "workloads/models",
  * "workloads/stacks"): $STEPSIM_DATA, then the data folder of ss_home, in this order.

@@ -28,6 +28,11 @@ struct cli_pictures {
     int color;        /* enum ss_picture_color */
 };
 
+/* Pictures that have been drawn and wait for the answer: there is none without it. */
+struct cli_drawn {
+    struct ss_output *output[CLI_NPICTURES]; /* NULL: not wanted */
+};
+
 /* What an option that may be repeated was given. */
 struct cli_texts {
     int n;
@@ -128,22 +133,22 @@ double cli_wall_s(void);
 int cli_color(const struct cli_flags *flags);
 
 /* Draws what the flags ask for; run and report may be NULL. A failure leaves no file. */
-int cli_pictures_make(const struct cli_flags *flags, const struct ss_program *program,
-                      const struct ss_timeline *timeline, const struct ss_run *run,
-                      const struct ss_report_options *report, struct ss_error *err);
+int cli_pictures_draw(struct cli_drawn *drawn, const struct cli_flags *flags,
+                      const struct ss_program *program, const struct ss_timeline *timeline,
+                      const struct ss_run *run, const struct ss_report_options *report, struct ss_error *err);
+/* Puts the drawn files in their places where rc, the status of the answer, is 0, else throws them away. Returns the status of
+ * both. */
+int cli_pictures_end(struct cli_drawn *drawn, int rc, struct ss_error *err);
 /* The files that this command has read. Every loader gets it, or its caller adds the path. */
 struct ss_files *cli_files(void);
-/* As ss_output_check, of these files. */
-int cli_output_check(const char *path, const char *start, struct ss_error *err);
-/* As ss_output_begin, commit and abort; an interrupt removes what is unfinished, and none of cli_files is overwritten. */
+/* That no two outputs of a command are one file, none is where the answer goes (by device and inode: stdout may be a file), each
+ * can be written and destroys no file of another kind, and none of cli_files. */
+int cli_outputs_check(const struct cli_flags *flags, struct ss_error *err);
+/* As ss_output_begin; a signal that ends the program removes what is unfinished, and none of cli_files is overwritten. */
 int cli_output_begin(const char *path, struct ss_output **out, FILE **stream, struct ss_error *err);
-/* Fails where that would: told before hours of work, not behind them. */
-int cli_output_try(const char *path, struct ss_error *err);
 /* The same for a file that the program reads and is asked to bring up to date. */
 int cli_output_renew(const char *path, struct ss_output **out, FILE **stream, struct ss_error *err);
-int cli_output_commit(struct ss_output *o, struct ss_error *err);
-void cli_output_abort(struct ss_output *o);
-/* Commits what was written without an error (rc 0), else aborts; returns the status of both. */
+/* As ss_output_end. */
 int cli_output_end(struct ss_output *o, int rc, struct ss_error *err);
 
 /* Of a verb that shares its work joins the processes that mpirun started. All but the first say nothing and write nothing from here on. */
@@ -154,9 +159,6 @@ struct ss_team *cli_team(void);
 int cli_team_leave(int status, const struct ss_error *err);
 /* Who does the work, as the flags say; the path of the journal is that of the flags. */
 struct ss_workers cli_workers(const struct cli_flags *flags);
-/* Refuses a journal that is another of these files (each may be NULL), or none of ours. */
-int cli_journal_check(const struct cli_flags *flags, const char *csv, const char *output,
-                      struct ss_error *err);
 
 /* For a terminal on stderr: "replaying:  37 %", rewritten in place; ctx is the word. */
 void cli_progress(void *ctx, double share);

@@ -61,6 +61,9 @@ enum cli_kind {
 /* Of an option that is given more than once the last one counts, or the second one is refused, or all count. */
 enum cli_several { CLI_LAST, CLI_ONCE, CLI_ALL };
 
+/* What is written to the file that an option names: nothing, the answer, which stdout has otherwise, or something beside it. */
+enum cli_writes { CLI_READS, CLI_ANSWER, CLI_BESIDE };
+
 struct cli_flags;
 
 struct cli_option {
@@ -70,6 +73,9 @@ struct cli_option {
     int kind;                 /* enum cli_kind */
     int several;              /* enum cli_several */
     int how;                  /* 1: says how a job is simulated, so a result keeps it */
+    int writes;               /* enum cli_writes */
+    const char
+        *starts; /* what it writes begins with, NULL: any text; no file of another kind is overwritten */
     size_t offset;
     double low, high;
     enum ss_unit unit;
@@ -94,7 +100,7 @@ const struct cli_option *cli_option_find(int verb, const char *name);
 /* Reads the option of flags->verb that stands at words[0], of n words. Returns how many words it took (1 or 2), 0: no option
  * of the program (a job may have it), or an error. "--name=value" and "--name value" are the same. */
 int cli_option_take(struct cli_flags *flags, int n, char *const *words, struct ss_error *err);
-/* What options demand of each other (needs, beside), once all are read. */
+/* What options demand of each other (needs, beside), and that each writes a file of its own, once all are read. */
 int cli_options_check(const struct cli_flags *flags, struct ss_error *err);
 /* 1 when the option was given. */
 int cli_given(const struct cli_flags *flags, const char *name);

@@ -119,6 +119,8 @@ int ss_quantity_parse(const char *text, int quantity, double *out, const char **
 
 /* ---- schema.c: tags, attributes, order and values of a SimGrid platform ---- */
 int ss_schema_check(const struct ss_xml_node *root, const char *file, struct ss_error *err);
+/* Of a file with ss.base (ss_variant_is) its root and its zone alone. */
+int ss_schema_check_variant(const struct ss_xml_node *root, const char *file, struct ss_error *err);
 bool ss_tag_is(const struct ss_xml_node *node, const char *tag);
 /* Is it one of these, " route zoneRoute "? */
 bool ss_tag_in(const struct ss_xml_node *node, const char *tags_spaced);

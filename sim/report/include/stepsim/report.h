@@ -74,15 +74,19 @@ int ss_report_error(const struct ss_error *e, FILE *out);
 /* An output file that appears whole or not at all, gzipped when its name ends in ".gz". NULL, "" and "-"
  * are stdout. Commit and abort free it; commit fails when the text did not reach the disk (or the pipe). */
 struct ss_output;
-/* Returns 1 when both are names of one file; "", "-" and NULL are stdout, which is no file. */
+/* Returns 1 when both are names of one file, by device and inode; "-" is stdout, where that goes to a file or pipe. "" and NULL
+ * are no file, and /dev/null takes any number. */
 int ss_output_same(const char *a, const char *b);
 /* Would writing it destroy an input? SS_ERR_INPUT for one of `inputs`, and, `start` not NULL, for a file that begins
- * otherwise: a slip of who means to read it. */
+ * otherwise or, `start` "", that is no text: a slip of who means to read it. */
 int ss_output_check(const char *path, const char *start, const struct ss_files *inputs, struct ss_error *err);
 /* *stream belongs to the output, which closes it. */
 int ss_output_begin(const char *path, struct ss_output **out, FILE **stream, struct ss_error *err);
 /* Puts the finished file in its place and frees the output, also when it fails: SS_ERR_IO, and there is no file. */
 int ss_output_commit(struct ss_output *o, struct ss_error *err);
+/* Commits when rc, the status of who wrote, is 0, and aborts else. A stream that failed is told with the file's name and the
+ * reason. Returns the status of both. */
+int ss_output_end(struct ss_output *o, int rc, struct ss_error *err);
 /* Throws the unfinished file away and frees the output. NULL is allowed. */
 void ss_output_abort(struct ss_output *o);
 /* Removes the unfinished file and frees nothing: for the signal handler of a program about to die. */

@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* One guard for all files that the options of a command write. */
+#include <string.h>
+#include <sys/stat.h>
+
+#include "cli/cli.h"
+
+/* What an option writes, "" where it was not given. */
+static const char *written_by(const struct cli_flags *flags, const struct cli_option *o)
+{
+    const char *at = (const char *)flags + o->offset, *text;
+
+    if (o->kind != CLI_TEXT)
+        return at;
+    memcpy(&text, at, sizeof text);
+    return text ? text : "";
+}
+
+static int is_stdout(const char *path)
+{
+    return !strcmp(path, "-") || ss_output_same(path, "-");
+}
+
+/* That the file is of the kind that the option writes, no input, and can be written: told before the work, which may take
+ * minutes. */
+static int check_file(const struct cli_option *o, const char *path, int json, struct ss_error *err)
+{
+    const char *starts = o->starts ? o->starts : json && o->writes == CLI_ANSWER ? "{" : "";
+    size_t n = strlen(path);
+    struct ss_output *output;
+    struct stat st;
+    FILE *stream;
+    int rc =
+        ss_output_check(path, n > 3 && !strcmp(path + n - 3, ".gz") ? "\x1f\x8b" : starts, cli_files(), err);
+
+    if (rc || is_stdout(path) || (!stat(path, &st) && !S_ISREG(st.st_mode) && !S_ISDIR(st.st_mode)))
+        return rc; /* to open a pipe would wait for its reader */
+    rc = cli_output_begin(path, &output, &stream, err);
+    if (!rc)
+        cli_output_end(output, SS_ERR_IO, NULL);
+    return rc;
+}
+
+static int check_pairs(const struct cli_flags *flags, const struct cli_option *o, int before,
+                       struct ss_error *err)
+{
+    const struct cli_option *other;
+
+    for (int k = 0; k < before; k++)
+        if (flags->given[k] && (other = cli_option_at(k))->writes &&
+            ss_output_same(written_by(flags, o), written_by(flags, other)))
+            return cli_usage(err, "give each a name of its own", "%s and %s write the same file", other->name,
+                             o->name);
+    return SS_OK;
+}
+
+int cli_outputs_check(const struct cli_flags *flags, struct ss_error *err)
+{
+    const struct cli_option *o;
+    int moved = 0, rc = SS_OK;
+
+    for (int i = 0; (o = cli_option_at(i)) != NULL; i++)
+        moved |= flags->given[i] && o->writes == CLI_ANSWER && !is_stdout(written_by(flags, o));
+    for (int i = 0; (o = cli_option_at(i)) != NULL && !rc; i++) {
+        if (!flags->given[i] || !o->writes)
+            continue;
+        rc = check_pairs(flags, o, i, err);
+        if (!rc && !moved && o->writes == CLI_BESIDE && ss_output_same(written_by(flags, o), "-"))
+            rc = cli_usage(err, "give another name", "%s and the answer on stdout write the same file",
+                           o->name);
+        if (!rc)
+            rc = check_file(o, written_by(flags, o), flags->json, err);
+    }
+    return rc;
+}

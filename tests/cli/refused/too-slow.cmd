@@ -1,0 +1,1 @@
+job() { "$STEPSIM" run --engine native --platform h800 --nodes 1 --model qwen2.5-0.5b --bf16 --seq 1024 --mbs 1 --gbs 8 "$@" | head -1; }; many() { i=0; while [ $i -lt 30 ]; do echo "$@"; i=$((i + 1)); done; }; job $(many --straggler 0:1000000); job $(many --slow-link nvlink-0-0:1000000); "$STEPSIM" sweep --platform h800 --vary gbs=$(seq -s, 32 32 4096)
