@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Why a job is slow, for people and as JSON. */
+#include <ctype.h>
 #include <math.h>
 #include <string.h>
 
@@ -33,7 +34,7 @@ static void write_terms(const struct ss_explanation *x, FILE *out)
     for (int t = 0; t < SS_TERMS; t++) {
         double share = x->term[t] / total;
         int n = (int)lround(share * BAR_WIDTH);
-        if (fabs(share) < 5e-5)
+        if (fabs(share) < 5e-4)
             continue;
         n = n < 0 ? 0 : n > BAR_WIDTH ? BAR_WIDTH : n;
         memset(bar, '#', (size_t)n);
@@ -43,12 +44,20 @@ static void write_terms(const struct ss_explanation *x, FILE *out)
     }
 }
 
-/* The largest terms above the ideal in a sentence, and what would be left without communication or bubble. */
-static void write_sentences(const struct ss_explanation *x, const struct ss_run *run, FILE *out)
+/* What stands in a sentence for words of a shell: those that it would read otherwise in quotes. */
+static void write_words(const char *words, FILE *out)
 {
-    const struct ss_summary *u = &x->side.summary;
+    for (const char *p = words; *p;) {
+        int n = (int)strcspn(p, " "), quoted = (int)strcspn(p, "(|)*") < n;
+        fprintf(out, quoted ? "'%.*s'%s" : "%.*s%s", n, p, p[n] ? " " : "");
+        p += n + (p[n] == ' ');
+    }
+}
+
+/* The two largest terms above the ideal. */
+static void write_largest(const struct ss_explanation *x, FILE *out)
+{
     int most = -1, next = -1;
-    char a[32], b[32];
 
     for (int t = SS_TERM_IDEAL + 1; t < SS_TERMS; t++) {
         if (most < 0 || x->term[t] > x->term[most]) {
@@ -59,26 +68,37 @@ static void write_sentences(const struct ss_explanation *x, const struct ss_run 
         }
     }
     fprintf(out, "\nMost is lost to %s (%.1f %%) and %s (%.1f %%).\n", ss_term_words(most),
-            100 * x->term[most] / u->iteration_s, ss_term_words(next), 100 * x->term[next] / u->iteration_s);
-    fprintf(
-        out, "With all communication hidden it could take %s, without bubble and waiting %s, at best.\n",
-        ss_text_time(u->iteration_s - u->exposed_s, a, sizeof a),
-        ss_text_time(u->iteration_s * (1 - u->bubble_fraction - u->imbalance_fraction - u->spread_fraction),
-                     b, sizeof b));
-    if (x->longest_stage >= 0 && x->longer >= 0.005)
-        fprintf(out, "Kernels of stage %d run %.1f %% longer than those of the other stages on average.\n",
-                x->longest_stage, 100 * x->longer);
-    if (run->compute && run->compute->nkernels > 0) {
-        const struct ss_kernel_use *k = &run->compute->kernels[0];
-        fprintf(out,
-                "The heaviest kernels are %s (%.1f %% of the time): %.0f %% of the card's FLOP/s, %.0f %% of "
-                "its HBM "
-                "bandwidth.\n",
-                k->op, 100 * k->seconds / u->iteration_s, 100 * k->flops_share, 100 * k->bytes_share);
+            100 * x->term[most] / x->side.summary.iteration_s, ss_term_words(next),
+            100 * x->term[next] / x->side.summary.iteration_s);
+}
+
+/* What sets the pace, what would be left without communication or bubble, a better split, and free memory. */
+static void write_sentences(const struct ss_explanation *x, FILE *out)
+{
+    const struct ss_summary *u = &x->side.summary;
+    double waits = u->bubble_fraction + u->imbalance_fraction + u->spread_fraction;
+    char a[32], b[32];
+    int pace = 0;
+
+    for (int e = 1; e < SS_ELASTICITIES; e++)
+        if (!(fabs(x->elasticity[e]) <= fabs(x->elasticity[pace])))
+            pace = isnan(x->elasticity[e]) ? pace : e;
+    if (fabs(x->elasticity[pace]) >= 0.5)
+        fprintf(out, "What sets the pace: %s.\n", ss_elasticity_words(pace));
+    fprintf(out, "With all communication hidden it could take %s, without bubble and waiting %s, at best.\n",
+            ss_text_time(u->iteration_s - u->exposed_s, a, sizeof a),
+            ss_text_time(u->iteration_s * (1 - waits), b, sizeof b));
+    if (x->split.change[0]) {
+        fputs("A better split of the layers: ", out);
+        write_words(x->split.change, out);
+        fprintf(out, " (%+.1f %%).\n", 100 * (x->split.summary.iteration_s / u->iteration_s - 1));
     }
     if (u->outcome == SS_OUTCOME_FITS)
         fprintf(out, "%.1f GiB of the card are free on the fullest stage.\n",
                 (u->capacity - u->peak_device) / SS_GIB);
+    else
+        fprintf(out, "%c%s: %s.\n", toupper(ss_outcome_word(u->outcome)[0]), ss_outcome_word(u->outcome) + 1,
+                u->reason);
 }
 
 static void write_elasticities(const double *percent, FILE *out)
@@ -96,30 +116,39 @@ static void write_change(const struct ss_explanation *x, const struct ss_advice 
 {
     char time[32];
 
-    fprintf(out, "     %s an iteration (%+.1f %%%s), %.1f GiB (%+.1f), %s%s%s\n",
+    write_words(a->change, out);
+    fprintf(out, "\n     %s an iteration (%+.1f %%%s), %.1f GiB (%+.1f), %s%s%s\n",
             ss_text_time(a->summary.iteration_s, time, sizeof time),
             100 * (a->summary.iteration_s / x->side.summary.iteration_s - 1),
             a->apart.apart ? "" : ", not told apart", a->summary.peak_device / SS_GIB,
             (a->summary.peak_device - x->side.summary.peak_device) / SS_GIB,
-            ss_outcome_word(a->summary.outcome), a->note[0] ? "; " : "", a->note);
+            a->summary.outcome == SS_OUTCOME_NEAR_LIMIT ? "near limit: it may not fit"
+                                                        : ss_outcome_word(a->summary.outcome),
+            a->note[0] ? "; " : "", a->note);
 }
 
 static void write_advice(const struct ss_explanation *x, FILE *out)
 {
-    fprintf(out, "\n%s (of %d changes that were run: %d slower or the same, %d too large, %d refused)\n",
-            x->nadvice ? "What helps most" : "No change that was tried helps", x->tried, x->slower,
-            x->too_large, x->refused);
+    int large = x->side.summary.outcome == SS_OUTCOME_TOO_LARGE;
+
+    if (large)
+        fprintf(out, "\n%s\n",
+                x->nadvice ? "What makes it fit, cheapest first"
+                           : "Nothing that was tried makes it fit: take more nodes");
+    else
+        fprintf(out, "\n%s (%d changes apply: %d slower or the same, %d too large, %d refused)\n",
+                x->nadvice ? "What helps most" : "No change that was tried helps", x->tried, x->slower,
+                x->too_large, x->refused);
     for (int i = 0; i < x->nadvice; i++) {
-        fprintf(out, "  %d. %s\n", i + 1, x->advice[i].change);
+        fprintf(out, "  %d. ", i + 1);
         write_change(x, &x->advice[i], out);
     }
     if (x->together.change[0]) {
-        fprintf(out, "  Together, as far as each still helps and surely fits:\n     %s\n",
-                x->together.change);
+        fputs("  Together, as far as each still helps and surely fits:\n     ", out);
         write_change(x, &x->together, out);
     }
-    if (x->nadvice)
-        fputs("\"stepsim search\" tries all layouts.\n", out);
+    fprintf(out, "%d simulations%s; \"stepsim search\" tries all layouts.\n", x->runs + 1,
+            large ? " and those of the search for what fits" : "");
 }
 
 static int write_text(const struct ss_explanation *x, const struct ss_run *run, FILE *out,
@@ -128,7 +157,10 @@ static int write_text(const struct ss_explanation *x, const struct ss_run *run, 
     write_answer(&x->side.summary, out);
     ss_text_job(run->plan, out);
     write_terms(x, out);
-    write_sentences(x, run, out);
+    write_largest(x, out);
+    write_sentences(x, out);
+    ss_text_parts(run, out);
+    ss_text_kernels(run, out);
     write_elasticities(x->elasticity, out);
     write_advice(x, out);
     return ss_report_done(out, err);
@@ -156,6 +188,7 @@ static void add_changes(json_t *root, const struct ss_explanation *x)
 {
     json_t *advice = json_array(), *changes = json_object();
 
+    ss_json_integer(root, "simulations", x->runs + 1);
     ss_json_integer(changes, "tried", x->tried);
     ss_json_integer(changes, "slower", x->slower);
     ss_json_integer(changes, "too_large", x->too_large);
@@ -166,6 +199,7 @@ static void add_changes(json_t *root, const struct ss_explanation *x)
     json_object_set_new(root, "advice", advice);
     json_object_set_new(root, "together",
                         x->together.change[0] ? advice_object(x, &x->together) : json_null());
+    json_object_set_new(root, "split", x->split.change[0] ? advice_object(x, &x->split) : json_null());
 }
 
 static int write_json(const struct ss_explanation *x, const struct ss_run *run, FILE *out,

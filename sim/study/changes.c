@@ -58,20 +58,24 @@ static int least_micro_batch(const struct ss_job *job, int dp, char *words, size
     return job->micro_batch >= 3;
 }
 
-static int raise_tp(const struct ss_job *job, int dp, int times, char *words, size_t size)
-{
-    snprintf(words, size, "--tensor-model-parallel-size %d --sequence-parallel", job->tp * times);
-    return dp % times == 0;
-}
-
 static int double_tp(const struct ss_job *job, int dp, char *words, size_t size)
 {
-    return raise_tp(job, dp, 2, words, size);
+    return ss_change_degrees(job, dp, (struct ss_degrees_twos){.tp = 1}, words, size);
 }
 
 static int quadruple_tp(const struct ss_job *job, int dp, char *words, size_t size)
 {
-    return raise_tp(job, dp, 4, words, size);
+    return ss_change_degrees(job, dp, (struct ss_degrees_twos){.tp = 2}, words, size);
+}
+
+static int double_pp(const struct ss_job *job, int dp, char *words, size_t size)
+{
+    return ss_change_degrees(job, dp, (struct ss_degrees_twos){.pp = 1}, words, size);
+}
+
+static int double_cp(const struct ss_job *job, int dp, char *words, size_t size)
+{
+    return ss_change_degrees(job, dp, (struct ss_degrees_twos){.cp = 1}, words, size);
 }
 
 static int fp8_parameters(const struct ss_job *job, int dp, char *words, size_t size)
@@ -86,28 +90,6 @@ static int drop_fp8(const struct ss_job *job, int dp, char *words, size_t size)
     (void)dp;
     snprintf(words, size, job->precision == SS_NVFP4 ? "--fp4-format none" : "--fp8-format none");
     return ss_precision_is_quantized(job->precision);
-}
-
-/* Twice the stages. Virtual stages stay, by their layers or by their number, where they can, else one chunk a rank. */
-static int double_pp(const struct ss_job *job, int dp, char *words, size_t size)
-{
-    int per_stage, layers = ss_job_split_layers(job), pp = 2 * job->pp;
-
-    if (dp % 2 || ss_job_has_stage_layers(job) || layers % pp)
-        return 0;
-    per_stage = layers / pp;
-    int keep = job->layers_per_virtual_stage > 0 && job->layers_per_virtual_stage < per_stage &&
-               per_stage % job->layers_per_virtual_stage == 0;
-    int had = job->layers_per_virtual_stage > 0 || job->virtual_stages > 0;
-    keep |= job->virtual_stages > 1 && per_stage % job->virtual_stages == 0;
-    snprintf(words, size, "--pipeline-model-parallel-size %d%s", pp, had && !keep ? " --vp 1" : "");
-    return 1;
-}
-
-static int double_cp(const struct ss_job *job, int dp, char *words, size_t size)
-{
-    snprintf(words, size, "--context-parallel-size %d", 2 * job->cp);
-    return dp % 2 == 0;
 }
 
 /* Fewer experts a rank, and their states; how many ranks there are for them, the job's check says. */
@@ -158,36 +140,40 @@ static int use_fsdp(const struct ss_job *job, int dp, char *words, size_t size)
 
 #define BOTH (SS_CHANGE_FOR_MEMORY | SS_CHANGE_FOR_TIME)
 static const struct ss_change_row rows[] = {
-    {use_distributed_optimizer, BOTH, NULL},
-    {use_sequence_parallel, BOTH, NULL},
-    {use_flash, BOTH, NULL},
-    {recompute_selective, SS_CHANGE_FOR_MEMORY, NULL},
-    {recompute_full, SS_CHANGE_FOR_MEMORY, NULL},
-    {offload_attention, SS_CHANGE_FOR_MEMORY, NULL},
-    {offload_experts, SS_CHANGE_FOR_MEMORY, NULL},
-    {halve_micro_batch, BOTH, NULL},
-    {least_micro_batch, SS_CHANGE_FOR_MEMORY, NULL},
-    {double_tp, BOTH, NULL},
-    {quadruple_tp, SS_CHANGE_FOR_MEMORY, NULL},
-    {double_pp, BOTH, NULL},
-    {double_cp, BOTH, NULL},
-    {double_ep, BOTH, NULL},
-    {drop_virtual_stages, BOTH, NULL},
-    {fp8_parameters, BOTH, NULL},
-    {drop_fp8, SS_CHANGE_FOR_MEMORY, NULL},
-    {use_fsdp, SS_CHANGE_FOR_MEMORY, NULL},
-    {offload_optimizer, SS_CHANGE_FOR_MEMORY, NULL},
+    {use_distributed_optimizer, BOTH, SS_CHANGE_PLAIN, NULL},
+    {use_sequence_parallel, BOTH, SS_CHANGE_PLAIN, NULL},
+    {use_flash, BOTH, SS_CHANGE_PLAIN, NULL},
+    {recompute_selective, SS_CHANGE_FOR_MEMORY, SS_CHANGE_PLAIN, NULL},
+    {recompute_full, SS_CHANGE_FOR_MEMORY, SS_CHANGE_PLAIN, NULL},
+    {offload_attention, SS_CHANGE_FOR_MEMORY, SS_CHANGE_PLAIN, NULL},
+    {offload_experts, SS_CHANGE_FOR_MEMORY, SS_CHANGE_PLAIN, NULL},
+    {halve_micro_batch, BOTH, SS_CHANGE_PLAIN, NULL},
+    {least_micro_batch, SS_CHANGE_FOR_MEMORY, SS_CHANGE_PLAIN, NULL},
+    {double_tp, BOTH, SS_CHANGE_PLAIN, NULL},
+    {quadruple_tp, SS_CHANGE_FOR_MEMORY, SS_CHANGE_PLAIN, NULL},
+    {double_pp, BOTH, SS_CHANGE_PLAIN, NULL},
+    {double_cp, BOTH, SS_CHANGE_PLAIN, NULL},
+    {double_ep, BOTH, SS_CHANGE_PLAIN, NULL},
+    {drop_virtual_stages, BOTH, SS_CHANGE_PLAIN, NULL},
+    {fp8_parameters, BOTH, SS_CHANGE_PLAIN, NULL},
+    {drop_fp8, SS_CHANGE_FOR_MEMORY, SS_CHANGE_PLAIN, NULL},
+    {use_fsdp, SS_CHANGE_FOR_MEMORY, SS_CHANGE_PLAIN, NULL},
+    {offload_optimizer, SS_CHANGE_FOR_MEMORY, SS_CHANGE_PLAIN, NULL},
 };
 #define NROWS ((int)SS_ARRAY_LEN(rows))
 
 static const struct ss_change_row *row_at(int i)
 {
-    return i < NROWS ? &rows[i] : &ss_changes_for_time[i - NROWS];
+    if (i < NROWS)
+        return &rows[i];
+    i -= NROWS;
+    return i < ss_nchanges_for_time ? &ss_changes_for_time[i]
+                                    : &ss_changes_of_layout[i - ss_nchanges_for_time];
 }
 
 int ss_change_count(void)
 {
-    return NROWS + ss_nchanges_for_time;
+    return NROWS + ss_nchanges_for_time + ss_nchanges_of_layout;
 }
 
 int ss_change_words(int i, enum ss_change_aim aim, const struct ss_job *job, int dp, char *words, size_t size)
@@ -200,13 +186,34 @@ const char *ss_change_note(int i)
     return row_at(i)->note;
 }
 
+enum ss_change_kind ss_change_kind(int i)
+{
+    return (enum ss_change_kind)row_at(i)->kind;
+}
+
+static int gives_batch(const struct ss_request *r)
+{
+    return ss_request_find(r, "--global-batch-size") < r->n;
+}
+
+void ss_change_tell(const struct ss_scenario *base, const struct ss_job *changed, const char *words,
+                    char *out, size_t size)
+{
+    int64_t usual = (int64_t)changed->micro_batch * ss_job_dp(changed, base->world_size);
+
+    if (gives_batch(base->request) || usual == base->job->global_batch)
+        ss_copy(out, size, words);
+    else
+        snprintf(out, size, "%s --global-batch-size %d", words, base->job->global_batch);
+}
+
 int ss_change_start(const struct ss_scenario *s, struct ss_changed *out, struct ss_error *err)
 {
     char batch[16];
     int rc = ss_request_copy(s->request, &out->request, err);
 
     out->job = *s->job;
-    if (rc || ss_request_find(s->request, "--global-batch-size") < s->request->n)
+    if (rc || gives_batch(s->request))
         return rc;
     snprintf(batch, sizeof batch, "%d", s->job->global_batch);
     rc = ss_request_set(&out->request, "--global-batch-size", batch, err);
@@ -227,18 +234,38 @@ int ss_study_add_words(struct ss_request *r, const char *words)
     return rc;
 }
 
+/* The words without what --without takes away, which only a whole request knows. */
+static void leave_out_without(const char *words, char *out, size_t size)
+{
+    size_t n = 0;
+
+    out[0] = '\0';
+    for (const char *p = words; *p;) {
+        size_t length = strcspn(p, " ");
+        int without = !strncmp(p, "--without ", 10);
+        if (without)
+            length = 10 + strcspn(p + 10, " ");
+        else
+            n += (size_t)snprintf(out + n, size - n, "%s%.*s", n ? " " : "", (int)length, p);
+        p += length;
+        p += *p == ' ';
+    }
+}
+
 int ss_change_apply(const struct ss_changed *from, const char *words, struct ss_changed *out)
 {
     struct ss_request added;
+    char kept[256];
     int rc = ss_request_copy(&from->request, &out->request, NULL);
 
     if (rc)
         return rc;
     out->job = from->job;
     ss_request_init(&added);
+    leave_out_without(words, kept, sizeof kept);
     rc = ss_study_add_words(&out->request, words);
     if (!rc)
-        rc = ss_study_add_words(&added, words);
+        rc = ss_study_add_words(&added, kept);
     if (!rc)
         rc = ss_job_parse(&out->job, &added, NULL, NULL);
     ss_request_free(&added);

@@ -13,7 +13,6 @@
 struct search {
     const struct ss_scenario *base;
     struct ss_run_options options;
-    int batch_given; /* by the request; else it follows from the layout, and a change of that says it */
     char alone[MOST_CHANGES]; /* fits by itself: no need of a second change */
     struct ss_fix *found;     /* every fix that fits, unsorted */
     size_t nfound, cap;
@@ -80,16 +79,11 @@ static int try_changed(const struct search *x, const struct ss_changed *c, struc
 static int keep(struct search *x, const struct ss_job *job, const char *flags,
                 const struct ss_summary *summary)
 {
-    const struct ss_job *base = x->base->job;
-    int64_t usual = (int64_t)job->micro_batch * ss_job_dp(job, x->base->world_size);
-
     if (ss_grow(&x->found, &x->cap, x->nfound + 1, sizeof *x->found))
         return SS_ERR_NOMEM;
     struct ss_fix *f = &x->found[x->nfound++];
     memset(f, 0, sizeof *f);
-    ss_copy(f->change, sizeof f->change, flags);
-    if (!x->batch_given && usual != base->global_batch)
-        snprintf(f->change, sizeof f->change, "%s --global-batch-size %d", flags, base->global_batch);
+    ss_change_tell(x->base, job, flags, f->change, sizeof f->change);
     f->summary = *summary;
     return SS_OK;
 }
@@ -147,8 +141,7 @@ static int faster(const void *a, const void *b)
 int ss_fixes_find(const struct ss_scenario *s, const struct ss_run_options *options, struct ss_fix fixes[3],
                   int *n, struct ss_error *err)
 {
-    struct search x = {.base = s,
-                       .batch_given = ss_request_find(s->request, "--global-batch-size") < s->request->n};
+    struct search x = {.base = s};
     struct ss_changed from;
     int rc = ss_change_start(s, &from, err);
 

@@ -42,6 +42,11 @@ static double seconds(const char *words, const char *more)
 static const char *const jobs[] = {
     H800 SMALL "--tp 2 --pp 4 --recompute full",
     H800 SMALL "--tp 4 --cp 2 --overlap-grad-reduce",
+    /* the loss makes the last of four stages longest; two chunks of four layers each */
+    H800 SMALL "--tp 2 --pp 4 --num-layers-per-virtual-pipeline-stage 4",
+    /* who gives no batch has one microbatch a rank: advice says the batch where the layout moves it */
+    "--platform h800 --nodes 2 --model llama3.1-8b --bf16 --seq 4096 --mbs 1 --tp 8 "
+    "--use-distributed-optimizer",
     "--platform h800 --nodes 2 --model qwen3-30b-a3b --bf16 --ep 8 --seq 4096 --mbs 1 --gbs 64 "
     "--moe-grouped-gemm --use-distributed-optimizer --recompute full",
 };
@@ -63,6 +68,9 @@ static void check_advice(const char *words, const struct ss_explanation *x)
         CU_ASSERT_EQUAL(seconds(words, x->together.change), x->together.summary.iteration_s);
         CU_ASSERT_EQUAL(x->together.summary.outcome, SS_OUTCOME_FITS);
     }
+    CU_ASSERT_EQUAL(x->split.change[0] != 0, strstr(words, "--pp 4") != NULL);
+    if (x->split.change[0])
+        CU_ASSERT_EQUAL(seconds(words, x->split.change), x->split.summary.iteration_s);
     CU_ASSERT_EQUAL(x->tried >= x->refused + x->too_large + x->slower + x->nadvice, 1);
 }
 
@@ -115,9 +123,68 @@ static void test_elasticities(void)
     ss_scenario_free(s);
 }
 
+#define ONE_GPU                                                                                              \
+    "--model llama3.2-1b --bf16 --seq 4096 --mbs 1 --spread 0 --gpus-per-node 1 --set "                      \
+    "ss.iteration.fixed=0s "
+
+/* The central difference of fixed + scaled / rate over one per cent of the rate, relative to the time. */
+static double by_hand(double fixed, double scaled)
+{
+    double less = fixed + scaled / 0.99, more = fixed + scaled / 1.01;
+    return (more - less) / (more + less) / 0.01;
+}
+
+static void test_by_hand(void)
+{
+    double e[SS_ELASTICITIES];
+    /* one GPU with memory and launches that cost next to nothing: FLOP over FLOP/s alone */
+    struct ss_scenario *s =
+        make(ONE_GPU, "--platform h800 --nodes 1 --gbs 8 --scale hbm.bandwidth=290x --scale launch=0.0001x");
+    CU_ASSERT_EQUAL_FATAL(ss_elasticities_find(s, NULL, e, NULL), 0);
+    CU_ASSERT_DOUBLE_EQUAL(e[SS_ELASTICITY_PEAK], by_hand(0, 1), 0.01);
+    CU_ASSERT_EQUAL(e[SS_ELASTICITY_NIC], 0);
+    CU_ASSERT_EQUAL(e[SS_ELASTICITY_LATENCY], 0);
+    ss_scenario_free(s);
+    /* two nodes of one GPU: 1,235,814,400 gradients of 4 bytes by a ring of two, after all compute: they cross each NIC once */
+    const char *nics =
+        "--platform h800 --nodes 2 --gbs 2 --set ss.nic.bandwidth=50GBps --set ss.nic.efficiency=0.8";
+    double now = seconds(ONE_GPU, nics), reduce = 1235814400 * 4.0 / (50e9 * 0.8);
+    s = make(ONE_GPU, nics);
+    CU_ASSERT_EQUAL_FATAL(ss_elasticities_find(s, NULL, e, NULL), 0);
+    CU_ASSERT_DOUBLE_EQUAL(e[SS_ELASTICITY_NIC], by_hand(now - reduce, reduce), 1e-4);
+    CU_ASSERT(reduce > 0.4 * now);
+    ss_scenario_free(s);
+}
+
+/* Who explains a job gets what a run with the words gives, also where the job does not fit; and what makes it fit. */
+static void test_too_large(void)
+{
+    static const char words[] =
+        "--platform h800 --nodes 1 --model llama3.1-8b --bf16 --tp 2 --seq 8192 --mbs 1 --gbs 32 ";
+    const struct ss_run_options options = {.level_choice = SS_LEVEL_BLIND, .open_compute = 1};
+    struct ss_scenario *s = make(words, "");
+    struct ss_explanation x;
+    struct ss_run run;
+
+    CU_ASSERT_EQUAL_FATAL(ss_run_scenario(s, &options, &run, NULL), 0);
+    CU_ASSERT_EQUAL_FATAL(ss_explain(&run, &options, &x, NULL), 0);
+    CU_ASSERT_EQUAL(x.side.summary.outcome, SS_OUTCOME_TOO_LARGE);
+    CU_ASSERT_EQUAL(x.nadvice, 3);
+    for (int i = 0; i < x.nadvice; i++) {
+        CU_ASSERT_EQUAL(seconds(words, x.advice[i].change), x.advice[i].summary.iteration_s);
+        CU_ASSERT_NOT_EQUAL(x.advice[i].summary.outcome, SS_OUTCOME_TOO_LARGE);
+    }
+    ss_run_free(&run);
+    ss_scenario_free(s);
+}
+
 int main(void)
 {
-    CU_TestInfo tests[] = {{"jobs", test_jobs}, {"elasticities", test_elasticities}, CU_TEST_INFO_NULL};
+    CU_TestInfo tests[] = {{"jobs", test_jobs},
+                           {"elasticities", test_elasticities},
+                           {"by hand", test_by_hand},
+                           {"too large", test_too_large},
+                           CU_TEST_INFO_NULL};
 
     return suite_run("explain", NULL, NULL, tests);
 }

@@ -77,8 +77,8 @@ const char *ss_term_words(int term);
 #define SS_ADVICE_MOST 5
 /* A change of the job that was run. */
 struct ss_advice {
-    char change[200]; /* words behind those of the job */
-    char note[96];    /* what else it changes: "another arithmetic"; "" */
+    char change[256]; /* words behind those of the job */
+    char note[96];    /* what else it changes or asks for: "another arithmetic"; "" */
     struct ss_summary summary;
     struct ss_apart apart; /* from the job */
 };
@@ -89,15 +89,21 @@ struct ss_explanation {
     /* The stage whose kernels run longest and how much longer than the others on average, a share; -1: stages are not told. */
     int longest_stage;
     double longer;
-    int tried, refused, too_large,
-        slower; /* changes that apply to the job, and what became of those that do not help */
+    int runs; /* simulations beside that of the job; of one that does not fit without those of ss_fixes_find */
+    /* changes that apply to the job, and what became of those that do not help: of a job that fits */
+    int tried, refused, too_large, slower;
+    /* Those that help most, fastest first; of a job that does not fit those of ss_fixes_find. Of several splits of layers over stages
+     * only the best. */
     int nadvice;
-    struct ss_advice advice[SS_ADVICE_MOST]; /* that gain most first */
-    struct ss_advice
-        together; /* those of them that help one after the other and fit as surely as the job; change "": fewer than two do */
+    struct ss_advice advice[SS_ADVICE_MOST];
+    /* Those of them that help one after the other and fit as surely as the job, without another arithmetic; change "": fewer than
+     * two do. */
+    struct ss_advice together;
+    /* the best split of layers over stages, whether or not it is among those; change "": none helps */
+    struct ss_advice split;
 };
-/* Explains a run that was made with open_compute; its scenario must be alive. `options`: those of the run. Errors: SS_ERR_NOMEM, and
- * those of ss_run_scenario. */
+/* Explains a run that was made with open_compute; its scenario must be alive. `options`: those of the run, with which the advice is
+ * run too. Errors: SS_ERR_NOMEM, and those of ss_run_scenario. */
 int ss_explain(const struct ss_run *run, const struct ss_run_options *options, struct ss_explanation *out,
                struct ss_error *err);
 /* Writes it as text or as JSON; `run` is the one that was explained. Error: SS_ERR_IO. */

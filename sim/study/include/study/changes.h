@@ -23,13 +23,23 @@ int ss_change_count(void);
 /* Writes the words of change i for a job with so many data-parallel ranks; 0: it is not for this aim or does not apply. */
 int ss_change_words(int i, enum ss_change_aim aim, const struct ss_job *job, int dp, char *words,
                     size_t size);
-/* What it changes beside time and memory, "another arithmetic", or NULL. */
+/* What it changes beside time and memory, or asks for: "another arithmetic"; NULL: nothing. */
 const char *ss_change_note(int i);
+enum ss_change_kind {
+    SS_CHANGE_PLAIN,
+    SS_CHANGE_ARITHMETIC, /* results of the training differ */
+    SS_CHANGE_SPLIT       /* which stage has which layers */
+};
+enum ss_change_kind ss_change_kind(int i);
 /* The job of a scenario, with its global batch, which follows from the layout where nobody gives it. The caller frees out->request.
  * SS_ERR_NOMEM. */
 int ss_change_start(const struct ss_scenario *s, struct ss_changed *out, struct ss_error *err);
-/* *out is `from` with the words, which blanks part. The caller frees out->request if this succeeds. Errors: those of
- * ss_job_parse. */
+/* *out is `from` with the words, which blanks part; those of --without take words of the request and leave the job's fields. The
+ * caller frees out->request if this succeeds. Errors: those of ss_job_parse. */
 int ss_change_apply(const struct ss_changed *from, const char *words, struct ss_changed *out);
+/* Writes the words that people add to the words of `base` for the job `changed`: with its global batch, where that followed from the
+ * layout and would change with it. */
+void ss_change_tell(const struct ss_scenario *base, const struct ss_job *changed, const char *words,
+                    char *out, size_t size);
 
 #endif

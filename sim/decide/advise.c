@@ -1,0 +1,276 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Changes that help a job. All that apply are run at the level of the job, the best again as `stepsim run` would run them: where
+ * closed forms are far off what flows take, by flows.
+ */
+#include "decide/advise.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/base.h"
+#include "study/changes.h"
+
+#define LEAST_GAIN 0.0005 /* of the time: what is less helps nobody */
+#define CONFIRMED 8       /* changes that are run again */
+
+struct found {
+    char words[200]; /* of the table */
+    int kind;        /* enum ss_change_kind */
+    struct ss_advice advice;
+};
+struct advisor {
+    const struct ss_scenario *base;
+    struct ss_run_options quick, whole;
+    struct ss_explanation *out;
+    const struct ss_bands *bands;
+    struct ss_changed from; /* the job without changes */
+    struct found *found;    /* faster than the job, and not too large */
+    size_t n, cap;
+};
+
+/* Runs a changed job: 1: it has a side, 0: it is refused. */
+static int run_changed(const struct advisor *a, const struct ss_run_options *how, const struct ss_request *r,
+                       struct ss_side *side, struct ss_error *err)
+{
+    const struct ss_scenario_options like = {.like = a->base};
+    struct ss_error why = {0};
+    struct ss_scenario *s;
+    struct ss_run run;
+    int rc = ss_scenario_build(r, &like, &s, &why);
+
+    if (!rc) {
+        a->out->runs++;
+        rc = ss_run_scenario(s, how, &run, &why);
+        if (!rc) {
+            ss_side_fill(&run, "changed", side);
+            ss_run_free(&run);
+        }
+        ss_scenario_free(s);
+    }
+    if (rc == SS_ERR_NOMEM && err)
+        *err = why;
+    return !rc ? 1 : rc == SS_ERR_NOMEM ? rc : 0;
+}
+
+/* Adds words to `from` and runs the job: as run_changed; *told is what people write for them. */
+static int run_words(const struct advisor *a, const struct ss_run_options *how, const struct ss_changed *from,
+                     const char *words, const char *told, struct ss_advice *out, struct ss_error *err)
+{
+    struct ss_changed c;
+    struct ss_side side;
+    int rc = ss_change_apply(from, words, &c);
+
+    if (rc)
+        return rc == SS_ERR_NOMEM ? ss_fail(err, rc, NULL, 0, "no memory for a changed job") : 0;
+    rc = run_changed(a, how, &c.request, &side, err);
+    if (rc > 0) {
+        ss_change_tell(a->base, &c.job, told, out->change, sizeof out->change);
+        out->summary = side.summary;
+        int judged = ss_sides_judge(&a->out->side, &side, a->bands, &out->apart, err);
+        rc = judged ? judged : rc;
+    }
+    ss_request_free(&c.request);
+    return rc;
+}
+
+static int helps(const struct ss_advice *f, double seconds)
+{
+    return f->summary.iteration_s < seconds * (1 - LEAST_GAIN);
+}
+
+/* No verdict is worse than that of the job, where that fits. */
+static int fits_as_surely(const struct ss_advice *f, const struct ss_side *job)
+{
+    return f->summary.outcome == SS_OUTCOME_FITS ||
+           (f->summary.outcome == SS_OUTCOME_NEAR_LIMIT && job->summary.outcome != SS_OUTCOME_FITS);
+}
+
+static int try_change(struct advisor *a, int i, struct ss_error *err)
+{
+    int dp = ss_job_dp(&a->from.job, a->base->world_size), rc;
+    struct ss_explanation *x = a->out;
+    struct found f;
+
+    memset(&f, 0, sizeof f);
+    if (!ss_change_words(i, SS_CHANGE_FOR_TIME, &a->from.job, dp, f.words, sizeof f.words))
+        return SS_OK;
+    x->tried++;
+    rc = run_words(a, &a->quick, &a->from, f.words, f.words, &f.advice, err);
+    if (rc <= 0) {
+        x->refused += rc == 0;
+        return rc;
+    }
+    x->too_large += f.advice.summary.outcome == SS_OUTCOME_TOO_LARGE;
+    if (f.advice.summary.outcome == SS_OUTCOME_TOO_LARGE)
+        return SS_OK;
+    x->slower += !helps(&f.advice, x->side.summary.iteration_s);
+    if (!helps(&f.advice, x->side.summary.iteration_s))
+        return SS_OK;
+    f.kind = ss_change_kind(i);
+    ss_copy(f.advice.note, sizeof f.advice.note, ss_change_note(i) ? ss_change_note(i) : "");
+    if (ss_grow(&a->found, &a->cap, a->n + 1, sizeof *a->found))
+        return ss_fail(err, SS_ERR_NOMEM, NULL, 0, "no memory for the search of changes");
+    a->found[a->n++] = f;
+    return SS_OK;
+}
+
+static int faster(const void *pa, const void *pb)
+{
+    const struct ss_advice *a = &((const struct found *)pa)->advice, *b = &((const struct found *)pb)->advice;
+
+    if (a->summary.iteration_s != b->summary.iteration_s)
+        return a->summary.iteration_s < b->summary.iteration_s ? -1 : 1;
+    return strcmp(a->change, b->change);
+}
+
+static void sort(struct advisor *a)
+{
+    if (a->n > 1)
+        qsort(a->found, a->n, sizeof *a->found, faster);
+}
+
+/* Leaves one of several splits: the fastest that fits as surely as the job, or else the fastest. */
+static void drop_splits(struct advisor *a)
+{
+    size_t kept = 0, best = a->n;
+
+    for (size_t i = a->n; i-- > 0;)
+        if (a->found[i].kind == SS_CHANGE_SPLIT &&
+            (best == a->n || !fits_as_surely(&a->found[best].advice, &a->out->side) ||
+             fits_as_surely(&a->found[i].advice, &a->out->side)))
+            best = i;
+    for (size_t i = 0; i < a->n; i++)
+        if (a->found[i].kind != SS_CHANGE_SPLIT || i == best)
+            a->found[kept++] = a->found[i];
+    a->n = kept;
+}
+
+/* Runs the best again, as `run` does; those that then do not help go. */
+static int confirm(struct advisor *a, struct ss_error *err)
+{
+    size_t kept = 0, n = a->n < CONFIRMED ? a->n : CONFIRMED;
+    struct ss_explanation *x = a->out;
+
+    for (size_t i = 0; i < n; i++) {
+        struct found f = a->found[i];
+        int rc = run_words(a, &a->whole, &a->from, f.words, f.words, &f.advice, err);
+        if (rc < 0)
+            return rc;
+        x->refused += rc == 0;
+        x->too_large += rc > 0 && f.advice.summary.outcome == SS_OUTCOME_TOO_LARGE;
+        if (rc == 0 || f.advice.summary.outcome == SS_OUTCOME_TOO_LARGE)
+            continue;
+        x->slower += !helps(&f.advice, x->side.summary.iteration_s);
+        if (helps(&f.advice, x->side.summary.iteration_s))
+            a->found[kept++] = f;
+    }
+    a->n = kept;
+    sort(a);
+    return SS_OK;
+}
+
+/* Whether a flag of the words is among those before: one would beat the other. */
+static int shares_flag(const char *before, const char *words)
+{
+    for (const char *p = words; *p; p += strcspn(p, " "), p += *p == ' ') {
+        size_t n = strcspn(p, " ");
+        for (const char *at = before; !strncmp(p, "--", 2) && (at = strstr(at, "--")) != NULL; at += 2)
+            if (!strncmp(at, p, n) && (at[n] == ' ' || !at[n]))
+                return 1;
+    }
+    return 0;
+}
+
+/* One after the other on top of those that helped, where it still helps and fits as surely as the job. */
+static int put_together(struct advisor *a, struct ss_error *err)
+{
+    struct ss_explanation *x = a->out;
+    struct ss_advice all = {.change = ""};
+    char words[sizeof all.change] = "";
+    double best = x->side.summary.iteration_s;
+    int n = 0;
+
+    for (size_t i = 0; i < a->n; i++) {
+        const struct found *f = &a->found[i];
+        struct ss_advice next = {.change = ""};
+        char more[sizeof words];
+        if (f->kind == SS_CHANGE_ARITHMETIC || shares_flag(words, f->words) ||
+            snprintf(more, sizeof more, "%s%s%s", words, n ? " " : "", f->words) >= (int)sizeof more)
+            continue;
+        int rc = run_words(a, &a->whole, &a->from, more, more, &next, err);
+        if (rc < 0)
+            return rc;
+        if (rc == 0 || !helps(&next, best) || !fits_as_surely(&next, &x->side))
+            continue;
+        best = next.summary.iteration_s;
+        all = next;
+        ss_copy(words, sizeof words, more);
+        n++;
+    }
+    if (n > 1)
+        x->together = all;
+    return SS_OK;
+}
+
+static int find_faster(struct advisor *a, struct ss_error *err)
+{
+    struct ss_explanation *x = a->out;
+    int rc = SS_OK;
+
+    for (int i = 0; i < ss_change_count() && !rc; i++)
+        rc = try_change(a, i, err);
+    sort(a);
+    drop_splits(a);
+    if (!rc)
+        rc = confirm(a, err);
+    if (!rc)
+        rc = put_together(a, err);
+    for (size_t i = 0; i < a->n && !rc; i++) {
+        if (x->nadvice < SS_ADVICE_MOST)
+            x->advice[x->nadvice++] = a->found[i].advice;
+        if (a->found[i].kind == SS_CHANGE_SPLIT)
+            x->split = a->found[i].advice;
+    }
+    return rc;
+}
+
+/* What makes a job fit that does not. */
+static int find_fitting(struct advisor *a, struct ss_error *err)
+{
+    struct ss_explanation *x = a->out;
+    struct ss_fix fixes[3];
+    int n, rc = ss_fixes_find(a->base, &a->whole, fixes, &n, err);
+
+    for (int i = 0; i < n && !rc; i++) {
+        struct ss_advice *f = &x->advice[x->nadvice];
+        int ran = run_words(a, &a->whole, &a->from, fixes[i].change, fixes[i].change, f, err);
+        ss_copy(f->change, sizeof f->change, fixes[i].change);
+        x->nadvice += ran > 0;
+        rc = ran < 0 ? ran : SS_OK;
+    }
+    return rc;
+}
+
+int ss_advise(const struct ss_run *run, const struct ss_run_options *options, struct ss_explanation *out,
+              struct ss_error *err)
+{
+    struct advisor a = {.base = run->scenario, .out = out, .bands = options->bands};
+    int rc = ss_change_start(a.base, &a.from, err);
+
+    if (rc)
+        return rc;
+    a.quick = (struct ss_run_options){.engine = SS_ENGINE_NATIVE,
+                                      .unchecked = 1,
+                                      .bands = options->bands,
+                                      .plan = options->plan,
+                                      .level_choice = SS_LEVEL_BLIND};
+    a.quick.plan.level = run->result->level;
+    a.whole = *options;
+    a.whole.open_compute = 0;
+    a.whole.unchecked = 1;
+    rc = out->side.summary.outcome == SS_OUTCOME_TOO_LARGE ? find_fitting(&a, err) : find_faster(&a, err);
+    free(a.found);
+    ss_request_free(&a.from.request);
+    return rc;
+}

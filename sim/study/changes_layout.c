@@ -1,0 +1,198 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Changes of the layout: degrees of parallelism, alone and in exchange for each other, and which stage has which layers. */
+#include <stdio.h>
+#include <string.h>
+
+#include "base/base.h"
+#include "study/changes_table.h"
+
+/* ---- degrees ---- */
+
+/* `degree` times 2 to the power `twos`; 0: it does not divide. */
+static int times(int degree, int twos)
+{
+    if (twos >= 0)
+        return degree << twos;
+    return degree % (1 << -twos) ? 0 : degree >> -twos;
+}
+
+/* What becomes of virtual stages on pp stages: they stay, by their layers or by their number, where they can, else one chunk a
+ * rank. NULL: the layers do not divide. */
+static const char *virtual_stages_on(const struct ss_job *job, int pp)
+{
+    int layers = ss_job_split_layers(job), per_stage = layers / pp;
+    int had = job->layers_per_virtual_stage > 0 || job->virtual_stages > 0;
+    int keep = job->layers_per_virtual_stage > 0 && job->layers_per_virtual_stage < per_stage &&
+               per_stage % job->layers_per_virtual_stage == 0;
+
+    if (ss_job_has_stage_layers(job) || layers % pp)
+        return NULL;
+    keep |= job->virtual_stages > 1 && per_stage % job->virtual_stages == 0;
+    return had && (!keep || pp == 1) ? " --vp 1" : "";
+}
+
+int ss_change_degrees(const struct ss_job *job, int dp, struct ss_degrees_twos by, char *words, size_t size)
+{
+    int tp = times(job->tp, by.tp), pp = times(job->pp, by.pp), cp = times(job->cp, by.cp);
+    int64_t ranks = (int64_t)dp * job->tp * job->pp * job->cp;
+    const char *chunks = by.pp && pp ? virtual_stages_on(job, pp) : "";
+    size_t n = 0;
+
+    if (!tp || !pp || !cp || !chunks || ranks % ((int64_t)tp * pp * cp))
+        return 0;
+    if (by.tp)
+        n += (size_t)snprintf(words + n, size - n, " --tensor-model-parallel-size %d%s", tp,
+                              by.tp > 0 ? " --sequence-parallel" : "");
+    if (by.pp)
+        n += (size_t)snprintf(words + n, size - n, " --pipeline-model-parallel-size %d%s", pp, chunks);
+    if (by.cp)
+        n += (size_t)snprintf(words + n, size - n, " --context-parallel-size %d", cp);
+    memmove(words, words + 1, n);
+    return 1;
+}
+
+#define DEGREES(name, ...)                                                                                   \
+    DEFINE(name)                                                                                             \
+    {                                                                                                        \
+        return ss_change_degrees(job, dp, (struct ss_degrees_twos){__VA_ARGS__}, words, size);               \
+    }
+DEGREES(halve_tp, .tp = -1)
+DEGREES(halve_pp, .pp = -1)
+DEGREES(halve_cp, .cp = -1)
+DEGREES(tp_for_pp, .tp = 1, .pp = -1)
+DEGREES(tp_for_cp, .tp = 1, .cp = -1)
+DEGREES(pp_for_tp, .tp = -1, .pp = 1)
+DEGREES(pp_for_cp, .pp = 1, .cp = -1)
+DEGREES(cp_for_tp, .tp = -1, .cp = 1)
+DEGREES(cp_for_pp, .pp = -1, .cp = 1)
+DEGREES(halve_tp_and_pp, .tp = -1, .pp = -1)
+DEGREES(halve_tp_and_cp, .tp = -1, .cp = -1)
+DEGREES(quarter_tp, .tp = -2)
+
+DEFINE(halve_ep)
+{
+    (void)dp;
+    snprintf(words, size, "--expert-model-parallel-size %d", job->ep / 2);
+    return job->ep % 2 == 0;
+}
+
+/* ---- which stage has which layers ---- */
+
+/* Twice the chunks of a rank, with as many layers each. */
+DEFINE(double_virtual_stages)
+{
+    int chunks = 2 * ss_job_chunks(job);
+
+    (void)dp;
+    snprintf(words, size, "--vp %d", chunks);
+    return job->pp >= 2 && !ss_job_has_stage_layers(job) &&
+           ss_job_split_layers(job) % (job->pp * chunks) == 0;
+}
+
+/* One chunk of each layer: the smallest bubble. */
+DEFINE(most_virtual_stages)
+{
+    int layers = ss_job_split_layers(job);
+
+    (void)dp;
+    snprintf(words, size, "--vp %d", layers / job->pp);
+    return job->pp >= 2 && !ss_job_has_stage_layers(job) && layers % job->pp == 0 &&
+           layers / job->pp > 2 * ss_job_chunks(job);
+}
+
+/* Layers are divided over stages alike, with nothing said of any stage, and there are two stages at least. */
+static int is_even(const struct ss_job *job)
+{
+    return job->pp >= 2 && !ss_job_has_stage_layers(job) && ss_job_split_layers(job) == job->model.num_layers;
+}
+
+/* The last stage has the loss as well: fewer layers there, as many on each of the others. */
+DEFINE(shorten_last_stage)
+{
+    int each = job->model.num_layers / job->pp + 1, last = job->model.num_layers - each * (job->pp - 1);
+
+    (void)dp;
+    snprintf(words, size, "--decoder-last-pipeline-num-layers %d%s", last,
+             ss_job_chunks(job) > 1 ? " --vp 1" : "");
+    return is_even(job) && last >= 1;
+}
+
+DEFINE(count_embedding_and_loss)
+{
+    (void)dp;
+    snprintf(words, size, "--account-for-embedding-in-pipeline-split --account-for-loss-in-pipeline-split");
+    return is_even(job) && (job->model.num_layers + 2) % (job->pp * ss_job_chunks(job)) == 0;
+}
+
+static const char *layers_text(int n, char text[16])
+{
+    snprintf(text, 16, n > 1 ? "t*%d" : n == 1 ? "t" : "", n);
+    return text;
+}
+
+/* n virtual stages with these layers; returns the length. */
+static int stages_text(char *out, size_t size, const char *layers, int n)
+{
+    return n > 1 ? snprintf(out, size, "(%s|)*%d", layers, n) : n ? snprintf(out, size, "%s|", layers) : 0;
+}
+
+/* `less` layers of the last virtual stage, which has the loss as well, go to the first ones of other ranks, one to each: to those
+ * behind the first stage, which has the embedding, or of two stages to that. */
+static int move_layers(const struct ss_job *job, int less, char *words, size_t size)
+{
+    int chunks = ss_job_chunks(job), stages = job->pp * chunks, each = job->model.num_layers / stages;
+    int to_first = job->pp == 2, rest = stages - 2 - (to_first ? 0 : less);
+    char few[16], usual[16], more[16];
+    const char *flag = job->layers_per_virtual_stage ? "--without num-layers-per-virtual-pipeline-stage "
+                       : job->virtual_stages         ? "--without num-virtual-stages-per-pipeline-rank "
+                                                     : "";
+
+    if (!is_even(job) || job->model.mtp_num_layers || job->model.num_layers % stages || stages < 3 ||
+        each - less < (chunks == 1) || (to_first ? less > 1 : less > job->pp - 2))
+        return 0;
+    layers_text(each - less, few);
+    layers_text(each, usual);
+    layers_text(each + 1, more);
+    int n = snprintf(words, size, "%s--pipeline-model-parallel-layout E%s|", flag, to_first ? more : usual);
+    if (!to_first)
+        n += stages_text(words + n, size - (size_t)n, more, less);
+    n += stages_text(words + n, size - (size_t)n, usual, rest);
+    return snprintf(words + n, size - (size_t)n, "%sL", few) > 0;
+}
+
+DEFINE(move_one_layer)
+{
+    (void)dp;
+    return move_layers(job, 1, words, size);
+}
+
+DEFINE(move_two_layers)
+{
+    (void)dp;
+    return move_layers(job, 2, words, size);
+}
+
+#define TIME SS_CHANGE_FOR_TIME
+#define NEWER "a release that knows the flag"
+const struct ss_change_row ss_changes_of_layout[] = {
+    {halve_tp, TIME, SS_CHANGE_PLAIN, NULL},
+    {quarter_tp, TIME, SS_CHANGE_PLAIN, NULL},
+    {halve_cp, TIME, SS_CHANGE_PLAIN, NULL},
+    {halve_ep, TIME, SS_CHANGE_PLAIN, NULL},
+    {halve_pp, TIME, SS_CHANGE_PLAIN, NULL},
+    {tp_for_pp, TIME, SS_CHANGE_PLAIN, NULL},
+    {tp_for_cp, TIME, SS_CHANGE_PLAIN, NULL},
+    {pp_for_tp, TIME, SS_CHANGE_PLAIN, NULL},
+    {pp_for_cp, TIME, SS_CHANGE_PLAIN, NULL},
+    {cp_for_tp, TIME, SS_CHANGE_PLAIN, NULL},
+    {cp_for_pp, TIME, SS_CHANGE_PLAIN, NULL},
+    {halve_tp_and_pp, TIME, SS_CHANGE_PLAIN, NULL},
+    {halve_tp_and_cp, TIME, SS_CHANGE_PLAIN, NULL},
+    {double_virtual_stages, TIME, SS_CHANGE_PLAIN, NULL},
+    {most_virtual_stages, TIME, SS_CHANGE_PLAIN, NULL},
+    {shorten_last_stage, TIME, SS_CHANGE_SPLIT, NULL},
+    {count_embedding_and_loss, TIME, SS_CHANGE_SPLIT, NULL},
+    {move_one_layer, TIME, SS_CHANGE_SPLIT, NEWER},
+    {move_two_layers, TIME, SS_CHANGE_SPLIT, NEWER},
+};
+const int ss_nchanges_of_layout = (int)SS_ARRAY_LEN(ss_changes_of_layout);
