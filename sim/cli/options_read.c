@@ -128,6 +128,9 @@ int cli_sim_finish(struct cli_flags *flags, const struct ss_scenario *scenario, 
     if (s->placement[0] && scenario->job->nfailed)
         return cli_usage(err, "a placement names the GPUs that are left; give --failed-gpu or --placement",
                          "--failed-gpu beside --placement");
+    if (s->placement[0] && ss_job_is_placed(scenario->job))
+        return cli_usage(err, "a placement names every GPU of the job's own cluster; give one of them",
+                         "--placement beside --on-nodes or --cluster-nodes");
     if (s->placement[0])
         rc = ss_placement_load(s->placement, scenario->platform, &s->gpu_of, err);
     if (!rc && s->placement[0])

@@ -114,6 +114,8 @@ const struct ss_flag_setter ss_flag_setters[] = {
     OWN_TEXT("--platform", platform, "name in platforms/ or path of a SimGrid XML")
     OWN_INT("--nodes", nodes, 1, SS_MAX_GPUS, "nodes of the platform")
     OWN_INT("--gpus-per-node", gpus_per_node, 1, 1024, "uses this many GPUs of each node of a template; default all")
+    OWN_INT("--cluster-nodes", cluster_nodes, 1, SS_MAX_GPUS, "nodes of the cluster, of which the job has some: --on-nodes, or the first ones")
+    OWN_CALL("--on-nodes", '1', ss_flag_on_nodes, "RANGES: nodes of the cluster where the job is, in the order of its ranks: 0-3,8; the cluster has --cluster-nodes, or all up to the last of these")
     OWN_CALL("--failed-gpu", '1', ss_flag_failed_gpu, "NODE[:GPU],...: the node is left out, and a spare one behind the job's has its ranks")
     OWN_TEXT("--model", model_ref, "name in workloads/models, or path of a config.json or its folder")
     OWN_TEXT("--stack", stack, "name in workloads/stacks or path of a software profile")

@@ -40,7 +40,40 @@ void ss_job_init(struct ss_job *job)
 
 int ss_job_world_size(const struct ss_job *job, int nodes, int gpus_per_node)
 {
-    return (nodes - job->nfailed) * gpus_per_node;
+    int named = ss_job_named_nodes(job, NULL);
+
+    if (named)
+        return named * gpus_per_node;
+    return (job->cluster_nodes ? job->nodes : nodes - job->nfailed) * gpus_per_node;
+}
+
+int ss_job_is_placed(const struct ss_job *job)
+{
+    return job->cluster_nodes || job->nranges;
+}
+
+int ss_job_named_nodes(const struct ss_job *job, int *last)
+{
+    int n = 0, most = 0;
+
+    for (int i = 0; i < job->nranges; i++) {
+        n += job->on_nodes[i].last - job->on_nodes[i].first + 1;
+        most = job->on_nodes[i].last > most ? job->on_nodes[i].last : most;
+    }
+    if (last)
+        *last = most;
+    return n;
+}
+
+int ss_job_node(const struct ss_job *job, int i)
+{
+    for (int k = 0; k < job->nranges; k++) {
+        int length = job->on_nodes[k].last - job->on_nodes[k].first + 1;
+        if (i < length)
+            return job->on_nodes[k].first + i;
+        i -= length;
+    }
+    return i;
 }
 
 double ss_job_quantized_bytes(const struct ss_job *job)

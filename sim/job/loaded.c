@@ -125,7 +125,8 @@ void ss_loaded_drop(struct ss_loaded *l)
 /* A text that two requests share only if they mean the same cluster and stack; allocated, or NULL. */
 static char *key_of(const struct ss_job *job, const struct ss_request *r)
 {
-    size_t size = 64 + r->n + 24 * (size_t)job->nfailed + strlen(job->platform) + strlen(job->stack) + 2;
+    size_t size = 64 + r->n + 24 * ((size_t)job->nfailed + (size_t)job->nranges + 1) + strlen(job->platform) +
+                  strlen(job->stack) + 2;
 
     for (size_t i = 0; i < r->n; i++)
         size += strlen(r->word[i].text) + 1;
@@ -135,6 +136,10 @@ static char *key_of(const struct ss_job *job, const struct ss_request *r)
     at += snprintf(at, size, "%s\n%s\n%d %d", job->platform, job->stack, job->nodes, job->gpus_per_node);
     for (int i = 0; i < job->nfailed; i++)
         at += snprintf(at, size - (size_t)(at - key), " %d:%d", job->failed[i].node, job->failed[i].gpu);
+    at += snprintf(at, size - (size_t)(at - key), "\n%d", job->cluster_nodes);
+    for (int i = 0; i < job->nranges; i++)
+        at +=
+            snprintf(at, size - (size_t)(at - key), " %d-%d", job->on_nodes[i].first, job->on_nodes[i].last);
     for (size_t i = 0; i < r->n; i += ss_request_span(r, i)) {
         const char *setting = ss_request_value_of(r, i, "--set"),
                    *scale = ss_request_value_of(r, i, "--scale");
@@ -169,6 +174,32 @@ static int check_failed(const struct ss_job *job, const struct ss_platform *p, s
     return SS_OK;
 }
 
+/* The platform of the cluster, on some nodes of which the job is. */
+static int load_cluster(struct machine *m, const struct ss_job *job, struct ss_platform_options options,
+                        struct ss_error *err)
+{
+    int last, named = ss_job_named_nodes(job, &last);
+
+    if (job->nfailed)
+        return ss_fail(err, SS_ERR_UNSUPPORTED, NULL, 0,
+                       "--failed-gpu beside %s: name the nodes that are well",
+                       named ? "--on-nodes" : "--cluster-nodes");
+    if (!named && !job->nodes)
+        return ss_hint(err,
+                       ss_fail(err, SS_ERR_CONFIG, NULL, 0, "--cluster-nodes needs --nodes or --on-nodes"),
+                       "say how many of them the job has");
+    if (named && job->nodes && job->nodes != named)
+        return ss_hint(err,
+                       ss_fail(err, SS_ERR_CONFIG, NULL, 0, "--on-nodes names %d nodes, --nodes says %d",
+                               named, job->nodes),
+                       "give one of them");
+    if (job->cluster_nodes && job->cluster_nodes <= (named ? last : job->nodes - 1))
+        return ss_fail(err, SS_ERR_CONFIG, NULL, 0, "the cluster has nodes 0 to %d, the job is on node %d",
+                       job->cluster_nodes - 1, named ? last : job->nodes - 1);
+    options.nodes = job->cluster_nodes ? job->cluster_nodes : last + 1;
+    return ss_platform_load(job->platform, &options, &m->platform, err);
+}
+
 /* The platform of the job's nodes and of a spare one behind them for each that has failed. */
 static int load_platform(struct machine *m, const struct ss_job *job, const struct ss_request *r,
                          struct ss_platform_options options, struct ss_error *err)
@@ -194,7 +225,9 @@ static int load(struct machine *m, const struct ss_job *job, const struct ss_req
 {
     const struct ss_platform_options options = {
         .nodes = job->nodes, .gpus_per_node = job->gpus_per_node, .asker = asker, .files = files};
-    int rc = located(r, "--platform", load_platform(m, job, r, options, err), err);
+    int rc = ss_job_is_placed(job) ? located(r, job->nranges ? "--on-nodes" : "--cluster-nodes",
+                                             load_cluster(m, job, options, err), err)
+                                   : located(r, "--platform", load_platform(m, job, r, options, err), err);
 
     if (!rc)
         rc = located(

@@ -67,10 +67,12 @@ static void warn_dropped(struct ss_plan *plan)
                      100 * plan->load.dropped);
 }
 
-/* Rank r is on GPU r, or at the same place of the spare node where its node has failed. */
+/* Rank r is on GPU r, or at the same place of the job's node in a larger cluster, or of the spare node where its node has failed. */
 static int usual_gpu(const struct ss_plan *plan, int r)
 {
     int gpus = ss_platform_gpus_per_node(plan->platform), node = r / gpus;
+    if (ss_job_is_placed(plan->job))
+        return ss_job_node(plan->job, node) * gpus + r % gpus;
     for (int i = 0; i < plan->job->nfailed; i++)
         if (plan->job->failed[i].node == node)
             return plan->world_size + i * gpus + r % gpus;

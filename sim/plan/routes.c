@@ -419,7 +419,8 @@ int ss_routes_build(const struct ss_plan *plan, const struct ss_groups *groups, 
     r->symmetry =
         ss_symmetry_of(plan, groups,
                        !plan->unfolded && !options->apart && !options->placement && !options->draw_spread &&
-                           options->nstragglers == 0 && options->nslow_links == 0 && plan->job->nfailed == 0);
+                           options->nstragglers == 0 && options->nslow_links == 0 &&
+                           plan->job->nfailed == 0 && !ss_job_is_placed(plan->job));
     if ((status = make_kinds(&b)) != 0 || (status = make_room(&b)) != 0 ||
         (status = make_links(&b, options)) != 0)
         return status;
@@ -427,7 +428,7 @@ int ss_routes_build(const struct ss_plan *plan, const struct ss_groups *groups, 
     make_peers(&b);
     if ((status = make_routes(&b)) != 0)
         return status;
-    return ss_routes_drop_links(plan, r, err);
+    return ss_routes_drop_links(plan, r, options->keep_links, err);
 }
 
 void ss_routes_free(struct ss_routes *r)

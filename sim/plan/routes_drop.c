@@ -76,14 +76,14 @@ static int sum_feeds(const struct ss_routes *r, struct ss_map *pairs, struct fee
 }
 
 /* A link inside the fabric whose bandwidth is no less than that of all ends before it (or behind it) never
- * holds a flow below what these ends allow: it is left out. */
-int ss_routes_drop_links(const struct ss_plan *plan, struct ss_routes *r, struct ss_error *err)
+ * holds a flow below what these ends allow: it is left out, unless others may use it too (keep). */
+int ss_routes_drop_links(const struct ss_plan *plan, struct ss_routes *r, int keep, struct ss_error *err)
 {
     r->kept = malloc((size_t)r->nlinks);
     if (!r->kept)
         return no_memory(plan, err);
     memset(r->kept, 1, (size_t)r->nlinks);
-    if (!has_inner(r))
+    if (keep || !has_inner(r))
         return SS_OK;
     struct ss_map pairs = {0};
     struct feed *feed = ss_calloc((size_t)r->nlinks, sizeof *feed);

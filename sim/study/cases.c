@@ -20,7 +20,10 @@ static int load_inputs(struct ss_case *c, struct ss_files *files, struct ss_erro
                                           .asker = ss_simgrid_ask_routes,
                                           .gpus_per_node = c->job.gpus_per_node,
                                           .files = files};
-    int rc = ss_platform_load(c->job.platform, &options, &c->platform, err);
+    int rc = ss_job_is_placed(&c->job)
+                 ? ss_fail(err, SS_ERR_UNSUPPORTED, NULL, 0,
+                           "--on-nodes and --cluster-nodes: a measured job has all nodes")
+                 : ss_platform_load(c->job.platform, &options, &c->platform, err);
 
     if (!rc)
         rc = ss_stack_load_with(c->job.stack, ss_platform_card(c->platform)->name, files, &c->stack, err);

@@ -12,6 +12,7 @@
     X(measured)                                                                                              \
     X(measured_memory)                                                                                       \
     X(failed_gpu)                                                                                            \
+    X(on_nodes)                                                                                              \
     X(precision)                                                                                             \
     X(recompute)                                                                                             \
     X(recompute_activations)                                                                                 \

@@ -119,6 +119,12 @@ struct ss_failed_gpu {
     int node, gpu;
 };
 
+/* Nodes of a cluster, from 0. */
+#define SS_MAX_NODE_RANGES 64
+struct ss_node_range {
+    int first, last;
+};
+
 /* Degrees and sizes are >= 1 where not said otherwise; flags are 0 or 1. */
 struct ss_job {
     /* where; filled from --platform, --nodes, --gpus-per-node, --model, --stack by the reader */
@@ -129,6 +135,10 @@ struct ss_job {
     /* One a node: the i-th node's ranks are on the i-th of as many spare nodes, which are the platform's last ones. */
     int nfailed;
     struct ss_failed_gpu failed[SS_MAX_FAILED];
+    /* The job is on some of the nodes of a larger cluster: --cluster-nodes, 0 = not given, and --on-nodes, in the order of its
+     * ranks; 0 ranges: the first ones. */
+    int cluster_nodes, nranges;
+    struct ss_node_range on_nodes[SS_MAX_NODE_RANGES];
 
     int tp, pp, cp, ep, etp;      /* etp 0 = tp */
     int layers_per_virtual_stage; /* 0 = not given */
@@ -274,6 +284,12 @@ int ss_job_finish(struct ss_job *job, const struct ss_request *r, const struct s
                   int world_size, int gpus_per_node, struct ss_notes *notes, struct ss_error *err);
 /* Returns the ranks of a job on a platform of so many nodes of so many GPUs, spare nodes among them. */
 int ss_job_world_size(const struct ss_job *job, int nodes, int gpus_per_node);
+/* Returns 1 when the job is on some of the nodes of a cluster. */
+int ss_job_is_placed(const struct ss_job *job);
+/* Returns how many nodes --on-nodes names, 0: it is not given; *last, which may be NULL, is the highest of them. */
+int ss_job_named_nodes(const struct ss_job *job, int *last);
+/* Returns the node of the cluster that is the i-th of a job that is placed. */
+int ss_job_node(const struct ss_job *job, int i);
 /* Returns the data-parallel degree of a finished job: world size / (tp pp cp). */
 int ss_job_dp(const struct ss_job *job, int world_size);
 /* Returns the bytes of an element of what linear layers multiply, with its share of the scales of its block: 1 in fp8, 1 + 1/32 in

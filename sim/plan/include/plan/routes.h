@@ -36,7 +36,7 @@ struct ss_routes {
 int ss_routes_build(const struct ss_plan *plan, const struct ss_groups *groups, const struct ss_net *net,
                     const struct ss_plan_options *options, struct ss_routes *r, struct ss_error *err);
 /* The last part of it: fills kept[]. */
-int ss_routes_drop_links(const struct ss_plan *plan, struct ss_routes *r, struct ss_error *err);
+int ss_routes_drop_links(const struct ss_plan *plan, struct ss_routes *r, int keep, struct ss_error *err);
 void ss_routes_free(struct ss_routes *r);
 /* The very link of the platform that route[j] in pool crosses. */
 static inline int ss_routes_link_at(const struct ss_routes *r, int j)

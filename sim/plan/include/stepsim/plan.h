@@ -71,6 +71,7 @@ struct ss_plan_options {
      * classes, however many. */
     int near;
     int most_classes;
+    int keep_links; /* 1: links stay that these ranks alone cannot fill: other jobs use them too */
     int even; /* 1: in an exchange of experts all ranks send and get as much as the busiest, which folds more ranks */
 };
 
