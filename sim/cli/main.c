@@ -14,6 +14,7 @@ static int (*const run[CLI_VERB_COUNT])(int argc, char **argv, struct ss_error *
     [CLI_SWEEP] = cmd_sweep,
     [CLI_COMPARE] = cmd_compare,
     [CLI_EXPLAIN] = cmd_explain,
+    [CLI_SHARE] = cmd_share,
     [CLI_SERVE] = cmd_serve,
     [CLI_PLAN] = cmd_plan,
     [CLI_PROGRAM_WRITE] = cmd_program_write,

@@ -11,11 +11,11 @@
 
 /* Verbs that report; that lower a job to a program; that draw pictures; that need the shape of a pipeline */
 #define JSON                                                                                                 \
-    (V(RUN) | V(SEARCH) | V(SWEEP) | V(COMPARE) | V(EXPLAIN) | V(PLAN) | V(PROGRAM_READ) |                   \
+    (V(RUN) | V(SEARCH) | V(SWEEP) | V(COMPARE) | V(EXPLAIN) | V(SHARE) | V(PLAN) | V(PROGRAM_READ) |        \
      V(PROGRAM_CHECK) | V(SCHEDULE_LIST) | V(SCHEDULE_SHOW) | V(SCHEDULE_CHECK) | ORDERS | SEARCH |          \
      V(PLATFORM_SHOW) | V(PLATFORM_CHECK) | V(VALIDATE) | V(CALIBRATE) | V(LIST) | V(VERSION))
 #define OUTPUT                                                                                               \
-    (V(RUN) | V(SEARCH) | V(SWEEP) | V(COMPARE) | V(EXPLAIN) | V(PLAN) | V(PROGRAM_WRITE) |                  \
+    (V(RUN) | V(SEARCH) | V(SWEEP) | V(COMPARE) | V(EXPLAIN) | V(SHARE) | V(PLAN) | V(PROGRAM_WRITE) |       \
      V(PROGRAM_READ) | V(SCHEDULE_SHOW) | V(SCHEDULE_WRITE) | ORDERS | V(PLATFORM_SHOW) |                    \
      V(PLATFORM_IMPORT) | V(VALIDATE))
 #define ORDERS (V(SCHEDULE_COMPARE) | V(SCHEDULE_COMPARE_JOB))
@@ -58,10 +58,14 @@ static const struct cli_option table[] = {
     /* ---- how a job is simulated ---- */
     {.name = "--engine", .how = 1, .value = "engine", .verbs = V(RUN), .kind = CLI_CHOICE, .offset = AT(engine), .choice = engine,
      .usual = "simgrid", .doc = "which kernel replays it"},
-    {.name = "--engine", .how = 1, .value = "engine", .verbs = V(SWEEP) | V(COMPARE) | V(EXPLAIN) | V(PROGRAM_READ) | V(SCHEDULE_COMPARE_JOB) | V(VALIDATE),
+    {.name = "--engine", .how = 1, .value = "engine", .verbs = V(SWEEP) | V(COMPARE) | V(EXPLAIN) | V(SHARE) | V(PROGRAM_READ) | V(SCHEDULE_COMPARE_JOB) | V(VALIDATE),
      .kind = CLI_CHOICE, .offset = AT(engine), .choice = engine, .usual = "native", .doc = "which kernel replays"},
     {.name = "--level", .how = 1, .value = "level", .verbs = LOWER, .kind = CLI_CHOICE, .offset = AT(sim.options.plan.level),
      .choice = level, .usual = "chunk, flow where links make it more than 3 % off", .doc = "an event a slot; operators, and their collectives as flows; the same"},
+    {.name = "--level", .how = 1, .value = "level", .verbs = V(SHARE), .kind = CLI_CHOICE, .offset = AT(sim.options.plan.level),
+     .choice = level, .usual = "flow", .doc = "chunk: collectives inside layers are closed forms, which no other job slows; layer, flow: flows"},
+    {.name = "--starts", .value = "N", .verbs = V(SHARE), .kind = CLI_COUNT, .offset = AT(starts), .low = 1, .high = 1000,
+     .usual = "4", .doc = "times at which jobs begin behind each other, by parts of the shortest iteration; 1: all at once"},
     {.name = "--unfold", .how = 1, .verbs = LOWER, .kind = CLI_SET, .offset = AT(sim.options.plan.unfold), .low = 1,
      .doc = "simulates every rank, not one of those that do the same"},
     {.name = "--full-replay", .how = 1, .verbs = V(RUN) | V(COMPARE) | V(EXPLAIN), .kind = CLI_SET, .offset = AT(sim.options.full_replay), .low = 1,

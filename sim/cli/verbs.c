@@ -14,6 +14,7 @@ static const struct cli_verb_row rows[CLI_VERB_COUNT] = {
     [CLI_SWEEP] = {1, "JOB-OPTION... --vary FLAG=VALUE,VALUE... [OPTION...]", "", NULL},
     [CLI_COMPARE] = {1, "[JOBFILE|RESULT...] [JOB-OPTION...] [OPTION...]", "", "file"},
     [CLI_EXPLAIN] = {1, JOB_USAGE " [OPTION...]", "", NULL},
+    [CLI_SHARE] = {1, "JOBFILE[@NODES] JOBFILE[@NODES]... [JOB-OPTION...] [OPTION...]", "", "file"},
     [CLI_SERVE] = {1, "[JOB-OPTION...] [--port N]", "", NULL},
     [CLI_PLAN] = {1, JOB_USAGE " [OPTION...]", "", NULL},
     [CLI_PROGRAM_WRITE] = {1, "JOB-OPTION... [OPTION...]",
@@ -125,6 +126,17 @@ static const struct cli_command commands[] = {
      "0 it fits or is near the limit\n1 out of memory or deadlock\n2 usage\n3 bad input or a configuration "
      "that the framework refuses",
      "stepsim explain --job 70b-14 --platform h800"},
+    {"share", "jobs on one cluster at the same time, which share its links",
+     "Runs jobs alone and beside each other on nodes of one cluster, in one replay, and tells how much each "
+     "is slowed down, and which "
+     "link they share that is used most. JOBFILE@0-3,8 says the nodes (as --on-nodes in the file does), else "
+     "they are those behind "
+     "the nodes of the job before; JOB-OPTIONs are words of all jobs, as --platform and --cluster-nodes. "
+     "Iterations follow each "
+     "other until several of the longest job are over; the mean and range are those of --starts starts at "
+     "different times.",
+     "0 done\n1 deadlock\n2 usage\n3 bad input or a configuration that the framework refuses",
+     "stepsim share 8b.args@0,2 8b.args@1,3 --set ss.nodes_per_leaf=2 --set ss.oversubscription=4"},
     {"serve", "a web page on which a job is moved by hand and the prediction follows",
      "Serves a page to the browsers of this machine, and to no other: model, cluster and layout as controls; "
      "time, breakdown, memory, "

@@ -12,7 +12,7 @@ static int no_memory(const struct ss_plan *plan, struct ss_error *err)
     return ss_fail(err, SS_ERR_NOMEM, NULL, 0, "no memory for the program of %d classes", plan->nclasses);
 }
 
-static int copy_collective(const struct ss_collective *in, struct ss_collective *out)
+int ss_program_collective_copy(const struct ss_collective *in, struct ss_collective *out)
 {
     *out = *in;
     out->members = malloc(((size_t)in->nmembers + 1) * sizeof *out->members);
@@ -51,7 +51,8 @@ static int copy_tables(const struct ss_plan *plan, struct ss_program *p, struct 
     p->npaths = plan->npaths;
     p->nclasses = plan->nclasses;
     for (; p->ncollectives < plan->ncollectives; p->ncollectives++)
-        if (copy_collective(&plan->collectives[p->ncollectives], &p->collectives[p->ncollectives])) {
+        if (ss_program_collective_copy(&plan->collectives[p->ncollectives],
+                                       &p->collectives[p->ncollectives])) {
             p->ncollectives++; /* so that its parts are freed */
             return no_memory(plan, err);
         }

@@ -52,6 +52,7 @@ struct cli_flags {
     int nodes, gpus_per_node;     /* 0 = not given */
     int stage;                    /* of --steps */
     int port;                     /* of serve */
+    int starts;                   /* of share */
     double tolerance;             /* per cent, < 0 = not given */
     double spread;                /* of all rows, < 0 = not given */
     char output[CLI_PATH_SIZE];   /* "" = stdout */
@@ -178,6 +179,7 @@ int cmd_search(int argc, char **argv, struct ss_error *err);
 int cmd_sweep(int argc, char **argv, struct ss_error *err);
 int cmd_compare(int argc, char **argv, struct ss_error *err);
 int cmd_explain(int argc, char **argv, struct ss_error *err);
+int cmd_share(int argc, char **argv, struct ss_error *err);
 int cmd_serve(int argc, char **argv, struct ss_error *err);
 int cmd_plan(int argc, char **argv, struct ss_error *err);
 int cmd_program_write(int argc, char **argv, struct ss_error *err);

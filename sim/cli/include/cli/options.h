@@ -16,6 +16,7 @@
     X(CLI_SWEEP, "sweep", "")                                                                                \
     X(CLI_COMPARE, "compare", "")                                                                            \
     X(CLI_EXPLAIN, "explain", "")                                                                            \
+    X(CLI_SHARE, "share", "")                                                                                \
     X(CLI_SERVE, "serve", "")                                                                                \
     X(CLI_PLAN, "plan", "")                                                                                  \
     X(CLI_PROGRAM_WRITE, "program", "write")                                                                 \

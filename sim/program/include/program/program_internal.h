@@ -38,6 +38,9 @@ int ss_program_event_line(const struct ss_program *p, int cls, int slot, int eve
 /* program_copy.c: tables of the plan, and classes with room for their slots. */
 int ss_program_copy(const struct ss_plan *plan, struct ss_program *p, struct ss_error *err);
 
+/* A copy of a collective, to be freed with the program that has it, also after SS_ERR_NOMEM. */
+int ss_program_collective_copy(const struct ss_collective *in, struct ss_collective *out);
+
 /* ---- program_comm.c: who sends what to whom, slot by slot of one pipeline rank ---- */
 
 /* One send, receive or wait; the channel follows from the class, `backward` and `peer`. */

@@ -156,6 +156,18 @@ int ss_program_parse(const char *text, unsigned long len, const char *name, stru
 int ss_program_unroll(const struct ss_program *p, struct ss_program *out, struct ss_error *err);
 /* Frees what ss_program_unroll made. */
 void ss_program_unroll_free(struct ss_program *out);
+/* A program among several on one network. */
+struct ss_program_part {
+    const struct ss_program *program;
+    int times;          /* iterations in a row */
+    double delay;       /* s until its first one begins */
+    const char *prefix; /* of the names of its classes and templates, without blanks, another for each part */
+};
+/* Makes one program of several, which share the links of one name; its classes are those of the parts in order. Jitter and memory are
+ * left out. The caller frees *out with ss_program_free; the parts may go before. Errors: SS_ERR_CONFIG (a link is not as wide for
+ * all), SS_ERR_NOMEM. */
+int ss_programs_join(const struct ss_program_part *parts, int n, struct ss_program **out,
+                     struct ss_error *err);
 /* Returns the number of events of one iteration, of all classes. */
 int64_t ss_program_event_count(const struct ss_program *p);
 

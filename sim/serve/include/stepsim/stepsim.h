@@ -33,6 +33,7 @@
 #include "stepsim/schedule_study.h"
 #include "stepsim/search.h"
 #include "stepsim/serve.h"
+#include "stepsim/share.h"
 #include "stepsim/stack.h"
 #include "stepsim/stack_props.h"
 #include "stepsim/study.h"

@@ -1,0 +1,143 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/cli.h"
+
+/* The jobs: files, "today.args@0-3", before the first option, and the words that all of them get. */
+struct jobs {
+    int n, argc;
+    char **argv;
+    char name[SS_SHARERS_MOST][CLI_PATH_SIZE];
+    char nodes[SS_SHARERS_MOST][256]; /* "" = behind those of the job before */
+    struct cli_flags flags;           /* of those words */
+    struct cli_inputs in[SS_SHARERS_MOST];
+    int loaded;
+    int cluster; /* nodes, 0 = not known yet */
+};
+
+static int read_names(struct jobs *j, int argc, char **argv, struct ss_error *err)
+{
+    struct ss_request scratch;
+
+    while (j->n < argc && argv[j->n][0] != '-' && j->n < SS_SHARERS_MOST) {
+        const char *word = argv[j->n], *at = strrchr(word, '@');
+        size_t length =
+            at && strspn(at + 1, "0123456789-,") == strlen(at + 1) ? (size_t)(at - word) : strlen(word);
+        if (length >= sizeof j->name[0] || strlen(word + length) >= sizeof j->nodes[0])
+            return cli_usage(err, "", "%.80s...: longer than a path may be", word);
+        snprintf(j->name[j->n], sizeof j->name[0], "%.*s", (int)length, word);
+        snprintf(j->nodes[j->n], sizeof j->nodes[0], "%s", word[length] ? word + length + 1 : "");
+        j->n++;
+    }
+    j->argc = argc - j->n;
+    j->argv = argv + j->n;
+    ss_request_init(&scratch);
+    int rc = cli_request_read(&scratch, NULL, &j->flags, j->argc, j->argv, err);
+    ss_request_free(&scratch);
+    if (!rc && (j->n < 2 || (j->argc > 0 && j->argv[0][0] != '-')))
+        rc = cli_usage(err, "give job files, each with its nodes: stepsim share a.args@0-3 b.args@4-7",
+                       "%d job%s: 2 to %d are possible", j->n, j->n == 1 ? "" : "s", SS_SHARERS_MOST);
+    return rc;
+}
+
+/* Loads job i: at its nodes, if they are known, of the cluster, if that is. */
+static int load(struct jobs *j, int i, struct ss_error *err)
+{
+    static char job[] = "--job", on[] = "--on-nodes", all[] = "--cluster-nodes";
+    char cluster[16], **argv = calloc((size_t)j->argc + 6, sizeof *argv);
+    struct cli_flags flags;
+    int n = 0;
+
+    if (!argv)
+        return SS_ERR_NOMEM;
+    argv[n++] = job;
+    argv[n++] = j->name[i];
+    for (int k = 0; k < j->argc; k++)
+        argv[n++] = j->argv[k];
+    if (j->nodes[i][0]) {
+        argv[n++] = on;
+        argv[n++] = j->nodes[i];
+    }
+    snprintf(cluster, sizeof cluster, "%d", j->cluster);
+    if (j->cluster) {
+        argv[n++] = all;
+        argv[n++] = cluster;
+    }
+    cli_flags_init(&flags, CLI_SHARE);
+    int rc = cli_inputs_load(&j->in[i], &flags, n, argv, err);
+    cli_flags_free(&flags);
+    free(argv);
+    return rc;
+}
+
+/* Jobs whose nodes nobody names are behind the nodes of those before; the cluster is as large as the largest that any asks for. */
+static int place(struct jobs *j, struct ss_error *err)
+{
+    int next = 0, cluster = 0;
+
+    for (int i = 0; i < j->n; i++) {
+        int last, rc = load(j, i, err);
+        if (rc)
+            return rc;
+        const struct ss_scenario *s = j->in[i].scenario;
+        if (!ss_job_named_nodes(s->job, &last)) {
+            last = next + s->world_size / s->gpus_per_node - 1;
+            snprintf(j->nodes[i], sizeof j->nodes[0], "%d-%d", next, last);
+        }
+        next = last >= next ? last + 1 : next;
+        cluster = s->job->cluster_nodes > cluster ? s->job->cluster_nodes : cluster;
+        cli_inputs_free(&j->in[i]);
+    }
+    j->cluster = cluster ? cluster : next;
+    return SS_OK;
+}
+
+static int share(struct jobs *j, struct ss_error *err)
+{
+    const struct ss_share_options options = {
+        .engine = j->flags.engine,
+        .level = cli_given(&j->flags, "--level") ? j->flags.sim.options.plan.level : SS_LEVEL_FLOW,
+        .starts = j->flags.starts ? j->flags.starts : 4};
+    const struct ss_scenario *jobs[SS_SHARERS_MOST];
+    const char *names[SS_SHARERS_MOST];
+    struct ss_sharing *x = calloc(1, sizeof *x);
+    struct ss_output *output;
+    FILE *stream;
+    int rc = x ? SS_OK : SS_ERR_NOMEM;
+
+    for (int i = 0; i < j->n; i++) {
+        jobs[i] = j->in[i].scenario;
+        names[i] = j->name[i];
+    }
+    if (!rc)
+        rc = ss_share(jobs, names, j->n, &options, x, err);
+    if (!rc)
+        rc = cli_output_begin(j->flags.output, &output, &stream, err);
+    if (!rc)
+        rc = cli_output_end(output, ss_sharing_write(x, j->flags.json, stream, err), err);
+    free(x);
+    return rc;
+}
+
+int cmd_share(int argc, char **argv, struct ss_error *err)
+{
+    struct jobs *j = calloc(1, sizeof *j);
+
+    if (!j)
+        return SS_ERR_NOMEM;
+    cli_flags_init(&j->flags, CLI_SHARE);
+    int rc = read_names(j, argc, argv, err);
+    if (!rc)
+        rc = place(j, err);
+    for (; j->loaded < j->n && !rc; j->loaded += !rc)
+        rc = load(j, j->loaded, err);
+    if (!rc)
+        rc = share(j, err);
+    for (int i = 0; i < j->loaded; i++)
+        cli_inputs_free(&j->in[i]);
+    cli_flags_free(&j->flags);
+    free(j);
+    return rc;
+}

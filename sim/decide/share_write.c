@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Jobs beside each other, for people and as JSON. */
+#include <math.h>
+#include <string.h>
+
+#include "base/base.h"
+#include "report/common.h"
+#include "report/text.h"
+#include "stepsim/plan.h"
+#include "stepsim/replay.h"
+#include "stepsim/share.h"
+
+static double slower_pct(const struct ss_sharer *s, double seconds)
+{
+    double pct = 100 * (seconds / s->alone - 1);
+    return pct > -1e-7 && pct < 1e-7 ? 0 : pct; /* rounding of many iterations */
+}
+
+static void write_limit(const struct ss_sharing *x, FILE *out)
+{
+    double sum = 0;
+
+    if (!x->limit.name[0]) {
+        fputs("\nThey share no link.\n", out);
+        return;
+    }
+    for (int j = 0; j < x->n; j++)
+        sum += x->limit.use[j];
+    fprintf(out, "\nThey share %d link%s. Used most: %s, %.1f GB/s, to %.1f %% on average:\n", x->nlinks,
+            x->nlinks == 1 ? "" : "s", x->limit.name, x->limit.bandwidth / 1e9, 100 * sum);
+    for (int j = 0; j < x->n; j++)
+        if (x->limit.use[j] > 0)
+            fprintf(out, "  %5.1f %% by %s\n", 100 * x->limit.use[j], x->sharer[j].name);
+}
+
+static int write_text(const struct ss_sharing *x, FILE *out, struct ss_error *err)
+{
+    char alone[32], beside[32];
+    int width = 3;
+
+    for (int j = 0; j < x->n; j++)
+        width = (int)strlen(x->sharer[j].name) > width ? (int)strlen(x->sharer[j].name) : width;
+    fprintf(out, "%d jobs on %d nodes of %s, %s level, %s engine\n\n", x->n, x->nodes, x->platform,
+            ss_level_name(x->level), ss_engine_name(x->engine));
+    fprintf(out, "%-*s  %-12s %5s %11s %11s  slower\n", width, "job", "nodes", "GPUs", "alone", "beside");
+    for (int j = 0; j < x->n; j++) {
+        const struct ss_sharer *s = &x->sharer[j];
+        fprintf(out, "%-*s  %-12s %5d %11s %11s  %+.1f %%", width, s->name, s->nodes, s->gpus,
+                ss_text_time(s->alone, alone, sizeof alone), ss_text_time(s->beside, beside, sizeof beside),
+                slower_pct(s, s->beside));
+        if (lround(10 * slower_pct(s, s->most)) > lround(10 * slower_pct(s, s->least)))
+            fprintf(out, " (%+.1f to %+.1f %%)", slower_pct(s, s->least), slower_pct(s, s->most));
+        fputc('\n', out);
+    }
+    write_limit(x, out);
+    fprintf(out, "Mean%s of %d start%s%s; every rank is simulated, %d or more iterations of each job.\n",
+            x->starts > 1 ? " and range" : "", x->starts, x->starts == 1 ? "" : "s",
+            x->starts > 1 ? ", each job later than the one before by parts of the shortest iteration"
+                          : ", all at once",
+            x->sharer[0].iterations);
+    return ss_report_done(out, err);
+}
+
+static json_t *link_object(const struct ss_sharing *x)
+{
+    json_t *o = json_object();
+
+    ss_json_text(o, "name", x->limit.name);
+    ss_json_number(o, "bandwidth_gbps", x->limit.bandwidth / 1e9);
+    return o;
+}
+
+static int write_json(const struct ss_sharing *x, FILE *out, struct ss_error *err)
+{
+    json_t *root = ss_json_document("share"), *jobs = json_array();
+
+    ss_json_text(root, "platform", x->platform);
+    ss_json_integer(root, "nodes", x->nodes);
+    ss_json_text(root, "engine", ss_engine_name(x->engine));
+    ss_json_text(root, "level", ss_level_name(x->level));
+    ss_json_integer(root, "starts", x->starts);
+    for (int j = 0; j < x->n; j++) {
+        const struct ss_sharer *s = &x->sharer[j];
+        json_t *o = json_object();
+        ss_json_text(o, "name", s->name);
+        ss_json_text(o, "nodes", s->nodes);
+        ss_json_integer(o, "gpus", s->gpus);
+        ss_json_number(o, "alone_ms", 1e3 * s->alone);
+        ss_json_number(o, "beside_ms", 1e3 * s->beside);
+        ss_json_number(o, "least_ms", 1e3 * s->least);
+        ss_json_number(o, "most_ms", 1e3 * s->most);
+        ss_json_number(o, "slower_pct", slower_pct(s, s->beside));
+        ss_json_integer(o, "iterations", s->iterations);
+        ss_json_number(o, "limit_use", x->limit.use[j]);
+        json_array_append_new(jobs, o);
+    }
+    json_object_set_new(root, "jobs", jobs);
+    ss_json_integer(root, "shared_links", x->nlinks);
+    json_object_set_new(root, "limit", x->limit.name[0] ? link_object(x) : json_null());
+    return ss_json_write(root, out, err);
+}
+
+int ss_sharing_write(const struct ss_sharing *x, int json, FILE *out, struct ss_error *err)
+{
+    return json ? write_json(x, out, err) : write_text(x, out, err);
+}
