@@ -42,6 +42,7 @@ for study in 70b-8-vs-16:study-70b-8-vs-16-nodes oversubscription:study-oversubs
     qwen3-moe:study-qwen3-moe fabrics:study-fabrics; do
     page "docs/guide/${study#*:}.md" sh "docs/guide/study-${study%%:*}.sh" "$program"
 done
+page docs/guide/decide.md sh docs/guide/decide.sh "$program"
 page docs/guide/deepseek-v3.md sh docs/guide/deepseek-v3.sh "$program"
 page docs/reference/models.md python3 docs/models.py "$program"
 sh tests/consumer/examples.sh "$(dirname "$program")" . --update # docs/reference/api.md
