@@ -36,16 +36,19 @@ static void write_limit(const struct ss_sharing *x, FILE *out)
 static int write_text(const struct ss_sharing *x, FILE *out, struct ss_error *err)
 {
     char alone[32], beside[32];
-    int width = 3;
+    int width = 3, nodes = 5;
 
     for (int j = 0; j < x->n; j++)
         width = (int)strlen(x->sharer[j].name) > width ? (int)strlen(x->sharer[j].name) : width;
+    for (int j = 0; j < x->n; j++)
+        nodes = (int)strlen(x->sharer[j].nodes) > nodes ? (int)strlen(x->sharer[j].nodes) : nodes;
     fprintf(out, "%d jobs on %d nodes of %s, %s level, %s engine\n\n", x->n, x->nodes, x->platform,
             ss_level_name(x->level), ss_engine_name(x->engine));
-    fprintf(out, "%-*s  %-12s %5s %11s %11s  slower\n", width, "job", "nodes", "GPUs", "alone", "beside");
+    fprintf(out, "%-*s  %-*s %5s %11s %11s  slower\n", width, "job", nodes, "nodes", "GPUs", "alone",
+            "beside");
     for (int j = 0; j < x->n; j++) {
         const struct ss_sharer *s = &x->sharer[j];
-        fprintf(out, "%-*s  %-12s %5d %11s %11s  %+.1f %%", width, s->name, s->nodes, s->gpus,
+        fprintf(out, "%-*s  %-*s %5d %11s %11s  %+.1f %%", width, s->name, nodes, s->nodes, s->gpus,
                 ss_text_time(s->alone, alone, sizeof alone), ss_text_time(s->beside, beside, sizeof beside),
                 slower_pct(s, s->beside));
         if (lround(10 * slower_pct(s, s->most)) > lround(10 * slower_pct(s, s->least)))
