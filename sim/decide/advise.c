@@ -242,6 +242,9 @@ static int find_fitting(struct advisor *a, struct ss_error *err)
     struct ss_fix fixes[3];
     int n, rc = ss_fixes_find(a->base, &a->whole, fixes, &n, err);
 
+    if (!rc)
+        ss_smallest_find(a->base, &x->smallest);
+
     for (int i = 0; i < n && !rc; i++) {
         struct ss_advice *f = &x->advice[x->nadvice];
         int ran = run_words(a, &a->whole, &a->from, fixes[i].change, fixes[i].change, f, err);

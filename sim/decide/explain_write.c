@@ -134,7 +134,7 @@ static void write_advice(const struct ss_explanation *x, FILE *out)
     if (large)
         fprintf(out, "\n%s\n",
                 x->nadvice ? "What makes it fit, cheapest first"
-                           : "Nothing that was tried makes it fit: take more nodes");
+                           : "Nothing that was tried makes it fit, alone or up to three together");
     else
         fprintf(out, "\n%s (%d changes apply: %d slower or the same, %d too large, %d refused)\n",
                 x->nadvice ? "What helps most" : "No change that was tried helps", x->tried, x->slower,
@@ -147,6 +147,8 @@ static void write_advice(const struct ss_explanation *x, FILE *out)
         fputs("  Together, as far as each still helps and surely fits:\n     ", out);
         write_change(x, &x->together, out);
     }
+    if (large && !x->nadvice)
+        ss_text_smallest(&x->smallest, out);
     fprintf(out, "%d simulations%s; \"stepsim search\" tries all layouts.\n", x->runs + 1,
             large ? " and those of the search for what fits" : "");
 }

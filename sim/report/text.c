@@ -212,7 +212,7 @@ void ss_text_memory(const struct ss_result *r, FILE *out)
     }
 }
 
-static void smallest(const struct ss_smallest *s, FILE *out)
+void ss_text_smallest(const struct ss_smallest *s, FILE *out)
 {
     if (s && s->gpus == 0)
         fputs("No layout that was tried holds the weights, gradients and optimizer states alone.\n", out);
@@ -232,7 +232,7 @@ static void misfit(const struct ss_result *r, const struct ss_report_options *op
     fprintf(out, "\nStage %d needs %.1f GiB more than the card has; most is %s, %.1f GiB.\n", r->peak_stage,
             (r->peak_device - r->capacity) / SS_GIB, ss_mem_name(class),
             r->stages[r->peak_stage].memory[class] / SS_GIB);
-    smallest(opt->smallest, out);
+    ss_text_smallest(opt->smallest, out);
     if (opt->nfixes == 0) {
         fprintf(out, "No change that was tried, alone or up to three together, makes it fit.\n");
         return;

@@ -170,6 +170,8 @@ static void test_too_large(void)
     CU_ASSERT_EQUAL_FATAL(ss_explain(&run, &options, &x, NULL), 0);
     CU_ASSERT_EQUAL(x.side.summary.outcome, SS_OUTCOME_TOO_LARGE);
     CU_ASSERT_EQUAL(x.nadvice, 3);
+    /* 2 + 4 + 12 bytes of 8.03e9 parameters: 134.6 GiB, of cards of 79.6 */
+    CU_ASSERT_EQUAL(x.smallest.gpus, 2);
     for (int i = 0; i < x.nadvice; i++) {
         CU_ASSERT_EQUAL(seconds(words, x.advice[i].change), x.advice[i].summary.iteration_s);
         CU_ASSERT_NOT_EQUAL(x.advice[i].summary.outcome, SS_OUTCOME_TOO_LARGE);

@@ -99,6 +99,7 @@ struct ss_explanation {
     /* Those of them that help one after the other and fit as surely as the job, without another arithmetic; change "": fewer than
      * two do. */
     struct ss_advice together;
+    struct ss_smallest smallest; /* of a job that is too large: on how few GPUs its states fit; else all 0 */
     /* the best split of layers over stages, whether or not it is among those; change "": none helps */
     struct ss_advice split;
 };

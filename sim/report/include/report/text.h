@@ -10,6 +10,8 @@ int ss_text_plan(const struct ss_run *run, const struct ss_report_options *opt, 
                  struct ss_error *err);
 
 /* Parts that several reports print. */
+/* On how few GPUs the model fits; nothing of NULL. */
+void ss_text_smallest(const struct ss_smallest *s, FILE *out);
 /* What kernels are of, in two or three lines, and the ten heaviest; nothing without run.compute. */
 void ss_text_parts(const struct ss_run *run, FILE *out);
 void ss_text_kernels(const struct ss_run *run, FILE *out);
