@@ -128,16 +128,14 @@ static double uplink_seconds(double bandwidth)
     return bytes / bandwidth;
 }
 
-/* Two equal jobs at once on uplinks that hold both back get half of them: what they move takes twice as long. */
-static void test_saturated(void)
+/* Both engines on two equal jobs at once. */
+static void share_equal(const char *a, const char *b)
 {
     struct ss_sharing x[2];
 
     for (int engine = SS_ENGINE_NATIVE; engine <= SS_ENGINE_SIMGRID; engine++) {
         struct ss_sharing *y = &x[engine];
-        CU_ASSERT_EQUAL_FATAL(share(DENSE LEAVES "--on-nodes 0,2 --cluster-nodes 4",
-                                    DENSE LEAVES "--on-nodes 1,3", engine, 1, y, NULL),
-                              0);
+        CU_ASSERT_EQUAL_FATAL(share(a, b, engine, 1, y, NULL), 0);
         double move = uplink_seconds(y->limit.bandwidth);
         CU_ASSERT(!strncmp(y->limit.name, "uplink-", 7));
         CU_ASSERT_EQUAL(y->nlinks, 32); /* 8 rails x 2 leaves x 2 directions */
@@ -148,6 +146,16 @@ static void test_saturated(void)
     }
     for (int j = 0; j < 2; j++)
         CU_ASSERT_DOUBLE_EQUAL(x[0].sharer[j].beside, x[1].sharer[j].beside, 1e-9 * x[1].sharer[j].beside);
+}
+
+/* Two equal jobs at once on uplinks that hold both back get half of them: what they move takes twice as long. */
+static void test_saturated(void)
+{
+    /* half of a NIC, which holds back each job alone too */
+    share_equal(DENSE LEAVES "--on-nodes 0,2 --cluster-nodes 4", DENSE LEAVES "--on-nodes 1,3");
+    /* as wide as the one NIC that a job has there: it holds back nobody alone */
+    share_equal(DENSE LEAVES "--set ss.oversubscription=2 --on-nodes 0,2 --cluster-nodes 4",
+                DENSE LEAVES "--set ss.oversubscription=2 --on-nodes 1,3");
 }
 
 /* Jobs that share nothing are as if alone: on leaves of their own, and on one leaf as wide as its nodes. */
