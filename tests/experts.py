@@ -55,6 +55,8 @@ def job(draw):
         words += ["--moe-load", draw.choice(LOADS)]
     if ep * etp > 1 and "ss.default.dispatcher=allgather" not in words:
         words += overlap(draw, words, pp, vp, ep)
+    if pp == 1 and draw.random() < 0.4:
+        words += ["--fsdp", draw.choice(["full", "hybrid", "hybrid"])]
     return [str(w) for w in words]
 
 
