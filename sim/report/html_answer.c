@@ -129,7 +129,9 @@ static void describe_job(const struct ss_plan *plan, FILE *out)
 {
     const struct ss_job *job = plan->job;
     char parameters[64], layout[96];
-    int nodes = plan->world_size / ss_platform_gpus_per_node(plan->platform);
+    /* as --nodes counts them */
+    int nodes = plan->world_size / ss_platform_gpus_per_node(plan->platform) *
+                ss_platform_joined_nodes(plan->platform);
 
     ss_xml_escape(out, job->model.name[0] ? job->model.name : "model");
     fprintf(

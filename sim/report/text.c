@@ -80,7 +80,8 @@ void ss_text_job(const struct ss_plan *plan, FILE *out)
     const struct ss_job *job = plan->job;
     const struct ss_platform *p = plan->platform;
     char parameters[64], layout[96];
-    int nodes = plan->world_size / ss_platform_gpus_per_node(p);
+    /* as --nodes counts them */
+    int nodes = plan->world_size / ss_platform_gpus_per_node(p) * ss_platform_joined_nodes(p);
 
     fprintf(
         out, "%s, %s, %s, on %d node%s of %s: %d x %s\n", job->model.name[0] ? job->model.name : "model",
