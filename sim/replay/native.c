@@ -291,10 +291,51 @@ static void timer_due(struct ss_native *k, int id)
     }
 }
 
+/* The message whose end is due behind timer `due` in this moment, or -1. */
+static inline int message_behind(const struct ss_native *k, int due)
+{
+    int next = due < 0 ? -1 : k->timers.timers[due].next;
+    return next >= k->flow0 && next < k->flow0 + k->p->nchannels ? next : -1;
+}
+
+/* Of a message that ends soon: its links, and the rank that waits for it; of those behind it, what says where that is. */
+static inline void fetch_messages(const struct ss_native *k, int due)
+{
+    const struct ss_fluid *f = &k->fluid;
+    int at = message_behind(k, due), flow = at - k->flow0;
+    if (at >= 0 && f->flows[flow].path >= 0) {
+        const struct ss_fluid_path *way = &f->paths[f->flows[flow].path];
+        const int to = k->p->channels[flow].to;
+        const struct ss_native_class *c = &k->classes[to];
+        for (int j = 0; j < way->n; j++)
+            __builtin_prefetch(&f->links[f->hops[way->first + j].link]);
+        if (k->tape->accounts) {
+            __builtin_prefetch(&k->tape->accounts[to].label[SS_LABEL_PP]);
+            __builtin_prefetch(&k->tape->accounts[to].label[SS_LABEL_BUBBLE]);
+            __builtin_prefetch(c->event_s + (c->ev - c->first));
+        }
+    }
+    at = message_behind(k, at);
+    flow = at - k->flow0;
+    if (at >= 0 && f->flows[flow].path >= 0) {
+        __builtin_prefetch(&f->paths[f->flows[flow].path]);
+        __builtin_prefetch(&k->classes[k->p->channels[flow].to]);
+    }
+    at = message_behind(k, at);
+    flow = at - k->flow0;
+    if (at >= 0) {
+        __builtin_prefetch(&f->flows[flow]);
+        __builtin_prefetch(&k->st.channels[flow]);
+        __builtin_prefetch(&k->p->channels[flow]);
+    }
+}
+
 /* Of thousands of ranks in lockstep each finds its data out of the caches: that of the next one due is asked for while this one
  * runs, of the one behind it what says where that data is. `due`: the next timer of this moment, or -1. */
 static inline void fetch_ahead(const struct ss_native *k, int due)
 {
+    if (due >= k->flow0)
+        fetch_messages(k, due);
     if (due < 0 || due >= k->inst0)
         return;
     const struct ss_native_class *c = &k->classes[due];

@@ -188,8 +188,8 @@ void ss_fluid_stop(struct ss_native *k, int flow)
         remove_node(f, l, (flow << f->node_shift) + j);
         if (--l->count)
             touch(f, link);
-        else if (f->busy)
-            f->busy[link] += k->now - l->since;
+        else
+            l->busy += k->now - l->since;
     }
     w->path = -1;
     if (flow >= f->nchannels) {
@@ -202,8 +202,7 @@ void ss_fluid_close(struct ss_native *k)
 {
     struct ss_fluid *f = &k->fluid;
     for (int i = 0; f->busy && i < f->nlinks; i++)
-        if (f->links[i].count)
-            f->busy[i] += k->now - f->links[i].since;
+        f->busy[i] = f->links[i].busy + (f->links[i].count ? k->now - f->links[i].since : 0);
     f->busy = NULL;
 }
 

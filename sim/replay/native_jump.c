@@ -271,7 +271,7 @@ static int same(const struct state_text *a, const struct state_text *b, double r
 static double busy_until_now(const struct ss_native *k, int link)
 {
     const struct ss_fluid_link *l = &k->fluid.links[link];
-    return k->board->link_busy[link] + (l->count ? k->now - l->since : 0);
+    return l->busy + (l->count ? k->now - l->since : 0);
 }
 
 static void set_base(struct ss_native *k)
@@ -367,7 +367,7 @@ static void count_again(struct ss_native *k, double times, double by)
     for (size_t i = 0; i < j->nevents; i++)
         board->event_s[i] += times * (board->event_s[i] - j->event_s[i]);
     for (int l = 0; l < k->p->nlinks; l++)
-        board->link_busy[l] += times * (busy_until_now(k, l) - j->link_busy[l]);
+        k->fluid.links[l].busy += times * (busy_until_now(k, l) - j->link_busy[l]);
 }
 
 static void jump(struct ss_native *k)

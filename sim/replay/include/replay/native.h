@@ -57,7 +57,7 @@ struct ss_fluid_link {
     double bandwidth;
     int head, count; /* flow nodes that cross it now */
     int mark, dirty;
-    double since;        /* when it became busy */
+    double since, busy;  /* when it became busy; s that it was busy before */
     double room, weight; /* while filling */
     int open;
 };
