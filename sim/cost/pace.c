@@ -7,6 +7,7 @@
 
 #include "base/draw.h"
 #include "base/map.h"
+#include "base/stats.h"
 
 /* Whiskers of a box plot end 1.5 quartile ranges beyond the quartiles, of a normal distribution at 2.698 standard deviations.
  * What lies beyond is counted as outliers, and here as slow machines. */
@@ -105,12 +106,6 @@ static double interval(const struct ss_gpu_spread *p, const struct ss_pace_part 
     return sum + (high - from);
 }
 
-static int descending(const void *pa, const void *pb)
-{
-    const double *a = pa, *b = pb;
-    return *a < *b ? 1 : *a > *b ? -1 : 0;
-}
-
 /* Where the chance has a kink: ends of the paces of usual and of slow machines, of the first part. Those of the others are seen
  * only where they are steps. */
 static int kinks(const struct ss_gpu_spread *p, const struct ss_pace_part *parts, int n, double *at)
@@ -126,7 +121,7 @@ static int kinks(const struct ss_gpu_spread *p, const struct ss_pace_part *parts
                    parts[i].fixed + parts[i].kernels * (kinds > 1 ? p->slow_factor : 1) * (1 + off) / mean);
     }
     at[found++] = top;
-    qsort(at, (size_t)found, sizeof *at, descending);
+    ss_sort(at, (size_t)found);
     return found;
 }
 
@@ -160,11 +155,11 @@ double ss_pace_longest(const struct ss_gpu_spread *p, struct ss_pace_part *parts
     int certain = 0;
     n = merge(parts, n);
     int m = kinks(p, parts, n, at);
-    double low = at[0];
-    for (int i = 0; i + 1 < m && !certain; i++)
-        if (at[i] > at[i + 1]) {
-            sum += interval(p, parts, n, at[i + 1], at[i], &certain);
-            low = at[i + 1];
+    double low = at[m - 1];
+    for (int i = m - 1; i > 0 && !certain; i--)
+        if (at[i] > at[i - 1]) {
+            sum += interval(p, parts, n, at[i - 1], at[i], &certain);
+            low = at[i - 1];
         }
     return low + sum;
 }

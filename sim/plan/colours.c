@@ -42,6 +42,7 @@ static uint64_t first_colour(const struct ss_colours *c, const struct ss_plan_bu
         for (int hop = 0; hop < SS_HOP_COUNT; hop++)
             if (s.stretch[hop] > 0)
                 h = ss_mix_in(ss_mix_in(h, (uint64_t)hop), ss_bits_of(s.stretch[hop]));
+        /* what else a load tells follows from stage and shape, as these times do; amounts are colours of flows */
         for (int way = 0; way < SS_WAYS && ss_is_uneven(&s); way++)
             h = ss_mix_in(ss_mix_in(h, ss_bits_of(s.priced[way].near)), ss_bits_of(s.priced[way].far));
         if (routes->hop[g][SS_HOP_INTER_NODE] >= 0 || routes->hop[g][SS_HOP_NODE] >= 0)

@@ -157,7 +157,8 @@ static void forget_matrix(struct spreading *s)
             g->shape[SS_COMM_EP][r].spread.uneven = 0;
 }
 
-/* The load of a group, or that of the one before where it is the same. */
+/* The load of a group, or that of the one before where it is the same. Each group has the hottest rank of its own: groups meet at the
+ * gradients alone, and over the passes of an iteration all come to the same mean. */
 static int find_load(struct spreading *s, int first, const struct ss_group_shape *last, int last_stage)
 {
     struct ss_group_shape *g = &s->groups->shape[SS_COMM_EP][first];

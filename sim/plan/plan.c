@@ -128,15 +128,6 @@ static int slow_ranks(struct ss_plan_builder *b, struct ss_error *err)
     return SS_OK;
 }
 
-/* What Megatron core gives HybridEP where nobody says (moe_hybridep_num_sms). */
-#define HYBRIDEP_SMS 16
-
-static double dispatch_sms(const struct ss_job *job)
-{
-    return job->dispatch_sms == 0 && job->dispatcher == SS_DISPATCH_HYBRIDEP ? HYBRIDEP_SMS
-                                                                             : job->dispatch_sms;
-}
-
 /* Sizes, and the rank grid. */
 static int size_plan(struct ss_plan_builder *b, struct ss_error *err)
 {
@@ -167,7 +158,7 @@ static int size_plan(struct ss_plan_builder *b, struct ss_error *err)
     b->net.pat = plan->stack->nccl_pat > 0;
     b->net.rings = plan->job->deterministic;
     b->net.nvls_tree = plan->stack->nccl_nvls_tree > 0;
-    ss_net_dispatcher(&b->net, dispatch_sms(job), plan->stack);
+    ss_net_dispatcher(&b->net, ss_dispatch_sms(job), plan->stack);
     b->members = ss_calloc(2 * (size_t)plan->gpus, sizeof *b->members);
     return b->members ? SS_OK : no_memory(plan, err);
 }

@@ -5,13 +5,6 @@
 #include "base/base.h"
 #include "replay/engine.h"
 
-/* Flows of a phase whose links hang together share them anew whenever one of them ends: at one moment where all are as large, each
- * at its own else. CPU time of one core: of a flow, and of each that hangs together with it. With ep 16, 32 and 64 of all-to-all and
- * zipf 0.3 the engine took 2.6, 19 and 61 us a flow, which these make 2.8, 16 and 61; by DeepEP 1.9, which is 1.8. What joins
- * components is not seen: messages of a pipeline over the same NICs make it some times more. */
-#define FLOW_S 1e-6
-#define SHARE_S 15e-9
-
 /* Flows of so few sizes end at so few moments: hops of an algorithm, each of which is even. */
 #define FEW 4
 
@@ -90,7 +83,7 @@ static void add_phase(const struct ss_program *p, const struct ss_flow_phase *ph
             continue;
         out->flows++;
         out->together = part->nflows > out->together ? part->nflows : out->together;
-        out->seconds += FLOW_S + part->nflows * SHARE_S;
+        out->seconds += SS_LABOUR_FLOW_S + part->nflows * SS_LABOUR_SHARE_S;
     }
 }
 

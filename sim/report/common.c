@@ -27,7 +27,7 @@ char *ss_report_count(double n, char *buf, size_t size)
 
 int ss_report_shows_load(const struct ss_plan *plan)
 {
-    return plan->experts && (plan->job->moe_load != SS_LOAD_BALANCED || plan->load.dropped >= 5e-5);
+    return plan->experts && (plan->job->moe_load != SS_LOAD_BALANCED || ss_report_shows_dropped(&plan->load));
 }
 
 char *ss_report_layout(const struct ss_plan *plan, char *buf, size_t size)

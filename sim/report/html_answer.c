@@ -68,7 +68,7 @@ static void load_tile(const struct ss_page *page)
     snprintf(value, sizeof value, "%.2f", l->rank.mean);
     n = snprintf(note, sizeof note, "times an even share, p99 %.2f; hottest expert %.2f", l->rank.p99,
                  l->expert.mean);
-    if (l->dropped >= 5e-5)
+    if (ss_report_shows_dropped(l))
         snprintf(note + n, sizeof note - (size_t)n, "; %.2f %% of copies dropped", 100 * l->dropped);
     tile(page->out, "Hottest rank of experts", value, note, "");
 }

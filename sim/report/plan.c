@@ -84,7 +84,7 @@ static void text_load(const struct ss_plan *plan, FILE *out)
     text_spread("hottest rank", &l->rank, out);
     text_spread("hottest expert", &l->expert, out);
     fprintf(out, "  %-15s %6.3f\n", "coldest rank", l->coldest_rank);
-    if (l->dropped >= 5e-5)
+    if (ss_report_shows_dropped(l))
         fprintf(out, "  %-15s %6.2f %% of the copies of tokens\n", "dropped", 100 * l->dropped);
     fprintf(out, "  a token goes to %.2f ranks on %.2f nodes\n", l->ranks, l->nodes);
 }

@@ -70,7 +70,7 @@ static void load(const struct ss_plan *plan, FILE *out)
         return;
     fprintf(out, "experts: hottest rank %.2f times an even share (p99 %.2f), hottest expert %.2f",
             l->rank.mean, l->rank.p99, l->expert.mean);
-    if (l->dropped >= 5e-5)
+    if (ss_report_shows_dropped(l))
         fprintf(out, "; %.2f %% of the copies dropped", 100 * l->dropped);
     fputc('\n', out);
 }

@@ -42,13 +42,18 @@ static double waited(const struct ss_run *run, int comm)
     return runs_beside(run->plan->job, comm) ? 1 : most;
 }
 
-/* Flows of uneven exchanges in one pass of an iteration, few of which fold: as many take a tenth of a second. */
+/* Pairs of uneven exchanges in an iteration, few of which fold: of 16 ranks as many take 2 s. */
 #define MOST_UNEVEN 2e5
+/* And CPU time that they may take for a check, all of a layer's four exchanges: of 64 ranks it grows with the square of the pairs. */
+#define MOST_UNEVEN_S 5
 
 int ss_level_is_wide(const struct ss_run *run)
 {
     const struct ss_job *job = run->plan->job;
-    return (double)job->ep * job->ep * job->model.num_layers * run->plan->microbatches > MOST_UNEVEN;
+    double together = (double)job->ep * job->ep,
+           pairs = together * job->model.num_layers * run->plan->microbatches;
+    return pairs > MOST_UNEVEN ||
+           4 * pairs * (SS_LABOUR_FLOW_S + together * SS_LABOUR_SHARE_S) > MOST_UNEVEN_S;
 }
 
 /*

@@ -4,10 +4,13 @@
 #include <string.h>
 
 #include "cost/collective.h"
+#include "stepsim/job.h"
 #include "stepsim/params.h"
 
-/* What DeepEP's kernels take where nobody says (its Buffer.num_sms). */
+/* What kernels of a dispatcher take where nobody says: DeepEP's Buffer.num_sms, and what Megatron core gives HybridEP
+ * (moe_hybridep_num_sms). */
 #define DEEPEP_SMS 20
+#define HYBRIDEP_SMS 16
 /* Channels of a communicator across nodes ("16 coll channels" in NCCL's logs), and the pieces that a buffer is cut in (its
  * NCCL_STEPS in src/include/device.h). */
 #define CHANNELS 16
@@ -41,6 +44,12 @@ void ss_net_init(struct ss_net *net, const struct ss_platform *p)
     net->dispatch_sms = DEEPEP_SMS;
     if (net->nvlink_busbw <= 0) /* no NVLink: GPUs of a node talk over PCIe */
         net->nvlink_busbw = card->pcie_bandwidth;
+}
+
+double ss_dispatch_sms(const struct ss_job *job)
+{
+    int usual = job->dispatcher == SS_DISPATCH_HYBRIDEP ? HYBRIDEP_SMS : DEEPEP_SMS;
+    return job->dispatch_sms > 0 ? job->dispatch_sms : usual;
 }
 
 void ss_net_dispatcher(struct ss_net *net, double sms, const struct ss_stack *stack)

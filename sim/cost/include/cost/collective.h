@@ -91,7 +91,10 @@ struct ss_net {
     double dispatch_rate_beside; /* the same while kernels run beside it; 0: no other */
 };
 void ss_net_init(struct ss_net *net, const struct ss_platform *p);
-/* A dispatcher that has so many SMs, 0: as many as it takes where nobody says. */
+struct ss_job;
+/* SMs that a job's dispatcher takes: as many as it says, or as its library takes where nobody says. */
+double ss_dispatch_sms(const struct ss_job *job);
+/* A dispatcher that has so many SMs, 0: as many as DeepEP takes where nobody says. */
 void ss_net_dispatcher(struct ss_net *net, double sms, const struct ss_stack *stack);
 /* Links as an exchange sees them beside which kernels run. */
 void ss_net_beside(struct ss_net *net);

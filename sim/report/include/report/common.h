@@ -26,6 +26,11 @@ char *ss_report_parameters(const struct ss_model *m, int padded_vocab, const cha
 
 /* Whether a result tells how its experts are loaded: they are not alike, or drop copies of tokens. */
 int ss_report_shows_load(const struct ss_plan *plan);
+/* Whether it tells how many copies are dropped: in per cent of two digits they are not 0. */
+static inline int ss_report_shows_dropped(const struct ss_load_figures *l)
+{
+    return l->dropped >= 5e-5;
+}
 /* "tp 2, pp 8, cp 1, dp 16", of a mixture of experts ", ep 32, etp 1, alltoall" behind it. Returns buf. */
 char *ss_report_layout(const struct ss_plan *plan, char *buf, size_t size);
 
