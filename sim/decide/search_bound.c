@@ -32,6 +32,7 @@ struct shared {
     struct entry {
         struct ss_plan_least least;
         int known; /* 0: nothing can be told of them */
+        struct ss_find_flight flight;
     } * entry;
 };
 
@@ -53,19 +54,41 @@ static uint64_t key_of(const struct ss_find_cluster *c, const struct ss_find_lea
     return mix(mix(h, job->last_stage_layers), job->account_for_embedding);
 }
 
-static const struct entry *find_shared(const struct ss_find_cluster *c, const struct ss_find_leaf *leaf,
-                                       const struct ss_job *job, struct shared *shared)
+/* The entry of a key, a new one if *is_new; -1: no memory. */
+static int entry_at(struct shared *shared, uint64_t key, int *is_new)
 {
-    uint64_t key = key_of(c, leaf, job);
     int i = ss_map_get(&shared->at, key);
+    *is_new = i < 0;
     if (i >= 0)
-        return &shared->entry[i];
+        return i;
     if (ss_grow(&shared->entry, &shared->cap, (size_t)shared->n + 1, sizeof *shared->entry) ||
         ss_map_put(&shared->at, key, shared->n) < 0)
-        return NULL;
-    struct entry *e = &shared->entry[shared->n++];
-    e->known = !ss_plan_least_find(job, c->stack, c->platform, &e->least, NULL);
-    return e;
+        return -1;
+    return shared->n++;
+}
+
+static int find_shared(const struct ss_find_cluster *c, const struct ss_find_leaf *leaf,
+                       const struct ss_job *job, struct shared *shared)
+{
+    int is_new, i = entry_at(shared, key_of(c, leaf, job), &is_new);
+    if (i >= 0 && is_new)
+        shared->entry[i].known =
+            !ss_plan_least_find(job, c->stack, c->platform, &shared->entry[i].least, NULL);
+    return i >= 0 && shared->entry[i].known ? i : -1;
+}
+
+/* Orders of one schedule, of all layouts that have as many stages, chunks and microbatches. */
+static struct ss_find_flight find_flight(const struct ss_job *job, int microbatches, struct shared *shared)
+{
+    static const struct ss_find_flight unknown;
+    uint64_t key = mix(mix(mix(1, job->pp), ss_job_chunks(job)), microbatches);
+    int is_new, i;
+    for (const char *c = job->schedule; *c; c++)
+        key = mix(key, *c);
+    i = entry_at(shared, mix(key, job->microbatch_group_size), &is_new);
+    if (i >= 0 && is_new)
+        ss_find_flight(job, microbatches, &shared->entry[i].flight);
+    return i >= 0 ? shared->entry[i].flight : unknown;
 }
 
 /* ---- time ---- */
@@ -98,11 +121,32 @@ static double seconds_of_stage(const struct ss_plan_least *l, const struct ss_st
     return fmax(busy(s, microbatches), l->barrier && l->even ? passing : 0);
 }
 
-static double seconds_of(const struct ss_plan_least *l, const struct ss_job *job, int microbatches)
+/* Of other schedules, whose backward may be split and its second part put off: only forwards come before a rank's first slot. */
+static double seconds_by_order(const struct ss_plan_least *l, const struct ss_find_flight *flight, int p,
+                               int v, int microbatches)
+{
+    double most = l->stage[0].step + microbatches * l->all / p, before = 0;
+    if (!flight->plain || !l->even)
+        return most;
+    for (int i = 0; i < 3; i++) {
+        const struct ss_stage_least *s = &l->stage[i];
+        int rank = i == 0 ? 0 : i == 1 ? p - 2 : p - 1;
+        if (i == 1 && p < 3)
+            continue;
+        before = rank > 0 ? l->stage[0].forward + (rank - 1) * l->stage[1].forward : 0;
+        most = fmax(most, s->step + microbatches * s->split);
+        if (l->barrier)
+            most = fmax(most, l->stage[0].step + before / v + microbatches * s->split);
+    }
+    return most;
+}
+
+static double seconds_of(const struct ss_plan_least *l, const struct ss_find_flight *flight,
+                         const struct ss_job *job, int microbatches)
 {
     int p = job->pp, v = ss_job_chunks(job);
     if (!is_megatrons(job))
-        return l->stage[0].step + microbatches * l->all / p;
+        return seconds_by_order(l, flight, p, v, microbatches);
     double most = seconds_of_stage(l, &l->stage[0], 0, microbatches, v);
     if (p > 2 || !l->even)
         most = fmax(most, seconds_of_stage(l, &l->stage[1], p - 2, microbatches, v));
@@ -133,11 +177,10 @@ static void add_memory(const struct ss_stage_least *s, const struct ss_stack *st
  * What the i-th of the three stages keeps when its first backward runs. Of several chunks each keeps what a chunk of a stage in the
  * middle does, which has neither embedding nor loss; that with the loss is one of them.
  */
-static double activations_of(const struct ss_plan_least *l, int i, const struct ss_job *job, int microbatches)
+static double activations_of(const struct ss_plan_least *l, int i, const struct ss_job *job, double n)
 {
     const struct ss_stage_least *s = &l->stage[i], *middle = &l->stage[1];
-    int p = job->pp, v = ss_job_chunks(job), rank = i < 2 ? i : p - 1;
-    double n = in_flight(job, microbatches, rank);
+    int p = job->pp, v = ss_job_chunks(job);
     if (!l->even)
         return i == 1 ? 0 : n * s->chunk;
     if (v == 1)
@@ -148,16 +191,31 @@ static double activations_of(const struct ss_plan_least *l, int i, const struct 
                  : (n - 1) * middle->activations / v + s->activations / v + s->logits + s->extra;
 }
 
-static void memory_of(const struct ss_plan_least *l, const struct ss_job *job, const struct ss_stack *stack,
-                      int microbatches, struct bounds *out)
+/* Likewise of other schedules, whose last chunk need not be among those that are kept when they are most. */
+static double kept_by_order(const struct ss_plan_least *l, int i, const struct ss_job *job, double n)
 {
+    const struct ss_stage_least *s = &l->stage[i];
+    int v = ss_job_chunks(job);
+    if (!l->even)
+        return i == 1 ? 0 : n * s->chunk;
+    if (v == 1)
+        return n * s->activations + (i == 2 && n > 0 ? s->logits : 0);
+    return job->pp < 3 ? 0 : n * l->stage[1].activations / v;
+}
+
+static void memory_of(const struct ss_plan_least *l, const struct ss_find_flight *flight,
+                      const struct ss_job *job, const struct ss_stack *stack, int microbatches,
+                      struct bounds *out)
+{
+    int megatrons = is_megatrons(job);
     out->bytes = out->least_bytes = 0;
-    if (!is_megatrons(job))
-        return;
     for (int i = 0; i < 3; i++) {
         int there = i == 2 || (i == 0 && job->pp > 1) || job->pp > 2 || !l->even;
-        if (there)
-            add_memory(&l->stage[i], stack, activations_of(l, i, job, microbatches), out);
+        if (there && megatrons)
+            add_memory(&l->stage[i], stack,
+                       activations_of(l, i, job, in_flight(job, microbatches, i < 2 ? i : job->pp - 1)), out);
+        else if (there && flight->plain)
+            add_memory(&l->stage[i], stack, kept_by_order(l, i, job, flight->n[i]), out);
     }
 }
 
@@ -171,12 +229,15 @@ static void bound_leaf(const struct ss_find_space *s, const struct ss_find_leaf 
     memset(out, 0, sizeof *out);
     if (ss_find_job(s, leaf, &job, NULL))
         return;
-    const struct entry *e = find_shared(c, leaf, &job, shared);
-    if (!e || !e->known)
+    int e = find_shared(c, leaf, &job, shared), microbatches = ss_job_microbatches(&job, c->world_size);
+    if (e < 0)
         return;
-    int microbatches = ss_job_microbatches(&job, c->world_size);
-    out->seconds = seconds_of(&e->least, &job, microbatches) * (1 - ROUNDING);
-    memory_of(&e->least, &job, c->stack, microbatches, out);
+    struct ss_find_flight flight = {0};
+    if (!is_megatrons(&job))
+        flight = find_flight(&job, microbatches, shared);
+    const struct ss_plan_least *least = &shared->entry[e].least;
+    out->seconds = seconds_of(least, &flight, &job, microbatches) * (1 - ROUNDING);
+    memory_of(least, &flight, &job, c->stack, microbatches, out);
     out->bytes *= 1 - ROUNDING;
     out->least_bytes *= 1 - ROUNDING;
     if (!(out->seconds >= 0 && out->bytes >= 0 && out->least_bytes >= 0)) /* a card without the precision */

@@ -256,8 +256,8 @@ static int same_front(const struct ss_find_result *a, const struct ss_find_resul
     return found;
 }
 
-/* Every bound holds; the pruned search predicts fewer and finds the same best and the same front. Returns how many there are. */
-static int check_bounds(const char *words, const char *varied, int least_front)
+/* Every bound holds; the pruned search predicts fewer and finds the same best and the same front. */
+static void check_bounds(const char *words, const char *varied, int least_front)
 {
     struct ss_find_result *all = search_all(words, varied, 1), *some = search_all(words, varied, 0);
     int n = all->npoints, front = 0, below = 0;
@@ -265,10 +265,11 @@ static int check_bounds(const char *words, const char *varied, int least_front)
     for (int i = 0; i < n; i++) {
         const struct ss_find_point *p = &all->points[i];
         below += p->least_s > p->summary.iteration_s || p->least_bytes > p->summary.peak_device;
-        CU_ASSERT(p->least_s > 0.5 * p->summary.iteration_s);
+        CU_ASSERT(p->least_s > 0.2 * p->summary.iteration_s);
         front += p->front;
     }
     CU_ASSERT_EQUAL(below, 0);
+    CU_ASSERT(n >= 2000);
     CU_ASSERT(2 * some->npoints < n);
     CU_ASSERT(front >= least_front);
     CU_ASSERT_EQUAL(same_front(all, some), front);
@@ -283,19 +284,18 @@ static int check_bounds(const char *words, const char *varied, int least_front)
     }
     ss_find_free(all);
     ss_find_free(some);
-    return n;
 }
 
 static void test_bounds(void)
 {
-    int n = check_bounds("--platform h800 --model llama3.1-70b --bf16 --seq 8192 --gbs 256 --nodes 8 "
-                         "--use-distributed-optimizer --overlap-grad-reduce --overlap-param-gather",
-                         "mbs=1,2", 10);
-    n += check_bounds("--platform h100 --model llama3.1-8b --bf16 --seq 8192 --gbs 32",
-                      "nodes=1..2 mbs=1,2,4", 20);
-    n += check_bounds("--platform h100 --model qwen3-30b-a3b --bf16 --seq 4096 --gbs 64 --nodes 2 --cp 1",
-                      "mbs=1,2 schedule=auto,zb-h1,1f1b vp=1,2,4 recompute=none,full", 10);
-    CU_ASSERT(n > 3000);
+    check_bounds("--platform h800 --model llama3.1-70b --bf16 --seq 8192 --gbs 256 --nodes 8 "
+                 "--use-distributed-optimizer --overlap-grad-reduce --overlap-param-gather",
+                 "mbs=1,2", 10);
+    check_bounds("--platform h100 --model llama3.1-8b --bf16 --seq 8192 --gbs 32", "nodes=1..2 mbs=1,2,4,8",
+                 20);
+    check_bounds(
+        "--platform h100 --model qwen3-30b-a3b --bf16 --seq 4096 --gbs 64 --nodes 2 --cp 1",
+        "mbs=1,2,4,8 schedule=auto,zb-h1,gpipe,looped-bfs,zb-v vp=1,2,4 recompute=none,selective,full", 10);
 }
 
 static void fails(const char *words, const char *varied, int code, const char *part)

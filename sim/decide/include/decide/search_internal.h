@@ -98,6 +98,16 @@ int ss_find_set(const struct ss_find_cluster *c, const unsigned char *at, int ax
 int ss_find_job(const struct ss_find_space *s, const struct ss_find_leaf *leaf, struct ss_job *job,
                 struct ss_error *err);
 
+/* ---- search_flight.c ---- */
+/* What a named schedule that is not Megatron's own lets a bound say. */
+struct ss_find_flight {
+    int plain; /* 1: virtual stages are on the ranks as Megatron has them; else nothing is known */
+    int n
+        [3]; /* of the first, the second and the last rank: most microbatches of a chunk whose forward has ended when a backward
+                  begins, that one among them */
+};
+void ss_find_flight(const struct ss_job *job, int microbatches, struct ss_find_flight *out);
+
 /* ---- search_bound.c ---- */
 /* Fills the bounds of all leaves, and takes those out that cannot fit, but in an exhaustive search. */
 int ss_find_bound(struct ss_find_space *s, const struct ss_workers *workers, int exhaustive,
