@@ -7,6 +7,11 @@
 #include "base/base.h"
 #include "result/links.h"
 
+/* [links]: bytes over each, and of them those of sends. */
+struct load {
+    double *all, *sends;
+};
+
 static void add_flow(const struct ss_program *p, int path, double bytes, double *load)
 {
     for (int i = 0; path >= 0 && i < p->paths[path].nlinks; i++)
@@ -23,18 +28,19 @@ static void add_collective(const struct ss_program *p, int g, double times, doub
 
 /* Collectives are counted where their first member posts them. */
 static void add_template(const struct ss_program *p, int cls, const struct ss_template *t, double times,
-                         double *load)
+                         struct load *load)
 {
     for (int i = 0; i < t->nevents; i++) {
         const struct ss_event *e = &t->events[i];
-        if (e->kind == SS_EV_SEND)
-            add_flow(p, p->channels[e->index].path, times * e->amount, load);
-        else if (e->kind == SS_EV_POST && p->collectives[e->index].members[0] == cls)
-            add_collective(p, e->index, times, load);
+        if (e->kind == SS_EV_SEND) {
+            add_flow(p, p->channels[e->index].path, times * e->amount, load->all);
+            add_flow(p, p->channels[e->index].path, times * e->amount, load->sends);
+        } else if (e->kind == SS_EV_POST && p->collectives[e->index].members[0] == cls)
+            add_collective(p, e->index, times, load->all);
     }
 }
 
-static int add_all(const struct ss_program *p, double *load)
+static int add_all(const struct ss_program *p, struct load *load)
 {
     int *times = ss_calloc((size_t)p->ntemplates + 1, sizeof *times);
     if (!times)
@@ -65,24 +71,27 @@ static int heavier(const void *pa, const void *pb)
 int ss_links_fill(const struct ss_plan *plan, const struct ss_program *p, const struct ss_timeline *t,
                   struct ss_result *r, struct ss_error *err)
 {
-    double *load = ss_calloc((size_t)p->nlinks + 1, sizeof *load);
+    double *both = ss_calloc(2 * ((size_t)p->nlinks + 1), sizeof *both);
+    struct load load = {both, both + p->nlinks + 1};
     r->links = ss_calloc((size_t)p->nlinks + 1, sizeof *r->links);
-    if (!load || !r->links || add_all(p, load)) {
-        free(load);
+    if (!both || !r->links || add_all(p, &load)) {
+        free(both);
         return ss_fail(err, SS_ERR_NOMEM, NULL, 0, "no memory for %d links", p->nlinks);
     }
     for (int l = 0; l < p->nlinks; l++) {
         struct ss_link_use *u = &r->links[r->nlinks];
-        if (!(load[l] > 0))
+        double bytes = load.all[l];
+        if (!(bytes > 0))
             continue;
         u->link = p->links[l];
         u->alike = plan && plan->link_count && l < plan->nlinks ? plan->link_count[l] : 1;
-        u->bytes = load[l];
-        u->utilisation = t->iteration_s > 0 ? load[l] / p->links[l].bandwidth / t->iteration_s : 0;
+        u->bytes = bytes;
+        u->sends = load.sends[l];
+        u->utilisation = t->iteration_s > 0 ? bytes / p->links[l].bandwidth / t->iteration_s : 0;
         u->busy = t->iteration_s > 0 && t->link_busy ? t->link_busy[l] / t->iteration_s : 0;
         r->nlinks++;
     }
     qsort(r->links, (size_t)r->nlinks, sizeof *r->links, heavier);
-    free(load);
+    free(both);
     return SS_OK;
 }

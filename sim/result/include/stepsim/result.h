@@ -61,6 +61,7 @@ struct ss_link_use {
     struct ss_link link;
     int alike;          /* links of the platform that carry the same at the same time */
     double bytes;       /* over each of them, one iteration */
+    double sends;       /* of them those that stages send each other */
     double utilisation; /* of what it could carry in the iteration, 0..1 */
     double busy;        /* share of the iteration in which it carries something, 0..1 */
 };
