@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/base.h"
+#include "base/map.h"
 #include "stepsim/communicator.h"
 
 static void fail(struct ss_emitter *e)
@@ -50,6 +51,17 @@ void ss_emit_memory(struct ss_emitter *e, int kind, int mem, double bytes)
 
 /* ---- mixes ---- */
 
+/* Word by word: a program at flow level has a mix for each of its steps. */
+static size_t hash_of(const struct ss_mix *mix)
+{
+    uint64_t h = SS_HASH_INIT, word;
+    for (int i = 0; i < SS_LABEL_COUNT; i++) {
+        memcpy(&word, &mix->fraction[i], sizeof word);
+        h = ss_mix64(h ^ word);
+    }
+    return (size_t)h;
+}
+
 static int grow_mixes(struct ss_emitter *e)
 {
     struct ss_mix_table old = e->mixes, new = {.size = old.size ? 4 * old.size : 64, .cap = old.cap};
@@ -57,7 +69,7 @@ static int grow_mixes(struct ss_emitter *e)
     if (!new.slot)
         return SS_ERR_NOMEM;
     for (int i = 0; i < e->p->nmixes; i++) {
-        size_t at = ss_hash(SS_HASH_INIT, &e->p->mixes[i], sizeof e->p->mixes[i]) % new.size;
+        size_t at = hash_of(&e->p->mixes[i]) % new.size;
         while (new.slot[at])
             at = (at + 1) % new.size;
         new.slot[at] = i + 1;
@@ -71,7 +83,7 @@ static int find_mix(struct ss_emitter *e, const struct ss_mix *mix)
 {
     if ((size_t)e->p->nmixes * 2 >= e->mixes.size && grow_mixes(e))
         return -1;
-    size_t at = ss_hash(SS_HASH_INIT, mix, sizeof *mix) % e->mixes.size;
+    size_t at = hash_of(mix) % e->mixes.size;
     for (; e->mixes.slot[at]; at = (at + 1) % e->mixes.size)
         if (!memcmp(&e->p->mixes[e->mixes.slot[at] - 1], mix, sizeof *mix))
             return e->mixes.slot[at] - 1;
