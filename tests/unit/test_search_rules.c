@@ -1,0 +1,143 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What the people who ran the H800 tables of validation/runs.csv go by, found again by a search of their jobs: 8B wants little
+ * parallelism and small TP; 70B on 64 GPUs PP 8 and small TP; recompute costs time and is for memory alone; the micro batch matters
+ * least. docs/guide/study-ranking.md says where it differs and why.
+ */
+#include <math.h>
+#include <string.h>
+
+#include "job_helper.h"
+#include "stepsim/search.h"
+#include "suite.h"
+
+static struct ss_find_result *search(const char *words, const char *varied, int exhaustive)
+{
+    static char text[2048], flags[512];
+    struct ss_find_options o = {.exhaustive = exhaustive};
+    struct ss_find_result *f = NULL;
+    struct ss_sweep vary = {0};
+    struct ss_request r;
+    struct ss_error err;
+    char *argv[JOB_MAX_ARGS];
+
+    snprintf(text, sizeof text,
+             "%s --seq 8192 --gbs 1024 --use-distributed-optimizer --overlap-grad-reduce "
+             "--overlap-param-gather",
+             words);
+    ss_request_init(&r);
+    CU_ASSERT_EQUAL_FATAL(ss_request_read(&r, split(text, argv), argv, &err), 0);
+    snprintf(flags, sizeof flags, "%s", varied);
+    int n = split(flags, argv);
+    for (int i = 0; i < n; i++)
+        CU_ASSERT_EQUAL_FATAL(ss_sweep_vary(&vary, argv[i], &err), 0);
+    o.vary = &vary;
+    CU_ASSERT_EQUAL_FATAL(ss_find_run(&r, &o, &f, &err), 0);
+    ss_request_free(&r);
+    return f;
+}
+
+static const struct ss_find_point *best_of(const struct ss_find_result *f)
+{
+    CU_ASSERT_FATAL(f->groups[0].best >= 0);
+    return &f->points[f->groups[0].best];
+}
+
+static void test_8b(void)
+{
+    static const char *const jobs[] = {
+        "--platform h800 --nodes 4 --model llama3.1-8b --bf16",
+        "--platform h800 --nodes 4 --model llama3.1-8b --bf16 --fp8-format hybrid"};
+    for (int i = 0; i < 2; i++) {
+        struct ss_find_result *f = search(jobs[i], "mbs=1,2,4", 0);
+        const struct ss_find_point *best = best_of(f);
+        int product = best->tp * best->pp * best->cp;
+        CU_ASSERT(product >= 2 && product <= 8);
+        CU_ASSERT(best->tp <= 2);
+        CU_ASSERT_EQUAL(best->recompute, SS_RECOMPUTE_NONE);
+        ss_find_free(f);
+    }
+}
+
+/* The layout that was measured as the fastest is within the band of the best, or a tenth of that beyond: it is at its end. */
+static void test_70b(void)
+{
+    struct ss_find_result *f =
+        search("--platform h800 --nodes 8 --model llama3.1-70b --bf16 --fp8-format hybrid "
+               "--tp-comm-overlap",
+               "mbs=1,2", 0);
+    const struct ss_find_point *best = best_of(f);
+    int measured = 0;
+    CU_ASSERT(best->tp <= 4);
+    CU_ASSERT_EQUAL(best->recompute, SS_RECOMPUTE_NONE);
+    for (int i = 0; i < f->npoints; i++) {
+        const struct ss_find_point *p = &f->points[i];
+        if (p->tp == 4 && p->pp == 8 && p->cp == 2 && p->chunks == 5 && p->micro_batch == 1 &&
+            p->recompute == SS_RECOMPUTE_NONE)
+            measured +=
+                p->summary.iteration_s <= best->summary.iteration_s * (1 + 0.011 * best->summary.band_pct);
+    }
+    CU_ASSERT_EQUAL(measured, 1);
+    ss_find_free(f);
+}
+
+/* Which number of a point a table is by. */
+static int number_of(const struct ss_find_point *p, int axis)
+{
+    const int of[] = {p->micro_batch, p->tp, p->pp, p->cp};
+    return of[axis];
+}
+
+/* By how much the best with one of the values 1, 2, 4, 8 of an axis is slower than with another, at most. */
+static double reach_of(const struct ss_find_result *f, int axis)
+{
+    double best[4] = {INFINITY, INFINITY, INFINITY, INFINITY}, least = INFINITY, most = 0;
+    for (int i = 0; i < f->npoints; i++)
+        for (int k = 0; k < 4; k++)
+            if (number_of(&f->points[i], axis) == 1 << k && f->points[i].summary.outcome == SS_OUTCOME_FITS)
+                best[k] = fmin(best[k], f->points[i].summary.iteration_s);
+    for (int k = 0; k < 4; k++) {
+        CU_ASSERT(isfinite(best[k]));
+        least = fmin(least, best[k]);
+        most = fmax(most, best[k]);
+    }
+    return most / least;
+}
+
+static int same_but_recompute(const struct ss_find_point *a, const struct ss_find_point *b)
+{
+    return a->tp == b->tp && a->cp == b->cp && a->pp == b->pp && a->chunks == b->chunks &&
+           a->fsdp == b->fsdp && a->micro_batch == b->micro_batch;
+}
+
+static void test_recompute_and_micro_batch(void)
+{
+    struct ss_find_result *f =
+        search("--platform h800 --nodes 4 --model llama3.1-8b --bf16", "mbs=1,2,4,8 vp=1,2,4", 1);
+    int pairs = 0, saved = 0;
+    for (int i = 0; i < f->npoints; i++) {
+        const struct ss_find_point *a = &f->points[i];
+        for (int k = 0; k < f->npoints && a->recompute == SS_RECOMPUTE_NONE; k++) {
+            const struct ss_find_point *b = &f->points[k];
+            if (b->recompute == SS_RECOMPUTE_NONE || !same_but_recompute(a, b))
+                continue;
+            CU_ASSERT(a->summary.iteration_s < b->summary.iteration_s);
+            saved += a->summary.outcome == SS_OUTCOME_TOO_LARGE && b->summary.outcome == SS_OUTCOME_FITS;
+            pairs++;
+        }
+    }
+    CU_ASSERT(pairs > 700);
+    CU_ASSERT(saved > 100);
+    for (int axis = 1; axis < 4; axis++)
+        CU_ASSERT(reach_of(f, axis) > reach_of(f, 0));
+    ss_find_free(f);
+}
+
+int main(void)
+{
+    CU_TestInfo tests[] = {{"8B wants little parallelism and small TP", test_8b},
+                           {"70B: the layout measured best is in the band", test_70b},
+                           {"recompute for memory alone, micro batch last", test_recompute_and_micro_batch},
+                           CU_TEST_INFO_NULL};
+    return suite_run("search rules", NULL, NULL, tests);
+}
