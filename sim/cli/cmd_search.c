@@ -51,17 +51,27 @@ static int search(const struct ss_request *base, const struct ss_sweep *vary, co
     return rc;
 }
 
+/* Writes a file that the user named, if any. */
+static int write_file(const struct ss_find_result *found, const char *path,
+                      int (*write)(const struct ss_find_result *, FILE *, struct ss_error *),
+                      struct ss_error *err)
+{
+    struct ss_output *output;
+    FILE *stream;
+    if (!path[0])
+        return SS_OK;
+    int rc = cli_output_begin(path, &output, &stream, err);
+    return rc ? rc : cli_output_end(output, write(found, stream, err), err);
+}
+
 static int report(const struct ss_find_result *found, const struct cli_flags *flags, struct ss_error *err)
 {
     struct ss_output *output;
     FILE *stream;
-    int rc = SS_OK;
+    int rc = write_file(found, flags->csv, ss_find_write_csv, err);
 
-    if (flags->csv[0]) {
-        rc = cli_output_begin(flags->csv, &output, &stream, err);
-        if (!rc)
-            rc = cli_output_end(output, ss_find_write_csv(found, stream, err), err);
-    }
+    if (!rc)
+        rc = write_file(found, flags->svg, ss_find_write_svg, err);
     if (!rc)
         rc = cli_output_begin(flags->output, &output, &stream, err);
     return rc ? rc

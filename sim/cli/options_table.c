@@ -110,6 +110,8 @@ static const struct cli_option table[] = {
      .doc = "does not run the best by SimGrid at layer level too"},
     {.name = "--csv", .value = "FILE", .verbs = V(SEARCH), .writes = CLI_BESIDE, .starts = "nodes,flags,", .kind = CLI_PATH, .several = CLI_ONCE, .offset = AT(csv),
      .doc = "writes the layouts that were predicted, with every figure, as CSV"},
+    {.name = "--svg", .value = "FILE", .verbs = V(SEARCH), .writes = CLI_BESIDE, .starts = "<svg", .kind = CLI_PATH, .several = CLI_ONCE, .offset = AT(svg),
+     .doc = "writes a picture: memory over time for each number of nodes, the front, what is not told apart from the best"},
     {.name = "--with", .value = "WORDS", .verbs = V(COMPARE), .kind = CLI_EACH, .several = CLI_ALL, .offset = AT(with),
      .doc = "one side more: the first one with these words behind it, flags of the job and options of the simulation: \"--tp 4\", \"--scale "
             "nic.bandwidth=2x\", \"--without sequence-parallel\"; may be repeated"},

@@ -4,6 +4,7 @@
  * level from its words.
  */
 #include <limits.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -19,6 +20,21 @@ struct ss_find_crew {
     struct ss_pool pool;
     struct ss_crew *crew;
 };
+
+/* "overlap-grad-reduce etp 2" */
+static void fill_more(const struct ss_find_cluster *c, const struct ss_find_leaf *leaf, char *more,
+                      size_t size)
+{
+    size_t used = 0;
+    char words[256];
+    for (int a = 0; a < c->naxes; a++) {
+        if (c->axes[a].kind != SS_FIND_EXTRA)
+            continue;
+        ss_find_words(c, leaf->at, a, words, sizeof words);
+        if (words[0] && used < size)
+            used += (size_t)snprintf(more + used, size - used, "%s%s", used ? " " : "", words + 2);
+    }
+}
 
 static void fill_point(const struct ss_find_space *s, const struct ss_find_leaf *leaf,
                        const struct ss_job *job, struct ss_find_point *p)
@@ -39,6 +55,7 @@ static void fill_point(const struct ss_find_space *s, const struct ss_find_leaf 
     p->least_s = leaf->seconds;
     p->least_bytes = leaf->bytes;
     ss_find_flags(c, leaf->at, p->flags, sizeof p->flags);
+    fill_more(c, leaf, p->more, sizeof p->more);
 }
 
 static int predict(const struct ss_find_crew *w, const struct ss_find_leaf *leaf, struct ss_find_point *p,

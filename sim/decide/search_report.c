@@ -4,12 +4,12 @@
 #include <string.h>
 
 #include "base/csv.h"
+#include "decide/search_internal.h"
 #include "report/common.h"
 #include "report/text.h"
 #include "stepsim/search.h"
 
-/* "tp 4 cp 1 pp 8 x5 mbs 1, recompute full" */
-static const char *layout_of(const struct ss_find_point *p, char *buf, size_t size)
+const char *ss_find_layout(const struct ss_find_point *p, char *buf, size_t size)
 {
     size_t used = (size_t)snprintf(buf, size, "tp %d cp %d pp %d", p->tp, p->cp, p->pp);
     if (p->chunks > 1)
@@ -22,7 +22,10 @@ static const char *layout_of(const struct ss_find_point *p, char *buf, size_t si
     if (p->fsdp)
         used += (size_t)snprintf(buf + used, size - used, " fsdp");
     if (p->recompute != SS_RECOMPUTE_NONE)
-        snprintf(buf + used, size - used, " %s", ss_job_word("--recompute", p->recompute));
+        used += (size_t)snprintf(buf + used, size - used, " recompute %s",
+                                 ss_job_word("--recompute", p->recompute));
+    if (p->more[0] && used < size)
+        snprintf(buf + used, size - used, " %s", p->more);
     return buf;
 }
 
@@ -47,9 +50,9 @@ static void write_point(const struct ss_find_result *f, int i, FILE *out)
 {
     const struct ss_find_point *p = &f->points[i];
     const struct ss_summary *u = &p->summary;
-    char time[32], layout[120];
+    char time[32], layout[200];
     fprintf(out, "%5d %5.0f  %-38s %10s %6.1f %12.1f %7.1f  %s%s%s\n", f->groups[p->group].nodes, u->gpus,
-            layout_of(p, layout, sizeof layout), ss_text_time(u->iteration_s, time, sizeof time),
+            ss_find_layout(p, layout, sizeof layout), ss_text_time(u->iteration_s, time, sizeof time),
             100 * u->mfu, u->tokens_per_s_per_gpu, u->peak_device / SS_GIB, ss_outcome_word(u->outcome),
             p->like_best                    ? ", not told apart"
             : i == f->groups[p->group].best ? ", best"
@@ -98,6 +101,29 @@ static void write_best(const struct ss_find_result *f, int g, FILE *out)
     fputc('\n', out);
 }
 
+/* The ends of a group's part of the front: its fastest and its smallest. */
+static void write_front(const struct ss_find_result *f, int g, FILE *out)
+{
+    const struct ss_find_point *first = NULL, *last = NULL;
+    char time[2][32];
+    int n = 0;
+    for (int i = 0; i < f->npoints; i++) {
+        const struct ss_find_point *p = &f->points[i];
+        if (p->group != g || !p->front)
+            continue;
+        first = first ? first : p;
+        last = p;
+        n++;
+    }
+    if (n)
+        fprintf(out, "front on %d node%s: %d, from %s and %.1f GiB to %s and %.1f GiB\n", f->groups[g].nodes,
+                f->groups[g].nodes == 1 ? "" : "s", n,
+                ss_text_time(first->summary.iteration_s, time[0], sizeof time[0]),
+                first->summary.peak_device / SS_GIB,
+                ss_text_time(last->summary.iteration_s, time[1], sizeof time[1]),
+                last->summary.peak_device / SS_GIB);
+}
+
 static int write_text(const struct ss_find_result *f, int top, FILE *out, struct ss_error *err)
 {
     write_counts(f, out);
@@ -108,6 +134,8 @@ static int write_text(const struct ss_find_result *f, int top, FILE *out, struct
     fputc('\n', out);
     for (int g = 0; g < f->ngroups; g++)
         write_best(f, g, out);
+    for (int g = 0; g < f->ngroups; g++)
+        write_front(f, g, out);
     if (f->nrules)
         fputs("\nrefused by\n", out);
     for (int r = 0; r < f->nrules; r++)

@@ -123,6 +123,10 @@ int ss_find_predict(struct ss_find_crew *w, const int *items, int n, struct ss_f
                     struct ss_error *err);
 void ss_find_crew_close(struct ss_find_crew *w);
 
+/* ---- search_report.c ---- */
+/* "tp 4 cp 1 pp 8 x 5 mbs 1 recompute full overlap-grad-reduce": size 200 holds it. */
+const char *ss_find_layout(const struct ss_find_point *p, char *buf, size_t size);
+
 /* ---- search_rank.c ---- */
 /* Sorts the points; fills in best, near, like_best and front. */
 void ss_find_rank(struct ss_find_result *f);

@@ -53,6 +53,7 @@ struct ss_find_point {
     int fsdp;                       /* 1: parameters are sharded */
     char schedule[32];              /* "auto", or its name */
     char flags[400];                /* words behind those of the job that make it */
+    char more[100];                 /* of them those that no field above tells: "overlap-grad-reduce" */
     struct ss_summary summary;
     double least_s,
         least_bytes; /* proven bounds: of its iteration, and of the memory that nvidia-smi shows */
@@ -104,6 +105,8 @@ int ss_find_clusters(const struct ss_sweep *vary, int most);
 void ss_find_free(struct ss_find_result *found);
 /* Writes what was found as text with the first `top` layouts of each number of nodes, or as JSON. Error: SS_ERR_IO. */
 int ss_find_write(const struct ss_find_result *found, int json, int top, FILE *out, struct ss_error *err);
+/* Draws memory over time for each number of nodes, with the front and the band of the best. Error: SS_ERR_IO. */
+int ss_find_write_svg(const struct ss_find_result *found, FILE *out, struct ss_error *err);
 /* The points, with all figures, as a CSV table. Error: SS_ERR_IO. */
 int ss_find_write_csv(const struct ss_find_result *found, FILE *out, struct ss_error *err);
 
