@@ -40,6 +40,7 @@ static int search(const struct ss_request *base, const struct ss_sweep *vary, co
                                             .run = &run,
                                             .workers = cli_workers(flags),
                                             .exhaustive = flags->search.exhaustive,
+                                            .brief = !flags->json && !flags->csv[0],
                                             .confirm = !flags->search.unconfirmed,
                                             .progress = shown ? show : NULL,
                                             .ctx = &meter};

@@ -7,6 +7,7 @@
 
 #include "base/base.h"
 #include "cost/kernel.h"
+#include "result/build.h"
 #include "result/pace.h"
 
 /*
@@ -260,11 +261,19 @@ static void fill_memory(struct ss_result *r, const struct ss_plan *plan)
     r->thrash = r->fits && r->capacity - r->peak_device < plan->stack->thrash_margin * r->capacity;
 }
 
-int ss_result_build(const struct ss_plan *plan, const struct ss_timeline *timeline, int engine,
-                    struct ss_result **out, struct ss_error *err)
+/* What of the critical class's idle time is the schedule's own, and what comes of slower GPUs. */
+static int split_idle(const struct ss_plan *plan, const struct ss_timeline *t, int cls, double *idle,
+                      double *spread, struct ss_error *err)
+{
+    int rc = schedule_bubble(plan, cls, idle, err);
+    return rc ? rc : ss_result_pace(plan, t, cls, *idle, spread, err);
+}
+
+int ss_result_build_brief(const struct ss_plan *plan, const struct ss_timeline *timeline, int engine,
+                          int brief, struct ss_result **out, struct ss_error *err)
 {
     double idle = 0, spread = 0;
-    int critical_class, rc;
+    int critical_class, rc = SS_OK;
     struct ss_result *r = ss_calloc(1, sizeof *r);
 
     if (r)
@@ -279,11 +288,12 @@ int ss_result_build(const struct ss_plan *plan, const struct ss_timeline *timeli
     r->engine = engine;
     r->level = plan->level;
     r->ranks_simulated = timeline->nclasses;
+    r->brief = brief;
     r->critical_stage = critical_stage(plan, timeline, &critical_class);
-    rc = critical_class < 0 ? ss_fail(err, SS_ERR_ENGINE, NULL, 0, "no rank was simulated")
-                            : schedule_bubble(plan, critical_class, &idle, err);
-    if (!rc)
-        rc = ss_result_pace(plan, timeline, critical_class, idle, &spread, err);
+    if (critical_class < 0)
+        rc = ss_fail(err, SS_ERR_ENGINE, NULL, 0, "no rank was simulated");
+    else if (!brief)
+        rc = split_idle(plan, timeline, critical_class, &idle, &spread, err);
     for (int s = 0; !rc && s < r->nstages; s++) {
         r->stages[s].stage = s;
         rc = stage_breakdown(plan, timeline, idle, spread, &r->stages[s], err);
@@ -295,6 +305,12 @@ int ss_result_build(const struct ss_plan *plan, const struct ss_timeline *timeli
     fill_memory(r, plan);
     *out = r;
     return SS_OK;
+}
+
+int ss_result_build(const struct ss_plan *plan, const struct ss_timeline *timeline, int engine,
+                    struct ss_result **out, struct ss_error *err)
+{
+    return ss_result_build_brief(plan, timeline, engine, 0, out, err);
 }
 
 void ss_result_free(struct ss_result *r)

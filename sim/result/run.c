@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/base.h"
+#include "result/build.h"
 #include "result/level.h"
 #include "result/links.h"
 #include "result/sensitivity.h"
@@ -154,8 +155,11 @@ static int simulate(const struct ss_scenario *s, const struct ss_run_options *op
 static int find_even(const struct ss_scenario *s, const struct ss_run_options *options, double *seconds,
                      struct ss_error *err)
 {
-    struct ss_run_options how = {
-        .engine = SS_ENGINE_NATIVE, .plan = options->plan, .schedule = options->schedule, .unchecked = 1};
+    struct ss_run_options how = {.engine = SS_ENGINE_NATIVE,
+                                 .plan = options->plan,
+                                 .schedule = options->schedule,
+                                 .brief = 1,
+                                 .unchecked = 1};
     struct ss_scenario even = *s;
     struct ss_job job = *s->job;
     struct ss_run run;
@@ -214,12 +218,13 @@ static int run_once(const struct ss_scenario *s, const struct ss_run_options *op
     if (!rc && options->plan.draw_spread)
         rc = find_even(s, options, &out->plan->even_s, err);
     if (!rc)
-        rc = ss_result_build(out->plan, out->timeline, options->engine, &out->result, err);
+        rc = ss_result_build_brief(out->plan, out->timeline, options->engine, options->brief, &out->result,
+                                   err);
     if (!rc)
         out->result->spread = spread;
     if (!rc)
         rc = find_sensitivity(options, out, err);
-    if (!rc)
+    if (!rc && !options->brief)
         rc = ss_timers_fill(out->plan, out->program, out->timeline, out->result, err);
     if (!rc)
         rc = ss_links_fill(out->plan, out->program, out->timeline, out->result, err);
@@ -256,7 +261,8 @@ static int take_flows(const struct ss_run_options *options, struct ss_run *flows
 static int even_off(const struct ss_run_options *options, const struct ss_run *out, double *off,
                     struct ss_error *err)
 {
-    struct ss_run_options how = {.engine = SS_ENGINE_NATIVE, .plan = options->plan, .unchecked = 1};
+    struct ss_run_options how = {
+        .engine = SS_ENGINE_NATIVE, .plan = options->plan, .brief = 1, .unchecked = 1};
     double seconds[2] = {1, 1};
     int rc = SS_OK;
     how.plan.even = 1;
@@ -278,8 +284,11 @@ static int check_level(const struct ss_run_options *options, struct ss_run *out,
 {
     struct ss_level_doubt doubt = {""};
     /* sensitivity is looked for once the flows are the answer */
-    struct ss_run_options how = {
-        .engine = SS_ENGINE_NATIVE, .plan = options->plan, .schedule = options->schedule, .unchecked = 1};
+    struct ss_run_options how = {.engine = SS_ENGINE_NATIVE,
+                                 .plan = options->plan,
+                                 .schedule = options->schedule,
+                                 .brief = options->brief,
+                                 .unchecked = 1};
     const char *level = ss_level_name(out->plan->level);
     struct ss_run flows;
     double off = 0;

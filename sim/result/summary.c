@@ -169,6 +169,8 @@ void ss_summary_fill(const struct ss_run *run, const struct ss_bands *bands, str
     out->capacity = r->capacity;
     out->peak_reserved = r->peak_reserved;
     out->peak_allocated = r->peak_allocated;
+    if (r->brief)
+        out->bubble_fraction = out->imbalance_fraction = out->spread_fraction = NAN;
     fill_bands(plan, bands, out);
     judge(r, out);
 }

@@ -221,6 +221,36 @@ static void test_words_make_the_job(void)
     ss_find_free(f);
 }
 
+/* Times and memory of a brief search are those of a whole one; the shares of idle time are not known. */
+static void test_brief(void)
+{
+    struct ss_find_options o = {.workers = {.n = 1}, .brief = 1};
+    struct ss_find_result *whole, *brief;
+    struct ss_sweep vary;
+    struct ss_request r;
+    struct ss_error err;
+
+    find(&whole, "nodes=2", 1);
+    read_text(&r, small);
+    vary_all(&vary, "nodes=2");
+    o.vary = &vary;
+    CU_ASSERT_EQUAL_FATAL(ss_find_run(&r, &o, &brief, &err), 0);
+    CU_ASSERT_EQUAL_FATAL(whole->npoints, brief->npoints);
+    CU_ASSERT(whole->npoints > 50);
+    for (int i = 0; i < whole->npoints; i++) {
+        const struct ss_summary *a = &whole->points[i].summary, *b = &brief->points[i].summary;
+        CU_ASSERT_STRING_EQUAL(whole->points[i].flags, brief->points[i].flags);
+        CU_ASSERT_EQUAL(a->iteration_s, b->iteration_s);
+        CU_ASSERT_EQUAL(a->peak_device, b->peak_device);
+        CU_ASSERT_EQUAL(a->outcome, b->outcome);
+        CU_ASSERT(!isnan(a->bubble_fraction) && !isnan(a->imbalance_fraction) && !isnan(a->spread_fraction));
+        CU_ASSERT(isnan(b->bubble_fraction) && isnan(b->imbalance_fraction) && isnan(b->spread_fraction));
+    }
+    ss_request_free(&r);
+    ss_find_free(whole);
+    ss_find_free(brief);
+}
+
 /* ---- bounds ---- */
 
 static struct ss_find_result *search_all(const char *words, const char *varied, int exhaustive)
@@ -337,6 +367,7 @@ int main(void)
     CU_TestInfo tests[] = {{"one rule book", test_one_rule_book},
                            {"workers agree", test_workers_agree},
                            {"words make the job", test_words_make_the_job},
+                           {"brief", test_brief},
                            {"bounds", test_bounds},
                            {"errors", test_errors},
                            CU_TEST_INFO_NULL};

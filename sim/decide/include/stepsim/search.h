@@ -37,6 +37,7 @@ struct ss_find_options {
         *run; /* engine and bands of every prediction; NULL: native, and bands that are read */
     struct ss_workers workers; /* that predict layouts */
     int exhaustive;            /* 1: no layout is left out because of a bound */
+    int brief;                 /* 1: no shares of bubble, imbalance and spread: NaN in points */
     int confirm;               /* 1: the best are run by SimGrid at layer level too */
     /* Called now and then with what is done, of how many layouts that are left; may be NULL. */
     void (*progress)(void *ctx, int64_t done, int64_t all);

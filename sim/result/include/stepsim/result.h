@@ -86,6 +86,7 @@ struct ss_result {
     int engine, level;
     int ranks_simulated;
     int64_t events;
+    int brief; /* 1: idle time is not split into bubble, imbalance and spread (all is bubble), and there are no timers */
 };
 
 /* Makes the result of a plan from the timeline of its program; engine: enum ss_engine. Timers and links are those that
@@ -127,9 +128,10 @@ enum ss_level_choice {
 };
 /* How a scenario is simulated. */
 struct ss_run_options {
-    int engine;                   /* enum ss_engine */
-    int open_compute;             /* 1: what kernels are of is found too (ss_run.compute) */
-    int full_replay;              /* 1: every slot is run, no steady state jumped over */
+    int engine;       /* enum ss_engine */
+    int open_compute; /* 1: what kernels are of is found too (ss_run.compute) */
+    int full_replay;  /* 1: every slot is run, no steady state jumped over */
+    int brief; /* 1: what idles is not split, and no timers: the summary has NaN for such shares. For searches */
     int unchecked;                /* 1: whether all digits hold (ss_result.sensitivity) is not looked at */
     const struct ss_bands *bands; /* of the summary; NULL: none */
     const struct ss_schedule

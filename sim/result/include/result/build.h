@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Results for callers that want time and memory alone. */
+#ifndef SS_RESULT_BUILD_H
+#define SS_RESULT_BUILD_H
+
+#include "stepsim/result.h"
+
+/* As ss_result_build; brief 1: what idles is not split, which is a quarter of a small job's prediction. */
+int ss_result_build_brief(const struct ss_plan *plan, const struct ss_timeline *timeline, int engine,
+                          int brief, struct ss_result **out, struct ss_error *err);
+
+#endif
