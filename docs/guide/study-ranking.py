@@ -135,7 +135,7 @@ RULES = """
 | rule | what the search finds |
 |---|---|
 | 8B wants TP x PP x CP near 4 and small TP | TP 1 or 2 and a product of 2 with bf16 and with fp8, as the two fastest that were measured |
-| 70B wants TP x PP x CP of 64 with PP 8 and small TP | TP 4 as they say, but PP 4 with two replicas, by no more than its band: see below |
+| 70B wants TP x PP x CP of 64 with PP 8 and small TP | TP 4 as they say, but PP 4 with two replicas: see below |
 | recompute only when memory forces it | of all pairs of layouts of 8B on 4 nodes that differ in nothing else, none is faster with it |
 | micro batch last | between the best layouts with micro batch 1, 2, 4 and 8 is less than between those with TP, PP or CP 1, 2, 4 and 8 |
 
@@ -153,8 +153,7 @@ def write_why(program, words, points):
 Why PP 4: the last stage has the logits and the loss besides its share of the layers, which take as long as {parts['loss'] / layer:.1f} of the 80
 layers. Of 8 stages of 10 layers one has {10 * parts['loss'] / layer:.0f} % more to do, for which the seven others wait in every microbatch; of 4 stages of 20 layers
 half of that. PP 4 keeps twice the layers a GPU: {gib[4]:.1f} GiB of 79.6 in place of {gib[8]:.1f}. The table has no run of it, so that nothing shows which is right;
-their layouts were drawn with PP 8 from the start. The program says `not told apart`, and which of the two to try first is a matter of how
-much memory a user wants to leave free.""")
+their layouts were drawn with PP 8 from the start. Which of the two to try first is a matter of how much memory a user wants to leave free.""")
 
 
 def main():

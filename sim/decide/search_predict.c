@@ -127,7 +127,8 @@ int ss_find_crew_open(const struct ss_find_space *s, const struct ss_request *ba
     w->options = o;
     w->run = *o->run;
     w->run.unchecked = 1;
-    w->run.brief = o->brief && !o->workers.journal; /* a journal may go on in a search that shows all figures */
+    w->run.brief =
+        o->brief && !o->workers.journal; /* a journal may go on in a search that shows all figures */
     w->pool = (struct ss_pool){.workers = o->workers,
                                .nitems = 2 * (int)s->nleaves,
                                .size = sizeof(struct ss_find_point),
