@@ -23,7 +23,7 @@ int cli_schedule_is_among(int argc, char *const *argv, const char *const *names,
 
 int cli_schedule_has_job(int argc, char *const *argv)
 {
-    static const char *const names[] = {"--platform", "--job"};
+    static const char *const names[] = {"--platform", "--job", "--launch"};
     return cli_schedule_is_among(argc, argv, names, sizeof names / sizeof *names);
 }
 

@@ -98,6 +98,13 @@ static int build(struct cli_inputs *in, const struct ss_request *r, struct ss_er
     return ss_files_add(cli_files(), in->scenario->job->schedule, err);
 }
 
+/* What the reader of a launch script noted tells why its words do not make a job. */
+static void hint_notes(const struct ss_notes *notes, struct ss_error *err)
+{
+    for (unsigned long i = 0; i < notes->n && !err->hint[0]; i++)
+        snprintf(err->hint, sizeof err->hint, "%s", notes->text[i]);
+}
+
 int cli_request_read(struct ss_request *r, struct ss_request *how, struct cli_flags *flags, int argc,
                      char **argv, struct ss_error *err)
 {
@@ -122,6 +129,8 @@ int cli_inputs_load(struct cli_inputs *in, struct cli_flags *flags, int argc, ch
     rc = cli_request_read(&r, &in->how, flags, argc, argv, err);
     if (!rc)
         rc = build(in, &r, err);
+    if (rc)
+        hint_notes(&r.notes, err);
     ss_request_free(&r);
     if (rc)
         cli_inputs_free(in);

@@ -158,14 +158,19 @@ static int expand(struct reading *to, struct ss_words *words, int depth, struct 
 int ss_request_read(struct ss_request *r, int argc, char *const *argv, struct ss_error *err)
 {
     struct reading to = {.request = r};
-    struct ss_words words = {0};
+    struct ss_words words = {0}, script = {0};
+    int rc = SS_OK;
 
-    for (int i = 0; i < argc; i++)
-        if (ss_words_add(&words, argv[i], strlen(argv[i]), 0)) {
-            ss_words_free(&words);
-            return no_memory(err);
-        }
-    return expand(&to, &words, 0, err);
+    for (int i = 0; i < argc && !rc; i++)
+        rc = ss_words_add(&words, argv[i], strlen(argv[i]), 0) ? no_memory(err) : SS_OK;
+    rc = rc ? rc : ss_launch_take(&words, &script, &r->notes, err);
+    if (!rc && script.file)
+        rc = expand(&to, &script, 1, err);
+    if (!rc)
+        return expand(&to, &words, 0, err);
+    ss_words_free(&script);
+    ss_words_free(&words);
+    return rc;
 }
 
 int ss_request_read_text(struct ss_request *r, const char *text, size_t len, const char *file,

@@ -25,10 +25,10 @@ static const char *value_of(const struct ss_flag *f, char *out, size_t size)
         join_choices(f->setter->choices, out, size);
     else
         ss_copy(out, size,
-                kind == SS_FLAG_INT || kind == SS_FLAG_DOUBLE ? "N"
-                : kind == SS_FLAG_TEXT                        ? "NAME|FILE"
-                : !strcmp(f->name, "--job")                   ? "FILE"
-                                                              : "VALUE");
+                kind == SS_FLAG_INT || kind == SS_FLAG_DOUBLE               ? "N"
+                : kind == SS_FLAG_TEXT                                      ? "NAME|FILE"
+                : !strcmp(f->name, "--job") || !strcmp(f->name, "--launch") ? "FILE"
+                                                                            : "VALUE");
     return out;
 }
 

@@ -124,6 +124,10 @@ const struct ss_flag_setter ss_flag_setters[] = {
     OWN_CALL("--without", '1', ss_flag_without, "FLAG: takes a flag of the job away, with its values, where it stands before this; may be repeated")
     OWN_TEXT("--schedule", schedule, "auto, a name of `schedule list`, or a schedule file")
     {"--job", '1', SS_FLAG_OWN, SS_FLAG_CALL, 0, 0, 0, NULL, ss_flag_job, "file of flags; the command line beats it"},
+    {"--launch", '1', SS_FLAG_OWN, SS_FLAG_CALL, 0, 0, 0, NULL, ss_flag_job, "launch script, its arguments behind it: runs it where it can change nothing, and takes the job that it starts"},
+    {"--env", '1', SS_FLAG_OWN, SS_FLAG_CALL, 0, 0, 0, NULL, ss_flag_job, "NAME=VALUE: a variable of the script of --launch; may be repeated"},
+    {"--call", '1', SS_FLAG_OWN, SS_FLAG_CALL, 0, 0, 0, NULL, ss_flag_job, "which of several jobs that the script of --launch starts, from 1"},
+    {"--trust", '0', SS_FLAG_OWN, SS_FLAG_CALL, 0, 0, 0, NULL, ss_flag_job, "runs the script of --launch also where the kernel cannot keep it apart"},
     OWN_NUMBER("--spread", spread, 0, 10, "times the lasting spread of GPUs that the card has (ss.spread.*); default 1, 0: all are as fast")
     OWN_CALL("--measured", '1', ss_flag_measured, "measured iteration time, as 33070.9ms")
     OWN_CALL("--measured-memory", '1', ss_flag_measured_memory, "measured device memory, as 72542MiB")

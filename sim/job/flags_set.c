@@ -23,11 +23,11 @@ static int unsupported(const char **why, const char *text)
     return SS_ERR_UNSUPPORTED;
 }
 
-/* Files are put in place before the flags are applied. */
+/* The words of files, and of launch scripts, are put in place before the flags are applied. */
 DEFINE(job)
 {
     UNUSED;
-    return bad(why, "a file of flags cannot be named here");
+    return bad(why, "only a command line can give it");
 }
 
 /* A request is rid of them before it is parsed. */

@@ -61,8 +61,12 @@ static int build(struct whole *w, struct ss_files *files, struct ss_error *err)
     struct ss_scenario *s = &w->s;
     struct ss_platform *platform;
     struct ss_stack *stack;
-    int rc = resolve(w, err);
+    int rc = SS_OK;
 
+    for (unsigned long i = 0; i < w->request.notes.n && !rc; i++)
+        rc = ss_notes_add(&s->notes, "%s", w->request.notes.text[i]);
+    if (!rc)
+        rc = resolve(w, err);
     if (!rc)
         rc = ss_job_parse(&w->job, w->used, &s->notes, err);
 

@@ -43,4 +43,28 @@ int ss_args_read(struct ss_words *out, const char *text, size_t len, const char 
  * flags. Words that begin with a flag, or have no script among them, are left alone. 0 or SS_ERR_NOMEM. */
 int ss_words_strip_command(struct ss_words *words);
 
+/* launch.c: what the user said of a launch script. All of it is the caller's. */
+struct ss_launch {
+    const char *script;
+    char *const *word; /* arguments of the script */
+    size_t nwords;
+    char *const *variable; /* "NAME=VALUE" */
+    size_t nvariables;
+    int nodes, gpus_per_node; /* 0: not said */
+    int trust;                /* 1: also where the kernel cannot keep the script apart */
+    int call;                 /* which of several jobs, from 1; 0: the only one */
+};
+/* Runs the script in a sandbox (sandbox.h) and adds the words of the job that it starts to *out, with the lines of the script. What
+ * did nothing, and what was not set, goes to `notes`. Errors: SS_ERR_IO, SS_ERR_INPUT, SS_ERR_NOMEM; SS_ERR_USAGE: no such call. */
+int ss_launch_read(struct ss_words *out, const struct ss_launch *l, struct ss_notes *notes, struct ss_error *err);
+
+/* The same of a script that has run: `text` is the script's, `calls` what it called. */
+struct ss_calls;
+int ss_launch_words(struct ss_words *out, const struct ss_launch *l, const char *text, const struct ss_calls *calls,
+                    struct ss_notes *notes, struct ss_error *err);
+/* launch_words.c: takes --launch SCRIPT [ARGUMENT...], --env, --trust and --call out of the words of a command line; *script, which
+ * is empty, then has the words of the job that the script starts, and the script as its file. Errors: as of ss_launch_read,
+ * SS_ERR_USAGE. */
+int ss_launch_take(struct ss_words *words, struct ss_words *script, struct ss_notes *notes, struct ss_error *err);
+
 #endif

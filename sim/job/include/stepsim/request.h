@@ -17,6 +17,7 @@
 
 #include "stepsim/error.h"
 #include "stepsim/files.h"
+#include "stepsim/notes.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -42,6 +43,7 @@ struct ss_request {
     size_t cap_places;
     struct ss_request_place *place;
     int edited; /* 1: the last place is of ss_request_set */
+    struct ss_notes notes; /* of who read the words; a scenario of this request has them, too */
 };
 
 /* Makes an empty request. The caller ends it with ss_request_free. */

@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Runs a launch script by a real shell where it can harm nothing, and tells which programs it called.
+ *
+ * The script sees a file system of its own: an empty one in memory, with the libraries of the machine, the script's folder (both
+ * read-only) and one folder of programs, which is the whole PATH. It has its own mounts, processes and network (namespaces of Linux),
+ * no rights of the user who calls, and limits on time, processes and bytes. Three kinds of programs are in PATH: text tools, which
+ * are real; launchers (torchrun, python ...), which are recorded and do nothing; runners (srun, mpirun ...), which run what they
+ * were given. Any other name does nothing and is recorded as that.
+ */
+#ifndef SS_IMPORT_SANDBOX_H
+#define SS_IMPORT_SANDBOX_H
+
+#include <stddef.h>
+
+#include "stepsim/error.h"
+#include "stepsim/notes.h"
+
+enum ss_call_kind {
+    SS_CALL_LAUNCHER, /* a launcher, with all its words */
+    SS_CALL_RUNNER,   /* srun, mpirun, sbatch: the words that are its own */
+    SS_CALL_NOTHING,  /* a program that the sandbox has not */
+    SS_CALL_FOLDER    /* a folder that was not there, which cd made */
+};
+struct ss_call {
+    enum ss_call_kind kind;
+    int by;   /* index of the runner that ran it; -1: none */
+    size_t n; /* words; the first is the program's name */
+    char **word;
+};
+/* What a script did. */
+struct ss_calls {
+    size_t n, cap;
+    struct ss_call *call; /* in the order of their begin */
+    char *output;         /* end of what it wrote on stdout and stderr, with a final 0; NULL: nothing */
+    int status;           /* of the shell's exit; -1: stopped by the limit of time */
+};
+struct ss_sandbox {
+    const char *script; /* path of the script */
+    char *const *words; /* its arguments, NULL-terminated */
+    char *const
+        *environment; /* "NAME=value", NULL-terminated: all that it gets, beside PATH, HOME, USER, LANG */
+    int nodes, gpus_per_node; /* what scontrol and nvidia-smi answer, at least 1 */
+    const struct ss_notes *paths; /* programs that scripts call by a path, "/opt/env/bin/python" */
+    int trust;                /* 1: without namespaces where the kernel has none for this user */
+    double seconds;           /* limit of time, > 0 */
+};
+
+/* Runs it. *calls is the caller's, who ends it with ss_calls_free also after an error. Errors: SS_ERR_IO where the script cannot be
+ * read or the kernel gives no namespaces (the hint names --trust); SS_ERR_NOMEM. What the script itself does is no error. */
+int ss_sandbox_run(const struct ss_sandbox *box, struct ss_calls *calls, struct ss_error *err);
+void ss_calls_free(struct ss_calls *calls);
+
+/* ---- sandbox_tree.c: the file system of the script ---- */
+
+/* Fills the folder `base` with programs and devices. `inside` is the path under which the script will see it: "" in a root of its
+ * own. Returns 0, or errno with *what, the path that could not be made. */
+int ss_sandbox_tree(const struct ss_sandbox *box, const char *base, const char *inside, char what[4096]);
+/* Folders of the tree, below `inside`. */
+#define SS_SANDBOX_PROGRAMS "/.stepsim/bin"
+#define SS_SANDBOX_REAL "/.stepsim/real"
+#define SS_SANDBOX_CALLS "/.stepsim/calls"
+#define SS_SANDBOX_WORK "/launch"
+#define SS_SANDBOX_HOME "/home/user"
+
+/* ---- sandbox_root.c: a root of its own ---- */
+
+/* In a child that has its own mounts: makes `base` the root, with the tree, and gives all rights up. Returns 0, or errno with
+ * *what. */
+int ss_sandbox_enter(const struct ss_sandbox *box, const char *base, int as_root, char what[4096]);
+/* Gives the calling process namespaces of its own. *as_root: 1 where the user is root of this machine. Returns 0 or errno. */
+int ss_sandbox_unshare(int *as_root);
+/* Limits the bytes and files of this process and of those that it starts, and how many these are. Returns 0 or errno. */
+int ss_sandbox_limit(int trust);
+
+/* ---- sandbox_calls.c: from the folder of calls to the caller ---- */
+
+/* Writes the calls of the folder to the descriptor. Returns 0 or -1. */
+int ss_calls_send(int fd, const char *folder);
+/* Takes `len` bytes that ss_calls_send wrote. Error: SS_ERR_NOMEM, SS_ERR_IO where they are none. */
+int ss_calls_take(struct ss_calls *calls, const char *data, size_t len, struct ss_error *err);
+
+#endif

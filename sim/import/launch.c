@@ -1,0 +1,478 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* From a launch script to the words of the job that it starts. */
+#include <ctype.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/base.h"
+#include "import/import.h"
+#include "import/sandbox.h"
+#include "stepsim/flags.h"
+
+/* Words that a launch command must have in common with the flags of a job, so that it is one. */
+#define ENOUGH_FLAGS 3
+#define SECONDS 10.0
+/* How often a script runs, once more where it called programs by paths that are then made. */
+#define TURNS 3
+#define MAX_SCRIPT_BYTES (1u << 20)
+
+struct launch {
+    const struct ss_launch *l;
+    const char *text; /* of the script */
+    const char *name; /* of the script, without folders */
+    int nodes, gpus;  /* 0: not known */
+    struct ss_words environment;
+    struct ss_calls calls;
+    struct ss_notes missing; /* programs that the script called by a path */
+    struct ss_notes *notes;
+};
+
+static int no_memory(struct ss_error *err)
+{
+    return ss_fail(err, SS_ERR_NOMEM, NULL, 0, "out of memory");
+}
+
+/* ---- what the scheduler would have said ---- */
+
+/* The number behind one of the names, "--nodes=4", "--nodes 4", "-N4", in a line; 0: none. */
+static int number_behind(const char *line, const char *end, const char *name)
+{
+    size_t n = strlen(name);
+
+    for (const char *p = line; p + n < end; p++)
+        if (!strncmp(p, name, n) && (p == line || isspace((unsigned char)p[-1]))) {
+            const char *value = p + n;
+            value += *value == '=' || *value == ' ';
+            value += !strncmp(value, "gpu:", 4) ? 4 : 0;
+            while (value < end && isalpha((unsigned char)*value)) /* gpu:h100:8 */
+                value += strcspn(value, ":\n") + 1;
+            int found = value < end ? atoi(value) : 0;
+            if (found > 0 && found <= 1 << 20)
+                return found;
+        }
+    return 0;
+}
+
+/* The number of the first of the names that lines "#SBATCH --nodes=4" have; 0: none has. */
+static int directive(const char *text, const char *const *names, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        for (const char *line = text; line; line = strchr(line, '\n'), line += line ? 1 : 0) {
+            int found =
+                strncmp(line, "#SBATCH", 7) ? 0 : number_behind(line, line + strcspn(line, "\n"), names[i]);
+            if (found)
+                return found;
+        }
+    return 0;
+}
+
+/* Nodes and GPUs as the script asks Slurm for them, where the user gave none. */
+static void read_directives(struct launch *x)
+{
+    static const char *const nodes[] = {"--nodes", "-N"}, *const gpus[] = {"--gpus-per-node", "--gres",
+                                                                           "--ntasks-per-node"};
+
+    x->nodes = x->nodes ? x->nodes : directive(x->text, nodes, SS_ARRAY_LEN(nodes));
+    x->gpus = x->gpus ? x->gpus : directive(x->text, gpus, SS_ARRAY_LEN(gpus));
+}
+
+static int add_variable(struct launch *x, const char *name, const char *value)
+{
+    char text[256];
+    size_t n = strlen(name);
+
+    for (size_t i = 0; i < x->environment.n; i++)
+        if (!strncmp(x->environment.w[i].text, name, n) && x->environment.w[i].text[n] == '=')
+            return SS_OK; /* the user's own */
+    snprintf(text, sizeof text, "%s=%s", name, value);
+    return ss_words_add(&x->environment, text, strlen(text), 0);
+}
+
+static int add_number(struct launch *x, const char *names, int value)
+{
+    char name[64], text[16];
+    int rc = SS_OK;
+
+    snprintf(text, sizeof text, "%d", value);
+    for (const char *p = names; *p && !rc; p += strcspn(p, " "), p += *p == ' ') {
+        snprintf(name, sizeof name, "%.*s", (int)strcspn(p, " "), p);
+        rc = add_variable(x, name, text);
+    }
+    return rc;
+}
+
+/* The user's variables, then those that a scheduler sets for the first process. */
+static int make_environment(struct launch *x)
+{
+    char list[48];
+    int rc = SS_OK;
+
+    for (size_t i = 0; i < x->l->nvariables && !rc; i++)
+        rc = ss_words_add(&x->environment, x->l->variable[i], strlen(x->l->variable[i]), 0);
+    rc = rc ? rc : add_number(x, "RANK NODE_RANK LOCAL_RANK SLURM_PROCID SLURM_NODEID SLURM_LOCALID", 0);
+    rc = rc ? rc : add_number(x, "SLURM_JOB_ID SLURM_JOBID", 1);
+    rc = rc ? rc : add_variable(x, "MASTER_ADDR", "node0");
+    rc = rc ? rc : add_variable(x, "MASTER_PORT", "29500");
+    if (!rc && x->gpus)
+        rc = add_number(x, "SLURM_GPUS_ON_NODE SLURM_GPUS_PER_NODE", x->gpus);
+    if (rc || !x->nodes)
+        return rc;
+    snprintf(list, sizeof list, x->nodes > 1 ? "node[0-%d]" : "node0", x->nodes - 1);
+    rc = add_number(x, "SLURM_NNODES SLURM_JOB_NUM_NODES", x->nodes);
+    rc = rc ? rc : add_variable(x, "SLURM_JOB_NODELIST", list);
+    return rc ? rc : add_variable(x, "SLURM_NODELIST", list);
+}
+
+/* ---- what is not set ---- */
+
+static size_t name_length(const char *p)
+{
+    size_t n = 0;
+
+    while (isalnum((unsigned char)p[n]) || p[n] == '_')
+        n++;
+    return isdigit((unsigned char)*p) ? 0 : n;
+}
+
+/* "NAME=", "for NAME in", "read NAME": the script gives it a value somewhere. */
+static int is_assigned(const char *text, const char *name, size_t n)
+{
+    for (const char *p = text; (p = strstr(p, "=")) != NULL; p++) {
+        const char *begin = p - (p > text && p[-1] == '+');
+        if (begin >= text + n && !strncmp(begin - n, name, n) &&
+            (begin == text + n ||
+             !(isalnum((unsigned char)begin[-1 - (long)n]) || strchr("_$-{", begin[-1 - (long)n]))))
+            return 1;
+    }
+    for (const char *p = text; (p = strstr(p, name)) != NULL && p < text + strlen(text); p += n)
+        if (p > text + 4 && (!strncmp(p - 4, "for ", 4) || !strncmp(p - 5, "read ", 5)) &&
+            !name_length(p + n))
+            return 1;
+    return 0;
+}
+
+static int is_given(const struct launch *x, const char *name, size_t n)
+{
+    static const char own[] = "PATH HOME USER PWD OLDPWD HOSTNAME RANDOM SECONDS LINENO UID EUID SHLVL IFS "
+                              "OSTYPE BASH_SOURCE FUNCNAME "
+                              "BASH_VERSION LANG LC_ALL PYTHONPATH LD_LIBRARY_PATH REPLY PIPESTATUS";
+    char word[64];
+
+    if (n >= sizeof word)
+        return 1;
+    snprintf(word, sizeof word, "%.*s", (int)n, name);
+    for (size_t i = 0; i < x->environment.n; i++)
+        if (!strncmp(x->environment.w[i].text, word, n) && x->environment.w[i].text[n] == '=')
+            return 1;
+    return ss_has_word(own, word);
+}
+
+/* Names of variables that the script reads, gives no value and has no default for, each once, as "A, B". */
+static void find_unset(const struct launch *x, char *out, size_t size)
+{
+    struct ss_notes names = {0};
+
+    out[0] = 0;
+    for (const char *p = x->text; *p; p++) {
+        if (*p == '#' && (p == x->text || isspace((unsigned char)p[-1]))) {
+            p += strcspn(p, "\n");
+            if (!*p)
+                break;
+        }
+        if (*p != '$' || (p > x->text && p[-1] == '\\'))
+            continue;
+        int brace = p[1] == '{';
+        const char *name = p + 1 + brace;
+        size_t n = name_length(name);
+        if (n == 0 || (brace && strchr(":-=+", name[n])) || is_given(x, name, n))
+            continue;
+        char word[64];
+        snprintf(word, sizeof word, "%.*s", (int)n, name);
+        if (!is_assigned(x->text, word, n))
+            ss_notes_add(&names, "%s", word);
+    }
+    for (unsigned long i = 0; i < names.n; i++) {
+        size_t at = strlen(out);
+        snprintf(out + at, size - at, "%s%s", i ? ", " : "", names.text[i]);
+    }
+    ss_notes_free(&names);
+}
+
+/* First words of the calls of a kind, each once, as "a, b". */
+static void list_calls(const struct launch *x, enum ss_call_kind kind, char *out, size_t size)
+{
+    struct ss_notes names = {0};
+
+    out[0] = 0;
+    for (size_t i = 0; i < x->calls.n; i++) {
+        const struct ss_call *c = &x->calls.call[i];
+        if (c->kind == kind && c->n > 0 && c->word[0][0])
+            ss_notes_add(&names, "%.60s%s%.60s", c->word[0], kind == SS_CALL_LAUNCHER && c->n > 1 ? " " : "",
+                         kind == SS_CALL_LAUNCHER && c->n > 1 ? c->word[1] : "");
+    }
+    for (unsigned long i = 0; i < names.n; i++) {
+        size_t at = strlen(out);
+        snprintf(out + at, size - at, "%s%s", i ? ", " : "", names.text[i]);
+    }
+    ss_notes_free(&names);
+}
+
+/* ---- the call that starts the job ---- */
+
+static int add_call(struct ss_words *out, const struct ss_calls *calls, const struct ss_call *c)
+{
+    int rc = c->by >= 0 ? add_call(out, calls, &calls->call[c->by]) : SS_OK;
+
+    for (size_t i = 0; i < c->n && !rc; i++)
+        rc = ss_words_add(out, c->word[i], strlen(c->word[i]), 0);
+    return rc;
+}
+
+static int count_flags(const struct ss_call *c)
+{
+    char name[96];
+    int n = 0;
+
+    for (size_t i = 1; i < c->n; i++) {
+        snprintf(name, sizeof name, "%.*s", (int)strcspn(c->word[i], "="), c->word[i]);
+        n += !strncmp(name, "--", 2) && ss_flag_known(name);
+    }
+    return n;
+}
+
+static int same_words(const struct ss_call *a, const struct ss_call *b)
+{
+    if (a->n != b->n)
+        return 0;
+    for (size_t i = 0; i < a->n; i++)
+        if (strcmp(a->word[i], b->word[i]))
+            return 0;
+    return 1;
+}
+
+/* The calls that start jobs, each once. Returns their number; *out is the one that the user chose, or the first. */
+static int find_jobs(const struct launch *x, const struct ss_call **out)
+{
+    int n = 0;
+
+    *out = NULL;
+    for (size_t i = 0; i < x->calls.n; i++) {
+        const struct ss_call *c = &x->calls.call[i];
+        int again = 0;
+        if (c->kind != SS_CALL_LAUNCHER || count_flags(c) < ENOUGH_FLAGS)
+            continue;
+        for (size_t k = 0; k < i && !again; k++)
+            again = x->calls.call[k].kind == SS_CALL_LAUNCHER && same_words(&x->calls.call[k], c);
+        n += !again;
+        if (!again && n == (x->l->call ? x->l->call : 1))
+            *out = c;
+    }
+    return n;
+}
+
+/* Last line that the script wrote, mostly why it stopped: *n bytes. */
+static const char *last_line(const struct ss_calls *calls, int *n)
+{
+    const char *text = calls->output ? calls->output : "", *end = text + strlen(text), *line;
+
+    while (end > text && isspace((unsigned char)end[-1]))
+        end--;
+    for (line = end; line > text && line[-1] != '\n';)
+        line--;
+    *n = end - line > 160 ? 160 : (int)(end - line);
+    return line;
+}
+
+static int no_job(struct launch *x, struct ss_error *err)
+{
+    char launchers[256], nothing[256], unset[256];
+    int n;
+    const char *last = last_line(&x->calls, &n);
+
+    list_calls(x, SS_CALL_LAUNCHER, launchers, sizeof launchers);
+    list_calls(x, SS_CALL_NOTHING, nothing, sizeof nothing);
+    find_unset(x, unset, sizeof unset);
+    if (x->calls.status < 0)
+        ss_fail(err, SS_ERR_INPUT, x->l->script, 0, "the script did not end within %g s", SECONDS);
+    else if (launchers[0])
+        ss_fail(err, SS_ERR_INPUT, x->l->script, 0, "no launcher was called with flags of a job, only: %s",
+                launchers);
+    else
+        ss_fail(err, SS_ERR_INPUT, x->l->script, 0,
+                "the script called no launcher; it ended with status %d%s%.*s", x->calls.status,
+                n ? ": " : "", n, last);
+    if (!unset[0] && !nothing[0])
+        return SS_ERR_INPUT;
+    return ss_hint(err, SS_ERR_INPUT, "%s%s%s%s%s%s", unset[0] ? "not set, give --env NAME=VALUE: " : "",
+                   unset, unset[0] && nothing[0] ? "; " : "", nothing[0] ? "did nothing: " : "", nothing, "");
+}
+
+/* The line of the script in which a flag stands; 0: none. */
+static int line_of(const char *text, const char *flag)
+{
+    size_t n = strcspn(flag, "=");
+    int line = 1;
+
+    for (const char *p = text; *p; p++) {
+        if (!strncmp(p, flag, n) && !isalnum((unsigned char)p[n]) && !strchr("-_", p[n]))
+            return line;
+        line += *p == '\n';
+    }
+    return 0;
+}
+
+static int take_words(struct launch *x, const struct ss_call *c, struct ss_words *out, struct ss_error *err)
+{
+    int rc = add_call(out, &x->calls, c), line = 0;
+
+    if (x->nodes && !rc) { /* lines of #SBATCH stand outside of every command */
+        struct ss_words all = {.file = out->file};
+        char text[96];
+        snprintf(text, sizeof text, "--nodes=%d", x->nodes);
+        rc = ss_words_add(&all, "sbatch", 6, 0) || ss_words_add(&all, text, strlen(text), 0);
+        snprintf(text, sizeof text, "--gpus-per-node=%d", x->gpus);
+        if (!rc && x->gpus)
+            rc = ss_words_add(&all, text, strlen(text), 0);
+        for (size_t i = 0; i < out->n && !rc; i++)
+            rc = ss_words_add(&all, out->w[i].text, strlen(out->w[i].text), 0);
+        out->file = NULL;
+        ss_words_free(out);
+        *out = all;
+    }
+    rc = rc ? rc : ss_words_strip_command(out);
+    for (size_t i = 0; i < out->n && !rc; i++) {
+        if (!strncmp(out->w[i].text, "--", 2))
+            line = line_of(x->text, out->w[i].text);
+        out->w[i].line = line;
+    }
+    return rc ? no_memory(err) : SS_OK;
+}
+
+static void tell(struct launch *x, int jobs)
+{
+    char list[512];
+
+    find_unset(x, list, sizeof list);
+    if (list[0])
+        ss_note(x->notes, "%s: not set, hence empty: %s (--env NAME=VALUE)", x->name, list);
+    list_calls(x, SS_CALL_NOTHING, list, sizeof list);
+    if (list[0])
+        ss_note(x->notes, "%s: these programs did nothing: %s", x->name, list);
+    if (jobs > 1)
+        ss_note(x->notes, "%s starts %d jobs; this is number %d (--call)", x->name, jobs, x->l->call);
+}
+
+static int choose(struct launch *x, struct ss_words *out, struct ss_error *err)
+{
+    const struct ss_call *c;
+    int jobs = find_jobs(x, &c);
+
+    if (jobs == 0)
+        return no_job(x, err);
+    if (!c)
+        return ss_fail(err, SS_ERR_USAGE, NULL, 0, "--call %d: %s starts %d %s", x->l->call, x->name, jobs,
+                       jobs == 1 ? "job" : "jobs");
+    if (jobs > 1 && !x->l->call) {
+        ss_fail(err, SS_ERR_INPUT, x->l->script, 0, "the script starts %d different jobs", jobs);
+        return ss_hint(err, SS_ERR_INPUT, "choose one by --call 1 to --call %d", jobs);
+    }
+    tell(x, jobs);
+    return take_words(x, c, out, err);
+}
+
+/* Paths of programs that the shell did not find, from its messages "line 3: /opt/bin/python: No such file or directory".
+ * Returns how many are new. */
+static int find_missing(struct launch *x)
+{
+    static const char end[] = ": No such file or directory";
+    unsigned long before = x->missing.n;
+
+    for (const char *p = x->calls.output; p && (p = strstr(p, end)) != NULL; p += sizeof end - 1) {
+        const char *begin = p;
+        while (begin > x->calls.output && !isspace((unsigned char)begin[-1]))
+            begin--;
+        if (begin[0] == '/' && p - begin < 1000)
+            ss_notes_add(&x->missing, "%.*s", (int)(p - begin), begin);
+    }
+    return (int)(x->missing.n - before);
+}
+
+static int run_script(struct launch *x, struct ss_error *err)
+{
+    char **words = ss_calloc(x->l->nwords + 1, sizeof *words),
+         **variables = ss_calloc(x->environment.n + 1, sizeof *variables);
+    int rc = words && variables ? SS_OK : no_memory(err);
+
+    for (size_t i = 0; i < x->l->nwords && !rc; i++)
+        words[i] = x->l->word[i];
+    for (size_t i = 0; i < x->environment.n && !rc; i++)
+        variables[i] = x->environment.w[i].text;
+    const struct ss_sandbox box = {
+        .script = x->l->script,
+        .words = words,
+        .environment = variables,
+        .nodes = x->nodes ? x->nodes : 1,
+        .gpus_per_node = x->gpus ? x->gpus : 8,
+        .trust = x->l->trust,
+        .paths = &x->missing,
+        .seconds = SECONDS,
+    };
+    for (int turn = 0; turn < TURNS && !rc; turn++) {
+        ss_calls_free(&x->calls);
+        rc = ss_sandbox_run(&box, &x->calls, err);
+        if (rc || x->calls.status < 0 || !find_missing(x))
+            break;
+    }
+    free(words);
+    free(variables);
+    return rc;
+}
+
+/* What is known before the script runs. */
+static int begin(struct launch *x, const struct ss_launch *l, const char *text, struct ss_notes *notes,
+                 struct ss_error *err)
+{
+    const char *slash = strrchr(l->script, '/');
+
+    *x = (struct launch){.l = l,
+                         .text = text,
+                         .name = slash ? slash + 1 : l->script,
+                         .nodes = l->nodes,
+                         .gpus = l->gpus_per_node,
+                         .notes = notes};
+    read_directives(x);
+    return make_environment(x) ? no_memory(err) : SS_OK;
+}
+
+int ss_launch_words(struct ss_words *out, const struct ss_launch *l, const char *text,
+                    const struct ss_calls *calls, struct ss_notes *notes, struct ss_error *err)
+{
+    struct launch x;
+    int rc = begin(&x, l, text, notes, err);
+
+    x.calls = *calls;
+    rc = rc ? rc : choose(&x, out, err);
+    ss_words_free(&x.environment);
+    return rc;
+}
+
+int ss_launch_read(struct ss_words *out, const struct ss_launch *l, struct ss_notes *notes,
+                   struct ss_error *err)
+{
+    struct launch x;
+    char *text;
+    size_t len;
+    int rc = ss_file_read(l->script, MAX_SCRIPT_BYTES, &text, &len, err);
+
+    if (rc)
+        return rc;
+    rc = begin(&x, l, text, notes, err);
+    rc = rc ? rc : run_script(&x, err);
+    rc = rc ? rc : choose(&x, out, err);
+    ss_words_free(&x.environment);
+    ss_notes_free(&x.missing);
+    ss_calls_free(&x.calls);
+    free(text);
+    return rc;
+}

@@ -1,0 +1,319 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The processes of a launch script: one that watches the time, one that is the first of the namespace, the shell. */
+#include "import/sandbox.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <ftw.h>
+#include <limits.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/base.h"
+
+#define MAX_OUTPUT (256u << 10)
+#define MAX_CALL_BYTES (32u << 20)
+/* Processes that a script leaves behind get this long. */
+#define AFTER_S 1.0
+
+/* How far the processes came, from the sandbox to the caller. */
+struct state {
+    int failed; /* errno of what could not be prepared */
+    int status; /* of the shell's exit */
+    char what[4096];
+};
+
+/* Bytes of one pipe. */
+struct stream {
+    int fd;
+    char *data;
+    size_t len, cap, most;
+    int rolls; /* 1: the last bytes are kept, not the first */
+};
+
+static double now(void)
+{
+    struct timespec t;
+
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+/* ---- in the sandbox ---- */
+
+/* The three texts as one, of a process that does not free. */
+static char *joined(const char *a, const char *b, const char *c)
+{
+    char *text;
+
+    if (asprintf(&text, "%s%s%s", a, b, c) < 0)
+        _exit(126);
+    return text;
+}
+
+static size_t count(char *const *list)
+{
+    size_t n = 0;
+
+    while (list[n])
+        n++;
+    return n;
+}
+
+/* Replaces the process by the shell that runs the script. */
+static void run_shell(const struct ss_sandbox *box, const char *inside, int output)
+{
+    size_t words = count(box->words), variables = count(box->environment);
+    char *own[] = {joined("PATH=", inside, SS_SANDBOX_PROGRAMS), joined("HOME=", inside, SS_SANDBOX_HOME),
+                   joined("BASH_ENV=", inside, "/.stepsim/start"), joined("LC_ALL=", "C.UTF-8", ""),
+                   joined("USER=", "user", "")};
+    char **argv = ss_calloc(words + 3, sizeof *argv),
+         **env = ss_calloc(variables + SS_ARRAY_LEN(own) + 1, sizeof *env);
+
+    if (!argv || !env)
+        _exit(126);
+    memcpy(env, own, sizeof own);
+    memcpy(env + SS_ARRAY_LEN(own), box->environment, variables * sizeof *env);
+    argv[0] = joined("bash", "", "");
+    argv[1] = joined(box->script, "", "");
+    memcpy(argv + 2, box->words, words * sizeof *argv);
+    int null = open("/dev/null", O_RDONLY);
+    if (null < 0 || dup2(null, 0) < 0 || dup2(output, 1) < 0 || dup2(output, 2) < 0 ||
+        chdir(joined(inside, SS_SANDBOX_WORK, "")))
+        _exit(126);
+    if (ss_sandbox_limit(box->trust))
+        _exit(126);
+    execve(joined(inside, SS_SANDBOX_PROGRAMS, "/bash"), argv, env);
+    _exit(126);
+}
+
+/* Waits for the shell, then for what it left behind; the caller's limit of time ends both. */
+static int wait_all(pid_t shell, int output)
+{
+    int status = 0, wait, result = -1;
+    double end = 0;
+
+    close(output);
+    for (;;) {
+        pid_t pid = waitpid(-1, &wait, end > 0 ? WNOHANG : 0);
+        if (pid < 0 && errno != EINTR)
+            break;
+        if (pid == shell) {
+            status = WIFEXITED(wait) ? WEXITSTATUS(wait) : 128 + WTERMSIG(wait);
+            result = status;
+            end = now() + AFTER_S;
+        }
+        if (pid == 0 && now() > end)
+            break;
+        if (pid == 0)
+            nanosleep(&(struct timespec){0, 5000000}, NULL);
+    }
+    return result;
+}
+
+/* The first process of the namespace, or of the group: prepares, runs the shell, sends the calls. */
+static void first_process(const struct ss_sandbox *box, const char *base, int as_root, int output, int result)
+{
+    struct state state = {0};
+    const char *inside = box->trust ? base : "";
+
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    state.failed = box->trust ? ss_sandbox_tree(box, base, base, state.what)
+                              : ss_sandbox_enter(box, base, as_root, state.what);
+    if (!state.failed) {
+        pid_t shell = fork();
+        if (shell == 0)
+            run_shell(box, inside, output);
+        if (shell < 0)
+            state.failed = errno;
+        else
+            state.status = wait_all(shell, output);
+    }
+    if (write(result, &state, sizeof state) != sizeof state)
+        _exit(1);
+    _exit(state.failed || ss_calls_send(result, joined(inside, SS_SANDBOX_CALLS, "")) ? 1 : 0);
+}
+
+/* Makes the namespaces, in which its child is the first process. */
+static void watcher(const struct ss_sandbox *box, const char *base, int output, int result)
+{
+    struct state state = {0};
+    int as_root = 0, status;
+
+    setsid();
+    signal(SIGINT, SIG_DFL);
+    signal(SIGTERM, SIG_DFL);
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    state.failed = box->trust ? 0 : ss_sandbox_unshare(&as_root);
+    state.status = -2; /* no namespaces */
+    pid_t first = state.failed ? -1 : fork();
+    if (first == 0)
+        first_process(box, base, as_root, output, result);
+    if (first < 0) {
+        (void)!write(result, &state, sizeof state);
+        _exit(1);
+    }
+    close(output);
+    close(result);
+    while (waitpid(first, &status, 0) < 0 && errno == EINTR)
+        ;
+    _exit(0);
+}
+
+/* ---- the caller ---- */
+
+static int take(struct stream *s)
+{
+    char block[65536];
+    ssize_t got = read(s->fd, block, sizeof block);
+
+    if (got <= 0)
+        return got < 0 && errno == EINTR ? 1 : 0;
+    if (s->rolls && s->len + (size_t)got > s->most) {
+        size_t drop = s->len + (size_t)got - s->most;
+        drop = drop > s->len ? s->len : drop;
+        memmove(s->data, s->data + drop, s->len - drop);
+        s->len -= drop;
+    }
+    if (s->len + (size_t)got > s->most || ss_grow(&s->data, &s->cap, s->len + (size_t)got + 1, 1))
+        return s->rolls;
+    memcpy(s->data + s->len, block, (size_t)got);
+    s->len += (size_t)got;
+    s->data[s->len] = 0;
+    return 1;
+}
+
+/* Reads both pipes until both end; 1 where the time is over. */
+static int read_streams(struct stream *output, struct stream *result, double seconds)
+{
+    const double end = now() + seconds;
+
+    while (output->fd >= 0 || result->fd >= 0) {
+        struct pollfd fds[2] = {{.fd = output->fd, .events = POLLIN}, {.fd = result->fd, .events = POLLIN}};
+        double left = end - now();
+        int n = left > 0 ? poll(fds, 2, (int)(left * 1000) + 1) : 0;
+        if (n == 0)
+            return 1;
+        struct stream *streams[2] = {output, result};
+        for (int i = 0; i < 2 && n > 0; i++)
+            if (fds[i].revents && !take(streams[i])) {
+                close(streams[i]->fd);
+                streams[i]->fd = -1;
+            }
+    }
+    return 0;
+}
+
+static int remove_one(const char *path, const struct stat *st, int flag, struct FTW *ftw)
+{
+    (void)st, (void)flag, (void)ftw;
+    (void)remove(path);
+    return 0;
+}
+
+static int explain(const struct ss_sandbox *box, const struct state *state, struct ss_error *err)
+{
+    const char *slash = strrchr(box->script, '/');
+
+    if (state->status == -2) {
+        ss_fail(err, SS_ERR_IO, NULL, 0, "%s: the kernel gives no namespaces to keep a script in: %s",
+                slash ? slash + 1 : box->script, strerror(state->failed));
+        return ss_hint(err, SS_ERR_IO,
+                       "read the script, and give --trust to run it without them: PATH has then no program "
+                       "that starts jobs, "
+                       "but the script may change files of yours");
+    }
+    return ss_fail(err, SS_ERR_IO, NULL, 0, "the sandbox of %s: %s: %s", slash ? slash + 1 : box->script,
+                   state->what, strerror(state->failed));
+}
+
+static int finish(const struct ss_sandbox *box, const struct stream *result, int late, struct ss_calls *calls,
+                  struct ss_error *err)
+{
+    struct state state;
+
+    if (late) {
+        calls->status = -1;
+        return SS_OK;
+    }
+    if (result->len < sizeof state)
+        return ss_fail(err, SS_ERR_IO, NULL, 0, "the sandbox of the launch script ended early");
+    memcpy(&state, result->data, sizeof state);
+    if (state.failed)
+        return explain(box, &state, err);
+    calls->status = state.status;
+    return ss_calls_take(calls, result->data + sizeof state, result->len - sizeof state, err);
+}
+
+/* Ends every process of the script: the death of the first one of a namespace ends all the others. */
+static void end_processes(pid_t pid)
+{
+    int status;
+
+    kill(-pid, SIGKILL);
+    kill(pid, SIGKILL);
+    while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
+        ;
+}
+
+static int run_in(const struct ss_sandbox *box, const char *base, struct ss_calls *calls,
+                  struct ss_error *err)
+{
+    int output[2] = {-1, -1}, result[2] = {-1, -1};
+
+    if (pipe2(output, O_CLOEXEC) || pipe2(result, O_CLOEXEC)) {
+        if (output[0] >= 0)
+            close(output[0]), close(output[1]);
+        return ss_fail(err, SS_ERR_IO, NULL, 0, "pipe: %s", strerror(errno));
+    }
+    pid_t pid = fork();
+    if (pid == 0) {
+        close(output[0]);
+        close(result[0]);
+        watcher(box, base, output[1], result[1]);
+    }
+    close(output[1]);
+    close(result[1]);
+    struct stream out = {.fd = output[0], .most = MAX_OUTPUT, .rolls = 1},
+                  in = {.fd = result[0], .most = MAX_CALL_BYTES};
+    int late = pid > 0 ? read_streams(&out, &in, box->seconds) : 0;
+    if (pid > 0)
+        end_processes(pid);
+    if (late)
+        (void)read_streams(&out, &in, AFTER_S); /* both end when the last process has died */
+    if (out.fd >= 0)
+        close(out.fd);
+    if (in.fd >= 0)
+        close(in.fd);
+    calls->output = out.data;
+    int rc = pid < 0 ? ss_fail(err, SS_ERR_IO, NULL, 0, "fork: %s", strerror(errno))
+                     : finish(box, &in, late, calls, err);
+    free(in.data);
+    return rc;
+}
+
+int ss_sandbox_run(const struct ss_sandbox *box, struct ss_calls *calls, struct ss_error *err)
+{
+    const char *temporary = getenv("TMPDIR");
+    char base[PATH_MAX], script[PATH_MAX];
+    struct ss_sandbox own = *box;
+
+    memset(calls, 0, sizeof *calls);
+    if (!realpath(box->script, script))
+        return ss_fail(err, SS_ERR_IO, NULL, 0, "%s: %s", box->script, strerror(errno));
+    own.script = script;
+    snprintf(base, sizeof base, "%s/stepsim-XXXXXX", temporary && temporary[0] == '/' ? temporary : "/tmp");
+    if (!mkdtemp(base))
+        return ss_fail(err, SS_ERR_IO, NULL, 0, "%s: %s", base, strerror(errno));
+    int rc = run_in(&own, base, calls, err);
+    nftw(base, remove_one, 16, FTW_DEPTH | FTW_PHYS | FTW_MOUNT);
+    return rc;
+}

@@ -1,0 +1,254 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The file system that a launch script sees: text tools, launchers that are recorded, devices. */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/base.h"
+#include "import/sandbox.h"
+
+/* Programs of this machine that read and write text, and files of the sandbox. One that the machine lacks does nothing. */
+static const char tools[] =
+    "[ awk basename bc cat cmp comm cut date diff dirname echo egrep env expand expr false fgrep file find "
+    "fmt "
+    "fold gawk getconf "
+    "grep head id jq join ls mawk md5sum mkdir mktemp nl numfmt od paste perl pr printf pwd readlink "
+    "realpath rev "
+    "sed seq sha256sum shuf sort stat sum tac tail tee test tr true tsort uname uniq wc xargs";
+/* They change files, and do nothing where the script sees those of the machine. */
+static const char changers[] = "chmod cp ln mv rm rmdir split touch";
+/* Recorded with their words, they do nothing. */
+static const char launchers[] = "torchrun deepspeed accelerate colossalai python python2 python3 python3.8 "
+                                "python3.9 python3.10 python3.11 python3.12 python3.13 "
+                                "llamafactory-cli axolotl nemo nemorun";
+/* They run the first of their words that is a program of the sandbox or a script. */
+static const char runners[] = "srun mpirun mpiexec orterun prun aprun jsrun flux numactl nsys ncu timeout "
+                              "nohup sudo stdbuf taskset nice ionice time "
+                              "setsid singularity apptainer docker podman enroot pyxis conda poetry uv";
+
+/* First line of every program that is a script: bash, which reads no file of the user's. */
+#define HEAD "#!@R" SS_SANDBOX_REAL "/bash -p\n"
+#define RECORD                                                                                               \
+    "n=0; until @R" SS_SANDBOX_REAL "/mkdir @R" SS_SANDBOX_CALLS                                             \
+    "/$n 2>/dev/null || ((n > 9999)); do n=$((n+1)); done\n"                                                 \
+    "at=@R" SS_SANDBOX_CALLS "/$n\n"
+
+static const char launcher_text[] =
+    HEAD "case \"${0##*/} ${1-}\" in python*' -c'|python*' -'|python*' -V'|python*' --version'|python*' ')\n"
+         "  [ -x @R" SS_SANDBOX_REAL "/python3 ] && exec @R" SS_SANDBOX_REAL "/python3 \"$@\";; esac\n" RECORD
+         "printf '%s' \"${STEPSIM_RUNNER-}\" > $at/by\n"
+         "printf '%s\\0' \"${0##*/}\" \"$@\" > $at/launcher\n";
+
+static const char runner_text[] =
+    HEAD RECORD "printf '%s' \"${STEPSIM_RUNNER-}\" > $at/by\n"
+                "own=(\"${0##*/}\")\n"
+                "while (($#)); do\n"
+                "  case $1 in -*) ;; *) [ -x @R" SS_SANDBOX_PROGRAMS
+                "/\"${1##*/}\" ] && break; [ -f \"$1\" ] && break;; esac\n"
+                "  own+=(\"$1\"); shift\n"
+                "done\n"
+                "printf '%s\\0' \"${own[@]}\" > $at/runner\n"
+                "export STEPSIM_RUNNER=$n\n"
+                "(($#)) || exit 0\n"
+                "name=${1##*/}; [ -x @R" SS_SANDBOX_PROGRAMS
+                "/\"$name\" ] && { shift; exec @R" SS_SANDBOX_PROGRAMS "/\"$name\" \"$@\"; }\n"
+                "exec @R" SS_SANDBOX_PROGRAMS "/bash \"$@\"\n";
+
+/* sbatch: the batch script is a file or comes on stdin; its #SBATCH lines are words of the command, too. */
+static const char sbatch_text[] =
+    HEAD RECORD "own=(sbatch); wrap=\n"
+                "while (($#)); do\n"
+                "  case $1 in --wrap) wrap=$2; shift;; --wrap=*) wrap=${1#--wrap=};; -*) own+=(\"$1\");; *) "
+                "[ -f \"$1\" ] && break; own+=(\"$1\");; esac\n"
+                "  shift\n"
+                "done\n"
+                "if [ -n \"$wrap\" ]; then printf '%s\\n' \"$wrap\" > $at/batch; set -- $at/batch\n"
+                "elif ! (($#)); then @R" SS_SANDBOX_REAL "/cat > $at/batch; set -- $at/batch; fi\n"
+                "while read -r mark rest; do case $mark in '#SBATCH') own+=($rest);; esac; done < \"$1\"\n"
+                "printf '%s' \"${STEPSIM_RUNNER-}\" > $at/by\n"
+                "printf '%s\\0' \"${own[@]}\" > $at/runner\n"
+                "export STEPSIM_RUNNER=$n\n"
+                "echo Submitted batch job 1\n"
+                "exec @R" SS_SANDBOX_PROGRAMS "/bash \"$@\"\n";
+
+/* Posix mode would stop a script at the first missing file, and reads no BASH_ENV. */
+static const char sh_text[] = HEAD "exec @R" SS_SANDBOX_PROGRAMS "/bash \"$@\"\n";
+static const char nothing_text[] = HEAD "exit 0\n";
+static const char hostname_text[] = HEAD "echo node0\n";
+static const char user_text[] = HEAD "echo user\n";
+static const char cores_text[] = HEAD "echo 64\n";
+static const char gpus_text[] = HEAD "for ((i = 0; i < @G; i++)); do echo \"GPU $i: GPU\"; done\n";
+static const char hosts_text[] =
+    HEAD "[ \"${2-}\" = hostnames ] && for ((i = 0; i < @N; i++)); do echo node$i; done\nexit 0\n";
+
+/* What bash reads before each script: names that are nobody's do nothing, folders that are missing are made. Files of the real
+ * machine are missing, so what fails is no reason to stop, whatever the script sets. */
+static const char start_text[] =
+    "trap 'builtin set +eu +o pipefail' DEBUG; set -T\n"
+    "command_not_found_handle() {\n"
+    "local n=0; until @R" SS_SANDBOX_REAL "/mkdir @R" SS_SANDBOX_CALLS
+    "/$n 2>/dev/null || ((n > 9999)); do n=$((n+1)); done\n"
+    "printf '%s\\0' \"$@\" > @R" SS_SANDBOX_CALLS "/$n/nothing; return 0; }\n"
+    "cd() { builtin cd \"$@\" 2>/dev/null && return; eval \"local to=\\${$#-}\"\n"
+    "case $to in ''|-) return 0;; esac\n"
+    "@R" SS_SANDBOX_REAL "/mkdir -p -- \"$to\" 2>/dev/null\n"
+    "local n=0; until @R" SS_SANDBOX_REAL "/mkdir @R" SS_SANDBOX_CALLS
+    "/$n 2>/dev/null || ((n > 9999)); do n=$((n+1)); done\n"
+    "printf '%s\\0' \"$to\" > @R" SS_SANDBOX_CALLS "/$n/folder\n"
+    "builtin cd -- \"$to\" 2>/dev/null || return 0; }\n"
+    "source() { if [ -r \"${1-}\" ]; then builtin source \"$@\"; else command_not_found_handle "
+    "\"${1-source}\"; fi; }\n"
+    ".() { source \"$@\"; }\n";
+
+static const struct {
+    const char *names, *text;
+} scripts[] = {
+    {launchers, launcher_text},
+    {runners, runner_text},
+    {"sbatch salloc", sbatch_text},
+    {"sh dash", sh_text},
+    {"sleep sync wait clear", nothing_text},
+    {"hostname", hostname_text},
+    {"whoami", user_text},
+    {"nproc", cores_text},
+    {"nvidia-smi rocm-smi", gpus_text},
+    {"scontrol", hosts_text},
+};
+
+struct tree {
+    const struct ss_sandbox *box;
+    const char *base, *inside;
+    char *what; /* [4096]: path at which it failed */
+};
+
+static const char *at(struct tree *t, const char *below, const char *name)
+{
+    snprintf(t->what, 4096, "%s%s%s%s", t->base, below, name[0] ? "/" : "", name);
+    return t->what;
+}
+
+static int make_folders(struct tree *t)
+{
+    static const char *const folders[] = {
+        "/.stepsim", SS_SANDBOX_PROGRAMS, SS_SANDBOX_REAL, SS_SANDBOX_CALLS, SS_SANDBOX_WORK,
+        "/home",     SS_SANDBOX_HOME,     "/tmp"};
+
+    for (size_t i = 0; i < SS_ARRAY_LEN(folders); i++)
+        if (mkdir(at(t, folders[i], ""), 0777) || chmod(t->what, 0777))
+            return errno;
+    return 0;
+}
+
+/* Text with the path of the tree for @R, GPUs of a node for @G, nodes for @N. */
+static int write_text(struct tree *t, FILE *f, const char *text)
+{
+    for (const char *p = text; *p; p++)
+        if (p[0] == '@' && p[1] && strchr("RGN", p[1]))
+            switch (*++p) {
+            case 'R': fputs(t->inside, f); break;
+            case 'G': fprintf(f, "%d", t->box->gpus_per_node); break;
+            default: fprintf(f, "%d", t->box->nodes); break;
+            }
+        else
+            fputc(*p, f);
+    return ferror(f);
+}
+
+/* A script that everybody may run. */
+static int write_script(struct tree *t, const char *below, const char *name, const char *text)
+{
+    FILE *f = fopen(at(t, below, name), "w");
+
+    if (!f)
+        return errno;
+    int bad = write_text(t, f, text);
+    if (fclose(f) || bad)
+        return EIO;
+    return chmod(t->what, 0755) ? errno : 0;
+}
+
+/* The program of that name of this machine, as a path without links. */
+static int find_program(const char *name, size_t len, char path[4096])
+{
+    static const char *const folders[] = {"/usr/bin", "/bin", "/usr/local/bin"};
+    char link[4096];
+
+    for (size_t i = 0; i < SS_ARRAY_LEN(folders); i++) {
+        snprintf(link, sizeof link, "%s/%.*s", folders[i], (int)len, name);
+        if (access(link, X_OK) == 0 && realpath(link, path))
+            return 1;
+    }
+    return 0;
+}
+
+/* A copy: a program of another user's folder may be read there, and bind mounts would be one for each. */
+static int copy_program(struct tree *t, const char *from, const char *below, const char *name)
+{
+    char block[65536];
+    int in = open(from, O_RDONLY | O_CLOEXEC), out = -1, bad = 0;
+    ssize_t got = 0;
+
+    if (in < 0)
+        return 0; /* one that may not be read does nothing */
+    out = open(at(t, below, name), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0755);
+    while (out >= 0 && !bad && (got = read(in, block, sizeof block)) > 0)
+        bad = write(out, block, (size_t)got) != got;
+    bad |= out < 0 || got < 0 || fchmod(out, 0755);
+    int why = bad ? errno : 0;
+    close(in);
+    if (out >= 0)
+        close(out);
+    return why;
+}
+
+static int add_program(struct tree *t, const char *name, size_t len, const char *below)
+{
+    char path[4096], own[64];
+
+    snprintf(own, sizeof own, "%.*s", (int)len, name);
+    if (!find_program(name, len, path))
+        return 0;
+    if (t->inside[0]) /* the machine's own file system is seen */
+        return symlink(path, at(t, below, own)) ? errno : 0;
+    return copy_program(t, path, below, own);
+}
+
+static int add_tools(struct tree *t)
+{
+    int rc = add_program(t, "bash", 4, SS_SANDBOX_REAL);
+
+    for (const char *p = "mkdir cat python3"; !rc && *p; p += strcspn(p, " "), p += strspn(p, " "))
+        rc = add_program(t, p, strcspn(p, " "), SS_SANDBOX_REAL);
+    rc = rc ? rc : add_program(t, "bash", 4, SS_SANDBOX_PROGRAMS);
+    for (const char *p = tools; !rc && *p; p += strcspn(p, " "), p += strspn(p, " "))
+        rc = add_program(t, p, strcspn(p, " "), SS_SANDBOX_PROGRAMS);
+    for (const char *p = t->inside[0] ? "" : changers; !rc && *p; p += strcspn(p, " "), p += strspn(p, " "))
+        rc = add_program(t, p, strcspn(p, " "), SS_SANDBOX_PROGRAMS);
+    return rc;
+}
+
+static int add_scripts(struct tree *t)
+{
+    int rc = 0;
+
+    for (size_t i = 0; i < SS_ARRAY_LEN(scripts) && !rc; i++)
+        for (const char *p = scripts[i].names; !rc && *p; p += strcspn(p, " "), p += strspn(p, " ")) {
+            char name[64];
+            snprintf(name, sizeof name, "%.*s", (int)strcspn(p, " "), p);
+            rc = write_script(t, SS_SANDBOX_PROGRAMS, name, scripts[i].text);
+        }
+    return rc ? rc : write_script(t, "/.stepsim", "start", start_text);
+}
+
+int ss_sandbox_tree(const struct ss_sandbox *box, const char *base, const char *inside, char what[4096])
+{
+    struct tree t = {box, base, inside, what};
+    int rc = make_folders(&t);
+
+    rc = rc ? rc : add_tools(&t);
+    return rc ? rc : add_scripts(&t);
+}

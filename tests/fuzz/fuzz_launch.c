@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Any script, and any record of calls behind a zero byte, as a sandbox may send them: words of a job, or a message. */
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "import/import.h"
+#include "import/sandbox.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    const struct ss_launch launch = {.script = "job.sh"};
+    struct ss_words words = {0};
+    struct ss_notes notes = {0};
+    struct ss_calls calls = {0};
+    struct ss_error err = {0};
+    char *text = malloc(size + 1);
+    if (!text)
+        return 0;
+    memcpy(text, data, size);
+    text[size] = '\0';
+    size_t script = strlen(text);
+    int rc = script < size ? ss_calls_take(&calls, text + script + 1, size - script - 1, &err) : 0;
+    if (!rc)
+        rc = ss_launch_words(&words, &launch, text, &calls, &notes, &err);
+    if (rc && !err.message[0])
+        abort();
+    ss_words_free(&words);
+    ss_calls_free(&calls);
+    ss_notes_free(&notes);
+    free(text);
+    return 0;
+}

@@ -1,0 +1,190 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+# usage: launch.py PROGRAM FOLDER
+# `--launch`: jobs of launch scripts (FOLDER) as a shell starts them, and scripts that mean harm, which do none.
+import json
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+
+PROGRAM, FOLDER = sys.argv[1:3]
+HERE = ["--platform", "h100", "--engine", "native", "--json"]
+FLAGS = ["--num-layers", "32", "--hidden-size", "4096", "--num-attention-heads", "32", "--seq-length", "2048",
+         "--max-position-embeddings", "2048", "--micro-batch-size", "1", "--global-batch-size", "128", "--bf16", "--vocab-size", "50257"]
+LAYOUT = ["--tensor-model-parallel-size", "4", "--pipeline-model-parallel-size", "4"]
+LAUNCH = "torchrun --nnodes 4 --nproc_per_node 8 pretrain_gpt.py " + " ".join(FLAGS + LAYOUT) + "\n"
+
+
+def run(*words, **more):
+    return subprocess.run([PROGRAM, "run", *words], capture_output=True, text=True, **more)
+
+
+def kept_apart():
+    """Whether this machine gives namespaces at all."""
+    with tempfile.NamedTemporaryFile("w", suffix=".sh") as f:
+        f.write(LAUNCH)
+        f.flush()
+        return "namespaces" not in run(*HERE, "--launch", f.name).stderr
+
+
+@unittest.skipUnless(kept_apart(), "the kernel gives no namespaces")
+class Launch(unittest.TestCase):
+    def setUp(self):
+        self.folder = tempfile.mkdtemp()
+        os.chmod(self.folder, 0o755)
+
+    def tearDown(self):
+        shutil.rmtree(self.folder)
+
+    def script(self, text, name="job.sh"):
+        path = os.path.join(self.folder, name)
+        with open(path, "w") as f:
+            f.write(text)
+        return path
+
+    def result(self, *words):
+        r = run(*HERE, *words)
+        self.assertEqual(r.returncode, 0, r.stdout + r.stderr)
+        return json.loads(r.stdout)
+
+    def refused(self, *words, status=3):
+        r = run(*HERE[:-1], *words)
+        self.assertEqual((r.returncode, r.stdout), (status, ""), r.stderr)
+        self.assertEqual(r.stderr.count("\n"), 1, r.stderr)
+        return r.stderr
+
+    def same_as(self, got, *words):
+        want = self.result("--nodes", "4", *FLAGS, *words)
+        self.assertEqual(got["iteration_ms"], want["iteration_ms"])
+        self.assertEqual(got["memory"]["peak_mib"], want["memory"]["peak_mib"])
+
+    # ---- jobs ----
+
+    def test_arrays_and_arguments(self):
+        got = self.result("--launch", f"{FOLDER}/arrays.sh", "/data/ckpt", "vocab.json")
+        self.same_as(got, "--tp", "4", "--pp", "4")
+        got = self.result("--env", "NUM_NODES=2", "--launch", f"{FOLDER}/arrays.sh", "/data", "v.json")
+        self.assertEqual(got["gpus"], 16)
+
+    def test_slurm(self):
+        got = self.result("--launch", f"{FOLDER}/slurm.sh")
+        self.same_as(got, "--tp", "4", "--pp", "4")
+        self.assertTrue(any("did nothing: module, /opt/conda/bin/activate" in n for n in got["warnings"]), got["warnings"])
+        self.assertEqual(self.result("--nodes", "2", "--launch", f"{FOLDER}/slurm.sh")["gpus"], 16)
+
+    def test_a_process_a_gpu(self):
+        for runner in ("srun", "mpirun"):
+            with self.subTest(runner=runner):
+                self.same_as(self.result("--launch", f"{FOLDER}/tasks.sh", runner), "--tp", "4", "--pp", "4")
+
+    def test_several_jobs(self):
+        self.assertIn("starts 2 different jobs", self.refused("--launch", f"{FOLDER}/loop.sh"))
+        self.same_as(self.result("--call", "2", "--launch", f"{FOLDER}/loop.sh"), "--tp", "4", "--pp", "4")
+        self.assertIn("starts 2 jobs", self.refused("--call", "3", "--launch", f"{FOLDER}/loop.sh", status=2))
+
+    def test_the_command_line_beats_the_script(self):
+        got = self.result("--launch", f"{FOLDER}/arrays.sh", "/data", "v.json", "--pp", "2", "--tp", "4")
+        self.same_as(got, "--tp", "4", "--pp", "2")
+
+    def test_a_flag_names_its_line(self):
+        path = self.script("# a job\n" + LAUNCH.replace("--bf16", "--bf16 --no-such-flag 3"))
+        self.assertIn("job.sh:2: ", self.refused("--launch", path))
+
+    def test_a_result_has_the_words(self):
+        out = os.path.join(self.folder, "run.json")
+        with open(out, "w") as f:
+            json.dump(self.result("--launch", f"{FOLDER}/arrays.sh", "/data", "v.json"), f)
+        self.same_as(self.result("--job", out), "--tp", "4", "--pp", "4")
+
+    def test_what_is_not_set_is_named(self):
+        path = self.script(LAUNCH.replace("--nnodes 4", "--nnodes $REPLICAS --master_addr $MASTER_ADDR"))
+        self.assertIn("REPLICAS", self.refused("--launch", path))
+        self.same_as(self.result("--env", "REPLICAS=4", "--launch", path), *LAYOUT)
+
+    def test_errors(self):
+        self.assertIn("cannot read", self.refused("--launch", os.path.join(self.folder, "none.sh"), status=3))
+        self.assertIn("called no launcher", self.refused("--launch", self.script("exit 1\n")))
+        self.assertIn("is of --launch", self.refused("--env", "A=1", status=2))
+        self.assertIn("NAME=VALUE", self.refused("--env", "A", "--launch", "x", status=2))
+        path = self.script("--launch x.sh\n", "flags.args")
+        self.assertIn("flags.args:1: ", self.refused("--job", path))
+
+    # ---- harm ----
+
+    def survives(self, *lines, launched=True, seconds=15):
+        """Runs the lines before a launcher. Nothing of the machine changes, and no process is left."""
+        kept = self.script("kept\n", "kept")
+        path = self.script("".join(line + "\n" for line in lines) + LAUNCH)
+        before = self.tree()
+        begin = time.monotonic()
+        r = run(*HERE, "--launch", path)
+        self.assertLess(time.monotonic() - begin, seconds + 10)
+        self.assertEqual(r.returncode == 0, launched, r.stdout[:500] + r.stderr)
+        self.assertEqual(self.tree(), before)
+        self.assertEqual(pathlib.Path(kept).read_text(), "kept\n")
+        for pid in filter(str.isdigit, os.listdir("/proc")):
+            try:
+                self.assertNotIn(path.encode(), pathlib.Path(f"/proc/{pid}/cmdline").read_bytes(), pid)
+            except OSError:
+                pass
+
+    def tree(self):
+        return sorted((n, os.stat(os.path.join(self.folder, n)).st_mtime_ns) for n in os.listdir(self.folder))
+
+    def test_rm_of_what_is_not_set(self):
+        self.survives('rm -rf "$UNSET/"*', f'rm -rf "{self.folder}"', "rm -rf ~ .")
+
+    def test_absolute_paths(self):
+        self.survives(f"echo x > {self.folder}/kept", f"/bin/rm -f {self.folder}/kept", f"cp /dev/null {self.folder}/new",
+                      f"echo x > {self.folder}/../stepsim-escaped", f"perl -e 'unlink \"{self.folder}/kept\"'")
+        self.assertFalse(os.path.exists(f"{self.folder}/../stepsim-escaped"))
+
+    def test_the_whole_file_system(self):
+        self.survives("/bin/rm -rf --no-preserve-root / 2>/dev/null")
+
+    def test_background_processes(self):
+        self.survives("(while true; do :; done) &", "nohup setsid bash -c 'while true; do :; done' &", "disown")
+
+    def test_fork_bomb(self):
+        self.survives("f() { f | f & }; f")
+
+    def test_no_end(self):
+        self.survives("while true; do :; done", launched=False)
+
+    def test_endless_output(self):
+        self.survives("perl -e 'print \"x\" x 1000 for 1 .. 100000'", "cat /dev/zero > fill")
+
+    def test_no_network(self):
+        self.survives("(echo > /dev/tcp/127.0.0.1/22) 2>/dev/null && exit 5", "curl http://127.0.0.1 | sh")
+
+    def test_no_other_processes(self):
+        self.survives("kill -9 -1", f"kill -9 {os.getpid()}")
+
+    def test_no_rights(self):
+        self.survives("[ $(id -u) != 0 ] || exit 5", "cat /etc/shadow && exit 6", "mkdir /proc/x && exit 7")
+
+    def test_nothing_is_left_in_the_temporary_folder(self):
+        room = os.path.join(self.folder, "tmp")
+        os.mkdir(room)
+        run(*HERE, "--launch", self.script(LAUNCH), env={**os.environ, "TMPDIR": room})
+        self.assertEqual(os.listdir(room), [])
+
+
+class Trusted(unittest.TestCase):
+    def test_trust(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "job.sh")
+            with open(path, "w") as f:
+                f.write(f"rm -rf {folder}\nset -e\nfalse\n" + LAUNCH)
+            r = run(*HERE, "--trust", "--launch", path, env={**os.environ, "TMPDIR": folder})
+            self.assertEqual(r.returncode, 0, r.stdout + r.stderr)
+            self.assertEqual(os.listdir(folder), ["job.sh"])
+
+
+if __name__ == "__main__":
+    unittest.main(argv=sys.argv[:1])
