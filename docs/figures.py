@@ -27,6 +27,9 @@ A list has the columns that its first line names, of all rows that its second li
     -->
     <!-- rows end -->
 
+In validation/README.md the number behind a table's name is that of its rows; in platforms/README.md, of a table whose first line names cards of platforms/cards, each row whose first cell names props
+has the cards' values.
+
 Figures: n, mean, median, worst (all of the error without its sign), bias (with it), least and most (with it), range (both),
 right ("3 of 4" outcomes). `mean.1` has one digit. Rows: COLUMN=PATTERN,... or COLUMN!=PATTERN,... of shell patterns, `dense`,
 `mixtures`; only rows whose quality counts (ok, inferred-precision, A, B), unless `quality=` or `all` is said.
@@ -165,6 +168,53 @@ def listed(lines, rows):
     return out
 
 
+def read_card(name):
+    """Props of a card, over those of its base; its own word of what is assumed."""
+    with open(os.path.join(ROOT, "platforms", "cards", name + ".xml"), encoding="utf-8") as f:
+        props = dict(re.findall(r'<prop id="([^"]+)" value="([^"]*)"', f.read()))
+    base = props.pop("ss.card.base", None)
+    return dict(read_card(base), **props) if base else props
+
+
+def card_values(card, ids):
+    """Cell of a card for some props: one value where all are alike, - where it has none or not the precision."""
+    cells = []
+    for i in ids:
+        value = card.get(i)
+        of = re.search(r"\.(fp32|fp16|bf16|fp8|fp4|mxfp8|fp8_blocks)$", i)
+        peak = card.get("ss.peak." + of[1].replace("mxfp8", "fp8").replace("_blocks", "")) if of else "1"
+        if value in (None, "0f") or peak in (None, "0f"):
+            cells.append("-")
+        else:
+            cells.append(value + (" (a)" if i[3:] in card.get("ss.assumed", "").split() else ""))
+    return cells[0] if len(set(cells)) == 1 else ", ".join(cells)
+
+
+def cards(text):
+    """A document in which every table with cards for columns has their values."""
+    names = {os.path.basename(n)[:-4]: read_card(os.path.basename(n)[:-4]) for n in glob.glob(os.path.join(ROOT, "platforms/cards/*.xml"))}
+    columns, out = [], []
+    for line in text.splitlines():
+        cells = [c.strip() for c in re.split(r"(?<!\\)\|", line.strip())[1:-1]] if line.startswith("|") else []
+        if not cells:
+            columns = []
+        elif len(cells) > 2 and all(c.lower() in names for c in cells[1:-1]):
+            columns = [names[c.lower()] for c in cells[1:-1]]
+        elif columns and re.findall(r"`(ss\.[a-z0-9_.]+)`", cells[0]):
+            ids = re.findall(r"`(ss\.[a-z0-9_.]+)`", cells[0])
+            line = "| %s | %s | %s |" % (cells[0], " | ".join(card_values(c, ids) for c in columns), cells[-1])
+        out.append(line)
+    return "\n".join(out) + "\n"
+
+
+def counts(text):
+    """A document in which the number behind each table's name is that of its rows."""
+    def counted(match):
+        with open(os.path.join(ROOT, "validation", match[1]), encoding="utf-8") as f:
+            return "| %s | %d |" % (match[1], sum(1 for _ in csv.reader(f)) - 1)
+    return re.sub(r"^\| ([a-z0-9-]+\.csv) \| \d+ \|", counted, text, flags=re.M)
+
+
 def fill(text, rows):
     """The document with today's figures."""
     text = re.sub(r"<!--= (.*?) -->.*?<!--=-->",
@@ -183,7 +233,8 @@ def main(words):
         with open(name, encoding="utf-8") as f:
             text = f.read()
         try:
-            now = fill(text, rows)
+            own = {"platforms": cards, "validation": counts}.get(os.path.basename(os.path.dirname(os.path.abspath(name))))
+            now = fill(own(text) if own else text, rows)
         except Wrong as wrong:
             sys.exit("%s: %s" % (os.path.relpath(name, ROOT), wrong))
         if now == text:

@@ -27,14 +27,6 @@ part() {
         index($0, mark "begin") { while ((getline line < file) > 0) print line; skip = 1 }' "$document" > "$new"
     cp "$new" "$document"
 }
-# shown COMMAND...: the command as typed and what it prints, of a run what it says before the stages
-shown() {
-    echo '```'
-    echo "$ stepsim $*" | fold -s -w 110 | sed '$!s/ *$/ \\/; 2,$s/^/      /'
-    "$program" "$@" | sed '/^Stage,/,$c ...'
-    echo '```'
-}
-
 "$program" validate --update > /dev/null 2>&1
 sh docs/guide/pictures.sh "$program"
 python3 tests/structure.py "$(dirname "$program")" . --svg docs/design/rooms.svg
@@ -50,10 +42,7 @@ page docs/reference/models.md python3 docs/models.py "$program"
 sh tests/consumer/examples.sh "$(dirname "$program")" . --update # docs/reference/api.md
 part cluster docs/guide/schedules.md sh docs/guide/schedules.sh "$program"
 
-part experts README.md shown sweep --job workloads/jobs/qwen3-30b-16.args --vary ep=4,8,16 --vary tp=1,2 --sequence-parallel
-part example README.md shown run --job workloads/jobs/8b-16.args
-part sweep README.md shown sweep --job workloads/jobs/70b-14.args --vary nodes=8,16 --vary vp=1,2,5
-
+python3 tests/documents.py "$program" . --update # what commands print in README and guide
 part tables docs/design/validation.md sh docs/design/validation-tables.sh "$program"
 part growth docs/design/validation.md python3 docs/design/growth.py "$program"
 part fitted docs/reference/model.md python3 docs/reference/fits.py "$program" fitted

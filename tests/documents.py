@@ -1,0 +1,173 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""usage: documents.py PROGRAM SOURCE [--update] [DOCUMENT...]
+
+Types what the documents say. Every line of a fenced block that begins with `stepsim` or `$ stepsim` is run, with what continues
+it, in the order of the document and in one folder for each, which begins as a fresh clone looks (links to its folders).
+A command must end with 0 or 1 (a job that does not fit is an answer), or as its comment says (`exits 3`). Where the
+block shows what a command prints, behind `$ `, that is compared: all of it, or the first paragraphs before a line `...`.
+--update writes what they print into the documents.
+Commands in a sentence (`stepsim schedule search`) must exist, and their options, too.
+`cat > FILE <<END` makes a file; what cannot be had here has a stand-in.
+"""
+import glob
+import os
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+import tempfile
+
+DOCUMENTS = ("README.md", "docs/*/*.md", "*/README.md", "CONTRIBUTING.md")
+HISTORY = ("docs/design/calibration-log.md",)
+# Files that a reader has and a test has not
+STAND_INS = {"node.xml": "tests/unit/data/lstopo-h100-8.xml", "probe.csv": "validation/microbench.csv", "my-runs.csv": "validation/foreign.csv"}
+# Flags of jobs are not options of a verb; these commands take them
+TAKE_JOBS = ("run", "plan", "sweep", "program write", "schedule search", "schedule compare", "validate", "calibrate")
+
+
+def blocks(lines):
+    """(first, end) of the lines of each fenced block, and of those that four spaces tell apart."""
+    inside, plain = None, None
+    for at, line in enumerate(lines + [""]):
+        if line.lstrip().startswith("```"):
+            if inside is not None:
+                yield inside, at
+            inside = at + 1 if inside is None else None
+        elif inside is None and line.startswith("    ") and line.strip():
+            plain = at if plain is None else plain
+        elif plain is not None:
+            yield plain, at
+            plain = None
+
+
+def typed(lines, first, end):
+    """(command, first and end of the lines that show what it prints, or None) of a block; files of `cat >` are commands, too."""
+    found, shows, at = [], any(line.startswith("$ ") for line in lines[first:end]), first
+    while at < end:
+        line = lines[at].strip() if lines[at].startswith("    ") and not shows else lines[at]
+        at += 1
+        start = line[2:] if line.startswith("$ ") else line
+        if re.match(r"cat > \S+ <<", start):
+            stop = lines.index(re.search(r"<<\s*'?(\w+)'?", start)[1], at)
+            found.append(("\n".join([start] + lines[at:stop + 1]), None))
+            at = stop + 1
+            continue
+        if not re.match(r"stepsim\s", start) or (shows and not line.startswith("$ ")):
+            continue
+        while start.endswith("\\"):
+            start = start[:-1] + lines[at].strip()
+            at += 1
+        prints = None
+        if shows:
+            begin = at
+            while at < end and not lines[at].startswith("$ "):
+                at += 1
+            prints = (begin, at)
+        found.append((start, prints))
+    return found
+
+
+def wanted(shown, text):
+    """What a document should show of a command that prints the text: all, or as many paragraphs as before, and a line `...`."""
+    real = text.rstrip("\n").split("\n")
+    if "..." not in shown:
+        return real
+    many = len([p for p in "\n".join(shown[:shown.index("...")]).split("\n\n") if p.strip()])
+    return "\n\n".join("\n".join(real).split("\n\n")[:many]).split("\n") + ["", "..."]
+
+
+def alike(lines):
+    """Error bands move with every row of validation/; --update writes them."""
+    return [re.sub(r" \+-[0-9.]* %", "", x).rstrip() for x in lines if not re.match(r"expect |  \(by |    .* within that error", x)]
+
+
+def run(lines, program, folder):
+    """What is wrong with the document's commands; their number; new lines for parts of the document."""
+    wrong, ran, parts = [], 0, []
+    env = dict(os.environ, PATH=os.path.dirname(program) + ":" + os.environ["PATH"], LC_ALL="C")
+    for first, end in blocks(lines):
+        for command, prints in typed(lines, first, end):
+            if re.search(r" [A-Z]+(\.\.\.)?( |$)", command.split("#")[0]) and not command.startswith("cat"):
+                continue # a usage, not a command
+            said = re.search(r"#.*exits (\d)", command)
+            answer = subprocess.run(["sh", "-c", command], cwd=folder, env=env, capture_output=True, text=True, stdin=subprocess.DEVNULL)
+            ran += 1
+            if answer.returncode not in ((int(said[1]),) if said else (0, 1)):
+                wrong.append("%s\n    exits %d: %s" % (command, answer.returncode, answer.stderr.strip().split("\n")[-1]))
+            elif prints:
+                shown = lines[prints[0]:prints[1]]
+                now = wanted(shown, answer.stdout)
+                parts.append((prints, now))
+                for old, new in zip(alike(shown) + [""] * len(now), alike(now)):
+                    if old != new:
+                        wrong.append("%s\n    shows:  %s\n    prints: %s" % (command, old, new))
+                        break
+    return wrong, ran, parts
+
+
+def known(program):
+    """{command and verb: its options} of `help --options`."""
+    options = {}
+    for line in subprocess.run([program, "help", "--options"], capture_output=True, text=True, check=True).stdout.splitlines():
+        cells = line.split("\t")
+        name = cells[0] if cells[1] == "-" else cells[0] + " " + cells[1]
+        options.setdefault(name, set()).update(cells[3:5])
+    return options
+
+
+def named(lines, options):
+    """What commands in sentences are not, or have not."""
+    wrong = []
+    text = re.sub(r"^```.*?^```", "", "\n".join(lines), flags=re.S | re.M)
+    for command in re.findall(r"`stepsim ([^`]+)`", text):
+        words = command.split("|")[0].split()
+        verb = " ".join(words[:2]) if " ".join(words[:2]) in options else words[0]
+        if words[0].startswith("-"):
+            if words[0] not in ("--help", "--version"):
+                wrong.append("stepsim %s\n    has no command" % command)
+        elif verb not in options:
+            if not any(name.startswith(words[0]) for name in options):
+                wrong.append("stepsim %s\n    is no command" % command)
+        elif verb not in TAKE_JOBS:
+            for word in words:
+                if re.match(r"--\w", word) and word.split("=")[0] not in options[verb] | {"--help"}:
+                    wrong.append("stepsim %s\n    has no option %s" % (command, word))
+    return wrong
+
+
+def fresh(source, folder):
+    """A folder as a clone is: what is read is a link, so that nothing is written there."""
+    for name in ("workloads", "platforms", "validation", "docs"):
+        os.symlink(os.path.join(source, name), os.path.join(folder, name))
+    for name, stand_in in STAND_INS.items():
+        shutil.copy(os.path.join(source, stand_in), os.path.join(folder, name))
+
+
+def main():
+    program, source, update = os.path.abspath(sys.argv[1]), os.path.abspath(sys.argv[2]), "--update" in sys.argv
+    documents = [w for w in sys.argv[3:] if w != "--update"] or sorted(
+        {os.path.relpath(n, source) for d in DOCUMENTS for n in glob.glob(os.path.join(source, d))} - set(HISTORY))
+    options, bad, total = known(program), 0, 0
+    for document in documents:
+        with open(os.path.join(source, document), encoding="utf-8") as f:
+            lines = f.read().split("\n")
+        with tempfile.TemporaryDirectory() as folder:
+            fresh(source, folder)
+            wrong, ran, parts = run(lines, program, folder)
+        if update and parts:
+            for (first, end), now in reversed(parts):
+                lines[first:end] = now
+            with open(os.path.join(source, document), "w", encoding="utf-8") as f:
+                f.write("\n".join(lines))
+        wrong = named(lines, options) + [w for w in wrong if not update or "    shows:" not in w]
+        total += ran
+        bad += len(wrong)
+        for line in wrong:
+            print("%s: %s" % (document, line))
+    print("%d commands, %d wrong; what is shown otherwise: tests/documents.py PROGRAM SOURCE --update" % (total, bad))
+    sys.exit(1 if bad or not total else 0)
+
+
+main()
