@@ -106,6 +106,13 @@ class Launch(unittest.TestCase):
         self.assertIn("REPLICAS", self.refused("--launch", path))
         self.same_as(self.result("--env", "REPLICAS=4", "--launch", path), *LAYOUT)
 
+    def test_a_folder_of_one_user(self):
+        os.chmod(self.folder, 0o700)
+        self.script("LAYERS=32\n", "model.sh")
+        path = self.script("source ./model.sh; . $(dirname $0)/model.sh\n" + LAUNCH.replace("--num-layers 32", "--num-layers $LAYERS"))
+        os.chmod(path, 0o600)
+        self.same_as(self.result("--launch", path), *LAYOUT)
+
     def test_errors(self):
         self.assertIn("cannot read", self.refused("--launch", os.path.join(self.folder, "none.sh"), status=3))
         self.assertIn("called no launcher", self.refused("--launch", self.script("exit 1\n")))
@@ -154,7 +161,7 @@ class Launch(unittest.TestCase):
         self.survives("f() { f | f & }; f")
 
     def test_no_end(self):
-        self.survives("while true; do :; done", launched=False)
+        self.survives("while true; do :; done", launched=False, seconds=20)
 
     def test_endless_output(self):
         self.survives("perl -e 'print \"x\" x 1000 for 1 .. 100000'", "cat /dev/zero > fill")

@@ -12,7 +12,7 @@
 
 /* Words that a launch command must have in common with the flags of a job, so that it is one. */
 #define ENOUGH_FLAGS 3
-#define SECONDS 10.0
+#define SECONDS 20.0
 /* How often a script runs, once more where it called programs by paths that are then made. */
 #define TURNS 3
 #define MAX_SCRIPT_BYTES (1u << 20)

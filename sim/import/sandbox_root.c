@@ -22,6 +22,7 @@
 #define NOBODY 65534
 #define PROCESSES 512
 #define MAX_NEIGHBOURS 2000
+#define MAX_COPY (1 << 20)
 #define SIZE "size=128m,nr_inodes=20000,mode=755"
 
 /* What the kernel's mount_setattr(2) takes, Linux 5.12 and later. */
@@ -200,8 +201,37 @@ static int link_neighbours(const char *base, const char *folder, char what[4096]
     return rc;
 }
 
+/* Whether who has no rights may read the folder and the script. */
+static int is_open(const char *folder, const char *script)
+{
+    struct stat st, file;
+
+    return !stat(folder, &st) && !stat(script, &file) &&
+           (st.st_mode & (S_IROTH | S_IXOTH)) == (S_IROTH | S_IXOTH) && (file.st_mode & S_IROTH);
+}
+
+/* Copies of the files in a folder that root alone may read; what is large is no script. */
+static int copy_folder(const char *base, const char *folder, char what[4096])
+{
+    int left = MAX_NEIGHBOURS, rc = make_path(base, folder, what);
+    DIR *dir = rc ? NULL : opendir(folder);
+    char from[4096];
+
+    for (struct dirent *e; dir && !rc && left > 0 && (e = readdir(dir)) != NULL; left--) {
+        struct stat st;
+        if (snprintf(from, sizeof from, "%s/%s", folder, e->d_name) >= (int)sizeof from || stat(from, &st) ||
+            !S_ISREG(st.st_mode) || st.st_size > MAX_COPY)
+            continue;
+        snprintf(what, 4096, "%s%s", base, from);
+        rc = ss_sandbox_copy(from, what);
+    }
+    if (dir)
+        closedir(dir);
+    return rc;
+}
+
 /* The script's folder, unless all of the machine were below it. */
-static int show_script(const struct ss_sandbox *box, const char *base, char what[4096])
+static int show_script(const struct ss_sandbox *box, const char *base, int as_root, char what[4096])
 {
     const char *slash = strrchr(box->script, '/');
     char folder[4096];
@@ -209,7 +239,8 @@ static int show_script(const struct ss_sandbox *box, const char *base, char what
     snprintf(folder, sizeof folder, "%.*s", (int)(slash - box->script), box->script);
     if (!folder[0])
         return 0;
-    int rc = show_folder(base, folder, what);
+    int rc = as_root && !is_open(folder, box->script) ? copy_folder(base, folder, what)
+                                                      : show_folder(base, folder, what);
     return rc ? rc : link_neighbours(base, folder, what);
 }
 
@@ -257,7 +288,7 @@ int ss_sandbox_enter(const struct ss_sandbox *box, const char *base, int as_root
         rc = show_folder(base, folders[i], what);
     rc = rc ? rc : add_names(base, what);
     rc = rc ? rc : add_devices(base, what);
-    rc = rc ? rc : show_script(box, base, what);
+    rc = rc ? rc : show_script(box, base, as_root, what);
     rc = rc ? rc : add_paths(box, base, what);
     rc = rc ? rc : protect(base, what);
     if (rc)

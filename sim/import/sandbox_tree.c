@@ -185,16 +185,15 @@ static int find_program(const char *name, size_t len, char path[4096])
     return 0;
 }
 
-/* A copy: a program of another user's folder may be read there, and bind mounts would be one for each. */
-static int copy_program(struct tree *t, const char *from, const char *below, const char *name)
+int ss_sandbox_copy(const char *from, const char *to)
 {
     char block[65536];
-    int in = open(from, O_RDONLY | O_CLOEXEC), out = -1, bad = 0;
+    int in = open(from, O_RDONLY | O_CLOEXEC | O_NONBLOCK), out = -1, bad = 0;
     ssize_t got = 0;
 
     if (in < 0)
-        return 0; /* one that may not be read does nothing */
-    out = open(at(t, below, name), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0755);
+        return 0;
+    out = open(to, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0755);
     while (out >= 0 && !bad && (got = read(in, block, sizeof block)) > 0)
         bad = write(out, block, (size_t)got) != got;
     bad |= out < 0 || got < 0 || fchmod(out, 0755);
@@ -214,7 +213,7 @@ static int add_program(struct tree *t, const char *name, size_t len, const char 
         return 0;
     if (t->inside[0]) /* the machine's own file system is seen */
         return symlink(path, at(t, below, own)) ? errno : 0;
-    return copy_program(t, path, below, own);
+    return ss_sandbox_copy(path, at(t, below, own));
 }
 
 static int add_tools(struct tree *t)

@@ -56,6 +56,8 @@ void ss_calls_free(struct ss_calls *calls);
 /* Fills the folder `base` with programs and devices. `inside` is the path under which the script will see it: "" in a root of its
  * own. Returns 0, or errno with *what, the path that could not be made. */
 int ss_sandbox_tree(const struct ss_sandbox *box, const char *base, const char *inside, char what[4096]);
+/* Copies a file, which everybody may then read and run. One that may not be read is left out. Returns 0 or errno. */
+int ss_sandbox_copy(const char *from, const char *to);
 /* Folders of the tree, below `inside`. */
 #define SS_SANDBOX_PROGRAMS "/.stepsim/bin"
 #define SS_SANDBOX_REAL "/.stepsim/real"
