@@ -22,9 +22,9 @@ import tempfile
 DOCUMENTS = ("README.md", "docs/*/*.md", "*/README.md", "CONTRIBUTING.md")
 HISTORY = ("docs/design/calibration-log.md",)
 # Files that a reader has and a test has not
-STAND_INS = {"node.xml": "tests/unit/data/lstopo-h100-8.xml", "probe.csv": "validation/microbench.csv", "my-runs.csv": "validation/foreign.csv"}
+STAND_INS = {"node.xml": "tests/unit/data/lstopo-h100-8.xml", "run.sh": "tests/launch/slurm.sh", "probe.csv": "validation/microbench.csv", "my-runs.csv": "validation/foreign.csv"}
 # Flags of jobs are not options of a verb; these commands take them
-TAKE_JOBS = ("run", "plan", "sweep", "program write", "schedule search", "schedule compare", "validate", "calibrate")
+TAKE_JOBS = ("run", "plan", "sweep", "search", "compare", "explain", "serve", "program write", "schedule search", "schedule compare", "validate", "calibrate")
 
 
 def blocks(lines):
@@ -91,8 +91,10 @@ def run(lines, program, folder):
         for command, prints in typed(lines, first, end):
             if re.search(r" [A-Z]+(\.\.\.)?( |$)", command.split("#")[0]) and not command.startswith("cat"):
                 continue # a usage, not a command
+            if re.search(r"stepsim serve\b", command):
+                continue # runs until it is ended
             said = re.search(r"#.*exits (\d)", command)
-            answer = subprocess.run(["sh", "-c", command], cwd=folder, env=env, capture_output=True, text=True, stdin=subprocess.DEVNULL)
+            answer = subprocess.run(["sh", "-c", command], cwd=folder, env=env, capture_output=True, text=True, stdin=subprocess.DEVNULL, timeout=300)
             ran += 1
             if answer.returncode not in ((int(said[1]),) if said else (0, 1)):
                 wrong.append("%s\n    exits %d: %s" % (command, answer.returncode, answer.stderr.strip().split("\n")[-1]))
