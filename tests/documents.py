@@ -24,7 +24,7 @@ HISTORY = ("docs/design/calibration-log.md",)
 # Files that a reader has and a test has not
 STAND_INS = {"node.xml": "tests/unit/data/lstopo-h100-8.xml", "run.sh": "tests/launch/slurm.sh", "probe.csv": "validation/microbench.csv", "my-runs.csv": "validation/foreign.csv"}
 # Flags of jobs are not options of a verb; these commands take them
-TAKE_JOBS = ("run", "plan", "sweep", "search", "compare", "explain", "serve", "program write", "schedule search", "schedule compare", "validate", "calibrate")
+TAKE_JOBS = ("run", "plan", "sweep", "search", "compare", "explain", "share", "capacity", "serve", "program write", "schedule search", "schedule compare", "validate", "calibrate")
 
 
 def blocks(lines):
