@@ -300,20 +300,6 @@ static int run_alone(struct sharers *x, const struct ss_scenario *job, const str
     return SS_OK;
 }
 
-static void write_nodes(const struct ss_scenario *s, char *out, size_t size)
-{
-    int nodes = s->world_size / s->gpus_per_node;
-    size_t n = 0;
-
-    for (int i = 0, last; i < nodes && n < size; i = last + 1) {
-        int from = ss_job_node(s->job, i);
-        for (last = i; last + 1 < nodes && ss_job_node(s->job, last + 1) == from + last + 1 - i;)
-            last++;
-        n += (size_t)snprintf(out + n, size - n, last > i ? "%s%d-%d" : "%s%d", n ? "," : "", from,
-                              from + last - i);
-    }
-}
-
 static void describe(const struct sharers *x, const struct ss_scenario *const *jobs, const char *const *names,
                      const struct ss_share_options *o, struct ss_sharing *out)
 {
@@ -325,7 +311,8 @@ static void describe(const struct sharers *x, const struct ss_scenario *const *j
     ss_copy(out->platform, sizeof out->platform, ss_platform_name(jobs[0]->platform));
     for (int j = 0; j < x->n; j++) {
         ss_copy(out->sharer[j].name, sizeof out->sharer[j].name, names[j]);
-        write_nodes(jobs[j], out->sharer[j].nodes, sizeof out->sharer[j].nodes);
+        ss_job_nodes_text(jobs[j]->job, jobs[j]->world_size / jobs[j]->gpus_per_node, out->sharer[j].nodes,
+                          sizeof out->sharer[j].nodes);
         out->sharer[j].gpus = jobs[j]->world_size;
         out->sharer[j].alone = x->alone[j];
     }

@@ -2,6 +2,7 @@
 #include "stepsim/job.h"
 
 #include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -74,6 +75,20 @@ int ss_job_node(const struct ss_job *job, int i)
         i -= length;
     }
     return i;
+}
+
+void ss_job_nodes_text(const struct ss_job *job, int nodes, char *out, size_t size)
+{
+    size_t n = 0;
+
+    out[0] = '\0';
+    for (int i = 0, last; i < nodes && n < size; i = last + 1) {
+        int from = ss_job_node(job, i);
+        for (last = i; last + 1 < nodes && ss_job_node(job, last + 1) == from + last + 1 - i;)
+            last++;
+        n += (size_t)snprintf(out + n, size - n, last > i ? "%s%d-%d" : "%s%d", n ? "," : "", from,
+                              from + last - i);
+    }
 }
 
 double ss_job_quantized_bytes(const struct ss_job *job)

@@ -64,6 +64,7 @@ static void parallel_fields(json_t *o, const struct ss_plan *plan)
 
 static json_t *job_object(const struct ss_plan *plan)
 {
+    char nodes[512];
     const struct ss_job *job = plan->job;
     json_t *o = json_object();
 
@@ -96,6 +97,8 @@ static json_t *job_object(const struct ss_plan *plan)
     ss_json_flag(o, "check_for_nan", job->check_for_nan);
     ss_json_flag(o, "clip_grad", job->clip_grad);
     ss_json_integer(o, "failed_nodes", job->nfailed);
+    ss_job_nodes_text(job, ss_job_named_nodes(job, NULL), nodes, sizeof nodes);
+    ss_json_text(o, "on_nodes", nodes);
     ss_json_integer(o, "padded_vocab_size", plan->padded_vocab);
     ss_json_integer(o, "parameters", (int64_t)plan->parameters);
     ss_json_integer(o, "active_parameters",

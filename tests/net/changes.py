@@ -38,7 +38,7 @@ A rule that applies to no output of a whole run fails the run: drop it when the 
 _WIDTHS = "Bytes of GEMMs in reports are the priced ones; props tell what cards can"
 _WORDS = "Words of a job that contradict each other are refused, later ones win"
 _SAID = "Inputs of a result have what new flags said"
-_PLACE = "--on-nodes and --cluster-nodes: a job on some nodes of a cluster"
+_PLACE = "Inputs of a result say on which nodes the job is"
 _LOOPS = "What ranks idle in a loop is that of all its turns"
 _FRACTIONS = ("bubble_fraction", "imbalance_fraction", "spread_fraction")
 
@@ -49,7 +49,7 @@ RULES = [
     {"commit": _SAID, "why": "words of flags that the inputs did not tell", "op": "add", "path": "inputs.flags." + key}
     for key in ("recompute_short", "precision_mxfp8", "fp4_param_gather", "fp4_recipe_given", "graph_scope_given")
 ] + [
-    {"commit": _PLACE, "why": "a flag of its own", "op": "add", "path": "inputs.flags.cluster_nodes"}
+    {"commit": _PLACE, "why": "a job may be on some nodes of a cluster", "op": "add", "path": "inputs.job.on_nodes"}
 ] + [
     {"commit": _WIDTHS, "why": "the hash is over all props of a card", "op": "ignore", "path": path}
     for path in ("inputs.platform.hash", "hash", "inputs.files.*.fnv1a")
@@ -72,4 +72,4 @@ RULES = [
 ]
 
 # Flags of this tree's table that the old binary does not know: flag -> subject of the commit that added it.
-NEW_FLAGS = {flag: _PLACE for flag in ("--cluster-nodes", "--on-nodes")}
+NEW_FLAGS = {}

@@ -67,8 +67,8 @@ static int is_padding(size_t offset)
 }
 
 /* What was measured is no part of the job; a flag that is not modelled
- * has a warning; a file of loads is among the inputs by its hash; layers beyond those that a rule or a layout has, and GPUs beyond those that
- * failed, are no part of it, and have tests of their own. */
+ * has a warning; a file of loads is among the inputs by its hash; layers beyond those that a rule or a layout has, GPUs beyond those that
+ * failed and ranges of nodes beyond those that are named are no part of it, and have tests of their own. */
 static int is_exempt(size_t offset)
 {
     static const size_t lists[][2] = {
@@ -78,6 +78,7 @@ static int is_exempt(size_t offset)
         {offsetof(struct ss_job, moe_loads), sizeof(double *)},
         {offsetof(struct ss_job, moe_load_layers), sizeof(int)},
         {offsetof(struct ss_job, failed), sizeof(((struct ss_job *)0)->failed)},
+        {offsetof(struct ss_job, on_nodes), sizeof(((struct ss_job *)0)->on_nodes)},
         {offsetof(struct ss_job, graph_iteration), sizeof(int)}, /* a word until the job is finished */
         {offsetof(struct ss_job, unmodelled), sizeof(((struct ss_job *)0)->unmodelled)},
         {offsetof(struct ss_job, layout.layers), sizeof(((struct ss_pipeline_layout *)0)->layers)}};

@@ -290,6 +290,8 @@ int ss_job_is_placed(const struct ss_job *job);
 int ss_job_named_nodes(const struct ss_job *job, int *last);
 /* Returns the node of the cluster that is the i-th of a job that is placed. */
 int ss_job_node(const struct ss_job *job, int i);
+/* Writes the first `nodes` of them as --on-nodes names them, "0-3,8"; what does not fit into size bytes is cut. */
+void ss_job_nodes_text(const struct ss_job *job, int nodes, char *out, size_t size);
 /* Returns the data-parallel degree of a finished job: world size / (tp pp cp). */
 int ss_job_dp(const struct ss_job *job, int world_size);
 /* Returns the bytes of an element of what linear layers multiply, with its share of the scales of its block: 1 in fp8, 1 + 1/32 in
