@@ -18,7 +18,7 @@ static void add_table(json_t *o, const struct ss_contrast *c, int table, int of,
 
     for (int i = 0; ss_contrast_row(c, table, i, &row); i++)
         ss_json_number(rows, row.key, scales[table] * (row.value[of] - (less < 0 ? 0 : row.value[less])));
-    json_object_set_new(o, keys[table], rows);
+    ss_json_set(o, keys[table], rows);
 }
 
 static void add_tables(json_t *o, const struct ss_contrast *c, int of, int less)
@@ -54,7 +54,7 @@ static json_t *difference_object(const struct ss_contrast *c, int i)
     ss_json_number(o, "faster_pct", a->faster_pct);
     ss_json_number(o, "least_pct", a->least_pct);
     if (isnan(a->least_pct))
-        json_object_set_new(o, "apart", json_null());
+        ss_json_set(o, "apart", json_null());
     else
         ss_json_flag(o, "apart", a->apart);
     ss_json_text(o, "apart_by", a->why);
@@ -67,11 +67,11 @@ int ss_contrast_json(const struct ss_contrast *c, FILE *out, struct ss_error *er
     json_t *root = ss_json_document("compare"), *sides = json_array(), *differences = json_array();
 
     for (int i = 0; i < c->n; i++)
-        json_array_append_new(sides, side_object(c, i));
+        ss_json_append(sides, side_object(c, i));
     for (int i = 1; i < c->n; i++)
-        json_array_append_new(differences, difference_object(c, i));
-    json_object_set_new(root, "sides", sides);
-    json_object_set_new(root, "differences", differences);
+        ss_json_append(differences, difference_object(c, i));
+    ss_json_set(root, "sides", sides);
+    ss_json_set(root, "differences", differences);
     return ss_json_write(root, out, err);
 }
 

@@ -178,7 +178,7 @@ static json_t *advice_object(const struct ss_explanation *x, const struct ss_adv
     ss_json_text(o, "note", a->note);
     ss_json_number(o, "time_pct", 100 * (a->summary.iteration_s / x->side.summary.iteration_s - 1));
     if (isnan(a->apart.least_pct))
-        json_object_set_new(o, "apart", json_null());
+        ss_json_set(o, "apart", json_null());
     else
         ss_json_flag(o, "apart", a->apart.apart);
     ss_json_verdict(o, &a->summary);
@@ -195,13 +195,12 @@ static void add_changes(json_t *root, const struct ss_explanation *x)
     ss_json_integer(changes, "slower", x->slower);
     ss_json_integer(changes, "too_large", x->too_large);
     ss_json_integer(changes, "refused", x->refused);
-    json_object_set_new(root, "changes", changes);
+    ss_json_set(root, "changes", changes);
     for (int i = 0; i < x->nadvice; i++)
-        json_array_append_new(advice, advice_object(x, &x->advice[i]));
-    json_object_set_new(root, "advice", advice);
-    json_object_set_new(root, "together",
-                        x->together.change[0] ? advice_object(x, &x->together) : json_null());
-    json_object_set_new(root, "split", x->split.change[0] ? advice_object(x, &x->split) : json_null());
+        ss_json_append(advice, advice_object(x, &x->advice[i]));
+    ss_json_set(root, "advice", advice);
+    ss_json_set(root, "together", x->together.change[0] ? advice_object(x, &x->together) : json_null());
+    ss_json_set(root, "split", x->split.change[0] ? advice_object(x, &x->split) : json_null());
 }
 
 static int write_json(const struct ss_explanation *x, const struct ss_run *run, FILE *out,
@@ -214,12 +213,12 @@ static int write_json(const struct ss_explanation *x, const struct ss_run *run, 
     ss_json_integer(root, "critical_stage", x->side.critical_stage);
     for (int t = 0; t < SS_TERMS; t++)
         ss_json_number(terms, ss_term_key(t), 1e3 * x->term[t]);
-    json_object_set_new(root, "terms_ms", terms);
+    ss_json_set(root, "terms_ms", terms);
     for (int e = 0; e < SS_ELASTICITIES; e++)
         ss_json_number(percent, ss_elasticity_name(e), x->elasticity[e]);
-    json_object_set_new(root, "elasticity_pct", percent);
+    ss_json_set(root, "elasticity_pct", percent);
     if (run->compute)
-        json_object_set_new(root, "compute", ss_json_compute(run));
+        ss_json_set(root, "compute", ss_json_compute(run));
     add_changes(root, x);
     return ss_json_write(root, out, err);
 }

@@ -170,7 +170,7 @@ static json_t *point_object(const struct ss_find_point *p)
 
 static void put_index(json_t *o, const char *key, int index)
 {
-    json_object_set_new(o, key, index < 0 ? json_null() : json_integer(index));
+    ss_json_set(o, key, index < 0 ? json_null() : json_integer(index));
 }
 
 static json_t *group_object(const struct ss_find_group *g)
@@ -207,14 +207,14 @@ static int write_json(const struct ss_find_result *f, FILE *out, struct ss_error
     json_t *root = ss_json_document("search"), *groups = json_array(), *rules = json_array(),
            *points = json_array();
     for (int g = 0; g < f->ngroups; g++)
-        json_array_append_new(groups, group_object(&f->groups[g]));
+        ss_json_append(groups, group_object(&f->groups[g]));
     for (int r = 0; r < f->nrules; r++)
-        json_array_append_new(rules, rule_object(&f->rules[r]));
+        ss_json_append(rules, rule_object(&f->rules[r]));
     for (int i = 0; i < f->npoints; i++)
-        json_array_append_new(points, point_object(&f->points[i]));
-    json_object_set_new(root, "groups", groups);
-    json_object_set_new(root, "rules", rules);
-    json_object_set_new(root, "points", points);
+        ss_json_append(points, point_object(&f->points[i]));
+    ss_json_set(root, "groups", groups);
+    ss_json_set(root, "rules", rules);
+    ss_json_set(root, "points", points);
     return ss_json_write(root, out, err);
 }
 

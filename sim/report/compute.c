@@ -132,7 +132,7 @@ static void add_row(json_t *rows, const char *part, int label, double seconds)
     ss_json_text(row, "part", part);
     ss_json_text(row, "label", ss_label_name(label));
     ss_json_number(row, "ms", 1e3 * seconds);
-    json_array_append_new(rows, row);
+    ss_json_append(rows, row);
 }
 
 static json_t *rows_of(const struct ss_run *run)
@@ -182,7 +182,7 @@ static json_t *stage_of(const struct ss_compute_stage *s, int stage)
     for (int i = 0; i < SS_PARTS; i++)
         if (s->compute[i] + s->recompute[i] > 0)
             ss_json_number(parts, ss_part_key(i), 1e3 * (s->compute[i] + s->recompute[i]));
-    json_object_set_new(o, "parts_ms", parts);
+    ss_json_set(o, "parts_ms", parts);
     return o;
 }
 
@@ -191,19 +191,19 @@ json_t *ss_json_compute(const struct ss_run *run)
     const struct ss_compute *c = run->compute;
     json_t *o = json_object(), *kernels = json_array(), *stages = json_array(), *more = json_object();
 
-    json_object_set_new(o, "rows", rows_of(run));
+    ss_json_set(o, "rows", rows_of(run));
     for (int i = 0; i < c->nkernels; i++)
-        json_array_append_new(kernels, kernel_of(&c->kernels[i]));
-    json_object_set_new(o, "kernels", kernels);
+        ss_json_append(kernels, kernel_of(&c->kernels[i]));
+    ss_json_set(o, "kernels", kernels);
     for (int s = 0; s < c->nstages; s++)
-        json_array_append_new(stages, stage_of(&c->stages[s], s));
-    json_object_set_new(o, "stages", stages);
+        ss_json_append(stages, stage_of(&c->stages[s], s));
+    ss_json_set(o, "stages", stages);
     ss_json_integer(o, "longest_stage", c->longest);
     ss_json_number(o, "longer_pct", 100 * c->longer);
     for (int i = 0; i < SS_PARTS; i++)
         if (c->more[i] != 0)
             ss_json_number(more, ss_part_key(i), 100 * c->more[i]);
-    json_object_set_new(o, "more_pct", more);
+    ss_json_set(o, "more_pct", more);
     return o;
 }
 

@@ -16,7 +16,7 @@ int ss_report_error(const struct ss_error *e, FILE *out)
         ss_json_integer(error, "line", e->line);
     if (e->hint[0])
         ss_json_text(error, "hint", e->hint);
-    json_object_set_new(document, "error", error);
+    ss_json_set(document, "error", error);
     return ss_json_write(document, out, NULL);
 }
 
@@ -28,8 +28,8 @@ int ss_report_checked(const char *command, int n, const char *const *names, FILE
         json_t *file = json_object();
         ss_json_text(file, "file", names[i]);
         ss_json_flag(file, "ok", 1);
-        json_array_append_new(files, file);
+        ss_json_append(files, file);
     }
-    json_object_set_new(document, "checked", files);
+    ss_json_set(document, "checked", files);
     return ss_json_write(document, out, err);
 }

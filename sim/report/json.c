@@ -40,8 +40,8 @@ json_t *ss_json_memory(const struct ss_run *run, const struct ss_report_options 
         ss_json_number(o, "error_pct", ss_error_pct(r->peak_device, opt->measured_bytes));
     }
     for (int s = 0; s < r->nstages; s++)
-        json_array_append_new(stages, stage_memory(&r->stages[s]));
-    json_object_set_new(o, "stages", stages);
+        ss_json_append(stages, stage_memory(&r->stages[s]));
+    ss_json_set(o, "stages", stages);
     return o;
 }
 
@@ -58,22 +58,25 @@ static void add_rates(json_t *o, const struct ss_summary *u, const struct ss_rep
 
 static void add_breakdown(json_t *o, const struct ss_result *r)
 {
-    json_t *stages = json_array(), *timers = json_object();
+    json_t *stages = json_array(), *timers = json_object(), *value;
+    const char *key;
 
     ss_json_integer(o, "critical_stage", r->critical_stage);
-    json_object_set_new(o, "breakdown_ms", ss_json_labels(r->stages[r->critical_stage].breakdown));
+    ss_json_set(o, "breakdown_ms", ss_json_labels(r->stages[r->critical_stage].breakdown));
     for (int s = 0; s < r->nstages; s++) {
         json_t *stage = json_object();
         ss_json_integer(stage, "stage", s);
         json_t *labels = ss_json_labels(r->stages[s].breakdown);
-        json_object_update(stage, labels);
-        json_decref(labels);
-        json_array_append_new(stages, stage);
+        json_object_foreach(labels, key, value) ss_json_set(stage, key, json_incref(value));
+        if (!ss_json_is_whole(labels))
+            ss_json_set(stage, "", NULL);
+        ss_json_free(labels);
+        ss_json_append(stages, stage);
     }
-    json_object_set_new(o, "stage_breakdown", stages);
+    ss_json_set(o, "stage_breakdown", stages);
     for (int i = 0; i < r->ntimers; i++)
         ss_json_number(timers, r->timers[i].name, 1e3 * r->timers[i].seconds);
-    json_object_set_new(o, "timers_ms", timers);
+    ss_json_set(o, "timers_ms", timers);
 }
 
 #define LINKS_SHOWN 10
@@ -92,9 +95,9 @@ static void add_links(json_t *o, const struct ss_result *r)
         ss_json_number(link, "bytes", u->bytes);
         ss_json_number(link, "utilisation", u->utilisation);
         ss_json_number(link, "busy", u->busy);
-        json_array_append_new(links, link);
+        ss_json_append(links, link);
     }
-    json_object_set_new(o, "links", links);
+    ss_json_set(o, "links", links);
 }
 
 static void add_interval(json_t *o, const char *name, struct ss_interval in)
@@ -103,7 +106,7 @@ static void add_interval(json_t *o, const char *name, struct ss_interval in)
 
     ss_json_number(ends, "low", 1e3 * in.low);
     ss_json_number(ends, "high", 1e3 * in.high);
-    json_object_set_new(o, name, ends);
+    ss_json_set(o, name, ends);
 }
 
 static void add_spread(json_t *o, const struct ss_spread *s)
@@ -122,15 +125,15 @@ static void add_spread(json_t *o, const struct ss_spread *s)
     ss_json_number(ms, "p75", 1e3 * s->p75);
     ss_json_number(ms, "p95", 1e3 * s->p95);
     ss_json_number(ms, "max", 1e3 * s->max);
-    json_object_set_new(spread, "iteration_ms", ms);
+    ss_json_set(spread, "iteration_ms", ms);
     add_interval(in, "mean", s->mean_in);
     add_interval(in, "p5", s->p5_in);
     add_interval(in, "p25", s->p25_in);
     add_interval(in, "p50", s->p50_in);
     add_interval(in, "p75", s->p75_in);
     add_interval(in, "p95", s->p95_in);
-    json_object_set_new(spread, "confidence_95_ms", in);
-    json_object_set_new(o, "jitter", spread);
+    ss_json_set(spread, "confidence_95_ms", in);
+    ss_json_set(o, "jitter", spread);
 }
 
 static void add_sensitivity(json_t *o, const struct ss_result *r)
@@ -141,7 +144,7 @@ static void add_sensitivity(json_t *o, const struct ss_result *r)
     ss_json_number(sensitivity, "low_ms", 1e3 * s->low);
     ss_json_number(sensitivity, "high_ms", 1e3 * s->high);
     ss_json_number(sensitivity, "relative", (s->high - s->low) / r->iteration_s);
-    json_object_set_new(o, "sensitivity", sensitivity);
+    ss_json_set(o, "sensitivity", sensitivity);
 }
 
 static json_t *fixes_array(const struct ss_report_options *opt, double iteration_s)
@@ -156,7 +159,7 @@ static json_t *fixes_array(const struct ss_report_options *opt, double iteration
         ss_json_metric(o, SS_METRIC_OF_peak_device, &f->summary);
         ss_json_metric(o, SS_METRIC_OF_iteration_s, &f->summary);
         ss_json_number(o, "cost_pct", 100 * (f->summary.iteration_s / iteration_s - 1));
-        json_array_append_new(array, o);
+        ss_json_append(array, o);
     }
     return array;
 }
@@ -166,7 +169,7 @@ static json_t *smallest_object(const struct ss_smallest *s)
     json_t *o = json_object();
 
     if (s->gpus == 0) {
-        json_decref(o);
+        ss_json_free(o);
         return json_null();
     }
     ss_json_integer(o, "gpus", s->gpus);
@@ -180,12 +183,12 @@ static int add_notes(json_t *o, const struct ss_run *run, const struct ss_report
     struct ss_notes notes;
     int rc = ss_report_warnings(run, opt, &notes);
 
-    json_object_set_new(o, "warnings", ss_json_notes(&notes));
+    ss_json_set(o, "warnings", ss_json_notes(&notes));
     ss_notes_free(&notes);
     if (rc)
         return rc;
     rc = ss_report_guessed(run, &notes);
-    json_object_set_new(o, "guessed", ss_json_notes(&notes));
+    ss_json_set(o, "guessed", ss_json_notes(&notes));
     ss_notes_free(&notes);
     return rc;
 }
@@ -197,17 +200,17 @@ int ss_json_run(const struct ss_run *run, const struct ss_report_options *opt, F
     json_t *o = ss_json_document("run");
 
     add_rates(o, &run->summary, opt);
-    json_object_set_new(o, "memory", ss_json_memory(run, opt));
+    ss_json_set(o, "memory", ss_json_memory(run, opt));
     if (!r->fits)
-        json_object_set_new(o, "fixes", fixes_array(opt, ss_report_undisturbed_s(r)));
+        ss_json_set(o, "fixes", fixes_array(opt, ss_report_undisturbed_s(r)));
     if (!r->fits && opt->smallest)
-        json_object_set_new(o, "smallest", smallest_object(opt->smallest));
+        ss_json_set(o, "smallest", smallest_object(opt->smallest));
     if (ss_report_shows_load(run->plan))
         ss_json_add_load(o, run->plan);
     ss_json_add_packing(o, run->plan);
     add_breakdown(o, r);
     if (run->compute)
-        json_object_set_new(o, "compute", ss_json_compute(run));
+        ss_json_set(o, "compute", ss_json_compute(run));
     add_links(o, r);
     if (r->spread.replicas)
         add_spread(o, &r->spread);
@@ -215,7 +218,7 @@ int ss_json_run(const struct ss_run *run, const struct ss_report_options *opt, F
         add_sensitivity(o, r);
     int rc = add_notes(o, run, opt);
     if (rc) {
-        json_decref(o);
+        ss_json_free(o);
         return ss_fail(err, rc, NULL, 0, "no memory for the report");
     }
     ss_json_text(o, "engine", ss_engine_name(r->engine));
@@ -224,12 +227,12 @@ int ss_json_run(const struct ss_run *run, const struct ss_report_options *opt, F
         ss_json_text(o, "level_reason", run->level_reason);
     ss_json_integer(o, "ranks_simulated", r->ranks_simulated);
     ss_json_integer(o, "events", r->events);
-    json_object_set_new(o, "inputs", ss_json_inputs(run->plan, opt));
+    ss_json_set(o, "inputs", ss_json_inputs(run->plan, opt));
     if (opt->wall_s >= 0) {
         json_t *timing = json_object();
         ss_json_number(timing, "wall_ms", 1e3 * opt->wall_s);
         ss_json_integer(timing, "flows", run->timeline->flows);
-        json_object_set_new(o, "timing", timing);
+        ss_json_set(o, "timing", timing);
     }
     return ss_json_write(o, out, err);
 }

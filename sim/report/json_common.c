@@ -4,36 +4,102 @@
 
 #include "report/common.h"
 
+/* A value that something is missing of has a type that jansson does not know: it cannot be dumped, nor can what holds it, and
+ * nothing can be added to it. A flag of ours would need memory where there is none. */
+enum { SPOILED = 100 };
+
+static void spoil(json_t *value)
+{
+    if (value && (int)value->type < SPOILED)
+        value->type = (json_type)((int)value->type + SPOILED);
+}
+
+void ss_json_set(json_t *object, const char *key, json_t *value)
+{
+    if (json_object_set_new(object, key, value))
+        spoil(object);
+}
+
+void ss_json_append(json_t *array, json_t *value)
+{
+    if (json_array_append_new(array, value))
+        spoil(array);
+}
+
+bool ss_json_is_whole(const json_t *value)
+{
+    const char *key;
+    json_t *part;
+    size_t i;
+
+    if (!value || (int)value->type >= SPOILED)
+        return false;
+    json_object_foreach((json_t *)value, key, part)
+    {
+        if (!ss_json_is_whole(part))
+            return false;
+    }
+    json_array_foreach(value, i, part)
+    {
+        if (!ss_json_is_whole(part))
+            return false;
+    }
+    return true;
+}
+
+/* Gives jansson back the types that it frees by. */
+static void mend(json_t *value)
+{
+    const char *key;
+    json_t *part;
+    size_t i;
+
+    if ((int)value->type >= SPOILED)
+        value->type = (json_type)((int)value->type - SPOILED);
+    json_object_foreach(value, key, part) mend(part);
+    json_array_foreach(value, i, part) mend(part);
+}
+
+void ss_json_free(json_t *value)
+{
+    if (value)
+        mend(value);
+    json_decref(value);
+}
+
+json_t *ss_json_string(const char *text)
+{
+    json_t *value = json_string(text);
+    char ascii[1024];
+    size_t n = 0;
+
+    if (value || !text)
+        return value;
+    for (; text[n] && n + 1 < sizeof ascii; n++)
+        ascii[n] = (unsigned char)text[n] < 128 ? text[n] : '?';
+    ascii[n] = '\0';
+    return json_string(ascii);
+}
+
 void ss_json_number(json_t *object, const char *key, double value)
 {
     /* -0.0 would print a sign that means nothing */
-    json_object_set_new(object, key, isfinite(value) ? json_real(value == 0 ? 0 : value) : json_null());
+    ss_json_set(object, key, isfinite(value) ? json_real(value == 0 ? 0 : value) : json_null());
 }
 
 void ss_json_integer(json_t *object, const char *key, int64_t value)
 {
-    json_object_set_new(object, key, json_integer(value));
+    ss_json_set(object, key, json_integer(value));
 }
 
-/* Paths and names may hold any bytes; JSON holds UTF-8 only: others become '?'. */
 void ss_json_text(json_t *object, const char *key, const char *text)
 {
-    json_t *value = json_string(text);
-
-    if (!value) {
-        char ascii[1024];
-        size_t n = 0;
-        for (; text[n] && n + 1 < sizeof ascii; n++)
-            ascii[n] = (unsigned char)text[n] < 128 ? text[n] : '?';
-        ascii[n] = '\0';
-        value = json_string(ascii);
-    }
-    json_object_set_new(object, key, value);
+    ss_json_set(object, key, ss_json_string(text));
 }
 
 void ss_json_flag(json_t *object, const char *key, int value)
 {
-    json_object_set_new(object, key, json_boolean(value));
+    ss_json_set(object, key, json_boolean(value));
 }
 
 void ss_json_metric(json_t *object, int metric, const struct ss_summary *s)
@@ -76,12 +142,8 @@ json_t *ss_json_notes(const struct ss_notes *notes)
 {
     json_t *array = json_array();
 
-    for (unsigned long i = 0; i < notes->n; i++) {
-        json_t *holder = json_object();
-        ss_json_text(holder, "text", notes->text[i]);
-        json_array_append(array, json_object_get(holder, "text"));
-        json_decref(holder);
-    }
+    for (unsigned long i = 0; i < notes->n; i++)
+        ss_json_append(array, ss_json_string(notes->text[i]));
     return array;
 }
 
@@ -118,15 +180,19 @@ json_t *ss_json_platform(const struct ss_platform *p)
     ss_json_number(object, "nic_bandwidth", ss_platform_nic_bandwidth(p));
     ss_json_number(object, "nvlink_bandwidth", ss_platform_nvlink_bandwidth(p));
     ss_json_text(object, "assumed", ss_platform_assumed(p));
-    json_object_set_new(object, "card", card_object(ss_platform_card(p)));
+    ss_json_set(object, "card", card_object(ss_platform_card(p)));
     return object;
 }
 
 int ss_json_write(json_t *document, FILE *out, struct ss_error *err)
 {
-    int rc = json_dumpf(document, out, JSON_INDENT(2) | JSON_PRESERVE_ORDER | JSON_REAL_PRECISION(10));
+    int whole = ss_json_is_whole(document), rc = -1;
 
-    json_decref(document);
+    if (whole) /* else no half of it */
+        rc = json_dumpf(document, out, JSON_INDENT(2) | JSON_PRESERVE_ORDER | JSON_REAL_PRECISION(10));
+    ss_json_free(document);
+    if (!whole)
+        return ss_fail(err, SS_ERR_NOMEM, NULL, 0, "no memory for the JSON document");
     if (rc)
         return ss_fail(err, ferror(out) ? SS_ERR_IO : SS_ERR_NOMEM, NULL, 0,
                        "cannot write the JSON document");
@@ -158,8 +224,8 @@ void ss_json_add_packing(json_t *to, const struct ss_plan *plan)
     ss_json_number(o, "attention_pct", 100 * p->attention);
     ss_json_number(o, "cut_pct", 100 * p->cut);
     ss_json_number(o, "row_sigma", p->sigma);
-    json_object_set_new(o, "imbalance_ms", ss_json_spread(&p->imbalance, 1e3));
-    json_object_set_new(to, "packing", o);
+    ss_json_set(o, "imbalance_ms", ss_json_spread(&p->imbalance, 1e3));
+    ss_json_set(to, "packing", o);
 }
 
 void ss_json_add_load(json_t *to, const struct ss_plan *plan)
@@ -170,8 +236,8 @@ void ss_json_add_load(json_t *to, const struct ss_plan *plan)
     if (!plan->experts)
         return;
     o = json_object();
-    json_object_set_new(o, "hottest_rank", ss_json_spread(&l->rank, 1));
-    json_object_set_new(o, "hottest_expert", ss_json_spread(&l->expert, 1));
+    ss_json_set(o, "hottest_rank", ss_json_spread(&l->rank, 1));
+    ss_json_set(o, "hottest_expert", ss_json_spread(&l->expert, 1));
     ss_json_number(o, "coldest_rank", l->coldest_rank);
     ss_json_number(o, "dropped", l->dropped);
     ss_json_number(o, "expert_copies", l->expert_copies);
@@ -182,5 +248,5 @@ void ss_json_add_load(json_t *to, const struct ss_plan *plan)
     ss_json_number(o, "hottest_rank_tokens", l->hottest_rank_tokens);
     ss_json_number(o, "hottest_node_tokens", l->hottest_node_tokens);
     ss_json_number(o, "busiest_source", l->source);
-    json_object_set_new(to, "expert_load", o);
+    ss_json_set(to, "expert_load", o);
 }

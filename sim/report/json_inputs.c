@@ -129,7 +129,7 @@ static json_t *words_of(const struct ss_request *r, int place)
 
     for (size_t i = 0; i < r->n; i++)
         if (r->word[i].place == place)
-            json_array_append_new(words, json_string(r->word[i].text));
+            ss_json_append(words, ss_json_string(r->word[i].text));
     return words;
 }
 
@@ -140,15 +140,15 @@ static json_t *request_array(const struct ss_request *r)
 
     for (int p = 0; p < r->nplaces; p++) {
         json_t *words = words_of(r, p), *place;
-        if (json_array_size(words) == 0) {
-            json_decref(words);
+        if (json_is_array(words) && json_array_size(words) == 0) {
+            ss_json_free(words);
             continue;
         }
         place = json_object();
         if (r->place[p].file)
             ss_json_text(place, "file", r->place[p].file);
-        json_object_set_new(place, "words", words);
-        json_array_append_new(places, place);
+        ss_json_set(place, "words", words);
+        ss_json_append(places, place);
     }
     return places;
 }
@@ -158,7 +158,7 @@ static json_t *how_array(const struct ss_request *how)
     json_t *words = json_array();
 
     for (size_t i = 0; how && i < how->n; i++)
-        json_array_append_new(words, json_string(how->word[i].text));
+        ss_json_append(words, ss_json_string(how->word[i].text));
     return words;
 }
 
@@ -186,7 +186,7 @@ static json_t *files_array(const struct ss_report_options *opt)
         else
             ss_json_text(file, "file", path);
         ss_json_text(file, "fnv1a", hash);
-        json_array_append_new(files, file);
+        ss_json_append(files, file);
     }
     return files;
 }
@@ -379,14 +379,14 @@ json_t *ss_json_inputs(const struct ss_plan *plan, const struct ss_report_option
     json_t *o = json_object();
 
     if (opt && opt->request) {
-        json_object_set_new(o, "request", request_array(opt->request));
-        json_object_set_new(o, "how", how_array(opt->how));
-        json_object_set_new(o, "files", files_array(opt));
+        ss_json_set(o, "request", request_array(opt->request));
+        ss_json_set(o, "how", how_array(opt->how));
+        ss_json_set(o, "files", files_array(opt));
     }
-    json_object_set_new(o, "job", job_object(plan));
-    json_object_set_new(o, "flags", flags_object(plan->job));
-    json_object_set_new(o, "model", model_object(&plan->job->model));
-    json_object_set_new(o, "stack", stack_object(plan->stack));
-    json_object_set_new(o, "platform", ss_json_platform(plan->platform));
+    ss_json_set(o, "job", job_object(plan));
+    ss_json_set(o, "flags", flags_object(plan->job));
+    ss_json_set(o, "model", model_object(&plan->job->model));
+    ss_json_set(o, "stack", stack_object(plan->stack));
+    ss_json_set(o, "platform", ss_json_platform(plan->platform));
     return o;
 }

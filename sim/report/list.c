@@ -157,7 +157,7 @@ static void collect_line(void *ctx, const char *name, const char *description)
 
     ss_json_text(o, "name", name);
     ss_json_text(o, "description", description);
-    json_array_append_new(ctx, o);
+    ss_json_append(ctx, o);
 }
 
 static int list_text(const char *what, FILE *out, struct ss_error *err)
@@ -182,7 +182,12 @@ static void add_parameters(json_t *o)
     struct ss_parameter_counts n;
     struct ss_model m;
 
-    if (load_model(json_string_value(json_object_get(o, "name")), &m, NULL))
+    const char *name = json_string_value(json_object_get(o, "name"));
+    int rc = name ? load_model(name, &m, NULL) : SS_ERR_NOMEM;
+
+    if (rc == SS_ERR_NOMEM)
+        ss_json_set(o, "parameters", NULL);
+    if (rc)
         return; /* it has just been described */
     ss_model_count(&m, m.vocab_size + m.extra_vocab_size, &n);
     ss_json_integer(o, "parameters", (int64_t)n.total);
@@ -204,9 +209,9 @@ static int list_json(const char *what, FILE *out, struct ss_error *err)
         int rc = each(&families[i], collect_line, array, err);
         for (size_t k = 0; families[i].describe == describe_model && k < json_array_size(array); k++)
             add_parameters(json_array_get(array, k));
-        json_object_set_new(o, families[i].name, array);
+        ss_json_set(o, families[i].name, array);
         if (rc) {
-            json_decref(o);
+            ss_json_free(o);
             return rc;
         }
     }

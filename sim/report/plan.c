@@ -144,9 +144,9 @@ static json_t *json_groups(const struct ss_plan *plan, int *members)
         ss_json_integer(o, "size", n);
         ss_json_integer(o, "count", group_count(plan, comm, n));
         for (int i = 0; i < n; i++)
-            json_array_append_new(first, json_integer(members[i]));
-        json_object_set_new(o, "first", first);
-        json_object_set_new(groups, ss_comm_facts(comm)->name, o);
+            ss_json_append(first, json_integer(members[i]));
+        ss_json_set(o, "first", first);
+        ss_json_set(groups, ss_comm_facts(comm)->name, o);
     }
     return groups;
 }
@@ -186,9 +186,9 @@ static json_t *json_stages(const struct ss_plan *plan)
         ss_json_integer(o, "warmup", ss_schedule_warmup(plan->schedule, s));
         ss_json_integer(o, "in_flight", ss_schedule_in_flight(plan->schedule, s));
         for (int k = 0; c && k < plan->schedule->chunks; k++)
-            json_array_append_new(chunks, json_chunk(&c->chunks[k]));
-        json_object_set_new(o, "chunks", chunks);
-        json_array_append_new(stages, o);
+            ss_json_append(chunks, json_chunk(&c->chunks[k]));
+        ss_json_set(o, "chunks", chunks);
+        ss_json_append(stages, o);
     }
     return stages;
 }
@@ -210,16 +210,16 @@ int ss_json_plan(const struct ss_run *run, const struct ss_report_options *opt, 
     ss_json_integer(o, "active_parameters",
                     (int64_t)ss_model_active_parameters(&plan->job->model, plan->padded_vocab));
     ss_json_integer(o, "classes", plan->nclasses);
-    json_object_set_new(o, "groups", json_groups(plan, members));
-    json_object_set_new(o, "stages", json_stages(plan));
+    ss_json_set(o, "groups", json_groups(plan, members));
+    ss_json_set(o, "stages", json_stages(plan));
     ss_json_add_load(o, plan);
     ss_json_add_packing(o, plan);
     if (run->result)
         ss_json_verdict(o, &run->summary);
     if (run->result)
-        json_object_set_new(o, "memory", ss_json_memory(run, opt));
-    json_object_set_new(o, "warnings", ss_json_notes(&warnings));
-    json_object_set_new(o, "inputs", ss_json_inputs(plan, opt));
+        ss_json_set(o, "memory", ss_json_memory(run, opt));
+    ss_json_set(o, "warnings", ss_json_notes(&warnings));
+    ss_json_set(o, "inputs", ss_json_inputs(plan, opt));
     ss_notes_free(&warnings);
     free(members);
     return ss_json_write(o, out, err);

@@ -20,7 +20,7 @@ static int json_show(const struct ss_platform *p, FILE *out, struct ss_error *er
     json_t *o = ss_json_document("platform"), *links = json_array();
     int n = ss_platform_link_count(p), shown = n < 1024 ? n : 1024;
 
-    json_object_set_new(o, "platform", ss_json_platform(p));
+    ss_json_set(o, "platform", ss_json_platform(p));
     ss_json_integer(o, "link_count", n);
     for (int i = 0; i < shown; i++) {
         struct ss_link link;
@@ -30,9 +30,9 @@ static int json_show(const struct ss_platform *p, FILE *out, struct ss_error *er
         ss_json_text(entry, "kind", ss_link_kind_name(link.kind));
         ss_json_number(entry, "bandwidth", link.bandwidth);
         ss_json_number(entry, "latency", link.latency);
-        json_array_append_new(links, entry);
+        ss_json_append(links, entry);
     }
-    json_object_set_new(o, "links", links);
+    ss_json_set(o, "links", links);
     return ss_json_write(o, out, err);
 }
 

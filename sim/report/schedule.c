@@ -26,7 +26,7 @@ int ss_report_schedules(int json, FILE *out, struct ss_error *err)
         ss_json_text(entry, "conditions", facts->conditions);
         ss_json_text(entry, "bubble", facts->bubble);
         ss_json_text(entry, "in_flight", facts->in_flight);
-        json_array_append_new(list, entry);
+        ss_json_append(list, entry);
     }
     if (!json) {
         fprintf(
@@ -36,7 +36,7 @@ int ss_report_schedules(int json, FILE *out, struct ss_error *err)
             "In flight: most chunks of microbatches that a rank keeps. Bubble: without a global barrier.\n");
         return ss_report_done(out, err);
     }
-    json_object_set_new(o, "schedules", list);
+    ss_json_set(o, "schedules", list);
     return ss_json_write(o, out, err);
 }
 
@@ -208,12 +208,12 @@ static int show_json(const struct chart *x, const double *bubble, struct ss_erro
             }
             ss_json_number(one, "start", x->start[r][i]);
             ss_json_number(one, "end", x->end[r][i]);
-            json_array_append_new(slots, one);
+            ss_json_append(slots, one);
         }
-        json_object_set_new(rank, "slots", slots);
-        json_array_append_new(ranks, rank);
+        ss_json_set(rank, "slots", slots);
+        ss_json_append(ranks, rank);
     }
-    json_object_set_new(o, "ranks", ranks);
+    ss_json_set(o, "ranks", ranks);
     return ss_json_write(o, x->out, err);
 }
 

@@ -24,18 +24,18 @@ static int json_timeline(const struct ss_program *p, const struct ss_timeline *t
         ss_json_text(entry, "name", p->classes[c].name);
         ss_json_integer(entry, "stage", p->classes[c].stage);
         ss_json_integer(entry, "count", p->classes[c].count);
-        json_object_set_new(entry, "breakdown_ms", ss_json_labels(t->spent[c]));
+        ss_json_set(entry, "breakdown_ms", ss_json_labels(t->spent[c]));
         ss_json_number(entry, "peak_mib", peak_bytes(p, t, c) / SS_MIB);
         ss_json_number(entry, "peak_ms", 1e3 * t->peak_time[c]);
-        json_array_append_new(classes, entry);
+        ss_json_append(classes, entry);
     }
-    json_object_set_new(o, "classes", classes);
+    ss_json_set(o, "classes", classes);
     ss_json_text(o, "engine", ss_engine_name(engine));
     ss_json_integer(o, "events", t->events);
     if (opt->wall_s >= 0) {
         json_t *timing = json_object();
         ss_json_number(timing, "wall_ms", 1e3 * opt->wall_s);
-        json_object_set_new(o, "timing", timing);
+        ss_json_set(o, "timing", timing);
     }
     return ss_json_write(o, out, err);
 }

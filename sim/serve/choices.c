@@ -39,7 +39,7 @@ static const char *const controls[] = {
 static void add_name(void *ctx, const char *name, const char *description)
 {
     (void)description;
-    json_array_append_new(ctx, json_string(name));
+    ss_json_append(ctx, ss_json_string(name));
 }
 
 static int add_list(json_t *o, const char *what, struct ss_error *err)
@@ -47,7 +47,7 @@ static int add_list(json_t *o, const char *what, struct ss_error *err)
     json_t *names = json_array();
     int rc = ss_list_names(what, add_name, names, err);
 
-    json_object_set_new(o, what, names);
+    ss_json_set(o, what, names);
     return rc;
 }
 
@@ -62,8 +62,8 @@ static json_t *names_of_controls(void)
         json_t *names = json_array();
         while (ss_flag_list(&at, &info))
             if (!strcmp(info.name, controls[i]) || ss_flag_same(info.name, controls[i]))
-                json_array_append_new(names, json_string(info.name));
-        json_object_set_new(all, controls[i], names);
+                ss_json_append(names, ss_json_string(info.name));
+        ss_json_set(all, controls[i], names);
     }
     return all;
 }
@@ -77,8 +77,8 @@ static json_t *words(const struct ss_request *start)
         size_t span = ss_request_span(start, i);
         json_t *one = json_array();
         for (size_t k = 0; k < span; k++)
-            json_array_append_new(one, json_string(start->word[i + k].text));
-        json_array_append_new(all, one);
+            ss_json_append(one, ss_json_string(start->word[i + k].text));
+        ss_json_append(all, one);
         i += span;
     }
     return all;
@@ -92,9 +92,9 @@ int ss_serve_choices(const struct ss_request *start, char **out, struct ss_error
 
     for (size_t i = 0; i < SS_ARRAY_LEN(lists) && !rc; i++)
         rc = add_list(o, lists[i], err);
-    json_object_set_new(o, "controls", names_of_controls());
-    json_object_set_new(o, "start", words(start));
-    *out = rc ? NULL : json_dumps(o, JSON_COMPACT);
-    json_decref(o);
+    ss_json_set(o, "controls", names_of_controls());
+    ss_json_set(o, "start", words(start));
+    *out = !rc && ss_json_is_whole(o) ? json_dumps(o, JSON_COMPACT) : NULL;
+    ss_json_free(o);
     return rc || *out ? rc : ss_fail(err, SS_ERR_NOMEM, NULL, 0, "out of memory");
 }

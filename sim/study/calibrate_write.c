@@ -135,7 +135,7 @@ static json_t *prop_object(const struct ss_calibration *c, int i)
     ss_json_flag(o, "at_bound", p->at_bound);
     for (int k = 0; k < c->nprops; k++)
         ss_json_number(correlation, c->props[k].id, c->correlation[i][k]);
-    json_object_set_new(o, "correlation", correlation);
+    ss_json_set(o, "correlation", correlation);
     return o;
 }
 
@@ -161,14 +161,14 @@ int ss_calibration_write_json(const struct ss_calibration *c, FILE *out, struct 
     json_t *o = ss_json_document("calibrate"), *props = json_array(), *rows = json_array(),
            *left = json_array();
 
-    json_object_set_new(o, "before", stat_object(&c->before));
-    json_object_set_new(o, "after", stat_object(&c->after));
+    ss_json_set(o, "before", stat_object(&c->before));
+    ss_json_set(o, "after", stat_object(&c->after));
     for (int i = 0; i < c->nprops; i++)
-        json_array_append_new(props, prop_object(c, i));
-    json_object_set_new(o, "props", props);
+        ss_json_append(props, prop_object(c, i));
+    ss_json_set(o, "props", props);
     for (int i = 0; i < c->nrows; i++)
-        json_array_append_new(rows, row_object(&c->rows[i]));
-    json_object_set_new(o, "rows", rows);
+        ss_json_append(rows, row_object(&c->rows[i]));
+    ss_json_set(o, "rows", rows);
     ss_json_integer(o, "rows_skipped", c->nskipped);
     if (c->leave_out[0]) {
         json_t *object = json_object();
@@ -177,19 +177,19 @@ int ss_calibration_write_json(const struct ss_calibration *c, FILE *out, struct 
             json_t *one = stat_object(&c->left_out[i].error);
             ss_json_text(one, "left_out", c->left_out[i].name);
             if (c->left_out[i].memory.n)
-                json_object_set_new(one, "memory", stat_object(&c->left_out[i].memory));
-            json_array_append_new(left, one);
+                ss_json_set(one, "memory", stat_object(&c->left_out[i].memory));
+            ss_json_append(left, one);
         }
-        json_object_set_new(object, "groups", left);
-        json_object_set_new(object, "all", stat_object(&c->over_left_out));
+        ss_json_set(object, "groups", left);
+        ss_json_set(object, "all", stat_object(&c->over_left_out));
         if (c->memory_left_out.n)
-            json_object_set_new(object, "all_memory", stat_object(&c->memory_left_out));
-        json_object_set_new(o, "leave_out", object);
+            ss_json_set(object, "all_memory", stat_object(&c->memory_left_out));
+        ss_json_set(o, "leave_out", object);
     } else {
-        json_decref(left);
+        ss_json_free(left);
     }
     ss_json_integer(o, "evaluations", c->evaluations);
-    json_object_set_new(o, "notes", ss_json_notes(&c->notes));
+    ss_json_set(o, "notes", ss_json_notes(&c->notes));
     return ss_json_write(o, out, err);
 }
 

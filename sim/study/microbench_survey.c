@@ -293,8 +293,8 @@ int ss_survey_write_json(const struct ss_survey *s, FILE *out, struct ss_error *
     ss_json_integer(o, "rows_read", s->nrows);
     ss_json_integer(o, "rows_priced", s->npriced);
     for (int i = 0; i < s->ngroups; i++)
-        json_array_append_new(groups, group_object(&s->groups[i]));
-    json_object_set_new(o, "groups", groups);
+        ss_json_append(groups, group_object(&s->groups[i]));
+    ss_json_set(o, "groups", groups);
     for (int i = 0; i < s->nrows; i++) {
         const struct ss_survey_row *r = &s->rows[i];
         json_t *row = json_object();
@@ -308,8 +308,8 @@ int ss_survey_write_json(const struct ss_survey *s, FILE *out, struct ss_error *
             ss_json_number(row, "measured_us", 1e6 * r->measured);
             ss_json_number(row, "predicted_us", 1e6 * r->predicted);
         }
-        json_array_append_new(rows, row);
+        ss_json_append(rows, row);
     }
-    json_object_set_new(o, "rows", rows);
+    ss_json_set(o, "rows", rows);
     return ss_json_write(o, out, err);
 }

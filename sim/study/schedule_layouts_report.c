@@ -88,8 +88,8 @@ int ss_search_layouts_write(const struct ss_search_layouts *l, int json, FILE *o
         return write_text(l, out, err);
     json_t *o = ss_json_document("schedule search"), *rows = json_array();
     for (int i = 0; i < l->n; i++)
-        json_array_append_new(rows, row_json(&l->rows[i], l->cluster));
-    json_object_set_new(o, "layouts", rows);
+        ss_json_append(rows, row_json(&l->rows[i], l->cluster));
+    ss_json_set(o, "layouts", rows);
     if (l->best >= 0)
         ss_json_integer(o, "best", l->best);
     return ss_json_write(o, out, err);

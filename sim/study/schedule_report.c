@@ -98,7 +98,7 @@ static json_t *row_json(const struct ss_comparison *c, const struct ss_compare_r
     if (c->cluster || r->summary.code) /* of integers no memory is known */
         ss_json_verdict(o, &r->summary);
     if (r->summary.code) {
-        json_decref(stages);
+        ss_json_free(stages);
         return o;
     }
     ss_json_integer(o, "chunks", r->chunks);
@@ -112,8 +112,8 @@ static json_t *row_json(const struct ss_comparison *c, const struct ss_compare_r
     ss_json_integer(o, "in_flight_chunks", r->in_flight);
     ss_json_integer(o, "sends", (int64_t)r->sends);
     for (int s = 0; s < r->stages; s++)
-        json_array_append_new(stages, json_real(c->cluster ? r->activation[s] / SS_MIB : r->activation[s]));
-    json_object_set_new(o, c->cluster ? "activations_mib" : "activations_in_flight", stages);
+        ss_json_append(stages, json_real(c->cluster ? r->activation[s] / SS_MIB : r->activation[s]));
+    ss_json_set(o, c->cluster ? "activations_mib" : "activations_in_flight", stages);
     return o;
 }
 
@@ -123,10 +123,10 @@ int ss_comparison_write(const struct ss_comparison *c, int json, FILE *out, stru
         return compare_text(c, out, err);
     json_t *o = ss_json_document("schedule compare"), *rows = json_array();
     for (int i = 0; i < c->n; i++)
-        json_array_append_new(rows, row_json(c, &c->rows[i]));
+        ss_json_append(rows, row_json(c, &c->rows[i]));
     if (capacity(c) > 0) /* of a job that some schedule runs */
         ss_json_number(o, "capacity_mib", capacity(c) / SS_MIB);
-    json_object_set_new(o, "schedules", rows);
+    ss_json_set(o, "schedules", rows);
     return ss_json_write(o, out, err);
 }
 
@@ -173,13 +173,13 @@ static int search_json(const struct ss_search *q, const struct ss_search_result 
     ss_json_text(o, "objective", q->barrier ? "makespan" : "longest rank");
     ss_search_order_json(o, r->length, r->lower_bound, r->known, r->known_length);
     for (int s = 0; s < r->stages; s++)
-        json_array_append_new(peaks, json_real(r->peak[s]));
-    json_object_set_new(o, "peak_by_rank", peaks);
+        ss_json_append(peaks, json_real(r->peak[s]));
+    ss_json_set(o, "peak_by_rank", peaks);
     if (q->growth > 0) {
         json_t *device = json_array();
         for (int s = 0; s < r->stages; s++)
-            json_array_append_new(device, json_real(ss_search_device(q, s, r->peak[s]) / SS_MIB));
-        json_object_set_new(o, "device_mib_by_rank", device);
+            ss_json_append(device, json_real(ss_search_device(q, s, r->peak[s]) / SS_MIB));
+        ss_json_set(o, "device_mib_by_rank", device);
         ss_json_number(o, "cap_mib", q->limit / SS_MIB);
     }
     ss_json_integer(o, "tried", r->tried);

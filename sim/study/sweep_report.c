@@ -100,7 +100,7 @@ static json_t *row_object(const struct ss_sweep *s, const struct ss_sweep_row *r
 
     for (int f = 0; f < s->nflags; f++)
         ss_json_text(flags, s->flags[f].name, value_of(s, row, f));
-    json_object_set_new(o, "flags", flags);
+    ss_json_set(o, "flags", flags);
     ss_json_verdict(o, u);
     if (u->outcome != SS_OUTCOME_REFUSED)
         ss_json_metrics(o, -1, u);
@@ -109,7 +109,7 @@ static json_t *row_object(const struct ss_sweep *s, const struct ss_sweep_row *r
 
 static void put_index(json_t *o, const char *key, int index)
 {
-    json_object_set_new(o, key, index < 0 ? json_null() : json_integer(index));
+    ss_json_set(o, key, index < 0 ? json_null() : json_integer(index));
 }
 
 static int write_json(const struct ss_sweep *s, FILE *out, struct ss_error *err)
@@ -117,8 +117,8 @@ static int write_json(const struct ss_sweep *s, FILE *out, struct ss_error *err)
     json_t *root = ss_json_document("sweep"), *rows = json_array();
 
     for (int i = 0; i < s->nrows; i++)
-        json_array_append_new(rows, row_object(s, &s->rows[i]));
-    json_object_set_new(root, "rows", rows);
+        ss_json_append(rows, row_object(s, &s->rows[i]));
+    ss_json_set(root, "rows", rows);
     put_index(root, "fastest", ss_sweep_best(s, SS_OUTCOME_FITS, 0));
     put_index(root, "most_per_gpu", ss_sweep_best(s, SS_OUTCOME_FITS, 1));
     put_index(root, "fastest_near_limit", ss_sweep_best_near_limit(s));

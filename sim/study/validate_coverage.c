@@ -33,14 +33,14 @@ static json_t *object(const struct ss_coverage *c)
         const struct ss_coverage_source *s = &c->sources[i];
         json_t *one = json_object();
         ss_json_text(one, "source", s->name);
-        json_object_set_new(one, "mixtures", json_boolean(s->experts));
+        ss_json_set(one, "mixtures", json_boolean(s->experts));
         ss_json_integer(one, "runs", s->runs);
         ss_json_number(one, "weight", s->weight);
         ss_json_number(one, "inside_pct", 100 * s->inside);
         ss_json_number(one, "band_pct", s->pct);
-        json_array_append_new(list, one);
+        ss_json_append(list, one);
     }
-    json_object_set_new(o, "sources", list);
+    ss_json_set(o, "sources", list);
     return o;
 }
 
@@ -63,12 +63,12 @@ int ss_coverage_write(const struct ss_bands *bands, int json, FILE *out, struct 
         if (rc)
             break;
         if (json)
-            json_object_set_new(o, names[memory], object(&c));
+            ss_json_set(o, names[memory], object(&c));
         else
             print(&c, names[memory], out);
         ss_coverage_free(&c);
     }
     if (rc)
-        json_decref(o);
+        ss_json_free(o);
     return rc ? rc : json ? ss_json_write(o, out, err) : ss_report_done(out, err);
 }

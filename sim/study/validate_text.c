@@ -210,8 +210,8 @@ static json_t *row_object(const struct ss_validation_row *r)
     if (r->predicted_outcome[0])
         ss_json_text(o, "verdict", ss_outcome_word(r->summary.outcome));
     if (r->predicted_outcome[0] && r->summary.outcome != SS_OUTCOME_REFUSED)
-        json_object_set_new(o, "figures", figures(&r->summary));
-    json_object_set_new(o, "right", r->right < 0 ? json_null() : json_boolean(r->right));
+        ss_json_set(o, "figures", figures(&r->summary));
+    ss_json_set(o, "right", r->right < 0 ? json_null() : json_boolean(r->right));
     put_known(o, "measured_ms", 1e3 * r->measured_s);
     put_known(o, "predicted_ms", 1e3 * r->summary.iteration_s);
     ss_json_number(o, "error_pct", ss_validation_time_error(r));
@@ -221,7 +221,7 @@ static json_t *row_object(const struct ss_validation_row *r)
     ss_json_number(o, "memory_error_pct", ss_validation_memory_error(r));
     ss_json_text(o, "reason", r->reason);
     if (r->none.seconds > 0)
-        json_object_set_new(o, "recompute_bounds", bounds(r));
+        ss_json_set(o, "recompute_bounds", bounds(r));
     return o;
 }
 
@@ -241,11 +241,11 @@ static json_t *summary_object(const struct ss_validation_summary *s)
 {
     json_t *o = json_object(), *outcomes = json_object();
 
-    json_object_set_new(o, "time", stat_object(&s->time));
-    json_object_set_new(o, "memory", stat_object(&s->memory));
+    ss_json_set(o, "time", stat_object(&s->time));
+    ss_json_set(o, "memory", stat_object(&s->memory));
     ss_json_integer(outcomes, "n", s->outcomes);
     ss_json_integer(outcomes, "right", s->right);
-    json_object_set_new(o, "outcomes", outcomes);
+    ss_json_set(o, "outcomes", outcomes);
     return o;
 }
 
@@ -261,7 +261,7 @@ static json_t *timers_array(const struct ss_validation *v)
         put_known(o, "measured_ms", 1e3 * t->measured_s);
         put_known(o, "predicted_ms", 1e3 * t->predicted_s);
         ss_json_number(o, "error_pct", ss_validation_timer_error(t));
-        json_array_append_new(list, o);
+        ss_json_append(list, o);
     }
     return list;
 }
@@ -271,26 +271,26 @@ int ss_validation_write_json(const struct ss_validation *v, FILE *out, struct ss
     json_t *o = ss_json_document("validate"), *rows = json_array(), *groups = json_object();
 
     for (int i = 0; i < v->nrows; i++)
-        json_array_append_new(rows, row_object(&v->rows[i]));
-    json_object_set_new(o, "rows", rows);
-    json_object_set_new(o, "summary", summary_object(&v->all));
+        ss_json_append(rows, row_object(&v->rows[i]));
+    ss_json_set(o, "rows", rows);
+    ss_json_set(o, "summary", summary_object(&v->all));
     for (int g = 0; g < SS_BY_COUNT; g++) {
         json_t *list = json_object();
         for (int i = 0; i < v->ngroups[g]; i++) {
             json_t *holder = json_object();
             ss_json_text(holder, "name", v->groups[g][i].name); /* as valid UTF-8 */
-            json_object_set_new(list, json_string_value(json_object_get(holder, "name")),
-                                summary_object(&v->groups[g][i]));
-            json_decref(holder);
+            ss_json_set(list, json_string_value(json_object_get(holder, "name")),
+                        summary_object(&v->groups[g][i]));
+            ss_json_free(holder);
         }
-        json_object_set_new(groups, ss_validation_group_name(g), list);
+        ss_json_set(groups, ss_validation_group_name(g), list);
     }
-    json_object_set_new(o, "groups", groups);
+    ss_json_set(o, "groups", groups);
     if (v->ntimers) {
-        json_object_set_new(o, "timers", timers_array(v));
-        json_object_set_new(o, "timer_summary", stat_object(&v->timer_error));
+        ss_json_set(o, "timers", timers_array(v));
+        ss_json_set(o, "timer_summary", stat_object(&v->timer_error));
     }
     ss_json_integer(o, "unsupported", v->unsupported);
-    json_object_set_new(o, "notes", ss_json_notes(&v->notes));
+    ss_json_set(o, "notes", ss_json_notes(&v->notes));
     return ss_json_write(o, out, err);
 }

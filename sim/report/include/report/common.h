@@ -38,7 +38,17 @@ char *ss_report_layout(const struct ss_plan *plan, char *buf, size_t size);
 int ss_report_done(FILE *out, struct ss_error *err);
 
 /* ---- json_common.c ---- */
-/* Adds; a number that is not finite becomes null. All take what they add. */
+/* These take `value`, as jansson does. Where there is no memory, or `value` is NULL, what should hold it is spoiled: it cannot be
+ * written any more, so that no document appears that lacks a part. */
+void ss_json_set(json_t *object, const char *key, json_t *value);
+void ss_json_append(json_t *array, json_t *value);
+/* Whether nothing is missing in it. */
+bool ss_json_is_whole(const json_t *value);
+/* json_decref for what may be spoiled. */
+void ss_json_free(json_t *value);
+/* json_string; paths and names may hold any bytes, JSON holds UTF-8 only: others become '?'. */
+json_t *ss_json_string(const char *text);
+/* Adds; a number that is not finite becomes null. */
 void ss_json_number(json_t *object, const char *key, double value);
 void ss_json_integer(json_t *object, const char *key, int64_t value);
 void ss_json_text(json_t *object, const char *key, const char *text);
