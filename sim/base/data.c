@@ -18,13 +18,19 @@ struct roots {
     char home[4096];
 };
 
+/* The one rule for "there is none" against "it cannot be read". */
+static bool means_none(int why)
+{
+    return why == ENOENT || why == ENOTDIR || why == ENAMETOOLONG;
+}
+
 /* *found: whether there is a file. SS_ERR_IO where that cannot be told. */
 static int look_at(const char *path, bool *found, struct ss_error *err)
 {
     struct stat st;
     bool there = stat(path, &st) == 0;
     *found = there && !S_ISDIR(st.st_mode);
-    if (there || errno == ENOENT || errno == ENOTDIR || errno == ENAMETOOLONG)
+    if (there || means_none(errno))
         return SS_OK;
     ss_fail(err, SS_ERR_IO, path, 0, "cannot read: %s", strerror(errno));
     return ss_hint(err, SS_ERR_IO, "check the permissions of the file and its folder");
@@ -74,14 +80,16 @@ static int compare_names(const void *a, const void *b)
     return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
-static int list_folder(const char *folder, const char *suffix, char ***names, size_t *n, size_t *cap)
+/* A folder that is not there is empty; one that cannot be read is an error. */
+static int list_folder(const char *folder, const char *suffix, char ***names, size_t *n, size_t *cap,
+                       struct ss_error *err)
 {
     DIR *dir = opendir(folder);
     struct dirent *entry;
     int rc = SS_OK;
-    if (!dir)
+    if (!dir && means_none(errno))
         return SS_OK;
-    while (!rc && (entry = readdir(dir)) != NULL) {
+    while (dir && !rc && (errno = 0, entry = readdir(dir)) != NULL) {
         size_t len = strlen(entry->d_name), cut = strlen(suffix);
         if (entry->d_name[0] == '.' || len <= cut || !ends_with(entry->d_name, suffix))
             continue;
@@ -91,8 +99,12 @@ static int list_folder(const char *folder, const char *suffix, char ***names, si
         if (!rc)
             ++*n;
     }
-    closedir(dir);
-    return rc;
+    int why = errno;
+    if (dir)
+        closedir(dir);
+    if (rc || why == ENOMEM)
+        return ss_fail(err, SS_ERR_NOMEM, NULL, 0, "out of memory for the names in %s", folder);
+    return why ? ss_fail(err, SS_ERR_IO, folder, 0, "cannot read: %s", strerror(why)) : SS_OK;
 }
 
 int ss_data_list(const char *kind, const char *suffix, char ***names, size_t *n, struct ss_error *err)
@@ -105,11 +117,11 @@ int ss_data_list(const char *kind, const char *suffix, char ***names, size_t *n,
         return rc;
     for (size_t i = 0; i < roots.n && !rc; i++) {
         snprintf(folder, sizeof folder, "%s/%s", roots.path[i], kind);
-        rc = list_folder(folder, suffix, &list, &count, &cap);
+        rc = list_folder(folder, suffix, &list, &count, &cap, err);
     }
     if (rc) {
         ss_names_free(list, count);
-        return ss_fail(err, rc, NULL, 0, "out of memory");
+        return rc;
     }
     if (count)
         qsort(list, count, sizeof *list, compare_names);

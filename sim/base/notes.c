@@ -36,6 +36,7 @@ int ss_notes_add(struct ss_notes *notes, const char *fmt, ...)
     va_start(args, fmt);
     int rc = add_note(notes, fmt, args);
     va_end(args);
+    notes->lost |= rc != SS_OK;
     return rc;
 }
 
@@ -46,7 +47,7 @@ void ss_note(struct ss_notes *notes, const char *fmt, ...)
     if (!notes)
         return;
     va_start(args, fmt);
-    add_note(notes, fmt, args); /* a note lost to exhaustion changes no result */
+    notes->lost |= add_note(notes, fmt, args) != SS_OK;
     va_end(args);
 }
 

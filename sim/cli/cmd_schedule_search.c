@@ -75,8 +75,10 @@ static int search_of_shape(struct cli_flags *f, int argc, char **argv, struct ss
     if ((double)shape->stages * chunks * shape->microbatches > 1 << 24)
         return cli_usage(err, "", "a search over more than %d actions", 1 << 24);
     *out = ss_search_new(shape->stages, chunks, shape->microbatches);
-    if (!*out)
-        return cli_usage(err, "", "no memory for the search");
+    if (!*out) {
+        cli_usage(err, "", "no memory for the search");
+        return err->code = SS_ERR_NOMEM;
+    }
     (*out)->v_shape = f->schedule.v;
     rc = fill_search(f, *out, err);
     if (rc)

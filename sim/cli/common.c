@@ -38,9 +38,7 @@ int cli_fail(const struct ss_error *err, int json)
 {
     char text[1600];
 
-    if (json)
-        ss_report_error(err, stdout);
-    else
+    if (!json || ss_report_error(err, stdout)) /* which may lack the memory for it */
         fprintf(stderr, "%s\n", ss_error_format(err, text, sizeof text));
     return ss_status_exit(err->code);
 }

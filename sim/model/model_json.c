@@ -150,6 +150,16 @@ static void name_from_path(const char *path, char *out, size_t size)
     out[n] = 0;
 }
 
+/* Whether a second reading gives the same: jansson leaves out characters of a word for which its buffer finds no memory. */
+static int is_read_whole(const json_t *root, const char *text, size_t len)
+{
+    json_t *again = json_loadb(text, len, JSON_REJECT_DUPLICATES, NULL);
+    int same = again && json_equal(root, again);
+
+    json_decref(again);
+    return same;
+}
+
 int ss_model_parse(const char *text, size_t len, const char *file, struct ss_model *out, struct ss_error *err)
 {
     json_error_t why;
@@ -160,6 +170,10 @@ int ss_model_parse(const char *text, size_t len, const char *file, struct ss_mod
     ss_model_init(out);
     if (!root)
         return ss_fail(err, SS_ERR_INPUT, file, why.line, "not JSON: %s", why.text);
+    if (!is_read_whole(root, text + mark, len - mark)) {
+        json_decref(root);
+        return ss_fail(err, SS_ERR_NOMEM, file, 0, "out of memory");
+    }
     /* A finding inside a broken model must not leave *out half filled. */
     struct ss_config c = {.text = text, .file = file, .root = root, .err = &found};
     int rc = json_is_object(root)

@@ -22,6 +22,8 @@
 
 #define TELL_EVERY_MS 100
 
+#define NOT_LOADED 125 /* exit status of a child that has told why it has no SimGrid */
+
 /* What the child's output pipe is read by: called with each piece; 0 or a status. */
 typedef int (*piece_reader)(void *ctx, const char *data, size_t n);
 
@@ -32,10 +34,11 @@ struct progress {
     int64_t slots; /* of all classes */
 };
 
-/* A module stays loaded: the next call finds it again at once. */
-static ss_module_main *load_module(struct ss_error *err)
+/* NULL: why says the reason. Where a process has the module already, it is found at once, in its children, too. */
+static ss_module_main *load_module(char *why, size_t size)
 {
-    char home[4096], path[4096 + sizeof MODULE_FILE + 1], why[512] = "";
+    char home[4096], path[4096 + sizeof MODULE_FILE + 1];
+    why[0] = '\0';
     const char *dirs[] = {getenv("STEPSIM_MODULE_DIR"), home};
     ss_home_find(&ss_home.modules, home, sizeof home);
     for (size_t i = 0; i < SS_ARRAY_LEN(dirs); i++) {
@@ -52,23 +55,42 @@ static ss_module_main *load_module(struct ss_error *err)
             return function;
         }
         const char *text = dlerror();
-        ss_copy(why, sizeof why, text ? text : "");
+        ss_copy(why, size, text ? text : "");
     }
-    int rc = why[0] ? ss_fail(err, SS_ERR_ENGINE, NULL, 0, "the SimGrid engine cannot be loaded: %s", why)
-                    : ss_fail(err, SS_ERR_ENGINE, NULL, 0,
-                              "the SimGrid engine cannot be loaded: no " MODULE_FILE " in %s", home);
-    ss_hint(err, rc,
-            "install libsimgrid, point STEPSIM_MODULE_DIR to the folder of " MODULE_FILE
-            ", or use --engine native");
+    if (!why[0])
+        snprintf(why, size, "no " MODULE_FILE " in %.400s", home);
     return NULL;
 }
 
-static void run_in_child(ss_module_main *function, struct ss_module_call *call, int log, int out)
+static int not_loaded(const char *why, struct ss_error *err)
+{
+    int rc = ss_fail(err, SS_ERR_ENGINE, NULL, 0, "the SimGrid engine cannot be loaded: %s", why);
+    if (strstr(why, "failed to map") || strstr(why, "cannot allocate") || strstr(why, "memory"))
+        return ss_hint(err, rc, "it needs some 100 MiB of address space (ulimit -v), or use --engine native");
+    return ss_hint(err, rc,
+                   "install libsimgrid, point STEPSIM_MODULE_DIR to the folder of " MODULE_FILE
+                   ", or use --engine native");
+}
+
+int ss_simgrid_load(struct ss_error *err)
+{
+    char why[512];
+    return load_module(why, sizeof why) ? SS_OK : not_loaded(why, err);
+}
+
+/* Here the module is loaded, for libraries that find no memory while they set themselves up end their process. */
+static void run_in_child(struct ss_module_call *call, int log, int out)
 {
     struct rlimit none = {0, 0};
     setrlimit(RLIMIT_CORE, &none);
     dup2(log, STDOUT_FILENO);
     dup2(log, STDERR_FILENO);
+    char why[512];
+    ss_module_main *function = load_module(why, sizeof why);
+    if (!function) {
+        dprintf(log, "%s\n", why);
+        _exit(NOT_LOADED);
+    }
     call->fd = out;
     if (call->tape)
         call->tape->fd = out;
@@ -139,6 +161,8 @@ static int child_error(int state, int log, const char *what, struct ss_error *er
 {
     char text[400];
     first_complaint(log, text, sizeof text);
+    if (WIFEXITED(state) && WEXITSTATUS(state) == NOT_LOADED)
+        return not_loaded(text, err);
     if (text[0])
         return ss_fail(err, SS_ERR_ENGINE, NULL, 0, "SimGrid cannot %s: %s", what, text);
     if (WIFSIGNALED(state)) {
@@ -154,10 +178,7 @@ static int child_error(int state, int log, const char *what, struct ss_error *er
 static int run_child(struct ss_module_call *call, piece_reader reader, void *ctx,
                      const struct progress *progress, const char *what, struct ss_error *err)
 {
-    ss_module_main *function = load_module(err);
     int ends[2], state = 0, rc = 0;
-    if (!function)
-        return SS_ERR_ENGINE;
     int log = memfd_create("stepsim-log", MFD_CLOEXEC);
     if (log < 0 || pipe2(ends, O_CLOEXEC)) {
         rc = ss_fail(err, SS_ERR_ENGINE, NULL, 0, "cannot start SimGrid: %s", strerror(errno));
@@ -172,7 +193,7 @@ static int run_child(struct ss_module_call *call, piece_reader reader, void *ctx
         if (getppid() != parent)
             _exit(1);
         close(ends[0]);
-        run_in_child(function, call, log, ends[1]);
+        run_in_child(call, log, ends[1]);
     }
     int why = errno;
     close(ends[1]);

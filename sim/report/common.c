@@ -71,7 +71,7 @@ static int add_once(struct ss_notes *out, const char *text)
 
 static int add_all(struct ss_notes *out, const struct ss_notes *from)
 {
-    int rc = SS_OK;
+    int rc = from && from->lost ? SS_ERR_NOMEM : SS_OK;
 
     for (unsigned long i = 0; from && !rc && i < from->n; i++)
         rc = add_once(out, from->text[i]);

@@ -144,6 +144,8 @@ json_t *ss_json_notes(const struct ss_notes *notes)
 
     for (unsigned long i = 0; i < notes->n; i++)
         ss_json_append(array, ss_json_string(notes->text[i]));
+    if (notes->lost)
+        ss_json_append(array, NULL);
     return array;
 }
 

@@ -178,8 +178,14 @@ static json_t *files_array(const struct ss_report_options *opt)
     for (size_t i = 0; opt->files && i < opt->files->n; i++) {
         const char *path = opt->files->path[i], *rest;
         char hash[17];
-        if (is_place(opt->request, path) || ss_file_hash(path, hash, NULL))
+        struct ss_error why = {0};
+        if (is_place(opt->request, path))
             continue;
+        if (ss_file_hash(path, hash, &why)) { /* "-" and pipes are gone */
+            if (why.code == SS_ERR_NOMEM)
+                ss_json_append(files, NULL);
+            continue;
+        }
         json_t *file = json_object();
         if (ss_data_relative(path, &rest))
             ss_json_text(file, "data", rest);
@@ -210,7 +216,7 @@ static void add_choice(json_t *o, const char *key, const struct ss_flag_choice *
             ss_json_text(o, key, c->name);
             return;
         }
-    json_object_set_new(o, key, json_null());
+    ss_json_set(o, key, json_null());
 }
 
 static void add_flag(json_t *o, const struct ss_flag_setter *s, const struct ss_job *job)

@@ -102,6 +102,8 @@ int ss_calibration_write_text(const struct ss_calibration *c, FILE *out, struct 
     }
     for (unsigned long i = 0; i < c->notes.n; i++)
         fprintf(out, "note: %s\n", c->notes.text[i]);
+    if (c->notes.lost)
+        return ss_fail(err, SS_ERR_NOMEM, NULL, 0, "no memory for the notes");
     return ss_report_done(out, err);
 }
 

@@ -160,6 +160,7 @@ int main(int argc, char **argv)
     const char *which = argc > 1 ? argv[1] : "both";
     int stages = argc > 2 ? atoi(argv[2]) : 8, chunks = argc > 3 ? atoi(argv[3]) : 5;
     int microbatches = argc > 4 ? atoi(argv[4]) : 1024, repeats = argc > 5 ? atoi(argv[5]) : 3, rc = 0;
+    ss_simgrid_load(NULL);
     if (stages < 2 || chunks < 1 || microbatches < stages || microbatches % stages || repeats < 1) {
         fputs("stages >= 2, chunks >= 1, microbatches a multiple of stages, repeats >= 1\n", stderr);
         return 2;

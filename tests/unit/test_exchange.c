@@ -6,6 +6,7 @@
 #include "plan/shares.h"
 #include "scale_job.h"
 #include "stepsim/load.h"
+#include "stepsim/replay.h"
 #include "suite.h"
 
 #define TRUNK SS_SOURCE_DIR "/tests/unit/data/trunk.xml"
@@ -336,5 +337,6 @@ int main(void)
                            {"SMs where nobody says", test_default_sms},
                            {"rails", test_via},
                            CU_TEST_INFO_NULL};
+    ss_simgrid_load(NULL); /* once for all replays */
     return suite_run("exchange", NULL, NULL, tests);
 }

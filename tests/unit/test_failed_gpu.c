@@ -161,5 +161,6 @@ int main(void)
                            {"links of spare nodes", test_links_of_spares},
                            {"refused", test_refused},
                            CU_TEST_INFO_NULL};
+    ss_simgrid_load(NULL); /* once for all replays */
     return suite_run("failed_gpu", NULL, NULL, tests);
 }

@@ -309,5 +309,6 @@ int main(void)
                            {"nothing to wait for", test_nothing_to_wait_for},
                            {"more replicas wait longer", test_more_replicas},
                            CU_TEST_INFO_NULL};
+    ss_simgrid_load(NULL); /* once for all replays */
     return suite_run("imbalance", NULL, NULL, tests);
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 #include "scale_job.h"
+#include "stepsim/replay.h"
 #include "suite.h"
 
 #define JOB "h800 1;--model llama3.1-8b --bf16 --seq 4096 --mbs 1 --tp 2 --pp 2 --gbs 16 --sequence-parallel"
@@ -181,5 +182,6 @@ int main(void)
                            {"confidence", test_confidence},
                            {"workers", test_workers},
                            CU_TEST_INFO_NULL};
+    ss_simgrid_load(NULL); /* once for all replays */
     return suite_run("jitter", NULL, NULL, tests);
 }

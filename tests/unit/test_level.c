@@ -3,6 +3,7 @@
  * flows: levels agree to 1e-9, folded and unfolded, on both engines. */
 
 #include "scale_job.h"
+#include "stepsim/replay.h"
 #include "suite.h"
 
 #define COMMON "--model llama3.1-8b --bf16 --seq 4096 --mbs 1 --use-distributed-optimizer "
@@ -416,5 +417,6 @@ int main(void)
                            {"a slow GPU", test_straggler},
                            {"a slow NVLink", test_slow_nvlink},
                            CU_TEST_INFO_NULL};
+    ss_simgrid_load(NULL); /* once for all replays */
     return suite_run("level", NULL, NULL, tests);
 }

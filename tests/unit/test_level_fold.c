@@ -2,6 +2,7 @@
 /* A slot of chunk level takes what the steps of layer level do one after the other, collectives beside them, and these what
  * their flows take alone: to 1e-12, by the program that is replayed. */
 #include "scale_job.h"
+#include "stepsim/replay.h"
 #include "suite.h"
 
 #define COMMON "--model llama3.1-8b --bf16 --seq 4096 --mbs 1 --use-distributed-optimizer "
@@ -111,5 +112,6 @@ static void test_fold(void)
 int main(void)
 {
     CU_TestInfo tests[] = {{"chunk level is the fold of the steps", test_fold}, CU_TEST_INFO_NULL};
+    ss_simgrid_load(NULL); /* once for all replays */
     return suite_run("level_fold", NULL, NULL, tests);
 }

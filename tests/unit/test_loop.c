@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "scale_job.h"
+#include "stepsim/replay.h"
 #include "suite.h"
 
 static int same_schedule(const struct ss_schedule *a, const struct ss_schedule *b)
@@ -304,5 +305,6 @@ int main(void)
     CU_TestInfo tests[] = {{"schedules", test_schedules},     {"what ranks idle", test_idle},
                            {"programs", test_programs},       {"a million microbatches", test_million},
                            {"slots one by one", test_unroll}, CU_TEST_INFO_NULL};
+    ss_simgrid_load(NULL); /* once for all replays */
     return suite_run("loop", NULL, NULL, tests);
 }

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "scale_job.h"
+#include "stepsim/replay.h"
 #include "suite.h"
 
 enum { RANDOM_JOBS = 120 };
@@ -156,5 +157,6 @@ int main(void)
 {
     CU_TestInfo tests[] = {
         {"random clusters", test_random}, {"one slow GPU of 16,384", test_large}, CU_TEST_INFO_NULL};
+    ss_simgrid_load(NULL); /* once for all replays */
     return suite_run("near", NULL, NULL, tests);
 }

@@ -3,6 +3,7 @@
 
 #include "cost/layers.h"
 #include "scale_job.h"
+#include "stepsim/replay.h"
 #include "suite.h"
 
 /* Large enough that the host is never behind. */
@@ -480,5 +481,6 @@ int main(void)
                            {"schedules that have pairs", test_words},
                            {"SMs of the dispatcher", test_reserved_sms},
                            CU_TEST_INFO_NULL};
+    ss_simgrid_load(NULL); /* once for all replays */
     return suite_run("overlap", NULL, NULL, tests);
 }

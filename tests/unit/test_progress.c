@@ -2,6 +2,7 @@
 /* A long replay and the replicas under jitter tell how far they are. */
 
 #include "scale_job.h"
+#include "stepsim/replay.h"
 #include "suite.h"
 
 #define JOB "h800 1;--model llama3.1-8b --bf16 --seq 4096 --mbs 1 --tp 2 --pp 4 --sequence-parallel "
@@ -72,5 +73,6 @@ int main(void)
 {
     CU_TestInfo tests[] = {
         {"SimGrid", test_simgrid}, {"native", test_native}, {"replicas", test_replicas}, CU_TEST_INFO_NULL};
+    ss_simgrid_load(NULL); /* once for all replays */
     return suite_run("progress", NULL, NULL, tests);
 }

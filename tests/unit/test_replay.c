@@ -2,6 +2,7 @@
 /* Programs whose times follow by hand from the replay contract; both engines must find them. */
 
 #include "replay_make.h"
+#include "stepsim/replay.h"
 #include "suite.h"
 
 static int close_to(double a, double b)
@@ -449,5 +450,6 @@ int main(void)
                            {"trailing", test_trailing},
                            {"ring", test_ring},
                            CU_TEST_INFO_NULL};
+    ss_simgrid_load(NULL); /* once for all replays */
     return suite_run("replay", NULL, NULL, tests);
 }

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "reference_compare.h"
+#include "stepsim/replay.h"
 #include "suite.h"
 
 #define COMMON "--bf16 --mbs 1 --use-distributed-optimizer "
@@ -192,5 +193,6 @@ static void test_files(void)
 int main(void)
 {
     CU_TestInfo tests[] = {{"jobs", test_jobs}, {"program files", test_files}, CU_TEST_INFO_NULL};
+    ss_simgrid_load(NULL); /* once for all replays */
     return suite_run("replay_lowered", make_folder, drop_folder, tests);
 }

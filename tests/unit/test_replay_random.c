@@ -5,6 +5,7 @@
  */
 
 #include "random_program.h"
+#include "stepsim/replay.h"
 #include "suite.h"
 
 static uint64_t first_seed = 1, nseeds = 500;
@@ -192,5 +193,6 @@ int main(int argc, char **argv)
         first_seed = strtoull(argv[1], NULL, 10);
     if (argc > 2)
         nseeds = strtoull(argv[2], NULL, 10);
+    ss_simgrid_load(NULL); /* once for all replays */
     return suite_run("replay_random", NULL, NULL, tests);
 }

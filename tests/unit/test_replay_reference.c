@@ -8,6 +8,7 @@
 
 #include "random_program.h"
 #include "reference_compare.h"
+#include "stepsim/replay.h"
 #include "suite.h"
 
 static uint64_t first_seed = 1, nseeds = 2000, nsimgrid = 300;
@@ -84,5 +85,6 @@ int main(int argc, char **argv)
         nseeds = nsimgrid = strtoull(argv[2], NULL, 10);
     if (argc > 3)
         nsimgrid = strtoull(argv[3], NULL, 10);
+    ss_simgrid_load(NULL); /* once for all replays */
     return suite_run("replay_reference", NULL, NULL, tests);
 }

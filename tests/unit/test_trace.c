@@ -5,6 +5,7 @@
 
 #include "job_helper.h"
 #include "pictures_fixture.h"
+#include "stepsim/replay.h"
 #include "suite.h"
 
 struct span {
@@ -449,5 +450,6 @@ int main(void)
                            {"long", test_long},
                            {"link load", test_link_load},
                            CU_TEST_INFO_NULL};
+    ss_simgrid_load(NULL); /* once for all replays */
     return suite_run("trace", NULL, NULL, tests);
 }

@@ -3,6 +3,7 @@
  * every rank on both engines. */
 #include "cost/collective.h"
 #include "scale_job.h"
+#include "stepsim/replay.h"
 #include "suite.h"
 
 /* ---- trees ---- */
@@ -217,5 +218,6 @@ int main(void)
                            {"NVLSTree as measured", test_measured},
                            {"on links", test_levels},
                            CU_TEST_INFO_NULL};
+    ss_simgrid_load(NULL); /* once for all replays */
     return suite_run("trees", NULL, NULL, tests);
 }

@@ -2,6 +2,7 @@
 /* A class of ranks does what each of its ranks does: folded and unfolded agree, on both engines, to 1e-9. */
 
 #include "scale_job.h"
+#include "stepsim/replay.h"
 #include "suite.h"
 
 #define COMMON "--mbs 1 --use-distributed-optimizer --overlap-grad-reduce --overlap-param-gather "
@@ -324,5 +325,6 @@ int main(void)
                            {"the limiting link is named", test_limit},
                            {"random clusters", test_random},
                            CU_TEST_INFO_NULL};
+    ss_simgrid_load(NULL); /* once for all replays */
     return suite_run("unfold", NULL, NULL, tests);
 }

@@ -68,6 +68,10 @@ int ss_simgrid_ask_routes(const char *file, int npairs, const char *const (*host
  * complaint. */
 int ss_simgrid_probe(const char *file, struct ss_error *err);
 
+/* Loads SimGrid into this process, so that the children of later calls need not: for who replays hundreds of programs. SimGrid's
+ * libraries end the process where they find no memory; without this call that is an SS_ERR_ENGINE of each replay. */
+int ss_simgrid_load(struct ss_error *err);
+
 /* What an observer gathers from a replay. Arrays are by class; all of it belongs to the timeline. */
 struct ss_timeline {
     int nclasses;
