@@ -95,11 +95,11 @@ static int write_json(const struct ss_sharing *x, FILE *out, struct ss_error *er
         ss_json_number(o, "slower_pct", slower_pct(s, s->beside));
         ss_json_integer(o, "iterations", s->iterations);
         ss_json_number(o, "limit_use", x->limit.use[j]);
-        json_array_append_new(jobs, o);
+        ss_json_append(jobs, o);
     }
-    json_object_set_new(root, "jobs", jobs);
+    ss_json_set(root, "jobs", jobs);
     ss_json_integer(root, "shared_links", x->nlinks);
-    json_object_set_new(root, "limit", x->limit.name[0] ? link_object(x) : json_null());
+    ss_json_set(root, "limit", x->limit.name[0] ? link_object(x) : json_null());
     return ss_json_write(root, out, err);
 }
 
