@@ -56,15 +56,17 @@ struct ss_launch {
 };
 /* Runs the script in a sandbox (sandbox.h) and adds the words of the job that it starts to *out, with the lines of the script. What
  * did nothing, and what was not set, goes to `notes`. Errors: SS_ERR_IO, SS_ERR_INPUT, SS_ERR_NOMEM; SS_ERR_USAGE: no such call. */
-int ss_launch_read(struct ss_words *out, const struct ss_launch *l, struct ss_notes *notes, struct ss_error *err);
+int ss_launch_read(struct ss_words *out, const struct ss_launch *l, struct ss_notes *notes,
+                   struct ss_error *err);
 
 /* The same of a script that has run: `text` is the script's, `calls` what it called. */
 struct ss_calls;
-int ss_launch_words(struct ss_words *out, const struct ss_launch *l, const char *text, const struct ss_calls *calls,
-                    struct ss_notes *notes, struct ss_error *err);
+int ss_launch_words(struct ss_words *out, const struct ss_launch *l, const char *text,
+                    const struct ss_calls *calls, struct ss_notes *notes, struct ss_error *err);
 /* launch_words.c: takes --launch SCRIPT [ARGUMENT...], --env, --trust and --call out of the words of a command line; *script, which
  * is empty, then has the words of the job that the script starts, and the script as its file. Errors: as of ss_launch_read,
  * SS_ERR_USAGE. */
-int ss_launch_take(struct ss_words *words, struct ss_words *script, struct ss_notes *notes, struct ss_error *err);
+int ss_launch_take(struct ss_words *words, struct ss_words *script, struct ss_notes *notes,
+                   struct ss_error *err);
 
 #endif

@@ -40,10 +40,10 @@ struct ss_sandbox {
     char *const *words; /* its arguments, NULL-terminated */
     char *const
         *environment; /* "NAME=value", NULL-terminated: all that it gets, beside PATH, HOME, USER, LANG */
-    int nodes, gpus_per_node; /* what scontrol and nvidia-smi answer, at least 1 */
+    int nodes, gpus_per_node;     /* what scontrol and nvidia-smi answer, at least 1 */
     const struct ss_notes *paths; /* programs that scripts call by a path, "/opt/env/bin/python" */
-    int trust;                /* 1: without namespaces where the kernel has none for this user */
-    double seconds;           /* limit of time, > 0 */
+    int trust;                    /* 1: without namespaces where the kernel has none for this user */
+    double seconds;               /* limit of time, > 0 */
 };
 
 /* Runs it. *calls is the caller's, who ends it with ss_calls_free also after an error. Errors: SS_ERR_IO where the script cannot be

@@ -42,7 +42,7 @@ struct ss_request {
     int nplaces;
     size_t cap_places;
     struct ss_request_place *place;
-    int edited; /* 1: the last place is of ss_request_set */
+    int edited;            /* 1: the last place is of ss_request_set */
     struct ss_notes notes; /* of who read the words; a scenario of this request has them, too */
 };
 
