@@ -61,6 +61,7 @@ static const struct spelling spellings[] = {
     {SS_UNIT_WATT, "kW", 3, 0},
     {SS_UNIT_WATT, "W", 0, 0},
     {SS_UNIT_PRICE, "USD/h", 0, 0},
+    {SS_UNIT_HOURS, "h", 0, 0},
 };
 
 static const char *const unknown_suffix[] = {
@@ -73,6 +74,7 @@ static const char *const unknown_suffix[] = {
     [SS_UNIT_TIME] = "unknown unit; use s, ms, us or ns",
     [SS_UNIT_WATT] = "unknown unit; use W or kW",
     [SS_UNIT_PRICE] = "unknown unit; use USD/h",
+    [SS_UNIT_HOURS] = "unknown unit; use h",
 };
 
 static const char *const missing_suffix[] = {
@@ -82,6 +84,7 @@ static const char *const missing_suffix[] = {
     [SS_UNIT_TIME] = "lacks a unit, such as ms or us",
     [SS_UNIT_WATT] = "lacks a unit, such as W",
     [SS_UNIT_PRICE] = "lacks a unit, USD/h",
+    [SS_UNIT_HOURS] = "lacks a unit, h",
 };
 
 const char *ss_unit_example(enum ss_unit unit)
@@ -94,7 +97,8 @@ const char *ss_unit_example(enum ss_unit unit)
                                            [SS_UNIT_FLOPS] = "989.4Tf",
                                            [SS_UNIT_TIME] = "2us",
                                            [SS_UNIT_WATT] = "700W",
-                                           [SS_UNIT_PRICE] = "2.5USD/h"};
+                                           [SS_UNIT_PRICE] = "2.5USD/h",
+                                           [SS_UNIT_HOURS] = "30000h"};
 
     return examples[unit];
 }

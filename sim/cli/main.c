@@ -15,6 +15,7 @@ static int (*const run[CLI_VERB_COUNT])(int argc, char **argv, struct ss_error *
     [CLI_COMPARE] = cmd_compare,
     [CLI_EXPLAIN] = cmd_explain,
     [CLI_SHARE] = cmd_share,
+    [CLI_CAPACITY] = cmd_capacity,
     [CLI_SERVE] = cmd_serve,
     [CLI_PLAN] = cmd_plan,
     [CLI_PROGRAM_WRITE] = cmd_program_write,

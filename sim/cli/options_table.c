@@ -11,12 +11,12 @@
 
 /* Verbs that report; that lower a job to a program; that draw pictures; that need the shape of a pipeline */
 #define JSON                                                                                                 \
-    (V(RUN) | V(SEARCH) | V(SWEEP) | V(COMPARE) | V(EXPLAIN) | V(SHARE) | V(PLAN) | V(PROGRAM_READ) |        \
-     V(PROGRAM_CHECK) | V(SCHEDULE_LIST) | V(SCHEDULE_SHOW) | V(SCHEDULE_CHECK) | ORDERS | SEARCH |          \
-     V(PLATFORM_SHOW) | V(PLATFORM_CHECK) | V(VALIDATE) | V(CALIBRATE) | V(LIST) | V(VERSION))
+    (V(RUN) | V(SEARCH) | V(SWEEP) | V(COMPARE) | V(EXPLAIN) | V(SHARE) | V(CAPACITY) | V(PLAN) |            \
+     V(PROGRAM_READ) | V(PROGRAM_CHECK) | V(SCHEDULE_LIST) | V(SCHEDULE_SHOW) | V(SCHEDULE_CHECK) | ORDERS | \
+     SEARCH | V(PLATFORM_SHOW) | V(PLATFORM_CHECK) | V(VALIDATE) | V(CALIBRATE) | V(LIST) | V(VERSION))
 #define OUTPUT                                                                                               \
-    (V(RUN) | V(SEARCH) | V(SWEEP) | V(COMPARE) | V(EXPLAIN) | V(SHARE) | V(PLAN) | V(PROGRAM_WRITE) |       \
-     V(PROGRAM_READ) | V(SCHEDULE_SHOW) | V(SCHEDULE_WRITE) | ORDERS | V(PLATFORM_SHOW) |                    \
+    (V(RUN) | V(SEARCH) | V(SWEEP) | V(COMPARE) | V(EXPLAIN) | V(SHARE) | V(CAPACITY) | V(PLAN) |            \
+     V(PROGRAM_WRITE) | V(PROGRAM_READ) | V(SCHEDULE_SHOW) | V(SCHEDULE_WRITE) | ORDERS | V(PLATFORM_SHOW) | \
      V(PLATFORM_IMPORT) | V(VALIDATE))
 #define ORDERS (V(SCHEDULE_COMPARE) | V(SCHEDULE_COMPARE_JOB))
 #define SEARCH (V(SCHEDULE_SEARCH) | V(SCHEDULE_SEARCH_JOB))
@@ -44,6 +44,11 @@ static const char *level(int i)
 static const char *color(int i)
 {
     return i == SS_COLOR_PHASE ? "phase" : i == SS_COLOR_MICROBATCH ? "microbatch" : NULL;
+}
+
+static const char *layout(int i)
+{
+    return i == SS_CAPACITY_SEARCH ? "search" : i == SS_CAPACITY_GIVEN ? "given" : NULL;
 }
 
 const char *cli_shell(int i)
@@ -98,7 +103,7 @@ static const struct cli_option table[] = {
             "that are known); tp, cp, pp, ep, vp, mbs, recompute and fsdp take all legal values where the job does not give them"},
     {.name = "--top", .value = "N", .verbs = V(SEARCH), .kind = CLI_COUNT, .offset = AT(search.top), .low = 1, .high = 100000,
      .usual = "5", .beside = "--json", .doc = "layouts that the text has of each number of nodes, best first"},
-    {.name = "--workers", .value = "N", .verbs = V(SEARCH) | V(SWEEP), .kind = CLI_COUNT, .offset = AT(workers.n), .low = 1,
+    {.name = "--workers", .value = "N", .verbs = V(SEARCH) | V(SWEEP) | V(CAPACITY), .kind = CLI_COUNT, .offset = AT(workers.n), .low = 1,
      .high = 1024, .usual = "one a core", .doc = "processes that share the work, which changes no figure"},
     {.name = "--journal", .value = "FILE", .verbs = V(SEARCH) | V(SWEEP), .writes = CLI_BESIDE, .starts = "stepsim-journal ", .kind = CLI_PATH, .several = CLI_ONCE, .offset = AT(journal),
      .doc = "keeps each prediction there as soon as it is made: what is interrupted or killed goes on with --resume"},
@@ -119,6 +124,21 @@ static const struct cli_option table[] = {
      .doc = "writes the terms of all sides as a table"},
     {.name = "--svg", .value = "FILE", .verbs = V(COMPARE), .writes = CLI_BESIDE, .starts = "<svg", .kind = CLI_PATH, .several = CLI_ONCE, .offset = AT(svg),
      .doc = "writes a picture: time and memory of each side as stacked bars"},
+    {.name = "--tokens", .value = "N", .verbs = V(CAPACITY), .kind = CLI_TEXT, .several = CLI_ONCE, .offset = AT(capacity.tokens),
+     .doc = "tokens to train on: 15.6T, 2e12 (k, M, B, T)"},
+    {.name = "--deadline", .value = "TIME", .verbs = V(CAPACITY), .kind = CLI_TEXT, .several = CLI_ONCE, .offset = AT(capacity.deadline),
+     .beside = "--budget", .doc = "54d (s, min, h, d, w): asks for the fewest nodes that are done by then"},
+    {.name = "--budget", .value = "USD", .verbs = V(CAPACITY), .kind = CLI_TEXT, .several = CLI_ONCE, .offset = AT(capacity.budget),
+     .doc = "5e6, 5M: asks for the fastest number of nodes that costs no more"},
+    {.name = "--layout", .value = "layout", .verbs = V(CAPACITY), .kind = CLI_CHOICE, .offset = AT(capacity.layout),
+     .choice = layout, .usual = "search", .doc = "the best layout on each number of nodes, or the job's own"},
+    {.name = "--price", .value = "USD/h", .verbs = V(CAPACITY), .kind = CLI_NUMBER, .offset = AT(capacity.price), .low = 0,
+     .high = 1e6, .unit = SS_UNIT_PRICE, .usual = "the platform's, else an example",
+     .doc = "of a GPU, as 2.5USD/h: --set ss.price"},
+    {.name = "--csv", .value = "FILE", .verbs = V(CAPACITY), .writes = CLI_BESIDE, .starts = "nodes,global_batch,", .kind = CLI_PATH, .several = CLI_ONCE, .offset = AT(csv),
+     .doc = "writes the numbers of nodes, with every figure, as CSV"},
+    {.name = "--svg", .value = "FILE", .verbs = V(CAPACITY), .writes = CLI_BESIDE, .starts = "<svg", .kind = CLI_PATH, .several = CLI_ONCE, .offset = AT(svg),
+     .doc = "writes a picture: days and cost over the number of nodes, with the error band"},
     {.name = "--csv", .value = "FILE", .verbs = V(SWEEP), .writes = CLI_BESIDE, .starts = "--", .kind = CLI_PATH, .several = CLI_ONCE, .offset = AT(csv),
      .doc = "writes the rows, with every figure, as CSV beside the table"},
     {.name = "--steps", .value = "STAGE", .verbs = V(PLAN), .kind = CLI_COUNT, .offset = AT(stage), .low = 0, .high = MAX_RANKS,

@@ -15,6 +15,8 @@ static const struct cli_verb_row rows[CLI_VERB_COUNT] = {
     [CLI_COMPARE] = {1, "[JOBFILE|RESULT...] [JOB-OPTION...] [OPTION...]", "", "file"},
     [CLI_EXPLAIN] = {1, JOB_USAGE " [OPTION...]", "", NULL},
     [CLI_SHARE] = {1, "JOBFILE[@NODES] JOBFILE[@NODES]... [JOB-OPTION...] [OPTION...]", "", "file"},
+    [CLI_CAPACITY] = {1, "JOB-OPTION... --tokens N [--nodes A..B] [--deadline TIME|--budget USD] [OPTION...]",
+                      "", NULL},
     [CLI_SERVE] = {1, "[JOB-OPTION...] [--port N]", "", NULL},
     [CLI_PLAN] = {1, JOB_USAGE " [OPTION...]", "", NULL},
     [CLI_PROGRAM_WRITE] = {1, "JOB-OPTION... [OPTION...]",
@@ -137,6 +139,22 @@ static const struct cli_command commands[] = {
      "different times.",
      "0 done\n1 deadlock\n2 usage\n3 bad input or a configuration that the framework refuses",
      "stepsim share 8b.args@0,2 8b.args@1,3 --set ss.nodes_per_leaf=2 --set ss.oversubscription=4"},
+    {"capacity", "how many nodes, days, GPU-hours, money and energy a training takes",
+     "Plans a training on so many tokens for each number of nodes (--nodes 16..256: each twice the one "
+     "before; 2..4096 without): "
+     "the best layout of a search, or the job's own, the days that it takes with failures and checkpoints, "
+     "GPU-hours, "
+     "money, energy, each with the range of nine of ten such jobs. With a deadline or a budget it names the "
+     "number of "
+     "nodes to take, else the most that cost within a tenth of the least. A global batch that the GPUs do "
+     "not divide gets "
+     "the nearest one that they do. Prices, power, failures and storage are props of the platform "
+     "(--set ss.mtbf=50000h); "
+     "docs/guide/capacity.md tells where they are from.",
+     "0 a number of nodes is within what was asked\n1 none is\n2 usage\n3 bad input, or all are refused",
+     "stepsim capacity --platform h100 --model llama3.1-70b --bf16 --seq 8192 --gbs 1024 \\\n"
+     "    --tokens 1T --deadline 30d --nodes 16..256 --svg curve.svg\n"
+     "stepsim capacity --job 70b-14 --platform h800 --nodes 8,16,24 --layout given --tokens 100B"},
     {"serve", "a web page on which a job is moved by hand and the prediction follows",
      "Serves a page to the browsers of this machine, and to no other: model, cluster and layout as controls; "
      "time, breakdown, memory, "

@@ -42,10 +42,18 @@ _PLACE = "Inputs of a result say on which nodes the job is"
 _LOOPS = "What ranks idle in a loop is that of all its turns"
 _FRACTIONS = ("bubble_fraction", "imbalance_fraction", "spread_fraction")
 
+_CAPACITY = "stepsim capacity: nodes, days, money and energy of a training"
+_CAPACITY_PROPS = ("ss.power.idle", "ss.power.node", "ss.power.pue", "ss.price.example", "ss.mtbf", "ss.restart",
+                   "ss.storage.bandwidth")
+
 # Props of this tree's registry that the old binary does not know: prop -> subject of the commit that added it.
 NEW_PROPS = {p: _WIDTHS for p in ("ss.gemm.fp8_any_layout", "ss.recompute.by_operator", "ss.cp.own")}
+NEW_PROPS.update(dict.fromkeys(_CAPACITY_PROPS, _CAPACITY))
 
 RULES = [
+    {"commit": _CAPACITY, "why": "props that plans of capacity read", "op": "add", "path": "inputs.platform.card.[%s]" % prop}
+    for prop in _CAPACITY_PROPS
+] + [
     {"commit": _SAID, "why": "words of flags that the inputs did not tell", "op": "add", "path": "inputs.flags." + key}
     for key in ("recompute_short", "precision_mxfp8", "fp4_param_gather", "fp4_recipe_given", "graph_scope_given")
 ] + [

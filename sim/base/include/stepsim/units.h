@@ -19,7 +19,8 @@ enum ss_unit {
     SS_UNIT_FLOPS,     /* f Mf Gf Tf Pf (FLOP/s), also TFLOPs           */
     SS_UNIT_TIME,      /* s ms us ns (result in s)                      */
     SS_UNIT_WATT,      /* W kW                                          */
-    SS_UNIT_PRICE      /* USD/h                                         */
+    SS_UNIT_PRICE,     /* USD/h                                         */
+    SS_UNIT_HOURS      /* h (result in hours)                           */
 };
 /* Reads "25GBps" as 25e9: a number and, except for NONE, COUNT and FRACTION, a unit. Returns SS_OK, or SS_ERR_INPUT for all
  * that is no finite number of that unit; *why (which may be NULL) then points to a static text that says what is wrong. Numbers

@@ -68,6 +68,11 @@ struct cli_flags {
         int top, exhaustive, unconfirmed;
     } search;
     struct {
+        char *tokens, *deadline, *budget; /* NULL = not given */
+        double price;
+        int layout; /* enum ss_capacity_layout */
+    } capacity;
+    struct {
         struct ss_schedule_params shape;
         char *names, *times, *memory; /* NULL = not given */
         double cap;                   /* infinite = not given */
@@ -180,6 +185,7 @@ int cmd_sweep(int argc, char **argv, struct ss_error *err);
 int cmd_compare(int argc, char **argv, struct ss_error *err);
 int cmd_explain(int argc, char **argv, struct ss_error *err);
 int cmd_share(int argc, char **argv, struct ss_error *err);
+int cmd_capacity(int argc, char **argv, struct ss_error *err);
 int cmd_serve(int argc, char **argv, struct ss_error *err);
 int cmd_plan(int argc, char **argv, struct ss_error *err);
 int cmd_program_write(int argc, char **argv, struct ss_error *err);

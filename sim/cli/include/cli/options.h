@@ -17,6 +17,7 @@
     X(CLI_COMPARE, "compare", "")                                                                            \
     X(CLI_EXPLAIN, "explain", "")                                                                            \
     X(CLI_SHARE, "share", "")                                                                                \
+    X(CLI_CAPACITY, "capacity", "")                                                                          \
     X(CLI_SERVE, "serve", "")                                                                                \
     X(CLI_PLAN, "plan", "")                                                                                  \
     X(CLI_PROGRAM_WRITE, "program", "write")                                                                 \

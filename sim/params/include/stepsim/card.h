@@ -104,7 +104,19 @@ extern "C" {
     X(spread_slow_factor, "ss.spread.slow_factor", NONE, 0, 1.1, 1, 2,                                       \
       "how much longer kernels take on those")                                                               \
     X(power, "ss.power", WATT, 0, 0, 0, 1e5, "board power limit")                                            \
-    X(price, "ss.price", PRICE, 0, 0, 0, 1e6, "price of one GPU, USD an hour")
+    X(power_idle, "ss.power.idle", FRACTION, 0, 0.2, 0, 1,                                                   \
+      "share of the board power that a GPU draws while no kernel runs or it waits")                          \
+    X(power_node, "ss.power.node", WATT, 0, 0, 0, 1e6,                                                       \
+      "what a node draws beside its GPUs: processors, NICs, fans, losses; 0: not known")                     \
+    X(pue, "ss.power.pue", NONE, 0, 1.1, 1, 5, "energy of the building over that of the nodes")              \
+    X(price, "ss.price", PRICE, 0, 0, 0, 1e6, "price of one GPU, USD an hour")                               \
+    X(price_example, "ss.price.example", PRICE, 0, 0, 0, 1e6,                                                \
+      "an example of it, which plans of capacity take where no price is stated; 0: none")                    \
+    X(mtbf, "ss.mtbf", HOURS, 0, 29538, 1, 1e12,                                                             \
+      "hours that one GPU runs, in the mean, between failures that interrupt its job")                       \
+    X(restart, "ss.restart", TIME, 0, 600, 0, 1e6, "time from such a failure until the job trains again")    \
+    X(storage, "ss.storage.bandwidth", BANDWIDTH, 0, 0.65e9, 1e3, 1e15,                                      \
+      "bytes of a checkpoint that storage takes from each node when all of them write")
 
 struct ss_card {
     char name[64]; /* <prop id="ss.card"> */

@@ -4,6 +4,7 @@
 #define STEPSIM_H
 
 #include "stepsim/bands.h"
+#include "stepsim/capacity.h"
 #include "stepsim/card.h"
 #include "stepsim/chunk.h"
 #include "stepsim/communicator.h"

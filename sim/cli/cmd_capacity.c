@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cli/cli.h"
+
+static void show(void *ctx, double share)
+{
+    cli_progress(ctx, share);
+}
+
+static int read_goal(const struct cli_flags *flags, struct ss_capacity_options *o, struct ss_error *err)
+{
+    int rc =
+        flags->capacity.tokens ? ss_capacity_read_tokens(flags->capacity.tokens, &o->tokens, err) : SS_OK;
+
+    if (!rc && flags->capacity.deadline)
+        rc = ss_capacity_read_time(flags->capacity.deadline, &o->deadline_s, err);
+    if (!rc && flags->capacity.budget)
+        rc = ss_capacity_read_money(flags->capacity.budget, &o->budget_usd, err);
+    return rc;
+}
+
+/* --price is a --set of the platform's. */
+static int set_price(const struct cli_flags *flags, struct ss_request *base, struct ss_error *err)
+{
+    char price[64], text[80];
+
+    if (!cli_given(flags, "--price"))
+        return SS_OK;
+    snprintf(text, sizeof text, "ss.price=%s",
+             ss_unit_format(flags->capacity.price, SS_UNIT_PRICE, price, sizeof price));
+    return ss_request_set(base, "--set", text, err);
+}
+
+static int plan(const struct ss_request *base, const struct cli_flags *flags, struct ss_capacity **out,
+                struct ss_error *err)
+{
+    static char what[] = "planning";
+    const struct ss_scenario_options how = {.asker = ss_simgrid_ask_routes, .files = cli_files()};
+    struct ss_run_options run = {.engine = SS_ENGINE_NATIVE, .unchecked = 1};
+    struct ss_bands *bands = NULL;
+    int shown = isatty(STDERR_FILENO);
+    struct ss_capacity_options o = {.layout = flags->capacity.layout,
+                                    .how = &how,
+                                    .run = &run,
+                                    .workers = cli_workers(flags),
+                                    .progress = shown ? show : NULL,
+                                    .ctx = what};
+    int rc = read_goal(flags, &o, err);
+
+    if (!rc)
+        rc = ss_bands_load(NULL, cli_files(), &bands, err);
+    run.bands = bands;
+    if (!rc)
+        rc = ss_capacity_run(base, &o, out, err);
+    if (shown)
+        cli_progress_end();
+    ss_bands_free(bands);
+    return rc;
+}
+
+static int write_file(const struct ss_capacity *c, const char *path, enum ss_capacity_form form,
+                      struct ss_error *err)
+{
+    struct ss_output *output;
+    FILE *stream;
+    int rc = cli_output_begin(path, &output, &stream, err);
+
+    return rc ? rc : cli_output_end(output, ss_capacity_write(c, form, stream, err), err);
+}
+
+static int write_all(const struct ss_capacity *c, const struct cli_flags *flags, struct ss_error *err)
+{
+    int rc = flags->csv[0] ? write_file(c, flags->csv, SS_CAPACITY_CSV, err) : SS_OK;
+
+    if (!rc && flags->svg[0])
+        rc = write_file(c, flags->svg, SS_CAPACITY_SVG, err);
+    if (!rc)
+        rc = write_file(c, flags->output, flags->json ? SS_CAPACITY_JSON : SS_CAPACITY_TEXT, err);
+    return rc;
+}
+
+int cmd_capacity(int argc, char **argv, struct ss_error *err)
+{
+    struct ss_capacity *c = NULL;
+    struct ss_request base;
+    struct cli_flags flags;
+    int status = 0;
+
+    cli_flags_init(&flags, CLI_CAPACITY);
+    ss_request_init(&base);
+    int rc = cli_request_read(&base, NULL, &flags, argc, argv, err);
+    if (!rc)
+        rc = set_price(&flags, &base, err);
+    if (!rc)
+        rc = plan(&base, &flags, &c, err);
+    if (!rc)
+        rc = write_all(c, &flags, err);
+    if (!rc && c->chosen < 0)
+        status = ss_status_exit(SS_ERR_OOM);
+    ss_capacity_free(c);
+    ss_request_free(&base);
+    cli_flags_free(&flags);
+    return rc ? rc : status;
+}

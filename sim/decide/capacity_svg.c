@@ -1,0 +1,218 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A plan of capacity as a picture: days and GPU-hours over the number of nodes, both axes logarithmic, with the range of nine of
+ * ten such jobs. */
+#include <math.h>
+#include <string.h>
+
+#include "base/base.h"
+#include "decide/capacity_internal.h"
+#include "report/common.h"
+#include "report/svg.h"
+
+#define LEFT 76.0
+#define WIDTH 760.0
+#define HEIGHT 250.0
+#define RIGHT 30.0
+#define TOP 70.0
+#define GAP 78.0
+
+enum quantity { DAYS, COST, QUANTITIES };
+
+struct panel {
+    const struct ss_capacity *plan;
+    int what;        /* enum quantity */
+    double y;        /* of its top */
+    double lo, hi;   /* log10 of its values */
+    double from, to; /* log2 of nodes */
+    FILE *out;
+};
+
+static int in_money(const struct ss_capacity *c)
+{
+    return c->price > 0;
+}
+
+static struct ss_capacity_range range_at(const struct ss_capacity *c, int what, int i)
+{
+    const struct ss_capacity_point *p = &c->points[i];
+    struct ss_capacity_range r = what == DAYS ? p->time_s : in_money(c) ? p->usd : p->gpu_hours;
+    double unit = what == DAYS ? 86400 : 1;
+
+    return (struct ss_capacity_range){r.value / unit, r.low / unit, r.high / unit};
+}
+
+static int is_drawn(const struct ss_capacity *c, int i)
+{
+    return c->points[i].summary.iteration_s > 0;
+}
+
+static double x_of(const struct panel *p, double nodes)
+{
+    double span = p->to - p->from;
+
+    return LEFT + WIDTH * (span > 0 ? (log2(nodes) - p->from) / span : 0.5);
+}
+
+static double y_of(const struct panel *p, double value)
+{
+    return p->y + HEIGHT * (p->hi - log10(value)) / (p->hi - p->lo);
+}
+
+static void scale(struct panel *p)
+{
+    p->lo = p->from = INFINITY;
+    p->hi = p->to = -INFINITY;
+    for (int i = 0; i < p->plan->npoints; i++) {
+        struct ss_capacity_range r = range_at(p->plan, p->what, i);
+        if (!is_drawn(p->plan, i))
+            continue;
+        double low = isnan(r.low) ? r.value : r.low, high = isnan(r.high) ? r.value : r.high;
+        p->lo = fmin(p->lo, log10(low));
+        p->hi = fmax(p->hi, log10(high));
+        p->from = fmin(p->from, log2(p->plan->points[i].nodes));
+        p->to = fmax(p->to, log2(p->plan->points[i].nodes));
+    }
+    double edge = fmax(0.05, 0.06 * (p->hi - p->lo));
+    p->lo -= edge;
+    p->hi += edge;
+}
+
+/* Values with one digit, 1, 2 and 5 of each decade. */
+static void draw_grid(const struct panel *p)
+{
+    static const double digits[] = {1, 2, 5};
+    char text[32];
+
+    for (double decade = floor(p->lo); decade <= p->hi; decade++)
+        for (size_t k = 0; k < SS_ARRAY_LEN(digits); k++) {
+            double value = digits[k] * pow(10, decade), at = log10(value);
+            if (at < p->lo || at > p->hi)
+                continue;
+            fprintf(p->out, "<path class=\"grid\" d=\"M%.2f %.2fH%.2f\"/>\n", LEFT, y_of(p, value),
+                    LEFT + WIDTH);
+            ss_svg_text(p->out, LEFT - 8, y_of(p, value) + 4, "small muted end",
+                        ss_report_count(value, text, sizeof text));
+        }
+    fprintf(p->out, "<path class=\"frame\" d=\"M%.2f %.2fV%.2fH%.2f\"/>\n", LEFT, p->y, p->y + HEIGHT,
+            LEFT + WIDTH);
+    for (int i = 0; i < p->plan->npoints; i++) {
+        int nodes = p->plan->points[i].nodes;
+        if (!is_drawn(p->plan, i))
+            continue;
+        snprintf(text, sizeof text, "%d", nodes);
+        ss_svg_text(p->out, x_of(p, nodes), p->y + HEIGHT + 16, "small muted mid", text);
+    }
+}
+
+/* From the first point to the last by the far ends, and back by the near ones. */
+static void draw_band(const struct panel *p)
+{
+    const struct ss_capacity *c = p->plan;
+    int n = 0;
+
+    for (int i = 0; i < c->npoints; i++) {
+        struct ss_capacity_range r = range_at(c, p->what, i);
+        if (!is_drawn(c, i) || isnan(r.low) || isnan(r.high))
+            continue;
+        fprintf(p->out, "%s%.2f %.2f", n++ ? "L" : "<path fill=\"#1b6ca8\" fill-opacity=\"0.16\" d=\"M",
+                x_of(p, c->points[i].nodes), y_of(p, r.high));
+    }
+    for (int i = c->npoints - 1; n && i >= 0; i--) {
+        struct ss_capacity_range r = range_at(c, p->what, i);
+        if (is_drawn(c, i) && !isnan(r.low) && !isnan(r.high))
+            fprintf(p->out, "L%.2f %.2f", x_of(p, c->points[i].nodes), y_of(p, r.low));
+    }
+    if (n)
+        fputs("Z\"/>\n", p->out);
+}
+
+static void draw_line(const struct panel *p)
+{
+    int n = 0;
+
+    for (int i = 0; i < p->plan->npoints; i++)
+        if (is_drawn(p->plan, i))
+            fprintf(p->out, "%s%.2f %.2f",
+                    n++ ? "L" : "<path fill=\"none\" stroke=\"#1b6ca8\" stroke-width=\"2\" d=\"M",
+                    x_of(p, p->plan->points[i].nodes), y_of(p, range_at(p->plan, p->what, i).value));
+    if (n)
+        fputs("\"/>\n", p->out);
+}
+
+static void draw_points(const struct panel *p)
+{
+    const struct ss_capacity *c = p->plan;
+
+    for (int i = 0; i < c->npoints; i++) {
+        const struct ss_capacity_point *q = &c->points[i];
+        if (!is_drawn(c, i))
+            continue;
+        fprintf(p->out, "<circle cx=\"%.2f\" cy=\"%.2f\" r=\"%d\" fill=\"%s\"><title>", x_of(p, q->nodes),
+                y_of(p, range_at(c, p->what, i).value), i == c->knee || i == c->chosen ? 6 : 4,
+                !ss_capacity_holds(q) ? "#c62828"
+                : i == c->chosen      ? "#2a9d54"
+                                      : "#1b6ca8");
+        fprintf(p->out, "%d nodes: %.4g days, %.4g GPU-hours, goodput %.1f %%, %s; ", q->nodes,
+                q->time_s.value / 86400, q->gpu_hours.value, 100 * q->goodput,
+                ss_outcome_word(q->summary.outcome));
+        ss_xml_escape(p->out, q->layout);
+        fputs("</title></circle>\n", p->out);
+    }
+}
+
+/* What is asked for, as a line, and the knee. */
+static void draw_marks(const struct panel *p)
+{
+    const struct ss_capacity *c = p->plan;
+    double limit = p->what == DAYS ? c->deadline_s / 86400 : in_money(c) ? c->budget_usd : 0;
+
+    if (limit > 0 && log10(limit) > p->lo && log10(limit) < p->hi) {
+        fprintf(p->out, "<path class=\"cap\" d=\"M%.2f %.2fH%.2f\"/>\n", LEFT, y_of(p, limit), LEFT + WIDTH);
+        ss_svg_text(p->out, LEFT + WIDTH, y_of(p, limit) - 5, "small capt end",
+                    p->what == DAYS ? "deadline" : "budget");
+    }
+    if (c->knee >= 0) {
+        double x = x_of(p, c->points[c->knee].nodes);
+        fprintf(p->out, "<path class=\"axis\" stroke-dasharray=\"3 4\" d=\"M%.2f %.2fV%.2f\"/>\n", x, p->y,
+                p->y + HEIGHT);
+        ss_svg_text(p->out, x - 5, p->y + HEIGHT - 8, "small muted end", "knee");
+    }
+}
+
+static void draw_panel(const struct ss_capacity *c, int what, double y, const char *title, FILE *out)
+{
+    struct panel p = {.plan = c, .what = what, .y = y, .out = out};
+
+    scale(&p);
+    ss_svg_text(out, LEFT, y - 10, "", title);
+    if (!(p.hi > p.lo)) {
+        ss_svg_text(out, LEFT, y + 20, "small muted", "no number of nodes has figures");
+        return;
+    }
+    draw_grid(&p);
+    draw_band(&p);
+    draw_marks(&p);
+    draw_line(&p);
+    draw_points(&p);
+}
+
+int ss_capacity_svg(const struct ss_capacity *c, FILE *out, struct ss_error *err)
+{
+    char title[256], tokens[32];
+
+    snprintf(title, sizeof title, "%s, %s tokens on %s", c->model,
+             ss_report_count(c->tokens, tokens, sizeof tokens), c->platform);
+    ss_svg_begin(out, LEFT + WIDTH + RIGHT, TOP + 2 * HEIGHT + GAP + 58, title,
+                 "Days of training and what they cost over the number of nodes, with the range of nine of "
+                 "ten such jobs.");
+    ss_svg_text(out, LEFT, 28, "title", title);
+    draw_panel(c, DAYS, TOP, "days, with what fails; the band holds nine of ten such jobs", out);
+    draw_panel(c, COST, TOP + HEIGHT + GAP,
+               !in_money(c)          ? "GPU-hours"
+               : c->price_is_example ? "USD, at an example price"
+                                     : "USD",
+               out);
+    ss_svg_text(out, LEFT + WIDTH / 2, TOP + 2 * HEIGHT + GAP + 40, "small muted mid", "nodes");
+    ss_svg_end(out);
+    return ss_report_done(out, err);
+}

@@ -1,0 +1,212 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A plan of capacity for people. */
+#include <math.h>
+#include <string.h>
+
+#include "base/base.h"
+#include "decide/capacity_internal.h"
+#include "report/common.h"
+#include "report/text.h"
+
+/* "30.8 M" */
+static const char *big(double value, char *buf, size_t size)
+{
+    static const struct {
+        double from;
+        const char *name;
+    } steps[] = {{1e9, " G"}, {1e6, " M"}, {1e3, " k"}, {0, ""}};
+    int i = 0;
+
+    while (value < steps[i].from * 0.9995)
+        i++;
+    double shown = value / (steps[i].from > 0 ? steps[i].from : 1);
+    if (isnan(value))
+        snprintf(buf, size, "-");
+    else
+        snprintf(buf, size, "%.*f%s", shown < 9.995 ? 2 : shown < 99.95 ? 1 : 0, shown, steps[i].name);
+    return buf;
+}
+
+static const char *days(double seconds, char *buf, size_t size)
+{
+    double d = seconds / 86400;
+
+    if (isnan(seconds))
+        snprintf(buf, size, "-");
+    else
+        snprintf(buf, size, "%.*f", d < 9.995 ? 2 : d < 99.95 ? 1 : 0, d);
+    return buf;
+}
+
+/* " (20.1 to 26.6)" where the error is known */
+static void put_range(const struct ss_capacity_range *r, const char *(*show)(double, char *, size_t),
+                      const char *unit, FILE *out)
+{
+    char a[32], b[32];
+
+    fprintf(out, "%s %s", show(r->value, a, sizeof a), unit);
+    if (!isnan(r->low) && !isnan(r->high) && r->high > r->low)
+        fprintf(out, " (%s to %s)", show(r->low, a, sizeof a), show(r->high, b, sizeof b));
+}
+
+static const char *mwh(double joules, char *buf, size_t size)
+{
+    if (isnan(joules))
+        snprintf(buf, size, "-");
+    else
+        snprintf(buf, size, "%.*f",
+                 joules < 9.995 * 3.6e9   ? 2
+                 : joules < 99.95 * 3.6e9 ? 1
+                                          : 0,
+                 joules / 3.6e9);
+    return buf;
+}
+
+static void write_cost(const struct ss_capacity_point *p, FILE *out)
+{
+    put_range(&p->time_s, days, "days", out);
+    fputs(", ", out);
+    put_range(&p->gpu_hours, big, "GPU-hours", out);
+    if (!isnan(p->usd.value)) {
+        fputs(", ", out);
+        put_range(&p->usd, big, "USD", out);
+    }
+    if (!isnan(p->energy_j.value)) {
+        fputs(", ", out);
+        put_range(&p->energy_j, mwh, "MWh", out);
+    }
+    fputc('\n', out);
+}
+
+static void write_answer(const struct ss_capacity *c, FILE *out)
+{
+    char a[32];
+    int limited = c->deadline_s > 0 || c->budget_usd > 0;
+
+    if (c->deadline_s > 0)
+        snprintf(a, sizeof a, "%g days", c->deadline_s / 86400);
+    else
+        big(c->budget_usd, a, sizeof a);
+    if (c->chosen < 0 && limited) {
+        fprintf(out, "No number of nodes here is within %s%s.\n", a, c->deadline_s > 0 ? "" : " USD");
+        return;
+    }
+    if (c->chosen < 0) {
+        fputs("No number of nodes here holds the job.\n", out);
+        return;
+    }
+    const struct ss_capacity_point *p = &c->points[c->chosen];
+    if (c->deadline_s > 0)
+        fprintf(out, "%d node%s is the least of these within %s: ", p->nodes, p->nodes == 1 ? "" : "s", a);
+    else if (limited)
+        fprintf(out, "%d node%s is the fastest of these within %s USD: ", p->nodes, p->nodes == 1 ? "" : "s",
+                a);
+    else
+        fprintf(out, "Up to %d node%s a GPU-hour trains nearly as much as on any: ", p->nodes,
+                p->nodes == 1 ? "" : "s");
+    write_cost(p, out);
+    if (limited && c->sure >= 0 && c->sure != c->chosen) {
+        fprintf(out, "With the error of nine of ten such jobs it is %d nodes: ", c->points[c->sure].nodes);
+        write_cost(&c->points[c->sure], out);
+    }
+    if (limited && c->sure < 0)
+        fputs("With the error of nine of ten such jobs none of these is sure to be.\n", out);
+}
+
+static void write_head(FILE *out)
+{
+    fprintf(out, "%6s %6s  %-36s %6s %10s %8s %13s %9s %7s %8s %8s  %s\n", "nodes", "GPUs", "layout", "batch",
+            "iteration", "days", "nine of ten", "GPU-hours", "goodput", "MWh", "USD", "verdict");
+}
+
+static void write_point(const struct ss_capacity *c, int i, FILE *out)
+{
+    const struct ss_capacity_point *p = &c->points[i];
+    char time[32], d[32], lo[32], hi[32], hours[32], energy[32], usd[32], range[80];
+
+    if (!(p->summary.iteration_s > 0)) {
+        fprintf(out, "%6d %6d  %s: %s\n", p->nodes, p->gpus, ss_outcome_word(p->summary.outcome),
+                p->summary.reason);
+        return;
+    }
+    snprintf(range, sizeof range, "%s-%s", days(p->time_s.low, lo, sizeof lo),
+             days(p->time_s.high, hi, sizeof hi));
+    fprintf(out, "%6d %6d  %-36s %6d %10s %8s %13s %9s %6.1f%% %8s %8s  %s%s%s%s\n", p->nodes, p->gpus,
+            p->layout, p->batch, ss_text_time(p->summary.iteration_s, time, sizeof time),
+            days(p->time_s.value, d, sizeof d), isnan(p->time_s.low) ? "-" : range,
+            big(p->gpu_hours.value, hours, sizeof hours), 100 * p->goodput,
+            mwh(p->energy_j.value, energy, sizeof energy), big(p->usd.value, usd, sizeof usd),
+            ss_outcome_word(p->summary.outcome), i == c->cheapest ? ", cheapest" : "",
+            i == c->knee ? ", knee" : "", i == c->chosen && i != c->knee ? ", the answer" : "");
+}
+
+static void write_batches(const struct ss_capacity *c, FILE *out)
+{
+    int n = 0;
+
+    for (int i = 0; i < c->npoints; i++)
+        n += c->points[i].summary.iteration_s > 0 && c->points[i].batch != c->asked_batch;
+    if (n)
+        fprintf(out, "%d of them cannot divide the batch of %d: they have the nearest one that they can.\n",
+                n, c->asked_batch);
+}
+
+static void write_chosen(const struct ss_capacity_point *p, FILE *out)
+{
+    char a[32], b[32];
+
+    fprintf(out, "\nOn %d node%s: %s\n", p->nodes, p->nodes == 1 ? "" : "s", p->flags);
+    fprintf(out, "    %.0f iterations of %s, %.0f TFLOP/s/GPU, GPUs busy %.0f %% of one\n", p->iterations,
+            ss_text_time(p->summary.iteration_s, a, sizeof a), p->summary.tflops_per_gpu,
+            100 * p->busy_share);
+    fprintf(out,
+            "    a checkpoint of %.0f GiB every %s, written in %s; a failure every %.3g h; goodput %.1f %%\n",
+            p->checkpoint_bytes / SS_GIB, ss_text_time(p->interval_s, a, sizeof a),
+            ss_text_time(p->checkpoint_s, b, sizeof b), p->mtbf_s / 3600, 100 * p->goodput);
+    if (!isnan(p->energy_j.value))
+        fprintf(out, "    %.4g kW in the mean, building included\n",
+                p->energy_j.value / p->time_s.value / 1000);
+}
+
+static void write_inputs(const struct ss_capacity *c, FILE *out)
+{
+    char a[32];
+
+    fputs("\ntaken as\n", out);
+    if (c->price > 0)
+        fprintf(out, "    price       %g USD an hour and GPU%s\n", c->price,
+                c->price_is_example ? ", an example (ss.price.example): say yours, --price" : " (ss.price)");
+    else
+        fputs("    price       none: --price 2.5USD/h\n", out);
+    if (c->gpu_w > 0 && c->node_w > 0)
+        fprintf(out,
+                "    energy      %g W a GPU with a kernel, %g of it without; %g W a node beside them; times "
+                "%g for the "
+                "building\n",
+                c->gpu_w, c->idle, c->node_w, c->pue);
+    else
+        fputs("    energy      not told: the platform has no ss.power or ss.power.node\n", out);
+    fprintf(out, "    failures    one in %g GPU-hours (ss.mtbf), %s until it trains again (ss.restart)\n",
+            c->mtbf_h, ss_text_time(c->restart_s, a, sizeof a));
+    fprintf(out, "    checkpoints %g GB/s a node (ss.storage.bandwidth), at Daly's interval\n",
+            c->storage / 1e9);
+}
+
+int ss_capacity_text(const struct ss_capacity *c, FILE *out, struct ss_error *err)
+{
+    char tokens[32];
+
+    write_answer(c, out);
+    fprintf(out, "%s, %s tokens on %s (%s)\n\n", c->model, ss_report_count(c->tokens, tokens, sizeof tokens),
+            c->platform, c->card);
+    write_head(out);
+    for (int i = 0; i < c->npoints; i++)
+        write_point(c, i, out);
+    write_batches(c, out);
+    if (c->chosen >= 0)
+        write_chosen(&c->points[c->chosen], out);
+    else if (c->npoints == 1 && c->points[0].summary.iteration_s > 0)
+        write_chosen(&c->points[0], out);
+    write_inputs(c, out);
+    return ss_report_done(out, err);
+}

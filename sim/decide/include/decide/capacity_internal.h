@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the files of a plan of capacity share. */
+#ifndef SS_DECIDE_CAPACITY_INTERNAL_H
+#define SS_DECIDE_CAPACITY_INTERNAL_H
+
+#include "stepsim/capacity.h"
+
+/* Iterations whose replays hold, and the figures that they give: the summary, busy_share and checkpoint_bytes. */
+void ss_capacity_measure(const struct ss_run *run, struct ss_capacity_point *p);
+/* Fills in all else of a point that ss_capacity_measure filled, with the inputs of `c`. */
+void ss_capacity_figures(const struct ss_capacity *c, struct ss_capacity_point *p,
+                         double tokens_an_iteration);
+/* Picks chosen, sure, cheapest and knee. */
+void ss_capacity_choose(struct ss_capacity *c);
+/* The multiple of `unit` nearest to a batch, at least one. */
+int ss_capacity_nearest(int batch, int unit);
+/* The batch for a search on so many GPUs: the job's where it has their odd part as a factor, else the nearest multiple of the
+ * largest of gpus, gpus / 2, gpus / 4, ... that is within a sixteenth of it; of the odd part where none is. */
+int ss_capacity_search_batch(int batch, int gpus);
+
+int ss_capacity_text(const struct ss_capacity *c, FILE *out, struct ss_error *err);
+int ss_capacity_json(const struct ss_capacity *c, FILE *out, struct ss_error *err);
+int ss_capacity_csv(const struct ss_capacity *c, FILE *out, struct ss_error *err);
+int ss_capacity_svg(const struct ss_capacity *c, FILE *out, struct ss_error *err);
+
+#endif
