@@ -12,6 +12,9 @@
 #include "stepsim/params.h"
 #include "stepsim/search.h"
 
+/* Points that halving a step four times adds at most. */
+#define REFINED 4
+
 /* What is read once. */
 struct planner {
     const struct ss_capacity_options *options;
@@ -20,6 +23,7 @@ struct planner {
     struct ss_loaded *loaded;
     struct ss_bands *bands;
     struct ss_run_options run;
+    int is_range;          /* 1: --nodes is a..b */
     struct ss_error first; /* why the first number of nodes that was refused was */
 };
 
@@ -278,7 +282,8 @@ static int wrong_nodes(const char *value, struct ss_error *err)
 }
 
 /* What --nodes says, which no job of one number can have. */
-static int read_nodes(const struct ss_request *base, struct ss_sweep *nodes, struct ss_error *err)
+static int read_nodes(const struct ss_request *base, struct ss_sweep *nodes, int *is_range,
+                      struct ss_error *err)
 {
     size_t at = ss_request_find(base, "--nodes");
     const char *word = at < base->n ? base->word[at].text : "", *value = strchr(word, '=');
@@ -288,6 +293,7 @@ static int read_nodes(const struct ss_request *base, struct ss_sweep *nodes, str
             : at < base->n && ss_request_span(base, at) > 1 ? base->word[at + 1].text
                                                             : "2..4096";
     snprintf(text, sizeof text, "nodes=%s", value);
+    *is_range = strstr(value, "..") != NULL;
     return ss_sweep_vary(nodes, text, NULL) ? wrong_nodes(value, err) : SS_OK;
 }
 
@@ -310,7 +316,7 @@ static int plan_all(struct planner *x, const struct ss_sweep_flag *nodes, struct
 {
     struct ss_capacity *c = x->plan;
 
-    c->points = ss_calloc((size_t)nodes->nvalues, sizeof *c->points);
+    c->points = ss_calloc((size_t)nodes->nvalues + REFINED, sizeof *c->points);
     if (!c->points)
         return ss_fail(err, SS_ERR_NOMEM, NULL, 0, "out of memory for the points");
     for (int i = 0; i < nodes->nvalues; i++) {
@@ -322,6 +328,57 @@ static int plan_all(struct planner *x, const struct ss_sweep_flag *nodes, struct
         c->npoints++;
         if (x->options->progress)
             x->options->progress(x->options->ctx, (double)(i + 1) / nodes->nvalues);
+    }
+    qsort(c->points, (size_t)c->npoints, sizeof *c->points, by_nodes);
+    return SS_OK;
+}
+
+/* Whether a point is predicted and within what is asked. */
+static int is_enough(const struct ss_capacity *c, const struct ss_capacity_point *p)
+{
+    return ss_capacity_holds(p) && ss_capacity_meets(c, p, 0);
+}
+
+/* Points on both sides of what is asked, neighbours by nodes: of a deadline more nodes meet it, of a budget fewer. */
+static int find_bracket(const struct ss_capacity *c, int *low, int *high)
+{
+    int more = c->deadline_s > 0;
+
+    for (int i = 1; i < c->npoints; i++) {
+        const struct ss_capacity_point *a = &c->points[i - 1], *b = &c->points[i];
+        if (!ss_capacity_holds(a) || !ss_capacity_holds(b) || is_enough(c, more ? a : b) ||
+            !is_enough(c, more ? b : a))
+            continue;
+        *low = a->nodes;
+        *high = b->nodes;
+        return 1;
+    }
+    return 0;
+}
+
+/* Of a range, which has each number twice the one before: halves of the step in which the answer lies, down to a sixteenth. What the
+ * framework refuses there ends it. */
+static int refine(struct planner *x, struct ss_error *err)
+{
+    struct ss_capacity *c = x->plan;
+    int low, high;
+
+    if (!(c->deadline_s > 0 || c->budget_usd > 0) || !find_bracket(c, &low, &high))
+        return SS_OK;
+    for (int step = high / 16; high - low > (step > 1 ? step : 1);) {
+        struct ss_capacity_point *p = &c->points[c->npoints];
+        int middle = low + (high - low) / 2, rc = plan_point(x, middle, p, err);
+        if (rc)
+            return rc;
+        if (!ss_capacity_holds(p)) {
+            memset(p, 0, sizeof *p);
+            break;
+        }
+        c->npoints++;
+        if (is_enough(c, p) == (c->deadline_s > 0))
+            high = middle;
+        else
+            low = middle;
     }
     qsort(c->points, (size_t)c->npoints, sizeof *c->points, by_nodes);
     return SS_OK;
@@ -353,7 +410,7 @@ static int run(struct planner *x, const struct ss_request *base, struct ss_sweep
     int rc = check_options(x->options, err);
 
     if (!rc)
-        rc = read_nodes(base, nodes, err);
+        rc = read_nodes(base, nodes, &x->is_range, err);
     if (!rc)
         rc = ss_request_copy(base, &x->base, err);
     if (rc)
@@ -373,6 +430,8 @@ static int run(struct planner *x, const struct ss_request *base, struct ss_sweep
     }
     if (!rc)
         rc = plan_all(x, &nodes->flags[0], err);
+    if (!rc && x->is_range)
+        rc = refine(x, err);
     if (!rc)
         rc = check_any(x, err);
     if (!rc)

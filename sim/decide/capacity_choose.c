@@ -78,8 +78,7 @@ int ss_capacity_search_batch(int batch, int gpus)
 
 /* ---- which point ---- */
 
-/* Whether a point is within what is asked for; far: by the far end of its range. */
-static int meets(const struct ss_capacity *c, const struct ss_capacity_point *p, int far)
+int ss_capacity_meets(const struct ss_capacity *c, const struct ss_capacity_point *p, int far)
 {
     if (c->deadline_s > 0)
         return (far ? p->time_s.high : p->time_s.value) <= c->deadline_s;
@@ -93,7 +92,7 @@ static int pick(const struct ss_capacity *c, int far)
 
     for (int i = 0; i < c->npoints; i++) {
         const struct ss_capacity_point *p = &c->points[i];
-        if (!ss_capacity_holds(p) || !meets(c, p, far))
+        if (!ss_capacity_holds(p) || !ss_capacity_meets(c, p, far))
             continue;
         if (best < 0 || (!(c->deadline_s > 0) && p->time_s.value < c->points[best].time_s.value))
             best = i;

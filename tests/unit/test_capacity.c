@@ -230,6 +230,39 @@ static void test_given(void)
     ss_capacity_free(c);
 }
 
+/* Of 1, 2 and 4 nodes 2 are too slow for 6 days and 4 are not; between them is 3. A list is not refined. */
+static void test_refined(void)
+{
+    struct ss_capacity_options o = {
+        .tokens = 1e9, .layout = SS_CAPACITY_GIVEN, .run = &(struct ss_run_options){.unchecked = 1}};
+    struct ss_capacity *c = NULL;
+    struct ss_error err;
+
+    CU_ASSERT_EQUAL_FATAL(plan(JOB "--use-distributed-optimizer --nodes 1..4", &o, &c, &err), 0);
+    CU_ASSERT_EQUAL(c->npoints, 3); /* nothing is asked */
+    o.deadline_s = 0.8 * c->points[1].time_s.value;
+    o.budget_usd = 0.5 * (c->points[1].usd.value + c->points[2].usd.value);
+    ss_capacity_free(c);
+    double usd = o.budget_usd;
+    o.budget_usd = 0;
+    CU_ASSERT_EQUAL_FATAL(plan(JOB "--use-distributed-optimizer --nodes 1..4", &o, &c, &err), 0);
+    CU_ASSERT_EQUAL_FATAL(c->npoints, 4);
+    CU_ASSERT_EQUAL(c->points[2].nodes, 3);
+    CU_ASSERT_EQUAL(c->points[c->chosen].nodes, 3);
+    ss_capacity_free(c);
+    CU_ASSERT_EQUAL_FATAL(plan(JOB "--use-distributed-optimizer --nodes 1,2,4", &o, &c, &err), 0);
+    CU_ASSERT_EQUAL(c->npoints, 3);
+    CU_ASSERT_EQUAL(c->points[c->chosen].nodes, 4);
+    ss_capacity_free(c);
+    o.deadline_s = 0;
+    o.budget_usd = usd;
+    CU_ASSERT_EQUAL_FATAL(plan(JOB "--use-distributed-optimizer --nodes 1..4", &o, &c, &err), 0);
+    CU_ASSERT_EQUAL(c->npoints, 4);
+    CU_ASSERT(c->points[c->chosen].nodes == 2 || c->points[c->chosen].nodes == 3);
+    CU_ASSERT(c->points[c->chosen].usd.value <= usd);
+    ss_capacity_free(c);
+}
+
 static void test_refused(void)
 {
     struct ss_capacity_options o = {.tokens = 1e9, .layout = SS_CAPACITY_GIVEN};
@@ -288,17 +321,12 @@ static void test_searched(void)
 
 int main(void)
 {
-    CU_TestInfo tests[] = {{"interval", test_interval},
-                           {"interval is best", test_interval_is_best},
-                           {"figures", test_figures},
-                           {"failures", test_failures},
-                           {"batches", test_batches},
-                           {"choice", test_choice},
-                           {"words", test_words},
-                           {"given", test_given},
-                           {"refused", test_refused},
-                           {"searched", test_searched},
-                           CU_TEST_INFO_NULL};
+    CU_TestInfo tests[] = {{"interval", test_interval}, {"interval is best", test_interval_is_best},
+                           {"figures", test_figures},   {"failures", test_failures},
+                           {"batches", test_batches},   {"choice", test_choice},
+                           {"words", test_words},       {"given", test_given},
+                           {"refined", test_refined},   {"refused", test_refused},
+                           {"searched", test_searched}, CU_TEST_INFO_NULL};
 
     return suite_run("capacity", NULL, NULL, tests);
 }

@@ -12,6 +12,8 @@ void ss_capacity_figures(const struct ss_capacity *c, struct ss_capacity_point *
                          double tokens_an_iteration);
 /* Picks chosen, sure, cheapest and knee. */
 void ss_capacity_choose(struct ss_capacity *c);
+/* Whether a point is within the deadline or the budget; far: by the far end of its range. */
+int ss_capacity_meets(const struct ss_capacity *c, const struct ss_capacity_point *p, int far);
 /* The multiple of `unit` nearest to a batch, at least one. */
 int ss_capacity_nearest(int batch, int unit);
 /* The batch for a search on so many GPUs: the job's where it has their odd part as a factor, else the nearest multiple of the

@@ -91,7 +91,8 @@ struct ss_capacity {
     int knee;     /* the most nodes whose GPU-hours are within a tenth of the fewest */
 };
 
-/* Plans. `--nodes` of the request may be a number, a list or a range (16..256: each twice the one before); without it 2..4096. The
+/* Plans. `--nodes` of the request may be a number, a list or a range (16..256: each twice the one before, and where a deadline or a budget
+ * lies between two, further ones down to a sixteenth); without it 2..4096. The
  * request has the model, its sequence length and global batch. A number of nodes that is refused is a point of that outcome. The caller
  * frees *out with ss_capacity_free. Errors: SS_ERR_USAGE (no tokens, batch or sequence length, both a deadline and a budget,
  * a budget without a price), SS_ERR_CONFIG and the like where every number of nodes is refused (the first one's words), those of
