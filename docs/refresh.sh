@@ -38,6 +38,7 @@ for study in 70b-8-vs-16:study-70b-8-vs-16-nodes oversubscription:study-oversubs
 done
 page docs/guide/decide.md sh docs/guide/decide.sh "$program"
 page docs/guide/deepseek-v3.md sh docs/guide/deepseek-v3.sh "$program"
+page docs/guide/capacity.md sh docs/guide/capacity.sh "$program"
 page docs/reference/models.md python3 docs/models.py "$program"
 sh tests/consumer/examples.sh "$(dirname "$program")" . --update # docs/reference/api.md
 part cluster docs/guide/schedules.md sh docs/guide/schedules.sh "$program"

@@ -77,22 +77,42 @@ static void scale(struct panel *p)
     p->hi += edge;
 }
 
-/* Values with one digit, 1, 2 and 5 of each decade. */
-static void draw_grid(const struct panel *p)
+/* "500k" */
+static const char *tick(double value, char *buf, size_t size)
 {
-    static const double digits[] = {1, 2, 5};
+    static const char *const names[] = {"", "k", "M", "G"};
+    int i = 0;
+
+    for (; value > 999 && i < 3; i++)
+        value /= 1000;
+    snprintf(buf, size, "%g%s", value, names[i]);
+    return buf;
+}
+
+/* Values with one digit: 1, 2 and 5 of each decade, of less than one all nine. */
+static void draw_values(const struct panel *p)
+{
+    static const int wide[] = {1, 2, 5}, narrow[] = {1, 2, 3, 4, 5, 6, 7, 8, 9};
+    int n = p->hi - p->lo < 1 ? 9 : 3;
     char text[32];
 
     for (double decade = floor(p->lo); decade <= p->hi; decade++)
-        for (size_t k = 0; k < SS_ARRAY_LEN(digits); k++) {
-            double value = digits[k] * pow(10, decade), at = log10(value);
+        for (int k = 0; k < n; k++) {
+            double value = (n == 3 ? wide : narrow)[k] * pow(10, decade), at = log10(value);
             if (at < p->lo || at > p->hi)
                 continue;
             fprintf(p->out, "<path class=\"grid\" d=\"M%.2f %.2fH%.2f\"/>\n", LEFT, y_of(p, value),
                     LEFT + WIDTH);
             ss_svg_text(p->out, LEFT - 8, y_of(p, value) + 4, "small muted end",
-                        ss_report_count(value, text, sizeof text));
+                        tick(value, text, sizeof text));
         }
+}
+
+static void draw_grid(const struct panel *p)
+{
+    char text[32];
+
+    draw_values(p);
     fprintf(p->out, "<path class=\"frame\" d=\"M%.2f %.2fV%.2fH%.2f\"/>\n", LEFT, p->y, p->y + HEIGHT,
             LEFT + WIDTH);
     for (int i = 0; i < p->plan->npoints; i++) {
