@@ -232,7 +232,7 @@ static int take_best(struct planner *x, const struct site *s, const struct ss_fi
 static int plan_searched(struct planner *x, struct site *s, struct ss_capacity_point *p, struct ss_error *err)
 {
     const struct ss_find_options options = {
-        .how = x->options->how, .run = &x->run, .workers = x->options->workers};
+        .how = x->options->how, .run = &x->run, .workers = x->options->workers, .best_only = 1, .brief = 1};
     struct ss_find_result *found = NULL;
     struct ss_error why = {0};
 

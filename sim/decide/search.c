@@ -48,10 +48,10 @@ static int cannot_win(const struct state *x, const struct ss_find_leaf *leaf)
     const struct ss_find_result *f = x->space.found;
     if (!(x->fastest[leaf->cluster] <= leaf->seconds))
         return 0;
-    for (int i = 0; i < x->nfit; i++)
-        if (beats(f, x->fit[i], leaf))
-            return 1;
-    return 0;
+    int beaten = x->options->best_only;
+    for (int i = 0; i < x->nfit && !beaten; i++)
+        beaten = beats(f, x->fit[i], leaf);
+    return beaten;
 }
 
 static int note_fits(struct state *x, int point, struct ss_error *err)

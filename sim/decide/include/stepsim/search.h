@@ -37,8 +37,9 @@ struct ss_find_options {
         *run; /* engine and bands of every prediction; NULL: native, and bands that are read */
     struct ss_workers workers; /* that predict layouts */
     int exhaustive;            /* 1: no layout is left out because of a bound */
-    int brief;                 /* 1: no shares of bubble, imbalance and spread: NaN in points */
-    int confirm;               /* 1: the best are run by SimGrid at layer level too */
+    int best_only; /* 1: the fastest on each cluster alone is looked for, not what is on the front */
+    int brief;     /* 1: no shares of bubble, imbalance and spread: NaN in points */
+    int confirm;   /* 1: the best are run by SimGrid at layer level too */
     /* Called now and then with what is done, of how many layouts that are left; may be NULL. */
     void (*progress)(void *ctx, int64_t done, int64_t all);
     void *ctx;
