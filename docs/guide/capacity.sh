@@ -100,7 +100,7 @@ $(cat "$dir/text")
 ![days and money over the number of nodes](pictures/capacity.svg)
 
 Each number of a range is twice the one before; where the deadline (or a \`--budget\`) lies between two, the numbers between are tried. Without either the answer is the *knee*: the most nodes whose GPU-hours are within a
-tenth of the fewest. \`--layout given\` keeps the job's layout, and data parallelism takes the nodes; without it each number of nodes gets the best layout of a search (\`stepsim search\`), as in the last table.
+tenth of the fewest. \`--layout given\` keeps the job's layout, and data parallelism takes the nodes; without it each number of nodes gets the best layout of a search (\`stepsim search\`), as in the last table; on thousands of nodes that takes minutes.
 A global batch that the GPUs do not divide gets the nearest one: read the column, as a batch far from the asked one trains another model.
 The range is that of the iteration's error alone. Prices are examples unless you give yours (\`--price 2.5USD/h\`), and failures, storage and power are means of what others published.
 
