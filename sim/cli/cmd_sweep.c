@@ -63,39 +63,92 @@ static int predict_all(struct ss_sweep *s, const struct ss_request *base, const 
     return rc;
 }
 
+/* What is written, the answer last. */
+enum what { CSV, SVG, PAGE, ANSWER, NWHAT };
+
+static const char *path_of(const struct cli_flags *flags, int what)
+{
+    return what == CSV    ? flags->csv
+           : what == SVG  ? flags->svg
+           : what == PAGE ? flags->sweep.report
+                          : flags->output;
+}
+
+static int arrange(struct ss_sweep *s, const struct cli_flags *flags, const struct ss_sweep_order *order,
+                   struct ss_error *err)
+{
+    s->top = flags->sweep.top;
+    return ss_sweep_arrange(s, flags->sweep.sort ? order : NULL, flags->sweep.fits, err);
+}
+
+static int write_one(const struct ss_sweep *s, const struct ss_request *base, const struct cli_flags *flags,
+                     int what, struct ss_error *err)
+{
+    struct ss_output *output;
+    FILE *stream;
+    int rc = cli_output_begin(path_of(flags, what), &output, &stream, err);
+
+    if (rc)
+        return rc;
+    rc = what == CSV    ? ss_sweep_write_csv(s, stream, err)
+         : what == SVG  ? ss_sweep_write_svg(s, stream, err)
+         : what == PAGE ? ss_sweep_write_page(s, base, stream, err)
+                        : ss_sweep_write(s, flags->json, stream, err);
+    return cli_output_end(output, rc, err);
+}
+
+static int write_all(const struct ss_sweep *s, const struct ss_request *base, const struct cli_flags *flags,
+                     struct ss_error *err)
+{
+    int rc = SS_OK;
+
+    for (int what = 0; what < NWHAT && !rc; what++)
+        if (what == ANSWER || path_of(flags, what)[0])
+            rc = write_one(s, base, flags, what, err);
+    return rc;
+}
+
+static int verdict(const struct ss_sweep *s)
+{
+    if (ss_sweep_count(s, SS_OUTCOME_FITS) + ss_sweep_count(s, SS_OUTCOME_NEAR_LIMIT) > 0)
+        return 0;
+    return ss_status_exit(ss_sweep_count(s, SS_OUTCOME_TOO_LARGE) ? SS_ERR_OOM : SS_ERR_CONFIG);
+}
+
+static int sweep(struct ss_sweep *s, const struct ss_request *base, const struct cli_flags *flags,
+                 struct ss_error *err)
+{
+    struct ss_sweep_order order;
+    int rc = read_varied(s, &flags->vary, err);
+
+    if (!rc)
+        rc = ss_sweep_check(s, base, err);
+    if (!rc && flags->sweep.sort)
+        rc = ss_sweep_order_read(flags->sweep.sort, &order, err);
+    if (!rc)
+        rc = predict_all(s, base, flags, err);
+    if (!rc)
+        rc = arrange(s, flags, &order, err);
+    if (!rc)
+        rc = write_all(s, base, flags, err);
+    return rc ? rc : verdict(s);
+}
+
 int cmd_sweep(int argc, char **argv, struct ss_error *err)
 {
     struct ss_sweep *s = calloc(1, sizeof *s);
     struct ss_request base;
     struct cli_flags flags;
-    struct ss_output *output;
-    FILE *stream;
-    int rc;
 
     cli_flags_init(&flags, CLI_SWEEP);
     ss_request_init(&base);
-    rc = s ? cli_request_read(&base, NULL, &flags, argc, argv, err) : SS_ERR_NOMEM;
+    int rc = s ? cli_request_read(&base, NULL, &flags, argc, argv, err) : SS_ERR_NOMEM;
     if (!rc)
-        rc = read_varied(s, &flags.vary, err);
-    if (!rc)
-        rc = ss_sweep_check(s, &base, err);
-    if (!rc)
-        rc = predict_all(s, &base, &flags, err);
-    if (!rc && flags.csv[0])
-        rc = cli_output_begin(flags.csv, &output, &stream, err);
-    if (!rc && flags.csv[0])
-        rc = cli_output_end(output, ss_sweep_write_csv(s, stream, err), err);
-    if (!rc)
-        rc = cli_output_begin(flags.output, &output, &stream, err);
-    if (!rc)
-        rc = cli_output_end(output, ss_sweep_write(s, flags.json, stream, err), err);
-    int status = rc || ss_sweep_count(s, SS_OUTCOME_FITS) + ss_sweep_count(s, SS_OUTCOME_NEAR_LIMIT) > 0 ? 0
-                 : ss_sweep_count(s, SS_OUTCOME_REFUSED) == s->nrows ? ss_status_exit(SS_ERR_CONFIG)
-                                                                     : ss_status_exit(SS_ERR_OOM);
+        rc = sweep(s, &base, &flags, err);
     if (s)
         free(s->rows);
     free(s);
     ss_request_free(&base);
     cli_flags_free(&flags);
-    return rc ? rc : status;
+    return rc;
 }

@@ -30,11 +30,16 @@ static double speed(const struct ss_summary *s, int by_gpu)
 
 int ss_sweep_count(const struct ss_sweep *s, int outcome)
 {
-    int n = 0;
+    int n = s->left_out[outcome];
 
     for (int i = 0; i < s->nrows; i++)
         n += s->rows[i].summary.outcome == outcome;
     return n;
+}
+
+int ss_sweep_shown(const struct ss_sweep *s)
+{
+    return s->top > 0 && s->top < s->nrows ? s->top : s->nrows;
 }
 
 int ss_sweep_best(const struct ss_sweep *s, int outcome, int by_gpu)

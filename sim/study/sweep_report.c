@@ -8,6 +8,7 @@
 #include "base/csv.h"
 #include "report/common.h"
 #include "report/text.h"
+#include "study/study_internal.h"
 
 static const char *value_of(const struct ss_sweep *s, const struct ss_sweep_row *row, int flag)
 {
@@ -58,16 +59,18 @@ static void write_best(const struct ss_sweep *s, const char *what, int best, FIL
     fprintf(out, " an iteration, %.1f tokens/s/GPU\n", u->tokens_per_s_per_gpu);
 }
 
-static void write_answer(const struct ss_sweep *s, FILE *out)
+void ss_sweep_answer(const struct ss_sweep *s, FILE *out)
 {
     int fastest = ss_sweep_best(s, SS_OUTCOME_FITS, 0), dearest = ss_sweep_best(s, SS_OUTCOME_FITS, 1);
-    int near = ss_sweep_best_near_limit(s);
+    int near = ss_sweep_best_near_limit(s), all = 0;
 
+    for (int outcome = 0; outcome < SS_OUTCOME_COUNT; outcome++)
+        all += ss_sweep_count(s, outcome);
     fputc('\n', out);
     if (fastest < 0)
-        fputs(near >= 0                                           ? "none of them is sure to fit\n"
-              : ss_sweep_count(s, SS_OUTCOME_REFUSED) == s->nrows ? "all of them are refused\n"
-                                                                  : "none of them fits\n",
+        fputs(near >= 0                                      ? "none of them is sure to fit\n"
+              : ss_sweep_count(s, SS_OUTCOME_REFUSED) == all ? "all of them are refused\n"
+                                                             : "none of them fits\n",
               out);
     else
         write_best(s, "fastest that fits", fastest, out);
@@ -77,19 +80,38 @@ static void write_answer(const struct ss_sweep *s, FILE *out)
         write_best(s, fastest < 0 ? "fastest, near limit" : "faster, but near limit", near, out);
 }
 
+int ss_sweep_is_priced(const struct ss_sweep *s)
+{
+    for (int i = 0; i < s->nrows; i++)
+        if (s->rows[i].summary.usd_per_iteration > 0)
+            return 1;
+    return 0;
+}
+
+/* What the table does not have. */
+static void write_rest(const struct ss_sweep *s, FILE *out)
+{
+    int more = s->nrows - ss_sweep_shown(s);
+
+    if (more)
+        fprintf(out, "(%d more)\n", more);
+    for (int outcome = 0; outcome < SS_OUTCOME_COUNT; outcome++)
+        if (s->left_out[outcome])
+            fprintf(out, "(%d %s, left out)\n", s->left_out[outcome], ss_outcome_word(outcome));
+}
+
 static int write_text(const struct ss_sweep *s, FILE *out, struct ss_error *err)
 {
-    int priced = 0;
+    int priced = ss_sweep_is_priced(s);
 
-    for (int i = 0; i < s->nrows; i++)
-        priced |= s->rows[i].summary.usd_per_iteration > 0;
     for (int f = 0; f < s->nflags; f++)
         fprintf(out, "%-*s  ", width(s, f), s->flags[f].name);
     fprintf(out, "%5s %10s %6s %12s %9s %7s%s  verdict\n", "GPUs", "iteration", "MFU %", "tokens/s/GPU",
             "bubble %", "GiB", priced ? "       USD" : "");
-    for (int i = 0; i < s->nrows; i++)
+    for (int i = 0; i < ss_sweep_shown(s); i++)
         write_row(s, &s->rows[i], priced, out);
-    write_answer(s, out);
+    write_rest(s, out);
+    ss_sweep_answer(s, out);
     return ss_report_done(out, err);
 }
 
@@ -114,11 +136,19 @@ static void put_index(json_t *o, const char *key, int index)
 
 static int write_json(const struct ss_sweep *s, FILE *out, struct ss_error *err)
 {
-    json_t *root = ss_json_document("sweep"), *rows = json_array();
+    json_t *root = ss_json_document("sweep"), *rows = json_array(), *left_out = NULL;
 
     for (int i = 0; i < s->nrows; i++)
         ss_json_append(rows, row_object(s, &s->rows[i]));
     ss_json_set(root, "rows", rows);
+    for (int outcome = 0; outcome < SS_OUTCOME_COUNT; outcome++)
+        if (s->left_out[outcome]) {
+            if (!left_out)
+                left_out = json_object();
+            ss_json_integer(left_out, ss_outcome_word(outcome), s->left_out[outcome]);
+        }
+    if (left_out)
+        ss_json_set(root, "left_out", left_out);
     put_index(root, "fastest", ss_sweep_best(s, SS_OUTCOME_FITS, 0));
     put_index(root, "most_per_gpu", ss_sweep_best(s, SS_OUTCOME_FITS, 1));
     put_index(root, "fastest_near_limit", ss_sweep_best_near_limit(s));

@@ -96,6 +96,61 @@ static void test_predict(void)
     ss_request_free(&base);
 }
 
+static void test_order(void)
+{
+    struct ss_sweep_order o;
+    struct ss_error err = {0};
+
+    CU_ASSERT_EQUAL(ss_sweep_order_read("iteration_ms", &o, &err), 0);
+    CU_ASSERT(o.metric == SS_METRIC_OF_iteration_s && !o.down);
+    CU_ASSERT_EQUAL(ss_sweep_order_read("tokens_per_s_per_gpu", &o, &err), 0);
+    CU_ASSERT(o.metric == SS_METRIC_OF_tokens_per_s_per_gpu && o.down);
+    CU_ASSERT_EQUAL(ss_sweep_order_read("mfu", &o, &err), 0);
+    CU_ASSERT(o.metric == SS_METRIC_OF_mfu && o.down); /* not mfu_bf16 */
+    CU_ASSERT_EQUAL(ss_sweep_order_read("mfu_bf16:up", &o, &err), 0);
+    CU_ASSERT(o.metric == SS_METRIC_OF_mfu_bf16 && !o.down);
+    CU_ASSERT_EQUAL(ss_sweep_order_read("peak_mib:down", &o, &err), 0);
+    CU_ASSERT(o.metric == SS_METRIC_OF_peak_device && o.down);
+    CU_ASSERT_EQUAL(ss_sweep_order_read("mfu:", &o, &err), SS_ERR_USAGE);
+    CU_ASSERT_EQUAL(ss_sweep_order_read("peak_mibs", &o, &err), SS_ERR_USAGE);
+    CU_ASSERT_PTR_NOT_NULL(strstr(err.hint, "peak_mib"));
+}
+
+/* Equal ones stay as they were, those without the figure are last; what is taken out still counts. */
+static void test_arrange(void)
+{
+    static const struct ss_sweep_row start[] = {
+        {.at = {0}, .summary = {.outcome = SS_OUTCOME_REFUSED}},
+        {.at = {1}, .summary = {.outcome = SS_OUTCOME_FITS, .iteration_s = 2}},
+        {.at = {2}, .summary = {.outcome = SS_OUTCOME_TOO_LARGE, .iteration_s = 1}},
+        {.at = {3}, .summary = {.outcome = SS_OUTCOME_NEAR_LIMIT, .iteration_s = 3}},
+        {.at = {4}, .summary = {.outcome = SS_OUTCOME_FITS, .iteration_s = 2}},
+    };
+    static const struct {
+        int down, fits, n, order[5];
+    } cases[] = {{0, 0, 5, {2, 1, 4, 3, 0}}, {1, 0, 5, {3, 1, 4, 2, 0}}, {0, 1, 3, {1, 4, 3}}};
+    struct ss_sweep_row rows[5];
+
+    for (int c = 0; c < 3; c++) {
+        struct ss_sweep s = {.rows = rows, .nrows = 5};
+        const struct ss_sweep_order o = {SS_METRIC_OF_iteration_s, cases[c].down};
+        memcpy(rows, start, sizeof rows);
+        CU_ASSERT_EQUAL(ss_sweep_arrange(&s, &o, cases[c].fits, NULL), 0);
+        CU_ASSERT_EQUAL(s.nrows, cases[c].n);
+        for (int i = 0; i < s.nrows; i++)
+            CU_ASSERT_EQUAL(rows[i].at[0], cases[c].order[i]);
+        CU_ASSERT_EQUAL(ss_sweep_count(&s, SS_OUTCOME_REFUSED), 1);
+        CU_ASSERT_EQUAL(ss_sweep_count(&s, SS_OUTCOME_TOO_LARGE), 1);
+        CU_ASSERT_EQUAL(ss_sweep_count(&s, SS_OUTCOME_FITS), 2);
+        s.top = 2;
+        CU_ASSERT_EQUAL(ss_sweep_shown(&s), 2);
+    }
+    struct ss_sweep s = {.rows = rows, .nrows = 5};
+    memcpy(rows, start, sizeof rows);
+    CU_ASSERT_EQUAL(ss_sweep_arrange(&s, NULL, 0, NULL), 0);
+    CU_ASSERT_EQUAL(memcmp(rows, start, sizeof rows), 0);
+}
+
 /* As many rows, and the same, for any number of workers; what was read is known here though others read it. */
 static void test_run(void)
 {
@@ -137,6 +192,8 @@ int main(void)
     CU_TestInfo tests[] = {{"combinations", test_combinations},
                            {"best", test_best},
                            {"predict", test_predict},
+                           {"order", test_order},
+                           {"arrange", test_arrange},
                            {"run", test_run},
                            CU_TEST_INFO_NULL};
     return suite_run("sweep", NULL, NULL, tests);

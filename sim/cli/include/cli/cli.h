@@ -73,6 +73,11 @@ struct cli_flags {
         int layout; /* enum ss_capacity_layout */
     } capacity;
     struct {
+        char *sort; /* NULL = not given */
+        int top, fits;
+        char report[CLI_PATH_SIZE];
+    } sweep;
+    struct {
         struct ss_schedule_params shape;
         char *names, *times, *memory; /* NULL = not given */
         double cap;                   /* infinite = not given */

@@ -32,11 +32,13 @@ struct ss_sweep_row {
     struct ss_summary summary;
 };
 
-/* Rows in the order of counting: the last flag's values change fastest. */
+/* Rows in the order of counting: the last flag's values change fastest; or as ss_sweep_arrange left them. */
 struct ss_sweep {
     int nflags, nrows;
     struct ss_sweep_flag flags[SS_SWEEP_FLAGS];
-    struct ss_sweep_row *rows; /* the caller's, or of ss_sweep_run */
+    struct ss_sweep_row *rows;      /* the caller's, or of ss_sweep_run */
+    int top;                        /* rows that text, picture and page show, the first ones; 0: all */
+    int left_out[SS_OUTCOME_COUNT]; /* rows that ss_sweep_arrange took out, by outcome */
 };
 
 /* Adds a flag and its values, "nodes=8,16", "nodes=4..64" (each twice the one before, up to the last) or "set=ss.nic.bandwidth=12.5GBps,25GBps"; "on" and "off" give and leave out a flag
@@ -67,7 +69,20 @@ struct ss_sweep_options {
  * SS_ERR_USAGE (more than `most` combinations), SS_ERR_INPUT and SS_ERR_IO (the journal), those of ss_sweep_predict. */
 int ss_sweep_run(struct ss_sweep *s, const struct ss_request *base, const struct ss_sweep_options *options,
                  int most, struct ss_error *err);
-/* Returns the number of rows with an outcome (enum ss_outcome). */
+/* By which figure rows stand, and whether the largest comes first. */
+struct ss_sweep_order {
+    int metric; /* SS_METRIC_OF_... */
+    int down;
+};
+/* Reads "iteration_ms", the best first (the most of tokens/s, TFLOP/s and MFU, the least of all else), "iteration_ms:up" or
+ * "iteration_ms:down". SS_ERR_USAGE: no such figure, or way. */
+int ss_sweep_order_read(const char *text, struct ss_sweep_order *out, struct ss_error *err);
+/* Puts the rows in order (NULL: as they are), those without the figure last and equal ones as they were; `fits` 1: takes those out that
+ * are refused or too large. Error: SS_ERR_NOMEM. */
+int ss_sweep_arrange(struct ss_sweep *s, const struct ss_sweep_order *order, int fits, struct ss_error *err);
+/* Returns how many rows text, picture and page show. */
+int ss_sweep_shown(const struct ss_sweep *s);
+/* Returns the number of rows with an outcome (enum ss_outcome), those that were taken out too. */
 int ss_sweep_count(const struct ss_sweep *s, int outcome);
 /* Returns the row with the most tokens a second, or, by_gpu, a second and GPU, among those with an outcome; the first of equal
  * ones; -1: there is none. */
@@ -76,7 +91,12 @@ int ss_sweep_best(const struct ss_sweep *s, int outcome, int by_gpu);
 int ss_sweep_best_near_limit(const struct ss_sweep *s);
 /* The rows, with all figures, as a CSV table: a column for each flag, the verdict, and the keys of SS_METRIC_LIST. */
 int ss_sweep_write_csv(const struct ss_sweep *s, FILE *out, struct ss_error *err);
-/* Writes the rows as a table, or as JSON. Error: SS_ERR_IO. */
+/* Writes the rows that are shown as a picture: the iteration of each with its error band, at most 400 rows. Error: SS_ERR_IO. */
+int ss_sweep_write_svg(const struct ss_sweep *s, FILE *out, struct ss_error *err);
+/* Writes them as an HTML page of its own: the answer, the picture, the table, and the words of the job. Errors: SS_ERR_IO, SS_ERR_NOMEM. */
+int ss_sweep_write_page(const struct ss_sweep *s, const struct ss_request *base, FILE *out,
+                        struct ss_error *err);
+/* Writes the rows as a table, or, all of them, as JSON. Error: SS_ERR_IO. */
 int ss_sweep_write(const struct ss_sweep *s, int json, FILE *out, struct ss_error *err);
 
 #ifdef __cplusplus

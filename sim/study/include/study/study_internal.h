@@ -4,6 +4,7 @@
 #define SS_STUDY_INTERNAL_H
 
 #include <stddef.h>
+#include <stdio.h>
 
 #include "stepsim/study.h"
 
@@ -17,6 +18,12 @@ struct ss_sweep;
  * files hold. Error: SS_ERR_IO. */
 int ss_sweep_digest(const struct ss_sweep *vary, const struct ss_request *base, int engine,
                     const struct ss_files *files, uint64_t *out, struct ss_error *err);
+
+/* ---- sweep_report.c ---- */
+/* Writes which row is best, a line each, behind an empty one. */
+void ss_sweep_answer(const struct ss_sweep *s, FILE *out);
+/* Whether any row has a cost. */
+int ss_sweep_is_priced(const struct ss_sweep *s);
 
 /* ---- cases.c: rows made ready to predict ---- */
 struct ss_loaded;

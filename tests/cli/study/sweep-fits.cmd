@@ -1,0 +1,1 @@
+"$STEPSIM" sweep --job 70b-14 --platform h800 --vary nodes=8,16 --vary --vp=1,2,3 --sort peak_mib:down --fits | sed 's/[0-9][0-9]*\.[0-9]* *[sm]*/N /g'; "$STEPSIM" sweep --job 70b-14 --platform h800 --vary nodes=8 --vary --vp=3 --fits; echo $?

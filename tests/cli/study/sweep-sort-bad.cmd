@@ -1,0 +1,1 @@
+"$STEPSIM" sweep --job 70b-14 --platform h800 --vary nodes=8 --sort iteration; echo $?; "$STEPSIM" sweep --job 70b-14 --platform h800 --vary nodes=8 --sort mfu:left; echo $?; "$STEPSIM" sweep --job 70b-14 --platform h800 --vary nodes=8 --svg nowhere/p.svg; echo $?; "$STEPSIM" sweep --job 70b-14 --platform h800 --vary nodes=8 --svg p --report p
