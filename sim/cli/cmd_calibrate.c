@@ -100,6 +100,7 @@ static int read_words(struct ss_calibrate_options *opt, struct cli_flags *f, int
         .spread = f->spread >= 0 ? &f->spread : NULL,
         .progress = isatty(STDERR_FILENO) ? progress : NULL,
         .files = cli_files(),
+        .workers = f->workers,
     };
     rc = read_props(opt, &f->calibrate.props, err);
     return rc ? rc : check_words(opt, f, err);

@@ -361,6 +361,7 @@ int ss_observations_load(const struct ss_calibrate_options *opt, struct ss_obser
     int rc = note_files(opt, err);
 
     memset(out, 0, sizeof *out);
+    out->workers = opt->workers;
     if (!rc && opt->ntables)
         rc = load_runs(opt, out, notes, err);
     if (!rc && opt->log)

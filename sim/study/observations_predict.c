@@ -5,8 +5,12 @@
 #include <string.h>
 
 #include "base/base.h"
+#include "base/pool.h"
 #include "cost/collective.h"
 #include "study/calibrate.h"
+
+/* Runs for which no process is started: they take a few milliseconds. */
+#define FEW 4
 
 static int set_props(const struct ss_fit_prop *props, int nprops, const double *x, struct ss_platform *p,
                      struct ss_stack *s, struct ss_error *err)
@@ -35,13 +39,48 @@ static const char *memory_kind(const struct ss_case *c)
     return c->table ? ss_case_memory_kind(c) : "reserved";
 }
 
-/* A run whose numbers cannot be had with these props is as far off as can be; the fit turns back. */
-static int predict_run(struct ss_case *c, const struct ss_fit_prop *props, int nprops, const double *x,
-                       struct ss_prediction *out, struct ss_error *err)
-{
-    int rc = set_props(props, nprops, x, c->platform, &c->stack, err);
+/* ---- runs, by workers ---- */
 
-    return rc ? rc : ss_case_predict(c, &ss_calibrate_run, out, err);
+/* Runs that are asked for, each once: observations of one run follow each other. */
+struct runs {
+    struct ss_observations *o;
+    int n, *of_case;
+    struct ss_prediction *out;
+};
+
+/* A run whose numbers cannot be had with these props is as far off as can be; the fit turns back. */
+static int predict_run(void *ctx, int item, void *answer, struct ss_error *err)
+{
+    const struct runs *r = ctx;
+
+    return ss_case_predict(ss_observations_case(r->o, r->of_case[item]), &ss_calibrate_run, answer, err);
+}
+
+/* Workers are copies of this process as it is now, with the numbers that are tried. */
+static int predict_runs(struct runs *r, const char *use, const struct ss_fit_prop *props, int nprops,
+                        const double *x, struct ss_error *err)
+{
+    struct ss_observations *o = r->o;
+    int rc = SS_OK;
+
+    r->of_case = ss_calloc((size_t)o->n + 1, sizeof *r->of_case);
+    for (int i = 0; i < o->n && r->of_case && !rc; i++) {
+        int of = o->list[i].of_case;
+        if ((use && !use[i]) || !ss_observation_is_run(&o->list[i]) || (r->n && r->of_case[r->n - 1] == of))
+            continue;
+        struct ss_case *c = ss_observations_case(o, of);
+        r->of_case[r->n++] = of;
+        rc = set_props(props, nprops, x, c->platform, &c->stack, err);
+    }
+    r->out = ss_calloc((size_t)r->n + 1, sizeof *r->out);
+    if (!r->of_case || !r->out)
+        return ss_fail(err, SS_ERR_NOMEM, NULL, 0, "out of memory for %d observations", o->n);
+    const struct ss_pool pool = {.workers = {.n = r->n < FEW ? 1 : o->workers.n},
+                                 .nitems = r->n,
+                                 .size = sizeof *r->out,
+                                 .work = predict_run,
+                                 .ctx = r};
+    return rc ? rc : ss_pool_run(&pool, r->out, err);
 }
 
 static double of_run(const struct ss_observation *what, const struct ss_case *c,
@@ -54,18 +93,14 @@ static double of_run(const struct ss_observation *what, const struct ss_case *c,
     return what->kind == SS_OBSERVE_MEMORY ? ss_prediction_memory(p, memory_kind(c)) : p->summary.iteration_s;
 }
 
-int ss_observations_predict(struct ss_observations *o, const struct ss_fit_prop *props, int nprops,
-                            const double *x, const char *use, double *predicted, struct ss_error *err)
+static void fill(const struct ss_observations *o, const struct runs *r, const char *use, double *predicted)
 {
-    struct ss_prediction last; /* of the run `of`: its time and timers follow each other */
-    int rc = SS_OK, of = -1;
+    int at = -1; /* the run of this observation */
 
-    if (o->machine)
-        rc = set_props(props, nprops, x, o->machine, o->bench ? &o->stack : NULL, err);
-    for (int i = 0; i < o->n && !rc; i++) {
+    for (int i = 0; i < o->n; i++) {
+        const struct ss_observation *what = &o->list[i];
         if (use && !use[i])
             continue;
-        const struct ss_observation *what = &o->list[i];
         predicted[i] = NAN;
         if (what->kind == SS_OBSERVE_NCCL)
             predicted[i] = collective_seconds(o, what->point);
@@ -73,12 +108,25 @@ int ss_observations_predict(struct ss_observations *o, const struct ss_fit_prop 
             predicted[i] = ss_bench_seconds(o->machine, &o->stack, &o->bench->points[what->point]);
         if (!ss_observation_is_run(what))
             continue;
-        struct ss_case *c = ss_observations_case(o, what->of_case);
-        if (what->of_case != of)
-            rc = predict_run(c, props, nprops, x, &last, err);
-        of = what->of_case;
-        if (!rc)
-            predicted[i] = of_run(what, c, &last);
+        at += at < 0 || r->of_case[at] != what->of_case;
+        predicted[i] =
+            of_run(what, ss_observations_case((struct ss_observations *)o, what->of_case), &r->out[at]);
     }
+}
+
+int ss_observations_predict(struct ss_observations *o, const struct ss_fit_prop *props, int nprops,
+                            const double *x, const char *use, double *predicted, struct ss_error *err)
+{
+    struct runs r = {.o = o};
+    int rc = SS_OK;
+
+    if (o->machine)
+        rc = set_props(props, nprops, x, o->machine, o->bench ? &o->stack : NULL, err);
+    if (!rc)
+        rc = predict_runs(&r, use, props, nprops, x, err);
+    if (!rc)
+        fill(o, &r, use, predicted);
+    free(r.of_case);
+    free(r.out);
     return rc;
 }

@@ -13,6 +13,7 @@
 #include "stepsim/replay.h"
 #include "stepsim/result.h"
 #include "stepsim/table.h"
+#include "stepsim/workers.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -215,7 +216,8 @@ struct ss_calibrate_options {
     struct ss_fit_prop props[SS_FIT_MAX];         /* id, lo, hi */
     void (*progress)(void *ctx, int evaluations); /* may be NULL */
     void *ctx;
-    struct ss_files *files; /* gets the files that are read; may be NULL */
+    struct ss_files *files;    /* gets the files that are read; may be NULL */
+    struct ss_workers workers; /* that predict rows; no team, no journal */
 };
 /* Reads "ID=LO:HI" or "ID" into *out, values with units; without bounds lo == hi. Error: SS_ERR_USAGE. */
 int ss_fit_prop_parse(const char *text, struct ss_fit_prop *out, struct ss_error *err);

@@ -134,6 +134,7 @@ struct ss_observation {
 struct ss_observations {
     struct ss_cases cases;
     struct ss_case log_case;     /* of --log */
+    struct ss_workers workers;   /* that predict runs */
     struct ss_platform *machine; /* that collectives and kernels run on; NULL: neither was measured */
     struct ss_stack stack;       /* whose attention was measured */
     struct ss_nccl_log *nccl;
