@@ -135,7 +135,7 @@ int ss_find_crew_open(const struct ss_find_space *s, const struct ss_request *ba
                                .work = work,
                                .ctx = w,
                                .what = "search"};
-    if (o->workers.journal)
+    if (o->workers.journal || o->workers.team)
         rc = ss_sweep_digest(o->vary, base, w->run.engine, o->how->files, &w->pool.digest, err);
     if (!rc)
         rc = ss_pool_open(&w->pool, &w->crew, err);

@@ -145,7 +145,7 @@ static int predict_all(struct work *w, struct ss_sweep *s, struct ss_error *err)
     struct ss_sweep_row *rows = ss_calloc((size_t)w->n, sizeof *rows);
     int rc = rows ? SS_OK : ss_fail(err, SS_ERR_NOMEM, NULL, 0, "out of memory for %d combinations", w->n);
 
-    if (!rc && pool.workers.journal)
+    if (!rc && (pool.workers.journal || pool.workers.team))
         rc = ss_sweep_digest(s, w->base, w->run.engine, w->how.files, &pool.digest, err);
     if (!rc)
         rc = ss_pool_run(&pool, rows, err);
