@@ -83,8 +83,9 @@ END
 printf '%s\n' '--platform h800 --nodes 2 --model llama3.1-8b --bf16 --tp 8 --mbs 1 --gbs 16 --seq 4096' \
     '--sequence-parallel --use-distributed-optimizer' > "$dir/8b.args"
 echo '```'
-echo '$ cat 8b.args'
+echo '$ cat > 8b.args <<END'
 cat "$dir/8b.args"
+echo END
 echo '```'
 share() { # NODES NODES WORD...
     first=$1 second=$2
