@@ -46,6 +46,8 @@ static int writes_files(int verb, int argc, char *const *argv)
            cli_has_word(argc, argv, "--xml");
 }
 
+static FILE *plain; /* stdout as it was begun; NULL: it still is */
+
 /* All that is told on stdout goes through one stream, on which no text of a file is an order to the terminal. JSON is as
  * it is: who reads it decides. */
 static int clean_stdout(int verb, int argc, char *const *argv, struct ss_error *err)
@@ -61,13 +63,20 @@ static int clean_stdout(int verb, int argc, char *const *argv, struct ss_error *
         return err->code = SS_ERR_NOMEM;
     }
     setvbuf(clean, NULL, shown ? _IOLBF : _IOFBF, 1 << 16);
+    plain = stdout;
     stdout = clean;
     return SS_OK;
 }
 
 static int flushed(int status)
 {
-    if (fflush(stdout) == 0 && !ferror(stdout))
+    int failed = fflush(stdout) || ferror(stdout);
+
+    if (plain) {
+        failed |= fclose(stdout) != 0;
+        stdout = plain;
+    }
+    if (!failed)
         return status;
     if (status) /* which has been told */
         return status;
