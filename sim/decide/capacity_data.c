@@ -73,7 +73,7 @@ static json_t *inputs_object(const struct ss_capacity *c)
 
 static void put_index(json_t *o, const char *key, int index)
 {
-    json_object_set_new(o, key, index < 0 ? json_null() : json_integer(index));
+    ss_json_set(o, key, index < 0 ? json_null() : json_integer(index));
 }
 
 int ss_capacity_json(const struct ss_capacity *c, FILE *out, struct ss_error *err)
@@ -87,10 +87,10 @@ int ss_capacity_json(const struct ss_capacity *c, FILE *out, struct ss_error *er
     put_index(root, "sure", c->sure);
     put_index(root, "cheapest", c->cheapest);
     put_index(root, "knee", c->knee);
-    json_object_set_new(root, "inputs", inputs_object(c));
+    ss_json_set(root, "inputs", inputs_object(c));
     for (int i = 0; i < c->npoints; i++)
-        json_array_append_new(points, point_object(&c->points[i]));
-    json_object_set_new(root, "points", points);
+        ss_json_append(points, point_object(&c->points[i]));
+    ss_json_set(root, "points", points);
     return ss_json_write(root, out, err);
 }
 
