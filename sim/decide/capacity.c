@@ -329,7 +329,8 @@ static int plan_all(struct planner *x, const struct ss_sweep_flag *nodes, struct
         if (x->options->progress)
             x->options->progress(x->options->ctx, (double)(i + 1) / nodes->nvalues);
     }
-    qsort(c->points, (size_t)c->npoints, sizeof *c->points, by_nodes);
+    if (c->npoints > 0)
+        qsort(c->points, (size_t)c->npoints, sizeof *c->points, by_nodes);
     return SS_OK;
 }
 
@@ -380,7 +381,8 @@ static int refine(struct planner *x, struct ss_error *err)
         else
             low = middle;
     }
-    qsort(c->points, (size_t)c->npoints, sizeof *c->points, by_nodes);
+    if (c->npoints > 0)
+        qsort(c->points, (size_t)c->npoints, sizeof *c->points, by_nodes);
     return SS_OK;
 }
 

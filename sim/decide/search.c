@@ -92,6 +92,8 @@ static int by_place(const void *left, const void *right)
 /* The k-th best of each cluster, then the next ones: all clusters soon have one that fits. */
 static void order_leaves(struct ss_find_space *s)
 {
+    if (s->nleaves == 0)
+        return;
     qsort(s->leaves, s->nleaves, sizeof *s->leaves, by_bound);
     for (size_t i = 0; i < s->nleaves; i++)
         s->leaves[i].place =

@@ -84,7 +84,8 @@ static void find_best(struct ss_find_result *f, int at)
 
 void ss_find_rank(struct ss_find_result *f)
 {
-    qsort(f->points, (size_t)f->npoints, sizeof *f->points, by_rank);
+    if (f->npoints > 0)
+        qsort(f->points, (size_t)f->npoints, sizeof *f->points, by_rank);
     for (int g = 0; g < f->ngroups; g++)
         find_best(f, g);
     find_front(f);

@@ -59,7 +59,7 @@ class Binary:
 
     def clean(self, raw):
         """Text with the program's own tree as @, the one thing in which two trees may differ."""
-        return raw.decode("utf-8", "replace").replace(self.root + "/", "@/").replace(self.path, "@stepsim")
+        return raw.decode("utf-8", "replace").replace(self.root + "/", "@/").replace(TREE + "/", "@/").replace(self.path, "@stepsim")
 
     def run(self, line, given=b""):
         return subprocess.run([self.path] + line, cwd=self.folder, env=self.env, input=given, capture_output=True,
