@@ -131,7 +131,7 @@ class Launch(unittest.TestCase):
         begin = time.monotonic()
         r = run(*HERE, "--launch", path)
         self.assertLess(time.monotonic() - begin, seconds + 10)
-        self.assertEqual(r.returncode == 0, launched, r.stdout[:500] + r.stderr)
+        self.assertIn(r.returncode, {True: (0,), False: (3,), None: (0, 3)}[launched], r.stdout[:500] + r.stderr)
         self.assertEqual(self.tree(), before)
         self.assertEqual(pathlib.Path(kept).read_text(), "kept\n")
         for pid in filter(str.isdigit, os.listdir("/proc")):
@@ -158,7 +158,7 @@ class Launch(unittest.TestCase):
         self.survives("(while true; do :; done) &", "nohup setsid bash -c 'while true; do :; done' &", "disown")
 
     def test_fork_bomb(self):
-        self.survives("f() { f | f & }; f")
+        self.survives("f() { f | f & }; f", launched=None)  # the shell may find no room for the launcher either
 
     def test_no_end(self):
         self.survives("while true; do :; done", launched=False, seconds=20)
