@@ -82,6 +82,8 @@ FNR == 1 {
         fail("only sim/base/mpi.c uses MPI")
     if (name == "zlib.h" && FILENAME != "sim/base/gzip.c")
         fail("only sim/base/gzip.c uses zlib")
+    if (name == "yaml.h" && FILENAME != "sim/import/tree_yaml.c")
+        fail("only sim/import/tree_yaml.c uses libyaml")
     if (name ~ /^stepsim\// || name ~ /\.c$/)
         fail("write own headers with quotes")
 }

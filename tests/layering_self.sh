@@ -41,6 +41,7 @@ fresh; echo '# include <libxml/tree.h>' >> "$dir/sim/platform/platform.c"; expec
 fresh; echo '#include <hwloc.h>' >> "$dir/sim/platform/platform.c"; expect "hwloc" hwloc
 fresh; echo '#include <simgrid/host.h>' >> "$dir/sim/platform/platform.c"; expect "SimGrid" simgrid
 fresh; echo '#include <zlib.h>' >> "$dir/sim/platform/platform.c"; expect "zlib" zlib
+fresh; echo '#include <yaml.h>' >> "$dir/sim/platform/platform.c"; expect "libyaml" libyaml
 fresh; echo '#include <jansson.h>' >> "$dir/sim/platform/include/stepsim/platform.h"; expect "may not include <jansson.h>" third
 fresh; echo '#include "base.h"' >> "$dir/sim/platform/platform.c"; expect "in no include folder" "bare name"
 fresh; mkdir "$dir/sim/new"; echo 'int x;' > "$dir/sim/new/new.c"; expect "no room owns" "unknown room"

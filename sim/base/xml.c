@@ -5,6 +5,7 @@
 #include <string.h>
 #include <strings.h>
 
+#include "base/arena.h"
 #include "base/base.h"
 
 #define MAX_BYTES (256u << 20)
@@ -12,18 +13,10 @@
 #define MAX_ELEMENTS (4 << 20)
 #define MAX_ATTRIBUTES 256
 #define MAX_OTHER_BYTES (64u << 10) /* in a code in which attributes cannot be counted as bytes */
-#define BLOCK (64u << 10)
-
-/* The tree lives in blocks that are freed together: a large file has millions of small strings. */
-struct block {
-    struct block *next;
-    size_t used, size;
-    _Alignas(max_align_t) char data[];
-};
 
 struct ss_xml {
     char *file;
-    struct block *blocks;
+    struct ss_arena arena;
     struct ss_xml_node *root;
 };
 
@@ -38,29 +31,11 @@ struct builder {
     int code;
 };
 
-static void *take(struct ss_xml *doc, size_t size, size_t align)
-{
-    struct block *b = doc->blocks;
-    size_t at = b ? (b->used + align - 1) / align * align : 0;
-    if (!b || at + size > b->size) {
-        size_t room = size > BLOCK ? size : BLOCK;
-        struct block *fresh = malloc(sizeof *fresh + room);
-        if (!fresh)
-            return NULL;
-        fresh->next = b;
-        fresh->size = room;
-        doc->blocks = b = fresh;
-        at = 0;
-    }
-    b->used = at + size;
-    return b->data + at;
-}
-
 /* Text of [begin, end) with a prefix "ns:" where there is one. */
 static char *take_text(struct ss_xml *doc, const xmlChar *prefix, const xmlChar *begin, size_t len)
 {
     size_t plen = prefix ? strlen((const char *)prefix) + 1 : 0;
-    char *text = take(doc, plen + len + 1, 1);
+    char *text = ss_arena_take(&doc->arena, plen + len + 1, 1);
     if (!text)
         return NULL;
     if (prefix) {
@@ -96,13 +71,14 @@ static int tag_line(const xmlParserInput *input)
 static struct ss_xml_node *take_node(struct ss_xml *doc, const xmlChar *name, const xmlChar *prefix,
                                      int nattrs, const xmlChar **attrs)
 {
-    struct ss_xml_node *node = take(doc, sizeof *node, _Alignof(struct ss_xml_node));
+    struct ss_xml_node *node = ss_arena_take(&doc->arena, sizeof *node, _Alignof(struct ss_xml_node));
     if (!node)
         return NULL;
     memset(node, 0, sizeof *node);
     node->nattrs = nattrs;
     node->tag = take_text(doc, prefix, name, strlen((const char *)name));
-    node->attrs = take(doc, ((size_t)nattrs + 1) * sizeof *node->attrs, _Alignof(struct ss_xml_attr));
+    node->attrs =
+        ss_arena_take(&doc->arena, ((size_t)nattrs + 1) * sizeof *node->attrs, _Alignof(struct ss_xml_attr));
     if (!node->tag || !node->attrs)
         return NULL;
     for (int i = 0; i < nattrs; i++) {
@@ -356,10 +332,7 @@ void ss_xml_free(struct ss_xml *doc)
 {
     if (!doc)
         return;
-    for (struct block *b = doc->blocks, *next; b; b = next) {
-        next = b->next;
-        free(b);
-    }
+    ss_arena_free(&doc->arena);
     free(doc->file);
     free(doc);
 }

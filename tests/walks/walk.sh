@@ -26,7 +26,7 @@ fi
 
 flags="-std=c11 -O0 -ffp-contract=off -Wall -Wextra -Werror -D_GNU_SOURCE -DSS_SOURCE_DIR=\"$source\""
 folders=$(for room in $(cat sim/rooms.txt); do echo "-Isim/$room/include"; done)
-libraries="libxml-2.0 hwloc jansson zlib cminpack cunit"
+libraries="libxml-2.0 hwloc jansson zlib yaml-0.1 cminpack cunit"
 # shellcheck disable=SC2046,SC2086 # lists of words
 $cc $flags -DSS_VERSION='""' $folders $(pkg-config --cflags $libraries) -MM \
     $(find sim -name '*.c' ! -path 'sim/cli/*' ! -name 'simgrid*.c' ! -name data.c ! -name replay.c) |
