@@ -15,13 +15,61 @@ static int lower(struct cli_inputs *in, struct cli_flags *flags, struct ss_run *
     return rc;
 }
 
+/* ---- in the formats of others ---- */
+
+static int write_goal(struct ss_export *x, const char *path, struct ss_error *err)
+{
+    struct ss_output *output;
+    FILE *stream;
+    int rc = cli_output_begin(path, &output, &stream, err);
+
+    return rc ? rc : cli_output_end(output, ss_export_goal(x, stream, err), err);
+}
+
+/* PREFIX.RANK.et of a rank, PREFIX.json where rank is -1 */
+static int write_chakra(struct ss_export *x, const char *prefix, int rank, struct ss_error *err)
+{
+    char path[CLI_PATH_SIZE + 32];
+    struct ss_output *output;
+    FILE *stream;
+
+    if (rank < 0)
+        snprintf(path, sizeof path, "%s.json", prefix);
+    else
+        snprintf(path, sizeof path, "%s.%d.et", prefix, rank);
+    int rc = cli_output_begin(path, &output, &stream, err);
+    if (!rc)
+        rc = cli_output_end(
+            output,
+            rank < 0 ? ss_export_chakra_groups(x, stream, err) : ss_export_chakra(x, rank, stream, err), err);
+    return rc;
+}
+
+static int write_exports(const struct ss_program *program, const struct cli_flags *flags,
+                         struct ss_error *err)
+{
+    struct ss_export *x;
+    int rc = ss_export_begin(program, &x, err);
+
+    if (!rc && flags->goal[0])
+        rc = write_goal(x, flags->goal, err);
+    for (int rank = -1; !rc && flags->chakra[0] && rank < program->nclasses; rank++)
+        rc = write_chakra(x, flags->chakra, rank, err);
+    ss_export_free(x);
+    return rc;
+}
+
 static int write_program(const struct ss_program *program, const struct cli_flags *flags,
                          struct ss_error *err)
 {
     struct ss_output *output;
     FILE *stream;
-    int rc = cli_output_begin(flags->output, &output, &stream, err);
+    int rc = write_exports(program, flags, err);
 
+    if (!rc && !flags->output[0] && (flags->goal[0] || flags->chakra[0]))
+        return SS_OK;
+    if (!rc)
+        rc = cli_output_begin(flags->output, &output, &stream, err);
     if (rc)
         return rc;
     rc = ss_program_write(program, flags->expanded, stream, err);
@@ -59,7 +107,9 @@ static int replay(const struct ss_program *program, const struct cli_flags *flag
 
     if (rc)
         return rc;
-    rc = cli_pictures_draw(&drawn, flags, program, timeline, NULL, NULL, err);
+    rc = write_exports(program, flags, err);
+    if (!rc)
+        rc = cli_pictures_draw(&drawn, flags, program, timeline, NULL, NULL, err);
     if (!rc) {
         if (flags->timing)
             opt.wall_s = cli_wall_s();

@@ -26,6 +26,7 @@
 #define ALL (~0u)
 
 #define MAX_RANKS 65536
+#define EXPORTS "for other simulators (docs/reference/formats-export.md)"
 #define PICTURES "pictures (docs/guide/pictures.md)"
 #define SHAPES "shape of the pipeline"
 #define SEARCHES "search"
@@ -173,6 +174,12 @@ static const struct cli_option table[] = {
     /* ---- programs ---- */
     {.name = "--expanded", .verbs = V(PROGRAM_WRITE), .kind = CLI_SET, .offset = AT(expanded), .low = 1,
      .doc = "every event of every class, without templates"},
+    {.name = "--goal", .value = "FILE", .verbs = V(PROGRAM_WRITE) | V(PROGRAM_READ), .writes = CLI_BESIDE, .starts = "// stepsim",
+     .kind = CLI_NEW_FILE, .several = CLI_ONCE, .offset = AT(goal), .section = EXPORTS,
+     .doc = "the program as GOAL text, for LogGOPSim and ATLAHS; one rank a class: --unfold makes it one a GPU"},
+    {.name = "--chakra", .value = "PREFIX", .verbs = V(PROGRAM_WRITE) | V(PROGRAM_READ), .writes = CLI_BESIDE,
+     .kind = CLI_NEW_FILE, .several = CLI_ONCE, .offset = AT(chakra), .section = EXPORTS,
+     .doc = "the program as Chakra execution traces, for ASTRA-sim: PREFIX.RANK.et, and its process groups in PREFIX.json"},
 
     /* ---- schedules ---- */
     {.name = "--pp", .value = "RANKS", .verbs = SHAPE, .kind = CLI_COUNT, .offset = AT(schedule.shape.stages), .low = 1,

@@ -351,6 +351,7 @@ int ss_plan_barrier_build(struct ss_plan_builder *b, struct ss_error *err)
         .name = "gradient norm",
         .comm = SS_COMM_WORLD,
         .role = SS_ROLE_NORM,
+        .kind = SS_COLL_ALL_REDUCE,
         .bytes = 4,
         /* One number over all ranks: a tree up and down. */
         .seconds = 2 * ss_log2_up(plan->world_size) * step,
@@ -377,6 +378,7 @@ static int embedding_add(struct ss_plan_builder *b, int cls, int peer, double by
         .name = "embedding grads",
         .comm = SS_COMM_EMBEDDING,
         .role = SS_ROLE_EMBEDDING,
+        .kind = SS_COLL_ALL_REDUCE,
         .bytes = bytes,
         .seconds = 2 * fmax(b->routes.latency[ss_plan_flow_of(b, cls, b->routes.embedding)], b->net.nic_step),
     };

@@ -22,7 +22,9 @@ int ss_plan_collective_add(struct ss_plan_builder *b, const struct ss_collective
     ss_copy(c->name, sizeof c->name, spec->name);
     c->role = spec->role;
     c->label = ss_comm_facts(spec->comm)->label;
+    c->kind = spec->role == SS_ROLE_OFFLOAD ? 0 : spec->kind + 1;
     c->bytes = spec->bytes;
+    c->part = spec->part > 0 ? spec->part : 1;
     c->sm_share = spec->sm_share;
     c->members = ss_calloc((size_t)nmembers, sizeof *c->members);
     c->phases = ss_calloc(1, sizeof *c->phases);

@@ -271,6 +271,7 @@ static int read_collective_head(struct ss_reader *r, struct ss_collective *k)
         return ss_read_fail(r, "the line of a collective must end in '{'");
     int key, rc = add_name(r, "collective", &r->collectives);
     k->label = SS_LABEL_DP;
+    k->part = 1;
     while (!rc && (key = ss_pairs_next(&pairs)) != -1) {
         if (key < -1)
             return key + 1;

@@ -46,16 +46,17 @@ struct cli_flags {
     int verb;                 /* enum cli_verb_id */
     unsigned char given[160]; /* by row of the table */
     int help, json, timing, expanded, xml, update, coverage;
-    int man, list_options, shell; /* shell: of cli_shell */
-    char *line;                   /* only named: --complete takes all words behind it */
-    int engine;                   /* enum ss_engine */
-    int nodes, gpus_per_node;     /* 0 = not given */
-    int stage;                    /* of --steps */
-    int port;                     /* of serve */
-    int starts;                   /* of share */
-    double tolerance;             /* per cent, < 0 = not given */
-    double spread;                /* of all rows, < 0 = not given */
-    char output[CLI_PATH_SIZE];   /* "" = stdout */
+    int man, list_options, shell;                    /* shell: of cli_shell */
+    char *line;                                      /* only named: --complete takes all words behind it */
+    int engine;                                      /* enum ss_engine */
+    int nodes, gpus_per_node;                        /* 0 = not given */
+    int stage;                                       /* of --steps */
+    int port;                                        /* of serve */
+    int starts;                                      /* of share */
+    double tolerance;                                /* per cent, < 0 = not given */
+    double spread;                                   /* of all rows, < 0 = not given */
+    char output[CLI_PATH_SIZE];                      /* "" = stdout */
+    char goal[CLI_PATH_SIZE], chakra[CLI_PATH_SIZE]; /* "" = not wanted */
     char csv[CLI_PATH_SIZE], svg[CLI_PATH_SIZE], against[CLI_PATH_SIZE], timer_rows[CLI_PATH_SIZE];
     struct cli_pictures pictures;
     struct cli_sim sim;

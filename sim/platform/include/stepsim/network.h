@@ -68,8 +68,10 @@ enum ss_role {
 struct ss_collective {
     char name[48];   /* "dp reduce-scatter bucket 3" */
     int role;        /* enum ss_role */
+    int kind;        /* 1 + enum ss_collective_kind; 0: not known, as of program texts */
     int label;       /* enum ss_label: what the time is called that a rank waits for it */
     double bytes;    /* full buffer, as in NCCL */
+    double part;     /* of a collective of `bytes` that this is, 0..1 */
     double sm_share; /* share of each member's SMs that it takes while its flows run, 0..1 */
     int nmembers;    /* classes that take part; it starts when all of them have posted it */
     int *members;

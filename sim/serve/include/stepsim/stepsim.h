@@ -12,6 +12,7 @@
 #include "stepsim/compute.h"
 #include "stepsim/error.h"
 #include "stepsim/explain.h"
+#include "stepsim/export.h"
 #include "stepsim/files.h"
 #include "stepsim/flags.h"
 #include "stepsim/import.h"
