@@ -270,6 +270,7 @@ const struct ss_flag_setter ss_flag_setters[] = {
     INT("--hidden-size", model.hidden_size, 1, 1 << 20, NULL)
     INT("--ffn-hidden-size", model.ffn_hidden_size, 1, 1 << 24,
         "default 4h, of a gated MLP but --quick-geglu's 8h/3 cut to a multiple of 64")
+    INT("--intermediate-size", model.ffn_hidden_size, 1, 1 << 24, "Pai-Megatron-Patch's models: the same")
     INT("--num-attention-heads", model.num_attention_heads, 1, 1 << 16, NULL)
     SET("--group-query-attention", group_query_attention, 1, "1 group where neither a flag nor the model says")
     INT("--num-query-groups", model.num_query_groups, 1, 1 << 16,
@@ -288,6 +289,8 @@ const struct ss_flag_setter ss_flag_setters[] = {
         "yarn, or a config.json that says it: rope in operators of its own (latent attention: fused as ever)")
     SET("--use-rotary-position-embeddings", model.position, SS_POSITION_ROPE, NULL)
     SET("--use-llama2-rotary-position-embeddings", model.position, SS_POSITION_ROPE,
+        "Pai-Megatron-Patch: the same")
+    SET("--use-mistral-rotary-position-embeddings", model.position, SS_POSITION_ROPE,
         "Pai-Megatron-Patch: the same")
     SET("--no-position-embedding", no_position_embedding, 1, "only beside rope, which it says already")
     SET("--swiglu", model.gated_mlp, 1, NULL)
@@ -310,6 +313,8 @@ const struct ss_flag_setter ss_flag_setters[] = {
     INT("--kv-lora-rank", model.kv_lora_rank, 1, 1 << 20, NULL)
     INT("--qk-head-dim", model.qk_head_dim, 1, 1 << 16, NULL)
     INT("--qk-pos-emb-head-dim", model.qk_pos_emb_head_dim, 1, 1 << 16, NULL)
+    INT("--qk-nope-head-dim", model.qk_head_dim, 1, 1 << 16, "Pai-Megatron-Patch: --qk-head-dim")
+    INT("--qk-rope-head-dim", model.qk_pos_emb_head_dim, 1, 1 << 16, "Pai-Megatron-Patch: --qk-pos-emb-head-dim")
     INT("--v-head-dim", model.v_head_dim, 1, 1 << 16, NULL)
     CALL("--mtp-num-layers", '1', ss_flag_mtp, "layers that predict further tokens, behind the last one, each with a loss")
 

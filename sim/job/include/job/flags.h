@@ -30,6 +30,7 @@ struct ss_flag_group {
     const char *names; /* space separated, without "--"; NULL ends the table */
 };
 extern const struct ss_flag_group ss_flag_groups[];
+extern const struct ss_flag_group ss_flag_ignored[]; /* all of SS_FLAG_NO_EFFECT */
 
 /* One named value of a flag; name NULL ends a list. */
 struct ss_flag_choice {
