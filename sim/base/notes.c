@@ -40,6 +40,16 @@ int ss_notes_add(struct ss_notes *notes, const char *fmt, ...)
     return rc;
 }
 
+int ss_notes_add_all(struct ss_notes *notes, const struct ss_notes *from)
+{
+    int rc = from && from->lost ? SS_ERR_NOMEM : SS_OK;
+
+    for (unsigned long i = 0; from && !rc && i < from->n; i++)
+        rc = ss_notes_add(notes, "%s", from->text[i]);
+    notes->lost |= rc != SS_OK;
+    return rc;
+}
+
 void ss_note(struct ss_notes *notes, const char *fmt, ...)
 {
     va_list args;

@@ -11,6 +11,7 @@ static int report(const struct ss_run *run, const struct cli_inputs *in, const s
                                     .color = cli_color(flags),
                                     .wall_s = -1,
                                     .notes = &in->scenario->notes,
+                                    .ignored = &in->scenario->ignored,
                                     .request = in->scenario->request,
                                     .how = &in->how,
                                     .files = &files};

@@ -17,6 +17,7 @@ static int report(const struct ss_run *run, const struct cli_inputs *in, const s
         .measured_bytes = in->scenario->measured_bytes,
         .wall_s = flags->timing ? cli_wall_s() : -1,
         .notes = &in->scenario->notes,
+        .ignored = &in->scenario->ignored,
         .request = in->scenario->request,
         .how = &in->how,
         .files = &files,

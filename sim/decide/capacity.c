@@ -74,7 +74,7 @@ static int open_site(struct planner *x, int nodes, struct site *s, struct ss_err
     ss_job_init(&s->job);
     rc = set_number(&s->request, "--nodes", nodes, err);
     if (!rc)
-        rc = ss_job_parse(&s->job, &s->request, NULL, err);
+        rc = ss_job_parse(&s->job, &s->request, NULL, NULL, err);
     if (!rc)
         rc = check_job(&s->job, err);
     if (!rc)

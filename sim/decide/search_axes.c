@@ -341,7 +341,7 @@ int ss_find_set(const struct ss_find_cluster *c, const unsigned char *at, int ax
     if (rc)
         ss_fail(err, rc, NULL, 0, "out of memory");
     if (!rc)
-        rc = ss_job_parse(job, &r, NULL, err);
+        rc = ss_job_parse(job, &r, NULL, NULL, err);
     ss_request_free(&r);
     return rc;
 }

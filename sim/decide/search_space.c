@@ -82,7 +82,7 @@ static int load_cluster(struct ss_find_space *s, struct ss_find_cluster *c, cons
 {
     struct ss_files *files = o->how ? o->how->files : NULL;
     ss_job_init(&c->job);
-    int rc = ss_job_parse(&c->job, &c->request, NULL, err);
+    int rc = ss_job_parse(&c->job, &c->request, NULL, NULL, err);
     if (!rc && !c->job.platform[0]) {
         ss_fail(err, SS_ERR_USAGE, NULL, 0, "no --platform given");
         rc = ss_hint(err, SS_ERR_USAGE, "add --platform NAME; \"stepsim list platforms\" shows the names");

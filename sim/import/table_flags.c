@@ -59,7 +59,7 @@ static int parse_both(const struct ss_request *first, const struct ss_request *s
     memset(job, 0, sizeof *job); /* padding too: jobs are compared as bytes */
     ss_job_init(job);
     if (!rc)
-        rc = ss_job_parse(job, &both, NULL, NULL);
+        rc = ss_job_parse(job, &both, NULL, NULL, NULL);
     ss_request_free(&both);
     return rc;
 }
@@ -183,7 +183,7 @@ static int check(const struct ss_table_row *r, const struct ss_request *columns,
     int rc;
 
     ss_job_init(&job);
-    rc = ss_job_parse(&job, flags, &notes, r->err);
+    rc = ss_job_parse(&job, flags, &notes, NULL, r->err);
     for (size_t i = 0; i < notes.n && !rc; i++)
         ss_note(r->notes, "column flags: %s", notes.text[i]);
     ss_notes_free(&notes);

@@ -120,7 +120,7 @@ static void read_columns(const struct ss_table *t, int row, struct ss_job *job)
 
     ss_request_init(&columns);
     if (!add_columns(&r, &columns, &columns))
-        ss_job_parse(job, &columns, NULL, NULL);
+        ss_job_parse(job, &columns, NULL, NULL, NULL);
     ss_request_free(&columns);
 }
 
@@ -136,7 +136,7 @@ int ss_table_job(const struct ss_table *t, int row, struct ss_job *job, struct s
         read_columns(t, row, job);
     if (rc)
         return rc;
-    rc = ss_job_parse(job, &r, NULL, &own);
+    rc = ss_job_parse(job, &r, NULL, NULL, &own);
     ss_request_free(&r);
     if (!rc)
         return SS_OK;

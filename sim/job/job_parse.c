@@ -22,8 +22,7 @@ struct parser {
     struct ss_error *err;
     const char *file;               /* of the place that is read; NULL: the command line */
     struct said said[SAYS_NOTHING]; /* those that this place has had, flag NULL: none */
-    char *ignored;                  /* names of flags without effect, ", " between */
-    size_t ignored_len, ignored_cap;
+    struct ss_notes *ignored;       /* names of flags without effect; may be NULL */
 };
 
 /* A wrong command line is the user's typing, a wrong file is bad input. */
@@ -35,20 +34,6 @@ static int wrong_code(const struct parser *p)
 static int line_at(const struct parser *p, size_t i)
 {
     return p->request->word[i].line;
-}
-
-static int remember_ignored(struct parser *p, const char *name)
-{
-    size_t len = strlen(name);
-
-    for (const char *at = p->ignored; at && (at = strstr(at, name)) != NULL; at += len)
-        if (at[len] == ',' || !at[len])
-            return SS_OK;
-    if (ss_grow(&p->ignored, &p->ignored_cap, p->ignored_len + len + 3, 1))
-        return ss_fail(p->err, SS_ERR_NOMEM, NULL, 0, "out of memory");
-    p->ignored_len += (size_t)snprintf(p->ignored + p->ignored_len, p->ignored_cap - p->ignored_len, "%s%s",
-                                       p->ignored_len ? ", " : "", name);
-    return SS_OK;
 }
 
 /* Names that other frameworks have for what is asked for otherwise here. */
@@ -194,7 +179,7 @@ static int apply_known(struct parser *p, const struct ss_flag *f, size_t i, int 
         }
         return check_said(p, f->setter, n ? values[0] : "", i);
     }
-    case SS_FLAG_NO_EFFECT: return remember_ignored(p, f->name);
+    case SS_FLAG_NO_EFFECT: ss_note(p->ignored, "%s", f->name); return SS_OK;
     case SS_FLAG_UNKNOWN_EFFECT:
         if (!p->job->unmodelled[0])
             ss_copy(p->job->unmodelled, sizeof p->job->unmodelled, f->name);
@@ -301,10 +286,11 @@ static int parse_over(struct parser *p, size_t first, size_t end)
     return SS_OK;
 }
 
-int ss_job_parse(struct ss_job *job, const struct ss_request *r, struct ss_notes *notes, struct ss_error *err)
+int ss_job_parse(struct ss_job *job, const struct ss_request *r, struct ss_notes *notes,
+                 struct ss_notes *ignored, struct ss_error *err)
 {
     struct ss_job draft = *job;
-    struct parser p = {.job = &draft, .request = r, .notes = notes, .err = err};
+    struct parser p = {.job = &draft, .request = r, .notes = notes, .ignored = ignored, .err = err};
     int rc = SS_OK;
 
     for (size_t first = 0, end; first < r->n && !rc; first = end) {
@@ -312,11 +298,8 @@ int ss_job_parse(struct ss_job *job, const struct ss_request *r, struct ss_notes
             end++;
         rc = parse_over(&p, first, end);
     }
-    if (!rc && p.ignored)
-        ss_note(notes, "accepted without effect on time or memory: %s", p.ignored);
     if (!rc)
         *job = draft;
-    free(p.ignored);
     return rc;
 }
 
@@ -331,12 +314,12 @@ int ss_job_lacks_effect(const struct ss_request *r, const char *flag)
     ss_job_init(&before);
     rc = ss_request_resolve(&with, NULL, NULL);
     if (!rc)
-        rc = ss_job_parse(&before, &with, NULL, NULL);
+        rc = ss_job_parse(&before, &with, NULL, NULL, NULL);
     memcpy(&after, &before, sizeof(after)); /* padding too */
     if (!rc)
         rc = ss_request_set(&with, flag, NULL, NULL);
     if (!rc)
-        rc = ss_job_parse(&after, &with, NULL, NULL);
+        rc = ss_job_parse(&after, &with, NULL, NULL, NULL);
     ss_request_free(&with);
     return !rc && !differ(&before, &after);
 }

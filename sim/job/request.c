@@ -28,6 +28,7 @@ void ss_request_free(struct ss_request *r)
     free(r->word);
     free(r->place);
     ss_notes_free(&r->notes);
+    ss_notes_free(&r->ignored);
     memset(r, 0, sizeof *r);
 }
 
@@ -82,8 +83,10 @@ int ss_request_copy(const struct ss_request *r, struct ss_request *copy, struct 
     for (place++; place < r->nplaces && !rc; place++)
         rc = copy_place(copy, &r->place[place], err);
     copy->edited = r->edited;
-    for (unsigned long i = 0; i < r->notes.n && !rc; i++)
-        rc = ss_notes_add(&copy->notes, "%s", r->notes.text[i]);
+    if (!rc)
+        rc = ss_notes_add_all(&copy->notes, &r->notes);
+    if (!rc)
+        rc = ss_notes_add_all(&copy->ignored, &r->ignored);
     if (rc)
         ss_request_free(copy);
     return rc;

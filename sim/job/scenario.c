@@ -61,14 +61,14 @@ static int build(struct whole *w, struct ss_files *files, struct ss_error *err)
     struct ss_scenario *s = &w->s;
     struct ss_platform *platform;
     struct ss_stack *stack;
-    int rc = SS_OK;
+    int rc = ss_notes_add_all(&s->notes, &w->request.notes);
 
-    for (unsigned long i = 0; i < w->request.notes.n && !rc; i++)
-        rc = ss_notes_add(&s->notes, "%s", w->request.notes.text[i]);
+    if (!rc)
+        rc = ss_notes_add_all(&s->ignored, &w->request.ignored);
     if (!rc)
         rc = resolve(w, err);
     if (!rc)
-        rc = ss_job_parse(&w->job, w->used, &s->notes, err);
+        rc = ss_job_parse(&w->job, w->used, &s->notes, &s->ignored, err);
 
     if (!rc && !w->job.platform[0])
         rc = no_platform(err);
@@ -129,6 +129,7 @@ void ss_scenario_free(struct ss_scenario *s)
         return;
     ss_loaded_drop(w->loaded);
     ss_notes_free(&w->s.notes);
+    ss_notes_free(&w->s.ignored);
     ss_request_free(&w->request);
     ss_request_free(&w->left);
     free(w);

@@ -61,23 +61,6 @@ char *ss_report_parameters(const struct ss_model *m, int padded_vocab, const cha
     return buf;
 }
 
-static int add_once(struct ss_notes *out, const char *text)
-{
-    for (unsigned long i = 0; i < out->n; i++)
-        if (!strcmp(out->text[i], text))
-            return SS_OK;
-    return ss_notes_add(out, "%s", text);
-}
-
-static int add_all(struct ss_notes *out, const struct ss_notes *from)
-{
-    int rc = from && from->lost ? SS_ERR_NOMEM : SS_OK;
-
-    for (unsigned long i = 0; from && !rc && i < from->n; i++)
-        rc = add_once(out, from->text[i]);
-    return rc;
-}
-
 /* A job that is too large may fit if the prediction is as far off as those of runs like it. */
 static int add_hope(struct ss_notes *out, const struct ss_summary *u)
 {
@@ -102,9 +85,9 @@ int ss_report_warnings(const struct ss_run *run, const struct ss_report_options 
     if (!rc)
         rc = add_hope(out, u);
     if (!rc)
-        rc = add_all(out, &run->plan->warnings);
+        rc = ss_notes_add_all(out, &run->plan->warnings);
     if (!rc)
-        rc = add_all(out, opt->notes);
+        rc = ss_notes_add_all(out, opt->notes);
     return rc;
 }
 
@@ -114,7 +97,7 @@ int ss_report_guessed(const struct ss_run *run, struct ss_notes *out)
     int rc;
 
     memset(out, 0, sizeof *out);
-    rc = add_all(out, &run->plan->guessed);
+    rc = ss_notes_add_all(out, &run->plan->guessed);
     if (!rc && assumed[0])
         rc = ss_notes_add(out, "the platform %s assumes: %s", ss_platform_name(run->plan->platform), assumed);
     return rc;

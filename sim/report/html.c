@@ -94,6 +94,22 @@ static void notes(const struct ss_page *page, const struct ss_notes *list, const
     }
 }
 
+/* Names in one paragraph; no section where there are none. */
+static void ignored(const struct ss_page *page)
+{
+    const struct ss_notes *list = page->options ? page->options->ignored : NULL;
+
+    if (!list || list->n == 0)
+        return;
+    section(page, "ignored", "Accepted without effect");
+    fputs("<p class=\"lead\">What time and memory do not depend on.</p>\n<p>", page->out);
+    for (unsigned long i = 0; i < list->n; i++) {
+        fputs(i ? ", " : "", page->out);
+        ss_xml_escape(page->out, list->text[i]);
+    }
+    fputs("</p>\n", page->out);
+}
+
 static int all_notes(const struct ss_page *page)
 {
     static const struct ss_report_options none = {.wall_s = -1};
@@ -113,6 +129,7 @@ static int all_notes(const struct ss_page *page)
     rc = ss_report_guessed(page->run, &list);
     notes(page, &list, "None.");
     ss_notes_free(&list);
+    ignored(page);
     return rc;
 }
 

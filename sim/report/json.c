@@ -190,6 +190,7 @@ static int add_notes(json_t *o, const struct ss_run *run, const struct ss_report
     rc = ss_report_guessed(run, &notes);
     ss_json_set(o, "guessed", ss_json_notes(&notes));
     ss_notes_free(&notes);
+    ss_json_set(o, "ignored", ss_json_notes(opt->ignored));
     return rc;
 }
 

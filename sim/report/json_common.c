@@ -142,9 +142,9 @@ json_t *ss_json_notes(const struct ss_notes *notes)
 {
     json_t *array = json_array();
 
-    for (unsigned long i = 0; i < notes->n; i++)
+    for (unsigned long i = 0; notes && i < notes->n; i++)
         ss_json_append(array, ss_json_string(notes->text[i]));
-    if (notes->lost)
+    if (notes && notes->lost)
         ss_json_append(array, NULL);
     return array;
 }

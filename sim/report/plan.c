@@ -125,9 +125,10 @@ int ss_text_plan(const struct ss_run *run, const struct ss_report_options *opt, 
         ss_text_memory(run->result, out);
     ss_text_kernels(run, out);
     ss_text_notes("Warnings", &warnings, 20, out);
+    rc = ss_text_ignored(opt->ignored, out);
     ss_notes_free(&warnings);
     free(members);
-    return ss_report_done(out, err);
+    return rc ? ss_fail(err, rc, NULL, 0, "no memory for the report") : ss_report_done(out, err);
 }
 
 static json_t *json_groups(const struct ss_plan *plan, int *members)
@@ -219,6 +220,7 @@ int ss_json_plan(const struct ss_run *run, const struct ss_report_options *opt, 
     if (run->result)
         ss_json_set(o, "memory", ss_json_memory(run, opt));
     ss_json_set(o, "warnings", ss_json_notes(&warnings));
+    ss_json_set(o, "ignored", ss_json_notes(opt->ignored));
     ss_json_set(o, "inputs", ss_json_inputs(plan, opt));
     ss_notes_free(&warnings);
     free(members);

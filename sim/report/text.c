@@ -288,6 +288,27 @@ void ss_text_notes(const char *title, const struct ss_notes *notes, unsigned lon
         fprintf(out, "  - and %lu more (--json lists all)\n", notes->n - most);
 }
 
+int ss_text_ignored(const struct ss_notes *ignored, FILE *out)
+{
+    char *text = NULL;
+    size_t size;
+
+    if (!ignored || ignored->n == 0)
+        return SS_OK;
+    FILE *list = open_memstream(&text, &size);
+    if (!list)
+        return SS_ERR_NOMEM;
+    for (unsigned long i = 0; i < ignored->n; i++)
+        fprintf(list, "%s%s", i ? ", " : "", ignored->text[i]);
+    int rc = fclose(list) ? SS_ERR_NOMEM : SS_OK;
+    if (!rc) {
+        fprintf(out, "\nAccepted without effect on time or memory: %lu\n", ignored->n);
+        wrapped(text, out);
+    }
+    free(text);
+    return rc;
+}
+
 /* The link that carries most for its bandwidth: the one that limits, if the network does. */
 static void network(const struct ss_result *r, FILE *out)
 {
@@ -375,6 +396,7 @@ int ss_text_run(const struct ss_run *run, const struct ss_report_options *opt, F
     spread(&r->spread, out);
     ss_text_notes("Warnings", &warnings, 20, out);
     ss_text_notes("Guessed (not measured, or outside what was)", &guessed, GUESSED_SHOWN, out);
+    rc = ss_text_ignored(opt->ignored, out);
     fprintf(out, "\n%s engine, %s level, %d classes of ranks, %lld events", ss_engine_name(r->engine),
             ss_level_name(r->level), r->ranks_simulated, (long long)r->events);
     if (opt->wall_s >= 0)
@@ -382,7 +404,7 @@ int ss_text_run(const struct ss_run *run, const struct ss_report_options *opt, F
     fprintf(out, "%s%s\n", run->level_reason[0] ? "\n  of itself: " : "", run->level_reason);
     ss_notes_free(&warnings);
     ss_notes_free(&guessed);
-    return ss_report_done(out, err);
+    return rc ? ss_fail(err, rc, NULL, 0, "no memory for the report") : ss_report_done(out, err);
 }
 
 int ss_report_run(const struct ss_run *run, const struct ss_report_options *opt, FILE *out,

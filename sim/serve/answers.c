@@ -84,6 +84,7 @@ static int write_run(const struct question *q, FILE *out, int *status, struct ss
             .measured_s = s->measured_s,
             .measured_bytes = s->measured_bytes,
             .notes = &s->notes,
+            .ignored = &s->ignored,
             .request = s->request,
             .fixes = fixes,
             .nfixes = nfixes,

@@ -168,7 +168,8 @@ static int read_row(struct ss_case *c, struct ss_notes *notes, struct ss_error *
     if (rc)
         return rc;
     ss_job_init(&c->job);
-    return ss_job_parse(&c->job, &c->request, NULL, err) ? ss_table_locate(c->table, c->row, err) : SS_OK;
+    return ss_job_parse(&c->job, &c->request, NULL, NULL, err) ? ss_table_locate(c->table, c->row, err)
+                                                               : SS_OK;
 }
 
 static int prepare(struct ss_case *c, const struct ss_case_choice *choice, struct ss_files *files,

@@ -267,7 +267,7 @@ int ss_change_apply(const struct ss_changed *from, const char *words, struct ss_
     if (!rc)
         rc = ss_study_add_words(&added, kept);
     if (!rc)
-        rc = ss_job_parse(&out->job, &added, NULL, NULL);
+        rc = ss_job_parse(&out->job, &added, NULL, NULL, NULL);
     ss_request_free(&added);
     if (rc)
         ss_request_free(&out->request);

@@ -189,7 +189,7 @@ static int read_job(struct ss_case *c, const struct ss_calibrate_options *opt, s
     ss_job_init(&c->job);
     int rc = ss_request_read(&c->request, 2, words, err);
     if (!rc)
-        rc = ss_job_parse(&c->job, &c->request, NULL, err);
+        rc = ss_job_parse(&c->job, &c->request, NULL, NULL, err);
     if (!rc)
         rc = ss_request_files(&c->request, opt->files, err);
     if (!rc)

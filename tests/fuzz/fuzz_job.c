@@ -41,7 +41,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (!rc)
         rc = ss_request_resolve(&request, &notes, &err);
     if (!rc)
-        rc = ss_job_parse(&job, &request, &notes, &err);
+        rc = ss_job_parse(&job, &request, &notes, NULL, &err);
     ss_request_free(&request);
     if (rc && (!err.message[0] || !err.code))
         abort();

@@ -40,6 +40,8 @@ _WORDS = "Words of a job that contradict each other are refused, later ones win"
 _SAID = "Inputs of a result have what new flags said"
 _PLACE = "Inputs of a result say on which nodes the job is"
 _LOOPS = "What ranks idle in a loop is that of all its turns"
+_IGNORED = "What has no effect is a list of its own, not among the warnings"
+_PATCHED = "Flags that Pai-Megatron-Patch adds, each with its treatment"
 _FRACTIONS = ("bubble_fraction", "imbalance_fraction", "spread_fraction")
 
 _CAPACITY = "stepsim capacity: nodes, days, money and energy of a training"
@@ -53,6 +55,10 @@ NEW_PROPS.update(dict.fromkeys(_CAPACITY_PROPS, _CAPACITY))
 RULES = [
     {"commit": _CAPACITY, "why": "props that plans of capacity read", "op": "add", "path": "inputs.platform.card.[%s]" % prop}
     for prop in _CAPACITY_PROPS
+] + [
+    {"commit": _IGNORED, "why": "names of flags without effect", "of": ("run", "plan"), "op": "add", "path": "ignored"},
+    {"commit": _IGNORED, "why": "which the warnings had", "of": ("run", "plan"), "op": "value", "path": "warnings",
+     "map": lambda old: [text for text in old if not text.startswith("accepted without effect")]},
 ] + [
     {"commit": _SAID, "why": "words of flags that the inputs did not tell", "op": "add", "path": "inputs.flags." + key}
     for key in ("recompute_short", "precision_mxfp8", "fp4_param_gather", "fp4_recipe_given", "graph_scope_given")
@@ -80,4 +86,5 @@ RULES = [
 ]
 
 # Flags of this tree's table that the old binary does not know: flag -> subject of the commit that added it.
-NEW_FLAGS = {}
+NEW_FLAGS = dict.fromkeys(("--intermediate-size", "--qk-nope-head-dim", "--qk-rope-head-dim",
+                           "--use-mistral-rotary-position-embeddings"), _PATCHED)

@@ -37,7 +37,7 @@ static inline int parse_words(struct ss_job *job, int n, char *const *argv, stru
     ss_request_init(&r);
     int rc = ss_request_read(&r, n, argv, err);
     if (!rc)
-        rc = ss_job_parse(job, &r, notes, err);
+        rc = ss_job_parse(job, &r, notes, NULL, err);
     ss_request_free(&r);
     return rc;
 }
@@ -51,7 +51,7 @@ static inline int parse_text(struct ss_job *job, const char *text, size_t len, c
     ss_request_init(&r);
     int rc = ss_request_read_text(&r, text, len, file, err);
     if (!rc)
-        rc = ss_job_parse(job, &r, NULL, err);
+        rc = ss_job_parse(job, &r, NULL, NULL, err);
     ss_request_free(&r);
     return rc;
 }

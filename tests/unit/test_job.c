@@ -308,20 +308,28 @@ static void test_config_notes(void)
 
 static void test_notes(void)
 {
+    static const char *const names[] = {"--lr", "--log-throughput", "--lr-decay-iters", "--data-path",
+                                        "--split"};
+    char text[] =
+        "--lr 1e-5 --log-throughput --lr -1 --lr-decay-iters 3 --data-path 0.5 a 0.5 b --split 1,0,0 "
+        "--no-rope-fusion --no-rope-fusion",
+         *argv[JOB_MAX_ARGS];
     struct ss_job job;
-    struct ss_notes notes = {0};
+    struct ss_request r;
+    struct ss_notes notes = {0}, ignored = {0};
 
     ss_job_init(&job);
-    CU_ASSERT_EQUAL_FATAL(
-        parse(&job,
-              "--lr 1e-5 --log-throughput --lr -1 --lr-decay-iters 3 --data-path 0.5 a 0.5 b --split 1,0,0 "
-              "--no-rope-fusion --no-rope-fusion",
-              &notes, NULL),
-        0);
-    CU_ASSERT_EQUAL(notes.n, 2);
+    ss_request_init(&r);
+    CU_ASSERT_EQUAL_FATAL(ss_request_read(&r, split(text, argv), argv, NULL), 0);
+    CU_ASSERT_EQUAL_FATAL(ss_job_parse(&job, &r, &notes, &ignored, NULL), 0);
+    CU_ASSERT_EQUAL(notes.n, 1);
     CU_ASSERT(has_note(&notes, "--no-rope-fusion"));
-    CU_ASSERT(has_note(&notes, "memory: --lr, --log-throughput, --lr-decay-iters, --data-path, --split"));
+    CU_ASSERT_EQUAL_FATAL(ignored.n, SS_ARRAY_LEN(names));
+    for (size_t i = 0; i < ignored.n; i++)
+        CU_ASSERT_STRING_EQUAL(ignored.text[i], names[i]);
+    ss_request_free(&r);
     ss_notes_free(&notes);
+    ss_notes_free(&ignored);
 }
 
 static void test_launch_lines(void)

@@ -183,7 +183,7 @@ static void test_lines(void)
         CU_ASSERT_EQUAL(ss_request_read_text(&request, all, strlen(all), "job.args", &err), 0);
         strcpy(all, rows[i].command);
         CU_ASSERT_EQUAL(ss_request_read(&request, split(all, argv), argv, &err), 0);
-        CU_ASSERT_EQUAL(ss_job_parse(&job, &request, NULL, &err), 0);
+        CU_ASSERT_EQUAL(ss_job_parse(&job, &request, NULL, NULL, &err), 0);
         CU_ASSERT_EQUAL(ss_stack_load(job.stack, NULL, &stack, &err), 0);
         int rc = ss_job_finish(&job, &request, &stack, 32, 8, NULL, &err);
         ss_request_free(&request);

@@ -105,7 +105,7 @@ static void test_contradictions(void)
             CU_ASSERT_EQUAL(ss_request_read_text(&r, first, strlen(first), "job.args", NULL), 0);
             for (char *rest, *word = strtok_r(text, " ", &rest); word; word = strtok_r(NULL, " ", &rest))
                 CU_ASSERT_EQUAL(ss_request_set(&r, word, NULL, NULL), 0);
-            CU_ASSERT_EQUAL(ss_job_parse(&job, &r, NULL, NULL), 0);
+            CU_ASSERT_EQUAL(ss_job_parse(&job, &r, NULL, NULL, NULL), 0);
             ss_request_free(&r);
         }
 }
@@ -194,7 +194,7 @@ static void test_set_beats(void)
         ss_request_init(&r);
         CU_ASSERT_EQUAL_FATAL(ss_request_read_text(&r, text, strlen(text), "a.args", NULL), 0);
         CU_ASSERT_EQUAL(ss_request_set(&r, "--tensor-model-parallel-size", other ? "4" : "2", NULL), 0);
-        CU_ASSERT_EQUAL(ss_job_parse(&job, &r, NULL, NULL), 0);
+        CU_ASSERT_EQUAL(ss_job_parse(&job, &r, NULL, NULL, NULL), 0);
         CU_ASSERT_EQUAL(job.tp, other ? 4 : 2);
         CU_ASSERT_EQUAL(job.measured_ms > 0, !other);
         ss_request_free(&r);
@@ -213,7 +213,7 @@ static void test_places(void)
     ss_request_init(&r);
     CU_ASSERT_EQUAL(ss_request_read_text(&r, "--tp", 4, "a.args", NULL), 0);
     CU_ASSERT_EQUAL(ss_request_read(&r, 1, words, NULL), 0);
-    CU_ASSERT_EQUAL(ss_job_parse(&job, &r, NULL, &err), SS_ERR_INPUT);
+    CU_ASSERT_EQUAL(ss_job_parse(&job, &r, NULL, NULL, &err), SS_ERR_INPUT);
     CU_ASSERT_STRING_EQUAL(err.file, "a.args");
     CU_ASSERT_PTR_NOT_NULL(strstr(err.message, "needs a value"));
     ss_request_free(&r);

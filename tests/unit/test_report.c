@@ -135,6 +135,7 @@ static void test_run_has_every_key(void)
                                        "limiting_link",
                                        "links",
                                        "guessed",
+                                       "ignored",
                                        "engine",
                                        "level",
                                        "ranks_simulated",

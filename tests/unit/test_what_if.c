@@ -186,7 +186,7 @@ static void test_without(void)
         ss_job_init(&job);
         int rc = ss_request_resolve(&r, NULL, &err);
         if (!rc)
-            rc = ss_job_parse(&job, &r, NULL, &err);
+            rc = ss_job_parse(&job, &r, NULL, NULL, &err);
         ss_request_text(&r, 0, text, sizeof text);
         if (!rc != !rows[i].why[0] || (!rc && strcmp(text, rows[i].left)))
             fprintf(stderr, "%s | %s: %d %s, left %s\n", rows[i].file, rows[i].line, rc, err.message, text);

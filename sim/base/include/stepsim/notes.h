@@ -15,6 +15,8 @@ struct ss_notes {
 };
 /* Adds a text in the manner of printf unless the notes have it. Returns SS_OK or SS_ERR_NOMEM. */
 int ss_notes_add(struct ss_notes *notes, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+/* Adds the texts of `from`, which may be NULL. Returns SS_OK or SS_ERR_NOMEM, also where `from` has lost one. */
+int ss_notes_add_all(struct ss_notes *notes, const struct ss_notes *from);
 /* Empties the notes, which may then be used again. NULL is allowed. */
 void ss_notes_free(struct ss_notes *notes);
 

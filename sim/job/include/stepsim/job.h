@@ -271,9 +271,10 @@ struct ss_job {
 /* Makes a job of which nothing is given. It holds no memory and needs no free. */
 void ss_job_init(struct ss_job *job);
 /* Reads the words of a request into a job that ss_job_init made; it changes only when all of them are right. What
- * `--set` and `--scale` say is checked and else not looked at; `--without` is for a scenario. */
+ * `--set` and `--scale` say is checked and else not looked at; `--without` is for a scenario. `notes` gets what was assumed or is not
+ * modelled, `ignored` the names of flags without effect on time or memory; each may be NULL. */
 int ss_job_parse(struct ss_job *job, const struct ss_request *r, struct ss_notes *notes,
-                 struct ss_error *err);
+                 struct ss_notes *ignored, struct ss_error *err);
 /* Whether a flag without value, given behind all words of the request, would leave the job as it is; 0 where the words are
  * wrong. */
 int ss_job_lacks_effect(const struct ss_request *r, const char *flag);

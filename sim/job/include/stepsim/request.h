@@ -44,6 +44,8 @@ struct ss_request {
     struct ss_request_place *place;
     int edited;            /* 1: the last place is of ss_request_set */
     struct ss_notes notes; /* of who read the words; a scenario of this request has them, too */
+    struct ss_notes
+        ignored; /* likewise: what they left out since it has no effect on time or memory, an entry each */
 };
 
 /* Makes an empty request. The caller ends it with ss_request_free. */

@@ -19,8 +19,9 @@ struct ss_scenario {
     const struct ss_job *job;
     const struct ss_stack *stack;
     const struct ss_platform *platform;
-    int world_size, gpus_per_node;     /* GPUs: nodes x GPUs of a node */
-    struct ss_notes notes;             /* what was assumed, or accepted without being modelled */
+    int world_size, gpus_per_node; /* GPUs: nodes x GPUs of a node */
+    struct ss_notes notes;         /* what was assumed, or accepted without being modelled */
+    struct ss_notes ignored; /* names of flags, and what else was given, without effect on time or memory */
     double measured_s, measured_bytes; /* --measured and --measured-memory, 0 = not given */
     const struct ss_request *request;  /* the scenario's own copy */
 };

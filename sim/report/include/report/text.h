@@ -18,6 +18,8 @@ void ss_text_kernels(const struct ss_run *run, FILE *out);
 void ss_text_job(const struct ss_plan *plan, FILE *out);
 void ss_text_memory(const struct ss_result *r, FILE *out);
 void ss_text_notes(const char *title, const struct ss_notes *notes, unsigned long most, FILE *out);
+/* What of a job has no effect, as one paragraph; nothing where there is none. `ignored` may be NULL. SS_OK or SS_ERR_NOMEM. */
+int ss_text_ignored(const struct ss_notes *ignored, FILE *out);
 /* "23.57 s", "451.2 ms": four significant digits, or one and a power of ten; in 32 bytes of buf. */
 const char *ss_text_time(double seconds, char *buf, size_t size);
 /* That of an iteration, in the digits that hold: "2.249 s (2.241 .. 2.251: order of equal events decides)"; returns buf. */

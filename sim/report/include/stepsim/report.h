@@ -25,6 +25,7 @@ struct ss_report_options {
     double measured_s, measured_bytes; /* 0 = not given */
     double wall_s;                     /* < 0: not asked for (--timing) */
     const struct ss_notes *notes;      /* may be NULL */
+    const struct ss_notes *ignored;    /* what of the job has no effect on time or memory; may be NULL */
     const struct ss_fix *fixes;        /* for a job that does not fit */
     int nfixes;
     const struct ss_smallest *smallest; /* for such a job; NULL: not searched */
