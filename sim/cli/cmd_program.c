@@ -109,6 +109,8 @@ static int replay(const struct ss_program *program, const struct cli_flags *flag
         return rc;
     rc = write_exports(program, flags, err);
     if (!rc)
+        rc = cli_ranks_write(flags, NULL, program, timeline, err);
+    if (!rc)
         rc = cli_pictures_draw(&drawn, flags, program, timeline, NULL, NULL, err);
     if (!rc) {
         if (flags->timing)

@@ -28,7 +28,9 @@ static int report(const struct ss_run *run, const struct cli_inputs *in, const s
     struct ss_output *output;
     FILE *stream;
     struct cli_drawn drawn;
-    int rc = cli_pictures_draw(&drawn, flags, run->program, run->timeline, run, &opt, err);
+    int rc = cli_ranks_write(flags, run->plan, run->program, run->timeline, err);
+    if (!rc)
+        rc = cli_pictures_draw(&drawn, flags, run->program, run->timeline, run, &opt, err);
     if (rc)
         return rc;
     rc = cli_output_begin(flags->output, &output, &stream, err);

@@ -296,6 +296,8 @@ static const struct cli_option table[] = {
      .doc = "writes the platform with its current values"},
     {.name = "--json", .verbs = JSON, .kind = CLI_SET, .offset = AT(json), .low = 1,
      .doc = "everything as one JSON object: docs/reference/formats.md"},
+    {.name = "--ranks-csv", .value = "FILE", .verbs = DRAW, .writes = CLI_BESIDE, .starts = "rank,ranks,class,", .kind = CLI_NEW_FILE,
+     .several = CLI_ONCE, .offset = AT(ranks_csv), .doc = "time by label and memory of every rank, a row each (of a program: of every class)"},
     {.name = "--timing", .verbs = V(RUN) | V(PROGRAM_READ) | V(VALIDATE) | V(CALIBRATE), .kind = CLI_SET,
      .offset = AT(timing), .low = 1, .doc = "adds the wall-clock time of the prediction"},
     {.name = "--output", .alias = "-o", .value = "FILE", .verbs = OUTPUT, .writes = CLI_ANSWER, .kind = CLI_PATH, .several = CLI_ONCE,

@@ -103,3 +103,16 @@ int cli_output_end(struct ss_output *o, int rc, struct ss_error *err)
     sigprocmask(SIG_SETMASK, &before, NULL);
     return rc;
 }
+
+int cli_ranks_write(const struct cli_flags *flags, const struct ss_plan *plan,
+                    const struct ss_program *program, const struct ss_timeline *timeline,
+                    struct ss_error *err)
+{
+    struct ss_output *output;
+    FILE *stream;
+    int rc = flags->ranks_csv[0] ? cli_output_begin(flags->ranks_csv, &output, &stream, err) : SS_OK;
+
+    if (rc || !flags->ranks_csv[0])
+        return rc;
+    return cli_output_end(output, ss_report_ranks(plan, program, timeline, stream, err), err);
+}

@@ -88,28 +88,35 @@ static int busiest_class(const struct ss_plan *plan, const struct ss_timeline *t
     return best;
 }
 
-/* Memory at the moment of the peak, of the class of this stage that needs most. */
+void ss_result_class_memory(const struct ss_plan *plan, const struct ss_timeline *t, int cls,
+                            struct ss_stage_result *out)
+{
+    const struct ss_plan_class *c = &plan->classes[cls];
+    double fixed = 0, dynamic = 0;
+
+    for (int m = 0; m < SS_MEM_COUNT; m++) {
+        fixed += c->memory[m];
+        dynamic += t->dynamic_peak[cls][m];
+        out->memory[m] = c->memory[m] + t->dynamic_peak[cls][m];
+    }
+    /* The step's own tensors and the activations share no moment, but in flat blocks no segment either. */
+    out->allocated = fixed + dynamic - fmin(c->step_bytes, dynamic);
+    out->reserved = fixed + dynamic * (1 + plan->stack->fragmentation);
+    out->device = out->reserved + ss_plan_overhead_bytes(plan, cls);
+}
+
+/* Of the class of this stage that needs most. */
 static void stage_memory(const struct ss_plan *plan, const struct ss_timeline *t, struct ss_stage_result *s)
 {
+    struct ss_stage_result of = *s;
+
     s->device = -1;
     for (int c = 0; c < plan->nclasses; c++) {
-        double fixed = 0, dynamic = 0;
         if (plan->classes[c].stage != s->stage)
             continue;
-        for (int m = 0; m < SS_MEM_COUNT; m++) {
-            fixed += plan->classes[c].memory[m];
-            dynamic += t->dynamic_peak[c][m];
-        }
-        double reserved = fixed + dynamic * (1 + plan->stack->fragmentation);
-        double device = reserved + ss_plan_overhead_bytes(plan, c);
-        if (device <= s->device)
-            continue;
-        /* The step's own tensors and the activations share no moment, but in flat blocks no segment either. */
-        s->allocated = fixed + dynamic - fmin(plan->classes[c].step_bytes, dynamic);
-        s->reserved = reserved;
-        s->device = device;
-        for (int m = 0; m < SS_MEM_COUNT; m++)
-            s->memory[m] = plan->classes[c].memory[m] + t->dynamic_peak[c][m];
+        ss_result_class_memory(plan, t, c, &of);
+        if (of.device > s->device)
+            *s = of;
     }
 }
 

@@ -46,17 +46,17 @@ struct cli_flags {
     int verb;                 /* enum cli_verb_id */
     unsigned char given[160]; /* by row of the table */
     int help, json, timing, expanded, xml, update, coverage;
-    int man, list_options, shell;                    /* shell: of cli_shell */
-    char *line;                                      /* only named: --complete takes all words behind it */
-    int engine;                                      /* enum ss_engine */
-    int nodes, gpus_per_node;                        /* 0 = not given */
-    int stage;                                       /* of --steps */
-    int port;                                        /* of serve */
-    int starts;                                      /* of share */
-    double tolerance;                                /* per cent, < 0 = not given */
-    double spread;                                   /* of all rows, < 0 = not given */
-    char output[CLI_PATH_SIZE];                      /* "" = stdout */
-    char goal[CLI_PATH_SIZE], chakra[CLI_PATH_SIZE]; /* "" = not wanted */
+    int man, list_options, shell; /* shell: of cli_shell */
+    char *line;                   /* only named: --complete takes all words behind it */
+    int engine;                   /* enum ss_engine */
+    int nodes, gpus_per_node;     /* 0 = not given */
+    int stage;                    /* of --steps */
+    int port;                     /* of serve */
+    int starts;                   /* of share */
+    double tolerance;             /* per cent, < 0 = not given */
+    double spread;                /* of all rows, < 0 = not given */
+    char output[CLI_PATH_SIZE];   /* "" = stdout */
+    char goal[CLI_PATH_SIZE], chakra[CLI_PATH_SIZE], ranks_csv[CLI_PATH_SIZE]; /* "" = not wanted */
     char csv[CLI_PATH_SIZE], svg[CLI_PATH_SIZE], against[CLI_PATH_SIZE], timer_rows[CLI_PATH_SIZE];
     struct cli_pictures pictures;
     struct cli_sim sim;
@@ -162,6 +162,10 @@ int cli_output_begin(const char *path, struct ss_output **out, FILE **stream, st
 int cli_output_renew(const char *path, struct ss_output **out, FILE **stream, struct ss_error *err);
 /* As ss_output_end. */
 int cli_output_end(struct ss_output *o, int rc, struct ss_error *err);
+/* What --ranks-csv asks for; plan NULL: of a program. */
+int cli_ranks_write(const struct cli_flags *flags, const struct ss_plan *plan,
+                    const struct ss_program *program, const struct ss_timeline *timeline,
+                    struct ss_error *err);
 
 /* Of a verb that shares its work joins the processes that mpirun started. All but the first say nothing and write nothing from here on. */
 int cli_team_join(int verb, struct ss_error *err);

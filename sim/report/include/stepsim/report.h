@@ -48,6 +48,11 @@ int ss_report_steps(const struct ss_plan *plan, int stage, FILE *out, struct ss_
 /* Writes what `stepsim program read` prints of a replayed program without a model: time by class and label, peaks of memory. */
 int ss_report_timeline(const struct ss_program *program, const struct ss_timeline *timeline, int engine,
                        const struct ss_report_options *opt, FILE *out, struct ss_error *err);
+/* Writes as CSV the time of every rank by label, in ms, and its memory at its peak, in MiB (`--ranks-csv`; columns:
+ * docs/reference/formats.md). What idles is one column, `idle_ms`; the times of a row sum to `iteration_ms`. `plan` NULL: a row a class of the
+ * program. */
+int ss_report_ranks(const struct ss_plan *plan, const struct ss_program *program,
+                    const struct ss_timeline *timeline, FILE *out, struct ss_error *err);
 /* Writes what `stepsim platform show` prints. */
 int ss_report_platform(const struct ss_platform *p, int json, FILE *out, struct ss_error *err);
 /* Writes what `stepsim list` prints; `what` is "models", "platforms", "cards", "stacks", "schedules" or "props"; NULL lists all but the props. */

@@ -8,5 +8,8 @@
 /* As ss_result_build; brief 1: what idles is not split, which is a quarter of a small job's prediction. */
 int ss_result_build_brief(const struct ss_plan *plan, const struct ss_timeline *timeline, int engine,
                           int brief, struct ss_result **out, struct ss_error *err);
+/* Memory of a class at the moment of its peak: memory, allocated, reserved and device of *out. */
+void ss_result_class_memory(const struct ss_plan *plan, const struct ss_timeline *t, int cls,
+                            struct ss_stage_result *out);
 
 #endif
