@@ -7,7 +7,8 @@
 #include "cli/verbs.h"
 
 #define AT(field) offsetof(struct cli_flags, field)
-#define V(verb) (1u << CLI_##verb)
+#define V(verb) ((uint64_t)1 << CLI_##verb)
+_Static_assert(CLI_VERB_COUNT <= 64, "a bit a verb");
 
 /* Verbs that report; that lower a job to a program; that draw pictures; that need the shape of a pipeline */
 #define JSON                                                                                                 \
@@ -23,7 +24,7 @@
 #define LOWER (V(RUN) | V(COMPARE) | V(EXPLAIN) | V(PROGRAM_WRITE))
 #define DRAW (V(RUN) | V(PROGRAM_READ))
 #define SHAPE (V(SCHEDULE_SHOW) | V(SCHEDULE_WRITE) | V(SCHEDULE_COMPARE) | V(SCHEDULE_SEARCH))
-#define ALL (~0u)
+#define ALL UINT64_MAX
 
 #define MAX_RANKS 65536
 #define EXPORTS "for other simulators (docs/reference/formats-export.md)"

@@ -71,7 +71,7 @@ struct cli_flags;
 struct cli_option {
     const char *name, *alias; /* "--output", "-o"; alias may be NULL */
     const char *value;        /* placeholder, "FILE"; of a choice what it is called, "engine" */
-    uint32_t verbs;           /* bit 1 << enum cli_verb_id */
+    uint64_t verbs;           /* bit 1 << enum cli_verb_id */
     int kind;                 /* enum cli_kind */
     int several;              /* enum cli_several */
     int how;                  /* 1: says how a job is simulated, so a result keeps it */
