@@ -194,6 +194,26 @@ static int read_value(struct cli_flags *f, const struct cli_option *o, const cha
     return SS_ERR_USAGE;
 }
 
+/* Up to three commands that have the option: "stepsim capacity has it". */
+static void who_has(const char *word, char *hint, size_t size)
+{
+    const char *before = NULL;
+    int found = 0;
+
+    hint[0] = 0;
+    for (int v = 0; v < CLI_VERB_COUNT && found < 3; v++) {
+        const char *command = cli_verb_command(v);
+        if (!cli_option_find(v, word) || (before && !strcmp(before, command)))
+            continue;
+        size_t n = strlen(hint);
+        snprintf(hint + n, size - n, "%s`stepsim %s`", found ? ", " : "", command);
+        before = command;
+        found++;
+    }
+    size_t n = strlen(hint);
+    snprintf(hint + n, size - n, found > 1 ? " have it" : " has it");
+}
+
 /* A word that is an option of another verb, or one or two letters off one of this verb's, is no option of a job either. */
 static int refuse(const struct cli_flags *f, const char *word, struct ss_error *err)
 {
@@ -201,7 +221,7 @@ static int refuse(const struct cli_flags *f, const char *word, struct ss_error *
     const struct cli_option *o;
     int known = 0, other = cli_verb_sibling(f->verb);
     size_t n = 0;
-    char hint[96];
+    char hint[160];
 
     for (int i = 0; (o = cli_option_at(i)) != NULL && n < 128; i++) {
         known |= is_named(o, word);
@@ -212,8 +232,10 @@ static int refuse(const struct cli_flags *f, const char *word, struct ss_error *
         return cli_usage(err, "its --help lists those it has", "%s %s has no option %s %s a job",
                          cli_verb_command(other), cli_verb_name(other), word,
                          other < f->verb ? "beside" : "without");
-    if (known)
-        return cli_usage(err, "its --help lists those it has", "this command has no option %s", word);
+    if (known) {
+        who_has(word, hint, sizeof hint);
+        return cli_usage(err, hint, "this command has no option %s", word);
+    }
     near = ss_nearest(word, names, n);
     if (!near || strlen(word) < 5 || strlen(word) + 2 < strlen(near))
         return 0;
