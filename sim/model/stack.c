@@ -180,6 +180,19 @@ static int read_family(const char *file, const struct ss_xml_node *root, const c
     return SS_OK;
 }
 
+/* What people read in a list; a base's says nothing of what is built on it. */
+static int read_about(const char *file, const struct ss_xml_node *root, struct ss_stack *s,
+                      struct ss_error *err)
+{
+    const char *about = ss_xml_attr(root, "about");
+
+    if (about && strlen(about) >= sizeof s->about)
+        return ss_fail(err, SS_ERR_INPUT, file, root->line, "what a stack is about has at most %d letters",
+                       (int)sizeof s->about - 1);
+    ss_copy(s->about, sizeof s->about, about ? about : "");
+    return SS_OK;
+}
+
 static int read_doc(const struct ss_xml *doc, const char *file, const char *card, struct trail *trail,
                     struct ss_stack *s, struct ss_error *err)
 {
@@ -189,7 +202,7 @@ static int read_doc(const struct ss_xml *doc, const char *file, const char *card
 
     if (strcmp(root->tag, "stack"))
         return ss_fail(err, SS_ERR_INPUT, file, root->line, "<%.60s> is not a <stack>", root->tag);
-    rc = check_attrs(file, root, "name base family", err);
+    rc = check_attrs(file, root, "name base family about", err);
     if (rc)
         return rc;
     name = ss_xml_attr(root, "name");
@@ -199,6 +212,8 @@ static int read_doc(const struct ss_xml *doc, const char *file, const char *card
     rc = read_base(file, root, card, trail, s, err);
     if (!rc)
         rc = read_family(file, root, name, s, err);
+    if (!rc)
+        rc = read_about(file, root, s, err);
     for (int pass = 0; pass < 2 && !rc; pass++)
         rc = read_props(file, root, card, pass, s, err);
     if (!rc)

@@ -64,8 +64,7 @@ static int describe_stack(const char *name, char *buf, size_t size, struct ss_er
 
     if (rc)
         return rc;
-    snprintf(buf, size, "%s, attention auto = %s", ss_prop_word(SS_PROP_framework, s.framework),
-             ss_prop_word(SS_PROP_attention_auto, s.attention_auto));
+    snprintf(buf, size, "%s", s.about);
     return SS_OK;
 }
 
@@ -107,7 +106,7 @@ static const struct family {
     {"models", 18, 0, "workloads/models", ".json", describe_model, NULL},
     {"platforms", 16, 0, "platforms", ".xml", describe_platform, NULL},
     {"cards", 16, 0, "platforms/cards", ".xml", describe_card, NULL},
-    {"stacks", 16, 0, "workloads/stacks", ".xml", describe_stack, NULL},
+    {"stacks", 24, 0, "workloads/stacks", ".xml", describe_stack, NULL},
     {"schedules", 16, 0, NULL, NULL, NULL, list_schedules},
     {"props", 34, 1, NULL, NULL, NULL, list_props},
 };

@@ -32,6 +32,7 @@ static void test_every_file_loads(void)
                 fprintf(stderr, "%s: %s:%d %s\n", names[i], err.file, err.line, err.message);
             CU_ASSERT_EQUAL(rc, 0);
             CU_ASSERT(rc || !strcmp(s.name, names[i]));
+            CU_ASSERT(rc || s.about[0]);
         }
     ss_names_free(names, n);
 }

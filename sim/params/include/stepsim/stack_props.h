@@ -255,6 +255,7 @@ struct ss_stack {
         family[32]; /* stacks whose predictions are off alike: their own or their base's attribute `family` */
     char asked
         [64]; /* the release that was asked for, where `name` is the nearest one that is known; else empty */
+    char about[128]; /* what the release is, for lists: its own attribute `about`, else empty */
 #define X(field, id, words, def, doc) int field; /* enum ss_stack_<field> */
     SS_STACK_WORDS(X)
 #undef X
