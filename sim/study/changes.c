@@ -22,6 +22,14 @@ static int use_sequence_parallel(const struct ss_job *job, int dp, char *words, 
     return !job->sequence_parallel && job->tp >= 2;
 }
 
+/* Megatron's default without --bf16 and --fp16, which users forget. */
+static int use_bf16(const struct ss_job *job, int dp, char *words, size_t size)
+{
+    (void)dp;
+    snprintf(words, size, "--bf16");
+    return job->precision == SS_FP32;
+}
+
 static int use_flash(const struct ss_job *job, int dp, char *words, size_t size)
 {
     (void)dp;
@@ -140,6 +148,7 @@ static int use_fsdp(const struct ss_job *job, int dp, char *words, size_t size)
 
 #define BOTH (SS_CHANGE_FOR_MEMORY | SS_CHANGE_FOR_TIME)
 static const struct ss_change_row rows[] = {
+    {use_bf16, BOTH, SS_CHANGE_ARITHMETIC, "fp32 is what Megatron takes without --bf16 or --fp16"},
     {use_distributed_optimizer, BOTH, SS_CHANGE_PLAIN, NULL},
     {use_sequence_parallel, BOTH, SS_CHANGE_PLAIN, NULL},
     {use_flash, BOTH, SS_CHANGE_PLAIN, NULL},

@@ -40,9 +40,21 @@ static void test_fits(void)
     CU_ASSERT_FALSE(is_told(LLAMA "--mbs 4 --gbs 128", "--micro-batch-size 2"));
 }
 
+/* Who forgot --bf16 is told so; who has it, or fp16, is not. */
+static void test_forgotten_precision(void)
+{
+    const char *fp32 =
+        "--platform h800 --nodes 8 --model llama3.1-70b --tp 8 --pp 4 --seq 4096 --mbs 1 --gbs 64";
+
+    CU_ASSERT(is_told(fp32, "--bf16"));
+    CU_ASSERT_FALSE(is_told(LLAMA "--mbs 16 --gbs 128", "--bf16"));
+}
+
 int main(void)
 {
-    CU_TestInfo tests[] = {
-        {"micro batch", test_micro_batch}, {"a job that fits", test_fits}, CU_TEST_INFO_NULL};
+    CU_TestInfo tests[] = {{"micro batch", test_micro_batch},
+                           {"a job that fits", test_fits},
+                           {"a forgotten precision", test_forgotten_precision},
+                           CU_TEST_INFO_NULL};
     return suite_run("fixes", NULL, NULL, tests);
 }
