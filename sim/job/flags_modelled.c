@@ -140,6 +140,8 @@ const struct ss_flag_setter ss_flag_setters[] = {
     OWN_INT("--etp", etp, 1, MAX_DEGREE, "--expert-tensor-parallel-size")
     OWN_INT("--mbs", micro_batch, 1, MAX_SIZE, "--micro-batch-size")
     OWN_INT("--gbs", global_batch, 1, MAX_SIZE, "--global-batch-size")
+    OWN_CALL("--gradient-accumulation-steps", '1', ss_flag_accumulation,
+        "microbatches of a replica an iteration: --gbs is that times --mbs and data parallel size, on any number of nodes")
     OWN_INT("--seq", seq_length, 1, MAX_SIZE, "--seq-length")
     OWN_CALL_OF("--precision", '1', ss_flag_precision, precision, "fp32, fp16, bf16, fp8 (hybrid over bf16), mxfp8 (--fp8-recipe mxfp8) or nvfp4 (--fp4-format e2m1)")
     OWN_CALL_OF("--recompute", '1', ss_flag_recompute, recompute,

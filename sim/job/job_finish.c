@@ -80,9 +80,11 @@ static int complete_batch(struct ss_finish *f)
     if (!job->micro_batch)
         return missing(f, "--micro-batch-size");
     if (!job->global_batch) {
+        int steps = job->accumulation ? job->accumulation : 1;
         int64_t n = (int64_t)job->micro_batch * ss_job_dp(job, f->world_size);
-        if (n > INT_MAX)
+        if (n > INT_MAX / steps)
             return ss_job_refuse(f, "micro batch size %d is too large", job->micro_batch);
+        n *= steps;
         job->global_batch = (int)n;
         ss_note(f->notes, "setting global batch size to %d", job->global_batch);
     }

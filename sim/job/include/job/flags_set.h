@@ -9,6 +9,7 @@
 #define SS_FLAG_CALLS(X)                                                                                     \
     X(job)                                                                                                   \
     X(without)                                                                                               \
+    X(accumulation)                                                                                          \
     X(measured)                                                                                              \
     X(measured_memory)                                                                                       \
     X(failed_gpu)                                                                                            \

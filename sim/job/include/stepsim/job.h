@@ -151,6 +151,7 @@ struct ss_job {
     char rank_order[32]; /* "tp-cp-ep-dp-pp" */
 
     int micro_batch, global_batch, seq_length;
+    int accumulation; /* microbatches of a replica an iteration, which make the global batch where it is 0; 0: one */
     int precision; /* enum ss_precision; fp8 = hybrid over bf16 (or fp16) storage */
     int fp8_base;  /* storage precision under fp8: SS_BF16 or SS_FP16 */
     int fp8_param_gather;
