@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* TOML, the configuration language of torchtitan until 2026. */
+#ifndef SS_IMPORT_TOML_H
+#define SS_IMPORT_TOML_H
+
+#include "import/tree.h"
+
+/* Reads text[0 .. len-1] as TOML 1.0 into a tree, which the caller frees with ss_tree_free. Texts in quotes are `quoted`; numbers are
+ * texts without underscores, hexadecimal ones decimal; dates are texts. Lists of tables are lists. Errors: SS_ERR_INPUT at file and
+ * line: not well-formed, a key or table twice, 32 levels, 4,096 tables and lists, the limits of trees; SS_ERR_NOMEM. */
+int ss_toml_parse(const char *text, size_t len, const char *file, struct ss_tree **out, struct ss_error *err);
+
+/* ---- toml_text.c: texts, numbers, truths and dates ---- */
+
+struct ss_toml {
+    const char *p, *end;
+    int line, depth;
+    struct ss_tree *tree;
+    char *text; /* of the key or value that is read; room for the whole file */
+    size_t len;
+    struct ss_toml_table *table; /* how tables came to be */
+    size_t ntables, cap;
+    struct ss_error *err;
+};
+/* The byte at p; -1: the end. */
+static inline int ss_toml_peek(const struct ss_toml *r)
+{
+    return r->p < r->end ? (unsigned char)*r->p : -1;
+}
+/* SS_ERR_INPUT at the line. */
+int ss_toml_wrong(struct ss_toml *r, const char *what);
+/* "text", 'text', with may_go_on also both by three quotes over lines, into the text; p is at the quote. */
+int ss_toml_quoted(struct ss_toml *r, int may_go_on);
+/* A value without quotes, into the text. */
+int ss_toml_bare(struct ss_toml *r);
+
+#endif
