@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/base.h"
-#include "import/import.h"
+#include "import/command.h"
 
 static int no_memory(struct ss_error *err)
 {
@@ -104,5 +104,5 @@ int ss_args_read(struct ss_words *out, const char *text, size_t len, const char 
         }
     }
     free(s.word);
-    return !rc && ss_words_strip_command(out) ? no_memory(err) : rc;
+    return !rc && ss_command_strip(out) ? no_memory(err) : rc;
 }

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "base/base.h"
-#include "import/import.h"
+#include "import/command.h"
 #include "import/sandbox.h"
 #include "stepsim/flags.h"
 
@@ -260,7 +260,8 @@ static int find_jobs(const struct launch *x, const struct ss_call **out)
     for (size_t i = 0; i < x->calls.n; i++) {
         const struct ss_call *c = &x->calls.call[i];
         int again = 0;
-        if (c->kind != SS_CALL_LAUNCHER || count_flags(c) < ENOUGH_FLAGS)
+        if (c->kind != SS_CALL_LAUNCHER ||
+            (count_flags(c) < ENOUGH_FLAGS && !ss_command_is_call(c->word, c->n)))
             continue;
         for (size_t k = 0; k < i && !again; k++)
             again = x->calls.call[k].kind == SS_CALL_LAUNCHER && same_words(&x->calls.call[k], c);
@@ -340,7 +341,7 @@ static int take_words(struct launch *x, const struct ss_call *c, struct ss_words
         ss_words_free(out);
         *out = all;
     }
-    rc = rc ? rc : ss_words_strip_command(out);
+    rc = rc ? rc : ss_command_strip(out);
     for (size_t i = 0; i < out->n && !rc; i++) {
         if (!strncmp(out->w[i].text, "--", 2))
             line = line_of(x->text, out->w[i].text);

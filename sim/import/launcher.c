@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/base.h"
-#include "import/import.h"
+#include "import/command.h"
 
 /* A number in the launcher's words; text NULL = not told. */
 struct size {
@@ -164,29 +164,59 @@ static int add_size(struct ss_words *own, const char *flag, const char *text, in
     return rc ? rc : ss_words_add(own, text, strlen(text), line);
 }
 
-/* The sizes in our words. torchrun runs on one node unless told otherwise; of "4:4" one is enough. */
-static int add_sizes(struct command *c, struct ss_words *own)
+/* Nodes and GPUs of each as texts, "" where not told. torchrun runs on one node unless told otherwise; of "4:4" one is enough. */
+static void sizes_of(const struct command *c, char nodes[32], char per_node[32])
 {
     const struct size *gpus = c->processes.text ? &c->processes : &c->per_node;
-    char nodes[32] = "", per_node[32] = "";
-    int rc = SS_OK;
 
+    nodes[0] = per_node[0] = '\0';
     if (c->nodes.text)
-        snprintf(nodes, sizeof nodes, "%.*s", (int)strcspn(c->nodes.text, ":"), c->nodes.text);
+        snprintf(nodes, 32, "%.*s", (int)strcspn(c->nodes.text, ":"), c->nodes.text);
     if (gpus->text)
-        snprintf(per_node, sizeof per_node, "%.31s", gpus->text);
+        snprintf(per_node, 32, "%.31s", gpus->text);
     int64_t all = number(&c->all), n = number(&c->nodes), g = number(gpus);
     if (all && g && !nodes[0] && all % g == 0)
-        snprintf(nodes, sizeof nodes, "%lld", (long long)(all / g));
+        snprintf(nodes, 32, "%lld", (long long)(all / g));
     else if (all && n && !per_node[0] && all % n == 0)
-        snprintf(per_node, sizeof per_node, "%lld", (long long)(all / n));
+        snprintf(per_node, 32, "%lld", (long long)(all / n));
     else if (c->torchrun && per_node[0] && !nodes[0])
-        snprintf(nodes, sizeof nodes, "1");
+        snprintf(nodes, 32, "1");
+}
+
+/* The sizes in our words. */
+static int add_sizes(const struct command *c, struct ss_words *own)
+{
+    const struct size *gpus = c->processes.text ? &c->processes : &c->per_node;
+    char nodes[32], per_node[32];
+    int rc = SS_OK;
+
+    sizes_of(c, nodes, per_node);
     if (nodes[0])
         rc = add_size(own, "--nodes", nodes, c->nodes.text ? c->nodes.line : gpus->line);
     if (!rc && per_node[0])
         rc = add_size(own, "--gpus-per-node", per_node, gpus->text ? gpus->line : c->all.line);
     return rc;
+}
+
+static int size_in(const char *text)
+{
+    const struct size s = {text, 0};
+    int64_t n = number(&s);
+
+    return n <= 1 << 20 ? (int)n : 0;
+}
+
+int ss_words_command(const struct ss_words *words, struct ss_command *out)
+{
+    char nodes[32], per_node[32];
+    struct command c = {0};
+
+    if (!find_command(words, &c))
+        return 0;
+    read_sizes(words, &c);
+    sizes_of(&c, nodes, per_node);
+    *out = (struct ss_command){c.first, c.script, c.end, size_in(nodes), size_in(per_node)};
+    return 1;
 }
 
 int ss_words_strip_command(struct ss_words *words)

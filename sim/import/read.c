@@ -2,10 +2,10 @@
 /* Words of command lines, and of the files that they name, to a request. */
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/base.h"
-#include "import/import.h"
+#include "import/command.h"
+#include "import/torchtitan.h"
 
 #define MAX_DEPTH 8
 #define MAX_FILES 64
@@ -19,7 +19,9 @@ static int any_text(const char *text, size_t len)
 }
 
 const struct ss_importer ss_importers[] = {
+    {"a configuration of torchtitan as JSON", ss_titan_json_sniff, NULL, ss_titan_json_add},
     {"the result of an earlier run", ss_result_sniff, NULL, ss_result_add},
+    {"a job file of torchtitan", ss_titan_toml_sniff, NULL, ss_titan_toml_add},
     {"flags or a launch command", any_text, ss_args_read, NULL},
 };
 const size_t ss_importer_count = SS_ARRAY_LEN(ss_importers);
@@ -51,24 +53,6 @@ static int names_file(const struct ss_words *words, size_t i, const char **file)
         return 0;
     *file = i + 1 < words->n ? words->w[i + 1].text : "";
     return 2;
-}
-
-/* A path as it stands, beside the file that names it, or a name in workloads/jobs. */
-static int find_file(const char *name, const char *from, char *path, size_t size, struct ss_error *err)
-{
-    const char *slash = from ? strrchr(from, '/') : NULL;
-
-    if (slash && name[0] != '/' && strcmp(name, "-")) {
-        int n = snprintf(path, size, "%.*s/%s", (int)(slash - from), from, name);
-        if (n > 0 && (size_t)n < size && access(path, R_OK) == 0)
-            return SS_OK;
-    }
-    if (!strcmp(name, "-") || access(name, R_OK) == 0) {
-        if (ss_copy(path, size, name))
-            return SS_OK;
-        return ss_fail(err, SS_ERR_IO, NULL, 0, "the path of a file of flags is too long");
-    }
-    return ss_data_find("workloads/jobs", name, ".args", path, size, err);
 }
 
 struct reading {
@@ -110,7 +94,7 @@ static int expand_file(struct reading *to, const char *name, const struct ss_wor
     if (depth >= MAX_DEPTH || to->files++ >= MAX_FILES)
         return ss_fail(err, SS_ERR_INPUT, from->file, line,
                        "--job %.100s: files of flags name files more than %d deep", name, MAX_DEPTH);
-    int rc = find_file(name, from->file, path, sizeof(path), err);
+    int rc = ss_import_find(name, from->file, path, sizeof(path), err);
     if (!rc)
         rc = ss_file_read(path, is_json(path) ? MAX_RESULT_BYTES : MAX_FILE_BYTES, &text, &len, err);
     if (rc)
@@ -133,8 +117,16 @@ static int add_place(struct ss_request *r, const struct ss_words *words, struct 
 /* Takes `words` over. */
 static int expand(struct reading *to, struct ss_words *words, int depth, struct ss_error *err)
 {
+    const struct ss_command_importer *other;
+    struct ss_command command;
     size_t kept = 0;
     int rc = SS_OK;
+
+    if (words->file && ss_command_find(words, &command, &other)) {
+        rc = other->add(to->request, words, &command, err);
+        ss_words_free(words);
+        return rc;
+    }
 
     for (size_t i = 0; i < words->n; i++) {
         const char *name;

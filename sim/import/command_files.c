@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Files and sizes that a command names. */
+#include <string.h>
+#include <unistd.h>
+
+#include "base/base.h"
+#include "import/command.h"
+
+int ss_import_find(const char *name, const char *from, char *path, size_t size, struct ss_error *err)
+{
+    const char *slash = from ? strrchr(from, '/') : NULL;
+
+    if (slash && name[0] != '/' && strcmp(name, "-")) {
+        int n = snprintf(path, size, "%.*s/%s", (int)(slash - from), from, name);
+        if (n > 0 && (size_t)n < size && access(path, R_OK) == 0)
+            return SS_OK;
+    }
+    if (!strcmp(name, "-") || access(name, R_OK) == 0) {
+        if (ss_copy(path, size, name))
+            return SS_OK;
+        return ss_fail(err, SS_ERR_IO, NULL, 0, "the path of a file of flags is too long");
+    }
+    return ss_data_find("workloads/jobs", name, ".args", path, size, err);
+}
+
+static int add_size(struct ss_request *r, const char *flag, int value, int line, struct ss_error *err)
+{
+    char text[16];
+
+    snprintf(text, sizeof text, "%d", value);
+    int rc = value ? ss_request_add(r, flag, line, err) : SS_OK;
+    return rc || !value ? rc : ss_request_add(r, text, line, err);
+}
+
+int ss_command_add_sizes(struct ss_request *r, const struct ss_words *words, const struct ss_command *c,
+                         struct ss_error *err)
+{
+    int line = words->w[c->first].line;
+    int rc = c->nodes || c->gpus_per_node ? ss_request_add_place(r, words->file, err) : SS_OK;
+
+    rc = rc ? rc : add_size(r, "--nodes", c->nodes, line, err);
+    return rc ? rc : add_size(r, "--gpus-per-node", c->gpus_per_node, line, err);
+}
+
+int ss_command_locate(const struct ss_words *words, size_t i, struct ss_error *err)
+{
+    if (err && !err->file[0] && words->file) {
+        ss_copy(err->file, sizeof err->file, words->file);
+        err->line = words->w[i].line;
+    }
+    return err ? err->code : SS_ERR_IO;
+}

@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Launch commands of frameworks whose options are not Megatron's. */
+#ifndef SS_IMPORT_COMMAND_H
+#define SS_IMPORT_COMMAND_H
+
+#include "import/import.h"
+
+/* Words of a launch command, "torchrun --nnodes 4 train.py --flags": those of launchers from `first`, the script at `script`, its own
+ * up to `end`. The sizes are those that the launchers name; 0: none does. */
+struct ss_command {
+    size_t first, script, end;
+    int nodes, gpus_per_node;
+};
+
+/* A framework whose commands are read by themselves. */
+struct ss_command_importer {
+    const char *name;
+    /* Whether the command is one; the first that says so reads it. */
+    int (*sniff)(const struct ss_words *words, const struct ss_command *c);
+    int (*add)(struct ss_request *r, const struct ss_words *words, const struct ss_command *c,
+               struct ss_error *err);
+};
+
+/* launcher.c: the first command whose script has flags, or else the first with a script. Returns 0 where there is none. */
+int ss_words_command(const struct ss_words *words, struct ss_command *out);
+
+/* ---- command.c ---- */
+
+/* Finds the command of a framework among the words; *out is its importer. Returns 0 where there is none. */
+int ss_command_find(const struct ss_words *words, struct ss_command *c,
+                    const struct ss_command_importer **out);
+/* ss_words_strip_command, which leaves commands of a framework whole: their launcher's words are asked for later. */
+int ss_command_strip(struct ss_words *words);
+/* ss_command_find in a call that a launch script made. */
+int ss_command_is_call(char *const *word, size_t n);
+/* ---- command_files.c ---- */
+
+/* Adds --nodes and --gpus-per-node as the launcher said them, in a place of the words' file. */
+int ss_command_add_sizes(struct ss_request *r, const struct ss_words *words, const struct ss_command *c,
+                         struct ss_error *err);
+/* Makes the line of word i the place of an error that has none; returns its code. */
+int ss_command_locate(const struct ss_words *words, size_t i, struct ss_error *err);
+
+/* A file that a job names: beside the file `from` (NULL: the command line), as it stands, or a name in workloads/jobs. Error:
+ * SS_ERR_IO. */
+int ss_import_find(const char *name, const char *from, char *path, size_t size, struct ss_error *err);
+
+#endif

@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * torchtitan: job files in TOML (from 2024 to February 2026), and the configuration that it saves as JSON (--job.save_config_file,
+ * since 2026 --debug.save_config_file). Names of keys are those of pytorch/torchtitan@40b54e4:torchtitan/config/job_config.py, before
+ * them those of @9dec370:torchtitan/config_manager.py, behind them those of @b5bcd76:torchtitan/config/configs.py.
+ */
+#ifndef SS_IMPORT_TORCHTITAN_H
+#define SS_IMPORT_TORCHTITAN_H
+
+#include "import/command.h"
+#include "import/trainer.h"
+
+int ss_titan_toml_sniff(const char *text, size_t len);
+int ss_titan_toml_add(struct ss_request *r, const char *text, size_t len, const char *file,
+                      struct ss_error *err);
+/* The JSON, also behind "Running with configs: " of a log. */
+int ss_titan_json_sniff(const char *text, size_t len);
+int ss_titan_json_add(struct ss_request *r, const char *text, size_t len, const char *file,
+                      struct ss_error *err);
+/* "torchrun ... -m torchtitan.train --job.config_file FILE --parallelism.tensor_parallel_degree=2" */
+int ss_titan_command_sniff(const struct ss_words *words, const struct ss_command *c);
+int ss_titan_command_add(struct ss_request *r, const struct ss_words *words, const struct ss_command *c,
+                         struct ss_error *err);
+
+/* ---- between its files ---- */
+
+#define SS_TITAN_MOST ((int64_t)1 << 26)
+/* What several parts of the mapping ask for. */
+struct ss_titan {
+    struct ss_trainer t;
+    int newest;               /* the keys of @b5bcd76 */
+    int64_t tp, pp, cp, ep;   /* degrees */
+    int64_t replicate, shard; /* shard -1: what is left */
+    int64_t steps;            /* microbatches of a pipeline in an iteration */
+};
+/* torchtitan_parallel.c: model, degrees, batch; torchtitan_pipeline.c: schedule and stages; torchtitan_kernels.c: recompute,
+ * precision, optimizer. */
+void ss_titan_map_parallel(struct ss_titan *x);
+void ss_titan_map_pipeline(struct ss_titan *x);
+void ss_titan_map_kernels(struct ss_titan *x);
+
+#endif

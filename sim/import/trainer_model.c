@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Names of models as trainers have them. */
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <unistd.h>
+
+#include "base/base.h"
+#include "import/trainer.h"
+
+static int ends_in(const char *text, const char *end)
+{
+    size_t n = strlen(text), m = strlen(end);
+
+    return n > m && !strcasecmp(text + n - m, end);
+}
+
+/* Cuts what the hub adds to a name without changing the shape: "Meta-Llama-3-8B-Instruct" is Llama-3-8B. Returns 0 where there is
+ * nothing to cut. */
+static int shorten(char *name)
+{
+    static const char *const ends[] = {"-instruct", "-chat", "-base", "-hf",   "-it",  "-pt",
+                                       "-v0.1",     "-v0.2", "-v0.3", "-v1.0", "-8k",  "-4k",
+                                       "-128k",     "-bf16", "-2407", "-2409", "-2501"};
+    size_t n = strlen(name);
+
+    if (!strncasecmp(name, "meta-", 5)) {
+        memmove(name, name + 5, n - 4);
+        return 1;
+    }
+    for (size_t i = 0; i < SS_ARRAY_LEN(ends); i++)
+        if (ends_in(name, ends[i])) {
+            name[n - strlen(ends[i])] = '\0';
+            return 1;
+        }
+    return 0;
+}
+
+/* A file or folder of that path beside the tree's file, or as it stands. */
+static int is_there(const struct ss_trainer *t, const char *name, char *path, size_t size)
+{
+    const char *file = ss_tree_file(t->tree), *slash = strrchr(file, '/');
+
+    if (slash && name[0] != '/') {
+        int n = snprintf(path, size, "%.*s/%s", (int)(slash - file), file, name);
+        if (n > 0 && (size_t)n < size && access(path, R_OK) == 0)
+            return 1;
+    }
+    return strchr(name, '/') && ss_copy(path, size, name) && access(name, R_OK) == 0;
+}
+
+/* What --model takes for this name: *path. */
+static int find(struct ss_trainer *t, const char *name, char *path, size_t size, bool *found)
+{
+    const char *slash = strrchr(name, '/');
+    char file[4096];
+    int rc = SS_OK;
+
+    *found = is_there(t, name, path, size);
+    if (*found)
+        return SS_OK;
+    ss_copy(path, size, slash && slash[1] ? slash + 1 : name);
+    do {
+        rc = ss_data_look("workloads/models", path, ".json", file, sizeof file, found, t->err);
+    } while (!rc && !*found && shorten(path));
+    if (!rc && !*found)
+        ss_copy(path, size, name);
+    return rc;
+}
+
+void ss_trainer_model(struct ss_trainer *t, const struct ss_tree_node *at, const char *name)
+{
+    char path[256];
+    bool found = false;
+
+    if (t->rc)
+        return;
+    t->rc = find(t, name, path, sizeof path, &found);
+    ss_trainer_add(t, at, "--model", path);
+    if (t->rc || !found)
+        return;
+    ss_model_init(&t->model);
+    t->rc = ss_model_load(path, &t->model, t->err);
+    t->has_model = !t->rc;
+    if (t->has_model && t->model.extra_vocab_size > 0)
+        ss_trainer_add_whole(t, at, "--vocab-size", t->model.vocab_size);
+}
