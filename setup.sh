@@ -1,11 +1,12 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 # usage: sh setup.sh demo|test|build|install
-#   demo     build, then predict one training job and show the measured run beside it
+#   demo     build the program, then predict one training job beside its measured run
 #   test     build and run every test
 #   build    build/stepsim
 #   install  build and install (PREFIX=/usr/local)
-# Debian packages that are missing are installed with apt, by sudo when not root.
+# Debian packages that are missing are installed with apt, by sudo when not root. What apt, cmake and ninja say of all
+# but the tests is in build/setup.log.
 set -eu
 cd "$(dirname "$0")"
 
@@ -14,17 +15,7 @@ packages="$packages libcunit1-dev libjansson-dev libcminpack-dev libmicrohttpd-d
 browser_packages="chromium chromium-driver python3-selenium fonts-dejavu-core"
 demo="build/stepsim run --platform h800 --nodes 4 --job workloads/jobs/8b-16.args"
 demo="$demo --measured 23570.5ms --measured-memory 72542MiB"
-
-as_root() {
-    if [ "$(id -u)" = 0 ]; then
-        "$@"
-    elif command -v sudo > /dev/null; then
-        sudo "$@"
-    else
-        echo "setup.sh: error: packages are missing and there is no sudo; run as root: $*" >&2
-        exit 1
-    fi
-}
+log=build/setup.log
 
 # Those not fully installed, on one line.
 missing_packages() {
@@ -34,6 +25,15 @@ missing_packages() {
     done
 }
 
+# logged WORD...: runs it with its output in the log, of which an error shows the end
+logged() {
+    if ! "$@" >> "$log" 2>&1; then
+        tail -n 20 "$log" >&2
+        echo "setup.sh: error: \"$*\" failed; all that was said is in $log" >&2
+        exit 1
+    fi
+}
+
 install_packages() {
     if ! command -v dpkg-query > /dev/null || ! command -v apt-get > /dev/null; then
         echo "setup.sh: warning: no apt here; these must be present: $packages" >&2
@@ -41,23 +41,40 @@ install_packages() {
     fi
     missing=$(missing_packages)
     [ -n "$missing" ] || return 0
+    root=
+    if [ "$(id -u)" != 0 ]; then
+        if ! command -v sudo > /dev/null; then
+            echo "setup.sh: error: packages are missing, and this is not root and has no sudo. As root run" >&2
+            echo "    apt-get update && apt-get install -y --no-install-recommends$missing" >&2
+            echo "and then this again." >&2
+            exit 1
+        fi
+        root=sudo
+    fi
     echo "setup.sh: installing$missing"
-    as_root apt-get -q update
+    logged $root apt-get -q update
     # shellcheck disable=SC2086 # a list of words
-    as_root env DEBIAN_FRONTEND=noninteractive apt-get -q install -y --no-install-recommends $missing
+    logged $root env DEBIAN_FRONTEND=noninteractive apt-get -q install -y --no-install-recommends $missing
 }
 
+# build [TARGET]: all, or what one target needs
 build() {
+    mkdir -p build
+    : > "$log"
     install_packages
-    cmake --preset release "-DCMAKE_INSTALL_PREFIX=${PREFIX:-/usr/local}" # also where an earlier build had another
-    cmake --build --preset release
+    echo "setup.sh: building${1:+ the program} in build/, which is told in $log"
+    logged cmake --preset release "-DCMAKE_INSTALL_PREFIX=${PREFIX:-/usr/local}" # also where an earlier build had another
+    logged cmake --build --preset release ${1:+--target "$1"}
 }
 
 case ${1:-} in
 demo)
-    build
+    build stepsim-cli
     echo "$ $demo"
     $demo
+    echo
+    echo "In one line:"
+    $demo --brief
     ;;
 test)
     packages="$packages python3 clang-format-14 libopenmpi-dev openmpi-bin"
@@ -72,10 +89,17 @@ install)
     # Only the installation itself may need rights that the build does not.
     prefix=${PREFIX:-/usr/local}
     while [ ! -e "$prefix" ]; do prefix=$(dirname "$prefix"); done
-    if [ -w "$prefix" ]; then cmake --install build; else as_root cmake --install build; fi
+    if [ -w "$prefix" ]; then
+        cmake --install build
+    elif command -v sudo > /dev/null; then
+        sudo cmake --install build
+    else
+        echo "setup.sh: error: $prefix is not yours and there is no sudo; run as root: cmake --install build" >&2
+        exit 1
+    fi
     ;;
 *)
-    sed -n '3,8s/^# \{0,1\}//p' "$0"
+    sed -n '3,9s/^# \{0,1\}//p' "$0"
     exit 2
     ;;
 esac

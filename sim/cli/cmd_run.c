@@ -12,6 +12,7 @@ static int report(const struct ss_run *run, const struct cli_inputs *in, const s
     const struct ss_files files = {.n = in->nfiles, .path = cli_files()->path};
     struct ss_report_options opt = {
         .json = flags->json,
+        .brief = flags->brief,
         .color = cli_color(flags),
         .measured_s = in->scenario->measured_s,
         .measured_bytes = in->scenario->measured_bytes,
@@ -112,9 +113,9 @@ int cmd_run(int argc, char **argv, struct ss_error *err)
     if (!rc)
         rc = replay(&in, &flags.sim.options, &run, err);
     if (!rc) {
-        if (!run.result->fits)
+        if (!run.result->fits && !flags.brief)
             rc = ss_fixes_find(in.scenario, &flags.sim.options, fixes, &nfixes, err);
-        if (!run.result->fits)
+        if (!run.result->fits && !flags.brief)
             ss_smallest_find(in.scenario, &smallest);
         if (!rc)
             rc = report(&run, &in, &flags, fixes, nfixes, &smallest, err);

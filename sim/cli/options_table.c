@@ -299,6 +299,8 @@ static const struct cli_option table[] = {
      .doc = "everything as one JSON object: docs/reference/formats.md"},
     {.name = "--ranks-csv", .value = "FILE", .verbs = DRAW, .writes = CLI_BESIDE, .starts = "rank,ranks,class,", .kind = CLI_NEW_FILE,
      .several = CLI_ONCE, .offset = AT(ranks_csv), .doc = "time by label and memory of every rank, a row each (of a program: of every class)"},
+    {.name = "--brief", .verbs = V(RUN), .kind = CLI_SET, .beside = "--json --report", .offset = AT(brief), .low = 1,
+     .doc = "writes the answer alone, a line"},
     {.name = "--timing", .verbs = V(RUN) | V(PROGRAM_READ) | V(VALIDATE) | V(CALIBRATE), .kind = CLI_SET,
      .offset = AT(timing), .low = 1, .doc = "adds the wall-clock time of the prediction"},
     {.name = "--output", .alias = "-o", .value = "FILE", .verbs = OUTPUT, .writes = CLI_ANSWER, .kind = CLI_PATH, .several = CLI_ONCE,

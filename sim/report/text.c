@@ -369,6 +369,11 @@ int ss_text_run(const struct ss_run *run, const struct ss_report_options *opt, F
 {
     const struct ss_result *r = run->result;
     struct ss_notes warnings, guessed = {0};
+
+    if (opt->brief) {
+        answer(run, opt, out);
+        return ss_report_done(out, err);
+    }
     int rc = ss_report_warnings(run, opt, &warnings);
 
     if (!rc)

@@ -45,7 +45,7 @@ enum cli_form { CLI_FORM_BY_NAME, CLI_FORM_CSV, CLI_FORM_TEXT };
 struct cli_flags {
     int verb;                 /* enum cli_verb_id */
     unsigned char given[160]; /* by row of the table */
-    int help, json, timing, expanded, xml, update, coverage;
+    int help, json, brief, timing, expanded, xml, update, coverage;
     int man, list_options, shell; /* shell: of cli_shell */
     char *line;                   /* only named: --complete takes all words behind it */
     int engine;                   /* enum ss_engine */

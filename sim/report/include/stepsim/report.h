@@ -21,6 +21,7 @@ const char *ss_version(void);
 
 struct ss_report_options {
     int json;
+    int brief;                         /* text of a run: the answer alone, a line */
     int color;                         /* text: ANSI colours */
     double measured_s, measured_bytes; /* 0 = not given */
     double wall_s;                     /* < 0: not asked for (--timing) */
