@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A stream that packs what is written to it: the only user of zlib. */
+/* A stream that packs what is written to it, and one that unpacks what is read: the only user of zlib. */
 #include "base/gzip.h"
 
 #include <errno.h>
@@ -71,6 +71,94 @@ FILE *ss_gzip_open(FILE *under)
     if (!f) {
         deflateEnd(&p->z);
         free(p);
+        return NULL;
+    }
+    setvbuf(f, NULL, _IOFBF, PACKED);
+    return f;
+}
+
+/* ---- the other way ---- */
+
+struct unpacker {
+    z_stream z;
+    FILE *under;
+    int begun, packed, inside; /* inside: a packed text has begun and not ended */
+    unsigned char in[PACKED];
+};
+
+/* More of the packed text; 0 at its end. */
+static size_t refill(struct unpacker *u)
+{
+    u->z.next_in = u->in;
+    u->z.avail_in = (unsigned)fread(u->in, 1, PACKED, u->under);
+    if (!u->begun)
+        u->packed = u->z.avail_in > 1 && u->in[0] == 0x1f && u->in[1] == 0x8b;
+    u->begun = 1;
+    return u->z.avail_in;
+}
+
+static ssize_t pass_on(struct unpacker *u, char *data, size_t n)
+{
+    size_t k = 0;
+
+    for (; k < n && u->z.avail_in > 0; k++, u->z.avail_in--)
+        data[k] = (char)*u->z.next_in++;
+    return (ssize_t)k;
+}
+
+static ssize_t bad_text(void)
+{
+    errno = EBADMSG;
+    return -1;
+}
+
+/* Texts that follow each other are one. */
+static ssize_t unpacker_read(void *cookie, char *data, size_t n)
+{
+    struct unpacker *u = cookie;
+
+    u->z.next_out = (unsigned char *)data;
+    u->z.avail_out = (unsigned)n;
+    while (u->z.avail_out == n) {
+        if (u->z.avail_in == 0 && refill(u) == 0)
+            return u->inside || ferror(u->under) ? bad_text() : 0;
+        if (!u->packed)
+            return pass_on(u, data, n);
+        u->inside = 1;
+        int rc = inflate(&u->z, Z_NO_FLUSH);
+        if (rc == Z_STREAM_END)
+            u->inside = 0;
+        if (rc == Z_STREAM_END ? inflateReset(&u->z) != Z_OK : rc != Z_OK)
+            return bad_text();
+    }
+    return (ssize_t)(n - u->z.avail_out);
+}
+
+static int unpacker_close(void *cookie)
+{
+    struct unpacker *u = cookie;
+
+    inflateEnd(&u->z);
+    free(u);
+    return 0;
+}
+
+FILE *ss_gunzip_open(FILE *under)
+{
+    cookie_io_functions_t io = {.read = unpacker_read, .close = unpacker_close};
+    struct unpacker *u = ss_calloc(1, sizeof *u);
+
+    if (!u)
+        return NULL;
+    u->under = under;
+    if (inflateInit2(&u->z, 15 + 16) != Z_OK) {
+        free(u);
+        return NULL;
+    }
+    FILE *f = fopencookie(u, "rb", io);
+    if (!f) {
+        inflateEnd(&u->z);
+        free(u);
         return NULL;
     }
     setvbuf(f, NULL, _IOFBF, PACKED);

@@ -16,6 +16,9 @@ struct sides {
     int n;
     struct ss_side side[SS_SIDES_MOST];
     struct ss_apart apart[SS_SIDES_MOST];
+    /* --kineto: a trace beside the only side */
+    struct ss_kineto trace;
+    struct ss_measured measured;
 };
 
 static int too_few_or_many(int n, struct ss_error *err)
@@ -38,6 +41,9 @@ static int read_words(struct sides *c, int argc, char **argv, struct ss_error *e
     int rc = cli_request_read(&scratch, NULL, &c->flags, c->argc, c->argv, err);
     ss_request_free(&scratch);
     c->n = (c->nfiles ? c->nfiles : 1) + c->flags.with.n;
+    if (!rc && c->flags.kineto[0])
+        return c->n == 1 ? SS_OK
+                         : cli_usage(err, "give the one job of that run", "--kineto beside %d jobs", c->n);
     if (!rc && (c->n < 2 || c->n > SS_SIDES_MOST))
         rc = too_few_or_many(c->n, err);
     return rc;
@@ -60,7 +66,9 @@ static int predict(struct sides *c, int i, const char *name, int argc, char **ar
         flags.sim.options.engine = flags.engine;
         if (!rc)
             rc = ss_run_scenario(in.scenario, &flags.sim.options, &run, &why);
-        if (!rc)
+        if (!rc && c->flags.kineto[0])
+            ss_measured_fill(&run, &c->trace, name, c->flags.kineto, &c->measured);
+        else if (!rc)
             ss_side_fill(&run, name, &c->side[i]);
         if (!rc)
             ss_run_free(&run);
@@ -113,8 +121,12 @@ static int write_file(const struct sides *c, const char *path, enum ss_contrast_
     FILE *stream;
     int rc = cli_output_begin(path, &output, &stream, err);
 
-    return rc ? rc
-              : cli_output_end(output, ss_contrast_write(c->side, c->apart, c->n, form, stream, err), err);
+    if (rc)
+        return rc;
+    return cli_output_end(output,
+                          c->flags.kineto[0] ? ss_measured_write(&c->measured, form, stream, err)
+                                             : ss_contrast_write(c->side, c->apart, c->n, form, stream, err),
+                          err);
 }
 
 static int write_all(const struct sides *c, struct ss_error *err)
@@ -139,6 +151,10 @@ int cmd_compare(int argc, char **argv, struct ss_error *err)
     int rc = read_words(c, argc, argv, err);
     if (!rc)
         rc = ss_bands_load(NULL, cli_files(), &c->bands, err);
+    if (!rc && c->flags.kineto[0])
+        rc = ss_files_add(cli_files(), c->flags.kineto, err);
+    if (!rc && c->flags.kineto[0])
+        rc = ss_kineto_load(c->flags.kineto, &c->trace, err);
     for (int i = 0; !rc && i < c->n; i++)
         rc = predict_side(c, i, err);
     for (int i = 1; !rc && i < c->n; i++) {
@@ -147,7 +163,7 @@ int cmd_compare(int argc, char **argv, struct ss_error *err)
     }
     if (!rc)
         rc = write_all(c, err);
-    int status = rc || refused < c->n - 1 ? rc : ss_status_exit(SS_ERR_CONFIG);
+    int status = rc || c->n == 1 || refused < c->n - 1 ? rc : ss_status_exit(SS_ERR_CONFIG);
     ss_bands_free(c->bands);
     cli_flags_free(&c->flags);
     free(c);

@@ -124,6 +124,8 @@ static const struct cli_option table[] = {
     {.name = "--with", .value = "WORDS", .verbs = V(COMPARE), .kind = CLI_EACH, .several = CLI_ALL, .offset = AT(with),
      .doc = "one side more: the first one with these words behind it, flags of the job and options of the simulation: \"--tp 4\", \"--scale "
             "nic.bandwidth=2x\", \"--without sequence-parallel\"; may be repeated"},
+    {.name = "--kineto", .value = "TRACE.json[.gz]", .verbs = V(COMPARE), .kind = CLI_PATH, .several = CLI_ONCE, .offset = AT(kineto),
+     .beside = "--with", .doc = "holds a real iteration of one rank against the one job: a trace of PyTorch's profiler (docs/reference/formats-kineto.md)"},
     {.name = "--csv", .value = "FILE", .verbs = V(COMPARE), .writes = CLI_BESIDE, .starts = "table,term,", .kind = CLI_PATH, .several = CLI_ONCE, .offset = AT(csv),
      .doc = "writes the terms of all sides as a table"},
     {.name = "--svg", .value = "FILE", .verbs = V(COMPARE), .writes = CLI_BESIDE, .starts = "<svg", .kind = CLI_PATH, .several = CLI_ONCE, .offset = AT(svg),

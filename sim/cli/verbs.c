@@ -115,6 +115,7 @@ static const struct cli_command commands[] = {
      "apart is judged by how well measured runs on one card with one software were predicted in pairs.",
      "0 compared\n2 usage\n3 bad input, or the first side or all others are refused",
      "stepsim compare yesterday.json today.args\n"
+     "stepsim compare run.json --kineto rank0.json.gz\n"
      "stepsim compare --job 70b-14 --platform h800 --with \"--scale nic.bandwidth=2x\" \\\n"
      "    --with \"--without overlap-grad-reduce --without overlap-param-gather\" --svg bars.svg"},
     {"explain", "why a job is slow, and the changes that help most",

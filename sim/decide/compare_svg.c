@@ -9,8 +9,8 @@
 #include "report/svg.h"
 #include "report/text.h"
 
-#define LEFT 40.0
-#define WIDTH 900.0
+#define LEFT SS_CONTRAST_LEFT
+#define WIDTH SS_CONTRAST_WIDTH
 #define BAR 22.0
 #define STEP 46.0 /* a bar with its name above */
 #define PANEL_TOP 34.0
@@ -42,7 +42,7 @@ static void write_value(int table, double value, char *buf, size_t size)
         snprintf(buf, size, "%s", ss_text_time(value, time, sizeof time));
 }
 
-static void draw_box(double x, double y, double width, const char *color, const char *title, FILE *out)
+void ss_contrast_box(double x, double y, double width, const char *color, const char *title, FILE *out)
 {
     fputs("<rect class=\"b\" x=\"", out);
     ss_svg_number(out, x);
@@ -69,7 +69,7 @@ static void draw_bar(const struct ss_contrast *c, int table, int side, double y,
             continue;
         write_value(table, v, value, sizeof value);
         snprintf(title, sizeof title, "%c, %s: %s", 'A' + side, row.words, value);
-        draw_box(x, y, v * scale, color_of(table, i), title, out);
+        ss_contrast_box(x, y, v * scale, color_of(table, i), title, out);
         x += v * scale;
     }
     write_value(table, total, value, sizeof value);

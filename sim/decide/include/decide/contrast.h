@@ -24,6 +24,11 @@ const char *ss_contrast_table_key(int table);
 /* Whether a side has figures for the table. */
 int ss_contrast_has(const struct ss_side *side, int table);
 
+/* Of pictures: where bars begin and how long the longest is, in pixels; a piece of a bar, with its title. */
+#define SS_CONTRAST_LEFT 40.0
+#define SS_CONTRAST_WIDTH 900.0
+void ss_contrast_box(double x, double y, double width, const char *color, const char *title, FILE *out);
+
 int ss_contrast_text(const struct ss_contrast *c, FILE *out, struct ss_error *err);
 int ss_contrast_json(const struct ss_contrast *c, FILE *out, struct ss_error *err);
 int ss_contrast_csv(const struct ss_contrast *c, FILE *out, struct ss_error *err);

@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A real iteration beside the predicted one: what each takes, term by term. Both columns sum to their iterations.
+ *
+ *     ss_kineto_load("trace.json.gz", &trace, &err);
+ *     ss_run_scenario(...);                               with open_compute; stepsim/result.h
+ *     ss_measured_fill(&run, &trace, "run.json", "trace.json.gz", &m);
+ *     ss_measured_write(&m, SS_CONTRAST_TEXT, stdout, &err);
+ */
+#ifndef STEPSIM_MEASURED_H
+#define STEPSIM_MEASURED_H
+
+#include <stdio.h>
+
+#include "stepsim/compare.h"
+#include "stepsim/kineto.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Terms that both a trace and a prediction tell. Of transfers it is what is exposed. X(symbol, key, words) */
+#define SS_REAL_LIST(X)                                                                                      \
+    X(SS_REAL_GEMM, "gemm", "GEMMs, logits, loss")                                                           \
+    X(SS_REAL_ATTENTION, "attention", "attention")                                                           \
+    X(SS_REAL_ELEMENTWISE, "elementwise", "norms, elementwise, others")                                      \
+    X(SS_REAL_OPTIMIZER, "optimizer", "optimizer")                                                           \
+    X(SS_REAL_TP, "tp", "tp, exposed")                                                                       \
+    X(SS_REAL_CP, "cp", "cp, exposed")                                                                       \
+    X(SS_REAL_EP, "ep", "ep, exposed")                                                                       \
+    X(SS_REAL_DP, "dp", "dp, exposed")                                                                       \
+    X(SS_REAL_COLLECTIVES, "collectives", "collectives, exposed")                                            \
+    X(SS_REAL_PP, "pp", "stages' messages, exposed")                                                         \
+    X(SS_REAL_COPY, "copy", "copies to and from host")                                                       \
+    X(SS_REAL_IDLE, "idle", "idle")
+enum ss_real_term {
+#define X(sym, key, words) sym,
+    SS_REAL_LIST(X)
+#undef X
+        SS_REAL_COUNT
+};
+/* Returns the key of a term in JSON (enum ss_real_term): "gemm". Never NULL. */
+const char *ss_real_term_key(int term);
+/* Returns what people call it: "GEMMs, logits, loss". Never NULL. */
+const char *ss_real_term_words(int term);
+
+struct ss_measured {
+    char run[256], file[256]; /* names of the prediction and the trace */
+    struct ss_kineto trace;
+    int stage;   /* whose breakdown is held against the trace: its rank's, else the busiest */
+    int by_rank; /* 1: the rank's */
+    int named;   /* 0: tp, cp, ep and dp are one term, for the trace does not tell them apart */
+    int guessed; /* 1: sends and receives are taken as the pipeline's, and may be of others too */
+    int world;   /* ranks of the job */
+    double measured_s, predicted_s;
+    double measured[SS_REAL_COUNT], predicted[SS_REAL_COUNT]; /* s */
+};
+/* Fills *out; the run has a result and, with open_compute, its kernels. */
+void ss_measured_fill(const struct ss_run *run, const struct ss_kineto *trace, const char *run_name,
+                      const char *file, struct ss_measured *out);
+/* Writes it as text, JSON, CSV or SVG (enum ss_contrast_form). Error: SS_ERR_IO. */
+int ss_measured_write(const struct ss_measured *m, enum ss_contrast_form form, FILE *out,
+                      struct ss_error *err);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

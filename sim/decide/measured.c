@@ -1,0 +1,169 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The terms of a traced iteration, and those of its prediction. */
+#include "stepsim/measured.h"
+
+#include <string.h>
+
+#include "base/base.h"
+#include "stepsim/compute.h"
+
+#define UNNAMED_MOST 0.05 /* of all transfers: with more the labels are not told apart */
+
+const char *ss_real_term_key(int term)
+{
+    static const char *const keys[] = {
+#define X(sym, key, words) key,
+        SS_REAL_LIST(X)
+#undef X
+    };
+    return term >= 0 && term < SS_REAL_COUNT ? keys[term] : "unknown";
+}
+
+const char *ss_real_term_words(int term)
+{
+    static const char *const all[] = {
+#define X(sym, key, words) words,
+        SS_REAL_LIST(X)
+#undef X
+    };
+    return term >= 0 && term < SS_REAL_COUNT ? all[term] : "unknown";
+}
+
+/* ---- the prediction ---- */
+
+static int term_of_part(int part)
+{
+    switch (part) {
+    case SS_PART_ATTENTION_GEMM:
+    case SS_PART_MLP_GEMM:
+    case SS_PART_EXPERT_GEMM:
+    case SS_PART_LOSS: return SS_REAL_GEMM;
+    case SS_PART_ATTENTION: return SS_REAL_ATTENTION;
+    default: return SS_REAL_ELEMENTWISE;
+    }
+}
+
+/* Kernels by part; what they take longer beside others is divided as they are. */
+static void predict_kernels(const struct ss_compute *c, int stage, double seconds, double *term)
+{
+    const struct ss_compute_stage *s = c && stage < c->nstages ? &c->stages[stage] : NULL;
+    double sum = 0;
+
+    for (int p = 0; s && p < SS_PARTS; p++) {
+        term[term_of_part(p)] += s->compute[p] + s->recompute[p];
+        sum += s->compute[p] + s->recompute[p];
+    }
+    if (!(sum > 0)) {
+        term[SS_REAL_GEMM] += seconds;
+        return;
+    }
+    for (int t = SS_REAL_GEMM; t <= SS_REAL_ELEMENTWISE; t++)
+        term[t] *= seconds / sum;
+}
+
+/* The term of what is no kernel of the model. A GPU idles while its host works, and while it waits for slower ones. */
+static int term_of_label(int label)
+{
+    switch (label) {
+    case SS_LABEL_OPTIMIZER: return SS_REAL_OPTIMIZER;
+    case SS_LABEL_TP: return SS_REAL_TP;
+    case SS_LABEL_CP: return SS_REAL_CP;
+    case SS_LABEL_EP: return SS_REAL_EP;
+    case SS_LABEL_DP: return SS_REAL_DP;
+    case SS_LABEL_PP: return SS_REAL_PP;
+    case SS_LABEL_OFFLOAD: return SS_REAL_COPY;
+    default: return SS_REAL_IDLE;
+    }
+}
+
+static int is_kernel(int label)
+{
+    return label == SS_LABEL_COMPUTE || label == SS_LABEL_RECOMPUTE;
+}
+
+static void predict_terms(const struct ss_run *run, struct ss_measured *m)
+{
+    const double *label = run->result->stages[m->stage].breakdown;
+
+    for (int l = 0; l < SS_LABEL_COUNT; l++)
+        if (!is_kernel(l))
+            m->predicted[term_of_label(l)] += label[l];
+    predict_kernels(run->compute, m->stage, label[SS_LABEL_COMPUTE] + label[SS_LABEL_RECOMPUTE],
+                    m->predicted);
+    m->predicted_s = run->result->iteration_s;
+}
+
+/* ---- the trace ---- */
+
+static void measure_terms(const struct ss_kineto *t, struct ss_measured *m)
+{
+    static const int kernels[][2] = {{SS_GPU_GEMM, SS_REAL_GEMM},
+                                     {SS_GPU_ATTENTION, SS_REAL_ATTENTION},
+                                     {SS_GPU_VECTOR, SS_REAL_ELEMENTWISE},
+                                     {SS_GPU_OPTIMIZER, SS_REAL_OPTIMIZER},
+                                     {SS_GPU_COPY, SS_REAL_COPY}};
+
+    for (size_t i = 0; i < SS_ARRAY_LEN(kernels); i++)
+        m->measured[kernels[i][1]] += t->work[kernels[i][0]].exposed;
+    for (int l = 0; l < SS_LABEL_COUNT; l++)
+        m->measured[term_of_label(l)] += t->label[l].exposed;
+    m->measured[SS_REAL_COLLECTIVES] += t->unnamed.exposed;
+    m->measured[SS_REAL_IDLE] += t->idle;
+    m->measured_s = t->iteration_s;
+}
+
+static double whole(const struct ss_gpu_time *t)
+{
+    return t->exposed + t->hidden;
+}
+
+/* Sends and receives of no named group are the pipeline's, where there is one. */
+static void place_messages(const struct ss_job *job, struct ss_measured *m)
+{
+    int term = job->pp > 1 ? SS_REAL_PP : SS_REAL_COLLECTIVES;
+
+    m->measured[term] += m->trace.messages.exposed;
+    m->guessed = job->pp > 1 && whole(&m->trace.messages) > 0 && (job->cp > 1 || job->ep > 1);
+}
+
+static int is_named(const struct ss_kineto *t, const struct ss_job *job)
+{
+    double unnamed = whole(&t->unnamed) + (job->pp > 1 ? 0 : whole(&t->messages)),
+           all = unnamed + (job->pp > 1 ? whole(&t->messages) : 0);
+
+    for (int l = 0; l < SS_LABEL_COUNT; l++)
+        all += whole(&t->label[l]);
+    return unnamed <= UNNAMED_MOST * all;
+}
+
+static void merge_collectives(double *term)
+{
+    for (int t = SS_REAL_TP; t <= SS_REAL_DP; t++) {
+        term[SS_REAL_COLLECTIVES] += term[t];
+        term[t] = 0;
+    }
+}
+
+void ss_measured_fill(const struct ss_run *run, const struct ss_kineto *trace, const char *run_name,
+                      const char *file, struct ss_measured *out)
+{
+    const struct ss_plan *plan = run->plan;
+
+    memset(out, 0, sizeof *out);
+    ss_copy(out->run, sizeof out->run, run_name);
+    ss_copy(out->file, sizeof out->file, file);
+    out->trace = *trace;
+    out->world = plan->world_size;
+    out->by_rank = trace->rank >= 0 && trace->rank < plan->world_size &&
+                   (trace->world < 0 || trace->world == plan->world_size);
+    out->stage =
+        out->by_rank ? plan->classes[plan->class_of[trace->rank]].stage : run->result->critical_stage;
+    predict_terms(run, out);
+    measure_terms(trace, out);
+    place_messages(plan->job, out);
+    out->named = is_named(trace, plan->job);
+    if (!out->named) {
+        merge_collectives(out->predicted);
+        merge_collectives(out->measured);
+    }
+}

@@ -1,0 +1,291 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A real iteration beside its prediction, for people and programs. */
+#include <math.h>
+#include <string.h>
+
+#include "base/base.h"
+#include "decide/contrast.h"
+#include "report/common.h"
+#include "report/svg.h"
+#include "report/text.h"
+#include "stepsim/measured.h"
+
+#define LEADERS 3 /* terms that the answer names */
+
+static double more_of(const struct ss_measured *m, int term)
+{
+    return m->measured[term] - m->predicted[term];
+}
+
+static int is_used(const struct ss_measured *m, int term, double least)
+{
+    return fabs(m->measured[term]) >= least || fabs(m->predicted[term]) >= least;
+}
+
+/* ---- text ---- */
+
+static void write_trace(const struct ss_measured *m, FILE *out)
+{
+    const struct ss_kineto *t = &m->trace;
+
+    fprintf(out, "measured   %s\n          ", m->file);
+    if (t->rank >= 0)
+        fprintf(out, " rank %d", t->rank);
+    if (t->rank >= 0 && t->world >= 0)
+        fprintf(out, " of %d", t->world);
+    fprintf(out, "%s%s%s, %ld kernels; ", t->rank >= 0 ? ", " : " ", t->device[0] ? "" : "one GPU", t->device,
+            t->kernels);
+    if (t->by == SS_KINETO_WHOLE)
+        fprintf(out, "no step is marked and nothing repeats: the whole trace counts as one iteration\n");
+    else if (t->by == SS_KINETO_PERIOD)
+        fprintf(out, "the mean of %d of %d iterations, each from a %.60s to the next\n", t->used, t->found,
+                t->period);
+    else
+        fprintf(out, "the mean of %d of %d steps of the profiler\n", t->used, t->found);
+    fprintf(out, "predicted  %s\n           stage %d, %s\n\n", m->run, m->stage,
+            m->by_rank ? "that of this rank" : "the busiest");
+}
+
+/* The terms that are furthest off in the direction of the whole, largest first. */
+static int find_leaders(const struct ss_measured *m, int leader[LEADERS])
+{
+    double sign = m->measured_s >= m->predicted_s ? 1 : -1;
+    int n = 0;
+
+    for (; n < LEADERS; n++) {
+        leader[n] = -1;
+        for (int t = 0; t < SS_REAL_COUNT; t++) {
+            int taken = 0;
+            for (int k = 0; k < n; k++)
+                taken |= leader[k] == t;
+            if (!taken && sign * more_of(m, t) > 1e-3 * m->measured_s &&
+                (leader[n] < 0 || sign * more_of(m, t) > sign * more_of(m, leader[n])))
+                leader[n] = t;
+        }
+        if (leader[n] < 0)
+            break;
+    }
+    return n;
+}
+
+static void write_answer(const struct ss_measured *m, FILE *out)
+{
+    double more = m->measured_s - m->predicted_s;
+    int leader[LEADERS], n = find_leaders(m, leader);
+    char time[32];
+
+    fprintf(out, "The iteration takes %s, ", ss_text_time(m->measured_s, time, sizeof time));
+    fprintf(out, "%s %s (%.1f %%) than predicted", ss_text_time(fabs(more), time, sizeof time),
+            more >= 0 ? "more" : "less", 100 * fabs(more) / m->predicted_s);
+    for (int i = 0; i < n; i++)
+        fprintf(out, "%s%s %+.*f ms", i ? ", " : ": ", ss_real_term_words(leader[i]), m->measured_s < 1,
+                1e3 * more_of(m, leader[i]));
+    fputs(".\n", out);
+}
+
+static void write_row(const struct ss_measured *m, const char *words, double measured, double predicted,
+                      int digits, FILE *out)
+{
+    fprintf(out, "  %-30s %10.*f %10.*f %+10.*f %+7.1f %%\n", words, digits, 1e3 * measured, digits,
+            1e3 * predicted, digits, 1e3 * (measured - predicted),
+            100 * (measured - predicted) / m->predicted_s);
+}
+
+static void write_works(const struct ss_measured *m, int digits, FILE *out)
+{
+    fprintf(out, "\nWhat the GPU ran, ms an iteration    exposed     hidden      calls\n");
+    for (int w = 0; w < SS_GPU_WORK_COUNT; w++) {
+        const struct ss_gpu_time *t = &m->trace.work[w];
+        if (t->calls > 0)
+            fprintf(out, "  %-32s %10.*f %10.*f %10.0f\n", ss_gpu_work_words(w), digits, 1e3 * t->exposed,
+                    digits, 1e3 * t->hidden, t->calls);
+    }
+    fprintf(out, "  %-32s %10.*f\n", "idle", digits, 1e3 * m->trace.idle);
+}
+
+static void write_hints(const struct ss_measured *m, FILE *out)
+{
+    if (!m->named)
+        fputs("The trace does not name its process groups: tp, cp, ep and dp are one term.\n", out);
+    if (m->guessed)
+        fputs("Sends and receives have no group: they are taken as the pipeline's.\n", out);
+    if (m->predicted[SS_REAL_PP] + m->measured[SS_REAL_PP] > 0)
+        fputs("A receive is a kernel that runs while it waits: compare the sum of messages and idle.\n", out);
+    if (m->trace.world >= 0 && m->trace.world != m->world)
+        fprintf(out, "The trace is of %d ranks, the prediction of %d.\n", m->trace.world, m->world);
+}
+
+static int write_text(const struct ss_measured *m, FILE *out, struct ss_error *err)
+{
+    int digits = m->measured_s >= 1 ? 1 : 3;
+    double least = 0.5 * pow(10, -digits - 3);
+
+    write_trace(m, out);
+    write_answer(m, out);
+    write_hints(m, out);
+    fprintf(out, "\nTime, ms                           measured  predicted       more  of the whole\n");
+    for (int t = 0; t < SS_REAL_COUNT; t++)
+        if (is_used(m, t, least))
+            write_row(m, ss_real_term_words(t), m->measured[t], m->predicted[t], digits, out);
+    write_row(m, "total", m->measured_s, m->predicted_s, digits, out);
+    write_works(m, digits, out);
+    return ss_report_done(out, err);
+}
+
+/* ---- JSON, CSV ---- */
+
+static json_t *times_object(const struct ss_gpu_time *t)
+{
+    json_t *o = json_object();
+
+    ss_json_number(o, "exposed_ms", 1e3 * t->exposed);
+    ss_json_number(o, "hidden_ms", 1e3 * t->hidden);
+    ss_json_number(o, "calls", t->calls);
+    return o;
+}
+
+static json_t *trace_object(const struct ss_measured *m)
+{
+    static const char *const by[] = {"steps", "period", "whole"};
+    const struct ss_kineto *t = &m->trace;
+    json_t *o = json_object(), *works = json_object(), *labels = json_object();
+
+    ss_json_text(o, "name", m->file);
+    ss_json_integer(o, "rank", t->rank);
+    ss_json_integer(o, "world_size", t->world);
+    ss_json_text(o, "device", t->device);
+    ss_json_integer(o, "kernels", t->kernels);
+    ss_json_text(o, "iterations_by", by[t->by]);
+    ss_json_integer(o, "iterations_found", t->found);
+    ss_json_integer(o, "iterations_used", t->used);
+    ss_json_number(o, "iteration_ms", 1e3 * t->iteration_s);
+    ss_json_number(o, "idle_ms", 1e3 * t->idle);
+    for (int w = 0; w < SS_GPU_WORK_COUNT; w++)
+        ss_json_set(works, ss_gpu_work_key(w), times_object(&t->work[w]));
+    ss_json_set(o, "work", works);
+    for (int l = 0; l < SS_LABEL_COUNT; l++)
+        if (t->label[l].calls > 0)
+            ss_json_set(labels, ss_label_name(l), times_object(&t->label[l]));
+    ss_json_set(labels, "messages", times_object(&t->messages));
+    ss_json_set(labels, "unnamed", times_object(&t->unnamed));
+    ss_json_set(o, "communication", labels);
+    return o;
+}
+
+static int write_json(const struct ss_measured *m, FILE *out, struct ss_error *err)
+{
+    json_t *root = ss_json_document("compare"), *run = json_object(), *terms = json_object();
+
+    ss_json_set(root, "trace", trace_object(m));
+    ss_json_text(run, "name", m->run);
+    ss_json_integer(run, "stage", m->stage);
+    ss_json_flag(run, "of_the_rank", m->by_rank);
+    ss_json_number(run, "iteration_ms", 1e3 * m->predicted_s);
+    ss_json_set(root, "prediction", run);
+    ss_json_flag(root, "groups_named", m->named);
+    ss_json_flag(root, "messages_guessed", m->guessed);
+    for (int t = 0; t < SS_REAL_COUNT; t++) {
+        json_t *o = json_object();
+        ss_json_number(o, "measured_ms", 1e3 * m->measured[t]);
+        ss_json_number(o, "predicted_ms", 1e3 * m->predicted[t]);
+        ss_json_number(o, "more_ms", 1e3 * more_of(m, t));
+        ss_json_set(terms, ss_real_term_key(t), o);
+    }
+    ss_json_set(root, "terms", terms);
+    return ss_json_write(root, out, err);
+}
+
+static int write_csv(const struct ss_measured *m, FILE *out, struct ss_error *err)
+{
+    fputs("table,term,unit,measured,predicted\n", out);
+    for (int t = 0; t < SS_REAL_COUNT; t++)
+        fprintf(out, "time,%s,ms,%.10g,%.10g\n", ss_real_term_key(t), 1e3 * m->measured[t],
+                1e3 * m->predicted[t]);
+    fprintf(out, "time,total,ms,%.10g,%.10g\n", 1e3 * m->measured_s, 1e3 * m->predicted_s);
+    return ss_report_done(out, err);
+}
+
+/* ---- SVG ---- */
+
+/* A label whose colour the term has; each one once. */
+static const char *color_of(int term)
+{
+    static const int label[SS_REAL_COUNT] = {[SS_REAL_GEMM] = SS_LABEL_COMPUTE,
+                                             [SS_REAL_ATTENTION] = SS_LABEL_RECOMPUTE,
+                                             [SS_REAL_ELEMENTWISE] = SS_LABEL_SPREAD,
+                                             [SS_REAL_OPTIMIZER] = SS_LABEL_OPTIMIZER,
+                                             [SS_REAL_TP] = SS_LABEL_TP,
+                                             [SS_REAL_CP] = SS_LABEL_CP,
+                                             [SS_REAL_EP] = SS_LABEL_EP,
+                                             [SS_REAL_DP] = SS_LABEL_DP,
+                                             [SS_REAL_COLLECTIVES] = SS_LABEL_OTHER,
+                                             [SS_REAL_PP] = SS_LABEL_PP,
+                                             [SS_REAL_COPY] = SS_LABEL_OFFLOAD,
+                                             [SS_REAL_IDLE] = SS_LABEL_BUBBLE};
+
+    return ss_color_label(label[term]);
+}
+
+static void draw_bar(const double *term, const char *name, double y, double scale, FILE *out)
+{
+    char title[160], time[32];
+    double x = SS_CONTRAST_LEFT;
+
+    for (int t = 0; t < SS_REAL_COUNT; t++) {
+        if (!(term[t] > 0))
+            continue;
+        snprintf(title, sizeof title, "%s: %s", ss_real_term_words(t),
+                 ss_text_time(term[t], time, sizeof time));
+        ss_contrast_box(x, y, term[t] * scale, color_of(t), title, out);
+        x += term[t] * scale;
+    }
+    ss_svg_text(out, SS_CONTRAST_LEFT, y - 6, "small", name);
+}
+
+/* Two rows, for all terms do not fit into one. */
+static void draw_legend(const struct ss_measured *m, FILE *out)
+{
+    double x = SS_CONTRAST_LEFT;
+
+    fputs("<g>\n", out);
+    for (int t = 0; t < SS_REAL_COUNT; t++) {
+        if (t == SS_REAL_TP) {
+            fputs("</g>\n<g transform=\"translate(0 20)\">\n", out);
+            x = SS_CONTRAST_LEFT;
+        }
+        if (is_used(m, t, 1e-12))
+            x = ss_svg_key(out, x, color_of(t), ss_real_term_words(t));
+    }
+    fputs("</g>\n", out);
+}
+
+static int write_svg(const struct ss_measured *m, FILE *out, struct ss_error *err)
+{
+    double most = fmax(m->measured_s, m->predicted_s), scale = SS_CONTRAST_WIDTH / most;
+    char name[400], time[32];
+
+    ss_svg_begin(out, 2 * SS_CONTRAST_LEFT + SS_CONTRAST_WIDTH, 240, "A real iteration and its prediction",
+                 "A bar of the measured iteration by term, and one of the predicted one.");
+    ss_svg_text(out, SS_CONTRAST_LEFT, 28, "title", "Where the iteration goes");
+    draw_legend(m, out);
+    ss_svg_time_axis(out, SS_CONTRAST_LEFT, 200, SS_CONTRAST_WIDTH, 84, 0, most, 1);
+    snprintf(name, sizeof name, "measured: %s (%s)", m->file, ss_text_time(m->measured_s, time, sizeof time));
+    draw_bar(m->measured, name, 108, scale, out);
+    snprintf(name, sizeof name, "predicted: %s (%s)", m->run,
+             ss_text_time(m->predicted_s, time, sizeof time));
+    draw_bar(m->predicted, name, 166, scale, out);
+    ss_svg_end(out);
+    return ss_report_done(out, err);
+}
+
+int ss_measured_write(const struct ss_measured *m, enum ss_contrast_form form, FILE *out,
+                      struct ss_error *err)
+{
+    switch (form) {
+    case SS_CONTRAST_TEXT: return write_text(m, out, err);
+    case SS_CONTRAST_JSON: return write_json(m, out, err);
+    case SS_CONTRAST_CSV: return write_csv(m, out, err);
+    case SS_CONTRAST_SVG: return write_svg(m, out, err);
+    }
+    return SS_ERR_USAGE;
+}

@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * JSON as a stream of tokens, for files that are too large to hold: memory is a buffer and one token. Strict about structure; a
+ * text longer than SS_TOKEN_MOST is cut, a character that is no UTF-8 passes.
+ */
+#ifndef SS_STUDY_JSON_STREAM_H
+#define SS_STUDY_JSON_STREAM_H
+
+#include <stdio.h>
+
+#include "stepsim/error.h"
+
+#define SS_TOKEN_MOST 4096
+
+enum ss_json_token {
+    SS_JSON_END, /* of the document */
+    SS_JSON_OBJECT,
+    SS_JSON_OBJECT_END,
+    SS_JSON_ARRAY,
+    SS_JSON_ARRAY_END,
+    SS_JSON_TEXT,
+    SS_JSON_NUMBER,
+    SS_JSON_WORD /* true, false, null */
+};
+
+struct ss_json_stream {
+    FILE *in;
+    const char *name; /* for messages */
+    struct ss_error *err;
+    int line, next; /* of the character at hand; it, or EOF */
+    char text[SS_TOKEN_MOST];
+    size_t len;
+};
+
+/* Begins to read; a byte order mark is skipped. */
+void ss_json_stream_begin(struct ss_json_stream *s, FILE *in, const char *name, struct ss_error *err);
+/* The next token of those above, or an error with the line; text, number or word is in s->text. Commas and colons are for the
+ * functions below. */
+int ss_json_stream_token(struct ss_json_stream *s);
+/* Walks over an object behind its '{': 1 and the key in s->text, its value is next; 0 behind '}'; or an error. *first: 1 before
+ * the first call. */
+int ss_json_stream_key(struct ss_json_stream *s, int *first);
+/* Walks over an array behind its '[': 1 an item is next, 0 behind ']', or an error. */
+int ss_json_stream_item(struct ss_json_stream *s, int *first);
+/* Passes over a value: 0 or an error. */
+int ss_json_stream_skip(struct ss_json_stream *s);
+/* The same where its first token has been read. */
+int ss_json_stream_skip_rest(struct ss_json_stream *s, int token);
+/* SS_ERR_INPUT at the line at hand. */
+int ss_json_stream_fail(const struct ss_json_stream *s, const char *fmt, ...)
+    __attribute__((format(printf, 2, 3)));
+
+#endif

@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the files of the reader of Kineto traces share. */
+#ifndef SS_STUDY_KINETO_H
+#define SS_STUDY_KINETO_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "stepsim/kineto.h"
+
+/* What a transfer is for: enum ss_label, or that the trace does not say. */
+enum ss_gpu_label { SS_GPU_UNNAMED = SS_LABEL_COUNT, SS_GPU_MESSAGE, SS_GPU_LABELS };
+
+/* One kernel, copy or fill. */
+struct ss_gpu_span {
+    double start, end; /* s, from the trace's first moment */
+    int name;          /* index, -1: of no interest */
+    short device;
+    signed char work;  /* enum ss_gpu_work */
+    signed char label; /* of a transfer: enum ss_gpu_label */
+};
+
+/* A ProfilerStep# annotation. */
+struct ss_gpu_step {
+    double start, end;
+    int on_gpu; /* 1: of the GPU's own time line */
+};
+
+struct ss_gpu_trace {
+    struct ss_gpu_span *span;
+    size_t n, cap;
+    struct ss_gpu_step *step;
+    size_t nsteps, step_cap;
+    char (*names)[160]; /* of kernels, each once */
+    size_t nnames, name_cap;
+};
+
+/* What a kernel is by its name and, where the name leaves it open, by the collective that PyTorch tells beside it ("" or
+ * "_allgather_base"). */
+int ss_kineto_kind(const char *name, const char *collective);
+/* What a copy is: "Memcpy DtoD (Device -> Device)". */
+int ss_kineto_copy(const char *name);
+/* The label of a process group by its description ("TENSOR_MODEL_PARALLEL_GROUP", "mesh_dp_shard"), -1: not told. */
+int ss_kineto_group(const char *description);
+/* From what the trace has to what an iteration is made of; the spans are sorted. SS_ERR_INPUT, SS_ERR_NOMEM. */
+int ss_kineto_sum(struct ss_gpu_trace *t, const char *file, struct ss_kineto *out, struct ss_error *err);
+
+#endif

@@ -1,0 +1,364 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Reads the events of a Kineto trace: those of the GPU, and the profiler's steps. */
+#include "study/kineto.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/base.h"
+#include "base/gzip.h"
+#include "base/map.h"
+#include "study/json_stream.h"
+
+#define LONGEST_US 1e15 /* thirty years: a time beyond it is none */
+
+/* What is read of an event. */
+struct event {
+    char name[1024], cat[32], ph[4], collective[64], group[128];
+    double start, dur; /* us, from the first event; NAN: not told */
+    int device, pid;   /* -1: not told */
+};
+
+struct reader {
+    struct ss_json_stream json;
+    struct ss_gpu_trace *t;
+    struct ss_kineto *out;
+    struct ss_map names;
+    int64_t base; /* us: of the first event with a time */
+    int based, has_events;
+    struct event event;
+};
+
+static int no_memory(const struct reader *r)
+{
+    return ss_fail(r->json.err, SS_ERR_NOMEM, r->json.name, 0, "no memory for %zu kernels", r->t->n);
+}
+
+/* ---- values: the token is at hand ---- */
+
+static int take_text(struct reader *r, char *out, size_t size)
+{
+    int token = ss_json_stream_token(&r->json);
+
+    if (token != SS_JSON_TEXT)
+        return ss_json_stream_skip_rest(&r->json, token);
+    ss_copy(out, size, r->json.text);
+    return SS_OK;
+}
+
+/* A number, or one in quotes. */
+static int take_number(struct reader *r, double *out)
+{
+    int token = ss_json_stream_token(&r->json);
+    double value;
+
+    if (token != SS_JSON_NUMBER && token != SS_JSON_TEXT)
+        return ss_json_stream_skip_rest(&r->json, token);
+    if (!ss_parse_double(r->json.text, &value))
+        *out = value;
+    return SS_OK;
+}
+
+static int take_index(struct reader *r, int *out)
+{
+    double value = -1;
+    int rc = take_number(r, &value);
+
+    if (value >= 0 && value < 30000)
+        *out = (int)value;
+    return rc;
+}
+
+/* Microseconds since an epoch have more digits than a double: the whole ones count from the first. */
+static int take_time(struct reader *r, double *out)
+{
+    double value = NAN;
+    int rc = take_number(r, &value);
+    const char *dot = strchr(r->json.text, '.');
+
+    if (rc || !(fabs(value) < 9e18))
+        return rc;
+    int64_t whole = strpbrk(r->json.text, "eE") ? (int64_t)value : strtoll(r->json.text, NULL, 10);
+    double rest = dot && !strpbrk(dot, "eE") ? strtod(dot, NULL) : 0;
+    if (!r->based) {
+        r->base = whole;
+        r->based = 1;
+    }
+    *out = (double)(whole - r->base) + (value < 0 ? -rest : rest);
+    return SS_OK;
+}
+
+/* ---- what an event is ---- */
+
+static int name_of(struct reader *r, const char *name)
+{
+    struct ss_gpu_trace *t = r->t;
+    uint64_t key = ss_hash(SS_HASH_INIT, name, strlen(name));
+    int index = ss_map_put(&r->names, key, (int)t->nnames);
+
+    if (index < 0 || index < (int)t->nnames)
+        return index;
+    if (ss_grow(&t->names, &t->name_cap, t->nnames + 1, sizeof *t->names))
+        return -1;
+    ss_copy(t->names[t->nnames++], sizeof *t->names, name);
+    return index;
+}
+
+static int add_span(struct reader *r, int work, int label)
+{
+    const struct event *e = &r->event;
+    int name = name_of(r, e->name);
+
+    if (name < 0 || ss_grow(&r->t->span, &r->t->cap, r->t->n + 1, sizeof *r->t->span))
+        return no_memory(r);
+    r->t->span[r->t->n++] = (struct ss_gpu_span){.start = 1e-6 * e->start,
+                                                 .end = 1e-6 * (e->start + e->dur),
+                                                 .name = name,
+                                                 .device = (short)(e->device >= 0 ? e->device : e->pid),
+                                                 .work = (signed char)work,
+                                                 .label = (signed char)label};
+    return SS_OK;
+}
+
+static int add_step(struct reader *r)
+{
+    const struct event *e = &r->event;
+    struct ss_gpu_step step = {1e-6 * e->start, 1e-6 * (e->start + e->dur), e->cat[0] == 'g'};
+
+    if (ss_grow(&r->t->step, &r->t->step_cap, r->t->nsteps + 1, sizeof step))
+        return no_memory(r);
+    r->t->step[r->t->nsteps++] = step;
+    return SS_OK;
+}
+
+static int add_kernel(struct reader *r)
+{
+    const struct event *e = &r->event;
+    int work = ss_kineto_kind(e->name, e->collective), label = -1;
+
+    if (ss_gpu_work_is_comm(work))
+        label = ss_kineto_group(e->group);
+    /* Those of DeepEP are of experts, those of Transformer Engine's user buffers of tensor ranks. */
+    if (label < 0 && work == SS_GPU_ALL_TO_ALL && !strstr(e->name, "ccl"))
+        label = SS_LABEL_EP;
+    if (label < 0 && strstr(e->name, "userbuffers"))
+        label = SS_LABEL_TP;
+    if (label < 0)
+        label = work == SS_GPU_SEND_RECV ? SS_GPU_MESSAGE : SS_GPU_UNNAMED;
+    return add_span(r, work, label);
+}
+
+static int is_one_of(const char *text, const char *a, const char *b)
+{
+    return !strcmp(text, a) || !strcmp(text, b);
+}
+
+static int take_event(struct reader *r)
+{
+    const struct event *e = &r->event;
+
+    if (strcmp(e->ph, "X") != 0 || !(e->dur >= 0 && e->dur < LONGEST_US && fabs(e->start) < LONGEST_US))
+        return SS_OK;
+    if (is_one_of(e->cat, "kernel", "Kernel"))
+        return add_kernel(r);
+    if (is_one_of(e->cat, "gpu_memcpy", "Memcpy"))
+        return add_span(r, ss_kineto_copy(e->name), SS_GPU_UNNAMED);
+    if (is_one_of(e->cat, "gpu_memset", "Memset"))
+        return add_span(r, SS_GPU_VECTOR, SS_GPU_UNNAMED);
+    if (!strncmp(e->name, "ProfilerStep#", 13))
+        return add_step(r);
+    return SS_OK;
+}
+
+/* ---- the document ---- */
+
+static int read_args(struct reader *r)
+{
+    struct event *e = &r->event;
+    int first = 1, more, token = ss_json_stream_token(&r->json), rc = SS_OK;
+
+    if (token != SS_JSON_OBJECT)
+        return ss_json_stream_skip_rest(&r->json, token);
+    while (!rc && (more = ss_json_stream_key(&r->json, &first)) == 1) {
+        if (!strcmp(r->json.text, "device"))
+            rc = take_index(r, &e->device);
+        else if (!strcmp(r->json.text, "Collective name"))
+            rc = take_text(r, e->collective, sizeof e->collective);
+        else if (!strcmp(r->json.text, "Process Group Description"))
+            rc = take_text(r, e->group, sizeof e->group);
+        else
+            rc = ss_json_stream_skip(&r->json);
+    }
+    return rc ? rc : more;
+}
+
+static int read_field(struct reader *r)
+{
+    struct event *e = &r->event;
+    const char *key = r->json.text;
+
+    if (!strcmp(key, "name"))
+        return take_text(r, e->name, sizeof e->name);
+    if (!strcmp(key, "cat"))
+        return take_text(r, e->cat, sizeof e->cat);
+    if (!strcmp(key, "ph"))
+        return take_text(r, e->ph, sizeof e->ph);
+    if (!strcmp(key, "ts"))
+        return take_time(r, &e->start);
+    if (!strcmp(key, "dur"))
+        return take_number(r, &e->dur);
+    if (!strcmp(key, "pid"))
+        return take_index(r, &e->pid);
+    return strcmp(key, "args") ? ss_json_stream_skip(&r->json) : read_args(r);
+}
+
+static void clear(struct event *e)
+{
+    e->name[0] = e->cat[0] = e->ph[0] = e->collective[0] = e->group[0] = '\0';
+    e->start = e->dur = NAN;
+    e->device = e->pid = -1;
+}
+
+static int read_events(struct reader *r)
+{
+    int first = 1, more, rc = SS_OK;
+
+    r->has_events = 1;
+    while (!rc && (more = ss_json_stream_item(&r->json, &first)) == 1) {
+        int token = ss_json_stream_token(&r->json), begins = 1, field = 0;
+        if (token != SS_JSON_OBJECT) {
+            rc = ss_json_stream_skip_rest(&r->json, token);
+            continue;
+        }
+        clear(&r->event);
+        while (!rc && (field = ss_json_stream_key(&r->json, &begins)) == 1)
+            rc = read_field(r);
+        if (!rc)
+            rc = field < 0 ? field : take_event(r);
+    }
+    return rc ? rc : more;
+}
+
+/* "distributedInfo": {"rank": 3, "world_size": 8} */
+static int read_ranks(struct reader *r)
+{
+    int first = 1, more, token = ss_json_stream_token(&r->json), rc = SS_OK;
+    double number;
+
+    if (token != SS_JSON_OBJECT)
+        return ss_json_stream_skip_rest(&r->json, token);
+    while (!rc && (more = ss_json_stream_key(&r->json, &first)) == 1) {
+        int *to = !strcmp(r->json.text, "rank")         ? &r->out->rank
+                  : !strcmp(r->json.text, "world_size") ? &r->out->world
+                                                        : NULL;
+        number = -1;
+        rc = to ? take_number(r, &number) : ss_json_stream_skip(&r->json);
+        if (to && number >= 0 && number < 1 << 24)
+            *to = (int)number;
+    }
+    return rc ? rc : more;
+}
+
+/* "deviceProperties": [{"name": "NVIDIA H800"}]: of the first. */
+static int read_devices(struct reader *r)
+{
+    int first = 1, more, token = ss_json_stream_token(&r->json), rc = SS_OK;
+
+    if (token != SS_JSON_ARRAY)
+        return ss_json_stream_skip_rest(&r->json, token);
+    while (!rc && (more = ss_json_stream_item(&r->json, &first)) == 1) {
+        int begins = 1, field = 0;
+        token = ss_json_stream_token(&r->json);
+        if (token != SS_JSON_OBJECT) {
+            rc = ss_json_stream_skip_rest(&r->json, token);
+            continue;
+        }
+        while (!rc && (field = ss_json_stream_key(&r->json, &begins)) == 1)
+            rc = !strcmp(r->json.text, "name") && !r->out->device[0]
+                     ? take_text(r, r->out->device, sizeof r->out->device)
+                     : ss_json_stream_skip(&r->json);
+        rc = rc ? rc : field;
+    }
+    return rc ? rc : more;
+}
+
+static int read_document(struct reader *r)
+{
+    int first = 1, more = 0, token = ss_json_stream_token(&r->json), rc = SS_OK;
+
+    if (token == SS_JSON_ARRAY)
+        return read_events(r);
+    if (token != SS_JSON_OBJECT)
+        return token < 0 ? token : ss_json_stream_fail(&r->json, "no trace: it is no JSON object");
+    while (!rc && (more = ss_json_stream_key(&r->json, &first)) == 1) {
+        if (!strcmp(r->json.text, "distributedInfo")) {
+            rc = read_ranks(r);
+        } else if (!strcmp(r->json.text, "deviceProperties")) {
+            rc = read_devices(r);
+        } else if (!strcmp(r->json.text, "traceEvents")) {
+            token = ss_json_stream_token(&r->json);
+            rc = token == SS_JSON_ARRAY ? read_events(r) : ss_json_stream_skip_rest(&r->json, token);
+        } else {
+            rc = ss_json_stream_skip(&r->json);
+        }
+    }
+    if (rc || more < 0)
+        return rc ? rc : more;
+    return r->has_events ? SS_OK : ss_json_stream_fail(&r->json, "no trace: it has no \"traceEvents\"");
+}
+
+static int read_stream(FILE *in, const char *name, struct ss_kineto *out, struct ss_error *err)
+{
+    struct ss_gpu_trace t = {0};
+    struct reader *r = ss_calloc(1, sizeof *r);
+
+    memset(out, 0, sizeof *out);
+    out->rank = out->world = -1;
+    if (!r)
+        return ss_fail(err, SS_ERR_NOMEM, name, 0, "no memory to read a trace");
+    r->t = &t;
+    r->out = out;
+    ss_json_stream_begin(&r->json, in, name, err);
+    int rc = read_document(r);
+    if (ferror(in))
+        rc = errno == EBADMSG ? ss_fail(err, SS_ERR_INPUT, name, 0, "its gzip text is cut or damaged")
+                              : ss_fail(err, SS_ERR_IO, name, 0, "cannot read: %s", strerror(errno));
+    if (!rc)
+        rc = ss_kineto_sum(&t, name, out, err);
+    ss_map_free(&r->names);
+    free(r);
+    free(t.span);
+    free(t.step);
+    free(t.names);
+    return rc;
+}
+
+int ss_kineto_load(const char *path, struct ss_kineto *out, struct ss_error *err)
+{
+    FILE *under = fopen(path, "rb"), *in = under ? ss_gunzip_open(under) : NULL;
+    int rc;
+
+    if (!under)
+        return ss_fail(err, SS_ERR_IO, path, 0, "cannot open: %s", strerror(errno));
+    rc = in ? read_stream(in, path, out, err) : ss_fail(err, SS_ERR_NOMEM, path, 0, "no memory to unpack it");
+    if (in)
+        fclose(in);
+    fclose(under);
+    return rc;
+}
+
+int ss_kineto_parse(const char *text, unsigned long len, const char *name, struct ss_kineto *out,
+                    struct ss_error *err)
+{
+    /* A stream of no bytes is refused by fmemopen. */
+    FILE *in = fmemopen((void *)(uintptr_t)(len ? text : " "), len ? len : 1, "rb");
+    int rc;
+
+    if (!in)
+        return ss_fail(err, SS_ERR_NOMEM, name, 0, "no memory to read it");
+    rc = read_stream(in, name, out, err);
+    fclose(in);
+    return rc;
+}
