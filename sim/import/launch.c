@@ -7,6 +7,7 @@
 
 #include "base/base.h"
 #include "import/command.h"
+#include "import/hydra.h"
 #include "import/sandbox.h"
 #include "stepsim/flags.h"
 
@@ -236,7 +237,8 @@ static int count_flags(const struct ss_call *c)
 
     for (size_t i = 1; i < c->n; i++) {
         snprintf(name, sizeof name, "%.*s", (int)strcspn(c->word[i], "="), c->word[i]);
-        n += !strncmp(name, "--", 2) && ss_flag_known(name);
+        n += !strncmp(name, "--", 2) ? ss_flag_known(name)
+                                     : strchr(name, '.') && ss_hydra_is_override(c->word[i]);
     }
     return n;
 }
@@ -343,7 +345,7 @@ static int take_words(struct launch *x, const struct ss_call *c, struct ss_words
     }
     rc = rc ? rc : ss_command_strip(out);
     for (size_t i = 0; i < out->n && !rc; i++) {
-        if (!strncmp(out->w[i].text, "--", 2))
+        if (!strncmp(out->w[i].text, "--", 2) || ss_hydra_is_override(out->w[i].text))
             line = line_of(x->text, out->w[i].text);
         out->w[i].line = line;
     }

@@ -5,6 +5,7 @@
 
 #include "base/base.h"
 #include "import/command.h"
+#include "import/hydra.h"
 
 /* A number in the launcher's words; text NULL = not told. */
 struct size {
@@ -219,6 +220,18 @@ int ss_words_command(const struct ss_words *words, struct ss_command *out)
     return 1;
 }
 
+/* NeMo 1's script has a configuration where the command names none. */
+static int add_default(const struct ss_words *words, const struct command *c, struct ss_words *own)
+{
+    static const char name[] = "--config-name=megatron_gpt_config";
+    const struct ss_word *script = &words->w[c->script];
+    const struct ss_words rest = {.w = words->w + c->script, .n = c->end - c->script};
+
+    if (!ends_in(script->text, "megatron_gpt_pretraining.py") || ss_hydra_is_command(&rest))
+        return SS_OK;
+    return ss_words_add(own, name, sizeof name - 1, script->line);
+}
+
 int ss_words_strip_command(struct ss_words *words)
 {
     struct ss_words own = {.file = words->file};
@@ -229,6 +242,7 @@ int ss_words_strip_command(struct ss_words *words)
         return SS_OK;
     read_sizes(words, &c);
     rc = add_sizes(&c, &own);
+    rc = rc ? rc : add_default(words, &c, &own);
     for (size_t i = c.script + 1; i < c.end && !rc; i++) {
         size_t n = strlen(words->w[i].text);
         rc = ss_words_add(&own, words->w[i].text, n - (i + 1 == c.end && is_last(words->w[i].text)),

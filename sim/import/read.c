@@ -5,6 +5,8 @@
 
 #include "base/base.h"
 #include "import/command.h"
+#include "import/foreign.h"
+#include "import/hydra.h"
 #include "import/torchtitan.h"
 
 #define MAX_DEPTH 8
@@ -68,22 +70,59 @@ static int is_json(const char *path)
     return n > 5 && !strcmp(path + n - 5, ".json");
 }
 
+/* Words of a command line that a configuration may take. */
+struct overrides {
+    const char *file; /* where they stand; NULL: the command line */
+    struct ss_word *w;
+    size_t n; /* 0 when they were taken */
+};
+
+static int read_tree(struct reading *to, struct ss_tree *tree, const struct ss_foreign_kind *kind,
+                     struct overrides *over, struct ss_error *err)
+{
+    int rc = SS_OK;
+
+    if (kind && kind->hydra) {
+        for (size_t i = 0; i < over->n && !rc; i++)
+            rc = ss_hydra_override(tree, over->w[i].text, over->file, over->w[i].line, false, err);
+        over->n = 0;
+        rc = rc ? rc : ss_hydra_resolve(tree, err);
+    }
+    return rc ? rc : ss_foreign_request(to->request, NULL, tree, kind, err);
+}
+
+/* Reads a configuration of a framework. */
+static int import_tree(struct reading *to, const char *file, const char *text, size_t len,
+                       struct overrides *over, struct ss_error *err)
+{
+    struct ss_tree *tree = NULL;
+    int rc = ss_tree_parse(text, len, file, &tree, err);
+
+    rc = rc ? rc : read_tree(to, tree, ss_foreign_kind_of(ss_tree_root(tree)), over, err);
+    ss_tree_free(tree);
+    return rc;
+}
+
 /* Takes `words` over, which have a file and no word yet. */
-static int import_text(struct reading *to, struct ss_words *words, const char *text, size_t len, int depth,
-                       struct ss_error *err)
+static int import_text(struct reading *to, struct ss_words *words, const char *text, size_t len,
+                       struct overrides *over, int depth, struct ss_error *err)
 {
     const struct ss_importer *kind = importer_of(text, len);
-    int rc = kind->add ? kind->add(to->request, text, len, words->file, err)
-                       : kind->read(words, text, len, words->file, err);
+    int tree = kind->read == ss_args_read && ss_foreign_sniff(text, len), rc;
 
-    if (!rc && !kind->add)
+    if (tree)
+        rc = import_tree(to, words->file, text, len, over, err);
+    else
+        rc = kind->add ? kind->add(to->request, text, len, words->file, err)
+                       : kind->read(words, text, len, words->file, err);
+    if (!rc && !tree && !kind->add)
         return expand(to, words, depth, err);
     ss_words_free(words);
     return rc;
 }
 
-static int expand_file(struct reading *to, const char *name, const struct ss_words *from, int line, int depth,
-                       struct ss_error *err)
+static int expand_file(struct reading *to, const char *name, const struct ss_words *from, int line,
+                       struct overrides *over, int depth, struct ss_error *err)
 {
     struct ss_words words = {0};
     char path[1024], *text;
@@ -100,7 +139,7 @@ static int expand_file(struct reading *to, const char *name, const struct ss_wor
     if (rc)
         return rc;
     words.file = strdup(path);
-    rc = words.file ? import_text(to, &words, text, len, depth + 1, err) : no_memory(err);
+    rc = words.file ? import_text(to, &words, text, len, over, depth + 1, err) : no_memory(err);
     free(text);
     return rc;
 }
@@ -112,6 +151,17 @@ static int add_place(struct ss_request *r, const struct ss_words *words, struct 
     for (size_t i = 0; i < words->n && !rc; i++)
         rc = ss_request_add(r, words->w[i].text, words->w[i].line, err);
     return rc;
+}
+
+/* Overrides from word i on, up to the first that is none. */
+static struct overrides overrides_at(const struct ss_words *words, size_t i)
+{
+    struct overrides over = {.file = words->file};
+
+    over.w = words->w + (i < words->n ? i : words->n);
+    while (i + over.n < words->n && ss_hydra_is_override(over.w[over.n].text))
+        over.n++;
+    return over;
 }
 
 /* Takes `words` over. */
@@ -127,7 +177,8 @@ static int expand(struct reading *to, struct ss_words *words, int depth, struct 
         ss_words_free(words);
         return rc;
     }
-
+    if (ss_hydra_is_command(words))
+        rc = ss_hydra_take(to->request, words, err);
     for (size_t i = 0; i < words->n; i++) {
         const char *name;
         int used = rc ? 0 : names_file(words, i, &name);
@@ -135,9 +186,13 @@ static int expand(struct reading *to, struct ss_words *words, int depth, struct 
             words->w[kept++] = words->w[i];
             continue;
         }
-        rc = expand_file(to, name, words, words->w[i].line, depth, err);
+        struct overrides over = overrides_at(words, i + (size_t)used);
+        size_t behind = over.n;
+        rc = expand_file(to, name, words, words->w[i].line, &over, depth, err);
         free(words->w[i].text);
         if (used == 2 && i + 1 < words->n)
+            free(words->w[++i].text);
+        for (size_t k = over.n; k < behind; k++)
             free(words->w[++i].text);
     }
     words->n = kept;
@@ -170,6 +225,7 @@ int ss_request_read_text(struct ss_request *r, const char *text, size_t len, con
 {
     struct reading to = {.request = r};
     struct ss_words words = {.file = strdup(file)};
+    struct overrides none = {0};
 
-    return words.file ? import_text(&to, &words, text, len, 0, err) : no_memory(err);
+    return words.file ? import_text(&to, &words, text, len, &none, 0, err) : no_memory(err);
 }

@@ -104,6 +104,11 @@ static int copy_text(struct ss_tree *tree, const char *text, size_t len, const c
     return text && !*out ? SS_ERR_NOMEM : SS_OK;
 }
 
+const char *ss_tree_text(struct ss_tree *tree, const char *text)
+{
+    return ss_arena_text(&tree->arena, text, strlen(text));
+}
+
 int ss_tree_add(struct ss_tree *tree, struct ss_tree_node *parent, const struct ss_tree_made *made,
                 struct ss_tree_node **out, struct ss_error *err)
 {

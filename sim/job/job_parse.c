@@ -52,8 +52,7 @@ static const char *foreign_flag(const char *name)
         {"--zero-stage",
          "take --use-distributed-optimizer for stage 1, --fsdp grad for 2, --fsdp full for 3"},
         {"--deepspeed", "take --use-distributed-optimizer for stage 1, --fsdp grad for 2, --fsdp full for 3"},
-        {"--config-path", "NeMo's Hydra overrides are not read: say the job in Megatron's flags"},
-        {"--config-name", "NeMo's Hydra overrides are not read: say the job in Megatron's flags"},
+        {"--config-path", "name the configuration that Hydra reads, too: --config-name"},
         {"--nnodes", "take --nodes"},
         {"--nproc-per-node", "take --gpus-per-node"},
         {"--nproc_per_node", "take --gpus-per-node"}};

@@ -63,6 +63,8 @@ struct ss_tree_made {
  * node. Errors: SS_ERR_INPUT where the map has that name already, or a limit is passed; SS_ERR_NOMEM. */
 int ss_tree_add(struct ss_tree *tree, struct ss_tree_node *parent, const struct ss_tree_made *made,
                 struct ss_tree_node **out, struct ss_error *err);
+/* A copy of a text that lives as long as the tree; NULL: there is no memory. */
+const char *ss_tree_text(struct ss_tree *tree, const char *text);
 /* Takes a node, not the root, out of its parent. */
 void ss_tree_drop(struct ss_tree_node *node);
 /* Gives `node` the kind, texts, place and children of `from`, of any tree, which stays. Its name stays. Errors: as of ss_tree_add. */

@@ -1,0 +1,1 @@
+$STEPSIM run --platform h100 --config-name=my_config trainer.devices=8
