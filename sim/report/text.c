@@ -402,8 +402,9 @@ int ss_text_run(const struct ss_run *run, const struct ss_report_options *opt, F
     ss_text_notes("Warnings", &warnings, 20, out);
     ss_text_notes("Guessed (not measured, or outside what was)", &guessed, GUESSED_SHOWN, out);
     rc = ss_text_ignored(opt->ignored, out);
-    fprintf(out, "\n%s engine, %s level, %d classes of ranks, %lld events", ss_engine_name(r->engine),
-            ss_level_name(r->level), r->ranks_simulated, (long long)r->events);
+    fprintf(out, "\n%s engine, %s level, %d class%s of ranks, %lld events", ss_engine_name(r->engine),
+            ss_level_name(r->level), r->ranks_simulated, r->ranks_simulated == 1 ? "" : "es",
+            (long long)r->events);
     if (opt->wall_s >= 0)
         fprintf(out, ", %.0f ms", 1e3 * opt->wall_s);
     fprintf(out, "%s%s\n", run->level_reason[0] ? "\n  of itself: " : "", run->level_reason);
