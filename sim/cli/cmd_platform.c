@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "cli/cli.h"
@@ -84,25 +85,53 @@ int cmd_platform_check(int argc, char **argv, struct ss_error *err)
     return worst;
 }
 
+/* Only when all files are read is it known that the output is none of them. */
+static int write_text(const char *text, size_t len, const char *path, struct ss_error *err)
+{
+    struct ss_output *output;
+    FILE *stream;
+    int rc = cli_output_begin(path, &output, &stream, err);
+
+    if (rc)
+        return rc;
+    fwrite(text, 1, len, stream);
+    return cli_output_end(output, SS_OK, err);
+}
+
+static int import(const char *const *paths, int n, const struct cli_flags *flags, struct ss_error *err)
+{
+    struct ss_import_options options = {
+        .card = flags->platform.card, .nodes = flags->nodes, .files = cli_files()};
+    char note[1024] = "", *text = NULL;
+    size_t len = 0;
+    FILE *memory = open_memstream(&text, &len);
+    int rc = SS_ERR_NOMEM;
+
+    if (memory) {
+        rc = ss_platform_import(paths, n, &options, memory, note, sizeof note, err);
+        fclose(memory);
+    }
+    if (!rc)
+        rc = write_text(text, len, flags->output, err);
+    if (!rc && note[0])
+        fprintf(stderr, "stepsim: note: %s\n", ss_text_clean(note));
+    free(text);
+    return rc;
+}
+
 int cmd_platform_import(int argc, char **argv, struct ss_error *err)
 {
-    struct ss_platform *p;
     struct cli_flags flags;
-    char note[512] = "";
     int n, rc;
 
     cli_flags_init(&flags, CLI_PLATFORM_IMPORT);
     rc = cli_words(&flags, argc, argv, &n, err);
-    if (!rc && n != 1)
-        rc = cli_usage(err, "make one with \"lstopo node.xml\" on a node of the cluster", "%s",
-                       n ? "more than one file given" : "no file given");
+    if (!rc && n == 0)
+        rc = cli_usage(err,
+                       "make one with \"lstopo node.xml\" or \"nvidia-smi topo -m\" on a node of the cluster",
+                       "no file given");
     if (!rc)
-        rc = ss_platform_import_hwloc(argv[0], cli_files(), &p, note, sizeof note, err);
-    if (rc)
-        return rc;
-    if (note[0])
-        fprintf(stderr, "stepsim: note: %s\n", ss_text_clean(note));
-    rc = write_platform(p, &flags, 1, err);
-    ss_platform_free(p);
+        rc = import((const char *const *)argv, n, &flags, err);
+    cli_flags_free(&flags);
     return rc;
 }

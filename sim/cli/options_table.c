@@ -169,6 +169,10 @@ static const struct cli_option table[] = {
     /* ---- clusters ---- */
     {.name = "--nodes", .value = "N", .verbs = V(PLATFORM_SHOW), .kind = CLI_COUNT, .offset = AT(nodes), .low = 1,
      .high = SS_MAX_GPUS, .doc = "so many nodes of a platform that is told by one"},
+    {.name = "--nodes", .value = "N", .verbs = V(PLATFORM_IMPORT), .kind = CLI_COUNT, .offset = AT(nodes), .low = 1,
+     .high = SS_MAX_GPUS, .usual = "the number of files", .doc = "so many equal nodes"},
+    {.name = "--card", .value = "NAME|FILE", .verbs = V(PLATFORM_IMPORT), .kind = CLI_TEXT, .several = CLI_ONCE,
+     .offset = AT(platform.card), .usual = "what the file names", .doc = "the card: \"stepsim list cards\""},
     {.name = "--gpus-per-node", .value = "N", .verbs = V(PLATFORM_SHOW), .kind = CLI_COUNT, .offset = AT(gpus_per_node),
      .low = 1, .high = 1024, .doc = "of each node the first N GPUs"},
     {.name = "--set", .value = "ss.PROP=VALUE", .verbs = V(PLATFORM_SHOW), .kind = CLI_EACH, .several = CLI_ALL, .offset = AT(sets),

@@ -57,8 +57,12 @@ static const struct cli_verb_row rows[CLI_VERB_COUNT] = {
          "finds what is wrong with a file: structure, names, units, ranges, routes; then lets "
          "SimGrid load it",
          "file"},
-    [CLI_PLATFORM_IMPORT] = {0, "LSTOPO.xml [-o FILE]",
-                             "makes one node from the XML of hwloc's lstopo; --nodes repeats it later",
+    [CLI_PLATFORM_IMPORT] = {0, "FILE... [OPTION...]",
+                             "makes a platform from files that nodes wrote of themselves: hwloc's \"lstopo "
+                             "node.xml\", the text of "
+                             "\"nvidia-smi topo -m\", or NCCL's XML (NCCL_TOPO_DUMP_FILE=node.xml, a cloud's "
+                             "NCCL_TOPO_FILE). Several "
+                             "files are several nodes",
                              "file"},
     [CLI_VALIDATE] = {0, "[TABLE...] [OPTION...]", "", "file"},
     [CLI_CALIBRATE] = {0, "--platform NAME|FILE MEASUREMENT... [OPTION...]", "", NULL},
@@ -211,6 +215,8 @@ static const struct cli_command commands[] = {
      NULL,
      "stepsim platform show h800 --nodes 4\n"
      "lstopo node.xml && stepsim platform import node.xml -o mine.xml\n"
+     "nvidia-smi -L > node.txt && nvidia-smi topo -m >> node.txt && stepsim platform import node.txt --nodes "
+     "4 -o mine.xml\n"
      "stepsim platform check mine.xml\n"
      "stepsim run --platform mine.xml --nodes 2 --model llama3.1-8b --bf16 --tp 8 \\\n"
      "    --mbs 1 --gbs 64 --seq 4096"},

@@ -3,7 +3,6 @@
  * What an hwloc XML says of a node; the only user of hwloc.
  * hwloc 2.9 crashes on some damaged files and leaks on others, so a child process reads them.
  */
-#include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <hwloc.h>
@@ -135,7 +134,7 @@ static int survey(struct node *n, struct ss_error *err)
 {
     hwloc_obj_t root = hwloc_get_root_obj(n->topology);
     struct ss_node_facts *f = n->facts;
-    const char *model, *size, *gigabytes;
+    const char *model, *size;
 
     find_gpus(n);
     if (n->ngpus == 0)
@@ -161,12 +160,8 @@ static int survey(struct node *n, struct ss_error *err)
     }
     f->ngpus = n->ngpus;
     ss_copy(f->model, sizeof(f->model), model);
-    gigabytes = strstr(model, "GB");
-    while (gigabytes != NULL && gigabytes > model && isdigit((unsigned char)gigabytes[-1]))
-        gigabytes--;
-    if (gigabytes != NULL && isdigit((unsigned char)*gigabytes))
-        f->memory = atof(gigabytes) * SS_GIB;
-    else if ((size = gpu_info(n->gpus[0], "CUDAGlobalMemorySize")) != NULL)
+    f->memory = ss_model_memory(model);
+    if (f->memory == 0 && (size = gpu_info(n->gpus[0], "CUDAGlobalMemorySize")) != NULL)
         f->memory = atof(size) * 1024;
     return SS_OK;
 }
@@ -179,6 +174,13 @@ static bool may_double(const struct node *n)
 
     return version == NULL || sscanf(version, "%d.%d", &major, &minor) != 2 || major < 2 ||
            (major == 2 && minor < 12);
+}
+
+static void set_pair(const struct node *n, struct ss_nvlink_matrix *m, int i, hwloc_obj_t peer, double value)
+{
+    for (int j = 0; j < n->ngpus; j++)
+        if (n->gpus[j] == peer)
+            m->pair[i * SS_MAX_MESH_GPUS + j] = value;
 }
 
 static void read_matrix(const struct node *n, const struct hwloc_distances_s *d, struct ss_nvlink_matrix *m)
@@ -203,11 +205,16 @@ static void read_matrix(const struct node *n, const struct hwloc_distances_s *d,
                 continue;
             if (!gpu) {
                 /* Links to the processor of a POWER node are no way to another GPU. */
-                rest += d->objs[k] != NULL && d->objs[k]->type == HWLOC_OBJ_PCI_DEVICE ? value : 0;
+                if (d->objs[k] != NULL && d->objs[k]->type == HWLOC_OBJ_PCI_DEVICE)
+                    rest += value;
+                else if (value > m->to_host)
+                    m->to_host = value;
                 continue;
             }
             m->whole = m->whole && (pair < 0 || pair == value);
             pair = value;
+            if (n->ngpus <= SS_MAX_MESH_GPUS)
+                set_pair(n, m, i, d->objs[k], value);
         }
         m->whole = m->whole && row >= 0 && (to_switch < 0 || to_switch == rest);
         to_switch = rest;

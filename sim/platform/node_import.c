@@ -8,16 +8,7 @@
 
 #define MAX_BYTES (64u << 20)
 
-struct import {
-    const char *file;
-    struct ss_node_facts facts;
-    char *note;
-    unsigned long note_size;
-    struct ss_files *files;
-};
-
-static void note(struct import *n, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
-static void note(struct import *n, const char *fmt, ...)
+void ss_import_note(struct ss_import *n, const char *fmt, ...)
 {
     size_t used = n->note_size > 0 ? strlen(n->note) : 0;
     va_list args;
@@ -33,7 +24,7 @@ static void note(struct import *n, const char *fmt, ...)
     va_end(args);
 }
 
-static int unknown_card(const struct import *n, char *known, struct ss_error *err)
+static int unknown_card(const struct ss_import *n, char *known, struct ss_error *err)
 {
     int code = n->facts.memory > 0 ? ss_fail(err, SS_ERR_UNSUPPORTED, n->file, 0,
                                              "no platform knows the card \"%.80s\" (%.0f GiB)",
@@ -41,11 +32,14 @@ static int unknown_card(const struct import *n, char *known, struct ss_error *er
                                    : ss_fail(err, SS_ERR_UNSUPPORTED, n->file, 0,
                                              "no platform knows the card \"%.80s\"", n->facts.model);
 
-    return ss_hint(err, code, "known: %s; or copy one of platforms/*.xml and edit it", known);
+    return ss_hint(err, code,
+                   "known: %s; --card takes one of them or a file, platforms/README.md says how to write one",
+                   known);
 }
 
 /* The card table is the platforms that come with the program: nearest memory among those of the name. */
-static int find_card(const struct import *n, struct ss_platform **out, struct ss_error *err)
+static int find_card(const struct ss_import *n, const char *model, struct ss_platform **out,
+                     struct ss_error *err)
 {
     struct ss_platform_options options = {.nodes = 1, .files = n->files};
     struct ss_platform *best = NULL;
@@ -76,7 +70,7 @@ static int find_card(const struct import *n, struct ss_platform **out, struct ss
             strcat(known, p->card.name);
         }
         off = n->facts.memory > 0 ? fabs(n->facts.memory / p->card.hbm_size - 1) : 0;
-        if (p->foreign == NULL && ss_card_is_named(n->facts.model, p->card.name) && off < miss) {
+        if (p->foreign == NULL && ss_card_is_named(model, p->card.name) && off < miss) {
             ss_platform_free(best);
             best = p;
             miss = off;
@@ -95,50 +89,89 @@ static int find_card(const struct import *n, struct ss_platform **out, struct ss
     return status;
 }
 
-/* NVLink of the node into p, which holds the card table's. */
-static int set_nvlink(struct import *n, struct ss_platform *p, struct ss_error *err)
+/* Which NVLinks are a GPU's own and which go by a switch, where the file has their numbers: a switch shows all of a GPU's
+ * links to each of the others. *table: bytes/s of a GPU of the card table. */
+static int weigh_links(struct ss_import *n, const struct ss_platform *p, double table, struct ss_error *err)
+{
+    struct ss_nvlink_matrix *m = &n->facts.nvlink;
+    double rate = ss_nvlink_rate(p->card.name, 0);
+
+    if (rate == 0)
+        rate = ss_nvlink_rate("", n->facts.sm > 0 ? n->facts.sm : -1);
+    if (rate == 0)
+        return ss_hint(err,
+                       ss_fail(err, SS_ERR_UNSUPPORTED, n->file, 0,
+                               "what one NVLink of card %s carries is not known", p->card.name),
+                       "name the card after its GPU (ss.card), like H100-80GB");
+    if (m->whole && m->mesh && n->facts.ngpus > 2 && m->total * rate > 1.01 * table) {
+        m->mesh = 0;
+        m->total = m->link;
+    }
+    m->link *= rate;
+    m->total *= rate;
+    m->to_host *= rate;
+    for (int i = 0; i < SS_MAX_MESH_GPUS * SS_MAX_MESH_GPUS; i++)
+        m->pair[i] *= rate;
+    m->counted = 0;
+    if (m->whole)
+        ss_import_note(n,
+                       "NVLink bandwidth is %g GB/s a GPU and direction: the file's links of %g GB/s each.",
+                       m->total / 1e9, rate / 1e9);
+    else
+        ss_import_note(n, "An NVLink of the file carries %g GB/s in one direction.", rate / 1e9);
+    return SS_OK;
+}
+
+/* NVLink of the node into p, which holds the card table's. *own: it is neither a full mesh nor a switch. */
+static int set_nvlink(struct ss_import *n, struct ss_platform *p, bool *own, struct ss_error *err)
 {
     const struct ss_nvlink_matrix *m = &n->facts.nvlink;
     double table = ss_platform_nvlink_bandwidth(p);
+    bool counted = m->given && m->counted;
+    int status = counted ? weigh_links(n, p, table, err) : SS_OK;
 
+    *own = m->given && !m->whole;
+    if (status != SS_OK || *own)
+        return status;
     if (m->given) {
         bool twice = m->may_be_double && fabs(m->total / table - 2) < 0.01;
 
-        if (!m->whole)
-            return ss_hint(
-                err,
-                ss_fail(err, SS_ERR_UNSUPPORTED, n->file, 0,
-                        "the NVLink matrix is neither a full mesh nor a switch, equal for all GPUs"),
-                "describe this node as a SimGrid platform by hand");
         p->template_kind = m->mesh ? SS_TEMPLATE_MESH : SS_TEMPLATE_NVSWITCH;
         p->bandwidth[SS_LINK_NVLINK] = twice ? m->link / 2 : m->link;
-        note(n, twice
-                    ? "NVLink bandwidth is the card table's: this hwloc (before 2.12) doubles it in the file."
-                    : "NVLink bandwidth is the file's.");
+        if (!counted)
+            ss_import_note(n, twice ? "NVLink bandwidth is the card table's: this hwloc (before 2.12) "
+                                      "doubles it in the file."
+                                    : "NVLink bandwidth is the file's.");
         return SS_OK;
     }
     if (n->facts.ngpus == 1)
         p->template_kind = SS_TEMPLATE_NVSWITCH;
     p->bandwidth[SS_LINK_NVLINK] =
         p->template_kind == SS_TEMPLATE_MESH ? table / (n->facts.ngpus - 1) : table;
-    note(n, "NVLink bandwidth is the card table's: the file has no NVLink matrix.");
+    ss_import_note(n, "NVLink bandwidth is the card table's: the file has no NVLink matrix.");
     return SS_OK;
 }
 
-static void set_nics(struct import *n, struct ss_platform *p)
+static void set_nics(struct ss_import *n, struct ss_platform *p)
 {
     int nics = n->facts.nnics < n->facts.ngpus ? n->facts.nnics : n->facts.ngpus;
 
     while (nics > 0 && n->facts.ngpus % nics != 0)
         nics--;
-    if (nics == 0)
-        note(n, "The file has no InfiniBand device: this platform has one node only.");
-    else
-        note(n,
-             "%d of the file's %d InfiniBand devices carry the network; their speed is not in the file, %g "
-             "Gb/s is the card table's.",
-             nics, n->facts.nnics, p->bandwidth[SS_LINK_NIC] * 8 / 1e9);
     p->nics_per_node = nics;
+    if (nics == 0) {
+        ss_import_note(n, "The file has no InfiniBand device: this platform has one node only.");
+    } else if (n->facts.nic_bandwidth > 0) {
+        p->bandwidth[SS_LINK_NIC] = n->facts.nic_bandwidth;
+        ss_import_note(n, "%d of the file's %d NICs of %g Gb/s carry the network.", nics, n->facts.nnics,
+                       n->facts.nic_bandwidth * 8 / 1e9);
+    } else {
+        ss_import_note(
+            n,
+            "%d of the file's %d InfiniBand devices carry the network; their speed is not in the file, %g "
+            "Gb/s is the card table's.",
+            nics, n->facts.nnics, p->bandwidth[SS_LINK_NIC] * 8 / 1e9);
+    }
 }
 
 /* Adds a word to those assumed, or takes one away. */
@@ -167,17 +200,49 @@ static int assume(struct ss_platform *p, const char *word, bool yes)
     return SS_OK;
 }
 
-static int build(struct import *n, struct ss_platform *p, struct ss_error *err)
+/* A platform of the card that --card names, or of the model in the file. */
+static int choose_card(struct ss_import *n, struct ss_platform **out, struct ss_error *err)
 {
+    struct ss_platform_options options = {.nodes = 1, .files = n->files};
+    struct ss_card card;
     int status;
+
+    if (n->card == NULL && n->facts.model[0] == 0)
+        return ss_hint(err, ss_fail(err, SS_ERR_INPUT, n->file, 0, "the file does not name the GPU's model"),
+                       "give --card NAME (\"stepsim list cards\"), or put the lines of 'nvidia-smi -L' "
+                       "before those of 'nvidia-smi topo -m'");
+    if (n->card == NULL)
+        return find_card(n, n->facts.model, out, err);
+    status = ss_card_load(n->card, &card, err);
+    if (status != SS_OK)
+        return status;
+    /* The platform of a card has its name; a card of the user's own gets the links of h100, but for what the file has. */
+    if (ss_platform_load(n->card, &options, out, NULL) != SS_OK ||
+        strcmp((*out)->card.name, card.name) != 0) {
+        ss_platform_free(*out);
+        *out = NULL;
+        status = ss_platform_load("h100", &options, out, err);
+        if (status == SS_OK && !n->facts.nvlink.given && n->facts.ngpus > 1)
+            ss_import_note(n, "NVLink and NICs are those of h100.");
+    }
+    if (status == SS_OK)
+        (*out)->card = card;
+    return status;
+}
+
+static int build(struct ss_import *n, struct ss_platform *p, bool *own, struct ss_error *err)
+{
+    int status, nodes = n->facts.hosts > 1 ? n->facts.hosts : 1;
 
     ss_copy(p->file, sizeof(p->file), n->file);
     ss_platform_base_name(n->file, p->name, sizeof(p->name));
     p->nodes = 1;
-    status = set_nvlink(n, p, err);
+    status = set_nvlink(n, p, own, err);
     if (status != SS_OK)
         return status;
     p->gpus_per_node = n->facts.ngpus;
+    if (nodes > 1 && n->facts.nvlink.given && !n->facts.nvlink.mesh)
+        p->nvlink_nodes = nodes > p->nvlink_nodes ? nodes : p->nvlink_nodes;
     set_nics(n, p);
     if (n->facts.host_memory >= ss_prop_at(SS_PROP_host_memory)->low &&
         n->facts.host_memory <= ss_prop_at(SS_PROP_host_memory)->high) {
@@ -185,32 +250,55 @@ static int build(struct import *n, struct ss_platform *p, struct ss_error *err)
         status = assume(p, "host_memory", false);
     }
     if (status == SS_OK && p->nics_per_node > 0)
-        status = assume(p, "nic.bandwidth", true);
+        status = assume(p, "nic.bandwidth", n->facts.nic_bandwidth == 0);
     if (status == SS_OK && !n->facts.nvlink.given && n->facts.ngpus > 1)
         status = assume(p, "nvlink.bandwidth", true);
     if (status != SS_OK)
         return ss_fail(err, SS_ERR_NOMEM, n->file, 0, "out of memory");
-    note(n, "%d GPUs \"%.80s\" on %d NUMA nodes; all other values are those of card %s.", n->facts.ngpus,
-         n->facts.model, n->facts.nnumas, p->card.name);
+    if (n->facts.nnumas > 0)
+        ss_import_note(n, "%d GPUs \"%.80s\" on %d NUMA nodes; all other values are those of card %s.",
+                       n->facts.ngpus, n->facts.model, n->facts.nnumas, p->card.name);
+    else
+        ss_import_note(n, "%d GPUs; all other values are those of card %s.", n->facts.ngpus, p->card.name);
     ss_template_derive(p);
-    return ss_template_check_size(p, 0, err);
+    return *own ? SS_OK : ss_template_check_size(p, 0, err);
 }
+
+int ss_import_build(struct ss_import *n, struct ss_platform **out, bool *own, struct ss_error *err)
+{
+    struct ss_platform *p = NULL;
+    int status = choose_card(n, &p, err);
+
+    if (status == SS_OK)
+        status = build(n, p, own, err);
+    if (status == SS_OK)
+        *out = p;
+    else
+        ss_platform_free(p);
+    return status;
+}
+
+/* ---- one node as a template ---- */
 
 static int import_text(const char *text, size_t len, const char *name, struct ss_files *files,
                        struct ss_platform **out, char *notes, unsigned long note_size, struct ss_error *err)
 {
-    struct import n = {
+    struct ss_import n = {
         .file = name, .note = notes, .note_size = notes != NULL ? note_size : 0, .files = files};
     struct ss_platform *p = NULL;
+    bool own = false;
     int status;
 
     if (n.note_size > 0)
         notes[0] = 0;
     status = ss_node_facts_read(text, len, name, &n.facts, err);
     if (status == SS_OK)
-        status = find_card(&n, &p, err);
-    if (status == SS_OK)
-        status = build(&n, p, err);
+        status = ss_import_build(&n, &p, &own, err);
+    if (status == SS_OK && own)
+        status = ss_hint(err,
+                         ss_fail(err, SS_ERR_UNSUPPORTED, n.file, 0,
+                                 "the NVLink matrix is neither a full mesh nor a switch, equal for all GPUs"),
+                         "ss_platform_import writes such nodes as a platform that is no template");
     if (status == SS_OK)
         *out = p;
     else

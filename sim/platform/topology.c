@@ -20,7 +20,8 @@ static void put_prop(FILE *out, int prop, double value)
     put_word(out, prop, ss_unit_format(value, ss_prop_at(prop)->unit, text, sizeof(text)));
 }
 
-static void put_head(const struct ss_platform *p, const char *routing, FILE *out)
+/* card: what ss.card.base names, NULL: the card's props one by one. */
+static void put_head(const struct ss_platform *p, const char *routing, const char *card, FILE *out)
 {
     fputs("<?xml version='1.0'?>\n"
           "<!DOCTYPE platform SYSTEM \"https://simgrid.org/simgrid.dtd\">\n"
@@ -31,8 +32,8 @@ static void put_head(const struct ss_platform *p, const char *routing, FILE *out
             "\" routing=\"%s\">\n    <!-- The card, and how kernels and links perform: "
             "docs/reference/formats-platform.md -->\n",
             routing);
-    put_word(out, SS_PROP_CARD, p->card.name);
-    for (int i = 0; i < SS_PROP_CARD_COUNT; i++)
+    put_word(out, card != NULL ? SS_PROP_CARD_BASE : SS_PROP_CARD, card != NULL ? card : p->card.name);
+    for (int i = 0; i < SS_PROP_CARD_COUNT && card == NULL; i++)
         if (ss_prop_at(i)->required || ss_prop_get(i, &p->card) != 0)
             put_prop(out, i, ss_prop_get(i, &p->card));
     if (p->assumed != NULL && p->assumed[0] != 0)
@@ -93,11 +94,16 @@ static int put_item(void *ctx, const struct ss_item *it)
     return 0;
 }
 
-static void put_template(const struct ss_platform *p, FILE *out)
+/* nodes: ss.nodes, 0: none. */
+static void put_template(const struct ss_platform *p, int nodes, const char *card, FILE *out)
 {
     struct writer w = {out, -1};
 
-    put_head(p, "Dijkstra", out);
+    put_head(p, "Dijkstra", card, out);
+    if (nodes > 0)
+        put_prop(out, SS_PROP_NODES, nodes);
+    if (p->nvlink_nodes > 0 && p->joined == 0)
+        put_prop(out, SS_PROP_NVLINK_NODES, p->nvlink_nodes);
     put_prop(out, SS_PROP_NICS_PER_NODE, p->nics_per_node);
     if (p->nics_per_node > 0) {
         put_prop(out, SS_PROP_NODES_PER_LEAF, p->nodes_per_leaf);
@@ -131,7 +137,7 @@ static void put_foreign(const struct ss_platform *p, FILE *out)
     const struct ss_foreign *f = p->foreign;
     char speed[64];
 
-    put_head(p, "Full", out);
+    put_head(p, "Full", NULL, out);
     put_prop(out, SS_PROP_NICS_PER_NODE, p->nics_per_node);
     ss_unit_format(ss_template_speed(p), SS_UNIT_FLOPS, speed, sizeof(speed));
     for (int i = 0; i < f->ngpus; i++) {
@@ -148,14 +154,26 @@ static void put_foreign(const struct ss_platform *p, FILE *out)
                 put_foreign_route(f, s, d, out);
 }
 
+static int end(FILE *out, struct ss_error *err)
+{
+    fputs("  </zone>\n</platform>\n", out);
+    if (ferror(out))
+        return ss_fail(err, SS_ERR_IO, NULL, 0, "cannot write the platform");
+    return SS_OK;
+}
+
+int ss_template_write(const struct ss_platform *p, int nodes, const char *card, FILE *out,
+                      struct ss_error *err)
+{
+    put_template(p, nodes, card, out);
+    return end(out, err);
+}
+
 int ss_platform_write(const struct ss_platform *p, FILE *out, struct ss_error *err)
 {
     if (p->foreign != NULL)
         put_foreign(p, out);
     else
-        put_template(p, out);
-    fputs("  </zone>\n</platform>\n", out);
-    if (ferror(out))
-        return ss_fail(err, SS_ERR_IO, NULL, 0, "cannot write the platform");
-    return SS_OK;
+        put_template(p, 0, NULL, out);
+    return end(out, err);
 }

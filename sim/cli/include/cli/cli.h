@@ -87,6 +87,9 @@ struct cli_flags {
         int v, whole, no_barrier, form, width, steps, layouts;
     } schedule;
     struct {
+        char *card; /* NULL = not given */
+    } platform;
+    struct {
         /* NULL = not given */
         char *platform, *stack, *nccl, *microbench, *log, *job, *leave_out, *stack_output;
         struct cli_texts rows, props;

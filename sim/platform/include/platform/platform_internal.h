@@ -187,6 +187,10 @@ double ss_template_speed(const struct ss_platform *p);
 int ss_template_link_count(const struct ss_platform *p);
 void ss_template_link(const struct ss_platform *p, int index, struct ss_link *out);
 int ss_template_link_kind(const struct ss_platform *p, int index);
+/* Writes p with its own nodes; nodes: what ss.nodes says, 0: nothing. card: what ss.card.base names, NULL: all props of the
+ * card. topology.c */
+int ss_template_write(const struct ss_platform *p, int nodes, const char *card, FILE *out,
+                      struct ss_error *err);
 void ss_template_route(const struct ss_platform *p, int src, int dst, struct ss_route *out);
 
 /* ---- variant.c: a platform told as a difference from another ---- */

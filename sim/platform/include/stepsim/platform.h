@@ -128,6 +128,22 @@ int ss_platform_write(const struct ss_platform *p, FILE *out, struct ss_error *e
 int ss_platform_import_hwloc(const char *lstopo_xml, struct ss_files *files, struct ss_platform **out,
                              char *note, unsigned long note_size, struct ss_error *err);
 
+struct ss_import_options {
+    const char *card;       /* name or path of the card, NULL: the files name it */
+    int nodes;              /* nodes that the platform has, 0: as many as there are files */
+    struct ss_files *files; /* gets the files that are read; may be NULL */
+};
+
+/*
+ * Writes a platform to `out` from files that nodes wrote of themselves, each of them the XML of hwloc, the text of
+ * "nvidia-smi topo -m" (with the lines of "nvidia-smi -L" before it or without) or NCCL's topology XML. Equal nodes whose NVLinks are
+ * a full mesh or go by a switch make a template; any others are written one by one, up to 1024 GPUs, their NICs on one switch. `options` may be
+ * NULL; `note` is that of ss_platform_import_hwloc. Errors: SS_ERR_IO, SS_ERR_INPUT, SS_ERR_UNSUPPORTED (cards or numbers of GPUs
+ * that differ, a card that is not known), SS_ERR_USAGE (options->nodes of unlike files).
+ */
+int ss_platform_import(const char *const *paths, int npaths, const struct ss_import_options *options,
+                       FILE *out, char *note, unsigned long note_size, struct ss_error *err);
+
 #ifdef __cplusplus
 }
 #endif
