@@ -28,14 +28,18 @@ static void end_wait(struct ss_native *k, int cls, int label, double busy_from)
 
 /* ---- channels ---- */
 
-static void hold_ends(struct ss_native *k, const struct ss_channel *ch, int on)
+static void hold_both(struct ss_native *k, const struct ss_channel *ch, int on)
 {
-    if (!(ch->sm_share > 0))
-        return;
     void (*change)(struct ss_native *, int, double) = on ? ss_sm_hold : ss_sm_release;
     change(k, ch->from, ch->sm_share);
     if (ch->to != ch->from)
         change(k, ch->to, ch->sm_share);
+}
+
+static inline void hold_ends(struct ss_native *k, const struct ss_channel *ch, int on)
+{
+    if (ch->sm_share > 0)
+        hold_both(k, ch, on);
 }
 
 static void end_message(struct ss_native *k, int channel)
@@ -387,7 +391,7 @@ static void run(struct ss_native *k)
     for (;;) {
         while (ss_timers_any(&k->timers) && k->timers.heap[0].time <= k->now) {
             int id = ss_timers_pop(&k->timers);
-            if (!k->timers.hole)
+            if (k->many && !k->timers.hole)
                 fetch_ahead(k, k->timers.moments[k->timers.heap[0].moment].head);
             timer_due(k, id);
             if (k->nrunnable)
@@ -428,6 +432,7 @@ static int init(struct ss_native *k)
     k->inst0 = p->nclasses;
     k->flow0 = k->inst0 + k->st.nstreams + 1;
     k->left = p->nclasses;
+    k->many = p->nclasses > 64; /* their data, some KiB of each, fills the nearest caches */
     k->anchor = -1;
     if (!k->classes || !k->runnable || !k->scratch || ss_timers_init(&k->timers, k->flow0 + p->nchannels) ||
         ss_slots_init(k) || ss_sm_init(k) || ss_fluid_init(&k->fluid, p, k->board->link_busy))

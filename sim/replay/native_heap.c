@@ -2,12 +2,15 @@
 /*
  * Timers by moment: those that are due at one time are one list, and a heap of four children a node keeps the moments
  * apart. Ranks in lockstep share their moments, so that the heap is small however many there are. A table finds the
- * moment of a time that is set again.
+ * moment of a time that is set again. Moments that are few, as those of folded jobs, are a list in the order of their
+ * times instead, in which the place of a new one is found sooner than a heap is put in order.
  */
 #include <string.h>
 
 #include "replay/native.h"
 
+#define FEW 32 /* moments that are a list at most */
+#define ROOM (4 * FEW)
 #define NEAR 4 /* places from the end of a moment at which a timer is put at once */
 
 static int grow_one(void **array, int n, size_t size)
@@ -20,8 +23,10 @@ static int grow_one(void **array, int n, size_t size)
 
 int ss_timers_grow(struct ss_timers *t, int ids)
 {
-    if (grow_one((void **)&t->heap, ids, sizeof *t->heap) ||
-        grow_one((void **)&t->moments, ids, sizeof *t->moments) ||
+    ptrdiff_t passed = t->heap - t->room;
+    int failed = grow_one((void **)&t->room, ids < ROOM ? ROOM : ids, sizeof *t->room);
+    t->heap = t->room + passed;
+    if (failed || grow_one((void **)&t->moments, ids, sizeof *t->moments) ||
         grow_one((void **)&t->timers, ids, sizeof *t->timers))
         return -1;
     for (int i = t->ids; i < ids; i++)
@@ -32,7 +37,7 @@ int ss_timers_grow(struct ss_timers *t, int ids)
 
 void ss_timers_free(struct ss_timers *t)
 {
-    free(t->heap);
+    free(t->room);
     free(t->moments);
     free(t->timers);
     free(t->table);
@@ -75,7 +80,7 @@ static int fill_table(struct ss_timers *t, int bits)
 
 int ss_timers_init(struct ss_timers *t, int ids)
 {
-    *t = (struct ss_timers){.shift = 64, .free_moment = -1};
+    *t = (struct ss_timers){.shift = 64, .free_moment = -1, .few = 1};
     return ss_timers_grow(t, ids) || fill_table(t, 6) ? -1 : 0;
 }
 
@@ -119,15 +124,20 @@ static void sift_down(struct ss_timers *t, int i, struct ss_timer_entry e)
 
 /* ---- moments ---- */
 
+static inline int take_moment(struct ss_timers *t)
+{
+    int m = t->free_moment;
+    if (m < 0)
+        return t->fresh++;
+    t->free_moment = t->moments[m].chain;
+    return m;
+}
+
 __attribute__((noinline)) static int new_moment(struct ss_timers *t, double time, int slot)
 {
     if (t->n >> (64 - t->shift) && !fill_table(t, 65 - t->shift)) /* else its chains are longer */
         slot = slot_of(t, time);
-    int m = t->free_moment;
-    if (m < 0)
-        m = t->fresh++;
-    else
-        t->free_moment = t->moments[m].chain;
+    int m = take_moment(t);
     t->moments[m] =
         (struct ss_moment){.time = time, .head = -1, .tail = -1, .slot = slot, .chain = t->table[slot]};
     t->table[slot] = m;
@@ -147,6 +157,14 @@ void ss_timers_close(struct ss_timers *t)
         sift_down(t, 0, t->heap[t->n]);
 }
 
+static void take_from_list(struct ss_timers *t, int moment)
+{
+    int i = 0;
+    while (t->heap[i].moment != moment)
+        i++;
+    memmove(t->heap + i, t->heap + i + 1, (size_t)(--t->n - i) * sizeof *t->heap);
+}
+
 /* Of a timer that is set before it was due. */
 __attribute__((noinline)) static void take(struct ss_timers *t, int id)
 {
@@ -164,6 +182,10 @@ __attribute__((noinline)) static void take(struct ss_timers *t, int id)
         return;
     int at = m->at;
     ss_timers_free_moment(t, x->moment);
+    if (t->few) {
+        take_from_list(t, x->moment);
+        return;
+    }
     if (at == --t->n)
         return;
     struct ss_timer_entry last = t->heap[t->n];
@@ -173,16 +195,54 @@ __attribute__((noinline)) static void take(struct ss_timers *t, int id)
         sift_down(t, at, last);
 }
 
+static inline int find_in_heap(struct ss_timers *t, double time)
+{
+    int slot = slot_of(t, time), m = t->table[slot];
+    while (m >= 0 && t->moments[m].time != time)
+        m = t->moments[m].chain;
+    return m < 0 ? new_moment(t, time, slot) : m;
+}
+
+/* A list in order is a heap. */
+__attribute__((noinline)) static void make_heap(struct ss_timers *t)
+{
+    memmove(t->room, t->heap, (size_t)t->n * sizeof *t->heap);
+    t->heap = t->room;
+    t->few = 0;
+    for (int i = 0; i < t->n; i++)
+        t->moments[t->heap[i].moment].at = i;
+    (void)fill_table(t, 64 - t->shift); /* as large as it is */
+}
+
+static inline int find_in_list(struct ss_timers *t, double time)
+{
+    int i = t->n;
+    while (i > 0 && t->heap[i - 1].time > time)
+        i--;
+    if (i > 0 && t->heap[i - 1].time == time)
+        return t->heap[i - 1].moment;
+    if (t->n == FEW) {
+        make_heap(t);
+        return find_in_heap(t, time);
+    }
+    if (t->heap + t->n == t->room + ROOM) {
+        memmove(t->room, t->heap, (size_t)t->n * sizeof *t->heap);
+        t->heap = t->room;
+    }
+    for (int j = t->n++; j > i; j--)
+        t->heap[j] = t->heap[j - 1];
+    int m = take_moment(t);
+    t->heap[i] = (struct ss_timer_entry){time, m};
+    t->moments[m] = (struct ss_moment){.time = time, .head = -1, .tail = -1};
+    return m;
+}
+
 void ss_timers_set(struct ss_timers *t, int id, double time)
 {
     struct ss_timer *x = &t->timers[id];
     if (x->moment >= 0)
         take(t, id);
-    int slot = slot_of(t, time), m = t->table[slot];
-    while (m >= 0 && t->moments[m].time != time)
-        m = t->moments[m].chain;
-    if (m < 0)
-        m = new_moment(t, time, slot);
+    int m = t->few ? find_in_list(t, time) : find_in_heap(t, time);
     struct ss_moment *moment = &t->moments[m];
     int before = moment->tail, after = -1;
     for (int i = 0; i < NEAR && id < before; i++) {
@@ -242,5 +302,6 @@ void ss_timers_shift(struct ss_timers *t, double by)
         t->heap[i].time += by;
         t->moments[t->heap[i].moment].time = t->heap[i].time;
     }
-    (void)fill_table(t, 64 - t->shift);
+    if (!t->few)
+        (void)fill_table(t, 64 - t->shift);
 }

@@ -80,6 +80,30 @@ static void test_random(void)
     }
 }
 
+/* Up to 32 moments are a list, which wanders through its room; with one more they are a heap for good. */
+static void test_few_moments(void)
+{
+    begin(IDS);
+    for (int i = 0; i < 1000; i++)
+        set(i, 1000 - i % 32 + 32 * (i / 32));
+    CU_ASSERT(!t.timers.few);
+    while (pop(1000) >= 0)
+        ;
+    ss_timers_free(&t.timers);
+    begin(IDS);
+    for (int i = 0; i < 1000; i++) {
+        set(i, i + (i % 2 ? 31.5 : 0));
+        if (i >= 31)
+            pop(1000);
+    }
+    CU_ASSERT(t.timers.few);
+    set(7, 5000);
+    set(7, 4000); /* moved before it is due */
+    while (pop(1000) >= 0)
+        ;
+    ss_timers_free(&t.timers);
+}
+
 /* All at one moment, in orders that insertion at the end alone does not put right. */
 static void test_one_moment(void)
 {
@@ -116,7 +140,10 @@ static void test_growth(void)
 
 int main(void)
 {
-    CU_TestInfo tests[] = {
-        {"random", test_random}, {"one moment", test_one_moment}, {"growth", test_growth}, CU_TEST_INFO_NULL};
+    CU_TestInfo tests[] = {{"random", test_random},
+                           {"few moments", test_few_moments},
+                           {"one moment", test_one_moment},
+                           {"growth", test_growth},
+                           CU_TEST_INFO_NULL};
     return suite_run("native_timers", NULL, NULL, tests);
 }

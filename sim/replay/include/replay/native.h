@@ -29,7 +29,9 @@ struct ss_timer {
 struct ss_timers {
     int n, ids;                  /* moments, timers */
     int hole;                    /* 1: heap[0] is due and done with; the next new moment takes its place */
-    struct ss_timer_entry *heap; /* [n] four children a node */
+    int few;                     /* 1: heap is a list in the order of times, without a hole or a table */
+    struct ss_timer_entry *heap; /* [n] four children a node; in `room` */
+    struct ss_timer_entry *room; /* a list moves up in it as its moments pass */
     struct ss_moment *moments;
     struct ss_timer *timers; /* [ids] */
     int *table, shift;       /* [2^(64 - shift)] chains of moments by time */
@@ -134,6 +136,7 @@ struct ss_native {
     int *sm_dirty, nsm_dirty;
     int *scratch;            /* streams of one collective */
     int left;                /* classes not at their end */
+    int many;                /* 1: classes whose data is asked for before it is read */
     int64_t events, skipped; /* skipped: of events, those jumped over */
     int failed;              /* out of memory */
     const struct ss_replay_options *options;
@@ -160,10 +163,12 @@ void ss_timers_sort(struct ss_timers *t, struct ss_moment *m);
 static inline void ss_timers_free_moment(struct ss_timers *t, int moment)
 {
     struct ss_moment *m = &t->moments[moment];
-    int *link = &t->table[m->slot];
-    while (*link != moment)
-        link = &t->moments[*link].chain;
-    *link = m->chain;
+    if (!t->few) {
+        int *link = &t->table[m->slot];
+        while (*link != moment)
+            link = &t->moments[*link].chain;
+        *link = m->chain;
+    }
     m->chain = t->free_moment;
     t->free_moment = moment;
 }
@@ -181,7 +186,9 @@ static inline int ss_timers_pop(struct ss_timers *t)
         t->timers[next].prev = -1;
     } else {
         ss_timers_free_moment(t, first);
-        t->hole = 1;
+        t->hole = !t->few;
+        t->heap += t->few;
+        t->n -= t->few;
     }
     return id;
 }
