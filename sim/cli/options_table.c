@@ -31,7 +31,7 @@ _Static_assert(CLI_VERB_COUNT <= 64, "a bit a verb");
 #define PICTURES "pictures (docs/guide/pictures.md)"
 #define SHAPES "shape of the pipeline"
 #define SEARCHES "search"
-#define PICTURE_FILES "--report --gantt --memory --trace"
+#define PICTURE_FILES "--report --gantt --memory --trace --kineto-trace"
 
 static const char *engine(int i)
 {
@@ -343,6 +343,9 @@ static const struct cli_option table[] = {
      .offset = AT(pictures.path[CLI_MEMORY]), .section = PICTURES, .doc = "memory over time, stage by stage"},
     {.name = "--trace", .value = "FILE.json[.gz]", .verbs = DRAW, .writes = CLI_BESIDE, .starts = "{", .kind = CLI_NEW_FILE, .several = CLI_ONCE,
      .offset = AT(pictures.path[CLI_TRACE]), .section = PICTURES, .doc = "for Perfetto and chrome://tracing"},
+    {.name = "--kineto-trace", .value = "FILE.json[.gz]", .verbs = DRAW, .writes = CLI_BESIDE, .starts = "{", .kind = CLI_NEW_FILE, .several = CLI_ONCE,
+     .offset = AT(pictures.path[CLI_KINETO]), .section = PICTURES,
+     .doc = "the same with the names of PyTorch's profiler, to lay beside a real one; kernels with --level layer"},
     {.name = "--window", .value = "FROM:TO", .verbs = DRAW, .kind = CLI_CALL, .call = cli_read_window,
      .needs = PICTURE_FILES, .section = PICTURES, .doc = "draws only this part of the iteration, as 0s:2s"},
     {.name = "--color-by", .value = "colouring", .verbs = DRAW, .kind = CLI_CHOICE, .offset = AT(pictures.color),

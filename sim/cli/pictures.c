@@ -28,7 +28,8 @@ int cli_pictures_draw(struct cli_drawn *drawn, const struct cli_flags *flags,
                       const struct ss_run *run, const struct ss_report_options *report, struct ss_error *err)
 {
     struct ss_picture_request request = {.run = run, .options = report};
-    FILE **const streams[] = {&request.gantt, &request.trace, &request.memory, &request.report};
+    FILE **const streams[] = {&request.gantt, &request.trace, &request.memory, &request.report,
+                              &request.kineto};
     int wanted = 0, rc = SS_OK;
 
     memset(drawn, 0, sizeof *drawn);

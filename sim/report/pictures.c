@@ -8,6 +8,7 @@
 #include "report/common.h"
 #include "report/html.h"
 #include "report/trace.h"
+#include "report/trace_kineto.h"
 
 #define BINS 1500
 #define CELLS 4e6 /* of all classes and links together */
@@ -22,6 +23,7 @@ struct album {
     struct ss_record_book book;
     struct ss_bins bins;
     struct ss_trace *trace;
+    struct ss_kineto_trace *kineto;
     double told; /* share that the caller was last told */
 };
 
@@ -59,7 +61,7 @@ static void on_memory(void *ctx, int cls, int slot, int event, double time, int 
 static int replay(struct album *a, int engine, struct ss_error *err)
 {
     const struct ss_picture_request *r = a->request;
-    struct ss_observer observers[3];
+    struct ss_observer observers[4];
     int n = 0, rc;
 
     observers[n++] = (struct ss_observer){a, r->progress ? on_span : NULL, on_transfer, on_memory};
@@ -67,6 +69,9 @@ static int replay(struct album *a, int engine, struct ss_error *err)
         observers[n++] = ss_book_observer(&a->book);
     if (r->trace && ss_trace_begin(a->program, r->run ? r->run->plan : NULL, a->start, a->end, r->trace,
                                    &a->trace, &observers[n++]))
+        return ss_fail(err, SS_ERR_NOMEM, NULL, 0, "out of memory for the trace");
+    if (r->kineto && ss_kineto_trace_begin(a->program, r->run ? r->run->plan : NULL, a->start, a->end,
+                                           r->kineto, &a->kineto, &observers[n++]))
         return ss_fail(err, SS_ERR_NOMEM, NULL, 0, "out of memory for the trace");
     rc = ss_replay(a->program, engine, observers, n, NULL, err);
     if (rc)
@@ -98,11 +103,13 @@ static void fill_extra(const struct album *a, struct ss_memory_extra *extra)
 static int draw(struct album *a, int engine, const struct ss_memory_extra *extra, struct ss_error *err)
 {
     const struct ss_picture_request *r = a->request;
-    FILE *const written[] = {r->gantt, r->memory, r->report, r->trace};
+    FILE *const written[] = {r->gantt, r->memory, r->report, r->trace, r->kineto};
     int rc = SS_OK;
 
     if (r->trace)
         ss_trace_end(a->trace, &a->bins, a->makespan);
+    if (r->kineto)
+        ss_kineto_trace_end(a->kineto, a->makespan);
     if (r->gantt)
         ss_svg_gantt(&a->book, a->timeline, r->color, r->gantt);
     if (r->memory)
@@ -163,6 +170,7 @@ static int draw_all(const struct ss_program *program, const struct ss_timeline *
     }
     free(extra.overhead);
     ss_trace_free(a.trace);
+    ss_kineto_trace_free(a.kineto);
     ss_book_free(&a.book);
     ss_bins_free(&a.bins);
     return rc;

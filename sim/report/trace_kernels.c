@@ -26,7 +26,9 @@ struct place {
 };
 
 struct ss_kernel_rows {
-    struct ss_trace_writer *w;
+    struct ss_trace_writer *w; /* NULL: `put` is another's */
+    ss_kernel_put put;
+    void *ctx;
     const struct ss_program *program;
     const struct ss_plan *plan;
     double from, to;
@@ -84,9 +86,9 @@ static int is_kernel(const struct ss_step *s)
     return s->label == SS_LABEL_COMPUTE || s->label == SS_LABEL_RECOMPUTE;
 }
 
-static void put_kernel(struct ss_kernel_rows *r, int cls, int slot, const struct ss_step *s, double start,
-                       double end)
+static void put_kernel(void *ctx, int cls, int slot, const struct ss_step *s, double start, double end)
 {
+    struct ss_kernel_rows *r = ctx;
     FILE *out = r->w->out;
 
     if (end < r->from || start > r->to)
@@ -121,8 +123,8 @@ void ss_kernel_rows_span(struct ss_kernel_rows *r, int cls, int slot, int event,
             return;
         double seconds = s->seconds * (is_kernel(s) ? pace : 1);
         if (is_kernel(s))
-            put_kernel(r, cls, slot, s, start + (end - start) * done / whole,
-                       start + (end - start) * (done + seconds) / whole);
+            r->put(r->ctx, cls, slot, s, start + (end - start) * done / whole,
+                   start + (end - start) * (done + seconds) / whole);
         done += seconds;
     }
 }
@@ -154,8 +156,8 @@ static void put_titles(struct ss_kernel_rows *r, int cls)
     }
 }
 
-int ss_kernel_rows_begin(struct ss_trace_writer *w, const struct ss_program *program,
-                         const struct ss_plan *plan, double from, double to, struct ss_kernel_rows **rows)
+int ss_kernel_rows_tell(const struct ss_program *program, const struct ss_plan *plan, ss_kernel_put put,
+                        void *ctx, struct ss_kernel_rows **rows)
 {
     *rows = NULL;
     if (!plan || plan->level < SS_LEVEL_LAYER || plan->nclasses != program->nclasses)
@@ -167,16 +169,30 @@ int ss_kernel_rows_begin(struct ss_trace_writer *w, const struct ss_program *pro
         free(r);
         return SS_ERR_NOMEM;
     }
-    r->w = w;
+    r->put = put;
+    r->ctx = ctx;
     r->program = program;
     r->plan = plan;
+    for (int c = 0; c < program->nclasses; c++)
+        r->place[c].slot = -1;
+    *rows = r;
+    return SS_OK;
+}
+
+int ss_kernel_rows_begin(struct ss_trace_writer *w, const struct ss_program *program,
+                         const struct ss_plan *plan, double from, double to, struct ss_kernel_rows **rows)
+{
+    int rc = ss_kernel_rows_tell(program, plan, put_kernel, NULL, rows);
+    struct ss_kernel_rows *r = *rows;
+
+    if (rc || !r)
+        return rc;
+    r->ctx = r;
+    r->w = w;
     r->from = from;
     r->to = to;
-    for (int c = 0; c < program->nclasses; c++) {
-        r->place[c].slot = -1;
+    for (int c = 0; c < program->nclasses; c++)
         put_titles(r, c);
-    }
-    *rows = r;
     return SS_OK;
 }
 

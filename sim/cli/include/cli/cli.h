@@ -21,7 +21,7 @@ struct cli_sim {
 };
 
 /* "" = not wanted */
-enum cli_picture { CLI_GANTT, CLI_TRACE, CLI_MEMORY, CLI_REPORT, CLI_NPICTURES };
+enum cli_picture { CLI_GANTT, CLI_TRACE, CLI_MEMORY, CLI_REPORT, CLI_KINETO, CLI_NPICTURES };
 struct cli_pictures {
     char path[CLI_NPICTURES][CLI_PATH_SIZE];
     double window[2]; /* s; 0, 0 = all */

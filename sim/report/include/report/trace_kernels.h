@@ -16,6 +16,11 @@ struct ss_kernel_rows;
  * without loops; both and `w` have to live as long as the rows. Returns 0 or SS_ERR_NOMEM. */
 int ss_kernel_rows_begin(struct ss_trace_writer *w, const struct ss_program *program,
                          const struct ss_plan *plan, double from, double to, struct ss_kernel_rows **rows);
+/* The same for who writes kernels in a form of its own: `put` is called with each, from `start` to `end` s. */
+typedef void (*ss_kernel_put)(void *ctx, int cls, int slot, const struct ss_step *step, double start,
+                              double end);
+int ss_kernel_rows_tell(const struct ss_program *program, const struct ss_plan *plan, ss_kernel_put put,
+                        void *ctx, struct ss_kernel_rows **rows);
 /* A computation of a class took from `start` to `end`; those of a class come in their order. rows may be NULL. */
 void ss_kernel_rows_span(struct ss_kernel_rows *rows, int cls, int slot, int event, double start, double end);
 void ss_kernel_rows_free(struct ss_kernel_rows *rows);

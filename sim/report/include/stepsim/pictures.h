@@ -23,6 +23,7 @@ struct ss_picture_request {
     FILE *memory; /* SVG: memory over time, a panel a class */
     FILE *report; /* HTML: one page that needs nothing else */
     FILE *trace;  /* JSON in the Trace Event Format, written while the replay goes on, in bounded memory */
+    FILE *kineto; /* the same with the names, categories and streams of a trace of PyTorch's profiler */
     double window_start, window_end; /* s: what is drawn; end <= start: the whole iteration */
     int color;                       /* enum ss_picture_color: boxes of the Gantt chart */
     /* NULL: a program without a model, so without capacity and answer */
