@@ -16,7 +16,8 @@ struct sides {
     int n;
     struct ss_side side[SS_SIDES_MOST];
     struct ss_apart apart[SS_SIDES_MOST];
-    /* --kineto: a trace beside the only side */
+    /* --kineto, --nsys: a trace beside the only side */
+    const char *traced; /* its file, NULL: none */
     struct ss_kineto trace;
     struct ss_measured measured;
 };
@@ -41,9 +42,10 @@ static int read_words(struct sides *c, int argc, char **argv, struct ss_error *e
     int rc = cli_request_read(&scratch, NULL, &c->flags, c->argc, c->argv, err);
     ss_request_free(&scratch);
     c->n = (c->nfiles ? c->nfiles : 1) + c->flags.with.n;
-    if (!rc && c->flags.kineto[0])
+    c->traced = c->flags.kineto[0] ? c->flags.kineto : c->flags.nsys[0] ? c->flags.nsys : NULL;
+    if (!rc && c->traced)
         return c->n == 1 ? SS_OK
-                         : cli_usage(err, "give the one job of that run", "--kineto beside %d jobs", c->n);
+                         : cli_usage(err, "give the one job of that run", "a trace beside %d jobs", c->n);
     if (!rc && (c->n < 2 || c->n > SS_SIDES_MOST))
         rc = too_few_or_many(c->n, err);
     return rc;
@@ -66,8 +68,8 @@ static int predict(struct sides *c, int i, const char *name, int argc, char **ar
         flags.sim.options.engine = flags.engine;
         if (!rc)
             rc = ss_run_scenario(in.scenario, &flags.sim.options, &run, &why);
-        if (!rc && c->flags.kineto[0])
-            ss_measured_fill(&run, &c->trace, name, c->flags.kineto, &c->measured);
+        if (!rc && c->traced)
+            ss_measured_fill(&run, &c->trace, name, c->traced, &c->measured);
         else if (!rc)
             ss_side_fill(&run, name, &c->side[i]);
         if (!rc)
@@ -124,8 +126,8 @@ static int write_file(const struct sides *c, const char *path, enum ss_contrast_
     if (rc)
         return rc;
     return cli_output_end(output,
-                          c->flags.kineto[0] ? ss_measured_write(&c->measured, form, stream, err)
-                                             : ss_contrast_write(c->side, c->apart, c->n, form, stream, err),
+                          c->traced ? ss_measured_write(&c->measured, form, stream, err)
+                                    : ss_contrast_write(c->side, c->apart, c->n, form, stream, err),
                           err);
 }
 
@@ -151,10 +153,10 @@ int cmd_compare(int argc, char **argv, struct ss_error *err)
     int rc = read_words(c, argc, argv, err);
     if (!rc)
         rc = ss_bands_load(NULL, cli_files(), &c->bands, err);
-    if (!rc && c->flags.kineto[0])
-        rc = ss_files_add(cli_files(), c->flags.kineto, err);
-    if (!rc && c->flags.kineto[0])
-        rc = ss_kineto_load(c->flags.kineto, &c->trace, err);
+    if (!rc && c->traced)
+        rc = ss_files_add(cli_files(), c->traced, err);
+    if (!rc && c->traced)
+        rc = (c->flags.nsys[0] ? ss_nsys_load : ss_kineto_load)(c->traced, &c->trace, err);
     for (int i = 0; !rc && i < c->n; i++)
         rc = predict_side(c, i, err);
     for (int i = 1; !rc && i < c->n; i++) {

@@ -2,14 +2,11 @@
 /* Reads the events of a Kineto trace: those of the GPU, and the profiler's steps. */
 #include "study/kineto.h"
 
-#include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/base.h"
-#include "base/gzip.h"
-#include "base/map.h"
 #include "study/json_stream.h"
 
 #define LONGEST_US 1e15 /* thirty years: a time beyond it is none */
@@ -25,7 +22,6 @@ struct reader {
     struct ss_json_stream json;
     struct ss_gpu_trace *t;
     struct ss_kineto *out;
-    struct ss_map names;
     int64_t base; /* us: of the first event with a time */
     int based, has_events;
     struct event event;
@@ -92,34 +88,16 @@ static int take_time(struct reader *r, double *out)
 
 /* ---- what an event is ---- */
 
-static int name_of(struct reader *r, const char *name)
-{
-    struct ss_gpu_trace *t = r->t;
-    uint64_t key = ss_hash(SS_HASH_INIT, name, strlen(name));
-    int index = ss_map_put(&r->names, key, (int)t->nnames);
-
-    if (index < 0 || index < (int)t->nnames)
-        return index;
-    if (ss_grow(&t->names, &t->name_cap, t->nnames + 1, sizeof *t->names))
-        return -1;
-    ss_copy(t->names[t->nnames++], sizeof *t->names, name);
-    return index;
-}
-
 static int add_span(struct reader *r, int work, int label)
 {
     const struct event *e = &r->event;
-    int name = name_of(r, e->name);
+    const struct ss_gpu_span span = {.start = 1e-6 * e->start,
+                                     .end = 1e-6 * (e->start + e->dur),
+                                     .device = (short)(e->device >= 0 ? e->device : e->pid),
+                                     .work = (signed char)work,
+                                     .label = (signed char)label};
 
-    if (name < 0 || ss_grow(&r->t->span, &r->t->cap, r->t->n + 1, sizeof *r->t->span))
-        return no_memory(r);
-    r->t->span[r->t->n++] = (struct ss_gpu_span){.start = 1e-6 * e->start,
-                                                 .end = 1e-6 * (e->start + e->dur),
-                                                 .name = name,
-                                                 .device = (short)(e->device >= 0 ? e->device : e->pid),
-                                                 .work = (signed char)work,
-                                                 .label = (signed char)label};
-    return SS_OK;
+    return ss_gpu_trace_add(r->t, e->name, span) ? no_memory(r) : SS_OK;
 }
 
 static int add_step(struct reader *r)
@@ -136,18 +114,9 @@ static int add_step(struct reader *r)
 static int add_kernel(struct reader *r)
 {
     const struct event *e = &r->event;
-    int work = ss_kineto_kind(e->name, e->collective), label = -1;
+    int work = ss_kineto_kind(e->name, e->collective);
 
-    if (ss_gpu_work_is_comm(work))
-        label = ss_kineto_group(e->group);
-    /* Those of DeepEP are of experts, those of Transformer Engine's user buffers of tensor ranks. */
-    if (label < 0 && work == SS_GPU_ALL_TO_ALL && !strstr(e->name, "ccl"))
-        label = SS_LABEL_EP;
-    if (label < 0 && strstr(e->name, "userbuffers"))
-        label = SS_LABEL_TP;
-    if (label < 0)
-        label = work == SS_GPU_SEND_RECV ? SS_GPU_MESSAGE : SS_GPU_UNNAMED;
-    return add_span(r, work, label);
+    return add_span(r, work, ss_kineto_label(work, e->name, e->group));
 }
 
 static int is_one_of(const char *text, const char *a, const char *b)
@@ -309,56 +278,28 @@ static int read_document(struct reader *r)
     return r->has_events ? SS_OK : ss_json_stream_fail(&r->json, "no trace: it has no \"traceEvents\"");
 }
 
-static int read_stream(FILE *in, const char *name, struct ss_kineto *out, struct ss_error *err)
+static int read_trace(FILE *in, const char *name, struct ss_gpu_trace *t, struct ss_kineto *out,
+                      struct ss_error *err)
 {
-    struct ss_gpu_trace t = {0};
     struct reader *r = ss_calloc(1, sizeof *r);
 
-    memset(out, 0, sizeof *out);
-    out->rank = out->world = -1;
     if (!r)
         return ss_fail(err, SS_ERR_NOMEM, name, 0, "no memory to read a trace");
-    r->t = &t;
+    r->t = t;
     r->out = out;
     ss_json_stream_begin(&r->json, in, name, err);
     int rc = read_document(r);
-    if (ferror(in))
-        rc = errno == EBADMSG ? ss_fail(err, SS_ERR_INPUT, name, 0, "its gzip text is cut or damaged")
-                              : ss_fail(err, SS_ERR_IO, name, 0, "cannot read: %s", strerror(errno));
-    if (!rc)
-        rc = ss_kineto_sum(&t, name, out, err);
-    ss_map_free(&r->names);
     free(r);
-    free(t.span);
-    free(t.step);
-    free(t.names);
     return rc;
 }
 
 int ss_kineto_load(const char *path, struct ss_kineto *out, struct ss_error *err)
 {
-    FILE *under = fopen(path, "rb"), *in = under ? ss_gunzip_open(under) : NULL;
-    int rc;
-
-    if (!under)
-        return ss_fail(err, SS_ERR_IO, path, 0, "cannot open: %s", strerror(errno));
-    rc = in ? read_stream(in, path, out, err) : ss_fail(err, SS_ERR_NOMEM, path, 0, "no memory to unpack it");
-    if (in)
-        fclose(in);
-    fclose(under);
-    return rc;
+    return ss_trace_load(path, read_trace, out, err);
 }
 
 int ss_kineto_parse(const char *text, unsigned long len, const char *name, struct ss_kineto *out,
                     struct ss_error *err)
 {
-    /* A stream of no bytes is refused by fmemopen. */
-    FILE *in = fmemopen((void *)(uintptr_t)(len ? text : " "), len ? len : 1, "rb");
-    int rc;
-
-    if (!in)
-        return ss_fail(err, SS_ERR_NOMEM, name, 0, "no memory to read it");
-    rc = read_stream(in, name, out, err);
-    fclose(in);
-    return rc;
+    return ss_trace_parse(text, len, name, read_trace, out, err);
 }

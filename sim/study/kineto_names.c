@@ -147,7 +147,10 @@ int ss_kineto_work_of(const char *kernel)
 
 int ss_kineto_copy(const char *name)
 {
-    return strstr(name, "HtoD") || strstr(name, "DtoH") ? SS_GPU_COPY : SS_GPU_VECTOR;
+    static const struct word ways[] = {
+        {"HtoD", 1}, {"DtoH", 1}, {"Host-to-Device", 1}, {"Device-to-Host", 1}};
+
+    return find(name, ways, SS_ARRAY_LEN(ways)) > 0 ? SS_GPU_COPY : SS_GPU_VECTOR;
 }
 
 /* Words between anything that is no letter, as " tensor model parallel group ". */
@@ -184,4 +187,18 @@ int ss_kineto_group(const char *description)
 
     split_words(description, words, sizeof words);
     return find(words, groups, SS_ARRAY_LEN(groups));
+}
+
+int ss_kineto_label(int work, const char *name, const char *group)
+{
+    int label = ss_gpu_work_is_comm(work) ? ss_kineto_group(group) : SS_GPU_UNNAMED;
+
+    if (label >= 0)
+        return label;
+    /* Exchanges that are not NCCL's are DeepEP's; user buffers are of tensor ranks. */
+    if (work == SS_GPU_ALL_TO_ALL && !strstr(name, "ccl"))
+        return SS_LABEL_EP;
+    if (strstr(name, "userbuffers"))
+        return SS_LABEL_TP;
+    return work == SS_GPU_SEND_RECV ? SS_GPU_MESSAGE : SS_GPU_UNNAMED;
 }

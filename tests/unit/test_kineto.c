@@ -124,6 +124,49 @@ static void test_together(void)
     CU_ASSERT_DOUBLE_EQUAL(sum_of(&k), 10e-6, 1e-15);
 }
 
+/* The same iteration by Nsight Systems: of four begun by the GEMM three are whole. Nothing tells what transfers are for. */
+static void test_nsys(void)
+{
+    struct ss_kineto k;
+    struct ss_error err = {0};
+
+    CU_ASSERT_EQUAL_FATAL(ss_nsys_load(SS_SOURCE_DIR "/docs/guide/examples/rank3-nsys.csv", &k, &err), SS_OK);
+    CU_ASSERT(k.by == SS_KINETO_PERIOD && k.found == 3 && k.used == 2 && k.kernels == 28);
+    CU_ASSERT(!strcmp(k.device, "NVIDIA H800") && k.rank == -1);
+    CLOSE(k.iteration_s, 0.1);
+    CLOSE(k.work[SS_GPU_GEMM].exposed, 0.030);
+    CLOSE(k.work[SS_GPU_ATTENTION].exposed, 0.010);
+    CLOSE(k.work[SS_GPU_VECTOR].exposed, 0.006);
+    CLOSE(k.work[SS_GPU_OPTIMIZER].exposed, 0.015);
+    CLOSE(k.work[SS_GPU_COPY].exposed, 0.010);
+    CLOSE(k.unnamed.exposed, 0.010);
+    CLOSE(k.unnamed.hidden, 0.020);
+    CLOSE(k.messages.exposed, 0.010);
+    CLOSE(k.messages.hidden, 0.005);
+    CLOSE(k.idle, 0.009);
+    CLOSE(sum_of(&k), k.iteration_s);
+}
+
+static void nsys_error(const char *text, int line, const char *words)
+{
+    struct ss_kineto k;
+    struct ss_error err = {0};
+
+    CU_ASSERT_EQUAL(ss_nsys_parse(text, strlen(text), "t.csv", &k, &err), SS_ERR_INPUT);
+    CU_ASSERT_EQUAL(err.line, line);
+    if (!strstr(err.message, words))
+        CU_FAIL(err.message);
+}
+
+static void test_nsys_errors(void)
+{
+    nsys_error("", 0, "no table");
+    nsys_error("Start (ns),Name\n1,a\n", 0, "no table");
+    nsys_error("Start (ns),Duration (ns),Name\n\n1,2,a\n", 0, "no kernel");
+    nsys_error("x\nStart (ns),Duration (ns),Name\n1,2,a\n1,x,a\n", 4, "is missing");
+    nsys_error("Start (ns),Duration (ns),Name\n1,2,\n", 2, "is missing");
+}
+
 /* Kernels as they are named in public traces and in the libraries' sources. */
 static void test_names(void)
 {
@@ -212,9 +255,15 @@ static void test_strange(void)
 
 int main(void)
 {
-    CU_TestInfo tests[] = {{"example", test_example}, {"fractions", test_fractions},
-                           {"period", test_period},   {"together", test_together},
-                           {"names", test_names},     {"errors", test_errors},
-                           {"strange", test_strange}, CU_TEST_INFO_NULL};
+    CU_TestInfo tests[] = {{"example", test_example},
+                           {"fractions", test_fractions},
+                           {"period", test_period},
+                           {"together", test_together},
+                           {"names", test_names},
+                           {"errors", test_errors},
+                           {"strange", test_strange},
+                           {"nsys", test_nsys},
+                           {"nsys errors", test_nsys_errors},
+                           CU_TEST_INFO_NULL};
     return suite_run("kineto", NULL, NULL, tests);
 }

@@ -57,7 +57,7 @@ struct cli_flags {
     double spread;                /* of all rows, < 0 = not given */
     char output[CLI_PATH_SIZE];   /* "" = stdout */
     char goal[CLI_PATH_SIZE], chakra[CLI_PATH_SIZE], ranks_csv[CLI_PATH_SIZE]; /* "" = not wanted */
-    char kineto[CLI_PATH_SIZE];
+    char kineto[CLI_PATH_SIZE], nsys[CLI_PATH_SIZE];
     char csv[CLI_PATH_SIZE], svg[CLI_PATH_SIZE], against[CLI_PATH_SIZE], timer_rows[CLI_PATH_SIZE];
     struct cli_pictures pictures;
     struct cli_sim sim;

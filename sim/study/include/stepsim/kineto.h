@@ -72,6 +72,12 @@ int ss_kineto_load(const char *path, struct ss_kineto *out, struct ss_error *err
 /* The same of `len` bytes of memory; messages call it `name`. */
 int ss_kineto_parse(const char *text, unsigned long len, const char *name, struct ss_kineto *out,
                     struct ss_error *err);
+/* The same of what `nsys stats --report cuda_gpu_trace --format csv` printed, .csv or .csv.gz: it has no steps and no process
+ * groups, so iterations are found by what repeats. */
+int ss_nsys_load(const char *path, struct ss_kineto *out, struct ss_error *err);
+/* The same of `len` bytes of memory. */
+int ss_nsys_parse(const char *text, unsigned long len, const char *name, struct ss_kineto *out,
+                  struct ss_error *err);
 /* Returns what a kernel of that name is (enum ss_gpu_work): "ncclDevKernel_AllGather_RING_LL(...)" is an all-gather. */
 int ss_kineto_work_of(const char *kernel);
 

@@ -5,7 +5,9 @@
 
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 
+#include "base/map.h"
 #include "stepsim/kineto.h"
 
 /* What a transfer is for: enum ss_label, or that the trace does not say. */
@@ -33,13 +35,28 @@ struct ss_gpu_trace {
     size_t nsteps, step_cap;
     char (*names)[160]; /* of kernels, each once */
     size_t nnames, name_cap;
+    struct ss_map index; /* of names, by their hash */
 };
+/* Adds a span whose name is still to be numbered; SS_ERR_NOMEM. */
+int ss_gpu_trace_add(struct ss_gpu_trace *t, const char *name, struct ss_gpu_span span);
+void ss_gpu_trace_free(struct ss_gpu_trace *t);
+
+/* Reads an open trace; a stream that fails is the caller's. */
+typedef int (*ss_trace_reader)(FILE *in, const char *name, struct ss_gpu_trace *t, struct ss_kineto *out,
+                               struct ss_error *err);
+/* Opens a file, packed or not, reads it and sums it up. */
+int ss_trace_load(const char *path, ss_trace_reader reader, struct ss_kineto *out, struct ss_error *err);
+/* The same of memory. */
+int ss_trace_parse(const char *text, unsigned long len, const char *name, ss_trace_reader reader,
+                   struct ss_kineto *out, struct ss_error *err);
 
 /* What a kernel is by its name and, where the name leaves it open, by the collective that PyTorch tells beside it ("" or
  * "_allgather_base"). */
 int ss_kineto_kind(const char *name, const char *collective);
 /* What a copy is: "Memcpy DtoD (Device -> Device)". */
 int ss_kineto_copy(const char *name);
+/* The label of a kernel of that kind (enum ss_gpu_label); `group`: what ss_kineto_group reads, or "". */
+int ss_kineto_label(int work, const char *name, const char *group);
 /* The label of a process group by its description ("TENSOR_MODEL_PARALLEL_GROUP", "mesh_dp_shard"), -1: not told. */
 int ss_kineto_group(const char *description);
 /* From what the trace has to what an iteration is made of; the spans are sorted. SS_ERR_INPUT, SS_ERR_NOMEM. */
