@@ -65,17 +65,24 @@ static int bad_value(const struct ss_tree_node *node, const char *asked, struct 
                         node->text ? node->text : "a map or a list", node->text ? "\"" : "", asked);
 }
 
+/* A scalar, or the name of an enum that was dumped as a map; NULL: it is no single value. */
+static const struct ss_tree_node *single(const struct ss_tree_node *node)
+{
+    const struct ss_tree_node *name = node->kind == SS_TREE_MAP ? ss_tree_find(node, "_name_") : node;
+
+    return name && name->kind == SS_TREE_SCALAR ? name : NULL;
+}
+
 static int add_value(struct ss_foreign *f, const struct ss_tree_node *node, const char *flag,
                      struct ss_error *err)
 {
-    if (node->kind == SS_TREE_MAP)
-        return bad_value(node, "single value", err);
-    if (node->kind == SS_TREE_SCALAR)
-        return ss_foreign_flag(f, node, flag, node->text, err);
+    if (node->kind != SS_TREE_LIST)
+        return single(node) ? ss_foreign_flag(f, node, flag, single(node)->text, err)
+                            : bad_value(node, "single value", err);
     int rc = node->n ? ss_foreign_flag(f, node, flag, NULL, err) : SS_OK;
     for (const struct ss_tree_node *n = node->first; n && !rc; n = n->next)
-        rc = n->kind == SS_TREE_SCALAR ? ss_foreign_flag(f, n, n->text, NULL, err)
-                                       : bad_value(n, "single value", err);
+        rc =
+            single(n) ? ss_foreign_flag(f, n, single(n)->text, NULL, err) : bad_value(n, "single value", err);
     return rc;
 }
 
@@ -220,7 +227,7 @@ static int add_opposite(struct ss_foreign *f, struct ss_tree_node *node, const c
 {
     static const char *const before[] = {"--no-", "--disable-"};
     char flag[128];
-    int truth = truth_of(node);
+    int truth = ss_tree_is_null(node) ? 1 : truth_of(node);
 
     for (size_t i = 0; i < SS_ARRAY_LEN(before) && truth >= 0; i++) {
         snprintf(flag, sizeof flag, "%s%s", before[i], name);
@@ -236,7 +243,7 @@ static int add_by_name(struct ss_foreign *f, struct ss_tree_node *node, struct s
 {
     char name[96], flag[128];
 
-    if (!node->key || node->kind == SS_TREE_MAP || !ss_copy(name, sizeof name, node->key))
+    if (!node->key || (node->kind == SS_TREE_MAP && !single(node)) || !ss_copy(name, sizeof name, node->key))
         return SS_OK;
     for (char *p = name; *p; p++)
         *p = *p == '_' ? '-' : *p;

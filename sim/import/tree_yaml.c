@@ -122,6 +122,20 @@ static int put(struct reader *r, struct ss_tree_made *made, struct ss_tree_node 
     return rc;
 }
 
+/* The same value under the same name once more, which readers of YAML do not mind; NULL: it is another. */
+static struct ss_tree_node *repeated(struct reader *r, const struct ss_tree_made *made)
+{
+    struct ss_tree_node *map = r->depth ? r->open[r->depth - 1] : NULL,
+                        *twin =
+                            map && map->kind == SS_TREE_MAP ? ss_tree_child(map, r->key, r->key_len) : NULL;
+
+    if (!twin || twin->quoted != made->quoted || !ss_tree_is(twin, made->text))
+        return NULL;
+    free(r->key);
+    r->key = NULL;
+    return twin;
+}
+
 static int put_scalar(struct reader *r, const yaml_event_t *event)
 {
     struct ss_tree_made made = {
@@ -131,11 +145,10 @@ static int put_scalar(struct reader *r, const yaml_event_t *event)
         .line = (int)event->start_mark.line + 1,
         .quoted = event->data.scalar.style != YAML_PLAIN_SCALAR_STYLE,
     };
-    struct ss_tree_node *node;
-
     if (memchr(made.text, 0, made.text_len))
         return fail(r, &event->start_mark, "a zero byte in a text");
-    int rc = put(r, &made, &node);
+    struct ss_tree_node *node = repeated(r, &made);
+    int rc = node ? SS_OK : put(r, &made, &node);
     return rc ? rc : remember(r, event, event->data.scalar.anchor, node);
 }
 

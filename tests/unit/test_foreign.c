@@ -299,6 +299,134 @@ static void test_nemo_by_name(void)
     check("some: thing\n", "t.yaml:1: a configuration of a kind that is not known");
 }
 
+/* ---- Megatron-LM's own YAML ---- */
+
+/* As NVIDIA/Megatron-LM@9ad1a56f82:examples/gpt3/gpt_config.yaml is built. */
+static void test_yaml_cfg(void)
+{
+    check("language_model:\n"
+          "  num_layers: 24\n"
+          "  hidden_size: 1024\n"
+          "  num_attention_heads: 16\n"
+          "  ffn_hidden_size: null\n"
+          "  hidden_dropout: 0.0\n"
+          "  add_bias_linear: False\n"
+          "  gated_linear_unit: False\n"
+          "  activation_func: swiglu\n"
+          "  num_moe_experts: null\n"
+          "  moe_router_topk: 2\n"
+          "  recompute_granularity: null\n"
+          "  recompute_method: uniform\n"
+          "  apply_rope_fusion: True\n"
+          "  fp8: null\n"
+          "  fp8_margin: 0\n"
+          "  init_method: null\n"
+          "model_parallel:\n"
+          "  tensor_model_parallel_size: 2\n"
+          "  pipeline_model_parallel_size: 4\n"
+          "  virtual_pipeline_model_parallel_size: 2\n"
+          "  overlap_p2p_comm: False\n"
+          "  sequence_parallel: True\n"
+          "  fp16: False\n"
+          "  bf16: True\n"
+          "  cpu_offloading: False\n"
+          "  cpu_offloading_num_layers: 3\n"
+          "micro_batch_size: 2\n"
+          "global_batch_size: 128\n"
+          "seq_length: 4096\n"
+          "position_embedding_type: rope\n"
+          "untie_embeddings_and_output_weights: True\n"
+          "use_distributed_optimizer: False\n"
+          "overlap_grad_reduce: True\n"
+          "lr: 1e-4\n",
+          "--swiglu --disable-bias-linear --num-layers 24 --hidden-size 1024 --num-attention-heads 16 "
+          "--hidden-dropout 0.0 --bf16 --no-overlap-p2p-communication --tensor-model-parallel-size 2 "
+          "--pipeline-model-parallel-size 4 --virtual-pipeline-model-parallel-size 2 --sequence-parallel "
+          "--micro-batch-size 2 --global-batch-size 128 --seq-length 4096 --position-embedding-type rope "
+          "--untie-embeddings-and-output-weights --overlap-grad-reduce --lr 1e-4");
+}
+
+/* As NVIDIA/Megatron-LM@d98e8a64dd:tests/functional_tests/test_cases/moe and yanring/Megatron-MoE-ModelZoo have them. */
+static void test_model_args(void)
+{
+    check("ENV_VARS: {CUDA_DEVICE_MAX_CONNECTIONS: 1}\n"
+          "MODEL_ARGS:\n"
+          "  --num-layers: 8\n"
+          "  --bf16: true\n"
+          "  --swiglu: false\n"
+          "  --moe-layer-freq: ([0]*1+[1]*7)\n"
+          "  --recompute-modules: '[core_attn mlp]'\n"
+          "  --cp-comm-type: [p2p]\n",
+          "--num-layers 8 --bf16 --moe-layer-freq ([0]*1+[1]*7) --recompute-modules core_attn mlp "
+          "--cp-comm-type p2p");
+}
+
+static void test_dumped_arguments(void)
+{
+    check("num_layers: 4\nhidden_size: 8\ntensor_model_parallel_size: 1\nmicro_batch_size: 1\nbf16: true\n"
+          "add_bias_linear: false\nswiglu: true\nnum_experts: null\nmoe_router_topk: 2\n"
+          "add_position_embedding: true\nmasked_softmax_fusion: false\n",
+          "--bf16 --disable-bias-linear --num-layers 4 --hidden-size 8 --tensor-model-parallel-size 1 "
+          "--micro-batch-size 1 --swiglu --no-masked-softmax-fusion");
+}
+
+/* ---- Megatron-Bridge ---- */
+
+#define BRIDGE(model, more)                                                                                  \
+    "_target_: megatron.bridge.training.config.ConfigContainer\n"                                            \
+    "train: {micro_batch_size: 1, global_batch_size: 512, rampup_batch_size: null, train_iters: 10}\n"       \
+    "dataset: {_target_: megatron.bridge.training.config.GPTDatasetConfig, seq_length: 8192}\n"              \
+    "peft: null\n"                                                                                           \
+    "model:\n  _target_: megatron.bridge.models.gpt_provider.GPTModelProvider\n  num_layers: 16\n"           \
+    "  hidden_size: 2048\n  seq_length: 131072\n  vocab_size: 128256\n" model more
+#define BRIDGED(words)                                                                                       \
+    "--stack megatron-bridge-26.06 --micro-batch-size 1 --global-batch-size 512 --seq-length 8192 "          \
+    "--vocab-size 128256 " words
+
+/* As scripts/performance/dump_perf_configs.py of NVIDIA-NeMo/Megatron-Bridge@067f987 writes a recipe. */
+static void test_bridge(void)
+{
+    check(
+        BRIDGE(
+            "  activation_func:\n    _call_: false\n    _target_: torch.nn.functional.silu\n"
+            "  gated_linear_unit: true\n  add_bias_linear: false\n  bf16: false\n  fp8_recipe: delayed\n"
+            "  attention_backend:\n    _args_: [2]\n    _call_: true\n    _target_: "
+            "megatron.core.transformer.enums.AttnBackend\n"
+            "  cuda_graph_impl: transformer_engine\n"
+            "  cuda_graph_scope:\n  - {_args_: [3], _call_: true, _name_: attn, _target_: x.CudaGraphScope}\n"
+            "  tp_comm_overlap: false\n  recompute_granularity: null\n  recompute_modules: [core_attn]\n"
+            "  pipeline_model_parallel_layout: [[embedding, decoder], [decoder, mtp, loss]]\n"
+            "  virtual_pipeline_model_parallel_size: 2\n  moe_router_topk: 2\n  no_sync_func: null\n",
+            "mixed_precision: {bf16: true, fp8: e4m3, fp8_recipe: mxfp8, fp8_param_gather: true, "
+            "grad_reduce_in_fp32: false}\n"
+            "ddp: {use_distributed_optimizer: true, overlap_grad_reduce: false, bucket_size: null}\n"
+            "optimizer: {optimizer: adam, lr: 0.1, exp_avg_dtype: {_call_: false, _target_: "
+            "torch.bfloat16}}\n"
+            "comm_overlap: {tp_comm_overlap: true, overlap_grad_reduce: null, overlap_param_gather: "
+            "false}\n"),
+        BRIDGED(
+            "--use-distributed-optimizer --optimizer adam --exp-avg-dtype bf16 --fp8-format e4m3 --bf16 "
+            "--fp8-param-gather --fp8-recipe mxfp8 --grad-reduce-in-bf16 --tp-comm-overlap "
+            "--overlap-grad-reduce --ddp-bucket-size 134217728 --swiglu --disable-bias-linear "
+            "--pipeline-model-parallel-layout Et|tmL --attention-backend fused --num-layers 16 --hidden-size "
+            "2048 --cuda-graph-impl transformer_engine --cuda-graph-scope attn"));
+    check(BRIDGE("  should_pad_vocab: false\n  tp_comm_overlap: true\n",
+                 "mixed_precision: bf16_with_nvfp4_mixed\ncomm_overlap: null\n"
+                 "ddp: {use_distributed_optimizer: false, overlap_grad_reduce: true, grad_reduce_in_fp32: "
+                 "true}\n"),
+          "--stack megatron-bridge-26.06 --micro-batch-size 1 --global-batch-size 512 --seq-length 8192 "
+          "--padded-vocab-size 128256 --bf16 --fp4-format e2m1 --fp4-recipe nvfp4 --fp4-param-gather "
+          "--tp-comm-overlap --overlap-grad-reduce --num-layers 16 --hidden-size 2048");
+    check(BRIDGE("  is_hybrid_model: true\n", ""),
+          "t.yaml:11: model.is_hybrid_model: Mamba layers are not modelled");
+    check(BRIDGE("  bf16: true\n  num_moe_experts: 8\n  moe_layer_freq: [0, 1]\n  window_size: [128, 0]\n"
+                 "  moe_token_dispatcher_type: alltoall\n  moe_deepep_num_sms: 20\n",
+                 ""),
+          BRIDGED("--bf16 --window-size 128,0 --moe-layer-freq [0,1] --num-experts 8 --num-layers 16 "
+                  "--hidden-size 2048 "
+                  "--moe-token-dispatcher-type alltoall"));
+}
+
 /* ---- a command that names a configuration ---- */
 
 /* The words of ../launch's NeMo script behind the name of its program, of which the base is said by `path`. */
@@ -424,6 +552,10 @@ int main(void)
         {"doubling ends", test_doubling_ends},
         {"NeMo", test_nemo},
         {"NeMo by name", test_nemo_by_name},
+        {"YAML of Megatron-LM", test_yaml_cfg},
+        {"arguments of a test case", test_model_args},
+        {"dumped arguments", test_dumped_arguments},
+        {"Megatron-Bridge", test_bridge},
         {"shipped base", test_shipped_base},
         {"script is its row", test_script_is_its_row},
         {"sniff", test_sniff},

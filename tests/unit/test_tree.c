@@ -71,6 +71,10 @@ static void test_yaml_and_json_have_lines(void)
     tree = parse("");
     CU_ASSERT(ss_tree_root(tree)->kind == SS_TREE_MAP && ss_tree_root(tree)->n == 0);
     ss_tree_free(tree);
+    tree = parse("a: 1\nb: 2\na: 1\n"); /* twice the same */
+    has(tree, "a", "1", 1);
+    CU_ASSERT_EQUAL(ss_tree_root(tree)->n, 2);
+    ss_tree_free(tree);
     tree = parse("- a\n- b\n");
     has(tree, "1", "b", 2);
     ss_tree_free(tree);

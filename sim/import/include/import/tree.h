@@ -41,7 +41,7 @@ struct ss_tree;
  * SS_ERR_NOMEM. */
 int ss_tree_new(const char *file, struct ss_tree **out, struct ss_error *err);
 /* Reads text[0 .. len-1] as one document of YAML 1.1, or as JSON, which is nearly part of it. Aliases are copies, "<<" is merged. An
- * empty document is an empty map. Errors: SS_ERR_INPUT at file and line: not well-formed, a name twice in a map, a second document, a
+ * empty document is an empty map. Errors: SS_ERR_INPUT at file and line: not well-formed, a name twice in a map with two values, a second document, a
  * limit; SS_ERR_NOMEM. */
 int ss_tree_parse(const char *text, size_t len, const char *file, struct ss_tree **out, struct ss_error *err);
 void ss_tree_free(struct ss_tree *tree);

@@ -1,0 +1,266 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Megatron-Bridge (NeMo 2): the ConfigContainer that a recipe resolves to, as scripts/performance/dump_perf_configs.py and the log of
+ * a run write it (NVIDIA-NeMo/Megatron-Bridge@067f987: src/megatron/bridge/training/{config,mixed_precision,comm_overlap}.py).
+ */
+#include <string.h>
+
+#include "base/base.h"
+#include "import/core_names.h"
+#include "import/foreign_rows.h"
+
+#define STACK "megatron-bridge-26.06"
+
+static bool knows(const struct ss_tree_node *root)
+{
+    const struct ss_tree_node *target = ss_tree_find(root, "_target_"),
+                              *model = ss_tree_find(root, "model._target_");
+
+    return ss_tree_find(root, "train.micro_batch_size") && ss_tree_find(root, "model") &&
+           ((target && target->text && strstr(target->text, "ConfigContainer")) ||
+            (model && model->text && strstr(model->text, "megatron.bridge")));
+}
+
+/* ---- precision: that of mixed_precision beats the model's, the optimizer's and DDP's ---- */
+
+#define FP8(recipe, more) "--bf16 --fp8-format " recipe " " more
+static const struct ss_foreign_row named_precision[] = {
+    CHOICE(
+        "mixed_precision",
+        "bf16_mixed=--bf16;fp16_mixed=--fp16;"
+        "bf16_with_fp8_delayed_scaling_mixed=" FP8(
+            "hybrid",
+            "--fp8-recipe delayed --fp8-param-gather") ";"
+                                                       "bf16_with_fp8_current_scaling_mixed=" FP8(
+                                                           "hybrid",
+                                                           "--fp8-recipe tensorwise --fp8-param-gather "
+                                                           "--first-last-layers-bf16") ";"
+                                                                                       "bf16_with_fp8_"
+                                                                                       "subchannel_scaling_"
+                                                                                       "mixed=" FP8(
+                                                                                           "hybrid",
+                                                                                           "--fp8-recipe "
+                                                                                           "blockwise") ";"
+                                                                                                        "bf16"
+                                                                                                        "_wit"
+                                                                                                        "h_"
+                                                                                                        "mxfp"
+                                                                                                        "8_"
+                                                                                                        "mixe"
+                                                                                                        "d"
+                                                                                                        "=" FP8(
+                                                                                                            "e4m3",
+                                                                                                            "--fp8-recipe mxfp8 --fp8-param-gather") ";"
+                                                                                                                                                     "bf16_with_nvfp4_mixed=--bf16 --fp4-format e2m1 --fp4-recipe nvfp4 --fp4-param-gather;"
+                                                                                                                                                     "*=!a recipe of precision that is not known here"),
+};
+
+/* bf16 is what the gradients are reduced in where it is not fp32. */
+static int add_reduction(struct ss_foreign *f, const struct ss_tree_node *from, struct ss_error *err)
+{
+    struct ss_tree_node *node = ss_tree_get(from, "grad_reduce_in_fp32");
+
+    if (ss_tree_truth(node) < 0)
+        return SS_OK;
+    return ss_foreign_flag(
+        f, node, ss_tree_truth(node) ? "--accumulate-allreduce-grads-in-fp32" : "--grad-reduce-in-bf16", NULL,
+        err);
+}
+
+static int add_precision(struct ss_foreign *f, const struct ss_tree_node *root, struct ss_error *err)
+{
+    struct ss_tree_node *mixed = ss_tree_get(root, "mixed_precision"), *model = ss_tree_find(root, "model");
+    int rc;
+
+    if (ss_tree_is_null(mixed)) {
+        rc = ss_core_precision(f, model, err);
+        return rc ? rc : add_reduction(f, ss_tree_find(root, "ddp"), err);
+    }
+    if (mixed->kind == SS_TREE_SCALAR)
+        rc = ss_foreign_map(f, root, named_precision, 1, err);
+    else {
+        rc = ss_core_precision(f, mixed, err);
+        rc = rc ? rc : add_reduction(f, mixed, err);
+    }
+    ss_tree_take(mixed);
+    ss_core_skip(model, "bf16 fp16 fp8 fp8_* fp4 fp4_* first_last_layers_bf16 num_layers_at_start_in_bf16 "
+                        "num_layers_at_end_in_bf16 params_dtype pipeline_dtype autocast_* enable_autocast");
+    ss_core_skip(ss_tree_find(root, "ddp"), "grad_reduce_in_fp32 fp8_param_gather");
+    return rc;
+}
+
+/* ---- overlap: what comm_overlap says, or sets by itself, beats the rest ---- */
+
+/* A switch of comm_overlap, or of `other` where that is null; `missing` where neither says. */
+static int add_overlap(struct ss_foreign *f, const char *name, const char *other, bool missing,
+                       const char *flag, struct ss_error *err)
+{
+    const struct ss_tree_node *root = ss_tree_root(f->tree), *overlap = ss_tree_find(root, "comm_overlap");
+    struct ss_tree_node *node = ss_tree_get(overlap, name),
+                        *second = ss_tree_get(ss_tree_find(root, other), name);
+    bool whole = !ss_tree_is_null(overlap);
+
+    if (ss_tree_is_null(node))
+        node = whole && missing ? NULL : second;
+    bool on = node ? ss_tree_truth(node) == 1 : whole && missing;
+    return on ? ss_foreign_flag(f, node ? node : overlap, flag, NULL, err) : SS_OK;
+}
+
+static int add_overlaps(struct ss_foreign *f, const struct ss_tree_node *root, struct ss_error *err)
+{
+    struct ss_tree_node *overlap = ss_tree_get(root, "comm_overlap"),
+                        *bucket = ss_tree_get(overlap, "bucket_size"),
+                        *ddp_bucket = ss_tree_get(root, "ddp.bucket_size");
+    bool sharded = ss_core_true(ss_tree_find(root, "ddp"), "use_distributed_optimizer");
+    int rc = add_overlap(f, "tp_comm_overlap", "model", false, "--tp-comm-overlap", err);
+
+    rc = rc ? rc : add_overlap(f, "overlap_grad_reduce", "ddp", sharded, "--overlap-grad-reduce", err);
+    rc = rc ? rc : add_overlap(f, "overlap_param_gather", "ddp", sharded, "--overlap-param-gather", err);
+    rc = rc ? rc
+            : add_overlap(f, "overlap_moe_expert_parallel_comm", "model", false,
+                          "--overlap-moe-expert-parallel-comm", err);
+    rc = rc ? rc : add_overlap(f, "delay_wgrad_compute", "model", false, "--delay-wgrad-compute", err);
+    if (!rc && sharded && !ss_tree_is_null(overlap) && ss_tree_is_null(bucket))
+        rc = ss_foreign_flag(f, overlap, "--ddp-bucket-size", "134217728", err);
+    else if (!rc) {
+        struct ss_tree_node *node = ss_tree_is_null(bucket) ? ddp_bucket : bucket;
+        if (!ss_tree_is_null(node) && node->text)
+            rc = ss_foreign_flag(f, node, "--ddp-bucket-size", node->text, err);
+    }
+    ss_core_skip(overlap,
+                 "_target_ tp_comm_* batch_p2p_comm overlap_p2p_comm align_param_gather data_parallel_size "
+                 "defer_embedding_wgrad_compute wgrad_deferral_limit "
+                 "overlap_param_gather_with_optimizer_step");
+    return rc;
+}
+
+/* ---- optimizer ---- */
+
+static int add_dtype(struct ss_foreign *f, const struct ss_tree_node *optimizer, const char *name,
+                     const char *flag, struct ss_error *err)
+{
+    struct ss_tree_node *node = ss_tree_get(optimizer, name), *target = ss_tree_find(node, "_target_");
+    const char *text = target && target->text ? target->text : node && node->text ? node->text : "";
+
+    ss_tree_take(node);
+    if (ss_tree_is_null(node) || strstr(text, "float32") || !strcmp(text, "fp32"))
+        return SS_OK;
+    return ss_foreign_flag(f, node, flag,
+                           strstr(text, "bfloat16")  ? "bf16"
+                           : strstr(text, "float16") ? "fp16"
+                                                     : text,
+                           err);
+}
+
+static int add_optimizer(struct ss_foreign *f, struct ss_tree_node *optimizer, struct ss_error *err)
+{
+    static const struct ss_foreign_row rows[] = {
+        VALUE("optimizer", "--optimizer"),
+        VALUE("clip_grad", "--clip-grad"),
+        TRUE("use_precision_aware_optimizer", "--use-precision-aware-optimizer"),
+        TRUE("optimizer_cpu_offload", "--optimizer-cpu-offload"),
+    };
+    int rc = ss_foreign_map(f, optimizer, rows, SS_ARRAY_LEN(rows), err);
+
+    if (!rc && ss_core_true(optimizer, "optimizer_cpu_offload")) {
+        static const struct ss_foreign_row part =
+            VALUE("optimizer_offload_fraction", "--optimizer-offload-fraction");
+        rc = ss_foreign_map(f, optimizer, &part, 1, err);
+    }
+    rc = rc ? rc : add_dtype(f, optimizer, "main_grads_dtype", "--main-grads-dtype", err);
+    rc = rc ? rc : add_dtype(f, optimizer, "main_params_dtype", "--main-params-dtype", err);
+    rc = rc ? rc : add_dtype(f, optimizer, "exp_avg_dtype", "--exp-avg-dtype", err);
+    return rc ? rc : add_dtype(f, optimizer, "exp_avg_sq_dtype", "--exp-avg-sq-dtype", err);
+}
+
+/* ---- the rest ---- */
+
+static int add_fsdp(struct ss_foreign *f, struct ss_tree_node *ddp, struct ss_error *err)
+{
+    static const struct ss_foreign_row strategy =
+        VALUE("data_parallel_sharding_strategy", "--data-parallel-sharding-strategy");
+    struct ss_tree_node *node = ss_tree_find(ddp, "use_megatron_fsdp");
+
+    if (ss_tree_truth(node) != 1)
+        return SS_OK;
+    int rc = ss_foreign_flag(f, node, "--use-megatron-fsdp", NULL, err);
+    return rc ? rc : ss_foreign_map(f, ddp, &strategy, 1, err);
+}
+
+static int add_vocabulary(struct ss_foreign *f, struct ss_tree_node *node, struct ss_error *err)
+{
+    struct ss_tree_node *pad = ss_tree_get(ss_tree_root(f->tree), "model.should_pad_vocab"),
+                        *tokens = ss_tree_find(ss_tree_root(f->tree), "tokenizer.vocab_size");
+
+    if (!node && !ss_tree_is_null(tokens) && tokens->text)
+        return ss_foreign_flag(f, tokens, "--vocab-size", tokens->text, err);
+    if (!node || !node->text)
+        return SS_OK;
+    return ss_foreign_flag(f, node, ss_tree_truth(pad) == 0 ? "--padded-vocab-size" : "--vocab-size",
+                           node->text, err);
+}
+
+static int add_sequence(struct ss_foreign *f, struct ss_tree_node *node, struct ss_error *err)
+{
+    static const char *const paths[] = {"dataset.seq_length", "dataset.sequence_length", "model.seq_length"};
+    struct ss_tree_node *found = NULL;
+
+    for (size_t i = 0; i < SS_ARRAY_LEN(paths); i++) {
+        struct ss_tree_node *n = ss_tree_get(ss_tree_root(f->tree), paths[i]);
+        found = found || ss_tree_is_null(n) ? found : n;
+    }
+    (void)node;
+    return found && found->text ? ss_foreign_flag(f, found, "--seq-length", found->text, err) : SS_OK;
+}
+
+static int add_rampup(struct ss_foreign *f, struct ss_tree_node *node, struct ss_error *err)
+{
+    ss_tree_take(node);
+    if (node)
+        ss_foreign_assume(f, "the global batch has grown to its full size (train.rampup_batch_size)");
+    (void)err;
+    return SS_OK;
+}
+
+static int add_stack(struct ss_foreign *f, struct ss_tree_node *node, struct ss_error *err)
+{
+    (void)node;
+    ss_foreign_assume(f, "Megatron-Bridge 26.06 (--stack " STACK "); --stack says another release");
+    return ss_foreign_flag(f, NULL, "--stack", STACK, err);
+}
+
+/* clang-format off */
+static const struct ss_foreign_row rows[] = {
+    CALL("", add_stack),
+    REFUSE("peft", NULL, "training of a part of the parameters (LoRA) is not modelled"),
+    REFUSE("dataset.packed_sequence_specs", NULL, "give the lengths by --packed-lengths"),
+    WHOLE("train.micro_batch_size", "--micro-batch-size"), WHOLE("train.global_batch_size", "--global-batch-size"),
+    CALL("train.rampup_batch_size", add_rampup), CALL("dataset", add_sequence),
+    CALL("model.vocab_size", add_vocabulary),
+    TRUE("ddp.use_distributed_optimizer", "--use-distributed-optimizer"),
+    WHOLE("ddp.num_distributed_optimizer_instances", "--num-distributed-optimizer-instances"),
+    FALSE("ddp.check_for_nan_in_grad", "--no-check-for-nan-in-loss-and-grad"),
+    CALL("ddp", add_fsdp), CALL("optimizer", add_optimizer),
+    TRUE("dist.use_tp_pp_dp_mapping", "--use-tp-pp-dp-mapping"), TRUE("dist.use_torch_fsdp2", "--use-torch-fsdp2"),
+    TRUE("dataset.reset_attention_mask", "--reset-attention-mask"),
+};
+static const struct ss_foreign_row rest[] = {
+    NONE("_target_"), NONE("model._target_"), NONE("train"), NONE("validation"), NONE("dataset"), NONE("ddp"), NONE("optimizer"),
+    NONE("optimizer_config_override_provider"), NONE("dist"), NONE("scheduler"), NONE("logger"), NONE("tokenizer"), NONE("checkpoint"),
+    NONE("rng"), NONE("rerun_state_machine"), NONE("ft"), NONE("straggler"), NONE("nvrx_straggler"), NONE("profiling"),
+    NONE("inprocess_restart"), NONE("tensor_inspect"), NONE("env_vars"),
+};
+/* clang-format on */
+
+static int read(struct ss_foreign *f, struct ss_error *err)
+{
+    const struct ss_tree_node *root = ss_tree_root(f->tree);
+    int rc = ss_foreign_map(f, root, rows, SS_ARRAY_LEN(rows), err);
+
+    rc = rc ? rc : add_precision(f, root, err);
+    rc = rc ? rc : add_overlaps(f, root, err);
+    rc = rc ? rc : ss_core_names(f, ss_tree_get(root, "model"), err);
+    return rc ? rc : ss_foreign_map(f, root, rest, SS_ARRAY_LEN(rest), err);
+}
+
+const struct ss_foreign_kind ss_foreign_bridge = {"Megatron-Bridge", knows, read, true};

@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Fields of Megatron core's TransformerConfig and ModelParallelConfig, under their own names, in whatever file they stand. */
+#ifndef SS_IMPORT_CORE_NAMES_H
+#define SS_IMPORT_CORE_NAMES_H
+
+#include "import/foreign.h"
+
+/* Reads the fields below `from`, a map or NULL. What is off (fp8, experts, recompute, CUDA graphs, offloading) takes its further
+ * fields with it, whatever they say. Fields that are Megatron-LM's arguments are their flags; others stay unread. */
+int ss_core_names(struct ss_foreign *f, const struct ss_tree_node *from, struct ss_error *err);
+/* Those of precision alone: bf16, fp16, fp8, fp4 and what belongs to them, which then count as read. */
+int ss_core_precision(struct ss_foreign *f, const struct ss_tree_node *from, struct ss_error *err);
+/* Makes names ("a b c"; "a_*" all that begin so) below `from` count as read. */
+void ss_core_skip(const struct ss_tree_node *from, const char *names);
+/* Whether a name is true. */
+bool ss_core_true(const struct ss_tree_node *from, const char *name);
+
+#endif
