@@ -121,6 +121,25 @@ class Launch(unittest.TestCase):
         path = self.script("--launch x.sh\n", "flags.args")
         self.assertIn("flags.args:1: ", self.refused("--job", path))
 
+    def test_what_is_tested_for(self):
+        path = self.script("P=pretrain_gpt.py\nif [ ! -f \"$P\" ]; then echo no $P; exit 1; fi\n[[ -d /data/tokens ]] || exit 2\n" + LAUNCH)
+        got = self.result("--launch", path)
+        self.same_as(got, *LAYOUT)
+        for made in ("/launch/pretrain_gpt.py", "/data/tokens/"):
+            self.assertTrue(any("made empty: " + made in n for n in got["warnings"]), got["warnings"])
+        path = self.script("[ -f done ] && exit 0\n" + LAUNCH)  # which does start a job: nothing is made
+        self.assertFalse(any("made empty" in n for n in self.result("--launch", path)["warnings"]))
+        self.assertIn("status 3", self.refused("--launch", self.script("[ -e a ]; [ -e b ]; exit 3\n")))
+
+    def test_what_torch_says(self):
+        path = self.script("GPUS=`python -c \"import torch; print(torch.cuda.device_count())\"`\n" + LAUNCH.replace("8 pretrain", "$GPUS pretrain"))
+        self.same_as(self.result("--launch", path), *LAYOUT)
+        self.assertEqual(self.result("--gpus-per-node", "4", "--launch", path, "--tp", "2")["gpus"], 16)
+
+    def test_other_models(self):
+        for name in ("pretrain_bert.py", "/opt/megatron/pretrain_t5.py"):
+            self.assertIn("not modelled", self.refused("--launch", self.script(LAUNCH.replace("pretrain_gpt.py", name))))
+
     # ---- harm ----
 
     def survives(self, *lines, launched=True, seconds=15):

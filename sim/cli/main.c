@@ -18,6 +18,7 @@ static int (*const run[CLI_VERB_COUNT])(int argc, char **argv, struct ss_error *
     [CLI_CAPACITY] = cmd_capacity,
     [CLI_SERVE] = cmd_serve,
     [CLI_PLAN] = cmd_plan,
+    [CLI_IMPORT] = cmd_import,
     [CLI_PROGRAM_WRITE] = cmd_program_write,
     [CLI_PROGRAM_READ] = cmd_program_read,
     [CLI_PROGRAM_CHECK] = cmd_program_check,
@@ -42,8 +43,8 @@ static int (*const run[CLI_VERB_COUNT])(int argc, char **argv, struct ss_error *
 /* Whether a verb writes what programs read: into a file or pipe that goes as it is. */
 static int writes_files(int verb, int argc, char *const *argv)
 {
-    return verb == CLI_PROGRAM_WRITE || verb == CLI_SCHEDULE_WRITE || verb == CLI_PLATFORM_IMPORT ||
-           cli_has_word(argc, argv, "--xml");
+    return verb == CLI_IMPORT || verb == CLI_PROGRAM_WRITE || verb == CLI_SCHEDULE_WRITE ||
+           verb == CLI_PLATFORM_IMPORT || cli_has_word(argc, argv, "--xml");
 }
 
 static FILE *plain; /* stdout as it was begun; NULL: it still is */

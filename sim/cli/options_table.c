@@ -13,12 +13,13 @@ _Static_assert(CLI_VERB_COUNT <= 64, "a bit a verb");
 /* Verbs that report; that lower a job to a program; that draw pictures; that need the shape of a pipeline */
 #define JSON                                                                                                 \
     (V(RUN) | V(SEARCH) | V(SWEEP) | V(COMPARE) | V(EXPLAIN) | V(SHARE) | V(CAPACITY) | V(PLAN) |            \
-     V(PROGRAM_READ) | V(PROGRAM_CHECK) | V(SCHEDULE_LIST) | V(SCHEDULE_SHOW) | V(SCHEDULE_CHECK) | ORDERS | \
-     SEARCH | V(PLATFORM_SHOW) | V(PLATFORM_CHECK) | V(VALIDATE) | V(CALIBRATE) | V(LIST) | V(VERSION))
+     V(IMPORT) | V(PROGRAM_READ) | V(PROGRAM_CHECK) | V(SCHEDULE_LIST) | V(SCHEDULE_SHOW) |                  \
+     V(SCHEDULE_CHECK) | ORDERS | SEARCH | V(PLATFORM_SHOW) | V(PLATFORM_CHECK) | V(VALIDATE) |              \
+     V(CALIBRATE) | V(LIST) | V(VERSION))
 #define OUTPUT                                                                                               \
     (V(RUN) | V(SEARCH) | V(SWEEP) | V(COMPARE) | V(EXPLAIN) | V(SHARE) | V(CAPACITY) | V(PLAN) |            \
-     V(PROGRAM_WRITE) | V(PROGRAM_READ) | V(SCHEDULE_SHOW) | V(SCHEDULE_WRITE) | ORDERS | V(PLATFORM_SHOW) | \
-     V(PLATFORM_IMPORT) | V(VALIDATE))
+     V(IMPORT) | V(PROGRAM_WRITE) | V(PROGRAM_READ) | V(SCHEDULE_SHOW) | V(SCHEDULE_WRITE) | ORDERS |        \
+     V(PLATFORM_SHOW) | V(PLATFORM_IMPORT) | V(VALIDATE))
 #define ORDERS (V(SCHEDULE_COMPARE) | V(SCHEDULE_COMPARE_JOB))
 #define SEARCH (V(SCHEDULE_SEARCH) | V(SCHEDULE_SEARCH_JOB))
 #define LOWER (V(RUN) | V(COMPARE) | V(EXPLAIN) | V(PROGRAM_WRITE))

@@ -19,6 +19,7 @@ static const struct cli_verb_row rows[CLI_VERB_COUNT] = {
                       "", NULL},
     [CLI_SERVE] = {1, "[JOB-OPTION...] [--port N]", "", NULL},
     [CLI_PLAN] = {1, JOB_USAGE " [OPTION...]", "", NULL},
+    [CLI_IMPORT] = {1, "FILE|--launch SCRIPT [ARGUMENT...]|JOB-OPTION... [OPTION...]", "", "file"},
     [CLI_PROGRAM_WRITE] = {1, "JOB-OPTION... [OPTION...]",
                            "lowers a job (options of \"stepsim run\") and prints its program", NULL},
     [CLI_PROGRAM_READ] =
@@ -178,6 +179,17 @@ static const struct cli_command commands[] = {
      "stepsim plan --platform h800 --nodes 8 --model llama3.1-70b --bf16 --tp 4 --pp 8 --cp 2 \\\n"
      "    --num-layers-per-virtual-pipeline-stage 2 --seq 8192 --mbs 1 --gbs 1024 \\\n"
      "    --sequence-parallel --use-distributed-optimizer"},
+    {"import", "a job file made of a launch script, a configuration or flags",
+     "Prints a job as a file of flags, one a line, each with the file and line that it is from, for "
+     "\"stepsim run --job\", which then "
+     "predicts the same: what a launch script starts (--launch), what a configuration of a framework asks "
+     "for, or an earlier result. "
+     "Flags that others beat are left out; what has no effect is listed as comments, with the reason, as is "
+     "what was assumed. Flags "
+     "that are refused stay, with the reason behind them.",
+     "0 done\n1 some flags are refused\n2 usage\n3 bad input",
+     "stepsim import --env WORLD_SIZE=2 --launch run.sh -o mine.args\n"
+     "stepsim run --platform h800 --job mine.args"},
     {"program", "write, replay or check the simulated program as text",
      "The program is the body of one iteration: for each class of equal ranks its computations, transfers, "
      "waits and "

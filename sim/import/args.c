@@ -104,5 +104,5 @@ int ss_args_read(struct ss_words *out, const char *text, size_t len, const char 
         }
     }
     free(s.word);
-    return !rc && ss_command_strip(out) ? no_memory(err) : rc;
+    return rc ? rc : ss_command_strip(out, err);
 }

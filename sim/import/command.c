@@ -38,10 +38,10 @@ int ss_command_is_call(char *const *word, size_t n)
     return found;
 }
 
-int ss_command_strip(struct ss_words *words)
+int ss_command_strip(struct ss_words *words, struct ss_error *err)
 {
     const struct ss_command_importer *other;
     struct ss_command c;
 
-    return ss_command_find(words, &c, &other) ? SS_OK : ss_words_strip_command(words);
+    return ss_command_find(words, &c, &other) ? SS_OK : ss_words_strip_command(words, err);
 }

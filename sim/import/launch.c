@@ -11,11 +11,6 @@
 #include "import/sandbox.h"
 #include "stepsim/flags.h"
 
-/* Words that a launch command must have in common with the flags of a job, so that it is one. */
-#define ENOUGH_FLAGS 3
-#define SECONDS 20.0
-/* How often a script runs, once more where it called programs by paths that are then made. */
-#define TURNS 3
 #define MAX_SCRIPT_BYTES (1u << 20)
 
 struct launch {
@@ -25,7 +20,7 @@ struct launch {
     int nodes, gpus;  /* 0: not known */
     struct ss_words environment;
     struct ss_calls calls;
-    struct ss_notes missing; /* programs that the script called by a path */
+    struct ss_notes made; /* files that were made, since the script stops without them */
     struct ss_notes *notes;
 };
 
@@ -155,9 +150,10 @@ static int is_assigned(const char *text, const char *name, size_t n)
 
 static int is_given(const struct launch *x, const char *name, size_t n)
 {
-    static const char own[] = "PATH HOME USER PWD OLDPWD HOSTNAME RANDOM SECONDS LINENO UID EUID SHLVL IFS "
-                              "OSTYPE BASH_SOURCE FUNCNAME "
-                              "BASH_VERSION LANG LC_ALL PYTHONPATH LD_LIBRARY_PATH REPLY PIPESTATUS";
+    static const char own[] =
+        "PATH HOME USER PWD OLDPWD HOSTNAME RANDOM SS_LAUNCH_SECONDS LINENO UID EUID SHLVL IFS "
+        "OSTYPE BASH_SOURCE FUNCNAME "
+        "BASH_VERSION LANG LC_ALL PYTHONPATH LD_LIBRARY_PATH REPLY PIPESTATUS";
     char word[64];
 
     if (n >= sizeof word)
@@ -230,19 +226,6 @@ static int add_call(struct ss_words *out, const struct ss_calls *calls, const st
     return rc;
 }
 
-static int count_flags(const struct ss_call *c)
-{
-    char name[96];
-    int n = 0;
-
-    for (size_t i = 1; i < c->n; i++) {
-        snprintf(name, sizeof name, "%.*s", (int)strcspn(c->word[i], "="), c->word[i]);
-        n += !strncmp(name, "--", 2) ? ss_flag_known(name)
-                                     : strchr(name, '.') && ss_hydra_is_override(c->word[i]);
-    }
-    return n;
-}
-
 static int same_words(const struct ss_call *a, const struct ss_call *b)
 {
     if (a->n != b->n)
@@ -262,8 +245,7 @@ static int find_jobs(const struct launch *x, const struct ss_call **out)
     for (size_t i = 0; i < x->calls.n; i++) {
         const struct ss_call *c = &x->calls.call[i];
         int again = 0;
-        if (c->kind != SS_CALL_LAUNCHER ||
-            (count_flags(c) < ENOUGH_FLAGS && !ss_command_is_call(c->word, c->n)))
+        if (c->kind != SS_CALL_LAUNCHER || !ss_launch_is_job(c))
             continue;
         for (size_t k = 0; k < i && !again; k++)
             again = x->calls.call[k].kind == SS_CALL_LAUNCHER && same_words(&x->calls.call[k], c);
@@ -297,7 +279,7 @@ static int no_job(struct launch *x, struct ss_error *err)
     list_calls(x, SS_CALL_NOTHING, nothing, sizeof nothing);
     find_unset(x, unset, sizeof unset);
     if (x->calls.status < 0)
-        ss_fail(err, SS_ERR_INPUT, x->l->script, 0, "the script did not end within %g s", SECONDS);
+        ss_fail(err, SS_ERR_INPUT, x->l->script, 0, "the script did not end within %g s", SS_LAUNCH_SECONDS);
     else if (launchers[0])
         ss_fail(err, SS_ERR_INPUT, x->l->script, 0, "no launcher was called with flags of a job, only: %s",
                 launchers);
@@ -343,13 +325,15 @@ static int take_words(struct launch *x, const struct ss_call *c, struct ss_words
         ss_words_free(out);
         *out = all;
     }
-    rc = rc ? rc : ss_command_strip(out);
+    if (rc)
+        return no_memory(err);
+    rc = ss_command_strip(out, err);
     for (size_t i = 0; i < out->n && !rc; i++) {
         if (!strncmp(out->w[i].text, "--", 2) || ss_hydra_is_override(out->w[i].text))
             line = line_of(x->text, out->w[i].text);
         out->w[i].line = line;
     }
-    return rc ? no_memory(err) : SS_OK;
+    return rc;
 }
 
 static void tell(struct launch *x, int jobs)
@@ -362,6 +346,8 @@ static void tell(struct launch *x, int jobs)
     list_calls(x, SS_CALL_NOTHING, list, sizeof list);
     if (list[0])
         ss_note(x->notes, "%s: these programs did nothing: %s", x->name, list);
+    for (unsigned long i = 0; i < x->made.n; i++)
+        ss_note(x->notes, "%s: missing, hence made empty: %s", x->name, x->made.text[i]);
     if (jobs > 1)
         ss_note(x->notes, "%s starts %d jobs; this is number %d (--call)", x->name, jobs, x->l->call);
 }
@@ -382,54 +368,6 @@ static int choose(struct launch *x, struct ss_words *out, struct ss_error *err)
     }
     tell(x, jobs);
     return take_words(x, c, out, err);
-}
-
-/* Paths of programs that the shell did not find, from its messages "line 3: /opt/bin/python: No such file or directory".
- * Returns how many are new. */
-static int find_missing(struct launch *x)
-{
-    static const char end[] = ": No such file or directory";
-    unsigned long before = x->missing.n;
-
-    for (const char *p = x->calls.output; p && (p = strstr(p, end)) != NULL; p += sizeof end - 1) {
-        const char *begin = p;
-        while (begin > x->calls.output && !isspace((unsigned char)begin[-1]))
-            begin--;
-        if (begin[0] == '/' && p - begin < 1000)
-            ss_notes_add(&x->missing, "%.*s", (int)(p - begin), begin);
-    }
-    return (int)(x->missing.n - before);
-}
-
-static int run_script(struct launch *x, struct ss_error *err)
-{
-    char **words = ss_calloc(x->l->nwords + 1, sizeof *words),
-         **variables = ss_calloc(x->environment.n + 1, sizeof *variables);
-    int rc = words && variables ? SS_OK : no_memory(err);
-
-    for (size_t i = 0; i < x->l->nwords && !rc; i++)
-        words[i] = x->l->word[i];
-    for (size_t i = 0; i < x->environment.n && !rc; i++)
-        variables[i] = x->environment.w[i].text;
-    const struct ss_sandbox box = {
-        .script = x->l->script,
-        .words = words,
-        .environment = variables,
-        .nodes = x->nodes ? x->nodes : 1,
-        .gpus_per_node = x->gpus ? x->gpus : 8,
-        .trust = x->l->trust,
-        .paths = &x->missing,
-        .seconds = SECONDS,
-    };
-    for (int turn = 0; turn < TURNS && !rc; turn++) {
-        ss_calls_free(&x->calls);
-        rc = ss_sandbox_run(&box, &x->calls, err);
-        if (rc || x->calls.status < 0 || !find_missing(x))
-            break;
-    }
-    free(words);
-    free(variables);
-    return rc;
 }
 
 /* What is known before the script runs. */
@@ -471,10 +409,11 @@ int ss_launch_read(struct ss_words *out, const struct ss_launch *l, struct ss_no
     if (rc)
         return rc;
     rc = begin(&x, l, text, notes, err);
-    rc = rc ? rc : run_script(&x, err);
+    const struct ss_launch_room room = {x.environment.w, x.environment.n, x.nodes, x.gpus};
+    rc = rc ? rc : ss_launch_run(l, &room, &x.calls, &x.made, err);
     rc = rc ? rc : choose(&x, out, err);
     ss_words_free(&x.environment);
-    ss_notes_free(&x.missing);
+    ss_notes_free(&x.made);
     ss_calls_free(&x.calls);
     free(text);
     return rc;

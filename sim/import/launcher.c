@@ -232,7 +232,28 @@ static int add_default(const struct ss_words *words, const struct command *c, st
     return ss_words_add(own, name, sizeof name - 1, script->line);
 }
 
-int ss_words_strip_command(struct ss_words *words)
+/* Programs of Megatron-LM whose flags are those of a GPT, but whose model is another one. */
+static const char *other_model(const char *script)
+{
+    static const char *const known[][2] = {
+        {"pretrain_bert.py", "encoders with a loss of masked words (BERT)"},
+        {"pretrain_t5.py", "encoder-decoder models (T5)"},
+        {"pretrain_ict.py", "retrieval models"},
+        {"pretrain_retro.py", "retrieval models"},
+        {"pretrain_vlm.py", "vision models"},
+        {"pretrain_vision_classify.py", "vision models"},
+        {"pretrain_vision_dino.py", "vision models"},
+        {"pretrain_vision_inpaint.py", "vision models"},
+        {"train_rl.py", "reinforcement learning steps"}};
+    const char *slash = strrchr(script, '/');
+
+    for (size_t i = 0; i < SS_ARRAY_LEN(known); i++)
+        if (!strcmp(slash ? slash + 1 : script, known[i][0]))
+            return known[i][1];
+    return NULL;
+}
+
+int ss_words_strip_command(struct ss_words *words, struct ss_error *err)
 {
     struct ss_words own = {.file = words->file};
     struct command c;
@@ -240,6 +261,11 @@ int ss_words_strip_command(struct ss_words *words)
 
     if (words->n == 0 || words->w[0].text[0] == '-' || !find_command(words, &c))
         return SS_OK;
+    const struct ss_word *script = &words->w[c.script];
+    const char *other = other_model(script->text);
+    if (other)
+        return ss_fail(err, SS_ERR_UNSUPPORTED, words->file, script->line, "%.200s: %s are not modelled",
+                       script->text, other);
     read_sizes(words, &c);
     rc = add_sizes(&c, &own);
     rc = rc ? rc : add_default(words, &c, &own);
@@ -251,7 +277,7 @@ int ss_words_strip_command(struct ss_words *words)
     if (rc) {
         own.file = NULL;
         ss_words_free(&own);
-        return rc;
+        return ss_fail(err, rc, NULL, 0, "out of memory");
     }
     words->file = NULL;
     ss_words_free(words);

@@ -75,16 +75,19 @@ static void run_shell(const struct ss_sandbox *box, const char *inside, int outp
     char *own[] = {joined("PATH=", inside, SS_SANDBOX_PROGRAMS), joined("HOME=", inside, SS_SANDBOX_HOME),
                    joined("BASH_ENV=", inside, "/.stepsim/start"), joined("LC_ALL=", "C.UTF-8", ""),
                    joined("USER=", "user", "")};
-    char **argv = ss_calloc(words + 3, sizeof *argv),
+    char **argv = ss_calloc(words + 4, sizeof *argv),
          **env = ss_calloc(variables + SS_ARRAY_LEN(own) + 1, sizeof *env);
 
     if (!argv || !env)
         _exit(126);
     memcpy(env, own, sizeof own);
     memcpy(env + SS_ARRAY_LEN(own), box->environment, variables * sizeof *env);
-    argv[0] = joined("bash", "", "");
-    argv[1] = joined(box->script, "", "");
-    memcpy(argv + 2, box->words, words * sizeof *argv);
+    size_t n = 0;
+    argv[n++] = joined("bash", "", "");
+    if (box->trace)
+        argv[n++] = joined("-x", "", "");
+    argv[n++] = joined(box->script, "", "");
+    memcpy(argv + n, box->words, words * sizeof *argv);
     int null = open("/dev/null", O_RDONLY);
     if (null < 0 || dup2(null, 0) < 0 || dup2(output, 1) < 0 || dup2(output, 2) < 0 ||
         chdir(joined(inside, SS_SANDBOX_WORK, "")))

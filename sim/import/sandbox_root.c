@@ -180,6 +180,23 @@ static int add_paths(const struct ss_sandbox *box, const char *base, char what[4
     return 0;
 }
 
+/* Empty files and folders that the script tests for; what is there, or cannot be, stays as it is. */
+static int add_files(const struct ss_sandbox *box, const char *base, char what[4096])
+{
+    for (unsigned long i = 0; i < box->files->n; i++) {
+        const char *path = box->files->text[i], *slash = strrchr(path, '/');
+        char folder[1024];
+        snprintf(folder, sizeof folder, "%.*s", (int)(slash - path), path);
+        if (strstr(path, "/..") || (folder[0] && make_path(base, folder, what)) || !slash[1])
+            continue;
+        snprintf(what, 4096, "%s%s", base, path);
+        int fd = open(what, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0644);
+        if (fd >= 0)
+            close(fd);
+    }
+    return 0;
+}
+
 /* Links in the folder where the script begins to what lies beside it, which it may name by relative paths. */
 static int link_neighbours(const char *base, const char *folder, char what[4096])
 {
@@ -290,6 +307,7 @@ int ss_sandbox_enter(const struct ss_sandbox *box, const char *base, int as_root
     rc = rc ? rc : add_devices(base, what);
     rc = rc ? rc : show_script(box, base, as_root, what);
     rc = rc ? rc : add_paths(box, base, what);
+    rc = rc ? rc : add_files(box, base, what);
     rc = rc ? rc : protect(base, what);
     if (rc)
         return rc;

@@ -39,6 +39,7 @@ static const char runners[] = "srun mpirun mpiexec orterun prun aprun jsrun flux
 
 static const char launcher_text[] =
     HEAD "case \"${0##*/} ${1-}\" in python*' -c'|python*' -'|python*' -V'|python*' --version'|python*' ')\n"
+         "  export PYTHONPATH=@R" SS_SANDBOX_MODULES "${PYTHONPATH:+:$PYTHONPATH}\n"
          "  [ -x @R" SS_SANDBOX_REAL "/python3 ] && exec @R" SS_SANDBOX_REAL "/python3 \"$@\";; esac\n" RECORD
          "printf '%s' \"${STEPSIM_RUNNER-}\" > $at/by\n"
          "printf '%s\\0' \"${0##*/}\" \"$@\" > $at/launcher\n";
@@ -84,6 +85,12 @@ static const char cores_text[] = HEAD "echo 64\n";
 static const char gpus_text[] = HEAD "for ((i = 0; i < @G; i++)); do echo \"GPU $i: GPU\"; done\n";
 static const char hosts_text[] =
     HEAD "[ \"${2-}\" = hostnames ] && for ((i = 0; i < @N; i++)); do echo node$i; done\nexit 0\n";
+
+/* What scripts ask PyTorch before they launch: how many GPUs the node has. */
+static const char torch_text[] = "__version__ = '2.8.0'\n"
+                                 "class cuda:\n"
+                                 "    device_count = staticmethod(lambda: @G)\n"
+                                 "    is_available = staticmethod(lambda: True)\n";
 
 /* What bash reads before each script: names that are nobody's do nothing, folders that are missing are made. Files of the real
  * machine are missing, so what fails is no reason to stop, whatever the script sets. */
@@ -133,9 +140,9 @@ static const char *at(struct tree *t, const char *below, const char *name)
 
 static int make_folders(struct tree *t)
 {
-    static const char *const folders[] = {
-        "/.stepsim", SS_SANDBOX_PROGRAMS, SS_SANDBOX_REAL, SS_SANDBOX_CALLS, SS_SANDBOX_WORK,
-        "/home",     SS_SANDBOX_HOME,     "/tmp"};
+    static const char *const folders[] = {"/.stepsim",      SS_SANDBOX_PROGRAMS, SS_SANDBOX_REAL,
+                                          SS_SANDBOX_CALLS, SS_SANDBOX_MODULES,  SS_SANDBOX_WORK,
+                                          "/home",          SS_SANDBOX_HOME,     "/tmp"};
 
     for (size_t i = 0; i < SS_ARRAY_LEN(folders); i++)
         if (mkdir(at(t, folders[i], ""), 0777) || chmod(t->what, 0777))
@@ -240,6 +247,7 @@ static int add_scripts(struct tree *t)
             snprintf(name, sizeof name, "%.*s", (int)strcspn(p, " "), p);
             rc = write_script(t, SS_SANDBOX_PROGRAMS, name, scripts[i].text);
         }
+    rc = rc ? rc : write_script(t, SS_SANDBOX_MODULES, "torch.py", torch_text);
     return rc ? rc : write_script(t, "/.stepsim", "start", start_text);
 }
 

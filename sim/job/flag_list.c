@@ -52,6 +52,24 @@ int ss_flag_list(struct ss_flag_cursor *at, struct ss_flag_info *out)
     return 1;
 }
 
+enum ss_flag_effect ss_flag_effect(const char *name, const char **why)
+{
+    static const enum ss_flag_effect effects[SS_FLAG_TREATMENTS] = {
+        [SS_FLAG_OWN] = SS_FLAG_IS_READ,
+        [SS_FLAG_MODELLED] = SS_FLAG_IS_READ,
+        [SS_FLAG_NO_EFFECT] = SS_FLAG_IS_WITHOUT_EFFECT,
+        [SS_FLAG_NOT_MODELLED] = SS_FLAG_IS_NOT_MODELLED,
+        [SS_FLAG_UNKNOWN_EFFECT] = SS_FLAG_IS_NOT_MODELLED,
+        [SS_FLAG_REFUSED] = SS_FLAG_IS_REFUSED,
+    };
+    struct ss_flag f;
+    int known = ss_flag_find(name, &f);
+
+    if (why)
+        *why = known ? f.why : NULL;
+    return known ? effects[f.treatment] : SS_FLAG_IS_UNKNOWN;
+}
+
 int ss_flag_known(const char *name)
 {
     struct ss_flag f;

@@ -28,7 +28,8 @@ const struct ss_flag_group ss_flag_groups[] = {
      "CUDA graphs: the stack says what issuing an operator costs (ss.host.operator)", "optimizer-cuda-graph"},
     {SS_FLAG_NOT_MODELLED, '0', "the prediction is for the full global batch",
      "decrease-batch-size-if-needed"},
-    {SS_FLAG_NOT_MODELLED, '1', "the prediction is for the full global batch", "step-batch-size-schedule"},
+    /* one value, which Megatron-LM's own example gives unquoted */
+    {SS_FLAG_NOT_MODELLED, '+', "the prediction is for the full global batch", "step-batch-size-schedule"},
     {SS_FLAG_NOT_MODELLED, '*', "the prediction is for the full global batch", "rampup-batch-size"},
     {SS_FLAG_NOT_MODELLED, '0', "buckets and their order are Megatron's default",
      "delay-param-gather disable-align-grad-reduce no-align-grad-reduce no-align-param-gather "
@@ -214,8 +215,5 @@ const struct ss_flag_group ss_flag_groups[] = {
     {SS_FLAG_REFUSED, '0', "take --disable-bias-linear and --add-qkv-bias",
      "disable-bias-attn-fc disable-bias-linear-fc"},
     {SS_FLAG_REFUSED, '0', "positions in two dimensions are not modelled", "position-encoding-2d"},
-    {SS_FLAG_REFUSED, '0',
-     "give the shape with --position-embedding-type yarn, --softmax-type and --window-size",
-     "enable-gpt-oss"},
     {0, 0, NULL, NULL},
 };

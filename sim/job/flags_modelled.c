@@ -294,6 +294,7 @@ const struct ss_flag_setter ss_flag_setters[] = {
         "Pai-Megatron-Patch: the same")
     SET("--use-mistral-rotary-position-embeddings", model.position, SS_POSITION_ROPE,
         "Pai-Megatron-Patch: the same")
+    SET("--enable-gpt-oss", model.position, SS_POSITION_YARN, "ModelOpt: --position-embedding-type yarn")
     SET("--no-position-embedding", no_position_embedding, 1, "only beside rope, which it says already")
     SET("--swiglu", model.gated_mlp, 1, NULL)
     CALL("--quick-geglu", '0', ss_flag_quick_geglu, NULL)

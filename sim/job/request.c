@@ -248,12 +248,12 @@ static void append(char *buf, size_t size, size_t *used, const char *text, size_
         buf[(*used)++] = text[i];
 }
 
-char *ss_request_text(const struct ss_request *r, size_t first, char *buf, size_t size)
+char *ss_request_words(const struct ss_request *r, size_t first, size_t n, char *buf, size_t size)
 {
     static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_=+./,:@%^";
     size_t used = 0;
 
-    for (size_t i = first; i < r->n; i++) {
+    for (size_t i = first; i < r->n && i - first < n; i++) {
         const char *text = r->word[i].text;
         int quoted = !text[0] || text[strspn(text, plain)];
         if (i > first)
@@ -268,4 +268,9 @@ char *ss_request_text(const struct ss_request *r, size_t first, char *buf, size_
     if (size)
         buf[used] = '\0';
     return buf;
+}
+
+char *ss_request_text(const struct ss_request *r, size_t first, char *buf, size_t size)
+{
+    return ss_request_words(r, first, r->n, buf, size);
 }

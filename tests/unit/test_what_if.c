@@ -244,6 +244,45 @@ static void test_lacks_effect(void)
     ss_request_free(&r);
 }
 
+/* Words of a file and of a command line as one file: what the second beats is gone, and what contradicts it there. */
+static void test_flatten(void)
+{
+    static const struct {
+        const char *file, *line, *left;
+    } rows[] = {
+        {"--tp 2 --pp 4 --lr 1", "--tensor-model-parallel-size 8",
+         "--pp 4 --lr 1 --tensor-model-parallel-size 8"},
+        {"--tp=2 --bf16 --lr 1", "--tp 8 --lr 2", "--bf16 --tp 8 --lr 2"},
+        {"--tp 2 --tp 4", "", "--tp 2 --tp 4"}, /* one place: as it stands */
+        {"--bf16 --tp 2", "--precision fp32",
+         "--tp 2 --precision fp32"}, /* beside each other they are refused */
+        {"--bf16 --tp 2", "--fp8-format hybrid", "--bf16 --tp 2 --fp8-format hybrid"}, /* these are not */
+        {"--fp16 --tp 2", "--bf16", "--tp 2 --bf16"},
+        {"--tp 2 --measured 5s", "--tp 4", "--tp 4"}, /* it was measured of another job */
+        {"--set ss.nic.bandwidth=1GBps", "--set ss.nic.bandwidth=2GBps",
+         "--set ss.nic.bandwidth=1GBps --set ss.nic.bandwidth=2GBps"},
+        {"--tp 2 --pp 2", "--without pp", "--tp 2"},
+        {"--no-such-flag 3", "", NULL},
+    };
+
+    for (size_t i = 0; i < SS_ARRAY_LEN(rows); i++) {
+        struct ss_error err = {0};
+        struct ss_request r, flat;
+        char text[256];
+        make_request(&r, rows[i].file, rows[i].line);
+        int rc = ss_request_flatten(&r, &flat, &err);
+        CU_ASSERT_EQUAL(!rc, rows[i].left != NULL);
+        if (!rc) {
+            CU_ASSERT_STRING_EQUAL(ss_request_text(&flat, 0, text, sizeof text),
+                                   rows[i].left ? rows[i].left : "");
+            ss_request_free(&flat);
+        } else {
+            CU_ASSERT(err.message[0] != 0);
+        }
+        ss_request_free(&r);
+    }
+}
+
 int main(void)
 {
     CU_TestInfo tests[] = {{"scale", test_scale},
@@ -253,6 +292,7 @@ int main(void)
                            {"scenario", test_scenario},
                            {"like", test_like},
                            {"lacks effect", test_lacks_effect},
+                           {"flatten", test_flatten},
                            CU_TEST_INFO_NULL};
 
     return suite_run("what_if", NULL, NULL, tests);

@@ -202,6 +202,7 @@ int cmd_share(int argc, char **argv, struct ss_error *err);
 int cmd_capacity(int argc, char **argv, struct ss_error *err);
 int cmd_serve(int argc, char **argv, struct ss_error *err);
 int cmd_plan(int argc, char **argv, struct ss_error *err);
+int cmd_import(int argc, char **argv, struct ss_error *err);
 int cmd_program_write(int argc, char **argv, struct ss_error *err);
 int cmd_program_read(int argc, char **argv, struct ss_error *err);
 int cmd_program_check(int argc, char **argv, struct ss_error *err);

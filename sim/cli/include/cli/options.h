@@ -20,6 +20,7 @@
     X(CLI_CAPACITY, "capacity", "")                                                                          \
     X(CLI_SERVE, "serve", "")                                                                                \
     X(CLI_PLAN, "plan", "")                                                                                  \
+    X(CLI_IMPORT, "import", "")                                                                              \
     X(CLI_PROGRAM_WRITE, "program", "write")                                                                 \
     X(CLI_PROGRAM_READ, "program", "read")                                                                   \
     X(CLI_PROGRAM_CHECK, "program", "check")                                                                 \

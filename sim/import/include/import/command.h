@@ -30,7 +30,7 @@ int ss_words_command(const struct ss_words *words, struct ss_command *out);
 int ss_command_find(const struct ss_words *words, struct ss_command *c,
                     const struct ss_command_importer **out);
 /* ss_words_strip_command, which leaves commands of a framework whole: their launcher's words are asked for later. */
-int ss_command_strip(struct ss_words *words);
+int ss_command_strip(struct ss_words *words, struct ss_error *err);
 /* ss_command_find in a call that a launch script made. */
 int ss_command_is_call(char *const *word, size_t n);
 /* ---- command_files.c ---- */

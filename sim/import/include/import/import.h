@@ -40,8 +40,9 @@ int ss_result_add(struct ss_request *r, const char *text, size_t len, const char
 int ss_args_read(struct ss_words *out, const char *text, size_t len, const char *file, struct ss_error *err);
 /* launcher.c: of a whole command, as "torchrun --nnodes 4 --nproc_per_node 8 ... pretrain_gpt.py --flags ... 2>&1 | tee
  * log", leaves the script's flags and, in our words, the launcher's sizes; of several commands, the first whose script has
- * flags. Words that begin with a flag, or have no script among them, are left alone. 0 or SS_ERR_NOMEM. */
-int ss_words_strip_command(struct ss_words *words);
+ * flags. Words that begin with a flag, or have no script among them, are left alone. Errors: SS_ERR_UNSUPPORTED where the script
+ * trains another kind of model than a GPT, SS_ERR_NOMEM. */
+int ss_words_strip_command(struct ss_words *words, struct ss_error *err);
 
 /* launch.c: what the user said of a launch script. All of it is the caller's. */
 struct ss_launch {
@@ -59,8 +60,23 @@ struct ss_launch {
 int ss_launch_read(struct ss_words *out, const struct ss_launch *l, struct ss_notes *notes,
                    struct ss_error *err);
 
-/* The same of a script that has run: `text` is the script's, `calls` what it called. */
+/* ---- launch_run.c ---- */
 struct ss_calls;
+struct ss_call;
+struct ss_launch_room {
+    const struct ss_word *variable; /* "NAME=VALUE": all that the script gets */
+    size_t nvariables;
+    int nodes, gpus_per_node; /* 0: not known */
+};
+#define SS_LAUNCH_SECONDS 20.0
+/* Runs the script until it starts a job, or nothing that it misses can be made: programs that it calls by a path, then what it tests
+ * for before it stops, which is added to `made`. *calls is the caller's. Errors: as of ss_sandbox_run. */
+int ss_launch_run(const struct ss_launch *l, const struct ss_launch_room *room, struct ss_calls *calls,
+                  struct ss_notes *made, struct ss_error *err);
+/* Whether a call is of a launcher with flags of a job. */
+int ss_launch_is_job(const struct ss_call *c);
+
+/* The same of a script that has run: `text` is the script's, `calls` what it called. */
 int ss_launch_words(struct ss_words *out, const struct ss_launch *l, const char *text,
                     const struct ss_calls *calls, struct ss_notes *notes, struct ss_error *err);
 /* launch_words.c: takes --launch SCRIPT [ARGUMENT...], --env, --trust and --call out of the words of a command line; *script, which

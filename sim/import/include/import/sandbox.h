@@ -42,8 +42,12 @@ struct ss_sandbox {
         *environment; /* "NAME=value", NULL-terminated: all that it gets, beside PATH, HOME, USER, LANG */
     int nodes, gpus_per_node;     /* what scontrol and nvidia-smi answer, at least 1 */
     const struct ss_notes *paths; /* programs that scripts call by a path, "/opt/env/bin/python" */
-    int trust;                    /* 1: without namespaces where the kernel has none for this user */
-    double seconds;               /* limit of time, > 0 */
+    const struct ss_notes *
+        files; /* that it tests for: "/launch/pretrain_gpt.py", of a folder with "/" behind; each is made empty where
+                                   * it has a root of its own */
+    int trace;      /* 1: the shell tells its commands in the output, as "+ command" */
+    int trust;      /* 1: without namespaces where the kernel has none for this user */
+    double seconds; /* limit of time, > 0 */
 };
 
 /* Runs it. *calls is the caller's, who ends it with ss_calls_free also after an error. Errors: SS_ERR_IO where the script cannot be
@@ -61,6 +65,7 @@ int ss_sandbox_copy(const char *from, const char *to);
 /* Folders of the tree, below `inside`. */
 #define SS_SANDBOX_PROGRAMS "/.stepsim/bin"
 #define SS_SANDBOX_REAL "/.stepsim/real"
+#define SS_SANDBOX_MODULES "/.stepsim/python"
 #define SS_SANDBOX_CALLS "/.stepsim/calls"
 #define SS_SANDBOX_WORK "/launch"
 #define SS_SANDBOX_HOME "/home/user"

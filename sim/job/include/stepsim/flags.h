@@ -30,6 +30,17 @@ struct ss_flag_cursor {
 int ss_flag_list(struct ss_flag_cursor *at, struct ss_flag_info *out);
 /* Returns 1 when jobs have a flag of this name ("--tp"), be it modelled, without effect or refused. */
 int ss_flag_known(const char *name);
+/* What is done with a flag. */
+enum ss_flag_effect {
+    SS_FLAG_IS_UNKNOWN,        /* there is none of this name */
+    SS_FLAG_IS_READ,           /* the prediction reads it */
+    SS_FLAG_IS_WITHOUT_EFFECT, /* on time or memory */
+    SS_FLAG_IS_NOT_MODELLED,   /* accepted, though it may change time or memory */
+    SS_FLAG_IS_REFUSED
+};
+/* Returns what is done with the flag of this name ("--tp"); *why, which may be NULL, is the reason, a static text, or NULL where
+ * there is none. */
+enum ss_flag_effect ss_flag_effect(const char *name, const char **why);
 /* 1 when both are names of one thing: "--tp" and "--tensor-model-parallel-size". */
 int ss_flag_same(const char *a, const char *b);
 

@@ -68,6 +68,12 @@ void ss_request_drop(struct ss_request *r, const char *flag);
 /* Removes n words from index i on. */
 void ss_request_remove(struct ss_request *r, size_t i, size_t n);
 
+/* Makes *out, which must not be initialised, the words of `r` that count: what --without takes away is gone, and so are flags that a
+ * later place beats. They make the same job also when all of them stand in one file, in their order. The caller frees it with
+ * ss_request_free, unless this fails. Errors: those of the words, as ss_job_parse has them; SS_ERR_CONFIG: no one file makes this
+ * job; SS_ERR_NOMEM. */
+int ss_request_flatten(const struct ss_request *r, struct ss_request *out, struct ss_error *err);
+
 /* Adds the files that its words stand in to `files`, which may be NULL. Error: SS_ERR_NOMEM. */
 int ss_request_files(const struct ss_request *r, struct ss_files *files, struct ss_error *err);
 
@@ -80,6 +86,8 @@ size_t ss_request_find(const struct ss_request *r, const char *flag);
 void ss_request_locate(const struct ss_request *r, const char *flags, struct ss_error *err);
 /* Writes the words from index `first` on as one line for people and shells, cut to `size` bytes with the final 0. Returns buf. */
 char *ss_request_text(const struct ss_request *r, size_t first, char *buf, size_t size);
+/* The same of n words. */
+char *ss_request_words(const struct ss_request *r, size_t first, size_t n, char *buf, size_t size);
 
 #ifdef __cplusplus
 }

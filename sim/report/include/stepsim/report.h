@@ -56,6 +56,13 @@ int ss_report_ranks(const struct ss_plan *plan, const struct ss_program *program
                     const struct ss_timeline *timeline, FILE *out, struct ss_error *err);
 /* Writes what `stepsim platform show` prints. */
 int ss_report_platform(const struct ss_platform *p, int json, FILE *out, struct ss_error *err);
+/* Writes what `stepsim import` prints: a file of flags that makes the job of this request, each with the file and line that it is from,
+ * or the same as JSON. The words stand as ss_request_flatten leaves them; `assumed` is what was assumed, or is not modelled. Flags
+ * that are refused, or that there are none of, are told so; then the file makes no job. */
+int ss_report_request(const struct ss_request *r, const struct ss_notes *assumed, int json, FILE *out,
+                      struct ss_error *err);
+/* Returns how many flags of a request are refused, or unknown. */
+int ss_report_refused(const struct ss_request *r);
 /* Writes what `stepsim list` prints; `what` is "models", "platforms", "cards", "stacks", "schedules" or "props"; NULL lists all but the props. */
 int ss_report_list(const char *what, int json, FILE *out, struct ss_error *err);
 /* Calls `name` with each name of that kind and a line about it, "" for a file, which is not read. Calls it for no other word

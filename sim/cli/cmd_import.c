@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "cli/cli.h"
+
+#define REFUSED 1 /* exit status */
+
+/* The words of the command line; a file without a flag before it is a job file. */
+static int read_words(struct ss_request *r, struct cli_flags *flags, int argc, char **argv,
+                      struct ss_error *err)
+{
+    static char job[] = "--job";
+    int file = argc > 0 && argv[0][0] != '-';
+    char **words = calloc((size_t)argc + 2, sizeof *words);
+
+    if (!words)
+        return SS_ERR_NOMEM;
+    words[0] = job;
+    for (int i = 0; i < argc; i++)
+        words[i + 1] = argv[i];
+    int rc = file ? cli_request_read(r, NULL, flags, argc + 1, words, err)
+                  : cli_request_read(r, NULL, flags, argc, argv, err);
+    free(words);
+    if (!rc && r->n == 0)
+        rc = cli_usage(err, "give a file, --launch SCRIPT, or flags of a job", "nothing to import");
+    return rc;
+}
+
+/* The words that count, and what is to be told of them. Where some are refused, they are those that were read. */
+static int flatten(const struct ss_request *read, struct ss_request *r, struct ss_notes *assumed,
+                   struct ss_error *err)
+{
+    struct ss_job job;
+    int refused = ss_report_refused(read);
+    int rc = refused ? ss_request_copy(read, r, err) : ss_request_flatten(read, r, err);
+
+    if (rc)
+        return rc;
+    rc = ss_notes_add_all(assumed, &r->notes);
+    ss_job_init(&job);
+    if (!rc && !refused)
+        rc = ss_job_parse(&job, r, assumed, NULL, err);
+    if (rc)
+        ss_request_free(r);
+    return rc;
+}
+
+static int write(const struct ss_request *r, const struct ss_notes *assumed, const struct cli_flags *flags,
+                 struct ss_error *err)
+{
+    struct ss_output *output;
+    FILE *stream;
+    int rc = cli_output_begin(flags->output, &output, &stream, err);
+
+    if (rc)
+        return rc;
+    rc = ss_report_request(r, assumed, flags->json, stream, err);
+    rc = cli_output_end(output, rc, err);
+    return rc ? rc : ss_report_refused(r) ? REFUSED : SS_OK;
+}
+
+int cmd_import(int argc, char **argv, struct ss_error *err)
+{
+    struct ss_request read, r;
+    struct ss_notes assumed = {0};
+    struct cli_flags flags;
+
+    cli_flags_init(&flags, CLI_IMPORT);
+    ss_request_init(&read);
+    int rc = read_words(&read, &flags, argc, argv, err);
+    if (!rc)
+        rc = flatten(&read, &r, &assumed, err);
+    if (!rc) {
+        rc = write(&r, &assumed, &flags, err);
+        ss_request_free(&r);
+    }
+    ss_request_free(&read);
+    ss_notes_free(&assumed);
+    cli_flags_free(&flags);
+    return rc;
+}

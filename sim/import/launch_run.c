@@ -1,0 +1,148 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Runs a launch script, again where something was missing that can be made. */
+#include <ctype.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/base.h"
+#include "import/command.h"
+#include "import/hydra.h"
+#include "import/import.h"
+#include "import/sandbox.h"
+#include "stepsim/flags.h"
+
+/* Words that a launch command must have in common with the flags of a job, so that it is one. */
+#define ENOUGH_FLAGS 3
+/* How often a script runs at most: each time more of what it misses is there. */
+#define TURNS 8
+
+int ss_launch_is_job(const struct ss_call *c)
+{
+    char name[96];
+    int n = 0;
+
+    for (size_t i = 1; i < c->n && c->kind == SS_CALL_LAUNCHER; i++) {
+        snprintf(name, sizeof name, "%.*s", (int)strcspn(c->word[i], "="), c->word[i]);
+        n += !strncmp(name, "--", 2) ? ss_flag_known(name)
+                                     : strchr(name, '.') && ss_hydra_is_override(c->word[i]);
+    }
+    return n >= ENOUGH_FLAGS || (c->kind == SS_CALL_LAUNCHER && ss_command_is_call(c->word, c->n));
+}
+
+static int has_job(const struct ss_calls *calls)
+{
+    for (size_t i = 0; i < calls->n; i++)
+        if (ss_launch_is_job(&calls->call[i]))
+            return 1;
+    return 0;
+}
+
+/* Paths of programs that the shell did not find, from its messages "line 3: /opt/bin/python: No such file or directory".
+ * Returns how many are new. */
+static int find_programs(const struct ss_calls *calls, struct ss_notes *programs)
+{
+    static const char end[] = ": No such file or directory";
+    unsigned long before = programs->n;
+
+    for (const char *p = calls->output; p && (p = strstr(p, end)) != NULL; p += sizeof end - 1) {
+        const char *begin = p;
+        while (begin > calls->output && !isspace((unsigned char)begin[-1]))
+            begin--;
+        if (begin[0] == '/' && p - begin < 1000)
+            ss_notes_add(programs, "%.*s", (int)(p - begin), begin);
+    }
+    return (int)(programs->n - before);
+}
+
+/* What a line of the shell's trace tests for, "+ [[ ! -f pretrain_gpt.py ]]", as an absolute path, of a folder with "/" behind; 0: it
+ * is no such line. */
+static int tested_path(const char *line, char *path, size_t size)
+{
+    const char *end = line + strcspn(line, "\n"), *p = line + strspn(line, "+"), *found = NULL;
+
+    if (p == line || strncmp(p, " [[ ", 4) != 0)
+        if (p == line || strncmp(p, " '[' ", 5) != 0)
+            return 0;
+    for (; p + 4 < end; p++)
+        if (p[0] == ' ' && p[1] == '-' && strchr("fedrsx", p[2]) && p[3] == ' ')
+            found = p;
+    if (!found)
+        return 0;
+    const char *name = found + 4 + (found[4] == '\'');
+    size_t n = strcspn(name, "'\n ");
+    if (n == 0 || n > 900 || name[0] == '-')
+        return 0;
+    snprintf(path, size, "%s%.*s%s", name[0] == '/' ? "" : SS_SANDBOX_WORK "/", (int)n, name,
+             found[2] == 'd' && name[n - 1] != '/' ? "/" : "");
+    return 1;
+}
+
+/* The file or folder of the last test that the script traced: where it then stopped, it did for that. Returns 1 if it is new. */
+static int find_file(const struct ss_calls *calls, struct ss_notes *files)
+{
+    char path[1024], last[1024] = "";
+    unsigned long before = files->n;
+
+    for (const char *p = calls->output; p && *p; p += strcspn(p, "\n"), p += *p == '\n')
+        if (tested_path(p, path, sizeof path))
+            ss_copy(last, sizeof last, path);
+    if (last[0])
+        ss_notes_add(files, "%s", last);
+    return files->n > before;
+}
+
+/* Runs it, and once more with a trace where it started nothing. Returns 1 where it is worth another turn, 0, or an error. */
+static int turn(struct ss_sandbox *box, struct ss_calls *calls, struct ss_notes *programs,
+                struct ss_notes *files, struct ss_error *err)
+{
+    ss_calls_free(calls);
+    box->trace = 0;
+    int rc = ss_sandbox_run(box, calls, err);
+
+    if (rc || calls->status < 0)
+        return rc;
+    if (find_programs(calls, programs))
+        return 1;
+    if (has_job(calls) || box->trust) /* which sees the files of the machine */
+        return 0;
+    struct ss_calls traced = {0};
+    box->trace = 1;
+    rc = ss_sandbox_run(box, &traced, err);
+    if (!rc && traced.status >= 0)
+        rc = find_file(&traced, files);
+    ss_calls_free(&traced);
+    return rc;
+}
+
+int ss_launch_run(const struct ss_launch *l, const struct ss_launch_room *room, struct ss_calls *calls,
+                  struct ss_notes *made, struct ss_error *err)
+{
+    char **words = ss_calloc(l->nwords + 1, sizeof *words),
+         **variables = ss_calloc(room->nvariables + 1, sizeof *variables);
+    struct ss_notes programs = {0};
+    int rc = words && variables ? SS_OK : ss_fail(err, SS_ERR_NOMEM, NULL, 0, "out of memory");
+
+    for (size_t i = 0; i < l->nwords && !rc; i++)
+        words[i] = l->word[i];
+    for (size_t i = 0; i < room->nvariables && !rc; i++)
+        variables[i] = room->variable[i].text;
+    struct ss_sandbox box = {
+        .script = l->script,
+        .words = words,
+        .environment = variables,
+        .nodes = room->nodes ? room->nodes : 1,
+        .gpus_per_node = room->gpus_per_node ? room->gpus_per_node : 8,
+        .trust = l->trust,
+        .paths = &programs,
+        .files = made,
+        .seconds = SS_LAUNCH_SECONDS,
+    };
+    int more = !rc;
+    for (int i = 0; i < TURNS && more > 0; i++)
+        more = turn(&box, calls, &programs, made, err);
+    ss_notes_free(&programs);
+    free(words);
+    free(variables);
+    return rc ? rc : more < 0 ? more : SS_OK;
+}

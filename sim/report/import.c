@@ -1,0 +1,206 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* `import`: a job's words as a file of flags, each with where it comes from. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "report/common.h"
+#include "stepsim/flags.h"
+
+#define COMMENT_AT 48 /* column of "# file:line" */
+
+/* A flag of the request with its values: words at .. at + n - 1. */
+struct told {
+    size_t at, n;
+    char name[128];
+    enum ss_flag_effect effect;
+    const char *why;
+};
+
+static struct told told_at(const struct ss_request *r, size_t i)
+{
+    struct told t = {.at = i, .n = ss_request_span(r, i)};
+
+    snprintf(t.name, sizeof t.name, "%.*s", (int)strcspn(r->word[i].text, "="), r->word[i].text);
+    t.effect = ss_flag_effect(t.name, &t.why);
+    if (t.effect != SS_FLAG_IS_UNKNOWN)
+        return t;
+    t.why = "no such flag";
+    while (i + t.n < r->n && r->word[i + t.n].place == r->word[i].place && r->word[i + t.n].text[0] != '-')
+        t.n++; /* which are its values, for all that is known */
+    return t;
+}
+
+static int is_refused(const struct told *t)
+{
+    return t->effect == SS_FLAG_IS_REFUSED || t->effect == SS_FLAG_IS_UNKNOWN;
+}
+
+int ss_report_refused(const struct ss_request *r)
+{
+    int n = 0;
+
+    for (size_t i = 0; i < r->n;) {
+        struct told t = told_at(r, i);
+        n += is_refused(&t);
+        i += t.n;
+    }
+    return n;
+}
+
+/* "pai.sh:12", "command line". */
+static char *origin(const struct ss_request *r, size_t i, char *buf, size_t size)
+{
+    const char *file = r->place[r->word[i].place].file, *slash = file ? strrchr(file, '/') : NULL;
+    int line = r->word[i].line;
+
+    if (!file)
+        snprintf(buf, size, "command line");
+    else if (line > 0)
+        snprintf(buf, size, "%s:%d", slash ? slash + 1 : file, line);
+    else
+        snprintf(buf, size, "%s", slash ? slash + 1 : file);
+    return buf;
+}
+
+/* Text of any file as part of a comment: no line of its own. */
+static void comment(const char *text, FILE *out)
+{
+    for (; *text; text++)
+        fputc(*text == '\n' || *text == '\r' ? ' ' : *text, out);
+}
+
+static int write_flag(const struct ss_request *r, const struct told *t, FILE *out)
+{
+    size_t size = 8, most;
+    char from[512];
+
+    for (size_t i = t->at; i < t->at + t->n; i++)
+        size += 4 * strlen(r->word[i].text) + 4;
+    char *text = malloc(size);
+    if (!text)
+        return SS_ERR_NOMEM;
+    most = strlen(ss_request_words(r, t->at, t->n, text, size));
+    int silent = t->effect == SS_FLAG_IS_WITHOUT_EFFECT;
+    if (silent) {
+        fputs("#   ", out);
+        comment(text, out);
+        fprintf(out, "%*s  ", most + 4 < COMMENT_AT ? (int)(COMMENT_AT - most - 4) : 0, "");
+    } else {
+        fprintf(out, "%s%*s# ", text, most + 1 < COMMENT_AT ? (int)(COMMENT_AT - most) : 1, "");
+    }
+    comment(origin(r, t->at, from, sizeof from), out);
+    if (is_refused(t))
+        fprintf(out, ": refused: %s", t->why);
+    else if (silent)
+        fprintf(out, ": %s", t->why);
+    fputc('\n', out);
+    free(text);
+    return SS_OK;
+}
+
+/* Flags with or without effect. */
+static int write_flags(const struct ss_request *r, int silent, FILE *out)
+{
+    int rc = SS_OK, n = 0;
+
+    for (size_t i = 0; i < r->n && !rc;) {
+        struct told t = told_at(r, i);
+        if ((t.effect == SS_FLAG_IS_WITHOUT_EFFECT) == silent) {
+            if (silent && n++ == 0)
+                fputs("\n# Without effect on time or memory\n", out);
+            rc = write_flag(r, &t, out);
+        }
+        i += t.n;
+    }
+    return rc;
+}
+
+static void write_notes(const char *title, const struct ss_notes *notes, FILE *out)
+{
+    if (notes->n)
+        fprintf(out, "\n# %s\n", title);
+    for (unsigned long i = 0; i < notes->n; i++) {
+        fputs("#   ", out);
+        comment(notes->text[i], out);
+        fputc('\n', out);
+    }
+}
+
+static int write_text(const struct ss_request *r, const struct ss_notes *assumed, FILE *out)
+{
+    int refused = ss_report_refused(r);
+
+    fputs("# A job of stepsim: stepsim run --job THIS-FILE", out);
+    fputs(ss_request_find(r, "--platform") < r->n ? "\n" : " --platform NAME\n", out);
+    for (int p = 0; p < r->nplaces; p++)
+        if (r->place[p].file) {
+            fputs("# from ", out);
+            comment(r->place[p].file, out);
+            fputc('\n', out);
+        }
+    if (refused)
+        fprintf(out, "# %d of its flags %s refused: see below\n", refused, refused == 1 ? "is" : "are");
+    fputc('\n', out);
+    int rc = write_flags(r, 0, out);
+    if (!rc) {
+        write_notes("Assumed, or not modelled", assumed, out);
+        write_notes("Without effect in the files that it is from", &r->ignored, out);
+        rc = write_flags(r, 1, out);
+    }
+    return rc;
+}
+
+static json_t *flag_object(const struct ss_request *r, const struct told *t)
+{
+    json_t *o = json_object(), *values = json_array();
+    const char *file = r->place[r->word[t->at].place].file, *equal = strchr(r->word[t->at].text, '=');
+
+    ss_json_text(o, "flag", t->name);
+    if (equal)
+        ss_json_append(values, ss_json_string(equal + 1));
+    for (size_t i = t->at + 1; i < t->at + t->n; i++)
+        ss_json_append(values, ss_json_string(r->word[i].text));
+    ss_json_set(o, "values", values);
+    if (file)
+        ss_json_text(o, "file", file);
+    if (file && r->word[t->at].line > 0)
+        ss_json_integer(o, "line", r->word[t->at].line);
+    if (t->effect != SS_FLAG_IS_READ && t->why)
+        ss_json_text(o, "why", t->why);
+    return o;
+}
+
+static int write_json(const struct ss_request *r, const struct ss_notes *assumed, FILE *out,
+                      struct ss_error *err)
+{
+    json_t *o = ss_json_document("import"), *flags = json_array(), *ignored = json_array(),
+           *refused = json_array();
+
+    for (size_t i = 0; i < r->n;) {
+        struct told t = told_at(r, i);
+        ss_json_append(is_refused(&t)                          ? refused
+                       : t.effect == SS_FLAG_IS_WITHOUT_EFFECT ? ignored
+                                                               : flags,
+                       flag_object(r, &t));
+        i += t.n;
+    }
+    for (unsigned long i = 0; i < r->ignored.n; i++) {
+        json_t *text = json_object();
+        ss_json_text(text, "text", r->ignored.text[i]);
+        ss_json_append(ignored, text);
+    }
+    ss_json_set(o, "flags", flags);
+    ss_json_set(o, "assumed", ss_json_notes(assumed));
+    ss_json_set(o, "ignored", ignored);
+    ss_json_set(o, "refused", refused);
+    return ss_json_write(o, out, err);
+}
+
+int ss_report_request(const struct ss_request *r, const struct ss_notes *assumed, int json, FILE *out,
+                      struct ss_error *err)
+{
+    if (json)
+        return write_json(r, assumed, out, err);
+    int rc = write_text(r, assumed, out);
+    return rc ? ss_fail(err, rc, NULL, 0, "out of memory") : ss_report_done(out, err);
+}

@@ -1,0 +1,1 @@
+"$STEPSIM" import
