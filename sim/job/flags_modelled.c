@@ -229,6 +229,8 @@ const struct ss_flag_setter ss_flag_setters[] = {
         "0: compute waits for every copy; 1 or more: as by default")
     CALL("--checkpoint-activations", '0', ss_flag_checkpoint_activations,
         "name of older releases: full, uniform")
+    CALL_OF("--activations-checkpoint-method", '1', ss_flag_checkpoint_method, method, "name of 2021: full recompute, so")
+    INT("--activations-checkpoint-num-layers", recompute_num_layers, 1, 100000, "name of 2021")
     INT("--checkpoint-num-layers", recompute_num_layers, 1, 100000, "name of older releases")
 
     /* ---- data parallel and optimizer ---- */

@@ -86,5 +86,5 @@ RULES = [
 ]
 
 # Flags of this tree's table that the old binary does not know: flag -> subject of the commit that added it.
-NEW_FLAGS = dict.fromkeys(("--intermediate-size", "--qk-nope-head-dim", "--qk-rope-head-dim", "--enable-gpt-oss",
+NEW_FLAGS = dict.fromkeys(("--intermediate-size", "--qk-nope-head-dim", "--qk-rope-head-dim", "--enable-gpt-oss", "--activations-checkpoint-method", "--activations-checkpoint-num-layers",
                            "--use-mistral-rotary-position-embeddings"), _PATCHED)

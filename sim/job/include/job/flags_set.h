@@ -32,6 +32,7 @@
     X(cuda_graph_scope)                                                                                      \
     X(recompute_modules)                                                                                     \
     X(checkpoint_activations)                                                                                \
+    X(checkpoint_method)                                                                                     \
     X(fsdp2)                                                                                                 \
     X(optimizer_instances)                                                                                   \
     X(cpu_offloading)                                                                                        \

@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Names that releases before Megatron core had. */
+#include <string.h>
+
+#include "base/base.h"
+#include "job/flags_set.h"
+
+/* Of 2021 and 2022: which layers are computed again, all of a layer; without it none is. */
+int ss_flag_checkpoint_method(struct ss_job *job, int n, char *const *values, const char **why)
+{
+    int block = !strcmp(values[0], "block");
+
+    if (!block && strcmp(values[0], "uniform") != 0) {
+        *why = "it is uniform or block";
+        return SS_ERR_INPUT;
+    }
+    int rc = ss_flag_checkpoint_activations(job, n, values, why);
+    job->recompute_method = block ? SS_RECOMPUTE_BLOCK : SS_RECOMPUTE_UNIFORM;
+    return rc;
+}
