@@ -98,7 +98,7 @@ static int read_words(struct ss_calibrate_options *opt, struct cli_flags *f, int
         .fit_timers = f->calibrate.timers,
         .leave_out = f->calibrate.leave_out,
         .spread = f->spread >= 0 ? &f->spread : NULL,
-        .progress = isatty(STDERR_FILENO) ? progress : NULL,
+        .progress = cli_terminal(STDERR_FILENO) ? progress : NULL,
         .files = cli_files(),
         .workers = f->workers,
     };
@@ -178,7 +178,7 @@ int cmd_calibrate(int argc, char **argv, struct ss_error *err)
         rc = cli_outputs_check(&flags, err); /* again: now the inputs are known */
     if (!rc)
         rc = ss_calibrate(&opt, &c, err);
-    if (isatty(STDERR_FILENO))
+    if (cli_terminal(STDERR_FILENO))
         progress(NULL, 0);
     if (!rc)
         rc = write_all(c, &opt, &flags, err);

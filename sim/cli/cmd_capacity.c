@@ -41,7 +41,7 @@ static int plan(const struct ss_request *base, const struct cli_flags *flags, st
     const struct ss_scenario_options how = {.asker = ss_simgrid_ask_routes, .files = cli_files()};
     struct ss_run_options run = {.engine = SS_ENGINE_NATIVE, .unchecked = 1};
     struct ss_bands *bands = NULL;
-    int shown = isatty(STDERR_FILENO);
+    int shown = cli_terminal(STDERR_FILENO);
     struct ss_capacity_options o = {.layout = flags->capacity.layout,
                                     .how = &how,
                                     .run = &run,

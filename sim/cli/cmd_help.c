@@ -5,12 +5,34 @@
 #include "cli/cli.h"
 #include "cli/verbs.h"
 
+/* What other programs call a command; NULL: not known. */
+static const char *other_name(const char *name)
+{
+    static const char *const known[][2] = {{"cost", "capacity"},      {"budget", "capacity"},
+                                           {"days", "capacity"},      {"energy", "capacity"},
+                                           {"predict", "run"},        {"simulate", "run"},
+                                           {"estimate", "run"},       {"launch", "run --launch SCRIPT"},
+                                           {"convert", "import"},     {"tune", "search"},
+                                           {"autotune", "search"},    {"optimize", "search"},
+                                           {"diff", "compare"},       {"memory", "run"},
+                                           {"models", "list models"}, {"platforms", "list platforms"},
+                                           {"stacks", "list stacks"}, {"trace", "run --trace FILE.json"}};
+
+    for (size_t i = 0; i < sizeof known / sizeof known[0]; i++)
+        if (!strcmp(name, known[i][0]))
+            return known[i][1];
+    return NULL;
+}
+
 int cli_unknown_command(const char *name, struct ss_error *err)
 {
     const char *names[32];
     const struct cli_command *c;
     size_t n = 0;
+    const char *ours = other_name(name);
 
+    if (ours)
+        return cli_usage(err, "", "unknown command \"%.60s\": take \"stepsim %s\"", name, ours);
     for (int i = 0; (c = cli_command_at(i)) != NULL && n < 32; i++)
         names[n++] = c->name;
     return cli_unknown(err, "command", name, names, n, "\"stepsim help\" lists the commands");

@@ -78,7 +78,7 @@ static void tell_log(void *ctx, double share)
 static int replay(const struct cli_inputs *in, struct ss_run_options *options, struct ss_run *run,
                   struct ss_error *err)
 {
-    int shown = isatty(STDERR_FILENO), rc;
+    int shown = cli_terminal(STDERR_FILENO), rc;
 
     options->progress = shown ? cli_progress : tell_log;
     options->ctx = "replaying";

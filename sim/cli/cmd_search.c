@@ -32,7 +32,7 @@ static int search(const struct ss_request *base, const struct ss_sweep *vary, co
     const struct ss_scenario_options how = {.asker = ss_simgrid_ask_routes, .files = cli_files()};
     struct ss_run_options run = {.engine = SS_ENGINE_NATIVE};
     struct ss_bands *bands = NULL;
-    int shown = isatty(STDERR_FILENO), rc = ss_bands_load(NULL, cli_files(), &bands, err);
+    int shown = cli_terminal(STDERR_FILENO), rc = ss_bands_load(NULL, cli_files(), &bands, err);
 
     run.bands = bands;
     const struct ss_find_options options = {.vary = vary,

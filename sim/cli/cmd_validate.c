@@ -162,7 +162,7 @@ int cmd_validate(int argc, char **argv, struct ss_error *err)
     opt.timer_rows = flags.timer_rows[0] ? flags.timer_rows : has_runs(tables, n) ? "gpt2-timers" : NULL;
     opt.spread = flags.spread >= 0 ? &flags.spread : NULL;
     opt.files = cli_files();
-    opt.progress = isatty(STDERR_FILENO) ? progress : NULL;
+    opt.progress = cli_terminal(STDERR_FILENO) ? progress : NULL;
     rc = ss_validate(tables, n, &opt, &v, err);
     if (!rc)
         rc = write_all(v, &flags, err);

@@ -66,7 +66,14 @@ int cli_color(const struct cli_flags *flags)
 {
     const char *no_color = getenv("NO_COLOR");
 
-    return !flags->output[0] && isatty(STDOUT_FILENO) && !(no_color && no_color[0]);
+    return !flags->output[0] && cli_terminal(STDOUT_FILENO) && !(no_color && no_color[0]);
+}
+
+int cli_terminal(int fd)
+{
+    const char *term = getenv("TERM");
+
+    return isatty(fd) && !(term && !strcmp(term, "dumb"));
 }
 
 void cli_progress(void *ctx, double share)

@@ -179,6 +179,7 @@ static void program_page(FILE *out)
           "not exist or "
           "holds none of them is an error (status 3).");
     entry(out, "NO_COLOR", "When set and not empty, no colours on a terminal.");
+    entry(out, "TERM", "When \"dumb\", neither colours nor lines that tell how far long work is.");
     examples(out, cli_command_find("run")->examples);
     see_also(out, NULL);
 }

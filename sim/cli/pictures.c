@@ -10,7 +10,7 @@
 static int draw(const struct cli_flags *flags, const struct ss_program *program,
                 const struct ss_timeline *timeline, struct ss_picture_request *request, struct ss_error *err)
 {
-    int shown = isatty(STDERR_FILENO), rc;
+    int shown = cli_terminal(STDERR_FILENO), rc;
 
     request->window_start = flags->pictures.window[0];
     request->window_end = flags->pictures.window[1];

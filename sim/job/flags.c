@@ -179,7 +179,12 @@ static int apply_int(const struct ss_flag_setter *s, int *target, const char *va
     int64_t n;
 
     if (ss_parse_i64(value, (int64_t)s->low, (int64_t)s->high, &n)) {
-        snprintf(buf, size, "\"%.60s\" is not a whole number in %.0f..%.0f", value, s->low, s->high);
+        int used =
+            snprintf(buf, size, "\"%.60s\" is not a whole number in %.0f..%.0f", value, s->low, s->high);
+        size_t digits = strspn(value, "0123456789");
+        if (digits > 0 && digits < 5 && strchr("kK", value[digits]) && value[digits] && !value[digits + 1])
+            snprintf(buf + used, size - (size_t)used, ": write %d or %d", atoi(value) * 1024,
+                     atoi(value) * 1000);
         *why = buf;
         return SS_ERR_INPUT;
     }

@@ -145,6 +145,8 @@ int cli_fail(const struct ss_error *err, int json);
 int cli_has_word(int argc, char *const *argv, const char *word);
 /* Seconds since the program began. */
 double cli_wall_s(void);
+/* 1 when the descriptor is a terminal that knows colours and lines written anew: not one of TERM=dumb. */
+int cli_terminal(int fd);
 /* 1 when text on stdout may be coloured. */
 int cli_color(const struct cli_flags *flags);
 
