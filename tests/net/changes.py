@@ -60,6 +60,8 @@ RULES = [
     {"commit": _IGNORED, "why": "which the warnings had", "of": ("run", "plan"), "op": "value", "path": "warnings",
      "map": lambda old: [text for text in old if not text.startswith("accepted without effect")]},
 ] + [
+    {"commit": _PATCHED, "why": "it sets a position that no other flag does alone", "op": "add", "path": "inputs.flags.enable_gpt_oss"},
+] + [
     {"commit": _SAID, "why": "words of flags that the inputs did not tell", "op": "add", "path": "inputs.flags." + key}
     for key in ("recompute_short", "precision_mxfp8", "fp4_param_gather", "fp4_recipe_given", "graph_scope_given")
 ] + [
