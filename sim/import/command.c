@@ -6,10 +6,13 @@
 #include <string.h>
 
 #include "base/base.h"
+#include "import/hf.h"
 #include "import/torchtitan.h"
 
 static const struct ss_command_importer importers[] = {
     {"torchtitan", ss_titan_command_sniff, ss_titan_command_add},
+    {"Hugging Face", ss_hf_command_sniff, ss_hf_command_add},
+    {"Megatron-DeepSpeed", ss_megatron_deepspeed_sniff, ss_megatron_deepspeed_add},
 };
 
 int ss_command_find(const struct ss_words *words, struct ss_command *c,

@@ -58,6 +58,8 @@ static int is_script(const struct ss_words *words, const struct command *c, size
         return 0;
     if (!strcmp(before, "-m") || !strcmp(before, "--module"))
         return strncmp(text, "torch.distributed", 17) != 0 && strncmp(text, "accelerate", 10) != 0;
+    if (!strcmp(text, "llamafactory-cli") || ends_in(text, "/llamafactory-cli"))
+        return 1;
     return ends_in(text, ".py") && !strchr(text, '=') && !is_torchrun(text);
 }
 

@@ -6,6 +6,7 @@
 #include "base/base.h"
 #include "import/command.h"
 #include "import/foreign.h"
+#include "import/hf.h"
 #include "import/hydra.h"
 #include "import/torchtitan.h"
 
@@ -22,8 +23,11 @@ static int any_text(const char *text, size_t len)
 
 const struct ss_importer ss_importers[] = {
     {"a configuration of torchtitan as JSON", ss_titan_json_sniff, NULL, ss_titan_json_add},
+    {"a configuration of DeepSpeed", ss_deepspeed_sniff, NULL, ss_deepspeed_add},
     {"the result of an earlier run", ss_result_sniff, NULL, ss_result_add},
     {"a job file of torchtitan", ss_titan_toml_sniff, NULL, ss_titan_toml_add},
+    {"a configuration of accelerate", ss_accelerate_sniff, NULL, ss_accelerate_add},
+    {"arguments of Hugging Face's Trainer or of LLaMA-Factory", ss_factory_sniff, NULL, ss_factory_add},
     {"flags or a launch command", any_text, ss_args_read, NULL},
 };
 const size_t ss_importer_count = SS_ARRAY_LEN(ss_importers);

@@ -139,8 +139,9 @@ static const char *json_of(const char *text, size_t len)
 int ss_titan_json_sniff(const char *text, size_t len)
 {
     const char *json = json_of(text, len);
+    size_t rest = json ? len - (size_t)(json - text) : 0;
 
-    return json && memmem(json, len, "\"parallelism\"", 13) && memmem(json, len, "\"training\"", 10);
+    return json && memmem(json, rest, "\"parallelism\"", 13) && memmem(json, rest, "\"training\"", 10);
 }
 
 /* Bytes up to the brace that closes the first one: a log goes on behind it. */

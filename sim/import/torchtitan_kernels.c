@@ -73,7 +73,7 @@ static void map_compile(struct ss_titan *x)
     if (on && ss_trainer_node(t, "compile.components") && !ss_trainer_lists(t, "compile.components", "model"))
         on = 0;
     if (!on)
-        ss_trainer_add(t, at, "--set", "ss.fused.elementwise=0");
+        ss_trainer_add_prop(t, at, SS_PROP_compiled, 0);
 }
 
 /* The converter, or the key of releases before there were converters. */

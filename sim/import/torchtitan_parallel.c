@@ -223,7 +223,7 @@ static void map_data(struct ss_titan *x)
             ss_trainer_refuse(t, at,
                               "without sharding, torchtitan computes in fp32 beside other parallelism");
         ss_trainer_add(t, at, "--overlap-grad-reduce", NULL);
-        ss_trainer_add(t, at, "--set", "ss.default.fp32_params=1"); /* bf16 by autocast */
+        ss_trainer_add_prop(t, at, SS_PROP_fp32_params, 1); /* bf16 by autocast */
     } else if (x->replicate > 1 && x->pp > 1) {
         ss_trainer_refuse(t, at, "sharded copies of a pipeline are not modelled");
     } else if (x->replicate > 1) {

@@ -147,6 +147,14 @@ void ss_trainer_add_whole(struct ss_trainer *t, const struct ss_tree_node *at, c
     ss_trainer_add(t, at, flag, text);
 }
 
+void ss_trainer_add_prop(struct ss_trainer *t, const struct ss_tree_node *at, int prop, double value)
+{
+    char text[96];
+
+    snprintf(text, sizeof text, "%s=%.15g", ss_prop_at(prop)->id, value);
+    ss_trainer_add(t, at, "--set", text);
+}
+
 void ss_trainer_assume(struct ss_trainer *t, const char *fmt, ...)
 {
     char text[512];
@@ -155,7 +163,8 @@ void ss_trainer_assume(struct ss_trainer *t, const char *fmt, ...)
     va_start(ap, fmt);
     vsnprintf(text, sizeof text, fmt, ap);
     va_end(ap);
-    ss_note(&t->request->notes, "%s: assumed: %s", t->name, text);
+    if (ss_notes_add(&t->assumed, "%s: assumed: %s", t->name, text) && !t->rc)
+        no_memory(t);
 }
 
 void ss_trainer_fail(struct ss_trainer *t, const struct ss_tree_node *at, int code, const char *fmt, ...)
@@ -198,12 +207,17 @@ int ss_trainer_end(struct ss_trainer *t)
     for (size_t i = 0; i < t->n && !t->rc; i++)
         if (is_first(t, i))
             add_place(t, t->word[i].file, i);
+    if (!t->rc && (ss_notes_add_all(&t->request->notes, &t->assumed) ||
+                   ss_notes_add_all(&t->request->ignored, &t->ignored)))
+        no_memory(t);
     for (size_t i = 0; i < t->n; i++) {
         free(t->word[i].flag);
         free(t->word[i].value);
     }
     free(t->word);
     ss_notes_free(&t->asked);
+    ss_notes_free(&t->assumed);
+    ss_notes_free(&t->ignored);
     return t->rc;
 }
 
@@ -265,7 +279,7 @@ static void settle(struct ss_trainer *t, struct ss_tree_node *node, const struct
         size_t len = strlen(rule[i].path);
         ss_tree_take(node);
         len -= len > 2 && !strcmp(rule[i].path + len - 2, ".*") ? 2 : 0;
-        if (ss_notes_add(&t->request->ignored, "%.*s", (int)len, rule[i].path))
+        if (ss_notes_add(&t->ignored, "%.*s", (int)len, rule[i].path))
             no_memory(t);
     }
 }

@@ -15,6 +15,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     static const adder readers[] = {ss_titan_toml_add, ss_titan_json_add};
 
+    (void)ss_titan_toml_sniff((const char *)data, size), (void)ss_titan_json_sniff((const char *)data, size);
     for (int i = 0; i < 2; i++) {
         struct ss_request r;
         struct ss_error err = {0};

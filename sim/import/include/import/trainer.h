@@ -15,6 +15,7 @@
 #include "import/import.h"
 #include "import/tree.h"
 #include "stepsim/model.h"
+#include "stepsim/params.h"
 
 struct ss_trainer_word {
     char *flag, *value; /* value NULL: none */
@@ -29,7 +30,8 @@ struct ss_trainer {
     int rc; /* the first error; once there is one nothing more is done */
     struct ss_trainer_word *word;
     size_t n, cap;
-    struct ss_notes asked;    /* paths that were asked for */
+    struct ss_notes asked; /* paths that were asked for */
+    struct ss_notes assumed, ignored;
     int nodes, gpus_per_node; /* of the launcher; 0: not said */
     struct ss_model model;
     bool has_model; /* `model` is that of ss_trainer_model */
@@ -62,6 +64,8 @@ void ss_trainer_set(struct ss_trainer *t, const char *path, const char *text, co
 void ss_trainer_add(struct ss_trainer *t, const struct ss_tree_node *at, const char *flag, const char *value);
 void ss_trainer_add_whole(struct ss_trainer *t, const struct ss_tree_node *at, const char *flag,
                           int64_t value);
+/* Adds "--set PROP=VALUE"; prop is of enum ss_prop_index. */
+void ss_trainer_add_prop(struct ss_trainer *t, const struct ss_tree_node *at, int prop, double value);
 /* Adds --model and, where its file has rows that only Megatron adds, --vocab-size. `name` is a name of the hub, a path (also one
  * beside the tree's file) or a name of workloads/models. One that nobody knows is a word all the same, so that --model may beat it. */
 void ss_trainer_model(struct ss_trainer *t, const struct ss_tree_node *at, const char *name);

@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Hugging Face's Trainer: the files that it reads, as maps of one tree, and host files. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/base.h"
+#include "import/hf.h"
+
+#define MAX_FILE_BYTES (1u << 20)
+
+int ss_hf_graft(struct ss_tree *tree, const char *section, const char *text, size_t len, const char *file,
+                struct ss_error *err)
+{
+    struct ss_tree_node *root = ss_tree_root(tree), *at = ss_tree_child(root, section, strlen(section));
+    const struct ss_tree_made made = {
+        .kind = SS_TREE_MAP, .key = section, .key_len = strlen(section), .file = file, .line = 1};
+    struct ss_tree *other;
+    int rc = ss_tree_parse(text, len, file, &other, err);
+
+    if (rc)
+        return rc;
+    if (ss_tree_root(other)->kind != SS_TREE_MAP)
+        rc = ss_fail(err, SS_ERR_INPUT, file, 1, "a map of names and values is asked");
+    if (!rc && !at)
+        rc = ss_tree_add(tree, root, &made, &at, err);
+    if (!rc)
+        rc = ss_tree_assign(tree, at, ss_tree_root(other), err);
+    ss_tree_free(other);
+    return rc;
+}
+
+int ss_hf_graft_file(struct ss_tree *tree, const char *section, const char *name, const char *from,
+                     struct ss_error *err)
+{
+    char path[1024], *text;
+    size_t len;
+    int rc = ss_import_find(name, from, path, sizeof path, err);
+
+    rc = rc ? rc : ss_file_read(path, MAX_FILE_BYTES, &text, &len, err);
+    if (rc)
+        return rc;
+    rc = ss_hf_graft(tree, section, text, len, path, err);
+    free(text);
+    return rc;
+}
+
+/* A map in the place of a name is a configuration itself. */
+int ss_hf_graft_deepspeed(struct ss_tree *tree, struct ss_error *err)
+{
+    static const char *const names[] = {"args.deepspeed", "args.deepspeed_config",
+                                        "accelerate.deepspeed_config.deepspeed_config_file"};
+    struct ss_tree_node *at = NULL;
+    int rc = SS_OK;
+
+    for (size_t i = 0; i < SS_ARRAY_LEN(names); i++) {
+        struct ss_tree_node *node = ss_tree_get(ss_tree_root(tree), names[i]);
+        if (node && !at && !ss_tree_is_null(node) && ss_tree_truth(node) < 0)
+            at = node;
+    }
+    if (!at)
+        return SS_OK;
+    if (at->kind == SS_TREE_SCALAR) {
+        rc = ss_hf_graft_file(tree, "deepspeed", at->text, at->file, err);
+    } else {
+        const struct ss_tree_made made = {
+            .kind = SS_TREE_MAP, .key = "deepspeed", .key_len = 9, .file = at->file, .line = at->line};
+        struct ss_tree_node *map;
+        rc = ss_tree_add(tree, ss_tree_root(tree), &made, &map, err);
+        rc = rc ? rc : ss_tree_assign(tree, map, at, err);
+        ss_tree_take(at);
+    }
+    if (rc && err && !err->file[0])
+        return ss_tree_fail(at, rc, err, "%s", err->message);
+    return rc;
+}
+
+const char *ss_hf_value(const struct ss_words *words, size_t first, size_t end, const char *name)
+{
+    size_t n = strlen(name);
+
+    for (size_t i = first; i < end; i++) {
+        const char *text = words->w[i].text;
+        if (!strncmp(text, name, n) && text[n] == '=')
+            return text + n + 1;
+        if (!strcmp(text, name) && i + 1 < end)
+            return words->w[i + 1].text;
+    }
+    return NULL;
+}
+
+/* A line is "host slots=8". */
+int ss_hf_hosts(const struct ss_words *words, struct ss_command *c, struct ss_error *err)
+{
+    const char *name = ss_hf_value(words, c->first, c->script, "--hostfile");
+    char path[1024], *text;
+    size_t len;
+    int slots = 0, hosts = 0, number = 1;
+
+    if (!name && !c->nodes && c->gpus_per_node && ss_hf_value(words, c->first, c->script, "--num_gpus"))
+        c->nodes = 1; /* of this machine */
+    if (!name || c->nodes)
+        return SS_OK;
+    int rc = ss_import_find(name, words->file, path, sizeof path, err);
+    rc = rc ? rc : ss_file_read(path, MAX_FILE_BYTES, &text, &len, err);
+    if (rc)
+        return rc;
+    for (char *line = text, *next; line && !rc; line = next, number++) {
+        next = strchr(line, '\n');
+        if (next)
+            *next++ = '\0';
+        line += strspn(line, " \t\r");
+        if (!*line || *line == '#')
+            continue;
+        const char *at = strstr(line, "slots=");
+        int n = at ? atoi(at + 6) : 0;
+        if (n < 1 || n > 1024 || (slots && n != slots))
+            rc = ss_fail(err, SS_ERR_UNSUPPORTED, path, number,
+                         "\"host slots=N\" is asked, with the same number of GPUs in each line");
+        slots = n;
+        hosts++;
+    }
+    free(text);
+    c->nodes = hosts;
+    if (!c->gpus_per_node)
+        c->gpus_per_node = slots;
+    return rc;
+}
