@@ -113,6 +113,19 @@ class Launch(unittest.TestCase):
         os.chmod(path, 0o600)
         self.same_as(self.result("--launch", path), *LAYOUT)
 
+    def test_a_configuration_that_the_script_writes(self):
+        got = self.result("--launch", f"{FOLDER}/deepspeed.sh")
+        want = self.result("--nodes", "2", "--gpus-per-node", "8", "--stack", "megatron-deepspeed-2022", "--fsdp", "full", "--set", "ss.zero.bucket_params=90000000",
+            "--mbs", "4", "--gbs", "64", "--fp16", "--num-layers", "24", "--hidden-size", "2048", "--num-attention-heads", "16", "--seq", "1024",
+            "--max-position-embeddings", "1024", "--vocab-size", "50257", "--checkpoint-activations")
+        self.assertEqual(got["iteration_ms"], want["iteration_ms"])
+        self.assertEqual(self.result("--env", "NODES=4", "--launch", f"{FOLDER}/deepspeed.sh")["gpus"], 32)
+        with open(f"{FOLDER}/deepspeed.sh") as f:
+            text = f.read()
+        line = 1 + text[:text.index('"stage": 3')].count("\n")
+        path = self.script(text.replace('"stage": 3', '"stage": 2'))
+        self.assertIn(f"job.sh:{line}: error: deepspeed.zero_optimization.stage: stage 2 here and 3", self.refused("--launch", path))
+
     def test_errors(self):
         self.assertIn("cannot read", self.refused("--launch", os.path.join(self.folder, "none.sh"), status=3))
         self.assertIn("called no launcher", self.refused("--launch", self.script("exit 1\n")))

@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Files and sizes that a command names. */
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "base/base.h"
 #include "import/command.h"
+
+#define MAX_FILE_BYTES (1u << 20)
 
 int ss_import_find(const char *name, const char *from, char *path, size_t size, struct ss_error *err)
 {
@@ -21,6 +24,22 @@ int ss_import_find(const char *name, const char *from, char *path, size_t size, 
         return ss_fail(err, SS_ERR_IO, NULL, 0, "the path of a file of flags is too long");
     }
     return ss_data_find("workloads/jobs", name, ".args", path, size, err);
+}
+
+int ss_command_read(const struct ss_words *words, const char *name, const char *from, char *path, size_t size,
+                    char **text, size_t *len, struct ss_error *err)
+{
+    for (size_t i = 0; words && i < words->nmade; i++)
+        if (!strcmp(words->made[i].name, name)) {
+            *text = strdup(words->made[i].text);
+            if (!*text)
+                return ss_fail(err, SS_ERR_NOMEM, NULL, 0, "out of memory");
+            *len = strlen(*text);
+            ss_copy(path, size, words->file ? words->file : name);
+            return SS_OK;
+        }
+    int rc = ss_import_find(name, from, path, size, err);
+    return rc ? rc : ss_file_read(path, MAX_FILE_BYTES, text, len, err);
 }
 
 static int add_size(struct ss_request *r, const char *flag, int value, int line, struct ss_error *err)

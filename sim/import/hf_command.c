@@ -7,13 +7,11 @@
 #include "base/base.h"
 #include "import/hf.h"
 
-#define MAX_FILE_BYTES (1u << 20)
-
 /* Takes the tree over. */
 static int map(struct ss_request *r, struct ss_tree *tree, struct ss_hf *x, const struct ss_command *c,
                const struct ss_words *words, const char *name, struct ss_error *err)
 {
-    int rc = ss_hf_graft_deepspeed(tree, err);
+    int rc = ss_hf_graft_deepspeed(tree, words, err);
 
     if (!rc && c && !ss_tree_find(ss_tree_root(tree), "accelerate.num_processes"))
         rc = ss_command_add_sizes(r, words, c, err);
@@ -208,7 +206,7 @@ static void read_accelerate(struct ss_trainer *t, const struct ss_words *words, 
         return;
     const char *file = ss_hf_value(words, i, c->script, "--config_file");
     if (file)
-        t->rc = ss_hf_graft_file(t->tree, "accelerate", file, words->file, t->err);
+        t->rc = ss_hf_graft_file(t->tree, words, "accelerate", file, words->file, t->err);
     for (i++; i < c->script && !t->rc; i++) {
         const char *text = words->w[i].text;
         if (!strcmp(text, "--config_file"))
@@ -232,7 +230,7 @@ static void read_arguments(struct ss_trainer *t, const struct ss_words *words, c
     if (!config && first < c->end && is_config(words->w[first].text))
         config = words->w[first++].text;
     if (config && is_config(config))
-        t->rc = ss_hf_graft_file(t->tree, "args", config, words->file, t->err);
+        t->rc = ss_hf_graft_file(t->tree, words, "args", config, words->file, t->err);
     for (size_t i = first; i < c->end && !t->rc; i++) {
         if (!strncmp(words->w[i].text, "--", 2))
             set_option(t, "args", words, c->end, &i);

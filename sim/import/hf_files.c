@@ -6,8 +6,6 @@
 #include "base/base.h"
 #include "import/hf.h"
 
-#define MAX_FILE_BYTES (1u << 20)
-
 int ss_hf_graft(struct ss_tree *tree, const char *section, const char *text, size_t len, const char *file,
                 struct ss_error *err)
 {
@@ -29,14 +27,13 @@ int ss_hf_graft(struct ss_tree *tree, const char *section, const char *text, siz
     return rc;
 }
 
-int ss_hf_graft_file(struct ss_tree *tree, const char *section, const char *name, const char *from,
-                     struct ss_error *err)
+int ss_hf_graft_file(struct ss_tree *tree, const struct ss_words *words, const char *section,
+                     const char *name, const char *from, struct ss_error *err)
 {
     char path[1024], *text;
     size_t len;
-    int rc = ss_import_find(name, from, path, sizeof path, err);
+    int rc = ss_command_read(words, name, from, path, sizeof path, &text, &len, err);
 
-    rc = rc ? rc : ss_file_read(path, MAX_FILE_BYTES, &text, &len, err);
     if (rc)
         return rc;
     rc = ss_hf_graft(tree, section, text, len, path, err);
@@ -45,7 +42,7 @@ int ss_hf_graft_file(struct ss_tree *tree, const char *section, const char *name
 }
 
 /* A map in the place of a name is a configuration itself. */
-int ss_hf_graft_deepspeed(struct ss_tree *tree, struct ss_error *err)
+int ss_hf_graft_deepspeed(struct ss_tree *tree, const struct ss_words *words, struct ss_error *err)
 {
     static const char *const names[] = {"args.deepspeed", "args.deepspeed_config",
                                         "accelerate.deepspeed_config.deepspeed_config_file"};
@@ -60,7 +57,7 @@ int ss_hf_graft_deepspeed(struct ss_tree *tree, struct ss_error *err)
     if (!at)
         return SS_OK;
     if (at->kind == SS_TREE_SCALAR) {
-        rc = ss_hf_graft_file(tree, "deepspeed", at->text, at->file, err);
+        rc = ss_hf_graft_file(tree, words, "deepspeed", at->text, at->file, err);
     } else {
         const struct ss_tree_made made = {
             .kind = SS_TREE_MAP, .key = "deepspeed", .key_len = 9, .file = at->file, .line = at->line};
@@ -100,8 +97,8 @@ int ss_hf_hosts(const struct ss_words *words, struct ss_command *c, struct ss_er
         c->nodes = 1; /* of this machine */
     if (!name || c->nodes)
         return SS_OK;
-    int rc = ss_import_find(name, words->file, path, sizeof path, err);
-    rc = rc ? rc : ss_file_read(path, MAX_FILE_BYTES, &text, &len, err);
+    int rc = ss_command_read(words, name, words->file, path, sizeof path, &text, &len, err);
+
     if (rc)
         return rc;
     for (char *line = text, *next; line && !rc; line = next, number++) {

@@ -367,7 +367,8 @@ static int choose(struct launch *x, struct ss_words *out, struct ss_error *err)
         return ss_hint(err, SS_ERR_INPUT, "choose one by --call 1 to --call %d", jobs);
     }
     tell(x, jobs);
-    return take_words(x, c, out, err);
+    int rc = take_words(x, c, out, err);
+    return !rc && ss_launch_files(out, x->text, &x->calls, c) ? no_memory(err) : rc;
 }
 
 /* What is known before the script runs. */

@@ -205,7 +205,7 @@ int ss_megatron_deepspeed_add(struct ss_request *r, const struct ss_words *words
     ss_trainer_begin(&x.t, "Megatron-DeepSpeed", tree, r, err);
     take_words(&x.t, words, c, &own);
     if (!x.t.rc)
-        x.t.rc = ss_hf_graft_deepspeed(tree, err);
+        x.t.rc = ss_hf_graft_deepspeed(tree, words, err);
     if (!x.t.rc) {
         check_stage(&x);
         ss_hf_map_sharding(&x);

@@ -42,7 +42,14 @@ static const char launcher_text[] =
          "  export PYTHONPATH=@R" SS_SANDBOX_MODULES "${PYTHONPATH:+:$PYTHONPATH}\n"
          "  [ -x @R" SS_SANDBOX_REAL "/python3 ] && exec @R" SS_SANDBOX_REAL "/python3 \"$@\";; esac\n" RECORD
          "printf '%s' \"${STEPSIM_RUNNER-}\" > $at/by\n"
-         "printf '%s\\0' \"${0##*/}\" \"$@\" > $at/launcher\n";
+         "printf '%s\\0' \"${0##*/}\" \"$@\" > $at/launcher\n"
+         "for word in \"$@\"; do\n"
+         "  file=${word#*=}\n"
+         "  case $file in *.json|*.yaml|*.yml|*.toml|*host*) ;; *) continue;; esac\n"
+         "  [ -f \"$file\" ] || continue\n"
+         "  text=; IFS= read -r -d '' -n 65536 text < \"$file\"\n" RECORD
+         "  printf '%s\\0%s\\0' \"$file\" \"$text\" > $at/file\n"
+         "done; exit 0\n";
 
 static const char runner_text[] =
     HEAD RECORD "printf '%s' \"${STEPSIM_RUNNER-}\" > $at/by\n"

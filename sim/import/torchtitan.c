@@ -8,8 +8,6 @@
 #include "base/base.h"
 #include "import/toml.h"
 
-#define MAX_FILE_BYTES (1u << 20)
-
 /* clang-format off */
 static const struct ss_trainer_rule rules[] = {
 #define FINE(path) {path, "*", NULL},
@@ -273,8 +271,7 @@ int ss_titan_command_add(struct ss_request *r, const struct ss_words *words, con
 
     if (!name)
         return no_file(words, c, err);
-    int rc = ss_import_find(name, words->file, path, sizeof path, err);
-    rc = rc ? rc : ss_file_read(path, MAX_FILE_BYTES, &text, &len, err);
+    int rc = ss_command_read(words, name, words->file, path, sizeof path, &text, &len, err);
     if (rc)
         return ss_command_locate(words, config, err);
     rc = ss_toml_parse(text, len, path, &tree, err);

@@ -23,6 +23,11 @@ void ss_words_free(struct ss_words *words)
 {
     for (size_t i = 0; i < words->n; i++)
         free(words->w[i].text);
+    for (size_t i = 0; i < words->nmade; i++) {
+        free(words->made[i].name);
+        free(words->made[i].text);
+    }
+    free(words->made);
     free(words->w);
     free(words->file);
     memset(words, 0, sizeof(*words));

@@ -45,4 +45,9 @@ int ss_command_locate(const struct ss_words *words, size_t i, struct ss_error *e
  * SS_ERR_IO. */
 int ss_import_find(const char *name, const char *from, char *path, size_t size, struct ss_error *err);
 
+/* Reads such a file, or one that the launch script wrote (whose lines are the script's): *text is the caller's, path the place for
+ * messages. `words` may be NULL. Errors: SS_ERR_IO, SS_ERR_NOMEM. */
+int ss_command_read(const struct ss_words *words, const char *name, const char *from, char *path, size_t size,
+                    char **text, size_t *len, struct ss_error *err);
+
 #endif

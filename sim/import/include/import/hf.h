@@ -37,11 +37,11 @@ int ss_megatron_deepspeed_add(struct ss_request *r, const struct ss_words *words
 
 /* ---- between its files ---- */
 
-/* hf_files.c: reads the DeepSpeed configuration that arguments or accelerate name into the tree's map `deepspeed`. */
-int ss_hf_graft_deepspeed(struct ss_tree *tree, struct ss_error *err);
+/* hf_files.c: reads the DeepSpeed configuration that arguments or accelerate name into the tree's map `deepspeed`; `words` may be NULL. */
+int ss_hf_graft_deepspeed(struct ss_tree *tree, const struct ss_words *words, struct ss_error *err);
 /* Makes the contents of a file, named in the file `from`, the map `section` of the tree. */
-int ss_hf_graft_file(struct ss_tree *tree, const char *section, const char *name, const char *from,
-                     struct ss_error *err);
+int ss_hf_graft_file(struct ss_tree *tree, const struct ss_words *words, const char *section,
+                     const char *name, const char *from, struct ss_error *err);
 /* The same of a text. */
 int ss_hf_graft(struct ss_tree *tree, const char *section, const char *text, size_t len, const char *file,
                 struct ss_error *err);

@@ -12,10 +12,17 @@ struct ss_word {
     char *text;
     int line; /* 0 on the command line */
 };
+/* A file that a launch script wrote, which is nowhere else. */
+struct ss_made_file {
+    char *name; /* as the command names it */
+    char *text; /* behind so many empty lines that its lines count as in the script */
+};
 struct ss_words {
     struct ss_word *w;
     size_t n, cap;
     char *file; /* NULL on the command line */
+    struct ss_made_file *made;
+    size_t nmade, made_cap;
 };
 int ss_words_add(struct ss_words *words, const char *text, size_t len, int line);
 void ss_words_free(struct ss_words *words);
@@ -79,6 +86,10 @@ int ss_launch_is_job(const struct ss_call *c);
 /* The same of a script that has run: `text` is the script's, `calls` what it called. */
 int ss_launch_words(struct ss_words *out, const struct ss_launch *l, const char *text,
                     const struct ss_calls *calls, struct ss_notes *notes, struct ss_error *err);
+/* launch_files.c: adds the files that the script wrote for this call of a launcher. SS_OK or SS_ERR_NOMEM. */
+struct ss_call;
+int ss_launch_files(struct ss_words *out, const char *script, const struct ss_calls *calls,
+                    const struct ss_call *launcher);
 /* launch_words.c: takes --launch SCRIPT [ARGUMENT...], --env, --trust and --call out of the words of a command line; *script, which
  * is empty, then has the words of the job that the script starts, and the script as its file. Errors: as of ss_launch_read,
  * SS_ERR_USAGE. */

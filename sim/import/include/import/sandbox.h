@@ -20,7 +20,8 @@ enum ss_call_kind {
     SS_CALL_LAUNCHER, /* a launcher, with all its words */
     SS_CALL_RUNNER,   /* srun, mpirun, sbatch: the words that are its own */
     SS_CALL_NOTHING,  /* a program that the sandbox has not */
-    SS_CALL_FOLDER    /* a folder that was not there, which cd made */
+    SS_CALL_FOLDER,   /* a folder that was not there, which cd made */
+    SS_CALL_FILE      /* a configuration that the launcher before it was given: its name and what is in it */
 };
 struct ss_call {
     enum ss_call_kind kind;
