@@ -249,8 +249,10 @@ void ss_hf_map(struct ss_hf *x)
     map_sequence(x);
     map_batch(x);
     map_precision(x);
-    map_recompute(x);
-    map_kernels(x);
+    if (x->how != SS_HF_MEGATRON) {
+        map_recompute(x);
+        map_kernels(x);
+    }
     check_optimizer(x);
     ss_hf_rest(x);
 }

@@ -174,6 +174,7 @@ static void set_launcher(struct ss_trainer *t, const struct ss_words *words, siz
                     {"--zero3_", "accelerate.deepspeed_config"},
                     {"--dynamo_", "accelerate.dynamo_config"},
                     {"--parallelism_config_", "accelerate.parallelism_config"},
+                    {"--megatron_lm_", "accelerate.megatron_lm_config"},
                     {"--fp8_", "accelerate.fp8_config"}};
     const struct ss_word *w = &words->w[*at];
     const char *kind = !strcmp(w->text, "--use_deepspeed")     ? "DEEPSPEED"

@@ -138,6 +138,7 @@ static const struct ss_trainer_rule rules[] = {
     FINE("accelerate.tee") FINE("accelerate.log_dir") FINE("accelerate.max_restarts") FINE("accelerate.monitor_interval")
     FINE("accelerate.rdzv_conf") FINE("accelerate.num_cpu_threads_per_process") FINE("accelerate.multi_gpu")
     FINE("accelerate.deepspeed_hostfile") FINE("accelerate.launch") FINE("accelerate.module")
+    FINE("accelerate.megatron_lm_config.*")
     {"accelerate.use_cpu", "false", "training without GPUs is not modelled"},
     {"accelerate.fsdp_config.fsdp_offload_params", "false", "FSDP with parameters on the host is not modelled"},
     FINE("accelerate.fsdp_config.*") FINE("accelerate.deepspeed_config.*") FINE("accelerate.dynamo_config.*")

@@ -228,11 +228,12 @@ void ss_hf_map_sharding(struct ss_hf *x)
     map_sizes(x);
     x->stage = stage_of(x, kind);
     x->how = SS_HF_DDP;
-    if (!strcmp(kind, "MEGATRON_LM"))
-        ss_trainer_refuse(t, at, "accelerate's Megatron-LM is not read: give Megatron-LM's own flags");
-    else if (kind[0] && !ss_has_word("NO MULTI_GPU FSDP DEEPSPEED no", kind))
+    if (kind[0] && !ss_has_word("NO MULTI_GPU FSDP DEEPSPEED MEGATRON_LM no", kind))
         ss_trainer_refuse(t, at, "%.40s is no training on GPUs that is modelled", kind);
-    if (x->stage >= 0) {
+    if (!strcmp(kind, "MEGATRON_LM")) {
+        x->how = SS_HF_MEGATRON;
+        ss_hf_map_megatron(x);
+    } else if (x->stage >= 0) {
         x->how = SS_HF_ZERO;
         map_zero(x);
     } else if (!strcmp(kind, "FSDP") || (fsdp && !ss_tree_is(fsdp, "") && ss_tree_truth(fsdp) != 0)) {

@@ -63,8 +63,8 @@ static int find(struct ss_trainer *t, const char *name, char *path, size_t size,
     do {
         rc = ss_data_look("workloads/models", path, ".json", file, sizeof file, found, t->err);
     } while (!rc && !*found && shorten(path));
-    if (!rc && !*found)
-        ss_copy(path, size, name);
+    if (!rc && !*found) /* which is then looked for, and missed, where the name stands */
+        ss_copy(path, size, slash && slash[1] ? slash + 1 : name);
     return rc;
 }
 

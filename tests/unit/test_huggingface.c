@@ -43,6 +43,10 @@ static void test_files(void)
          "--nodes 2 --gpus-per-node 8 --stack torchtitan-2025 --fsdp full --tp 2 --fsdp hybrid --bf16 "
          "--attention-backend flash " PLAIN "0",
          "--model says the model"},
+        {"huggingface/megatron.yaml",
+         "--nodes 2 --gpus-per-node 8 --stack megatron-lm-2025 --tp 2 --pp 2 --gradient-accumulation-steps 4 "
+         "--sequence-parallel --use-distributed-optimizer --recompute-activations --bf16",
+         "accelerate since December 2025 takes 2"},
         {"huggingface/trainer.txt",
          "--nodes 1 --gpus-per-node 8 --stack torchtitan-2025 --fsdp grad --model Llama-3.2-1B "
          "--make-vocab-size-divisible-by 1 --seq 2048 --mbs 4 --bf16 --recompute none --attention-backend "
@@ -142,7 +146,6 @@ static void test_refused_factory(void)
 static void test_refused_accelerate(void)
 {
     static const struct refused_row rows[] = {
-        {"distributed_type: MEGATRON_LM\n", SS_ERR_UNSUPPORTED, 1, "Megatron-LM's own flags"},
         {"distributed_type: XLA\n", SS_ERR_UNSUPPORTED, 1, "XLA is no training on GPUs"},
         {"distributed_type: FSDP\nnum_machines: 2\nnum_processes: 15\n", SS_ERR_CONFIG, 3, "do not divide"},
         {"distributed_type: FSDP\nfsdp_config:\n  fsdp_offload_params: true\n", SS_ERR_UNSUPPORTED, 3,
@@ -187,7 +190,7 @@ static void test_names(void)
         {"google/gemma-2-9b-it", "gemma-2-9b"},
         {"Qwen/Qwen2.5-7B-Instruct", "Qwen2.5-7B"},
         {"deepseek-ai/DeepSeek-V3", "DeepSeek-V3"},
-        {"mine/Own-5B", "mine/Own-5B"},
+        {"mine/Own-5B", "Own-5B"},
     };
 
     for (size_t i = 0; i < SS_ARRAY_LEN(rows); i++) {

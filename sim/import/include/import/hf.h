@@ -50,7 +50,7 @@ int ss_hf_hosts(const struct ss_words *words, struct ss_command *c, struct ss_er
 /* The value of an option among words first .. end - 1; NULL: it is not there. */
 const char *ss_hf_value(const struct ss_words *words, size_t first, size_t end, const char *name);
 
-enum ss_hf_sharding { SS_HF_DDP, SS_HF_ZERO, SS_HF_FSDP };
+enum ss_hf_sharding { SS_HF_DDP, SS_HF_ZERO, SS_HF_FSDP, SS_HF_MEGATRON };
 struct ss_hf {
     struct ss_trainer t;
     int factory;             /* LLaMA-Factory: its defaults */
@@ -65,6 +65,8 @@ void ss_hf_map(struct ss_hf *x);
 void ss_hf_map_sharding(struct ss_hf *x);
 /* Buckets of ZeRO; behind the model, whose width the Trainer fills in for "auto". */
 void ss_hf_map_buckets(struct ss_hf *x);
+/* hf_megatron.c: accelerate's Megatron-LM. */
+void ss_hf_map_megatron(struct ss_hf *x);
 /* hf_rules.c: what is left of the tree. */
 void ss_hf_rest(struct ss_hf *x);
 /* Whether a node is DeepSpeed's "auto". */
