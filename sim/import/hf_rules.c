@@ -169,6 +169,20 @@ static void check_method(struct ss_hf *x)
                           "LLaMA-Factory's default is LoRA, which is not modelled: finetuning_type: full");
 }
 
+/* Whether an argument that is not known says by its name that it is not without effect. */
+static void check_own(struct ss_hf *x, const struct ss_tree_node *node)
+{
+    int off = node->kind == SS_TREE_SCALAR &&
+              (ss_tree_is_null(node) || ss_has_word("0 1 false False none no", node->text));
+
+    if (!off && strstr(node->key, "parallel"))
+        ss_trainer_refuse(&x->t, node,
+                          "parallelism of the script's own is not read: give --tp, --pp, --cp or --ep "
+                          "in place of it");
+    if (strstr(node->key, "lora") && ss_tree_truth(node) == 1)
+        ss_trainer_refuse(&x->t, node, "LoRA is not modelled: weights are frozen, gradients are of adapters");
+}
+
 /* Arguments of the user's own script are no more than names here. */
 static void pass_own(struct ss_hf *x, const struct ss_tree_node *args)
 {
@@ -188,10 +202,12 @@ static void pass_own(struct ss_hf *x, const struct ss_tree_node *args)
         if (ss_has_word(fine, child->key)) {
             if (ss_notes_add(&x->t.ignored, "%s", child->key) && !x->t.rc)
                 x->t.rc = ss_fail(x->t.err, SS_ERR_NOMEM, NULL, 0, "out of memory");
-        } else if (used + 80 < sizeof list) {
+            continue;
+        }
+        check_own(x, child);
+        if (used + 80 < sizeof list)
             used +=
                 (size_t)snprintf(list + used, sizeof list - used, "%s%.60s", used ? ", " : "", child->key);
-        }
     }
     if (used)
         ss_trainer_assume(&x->t, "these arguments, which are not known here, change no time: %s", list);

@@ -28,6 +28,10 @@ static int shorten(char *name)
         memmove(name, name + 5, n - 4);
         return 1;
     }
+    if (n > 5 && name[n - 5] == '-' && strspn(name + n - 4, "0123456789") == 4) { /* a month: -2507 */
+        name[n - 5] = '\0';
+        return 1;
+    }
     for (size_t i = 0; i < SS_ARRAY_LEN(ends); i++)
         if (ends_in(name, ends[i])) {
             name[n - strlen(ends[i])] = '\0';

@@ -165,6 +165,9 @@ static void test_refused_commands(void)
 {
     static const struct refused_row rows[] = {
         {"torchrun a.py --model_name_or_path x --use_peft\n", SS_ERR_UNSUPPORTED, 1, "LoRA"},
+        {"torchrun a.py --model_name_or_path x --lora_enable True\n", SS_ERR_UNSUPPORTED, 1, "LoRA"},
+        {"torchrun a.py --model_name_or_path x --tensor_model_parallel_size 4\n", SS_ERR_UNSUPPORTED, 1,
+         "the script's own"},
         {"torchrun a.py --model_name_or_path x --load_in_4bit True\n", SS_ERR_UNSUPPORTED, 1, "quantized"},
         {"torchrun a.py \\\n --model_name_or_path x \\\n --auto_find_batch_size\n", SS_ERR_UNSUPPORTED, 3,
          "the batch is what fits"},
@@ -190,6 +193,7 @@ static void test_names(void)
         {"google/gemma-2-9b-it", "gemma-2-9b"},
         {"Qwen/Qwen2.5-7B-Instruct", "Qwen2.5-7B"},
         {"deepseek-ai/DeepSeek-V3", "DeepSeek-V3"},
+        {"Qwen/Qwen3-30B-A3B-Instruct-2507", "Qwen3-30B-A3B"},
         {"mine/Own-5B", "Own-5B"},
     };
 
