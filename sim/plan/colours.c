@@ -37,7 +37,7 @@ static uint64_t first_colour(const struct ss_colours *c, const struct ss_plan_bu
     for (int g = 0; g < SS_COMM_COUNT; g++) {
         if (!groups->first[g])
             continue;
-        struct ss_group_shape s = groups->shape[g][groups->first[g][r]];
+        struct ss_group_shape s = *ss_groups_at(groups, g, r);
         h = ss_mix_in(h, (uint64_t)s.n << 42 | (uint64_t)s.nodes << 21 | (uint64_t)s.per_node);
         for (int hop = 0; hop < SS_HOP_COUNT; hop++)
             if (s.stretch[hop] > 0)

@@ -28,6 +28,9 @@ struct grouping {
     int *by_node;    /* members' indices, node by node */
     int *node_stamp; /* [node]: group that saw it last */
     int *node_index; /* [node]: its number there */
+    /* of the communicator at hand */
+    int nshapes, single; /* single: the number of its groups of one member, or -1 */
+    size_t cap_shapes;
 };
 
 static int no_memory(const struct grouping *b)
@@ -261,12 +264,13 @@ static struct ss_group_shape split_by_node(struct grouping *b, int stamp)
     return shape;
 }
 
-static void add_group(struct grouping *b, int comm, int first)
+static void add_group(struct grouping *b, int comm, int first, int number)
 {
     struct ss_groups *g = b->groups;
     for (int i = 0; i < b->n; i++) {
         int rank = b->members[i];
         g->first[comm][rank] = first;
+        g->number[comm][rank] = number;
         g->local[comm][rank] = b->count[b->node_of[i]];
         for (int hop = 0; hop < SS_HOP_COUNT; hop++)
             for (int j = 0; j < g->width[comm][hop]; j++)
@@ -333,29 +337,58 @@ static unsigned wanted_hops(const struct grouping *b, int comm, int nodes)
     return ss_comm_in_closed_form(b->plan, comm) && (nodes > 1 || b->slow) ? hops & ~SS_HOPS_OF_PAIRS : 0;
 }
 
+/* Where the group at hand has its shape. Those of one member are alike for good, but for what experts there are sent. */
+static int add_shape(struct grouping *b, int comm, struct ss_group_shape shape, int *number)
+{
+    struct ss_groups *g = b->groups;
+    if (b->n == 1 && b->single >= 0) {
+        *number = b->single;
+        return SS_OK;
+    }
+    if (ss_grow(&g->shape[comm], &b->cap_shapes, (size_t)b->nshapes + 1, sizeof shape))
+        return no_memory(b);
+    *number = b->nshapes++;
+    g->shape[comm][*number] = shape;
+    if (b->n == 1 && !is_of_experts(comm))
+        b->single = *number;
+    return SS_OK;
+}
+
+static int make_table(struct grouping *b, int comm)
+{
+    struct ss_groups *g = b->groups;
+    size_t n = (size_t)b->plan->world_size;
+    g->first[comm] = malloc(n * sizeof(int));
+    g->local[comm] = malloc(n * sizeof(int));
+    g->number[comm] = malloc(n * sizeof(int));
+    if (!g->first[comm] || !g->local[comm] || !g->number[comm])
+        return no_memory(b);
+    memset(g->first[comm], -1, n * sizeof(int));
+    b->nshapes = 0;
+    b->cap_shapes = 0;
+    b->single = -1;
+    return SS_OK;
+}
+
 /* stamp: of the last group of all communicators so far */
 static int add_comm(struct grouping *b, int comm, int *stamp)
 {
     struct ss_groups *g = b->groups;
-    size_t n = (size_t)b->plan->world_size;
-    int hops = 0, status = SS_OK;
-    g->first[comm] = malloc(n * sizeof(int));
-    g->local[comm] = malloc(n * sizeof(int));
-    g->shape[comm] = malloc(n * sizeof(struct ss_group_shape));
-    if (!g->first[comm] || !g->local[comm] || !g->shape[comm])
-        return no_memory(b);
-    memset(g->first[comm], -1, n * sizeof(int));
+    int hops = 0, number = 0, status = make_table(b, comm);
     for (int r = 0; r < b->plan->world_size && !status; r++) {
         if (g->first[comm][r] >= 0)
             continue;
         ss_comm_members(b->plan, comm, r, b->members, &b->n); /* r is the lowest of them */
-        g->shape[comm][r] = split_by_node(b, ++*stamp);
+        struct ss_group_shape shape = split_by_node(b, ++*stamp);
         if (!hops && wanted_hops(b, comm, b->nodes)) {
             hops = 1;
             status = add_hops(b, comm, wanted_hops(b, comm, b->nodes));
         }
-        g->shape[comm][r].trees = b->nodes > 1 && g->width[comm][SS_HOP_TREE] > 0;
-        add_group(b, comm, r);
+        shape.trees = b->nodes > 1 && g->width[comm][SS_HOP_TREE] > 0;
+        if (!status)
+            status = add_shape(b, comm, shape, &number);
+        if (!status)
+            add_group(b, comm, r, number);
     }
     return status;
 }
@@ -407,6 +440,7 @@ void ss_groups_free(struct ss_groups *g)
     for (int comm = 0; comm < SS_COMM_COUNT; comm++) {
         free(g->first[comm]);
         free(g->local[comm]);
+        free(g->number[comm]);
         free(g->shape[comm]);
         for (int hop = 0; hop < SS_HOP_COUNT; hop++)
             free(g->target[comm][hop]);
@@ -422,5 +456,5 @@ struct ss_group_shape ss_groups_shape(const struct ss_groups *g, int comm, int r
 {
     if (!g->first[comm])
         return (struct ss_group_shape){.n = 1, .nodes = 1, .per_node = 1};
-    return g->shape[comm][g->first[comm][rank]];
+    return *ss_groups_at(g, comm, rank);
 }

@@ -126,7 +126,7 @@ static int make_matrix(struct spreading *s)
 
 static int fill_group(struct spreading *s, int first)
 {
-    struct ss_group_shape *g = &s->groups->shape[SS_COMM_EP][first];
+    struct ss_group_shape *g = ss_groups_at(s->groups, SS_COMM_EP, first);
     int status;
     ss_comm_members(s->plan, SS_COMM_EP, first, s->members, &s->n);
     s->out_of_order |= ss_dispatcher_has_stages(s->plan->job->dispatcher) && !in_order(s, g);
@@ -154,14 +154,14 @@ static void forget_matrix(struct spreading *s)
     }
     for (int r = 0; r < s->plan->world_size; r++)
         if (g->first[SS_COMM_EP][r] == r)
-            g->shape[SS_COMM_EP][r].spread.uneven = 0;
+            ss_groups_at(g, SS_COMM_EP, r)->spread.uneven = 0;
 }
 
 /* The load of a group, or that of the one before where it is the same. Each group has the hottest rank of its own: groups meet at the
  * gradients alone, and over the passes of an iteration all come to the same mean. */
 static int find_load(struct spreading *s, int first, const struct ss_group_shape *last, int last_stage)
 {
-    struct ss_group_shape *g = &s->groups->shape[SS_COMM_EP][first];
+    struct ss_group_shape *g = ss_groups_at(s->groups, SS_COMM_EP, first);
     const struct ss_job *job = s->plan->job;
     int stage = ss_ranks_coordinate(&s->plan->ranks, first, SS_AXIS_PP), status = SS_OK;
     if (last && last->nodes == g->nodes && last->per_node == g->per_node &&
@@ -192,7 +192,7 @@ int ss_groups_spread_tokens(struct ss_plan *plan, struct ss_groups *g, int *room
         if (g->first[SS_COMM_EP][r] != r)
             continue;
         status = find_load(&s, r, last, last_stage);
-        last = &g->shape[SS_COMM_EP][r];
+        last = ss_groups_at(g, SS_COMM_EP, r);
         last_stage = ss_ranks_coordinate(&plan->ranks, r, SS_AXIS_PP);
         if (!status && last->spread.uneven && !even)
             status = fill_group(&s, r);

@@ -183,7 +183,7 @@ static void name_link(const struct sharing *s, char name[64])
 /* Keeps the factors of the group at hand, or looks at what they are with all stages busy. */
 static void note_factor(struct sharing *s, int first, int pass, double *low, double *high, char link[64])
 {
-    struct ss_group_shape *g = &s->groups->shape[s->comm][first];
+    struct ss_group_shape *g = ss_groups_at(s->groups, s->comm, first);
     double factor = factor_of(s, g);
     if (pass == FILL) {
         g->stretch[s->hop] = factor > 1 ? factor : 0;
@@ -200,7 +200,7 @@ static int walk_groups(struct sharing *s, int stage, int pass, double *low, doub
     int status = SS_OK;
     s->seen = pass == BOUND ? s->total : s->load;
     for (int r = 0; r < s->plan->world_size && !status; r++) {
-        if (s->groups->first[s->comm][r] != r || is_idle(s, &s->groups->shape[s->comm][r]) ||
+        if (s->groups->first[s->comm][r] != r || is_idle(s, ss_groups_at(s->groups, s->comm, r)) ||
             (stage >= 0 && ss_ranks_coordinate(&s->plan->ranks, r, SS_AXIS_PP) != stage))
             continue;
         s->worst = 0;
@@ -279,7 +279,7 @@ static int walk_uneven_pairs(struct sharing *s, int far, ss_pairs_visitor visit)
 
 static int visit_uneven(struct sharing *s, int first, ss_pairs_visitor visit)
 {
-    const struct ss_group_shape *g = &s->groups->shape[SS_COMM_EP][first];
+    const struct ss_group_shape *g = ss_groups_at(s->groups, SS_COMM_EP, first);
     const struct ss_exchange near = {s->gpus, g->n, s->row, s->col, 0},
                              far = {s->gpus, g->n, s->row, s->col, by_stages(s) && s->way == SS_WAY_THERE};
     int status = SS_OK;
@@ -347,7 +347,7 @@ static double rounded(double x)
 
 static void note_pace(struct sharing *s, int first)
 {
-    struct ss_group_shape *g = &s->groups->shape[SS_COMM_EP][first];
+    struct ss_group_shape *g = ss_groups_at(s->groups, SS_COMM_EP, first);
     const struct ss_exchange_rate hottest = hottest_pace(s, g);
     struct ss_exchange_rate *sent = &g->sent[s->way], *priced = &g->priced[s->way];
     sent->near = rounded(s->worst_of[SS_LINK_NVLINK]);
@@ -431,7 +431,7 @@ static int is_shared(const struct sharing *s)
         !(ss_comm_has_flows(s->plan, s->comm) || ss_comm_in_closed_form(s->plan, s->comm)))
         return 0;
     for (int r = 0; r < s->plan->world_size && !across; r++)
-        across = g->shape[s->comm][g->first[s->comm][r]].nodes > 1;
+        across = ss_groups_at(g, s->comm, r)->nodes > 1;
     s->plan->shares[s->comm].across = across;
     return across || s->slow || is_uneven(s);
 }

@@ -177,6 +177,10 @@ static void test_shapes(void)
     CU_ASSERT(ep.n == 8 && ep.nodes == 2 && ep.per_node == 4);
     CU_ASSERT(etp.n == 2 && etp.nodes == 1 && etp.per_node == 2);
     CU_ASSERT_EQUAL(edp.n, 1);
+    for (int r = 0; r < 16; r++) { /* groups of one have one number and one shape, pairs one each */
+        CU_ASSERT_EQUAL(groups.number[SS_COMM_TP][r], 0);
+        CU_ASSERT_EQUAL(groups.number[SS_COMM_ETP][r], r / 2);
+    }
     ss_groups_free(&groups);
     ss_run_free(&run);
     scale_close(&s);

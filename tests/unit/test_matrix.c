@@ -182,7 +182,7 @@ static void expect_conserved(struct ss_plan *plan)
 {
     struct ss_routes routes;
     struct ss_groups g = groups_of(plan, &routes);
-    const struct ss_group_shape *shape = &g.shape[SS_COMM_EP][0];
+    const struct ss_group_shape *shape = ss_groups_at(&g, SS_COMM_EP, 0);
     const double busiest = shape->spread.busiest;
     double all = 0;
     CU_ASSERT_FATAL(g.give[1] && g.take[1]);
@@ -237,7 +237,7 @@ static void make_even(struct ss_groups *g, int two_stages, const struct ss_plan 
         g->take[far] = calloc((size_t)plan->world_size, sizeof **g->take);
     }
     for (int r = 0; r < plan->world_size; r++) {
-        struct ss_group_shape *s = &g->shape[SS_COMM_EP][g->first[SS_COMM_EP][r]];
+        struct ss_group_shape *s = ss_groups_at(g, SS_COMM_EP, r);
         const double q = s->per_node, n = s->n;
         s->spread.busiest = s->spread.hot_copies = 1;
         s->spread.hot_tokens = s->spread.copies;

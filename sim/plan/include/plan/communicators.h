@@ -8,9 +8,11 @@
 
 struct ss_groups {
     /* [comm]; NULL: the job has no such collectives. Members of a group share `first`, the lowest of their ranks. */
-    int *first[SS_COMM_COUNT];                   /* [rank] */
-    int *local[SS_COMM_COUNT];                   /* [rank]: members of its group on its node */
-    struct ss_group_shape *shape[SS_COMM_COUNT]; /* [first] */
+    int *first[SS_COMM_COUNT];  /* [rank] */
+    int *local[SS_COMM_COUNT];  /* [rank]: members of its group on its node */
+    int *number[SS_COMM_COUNT]; /* [rank]: of its group */
+    struct ss_group_shape
+        *shape[SS_COMM_COUNT]; /* [number]: a million groups of one member each have one number */
     /* [comm][hop][j * world_size + rank]: the rank to which its j-th flow goes, itself where there is none; NULL: no flows,
      * and no closed form that shares links */
     int *target[SS_COMM_COUNT][SS_HOP_COUNT];
@@ -23,6 +25,11 @@ struct ss_groups {
  * failure. */
 int ss_groups_build(const struct ss_plan *plan, int slow_links, struct ss_groups *g, struct ss_error *err);
 void ss_groups_free(struct ss_groups *g);
+/* Shape of the group of a communicator that the job has. */
+static inline struct ss_group_shape *ss_groups_at(const struct ss_groups *g, int comm, int rank)
+{
+    return &g->shape[comm][g->number[comm][rank]];
+}
 /* Shape of the group that holds `rank`; one member where the job has no such collectives. */
 struct ss_group_shape ss_groups_shape(const struct ss_groups *g, int comm, int rank);
 
