@@ -65,22 +65,16 @@ static void sum_groups(struct ss_colours *c)
     }
 }
 
-/* Communicator whose hop a kind of flow is, -1: a send; and the kinds of that hop, whose flows are alike in all but the
- * member that they go to: where they carry different parts each is a kind. */
-struct hop_kinds {
-    int comm, first, width, hop;
-};
-
-static struct hop_kinds hop_of_kind(const struct ss_routes *routes, int kind)
+static struct ss_hop_kinds hop_of_kind(const struct ss_routes *routes, int kind)
 {
     for (int g = 0; g < SS_COMM_COUNT; g++)
         for (int hop = 0; hop < SS_HOP_COUNT; hop++) {
             int first = routes->hop[g][hop], width = routes->width[g][hop];
             if (first >= 0 && kind >= first && kind < first + width)
-                return ss_hop_has_parts(hop) ? (struct hop_kinds){g, kind, 1, hop}
-                                             : (struct hop_kinds){g, first, width, hop};
+                return ss_hop_has_parts(hop) ? (struct ss_hop_kinds){g, kind, 1, hop}
+                                             : (struct ss_hop_kinds){g, first, width, hop};
         }
-    return (struct hop_kinds){-1, kind, 1, 0};
+    return (struct ss_hop_kinds){-1, kind, 1, 0};
 }
 
 /* Of a flow of an expert group whose amounts are uneven: how large it is on either way. */
@@ -92,32 +86,33 @@ static uint64_t mix_amounts(const struct ss_colours *c, uint64_t h, int hop, int
 }
 
 /* A flow sees what starts it, how large it is, and its links in their order. */
-static void colour_flows(struct ss_colours *c)
+static uint64_t colour_of_flow(const struct ss_colours *c, size_t r, int kind, const struct ss_hop_kinds *hop)
 {
     const struct ss_routes *routes = c->routes;
-    for (int k = 0; k < routes->nkinds; k++) {
-        struct hop_kinds hop = hop_of_kind(routes, k);
-        int g = hop.comm;
-        for (size_t r = 0; r < c->nranks; r++) {
-            size_t i = r * (size_t)routes->nkinds + (size_t)k;
-            uint64_t h = 0;
-            c->flow[i] = 0;
-            if (routes->to[i] < 0)
-                continue;
-            if (g >= 0)
-                h = ss_mix_in(c->sum[g][c->first[g][r]] + (uint64_t)c->local[g][r], (uint64_t)hop.first);
-            else
-                h = ss_mix_in(
-                    ss_mix_in(c->rank[r], c->rank[ss_symmetry_at(&routes->symmetry, routes->to[i])]),
-                    (uint64_t)k);
-            if (g == SS_COMM_EP && c->groups->give[0])
-                h = mix_amounts(c, h, hop.hop, ss_symmetry_rank(&routes->symmetry, (int)r), routes->to[i]);
-            for (int j = routes->first[i]; j < routes->first[i + 1]; j++)
-                if (routes->kept[routes->pool[j]])
-                    h = ss_mix_in(h, c->link[routes->pool[j]]);
-            c->flow[i] = h;
-        }
-    }
+    const size_t i = r * (size_t)routes->nkinds + (size_t)kind;
+    const int g = hop->comm;
+    uint64_t h;
+    if (routes->to[i] < 0)
+        return 0;
+    if (g >= 0)
+        h = ss_mix_in(c->sum[g][c->first[g][r]] + (uint64_t)c->local[g][r], (uint64_t)hop->first);
+    else
+        h = ss_mix_in(ss_mix_in(c->rank[r], c->rank[ss_symmetry_at(&routes->symmetry, routes->to[i])]),
+                      (uint64_t)kind);
+    if (g == SS_COMM_EP && c->groups->give[0])
+        h = mix_amounts(c, h, hop->hop, ss_symmetry_rank(&routes->symmetry, (int)r), routes->to[i]);
+    for (int j = routes->first[i]; j < routes->first[i + 1]; j++)
+        if (routes->kept[routes->pool[j]])
+            h = ss_mix_in(h, c->link[routes->pool[j]]);
+    return h;
+}
+
+static void colour_flows(struct ss_colours *c)
+{
+    uint64_t *flow = c->flow;
+    for (size_t r = 0; r < c->nranks; r++)
+        for (int k = 0; k < c->routes->nkinds; k++)
+            *flow++ = colour_of_flow(c, r, k, &c->hop[k]);
 }
 
 /* A link sees its bandwidth and the flows that cross it, in no order. */
@@ -146,7 +141,7 @@ static void colour_ranks(struct ss_colours *c)
         const uint64_t *flow = c->flow + r * (size_t)routes->nkinds;
         for (int k = 0, width; k < routes->nkinds; k += width) {
             uint64_t sum = flow[k];
-            width = c->width[k];
+            width = c->hop[k].width;
             for (int j = 1; j < width; j++)
                 sum += flow[k + j];
             h = ss_mix_in(h, sum);
@@ -238,11 +233,11 @@ int ss_colours_init(struct ss_colours *c, const struct ss_plan_builder *b, const
     c->next = ss_calloc(n, sizeof *c->next);
     c->flow = ss_calloc(n * (size_t)c->routes->nkinds, sizeof *c->flow);
     c->link = ss_calloc((size_t)c->routes->nlinks, sizeof *c->link);
-    c->width = ss_calloc((size_t)c->routes->nkinds + 1, sizeof *c->width);
-    if (!c->width || !c->rank || !c->next || !c->flow || !c->link)
+    c->hop = ss_calloc((size_t)c->routes->nkinds + 1, sizeof *c->hop);
+    if (!c->hop || !c->rank || !c->next || !c->flow || !c->link)
         return SS_ERR_NOMEM;
     for (int k = 0; k < c->routes->nkinds; k++)
-        c->width[k] = hop_of_kind(c->routes, k).width;
+        c->hop[k] = hop_of_kind(c->routes, k);
     for (int g = 0; g < SS_COMM_COUNT; g++) {
         if (!c->groups->first[g])
             continue;
@@ -268,7 +263,7 @@ void ss_colours_free(struct ss_colours *c)
 {
     free(c->rank);
     free(c->next);
-    free(c->width);
+    free(c->hop);
     for (int g = 0; g < SS_COMM_COUNT; g++) {
         free(c->sum[g]);
         free(c->first[g]);

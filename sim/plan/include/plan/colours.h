@@ -5,6 +5,12 @@
 
 #include "plan/plan_internal.h"
 
+/* Communicator whose hop a kind of flow is, -1: a send; and the kinds of that hop, whose flows are alike in all but the
+ * member that they go to: where they carry different parts each is a kind. */
+struct ss_hop_kinds {
+    int comm, first, width, hop;
+};
+
 /* Colours at work, of ranks and links that stand for all. */
 struct ss_colours {
     const struct ss_plan *plan;
@@ -17,7 +23,7 @@ struct ss_colours {
     uint64_t *sum[SS_COMM_COUNT]; /* [nranks]: of the members of the group whose lowest rank it is */
     int *first[SS_COMM_COUNT];    /* [nranks]: that lowest rank of a rank's group, by its number */
     int *local[SS_COMM_COUNT];    /* [nranks]: members of it on the rank's node */
-    int *width;                   /* [kind]: kinds of its hop, of the first one of each */
+    struct ss_hop_kinds *hop;     /* [kind] */
 };
 
 /* Colours of what is equal by itself; `slowness` as in struct ss_plan_builder. *c is safe to free after a failure. */
