@@ -2,6 +2,8 @@
 /* The terms of a traced iteration, and those of its prediction. */
 #include "stepsim/measured.h"
 
+#include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/base.h"
@@ -93,6 +95,93 @@ static void predict_terms(const struct ss_run *run, struct ss_measured *m)
     m->predicted_s = run->result->iteration_s;
 }
 
+/* ---- what a prediction hides ---- */
+
+#define EVENTS_MOST 20000000 /* of a program that is replayed once more */
+
+struct interval {
+    double from, to;
+};
+
+/* When transfers of the class ran, by term. */
+struct transfers {
+    const struct ss_program *p;
+    int cls, failed;
+    struct interval *at[SS_REAL_COUNT];
+    size_t n[SS_REAL_COUNT], cap[SS_REAL_COUNT];
+};
+
+static int takes_part(const struct ss_collective *c, int cls)
+{
+    for (int i = 0; i < c->nmembers; i++)
+        if (c->members[i] == cls)
+            return 1;
+    return 0;
+}
+
+static void on_transfer(void *ctx, int channel, int collective, double start, double end, double bytes)
+{
+    struct transfers *t = ctx;
+    int term = SS_REAL_PP, mine;
+
+    (void)bytes;
+    if (channel >= 0) {
+        mine = t->p->channels[channel].from == t->cls || t->p->channels[channel].to == t->cls;
+    } else {
+        mine = takes_part(&t->p->collectives[collective], t->cls);
+        term = term_of_label(t->p->collectives[collective].label);
+    }
+    if (!mine)
+        return;
+    if (ss_grow(&t->at[term], &t->cap[term], t->n[term] + 1, sizeof *t->at[term]))
+        t->failed = 1;
+    else
+        t->at[term][t->n[term]++] = (struct interval){start, end};
+}
+
+static int compare_intervals(const void *a, const void *b)
+{
+    const struct interval *p = a, *q = b;
+
+    return (p->from > q->from) - (p->from < q->from);
+}
+
+/* How long any of them runs, up to `end`. */
+static double united(struct interval *at, size_t n, double end)
+{
+    double seconds = 0, until = 0;
+
+    if (n > 1)
+        qsort(at, n, sizeof *at, compare_intervals);
+    for (size_t i = 0; i < n; i++) {
+        double from = fmax(at[i].from, until), to = fmin(at[i].to, end);
+        seconds += fmax(0, to - from);
+        until = fmax(until, to);
+    }
+    return seconds;
+}
+
+static int is_transfer(int term)
+{
+    return term >= SS_REAL_TP && term <= SS_REAL_COPY;
+}
+
+static void predict_hidden(const struct ss_run *run, int cls, struct ss_measured *m)
+{
+    struct transfers t = {.p = run->program, .cls = cls};
+    const struct ss_observer observer = {&t, NULL, on_transfer, NULL};
+    int known = ss_program_event_count(run->program) <= EVENTS_MOST &&
+                !ss_replay(run->program, SS_ENGINE_NATIVE, &observer, 1, NULL, NULL) && !t.failed;
+
+    for (int term = 0; term < SS_REAL_COUNT; term++) {
+        double ran = united(t.at[term], t.n[term], run->result->iteration_s), exposed = m->predicted[term];
+        m->predicted_hidden[term] = !is_transfer(term)                          ? 0
+                                    : !known || (t.n[term] == 0 && exposed > 0) ? NAN
+                                                                                : fmax(0, ran - exposed);
+        free(t.at[term]);
+    }
+}
+
 /* ---- the trace ---- */
 
 static void measure_terms(const struct ss_kineto *t, struct ss_measured *m)
@@ -105,9 +194,13 @@ static void measure_terms(const struct ss_kineto *t, struct ss_measured *m)
 
     for (size_t i = 0; i < SS_ARRAY_LEN(kernels); i++)
         m->measured[kernels[i][1]] += t->work[kernels[i][0]].exposed;
-    for (int l = 0; l < SS_LABEL_COUNT; l++)
+    for (int l = 0; l < SS_LABEL_COUNT; l++) {
         m->measured[term_of_label(l)] += t->label[l].exposed;
+        m->measured_hidden[term_of_label(l)] += t->label[l].hidden;
+    }
+    m->measured_hidden[SS_REAL_COPY] += t->work[SS_GPU_COPY].hidden;
     m->measured[SS_REAL_COLLECTIVES] += t->unnamed.exposed;
+    m->measured_hidden[SS_REAL_COLLECTIVES] += t->unnamed.hidden;
     m->measured[SS_REAL_IDLE] += t->idle;
     m->measured_s = t->iteration_s;
 }
@@ -123,6 +216,7 @@ static void place_messages(const struct ss_job *job, struct ss_measured *m)
     int term = job->pp > 1 ? SS_REAL_PP : SS_REAL_COLLECTIVES;
 
     m->measured[term] += m->trace.messages.exposed;
+    m->measured_hidden[term] += m->trace.messages.hidden;
     m->guessed = job->pp > 1 && whole(&m->trace.messages) > 0 && (job->cp > 1 || job->ep > 1);
 }
 
@@ -144,6 +238,12 @@ static void merge_collectives(double *term)
     }
 }
 
+/* The class of the rank, or of the one that the stage's breakdown is of. */
+static int class_of(const struct ss_run *run, const struct ss_measured *m)
+{
+    return run->plan->class_of[m->by_rank ? m->trace.rank : run->result->stages[m->stage].rank];
+}
+
 void ss_measured_fill(const struct ss_run *run, const struct ss_kineto *trace, const char *run_name,
                       const char *file, struct ss_measured *out)
 {
@@ -159,11 +259,14 @@ void ss_measured_fill(const struct ss_run *run, const struct ss_kineto *trace, c
     out->stage =
         out->by_rank ? plan->classes[plan->class_of[trace->rank]].stage : run->result->critical_stage;
     predict_terms(run, out);
+    predict_hidden(run, class_of(run, out), out);
     measure_terms(trace, out);
     place_messages(plan->job, out);
     out->named = is_named(trace, plan->job);
     if (!out->named) {
         merge_collectives(out->predicted);
         merge_collectives(out->measured);
+        merge_collectives(out->predicted_hidden);
+        merge_collectives(out->measured_hidden);
     }
 }

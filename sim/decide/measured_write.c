@@ -83,12 +83,44 @@ static void write_answer(const struct ss_measured *m, FILE *out)
     fputs(".\n", out);
 }
 
+static void write_hidden(double seconds, int digits, FILE *out)
+{
+    if (isnan(seconds))
+        fprintf(out, " %10s", "-");
+    else
+        fprintf(out, " %10.*f", digits, 1e3 * seconds);
+}
+
 static void write_row(const struct ss_measured *m, const char *words, double measured, double predicted,
                       int digits, FILE *out)
 {
-    fprintf(out, "  %-30s %10.*f %10.*f %+10.*f %+7.1f %%\n", words, digits, 1e3 * measured, digits,
+    fprintf(out, "  %-30s %10.*f %10.*f %+10.*f %+7.1f %%", words, digits, 1e3 * measured, digits,
             1e3 * predicted, digits, 1e3 * (measured - predicted),
             100 * (measured - predicted) / m->predicted_s);
+}
+
+static int is_transfer(int term)
+{
+    return term >= SS_REAL_TP && term <= SS_REAL_COPY;
+}
+
+static void write_terms(const struct ss_measured *m, int digits, double least, FILE *out)
+{
+    fputs("\nTime, ms                           measured  predicted       more  of the whole    hidden  "
+          "predicted\n",
+          out);
+    for (int t = 0; t < SS_REAL_COUNT; t++) {
+        if (!is_used(m, t, least) && !(m->measured_hidden[t] + m->predicted_hidden[t] >= least))
+            continue;
+        write_row(m, ss_real_term_words(t), m->measured[t], m->predicted[t], digits, out);
+        if (is_transfer(t)) {
+            write_hidden(m->measured_hidden[t], digits, out);
+            write_hidden(m->predicted_hidden[t], digits, out);
+        }
+        fputc('\n', out);
+    }
+    write_row(m, "total", m->measured_s, m->predicted_s, digits, out);
+    fputc('\n', out);
 }
 
 static void write_works(const struct ss_measured *m, int digits, FILE *out)
@@ -123,11 +155,7 @@ static int write_text(const struct ss_measured *m, FILE *out, struct ss_error *e
     write_trace(m, out);
     write_answer(m, out);
     write_hints(m, out);
-    fprintf(out, "\nTime, ms                           measured  predicted       more  of the whole\n");
-    for (int t = 0; t < SS_REAL_COUNT; t++)
-        if (is_used(m, t, least))
-            write_row(m, ss_real_term_words(t), m->measured[t], m->predicted[t], digits, out);
-    write_row(m, "total", m->measured_s, m->predicted_s, digits, out);
+    write_terms(m, digits, least, out);
     write_works(m, digits, out);
     return ss_report_done(out, err);
 }
@@ -189,6 +217,10 @@ static int write_json(const struct ss_measured *m, FILE *out, struct ss_error *e
         ss_json_number(o, "measured_ms", 1e3 * m->measured[t]);
         ss_json_number(o, "predicted_ms", 1e3 * m->predicted[t]);
         ss_json_number(o, "more_ms", 1e3 * more_of(m, t));
+        if (is_transfer(t)) {
+            ss_json_number(o, "measured_hidden_ms", 1e3 * m->measured_hidden[t]);
+            ss_json_number(o, "predicted_hidden_ms", 1e3 * m->predicted_hidden[t]);
+        }
         ss_json_set(terms, ss_real_term_key(t), o);
     }
     ss_json_set(root, "terms", terms);

@@ -54,6 +54,9 @@ struct ss_measured {
     int world;   /* ranks of the job */
     double measured_s, predicted_s;
     double measured[SS_REAL_COUNT], predicted[SS_REAL_COUNT]; /* s */
+    /* Of transfers: s that they run under kernels or other transfers. NaN: not known, as of a prediction at chunk level what is inside
+     * layers. */
+    double measured_hidden[SS_REAL_COUNT], predicted_hidden[SS_REAL_COUNT];
 };
 /* Fills *out; the run has a result and, with open_compute, its kernels. */
 void ss_measured_fill(const struct ss_run *run, const struct ss_kineto *trace, const char *run_name,
