@@ -41,32 +41,38 @@ def counts(found):
             f"{total['predicted']} predicted")
 
 
-def best_rows(card, model, found):
+def trillion(words, p, nodes):
+    """What `capacity` says of a trillion tokens with the layout that a search found."""
+    return result("capacity", f"{words} {p['flags']} --nodes {nodes} --layout given --tokens 1T")["points"][0]
+
+
+def best_rows(card, model, words, found):
     for g in found["groups"]:
         if g["best"] is None:
-            print(f"| {card} | {model} | {g['nodes']} | none surely fits | | | | | | | |")
+            print(f"| {card} | {model} | {g['nodes']} | none surely fits | | | | | | | | | |")
             continue
         p = found["points"][g["best"]]
-        hours = 1e12 / p["tokens_per_s_per_gpu"] / 3600
-        days = hours / g["gpus"] / 24
+        c = trillion(words, p, g["nodes"])
         yield g["nodes"], p["iteration_ms"]
         print(f"| {card} | {model} | {g['nodes']} | {layout(p)} | {p['iteration_ms'] / 1000:.2f} +-{p['error_band_pct']:.0f} % | "
-              f"{g['confirmed_ms'] / 1000:.2f} | {100 * p['mfu']:.1f} | {p['peak_mib'] / 1024:.1f} | {g['like_best']} | {hours:.0f} | {days:.1f} |")
+              f"{g['confirmed_ms'] / 1000:.2f} | {100 * p['mfu']:.1f} | {p['peak_mib'] / 1024:.1f} | {g['like_best']} | {c['gpu_hours']:.0f} | "
+              f"{c['days']:.1f} | {c['usd'] / 1000:.0f} | {c['energy_kwh'] / 1000:.0f} |")
 
 
 def write_nodes():
     print(f"""## 8 or 16 nodes
 
-All layouts of `{WORK}`, with TP overlap and without; the fastest that surely fits. The last columns are of a trillion tokens. What that costs in money and
-energy is `stepsim capacity`'s to say.
+All layouts of `{WORK}`, with TP overlap and without; the fastest that surely fits. The last columns are of a trillion tokens, as
+`stepsim capacity` has them, with failures and checkpoints: GPU-hours, days, money at the card's example price (docs/guide/capacity.md; `--price` sets yours) and energy.
 
-| card | model | nodes | best layout | iteration, s | by SimGrid at layer level, s | MFU, % | GiB | not told apart | GPU-hours | days |
-|---|---|---|---|---|---|---|---|---|---|---|""")
+| card | model | nodes | best layout | iteration, s | by SimGrid at layer level, s | MFU, % | GiB | not told apart | GPU-hours | days | kUSD | MWh |
+|---|---|---|---|---|---|---|---|---|---|---|---|---|""")
     told = []
     for card in ("h800", "h20"):
         for model in ("llama3.1-8b", "llama3.1-70b"):
-            found = result("search", f"--platform {card} --model {model} {WORK} --vary nodes=8,16 --vary tp-comm-overlap=off,on")
-            times = dict(best_rows(card, model, found))
+            words = f"--platform {card} --model {model} {WORK}"
+            found = result("search", f"{words} --vary nodes=8,16 --vary tp-comm-overlap=off,on")
+            times = dict(best_rows(card, model, words, found))
             told.append(f"- {model} on {card}: {counts(found)}." +
                         (f" 16 nodes are {times[8] / times[16]:.2f} times as fast as 8." if len(times) == 2 else ""))
     print("\n" + "\n".join(told))
