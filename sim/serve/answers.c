@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "ask/ask.h"
 #include "base/base.h"
 #include "serve/page.h"
 #include "stepsim/pictures.h"
@@ -63,36 +64,12 @@ static struct ss_run_options options_of(const struct question *q)
 
 static int write_run(const struct question *q, FILE *out, int *status, struct ss_error *err)
 {
-    struct ss_run_options options = options_of(q);
+    const struct ss_run_options options = options_of(q);
     struct ss_scenario *s = NULL;
-    struct ss_smallest smallest = {0};
-    struct ss_run run = {0};
-    struct ss_fix fixes[3];
-    int nfixes = 0, rc = build(q, status, &s, err);
+    int fits, rc = build(q, status, &s, err);
 
-    options.open_compute = 1;
     if (!rc)
-        rc = ss_run_scenario(s, &options, &run, err);
-    if (!rc && !run.result->fits) {
-        rc = ss_fixes_find(s, &options, fixes, &nfixes, err);
-        ss_smallest_find(s, &smallest);
-    }
-    if (!rc) {
-        const struct ss_report_options report = {
-            .json = 1,
-            .wall_s = -1,
-            .measured_s = s->measured_s,
-            .measured_bytes = s->measured_bytes,
-            .notes = &s->notes,
-            .ignored = &s->ignored,
-            .request = s->request,
-            .fixes = fixes,
-            .nfixes = nfixes,
-            .smallest = &smallest,
-        };
-        rc = ss_report_run(&run, &report, out, err);
-    }
-    ss_run_free(&run);
+        rc = ss_ask_write_run(s, &options, (struct ss_report_options){0}, &fits, out, err);
     ss_scenario_free(s);
     return rc;
 }

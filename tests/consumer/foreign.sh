@@ -19,7 +19,7 @@ fail() {
 }
 
 mkdir "$copy"
-for part in CMakeLists.txt cmake sim platforms workloads validation docs; do
+for part in CMakeLists.txt cmake python sim platforms workloads validation docs; do
     cp -R "$source/$part" "$copy/"
 done
 cmake -G Ninja -S "$copy" -B "$copy/build" -DSS_TESTS=OFF -DSS_PROBE=OFF -DCMAKE_BUILD_TYPE=None \

@@ -3,6 +3,7 @@
 #ifndef STEPSIM_H
 #define STEPSIM_H
 
+#include "stepsim/ask.h"
 #include "stepsim/bands.h"
 #include "stepsim/capacity.h"
 #include "stepsim/card.h"

@@ -1,0 +1,74 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The shared library: where it is, and its two functions (stepsim/ask.h)."""
+import ctypes
+import glob
+import json
+import os
+from typing import Any, Dict, Iterator, Optional, Sequence, Tuple
+
+NAME = 'libstepsim.so.0.1'
+
+
+def _checkout(package: str) -> Optional[str]:
+    """The folder of the sources, where this package is run out of them."""
+    root = os.path.dirname(os.path.dirname(package))
+    return root if os.path.exists(os.path.join(root, 'sim', 'rooms.txt')) else None
+
+
+def _places(package: str) -> Iterator[str]:
+    """Where the library may be, best first."""
+    if os.environ.get('STEPSIM_LIBRARY'):
+        yield os.environ['STEPSIM_LIBRARY']
+        return
+    root = _checkout(package)
+    if root:
+        yield os.path.join(root, 'build', NAME)
+    folder = package  # PREFIX/lib/python3/dist-packages/stepsim
+    for _ in range(4):
+        folder = os.path.dirname(folder)
+        for pattern in (NAME, os.path.join('*-linux-*', NAME), os.path.join('..', 'lib64', NAME)):
+            yield from sorted(glob.glob(os.path.join(glob.escape(folder), pattern)))
+    yield NAME  # as the loader finds it
+
+
+def _load() -> ctypes.CDLL:
+    package = os.path.dirname(os.path.abspath(__file__))
+    tried = []
+    for path in _places(package):
+        try:
+            library = ctypes.CDLL(path)
+        except OSError as error:
+            tried.append(str(error))
+            continue
+        root = _checkout(package)
+        if root and os.path.dirname(os.path.dirname(os.path.abspath(path))) == root:
+            # A library that is not installed has its data and modules in the checkout.
+            os.environ.setdefault('STEPSIM_DATA', root)
+            os.environ.setdefault('STEPSIM_MODULE_DIR', os.path.join(root, 'build'))
+        return library
+    raise ImportError('stepsim: no ' + NAME + ' (build it: sh setup.sh build; or set STEPSIM_LIBRARY): ' + '; '.join(tried))
+
+
+_library = _load()
+_library.ss_ask.restype = ctypes.c_int
+_library.ss_ask.argtypes = [ctypes.c_int, ctypes.POINTER(ctypes.c_char_p), ctypes.POINTER(ctypes.c_void_p),
+                            ctypes.POINTER(ctypes.c_size_t)]
+_library.ss_ask_free.restype = None
+_library.ss_ask_free.argtypes = [ctypes.c_void_p]
+
+
+def ask(words: Sequence[str]) -> Tuple[int, Dict[str, Any]]:
+    """The exit status and the document of a command. ctypes lets other threads run meanwhile."""
+    encoded = [os.fsencode(word) for word in words]
+    if any(b'\0' in word for word in encoded):
+        raise ValueError('a word has a zero byte')
+    document, size = ctypes.c_void_p(), ctypes.c_size_t()
+    status = _library.ss_ask(len(encoded), (ctypes.c_char_p * (len(encoded) + 1))(*encoded), ctypes.byref(document),
+                             ctypes.byref(size))
+    if not document.value:
+        raise MemoryError('stepsim: out of memory')
+    try:
+        text = ctypes.string_at(document.value, size.value)
+    finally:
+        _library.ss_ask_free(document)
+    return status, json.loads(text.decode('utf-8', 'surrogateescape'))

@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Words in, a document out. */
+#include "stepsim/ask.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "ask/ask.h"
+#include "base/base.h"
+
+#define MOST_COMMANDS 16
+
+static const struct {
+    const char *name;
+    int command; /* enum ss_ask_command */
+    ss_ask_answer *answer;
+} commands[] = {
+    {"run", SS_ASK_RUN, ss_ask_run},
+    {"plan", SS_ASK_PLAN, ss_ask_plan},
+    {"explain", SS_ASK_EXPLAIN, ss_ask_explain},
+    {"compare", SS_ASK_COMPARE, ss_ask_compare},
+    {"sweep", SS_ASK_SWEEP, ss_ask_sweep},
+    {"search", SS_ASK_SEARCH, ss_ask_search},
+    {"capacity", SS_ASK_CAPACITY, ss_ask_capacity},
+    {"validate", SS_ASK_VALIDATE, ss_ask_validate},
+    {"list", SS_ASK_NONE, ss_ask_list},
+    {"version", SS_ASK_NONE, ss_ask_version},
+};
+
+static int unknown(const char *name, struct ss_error *err)
+{
+    const char *names[MOST_COMMANDS];
+
+    for (size_t i = 0; i < SS_ARRAY_LEN(commands); i++)
+        names[i] = commands[i].name;
+    const char *near = ss_nearest(name, names, SS_ARRAY_LEN(commands));
+    ss_fail(err, SS_ERR_USAGE, NULL, 0, "unknown command \"%.60s\"", name);
+    return ss_hint(err, SS_ERR_USAGE, near ? "did you mean %s?" : "stepsim/ask.h lists the commands", near);
+}
+
+/* Runs the command with words that it may move. */
+static int answer(int n, const char *const *words, FILE *out, int *status, struct ss_error *err)
+{
+    size_t i = 0;
+    struct ss_ask a;
+
+    if (n < 1)
+        return ss_fail(err, SS_ERR_USAGE, NULL, 0, "no command");
+    while (i < SS_ARRAY_LEN(commands) && strcmp(words[0], commands[i].name))
+        i++;
+    if (i == SS_ARRAY_LEN(commands))
+        return unknown(words[0], err);
+    char **moved = ss_calloc((size_t)n, sizeof *moved);
+    if (!moved)
+        return ss_fail(err, SS_ERR_NOMEM, NULL, 0, "out of memory");
+    memcpy(moved, words + 1, (size_t)(n - 1) * sizeof *moved);
+    int rc = ss_ask_init(&a, commands[i].command, err);
+    if (!rc)
+        rc = commands[i].answer(&a, n - 1, moved, out, status, err);
+    ss_ask_end(&a);
+    free(moved);
+    return rc;
+}
+
+static int write_error(const struct ss_error *e, char **json, size_t *size)
+{
+    FILE *out = open_memstream(json, size);
+    int rc = out ? ss_report_error(e, out) : SS_ERR_NOMEM;
+
+    return out && fclose(out) ? SS_ERR_NOMEM : rc;
+}
+
+int ss_ask(int n, const char *const *words, char **json, size_t *size)
+{
+    struct ss_error err = {0};
+    int status = 0;
+
+    *json = NULL;
+    *size = 0;
+    FILE *out = open_memstream(json, size);
+    int rc = out ? answer(n, words, out, &status, &err) : SS_ERR_NOMEM;
+    if (out && fclose(out))
+        rc = SS_ERR_NOMEM;
+    if (!rc)
+        return status;
+    free(*json);
+    *json = NULL;
+    if (!err.code)
+        ss_fail(&err, rc, NULL, 0, "out of memory");
+    if (write_error(&err, json, size)) {
+        free(*json);
+        *json = NULL;
+        *size = 0;
+    }
+    return ss_status_exit(rc);
+}
+
+void ss_ask_free(char *json)
+{
+    free(json);
+}

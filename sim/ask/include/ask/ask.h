@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the commands behind ss_ask share. Functions return 0 or a negative SS_ERR_*. */
+#ifndef SS_ASK_ASK_H
+#define SS_ASK_ASK_H
+
+#include <stdio.h>
+
+#include "stepsim/ask.h"
+#include "stepsim/bands.h"
+#include "stepsim/capacity.h"
+#include "stepsim/compare.h"
+#include "stepsim/files.h"
+#include "stepsim/report.h"
+#include "stepsim/request.h"
+#include "stepsim/result.h"
+#include "stepsim/scenario.h"
+#include "stepsim/sweep.h"
+
+/* Bits: an option belongs to several. */
+enum ss_ask_command {
+    SS_ASK_RUN = 1,
+    SS_ASK_PLAN = 2,
+    SS_ASK_EXPLAIN = 4,
+    SS_ASK_COMPARE = 8,
+    SS_ASK_SWEEP = 16,
+    SS_ASK_SEARCH = 32,
+    SS_ASK_CAPACITY = 64,
+    SS_ASK_VALIDATE = 128,
+    SS_ASK_NONE = 256 /* takes no option */
+};
+
+/* One command: its words, read. It begins with ss_ask_init and ends with ss_ask_end. */
+struct ss_ask {
+    int command;               /* enum ss_ask_command */
+    uint64_t given;            /* bit i: row i of the options was */
+    struct ss_request request; /* words of the job */
+    struct ss_request how;     /* options that say how it is simulated */
+    struct ss_files files;     /* that were read */
+    struct ss_run_options run; /* `bands` are owned */
+    struct ss_sweep *vary;     /* owned */
+    struct ss_request with;    /* texts of --with, a word each */
+    struct ss_capacity_options capacity;
+    struct ss_workers workers;
+    int exhaustive, unconfirmed, coverage;
+    double spread; /* < 0: not given */
+};
+int ss_ask_init(struct ss_ask *a, int command, struct ss_error *err);
+void ss_ask_end(struct ss_ask *a);
+/* Reads the words of a job, and the options out of them. */
+int ss_ask_read(struct ss_ask *a, int n, char *const *words, struct ss_error *err);
+/* Reads options; what is none is moved to words[0 .. *left-1] in order. */
+int ss_ask_operands(struct ss_ask *a, int n, char **words, int *left, struct ss_error *err);
+/* Loads the error bands that came with the library. */
+int ss_ask_bands(struct ss_ask *a, struct ss_error *err);
+/* A scenario of the words; the caller frees it. */
+int ss_ask_scenario(struct ss_ask *a, struct ss_scenario **out, struct ss_error *err);
+
+/* Runs a scenario and writes the document of `run`, with what makes the job fit where it does not. `report` may have `how` and `files`; the
+ * rest is filled here. *fits tells the verdict. */
+int ss_ask_write_run(const struct ss_scenario *s, const struct ss_run_options *options,
+                     struct ss_report_options report, int *fits, FILE *out, struct ss_error *err);
+
+/* The commands: words behind the name; *status begins as 0. */
+typedef int ss_ask_answer(struct ss_ask *a, int n, char **words, FILE *out, int *status,
+                          struct ss_error *err);
+ss_ask_answer ss_ask_run, ss_ask_plan, ss_ask_explain, ss_ask_compare, ss_ask_sweep, ss_ask_search,
+    ss_ask_capacity, ss_ask_validate, ss_ask_list, ss_ask_version;
+
+#endif

@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The door for other languages: the words of a command in, one JSON document out. No structure crosses it, so that its two functions stay
+ * the same as long as the name of the shared library, libstepsim.so.0.1, does; docs/reference/formats.md says what documents have.
+ *
+ *     const char *words[] = {"run", "--job", "8b-16", "--tp", "2"};
+ *     int status = ss_ask(5, words, &json, &size);     python/stepsim does this by ctypes
+ *     ss_ask_free(json);
+ */
+#ifndef STEPSIM_ASK_H
+#define STEPSIM_ASK_H
+
+#include <stddef.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/*
+ * Answers words[0 .. n-1] as the program does under --json, with the native engine where the words name none. Commands: run, plan, explain,
+ * compare, sweep, search, capacity, validate, list, version. They take the flags of a job and, of the options of the
+ * program, those that say what is simulated and need no file of their own: --engine, --level, --unfold, --full-replay, --vary, --with,
+ * --workers, --exhaustive, --unconfirmed, --tokens, --deadline, --budget, --layout, --spread, --coverage. Any other is an error.
+ *
+ * Returns the exit status of the program: 0, 1 (the job does not fit, the document is whole), 2 or 3 (the document has `error`).
+ * *json ends with a 0, *size is the bytes before it; the caller frees it with ss_ask_free. Where memory lacks even for an error *json is
+ * NULL. Several threads may ask at the same time. Nothing is printed; "--job -" reads stdin.
+ */
+int ss_ask(int n, const char *const *words, char **json, size_t *size);
+/* Frees a document. NULL is allowed. */
+void ss_ask_free(char *json);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

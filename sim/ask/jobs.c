@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Commands that predict one job. */
+#include <stdlib.h>
+
+#include "ask/ask.h"
+#include "base/base.h"
+#include "stepsim/explain.h"
+#include "stepsim/schedule.h"
+
+int ss_ask_write_run(const struct ss_scenario *s, const struct ss_run_options *options,
+                     struct ss_report_options report, int *fits, FILE *out, struct ss_error *err)
+{
+    struct ss_run_options opened = *options;
+    struct ss_smallest smallest = {0};
+    struct ss_run run = {0};
+    struct ss_fix fixes[3];
+
+    opened.open_compute = 1;
+    report.json = 1;
+    report.wall_s = -1;
+    report.measured_s = s->measured_s;
+    report.measured_bytes = s->measured_bytes;
+    report.notes = &s->notes;
+    report.ignored = &s->ignored;
+    report.request = s->request;
+    report.fixes = fixes;
+    report.smallest = &smallest;
+    int rc = ss_run_scenario(s, &opened, &run, err);
+    if (!rc && !run.result->fits) {
+        rc = ss_fixes_find(s, &opened, fixes, &report.nfixes, err);
+        ss_smallest_find(s, &smallest);
+    }
+    *fits = !rc && run.result->fits;
+    if (!rc)
+        rc = ss_report_run(&run, &report, out, err);
+    ss_run_free(&run);
+    return rc;
+}
+
+/* Words, bands, scenario. */
+static int begin(struct ss_ask *a, int n, char **words, struct ss_scenario **s, struct ss_error *err)
+{
+    int rc = ss_ask_read(a, n, words, err);
+
+    if (!rc)
+        rc = ss_ask_scenario(a, s, err);
+    if (!rc && ss_schedule_is_file((*s)->job->schedule))
+        rc = ss_files_add(&a->files, (*s)->job->schedule, err);
+    return rc ? rc : ss_ask_bands(a, err);
+}
+
+int ss_ask_run(struct ss_ask *a, int n, char **words, FILE *out, int *status, struct ss_error *err)
+{
+    struct ss_scenario *s = NULL;
+    int fits = 1, rc = begin(a, n, words, &s, err);
+
+    if (!rc)
+        rc = ss_ask_write_run(s, &a->run, (struct ss_report_options){.how = &a->how, .files = &a->files},
+                              &fits, out, err);
+    *status = fits ? 0 : ss_status_exit(SS_ERR_OOM);
+    ss_scenario_free(s);
+    return rc;
+}
+
+int ss_ask_plan(struct ss_ask *a, int n, char **words, FILE *out, int *status, struct ss_error *err)
+{
+    struct ss_scenario *s = NULL;
+    struct ss_run run = {0};
+    int rc = begin(a, n, words, &s, err);
+    const struct ss_run_options options = {.bands = a->run.bands};
+
+    (void)status;
+    if (!rc)
+        rc = ss_run_scenario(s, &options, &run, err);
+    if (!rc) {
+        const struct ss_report_options report = {.json = 1,
+                                                 .wall_s = -1,
+                                                 .notes = &s->notes,
+                                                 .ignored = &s->ignored,
+                                                 .request = s->request,
+                                                 .how = &a->how,
+                                                 .files = &a->files};
+        rc = ss_report_plan(&run, &report, out, err);
+    }
+    ss_run_free(&run);
+    ss_scenario_free(s);
+    return rc;
+}
+
+int ss_ask_explain(struct ss_ask *a, int n, char **words, FILE *out, int *status, struct ss_error *err)
+{
+    struct ss_explanation *x = ss_calloc(1, sizeof *x);
+    struct ss_scenario *s = NULL;
+    struct ss_run run = {0};
+    int rc = x ? begin(a, n, words, &s, err) : ss_fail(err, SS_ERR_NOMEM, NULL, 0, "out of memory");
+
+    a->run.open_compute = 1;
+    if (!rc)
+        rc = ss_run_scenario(s, &a->run, &run, err);
+    if (!rc)
+        rc = ss_explain(&run, &a->run, x, err);
+    if (!rc)
+        rc = ss_explanation_write(x, &run, 1, out, err);
+    if (!rc && !run.result->fits)
+        *status = ss_status_exit(SS_ERR_OOM);
+    ss_run_free(&run);
+    ss_scenario_free(s);
+    free(x);
+    return rc;
+}

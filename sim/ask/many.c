@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Commands that predict many jobs. */
+#include <stdlib.h>
+
+#include "ask/ask.h"
+#include "base/base.h"
+#include "stepsim/search.h"
+
+#define MOST_ROWS 4096
+#define MOST_CLUSTERS 64
+
+int ss_ask_sweep(struct ss_ask *a, int n, char **words, FILE *out, int *status, struct ss_error *err)
+{
+    const struct ss_scenario_options how = {.asker = ss_simgrid_ask_routes, .files = &a->files};
+    struct ss_sweep *s = a->vary;
+    int rc = ss_ask_read(a, n, words, err);
+
+    if (!rc && !s->nflags)
+        rc = ss_fail(err, SS_ERR_USAGE, NULL, 0, "nothing to vary");
+    if (!rc)
+        rc = ss_sweep_check(s, &a->request, err);
+    if (!rc) {
+        const struct ss_run_options run = {.engine = a->run.engine};
+        const struct ss_sweep_options options = {.how = &how, .run = &run, .workers = a->workers};
+        rc = ss_sweep_run(s, &a->request, &options, MOST_ROWS, err);
+    }
+    if (!rc)
+        rc = ss_sweep_write(s, 1, out, err);
+    if (!rc && !ss_sweep_count(s, SS_OUTCOME_FITS) && !ss_sweep_count(s, SS_OUTCOME_NEAR_LIMIT))
+        *status = ss_status_exit(ss_sweep_count(s, SS_OUTCOME_TOO_LARGE) ? SS_ERR_OOM : SS_ERR_CONFIG);
+    return rc;
+}
+
+/* 0 where a layout fits, or is near the limit, on one of the numbers of nodes. */
+static int verdict(const struct ss_find_result *found)
+{
+    for (int g = 0; g < found->ngroups; g++)
+        if (found->groups[g].best >= 0 || found->groups[g].near >= 0)
+            return 0;
+    return ss_status_exit(SS_ERR_OOM);
+}
+
+int ss_ask_search(struct ss_ask *a, int n, char **words, FILE *out, int *status, struct ss_error *err)
+{
+    const struct ss_scenario_options how = {.asker = ss_simgrid_ask_routes, .files = &a->files};
+    struct ss_find_result *found = NULL;
+    int rc = ss_ask_read(a, n, words, err);
+
+    if (!rc && a->vary->nflags && !ss_find_clusters(a->vary, MOST_CLUSTERS))
+        rc = ss_fail(err, SS_ERR_USAGE, NULL, 0, "more than %d clusters", MOST_CLUSTERS);
+    if (!rc)
+        rc = ss_ask_bands(a, err);
+    if (!rc) {
+        const struct ss_run_options run = {.engine = SS_ENGINE_NATIVE, .bands = a->run.bands};
+        const struct ss_find_options options = {.vary = a->vary,
+                                                .how = &how,
+                                                .run = &run,
+                                                .workers = a->workers,
+                                                .exhaustive = a->exhaustive,
+                                                .confirm = !a->unconfirmed};
+        rc = ss_find_run(&a->request, &options, &found, err);
+    }
+    if (!rc)
+        rc = ss_find_write(found, 1, 0, out, err);
+    if (!rc)
+        *status = verdict(found);
+    ss_find_free(found);
+    return rc;
+}
+
+int ss_ask_capacity(struct ss_ask *a, int n, char **words, FILE *out, int *status, struct ss_error *err)
+{
+    const struct ss_scenario_options how = {.asker = ss_simgrid_ask_routes, .files = &a->files};
+    struct ss_capacity *plan = NULL;
+    int rc = ss_ask_read(a, n, words, err);
+
+    if (!rc)
+        rc = ss_ask_bands(a, err);
+    if (!rc) {
+        const struct ss_run_options run = {.engine = SS_ENGINE_NATIVE, .unchecked = 1, .bands = a->run.bands};
+        a->capacity.how = &how;
+        a->capacity.run = &run;
+        a->capacity.workers = a->workers;
+        rc = ss_capacity_run(&a->request, &a->capacity, &plan, err);
+    }
+    if (!rc)
+        rc = ss_capacity_write(plan, SS_CAPACITY_JSON, out, err);
+    if (!rc && plan->chosen < 0)
+        *status = ss_status_exit(SS_ERR_OOM);
+    ss_capacity_free(plan);
+    return rc;
+}

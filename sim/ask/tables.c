@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Commands without a job. */
+#include <string.h>
+
+#include "ask/ask.h"
+#include "base/base.h"
+#include "stepsim/study.h"
+
+#define MOST_TABLES 64
+
+static int write_coverage(const char *table, FILE *out, struct ss_error *err)
+{
+    struct ss_bands *bands = NULL;
+    int rc = ss_bands_load(table ? table : "results", NULL, &bands, err);
+
+    if (!rc)
+        rc = ss_coverage_write(bands, 1, out, err);
+    ss_bands_free(bands);
+    return rc;
+}
+
+int ss_ask_validate(struct ss_ask *a, int n, char **words, FILE *out, int *status, struct ss_error *err)
+{
+    struct ss_validate_options options = {.engine = SS_ENGINE_NATIVE};
+    const char *tables[MOST_TABLES] = {"runs"};
+    struct ss_validation *v = NULL;
+    int ntables, rc = ss_ask_operands(a, n, words, &ntables, err);
+
+    (void)status;
+    if (!rc && ntables > (a->coverage ? 1 : MOST_TABLES))
+        rc = ss_fail(err, SS_ERR_USAGE, NULL, 0, "too many tables");
+    if (rc)
+        return rc;
+    if (a->coverage)
+        return write_coverage(ntables ? words[0] : NULL, out, err);
+    for (int i = 0; i < ntables; i++)
+        tables[i] = words[i];
+    ntables = ntables ? ntables : 1;
+    for (int i = 0; i < ntables; i++)
+        if (!strcmp(tables[i], "runs"))
+            options.timer_rows = "gpt2-timers";
+    options.engine = a->run.engine;
+    options.spread = a->spread >= 0 ? &a->spread : NULL;
+    rc = ss_validate(tables, ntables, &options, &v, err);
+    if (!rc)
+        rc = ss_validation_write_json(v, out, err);
+    ss_validation_free(v);
+    return rc;
+}
+
+int ss_ask_list(struct ss_ask *a, int n, char **words, FILE *out, int *status, struct ss_error *err)
+{
+    int left, rc = ss_ask_operands(a, n, words, &left, err);
+
+    (void)status;
+    if (!rc && left > 1)
+        rc = ss_fail(err, SS_ERR_USAGE, NULL, 0, "list takes one word at most");
+    return rc ? rc : ss_report_list(left ? words[0] : NULL, 1, out, err);
+}
+
+int ss_ask_version(struct ss_ask *a, int n, char **words, FILE *out, int *status, struct ss_error *err)
+{
+    (void)a;
+    (void)words;
+    (void)status;
+    if (n)
+        return ss_fail(err, SS_ERR_USAGE, NULL, 0, "version takes no words");
+    fprintf(out, "{\n  \"schema_version\": %d,\n  \"version\": \"%s\"\n}\n", SS_SCHEMA_VERSION, ss_version());
+    return SS_OK;
+}

@@ -1,0 +1,179 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Commands as words in, documents out. */
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <CUnit/Basic.h>
+#include <jansson.h>
+
+#include "stepsim/ask.h"
+
+#define JOB                                                                                                  \
+    "--platform", "h800", "--nodes", "1", "--model", "llama3.1-8b", "--bf16", "--seq", "4096", "--mbs", "1", \
+        "--gbs", "16"
+#define ASK(status, ...)                                                                                     \
+    ask((const char *[]){__VA_ARGS__}, sizeof(const char *[]){__VA_ARGS__} / sizeof(char *), status)
+
+/* The document of the words, whose status must be this one. */
+static json_t *ask(const char *const *words, size_t n, int status)
+{
+    char *json = NULL;
+    size_t size = 0;
+
+    CU_ASSERT_EQUAL(ss_ask((int)n, words, &json, &size), status);
+    CU_ASSERT_PTR_NOT_NULL_FATAL(json);
+    CU_ASSERT_EQUAL(strlen(json), size);
+    json_t *document = json_loads(json, 0, NULL);
+    CU_ASSERT_PTR_NOT_NULL_FATAL(document);
+    ss_ask_free(json);
+    return document;
+}
+
+static const char *text(const json_t *document, const char *key)
+{
+    const char *value = json_string_value(json_object_get(document, key));
+
+    return value ? value : "";
+}
+
+static int is_error(json_t *document, const char *code, const char *message)
+{
+    json_t *error = json_object_get(document, "error");
+    int same = !strcmp(text(error, "code"), code) && strstr(text(error, "message"), message);
+
+    if (!same)
+        printf("\n%s: %s\n", text(error, "code"), text(error, "message"));
+    json_decref(document);
+    return same;
+}
+
+static void test_run(void)
+{
+    json_t *o = ASK(0, "run", JOB, "--tp", "4", "--level", "layer", "--engine=native");
+
+    CU_ASSERT_STRING_EQUAL(text(o, "command"), "run");
+    CU_ASSERT_STRING_EQUAL(text(o, "verdict"), "fits");
+    CU_ASSERT_STRING_EQUAL(text(o, "engine"), "native");
+    CU_ASSERT_STRING_EQUAL(text(o, "level"), "layer");
+    CU_ASSERT_EQUAL(json_array_size(json_object_get(json_object_get(o, "inputs"), "how")), 3);
+    json_decref(o);
+    o = ASK(1, "run", JOB, "--tp", "1"); /* 16 bytes a parameter of 8.03e9 alone are 120 GiB */
+    CU_ASSERT_STRING_EQUAL(text(o, "verdict"), "too large");
+    CU_ASSERT(json_array_size(json_object_get(o, "fixes")) > 0);
+    json_decref(o);
+}
+
+static void test_refusals(void)
+{
+    CU_ASSERT(is_error(ASK(2, "rum", JOB), "usage", "unknown command \"rum\""));
+    CU_ASSERT(is_error(ASK(3, "run", JOB, "--tp", "3"), "config-error", "tensor parallel size (3)"));
+    CU_ASSERT(is_error(ASK(2, "run", JOB, "--level", "atom"), "usage", "--level atom"));
+    CU_ASSERT(is_error(ASK(2, "run", JOB, "--level"), "usage", "--level needs a value"));
+    CU_ASSERT(is_error(ASK(2, "run", JOB, "--unfold=1"), "usage", "takes no value"));
+    /* options of the program that write files, and those of another command */
+    CU_ASSERT(is_error(ASK(2, "run", JOB, "--gantt", "a.svg"), "usage", "--gantt"));
+    CU_ASSERT(is_error(ASK(2, "run", JOB, "--vary", "tp=1,2"), "usage", "--vary"));
+    CU_ASSERT(is_error(ASK(2, "sweep", JOB), "usage", "nothing to vary"));
+    CU_ASSERT(is_error(ASK(2, "sweep", JOB, "--vary", "tp=1,2", "--workers", "0"), "usage", "--workers 0"));
+    CU_ASSERT(is_error(ASK(2, "list", "--json"), "usage", "--json"));
+    CU_ASSERT(is_error(ASK(2, "compare", JOB), "usage", "1 sides"));
+    CU_ASSERT(is_error(ASK(3, "run", "--job", "/no/such.args"), "io", "no such file"));
+    char *json;
+    size_t size;
+    CU_ASSERT_EQUAL(ss_ask(0, NULL, &json, &size), 2);
+    ss_ask_free(json);
+    ss_ask_free(NULL);
+}
+
+static void test_many(void)
+{
+    json_t *o = ASK(0, "sweep", JOB, "--vary", "tp=3,4", "--workers", "1"),
+           *rows = json_object_get(o, "rows");
+
+    CU_ASSERT_EQUAL(json_array_size(rows), 2);
+    CU_ASSERT_STRING_EQUAL(text(json_array_get(rows, 0), "verdict"), "refused");
+    CU_ASSERT_STRING_EQUAL(text(json_array_get(rows, 1), "verdict"), "fits");
+    json_decref(o);
+    o = ASK(0, "compare", JOB, "--tp", "4", "--with", "--tp 8", "--with", "--tp 3");
+    rows = json_object_get(o, "sides");
+    CU_ASSERT_EQUAL(json_array_size(rows), 3);
+    CU_ASSERT_STRING_EQUAL(text(json_array_get(rows, 1), "verdict"), "fits");
+    CU_ASSERT_STRING_EQUAL(text(json_array_get(rows, 2), "verdict"), "refused");
+    json_decref(o);
+    CU_ASSERT(is_error(ASK(3, "compare", JOB, "--tp", "3", "--with", "--tp 8"), "config-error", "(3)"));
+    o = ASK(0, "capacity", JOB, "--tp", "4", "--tokens", "1B", "--layout", "given", "--nodes", "1..2");
+    CU_ASSERT_EQUAL(json_array_size(json_object_get(o, "points")), 2);
+    json_decref(o);
+    o = ASK(0, "search", JOB, "--pp", "1", "--cp", "1", "--unconfirmed", "--workers", "1");
+    CU_ASSERT(json_array_size(json_object_get(o, "points")) > 0);
+    json_decref(o);
+}
+
+static void test_others(void)
+{
+    static const char *const keys[][2] = {{"plan", "stages"}, {"explain", "terms_ms"}};
+
+    for (int i = 0; i < 2; i++) {
+        json_t *o = ASK(0, keys[i][0], JOB, "--tp", "4");
+        CU_ASSERT_STRING_EQUAL(text(o, "command"), keys[i][0]);
+        json_decref(o);
+    }
+    json_t *o = ASK(0, "list", "platforms");
+    CU_ASSERT(json_array_size(json_object_get(o, "platforms")) > 5);
+    json_decref(o);
+    o = ASK(0, "version");
+    CU_ASSERT_STRING_EQUAL(text(o, "version"), "0.1.0");
+    json_decref(o);
+}
+
+/* What each of several threads gets is what one gets alone. */
+static const char *const of_thread[] = {"run", JOB, "--tp", NULL};
+static void *ask_in_thread(void *tp)
+{
+    const char *words[32];
+    char *json = NULL;
+    size_t size = 0;
+    int n = 0;
+
+    for (; of_thread[n]; n++)
+        words[n] = of_thread[n];
+    words[n++] = tp;
+    ss_ask(n, words, &json, &size);
+    return json;
+}
+
+static void test_threads(void)
+{
+    static char tp[2][2] = {"4", "8"};
+    char *alone[2] = {ask_in_thread(tp[0]), ask_in_thread(tp[1])};
+    pthread_t thread[8];
+
+    for (int i = 0; i < 8; i++)
+        CU_ASSERT_EQUAL(pthread_create(&thread[i], NULL, ask_in_thread, tp[i % 2]), 0);
+    for (int i = 0; i < 8; i++) {
+        void *json;
+        pthread_join(thread[i], &json);
+        CU_ASSERT_STRING_EQUAL((char *)json, alone[i % 2]);
+        ss_ask_free(json);
+    }
+    CU_ASSERT_STRING_NOT_EQUAL(alone[0], alone[1]);
+    ss_ask_free(alone[0]);
+    ss_ask_free(alone[1]);
+}
+
+int main(void)
+{
+    CU_initialize_registry();
+    CU_pSuite suite = CU_add_suite("ask", NULL, NULL);
+    CU_add_test(suite, "run", test_run);
+    CU_add_test(suite, "refusals", test_refusals);
+    CU_add_test(suite, "many", test_many);
+    CU_add_test(suite, "others", test_others);
+    CU_add_test(suite, "threads", test_threads);
+    CU_basic_set_mode(CU_BRM_VERBOSE);
+    CU_basic_run_tests();
+    int failed = (int)CU_get_number_of_failures();
+    CU_cleanup_registry();
+    return failed != 0;
+}
