@@ -126,6 +126,13 @@ class Launch(unittest.TestCase):
         path = self.script(text.replace('"stage": 3', '"stage": 2'))
         self.assertIn(f"job.sh:{line}: error: deepspeed.zero_optimization.stage: stage 2 here and 3", self.refused("--launch", path))
 
+    def test_a_configuration_that_the_script_makes_of_another(self):
+        text = ("""echo '{"train_batch_size": BATCH, "zero_optimization": {"stage": 1}}' | sed "s/BATCH/$BATCH/" > ds.json\n""" + LAUNCH.strip()
+            + " --deepspeed --zero-stage 1 \\\n  --deepspeed_config ds.json\n")
+        self.assertEqual(self.result("--env", "BATCH=128", "--launch", self.script(text))["iteration_ms"],
+            self.result("--nodes", "4", *FLAGS, *LAYOUT, "--stack", "megatron-deepspeed-2022", "--use-distributed-optimizer")["iteration_ms"])
+        self.assertIn("job.sh:3: error: deepspeed.train_batch_size: 64 here and 128", self.refused("--env", "BATCH=64", "--launch", self.script(text)))
+
     def test_errors(self):
         self.assertIn("cannot read", self.refused("--launch", os.path.join(self.folder, "none.sh"), status=3))
         self.assertIn("called no launcher", self.refused("--launch", self.script("exit 1\n")))

@@ -103,7 +103,6 @@ static const struct ss_trainer_rule rules[] = {
     {"deepspeed.zero_optimization.zero_hpz_partition_size", "0 1", "ZeRO++'s second copy in a node is not modelled"},
     {"deepspeed.zero_optimization.mics_shard_size", "-1 0", "MiCS is not modelled"},
     {"deepspeed.zero_optimization.zenflow", "", "ZenFlow is not modelled"},
-    {"deepspeed.zero_optimization.offload_optimizer.ratio", "1 1.0", "an optimizer that is offloaded in part is not modelled"},
     FINE("deepspeed.zero_optimization.*")
     {"deepspeed.activation_checkpointing.cpu_checkpointing", "false", "activations on the host are not modelled here"},
     FINE("deepspeed.activation_checkpointing.*")

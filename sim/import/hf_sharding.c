@@ -49,7 +49,9 @@ static void map_offload(struct ss_hf *x)
     if (!at)
         at = ss_trainer_node(t, "deepspeed.zero_optimization.cpu_offload");
     ss_trainer_add(t, at, "--optimizer-cpu-offload", NULL);
-    ss_trainer_add(t, at, "--optimizer-offload-fraction", "1");
+    const char *part = "deepspeed.zero_optimization.offload_optimizer.ratio";
+    ss_trainer_add(t, ss_trainer_node(t, part) ? ss_trainer_node(t, part) : at,
+                   "--optimizer-offload-fraction", ss_trainer_text(t, part, "1"));
 }
 
 /* A size in parameters as a prop of the stack; "auto" is what the Trainer fills in. */

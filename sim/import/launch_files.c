@@ -28,20 +28,31 @@ static int line_of(const char *script, const char *text)
     return 0;
 }
 
-static int add(struct ss_words *out, const char *name, const char *text, int line)
+static int add(struct ss_words *out, const char *name, const char *text, int line, int elsewhere)
 {
     size_t n = strlen(text), blank = line > 0 ? (size_t)line - 1 : 0;
 
     if (ss_grow(&out->made, &out->made_cap, out->nmade + 1, sizeof *out->made))
         return SS_ERR_NOMEM;
     struct ss_made_file *file = &out->made[out->nmade];
-    *file = (struct ss_made_file){strdup(name), malloc(blank + n + 1)};
+    *file = (struct ss_made_file){strdup(name), malloc(blank + n + 1), elsewhere};
     out->nmade++;
     if (!file->name || !file->text)
         return SS_ERR_NOMEM;
     memset(file->text, '\n', blank);
     memcpy(file->text + blank, text, n + 1);
+    for (char *p = file->text + blank; elsewhere && *p; p++)
+        *p = *p == '\n' ? ' ' : *p;
     return SS_OK;
+}
+
+/* The line of the script that gives the launcher this file; 0: none does. */
+static int named_at(const struct ss_words *words, const char *name)
+{
+    for (size_t i = 0; i < words->n; i++)
+        if (strstr(words->w[i].text, name))
+            return words->w[i].line;
+    return 0;
 }
 
 int ss_launch_files(struct ss_words *out, const char *script, const struct ss_calls *calls,
@@ -52,8 +63,11 @@ int ss_launch_files(struct ss_words *out, const char *script, const struct ss_ca
 
     for (const struct ss_call *c = launcher + 1; c < end && c->kind == SS_CALL_FILE && !rc; c++) {
         int line = c->n == 2 ? line_of(script, c->word[1]) : 0;
+        size_t n = c->n == 2 ? strlen(c->word[0]) : 0;
         if (line)
-            rc = add(out, c->word[0], c->word[1], line);
+            rc = add(out, c->word[0], c->word[1], line, 0);
+        else if (n > 5 && !strcmp(c->word[0] + n - 5, ".json")) /* whose lines mean nothing */
+            rc = add(out, c->word[0], c->word[1], named_at(out, c->word[0]), 1);
     }
     return rc;
 }

@@ -10,7 +10,22 @@
 #include "base/base.h"
 #include "import/hf.h"
 
-/* What one of its own flags is. */
+/* Without effect on time or memory, the first ones with a value. Those of experts are of mixtures, which are refused. */
+static const char without_effect_1[] =
+    "--aml-data-download-path --kill-switch-file --load-tag --load-teacher --lr-decay-tokens "
+    "--lr-warmup-tokens --mlp-type --profile_steps --rotary-position-embeddings-theta --tile-factor "
+    "--topk --train-data-exact-num-epochs --train-desc-path --train-doc-idx-path --train-idx-path "
+    "--train-sample-idx-path --train-shuffle-idx-path --train-tokens --moe-expert-parallel-size "
+    "--moe-loss-coeff --moe-train-capacity-factor --moe-eval-capacity-factor --moe-min-capacity "
+    "--ds-sequence-parallel-fpdt-chunk-size --kd-alpha-ce --kd-beta-ce --kd-temp";
+static const char without_effect_0[] =
+    "--cpu_torch_adam --create-moe-param-group --disable-mem-efficient-ln "
+    "--disable-moe-token-dropping --disable-moe-top2-2nd-expert-sampling "
+    "--enable-expert-tensor-parallelism --enable-zbh1-exact-semantics "
+    "--log-optimizer-states-to-tensorboard --no-load-lr-state --profile-backward "
+    "--repeated-dataloader --reset-iteration --return-data-index --universal-checkpoint";
+
+/* What another of its own flags is. */
 enum treatment { FINE, TAKEN, RENAMED, REFUSED };
 static const struct {
     const char *name;
@@ -54,6 +69,13 @@ static const struct {
     {"--curriculum-learning-legacy", REFUSED, 0, "rows whose length changes are not modelled"},
     {"--data-efficiency-curriculum-learning", REFUSED, 0, "rows whose length changes are not modelled"},
     {"--compression-training", REFUSED, 0, "compression is not modelled"},
+    {"--num-experts", REFUSED, 1, "DeepSpeed's mixtures of experts are not modelled"},
+    {"--ds-inference", REFUSED, 0, "inference is not modelled"},
+    {"--inference", REFUSED, 0, "inference is not modelled"},
+    {"--ds-sequence-parallel-fpdt", REFUSED, 0,
+     "DeepSpeed's sequence parallelism is not modelled with this software"},
+    {"--force-ds-sequence-parallel", REFUSED, 0,
+     "DeepSpeed's sequence parallelism is not modelled with this software"},
     {"--mos", REFUSED, 0, "distillation is not modelled"},
     {"--kd", REFUSED, 0, "distillation is not modelled"},
 };
@@ -89,33 +111,50 @@ static int pass(struct ss_words *own, const char *text, int line)
     return ss_words_add(own, text, strlen(text), line);
 }
 
+/* Values of a flag without effect; -1: it is none of these. */
+static int values_without_effect(const char *text)
+{
+    char name[96];
+
+    snprintf(name, sizeof name, "%.*s", (int)strcspn(text, "="), text);
+    return ss_has_word(without_effect_1, name) ? 1 : ss_has_word(without_effect_0, name) ? 0 : -1;
+}
+
+/* One word of the command and its value. Returns how many words more it takes. */
+static size_t take_word(struct ss_trainer *t, const struct ss_words *words, size_t i, size_t end,
+                        struct ss_words *own)
+{
+    const struct ss_word *w = &words->w[i];
+    const char *equal = strchr(w->text, '='), *value = equal         ? equal + 1
+                                                       : i + 1 < end ? words->w[i + 1].text
+                                                                     : "";
+    int k = flag_of(w->text), values = k < 0 ? values_without_effect(w->text) : flags[k].values, rc = SS_OK;
+
+    if (k < 0 && values < 0) {
+        rc = pass(own, w->text, w->line);
+    } else if (k >= 0 && flags[k].treatment == REFUSED && !(values && !strcmp(value, "1"))) {
+        ss_fail(t->err, SS_ERR_UNSUPPORTED, words->file, w->line, "%s: %s", flags[k].name, flags[k].text);
+        t->rc = SS_ERR_UNSUPPORTED;
+    } else if (k >= 0 && flags[k].treatment == TAKEN) {
+        ss_trainer_set(t, flags[k].text, value, words->file, w->line);
+    } else if (k >= 0 && flags[k].treatment == RENAMED) {
+        rc = pass(own, flags[k].text, w->line);
+        if (!rc && values)
+            rc = pass(own, value, w->line);
+    } else {
+        rc = ss_notes_add(&t->ignored, "%.*s", (int)strcspn(w->text, "="), w->text);
+    }
+    if (rc)
+        t->rc = ss_fail(t->err, SS_ERR_NOMEM, NULL, 0, "out of memory");
+    return values > 0 && !equal;
+}
+
 /* Takes DeepSpeed's words of the command; the others go to *own. */
 static void take_words(struct ss_trainer *t, const struct ss_words *words, const struct ss_command *c,
                        struct ss_words *own)
 {
-    for (size_t i = c->script + 1; i < c->end && !t->rc; i++) {
-        const struct ss_word *w = &words->w[i];
-        int k = flag_of(w->text), there = strchr(w->text, '=') != NULL;
-        const char *value = there ? strchr(w->text, '=') + 1 : i + 1 < c->end ? words->w[i + 1].text : "";
-        int rc = SS_OK;
-        if (k < 0) {
-            rc = pass(own, w->text, w->line);
-        } else if (flags[k].treatment == REFUSED && !(flags[k].values && !strcmp(value, "1"))) {
-            t->rc = ss_fail(t->err, SS_ERR_UNSUPPORTED, words->file, w->line, "%s: %s", flags[k].name,
-                            flags[k].text);
-        } else if (flags[k].treatment == TAKEN) {
-            ss_trainer_set(t, flags[k].text, value, words->file, w->line);
-        } else if (flags[k].treatment == RENAMED) {
-            rc = pass(own, flags[k].text, w->line);
-            if (!rc && flags[k].values)
-                rc = pass(own, value, w->line);
-        } else {
-            rc = ss_notes_add(&t->ignored, "%s", flags[k].name);
-        }
-        i += k >= 0 && flags[k].values && !there;
-        if (rc)
-            t->rc = ss_fail(t->err, SS_ERR_NOMEM, NULL, 0, "out of memory");
-    }
+    for (size_t i = c->script + 1; i < c->end && !t->rc; i++)
+        i += take_word(t, words, i, c->end, own);
 }
 
 /* The word behind one of two names of a flag; NULL: it is not there. */

@@ -174,6 +174,8 @@ static void test_refused_commands(void)
         {"torchrun a.py --model_name_or_path x --deepspeed none.json\n", SS_ERR_IO, 1, "none.json"},
         {"deepspeed pretrain_gpt.py --deepspeed --zero-stage 2 \\\n --checkpoint-in-cpu\n",
          SS_ERR_UNSUPPORTED, 2, "on the host"},
+        {"deepspeed pretrain_gpt.py --deepspeed --zero-stage 1 --num-experts 8\n", SS_ERR_UNSUPPORTED, 1,
+         "mixtures"},
         {"deepspeed pretrain_gpt.py --deepspeed \\\n --zero-stage 5\n", SS_ERR_INPUT, 2, "not within 0 .. 3"},
         {"deepspeed pretrain_gpt.py --deepspeed --deepspeed_config none.json\n", SS_ERR_IO, 1, "none.json"},
         {"torchrun a.py --model_name_or_path x --fp16\n", SS_ERR_UNSUPPORTED, 1, "fp16 under autocast"},

@@ -14,8 +14,9 @@ struct ss_word {
 };
 /* A file that a launch script wrote, which is nowhere else. */
 struct ss_made_file {
-    char *name; /* as the command names it */
-    char *text; /* behind so many empty lines that its lines count as in the script */
+    char *name;    /* as the command names it */
+    char *text;    /* behind so many empty lines that its lines count as in the script */
+    int elsewhere; /* 1: made from another file, by sed: one line, that of the script which names it; a file of the disk beats it */
 };
 struct ss_words {
     struct ss_word *w;
