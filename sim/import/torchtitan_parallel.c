@@ -82,6 +82,9 @@ static void map_model(struct ss_titan *x)
         if (!strcmp(models[i].name, name) && !strncasecmp(models[i].flavor, flavor, n) &&
             !models[i].flavor[n])
             model = models[i].model;
+    if (!strncmp(name, "flux", 4))
+        ss_trainer_refuse(t, ss_trainer_node(t, "model.name model_spec.name"),
+                          "diffusion models are not modelled");
     snprintf(word, sizeof word, "%.70s-%.70s", name, flavor);
     ss_trainer_model(t, at, model ? model : word);
     if (!model)

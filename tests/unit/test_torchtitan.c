@@ -53,6 +53,8 @@ static void test_files(void)
 static void test_refused(void)
 {
     static const struct refused_row rows[] = {
+        {"[model]\nname = 'flux'\n[training]\nclassifier_free_guidance_prob = 0.447\n", SS_ERR_UNSUPPORTED, 2,
+         "diffusion"},
         {HEAD "dtype = 'bfloat16'\n", SS_ERR_UNSUPPORTED, 6, "without an fp32 copy"},
         {HEAD "enable_cpu_offload = true\n", SS_ERR_UNSUPPORTED, 6, "on the host"},
         {HEAD "local_batch_size = 'many'\n", SS_ERR_INPUT, 6, "training.local_batch_size: a whole number"},
