@@ -263,4 +263,4 @@ static int read(struct ss_foreign *f, struct ss_error *err)
     return rc ? rc : ss_foreign_map(f, root, rest, SS_ARRAY_LEN(rest), err);
 }
 
-const struct ss_foreign_kind ss_foreign_bridge = {"Megatron-Bridge", knows, read, true};
+const struct ss_foreign_kind ss_foreign_bridge = {"Megatron-Bridge", knows, read, true, false};

@@ -163,6 +163,16 @@ static int add_list(struct ss_foreign *f, const struct ss_tree_node *from, const
     return ss_foreign_flag(f, node, flag, text, err);
 }
 
+int ss_core_lists(struct ss_foreign *f, const struct ss_tree_node *from, struct ss_error *err)
+{
+    int rc = add_list(f, from, "window_size", "--window-size", "", err);
+
+    rc = rc ? rc : add_list(f, from, "window_attn_skip_freq", "--window-attn-skip-freq", "[]", err);
+    if (!rc && !ss_tree_is_null(ss_tree_find(from, "num_moe_experts")))
+        rc = add_list(f, from, "moe_layer_freq", "--moe-layer-freq", "[]", err);
+    return rc;
+}
+
 /* Backends by number, as enums are dumped, or by name. */
 static int add_backend(struct ss_foreign *f, struct ss_tree_node *node, struct ss_error *err)
 {
@@ -280,10 +290,7 @@ int ss_core_names(struct ss_foreign *f, const struct ss_tree_node *from, struct 
 
     rc = rc ? rc : add_activation(f, from, err);
     rc = rc ? rc : add_p2p(f, from, err);
-    rc = rc ? rc : add_list(f, from, "window_size", "--window-size", "", err);
-    rc = rc ? rc : add_list(f, from, "window_attn_skip_freq", "--window-attn-skip-freq", "[]", err);
-    if (!rc && !ss_tree_is_null(ss_tree_find(from, "num_moe_experts")))
-        rc = add_list(f, from, "moe_layer_freq", "--moe-layer-freq", "[]", err);
+    rc = rc ? rc : ss_core_lists(f, from, err);
     for (size_t i = 0; i < SS_ARRAY_LEN(rows) && !rc; i++) {
         const struct ss_tree_node *node = ss_tree_find(from, rows[i].key);
         if (!node || !node->read) /* what is off is read already */

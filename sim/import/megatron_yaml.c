@@ -5,6 +5,7 @@
 #include "base/base.h"
 #include "import/core_names.h"
 #include "import/foreign_rows.h"
+#include "stepsim/flags.h"
 
 /* Names of arguments that argparse has under another one, in all three. */
 static const struct ss_foreign_row renamed[] = {
@@ -40,7 +41,7 @@ static int read_config(struct ss_foreign *f, struct ss_error *err)
 }
 
 const struct ss_foreign_kind ss_foreign_megatron_config = {"Megatron-LM's --yaml-cfg", knows_config,
-                                                           read_config, false};
+                                                           read_config, false, false};
 
 /* ---- "MODEL_ARGS: {--num-layers: 12, --bf16: true}", as Megatron-LM's test cases and model zoos have ---- */
 
@@ -61,6 +62,28 @@ static bool knows_arguments(const struct ss_tree_node *root)
     return arguments_of(root) != NULL;
 }
 
+/* Whether the prediction reads the flag. */
+static bool is_read(const char *flag)
+{
+    struct ss_flag_cursor at = {0};
+    struct ss_flag_info info;
+
+    while (ss_flag_list(&at, &info))
+        if (!strcmp(info.name, flag))
+            return info.read;
+    return false;
+}
+
+/* "${TP}", which the environment of the test case has. */
+static int lacks_variable(const struct ss_tree_node *node, struct ss_error *err)
+{
+    const char *begin = strstr(node->text, "${") + 2;
+
+    ss_tree_fail(node, SS_ERR_INPUT, err, "\"%.60s\" is a variable that is not set", node->text);
+    return ss_hint(err, SS_ERR_INPUT, "give it behind the file: %.*s=VALUE", (int)strcspn(begin, "}:"),
+                   begin);
+}
+
 /* A value is words of a shell: "[core_attn mlp]" is two. */
 static int add_argument(struct ss_foreign *f, struct ss_tree_node *node, struct ss_error *err)
 {
@@ -69,6 +92,8 @@ static int add_argument(struct ss_foreign *f, struct ss_tree_node *node, struct 
     size_t len = node->text ? strlen(node->text) : 0;
     char words[1024];
 
+    if (node->text && strstr(node->text, "${") && is_read(node->key))
+        return lacks_variable(node, err);
     if (ss_tree_truth(node) >= 0)
         return ss_foreign_map(f, node->parent, &flag, 1, err);
     if (len < 3 || len >= sizeof words || node->text[0] != '[' || !strchr(node->text, ' '))
@@ -89,11 +114,14 @@ static int read_arguments(struct ss_foreign *f, struct ss_error *err)
 
     for (struct ss_tree_node *n = arguments_of(ss_tree_root(f->tree))->first; n && !rc; n = n->next)
         rc = strncmp(n->key, "--", 2) ? SS_OK : add_argument(f, n, err);
+    for (struct ss_tree_node *n = ss_tree_root(f->tree)->first; n; n = n->next)
+        if (n->kind == SS_TREE_SCALAR) /* variables, which stand elsewhere now */
+            ss_tree_take(n);
     return rc ? rc : ss_foreign_map(f, ss_tree_root(f->tree), rest, SS_ARRAY_LEN(rest), err);
 }
 
 const struct ss_foreign_kind ss_foreign_megatron_arguments = {"Megatron-LM's MODEL_ARGS", knows_arguments,
-                                                              read_arguments, false};
+                                                              read_arguments, true, true};
 
 /* ---- vars(args), dumped: arguments under their names in Python ---- */
 
@@ -113,4 +141,4 @@ static int read_dump(struct ss_foreign *f, struct ss_error *err)
 }
 
 const struct ss_foreign_kind ss_foreign_megatron_dump = {"Megatron-LM's arguments as a dump", knows_dump,
-                                                         read_dump, false};
+                                                         read_dump, false, false};

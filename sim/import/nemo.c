@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/base.h"
+#include "import/core_names.h"
 #include "import/foreign_rows.h"
 
 #define STACK "nemo-24.03"
@@ -253,6 +254,7 @@ static const struct ss_foreign_row rows[] = {
     FALSE("model.gradient_accumulation_fusion", "--no-gradient-accumulation-fusion"),
     FALSE("model.masked_softmax_fusion", "--no-masked-softmax-fusion"),
     FALSE("model.bias_dropout_add_fusion", "--no-bias-dropout-fusion"),
+    TRUE("model.qkv_bias", "--add-qkv-bias"), FALSE("model.reduce_amax", "--set ss.fp8.amax_group=0"),
     FALSE("model.apply_rope_fusion", "--no-rope-fusion"),
 
     NONE("name"), NONE("restore_from_path"), NONE("exp_manager"), NONE("run"), NONE("hydra"), NONE("cluster_type"),
@@ -270,6 +272,9 @@ static const struct ss_foreign_row rows[] = {
     NONE("model.fp8_margin"), NONE("model.fp8_interval"), NONE("model.fp8_amax_history_len"), NONE("model.fp8_amax_compute_algo"),
     NONE("model.ub_tp_comm_overlap_cfg"), NONE("model.nccl_communicator_config_path"), NONE("model.fsdp_grad_reduce_dtype"),
     NONE("model.fsdp_sharded_checkpoint"), NONE("model.enable_megatron_timers"), NONE("model.megatron_timer_kwargs"),
+    NONE("s3_checkpointing"), NONE("env_vars"), NONE("model.name"), NONE("model.bias_activation_fusion"), NONE("model.sharp"),
+    NONE("model.layernorm_zero_centered_gamma"), NONE("model.scale_positional_embedding"), NONE("model.use_te_rng_tracker"),
+    NONE("model.validation_param_sync_overlap"), NONE("model.dist_ckpt_parallel_save"), NONE("model.dist_ckpt_load_on_device"),
     NONE("model.gc_interval"), NONE("model.restore_from_path"), NONE("model.precision"), NONE("model.target"),
 };
 /* clang-format on */
@@ -279,8 +284,9 @@ static int read(struct ss_foreign *f, struct ss_error *err)
     const struct ss_tree_node *root = ss_tree_root(f->tree);
     int rc = ss_foreign_map(f, root, rows, SS_ARRAY_LEN(rows), err);
 
+    rc = rc ? rc : ss_core_lists(f, ss_tree_find(root, "model"), err);
     rc = rc ? rc : ss_foreign_by_name(f, ss_tree_find(root, "model"), err);
     return rc ? rc : ss_foreign_by_name(f, ss_tree_find(root, "model.mcore_customization_config"), err);
 }
 
-const struct ss_foreign_kind ss_foreign_nemo = {"NeMo 1", knows, read, true};
+const struct ss_foreign_kind ss_foreign_nemo = {"NeMo 1", knows, read, true, false};

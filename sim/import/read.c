@@ -88,7 +88,7 @@ static int read_tree(struct reading *to, struct ss_tree *tree, const struct ss_f
 
     if (kind && kind->hydra) {
         for (size_t i = 0; i < over->n && !rc; i++)
-            rc = ss_hydra_override(tree, over->w[i].text, over->file, over->w[i].line, false, err);
+            rc = ss_hydra_override(tree, over->w[i].text, over->file, over->w[i].line, kind->loose, err);
         over->n = 0;
         rc = rc ? rc : ss_hydra_resolve(tree, err);
     }

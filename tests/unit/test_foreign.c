@@ -291,6 +291,7 @@ static void test_nemo_by_name(void)
           WORDS("") " --cpu-offloading --cpu-offloading-num-layers 3 --no-cpu-offloading-weights");
     check(NEMO("mcore_gpt: true, qk_layernorm: true, num_moe_experts: 8, moe_router_topk: 2"),
           WORDS("") " --num-experts 8 --qk-layernorm --moe-router-topk 2");
+    check(NEMO("mcore_gpt: true, window_size: [4096, 0]"), WORDS("") " --window-size 4096,0");
     check(NEMO("activation: reglu"), "t.yaml:2: model.activation: \"reglu\": its cost is not known");
     check(NEMO("fp8: true"),
           "t.yaml:2: model.fp8: fp8 enabled but fp8_format (fp8_e4m3 | fp8_hybrid) is not set.");

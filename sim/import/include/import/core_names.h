@@ -10,6 +10,8 @@
 int ss_core_names(struct ss_foreign *f, const struct ss_tree_node *from, struct ss_error *err);
 /* Those of precision alone: bf16, fp16, fp8, fp4 and what belongs to them, which then count as read. */
 int ss_core_precision(struct ss_foreign *f, const struct ss_tree_node *from, struct ss_error *err);
+/* Those of which a list is one value of an argument: window_size, window_attn_skip_freq, moe_layer_freq. */
+int ss_core_lists(struct ss_foreign *f, const struct ss_tree_node *from, struct ss_error *err);
 /* Makes names ("a b c"; "a_*" all that begin so) below `from` count as read. */
 void ss_core_skip(const struct ss_tree_node *from, const char *names);
 /* Whether a name is true. */

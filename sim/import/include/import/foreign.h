@@ -83,6 +83,7 @@ struct ss_foreign_kind {
     bool (*knows)(const struct ss_tree_node *root);
     int (*read)(struct ss_foreign *f, struct ss_error *err);
     bool hydra; /* "a.b=c" may follow its file, and "${a.b}" stands for a value (hydra.h) */
+    bool loose; /* then also of names that the file has not: they are variables */
 };
 /* foreign_kinds.c: the first that knows a tree reads it. */
 extern const struct ss_foreign_kind *const ss_foreign_kinds[];
