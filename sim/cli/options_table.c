@@ -288,7 +288,7 @@ static const struct cli_option table[] = {
     {.name = "--csv", .value = "FILE", .verbs = V(VALIDATE), .writes = CLI_BESIDE, .starts = "table,id,model,", .kind = CLI_PATH, .several = CLI_ONCE, .offset = AT(csv),
      .doc = "writes the predictions as a table"},
     {.name = "--svg", .value = "FILE", .verbs = V(VALIDATE), .writes = CLI_BESIDE, .starts = "<svg", .kind = CLI_PATH, .several = CLI_ONCE, .offset = AT(svg),
-     .doc = "writes a picture: measured against predicted time"},
+     .doc = "writes a picture: the error of each run over its measured time, a colour a card"},
     {.name = "--against", .value = "FILE", .verbs = V(VALIDATE), .kind = CLI_PATH, .several = CLI_ONCE, .offset = AT(against),
      .beside = "--json", .doc = "compares with an earlier --csv: prints what moved and exits 4 if anything did; without "
      "a TABLE runs, foreign, foreign-2 and vtrain are taken"},

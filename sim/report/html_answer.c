@@ -211,6 +211,14 @@ static void row_name(const struct ss_page *page, int row)
         ss_xml_escape(page->out, page->program->classes[row].name);
 }
 
+/* What is idle recedes in the dark, too: its colours are of the style sheet. */
+static const char *fill_of(int label)
+{
+    return label == SS_LABEL_BUBBLE      ? "var(--bubble)"
+           : label == SS_LABEL_IMBALANCE ? "var(--imbalance)"
+                                         : ss_color_label(label);
+}
+
 static void bars(const struct ss_page *page)
 {
     FILE *out = page->out;
@@ -228,7 +236,7 @@ static void bars(const struct ss_page *page)
             if (share < 0.005)
                 continue;
             fprintf(out, "<i style=\"width:%.3f%%;background:%s\" title=\"%s: %.4g ms, %.2f %%\"></i>", share,
-                    ss_color_label(l), ss_label_name(l), 1e3 * row_labels(page, r)[l], share);
+                    fill_of(l), ss_label_name(l), 1e3 * row_labels(page, r)[l], share);
         }
         fputs("</span></div>\n", out);
     }
@@ -243,8 +251,7 @@ void ss_html_breakdown(const struct ss_page *page)
     fputs("<div class=\"legend\" aria-hidden=\"true\">", out);
     for (int l = 0; l < SS_LABEL_COUNT; l++)
         if (used & 1u << l)
-            fprintf(out, "<span><i style=\"background:%s\"></i>%s</span>", ss_color_label(l),
-                    ss_label_name(l));
+            fprintf(out, "<span><i style=\"background:%s\"></i>%s</span>", fill_of(l), ss_label_name(l));
     fputs("</div>\n", out);
     bars(page);
     fputs("<div class=\"wide\"><table><caption>Milliseconds of one iteration; every row sums to "

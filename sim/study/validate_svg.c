@@ -1,114 +1,185 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Scatter picture: measured time across, predicted time up, both logarithmic. */
+/* Picture of a validation: the error of each run over its measured time, which is logarithmic. */
 #include <math.h>
 #include <string.h>
 
 #include "base/base.h"
 #include "report/common.h"
+#include "report/svg.h"
 #include "study/study_internal.h"
 
-#define SIZE 640.0
-#define MARGIN 70.0
-#define SIDE (SIZE - 2 * MARGIN)
+#define LEFT 64.0
+#define TOP 52.0
+#define WIDTH 760.0
+#define HEIGHT 380.0
+#define RIGHT 24.0
+#define MOST_CARDS 32
+#define KEY_ROW 20.0
+#define KEY_Y 46.0 /* at which ss_svg_key draws */
 
-struct scale {
+struct view {
+    const struct ss_validation *v;
     double lo, hi; /* log10 of ms */
+    double most;   /* per cent, to either side: holds what counts */
+    double beyond; /* the largest error of all */
+    const char *card[MOST_CARDS];
+    int runs[MOST_CARDS], ncards, left_out;
 };
-
-static double along(const struct scale *s, double seconds)
-{
-    return SIDE * (log10(1e3 * seconds) - s->lo) / (s->hi - s->lo);
-}
 
 static int is_shown(const struct ss_validation_row *r)
 {
     return isfinite(ss_validation_time_error(r)) && !strcmp(r->outcome, "ok");
 }
 
-/* Whole decades around all points. */
-static struct scale scale_of(const struct ss_validation *v)
+static int card_of(const struct view *w, const char *gpu)
 {
-    struct scale s = {INFINITY, -INFINITY};
+    for (int i = 0; i < w->ncards; i++)
+        if (!strcmp(w->card[i], gpu))
+            return i;
+    return -1;
+}
 
-    for (int i = 0; i < v->nrows; i++) {
-        double x = log10(1e3 * v->rows[i].measured_s), y = log10(1e3 * v->rows[i].summary.iteration_s);
-        if (!is_shown(&v->rows[i]))
+static void count(struct view *w, const struct ss_validation_row *r)
+{
+    int i = card_of(w, r->gpu);
+
+    if (!r->counted)
+        w->left_out++;
+    else if (i >= 0)
+        w->runs[i]++;
+    else if (w->ncards < MOST_CARDS) {
+        w->card[w->ncards] = r->gpu;
+        w->runs[w->ncards++] = 1;
+    }
+}
+
+/* Whole decades around all points; the least of 5, 10, 20, 50 and 100 % that holds the errors that count. */
+static void measure(struct view *w)
+{
+    static const double limits[] = {5, 10, 20, 50};
+    double most = 0;
+
+    w->lo = INFINITY;
+    w->hi = -INFINITY;
+    for (int i = 0; i < w->v->nrows; i++) {
+        const struct ss_validation_row *r = &w->v->rows[i];
+        if (!is_shown(r))
             continue;
-        s.lo = fmin(s.lo, fmin(x, y));
-        s.hi = fmax(s.hi, fmax(x, y));
+        double x = log10(1e3 * r->measured_s);
+        w->lo = fmin(w->lo, x);
+        w->hi = fmax(w->hi, x);
+        double error = fabs(ss_validation_time_error(r));
+        most = fmax(most, r->counted ? error : 0);
+        w->beyond = fmax(w->beyond, error);
+        count(w, r);
     }
-    if (!(s.hi >= s.lo))
-        s.lo = s.hi = 3;
-    s.lo = floor(s.lo);
-    s.hi = floor(s.hi) + 1;
-    return s;
+    if (!(w->hi >= w->lo))
+        w->lo = w->hi = 3;
+    w->lo = floor(w->lo);
+    w->hi = floor(w->hi) + 1;
+    w->most = 100;
+    for (size_t i = SS_ARRAY_LEN(limits); i-- > 0 && most <= limits[i];)
+        w->most = limits[i];
 }
 
-static const char *color_of(const struct ss_validation_row *r)
+static double across(const struct view *w, double log_ms)
 {
-    static const char *const colors[] = {"#1b6ca8", "#d1495b", "#2a9d54", "#8e5ea2", "#e08e0b", "#4d4d4d"};
-    uint64_t h = ss_hash(SS_HASH_INIT, r->gpu, strlen(r->gpu));
-
-    return r->counted ? colors[h % SS_ARRAY_LEN(colors)] : "#bbbbbb";
+    return LEFT + WIDTH * (log_ms - w->lo) / (w->hi - w->lo);
 }
 
-static void draw_axes(const struct scale *s, FILE *out)
+static double up(const struct view *w, double pct)
 {
-    for (double d = s->lo; d <= s->hi; d++) {
-        double at = SIDE * (d - s->lo) / (s->hi - s->lo);
-        fprintf(out, "<path d=\"M%.1f %.1fV%.1fM%.1f %.1fH%.1f\" stroke=\"#dddddd\" fill=\"none\"/>\n",
-                MARGIN + at, MARGIN, SIZE - MARGIN, MARGIN, SIZE - MARGIN - at, SIZE - MARGIN);
-        fprintf(out, "<text x=\"%.1f\" y=\"%.1f\" text-anchor=\"middle\">%g</text>\n", MARGIN + at,
-                SIZE - MARGIN + 18, pow(10, d));
-        fprintf(out, "<text x=\"%.1f\" y=\"%.1f\" text-anchor=\"end\">%g</text>\n", MARGIN - 6,
-                SIZE - MARGIN - at + 4, pow(10, d));
+    double held = fmax(-w->most, fmin(w->most, pct));
+
+    return TOP + HEIGHT * (w->most - held) / (2 * w->most);
+}
+
+/* Of card i; -1: of runs that do not count. */
+static const char *color_of(int i)
+{
+    static const char *const colors[] = {"#1f5fbf", "#d1495b", "#2a9d54", "#8e5ea2", "#e08e0b",
+                                         "#1f9bb0", "#9a8a1c", "#c64f7b", "#5b4bb5", "#7a6a5a"};
+
+    return i < 0 ? "#aab4c0" : colors[i % (int)SS_ARRAY_LEN(colors)];
+}
+
+static void draw_axes(const struct view *w, FILE *out)
+{
+    double step = ss_round_step(2 * w->most, 10);
+    char text[32];
+
+    for (double d = w->lo; d <= w->hi; d++) {
+        fprintf(out, "<path class=\"grid\" d=\"M%.1f %.1fV%.1f\"/>", across(w, d), TOP, TOP + HEIGHT);
+        snprintf(text, sizeof text, d < 3 ? "%g ms" : "%g s", pow(10, d < 3 ? d : d - 3));
+        ss_svg_text(out, across(w, d), TOP + HEIGHT + 18, "mid", text);
     }
-    fprintf(out, "<text x=\"%.1f\" y=\"%.1f\" text-anchor=\"middle\">measured iteration, ms</text>\n",
-            SIZE / 2, SIZE - 20);
-    fprintf(out,
-            "<text transform=\"translate(20 %.1f) rotate(-90)\" text-anchor=\"middle\">predicted iteration, "
-            "ms</text>\n",
-            SIZE / 2);
+    for (int i = (int)floor(w->most / step); i * step >= -w->most - 1e-9; i--) {
+        fprintf(out, "<path class=\"%s\" d=\"M%.1f %.1fH%.1f\"/>", i ? "grid" : "axis", LEFT, up(w, i * step),
+                LEFT + WIDTH);
+        snprintf(text, sizeof text, "%+g %%", i * step);
+        ss_svg_text(out, LEFT - 6, up(w, i * step) + 4, "end", i ? text : "0 %");
+    }
+    ss_svg_text(out, LEFT + WIDTH / 2, TOP + HEIGHT + 38, "mid muted", "measured iteration");
 }
 
-/* The diagonal and 10 % to either side. */
-static void draw_lines(const struct scale *s, FILE *out)
+/* A key of each card in the order of the rows, over as many lines as they need; returns the end of the last one. */
+static double draw_legend(const struct view *w, FILE *out)
 {
-    double off = SIDE * log10(1.1) / (s->hi - s->lo);
+    char text[96];
+    double x = LEFT, y = TOP + HEIGHT + 50;
 
-    fprintf(out, "<g fill=\"none\" stroke=\"#888888\">\n");
-    fprintf(out, "<path d=\"M%.1f %.1fL%.1f %.1f\"/>\n", MARGIN, SIZE - MARGIN, SIZE - MARGIN, MARGIN);
-    fprintf(out, "<path stroke-dasharray=\"4 4\" d=\"M%.1f %.1fL%.1f %.1fM%.1f %.1fL%.1f %.1f\"/>\n</g>\n",
-            MARGIN, SIZE - MARGIN - off, SIZE - MARGIN - off, MARGIN, MARGIN + off, SIZE - MARGIN,
-            SIZE - MARGIN, MARGIN + off);
+    fprintf(out, "<g transform=\"translate(0 %.1f)\">", y - KEY_Y);
+    for (int i = 0; i < w->ncards + (w->left_out > 0); i++) {
+        if (i < w->ncards)
+            snprintf(text, sizeof text, "%.60s: %d", w->card[i], w->runs[i]);
+        else
+            snprintf(text, sizeof text, "not counted in the mean: %d", w->left_out);
+        if (x > LEFT + WIDTH - 190) {
+            x = LEFT;
+            y += KEY_ROW;
+            fprintf(out, "</g><g transform=\"translate(0 %.1f)\">", y - KEY_Y);
+        }
+        x = ss_svg_key(out, x, color_of(i < w->ncards ? i : -1), text);
+    }
+    fputs("</g>\n", out);
+    return y + KEY_ROW;
+}
+
+static void draw_point(const struct view *w, const struct ss_validation_row *r, FILE *out)
+{
+    double error = ss_validation_time_error(r);
+
+    fprintf(out, "<circle cx=\"%.1f\" cy=\"%.1f\" r=\"3.5\" fill=\"%s\" fill-opacity=\"0.75\"><title>",
+            across(w, log10(1e3 * r->measured_s)), up(w, error),
+            color_of(r->counted ? card_of(w, r->gpu) : -1));
+    ss_xml_escape(out, r->id);
+    fprintf(out, ": %.1f ms, predicted %.1f ms, %+.1f %%</title></circle>\n", 1e3 * r->measured_s,
+            1e3 * r->summary.iteration_s, error);
 }
 
 int ss_validation_write_svg(const struct ss_validation *v, FILE *out, struct ss_error *err)
 {
-    struct scale s = scale_of(v);
+    struct view w = {.v = v};
+    char title[160];
+    int lines;
 
-    fprintf(out,
-            "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%g\" height=\"%g\" viewBox=\"0 0 %g %g\" "
-            "font-family=\"sans-serif\" font-size=\"12\">\n<rect width=\"100%%\" height=\"100%%\" "
-            "fill=\"white\"/>\n",
-            SIZE, SIZE, SIZE, SIZE);
-    draw_axes(&s, out);
-    draw_lines(&s, out);
-    for (int i = 0; i < v->nrows; i++) {
-        const struct ss_validation_row *r = &v->rows[i];
-        if (!is_shown(r))
-            continue;
-        fprintf(out, "<circle cx=\"%.1f\" cy=\"%.1f\" r=\"3\" fill=\"%s\" fill-opacity=\"0.7\"><title>",
-                MARGIN + along(&s, r->measured_s), SIZE - MARGIN - along(&s, r->summary.iteration_s),
-                color_of(r));
-        ss_xml_escape(out, r->id);
-        fprintf(out, ": %.1f ms, predicted %.1f ms, %+.1f %%</title></circle>\n", 1e3 * r->measured_s,
-                1e3 * r->summary.iteration_s, ss_validation_time_error(r));
-    }
-    fprintf(out,
-            "<text x=\"%.1f\" y=\"40\" text-anchor=\"middle\" font-size=\"15\">%d runs, mean error %.1f %%, "
-            "median %.1f %%</text>\n",
-            SIZE / 2, v->all.time.n, v->all.time.mean_abs, v->all.time.median_abs);
-    fputs("</svg>\n", out);
+    measure(&w);
+    lines = 1 + (w.ncards + (w.left_out > 0)) / 3;
+    snprintf(title, sizeof title, "%d runs: mean error %.1f %%, median %.1f %%", v->all.time.n,
+             v->all.time.mean_abs, v->all.time.median_abs);
+    ss_svg_begin(out, LEFT + WIDTH + RIGHT, TOP + HEIGHT + 56 + lines * KEY_ROW, title,
+                 "Error of each predicted iteration time against the measured time");
+    ss_svg_text(out, LEFT, 22, "", title);
+    ss_svg_text(
+        out, LEFT, 40, "muted",
+        w.beyond <= w.most
+            ? "error of the predicted iteration: above 0 it is too long"
+            : "error of the predicted iteration: above 0 it is too long; what is off by more is at the edge");
+    draw_axes(&w, out);
+    for (int i = 0; i < v->nrows; i++)
+        if (is_shown(&v->rows[i]))
+            draw_point(&w, &v->rows[i], out);
+    draw_legend(&w, out);
+    ss_svg_end(out);
     return ss_report_done(out, err);
 }

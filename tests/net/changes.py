@@ -41,6 +41,7 @@ _SAID = "Inputs of a result have what new flags said"
 _PLACE = "Inputs of a result say on which nodes the job is"
 _LOOPS = "What ranks idle in a loop is that of all its turns"
 _IGNORED = "What has no effect is a list of its own, not among the warnings"
+_COLOURS = "Pictures: errors over time, an optimizer that is no grey, idle that recedes"
 _PATCHED = "Flags that Pai-Megatron-Patch adds, each with its treatment"
 _FRACTIONS = ("bubble_fraction", "imbalance_fraction", "spread_fraction")
 
@@ -61,6 +62,8 @@ RULES = [
      "map": lambda old: [text for text in old if not text.startswith("accepted without effect")]},
 ] + [
     {"commit": _PATCHED, "why": "it sets a position that no other flag does alone", "op": "add", "path": "inputs.flags.enable_gpt_oss"},
+] + [
+    {"commit": _COLOURS, "why": "the optimizer has a colour", "of": ("pictures",), "op": "ignore", "path": "[gantt.svg]"},
 ] + [
     {"commit": _SAID, "why": "words of flags that the inputs did not tell", "op": "add", "path": "inputs.flags." + key}
     for key in ("recompute_short", "precision_mxfp8", "fp4_param_gather", "fp4_recipe_given", "graph_scope_given")

@@ -254,6 +254,11 @@ static void test_svg(void)
     char *text = written(v, ss_validation_write_svg);
 
     CU_ASSERT_PTR_NOT_NULL(strstr(text, "<title>fits: 1000.0 ms"));
+    char key[96]; /* the legend names the card, with the runs that count */
+    snprintf(key, sizeof key, ">%s: ", v->rows[0].gpu);
+    CU_ASSERT_PTR_NOT_NULL(strstr(text, key));
+    CU_ASSERT_PTR_NOT_NULL(strstr(text, ">0 %<"));
+    CU_ASSERT_PTR_NOT_NULL(strstr(text, ">1 s<"));
     CU_ASSERT_PTR_NULL(strstr(text, "nan"));
     free(text);
     v->nrows = 0; /* an empty picture is a picture */
