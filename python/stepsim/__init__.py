@@ -25,7 +25,7 @@ from typing import Any, Dict, Iterable, List, Mapping, Optional, Sequence, Tuple
 from ._library import ask as _ask
 from ._words import Value, flat_of, name_of, number_of, vary_of, words_of
 
-__all__ = ['Error', 'run', 'plan', 'explain', 'compare', 'sweep', 'search', 'capacity', 'validate', 'names', 'version', 'flat']
+__all__ = ['Error', 'run', 'plan', 'explain', 'compare', 'sweep', 'search', 'capacity', 'validate', 'names', 'doctor', 'version', 'flat']
 
 Document = Dict[str, Any]
 Row = Dict[str, Any]
@@ -147,6 +147,11 @@ def validate(*tables: Path, **options: Value) -> List[Row]:
 def names(what: str) -> List[str]:
     """What is known by name: "models", "platforms", "cards", "stacks", "schedules" or "props"."""
     return [row['name'] for row in _document(['list', what])[what]]
+
+
+def doctor() -> Document:
+    """What this installation can do: `healthy`, and in `checks` data, engines, modules, versions of libraries, each with `ok` and `text`."""
+    return _document(['doctor'])
 
 
 def version() -> str:

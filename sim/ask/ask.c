@@ -24,6 +24,7 @@ static const struct {
     {"capacity", SS_ASK_CAPACITY, ss_ask_capacity},
     {"validate", SS_ASK_VALIDATE, ss_ask_validate},
     {"list", SS_ASK_NONE, ss_ask_list},
+    {"doctor", SS_ASK_NONE, ss_ask_doctor},
     {"version", SS_ASK_NONE, ss_ask_version},
 };
 

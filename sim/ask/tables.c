@@ -4,6 +4,7 @@
 
 #include "ask/ask.h"
 #include "base/base.h"
+#include "stepsim/doctor.h"
 #include "stepsim/study.h"
 
 #define MOST_TABLES 64
@@ -67,4 +68,17 @@ int ss_ask_version(struct ss_ask *a, int n, char **words, FILE *out, int *status
         return ss_fail(err, SS_ERR_USAGE, NULL, 0, "version takes no words");
     fprintf(out, "{\n  \"schema_version\": %d,\n  \"version\": \"%s\"\n}\n", SS_SCHEMA_VERSION, ss_version());
     return SS_OK;
+}
+
+int ss_ask_doctor(struct ss_ask *a, int n, char **words, FILE *out, int *status, struct ss_error *err)
+{
+    struct ss_doctor doctor;
+
+    (void)a;
+    (void)words;
+    if (n)
+        return ss_fail(err, SS_ERR_USAGE, NULL, 0, "doctor takes no words");
+    ss_doctor_run(&doctor);
+    *status = !doctor.healthy;
+    return ss_doctor_write(&doctor, 1, out, err);
 }

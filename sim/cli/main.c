@@ -35,6 +35,7 @@ static int (*const run[CLI_VERB_COUNT])(int argc, char **argv, struct ss_error *
     [CLI_PLATFORM_IMPORT] = cmd_platform_import,
     [CLI_VALIDATE] = cmd_validate,
     [CLI_CALIBRATE] = cmd_calibrate,
+    [CLI_DOCTOR] = cmd_doctor,
     [CLI_LIST] = cmd_list,
     [CLI_HELP] = cmd_help,
     [CLI_VERSION] = cmd_version,

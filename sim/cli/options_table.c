@@ -15,7 +15,7 @@ _Static_assert(CLI_VERB_COUNT <= 64, "a bit a verb");
     (V(RUN) | V(SEARCH) | V(SWEEP) | V(COMPARE) | V(EXPLAIN) | V(SHARE) | V(CAPACITY) | V(PLAN) |            \
      V(IMPORT) | V(PROGRAM_READ) | V(PROGRAM_CHECK) | V(SCHEDULE_LIST) | V(SCHEDULE_SHOW) |                  \
      V(SCHEDULE_CHECK) | ORDERS | SEARCH | V(PLATFORM_SHOW) | V(PLATFORM_CHECK) | V(VALIDATE) |              \
-     V(CALIBRATE) | V(LIST) | V(VERSION))
+     V(CALIBRATE) | V(LIST) | V(DOCTOR) | V(VERSION))
 #define OUTPUT                                                                                               \
     (V(RUN) | V(SEARCH) | V(SWEEP) | V(COMPARE) | V(EXPLAIN) | V(SHARE) | V(CAPACITY) | V(PLAN) |            \
      V(IMPORT) | V(PROGRAM_WRITE) | V(PROGRAM_READ) | V(SCHEDULE_SHOW) | V(SCHEDULE_WRITE) | ORDERS |        \

@@ -67,6 +67,7 @@ static const struct cli_verb_row rows[CLI_VERB_COUNT] = {
                              "file"},
     [CLI_VALIDATE] = {0, "[TABLE...] [OPTION...]", "", "file"},
     [CLI_CALIBRATE] = {0, "--platform NAME|FILE MEASUREMENT... [OPTION...]", "", NULL},
+    [CLI_DOCTOR] = {0, "[--json]", "", NULL},
     [CLI_LIST] = {0, "[models|platforms|cards|stacks|schedules|props] [--json]", "", "lists"},
     [CLI_HELP] = {0, "[COMMAND [VERB]] [OPTION...]", "", "commands"},
     [CLI_VERSION] = {0, "[--json]", "", NULL},
@@ -252,6 +253,13 @@ static const struct cli_command commands[] = {
      NULL,
      "stepsim calibrate --platform h800 --rows runs --prop ss.gemm.efficiency.fp8=0.4:0.8 \\\n"
      "    --prop ss.nvlink.efficiency --leave-out model -o mine.xml"},
+    {"doctor", "what works here: data, engines, libraries, and a self-test",
+     "Looks for the data and the modules, tells the versions of libraries, whether launch scripts can run in "
+     "a "
+     "sandbox, and the cores, and predicts a job on both engines, whose times must agree to a billionth. "
+     "What "
+     "predictions need and is not there is wrong; what one command or option needs is without.",
+     "0 all that predictions need is there\n1 something is wrong\n2 usage", "stepsim doctor"},
     {"list", "models, platforms, cards, stacks and schedules that are known by name",
      "Names that --model, --platform, --stack and --schedule know. Each of them takes a path to a file of "
      "the same kind "

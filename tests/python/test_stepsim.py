@@ -73,6 +73,11 @@ class Documents(unittest.TestCase):
         self.assertEqual(rows[0]['iteration_ms'], theirs[0]['figures']['iteration_ms'])
         self.assertFalse([k for k, v in rows[0].items() if isinstance(v, (dict, list))])
 
+    def test_doctor(self):
+        checks = {check['name']: check for check in stepsim.doctor()['checks']}
+        self.assertTrue(checks['self-test']['ok'], checks)
+        self.assertIn('libxml2 2.', checks['libraries']['text'])
+
     def test_a_job_that_does_not_fit_is_an_answer(self):
         answer = stepsim.run(**{**SMALL, 'tp': 1})
         self.assertEqual(answer['verdict'], 'too large')

@@ -122,6 +122,9 @@ static void test_others(void)
     json_t *o = ASK(0, "list", "platforms");
     CU_ASSERT(json_array_size(json_object_get(o, "platforms")) > 5);
     json_decref(o);
+    o = ASK(0, "doctor"); /* the engines agree, the data is there */
+    CU_ASSERT(json_is_true(json_object_get(o, "healthy")));
+    json_decref(o);
     o = ASK(0, "version");
     CU_ASSERT_STRING_EQUAL(text(o, "version"), "0.1.0");
     json_decref(o);

@@ -64,6 +64,6 @@ int ss_ask_write_run(const struct ss_scenario *s, const struct ss_run_options *o
 typedef int ss_ask_answer(struct ss_ask *a, int n, char **words, FILE *out, int *status,
                           struct ss_error *err);
 ss_ask_answer ss_ask_run, ss_ask_plan, ss_ask_explain, ss_ask_compare, ss_ask_sweep, ss_ask_search,
-    ss_ask_capacity, ss_ask_validate, ss_ask_list, ss_ask_version;
+    ss_ask_capacity, ss_ask_validate, ss_ask_list, ss_ask_doctor, ss_ask_version;
 
 #endif

@@ -18,7 +18,7 @@ extern "C" {
 
 /*
  * Answers words[0 .. n-1] as the program does under --json, with the native engine where the words name none. Commands: run, plan, explain,
- * compare, sweep, search, capacity, validate, list, version. They take the flags of a job and, of the options of the
+ * compare, sweep, search, capacity, validate, list, doctor, version. They take the flags of a job and, of the options of the
  * program, those that say what is simulated and need no file of their own: --engine, --level, --unfold, --full-replay, --vary, --with,
  * --workers, --exhaustive, --unconfirmed, --tokens, --deadline, --budget, --layout, --spread, --coverage. Any other is an error.
  *

@@ -219,6 +219,7 @@ int cmd_platform_check(int argc, char **argv, struct ss_error *err);
 int cmd_platform_import(int argc, char **argv, struct ss_error *err);
 int cmd_validate(int argc, char **argv, struct ss_error *err);
 int cmd_calibrate(int argc, char **argv, struct ss_error *err);
+int cmd_doctor(int argc, char **argv, struct ss_error *err);
 int cmd_list(int argc, char **argv, struct ss_error *err);
 int cmd_help(int argc, char **argv, struct ss_error *err);
 int cmd_version(int argc, char **argv, struct ss_error *err);

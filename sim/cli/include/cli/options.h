@@ -37,6 +37,7 @@
     X(CLI_PLATFORM_IMPORT, "platform", "import")                                                             \
     X(CLI_VALIDATE, "validate", "")                                                                          \
     X(CLI_CALIBRATE, "calibrate", "")                                                                        \
+    X(CLI_DOCTOR, "doctor", "")                                                                              \
     X(CLI_LIST, "list", "")                                                                                  \
     X(CLI_HELP, "help", "")                                                                                  \
     X(CLI_VERSION, "version", "")

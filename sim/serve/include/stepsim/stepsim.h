@@ -11,6 +11,7 @@
 #include "stepsim/communicator.h"
 #include "stepsim/compare.h"
 #include "stepsim/compute.h"
+#include "stepsim/doctor.h"
 #include "stepsim/error.h"
 #include "stepsim/explain.h"
 #include "stepsim/export.h"

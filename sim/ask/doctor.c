@@ -1,0 +1,274 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What this installation and this machine can do. */
+#include "stepsim/doctor.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <math.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "ask/ask.h"
+#include "base/base.h"
+#include "base/pool.h"
+#include "import/sandbox.h"
+#include "report/common.h"
+#include "stepsim/import.h"
+
+static struct ss_check *add(struct ss_doctor *d, const char *name, int needed)
+{
+    struct ss_check *c = &d->check[d->n++];
+
+    c->name = name;
+    c->needed = needed;
+    return c;
+}
+
+__attribute__((format(printf, 3, 4))) static void tell(struct ss_check *c, int ok, const char *format, ...)
+{
+    va_list ap;
+
+    c->ok = ok;
+    va_start(ap, format);
+    vsnprintf(c->text, sizeof c->text, format, ap);
+    va_end(ap);
+}
+
+static void tell_error(struct ss_check *c, const struct ss_error *err)
+{
+    tell(c, 0, "%s%s%s%s", err->message, err->hint[0] ? " (" : "", err->hint, err->hint[0] ? ")" : "");
+}
+
+/* ---- data ---- */
+
+static size_t count(const char *kind, const char *suffix, struct ss_error *err)
+{
+    char **names = NULL;
+    size_t n = 0;
+
+    ss_data_list(kind, suffix, &names, &n, err);
+    ss_names_free(names, n);
+    return n;
+}
+
+static void check_data(struct ss_doctor *d)
+{
+    struct ss_check *c = add(d, "data", 1);
+    struct ss_error err = {0};
+    char place[4096];
+    size_t platforms = count("platforms", ".xml", &err), models = count("workloads/models", ".json", &err);
+
+    if (err.code || ss_data_place("platforms", place, sizeof place, &err)) {
+        tell_error(c, &err);
+        return;
+    }
+    *strrchr(place, '/') = '\0';
+    tell(c, platforms && models, "%s: %zu platforms, %zu models%s", place, platforms, models,
+         platforms && models ? "" : " (STEPSIM_DATA must name a folder that has them, or be unset)");
+}
+
+/* ---- modules and libraries: each by the function that tells its version ---- */
+
+/* The place of a symbol of the handle, NULL: none. */
+static void find(void *handle, const char *name, void *function)
+{
+    void *symbol = dlsym(handle, name);
+
+    memcpy(function, &symbol, sizeof symbol);
+}
+
+static void simgrid_version(void *module, char *out, size_t size)
+{
+    void (*get)(int *, int *, int *);
+    int major, minor, patch;
+
+    find(module, "sg_version_get", &get);
+    if (!get)
+        return;
+    get(&major, &minor, &patch);
+    snprintf(out, size, "SimGrid %d.%d.%d", major, minor, patch);
+}
+
+static void http_version(void *module, char *out, size_t size)
+{
+    const char *(*get)(void);
+
+    find(module, "MHD_get_version", &get);
+    if (get)
+        snprintf(out, size, "libmicrohttpd %s", get());
+}
+
+static void mpi_version(void *module, char *out, size_t size)
+{
+    int (*get)(char *, int *);
+    char text[8192]; /* more than MPI_MAX_LIBRARY_VERSION_STRING */
+    int n = 0;
+
+    find(module, "MPI_Get_library_version", &get);
+    if (get && !get(text, &n))
+        snprintf(out, size, "%.*s", (int)strcspn(text, ","), text);
+}
+
+static const struct module {
+    const char *name, *file;
+    int needed;
+    void (*version)(void *module, char *out, size_t size);
+    const char *without; /* what there is not */
+} modules[] = {
+    {"simgrid", "stepsim-simgrid.so", 1, simgrid_version, "SimGrid engine: run --engine native"},
+    {"serve", "stepsim-http.so", 0, http_version, "stepsim serve"},
+    {"mpi", "stepsim-mpi.so", 0, mpi_version, "search and sweep on many machines"},
+};
+
+static void check_module(struct ss_doctor *d, const struct module *m)
+{
+    struct ss_check *c = add(d, m->name, m->needed);
+    const char *chosen = getenv("STEPSIM_MODULE_DIR");
+    char home[4096], path[4200], version[200] = "";
+
+    ss_home_find(&ss_home.modules, home, sizeof home);
+    snprintf(path, sizeof path, "%s/%s", chosen && *chosen ? chosen : home, m->file);
+    if (access(path, R_OK) && !strcmp(m->name, "simgrid")) /* which is looked for in both */
+        snprintf(path, sizeof path, "%s/%s", home, m->file);
+    void *module = dlopen(path, RTLD_LAZY | RTLD_LOCAL | RTLD_NODELETE);
+    if (!module) {
+        const char *why = dlerror();
+        tell(c, 0, "%.300s (without it no %s)", why ? why : path, m->without);
+        return;
+    }
+    m->version(module, version, sizeof version);
+    tell(c, 1, "%s%s%s", version, version[0] ? ", " : "", path);
+}
+
+static void append(char *text, size_t size, const char *name, const char *version)
+{
+    size_t n = strlen(text);
+
+    snprintf(text + n, size - n, "%s%s %s", n ? ", " : "", name, version ? version : "(of unknown version)");
+}
+
+static void check_libraries(struct ss_doctor *d)
+{
+    static const char *const functions[][2] = {
+        {"jansson", "jansson_version_str"}, {"libyaml", "yaml_get_version_string"}, {"zlib", "zlibVersion"}};
+    struct ss_check *c = add(d, "libraries", 1);
+    const char *const *xml = dlsym(RTLD_DEFAULT, "xmlParserVersion"), *(*get)(void);
+    unsigned (*api)(void);
+    char version[32];
+    long number = xml ? strtol(*xml, NULL, 10) : 0;
+
+    c->ok = 1;
+    snprintf(version, sizeof version, "%ld.%ld.%ld", number / 10000, number / 100 % 100, number % 100);
+    append(c->text, sizeof c->text, "libxml2", xml ? version : NULL);
+    find(RTLD_DEFAULT, "hwloc_get_api_version", &api);
+    snprintf(version, sizeof version, "%u.%u", api ? api() >> 16 : 0, api ? api() >> 8 & 255 : 0);
+    append(c->text, sizeof c->text, "hwloc API", api ? version : NULL);
+    for (size_t i = 0; i < SS_ARRAY_LEN(functions); i++) {
+        find(RTLD_DEFAULT, functions[i][1], &get);
+        append(c->text, sizeof c->text, functions[i][0], get ? get() : NULL);
+    }
+}
+
+/* ---- what the kernel gives ---- */
+
+static void check_launch(struct ss_doctor *d)
+{
+    struct ss_check *c = add(d, "launch", 0);
+    pid_t child = fork();
+    int status = -1, as_root;
+
+    if (!child)
+        _exit(ss_sandbox_unshare(&as_root) & 255);
+    if (child > 0 && waitpid(child, &status, 0) == child && WIFEXITED(status) && !WEXITSTATUS(status))
+        tell(c, 1, "launch scripts run in namespaces of their own");
+    else
+        tell(c, 0, "no namespaces for this user (%s): --launch needs --trust",
+             strerror(child > 0 && WIFEXITED(status) ? WEXITSTATUS(status) : EAGAIN));
+}
+
+/* ---- a job on both engines ---- */
+
+static int iteration(const struct ss_scenario *s, int engine, double *seconds, struct ss_error *err)
+{
+    const struct ss_run_options options = {.engine = engine, .brief = 1};
+    struct ss_run run = {0};
+    int rc = ss_run_scenario(s, &options, &run, err);
+
+    if (!rc)
+        *seconds = run.result->iteration_s;
+    ss_run_free(&run);
+    return rc;
+}
+
+static void check_engines(struct ss_doctor *d)
+{
+    static const char job[] =
+        "--platform h800 --nodes 2 --model llama3.1-8b --bf16 --tp 2 --pp 4 --seq 4096 --mbs 1 --gbs 32";
+    struct ss_check *c = add(d, "self-test", 1);
+    struct ss_error err = {0};
+    struct ss_scenario *s = NULL;
+    struct ss_request r;
+    double native = 0, simgrid = 0;
+
+    ss_request_init(&r);
+    int rc = ss_request_read_text(&r, job, strlen(job), "self-test", &err);
+    if (!rc)
+        rc = ss_scenario_build(&r, NULL, &s, &err);
+    if (!rc)
+        rc = iteration(s, SS_ENGINE_NATIVE, &native, &err);
+    if (!rc)
+        rc = iteration(s, SS_ENGINE_SIMGRID, &simgrid, &err);
+    ss_scenario_free(s);
+    ss_request_free(&r);
+    if (rc)
+        tell_error(c, &err);
+    else if (!(native > 0) || !(fabs(native - simgrid) <= SS_ENGINES_AGREE * native))
+        tell(c, 0, "the engines differ: native %.12g s, simgrid %.12g s", native, simgrid);
+    else
+        tell(c, 1, "an 8B model on 16 H800: %.4g s an iteration by both engines", native);
+}
+
+void ss_doctor_run(struct ss_doctor *d)
+{
+    memset(d, 0, sizeof *d);
+    check_data(d);
+    check_engines(d);
+    for (size_t i = 0; i < SS_ARRAY_LEN(modules); i++)
+        check_module(d, &modules[i]);
+    check_launch(d);
+    check_libraries(d);
+    tell(add(d, "cores", 1), 1, "%d", ss_pool_cores());
+    d->healthy = 1;
+    for (int i = 0; i < d->n; i++)
+        d->healthy &= d->check[i].ok || !d->check[i].needed;
+}
+
+int ss_doctor_write(const struct ss_doctor *d, int json, FILE *out, struct ss_error *err)
+{
+    if (!json) {
+        fprintf(out, "stepsim %s\n", ss_version());
+        for (int i = 0; i < d->n; i++)
+            fprintf(out, "%-7s %-10s %s\n",
+                    d->check[i].ok       ? "ok"
+                    : d->check[i].needed ? "wrong"
+                                         : "without",
+                    d->check[i].name, d->check[i].text);
+        fputs(d->healthy ? "all that predictions need is there\n" : "predictions need what is wrong\n", out);
+        return ss_report_done(out, err);
+    }
+    json_t *document = ss_json_document("doctor"), *checks = json_array();
+    ss_json_flag(document, "healthy", d->healthy);
+    for (int i = 0; i < d->n; i++) {
+        json_t *check = json_object();
+        ss_json_text(check, "name", d->check[i].name);
+        ss_json_flag(check, "ok", d->check[i].ok);
+        ss_json_flag(check, "needed", d->check[i].needed);
+        ss_json_text(check, "text", d->check[i].text);
+        ss_json_append(checks, check);
+    }
+    ss_json_set(document, "checks", checks);
+    return ss_json_write(document, out, err);
+}
