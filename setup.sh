@@ -1,10 +1,11 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# usage: sh setup.sh demo|test|build|install
+# usage: sh setup.sh demo|test|build|install|package
 #   demo     build the program, then predict one training job beside its measured run
 #   test     build and run every test
 #   build    build/stepsim
 #   install  build and install (PREFIX=/usr/local)
+#   package  build Debian packages: build-package/*.deb
 # Debian packages that are missing are installed with apt, by sudo when not root. What apt, cmake and ninja say of all
 # but the tests is in build/setup.log.
 set -eu
@@ -98,8 +99,20 @@ install)
         exit 1
     fi
     ;;
+package)
+    packages="$packages dpkg-dev file libopenmpi-dev"
+    mkdir -p build
+    : > "$log"
+    install_packages
+    echo "setup.sh: building packages in build-package/, which is told in $log"
+    logged cmake --preset package
+    logged cmake --build --preset package
+    rm -f build-package/*.deb
+    (cd build-package && cpack) >> "$log" 2>&1 || logged false
+    ls build-package/*.deb
+    ;;
 *)
-    sed -n '3,9s/^# \{0,1\}//p' "$0"
+    sed -n '3,10s/^# \{0,1\}//p' "$0"
     exit 2
     ;;
 esac
