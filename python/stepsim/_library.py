@@ -4,6 +4,7 @@ import ctypes
 import glob
 import json
 import os
+import threading
 from typing import Any, Dict, Iterator, Optional, Sequence, Tuple
 
 NAME = 'libstepsim.so.0.1'
@@ -57,14 +58,48 @@ _library.ss_ask_free.restype = None
 _library.ss_ask_free.argtypes = [ctypes.c_void_p]
 
 
+class _Gate:
+    """Commands that start processes are alone: a process that is made while another thread holds a lock of a library never gets it."""
+
+    def __init__(self) -> None:
+        self._changed = threading.Condition()
+        self._inside, self._waiting = 0, 0  # inside: commands, -1 is one that is alone
+
+    def enter(self, alone: bool) -> None:
+        with self._changed:
+            self._waiting += alone
+            self._changed.wait_for(lambda: self._inside == 0 if alone else self._inside >= 0 and not self._waiting)
+            self._waiting -= alone
+            self._inside = -1 if alone else self._inside + 1
+
+    def leave(self) -> None:
+        with self._changed:
+            self._inside = max(self._inside, 1) - 1
+            self._changed.notify_all()
+
+
+_gate = _Gate()
+if hasattr(os, 'register_at_fork'):  # of a process that is made of this one no thread but the caller's lives
+    os.register_at_fork(after_in_child=_gate.__init__)
+
+
+def _starts_processes(words: Sequence[str]) -> bool:
+    many = words[:1] and words[0] in ('sweep', 'search', 'capacity', 'doctor')
+    return bool(many) or any(word.split('=')[0] == '--launch' or 'simgrid' in word for word in words)
+
+
 def ask(words: Sequence[str]) -> Tuple[int, Dict[str, Any]]:
     """The exit status and the document of a command. ctypes lets other threads run meanwhile."""
     encoded = [os.fsencode(word) for word in words]
     if any(b'\0' in word for word in encoded):
         raise ValueError('a word has a zero byte')
     document, size = ctypes.c_void_p(), ctypes.c_size_t()
-    status = _library.ss_ask(len(encoded), (ctypes.c_char_p * (len(encoded) + 1))(*encoded), ctypes.byref(document),
-                             ctypes.byref(size))
+    _gate.enter(_starts_processes(words))
+    try:
+        status = _library.ss_ask(len(encoded), (ctypes.c_char_p * (len(encoded) + 1))(*encoded), ctypes.byref(document),
+                                 ctypes.byref(size))
+    finally:
+        _gate.leave()
     if not document.value:
         raise MemoryError('stepsim: out of memory')
     try:

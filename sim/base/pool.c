@@ -49,7 +49,7 @@ static int give(struct ss_deal *d, struct ss_seat *s, int at)
     const struct ss_crew *c = d->crew;
     const struct ss_team_message m = {
         .kind = SS_TEAM_GIVE, .list = d->list, .slot = s->slot, .item = d->items[at]};
-    if (!s->rank && !s->pid && ss_seat_hire(c->pool, c->seats, c->nhere, s))
+    if (!s->rank && !s->pid && ss_seat_hire(c->pool, s))
         return errno;
     if (d->nback)
         d->nback--;

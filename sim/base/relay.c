@@ -75,8 +75,7 @@ static void take_item(struct service *s, const struct ss_team_message *m)
     struct ss_seat *seat = m->slot >= 0 && m->slot < r->nseats ? &r->seats[m->slot] : NULL;
     if (!seat)
         return;
-    if (seat->n >= (int)SS_ARRAY_LEN(seat->at) ||
-        (!seat->pid && ss_seat_hire(r->pool, r->seats, r->nseats, seat)))
+    if (seat->n >= (int)SS_ARRAY_LEN(seat->at) || (!seat->pid && ss_seat_hire(r->pool, seat)))
         tell_lost(s, m->slot, m->item);
     else
         ss_seat_give(seat, m->item, m->item);

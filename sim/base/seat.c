@@ -69,7 +69,7 @@ static void work_until_end(const struct ss_pool *pool, int fd)
 
 /* ---- the one who deals ---- */
 
-int ss_seat_hire(const struct ss_pool *pool, const struct ss_seat *seats, int n, struct ss_seat *s)
+int ss_seat_hire(const struct ss_pool *pool, struct ss_seat *s)
 {
     int ends[2];
     if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends))
@@ -79,10 +79,9 @@ int ss_seat_hire(const struct ss_pool *pool, const struct ss_seat *seats, int n,
         prctl(PR_SET_PDEATHSIG, SIGKILL); /* nobody is left to read */
         if (getppid() != parent)
             _exit(1);
-        close(ends[0]);
-        for (int i = 0; i < n; i++) /* else another worker's socket would outlive the caller's end */
-            if (seats[i].pid)
-                close(seats[i].fd);
+        /* else the sockets of other workers, of other threads, too, would outlive the caller's ends */
+        close_range(STDERR_FILENO + 1, (unsigned)ends[1] - 1, 0);
+        close_range((unsigned)ends[1] + 1, ~0u, 0);
         work_until_end(pool, ends[1]);
     }
     close(ends[1]);
@@ -141,6 +140,7 @@ void ss_seat_dismiss(struct ss_seat *s)
 {
     if (!s->pid)
         return;
+    shutdown(s->fd, SHUT_RDWR); /* also where a child of another thread has it, too */
     close(s->fd);
     if (s->n) /* nobody wants its answer any more */
         kill(s->pid, SIGKILL);

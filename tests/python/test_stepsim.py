@@ -134,6 +134,17 @@ class Package(unittest.TestCase):
             answers = list(pool.map(lambda tp: stepsim.run(**{**SMALL, 'tp': tp}), degrees))
         self.assertEqual(answers, [alone[tp] for tp in degrees])
 
+    def test_threads_that_start_processes(self):
+        """Processes of one call keep no end of another's."""
+        small = {k: v for k, v in SMALL.items() if k != 'tp'}
+
+        def ask(i):
+            if i % 3:
+                return [row['verdict'] for row in stepsim.sweep(vary={'tp': [4, 8]}, workers=2, **small)]
+            return stepsim.run(**SMALL)['verdict']
+        with concurrent.futures.ThreadPoolExecutor(6) as pool:
+            self.assertEqual(list(pool.map(ask, range(12))), ['fits', ['fits'] * 2, ['fits'] * 2] * 4)
+
     def test_versions(self):
         """The name of the library follows the version of the project."""
         with open(os.path.join(ROOT, 'CMakeLists.txt'), encoding='utf-8') as f:

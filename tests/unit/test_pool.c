@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Worker processes: the same answers for any number of them, and when they die. */
+#include <pthread.h>
 #include <signal.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -170,6 +171,43 @@ static void test_deaths_in_a_row(void)
     munmap(seen, ITEMS * sizeof *seen);
 }
 
+static int square(void *ctx, int item, void *answer, struct ss_error *err)
+{
+    long value = (long)item * item;
+
+    (void)ctx;
+    (void)err;
+    memcpy(answer, &value, sizeof value);
+    return SS_OK;
+}
+
+static void *run_pools(void *wrong)
+{
+    const struct ss_pool pool = {.workers = {.n = 2}, .nitems = 8, .size = sizeof(long), .work = square};
+
+    for (int k = 0; k < 40; k++) {
+        long answers[8] = {0};
+        *(int *)wrong += ss_pool_run(&pool, answers, NULL) != SS_OK;
+        for (int i = 0; i < 8; i++)
+            *(int *)wrong += answers[i] != (long)i * i;
+    }
+    return NULL;
+}
+
+/* Workers of one thread that kept the ends of another's would wait for each other for ever. */
+static void test_threads(void)
+{
+    pthread_t thread[4];
+    int wrong[4] = {0};
+
+    for (int i = 0; i < 4; i++)
+        CU_ASSERT_EQUAL_FATAL(pthread_create(&thread[i], NULL, run_pools, &wrong[i]), 0);
+    for (int i = 0; i < 4; i++) {
+        pthread_join(thread[i], NULL);
+        CU_ASSERT_EQUAL(wrong[i], 0);
+    }
+}
+
 int main(void)
 {
     CU_TestInfo tests[] = {{"the same answers for any number of workers", test_answers},
@@ -177,6 +215,7 @@ int main(void)
                            {"a worker that dies", test_deaths},
                            {"many that die", test_deaths_in_a_row},
                            {"several lists", test_crew},
+                           {"several threads", test_threads},
                            CU_TEST_INFO_NULL};
     return suite_run("pool", NULL, NULL, tests);
 }

@@ -28,8 +28,8 @@ struct ss_reply {
     int item, status;
 };
 
-/* Starts the process of a seat, one of seats[n]. Returns 0, or -1 with errno. */
-int ss_seat_hire(const struct ss_pool *pool, const struct ss_seat *seats, int n, struct ss_seat *s);
+/* Starts the process of a seat, which has no file of the caller but the first three. Returns 0, or -1 with errno. */
+int ss_seat_hire(const struct ss_pool *pool, struct ss_seat *s);
 /* How many items it may have waiting. */
 int ss_seat_depth(const struct ss_seat *s);
 /* Puts place `at` behind those on its list. */
