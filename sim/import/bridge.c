@@ -55,18 +55,6 @@ static const struct ss_foreign_row named_precision[] = {
                                                                                                                                                      "*=!a recipe of precision that is not known here"),
 };
 
-/* bf16 is what the gradients are reduced in where it is not fp32. */
-static int add_reduction(struct ss_foreign *f, const struct ss_tree_node *from, struct ss_error *err)
-{
-    struct ss_tree_node *node = ss_tree_get(from, "grad_reduce_in_fp32");
-
-    if (ss_tree_truth(node) < 0)
-        return SS_OK;
-    return ss_foreign_flag(
-        f, node, ss_tree_truth(node) ? "--accumulate-allreduce-grads-in-fp32" : "--grad-reduce-in-bf16", NULL,
-        err);
-}
-
 static int add_precision(struct ss_foreign *f, const struct ss_tree_node *root, struct ss_error *err)
 {
     struct ss_tree_node *mixed = ss_tree_get(root, "mixed_precision"), *model = ss_tree_find(root, "model");
@@ -74,103 +62,19 @@ static int add_precision(struct ss_foreign *f, const struct ss_tree_node *root, 
 
     if (ss_tree_is_null(mixed)) {
         rc = ss_core_precision(f, model, err);
-        return rc ? rc : add_reduction(f, ss_tree_find(root, "ddp"), err);
+        return rc ? rc : ss_core_reduction(f, ss_tree_find(root, "ddp"), err);
     }
     if (mixed->kind == SS_TREE_SCALAR)
         rc = ss_foreign_map(f, root, named_precision, 1, err);
     else {
         rc = ss_core_precision(f, mixed, err);
-        rc = rc ? rc : add_reduction(f, mixed, err);
+        rc = rc ? rc : ss_core_reduction(f, mixed, err);
     }
     ss_tree_take(mixed);
     ss_core_skip(model, "bf16 fp16 fp8 fp8_* fp4 fp4_* first_last_layers_bf16 num_layers_at_start_in_bf16 "
                         "num_layers_at_end_in_bf16 params_dtype pipeline_dtype autocast_* enable_autocast");
     ss_core_skip(ss_tree_find(root, "ddp"), "grad_reduce_in_fp32 fp8_param_gather");
     return rc;
-}
-
-/* ---- overlap: what comm_overlap says, or sets by itself, beats the rest ---- */
-
-/* A switch of comm_overlap, or of `other` where that is null; `missing` where neither says. */
-static int add_overlap(struct ss_foreign *f, const char *name, const char *other, bool missing,
-                       const char *flag, struct ss_error *err)
-{
-    const struct ss_tree_node *root = ss_tree_root(f->tree), *overlap = ss_tree_find(root, "comm_overlap");
-    struct ss_tree_node *node = ss_tree_get(overlap, name),
-                        *second = ss_tree_get(ss_tree_find(root, other), name);
-    bool whole = !ss_tree_is_null(overlap);
-
-    if (ss_tree_is_null(node))
-        node = whole && missing ? NULL : second;
-    bool on = node ? ss_tree_truth(node) == 1 : whole && missing;
-    return on ? ss_foreign_flag(f, node ? node : overlap, flag, NULL, err) : SS_OK;
-}
-
-static int add_overlaps(struct ss_foreign *f, const struct ss_tree_node *root, struct ss_error *err)
-{
-    struct ss_tree_node *overlap = ss_tree_get(root, "comm_overlap"),
-                        *bucket = ss_tree_get(overlap, "bucket_size"),
-                        *ddp_bucket = ss_tree_get(root, "ddp.bucket_size");
-    bool sharded = ss_core_true(ss_tree_find(root, "ddp"), "use_distributed_optimizer");
-    int rc = add_overlap(f, "tp_comm_overlap", "model", false, "--tp-comm-overlap", err);
-
-    rc = rc ? rc : add_overlap(f, "overlap_grad_reduce", "ddp", sharded, "--overlap-grad-reduce", err);
-    rc = rc ? rc : add_overlap(f, "overlap_param_gather", "ddp", sharded, "--overlap-param-gather", err);
-    rc = rc ? rc
-            : add_overlap(f, "overlap_moe_expert_parallel_comm", "model", false,
-                          "--overlap-moe-expert-parallel-comm", err);
-    rc = rc ? rc : add_overlap(f, "delay_wgrad_compute", "model", false, "--delay-wgrad-compute", err);
-    if (!rc && sharded && !ss_tree_is_null(overlap) && ss_tree_is_null(bucket))
-        rc = ss_foreign_flag(f, overlap, "--ddp-bucket-size", "134217728", err);
-    else if (!rc) {
-        struct ss_tree_node *node = ss_tree_is_null(bucket) ? ddp_bucket : bucket;
-        if (!ss_tree_is_null(node) && node->text)
-            rc = ss_foreign_flag(f, node, "--ddp-bucket-size", node->text, err);
-    }
-    ss_core_skip(overlap,
-                 "_target_ tp_comm_* batch_p2p_comm overlap_p2p_comm align_param_gather data_parallel_size "
-                 "defer_embedding_wgrad_compute wgrad_deferral_limit "
-                 "overlap_param_gather_with_optimizer_step");
-    return rc;
-}
-
-/* ---- optimizer ---- */
-
-static int add_dtype(struct ss_foreign *f, const struct ss_tree_node *optimizer, const char *name,
-                     const char *flag, struct ss_error *err)
-{
-    struct ss_tree_node *node = ss_tree_get(optimizer, name), *target = ss_tree_find(node, "_target_");
-    const char *text = target && target->text ? target->text : node && node->text ? node->text : "";
-
-    ss_tree_take(node);
-    if (ss_tree_is_null(node) || strstr(text, "float32") || !strcmp(text, "fp32"))
-        return SS_OK;
-    return ss_foreign_flag(f, node, flag,
-                           strstr(text, "bfloat16")  ? "bf16"
-                           : strstr(text, "float16") ? "fp16"
-                                                     : text,
-                           err);
-}
-
-static int add_optimizer(struct ss_foreign *f, struct ss_tree_node *optimizer, struct ss_error *err)
-{
-    static const struct ss_foreign_row rows[] = {
-        VALUE("optimizer", "--optimizer"),
-        VALUE("clip_grad", "--clip-grad"),
-        TRUE("use_precision_aware_optimizer", "--use-precision-aware-optimizer"),
-        TRUE("optimizer_cpu_offload", "--optimizer-cpu-offload"),
-    };
-    int rc = ss_foreign_map(f, optimizer, rows, SS_ARRAY_LEN(rows), err);
-
-    if (!rc && ss_core_true(optimizer, "optimizer_cpu_offload")) {
-        static const struct ss_foreign_row part =
-            VALUE("optimizer_offload_fraction", "--optimizer-offload-fraction");
-        rc = ss_foreign_map(f, optimizer, &part, 1, err);
-    }
-    rc = rc ? rc : add_dtype(f, optimizer, "main_grads_dtype", "--main-grads-dtype", err);
-    rc = rc ? rc : add_dtype(f, optimizer, "main_params_dtype", "--main-params-dtype", err);
-    rc = rc ? rc : add_dtype(f, optimizer, "exp_avg_dtype", "--exp-avg-dtype", err);
-    return rc ? rc : add_dtype(f, optimizer, "exp_avg_sq_dtype", "--exp-avg-sq-dtype", err);
 }
 
 /* ---- the rest ---- */
@@ -240,7 +144,7 @@ static const struct ss_foreign_row rows[] = {
     TRUE("ddp.use_distributed_optimizer", "--use-distributed-optimizer"),
     WHOLE("ddp.num_distributed_optimizer_instances", "--num-distributed-optimizer-instances"),
     FALSE("ddp.check_for_nan_in_grad", "--no-check-for-nan-in-loss-and-grad"),
-    CALL("ddp", add_fsdp), CALL("optimizer", add_optimizer),
+    CALL("ddp", add_fsdp), CALL("optimizer", ss_core_optimizer),
     TRUE("dist.use_tp_pp_dp_mapping", "--use-tp-pp-dp-mapping"), TRUE("dist.use_torch_fsdp2", "--use-torch-fsdp2"),
     TRUE("dataset.reset_attention_mask", "--reset-attention-mask"),
 };
@@ -258,7 +162,10 @@ static int read(struct ss_foreign *f, struct ss_error *err)
     int rc = ss_foreign_map(f, root, rows, SS_ARRAY_LEN(rows), err);
 
     rc = rc ? rc : add_precision(f, root, err);
-    rc = rc ? rc : add_overlaps(f, root, err);
+    rc = rc ? rc
+            : ss_core_overlaps(f, ss_tree_get(root, "comm_overlap"), ss_tree_find(root, "ddp"),
+                               ss_tree_find(root, "model"),
+                               ss_core_true(ss_tree_find(root, "ddp"), "use_distributed_optimizer"), err);
     rc = rc ? rc : ss_core_names(f, ss_tree_get(root, "model"), err);
     return rc ? rc : ss_foreign_map(f, root, rest, SS_ARRAY_LEN(rest), err);
 }

@@ -10,6 +10,14 @@
 int ss_core_names(struct ss_foreign *f, const struct ss_tree_node *from, struct ss_error *err);
 /* Those of precision alone: bf16, fp16, fp8, fp4 and what belongs to them, which then count as read. */
 int ss_core_precision(struct ss_foreign *f, const struct ss_tree_node *from, struct ss_error *err);
+/* Whether gradients are reduced in fp32 (`grad_reduce_in_fp32` below `from`). */
+int ss_core_reduction(struct ss_foreign *f, const struct ss_tree_node *from, struct ss_error *err);
+/* What overlaps: `overlap`, which may be NULL or null, beats `ddp` and `model`. Where it is there and leaves it open, gradients and
+ * parameters overlap with a sharded optimizer, in buckets of 128 Mi parameters. */
+int ss_core_overlaps(struct ss_foreign *f, const struct ss_tree_node *overlap, const struct ss_tree_node *ddp,
+                     const struct ss_tree_node *model, bool sharded, struct ss_error *err);
+/* Kind, clipping, offloading and types of the states; other names stay unread. */
+int ss_core_optimizer(struct ss_foreign *f, struct ss_tree_node *optimizer, struct ss_error *err);
 /* Those of which a list is one value of an argument: window_size, window_attn_skip_freq, moe_layer_freq. */
 int ss_core_lists(struct ss_foreign *f, const struct ss_tree_node *from, struct ss_error *err);
 /* Makes names ("a b c"; "a_*" all that begin so) below `from` count as read. */

@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What trains a model of Megatron core: gradients, overlap, optimizer, under the names of NVIDIA-NeMo/Megatron-Bridge@067f987 and NeMo 2. */
+#include <string.h>
+
+#include "base/base.h"
+#include "import/core_names.h"
+#include "import/foreign_rows.h"
+
+/* bf16 is what the gradients are reduced in where it is not fp32. */
+int ss_core_reduction(struct ss_foreign *f, const struct ss_tree_node *from, struct ss_error *err)
+{
+    struct ss_tree_node *node = ss_tree_get(from, "grad_reduce_in_fp32");
+
+    if (ss_tree_truth(node) < 0)
+        return SS_OK;
+    return ss_foreign_flag(
+        f, node, ss_tree_truth(node) ? "--accumulate-allreduce-grads-in-fp32" : "--grad-reduce-in-bf16", NULL,
+        err);
+}
+
+/* A switch of `overlap`, or of `other` where that is null; `missing` where there is an `overlap` and neither says. */
+static int add_overlap(struct ss_foreign *f, const struct ss_tree_node *overlap,
+                       const struct ss_tree_node *other, const char *name, bool missing, struct ss_error *err)
+{
+    struct ss_tree_node *node = ss_tree_get(overlap, name), *second = ss_tree_get(other, name);
+    bool whole = !ss_tree_is_null(overlap);
+    char flag[64];
+    size_t n = (size_t)snprintf(flag, sizeof flag, "--%s", name);
+
+    for (size_t i = 2; i < n && i < sizeof flag; i++)
+        flag[i] = flag[i] == '_' ? '-' : flag[i];
+    if (ss_tree_is_null(node))
+        node = whole && missing ? NULL : second;
+    bool on = node ? ss_tree_truth(node) == 1 : whole && missing;
+    return on ? ss_foreign_flag(f, node ? node : overlap, flag, NULL, err) : SS_OK;
+}
+
+int ss_core_overlaps(struct ss_foreign *f, const struct ss_tree_node *overlap, const struct ss_tree_node *ddp,
+                     const struct ss_tree_node *model, bool sharded, struct ss_error *err)
+{
+    struct ss_tree_node *bucket = ss_tree_get(overlap, "bucket_size"), *own = ss_tree_get(ddp, "bucket_size");
+    int rc = add_overlap(f, overlap, model, "tp_comm_overlap", false, err);
+
+    rc = rc ? rc : add_overlap(f, overlap, ddp, "overlap_grad_reduce", sharded, err);
+    rc = rc ? rc : add_overlap(f, overlap, ddp, "overlap_param_gather", sharded, err);
+    rc = rc ? rc : add_overlap(f, overlap, model, "overlap_moe_expert_parallel_comm", false, err);
+    rc = rc ? rc : add_overlap(f, overlap, model, "delay_wgrad_compute", false, err);
+    ss_core_skip(overlap,
+                 "_target_ tp_comm_* batch_p2p_comm overlap_p2p_comm align_param_gather data_parallel_size "
+                 "defer_embedding_wgrad_compute wgrad_deferral_limit "
+                 "overlap_param_gather_with_optimizer_step");
+    if (!rc && sharded && !ss_tree_is_null(overlap) && ss_tree_is_null(bucket))
+        return ss_foreign_flag(f, overlap, "--ddp-bucket-size", "134217728", err);
+    bucket = ss_tree_is_null(bucket) ? own : bucket;
+    return rc || ss_tree_is_null(bucket) || !bucket->text
+               ? rc
+               : ss_foreign_flag(f, bucket, "--ddp-bucket-size", bucket->text, err);
+}
+
+/* ---- optimizer ---- */
+
+static int add_dtype(struct ss_foreign *f, const struct ss_tree_node *optimizer, const char *name,
+                     const char *flag, struct ss_error *err)
+{
+    struct ss_tree_node *node = ss_tree_get(optimizer, name), *target = ss_tree_find(node, "_target_");
+    const char *text = target && target->text ? target->text : node && node->text ? node->text : "";
+
+    ss_tree_take(node);
+    if (ss_tree_is_null(node) || strstr(text, "float32") || !strcmp(text, "fp32"))
+        return SS_OK;
+    return ss_foreign_flag(f, node, flag,
+                           strstr(text, "bfloat16")  ? "bf16"
+                           : strstr(text, "float16") ? "fp16"
+                                                     : text,
+                           err);
+}
+
+int ss_core_optimizer(struct ss_foreign *f, struct ss_tree_node *optimizer, struct ss_error *err)
+{
+    static const struct ss_foreign_row rows[] = {
+        VALUE("optimizer", "--optimizer"),
+        VALUE("clip_grad", "--clip-grad"),
+        TRUE("use_precision_aware_optimizer", "--use-precision-aware-optimizer"),
+        TRUE("optimizer_cpu_offload", "--optimizer-cpu-offload"),
+    };
+    int rc = ss_foreign_map(f, optimizer, rows, SS_ARRAY_LEN(rows), err);
+
+    if (!rc && ss_core_true(optimizer, "optimizer_cpu_offload")) {
+        static const struct ss_foreign_row part =
+            VALUE("optimizer_offload_fraction", "--optimizer-offload-fraction");
+        rc = ss_foreign_map(f, optimizer, &part, 1, err);
+    }
+    rc = rc ? rc : add_dtype(f, optimizer, "main_grads_dtype", "--main-grads-dtype", err);
+    rc = rc ? rc : add_dtype(f, optimizer, "main_params_dtype", "--main-params-dtype", err);
+    rc = rc ? rc : add_dtype(f, optimizer, "exp_avg_dtype", "--exp-avg-dtype", err);
+    return rc ? rc : add_dtype(f, optimizer, "exp_avg_sq_dtype", "--exp-avg-sq-dtype", err);
+}
