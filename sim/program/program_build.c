@@ -21,6 +21,7 @@ struct builder {
     const struct ss_schedule *schedule;
     struct ss_program *p;
     struct ss_error *err;
+    struct ss_program_shelf *shelf; /* that has comm; NULL: the builder has it */
     struct ss_comm comm;
     struct ss_emitter e;
     size_t channel_cap;
@@ -438,11 +439,11 @@ static int comm_repeats(const struct builder *b)
 static int take_whole(struct builder *b)
 {
     int rc = ss_schedule_turns(b->schedule, b->schedule->loop_more, &b->whole, b->err);
-    ss_comm_free(&b->comm);
+    ss_shelf_drop(b->shelf, &b->comm);
     if (rc)
         return rc;
     b->schedule = b->whole;
-    return ss_comm_build(b->schedule, &b->comm, b->err);
+    return ss_shelf_comm(b->shelf, b->schedule, &b->comm, b->err);
 }
 
 static int build(struct builder *b)
@@ -456,19 +457,20 @@ static int build(struct builder *b)
     if (!rc && !b->channel_of)
         rc = no_memory(b);
     if (!rc)
-        rc = ss_comm_build(b->schedule, &b->comm, b->err);
+        rc = ss_shelf_comm(b->shelf, b->schedule, &b->comm, b->err);
     if (!rc && b->schedule->loop_more && !comm_repeats(b))
         rc = take_whole(b);
     return rc ? rc : lower_classes(b);
 }
 
-int ss_program_build(const struct ss_plan *plan, struct ss_program **out, struct ss_error *err)
+int ss_program_build_kept(const struct ss_plan *plan, struct ss_program_shelf *shelf, struct ss_program **out,
+                          struct ss_error *err)
 {
-    struct builder b = {.plan = plan, .schedule = plan->schedule, .err = err};
+    struct builder b = {.plan = plan, .schedule = plan->schedule, .shelf = shelf, .err = err};
     b.p = ss_calloc(1, sizeof *b.p);
     b.e = (struct ss_emitter){.p = b.p, .err = err};
     int rc = b.p ? build(&b) : no_memory(&b);
-    ss_comm_free(&b.comm);
+    ss_shelf_drop(b.shelf, &b.comm);
     ss_emitter_free(&b.e);
     free(b.out_start);
     free(b.out_entry);
@@ -481,4 +483,9 @@ int ss_program_build(const struct ss_plan *plan, struct ss_program **out, struct
     else
         *out = b.p;
     return rc;
+}
+
+int ss_program_build(const struct ss_plan *plan, struct ss_program **out, struct ss_error *err)
+{
+    return ss_program_build_kept(plan, NULL, out, err);
 }

@@ -147,7 +147,10 @@ int ss_emit_template(struct ss_emitter *e, const char *cls, const char *suffix)
         return -1;
     }
     memcpy(t->events, e->events, e->nevents * sizeof *t->events);
-    snprintf(t->name, sizeof t->name, "%.23s.%.15s", cls, suffix);
+    size_t n = strnlen(cls, 23); /* by hand: unfolded ranks have a million */
+    memcpy(t->name, cls, n);
+    t->name[n++] = '.';
+    ss_copy(t->name + n, 16, suffix);
     e->nevents = 0;
     return p->ntemplates++;
 }

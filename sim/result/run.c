@@ -85,7 +85,7 @@ static int replay(struct ss_run *out, const struct ss_run_options *options, stru
 {
     const struct ss_replay_options how = {options->engine, options->full_replay, options->progress,
                                           options->ctx};
-    int rc = ss_program_build(out->plan, &out->program, err);
+    int rc = ss_program_build_kept(out->plan, options->shelf, &out->program, err);
 
     if (!rc && out->plan->uneven && out->plan->level > SS_LEVEL_CHUNK)
         rc = check_labour(out, err);
@@ -287,6 +287,7 @@ static int check_level(const struct ss_run_options *options, struct ss_run *out,
     struct ss_run_options how = {.engine = SS_ENGINE_NATIVE,
                                  .plan = options->plan,
                                  .schedule = options->schedule,
+                                 .shelf = options->shelf,
                                  .brief = options->brief,
                                  .unchecked = 1};
     const char *level = ss_level_name(out->plan->level);

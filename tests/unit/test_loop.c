@@ -300,11 +300,53 @@ static void test_unroll(void)
     scale_close(&s);
 }
 
+/* The program of a job is the same with a shelf. */
+static void same_program(const char *job, struct ss_program_shelf *shelf)
+{
+    struct ss_run_options how = {.unchecked = 1, .brief = 1};
+    struct scale_job s;
+    struct ss_run alone, kept;
+    CU_ASSERT_FATAL(!scale_open(&s, job));
+    CU_ASSERT_FATAL(!scale_run(&s, &how, &alone));
+    how.shelf = shelf;
+    CU_ASSERT_FATAL(!scale_run(&s, &how, &kept));
+    char *a = text_of(alone.program), *b = text_of(kept.program);
+    CU_ASSERT_STRING_EQUAL(a, b);
+    free(a);
+    free(b);
+    ss_run_free(&kept);
+    ss_run_free(&alone);
+    scale_close(&s);
+}
+
+/* Who sends what to whom is kept for one schedule, and for no other; of more than 128 the oldest goes. */
+static void test_shelf(void)
+{
+    static const int order[] = {1, 2, 130, 131, 1, 3, 2};
+    struct ss_program_shelf *shelf;
+    char job[256];
+    CU_ASSERT_FATAL(!ss_program_shelf_open(&shelf, NULL));
+    for (int pass = 0; pass < 2; pass++)
+        for (size_t i = 0; i < sizeof jobs / sizeof jobs[0]; i++)
+            same_program(jobs[i].job, shelf);
+    for (int m = 1; m <= 131; m++)
+        for (int i = m < 131 ? 7 : 0; i < 8; i++) {
+            snprintf(job, sizeof job, "h800 2;" SMALL "--pp 2 --gbs %d", i < 7 ? order[i] : m);
+            same_program(job, shelf);
+        }
+    ss_program_shelf_close(shelf);
+    ss_program_shelf_close(NULL);
+}
+
 int main(void)
 {
-    CU_TestInfo tests[] = {{"schedules", test_schedules},     {"what ranks idle", test_idle},
-                           {"programs", test_programs},       {"a million microbatches", test_million},
-                           {"slots one by one", test_unroll}, CU_TEST_INFO_NULL};
+    CU_TestInfo tests[] = {{"schedules", test_schedules},
+                           {"what ranks idle", test_idle},
+                           {"programs", test_programs},
+                           {"a million microbatches", test_million},
+                           {"slots one by one", test_unroll},
+                           {"what a shelf keeps", test_shelf},
+                           CU_TEST_INFO_NULL};
     ss_simgrid_load(NULL); /* once for all replays */
     return suite_run("loop", NULL, NULL, tests);
 }

@@ -76,4 +76,10 @@ struct ss_comm {
 int ss_comm_build(const struct ss_schedule *s, struct ss_comm *comm, struct ss_error *err);
 void ss_comm_free(struct ss_comm *comm);
 
+/* program_shelf.c: the same, of a schedule that the shelf has or gets; without a shelf, NULL, the table is the caller's. Either
+ * way it ends with ss_shelf_drop. */
+int ss_shelf_comm(struct ss_program_shelf *shelf, const struct ss_schedule *s, struct ss_comm *comm,
+                  struct ss_error *err);
+void ss_shelf_drop(const struct ss_program_shelf *shelf, struct ss_comm *comm);
+
 #endif

@@ -136,6 +136,7 @@ struct ss_run_options {
     const struct ss_bands *bands; /* of the summary; NULL: none */
     const struct ss_schedule
         *schedule; /* in place of what --schedule names, with its stages and chunks; NULL: that */
+    struct ss_program_shelf *shelf; /* of programs of many runs, which is written to; NULL: none */
     struct ss_plan_options plan;
     int level_choice; /* enum ss_level_choice */
     int any_engine;   /* 1: what goes to another level runs on the native engine */
