@@ -122,6 +122,8 @@ class Launch(unittest.TestCase):
         self.assertEqual(self.result("--env", "NODES=4", "--launch", f"{FOLDER}/deepspeed.sh")["gpus"], 32)
         with open(f"{FOLDER}/deepspeed.sh") as f:
             text = f.read()
+        path = self.script(text.replace("mkdir -p $BASE_PATH\n", "")) # the folder of the user's own machine
+        self.assertEqual(self.result("--launch", path)["iteration_ms"], want["iteration_ms"])
         line = 1 + text[:text.index('"stage": 3')].count("\n")
         path = self.script(text.replace('"stage": 3', '"stage": 2'))
         self.assertIn(f"job.sh:{line}: error: deepspeed.zero_optimization.stage: stage 2 here and 3", self.refused("--launch", path))

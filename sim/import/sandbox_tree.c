@@ -102,7 +102,13 @@ static const char torch_text[] = "__version__ = '2.8.0'\n"
 /* What bash reads before each script: names that are nobody's do nothing, folders that are missing are made. Files of the real
  * machine are missing, so what fails is no reason to stop, whatever the script sets. */
 static const char start_text[] =
-    "trap 'builtin set +eu +o pipefail' DEBUG; set -T\n"
+    "trap 'builtin set +eu +o pipefail; stepsim_folder \"$BASH_COMMAND\"' DEBUG; set -T\n"
+    /* \"> folder/file\" of a folder that is not there; in a root of the script's own alone */
+    "stepsim_folder() { local to=${1#*>}; [ -z \"@R\" ] && [ \"$to\" != \"$1\" ] || return 0\n"
+    "to=${to#>}; to=${to#\"${to%%[! ]*}\"}; to=${to%%[ ;|\\&<>\\)]*}\n"
+    "case $to in ''|*'$('*|*'`'*) return 0;; esac; eval \"to=$to\" 2>/dev/null\n"
+    "case $to in /dev/*) ;; */*) @R" SS_SANDBOX_REAL
+    "/mkdir -p -- \"${to%/*}\" 2>/dev/null;; esac; return 0; }\n"
     "command_not_found_handle() {\n"
     "local n=0; until @R" SS_SANDBOX_REAL "/mkdir @R" SS_SANDBOX_CALLS
     "/$n 2>/dev/null || ((n > 9999)); do n=$((n+1)); done\n"
