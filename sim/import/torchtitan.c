@@ -31,7 +31,8 @@ static const struct ss_trainer_rule rules[] = {
     FINE("activation_checkpoint.force_recompute_mm_shapes_by_fqns")
     FINE("activation_checkpoint.per_op_sac_force_recompute_mm_shapes_by_fqns")
     FINE("parallelism.context_parallel_load_balancer") FINE("parallelism.context_parallel_ptrr_mask_key")
-    FINE("parallelism.spmd_backend") FINE("parallelism.enable_compiled_autograd")
+    FINE("parallelism.spmd_backend") FINE("parallelism.full_dtensor") FINE("model_converters.*")
+    FINE("parallelism.hybridep_non_blocking_expert_capacity_factor") FINE("parallelism.enable_compiled_autograd")
     FINE("experimental.enable_compiled_autograd")
     FINE("compile.backend") FINE("compile.components")
     FINE("quantize.linear.float8.*") FINE("quantize.dense.float8.*") FINE("quantize.linear.mx.*")
@@ -69,7 +70,10 @@ static const struct ss_trainer_rule rules[] = {
 static int map(struct ss_request *request, struct ss_tree *tree, const struct ss_command *c,
                struct ss_error *err)
 {
-    struct ss_titan x = {.steps = 1, .newest = ss_tree_find(ss_tree_root(tree), "model_spec") != NULL};
+    const struct ss_tree_node *root = ss_tree_root(tree);
+    struct ss_titan x = {.steps = 1,
+                         .newest = ss_tree_find(root, "model_spec") != NULL,
+                         .tokens = ss_tree_find(root, "training.max_context_length") != NULL};
 
     ss_trainer_begin(&x.t, "torchtitan", tree, request, err);
     if (c) {
@@ -78,7 +82,7 @@ static int map(struct ss_request *request, struct ss_tree *tree, const struct ss
     }
     ss_trainer_add(&x.t, NULL, "--stack", "torchtitan-2025");
     ss_trainer_assume(&x.t, "the software is that of the stack torchtitan-2025 (--stack)%s",
-                      x.newest ? ": no CUDA graphs, the loss in one piece" : "");
+                      x.tokens ? ": no CUDA graphs, the loss in one piece" : "");
     ss_titan_map_parallel(&x);
     ss_titan_map_pipeline(&x);
     ss_titan_map_kernels(&x);

@@ -49,14 +49,14 @@ static void map_recompute(struct ss_titan *x)
     const struct ss_tree_node *at = ss_trainer_node(t, "activation_checkpoint.mode");
     const struct ss_tree_node *option = ss_trainer_node(t, "activation_checkpoint.selective_ac_option");
     const char *mode =
-        x->newest ? newest_mode(x) : ss_trainer_text(t, "activation_checkpoint.mode", "selective");
+        x->newest && !at ? newest_mode(x) : ss_trainer_text(t, "activation_checkpoint.mode", "selective");
     int64_t every = 2;
 
     if (!strcmp(mode, "none") || !strcmp(mode, "full"))
         ss_trainer_add(t, at, "--recompute", mode);
     else if (strcmp(mode, "selective") != 0)
         ss_trainer_refuse(t, at, "recompute of mode \"%.40s\" is not modelled", mode);
-    else if (x->newest || ss_tree_is(option, "op"))
+    else if (ss_tree_is(option, "op") || (x->newest && !option))
         ss_trainer_add(t, option ? option : at, "--recompute", "op-selective");
     else if (option && (!ss_tree_whole(option, &every) || every < 1))
         ss_trainer_refuse(t, option, "\"op\" or a number of layers is asked");
@@ -103,6 +103,32 @@ static const struct ss_tree_node *has_mx(struct ss_titan *x)
     return at;
 }
 
+/* The configurations of converters that releases of the first half of 2026 saved: they have no names, but keys. */
+static void map_converters(struct ss_titan *x, struct ss_tree_node *list)
+{
+    struct ss_trainer *t = &x->t;
+
+    for (const struct ss_tree_node *item = list->first; item; item = item->next) {
+        const struct ss_tree_node *recipe = ss_tree_find(item, "recipe_name"),
+                                  *gather = ss_tree_find(item, "enable_fsdp_float8_all_gather");
+        if (ss_tree_find(item, "emulate")) {
+            ss_trainer_add(t, item, "--precision", "fp8");
+            ss_trainer_add(t, item, "--fp8-recipe", "tensorwise");
+            if (recipe && !ss_tree_is_null(recipe) && !ss_tree_is(recipe, "tensorwise"))
+                ss_trainer_assume(t, "scales of %s cost what those of whole tensors cost",
+                                  recipe->text ? recipe->text : "");
+            if (ss_tree_truth(gather) == 1)
+                ss_trainer_add(t, gather, "--fp8-param-gather", NULL);
+        } else if (recipe && recipe->text && !strncmp(recipe->text, "mxfp8", 5)) {
+            ss_trainer_add(t, item, "--precision", "mxfp8");
+        } else {
+            ss_trainer_refuse(t, item,
+                              "this converter of the model is not known: give --precision in its place");
+        }
+    }
+    ss_tree_take(list);
+}
+
 static void map_float8(struct ss_titan *x, const struct ss_tree_node *at)
 {
     struct ss_trainer *t = &x->t;
@@ -131,10 +157,11 @@ static void map_precision(struct ss_titan *x)
     const struct ss_tree_node *stored = ss_trainer_node(t, "training.dtype");
     const struct ss_tree_node *at = ss_trainer_node(t, "training.mixed_precision_param");
     const struct ss_tree_node *fp8 = has_float8(x), *mx = has_mx(x);
+    struct ss_tree_node *converters = ss_trainer_node(t, "model_converters.converters");
 
     if (stored && !ss_tree_is(stored, "float32"))
         ss_trainer_refuse(t, stored, "parameters and states in bf16 without an fp32 copy are not modelled");
-    if (x->newest)
+    if (x->newest && !converters)
         ss_trainer_assume(t,
                           "no linear layer is in fp8, mxfp8 or nvfp4, which what torchtitan saves does not "
                           "say: else give --precision");
@@ -147,6 +174,8 @@ static void map_precision(struct ss_titan *x)
     } else {
         ss_trainer_add(t, at, "--bf16", NULL);
     }
+    if (converters)
+        map_converters(x, converters);
 }
 
 static void check_optimizer(struct ss_titan *x, const struct ss_tree_node *at)

@@ -176,7 +176,7 @@ static void map_experts(struct ss_titan *x)
         ss_trainer_add(t, even, "--moe-load", "balanced");
     if (x->ep == 1)
         return;
-    if (x->newest)
+    if (x->newest && !exchange)
         ss_trainer_assume(
             t, "experts exchange tokens by all-to-all, for what torchtitan saves does not say how");
     ss_trainer_add_whole(t, at, "--ep", x->ep);
@@ -184,10 +184,14 @@ static void map_experts(struct ss_titan *x)
     if (!strcmp(backend, "deepep")) {
         ss_trainer_add(t, exchange, "--moe-token-dispatcher-type", "flex");
         ss_trainer_add(t, exchange, "--moe-flex-dispatcher-backend", "deepep");
+    } else if (!strcmp(backend, "hybridep")) {
+        ss_trainer_add(t, exchange, "--moe-token-dispatcher-type", "flex");
+        ss_trainer_add(t, exchange, "--moe-flex-dispatcher-backend", "hybridep");
     } else if (!strcmp(backend, "standard")) {
         ss_trainer_add(t, exchange, "--moe-token-dispatcher-type", "alltoall");
     } else {
-        ss_trainer_refuse(t, exchange, "the exchange \"%.40s\" is not modelled: standard or deepep", backend);
+        ss_trainer_refuse(t, exchange, "the exchange \"%.40s\" is not modelled: standard, deepep or hybridep",
+                          backend);
     }
 }
 
@@ -293,10 +297,10 @@ static int64_t read_tokens(struct ss_titan *x, int64_t seq)
 static void map_batch(struct ss_titan *x)
 {
     struct ss_trainer *t = &x->t;
-    const char *length = x->newest ? "training.max_context_length" : "training.seq_len";
-    const char *all = x->newest ? "training.num_tokens_per_train_step" : "training.global_batch_size";
+    const char *length = x->tokens ? "training.max_context_length" : "training.seq_len";
+    const char *all = x->tokens ? "training.num_tokens_per_train_step" : "training.global_batch_size";
     int64_t seq = ss_trainer_size(t, length, 2048, 1, SS_TITAN_MOST);
-    int64_t micro = x->newest ? read_tokens(x, seq) : read_batch(x);
+    int64_t micro = x->tokens ? read_tokens(x, seq) : read_batch(x);
     int64_t global = ss_trainer_size(t, all, -1, -1, (int64_t)1 << 40);
     const struct ss_tree_node *at = ss_trainer_node(t, all);
 
@@ -305,12 +309,12 @@ static void map_batch(struct ss_titan *x)
                          ss_trainer_node(t, "training.num_tokens_per_microbatch_per_dp_rank "
                                             "training.local_batch_size training.batch_size"),
                          "--mbs", micro);
-    if (global > 0 && x->newest && global % seq)
+    if (global > 0 && x->tokens && global % seq)
         ss_trainer_refuse(t, at, "%lld tokens are no whole number of sequences of %lld", (long long)global,
                           (long long)seq);
     if (global > 0 && x->pp > 1) {
         int64_t gpus = (int64_t)t->nodes * t->gpus_per_node, dp = gpus / (x->tp * x->pp * x->cp);
-        if (gpus && global / (x->newest ? seq : 1) != micro * x->steps * dp)
+        if (gpus && global / (x->tokens ? seq : 1) != micro * x->steps * dp)
             ss_trainer_refuse(t, at,
                               "several passes of a pipeline in an iteration are not modelled: it "
                               "fills and drains in each");
@@ -318,7 +322,7 @@ static void map_batch(struct ss_titan *x)
             ss_trainer_assume(t, "the pipeline is filled once an iteration");
     }
     if (global > 0)
-        ss_trainer_add_whole(t, at, "--gbs", x->newest ? global / seq : global);
+        ss_trainer_add_whole(t, at, "--gbs", x->tokens ? global / seq : global);
     else if (x->steps > 1)
         ss_trainer_add_whole(t, NULL, "--gradient-accumulation-steps", x->steps);
 }

@@ -35,6 +35,13 @@ static void test_files(void)
          "128 --tp 2 --sequence-parallel --fsdp full --recompute op-selective --bf16 "
          "--use-precision-aware-optimizer --exp-avg-dtype bf16 --exp-avg-sq-dtype bf16",
          "no linear layer is in fp8"},
+        /* after pytorch/torchtitan@74485ea:torchtitan/models/llama3/config_registry.py, llama3_405b */
+        {"torchtitan/llama3_405b_april_2026.json",
+         "--stack torchtitan-2025 --model llama3.1-405b --vocab-size 128256 --make-vocab-size-divisible-by 1 "
+         "--seq 8192 --mbs 2 --tp 8 --sequence-parallel --tp-comm-overlap --fsdp full --recompute full "
+         "--bf16 "
+         "--precision fp8 --fp8-recipe tensorwise --fp8-param-gather",
+         "hf_assets_path"},
         /* what the command says comes from its own file */
         {"torchtitan/run.txt",
          "--nodes 4 --gpus-per-node 8 --stack torchtitan-2025 --model llama3.1-405b --vocab-size 128256 "

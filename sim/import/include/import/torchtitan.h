@@ -28,7 +28,8 @@ int ss_titan_command_add(struct ss_request *r, const struct ss_words *words, con
 /* What several parts of the mapping ask for. */
 struct ss_titan {
     struct ss_trainer t;
-    int newest;               /* the keys of @b5bcd76 */
+    int newest;               /* saved since February 2026: the keys of @b5bcd76, or on the way there */
+    int tokens;               /* batches are said in tokens, as in @b5bcd76 */
     int64_t tp, pp, cp, ep;   /* degrees */
     int64_t replicate, shard; /* shard -1: what is left */
     int64_t steps;            /* microbatches of a pipeline in an iteration */
