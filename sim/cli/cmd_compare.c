@@ -131,12 +131,23 @@ static int write_file(const struct sides *c, const char *path, enum ss_contrast_
                           err);
 }
 
+static int write_page(const struct sides *c, struct ss_error *err)
+{
+    struct ss_output *output;
+    FILE *stream;
+    int rc = cli_output_begin(c->flags.sweep.report, &output, &stream, err);
+
+    return rc ? rc : cli_output_end(output, ss_measured_page(&c->measured, stream, err), err);
+}
+
 static int write_all(const struct sides *c, struct ss_error *err)
 {
     int rc = c->flags.csv[0] ? write_file(c, c->flags.csv, SS_CONTRAST_CSV, err) : SS_OK;
 
     if (!rc && c->flags.svg[0])
         rc = write_file(c, c->flags.svg, SS_CONTRAST_SVG, err);
+    if (!rc && c->flags.sweep.report[0])
+        rc = write_page(c, err);
     if (!rc)
         rc = write_file(c, c->flags.output, c->flags.json ? SS_CONTRAST_JSON : SS_CONTRAST_TEXT, err);
     return rc;

@@ -129,6 +129,8 @@ static const struct cli_option table[] = {
      .beside = "--with", .doc = "holds a real iteration of one rank against the one job: a trace of PyTorch's profiler (docs/reference/formats-kineto.md)"},
     {.name = "--nsys", .value = "TRACE.csv[.gz]", .verbs = V(COMPARE), .kind = CLI_PATH, .several = CLI_ONCE, .offset = AT(nsys),
      .beside = "--with --kineto", .doc = "the same of Nsight Systems: what nsys stats --report cuda_gpu_trace --format csv prints"},
+    {.name = "--report", .value = "FILE.html", .verbs = V(COMPARE), .writes = CLI_BESIDE, .starts = "<!doctype html>", .kind = CLI_NEW_FILE, .several = CLI_ONCE,
+     .offset = AT(sweep.report), .needs = "--kineto --nsys", .doc = "writes a page: the trace beside the prediction, as picture and tables"},
     {.name = "--csv", .value = "FILE", .verbs = V(COMPARE), .writes = CLI_BESIDE, .starts = "table,term,", .kind = CLI_PATH, .several = CLI_ONCE, .offset = AT(csv),
      .doc = "writes the terms of all sides as a table"},
     {.name = "--svg", .value = "FILE", .verbs = V(COMPARE), .writes = CLI_BESIDE, .starts = "<svg", .kind = CLI_PATH, .several = CLI_ONCE, .offset = AT(svg),

@@ -93,6 +93,7 @@ static void predict_terms(const struct ss_run *run, struct ss_measured *m)
     predict_kernels(run->compute, m->stage, label[SS_LABEL_COMPUTE] + label[SS_LABEL_RECOMPUTE],
                     m->predicted);
     m->predicted_s = run->result->iteration_s;
+    m->band_pct = run->summary.band_pct;
 }
 
 /* ---- what a prediction hides ---- */

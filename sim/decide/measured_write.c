@@ -6,6 +6,7 @@
 #include "base/base.h"
 #include "decide/contrast.h"
 #include "report/common.h"
+#include "report/page.h"
 #include "report/svg.h"
 #include "report/text.h"
 #include "stepsim/measured.h"
@@ -77,6 +78,9 @@ static void write_answer(const struct ss_measured *m, FILE *out)
     fprintf(out, "The iteration takes %s, ", ss_text_time(m->measured_s, time, sizeof time));
     fprintf(out, "%s %s (%.1f %%) than predicted", ss_text_time(fabs(more), time, sizeof time),
             more >= 0 ? "more" : "less", 100 * fabs(more) / m->predicted_s);
+    if (m->band_pct > 0)
+        fprintf(out, ", %s the error band of %.1f %%",
+                100 * fabs(more) <= m->band_pct * m->predicted_s ? "within" : "beyond", m->band_pct);
     for (int i = 0; i < n; i++)
         fprintf(out, "%s%s %+.*f ms", i ? ", " : ": ", ss_real_term_words(leader[i]), m->measured_s < 1,
                 1e3 * more_of(m, leader[i]));
@@ -209,6 +213,7 @@ static int write_json(const struct ss_measured *m, FILE *out, struct ss_error *e
     ss_json_integer(run, "stage", m->stage);
     ss_json_flag(run, "of_the_rank", m->by_rank);
     ss_json_number(run, "iteration_ms", 1e3 * m->predicted_s);
+    ss_json_number(run, "error_band_pct", m->band_pct);
     ss_json_set(root, "prediction", run);
     ss_json_flag(root, "groups_named", m->named);
     ss_json_flag(root, "messages_guessed", m->guessed);
@@ -308,6 +313,79 @@ static int write_svg(const struct ss_measured *m, FILE *out, struct ss_error *er
     draw_bar(m->predicted, name, 166, scale, out);
     ss_svg_end(out);
     return ss_report_done(out, err);
+}
+
+/* ---- the page ---- */
+
+static void write_words(const void *measured, FILE *out)
+{
+    write_answer(measured, out);
+    write_hints(measured, out);
+}
+
+static void write_cells(const char *words, const double *ms, int n, int digits, FILE *out)
+{
+    ss_page_text(out, "<tr><th scope=\"row\">", words, "</th>");
+    for (int i = 0; i < n; i++)
+        if (isnan(ms[i]))
+            fputs("<td></td>", out);
+        else
+            fprintf(out, "<td>%.*f</td>", digits, 1e3 * ms[i]);
+    fputs("</tr>\n", out);
+}
+
+static void write_page_terms(const struct ss_measured *m, int digits, FILE *out)
+{
+    fputs("<div class=\"wide\"><table>\n<thead><tr><th scope=\"col\">term, ms</th><th "
+          "scope=\"col\">measured</th>"
+          "<th scope=\"col\">predicted</th><th scope=\"col\">more</th><th scope=\"col\">hidden</th>"
+          "<th scope=\"col\">hidden, predicted</th></tr></thead>\n<tbody>\n",
+          out);
+    for (int t = 0; t < SS_REAL_COUNT; t++) {
+        const double ms[] = {m->measured[t], m->predicted[t], more_of(m, t),
+                             is_transfer(t) ? m->measured_hidden[t] : NAN,
+                             is_transfer(t) ? m->predicted_hidden[t] : NAN};
+        if (is_used(m, t, 1e-9))
+            write_cells(ss_real_term_words(t), ms, 5, digits, out);
+    }
+    const double all[] = {m->measured_s, m->predicted_s, m->measured_s - m->predicted_s, NAN, NAN};
+    write_cells("total", all, 5, digits, out);
+    fputs("</tbody>\n</table></div>\n", out);
+}
+
+static void write_page_works(const struct ss_measured *m, int digits, FILE *out)
+{
+    fputs("<div class=\"wide\"><table>\n<thead><tr><th scope=\"col\">what the GPU ran, ms</th>"
+          "<th scope=\"col\">exposed</th><th scope=\"col\">hidden</th></tr></thead>\n<tbody>\n",
+          out);
+    for (int w = 0; w < SS_GPU_WORK_COUNT; w++) {
+        const double ms[] = {m->trace.work[w].exposed, m->trace.work[w].hidden};
+        if (m->trace.work[w].calls > 0)
+            write_cells(ss_gpu_work_words(w), ms, 2, digits, out);
+    }
+    const double idle[] = {m->trace.idle, NAN};
+    write_cells("idle", idle, 2, digits, out);
+    fputs("</tbody>\n</table></div>\n", out);
+}
+
+int ss_measured_page(const struct ss_measured *m, FILE *out, struct ss_error *err)
+{
+    int digits = m->measured_s >= 1 ? 1 : 3;
+
+    ss_page_open(out, "A real iteration and its prediction");
+    fputs("<section id=\"answer\">\n<h1>A real iteration and its prediction</h1>\n", out);
+    if (ss_page_paragraphs(write_words, m, out))
+        return ss_fail(err, SS_ERR_NOMEM, NULL, 0, "out of memory for the page");
+    fputs("</section>\n<section id=\"picture\">\n<h2>Side by side</h2>\n<div class=\"wide\">\n", out);
+    int rc = write_svg(m, out, err);
+    fputs("</div>\n</section>\n<section id=\"table\">\n<h2>Term by term</h2>\n", out);
+    write_page_terms(m, digits, out);
+    fputs("</section>\n<section id=\"trace\">\n<h2>The trace</h2>\n", out);
+    ss_page_text(out, "<p>", m->file, "</p>\n");
+    write_page_works(m, digits, out);
+    fprintf(out, "<p class=\"hint\">stepsim %s</p>\n</section>\n", SS_VERSION);
+    ss_page_close(out);
+    return rc ? rc : ss_report_done(out, err);
 }
 
 int ss_measured_write(const struct ss_measured *m, enum ss_contrast_form form, FILE *out,

@@ -1,62 +1,24 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A sweep as one page that needs nothing but a browser: the answer, the picture, the table, the words. */
 #include <math.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "base/base.h"
 #include "report/common.h"
-#include "report/html/parts.h"
+#include "report/page.h"
 #include "report/text.h"
 #include "stepsim/sweep.h"
 #include "study/study_internal.h"
 
-static void head(FILE *out)
+static void answer(const void *sweep, FILE *out)
 {
-    fputs("<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
-          "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
-          "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src "
-          "'unsafe-inline'; "
-          "img-src data:\">\n"
-          "<meta name=\"color-scheme\" content=\"light dark\">\n<link rel=\"icon\" href=\"data:,\">\n"
-          "<title>A sweep</title>\n<style>\n",
-          out);
-    fputs(ss_page_style_css, out);
-    fputs("</style>\n</head>\n<body>\n<main>\n<section id=\"answer\">\n<h1>A sweep</h1>\n", out);
-}
-
-static void write_escaped(FILE *out, const char *before, const char *text, const char *behind)
-{
-    fputs(before, out);
-    ss_xml_escape(out, text);
-    fputs(behind, out);
-}
-
-/* Its lines as paragraphs. */
-static int answer(const struct ss_sweep *s, FILE *out)
-{
-    char *text = NULL, *rest;
-    size_t n;
-    FILE *f = open_memstream(&text, &n);
-
-    if (!f)
-        return SS_ERR_NOMEM;
-    ss_sweep_answer(s, f);
-    if (fclose(f)) {
-        free(text);
-        return SS_ERR_NOMEM;
-    }
-    for (char *line = strtok_r(text, "\n", &rest); line; line = strtok_r(NULL, "\n", &rest))
-        write_escaped(out, "<p>", line, "</p>\n");
-    free(text);
-    return SS_OK;
+    ss_sweep_answer(sweep, out);
 }
 
 static void table_head(const struct ss_sweep *s, int priced, FILE *out)
 {
     fputs("<div class=\"wide\"><table>\n<thead><tr>", out);
     for (int f = 0; f < s->nflags; f++)
-        write_escaped(out, "<th scope=\"col\">", s->flags[f].name, "</th>");
+        ss_page_text(out, "<th scope=\"col\">", s->flags[f].name, "</th>");
     fputs("<th scope=\"col\">GPUs</th><th scope=\"col\">iteration</th><th scope=\"col\">&#177; %</th>"
           "<th scope=\"col\">MFU %</th><th scope=\"col\">tokens/s/GPU</th><th scope=\"col\">bubble %</th>"
           "<th scope=\"col\">GiB</th>",
@@ -72,7 +34,7 @@ static void table_row(const struct ss_sweep *s, const struct ss_sweep_row *row, 
 
     fputs("<tr>", out);
     for (int f = 0; f < s->nflags; f++)
-        write_escaped(out, "<td>", s->flags[f].value[row->at[f]], "</td>");
+        ss_page_text(out, "<td>", s->flags[f].value[row->at[f]], "</td>");
     if (u->outcome == SS_OUTCOME_REFUSED) {
         fprintf(out, "<td colspan=\"%d\"></td>", 7 + priced);
     } else {
@@ -85,8 +47,8 @@ static void table_row(const struct ss_sweep *s, const struct ss_sweep_row *row, 
         if (priced)
             fprintf(out, "<td>%.3f</td>", u->usd_per_iteration);
     }
-    write_escaped(out, "<td>", ss_outcome_word(u->outcome), u->reason[0] ? ": " : "");
-    write_escaped(out, "", u->reason, "</td></tr>\n");
+    ss_page_text(out, "<td>", ss_outcome_word(u->outcome), u->reason[0] ? ": " : "");
+    ss_page_text(out, "", u->reason, "</td></tr>\n");
 }
 
 static void words(const struct ss_request *base, FILE *out)
@@ -97,8 +59,8 @@ static void words(const struct ss_request *base, FILE *out)
           "the table "
           "stand behind them.</p>\n",
           out);
-    write_escaped(out, "<pre style=\"white-space:pre-wrap\">", ss_request_text(base, 0, text, sizeof text),
-                  "</pre>\n");
+    ss_page_text(out, "<pre style=\"white-space:pre-wrap\">", ss_request_text(base, 0, text, sizeof text),
+                 "</pre>\n");
     fprintf(out, "<p class=\"hint\">stepsim %s</p>\n", SS_VERSION);
 }
 
@@ -107,8 +69,9 @@ int ss_sweep_write_page(const struct ss_sweep *s, const struct ss_request *base,
 {
     int priced = ss_sweep_is_priced(s);
 
-    head(out);
-    if (answer(s, out))
+    ss_page_open(out, "A sweep");
+    fputs("<section id=\"answer\">\n<h1>A sweep</h1>\n", out);
+    if (ss_page_paragraphs(answer, s, out))
         return ss_fail(err, SS_ERR_NOMEM, NULL, 0, "out of memory for the page");
     fputs("</section>\n<section id=\"picture\">\n<h2>Side by side</h2>\n<div class=\"wide\">\n", out);
     int rc = ss_sweep_write_svg(s, out, err);
@@ -118,6 +81,7 @@ int ss_sweep_write_page(const struct ss_sweep *s, const struct ss_request *base,
         table_row(s, &s->rows[i], priced, out);
     fputs("</tbody>\n</table></div>\n", out);
     words(base, out);
-    fputs("</section>\n</main>\n</body>\n</html>\n", out);
+    fputs("</section>\n", out);
+    ss_page_close(out);
     return rc ? rc : ss_report_done(out, err);
 }

@@ -53,6 +53,7 @@ struct ss_measured {
     int guessed; /* 1: sends and receives are taken as the pipeline's, and may be of others too */
     int world;   /* ranks of the job */
     double measured_s, predicted_s;
+    double band_pct; /* so far off nine in ten predictions of such jobs are at most, per cent; NaN: not known */
     double measured[SS_REAL_COUNT], predicted[SS_REAL_COUNT]; /* s */
     /* Of transfers: s that they run under kernels or other transfers. NaN: not known, as of a prediction at chunk level what is inside
      * layers. */
@@ -64,6 +65,8 @@ void ss_measured_fill(const struct ss_run *run, const struct ss_kineto *trace, c
 /* Writes it as text, JSON, CSV or SVG (enum ss_contrast_form). Error: SS_ERR_IO. */
 int ss_measured_write(const struct ss_measured *m, enum ss_contrast_form form, FILE *out,
                       struct ss_error *err);
+/* Writes it as an HTML page that needs nothing else. Errors: SS_ERR_IO, SS_ERR_NOMEM. */
+int ss_measured_page(const struct ss_measured *m, FILE *out, struct ss_error *err);
 
 #ifdef __cplusplus
 }
