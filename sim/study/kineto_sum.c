@@ -153,6 +153,18 @@ static int compare_steps(const void *a, const void *b)
     return (p->start > q->start) - (p->start < q->start);
 }
 
+/* A step is told once: some traces have it as an operator, too. */
+static void drop_doubles(struct ss_gpu_trace *t)
+{
+    size_t kept = 0;
+
+    qsort(t->step, t->nsteps, sizeof *t->step, compare_steps);
+    for (size_t i = 0; i < t->nsteps; i++)
+        if (kept == 0 || compare_steps(&t->step[i], &t->step[kept - 1]) != 0)
+            t->step[kept++] = t->step[i];
+    t->nsteps = kept;
+}
+
 static double last_end(const struct ss_gpu_trace *t)
 {
     double end = t->span[0].end;
@@ -170,7 +182,7 @@ static int windows_of_steps(struct ss_gpu_trace *t, struct window *w)
 {
     size_t gpu = 0, n = 0;
 
-    qsort(t->step, t->nsteps, sizeof *t->step, compare_steps);
+    drop_doubles(t);
     while (gpu < t->nsteps && t->step[gpu].on_gpu)
         gpu++;
     if (gpu >= 3 || gpu == t->nsteps) {

@@ -80,6 +80,21 @@ static void test_fractions(void)
     CU_ASSERT_DOUBLE_EQUAL(k.work[SS_GPU_GEMM].exposed, 0.627e-6, 1e-15);
 }
 
+/* A step that is told twice is one; of two each lasts to the next one, the last to its own end. */
+static void test_doubles(void)
+{
+    struct ss_kineto k;
+    struct ss_error err;
+    const char *text = "[" STEP("1", "100", "10") "," STEP("1", "100", "10") "," STEP(
+        "2", "112", "8") "," KERNEL("sgemm", "104", "6", "") "," KERNEL("sgemm", "113", "2", "") "]";
+
+    CU_ASSERT_EQUAL_FATAL(parse(text, &k, &err), SS_OK);
+    CU_ASSERT(k.found == 2 && k.used == 2);
+    CU_ASSERT_DOUBLE_EQUAL(k.iteration_s, 10e-6, 1e-15);
+    CU_ASSERT_DOUBLE_EQUAL(k.work[SS_GPU_GEMM].exposed, 4e-6, 1e-15);
+    CU_ASSERT_DOUBLE_EQUAL(k.idle, 6e-6, 1e-15);
+}
+
 /* Without steps: Adam comes once an iteration of 10 us, the GEMM twice. */
 static void test_period(void)
 {
@@ -257,6 +272,7 @@ int main(void)
 {
     CU_TestInfo tests[] = {{"example", test_example},
                            {"fractions", test_fractions},
+                           {"doubles", test_doubles},
                            {"period", test_period},
                            {"together", test_together},
                            {"names", test_names},
