@@ -53,7 +53,8 @@ struct ss_measured {
     int guessed; /* 1: sends and receives are taken as the pipeline's, and may be of others too */
     int world;   /* ranks of the job */
     double measured_s, predicted_s;
-    double band_pct; /* so far off nine in ten predictions of such jobs are at most, per cent; NaN: not known */
+    double
+        band_pct; /* so far off nine in ten predictions of such jobs are at most, per cent; NaN: not known */
     double measured[SS_REAL_COUNT], predicted[SS_REAL_COUNT]; /* s */
     /* Of transfers: s that they run under kernels or other transfers. NaN: not known, as of a prediction at chunk level what is inside
      * layers. */
