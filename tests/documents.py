@@ -25,7 +25,7 @@ HISTORY = ("docs/design/calibration-log.md",)
 STAND_INS = {"llama2_13b.yaml": "tests/launch/nemo/megatron_llama_config-13b.yaml", "pretrain.sh": "tests/launch/nemo/pretrain.sh",
              "node.xml": "tests/unit/data/lstopo-h100-8.xml", "run.sh": "tests/launch/slurm.sh", "probe.csv": "validation/microbench.csv", "my-runs.csv": "validation/foreign.csv"}
 # Flags of jobs are not options of a verb; these commands take them
-TAKE_JOBS = ("run", "plan", "sweep", "search", "compare", "explain", "share", "capacity", "serve", "program write", "schedule search", "schedule compare", "validate", "calibrate")
+TAKE_JOBS = ("run", "import", "plan", "sweep", "search", "compare", "explain", "share", "capacity", "serve", "program write", "schedule search", "schedule compare", "validate", "calibrate")
 
 
 def blocks(lines):

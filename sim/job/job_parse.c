@@ -70,10 +70,9 @@ static int unknown_word(struct parser *p, size_t i, const char *name)
 
     if (!ss_is_flag(name)) {
         ss_fail(p->err, code, p->file, line_at(p, i), "\"%.100s\" is no flag", name);
-        return ss_hint(
-            p->err, code,
-            p->file ? "flags begin with --; of a launch script give the command as its shell expands it"
-                    : "flags begin with --");
+        return ss_hint(p->err, code,
+                       p->file ? "flags begin with --; --launch FILE runs a launch script"
+                               : "flags begin with --");
     }
     const char *ours = foreign_flag(name);
     if (ours) {
@@ -180,7 +179,10 @@ static int apply_known(struct parser *p, const struct ss_flag *f, size_t i, int 
         if (rc) {
             rc = ss_fail(p->err, rc == SS_ERR_UNSUPPORTED ? rc : wrong_code(p), p->file, line_at(p, i),
                          "%s%s: %s", f->name, join_values(n, values, said, sizeof said), why);
-            return n && strchr(values[0], '$') ? ss_hint(p->err, rc, "write what the shell makes of it") : rc;
+            return n && strchr(values[0], '$')
+                       ? ss_hint(p->err, rc,
+                                 "write what the shell makes of it, or run the script by --launch FILE")
+                       : rc;
         }
         return check_said(p, f->setter, n ? values[0] : "", i);
     }
