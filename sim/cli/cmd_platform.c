@@ -135,3 +135,39 @@ int cmd_platform_import(int argc, char **argv, struct ss_error *err)
     cli_flags_free(&flags);
     return rc;
 }
+
+int cmd_platform_new(int argc, char **argv, struct ss_error *err)
+{
+    struct cli_flags flags;
+    struct ss_new_cluster *c = &flags.platform.made;
+    char *text = NULL;
+    size_t len = 0;
+    FILE *memory;
+    int n, rc;
+
+    cli_flags_init(&flags, CLI_PLATFORM_NEW);
+    c->nics_per_node = -1;
+    rc = cli_words(&flags, argc, argv, &n, err);
+    if (!rc && (n > 0 || !flags.platform.card || flags.nodes == 0))
+        rc = cli_usage(err, "as in: stepsim platform new --card h100 --nodes 16", "%s",
+                       n > 0                  ? "a word that is no option"
+                       : !flags.platform.card ? "no --card given"
+                                              : "no --nodes given");
+    c->name = flags.output[0] && strcmp(flags.output, "-") != 0 ? flags.output : "cluster";
+    c->card = flags.platform.card;
+    c->nodes = flags.nodes;
+    c->gpus_per_node = flags.gpus_per_node;
+    c->files = cli_files();
+    memory = rc ? NULL : open_memstream(&text, &len);
+    if (!rc && !memory)
+        rc = SS_ERR_NOMEM;
+    if (memory) {
+        rc = ss_platform_new(c, memory, err);
+        fclose(memory);
+    }
+    if (!rc)
+        rc = write_text(text, len, flags.output, err);
+    free(text);
+    cli_flags_free(&flags);
+    return rc;
+}

@@ -19,7 +19,7 @@ _Static_assert(CLI_VERB_COUNT <= 64, "a bit a verb");
 #define OUTPUT                                                                                               \
     (V(RUN) | V(SEARCH) | V(SWEEP) | V(COMPARE) | V(EXPLAIN) | V(SHARE) | V(CAPACITY) | V(PLAN) |            \
      V(IMPORT) | V(PROGRAM_WRITE) | V(PROGRAM_READ) | V(SCHEDULE_SHOW) | V(SCHEDULE_WRITE) | ORDERS |        \
-     V(PLATFORM_SHOW) | V(PLATFORM_IMPORT) | V(VALIDATE))
+     V(PLATFORM_SHOW) | V(VALIDATE))
 #define ORDERS (V(SCHEDULE_COMPARE) | V(SCHEDULE_COMPARE_JOB))
 #define SEARCH (V(SCHEDULE_SEARCH) | V(SCHEDULE_SEARCH_JOB))
 #define LOWER (V(RUN) | V(COMPARE) | V(EXPLAIN) | V(PROGRAM_WRITE))
@@ -176,6 +176,35 @@ static const struct cli_option table[] = {
      .high = SS_MAX_GPUS, .doc = "so many nodes of a platform that is told by one"},
     {.name = "--nodes", .value = "N", .verbs = V(PLATFORM_IMPORT), .kind = CLI_COUNT, .offset = AT(nodes), .low = 1,
      .high = SS_MAX_GPUS, .usual = "the number of files", .doc = "so many equal nodes"},
+    {.name = "--card", .value = "NAME|FILE", .verbs = V(PLATFORM_NEW), .kind = CLI_TEXT, .several = CLI_ONCE,
+     .offset = AT(platform.card), .doc = "the card: \"stepsim list cards\""},
+    {.name = "--nodes", .value = "N", .verbs = V(PLATFORM_NEW), .kind = CLI_COUNT, .offset = AT(nodes), .low = 1,
+     .high = SS_MAX_GPUS, .doc = "nodes"},
+    {.name = "--gpus-per-node", .value = "N", .verbs = V(PLATFORM_NEW), .kind = CLI_COUNT, .offset = AT(gpus_per_node),
+     .low = 1, .high = 1024, .usual = "those of the platform of that name", .doc = "GPUs of a node"},
+    {.name = "--nics", .value = "N", .verbs = V(PLATFORM_NEW), .kind = CLI_COUNT, .offset = AT(platform.made.nics_per_node),
+     .low = 0, .high = 1024, .usual = "one a GPU", .doc = "NICs of a node"},
+    {.name = "--nic", .value = "RATE", .verbs = V(PLATFORM_NEW), .kind = CLI_NUMBER, .offset = AT(platform.made.nic_bandwidth),
+     .low = 1e6, .high = 1e15, .unit = SS_UNIT_BANDWIDTH, .usual = "those of the platform of that name", .doc = "bandwidth of one NIC, as 400Gbps"},
+    {.name = "--nvlink", .value = "RATE", .verbs = V(PLATFORM_NEW), .kind = CLI_NUMBER, .offset = AT(platform.made.nvlink_bandwidth),
+     .low = 1e6, .high = 1e15, .unit = SS_UNIT_BANDWIDTH, .usual = "those of the platform of that name",
+     .doc = "bandwidth of a GPU's NVLinks in one direction, as 450GBps"},
+    {.name = "--nvlink-nodes", .value = "N", .verbs = V(PLATFORM_NEW), .kind = CLI_COUNT, .offset = AT(platform.made.nvlink_nodes),
+     .low = 1, .high = 1024, .usual = "those of the platform of that name", .doc = "nodes that one NVLink switch joins: 18 of NVL72"},
+    {.name = "--fabric", .value = "fabric", .verbs = V(PLATFORM_NEW), .kind = CLI_CHOICE, .offset = AT(platform.made.fabric),
+     .choice = ss_fabric_name, .usual = "rail",
+     .doc = "how nodes are joined: a leaf switch a rail below spines, or SimGrid's clusters of up to 1024 GPUs"},
+    {.name = "--nodes-per-leaf", .value = "N", .verbs = V(PLATFORM_NEW), .kind = CLI_COUNT, .offset = AT(platform.made.nodes_per_leaf),
+     .low = 1, .high = SS_MAX_GPUS, .usual = "32; of a fat tree at most 16 that divide the nodes", .doc = "nodes below a leaf switch"},
+    {.name = "--oversubscription", .value = "X", .verbs = V(PLATFORM_NEW), .kind = CLI_NUMBER, .offset = AT(platform.made.oversubscription),
+     .low = 0.01, .high = 1000, .unit = SS_UNIT_NONE, .usual = "1",
+     .doc = "bandwidth of the NICs below a leaf, or of a group, over that of its uplinks"},
+    {.name = "--groups", .value = "N", .verbs = V(PLATFORM_NEW), .kind = CLI_COUNT, .offset = AT(platform.made.groups),
+     .low = 1, .high = 1024, .needs = "--fabric", .usual = "the most that divide the nodes", .doc = "groups of a dragonfly"},
+    {.name = "--routers", .value = "N", .verbs = V(PLATFORM_NEW), .kind = CLI_COUNT, .offset = AT(platform.made.routers),
+     .low = 1, .high = 1024, .needs = "--fabric", .usual = "the fewest that divide the nodes", .doc = "routers of a group of a dragonfly, no fewer than groups"},
+    {.name = "--price", .value = "PRICE", .verbs = V(PLATFORM_NEW), .kind = CLI_NUMBER, .offset = AT(platform.made.price),
+     .low = 0, .high = 1e6, .unit = SS_UNIT_PRICE, .usual = "none", .doc = "of one GPU, as 2.5USD/h"},
     {.name = "--card", .value = "NAME|FILE", .verbs = V(PLATFORM_IMPORT), .kind = CLI_TEXT, .several = CLI_ONCE,
      .offset = AT(platform.card), .usual = "what the file names", .doc = "the card: \"stepsim list cards\""},
     {.name = "--gpus-per-node", .value = "N", .verbs = V(PLATFORM_SHOW), .kind = CLI_COUNT, .offset = AT(gpus_per_node),
@@ -316,6 +345,8 @@ static const struct cli_option table[] = {
      .offset = AT(timing), .low = 1, .doc = "adds the wall-clock time of the prediction"},
     {.name = "--output", .alias = "-o", .value = "FILE", .verbs = OUTPUT, .writes = CLI_ANSWER, .kind = CLI_PATH, .several = CLI_ONCE,
      .offset = AT(output), .doc = "writes there instead of stdout"},
+    {.name = "--output", .alias = "-o", .value = "FILE", .verbs = V(PLATFORM_NEW) | V(PLATFORM_IMPORT), .writes = CLI_ANSWER, .starts = "<?xml",
+     .kind = CLI_PATH, .several = CLI_ONCE, .offset = AT(output), .doc = "writes there instead of stdout, over no file that is no XML"},
     {.name = "--output", .alias = "-o", .value = "FILE", .verbs = SEARCH, .writes = CLI_BESIDE, .kind = CLI_PATH, .several = CLI_ONCE,
      .offset = AT(output), .doc = "writes the order that was found"},
     {.name = "--output", .alias = "-o", .value = "FILE", .verbs = V(CALIBRATE), .writes = CLI_BESIDE, .starts = "<?xml", .kind = CLI_PATH, .several = CLI_ONCE,

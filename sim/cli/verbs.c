@@ -58,6 +58,9 @@ static const struct cli_verb_row rows[CLI_VERB_COUNT] = {
          "finds what is wrong with a file: structure, names, units, ranges, routes; then lets "
          "SimGrid load it",
          "file"},
+    [CLI_PLATFORM_NEW] =
+        {0, "--card NAME|FILE --nodes N [OPTION...]",
+         "writes a cluster of a card as a commented file to edit: rails, a fat tree, a dragonfly", NULL},
     [CLI_PLATFORM_IMPORT] = {0, "FILE... [OPTION...]",
                              "makes a platform from files that nodes wrote of themselves: hwloc's \"lstopo "
                              "node.xml\", the text of "
@@ -221,7 +224,7 @@ static const struct cli_command commands[] = {
      "stepsim schedule compare --job 70b-14 --platform h800\n"
      "stepsim schedule search --pp 4 --microbatches 8 --times 1,1.2,0.8 --cap 4 -o mine.csv\n"
      "stepsim schedule search --job 70b-14 --platform h800 --cap 60GiB"},
-    {"platform", "show, check or import a cluster description",
+    {"platform", "write, import, show or check a cluster description",
      "A platform is a SimGrid XML in which every GPU is a host; docs/reference/formats-platform.md lists the "
      "props that "
      "describe a card.",
@@ -230,6 +233,7 @@ static const struct cli_command commands[] = {
      "lstopo node.xml && stepsim platform import node.xml -o mine.xml\n"
      "nvidia-smi -L > node.txt && nvidia-smi topo -m >> node.txt && stepsim platform import node.txt --nodes "
      "4 -o mine.xml\n"
+     "stepsim platform new --card h100 --nodes 64 --nic 400Gbps --oversubscription 2 -o mine.xml\n"
      "stepsim platform check mine.xml\n"
      "stepsim run --platform mine.xml --nodes 2 --model llama3.1-8b --bf16 --tp 8 \\\n"
      "    --mbs 1 --gbs 64 --seq 4096"},

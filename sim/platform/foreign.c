@@ -4,33 +4,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "platform/platform_internal.h"
+#include "platform/foreign.h"
 
-struct gpu {
-    int point;
-    long node;
-};
-
-struct reader {
-    struct ss_platform *p;
-    const struct ss_index *ix;
-    const struct ss_xml_node *root_zone;
-    struct ss_error *err;
-    int next; /* point that the walk comes to */
-    bool have_card;
-    const char *first_host;
-    struct gpu *gpus; /* every host, node -1 where none is said */
-    size_t ngpus, cap;
-    bool numbered;
-};
-
-static int fail_memory(const struct reader *r)
-{
-    return ss_fail(r->err, SS_ERR_NOMEM, r->p->file, 0, "out of memory");
-}
-
-static int same_card(const struct reader *r, const struct ss_props *props, const struct ss_card *card,
-                     int line, const char *host)
+static int same_card(const struct ss_foreign_reader *r, const struct ss_props *props,
+                     const struct ss_card *card, int line, const char *host)
 {
     const char *id = strcmp(card->name, r->p->card.name) != 0 ? ss_prop_at(SS_PROP_CARD)->id : NULL;
     const struct ss_prop_value *from = &props->value[SS_PROP_CARD];
@@ -50,7 +27,7 @@ static int same_card(const struct reader *r, const struct ss_props *props, const
 }
 
 /* The host at the walk's point, with the props that hold for it. */
-static int add_host(struct reader *r, const struct ss_props *props, int line, bool *checked)
+static int add_host(struct ss_foreign_reader *r, const struct ss_props *props, int line, bool *checked)
 {
     struct ss_card card;
     const char *name = r->ix->points[r->next].name;
@@ -72,16 +49,16 @@ static int add_host(struct reader *r, const struct ss_props *props, int line, bo
         r->have_card = *checked = true;
     }
     if (ss_grow(&r->gpus, &r->cap, r->ngpus + 1, sizeof(*r->gpus)) != SS_OK)
-        return fail_memory(r);
-    r->gpus[r->ngpus++] = (struct gpu){r->next, node->text != NULL ? (long)node->number : -1};
+        return ss_foreign_no_memory(r);
+    r->gpus[r->ngpus++] = (struct ss_foreign_gpu){r->next, node->text != NULL ? (long)node->number : -1};
     r->numbered = r->numbered || node->text != NULL;
     r->next++;
     return SS_OK;
 }
 
 /* Takes every host of a <cluster>, then its router. */
-static int walk_cluster(struct reader *r, const struct ss_props *outer, const struct ss_xml_node *node,
-                        int where)
+static int walk_cluster(struct ss_foreign_reader *r, const struct ss_props *outer,
+                        const struct ss_xml_node *node, int where)
 {
     struct ss_props props = *outer;
     int self = r->next++;
@@ -98,7 +75,8 @@ static int walk_cluster(struct reader *r, const struct ss_props *outer, const st
 }
 
 /* The root's props are in `outer` already. */
-static int walk_zone(struct reader *r, const struct ss_props *outer, const struct ss_xml_node *zone)
+static int walk_zone(struct ss_foreign_reader *r, const struct ss_props *outer,
+                     const struct ss_xml_node *zone)
 {
     struct ss_props props = *outer, other;
     bool checked = false, fresh;
@@ -131,14 +109,14 @@ static int walk_zone(struct reader *r, const struct ss_props *outer, const struc
 
 static int by_node(const void *a, const void *b)
 {
-    const struct gpu *x = a, *y = b;
+    const struct ss_foreign_gpu *x = a, *y = b;
 
     if (x->node != y->node)
         return x->node < y->node ? -1 : 1;
     return (x->point > y->point) - (x->point < y->point);
 }
 
-static int unequal(const struct reader *r, const struct gpu *first, int had, int want)
+static int unequal(const struct ss_foreign_reader *r, const struct ss_foreign_gpu *first, int had, int want)
 {
     const struct ss_entry *e = &r->ix->points[first->point];
 
@@ -149,7 +127,7 @@ static int unequal(const struct reader *r, const struct gpu *first, int had, int
 }
 
 /* Hosts that say ss.node are GPUs; the others are not. */
-static int group_numbered(struct reader *r, int *nodes, int per_node)
+static int group_numbered(struct ss_foreign_reader *r, int *nodes, int per_node)
 {
     size_t n = 0;
     int had = 0, status = SS_OK;
@@ -175,13 +153,19 @@ static int group_numbered(struct reader *r, int *nodes, int per_node)
     return status;
 }
 
-static int group(struct reader *r, const struct ss_props *props, int want)
+static int group(struct ss_foreign_reader *r, const struct ss_props *props, int want)
 {
     const struct ss_prop_value *per = &props->value[SS_PROP_GPUS_PER_NODE];
     struct ss_platform *p = r->p;
     int per_node = per->text != NULL ? (int)per->number : 0, nodes, status;
 
-    if (r->numbered) {
+    if (r->of_nodes) {
+        status = ss_foreign_nodes_check(r, props);
+        if (status != SS_OK)
+            return status;
+        p->gpus_per_node = per_node;
+        nodes = (int)r->ngpus;
+    } else if (r->numbered) {
         status = group_numbered(r, &nodes, per_node);
         if (status != SS_OK)
             return status;
@@ -206,189 +190,6 @@ static int group(struct reader *r, const struct ss_props *props, int want)
                        "only platforms with ss.template have any number of nodes");
     p->nodes = want > 0 ? want : nodes;
     return SS_OK;
-}
-
-static const char *link_kind_prop(const struct ss_entry *link)
-{
-    for (const struct ss_xml_node *c = link->node->first_child; c != NULL; c = c->next)
-        if (ss_tag_is(c, "prop") && strcmp(ss_xml_attr(c, "id"), ss_prop_at(SS_PROP_KIND)->id) == 0 &&
-            ss_tag_is(link->node, "link"))
-            return ss_xml_attr(c, "value");
-    return NULL;
-}
-
-/* Number of the link in the platform, made when it is new. map: by entry, 0 = not yet. */
-static int take_link(struct reader *r, int entry, int *map)
-{
-    struct ss_foreign *f = r->p->foreign;
-    const struct ss_entry *e = &r->ix->links[entry];
-
-    if (map[entry] == 0) {
-        f->links[f->nlinks].name = strdup(e->name);
-        if (f->links[f->nlinks].name == NULL)
-            return -1;
-        f->links[f->nlinks].kind = ss_link_kind_of(e->name, link_kind_prop(e));
-        f->links[f->nlinks].bandwidth = e->bandwidth;
-        f->links[f->nlinks].latency = e->latency;
-        map[entry] = ++f->nlinks;
-    }
-    return map[entry] - 1;
-}
-
-struct pair_route {
-    int n, entry[SS_ROUTE_MAX];
-    double narrowest, fat;
-};
-
-/* Splits the names of a route. A FATPIPE link slows every flow for itself, which nothing here models:
- * it is left out where another link is no wider, else refused. */
-static int split_route(struct reader *r, const char *src, const char *dst, char *text, struct pair_route *out,
-                       double *latency)
-{
-    char *state = NULL;
-    int code;
-
-    *out = (struct pair_route){.narrowest = INFINITY, .fat = INFINITY};
-    *latency = 0;
-    for (char *name = strtok_r(text, " ", &state); name != NULL; name = strtok_r(NULL, " ", &state)) {
-        int at = ss_index_link(r->ix, name);
-        const struct ss_entry *e = at >= 0 ? &r->ix->links[at] : NULL;
-
-        if (e == NULL)
-            return ss_hint(
-                r->err,
-                ss_fail(
-                    r->err, SS_ERR_UNSUPPORTED, r->p->file, r->root_zone->line,
-                    "the route from \"%s\" to \"%s\" crosses \"%s\", which no <link> or <cluster> declares",
-                    src, dst, name),
-                "describe it with links of its own");
-        *latency += e->latency;
-        if (e->fatpipe) {
-            out->fat = fmin(out->fat, e->bandwidth);
-            continue;
-        }
-        if (out->n == SS_ROUTE_MAX) {
-            code = ss_fail(r->err, SS_ERR_UNSUPPORTED, r->p->file, r->root_zone->line,
-                           "the route from \"%s\" to \"%s\" has more than %d links", src, dst, SS_ROUTE_MAX);
-            return ss_hint(r->err, code, "leave out links that never limit");
-        }
-        out->narrowest = fmin(out->narrowest, e->bandwidth);
-        out->entry[out->n++] = at;
-    }
-    if (out->n > 0 && out->narrowest <= out->fat)
-        return SS_OK;
-    if (out->fat < INFINITY)
-        return ss_hint(r->err,
-                       ss_fail(r->err, SS_ERR_UNSUPPORTED, r->p->file, r->root_zone->line,
-                               "a FATPIPE link limits the route from \"%s\" to \"%s\"", src, dst),
-                       "make it SHARED or SPLITDUPLEX, or wider than the links around it");
-    return ss_hint(r->err,
-                   ss_fail(r->err, SS_ERR_INPUT, r->p->file, r->root_zone->line,
-                           "missing route from \"%s\" to \"%s\"", src, dst),
-                   "every GPU must reach every other over at least one link");
-}
-
-static int store_route(struct reader *r, int src, int dst, char *text, int *map)
-{
-    struct ss_foreign *f = r->p->foreign;
-    struct ss_foreign_route *to = &f->routes[src * f->ngpus + dst];
-    struct pair_route route;
-    int status = split_route(r, f->gpus[src], f->gpus[dst], text != NULL ? text : "", &route, &to->latency);
-
-    if (status != SS_OK)
-        return status;
-    if (ss_grow(&f->pool, &f->pool_cap, f->npool + (size_t)route.n, sizeof(*f->pool)) != SS_OK)
-        return fail_memory(r);
-    to->first = (int)f->npool;
-    to->nlinks = route.n;
-    for (int i = 0; i < route.n; i++) {
-        int link = take_link(r, route.entry[i], map);
-
-        if (link < 0)
-            return fail_memory(r);
-        f->pool[f->npool++] = link;
-    }
-    return SS_OK;
-}
-
-static int ask_routes(struct reader *r, const struct ss_platform_options *options)
-{
-    struct ss_foreign *f = r->p->foreign;
-    int n = f->ngpus, npairs = n * (n - 1), at = 0, status;
-    const char *(*pairs)[2] = ss_calloc((size_t)npairs + 1, sizeof(*pairs));
-    char **routes = ss_calloc((size_t)npairs + 1, sizeof(*routes));
-    int *map = ss_calloc(r->ix->nlinks + 1, sizeof(*map));
-
-    for (int s = 0; pairs != NULL && s < n; s++)
-        for (int d = 0; d < n; d++)
-            if (s != d) {
-                pairs[at][0] = f->gpus[s];
-                pairs[at++][1] = f->gpus[d];
-            }
-    if (pairs == NULL || routes == NULL || map == NULL)
-        status = fail_memory(r);
-    else
-        status = options->asker(r->p->file, npairs, (const char *const(*)[2])pairs, routes, r->err);
-    at = 0;
-    for (int s = 0; s < n && status == SS_OK; s++)
-        for (int d = 0; d < n && status == SS_OK; d++)
-            if (s != d)
-                status = store_route(r, s, d, routes[at++], map);
-    for (int i = 0; routes != NULL && i < npairs; i++)
-        free(routes[i]);
-    free(pairs);
-    free(routes);
-    free(map);
-    return status;
-}
-
-/* Without its cache SimGrid searches the graph anew for every pair: minutes for 1024 GPUs, not seconds. */
-static int check_speed(const struct reader *r, int ngpus)
-{
-    for (size_t i = 0; i < r->ix->npoints && ngpus > SS_MAX_UNCACHED_GPUS; i++) {
-        const struct ss_entry *e = &r->ix->points[i];
-        const char *routing = ss_xml_attr(e->node, "routing");
-
-        if (e->kind == SS_ENTRY_ZONE && routing != NULL && strcmp(routing, "Dijkstra") == 0)
-            return ss_hint(r->err,
-                           ss_fail(r->err, SS_ERR_UNSUPPORTED, r->p->file, e->node->line,
-                                   "routing=\"Dijkstra\" is too slow for the routes of %d GPUs", ngpus),
-                           "write routing=\"DijkstraCache\": the same routes");
-    }
-    return SS_OK;
-}
-
-static int make_foreign(struct reader *r, const struct ss_platform_options *options)
-{
-    struct ss_platform *p = r->p;
-    struct ss_foreign *f;
-    int n = p->nodes * p->gpus_per_node, status = check_speed(r, n);
-
-    if (status != SS_OK)
-        return status;
-    if (n > SS_MAX_FOREIGN_GPUS)
-        return ss_hint(r->err,
-                       ss_fail(r->err, SS_ERR_UNSUPPORTED, p->file, r->root_zone->line,
-                               "%d GPUs in a file without ss.template; at most %d", n, SS_MAX_FOREIGN_GPUS),
-                       "take fewer nodes, or describe one node and use ss.template");
-    if (n > 1 && (options == NULL || options->asker == NULL))
-        return ss_hint(r->err,
-                       ss_fail(r->err, SS_ERR_UNSUPPORTED, p->file, r->root_zone->line,
-                               "the routes of this platform need the SimGrid kernel, which is not at hand"),
-                       "install SimGrid, or use a platform with ss.template");
-    f = p->foreign = ss_calloc(1, sizeof(*f));
-    if (f == NULL)
-        return fail_memory(r);
-    f->ngpus = n;
-    f->gpus = ss_calloc((size_t)n, sizeof(*f->gpus));
-    f->links = ss_calloc(r->ix->nlinks + 1, sizeof(*f->links));
-    f->routes = ss_calloc((size_t)n * (size_t)n, sizeof(*f->routes));
-    if (f->gpus == NULL || f->links == NULL || f->routes == NULL)
-        return fail_memory(r);
-    for (int i = 0; i < n; i++)
-        if ((f->gpus[i] = strdup(r->ix->points[r->gpus[i].point].name)) == NULL)
-            return fail_memory(r);
-    return n > 1 ? ask_routes(r, options) : SS_OK;
 }
 
 /* Distinct links by which the first node's GPUs leave it. */
@@ -432,7 +233,7 @@ double ss_foreign_bandwidth(const struct ss_platform *p, int kind)
     return narrowest;
 }
 
-static int walk(struct reader *r, const struct ss_props *props)
+static int walk(struct ss_foreign_reader *r, const struct ss_props *props)
 {
     static const int of_template[] = {SS_PROP_NODES, SS_PROP_NODES_PER_LEAF, SS_PROP_OVERSUBSCRIPTION,
                                       SS_PROP_NVLINK_NODES};
@@ -452,17 +253,24 @@ int ss_foreign_read(struct ss_platform *p, const struct ss_xml_node *root, const
                     const struct ss_props *props, const struct ss_platform_options *options,
                     struct ss_error *err)
 {
-    struct reader r = {.p = p, .ix = ix, .root_zone = root->first_child, .err = err};
+    const char *hosts = props->value[SS_PROP_HOSTS].text;
+    struct ss_foreign_reader r = {.p = p,
+                                  .ix = ix,
+                                  .root_zone = root->first_child,
+                                  .props = props,
+                                  .of_nodes = hosts != NULL && strcmp(hosts, "nodes") == 0,
+                                  .err = err};
     int status = walk(&r, props);
 
     if (status == SS_OK)
         status = group(&r, props, options != NULL ? options->nodes : 0);
     if (status == SS_OK)
-        status = make_foreign(&r, options);
+        status = ss_foreign_make(&r, options);
     if (status == SS_OK)
         p->nics_per_node = props->value[SS_PROP_NICS_PER_NODE].text != NULL
                                ? (int)props->value[SS_PROP_NICS_PER_NODE].number
-                               : count_nics(p);
+                           : r.of_nodes && props->value[SS_PROP_NIC_BANDWIDTH].text != NULL ? p->gpus_per_node
+                                                                                            : count_nics(p);
     free(r.gpus);
     return status;
 }

@@ -108,7 +108,7 @@ static int add_member(struct ss_index *ix, const struct ss_xml_node *node, int z
                   keep(ix, "%s%ld%s", ss_xml_attr(node, "prefix"), number, ss_xml_attr(node, "suffix")), zone,
                   node, file, err);
 
-    if (status != SS_OK)
+    if (status != SS_OK || !ss_cluster_is_flat(node)) /* SimGrid alone knows the links of others */
         return status;
     name = keep(ix, "%s_link_%ld", id, number);
     if (name == NULL)
@@ -163,6 +163,8 @@ static int add_cluster(struct ss_index *ix, const struct ss_xml_node *node, int 
 
     if (status == SS_OK)
         status = add_radical(ix, node, self, file, err);
+    if (status == SS_OK && !ss_cluster_is_flat(node))
+        status = ss_cluster_check(node, (long)ix->npoints - self - 1, file, err);
     if (status == SS_OK)
         status = add_point(
             ix, SS_ENTRY_ROUTER,

@@ -263,8 +263,11 @@ static int read_zone(struct ss_platform *p, const struct ss_xml_node *root,
     struct ss_props props = {.files = &cards};
     struct ss_index ix = {0};
     bool cluster = ss_tag_is(zone, "cluster");
-    int status =
-        ss_props_read(&props, zone, SS_AT_ROOT | SS_AT_ZONE | (cluster ? SS_AT_HOST : 0), p->file, err);
+    int where = SS_AT_ROOT | SS_AT_ZONE | (cluster ? SS_AT_HOST : 0), status;
+
+    if (ss_props_find(zone, SS_PROP_HOSTS) != NULL) /* the links inside nodes are props too */
+        where |= SS_AT_VARIANT;
+    status = ss_props_read(&props, zone, where, p->file, err);
 
     if (status == SS_OK)
         status = ss_index_build(&ix, root, p->file, err);

@@ -200,11 +200,31 @@ static int assume(struct ss_platform *p, const char *word, bool yes)
     return SS_OK;
 }
 
+int ss_platform_of_card(const char *name, struct ss_files *files, struct ss_platform **out, bool *known,
+                        struct ss_error *err)
+{
+    struct ss_platform_options options = {.nodes = 1, .files = files};
+    struct ss_card card;
+    int status = ss_card_load(name, &card, err);
+
+    if (status != SS_OK)
+        return status;
+    *known = ss_platform_load(name, &options, out, NULL) == SS_OK;
+    if (*known && ((*out)->foreign != NULL || strcmp((*out)->card.name, card.name) != 0)) {
+        ss_platform_free(*out);
+        *known = false;
+    }
+    if (!*known)
+        status = ss_platform_load("h100", &options, out, err);
+    if (status == SS_OK)
+        (*out)->card = card;
+    return status;
+}
+
 /* A platform of the card that --card names, or of the model in the file. */
 static int choose_card(struct ss_import *n, struct ss_platform **out, struct ss_error *err)
 {
-    struct ss_platform_options options = {.nodes = 1, .files = n->files};
-    struct ss_card card;
+    bool known;
     int status;
 
     if (n->card == NULL && n->facts.model[0] == 0)
@@ -213,20 +233,9 @@ static int choose_card(struct ss_import *n, struct ss_platform **out, struct ss_
                        "before those of 'nvidia-smi topo -m'");
     if (n->card == NULL)
         return find_card(n, n->facts.model, out, err);
-    status = ss_card_load(n->card, &card, err);
-    if (status != SS_OK)
-        return status;
-    /* The platform of a card has its name; a card of the user's own gets the links of h100, but for what the file has. */
-    if (ss_platform_load(n->card, &options, out, NULL) != SS_OK ||
-        strcmp((*out)->card.name, card.name) != 0) {
-        ss_platform_free(*out);
-        *out = NULL;
-        status = ss_platform_load("h100", &options, out, err);
-        if (status == SS_OK && !n->facts.nvlink.given && n->facts.ngpus > 1)
-            ss_import_note(n, "NVLink and NICs are those of h100.");
-    }
-    if (status == SS_OK)
-        (*out)->card = card;
+    status = ss_platform_of_card(n->card, n->files, out, &known, err);
+    if (status == SS_OK && !known && !n->facts.nvlink.given && n->facts.ngpus > 1)
+        ss_import_note(n, "NVLink and NICs are those of h100.");
     return status;
 }
 

@@ -228,13 +228,7 @@ static int check_value(const struct ss_xml_node *node, const struct ss_xml_attr 
                                      node->tag),
                              "write a number like 1");
     case POLICY: return one_of(node, a, policies, file, err);
-    case TOPOLOGY:
-        if (strcmp(a->value, "FLAT") != 0 && one_of(node, a, topologies, file, NULL) == SS_OK)
-            return ss_hint(err,
-                           ss_fail(err, SS_ERR_UNSUPPORTED, file, node->line,
-                                   "a cluster with topology=\"%s\"", a->value),
-                           "describe it with zones, links and routes");
-        return one_of(node, a, topologies, file, err);
+    case TOPOLOGY: return one_of(node, a, topologies, file, err);
     case YESNO: return one_of(node, a, yesno, file, err);
     case DIRECTION: return one_of(node, a, directions, file, err);
     case ROUTING:

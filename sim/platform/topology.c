@@ -36,6 +36,8 @@ static void put_head(const struct ss_platform *p, const char *routing, const cha
     for (int i = 0; i < SS_PROP_CARD_COUNT && card == NULL; i++)
         if (ss_prop_at(i)->required || ss_prop_get(i, &p->card) != 0)
             put_prop(out, i, ss_prop_get(i, &p->card));
+    if (card != NULL && p->card.price > 0)
+        put_prop(out, SS_PROP_price, p->card.price);
     if (p->assumed != NULL && p->assumed[0] != 0)
         put_word(out, SS_PROP_ASSUMED, p->assumed);
     put_prop(out, SS_PROP_GPUS_PER_NODE, p->gpus_per_node);

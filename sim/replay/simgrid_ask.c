@@ -6,6 +6,7 @@
 #include <xbt/dynar.h>
 
 #include "replay/simgrid.h"
+#include "stepsim/network.h"
 
 static int write_all(int fd, const char *text, size_t n)
 {
@@ -21,7 +22,7 @@ static int write_all(int fd, const char *text, size_t n)
     return 0;
 }
 
-/* Link names in order, space separated. */
+/* Links in order, space separated: name, bandwidth and latency. */
 static void write_route(FILE *out, sg_host_t from, sg_host_t to)
 {
     xbt_dynar_t links = xbt_dynar_new(sizeof(sg_link_t), NULL);
@@ -29,7 +30,8 @@ static void write_route(FILE *out, sg_host_t from, sg_host_t to)
     for (unsigned long i = 0; i < xbt_dynar_length(links); i++) {
         sg_link_t link;
         xbt_dynar_get_cpy(links, i, &link);
-        fprintf(out, "%s%s", i ? " " : "", sg_link_get_name(link));
+        fprintf(out, "%s%s%c%.17g%c%.17g", i ? " " : "", sg_link_get_name(link), SS_ROUTE_VALUES,
+                sg_link_get_bandwidth(link), SS_ROUTE_VALUES, sg_link_get_latency(link));
     }
     xbt_dynar_free(&links);
     fputc(0, out);

@@ -315,7 +315,7 @@ static void test_other_damage(void)
         {"<platform version=\"4.1\">\n<cluster id=\"c\" prefix=\"g\" suffix=\"\" radical=\"0-1\" "
          "speed=\"1f\" bw=\"1Bps\" "
          "lat=\"1s\" topology=\"TORUS\"/>\n</platform>\n",
-         {.what = "torus", .code = SS_ERR_UNSUPPORTED, .mark = "<cluster", .part = "TORUS"}},
+         {.what = "torus", .code = SS_ERR_INPUT, .mark = "<cluster", .part = "TORUS"}},
     };
 
     for (size_t i = 0; i < SS_ARRAY_LEN(files); i++) {

@@ -88,6 +88,7 @@ struct cli_flags {
     } schedule;
     struct {
         char *card; /* NULL = not given */
+        struct ss_new_cluster made;
     } platform;
     struct {
         /* NULL = not given */
@@ -216,6 +217,7 @@ int cmd_schedule_compare(int argc, char **argv, struct ss_error *err);
 int cmd_schedule_search(int argc, char **argv, struct ss_error *err);
 int cmd_platform_show(int argc, char **argv, struct ss_error *err);
 int cmd_platform_check(int argc, char **argv, struct ss_error *err);
+int cmd_platform_new(int argc, char **argv, struct ss_error *err);
 int cmd_platform_import(int argc, char **argv, struct ss_error *err);
 int cmd_validate(int argc, char **argv, struct ss_error *err);
 int cmd_calibrate(int argc, char **argv, struct ss_error *err);

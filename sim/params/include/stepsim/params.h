@@ -64,6 +64,7 @@ extern "C" {
     X(TEMPLATE, "ss.template", SS_AT_ROOT, 0, "nvswitch mesh", "how the GPUs of a node are connected")       \
     X(ASSUMED, "ss.assumed", SS_AT_ROOT | SS_AT_CARD, 0, NULL, "values that are not known but assumed")      \
     X(BASE, "ss.base", SS_AT_ROOT, 0, NULL, "platform that this one changes")                                \
+    X(HOSTS, "ss.hosts", SS_AT_ROOT, 0, "gpus nodes", "what a host of a file without a template is")         \
     X(KIND, "ss.kind", SS_AT_LINK, 0, "nvlink nic uplink other", "kind of a link")
 
 /* Where a prop may stand: in the outermost zone of a platform file, an inner zone or cluster, a host, a link, the file of

@@ -72,6 +72,9 @@ struct ss_import {
     unsigned long note_size;
     struct ss_files *files;
 };
+/* The platform of one node that has the name of a card; else, *known = false, h100's with that card. */
+int ss_platform_of_card(const char *name, struct ss_files *files, struct ss_platform **out, bool *known,
+                        struct ss_error *err);
 /* Adds a sentence to the note. */
 void ss_import_note(struct ss_import *n, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 /* Finds the card of the facts: *out is a platform of that card; *own: its NVLinks are no template's. */

@@ -35,6 +35,9 @@ struct ss_link {
     double latency;   /* s */
 };
 
+/* Stands between a link's name, its bandwidth and its latency where a route is told as text (ss_route_asker). */
+#define SS_ROUTE_VALUES '\037'
+
 /* Most links of a route. */
 #define SS_ROUTE_MAX 16
 /* The links that a flow crosses. weight[i] says how many equal flows it stands for on link i. */

@@ -34,7 +34,9 @@ struct ss_route {
 struct ss_platform;
 
 /* Answers for routes that only the SimGrid kernel can work out: it sets routes[i] to the names of the links between the hosts
- * of pair i, separated by spaces, in memory that the caller frees. ss_simgrid_ask_routes (replay.h) is one. */
+ * of pair i, separated by spaces, in memory that the caller frees. Behind a name may stand SS_ROUTE_VALUES, its bandwidth in
+ * bytes/s, SS_ROUTE_VALUES and its latency in s: a link that the file does not declare has them from there.
+ * ss_simgrid_ask_routes (replay.h) is one. */
 typedef int (*ss_route_asker)(const char *file, int npairs, const char *const (*hosts)[2], char **routes,
                               struct ss_error *err);
 
@@ -143,6 +145,33 @@ struct ss_import_options {
  */
 int ss_platform_import(const char *const *paths, int npaths, const struct ss_import_options *options,
                        FILE *out, char *note, unsigned long note_size, struct ss_error *err);
+
+/* How nodes are joined: rails of leaf switches below a spine, any number of nodes; SimGrid's FAT_TREE and DRAGONFLY, whose hosts are
+ * the nodes, up to 1024 GPUs. */
+enum ss_fabric { SS_FABRIC_RAIL, SS_FABRIC_FAT_TREE, SS_FABRIC_DRAGONFLY };
+/* Returns the word for a fabric, "fat-tree"; NULL: there is none. */
+const char *ss_fabric_name(int fabric);
+
+/* A cluster to write. What is 0 is that of the platform that has the card's name. */
+struct ss_new_cluster {
+    const char *name;         /* of the zone, or the path of the file: without folder and suffix */
+    const char *card;         /* name or path */
+    int nodes, gpus_per_node; /* nodes >= 1 */
+    int nics_per_node;        /* -1: one a GPU */
+    double nic_bandwidth;     /* bytes/s of one NIC, one direction */
+    double nvlink_bandwidth;  /* bytes/s of a GPU, one direction */
+    double price;             /* USD an hour and GPU; 0: none */
+    int nvlink_nodes;         /* nodes that one NVLink switch joins (rails only) */
+    int fabric;               /* enum ss_fabric */
+    int nodes_per_leaf;       /* rails, fat tree */
+    double oversubscription;  /* bandwidth below over bandwidth to the spines, or between groups; 0 = 1 */
+    int groups, routers;      /* dragonfly: groups, and routers of each */
+    struct ss_files *files;   /* gets the files that are read; may be NULL */
+};
+
+/* Writes a cluster as a platform that a person can edit: it names its card. Errors: SS_ERR_USAGE (sizes that make no such fabric),
+ * SS_ERR_INPUT, SS_ERR_IO (no such card, or it cannot be written). */
+int ss_platform_new(const struct ss_new_cluster *cluster, FILE *out, struct ss_error *err);
 
 #ifdef __cplusplus
 }

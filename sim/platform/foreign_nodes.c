@@ -1,0 +1,137 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Hosts that are nodes: the file has the network between them, props of its outermost zone what is inside. */
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "platform/foreign.h"
+
+static double value(const struct ss_foreign_reader *r, int prop)
+{
+    return r->props->value[prop].text != NULL ? r->props->value[prop].number : 0;
+}
+
+int ss_foreign_nodes_check(const struct ss_foreign_reader *r, const struct ss_props *props)
+{
+    int gpus = (int)value(r, SS_PROP_GPUS_PER_NODE), nics = (int)value(r, SS_PROP_NICS_PER_NODE);
+    int line = props->value[SS_PROP_HOSTS].line, missing = -1;
+
+    if (gpus == 0)
+        missing = SS_PROP_GPUS_PER_NODE;
+    else if (gpus > 1 && value(r, SS_PROP_NVLINK_BANDWIDTH) == 0)
+        missing = SS_PROP_NVLINK_BANDWIDTH;
+    else if (nics > 0 && value(r, SS_PROP_NIC_BANDWIDTH) == 0)
+        missing = SS_PROP_NIC_BANDWIDTH;
+    if (missing >= 0)
+        return ss_hint(
+            r->err,
+            ss_fail(r->err, SS_ERR_INPUT, r->p->file, line, "missing prop \"%s\"", ss_prop_at(missing)->id),
+            "hosts that are nodes need it in the outermost zone");
+    if (nics > 0 && gpus % nics != 0)
+        return ss_hint(r->err,
+                       ss_fail(r->err, SS_ERR_INPUT, r->p->file, props->value[SS_PROP_NICS_PER_NODE].line,
+                               "%d GPUs cannot share %d NICs equally", gpus, nics),
+                       "ss.nics_per_node must divide ss.gpus_per_node");
+    if (r->numbered)
+        return ss_hint(r->err,
+                       ss_fail(r->err, SS_ERR_INPUT, r->p->file, line, "ss.node beside ss.hosts=\"nodes\""),
+                       "each host is a node of its own");
+    return SS_OK;
+}
+
+/* NICs of a node that are links of their own; 0: the host's links are all there is. */
+static int nics_of(const struct ss_foreign_reader *r)
+{
+    if (value(r, SS_PROP_NIC_BANDWIDTH) == 0)
+        return 0;
+    return value(r, SS_PROP_NICS_PER_NODE) > 0 ? (int)value(r, SS_PROP_NICS_PER_NODE) : r->p->gpus_per_node;
+}
+
+/* Links come node by node: up and down of each NVLink, then of each NIC. */
+static int links_of_node(const struct ss_foreign_reader *r)
+{
+    return 2 * ((r->p->gpus_per_node > 1 ? r->p->gpus_per_node : 0) + nics_of(r));
+}
+
+static int nic_of(const struct ss_foreign_reader *r, int node, int local)
+{
+    int gpus = r->p->gpus_per_node;
+
+    return node * links_of_node(r) + 2 * ((gpus > 1 ? gpus : 0) + local / (gpus / nics_of(r)));
+}
+
+static int add_pair(struct ss_foreign_reader *r, const char *what, int node, int number, int kind,
+                    int bandwidth, int latency)
+{
+    char name[300];
+
+    for (int down = 0; down < 2; down++) {
+        snprintf(name, sizeof(name), "%s-%.200s-%d_%s", what, r->ix->points[r->gpus[node].point].name, number,
+                 down ? "DOWN" : "UP");
+        if (ss_foreign_add_link(r, name, kind, value(r, bandwidth), value(r, latency)) < 0)
+            return ss_foreign_no_memory(r);
+    }
+    return SS_OK;
+}
+
+static int begin_node(struct ss_foreign_reader *r, int node)
+{
+    struct ss_foreign *f = r->p->foreign;
+    int gpus = r->p->gpus_per_node, first = node * links_of_node(r), status = SS_OK;
+
+    for (int l = 0; l < gpus && status == SS_OK; l++) {
+        if (asprintf(&f->gpus[node * gpus + l], "%s-gpu-%d", r->ix->points[r->gpus[node].point].name, l) <
+            0) {
+            f->gpus[node * gpus + l] = NULL;
+            return ss_foreign_no_memory(r);
+        }
+        if (gpus > 1)
+            status = add_pair(r, "nvlink", node, l, SS_LINK_NVLINK, SS_PROP_NVLINK_BANDWIDTH,
+                              SS_PROP_NVLINK_LATENCY);
+    }
+    for (int n = 0; n < nics_of(r) && status == SS_OK; n++)
+        status = add_pair(r, "nic", node, n, SS_LINK_NIC, SS_PROP_NIC_BANDWIDTH, SS_PROP_NIC_LATENCY);
+    for (int a = 0; a < gpus && status == SS_OK; a++)
+        for (int b = 0; b < gpus && status == SS_OK; b++) {
+            struct ss_pair_route route = {.n = 2, .link = {first + 2 * a, first + 2 * b + 1}};
+
+            route.latency = 2 * value(r, SS_PROP_NVLINK_LATENCY);
+            if (a != b)
+                status = ss_foreign_store(r, node * gpus + a, node * gpus + b, &route);
+        }
+    return status;
+}
+
+int ss_foreign_nodes_begin(struct ss_foreign_reader *r)
+{
+    int status = SS_OK;
+
+    for (int n = 0; n < r->p->nodes && status == SS_OK; n++)
+        status = begin_node(r, n);
+    return status;
+}
+
+int ss_foreign_nodes_store(struct ss_foreign_reader *r, int src, int dst, const struct ss_pair_route *hosts)
+{
+    int gpus = r->p->gpus_per_node, nics = nics_of(r) > 0, status = SS_OK;
+
+    if (hosts->n + 2 * nics > SS_ROUTE_MAX)
+        return ss_hint(r->err,
+                       ss_fail(r->err, SS_ERR_UNSUPPORTED, r->p->file, r->root_zone->line,
+                               "a route between nodes has more than %d links", SS_ROUTE_MAX),
+                       "leave out links that never limit");
+    for (int a = 0; a < gpus && status == SS_OK; a++)
+        for (int b = 0; b < gpus && status == SS_OK; b++) {
+            struct ss_pair_route route = {.latency =
+                                              hosts->latency + 2 * nics * value(r, SS_PROP_NIC_LATENCY)};
+
+            if (nics)
+                route.link[route.n++] = nic_of(r, src, a);
+            memcpy(route.link + route.n, hosts->link, (size_t)hosts->n * sizeof(*hosts->link));
+            route.n += hosts->n;
+            if (nics)
+                route.link[route.n++] = nic_of(r, dst, b) + 1;
+            status = ss_foreign_store(r, src * gpus + a, dst * gpus + b, &route);
+        }
+    return status;
+}

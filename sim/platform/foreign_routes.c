@@ -1,0 +1,214 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Links and routes of a platform that is no template, as the kernel says. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "platform/foreign.h"
+
+static const char *link_kind_prop(const struct ss_entry *link)
+{
+    for (const struct ss_xml_node *c = link->node->first_child; c != NULL; c = c->next)
+        if (ss_tag_is(c, "prop") && strcmp(ss_xml_attr(c, "id"), ss_prop_at(SS_PROP_KIND)->id) == 0 &&
+            ss_tag_is(link->node, "link"))
+            return ss_xml_attr(c, "value");
+    return NULL;
+}
+
+/* A link as a route names it. SimGrid makes links of its own for clusters, and tells their values behind the name. */
+struct named {
+    const char *name, *kind;
+    double bandwidth, latency;
+    bool fatpipe, known;
+};
+
+static struct named find_link(const struct ss_foreign_reader *r, char *name)
+{
+    char *values = strchr(name, SS_ROUTE_VALUES), *end;
+    struct named link = {.name = name};
+    int at;
+
+    if (values != NULL)
+        *values++ = 0;
+    at = ss_index_link(r->ix, name);
+    link.known = at >= 0 || values != NULL;
+    if (at >= 0) {
+        const struct ss_entry *e = &r->ix->links[at];
+
+        link = (struct named){name, link_kind_prop(e), e->bandwidth, e->latency, e->fatpipe != 0, true};
+    } else if (values != NULL) {
+        link.bandwidth = strtod(values, &end);
+        link.latency = *end != 0 ? strtod(end + 1, NULL) : 0;
+        link.known = link.bandwidth > 0 && link.latency >= 0;
+    }
+    return link;
+}
+
+/* Number of the link in the platform, made when it is new. */
+static int take_link(struct ss_foreign_reader *r, const struct named *link)
+{
+    uint64_t key = ss_hash(SS_HASH_INIT, link->name, strlen(link->name));
+    int at = ss_map_get(&r->links, key);
+
+    if (at >= 0)
+        return at;
+    at = ss_foreign_add_link(r, link->name, ss_link_kind_of(link->name, link->kind), link->bandwidth,
+                             link->latency);
+    return at < 0 ? -1 : ss_map_put(&r->links, key, at);
+}
+
+/* Splits the names of a route. A FATPIPE link slows every flow for itself, which nothing here models:
+ * it is left out where another link is no wider, else refused. */
+static int split_route(struct ss_foreign_reader *r, const char *src, const char *dst, char *text,
+                       struct ss_pair_route *out)
+{
+    char *state = NULL;
+    int code;
+
+    *out = (struct ss_pair_route){.narrowest = INFINITY, .fat = INFINITY};
+    for (char *name = strtok_r(text, " ", &state); name != NULL; name = strtok_r(NULL, " ", &state)) {
+        struct named link = find_link(r, name);
+
+        if (!link.known)
+            return ss_hint(
+                r->err,
+                ss_fail(
+                    r->err, SS_ERR_UNSUPPORTED, r->p->file, r->root_zone->line,
+                    "the route from \"%s\" to \"%s\" crosses \"%s\", which no <link> or <cluster> declares",
+                    src, dst, name),
+                "describe it with links of its own");
+        out->latency += link.latency;
+        if (link.fatpipe) {
+            out->fat = fmin(out->fat, link.bandwidth);
+            continue;
+        }
+        if (out->n == SS_ROUTE_MAX) {
+            code = ss_fail(r->err, SS_ERR_UNSUPPORTED, r->p->file, r->root_zone->line,
+                           "the route from \"%s\" to \"%s\" has more than %d links", src, dst, SS_ROUTE_MAX);
+            return ss_hint(r->err, code, "leave out links that never limit");
+        }
+        out->narrowest = fmin(out->narrowest, link.bandwidth);
+        out->link[out->n] = take_link(r, &link);
+        if (out->link[out->n++] < 0)
+            return ss_foreign_no_memory(r);
+    }
+    return SS_OK;
+}
+
+static int check_route(const struct ss_foreign_reader *r, const char *src, const char *dst,
+                       const struct ss_pair_route *route)
+{
+    if (route->n > 0 && route->narrowest <= route->fat)
+        return SS_OK;
+    if (route->fat < INFINITY)
+        return ss_hint(r->err,
+                       ss_fail(r->err, SS_ERR_UNSUPPORTED, r->p->file, r->root_zone->line,
+                               "a FATPIPE link limits the route from \"%s\" to \"%s\"", src, dst),
+                       "make it SHARED or SPLITDUPLEX, or wider than the links around it");
+    return ss_hint(r->err,
+                   ss_fail(r->err, SS_ERR_INPUT, r->p->file, r->root_zone->line,
+                           "missing route from \"%s\" to \"%s\"", src, dst),
+                   "every GPU must reach every other over at least one link");
+}
+
+/* The name of host i: of GPU i, or of node i. */
+static const char *host_of(const struct ss_foreign_reader *r, int i)
+{
+    return r->ix->points[r->gpus[i].point].name;
+}
+
+static int store_route(struct ss_foreign_reader *r, int src, int dst, char *text)
+{
+    struct ss_pair_route route;
+    int status = split_route(r, host_of(r, src), host_of(r, dst), text, &route);
+
+    if (status == SS_OK)
+        status = check_route(r, host_of(r, src), host_of(r, dst), &route);
+    if (status != SS_OK)
+        return status;
+    return r->of_nodes ? ss_foreign_nodes_store(r, src, dst, &route) : ss_foreign_store(r, src, dst, &route);
+}
+
+/* hosts: the first so many, GPUs or nodes. */
+static int ask_routes(struct ss_foreign_reader *r, int hosts, const struct ss_platform_options *options)
+{
+    int n = hosts, npairs = n * (n - 1), at = 0, status;
+    const char *(*pairs)[2] = ss_calloc((size_t)npairs + 1, sizeof(*pairs));
+    char **routes = ss_calloc((size_t)npairs + 1, sizeof(*routes));
+
+    for (int s = 0; pairs != NULL && s < n; s++)
+        for (int d = 0; d < n; d++)
+            if (s != d) {
+                pairs[at][0] = host_of(r, s);
+                pairs[at++][1] = host_of(r, d);
+            }
+    if (pairs == NULL || routes == NULL)
+        status = ss_foreign_no_memory(r);
+    else
+        status = options->asker(r->p->file, npairs, (const char *const(*)[2])pairs, routes, r->err);
+    at = 0;
+    for (int s = 0; s < n && status == SS_OK; s++)
+        for (int d = 0; d < n && status == SS_OK; d++)
+            if (s != d) {
+                char empty[] = "";
+
+                status = store_route(r, s, d, routes[at] != NULL ? routes[at] : empty);
+                at++;
+            }
+    for (int i = 0; routes != NULL && i < npairs; i++)
+        free(routes[i]);
+    free(pairs);
+    free(routes);
+    ss_map_free(&r->links);
+    return status;
+}
+
+/* Without its cache SimGrid searches the graph anew for every pair: minutes for 1024 GPUs, not seconds. */
+static int check_speed(const struct ss_foreign_reader *r, int ngpus)
+{
+    for (size_t i = 0; i < r->ix->npoints && ngpus > SS_MAX_UNCACHED_GPUS; i++) {
+        const struct ss_entry *e = &r->ix->points[i];
+        const char *routing = ss_xml_attr(e->node, "routing");
+
+        if (e->kind == SS_ENTRY_ZONE && routing != NULL && strcmp(routing, "Dijkstra") == 0)
+            return ss_hint(r->err,
+                           ss_fail(r->err, SS_ERR_UNSUPPORTED, r->p->file, e->node->line,
+                                   "routing=\"Dijkstra\" is too slow for the routes of %d GPUs", ngpus),
+                           "write routing=\"DijkstraCache\": the same routes");
+    }
+    return SS_OK;
+}
+
+int ss_foreign_make(struct ss_foreign_reader *r, const struct ss_platform_options *options)
+{
+    struct ss_platform *p = r->p;
+    struct ss_foreign *f;
+    int n = p->nodes * p->gpus_per_node, hosts = r->of_nodes ? p->nodes : n, status = check_speed(r, hosts);
+
+    if (status != SS_OK)
+        return status;
+    if (n > SS_MAX_FOREIGN_GPUS)
+        return ss_hint(r->err,
+                       ss_fail(r->err, SS_ERR_UNSUPPORTED, p->file, r->root_zone->line,
+                               "%d GPUs in a file without ss.template; at most %d", n, SS_MAX_FOREIGN_GPUS),
+                       "take fewer nodes, or describe one node and use ss.template");
+    if (hosts > 1 && (options == NULL || options->asker == NULL))
+        return ss_hint(r->err,
+                       ss_fail(r->err, SS_ERR_UNSUPPORTED, p->file, r->root_zone->line,
+                               "the routes of this platform need the SimGrid kernel, which is not at hand"),
+                       "install SimGrid, or use a platform with ss.template");
+    f = p->foreign = ss_calloc(1, sizeof(*f));
+    if (f == NULL)
+        return ss_foreign_no_memory(r);
+    f->ngpus = n;
+    f->gpus = ss_calloc((size_t)n, sizeof(*f->gpus));
+    f->routes = ss_calloc((size_t)n * (size_t)n, sizeof(*f->routes));
+    if (f->gpus == NULL || f->routes == NULL)
+        return ss_foreign_no_memory(r);
+    for (int i = 0; i < n && !r->of_nodes; i++)
+        if ((f->gpus[i] = strdup(host_of(r, i))) == NULL)
+            return ss_foreign_no_memory(r);
+    if (r->of_nodes)
+        status = ss_foreign_nodes_begin(r);
+    return status == SS_OK && hosts > 1 ? ask_routes(r, hosts, options) : status;
+}

@@ -1,0 +1,245 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A cluster from a few sizes, as a file that a person edits and SimGrid loads. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "platform/node_facts.h"
+
+struct maker {
+    const struct ss_new_cluster *c;
+    struct ss_platform *p; /* one node */
+    struct ss_error *err;
+    FILE *out;
+};
+
+const char *ss_fabric_name(int fabric)
+{
+    static const char *const names[] = {"rail", "fat-tree", "dragonfly"};
+
+    return fabric >= 0 && fabric < (int)SS_ARRAY_LEN(names) ? names[fabric] : NULL;
+}
+
+static int refuse(const struct maker *m, const char *hint, const char *fmt, ...)
+    __attribute__((format(printf, 3, 4)));
+static int refuse(const struct maker *m, const char *hint, const char *fmt, ...)
+{
+    char text[300];
+    va_list args;
+
+    va_start(args, fmt);
+    vsnprintf(text, sizeof(text), fmt, args);
+    va_end(args);
+    return ss_hint(m->err, ss_fail(m->err, SS_ERR_USAGE, NULL, 0, "%s", text), "%s", hint);
+}
+
+/* What was not given is the card's platform's, and said to be assumed. */
+static int settle(const struct maker *m, bool known)
+{
+    const struct ss_new_cluster *c = m->c;
+    struct ss_platform *p = m->p;
+
+    ss_platform_base_name(c->name, p->name, sizeof(p->name));
+    ss_copy(p->file, sizeof(p->file), "the new platform");
+    if (c->gpus_per_node > 0)
+        p->gpus_per_node = c->gpus_per_node;
+    if (p->gpus_per_node == 1 || p->template_kind == SS_TEMPLATE_MESH) {
+        p->bandwidth[SS_LINK_NVLINK] = ss_platform_nvlink_bandwidth(p);
+        p->template_kind = SS_TEMPLATE_NVSWITCH;
+    }
+    p->nics_per_node = c->nics_per_node >= 0 ? c->nics_per_node : p->gpus_per_node;
+    if (c->nic_bandwidth > 0)
+        p->bandwidth[SS_LINK_NIC] = c->nic_bandwidth;
+    if (c->nvlink_bandwidth > 0)
+        p->bandwidth[SS_LINK_NVLINK] = c->nvlink_bandwidth;
+    p->nvlink_nodes = c->nvlink_nodes > 0 ? c->nvlink_nodes : known ? p->nvlink_nodes : 0;
+    p->oversubscription = c->oversubscription > 0 ? c->oversubscription : 1;
+    p->nodes_per_leaf = c->nodes_per_leaf > 0 ? c->nodes_per_leaf : p->nodes_per_leaf;
+    p->card.price = c->price;
+    free(p->assumed);
+    p->assumed = NULL;
+    if (asprintf(&p->assumed, "nvlink.latency nic.latency%s%s%s%s%s",
+                 c->fabric == SS_FABRIC_RAIL ? " uplink.latency" : "",
+                 c->fabric == SS_FABRIC_RAIL && c->nodes_per_leaf == 0 ? " nodes_per_leaf" : "",
+                 c->fabric == SS_FABRIC_RAIL && c->oversubscription == 0 ? " oversubscription" : "",
+                 c->nic_bandwidth > 0 ? "" : " nic.bandwidth",
+                 c->nvlink_bandwidth > 0 || known ? "" : " nvlink.bandwidth") < 0) {
+        p->assumed = NULL;
+        return ss_fail(m->err, SS_ERR_NOMEM, NULL, 0, "out of memory");
+    }
+    ss_template_derive(p);
+    return ss_template_check_size(p, 0, m->err);
+}
+
+static void put_prop(const struct maker *m, const char *comment, int prop, double value)
+{
+    char text[64];
+
+    if (comment != NULL)
+        fprintf(m->out, "    <!-- %s -->\n", comment);
+    fprintf(m->out, "    <prop id=\"%s\" value=\"%s\"/>\n", ss_prop_at(prop)->id,
+            ss_unit_format(value, ss_prop_at(prop)->unit, text, sizeof(text)));
+}
+
+static void put_word(const struct maker *m, int prop, const char *text)
+{
+    fprintf(m->out, "    <prop id=\"%s\" value=\"", ss_prop_at(prop)->id);
+    ss_xml_escape(m->out, text);
+    fputs("\"/>\n", m->out);
+}
+
+/* A file whose hosts are nodes: one <cluster>, whose links and routes SimGrid makes. */
+static int write_cluster(const struct maker *m, const char *topology, const char *parameters,
+                         const char *comment)
+{
+    const struct ss_platform *p = m->p;
+    char speed[64], bw[64], lat[64];
+
+    fputs("<?xml version='1.0'?>\n<!DOCTYPE platform SYSTEM \"https://simgrid.org/simgrid.dtd\">\n"
+          "<platform version=\"4.1\">\n  <zone id=\"",
+          m->out);
+    ss_xml_escape(m->out, p->name);
+    fputs("\" routing=\"Full\">\n    <!-- The card: \"stepsim list cards\", or the path of a card's file; "
+          "props of it beside this "
+          "line change it -->\n",
+          m->out);
+    put_word(m, SS_PROP_CARD_BASE, m->c->card);
+    if (m->c->price > 0)
+        put_prop(m, NULL, SS_PROP_price, m->c->price);
+    put_word(m, SS_PROP_ASSUMED, p->assumed);
+    fputs("    <!-- A host of the cluster below is a node. Its GPUs are on one NVLink switch, each uses its "
+          "NIC, and all NICs the "
+          "host's link -->\n",
+          m->out);
+    put_word(m, SS_PROP_HOSTS, "nodes");
+    put_prop(m, NULL, SS_PROP_GPUS_PER_NODE, p->gpus_per_node);
+    put_prop(m, NULL, SS_PROP_NICS_PER_NODE, p->nics_per_node);
+    put_prop(m, NULL, SS_PROP_NVLINK_BANDWIDTH, p->bandwidth[SS_LINK_NVLINK]);
+    put_prop(m, NULL, SS_PROP_NVLINK_LATENCY, p->latency[SS_LINK_NVLINK]);
+    put_prop(m, NULL, SS_PROP_NIC_BANDWIDTH, p->bandwidth[SS_LINK_NIC]);
+    put_prop(m, NULL, SS_PROP_NIC_LATENCY, p->latency[SS_LINK_NIC]);
+    fprintf(m->out,
+            "    <!-- %s -->\n    <cluster id=\"fabric\" prefix=\"node-\" suffix=\"\" radical=\"0-%d\" "
+            "speed=\"%s\"\n"
+            "             bw=\"%s\" lat=\"%s\" topology=\"%s\" topo_parameters=\"%s\"/>\n  "
+            "</zone>\n</platform>\n",
+            comment, m->c->nodes - 1,
+            ss_unit_format(ss_template_speed(p), SS_UNIT_FLOPS, speed, sizeof(speed)),
+            ss_unit_format(p->nics_per_node * p->bandwidth[SS_LINK_NIC], SS_UNIT_BANDWIDTH, bw, sizeof(bw)),
+            ss_unit_format(p->latency[SS_LINK_UPLINK], SS_UNIT_TIME, lat, sizeof(lat)), topology, parameters);
+    return ferror(m->out) ? ss_fail(m->err, SS_ERR_IO, NULL, 0, "cannot write the platform") : SS_OK;
+}
+
+/* The largest divisor of n that is no larger than `most`. */
+static int divisor(int n, int most)
+{
+    int d = most < n ? most : n;
+
+    while (n % d != 0)
+        d--;
+    return d;
+}
+
+static int make_fat_tree(const struct maker *m)
+{
+    int nodes = m->c->nodes, leaf = m->c->nodes_per_leaf > 0 ? m->c->nodes_per_leaf : divisor(nodes, 16);
+    double up = leaf / m->p->oversubscription;
+    char parameters[100], comment[400];
+
+    if (leaf >= nodes)
+        snprintf(parameters, sizeof(parameters), "1;%d;1;1", nodes);
+    else if (nodes % leaf != 0)
+        return refuse(m, "take a number of nodes that fills the leaves",
+                      "%d nodes do not fill leaf switches of %d", nodes, leaf);
+    else if (up < 1 || up != floor(up))
+        return refuse(m, "the uplinks of a leaf are whole, each as wide as a node's NICs together",
+                      "%d nodes a leaf, oversubscribed %g:1, make %g uplinks", leaf, m->p->oversubscription,
+                      up);
+    else
+        snprintf(parameters, sizeof(parameters), "2;%d,%d;1,%d;1,1", leaf, nodes / leaf, (int)up);
+    snprintf(comment, sizeof(comment),
+             "Levels; nodes below a leaf switch and leaves below a spine; leaves of a node and spines of a "
+             "leaf; links to each "
+             "of them.\n         All links are as wide as a node's NICs together: fewer spines than nodes a "
+             "leaf oversubscribe");
+    return write_cluster(m, "FAT_TREE", parameters, comment);
+}
+
+/* As many groups as there can be of equal routers: SimGrid wants no more groups than routers in each. */
+static bool share_out(int nodes, int *groups, int *routers)
+{
+    int g = *groups > 0 ? *groups : (int)sqrt((double)nodes), least = *groups > 0 ? *groups : 1;
+
+    for (; g >= least; g--)
+        for (int r = *routers > 0 ? *routers : g; r >= g && (long)g * r <= nodes; r++) {
+            if (nodes % (g * r) == 0) {
+                *groups = g;
+                *routers = r;
+                return true;
+            }
+            if (*routers > 0)
+                break;
+        }
+    return false;
+}
+
+static int make_dragonfly(const struct maker *m)
+{
+    int groups = m->c->groups, routers = m->c->routers, nodes = m->c->nodes, per_router;
+    double global;
+    char parameters[100], comment[400];
+
+    if (!share_out(nodes, &groups, &routers))
+        return refuse(
+            m, "nodes must be groups x routers x nodes a router, with no more groups than routers in each",
+            "%d nodes make no dragonfly of %d groups of %d routers", nodes, groups, routers);
+    per_router = nodes / (groups * routers);
+    global = groups > 1 ? routers * per_router / m->p->oversubscription / (groups - 1) : 1;
+    snprintf(parameters, sizeof(parameters), "%d,%d;1,1;%d,%d;%d", groups,
+             global > 1 ? (int)ceil(global - 1e-9) : 1, routers, per_router, per_router);
+    snprintf(comment, sizeof(comment),
+             "Groups, and links between each two of them; chassis of a group, and links between them; "
+             "routers of a chassis, and\n"
+             "         links between each two of them; nodes of a router. All links are as wide as a node's "
+             "NICs together");
+    return write_cluster(m, "DRAGONFLY", parameters, comment);
+}
+
+static int make(const struct maker *m)
+{
+    long gpus = (long)m->c->nodes * m->p->gpus_per_node;
+
+    if (m->c->fabric == SS_FABRIC_RAIL) {
+        m->p->nodes = m->c->nodes;
+        if (ss_template_check_size(m->p, 0, m->err) != SS_OK)
+            return m->err != NULL ? m->err->code : SS_ERR_INPUT;
+        m->p->nodes = 1;
+        return ss_template_write(m->p, m->c->nodes, m->c->card, m->out, m->err);
+    }
+    if (m->c->nvlink_nodes > 1)
+        return refuse(m, "take --fabric rail", "NVLink domains over nodes in a %s",
+                      ss_fabric_name(m->c->fabric));
+    if (gpus > SS_MAX_FOREIGN_GPUS)
+        return refuse(m, "take fewer nodes, or --fabric rail, which has any number",
+                      "%ld GPUs in a %s; at most %d", gpus, ss_fabric_name(m->c->fabric),
+                      SS_MAX_FOREIGN_GPUS);
+    if (m->p->nics_per_node == 0)
+        return refuse(m, "give --nics", "nodes without a NIC cannot reach each other");
+    return m->c->fabric == SS_FABRIC_FAT_TREE ? make_fat_tree(m) : make_dragonfly(m);
+}
+
+int ss_platform_new(const struct ss_new_cluster *c, FILE *out, struct ss_error *err)
+{
+    struct maker m = {.c = c, .err = err, .out = out};
+    bool known;
+    int status = ss_platform_of_card(c->card, c->files, &m.p, &known, err);
+
+    if (status == SS_OK && (c->nodes < 1 || ss_fabric_name(c->fabric) == NULL))
+        status = refuse(&m, "give one node or more", "%d nodes", c->nodes);
+    if (status == SS_OK)
+        status = settle(&m, known);
+    if (status == SS_OK)
+        status = make(&m);
+    ss_platform_free(m.p);
+    return status;
+}
