@@ -32,9 +32,9 @@ static int unknown_card(const struct ss_import *n, char *known, struct ss_error 
                                    : ss_fail(err, SS_ERR_UNSUPPORTED, n->file, 0,
                                              "no platform knows the card \"%.80s\"", n->facts.model);
 
-    return ss_hint(err, code,
-                   "known: %s; --card takes one of them or a file, platforms/README.md says how to write one",
-                   known);
+    return ss_hint(
+        err, code,
+        "known: %s; --card takes one of them or a file (docs/reference/formats-platform.md, Cards)", known);
 }
 
 /* The card table is the platforms that come with the program: nearest memory among those of the name. */

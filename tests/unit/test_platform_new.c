@@ -245,7 +245,7 @@ static void test_users_files(void)
     static const char *const kinds[] = {"FAT_TREE\" topo_parameters=\"2;4,4;1,2;1,2\"",
                                         "DRAGONFLY\" topo_parameters=\"2,1;2,1;2,3;2\"",
                                         "TORUS\" topo_parameters=\"4,2,2\"", "FLAT\""};
-    char text[1000], path[64], ours[NAMES], theirs[NAMES], from[8], to[8];
+    char text[1000], path[64], ours[NAMES], theirs[NAMES], from[16], to[16];
     struct ss_error e;
 
     for (size_t k = 0; k < SS_ARRAY_LEN(kinds); k++) {
