@@ -307,6 +307,13 @@ static const char platform_text[] =
     "<route src=\"b\" dst=\"a\" symmetrical=\"NO\"><link_ctn id=\"down\"/></route>\n"
     "</zone></platform>\n";
 
+/* SS_ROUTE_VALUES before the bandwidth and the latency of the file: 1 GB/s, 1 us to 17 digits */
+#define VALUES                                                                                               \
+    "\037"                                                                                                   \
+    "1000000000"                                                                                             \
+    "\037"                                                                                                   \
+    "9.9999999999999995e-07"
+
 static void write_file(char *path, const char *text)
 {
     strcpy(path, "/tmp/stepsim-test-XXXXXX");
@@ -324,8 +331,8 @@ static void test_routes(void)
     write_file(path, platform_text);
     CU_ASSERT_EQUAL(ss_simgrid_probe(path, NULL), 0);
     CU_ASSERT_EQUAL_FATAL(ss_simgrid_ask_routes(path, 2, hosts, routes, NULL), 0);
-    CU_ASSERT_STRING_EQUAL(routes[0], "up down");
-    CU_ASSERT_STRING_EQUAL(routes[1], "down");
+    CU_ASSERT_STRING_EQUAL(routes[0], "up" VALUES " down" VALUES);
+    CU_ASSERT_STRING_EQUAL(routes[1], "down" VALUES);
     free(routes[0]);
     free(routes[1]);
     routes[0] = NULL;
