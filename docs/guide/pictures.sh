@@ -19,3 +19,4 @@ job --schedule zb-h1 --gantt $out/zb-h1.svg
 "$program" program read docs/guide/examples/two-ranks.prog --gantt $out/two-ranks.svg > /dev/null
 "$program" schedule compare --schedules 1f1b,zb-h1,zb-v,v-half,v-min,dualpipev --pp 4 --microbatches 8 \
     --gantt $out/schedules.svg > /dev/null
+"$program" platform draw h800 --nodes 70 -o $out/cluster.svg

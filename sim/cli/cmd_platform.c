@@ -18,21 +18,50 @@ static int write_platform(const struct ss_platform *p, const struct cli_flags *f
     return cli_output_end(output, rc, err);
 }
 
+/* The platform that the words of `show` or `draw` name. */
+static int load_one(struct cli_flags *flags, int argc, char **argv, struct ss_platform **p,
+                    struct ss_error *err)
+{
+    int n, rc = cli_words(flags, argc, argv, &n, err);
+
+    if (!rc && n != 1)
+        rc = cli_usage(err, "\"stepsim list platforms\" shows the names", "%s",
+                       n ? "more than one platform given" : "no platform given");
+    return rc ? rc : cli_platform_load(argv[0], flags, p, err);
+}
+
 int cmd_platform_show(int argc, char **argv, struct ss_error *err)
 {
     struct ss_platform *p = NULL;
     struct cli_flags flags;
-    int n, rc;
 
     cli_flags_init(&flags, CLI_PLATFORM_SHOW);
-    rc = cli_words(&flags, argc, argv, &n, err);
-    if (!rc && n != 1)
-        rc = cli_usage(err, "\"stepsim list platforms\" shows the names", "%s",
-                       n ? "more than one platform given" : "no platform given");
-    if (!rc)
-        rc = cli_platform_load(argv[0], &flags, &p, err);
+    int rc = load_one(&flags, argc, argv, &p, err);
     if (!rc)
         rc = write_platform(p, &flags, flags.xml, err);
+    ss_platform_free(p);
+    cli_flags_free(&flags);
+    return rc;
+}
+
+static int draw(const struct ss_platform *p, const struct cli_flags *flags, struct ss_error *err)
+{
+    struct ss_output *output;
+    FILE *stream;
+    int rc = cli_output_begin(flags->output, &output, &stream, err);
+
+    return rc ? rc : cli_output_end(output, ss_platform_svg(p, stream, err), err);
+}
+
+int cmd_platform_draw(int argc, char **argv, struct ss_error *err)
+{
+    struct ss_platform *p = NULL;
+    struct cli_flags flags;
+
+    cli_flags_init(&flags, CLI_PLATFORM_DRAW);
+    int rc = load_one(&flags, argc, argv, &p, err);
+    if (!rc)
+        rc = draw(p, &flags, err);
     ss_platform_free(p);
     cli_flags_free(&flags);
     return rc;

@@ -31,6 +31,7 @@ static int (*const run[CLI_VERB_COUNT])(int argc, char **argv, struct ss_error *
     [CLI_SCHEDULE_SEARCH] = cmd_schedule_search,
     [CLI_SCHEDULE_SEARCH_JOB] = cmd_schedule_search,
     [CLI_PLATFORM_SHOW] = cmd_platform_show,
+    [CLI_PLATFORM_DRAW] = cmd_platform_draw,
     [CLI_PLATFORM_CHECK] = cmd_platform_check,
     [CLI_PLATFORM_NEW] = cmd_platform_new,
     [CLI_PLATFORM_IMPORT] = cmd_platform_import,

@@ -53,6 +53,10 @@ static const struct cli_verb_row rows[CLI_VERB_COUNT] = {
     [CLI_PLATFORM_SHOW] = {0, "NAME|FILE [OPTION...]",
                            "nodes, links and the card; --xml writes the platform with its current values",
                            "platforms"},
+    [CLI_PLATFORM_DRAW] =
+        {0, "NAME|FILE [OPTION...]",
+         "a picture (SVG) of nodes, switches and links with their rates; equal nodes are drawn once",
+         "platforms"},
     [CLI_PLATFORM_CHECK] =
         {0, "FILE... [--json]",
          "finds what is wrong with a file: structure, names, units, ranges, routes; then lets "
@@ -224,12 +228,13 @@ static const struct cli_command commands[] = {
      "stepsim schedule compare --job 70b-14 --platform h800\n"
      "stepsim schedule search --pp 4 --microbatches 8 --times 1,1.2,0.8 --cap 4 -o mine.csv\n"
      "stepsim schedule search --job 70b-14 --platform h800 --cap 60GiB"},
-    {"platform", "write, import, show or check a cluster description",
+    {"platform", "write, import, show, draw or check a cluster description",
      "A platform is a SimGrid XML in which every GPU is a host; docs/reference/formats-platform.md lists the "
      "props that "
      "describe a card.",
      NULL,
      "stepsim platform show h800 --nodes 4\n"
+     "stepsim platform draw h800 --nodes 64 -o h800.svg\n"
      "lstopo node.xml && stepsim platform import node.xml -o mine.xml\n"
      "nvidia-smi -L > node.txt && nvidia-smi topo -m >> node.txt && stepsim platform import node.txt --nodes "
      "4 -o mine.xml\n"

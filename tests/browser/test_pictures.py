@@ -47,6 +47,8 @@ class Pictures(unittest.TestCase):
                        stdout=subprocess.DEVNULL)
         subprocess.run([PROGRAM, "program", "read", os.path.join(SOURCE, "docs/guide/examples/two-ranks.prog"), "--report",
                         path("two.html"), "--gantt", path("two.svg")], check=True, stdout=subprocess.DEVNULL)
+        for name, nodes in (("two", 2), ("many", 70), ("most", 131072)):
+            subprocess.run([PROGRAM, "platform", "draw", "h800", "--nodes", str(nodes), "-o", path(f"cluster-{name}.svg")], check=True)
         options = webdriver.ChromeOptions()
         options.binary_location = find("chromium")
         for flag in FLAGS + ["--user-data-dir=" + path("profile")]:
@@ -286,6 +288,24 @@ class Pictures(unittest.TestCase):
         self.assertEqual(labels[0], 8)
         self.assertEqual(labels[1], 8 * 64 * 2 * 2)
         self.assertGreater(labels[2], 0.95 * labels[1])
+
+    def test_clusters_are_legible(self):
+        for name in ("cluster-two", "cluster-many", "cluster-most"):
+            for scheme in ("light", "dark"):
+                self.open(name + ".svg", scheme)
+                self.quiet()
+                self.shot(name + "-" + scheme)
+                boxes, texts, sheet = self.web.execute_script(
+                    "const at = (e) => { const r = e.getBoundingClientRect(); return [r.left, r.top, r.right, r.bottom] };"
+                    "return [[...document.querySelectorAll('rect.b')].map(at), [...document.querySelectorAll('text')].map(at),"
+                    " at(document.documentElement)]")
+                self.assertGreaterEqual(len(boxes), 8 + 1 + 8)
+                self.assertLess(len(boxes), 60)
+                for box in boxes + texts:
+                    self.assertTrue(box[0] >= sheet[0] and box[1] >= sheet[1] and box[2] <= sheet[2] and box[3] <= sheet[3], box)
+                for i, a in enumerate(boxes):
+                    for b in boxes[:i]:
+                        self.assertTrue(a[2] <= b[0] or b[2] <= a[0] or a[3] <= b[1] or b[3] <= a[1], (name, a, b))
 
 
 if __name__ == "__main__":

@@ -98,7 +98,7 @@ stepsim schedule show zb-> zb-h1 zb-h2 zb-v zb-interleaved
 stepsim schedule search --microb> --microbatches
 stepsim schedule search --platform h800 --wid> 
 stepsim list > models platforms cards stacks schedules props
-stepsim help platform > show check new import
+stepsim help platform > show draw check new import
 stepsim nosuch > 
 END
     bash "$dir/ask.bash" "$pages/completion/stepsim.bash" "$(dirname "$program")" < "$dir/lines" > "$dir/answers" 2>&1

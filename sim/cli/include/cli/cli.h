@@ -216,6 +216,7 @@ int cmd_schedule_check(int argc, char **argv, struct ss_error *err);
 int cmd_schedule_compare(int argc, char **argv, struct ss_error *err);
 int cmd_schedule_search(int argc, char **argv, struct ss_error *err);
 int cmd_platform_show(int argc, char **argv, struct ss_error *err);
+int cmd_platform_draw(int argc, char **argv, struct ss_error *err);
 int cmd_platform_check(int argc, char **argv, struct ss_error *err);
 int cmd_platform_new(int argc, char **argv, struct ss_error *err);
 int cmd_platform_import(int argc, char **argv, struct ss_error *err);

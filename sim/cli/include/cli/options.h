@@ -33,6 +33,7 @@
     X(CLI_SCHEDULE_SEARCH, "schedule", "search")                                                             \
     X(CLI_SCHEDULE_SEARCH_JOB, "schedule", "search")                                                         \
     X(CLI_PLATFORM_SHOW, "platform", "show")                                                                 \
+    X(CLI_PLATFORM_DRAW, "platform", "draw")                                                                 \
     X(CLI_PLATFORM_CHECK, "platform", "check")                                                               \
     X(CLI_PLATFORM_NEW, "platform", "new")                                                                   \
     X(CLI_PLATFORM_IMPORT, "platform", "import")                                                             \

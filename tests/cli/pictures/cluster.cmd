@@ -1,0 +1,1 @@
+"$STEPSIM" platform draw h800 --nodes 70 > a.svg; "$STEPSIM" platform draw h800 --nodes 70 -o b.svg && cmp a.svg b.svg && grep -o '<text[^>]*>[^<]*' a.svg | sed 's/.*>//' | sort | uniq -c | sed 's/^ *//'; echo keep > x.csv; "$STEPSIM" platform draw h100 -o x.csv; "$STEPSIM" platform draw; "$STEPSIM" platform draw nothing; cat x.csv
