@@ -89,15 +89,31 @@ static int find_card(const struct ss_import *n, const char *model, struct ss_pla
     return status;
 }
 
+/* Has a GPU more links to the others together than it has at all? */
+static bool is_switched(const struct ss_node_facts *f, double most)
+{
+    bool more = false;
+
+    for (int a = 0; a < f->ngpus && f->ngpus <= SS_MAX_MESH_GPUS; a++) {
+        double sum = 0;
+
+        for (int b = 0; b < f->ngpus; b++)
+            sum += a == b ? 0 : f->nvlink.pair[a * SS_MAX_MESH_GPUS + b];
+        more = more || sum > most;
+    }
+    return more;
+}
+
 /* Which NVLinks are a GPU's own and which go by a switch, where the file has their numbers: a switch shows all of a GPU's
  * links to each of the others. *table: bytes/s of a GPU of the card table. */
 static int weigh_links(struct ss_import *n, const struct ss_platform *p, double table, struct ss_error *err)
 {
     struct ss_nvlink_matrix *m = &n->facts.nvlink;
-    double rate = ss_nvlink_rate(p->card.name, 0);
+    double rate =
+        ss_nvlink_rate(n->facts.model, n->facts.sm); /* the GPU's own; a card asked for may be another */
 
     if (rate == 0)
-        rate = ss_nvlink_rate("", n->facts.sm > 0 ? n->facts.sm : -1);
+        rate = ss_nvlink_rate(p->card.name, 0);
     if (rate == 0)
         return ss_hint(err,
                        ss_fail(err, SS_ERR_UNSUPPORTED, n->file, 0,
@@ -107,6 +123,7 @@ static int weigh_links(struct ss_import *n, const struct ss_platform *p, double 
         m->mesh = 0;
         m->total = m->link;
     }
+    m->switched = !m->whole && is_switched(&n->facts, 1.01 * table / rate);
     m->link *= rate;
     m->total *= rate;
     m->to_host *= rate;
@@ -264,7 +281,7 @@ static int build(struct ss_import *n, struct ss_platform *p, bool *own, struct s
         status = assume(p, "nvlink.bandwidth", true);
     if (status != SS_OK)
         return ss_fail(err, SS_ERR_NOMEM, n->file, 0, "out of memory");
-    if (n->facts.nnumas > 0)
+    if (n->facts.nnumas > 0 && n->facts.model[0] != 0)
         ss_import_note(n, "%d GPUs \"%.80s\" on %d NUMA nodes; all other values are those of card %s.",
                        n->facts.ngpus, n->facts.model, n->facts.nnumas, p->card.name);
     else

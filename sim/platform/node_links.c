@@ -18,6 +18,16 @@ void ss_nvlink_sum(struct ss_nvlink_matrix *m, int ngpus)
     m->total = m->link * (ngpus - 1);
 }
 
+double ss_nvlink_most(const struct ss_node_facts *f, int gpu)
+{
+    double most = 0;
+
+    for (int b = 0; b < f->ngpus && f->ngpus <= SS_MAX_MESH_GPUS; b++)
+        if (f->nvlink.pair[gpu * SS_MAX_MESH_GPUS + b] > most)
+            most = f->nvlink.pair[gpu * SS_MAX_MESH_GPUS + b];
+    return most;
+}
+
 double ss_model_memory(const char *model)
 {
     const char *gigabytes = strstr(model, "GB");

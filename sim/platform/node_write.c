@@ -32,16 +32,25 @@ static double pair_of(const struct ss_node_facts *f, int a, int b)
 
 static bool has_switch(const struct ss_node_facts *f)
 {
-    return f->nvlink.whole && !f->nvlink.mesh;
+    return f->nvlink.switched || (f->nvlink.whole && !f->nvlink.mesh);
+}
+
+/* Of a GPU to the switch; 0: it is not on it. */
+static double to_switch(const struct ss_node_facts *f, int gpu)
+{
+    return f->nvlink.switched ? ss_nvlink_most(f, gpu) : f->nvlink.link;
 }
 
 /* Are there GPUs that no NVLink joins? */
 static bool needs_pcie(const struct ss_node_facts *f)
 {
-    for (int a = 0; a < f->ngpus && !has_switch(f); a++)
-        for (int b = 0; b < a; b++)
+    for (int a = 0; a < f->ngpus; a++) {
+        if (has_switch(f) && to_switch(f, a) <= 0)
+            return true;
+        for (int b = 0; b < a && !has_switch(f); b++)
             if (pair_of(f, a, b) <= 0)
                 return true;
+    }
     return false;
 }
 
@@ -60,10 +69,10 @@ static void put_nvlinks(const struct writer *w, const struct ss_node_facts *f, i
         snprintf(src, sizeof(src), "gpu-%d-%d", n, a);
         snprintf(dst, sizeof(dst), "nvswitch-%d", n);
         snprintf(link, sizeof(link), "nvlink-%d-%d", n, a);
-        if (has_switch(f) && routes)
+        if (has_switch(f) && to_switch(f, a) > 0 && routes)
             put_route(w, src, dst, link);
-        else if (has_switch(f))
-            put_link(w, link, f->nvlink.link, latency);
+        else if (has_switch(f) && to_switch(f, a) > 0)
+            put_link(w, link, to_switch(f, a), latency);
         for (int b = a + 1; b < f->ngpus && !has_switch(f); b++) {
             if (pair_of(f, a, b) <= 0)
                 continue;

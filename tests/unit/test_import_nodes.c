@@ -136,6 +136,68 @@ static void test_power8(void)
     CU_ASSERT(e.code == SS_ERR_UNSUPPORTED && strstr(e.message, "P100") != NULL && strstr(e.hint, "--card"));
 }
 
+/* NVLinks as the GPU's: 2 x 20 GB/s of a P100, whatever card stands in for it. */
+static void test_stand_in(void)
+{
+    const char *name = "topo-power8.txt";
+    struct ss_error e;
+    struct ss_platform *p = import(&name, 1, "v100", 2, &e);
+
+    CU_ASSERT_PTR_NOT_NULL_FATAL(p);
+    CU_ASSERT_STRING_EQUAL(ss_platform_card(p)->name, "V100-16GB");
+    CU_ASSERT_DOUBLE_EQUAL(ss_platform_nvlink_bandwidth(p), 2 * 20e9, 1);
+    ss_platform_free(p);
+}
+
+/* vllm-project/vllm issue 16336: of eight B200 the third is off NVLink. The others have 18 links of 50 GB/s each to a switch, not to
+ * each of the six; it has PCIe. */
+static void test_one_off(void)
+{
+    const char *name = "topo-b200-one-off.txt";
+    struct ss_error e;
+    struct ss_route r;
+    struct ss_link link;
+    struct ss_platform *p = import(&name, 1, NULL, 2, &e);
+
+    CU_ASSERT_PTR_NOT_NULL_FATAL(p);
+    CU_ASSERT_EQUAL(ss_platform_gpus_per_node(p), 8);
+    ss_platform_route(p, 0, 7, &r);
+    CU_ASSERT_EQUAL_FATAL(r.nlinks, 2);
+    ss_platform_link(p, r.link[0], &link);
+    CU_ASSERT_STRING_EQUAL(link.name, "nvlink-0-0_UP");
+    CU_ASSERT_DOUBLE_EQUAL(link.bandwidth, 18 * 50e9, 1);
+    ss_platform_route(p, 10, 8, &r);
+    CU_ASSERT_EQUAL_FATAL(r.nlinks, 2);
+    ss_platform_link(p, r.link[0], &link);
+    CU_ASSERT_STRING_EQUAL(link.name, "pcie-1-2_UP");
+    CU_ASSERT_DOUBLE_EQUAL(link.bandwidth, 55e9, 1);
+    ss_platform_free(p);
+}
+
+/* NVIDIA/nccl issue 671: the cube of a DGX-1, six links of 25 GB/s a GPU, one or two to each of four others. */
+static void test_cube(void)
+{
+    const char *name = "nccl-dgx1v.xml";
+    struct ss_error e;
+    struct ss_route r;
+    struct ss_link link;
+    struct ss_platform *p = import(&name, 1, "v100", 2, &e);
+
+    CU_ASSERT_PTR_NOT_NULL_FATAL(p);
+    for (int to = 1; to < 5; to++) {
+        ss_platform_route(p, 0, to, &r);
+        CU_ASSERT_EQUAL_FATAL(r.nlinks, 1);
+        ss_platform_link(p, r.link[0], &link);
+        CU_ASSERT_DOUBLE_EQUAL(link.bandwidth, to < 3 ? 25e9 : 50e9, 1);
+    }
+    ss_platform_route(p, 0, 7, &r); /* over a GPU between them */
+    CU_ASSERT_EQUAL_FATAL(r.nlinks, 2);
+    ss_platform_link(p, r.link[0], &link);
+    CU_ASSERT_EQUAL(link.kind, SS_LINK_NVLINK);
+    CU_ASSERT_DOUBLE_EQUAL(ss_platform_nic_bandwidth(p), 12.5e9, 1);
+    ss_platform_free(p);
+}
+
 static void test_many(void)
 {
     static const char *const equal[] = {"topo-h100.txt", "topo-h100.txt", "topo-h100.txt"};
@@ -218,6 +280,9 @@ int main(void)
     CU_TestInfo tests[] = {{"NVSwitches and meshes", test_switches},
                            {"clouds' files", test_azure},
                            {"POWER8", test_power8},
+                           {"another card", test_stand_in},
+                           {"one off", test_one_off},
+                           {"cube", test_cube},
                            {"several nodes", test_many},
                            {"unlike nodes", test_unlike},
                            {"damaged and other files", test_refused},

@@ -6,11 +6,12 @@
 #include "platform/platform_internal.h"
 
 struct ss_nvlink_matrix {
-    int given;          /* 0: the file has none */
-    int mesh;           /* GPU to GPU, not by way of a switch */
-    int whole;          /* equal for all GPUs */
-    int may_be_double;  /* by an hwloc that gave NVLink 3 and 4 twice their bandwidth */
-    int counted;        /* link, total and pair are numbers of NVLinks */
+    int given;         /* 0: the file has none */
+    int mesh;          /* GPU to GPU, not by way of a switch */
+    int whole;         /* equal for all GPUs */
+    int may_be_double; /* by an hwloc that gave NVLink 3 and 4 twice their bandwidth */
+    int counted;       /* link, total and pair are numbers of NVLinks */
+    int switched; /* not whole: a switch joins the GPUs that have links, each by as many as to any other GPU */
     double link, total; /* bytes/s per direction: of a pair (a mesh) or GPU; of a GPU */
     double to_host;     /* of a GPU to its processor, as POWER has it; 0: by PCIe */
     /* of each ordered pair, where the node has at most SS_MAX_MESH_GPUS GPUs */
@@ -44,6 +45,8 @@ int ss_node_facts_topo(const char *text, const char *file, struct ss_node_facts 
 void ss_nvlink_sum(struct ss_nvlink_matrix *m, int ngpus);
 /* Takes the memory from a model's name, "NVIDIA A100-SXM4-80GB"; 0: it has none. */
 double ss_model_memory(const char *model);
+/* Of a GPU's links the most that a pair has: those to the switch, where one joins the GPUs. */
+double ss_nvlink_most(const struct ss_node_facts *f, int gpu);
 /* Bytes/s of one NVLink in one direction, by the GPU's model or card, or by its compute capability where that is not 0;
  * 0: not known. */
 double ss_nvlink_rate(const char *model, int sm);
