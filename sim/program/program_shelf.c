@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "base/base.h"
-#include "base/map.h"
 #include "program/program_internal.h"
 #include "stepsim/schedule.h"
 
@@ -35,10 +34,13 @@ void ss_program_shelf_close(struct ss_program_shelf *shelf)
     free(shelf);
 }
 
-static void mix(struct key *key, uint64_t word)
+/* A few instructions a word: keys are made of thousands. */
+static inline void mix(struct key *key, uint64_t word)
 {
-    key->a = ss_mix64(key->a ^ word);
-    key->b = ss_mix64(key->b + word * 0x9e3779b97f4a7c15ULL);
+    key->a = (key->a ^ word) * 0x9e3779b97f4a7c15ULL;
+    key->a ^= key->a >> 32;
+    key->b = (key->b + word) * 0xc2b2ae3d27d4eb4fULL;
+    key->b ^= key->b >> 29;
 }
 
 static void mix_ints(struct key *key, const int *list, int n)
