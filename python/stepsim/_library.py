@@ -62,6 +62,9 @@ class _Gate:
     """Commands that start processes are alone: a process that is made while another thread holds a lock of a library never gets it."""
 
     def __init__(self) -> None:
+        self.forget()
+
+    def forget(self) -> None:
         self._changed = threading.Condition()
         self._inside, self._waiting = 0, 0  # inside: commands, -1 is one that is alone
 
@@ -80,7 +83,7 @@ class _Gate:
 
 _gate = _Gate()
 if hasattr(os, 'register_at_fork'):  # of a process that is made of this one no thread but the caller's lives
-    os.register_at_fork(after_in_child=_gate.__init__)
+    os.register_at_fork(after_in_child=_gate.forget)
 
 
 def _starts_processes(words: Sequence[str]) -> bool:

@@ -69,12 +69,14 @@ def number_of(text: str) -> Union[int, float, bool, str]:
     """'8' -> 8, '0.5' -> 0.5, 'on' -> True, 'full' -> 'full'"""
     if text in ('on', 'off'):
         return text == 'on'
-    for kind in (int, float):
-        try:
-            return kind(text)
-        except ValueError:
-            pass
-    return text
+    try:
+        return int(text)
+    except ValueError:
+        pass
+    try:
+        return float(text)
+    except ValueError:
+        return text
 
 
 def flat_of(document: Mapping[str, Any], before: str = '') -> Dict[str, Any]:
