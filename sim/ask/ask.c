@@ -58,6 +58,9 @@ static int answer(int n, const char *const *words, FILE *out, int *status, struc
     int rc = ss_ask_init(&a, commands[i].command, err);
     if (!rc)
         rc = commands[i].answer(&a, n - 1, moved, out, status, err);
+    /* what the reader of a launch script noted tells why its words make no job */
+    if (rc && !err->hint[0] && a.request.notes.n)
+        ss_copy(err->hint, sizeof err->hint, a.request.notes.text[0]);
     ss_ask_end(&a);
     free(moved);
     return rc;

@@ -94,6 +94,17 @@ class Errors(unittest.TestCase):
         self.assertTrue(error.hint)
         self.assertEqual(str(error), f'{error.message} ({error.hint})')
 
+    def test_launch_scripts(self):
+        """The error of a script is the program's, with its file, line and what its reader noted."""
+        script = os.path.join(ROOT, 'tests/launch/tasks.sh')
+        with self.assertRaises(stepsim.Error) as caught:
+            stepsim.run(launch=script, **{k: SMALL[k] for k in ('platform', 'nodes')})
+        theirs = program('run', '--launch', script, '--platform', 'h800', '--nodes', '1')['error']
+        error = caught.exception
+        self.assertEqual((error.code, error.message, error.hint, error.file, error.line),
+                         tuple(theirs.get(key) for key in ('code', 'message', 'hint', 'file', 'line')))
+        self.assertTrue(error.hint)
+
     def test_file_and_line(self):
         path = os.path.join(os.environ.get('TMPDIR', '/tmp'), f'stepsim-{os.getpid()}.args')
         try:
