@@ -391,7 +391,7 @@ static void run(struct ss_native *k)
     for (;;) {
         while (ss_timers_any(&k->timers) && k->timers.heap[0].time <= k->now) {
             int id = ss_timers_pop(&k->timers);
-            if (k->many && !k->timers.hole)
+            if (k->many && k->timers.n > 0 && !k->timers.hole)
                 fetch_ahead(k, k->timers.moments[k->timers.heap[0].moment].head);
             timer_due(k, id);
             if (k->nrunnable)
