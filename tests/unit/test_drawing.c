@@ -199,12 +199,92 @@ static void test_dragonfly(void)
     unlink(path);
 }
 
+/* What ss_platform_new writes, as SimGrid routes it. */
+static void draw_new(const struct ss_new_cluster *cluster, struct ss_drawing *d, struct ss_platform **p)
+{
+    char path[] = "/tmp/stepsim-drawing-XXXXXX.xml";
+    FILE *out = fdopen(mkstemps(path, 4), "w");
+    struct ss_error e = {0};
+
+    CU_ASSERT_EQUAL(ss_platform_new(cluster, out, &e), SS_OK);
+    fclose(out);
+    *p = load(path, 0);
+    CU_ASSERT_EQUAL(ss_drawing_make(d, *p), SS_OK);
+    unlink(path);
+}
+
+/* 16 nodes, four a leaf, half of the way up: a port a node, four leaves, each joined to two spines. */
+static void test_new_fat_tree(void)
+{
+    const struct ss_new_cluster cluster = {.name = "t",
+                                           .card = "h100",
+                                           .nodes = 16,
+                                           .nics_per_node = -1,
+                                           .fabric = SS_FABRIC_FAT_TREE,
+                                           .nodes_per_leaf = 4,
+                                           .oversubscription = 2};
+    struct ss_platform *p;
+    struct ss_drawing d;
+
+    draw_new(&cluster, &d, &p);
+    CU_ASSERT_EQUAL(d.nvertices, 16 * 8 + 16 + 16 + 4 + 2);
+    CU_ASSERT_EQUAL(edges(&d, SS_LINK_NVLINK, 450e9), 128);
+    CU_ASSERT_EQUAL(edges(&d, SS_LINK_NIC, 50e9), 128);
+    CU_ASSERT_EQUAL(edges(&d, SS_LINK_OTHER, 8 * 50e9), 16 + 4 * 2);
+    CU_ASSERT_EQUAL(d.levels, 3);
+    ss_drawing_free(&d);
+    ss_platform_free(p);
+}
+
+/* Three groups of three routers with two nodes each: a router has two links to each other one of its group, three join two groups. */
+static void test_new_dragonfly(void)
+{
+    const struct ss_new_cluster cluster = {.name = "d",
+                                           .card = "h100",
+                                           .nodes = 18,
+                                           .gpus_per_node = 4,
+                                           .nics_per_node = -1,
+                                           .fabric = SS_FABRIC_DRAGONFLY,
+                                           .groups = 3,
+                                           .routers = 3};
+    struct ss_platform *p;
+    struct ss_drawing d;
+
+    draw_new(&cluster, &d, &p);
+    CU_ASSERT_EQUAL(d.nvertices, 18 * 4 + 18 + 18 + 9);
+    CU_ASSERT_EQUAL(edges(&d, SS_LINK_NIC, 50e9), 72);
+    CU_ASSERT_EQUAL(edges(&d, SS_LINK_OTHER, 200e9), 18);
+    CU_ASSERT_EQUAL(edges(&d, SS_LINK_OTHER, 2 * 200e9), 3 * 3);
+    CU_ASSERT_EQUAL(edges(&d, SS_LINK_OTHER, 3 * 200e9), 3);
+    ss_drawing_free(&d);
+    ss_platform_free(p);
+}
+
+/* Rails of 40 nodes, 32 a leaf, at half the rate above: an uplink is 32 x 50 / 2 GB/s. */
+static void test_new_rails(void)
+{
+    const struct ss_new_cluster cluster = {
+        .name = "r", .card = "h100", .nodes = 40, .nics_per_node = -1, .oversubscription = 2};
+    struct ss_platform *p;
+    struct ss_drawing d;
+
+    draw_new(&cluster, &d, &p);
+    CU_ASSERT_EQUAL(drawn(&d, 1, 1), 16);
+    CU_ASSERT_EQUAL(drawn(&d, 2, 1), 1);
+    CU_ASSERT_EQUAL(edges(&d, SS_LINK_UPLINK, 32 * 50e9 / 2), 16);
+    ss_drawing_free(&d);
+    ss_platform_free(p);
+}
+
 int main(void)
 {
     CU_TestInfo tests[] = {{"rails", test_rails},
                            {"many nodes", test_many},
                            {"mesh", test_mesh},
                            {"dragonfly", test_dragonfly},
+                           {"new fat tree", test_new_fat_tree},
+                           {"new dragonfly", test_new_dragonfly},
+                           {"new rails", test_new_rails},
                            CU_TEST_INFO_NULL};
     return suite_run("drawing", NULL, NULL, tests);
 }
