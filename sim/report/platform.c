@@ -9,9 +9,12 @@ static void text_card(const struct ss_card *card, FILE *out)
     fprintf(out, "\n%s\n", card->name);
     for (int i = 0; i < SS_PROP_CARD_COUNT; i++) {
         const struct ss_prop *p = ss_prop_at(i);
+        int stated = ss_prop_get(i, card) != 0 ||
+                     (i != SS_PROP_price && i != SS_PROP_power); /* no GPU costs or draws nothing */
 
         fprintf(out, "  %-24s %12s  %s\n", p->id,
-                ss_unit_format(ss_prop_get(i, card), p->unit, value, sizeof value), p->doc);
+                stated ? ss_unit_format(ss_prop_get(i, card), p->unit, value, sizeof value) : "not stated",
+                p->doc);
     }
 }
 
