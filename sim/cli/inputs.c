@@ -38,7 +38,7 @@ static int is_superfluous(const struct ss_request *r, size_t i, const struct cli
 
     any = o ? o : cli_option_named(r->word[i].text);
     *span = any && any->value && i + 1 < r->n && r->word[i + 1].place == r->word[i].place ? 2 : 1;
-    return any && (!o || (o->several == CLI_ONCE && cli_given(flags, o->name)));
+    return any && (!o || (o->several != CLI_ALL && cli_given(flags, o->name)));
 }
 
 /* Takes the option at word i; *used: its words, 0 if it is a flag of the job. */
