@@ -414,6 +414,20 @@ static int fit_all(const struct ss_calibrate_options *opt, struct ss_calibration
     return rc;
 }
 
+/* As many numbers as measurements meet them whatever they are. */
+static void note_few(struct ss_calibration *c, const struct ss_observations *o)
+{
+    int numbers = 0, rows = 0;
+
+    for (int i = 0; i < c->nprops; i++)
+        numbers += c->props[i].determined;
+    for (int i = 0; i < o->n; i++)
+        rows += o->list[i].fitted;
+    if (numbers && rows < 3 * numbers)
+        ss_note(&c->notes, "%d number%s fitted to %d measurement%s: so few say little of other runs", numbers,
+                numbers == 1 ? "" : "s", rows, rows == 1 ? "" : "s");
+}
+
 static int check_options(const struct ss_calibrate_options *opt, struct ss_error *err)
 {
     static const char *const columns[] = {"model", "gpu", "precision", "half", "id"};
@@ -449,6 +463,8 @@ int ss_calibrate(const struct ss_calibrate_options *opt, struct ss_calibration *
         rc = choose_props(opt, c, &o, err);
         if (!rc)
             rc = fit_all(opt, c, &o, err);
+        if (!rc)
+            note_few(c, &o);
         ss_observations_free(&o);
     }
     if (rc) {

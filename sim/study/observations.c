@@ -293,6 +293,12 @@ static int load_nccl(const struct ss_calibrate_options *opt, struct ss_observati
     if (rc)
         return rc;
     gpus = ss_platform_gpus_per_node(o->machine);
+    /* Nodes of one name, as containers have, are more than its list of devices shows: it has too many ranks then. */
+    if (o->nccl->nodes && o->nccl->nodes != o->nccl_nodes && o->nccl->ranks <= o->nccl->nodes * gpus) {
+        rc = ss_fail(err, SS_ERR_INPUT, opt->nccl, 0, "its list of devices has %d host%s, --nodes says %d",
+                     o->nccl->nodes, o->nccl->nodes == 1 ? "" : "s", o->nccl_nodes);
+        return ss_hint(err, rc, "leave --nodes out, the list tells it");
+    }
     o->nccl_ranks = o->nccl->ranks ? o->nccl->ranks : o->nccl_nodes * gpus;
     if (o->nccl_ranks < 2 || o->nccl_ranks > o->nccl_nodes * gpus || o->nccl_ranks % o->nccl_nodes) {
         rc = ss_fail(err, SS_ERR_INPUT, opt->nccl, 0, "%d ranks on %d nodes of %d GPUs", o->nccl_ranks,

@@ -1,0 +1,1 @@
+printf '%s\n' '# all_gather_perf -b 128M' '#  Rank  0 Group  0 Pid 1 on a device  0 [0x1b] H100' '#  Rank  1 Group  0 Pid 2 on a device  1 [0x43] H100' '#  size count type redop root time algbw busbw #wrong' '134217728 33554432 float sum -1 540.0 248.00 248.00 0' > n.txt; "$STEPSIM" calibrate --platform h100 --nccl n.txt --nodes 4
