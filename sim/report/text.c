@@ -319,7 +319,7 @@ static void network(const struct ss_result *r, FILE *out)
     fprintf(out, "\nBusiest link: %s", u->link.name);
     if (u->alike > 1)
         fprintf(out, " (and %d alike)", u->alike - 1);
-    fprintf(out, ", used to %.1f %%, busy %.1f %% of the time\n", 100 * u->utilisation, 100 * u->busy);
+    fprintf(out, ", %.1f %% used, busy %.1f %% of the time\n", 100 * u->utilisation, 100 * u->busy);
 }
 
 static void interval(const char *name, struct ss_interval in, FILE *out)
@@ -350,16 +350,30 @@ static void spread(const struct ss_spread *s, FILE *out)
     fprintf(out, "\n  without: %.1f; all else here is of the iteration in the middle\n", 1e3 * s->without);
 }
 
+/* A range around what is predicted, in per cent of it, as people say it. */
+static void range(double low, double high, FILE *out)
+{
+    if (low < 0 && high >= 0)
+        fprintf(out, "%.1f %% less to %.1f %% more", -low, high);
+    else if (high < 0)
+        fprintf(out, "%.1f to %.1f %% less", -high, -low);
+    else
+        fprintf(out, "%.1f to %.1f %% more", low, high);
+}
+
 /* How far off measured runs like this one were. */
 static void expect(const struct ss_summary *u, FILE *out)
 {
     int time = u->band_pct > 0, memory = isfinite(u->memory_low_pct);
 
     if (time)
-        fprintf(out, "expect +-%.1f %% in nine of ten such jobs\n  (by %s)\n", u->band_pct, u->time_like);
-    if (memory)
-        fprintf(out, "expect %+.1f to %+.1f %% more memory than this, likewise\n  (by %s)\n",
-                u->memory_low_pct, u->memory_high_pct, u->memory_like);
+        fprintf(out, "time: within %.1f %% of this in nine of ten such jobs\n  (by %s)\n", u->band_pct,
+                u->time_like);
+    if (memory) {
+        fputs("memory: ", out);
+        range(u->memory_low_pct, u->memory_high_pct, out);
+        fprintf(out, " than this in nine of ten such jobs\n  (by %s)\n", u->memory_like);
+    }
     if (!time && !memory && u->time_like[0])
         fprintf(out, "no error band: %s\n", u->time_like);
 }
