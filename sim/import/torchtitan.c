@@ -2,6 +2,7 @@
 /* torchtitan: what its files and commands are, and keys that set nothing here. */
 #include "import/torchtitan.h"
 
+#include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -112,9 +113,22 @@ static int has_header(const char *text, size_t len, const char *header)
     return 0;
 }
 
+/* Whether the first line that is neither empty nor a comment begins a table, as "[model]" does. Nothing else that is read begins so. */
+static int begins_table(const char *text, size_t len)
+{
+    const char *p = text + ss_byte_order_mark(text, len), *end = text + len;
+
+    while (p < end && (*p == '#' || *p == '\n' || *p == '\r')) {
+        p = memchr(p, '\n', (size_t)(end - p));
+        p = p ? p + 1 : end;
+    }
+    return end - p > 1 && *p == '[' && isalpha((unsigned char)p[1]);
+}
+
 int ss_titan_toml_sniff(const char *text, size_t len)
 {
-    return has_header(text, len, "[training]") || has_header(text, len, "[parallelism]");
+    return begins_table(text, len) || has_header(text, len, "[training]") ||
+           has_header(text, len, "[parallelism]");
 }
 
 int ss_titan_toml_add(struct ss_request *r, const char *text, size_t len, const char *file,
