@@ -8,7 +8,7 @@
 
 #include "base/base.h"
 
-static int io_fail(struct ss_error *err, const char *path, const char *what, int errnum)
+int ss_file_fail(struct ss_error *err, const char *path, const char *what, int errnum)
 {
     ss_fail(err, SS_ERR_IO, path, 0, "cannot %s: %s", what, strerror(errnum));
     if (errnum == ENOENT || errnum == ENOTDIR || errnum == ENAMETOOLONG)
@@ -46,7 +46,7 @@ static int read_all(FILE *f, const char *name, size_t max_bytes, char **out, siz
     if (ferror(f)) {
         int errnum = errno ? errno : EIO;
         free(data);
-        return io_fail(err, name, "read", errnum);
+        return ss_file_fail(err, name, "read", errnum);
     }
     data[n] = '\0';
     *out = data;
@@ -61,7 +61,7 @@ int ss_file_read(const char *path, size_t max_bytes, char **out, size_t *len, st
         return read_all(stdin, "stdin", max_bytes, out, len, err);
     FILE *f = fopen(path, "rbe");
     if (!f)
-        return io_fail(err, path, "read", errno);
+        return ss_file_fail(err, path, "read", errno);
     errno = 0;
     int rc = read_all(f, path, max_bytes, out, len, err);
     fclose(f);
@@ -213,7 +213,7 @@ int ss_file_begin(const char *path, struct ss_file_writer **out, FILE **stream, 
         int errnum = open_target(w, path);
         if (errnum) {
             writer_free(w);
-            return io_fail(err, path, "write", errnum);
+            return ss_file_fail(err, path, "write", errnum);
         }
     }
     *out = w;
@@ -233,7 +233,7 @@ int ss_file_commit(struct ss_file_writer *w, struct ss_error *err)
     if (!errnum && w->temporary && rename(w->temporary, w->target))
         errnum = errno;
     if (errnum) {
-        rc = io_fail(err, name, "write", errnum);
+        rc = ss_file_fail(err, name, "write", errnum);
         if (w->temporary)
             unlink(w->temporary);
     }

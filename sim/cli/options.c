@@ -107,8 +107,8 @@ static int read_number(const struct cli_option *o, const char *value, double *ou
         return cli_usage(err, "", "%s %.80s: %s", o->name, value, why);
     if ((o->unit == SS_UNIT_NONE && ss_parse_double(value, &number)) ||
         !(number >= o->low && number <= o->high) || (*whole && number != floor(number)))
-        return cli_usage(err, "", "%s %.80s: not a %snumber from %g to %g", o->name, value, whole, o->low,
-                         o->high);
+        return cli_usage(err, "", "%s %.80s: not a %snumber from %.10g to %.10g", o->name, value, whole,
+                         o->low, o->high);
     *out = number;
     return SS_OK;
 }
@@ -234,7 +234,8 @@ static int refuse(const struct cli_flags *f, const char *word, struct ss_error *
                          other < f->verb ? "beside" : "without");
     if (known) {
         who_has(word, hint, sizeof hint);
-        return cli_usage(err, hint, "this command has no option %s", word);
+        return cli_usage(err, ss_flag_known(word) ? "it is of commands that take a job" : hint,
+                         "this command has no option %s", word);
     }
     near = ss_nearest(word, names, n);
     if (!near || strlen(word) < 5 || strlen(word) + 2 < strlen(near))

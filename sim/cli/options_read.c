@@ -108,7 +108,7 @@ int cli_number(const char *name, const char *value, double lo, double hi, double
     double number;
 
     if (ss_parse_double(value, &number) || !(number >= lo && number <= hi))
-        return cli_usage(err, "", "%s %s: not a number from %g to %g", name, value, lo, hi);
+        return cli_usage(err, "", "%s %s: not a number from %.10g to %.10g", name, value, lo, hi);
     *out = number;
     return SS_OK;
 }

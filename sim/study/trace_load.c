@@ -55,7 +55,7 @@ int ss_trace_load(const char *path, ss_trace_reader reader, struct ss_kineto *ou
     int rc;
 
     if (!under)
-        return ss_fail(err, SS_ERR_IO, path, 0, "cannot open: %s", strerror(errno));
+        return ss_file_fail(err, path, "read", errno);
     rc = in ? read_stream(in, path, reader, out, err)
             : ss_fail(err, SS_ERR_NOMEM, path, 0, "no memory to unpack it");
     if (in)
