@@ -13,6 +13,7 @@
 
 #include "ask/ask.h"
 #include "base/base.h"
+#include "base/leave.h"
 #include "base/pool.h"
 #include "import/sandbox.h"
 #include "report/common.h"
@@ -181,7 +182,7 @@ static void check_launch(struct ss_doctor *d)
     int status = -1, as_root;
 
     if (!child)
-        _exit(ss_sandbox_unshare(&as_root) & 255);
+        ss_leave(ss_sandbox_unshare(&as_root) & 255);
     if (child > 0 && waitpid(child, &status, 0) == child && WIFEXITED(status) && !WEXITSTATUS(status))
         tell(c, 1, "launch scripts run in namespaces of their own");
     else

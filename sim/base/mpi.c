@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Messages by MPI: a module, so that a program that nobody started by mpirun needs none. */
 #include "base/mpi.h"
+#include "base/leave.h"
 
 #include <mpi.h>
 #include <signal.h>
@@ -131,7 +132,7 @@ static int take(int *from, const void **data, size_t *n)
 static void leave_alone(int number)
 {
     (void)number;
-    _exit(job.status);
+    ss_leave(job.status);
 }
 
 static void leave(int all_there, int status)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "base/seat.h"
+#include "base/leave.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -64,7 +65,7 @@ static void work_until_end(const struct ss_pool *pool, int fd)
         if (send_reply(fd, reply, pool->size, &error))
             break;
     }
-    _exit(0);
+    ss_leave(0);
 }
 
 /* ---- the one who deals ---- */
@@ -78,7 +79,7 @@ int ss_seat_hire(const struct ss_pool *pool, struct ss_seat *s)
     if (pid == 0) {
         prctl(PR_SET_PDEATHSIG, SIGKILL); /* nobody is left to read */
         if (getppid() != parent)
-            _exit(1);
+            ss_leave(1);
         /* else the sockets of other workers, of other threads, too, would outlive the caller's ends */
         close_range(STDERR_FILENO + 1, (unsigned)ends[1] - 1, 0);
         close_range((unsigned)ends[1] + 1, ~0u, 0);

@@ -13,6 +13,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/leave.h"
 #include "platform/node_facts.h"
 
 #define CHILD_SECONDS 60
@@ -286,7 +287,7 @@ static void run_child(const char *text, size_t len, const char *file, int to)
             break;
         done += wrote > 0 ? (size_t)wrote : 0;
     }
-    _exit(0);
+    ss_leave(0);
 }
 
 static bool read_answer(int from, struct answer *answer)

@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "base/base.h"
+#include "base/leave.h"
 #include "replay/engine.h"
 
 #define MODULE_FILE "stepsim-simgrid.so"
@@ -89,7 +90,7 @@ static void run_in_child(struct ss_module_call *call, int log, int out)
     ss_module_main *function = load_module(why, sizeof why);
     if (!function) {
         dprintf(log, "%s\n", why);
-        _exit(NOT_LOADED);
+        ss_leave(NOT_LOADED);
     }
     call->fd = out;
     if (call->tape)
@@ -97,7 +98,7 @@ static void run_in_child(struct ss_module_call *call, int log, int out)
     function(call);
     if (call->tape)
         ss_tape_end(call->tape);
-    _exit(0);
+    ss_leave(0);
 }
 
 /* Tells how far the child is until it has written something or has ended. */
@@ -191,7 +192,7 @@ static int run_child(struct ss_module_call *call, piece_reader reader, void *ctx
     if (pid == 0) {
         prctl(PR_SET_PDEATHSIG, SIGKILL); /* nobody is left to read */
         if (getppid() != parent)
-            _exit(1);
+            ss_leave(1);
         close(ends[0]);
         run_in_child(call, log, ends[1]);
     }

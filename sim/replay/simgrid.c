@@ -4,6 +4,7 @@
  * Runs in a child process that ends with _exit, so nothing is given back at the end.
  */
 #include "replay/simgrid.h"
+#include "base/leave.h"
 
 ss_module_main ss_simgrid_main;
 
@@ -259,4 +260,5 @@ void ss_simgrid_main(struct ss_module_call *call)
         ss_sg_replay(call);
     else
         ss_sg_ask(call);
+    ss_keep_counts(); /* the child leaves from the program, which has counts of its own */
 }

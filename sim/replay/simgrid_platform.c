@@ -8,6 +8,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "base/leave.h"
 #include "replay/simgrid.h"
 
 #define MAX_REPEAT 512 /* an all-to-all among 512 has as many flows on a link */
@@ -33,7 +34,7 @@ void ss_sg_give_up(struct ss_sg *sg)
 {
     sg->board->status = SS_ERR_NOMEM;
     sg->board->finished = 1;
-    _exit(1);
+    ss_leave(1);
 }
 
 void ss_sg_init_engine(int quiet_deadlock, size_t actors, double longest)

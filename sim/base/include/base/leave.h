@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The end of a process that fork made: exit would write the parent's buffers and run its handlers a second time. */
+#ifndef SS_BASE_LEAVE_H
+#define SS_BASE_LEAVE_H
+
+#include <unistd.h>
+
+#ifdef SS_COVERAGE
+void __gcov_dump(void);
+#endif
+
+/* Writes the counts of a coverage build, which only exit does otherwise, of the object that calls: program or module. */
+static inline void ss_keep_counts(void)
+{
+#ifdef SS_COVERAGE
+    __gcov_dump();
+#endif
+}
+
+/* Ends the process with this status at once; the counts of a coverage build are kept. */
+_Noreturn static inline void ss_leave(int status)
+{
+    ss_keep_counts();
+    _exit(status);
+}
+
+#endif
