@@ -7,15 +7,20 @@
                                                        builds and tests mutants of the list that this shard has no answer for
     tests/mutation/run.py --run --only FILE|ID         those of a file, or one
     tests/mutation/run.py --run --again                and those that survived before
+    tests/mutation/run.py --run --reach build-coverage and of each only the tests that run its line, see below
     tests/mutation/run.py --score [--keep]             prints the score of all shards; --keep writes it to results.tsv
 
 A shard works in a copy of the tracked files below --work (build-mutation), so that several may run at once and be stopped at any time;
 answers are kept there. The order of the list's mutants is drawn, so that the first N are a sample. Unit tests run first, then cli tests
-and the others that take less than --slow seconds; those that found most come first. A mutant that compiles to the same library, or not
-at all, is left out of the score.
+and the others that take less than --slow seconds; those named like the file, and those that found most, come first. A mutant that
+compiles to the same object, or not at all, is left out of the score.
+
+--reach: a built tree of the preset `coverage`, of the same sources. Each test runs there once, its lines are kept in --work/reach.json,
+and a mutant of a line that no test runs has survived without a run.
 """
 import argparse
 import collections
+import contextlib
 import filecmp
 import glob
 import json
@@ -28,6 +33,7 @@ import sys
 import time
 
 import mutants as table
+import reach
 
 ROOT = os.path.dirname(os.path.dirname(table.FOLDER))
 RESULTS = os.path.join(table.FOLDER, "results.tsv")
@@ -48,21 +54,41 @@ def limits():
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
 
 
+def tests_of(build):
+    """name -> (command, environment) of the tests of a build folder."""
+    listed = json.loads(run(["ctest", "--test-dir", build, "--show-only=json-v1"]).stdout)
+    known = {}
+    for test in listed["tests"]:
+        if not test["name"].startswith(NO_TESTS):
+            more = [p["value"] for p in test["properties"] if p["name"] == "ENVIRONMENT"]
+            more = dict(pair.split("=", 1) for pair in (more[0] if more else []))
+            known[test["name"]] = (test["command"], dict(os.environ, **more))
+    return known
+
+
+def fails(test, limit, more=()):
+    words, environment = test
+    with subprocess.Popen(words, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, stdin=subprocess.DEVNULL,
+                          env=dict(environment, **dict(more)), preexec_fn=limits) as process:
+        try:
+            return process.wait(limit) != 0
+        except subprocess.TimeoutExpired:
+            os.killpg(process.pid, signal.SIGKILL)
+            return True
+
+
 class Tests:
-    """The tests of a build folder, and how long each took when nothing was changed."""
+    """The tests of a build folder, how long each took when nothing was changed, and the lines that it runs."""
 
-    def __init__(self, build, work, slow):
-        listed = json.loads(run(["ctest", "--test-dir", build, "--show-only=json-v1"]).stdout)
-        self.known = {}
-        for test in listed["tests"]:
-            if not test["name"].startswith(NO_TESTS):
-                more = [p["value"] for p in test["properties"] if p["name"] == "ENVIRONMENT"]
-                more = dict(pair.split("=", 1) for pair in (more[0] if more else []))
-                self.known[test["name"]] = (test["command"], dict(os.environ, **more))
+    def __init__(self, build, work, slow, counted):
+        self.known = tests_of(build)
         self.found = collections.Counter()
-        self.seconds = {name: s for name, s in self.measured(os.path.join(work, "times.json")).items() if s < slow}
+        self.seconds = {name: s for name, s in self.measured(os.path.join(work, "times.json"), slow).items() if s < slow}
+        self.reach = None
+        if counted:
+            self.measure_reach(os.path.join(os.path.dirname(work), "reach.json"), os.path.abspath(counted), work)
 
-    def measured(self, path):
+    def measured(self, path, slow):
         """Seconds of each test; those that fail or are new are run."""
         seconds = {}
         if os.path.exists(path):
@@ -70,7 +96,8 @@ class Tests:
                 seconds = {name: s for name, s in json.load(file).items() if name in self.known}
         for name in sorted(set(self.known) - set(seconds)):
             begin = time.time()
-            if self.fails(name, 100):
+            failed = fails(self.known[name], 5 * slow)
+            if failed and time.time() - begin < 5 * slow:
                 print("%s fails without a change: left out" % name, flush=True)
             else:
                 seconds[name] = time.time() - begin
@@ -78,36 +105,41 @@ class Tests:
             json.dump(seconds, file, indent=1)
         return seconds
 
-    def fails(self, name, limit):
-        words, environment = self.known[name]
-        with subprocess.Popen(words, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, stdin=subprocess.DEVNULL,
-                              env=environment, preexec_fn=limits) as process:
-            try:
-                return process.wait(limit) != 0
-            except subprocess.TimeoutExpired:
-                os.killpg(process.pid, signal.SIGKILL)
-                return True
+    def measure_reach(self, path, build, work):
+        self.reach = reach.Reach(path)
+        counted = tests_of(build)
+        for name in sorted(set(self.seconds) & set(counted)):
+            if not self.reach.has(name):
+                self.reach.measure(name, lambda more, name=name: fails(counted[name], 100, more.items()), build, os.path.dirname(build), work)
 
-    def first_failure(self):
+    def order(self, mutant):
+        """The tests that may find it, those likely to first."""
+        names = set(self.seconds)
+        if self.reach:
+            names = {name for name in names if not self.reach.has(name)} | (names & self.reach.tests_of(mutant.file, mutant.line))
+        path = mutant.file[:-len(".c")].split("/")
+        alike = {"unit." + path[-1], "unit." + path[-1].split("_")[0], "unit." + path[-2]}
+        return sorted(names, key=lambda n: (n not in alike, not n.startswith("unit."), self.seconds[n] / (1 + self.found[n])))
+
+    def first_failure(self, mutant):
         """The name of a test that fails, or None."""
-        for name in sorted(self.seconds, key=lambda n: (not n.startswith("unit."), -self.found[n], self.seconds[n])):
-            if self.fails(name, 10 + 20 * self.seconds[name]):
+        for name in self.order(mutant):
+            if fails(self.known[name], 10 + 20 * self.seconds[name]):
                 self.found[name] += 1
                 return name
         return None
 
 
 class Shard:
-    def __init__(self, work, slow):
-        self.source, self.build = os.path.join(work, "source"), os.path.join(work, "build")
+    def __init__(self, work, slow, counted):
+        self.source, self.build = (os.path.realpath(os.path.join(work, name)) for name in ("source", "build"))
         self.answers = os.path.join(work, "answers.tsv")
         self.prepare()
-        self.tests = Tests(self.build, work, slow)
+        self.tests = Tests(self.build, work, slow, counted)
         for _, outcome, test in read_answers([self.answers]):
             self.tests.found[test] += outcome == "killed"
-        self.library = os.path.realpath(os.path.join(self.build, "libstepsim.so"))
-        self.program = os.path.join(self.build, "stepsim")
-        self.module = os.path.join(self.build, "stepsim-simgrid.so")
+        self.commands = run(["ninja", "-C", self.build, "-t", "commands", "stepsim", "stepsim-cli", "stepsim-simgrid",
+                             "stepsim-http"]).stdout.splitlines()
 
     def prepare(self):
         """A copy of the tracked files, built with a shared library, so that a mutant is compiled and linked once."""
@@ -124,34 +156,50 @@ class Shard:
         if done.returncode:
             sys.exit(done.stdout[-3000:])
 
-    def make(self):
-        return run(["cmake", "--build", self.build, "--target", "stepsim", "stepsim-cli", "stepsim-simgrid"]).returncode == 0
+    def steps(self, file):
+        """(path of what is made, command) that make what a source file is in: its object, then what links it."""
+        objects, steps = set(), []
+        for command in self.commands:
+            words = command.split()
+            out = words[words.index("-o") + 1] if "-o" in words else None
+            compiles = "-c" in words and words[-1] == os.path.join(self.source, file)
+            if out and (compiles or objects & set(words)):
+                objects |= {out} if compiles else set()
+                steps.append((os.path.join(self.build, out), command))
+        return steps
+
+    @contextlib.contextmanager
+    def changed(self, mutant, steps):
+        """The source with the mutant; it and all that is made of it are put back as they were, times too."""
+        path = os.path.join(self.source, mutant.file)
+        kept = [path] + [out for out, _ in steps]
+        for file in kept:
+            shutil.copy2(file, file + ".before")
+        try:
+            with open(path, encoding="utf-8") as file:
+                lines = file.read().split("\n")
+            indent = lines[mutant.line - 1][:-len(mutant.before)]
+            lines[mutant.line - 1] = indent + mutant.after
+            with open(path, "w", encoding="utf-8") as file:
+                file.write("\n".join(lines))
+            yield
+        finally:
+            for file in kept:
+                os.replace(file + ".before", file)
 
     def answer(self, mutant):
         """(outcome, test that found it or "")."""
-        path = os.path.join(self.source, mutant.file)
-        with open(path, encoding="utf-8") as file:
-            original = file.read()
-        lines = original.split("\n")
-        indent = lines[mutant.line - 1][:-len(mutant.before)]
-        lines[mutant.line - 1] = indent + mutant.after
-        built = (self.library, self.program, self.module)
-        for file in built:
-            shutil.copy2(file, file + ".before")
-        try:
-            with open(path, "w", encoding="utf-8") as file:
-                file.write("\n".join(lines))
-            if not self.make():
-                return "no build", ""
-            if all(filecmp.cmp(file, file + ".before", shallow=False) for file in built):
-                return "same", ""
-            test = self.tests.first_failure()
+        if self.tests.reach and not self.tests.order(mutant):
+            return "survived", ""
+        steps = self.steps(mutant.file)
+        with self.changed(mutant, steps):
+            for out, command in steps:
+                if run(command, shell=True, cwd=self.build).returncode:
+                    return "no build", ""
+                if out.endswith(".o") and filecmp.cmp(out, out + ".before", shallow=False):
+                    return "same", ""
+            test = self.tests.first_failure(mutant)
             return ("killed", test) if test else ("survived", "")
-        finally:
-            with open(path, "w", encoding="utf-8") as file:
-                file.write(original)
-            if not self.make():
-                sys.exit("%s does not build without a change" % mutant.file)
 
     def work(self, wanted, again):
         known = {row[0]: row[1] for row in read_answers([self.answers])}
@@ -207,6 +255,7 @@ def main():
     parser.add_argument("--shard", default="0/1")
     parser.add_argument("--only")
     parser.add_argument("--again", action="store_true")
+    parser.add_argument("--reach")
     parser.add_argument("--slow", type=float, default=6)
     parser.add_argument("--work", default=os.path.join(ROOT, "build-mutation"))
     args = parser.parse_args()
@@ -217,7 +266,7 @@ def main():
         part, parts = map(int, args.shard.split("/"))
         folder = os.path.join(args.work, "%d-of-%d" % (part, parts))
         os.makedirs(folder, exist_ok=True)
-        shard = Shard(folder, args.slow)
+        shard = Shard(folder, args.slow, args.reach)
         now = table.today(shard.source, table.read())
         wanted = sorted(now.values(), key=lambda m: table.number("order", table.SEED, m.id))
         if args.only:
