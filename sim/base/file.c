@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "base/base.h"
+#include "stepsim/text.h"
 
 int ss_file_fail(struct ss_error *err, const char *path, const char *what, int errnum)
 {
@@ -20,6 +21,23 @@ int ss_file_fail(struct ss_error *err, const char *path, const char *what, int e
     else if (errnum == ENOSPC)
         ss_hint(err, SS_ERR_IO, "make room on the disk");
     return SS_ERR_IO;
+}
+
+int ss_file_why(FILE *stream)
+{
+    errno = 0;
+    if (putc('\n', stream) == EOF || fflush(stream))
+        return errno ? errno : EIO;
+    return EIO;
+}
+
+int ss_text_written(FILE *stream, const char *what, struct ss_error *err)
+{
+    char text[100];
+    if (!ferror(stream))
+        return SS_OK;
+    snprintf(text, sizeof text, "write %s", what);
+    return ss_file_fail(err, NULL, text, ss_file_why(stream));
 }
 
 /* Reads the rest of f; *out has room for the NUL. */
@@ -225,9 +243,8 @@ int ss_file_commit(struct ss_file_writer *w, struct ss_error *err)
 {
     int rc = SS_OK, errnum = 0;
     const char *name = w->target ? w->target : "stdout";
-    errno = 0;
     if (fflush(w->stream) || ferror(w->stream))
-        errnum = errno ? errno : EIO;
+        errnum = ss_file_why(w->stream);
     if (w->target && fclose(w->stream) && !errnum)
         errnum = errno ? errno : EIO;
     if (!errnum && w->temporary && rename(w->temporary, w->target))

@@ -74,18 +74,17 @@ static int clean_stdout(int verb, int argc, char *const *argv, struct ss_error *
 
 static int flushed(int status)
 {
+    struct ss_error err = {0};
     int failed = fflush(stdout) || ferror(stdout);
 
-    if (plain) {
+    if (plain) { /* which has the error that the stream before it met */
         failed |= fclose(stdout) != 0;
         stdout = plain;
     }
-    if (!failed)
+    if (!failed || status) /* a status has been told */
         return status;
-    if (status) /* which has been told */
-        return status;
-    fprintf(stderr, "error: cannot write to stdout\n");
-    return ss_status_exit(SS_ERR_IO);
+    ss_text_written(stdout, "to stdout", &err);
+    return cli_fail(&err, 0);
 }
 
 /* Options in the place of a command. */

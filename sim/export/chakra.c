@@ -12,6 +12,7 @@
 #include "export/walk.h"
 #include "stepsim/communicator.h"
 #include "stepsim/schedule.h"
+#include "stepsim/text.h"
 
 #define VERSION "0.0.4"
 
@@ -135,8 +136,7 @@ int ss_export_chakra_groups(struct ss_export *x, FILE *out, struct ss_error *err
         fputs("]", out);
     }
     fputs("\n}\n", out);
-    return ferror(out) ? ss_fail(err, SS_ERR_IO, NULL, 0, "cannot write the groups: %s", strerror(errno))
-                       : SS_OK;
+    return ss_text_written(out, "the groups", err);
 }
 
 /* ---- nodes ---- */
@@ -239,6 +239,6 @@ int ss_export_chakra(struct ss_export *x, int rank, FILE *out, struct ss_error *
     free(w.attr.byte);
     free(w.length.byte);
     if (rc == SS_ERR_IO)
-        return ss_fail(err, SS_ERR_IO, NULL, 0, "cannot write a Chakra trace: %s", strerror(errno));
+        return ss_text_written(out, "a Chakra trace", err);
     return rc == SS_ERR_NOMEM ? ss_fail(err, rc, NULL, 0, "no memory for the trace of rank %d", rank) : rc;
 }

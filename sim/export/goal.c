@@ -6,6 +6,7 @@
 
 #include "base/base.h"
 #include "export/walk.h"
+#include "stepsim/text.h"
 
 static int put(void *ctx, const struct ss_export_op *op)
 {
@@ -38,7 +39,5 @@ int ss_export_goal(struct ss_export *x, FILE *out, struct ss_error *err)
         rc = ss_export_walk(x, rank, &walk, err);
         fputs("}\n", out);
     }
-    return rc && rc != SS_ERR_IO ? rc
-           : ferror(out)         ? ss_fail(err, SS_ERR_IO, NULL, 0, "cannot write GOAL: %s", strerror(errno))
-                                 : SS_OK;
+    return rc && rc != SS_ERR_IO ? rc : ss_text_written(out, "GOAL", err);
 }

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "platform/node_facts.h"
+#include "stepsim/text.h"
 
 struct maker {
     const struct ss_new_cluster *c;
@@ -127,7 +128,7 @@ static int write_cluster(const struct maker *m, const char *topology, const char
             ss_unit_format(ss_template_speed(p), SS_UNIT_FLOPS, speed, sizeof(speed)),
             ss_unit_format(p->nics_per_node * p->bandwidth[SS_LINK_NIC], SS_UNIT_BANDWIDTH, bw, sizeof(bw)),
             ss_unit_format(p->latency[SS_LINK_UPLINK], SS_UNIT_TIME, lat, sizeof(lat)), topology, parameters);
-    return ferror(m->out) ? ss_fail(m->err, SS_ERR_IO, NULL, 0, "cannot write the platform") : SS_OK;
+    return ss_text_written(m->out, "the platform", m->err);
 }
 
 /* The largest divisor of n that is no larger than `most`. */

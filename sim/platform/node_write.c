@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "platform/node_facts.h"
+#include "stepsim/text.h"
 
 struct writer {
     const struct ss_platform *p;
@@ -204,5 +205,5 @@ int ss_own_nodes_write(const struct ss_platform *p, const char *card, const stru
                 put_routes(&w, nodes[i].facts, number++, s);
     }
     fputs("  </zone>\n</platform>\n", out);
-    return ferror(out) ? ss_fail(err, SS_ERR_IO, NULL, 0, "cannot write the platform") : SS_OK;
+    return ss_text_written(out, "the platform", err);
 }

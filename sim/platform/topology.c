@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "platform/platform_internal.h"
+#include "stepsim/text.h"
 
 static void put_word(FILE *out, int prop, const char *text)
 {
@@ -159,9 +160,7 @@ static void put_foreign(const struct ss_platform *p, FILE *out)
 static int end(FILE *out, struct ss_error *err)
 {
     fputs("  </zone>\n</platform>\n", out);
-    if (ferror(out))
-        return ss_fail(err, SS_ERR_IO, NULL, 0, "cannot write the platform");
-    return SS_OK;
+    return ss_text_written(out, "the platform", err);
 }
 
 int ss_template_write(const struct ss_platform *p, int nodes, const char *card, FILE *out,

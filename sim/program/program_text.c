@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "program/program_text.h"
+#include "stepsim/text.h"
 
 #define KNOWN_NUMBERS 4096
 
@@ -343,7 +344,5 @@ int ss_program_write(const struct ss_program *p, int expanded, FILE *out, struct
     free(w.own_name);
     if (rc)
         return ss_fail(err, rc, NULL, 0, "no memory to write the program");
-    if (ferror(out))
-        return ss_fail(err, SS_ERR_IO, NULL, 0, "cannot write the program: %s", strerror(errno));
-    return SS_OK;
+    return ss_text_written(out, "the program", err);
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "report/common.h"
+#include "stepsim/text.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -105,7 +106,5 @@ int ss_report_guessed(const struct ss_run *run, struct ss_notes *out)
 
 int ss_report_done(FILE *out, struct ss_error *err)
 {
-    if (!ferror(out))
-        return SS_OK;
-    return ss_fail(err, SS_ERR_IO, NULL, 0, "cannot write the output");
+    return ss_text_written(out, "the output", err);
 }

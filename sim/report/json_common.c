@@ -195,9 +195,8 @@ int ss_json_write(json_t *document, FILE *out, struct ss_error *err)
     ss_json_free(document);
     if (!whole)
         return ss_fail(err, SS_ERR_NOMEM, NULL, 0, "no memory for the JSON document");
-    if (rc)
-        return ss_fail(err, ferror(out) ? SS_ERR_IO : SS_ERR_NOMEM, NULL, 0,
-                       "cannot write the JSON document");
+    if (rc && !ferror(out))
+        return ss_fail(err, SS_ERR_NOMEM, NULL, 0, "no memory for the JSON document");
     fputc('\n', out);
     return ss_report_done(out, err);
 }

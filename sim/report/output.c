@@ -8,6 +8,7 @@
 #include "base/base.h"
 #include "base/gzip.h"
 #include "stepsim/report.h"
+#include "stepsim/text.h"
 
 struct ss_output {
     struct ss_file_writer *writer; /* NULL: stdout */
@@ -82,16 +83,14 @@ int ss_output_commit(struct ss_output *o, struct ss_error *err)
         why = errno;
         o->packed = NULL;
     }
-    if (failed) {
+    if (failed && !ferror(o->stream)) { /* else the file has its own error */
         ss_output_abort(o);
         return ss_fail(err, SS_ERR_IO, NULL, 0, "cannot write the gzipped output: %s", strerror(why));
     }
     if (o->writer)
         rc = ss_file_commit(o->writer, err);
-    else if ((errno = 0, fflush(o->stream) != 0) || ferror(o->stream)) {
-        rc = ss_fail(err, SS_ERR_IO, NULL, 0, "cannot write to stdout: %s", strerror(errno ? errno : EIO));
-        ss_hint(err, rc, "is there room on the disk?");
-    }
+    else if (fflush(o->stream) || ferror(o->stream))
+        rc = ss_text_written(o->stream, "to stdout", err);
     free(o);
     return rc;
 }

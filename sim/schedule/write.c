@@ -5,6 +5,7 @@
 
 #include "base/base.h"
 #include "schedule/file.h"
+#include "stepsim/text.h"
 
 static struct ss_action action_of(const struct ss_schedule *s, const int *map, int rank,
                                   const struct ss_slot *slot)
@@ -110,5 +111,5 @@ int ss_schedule_write(const struct ss_schedule *s, int format, FILE *out, struct
     else
         write_text(s, map, out);
     free(map);
-    return rc ? rc : ferror(out) ? ss_fail(err, SS_ERR_IO, NULL, 0, "cannot write the schedule") : SS_OK;
+    return rc ? rc : ss_text_written(out, "the schedule", err);
 }

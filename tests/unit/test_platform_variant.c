@@ -104,6 +104,12 @@ static void test_mistakes(void)
         {ZONE(PROP("ss.base", "h100") PROP("ss.template", "torus")), 5, "cannot be \"torus\""},
         {ZONE(PROP("ss.base", "h100") PROP("ss.assumed", "colour")), 5, "colour"},
         {ZONE(PROP("ss.base", "h100") "<prop id=\"ss.power\"/>\n"), 5, "needs a value"},
+        {"<platform version=\"abc\"><zone id=\"z\" routing=\"Full\">" PROP("ss.base",
+                                                                           "h100") "</zone></platform>",
+         1, "platform version \"abc\""},
+        {"<platform version=\"4.1\">\n<zone id=\"z\" routing=\"abc\">" PROP("ss.base",
+                                                                            "h100") "</zone></platform>",
+         2, "routing=\"abc\""},
     };
 
     for (size_t i = 0; i < SS_ARRAY_LEN(cases); i++) {

@@ -37,6 +37,9 @@ bool ss_has_word(const char *list, const char *word);
 struct ss_files;
 /* SS_ERR_IO: "cannot WHAT: " and the system's words for errno's value, with what to do about it. */
 int ss_file_fail(struct ss_error *err, const char *path, const char *what, int errnum);
+/* errno's value of a stream that has ferror(): the error may be old, so it is asked for once more by a byte that nobody reads, for
+ * what was written is incomplete. EIO where nothing says why. */
+int ss_file_why(FILE *stream);
 /* Reads a whole file (at most max_bytes), NUL-terminated; caller frees *out. "-" is stdin. */
 int ss_file_read(const char *path, size_t max_bytes, char **out, size_t *len, struct ss_error *err);
 /* Writes by way of "path.tmp.PID" and rename, so that a reader never sees half a file.

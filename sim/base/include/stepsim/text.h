@@ -9,6 +9,8 @@
 
 #include <stdio.h>
 
+#include "stepsim/error.h"
+
 #ifdef __cplusplus
 extern "C" {
 #endif
@@ -20,6 +22,9 @@ char *ss_text_clean(char *text);
  * `color` 1 the colours of this library's reports pass. Flushing it flushes `under`; closing it leaves `under` open. NULL: out of
  * memory. The caller closes it. */
 FILE *ss_text_stream(FILE *under, int color);
+/* SS_OK, or SS_ERR_IO where something could not be written to the stream: "cannot write WHAT: " and the system's words. To be
+ * called before the stream is closed. */
+int ss_text_written(FILE *stream, const char *what, struct ss_error *err);
 
 #ifdef __cplusplus
 }
