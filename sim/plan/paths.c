@@ -82,6 +82,16 @@ static int link_of(struct ss_plan_builder *b, int j, int *index, struct ss_error
     return SS_OK;
 }
 
+/* Whether the path already names the link that it would name next. */
+static int names_last(const struct ss_path *p)
+{
+    for (int k = 0; k < p->nlinks; k++)
+        if (p->link[k] == p->link[p->nlinks])
+            return 1;
+    return 0;
+}
+
+/* Folded, a flow that crosses several links which are alike names theirs once: its weight there has all flows of one of them. */
 static int path_fill(struct ss_plan_builder *b, size_t flow, struct ss_path *p, struct ss_error *err)
 {
     struct ss_plan *plan = b->plan;
@@ -92,6 +102,8 @@ static int path_fill(struct ss_plan_builder *b, size_t flow, struct ss_path *p, 
             continue;
         if ((status = link_of(b, j, &p->link[p->nlinks], err)) != 0)
             return status;
+        if (!plan->unfolded && names_last(p))
+            continue;
         p->weight[p->nlinks] =
             plan->unfolded ? 1 : ss_map_get(&b->load, load_key(r->pool[j], b->flow_colour[flow]));
         plan->weighted |= p->weight[p->nlinks++] != 1;

@@ -56,6 +56,8 @@ static const struct {
     {"experts of two copies", "h800 2;" EXPERTS "--tp 2 --pp 4 --ep 2 --etp 1 --gbs 32 --schedule dualpipe",
      4, 0, NULL},
     {"two copies", "h800 2;" SMALL "--tp 2 --pp 4 --gbs 32 --schedule dualpipe", 4, 0, NULL},
+    {"links of both directions at once",
+     SS_SOURCE_DIR "/tests/unit/data/shared-links.xml 1;" SMALL "--tp 1 --pp 2 --gbs 4", 2, 0, NULL},
 };
 
 static void compare(const struct ss_run *a, const struct ss_run *b)
