@@ -16,9 +16,10 @@ import subprocess
 import sys
 import tempfile
 
+import generate
+
 LIMIT = 1e-9
 LEVELS = ("chunk", "layer", "flow")
-PLATFORMS = ("h100", "h800", "h20", "a100-hdr800", "h200")
 # words, seed of the placement's shuffle
 CHAOTIC = (
     ("--platform a100-hdr800 --nodes 8 --model llama3.1-8b --bf16 --tp 4 --pp 8 --cp 2 --seq 4096 --mbs 1 "
@@ -37,58 +38,15 @@ CHAOTIC = (
 )
 
 
-def placement(draw, world, folder, name):
-    """A file that puts ranks on GPUs in a random order."""
-    gpus = list(range(world))
-    draw.shuffle(gpus)
-    path = os.path.join(folder, name)
-    with open(path, "w", encoding="utf-8") as out:
-        out.writelines("gpu %d %d\n" % divmod(gpu, 8) for gpu in gpus)
-    return path
-
-
-def job(draw, folder, index):
-    """Words of a small job with something that makes its flows meet."""
-    nodes = draw.choice([2, 2, 4])
-    world = 8 * nodes
-    tp = draw.choice([1, 2, 4, 8])
-    pp = draw.choice([n for n in (1, 2, 4) if world % (tp * n) == 0])
-    cp = draw.choice([n for n in (1, 1, 2) if world % (tp * pp * n) == 0])
-    dp = world // (tp * pp * cp)
-    vp = draw.choice([1, 2]) if pp > 1 else 1
-    words = ["--platform", draw.choice(PLATFORMS), "--nodes", nodes, "--hidden-size", 2048, "--num-attention-heads", 16,
-             "--num-query-groups", 16, "--ffn-hidden-size", 8192, "--vocab-size", 32000, "--num-layers", pp * vp * 2,
-             "--swiglu", "--disable-bias-linear", "--tp", tp, "--pp", pp, "--cp", cp, "--seq", 2048, "--max-position-embeddings", 4096, "--mbs", 1,
-             "--gbs", dp * pp * draw.choice([1, 2]), "--bf16"]
-    if tp > 1 and draw.random() < 0.8:
-        words += ["--sequence-parallel"]
-    if vp > 1:
-        words += ["--num-virtual-stages-per-pipeline-rank", vp]
-    if cp > 1:
-        words += ["--cp-comm-type", draw.choice(["p2p", "a2a", "allgather"])]
-    if draw.random() < 0.7:
-        words += ["--use-distributed-optimizer"]
-        words += ["--overlap-grad-reduce", "--overlap-param-gather"] if draw.random() < 0.7 else []
-    if draw.random() < 0.7:
-        words += ["--placement", placement(draw, world, folder, "job%d.place" % index)]
-    if draw.random() < 0.7:
-        words += ["--set", "ss.nodes_per_leaf=1", "--set", "ss.oversubscription=%g" % draw.choice([1, 2, 3.5, 4])]
-    if draw.random() < 0.3:
-        words += ["--straggler", "%d:%g" % (draw.randrange(world), draw.choice([1.1, 2]))]
-    if draw.random() < 0.3:
-        words += ["--slow-link", "nic-%d-0:%g" % (draw.randrange(nodes), draw.choice([1.5, 3]))]
-    return [str(w) for w in words]
-
-
-def run(program, words, more):
-    """What `run --json` prints, or None and why not."""
-    done = subprocess.run([program, "run", "--json"] + words + more, capture_output=True, text=True)
+def run(program, words, more, folder=None):
+    """What `run --json` prints in the folder that has the job's files, or None and why not."""
+    done = subprocess.run([program, "run", "--json"] + words + more, capture_output=True, text=True, cwd=folder)
     return (json.loads(done.stdout), "") if done.returncode in (0, 1) else (None, (done.stderr or done.stdout).strip())
 
 
-def compare(program, words):
+def compare(program, words, folder):
     """How far the engines are apart, whether the job is marked, and what is wrong."""
-    both = [run(program, words, ["--engine", engine]) for engine in ("native", "simgrid")]
+    both = [run(program, words, ["--engine", engine], folder) for engine in ("native", "simgrid")]
     for answer, why in both:
         if answer is None:
             return 0, False, "refused: " + why[:300]
@@ -108,11 +66,12 @@ def check_chaotic(program, folder):
     for number, (words, seed) in enumerate(CHAOTIC, 1):
         words = words.split()
         world = 8 * int(words[words.index("--nodes") + 1])
-        words += ["--placement", placement(random.Random(seed), world, folder, "chaos%d.place" % number), "--level", "flow"]
-        off, mark, wrong = compare(program, words)
-        native, why = run(program, words, ["--engine", "native"])
+        words += ["--placement", "chaos%d.place" % number, "--level", "flow"]
+        generate.Job(words, files={"chaos%d.place" % number: generate.placement(random.Random(seed), world)}).write(folder)
+        off, mark, wrong = compare(program, words, folder)
+        native, why = run(program, words, ["--engine", "native"], folder)
         spread = native and native.get("sensitivity")
-        text = subprocess.run([program, "run", "--engine", "native"] + words, capture_output=True, text=True).stdout
+        text = subprocess.run([program, "run", "--engine", "native"] + words, capture_output=True, text=True, cwd=folder).stdout
         if not mark:
             wrong = wrong or "not marked; the engines differ by %.3g" % off
         elif not (spread["low_ms"] <= native["iteration_ms"] <= spread["high_ms"] and spread["relative"] > LIMIT
@@ -133,13 +92,16 @@ def main():
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--every", action="store_true")
     args = parser.parse_args()
+    args.program = os.path.abspath(args.program)
     failed = marked = runs = 0
     worst = 0.0
     with tempfile.TemporaryDirectory() as folder:
         for index in range(args.jobs):
-            words = job(random.Random(args.seed * 1000003 + index), folder, index)
+            job = generate.contended(random.Random(args.seed * 1000003 + index), index)
+            job.write(folder)
+            words = job.words + job.sim
             for level in LEVELS if args.every else LEVELS[index % 3:index % 3 + 1]:
-                off, mark, wrong = compare(args.program, words + ["--level", level])
+                off, mark, wrong = compare(args.program, words + ["--level", level], folder)
                 runs += 1
                 marked += mark
                 worst = worst if mark else max(worst, off)

@@ -8,51 +8,15 @@ Tensor, context and expert groups over nodes, sharded parameters, oversubscribed
 PAT and NVLSTree. Exit 1 where a job is further off, or warns although nobody gave --level.
 """
 import argparse
+import os
 import random
 import sys
 import tempfile
 
-from contention import placement, run
+import generate
+from contention import run
 
 LIMIT = 0.03
-PLATFORMS = ("h100", "h200", "a100-roce400", "a100", "h20")
-
-
-def words_of_model(draw, tp):
-    """A mixture or a dense model, and whether context parallelism is part of it."""
-    if draw.random() < 0.4:
-        return 1, ["--model", "qwen3-30b-a3b", "--num-layers", 8, "--etp", 1, "--ep", draw.choice([4, 8, 16, 32]),
-                   "--moe-token-dispatcher-type", draw.choice(["alltoall", "flex", "allgather"])]
-    cp = draw.choice([1, 1, 2, 4, 8])
-    words = ["--model", "gpt2-7.5b", "--num-layers", 8, "--max-position-embeddings", 4096]
-    if cp > 1:
-        words += ["--cp", cp, "--cp-comm-type", draw.choice(["p2p", "a2a", "all_gather"])]
-    if draw.random() < 0.2 and tp < 16:
-        words += ["--fsdp", "full"]
-    return cp, words
-
-
-def job(draw, folder, index):
-    """Words of a small job, or None where its ranks do not divide the GPUs."""
-    nodes = draw.choice([2, 4, 8])
-    tp, pp = draw.choice([1, 2, 4, 8, 16]), draw.choice([1, 2, 4])
-    cp, words = words_of_model(draw, tp)
-    if 8 * nodes % (tp * cp * pp):
-        return None
-    words += ["--platform", draw.choice(PLATFORMS), "--nodes", nodes, "--bf16", "--mbs", 1, "--seq", 4096, "--tp", tp, "--pp", pp,
-              "--use-distributed-optimizer", "--gbs", 8 * nodes // (tp * cp * pp) * draw.choice([2, 4, 8])]
-    if tp > 1:
-        words += ["--sequence-parallel"]
-    if draw.random() < 0.7:
-        words += ["--set", "ss.oversubscription=%g" % draw.choice([2, 3.5, 4]),
-                  "--set", "ss.nodes_per_leaf=%d" % draw.choice([n for n in (1, 2, 4) if n <= nodes])]
-    if draw.random() < 0.5:
-        words += ["--set", "ss.nccl.pat=1", "--set", "ss.nccl.nvls_tree=1"]
-    if draw.random() < 0.2:
-        words += ["--slow-link", draw.choice(["nic-0-1:4", "nvlink-0-1:3", "nic-1-0:2"])]
-    if draw.random() < 0.3:
-        words += ["--placement", placement(draw, 8 * nodes, folder, "job%d.place" % index)]
-    return [str(w) for w in words]
 
 
 def main():
@@ -61,17 +25,22 @@ def main():
     parser.add_argument("--jobs", type=int, default=200)
     parser.add_argument("--seed", type=int, default=1)
     args = parser.parse_args()
+    args.program = os.path.abspath(args.program)
     draw = random.Random(args.seed)
     failed = flows = runs = 0
     worst = 0.0
     with tempfile.TemporaryDirectory() as folder:
         while runs < args.jobs:
-            words = job(draw, folder, runs)
-            own = words and run(args.program, words, ["--engine", "native"])[0]
+            job = generate.shared(draw, runs)
+            if not job:
+                continue
+            job.write(folder)
+            words = job.words + job.sim
+            own = run(args.program, words, ["--engine", "native"], folder)[0]
             if not own:
                 continue  # refused
             runs += 1
-            every = run(args.program, words, ["--engine", "native", "--level", "flow", "--unfold"])[0]
+            every = run(args.program, words, ["--engine", "native", "--level", "flow", "--unfold"], folder)[0]
             off = own["iteration_ms"] / every["iteration_ms"] - 1
             flows += "level_reason" in own
             worst = max(worst, off, key=abs)
