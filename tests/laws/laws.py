@@ -1,0 +1,2 @@
+def checks(bench):
+    return []
