@@ -6,7 +6,7 @@ from typing import Any, Dict, Iterable, List, Mapping, Union
 Value = Union[None, bool, int, float, str, 'os.PathLike[str]', Iterable[Any], Mapping[str, Any]]
 
 # Flags that are given once for each value; a list of any other one stands behind it, as Megatron-LM reads lists.
-REPEATED = ('set', 'scale', 'without', 'env', 'failed-gpu', 'vary', 'with')
+REPEATED = ('set', 'scale', 'without', 'env', 'failed-gpu', 'straggler', 'slow-link', 'vary', 'with')
 
 
 def name_of(keyword: str) -> str:

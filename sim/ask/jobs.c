@@ -37,7 +37,7 @@ int ss_ask_write_run(const struct ss_scenario *s, const struct ss_run_options *o
     return rc;
 }
 
-/* Words, bands, scenario. */
+/* Words, bands, scenario, and how it is simulated. */
 static int begin(struct ss_ask *a, int n, char **words, struct ss_scenario **s, struct ss_error *err)
 {
     int rc = ss_ask_read(a, n, words, err);
@@ -46,6 +46,8 @@ static int begin(struct ss_ask *a, int n, char **words, struct ss_scenario **s, 
         rc = ss_ask_scenario(a, s, err);
     if (!rc && ss_schedule_is_file((*s)->job->schedule))
         rc = ss_files_add(&a->files, (*s)->job->schedule, err);
+    if (!rc)
+        rc = ss_ask_how(a, *s, err);
     return rc ? rc : ss_ask_bands(a, err);
 }
 
@@ -55,8 +57,9 @@ int ss_ask_run(struct ss_ask *a, int n, char **words, FILE *out, int *status, st
     int fits = 1, rc = begin(a, n, words, &s, err);
 
     if (!rc)
-        rc = ss_ask_write_run(s, &a->run, (struct ss_report_options){.how = &a->how, .files = &a->files},
-                              &fits, out, err);
+        rc = ss_ask_write_run(s, &a->how.options,
+                              (struct ss_report_options){.how = &a->told, .files = &a->files}, &fits, out,
+                              err);
     *status = fits ? 0 : ss_status_exit(SS_ERR_OOM);
     ss_scenario_free(s);
     return rc;
@@ -67,7 +70,7 @@ int ss_ask_plan(struct ss_ask *a, int n, char **words, FILE *out, int *status, s
     struct ss_scenario *s = NULL;
     struct ss_run run = {0};
     int rc = begin(a, n, words, &s, err);
-    const struct ss_run_options options = {.bands = a->run.bands};
+    const struct ss_run_options options = {.bands = a->how.options.bands};
 
     (void)status;
     if (!rc)
@@ -78,7 +81,7 @@ int ss_ask_plan(struct ss_ask *a, int n, char **words, FILE *out, int *status, s
                                                  .notes = &s->notes,
                                                  .ignored = &s->ignored,
                                                  .request = s->request,
-                                                 .how = &a->how,
+                                                 .how = &a->told,
                                                  .files = &a->files};
         rc = ss_report_plan(&run, &report, out, err);
     }
@@ -94,11 +97,11 @@ int ss_ask_explain(struct ss_ask *a, int n, char **words, FILE *out, int *status
     struct ss_run run = {0};
     int rc = x ? begin(a, n, words, &s, err) : ss_fail(err, SS_ERR_NOMEM, NULL, 0, "out of memory");
 
-    a->run.open_compute = 1;
+    a->how.options.open_compute = 1;
     if (!rc)
-        rc = ss_run_scenario(s, &a->run, &run, err);
+        rc = ss_run_scenario(s, &a->how.options, &run, err);
     if (!rc)
-        rc = ss_explain(&run, &a->run, x, err);
+        rc = ss_explain(&run, &a->how.options, x, err);
     if (!rc)
         rc = ss_explanation_write(x, &run, 1, out, err);
     if (!rc && !run.result->fits)

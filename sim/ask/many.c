@@ -20,7 +20,7 @@ int ss_ask_sweep(struct ss_ask *a, int n, char **words, FILE *out, int *status, 
     if (!rc)
         rc = ss_sweep_check(s, &a->request, err);
     if (!rc) {
-        const struct ss_run_options run = {.engine = a->run.engine};
+        const struct ss_run_options run = {.engine = a->how.options.engine};
         const struct ss_sweep_options options = {.how = &how, .run = &run, .workers = a->workers};
         rc = ss_sweep_run(s, &a->request, &options, MOST_ROWS, err);
     }
@@ -51,7 +51,7 @@ int ss_ask_search(struct ss_ask *a, int n, char **words, FILE *out, int *status,
     if (!rc)
         rc = ss_ask_bands(a, err);
     if (!rc) {
-        const struct ss_run_options run = {.engine = SS_ENGINE_NATIVE, .bands = a->run.bands};
+        const struct ss_run_options run = {.engine = SS_ENGINE_NATIVE, .bands = a->how.options.bands};
         const struct ss_find_options options = {.vary = a->vary,
                                                 .how = &how,
                                                 .run = &run,
@@ -77,7 +77,8 @@ int ss_ask_capacity(struct ss_ask *a, int n, char **words, FILE *out, int *statu
     if (!rc)
         rc = ss_ask_bands(a, err);
     if (!rc) {
-        const struct ss_run_options run = {.engine = SS_ENGINE_NATIVE, .unchecked = 1, .bands = a->run.bands};
+        const struct ss_run_options run = {
+            .engine = SS_ENGINE_NATIVE, .unchecked = 1, .bands = a->how.options.bands};
         a->capacity.how = &how;
         a->capacity.run = &run;
         a->capacity.workers = a->workers;

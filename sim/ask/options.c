@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The words of a command: options, and those of its job. */
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -23,8 +24,8 @@ static int read_engine(struct ss_ask *a, const char *name, const char *value, st
 {
     for (int i = SS_ENGINE_NATIVE; i <= SS_ENGINE_SIMGRID; i++)
         if (!strcmp(value, ss_engine_name(i))) {
-            a->run.engine = i;
-            a->run.any_engine = 0;
+            a->how.options.engine = i;
+            a->how.options.any_engine = 0;
             return SS_OK;
         }
     no_value(name, value, err);
@@ -35,8 +36,8 @@ static int read_level(struct ss_ask *a, const char *name, const char *value, str
 {
     for (int i = 0; i < SS_LEVEL_COUNT; i++)
         if (!strcmp(value, ss_level_name(i))) {
-            a->run.plan.level = i;
-            a->run.level_choice = SS_LEVEL_STAYS;
+            a->how.options.plan.level = i;
+            a->how.options.level_choice = SS_LEVEL_STAYS;
             return SS_OK;
         }
     no_value(name, value, err);
@@ -48,7 +49,7 @@ static int read_unfold(struct ss_ask *a, const char *name, const char *value, st
     (void)name;
     (void)value;
     (void)err;
-    a->run.plan.unfold = 1;
+    a->how.options.plan.unfold = 1;
     return SS_OK;
 }
 
@@ -57,7 +58,38 @@ static int read_full(struct ss_ask *a, const char *name, const char *value, stru
     (void)name;
     (void)value;
     (void)err;
-    a->run.full_replay = 1;
+    a->how.options.full_replay = 1;
+    return SS_OK;
+}
+
+static int read_placement(struct ss_ask *a, const char *name, const char *value, struct ss_error *err)
+{
+    if (!value[0] || strlen(value) >= sizeof a->how.placement)
+        return no_value(name, value, err);
+    ss_copy(a->how.placement, sizeof a->how.placement, value);
+    return SS_OK;
+}
+
+static int read_slow(struct ss_ask *a, const char *name, const char *value, struct ss_error *err)
+{
+    return (!strcmp(name, "--straggler") ? ss_how_straggler : ss_how_slow_link)(&a->how, value, err);
+}
+
+static int read_draws(struct ss_ask *a, const char *name, const char *value, struct ss_error *err)
+{
+    const int jitter = !strcmp(name, "--jitter"), replicas = !strcmp(name, "--replicas");
+    double *to = jitter                    ? &a->how.options.jitter.sigma
+                 : replicas                ? &a->how.replicas
+                 : !strcmp(name, "--seed") ? &a->how.seed
+                                           : &a->how.spread_seed;
+    double number;
+
+    if (ss_parse_double(value, &number) || (!jitter && number != floor(number)) ||
+        !(number >= replicas && number <= (jitter     ? 2
+                                           : replicas ? 1e6
+                                                      : 1e15)))
+        return no_value(name, value, err);
+    *to = number;
     return SS_OK;
 }
 
@@ -126,6 +158,13 @@ static const struct option {
     {"--level", LOWER, 1, 1, read_level},
     {"--unfold", LOWER, 0, 1, read_unfold},
     {"--full-replay", LOWER, 0, 1, read_full},
+    {"--placement", LOWER, 1, 1, read_placement},
+    {"--straggler", LOWER, 1, 1, read_slow},
+    {"--slow-link", LOWER, 1, 1, read_slow},
+    {"--spread-seed", LOWER, 1, 1, read_draws},
+    {"--jitter", SS_ASK_RUN, 1, 1, read_draws},
+    {"--replicas", SS_ASK_RUN, 1, 1, read_draws},
+    {"--seed", SS_ASK_RUN, 1, 1, read_draws},
     {"--vary", SS_ASK_SWEEP | SS_ASK_SEARCH, 1, 0, read_vary},
     {"--with", SS_ASK_COMPARE, 1, 0, read_with},
     {"--workers", SS_ASK_SWEEP | SS_ASK_SEARCH | SS_ASK_CAPACITY, 1, 0, read_workers},
@@ -144,11 +183,11 @@ int ss_ask_init(struct ss_ask *a, int command, struct ss_error *err)
     memset(a, 0, sizeof *a);
     a->command = command;
     a->spread = -1;
-    a->run.engine = SS_ENGINE_NATIVE;
-    a->run.any_engine = 1;
-    a->run.level_choice = SS_LEVEL_FOLLOWS;
+    ss_how_init(&a->how, SS_ENGINE_NATIVE);
+    a->how.options.any_engine = 1;
+    a->how.options.level_choice = SS_LEVEL_FOLLOWS;
     ss_request_init(&a->request);
-    ss_request_init(&a->how);
+    ss_request_init(&a->told);
     ss_request_init(&a->with);
     a->vary = ss_calloc(1, sizeof *a->vary);
     return a->vary ? SS_OK : ss_fail(err, SS_ERR_NOMEM, NULL, 0, "out of memory");
@@ -157,10 +196,11 @@ int ss_ask_init(struct ss_ask *a, int command, struct ss_error *err)
 void ss_ask_end(struct ss_ask *a)
 {
     ss_request_free(&a->request);
-    ss_request_free(&a->how);
+    ss_request_free(&a->told);
     ss_request_free(&a->with);
     ss_files_free(&a->files);
-    ss_bands_free((struct ss_bands *)a->run.bands);
+    ss_bands_free((struct ss_bands *)a->how.options.bands);
+    ss_how_free(&a->how);
     if (a->vary)
         free(a->vary->rows);
     free(a->vary);
@@ -212,7 +252,7 @@ static int take_of_job(struct ss_ask *a, const struct option *o, size_t i, int *
         err->line = word->line;
     }
     for (int k = 0; k < *used && o->how && !rc; k++)
-        rc = ss_request_add(&a->how, words[k], 0, err);
+        rc = ss_request_add(&a->told, words[k], 0, err);
     return rc;
 }
 
@@ -259,7 +299,7 @@ int ss_ask_bands(struct ss_ask *a, struct ss_error *err)
     struct ss_bands *bands = NULL;
     int rc = ss_bands_load(NULL, NULL, &bands, err);
 
-    a->run.bands = bands;
+    a->how.options.bands = bands;
     return rc;
 }
 
@@ -268,4 +308,13 @@ int ss_ask_scenario(struct ss_ask *a, struct ss_scenario **out, struct ss_error 
     const struct ss_scenario_options how = {.asker = ss_simgrid_ask_routes, .files = &a->files};
 
     return ss_scenario_build(&a->request, &how, out, err);
+}
+
+int ss_ask_how(struct ss_ask *a, const struct ss_scenario *s, struct ss_error *err)
+{
+    if (a->how.replicas >= 0 && !(a->how.options.jitter.sigma > 0)) {
+        ss_fail(err, SS_ERR_USAGE, NULL, 0, "--replicas without --jitter");
+        return ss_hint(err, SS_ERR_USAGE, "add --jitter SIGMA");
+    }
+    return ss_how_finish(&a->how, s, &a->files, err);
 }

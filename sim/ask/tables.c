@@ -40,7 +40,7 @@ int ss_ask_validate(struct ss_ask *a, int n, char **words, FILE *out, int *statu
     for (int i = 0; i < ntables; i++)
         if (!strcmp(tables[i], "runs"))
             options.timer_rows = "gpt2-timers";
-    options.engine = a->run.engine;
+    options.engine = a->how.options.engine;
     options.spread = a->spread >= 0 ? &a->spread : NULL;
     rc = ss_validate(tables, ntables, &options, &v, err);
     if (!rc)

@@ -7,10 +7,7 @@
 
 /* What the sides are made of: files before the first option, the other words, and those of each --with. */
 struct sides {
-    int nfiles;
-    char **files;
-    int argc;
-    char **argv;
+    struct ss_sides_words told;
     struct cli_flags flags; /* of the words that all sides have */
     struct ss_bands *bands;
     int n;
@@ -32,16 +29,16 @@ static int too_few_or_many(int n, struct ss_error *err)
 static int read_words(struct sides *c, int argc, char **argv, struct ss_error *err)
 {
     struct ss_request scratch;
+    int nfiles = 0;
 
-    while (c->nfiles < argc && (argv[c->nfiles][0] != '-' || !argv[c->nfiles][1]))
-        c->nfiles++;
-    c->files = argv;
-    c->argc = argc - c->nfiles;
-    c->argv = argv + c->nfiles;
+    while (nfiles < argc && (argv[nfiles][0] != '-' || !argv[nfiles][1]))
+        nfiles++;
     ss_request_init(&scratch);
-    int rc = cli_request_read(&scratch, NULL, &c->flags, c->argc, c->argv, err);
+    int rc = cli_request_read(&scratch, NULL, &c->flags, argc - nfiles, argv + nfiles, err);
     ss_request_free(&scratch);
-    c->n = (c->nfiles ? c->nfiles : 1) + c->flags.with.n;
+    c->told = (struct ss_sides_words){nfiles, argc - nfiles, c->flags.with.n,
+                                      argv,   argv + nfiles, c->flags.with.text};
+    c->n = ss_sides_count(&c->told);
     c->traced = c->flags.kineto[0] ? c->flags.kineto : c->flags.nsys[0] ? c->flags.nsys : NULL;
     if (!rc && c->traced)
         return c->n == 1 ? SS_OK
@@ -52,8 +49,9 @@ static int read_words(struct sides *c, int argc, char **argv, struct ss_error *e
 }
 
 /* Predicts the job of these words; a refusal is an answer of every side but the first. */
-static int predict(struct sides *c, int i, const char *name, int argc, char **argv, struct ss_error *err)
+static int predict(void *ctx, int i, const char *name, int argc, char *const *argv, struct ss_error *err)
 {
+    struct sides *c = ctx;
     struct cli_flags flags;
     struct cli_inputs in;
     struct ss_error why = {0};
@@ -62,19 +60,18 @@ static int predict(struct sides *c, int i, const char *name, int argc, char **ar
     cli_flags_init(&flags, CLI_COMPARE);
     int rc = cli_inputs_load(&in, &flags, argc, argv, &why);
     if (!rc) {
-        rc = cli_sim_finish(&flags, in.scenario, &why);
-        flags.sim.options.bands = c->bands;
-        flags.sim.options.open_compute = 1;
-        flags.sim.options.engine = flags.engine;
+        rc = ss_how_finish(&flags.how, in.scenario, cli_files(), &why);
+        flags.how.options.bands = c->bands;
+        flags.how.options.open_compute = 1;
+
         if (!rc)
-            rc = ss_run_scenario(in.scenario, &flags.sim.options, &run, &why);
+            rc = ss_run_scenario(in.scenario, &flags.how.options, &run, &why);
         if (!rc && c->traced)
             ss_measured_fill(&run, &c->trace, name, c->traced, &c->measured);
         else if (!rc)
             ss_side_fill(&run, name, &c->side[i]);
         if (!rc)
             ss_run_free(&run);
-        cli_sim_free(&flags);
         cli_inputs_free(&in);
     }
     cli_flags_free(&flags);
@@ -84,35 +81,6 @@ static int predict(struct sides *c, int i, const char *name, int argc, char **ar
     }
     if (rc)
         *err = why;
-    return rc;
-}
-
-/* Side i is a file, or the first one (if any) with the words of a --with. */
-static int predict_side(struct sides *c, int i, struct ss_error *err)
-{
-    static char job[] = "--job", common[] = "the job";
-    int nfirst = c->nfiles ? c->nfiles : 1, n = 0;
-    const char *with = i >= nfirst ? c->flags.with.text[i - nfirst] : NULL;
-    char *file = c->nfiles ? c->files[with ? 0 : i] : NULL;
-    struct ss_request words;
-
-    ss_request_init(&words);
-    int rc = with ? ss_request_read_text(&words, with, strlen(with), "--with", err) : SS_OK;
-    char **argv = rc ? NULL : calloc((size_t)c->argc + words.n + 3, sizeof *argv);
-    if (!rc && !argv)
-        rc = SS_ERR_NOMEM;
-    if (!rc && file) {
-        argv[n++] = job;
-        argv[n++] = file;
-    }
-    for (int k = 0; !rc && k < c->argc; k++)
-        argv[n++] = c->argv[k];
-    for (size_t k = 0; !rc && k < words.n; k++)
-        argv[n++] = words.word[k].text;
-    if (!rc)
-        rc = predict(c, i, with ? with : file ? file : common, n, argv, err);
-    free(argv);
-    ss_request_free(&words);
     return rc;
 }
 
@@ -169,7 +137,7 @@ int cmd_compare(int argc, char **argv, struct ss_error *err)
     if (!rc && c->traced)
         rc = (c->flags.nsys[0] ? ss_nsys_load : ss_kineto_load)(c->traced, &c->trace, err);
     for (int i = 0; !rc && i < c->n; i++)
-        rc = predict_side(c, i, err);
+        rc = ss_side_tell(&c->told, i, predict, c, err);
     for (int i = 1; !rc && i < c->n; i++) {
         rc = ss_sides_judge(&c->side[0], &c->side[i], c->bands, &c->apart[i], err);
         refused += c->side[i].summary.outcome == SS_OUTCOME_REFUSED;

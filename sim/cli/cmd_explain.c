@@ -9,7 +9,7 @@ static int explain(const struct ss_run *run, const struct cli_flags *flags, stru
     struct ss_explanation *x = calloc(1, sizeof *x);
     struct ss_output *output;
     FILE *stream;
-    int rc = x ? ss_explain(run, &flags->sim.options, x, err) : SS_ERR_NOMEM;
+    int rc = x ? ss_explain(run, &flags->how.options, x, err) : SS_ERR_NOMEM;
 
     if (!rc)
         rc = cli_output_begin(flags->output, &output, &stream, err);
@@ -31,20 +31,19 @@ int cmd_explain(int argc, char **argv, struct ss_error *err)
     int rc = cli_inputs_load(&in, &flags, argc, argv, err);
     if (rc)
         return rc;
-    rc = cli_sim_finish(&flags, in.scenario, err);
+    rc = ss_how_finish(&flags.how, in.scenario, cli_files(), err);
     if (!rc)
         rc = ss_bands_load(NULL, cli_files(), &bands, err);
-    flags.sim.options.bands = bands;
-    flags.sim.options.open_compute = 1;
+    flags.how.options.bands = bands;
+    flags.how.options.open_compute = 1;
     if (!rc)
-        rc = ss_run_scenario(in.scenario, &flags.sim.options, &run, err);
+        rc = ss_run_scenario(in.scenario, &flags.how.options, &run, err);
     if (!rc) {
         rc = explain(&run, &flags, err);
         status = run.result->fits ? 0 : ss_status_exit(SS_ERR_OOM);
         ss_run_free(&run);
     }
     ss_bands_free(bands);
-    cli_sim_free(&flags);
     cli_inputs_free(&in);
     cli_flags_free(&flags);
     return rc ? rc : status;

@@ -42,7 +42,7 @@ int cmd_plan(int argc, char **argv, struct ss_error *err)
         return rc;
     rc = ss_bands_load(NULL, cli_files(), &bands, err);
     if (!rc) {
-        const struct ss_run_options options = {.engine = flags.engine,
+        const struct ss_run_options options = {.engine = flags.how.options.engine,
                                                .bands = bands,
                                                .open_compute = !flags.json && !cli_given(&flags, "--steps"),
                                                .plan.level = cli_given(&flags, "--steps") ? SS_LEVEL_LAYER

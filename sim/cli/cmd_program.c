@@ -6,12 +6,12 @@
 
 static int lower(struct cli_inputs *in, struct cli_flags *flags, struct ss_run *run, struct ss_error *err)
 {
-    int rc = cli_sim_finish(flags, in->scenario, err);
+    int rc = ss_how_finish(&flags->how, in->scenario, cli_files(), err);
 
     /* The native replay that comes with it proves that what is written can run. */
     if (!rc)
-        rc = ss_run_scenario(in->scenario, &flags->sim.options, run, err);
-    cli_sim_free(flags);
+        rc = ss_run_scenario(in->scenario, &flags->how.options, run, err);
+    ss_how_free(&flags->how);
     return rc;
 }
 
@@ -103,7 +103,7 @@ static int replay(const struct ss_program *program, const struct cli_flags *flag
     struct cli_drawn drawn;
     struct ss_output *output;
     FILE *stream;
-    int rc = ss_timeline_replay(program, flags->engine, &timeline, err);
+    int rc = ss_timeline_replay(program, flags->how.options.engine, &timeline, err);
 
     if (rc)
         return rc;
@@ -117,8 +117,9 @@ static int replay(const struct ss_program *program, const struct cli_flags *flag
             opt.wall_s = cli_wall_s();
         rc = cli_output_begin(flags->output, &output, &stream, err);
         if (!rc)
-            rc = cli_output_end(output,
-                                ss_report_timeline(program, timeline, flags->engine, &opt, stream, err), err);
+            rc = cli_output_end(
+                output, ss_report_timeline(program, timeline, flags->how.options.engine, &opt, stream, err),
+                err);
         rc = cli_pictures_end(&drawn, rc, err);
     }
     ss_timeline_free(timeline);

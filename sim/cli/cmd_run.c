@@ -104,17 +104,17 @@ int cmd_run(int argc, char **argv, struct ss_error *err)
         return rc;
     rc = flags.tolerance >= 0 && !(in.scenario->measured_s > 0) && !(in.scenario->measured_bytes > 0)
              ? cli_usage(err, "add --measured or --measured-memory", "--tolerance of what?")
-             : cli_sim_finish(&flags, in.scenario, err);
+             : ss_how_finish(&flags.how, in.scenario, cli_files(), err);
     cli_inputs_end(&in); /* with the placement */
     if (!rc)
         rc = ss_bands_load(NULL, cli_files(), &bands, err);
-    flags.sim.options.bands = bands;
-    flags.sim.options.open_compute = 1;
+    flags.how.options.bands = bands;
+    flags.how.options.open_compute = 1;
     if (!rc)
-        rc = replay(&in, &flags.sim.options, &run, err);
+        rc = replay(&in, &flags.how.options, &run, err);
     if (!rc) {
         if (!run.result->fits && !flags.brief)
-            rc = ss_fixes_find(in.scenario, &flags.sim.options, fixes, &nfixes, err);
+            rc = ss_fixes_find(in.scenario, &flags.how.options, fixes, &nfixes, err);
         if (!run.result->fits && !flags.brief)
             ss_smallest_find(in.scenario, &smallest);
         if (!rc)
@@ -123,7 +123,7 @@ int cmd_run(int argc, char **argv, struct ss_error *err)
         ss_run_free(&run);
     }
     ss_bands_free(bands);
-    cli_sim_free(&flags);
+    cli_flags_free(&flags);
     cli_inputs_free(&in);
     return rc ? rc : status;
 }

@@ -299,7 +299,9 @@ static int compare_job(struct cli_flags *f, int argc, char **argv, struct ss_com
     if (rc)
         return rc;
     int n = split_names(f->schedule.names, names, err);
-    rc = n < 0 ? n : ss_compare_job(names, n, in.scenario, f->engine, f->pictures.path[CLI_GANTT][0], c, err);
+    rc = n < 0 ? n
+               : ss_compare_job(names, n, in.scenario, f->how.options.engine, f->pictures.path[CLI_GANTT][0],
+                                c, err);
     cli_inputs_free(&in);
     return rc;
 }

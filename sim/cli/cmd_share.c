@@ -97,8 +97,8 @@ static int place(struct jobs *j, struct ss_error *err)
 static int share(struct jobs *j, struct ss_error *err)
 {
     const struct ss_share_options options = {
-        .engine = j->flags.engine,
-        .level = cli_given(&j->flags, "--level") ? j->flags.sim.options.plan.level : SS_LEVEL_FLOW,
+        .engine = j->flags.how.options.engine,
+        .level = cli_given(&j->flags, "--level") ? j->flags.how.options.plan.level : SS_LEVEL_FLOW,
         .starts = j->flags.starts ? j->flags.starts : 4};
     const struct ss_scenario *jobs[SS_SHARERS_MOST];
     const char *names[SS_SHARERS_MOST];

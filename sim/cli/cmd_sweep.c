@@ -48,7 +48,7 @@ static int predict_all(struct ss_sweep *s, const struct ss_request *base, const 
                        struct ss_error *err)
 {
     const struct ss_scenario_options how = {.asker = ss_simgrid_ask_routes, .files = cli_files()};
-    const struct ss_run_options run = {.engine = flags->engine};
+    const struct ss_run_options run = {.engine = flags->how.options.engine};
     struct cli_meter meter = {.what = "predicting"};
     int shown = cli_terminal(STDERR_FILENO);
     const struct ss_sweep_options options = {.how = &how,

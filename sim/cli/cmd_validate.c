@@ -158,7 +158,7 @@ int cmd_validate(int argc, char **argv, struct ss_error *err)
         n = flags.update || flags.against[0] ? nstandard : 1;
         memcpy(tables, standard, (size_t)n * sizeof tables[0]);
     }
-    opt.engine = flags.engine;
+    opt.engine = flags.how.options.engine;
     opt.timer_rows = flags.timer_rows[0] ? flags.timer_rows : has_runs(tables, n) ? "gpt2-timers" : NULL;
     opt.spread = flags.spread >= 0 ? &flags.spread : NULL;
     opt.files = cli_files();

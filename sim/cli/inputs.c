@@ -106,18 +106,18 @@ static void hint_notes(const struct ss_notes *notes, struct ss_error *err)
 }
 
 int cli_request_read(struct ss_request *r, struct ss_request *how, struct cli_flags *flags, int argc,
-                     char **argv, struct ss_error *err)
+                     char *const *argv, struct ss_error *err)
 {
     int rc = ss_request_read(r, argc, argv, err);
 
     if (!rc)
         rc = take_options(r, how, flags, err);
-    flags->sim.options.any_engine = !cli_given(flags, "--engine");
-    flags->sim.options.level_choice = cli_given(flags, "--level") ? SS_LEVEL_STAYS : SS_LEVEL_FOLLOWS;
+    flags->how.options.any_engine = !cli_given(flags, "--engine");
+    flags->how.options.level_choice = cli_given(flags, "--level") ? SS_LEVEL_STAYS : SS_LEVEL_FOLLOWS;
     return rc ? rc : cli_options_check(flags, err);
 }
 
-int cli_inputs_load(struct cli_inputs *in, struct cli_flags *flags, int argc, char **argv,
+int cli_inputs_load(struct cli_inputs *in, struct cli_flags *flags, int argc, char *const *argv,
                     struct ss_error *err)
 {
     struct ss_request r;

@@ -17,7 +17,7 @@ static int draw(const struct cli_flags *flags, const struct ss_program *program,
     request->color = flags->pictures.color;
     request->progress = shown ? cli_progress : NULL;
     request->progress_ctx = "drawing";
-    rc = ss_pictures_draw(program, timeline, flags->engine, request, err);
+    rc = ss_pictures_draw(program, timeline, flags->how.options.engine, request, err);
     if (shown)
         cli_progress_end();
     return rc;

@@ -3,10 +3,12 @@
 #include "stepsim/compare.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/base.h"
 #include "stepsim/compute.h"
+#include "stepsim/import.h"
 
 static void fill_parts(const struct ss_compute *c, int stage, struct ss_side *out)
 {
@@ -44,6 +46,42 @@ void ss_side_refuse(const struct ss_error *why, const char *name, struct ss_side
     memset(out, 0, sizeof *out);
     ss_copy(out->name, sizeof out->name, name);
     ss_summary_refuse(why, &out->summary);
+}
+
+int ss_sides_count(const struct ss_sides_words *all)
+{
+    return (all->nfiles ? all->nfiles : 1) + all->nwith;
+}
+
+int ss_side_tell(const struct ss_sides_words *all, int i,
+                 int (*predict)(void *ctx, int i, const char *name, int n, char *const *words,
+                                struct ss_error *err),
+                 void *ctx, struct ss_error *err)
+{
+    char job[] = "--job";
+    int nfirst = all->nfiles ? all->nfiles : 1, n = 0;
+    const char *with = i >= nfirst ? all->with[i - nfirst] : NULL;
+    char *file = all->nfiles ? all->files[with ? 0 : i] : NULL;
+    struct ss_request behind;
+
+    ss_request_init(&behind);
+    int rc = with ? ss_request_read_text(&behind, with, strlen(with), "--with", err) : SS_OK;
+    char **words = rc ? NULL : ss_calloc((size_t)all->nwords + behind.n + 2, sizeof *words);
+    if (!rc && !words)
+        rc = ss_fail(err, SS_ERR_NOMEM, NULL, 0, "out of memory");
+    if (!rc && file) {
+        words[n++] = job;
+        words[n++] = file;
+    }
+    for (int k = 0; !rc && k < all->nwords; k++)
+        words[n++] = all->words[k];
+    for (size_t k = 0; !rc && k < behind.n; k++)
+        words[n++] = behind.word[k].text;
+    if (!rc)
+        rc = predict(ctx, i, with ? with : file ? file : "the job", n, words, err);
+    free(words);
+    ss_request_free(&behind);
+    return rc;
 }
 
 static double speed(const struct ss_side *s)

@@ -49,6 +49,28 @@ class Documents(unittest.TestCase):
                          program('capacity', *SMALL_WORDS, '--tokens', '1B', '--layout', 'given', '--nodes', '1..2'))
         self.assertEqual(stepsim.names('platforms'), [row['name'] for row in program('list', 'platforms')['platforms']])
 
+    def test_how_a_job_is_simulated(self):
+        """Slow GPUs and links, draws and placements are told as to the program, and counted as there."""
+        native = ['--engine', 'native']
+        slow = [*SMALL_WORDS, '--straggler', '3:1.5', '--slow-link', 'nic-0-0:2', '--spread-seed', '7', *native]
+        self.assertEqual(stepsim.run(*slow), program('run', *slow))
+        self.assertGreater(stepsim.run(*SMALL_WORDS, straggler=['3:1.5'])['iteration_ms'],
+                           1.2 * stepsim.run(*SMALL_WORDS)['iteration_ms'])
+        noisy = [*SMALL_WORDS, '--jitter', '0.1', '--replicas', '5', '--seed', '3', *native]
+        self.assertEqual(stepsim.run(*noisy), program('run', *noisy))
+        path = os.path.join(os.environ.get('TMPDIR', '/tmp'), f'stepsim-{os.getpid()}.placement')
+        try:
+            with open(path, 'w', encoding='utf-8') as f:
+                f.writelines(f'gpu 0 {7 - rank}\n' for rank in range(8))
+            self.assertEqual(stepsim.run(*SMALL_WORDS, *native, placement=path), program('run', *SMALL_WORDS, *native, '--placement', path))
+        finally:
+            os.unlink(path)
+        for wrong in (dict(straggler='3:0.5'), dict(straggler='x:2'), dict(slow_link='nic-0-0'), dict(replicas=5), dict(jitter=3),
+                      dict(spread_seed=-1), dict(placement='')):
+            with self.assertRaises(stepsim.Error, msg=wrong) as caught:
+                stepsim.run(*SMALL_WORDS, **wrong)
+            self.assertEqual((caught.exception.status, caught.exception.code), (2, 'usage'), wrong)
+
     def test_results_are_sides(self):
         """What the program wrote is a side, with the options that it was simulated with."""
         path = os.path.join(os.environ.get('TMPDIR', '/tmp'), f'stepsim-{os.getpid()}.json')

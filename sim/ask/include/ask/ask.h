@@ -10,6 +10,7 @@
 #include "stepsim/capacity.h"
 #include "stepsim/compare.h"
 #include "stepsim/files.h"
+#include "stepsim/how.h"
 #include "stepsim/report.h"
 #include "stepsim/request.h"
 #include "stepsim/result.h"
@@ -34,9 +35,9 @@ struct ss_ask {
     int command;               /* enum ss_ask_command */
     uint64_t given;            /* bit i: row i of the options was */
     struct ss_request request; /* words of the job */
-    struct ss_request how;     /* options that say how it is simulated */
+    struct ss_request told;    /* options that say how it is simulated */
     struct ss_files files;     /* that were read */
-    struct ss_run_options run; /* `bands` are owned */
+    struct ss_how how;         /* `options.bands` are owned */
     struct ss_sweep *vary;     /* owned */
     struct ss_request with;    /* texts of --with, a word each */
     struct ss_capacity_options capacity;
@@ -54,6 +55,8 @@ int ss_ask_operands(struct ss_ask *a, int n, char **words, int *left, struct ss_
 int ss_ask_bands(struct ss_ask *a, struct ss_error *err);
 /* A scenario of the words; the caller frees it. */
 int ss_ask_scenario(struct ss_ask *a, struct ss_scenario **out, struct ss_error *err);
+/* Completes a->how for it. */
+int ss_ask_how(struct ss_ask *a, const struct ss_scenario *s, struct ss_error *err);
 
 /* Runs a scenario and writes the document of `run`, with what makes the job fit where it does not. `report` may have `how` and `files`; the
  * rest is filled here. *fits tells the verdict. */

@@ -19,8 +19,9 @@ extern "C" {
 /*
  * Answers words[0 .. n-1] as the program does under --json, with the native engine where the words name none. Commands: run, plan, explain,
  * compare, sweep, search, capacity, validate, list, doctor, version. They take the flags of a job and, of the options of the
- * program, those that say what is simulated and need no file of their own: --engine, --level, --unfold, --full-replay, --vary, --with,
- * --workers, --exhaustive, --unconfirmed, --tokens, --deadline, --budget, --layout, --spread, --coverage. Any other is an error.
+ * program, those that say what is simulated and write no file: --engine, --level, --unfold, --full-replay, --placement, --straggler,
+ * --slow-link, --spread-seed, --jitter, --replicas, --seed, --vary, --with, --workers, --exhaustive, --unconfirmed, --tokens, --deadline,
+ * --budget, --layout, --spread, --coverage. Any other is an error.
  *
  * Returns the exit status of the program: 0, 1 (the job does not fit, the document is whole), 2 or 3 (the document has `error`).
  * *json ends with a 0, *size is the bytes before it; the caller frees it with ss_ask_free. Where memory lacks even for an error *json is

@@ -6,20 +6,6 @@
 #include "cli/options.h"
 #include "stepsim/stepsim.h"
 
-#define CLI_MAX_SLOW 64
-
-/* Complete after cli_sim_finish. */
-struct cli_sim {
-    struct ss_run_options options;
-    char placement[CLI_PATH_SIZE];
-    int jitter;            /* given */
-    double seed, replicas; /* < 0, 0: not given */
-    double spread_seed;    /* < 0: not given */
-    int *gpu_of;
-    struct ss_straggler stragglers[CLI_MAX_SLOW];
-    struct ss_slow_link slow_links[CLI_MAX_SLOW];
-};
-
 /* "" = not wanted */
 enum cli_picture { CLI_GANTT, CLI_TRACE, CLI_MEMORY, CLI_REPORT, CLI_KINETO, CLI_NPICTURES };
 struct cli_pictures {
@@ -48,7 +34,6 @@ struct cli_flags {
     int help, json, brief, timing, expanded, xml, update, coverage;
     int man, list_options, shell; /* shell: of cli_shell */
     char *line;                   /* only named: --complete takes all words behind it */
-    int engine;                   /* enum ss_engine */
     int nodes, gpus_per_node;     /* 0 = not given */
     int stage;                    /* of --steps */
     int port;                     /* of serve */
@@ -60,7 +45,7 @@ struct cli_flags {
     char kineto[CLI_PATH_SIZE], nsys[CLI_PATH_SIZE];
     char csv[CLI_PATH_SIZE], svg[CLI_PATH_SIZE], against[CLI_PATH_SIZE], timer_rows[CLI_PATH_SIZE];
     struct cli_pictures pictures;
-    struct cli_sim sim;
+    struct ss_how how;
     struct cli_texts sets; /* of a platform; those of a job are words of its request */
     struct cli_texts vary;
     struct cli_texts with;
@@ -115,15 +100,12 @@ int cli_words(struct cli_flags *flags, int argc, char **argv, int *n, struct ss_
 /* The words of a job, without the options of the subcommand, which go into *flags; `r` was initialised. `how` gets those
  * that say how the job is simulated; it was initialised too, or is NULL. */
 int cli_request_read(struct ss_request *r, struct ss_request *how, struct cli_flags *flags, int argc,
-                     char **argv, struct ss_error *err);
-int cli_inputs_load(struct cli_inputs *in, struct cli_flags *flags, int argc, char **argv,
+                     char *const *argv, struct ss_error *err);
+int cli_inputs_load(struct cli_inputs *in, struct cli_flags *flags, int argc, char *const *argv,
                     struct ss_error *err);
 void cli_inputs_free(struct cli_inputs *in);
 /* All that the job depends on has been read: what is read from here on is no input of it. */
 void cli_inputs_end(struct cli_inputs *in);
-/* flags->sim.options is ready for this platform after it; free in any case. */
-int cli_sim_finish(struct cli_flags *flags, const struct ss_scenario *scenario, struct ss_error *err);
-void cli_sim_free(struct cli_flags *flags);
 /* Loads a platform for commands without a job: --nodes, --gpus-per-node, and the --set of its props. */
 int cli_platform_load(const char *name, const struct cli_flags *flags, struct ss_platform **out,
                       struct ss_error *err);

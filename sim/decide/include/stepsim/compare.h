@@ -47,6 +47,20 @@ void ss_side_fill(const struct ss_run *run, const char *name, struct ss_side *ou
 /* Fills *out for a job that was refused with the error `why`. */
 void ss_side_refuse(const struct ss_error *why, const char *name, struct ss_side *out);
 
+/* What the sides are told by: files, words that all have, and for each further side words behind those of the first one. */
+struct ss_sides_words {
+    int nfiles, nwords, nwith;
+    char *const *files, *const *words, *const *with;
+};
+/* How many sides these are, at least 1: a job without a file is one. */
+int ss_sides_count(const struct ss_sides_words *all);
+/* Calls predict(ctx, ...) with the name and the n words of the job that is side i (n >= 0), and returns what it returns. Errors: SS_ERR_NOMEM,
+ * and those of ss_request_read_text. */
+int ss_side_tell(const struct ss_sides_words *all, int i,
+                 int (*predict)(void *ctx, int i, const char *name, int n, char *const *words,
+                                struct ss_error *err),
+                 void *ctx, struct ss_error *err);
+
 /* Whether two predictions are far enough apart to say which job is faster. */
 struct ss_apart {
     double faster_pct; /* tokens/s of the second over the first, less 1, per cent; NaN where one is refused */

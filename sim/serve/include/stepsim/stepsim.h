@@ -17,6 +17,7 @@
 #include "stepsim/export.h"
 #include "stepsim/files.h"
 #include "stepsim/flags.h"
+#include "stepsim/how.h"
 #include "stepsim/import.h"
 #include "stepsim/job.h"
 #include "stepsim/kineto.h"
