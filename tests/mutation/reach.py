@@ -8,6 +8,7 @@ import json
 import os
 import shutil
 import subprocess
+import tempfile
 
 
 def counts_of(build, root, folder):
@@ -45,9 +46,7 @@ class Reach:
 
     def measure(self, test, run, build, root, work):
         """run: a function of the environment's additions, that runs the test of the coverage build."""
-        folder = os.path.join(work, "counts")
-        shutil.rmtree(folder, ignore_errors=True)
-        os.makedirs(folder)
+        folder = tempfile.mkdtemp(prefix="counts-", dir=work)
         run({"GCOV_PREFIX": folder})
         ran = {}
         for name, file in counts_of(build, root, folder):
@@ -58,9 +57,10 @@ class Reach:
             if lines:
                 ran[name] = sorted(lines.union(ran.get(name, [])))
         self.held["tests"][test] = ran
-        shutil.rmtree(folder)
-        with open(self.path, "w", encoding="utf-8") as file:
+        shutil.rmtree(folder, ignore_errors=True)
+        with open(self.path + ".new", "w", encoding="utf-8") as file:
             json.dump(self.held, file)
+        os.replace(self.path + ".new", self.path)
 
     def tests_of(self, name, line):
         """Those that run the line; where it has no count of its own, those that run its function."""

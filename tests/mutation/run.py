@@ -37,6 +37,8 @@ import reach
 
 ROOT = os.path.dirname(os.path.dirname(table.FOLDER))
 RESULTS = os.path.join(table.FOLDER, "results.tsv")
+# Of survivors: id, kind (equivalent: no test can find it), and why, so that a reader can check it.
+EXPLAINED = os.path.join(table.FOLDER, "survivors.tsv")
 OUTCOMES = ("killed", "survived", "same", "no build")
 # Checks of the sources' text, and of what is not built here.
 NO_TESTS = ("fuzz.", "layering", "structure", "format", "walks.", "props", "globals", "headers", "options.", "runner.", "browser",
@@ -108,7 +110,7 @@ class Tests:
     def measure_reach(self, path, build, work):
         self.reach = reach.Reach(path)
         counted = tests_of(build)
-        for name in sorted(set(self.seconds) & set(counted)):
+        for name in sorted(set(self.seconds) & set(counted), key=lambda n: (not n.startswith("unit."), n)):
             if not self.reach.has(name):
                 self.reach.measure(name, lambda more, name=name: fails(counted[name], 100, more.items()), build, os.path.dirname(build), work)
 
@@ -222,21 +224,28 @@ def read_answers(paths):
                         yield (line.rstrip("\n").split("\t") + ["", ""])[:3]
 
 
+def percent(part, whole):
+    return 100.0 * part / max(1, whole)
+
+
 def score(work, keep):
     """Of the mutants of today's list: answers of the shards, else those that are committed."""
     listed = {m.id: m for m in table.read()}
     answers = {row[0]: row[1:] for row in read_answers([RESULTS] + sorted(glob.glob(os.path.join(work, "*", "answers.tsv"))))}
     answers = {key: row for key, row in answers.items() if key in listed}
+    explained = {row[0]: row[1:] for row in read_answers([EXPLAINED])}
     count = collections.Counter(outcome for outcome, _ in answers.values())
     by_unit = sum(outcome == "killed" and test.startswith("unit.") for outcome, test in answers.values())
-    tried = count["killed"] + count["survived"]
-    text = "%d of %d mutants tried: %d killed (%d by unit tests), %d survived, %d the same program, %d do not build; score %.1f %%" % (
-        len(answers), len(listed), count["killed"], by_unit, count["survived"], count["same"], count["no build"],
-        100.0 * count["killed"] / max(1, tried))
+    left = sorted((key for key in answers if answers[key][0] == "survived"), key=lambda key: (listed[key].file, listed[key].line))
+    tried, alike = count["killed"] + count["survived"], sum(explained.get(key, [""])[0] == "equivalent" for key in left)
+    text = ("%d of %d mutants tried: %d killed (%d by unit tests), %d survived (%d of them equivalent), %d the same program, %d do not "
+            "build; score %.1f %%, %.1f %% without equivalent ones" % (
+                len(answers), len(listed), count["killed"], by_unit, count["survived"], alike, count["same"], count["no build"],
+                percent(count["killed"], tried), percent(count["killed"], tried - alike)))
     print(text)
-    for key in sorted(answers, key=lambda key: (listed[key].file, listed[key].line)):
-        if answers[key][0] == "survived":
-            print("survived: %s %s:%d %s\n  %s\n  %s" % listed[key])
+    for key in left:
+        print("survived: %s %s:%d %s\n  %s\n  %s" % listed[key])
+        print("  " + ": ".join(explained.get(key, ["not explained"])))
     if keep:
         with open(RESULTS, "w", encoding="utf-8") as file:
             file.write("# tests/mutation/run.py --score --keep: %s\nid\toutcome\ttest\n" % text)
@@ -259,6 +268,7 @@ def main():
     parser.add_argument("--slow", type=float, default=6)
     parser.add_argument("--work", default=os.path.join(ROOT, "build-mutation"))
     args = parser.parse_args()
+    signal.signal(signal.SIGTERM, lambda number, frame: sys.exit(1)) # undoes the mutant
     if args.update:
         kept = {m.id for m in table.read()} if os.path.exists(table.LIST) else set()
         table.write(table.choose(ROOT, kept))
