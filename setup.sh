@@ -1,8 +1,9 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# usage: sh setup.sh demo|test|build|install|package
+# usage: sh setup.sh demo|test|coverage|build|install|package
 #   demo     build the program, then predict one training job beside its measured run
 #   test     build and run every test
+#   coverage run them in a build that counts, build-coverage/, and print what they ran of sim/
 #   build    build/stepsim
 #   install  build and install (PREFIX=/usr/local)
 #   package  build Debian packages: build-package/*.deb
@@ -84,6 +85,20 @@ test)
     build
     ctest --preset release -j "$(nproc)"
     ;;
+coverage)
+    packages="$packages python3 gcovr libopenmpi-dev openmpi-bin"
+    mkdir -p build
+    : > "$log"
+    install_packages
+    echo "setup.sh: building in build-coverage/, which is told in $log"
+    logged cmake --preset coverage
+    logged cmake --build --preset coverage
+    find build-coverage -name "*.gcda" -delete
+    status=0
+    ctest --preset coverage -j "$(nproc)" || status=1
+    python3 tests/coverage.py build-coverage || status=1
+    exit $status
+    ;;
 build) build ;;
 install)
     build
@@ -112,7 +127,7 @@ package)
     ls build-package/*.deb
     ;;
 *)
-    sed -n '3,10s/^# \{0,1\}//p' "$0"
+    sed -n '3,11s/^# \{0,1\}//p' "$0"
     exit 2
     ;;
 esac
