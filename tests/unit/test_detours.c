@@ -4,22 +4,24 @@
 #include "suite.h"
 
 /* GPU i of node 0 sends its share of the activation to GPU i of node 1, and takes the gradient from it. */
-#define JOB "h100 2;--model llama3.1-8b --bf16 --seq 4096 --mbs 1 --gbs 8 --tp 8 --pp 2 --sequence-parallel "
+#define JOB "--model llama3.1-8b --bf16 --seq 4096 --mbs 1 --gbs 8 --tp 8 --pp 2 --sequence-parallel "
 
 /* How many of the 16 channels cross NIC i of a node, up and down. */
-static void crossed(const char *const *failed, int n, int times[2][8][2])
+static void crossed(const char *platform, const char *const *failed, int n, int times[2][8][2])
 {
     struct ss_slow_link slow[4] = {{.factor = 0}};
     struct ss_run_options o = {.engine = SS_ENGINE_NATIVE, .level_choice = SS_LEVEL_BLIND};
     struct scale_job s;
     struct ss_run run;
     struct ss_program *p;
+    char text[256];
+    snprintf(text, sizeof text, "%s;" JOB, platform);
     for (int i = 0; i < n; i++)
         snprintf(slow[i].name, sizeof slow[i].name, "%s", failed[i]);
     o.plan.slow_links = slow;
     o.plan.nslow_links = n;
     o.plan.unfold = 1;
-    CU_ASSERT_EQUAL_FATAL(scale_open(&s, JOB), 0);
+    CU_ASSERT_EQUAL_FATAL(scale_open(&s, text), 0);
     CU_ASSERT_EQUAL_FATAL(scale_run(&s, &o, &run), 0);
     CU_ASSERT_EQUAL_FATAL(ss_program_build(run.plan, &p, NULL), 0);
     CU_ASSERT_EQUAL(p->nchannels, 16);
@@ -42,7 +44,7 @@ static void crossed(const char *const *failed, int n, int times[2][8][2])
 static void expect(const char *const *failed, int n, const int want[8])
 {
     int times[2][8][2];
-    crossed(failed, n, times);
+    crossed("h100 2", failed, n, times);
     for (int i = 0; i < 32; i++)
         CU_ASSERT_EQUAL((&times[0][0][0])[i], want[i / 2 % 8]);
 }
@@ -64,8 +66,23 @@ static void test_two(void)
     expect(next, 2, (int[8]){1, 1, 1, 0, 0, 3, 1, 1});
 }
 
+/* Nodes on leaves of their own: a NIC reaches any other over the spine, so that only the end that failed has a stand-in, which is the
+ * next GPU's, as sender and as receiver. */
+static void test_spine(void)
+{
+    static const char *const third[] = {"nic-1-3"};
+    int times[2][8][2];
+    crossed("h100 2 ss.nodes_per_leaf=1", third, 1, times);
+    for (int gpu = 0; gpu < 8; gpu++)
+        for (int way = 0; way < 2; way++) {
+            CU_ASSERT_EQUAL(times[0][gpu][way], 1);
+            CU_ASSERT_EQUAL(times[1][gpu][way], gpu == 3 ? 0 : gpu == 4 ? 2 : 1);
+        }
+}
+
 int main(void)
 {
-    CU_TestInfo tests[] = {{"one NIC", test_one}, {"two", test_two}, CU_TEST_INFO_NULL};
+    CU_TestInfo tests[] = {
+        {"one NIC", test_one}, {"two", test_two}, {"over a spine", test_spine}, CU_TEST_INFO_NULL};
     return suite_run("detours", NULL, NULL, tests);
 }

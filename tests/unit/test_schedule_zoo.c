@@ -250,6 +250,22 @@ static void test_cooldown_of_the_v(void)
     ss_schedule_free(s);
 }
 
+/* Of a V of p ranks each has 2p forwards behind it when its first backward begins; the steady part begins with the last of them. */
+static void test_warmup_of_the_v(void)
+{
+    for (int p = 2; p <= 8; p *= 2) {
+        struct ss_schedule *s = build("zb-v", p, 2, 4 * p);
+        CU_ASSERT_PTR_NOT_NULL_FATAL(s);
+        for (int r = 0; r < p; r++) {
+            int forwards = 0;
+            while (s->slots[r][forwards].phase == SS_PHASE_F)
+                forwards++;
+            CU_ASSERT(forwards == 2 * p && s->warmup[r] == forwards - 1);
+        }
+        ss_schedule_free(s);
+    }
+}
+
 /* Two chunks on two ranks, m = 4: the first slots of rank 0 by PyTorch's rule. */
 static void test_interleaved_split(void)
 {
@@ -428,6 +444,7 @@ int main(void)
                            {"refusals", test_refusals},
                            {"few microbatches", test_few_microbatches},
                            {"cool-down of the V", test_cooldown_of_the_v},
+                           {"warm-up of the V", test_warmup_of_the_v},
                            {"interleaved, split", test_interleaved_split},
                            {"blocks by hand", test_blocks_by_hand},
                            {"memory for bubble", test_memory_for_bubble},

@@ -92,6 +92,9 @@ static void test_pat(void)
               ss_hop_part(SS_HOP_TREE, &eight, 1) == 1);
     CU_ASSERT_DOUBLE_EQUAL(a->seconds(&net, SS_COLL_ALL_GATHER, 1.6e9, &eight), 15e-6 + 1.4e9 / 0.75 / 40e9,
                            1e-12);
+    /* five take three steps, too: 1, 2 and 4 places */
+    CU_ASSERT_DOUBLE_EQUAL(a->seconds(&net, SS_COLL_ALL_GATHER, 1.5e9, &five), 15e-6 + 1.2e9 / 0.75 / 40e9,
+                           1e-12);
     struct ss_collective_flows f = a->flows(&net, SS_COLL_REDUCE_SCATTER, 1.6e9, &eight, 1);
     CU_ASSERT_DOUBLE_EQUAL(f.latency, 15e-6, 1e-15);
     CU_ASSERT_DOUBLE_EQUAL(f.bytes[SS_HOP_PAT], 1.4e9 / 0.75, 1e-3);
@@ -101,7 +104,8 @@ static void test_pat(void)
     CU_ASSERT_PTR_EQUAL(ss_collective_choose(&without, SS_COLL_ALL_GATHER, 2e6, &eight), &ss_collective_ring);
 }
 
-/* Two nodes exchange the buffer once, over all of their NICs; more nodes send half of it to four neighbours. */
+/* Two nodes exchange the buffer once, over all of their NICs; more nodes send half of it to four neighbours. Up and down a tree of 3 or
+ * 4 nodes are 4 steps, of 5 nodes 6. */
 static void test_nvls_tree(void)
 {
     const struct ss_collective_algorithm *a = &ss_collective_nvls_tree;
@@ -115,11 +119,15 @@ static void test_nvls_tree(void)
                                .nvls_tree = 1};
     struct ss_net without = net;
     struct ss_group_shape two = {.n = 16, .nodes = 2, .per_node = 8},
-                          four = {.n = 32, .nodes = 4, .per_node = 8};
+                          four = {.n = 32, .nodes = 4, .per_node = 8},
+                          three = {.n = 24, .nodes = 3, .per_node = 8},
+                          five = {.n = 40, .nodes = 5, .per_node = 8};
     without.nvls_tree = 0;
     CU_ASSERT(a->applies(&net, &two) && !a->applies(&without, &two));
     CU_ASSERT_DOUBLE_EQUAL(a->seconds(&net, SS_COLL_ALL_REDUCE, 1e9, &two), 34e-6 + 1e9 / 80e9, 1e-12);
     CU_ASSERT_DOUBLE_EQUAL(a->seconds(&net, SS_COLL_ALL_REDUCE, 1e9, &four), 44e-6 + 2e9 / 80e9, 1e-12);
+    CU_ASSERT_DOUBLE_EQUAL(a->seconds(&net, SS_COLL_ALL_REDUCE, 1, &three), 44e-6, 1e-9);
+    CU_ASSERT_DOUBLE_EQUAL(a->seconds(&net, SS_COLL_ALL_REDUCE, 1, &five), 54e-6, 1e-9);
     struct ss_collective_flows f = a->flows(&net, SS_COLL_ALL_REDUCE, 1e9, &four, 8);
     CU_ASSERT_DOUBLE_EQUAL(f.bytes[SS_HOP_INTRA_NODE], 1.125e9 * 160 / 120, 1e-3);
     CU_ASSERT_DOUBLE_EQUAL(f.bytes[SS_HOP_INTER_NODE], 2e9 / 8, 1e-3);
