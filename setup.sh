@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# usage: sh setup.sh demo|test|coverage|build|install|package
+# usage: sh setup.sh demo|test|test-build|coverage|build|install|package
 #   demo     build the program, then predict one training job beside its measured run
-#   test     build and run every test
+#   test     build and run every test; test-build: all but run them
 #   coverage run them in a build that counts, build-coverage/, and print what they ran of sim/
 #   build    build/stepsim
 #   install  build and install (PREFIX=/usr/local)
@@ -78,12 +78,12 @@ demo)
     echo "In one line:"
     $demo --brief
     ;;
-test)
+test | test-build)
     packages="$packages python3 clang-format-14 libopenmpi-dev openmpi-bin"
     # The pages and pictures are opened in a browser; STEPSIM_NO_BROWSER_TEST=1 leaves that out.
     [ -n "${STEPSIM_NO_BROWSER_TEST:-}" ] || packages="$packages $browser_packages"
     build
-    ctest --preset release -j "$(nproc)"
+    [ "$1" = test-build ] || ctest --preset release -j "$(nproc)"
     ;;
 coverage)
     packages="$packages python3 gcovr libopenmpi-dev openmpi-bin"

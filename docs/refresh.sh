@@ -40,6 +40,7 @@ page docs/guide/decide.md sh docs/guide/decide.sh "$program"
 page docs/guide/deepseek-v3.md sh docs/guide/deepseek-v3.sh "$program"
 page docs/guide/capacity.md sh docs/guide/capacity.sh "$program"
 page docs/reference/models.md python3 docs/models.py "$program"
+page docs/reference/bad-inputs.md python3 docs/bad-inputs.py "$program"
 sh tests/consumer/examples.sh "$(dirname "$program")" . --update # docs/reference/api.md
 part cluster docs/guide/schedules.md sh docs/guide/schedules.sh "$program"
 STEPSIM_DATA=$PWD STEPSIM_LIBRARY=$(ls "$(dirname "$program")"/libstepsim.so.* | head -n 1) python3 docs/guide/notebook.py
