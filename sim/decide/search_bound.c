@@ -54,41 +54,48 @@ static uint64_t key_of(const struct ss_find_cluster *c, const struct ss_find_lea
     return mix(mix(h, job->last_stage_layers), job->account_for_embedding);
 }
 
-/* The entry of a key, a new one if *is_new; -1: no memory. */
-static int entry_at(struct shared *shared, uint64_t key, int *is_new)
+/* The entry of a key, a new one if *is_new. Error: SS_ERR_NOMEM. */
+static int entry_at(struct shared *shared, uint64_t key, int *is_new, int *out)
 {
-    int i = ss_map_get(&shared->at, key);
-    *is_new = i < 0;
-    if (i >= 0)
-        return i;
+    *out = ss_map_get(&shared->at, key);
+    *is_new = *out < 0;
+    if (!*is_new)
+        return SS_OK;
     if (ss_grow(&shared->entry, &shared->cap, (size_t)shared->n + 1, sizeof *shared->entry) ||
         ss_map_put(&shared->at, key, shared->n) < 0)
-        return -1;
-    return shared->n++;
+        return SS_ERR_NOMEM;
+    *out = shared->n++;
+    return SS_OK;
 }
 
+/* *out: -1 where nothing can be told. Error: SS_ERR_NOMEM. */
 static int find_shared(const struct ss_find_cluster *c, const struct ss_find_leaf *leaf,
-                       const struct ss_job *job, struct shared *shared)
+                       const struct ss_job *job, struct shared *shared, int *out)
 {
-    int is_new, i = entry_at(shared, key_of(c, leaf, job), &is_new);
-    if (i >= 0 && is_new)
-        shared->entry[i].known =
-            !ss_plan_least_find(job, c->stack, c->platform, &shared->entry[i].least, NULL);
-    return i >= 0 && shared->entry[i].known ? i : -1;
+    int is_new, i, rc = entry_at(shared, key_of(c, leaf, job), &is_new, &i);
+    if (!rc && is_new) {
+        int found = ss_plan_least_find(job, c->stack, c->platform, &shared->entry[i].least, NULL);
+        shared->entry[i].known = !found;
+        rc = found == SS_ERR_NOMEM ? found : SS_OK;
+    }
+    *out = !rc && shared->entry[i].known ? i : -1;
+    return rc;
 }
 
 /* Orders of one schedule, of all layouts that have as many stages, chunks and microbatches. */
-static struct ss_find_flight find_flight(const struct ss_job *job, int microbatches, struct shared *shared)
+static int find_flight(const struct ss_job *job, int microbatches, struct shared *shared,
+                       struct ss_find_flight *out)
 {
-    static const struct ss_find_flight unknown;
     uint64_t key = mix(mix(mix(1, job->pp), ss_job_chunks(job)), microbatches);
-    int is_new, i;
+    int is_new, i, rc;
     for (const char *c = job->schedule; *c; c++)
         key = mix(key, *c);
-    i = entry_at(shared, mix(key, job->microbatch_group_size), &is_new);
-    if (i >= 0 && is_new)
-        ss_find_flight(job, microbatches, &shared->entry[i].flight);
-    return i >= 0 ? shared->entry[i].flight : unknown;
+    rc = entry_at(shared, mix(key, job->microbatch_group_size), &is_new, &i);
+    if (!rc && is_new)
+        rc = ss_find_flight(job, microbatches, &shared->entry[i].flight);
+    if (!rc)
+        *out = shared->entry[i].flight;
+    return rc;
 }
 
 /* ---- time ---- */
@@ -221,20 +228,23 @@ static void memory_of(const struct ss_plan_least *l, const struct ss_find_flight
 
 /* ---- all leaves ---- */
 
-static void bound_leaf(const struct ss_find_space *s, const struct ss_find_leaf *leaf, struct shared *shared,
-                       struct bounds *out)
+/* Bounds of 0 where nothing can be told. Error: SS_ERR_NOMEM, for others would be searched than with memory. */
+static int bound_leaf(const struct ss_find_space *s, const struct ss_find_leaf *leaf, struct shared *shared,
+                      struct bounds *out)
 {
     const struct ss_find_cluster *c = &s->clusters[leaf->cluster];
+    struct ss_find_flight flight = {0};
     struct ss_job job;
     memset(out, 0, sizeof *out);
-    if (ss_find_job(s, leaf, &job, NULL))
-        return;
-    int e = find_shared(c, leaf, &job, shared), microbatches = ss_job_microbatches(&job, c->world_size);
-    if (e < 0)
-        return;
-    struct ss_find_flight flight = {0};
-    if (!is_megatrons(&job))
-        flight = find_flight(&job, microbatches, shared);
+    int e, rc = ss_find_job(s, leaf, &job, NULL);
+    if (rc)
+        return rc == SS_ERR_NOMEM ? rc : SS_OK;
+    int microbatches = ss_job_microbatches(&job, c->world_size);
+    rc = find_shared(c, leaf, &job, shared, &e);
+    if (!rc && e >= 0 && !is_megatrons(&job))
+        rc = find_flight(&job, microbatches, shared, &flight);
+    if (rc || e < 0)
+        return rc;
     const struct ss_plan_least *least = &shared->entry[e].least;
     out->seconds = seconds_of(least, &flight, &job, microbatches) * (1 - ROUNDING);
     memory_of(least, &flight, &job, c->stack, microbatches, out);
@@ -242,6 +252,7 @@ static void bound_leaf(const struct ss_find_space *s, const struct ss_find_leaf 
     out->least_bytes *= 1 - ROUNDING;
     if (!(out->seconds >= 0 && out->bytes >= 0 && out->least_bytes >= 0)) /* a card without the precision */
         memset(out, 0, sizeof *out);
+    return SS_OK;
 }
 
 static int bound_run(void *ctx, int item, void *answer, struct ss_error *err)
@@ -250,12 +261,12 @@ static int bound_run(void *ctx, int item, void *answer, struct ss_error *err)
     struct bounds *out = answer;
     struct shared shared = {0};
     size_t first = (size_t)item * RUN;
-    (void)err;
-    for (size_t i = 0; i < RUN && first + i < s->nleaves; i++)
-        bound_leaf(s, &s->leaves[first + i], &shared, &out[i]);
+    int rc = SS_OK;
+    for (size_t i = 0; !rc && i < RUN && first + i < s->nleaves; i++)
+        rc = bound_leaf(s, &s->leaves[first + i], &shared, &out[i]);
     ss_map_free(&shared.at);
     free(shared.entry);
-    return SS_OK;
+    return rc ? ss_fail(err, rc, NULL, 0, "out of memory for the bounds of %zu layouts", s->nleaves) : rc;
 }
 
 int ss_find_bound(struct ss_find_space *s, const struct ss_workers *workers, int exhaustive,

@@ -33,7 +33,7 @@ static int in_flight(const struct ss_schedule *s, int rank)
     return most;
 }
 
-void ss_find_flight(const struct ss_job *job, int microbatches, struct ss_find_flight *out)
+int ss_find_flight(const struct ss_job *job, int microbatches, struct ss_find_flight *out)
 {
     struct ss_schedule_params params = {.stages = job->pp,
                                         .chunks = ss_job_chunks(job),
@@ -44,12 +44,15 @@ void ss_find_flight(const struct ss_job *job, int microbatches, struct ss_find_f
     struct ss_schedule *s;
     memset(out, 0, sizeof *out);
     if (ss_schedule_is_file(job->schedule) || job->packing || job->overlap_ep ||
-        ss_schedule_chunks(job->schedule, params.chunks) != params.chunks ||
-        ss_schedule_build_loop(job->schedule, &params, &s, NULL))
-        return;
+        ss_schedule_chunks(job->schedule, params.chunks) != params.chunks)
+        return SS_OK;
+    int rc = ss_schedule_build_loop(job->schedule, &params, &s, NULL);
+    if (rc)
+        return rc == SS_ERR_NOMEM ? rc : SS_OK;
     out->plain = is_plain(s);
     const int ranks[3] = {0, job->pp > 2 ? 1 : job->pp - 1, job->pp - 1};
     for (int i = 0; i < 3 && out->plain; i++)
         out->n[i] = in_flight(s, ranks[i]);
     ss_schedule_free(s);
+    return SS_OK;
 }

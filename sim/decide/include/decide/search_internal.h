@@ -106,7 +106,8 @@ struct ss_find_flight {
         [3]; /* of the first, the second and the last rank: most microbatches of a chunk whose forward has ended when a backward
                   begins, that one among them */
 };
-void ss_find_flight(const struct ss_job *job, int microbatches, struct ss_find_flight *out);
+/* SS_ERR_NOMEM; a schedule that says nothing is no error. */
+int ss_find_flight(const struct ss_job *job, int microbatches, struct ss_find_flight *out);
 
 /* ---- search_bound.c ---- */
 /* Fills the bounds of all leaves, and takes those out that cannot fit, but in an exhaustive search. */
