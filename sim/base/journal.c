@@ -131,7 +131,7 @@ static const char *word_at(const char *line, int n)
 {
     for (; n > 0 && line; n--) {
         line = strchr(line, ' ');
-        line += line != NULL;
+        line = line ? line + 1 : NULL;
     }
     return line;
 }

@@ -190,7 +190,7 @@ static int next_slot(struct ss_native *k, int cls)
             continue;
         c->first = c->ev = t->first;
         c->end = t->end;
-        c->event_s = c->event_s0 + t->event0;
+        c->event_s = c->event_s0 ? c->event_s0 + t->event0 : NULL;
         return 1;
     }
     if (--k->left == 0) {
@@ -212,7 +212,7 @@ static void run_class(struct ss_native *k, int cls)
 {
     struct ss_native_class *c = &k->classes[cls];
     struct ss_state *st = &k->st;
-    const int *map = k->maps + c->map0;
+    const int *map = k->maps ? k->maps + c->map0 : NULL;
     while (c->ev < c->end || next_slot(k, cls)) {
         const struct ss_event *e = c->ev;
         k->events++;
