@@ -3,7 +3,7 @@
 """usage: limits.py PROGRAM SOURCE_ROOT
 
 Commands where the system gives too little: full disks, outputs that nobody reads, small limits of files, processor time, address
-space and processes. Each ends with the full answer, or with a message that names what is missing, its exit status, and no file.
+space and processes; a stopped SimGrid. Each ends with the full answer, or with a message that names what is missing, its exit status, and no file.
 """
 import os
 import re
@@ -12,6 +12,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+import time
 
 JOB = "--platform h800 --nodes 2 --model llama3.1-8b --bf16 --tp 2 --pp 2 --seq 4096 --mbs 1 --gbs 32".split()
 ROWS = ("id,iteration_ms,outcome,platform,stack,nodes,model,tp,pp,micro_batch,global_batch,seq_length,precision,flags\n"
@@ -162,9 +163,35 @@ def processes(place):
         expect("%s without a process more" % name, same or (got[0] in (1, 3) and "Resource temporarily unavailable" in got[1] + got[2]), got)
 
 
+def child_of(pid):
+    for _ in range(100):
+        with open("/proc/%d/task/%d/children" % (pid, pid), encoding="ascii") as f:
+            children = f.read().split()
+        if children:
+            return int(children[0])
+        time.sleep(0.05)
+    return 0
+
+
+def stopped(place):
+    """A SimGrid that is stopped for a moment goes on, one that stays so is given up."""
+    words = [place.program, "run", *JOB, "--gbs", "16000", "--level", "layer", "--engine", "simgrid", "--brief"]
+    whole = subprocess.run(words, capture_output=True, text=True, check=False)
+    for seconds in 1, None:
+        p = subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        child = child_of(p.pid)
+        os.kill(child, signal.SIGSTOP)
+        if seconds:
+            time.sleep(seconds)
+            os.kill(child, signal.SIGCONT)
+        out, err = p.communicate(timeout=100)
+        right = p.returncode == whole.returncode == 0 and out == whole.stdout if seconds else p.returncode == 3 and "it was stopped" in err
+        expect("SimGrid stopped " + ("for a second" if seconds else "for good"), right, (p.returncode, out, err, []))
+
+
 def main():
     place = Place(*sys.argv[1:3])
-    for part in answers, files, small_disk, processor, address_space, processes:
+    for part in answers, files, small_disk, processor, address_space, processes, stopped:
         part(place)
     print("%d cases, %d wrong" % (counted, len(failed)))
     sys.exit(1 if failed or not counted else 0)

@@ -4,6 +4,7 @@
 
 #include <dlfcn.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <math.h>
 #include <stdarg.h>
 #include <stdlib.h>
@@ -124,24 +125,51 @@ static const struct module {
     {"mpi", "stepsim-mpi.so", 0, mpi_version, "search and sweep on many machines"},
 };
 
+/* Whether a module can be loaded; text: its version, or why not. In a child: it brings libraries that end their process where they find
+ * no memory, and none of them is wanted here. */
+static int open_in_child(const struct module *m, const char *path, char *text, size_t size)
+{
+    int ends[2], status = -1;
+    pid_t child = pipe2(ends, O_CLOEXEC) ? -1 : fork();
+    if (child < 0) {
+        snprintf(text, size, "%s", strerror(errno));
+        return 0;
+    }
+    if (!child) {
+        char said[400] = "";
+        void *module = dlopen(path, RTLD_LAZY | RTLD_LOCAL | RTLD_NODELETE);
+        const char *why = module ? NULL : dlerror();
+        if (module)
+            m->version(module, said, sizeof said);
+        else
+            ss_copy(said, sizeof said, why ? why : path);
+        ss_leave(write(ends[1], said, strlen(said)) < 0 || !module);
+    }
+    close(ends[1]);
+    ssize_t n = read(ends[0], text, size - 1); /* less than a pipe takes at once */
+    text[n > 0 ? n : 0] = '\0';
+    close(ends[0]);
+    if (waitpid(child, &status, 0) == child && WIFEXITED(status) && !WEXITSTATUS(status))
+        return 1;
+    if (!text[0])
+        snprintf(text, size, "%.300s: its libraries ended the process", path);
+    return 0;
+}
+
 static void check_module(struct ss_doctor *d, const struct module *m)
 {
     struct ss_check *c = add(d, m->name, m->needed);
     const char *chosen = getenv("STEPSIM_MODULE_DIR");
-    char home[4096], path[4200], version[200] = "";
+    char home[4096], path[4200], text[400];
 
     ss_home_find(&ss_home.modules, home, sizeof home);
     snprintf(path, sizeof path, "%s/%s", chosen && *chosen ? chosen : home, m->file);
     if (access(path, R_OK) && !strcmp(m->name, "simgrid")) /* which is looked for in both */
         snprintf(path, sizeof path, "%s/%s", home, m->file);
-    void *module = dlopen(path, RTLD_LAZY | RTLD_LOCAL | RTLD_NODELETE);
-    if (!module) {
-        const char *why = dlerror();
-        tell(c, 0, "%.300s (without it no %s)", why ? why : path, m->without);
-        return;
-    }
-    m->version(module, version, sizeof version);
-    tell(c, 1, "%s%s%s", version, version[0] ? ", " : "", path);
+    if (open_in_child(m, path, text, sizeof text))
+        tell(c, 1, "%s%s%s", text, text[0] ? ", " : "", path);
+    else
+        tell(c, 0, "%.300s (without it no %s)", text, m->without);
 }
 
 static void append(char *text, size_t size, const char *name, const char *version)

@@ -22,6 +22,7 @@
 #define MODULE_FILE "stepsim-simgrid.so"
 
 #define TELL_EVERY_MS 100
+#define STOPPED_MS 5000 /* that a child may be stopped while this process is not, as by Ctrl-Z of both */
 
 #define NOT_LOADED 125 /* exit status of a child that has told why it has no SimGrid */
 
@@ -33,6 +34,13 @@ struct progress {
     const struct ss_replay_options *options;
     const struct ss_board *board;
     int64_t slots; /* of all classes */
+};
+
+struct child {
+    pid_t pid;
+    const struct progress *progress; /* NULL: nobody asks */
+    int stopped_ms;                  /* 0: it runs */
+    int given_up;                    /* it was ended because it stayed stopped */
 };
 
 /* NULL: why says the reason. Where a process has the module already, it is found at once, in its children, too. */
@@ -101,25 +109,39 @@ static void run_in_child(struct ss_module_call *call, int log, int out)
     ss_leave(0);
 }
 
-/* Tells how far the child is until it has written something or has ended. */
-static void tell_progress(int fd, const struct progress *progress)
+/* A child that is stopped is not waited for without end: nobody would say that it will go on. */
+static void look_after(struct child *child)
 {
-    struct pollfd ready = {.fd = fd, .events = POLLIN};
-    int n;
-    while ((n = poll(&ready, 1, TELL_EVERY_MS)) == 0 || (n < 0 && errno == EINTR))
-        if (n == 0)
-            progress->options->progress(progress->options->ctx,
-                                        (double)progress->board->slots_run / (double)progress->slots);
+    siginfo_t info = {0};
+    if (waitid(P_PID, (id_t)child->pid, &info, WSTOPPED | WCONTINUED | WNOHANG) == 0 && info.si_pid)
+        child->stopped_ms = info.si_code != CLD_CONTINUED;
+    if (!child->stopped_ms || (child->stopped_ms += TELL_EVERY_MS) < STOPPED_MS)
+        return;
+    child->given_up = 1;
+    kill(child->pid, SIGKILL);
 }
 
-/* progress may be NULL. */
-static int read_pieces(int fd, piece_reader reader, void *ctx, const struct progress *progress)
+/* Tells how far the child is until it has written something or has ended. */
+static void wait_for_piece(int fd, struct child *child)
+{
+    const struct progress *progress = child->progress;
+    struct pollfd ready = {.fd = fd, .events = POLLIN};
+    int n;
+    while ((n = poll(&ready, 1, TELL_EVERY_MS)) == 0 || (n < 0 && errno == EINTR)) {
+        if (n == 0 && progress)
+            progress->options->progress(progress->options->ctx,
+                                        (double)progress->board->slots_run / (double)progress->slots);
+        if (n == 0 && !child->given_up)
+            look_after(child);
+    }
+}
+
+static int read_pieces(int fd, piece_reader reader, void *ctx, struct child *child)
 {
     char *buf = malloc(1 << 16);
     int rc = buf ? 0 : SS_ERR_NOMEM;
     while (!rc) {
-        if (progress)
-            tell_progress(fd, progress);
+        wait_for_piece(fd, child);
         ssize_t n = read(fd, buf, 1 << 16);
         if (n > 0)
             rc = reader(ctx, buf, (size_t)n);
@@ -199,12 +221,16 @@ static int run_child(struct ss_module_call *call, piece_reader reader, void *ctx
     int why = errno;
     close(ends[1]);
     if (pid > 0) {
-        rc = read_pieces(ends[0], reader, ctx, progress);
+        struct child child = {.pid = pid, .progress = progress};
+        rc = read_pieces(ends[0], reader, ctx, &child);
         close(ends[0]);
         while (waitpid(pid, &state, 0) < 0 && errno == EINTR)
             ;
         if (rc)
             ss_fail(err, rc, NULL, 0, "the answer of SimGrid cannot be kept");
+        else if (child.given_up)
+            rc = ss_fail(err, SS_ERR_ENGINE, NULL, 0, "SimGrid cannot %s: it was stopped for %d s", what,
+                         STOPPED_MS / 1000);
         else if (!call->board->finished)
             rc = child_error(state, log, what, err);
     } else {

@@ -89,7 +89,7 @@ def main():
     p.add_argument("--most", type=int, default=10000)
     p.add_argument("--beyond", type=int, default=0)
     p.add_argument("--seed", type=int, default=1)
-    args = p.parse_args()
+    args = p.parse_intermixed_args()
     args.source = os.path.abspath(args.source)
     bad = ran = failing = 0
     for name in args.command or COMMANDS:
