@@ -18,6 +18,7 @@
 #include <unistd.h>
 
 #include "base/base.h"
+#include "base/leave.h"
 
 #define MAX_OUTPUT (256u << 10)
 #define MAX_CALL_BYTES (32u << 20)
@@ -142,7 +143,10 @@ static void first_process(const struct ss_sandbox *box, const char *base, int as
     }
     if (write(result, &state, sizeof state) != sizeof state)
         _exit(1);
-    _exit(state.failed || ss_calls_send(result, joined(inside, SS_SANDBOX_CALLS, "")) ? 1 : 0);
+    int failed = state.failed || ss_calls_send(result, joined(inside, SS_SANDBOX_CALLS, ""));
+    if (box->trust)
+        ss_leave(failed);
+    _exit(failed);
 }
 
 /* Makes the namespaces, in which its child is the first process. */
@@ -162,13 +166,13 @@ static void watcher(const struct ss_sandbox *box, const char *base, int output, 
         first_process(box, base, as_root, output, result);
     if (first < 0) {
         (void)!write(result, &state, sizeof state);
-        _exit(1);
+        ss_leave(1);
     }
     close(output);
     close(result);
     while (waitpid(first, &status, 0) < 0 && errno == EINTR)
         ;
-    _exit(0);
+    ss_leave(0);
 }
 
 /* ---- the caller ---- */

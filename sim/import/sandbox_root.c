@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #include "base/base.h"
+#include "base/leave.h"
 #include "import/sandbox.h"
 
 #define NOBODY 65534
@@ -312,6 +313,7 @@ int ss_sandbox_enter(const struct ss_sandbox *box, const char *base, int as_root
     if (rc)
         return rc;
     snprintf(what, 4096, "%s", base);
+    ss_keep_counts(); /* there is no build folder inside */
     if (chmod(base, 0777) || chdir(base) || syscall(SYS_pivot_root, ".", ".") || umount2(".", MNT_DETACH) ||
         chdir("/"))
         return errno;
