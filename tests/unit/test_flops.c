@@ -135,6 +135,28 @@ static void test_recompute(void)
                            1e-9);
 }
 
+/* By operator a layer of 4096 runs again its keys, of 8 groups of 128, the projection of 32 heads of 128 unless tensor ranks keep
+ * its sum, and the gate of its MLP. */
+static void test_by_operator(void)
+{
+    static const struct {
+        int tp, gated;
+        double columns;
+    } rows[] = {{1, 1, 1024 + 4096 + 14336}, {2, 1, 1024 + 14336}, {1, 0, 1024 + 4096}};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct ss_job job;
+        job_make(&job, 4096, 32, 32, 8, 14336);
+        CU_ASSERT_EQUAL_FATAL(ss_model_finish(&job.model, NULL), 0);
+        job.tp = rows[i].tp;
+        job.model.gated_mlp = rows[i].gated;
+        job.recompute = SS_RECOMPUTE_SELECTIVE;
+        job.recompute_modules = SS_MODULE_BIT(SS_MODULE_OPERATORS);
+        struct ss_plan_flops got = ss_plan_flops_of(&job, &stack, schedule, 32000);
+        double again = 2 * SEQUENCE * 32 * 4096 * rows[i].columns;
+        CU_ASSERT_DOUBLE_EQUAL((got.hardware - got.model) / again, 1, 1e-9);
+    }
+}
+
 static int start(void)
 {
     const struct ss_schedule_params params = {
@@ -154,6 +176,7 @@ int main(void)
                            {"Qwen3-30B-A3B", test_qwen3_30b},
                            {"DeepSeek-V3", test_deepseek_v3},
                            {"recompute", test_recompute},
+                           {"recomputed by operator", test_by_operator},
                            CU_TEST_INFO_NULL};
     return suite_run("flops", start, end, tests);
 }

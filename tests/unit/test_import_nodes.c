@@ -275,6 +275,18 @@ static void test_refused(void)
     refuse("GPU 0: NVIDIA A100 (UUID: a)\nGPU 1: NVIDIA H100 (UUID: b)\n\tGPU0\tGPU1\n", 2, "two models");
 }
 
+/* Two processors with 1 TiB each. */
+static void test_host_memory(void)
+{
+    const char *name = "lstopo-h100-8.xml";
+    struct ss_error e;
+    struct ss_platform *p = import(&name, 1, NULL, 0, &e);
+
+    CU_ASSERT_PTR_NOT_NULL_FATAL(p);
+    CU_ASSERT_EQUAL(ss_platform_card(p)->host_memory, 2 * 1099511627776.0);
+    ss_platform_free(p);
+}
+
 int main(void)
 {
     CU_TestInfo tests[] = {{"NVSwitches and meshes", test_switches},
@@ -285,6 +297,7 @@ int main(void)
                            {"cube", test_cube},
                            {"several nodes", test_many},
                            {"unlike nodes", test_unlike},
+                           {"host memory", test_host_memory},
                            {"damaged and other files", test_refused},
                            CU_TEST_INFO_NULL};
     return suite_run("import of nodes", NULL, NULL, tests);

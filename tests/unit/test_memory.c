@@ -375,6 +375,7 @@ static void test_block(void)
         ss_layer_operators(SS_LAYER_DENSE, &f.c.shape, &f.stack, &layer);
         chunk_memory(&f, &chunk[i]);
     }
+    CU_ASSERT_DOUBLE_EQUAL(chunk[0].forward_extra_bytes, ss_ops_working_bytes(&layer), 1);
     CU_ASSERT_DOUBLE_EQUAL(chunk[1].backward_extra_bytes, chunk[0].backward_extra_bytes, 1);
     CU_ASSERT_DOUBLE_EQUAL(chunk[2].backward_extra_bytes - chunk[0].backward_extra_bytes,
                            ss_ops_saved_bytes(&layer, 0), 1);
@@ -455,9 +456,34 @@ static void test_groups_that_do_not_divide(void)
     }
 }
 
+/* Parameters of a chunk of Llama-3.1-8B: the largest tensor of a layer is both halves of the MLP, of a chunk with the embedding that one.
+ * Sharded ones are a tensor a layer, and one for what is beside the layers. */
+static void test_parameters(void)
+{
+    for (int first = 0; first <= 1; first++)
+        for (int shards = 1; shards <= 8; shards *= 8) {
+            struct ss_layer_set *set = calloc(1, sizeof *set);
+            struct ss_chunk_cost chunk = {.nlayers = 8, .has_embedding = first};
+            struct ss_card card = {.sm_count = 132, .peak_bf16 = 1e15, .hbm_bandwidth = 1e12};
+            struct fixture f;
+            CU_ASSERT_PTR_NOT_NULL_FATAL(set);
+            CU_ASSERT_EQUAL_FATAL(fixture_open(&f, "", LLAMA "--bf16 --pp 4"), 0);
+            f.c.card = &card;
+            f.c.fsdp.n = shards;
+            CU_ASSERT_EQUAL_FATAL(ss_layer_set_init(set, &f.c, 1, 0, NULL), 0);
+            CU_ASSERT_EQUAL_FATAL(ss_layer_set_chunk(set, 0, &chunk, NULL), 0);
+            const struct ss_param_count p = ss_layer_set_params(set, &f.c, 0, 0);
+            CU_ASSERT_EQUAL(p.tensor, first ? 128512 * 4096. : 2 * 14336 * 4096.);
+            CU_ASSERT_EQUAL(p.tensors, shards > 1 ? 8 + first : 8 * 6 + first);
+            CU_ASSERT_EQUAL(p.all, 8 * 218112000. + first * 128512 * 4096.);
+            ss_layer_set_free(set);
+        }
+}
+
 int main(void)
 {
     CU_TestInfo tests[] = {{"copies of the step", test_step},
+                           {"parameters of a chunk", test_parameters},
                            {"moments in bf16", test_bf16_moments},
                            {"buffers of DeepEP", test_deepep},
                            {"static", test_static},

@@ -92,6 +92,25 @@ static const struct ss_op *find(const struct ss_ops *ops, const char *name)
     return NULL;
 }
 
+/* On two nodes half of the tokens have their one expert on the other node; with all experts chosen each has one there, and no more nodes
+ * than the three others are reached on four. */
+static void test_spread(void)
+{
+    static const struct {
+        int top_k, nodes;
+        double reached;
+    } rows[] = {{1, 2, 0.5}, {64, 2, 1}, {1, 4, 0.75}, {64, 4, 3}};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct setting t;
+        struct ss_token_spread spread;
+        setting_make(&t);
+        experts_set(&t, 64, rows[i].top_k, 512, 8);
+        t.c.ep = (struct ss_group_shape){.n = 8, .nodes = rows[i].nodes, .per_node = 8 / rows[i].nodes};
+        CU_ASSERT_EQUAL_FATAL(ss_experts_spread(&t.job, &t.c.ep, &spread, NULL, NULL), 0);
+        CU_ASSERT_DOUBLE_EQUAL(spread.nodes, rows[i].reached, 1e-12);
+    }
+}
+
 /* One expert, top-1, expert parallel 1: the dense layer, in every number. */
 static void test_one_expert(void)
 {
@@ -216,7 +235,13 @@ static void test_router(void)
             const struct ss_op *routing = find(&ops, "routing");
             CU_ASSERT_EQUAL(routing->forward_kernels, fused ? 8 + 2 * bias : 26 + 11 * bias);
             CU_ASSERT_EQUAL(routing->backward_kernels, fused ? 4 : 12 + 11 * bias);
+            CU_ASSERT_EQUAL(find(&ops, "router")->tensors, 1 + bias); /* its matrix and the scores' bias */
         }
+    t.job.model.router_linear_bias = 1;
+    experts_set(&t, 64, 4, 512, 8);
+    ops_of(&t, SS_LAYER_MOE, &ops);
+    CU_ASSERT_EQUAL(find(&ops, "router")->tensors, 3);
+    CU_ASSERT_EQUAL(find(&ops, "router")->params, 64 * (t.c.shape.h + 2));
 }
 
 /* Host of a layer, 1 s an operator and 0.1 s a call without kernels; selective recompute of `modules`. */
@@ -478,6 +503,7 @@ static void test_skew(void)
 int main(void)
 {
     CU_TestInfo tests[] = {{"one expert is a dense MLP", test_one_expert},
+                           {"nodes that tokens reach", test_spread},
                            {"balanced exchange", test_exchange},
                            {"tensors kept in fp8", test_kept_in_fp8},
                            {"GEMMs issued by the host", test_issued},

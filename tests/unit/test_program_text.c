@@ -308,6 +308,19 @@ static void expect_check(const char *text, int code, int line, const char *words
     ss_program_free(p);
 }
 
+/* Tags tell the channels between two classes apart, in whatever order they stand. */
+static void test_tags(void)
+{
+    expect_check(TWO_CLASSES("compute 1ms\n", "compute 1ms\n") "channel h from a to b path p tag 1\n"
+                                                               "channel i from a to b path p tag 2\n"
+                                                               "channel j from a to b path p tag 3\n",
+                 SS_OK, 0, NULL, NULL);
+    expect_check(TWO_CLASSES("compute 1ms\n", "compute 1ms\n") "channel h from a to b path p tag 2\n"
+                                                               "channel i from a to b path p tag 3\n"
+                                                               "channel j from a to b path p tag 0\n",
+                 SS_ERR_INPUT, 19, "two channels from a to b have tag 0", NULL);
+}
+
 static void test_deadlocks(void)
 {
     /* Each wants to be given first. The first class line is 10 lines down. */
@@ -428,6 +441,7 @@ int main(void)
     CU_TestInfo tests[] = {{"text round trip", test_round_trip},
                            {"hand-written text", test_hand_written},
                            {"errors in the text", test_text_errors},
+                           {"tags of channels", test_tags},
                            {"deadlocks", test_deadlocks},
                            {"errors of the check", test_check_errors},
                            {"ranges of the check", test_check_ranges},

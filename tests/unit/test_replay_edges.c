@@ -276,6 +276,11 @@ static void test_bad(void)
     make_compute(p, 0, 1);
     p->classes[0].slots[0].template_index = 5;
     expect_bad(p);
+    p = make_program(1, 0);
+    make_compute(p, 0, 1);
+    p->classes[0].nslots = 3; /* two slots three times are six */
+    p->classes[0].loop = (struct ss_program_loop){.first = 0, .length = 2, .more = 2};
+    expect_bad(p);
 }
 
 static void test_nothing(void)

@@ -272,6 +272,7 @@ static void test_mixtures(void)
 
     snprintf(text, sizeof text,
              "%suneven,h800,4,mine,61,1024,512,16,32000,true,rope,4,8,64,4,2,1,64,4096,none,\n"
+             "nearly,h800,4,mine,63,1024,512,16,32000,true,rope,4,8,64,4,2,1,64,4096,none,\n"
              "told,h800,4,mine,8,1024,512,16,32000,true,rope,4,8,64,4,2,1,64,4096,none,"
              "--pipeline-model-parallel-layout Et*3|tt|tt|tL\n"
              "named,h800,4,qwen3-30b-a3b,48,2048,768,32,151936,true,rope,1,8,128,8,,1,64,4096,unknown,--mtp-"
@@ -288,11 +289,15 @@ static void test_mixtures(void)
     CU_ASSERT_EQUAL(job.model.num_experts, 64);
     CU_ASSERT_EQUAL(job.model.top_k, 4);
     CU_ASSERT_EQUAL(job.ep, 8);
+    /* 7.9 chunks of two layers on four ranks are 8, of which the last has one */
     CU_ASSERT_EQUAL_FATAL(ss_table_job(t, 1, &job, NULL, NULL), 0);
+    CU_ASSERT_EQUAL(job.layout.n, 32);
+    CU_ASSERT(job.layout.layers[30] == 2 && job.layout.layers[31] == 1);
+    CU_ASSERT_EQUAL_FATAL(ss_table_job(t, 2, &job, NULL, NULL), 0);
     CU_ASSERT_EQUAL(job.layout.n, 4);
     CU_ASSERT_EQUAL(job.layout.layers[0], 3);
     CU_ASSERT_EQUAL(job.layers_per_virtual_stage, 0);
-    CU_ASSERT_EQUAL_FATAL(ss_table_job(t, 2, &job, NULL, NULL), 0);
+    CU_ASSERT_EQUAL_FATAL(ss_table_job(t, 3, &job, NULL, NULL), 0);
     CU_ASSERT_STRING_EQUAL(job.model_ref, "qwen3-30b-a3b");
     CU_ASSERT_EQUAL(job.model.mtp_num_layers, 1);
     ss_table_free(t);
