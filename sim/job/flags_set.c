@@ -385,10 +385,10 @@ DEFINE(cpu_offloading)
     return SS_OK;
 }
 
-/* A fraction below 0 waits to be switched on; 0 is off for good. */
+/* Offload with a default of its fraction; --optimizer-offload-fraction beats it wherever it stands. */
 static void optimizer_on(struct ss_job *job, double fraction)
 {
-    job->optimizer_offload = job->optimizer_offload ? fabs(job->optimizer_offload) : fraction;
+    job->optimizer_offload = fmax(job->optimizer_offload, fraction);
 }
 
 DEFINE(optimizer)
@@ -422,7 +422,7 @@ DEFINE(optimizer_fraction)
     UNUSED;
     if (ss_parse_double(values[0], &v) || !(v >= 0 && v <= 1))
         return bad(why, "it is a number in 0..1");
-    job->optimizer_offload = job->optimizer_offload > 0 ? v : -v;
+    job->optimizer_fraction = v;
     return SS_OK;
 }
 

@@ -148,6 +148,17 @@ static void complete_parallel(struct ss_finish *f)
         }
 }
 
+static void complete_optimizer_offload(struct ss_finish *f)
+{
+    struct ss_job *job = f->job;
+
+    if (job->optimizer_fraction >= 0 && job->optimizer_offload > 0)
+        job->optimizer_offload = job->optimizer_fraction;
+    else if (job->optimizer_fraction >= 0)
+        ss_note(f->notes, "--optimizer-offload-fraction is not active without --optimizer-cpu-offload");
+    job->optimizer_fraction = -1;
+}
+
 static void complete_optimizer(struct ss_finish *f)
 {
     struct ss_job *job = f->job;
@@ -182,10 +193,7 @@ static void complete_optimizer(struct ss_finish *f)
     ss_job_complete_quantized(f);
     if (job->precision == SS_FP16 || job->fp8_base == SS_FP16)
         job->check_for_nan = 0; /* dynamic loss scaling looks for them itself */
-    if (job->optimizer_offload < 0) {
-        job->optimizer_offload = 0;
-        ss_note(f->notes, "--optimizer-offload-fraction is not active without --optimizer-cpu-offload");
-    }
+    complete_optimizer_offload(f);
     if (job->cpu_offload_layers < 0) {
         job->cpu_offload_layers = 0;
         ss_note(f->notes, "--cpu-offloading moves no layer without --cpu-offloading-num-layers");

@@ -212,6 +212,23 @@ static void test_other_defaults(void)
         0);
     CU_ASSERT_DOUBLE_EQUAL(job.optimizer_offload, 0, 0);
     CU_ASSERT_EQUAL(job.sharding, SS_SHARD_NONE);
+    /* the fraction before and behind what switches it on; the last one counts */
+    static const struct {
+        const char *flags;
+        double fraction;
+    } offload[] = {
+        {"--optimizer-cpu-offload --optimizer-offload-fraction 0", 0},
+        {"--optimizer-offload-fraction 0 --optimizer-cpu-offload", 0},
+        {"--optimizer-cpu-offload --optimizer-offload-fraction 0 --optimizer-offload-fraction 0.5", 0.5},
+        {"--optimizer-offload-fraction 0.25 --optimizer hybridadam", 0.25},
+        {"--optimizer hybridadam --optimizer-cpu-offload", 1},
+        {"--optimizer-cpu-offload --optimizer hybridadam", 1}};
+    for (size_t i = 0; i < sizeof offload / sizeof offload[0]; i++) {
+        char flags[300];
+        snprintf(flags, sizeof flags, L8B "%s", offload[i].flags);
+        CU_ASSERT_EQUAL_FATAL(complete(&job, flags, 32, NULL, NULL), 0);
+        CU_ASSERT_DOUBLE_EQUAL(job.optimizer_offload, offload[i].fraction, 0);
+    }
     CU_ASSERT_EQUAL_FATAL(complete(&job,
                                    "--model llama3.1-8b --mbs 1 --gbs 1024 --seq 8192 --fp16 "
                                    "--cpu-offloading --cpu-offloading-num-layers 3",

@@ -247,8 +247,8 @@ struct ss_job {
     double bucket_size;     /* --ddp-bucket-size in parameters, 0 = Megatron's default */
     int cpu_offload_layers; /* --cpu-offloading-num-layers, 0 = off; -1 = --cpu-offloading alone */
     int cpu_offload_activations, cpu_offload_weights;
-    /* fraction of optimizer states and step on the host; < 0 until finish: not switched on */
-    double optimizer_offload;
+    double optimizer_offload;  /* fraction of optimizer states and step on the host, 0 = off */
+    double optimizer_fraction; /* --optimizer-offload-fraction, until finish; -1 = not given */
     double
         offload_fraction; /* --activation-offload-fraction: part of the layers of a chunk, the first ones */
     int check_for_nan;
