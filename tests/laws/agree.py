@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What must agree about one job: engines, folded and all ranks, the reference replay, levels, text form, inputs, workers.
 
-Each check yields (name, verdict, detail); verdicts are `equal`, `marked` (the program says that the order of equal events decides) and
+Each check yields (name, verdict, detail); verdicts are `agrees`, `marked` (the program says that the order of equal events decides) and
 `differs`.
 """
 import json
@@ -16,11 +16,12 @@ LEVEL_BOUND = 0.03
 
 
 def verdict(off, limit, mark):
-    return "equal" if off <= limit else "marked" if mark else "differs"
+    return "agrees" if off <= limit else "marked" if mark else "differs"
 
 
 def sensitivity(bench, level):
-    """The largest mark of the folded job and of all its ranks."""
+    """The largest mark of the folded job and of all its ranks. Layer level's events are those of flow level, see levels()."""
+    level = "flow" if level == "layer" else level
     return max(marked(bench.run(more=["--level", level])), marked(bench.run(more=["--level", level, "--unfold"])))
 
 
@@ -56,10 +57,12 @@ def level_checks(bench, level, replays, mark):
         off = apart(folded["native"], every["native"])
         yield "folding, " + level, verdict(off, LIMIT, mark or every.get("chaotic")), "folded %.17g, all ranks %.17g: %.3g" % (
             folded["native"], every["native"], off)
-    answer, unfolded = (bench.run(more=["--level", level] + more) for more in ([], ["--unfold"]))
-    off = apart(answer["iteration_ms"], unfolded["iteration_ms"])
-    yield "folding, " + level, verdict(off, PRINTED, mark), "run %.10g ms, with --unfold %.10g" % (
-        answer["iteration_ms"], unfolded["iteration_ms"])
+    answer = bench.run(more=["--level", level])
+    if level != "layer":
+        unfolded = bench.run(more=["--level", level, "--unfold"])
+        off = apart(answer["iteration_ms"], unfolded["iteration_ms"])
+        yield "folding, " + level, verdict(off, PRINTED, mark), "run %.10g ms, with --unfold %.10g" % (
+            answer["iteration_ms"], unfolded["iteration_ms"])
     if has_barrier(bench.program(level, False)) and "native" in folded:
         off = apart(answer["iteration_ms"], 1e3 * folded["native"])
         yield "text form, " + level, verdict(off, PRINTED, mark), "run %.10g ms, its program %.17g s" % (
@@ -77,17 +80,17 @@ def levels(bench, at):
     """Layer and flow are the same events; chunk and the run's own level are within the bound."""
     with open(bench.program("layer", False), "rb") as a, open(bench.program("flow", False), "rb") as b:
         same = a.read() == b.read()
-    yield "layer = flow", "equal" if same else "differs", "the programs are the same bytes"
+    yield "layer = flow", "agrees" if same else "differs", "the programs are the same bytes"
     own, flow, chunk = bench.run(), bench.run(more=["--level", "flow", "--unfold"]), bench.run(more=["--level", "chunk"])
     mark = max(marked(own), marked(flow))
     off = apart(own["iteration_ms"], flow["iteration_ms"])
-    yield "own level = flow of all ranks", "equal" if off <= PRINTED else "bounded" if off <= LEVEL_BOUND + mark else "differs", (
+    yield "own level = flow of all ranks", "agrees" if off <= PRINTED else "bounded" if off <= LEVEL_BOUND + mark else "differs", (
         "%.10g and %.10g ms: %.3g %%" % (own["iteration_ms"], flow["iteration_ms"], 100 * off))
     off = apart(chunk["iteration_ms"], flow["iteration_ms"])
     quiet = at["flow"][0].get("contended") == 0 and not uses_sms(bench.program("flow", False))
     if at["flow"][0].get("contended") == 0:
         name = "chunk = flow, where no flows meet" + ("" if quiet else " but kernels share SMs")
-        yield name, "equal" if off <= PRINTED else "differs", "%.10g and %.10g ms: %.3g %%" % (
+        yield name, "agrees" if off <= PRINTED else "differs", "%.10g and %.10g ms: %.3g %%" % (
             chunk["iteration_ms"], flow["iteration_ms"], 100 * off)
 
 
@@ -108,7 +111,7 @@ def inputs(bench):
     with open(path, "wb") as out:
         out.write(once)
     again = bench.say(["run", "--job", "result.json", "--json"])
-    yield "inputs", "equal" if once == again else "differs", "run --job result.json"
+    yield "inputs", "agrees" if once == again else "differs", "run --job result.json"
 
 
 def text_form(bench):
@@ -140,7 +143,7 @@ def workers(bench):
         except Refused:
             continue
         same = without_workers(one) == without_workers(two)
-        yield "workers, " + line[0], "equal" if same else "differs", "stepsim %s --workers 1 and 2" % " ".join(line)
+        yield "workers, " + line[0], "agrees" if same else "differs", "stepsim %s --workers 1 and 2" % " ".join(line)
 
 
 def without_workers(raw):

@@ -1,2 +1,297 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Laws that hold of any job: what happens to its time and memory when one thing of it changes.
+
+Each law yields (name, verdict, detail) as agree.py does. `bounded`: it does not hold exactly, for a reason that BOUNDS names, and is off by
+no more than the bound. Jobs run on the native engine, at a level by turns.
+"""
+import json
+import os
+import re
+
+from lab import PRINTED, Refused, apart, has, marked, value, without
+from generate import net_jobs
+
+# How far off a law may be, part of the iteration or of the memory, where the reasons of README.md ("bounded") apply; elsewhere nothing.
+ORDER = 0.02   # what runs beside what: kernels beside transfers that take SMs, flows that meet, a backward that the host holds up
+CHOICE = 0.25  # NCCL chooses algorithm and protocol by links that it takes to be its own
+CHOOSES = ("shorter latencies are never slower", "faster NVLinks are never slower", "faster links between nodes are never slower",
+           "narrower uplinks are never faster", "a slow link is never faster", "twice the replicas are never faster")
+
+FASTER = (("links between nodes", "nic.bandwidth=2x"), ("NVLinks", "nvlink.bandwidth=1.5x"), ("cores", "peak=1.25x"),
+          ("device memory", "hbm.bandwidth=1.5x"), ("PCIe", "pcie.bandwidth=2x"))
+SHORTER = (("latencies", "latency=0.5x"), ("launches", "launch=0.5x"))
+TERMS = ("weights_mib", "gradients_mib", "optimizer_mib", "activations_mib", "logits_mib", "other_mib")
+RECOMPUTE = ("--recompute", "--recompute-granularity", "--recompute-method", "--recompute-num-layers", "--recompute-activations",
+             "--recompute-modules", "--checkpoint-activations", "--checkpoint-num-layers", "--moe-layer-recompute")
+SEQ = ("--seq", "--seq-length", "--encoder-seq-length")
+VIRTUAL = ("--vp", "--virtual-pipeline-model-parallel-size", "--num-virtual-stages-per-pipeline-rank", "--num-layers-per-virtual-pipeline-stage")
+GBS = ("--gbs", "--global-batch-size")
+
+
+def level(bench):
+    return [[], ["--level", "chunk"], ["--level", "flow"]][bench.index % 3]
+
+
+def given(words, flags):
+    """The flag of these that the words have, and its value."""
+    for flag in flags:
+        if value(words, flag):
+            return flag, value(words, flag)
+    return flags[0], None
+
+
+def shares_links(words):
+    """Whether NCCL's groups may share links with each other, which it does not know."""
+    return has(words, "--placement", "--slow-link", "--rank-order", "--use-tp-pp-dp-mapping") or any(
+        w.startswith(("ss.oversubscription=", "ss.nodes_per_leaf=")) for w in words)
+
+
+def at_most(bench, name, less, more, mark, what="ms"):
+    """less <= more, but for what is marked or bounded."""
+    off = (less - more) / abs(more) if more else float(less > 0)
+    bound = 0 if what != "ms" else CHOICE if name in CHOOSES and shares_links(bench.words) else ORDER
+    verdict = "agrees" if off <= PRINTED else "marked" if off <= mark + PRINTED else "bounded" if off <= bound else "differs"
+    return name, verdict, "%.10g and %.10g %s: %+.3g %%" % (more, less, what, 100 * off)
+
+
+def both(bench, words, base=None):
+    """Answers of the job, or of the words `base`, and of other words, at the job's level; their mark."""
+    a, b = bench.run(base, more=level(bench)), bench.run(words, more=level(bench))
+    return a, b, marked(a) + marked(b)
+
+
+def optional(law):
+    """A law that says nothing of jobs of which a variant is refused."""
+    def tried(bench):
+        try:
+            return list(law(bench))
+        except Refused:
+            return []
+    return tried
+
+
+def figures(answer):
+    """What an answer says of time and memory, without names and words."""
+    keys = ("verdict", "gpus", "parameters", "iteration_ms", "bubble_fraction", "exposed_communication_ms", "breakdown_ms",
+            "stage_breakdown", "timers_ms", "memory", "mfu")
+    return {k: answer.get(k) for k in keys}
+
+
+# ---- sums ----
+
+def sums(bench):
+    """Labels of each stage sum to the iteration, terms of memory to the total, degrees multiply to the ranks."""
+    answer = bench.run(more=level(bench))
+    iteration = answer["iteration_ms"]
+    for stage in [answer["breakdown_ms"]] + answer["stage_breakdown"]:
+        off = apart(sum(ms for label, ms in stage.items() if label != "stage"), iteration)
+        # a dozen labels, each rounded at its tenth digit
+        yield "labels sum to the iteration", "agrees" if off <= 1e-8 else "differs", "%s: %.3g" % (stage.get("stage", "all"), off)
+    memory = answer["memory"]
+    for stage in memory["stages"]:
+        off = apart(sum(stage[t] for t in TERMS), stage["total_mib"])
+        yield "terms sum to the memory", "agrees" if off <= 1e-8 else "differs", "stage %d: %.3g" % (stage["stage"], off)
+    off = apart(memory["peak_mib"], max(stage["total_mib"] for stage in memory["stages"]))
+    yield "the peak is the largest stage's", "agrees" if off <= 1e-8 else "differs", "%.10g" % memory["peak_mib"]
+    plan = json.loads(bench.say(["plan", "--json"] + bench.job.words))
+    sizes = {name: plan["groups"][name]["size"] for name in ("tp", "cp", "pp") if name in plan["groups"]}
+    ranks = plan["dp"]
+    for size in sizes.values():
+        ranks *= size
+    yield "degrees multiply to the ranks", "agrees" if ranks == plan["world_size"] == answer["gpus"] else "differs", "%s dp %d: %d of %d" % (
+        sizes, plan["dp"], ranks, plan["world_size"])
+
+
+# ---- the same job in other words ----
+
+def order_of_words(bench):
+    """Flags in another order, those that are repeated in theirs: the same figures."""
+    groups, place = [], {}
+    for w in bench.words:
+        if w.startswith("--"):
+            groups.append([w])
+        else:
+            groups[-1].append(w)
+    for g in groups:
+        place.setdefault(g[0], []).append(g)
+    draw = net_jobs.Draw("order", bench.index)
+    words = [w for flag in draw.shuffled([g[0] for g in groups]) for w in place[flag].pop(0)]
+    if "--job" in bench.words:
+        return
+    a, b, _ = both(bench, words)
+    yield "words in another order", "agrees" if figures(a) == figures(b) else "differs", " ".join(words)
+
+
+def rescale(text):
+    """Bandwidths, latencies and sizes of a platform's file in other units."""
+    def other(found):
+        number, unit = float(found[1]), found[2]
+        if unit in ("GBps", "TBps"):
+            return '="%.17gGbps"' % (number * (8 if unit == "GBps" else 8000))
+        if unit in ("Gbps", "Mbps"):
+            return '="%.17gkBps"' % (number * (125000 if unit == "Gbps" else 125))
+        if unit in ("ns", "us", "ms"):
+            return '="%.17g%s"' % (number * 1000, {"ns": "ps", "us": "ns", "ms": "us"}[unit])
+        if unit in ("GiB", "TiB"):
+            return '="%.17gMiB"' % (number * (1024 if unit == "GiB" else 1 << 20))
+        return '="%.17gGf"' % (number * (1000 if unit == "Tf" else 1e6))
+    return re.sub(r'="([0-9.]+)(GBps|TBps|Gbps|Mbps|ns|us|ms|GiB|TiB|Tf|Pf)"', other, text)
+
+
+def platform_text(bench):
+    """The platform's file and its text."""
+    name = value(bench.words, "--platform")
+    path = os.path.join(bench.folder, name) if name.endswith(".xml") else os.path.join(bench.binary.root, "platforms", name + ".xml")
+    with open(path, encoding="utf-8") as f:
+        return name, f.read()
+
+
+def with_platform(bench, text, words=None):
+    with open(os.path.join(bench.folder, "other.xml"), "w", encoding="utf-8") as f:
+        f.write(text)
+    return (words or bench.words) + ["--platform", "other.xml"]
+
+
+def units(bench):
+    if not value(bench.words, "--platform"):
+        return
+    _, text = platform_text(bench)
+    a, b, _ = both(bench, with_platform(bench, rescale(text)))
+    yield "platform in other units", "agrees" if figures(a) == figures(b) else "differs", "%.10g and %.10g ms" % (
+        a["iteration_ms"], b["iteration_ms"])
+
+
+def names(bench):
+    """Hosts and links of a platform of the job's own by other names, links and routes in another order."""
+    name = value(bench.words, "--platform") or ""
+    if not name.startswith("own"):
+        return
+    text = platform_text(bench)[1]
+    for old, new in (('"gpu-', '"zz-worker-'), ('"switch-', '"aa-hub-'), ('"spine', '"core'), ('"nvlink-', '"nvlink-of-'),
+                     ('"nic-', '"nic-of-'), ('"pcie-', '"bus-')):
+        text = text.replace(old, new)
+    lines, draw = text.split("\n"), net_jobs.Draw("names", bench.index)
+    for kind in ("<link ", "<route "):
+        at = [i for i, line in enumerate(lines) if line.lstrip().startswith(kind)]
+        for i, line in zip(at, draw.shuffled([lines[i] for i in at])):
+            lines[i] = line
+    words = [re.sub("^(nvlink|nic)-", r"\1-of-", w) if bench.words[i - 1] == "--slow-link" else w for i, w in enumerate(bench.words)]
+    a, b, mark = both(bench, with_platform(bench, "\n".join(lines), words))
+    off = apart(a["iteration_ms"], b["iteration_ms"])
+    yield "hosts and links by other names", "agrees" if off <= PRINTED else "marked" if mark else "differs", "%.10g and %.10g ms" % (
+        a["iteration_ms"], b["iteration_ms"])
+
+
+def steady(bench):
+    """What a steady state lets the engine leave out changes nothing; neither does jitter of nothing."""
+    a, b, mark = both(bench, bench.words + ["--full-replay"])
+    off = apart(a["iteration_ms"], b["iteration_ms"])
+    yield "--full-replay", "agrees" if off <= PRINTED else "marked" if mark else "differs", "%.10g and %.10g ms" % (
+        a["iteration_ms"], b["iteration_ms"])
+
+
+# ---- faster parts, slower parts ----
+
+def faster(part, scale, name):
+    def law(bench):
+        a, b, mark = both(bench, bench.words + ["--scale", scale])
+        yield at_most(bench, name % part, b["iteration_ms"], a["iteration_ms"], mark)
+    return law
+
+
+def slower(bench):
+    """A straggler and a slow link never make it faster."""
+    rank = net_jobs.Draw("slower", bench.index).below(bench.run()["gpus"])
+    if not has(bench.words, "--straggler"):
+        a, b, mark = both(bench, bench.words + ["--straggler", "%d:1.3" % rank])
+        yield at_most(bench, "a straggler is never faster", a["iteration_ms"], b["iteration_ms"], mark)
+
+
+def slow_link(bench):
+    if not has(bench.words, "--slow-link"):
+        a, b, mark = both(bench, bench.words + ["--slow-link", "nic-0-0:3"])
+        yield at_most(bench, "a slow link is never faster", a["iteration_ms"], b["iteration_ms"], mark)
+
+
+def uplinks(bench):
+    if "--job" in bench.words:
+        return
+    ratio = next((w.split("=")[1] for w in bench.words if w.startswith("ss.oversubscription=")), "1")
+    a, b, mark = both(bench, bench.words + ["--set", "ss.oversubscription=%g" % (2 * float(ratio))])
+    yield at_most(bench, "narrower uplinks are never faster", a["iteration_ms"], b["iteration_ms"], mark)
+
+
+# ---- more work ----
+
+def kernels(answer):
+    """Time of the busiest stage's kernels alone on the card."""
+    return sum(row["ms"] for row in answer["compute"]["rows"] if row["label"] == "compute" and row["part"] != "beside_others")
+
+
+def replicas(bench):
+    """Twice the data-parallel replicas and the batch: kernels take as long, and nothing but the optimizer's shards gets shorter."""
+    flag, gbs = given(bench.words, GBS)
+    nodes = value(bench.words, "--nodes")
+    if not gbs or not nodes or has(bench.words, "--placement", "--spread-seed", "--job", "--rank-order", "--use-tp-pp-dp-mapping",
+                                       "--straggler", "--slow-link"):
+        return
+    more = ["--nodes", str(2 * int(nodes)), flag, str(2 * int(gbs))]
+    a, b, mark = both(bench, bench.words + more + ["--spread", "0"], bench.words + ["--spread", "0"])
+    sharded = any("fsdp" in w for w in bench.words)  # whose copies of parameters are kernels, too
+    if a["critical_stage"] == b["critical_stage"] and not sharded:
+        x, y = kernels(a), kernels(b)
+        off = apart(x, y)
+        yield "twice the replicas: kernels take as long", "agrees" if off <= 1e-8 else "differs", "%.10g and %.10g ms" % (x, y)
+    shards = max(x["optimizer"] - y["optimizer"] for x, y in zip(a["stage_breakdown"], b["stage_breakdown"]))
+    yield at_most(bench, "twice the replicas are never faster", a["iteration_ms"], b["iteration_ms"] + max(0, shards), mark)
+
+
+def microbatches(bench):
+    flag, gbs = given(bench.words, GBS)
+    if not gbs or "--job" in bench.words:
+        return
+    plan = json.loads(bench.say(["plan", "--json"] + bench.job.words))
+    pp = plan["groups"]["pp"]["size"] if "pp" in plan["groups"] else 1
+    a, b, mark = both(bench, bench.words + [flag, str(int(gbs) // plan["microbatches"] * (plan["microbatches"] + pp))])
+    yield at_most(bench, "more microbatches never take less time", a["iteration_ms"], b["iteration_ms"], mark)
+    # Megatron core 0.8 interleaved with as many microbatches as ranks: all are warm-up, which keeps more than any other number does
+    if not (plan["microbatches"] == pp and given(bench.words, VIRTUAL)[1]):
+        yield at_most(bench, "more microbatches never take less memory", a["memory"]["peak_mib"], b["memory"]["peak_mib"], 0, "MiB")
+
+
+def sequence(bench):
+    flag, seq = given(bench.words, SEQ)
+    if not seq or "--job" in bench.words:
+        return
+    words = without(bench.words, "--max-position-embeddings") + ["--max-position-embeddings", str(max(4 * int(seq), 16384))]
+    a, b, mark = both(bench, words + [flag, str(2 * int(seq))], words)
+    yield at_most(bench, "longer sequences never take less time", a["iteration_ms"], b["iteration_ms"], mark)
+    yield at_most(bench, "longer sequences never take less memory", a["memory"]["peak_mib"], b["memory"]["peak_mib"], 0, "MiB")
+
+
+def skew(bench):
+    if not has(bench.words, "--num-experts") and not has(bench.words, "--ep", "--moe-token-dispatcher-type", "--moe-load"):
+        return
+    if has(bench.words, "--moe-expert-capacity-factor", "--moe-router-force-biased", "--moe-router-force-load-balancing"):
+        return
+    words = without(bench.words, "--moe-load")
+    a, b, mark = both(bench, words + ["--moe-load", ("zipf:0.5", "W1_hot_expert_set", "uniform")[bench.index % 3]], words)
+    yield at_most(bench, "uneven loads of experts are never faster", a["iteration_ms"], b["iteration_ms"], mark)
+
+
+def recompute(bench):
+    words = without(bench.words, *RECOMPUTE)
+    a, b, mark = both(bench, words + ["--recompute", "full"], words)
+    yield at_most(bench, "recompute never takes less time", a["iteration_ms"], b["iteration_ms"], mark)
+    yield at_most(bench, "recompute never takes more memory", b["memory"]["peak_mib"], a["memory"]["peak_mib"], 0, "MiB")
+
+
+LAWS = [sums, order_of_words, units, names, steady, slower, slow_link, uplinks, replicas, microbatches, sequence, skew, recompute]
+LAWS += [faster(part, scale, "faster %s are never slower") for part, scale in FASTER]
+LAWS += [faster(part, scale, "shorter %s are never slower") for part, scale in SHORTER]
+
+
 def checks(bench):
-    return []
+    """All of them."""
+    for law in LAWS:
+        yield from optional(law)(bench)

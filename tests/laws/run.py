@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Generated jobs: what must agree about each (agree.py). README.md has the table.
+"""Generated jobs: what must agree about each (agree.py) and which laws they obey (laws.py). README.md has the tables.
 
-    python3 tests/laws/run.py STEPSIM [--jobs 2000] [--seed 1] [--shard 3/8] [--log FILE] [--only INDEX [--files FOLDER]]
+    python3 tests/laws/run.py STEPSIM [--part agree|laws] [--jobs 2000] [--seed 1] [--shard 3/8] [--log FILE] [--only INDEX [--files FOLDER]]
     python3 tests/laws/run.py --table FILE...
 
 With --log each job is a line of the file as soon as it is done; jobs that it has are not done again, so what is interrupted goes on.
@@ -18,6 +18,7 @@ import tempfile
 import agree
 import lab
 import generate
+import laws
 from net import Binary, names_of
 
 
@@ -31,7 +32,9 @@ def examine(args, job, index, folder):
     except lab.Refused as why:
         return dict(line, refused=str(why))
     rows = []
-    for source in (lambda: agree.checks(bench, args.most_events),):
+    for name, source in (("agree", lambda: agree.checks(bench, args.most_events)), ("laws", lambda: laws.checks(bench))):
+        if args.part not in ("both", name):
+            continue
         try:
             rows += source()
         except lab.Refused as why:
@@ -64,7 +67,7 @@ def table(lines):
     ran = [line for line in lines if "rows" in line]
     print("%d jobs drawn, %d refused by the framework's rules, %d compared, %d of them differ somewhere\n" % (
         len(lines), len(lines) - len(ran), len(ran), sum(1 for line in ran if differing(line))))
-    heads = ("equal", "marked", "bounded", "refused", "too long", "differs")
+    heads = ("agrees", "marked", "bounded", "refused", "too long", "differs")
     print("| check | jobs | compared | %s |\n|---|%s" % (" | ".join(heads), "---:|" * (len(heads) + 2)))
     for name in sorted(counts):
         row = counts[name]
@@ -127,6 +130,7 @@ def main():
     parser.add_argument("--shard", default="1/1")
     parser.add_argument("--log")
     parser.add_argument("--most-events", type=int, default=agree.MOST_EVENTS, help="longest program that the reference replays")
+    parser.add_argument("--part", choices=("agree", "laws", "both"), default="both")
     parser.add_argument("--only", type=int)
     parser.add_argument("--files")
     parser.add_argument("--table", nargs="+")
