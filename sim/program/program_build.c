@@ -329,9 +329,7 @@ static int variant_template(struct builder *b, const struct ss_comm_variant *v, 
         backward(b, v);
     communicate(b, v->op + v->nbefore, v->nafter);
     char suffix[32];
-    int n = snprintf(suffix, sizeof suffix, "%s%d", ss_phase_name(v->phase), v->chunk);
-    if (nth)
-        snprintf(suffix + n, sizeof suffix - (size_t)n, ".%d", nth);
+    ss_emit_suffix(v->phase, v->chunk, nth, suffix);
     return ss_emit_template(&b->e, b->p->classes[b->cls].name, suffix);
 }
 

@@ -131,6 +131,31 @@ void ss_emit_compute(struct ss_emitter *e, int label, double seconds)
 
 /* ---- templates ---- */
 
+static char *write_number(char *at, int n)
+{
+    char digits[12];
+    int used = 0;
+    do
+        digits[used++] = (char)('0' + n % 10);
+    while ((n /= 10) > 0);
+    while (used > 0)
+        *at++ = digits[--used];
+    return at;
+}
+
+/* By hand: a search has a million of them. */
+void ss_emit_suffix(int phase, int chunk, int nth, char *out)
+{
+    for (const char *c = ss_phase_name(phase); *c; c++)
+        *out++ = *c;
+    out = write_number(out, chunk);
+    if (nth) {
+        *out++ = '.';
+        out = write_number(out, nth);
+    }
+    *out = 0;
+}
+
 int ss_emit_template(struct ss_emitter *e, const char *cls, const char *suffix)
 {
     struct ss_program *p = e->p;

@@ -3,6 +3,7 @@
  * Where slots and their events are. Unfolded ranks have templates of their own, which differ in numbers of channels and
  * collectives alone. Of like classes one is kept, with these numbers counted from 0 in the order in which its slots name
  * them, and each class has a table of what they are: all ranks of a stage read the same events, a few words of their own aside.
+ * A class that is alone on its stage, as those of folded jobs mostly are, reads the program's events, and its table is that of equals.
  */
 #include "replay/native.h"
 
@@ -12,6 +13,7 @@ struct builder {
     int *numbers; /* [channels, collectives]: number in the kind at hand, plus its first */
     int first;    /* no number of this kind is less, all others are */
     int nmaps, cap_maps;
+    int equals; /* where the table of what is its own number is in maps; -1: nowhere yet */
 };
 
 /* Which of `numbers` the event has; -1: it names neither channel nor collective. */
@@ -87,6 +89,49 @@ static int copy_template(struct builder *b, int cls, int index, int base, struct
     return 0;
 }
 
+/* Is the class before it, or behind it, of its stage? */
+static int has_neighbour(const struct ss_program *p, int cls)
+{
+    int stage = p->classes[cls].stage;
+    return (cls > 0 && p->classes[cls - 1].stage == stage) ||
+           (cls + 1 < p->nclasses && p->classes[cls + 1].stage == stage);
+}
+
+static int take_equals(struct builder *b, int cls)
+{
+    const struct ss_program *p = b->k->p;
+    int n = p->nchannels > p->ncollectives ? p->nchannels : p->ncollectives, rc = 0;
+    if (b->equals < 0) {
+        b->equals = b->nmaps;
+        for (int i = 0; i < n && !rc; i++)
+            rc = add_to_map(b, i);
+    }
+    b->k->classes[cls].map0 = b->equals;
+    return rc;
+}
+
+/* The kind of a class that is alone. */
+static int add_alone(struct builder *b, int cls, int base, int highest)
+{
+    struct ss_native *k = b->k;
+    const struct ss_program_class *pc = &k->p->classes[cls];
+    struct ss_native_kind *kind = &k->kinds[k->nkinds++];
+    int n = ss_program_stored(pc);
+    *kind = (struct ss_native_kind){.loop = pc->loop, .nslots = pc->nslots};
+    kind->order = malloc(((size_t)n + 1) * sizeof *kind->order);
+    kind->templates = malloc((size_t)(highest - base + 2) * sizeof *kind->templates);
+    if (!kind->order || !kind->templates)
+        return -1;
+    for (int i = 0; i < n; i++)
+        kind->order[i] = pc->slots[i].template_index - base;
+    for (int t = base; t <= highest; t++) {
+        const struct ss_template *own = &k->p->templates[t];
+        kind->templates[t - base] =
+            (struct ss_native_template){own->events, own->events + own->nevents, event0(k, t, base)};
+    }
+    return take_equals(b, cls);
+}
+
 static int add_kind(struct builder *b, int cls, int base, int highest)
 {
     struct ss_native *k = b->k;
@@ -158,7 +203,7 @@ static int like_last(struct builder *b, int cls, int base)
     const struct ss_program_class *pc = &k->p->classes[cls], *last = &k->p->classes[cls - 1];
     const struct ss_native_kind *kind = &k->kinds[k->nkinds - 1];
     int n = ss_program_stored(pc), same = 1;
-    if (n != ss_program_stored(last) || pc->nslots != kind->nslots ||
+    if (pc->stage != last->stage || n != ss_program_stored(last) || pc->nslots != kind->nslots ||
         memcmp(&pc->loop, &kind->loop, sizeof pc->loop) != 0)
         return 0;
     for (int i = 0; i < n; i++)
@@ -179,8 +224,9 @@ static int add_class(struct builder *b, int cls)
     struct ss_native_class *c = &k->classes[cls];
     int highest, base = lowest_template(&k->p->classes[cls], &highest);
     c->map0 = b->nmaps;
-    int like = like_last(b, cls, base);
-    if (like == 0) {
+    int alone = !has_neighbour(k->p, cls),
+        like = alone ? add_alone(b, cls, base, highest) : like_last(b, cls, base);
+    if (!alone && like == 0) {
         b->nmaps = c->map0;
         for (int i = 0; i < ss_program_stored(&k->p->classes[cls]); i++)
             b->seen[k->p->classes[cls].slots[i].template_index] = 0;
@@ -194,7 +240,7 @@ static int add_class(struct builder *b, int cls)
 int ss_slots_init(struct ss_native *k)
 {
     const struct ss_program *p = k->p;
-    struct builder b = {.k = k, .first = 1};
+    struct builder b = {.k = k, .first = 1, .equals = -1};
     int rc = 0;
     b.seen = calloc((size_t)p->ntemplates + 1, sizeof *b.seen);
     b.numbers = calloc((size_t)p->nchannels + (size_t)p->ncollectives + 1, sizeof *b.numbers);

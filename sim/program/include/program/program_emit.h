@@ -42,6 +42,8 @@ struct ss_work ss_emit_work(struct ss_emitter *e, const double seconds[SS_LABEL_
 /* The part of it up to this fraction. */
 void ss_emit_work_until(struct ss_emitter *e, struct ss_work *w, double fraction);
 
+/* Writes "F3" or, of the nth such variant but the first, "F3.1" to out[32]. */
+void ss_emit_suffix(int phase, int chunk, int nth, char *out);
 /* Makes the collected events the template "CLASS.SUFFIX"; its index, or -1 when there are none or on error. */
 int ss_emit_template(struct ss_emitter *e, const char *cls, const char *suffix);
 

@@ -97,7 +97,7 @@ struct ss_native_template {
 struct ss_native_kind {
     int *order; /* [entries of the program's slots]: template */
     struct ss_native_template *templates;
-    struct ss_event *events;
+    struct ss_event *events; /* NULL: they are the program's */
     struct ss_program_loop loop;
     int nslots;
 };
