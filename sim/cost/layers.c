@@ -25,7 +25,7 @@ int ss_layer_set_init(struct ss_layer_set *set, const struct ss_cost_context *c,
 
 void ss_layer_set_free(struct ss_layer_set *set)
 {
-    if (!set)
+    if (!set || set->sharers-- > 0)
         return;
     for (int i = 0; i < set->nparts; i++)
         ss_layer_steps_free(&set->part[i].steps);

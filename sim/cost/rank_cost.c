@@ -40,8 +40,7 @@ int ss_rank_site_equal(const struct ss_rank_site *a, const struct ss_rank_site *
     for (size_t i = 0; i < SS_ARRAY_LEN(pairs); i++)
         if (!same_shape(pairs[i][0], pairs[i][1]))
             return 0;
-    return a->stage == b->stage && a->own == b->own && a->group == b->group && a->own_pace == b->own_pace &&
-           a->pace == b->pace;
+    return a->own == b->own && a->group == b->group && a->own_pace == b->own_pace && a->pace == b->pace;
 }
 
 /* Chunks that a rank has of one copy of the model. */
@@ -92,18 +91,58 @@ int ss_stage_first_layer(const struct ss_job *job, const struct ss_schedule *s, 
     return first;
 }
 
+int ss_stage_places(const struct ss_job *job, const struct ss_schedule *s, struct ss_stage_place **out,
+                    struct ss_error *err)
+{
+    int n = s->stages * s->chunks, next = 0;
+    struct ss_stage_place *places = *out = ss_calloc((size_t)n, sizeof *places);
+    if (!places)
+        return ss_fail(err, SS_ERR_NOMEM, NULL, 0, "out of memory for %d virtual stages", n);
+    for (int v = 0; v < n; v++) {
+        struct ss_stage_place *p = &places[s->virtual_rank[v] * s->chunks + s->virtual_chunk[v]];
+        p->virtual_stage = v;
+        p->has_embedding = ss_schedule_before(s, v) < 0;
+        p->has_loss = ss_schedule_after(s, v) < 0;
+        p->first_layer = p->has_embedding ? 0 : next; /* the virtual stage before it is v - 1 */
+        p->nlayers = ss_stage_layers(job, s, v);
+        next = p->first_layer + p->nlayers;
+    }
+    return SS_OK;
+}
+
+/* Slots tell what pairs there are, and how much of what is offloaded is on the host. */
+int ss_stages_alike(const struct ss_cost_input *in, int stage, int other)
+{
+    const struct ss_job *job = in->job;
+    if (job->overlap_ep || job->offload_modules || ss_experts_loads_by_layer(job))
+        return 0;
+    for (int k = 0; k < in->schedule->chunks; k++) {
+        const struct ss_stage_place *a = &in->places[stage * in->schedule->chunks + k],
+                                    *b = &in->places[other * in->schedule->chunks + k];
+        if (a->nlayers != b->nlayers || a->has_embedding != b->has_embedding || a->has_loss != b->has_loss)
+            return 0;
+        for (int i = 0; i < a->nlayers; i++)
+            if (ss_layer_kind_of(job, a->first_layer + i) != ss_layer_kind_of(job, b->first_layer + i))
+                return 0;
+    }
+    return 1;
+}
+
+static void set_place(const struct ss_cost_input *in, int stage, int k, struct ss_chunk_cost *chunk)
+{
+    const struct ss_stage_place *p = &in->places[stage * in->schedule->chunks + k];
+    chunk->virtual_stage = p->virtual_stage;
+    chunk->first_layer = p->first_layer;
+    chunk->nlayers = p->nlayers;
+    chunk->has_embedding = p->has_embedding;
+    chunk->has_loss = p->has_loss;
+}
+
 /* Where this chunk lies and what crosses its borders. */
 static void chunk_place(const struct ss_cost_input *in, const struct ss_cost_context *c, int stage, int k,
                         struct ss_chunk_cost *chunk)
 {
-    const struct ss_schedule *s = in->schedule;
-    for (int v = 0; v < s->stages * s->chunks; v++)
-        if (s->virtual_rank[v] == stage && s->virtual_chunk[v] == k)
-            chunk->virtual_stage = v;
-    chunk->first_layer = ss_stage_first_layer(in->job, s, chunk->virtual_stage);
-    chunk->nlayers = ss_stage_layers(in->job, s, chunk->virtual_stage);
-    chunk->has_embedding = ss_schedule_before(s, chunk->virtual_stage) < 0;
-    chunk->has_loss = ss_schedule_after(s, chunk->virtual_stage) < 0;
+    set_place(in, stage, k, chunk);
     chunk->recv_bytes = chunk->has_embedding ? 0 : ss_shape_send_bytes(&c->shape);
     chunk->send_bytes = chunk->has_loss ? 0 : ss_shape_send_bytes(&c->shape);
 }
@@ -323,6 +362,23 @@ int ss_rank_cost_build(const struct ss_cost_input *in, const struct ss_rank_site
                       ss_offload_host(out->set, in->job, in->schedule, site->stage);
     out->gradients_s = site->own * ss_cost_gradients(&c, count.all);
     out->optimizer_s = site->own * ss_optimizer_seconds(&c, &count, &muon, shards);
+    return SS_OK;
+}
+
+int ss_rank_cost_copy(const struct ss_cost_input *in, const struct ss_rank_cost *from, int stage,
+                      struct ss_rank_cost *out, struct ss_error *err)
+{
+    size_t chunks = (size_t)in->schedule->chunks;
+    *out = *from;
+    out->set->sharers++;
+    out->chunks = malloc(chunks * sizeof *out->chunks);
+    out->params = malloc(chunks * sizeof *out->params);
+    if (!out->chunks || !out->params)
+        return ss_fail(err, SS_ERR_NOMEM, NULL, 0, "out of memory for %d chunks", in->schedule->chunks);
+    memcpy(out->chunks, from->chunks, chunks * sizeof *out->chunks);
+    memcpy(out->params, from->params, chunks * sizeof *out->params);
+    for (int k = 0; k < in->schedule->chunks; k++)
+        set_place(in, stage, k, &out->chunks[k]);
     return SS_OK;
 }
 

@@ -67,11 +67,23 @@ struct ss_cost_input ss_plan_cost_input(const struct ss_plan *plan, const struct
                                   .stack = plan->stack,
                                   .card = ss_platform_card(plan->platform),
                                   .schedule = plan->schedule,
+                                  .places = plan->places,
                                   .net = net,
                                   .padded_vocab = plan->padded_vocab,
                                   .dp = plan->dp,
                                   .microbatches = plan->microbatches,
                                   .with_steps = plan->level > SS_LEVEL_CHUNK};
+}
+
+/* An earlier account of a site that is equal, on a stage that is alike; -1: there is none. */
+static int find_like(const struct ss_plan_builder *b, const struct ss_cost_input *in,
+                     const struct ss_rank_site *site)
+{
+    int i = b->ncosts - 1;
+    while (i >= 0 && !(ss_stages_alike(in, b->costs[i].site.stage, site->stage) &&
+                       ss_rank_site_equal(&b->costs[i].site, site)))
+        i--;
+    return i;
 }
 
 /* The account of a site with GPUs that are all as fast: an earlier one, or a new one. */
@@ -82,15 +94,18 @@ static int find_cost(struct ss_plan_builder *b, const struct ss_rank_site *site,
     struct ss_rank_site even = *site;
     even.pace = even.own_pace = 1;
     for (int i = b->ncosts - 1; i >= 0; i--)
-        if (ss_rank_site_equal(&b->costs[i].site, site)) {
+        if (b->costs[i].site.stage == site->stage && ss_rank_site_equal(&b->costs[i].site, site)) {
             *index = i;
             return SS_OK;
         }
     if (ss_grow(&b->costs, &b->cap_costs, (size_t)b->ncosts + 1, sizeof *b->costs))
         return ss_fail(err, SS_ERR_NOMEM, NULL, 0, "out of memory for %d classes", b->plan->nclasses);
+    int like = find_like(b, &in, site);
     *index = b->ncosts++;
-    b->costs[*index] = (struct ss_cost_entry){.site = *site};
-    return ss_rank_cost_build(&in, &even, &b->costs[*index].cost, err);
+    struct ss_cost_entry *entry = &b->costs[*index];
+    *entry = (struct ss_cost_entry){.site = *site, .like = like < 0 ? *index : b->costs[like].like};
+    return like < 0 ? ss_rank_cost_build(&in, &even, &entry->cost, err)
+                    : ss_rank_cost_copy(&in, &b->costs[like].cost, site->stage, &entry->cost, err);
 }
 
 static int class_cost(struct ss_plan_builder *b, int cls, struct ss_error *err)

@@ -215,15 +215,28 @@ static void find_hidden(const struct ss_schedule *s, const struct ss_rank_cost *
     }
 }
 
+/* An earlier account that was built anew for the same paces, of all that were alike; NULL: there is none. */
+static const struct ss_cost_entry *rebuilt_like(const struct ss_plan_builder *b,
+                                                const struct ss_cost_entry *entry)
+{
+    for (const struct ss_cost_entry *e = b->costs; e < entry; e++)
+        if (e->like == entry->like && e->site.pace == entry->site.pace &&
+            e->site.own_pace == entry->site.own_pace)
+            return e;
+    return NULL;
+}
+
 static int rebuild(const struct ss_plan_builder *b, struct ss_cost_entry *entry, struct ss_error *err)
 {
+    const struct ss_cost_entry *like = rebuilt_like(b, entry);
     const struct ss_cost_input in = ss_plan_cost_input(b->plan, &b->net);
     struct ss_rank_cost even = entry->cost;
     size_t v = (size_t)b->plan->schedule->chunks;
     int *count = ss_calloc(SS_PHASE_COUNT * v * v, sizeof *count);
     if (!count)
         return ss_fail(err, SS_ERR_NOMEM, NULL, 0, "out of memory for %zu chunks", v);
-    int status = ss_rank_cost_build(&in, &entry->site, &entry->cost, err);
+    int status = like ? ss_rank_cost_copy(&in, &like->cost, entry->site.stage, &entry->cost, err)
+                      : ss_rank_cost_build(&in, &entry->site, &entry->cost, err);
     if (!status)
         find_hidden(b->plan->schedule, &even, count, entry);
     free(count);

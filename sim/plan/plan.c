@@ -160,7 +160,7 @@ static int size_plan(struct ss_plan_builder *b, struct ss_error *err)
     b->net.nvls_tree = plan->stack->nccl_nvls_tree > 0;
     ss_net_dispatcher(&b->net, ss_dispatch_sms(job), plan->stack);
     b->members = ss_calloc(2 * (size_t)plan->gpus, sizeof *b->members);
-    return b->members ? SS_OK : no_memory(plan, err);
+    return b->members ? ss_stage_places(job, plan->schedule, &plan->places, err) : no_memory(plan, err);
 }
 
 static int group_ranks(struct ss_plan_builder *b, struct ss_error *err)
@@ -196,20 +196,41 @@ static int sum_up(struct ss_plan_builder *b, struct ss_error *err)
     return ss_plan_sites_keep(b, err);
 }
 
+typedef int plan_step(struct ss_plan_builder *b, struct ss_error *err);
+
+static int take_steps(plan_step *const *steps, size_t n, struct ss_plan_builder *b, struct ss_error *err)
+{
+    int status = SS_OK;
+    for (size_t i = 0; i < n && !status; i++)
+        status = steps[i](b, err);
+    return status;
+}
+
+/* From groups to classes: new ones, or those of a plan that has the same. */
+static int lay_out(struct ss_plan_builder *b, struct ss_error *err)
+{
+    static plan_step *const steps[] = {
+        group_ranks,           /* communicators: members, nodes, hops */
+        route_flows,           /* flow -> links */
+        share_links,           /* what closed forms have of links */
+        ss_plan_pace_draw,     /* GPUs that differ, where they are drawn */
+        ss_plan_classes_build, /* rank -> class */
+        ss_plan_loads_count,   /* flows on each link that classes stand for */
+        ss_plan_shelf_put,
+    };
+    int status = ss_plan_shelf_take(b, err);
+    return status || b->kept ? status : take_steps(steps, SS_ARRAY_LEN(steps), b, err);
+}
+
 /* Each step reads what those before it wrote (struct ss_plan_builder). */
 static int plan_fill(struct ss_plan_builder *b, struct ss_error *err)
 {
-    static int (*const steps[])(struct ss_plan_builder *, struct ss_error *) = {
+    static plan_step *const steps[] = {
         ss_plan_check,           /* job against schedule and card */
         size_plan,               /* world size, rank grid */
         place_ranks,             /* rank -> GPU */
         slow_ranks,              /* stragglers */
-        group_ranks,             /* communicators: members, nodes, hops */
-        route_flows,             /* flow -> links */
-        share_links,             /* what closed forms have of links */
-        ss_plan_pace_draw,       /* GPUs that differ, where they are drawn */
-        ss_plan_classes_build,   /* rank -> class */
-        ss_plan_loads_count,     /* flows on each link that classes stand for */
+        lay_out,                 /* groups, routes, classes */
         ss_plan_costs_build,     /* class -> times, bytes, parameters */
         ss_plan_pace_build,      /* times on GPUs that differ */
         ss_plan_imbalance_build, /* packed rows that differ */
@@ -221,10 +242,7 @@ static int plan_fill(struct ss_plan_builder *b, struct ss_error *err)
         ss_plan_links_count, /* links of the platform that each link of the plan stands for */
         sum_up,
     };
-    int status = SS_OK;
-    for (size_t i = 0; i < SS_ARRAY_LEN(steps) && !status; i++)
-        status = steps[i](b, err);
-    return status;
+    return take_steps(steps, SS_ARRAY_LEN(steps), b, err);
 }
 
 int ss_plan_group(struct ss_plan_builder *b, struct ss_error *err)
@@ -237,18 +255,27 @@ int ss_plan_group(struct ss_plan_builder *b, struct ss_error *err)
     return status ? status : group_ranks(b, err);
 }
 
+/* What is laid out. */
+static void end_layout(struct ss_plan_builder *b)
+{
+    ss_groups_free(&b->groups);
+    ss_routes_free(&b->routes);
+    free(b->link_colour);
+    free(b->flow_colour);
+    ss_map_free(&b->load);
+}
+
 void ss_plan_end(struct ss_plan_builder *b)
 {
     free(b->slowness);
     free(b->drawn);
     free(b->members);
-    ss_groups_free(&b->groups);
-    ss_routes_free(&b->routes);
-    free(b->link_colour);
-    free(b->flow_colour);
+    if (b->kept)
+        ss_plan_shelf_end(b);
+    else
+        end_layout(b);
     free(b->nearer);
     free(b->odd);
-    ss_map_free(&b->load);
     for (int i = 0; i < b->ncosts; i++)
         ss_rank_cost_free(&b->costs[i].cost);
     free(b->costs);
@@ -335,6 +362,7 @@ void ss_plan_free(struct ss_plan *plan)
         free(plan->collectives[i].members);
     }
     ss_plan_sites_free(plan->sites);
+    free(plan->places);
     free(plan->classes);
     free(plan->class_of);
     free(plan->alike);

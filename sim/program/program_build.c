@@ -21,7 +21,7 @@ struct builder {
     const struct ss_schedule *schedule;
     struct ss_program *p;
     struct ss_error *err;
-    struct ss_program_shelf *shelf; /* that has comm; NULL: the builder has it */
+    struct ss_shelf *shelf; /* that has comm; NULL: the builder has it */
     struct ss_comm comm;
     struct ss_emitter e;
     size_t channel_cap;
@@ -461,7 +461,7 @@ static int build(struct builder *b)
     return rc ? rc : lower_classes(b);
 }
 
-int ss_program_build_kept(const struct ss_plan *plan, struct ss_program_shelf *shelf, struct ss_program **out,
+int ss_program_build_kept(const struct ss_plan *plan, struct ss_shelf *shelf, struct ss_program **out,
                           struct ss_error *err)
 {
     struct builder b = {.plan = plan, .schedule = plan->schedule, .shelf = shelf, .err = err};

@@ -347,7 +347,7 @@ int ss_run_scenario(const struct ss_scenario *s, const struct ss_run_options *op
     if (rc)
         ss_run_free(out);
     else
-        ss_summary_fill(out, options->bands, &out->summary);
+        ss_summary_fill_kept(out, options->bands, options->shelf, &out->summary);
     return rc;
 }
 

@@ -6,6 +6,8 @@
 #include <string.h>
 
 #include "base/base.h"
+#include "result/bands.h"
+#include "result/build.h"
 #include "stepsim/result.h"
 
 static const char *const words[SS_OUTCOME_COUNT] = {
@@ -79,14 +81,15 @@ static double ratio(double a, double b)
     return b > 0 ? a / b : 0;
 }
 
-static void fill_bands(const struct ss_plan *plan, const struct ss_bands *bands, struct ss_summary *out)
+static void fill_bands(const struct ss_plan *plan, const struct ss_bands *bands, struct ss_shelf *shelf,
+                       struct ss_summary *out)
 {
     struct ss_band time, memory;
 
     const struct ss_band_job job = {ss_platform_card(plan->platform)->name, plan->stack->family,
                                     plan->job->model.num_experts, plan->job->unmodelled};
 
-    ss_bands_find(bands, &job, &time, &memory);
+    ss_bands_find_kept(shelf, bands, &job, &time, &memory);
     out->band_pct = time.n ? time.pct : NAN;
     out->memory_low_pct = memory.n ? memory.low_pct : NAN;
     out->memory_high_pct = memory.n ? memory.high_pct : NAN;
@@ -139,7 +142,8 @@ static void judge(const struct ss_result *r, struct ss_summary *out)
                  out->memory_high_pct, most_memory(out) / SS_GIB, r->capacity / SS_GIB);
 }
 
-void ss_summary_fill(const struct ss_run *run, const struct ss_bands *bands, struct ss_summary *out)
+void ss_summary_fill_kept(const struct ss_run *run, const struct ss_bands *bands, struct ss_shelf *shelf,
+                          struct ss_summary *out)
 {
     const struct ss_plan *plan = run->plan;
     const struct ss_result *r = run->result;
@@ -171,8 +175,13 @@ void ss_summary_fill(const struct ss_run *run, const struct ss_bands *bands, str
     out->peak_allocated = r->peak_allocated;
     if (r->brief)
         out->bubble_fraction = out->imbalance_fraction = out->spread_fraction = NAN;
-    fill_bands(plan, bands, out);
+    fill_bands(plan, bands, shelf, out);
     judge(r, out);
+}
+
+void ss_summary_fill(const struct ss_run *run, const struct ss_bands *bands, struct ss_summary *out)
+{
+    ss_summary_fill_kept(run, bands, NULL, out);
 }
 
 void ss_summary_refuse(const struct ss_error *why, struct ss_summary *out)

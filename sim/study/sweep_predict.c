@@ -165,7 +165,7 @@ int ss_sweep_run(struct ss_sweep *s, const struct ss_request *base, const struct
 {
     struct work w = {.sweep = s, .base = base, .options = options, .n = ss_sweep_size(s, most)};
     struct ss_scenario *like = NULL;
-    struct ss_program_shelf *shelf = NULL; /* of each worker, which is a copy of this process */
+    struct ss_shelf *shelf = NULL; /* of each worker, which is a copy of this process */
     struct ss_bands *bands = NULL;
     struct ss_files files = {0};
 
@@ -188,12 +188,12 @@ int ss_sweep_run(struct ss_sweep *s, const struct ss_request *base, const struct
         rc = read_files(&w, &like, err);
     w.how.like = like;
     if (!rc && !w.run.shelf)
-        rc = ss_program_shelf_open(&shelf, err);
+        rc = ss_shelf_open(&shelf, err);
     if (shelf)
         w.run.shelf = shelf;
     if (!rc)
         rc = predict_all(&w, s, err);
-    ss_program_shelf_close(shelf);
+    ss_shelf_close(shelf);
     ss_scenario_free(like);
     ss_bands_free(bands);
     ss_files_free(&files);

@@ -301,7 +301,7 @@ static void test_unroll(void)
 }
 
 /* The program of a job is the same with a shelf. */
-static void same_program(const char *job, struct ss_program_shelf *shelf)
+static void same_program(const char *job, struct ss_shelf *shelf)
 {
     struct ss_run_options how = {.unchecked = 1, .brief = 1};
     struct scale_job s;
@@ -319,13 +319,13 @@ static void same_program(const char *job, struct ss_program_shelf *shelf)
     scale_close(&s);
 }
 
-/* Who sends what to whom is kept for one schedule, and for no other; of more than 128 the oldest goes. */
+/* Who sends what to whom is kept for one schedule, and for no other; what is taken again is the same. */
 static void test_shelf(void)
 {
     static const int order[] = {1, 2, 130, 131, 1, 3, 2};
-    struct ss_program_shelf *shelf;
+    struct ss_shelf *shelf;
     char job[256];
-    CU_ASSERT_FATAL(!ss_program_shelf_open(&shelf, NULL));
+    CU_ASSERT_FATAL(!ss_shelf_open(&shelf, NULL));
     for (int pass = 0; pass < 2; pass++)
         for (size_t i = 0; i < sizeof jobs / sizeof jobs[0]; i++)
             same_program(jobs[i].job, shelf);
@@ -334,8 +334,8 @@ static void test_shelf(void)
             snprintf(job, sizeof job, "h800 2;" SMALL "--pp 2 --gbs %d", i < 7 ? order[i] : m);
             same_program(job, shelf);
         }
-    ss_program_shelf_close(shelf);
-    ss_program_shelf_close(NULL);
+    ss_shelf_close(shelf);
+    ss_shelf_close(NULL);
 }
 
 int main(void)

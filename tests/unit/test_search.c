@@ -221,6 +221,54 @@ static void test_words_make_the_job(void)
     ss_find_free(f);
 }
 
+/* Every `step`-th prediction of all layouts, which share what they can, is that of the job run alone, to the bit. */
+static int same_as_alone(const char *job, const char *varied, int step)
+{
+    struct ss_find_options o = {.workers = {.n = 1}, .exhaustive = 1};
+    struct ss_bands *bands;
+    struct ss_find_result *f;
+    struct ss_sweep vary;
+    struct ss_request r;
+    struct ss_error err;
+    int asked = 0;
+
+    CU_ASSERT_EQUAL_FATAL(ss_bands_load(NULL, NULL, &bands, &err), 0);
+    const struct ss_run_options alone = {.unchecked = 1, .bands = bands};
+    read_text(&r, job);
+    vary_all(&vary, varied);
+    o.vary = &vary;
+    CU_ASSERT_EQUAL_FATAL(ss_find_run(&r, &o, &f, &err), 0);
+    ss_request_free(&r);
+    for (int i = 0; i < f->npoints; i += step) {
+        const struct ss_find_point *p = &f->points[i];
+        char words[1024];
+        struct ss_scenario *s;
+        struct ss_summary u;
+        snprintf(words, sizeof words, "%s --nodes %d %s", job, f->groups[p->group].nodes, p->flags);
+        read_text(&r, words);
+        CU_ASSERT_EQUAL_FATAL(ss_scenario_build(&r, NULL, &s, &err), 0);
+        CU_ASSERT_EQUAL_FATAL(ss_predict(s, &alone, &u, &err), 0);
+        CU_ASSERT_EQUAL(memcmp(&u, &p->summary, sizeof u), 0);
+        ss_scenario_free(s);
+        ss_request_free(&r);
+        asked++;
+    }
+    ss_find_free(f);
+    ss_bands_free(bands);
+    return asked;
+}
+
+static void test_sharing(void)
+{
+    CU_ASSERT(same_as_alone("--platform h800 --model llama3.1-8b --bf16 --seq 4096 --gbs 16",
+                            "nodes=1,2 cp=1", 5) > 150);
+    CU_ASSERT(same_as_alone("--platform h800 --model qwen3-30b-a3b --bf16 --seq 4096 --gbs 16 --mbs 1",
+                            "nodes=2 cp=1 tp=1,2", 3) > 40);
+    CU_ASSERT(
+        same_as_alone("--platform h800 --model llama3.1-8b --bf16 --seq 4096 --gbs 16 --mbs 1 --tp 2 --cp 2",
+                      "nodes=2 schedule=auto recompute=none,full", 1) > 30);
+}
+
 /* Times and memory of a brief search are those of a whole one; the shares of idle time are not known. */
 static void test_brief(void)
 {
@@ -367,6 +415,7 @@ int main(void)
     CU_TestInfo tests[] = {{"one rule book", test_one_rule_book},
                            {"workers agree", test_workers_agree},
                            {"words make the job", test_words_make_the_job},
+                           {"what is shared", test_sharing},
                            {"brief", test_brief},
                            {"bounds", test_bounds},
                            {"errors", test_errors},

@@ -29,6 +29,7 @@ struct ss_layer_runs {
 
 /* What classes with equal costs share. */
 struct ss_layer_set {
+    int sharers;                     /* costs that have it beside the first one */
     const struct ss_cost_context *c; /* while chunks are added */
     int with_steps;
     double fixed;      /* s: host time before F, B and I */

@@ -15,12 +15,22 @@
 
 struct ss_layer_set;
 
+/* Where the layers of a chunk are. */
+struct ss_stage_place {
+    int virtual_stage, first_layer, nlayers;
+    int has_embedding, has_loss;
+};
+/* Of all chunks: *out is [stage * schedule->chunks + chunk], freed with free(). SS_ERR_NOMEM. */
+int ss_stage_places(const struct ss_job *job, const struct ss_schedule *s, struct ss_stage_place **out,
+                    struct ss_error *err);
+
 /* What all ranks of a job share. */
 struct ss_cost_input {
     const struct ss_job *job;
     const struct ss_stack *stack;
     const struct ss_card *card;
     const struct ss_schedule *schedule;
+    const struct ss_stage_place *places; /* ss_stage_places of the two */
     const struct ss_net *net;
     int padded_vocab, dp, microbatches;
     int with_steps; /* 1: layer level */
@@ -37,8 +47,10 @@ struct ss_rank_site {
     /* times that what the lasting spread of GPUs makes of it: of the GPU itself, and of those that it works with */
     double own_pace, pace;
 };
-/* Returns 1 when ranks at both sites cost the same. */
+/* Returns 1 when ranks at both sites, which are of one stage or of stages that ss_stages_alike, cost the same. */
 int ss_rank_site_equal(const struct ss_rank_site *a, const struct ss_rank_site *b);
+/* Returns 1 when ranks of two stages cost the same but for where their layers are. */
+int ss_stages_alike(const struct ss_cost_input *in, int stage, int other);
 
 /* Parameters of one rank: of one chunk, or summed over the rank's chunks. */
 struct ss_param_count {
@@ -71,6 +83,9 @@ struct ss_rank_cost {
 /* On failure *out is safe to free. */
 int ss_rank_cost_build(const struct ss_cost_input *in, const struct ss_rank_site *site,
                        struct ss_rank_cost *out, struct ss_error *err);
+/* The same of a rank whose stage is alike and whose site is equal. SS_ERR_NOMEM; on failure *out is safe to free. */
+int ss_rank_cost_copy(const struct ss_cost_input *in, const struct ss_rank_cost *from, int stage,
+                      struct ss_rank_cost *out, struct ss_error *err);
 void ss_rank_cost_free(struct ss_rank_cost *cost);
 
 /* A place in a phase of the k-th chunk: after its first `layers` transformer layers in the order of the phase. 0 means at the

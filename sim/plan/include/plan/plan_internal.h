@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/map.h"
+#include "base/shelf.h"
 #include "cost/pace.h"
 #include "cost/rank_cost.h"
 #include "plan/routes.h"
@@ -15,9 +16,12 @@
 /* A site that a class has, and what a rank there costs. */
 struct ss_cost_entry {
     struct ss_rank_site site;
+    int like; /* the first one whose site is equal on a stage that is alike: they cost the same at equal paces */
     struct ss_rank_cost cost;
     double hidden[SS_LABEL_COUNT]; /* as in struct ss_plan_class */
 };
+
+struct ss_plan_kept;
 
 /* The plan under construction. Each group of fields is written by one step of plan_fill, in this order, and read by
  * those after it. */
@@ -29,6 +33,9 @@ struct ss_plan_builder {
     double *slowness; /* [world_size]: factors of stragglers, NULL without */
     double *drawn;    /* [world_size]: drawn paces of GPUs, NULL without */
     int *members;     /* [2 * gpus]: room for one group at a time; nothing is handed on in it */
+    /* what follows up to the classes' loads, where a shelf has it: then groups to load are its own, and only read */
+    const struct ss_plan_kept *kept;
+    struct ss_shelf_key key;
     /* groups, routes */
     struct ss_groups groups;
     struct ss_routes routes;
@@ -68,6 +75,13 @@ struct ss_plan_flops {
 };
 struct ss_plan_flops ss_plan_flops_of(const struct ss_job *job, const struct ss_stack *stack,
                                       const struct ss_schedule *schedule, int padded_vocab);
+
+/* plan_shelf.c: *b has all up to its load where kept is set after this. */
+int ss_plan_shelf_take(struct ss_plan_builder *b, struct ss_error *err);
+/* Puts that there, which then is the shelf's. Either: nothing to do without a shelf, or where too little is alike. */
+int ss_plan_shelf_put(struct ss_plan_builder *b, struct ss_error *err);
+/* Of a builder with kept. */
+void ss_plan_shelf_end(struct ss_plan_builder *b);
 
 /* classes.c: classes of equal ranks by colour refinement. */
 int ss_plan_classes_build(struct ss_plan_builder *b, struct ss_error *err);

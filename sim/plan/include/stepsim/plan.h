@@ -13,6 +13,7 @@
 #include "stepsim/network.h"
 #include "stepsim/notes.h"
 #include "stepsim/schedule.h"
+#include "stepsim/shelf.h"
 #include "stepsim/types.h"
 
 #ifdef __cplusplus
@@ -72,6 +73,9 @@ struct ss_plan_options {
     int near;
     int most_classes;
     int keep_links; /* 1: links stay that these ranks alone cannot fill: other jobs use them too */
+    /* Of plans whose stack, platform and what else their jobs point to live as long as it: groups, routes and classes are those of an
+     * earlier plan where nothing of the job differs but microbatches and recompute. NULL: none. */
+    struct ss_shelf *shelf;
     int even; /* 1: in an exchange of experts all ranks send and get as much as the busiest, which folds more ranks */
 };
 
@@ -134,6 +138,7 @@ struct ss_share {
 };
 
 struct ss_plan_sites;
+struct ss_stage_place;
 
 struct ss_plan {
     const struct ss_job *job;
@@ -177,7 +182,9 @@ struct ss_plan {
     struct ss_p2p_path *p2p;
     struct ss_share shares[SS_COMM_COUNT]; /* of collectives inside layers */
 
-    struct ss_plan_sites *sites; /* what ss_plan_kernels_visit needs; the plan's own */
+    /* what ss_plan_kernels_visit needs; the plan's own */
+    struct ss_plan_sites *sites;
+    struct ss_stage_place *places;
 
     double model_flops;        /* Megatron's, one iteration, all ranks */
     double model_flops_causal; /* causal attention halved */

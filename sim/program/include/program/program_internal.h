@@ -6,6 +6,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "base/shelf.h"
 #include "stepsim/program.h"
 
 struct ss_schedule;
@@ -71,6 +72,7 @@ struct ss_comm_rank {
 struct ss_comm {
     int stages;
     struct ss_comm_rank *ranks;
+    struct ss_shelf_key key; /* of one that a shelf has */
 };
 
 int ss_comm_build(const struct ss_schedule *s, struct ss_comm *comm, struct ss_error *err);
@@ -78,8 +80,8 @@ void ss_comm_free(struct ss_comm *comm);
 
 /* program_shelf.c: the same, of a schedule that the shelf has or gets; without a shelf, NULL, the table is the caller's. Either
  * way it ends with ss_shelf_drop. */
-int ss_shelf_comm(struct ss_program_shelf *shelf, const struct ss_schedule *s, struct ss_comm *comm,
+int ss_shelf_comm(struct ss_shelf *shelf, const struct ss_schedule *s, struct ss_comm *comm,
                   struct ss_error *err);
-void ss_shelf_drop(const struct ss_program_shelf *shelf, struct ss_comm *comm);
+void ss_shelf_drop(struct ss_shelf *shelf, struct ss_comm *comm);
 
 #endif

@@ -29,6 +29,7 @@
 
 #include "stepsim/error.h"
 #include "stepsim/network.h"
+#include "stepsim/shelf.h"
 #include "stepsim/types.h"
 
 #ifdef __cplusplus
@@ -136,14 +137,8 @@ struct ss_plan;
 /* Lowers a plan to a program at the plan's level. The program does not need the plan afterwards; the caller frees *out with
  * ss_program_free. Error: SS_ERR_NOMEM. */
 int ss_program_build(const struct ss_plan *plan, struct ss_program **out, struct ss_error *err);
-/* What programs of one schedule share (who sends what to whom), for plans of many jobs that have few schedules. */
-struct ss_program_shelf;
-/* Makes an empty shelf, which serves one thread at a time; the caller closes it with ss_program_shelf_close. Error: SS_ERR_NOMEM. */
-int ss_program_shelf_open(struct ss_program_shelf **out, struct ss_error *err);
-/* Frees a shelf from which no program is being built; those that were do not need it. NULL is allowed. */
-void ss_program_shelf_close(struct ss_program_shelf *shelf);
 /* Lowers a plan to the same program as ss_program_build does, with a shelf; `shelf` NULL: without. Owner and error are the same. */
-int ss_program_build_kept(const struct ss_plan *plan, struct ss_program_shelf *shelf, struct ss_program **out,
+int ss_program_build_kept(const struct ss_plan *plan, struct ss_shelf *shelf, struct ss_program **out,
                           struct ss_error *err);
 /* Frees a program. NULL is allowed. */
 void ss_program_free(struct ss_program *p);

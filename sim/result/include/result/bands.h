@@ -6,6 +6,7 @@
 #include <stdint.h>
 
 #include "stepsim/bands.h"
+#include "stepsim/shelf.h"
 
 #define SS_BAND_KINDS 512 /* of runs: source, card, family and kind of model */
 #define SS_BAND_SOURCES 256
@@ -43,5 +44,9 @@ struct ss_bands {
 /* Fills *out with the band of `job` without the runs of source `without` (-1: of all). */
 void ss_band_find(const struct ss_band_table *t, const struct ss_band_job *job, int without,
                   struct ss_band *out);
+
+/* bands_shelf.c: ss_bands_find, or what it found before; shelf may be NULL. The bands live as long as it. */
+void ss_bands_find_kept(struct ss_shelf *shelf, const struct ss_bands *bands, const struct ss_band_job *job,
+                        struct ss_band *time, struct ss_band *memory);
 
 #endif

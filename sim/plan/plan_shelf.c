@@ -1,0 +1,160 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Groups, routes and classes of a plan, kept for those whose jobs differ in nothing that these follow from: how large a microbatch is,
+ * and what is computed again.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/base.h"
+#include "plan/plan_internal.h"
+
+struct ss_plan_kept {
+    struct ss_groups groups;
+    struct ss_routes routes;
+    uint64_t *link_colour, *flow_colour;
+    struct ss_map load;
+    struct ss_share shares[SS_COMM_COUNT];
+    int nclasses;
+    struct ss_plan_class *classes;
+    int *class_of;
+};
+
+/* What experts are sent follows from the microbatch; of ranks that are not alike beforehand there are few plans. */
+static int is_kept(const struct ss_plan_builder *b)
+{
+    const struct ss_plan_options *o = b->options;
+    return o->shelf && !b->plan->experts && !o->placement && !o->draw_spread && !o->apart && !o->keep_links &&
+           o->nstragglers == 0 && o->nslow_links == 0 && b->plan->job->nfailed == 0 &&
+           !ss_job_is_placed(b->plan->job);
+}
+
+/* All that is read on the way to classes: the whole job but for what none of it is read from. */
+static struct ss_shelf_key key_of(const struct ss_plan_builder *b)
+{
+    struct ss_shelf_key key = ss_shelf_key(SS_SHELF_LAYOUT);
+    const struct ss_plan *plan = b->plan;
+    const struct ss_schedule *s = plan->schedule;
+    const void *const owners[] = {plan->stack, plan->platform};
+    const int numbers[] = {plan->level, plan->unfolded, plan->world_size, s->stages, s->chunks, s->pipelines};
+    struct ss_job job = *plan->job;
+    job.micro_batch = job.global_batch = job.accumulation = 0;
+    job.recompute = job.recompute_method = job.recompute_num_layers = job.recompute_short = 0;
+    job.recompute_modules = 0;
+    job.modules_given = 0;
+    ss_shelf_mix_bytes(&key, owners, sizeof owners);
+    ss_shelf_mix_ints(&key, numbers, SS_ARRAY_LEN(numbers));
+    ss_shelf_mix_ints(&key, s->virtual_rank, s->stages * s->chunks);
+    ss_shelf_mix_bytes(&key, &job, sizeof job);
+    return key;
+}
+
+static void destroy(void *thing)
+{
+    struct ss_plan_kept *kept = thing;
+    ss_groups_free(&kept->groups);
+    ss_routes_free(&kept->routes);
+    free(kept->link_colour);
+    free(kept->flow_colour);
+    ss_map_free(&kept->load);
+    free(kept->classes);
+    free(kept->class_of);
+    free(kept);
+}
+
+static size_t bytes_of(const struct ss_plan_kept *kept, size_t world)
+{
+    const struct ss_routes *r = &kept->routes;
+    size_t flows = (size_t)r->symmetry.nranks * (size_t)r->nkinds, ints = 0;
+    for (int comm = 0; comm < SS_COMM_COUNT; comm++) {
+        ints += kept->groups.first[comm] ? 3 * world : 0;
+        for (int hop = 0; hop < SS_HOP_COUNT; hop++)
+            ints += world * (size_t)kept->groups.width[comm][hop];
+    }
+    ints += 2 * flows + r->cap_pool + r->cap_link + world;
+    return sizeof *kept + ints * sizeof(int) + flows * (sizeof(double) + sizeof(uint64_t)) +
+           (size_t)r->nlinks * (sizeof(double) + sizeof(uint64_t) + 2) +
+           kept->load.size * sizeof *kept->load.slot + (size_t)kept->nclasses * sizeof *kept->classes;
+}
+
+/* Arrays that the plan changes, or that outlive the shelf, are its own. */
+static int copy_classes(const struct ss_plan_kept *kept, struct ss_plan *plan, struct ss_error *err)
+{
+    size_t n = (size_t)kept->nclasses, world = (size_t)plan->world_size;
+    plan->classes = ss_calloc(n, sizeof *plan->classes);
+    plan->class_of = malloc(world * sizeof *plan->class_of);
+    if (!plan->classes || !plan->class_of)
+        return ss_fail(err, SS_ERR_NOMEM, NULL, 0, "out of memory for %d classes", kept->nclasses);
+    memcpy(plan->classes, kept->classes, n * sizeof *plan->classes);
+    memcpy(plan->class_of, kept->class_of, world * sizeof *plan->class_of);
+    memcpy(plan->shares, kept->shares, sizeof plan->shares);
+    plan->nclasses = kept->nclasses;
+    return SS_OK;
+}
+
+/* What the shelf has is its own; the builder only reads it. */
+static void read_kept(struct ss_plan_builder *b, const struct ss_plan_kept *kept)
+{
+    b->kept = kept;
+    b->groups = kept->groups;
+    b->routes = kept->routes;
+    b->link_colour = kept->link_colour;
+    b->flow_colour = kept->flow_colour;
+    b->load = kept->load;
+}
+
+int ss_plan_shelf_take(struct ss_plan_builder *b, struct ss_error *err)
+{
+    if (!is_kept(b))
+        return SS_OK;
+    b->key = key_of(b);
+    const struct ss_plan_kept *kept = ss_shelf_take(b->options->shelf, b->key);
+    if (!kept)
+        return SS_OK;
+    read_kept(b, kept);
+    return copy_classes(kept, b->plan, err);
+}
+
+/* Fills copies of the plan's arrays; what the builder has becomes the shelf's. */
+static int fill(struct ss_plan_builder *b, struct ss_plan_kept *kept)
+{
+    const struct ss_plan *plan = b->plan;
+    size_t n = (size_t)plan->nclasses, world = (size_t)plan->world_size;
+    kept->classes = malloc(n * sizeof *kept->classes);
+    kept->class_of = malloc(world * sizeof *kept->class_of);
+    if (!kept->classes || !kept->class_of)
+        return -1;
+    memcpy(kept->classes, plan->classes, n * sizeof *kept->classes);
+    memcpy(kept->class_of, plan->class_of, world * sizeof *kept->class_of);
+    memcpy(kept->shares, plan->shares, sizeof kept->shares);
+    kept->nclasses = plan->nclasses;
+    kept->groups = b->groups;
+    kept->routes = b->routes;
+    kept->link_colour = b->link_colour;
+    kept->flow_colour = b->flow_colour;
+    kept->load = b->load;
+    return ss_shelf_put(b->options->shelf, b->key, kept, bytes_of(kept, world), destroy);
+}
+
+int ss_plan_shelf_put(struct ss_plan_builder *b, struct ss_error *err)
+{
+    if (!is_kept(b))
+        return SS_OK;
+    struct ss_plan_kept *kept = ss_calloc(1, sizeof *kept);
+    if (kept && !fill(b, kept)) {
+        b->kept = kept;
+        return SS_OK;
+    }
+    if (kept) {
+        free(kept->classes);
+        free(kept->class_of);
+    }
+    free(kept);
+    return ss_fail(err, SS_ERR_NOMEM, NULL, 0, "out of memory for %d classes", b->plan->nclasses);
+}
+
+void ss_plan_shelf_end(struct ss_plan_builder *b)
+{
+    ss_shelf_give_back(b->options->shelf, b->key);
+    b->kept = NULL;
+}
