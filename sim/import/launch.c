@@ -54,7 +54,8 @@ static int number_behind(const char *line, const char *end, const char *name)
 static int directive(const char *text, const char *const *names, size_t n)
 {
     for (size_t i = 0; i < n; i++)
-        for (const char *line = text; line; line = strchr(line, '\n'), line += line ? 1 : 0) {
+        for (const char *line = text, *next; line; line = next ? next + 1 : NULL) {
+            next = strchr(line, '\n');
             int found =
                 strncmp(line, "#SBATCH", 7) ? 0 : number_behind(line, line + strcspn(line, "\n"), names[i]);
             if (found)
