@@ -19,13 +19,14 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 #define MOST_BYTES (32 << 10)
 #define MOST_GPUS 2048
 #define MOST_SLOTS 512 /* of all classes, were each rank of a pipeline one */
-#define MOST_STEPS                                                                                           \
-    1500 /* layers of all slots: what a level below the slots has, to which a run may go by itself */
+/* layers of all slots: what a level below the slots has, to which a run may go by itself */
+#define MOST_STEPS 4000
 #define MOST_EVENTS 20000 /* that are drawn */
 #define MOST_UNFOLDED 32  /* GPUs */
 #define MOST_REPLICAS 3
 
 struct chain {
+    int dozens; /* 1: of runs are made, not one */
     struct cli_flags flags;
     struct ss_request words, how;
     struct ss_scenario *scenario;
@@ -71,7 +72,8 @@ static int is_large(const struct chain *c)
     if (apart)
         slots *= (double)world / job->pp;
     double steps = slots * job->model.num_layers / (job->pp * ss_job_chunks(job));
-    return slots > MOST_SLOTS || steps > MOST_STEPS;
+    int times = c->dozens ? 16 : 1;
+    return times * slots > MOST_SLOTS || times * steps > MOST_STEPS;
 }
 
 static int simulate(struct chain *c, struct ss_error *err)
@@ -299,7 +301,8 @@ static int run_once(const struct fuzz_bundle *b, struct fuzz_digest *digest)
 
     if (!c)
         abort();
-    int rc = read_words(c, b, verb, fixes || verb == CLI_EXPLAIN, &err), ran = 0;
+    c->dozens = fixes || verb == CLI_EXPLAIN;
+    int rc = read_words(c, b, verb, c->dozens, &err), ran = 0;
     if (!rc)
         rc = simulate(c, &err);
     if (getenv("FUZZ_TELL"))

@@ -3,9 +3,19 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/fork.h"
 #include "platform/node_facts.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+int LLVMFuzzerInitialize(int *argc, char ***argv);
+
+/* hwloc runs in a child of fork. */
+int LLVMFuzzerInitialize(int *argc, char ***argv)
+{
+    (void)argc, (void)argv;
+    fuzz_share_counters();
+    return 0;
+}
 
 static void check(struct ss_import *n, struct ss_platform *p, bool own)
 {

@@ -1,13 +1,34 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Any script, and any record of calls behind a zero byte, as a sandbox may send them: words of a job, or a message. */
+/* Any script, and any record of calls behind a zero byte, as a sandbox may send them: a job of its words, or a message. */
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "import/import.h"
 #include "import/sandbox.h"
+#include "job/job_internal.h"
+#include "stepsim/job.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+/* The words as those of a file, to the end: flags, what --without takes away, a job. */
+static int parse(const struct ss_words *words, struct ss_notes *notes, struct ss_error *err)
+{
+    struct ss_request r;
+    struct ss_job job;
+
+    ss_request_init(&r);
+    int rc = ss_request_add_place(&r, "job.sh", err);
+    for (size_t i = 0; i < words->n && !rc; i++)
+        rc = ss_request_add(&r, words->w[i].text, words->w[i].line, err);
+    ss_job_init(&job);
+    if (!rc)
+        rc = ss_request_resolve(&r, notes, err);
+    if (!rc)
+        rc = ss_job_parse(&job, &r, notes, NULL, err);
+    ss_request_free(&r);
+    return rc;
+}
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
@@ -25,6 +46,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     int rc = script < size ? ss_calls_take(&calls, text + script + 1, size - script - 1, &err) : 0;
     if (!rc)
         rc = ss_launch_words(&words, &launch, text, &calls, &notes, &err);
+    if (!rc)
+        rc = parse(&words, &notes, &err);
     if (rc && !err.message[0])
         abort();
     ss_words_free(&words);
