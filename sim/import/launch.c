@@ -410,6 +410,11 @@ int ss_launch_read(struct ss_words *out, const struct ss_launch *l, struct ss_no
 
     if (rc)
         return rc;
+    if (ss_import_is_configuration(text, len)) {
+        free(text);
+        ss_fail(err, SS_ERR_INPUT, l->script, 1, "a configuration, not a script");
+        return ss_hint(err, SS_ERR_INPUT, "--job reads it");
+    }
     rc = begin(&x, l, text, notes, err);
     const struct ss_launch_room room = {x.environment.w, x.environment.n, x.nodes, x.gpus};
     rc = rc ? rc : ss_launch_run(l, &room, &x.calls, &x.made, err);

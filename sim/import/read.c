@@ -6,44 +6,16 @@
 #include "base/base.h"
 #include "import/command.h"
 #include "import/foreign.h"
-#include "import/hf.h"
 #include "import/hydra.h"
-#include "import/torchtitan.h"
 
 #define MAX_DEPTH 8
 #define MAX_FILES 64
 #define MAX_FILE_BYTES (1u << 20)
 #define MAX_RESULT_BYTES (64u << 20)
 
-static int any_text(const char *text, size_t len)
-{
-    (void)text, (void)len;
-    return 1;
-}
-
-const struct ss_importer ss_importers[] = {
-    {"a configuration of torchtitan as JSON", ss_titan_json_sniff, NULL, ss_titan_json_add},
-    {"a configuration of DeepSpeed", ss_deepspeed_sniff, NULL, ss_deepspeed_add},
-    {"the result of an earlier run", ss_result_sniff, NULL, ss_result_add},
-    {"a job file of torchtitan", ss_titan_toml_sniff, NULL, ss_titan_toml_add},
-    {"a configuration of accelerate", ss_accelerate_sniff, NULL, ss_accelerate_add},
-    {"arguments of Hugging Face's Trainer or of LLaMA-Factory", ss_factory_sniff, NULL, ss_factory_add},
-    {"flags or a launch command", any_text, ss_args_read, NULL},
-};
-const size_t ss_importer_count = SS_ARRAY_LEN(ss_importers);
-
 static int no_memory(struct ss_error *err)
 {
     return ss_fail(err, SS_ERR_NOMEM, NULL, 0, "out of memory");
-}
-
-static const struct ss_importer *importer_of(const char *text, size_t len)
-{
-    size_t i = 0;
-
-    while (i + 1 < ss_importer_count && !ss_importers[i].sniff(text, len))
-        i++;
-    return &ss_importers[i];
 }
 
 /* "--job" and the file that it names: 0 no, 1 "--job=FILE", 2 "--job FILE". */
@@ -111,7 +83,7 @@ static int import_tree(struct reading *to, const char *file, const char *text, s
 static int import_text(struct reading *to, struct ss_words *words, const char *text, size_t len,
                        struct overrides *over, int depth, struct ss_error *err)
 {
-    const struct ss_importer *kind = importer_of(text, len);
+    const struct ss_importer *kind = ss_importer_of(text, len);
     int tree = kind->read == ss_args_read && ss_foreign_sniff(text, len), rc;
 
     if (tree)

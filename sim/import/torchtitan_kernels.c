@@ -14,8 +14,9 @@ static void recompute_layers(struct ss_titan *x, const struct ss_tree_node *at, 
 
     if (!t->has_model) {
         ss_trainer_refuse(t, at,
-                          "which layers are recomputed depends on the model, which is not known: give "
-                          "--recompute in place of the key");
+                          "which layers are recomputed depends on the model, and %s is not known: give "
+                          "--recompute in place of the key, and --model config.json",
+                          x->model);
         return;
     }
     if (layers == 0) {

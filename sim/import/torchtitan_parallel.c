@@ -87,6 +87,7 @@ static void map_model(struct ss_titan *x)
                           "diffusion models are not modelled");
     snprintf(word, sizeof word, "%.70s-%.70s", name, flavor);
     ss_trainer_model(t, at, model ? model : word);
+    ss_copy(x->model, sizeof x->model, model ? model : word);
     if (!model)
         ss_trainer_assume(t, "its model \"%s\" of flavor \"%s\" is given by --model config.json", name,
                           flavor);

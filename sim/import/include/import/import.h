@@ -40,6 +40,10 @@ struct ss_importer {
 };
 extern const struct ss_importer ss_importers[];
 extern const size_t ss_importer_count;
+/* The one that reads it: the last, flags, where no other does. */
+const struct ss_importer *ss_importer_of(const char *text, size_t len);
+/* Whether a text is a configuration, which one of these or of foreign.h reads, and not flags or a script. */
+int ss_import_is_configuration(const char *text, size_t len);
 
 /* result.c: the `inputs` of what `stepsim run --json` wrote. A file that has changed since is refused. */
 int ss_result_sniff(const char *text, size_t len);

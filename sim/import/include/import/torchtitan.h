@@ -33,6 +33,7 @@ struct ss_titan {
     int64_t tp, pp, cp, ep;   /* degrees */
     int64_t replicate, shard; /* shard -1: what is left */
     int64_t steps;            /* microbatches of a pipeline in an iteration */
+    char model[160];          /* what --model gets */
 };
 /* torchtitan_parallel.c: model, degrees, batch; torchtitan_pipeline.c: schedule and stages; torchtitan_kernels.c: recompute,
  * precision, optimizer. */

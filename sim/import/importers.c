@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The kinds of files that ask for a job. */
+#include "base/base.h"
+#include "import/command.h"
+#include "import/foreign.h"
+#include "import/hf.h"
+#include "import/import.h"
+#include "import/torchtitan.h"
+
+static int any_text(const char *text, size_t len)
+{
+    (void)text, (void)len;
+    return 1;
+}
+
+const struct ss_importer ss_importers[] = {
+    {"a configuration of torchtitan as JSON", ss_titan_json_sniff, NULL, ss_titan_json_add},
+    {"a configuration of DeepSpeed", ss_deepspeed_sniff, NULL, ss_deepspeed_add},
+    {"the result of an earlier run", ss_result_sniff, NULL, ss_result_add},
+    {"a job file of torchtitan", ss_titan_toml_sniff, NULL, ss_titan_toml_add},
+    {"a configuration of accelerate", ss_accelerate_sniff, NULL, ss_accelerate_add},
+    {"arguments of Hugging Face's Trainer or of LLaMA-Factory", ss_factory_sniff, NULL, ss_factory_add},
+    {"flags or a launch command", any_text, ss_args_read, NULL},
+};
+const size_t ss_importer_count = SS_ARRAY_LEN(ss_importers);
+
+const struct ss_importer *ss_importer_of(const char *text, size_t len)
+{
+    size_t i = 0;
+
+    while (i + 1 < ss_importer_count && !ss_importers[i].sniff(text, len))
+        i++;
+    return &ss_importers[i];
+}
+
+int ss_import_is_configuration(const char *text, size_t len)
+{
+    return ss_importer_of(text, len)->read != ss_args_read || ss_foreign_sniff(text, len);
+}
