@@ -261,6 +261,8 @@ static void test_unit_parse(void)
     strcpy(digits + sizeof digits - 2, "B");
     double value;
     CU_ASSERT_EQUAL(ss_unit_parse(digits, SS_UNIT_BYTES, &value, NULL), SS_ERR_INPUT);
+    CU_ASSERT_EQUAL(ss_unit_parse("-0", SS_UNIT_NONE, &value, NULL), SS_OK);
+    CU_ASSERT(value == 0 && !signbit(value)); /* printed as 0 */
 }
 
 static void test_unit_format(void)
@@ -470,6 +472,7 @@ static void test_files(void)
     CU_ASSERT_EQUAL_FATAL(symlink("input-499", link), 0);
     snprintf(same, sizeof same, "%s/./input-499", dir);
     CU_ASSERT(ss_files_have(&files, last) && ss_files_have(&files, same) && ss_files_have(&files, link));
+    CU_ASSERT(ss_files_have(&files, in_dir("input-0")));
     CU_ASSERT(!ss_files_have(&files, dir) && !ss_files_have(&files, in_dir("none")));
     unlink(last);
     CU_ASSERT(!ss_files_have(&files, last));

@@ -275,15 +275,15 @@ static void test_refused(void)
     refuse("GPU 0: NVIDIA A100 (UUID: a)\nGPU 1: NVIDIA H100 (UUID: b)\n\tGPU0\tGPU1\n", 2, "two models");
 }
 
-/* Two processors with 1 TiB each. */
+/* Two processors with 96 GiB each; the card table has 192 GB. */
 static void test_host_memory(void)
 {
-    const char *name = "lstopo-h100-8.xml";
+    const char *name = "lstopo-v100-4-mesh.xml";
     struct ss_error e;
     struct ss_platform *p = import(&name, 1, NULL, 0, &e);
 
     CU_ASSERT_PTR_NOT_NULL_FATAL(p);
-    CU_ASSERT_EQUAL(ss_platform_card(p)->host_memory, 2 * 1099511627776.0);
+    CU_ASSERT_EQUAL(ss_platform_card(p)->host_memory, 2 * 96 * 1073741824.0);
     ss_platform_free(p);
 }
 

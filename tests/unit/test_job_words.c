@@ -230,6 +230,7 @@ static void test_text(void)
         {"--tp 2 # two\n\n--pp\n 4 --model 'a b' --platform \"x\\\"#y\"", 0, ""},
         {"--tp \\\n2 \\\r\n--pp 4 --model a\\ b --platform x'\"#'y", 0, ""},
         {"--tp 2\n--pp 'x\n\n", 2, "not closed"},
+        {"--tp 2\n--model \"x\\\"", 2, "not closed"},
         {"--tp 2\n\n--ppp 4", 3, "unknown flag --ppp"},
         {"--tp 2\n--pp \\\n  five", 2, "whole number"},
         {"--job", 1, "needs a file"},

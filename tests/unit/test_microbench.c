@@ -197,6 +197,7 @@ static void test_words(void)
     CU_ASSERT_DOUBLE_EQUAL(p.seconds, 1048e-6, 1e-6);
     CU_ASSERT_EQUAL(p.collective, SS_COLL_DISPATCH);
     CU_ASSERT_EQUAL(p.sms, 24);
+    CU_ASSERT(!p.fit); /* the stack's words, not the card's */
 }
 
 static void test_reasons(void)

@@ -296,6 +296,27 @@ static void test_pair(void)
     CU_ASSERT_DOUBLE_EQUAL(pair_of_layers(2, 2, 3, 4, 100, 0, t), 1 + 800 + 1, 1e-12);
 }
 
+/* A forward without exchanges is cut before its MLP. Kernels of the mixture's backward 1, 8 and 6, of the other's forward 3, 4 and 1:
+ * a gradient of 5 posted at 1 is there at 6, 2 behind attention; the other one, posted at 14, is hidden by the MLP until 19. */
+static void test_pair_dense(void)
+{
+    double t[SS_LABEL_COUNT], x = 5;
+    struct ss_layer_part part[2] = {
+        {.kind = SS_LAYER_DENSE, .steps = {.phase = {LIST(COMPUTE(3), IN_MLP(4), IN_MLP(1))}}},
+        {.kind = SS_LAYER_MOE,
+         .steps = {
+             .phase = {LIST(IN_MLP(1)), LIST(IN_MLP(1), EXCHANGED(IN_MLP(8)), EXCHANGED(COMPUTE(6)))}}}};
+    struct ss_layer_run run[2] = {{.part = 0, .count = 1}, {.part = 1, .count = 1}};
+    struct ss_layer_runs chunks[2] = {{.n = 1, .run = &run[0]}, {.n = 1, .run = &run[1]}};
+    struct ss_layer_set set = {.nparts = 2, .part = part, .nchunks = 2, .chunks = chunks};
+    struct ss_step_list list;
+    CU_ASSERT_FATAL(ss_pair_steps(&set, 0, 1, &list) == SS_OK);
+    CU_ASSERT_EQUAL(ss_steps_fold(&list, 0, t), SS_OK);
+    free(list.step);
+    CU_ASSERT_DOUBLE_EQUAL(ss_label_sum(t), 25, 1e-12);
+    CU_ASSERT_DOUBLE_EQUAL(t[SS_LABEL_EP], 2, 1e-12);
+}
+
 static void test_pair_host(void)
 {
     double t[SS_LABEL_COUNT];
@@ -471,6 +492,7 @@ int main(void)
                            {"shared experts with recompute", test_recompute},
                            {"nothing to hide", test_nothing_to_hide},
                            {"a pair of layers, by hand", test_pair},
+                           {"pair with a dense layer", test_pair_dense},
                            {"a pair that the host issues slowly", test_pair_host},
                            {"pairs of unequal chunks", test_pair_uneven},
                            {"pairs of jobs", test_pairs_of_jobs},

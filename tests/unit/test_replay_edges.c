@@ -281,6 +281,11 @@ static void test_bad(void)
     p->classes[0].nslots = 3; /* two slots three times are six */
     p->classes[0].loop = (struct ss_program_loop){.first = 0, .length = 2, .more = 2};
     expect_bad(p);
+    p = make_program(1, 0);
+    make_compute(p, 0, 1);
+    p->classes[0].nslots = 2; /* one slot three times is three */
+    p->classes[0].loop = (struct ss_program_loop){.first = 0, .length = 1, .more = 2};
+    expect_bad(p);
 }
 
 static void test_nothing(void)
