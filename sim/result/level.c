@@ -23,13 +23,14 @@ static int runs_beside(const struct ss_job *job, int comm)
     }
 }
 
-/* Most of an iteration that a stage waits for the communicator; of what runs beside compute that is not seen: it may be all. */
+/* Most of an iteration that a rank waits for the communicator, which need not be the one that its stage is told by: groups may lie
+ * otherwise. Of what runs beside compute that is not seen: it may be all. */
 static double waited(const struct ss_run *run, int comm)
 {
-    const struct ss_result *r = run->result;
+    const struct ss_timeline *t = run->timeline;
     double most = 0;
-    for (int s = 0; s < r->nstages; s++)
-        most = fmax(most, r->stages[s].breakdown[ss_comm_facts(comm)->label] / r->iteration_s);
+    for (int c = 0; c < t->nclasses; c++)
+        most = fmax(most, t->spent[c][ss_comm_facts(comm)->label] / t->iteration_s);
     return runs_beside(run->plan->job, comm) ? 1 : most;
 }
 

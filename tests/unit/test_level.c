@@ -331,6 +331,39 @@ static void test_slow_nvlink(void)
     scale_close(&s);
 }
 
+/* Tensor groups that lie unlike each other, and the slowest rank is in one that waits little for its own: what the others wait for
+ * sends the run to flow level all the same. */
+static void test_others_wait(void)
+{
+    static const int gpu_of[] = {8, 6, 12, 10, 1, 0, 9, 11, 7, 5, 14, 3, 4, 2, 15, 13};
+    static const struct ss_straggler slow[] = {{6, 1.1}};
+    struct scale_job s;
+    struct ss_run run[3];
+    CU_ASSERT_FATAL(
+        scale_open(
+            &s, "a100-hdr800 2 ss.nodes_per_leaf=1;--hidden-size 2048 --num-attention-heads 16 "
+                "--ffn-hidden-size 8192 "
+                "--vocab-size 32000 --num-layers 2 --swiglu --disable-bias-linear --bf16 --tp 2 --seq 2048 "
+                "--max-position-embeddings 2048 --mbs 1 --gbs 8") == 0);
+    for (int k = 0; k < 3; k++) {
+        struct ss_run_options o = {.engine = SS_ENGINE_NATIVE};
+        o.level_choice = k == 1 ? SS_LEVEL_BLIND : SS_LEVEL_FOLLOWS;
+        o.plan.level = k == 2 ? SS_LEVEL_FLOW : SS_LEVEL_CHUNK;
+        o.plan.unfold = k == 2;
+        o.plan.placement = gpu_of;
+        o.plan.nstragglers = 1;
+        o.plan.stragglers = slow;
+        CU_ASSERT_FATAL(scale_run(&s, &o, &run[k]) == 0);
+    }
+    double flows = run[2].result->iteration_s;
+    CU_ASSERT(fabs(run[1].result->iteration_s - flows) > 0.03 * flows);
+    CU_ASSERT_DOUBLE_EQUAL(run[0].result->iteration_s, flows, 1e-9 * flows);
+    CU_ASSERT(run[0].level_reason[0] != '\0');
+    for (int k = 0; k < 3; k++)
+        ss_run_free(&run[k]);
+    scale_close(&s);
+}
+
 /* ---- flows that the engines move ---- */
 
 static int64_t flows_of(const struct ss_program *p, const struct ss_collective *g)
@@ -416,6 +449,7 @@ int main(void)
                            {"hybrid sharding of one rank", test_hybrid_alone},
                            {"a slow GPU", test_straggler},
                            {"a slow NVLink", test_slow_nvlink},
+                           {"others wait for their groups", test_others_wait},
                            CU_TEST_INFO_NULL};
     ss_simgrid_load(NULL); /* once for all replays */
     return suite_run("level", NULL, NULL, tests);
