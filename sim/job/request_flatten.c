@@ -7,6 +7,9 @@
 #include "job/job_internal.h"
 #include "stepsim/flags.h"
 
+/* Words of a request: each of them is held against all others, and each that goes asks for another job. */
+#define MOST_WORDS 2048
+
 /* Parses a request, as it is or as if all of its words stood in one place. */
 static int parse(const struct ss_request *r, int one_place, struct ss_job *job, struct ss_error *err)
 {
@@ -58,6 +61,8 @@ static int is_beaten(const struct ss_request *r, size_t i)
     char name[128];
     struct ss_flag f;
 
+    if (r->word[i].place + 1 == r->nplaces) /* the last one */
+        return 0;
     snprintf(name, sizeof name, "%.*s", (int)strcspn(r->word[i].text, "="), r->word[i].text);
     if (!ss_flag_find(name, &f) || (f.setter && f.setter->kind == SS_FLAG_PROP))
         return 0;
@@ -84,8 +89,13 @@ static int remove_from(struct ss_request *r, int beaten, const struct ss_job *wa
 int ss_request_flatten(const struct ss_request *r, struct ss_request *out, struct ss_error *err)
 {
     struct ss_job job;
-    int rc = ss_request_copy(r, out, err);
 
+    if (r->n > MOST_WORDS) {
+        ss_fail(err, SS_ERR_UNSUPPORTED, NULL, 0, "%zu words; at most %d are put into one place", r->n,
+                MOST_WORDS);
+        return ss_hint(err, SS_ERR_UNSUPPORTED, "leave out flags that are given again");
+    }
+    int rc = ss_request_copy(r, out, err);
     if (rc)
         return rc;
     rc = ss_request_resolve(out, &out->notes, err);

@@ -283,6 +283,25 @@ static void test_flatten(void)
     }
 }
 
+/* The time that it takes grows with the square of the words: there is an end to them. */
+static void test_flatten_many(void)
+{
+    struct ss_request r, flat;
+    struct ss_error err = {0};
+
+    make_request(&r, "--bf16", "--tp 2");
+    for (int i = 0; i < 1000; i++)
+        CU_ASSERT_FATAL(!ss_request_add(&r, "--pp", 0, NULL) && !ss_request_add(&r, "4", 0, NULL));
+    CU_ASSERT_FATAL(!ss_request_flatten(&r, &flat, &err));
+    CU_ASSERT_EQUAL(flat.n, r.n);
+    ss_request_free(&flat);
+    for (int i = 0; i < 23; i++)
+        CU_ASSERT_FATAL(!ss_request_add(&r, "--pp", 0, NULL) && !ss_request_add(&r, "4", 0, NULL));
+    CU_ASSERT_EQUAL(ss_request_flatten(&r, &flat, &err), SS_ERR_UNSUPPORTED); /* 2,049 */
+    CU_ASSERT_STRING_EQUAL(err.message, "2049 words; at most 2048 are put into one place");
+    ss_request_free(&r);
+}
+
 int main(void)
 {
     CU_TestInfo tests[] = {{"scale", test_scale},
@@ -293,6 +312,7 @@ int main(void)
                            {"like", test_like},
                            {"lacks effect", test_lacks_effect},
                            {"flatten", test_flatten},
+                           {"flatten many", test_flatten_many},
                            CU_TEST_INFO_NULL};
 
     return suite_run("what_if", NULL, NULL, tests);
