@@ -507,9 +507,31 @@ static void test_example(void)
     replay_example(SS_ENGINE_SIMGRID);
 }
 
+/* Where experts' loads draw a rank's layers apart it works so much longer at its end, once, and no other rank does. */
+static void test_imbalance(void)
+{
+    struct fixture *f = fixture_make("1f1b", 2, 1, 3, 1, FIXTURE_DP);
+    f->plan.classes[1].imbalance_s = 0.125;
+    struct ss_program *p = lower(f);
+    double seconds[2] = {0};
+    CU_ASSERT_FATAL(p != NULL);
+    for (int c = 0; c < 2; c++)
+        for (int s = 0; s < p->classes[c].nslots; s++) {
+            const struct ss_template *t = &p->templates[ss_program_template_at(&p->classes[c], s)];
+            for (int e = 0; e < t->nevents; e++)
+                if (t->events[e].kind == SS_EV_COMPUTE)
+                    seconds[c] +=
+                        t->events[e].amount * p->mixes[t->events[e].index].fraction[SS_LABEL_IMBALANCE];
+        }
+    CU_ASSERT(seconds[0] == 0 && seconds[1] == 0.125);
+    ss_program_free(p);
+    fixture_free(f);
+}
+
 int main(void)
 {
     CU_TestInfo tests[] = {{"events of 1F1B", test_1f1b_events},
+                           {"imbalance of experts", test_imbalance},
                            {"events of interleaved", test_interleaved_events},
                            {"pairs can run", test_pairs_can_run},
                            {"every schedule can run", test_everything_can_run},
