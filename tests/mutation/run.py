@@ -141,7 +141,8 @@ class Shard:
         for _, outcome, test in read_answers([self.answers]):
             self.tests.found[test] += outcome == "killed"
         self.commands = run(["ninja", "-C", self.build, "-t", "commands", "stepsim", "stepsim-cli", "stepsim-simgrid",
-                             "stepsim-http"]).stdout.splitlines()
+                             "stepsim-http", "stepsim-pages"]).stdout.splitlines()
+        self.pages = [command for command in self.commands if "cmake/pages.cmake" in command]
 
     def prepare(self):
         """A copy of the tracked files, built with a shared library, so that a mutant is compiled and linked once."""
@@ -188,6 +189,13 @@ class Shard:
         finally:
             for file in kept:
                 os.replace(file + ".before", file)
+            self.write_pages(mutant)
+
+    def write_pages(self, mutant):
+        """The manual pages and completion that the program writes of its tables."""
+        if mutant.file.startswith("sim/cli/"):
+            for command in self.pages:
+                run(command, shell=True, cwd=self.build)
 
     def answer(self, mutant):
         """(outcome, test that found it or "")."""
@@ -200,6 +208,7 @@ class Shard:
                     return "no build", ""
                 if out.endswith(".o") and filecmp.cmp(out, out + ".before", shallow=False):
                     return "same", ""
+            self.write_pages(mutant)
             test = self.tests.first_failure(mutant)
             return ("killed", test) if test else ("survived", "")
 

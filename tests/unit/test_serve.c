@@ -126,6 +126,7 @@ static void test_refusals(void)
         {"/run.json", JOB " --job 8b-16", NULL, "no name that this page knows", 422},
         {"/run.json", JOB " --data-path \\\\host\\share", NULL, "no name that this page knows", 422},
         {"/run.json", JOB "\033[2J", NULL, "no printable ASCII", 422},
+        {"/run.json", "--tp\001", NULL, "byte 5 of the words", 422},
         {"/sweep.json", JOB, "model=/etc/passwd", "no name that this page knows", 422},
         {"/sweep.json", JOB, "model=CMakeLists.txt,llama3.1-8b", "no name that this page knows", 422},
         {"/sweep.json", JOB, "tp=", "no values", 422},
