@@ -41,7 +41,7 @@ RESULTS = os.path.join(table.FOLDER, "results.tsv")
 EXPLAINED = os.path.join(table.FOLDER, "survivors.tsv")
 OUTCOMES = ("killed", "survived", "same", "no build")
 # Checks of the sources' text, and of what is not built here.
-NO_TESTS = ("fuzz.", "layering", "structure", "format", "walks.", "props", "globals", "headers", "options.", "runner.", "browser",
+NO_TESTS = ("fuzz.", "layering", "structure", "format", "walks.", "props", "globals", "headers", "options.refused", "runner.", "browser",
             "consumer", "bench", "net.", "probe.", "mutation.")
 ADDRESS_SPACE = 8 << 30  # of a test, bytes
 

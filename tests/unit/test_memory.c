@@ -456,6 +456,17 @@ static void test_groups_that_do_not_divide(void)
     }
 }
 
+/* What weight gradients that are put off keep: inputs and gradients of 4096 and 6144, 4096 and 4096, 4096 and 28672, 14336 and 4096
+ * numbers a token, 8192 tokens in 16 bit. */
+static void test_put_off(void)
+{
+    struct fixture f;
+    struct ss_ops layer;
+    CU_ASSERT_EQUAL_FATAL(fixture_open(&f, "", LLAMA "--bf16"), 0);
+    ss_layer_operators(SS_LAYER_DENSE, &f.c.shape, &f.stack, &layer);
+    CU_ASSERT_EQUAL(ss_ops_weight_grad_bytes(&layer, &f.c.shape), 69632 * 8192. * 2);
+}
+
 /* Parameters of a chunk of Llama-3.1-8B: the largest tensor of a layer is both halves of the MLP, of a chunk with the embedding that one.
  * Sharded ones are a tensor a layer, and one for what is beside the layers. */
 static void test_parameters(void)
@@ -484,6 +495,7 @@ int main(void)
 {
     CU_TestInfo tests[] = {{"copies of the step", test_step},
                            {"parameters of a chunk", test_parameters},
+                           {"weight gradients put off", test_put_off},
                            {"moments in bf16", test_bf16_moments},
                            {"buffers of DeepEP", test_deepep},
                            {"static", test_static},

@@ -128,6 +128,27 @@ static void round_trip(struct fixture *f)
     fixture_free(f);
 }
 
+/* A collective that is named as those without a name are written does not take the key of another one. */
+static void test_names_like_keys(void)
+{
+    struct ss_error err = {0};
+    struct fixture *f = fixture_make("1f1b", 2, 1, 2, 1, FIXTURE_DP);
+    struct ss_program *p = lower(f);
+    CU_ASSERT_FATAL(p != NULL && p->ncollectives > 2);
+    strcpy(p->collectives[0].name, "k1");
+    strcpy(p->collectives[1].name, "");
+    char *text = text_of(p, 0);
+    struct ss_program *back = parse(text, &err);
+    CU_ASSERT_FATAL(back != NULL);
+    CU_ASSERT_EQUAL(back->ncollectives, p->ncollectives);
+    CU_ASSERT_STRING_EQUAL(back->collectives[0].name, "k1");
+    CU_ASSERT_EQUAL(ss_program_check(back, NULL), SS_OK);
+    free(text);
+    ss_program_free(back);
+    ss_program_free(p);
+    fixture_free(f);
+}
+
 static void test_round_trip(void)
 {
     round_trip(fixture_make("1f1b", 1, 1, 2, 1, FIXTURE_DP | FIXTURE_EXTRA));
@@ -439,6 +460,7 @@ static void test_check_ranges(void)
 int main(void)
 {
     CU_TestInfo tests[] = {{"text round trip", test_round_trip},
+                           {"names like keys", test_names_like_keys},
                            {"hand-written text", test_hand_written},
                            {"errors in the text", test_text_errors},
                            {"tags of channels", test_tags},

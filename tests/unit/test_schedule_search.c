@@ -4,7 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "job_helper.h"
 #include "stepsim/schedule_study.h"
+#include "stepsim/stepsim.h"
 #include "study/schedule_order.h"
 #include "suite.h"
 
@@ -249,9 +251,51 @@ static void test_compare(void)
     CU_ASSERT_EQUAL(ss_compare_integers(unknown, 1, &shape, times, 0, &c, NULL), SS_ERR_INPUT);
 }
 
+/* A job's search has of each stage the times and the memory of its busiest class, as its plan has them. */
+static void test_of_job(void)
+{
+    char text[] =
+        "--platform h800 --nodes 1 --model llama3.1-8b --bf16 --tp 2 --pp 2 --seq 4096 --mbs 1 --gbs 32";
+    const struct ss_run_options o = {.engine = SS_ENGINE_NATIVE, .brief = 1};
+    char *argv[JOB_MAX_ARGS];
+    double fixed[2] = {0}, forward[2] = {0};
+    struct ss_search *q = NULL;
+    struct ss_scenario *s;
+    struct ss_run run;
+    CU_ASSERT_EQUAL_FATAL(make_scenario(split(text, argv), argv, &s, NULL), 0);
+    CU_ASSERT_EQUAL_FATAL(ss_run_scenario(s, &o, &run, NULL), 0);
+    CU_ASSERT_EQUAL_FATAL(ss_search_from_job(s, 0, &q, NULL), 0);
+    for (int i = 0; i < run.plan->nclasses; i++) {
+        const struct ss_plan_class *c = &run.plan->classes[i];
+        double sum = ss_plan_overhead_bytes(run.plan, i);
+        for (int m = 0; m < SS_MEM_COUNT; m++)
+            sum += c->memory[m];
+        fixed[c->stage] = fmax(fixed[c->stage], sum);
+        forward[c->stage] = fmax(forward[c->stage], ss_label_sum(c->chunks[0].forward));
+    }
+    for (int r = 0; r < 2; r++) {
+        CU_ASSERT(fixed[r] > 10e9 && forward[r] > 0);
+        CU_ASSERT_DOUBLE_EQUAL(q->fixed[r], fixed[r], 1);
+        CU_ASSERT_DOUBLE_EQUAL(q->f[r], forward[r], 1e-12);
+    }
+    ss_search_free(q);
+    ss_run_free(&run);
+    ss_scenario_free(s);
+}
+
+/* Percent by which an order is longer than the bound; none where rounding puts it below, or without a bound. */
+static void test_above_bound(void)
+{
+    CU_ASSERT_DOUBLE_EQUAL(ss_search_above_bound(1.125, 1), 12.5, 1e-12);
+    CU_ASSERT_DOUBLE_EQUAL(ss_search_above_bound(3, 2), 50, 1e-12);
+    CU_ASSERT(ss_search_above_bound(1 - 1e-15, 1) == 0 && ss_search_above_bound(1, 0) == 0);
+}
+
 int main(void)
 {
-    CU_TestInfo tests[] = {{"reaches the bound", test_reaches_the_bound},
+    CU_TestInfo tests[] = {{"above the bound", test_above_bound},
+                           {"of a job", test_of_job},
+                           {"reaches the bound", test_reaches_the_bound},
                            {"objectives", test_objectives},
                            {"v under a cap", test_v_under_a_cap},
                            {"generators", test_generators},

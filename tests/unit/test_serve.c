@@ -123,6 +123,7 @@ static void test_refusals(void)
         {"/run.json", JOB " --schedule mine.csv", NULL, "no name that this page knows", 422},
         {"/run.json", JOB " --moe-load loads.csv", NULL, "no name that this page knows", 422},
         {"/run.json", JOB " --packed-lengths lengths.csv", NULL, "no name that this page knows", 422},
+        {"/run.json", JOB " --moe-load W8_more", NULL, "no name that this page knows", 422},
         {"/run.json", JOB " --job 8b-16", NULL, "no name that this page knows", 422},
         {"/run.json", JOB " --data-path \\\\host\\share", NULL, "no name that this page knows", 422},
         {"/run.json", JOB "\033[2J", NULL, "no printable ASCII", 422},
