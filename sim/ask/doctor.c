@@ -82,18 +82,6 @@ static void find(void *handle, const char *name, void *function)
     memcpy(function, &symbol, sizeof symbol);
 }
 
-static void simgrid_version(void *module, char *out, size_t size)
-{
-    void (*get)(int *, int *, int *);
-    int major, minor, patch;
-
-    find(module, "sg_version_get", &get);
-    if (!get)
-        return;
-    get(&major, &minor, &patch);
-    snprintf(out, size, "SimGrid %d.%d.%d", major, minor, patch);
-}
-
 static void http_version(void *module, char *out, size_t size)
 {
     const char *(*get)(void);
@@ -117,13 +105,43 @@ static void mpi_version(void *module, char *out, size_t size)
 static const struct module {
     const char *name, *file;
     int needed;
-    void (*version)(void *module, char *out, size_t size);
-    const char *without; /* what there is not */
+    void (*version)(void *module, char *out, size_t size); /* NULL: a program, which tells it */
+    const char *without;                                   /* what there is not */
 } modules[] = {
-    {"simgrid", "stepsim-simgrid.so", 1, simgrid_version, "SimGrid engine: run --engine native"},
+    {"simgrid", "stepsim-simgrid", 1, NULL, "SimGrid engine: run --engine native"},
     {"serve", "stepsim-http.so", 0, http_version, "stepsim serve"},
     {"mpi", "stepsim-mpi.so", 0, mpi_version, "search and sweep on many machines"},
 };
+
+/* What the loader says in front of what is wrong. */
+static void cut_line(char *text)
+{
+    static const char before[] = "shared libraries: ";
+    const char *wrong = strstr(text, before);
+
+    if (wrong)
+        memmove(text, wrong + sizeof before - 1, strlen(wrong + sizeof before - 1) + 1);
+    text[strcspn(text, "\n")] = '\0';
+}
+
+_Noreturn static void open_here(const struct module *m, const char *path, int out)
+{
+    char said[400] = "";
+    void *module = NULL;
+
+    if (!m->version) {
+        dup2(out, STDOUT_FILENO);
+        dup2(out, STDERR_FILENO);
+        execl(path, path, "--version", (char *)NULL);
+        snprintf(said, sizeof said, "%.300s: %s", path, strerror(errno));
+    } else if ((module = dlopen(path, RTLD_LAZY | RTLD_LOCAL | RTLD_NODELETE)) != NULL) {
+        m->version(module, said, sizeof said);
+    } else {
+        const char *why = dlerror();
+        ss_copy(said, sizeof said, why ? why : path);
+    }
+    ss_leave(write(out, said, strlen(said)) < 0 || !module);
+}
 
 /* Whether a module can be loaded; text: its version, or why not. In a child: it brings libraries that end their process where they find
  * no memory, and none of them is wanted here. */
@@ -135,19 +153,12 @@ static int open_in_child(const struct module *m, const char *path, char *text, s
         snprintf(text, size, "%s", strerror(errno));
         return 0;
     }
-    if (!child) {
-        char said[400] = "";
-        void *module = dlopen(path, RTLD_LAZY | RTLD_LOCAL | RTLD_NODELETE);
-        const char *why = module ? NULL : dlerror();
-        if (module)
-            m->version(module, said, sizeof said);
-        else
-            ss_copy(said, sizeof said, why ? why : path);
-        ss_leave(write(ends[1], said, strlen(said)) < 0 || !module);
-    }
+    if (!child)
+        open_here(m, path, ends[1]);
     close(ends[1]);
     ssize_t n = read(ends[0], text, size - 1); /* less than a pipe takes at once */
     text[n > 0 ? n : 0] = '\0';
+    cut_line(text);
     close(ends[0]);
     if (waitpid(child, &status, 0) == child && WIFEXITED(status) && !WEXITSTATUS(status))
         return 1;

@@ -1,17 +1,37 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The board: what an engine writes down, one block, so that a child can fill it in shared memory. */
+/* The board: what an engine writes down, one block, so that another process can fill it in shared memory. */
 #include <stdlib.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
 #include "base/base.h"
 #include "replay/engine.h"
 
 void ss_board_free(struct ss_board *board)
 {
-    if (board && board->mapped)
-        munmap(board, board->mapped);
-    else
+    if (!board || !board->mapped) {
         free(board);
+        return;
+    }
+    int fd = board->fd;
+    munmap(board, board->mapped);
+    close(fd);
+}
+
+struct ss_board *ss_board_share(size_t size)
+{
+    int fd = memfd_create("stepsim-board", MFD_CLOEXEC);
+    struct ss_board *b = NULL;
+    if (fd >= 0 && ftruncate(fd, (off_t)size) == 0)
+        b = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    if (!b || b == MAP_FAILED) {
+        if (fd >= 0)
+            close(fd);
+        return NULL;
+    }
+    b->mapped = size;
+    b->fd = fd;
+    return b;
 }
 
 static void blend_init(struct ss_blend *b, const struct ss_mix *mix)
@@ -37,8 +57,9 @@ size_t ss_template_events(const struct ss_program *p)
     return n;
 }
 
-struct ss_board *ss_board_new(const struct ss_program *p, int shared, int accounts)
+size_t ss_board_place(struct ss_board *b, const struct ss_program *p, int accounts)
 {
+    char *block = (char *)b;
     size_t at = sizeof(struct ss_board), classes = (size_t)p->nclasses;
     size_t accounts_at = at + classes * sizeof(struct ss_cursor);
     size_t blends_at, busy_at, event_at, first_at, size = accounts_at;
@@ -49,19 +70,26 @@ struct ss_board *ss_board_new(const struct ss_program *p, int shared, int accoun
     first_at = event_at + ss_template_events(p) * sizeof(double);
     if (accounts)
         size = first_at + (size_t)p->ntemplates * sizeof(int);
-    char *block = shared ? mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0)
-                         : ss_calloc(1, size);
-    if (!block || block == MAP_FAILED)
-        return NULL;
-    struct ss_board *b = (struct ss_board *)block;
-    b->mapped = shared ? size : 0;
-    b->at = (struct ss_cursor *)(block + at);
-    if (accounts) {
+    if (b)
+        b->at = (struct ss_cursor *)(block + at);
+    if (b && accounts) {
         b->accounts = (struct ss_account *)(block + accounts_at);
         b->blends = (struct ss_blend *)(block + blends_at);
         b->link_busy = (double *)(block + busy_at);
         b->event_s = (double *)(block + event_at);
         b->first_event = (int *)(block + first_at);
+    }
+    return size;
+}
+
+struct ss_board *ss_board_new(const struct ss_program *p, int shared, int accounts)
+{
+    size_t size = ss_board_place(NULL, p, accounts);
+    struct ss_board *b = shared ? ss_board_share(size) : ss_calloc(1, size);
+    if (!b)
+        return NULL;
+    ss_board_place(b, p, accounts);
+    if (accounts) {
         for (int i = 0, at_event = 0; i < p->ntemplates; at_event += p->templates[i++].nevents)
             b->first_event[i] = at_event;
         for (int i = 0; i < p->nmixes; i++)

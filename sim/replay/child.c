@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The SimGrid module and the child process that runs it: SimGrid allows one engine a process and answers
- * bad input with abort(), so each call gets a process of its own, and its complaint becomes an error.
+ * What SimGrid is asked for (replay/helper.h): it allows one engine a process and answers bad input with abort(), so each request gets
+ * a process of its own, outside this one, and its complaint becomes an error.
  */
 #include <dlfcn.h>
 #include <errno.h>
@@ -10,23 +10,17 @@
 #include <signal.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/prctl.h>
-#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/base.h"
-#include "base/leave.h"
 #include "replay/engine.h"
-
-#define MODULE_FILE "stepsim-simgrid.so"
+#include "replay/helper.h"
 
 #define TELL_EVERY_MS 100
-#define STOPPED_MS 5000 /* that a child may be stopped while this process is not, as by Ctrl-Z of both */
+#define STOPPED_MS 5000 /* that SimGrid may be stopped while this process is not, as by Ctrl-Z of both */
 
-#define NOT_LOADED 125 /* exit status of a child that has told why it has no SimGrid */
-
-/* What the child's output pipe is read by: called with each piece; 0 or a status. */
+/* What the output pipe is read by: called with each piece; 0 or a status. */
 typedef int (*piece_reader)(void *ctx, const char *data, size_t n);
 
 /* Of a replay whose caller wants to know how far it is. */
@@ -36,115 +30,141 @@ struct progress {
     int64_t slots; /* of all classes */
 };
 
-struct child {
-    pid_t pid;
-    const struct progress *progress; /* NULL: nobody asks */
-    int stopped_ms;                  /* 0: it runs */
-    int given_up;                    /* it was ended because it stayed stopped */
+struct module {
+    ss_helper_ask_function *ask;
+    ss_helper_end_function *end;
 };
 
-/* NULL: why says the reason. Where a process has the module already, it is found at once, in its children, too. */
-static ss_module_main *load_module(char *why, size_t size)
+/* One request under way. */
+struct request {
+    struct ss_helper_request what;
+    const char *name; /* "replay the program" */
+    struct ss_board *board;
+    piece_reader reader;
+    void *ctx;
+    const struct progress *progress; /* NULL: nobody asks */
+    struct module module;
+    int files[SS_HELPER_FILES];
+    int out, status; /* the ends that are read */
+    pid_t helper, child;
+    int state;      /* of the child, as waitpid has it; -1: not told */
+    int stopped_ms; /* 0: they run */
+    int given_up;   /* it was ended because it stayed stopped */
+};
+
+/* The module in one of the folders, in which SimGrid's program must be, too. NULL: why says the reason. */
+static void *load_module(struct module *m, char *why, size_t size)
 {
-    char home[4096], path[4096 + sizeof MODULE_FILE + 1];
+    char home[4096], path[4096 + sizeof SS_HELPER_MODULE + 1];
     why[0] = '\0';
     const char *dirs[] = {getenv("STEPSIM_MODULE_DIR"), home};
     ss_home_find(&ss_home.modules, home, sizeof home);
     for (size_t i = 0; i < SS_ARRAY_LEN(dirs); i++) {
         if (!dirs[i] || !dirs[i][0])
             continue;
-        snprintf(path, sizeof path, "%s/%s", dirs[i], MODULE_FILE);
-        if (access(path, R_OK) != 0)
+        snprintf(path, sizeof path, "%s/%s", dirs[i], SS_HELPER_PROGRAM);
+        if (access(path, X_OK) != 0)
             continue;
+        snprintf(path, sizeof path, "%s/%s", dirs[i], SS_HELPER_MODULE);
         void *handle = dlopen(path, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
-        void *symbol = handle ? dlsym(handle, SS_MODULE_SYMBOL) : NULL;
-        if (symbol) {
-            ss_module_main *function;
-            memcpy(&function, &symbol, sizeof function);
-            return function;
+        void *ask = handle ? dlsym(handle, SS_HELPER_ASK) : NULL,
+             *end = handle ? dlsym(handle, SS_HELPER_END) : NULL;
+        if (ask && end) {
+            memcpy(&m->ask, &ask, sizeof ask);
+            memcpy(&m->end, &end, sizeof end);
+            return handle;
         }
         const char *text = dlerror();
         ss_copy(why, size, text ? text : "");
     }
     if (!why[0])
-        snprintf(why, size, "no " MODULE_FILE " in %.400s", home);
+        snprintf(why, size, "no " SS_HELPER_PROGRAM " in %.400s", home);
     return NULL;
 }
 
 static int not_loaded(const char *why, struct ss_error *err)
 {
-    int rc = ss_fail(err, SS_ERR_ENGINE, NULL, 0, "the SimGrid engine cannot be loaded: %s", why);
-    if (strstr(why, "failed to map") || strstr(why, "cannot allocate") || strstr(why, "memory"))
+    const char *text = strstr(why, "shared libraries: ");
+    text = text ? text + sizeof "shared libraries: " - 1 : why;
+    int rc = ss_fail(err, SS_ERR_ENGINE, NULL, 0, "the SimGrid engine cannot be loaded: %s", text);
+    if (strstr(text, "failed to map") || strstr(text, "cannot allocate") || strstr(text, "memory"))
         return ss_hint(err, rc, "it needs some 100 MiB of address space (ulimit -v), or use --engine native");
     return ss_hint(err, rc,
-                   "install libsimgrid, point STEPSIM_MODULE_DIR to the folder of " MODULE_FILE
+                   "install libsimgrid, point STEPSIM_MODULE_DIR to the folder of " SS_HELPER_PROGRAM
                    ", or use --engine native");
 }
 
 int ss_simgrid_load(struct ss_error *err)
 {
     char why[512];
-    return load_module(why, sizeof why) ? SS_OK : not_loaded(why, err);
+    struct module m;
+    return load_module(&m, why, sizeof why) ? SS_OK : not_loaded(why, err);
 }
 
-/* Here the module is loaded, for libraries that find no memory while they set themselves up end their process. */
-static void run_in_child(struct ss_module_call *call, int log, int out)
+/* Whether the system has the process stopped, by a signal or a debugger. */
+static bool is_stopped(pid_t pid)
 {
-    struct rlimit none = {0, 0};
-    setrlimit(RLIMIT_CORE, &none);
-    dup2(log, STDOUT_FILENO);
-    dup2(log, STDERR_FILENO);
-    char why[512];
-    ss_module_main *function = load_module(why, sizeof why);
-    if (!function) {
-        dprintf(log, "%s\n", why);
-        ss_leave(NOT_LOADED);
-    }
-    call->fd = out;
-    if (call->tape)
-        call->tape->fd = out;
-    function(call);
-    if (call->tape)
-        ss_tape_end(call->tape);
-    ss_leave(0);
+    char path[64], text[256];
+    snprintf(path, sizeof path, "/proc/%ld/stat", (long)pid);
+    int fd = pid > 0 ? open(path, O_RDONLY | O_CLOEXEC) : -1;
+    ssize_t n = fd < 0 ? 0 : read(fd, text, sizeof text - 1);
+    if (fd >= 0)
+        close(fd);
+    text[n > 0 ? n : 0] = '\0';
+    const char *name = strrchr(text, ')');
+    return name && (name[1] == ' ') && name[2] == 'T';
 }
 
-/* A child that is stopped is not waited for without end: nobody would say that it will go on. */
-static void look_after(struct child *child)
+/* Who is stopped is not waited for without end: nobody would say that he will go on. */
+static void look_after(struct request *r)
 {
-    siginfo_t info = {0};
-    if (waitid(P_PID, (id_t)child->pid, &info, WSTOPPED | WCONTINUED | WNOHANG) == 0 && info.si_pid)
-        child->stopped_ms = info.si_code != CLD_CONTINUED;
-    if (!child->stopped_ms || (child->stopped_ms += TELL_EVERY_MS) < STOPPED_MS)
+    if (!is_stopped(r->helper) && !is_stopped(r->child)) {
+        r->stopped_ms = 0;
         return;
-    child->given_up = 1;
-    kill(child->pid, SIGKILL);
+    }
+    if ((r->stopped_ms += TELL_EVERY_MS) < STOPPED_MS)
+        return;
+    r->given_up = 1;
+    if (r->child > 0 && r->state == -1)
+        kill(r->child, SIGKILL);
+    if (is_stopped(r->helper))
+        kill(r->helper, SIGKILL);
 }
 
-/* Tells how far the child is until it has written something or has ended. */
-static void wait_for_piece(int fd, struct child *child)
+/* Tells how far the child is until there is something to read or nobody is left who would write it. */
+static void wait_for(struct request *r, int fd)
 {
-    const struct progress *progress = child->progress;
     struct pollfd ready = {.fd = fd, .events = POLLIN};
     int n;
     while ((n = poll(&ready, 1, TELL_EVERY_MS)) == 0 || (n < 0 && errno == EINTR)) {
-        if (n == 0 && progress)
-            progress->options->progress(progress->options->ctx,
-                                        (double)progress->board->slots_run / (double)progress->slots);
-        if (n == 0 && !child->given_up)
-            look_after(child);
+        if (n == 0 && r->progress)
+            r->progress->options->progress(r->progress->options->ctx, (double)r->progress->board->slots_run /
+                                                                          (double)r->progress->slots);
+        if (n == 0)
+            look_after(r);
     }
 }
 
-static int read_pieces(int fd, piece_reader reader, void *ctx, struct child *child)
+/* 1: a word has come. 0: the helper has ended. */
+static int read_word(struct request *r, struct ss_helper_word *word)
+{
+    ssize_t n;
+    do {
+        wait_for(r, r->status);
+        n = read(r->status, word, sizeof *word);
+    } while (n < 0 && errno == EINTR);
+    return n == (ssize_t)sizeof *word;
+}
+
+static int read_pieces(struct request *r)
 {
     char *buf = malloc(1 << 16);
     int rc = buf ? 0 : SS_ERR_NOMEM;
     while (!rc) {
-        wait_for_piece(fd, child);
-        ssize_t n = read(fd, buf, 1 << 16);
+        wait_for(r, r->out);
+        ssize_t n = read(r->out, buf, 1 << 16);
         if (n > 0)
-            rc = reader(ctx, buf, (size_t)n);
+            rc = r->reader(r->ctx, buf, (size_t)n);
         else if (n == 0 || errno != EINTR)
             break;
     }
@@ -165,79 +185,112 @@ static const char *strip_prefix(const char *line)
     }
 }
 
-/* First line of the child's own words, "" when it said nothing. */
-static void first_complaint(int log, char *out, size_t size)
+/* First line of what it said, "" when it said nothing. */
+static void first_complaint(const char *said, char *out, size_t size)
 {
-    char buf[4096];
-    ssize_t n = pread(log, buf, sizeof buf - 1, 0);
     out[0] = 0;
-    buf[n > 0 ? n : 0] = 0;
-    for (char *line = buf, *next; line && !out[0]; line = next) {
+    for (const char *line = said, *next; line && !out[0]; line = next) {
         next = strchr(line, '\n');
-        if (next)
-            *next++ = 0;
-        ss_copy(out, size, strip_prefix(line));
+        const char *text = strip_prefix(line);
+        size_t n = next && text < next ? (size_t)(next++ - text) : next ? 0 : strlen(text);
+        if (next && !n)
+            next = strchr(line, '\n') + 1;
+        snprintf(out, size, "%.*s", (int)n, text);
     }
 }
 
-static int child_error(int state, int log, const char *what, struct ss_error *err)
+static int child_error(const struct request *r, int state, const char *said, struct ss_error *err)
 {
     char text[400];
-    first_complaint(log, text, sizeof text);
-    if (WIFEXITED(state) && WEXITSTATUS(state) == NOT_LOADED)
+    first_complaint(said, text, sizeof text);
+    if (state != -1 && WIFEXITED(state) && WEXITSTATUS(state) == 127) /* the loader's */
         return not_loaded(text, err);
     if (text[0])
-        return ss_fail(err, SS_ERR_ENGINE, NULL, 0, "SimGrid cannot %s: %s", what, text);
+        return ss_fail(err, SS_ERR_ENGINE, NULL, 0, "SimGrid cannot %s: %s", r->name, text);
+    if (state == -1)
+        return ss_fail(err, SS_ERR_ENGINE, NULL, 0, "SimGrid cannot %s: its process has ended", r->name);
     if (WIFSIGNALED(state)) {
         const char *name = sigabbrev_np(WTERMSIG(state));
-        return ss_fail(err, SS_ERR_ENGINE, NULL, 0, "SimGrid cannot %s: it was ended by SIG%s", what,
+        return ss_fail(err, SS_ERR_ENGINE, NULL, 0, "SimGrid cannot %s: it was ended by SIG%s", r->name,
                        name ? name : "?");
     }
-    return ss_fail(err, SS_ERR_ENGINE, NULL, 0, "SimGrid cannot %s: it ended with status %d", what,
-                   WIFEXITED(state) ? WEXITSTATUS(state) : -1);
+    return ss_fail(err, SS_ERR_ENGINE, NULL, 0, "SimGrid cannot %s: it ended with status %d", r->name,
+                   WEXITSTATUS(state));
 }
 
-/* Runs the call in a child to its end. 0 when the board is valid. */
-static int run_child(struct ss_module_call *call, piece_reader reader, void *ctx,
-                     const struct progress *progress, const char *what, struct ss_error *err)
+/* All ends that are still open. */
+static void close_files(struct request *r)
 {
-    int ends[2], state = 0, rc = 0;
-    int log = memfd_create("stepsim-log", MFD_CLOEXEC);
-    if (log < 0 || pipe2(ends, O_CLOEXEC)) {
-        rc = ss_fail(err, SS_ERR_ENGINE, NULL, 0, "cannot start SimGrid: %s", strerror(errno));
-        if (log >= 0)
-            close(log);
-        return rc;
+    for (int i = 0; i < SS_HELPER_FILES; i++)
+        if (i != SS_HELPER_BOARD && i != SS_HELPER_INPUT && i != SS_HELPER_LOG && r->files[i] >= 0) {
+            close(r->files[i]);
+            r->files[i] = -1;
+        }
+}
+
+static int open_files(struct request *r)
+{
+    int out[2] = {-1, -1}, status[2] = {-1, -1};
+    r->files[SS_HELPER_FOLDER] = open(".", O_PATH | O_DIRECTORY | O_CLOEXEC);
+    r->files[SS_HELPER_LOG] = memfd_create("stepsim-log", MFD_CLOEXEC);
+    int rc = pipe2(out, O_CLOEXEC) || pipe2(status, O_CLOEXEC) || r->files[SS_HELPER_FOLDER] < 0 ||
+             r->files[SS_HELPER_LOG] < 0;
+    r->out = out[0];
+    r->status = status[0];
+    r->files[SS_HELPER_OUT] = out[1];
+    r->files[SS_HELPER_STATUS] = status[1];
+    return rc ? errno : 0;
+}
+
+/* Follows a request that was sent. 0 when the board is valid. */
+static int follow(struct request *r, struct ss_error *err)
+{
+    char text[4096] = "";
+    struct ss_helper_word word;
+    int told = read_word(r, &word), rc = 0;
+    if (told && word.child < 0)
+        return ss_fail(err, SS_ERR_ENGINE, NULL, 0, "cannot start SimGrid: %s", strerror(word.state));
+    r->child = told ? word.child : 0;
+    rc = told ? read_pieces(r) : 0;
+    if (rc) { /* and the child, to which nobody listens, ends */
+        close(r->out);
+        r->out = -1;
     }
-    fflush(NULL); /* else the child's exit could write our buffers a second time */
-    pid_t parent = getpid(), pid = fork();
-    if (pid == 0) {
-        prctl(PR_SET_PDEATHSIG, SIGKILL); /* nobody is left to read */
-        if (getppid() != parent)
-            ss_leave(1);
-        close(ends[0]);
-        run_in_child(call, log, ends[1]);
-    }
-    int why = errno;
-    close(ends[1]);
-    if (pid > 0) {
-        struct child child = {.pid = pid, .progress = progress};
-        rc = read_pieces(ends[0], reader, ctx, &child);
-        close(ends[0]);
-        while (waitpid(pid, &state, 0) < 0 && errno == EINTR)
-            ;
-        if (rc)
-            ss_fail(err, rc, NULL, 0, "the answer of SimGrid cannot be kept");
-        else if (child.given_up)
-            rc = ss_fail(err, SS_ERR_ENGINE, NULL, 0, "SimGrid cannot %s: it was stopped for %d s", what,
-                         STOPPED_MS / 1000);
-        else if (!call->board->finished)
-            rc = child_error(state, log, what, err);
-    } else {
-        close(ends[0]);
-        rc = ss_fail(err, SS_ERR_ENGINE, NULL, 0, "cannot start SimGrid: %s", strerror(why));
-    }
-    close(log);
+    told = told && read_word(r, &word);
+    int state = told ? word.state : -1;
+    if (rc)
+        return ss_fail(err, rc, NULL, 0, "the answer of SimGrid cannot be kept");
+    if (!told)
+        r->module.end(r->helper, &state, text, sizeof text);
+    if (r->given_up)
+        return ss_fail(err, SS_ERR_ENGINE, NULL, 0, "SimGrid cannot %s: it was stopped for %d s", r->name,
+                       STOPPED_MS / 1000);
+    if (r->board->finished)
+        return 0;
+    ssize_t n = text[0] ? 0 : pread(r->files[SS_HELPER_LOG], text, sizeof text - 1, 0);
+    if (n > 0)
+        text[n] = '\0';
+    return child_error(r, state, text, err);
+}
+
+/* Has the request answered to its end. 0 when the board is valid. */
+static int ask(struct request *r, struct ss_error *err)
+{
+    char why[512];
+    r->what.board = r->board->mapped;
+    r->files[SS_HELPER_BOARD] = r->board->fd;
+    r->files[SS_HELPER_FOLDER] = r->files[SS_HELPER_LOG] = -1;
+    r->state = -1;
+    if (!load_module(&r->module, why, sizeof why))
+        return not_loaded(why, err);
+    int rc = open_files(r);
+    rc = rc ? rc : r->module.ask(&r->what, r->files, &r->helper);
+    close_files(r);
+    rc = rc ? ss_fail(err, SS_ERR_ENGINE, NULL, 0, "cannot start SimGrid: %s", strerror(rc)) : follow(r, err);
+    const int left[] = {r->out, r->status, r->files[SS_HELPER_LOG]};
+    for (size_t i = 0; i < SS_ARRAY_LEN(left); i++)
+        if (left[i] >= 0)
+            close(left[i]);
     return rc;
 }
 
@@ -270,12 +323,23 @@ int ss_child_replay(const struct ss_program *p, struct ss_tape *tape, struct ss_
                     const struct ss_replay_options *options, struct ss_error *err)
 {
     struct progress progress = {options, board, 0};
-    struct ss_module_call call = {.task = SS_MODULE_REPLAY, .program = p, .tape = tape, .board = board};
     struct record_reader reader = {.tape = tape};
+    struct request r = {
+        .what = {.task = SS_HELPER_REPLAY, .accounts = board->accounts != NULL, .wanted = tape->wanted},
+        .name = "replay the program",
+        .board = board,
+        .reader = read_records,
+        .ctx = &reader};
     for (int c = 0; c < p->nclasses; c++)
         progress.slots += p->classes[c].nslots;
-    return run_child(&call, read_records, &reader, options->progress && progress.slots ? &progress : NULL,
-                     "replay the program", err);
+    r.progress = options->progress && progress.slots ? &progress : NULL;
+    r.files[SS_HELPER_INPUT] = ss_program_pack(p, &r.what.input);
+    if (r.files[SS_HELPER_INPUT] < 0)
+        return ss_fail(err, SS_ERR_NOMEM, NULL, 0, "out of memory for SimGrid's copy of %s", p->name);
+    int rc = ask(&r, err);
+    close(r.files[SS_HELPER_INPUT]);
+    ss_board_place(board, p, r.what.accounts);
+    return rc;
 }
 
 /* ---- platforms ---- */
@@ -295,15 +359,6 @@ static int read_text(void *ctx, const char *data, size_t n)
     return 0;
 }
 
-static struct ss_board *platform_board(void)
-{
-    struct ss_board *b = mmap(NULL, sizeof *b, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-    if (b == MAP_FAILED)
-        return NULL;
-    b->mapped = sizeof *b;
-    return b;
-}
-
 /* "... Parse error at FILE:LINE: text" with the place in front, as in all other errors. */
 static int place_parse_error(const char *file, int rc, struct ss_error *err)
 {
@@ -318,31 +373,66 @@ static int place_parse_error(const char *file, int rc, struct ss_error *err)
     return ss_hint(err, rc, "a SimGrid file begins with <?xml version='1.0'?> and its DOCTYPE");
 }
 
-static int run_platform(struct ss_module_call *call, struct text_reader *text, struct ss_error *err)
+/* The file's name and those of the hosts, each with its NUL. */
+static int write_names(const char *file, int npairs, const char *const (*hosts)[2], size_t *size)
 {
-    struct ss_board *board = platform_board();
-    char what[300];
-    if (!board)
-        return ss_fail(err, SS_ERR_NOMEM, NULL, 0, "out of memory for %s", call->file);
-    call->board = board;
-    snprintf(what, sizeof what, "load %s", call->file);
-    int rc = run_child(call, read_text, text, NULL, what, err);
-    if (rc == SS_ERR_ENGINE)
-        rc = place_parse_error(call->file, rc, err);
-    if (!rc && board->status) {
-        rc = ss_fail(err, board->status, call->file, 0, "%s", board->message);
-        if (board->hint[0])
-            ss_hint(err, rc, "%s", board->hint);
+    int fd = memfd_create("stepsim-names", MFD_CLOEXEC), copy = fd < 0 ? -1 : dup(fd);
+    FILE *f = copy < 0 ? NULL : fdopen(copy, "wb");
+    if (!f) {
+        if (copy >= 0)
+            close(copy);
+        if (fd >= 0)
+            close(fd);
+        return -1;
     }
-    ss_board_free(board);
+    *size = strlen(file) + 1;
+    fwrite(file, 1, *size, f);
+    for (int i = 0; i < 2 * npairs; i++) {
+        const char *host = hosts[i / 2][i % 2];
+        size_t n = strlen(host) + 1;
+        fwrite(host, 1, n, f);
+        *size += n;
+    }
+    int bad = ferror(f) != 0;
+    bad |= fclose(f) != 0;
+    if (!bad)
+        return fd;
+    close(fd);
+    return -1;
+}
+
+static int ask_platform(int task, const char *file, int npairs, const char *const (*hosts)[2],
+                        struct text_reader *text, struct ss_error *err)
+{
+    char name[300];
+    struct request r = {.what = {.task = task, .npairs = npairs},
+                        .name = name,
+                        .board = ss_board_share(sizeof *r.board),
+                        .reader = read_text,
+                        .ctx = text};
+    snprintf(name, sizeof name, "load %s", file);
+    r.files[SS_HELPER_INPUT] = r.board ? write_names(file, npairs, hosts, &r.what.input) : -1;
+    if (r.files[SS_HELPER_INPUT] < 0) {
+        ss_board_free(r.board);
+        return ss_fail(err, SS_ERR_NOMEM, NULL, 0, "out of memory for %s", file);
+    }
+    int rc = ask(&r, err);
+    close(r.files[SS_HELPER_INPUT]);
+    if (rc == SS_ERR_ENGINE)
+        rc = place_parse_error(file, rc, err);
+    if (!rc && r.board->status) {
+        rc = ss_fail(err, r.board->status, file, 0, "%s", r.board->message);
+        if (r.board->hint[0])
+            ss_hint(err, rc, "%s", r.board->hint);
+    }
+    ss_board_free(r.board);
     return rc;
 }
 
 int ss_simgrid_probe(const char *file, struct ss_error *err)
 {
-    struct ss_module_call call = {.task = SS_MODULE_PROBE, .file = file};
     struct text_reader text = {0};
-    int rc = run_platform(&call, &text, err);
+    int rc = ask_platform(SS_HELPER_PROBE, file, 0, NULL, &text, err);
     free(text.text);
     return rc;
 }
@@ -350,9 +440,8 @@ int ss_simgrid_probe(const char *file, struct ss_error *err)
 int ss_simgrid_ask_routes(const char *file, int npairs, const char *const (*hosts)[2], char **routes,
                           struct ss_error *err)
 {
-    struct ss_module_call call = {.task = SS_MODULE_ROUTES, .file = file, .npairs = npairs, .hosts = hosts};
     struct text_reader text = {0};
-    int rc = run_platform(&call, &text, err), i = 0;
+    int rc = ask_platform(SS_HELPER_ROUTES, file, npairs, hosts, &text, err), i = 0;
     size_t at = 0;
     for (; !rc && i < npairs && at < text.n; i++) {
         size_t len = strnlen(text.text + at, text.n - at);

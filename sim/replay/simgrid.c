@@ -1,12 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The SimGrid engine: an actor for the main thread of each class, workers for what runs in the background.
- * Runs in a child process that ends with _exit, so nothing is given back at the end.
+ * Runs in a process that ends with _exit, so nothing is given back at the end.
  */
 #include "replay/simgrid.h"
-#include "base/leave.h"
-
-ss_module_main ss_simgrid_main;
 
 static void block(struct ss_sg_class *c, int kind, int target)
 {
@@ -239,7 +236,7 @@ static int init(struct ss_sg *sg)
     return 0;
 }
 
-void ss_sg_replay(struct ss_module_call *call)
+void ss_sg_replay(struct ss_simgrid_call *call)
 {
     struct ss_sg sg = {.p = call->program, .tape = call->tape, .board = call->board};
     struct ss_board *board = call->board;
@@ -252,13 +249,4 @@ void ss_sg_replay(struct ss_module_call *call)
             board->at[c] = sg.classes[c].at;
     }
     board->finished = 1;
-}
-
-void ss_simgrid_main(struct ss_module_call *call)
-{
-    if (call->task == SS_MODULE_REPLAY)
-        ss_sg_replay(call);
-    else
-        ss_sg_ask(call);
-    ss_keep_counts(); /* the child leaves from the program, which has counts of its own */
 }

@@ -5,6 +5,7 @@
 
 #include <xbt/dynar.h>
 
+#include "replay/helper.h"
 #include "replay/simgrid.h"
 #include "stepsim/network.h"
 
@@ -37,7 +38,7 @@ static void write_route(FILE *out, sg_host_t from, sg_host_t to)
     fputc(0, out);
 }
 
-static int answer(struct ss_module_call *call)
+static int answer(struct ss_simgrid_call *call)
 {
     char *text = NULL;
     size_t n = 0;
@@ -58,11 +59,11 @@ static int answer(struct ss_module_call *call)
     return 0;
 }
 
-void ss_sg_ask(struct ss_module_call *call)
+void ss_sg_ask(struct ss_simgrid_call *call)
 {
     ss_sg_init_engine(0, 0, 1);
     simgrid_load_platform(call->file);
-    if (call->task == SS_MODULE_ROUTES) {
+    if (call->task == SS_HELPER_ROUTES) {
         /* without actors: only seals the zones, before which Dijkstra and Floyd know no route */
         simgrid_run();
         call->board->status = answer(call);

@@ -48,9 +48,14 @@ cat > "$dir/foreign.c" << 'END'
 #include <stdio.h>
 __attribute__((constructor)) static void foreign(void) { fputs("foreign code\n", stderr); }
 END
+echo 'int main(void) { return 1; }' >> "$dir/foreign.c"
 "$CC" -shared -fPIC -o "$copy/build/stepsim-simgrid.so" "$dir/foreign.c"
 if answer "$copy/build" native | cmp -s - "$dir/build"; then fail "the program of the build folder reads other data"; fi
 answer "$copy/build" simgrid | grep -q 'foreign code' || fail "the program of the build folder loads another module"
+rm "$copy/build/stepsim-simgrid.so"
+cmake --build "$copy/build" --target stepsim-simgrid > "$dir/log" 2>&1 || { cat "$dir/log"; fail "no module again"; }
+"$CC" -o "$copy/build/stepsim-simgrid" "$dir/foreign.c"
+answer "$copy/build" simgrid | grep -q 'foreign code' || fail "the program of the build folder starts another engine"
 
 installed "$prefix/bin" > "$dir/after" || true
 diff "$dir/before" "$dir/after" || fail "what is installed took something from the build folder"

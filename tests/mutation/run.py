@@ -141,7 +141,7 @@ class Shard:
         for _, outcome, test in read_answers([self.answers]):
             self.tests.found[test] += outcome == "killed"
         self.commands = run(["ninja", "-C", self.build, "-t", "commands", "stepsim", "stepsim-cli", "stepsim-simgrid",
-                             "stepsim-http", "stepsim-pages"]).stdout.splitlines()
+                             "stepsim-simgrid-program", "stepsim-http", "stepsim-pages"]).stdout.splitlines()
         self.pages = [command for command in self.commands if "cmake/pages.cmake" in command]
 
     def prepare(self):

@@ -99,7 +99,7 @@ struct ss_home_place {
 };
 extern const struct ss_home {
     struct ss_home_place data;    /* holds platforms/, workloads/ and validation/ */
-    struct ss_home_place modules; /* holds stepsim-simgrid.so */
+    struct ss_home_place modules; /* holds stepsim-simgrid and the modules */
 } ss_home;
 /* Writes the path of the place; the folder need not exist. */
 void ss_home_find(const struct ss_home_place *place, char *path, size_t size);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What both engines share with the caller: a board for the outcome (in shared memory when the engine
- * runs in a child) and a tape for observed events.
+ * What both engines share with the caller: a board for the outcome (in shared memory where the engine
+ * runs in another process) and a tape for observed events.
  */
 #ifndef SS_REPLAY_ENGINE_H
 #define SS_REPLAY_ENGINE_H
@@ -37,6 +37,7 @@ struct ss_blend {
 
 struct ss_board {
     size_t mapped;             /* bytes of shared memory, 0: from the heap */
+    int fd;                    /* of the shared memory */
     int full_replay;           /* native: no steady state is jumped over */
     _Atomic int64_t slots_run; /* SimGrid: so far, of all classes; read while the child runs */
     int finished;              /* 1: the rest is valid */
@@ -204,11 +205,10 @@ static inline void ss_tape_transfer(struct ss_tape *t, int channel, int collecti
             t, (struct ss_record){end, start, bytes, SS_RECORD_TRANSFER, -1, channel, collective, 0, 0});
 }
 
-/* ---- the SimGrid module: one entry point, called in a forked child only ---- */
+/* ---- what SimGrid is asked for, in the helper's children only (replay/helper.h) ---- */
 
-enum ss_module_task { SS_MODULE_REPLAY, SS_MODULE_ROUTES, SS_MODULE_PROBE };
-struct ss_module_call {
-    int task;
+struct ss_simgrid_call {
+    int task;                         /* enum ss_helper_task */
     const struct ss_program *program; /* replay */
     struct ss_tape *tape;
     const char *file; /* routes, probe */
@@ -217,19 +217,24 @@ struct ss_module_call {
     int fd; /* routes are written here: one NUL-terminated text a pair */
     struct ss_board *board;
 };
-#define SS_MODULE_SYMBOL "ss_simgrid_main"
-typedef void ss_module_main(struct ss_module_call *call);
-
 /* ---- inside the library ---- */
 
 void ss_native_run(const struct ss_program *p, struct ss_tape *tape, struct ss_board *board,
                    const struct ss_replay_options *options);
-/* board.c: `shared`: with a child; `accounts`: with room for times by label, links and events. NULL: out of memory. */
+/* board.c: `shared`: with the helper; `accounts`: with room for times by label, links and events. NULL: out of memory. */
 struct ss_board *ss_board_new(const struct ss_program *p, int shared, int accounts);
+/* A board of `size` bytes that may be shared; NULL: out of memory. */
+struct ss_board *ss_board_share(size_t size);
+/* Sets what points into the board, whose block is mapped elsewhere in each process; returns the bytes of the block. b may be NULL. */
+size_t ss_board_place(struct ss_board *b, const struct ss_program *p, int accounts);
 void ss_board_free(struct ss_board *board);
-/* Loads the module and runs the call in a child; reads records (and routes) back. */
+/* child.c: has the helper replay and reads the records back. */
 int ss_child_replay(const struct ss_program *p, struct ss_tape *tape, struct ss_board *board,
                     const struct ss_replay_options *options, struct ss_error *err);
+/* pack.c: the program as one block of shared memory, in which pointers are offsets. A file, -1: out of memory. */
+int ss_program_pack(const struct ss_program *p, size_t *size);
+/* Makes pointers of the offsets of a block that was mapped. */
+struct ss_program *ss_program_unpack(char *block, size_t size);
 /* One replay with everything: observers and, where asked for, accounts. */
 int ss_replay_board(const struct ss_program *p, const struct ss_replay_options *options,
                     const struct ss_observer *observers, int nobservers, int accounts, struct ss_board **out,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The SimGrid engine: a module of its own, run in a forked child only (child.c). */
+/* The SimGrid engine, in a program of its own (replay/helper.h). */
 #ifndef SS_REPLAY_SIMGRID_H
 #define SS_REPLAY_SIMGRID_H
 
@@ -133,8 +133,8 @@ void ss_sg_end_wait(struct ss_sg *sg, int cls, int label, double busy_from);
 /* Sends the idle workers home when nothing is left to do. */
 void ss_sg_dismiss(struct ss_sg *sg);
 /* ---- simgrid.c ---- */
-void ss_sg_replay(struct ss_module_call *call);
+void ss_sg_replay(struct ss_simgrid_call *call);
 /* ---- simgrid_ask.c ---- */
-void ss_sg_ask(struct ss_module_call *call);
+void ss_sg_ask(struct ss_simgrid_call *call);
 
 #endif

@@ -39,7 +39,7 @@ struct ss_replay_stats {
 };
 
 /* Replays a checked program and tells the observers, in the calling thread, what happens; `stats` may be NULL. The SimGrid
- * engine runs in a forked child. Errors: SS_ERR_DEADLOCK (two blocked events are named), SS_ERR_UNSUPPORTED (longer than
+ * engine runs in a process of its own. Errors: SS_ERR_DEADLOCK (two blocked events are named), SS_ERR_UNSUPPORTED (longer than
  * SS_LONGEST_S, or weights that SimGrid cannot share), SS_ERR_ENGINE (SimGrid failed or is not installed), SS_ERR_NOMEM. */
 int ss_replay(const struct ss_program *p, int engine, const struct ss_observer *observers, int nobservers,
               struct ss_replay_stats *stats, struct ss_error *err);
@@ -60,16 +60,16 @@ struct ss_labour {
 /* Estimates it, of a checked program. Error: SS_ERR_NOMEM. */
 int ss_labour_find(const struct ss_program *p, struct ss_labour *out, struct ss_error *err);
 
-/* Asks SimGrid, in a child, for the routes of a platform file: an ss_route_asker (platform.h). Errors: SS_ERR_INPUT (SimGrid
+/* Asks SimGrid, in a process of its own, for the routes of a platform file: an ss_route_asker (platform.h). Errors: SS_ERR_INPUT (SimGrid
  * refuses the file), SS_ERR_ENGINE. */
 int ss_simgrid_ask_routes(const char *file, int npairs, const char *const (*hosts)[2], char **routes,
                           struct ss_error *err);
-/* Loads a platform file into SimGrid, in a child. Returns SS_OK when SimGrid accepts it; else the error has SimGrid's first
+/* Loads a platform file into SimGrid, in a process of its own. Returns SS_OK when SimGrid accepts it; else the error has SimGrid's first
  * complaint. */
 int ss_simgrid_probe(const char *file, struct ss_error *err);
 
-/* Loads SimGrid into this process, so that the children of later calls need not: for who replays hundreds of programs. SimGrid's
- * libraries end the process where they find no memory; without this call that is an SS_ERR_ENGINE of each replay. */
+/* Whether SimGrid's program, stepsim-simgrid, is there. The first replay of a process starts it, for all replays of all threads; it
+ * ends with the process. No library of SimGrid comes into this process. Error: SS_ERR_ENGINE. */
 int ss_simgrid_load(struct ss_error *err);
 
 /* What an observer gathers from a replay. Arrays are by class; all of it belongs to the timeline. */
