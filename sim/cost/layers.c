@@ -59,6 +59,15 @@ static const struct ss_ops *kind_ops(struct ss_layer_set *set, int kind)
     return set->ops[kind];
 }
 
+/* The part of a set, NULL: it has none of this kind under this treatment. */
+static const struct ss_layer_part *part_of(const struct ss_layer_set *set, int kind, int treatment)
+{
+    for (int i = 0; set && i < set->nparts; i++)
+        if (set->part[i].kind == kind && set->part[i].treatment == treatment)
+            return &set->part[i];
+    return NULL;
+}
+
 static int part_build(struct ss_layer_set *set, struct ss_layer_part *part)
 {
     struct ss_cost_context c = *set->c;
@@ -72,6 +81,11 @@ static int part_build(struct ss_layer_set *set, struct ss_layer_part *part)
     if (!ops)
         return SS_ERR_NOMEM;
     int record = set->with_steps || c.shape.shared_overlap || c.shape.paired;
+    const struct ss_layer_part *known = record ? NULL : part_of(set->like, part->kind, part->treatment);
+    if (known) {
+        part->cost = known->cost;
+        return SS_OK;
+    }
     c.record = record ? &recorder : NULL;
     c.outside_layers = kind->where != SS_WHERE_TRANSFORMER;
     ss_cost_layer(&c, ops, kind, recompute, &part->cost);
@@ -83,9 +97,9 @@ static int part_build(struct ss_layer_set *set, struct ss_layer_part *part)
 /* Index of a part, built when it is first asked for; -1 out of memory. */
 static int part_find(struct ss_layer_set *set, int kind, int treatment)
 {
-    for (int i = 0; i < set->nparts; i++)
-        if (set->part[i].kind == kind && set->part[i].treatment == treatment)
-            return i;
+    const struct ss_layer_part *there = part_of(set, kind, treatment);
+    if (there)
+        return (int)(there - set->part);
     if (ss_grow(&set->part, &set->cap_parts, (size_t)set->nparts + 1, sizeof *set->part))
         return -1;
     struct ss_layer_part *part = &set->part[set->nparts++];

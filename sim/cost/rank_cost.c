@@ -328,7 +328,7 @@ static double amax_seconds(const struct ss_cost_input *in, const struct ss_cost_
 }
 
 int ss_rank_cost_build(const struct ss_cost_input *in, const struct ss_rank_site *site,
-                       struct ss_rank_cost *out, struct ss_error *err)
+                       const struct ss_rank_cost *like, struct ss_rank_cost *out, struct ss_error *err)
 {
     size_t chunks = (size_t)in->schedule->chunks;
     struct ss_param_count count = {0};
@@ -344,11 +344,14 @@ int ss_rank_cost_build(const struct ss_cost_input *in, const struct ss_rank_site
     if (!status)
         status = ss_layer_set_init(out->set, &c, in->schedule->chunks, in->with_steps, err);
     out->set->fixed += amax_seconds(in, &c);
+    if (like && !ss_experts_loads_by_layer(in->job)) /* else each stage has its own loads */
+        out->set->like = like->set;
     for (int k = 0; k < in->schedule->chunks && !status; k++)
         status = chunk_build(in, &c, site, out, k, &count, err);
     if (!status)
         status = pairs_build(in, &c, site, out, err);
     out->set->c = NULL; /* which ends here */
+    out->set->like = NULL;
     if (status)
         return status;
     const struct ss_optimizer_shards shards = optimizer_shards(in, &c);

@@ -100,12 +100,15 @@ static int find_cost(struct ss_plan_builder *b, const struct ss_rank_site *site,
         }
     if (ss_grow(&b->costs, &b->cap_costs, (size_t)b->ncosts + 1, sizeof *b->costs))
         return ss_fail(err, SS_ERR_NOMEM, NULL, 0, "out of memory for %d classes", b->plan->nclasses);
-    int like = find_like(b, &in, site);
+    int like = find_like(b, &in, site), equal = b->ncosts - 1;
+    while (equal >= 0 && !ss_rank_site_equal(&b->costs[equal].site, site))
+        equal--;
     *index = b->ncosts++;
     struct ss_cost_entry *entry = &b->costs[*index];
     *entry = (struct ss_cost_entry){.site = *site, .like = like < 0 ? *index : b->costs[like].like};
-    return like < 0 ? ss_rank_cost_build(&in, &even, &entry->cost, err)
-                    : ss_rank_cost_copy(&in, &b->costs[like].cost, site->stage, &entry->cost, err);
+    if (like >= 0)
+        return ss_rank_cost_copy(&in, &b->costs[like].cost, site->stage, &entry->cost, err);
+    return ss_rank_cost_build(&in, &even, equal < 0 ? NULL : &b->costs[equal].cost, &entry->cost, err);
 }
 
 static int class_cost(struct ss_plan_builder *b, int cls, struct ss_error *err)

@@ -64,7 +64,7 @@ static int stage_times(const struct ss_plan_builder *b, struct imbalance *m, int
     job.packing = &above;
     in.job = &job;
     in.with_steps = 0;
-    int status = ss_rank_cost_build(&in, &b->costs[b->cost_of[cls]].site, &cost, err);
+    int status = ss_rank_cost_build(&in, &b->costs[b->cost_of[cls]].site, NULL, &cost, err);
     for (int phase = 0; phase < SS_PHASE_FB && !status; phase++)
         for (int k = 0; k < plan->schedule->chunks; k++) {
             struct unequal_time *t = time_of(m, c->stage, phase, k);

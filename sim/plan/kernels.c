@@ -107,7 +107,7 @@ int ss_plan_kernels_visit(const struct ss_plan *plan, int cls, ss_kernel_visitor
     site.pace = site.own_pace = 1;
     v.own = site.own;
     in.with_steps = 1;
-    status = ss_rank_cost_build(&in, &site, &cost, err);
+    status = ss_rank_cost_build(&in, &site, NULL, &cost, err);
     if (!status)
         status = visit_all(&v, plan, cls, &cost);
     ss_rank_cost_free(&cost);

@@ -69,7 +69,7 @@ static int find_stage(const struct ss_plan_builder *b, int stage, double pace, s
     int kernels = plan->experts && (plan->uneven || plan->job->overlap_ep || site.ep.spread.uneven);
     site.pace = site.own_pace = pace;
     memset(out, 0, sizeof *out);
-    int rc = ss_rank_cost_build(&in, &site, &cost, err);
+    int rc = ss_rank_cost_build(&in, &site, NULL, &cost, err);
     for (int k = 0; k < plan->schedule->chunks && !rc; k++)
         add_chunk(&cost.chunks[k], kernels, out);
     if (!rc) {
@@ -126,9 +126,10 @@ static int find_stages(struct ss_plan_builder *b, struct ss_plan_least *out, str
 }
 
 int ss_plan_least_find(const struct ss_job *job, const struct ss_stack *stack,
-                       const struct ss_platform *platform, struct ss_plan_least *out, struct ss_error *err)
+                       const struct ss_platform *platform, struct ss_shelf *shelf, struct ss_plan_least *out,
+                       struct ss_error *err)
 {
-    static const struct ss_plan_options none;
+    const struct ss_plan_options options = {.shelf = shelf};
     struct ss_plan_builder b;
     struct ss_schedule *schedule;
     memset(out, 0, sizeof *out);
@@ -136,7 +137,7 @@ int ss_plan_least_find(const struct ss_job *job, const struct ss_stack *stack,
     int rc = make_schedule(job, out->even, &schedule, err);
     if (rc)
         return rc;
-    rc = ss_plan_begin(&b, job, stack, platform, schedule, &none, err);
+    rc = ss_plan_begin(&b, job, stack, platform, schedule, &options, err);
     if (!rc)
         rc = ss_plan_group(&b, err);
     if (!rc)

@@ -215,7 +215,7 @@ static void find_hidden(const struct ss_schedule *s, const struct ss_rank_cost *
     }
 }
 
-/* An earlier account that was built anew for the same paces, of all that were alike; NULL: there is none. */
+/* An earlier account for the same paces, of all whose stages are alike; NULL: there is none. */
 static const struct ss_cost_entry *rebuilt_like(const struct ss_plan_builder *b,
                                                 const struct ss_cost_entry *entry)
 {
@@ -223,6 +223,16 @@ static const struct ss_cost_entry *rebuilt_like(const struct ss_plan_builder *b,
         if (e->like == entry->like && e->site.pace == entry->site.pace &&
             e->site.own_pace == entry->site.own_pace)
             return e;
+    return NULL;
+}
+
+/* An earlier account at an equal site that was built anew too, whatever its stage; NULL: there is none. */
+static const struct ss_rank_cost *rebuilt_at(const struct ss_plan_builder *b,
+                                             const struct ss_cost_entry *entry)
+{
+    for (const struct ss_cost_entry *e = b->costs; e < entry; e++)
+        if (e->rebuilt && ss_rank_site_equal(&e->site, &entry->site))
+            return &e->cost;
     return NULL;
 }
 
@@ -236,7 +246,8 @@ static int rebuild(const struct ss_plan_builder *b, struct ss_cost_entry *entry,
     if (!count)
         return ss_fail(err, SS_ERR_NOMEM, NULL, 0, "out of memory for %zu chunks", v);
     int status = like ? ss_rank_cost_copy(&in, &like->cost, entry->site.stage, &entry->cost, err)
-                      : ss_rank_cost_build(&in, &entry->site, &entry->cost, err);
+                      : ss_rank_cost_build(&in, &entry->site, rebuilt_at(b, entry), &entry->cost, err);
+    entry->rebuilt = 1;
     if (!status)
         find_hidden(b->plan->schedule, &even, count, entry);
     free(count);

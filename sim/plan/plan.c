@@ -196,9 +196,8 @@ static int sum_up(struct ss_plan_builder *b, struct ss_error *err)
     return ss_plan_sites_keep(b, err);
 }
 
-typedef int plan_step(struct ss_plan_builder *b, struct ss_error *err);
-
-static int take_steps(plan_step *const *steps, size_t n, struct ss_plan_builder *b, struct ss_error *err)
+static int take_steps(ss_plan_step_function *const *steps, size_t n, struct ss_plan_builder *b,
+                      struct ss_error *err)
 {
     int status = SS_OK;
     for (size_t i = 0; i < n && !status; i++)
@@ -209,7 +208,7 @@ static int take_steps(plan_step *const *steps, size_t n, struct ss_plan_builder 
 /* From groups to classes: new ones, or those of a plan that has the same. */
 static int lay_out(struct ss_plan_builder *b, struct ss_error *err)
 {
-    static plan_step *const steps[] = {
+    static ss_plan_step_function *const steps[] = {
         group_ranks,           /* communicators: members, nodes, hops */
         route_flows,           /* flow -> links */
         share_links,           /* what closed forms have of links */
@@ -225,7 +224,7 @@ static int lay_out(struct ss_plan_builder *b, struct ss_error *err)
 /* Each step reads what those before it wrote (struct ss_plan_builder). */
 static int plan_fill(struct ss_plan_builder *b, struct ss_error *err)
 {
-    static plan_step *const steps[] = {
+    static ss_plan_step_function *const steps[] = {
         ss_plan_check,           /* job against schedule and card */
         size_plan,               /* world size, rank grid */
         place_ranks,             /* rank -> GPU */
@@ -252,7 +251,7 @@ int ss_plan_group(struct ss_plan_builder *b, struct ss_error *err)
         status = place_ranks(b, err);
     if (!status)
         status = slow_ranks(b, err);
-    return status ? status : group_ranks(b, err);
+    return status ? status : ss_plan_shelf_groups(b, group_ranks, err);
 }
 
 /* What is laid out. */

@@ -29,10 +29,10 @@ static int is_kept(const struct ss_plan_builder *b)
            !ss_job_is_placed(b->plan->job);
 }
 
-/* All that is read on the way to classes: the whole job but for what none of it is read from. */
-static struct ss_shelf_key key_of(const struct ss_plan_builder *b)
+/* All that is read on the way to classes, or to groups: the whole job but for what none of it is read from. */
+static struct ss_shelf_key key_of(const struct ss_plan_builder *b, int kind)
 {
-    struct ss_shelf_key key = ss_shelf_key(SS_SHELF_LAYOUT);
+    struct ss_shelf_key key = ss_shelf_key((uint64_t)kind);
     const struct ss_plan *plan = b->plan;
     const struct ss_schedule *s = plan->schedule;
     const void *const owners[] = {plan->stack, plan->platform};
@@ -107,7 +107,7 @@ int ss_plan_shelf_take(struct ss_plan_builder *b, struct ss_error *err)
 {
     if (!is_kept(b))
         return SS_OK;
-    b->key = key_of(b);
+    b->key = key_of(b, SS_SHELF_LAYOUT);
     const struct ss_plan_kept *kept = ss_shelf_take(b->options->shelf, b->key);
     if (!kept)
         return SS_OK;
@@ -115,25 +115,35 @@ int ss_plan_shelf_take(struct ss_plan_builder *b, struct ss_error *err)
     return copy_classes(kept, b->plan, err);
 }
 
-/* Fills copies of the plan's arrays; what the builder has becomes the shelf's. */
-static int fill(struct ss_plan_builder *b, struct ss_plan_kept *kept)
+/* Copies of the plan's arrays, once it has classes. */
+static int keep_classes(const struct ss_plan *plan, struct ss_plan_kept *kept)
 {
-    const struct ss_plan *plan = b->plan;
     size_t n = (size_t)plan->nclasses, world = (size_t)plan->world_size;
+    if (!plan->classes)
+        return SS_OK;
     kept->classes = malloc(n * sizeof *kept->classes);
     kept->class_of = malloc(world * sizeof *kept->class_of);
     if (!kept->classes || !kept->class_of)
-        return -1;
+        return SS_ERR_NOMEM;
     memcpy(kept->classes, plan->classes, n * sizeof *kept->classes);
     memcpy(kept->class_of, plan->class_of, world * sizeof *kept->class_of);
     memcpy(kept->shares, plan->shares, sizeof kept->shares);
     kept->nclasses = plan->nclasses;
+    return SS_OK;
+}
+
+/* What the builder has becomes the shelf's. */
+static int fill(struct ss_plan_builder *b, struct ss_plan_kept *kept)
+{
+    if (keep_classes(b->plan, kept))
+        return SS_ERR_NOMEM;
     kept->groups = b->groups;
     kept->routes = b->routes;
     kept->link_colour = b->link_colour;
     kept->flow_colour = b->flow_colour;
     kept->load = b->load;
-    return ss_shelf_put(b->options->shelf, b->key, kept, bytes_of(kept, world), destroy);
+    return ss_shelf_put(b->options->shelf, b->key, kept, bytes_of(kept, (size_t)b->plan->world_size),
+                        destroy);
 }
 
 int ss_plan_shelf_put(struct ss_plan_builder *b, struct ss_error *err)
@@ -151,6 +161,21 @@ int ss_plan_shelf_put(struct ss_plan_builder *b, struct ss_error *err)
     }
     free(kept);
     return ss_fail(err, SS_ERR_NOMEM, NULL, 0, "out of memory for %d classes", b->plan->nclasses);
+}
+
+int ss_plan_shelf_groups(struct ss_plan_builder *b, ss_plan_step_function *build, struct ss_error *err)
+{
+    int status;
+    if (!is_kept(b))
+        return build(b, err);
+    b->key = key_of(b, SS_SHELF_GROUPS);
+    const struct ss_plan_kept *kept = ss_shelf_take(b->options->shelf, b->key);
+    if (kept) {
+        read_kept(b, kept);
+        return SS_OK;
+    }
+    status = build(b, err);
+    return status ? status : ss_plan_shelf_put(b, err);
 }
 
 void ss_plan_shelf_end(struct ss_plan_builder *b)

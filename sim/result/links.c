@@ -42,18 +42,22 @@ static void add_template(const struct ss_program *p, int cls, const struct ss_te
 
 static int add_all(const struct ss_program *p, struct load *load)
 {
-    int *times = ss_calloc((size_t)p->ntemplates + 1, sizeof *times);
+    int *times = ss_calloc(2 * (size_t)p->ntemplates + 2, sizeof *times);
+    int *used = times + p->ntemplates + 1; /* templates of the class at hand, as they come */
     if (!times)
         return SS_ERR_NOMEM;
     for (int c = 0; c < p->nclasses; c++) {
         const struct ss_program_class *pc = &p->classes[c];
-        for (int i = 0; i < ss_program_stored(pc); i++)
-            times[pc->slots[i].template_index] += ss_program_times(pc, i);
-        for (int i = 0; i < ss_program_stored(pc); i++) {
-            int *n = &times[pc->slots[i].template_index];
-            if (*n)
-                add_template(p, c, &p->templates[pc->slots[i].template_index], *n, load);
-            *n = 0;
+        int n = ss_program_stored(pc), nused = 0;
+        for (int i = 0; i < n; i++) {
+            int t = pc->slots[i].template_index;
+            if (!times[t])
+                used[nused++] = t;
+            times[t] += ss_program_times(pc, i);
+        }
+        for (int i = 0; i < nused; i++) {
+            add_template(p, c, &p->templates[used[i]], times[used[i]], load);
+            times[used[i]] = 0;
         }
     }
     free(times);

@@ -133,10 +133,10 @@ static int pairs_alike(const char *words)
             struct ss_rank_site here = ss_plan_site(&b, 0, i), there = here;
             struct ss_rank_cost from, copy, own;
             there.stage = j;
-            CU_ASSERT_FATAL(!ss_rank_cost_build(&in, &here, &from, &err));
+            CU_ASSERT_FATAL(!ss_rank_cost_build(&in, &here, NULL, &from, &err));
             CU_ASSERT_FATAL(!ss_rank_cost_copy(&in, &from, j, &copy, &err));
             ss_rank_cost_free(&from); /* before its copy */
-            CU_ASSERT_FATAL(!ss_rank_cost_build(&in, &there, &own, &err));
+            CU_ASSERT_FATAL(!ss_rank_cost_build(&in, &there, NULL, &own, &err));
             same_cost(&copy, &own, schedule->chunks);
             ss_rank_cost_free(&copy);
             ss_rank_cost_free(&own);

@@ -31,6 +31,8 @@ struct ss_layer_runs {
 struct ss_layer_set {
     int sharers;                     /* costs that have it beside the first one */
     const struct ss_cost_context *c; /* while chunks are added */
+    /* likewise: a set whose layers cost the same, of another stage, from which what it has is taken; NULL: none */
+    const struct ss_layer_set *like;
     int with_steps;
     double fixed;      /* s: host time before F, B and I */
     int experts_apart; /* ss_job_experts_apart */

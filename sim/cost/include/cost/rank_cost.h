@@ -80,9 +80,9 @@ struct ss_rank_cost {
     double step_bytes, host_bytes; /* as in struct ss_plan_class */
     double gradients_s, optimizer_s;
 };
-/* On failure *out is safe to free. */
+/* `like`, which may be NULL, is a cost at an equal site, of any stage: a layer costs the same there. On failure *out is safe to free. */
 int ss_rank_cost_build(const struct ss_cost_input *in, const struct ss_rank_site *site,
-                       struct ss_rank_cost *out, struct ss_error *err);
+                       const struct ss_rank_cost *like, struct ss_rank_cost *out, struct ss_error *err);
 /* The same of a rank whose stage is alike and whose site is equal. SS_ERR_NOMEM; on failure *out is safe to free. */
 int ss_rank_cost_copy(const struct ss_cost_input *in, const struct ss_rank_cost *from, int stage,
                       struct ss_rank_cost *out, struct ss_error *err);

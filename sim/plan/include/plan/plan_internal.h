@@ -17,6 +17,7 @@
 struct ss_cost_entry {
     struct ss_rank_site site;
     int like; /* the first one whose site is equal on a stage that is alike: they cost the same at equal paces */
+    int rebuilt; /* 1: for its paces */
     struct ss_rank_cost cost;
     double hidden[SS_LABEL_COUNT]; /* as in struct ss_plan_class */
 };
@@ -80,6 +81,9 @@ struct ss_plan_flops ss_plan_flops_of(const struct ss_job *job, const struct ss_
 int ss_plan_shelf_take(struct ss_plan_builder *b, struct ss_error *err);
 /* Puts that there, which then is the shelf's. Either: nothing to do without a shelf, or where too little is alike. */
 int ss_plan_shelf_put(struct ss_plan_builder *b, struct ss_error *err);
+/* The groups alone, for who needs nothing else: those of a plan that has the same, or new ones by `build`, which are kept. */
+typedef int ss_plan_step_function(struct ss_plan_builder *b, struct ss_error *err);
+int ss_plan_shelf_groups(struct ss_plan_builder *b, ss_plan_step_function *build, struct ss_error *err);
 /* Of a builder with kept. */
 void ss_plan_shelf_end(struct ss_plan_builder *b);
 
