@@ -107,7 +107,7 @@ static void attention_add(struct ss_ops *ops, const struct ss_shape *s, const st
 
 /* Copies between the layouts of the GEMMs and of attention: none where its kernel takes strides, as PyTorch's, but those of
  * repeated keys and values. Transformer Engine: Q and V of the joint QKV made
- * contiguous; older layers: the context, its gradient, and the gradients of Q, K and V joined. */
+ * contiguous; older layers: the context, its gradient, and the gradients of Q, K and V joined. Each is strided. */
 static void layout_add(struct ss_ops *ops, const struct ss_shape *s, const struct ss_stack *stack)
 {
     double q = s->tokens * s->heads * s->d, kv = s->tokens * s->groups * s->d, copy = 2 * s->e;
@@ -120,6 +120,8 @@ static void layout_add(struct ss_ops *ops, const struct ss_shape *s, const struc
         ss_op_elementwise(op, copy * (q + kv), 0, 2, 0);
     else
         ss_op_elementwise(op, copy * q, copy * (2 * q + 2 * kv), 1, 2);
+    if (stack->repeats_kv <= 0)
+        ss_op_strided(op, op->forward_bytes / copy, op->backward_bytes / copy, copy);
 }
 
 /* Norms of queries and keys, each of every head or of all at once, whose inputs are kept beside what attention keeps. */
@@ -150,8 +152,10 @@ double ss_op_qkv_columns(const struct ss_shape *s)
  * PyTorch's operators, each reading or writing them once or, a half of a head's channels, half: two products (4), minus and the
  * halves put together (1 + 2), their sum (3), and together with the channels that are not turned, of which there are none (2).
  * Backward the products (4), halves put together and minus (2 + 1), a sum (3), the slice put into zeros (3), zeros for the empty
- * slice and a sum (1 + 3). Kernels of both. */
+ * slice and a sum (1 + 3). Kernels of both. Strided or broadcast are the products, minus and the halves put together: 3.5 elements of
+ * each either way. */
 enum { YARN_PASSES = 12, YARN_BACKWARD_PASSES = 17, YARN_KERNELS = 12, YARN_BACKWARD_KERNELS = 22 };
+#define TURNED_STRIDED 3.5
 
 /* Behind the joint layer. Where Llama 4 attends to all tokens it neither norms nor turns queries and keys, and scales queries by
  * their position. */
@@ -167,9 +171,12 @@ static void turn(struct ss_ops *ops, const struct ss_shape *s, const struct ss_s
     if (s->rope) { /* also where a part of a head is turned: the rest is copied */
         int apart = s->te && s->model->yarn > 0;
         double qk = q + k, passes = stack->rope_passes;
-        ss_op_elementwise(ss_op_add(ops, "rope", SS_OP_ELEMENTWISE), qk * (apart ? YARN_PASSES / 2. : passes),
+        double strided = apart ? TURNED_STRIDED * qk / (2 * s->e) : 0;
+        struct ss_op *op = ss_op_add(ops, "rope", SS_OP_ELEMENTWISE);
+        ss_op_elementwise(op, qk * (apart ? YARN_PASSES / 2. : passes),
                           qk * (apart ? YARN_BACKWARD_PASSES / 2. : passes), apart ? YARN_KERNELS : 2,
                           apart ? YARN_BACKWARD_KERNELS : 2);
+        ss_op_strided(op, strided, strided, 2 * s->e);
     }
 }
 
@@ -238,15 +245,19 @@ static void up_projection(struct ss_ops *ops, const struct ss_shape *s, const st
 
 /* Turns the part with position of queries in place; keys are put together of each head's own part and the one that all
  * heads share, values made contiguous. Keeps Q, K and V for attention. PyTorch's operators of Megatron core's
- * MultiLatentAttention: angles 6, each rotation 9, halves put together and made contiguous 6. */
+ * MultiLatentAttention: angles 6, each rotation 9, halves put together and made contiguous 6. Strided are the turned channels as above
+ * and once more, for every second one comes first; both parts of queries and of keys put together, and values; backward the
+ * gradients of what the up-projections made. */
 static void latent_rope(struct ss_ops *ops, const struct ss_shape *s, const struct ss_stack *stack)
 {
     const struct ss_model *m = s->model;
     double up = m->qk_head_dim + s->d_v, made = s->d + s->d_v, turned = 2 * m->qk_pos_emb_head_dim;
     double bytes = s->tokens * s->heads * (up + made + turned * stack->rope_passes) * s->e;
     int fused = stack->fused_latent_rope > 0;
+    double apart = fused ? 0 : s->tokens * s->heads, again = (TURNED_STRIDED + 1) * m->qk_pos_emb_head_dim;
     struct ss_op *op = ss_op_add(ops, "rope", SS_OP_ELEMENTWISE);
     ss_op_elementwise(op, bytes, bytes, fused ? 3 : 30, fused ? 3 : 25);
+    ss_op_strided(op, apart * (again + s->d + made), apart * (again + s->d + up), 2 * s->e);
     op->module = SS_MODULE_BIT(SS_MODULE_MLA_UP_PROJ);
     op->saved_bytes = op->module_bytes = s->tokens * s->heads * (2 * s->d + s->d_v) * s->e;
     for (int i = 0; i < 3; i++)

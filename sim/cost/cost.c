@@ -155,8 +155,10 @@ static void attention_cost(const struct ss_cost_context *c, const struct ss_op *
 static void elementwise_cost(const struct ss_cost_context *c, const struct ss_op *op,
                              struct ss_layer_cost *out)
 {
-    double f = ss_cost_elementwise(c, op->forward_bytes, op->forward_kernels + op->forward_launches);
-    double b = ss_cost_elementwise(c, op->backward_bytes, op->backward_kernels + op->backward_launches);
+    double f = ss_cost_elementwise(c, op->forward_bytes, op->forward_kernels + op->forward_launches) +
+               ss_kernel_strided(c->card, op->forward_strided, op->strided_bytes);
+    double b = ss_cost_elementwise(c, op->backward_bytes, op->backward_kernels + op->backward_launches) +
+               ss_kernel_strided(c->card, op->backward_strided, op->strided_bytes);
     out->forward[SS_LABEL_COMPUTE] += f;
     out->input_grad[SS_LABEL_COMPUTE] += b;
     ss_record_kernels(c->record, &(struct ss_step_work){f, 0, op->forward_bytes},

@@ -25,6 +25,13 @@ double ss_kernel_elementwise(const struct ss_card *card, double bytes, int kerne
     return bytes / (card->hbm_bandwidth * card->hbm_efficiency) + kernels * card->kernel_latency;
 }
 
+double ss_kernel_strided(const struct ss_card *card, double elements, double bytes)
+{
+    double rate = card->strided_rate * card->sm_count;
+    double traffic = bytes / (card->hbm_bandwidth * card->hbm_efficiency);
+    return rate > 0 ? elements * fmax(0, 1 / rate - traffic) : 0;
+}
+
 /* Rows of tiles that `groups` matrices of m rows together fill. Where their rows scatter over more than a tile a matrix's last
  * tile is half full on average; a matrix has at least one. */
 static double tile_rows(double groups, int scattered, double m, double tile)

@@ -67,6 +67,13 @@ void ss_op_elementwise(struct ss_op *op, double forward_bytes, double backward_b
     op->backward_kernels = backward_kernels;
 }
 
+void ss_op_strided(struct ss_op *op, double forward, double backward, double bytes)
+{
+    op->forward_strided = forward;
+    op->backward_strided = backward;
+    op->strided_bytes = bytes;
+}
+
 /* Kernels that cast for the backward of a linear layer. Where neither transposed weights nor inputs by columns are kept: the
  * gradient by rows and by columns, the input by columns, the weight transposed, scales put in order (DeepSeek-V3's profile). */
 static int backward_casts(const struct ss_shape *s, const struct ss_stack *stack, int kept)

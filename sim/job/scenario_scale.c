@@ -6,8 +6,8 @@
 #include "stepsim/params.h"
 #include "stepsim/scenario.h"
 
-#define PEAKS                                                                                                \
-    "ss.peak.fp32 ss.peak.fp16 ss.peak.bf16 ss.peak.fp8 ss.peak.fp4 ss.peak.cuda_cores" /* rates of GEMMs */
+#define PEAKS /* rates of what SMs compute */                                                                \
+    "ss.peak.fp32 ss.peak.fp16 ss.peak.bf16 ss.peak.fp8 ss.peak.fp4 ss.peak.cuda_cores ss.strided_rate"
 #define LATENCIES                                                                                            \
     "ss.nvlink.step_latency ss.nvls.latency ss.nic.step_latency ss.nccl.net_latency ss.nvlink.latency "      \
     "ss.nic.latency ss.uplink.latency"
@@ -16,7 +16,8 @@
 static const struct {
     const char *name, *props, *doc;
 } groups[] = {
-    {"peak", PEAKS, "peaks of the tensor cores in all precisions, and of the CUDA cores"},
+    {"peak", PEAKS,
+     "peaks of the tensor cores in all precisions, of the CUDA cores, and the rate of strided kernels"},
     {"latency", LATENCIES, "latencies of links and of steps of collectives"},
     {"launch", LAUNCHES, "time to start a kernel, of the card and of the host"},
 };

@@ -295,6 +295,12 @@ static void test_behind(void)
     CU_ASSERT_DOUBLE_EQUAL(cost.forward[SS_LABEL_OTHER], 4, 1e-12);
 }
 
+/* Elements that kernels make of strided or broadcast operands, and what each moves. */
+static int strides(const struct ss_op *op, double forward, double backward, double bytes)
+{
+    return op->forward_strided == forward && op->backward_strided == backward && op->strided_bytes == bytes;
+}
+
 /* GPT-OSS: bytes and kernels of what PyTorch runs in operators of its own. 8192 tokens, 4 copies each, 8 experts a rank, all in bf16:
  * with P bytes of the copies' activations 8 P forward and 15 P backward to clamp, 6 and 8 to add FC2's bias, of which in fp32 14 and 20. */
 static void test_own_operators(void)
@@ -315,17 +321,22 @@ static void test_own_operators(void)
     CU_ASSERT(clamp->forward_kernels == 3 && clamp->backward_kernels == 7);
     CU_ASSERT(clamp->saved_bytes == 2 * p &&
               clamp->module == (SS_MODULE_BIT(SS_MODULE_MOE_ACT) | SS_MODULE_BIT(SS_MODULE_MOE)));
+    CU_ASSERT(strides(clamp, p, 2.5 * p, 4)); /* both halves; two and three kernels, P / 2 elements each */
     CU_ASSERT(bias->forward_bytes == 6 * x && bias->backward_bytes == 8 * x);
+    CU_ASSERT(strides(bias, x / 2, x, 4));
     /* queries of 16 heads and keys of 4, of 64 channels */
     CU_ASSERT_EQUAL(rope->forward_bytes, 12 * TOKENS * 20 * 64 * 2);
     CU_ASSERT_EQUAL(rope->backward_bytes, 17 * TOKENS * 20 * 64 * 2);
     CU_ASSERT(rope->forward_kernels == 12 && rope->backward_kernels == 22);
+    CU_ASSERT(strides(rope, 3.5 * TOKENS * 20 * 64, 3.5 * TOKENS * 20 * 64, 4));
+    CU_ASSERT(strides(find(&ops, "layout"), TOKENS * 20 * 64, 0, 4)); /* queries and values */
     t.job.router_dtype = 1;
     t.job.model.yarn = 0;
     experts_set(&t, 64, 4, 512, 8);
     ops_of(&t, SS_LAYER_MOE, &ops);
     bias = find(&ops, "experts bias");
     CU_ASSERT(bias->forward_bytes == 14 * x && bias->backward_bytes == 20 * x);
+    CU_ASSERT(strides(bias, x / 2, x, 8) && strides(find(&ops, "rope"), 0, 0, 4));
     CU_ASSERT_EQUAL(find(&ops, "rope")->forward_bytes, 2 * TOKENS * 20 * 64 * 2);
 }
 

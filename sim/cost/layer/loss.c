@@ -64,6 +64,10 @@ static void operators(struct ss_ops *ops, const struct ss_shape *s, const struct
     op = ss_op_add(ops, "cross entropy", SS_OP_ELEMENTWISE);
     op->makes_logits = 1;
     ss_op_elementwise(op, logits * stack->loss_fwd_bytes, logits * stack->loss_bwd_bytes, 12, 4);
+    /* The largest logit of a token is taken away, by the sum of the powers divided, backward multiplied by the token's gradient:
+     * in place, in fp32, with what is broadcast. */
+    if (!stack->fused_cross_entropy)
+        ss_op_strided(op, stack->loss_strided * logits, stack->loss_strided / 2 * logits, 8);
     /* 16-bit logits and their fp32 copy, in which the softmax works in place; the gradient is cast back. */
     double kept = stack->fused_cross_entropy || s->e == 4 ? s->e : s->e + 4;
     op->saved_bytes = logits * kept;

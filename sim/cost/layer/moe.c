@@ -249,7 +249,8 @@ static void offer(struct ss_ops *ops, const struct ss_op *op, const struct ss_sh
 }
 
 /* Both halves of the activation's input are clamped and put together, each in a kernel of PyTorch's. Backward a half whose one side
- * is bounded is compared (a flag of 1 byte an element) and chosen; the other is compared twice; and halves are put together. */
+ * is bounded is compared (a flag of 1 byte an element) and chosen; the other is compared twice; and halves are put together. A half's
+ * rows lie apart: what reads one is strided, two kernels forward and five backward. */
 enum { CLAMP_KERNELS = 3, CLAMP_BACKWARD_KERNELS = 7, CLAMP_BACKWARD_PASSES = 11, CLAMP_FLAGS = 8 };
 
 static void clamp(struct ss_ops *ops, const struct ss_shape *s)
@@ -260,6 +261,7 @@ static void clamp(struct ss_ops *ops, const struct ss_shape *s)
     struct ss_op *op = ss_op_add(ops, "activation clamp", SS_OP_ELEMENTWISE);
     ss_op_elementwise(op, 8 * half * s->e, half * (CLAMP_BACKWARD_PASSES * s->e + CLAMP_FLAGS), CLAMP_KERNELS,
                       CLAMP_BACKWARD_KERNELS);
+    ss_op_strided(op, 2 * half, 5 * half, 2 * s->e);
     op->module = SS_MODULE_BIT(SS_MODULE_MOE_ACT);
     op->saved_bytes = op->module_bytes = 2 * half * s->e;
 }
@@ -323,16 +325,19 @@ static int wide_probabilities(const struct ss_shape *s)
 
 /* FC2's bias, weighed by the tokens' probabilities: Megatron splits the tokens by expert, multiplies and adds for each, and
  * puts them together again. Backward the parts of the gradient are put together, and multiplied by bias and by probability, each
- * of which is summed. In fp32 what is in between is twice as wide, and cast. */
+ * of which is summed. In fp32 what is in between is twice as wide, and cast. Products with what is broadcast are strided. */
 static void bias(struct ss_ops *ops, const struct ss_shape *s)
 {
     double pass = s->routed * s->h * s->e;
     int groups = (int)s->local_experts, wide = wide_probabilities(s);
     if (s->model->expert_bias > 0 && s->fused_experts) /* of the gradient, a kernel for both sums */
         ss_op_elementwise(ss_op_add(ops, "experts bias", SS_OP_ELEMENTWISE), 0, pass, 0, 1);
-    else if (s->model->expert_bias > 0)
-        ss_op_elementwise(ss_op_add(ops, "experts bias", SS_OP_ELEMENTWISE), (wide ? 14 : 6) * pass,
-                          (wide ? 20 : 8) * pass, 2 * groups + 1 + wide, (4 + wide) * groups + 1 + wide);
+    if (s->model->expert_bias <= 0 || s->fused_experts)
+        return;
+    struct ss_op *op = ss_op_add(ops, "experts bias", SS_OP_ELEMENTWISE);
+    ss_op_elementwise(op, (wide ? 14 : 6) * pass, (wide ? 20 : 8) * pass, 2 * groups + 1 + wide,
+                      (4 + wide) * groups + 1 + wide);
+    ss_op_strided(op, pass / s->e, 2 * pass / s->e, 2 * s->e * (1 + wide));
 }
 
 /* On all tokens, tensor parallel as a dense MLP; a gate weighs their output by one number a token. */

@@ -56,5 +56,8 @@ struct ss_attention_call {
 double ss_kernel_attention_fill(const struct ss_card *card, const struct ss_attention_call *call, double sms);
 /* `bytes` of traffic through HBM in `kernels` kernels; either may be 0. */
 double ss_kernel_elementwise(const struct ss_card *card, double bytes, int kernels);
+/* What PyTorch's kernels take beyond that for `elements` which they make of strided or broadcast operands, one in an instruction, each
+ * moving `bytes` of the traffic: 0 where HBM is slower, or the card's rate is 0. */
+double ss_kernel_strided(const struct ss_card *card, double elements, double bytes);
 
 #endif

@@ -37,6 +37,8 @@ struct ss_op {
     double forward_flops; /* GEMM: full; attention: the causal half; per rank */
     double backward_flops;
     double forward_bytes, backward_bytes; /* HBM traffic of elementwise kernels (attention: unfused) */
+    /* Elements that kernels of PyTorch's make of strided or broadcast operands, and bytes of that traffic which each of them moves. */
+    double forward_strided, backward_strided, strided_bytes;
     int forward_kernels, backward_kernels;
     /* Kernels that one call of the host launches beside, as one for each expert: it pays the launch alone for them. */
     int forward_launches, backward_launches;
@@ -87,6 +89,8 @@ double ss_op_whole_columns(const struct ss_op *op);
 /* Sets traffic and kernels of an operator that is no GEMM. */
 void ss_op_elementwise(struct ss_op *op, double forward_bytes, double backward_bytes, int forward_kernels,
                        int backward_kernels);
+/* Says how many elements of its output are made of strided or broadcast operands, and what each moves of the traffic above. */
+void ss_op_strided(struct ss_op *op, double forward, double backward, double bytes);
 /* Traffic of the fp8 casts and transposes of one linear layer; `in`, `out`: its widths. */
 void ss_op_fp8_cast(struct ss_ops *ops, const struct ss_shape *s, const struct ss_stack *stack, double in,
                     double out, int role);

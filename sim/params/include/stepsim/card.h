@@ -30,6 +30,9 @@ extern "C" {
       "memory total that nvidia-smi shows: the capacity a job must fit")                                     \
     X(hbm_efficiency, "ss.hbm.efficiency", FRACTION, 1, 0, 0.3, 1,                                           \
       "share of the HBM peak that an elementwise kernel sustains")                                           \
+    X(strided_rate, "ss.strided_rate", NONE, 0, 1.9e9, 0, 1e11,                                              \
+      "elements a second that an SM makes in PyTorch's kernels whose operands are strided or broadcast; 0: " \
+      "no bound but HBM")                                                                                    \
     X(gemm_eff_fp32, "ss.gemm.efficiency.fp32", FRACTION, 1, 0, 0.2, 1,                                      \
       "share of the peak that a large GEMM sustains under the card's power limit")                           \
     X(gemm_eff_fp16, "ss.gemm.efficiency.fp16", FRACTION, 1, 0, 0.2, 1, "the same, fp16")                    \

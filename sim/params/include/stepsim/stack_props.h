@@ -66,6 +66,8 @@ extern "C" {
     X(loss_fwd_bytes, "ss.loss.forward_bytes", NONE, 38, 1, 100,                                             \
       "bytes of HBM traffic a logit, cross entropy forward")                                                 \
     X(loss_bwd_bytes, "ss.loss.backward_bytes", NONE, 14, 1, 100, "the same, backward")                      \
+    X(loss_strided, "ss.loss.strided", NONE, 0, 0, 8,                                                        \
+      "elements a logit that its kernels make of broadcast operands, forward; backward half as many")        \
     X(fused_cross_entropy, "ss.fused.cross_entropy", COUNT, 0, 0, 1,                                         \
       "cross entropy works in place on the 16-bit logits")                                                   \
     X(fused_linear_loss, "ss.fused.linear_cross_entropy", COUNT, 0, 0, 1,                                    \
