@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
+#include "result/spread.h"
 #include "scale_job.h"
 #include "stepsim/replay.h"
 #include "suite.h"
@@ -75,6 +76,22 @@ static void test_spread(void)
     CU_ASSERT_DOUBLE_EQUAL(b.max, a.max, 1e-9 * a.max);
     ss_run_free(&plain);
     scale_close(&s);
+}
+
+/* Of iterations that are alike the median is the one that was drawn first of those in the middle: of 0 .. 3 it is 1. */
+static void test_alike(void)
+{
+    static const char text[] = "program one\nclass a {\ncompute 250ms\n}\n";
+    struct ss_run_options o = {.engine = SS_ENGINE_NATIVE, .replicas = 4, .workers = {.n = 1}};
+    struct ss_program *p = NULL;
+    struct ss_timeline *median = NULL;
+    struct ss_spread out;
+    CU_ASSERT_FATAL(ss_program_parse(text, sizeof text - 1, "one", &p, NULL) == 0);
+    CU_ASSERT_FATAL(ss_spread_replay(p, &o, 0, &median, &out, NULL) == 0);
+    CU_ASSERT_EQUAL(p->jitter.replica, 1);
+    CU_ASSERT(out.min == 0.25 && out.p50 == 0.25 && out.mean == 0.25 && out.max == 0.25);
+    ss_timeline_free(median);
+    ss_program_free(p);
 }
 
 /* Ranks in lockstep are one class: what every rank by itself comes to. */
@@ -178,6 +195,7 @@ int main(void)
 {
     CU_TestInfo tests[] = {{"draws", test_draws},
                            {"iterations under jitter", test_spread},
+                           {"iterations alike", test_alike},
                            {"ranks in lockstep", test_lockstep},
                            {"confidence", test_confidence},
                            {"workers", test_workers},

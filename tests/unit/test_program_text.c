@@ -230,6 +230,27 @@ static void test_hand_written(void)
     ss_program_free(p);
 }
 
+/* A mix that is all one label has its name. A collective's name is its key where it is no other's and not like one that is made. */
+static void test_keys(void)
+{
+    struct ss_error err = {0};
+    struct ss_program *p = parse(
+        "program x\ncollective k7 {\nmembers a\n}\ncollective kind {\nmembers a\n}\n"
+        "mix other other 1\nmix both compute 0.5 tp 0.5\n"
+        "class a {\nslot s {\ncompute 1s both\ncompute 1s recompute\npost k7\npost kind\nwait\nwait\n}\n}\n",
+        &err);
+    CU_ASSERT_PTR_NOT_NULL_FATAL(p);
+    char *text = text_of(p, 0);
+    CU_ASSERT_PTR_NOT_NULL(
+        strstr(text, "mix other other 1\nmix m1 compute 0.5 tp 0.5\nmix recompute recompute 1\n"));
+    CU_ASSERT_PTR_NOT_NULL(strstr(text, "collective k0 name k7 label"));
+    CU_ASSERT_PTR_NOT_NULL(strstr(text, "collective kind label"));
+    CU_ASSERT_PTR_NOT_NULL(strstr(
+        text, "compute 1s m1\n    compute 1s recompute\n    post k0 stream 0\n    post kind stream 0\n"));
+    free(text);
+    ss_program_free(p);
+}
+
 static void test_text_errors(void)
 {
     static const struct {
@@ -340,6 +361,12 @@ static void test_tags(void)
                                                                "channel i from a to b path p tag 3\n"
                                                                "channel j from a to b path p tag 0\n",
                  SS_ERR_INPUT, 19, "two channels from a to b have tag 0", NULL);
+    expect_check(TWO_CLASSES("compute 1ms\n", "compute 1ms\n") "channel h from a to b path p tag 1\n"
+                                                               "channel i from a to b path p tag 2\n"
+                                                               "channel j from a to b path p tag 3\n"
+                                                               "channel k from a to b path p tag 2\n"
+                                                               "channel l from a to b path p tag 4\n",
+                 SS_ERR_INPUT, 20, "two channels from a to b have tag 2", NULL);
 }
 
 static void test_deadlocks(void)
@@ -462,6 +489,7 @@ int main(void)
     CU_TestInfo tests[] = {{"text round trip", test_round_trip},
                            {"names like keys", test_names_like_keys},
                            {"hand-written text", test_hand_written},
+                           {"keys of the text", test_keys},
                            {"errors in the text", test_text_errors},
                            {"tags of channels", test_tags},
                            {"deadlocks", test_deadlocks},

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "serve/page.h"
+#include "stepsim/flags.h"
 #include "stepsim/import.h"
 #include "stepsim/result.h"
 #include "stepsim/scenario.h"
@@ -127,6 +128,7 @@ static void test_refusals(void)
         {"/run.json", JOB " --job 8b-16", NULL, "no name that this page knows", 422},
         {"/run.json", JOB " --data-path \\\\host\\share", NULL, "no name that this page knows", 422},
         {"/run.json", JOB "\033[2J", NULL, "no printable ASCII", 422},
+        {"/run.json", "--tp\n4 \177", NULL, "byte 8 of the words is no printable ASCII", 422},
         {"/run.json", "--tp\001", NULL, "byte 5 of the words", 422},
         {"/sweep.json", JOB, "model=/etc/passwd", "no name that this page knows", 422},
         {"/sweep.json", JOB, "model=CMakeLists.txt,llama3.1-8b", "no name that this page knows", 422},
@@ -157,6 +159,39 @@ static void test_first_words(void)
     CU_ASSERT_EQUAL(ss_serve_check(page, "--platform", "./platforms/h800.xml", NULL), SS_ERR_USAGE);
 }
 
+/* Each control lists all names of its flag, the first of the table too. */
+static void test_controls(void)
+{
+    json_t *o = json_of("/choices.json", NULL, NULL, 200), *controls = json_object_get(o, "controls"), *names;
+    struct ss_flag_cursor at = {0};
+    struct ss_flag_info info;
+    const char *flag;
+    int first = 0;
+
+    CU_ASSERT_FATAL(ss_flag_list(&at, &info));
+    json_object_foreach(controls, flag, names)
+    {
+        CU_ASSERT(json_array_size(names) >= 1);
+        for (size_t i = 0; i < json_array_size(names); i++)
+            first |= !strcmp(json_string_value(json_array_get(names, i)), info.name);
+    }
+    CU_ASSERT(first);
+    json_decref(o);
+}
+
+/* Workloads of experts are names, W0_balanced to W7_burst. */
+static void test_workloads(void)
+{
+    static const char *const known[] = {"W0_balanced", "W3_x", "W7_burst", "zipf:1"}, *const others[] = {
+                                                                                          "W8_x", "W/_x",
+                                                                                          "W3", "X3_x"};
+
+    for (int i = 0; i < 4; i++) {
+        CU_ASSERT_EQUAL(ss_serve_check(page, "--moe-load", known[i], NULL), SS_OK);
+        CU_ASSERT_EQUAL(ss_serve_check(page, "--moe-load", others[i], NULL), SS_ERR_USAGE);
+    }
+}
+
 static void test_limits(void)
 {
     char *text = malloc(SS_SERVE_JOB_BYTES + 2), vary[400] = "gbs=1";
@@ -184,6 +219,8 @@ int main(void)
                            {"job file", test_job_file},
                            {"refusals", test_refusals},
                            {"first words", test_first_words},
+                           {"controls", test_controls},
+                           {"workloads", test_workloads},
                            {"limits", test_limits},
                            CU_TEST_INFO_NULL};
     return suite_run("serve", setup, teardown, tests);
