@@ -1,8 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What the page answers: the program's own figures, and no file of the machine. */
+#include <arpa/inet.h>
 #include <jansson.h>
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
 
 #include "serve/page.h"
 #include "stepsim/flags.h"
@@ -212,6 +216,83 @@ static void test_limits(void)
     json_decref(json_of("/sweep.json", JOB, vary, 422));
 }
 
+#ifdef HAVE_HTTP
+/* ---- over HTTP ---- */
+
+struct served {
+    struct ss_serve_place place;
+    int port[2]; /* a pipe that tells it */
+    struct ss_error err;
+    int rc;
+};
+
+static void told(void *ctx, int port)
+{
+    const struct served *s = ctx;
+
+    CU_ASSERT_EQUAL(write(s->port[1], &port, sizeof port), sizeof port);
+}
+
+static void *serve(void *ctx)
+{
+    struct served *s = ctx;
+
+    s->rc = ss_serve_run(page, &s->place, &s->err);
+    close(s->port[1]);
+    return NULL;
+}
+
+/* The status that a GET of /choices.json with this Host gets; 0: none. */
+static int status_for(int port, const char *host)
+{
+    struct sockaddr_in to = {
+        .sin_family = AF_INET, .sin_port = htons((uint16_t)port), .sin_addr = {htonl(INADDR_LOOPBACK)}};
+    char text[256], version[16];
+    int s = socket(AF_INET, SOCK_STREAM, 0), status = 0;
+
+    if (!connect(s, (struct sockaddr *)&to, sizeof to)) {
+        int n = snprintf(text, sizeof text,
+                         "GET /choices.json HTTP/1.1\r\nHost: %s\r\nConnection: close\r\n\r\n", host);
+        CU_ASSERT_EQUAL(send(s, text, (size_t)n, MSG_NOSIGNAL), n);
+        ssize_t got = recv(s, text, sizeof text - 1, MSG_WAITALL);
+        text[got > 0 ? got : 0] = '\0';
+        if (sscanf(text, "%15s %d", version, &status) != 2)
+            status = 0;
+    }
+    close(s);
+    return status;
+}
+
+/* It answers to names of this machine, tells a port that is taken, and ends when `stop` can be read. */
+static void test_http(void)
+{
+    struct served s = {.place = {.threads = 1, .ready = told}}, again = {.port = {-1, -1}};
+    int stop[2], port = 0;
+    pthread_t thread;
+
+    CU_ASSERT_FATAL(!pipe(stop) && !pipe(s.port));
+    s.place.stop = stop[0];
+    s.place.ctx = &s;
+    CU_ASSERT_EQUAL_FATAL(pthread_create(&thread, NULL, serve, &s), 0);
+    CU_ASSERT_EQUAL(read(s.port[0], &port, sizeof port), sizeof port);
+    CU_ASSERT_EQUAL(status_for(port, "localhost:1"), 200);
+    CU_ASSERT_EQUAL(status_for(port, "127.0.0.1"), 200);
+    CU_ASSERT_EQUAL(status_for(port, "example.org"), 403);
+    CU_ASSERT_EQUAL(status_for(port, "localhost.example.org"), 403);
+    again.place = s.place;
+    again.place.port = port;
+    CU_ASSERT_EQUAL(ss_serve_run(page, &again.place, &again.err), SS_ERR_IO);
+    CU_ASSERT_PTR_NOT_NULL(strstr(again.err.message, "cannot listen on port"));
+    CU_ASSERT_PTR_NOT_NULL(strstr(again.err.hint, "another program has it"));
+    CU_ASSERT_EQUAL(write(stop[1], "", 1), 1);
+    pthread_join(thread, NULL);
+    CU_ASSERT_EQUAL(s.rc, SS_OK);
+    close(stop[0]);
+    close(stop[1]);
+    close(s.port[0]);
+}
+#endif
+
 int main(void)
 {
     CU_TestInfo tests[] = {{"run", test_run},
@@ -222,6 +303,9 @@ int main(void)
                            {"controls", test_controls},
                            {"workloads", test_workloads},
                            {"limits", test_limits},
+#ifdef HAVE_HTTP
+                           {"HTTP", test_http},
+#endif
                            CU_TEST_INFO_NULL};
     return suite_run("serve", setup, teardown, tests);
 }
