@@ -304,10 +304,11 @@ def small(seed, index, names):
 
 
 def net(seed, index, names):
-    """A job of tests/net, without those of many nodes or many microbatches."""
+    """A job of tests/net, without those of many nodes, many microbatches or all layers of a large model."""
     job = net_jobs.make("small " + str(seed), index * 11 + 1, names)
     sim = [w for w in job.sim if w not in ("--unfold", "--level", "chunk", "layer", "flow")]
-    return None if job.long else Job(job.words, sim, job.files, job.seen)
+    whole = "--model" in job.words and not {"--num-layers", "--encoder-num-layers"} & set(job.words)
+    return None if job.long or whole else Job(job.words, sim, job.files, job.seen)
 
 
 KINDS = (("small", 10), ("net", 2), ("contended", 2), ("mixture", 3), ("shared", 1))

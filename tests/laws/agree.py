@@ -126,6 +126,21 @@ def text_form(bench):
             own["iteration_ms"], read["iteration_ms"])
 
 
+def jitter(bench):
+    """Noise is drawn by rank and slot: the same replicas on both engines, and of all ranks."""
+    if bench.index % 4 != 3:
+        return
+    words = bench.words + ["--jitter", "0.05", "--replicas", "2", "--seed", "3", "--level", "chunk"]
+    try:
+        native, simgrid = (bench.run(words, engine=engine) for engine in ("native", "simgrid"))
+        every = bench.run(words + ["--unfold"])
+    except Refused:
+        return
+    for name, other in (("engines", simgrid), ("folding", every)):
+        off = max(apart(native["jitter"]["iteration_ms"][k], other["jitter"]["iteration_ms"][k]) for k in ("without", "min", "max"))
+        yield name + ", jitter", verdict(off, PRINTED, marked(bench.run(more=["--level", "chunk"]))), "%.3g" % off
+
+
 def workers(bench):
     """One process and two give the same bytes: a sweep, replicas of jitter and, of some jobs, a search."""
     lines = []
@@ -164,4 +179,5 @@ def checks(bench, most_events=MOST_EVENTS):
     yield from levels(bench, at)
     yield from text_form(bench)
     yield from inputs(bench)
+    yield from jitter(bench)
     yield from workers(bench)

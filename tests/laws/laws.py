@@ -146,17 +146,18 @@ def platform_text(bench):
         return name, f.read()
 
 
-def with_platform(bench, text, words=None):
-    with open(os.path.join(bench.folder, "other.xml"), "w", encoding="utf-8") as f:
+def with_platform(bench, words, file, text):
+    """The words on another platform; each has a file of its own, for answers are kept by words."""
+    with open(os.path.join(bench.folder, file), "w", encoding="utf-8") as f:
         f.write(text)
-    return (words or bench.words) + ["--platform", "other.xml"]
+    return words + ["--platform", file]
 
 
 def units(bench):
     if not value(bench.words, "--platform"):
         return
     _, text = platform_text(bench)
-    a, b, _ = both(bench, with_platform(bench, rescale(text)))
+    a, b, _ = both(bench, with_platform(bench, bench.words, "units.xml", rescale(text)))
     yield "platform in other units", "agrees" if figures(a) == figures(b) else "differs", "%.10g and %.10g ms" % (
         a["iteration_ms"], b["iteration_ms"])
 
@@ -176,7 +177,7 @@ def names(bench):
         for i, line in zip(at, draw.shuffled([lines[i] for i in at])):
             lines[i] = line
     words = [re.sub("^(nvlink|nic)-", r"\1-of-", w) if bench.words[i - 1] == "--slow-link" else w for i, w in enumerate(bench.words)]
-    a, b, mark = both(bench, with_platform(bench, "\n".join(lines), words))
+    a, b, mark = both(bench, with_platform(bench, words, "names.xml", "\n".join(lines)))
     off = apart(a["iteration_ms"], b["iteration_ms"])
     yield "hosts and links by other names", "agrees" if off <= PRINTED else "marked" if mark else "differs", "%.10g and %.10g ms" % (
         a["iteration_ms"], b["iteration_ms"])
