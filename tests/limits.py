@@ -5,6 +5,7 @@
 Commands where the system gives too little: full disks, outputs that nobody reads, small limits of files, processor time, address
 space and processes; a stopped SimGrid. Each ends with the full answer, or with a message that names what is missing, its exit status, and no file.
 """
+import ctypes
 import os
 import re
 import resource
@@ -189,9 +190,21 @@ def stopped(place):
         expect("SimGrid stopped " + ("for a second" if seconds else "for good"), right, (p.returncode, out, err, []))
 
 
+def left_behind(place):
+    """Processes that outlive a command are ours here: there are none."""
+    ctypes.CDLL(None).prctl(36, 1, 0, 0, 0)  # PR_SET_CHILD_SUBREAPER
+    for name in "simgrid", "sweep":
+        got = place.run([*TELL[name], "--engine", "simgrid", *(["--workers", "2"] if name == "sweep" else [])])
+        try:
+            left = os.waitpid(-1, os.WNOHANG)
+        except ChildProcessError:
+            left = None
+        expect(name + " leaves a process", got[0] == 0 and left is None, (*got[:3], [str(left)]))
+
+
 def main():
     place = Place(*sys.argv[1:3])
-    for part in answers, files, small_disk, processor, address_space, processes, stopped:
+    for part in answers, files, small_disk, processor, address_space, processes, stopped, left_behind:
         part(place)
     print("%d cases, %d wrong" % (counted, len(failed)))
     sys.exit(1 if failed or not counted else 0)

@@ -10,6 +10,7 @@
 #include <signal.h>
 #include <spawn.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
@@ -39,12 +40,6 @@ static void unlock(void)
     pthread_mutex_unlock(&one.lock);
 }
 
-/* What is forked from a thread while another one asks finds a lock that it can take. */
-__attribute__((constructor)) static void prepare(void)
-{
-    pthread_atfork(lock, unlock, unlock);
-}
-
 /* At the end of the process that started it, which waits for it, so that its time is in what that process took. */
 __attribute__((destructor)) static void leave(void)
 {
@@ -53,6 +48,13 @@ __attribute__((destructor)) static void leave(void)
     shutdown(one.to, SHUT_RDWR);
     kill(one.helper, SIGCONT);
     waitpid(one.helper, NULL, 0);
+}
+
+/* What is forked from a thread while another one asks finds a lock that it can take. */
+__attribute__((constructor)) static void prepare(void)
+{
+    pthread_atfork(lock, unlock, unlock);
+    at_quick_exit(leave); /* of a worker */
 }
 
 static void forget(void)

@@ -3,7 +3,6 @@
  * To be preloaded: the allocation of number $FAIL_AT (from 1; a child counts on where it was forked) finds no memory. Each process
  * that ends adds a line with how many there were to the file $FAIL_COUNT.
  */
-#define _GNU_SOURCE /* syscall */
 #include <fcntl.h>
 #include <stdatomic.h>
 #include <stddef.h>
