@@ -42,6 +42,7 @@ int ss_ask_validate(struct ss_ask *a, int n, char **words, FILE *out, int *statu
             options.timer_rows = "gpt2-timers";
     options.engine = a->how.options.engine;
     options.spread = a->spread >= 0 ? &a->spread : NULL;
+    options.workers = a->workers;
     rc = ss_validate(tables, ntables, &options, &v, err);
     if (!rc)
         rc = ss_validation_write_json(v, out, err);

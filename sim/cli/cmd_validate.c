@@ -97,9 +97,10 @@ static int check_words(const struct cli_flags *flags, int n, struct ss_error *er
     if (flags->update && cli_given(flags, "--spread"))
         return cli_usage(err, "use --csv FILE for another spread",
                          "--update beside --spread: it writes " RESULTS);
-    if (flags->coverage && (flags->update || flags->csv[0] || flags->svg[0] || flags->against[0] ||
-                            flags->timer_rows[0] || cli_given(flags, "--spread") ||
-                            cli_given(flags, "--engine") || cli_given(flags, "--timing") || n > 1))
+    if (flags->coverage &&
+        (flags->update || cli_given(flags, "--workers") || flags->csv[0] || flags->svg[0] ||
+         flags->against[0] || flags->timer_rows[0] || cli_given(flags, "--spread") ||
+         cli_given(flags, "--engine") || cli_given(flags, "--timing") || n > 1))
         return cli_usage(err, "leave the others out", "--coverage predicts nothing and reads one table");
     if (flags->json && flags->against[0])
         return cli_usage(err, "leave one out", "--against prints text, not JSON");
@@ -162,6 +163,7 @@ int cmd_validate(int argc, char **argv, struct ss_error *err)
     opt.timer_rows = flags.timer_rows[0] ? flags.timer_rows : has_runs(tables, n) ? "gpt2-timers" : NULL;
     opt.spread = flags.spread >= 0 ? &flags.spread : NULL;
     opt.files = cli_files();
+    opt.workers = flags.workers;
     opt.progress = cli_terminal(STDERR_FILENO) ? progress : NULL;
     rc = ss_validate(tables, n, &opt, &v, err);
     if (!rc)

@@ -108,7 +108,7 @@ static const struct cli_option table[] = {
      .usual = "5", .beside = "--json", .doc = "layouts that the text has of each number of nodes, best first"},
     {.name = "--workers", .value = "N", .verbs = V(SEARCH) | V(SWEEP) | V(CAPACITY), .kind = CLI_COUNT, .offset = AT(workers.n), .low = 1,
      .high = 1024, .usual = "one a core", .doc = "processes that share the work, which changes no figure"},
-    {.name = "--workers", .value = "N", .verbs = V(CALIBRATE), .kind = CLI_COUNT, .offset = AT(workers.n), .low = 1,
+    {.name = "--workers", .value = "N", .verbs = V(CALIBRATE) | V(VALIDATE), .kind = CLI_COUNT, .offset = AT(workers.n), .low = 1,
      .high = 1024, .usual = "one a core", .doc = "processes that share the rows, which changes no figure"},
     {.name = "--journal", .value = "FILE", .verbs = V(SEARCH) | V(SWEEP), .writes = CLI_BESIDE, .starts = "stepsim-journal ", .kind = CLI_PATH, .several = CLI_ONCE, .offset = AT(journal),
      .doc = "keeps each prediction there as soon as it is made: what is interrupted or killed goes on with --resume"},

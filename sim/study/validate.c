@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/base.h"
+#include "base/pool.h"
 #include "stepsim/bands.h"
 #include "stepsim/flags.h"
 #include "study/study_internal.h"
@@ -218,32 +219,92 @@ static void note_strangers(struct ss_validation *v)
 
 /* ---- all rows ---- */
 
+/* Rows for which no process is started: they take some milliseconds. */
+#define FEW 4
+
+/* What a worker tells of a row. */
+struct answer {
+    struct ss_prediction prediction;
+    struct ss_validation_bound none, full;
+};
+
+struct work {
+    const struct ss_cases *cases;
+    const struct ss_validate_options *options;
+    const struct ss_validation *v;
+    struct ss_run_options run;
+};
+
+static int predict_row(void *ctx, int item, void *answer, struct ss_error *err)
+{
+    const struct work *w = ctx;
+    const struct ss_case *c = &w->cases->cases[item];
+    struct ss_validation_row row = w->v->rows[item];
+    struct answer *a = answer;
+    int rc = ss_case_predict(c, &w->run, &a->prediction, err);
+    if (!rc)
+        rc = ss_validation_bounds(c, &w->run, &row, err);
+    a->none = row.none;
+    a->full = row.full;
+    return rc;
+}
+
+static void tell(void *ctx, int done)
+{
+    const struct work *w = ctx;
+    const struct ss_validate_options *o = w->options;
+    o->progress(o->ctx, done, w->cases->n, done < w->cases->n ? w->v->rows[done].id : "");
+}
+
+static int read_words(const struct ss_cases *cases, struct ss_validation *v, struct ss_error *err)
+{
+    int rc = SS_OK;
+    for (int i = 0; i < cases->n && !rc; i++) {
+        fill_words(&cases->cases[i], &v->rows[i]);
+        rc = read_weight(&cases->cases[i], &v->rows[i].weight, err);
+    }
+    return rc;
+}
+
+static void take_answers(const struct ss_cases *cases, const struct answer *answers, struct ss_validation *v)
+{
+    for (int i = 0; i < cases->n; i++) {
+        const struct ss_prediction *p = &answers[i].prediction;
+        struct ss_validation_row *row = &v->rows[i];
+        fill_prediction(&cases->cases[i], p, row);
+        row->none = answers[i].none;
+        row->full = answers[i].full;
+        fill_timers(&cases->cases[i], p, row, v);
+        v->unsupported += p->state == SS_CASE_UNSUPPORTED;
+    }
+    v->nrows = cases->n;
+}
+
 static int predict_all(const struct ss_cases *cases, const struct ss_validate_options *opt,
                        struct ss_validation *v, struct ss_error *err)
 {
     struct ss_bands *bands = NULL;
-    int rc = ss_bands_load(NULL, opt->files, &bands, err);
-    const struct ss_run_options options = {.engine = opt->engine, .bands = bands};
+    struct answer *answers = ss_calloc((size_t)cases->n + 1, sizeof *answers);
+    int rc = answers ? SS_OK : ss_fail(err, SS_ERR_NOMEM, NULL, 0, "out of memory for %d rows", cases->n);
 
-    for (int i = 0; i < cases->n && !rc; i++) {
-        struct ss_prediction p;
-        fill_words(&cases->cases[i], &v->rows[i]);
-        if (opt->progress)
-            opt->progress(opt->ctx, i, cases->n, v->rows[i].id);
-        rc = read_weight(&cases->cases[i], &v->rows[i].weight, err);
-        if (!rc)
-            rc = ss_case_predict(&cases->cases[i], &options, &p, err);
-        if (rc)
-            break;
-        fill_prediction(&cases->cases[i], &p, &v->rows[i]);
-        rc = ss_validation_bounds(&cases->cases[i], &options, &v->rows[i], err);
-        fill_timers(&cases->cases[i], &p, &v->rows[i], v);
-        v->unsupported += p.state == SS_CASE_UNSUPPORTED;
-        v->nrows++;
-    }
+    if (!rc)
+        rc = ss_bands_load(NULL, opt->files, &bands, err);
+    struct work w = {cases, opt, v, {.engine = opt->engine, .bands = bands}};
+    const struct ss_pool pool = {.workers = {.n = cases->n < FEW ? 1 : opt->workers.n},
+                                 .nitems = cases->n,
+                                 .size = sizeof *answers,
+                                 .work = predict_row,
+                                 .ctx = &w,
+                                 .told = opt->progress ? tell : NULL,
+                                 .told_ctx = &w};
+    if (!rc)
+        rc = read_words(cases, v, err);
+    if (!rc)
+        rc = ss_pool_run(&pool, answers, err);
+    if (!rc)
+        take_answers(cases, answers, v);
+    free(answers);
     ss_bands_free(bands);
-    if (opt->progress)
-        opt->progress(opt->ctx, v->nrows, cases->n, "");
     return rc;
 }
 

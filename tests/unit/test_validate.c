@@ -321,6 +321,48 @@ static void test_notes(void)
     rmdir(folder);
 }
 
+struct told {
+    int n, last, total;
+};
+
+static void count(void *ctx, int done, int total, const char *id)
+{
+    struct told *t = ctx;
+
+    (void)id;
+    t->n++;
+    t->last = done;
+    t->total = total;
+}
+
+/* Any number of processes gives the same bytes: of runs, of timers, and of what is refused; each row is told once. */
+static void test_workers(void)
+{
+    static const char *const names[] = {"runs", "foreign"};
+    char *texts[2][2];
+
+    for (int i = 0; i < 2; i++) {
+        struct told told = {0};
+        struct ss_validate_options opt = {.engine = SS_ENGINE_NATIVE,
+                                          .timer_rows = "gpt2-timers",
+                                          .progress = count,
+                                          .ctx = &told,
+                                          .workers = {.n = i ? 3 : 1}};
+        struct ss_validation *v;
+        CU_ASSERT_EQUAL_FATAL(ss_validate(names, 2, &opt, &v, NULL), 0);
+        CU_ASSERT(v->nrows > 200 && v->ntimers > 0);
+        CU_ASSERT(told.n == v->nrows && told.last == v->nrows && told.total == v->nrows);
+        texts[i][0] = written(v, ss_validation_write_csv);
+        texts[i][1] = written(v, ss_validation_write_json);
+        ss_validation_free(v);
+    }
+    for (int t = 0; t < 2; t++) {
+        CU_ASSERT_STRING_EQUAL(texts[0][t], texts[1][t]);
+        free(texts[0][t]);
+        free(texts[1][t]);
+    }
+}
+
 /* The command line's job file and the table's row are one run: one prediction. */
 static void test_same_as_job_file(void)
 {
@@ -361,6 +403,7 @@ int main(void)
                            {"compare", test_compare},
                            {"svg", test_svg},
                            {"notes are for people", test_notes},
+                           {"workers", test_workers},
                            {"same as job file", test_same_as_job_file},
                            CU_TEST_INFO_NULL};
     return suite_run("validate", NULL, NULL, tests);

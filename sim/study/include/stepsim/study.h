@@ -94,7 +94,8 @@ struct ss_validate_options {
     const double *spread; /* times the lasting spread of GPUs, as --spread of a job; NULL: as each row says */
     void (*progress)(void *ctx, int done, int total, const char *id); /* may be NULL */
     void *ctx;
-    struct ss_files *files; /* gets the files that are read; may be NULL */
+    struct ss_files *files;    /* gets the files that are read; may be NULL */
+    struct ss_workers workers; /* that predict rows; no team, no journal */
 };
 /* Predicts every row of the tables, names or paths, and holds it against what was measured; `opt` may not be NULL. The caller
  * frees *out with ss_validation_free. Errors: SS_ERR_IO, SS_ERR_INPUT (a row that cannot be read, with its line), and those of
