@@ -93,14 +93,27 @@ static void attention_add(struct ss_ops *ops, const struct ss_shape *s, const st
     }
     op->keys = keys_seen(s, local);
     op->most_keys = local && s->window > 0 ? fmin(s->window, op->keys) : op->keys;
+    op->keys_backward = s->fp8_attention ? keys_seen(s, 0) : op->keys;
     op->forward_flops = 2 * s->tokens * op->keys * s->heads * (s->d + s->d_v) / 2; /* causal half */
     /* Scores again, and the gradients of Q and K in d; those of the probabilities and of V in d_v. */
-    op->backward_flops = (3 * s->d + 2 * s->d_v) / (s->d + s->d_v) * op->forward_flops;
+    op->backward_flops =
+        (3 * s->d + 2 * s->d_v) / (s->d + s->d_v) * op->forward_flops * op->keys_backward / op->keys;
     op->backward_kernels = 3;
     op->core_bytes = 4 * s->tokens * s->heads; /* softmax statistics */
     ss_op_offers(ops, op, CORE_ATTN, s->tokens * s->heads, 4)->made = 1;
     if (s->cp_gathers) /* whole K and V, and in the backward their gradients */
         op->working_bytes = 2 * s->cp * kv * s->e;
+}
+
+/* In mxfp8 queries, keys and values are quantized by rows and by columns, as operands of GEMMs are, and so is the gradient of the
+ * output. */
+static void attention_cast(struct ss_ops *ops, const struct ss_shape *s)
+{
+    double qkv = s->tokens * (s->heads * s->d + s->groups * (s->d + s->d_v)),
+           element = s->e + 2 * s->quantized;
+    if (s->fp8_attention)
+        ss_op_elementwise(ss_op_add(ops, "attention cast", SS_OP_ELEMENTWISE), element * qkv,
+                          element * s->tokens * s->heads * s->d_v, 3, 1);
 }
 
 /* ---- queries, keys and values from one joint layer ---- */
@@ -318,6 +331,7 @@ void ss_op_attention_block(struct ss_ops *ops, const struct ss_shape *s, const s
         ss_op_offers(ops, &ops->op[ops->n - 1], QKV_LINEAR, ss_op_kept_input(s, stack, 1), out);
         joint_qkv(ops, s, stack, local);
     }
+    attention_cast(ops, s);
     attention_add(ops, s, stack, local, latent);
     if (ss_precision_is_quantized(s->gemm_precision))
         ss_op_fp8_cast(ops, s, stack, a, s->h, SS_TP_ROW);

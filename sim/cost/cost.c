@@ -78,9 +78,10 @@ static double attention_fill(const struct ss_cost_context *c, const struct ss_op
 {
     const struct ss_shape *s = &c->shape;
     double sms = ss_cost_own_sms(c), queries = c->job->cp_comm_type == SS_CP_A2A ? s->sequence : s->chunk;
+    int whole = backward && op->keys_backward > op->keys;
     struct ss_attention_call own = {.heads = s->tokens * s->heads / queries,
                                     .queries = queries,
-                                    .spread = 2 * op->most_keys / op->keys,
+                                    .spread = whole ? 2 : 2 * op->most_keys / op->keys,
                                     .backward = backward};
     struct ss_attention_call all = own, half;
     double first = ss_kernel_attention_fill(c->card, &own, sms);
@@ -104,8 +105,12 @@ static double attention_rate(const struct ss_cost_context *c, const struct ss_op
 {
     const struct ss_shape *s = &c->shape;
     double queries = c->job->cp_comm_type == SS_CP_A2A ? s->document : s->document / s->cp;
+    double keys = backward ? op->keys_backward : op->keys;
+    double half_d = s->fp8_attention ? c->stack->mxfp8_half_dim : c->stack->attention_half_dim;
     double rate = ss_kernel_attention_rate(c->card, c->stack, s->storage_precision, share,
-                                           fmin(queries, op->keys), s->d, s->d_v);
+                                           fmin(queries, keys), s->d, s->d_v) *
+                  ss_kernel_head(half_d, s->d, s->d_v) /
+                  ss_kernel_head(c->stack->attention_half_dim, s->d, s->d_v);
     return rate * attention_fill(c, op, backward) * (ss_cost_own_sms(c) / c->card->sm_count);
 }
 
@@ -114,11 +119,13 @@ static void flash_cost(const struct ss_cost_context *c, const struct ss_op *op, 
                        double *backward)
 {
     const struct ss_stack *st = c->stack;
-    int fused = c->shape.attention == SS_ATTENTION_FUSED;
+    int fused = c->shape.attention == SS_ATTENTION_FUSED, fp8 = c->shape.fp8_attention;
+    double fused_fwd = st->fused_fwd * (fp8 ? st->mxfp8_fwd : 1),
+           fused_bwd = st->fused_bwd * (fp8 ? st->mxfp8_bwd : 1);
     double flash_bwd = st->flash_bwd * (c->job->deterministic ? st->flash_deterministic : 1);
-    *forward = op->forward_flops / attention_rate(c, op, fused ? st->fused_fwd : st->flash_fwd, 0) +
+    *forward = op->forward_flops / attention_rate(c, op, fused ? fused_fwd : st->flash_fwd, 0) +
                ss_cost_elementwise(c, 0, op->forward_kernels) + cp_correction(c, 0);
-    *backward = op->backward_flops / attention_rate(c, op, fused ? st->fused_bwd : flash_bwd, 1) +
+    *backward = op->backward_flops / attention_rate(c, op, fused ? fused_bwd : flash_bwd, 1) +
                 ss_cost_elementwise(c, 0, op->backward_kernels) + cp_correction(c, 1);
 }
 

@@ -155,13 +155,18 @@ double ss_kernel_gemm_on_cores(const struct ss_card *card, int precision, double
     return rate > 0 ? 2 * m * ceil(n / tile) * tile * k / rate : 0;
 }
 
+double ss_kernel_head(double half_d, double d_qk, double d_v)
+{
+    double d = (d_qk + d_v) / 2, at_d = 128; /* a score is one exponential to 2 d_qk + 2 d_v FLOP */
+    return d / (d + half_d) * (at_d + half_d) / at_d;
+}
+
 double ss_kernel_attention_rate(const struct ss_card *card, const struct ss_stack *stack, int precision,
                                 double share, double queries, double d_qk, double d_v)
 {
-    double d = (d_qk + d_v) / 2; /* a score is one exponential to 2 d_qk + 2 d_v FLOP */
-    double half = stack->attention_half_tokens, at = 8192, half_d = stack->attention_half_dim, at_d = 128;
+    double half = stack->attention_half_tokens, at = 8192;
     double saturation =
-        queries / (queries + half) * (at + half) / at * (d / (d + half_d) * (at_d + half_d) / at_d);
+        queries / (queries + half) * (at + half) / at * ss_kernel_head(stack->attention_half_dim, d_qk, d_v);
     return ss_kernel_peak(card, precision) * saturation * share;
 }
 

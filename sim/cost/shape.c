@@ -72,6 +72,7 @@ void ss_shape_init(struct ss_shape *s, const struct ss_job *job, const struct ss
     s->storage_precision = ss_precision_is_quantized(job->precision) ? job->fp8_base : job->precision;
     s->e = s->storage_precision == SS_FP32 ? 4 : 2;
     s->attention = job->attention;
+    s->fp8_attention = job->fp8_attention && s->attention == SS_ATTENTION_FUSED;
     s->te = stack->te_layers > 0 && !job->transformer_local;
     s->split = stack->split_linear > 0;
     s->compiled = stack->compiled > 0;

@@ -49,7 +49,7 @@ int ss_core_precision(struct ss_foreign *f, const struct ss_tree_node *from, str
         VALUE("fp8_recipe", "--fp8-recipe"),
         VALUE("fp4_recipe", "--fp4-recipe"),
         TRUE("first_last_layers_bf16", "--first-last-layers-bf16"),
-        REFUSE("fp8_dot_product_attention", NULL, "attention in fp8 is not modelled"),
+        TRUE("fp8_dot_product_attention", "--fp8-dot-product-attention"),
         REFUSE("fp8_multi_head_attention", NULL, "attention in fp8 is not modelled"),
     };
     static const char fp8[] = "fp8_*", fp4[] = "fp4_*";

@@ -352,6 +352,7 @@ const struct ss_flag_setter ss_flag_setters[] = {
     INT("--moe-hybridep-num-sms", dispatch_sms, 1, 1024, "--moe-flex-dispatcher-num-sms")
     CALL_OF("--moe-dispatch-fwd-dtype", '1', ss_flag_bf16_only, bf16, "bf16 only")
     CALL_OF("--moe-combine-bwd-dtype", '1', ss_flag_bf16_only, bf16, "bf16 only")
+    OWN_SET("--fp8-dot-product-attention", fp8_attention, 1, "core attention in mxfp8, Megatron core's fp8_dot_product_attention")
     OWN_SET("--fp8-dispatch", fp8_dispatch, 1, "tokens are sent to their experts in fp8, as DeepSeek-V3 does")
     CALL("--moe-expert-capacity-factor", '1', ss_flag_capacity, "an expert's tokens over its even share are dropped; below 0: none")
     SET("--moe-pad-expert-input-to-capacity", pad_to_capacity, 1, NULL)

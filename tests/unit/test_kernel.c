@@ -200,6 +200,7 @@ static void test_attention_rate(void)
     make(&card, &stack);
     stack.attention_half_dim = 32;
     CU_ASSERT_DOUBLE_EQUAL(ss_kernel_attention_rate(&card, &stack, SS_BF16, 0.5, 8192, 128, 128), 5e14, 1);
+    CU_ASSERT_DOUBLE_EQUAL(ss_kernel_head(64, 64, 64), 0.75, 1e-12); /* 64 / 128 over 128 / 192 */
     CU_ASSERT_DOUBLE_EQUAL(ss_kernel_attention_rate(&card, &stack, SS_BF16, 0.5, 8192, 192, 128),
                            5e14 * (160.0 / 192) / (128.0 / 160), 1);
 }

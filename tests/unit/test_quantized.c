@@ -137,6 +137,33 @@ static void test_gathered(void)
     CU_ASSERT_EQUAL(ss_op_gathered_width(&s, &t.stack, SS_NVFP4), 2);
 }
 
+/* Core attention in mxfp8, 16 heads of 64 for queries, 4 for keys and values: 24 x 64 elements a token are quantized, and the gradient
+ * of the output, 16 x 64; a window of 512 of 4096 tokens leaves a query 960 keys forward, and all in the backward. */
+static void test_attention(void)
+{
+    const double cast = 2 + 2 * 33. / 32;
+    struct setting t;
+    setting_make(&t);
+    t.job.attention = SS_ATTENTION_FUSED;
+    t.job.model.sliding_window = 512;
+    for (int fp8 = 0; fp8 < 2; fp8++) {
+        struct ss_ops ops;
+        t.job.fp8_attention = fp8;
+        ops = dense_layer(&t, SS_FP8);
+        t.c.shape.window = 512;
+        ops.n = ops.nsaved = 0;
+        ss_op_attention_block(&ops, &t.c.shape, &t.stack, 1);
+        const struct ss_op *core = find(&ops, "core attention"), *quantized = find(&ops, "attention cast");
+        CU_ASSERT_DOUBLE_EQUAL(core->forward_flops, 2 * TOKENS * 960 * 16 * 64, 1);
+        CU_ASSERT_DOUBLE_EQUAL(core->backward_flops, 2.5 * 2 * TOKENS * (fp8 ? 4096 : 960) * 16 * 64, 1);
+        CU_ASSERT_EQUAL(quantized != NULL, fp8);
+        if (fp8) {
+            CU_ASSERT_DOUBLE_EQUAL(quantized->forward_bytes, TOKENS * 24 * 64 * cast, 1);
+            CU_ASSERT_DOUBLE_EQUAL(quantized->backward_bytes, TOKENS * 16 * 64 * cast, 1);
+        }
+    }
+}
+
 int main(void)
 {
     CU_TestInfo tests[] = {{"mxfp8", test_mxfp8},
@@ -146,6 +173,7 @@ int main(void)
                            {"bytes", test_bytes},
                            {"gathered", test_gathered},
                            {"sums of their own memory", test_sums_apart},
+                           {"attention", test_attention},
                            CU_TEST_INFO_NULL};
     return suite_run("quantized", NULL, NULL, tests);
 }

@@ -42,6 +42,8 @@ double ss_kernel_gemm_on_cores(const struct ss_card *card, int precision, double
  * 2 (3 d_qk + 2 d_v) backward. */
 double ss_kernel_attention_rate(const struct ss_card *card, const struct ss_stack *stack, int precision,
                                 double share, double queries, double d_qk, double d_v);
+/* Its factor of the head's size, 1 at 128: half of the rate of very large heads is reached at half_d. */
+double ss_kernel_head(double half_d, double d_qk, double d_v);
 /* One call of a flash or fused kernel, which makes thread blocks of the card's `attention_tile` queries, in the backward of 128
  * keys, head after head. */
 struct ss_attention_call {

@@ -18,16 +18,17 @@ enum ss_tp_role { SS_TP_NONE, SS_TP_COLUMN, SS_TP_ROW };
 struct ss_op {
     const char *name;
     int kind;
-    int precision;    /* GEMM */
-    double m, n, k;   /* GEMM forward: [m x k] [k x n] */
-    double groups;    /* grouped GEMM: matrices */
-    double queries;   /* joint Q, K and V: columns of Q, those of K and V are equal; else 0 */
-    int one_kernel;   /* grouped GEMM: 1 where the stack's groups on streams are one kernel here */
-    int scattered;    /* grouped GEMM: 1 where groups have different numbers of rows */
-    double keys;      /* attention: of a causal sequence with as many a query on average */
-    double most_keys; /* attention: of the query that sees most */
-    int expert;       /* 1: its parameters are of routed experts */
-    int comm;         /* exchange: enum ss_communicator */
+    int precision;        /* GEMM */
+    double m, n, k;       /* GEMM forward: [m x k] [k x n] */
+    double groups;        /* grouped GEMM: matrices */
+    double queries;       /* joint Q, K and V: columns of Q, those of K and V are equal; else 0 */
+    int one_kernel;       /* grouped GEMM: 1 where the stack's groups on streams are one kernel here */
+    int scattered;        /* grouped GEMM: 1 where groups have different numbers of rows */
+    double keys;          /* attention: of a causal sequence with as many a query on average */
+    double most_keys;     /* attention: of the query that sees most */
+    double keys_backward; /* attention: keys in the backward, which may compute what a window masks */
+    int expert;           /* 1: its parameters are of routed experts */
+    int comm;             /* exchange: enum ss_communicator */
     int forward_coll, backward_coll;  /* exchange: enum ss_collective_kind */
     double exchanged, exchanged_back; /* exchange: bytes of one member's buffer, forward and backward */
     int beside;                       /* 1: runs while the exchange before it is under way */

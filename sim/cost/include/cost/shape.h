@@ -35,6 +35,7 @@ struct ss_shape {
     int storage_precision; /* of activations, attention and logits */
     double e;              /* bytes of a stored activation element */
     int attention;         /* resolved: flash, fused or unfused */
+    int fp8_attention;     /* 1: fused attention multiplies in mxfp8 */
     int te;                /* Transformer Engine's layers */
     int split;             /* linear layers of one input are not joined: ss.layers.split_linear */
     int compiled;          /* elementwise kernels of a layer are fused: ss.fused.elementwise */

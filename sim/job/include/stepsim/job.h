@@ -175,6 +175,7 @@ struct ss_job {
     int op_fuser;              /* --use-transformer-engine-op-fuser */
     int pad_for_fp8;           /* --moe-router-padding-for-fp8 (-quantization) */
     int dispatch_sms;          /* SMs that DeepEP or HybridEP take, 0: 20 or 16 */
+    int fp8_attention;         /* 1: core attention in mxfp8 (fp8_dot_product_attention) */
     int fp8_dispatch;          /* 1: tokens are dispatched in fp8 (DeepSeek-V3) */
     int moe_load;              /* enum ss_moe_load */
     double moe_load_exponent;  /* of SS_LOAD_ZIPF; the standard deviation of SS_LOAD_BIASED's bias */

@@ -29,6 +29,11 @@ extern "C" {
       "tokens of a query chunk at which flash and fused attention reach half of their asymptotic rate")      \
     X(attention_half_dim, "ss.attention.half_dim", NONE, 16, 0, 1e3,                                         \
       "the same for the head dimension; the rates above are at 128")                                         \
+    X(mxfp8_fwd, "ss.attention.mxfp8.forward", NONE, 1, 0.1, 4,                                              \
+      "fused attention in mxfp8 (--fp8-dot-product-attention): its forward rate over that of 16 bit")        \
+    X(mxfp8_bwd, "ss.attention.mxfp8.backward", NONE, 1, 0.1, 4,                                             \
+      "the same, backward, which computes what a window masks")                                              \
+    X(mxfp8_half_dim, "ss.attention.mxfp8.half_dim", NONE, 16, 0, 1e4, "its ss.attention.half_dim")          \
     X(unfused_passes_fwd, "ss.attention.unfused.passes_forward", NONE, 4, 1, 40,                             \
       "times that unfused attention moves the score matrix through HBM, forward")                            \
     X(unfused_passes_bwd, "ss.attention.unfused.passes_backward", NONE, 6, 1, 40, "the same, backward")      \
