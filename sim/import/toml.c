@@ -271,6 +271,18 @@ static int read_header(struct ss_toml *r, struct ss_tree_node **table)
     return rc;
 }
 
+/* Refuses a text with a zero byte, at its line. */
+static int find_zero(struct ss_toml *r, const char *text, size_t len)
+{
+    const char *zero = memchr(text, 0, len);
+
+    if (!zero)
+        return SS_OK;
+    for (const char *p = text; p < zero; p++)
+        r->line += *p == '\n';
+    return ss_toml_wrong(r, "a zero byte: this is no text");
+}
+
 int ss_toml_parse(const char *text, size_t len, const char *file, struct ss_tree **out, struct ss_error *err)
 {
     struct ss_toml r = {.line = 1, .err = err};
@@ -286,6 +298,7 @@ int ss_toml_parse(const char *text, size_t len, const char *file, struct ss_tree
     r.text = malloc(len + 8);
     rc = r.text ? SS_OK : ss_fail(err, SS_ERR_NOMEM, NULL, 0, "out of memory");
     struct ss_tree_node *table = ss_tree_root(r.tree);
+    rc = rc ? rc : find_zero(&r, text, len);
     while (!rc) {
         skip_lines(&r);
         if (r.p >= r.end)
@@ -293,8 +306,6 @@ int ss_toml_parse(const char *text, size_t len, const char *file, struct ss_tree
         rc = *r.p == '[' ? read_header(&r, &table) : read_pair(&r, table);
         rc = rc ? rc : end_line(&r);
     }
-    if (!rc && memchr(text, 0, len))
-        rc = ss_toml_wrong(&r, "a zero byte: this is no text");
     free(copy);
     free(r.text);
     free(r.table);
