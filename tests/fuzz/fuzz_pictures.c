@@ -60,7 +60,7 @@ static void tell(const struct ss_program *p, const struct ss_timeline *timeline)
     }
 }
 
-/* GOAL, process groups, and the trace of the first rank. */
+/* GOAL, process groups, and the trace of the first rank, where there is one. */
 static void write_for_others(const struct ss_program *p)
 {
     struct ss_export *x = NULL;
@@ -68,7 +68,7 @@ static void write_for_others(const struct ss_program *p)
 
     if (fuzz_check_status(ss_export_begin(p, &x, &err), &err))
         abort();
-    for (int what = 0; what < 3; what++) {
+    for (int what = 0; what < 2 + (p->nclasses > 0); what++) {
         struct fuzz_text t;
         fuzz_text_begin(&t);
         int rc = what == 0   ? ss_export_goal(x, t.out, &err)

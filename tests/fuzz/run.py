@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """usage: run.py BUILD WORK [--minutes M] [--slice S] [--merge] [TARGET...]
+       run.py --table WORK
        run.py --self SOURCE
 
 Fuzzes each target of a build of the preset fuzz for M minutes of processor time (10; `chain`: 60), one process at a time at nice 19, and
@@ -205,6 +206,8 @@ def merge(build, work, target):
 def main():
     if len(sys.argv) == 3 and sys.argv[1] == "--self":
         return check_self()
+    if len(sys.argv) == 3 and sys.argv[1] == "--table":
+        return print_table(sys.argv[2])
     a = argparse.ArgumentParser(usage=__doc__.split("\n\n")[0][7:])
     a.add_argument("build")
     a.add_argument("work")
