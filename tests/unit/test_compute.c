@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Kernels of a run by what they are of: they sum to the label, and the heaviest do what a hand count says. */
 #include <math.h>
+#include <string.h>
 
 #include "job_helper.h"
+#include "report/text.h"
 #include "stepsim/stepsim.h"
 #include "suite.h"
 
@@ -175,6 +177,53 @@ static void test_longest(void)
     close_words(&o);
 }
 
+static char *text_of(const struct ss_run *run, void (*write)(const struct ss_run *, FILE *))
+{
+    char *text = NULL;
+    size_t size;
+    FILE *out = open_memstream(&text, &size);
+
+    write(run, out);
+    fclose(out);
+    return text;
+}
+
+/* Stage 1 takes 1/8 longer, of it 10 % by the loss; that is said from 1 % on. 2e12 FLOP and 3e9 bytes in 2 ms are 1 PFLOP/s and 1.5 TB/s. */
+static void test_text(void)
+{
+    struct opened o;
+
+    open_words("--platform h800 --nodes 1 --model llama3.1-8b --bf16 --mbs 1 --gbs 64 --seq 8192 --pp 2", &o);
+    struct ss_compute *c = o.run.compute;
+    memset(c->more, 0, sizeof c->more);
+    c->longest = 1;
+    c->longer = 0.125;
+    c->more[SS_PART_LOSS] = 0.1;
+    c->more[SS_PART_MLP_GEMM] = 0.025;
+    c->nkernels = 1;
+    c->kernels[0] = (struct ss_kernel_use){.op = "mlp",
+                                           .calls = 7,
+                                           .seconds = 2e-3,
+                                           .flops = 2e12,
+                                           .bytes = 3e9,
+                                           .flops_share = 0.5,
+                                           .bytes_share = 0.25};
+    char *text = text_of(&o.run, ss_text_parts);
+    CU_ASSERT_PTR_NOT_NULL(strstr(text, "\nStage 1's kernels run 12.5 % longer than the others': logits and "
+                                        "loss +10.0 %, MLP GEMMs +2.5 %\n"));
+    free(text);
+    c->longer = 0.009;
+    text = text_of(&o.run, ss_text_parts);
+    CU_ASSERT_PTR_NULL(strstr(text, "longer than the others"));
+    free(text);
+    text = text_of(&o.run, ss_text_kernels);
+    CU_ASSERT_PTR_NOT_NULL(strstr(
+        text,
+        "\n  mlp                       forward            7        2.0   1000.0   50.0   1500   25.0\n"));
+    free(text);
+    close_words(&o);
+}
+
 /* Kernels are those of the run as it was asked for: a slow GPU on stage 1 makes that the longest, by its factor. */
 static void test_straggler(void)
 {
@@ -270,6 +319,7 @@ static void test_given_order(void)
 int main(void)
 {
     CU_TestInfo tests[] = {{"sums", test_sums},
+                           {"text", test_text},
                            {"kernels", test_kernels},
                            {"recompute", test_recompute},
                            {"longest", test_longest},

@@ -549,6 +549,46 @@ static void test_a_full_disk_is_an_error(void)
     fclose(full);
 }
 
+/* Labels of 1, 2, 3 ... ms, in the order of their enum, as columns: compute and optimizer 1 + 3; tensor, context and expert
+ * parallelism 4 + 5 + 6; data parallelism, offload and other 7 + 8 + 13. */
+static void test_text_of_labels(void)
+{
+    struct made m;
+    char *text = NULL;
+    size_t size = 0;
+    FILE *f = open_memstream(&text, &size);
+
+    make(&m, COUNT(small), small);
+    for (int l = 0; l < SS_LABEL_COUNT; l++)
+        m.run.result->stages[1].breakdown[l] = 1e-3 * (l + 1);
+    m.run.result->spread = (struct ss_spread){
+        .replicas = 20, .sigma = 0.05, .without = 0.4, .mean = 0.5, .p5 = 0.25, .p50 = 0.375, .p95 = 1};
+    CU_ASSERT_EQUAL(ss_report_run(&m.run, &(struct ss_report_options){0}, f, NULL), 0);
+    fclose(f);
+    CU_ASSERT_PTR_NOT_NULL(
+        strstr(text, "\n    1          4.0       2.0     15.0     28.0     9.0    10.0      11.0    12.0\n"));
+    CU_ASSERT_PTR_NOT_NULL(
+        strstr(text, "\nJitter of 0.05, 20 iterations, ms: mean 500.0, p5 250.0, p50 375.0, p95 1000.0\n"));
+    free(text);
+    drop(&m);
+}
+
+/* The page says how many nodes: one has no plural. */
+static void test_page_of_a_node(void)
+{
+    struct made m;
+    char *text = NULL;
+    size_t size = 0;
+    struct ss_picture_request request = {.report = open_memstream(&text, &size), .run = &m.run};
+
+    make(&m, COUNT(small), small);
+    CU_ASSERT_EQUAL(ss_pictures_draw(m.run.program, m.run.timeline, SS_ENGINE_NATIVE, &request, NULL), 0);
+    fclose(request.report);
+    CU_ASSERT_PTR_NOT_NULL(strstr(text, " on 1 node of "));
+    free(text);
+    drop(&m);
+}
+
 /* However large the time, its unit is there in 32 bytes. */
 static void test_time_has_its_unit(void)
 {
@@ -581,6 +621,8 @@ int main(void)
                            {"plan lists all layers", test_plan_lists_all_layers},
                            {"an error is one object", test_an_error_is_one_object},
                            {"a full disk is an error", test_a_full_disk_is_an_error},
+                           {"text of labels", test_text_of_labels},
+                           {"page of a node", test_page_of_a_node},
                            {"a time has its unit", test_time_has_its_unit},
                            CU_TEST_INFO_NULL};
     return suite_run("report", NULL, NULL, tests);

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "base/base.h"
+#include "result/pace.h"
 #include "stepsim/result.h"
 #include "suite.h"
 
@@ -140,6 +141,77 @@ static void test_idle_beyond_the_bubble_is_imbalance(void)
     NEAR(f.result->stages[0].breakdown[SS_LABEL_IMBALANCE], 12);
     NEAR(f.summary.bubble_fraction, 5.5 / 30);
     NEAR(f.summary.imbalance_fraction, 0);
+    tear_down(&f);
+}
+
+/* Slots of a tenth: of 1.5 s that a stage idles 0.3 s are the schedule's. */
+static void test_a_bubble_below_a_second(void)
+{
+    struct fixture f;
+
+    set_up(&f);
+    for (int s = 0; s < STAGES; s++) {
+        f.chunks[s].forward[SS_LABEL_COMPUTE] = 0.1;
+        f.chunks[s].backward[SS_LABEL_COMPUTE] = 0.15;
+        f.chunks[s].backward[SS_LABEL_TP] = 0.05;
+        f.spent[s][SS_LABEL_BUBBLE] = 1.5;
+    }
+    build(&f);
+    NEAR(f.result->stages[0].breakdown[SS_LABEL_BUBBLE], 0.3);
+    NEAR(f.result->stages[0].breakdown[SS_LABEL_IMBALANCE], 1.2);
+    tear_down(&f);
+}
+
+/* Pairs that take 2 s, not the 3 s of a forward and a backward, and of which some never run: their mean is the slot's time. */
+static void test_bubble_of_pairs(void)
+{
+    const struct ss_schedule_params params = {.stages = STAGES, .chunks = 2, .microbatches = 8, .paired = 1};
+    const double f2[] = {1, 1}, b2[] = {2, 2}, i2[] = {1, 1}, w2[] = {1, 1}, pair[] = {2, 2};
+    const double *duration[] = {
+        [SS_PHASE_F] = f2, [SS_PHASE_B] = b2, [SS_PHASE_I] = i2, [SS_PHASE_W] = w2, [SS_PHASE_FB] = pair};
+    struct ss_chunk_cost chunks[2] = {0};
+    struct ss_pair_cost pairs[4] = {0};
+    double makespan, idle[STAGES];
+    struct fixture f;
+
+    set_up(&f);
+    ss_schedule_free(f.schedule);
+    CU_ASSERT_EQUAL_FATAL(ss_schedule_build("dualpipev", &params, &f.schedule, NULL), 0);
+    f.plan.schedule = f.schedule;
+    for (int c = 0; c < 2; c++) {
+        chunks[c].forward[SS_LABEL_COMPUTE] = 1;
+        chunks[c].backward[SS_LABEL_COMPUTE] = 2;
+        chunks[c].input_grad[SS_LABEL_COMPUTE] = chunks[c].weight_grad[SS_LABEL_COMPUTE] = 1;
+        pairs[c].seconds[SS_LABEL_COMPUTE] = 2;
+    }
+    for (int s = 0; s < STAGES; s++) {
+        f.classes[s].chunks = chunks;
+        f.classes[s].pairs = pairs;
+        f.spent[s][SS_LABEL_BUBBLE] = 1000;
+    }
+    build(&f);
+    CU_ASSERT_EQUAL_FATAL(ss_schedule_makespan(f.schedule, duration, &makespan, idle, NULL), 0);
+    for (int s = 0; s < STAGES; s++)
+        NEAR(f.result->stages[s].breakdown[SS_LABEL_BUBBLE], idle[s]);
+    tear_down(&f);
+}
+
+/* Without draws it is what kernels of the rank take longer and others do not hide, 0.5 - 0.1 s; of draws what the iteration is longer
+ * than one without. */
+static void test_pace(void)
+{
+    struct fixture f;
+    double seconds;
+
+    set_up(&f);
+    f.classes[1].pace = 1.01;
+    f.classes[1].hidden[SS_LABEL_DP] = 0.1;
+    f.spent[1][SS_LABEL_SPREAD] = 0.5;
+    CU_ASSERT_EQUAL(ss_result_pace(&f.plan, &f.timeline, 1, 0, &seconds, NULL), SS_OK);
+    NEAR(seconds, 0.4);
+    f.plan.even_s = 14.25;
+    CU_ASSERT_EQUAL(ss_result_pace(&f.plan, &f.timeline, 1, 0, &seconds, NULL), SS_OK);
+    NEAR(seconds, 0.75);
     tear_down(&f);
 }
 
@@ -359,6 +431,9 @@ int main(void)
 {
     CU_TestInfo tests[] = {
         {"equal stages have only the schedule's bubble", test_equal_stages_have_only_the_schedules_bubble},
+        {"a bubble below a second", test_a_bubble_below_a_second},
+        {"bubble of pairs", test_bubble_of_pairs},
+        {"pace", test_pace},
         {"idle beyond the bubble is imbalance", test_idle_beyond_the_bubble_is_imbalance},
         {"exchanges of experts make a stage busy", test_exchanges_of_experts_make_a_stage_busy},
         {"memory adds up and decides", test_memory_adds_up_and_decides},
