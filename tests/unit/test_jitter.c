@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
+#include "result/sensitivity.h"
 #include "result/spread.h"
 #include "scale_job.h"
 #include "stepsim/replay.h"
@@ -91,6 +92,25 @@ static void test_alike(void)
     CU_ASSERT_EQUAL(p->jitter.replica, 1);
     CU_ASSERT(out.min == 0.25 && out.p50 == 0.25 && out.mean == 0.25 && out.max == 0.25);
     ss_timeline_free(median);
+    ss_program_free(p);
+}
+
+/* An answer of 2 s, of whose 16 replays all take 1 s: by 16/17 s less on average, with a deviation of 4/17 s, of which three go to
+ * both sides; what was seen itself stays within. */
+static void test_sensitivity(void)
+{
+    static const char text[] = "program one\nclass a {\ncompute 1s\n}\n";
+    const struct ss_timeline answer = {.iteration_s = 2, .doublings = 1000},
+                             calm = {.iteration_s = 2, .doublings = 3};
+    struct ss_sensitivity found;
+    struct ss_program *p = NULL;
+    CU_ASSERT_FATAL(ss_program_parse(text, sizeof text - 1, "one", &p, NULL) == 0);
+    CU_ASSERT_FATAL(ss_sensitivity_find(p, &answer, 0, &found, NULL) == 0);
+    CU_ASSERT(found.known && found.sensitive);
+    CU_ASSERT_DOUBLE_EQUAL(found.low, 2 - 16.0 / 17 - 12.0 / 17, 1e-12);
+    CU_ASSERT_DOUBLE_EQUAL(found.high, 2, 1e-12);
+    CU_ASSERT_FATAL(ss_sensitivity_find(p, &calm, 0, &found, NULL) == 0);
+    CU_ASSERT(found.known && !found.sensitive && found.low == 2 && found.high == 2);
     ss_program_free(p);
 }
 
@@ -196,6 +216,7 @@ int main(void)
     CU_TestInfo tests[] = {{"draws", test_draws},
                            {"iterations under jitter", test_spread},
                            {"iterations alike", test_alike},
+                           {"sensitivity", test_sensitivity},
                            {"ranks in lockstep", test_lockstep},
                            {"confidence", test_confidence},
                            {"workers", test_workers},
