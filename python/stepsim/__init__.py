@@ -132,9 +132,11 @@ def search(*words: str, vary: Optional[Mapping[str, Any]] = None, workers: Optio
                      words_of({'workers': workers, 'exhaustive': exhaustive, 'unconfirmed': not confirm}))
 
 
-def capacity(*words: str, tokens: Union[str, float], workers: Optional[int] = None, **flags: Value) -> Document:
-    """How many nodes, days, GPU-hours, money and energy a training takes: tokens="1T", nodes="16..256", deadline="30d" or budget="5e6"."""
-    return _document(['capacity'] + _given(words, flags) + words_of({'tokens': tokens, 'workers': workers}))
+def capacity(*words: str, tokens: Union[str, float], vary: Optional[Mapping[str, Any]] = None, workers: Optional[int] = None,
+             **flags: Value) -> Document:
+    """How many nodes, days, GPU-hours, money and energy a training takes: tokens="1T", nodes="16..256", deadline="30d" or budget="5e6".
+    The search of each number of nodes has all legal layouts, or those of vary={"tp": [1, 2, 4]}."""
+    return _document(['capacity'] + _given(words, flags) + vary_of(vary or {}) + words_of({'tokens': tokens, 'workers': workers}))
 
 
 def validate(*tables: Path, **options: Value) -> List[Row]:

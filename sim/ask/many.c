@@ -82,6 +82,7 @@ int ss_ask_capacity(struct ss_ask *a, int n, char **words, FILE *out, int *statu
         a->capacity.how = &how;
         a->capacity.run = &run;
         a->capacity.workers = a->workers;
+        a->capacity.vary = a->vary;
         rc = ss_capacity_run(&a->request, &a->capacity, &plan, err);
     }
     if (!rc)

@@ -165,7 +165,7 @@ static const struct option {
     {"--jitter", SS_ASK_RUN, 1, 1, read_draws},
     {"--replicas", SS_ASK_RUN, 1, 1, read_draws},
     {"--seed", SS_ASK_RUN, 1, 1, read_draws},
-    {"--vary", SS_ASK_SWEEP | SS_ASK_SEARCH, 1, 0, read_vary},
+    {"--vary", SS_ASK_SWEEP | SS_ASK_SEARCH | SS_ASK_CAPACITY, 1, 0, read_vary},
     {"--with", SS_ASK_COMPARE, 1, 0, read_with},
     {"--workers", SS_ASK_SWEEP | SS_ASK_SEARCH | SS_ASK_CAPACITY | SS_ASK_VALIDATE, 1, 0, read_workers},
     {"--exhaustive", SS_ASK_SEARCH, 0, 0, read_switch},

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -34,8 +35,17 @@ static int set_price(const struct cli_flags *flags, struct ss_request *base, str
     return ss_request_set(base, "--set", text, err);
 }
 
-static int plan(const struct ss_request *base, const struct cli_flags *flags, struct ss_capacity **out,
-                struct ss_error *err)
+static int read_varied(struct ss_sweep *vary, const struct cli_texts *texts, struct ss_error *err)
+{
+    int rc = SS_OK;
+
+    for (int i = 0; i < texts->n && !rc; i++)
+        rc = cli_vary_read(vary, texts->text[i], err);
+    return rc;
+}
+
+static int plan(const struct ss_request *base, const struct ss_sweep *vary, const struct cli_flags *flags,
+                struct ss_capacity **out, struct ss_error *err)
 {
     static char what[] = "planning";
     const struct ss_scenario_options how = {.asker = ss_simgrid_ask_routes, .files = cli_files()};
@@ -43,6 +53,7 @@ static int plan(const struct ss_request *base, const struct cli_flags *flags, st
     struct ss_bands *bands = NULL;
     int shown = cli_terminal(STDERR_FILENO);
     struct ss_capacity_options o = {.layout = flags->capacity.layout,
+                                    .vary = vary,
                                     .how = &how,
                                     .run = &run,
                                     .workers = cli_workers(flags),
@@ -85,17 +96,20 @@ static int write_all(const struct ss_capacity *c, const struct cli_flags *flags,
 int cmd_capacity(int argc, char **argv, struct ss_error *err)
 {
     struct ss_capacity *c = NULL;
+    struct ss_sweep *vary = calloc(1, sizeof *vary);
     struct ss_request base;
     struct cli_flags flags;
     int status = 0;
 
     cli_flags_init(&flags, CLI_CAPACITY);
     ss_request_init(&base);
-    int rc = cli_request_read(&base, NULL, &flags, argc, argv, err);
+    int rc = vary ? cli_request_read(&base, NULL, &flags, argc, argv, err) : SS_ERR_NOMEM;
+    if (!rc)
+        rc = read_varied(vary, &flags.vary, err);
     if (!rc)
         rc = set_price(&flags, &base, err);
     if (!rc)
-        rc = plan(&base, &flags, &c, err);
+        rc = plan(&base, vary, &flags, &c, err);
     if (!rc)
         rc = write_all(c, &flags, err);
     if (!rc && c->chosen < 0)
@@ -103,5 +117,6 @@ int cmd_capacity(int argc, char **argv, struct ss_error *err)
     ss_capacity_free(c);
     ss_request_free(&base);
     cli_flags_free(&flags);
+    free(vary);
     return rc ? rc : status;
 }

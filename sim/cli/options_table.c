@@ -104,6 +104,9 @@ static const struct cli_option table[] = {
     {.name = "--vary", .value = "FLAG=V1,V2,...", .verbs = V(SEARCH), .kind = CLI_EACH, .several = CLI_ALL, .offset = AT(vary),
      .doc = "a flag of the job and its values: nodes=4..64 (each twice the one before), nodes=4,8, tp=1,2,4, schedule=auto (all "
             "that are known); tp, cp, pp, ep, vp, mbs, recompute and fsdp take all legal values where the job does not give them"},
+    {.name = "--vary", .value = "FLAG=V1,V2,...", .verbs = V(CAPACITY), .kind = CLI_EACH, .several = CLI_ALL, .offset = AT(vary),
+     .doc = "a flag of the layout and the values that the search has for it: tp=1,2,4, schedule=auto, overlap-grad-reduce=on,off; "
+            "without it tp, cp, pp, ep, vp, mbs, recompute and fsdp take all legal values where the job does not give them"},
     {.name = "--top", .value = "N", .verbs = V(SEARCH), .kind = CLI_COUNT, .offset = AT(search.top), .low = 1, .high = 100000,
      .usual = "5", .beside = "--json", .doc = "layouts that the text has of each number of nodes, best first"},
     {.name = "--workers", .value = "N", .verbs = V(SEARCH) | V(SWEEP) | V(CAPACITY), .kind = CLI_COUNT, .offset = AT(workers.n), .low = 1,

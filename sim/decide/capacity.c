@@ -7,6 +7,7 @@
 
 #include "base/base.h"
 #include "decide/capacity_internal.h"
+#include "decide/search_internal.h"
 #include "job/loaded.h"
 #include "stepsim/import.h"
 #include "stepsim/params.h"
@@ -231,8 +232,12 @@ static int take_best(struct planner *x, const struct site *s, const struct ss_fi
 
 static int plan_searched(struct planner *x, struct site *s, struct ss_capacity_point *p, struct ss_error *err)
 {
-    const struct ss_find_options options = {
-        .how = x->options->how, .run = &x->run, .workers = x->options->workers, .best_only = 1, .brief = 1};
+    const struct ss_find_options options = {.vary = x->options->vary,
+                                            .how = x->options->how,
+                                            .run = &x->run,
+                                            .workers = x->options->workers,
+                                            .best_only = 1,
+                                            .brief = 1};
     struct ss_find_result *found = NULL;
     struct ss_error why = {0};
 
@@ -397,6 +402,23 @@ static int check_any(const struct planner *x, struct ss_error *err)
     return x->first.code;
 }
 
+/* A search on each number of nodes has one best layout. */
+static int check_varied(const struct ss_capacity_options *o, struct ss_error *err)
+{
+    if (o->vary && o->vary->nflags && o->layout == SS_CAPACITY_GIVEN)
+        return usage(err, "leave one of them out", "flags are varied, but the layout is the job's own");
+    for (int f = 0; o->vary && f < o->vary->nflags; f++) {
+        const char *name = o->vary->flags[f].name;
+        if (ss_has_word("--nodes", name))
+            return usage(err, "write --nodes 16..256 or --nodes 16,24", "nodes are no part of a layout");
+        if (!ss_find_is_axis(name)) {
+            ss_fail(err, SS_ERR_USAGE, NULL, 0, "%.40s is no flag of a layout: a plan is of one job", name);
+            return ss_hint(err, SS_ERR_USAGE, "vary tp, cp, pp, ep, vp, mbs, recompute, fsdp or schedule");
+        }
+    }
+    return SS_OK;
+}
+
 static int check_options(const struct ss_capacity_options *o, struct ss_error *err)
 {
     if (!(o->tokens >= 1))
@@ -404,7 +426,7 @@ static int check_options(const struct ss_capacity_options *o, struct ss_error *e
     if (o->deadline_s > 0 && o->budget_usd > 0)
         return usage(err, "give one of them: the answer tells the other",
                      "a deadline and a budget each choose a number of nodes");
-    return SS_OK;
+    return check_varied(o, err);
 }
 
 static int run(struct planner *x, const struct ss_request *base, struct ss_sweep *nodes, struct ss_error *err)

@@ -26,6 +26,7 @@
 #include "stepsim/result.h"
 #include "stepsim/scenario.h"
 #include "stepsim/summary.h"
+#include "stepsim/sweep.h"
 #include "stepsim/workers.h"
 
 #ifdef __cplusplus
@@ -39,10 +40,12 @@ enum ss_capacity_layout {
 };
 
 struct ss_capacity_options {
-    double tokens;                         /* to train on, >= 1 */
-    double deadline_s;                     /* 0: none */
-    double budget_usd;                     /* 0: none; not both */
-    int layout;                            /* enum ss_capacity_layout */
+    double tokens;     /* to train on, >= 1 */
+    double deadline_s; /* 0: none */
+    double budget_usd; /* 0: none; not both */
+    int layout;        /* enum ss_capacity_layout */
+    /* Values that a search has for flags of the layout, as those of ss_find_run; NULL: all legal ones of the usual flags */
+    const struct ss_sweep *vary;
     const struct ss_scenario_options *how; /* asker and files; `like` is not looked at; may be NULL */
     const struct ss_run_options *run;      /* of every prediction; NULL: native, and bands that are read */
     struct ss_workers workers;             /* of a search, whose number changes no answer */
