@@ -10,10 +10,12 @@
 static void wake(struct ss_native *k, int cls)
 {
     k->classes[cls].blocked = -1;
-    k->runnable[cls / 64] |= 1ULL << (cls % 64);
+    int word = cls / 64, group = word / 64;
+    k->runnable[word] |= 1ULL << (cls % 64);
+    k->words[group] |= 1ULL << (word % 64);
     k->nrunnable++;
-    if (cls / 64 < k->lowest)
-        k->lowest = cls / 64;
+    if (group < k->lowest)
+        k->lowest = group;
 }
 
 /* The end of a wait of class cls. */
@@ -115,6 +117,7 @@ static void end_collective(struct ss_native *k, int instance)
             end_wait(k, members[i], g->label, in.begin);
         }
         ss_state_next(&k->st, k->scratch[i]);
+        ss_islands_untie(k, members[i]);
     }
 }
 
@@ -193,10 +196,8 @@ static int next_slot(struct ss_native *k, int cls)
         c->event_s = c->event_s0 ? c->event_s0 + t->event0 : NULL;
         return 1;
     }
-    if (--k->left == 0) {
-        k->board->makespan = k->now;
-        ss_fluid_close(k);
-    }
+    k->left--;
+    k->board->makespan = fmax(k->board->makespan, k->now);
     return 0;
 }
 
@@ -205,6 +206,26 @@ static void block(struct ss_native *k, struct ss_native_class *c, int kind, int 
     c->blocked = kind;
     c->target = target;
     c->since = k->now;
+}
+
+/* 1, or 0: a collective is between islands, so the class goes on when all that is before this moment has been run elsewhere. */
+static int post(struct ss_native *k, int cls, const struct ss_event *e)
+{
+    struct ss_native_class *c = &k->classes[cls];
+    struct ss_state *st = &k->st;
+    int collective = k->maps[c->map0 + e->index];
+    if (k->alone) {
+        k->alone = 2;
+        k->events--;
+        block(k, c, SS_EV_POST, -1);
+        ss_timers_set(&k->islands.timers, cls, k->now);
+        return 0;
+    }
+    ss_islands_tie(k, cls);
+    k->failed |=
+        ss_state_post(st, st->stream0[cls] + e->aux, collective, ss_state_member(st, collective, cls));
+    begin_ready(k);
+    return 1;
 }
 
 /* Runs one class until something takes time. */
@@ -247,9 +268,8 @@ static void run_class(struct ss_native *k, int cls)
             st->channels[map[e->index]].recv_waits++;
             break;
         case SS_EV_POST:
-            k->failed |= ss_state_post(st, st->stream0[cls] + e->aux, map[e->index],
-                                       ss_state_member(st, map[e->index], cls));
-            begin_ready(k);
+            if (!post(k, cls, e))
+                return;
             break;
         case SS_EV_WAIT: {
             int stream = st->stream0[cls] + e->aux;
@@ -274,9 +294,11 @@ static void run_class(struct ss_native *k, int cls)
 static void compute_due(struct ss_native *k, int cls)
 {
     struct ss_native_class *c = &k->classes[cls];
-    ss_tape_compute(k->tape, cls, c->slot, (int)(c->ev - c->first), c->event_s, c->ev->index, c->since,
-                    k->now);
-    c->ev++;
+    if (c->blocked == SS_EV_COMPUTE) {
+        ss_tape_compute(k->tape, cls, c->slot, (int)(c->ev - c->first), c->event_s, c->ev->index, c->since,
+                        k->now);
+        c->ev++;
+    }
     c->blocked = -1;
     run_class(k, cls); /* no other one may go on now */
 }
@@ -295,76 +317,18 @@ static void timer_due(struct ss_native *k, int id)
     }
 }
 
-/* The message whose end is due behind timer `due` in this moment, or -1. */
-static inline int message_behind(const struct ss_native *k, int due)
-{
-    int next = due < 0 ? -1 : k->timers.timers[due].next;
-    return next >= k->flow0 && next < k->flow0 + k->p->nchannels ? next : -1;
-}
-
-/* Of a message that ends soon: its links, and the rank that waits for it; of those behind it, what says where that is. */
-static inline void fetch_messages(const struct ss_native *k, int due)
-{
-    const struct ss_fluid *f = &k->fluid;
-    int at = message_behind(k, due), flow = at - k->flow0;
-    if (at >= 0 && f->flows[flow].path >= 0) {
-        const struct ss_fluid_path *way = &f->paths[f->flows[flow].path];
-        const int to = k->p->channels[flow].to;
-        const struct ss_native_class *c = &k->classes[to];
-        for (int j = 0; j < way->n; j++)
-            __builtin_prefetch(&f->links[f->hops[way->first + j].link]);
-        if (k->tape->accounts) {
-            __builtin_prefetch(&k->tape->accounts[to].label[SS_LABEL_PP]);
-            __builtin_prefetch(&k->tape->accounts[to].label[SS_LABEL_BUBBLE]);
-            __builtin_prefetch(c->event_s + (c->ev - c->first));
-        }
-    }
-    at = message_behind(k, at);
-    flow = at - k->flow0;
-    if (at >= 0 && f->flows[flow].path >= 0) {
-        __builtin_prefetch(&f->paths[f->flows[flow].path]);
-        __builtin_prefetch(&k->classes[k->p->channels[flow].to]);
-    }
-    at = message_behind(k, at);
-    flow = at - k->flow0;
-    if (at >= 0) {
-        __builtin_prefetch(&f->flows[flow]);
-        __builtin_prefetch(&k->st.channels[flow]);
-        __builtin_prefetch(&k->p->channels[flow]);
-    }
-}
-
-/* Of thousands of ranks in lockstep each finds its data out of the caches: that of the next one due is asked for while this one
- * runs, of the one behind it what says where that data is. `due`: the next timer of this moment, or -1. */
-static inline void fetch_ahead(const struct ss_native *k, int due)
-{
-    if (due >= k->flow0)
-        fetch_messages(k, due);
-    if (due < 0 || due >= k->inst0)
-        return;
-    const struct ss_native_class *c = &k->classes[due];
-    int behind = k->timers.timers[due].next;
-    __builtin_prefetch(c->ev);
-    __builtin_prefetch(c->then);
-    if (behind >= 0 && behind < k->inst0)
-        __builtin_prefetch(&k->classes[behind]);
-    if (!k->tape->accounts)
-        return;
-    const char *account = (const char *)&k->tape->accounts[due];
-    __builtin_prefetch(c->event_s + (c->ev - c->first));
-    for (size_t i = 0; i < offsetof(struct ss_account, peak); i += 64)
-        __builtin_prefetch(account + i);
-}
-
 static void run_runnable(struct ss_native *k)
 {
     while (k->nrunnable) {
-        while (!k->runnable[k->lowest])
+        while (!k->words[k->lowest])
             k->lowest++;
-        int bit = __builtin_ctzll(k->runnable[k->lowest]);
-        k->runnable[k->lowest] &= k->runnable[k->lowest] - 1;
+        int word = 64 * k->lowest + __builtin_ctzll(k->words[k->lowest]);
+        int bit = __builtin_ctzll(k->runnable[word]);
+        k->runnable[word] &= k->runnable[word] - 1;
+        if (!k->runnable[word])
+            k->words[k->lowest] &= k->words[k->lowest] - 1;
         k->nrunnable--;
-        run_class(k, 64 * k->lowest + bit);
+        run_class(k, 64 * word + bit);
     }
     k->lowest = INT_MAX;
 }
@@ -383,36 +347,71 @@ static void tell_progress(struct ss_native *k)
     k->options->progress(k->options->ctx, all > 0 ? done / all : 0);
 }
 
+static void run_moment(struct ss_native *k)
+{
+    while (ss_timers_any(&k->timers) && k->timers.heap[0].time <= k->now) {
+        timer_due(k, ss_timers_pop(&k->timers));
+        if (k->nrunnable)
+            run_runnable(k);
+    }
+    if (k->nsm_dirty)
+        ss_sm_settle(k);
+    if (k->fluid.ndirty)
+        ss_fluid_settle(k);
+    if (k->options->progress && ++k->instants == TELL_EVERY)
+        tell_progress(k);
+}
+
+static inline void next_moment(struct ss_native *k)
+{
+    if (k->timers.heap[0].time > k->now)
+        k->now = k->timers.heap[0].time;
+}
+
+/* Each island that nothing outside may touch, on its own: until it posts a collective, or until its classes have ended, for
+ * messages that nobody waits for may last longer than all classes, and then count no more. */
+static void run_islands(struct ss_native *k)
+{
+    struct ss_islands *s = &k->islands;
+    const double now = k->now;
+    const int64_t before = k->events;
+    while (s->nfree && !k->failed) {
+        int island = s->free[--s->nfree];
+        s->all[island].listed = 0;
+        if (s->all[island].tied)
+            continue;
+        int others = k->left - ss_islands_enter(k, island);
+        for (k->alone = 1; k->alone == 1 && k->timers.n > 0 && k->left > others && !k->failed;) {
+            next_moment(k);
+            run_moment(k);
+        }
+        k->alone = 0;
+        k->now = now;
+        ss_islands_leave(k);
+    }
+    k->board->events_apart += k->events - before;
+}
+
 static void run(struct ss_native *k)
 {
     for (int c = 0; c < k->p->nclasses; c++)
         wake(k, c);
     run_runnable(k);
     for (;;) {
-        while (ss_timers_any(&k->timers) && k->timers.heap[0].time <= k->now) {
-            int id = ss_timers_pop(&k->timers);
-            if (k->many && k->timers.n > 0 && !k->timers.hole)
-                fetch_ahead(k, k->timers.moments[k->timers.heap[0].moment].head);
-            timer_due(k, id);
-            if (k->nrunnable)
-                run_runnable(k);
-        }
+        run_moment(k);
+        if (k->islands.nfree)
+            run_islands(k);
         if (k->failed || k->tape->failed)
             return;
-        if (k->nsm_dirty)
-            ss_sm_settle(k);
-        if (k->fluid.ndirty)
-            ss_fluid_settle(k);
+        if (k->left == 0 && (k->timers.n == 0 || k->timers.heap[0].time > k->board->makespan))
+            ss_fluid_close(k);
         if (k->timers.n == 0)
             return;
-        if (k->options->progress && ++k->instants == TELL_EVERY)
-            tell_progress(k);
         if (k->anchored && k->left) {
             k->anchored = 0;
             ss_jump_look(k);
         }
-        if (k->timers.heap[0].time > k->now)
-            k->now = k->timers.heap[0].time;
+        next_moment(k);
     }
 }
 
@@ -428,14 +427,15 @@ static int init(struct ss_native *k)
             members = p->collectives[g].nmembers;
     k->classes = calloc(nc + 1, sizeof *k->classes);
     k->runnable = calloc(nc / 64 + 1, sizeof *k->runnable);
+    k->words = calloc(nc / 4096 + 1, sizeof *k->words);
     k->scratch = calloc((size_t)members, sizeof *k->scratch);
     k->inst0 = p->nclasses;
     k->flow0 = k->inst0 + k->st.nstreams + 1;
     k->left = p->nclasses;
-    k->many = p->nclasses > 64; /* their data, some KiB of each, fills the nearest caches */
     k->anchor = -1;
-    if (!k->classes || !k->runnable || !k->scratch || ss_timers_init(&k->timers, k->flow0 + p->nchannels) ||
-        ss_slots_init(k) || ss_sm_init(k) || ss_fluid_init(&k->fluid, p, k->board->link_busy))
+    if (!k->classes || !k->runnable || !k->words || !k->scratch ||
+        ss_timers_init(&k->timers, k->flow0 + p->nchannels) || ss_slots_init(k) || ss_sm_init(k) ||
+        ss_fluid_init(&k->fluid, p, k->board->link_busy))
         return -1;
     for (int c = 0; c < p->nclasses; c++) {
         k->classes[c].slot = -1;
@@ -453,6 +453,8 @@ static void release(struct ss_native *k)
     free(k->classes);
     free(k->holds);
     free(k->runnable);
+    free(k->words);
+    ss_islands_free(k);
     free(k->sm_dirty);
     free(k->scratch);
     ss_jump_free(k);
@@ -462,7 +464,9 @@ void ss_native_run(const struct ss_program *p, struct ss_tape *tape, struct ss_b
                    const struct ss_replay_options *options)
 {
     struct ss_native k = {.p = p, .tape = tape, .board = board, .options = options};
-    if (init(&k) == 0 && (tape->wanted || board->full_replay || p->jitter.sigma > 0 || ss_jump_init(&k) == 0))
+    if (init(&k) == 0 &&
+        (tape->wanted || board->full_replay || p->jitter.sigma > 0 || ss_jump_init(&k) == 0) &&
+        (tape->wanted || k.jump || ss_islands_init(&k) == 0))
         run(&k);
     else
         k.failed = 1;

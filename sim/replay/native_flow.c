@@ -202,7 +202,7 @@ void ss_fluid_close(struct ss_native *k)
 {
     struct ss_fluid *f = &k->fluid;
     for (int i = 0; f->busy && i < f->nlinks; i++)
-        f->busy[i] = f->links[i].busy + (f->links[i].count ? k->now - f->links[i].since : 0);
+        f->busy[i] = f->links[i].busy + (f->links[i].count ? k->board->makespan - f->links[i].since : 0);
     f->busy = NULL;
 }
 

@@ -195,6 +195,17 @@ __attribute__((noinline)) static void take(struct ss_timers *t, int id)
         sift_down(t, at, last);
 }
 
+int ss_timers_take(struct ss_timers *t, int id, double *time)
+{
+    int moment = t->timers[id].moment;
+    if (moment < 0)
+        return 0;
+    *time = t->moments[moment].time;
+    take(t, id);
+    t->timers[id].moment = -1;
+    return 1;
+}
+
 static inline int find_in_heap(struct ss_timers *t, double time)
 {
     int slot = slot_of(t, time), m = t->table[slot];

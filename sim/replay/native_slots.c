@@ -13,7 +13,8 @@ struct builder {
     int *numbers; /* [channels, collectives]: number in the kind at hand, plus its first */
     int first;    /* no number of this kind is less, all others are */
     int nmaps, cap_maps;
-    int equals; /* where the table of what is its own number is in maps; -1: nowhere yet */
+    int equals;  /* where the table of what is its own number is in maps; -1: nowhere yet */
+    int highest; /* template of the classes so far */
 };
 
 /* Which of `numbers` the event has; -1: it names neither channel nor collective. */
@@ -224,6 +225,8 @@ static int add_class(struct builder *b, int cls)
     struct ss_native_class *c = &k->classes[cls];
     int highest, base = lowest_template(&k->p->classes[cls], &highest);
     c->map0 = b->nmaps;
+    k->shared |= base <= b->highest && highest >= 0;
+    b->highest = highest > b->highest ? highest : b->highest;
     int alone = !has_neighbour(k->p, cls),
         like = alone ? add_alone(b, cls, base, highest) : like_last(b, cls, base);
     if (!alone && like == 0) {
@@ -240,7 +243,7 @@ static int add_class(struct builder *b, int cls)
 int ss_slots_init(struct ss_native *k)
 {
     const struct ss_program *p = k->p;
-    struct builder b = {.k = k, .first = 1, .equals = -1};
+    struct builder b = {.k = k, .first = 1, .equals = -1, .highest = -1};
     int rc = 0;
     b.seen = calloc((size_t)p->ntemplates + 1, sizeof *b.seen);
     b.numbers = calloc((size_t)p->nchannels + (size_t)p->ncollectives + 1, sizeof *b.numbers);

@@ -48,6 +48,7 @@ struct ss_board {
     int64_t events;
     int64_t flows;               /* those that moved over links */
     int64_t events_run;          /* native: without those of a steady state jumped over */
+    int64_t events_apart;        /* native: of these, those that were not run in the order of time */
     struct ss_cursor *at;        /* [nclasses]: the blocked event; slot = nslots at the end */
     struct ss_account *accounts; /* [nclasses] or NULL: not wanted */
     struct ss_blend *blends;     /* [nmixes], with accounts */

@@ -117,6 +117,22 @@ struct ss_native_class {
     char stale, dirty;       /* rate does not know the holds; is in the list of these */
 };
 
+/* Classes whose messages, and the links of these, nobody else uses: only collectives, which they post, join them with others. */
+struct ss_island {
+    int class0, channel0; /* its first ones in the lists of all; those of the next island follow */
+    int tied;   /* posts of its classes that have not ended; while there are any, others may touch it */
+    int listed; /* it is in the list `free` */
+};
+
+struct ss_islands {
+    int n;                 /* 0: all is run in the order of time */
+    struct ss_island *all; /* [n + 1] */
+    int *of;               /* [nclasses] */
+    int *classes, *channels;
+    int *free, nfree;        /* those whose last tie was loosened in this moment */
+    struct ss_timers timers; /* while one is run on its own: those of all others; else none */
+};
+
 struct ss_native {
     const struct ss_program *p;
     struct ss_tape *tape;
@@ -131,12 +147,14 @@ struct ss_native {
     int *maps; /* of all classes */
     double *holds;
     int flow0, inst0;
-    uint64_t *runnable;    /* bits */
-    int nrunnable, lowest; /* none of them below class 64 * lowest */
+    uint64_t *runnable, *words; /* bits: classes; words of these that are not 0 */
+    int nrunnable, lowest;      /* none of them below class 4096 * lowest */
+    struct ss_islands islands;
+    int alone;  /* 1: an island is run on its own; 2: a class of it has come to a collective */
+    int shared; /* 1: classes may have templates in common */
     int *sm_dirty, nsm_dirty;
     int *scratch;            /* streams of one collective */
     int left;                /* classes not at their end */
-    int many;                /* 1: classes whose data is asked for before it is read */
     int64_t events, skipped; /* skipped: of events, those jumped over */
     int failed;              /* out of memory */
     const struct ss_replay_options *options;
@@ -158,6 +176,8 @@ static inline int ss_timers_any(struct ss_timers *t)
         ss_timers_close(t);
     return t->n > 0;
 }
+/* Takes a timer out before it is due: 1, or 0 where it is not set. Only after ss_timers_any. */
+int ss_timers_take(struct ss_timers *t, int id, double *time);
 /* Puts the timers of a moment in the order of ids. */
 void ss_timers_sort(struct ss_timers *t, struct ss_moment *m);
 static inline void ss_timers_free_moment(struct ss_timers *t, int moment)
@@ -223,6 +243,30 @@ static inline void ss_slots_look_up(struct ss_native_class *c)
         i -= (turn < kind->loop.more ? turn : kind->loop.more) * kind->loop.length;
     }
     c->then = c->slot + 1 < kind->nslots ? kind->templates + kind->order[i] : NULL;
+}
+
+/* ---- native_islands.c: what need not be run in the order of time ---- */
+/* Finds the islands, where there are several and collectives are rare. 0, or -1 out of memory; call ss_islands_free in both
+ * cases. */
+int ss_islands_init(struct ss_native *k);
+void ss_islands_free(struct ss_native *k);
+/* Its timers become those of the engine, all others wait. The number of its classes that are not at their end. */
+int ss_islands_enter(struct ss_native *k, int island);
+/* Its timers, later than now, join the others again. */
+void ss_islands_leave(struct ss_native *k);
+static inline void ss_islands_tie(struct ss_native *k, int cls)
+{
+    if (k->islands.n)
+        k->islands.all[k->islands.of[cls]].tied++;
+}
+static inline void ss_islands_untie(struct ss_native *k, int cls)
+{
+    struct ss_islands *s = &k->islands;
+    struct ss_island *i = s->n ? &s->all[s->of[cls]] : NULL;
+    if (!i || --i->tied || i->listed)
+        return;
+    i->listed = 1;
+    s->free[s->nfree++] = s->of[cls];
 }
 
 /* ---- native_jump.c: a steady state is jumped over ---- */
