@@ -314,9 +314,9 @@ static int repeated_until(const struct ss_cost_context *c, const struct ss_ops *
                                                                             : ops->n;
 }
 
-/* The forward again before the backward, but for its operators from `until` on; of its steps the first `steps`. */
-static void repeat_layer(const struct ss_cost_context *c, const struct ss_ops *ops, int until, size_t steps,
-                         struct ss_layer_cost *out)
+/* The forward again before the backward, but for its operators from `until` on, which are its steps from `from` to `to`. */
+static void repeat_layer(const struct ss_cost_context *c, const struct ss_ops *ops, int until, size_t from,
+                         size_t to, struct ss_layer_cost *out)
 {
     struct ss_cost_context quiet = *c;
     struct ss_layer_cost rest = {0};
@@ -328,7 +328,8 @@ static void repeat_layer(const struct ss_cost_context *c, const struct ss_ops *o
     for (int i = 0; i < SS_LABEL_COUNT; i++)
         out->input_grad[i == SS_LABEL_COMPUTE ? SS_LABEL_RECOMPUTE : i] += out->forward[i] - rest.forward[i];
     out->recompute_flops += out->forward_flops - rest.forward_flops;
-    ss_record_again(c->record, 0, until < ops->n ? steps : ss_record_length(c->record));
+    ss_record_again(c->record, to, ss_record_length(c->record)); /* each goes before what is there */
+    ss_record_again(c->record, 0, from);
 }
 
 /* What selective recompute repeats. */
@@ -380,7 +381,7 @@ void ss_cost_layer(const struct ss_cost_context *c, const struct ss_ops *ops,
 {
     double gpu[SS_OPS_MAX], done = 0;
     int beside = 0, until = repeated_until(c, ops, kind);
-    size_t steps = 0;
+    size_t from = 0, to;
     memset(out, 0, sizeof *out);
     ss_record_begin(c->record);
     for (int i = 0; i < ops->n; i++) {
@@ -391,7 +392,7 @@ void ss_cost_layer(const struct ss_cost_context *c, const struct ss_ops *ops,
             ss_record_exchange_end(c->record);
         beside |= op->beside;
         size_t before = ss_record_length(c->record);
-        steps = i == until ? before : steps;
+        from = i == until ? before : from;
         operator_cost(c, op, recompute, out);
         if (redone(c, op, recompute) && op->kind != SS_OP_ATTENTION) { /* which has recorded it itself */
             ss_record_exchange_end(c->record);
@@ -404,6 +405,7 @@ void ss_cost_layer(const struct ss_cost_context *c, const struct ss_ops *ops,
     }
     ss_record_exchange_end(c->record);
     ss_record_operators_end(c->record);
+    to = ss_record_length(c->record);
     if (beside)
         ss_cost_beside(c, out);
     if (kind->borders)
@@ -416,7 +418,7 @@ void ss_cost_layer(const struct ss_cost_context *c, const struct ss_ops *ops,
     }
     ss_cost_host(c, ops, gpu, recompute == SS_RECOMPUTE_SELECTIVE ? ss_job_redone_modules(c->job) : 0, out);
     if (recompute == SS_RECOMPUTE_FULL)
-        repeat_layer(c, ops, until, steps, out);
+        repeat_layer(c, ops, until, until < ops->n ? from : to, to, out);
     /* PyTorch's keeps what it does not wrap */
     ss_cost_fsdp(c, ops, c->stack->fsdp_pytorch > 0 && kind->where != SS_WHERE_TRANSFORMER, out);
 }

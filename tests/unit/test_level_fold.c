@@ -17,6 +17,12 @@ static const char *const jobs[] = {
     "h800 2;" COMMON OVERLAP "--tp 2 --cp 8 --gbs 2",
     "h800 2;" COMMON "--tp 8 --cp 2 --gbs 2 --num-query-groups 16 --cp-comm-type a2a",
     "a100-roce400 2;" COMMON "--tp 1 --cp 16 --gbs 2",
+    /* whole layers again, but for their last operators, with what the host makes them wait */
+    "a100 1;--stack torchtitan-2025 --bf16 --num-layers 4 --hidden-size 1024 --num-attention-heads 16 "
+    "--ffn-hidden-size 4096 "
+    "--vocab-size 32000 --max-position-embeddings 2048 --seq 2048 --mbs 1 --gbs 8 --tp 2 --pp 2 "
+    "--sequence-parallel "
+    "--recompute full",
 };
 
 /* Of a collective of one flow a phase, alone on its links; < 0: it has several. */
