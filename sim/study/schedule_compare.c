@@ -150,11 +150,27 @@ static int time_integers(struct ss_compare_row *row, const struct ss_schedule *s
     return rc;
 }
 
+/* Slots of all ranks of one schedule (forward and the two parts of the backward) beyond which they are not compared: a GiB of them, and minutes each. */
+#define MOST_SLOTS 67108864.0
+
+static int check_size(const struct ss_schedule_params *p, struct ss_error *err)
+{
+    const double slots = 3.0 * p->stages * (p->chunks > 1 ? p->chunks : 1) * p->microbatches;
+    if (slots <= MOST_SLOTS)
+        return SS_OK;
+    ss_fail(err, SS_ERR_UNSUPPORTED, NULL, 0,
+            "%d ranks with %d microbatches are %.2g slots, %.1f GiB a schedule; %.2g are compared at most",
+            p->stages, p->microbatches, slots, slots * (double)sizeof(struct ss_slot) / SS_GIB, MOST_SLOTS);
+    return ss_hint(err, SS_ERR_UNSUPPORTED, "fewer microbatches show the same: what is steady repeats");
+}
+
 int ss_compare_integers(const char *const *names, int n, const struct ss_schedule_params *params,
                         const double times[3], int draw, struct ss_comparison **out, struct ss_error *err)
 {
     struct ss_comparison *c = NULL;
-    int rc = start(names, n, &c, err);
+    int rc = check_size(params, err);
+    if (!rc)
+        rc = start(names, n, &c, err);
     for (int i = 0; !rc && i < c->n; i++) {
         struct ss_compare_row *row = &c->rows[i];
         struct ss_schedule_params own = *params;

@@ -249,6 +249,11 @@ static void test_compare(void)
     ss_comparison_free(c);
     static const char *const unknown[] = {"zb-h9"};
     CU_ASSERT_EQUAL(ss_compare_integers(unknown, 1, &shape, times, 0, &c, NULL), SS_ERR_INPUT);
+    struct ss_error err;
+    shape = (struct ss_schedule_params){.stages = 1024, .microbatches = 21846, .overlap_p2p = 1};
+    CU_ASSERT_EQUAL(ss_compare_integers(names, 1, &shape, times, 0, &c, &err), SS_ERR_UNSUPPORTED);
+    CU_ASSERT_PTR_NOT_NULL(
+        strstr(err.message, "1024 ranks with 21846 microbatches are 6.7e+07 slots, 1.3 GiB"));
 }
 
 /* A job's search has of each stage the times and the memory of its busiest class, as its plan has them. */
