@@ -208,6 +208,8 @@ static void test_accepted(void)
             "--microbatch-group-size-per-virtual-pipeline-stage 16",
         L8B "--pp 4 --num-layers-per-virtual-pipeline-stage 8",
         L8B "--pp 4 --no-overlap-p2p-communication --num-layers-per-virtual-pipeline-stage 4",
+        L8B "--num-layers 24 --gbs 1023 --pp 3 --no-overlap-p2p-communication "
+            "--num-layers-per-virtual-pipeline-stage 4",
         L8B "--pp 4 --decoder-first-pipeline-num-layers 7 --decoder-last-pipeline-num-layers 7",
         L8B "--pp 2 --decoder-first-pipeline-num-layers 20 --decoder-last-pipeline-num-layers 12",
         L8B "--num-virtual-stages-per-pipeline-rank 1",
@@ -232,7 +234,11 @@ static void test_accepted(void)
     for (size_t i = 0; i < SS_ARRAY_LEN(rows); i++) {
         struct ss_job job;
         struct ss_error err = {0};
-        int rc = complete(&job, rows[i], strstr(rows[i], "gpt2") ? 4 : 8, NULL, &err);
+        int rc = complete(&job, rows[i],
+                          strstr(rows[i], "gpt2")     ? 4
+                          : strstr(rows[i], "--pp 3") ? 3
+                                                      : 8,
+                          NULL, &err);
         if (rc)
             fprintf(stderr, "%s: %s\n", rows[i], err.message);
         CU_ASSERT_EQUAL(rc, 0);

@@ -235,6 +235,7 @@ static void test_router(void)
             const struct ss_op *routing = find(&ops, "routing");
             CU_ASSERT_EQUAL(routing->forward_kernels, fused ? 8 + 2 * bias : 26 + 11 * bias);
             CU_ASSERT_EQUAL(routing->backward_kernels, fused ? 4 : 12 + 11 * bias);
+            CU_ASSERT_EQUAL(find(&ops, "router")->gemm_params, 0);    /* never in fp8 */
             CU_ASSERT_EQUAL(find(&ops, "router")->tensors, 1 + bias); /* its matrix and the scores' bias */
         }
     t.job.model.router_linear_bias = 1;

@@ -357,10 +357,12 @@ static void test_tags(void)
                                                                "channel i from a to b path p tag 2\n"
                                                                "channel j from a to b path p tag 3\n",
                  SS_OK, 0, NULL, NULL);
-    expect_check(TWO_CLASSES("compute 1ms\n", "compute 1ms\n") "channel h from a to b path p tag 2\n"
-                                                               "channel i from a to b path p tag 3\n"
-                                                               "channel j from a to b path p tag 0\n",
-                 SS_ERR_INPUT, 19, "two channels from a to b have tag 0", NULL);
+    expect_check(TWO_CLASSES("compute 1ms\n", "compute 1ms\n") "channel h from a to b path p tag 1\n"
+                                                               "channel i from a to b path p tag 0\n"
+                                                               "channel j from a to b path p tag 2\n"
+                                                               "channel k from a to b path p tag 3\n"
+                                                               "channel l from a to b path p tag 4\n",
+                 SS_ERR_INPUT, 18, "two channels from a to b have tag 0", NULL);
     expect_check(TWO_CLASSES("compute 1ms\n", "compute 1ms\n") "channel h from a to b path p tag 1\n"
                                                                "channel i from a to b path p tag 2\n"
                                                                "channel j from a to b path p tag 3\n"

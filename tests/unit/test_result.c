@@ -141,6 +141,17 @@ static void test_idle_beyond_the_bubble_is_imbalance(void)
     NEAR(f.result->stages[0].breakdown[SS_LABEL_IMBALANCE], 12);
     NEAR(f.summary.bubble_fraction, 5.5 / 30);
     NEAR(f.summary.imbalance_fraction, 0);
+    /* a thousandth of all times */
+    for (int s = 0; s < STAGES; s++)
+        for (int l = 0; l < SS_LABEL_COUNT; l++) {
+            f.chunks[s].forward[l] *= 1e-3;
+            f.chunks[s].backward[l] *= 1e-3;
+            f.spent[s][l] *= 1e-3;
+        }
+    f.timeline.iteration_s *= 1e-3;
+    build(&f);
+    NEAR(f.result->stages[0].breakdown[SS_LABEL_BUBBLE], 0.006);
+    NEAR(f.result->stages[0].breakdown[SS_LABEL_IMBALANCE], 0.012);
     tear_down(&f);
 }
 
