@@ -63,15 +63,47 @@ static void random_trouble(uint64_t *z, int nodes, struct trouble *t)
     t->plan.level = draw(z, 4) ? SS_LEVEL_CHUNK : SS_LEVEL_FLOW;
 }
 
-static void compare(const char *text, const struct ss_run *a, const struct ss_run *b)
+/* s, the largest difference between labels of ranks, or of the iterations */
+static double apart(const struct ss_run *a, const struct ss_run *b)
 {
-    double t = a->result->iteration_s, most = fabs(b->result->iteration_s - t);
+    double most = fabs(b->result->iteration_s - a->result->iteration_s);
     for (int r = 0; r < a->plan->world_size; r++)
         for (int l = 0; l < SS_LABEL_COUNT; l++)
             most = fmax(most, fabs(a->timeline->spent[a->plan->class_of[r]][l] -
                                    b->timeline->spent[b->plan->class_of[r]][l]));
-    CU_ASSERT(most <= 1e-9 * t);
-    if (!(most <= 1e-9 * t))
+    return most;
+}
+
+/* s, how far NICs that are wider by parts of 1e-12 move what the native engine tells of the job: where flows meet at the same
+ * moment, their order decides how long some ranks wait, also where the iteration does not feel it. */
+static double chaos(const char *text, const struct ss_run_options *o, const struct ss_run *run)
+{
+    const char *nic = strstr(text, "ss.nic.bandwidth=") + strlen("ss.nic.bandwidth=");
+    double bandwidth = strtod(nic, NULL), most = 0;
+    for (int i = 1; i <= 8; i++) {
+        char wider[700];
+        struct scale_job s;
+        struct ss_run moved;
+        snprintf(wider, sizeof wider, "%.*s%.15g%s", (int)(nic - text), text, bandwidth * (1 + 1e-12 * i),
+                 strstr(nic, "GBps"));
+        CU_ASSERT_FATAL(scale_open(&s, wider) == 0);
+        CU_ASSERT_FATAL(scale_run(&s, o, &moved) == 0);
+        most = fmax(most, apart(run, &moved));
+        ss_run_free(&moved);
+        scale_close(&s);
+    }
+    return most;
+}
+
+static void compare(const char *text, const struct ss_run_options *o, const struct ss_run *a,
+                    const struct ss_run *b)
+{
+    double t = a->result->iteration_s, most = apart(a, b), may = 1e-9 * t;
+    if (most > may && a->result->engine != b->result->engine)
+        may = 2 * chaos(text, o, b);
+    CU_ASSERT(fabs(b->result->iteration_s - t) <= 1e-9 * t);
+    CU_ASSERT(most <= may);
+    if (most > may)
         fprintf(stderr, "%s: %d classes %.12g s, %d classes %.12g s, %.3g apart\n", text, a->plan->nclasses,
                 a->result->iteration_s, b->plan->nclasses, b->result->iteration_s, most);
 }
@@ -95,21 +127,22 @@ static void test_random(void)
         CU_ASSERT_EQUAL(exact.plan->near, 0);
         o.plan.most_classes = 1;
         CU_ASSERT_FATAL(scale_run(&s, &o, &near) == 0);
-        compare(text, &exact, &near);
+        compare(text, &o, &exact, &near);
         fewer += near.plan->nclasses < exact.plan->nclasses;
         farther += near.plan->near > 3;
         o.engine =
             SS_ENGINE_SIMGRID; /* of programs with weights that it has no word for it runs every rank */
         if (i < SIMGRID_JOBS) {
             CU_ASSERT_FATAL(scale_run(&s, &o, &every) == 0);
-            compare(text, &every, &near);
+            o.engine = SS_ENGINE_NATIVE;
+            compare(text, &o, &every, &near);
             ss_run_free(&every);
         }
         o.engine = SS_ENGINE_NATIVE;
         o.plan.unfold = 1;
         if (i < UNFOLDED_JOBS) {
             CU_ASSERT_FATAL(scale_run(&s, &o, &every) == 0);
-            compare(text, &every, &near);
+            compare(text, &o, &every, &near);
             ss_run_free(&every);
         }
         ss_run_free(&exact);
@@ -140,7 +173,7 @@ static void test_large(void)
     o.plan.most_classes = 1;
     CU_ASSERT_FATAL(scale_run(&s, &o, &near) == 0);
     CU_ASSERT_EQUAL(near.plan->nclasses, 16 * 4 * 2);
-    compare(ON_16K, &exact, &near);
+    compare(ON_16K, &o, &exact, &near);
     ss_run_free(&near);
     ss_run_free(&exact);
     scale_close(&s);
