@@ -44,28 +44,14 @@ static int read_level(struct ss_ask *a, const char *name, const char *value, str
     return ss_hint(err, SS_ERR_USAGE, "take chunk, layer or flow");
 }
 
-static int read_unfold(struct ss_ask *a, const char *name, const char *value, struct ss_error *err)
-{
-    (void)name;
-    (void)value;
-    (void)err;
-    a->how.options.plan.unfold = 1;
-    return SS_OK;
-}
-
-static int read_full(struct ss_ask *a, const char *name, const char *value, struct ss_error *err)
-{
-    (void)name;
-    (void)value;
-    (void)err;
-    a->how.options.full_replay = 1;
-    return SS_OK;
-}
-
 static int read_placement(struct ss_ask *a, const char *name, const char *value, struct ss_error *err)
 {
     if (!value[0] || strlen(value) >= sizeof a->how.placement)
         return no_value(name, value, err);
+    if (a->how.placement[0]) {
+        ss_fail(err, SS_ERR_USAGE, NULL, 0, "%s is given twice", name);
+        return ss_hint(err, SS_ERR_USAGE, "leave one out");
+    }
     ss_copy(a->how.placement, sizeof a->how.placement, value);
     return SS_OK;
 }
@@ -77,19 +63,25 @@ static int read_slow(struct ss_ask *a, const char *name, const char *value, stru
 
 static int read_draws(struct ss_ask *a, const char *name, const char *value, struct ss_error *err)
 {
-    const int jitter = !strcmp(name, "--jitter"), replicas = !strcmp(name, "--replicas");
-    double *to = jitter                    ? &a->how.options.jitter.sigma
-                 : replicas                ? &a->how.replicas
-                 : !strcmp(name, "--seed") ? &a->how.seed
-                                           : &a->how.spread_seed;
+    const struct {
+        const char *name;
+        double *to, low, high;
+        int whole;
+    } draws[] = {
+        {"--jitter", &a->how.options.jitter.sigma, 0, 2, 0},
+        {"--replicas", &a->how.replicas, 1, 1e6, 1},
+        {"--seed", &a->how.seed, 0, 1e15, 1},
+        {"--spread-seed", &a->how.spread_seed, 0, 1e15, 1},
+    };
+    size_t i = 0;
     double number;
 
-    if (ss_parse_double(value, &number) || (!jitter && number != floor(number)) ||
-        !(number >= replicas && number <= (jitter     ? 2
-                                           : replicas ? 1e6
-                                                      : 1e15)))
+    while (strcmp(name, draws[i].name) != 0)
+        i++;
+    if (ss_parse_double(value, &number) || !(number >= draws[i].low && number <= draws[i].high) ||
+        (draws[i].whole && number != floor(number)))
         return no_value(name, value, err);
-    *to = number;
+    *draws[i].to = number;
     return SS_OK;
 }
 
@@ -119,6 +111,8 @@ static int read_switch(struct ss_ask *a, const char *name, const char *value, st
 {
     (void)value;
     (void)err;
+    a->how.options.plan.unfold |= !strcmp(name, "--unfold");
+    a->how.options.full_replay |= !strcmp(name, "--full-replay");
     a->exhaustive |= !strcmp(name, "--exhaustive");
     a->unconfirmed |= !strcmp(name, "--unconfirmed");
     a->coverage |= !strcmp(name, "--coverage");
@@ -156,8 +150,8 @@ static const struct option {
 } options[] = {
     {"--engine", LOWER | SS_ASK_SWEEP | SS_ASK_VALIDATE, 1, 1, read_engine},
     {"--level", LOWER, 1, 1, read_level},
-    {"--unfold", LOWER, 0, 1, read_unfold},
-    {"--full-replay", LOWER, 0, 1, read_full},
+    {"--unfold", LOWER, 0, 1, read_switch},
+    {"--full-replay", LOWER, 0, 1, read_switch},
     {"--placement", LOWER, 1, 1, read_placement},
     {"--straggler", LOWER, 1, 1, read_slow},
     {"--slow-link", LOWER, 1, 1, read_slow},
@@ -216,6 +210,13 @@ static const struct option *find(const struct ss_ask *a, const char *word)
             !strncmp(word, options[i].name, len))
             return &options[i];
     return NULL;
+}
+
+static int is_given(const struct ss_ask *a, const char *name)
+{
+    const struct option *o = find(a, name);
+
+    return o && (a->given >> (o - options) & 1);
 }
 
 /* Reads the option `o` at words[0] of n; *used: words that it takes. */
@@ -312,7 +313,7 @@ int ss_ask_scenario(struct ss_ask *a, struct ss_scenario **out, struct ss_error 
 
 int ss_ask_how(struct ss_ask *a, const struct ss_scenario *s, struct ss_error *err)
 {
-    if (a->how.replicas >= 0 && !(a->how.options.jitter.sigma > 0)) {
+    if (a->how.replicas >= 0 && !is_given(a, "--jitter")) {
         ss_fail(err, SS_ERR_USAGE, NULL, 0, "--replicas without --jitter");
         return ss_hint(err, SS_ERR_USAGE, "add --jitter SIGMA");
     }

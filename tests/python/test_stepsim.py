@@ -56,8 +56,9 @@ class Documents(unittest.TestCase):
         self.assertEqual(stepsim.run(*slow), program('run', *slow))
         self.assertGreater(stepsim.run(*SMALL_WORDS, straggler=['3:1.5'])['iteration_ms'],
                            1.2 * stepsim.run(*SMALL_WORDS)['iteration_ms'])
-        noisy = [*SMALL_WORDS, '--jitter', '0.1', '--replicas', '5', '--seed', '3', *native]
-        self.assertEqual(stepsim.run(*noisy), program('run', *noisy))
+        for sigma in '0.1', '0':
+            noisy = [*SMALL_WORDS, '--jitter', sigma, '--replicas', '5', '--seed', '3', *native]
+            self.assertEqual(stepsim.run(*noisy), program('run', *noisy))
         path = os.path.join(os.environ.get('TMPDIR', '/tmp'), f'stepsim-{os.getpid()}.placement')
         try:
             with open(path, 'w', encoding='utf-8') as f:
@@ -66,7 +67,7 @@ class Documents(unittest.TestCase):
         finally:
             os.unlink(path)
         for wrong in (dict(straggler='3:0.5'), dict(straggler='x:2'), dict(slow_link='nic-0-0'), dict(replicas=5), dict(jitter=3),
-                      dict(spread_seed=-1), dict(placement='')):
+                      dict(spread_seed=-1), dict(placement=''), dict(placement=['a', 'b'])):
             with self.assertRaises(stepsim.Error, msg=wrong) as caught:
                 stepsim.run(*SMALL_WORDS, **wrong)
             self.assertEqual((caught.exception.status, caught.exception.code), (2, 'usage'), wrong)
