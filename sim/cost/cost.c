@@ -107,10 +107,8 @@ static double attention_rate(const struct ss_cost_context *c, const struct ss_op
     double queries = c->job->cp_comm_type == SS_CP_A2A ? s->document : s->document / s->cp;
     double keys = backward ? op->keys_backward : op->keys;
     double half_d = s->fp8_attention ? c->stack->mxfp8_half_dim : c->stack->attention_half_dim;
-    double rate = ss_kernel_attention_rate(c->card, c->stack, s->storage_precision, share,
-                                           fmin(queries, keys), s->d, s->d_v) *
-                  ss_kernel_head(half_d, s->d, s->d_v) /
-                  ss_kernel_head(c->stack->attention_half_dim, s->d, s->d_v);
+    double rate = ss_kernel_attention_rate(c->card, c->stack, s->storage_precision, share, half_d,
+                                           fmin(queries, keys), s->d, s->d_v);
     return rate * attention_fill(c, op, backward) * (ss_cost_own_sms(c) / c->card->sm_count);
 }
 

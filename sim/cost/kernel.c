@@ -162,11 +162,10 @@ double ss_kernel_head(double half_d, double d_qk, double d_v)
 }
 
 double ss_kernel_attention_rate(const struct ss_card *card, const struct ss_stack *stack, int precision,
-                                double share, double queries, double d_qk, double d_v)
+                                double share, double half_d, double queries, double d_qk, double d_v)
 {
     double half = stack->attention_half_tokens, at = 8192;
-    double saturation =
-        queries / (queries + half) * (at + half) / at * ss_kernel_head(stack->attention_half_dim, d_qk, d_v);
+    double saturation = queries / (queries + half) * (at + half) / at * ss_kernel_head(half_d, d_qk, d_v);
     return ss_kernel_peak(card, precision) * saturation * share;
 }
 

@@ -234,8 +234,8 @@ static double attention_seconds(const struct ss_card *card, const struct ss_stac
     }
     struct ss_attention_call call = {
         .heads = p->heads, .queries = p->queries, .spread = 2, .backward = p->backward};
-    double rate = ss_kernel_attention_rate(card, stack, p->precision, attention_share(stack, p), p->queries,
-                                           p->head, p->values);
+    double rate = ss_kernel_attention_rate(card, stack, p->precision, attention_share(stack, p),
+                                           stack->attention_half_dim, p->queries, p->head, p->values);
     double fill = p->heads > 0 ? ss_kernel_attention_fill(card, &call, p->sms) : 1;
 
     return 1e12 / (p->sms / card->sm_count * rate * fill);

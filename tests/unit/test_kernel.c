@@ -198,10 +198,10 @@ static void test_attention_rate(void)
     struct ss_card card;
     struct ss_stack stack;
     make(&card, &stack);
-    stack.attention_half_dim = 32;
-    CU_ASSERT_DOUBLE_EQUAL(ss_kernel_attention_rate(&card, &stack, SS_BF16, 0.5, 8192, 128, 128), 5e14, 1);
+    CU_ASSERT_DOUBLE_EQUAL(ss_kernel_attention_rate(&card, &stack, SS_BF16, 0.5, 32, 8192, 128, 128), 5e14,
+                           1);
     CU_ASSERT_DOUBLE_EQUAL(ss_kernel_head(64, 64, 64), 0.75, 1e-12); /* 64 / 128 over 128 / 192 */
-    CU_ASSERT_DOUBLE_EQUAL(ss_kernel_attention_rate(&card, &stack, SS_BF16, 0.5, 8192, 192, 128),
+    CU_ASSERT_DOUBLE_EQUAL(ss_kernel_attention_rate(&card, &stack, SS_BF16, 0.5, 32, 8192, 192, 128),
                            5e14 * (160.0 / 192) / (128.0 / 160), 1);
 }
 

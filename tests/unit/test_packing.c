@@ -235,12 +235,13 @@ static void test_sum_of_squares(void)
     struct setting t;
     double sum = 0, keys = ss_packing_keys(&p, 0, 0);
     setting_make(&t);
+    const double half_d = t.stack.attention_half_dim;
     for (int i = 0; i < 3; i++)
         sum += lengths[i] * lengths[i] /
-               ss_kernel_attention_rate(&t.card, &t.stack, SS_BF16, 0.4, lengths[i], 64, 64);
-    CU_ASSERT_DOUBLE_EQUAL(4096 * keys /
-                               ss_kernel_attention_rate(&t.card, &t.stack, SS_BF16, 0.4, keys, 64, 64) / sum,
-                           1, 1e-12);
+               ss_kernel_attention_rate(&t.card, &t.stack, SS_BF16, 0.4, half_d, lengths[i], 64, 64);
+    CU_ASSERT_DOUBLE_EQUAL(
+        4096 * keys / ss_kernel_attention_rate(&t.card, &t.stack, SS_BF16, 0.4, half_d, keys, 64, 64) / sum,
+        1, 1e-12);
     ss_packing_free(&p);
 }
 

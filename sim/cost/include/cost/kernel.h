@@ -39,9 +39,9 @@ double ss_kernel_gemm_on_cores(const struct ss_card *card, int precision, double
 /* FLOP/s of flash or fused attention over the causal half of the square, alone on the card and with all of its SMs busy; `share`
  * of the peak of `precision` is at 8192 queries and a head of 128 (ss.attention.*): falls for few queries and a small head. Heads of latent
  * attention have d_qk elements of a query or key and d_v of a value; FLOP are 2 (d_qk + d_v) a score forward,
- * 2 (3 d_qk + 2 d_v) backward. */
+ * 2 (3 d_qk + 2 d_v) backward. half_d is ss_kernel_head's: the stack's, of its own in mxfp8. */
 double ss_kernel_attention_rate(const struct ss_card *card, const struct ss_stack *stack, int precision,
-                                double share, double queries, double d_qk, double d_v);
+                                double share, double half_d, double queries, double d_qk, double d_v);
 /* Its factor of the head's size, 1 at 128: half of the rate of very large heads is reached at half_d. */
 double ss_kernel_head(double half_d, double d_qk, double d_v);
 /* One call of a flash or fused kernel, which makes thread blocks of the card's `attention_tile` queries, in the backward of 128
