@@ -63,7 +63,6 @@ static int predict(void *ctx, int i, const char *name, int argc, char *const *ar
         rc = ss_how_finish(&flags.how, in.scenario, cli_files(), &why);
         flags.how.options.bands = c->bands;
         flags.how.options.open_compute = 1;
-
         if (!rc)
             rc = ss_run_scenario(in.scenario, &flags.how.options, &run, &why);
         if (!rc && c->traced)

@@ -47,7 +47,6 @@ struct request {
     int files[SS_HELPER_FILES];
     int out, status; /* the ends that are read */
     pid_t helper, child;
-    int state;      /* of the child, as waitpid has it; -1: not told */
     int stopped_ms; /* 0: they run */
     int given_up;   /* it was ended because it stayed stopped */
 };
@@ -125,7 +124,7 @@ static void look_after(struct request *r)
     if ((r->stopped_ms += TELL_EVERY_MS) < STOPPED_MS)
         return;
     r->given_up = 1;
-    if (r->child > 0 && r->state == -1)
+    if (r->child > 0)
         kill(r->child, SIGKILL);
     if (is_stopped(r->helper))
         kill(r->helper, SIGKILL);
@@ -280,7 +279,6 @@ static int ask(struct request *r, struct ss_error *err)
     r->what.board = r->board->mapped;
     r->files[SS_HELPER_BOARD] = r->board->fd;
     r->files[SS_HELPER_FOLDER] = r->files[SS_HELPER_LOG] = -1;
-    r->state = -1;
     if (!load_module(&r->module, why, sizeof why))
         return not_loaded(why, err);
     int rc = open_files(r);

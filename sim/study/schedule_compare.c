@@ -150,7 +150,8 @@ static int time_integers(struct ss_compare_row *row, const struct ss_schedule *s
     return rc;
 }
 
-/* Slots of all ranks of one schedule (forward and the two parts of the backward) beyond which they are not compared: a GiB of them, and minutes each. */
+/* Slots of all ranks of one schedule (forward and the two parts of the backward) beyond which they are not compared: a GiB of
+ * them, and minutes each. */
 #define MOST_SLOTS 67108864.0
 
 static int check_size(const struct ss_schedule_params *p, struct ss_error *err)

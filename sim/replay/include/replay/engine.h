@@ -218,6 +218,7 @@ struct ss_simgrid_call {
     int fd; /* routes are written here: one NUL-terminated text a pair */
     struct ss_board *board;
 };
+
 /* ---- inside the library ---- */
 
 void ss_native_run(const struct ss_program *p, struct ss_tape *tape, struct ss_board *board,
