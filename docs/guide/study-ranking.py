@@ -124,6 +124,10 @@ def write_best(program, title, words, measured):
         word = "the best itself" if p is best else "not told apart from the best" if p["like_best"] else "told apart from the best"
         print(f"\nThe layout that was measured as the fastest is predicted {slower:.2f} % slower than the best found, whose band is "
               f"+-{best['error_band_pct']:.2f} %: {word}. Of those predicted {len(like)} are not told apart from the best.")
+        low, high = (best["iteration_ms"] * (1 + sign * best["error_band_pct"] / 100) / 1000 for sign in (-1, 1))
+        took = float(run["measured_ms"]) / 1000
+        print(f"The time that was measured, {took:.2f} s, is {'within' if low <= took <= high else 'outside'} the band of the best found, "
+              f"{low:.2f} to {high:.2f} s.")
     if not there:
         print("\nThe layout that was measured as the fastest is left out by its bound: it cannot be the best.")
     return points
