@@ -18,7 +18,7 @@ struct grouping {
     struct ss_groups *groups;
     struct ss_error *err;
     int gpus;        /* on a node */
-    int slow;        /* some links are slow, or have failed */
+    int unlike;      /* links may be others than closed forms take them for */
     int n, nodes;    /* members, nodes that they lie on */
     int *members;    /* [2 * gpus of the cluster] */
     int *node_of;    /* [member]: number among the group's nodes */
@@ -304,8 +304,7 @@ static int add_hops(struct grouping *b, int comm, unsigned hops)
 static int is_narrow(const struct grouping *b)
 {
     const struct ss_platform *p = b->plan->platform;
-    return b->slow || !(ss_platform_get(p, SS_PROP_NODES_PER_LEAF) > 0) ||
-           ss_platform_get(p, SS_PROP_OVERSUBSCRIPTION) > 1;
+    return b->unlike || ss_platform_get(p, SS_PROP_OVERSUBSCRIPTION) > 1;
 }
 
 /* Whether the communicator reduces to all of its ranks: tensor parallelism, and data parallelism where no optimizer is shared
@@ -334,7 +333,7 @@ static unsigned wanted_hops(const struct grouping *b, int comm, int nodes)
     unsigned hops = group_hops(b, comm);
     if (ss_comm_has_flows(b->plan, comm))
         return hops;
-    return ss_comm_in_closed_form(b->plan, comm) && (nodes > 1 || b->slow) ? hops & ~SS_HOPS_OF_PAIRS : 0;
+    return ss_comm_in_closed_form(b->plan, comm) && (nodes > 1 || b->unlike) ? hops & ~SS_HOPS_OF_PAIRS : 0;
 }
 
 /* Where the group at hand has its shape. Those of one member are alike for good, but for what experts there are sent. */
@@ -418,13 +417,13 @@ static void free_room(struct grouping *b)
     free(b->node_index);
 }
 
-int ss_groups_build(const struct ss_plan *plan, int slow_links, struct ss_groups *g, struct ss_error *err)
+int ss_groups_build(const struct ss_plan *plan, int unlike, struct ss_groups *g, struct ss_error *err)
 {
     struct grouping b = {.plan = plan,
                          .groups = g,
                          .err = err,
                          .gpus = ss_platform_gpus_per_node(plan->platform),
-                         .slow = slow_links > 0};
+                         .unlike = unlike};
     int stamp = 0, status;
     memset(g, 0, sizeof *g);
     status = make_room(&b);

@@ -7,6 +7,7 @@
 #include "plan/matrix.h"
 #include "plan/plan_internal.h"
 #include "plan/shares.h"
+#include "stepsim/params.h"
 
 static int no_memory(const struct ss_plan *plan, struct ss_error *err)
 {
@@ -163,9 +164,16 @@ static int size_plan(struct ss_plan_builder *b, struct ss_error *err)
     return b->members ? ss_stage_places(job, plan->schedule, &plan->places, err) : no_memory(plan, err);
 }
 
+/* Whether links may be others than closed forms take them for: slow ones, and those of a file that writes each of them, which may
+ * carry both directions in one, or differ from node to node. */
+static int unlike_links(const struct ss_plan_builder *b)
+{
+    return b->options->nslow_links > 0 || !(ss_platform_get(b->plan->platform, SS_PROP_NODES_PER_LEAF) > 0);
+}
+
 static int group_ranks(struct ss_plan_builder *b, struct ss_error *err)
 {
-    int status = ss_groups_build(b->plan, b->options->nslow_links, &b->groups, err);
+    int status = ss_groups_build(b->plan, unlike_links(b), &b->groups, err);
     if (!status && b->plan->experts)
         status = ss_groups_spread_tokens(b->plan, &b->groups, b->members, b->options->even, err);
     return status;
@@ -178,8 +186,7 @@ static int route_flows(struct ss_plan_builder *b, struct ss_error *err)
 
 static int share_links(struct ss_plan_builder *b, struct ss_error *err)
 {
-    return ss_groups_share_links(b->plan, &b->routes, &b->net, b->options->nslow_links, &b->groups,
-                                 b->members, err);
+    return ss_groups_share_links(b->plan, &b->routes, &b->net, unlike_links(b), &b->groups, b->members, err);
 }
 
 /* What follows from all the rest. */

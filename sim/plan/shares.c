@@ -18,7 +18,7 @@ struct sharing {
     struct ss_groups *groups;
     struct ss_error *err;
     struct ss_rail_links rails;
-    int slow;            /* some links are slow: pairs are walked, NVLink too */
+    int unlike;          /* links may be others than closed forms take: pairs are walked, NVLink too */
     int *members, *gpus; /* of the group at hand: [world_size] each */
     int n, comm, hop;
     int counted;        /* links are those of rails */
@@ -226,7 +226,7 @@ static int share_hop(struct sharing *s)
     int stages = s->plan->schedule->stages, status = SS_OK;
     double low = INFINITY, high = 0;
     char link[64];
-    s->counted = s->rails.rails.n > 0 && SS_HOPS_OF_PAIRS & SS_HOP_BIT(s->hop) && !s->slow;
+    s->counted = s->rails.rails.n > 0 && SS_HOPS_OF_PAIRS & SS_HOP_BIT(s->hop) && !s->unlike;
     size_t nlinks = (size_t)(s->counted ? s->rails.n : ss_routes_all_links(s->plan, s->routes));
     memset(s->total, 0, nlinks * sizeof *s->total);
     for (int stage = 0; stage < stages && !status; stage++) {
@@ -388,7 +388,7 @@ static int share_uneven(struct sharing *s)
     int stages = s->plan->schedule->stages, status = SS_OK;
     double low = INFINITY, high = 0;
     char link[64];
-    s->counted = s->rails.rails.n > 0 && !s->slow;
+    s->counted = s->rails.rails.n > 0 && !s->unlike;
     size_t nlinks =
         (size_t)(s->counted ? s->rails.n + 2 * s->plan->gpus : ss_routes_all_links(s->plan, s->routes));
     memset(s->total, 0, nlinks * sizeof *s->total);
@@ -416,7 +416,7 @@ static int share_comm(struct sharing *s)
     for (s->hop = 0; s->hop < SS_HOP_COUNT && !status; s->hop++) {
         int pairs = SS_HOPS_OF_PAIRS >> s->hop & 1;
         if (hops >> s->hop & 1 &&
-            (pairs ? s->slow || !is_near(s->hop) : s->groups->width[s->comm][s->hop] > 0))
+            (pairs ? s->unlike || !is_near(s->hop) : s->groups->width[s->comm][s->hop] > 0))
             status = share_hop(s);
     }
     return status;
@@ -433,7 +433,7 @@ static int is_shared(const struct sharing *s)
     for (int r = 0; r < s->plan->world_size && !across; r++)
         across = ss_groups_at(g, s->comm, r)->nodes > 1;
     s->plan->shares[s->comm].across = across;
-    return across || s->slow || is_uneven(s);
+    return across || s->unlike || is_uneven(s);
 }
 
 static int make_room(struct sharing *s)
@@ -461,14 +461,14 @@ static int make_room(struct sharing *s)
 }
 
 int ss_groups_share_links(struct ss_plan *plan, struct ss_routes *routes, const struct ss_net *net,
-                          int slow_links, struct ss_groups *groups, int *room, struct ss_error *err)
+                          int unlike, struct ss_groups *groups, int *room, struct ss_error *err)
 {
     struct sharing s = {.plan = plan,
                         .routes = routes,
                         .net = net,
                         .groups = groups,
                         .err = err,
-                        .slow = slow_links > 0,
+                        .unlike = unlike,
                         .members = room,
                         .gpus = room + plan->world_size};
     int status = SS_OK;

@@ -8,6 +8,7 @@
 
 #define COMMON "--model llama3.1-8b --bf16 --seq 4096 --mbs 1 --use-distributed-optimizer "
 #define OVERLAP "--sequence-parallel --tp-comm-overlap "
+#define BOTH_WAYS SS_SOURCE_DIR "/tests/unit/data/shared-links.xml"
 
 static const char *const jobs[] = {
     "h800 1;" COMMON OVERLAP "--tp 4 --pp 2 --gbs 8",
@@ -50,6 +51,9 @@ static const char *const jobs[] = {
     "a100-roce400 4;" COMMON OVERLAP "--tp 4 --cp 4 --gbs 4",
     "a100-roce400 2;" COMMON "--tp 1 --cp 16 --gbs 2",
     "h20 1;" COMMON OVERLAP "--tp 2 --pp 2 --cp 2 --gbs 8",
+    /* links that carry both directions in one: what leaves and what comes share them */
+    BOTH_WAYS " 1;" COMMON "--tp 4 --gbs 2",
+    BOTH_WAYS " 1;" COMMON "--tp 2 --cp 2 --gbs 2 --cp-comm-type a2a",
 };
 
 static const struct {
@@ -331,6 +335,34 @@ static void test_slow_nvlink(void)
     scale_close(&s);
 }
 
+/*
+ * Four GPUs whose links carry both directions in one. Each sends 2 (n-1)/n = 1.5 of a ring's buffer and gets as much, by one link. What
+ * is waited for: two all-reduces of 4096 x 4096 activations in bf16 a layer and one of the embedding, forward; those of the backward
+ * hide behind weight gradients. At twice the bandwidth nothing else changes.
+ */
+static void test_both_ways(void)
+{
+    static const char *const bandwidths[] = {"600GBps", "1200GBps"};
+    const double buffer = 4096. * 4096 * 2, efficiency = 0.783;
+    double tp[2];
+    for (int k = 0; k < 2; k++) {
+        struct scale_job s;
+        struct ss_run run;
+        char job[400];
+        snprintf(job, sizeof job,
+                 BOTH_WAYS " 1 ss.nvlink.half_size=0B ss.nvlink.bandwidth=%s;" COMMON
+                           "--num-layers 4 --tp 4 --gbs 1",
+                 bandwidths[k]);
+        CU_ASSERT_FATAL(scale_open(&s, job) == 0);
+        CU_ASSERT_FATAL(run_way(&s, 0, &run) == 0);
+        tp[k] = run.timeline->spent[0][SS_LABEL_TP];
+        ss_run_free(&run);
+        scale_close(&s);
+    }
+    double once = 2 * 1.5 * buffer / (600e9 * efficiency);
+    CU_ASSERT_DOUBLE_EQUAL(tp[0] - tp[1], 9 * (once - once / 2), 1e-5 * once);
+}
+
 /* Tensor groups that lie unlike each other, and the slowest rank is in one that waits little for its own: what the others wait for
  * sends the run to flow level all the same. */
 static void test_others_wait(void)
@@ -449,6 +481,7 @@ int main(void)
                            {"hybrid sharding of one rank", test_hybrid_alone},
                            {"a slow GPU", test_straggler},
                            {"a slow NVLink", test_slow_nvlink},
+                           {"links that carry both directions in one", test_both_ways},
                            {"others wait for their groups", test_others_wait},
                            CU_TEST_INFO_NULL};
     ss_simgrid_load(NULL); /* once for all replays */

@@ -21,9 +21,9 @@ struct ss_groups {
     double *give[2], *take[2]; /* [rank] */
 };
 
-/* Of a plan whose ranks, schedule, level and gpu_of are set, of whose links `slow_links` are slow. *g is safe to free after a
- * failure. */
-int ss_groups_build(const struct ss_plan *plan, int slow_links, struct ss_groups *g, struct ss_error *err);
+/* Of a plan whose ranks, schedule, level and gpu_of are set, whose links are `unlike` those that closed forms take them for, or may be. *g is
+ * safe to free after a failure. */
+int ss_groups_build(const struct ss_plan *plan, int unlike, struct ss_groups *g, struct ss_error *err);
 void ss_groups_free(struct ss_groups *g);
 /* Shape of the group of a communicator that the job has. */
 static inline struct ss_group_shape *ss_groups_at(const struct ss_groups *g, int comm, int rank)
