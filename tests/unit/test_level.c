@@ -232,6 +232,40 @@ static void test_output_bucket(void)
     scale_close(&s);
 }
 
+/* Bytes of the buckets that a rank reduces, first to last; returns their number. */
+static int bucket_bytes(const char *job, double *bytes, int most)
+{
+    const struct ss_run_options o = {.engine = SS_ENGINE_NATIVE};
+    struct scale_job s;
+    struct ss_run run;
+    CU_ASSERT_FATAL(scale_open(&s, job) == 0);
+    CU_ASSERT_FATAL(scale_run(&s, &o, &run) == 0);
+    const struct ss_chunk_cost *chunk = &run.plan->classes[0].chunks[0];
+    CU_ASSERT_FATAL(chunk->nreduce <= most);
+    for (int i = 0; i < chunk->nreduce; i++)
+        bytes[i] = run.plan->collectives[chunk->reduce[i].collective].bytes;
+    int n = chunk->nreduce;
+    ss_run_free(&run);
+    scale_close(&s);
+    return n;
+}
+
+/* A bucket has 40 million parameters or more, and a million a rank of data parallelism where that is more. A layer has 16 heads x 64,
+ * 12 x 1024 x 1024 in its matrices and 4 x 1024 + 9 x 1024 beside them, 12.6 million: 4 layers a bucket of 8 ranks, 6 of 64. */
+static void test_bucket_size(void)
+{
+#define SMALL                                                                                                \
+    "--num-layers 24 --hidden-size 1024 --num-attention-heads 16 --vocab-size 51200 --seq 1024 "             \
+    "--max-position-embeddings 1024 --bf16 --mbs 1 --overlap-grad-reduce --gbs 64"
+    const double layer = 4 * (12 * 1024 * 1024 + 13 * 1024.0);
+    double bytes[32];
+    CU_ASSERT_FATAL(bucket_bytes("h800 1;" SMALL, bytes, 32) > 2);
+    CU_ASSERT_DOUBLE_EQUAL(bytes[1], 4 * layer, 1e-9 * layer);
+    CU_ASSERT_FATAL(bucket_bytes("h800 8;" SMALL, bytes, 32) > 2);
+    CU_ASSERT_DOUBLE_EQUAL(bytes[1], 6 * layer, 1e-9 * layer);
+#undef SMALL
+}
+
 /* Whatever is sharded over whatever, no class of memory is negative; PyTorch's shards are whole masters. */
 static void test_sharded_memory(void)
 {
@@ -477,6 +511,7 @@ int main(void)
                            {"sharded parameters", test_fsdp},
                            {"traffic of hybrid sharding", test_hybrid_traffic},
                            {"bucket of the output layer", test_output_bucket},
+                           {"size of a bucket", test_bucket_size},
                            {"sharded memory", test_sharded_memory},
                            {"hybrid sharding of one rank", test_hybrid_alone},
                            {"a slow GPU", test_straggler},

@@ -91,6 +91,11 @@ static void test_group_limit(void)
     in = (struct ss_load_input){
         .experts = 6, .top_k = 2, .groups = 3, .group_topk = 2, .ep = 3, .nodes = 3, .tokens = 64};
     CU_ASSERT_DOUBLE_EQUAL(figures(&in).nodes, 2 - 0.2, 1e-12);
+    /* Two of six in two groups of three, one group a token, over three nodes, of which the second has an expert of each group: two of
+     * {0, 1, 2} touch the first node always, and the second unless they are {0, 1}. */
+    in = (struct ss_load_input){
+        .experts = 6, .top_k = 2, .groups = 2, .group_topk = 1, .ep = 3, .nodes = 3, .tokens = 64};
+    CU_ASSERT_DOUBLE_EQUAL(figures(&in).nodes, 1 + 2.0 / 3, 1e-12);
 }
 
 /* Two ranks share a fixed number of copies, so the hotter one is |normal| above the mean. Of one choice of two experts the

@@ -48,6 +48,21 @@ static void test_mixture(void)
     CU_ASSERT_DOUBLE_EQUAL(ss_pace_slowest(&p, 2), expected / 1.25, 2e-6);
 }
 
+/* Half of a card's spread: half its deviation, and machines that are slower by half as much; as many of them, unless there is none. */
+static void test_of_card(void)
+{
+    const struct ss_card card = {.spread_gpu = 0.02, .spread_slow_share = 0.01, .spread_slow_factor = 1.5};
+    struct ss_gpu_spread p = ss_pace_of(&card, 0.5, 8);
+    CU_ASSERT_DOUBLE_EQUAL(p.sigma, 0.01, 1e-15);
+    CU_ASSERT_DOUBLE_EQUAL(p.slow_factor, 1.25, 1e-15);
+    CU_ASSERT_EQUAL(p.slow_share, 0.01);
+    CU_ASSERT_EQUAL(p.per_machine, 8);
+    p = ss_pace_of(&card, 0, 8);
+    CU_ASSERT_EQUAL(p.sigma, 0);
+    CU_ASSERT_EQUAL(p.slow_share, 0);
+    CU_ASSERT_EQUAL(p.slow_factor, 1);
+}
+
 /* A part that takes much longer alone counts; equal parts are one of more GPUs; what does not depend on GPUs is added. */
 static void test_parts(void)
 {
@@ -235,6 +250,7 @@ int main(void)
                            {"largest of normals", test_normal},
                            {"slow machines", test_machines},
                            {"both", test_mixture},
+                           {"of a card", test_of_card},
                            {"stages that are unlike", test_parts},
                            {"draws", test_draws},
                            {"the label", test_label},

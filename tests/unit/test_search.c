@@ -7,6 +7,7 @@
 
 #include "decide/search_internal.h"
 #include "job_helper.h"
+#include "plan/least.h"
 #include "stepsim/search.h"
 #include "suite.h"
 
@@ -376,6 +377,36 @@ static void test_bounds(void)
         "mbs=1,2,4,8 schedule=auto,zb-h1,gpipe,looped-bfs,zb-v vp=1,2,4 recompute=none,selective,full", 10);
 }
 
+/* Without a barrier a rank of a split backward runs its slots and its step, one after the other: the bound is what the busiest of them
+ * takes, here the last stage, which has the loss, and which is more than the mean of the stages. */
+static void test_busiest(void)
+{
+    static const char words[] =
+        "--platform h100 --nodes 1 --model llama3.1-8b --bf16 --seq 4096 --gbs 16 --mbs 1 --tp 2 --pp 4 "
+        "--cp 1 --schedule zb-h1 --recompute none --clip-grad 0";
+    struct ss_find_result *f = search_all(words, "nodes=1", 1);
+    struct ss_plan_least l;
+    struct ss_scenario *s;
+    struct ss_request r;
+
+    read_text(&r, words);
+    CU_ASSERT_EQUAL_FATAL(ss_scenario_build(&r, NULL, &s, NULL), 0);
+    CU_ASSERT_EQUAL_FATAL(ss_plan_least_find(s->job, s->stack, s->platform, NULL, &l, NULL), 0);
+    CU_ASSERT(!l.barrier && l.even);
+    double busiest = l.stage[2].step + 16 * l.stage[2].split, mean = l.stage[0].step + 16 * l.all / 4;
+    CU_ASSERT(busiest > 1.01 * mean && l.stage[2].split > l.stage[0].split);
+    int n = 0;
+    for (int i = 0; i < f->npoints; i++)
+        if (f->points[i].chunks == 1 && !f->points[i].fsdp) {
+            CU_ASSERT_DOUBLE_EQUAL(f->points[i].least_s, busiest, 1e-8 * busiest);
+            n++;
+        }
+    CU_ASSERT_EQUAL(n, 1);
+    ss_scenario_free(s);
+    ss_request_free(&r);
+    ss_find_free(f);
+}
+
 static void fails(const char *words, const char *varied, int code, const char *part)
 {
     struct ss_find_options o = {.workers = {.n = 1}};
@@ -418,6 +449,7 @@ int main(void)
                            {"what is shared", test_sharing},
                            {"brief", test_brief},
                            {"bounds", test_bounds},
+                           {"the busiest stage", test_busiest},
                            {"errors", test_errors},
                            CU_TEST_INFO_NULL};
     return suite_run("search", NULL, NULL, tests);
