@@ -9,6 +9,7 @@
 #include "cost/collective.h"
 #include "stepsim/platform.h"
 #include "stepsim/study.h"
+#include "study/calibrate.h"
 #include "suite.h"
 
 /* ---- runs ---- */
@@ -191,6 +192,34 @@ static void test_refused(void)
     ss_fit_prop_parse("ss.nic.efficiency=0.01:1", &opt.props[0], NULL);
     opt.nprops = 1;
     CU_ASSERT_EQUAL(ss_calibrate(&opt, &c, &err), SS_ERR_USAGE);
+}
+
+/* Without bounds a prop is fitted within a factor of three, and within its own bounds; one of 0 within the first hundredth of these:
+ * ss.iteration.fixed is 0 to 10 s. A fraction is fitted within all of its bounds. */
+static void test_bounds(void)
+{
+    static const struct {
+        const char *value;
+        double lo, hi;
+    } rows[] = {{"0s", 0, 0.1}, {"0.3s", 0.1, 0.9}, {"6s", 2, 10}};
+    struct ss_stack stack;
+    struct ss_fit_prop f;
+
+    CU_ASSERT_EQUAL_FATAL(ss_stack_load(SS_DEFAULT_STACK, "H800", &stack, NULL), 0);
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        CU_ASSERT_EQUAL(ss_stack_set(&stack, "ss.iteration.fixed", rows[i].value, NULL), 0);
+        CU_ASSERT_EQUAL(ss_fit_prop_parse("ss.iteration.fixed", &f, NULL), 0);
+        CU_ASSERT_EQUAL(ss_study_prop_complete(&f, NULL, &stack, NULL), 0);
+        CU_ASSERT_DOUBLE_EQUAL(f.lo, rows[i].lo, 1e-12);
+        CU_ASSERT_DOUBLE_EQUAL(f.hi, rows[i].hi, 1e-12);
+    }
+    CU_ASSERT_EQUAL(ss_fit_prop_parse("ss.iteration.fixed=1s:11s", &f, NULL), 0);
+    CU_ASSERT_EQUAL(ss_study_prop_complete(&f, NULL, &stack, NULL), SS_ERR_USAGE);
+    CU_ASSERT_EQUAL(ss_fit_prop_parse("ss.memory.fragmentation", &f, NULL), 0);
+    CU_ASSERT_EQUAL(ss_study_prop_complete(&f, NULL, &stack, NULL), 0);
+    const struct ss_prop *prop = ss_prop_at(ss_prop_find(f.id, SS_OF_ANY));
+    CU_ASSERT_EQUAL(f.lo, prop->low);
+    CU_ASSERT_EQUAL(f.hi, prop->high);
 }
 
 /* ---- nccl-tests ---- */
@@ -505,6 +534,7 @@ int main(void)
     CU_TestInfo tests[] = {{"finds hidden", test_finds_hidden},
                            {"writes", test_writes},
                            {"refused", test_refused},
+                           {"bounds", test_bounds},
                            {"nccl", test_nccl},
                            {"fits nccl", test_fits_nccl},
                            {"fits nvls", test_fits_nvls},

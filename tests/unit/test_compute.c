@@ -224,6 +224,29 @@ static void test_text(void)
     close_words(&o);
 }
 
+/* Rates of attention are known for heads of 64 and 128: any other size is told as a guess, once. */
+static void test_heads(void)
+{
+    static const int sizes[] = {64, 96, 128, 256};
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+        char words[256], note[64];
+        struct opened o;
+        int told = 0;
+        snprintf(words, sizeof words,
+                 "--platform h800 --nodes 1 --gpus-per-node 1 --num-layers 2 --hidden-size 1024 "
+                 "--num-attention-heads 8 "
+                 "--kv-channels %d --vocab-size 32000 --bf16 --mbs 1 --gbs 1 --seq 4096 "
+                 "--max-position-embeddings 4096",
+                 sizes[i]);
+        snprintf(note, sizeof note, "attention with head dimension %d: ", sizes[i]);
+        open_with(words, &(struct ss_run_options){0}, &o);
+        for (unsigned long k = 0; k < o.run.plan->guessed.n; k++)
+            told += strstr(o.run.plan->guessed.text[k], note) == o.run.plan->guessed.text[k];
+        CU_ASSERT_EQUAL(told, sizes[i] == 96 || sizes[i] == 256);
+        close_words(&o);
+    }
+}
+
 /* Kernels are those of the run as it was asked for: a slow GPU on stage 1 makes that the longest, by its factor. */
 static void test_straggler(void)
 {
@@ -323,6 +346,7 @@ int main(void)
                            {"kernels", test_kernels},
                            {"recompute", test_recompute},
                            {"longest", test_longest},
+                           {"heads", test_heads},
                            {"straggler", test_straggler},
                            {"named twice", test_named_twice},
                            {"given order", test_given_order},

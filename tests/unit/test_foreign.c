@@ -218,6 +218,12 @@ static void test_dumped_arguments(void)
           "add_position_embedding: true\nmasked_softmax_fusion: false\n",
           "--bf16 --disable-bias-linear --num-layers 4 --hidden-size 8 --tensor-model-parallel-size 1 "
           "--micro-batch-size 1 --swiglu --no-masked-softmax-fusion");
+    /* how many layers at the ends stay in bf16 says nothing where none do */
+#define DUMP "num_layers: 4\nhidden_size: 8\ntensor_model_parallel_size: 1\nmicro_batch_size: 1\nbf16: true\n"
+#define DUMPED "--num-layers 4 --hidden-size 8 --tensor-model-parallel-size 1 --micro-batch-size 1"
+    check(DUMP "num_layers_at_start_in_bf16: 1\n", "--bf16 " DUMPED);
+    check(DUMP "num_layers_at_start_in_bf16: 1\nfirst_last_layers_bf16: true\n",
+          "--bf16 --first-last-layers-bf16 " DUMPED " --num-layers-at-start-in-bf16 1");
 }
 
 /* ---- Megatron-Bridge ---- */

@@ -152,6 +152,19 @@ static void test_refused(void)
     }
 }
 
+/* Of a flag of several values, of which one is wrong, all are told as they were given. */
+static void test_values(void)
+{
+    struct ss_error err = {0};
+    struct ss_job job;
+
+    ss_job_init(&job);
+    CU_ASSERT_EQUAL(parse(&job, L8B "--recompute-modules mlp moe_rooter layernorm", NULL, &err),
+                    SS_ERR_USAGE);
+    CU_ASSERT_PTR_NOT_NULL(
+        strstr(err.message, "--recompute-modules mlp moe_rooter layernorm: it is none of "));
+}
+
 /* A refusal names the line of the job file that it comes from, unless the command line said so. */
 static void test_lines(void)
 {
@@ -273,10 +286,7 @@ static void test_experts(void)
 
 int main(void)
 {
-    CU_TestInfo tests[] = {{"refused", test_refused},
-                           {"lines", test_lines},
-                           {"accepted", test_accepted},
-                           {"experts", test_experts},
-                           CU_TEST_INFO_NULL};
+    CU_TestInfo tests[] = {{"refused", test_refused},   {"values", test_values},   {"lines", test_lines},
+                           {"accepted", test_accepted}, {"experts", test_experts}, CU_TEST_INFO_NULL};
     return suite_run("job refused", NULL, NULL, tests);
 }

@@ -136,6 +136,20 @@ static void expect(const char *text, int code, int line, const char *words)
     ss_schedule_free(s);
 }
 
+/* A zero byte stands in no line: what is before it is not all of the text. */
+static void test_no_text(void)
+{
+    static const char text[] = "schedule 1\nrank 0: 0F0 0B0\n\0rank";
+    struct ss_schedule *s = NULL;
+    struct ss_error err = {0};
+
+    CU_ASSERT_EQUAL(ss_schedule_parse(text, sizeof text - 1, "mine.csv", &s, &err), SS_ERR_INPUT);
+    CU_ASSERT_PTR_NULL(s);
+    CU_ASSERT_STRING_EQUAL(err.file, "mine.csv");
+    CU_ASSERT_EQUAL(err.line, 0);
+    CU_ASSERT_STRING_EQUAL(err.message, "this is no text");
+}
+
 static void test_errors(void)
 {
     expect("", SS_ERR_INPUT, 0, "without actions");
@@ -226,9 +240,14 @@ static void test_own_form(void)
 
 int main(void)
 {
-    CU_TestInfo tests[] = {{"round trip", test_round_trip}, {"golden figure", test_golden_figure},
-                           {"torch csv", test_torch_csv},   {"errors", test_errors},
-                           {"cycles", test_cycles},         {"communication", test_communication},
-                           {"own form", test_own_form},     CU_TEST_INFO_NULL};
+    CU_TestInfo tests[] = {{"round trip", test_round_trip},
+                           {"golden figure", test_golden_figure},
+                           {"torch csv", test_torch_csv},
+                           {"errors", test_errors},
+                           {"no text", test_no_text},
+                           {"cycles", test_cycles},
+                           {"communication", test_communication},
+                           {"own form", test_own_form},
+                           CU_TEST_INFO_NULL};
     return suite_run("schedule files", NULL, NULL, tests);
 }

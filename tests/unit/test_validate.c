@@ -3,6 +3,7 @@
 #include <jansson.h>
 #include <math.h>
 
+#include "base/base.h"
 #include "base/csv.h"
 #include "stepsim/scenario.h"
 #include "table_text.h"
@@ -179,6 +180,21 @@ static void test_statistics(void)
     ss_validation_free(three);
 }
 
+/* The source of a row is what its id begins with, up to the first dash; one letter behind it belongs to it. */
+static void test_sources(void)
+{
+    struct ss_validation *v = validate(HEAD "dgxc2411-a-70b," JOB "ok,1000,,ok,\n"
+                                            "vt-m-12," JOB "ok,1000,,ok,\n"
+                                            "plain," JOB "ok,1000,,ok,\n"
+                                            "a-b," JOB "ok,1000,,ok,\n");
+
+    CU_ASSERT_STRING_EQUAL(v->rows[0].source, "dgxc2411-a");
+    CU_ASSERT_STRING_EQUAL(v->rows[1].source, "vt-m");
+    CU_ASSERT_STRING_EQUAL(v->rows[2].source, "plain");
+    CU_ASSERT_STRING_EQUAL(v->rows[3].source, "a");
+    ss_validation_free(v);
+}
+
 static char *written(const struct ss_validation *v,
                      int (*write_form)(const struct ss_validation *, FILE *, struct ss_error *))
 {
@@ -217,6 +233,41 @@ static void test_json(void)
     json_decref(o);
     free(text);
     ss_validation_free(v);
+}
+
+/* Rows that are filled by hand: what is as predicted has an error of 0, what is not known an empty field. */
+static void test_csv(void)
+{
+    struct ss_validation_row rows[] = {{.table = "t",
+                                        .id = "a-b",
+                                        .model = "m",
+                                        .platform = "p",
+                                        .stack = "s",
+                                        .card = "c",
+                                        .gpus = 8,
+                                        .precision = "bf16",
+                                        .quality = "ok",
+                                        .outcome = "ok",
+                                        .predicted_outcome = "ok",
+                                        .right = 1,
+                                        .summary = {.parameters = 8.03e9, .iteration_s = 2},
+                                        .measured_s = 2,
+                                        .memory_kind = "device",
+                                        .measured_bytes = 2 * SS_MIB,
+                                        .predicted_bytes = 3 * SS_MIB,
+                                        .experts = 4,
+                                        .source = "a",
+                                        .family = "f",
+                                        .weight = 0.5},
+                                       {.id = "none", .right = -1, .predicted_bytes = 3 * SS_MIB}};
+    const struct ss_validation v = {.nrows = 2, .rows = rows};
+    char *text = written(&v, ss_validation_write_csv);
+
+    CU_ASSERT_PTR_NOT_NULL(strstr(text,
+                                  "\nt,a-b,m,p,s,c,8,bf16,8.03e+09,ok,ok,ok,yes,2000,2000,0.00,device,2,"
+                                  "3,50.00,4,a,f,0.5\n"));
+    CU_ASSERT_PTR_NOT_NULL(strstr(text, "\n,none,,,,,0,,,,,,,,,,,,3,,0,,,0\n"));
+    free(text);
 }
 
 /* A written table compares equal with itself, and every kind of change is seen. */
@@ -399,6 +450,8 @@ int main(void)
                            {"bounds of recompute", test_bounds},
                            {"unsupported", test_unsupported},
                            {"statistics", test_statistics},
+                           {"sources", test_sources},
+                           {"csv", test_csv},
                            {"json", test_json},
                            {"compare", test_compare},
                            {"svg", test_svg},

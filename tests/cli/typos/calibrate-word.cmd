@@ -1,0 +1,1 @@
+"$STEPSIM" calibrate h800 --platform h800
