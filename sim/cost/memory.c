@@ -237,11 +237,11 @@ static void layers_memory(const struct ss_cost_context *c, const struct ss_layer
     chunk->activation_bytes -= l.offloaded; /* lives on the host */
     chunk->forward_extra_bytes = l.working;
     chunk->backward_extra_bytes = l.working + gradients + l.hidden;
-    /* One group's activations are alive again; those of the layers behind, that were kept, are gone. */
+    /* One group's activations are alive again, of which its input was kept; those of the layers behind, that were kept, are gone. */
     if (l.redone > 0)
         chunk->backward_extra_bytes =
             l.working + gradients +
-            fmax(l.redone < chunk->nlayers ? l.hidden : 0, fmin(group, l.redone) * l.redo - l.kept);
+            fmax(l.redone < chunk->nlayers ? l.hidden : 0, fmin(group, l.redone) * l.redo - border - l.kept);
     /* A layer's tensors on their way to the host; those of the layer that the backward begins with, which are back already where
      * other slots lie between; and in the backward a module's, that come while the layer behind still has its own. */
     chunk->forward_extra_bytes += (chunk->has_loss ? 1 : 2) * l.moving;
