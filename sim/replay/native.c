@@ -72,7 +72,9 @@ static void advance_channel(struct ss_native *k, int channel)
         ss_state_begin(s, k->now);
         hold_ends(k, ch, 1);
         if (ch->latency > 0) {
-            ss_timers_set(&k->timers, k->flow0 + channel, k->now + ch->latency);
+            double start = k->now + ch->latency;
+            if (!ss_fluid_plan(k, channel, ch->path, s->bytes, start))
+                ss_timers_set(&k->timers, k->flow0 + channel, start);
             return;
         }
         if (ss_fluid_start(k, channel, ch->path, s->bytes))
@@ -350,7 +352,8 @@ static void tell_progress(struct ss_native *k)
 static void run_moment(struct ss_native *k)
 {
     while (ss_timers_any(&k->timers) && k->timers.heap[0].time <= k->now) {
-        timer_due(k, ss_timers_pop(&k->timers));
+        k->due = ss_timers_pop(&k->timers);
+        timer_due(k, k->due);
         if (k->nrunnable)
             run_runnable(k);
     }
@@ -409,6 +412,8 @@ static void run(struct ss_native *k)
             return;
         if (k->anchored && k->left) {
             k->anchored = 0;
+            k->due = INT_MAX;
+            ss_fluid_forget_plans(k);
             ss_jump_look(k);
         }
         next_moment(k);

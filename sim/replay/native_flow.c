@@ -7,6 +7,8 @@
  */
 #include "replay/native.h"
 
+#define PLANNED -1 /* count of a link that a planned flow, and none else, will use */
+
 /* One hop a link: a path that crosses a link twice loads it twice. */
 static int merge_hops(const struct ss_path *path, struct ss_hop *out)
 {
@@ -131,7 +133,7 @@ static void add_node(struct ss_fluid *f, struct ss_fluid_link *l, int node)
 /* l->count still counts the flow of this node. */
 static void remove_node(struct ss_fluid *f, struct ss_fluid_link *l, int node)
 {
-    if (l->count == 1) {
+    if (l->count <= 1) {
         l->head = -1;
         return;
     }
@@ -146,6 +148,63 @@ static int next_node(const struct ss_fluid *f, const struct ss_fluid_link *l, in
     return l->count > 1 ? f->nodes[node].next : -1;
 }
 
+int ss_fluid_plan(struct ss_native *k, int flow, int path, double bytes, double start)
+{
+    struct ss_fluid *f = &k->fluid;
+    if (!(bytes > 0) || path < 0 || f->paths[path].n == 0)
+        return 0;
+    const struct ss_fluid_path *way = &f->paths[path];
+    const struct ss_hop *hops = f->hops + way->first;
+    double end = start + bytes / way->solo;
+    if (!(start > k->now) || !(end > start))
+        return 0;
+    for (int j = 0; j < way->n; j++)
+        if (f->links[hops[j].link].count)
+            return 0;
+    for (int j = 0; j < way->n; j++) {
+        struct ss_fluid_link *l = &f->links[hops[j].link];
+        l->count = PLANNED;
+        l->head = (flow << f->node_shift) + j;
+        l->since = start;
+    }
+    struct ss_fluid_flow *w = &f->flows[flow];
+    w->path = path;
+    w->left = bytes;
+    w->last = start;
+    w->rate = way->solo;
+    f->started++;
+    ss_timers_set(&k->timers, k->flow0 + flow, end);
+    return 1;
+}
+
+/* Has it begun, it is a flow like any other; else the timer is that of its beginning again. Of what is due at one time the
+ * lower timer came first. */
+static void forget_plan(struct ss_native *k, int flow)
+{
+    struct ss_fluid *f = &k->fluid;
+    struct ss_fluid_flow *w = &f->flows[flow];
+    const struct ss_fluid_path *way = &f->paths[w->path];
+    int timer = k->flow0 + flow, begun = w->last < k->now || (w->last == k->now && timer < k->due);
+    for (int j = 0; j < way->n; j++) {
+        struct ss_fluid_link *l = &f->links[f->hops[way->first + j].link];
+        l->count = begun;
+        l->head = begun ? l->head : -1;
+    }
+    if (begun)
+        return;
+    f->started--;
+    w->path = -1;
+    ss_timers_set(&k->timers, timer, w->last);
+}
+
+void ss_fluid_forget_plans(struct ss_native *k)
+{
+    const struct ss_fluid *f = &k->fluid;
+    for (int i = 0; i < f->nlinks; i++)
+        if (f->links[i].count == PLANNED)
+            forget_plan(k, f->links[i].head >> f->node_shift);
+}
+
 int ss_fluid_start(struct ss_native *k, int flow, int path, double bytes)
 {
     struct ss_fluid *f = &k->fluid;
@@ -157,6 +216,8 @@ int ss_fluid_start(struct ss_native *k, int flow, int path, double bytes)
     for (int j = 0; j < way->n; j++) {
         struct ss_fluid_link *l = &f->links[f->hops[way->first + j].link];
         int node = (flow << f->node_shift) + j;
+        if (l->count == PLANNED)
+            forget_plan(k, l->head >> f->node_shift);
         if (l->count++)
             shared = f->hops[way->first + j].link;
         else
@@ -186,7 +247,8 @@ void ss_fluid_stop(struct ss_native *k, int flow)
         int link = f->hops[way->first + j].link;
         struct ss_fluid_link *l = &f->links[link];
         remove_node(f, l, (flow << f->node_shift) + j);
-        if (--l->count)
+        l->count = l->count == PLANNED ? 0 : l->count - 1;
+        if (l->count)
             touch(f, link);
         else
             l->busy += k->now - l->since;
@@ -201,8 +263,11 @@ void ss_fluid_stop(struct ss_native *k, int flow)
 void ss_fluid_close(struct ss_native *k)
 {
     struct ss_fluid *f = &k->fluid;
-    for (int i = 0; f->busy && i < f->nlinks; i++)
-        f->busy[i] = f->links[i].busy + (f->links[i].count ? k->board->makespan - f->links[i].since : 0);
+    for (int i = 0; f->busy && i < f->nlinks; i++) {
+        const struct ss_fluid_link *l = &f->links[i];
+        int busy = l->count && l->since <= k->board->makespan; /* a planned flow may begin later */
+        f->busy[i] = l->busy + (busy ? k->board->makespan - l->since : 0);
+    }
     f->busy = NULL;
 }
 
@@ -301,7 +366,7 @@ void ss_fluid_settle(struct ss_native *k)
     for (int i = 0; i < f->ndirty; i++) {
         int link = f->dirty[i], nlinks, nflows;
         f->links[link].dirty = 0;
-        if (f->links[link].count == 0 || f->links[link].mark == f->epoch)
+        if (f->links[link].count <= 0 || f->links[link].mark == f->epoch)
             continue;
         gather(f, link, &nlinks, &nflows);
         f->slowed = 1;

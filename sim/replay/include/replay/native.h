@@ -57,7 +57,7 @@ struct ss_fluid_flow {
 
 struct ss_fluid_link {
     double bandwidth;
-    int head, count; /* flow nodes that cross it now */
+    int head, count; /* flow nodes that cross it now; count < 0: one that is planned will */
     int mark, dirty;
     double since, busy;  /* when it became busy; s that it was busy before */
     double room, weight; /* while filling */
@@ -147,6 +147,7 @@ struct ss_native {
     int *maps; /* of all classes */
     double *holds;
     int flow0, inst0;
+    int due;                    /* the timer at hand, of those due now; INT_MAX: all were */
     uint64_t *runnable, *words; /* bits: classes; words of these that are not 0 */
     int nrunnable, lowest;      /* none of them below class 4096 * lowest */
     struct ss_islands islands;
@@ -223,6 +224,12 @@ void ss_fluid_free(struct ss_fluid *f);
 int ss_fluid_new(struct ss_native *k, int owner);
 /* Starts `bytes` on a path: 1, or 0 when it ends at once. */
 int ss_fluid_start(struct ss_native *k, int flow, int path, double bytes);
+/* A flow that begins at `start`, later than now, and is alone on its links, as it seems now: it needs no timer but that of its
+ * end. Where another one comes to its links before, it is as if ss_fluid_start were called at `start`. 0: links are in use or
+ * planned for, or it ends at once: nothing was done. Of channels only. */
+int ss_fluid_plan(struct ss_native *k, int flow, int path, double bytes, double start);
+/* Flows that were planned are under way or have a timer for their beginning. Not while timers are due. */
+void ss_fluid_forget_plans(struct ss_native *k);
 void ss_fluid_stop(struct ss_native *k, int flow);
 /* Shares the links touched at this instant anew and sets the timers of the flows that changed. */
 void ss_fluid_settle(struct ss_native *k);
