@@ -233,6 +233,38 @@ static void test_uneven_leaves(void)
     scale_close(&s);
 }
 
+/* Exchange of a forward of two layers of two experts on two GPUs, s. */
+static double exchange_seconds(int hidden, const char *load)
+{
+    struct ss_run_options options = {.level_choice = SS_LEVEL_STAYS};
+    struct scale_job s;
+    struct ss_run run;
+    char text[400];
+    snprintf(
+        text, sizeof text,
+        "h800 1;--num-layers 2 --hidden-size %d --num-attention-heads 16 --vocab-size 32000 --bf16 --seq "
+        "1024 "
+        "--max-position-embeddings 1024 --mbs 1 --gbs 8 --num-experts 2 --moe-router-topk 1 --ep 2 --etp 1 "
+        "--moe-ffn-hidden-size 1024 --moe-token-dispatcher-type alltoall --moe-load %s",
+        hidden, load);
+    CU_ASSERT_EQUAL_FATAL(scale_open(&s, text), 0);
+    CU_ASSERT_EQUAL_FATAL(scale_run(&s, &options, &run), 0);
+    double seconds = run.plan->classes[0].chunks[0].forward[SS_LABEL_EP];
+    ss_run_free(&run);
+    scale_close(&s);
+    return seconds;
+}
+
+/* Each of 2,048 tokens goes to one of two GPUs by chance: the fuller one gets sqrt(2 / (pi 2,048)) more than half of them in the mean,
+ * and all wait for it. What does not grow with the bytes is the same in both. */
+static void test_hottest(void)
+{
+    double even = exchange_seconds(8192, "balanced") - exchange_seconds(4096, "balanced"),
+           drawn = exchange_seconds(8192, "uniform") - exchange_seconds(4096, "uniform");
+    CU_ASSERT(even > 0);
+    CU_ASSERT_DOUBLE_EQUAL(drawn / even, 1 + sqrt(2 / (M_PI * 2048)), 1e-4);
+}
+
 int main(void)
 {
     CU_TestInfo tests[] = {{"all groups of several orders and sizes", test_all_groups},
@@ -241,6 +273,7 @@ int main(void)
                            {"two copies of the model", test_two_copies},
                            {"groups over nodes", test_shapes},
                            {"uneven leaves", test_uneven_leaves},
+                           {"the hottest of two", test_hottest},
                            {"stragglers of an expert group", test_stragglers},
                            CU_TEST_INFO_NULL};
     return suite_run("expert groups", NULL, NULL, tests);
