@@ -316,6 +316,34 @@ static void test_random(void)
     CU_ASSERT(weighted >= 10);
 }
 
+/* NVLinks of both nodes are slow, those of the second more: its tensor ranks take longer for what closed forms say alone, so they are a
+ * class of their own, and as slow as if the first node's were slow as well. */
+static void test_slow_nvlinks(void)
+{
+    static const struct ss_slow_link rows[][2] = {{{"nvlink-0-3", 2}, {"nvlink-1-3", 4}},
+                                                  {{"nvlink-0-3", 4}, {"nvlink-1-3", 4}}};
+    struct scale_job s;
+    struct ss_run folded[2], all;
+    CU_ASSERT_FATAL(scale_open(&s, "h800 2;" SMALL "--tp 8 --gbs 16") == 0);
+    for (int i = 0; i < 2; i++) {
+        struct ss_run_options o = {.engine = SS_ENGINE_NATIVE, .level_choice = SS_LEVEL_STAYS};
+        o.plan.nslow_links = 2;
+        o.plan.slow_links = rows[i];
+        CU_ASSERT_FATAL(scale_run(&s, &o, &folded[i]) == 0);
+        o.plan.unfold = 1;
+        CU_ASSERT_FATAL(scale_run(&s, &o, &all) == 0);
+        compare(&folded[i], &all);
+        ss_run_free(&all);
+    }
+    CU_ASSERT_EQUAL(folded[0].plan->nclasses, 2);
+    CU_ASSERT_EQUAL(folded[1].plan->nclasses, 1);
+    CU_ASSERT_DOUBLE_EQUAL(folded[0].result->iteration_s, folded[1].result->iteration_s,
+                           1e-9 * folded[1].result->iteration_s);
+    ss_run_free(&folded[0]);
+    ss_run_free(&folded[1]);
+    scale_close(&s);
+}
+
 int main(void)
 {
     CU_TestInfo tests[] = {{"folded and unfolded agree on both engines", test_cases},
@@ -324,6 +352,7 @@ int main(void)
                            {"failed links", test_failed},
                            {"links that limit", test_links},
                            {"oversubscription by hand", test_by_hand},
+                           {"slow NVLinks of two nodes", test_slow_nvlinks},
                            {"the limiting link is named", test_limit},
                            {"random clusters", test_random},
                            CU_TEST_INFO_NULL};
