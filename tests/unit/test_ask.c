@@ -1,13 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Commands as words in, documents out. */
+#include <dlfcn.h>
 #include <pthread.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <CUnit/Basic.h>
 #include <jansson.h>
 
+#include "import/sandbox.h"
 #include "stepsim/ask.h"
+#include "stepsim/platform.h"
 
 #define JOB                                                                                                  \
     "--platform", "h800", "--nodes", "1", "--model", "llama3.1-8b", "--bf16", "--seq", "4096", "--mbs", "1", \
@@ -130,6 +136,48 @@ static void test_others(void)
     json_decref(o);
 }
 
+/* The text of a check of doctor, which must be as it is; "": there is none. */
+static const char *check_text(const json_t *doctor, const char *name, int ok)
+{
+    const json_t *check;
+    size_t i;
+
+    json_array_foreach(json_object_get(doctor, "checks"), i, check)
+    {
+        if (strcmp(text(check, "name"), name) != 0)
+            continue;
+        CU_ASSERT_EQUAL(json_is_true(json_object_get(check, "ok")), ok);
+        return text(check, "text");
+    }
+    return "";
+}
+
+/* What doctor says of this machine is so: hwloc's version, whose number has 16 bits, 8 and 8, and whether the user gets namespaces. */
+static void test_doctor(void)
+{
+    unsigned (*version)(void), major = 0, minor = 0;
+    int status = 0, as_root;
+    struct ss_platform *none;
+
+    CU_ASSERT_NOT_EQUAL(ss_platform_import_hwloc("/no/such.xml", NULL, &none, NULL, 0, NULL),
+                        0); /* links hwloc */
+    void *symbol = dlsym(RTLD_DEFAULT, "hwloc_get_api_version");
+    CU_ASSERT_PTR_NOT_NULL_FATAL(symbol);
+    json_t *o = ASK(0, "doctor");
+    memcpy(&version, &symbol, sizeof version);
+    const char *at = strstr(check_text(o, "libraries", 1), "hwloc API ");
+    CU_ASSERT_PTR_NOT_NULL_FATAL(at);
+    CU_ASSERT_EQUAL(sscanf(at, "hwloc API %u.%u,", &major, &minor), 2);
+    CU_ASSERT_EQUAL(major << 16 | minor << 8, version() & ~255u);
+    pid_t child = fork();
+    if (child == 0)
+        _exit(ss_sandbox_unshare(&as_root) != 0);
+    CU_ASSERT_EQUAL_FATAL(waitpid(child, &status, 0), child);
+    CU_ASSERT(WIFEXITED(status));
+    CU_ASSERT_NOT_EQUAL(check_text(o, "launch", WEXITSTATUS(status) == 0)[0], '\0');
+    json_decref(o);
+}
+
 /* What each of several threads gets is what one gets alone. */
 static const char *const of_thread[] = {"run", JOB, "--tp", NULL};
 static void *ask_in_thread(void *tp)
@@ -173,6 +221,7 @@ int main(void)
     CU_add_test(suite, "refusals", test_refusals);
     CU_add_test(suite, "many", test_many);
     CU_add_test(suite, "others", test_others);
+    CU_add_test(suite, "doctor", test_doctor);
     CU_add_test(suite, "threads", test_threads);
     CU_basic_set_mode(CU_BRM_VERBOSE);
     CU_basic_run_tests();
