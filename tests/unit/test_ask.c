@@ -178,6 +178,74 @@ static void test_doctor(void)
     json_decref(o);
 }
 
+/* Words that are refused, and with which words. */
+static void test_refused_words(void)
+{
+    static const struct {
+        const char *words[4], *message;
+    } rows[] = {
+        {{"list", "platforms", "models"}, "list takes one word at most"},
+        {{"version", "now"}, "version takes no words"},
+        {{"doctor", "now"}, "doctor takes no words"},
+        {{"validate", "--coverage", "runs", "foreign"}, "too many tables"},
+        {{"validate", "--spread", "11"}, "--spread 11"},
+        {{"validate", "--spread=-1"}, "--spread -1"},
+        {{"run", "--engine", "steam"}, "--engine steam"},
+        {{"capacity", "--layout", "any"}, "--layout any"},
+        {{"capacity", "--budget", "ten"}, "ten"},
+        {{"capacity", "--deadline", "soon"}, "soon"},
+    };
+
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        size_t n = 0;
+        while (n < 4 && rows[i].words[n])
+            n++;
+        CU_ASSERT(is_error(ask(rows[i].words, n, 2), "usage", rows[i].message));
+    }
+}
+
+/* Tables: two runs, the error of whose one time is the prediction by what was measured; how many runs the bands hold. */
+static void test_tables(void)
+{
+    char path[] = "/tmp/stepsim-ask-XXXXXX";
+    int fd = mkstemp(path);
+
+    CU_ASSERT_FATAL(fd >= 0);
+    CU_ASSERT(dprintf(fd, "id,iteration_ms,outcome,platform,stack,nodes,model,tp,pp,micro_batch,global_batch,"
+                          "seq_length,precision,flags\n"
+                          "a,900,ok,h800,megatron-2407,1,llama3.1-8b,4,1,1,32,4096,bf16,\n"
+                          "b,,oom,h800,megatron-2407,1,llama3.1-8b,1,1,1,32,4096,bf16,\n") > 0);
+    close(fd);
+    json_t *o = ASK(0, "validate", path, "--workers", "1"), *rows = json_object_get(o, "rows");
+    CU_ASSERT_EQUAL(json_array_size(rows), 2);
+    json_t *row = json_array_get(rows, 0);
+    double measured = json_number_value(json_object_get(row, "measured_ms")),
+           predicted = json_number_value(json_object_get(row, "predicted_ms"));
+    CU_ASSERT_DOUBLE_EQUAL(measured, 900, 0);
+    CU_ASSERT_DOUBLE_EQUAL(json_number_value(json_object_get(row, "error_pct")),
+                           100 * (predicted / measured - 1), 1e-6);
+    json_decref(o);
+    o = ASK(0, "validate", "--coverage");
+    CU_ASSERT(json_array_size(json_object_get(json_object_get(o, "time"), "sources")) > 5);
+    json_decref(o);
+    json_decref(ASK(3, "validate", "--coverage", "/no/such.csv"));
+    json_decref(ASK(3, "validate", "/no/such.csv"));
+    unlink(path);
+}
+
+/* Every event of every rank gives the time that one rank of a class does. */
+static void test_unfolded(void)
+{
+    json_t *folded = ASK(0, "run", JOB, "--tp", "4"),
+           *all = ASK(0, "run", JOB, "--tp", "4", "--unfold", "--full-replay");
+    double s = json_number_value(json_object_get(folded, "iteration_ms"));
+
+    CU_ASSERT(s > 0);
+    CU_ASSERT_DOUBLE_EQUAL(json_number_value(json_object_get(all, "iteration_ms")), s, 1e-9 * s);
+    json_decref(folded);
+    json_decref(all);
+}
+
 /* What each of several threads gets is what one gets alone. */
 static const char *const of_thread[] = {"run", JOB, "--tp", NULL};
 static void *ask_in_thread(void *tp)
@@ -219,6 +287,9 @@ int main(void)
     CU_pSuite suite = CU_add_suite("ask", NULL, NULL);
     CU_add_test(suite, "run", test_run);
     CU_add_test(suite, "refusals", test_refusals);
+    CU_add_test(suite, "refused words", test_refused_words);
+    CU_add_test(suite, "tables", test_tables);
+    CU_add_test(suite, "unfolded", test_unfolded);
     CU_add_test(suite, "many", test_many);
     CU_add_test(suite, "others", test_others);
     CU_add_test(suite, "doctor", test_doctor);
