@@ -260,7 +260,7 @@ static double grouped_gemm(const struct ss_cost_context *c, const struct ss_op *
                                       gain(c, p, phase, k));
     double t = ss_kernel_stream_gemms(c->card, p, op->groups, scattered, m, n, k, acc, ss_cost_own_sms(c),
                                       gain(c, p, phase, k));
-    return fmax(t, op->groups * c->stack->host_group);
+    return fmax(t, op->groups * c->stack->host_group * c->card->host_slowdown);
 }
 
 /* In the weight gradient the tokens of an expert are the inner dimension. */

@@ -34,16 +34,21 @@ static int in_graph(const struct ss_cost_context *c, const struct ss_op *op)
            (job->graph_scope == 0 || job->graph_scope & graph_part(op));
 }
 
-double ss_host_launch(const struct ss_stack *stack)
+double ss_host_call(const struct ss_cost_context *c)
 {
-    return fmin(stack->host_operator, stack->host_group);
+    return c->stack->host_operator * c->card->host_slowdown;
+}
+
+double ss_host_launch(const struct ss_cost_context *c)
+{
+    return fmin(c->stack->host_operator, c->stack->host_group) * c->card->host_slowdown;
 }
 
 /* Host time of an operator's forward and backward. A CUDA graph is one call for all operators whose sizes the host knows. */
 static void host_times(const struct ss_cost_context *c, const struct ss_op *op, double *forward,
                        double *backward)
 {
-    double call = c->stack->host_operator, launch = ss_host_launch(c->stack);
+    double call = ss_host_call(c), launch = ss_host_launch(c);
     *forward = (op->forward_kernels + collectives_of(c, op, 1)) * call + op->forward_launches * launch;
     *backward = (op->backward_kernels + collectives_of(c, op, 0)) * call + op->backward_launches * launch;
     if (in_graph(c, op))
@@ -59,7 +64,7 @@ static void checkpoint_times(const struct ss_cost_context *c, const struct ss_op
                              double *forward, double *backward)
 {
     const unsigned norms = SS_MODULE_BIT(SS_MODULE_LAYERNORM);
-    double call = c->stack->host_operator, state = ss_host_launch(c->stack), f, b;
+    double call = ss_host_call(c), state = ss_host_launch(c), f, b;
     unsigned seen = 0;
     int checkpoints = 0;
     for (int i = 0; i < ops->n; i++) {
@@ -106,10 +111,10 @@ static double graph_calls(const struct ss_cost_context *c, const struct ss_ops *
     for (int i = 0; i < ops->n; i++)
         parts |= in_graph(c, &ops->op[i]) ? graph_part(&ops->op[i]) : 0;
     if (parts && c->job->graph_scope == 0)
-        return c->stack->host_operator;
+        return ss_host_call(c);
     for (; parts; parts &= parts - 1)
         n++;
-    return n * c->stack->host_operator;
+    return n * ss_host_call(c);
 }
 
 /* The host issues an operator's kernels and collectives one after the other and runs ahead of the GPU: a pass

@@ -88,7 +88,7 @@ static void operator_add(const struct ss_cost_context *c, const struct ss_op *op
     }
     all.seconds +=
         ss_kernel_elementwise(c->card, op->n * op->k * (clip + MUON_BYTES + MUON_COPY + written), kernels);
-    double host = (kernels + n * c->job->muon_steps * NS_GEMMS) * ss_host_launch(c->stack);
+    double host = (kernels + n * c->job->muon_steps * NS_GEMMS) * ss_host_launch(c);
     double one = fmax(all.seconds, host);
     sum->params += count * tensors * op->n * op->k;
     sum->tensors += count * tensors;

@@ -99,18 +99,19 @@ static double block_cast(const struct ss_shape *s)
     return (s->gemm_precision == SS_NVFP4 ? 3 : 1) * s->e + 2 * s->quantized;
 }
 
-/* Kernels of such a cast: it, and one that puts the scales of an operand in the order of the tensor cores. */
-static int block_kernels(const struct ss_shape *s)
+/* Kernels of such a cast beside the first, which Transformer Engine launches from the calls of the cast and of the GEMM: those that
+ * put the scales of both operands in the order of the tensor cores, in nvfp4 the largest value and the other orientation. */
+static int block_launches(const struct ss_shape *s)
 {
-    return s->gemm_precision == SS_NVFP4 ? 5 : 3;
+    return s->gemm_precision == SS_NVFP4 ? 4 : 2;
 }
 
 /* What is gathered is cast as a shard, in both orientations. */
 static void block_casts(struct ss_op *op, const struct ss_shape *s, double in, double out, int role)
 {
     double input = in / (role == SS_TP_COLUMN ? s->sp : 1), output = out / (role == SS_TP_ROW ? s->sp : 1);
-    ss_op_elementwise(op, s->tokens * input * block_cast(s), s->tokens * output * block_cast(s),
-                      block_kernels(s), block_kernels(s));
+    ss_op_elementwise(op, s->tokens * input * block_cast(s), s->tokens * output * block_cast(s), 1, 1);
+    op->forward_launches = op->backward_launches = block_launches(s);
 }
 
 /* Whether a collective over sequence parallelism reads or writes a copy. Overlapped ones work on the tensors themselves. */
@@ -207,15 +208,17 @@ void ss_op_cast_rows(struct ss_ops *ops, const struct ss_shape *s, const struct 
     if (stack->fp8_dynamic > 0)
         ss_op_elementwise(op, 5 * (passes * in + weights), 5 * (passes * (in + out) + weights), 4, 6);
     else if (s->block_scaled)
-        ss_op_elementwise(op, rows * block_cast(s) * in, rows * block_cast(s) * out, block_kernels(s),
-                          block_kernels(s));
+        ss_op_elementwise(op, rows * block_cast(s) * in, rows * block_cast(s) * out, 1, 1);
     else
         ss_op_elementwise(op, passes * moved * in, passes * moved * out, 2, backward_casts(s, stack, 2));
     if (s->fp8_current && stack->fp8_dynamic <= 0)
         op->forward_launches = op->backward_launches = LARGEST_LAUNCHES;
+    if (s->block_scaled)
+        op->forward_launches = op->backward_launches = block_launches(s);
 }
 
-/* With scaling by history, or by blocks, one kernel casts what goes to all experts. Else each expert's part is cast by itself. */
+/* With scaling by history one kernel casts what goes to all experts, and with blocks where DeepSeek's framework does, or Transformer
+ * Engine's fuser. Else each expert's part is cast by a kernel of its own. */
 void ss_op_expert_cast(struct ss_ops *ops, const struct ss_shape *s, const struct ss_stack *stack, double in,
                        double out)
 {
@@ -226,6 +229,8 @@ void ss_op_expert_cast(struct ss_ops *ops, const struct ss_shape *s, const struc
         op->backward_kernels--;
     if (s->fp8_current)
         op->forward_launches = op->backward_launches = (LARGEST_LAUNCHES + 1) * groups;
+    if ((s->block_scaled && !s->fused_experts) || (s->fp8_blocks && !ss_op_kept_in_fp8(s, stack)))
+        op->forward_launches = op->backward_launches = op->forward_launches + groups - 1;
 }
 
 int ss_op_saved_in_fp8(const struct ss_shape *s, const struct ss_stack *stack)

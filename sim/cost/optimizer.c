@@ -36,5 +36,5 @@ double ss_cost_optimizer(const struct ss_cost_context *c, double params, int ten
            c->job->optimizer_offload * local * adam / c->card->pcie_bandwidth;
     /* Before each of its passes Python gathers the tensors, while the GPU has nothing to do. */
     return device + host +
-           tensors / (c->fsdp.n > 1 ? 1 : shards) * c->stack->step_operators * c->stack->host_operator;
+           tensors / (c->fsdp.n > 1 ? 1 : shards) * c->stack->step_operators * ss_host_call(c);
 }

@@ -195,7 +195,7 @@ static double product_seconds(const struct ss_card *card, const struct ss_stack 
     double t =
         price(card, p->precision, p->groups, p->scattered, p->m, p->n, p->k, p->accumulate, p->sms, gain);
 
-    return p->streams ? fmax(t, p->groups * stack->host_group) : t;
+    return p->streams ? fmax(t, p->groups * stack->host_group * card->host_slowdown) : t;
 }
 
 /* A product, its gradients, and where operands are quantized the casts: of the input, the weights and the gradient of the output,

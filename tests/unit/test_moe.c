@@ -41,6 +41,7 @@ static void setting_make(struct setting *t)
     t->job.attention = SS_ATTENTION_FLASH;
     t->job.attention_dropout = t->job.hidden_dropout = 0;
     t->card.sm_count = 100;
+    t->card.host_slowdown = 1;
     t->card.peak_bf16 = 1e15;
     t->card.gemm_eff_bf16 = 0.5;
     t->card.gemm_tile_m = 128;
@@ -294,6 +295,12 @@ static void test_behind(void)
     ops.op[1].host_waits = 1;
     ss_cost_host(&t.c, &ops, gpu, 0, &cost);
     CU_ASSERT_DOUBLE_EQUAL(cost.forward[SS_LABEL_OTHER], 4, 1e-12);
+    /* a host that takes 1.5 times as long: 3, 6 and 9 s are issued by then, and 12 s of 13 all in all */
+    t.card.host_slowdown = 1.5;
+    cost.forward[SS_LABEL_OTHER] = 0;
+    ss_cost_host(&t.c, &ops, gpu, 0, &cost);
+    CU_ASSERT_DOUBLE_EQUAL(cost.forward[SS_LABEL_OTHER], 7, 1e-12);
+    CU_ASSERT_DOUBLE_EQUAL(cost.host[0], 12, 1e-12);
 }
 
 /* Elements that kernels make of strided or broadcast operands, and what each moves. */
@@ -366,6 +373,34 @@ static void test_padded_by_dispatcher(void)
     experts_set(&t, 64, 4, 512, 8);
     ops_of(&t, SS_LAYER_MOE, &ops);
     CU_ASSERT(!has(&ops, "pad") && !has(&ops, "unpad"));
+}
+
+/* 8 experts a rank. The cast of mxfp8 is one call of PyTorch and a kernel for each expert, and two for the scales of both operands; in
+ * Transformer Engine's fuser one kernel for all. HybridEP's call for its dispatch launches the permutation's four as well. */
+static void test_launches(void)
+{
+    struct setting t;
+    struct ss_ops ops;
+    const struct ss_op *op;
+    setting_make(&t);
+    t.job.precision = SS_FP8;
+    t.job.fp8_base = SS_BF16;
+    t.job.fp8_recipe = SS_FP8_MXFP8;
+    t.job.permute_fusion = 1;
+    t.job.dispatcher = SS_DISPATCH_DEEPEP;
+    for (int fused = 0; fused < 2; fused++) {
+        t.job.op_fuser = fused;
+        experts_set(&t, 64, 4, 512, 8);
+        ops_of(&t, SS_LAYER_MOE, &ops);
+        op = find(&ops, "expert fp8 cast");
+        CU_ASSERT(op->forward_kernels == 1 && op->forward_launches == (fused ? 2 : 9));
+        CU_ASSERT(op->backward_kernels == !fused && op->backward_launches == (fused ? 0 : 9));
+        CU_ASSERT(find(&ops, "permute")->forward_kernels == 4 && !find(&ops, "permute")->forward_launches);
+    }
+    t.job.dispatcher = SS_DISPATCH_HYBRIDEP;
+    experts_set(&t, 64, 4, 512, 8);
+    ops_of(&t, SS_LAYER_MOE, &ops);
+    CU_ASSERT(find(&ops, "permute")->forward_launches == 4 && !find(&ops, "permute")->forward_kernels);
 }
 
 /* Without --moe-grouped-gemm one expert after the other: 8 GEMMs of TOKENS x 4 / 8 tokens. */
@@ -531,6 +566,7 @@ int main(void)
                            {"operators of the router", test_router},
                            {"host of what is repeated", test_host_of_recompute},
                            {"host behind after a wait", test_behind},
+                           {"launches of a call", test_launches},
                            CU_TEST_INFO_NULL};
     return suite_run("moe", NULL, NULL, tests);
 }

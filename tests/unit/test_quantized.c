@@ -16,12 +16,15 @@ static struct ss_ops dense_layer(struct setting *t, int precision)
 
 /* What goes into a linear layer of 1024 and what comes back of QKV's 1024 + 2 x 256 are cast on each of the ranks that share the
  * tokens, `cast` B an element. */
-static void check_casts(const struct ss_ops *ops, double cast, int ranks)
+static void check_casts(const struct ss_ops *ops, double cast, int launches, int ranks)
 {
     const struct ss_op *op = find(ops, "fp8 cast");
     CU_ASSERT_PTR_NOT_NULL_FATAL(op);
     CU_ASSERT_DOUBLE_EQUAL(op->forward_bytes, TOKENS * 1024 / ranks * cast, 1);
     CU_ASSERT_DOUBLE_EQUAL(op->backward_bytes, TOKENS * 1536 / ranks * cast, 1);
+    /* one call of PyTorch; scales of two operands are put in order, in nvfp4 the largest value and a second orientation are more */
+    CU_ASSERT(op->forward_kernels == 1 && op->backward_kernels == 1);
+    CU_ASSERT(op->forward_launches == launches && op->backward_launches == launches);
 }
 
 /* Read in 16 bit, written by rows and by columns; a scale of 1 B for 32 elements in mxfp8. */
@@ -31,7 +34,7 @@ static void test_mxfp8(void)
     struct setting t;
     setting_make(&t);
     struct ss_ops ops = dense_layer(&t, SS_FP8);
-    check_casts(&ops, cast, 1);
+    check_casts(&ops, cast, 2, 1);
     CU_ASSERT_DOUBLE_EQUAL(find(&ops, "fc2")->saved_bytes, TOKENS * 2816 * element, 1);
     /* the norm writes 16 bit, for the cast is a kernel of its own, but what is kept is quantized */
     CU_ASSERT_DOUBLE_EQUAL(find(&ops, "input norm")->forward_bytes, TOKENS * 1024 * 4, 1);
@@ -45,7 +48,7 @@ static void test_nvfp4(void)
     struct setting t;
     setting_make(&t);
     struct ss_ops ops = dense_layer(&t, SS_NVFP4);
-    check_casts(&ops, cast, 1);
+    check_casts(&ops, cast, 4, 1);
     CU_ASSERT_DOUBLE_EQUAL(find(&ops, "fc2")->saved_bytes, TOKENS * 2816 * element, 1);
     CU_ASSERT_EQUAL(find(&ops, "fc2")->precision, SS_NVFP4);
 }
@@ -58,7 +61,7 @@ static void test_shards(void)
     t.job.tp = 2;
     t.job.sequence_parallel = 1;
     struct ss_ops ops = dense_layer(&t, SS_FP8);
-    check_casts(&ops, 2 + 33. / 16, 2);
+    check_casts(&ops, 2 + 33. / 16, 2, 2);
 }
 
 /* 100 tiles are one wave of 100 SMs; 2 PFLOP/s of them, depth 65536 and a prologue of 464. */

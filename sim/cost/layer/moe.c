@@ -103,6 +103,12 @@ static void permutation(struct ss_ops *ops, const struct ss_shape *s, const char
     struct ss_op *op = ss_op_add(ops, name, SS_OP_ELEMENTWISE);
     ss_op_elementwise(op, back ? sum : gather, back ? gather : sum,
                       (s->permute_fused ? 4 : 8) / (back ? 2 : 1), s->permute_fused ? 2 : 4);
+    if (s->dispatcher ==
+        SS_DISPATCH_HYBRIDEP) { /* part of its dispatch and combine, calls that `exchange` has */
+        op->forward_launches = op->forward_kernels;
+        op->backward_launches = op->backward_kernels;
+        op->forward_kernels = op->backward_kernels = 0;
+    }
     op->saved_bytes = back ? 0 : 8 * s->sent; /* indices and probabilities */
 }
 
@@ -280,9 +286,9 @@ static void cast(struct ss_ops *ops, const struct ss_shape *s, const struct ss_s
     ss_op_expert_cast(ops, s, stack, first ? in : 0, first ? 0 : out);
     struct ss_op *op = &ops->op[ops->n - 1];
     if (first)
-        op->backward_kernels = 0;
+        op->backward_kernels = op->backward_launches = 0;
     else
-        op->forward_kernels = 0;
+        op->forward_kernels = op->forward_launches = 0;
 }
 
 static void activation(struct ss_ops *ops, const struct ss_shape *s, double kept)

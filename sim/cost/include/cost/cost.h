@@ -76,7 +76,9 @@ static inline double ss_cost_exposed(double seconds, double beside)
 }
 
 /* s of the host for a launch without PyTorch around it: as of a grouped GEMM, but no more than a whole operator's. */
-double ss_host_launch(const struct ss_stack *stack);
+double ss_host_launch(const struct ss_cost_context *c);
+/* s of the host for an operator. Both are those of the stack on the platform's own host. */
+double ss_host_call(const struct ss_cost_context *c);
 /* host.c: adds what the host that issues a layer's operators makes the GPU wait; gpu[ops->n]: seconds of each forward; modules:
  * set of SS_MODULE_BIT that selective recompute repeats, whose seconds are in `out` already. */
 void ss_cost_host(const struct ss_cost_context *c, const struct ss_ops *ops, const double *gpu,

@@ -100,6 +100,8 @@ extern "C" {
     X(pcie_bandwidth, "ss.pcie.bandwidth", BANDWIDTH, 1, 0, 1e8, 1e13,                                       \
       "host to device copy rate, one direction")                                                             \
     X(host_memory, "ss.host_memory", BYTES, 1, 0, 1e9, 1e15, "host memory of a node")                        \
+    X(host_slowdown, "ss.host.slowdown", NONE, 0, 1, 0.1, 10,                                                \
+      "time that the host takes to issue an operator, over that of the Xeons of the stacks' figures")        \
     X(spread_gpu, "ss.spread.gpu", FRACTION, 0, 0.015, 0, 0.1,                                               \
       "lasting spread of GPUs: standard deviation of the time that their kernels take, over its mean")       \
     X(spread_slow_share, "ss.spread.slow_share", FRACTION, 0, 0.005, 0, 0.1,                                 \
