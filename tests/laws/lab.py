@@ -62,12 +62,22 @@ class Bench:
             self.say(["program", "write", "--expanded", "--level", level, "-o", path] + self.words + (["--unfold"] if unfold else []))
         return path
 
+    def alone(self, words):
+        """Seconds of an iteration of other words at flow level, were every transfer alone on its links and every
+        kernel on its SMs, and no GPU waiting for its host."""
+        path = os.path.join(self.folder, "alone.prog")
+        self.say(["program", "write", "--expanded", "--unfold", "--level", "flow", "-o", path] + list(words))
+        return self.tools(["--alone", path])[0]["alone"]
+
     def replays(self, most, paths):
         """What laws_programs says of the programs."""
-        done = subprocess.run([self.tool, str(most)] + paths, capture_output=True, text=True, timeout=TIMEOUT_S,
-                              env=self.binary.env, cwd=self.folder)
+        return self.tools([str(most)] + paths)
+
+    def tools(self, words):
+        """Objects that laws_programs prints, one a program."""
+        done = subprocess.run([self.tool] + words, capture_output=True, text=True, timeout=TIMEOUT_S, env=self.binary.env, cwd=self.folder)
         lines = done.stdout.splitlines()
-        if done.returncode or len(lines) != len(paths):
+        if done.returncode or len(lines) != len(words) - 1:
             raise RuntimeError("laws_programs: exit %d: %s" % (done.returncode, (done.stderr or done.stdout)[:300]))
         return [json.loads(line) for line in lines]
 

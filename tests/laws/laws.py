@@ -1,21 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """Laws that hold of any job: what happens to its time and memory when one thing of it changes.
 
-Each law yields (name, verdict, detail) as agree.py does. `bounded`: it does not hold exactly, for a reason that BOUNDS names, and is off by
-no more than the bound. Jobs run on the native engine, at a level by turns.
+Each law yields (name, verdict, detail) as agree.py does. `bounded`: what has more to do ends sooner, because its transfers or kernels meet
+less, and no sooner than the other would if nothing were shared (README.md, "Laws").
 """
 import json
 import os
 import re
 
-from lab import PRINTED, Refused, apart, has, marked, value, without
+from lab import LIMIT, PRINTED, Refused, apart, has, marked, value, without
 from generate import net_jobs
-
-# How far off a law may be, part of the iteration or of the memory, where the reasons of README.md ("bounded") apply; elsewhere nothing.
-ORDER = 0.02   # what runs beside what: kernels beside transfers that take SMs, flows that meet, a backward that the host holds up
-CHOICE = 0.25  # NCCL chooses algorithm and protocol by links that it takes to be its own
-CHOOSES = ("shorter latencies are never slower", "faster NVLinks are never slower", "faster links between nodes are never slower",
-           "narrower uplinks are never faster", "a slow link is never faster", "twice the replicas are never faster")
 
 FASTER = (("links between nodes", "nic.bandwidth=2x"), ("NVLinks", "nvlink.bandwidth=1.5x"), ("cores", "peak=1.25x"),
           ("device memory", "hbm.bandwidth=1.5x"), ("PCIe", "pcie.bandwidth=2x"))
@@ -23,6 +17,8 @@ SHORTER = (("latencies", "latency=0.5x"), ("launches", "launch=0.5x"))
 TERMS = ("weights_mib", "gradients_mib", "optimizer_mib", "activations_mib", "logits_mib", "other_mib")
 RECOMPUTE = ("--recompute", "--recompute-granularity", "--recompute-method", "--recompute-num-layers", "--recompute-activations",
              "--recompute-modules", "--checkpoint-activations", "--checkpoint-num-layers", "--moe-layer-recompute")
+OFFLOAD = ("--cpu-offloading", "--cpu-offloading-num-layers", "--cpu-offloading-activations", "--no-cpu-offloading-activations",
+           "--cpu-offloading-weights", "--no-cpu-offloading-weights")
 SEQ = ("--seq", "--seq-length", "--encoder-seq-length")
 VIRTUAL = ("--vp", "--virtual-pipeline-model-parallel-size", "--num-virtual-stages-per-pipeline-rank", "--num-layers-per-virtual-pipeline-stage")
 GBS = ("--gbs", "--global-batch-size")
@@ -40,23 +36,40 @@ def given(words, flags):
     return flags[0], None
 
 
-def shares_links(words):
-    """Whether NCCL's groups may share links with each other, which it does not know."""
-    return has(words, "--placement", "--slow-link", "--rank-order", "--use-tp-pp-dp-mapping") or any(
-        w.startswith(("ss.oversubscription=", "ss.nodes_per_leaf=")) for w in words)
+def kept_in(bound, seconds):
+    return bound <= seconds * (1 + LIMIT)
 
 
-def at_most(bench, name, less, more, mark, what="ms"):
-    """less <= more, but for what is marked or bounded."""
-    off = (less - more) / abs(more) if more else float(less > 0)
-    bound = 0 if what != "ms" else CHOICE if name in CHOOSES and shares_links(bench.words) else ORDER
-    verdict = "agrees" if off <= PRINTED else "marked" if off <= mark + PRINTED else "bounded" if off <= bound else "differs"
-    return name, verdict, "%.10g and %.10g %s: %+.3g %%" % (more, less, what, 100 * off)
+def never_less(bench, name, less, more, extra=lambda a, b: 0):
+    """Words `less` never take longer than words `more`, which may be `extra` ms shorter; unless they meet what the others do not."""
+    a, b, mark = both(bench, more, less)
+    x, y = a["iteration_ms"], b["iteration_ms"] + extra(a, b)
+    off, verdict = (x - y) / y, "agrees"
+    if off > PRINTED:
+        verdict = "marked" if off <= mark + PRINTED else "differs"
+    detail = "%.10g and %.10g ms: %+.3g %%" % (y, x, 100 * off)
+    if verdict == "differs":
+        alone = [1e3 * bench.alone(words) for words in (less, more)]
+        if kept_in(alone[0], alone[1] + extra(a, b)) and kept_in(alone[0], y):
+            verdict = "bounded"
+        detail += "; with nothing shared %.10g and %.10g ms" % (alone[1], alone[0])
+    return name, verdict, detail
+
+
+def no_more_memory(name, less, more):
+    """An answer that never needs more memory than another."""
+    x, y = less["memory"]["peak_mib"], more["memory"]["peak_mib"]
+    off = (x - y) / y
+    return name, "agrees" if off <= PRINTED else "differs", "%.10g and %.10g MiB: %+.3g %%" % (y, x, 100 * off)
 
 
 def both(bench, words, base=None):
-    """Answers of the job, or of the words `base`, and of other words, at the job's level; their mark."""
+    """Answers of the job, or of the words `base`, and of other words, at the job's level; their mark. Where they take different levels of
+    themselves, which may be 3 % apart, both are flows."""
+    base = bench.words if base is None else base
     a, b = bench.run(base, more=level(bench)), bench.run(words, more=level(bench))
+    if a["level"] != b["level"]:
+        a, b = (bench.run(w, more=["--level", "flow"]) for w in (base, words))
     return a, b, marked(a) + marked(b)
 
 
@@ -195,8 +208,7 @@ def steady(bench):
 
 def faster(part, scale, name):
     def law(bench):
-        a, b, mark = both(bench, bench.words + ["--scale", scale])
-        yield at_most(bench, name % part, b["iteration_ms"], a["iteration_ms"], mark)
+        yield never_less(bench, name % part, bench.words + ["--scale", scale], bench.words)
     return law
 
 
@@ -204,22 +216,20 @@ def slower(bench):
     """A straggler and a slow link never make it faster."""
     rank = net_jobs.Draw("slower", bench.index).below(bench.run()["gpus"])
     if not has(bench.words, "--straggler"):
-        a, b, mark = both(bench, bench.words + ["--straggler", "%d:1.3" % rank])
-        yield at_most(bench, "a straggler is never faster", a["iteration_ms"], b["iteration_ms"], mark)
+        yield never_less(bench, "a straggler is never faster", bench.words, bench.words + ["--straggler", "%d:1.3" % rank])
 
 
 def slow_link(bench):
     if not has(bench.words, "--slow-link"):
-        a, b, mark = both(bench, bench.words + ["--slow-link", "nic-0-0:3"])
-        yield at_most(bench, "a slow link is never faster", a["iteration_ms"], b["iteration_ms"], mark)
+        yield never_less(bench, "a slow link is never faster", bench.words, bench.words + ["--slow-link", "nic-0-0:3"])
 
 
 def uplinks(bench):
     if "--job" in bench.words:
         return
     ratio = next((w.split("=")[1] for w in bench.words if w.startswith("ss.oversubscription=")), "1")
-    a, b, mark = both(bench, bench.words + ["--set", "ss.oversubscription=%g" % (2 * float(ratio))])
-    yield at_most(bench, "narrower uplinks are never faster", a["iteration_ms"], b["iteration_ms"], mark)
+    yield never_less(bench, "narrower uplinks are never faster", bench.words,
+                     bench.words + ["--set", "ss.oversubscription=%g" % (2 * float(ratio))])
 
 
 # ---- more work ----
@@ -236,15 +246,20 @@ def replicas(bench):
     if not gbs or not nodes or has(bench.words, "--placement", "--spread-seed", "--job", "--rank-order", "--use-tp-pp-dp-mapping",
                                        "--straggler", "--slow-link"):
         return
-    more = ["--nodes", str(2 * int(nodes)), flag, str(2 * int(gbs))]
-    a, b, mark = both(bench, bench.words + more + ["--spread", "0"], bench.words + ["--spread", "0"])
+    words = bench.words + ["--spread", "0"]
+    more = words + ["--nodes", str(2 * int(nodes)), flag, str(2 * int(gbs))]
+    a, b, _ = both(bench, more, words)
     sharded = any("fsdp" in w for w in bench.words)  # whose copies of parameters are kernels, too
     if a["critical_stage"] == b["critical_stage"] and not sharded:
         x, y = kernels(a), kernels(b)
         off = apart(x, y)
         yield "twice the replicas: kernels take as long", "agrees" if off <= 1e-8 else "differs", "%.10g and %.10g ms" % (x, y)
-    shards = max(x["optimizer"] - y["optimizer"] for x, y in zip(a["stage_breakdown"], b["stage_breakdown"]))
-    yield at_most(bench, "twice the replicas are never faster", a["iteration_ms"], b["iteration_ms"] + max(0, shards), mark)
+    yield never_less(bench, "twice the replicas are never faster", words, more, shards)
+
+
+def shards(a, b):
+    """What the step is shorter because it is divided by more replicas, ms."""
+    return max(0, max(x["optimizer"] - y["optimizer"] for x, y in zip(a["stage_breakdown"], b["stage_breakdown"])))
 
 
 def microbatches(bench):
@@ -253,11 +268,11 @@ def microbatches(bench):
         return
     plan = json.loads(bench.say(["plan", "--json"] + bench.job.words))
     pp = plan["groups"]["pp"]["size"] if "pp" in plan["groups"] else 1
-    a, b, mark = both(bench, bench.words + [flag, str(int(gbs) // plan["microbatches"] * (plan["microbatches"] + pp))])
-    yield at_most(bench, "more microbatches never take less time", a["iteration_ms"], b["iteration_ms"], mark)
+    more = bench.words + [flag, str(int(gbs) // plan["microbatches"] * (plan["microbatches"] + pp))]
+    yield never_less(bench, "more microbatches never take less time", bench.words, more)
     # Megatron core 0.8 interleaved with as many microbatches as ranks: all are warm-up, which keeps more than any other number does
     if not (plan["microbatches"] == pp and given(bench.words, VIRTUAL)[1]):
-        yield at_most(bench, "more microbatches never take less memory", a["memory"]["peak_mib"], b["memory"]["peak_mib"], 0, "MiB")
+        yield no_more_memory("more microbatches never take less memory", *both(bench, more)[:2])
 
 
 def sequence(bench):
@@ -265,9 +280,9 @@ def sequence(bench):
     if not seq or "--job" in bench.words:
         return
     words = without(bench.words, "--max-position-embeddings") + ["--max-position-embeddings", str(max(4 * int(seq), 16384))]
-    a, b, mark = both(bench, words + [flag, str(2 * int(seq))], words)
-    yield at_most(bench, "longer sequences never take less time", a["iteration_ms"], b["iteration_ms"], mark)
-    yield at_most(bench, "longer sequences never take less memory", a["memory"]["peak_mib"], b["memory"]["peak_mib"], 0, "MiB")
+    more = words + [flag, str(2 * int(seq))]
+    yield never_less(bench, "longer sequences never take less time", words, more)
+    yield no_more_memory("longer sequences never take less memory", *both(bench, more, words)[:2])
 
 
 def skew(bench):
@@ -276,15 +291,19 @@ def skew(bench):
     if has(bench.words, "--moe-expert-capacity-factor", "--moe-router-force-biased", "--moe-router-force-load-balancing"):
         return
     words = without(bench.words, "--moe-load")
-    a, b, mark = both(bench, words + ["--moe-load", ("zipf:0.5", "W1_hot_expert_set", "uniform")[bench.index % 3]], words)
-    yield at_most(bench, "uneven loads of experts are never faster", a["iteration_ms"], b["iteration_ms"], mark)
+    more = words + ["--moe-load", ("zipf:0.5", "W1_hot_expert_set", "uniform")[bench.index % 3]]
+    yield never_less(bench, "uneven loads of experts are never faster", words, more)
 
 
 def recompute(bench):
-    words = without(bench.words, *RECOMPUTE)
-    a, b, mark = both(bench, words + ["--recompute", "full"], words)
-    yield at_most(bench, "recompute never takes less time", a["iteration_ms"], b["iteration_ms"], mark)
-    yield at_most(bench, "recompute never takes more memory", b["memory"]["peak_mib"], a["memory"]["peak_mib"], 0, "MiB")
+    """Without layers offloaded to the host, which full recompute turns off: it would take their copies away."""
+    if any("--cpu-offloading" in text for text in bench.job.files.values()):
+        return
+    words = without(bench.words, *RECOMPUTE, *OFFLOAD)
+    more = words + ["--recompute", "full"]
+    yield never_less(bench, "recompute never takes less time", words, more)
+    a, b, _ = both(bench, more, words)
+    yield no_more_memory("recompute never takes more memory", b, a)
 
 
 LAWS = [sums, order_of_words, units, names, steady, slower, slow_link, uplinks, replicas, microbatches, sequence, skew, recompute]

@@ -12,6 +12,7 @@ import argparse
 import collections
 import json
 import os
+import re
 import sys
 import tempfile
 
@@ -58,20 +59,23 @@ def tell(line, seed):
 
 
 def table(lines):
-    """Rows of Markdown, by check: how many outcomes of each verdict."""
-    counts, jobs = collections.defaultdict(collections.Counter), collections.defaultdict(set)
+    """Rows of Markdown, by check: how many outcomes of each verdict, and how far the furthest of those that are bounded is off."""
+    counts, jobs, furthest = collections.defaultdict(collections.Counter), collections.defaultdict(set), collections.Counter()
     for line in lines:
-        for name, verdict, _ in line.get("rows", []):
+        for name, verdict, detail in line.get("rows", []):
             counts[name][verdict] += 1
             jobs[name].add(line["index"])
+            off = re.search(r"([0-9.e+-]+) %", detail) if verdict == "bounded" else None
+            furthest[name] = max(furthest[name], float(off[1]) if off else 0)
     ran = [line for line in lines if "rows" in line]
     print("%d jobs drawn, %d refused by the framework's rules, %d compared, %d of them differ somewhere\n" % (
         len(lines), len(lines) - len(ran), len(ran), sum(1 for line in ran if differing(line))))
     heads = ("agrees", "marked", "bounded", "refused", "too long", "differs")
-    print("| check | jobs | compared | %s |\n|---|%s" % (" | ".join(heads), "---:|" * (len(heads) + 2)))
+    print("| check | jobs | compared | %s | furthest |\n|---|%s" % (" | ".join(heads), "---:|" * (len(heads) + 3)))
     for name in sorted(counts):
         row = counts[name]
-        print("| %s | %d | %d | %s |" % (name, len(jobs[name]), sum(row.values()), " | ".join(str(row[h]) for h in heads)))
+        print("| %s | %d | %d | %s | %s |" % (name, len(jobs[name]), sum(row.values()), " | ".join(str(row[h]) for h in heads),
+                                              "%.2g %%" % furthest[name] if furthest[name] else ""))
 
 
 def read_log(path):

@@ -3,6 +3,7 @@
 
 Usage: self.py STEPSIM LAWS_PROGRAMS
 """
+import json
 import os
 import subprocess
 import sys
@@ -10,10 +11,71 @@ import tempfile
 import unittest
 
 HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path[1:1] = [HERE]
+
+import laws  # noqa: E402
+
 STEPSIM = TOOL = ""
 # A job of four GPUs on a platform of its own that takes every check used here.
 JOB = "57"
 SLOWER = 'set -- "$@" --straggler 0:3'
+
+
+# Two ranks that work twice for 1 s and then send 1 GB over one link of 1 GB/s: together they take 2 s for it. Where the first work of
+# one takes 2 s their transfers take turns: (1 + 2) + (1 + 2) = 6 s, or 2 + 1 + 1 + 1 = 5 s.
+MEET = """program meet version 1
+link shared bandwidth 1GBps
+path over shared
+mix half compute 0.5 other 0.5
+collective from-a {
+    members a
+    phase
+        flow over 1GB
+}
+collective from-b {
+    members b
+    phase
+        flow over 1GB
+}
+collective norm name "gradient norm" {
+    members a b
+}
+class a {
+    compute 1s
+    post from-a
+    wait
+    compute 1s
+    post from-a
+    wait
+    post norm
+    wait
+}
+class b {
+    compute FIRST
+    post from-b
+    wait
+    compute 1s
+    post from-b
+    wait
+    post norm
+    wait
+}
+"""
+
+
+class Fake:
+    """A job of which the program says what `times` does of its words: (ms, MiB, ms with nothing shared)."""
+
+    def __init__(self, words, times):
+        self.words, self.times, self.index = words, times, 1
+        self.job = type("Job", (), {"files": {}, "words": words})
+
+    def run(self, words=None, more=()):
+        ms, mib, _ = self.times(words or self.words)
+        return {"iteration_ms": ms, "memory": {"peak_mib": mib}, "level": "chunk"}
+
+    def alone(self, words):
+        return self.times(words)[2] / 1e3
 
 
 def wrapper(folder, name, lines, program):
@@ -83,6 +145,47 @@ class Self(unittest.TestCase):
     def test_names(self):
         self.expect("laws", {"hosts and links by other names"}, when(
             '*"names.xml "*', "sed -i s/300GBps/290GBps/ names.xml"))
+
+    def verdict(self, less, more):
+        """What is said of a law by which the words "less" never take longer than "more"."""
+        return laws.never_less(Fake([], lambda words: {"less": less, "more": more}[words[0]]), "law", ["less"], ["more"])[1]
+
+    def test_verdicts(self):
+        self.assertEqual(self.verdict((4, 1, 3), (4, 1, 3)), "agrees")
+        self.assertEqual(self.verdict((5, 1, 3), (4, 1, 3.5)), "bounded")
+        self.assertEqual(self.verdict((5, 1, 4.5), (4, 1, 4.5)), "differs")  # faster than what shares nothing
+        self.assertEqual(self.verdict((5, 1, 3), (4, 1, 2)), "differs")      # which itself breaks the law
+        self.assertEqual(self.verdict((4, 1, 4), (3, 1, 4)), "differs")      # nothing is shared
+
+    def test_offload(self):
+        """Full recompute leaves nothing to copy to the host, so it is held against the job without these copies."""
+        def times(words):
+            return (2, 5, 2) if "full" in words else (9, 3, 9) if "--cpu-offloading" in words else (1, 5, 1)
+        words = ["--tp", "1", "--cpu-offloading", "--cpu-offloading-num-layers", "3"]
+        self.assertEqual([v for _, v, _ in laws.recompute(Fake(words, times))], ["agrees", "agrees"])
+        with_files = Fake(words, times)
+        with_files.job.files = {"job.args": "--cpu-offloading"}
+        self.assertEqual(list(laws.recompute(with_files)), [])
+
+    def test_levels_differ(self):
+        """Answers at two levels of themselves are held against each other as flows."""
+        bench = Fake([], None)
+        bench.run = lambda words=None, more=(): {"iteration_ms": 1, "level": "flow" if more or words == ["x"] else "chunk"}
+        self.assertEqual([a["level"] for a in laws.both(Fake([], lambda w: (1, 1, 1)), ["x"])[:2]], ["chunk", "chunk"])
+        bench.index = 0
+        self.assertEqual([a["level"] for a in laws.both(bench, ["x"])[:2]], ["flow", "flow"])
+
+    def test_nothing_shared(self):
+        with tempfile.TemporaryDirectory() as folder:
+            found = []
+            for first in ("1s", "2s", "2s half"):
+                path = os.path.join(folder, "meet.prog")
+                with open(path, "w", encoding="utf-8") as f:
+                    f.write(MEET.replace("FIRST", first))
+                run = subprocess.run([STEPSIM, "program", "read", path, "--engine", "native", "--json"], capture_output=True, check=True)
+                alone = subprocess.run([TOOL, "--alone", path], capture_output=True, check=True)
+                found.append((json.loads(run.stdout)["iteration_ms"], json.loads(alone.stdout)["alone"]))
+        self.assertEqual(found, [(6000, 4), (5000, 5), (5000, 4)])
 
     def test_work(self):
         self.expect("laws", {"recompute never takes less time", "recompute never takes more memory"}, when(

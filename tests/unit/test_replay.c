@@ -328,6 +328,30 @@ static void test_collective(void)
           SPAN(0, 0, 4, 4.375, 4.375, 6.75), SPAN(1, 0, 3, 1, 2, 4.375), SPAN(2, 0, 4, 4.375, 4.375, 6.75));
 }
 
+/* Two ranks that work for 1 s and send for 1 s over one link, twice: in step they always meet there. Where the first work of one takes
+ * 2 s they take turns and end sooner (docs/design/replay-contract.md). */
+static void test_sooner(void)
+{
+    for (int slow = 0; slow < 2; slow++) {
+        struct ss_program *p = make_program(2, 1);
+        int path = make_wire(p, 1e9);
+        for (int c = 0; c < 2; c++) {
+            int g = make_collective(p, 1, &c, 0);
+            make_phase(p, g, 0);
+            make_flow(p, g, path, 1e9);
+            for (int turn = 0; turn < 2; turn++) {
+                make_compute(p, c, 1 + (c == 1 && turn == 0 && slow));
+                make_event(p, c, SS_EV_POST, g, 0, 0);
+                make_event(p, c, SS_EV_WAIT, 0, 0, 0);
+            }
+        }
+        if (slow)
+            CHECK(p, 5, GROUP(0, 0, 1, 2), GROUP(1, 0, 2, 3), GROUP(0, 1, 3, 4), GROUP(1, 1, 4, 5));
+        else
+            CHECK(p, 6, GROUP(0, 0, 1, 3), GROUP(1, 0, 1, 3), GROUP(0, 1, 4, 6), GROUP(1, 1, 4, 6));
+    }
+}
+
 /* Two streams run beside each other and share the link; one stream runs one at a time. */
 static void test_streams(void)
 {
@@ -436,6 +460,7 @@ int main(void)
                            {"fifo", test_fifo},
                            {"like classes", test_like_classes},
                            {"contention", test_contention},
+                           {"sooner with more to do", test_sooner},
                            {"doublings", test_doublings},
                            {"maxmin", test_maxmin},
                            {"weights", test_weights},
